@@ -1,0 +1,35 @@
+# cq_module(NAME DEPS ... LINK ...) makes the target cq_NAME of the folder it is called in.
+#
+# A folder's headers are found as "NAME/x.h", and only by the folders that list it under DEPS (or reach it
+# through them): every module gets an include directory of its own that holds nothing but a link to the folder.
+# An include against the direction therefore does not compile.
+
+set(CQ_INCLUDE_ROOT ${CMAKE_BINARY_DIR}/module-includes)
+set(CQ_WARNINGS -Wall -Wextra -Wshadow $<$<COMPILE_LANGUAGE:C>:-Wconversion> $<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes>)
+if(CALQUE_WERROR)
+  list(APPEND CQ_WARNINGS -Werror)
+endif()
+if(CALQUE_SANITIZE)
+  add_compile_options(-fsanitize=${CALQUE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${CALQUE_SANITIZE})
+endif()
+
+function(cq_module name)
+  cmake_parse_arguments(ARG "" "" "DEPS;LINK" ${ARGN})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS *.c *.cc)
+  if(NOT sources)
+    file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/empty.c "typedef int cq_empty;\n")
+    set(sources ${CMAKE_CURRENT_BINARY_DIR}/empty.c)
+  endif()
+  add_library(cq_${name} OBJECT ${sources})
+  file(MAKE_DIRECTORY ${CQ_INCLUDE_ROOT}/${name})
+  file(CREATE_LINK ${CMAKE_CURRENT_SOURCE_DIR} ${CQ_INCLUDE_ROOT}/${name}/${name} SYMBOLIC)
+  target_include_directories(cq_${name} PUBLIC ${CQ_INCLUDE_ROOT}/${name} PUBLIC ${CMAKE_SOURCE_DIR}/include)
+  target_compile_options(cq_${name} PRIVATE ${CQ_WARNINGS})
+  target_compile_definitions(cq_${name} PUBLIC _POSIX_C_SOURCE=200809L _DEFAULT_SOURCE _FILE_OFFSET_BITS=64 PRIVATE CQ_BUILDING)
+  foreach(dep IN LISTS ARG_DEPS)
+    target_link_libraries(cq_${name} PUBLIC cq_${dep})
+  endforeach()
+  target_link_libraries(cq_${name} PUBLIC ${ARG_LINK})
+  set_property(GLOBAL APPEND PROPERTY CQ_MODULES cq_${name})
+endfunction()

@@ -1,0 +1,16 @@
+/* Everything of calque at once. */
+#ifndef CALQUE_CALQUE_H
+#define CALQUE_CALQUE_H
+
+#include "calque/distill.h"
+#include "calque/embedding.h"
+#include "calque/encoder.h"
+#include "calque/eval.h"
+#include "calque/lines.h"
+#include "calque/npy.h"
+#include "calque/pool.h"
+#include "calque/slice.h"
+#include "calque/status.h"
+#include "calque/student.h"
+
+#endif

@@ -1,0 +1,38 @@
+/* Arithmetic on embeddings that are already computed: cosine, and smaller number types.
+ *
+ *   float ranges[2 * dim];
+ *   cq_int8_ranges(ranges, calibration, n_calibration, dim);
+ *   cq_quantize_int8(bytes, vectors, n, dim, ranges);
+ *
+ * All arrays are row-major. */
+#ifndef CALQUE_EMBEDDING_H
+#define CALQUE_EMBEDDING_H
+
+#include "calque/status.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Cosine of two vectors, summed in double precision; 0 when either is all zero. */
+CQ_API double cq_cosine(const float *a, const float *b, size_t dim);
+
+/* Least and greatest value of each dimension: ranges [2, dim], minima first. n may be 0 (then all zero). */
+CQ_API void cq_int8_ranges(float *ranges, const float *vectors, size_t n, size_t dim);
+
+/* Scalar quantisation as sentence-transformers' quantize_embeddings does it: each dimension's range in 255 steps,
+ * (x - min) / step - 128, truncated towards zero and clipped to [-128, 127] (values outside the range saturate). */
+CQ_API void cq_quantize_int8(int8_t *out, const float *vectors, size_t n, size_t dim, const float *ranges);
+
+/* One bit a dimension, x > 0, most significant bit first, the last byte filled with zeros: out [n, (dim + 7) / 8]. */
+CQ_API void cq_quantize_ubinary(uint8_t *out, const float *vectors, size_t n, size_t dim);
+/* The same minus 128, as int8. */
+CQ_API void cq_quantize_binary(int8_t *out, const float *vectors, size_t n, size_t dim);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,93 @@
+/* A sentence encoder: text in, vectors out.
+ *
+ *   cq_encoder *encoder;
+ *   cq_encoder_open(&encoder, "all-MiniLM-L6-v2", NULL, &err);      // a directory, or a name in the local Hugging Face cache
+ *   float *vectors = malloc(n * cq_encoder_dim(encoder) * sizeof(float));
+ *   cq_encoder_encode(vectors, encoder, pool, sentences, n, NULL, NULL, &err);
+ *   cq_encoder_free(encoder);
+ *
+ * An encoder is immutable once open and may be shared by threads; each call needs a pool of its own (or NULL). A sentence's
+ * vector does not depend on the other sentences of the call, their order, or the number of threads: it is bit-identical
+ * on one SIMD level. */
+#ifndef CALQUE_ENCODER_H
+#define CALQUE_ENCODER_H
+
+#include "calque/pool.h"
+#include "calque/slice.h"
+#include "calque/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct cq_encoder cq_encoder;
+
+typedef struct cq_encoder_options {
+  int max_seq_length;    /* tokens, special ones included; 0: what the model says */
+  cq_notice_fn notice;   /* told what was assumed, e.g. mean pooling for a directory without modules.json; may be NULL */
+  void *notice_context;
+} cq_encoder_options;
+CQ_API cq_encoder_options cq_encoder_default_options(void);
+
+/* Opens a sentence-transformers directory (modules.json), a Hugging Face encoder directory (then mean pooling, noticed), or
+ * either by its name in the local cache (HF_HUB_CACHE, HF_HOME, ~/.cache/huggingface); nothing is downloaded.
+ *   name     directory, "org/model", or "model" (tried as "sentence-transformers/model")
+ *   options  NULL for the defaults
+ * Errors: CQ_ERR_IO (missing files, named), CQ_ERR_FORMAT (file and byte or line), CQ_ERR_UNSUPPORTED (an unknown module,
+ * architecture, activation or tokenizer, named), CQ_ERR_MEMORY. */
+CQ_API CQ_MUST_USE cq_status cq_encoder_open(cq_encoder **out, const char *name, const cq_encoder_options *options,
+                                             cq_error *error);
+CQ_API void cq_encoder_free(cq_encoder *encoder);
+
+/* Writes the model in sentence-transformers' layout. The directory appears whole or not at all.
+ *   replace  false: an existing directory is CQ_ERR_ARGUMENT; true: it is replaced
+ *   card     text of README.md in the directory; NULL for none */
+CQ_API CQ_MUST_USE cq_status cq_encoder_save(const cq_encoder *encoder, const char *directory, bool replace, const char *card,
+                                             cq_error *error);
+
+CQ_API int cq_encoder_dim(const cq_encoder *encoder);
+CQ_API int cq_encoder_max_seq_length(const cq_encoder *encoder);
+CQ_API int64_t cq_encoder_n_parameters(const cq_encoder *encoder);
+
+/* A description as JSON: modules, shapes, tokenizer, prompts, parameters. Release with free(). */
+CQ_API CQ_MUST_USE cq_status cq_encoder_describe(char **out_json, const cq_encoder *encoder, cq_error *error);
+
+/* 16 bytes of identity as 32 hex digits: equal when configuration, vocabulary and weights are. */
+CQ_API CQ_MUST_USE cq_status cq_encoder_fingerprint(char out[33], const cq_encoder *encoder, cq_error *error);
+
+/* The SIMD level the kernels run at: "avx512", "avx2", "portable", "reference". CALQUE_SIMD in the environment lowers it. */
+CQ_API const char *cq_simd_level(void);
+
+typedef struct cq_encode_options {
+  const char *prompt;      /* put before every sentence; NULL: the one prompt_name says, else the model's default prompt */
+  const char *prompt_name; /* a key of the model's prompts; an unknown one is CQ_ERR_ARGUMENT */
+  bool normalize;          /* scale each vector to length 1 (after truncate_dim) */
+  int truncate_dim;        /* keep the first so many dimensions; 0: all */
+  bool strict;             /* a sentence longer than the model takes is CQ_ERR_LIMIT instead of being cut */
+} cq_encode_options;
+CQ_API cq_encode_options cq_encode_default_options(void);
+
+typedef struct cq_encode_stats {
+  uint64_t n_sentences, n_tokens; /* tokens after truncation, special ones included */
+  uint64_t n_truncated;           /* sentences that were cut */
+  uint64_t first_truncated;       /* index of the first of them in this call; meaningful when n_truncated > 0 */
+} cq_encode_stats;
+
+/* Encodes n sentences.
+ *   out      [n, dim] f32, dim = options->truncate_dim or cq_encoder_dim
+ *   options  NULL for the defaults
+ *   stats    added to, not reset; may be NULL
+ * Errors: CQ_ERR_FORMAT (a sentence is not UTF-8, its index in error->line, 1-based), CQ_ERR_LIMIT, CQ_ERR_ARGUMENT,
+ * CQ_ERR_MEMORY. */
+CQ_API CQ_MUST_USE cq_status cq_encoder_encode(float *out, const cq_encoder *encoder, cq_pool *pool,
+                                               const cq_slice *sentences, size_t n, const cq_encode_options *options,
+                                               cq_encode_stats *stats, cq_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

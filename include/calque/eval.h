@@ -1,0 +1,74 @@
+/* The three measures of a multilingual encoder: MSE to a teacher, translation accuracy, semantic textual similarity.
+ *
+ *   cq_translation_result r;
+ *   cq_eval_translation(&r, encoder, pool, "test-tatoeba.tsv.gz", NULL, &err);
+ *   printf("%.1f %% and %.1f %%\n", 100 * r.source_to_target, 100 * r.target_to_source);
+ *
+ * Each measure comes twice: on vectors, and on a model and a file. Source: Reimers & Gurevych 2020, section 3. */
+#ifndef CALQUE_EVAL_H
+#define CALQUE_EVAL_H
+
+#include "calque/encoder.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* --- on vectors --- */
+
+/* Mean over all n * dim of (a - b)^2, times 100, summed in double precision. NaN when n * dim is 0. */
+CQ_API double cq_mse_100(const float *a, const float *b, size_t n, size_t dim);
+
+/* Row i of a and row i of b belong together.
+ * For each a the most similar b by cosine over the full matrix, and the reverse; ties go to the lowest index.
+ * A zero vector's cosines are 0. Chance level is 1 / n. */
+typedef struct cq_translation_result {
+  double source_to_target, target_to_source, mean; /* fractions of n */
+  size_t n;
+} cq_translation_result;
+CQ_API CQ_MUST_USE cq_status cq_translation_accuracy(cq_translation_result *out, const float *a, const float *b, size_t n,
+                                                     size_t dim, cq_pool *pool, cq_error *error);
+
+/* Spearman's rank correlation, average ranks on ties; NaN when n < 2 or a side is constant.
+ * Errors: CQ_ERR_ARGUMENT for NaN in the input, CQ_ERR_MEMORY. */
+CQ_API CQ_MUST_USE cq_status cq_spearman(double *out, const double *x, const double *y, size_t n, cq_error *error);
+/* Pearson's correlation; NaN as above. */
+CQ_API double cq_pearson(const double *x, const double *y, size_t n);
+
+/* --- on a model and a file of lines: SOURCE tab TARGET [tab GOLD] --- */
+
+typedef struct cq_eval_options {
+  size_t max_rows;  /* use the first so many rows; 0: all */
+  bool skip_bad;    /* count malformed lines and go on, instead of CQ_ERR_FORMAT */
+  const char *prompt;
+} cq_eval_options;
+CQ_API cq_eval_options cq_eval_default_options(void);
+
+/* The student on both sides of a file against the teacher's vectors of its first column. */
+typedef struct cq_mse_result {
+  double target;           /* x 100: student(target) against teacher(source), the paper's measure */
+  double source;           /* x 100: student(source) against teacher(source) */
+  double teacher_variance; /* x 100: mean square of the teacher's vectors about their mean, the figure of a constant student */
+  double teacher_norm;     /* mean length of the teacher's vectors */
+  size_t n, n_skipped;
+} cq_mse_result;
+/* Errors: CQ_ERR_ARGUMENT when the two models' dimensions differ or the file has no rows; those of reading and encoding. */
+CQ_API CQ_MUST_USE cq_status cq_eval_mse(cq_mse_result *out, const cq_encoder *teacher, const cq_encoder *student,
+                                         cq_pool *pool, const char *file, const cq_eval_options *options, cq_error *error);
+
+/* Translation accuracy of a file's two columns. */
+CQ_API CQ_MUST_USE cq_status cq_eval_translation(cq_translation_result *out, const cq_encoder *encoder, cq_pool *pool,
+                                                 const char *file, const cq_eval_options *options, cq_error *error);
+
+/* Correlation of cosine and gold score over a file of three columns. */
+typedef struct cq_sts_result {
+  double spearman, pearson;
+  size_t n, n_skipped;
+} cq_sts_result;
+CQ_API CQ_MUST_USE cq_status cq_eval_sts(cq_sts_result *out, const cq_encoder *encoder, cq_pool *pool, const char *file,
+                                         const cq_eval_options *options, cq_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,65 @@
+/* Making a student model: the directory that distillation starts from.
+ *
+ *   cq_student_options o = cq_student_default_options();
+ *   o.kind = CQ_STUDENT_NEW_VOCABULARY;
+ *   o.from = "all-MiniLM-L6-v2";
+ *   o.text_files = files, o.n_text_files = 2, o.vocab_size = 32000;
+ *   cq_student_new("student-dir", &o, pool, &err); */
+#ifndef CALQUE_STUDENT_H
+#define CALQUE_STUDENT_H
+
+#include "calque/pool.h"
+#include "calque/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum cq_student_kind {
+  CQ_STUDENT_COPY,           /* an existing model as it is, written to a new directory */
+  CQ_STUDENT_NEW_VOCABULARY, /* the body of `from` under a SentencePiece vocabulary trained on the text */
+  CQ_STUDENT_TRANSFORMER,    /* a fresh BERT of the given sizes, mean pooling */
+  CQ_STUDENT_BILSTM,         /* fresh word embeddings and a bidirectional LSTM, max pooling */
+  CQ_STUDENT_STATIC,         /* a fresh embedding bag */
+} cq_student_kind;
+
+typedef enum cq_carry_over {
+  CQ_CARRY_SHARED, /* rows of pieces both vocabularies have; the others are drawn from the old rows' mean and variance */
+  CQ_CARRY_MEAN,   /* the others are the mean of the old rows of the piece's own old tokens */
+  CQ_CARRY_ALIGN,  /* the others are the mean of old rows weighted by a word-alignment model of the parallel text */
+} cq_carry_over;
+
+typedef struct cq_student_options {
+  cq_student_kind kind;
+  const char *from;               /* COPY, NEW_VOCABULARY: directory or cached name */
+  const char *const *text_files;  /* text for the vocabulary: .txt or .tsv, plain or gzip; all columns are used */
+  size_t n_text_files;
+  int vocab_size;                 /* pieces, special ones included */
+  bool vocab_bpe;                 /* SentencePiece BPE instead of unigram */
+  double character_coverage;      /* share of characters the vocabulary must cover, e.g. 0.9995 */
+  bool lowercase;                 /* fold case in the vocabulary's normaliser */
+  cq_carry_over carry_over;       /* NEW_VOCABULARY */
+  int dim, n_layers, n_heads, feed_forward_dim, max_seq_length; /* the fresh kinds; max_seq_length 0: 128 */
+  double dropout;                 /* TRANSFORMER, BILSTM */
+  int output_dim;                 /* > 0: a Dense module from the pooled width to this many */
+  bool normalize;                 /* end with a Normalize module (fresh kinds; otherwise `from` decides) */
+  bool replace;                   /* overwrite an existing directory */
+  uint64_t seed;
+  cq_notice_fn notice;
+  void *notice_context;
+} cq_student_options;
+CQ_API cq_student_options cq_student_default_options(void);
+
+/* Writes the student to `directory`. Errors: CQ_ERR_ARGUMENT (sizes that do not fit, an existing directory), those of opening
+ * `from` and of reading the text. */
+CQ_API CQ_MUST_USE cq_status cq_student_new(const char *directory, const cq_student_options *options, cq_pool *pool,
+                                            cq_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,28 @@
+/* Filling the caller's error record. Every function returns the status it was given, so that the usual line is
+ *   return cq_fail(error, CQ_ERR_ARGUMENT, "dim is %d, expected at least 1", dim); */
+#ifndef BASE_ERROR_H
+#define BASE_ERROR_H
+
+#include "calque/status.h"
+
+/* An error without a place. */
+cq_status cq_fail(cq_error *error, cq_status status, const char *format, ...) CQ_PRINTF(3, 4);
+
+/* An error in a file: the message becomes "FILE: ...". */
+cq_status cq_fail_file(cq_error *error, cq_status status, const char *file, const char *format, ...) CQ_PRINTF(4, 5);
+
+/* An error on a line (1-based): "FILE:LINE: ...". */
+cq_status cq_fail_line(cq_error *error, cq_status status, const char *file, uint64_t line, const char *format, ...)
+    CQ_PRINTF(5, 6);
+
+/* An error at a byte (0-based): "FILE: byte N: ...". */
+cq_status cq_fail_byte(cq_error *error, cq_status status, const char *file, uint64_t byte, const char *format, ...)
+    CQ_PRINTF(5, 6);
+
+/* The operating system's refusal: "FILE: VERB: strerror(errno)"; reads errno before anything else. */
+cq_status cq_fail_errno(cq_error *error, const char *file, const char *verb);
+
+/* An allocation that failed: "out of memory (N bytes for WHAT)". */
+cq_status cq_fail_memory(cq_error *error, const char *what);
+
+#endif

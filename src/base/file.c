@@ -1,0 +1,268 @@
+#include "base/file.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- reading ---- */
+
+static cq_status open_regular(int *fd, size_t *size, const char *path, cq_error *error) {
+  struct stat info;
+  *fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (*fd < 0) return cq_fail_errno(error, path, "cannot open");
+  if (fstat(*fd, &info) != 0) {
+    cq_status status = cq_fail_errno(error, path, "cannot stat");
+    close(*fd);
+    return status;
+  }
+  if (!S_ISREG(info.st_mode)) {
+    close(*fd);
+    return cq_fail_file(error, CQ_ERR_IO, path, "not a regular file");
+  }
+  *size = (size_t)info.st_size;
+  return CQ_OK;
+}
+
+cq_status cq_mapping_open(cq_mapping *out, const char *path, cq_error *error) {
+  int fd;
+  size_t n;
+  *out = (cq_mapping){0};
+  cq_status status = open_regular(&fd, &n, path, error);
+  if (status) return status;
+  if (n == 0) {
+    close(fd);
+    out->data = (const unsigned char *)"";
+    return CQ_OK;
+  }
+  void *p = mmap(NULL, n, PROT_READ, MAP_PRIVATE, fd, 0);
+  if (p == MAP_FAILED) status = cq_fail_errno(error, path, "cannot map");
+  else *out = (cq_mapping){p, n};
+  close(fd);
+  return status;
+}
+
+void cq_mapping_close(cq_mapping *mapping) {
+  if (mapping->n) munmap((void *)(uintptr_t)mapping->data, mapping->n);
+  *mapping = (cq_mapping){0};
+}
+
+cq_status cq_file_read(cq_slice *out, const char *path, cq_error *error) {
+  int fd;
+  size_t n, got = 0;
+  *out = (cq_slice){0};
+  cq_status status = open_regular(&fd, &n, path, error);
+  if (status) return status;
+  char *data = cq_alloc(n + 1);
+  if (!data) {
+    close(fd);
+    return cq_fail_memory(error, path);
+  }
+  while (got < n) {
+    ssize_t step = read(fd, data + got, n - got);
+    if (step < 0 && errno == EINTR) continue;
+    if (step < 0) {
+      status = cq_fail_errno(error, path, "cannot read");
+      break;
+    }
+    if (step == 0) break; /* the file shrank while being read */
+    got += (size_t)step;
+  }
+  close(fd);
+  if (status) {
+    cq_free(data);
+    return status;
+  }
+  data[got] = '\0';
+  *out = (cq_slice){data, got};
+  return CQ_OK;
+}
+
+bool cq_file_exists(const char *path) {
+  struct stat info;
+  return stat(path, &info) == 0;
+}
+
+bool cq_is_directory(const char *path) {
+  struct stat info;
+  return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+cq_status cq_path_join(char *out, size_t out_size, const char *dir, const char *name, cq_error *error) {
+  size_t n = strlen(dir);
+  const char *between = n == 0 || dir[n - 1] == '/' || name[0] == '\0' ? "" : "/";
+  int written = snprintf(out, out_size, "%s%s%s", dir, between, name);
+  if (written < 0 || (size_t)written >= out_size)
+    return cq_fail_file(error, CQ_ERR_ARGUMENT, name, "the path is longer than %zu bytes", out_size - 1);
+  return CQ_OK;
+}
+
+/* ---- writing ---- */
+
+/* "PATH.tmp-PID-N": beside the target, so that rename stays within one file system. */
+static char *temporary_name(const char *path) {
+  static unsigned counter;
+  cq_builder b = {0};
+  size_t n = strlen(path);
+  while (n > 1 && path[n - 1] == '/') n--;
+  cq_builder_bytes(&b, path, n);
+  cq_builder_printf(&b, ".tmp-%ld-%u", (long)getpid(), __atomic_fetch_add(&counter, 1, __ATOMIC_RELAXED));
+  if (!b.failed) return b.data;
+  cq_builder_free(&b);
+  return NULL;
+}
+
+static cq_status sync_parent(const char *path, cq_error *error) {
+  char *parent = cq_strdup(path);
+  if (!parent) return cq_fail_memory(error, path);
+  size_t n = strlen(parent);
+  while (n > 1 && parent[n - 1] == '/') parent[--n] = '\0';
+  char *slash = strrchr(parent, '/');
+  if (slash == parent) slash[1] = '\0';
+  else if (slash) *slash = '\0';
+  int fd = open(slash ? parent : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  cq_status status = CQ_OK;
+  if (fd < 0) status = cq_fail_errno(error, path, "cannot open the directory of");
+  else if (fsync(fd) != 0 && errno != EINVAL && errno != ENOTSUP) status = cq_fail_errno(error, path, "cannot sync the directory of");
+  if (fd >= 0) close(fd);
+  cq_free(parent);
+  return status;
+}
+
+cq_status cq_writer_open(cq_writer *out, const char *path, cq_error *error) {
+  *out = (cq_writer){.path = cq_strdup(path), .temporary = temporary_name(path)};
+  if (!out->path || !out->temporary) {
+    cq_writer_abort(out);
+    return cq_fail_memory(error, path);
+  }
+  out->stream = fopen(out->temporary, "wbe");
+  if (!out->stream) {
+    cq_status status = cq_fail_errno(error, path, "cannot create");
+    cq_writer_abort(out);
+    return status;
+  }
+  return CQ_OK;
+}
+
+cq_status cq_writer_bytes(cq_writer *w, const void *bytes, size_t n, cq_error *error) {
+  if (n && fwrite(bytes, 1, n, w->stream) != n) return cq_fail_errno(error, w->path, "cannot write");
+  return CQ_OK;
+}
+
+cq_status cq_writer_commit(cq_writer *w, cq_error *error) {
+  cq_status status = CQ_OK;
+  if (fflush(w->stream) != 0 || ferror(w->stream) || fsync(fileno(w->stream)) != 0)
+    status = cq_fail_errno(error, w->path, "cannot write");
+  if (fclose(w->stream) != 0 && !status) status = cq_fail_errno(error, w->path, "cannot write");
+  w->stream = NULL;
+  if (!status && rename(w->temporary, w->path) != 0) status = cq_fail_errno(error, w->path, "cannot put in place");
+  if (!status) {
+    cq_free(w->temporary);
+    w->temporary = NULL;
+    status = sync_parent(w->path, error);
+  }
+  cq_writer_abort(w);
+  return status;
+}
+
+void cq_writer_abort(cq_writer *w) {
+  if (w->stream) fclose(w->stream);
+  if (w->temporary) unlink(w->temporary);
+  cq_free(w->temporary);
+  cq_free(w->path);
+  *w = (cq_writer){0};
+}
+
+cq_status cq_file_write(const char *path, const void *bytes, size_t n, cq_error *error) {
+  cq_writer w;
+  cq_status status = cq_writer_open(&w, path, error);
+  if (!status) status = cq_writer_bytes(&w, bytes, n, error);
+  if (!status) status = cq_writer_commit(&w, error);
+  cq_writer_abort(&w);
+  return status;
+}
+
+/* ---- directories ---- */
+
+cq_status cq_directory_make(const char *path, cq_error *error) {
+  char *copy = cq_strdup(path);
+  if (!copy) return cq_fail_memory(error, path);
+  cq_status status = CQ_OK;
+  for (char *p = copy + 1;; p++) {
+    if (*p != '/' && *p != '\0') continue;
+    char kept = *p;
+    *p = '\0';
+    if (mkdir(copy, 0777) != 0 && errno != EEXIST) status = cq_fail_errno(error, copy, "cannot create the directory");
+    *p = kept;
+    if (status || kept == '\0') break;
+  }
+  if (!status && !cq_is_directory(path)) status = cq_fail_file(error, CQ_ERR_IO, path, "exists and is not a directory");
+  cq_free(copy);
+  return status;
+}
+
+void cq_directory_remove(const char *path) {
+  DIR *dir = opendir(path);
+  if (!dir) return;
+  for (struct dirent *entry; (entry = readdir(dir));) {
+    char child[PATH_MAX];
+    struct stat info;
+    if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, "..")) continue;
+    if (snprintf(child, sizeof child, "%s/%s", path, entry->d_name) >= (int)sizeof child) continue;
+    if (lstat(child, &info) != 0) continue;
+    if (S_ISDIR(info.st_mode)) cq_directory_remove(child);
+    else unlink(child);
+  }
+  closedir(dir);
+  rmdir(path);
+}
+
+cq_status cq_directory_writer_open(cq_directory_writer *out, const char *path, bool replace, cq_error *error) {
+  *out = (cq_directory_writer){.replace = replace};
+  if (!replace && cq_file_exists(path)) return cq_fail_file(error, CQ_ERR_ARGUMENT, path, "already exists");
+  out->path = cq_strdup(path);
+  out->temporary = temporary_name(path);
+  if (!out->path || !out->temporary) {
+    cq_directory_writer_abort(out);
+    return cq_fail_memory(error, path);
+  }
+  cq_status status = cq_directory_make(out->temporary, error);
+  if (status) cq_directory_writer_abort(out);
+  return status;
+}
+
+cq_status cq_directory_writer_commit(cq_directory_writer *w, cq_error *error) {
+  cq_status status = CQ_OK;
+  char *aside = NULL;
+  if (w->replace && cq_file_exists(w->path)) {
+    aside = temporary_name(w->path);
+    if (!aside) status = cq_fail_memory(error, w->path);
+    else if (rename(w->path, aside) != 0) status = cq_fail_errno(error, w->path, "cannot move aside");
+  }
+  if (!status && rename(w->temporary, w->path) != 0) {
+    status = cq_fail_errno(error, w->path, "cannot put in place");
+    if (aside && rename(aside, w->path) == 0) aside[0] = '\0';
+  }
+  if (!status) {
+    cq_free(w->temporary);
+    w->temporary = NULL;
+    if (aside) cq_directory_remove(aside);
+    status = sync_parent(w->path, error);
+  }
+  cq_free(aside);
+  cq_directory_writer_abort(w);
+  return status;
+}
+
+void cq_directory_writer_abort(cq_directory_writer *w) {
+  if (w->temporary) cq_directory_remove(w->temporary);
+  cq_free(w->temporary);
+  cq_free(w->path);
+  *w = (cq_directory_writer){0};
+}

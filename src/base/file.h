@@ -1,0 +1,66 @@
+/* Files: read-only mappings, files and directories that appear whole or not at all. */
+#ifndef BASE_FILE_H
+#define BASE_FILE_H
+
+#include "base/slice.h"
+#include "calque/status.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* --- reading --- */
+
+/* A whole file mapped read-only. An empty file gives n = 0 and a non-NULL data. */
+typedef struct cq_mapping {
+  const unsigned char *data;
+  size_t n;
+} cq_mapping;
+
+CQ_MUST_USE cq_status cq_mapping_open(cq_mapping *out, const char *path, cq_error *error);
+void cq_mapping_close(cq_mapping *mapping);
+
+/* A whole file in memory, zero-terminated after n bytes; release out->data with cq_free((void *)out->data). */
+CQ_MUST_USE cq_status cq_file_read(cq_slice *out, const char *path, cq_error *error);
+bool cq_file_exists(const char *path);
+bool cq_is_directory(const char *path);
+
+/* "DIR/NAME" into the caller's buffer; CQ_ERR_ARGUMENT when it does not fit. DIR "" gives NAME. */
+CQ_MUST_USE cq_status cq_path_join(char *out, size_t out_size, const char *dir, const char *name, cq_error *error);
+
+/* --- writing: a temporary file beside the target, synced and renamed over it on commit --- */
+
+typedef struct cq_writer {
+  FILE *stream; /* write here with stdio, or with cq_writer_bytes */
+  char *path, *temporary;
+} cq_writer;
+
+CQ_MUST_USE cq_status cq_writer_open(cq_writer *out, const char *path, cq_error *error);
+CQ_MUST_USE cq_status cq_writer_bytes(cq_writer *w, const void *bytes, size_t n, cq_error *error);
+/* Flushes, syncs, renames. On failure (a full disk, say) the target is untouched and the temporary file is gone. */
+CQ_MUST_USE cq_status cq_writer_commit(cq_writer *w, cq_error *error);
+void cq_writer_abort(cq_writer *w); /* legal after commit and on {0}: does nothing */
+
+/* Writes a whole file atomically. */
+CQ_MUST_USE cq_status cq_file_write(const char *path, const void *bytes, size_t n, cq_error *error);
+
+/* --- directories --- */
+
+/* Creates path and what is missing above it. */
+CQ_MUST_USE cq_status cq_directory_make(const char *path, cq_error *error);
+
+/* A directory under construction: fill `temporary`, then commit renames it to the target. With replace, an existing
+ * target is moved aside and removed; without, an existing target is CQ_ERR_ARGUMENT at open. */
+typedef struct cq_directory_writer {
+  char *path, *temporary;
+  bool replace;
+} cq_directory_writer;
+
+CQ_MUST_USE cq_status cq_directory_writer_open(cq_directory_writer *out, const char *path, bool replace, cq_error *error);
+CQ_MUST_USE cq_status cq_directory_writer_commit(cq_directory_writer *w, cq_error *error);
+void cq_directory_writer_abort(cq_directory_writer *w);
+
+/* Removes a directory and everything in it; errors are ignored. */
+void cq_directory_remove(const char *path);
+
+#endif

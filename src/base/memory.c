@@ -1,0 +1,92 @@
+#include "base/memory.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+static _Atomic long fail_countdown;
+static _Atomic bool has_failed;
+
+void cq_alloc_fail_at(long n) {
+  atomic_store(&has_failed, false);
+  atomic_store(&fail_countdown, n);
+}
+
+bool cq_alloc_failed(void) {
+  return atomic_load(&has_failed);
+}
+
+static bool must_fail(void) {
+  if (atomic_load_explicit(&fail_countdown, memory_order_relaxed) <= 0) return false;
+  if (atomic_fetch_sub(&fail_countdown, 1) != 1) return false;
+  atomic_store(&has_failed, true);
+  return true;
+}
+
+bool cq_checked_mul(size_t *out, size_t a, size_t b) {
+  return !__builtin_mul_overflow(a, b, out);
+}
+
+bool cq_checked_add(size_t *out, size_t a, size_t b) {
+  return !__builtin_add_overflow(a, b, out);
+}
+
+void *cq_alloc(size_t n_bytes) {
+  size_t rounded;
+  if (must_fail() || !cq_checked_add(&rounded, n_bytes ? n_bytes : 1, CQ_ALIGNMENT - 1)) return NULL;
+  return aligned_alloc(CQ_ALIGNMENT, rounded & ~(size_t)(CQ_ALIGNMENT - 1));
+}
+
+void *cq_alloc_zeroed(size_t n_bytes) {
+  void *p = cq_alloc(n_bytes);
+  if (p) memset(p, 0, n_bytes);
+  return p;
+}
+
+void *cq_alloc_array(size_t n, size_t size) {
+  size_t n_bytes;
+  return cq_checked_mul(&n_bytes, n, size) ? cq_alloc(n_bytes) : NULL;
+}
+
+void *cq_alloc_array_zeroed(size_t n, size_t size) {
+  size_t n_bytes;
+  return cq_checked_mul(&n_bytes, n, size) ? cq_alloc_zeroed(n_bytes) : NULL;
+}
+
+void *cq_grow(void *old, size_t old_bytes, size_t new_bytes) {
+  void *p = cq_alloc(new_bytes);
+  if (!p) return NULL;
+  if (old) memcpy(p, old, old_bytes < new_bytes ? old_bytes : new_bytes);
+  free(old);
+  return p;
+}
+
+bool cq_reserve(void **array, size_t *capacity, size_t needed, size_t element_size) {
+  if (needed <= *capacity) return true;
+  size_t wanted = *capacity ? *capacity : 16, n_bytes;
+  while (wanted < needed) {
+    if (!cq_checked_mul(&wanted, wanted, 2)) return false;
+  }
+  if (!cq_checked_mul(&n_bytes, wanted, element_size)) return false;
+  void *p = cq_grow(*array, *capacity * element_size, n_bytes);
+  if (!p) return false;
+  *array = p;
+  *capacity = wanted;
+  return true;
+}
+
+char *cq_strndup(const char *text, size_t n) {
+  char *copy = cq_alloc(n + 1);
+  if (!copy) return NULL;
+  if (n) memcpy(copy, text, n);
+  copy[n] = '\0';
+  return copy;
+}
+
+char *cq_strdup(const char *text) {
+  return cq_strndup(text, strlen(text));
+}
+
+void cq_free(void *p) {
+  free(p);
+}

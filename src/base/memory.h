@@ -1,0 +1,36 @@
+/* Allocation. All of calque's own allocations pass here, so that tests can make the n-th one fail.
+ *
+ * cq_alloc_array and friends check n * size for overflow and return NULL on it; memory is 64-byte aligned (a cache line
+ * and an AVX-512 register). Release with cq_free. */
+#ifndef BASE_MEMORY_H
+#define BASE_MEMORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define CQ_ALIGNMENT 64
+
+void *cq_alloc(size_t n_bytes);                    /* uninitialised; NULL on failure; n_bytes 0 gives a unique pointer */
+void *cq_alloc_zeroed(size_t n_bytes);
+void *cq_alloc_array(size_t n, size_t size);       /* uninitialised */
+void *cq_alloc_array_zeroed(size_t n, size_t size);
+void *cq_grow(void *old, size_t old_bytes, size_t new_bytes); /* realloc that keeps the alignment; old stays on failure */
+char *cq_strdup(const char *text);
+char *cq_strndup(const char *text, size_t n);
+void cq_free(void *p);
+
+/* Makes room for one more element in a growing array; false on failure (the array stays).
+ *   if (!cq_reserve((void **)&items, &capacity, n + 1, sizeof *items)) ... */
+bool cq_reserve(void **array, size_t *capacity, size_t needed, size_t element_size);
+
+/* *out = a * b or a + b; false on overflow. For sizes that untrusted bytes name. */
+bool cq_checked_mul(size_t *out, size_t a, size_t b);
+bool cq_checked_add(size_t *out, size_t a, size_t b);
+
+/* Test hook: the n-th allocation from now (1-based) fails, once; 0 switches off. */
+void cq_alloc_fail_at(long n);
+/* True when the allocation armed by cq_alloc_fail_at has failed. */
+bool cq_alloc_failed(void);
+
+#endif

@@ -1,0 +1,33 @@
+/* Comparing borrowed runs of bytes, and a string that grows. */
+#ifndef BASE_SLICE_H
+#define BASE_SLICE_H
+
+#include "calque/slice.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+static inline cq_slice cq_slice_of(const char *text) {
+  return (cq_slice){text, strlen(text)};
+}
+static inline bool cq_slice_equal(cq_slice a, cq_slice b) {
+  return a.n == b.n && (a.n == 0 || memcmp(a.data, b.data, a.n) == 0);
+}
+
+/* A string that grows; `data` is zero-terminated after every append. A failed append sets `failed`, which stays set:
+ * append freely, check once at the end. Start from {0}. */
+typedef struct cq_builder {
+  char *data;
+  size_t n, capacity;
+  bool failed;
+} cq_builder;
+
+void cq_builder_bytes(cq_builder *b, const char *bytes, size_t n);
+void cq_builder_text(cq_builder *b, const char *text);
+void cq_builder_char(cq_builder *b, char c);
+void cq_builder_printf(cq_builder *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void cq_builder_clear(cq_builder *b); /* keeps the memory */
+void cq_builder_free(cq_builder *b);
+
+#endif

@@ -1,0 +1,69 @@
+#include "base/utf8.h"
+
+/* The length of the well-formed character at p, 0 if there is none. */
+static size_t well_formed(const unsigned char *p, size_t n) {
+  unsigned char a = p[0];
+  if (a < 0x80) return 1;
+  if (a < 0xC2 || a > 0xF4) return 0;
+  size_t length = a < 0xE0 ? 2 : a < 0xF0 ? 3 : 4;
+  if (n < length) return 0;
+  /* The second byte's range excludes overlong forms, surrogates and what lies past U+10FFFF. */
+  unsigned char low = a == 0xE0 ? 0xA0 : a == 0xF0 ? 0x90 : 0x80, high = a == 0xED ? 0x9F : a == 0xF4 ? 0x8F : 0xBF;
+  if (p[1] < low || p[1] > high) return 0;
+  for (size_t i = 2; i < length; i++) {
+    if ((p[i] & 0xC0) != 0x80) return 0;
+  }
+  return length;
+}
+
+size_t cq_utf8_invalid_at(const char *text, size_t n) {
+  const unsigned char *p = (const unsigned char *)text;
+  size_t i = 0;
+  while (i < n) {
+    size_t step = well_formed(p + i, n - i);
+    if (step == 0) return i;
+    i += step;
+  }
+  return n;
+}
+
+size_t cq_utf8_decode(uint32_t *code, const char *text, size_t n) {
+  const unsigned char *p = (const unsigned char *)text;
+  size_t length = well_formed(p, n);
+  switch (length) {
+  case 1: *code = p[0]; return 1;
+  case 2: *code = (p[0] & 0x1Fu) << 6 | (p[1] & 0x3Fu); return 2;
+  case 3: *code = (p[0] & 0x0Fu) << 12 | (p[1] & 0x3Fu) << 6 | (p[2] & 0x3Fu); return 3;
+  case 4: *code = (p[0] & 0x07u) << 18 | (p[1] & 0x3Fu) << 12 | (p[2] & 0x3Fu) << 6 | (p[3] & 0x3Fu); return 4;
+  default: *code = 0xFFFD; return 1;
+  }
+}
+
+size_t cq_utf8_encode(char out[4], uint32_t code) {
+  if (code < 0x80) {
+    out[0] = (char)code;
+    return 1;
+  }
+  if (code < 0x800) {
+    out[0] = (char)(0xC0 | code >> 6);
+    out[1] = (char)(0x80 | (code & 0x3F));
+    return 2;
+  }
+  if (code < 0x10000) {
+    out[0] = (char)(0xE0 | code >> 12);
+    out[1] = (char)(0x80 | (code >> 6 & 0x3F));
+    out[2] = (char)(0x80 | (code & 0x3F));
+    return 3;
+  }
+  out[0] = (char)(0xF0 | code >> 18);
+  out[1] = (char)(0x80 | (code >> 12 & 0x3F));
+  out[2] = (char)(0x80 | (code >> 6 & 0x3F));
+  out[3] = (char)(0x80 | (code & 0x3F));
+  return 4;
+}
+
+size_t cq_utf8_length(const char *text, size_t n) {
+  size_t length = 0;
+  for (size_t i = 0; i < n; i++) length += ((unsigned char)text[i] & 0xC0) != 0x80;
+  return length;
+}

@@ -1,0 +1,21 @@
+/* UTF-8: the check every line of text passes at the door, and stepping through text that has passed it. */
+#ifndef BASE_UTF8_H
+#define BASE_UTF8_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* The offset of the first byte that is not well-formed UTF-8 (Unicode 15, table 3-7: no overlong forms, no surrogates,
+ * at most U+10FFFF), or n when all is. */
+size_t cq_utf8_invalid_at(const char *text, size_t n);
+
+/* Decodes the character at text (n > 0 bytes left) into *code and returns its length. Malformed input gives U+FFFD and 1. */
+size_t cq_utf8_decode(uint32_t *code, const char *text, size_t n);
+
+/* Writes a character as UTF-8 and returns its length, 1 to 4. */
+size_t cq_utf8_encode(char out[4], uint32_t code);
+
+/* The number of characters of well-formed text. */
+size_t cq_utf8_length(const char *text, size_t n);
+
+#endif

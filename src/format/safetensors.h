@@ -1,0 +1,53 @@
+/* Safetensors: named tensors in one file, mapped, never copied.
+ *
+ *   u64 n | n bytes of JSON {"name": {"dtype", "shape", "data_offsets": [begin, end]}, ..., "__metadata__": {}} | data
+ *
+ * Offsets count from the end of the header; the tensors fill the data without gap or overlap. */
+#ifndef FORMAT_SAFETENSORS_H
+#define FORMAT_SAFETENSORS_H
+
+#include "calque/status.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum cq_dtype { CQ_F32, CQ_F16, CQ_BF16, CQ_F64, CQ_I8, CQ_U8, CQ_I32, CQ_I64, CQ_BOOL, CQ_OTHER_DTYPE } cq_dtype;
+size_t cq_dtype_size(cq_dtype dtype); /* bytes; 0 for CQ_OTHER_DTYPE */
+const char *cq_dtype_name(cq_dtype dtype); /* "F32", ... as safetensors spells it */
+
+typedef struct cq_stored_tensor {
+  const char *name;
+  cq_dtype dtype;
+  int n_dims;
+  int64_t shape[8];
+  int64_t n_elements;
+  const void *data; /* borrowed from the mapping; may be unaligned for its type */
+} cq_stored_tensor;
+
+typedef struct cq_safetensors cq_safetensors;
+
+/* Opens and checks everything: header length, JSON, shapes against offsets, offsets against the file, overlap, gaps.
+ * Errors: CQ_ERR_IO; CQ_ERR_FORMAT with the tensor's name and the byte. */
+CQ_MUST_USE cq_status cq_safetensors_open(cq_safetensors **out, const char *path, cq_error *error);
+void cq_safetensors_close(cq_safetensors *file);
+const char *cq_safetensors_path(const cq_safetensors *file);
+size_t cq_safetensors_count(const cq_safetensors *file);
+const cq_stored_tensor *cq_safetensors_at(const cq_safetensors *file, size_t index); /* in file order */
+/* NULL when there is none of that name. */
+const cq_stored_tensor *cq_safetensors_find(const cq_safetensors *file, const char *name);
+
+/* Copies n elements as f32, from any floating dtype. Errors: CQ_ERR_UNSUPPORTED for another dtype (file, tensor, dtype named). */
+CQ_MUST_USE cq_status cq_stored_tensor_to_f32(float *out, const cq_stored_tensor *tensor, const char *path, cq_error *error);
+
+/* Writes tensors in the order given, each 64-byte aligned in the file (the header is padded with spaces), atomically.
+ * metadata: pairs of strings, NULL-terminated ("format", "pt", NULL); may be NULL. */
+CQ_MUST_USE cq_status cq_safetensors_write(const char *path, const cq_stored_tensor *tensors, size_t n,
+                                           const char *const *metadata, cq_error *error);
+
+/* Half-precision conversions, exact from, rounded to nearest even to. */
+float cq_f16_to_f32(uint16_t half);
+uint16_t cq_f32_to_f16(float value);
+float cq_bf16_to_f32(uint16_t bits);
+uint16_t cq_f32_to_bf16(float value);
+
+#endif

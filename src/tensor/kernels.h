@@ -1,0 +1,156 @@
+/* The kernel table: every arithmetic loop of calque, one table a level.
+ *
+ *   const cq_kernels *k = cq_kernels_best();
+ *   k->pack(packed, weight, 1, in, in, out);                  // B[k][n] = weight[n * in + k]: y = x W^T
+ *   k->product(y, out, x, in, packed, n_tokens, out, in, &(cq_epilogue){.bias = bias});
+ *
+ * Levels: "reference" (ref/: plain loops, the specification), "portable" (any processor), "avx2", "avx512". All pointers
+ * are to memory of the table's backend; callers above src/tensor/ pass them on and never look through them. Matrices are
+ * row-major; a "stride" is the distance of two rows in elements. int64_t sizes may be 0 (then nothing is done).
+ *
+ * A product's element is summed over k in one order that depends on k alone: a row's result does not depend on m or on the
+ * row's place, so a sentence's vector does not depend on its neighbours. */
+#ifndef TENSOR_KERNELS_H
+#define TENSOR_KERNELS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum cq_activation {
+  CQ_IDENTITY,
+  CQ_GELU,      /* x (1 + erf(x / sqrt 2)) / 2, exact */
+  CQ_GELU_TANH, /* x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) / 2 */
+  CQ_RELU,
+  CQ_TANH,
+  CQ_SIGMOID,
+  CQ_SILU,
+} cq_activation;
+
+typedef struct cq_epilogue {
+  const float *bias;        /* [n], added to each row; NULL: none */
+  cq_activation activation; /* applied after the bias */
+  float *before;            /* [m, n] of stride c_stride: the value before the activation, kept for backward; NULL: not kept */
+  bool accumulate;          /* C += instead of C = (then no bias, no activation) */
+} cq_epilogue;
+
+/* Dropout without stored masks: element i of the run named by `key` is kept when a hash of (key, i) is at least
+ * rate * 2^32, and scaled by 1 / (1 - rate). Forward and backward draw the same mask from the same key. */
+typedef struct cq_dropout {
+  float rate; /* 0: no dropout */
+  uint64_t key;
+} cq_dropout;
+
+/* The hash: 32 random bits for element i of a run. The definition that all levels share. */
+static inline uint32_t cq_dropout_bits(uint64_t key, uint32_t i) {
+  uint32_t x = (i + (uint32_t)key) * 0x9e3779b1u ^ (uint32_t)(key >> 32);
+  x = (x ^ (x >> 16)) * 0x7feb352du;
+  x = (x ^ (x >> 15)) * 0x846ca68bu;
+  return x ^ (x >> 16);
+}
+
+/* One sequence's attention: n_heads heads of head_dim columns side by side. */
+typedef struct cq_attention_shape {
+  int64_t n_tokens, n_heads, head_dim;
+  int64_t stride;     /* of q, k, v and their gradients, e.g. 3 * n_heads * head_dim when they lie in one matrix */
+  int64_t out_stride; /* of out and its gradient */
+  float scale;        /* of the scores, usually 1 / sqrt(head_dim) */
+  const float *bias;  /* [n_heads, n_tokens, n_tokens] added to the scores; NULL: none */
+  cq_dropout dropout; /* of the probabilities; element (head * n_tokens + row) * n_tokens + column */
+} cq_attention_shape;
+
+typedef struct cq_adamw {
+  float learning_rate, beta1, beta2, eps, weight_decay;
+  float correction1, correction2; /* 1 - beta1^t, 1 - beta2^t */
+  float gradient_scale;           /* multiplied into every gradient first: clipping, and 1 / accumulated batches */
+} cq_adamw;
+
+typedef struct cq_kernels {
+  const char *name;
+
+  /* ---- products ---- */
+
+  /* Floats a packed k x n right-hand side takes. */
+  int64_t (*packed_floats)(int64_t k, int64_t n);
+  /* Packs B[k][n] = b[k * k_stride + n * n_stride]; one of the two strides is 1. packed is 64-byte aligned. */
+  void (*pack)(float *packed, const float *b, int64_t k_stride, int64_t n_stride, int64_t k, int64_t n);
+  /* C [m, n] = epilogue(A [m, k] B [k, n]). C must not overlap A. */
+  void (*product)(float *c, int64_t c_stride, const float *a, int64_t a_stride, const float *packed, int64_t m, int64_t n,
+                  int64_t k, const cq_epilogue *epilogue);
+  /* C [m, n] += A^T B with A [k, m] and B [k, n] as they lie: a weight's gradient, k counting tokens.
+   * scratch: packed_floats(k, n) floats. */
+  void (*product_transposed)(float *c, int64_t c_stride, const float *a, int64_t a_stride, const float *b, int64_t b_stride,
+                             int64_t m, int64_t n, int64_t k, float *scratch);
+  /* sum [n] += column sums of a [m, n]: a bias's gradient. */
+  void (*add_columns)(float *sum, const float *a, int64_t a_stride, int64_t m, int64_t n);
+
+  /* ---- elementwise ---- */
+
+  void (*activate)(float *y, const float *x, int64_t n, cq_activation activation);
+  /* dx = dy * activation'(x), x the value before the activation; dx may be dy. */
+  void (*activate_backward)(float *dx, const float *dy, const float *x, int64_t n, cq_activation activation);
+  void (*add)(float *y, const float *x, int64_t n);                  /* y += x */
+  void (*scale)(float *y, const float *x, float factor, int64_t n);  /* y = factor x; y may be x */
+  void (*dropout)(float *y, int64_t n, cq_dropout dropout);          /* in place */
+  /* y[i] = table[ids[i]] or, with accumulate, y[i] += table[ids[i]]: rows of dim floats. */
+  void (*gather)(float *y, const float *table, const int32_t *ids, int64_t n, int64_t dim, bool accumulate);
+
+  /* ---- rows ---- */
+
+  /* y = gamma * xhat + beta with xhat = (s - mean s) * rstd, s = x + residual, variance over dim, eps inside the root.
+   *   x, residual (may be NULL), y   [rows, dim]; y may be x or residual
+   *   xhat [rows, dim], rstd [rows]  kept for backward; NULL: not kept
+   * Source: Ba et al. 2016, eq. 4. */
+  void (*layer_norm)(float *y, float *xhat, float *rstd, const float *x, const float *residual, const float *gamma,
+                     const float *beta, float eps, int64_t rows, int64_t dim);
+  /* dx [rows, dim] (may be dy), dgamma [dim] and dbeta [dim] added to. */
+  void (*layer_norm_backward)(float *dx, float *dgamma, float *dbeta, const float *dy, const float *xhat, const float *rstd,
+                              const float *gamma, int64_t rows, int64_t dim);
+  /* y = x / max(|x|, 1e-12) per row; length [rows] kept for backward, may be NULL; y may be x. */
+  void (*normalize)(float *y, float *length, const float *x, int64_t rows, int64_t dim);
+  void (*normalize_backward)(float *dx, const float *dy, const float *y, const float *length, int64_t rows, int64_t dim);
+
+  /* ---- attention ---- */
+
+  /* Floats of scratch the two functions below need for a sequence of n_tokens. */
+  int64_t (*attention_scratch)(int64_t n_tokens, int64_t head_dim);
+  /* out = dropout(softmax(scale q k^T + bias)) v, head by head.
+   *   log_sum [n_heads, n_tokens]  log of the softmax's denominator (maximum included), kept for backward; NULL: not kept
+   * Source: Vaswani et al. 2017, eq. 1. */
+  void (*attention)(float *out, float *log_sum, const float *q, const float *k, const float *v, const cq_attention_shape *shape,
+                    float *scratch);
+  /* Gradients of q, k, v (written, not added). dbias [n_heads, n_tokens, n_tokens] is added to; NULL: not wanted.
+   * The probabilities are computed again from q, k and log_sum. Source: Dao et al. 2022, appendix B.2. */
+  void (*attention_backward)(float *dq, float *dk, float *dv, float *dbias, const float *dout, const float *out,
+                             const float *log_sum, const float *q, const float *k, const float *v,
+                             const cq_attention_shape *shape, float *scratch);
+
+  /* ---- LSTM ---- */
+
+  /* One step for rows sequences. gates [rows, 4 dim] holds the pre-activations in PyTorch's order i, f, g, o and is replaced
+   * by the activated values; c = f c_before + i g; h = o tanh(c). c_before may be NULL (zeros).
+   * Source: Hochreiter & Schmidhuber 1997, as PyTorch's LSTM. */
+  void (*lstm_cell)(float *h, int64_t h_stride, float *c, float *gates, const float *c_before, int64_t rows, int64_t dim);
+  /* dgates [rows, 4 dim] from dh [rows, dim] and dc [rows, dim]; dc becomes the gradient of c_before. */
+  void (*lstm_cell_backward)(float *dgates, float *dc, const float *dh, const float *gates, const float *c,
+                             const float *c_before, int64_t rows, int64_t dim);
+
+  /* ---- training ---- */
+
+  /* gradient = factor * (y - target) (may be NULL); returns the sum of (y - target)^2 in double precision. */
+  double (*squared_error)(float *gradient, const float *y, const float *target, float factor, int64_t n);
+  double (*sum_squares)(const float *x, int64_t n);
+  /* Decoupled weight decay (Loshchilov & Hutter 2019, algorithm 2), in PyTorch's order of operations:
+   * p *= 1 - lr wd; m = b1 m + (1 - b1) g; v = b2 v + (1 - b2) g^2; p -= lr / c1 * m / (sqrt(v) / sqrt(c2) + eps).
+   * g NULL stands for a zero gradient. */
+  void (*adamw)(float *p, float *m, float *v, const float *g, int64_t n, const cq_adamw *step);
+} cq_kernels;
+
+/* The best level this processor runs, lowered by CALQUE_SIMD=reference|portable|avx2|avx512 in the environment. */
+const cq_kernels *cq_kernels_best(void);
+/* A level by name; NULL when unknown or when this processor lacks it. */
+const cq_kernels *cq_kernels_named(const char *name);
+/* All levels this processor runs, best first; returns how many. */
+size_t cq_kernels_all(const cq_kernels **out, size_t max);
+
+#endif

@@ -1,0 +1,87 @@
+/* Text to token ids, for every tokenizer behind one handle.
+ *
+ * A tokenizer is immutable once open and may be shared by threads. Which files make it, in order of preference:
+ *   tokenizer.json              WordPiece, Unigram, BPE (byte-level, or SentencePiece's with metaspace and byte fallback)
+ *   vocab.txt                   WordPiece, with tokenizer_config.json (do_lower_case, strip_accents, tokenize_chinese_chars)
+ *   sentencepiece.bpe.model, spiece.model, tokenizer.model   SentencePiece, unigram or BPE
+ *   vocab.json + merges.txt     byte-level BPE
+ * with tokenizer_config.json and special_tokens_map.json beside them. */
+#ifndef TOKEN_TOKENIZER_H
+#define TOKEN_TOKENIZER_H
+
+#include "base/slice.h"
+#include "calque/status.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct cq_tokenizer cq_tokenizer;
+
+/* A growing run of ids; start from {0}, release ids with cq_free. */
+typedef struct cq_ids {
+  int32_t *ids;
+  size_t n, capacity;
+} cq_ids;
+
+typedef struct cq_tokenizer_info {
+  const char *type;  /* "WordPiece", "Unigram", "BPE", "ByteLevelBPE" */
+  int64_t vocab_size; /* ids are in [0, vocab_size) */
+  int32_t pad_id, unk_id, cls_id, sep_id, mask_id; /* -1: none; cls/sep are <s> and </s> where the tokenizer says so */
+  int n_special;     /* tokens put around a single sentence */
+  int64_t model_max_length; /* tokenizer_config.json's; 0: not given or absurdly large */
+  bool lowercase;
+} cq_tokenizer_info;
+
+/* Opens what a directory holds. lowercase_override: sentence_bert_config.json's do_lower_case (lower-cases the text before
+ * the tokenizer sees it).
+ * Errors: CQ_ERR_IO when no tokenizer file is there (the message lists what was looked for), CQ_ERR_FORMAT,
+ * CQ_ERR_UNSUPPORTED for a component calque does not know (named). */
+CQ_MUST_USE cq_status cq_tokenizer_open(cq_tokenizer **out, const char *directory, bool lowercase_override, cq_error *error);
+void cq_tokenizer_free(cq_tokenizer *tokenizer);
+const cq_tokenizer_info *cq_tokenizer_describe(const cq_tokenizer *tokenizer);
+
+/* Appends one sentence's ids to out.
+ *   add_special  put the special tokens around (static models do without)
+ *   max_length   keep at most so many ids, special ones included (0: no limit): the end of the text is cut
+ *   truncated    set to whether anything was cut; may be NULL
+ * text is well-formed UTF-8 (checked by the caller). Errors: CQ_ERR_MEMORY. */
+CQ_MUST_USE cq_status cq_tokenizer_encode(cq_ids *out, const cq_tokenizer *tokenizer, cq_slice text, bool add_special,
+                                          size_t max_length, bool *truncated, cq_error *error);
+
+/* Writes every file that Hugging Face transformers needs to load the same tokenizer: the files it was opened from where
+ * there are such, else those made anew (tokenizer.json always; sentencepiece.bpe.model for SentencePiece).
+ * max_seq_length goes to tokenizer_config.json's model_max_length. */
+CQ_MUST_USE cq_status cq_tokenizer_save(const cq_tokenizer *tokenizer, const char *directory, int max_seq_length,
+                                        cq_error *error);
+
+/* --- the vocabulary, for moving embedding rows to another one --- */
+
+typedef enum cq_piece_kind {
+  CQ_PIECE_SPECIAL,  /* <s>, [CLS], ... */
+  CQ_PIECE_START,    /* stands at a word's start: SentencePiece's "\u2581x", WordPiece's "x", byte-level BPE's "\u0120x" */
+  CQ_PIECE_INSIDE,   /* stands inside a word: SentencePiece's "x", WordPiece's "##x" */
+  CQ_PIECE_OTHER,    /* a byte, an unused slot */
+} cq_piece_kind;
+
+/* A piece's text without its marker, and its kind; the text is borrowed. False when the id is out of range. */
+bool cq_tokenizer_piece(cq_slice *text, cq_piece_kind *kind, const cq_tokenizer *tokenizer, int32_t id);
+
+/* --- training a SentencePiece vocabulary --- */
+
+typedef struct cq_sentencepiece_training {
+  int vocab_size;            /* ids in all, <s> <pad> </s> <unk> and <mask> included */
+  bool bpe;
+  double character_coverage;
+  bool lowercase;            /* nmt_nfkc_cf instead of nmt_nfkc */
+  int n_threads;
+  uint64_t max_sentences;    /* sampled when there are more; 0: all */
+} cq_sentencepiece_training;
+
+/* Trains on sentences and opens the result as a tokenizer of XLM-R's layout (<s> 0, <pad> 1, </s> 2, <unk> 3, ..., <mask> last).
+ *   next  gives sentence after sentence; false at the end. A failed read is reported by the caller afterwards.
+ * Errors: CQ_ERR_ARGUMENT when the text is too small for vocab_size (with SentencePiece's own words), CQ_ERR_MEMORY. */
+CQ_MUST_USE cq_status cq_tokenizer_train_sentencepiece(cq_tokenizer **out, bool (*next)(void *context, cq_slice *sentence),
+                                                       void *context, const cq_sentencepiece_training *options,
+                                                       cq_error *error);
+
+#endif
