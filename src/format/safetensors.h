@@ -6,12 +6,12 @@
 #ifndef FORMAT_SAFETENSORS_H
 #define FORMAT_SAFETENSORS_H
 
+#include "base/dtype.h"
 #include "calque/status.h"
 
 #include <stddef.h>
 #include <stdint.h>
 
-typedef enum cq_dtype { CQ_F32, CQ_F16, CQ_BF16, CQ_F64, CQ_I8, CQ_U8, CQ_I32, CQ_I64, CQ_BOOL, CQ_OTHER_DTYPE } cq_dtype;
 size_t cq_dtype_size(cq_dtype dtype); /* bytes; 0 for CQ_OTHER_DTYPE */
 const char *cq_dtype_name(cq_dtype dtype); /* "F32", ... as safetensors spells it */
 

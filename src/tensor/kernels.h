@@ -59,6 +59,17 @@ typedef struct cq_attention_shape {
   cq_dropout dropout; /* of the probabilities; element (head * n_tokens + row) * n_tokens + column */
 } cq_attention_shape;
 
+/* How a sentence's vector comes from its tokens' vectors; the order is the order in which several are concatenated. */
+typedef enum cq_pooling_mode {
+  CQ_POOL_CLS,           /* the first */
+  CQ_POOL_MAX,           /* the greatest of each dimension */
+  CQ_POOL_MEAN,          /* sum / n */
+  CQ_POOL_MEAN_SQRT,     /* sum / sqrt n */
+  CQ_POOL_WEIGHTED_MEAN, /* sum of (i + 1) x_i / sum of (i + 1), i from 0 */
+  CQ_POOL_LAST,          /* the last */
+} cq_pooling_mode;
+#define CQ_N_POOLING_MODES 6
+
 typedef struct cq_adamw {
   float learning_rate, beta1, beta2, eps, weight_decay;
   float correction1, correction2; /* 1 - beta1^t, 1 - beta2^t */
@@ -94,6 +105,8 @@ typedef struct cq_kernels {
   void (*dropout)(float *y, int64_t n, cq_dropout dropout);          /* in place */
   /* y[i] = table[ids[i]] or, with accumulate, y[i] += table[ids[i]]: rows of dim floats. */
   void (*gather)(float *y, const float *table, const int32_t *ids, int64_t n, int64_t dim, bool accumulate);
+  /* table[ids[i]] += y[i], i ascending: the gradient of gather. */
+  void (*scatter_add)(float *table, const float *y, const int32_t *ids, int64_t n, int64_t dim);
 
   /* ---- rows ---- */
 
@@ -109,6 +122,14 @@ typedef struct cq_kernels {
   /* y = x / max(|x|, 1e-12) per row; length [rows] kept for backward, may be NULL; y may be x. */
   void (*normalize)(float *y, float *length, const float *x, int64_t rows, int64_t dim);
   void (*normalize_backward)(float *dx, const float *dy, const float *y, const float *length, int64_t rows, int64_t dim);
+
+  /* ---- pooling: one sequence's rows to one row; rows are tokens[first .. n_tokens) ---- */
+
+  /* y [dim] from tokens [n_tokens, dim]; n_tokens >= 1. argmax [dim] is kept for CQ_POOL_MAX's backward; NULL: not kept. */
+  void (*pool)(float *y, int32_t *argmax, const float *tokens, int64_t n_tokens, int64_t dim, cq_pooling_mode mode);
+  /* dtokens [n_tokens, dim] is added to. */
+  void (*pool_backward)(float *dtokens, const float *dy, const int32_t *argmax, int64_t n_tokens, int64_t dim,
+                        cq_pooling_mode mode);
 
   /* ---- attention ---- */
 

@@ -1,0 +1,46 @@
+/* A tensor is a view of a matrix in a backend's memory: shape and element type travel with the pointer. Only kernels look
+ * through `data`; layers slice views and hand them on. */
+#ifndef TENSOR_TENSOR_H
+#define TENSOR_TENSOR_H
+
+#include "base/dtype.h"
+#include "tensor/kernels.h"
+
+#include <assert.h>
+
+typedef struct cq_tensor {
+  void *data;
+  cq_dtype dtype;
+  int64_t rows, cols;
+  int64_t stride; /* elements from one row to the next */
+} cq_tensor;
+
+/* The elements for a kernel; asserts that they are f32. */
+static inline float *cq_f32(cq_tensor t) {
+  assert(t.dtype == CQ_F32);
+  return t.data;
+}
+
+static inline cq_tensor cq_tensor_f32(float *data, int64_t rows, int64_t cols) {
+  return (cq_tensor){data, CQ_F32, rows, cols, cols};
+}
+
+/* Rows [first, first + n) and columns [first, first + n) of a tensor. */
+static inline cq_tensor cq_rows(cq_tensor t, int64_t first, int64_t n) {
+  assert(first >= 0 && n >= 0 && first + n <= t.rows);
+  t.data = cq_f32(t) + first * t.stride;
+  t.rows = n;
+  return t;
+}
+static inline cq_tensor cq_columns(cq_tensor t, int64_t first, int64_t n) {
+  assert(first >= 0 && n >= 0 && first + n <= t.cols);
+  t.data = cq_f32(t) + first;
+  t.cols = n;
+  return t;
+}
+
+static inline bool cq_is_dense(cq_tensor t) {
+  return t.stride == t.cols || t.rows <= 1;
+}
+
+#endif
