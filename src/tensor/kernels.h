@@ -6,7 +6,8 @@
  *
  * Levels: "reference" (ref/: plain loops, the specification), "portable" (any processor), "avx2", "avx512". All pointers
  * are to memory of the table's backend; callers above src/tensor/ pass them on and never look through them. Matrices are
- * row-major; a "stride" is the distance of two rows in elements. int64_t sizes may be 0 (then nothing is done).
+ * row-major; a "stride" is the distance of two rows in elements. int64_t sizes may be 0 (then nothing is done; a product
+ * with k 0 is the epilogue of zeros). NaN and infinities pass through as in IEEE arithmetic, never hidden.
  *
  * A product's element is summed over k in one order that depends on k alone: a row's result does not depend on m or on the
  * row's place, so a sentence's vector does not depend on its neighbours. */
@@ -70,10 +71,11 @@ typedef enum cq_pooling_mode {
 } cq_pooling_mode;
 #define CQ_N_POOLING_MODES 6
 
+/* Doubles, because 1 - beta2 of a float 0.999 is wrong in the fifth digit; the elements are worked on in f32. */
 typedef struct cq_adamw {
-  float learning_rate, beta1, beta2, eps, weight_decay;
-  float correction1, correction2; /* 1 - beta1^t, 1 - beta2^t */
-  float gradient_scale;           /* multiplied into every gradient first: clipping, and 1 / accumulated batches */
+  double learning_rate, beta1, beta2, eps, weight_decay;
+  double correction1, correction2; /* 1 - beta1^t, 1 - beta2^t */
+  float gradient_scale;            /* multiplied into every gradient first: clipping, and 1 / accumulated batches */
 } cq_adamw;
 
 typedef struct cq_kernels {
@@ -87,7 +89,7 @@ typedef struct cq_kernels {
   void (*pack)(float *packed, const float *b, int64_t k_stride, int64_t n_stride, int64_t k, int64_t n);
   /* C [m, n] = epilogue(A [m, k] B [k, n]). C must not overlap A. */
   void (*product)(float *c, int64_t c_stride, const float *a, int64_t a_stride, const float *packed, int64_t m, int64_t n,
-                  int64_t k, const cq_epilogue *epilogue);
+                  int64_t k, const cq_epilogue *epilogue); /* epilogue NULL: none */
   /* C [m, n] += A^T B with A [k, m] and B [k, n] as they lie: a weight's gradient, k counting tokens.
    * scratch: packed_floats(k, n) floats. */
   void (*product_transposed)(float *c, int64_t c_stride, const float *a, int64_t a_stride, const float *b, int64_t b_stride,
@@ -119,8 +121,9 @@ typedef struct cq_kernels {
   /* dx [rows, dim] (may be dy), dgamma [dim] and dbeta [dim] added to. */
   void (*layer_norm_backward)(float *dx, float *dgamma, float *dbeta, const float *dy, const float *xhat, const float *rstd,
                               const float *gamma, int64_t rows, int64_t dim);
-  /* y = x / max(|x|, 1e-12) per row; length [rows] kept for backward, may be NULL; y may be x. */
+  /* y = x / length with length = max(|x|, 1e-12) per row; length [rows] kept for backward, may be NULL; y may be x. */
   void (*normalize)(float *y, float *length, const float *x, int64_t rows, int64_t dim);
+  /* dx may be dy. */
   void (*normalize_backward)(float *dx, const float *dy, const float *y, const float *length, int64_t rows, int64_t dim);
 
   /* ---- pooling: one sequence's rows to one row; rows are tokens[first .. n_tokens) ---- */
@@ -150,7 +153,7 @@ typedef struct cq_kernels {
 
   /* One step for rows sequences. gates [rows, 4 dim] holds the pre-activations in PyTorch's order i, f, g, o and is replaced
    * by the activated values; c = f c_before + i g; h = o tanh(c). c_before may be NULL (zeros).
-   * Source: Hochreiter & Schmidhuber 1997, as PyTorch's LSTM. */
+   * c may be c_before. Source: Hochreiter & Schmidhuber 1997, as PyTorch's LSTM. */
   void (*lstm_cell)(float *h, int64_t h_stride, float *c, float *gates, const float *c_before, int64_t rows, int64_t dim);
   /* dgates [rows, 4 dim] from dh [rows, dim] and dc [rows, dim]; dc becomes the gradient of c_before. */
   void (*lstm_cell_backward)(float *dgates, float *dc, const float *dh, const float *gates, const float *c,

@@ -1,0 +1,67 @@
+/* Which level runs: asked of the processor once, then remembered. Compiled without any level's flags. */
+#include "tensor/levels.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool always(void) {
+  return true;
+}
+
+#ifdef CQ_X86
+static bool has_avx512(void) {
+  __builtin_cpu_init();
+  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("fma");
+}
+
+static bool has_avx2(void) {
+  __builtin_cpu_init();
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+}
+#endif
+
+/* Best first. */
+static const struct level {
+  const cq_kernels *kernels;
+  bool (*runs_here)(void);
+} levels[] = {
+    {&cq_kernels_reference, always},
+};
+
+enum { n_levels = (int)(sizeof levels / sizeof *levels) };
+
+const cq_kernels *cq_kernels_named(const char *name) {
+  for (size_t i = 0; i < n_levels; i++)
+    if (strcmp(levels[i].kernels->name, name) == 0) return levels[i].runs_here() ? levels[i].kernels : NULL;
+  return NULL;
+}
+
+size_t cq_kernels_all(const cq_kernels **out, size_t max) {
+  size_t n = 0;
+  for (size_t i = 0; i < n_levels && n < max; i++)
+    if (levels[i].runs_here()) out[n++] = levels[i].kernels;
+  return n;
+}
+
+/* The best level not above the one CALQUE_SIMD names; a name that is none lowers nothing. */
+static const cq_kernels *choose(void) {
+  const char *limit = getenv("CALQUE_SIMD");
+  size_t first = 0;
+  for (size_t i = 0; limit && i < n_levels; i++)
+    if (strcmp(levels[i].kernels->name, limit) == 0) first = i;
+  for (size_t i = first; i < n_levels; i++)
+    if (levels[i].runs_here()) return levels[i].kernels;
+  return &cq_kernels_reference;
+}
+
+const cq_kernels *cq_kernels_best(void) {
+  static _Atomic(const cq_kernels *) best; /* two threads that meet here compute the same */
+  const cq_kernels *k = atomic_load_explicit(&best, memory_order_acquire);
+  if (!k) {
+    k = choose();
+    atomic_store_explicit(&best, k, memory_order_release);
+  }
+  return k;
+}

@@ -1,0 +1,99 @@
+/* One element at a time. */
+#include "tensor/ref/reference.h"
+
+#include "tensor/levels.h"
+
+#include <math.h>
+
+static const double sqrt_half = 0.70710678118654752440;       /* 1 / sqrt 2 */
+static const double gauss_peak = 0.39894228040143267794;      /* 1 / sqrt(2 pi) */
+static const double gelu_tanh_inner = 0.79788456080286535588; /* sqrt(2 / pi) */
+static const double gelu_tanh_cubic = 0.044715;
+
+static double sigmoid(double x) {
+  return 1.0 / (1.0 + exp(-x));
+}
+
+/* y = f(x) */
+static double value(double x, cq_activation activation) {
+  switch (activation) {
+  case CQ_IDENTITY: return x;
+  case CQ_GELU: return x * 0.5 * (1.0 + erf(x * sqrt_half));
+  case CQ_GELU_TANH: return x * 0.5 * (1.0 + tanh(gelu_tanh_inner * (x + gelu_tanh_cubic * x * x * x)));
+  case CQ_RELU: return x < 0 ? 0 : x; /* this way round, so that NaN stays NaN */
+  case CQ_TANH: return tanh(x);
+  case CQ_SIGMOID: return sigmoid(x);
+  case CQ_SILU: return x * sigmoid(x);
+  }
+  return x;
+}
+
+/* f'(x) */
+static double slope(double x, cq_activation activation) {
+  switch (activation) {
+  case CQ_IDENTITY: return 1;
+  case CQ_GELU: return 0.5 * (1.0 + erf(x * sqrt_half)) + x * gauss_peak * exp(-0.5 * x * x);
+  case CQ_GELU_TANH: {
+    double t = tanh(gelu_tanh_inner * (x + gelu_tanh_cubic * x * x * x));
+    double inner = gelu_tanh_inner * (1.0 + 3.0 * gelu_tanh_cubic * x * x);
+    return 0.5 * (1.0 + t) + 0.5 * x * (1.0 - t * t) * inner;
+  }
+  case CQ_RELU: return x > 0 ? 1 : 0;
+  case CQ_TANH: {
+    double t = tanh(x);
+    return 1.0 - t * t;
+  }
+  case CQ_SIGMOID: {
+    double s = sigmoid(x);
+    return s * (1.0 - s);
+  }
+  case CQ_SILU: {
+    double s = sigmoid(x);
+    return s * (1.0 + x * (1.0 - s));
+  }
+  }
+  return 1;
+}
+
+float ref_activation(float x, cq_activation activation) {
+  return (float)value((double)x, activation);
+}
+
+void ref_activate(float *y, const float *x, int64_t n, cq_activation activation) {
+  for (int64_t i = 0; i < n; i++) y[i] = ref_activation(x[i], activation);
+}
+
+void ref_activate_backward(float *dx, const float *dy, const float *x, int64_t n, cq_activation activation) {
+  for (int64_t i = 0; i < n; i++) dx[i] = (float)((double)dy[i] * slope((double)x[i], activation));
+}
+
+void ref_add(float *y, const float *x, int64_t n) {
+  for (int64_t i = 0; i < n; i++) y[i] += x[i];
+}
+
+void ref_scale(float *y, const float *x, float factor, int64_t n) {
+  for (int64_t i = 0; i < n; i++) y[i] = factor * x[i];
+}
+
+void ref_dropout(float *y, int64_t n, cq_dropout dropout) {
+  if (!(dropout.rate > 0)) return;
+  cq_dropout_rule rule = cq_dropout_rule_of(dropout.rate);
+  for (int64_t i = 0; i < n; i++) {
+    bool kept = cq_dropout_bits(dropout.key, (uint32_t)i) >= rule.threshold;
+    y[i] = kept ? y[i] * rule.factor : 0.0f;
+  }
+}
+
+void ref_gather(float *y, const float *table, const int32_t *ids, int64_t n, int64_t dim, bool accumulate) {
+  for (int64_t i = 0; i < n; i++) {
+    const float *row = &table[ids[i] * dim];
+    for (int64_t j = 0; j < dim; j++) y[i * dim + j] = accumulate ? y[i * dim + j] + row[j] : row[j];
+  }
+}
+
+void ref_scatter_add(float *table, const float *y, const int32_t *ids, int64_t n, int64_t dim) {
+  for (int64_t i = 0; i < n; i++) {
+    float *row = &table[ids[i] * dim];
+    for (int64_t j = 0; j < dim; j++) row[j] += y[i * dim + j];
+  }
+}

@@ -1,0 +1,33 @@
+#include "tensor/ref/reference.h"
+
+#include "tensor/levels.h"
+
+const cq_kernels cq_kernels_reference = {
+    .name = "reference",
+    .packed_floats = ref_packed_floats,
+    .pack = ref_pack,
+    .product = ref_product,
+    .product_transposed = ref_product_transposed,
+    .add_columns = ref_add_columns,
+    .activate = ref_activate,
+    .activate_backward = ref_activate_backward,
+    .add = ref_add,
+    .scale = ref_scale,
+    .dropout = ref_dropout,
+    .gather = ref_gather,
+    .scatter_add = ref_scatter_add,
+    .layer_norm = ref_layer_norm,
+    .layer_norm_backward = ref_layer_norm_backward,
+    .normalize = ref_normalize,
+    .normalize_backward = ref_normalize_backward,
+    .pool = ref_pool,
+    .pool_backward = ref_pool_backward,
+    .attention_scratch = ref_attention_scratch,
+    .attention = ref_attention,
+    .attention_backward = ref_attention_backward,
+    .lstm_cell = ref_lstm_cell,
+    .lstm_cell_backward = ref_lstm_cell_backward,
+    .squared_error = ref_squared_error,
+    .sum_squares = ref_sum_squares,
+    .adamw = ref_adamw,
+};

@@ -1,0 +1,34 @@
+/* The loss of distillation, the gradient's length, and the optimiser's step. */
+#include "tensor/ref/reference.h"
+
+#include <math.h>
+
+double ref_squared_error(float *gradient, const float *y, const float *target, float factor, int64_t n) {
+  double sum = 0;
+  for (int64_t i = 0; i < n; i++) {
+    float difference = y[i] - target[i];
+    if (gradient) gradient[i] = factor * difference;
+    sum += (double)difference * (double)difference;
+  }
+  return sum;
+}
+
+double ref_sum_squares(const float *x, int64_t n) {
+  double sum = 0;
+  for (int64_t i = 0; i < n; i++) sum += (double)x[i] * (double)x[i];
+  return sum;
+}
+
+void ref_adamw(float *p, float *m, float *v, const float *g, int64_t n, const cq_adamw *step) {
+  const float decay = (float)(1.0 - step->learning_rate * step->weight_decay);
+  const float beta1 = (float)step->beta1, rest1 = (float)(1.0 - step->beta1);
+  const float beta2 = (float)step->beta2, rest2 = (float)(1.0 - step->beta2);
+  const float rate = (float)(step->learning_rate / step->correction1);
+  const float root2 = (float)sqrt(step->correction2), eps = (float)step->eps;
+  for (int64_t i = 0; i < n; i++) {
+    float gradient = g ? g[i] * step->gradient_scale : 0.0f;
+    m[i] = beta1 * m[i] + rest1 * gradient;
+    v[i] = beta2 * v[i] + rest2 * gradient * gradient;
+    p[i] = decay * p[i] - rate * (m[i] / (sqrtf(v[i]) / root2 + eps));
+  }
+}
