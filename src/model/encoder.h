@@ -1,0 +1,52 @@
+/* The encoder from inside: its modules, parameters, and running them on a batch of ids. The public side is
+ * calque/encoder.h. */
+#ifndef MODEL_ENCODER_H
+#define MODEL_ENCODER_H
+
+#include "calque/encoder.h"
+#include "model/module.h"
+
+#define CQ_MAX_MODULES 16
+
+struct cq_encoder {
+  char *directory;
+  cq_arena arena;
+  cq_module *modules[CQ_MAX_MODULES];
+  size_t n_modules;
+  const cq_kernels *kernels;
+  cq_params params;      /* of all modules, indexed */
+  int max_seq_length;
+  /* config_sentence_transformers.json */
+  json_t *prompts;       /* object name -> text; NULL: none */
+  const char *default_prompt_name;
+  const char *similarity;
+  bool include_prompt;   /* pooling sees the prompt's tokens */
+};
+
+/* The module that owns the tokenizer: the first. */
+static inline const cq_module *cq_encoder_text_module(const cq_encoder *e) {
+  return e->modules[0];
+}
+
+/* ids of one sentence, cut to the model's length. *n_prompt: leading tokens that belong to the prompt (for pooling). */
+CQ_MUST_USE cq_status cq_encoder_tokenize(cq_ids *out, const cq_encoder *encoder, cq_slice sentence, bool *truncated,
+                                          cq_error *error);
+
+/* Sentence vectors of a batch: *y [n_seqs, dim] in the lane's workspace. saved: [n_modules] tapes for backward, with
+ * inputs [n_modules]; NULL when not training. */
+typedef struct cq_tape {
+  void *saved[CQ_MAX_MODULES];
+  cq_tensor inputs[CQ_MAX_MODULES];
+} cq_tape;
+CQ_MUST_USE cq_status cq_encoder_forward(cq_lane *lane, const cq_encoder *encoder, const cq_batch *batch, cq_tensor *y,
+                                         cq_tape *tape, cq_error *error);
+/* Adds the gradients of all parameters, from dy [n_seqs, dim], which may be overwritten. */
+CQ_MUST_USE cq_status cq_encoder_backward(cq_lane *lane, const cq_encoder *encoder, const cq_batch *batch, cq_tensor dy,
+                                          const cq_tape *tape, cq_gradients *gradients, cq_error *error);
+
+/* Makes the parameters writable (copied out of the mapping) and packs for backward too. */
+CQ_MUST_USE cq_status cq_encoder_make_trainable(cq_encoder *encoder, cq_pool *pool, cq_error *error);
+/* Packs all weights again after an update of the parameters. */
+CQ_MUST_USE cq_status cq_encoder_pack(cq_encoder *encoder, cq_pool *pool, bool training, cq_error *error);
+
+#endif

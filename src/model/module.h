@@ -1,0 +1,97 @@
+/* A module is one stage of a sentence encoder, as modules.json lists them: Transformer, WordEmbeddings, LSTM,
+ * StaticEmbedding, Pooling, Dense, Normalize. Each type is one file and one row in module.c's table.
+ *
+ *   ids -> [Transformer | WordEmbeddings | StaticEmbedding] -> x [n_tokens or n_seqs, dim] -> ... -> y [n_seqs, dim]
+ *
+ * A module is immutable while it runs; forward and backward are called by many lanes at once, each with its own batch (a
+ * range of whole sequences). Backward stands directly under forward in each type's file. */
+#ifndef MODEL_MODULE_H
+#define MODEL_MODULE_H
+
+#include "base/arena.h"
+#include "nn/batch.h"
+#include "nn/param.h"
+#include "token/tokenizer.h"
+
+#include <jansson.h>
+
+typedef struct cq_module cq_module;
+typedef struct cq_module_type cq_module_type;
+
+/* Where a module is opened from. */
+typedef struct cq_module_source {
+  const char *root;      /* the model's directory */
+  const char *directory; /* the module's own: root, or root/path */
+  cq_arena *arena;       /* lives as long as the encoder */
+  cq_notice_fn notice;
+  void *notice_context;
+  int64_t input_dim;     /* what the module before gives; 0 for the first */
+} cq_module_source;
+
+/* What every module has; a type's own struct begins with it and is allocated in the arena. */
+struct cq_module {
+  const cq_module_type *type;
+  const char *path;    /* as in modules.json: "", "1_Pooling" */
+  int64_t output_dim;
+  bool output_is_sentence; /* rows of the output are sequences, not tokens */
+  cq_param *params;    /* [n_params], in the order they are written to model.safetensors */
+  size_t n_params;
+  /* Only for the module that owns the text side: */
+  cq_tokenizer *tokenizer; /* NULL elsewhere */
+  bool add_special;        /* special tokens are put around each sentence */
+  int max_seq_length;      /* 0: no limit */
+  bool lowercase;          /* sentence_bert_config.json's do_lower_case */
+};
+
+struct cq_module_type {
+  const char *name;       /* last component of modules.json's "type": "Transformer" */
+  const char *type_name;  /* what we write there: "sentence_transformers.models.Transformer" */
+  CQ_MUST_USE cq_status (*open)(cq_module **out, const cq_module_source *source, cq_error *error);
+  /* Writes config, weights and tokenizer files into the module's directory, which exists. */
+  CQ_MUST_USE cq_status (*save)(const cq_module *module, const char *directory, cq_error *error);
+  /* Adds what `calque model info` shows: sizes, modes, activation. */
+  CQ_MUST_USE cq_status (*describe)(const cq_module *module, json_t *object, cq_error *error);
+  /* Packs weights again from the parameters: after opening and after every update. May be NULL. */
+  CQ_MUST_USE cq_status (*pack)(cq_module *module, const cq_kernels *kernels, bool training, cq_error *error);
+  /* *y is taken from the lane's workspace. saved NULL: not training; else *saved receives what backward wants, in the
+   * workspace too, which then must not be released before backward. x has no data for a first module. */
+  CQ_MUST_USE cq_status (*forward)(cq_lane *lane, const cq_module *module, const cq_batch *batch, cq_tensor x, cq_tensor *y,
+                                   void **saved, cq_error *error);
+  /* dx->data NULL on entry: a first module, nothing wanted; else [x.rows, x.cols] dense, to be written. dy may be
+   * overwritten. x is forward's input. */
+  CQ_MUST_USE cq_status (*backward)(cq_lane *lane, const cq_module *module, const cq_batch *batch, cq_tensor x,
+                                    cq_tensor dy, cq_tensor *dx, const void *saved, cq_gradients *gradients,
+                                    cq_error *error);
+  void (*free)(cq_module *module); /* what is not in the arena; may be NULL */
+};
+
+/* The type of that name (the last component counts), NULL when unknown. */
+const cq_module_type *cq_module_type_find(const char *type);
+
+extern const cq_module_type cq_transformer_type, cq_pooling_type, cq_dense_type, cq_normalize_type, cq_static_type,
+    cq_word_embeddings_type, cq_lstm_type;
+
+/* --- reading and writing weights, for the types' own use --- */
+
+typedef struct cq_weights cq_weights; /* an open model.safetensors, and which of its tensors have been asked for */
+
+/* Opens directory/model.safetensors (or pytorch_model.bin if calque can read it). */
+CQ_MUST_USE cq_status cq_weights_open(cq_weights **out, const char *directory, cq_error *error);
+void cq_weights_close(cq_weights *w); /* parameters borrowed from it become invalid */
+
+/* Looks a tensor up by any of the alternative names (NULL-terminated list; the first found counts), checks its shape
+ * (cols 0: a vector of `rows` elements; a size of -1 is taken from the file) and fills *p: value is borrowed from the file
+ * when it is aligned f32, else converted into the arena. p->name is the first alternative.
+ * Errors: CQ_ERR_FORMAT naming file, tensor, shape found and shape expected, or what is missing. */
+CQ_MUST_USE cq_status cq_weights_take(cq_param *p, cq_weights *w, const char *const *names, int64_t rows, int64_t cols,
+                                      cq_arena *arena, cq_error *error);
+bool cq_weights_has(const cq_weights *w, const char *name);
+
+/* After all were taken: a tensor nobody asked for is CQ_ERR_UNSUPPORTED naming it, unless its name starts with one of
+ * `ignored` (NULL-terminated: heads and buffers that do not bear on the sentence vector). */
+CQ_MUST_USE cq_status cq_weights_all_taken(const cq_weights *w, const char *const *ignored, cq_error *error);
+
+/* Writes parameters as directory/model.safetensors, f32. */
+CQ_MUST_USE cq_status cq_weights_save(const cq_param *params, size_t n, const char *directory, cq_error *error);
+
+#endif

@@ -1,0 +1,30 @@
+/* A batch is a flat run of tokens: sequence s is tokens [starts[s], starts[s + 1]). No padding anywhere. */
+#ifndef NN_BATCH_H
+#define NN_BATCH_H
+
+#include "tensor/kernels.h"
+
+typedef struct cq_batch {
+  const int32_t *ids;    /* [n_tokens] */
+  const int64_t *starts; /* [n_seqs + 1], starts[0] = 0 */
+  int64_t n_seqs;
+  const int32_t *skip;   /* [n_seqs] leading tokens that pooling leaves out (a prompt's); NULL: none */
+  const uint64_t *keys;  /* [n_seqs] dropout keys, one a sequence; NULL: not training, no dropout */
+} cq_batch;
+
+static inline int64_t cq_batch_tokens(const cq_batch *b) {
+  return b->starts[b->n_seqs];
+}
+static inline int64_t cq_batch_length(const cq_batch *b, int64_t s) {
+  return b->starts[s + 1] - b->starts[s];
+}
+
+/* The key of one of a sequence's dropout sites: layer and site make it unique within the model. */
+static inline uint64_t cq_dropout_key(uint64_t sequence_key, uint32_t site) {
+  uint64_t x = sequence_key + (site + 1) * UINT64_C(0x9e3779b97f4a7c15);
+  x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+  x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
+  return x ^ (x >> 31);
+}
+
+#endif

@@ -1,0 +1,129 @@
+#include "nn/param.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+
+#include <string.h>
+
+static int64_t rounded(int64_t n) {
+  return (n + 15) / 16 * 16;
+}
+
+cq_status cq_params_add(cq_params *params, cq_param *param, cq_error *error) {
+  if (!cq_reserve((void **)&params->items, &params->capacity, params->n + 1, sizeof *params->items))
+    return cq_fail_memory(error, "parameters");
+  params->items[params->n++] = param;
+  return CQ_OK;
+}
+
+void cq_params_index(cq_params *params) {
+  params->n_dense = 0;
+  params->n_tables = 0;
+  for (size_t i = 0; i < params->n; i++) {
+    cq_param *p = params->items[i];
+    if (p->table) {
+      p->offset = params->n_tables++;
+    } else {
+      p->offset = params->n_dense;
+      params->n_dense += rounded(cq_param_floats(p));
+    }
+  }
+}
+
+cq_status cq_params_own(cq_params *params, cq_error *error) {
+  if (params->own) return CQ_OK;
+  int64_t total = params->n_dense;
+  for (size_t i = 0; i < params->n; i++) total += params->items[i]->table ? rounded(cq_param_floats(params->items[i])) : 0;
+  float *own = cq_alloc_array_zeroed((size_t)total, sizeof *own);
+  if (!own) return cq_fail_memory(error, "trainable parameters");
+  int64_t next_table = params->n_dense;
+  for (size_t i = 0; i < params->n; i++) {
+    cq_param *p = params->items[i];
+    float *place = own + (p->table ? next_table : p->offset);
+    memcpy(place, p->value, (size_t)cq_param_floats(p) * sizeof(float));
+    if (p->table) next_table += rounded(cq_param_floats(p));
+    p->value = place;
+  }
+  params->own = own;
+  return CQ_OK;
+}
+
+void cq_params_free(cq_params *params) {
+  cq_free(params->own);
+  cq_free(params->items);
+  *params = (cq_params){0};
+}
+
+cq_status cq_gradients_new(cq_gradients *out, const cq_params *params, cq_error *error) {
+  *out = (cq_gradients){.n_dense = params->n_dense, .n_tables = params->n_tables};
+  out->dense = cq_alloc_array_zeroed((size_t)params->n_dense, sizeof *out->dense);
+  out->tables = cq_alloc_array_zeroed((size_t)params->n_tables, sizeof *out->tables);
+  bool failed = !out->dense || !out->tables;
+  for (size_t i = 0; i < params->n && !failed; i++) {
+    const cq_param *p = params->items[i];
+    if (!p->table) continue;
+    cq_table_gradient *t = &out->tables[p->offset];
+    t->dim = p->cols;
+    t->slot_of = cq_alloc_array_zeroed((size_t)p->rows, sizeof *t->slot_of);
+    failed = !t->slot_of;
+  }
+  if (!failed) return CQ_OK;
+  cq_gradients_free(out);
+  return cq_fail_memory(error, "gradients");
+}
+
+void cq_gradients_free(cq_gradients *g) {
+  for (int i = 0; g->tables && i < g->n_tables; i++) {
+    cq_free(g->tables[i].slot_of);
+    cq_free(g->tables[i].row_of);
+    cq_free(g->tables[i].rows);
+  }
+  cq_free(g->tables);
+  cq_free(g->dense);
+  *g = (cq_gradients){0};
+}
+
+void cq_gradients_clear(cq_gradients *g) {
+  memset(g->dense, 0, (size_t)g->n_dense * sizeof *g->dense);
+  for (int i = 0; i < g->n_tables; i++) {
+    cq_table_gradient *t = &g->tables[i];
+    for (size_t slot = 0; slot < t->n; slot++) t->slot_of[t->row_of[slot]] = 0;
+    t->n = 0;
+  }
+}
+
+cq_status cq_gradient_slots(int32_t *slots, cq_gradients *g, const cq_param *p, const int32_t *ids, int64_t n,
+                            cq_error *error) {
+  assert(p->table);
+  cq_table_gradient *t = &g->tables[p->offset];
+  size_t dim = (size_t)t->dim;
+  for (int64_t i = 0; i < n; i++) {
+    int32_t *slot = &t->slot_of[ids[i]];
+    if (*slot == 0) {
+      if (!cq_reserve((void **)&t->row_of, &t->row_capacity, t->n + 1, sizeof *t->row_of) ||
+          !cq_reserve((void **)&t->rows, &t->float_capacity, (t->n + 1) * dim, sizeof *t->rows))
+        return cq_fail_memory(error, "gradient of a table");
+      memset(t->rows + t->n * dim, 0, dim * sizeof *t->rows);
+      t->row_of[t->n++] = ids[i];
+      *slot = (int32_t)t->n;
+    }
+    slots[i] = *slot - 1;
+  }
+  return CQ_OK;
+}
+
+cq_status cq_gradients_add(cq_gradients *into, const cq_gradients *from, const cq_kernels *kernels, cq_error *error) {
+  kernels->add(into->dense, from->dense, from->n_dense);
+  for (int i = 0; i < from->n_tables; i++) {
+    const cq_table_gradient *source = &from->tables[i];
+    cq_table_gradient *target = &into->tables[i];
+    const cq_param place = {.table = true, .offset = i};
+    for (size_t s = 0; s < source->n; s++) {
+      int32_t slot;
+      cq_status status = cq_gradient_slots(&slot, into, &place, &source->row_of[s], 1, error);
+      if (status) return status;
+      kernels->add(target->rows + slot * source->dim, source->rows + (int64_t)s * source->dim, source->dim);
+    }
+  }
+  return CQ_OK;
+}

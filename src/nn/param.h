@@ -1,0 +1,80 @@
+/* Parameters, and the gradients that one shard of a batch collects for them.
+ *
+ * A parameter is a named matrix. While a model only runs, `value` is borrowed from the mapped file; training moves all
+ * values into memory of its own (cq_params_own). Dense parameters have a place in one long gradient array; a table (a word
+ * embedding) has a sparse gradient, holding the rows that were touched and no others. */
+#ifndef NN_PARAM_H
+#define NN_PARAM_H
+
+#include "base/map.h"
+#include "calque/status.h"
+#include "tensor/workspace.h"
+
+typedef struct cq_param {
+  const char *name; /* the tensor's name on disk */
+  int64_t rows, cols;
+  int n_dims;    /* on disk: 1 (rows is 1) or 2 */
+  float *value;  /* [rows, cols]; written to only by training */
+  bool decay;    /* weight decay applies: matrices, not biases and norms */
+  bool table;    /* sparse gradient */
+  int64_t offset; /* dense: floats into the gradient array; table: number of the table; set by cq_params_index */
+} cq_param;
+
+static inline int64_t cq_param_floats(const cq_param *p) {
+  return p->rows * p->cols;
+}
+
+/* The parameters of a model in the order of its modules and files. */
+typedef struct cq_params {
+  cq_param **items; /* borrowed */
+  size_t n, capacity;
+  int64_t n_dense; /* floats of all dense parameters together, each rounded up to 16 */
+  int n_tables;
+  float *own; /* the values' memory when training, NULL while they are borrowed */
+} cq_params;
+
+CQ_MUST_USE cq_status cq_params_add(cq_params *params, cq_param *param, cq_error *error);
+/* Gives every parameter its offset; call once all are added. */
+void cq_params_index(cq_params *params);
+/* Copies all values into memory of their own, dense ones at their offsets, tables behind them. */
+CQ_MUST_USE cq_status cq_params_own(cq_params *params, cq_error *error);
+void cq_params_free(cq_params *params);
+
+/* --- gradients --- */
+
+/* The touched rows of one table, in the order of first touch. */
+typedef struct cq_table_gradient {
+  int64_t dim;
+  int32_t *slot_of; /* [table rows] slot + 1, 0: untouched; reset through row_of */
+  int32_t *row_of;  /* [n] */
+  float *rows;      /* [n, dim] */
+  size_t n, row_capacity, float_capacity;
+} cq_table_gradient;
+
+typedef struct cq_gradients {
+  float *dense; /* [n_dense] */
+  int64_t n_dense;
+  cq_table_gradient *tables;
+  int n_tables;
+} cq_gradients;
+
+CQ_MUST_USE cq_status cq_gradients_new(cq_gradients *out, const cq_params *params, cq_error *error);
+void cq_gradients_free(cq_gradients *gradients);
+void cq_gradients_clear(cq_gradients *gradients);
+
+/* A dense parameter's gradient, [rows, cols] to be added to. */
+static inline float *cq_gradient_of(cq_gradients *g, const cq_param *p) {
+  assert(!p->table);
+  return g->dense + p->offset;
+}
+
+/* The slots of n rows of a table, making (zeroed) slots for rows not yet touched; rows [slot] is then at
+ * tables[p->offset].rows + slot * dim, until the next call. slots [n] is the caller's. */
+CQ_MUST_USE cq_status cq_gradient_slots(int32_t *slots, cq_gradients *g, const cq_param *p, const int32_t *ids, int64_t n,
+                                        cq_error *error);
+
+/* into += from, table rows in from's order of first touch. */
+CQ_MUST_USE cq_status cq_gradients_add(cq_gradients *into, const cq_gradients *from, const cq_kernels *kernels,
+                                       cq_error *error);
+
+#endif
