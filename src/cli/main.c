@@ -1,3 +1,94 @@
-int main(void) {
-  return 2;
+/* The program: a table of commands, and finding the one that is meant.
+ *
+ * To add a command: write src/cli/NAME.c after the pattern in command.h, declare it below, and give it a row in the
+ * table. Its help text, option parsing and error messages follow from the declaration. */
+#include "command.h"
+#include "report.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const cli_command *const commands[] = {
+    NULL,
+};
+
+static const cli_command program = {
+    .name = "calque",
+    .summary = "multilingual sentence embeddings",
+    .description = "calque makes one meaning share one vector in every language: it trains, runs and evaluates "
+                   "multilingual sentence embeddings.",
+    .example = "calque similarity --model all-MiniLM-L6-v2 \"A dog barks.\" \"A cat sleeps.\"",
+    .children = commands,
+};
+
+static const char *child_name(const void *context, size_t i) {
+  return ((const cli_command *const *)context)[i]->name;
+}
+
+/* Runs a command that is no group, with the words that follow its name. */
+static int run_command(const cli_command *command, const char *path, int argc, char **argv, int all_argc,
+                       char **all_argv) {
+  bool help = false;
+  size_t n_arguments = 0;
+  void *values = calloc(1, command->options_size + 1);
+  const char **arguments = calloc((size_t)argc + 1, sizeof *arguments);
+  int code;
+  if (!values || !arguments) {
+    code = cli_fail("out of memory");
+    goto done;
+  }
+  if (command->defaults) command->defaults(values);
+  code = cli_options_parse(command, path, values, argc, argv, arguments, &n_arguments, &help);
+  if (code == CLI_OK && help) {
+    cli_help(command, path);
+  } else if (code == CLI_OK) {
+    cli_call call = {command, path, values, arguments, n_arguments, all_argc, all_argv};
+    code = command->run(&call);
+  }
+done:
+  if (values) cli_options_free(command, values);
+  free(values);
+  free(arguments);
+  return code;
+}
+
+static int dispatch(int argc, char **argv) {
+  const cli_command *command = &program;
+  char path[128] = "calque";
+  int i = 1;
+  while (command->children) {
+    const char *word = i < argc ? argv[i] : NULL;
+    const cli_command *const *child = command->children;
+    size_t n = 0;
+    if (!word) {
+      cli_usage(path, "%s needs a command", path);
+      return CLI_USAGE;
+    }
+    if (!strcmp(word, "--help") || !strcmp(word, "-h") || (command == &program && !strcmp(word, "help"))) {
+      cli_help(command, path);
+      return CLI_OK;
+    }
+    if (command == &program && !strcmp(word, "--version")) {
+      printf("calque %s\n", CQ_VERSION);
+      return CLI_OK;
+    }
+    if (word[0] == '-') return cli_usage(path, "unknown option %s before a command", word);
+    while (*child && strcmp((*child)->name, word) != 0) child++, n++;
+    if (!*child) {
+      const char *near = cli_nearest(word, child_name, command->children, n);
+      if (near) return cli_usage(path, "'%s' is not a command of %s, did you mean '%s'?", word, path, near);
+      return cli_usage(path, "'%s' is not a command of %s", word, path);
+    }
+    command = *child;
+    size_t used = strlen(path);
+    snprintf(path + used, sizeof path - used, " %s", command->name);
+    i++;
+  }
+  return run_command(command, path, argc - i, argv + i, argc, argv);
+}
+
+int main(int argc, char **argv) {
+  signal(SIGPIPE, SIG_IGN); /* a closed pipe is then a failed write, which is cleaned up after and reported */
+  return cli_finish_output(dispatch(argc, argv));
 }

@@ -1,0 +1,150 @@
+/* Help texts, made from the declarations in command.h, and the nearest spelling to a mistyped word. */
+#include "command.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WIDTH = 96, LEFT = 30 };
+
+/* Prints words from `column` on, broken before WIDTH and indented by `indent`; ends the line. Newlines in the text
+ * stay. */
+static void print_wrapped(const char *text, int column, int indent) {
+  int at = column;
+  while (*text) {
+    if (*text == '\n') {
+      printf("\n%*s", indent, "");
+      at = indent, text++;
+      continue;
+    }
+    size_t n = strcspn(text, " \n");
+    if (at > indent && at + 1 + (int)n > WIDTH) {
+      printf("\n%*s", indent, "");
+      at = indent;
+    }
+    printf("%.*s", (int)n, text);
+    at += (int)n, text += n;
+    while (*text == ' ') text++;
+    if (*text && *text != '\n' && at + 1 + (int)strcspn(text, " \n") <= WIDTH) putchar(' '), at++;
+  }
+  putchar('\n');
+}
+
+/* The default as text, "" when there is none worth showing. */
+static void default_of(char *out, size_t size, const cli_option *o, const void *values) {
+  const void *place = (const char *)values + o->offset;
+  out[0] = '\0';
+  if (o->default_text) {
+    snprintf(out, size, "%s", o->default_text);
+    return;
+  }
+  switch (o->type) {
+  case CLI_FLAG:
+  case CLI_LIST: break;
+  case CLI_INT: snprintf(out, size, "%d", *(const int *)place); break;
+  case CLI_COUNT: snprintf(out, size, "%llu", (unsigned long long)*(const uint64_t *)place); break;
+  case CLI_NUMBER: snprintf(out, size, "%g", *(const double *)place); break;
+  case CLI_TEXT:
+    if (*(const char *const *)place) snprintf(out, size, "%s", *(const char *const *)place);
+    break;
+  case CLI_CHOICE: snprintf(out, size, "%s", o->choices[*(const int *)place]); break;
+  }
+}
+
+static void option_help(const cli_option *o, const void *values) {
+  char left[128], text[1024], standard[128];
+  size_t n;
+  int width = snprintf(left, sizeof left, "  %c%c%c --%s%s%s", o->letter ? '-' : ' ', o->letter ? o->letter : ' ',
+                       o->letter ? ',' : ' ', o->name, o->argument ? " " : "", o->argument ? o->argument : "");
+  n = (size_t)snprintf(text, sizeof text, "%s", o->help);
+  if (o->type == CLI_CHOICE)
+    for (size_t i = 0; o->choices[i] && n < sizeof text; i++)
+      n += (size_t)snprintf(text + n, sizeof text - n, "%s%s", i ? ", " : ": ", o->choices[i]);
+  default_of(standard, sizeof standard, o, values);
+  if (n < sizeof text && o->required)
+    snprintf(text + n, sizeof text - n, " (required)");
+  else if (n < sizeof text && o->type == CLI_LIST)
+    snprintf(text + n, sizeof text - n, " (may be repeated)");
+  else if (n < sizeof text && standard[0])
+    snprintf(text + n, sizeof text - n, " (default: %s)", standard);
+  if (width + 2 > LEFT)
+    printf("%s\n%*s", left, LEFT, "");
+  else
+    printf("%-*s", LEFT, left);
+  print_wrapped(text, LEFT, LEFT);
+}
+
+static void children_help(const cli_command *const *children) {
+  printf("\nCommands:\n");
+  for (; *children; children++) {
+    printf("  %-14s", (*children)->name);
+    print_wrapped((*children)->summary, 16, 16);
+  }
+}
+
+void cli_help(const cli_command *command, const char *path) {
+  if (command->children) {
+    printf("Usage: %s COMMAND [OPTION...]\n\n", path);
+  } else {
+    printf("Usage: %s", path);
+    for (size_t i = 0; i < command->n_options; i++)
+      if (command->options[i].required) printf(" --%s %s", command->options[i].name, command->options[i].argument);
+    printf(" [OPTION...]%s%s\n\n", command->arguments ? " " : "", command->arguments ? command->arguments : "");
+  }
+  print_wrapped(command->description ? command->description : command->summary, 0, 0);
+  if (command->children) {
+    children_help(command->children);
+  } else {
+    void *values = calloc(1, command->options_size + 1);
+    printf("\nOptions:\n");
+    if (values && command->defaults) command->defaults(values);
+    for (size_t i = 0; values && i < command->n_options; i++) option_help(&command->options[i], values);
+    printf("%-*s%s\n", LEFT, "  -h, --help", "show this text");
+    if (values) cli_options_free(command, values);
+    free(values);
+  }
+  if (command->example) {
+    printf("\nExample:\n  ");
+    for (const char *p = command->example; *p; p++) {
+      putchar(*p);
+      if (*p == '\n' && p[1]) printf("  ");
+    }
+    putchar('\n');
+  }
+  if (command->children) printf("\n'%s COMMAND --help' says more about each.\n", path);
+}
+
+/* Edits between two words: insert, delete, replace, swap neighbours. Words of more than 63 bytes are far from all. */
+static size_t distance(const char *a, const char *b) {
+  size_t n_a = strlen(a), n_b = strlen(b);
+  size_t rows[3][64];
+  if (n_a > 63 || n_b > 63) return 64;
+  for (size_t j = 0; j <= n_b; j++) rows[0][j] = j;
+  for (size_t i = 1; i <= n_a; i++) {
+    size_t *row = rows[i % 3], *above = rows[(i + 2) % 3], *above2 = rows[(i + 1) % 3];
+    row[0] = i;
+    for (size_t j = 1; j <= n_b; j++) {
+      size_t best = above[j - 1] + (a[i - 1] != b[j - 1]);
+      if (above[j] + 1 < best) best = above[j] + 1;
+      if (row[j - 1] + 1 < best) best = row[j - 1] + 1;
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && above2[j - 2] + 1 < best)
+        best = above2[j - 2] + 1;
+      row[j] = best;
+    }
+  }
+  return rows[n_a % 3][n_b];
+}
+
+const char *cli_nearest(const char *word, const char *(*name)(const void *context, size_t i), const void *context,
+                        size_t n) {
+  size_t length = strlen(word), best = length <= 3 ? 2 : 3; /* a distance below this is near */
+  const char *nearest = NULL;
+  if (length < 2) return NULL;
+  for (size_t i = 0; i < n; i++) {
+    const char *candidate = name(context, i);
+    size_t d = distance(word, candidate);
+    if (d > 1 && !strncmp(word, candidate, length)) d = 1; /* a beginning of it */
+    if (d < best) best = d, nearest = candidate;
+  }
+  return nearest;
+}
