@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-size_t cq_dtype_size(cq_dtype dtype); /* bytes; 0 for CQ_OTHER_DTYPE */
+size_t cq_dtype_size(cq_dtype dtype);      /* bytes; 0 for CQ_OTHER_DTYPE */
 const char *cq_dtype_name(cq_dtype dtype); /* "F32", ... as safetensors spells it */
 
 typedef struct cq_stored_tensor {
@@ -21,7 +21,8 @@ typedef struct cq_stored_tensor {
   int n_dims;
   int64_t shape[8];
   int64_t n_elements;
-  const void *data; /* borrowed from the mapping; may be unaligned for its type */
+  const void *data;       /* borrowed from the mapping; may be unaligned for its type */
+  const char *dtype_text; /* as the file spells it; NULL for a tensor made in memory */
 } cq_stored_tensor;
 
 typedef struct cq_safetensors cq_safetensors;
@@ -36,11 +37,16 @@ const cq_stored_tensor *cq_safetensors_at(const cq_safetensors *file, size_t ind
 /* NULL when there is none of that name. */
 const cq_stored_tensor *cq_safetensors_find(const cq_safetensors *file, const char *name);
 
-/* Copies n elements as f32, from any floating dtype. Errors: CQ_ERR_UNSUPPORTED for another dtype (file, tensor, dtype named). */
-CQ_MUST_USE cq_status cq_stored_tensor_to_f32(float *out, const cq_stored_tensor *tensor, const char *path, cq_error *error);
+/* Copies n elements as f32, from any floating dtype. Errors: CQ_ERR_UNSUPPORTED for another dtype (file, tensor, dtype
+ * named). */
+CQ_MUST_USE cq_status cq_stored_tensor_to_f32(float *out, const cq_stored_tensor *tensor, const char *path,
+                                              cq_error *error);
 
-/* Writes tensors in the order given, each 64-byte aligned in the file (the header is padded with spaces), atomically.
- * metadata: pairs of strings, NULL-terminated ("format", "pt", NULL); may be NULL. */
+/* Writes name, dtype, shape and data of each tensor, atomically: wider types first, otherwise in the order given. The
+ * data as a whole begin at a multiple of 64 (the header is padded with spaces) and each tensor at a multiple of its
+ * type's size; more is not possible, as the format allows no gaps. metadata  pairs of strings, NULL-terminated
+ * ("format", "pt", NULL); may be NULL Errors: CQ_ERR_ARGUMENT (CQ_OTHER_DTYPE, a shape past 2^63 bytes, two tensors of
+ * one name), CQ_ERR_IO, CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_safetensors_write(const char *path, const cq_stored_tensor *tensors, size_t n,
                                            const char *const *metadata, cq_error *error);
 
