@@ -1,5 +1,7 @@
 #include "base/utf8.h"
 
+#include <string.h>
+
 /* The length of the well-formed character at p, 0 if there is none. */
 static size_t well_formed(const unsigned char *p, size_t n) {
   unsigned char a = p[0];
@@ -20,6 +22,15 @@ size_t cq_utf8_invalid_at(const char *text, size_t n) {
   const unsigned char *p = (const unsigned char *)text;
   size_t i = 0;
   while (i < n) {
+    if (p[i] < 0x80) { /* ASCII, eight bytes at a time */
+      uint64_t eight;
+      for (; n - i >= sizeof eight; i += sizeof eight) {
+        memcpy(&eight, p + i, sizeof eight);
+        if (eight & 0x8080808080808080u) break;
+      }
+      while (i < n && p[i] < 0x80) i++;
+      continue;
+    }
     size_t step = well_formed(p + i, n - i);
     if (step == 0) return i;
     i += step;
