@@ -24,7 +24,7 @@ CQ_API double cq_mse_100(const float *a, const float *b, size_t n, size_t dim);
  * A zero vector's cosines are 0. Chance level is 1 / n. */
 typedef struct cq_translation_result {
   double source_to_target, target_to_source, mean; /* fractions of n */
-  size_t n;
+  size_t n, n_skipped; /* n_skipped: malformed lines of a file; 0 on vectors */
 } cq_translation_result;
 CQ_API CQ_MUST_USE cq_status cq_translation_accuracy(cq_translation_result *out, const float *a, const float *b, size_t n,
                                                      size_t dim, cq_pool *pool, cq_error *error);

@@ -82,33 +82,33 @@ struct cli_command {
   const cli_command *const *children; /* a group: NULL-terminated, and none of the above but name and texts */
 };
 
-#define CLI_OPTIONS(type, table)                                                                                       \
-  .options = (table), .n_options = sizeof(table) / sizeof *(table), .options_size = sizeof(type)
+#define CLI_OPTIONS(owner, table)                                                                                      \
+  .options = (table), .n_options = sizeof(table) / sizeof *(table), .options_size = sizeof(owner)
 
 /* Options that many commands have, declared once. */
-#define CLI_MODEL(type, field)                                                                                         \
+#define CLI_MODEL(owner, field)                                                                                        \
   {                                                                                                                    \
     .name = "model", .letter = 'm', .type = CLI_TEXT, .required = true, .argument = "MODEL",                           \
-    .offset = offsetof(type, field), .help = "the model: a directory, or a name in the local Hugging Face cache"       \
+    .offset = offsetof(owner, field), .help = "the model: a directory, or a name in the local Hugging Face cache"      \
   }
-#define CLI_THREADS(type, field)                                                                                       \
+#define CLI_THREADS(owner, field)                                                                                      \
   {                                                                                                                    \
-    .name = "threads", .letter = 't', .type = CLI_INT, .argument = "N", .offset = offsetof(type, field),               \
+    .name = "threads", .letter = 't', .type = CLI_INT, .argument = "N", .offset = offsetof(owner, field),              \
     .greatest = 1024, .default_text = "one per processor",                                                             \
     .help = "threads to compute with; results do not depend on it"                                                     \
   }
-#define CLI_MAX_LENGTH(type, field)                                                                                    \
+#define CLI_MAX_LENGTH(owner, field)                                                                                   \
   {                                                                                                                    \
-    .name = "max-length", .type = CLI_INT, .argument = "TOKENS", .offset = offsetof(type, field),                      \
+    .name = "max-length", .type = CLI_INT, .argument = "TOKENS", .offset = offsetof(owner, field),                     \
     .default_text = "the model's", .help = "cut sentences after this many tokens, special ones included"               \
   }
-#define CLI_SKIP_BAD(type, field)                                                                                      \
+#define CLI_SKIP_BAD(owner, field)                                                                                     \
   {                                                                                                                    \
-    .name = "skip-bad", .type = CLI_FLAG, .offset = offsetof(type, field),                                             \
+    .name = "skip-bad", .type = CLI_FLAG, .offset = offsetof(owner, field),                                            \
     .help = "count malformed lines and go on, instead of failing at the first"                                         \
   }
-#define CLI_JSON(type, field)                                                                                          \
-  { .name = "json", .type = CLI_FLAG, .offset = offsetof(type, field), .help = "print JSON, for machines" }
+#define CLI_JSON(owner, field)                                                                                         \
+  { .name = "json", .type = CLI_FLAG, .offset = offsetof(owner, field), .help = "print JSON, for machines" }
 
 /* ---- options.c ---- */
 
