@@ -14,13 +14,13 @@ struct cq_encoder {
   cq_module *modules[CQ_MAX_MODULES];
   size_t n_modules;
   const cq_kernels *kernels;
-  cq_params params;      /* of all modules, indexed */
+  cq_params params; /* of all modules, indexed */
   int max_seq_length;
   /* config_sentence_transformers.json */
-  json_t *prompts;       /* object name -> text; NULL: none */
+  json_t *prompts; /* object name -> text; NULL: none */
   const char *default_prompt_name;
   const char *similarity;
-  bool include_prompt;   /* pooling sees the prompt's tokens */
+  bool include_prompt; /* pooling sees the prompt's tokens */
 };
 
 /* The module that owns the tokenizer: the first. */

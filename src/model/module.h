@@ -3,8 +3,8 @@
  *
  *   ids -> [Transformer | WordEmbeddings | StaticEmbedding] -> x [n_tokens or n_seqs, dim] -> ... -> y [n_seqs, dim]
  *
- * A module is immutable while it runs; forward and backward are called by many lanes at once, each with its own batch (a
- * range of whole sequences). Backward stands directly under forward in each type's file. */
+ * A module is immutable while it runs; forward and backward are called by many lanes at once, each with its own batch
+ * (a range of whole sequences). Backward stands directly under forward in each type's file. */
 #ifndef MODEL_MODULE_H
 #define MODEL_MODULE_H
 
@@ -25,16 +25,18 @@ typedef struct cq_module_source {
   cq_arena *arena;       /* lives as long as the encoder */
   cq_notice_fn notice;
   void *notice_context;
-  int64_t input_dim;     /* what the module before gives; 0 for the first */
+  int64_t input_dim;      /* what the module before gives; 0 for the first */
+  bool input_is_sentence; /* it gives one row a sequence */
 } cq_module_source;
 
 /* What every module has; a type's own struct begins with it and is allocated in the arena. */
 struct cq_module {
   const cq_module_type *type;
-  const char *path;    /* as in modules.json: "", "1_Pooling" */
+  const char *path; /* as in modules.json: "", "1_Pooling" */
   int64_t output_dim;
   bool output_is_sentence; /* rows of the output are sequences, not tokens */
-  cq_param *params;    /* [n_params], in the order they are written to model.safetensors */
+  bool leaves_out_prompt;  /* a Pooling with include_prompt false: the batch's `skip` is to be filled in */
+  cq_param *params;        /* [n_params], in the order they are written to model.safetensors */
   size_t n_params;
   /* Only for the module that owns the text side: */
   cq_tokenizer *tokenizer; /* NULL elsewhere */
@@ -44,9 +46,13 @@ struct cq_module {
 };
 
 struct cq_module_type {
-  const char *name;       /* last component of modules.json's "type": "Transformer" */
-  const char *type_name;  /* what we write there: "sentence_transformers.models.Transformer" */
+  const char *name;      /* last component of modules.json's "type": "Transformer" */
+  const char *type_name; /* what we write there: "sentence_transformers.models.Transformer" */
   CQ_MUST_USE cq_status (*open)(cq_module **out, const cq_module_source *source, cq_error *error);
+  /* Appends a sentence's ids; NULL: module->tokenizer does it, with add_special and max_seq_length. A type has its own
+   * where sentence-transformers cuts or splits differently. The sentence is well-formed UTF-8. */
+  CQ_MUST_USE cq_status (*tokenize)(cq_ids *out, const cq_module *module, cq_slice sentence, bool *truncated,
+                                    cq_error *error);
   /* Writes config, weights and tokenizer files into the module's directory, which exists. */
   CQ_MUST_USE cq_status (*save)(const cq_module *module, const char *directory, cq_error *error);
   /* Adds what `calque model info` shows: sizes, modes, activation. */
@@ -55,8 +61,8 @@ struct cq_module_type {
   CQ_MUST_USE cq_status (*pack)(cq_module *module, const cq_kernels *kernels, bool training, cq_error *error);
   /* *y is taken from the lane's workspace. saved NULL: not training; else *saved receives what backward wants, in the
    * workspace too, which then must not be released before backward. x has no data for a first module. */
-  CQ_MUST_USE cq_status (*forward)(cq_lane *lane, const cq_module *module, const cq_batch *batch, cq_tensor x, cq_tensor *y,
-                                   void **saved, cq_error *error);
+  CQ_MUST_USE cq_status (*forward)(cq_lane *lane, const cq_module *module, const cq_batch *batch, cq_tensor x,
+                                   cq_tensor *y, void **saved, cq_error *error);
   /* dx->data NULL on entry: a first module, nothing wanted; else [x.rows, x.cols] dense, to be written. dy may be
    * overwritten. x is forward's input. */
   CQ_MUST_USE cq_status (*backward)(cq_lane *lane, const cq_module *module, const cq_batch *batch, cq_tensor x,
@@ -80,9 +86,9 @@ CQ_MUST_USE cq_status cq_weights_open(cq_weights **out, const char *directory, c
 void cq_weights_close(cq_weights *w); /* parameters borrowed from it become invalid */
 
 /* Looks a tensor up by any of the alternative names (NULL-terminated list; the first found counts), checks its shape
- * (cols 0: a vector of `rows` elements; a size of -1 is taken from the file) and fills *p: value is borrowed from the file
- * when it is aligned f32, else converted into the arena. p->name is the first alternative.
- * Errors: CQ_ERR_FORMAT naming file, tensor, shape found and shape expected, or what is missing. */
+ * (cols 0: a vector of `rows` elements; a size of -1 is taken from the file) and fills *p: value is borrowed from the
+ * file when it is aligned f32, else converted into the arena. p->name is the first alternative. Errors: CQ_ERR_FORMAT
+ * naming file, tensor, shape found and shape expected, or what is missing. */
 CQ_MUST_USE cq_status cq_weights_take(cq_param *p, cq_weights *w, const char *const *names, int64_t rows, int64_t cols,
                                       cq_arena *arena, cq_error *error);
 bool cq_weights_has(const cq_weights *w, const char *name);
