@@ -1,0 +1,22 @@
+#include "model/module.h"
+
+#include <string.h>
+
+/* One row a type. */
+static const cq_module_type *const types[] = {
+    &cq_pooling_type,
+    &cq_dense_type,
+    &cq_normalize_type,
+};
+
+const cq_module_type *cq_module_type_find(const char *type) {
+  /* Published models say sentence_transformers.models.Pooling, newer ones
+   * sentence_transformers.sentence_transformer.modules.pooling.Pooling; a class of another package is not ours to
+   * guess. */
+  static const char package[] = "sentence_transformers.";
+  if (strncmp(type, package, sizeof package - 1) != 0) return NULL;
+  const char *last = strrchr(type, '.') + 1;
+  for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+    if (strcmp(types[i]->name, last) == 0) return types[i];
+  return NULL;
+}

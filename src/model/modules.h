@@ -1,0 +1,24 @@
+/* Making modules that no directory holds: for a plain Hugging Face directory, and for new students. Each is made in the
+ * arena, its parameters too; `path` is what modules.json will say ("1_Pooling") and is borrowed. */
+#ifndef MODEL_MODULES_H
+#define MODEL_MODULES_H
+
+#include "base/random.h"
+#include "model/module.h"
+
+CQ_MUST_USE cq_status cq_pooling_new(cq_module **out, int64_t dim, cq_pooling_mode mode, const char *path,
+                                     cq_arena *arena, cq_error *error);
+/* Weight and bias drawn as PyTorch's Linear draws them: uniform in +-1 / sqrt(in). */
+CQ_MUST_USE cq_status cq_dense_new(cq_module **out, int64_t in, int64_t out_dim, cq_activation activation,
+                                   const char *path, cq_random *random, cq_arena *arena, cq_error *error);
+CQ_MUST_USE cq_status cq_normalize_new(cq_module **out, int64_t dim, const char *path, cq_arena *arena,
+                                       cq_error *error);
+
+/* --- values for fresh parameters: memory from the arena --- */
+
+CQ_MUST_USE cq_status cq_param_uniform(cq_param *p, double bound, cq_random *random, cq_arena *arena, cq_error *error);
+CQ_MUST_USE cq_status cq_param_normal(cq_param *p, double deviation, cq_random *random, cq_arena *arena,
+                                      cq_error *error);
+CQ_MUST_USE cq_status cq_param_constant(cq_param *p, float value, cq_arena *arena, cq_error *error);
+
+#endif
