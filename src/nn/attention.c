@@ -25,7 +25,8 @@ static float *scratch_for(cq_lane *lane, const cq_batch *batch, int64_t head_dim
   for (int64_t s = 0; s < batch->n_seqs; s++) {
     if (cq_batch_length(batch, s) > longest) longest = cq_batch_length(batch, s);
   }
-  return cq_workspace_take(&lane->workspace, (size_t)lane->kernels->attention_scratch(longest, head_dim) * sizeof(float));
+  return cq_workspace_take(&lane->workspace,
+                           (size_t)lane->kernels->attention_scratch(longest, head_dim) * sizeof(float));
 }
 
 cq_status cq_attention_forward(cq_lane *lane, const cq_attention *l, const cq_batch *batch, cq_tensor y, cq_tensor x,
@@ -77,9 +78,10 @@ cq_status cq_attention_backward(cq_lane *lane, const cq_attention *l, const cq_b
     const cq_attention_shape shape = shape_of(l, batch, s, dim, dqkv.stride, bias, site);
     lane->kernels->attention_backward(
         cq_f32(cq_rows(dq, first, length)), cq_f32(cq_rows(dk, first, length)), cq_f32(cq_rows(dv, first, length)),
-        dbias ? dbias[s] : NULL, cq_f32(cq_rows(dcontext, first, length)), cq_f32(cq_rows(saved->context, first, length)),
-        saved->log_sum + first * l->n_heads, cq_f32(cq_rows(q, first, length)), cq_f32(cq_rows(k, first, length)),
-        cq_f32(cq_rows(v, first, length)), &shape, scratch);
+        dbias ? dbias[s] : NULL, cq_f32(cq_rows(dcontext, first, length)),
+        cq_f32(cq_rows(saved->context, first, length)), saved->log_sum + first * l->n_heads,
+        cq_f32(cq_rows(q, first, length)), cq_f32(cq_rows(k, first, length)), cq_f32(cq_rows(v, first, length)), &shape,
+        scratch);
   }
   if (!status) status = cq_linear_backward(lane, &l->query, gradients, dx, true, dq, x, error);
   if (!status) status = cq_linear_backward(lane, &l->key, gradients, dx, true, dk, x, error);

@@ -8,8 +8,8 @@ typedef struct cq_batch {
   const int32_t *ids;    /* [n_tokens] */
   const int64_t *starts; /* [n_seqs + 1], starts[0] = 0 */
   int64_t n_seqs;
-  const int32_t *skip;   /* [n_seqs] leading tokens that pooling leaves out (a prompt's); NULL: none */
-  const uint64_t *keys;  /* [n_seqs] dropout keys, one a sequence; NULL: not training, no dropout */
+  const int32_t *skip;  /* [n_seqs] leading tokens that pooling leaves out (a prompt's); NULL: none */
+  const uint64_t *keys; /* [n_seqs] dropout keys, one a sequence; NULL: not training, no dropout */
 } cq_batch;
 
 static inline int64_t cq_batch_tokens(const cq_batch *b) {

@@ -24,9 +24,8 @@ void cq_linear_forward(cq_lane *lane, const cq_linear *l, cq_tensor y, cq_tensor
                        cq_tensor before) {
   assert(x.cols == l->weight->cols && y.cols == l->weight->rows && x.rows == y.rows);
   assert(!before.data || (before.rows == y.rows && before.stride == y.stride));
-  const cq_epilogue epilogue = {.bias = l->bias ? l->bias->value : NULL,
-                                .activation = activation,
-                                .before = before.data ? cq_f32(before) : NULL};
+  const cq_epilogue epilogue = {
+      .bias = l->bias ? l->bias->value : NULL, .activation = activation, .before = before.data ? cq_f32(before) : NULL};
   lane->kernels->product(cq_f32(y), y.stride, cq_f32(x), x.stride, l->packed, x.rows, y.cols, x.cols, &epilogue);
 }
 
@@ -43,8 +42,8 @@ cq_status cq_linear_backward(cq_lane *lane, const cq_linear *l, cq_gradients *gr
   cq_mark mark = cq_workspace_mark(&lane->workspace);
   float *scratch = cq_workspace_take(&lane->workspace, (size_t)k->packed_floats(n, in) * sizeof(float));
   if (!scratch) return cq_fail_memory(error, "scratch of a product");
-  k->product_transposed(cq_gradient_of(gradients, l->weight), in, cq_f32(dy), dy.stride, cq_f32(x), x.stride, out, in, n,
-                        scratch);
+  k->product_transposed(cq_gradient_of(gradients, l->weight), in, cq_f32(dy), dy.stride, cq_f32(x), x.stride, out, in,
+                        n, scratch);
   if (l->bias) k->add_columns(cq_gradient_of(gradients, l->bias), cq_f32(dy), dy.stride, n, out);
   cq_workspace_release(&lane->workspace, mark);
   return CQ_OK;

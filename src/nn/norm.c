@@ -18,8 +18,9 @@ cq_status cq_norm_forward(cq_lane *lane, const cq_layer_norm *l, cq_tensor y, cq
 
 void cq_norm_backward(cq_lane *lane, const cq_layer_norm *l, cq_gradients *gradients, cq_tensor dx, cq_tensor dy,
                       const cq_norm_saved *saved) {
-  lane->kernels->layer_norm_backward(cq_f32(dx), cq_gradient_of(gradients, l->gamma), cq_gradient_of(gradients, l->beta),
-                                     cq_f32(dy), cq_f32(saved->xhat), saved->rstd, l->gamma->value, dy.rows, dy.cols);
+  lane->kernels->layer_norm_backward(cq_f32(dx), cq_gradient_of(gradients, l->gamma),
+                                     cq_gradient_of(gradients, l->beta), cq_f32(dy), cq_f32(saved->xhat), saved->rstd,
+                                     l->gamma->value, dy.rows, dy.cols);
 }
 
 void cq_dropout_apply(cq_lane *lane, const cq_batch *batch, cq_tensor x, float rate, uint32_t site) {

@@ -33,7 +33,8 @@ void cq_params_index(cq_params *params) {
 cq_status cq_params_own(cq_params *params, cq_error *error) {
   if (params->own) return CQ_OK;
   int64_t total = params->n_dense;
-  for (size_t i = 0; i < params->n; i++) total += params->items[i]->table ? rounded(cq_param_floats(params->items[i])) : 0;
+  for (size_t i = 0; i < params->n; i++)
+    total += params->items[i]->table ? rounded(cq_param_floats(params->items[i])) : 0;
   float *own = cq_alloc_array_zeroed((size_t)total, sizeof *own);
   if (!own) return cq_fail_memory(error, "trainable parameters");
   int64_t next_table = params->n_dense;

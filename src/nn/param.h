@@ -1,8 +1,8 @@
 /* Parameters, and the gradients that one shard of a batch collects for them.
  *
  * A parameter is a named matrix. While a model only runs, `value` is borrowed from the mapped file; training moves all
- * values into memory of its own (cq_params_own). Dense parameters have a place in one long gradient array; a table (a word
- * embedding) has a sparse gradient, holding the rows that were touched and no others. */
+ * values into memory of its own (cq_params_own). Dense parameters have a place in one long gradient array; a table (a
+ * word embedding) has a sparse gradient, holding the rows that were touched and no others. */
 #ifndef NN_PARAM_H
 #define NN_PARAM_H
 
@@ -13,10 +13,10 @@
 typedef struct cq_param {
   const char *name; /* the tensor's name on disk */
   int64_t rows, cols;
-  int n_dims;    /* on disk: 1 (rows is 1) or 2 */
-  float *value;  /* [rows, cols]; written to only by training */
-  bool decay;    /* weight decay applies: matrices, not biases and norms */
-  bool table;    /* sparse gradient */
+  int n_dims;     /* on disk: 1 (rows is 1) or 2 */
+  float *value;   /* [rows, cols]; written to only by training */
+  bool decay;     /* weight decay applies: matrices, not biases and norms */
+  bool table;     /* sparse gradient */
   int64_t offset; /* dense: floats into the gradient array; table: number of the table; set by cq_params_index */
 } cq_param;
 
@@ -70,8 +70,8 @@ static inline float *cq_gradient_of(cq_gradients *g, const cq_param *p) {
 
 /* The slots of n rows of a table, making (zeroed) slots for rows not yet touched; rows [slot] is then at
  * tables[p->offset].rows + slot * dim, until the next call. slots [n] is the caller's. */
-CQ_MUST_USE cq_status cq_gradient_slots(int32_t *slots, cq_gradients *g, const cq_param *p, const int32_t *ids, int64_t n,
-                                        cq_error *error);
+CQ_MUST_USE cq_status cq_gradient_slots(int32_t *slots, cq_gradients *g, const cq_param *p, const int32_t *ids,
+                                        int64_t n, cq_error *error);
 
 /* into += from, table rows in from's order of first touch. */
 CQ_MUST_USE cq_status cq_gradients_add(cq_gradients *into, const cq_gradients *from, const cq_kernels *kernels,

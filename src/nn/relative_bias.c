@@ -32,7 +32,8 @@ static int32_t *indices(cq_lane *lane, const cq_relative_bias *l, int64_t length
   return ids;
 }
 
-static cq_status matrices(cq_lane *lane, const cq_relative_bias *l, const cq_batch *batch, float ***out, cq_error *error) {
+static cq_status matrices(cq_lane *lane, const cq_relative_bias *l, const cq_batch *batch, float ***out,
+                          cq_error *error) {
   *out = cq_workspace_take(&lane->workspace, (size_t)batch->n_seqs * sizeof **out);
   if (!*out) return cq_fail_memory(error, "relative position bias");
   for (int64_t s = 0; s < batch->n_seqs; s++) {

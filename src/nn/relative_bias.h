@@ -1,5 +1,5 @@
-/* MPNet's relative position bias: a learned number for each head and bucket of distances, added to the attention scores of
- * every layer. Source: Raffel et al. 2020 (T5), section 2.1, bidirectional, 32 buckets to distance 128. */
+/* MPNet's relative position bias: a learned number for each head and bucket of distances, added to the attention scores
+ * of every layer. Source: Raffel et al. 2020 (T5), section 2.1, bidirectional, 32 buckets to distance 128. */
 #ifndef NN_RELATIVE_BIAS_H
 #define NN_RELATIVE_BIAS_H
 

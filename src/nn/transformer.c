@@ -3,8 +3,8 @@
 #include "base/error.h"
 
 cq_status cq_transformer_forward(cq_lane *lane, const cq_transformer_layer *l, const cq_batch *batch, cq_tensor y,
-                                 cq_tensor x, const float *const *bias, uint32_t first_site, cq_transformer_saved *saved,
-                                 cq_error *error) {
+                                 cq_tensor x, const float *const *bias, uint32_t first_site,
+                                 cq_transformer_saved *saved, cq_error *error) {
   const int64_t n = x.rows, dim = x.cols, ffn = l->up.weight->rows;
   cq_mark mark = cq_workspace_mark(&lane->workspace);
   cq_tensor h = cq_workspace_f32(&lane->workspace, n, dim);
@@ -12,8 +12,8 @@ cq_status cq_transformer_forward(cq_lane *lane, const cq_transformer_layer *l, c
   cq_tensor before = saved ? cq_workspace_f32(&lane->workspace, n, ffn) : (cq_tensor){0};
   if (!h.data || !inner.data || (saved && !before.data)) return cq_fail_memory(error, "transformer layer");
 
-  cq_status status = cq_attention_forward(lane, &l->attention, batch, h, x, bias, first_site,
-                                          saved ? &saved->attention : NULL, error);
+  cq_status status =
+      cq_attention_forward(lane, &l->attention, batch, h, x, bias, first_site, saved ? &saved->attention : NULL, error);
   if (status) return status;
   cq_dropout_apply(lane, batch, h, l->attention_output_dropout, first_site + 1);
   status = cq_norm_forward(lane, &l->attention_norm, h, h, x, saved ? &saved->attention_norm : NULL, error);
@@ -70,8 +70,8 @@ cq_status cq_transformer_backward(cq_lane *lane, const cq_transformer_layer *l, 
   if (!dattention.data) return cq_fail_memory(error, "transformer layer");
   lane->kernels->scale(cq_f32(dattention), cq_f32(dy), 1.0f, dy.rows * dy.cols);
   cq_dropout_apply(lane, batch, dattention, l->attention_output_dropout, first_site + 1);
-  status = cq_attention_backward(lane, &l->attention, batch, gradients, dy, dattention, saved->x, bias, dbias, first_site,
-                                 &saved->attention, error);
+  status = cq_attention_backward(lane, &l->attention, batch, gradients, dy, dattention, saved->x, bias, dbias,
+                                 first_site, &saved->attention, error);
   cq_workspace_release(&lane->workspace, mark);
   return status;
 }

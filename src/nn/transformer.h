@@ -32,8 +32,8 @@ CQ_MUST_USE cq_status cq_transformer_forward(cq_lane *lane, const cq_transformer
 /* dy [n_tokens, dim] becomes the gradient of x. */
 CQ_MUST_USE cq_status cq_transformer_backward(cq_lane *lane, const cq_transformer_layer *l, const cq_batch *batch,
                                               cq_gradients *gradients, cq_tensor dy, const float *const *bias,
-                                              float *const *dbias, uint32_t first_site, const cq_transformer_saved *saved,
-                                              cq_error *error);
+                                              float *const *dbias, uint32_t first_site,
+                                              const cq_transformer_saved *saved, cq_error *error);
 
 CQ_MUST_USE cq_status cq_transformer_pack(cq_transformer_layer *l, const cq_kernels *kernels, bool training,
                                           cq_error *error);

@@ -1,0 +1,336 @@
+/* Running an encoder: text -> ids -> blocks of whole sequences -> vectors.
+ *
+ * Sequences are cut, in order, into blocks of about BLOCK_TOKENS tokens. A block goes through all modules in one lane,
+ * without meeting another: no barrier inside the stack, and a sentence's arithmetic is the same in every block. */
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/pool.h"
+#include "base/utf8.h"
+#include "model/encoder.h"
+
+#include <string.h>
+
+#define BLOCK_TOKENS 256
+
+/* ---- text to ids ---- */
+
+cq_status cq_encoder_tokenize(cq_ids *out, const cq_encoder *encoder, cq_slice sentence, bool *truncated,
+                              cq_error *error) {
+  const cq_module *text = cq_encoder_text_module(encoder);
+  return cq_tokenizer_encode(out, text->tokenizer, sentence, text->add_special, (size_t)encoder->max_seq_length,
+                             truncated, error);
+}
+
+/* ---- one batch through all modules ---- */
+
+cq_status cq_encoder_forward(cq_lane *lane, const cq_encoder *encoder, const cq_batch *batch, cq_tensor *y,
+                             cq_tape *tape, cq_error *error) {
+  cq_tensor x = {0};
+  for (size_t i = 0; i < encoder->n_modules; i++) {
+    const cq_module *module = encoder->modules[i];
+    if (tape) tape->inputs[i] = x;
+    cq_status status = module->type->forward(lane, module, batch, x, y, tape ? &tape->saved[i] : NULL, error);
+    if (status) return status;
+    x = *y;
+  }
+  return CQ_OK;
+}
+
+cq_status cq_encoder_backward(cq_lane *lane, const cq_encoder *encoder, const cq_batch *batch, cq_tensor dy,
+                              const cq_tape *tape, cq_gradients *gradients, cq_error *error) {
+  for (size_t i = encoder->n_modules; i-- > 0;) {
+    const cq_module *module = encoder->modules[i];
+    cq_tensor dx = {0};
+    if (i > 0) {
+      dx = cq_workspace_f32(&lane->workspace, tape->inputs[i].rows, tape->inputs[i].cols);
+      if (!dx.data) return cq_fail_memory(error, "gradient of a module's input");
+    }
+    cq_status status =
+        module->type->backward(lane, module, batch, tape->inputs[i], dy, &dx, tape->saved[i], gradients, error);
+    if (status) return status;
+    dy = dx;
+  }
+  return CQ_OK;
+}
+
+/* ---- weights ---- */
+
+typedef struct packing {
+  cq_encoder *encoder;
+  bool training;
+  cq_status status[CQ_MAX_MODULES];
+  cq_error error[CQ_MAX_MODULES];
+} packing;
+
+static void pack_module(void *context, size_t item, int worker) {
+  packing *p = context;
+  cq_module *module = p->encoder->modules[item];
+  (void)worker;
+  if (module->type->pack)
+    p->status[item] = module->type->pack(module, p->encoder->kernels, p->training, &p->error[item]);
+}
+
+cq_status cq_encoder_pack(cq_encoder *encoder, cq_pool *pool, bool training, cq_error *error) {
+  packing p = {.encoder = encoder, .training = training};
+  cq_pool_run(pool, encoder->n_modules, pack_module, &p);
+  for (size_t i = 0; i < encoder->n_modules; i++) {
+    if (p.status[i]) {
+      if (error) *error = p.error[i];
+      return p.status[i];
+    }
+  }
+  return CQ_OK;
+}
+
+cq_status cq_encoder_make_trainable(cq_encoder *encoder, cq_pool *pool, cq_error *error) {
+  cq_status status = cq_params_own(&encoder->params, error);
+  return status ? status : cq_encoder_pack(encoder, pool, true, error);
+}
+
+/* ---- encode ---- */
+
+cq_encode_options cq_encode_default_options(void) {
+  return (cq_encode_options){0};
+}
+
+cq_encoder_options cq_encoder_default_options(void) {
+  return (cq_encoder_options){0};
+}
+
+/* One call's state; items of the first round are runs of sentences to tokenize, of the second blocks to compute. */
+typedef struct encoding {
+  const cq_encoder *encoder;
+  const cq_encode_options *options;
+  const cq_slice *sentences;
+  size_t n;
+  cq_slice prompt;
+  int32_t n_prompt; /* tokens pooling leaves out; 0: none */
+
+  cq_ids *ids; /* one a run of sentences */
+  int64_t *lengths;
+  bool *truncated;
+
+  int32_t *flat;
+  int64_t *starts;      /* [n + 1] into flat */
+  size_t *block_starts; /* [n_blocks + 1] sentences */
+  size_t n_blocks;
+  float *out;
+  int64_t dim;
+  cq_lane *lanes; /* one a worker */
+
+  cq_status *status; /* one an item: the first in order is reported, whichever thread met it */
+  cq_error *errors;  /* one a worker */
+  size_t *error_items;
+} encoding;
+
+enum { RUN = 64 }; /* sentences tokenized in one go */
+
+static void fail_item(encoding *e, size_t item, int worker, cq_status status, const cq_error *error) {
+  e->status[item] = status;
+  if (item < e->error_items[worker]) {
+    e->error_items[worker] = item;
+    e->errors[worker] = *error;
+  }
+}
+
+static cq_status first_failure(const encoding *e, size_t n_items, int n_workers, cq_error *error) {
+  for (size_t i = 0; i < n_items; i++) {
+    if (!e->status[i]) continue;
+    for (int w = 0; w < n_workers; w++) {
+      if (e->error_items[w] == i && error) *error = e->errors[w];
+    }
+    return e->status[i];
+  }
+  return CQ_OK;
+}
+
+static void tokenize_run(void *context, size_t item, int worker) {
+  encoding *e = context;
+  cq_builder with_prompt = {0};
+  cq_error error = {0};
+  cq_status status = CQ_OK;
+  const size_t last = (item + 1) * RUN < e->n ? (item + 1) * RUN : e->n;
+  for (size_t s = item * RUN; !status && s < last; s++) {
+    cq_slice text = e->sentences[s];
+    if (e->prompt.n) {
+      cq_builder_clear(&with_prompt);
+      cq_builder_bytes(&with_prompt, e->prompt.data, e->prompt.n);
+      cq_builder_bytes(&with_prompt, text.data, text.n);
+      if (with_prompt.failed) {
+        status = cq_fail_memory(&error, "prompt");
+        break;
+      }
+      text = (cq_slice){with_prompt.data, with_prompt.n};
+    }
+    const size_t before = e->ids[item].n;
+    status = cq_encoder_tokenize(&e->ids[item], e->encoder, text, &e->truncated[s], &error);
+    e->lengths[s] = (int64_t)(e->ids[item].n - before);
+  }
+  cq_builder_free(&with_prompt);
+  if (status) fail_item(e, item, worker, status, &error);
+}
+
+static void compute_block(void *context, size_t item, int worker) {
+  encoding *e = context;
+  cq_lane *lane = &e->lanes[worker];
+  cq_error error = {0};
+  const size_t first = e->block_starts[item], n = e->block_starts[item + 1] - first;
+  const cq_mark mark = cq_workspace_mark(&lane->workspace);
+  int64_t *starts = cq_workspace_take(&lane->workspace, (n + 1) * sizeof *starts);
+  int32_t *skip = cq_workspace_take(&lane->workspace, (n + 1) * sizeof *skip);
+  if (!starts || !skip) {
+    fail_item(e, item, worker, cq_fail_memory(&error, "batch"), &error);
+    return;
+  }
+  for (size_t s = 0; s <= n; s++) {
+    starts[s] = e->starts[first + s] - e->starts[first];
+    skip[s] = e->n_prompt;
+  }
+  const cq_batch batch = {
+      .ids = e->flat + e->starts[first], .starts = starts, .n_seqs = (int64_t)n, .skip = e->n_prompt ? skip : NULL};
+  cq_tensor y;
+  cq_status status = cq_encoder_forward(lane, e->encoder, &batch, &y, NULL, &error);
+  if (status) {
+    fail_item(e, item, worker, status, &error);
+  } else {
+    for (size_t s = 0; s < n; s++) {
+      float *row = e->out + (int64_t)(first + s) * e->dim;
+      lane->kernels->scale(row, cq_f32(cq_rows(y, (int64_t)s, 1)), 1.0f, e->dim);
+    }
+    if (e->options->normalize) {
+      float *rows = e->out + (int64_t)first * e->dim;
+      lane->kernels->normalize(rows, NULL, rows, (int64_t)n, e->dim);
+    }
+  }
+  cq_workspace_release(&lane->workspace, mark);
+}
+
+/* The prompt's text, from the options or the model. */
+static cq_status choose_prompt(cq_slice *out, const cq_encoder *encoder, const cq_encode_options *o, cq_error *error) {
+  const char *text = o->prompt, *name = o->prompt_name ? o->prompt_name : encoder->default_prompt_name;
+  *out = (cq_slice){"", 0};
+  if (!text && name) {
+    text = json_string_value(json_object_get(encoder->prompts, name));
+    if (!text)
+      return cq_fail(error, CQ_ERR_ARGUMENT, "the model %s has no prompt named '%s'", encoder->directory, name);
+  }
+  if (text) *out = cq_slice_of(text);
+  return CQ_OK;
+}
+
+/* Tokens at a sequence's start that are the prompt's: its own ids, the closing special token not counted. */
+static cq_status count_prompt(int32_t *out, const cq_encoder *encoder, cq_slice prompt, cq_error *error) {
+  cq_ids ids = {0};
+  bool truncated;
+  const cq_module *text = cq_encoder_text_module(encoder);
+  cq_status status = cq_encoder_tokenize(&ids, encoder, prompt, &truncated, error);
+  if (!status) {
+    const cq_tokenizer_info *info = cq_tokenizer_describe(text->tokenizer);
+    const bool closed = ids.n && text->add_special && info->sep_id >= 0 && ids.ids[ids.n - 1] == info->sep_id;
+    *out = (int32_t)(ids.n - closed);
+  }
+  cq_free(ids.ids);
+  return status;
+}
+
+static cq_status check_text(const cq_slice *sentences, size_t n, cq_error *error) {
+  for (size_t s = 0; s < n; s++) {
+    const size_t at = cq_utf8_invalid_at(sentences[s].data, sentences[s].n);
+    if (at == sentences[s].n) continue;
+    cq_status status = cq_fail(error, CQ_ERR_FORMAT, "sentence %zu is not UTF-8 at byte %zu", s + 1, at);
+    if (error) error->line = s + 1;
+    return status;
+  }
+  return CQ_OK;
+}
+
+/* Joins the runs' ids and cuts the sequences into blocks. */
+static cq_status lay_out(encoding *e, size_t n_runs, cq_error *error) {
+  e->starts[0] = 0;
+  for (size_t s = 0; s < e->n; s++) e->starts[s + 1] = e->starts[s] + e->lengths[s];
+  e->flat = cq_alloc_array((size_t)e->starts[e->n], sizeof *e->flat);
+  if (!e->flat) return cq_fail_memory(error, "token ids");
+  for (size_t r = 0; r < n_runs; r++) {
+    if (e->ids[r].n) memcpy(e->flat + e->starts[r * RUN], e->ids[r].ids, e->ids[r].n * sizeof *e->flat);
+  }
+  e->n_blocks = 0;
+  for (size_t s = 0; s < e->n;) {
+    e->block_starts[e->n_blocks++] = s;
+    const int64_t first = e->starts[s];
+    do s++;
+    while (s < e->n && e->starts[s + 1] - first <= BLOCK_TOKENS);
+  }
+  e->block_starts[e->n_blocks] = e->n;
+  return CQ_OK;
+}
+
+static cq_status count_truncated(const encoding *e, cq_encode_stats *stats, cq_error *error) {
+  for (size_t s = 0; s < e->n; s++) {
+    if (!e->truncated[s]) continue;
+    if (e->options->strict) {
+      cq_status status = cq_fail(error, CQ_ERR_LIMIT, "sentence %zu is longer than the model's %d tokens", s + 1,
+                                 e->encoder->max_seq_length);
+      if (error) error->line = s + 1;
+      return status;
+    }
+    if (stats && stats->n_truncated++ == 0) stats->first_truncated = s;
+  }
+  if (stats) {
+    stats->n_sentences += e->n;
+    stats->n_tokens += (uint64_t)e->starts[e->n];
+  }
+  return CQ_OK;
+}
+
+cq_status cq_encoder_encode(float *out, const cq_encoder *encoder, cq_pool *pool, const cq_slice *sentences, size_t n,
+                            const cq_encode_options *options, cq_encode_stats *stats, cq_error *error) {
+  const cq_encode_options defaults = cq_encode_default_options();
+  const int n_workers = cq_pool_n_threads(pool);
+  const size_t n_runs = (n + RUN - 1) / RUN, n_items = n > 0 ? n : 1;
+  encoding e = {
+      .encoder = encoder, .options = options ? options : &defaults, .sentences = sentences, .n = n, .out = out};
+  cq_arena arena = {0};
+  if (e.options->truncate_dim < 0 || e.options->truncate_dim > cq_encoder_dim(encoder))
+    return cq_fail(error, CQ_ERR_ARGUMENT, "truncate_dim is %d, expected 0 to the model's %d", e.options->truncate_dim,
+                   cq_encoder_dim(encoder));
+  e.dim = e.options->truncate_dim ? e.options->truncate_dim : cq_encoder_dim(encoder);
+  cq_status status = check_text(sentences, n, error);
+  if (!status) status = choose_prompt(&e.prompt, encoder, e.options, error);
+  if (!status && e.prompt.n && !encoder->include_prompt) status = count_prompt(&e.n_prompt, encoder, e.prompt, error);
+  if (status || n == 0) return status;
+
+  e.ids = cq_arena_array(&arena, n_runs, sizeof *e.ids);
+  e.lengths = cq_arena_array(&arena, n_items, sizeof *e.lengths);
+  e.truncated = cq_arena_array(&arena, n_items, sizeof *e.truncated);
+  e.starts = cq_arena_array(&arena, n_items + 1, sizeof *e.starts);
+  e.block_starts = cq_arena_array(&arena, n_items + 1, sizeof *e.block_starts);
+  e.status = cq_arena_array(&arena, n_items, sizeof *e.status);
+  e.lanes = cq_arena_array(&arena, (size_t)n_workers, sizeof *e.lanes);
+  e.errors = cq_arena_array(&arena, (size_t)n_workers, sizeof *e.errors);
+  e.error_items = cq_arena_array(&arena, (size_t)n_workers, sizeof *e.error_items);
+  if (!e.ids || !e.lengths || !e.truncated || !e.starts || !e.block_starts || !e.status || !e.lanes || !e.errors ||
+      !e.error_items) {
+    cq_arena_free(&arena);
+    return cq_fail_memory(error, "encoding");
+  }
+  memset(e.ids, 0, n_runs * sizeof *e.ids);
+  memset(e.status, 0, n_items * sizeof *e.status);
+  for (int w = 0; w < n_workers; w++) {
+    e.lanes[w] = (cq_lane){.kernels = encoder->kernels};
+    e.error_items[w] = SIZE_MAX;
+  }
+
+  cq_pool_run(pool, n_runs, tokenize_run, &e);
+  status = first_failure(&e, n_runs, n_workers, error);
+  if (!status) status = lay_out(&e, n_runs, error);
+  if (!status) status = count_truncated(&e, stats, error);
+  if (!status) {
+    cq_pool_run(pool, e.n_blocks, compute_block, &e);
+    status = first_failure(&e, e.n_blocks, n_workers, error);
+  }
+  for (size_t r = 0; r < n_runs; r++) cq_free(e.ids[r].ids);
+  for (int w = 0; w < n_workers; w++) cq_workspace_free(&e.lanes[w].workspace);
+  cq_free(e.flat);
+  cq_arena_free(&arena);
+  return status;
+}

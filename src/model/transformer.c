@@ -1,0 +1,477 @@
+/* config.json -> sizes; model.safetensors -> parameters under one of three naming schemes; forward and backward are
+ * nn's.
+ *
+ *   model_type            names                                  positions from   token types
+ *   bert                  embeddings.*, encoder.layer.N.*        0                yes
+ *   roberta, xlm-roberta,
+ *   camembert             the same                               pad + 1 = 2      one
+ *   distilbert            transformer.layer.N.*                  0                none
+ *   mpnet                 encoder.layer.N.attention.attn.*       pad + 1 = 2      none, but a relative position bias
+ *
+ * A checkpoint of a task model prefixes all of them with "bert.", "roberta." and so on. */
+#include "model/transformer.h"
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/memory.h"
+#include "format/json.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- architectures ---- */
+
+/* Names of one layer's tensors without ".weight" and ".bias". */
+typedef struct layer_names {
+  const char *layer; /* printf pattern of the layer's prefix */
+  const char *query, *key, *value, *output, *attention_norm, *up, *down, *output_norm;
+} layer_names;
+
+static const layer_names bert_names = {"encoder.layer.%d.",    "attention.self.query",   "attention.self.key",
+                                       "attention.self.value", "attention.output.dense", "attention.output.LayerNorm",
+                                       "intermediate.dense",   "output.dense",           "output.LayerNorm"};
+static const layer_names distilbert_names = {
+    "transformer.layer.%d.", "attention.q_lin", "attention.k_lin", "attention.v_lin",  "attention.out_lin",
+    "sa_layer_norm",         "ffn.lin1",        "ffn.lin2",        "output_layer_norm"};
+static const layer_names mpnet_names = {"encoder.layer.%d.",  "attention.attn.q", "attention.attn.k",
+                                        "attention.attn.v",   "attention.attn.o", "attention.LayerNorm",
+                                        "intermediate.dense", "output.dense",     "output.LayerNorm"};
+
+typedef struct architecture {
+  const char *model_type, *prefix;
+  const layer_names *names;
+  const char *dim, *n_layers, *n_heads, *feed_forward, *activation, *dropout,
+      *attention_dropout; /* keys of config.json */
+  bool positions_after_pad, token_types, relative_bias, attention_output_dropout;
+  double norm_eps; /* when the config says nothing */
+} architecture;
+
+#define BERT_KEYS                                                                                                      \
+  "hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size", "hidden_act", "hidden_dropout_prob", \
+      "attention_probs_dropout_prob"
+
+static const architecture architectures[] = {
+    {"bert", "bert.", &bert_names, BERT_KEYS, false, true, false, true, 1e-12},
+    {"roberta", "roberta.", &bert_names, BERT_KEYS, true, true, false, true, 1e-12},
+    {"xlm-roberta", "roberta.", &bert_names, BERT_KEYS, true, true, false, true, 1e-12},
+    {"camembert", "roberta.", &bert_names, BERT_KEYS, true, true, false, true, 1e-12},
+    {"mpnet", "mpnet.", &mpnet_names, BERT_KEYS, true, false, true, true, 1e-12},
+    {"distilbert", "distilbert.", &distilbert_names, "dim", "n_layers", "n_heads", "hidden_dim", "activation",
+     "dropout", "attention_dropout", false, false, false, false, 1e-12},
+};
+
+/* Heads of other tasks and buffers, which do not bear on the token vectors. */
+static const char *const ignored_tensors[] = {"pooler.",
+                                              "bert.pooler.",
+                                              "roberta.pooler.",
+                                              "mpnet.pooler.",
+                                              "cls.",
+                                              "lm_head.",
+                                              "classifier.",
+                                              "vocab_layer_norm.",
+                                              "vocab_transform.",
+                                              "vocab_projector.",
+                                              "embeddings.position_ids",
+                                              "bert.embeddings.position_ids",
+                                              "roberta.embeddings.position_ids",
+                                              "mpnet.embeddings.position_ids",
+                                              "distilbert.embeddings.position_ids",
+                                              "embeddings.token_type_ids",
+                                              NULL};
+
+static const architecture *architecture_of(const char *model_type) {
+  for (size_t i = 0; i < sizeof architectures / sizeof *architectures; i++) {
+    if (!strcmp(architectures[i].model_type, model_type)) return &architectures[i];
+  }
+  return NULL;
+}
+
+/* ---- reading config.json ---- */
+
+typedef struct sizes {
+  int64_t dim, n_layers, n_heads, feed_forward, n_positions, n_types, vocab, pad_id, n_buckets;
+  double norm_eps, dropout, attention_dropout;
+  cq_activation activation;
+} sizes;
+
+static cq_status read_activation(cq_activation *out, const json_t *config, const char *key, const char *path,
+                                 cq_error *error) {
+  static const struct {
+    const char *name;
+    cq_activation activation;
+  } known[] = {{"gelu", CQ_GELU},           {"gelu_new", CQ_GELU_TANH}, {"gelu_pytorch_tanh", CQ_GELU_TANH},
+               {"gelu_fast", CQ_GELU_TANH}, {"relu", CQ_RELU},          {"tanh", CQ_TANH},
+               {"silu", CQ_SILU},           {"swish", CQ_SILU}};
+  const char *name = "gelu";
+  cq_status status = cq_json_get_string(&name, config, key, path, error);
+  if (status) return status;
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+    if (!strcmp(known[i].name, name)) {
+      *out = known[i].activation;
+      return CQ_OK;
+    }
+  }
+  return cq_fail_file(error, CQ_ERR_UNSUPPORTED, path, "activation '%s' of key '%s' is not supported", name, key);
+}
+
+static cq_status read_sizes(sizes *out, const json_t *config, const architecture *a, const char *path,
+                            cq_error *error) {
+  const int64_t most = INT32_MAX;
+  const bool distil = a->names == &distilbert_names;
+  const char *position_kind = "absolute";
+  bool decoder = false;
+  *out = (sizes){.n_positions = 512,
+                 .n_types = a->token_types ? 2 : 0,
+                 .pad_id = a->positions_after_pad ? 1 : 0,
+                 .n_buckets = 32,
+                 .norm_eps = a->norm_eps,
+                 .dropout = 0.1,
+                 .attention_dropout = 0.1};
+  const struct {
+    int64_t *value;
+    const char *key;
+    int64_t min, max;
+    bool required;
+  } wanted[] = {{&out->dim, a->dim, 1, 65536, true},
+                {&out->n_layers, a->n_layers, 0, 1024, true},
+                {&out->n_heads, a->n_heads, 1, 4096, true},
+                {&out->feed_forward, a->feed_forward, 1, 1 << 20, true},
+                {&out->vocab, "vocab_size", 1, most, true},
+                {&out->n_positions, "max_position_embeddings", 1, most, false},
+                {&out->n_types, "type_vocab_size", 0, 1024, false},
+                {&out->pad_id, "pad_token_id", 0, most, false},
+                {&out->n_buckets, "relative_attention_num_buckets", 4, 4096, false}};
+  for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+    cq_status status =
+        cq_json_get_int(wanted[i].value, config, wanted[i].key, wanted[i].min, wanted[i].max, path, error);
+    if (status) return status;
+    if (wanted[i].required && !json_object_get(config, wanted[i].key))
+      return cq_fail_file(error, CQ_ERR_FORMAT, path, "key '%s' is missing", wanted[i].key);
+  }
+  if (!a->token_types) out->n_types = 0;
+  cq_status status = cq_json_get_number(&out->norm_eps, config, "layer_norm_eps", path, error);
+  if (!status) status = cq_json_get_number(&out->dropout, config, a->dropout, path, error);
+  if (!status) status = cq_json_get_number(&out->attention_dropout, config, a->attention_dropout, path, error);
+  if (!status) status = read_activation(&out->activation, config, a->activation, path, error);
+  if (!status) status = cq_json_get_string(&position_kind, config, "position_embedding_type", path, error);
+  if (!status) status = cq_json_get_bool(&decoder, config, "is_decoder", path, error);
+  if (status) return status;
+  if (distil) out->norm_eps = a->norm_eps; /* fixed in the original */
+  if (strcmp(position_kind, "absolute") != 0)
+    return cq_fail_file(error, CQ_ERR_UNSUPPORTED, path, "position_embedding_type '%s' is not supported",
+                        position_kind);
+  if (decoder)
+    return cq_fail_file(error, CQ_ERR_UNSUPPORTED, path, "is_decoder is not supported: an encoder is expected");
+  if (out->dim % out->n_heads)
+    return cq_fail_file(error, CQ_ERR_FORMAT, path, "%s %lld is not a multiple of %s %lld", a->dim, (long long)out->dim,
+                        a->n_heads, (long long)out->n_heads);
+  return CQ_OK;
+}
+
+/* ---- taking the weights ---- */
+
+typedef struct taker {
+  cq_transformer *t;
+  cq_weights *weights;
+  cq_arena *arena;
+  const architecture *a;
+  size_t next; /* parameters used so far */
+  cq_error *error;
+} taker;
+
+/* The tensor "STEM SUFFIX", also under the task prefix; LayerNorm's under their old names too. */
+static cq_status take(taker *k, cq_param **out, const char *stem, const char *suffix, const char *old_suffix,
+                      int64_t rows, int64_t cols) {
+  char *names[5] = {cq_arena_printf(k->arena, "%s%s", stem, suffix),
+                    cq_arena_printf(k->arena, "%s%s%s", k->a->prefix, stem, suffix)};
+  size_t n = 2;
+  if (old_suffix) {
+    names[n++] = cq_arena_printf(k->arena, "%s%s", stem, old_suffix);
+    names[n++] = cq_arena_printf(k->arena, "%s%s%s", k->a->prefix, stem, old_suffix);
+  }
+  for (size_t i = 0; i < n; i++) {
+    if (!names[i]) return cq_fail_memory(k->error, "tensor names");
+  }
+  cq_param *p = &k->t->base.params[k->next++];
+  *out = p;
+  return cq_weights_take(p, k->weights, (const char *const *)names, rows, cols, k->arena, k->error);
+}
+
+static cq_status take_linear(taker *k, cq_linear *l, const char *stem, int64_t out, int64_t in) {
+  cq_status status = take(k, &l->weight, stem, ".weight", NULL, out, in);
+  if (!status) status = take(k, &l->bias, stem, ".bias", NULL, out, 0);
+  if (!status) l->weight->decay = true;
+  return status;
+}
+
+static cq_status take_norm(taker *k, cq_layer_norm *l, const char *stem, int64_t dim, double eps) {
+  l->eps = (float)eps;
+  cq_status status = take(k, &l->gamma, stem, ".weight", ".gamma", dim, 0);
+  if (!status) status = take(k, &l->beta, stem, ".bias", ".beta", dim, 0);
+  return status;
+}
+
+static cq_status take_layer(taker *k, cq_transformer_layer *l, int index, const sizes *s) {
+  const layer_names *names = k->a->names;
+  const char *const stems[] = {names->query,          names->key, names->value, names->output,
+                               names->attention_norm, names->up,  names->down,  names->output_norm};
+  char *full[8];
+  for (int i = 0; i < 8; i++) {
+    char prefix[64];
+    snprintf(prefix, sizeof prefix, names->layer, index);
+    full[i] = cq_arena_printf(k->arena, "%s%s", prefix, stems[i]);
+    if (!full[i]) return cq_fail_memory(k->error, "tensor names");
+  }
+  cq_status status = take_linear(k, &l->attention.query, full[0], s->dim, s->dim);
+  if (!status) status = take_linear(k, &l->attention.key, full[1], s->dim, s->dim);
+  if (!status) status = take_linear(k, &l->attention.value, full[2], s->dim, s->dim);
+  if (!status) status = take_linear(k, &l->attention.output, full[3], s->dim, s->dim);
+  if (!status) status = take_norm(k, &l->attention_norm, full[4], s->dim, s->norm_eps);
+  if (!status) status = take_linear(k, &l->up, full[5], s->feed_forward, s->dim);
+  if (!status) status = take_linear(k, &l->down, full[6], s->dim, s->feed_forward);
+  if (!status) status = take_norm(k, &l->output_norm, full[7], s->dim, s->norm_eps);
+  l->attention.n_heads = s->n_heads;
+  l->activation = s->activation;
+  return status;
+}
+
+static cq_status take_embedding(taker *k, cq_embedding *e, const sizes *s) {
+  cq_status status = take(k, &e->words, "embeddings.word_embeddings", ".weight", NULL, s->vocab, s->dim);
+  if (status) return status;
+  e->words->table = true;
+  e->words->decay = true;
+  status = take(k, &e->positions, "embeddings.position_embeddings", ".weight", NULL, s->n_positions, s->dim);
+  if (status) return status;
+  e->positions->decay = true;
+  if (s->n_types > 0) {
+    status = take(k, &e->types, "embeddings.token_type_embeddings", ".weight", NULL, s->n_types, s->dim);
+    if (status) return status;
+    e->types->decay = true;
+  }
+  return take_norm(k, &e->norm, "embeddings.LayerNorm", s->dim, s->norm_eps);
+}
+
+static void set_dropouts(cq_transformer *t, float hidden, float attention, bool after_attention) {
+  t->embedding.dropout = hidden;
+  for (int64_t i = 0; i < t->n_layers; i++) {
+    t->layers[i].attention.dropout = attention;
+    t->layers[i].attention_output_dropout = after_attention ? hidden : 0;
+    t->layers[i].output_dropout = hidden;
+  }
+}
+
+void cq_transformer_set_dropout(cq_transformer *t, double rate) {
+  const architecture *a = architecture_of(json_string_value(json_object_get(t->config, "model_type")));
+  if (rate >= 0) set_dropouts(t, (float)rate, (float)rate, a->attention_output_dropout);
+}
+
+static cq_status open_transformer(cq_module **out, const cq_module_source *source, cq_error *error) {
+  char path[4096];
+  json_t *config = NULL;
+  const char *model_type = NULL;
+  cq_status status = cq_path_join(path, sizeof path, source->directory, "config.json", error);
+  if (!status) status = cq_json_read(&config, path, error);
+  if (!status) status = cq_json_get_string(&model_type, config, "model_type", path, error);
+  if (status) {
+    json_decref(config);
+    return status;
+  }
+  const architecture *a = model_type ? architecture_of(model_type) : NULL;
+  if (!a) {
+    status =
+        model_type
+            ? cq_fail_file(
+                  error, CQ_ERR_UNSUPPORTED, path,
+                  "model_type '%s' is not supported (bert, distilbert, roberta, xlm-roberta, camembert and mpnet are)",
+                  model_type)
+            : cq_fail_file(error, CQ_ERR_FORMAT, path, "key 'model_type' is missing");
+    json_decref(config);
+    return status;
+  }
+  sizes s;
+  cq_transformer *t = cq_arena_alloc(source->arena, sizeof *t);
+  if (!t) {
+    json_decref(config);
+    return cq_fail_memory(error, "transformer");
+  }
+  *t = (cq_transformer){.base = {.type = &cq_transformer_type}, .config = config};
+  *out = &t->base; /* from here on the caller frees it */
+  status = read_sizes(&s, config, a, path, error);
+  if (status) return status;
+  t->dim = s.dim;
+  t->n_layers = s.n_layers;
+  t->n_heads = s.n_heads;
+  t->feed_forward_dim = s.feed_forward;
+  t->layers = cq_arena_array(source->arena, (size_t)s.n_layers, sizeof *t->layers);
+  const size_t most = (size_t)s.n_layers * 16 + 6;
+  t->base.params = cq_arena_array(source->arena, most, sizeof *t->base.params);
+  if (!t->layers || !t->base.params) return cq_fail_memory(error, "transformer");
+  memset(t->layers, 0, (size_t)s.n_layers * sizeof *t->layers);
+  memset(t->base.params, 0, most * sizeof *t->base.params);
+
+  status = cq_weights_open(&t->weights, source->directory, error);
+  if (status) return status;
+  taker k = {.t = t, .weights = t->weights, .arena = source->arena, .a = a, .error = error};
+  status = take_embedding(&k, &t->embedding, &s);
+  for (int i = 0; !status && i < s.n_layers; i++) status = take_layer(&k, &t->layers[i], i, &s);
+  if (!status && a->relative_bias) {
+    status = take(&k, &t->relative.table, "encoder.relative_attention_bias", ".weight", NULL, s.n_buckets, s.n_heads);
+    if (!status) t->relative.table->decay = true;
+  }
+  if (!status) status = cq_weights_all_taken(t->weights, ignored_tensors, error);
+  if (status) return status;
+  t->base.n_params = k.next;
+  t->embedding.first_position = a->positions_after_pad ? s.pad_id + 1 : 0;
+  set_dropouts(t, (float)s.dropout, (float)s.attention_dropout, a->attention_output_dropout);
+  t->base.output_dim = s.dim;
+  t->base.add_special = true;
+  t->base.max_seq_length = (int)(s.n_positions - t->embedding.first_position);
+  return CQ_OK;
+}
+
+cq_status cq_transformer_set_vocabulary(cq_transformer *t, cq_tokenizer *tokenizer, const float *words, cq_arena *arena,
+                                        cq_error *error) {
+  const cq_tokenizer_info *info = cq_tokenizer_describe(tokenizer);
+  cq_param *p = t->embedding.words;
+  float *copy = cq_arena_array(arena, (size_t)info->vocab_size, (size_t)t->dim * sizeof *copy);
+  if (!copy) return cq_fail_memory(error, "word embeddings");
+  memcpy(copy, words, (size_t)(info->vocab_size * t->dim) * sizeof *copy);
+  p->rows = info->vocab_size;
+  p->value = copy;
+  cq_tokenizer_free(t->base.tokenizer);
+  t->base.tokenizer = tokenizer;
+  t->base.lowercase = false;
+  int failed = json_object_set_new(t->config, "vocab_size", json_integer(info->vocab_size));
+  /* first_position stays: RoBERTa's positions begin behind the pad id that the table of positions was made for. */
+  if (t->embedding.first_position == 0 || info->pad_id + 1 == t->embedding.first_position)
+    failed |= json_object_set_new(t->config, "pad_token_id", json_integer(info->pad_id));
+  if (info->cls_id >= 0) failed |= json_object_set_new(t->config, "bos_token_id", json_integer(info->cls_id));
+  if (info->sep_id >= 0) failed |= json_object_set_new(t->config, "eos_token_id", json_integer(info->sep_id));
+  return failed ? cq_fail_memory(error, "config.json") : CQ_OK;
+}
+
+static cq_status save_transformer(const cq_module *module, const char *directory, cq_error *error) {
+  const cq_transformer *t = (const cq_transformer *)module;
+  char path[4096];
+  cq_status status = cq_path_join(path, sizeof path, directory, "config.json", error);
+  if (status) return status;
+  json_t *config = json_copy(t->config);
+  if (!config) return cq_fail_memory(error, "config.json");
+  /* Weights are written as f32, whatever they were. */
+  if (json_object_get(config, "torch_dtype")) json_object_set_new(config, "torch_dtype", json_string("float32"));
+  if (json_object_get(config, "dtype")) json_object_set_new(config, "dtype", json_string("float32"));
+  status = cq_json_write(config, path, error);
+  json_decref(config);
+  if (!status) status = cq_weights_save(module->params, module->n_params, directory, error);
+  if (!status) status = cq_tokenizer_save(module->tokenizer, directory, module->max_seq_length, error);
+  return status;
+}
+
+static cq_status describe_transformer(const cq_module *module, json_t *object, cq_error *error) {
+  const cq_transformer *t = (const cq_transformer *)module;
+  json_t *more =
+      json_pack("{s:O?, s:I, s:I, s:I, s:I, s:I, s:I}", "architecture", json_object_get(t->config, "model_type"),
+                "vocab_size", (json_int_t)t->embedding.words->rows, "n_layers", (json_int_t)t->n_layers, "dim",
+                (json_int_t)t->dim, "n_heads", (json_int_t)t->n_heads, "feed_forward_dim",
+                (json_int_t)t->feed_forward_dim, "n_positions", (json_int_t)t->embedding.positions->rows);
+  if (!more || json_object_update(object, more) != 0) {
+    json_decref(more);
+    return cq_fail_memory(error, "description");
+  }
+  json_decref(more);
+  return CQ_OK;
+}
+
+static cq_status pack_transformer(cq_module *module, const cq_kernels *kernels, bool training, cq_error *error) {
+  cq_transformer *t = (cq_transformer *)module;
+  for (int64_t i = 0; i < t->n_layers; i++) {
+    cq_status status = cq_transformer_pack(&t->layers[i], kernels, training, error);
+    if (status) return status;
+  }
+  return CQ_OK;
+}
+
+/* ---- forward and backward ---- */
+
+enum { SITES_PER_LAYER = 3 };
+
+typedef struct tape {
+  cq_embedding_saved embedding;
+  const float **bias;
+  cq_transformer_saved *layers;
+} tape;
+
+static cq_status forward(cq_lane *lane, const cq_module *module, const cq_batch *batch, cq_tensor x, cq_tensor *y,
+                         void **saved, cq_error *error) {
+  const cq_transformer *t = (const cq_transformer *)module;
+  cq_workspace *w = &lane->workspace;
+  const int64_t n = cq_batch_tokens(batch);
+  tape *record = NULL;
+  (void)x;
+  if (saved) {
+    *saved = record = cq_workspace_take(w, sizeof *record);
+    if (record) record->layers = cq_workspace_take(w, (size_t)t->n_layers * sizeof *record->layers);
+    if (!record || !record->layers) return cq_fail_memory(error, "transformer");
+  }
+  /* Two buffers take turns as input and output; when training every layer's input is kept instead. */
+  cq_tensor now = cq_workspace_f32(w, n, t->dim), next = cq_workspace_f32(w, n, t->dim);
+  if (!now.data || !next.data) return cq_fail_memory(error, "transformer");
+  cq_mark mark = cq_workspace_mark(w);
+  const float **bias = NULL;
+  cq_status status = CQ_OK;
+  if (t->relative.table) status = cq_relative_bias_forward(lane, &t->relative, batch, &bias, error);
+  if (!status)
+    status = cq_embedding_forward(lane, &t->embedding, batch, now, 0, record ? &record->embedding : NULL, error);
+  for (int64_t i = 0; !status && i < t->n_layers; i++) {
+    status = cq_transformer_forward(lane, &t->layers[i], batch, next, now, bias, (uint32_t)(1 + i * SITES_PER_LAYER),
+                                    record ? &record->layers[i] : NULL, error);
+    cq_tensor before = now;
+    now = next;
+    next = record && i + 1 < t->n_layers ? cq_workspace_f32(w, n, t->dim) : before;
+    if (!next.data) return cq_fail_memory(error, "transformer");
+  }
+  if (record)
+    record->bias = bias;
+  else
+    cq_workspace_release(w, mark);
+  *y = now;
+  return status;
+}
+
+static cq_status backward(cq_lane *lane, const cq_module *module, const cq_batch *batch, cq_tensor x, cq_tensor dy,
+                          cq_tensor *dx, const void *saved, cq_gradients *gradients, cq_error *error) {
+  const cq_transformer *t = (const cq_transformer *)module;
+  const tape *record = saved;
+  cq_mark mark = cq_workspace_mark(&lane->workspace);
+  float **dbias = NULL;
+  cq_status status = CQ_OK;
+  (void)x, (void)dx;
+  if (record->bias) status = cq_relative_bias_gradients(lane, &t->relative, batch, &dbias, error);
+  for (int64_t i = t->n_layers; !status && i-- > 0;)
+    status = cq_transformer_backward(lane, &t->layers[i], batch, gradients, dy, record->bias, dbias,
+                                     (uint32_t)(1 + i * SITES_PER_LAYER), &record->layers[i], error);
+  if (!status && dbias) status = cq_relative_bias_backward(lane, &t->relative, batch, gradients, dbias, error);
+  if (!status) status = cq_embedding_backward(lane, &t->embedding, batch, gradients, dy, 0, &record->embedding, error);
+  cq_workspace_release(&lane->workspace, mark);
+  return status;
+}
+
+static void free_transformer(cq_module *module) {
+  cq_transformer *t = (cq_transformer *)module;
+  for (int64_t i = 0; t->layers && i < t->n_layers; i++) cq_transformer_free(&t->layers[i]);
+  cq_weights_close(t->weights);
+  cq_tokenizer_free(t->base.tokenizer);
+  json_decref(t->config);
+}
+
+const cq_module_type cq_transformer_type = {
+    .name = "Transformer",
+    .type_name = "sentence_transformers.models.Transformer",
+    .open = open_transformer,
+    .save = save_transformer,
+    .describe = describe_transformer,
+    .pack = pack_transformer,
+    .forward = forward,
+    .backward = backward,
+    .free = free_transformer,
+};
