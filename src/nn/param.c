@@ -113,8 +113,8 @@ cq_status cq_gradient_slots(int32_t *slots, cq_gradients *g, const cq_param *p, 
   return CQ_OK;
 }
 
-cq_status cq_gradients_add(cq_gradients *into, const cq_gradients *from, const cq_kernels *kernels, cq_error *error) {
-  kernels->add(into->dense, from->dense, from->n_dense);
+cq_status cq_gradients_add_tables(cq_gradients *into, const cq_gradients *from, const cq_kernels *kernels,
+                                  cq_error *error) {
   for (int i = 0; i < from->n_tables; i++) {
     const cq_table_gradient *source = &from->tables[i];
     cq_table_gradient *target = &into->tables[i];

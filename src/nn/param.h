@@ -73,8 +73,8 @@ static inline float *cq_gradient_of(cq_gradients *g, const cq_param *p) {
 CQ_MUST_USE cq_status cq_gradient_slots(int32_t *slots, cq_gradients *g, const cq_param *p, const int32_t *ids,
                                         int64_t n, cq_error *error);
 
-/* into += from, table rows in from's order of first touch. */
-CQ_MUST_USE cq_status cq_gradients_add(cq_gradients *into, const cq_gradients *from, const cq_kernels *kernels,
-                                       cq_error *error);
+/* into += from for the tables' rows, in from's order of first touch. */
+CQ_MUST_USE cq_status cq_gradients_add_tables(cq_gradients *into, const cq_gradients *from, const cq_kernels *kernels,
+                                              cq_error *error);
 
 #endif

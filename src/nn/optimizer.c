@@ -1,0 +1,240 @@
+#include "nn/optimizer.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+
+#include <math.h>
+
+/* Work is dealt out in chunks of a fixed size, so that sums do not depend on the number of threads. */
+#define CHUNK ((int64_t)1 << 16)
+
+static int64_t chunks_of(int64_t n) {
+  return (n + CHUNK - 1) / CHUNK;
+}
+
+cq_status cq_optimizer_new(cq_optimizer *out, cq_params *params, const cq_kernels *kernels,
+                           const cq_optimizer_options *options, cq_error *error) {
+  *out = (cq_optimizer){.options = *options, .params = params, .kernels = kernels};
+  assert(params->own);
+  out->n_floats = params->n_dense;
+  for (size_t i = 0; i < params->n; i++) {
+    const cq_param *p = params->items[i];
+    if (!p->table) continue;
+    const int64_t end = p->value - params->own + cq_param_floats(p);
+    if (end > out->n_floats) out->n_floats = end;
+  }
+  out->m = cq_alloc_array_zeroed((size_t)out->n_floats, sizeof *out->m);
+  out->v = cq_alloc_array_zeroed((size_t)out->n_floats, sizeof *out->v);
+  out->row_steps = cq_alloc_array_zeroed((size_t)params->n_tables, sizeof *out->row_steps);
+  out->partial_sums = cq_alloc_array((size_t)chunks_of(params->n_dense), sizeof *out->partial_sums);
+  bool failed = !out->m || !out->v || !out->row_steps || !out->partial_sums;
+  for (size_t i = 0; i < params->n && !failed; i++) {
+    const cq_param *p = params->items[i];
+    if (!p->table) continue;
+    out->row_steps[p->offset] = cq_alloc_array_zeroed((size_t)p->rows, sizeof(uint32_t));
+    failed = !out->row_steps[p->offset];
+  }
+  if (!failed) return CQ_OK;
+  cq_optimizer_free(out);
+  return cq_fail_memory(error, "optimiser state");
+}
+
+void cq_optimizer_free(cq_optimizer *o) {
+  for (int i = 0; o->row_steps && i < o->params->n_tables; i++) cq_free(o->row_steps[i]);
+  cq_free(o->row_steps);
+  cq_free(o->partial_sums);
+  cq_free(o->m);
+  cq_free(o->v);
+  *o = (cq_optimizer){0};
+}
+
+/* The numbers of step t. */
+static cq_adamw numbers(const cq_optimizer *o, uint64_t t, bool table, bool decay, double scale) {
+  const cq_optimizer_options *options = &o->options;
+  return (cq_adamw){
+      .learning_rate = (float)options->learning_rate(options->context, t, table),
+      .beta1 = (float)options->beta1,
+      .beta2 = (float)options->beta2,
+      .eps = (float)options->eps,
+      .weight_decay = decay ? (float)options->weight_decay : 0,
+      .correction1 = (float)(1 - pow(options->beta1, (double)t)),
+      .correction2 = (float)(1 - pow(options->beta2, (double)t)),
+      .gradient_scale = (float)scale,
+  };
+}
+
+/* ---- tables ---- */
+
+typedef struct catching_up {
+  cq_optimizer *o;
+  const cq_param *table;
+  const int32_t *ids; /* NULL: all rows */
+  int64_t n;
+  const cq_adamw *steps; /* the numbers of steps first_step ... o->step */
+  uint64_t first_step;
+} catching_up;
+
+enum { ROWS_PER_ITEM = 256 };
+
+static void catch_up_rows(void *context, size_t item, int worker) {
+  const catching_up *c = context;
+  const cq_param *p = c->table;
+  uint32_t *row_steps = c->o->row_steps[p->offset];
+  const int64_t first = (int64_t)item * ROWS_PER_ITEM,
+                end = first + ROWS_PER_ITEM < c->n ? first + ROWS_PER_ITEM : c->n;
+  (void)worker;
+  for (int64_t i = first; i < end; i++) {
+    const int64_t row = c->ids ? c->ids[i] : i;
+    float *value = p->value + row * p->cols;
+    const int64_t at = value - c->o->params->own;
+    for (uint64_t t = row_steps[row] + UINT64_C(1); t <= c->o->step; t++)
+      c->o->kernels->adamw(value, c->o->m + at, c->o->v + at, NULL, p->cols, &c->steps[t - c->first_step]);
+    row_steps[row] = (uint32_t)c->o->step;
+  }
+}
+
+/* Brings distinct rows up, in parallel. */
+static void catch_up(cq_optimizer *o, const cq_param *table, const int32_t *ids, int64_t n, cq_pool *pool) {
+  const uint32_t *row_steps = o->row_steps[table->offset];
+  uint64_t oldest = o->step;
+  for (int64_t i = 0; i < n; i++) {
+    const uint64_t at = row_steps[ids ? ids[i] : i];
+    if (at < oldest) oldest = at;
+  }
+  /* A few thousand steps' numbers at a time: rows are brought along in stages of bounded memory. */
+  enum { STAGE = 1024 };
+  cq_adamw steps[STAGE];
+  const uint64_t present = o->step;
+  while (oldest < present) {
+    const uint64_t until = oldest + STAGE < present ? oldest + STAGE : present;
+    for (uint64_t t = oldest + 1; t <= until; t++) steps[t - oldest - 1] = numbers(o, t, true, table->decay, 0);
+    catching_up c = {o, table, ids, n, steps, oldest + 1};
+    o->step = until; /* the stage's own present */
+    cq_pool_run(pool, (size_t)((n + ROWS_PER_ITEM - 1) / ROWS_PER_ITEM), catch_up_rows, &c);
+    o->step = present;
+    oldest = until;
+  }
+}
+
+cq_status cq_optimizer_catch_up(cq_optimizer *o, const cq_param *table, const int32_t *ids, int64_t n, cq_pool *pool,
+                                cq_error *error) {
+  uint32_t *row_steps = o->row_steps[table->offset];
+  int32_t *behind = cq_alloc_array((size_t)n, sizeof *behind);
+  uint32_t *kept = cq_alloc_array((size_t)n, sizeof *kept);
+  int64_t n_behind = 0;
+  if (!behind || !kept) {
+    cq_free(behind);
+    cq_free(kept);
+    return cq_fail_memory(error, "rows of a table");
+  }
+  /* Each row once, for two workers must not meet on one: a row already listed shows a step from the future. */
+  for (int64_t i = 0; i < n; i++) {
+    if (row_steps[ids[i]] >= o->step) continue;
+    kept[n_behind] = row_steps[ids[i]];
+    behind[n_behind++] = ids[i];
+    row_steps[ids[i]] = UINT32_MAX;
+  }
+  for (int64_t i = 0; i < n_behind; i++) row_steps[behind[i]] = kept[i];
+  catch_up(o, table, behind, n_behind, pool);
+  cq_free(behind);
+  cq_free(kept);
+  return CQ_OK;
+}
+
+void cq_optimizer_flush(cq_optimizer *o, cq_pool *pool) {
+  for (size_t i = 0; i < o->params->n; i++) {
+    const cq_param *p = o->params->items[i];
+    if (p->table) catch_up(o, p, NULL, p->rows, pool);
+  }
+}
+
+/* ---- reduction ---- */
+
+typedef struct reduction {
+  cq_gradients *shards;
+  int n_shards;
+  const cq_kernels *kernels;
+} reduction;
+
+static void reduce_chunk(void *context, size_t item, int worker) {
+  const reduction *r = context;
+  const int64_t first = (int64_t)item * CHUNK, left = r->shards[0].n_dense - first, n = left < CHUNK ? left : CHUNK;
+  (void)worker;
+  for (int step = 1; step < r->n_shards; step *= 2) {
+    for (int i = 0; i + step < r->n_shards; i += 2 * step)
+      r->kernels->add(r->shards[i].dense + first, r->shards[i + step].dense + first, n);
+  }
+}
+
+cq_status cq_gradients_reduce(cq_gradients *shards, int n_shards, const cq_kernels *kernels, cq_pool *pool,
+                              cq_error *error) {
+  reduction r = {shards, n_shards, kernels};
+  cq_pool_run(pool, (size_t)chunks_of(shards[0].n_dense), reduce_chunk, &r);
+  for (int step = 1; step < n_shards; step *= 2) {
+    for (int i = 0; i + step < n_shards; i += 2 * step) {
+      cq_status status = cq_gradients_add_tables(&shards[i], &shards[i + step], kernels, error);
+      if (status) return status;
+    }
+  }
+  return CQ_OK;
+}
+
+/* ---- update ---- */
+
+typedef struct updating {
+  cq_optimizer *o;
+  const cq_gradients *gradients;
+  double scale;
+} updating;
+
+static void square_chunk(void *context, size_t item, int worker) {
+  const updating *u = context;
+  const int64_t first = (int64_t)item * CHUNK, left = u->gradients->n_dense - first;
+  (void)worker;
+  u->o->partial_sums[item] = u->o->kernels->sum_squares(u->gradients->dense + first, left < CHUNK ? left : CHUNK);
+}
+
+static double norm_of(updating *u, cq_pool *pool) {
+  const size_t n_chunks = (size_t)chunks_of(u->gradients->n_dense);
+  double sum = 0;
+  cq_pool_run(pool, n_chunks, square_chunk, u);
+  for (size_t i = 0; i < n_chunks; i++) sum += u->o->partial_sums[i];
+  for (int i = 0; i < u->gradients->n_tables; i++) {
+    const cq_table_gradient *t = &u->gradients->tables[i];
+    for (size_t s = 0; s < t->n; s++) sum += u->o->kernels->sum_squares(t->rows + (int64_t)s * t->dim, t->dim);
+  }
+  return sqrt(sum) * u->scale;
+}
+
+static void update_param(void *context, size_t item, int worker) {
+  const updating *u = context;
+  cq_optimizer *o = u->o;
+  const cq_param *p = o->params->items[item];
+  const cq_adamw step = numbers(o, o->step, p->table, p->decay, u->scale);
+  (void)worker;
+  if (!p->table) {
+    const int64_t at = p->offset;
+    o->kernels->adamw(p->value, o->m + at, o->v + at, u->gradients->dense + at, cq_param_floats(p), &step);
+    return;
+  }
+  const cq_table_gradient *t = &u->gradients->tables[p->offset];
+  for (size_t s = 0; s < t->n; s++) {
+    float *value = p->value + (int64_t)t->row_of[s] * p->cols;
+    const int64_t at = value - o->params->own;
+    o->kernels->adamw(value, o->m + at, o->v + at, t->rows + (int64_t)s * t->dim, p->cols, &step);
+    o->row_steps[p->offset][t->row_of[s]] = (uint32_t)o->step;
+  }
+}
+
+void cq_optimizer_update(cq_optimizer *o, const cq_gradients *gradients, double scale, cq_pool *pool, double *norm) {
+  updating u = {.o = o, .gradients = gradients, .scale = scale};
+  const double length = norm_of(&u, pool);
+  if (norm) *norm = length;
+  /* As torch.nn.utils.clip_grad_norm_ has it. */
+  if (o->options.clip_norm > 0) {
+    const double factor = o->options.clip_norm / (length + 1e-6);
+    if (factor < 1) u.scale *= factor;
+  }
+  o->step++;
+  cq_pool_run(pool, o->params->n, update_param, &u);
+}

@@ -1,0 +1,52 @@
+/* AdamW over all parameters of a model. Source: Loshchilov & Hutter 2019, algorithm 2, in PyTorch's order of
+ * operations.
+ *
+ * Tables are updated lazily and exactly: a row that a step does not touch still owes that step's decay and momentum; it
+ * is caught up, step by step with the same arithmetic, before it is next read (cq_optimizer_catch_up) and before the
+ * model is evaluated or saved (cq_optimizer_flush). The result is bit for bit that of updating every row at every step.
+ */
+#ifndef NN_OPTIMIZER_H
+#define NN_OPTIMIZER_H
+
+#include "base/pool.h"
+#include "nn/param.h"
+
+typedef struct cq_optimizer_options {
+  double beta1, beta2, eps, weight_decay;
+  double clip_norm; /* 0: no clipping */
+  /* Learning rate of step t (1-based), for dense parameters and for tables. Must be pure: it is asked for past steps
+   * again. */
+  double (*learning_rate)(const void *context, uint64_t step, bool table);
+  const void *context;
+} cq_optimizer_options;
+
+typedef struct cq_optimizer {
+  cq_optimizer_options options;
+  cq_params *params; /* owned values (cq_params_own) */
+  const cq_kernels *kernels;
+  uint64_t step;        /* updates done */
+  int64_t n_floats;     /* of all values, tables included */
+  float *m, *v;         /* [n_floats], laid out like params->own */
+  uint32_t **row_steps; /* [n_tables][rows]: the step a row has been brought to */
+  double *partial_sums; /* of the norm, one a chunk */
+} cq_optimizer;
+
+CQ_MUST_USE cq_status cq_optimizer_new(cq_optimizer *out, cq_params *params, const cq_kernels *kernels,
+                                       const cq_optimizer_options *options, cq_error *error);
+void cq_optimizer_free(cq_optimizer *o);
+
+/* Brings rows ids [n] of a table to the present step (an id may repeat). Errors: CQ_ERR_MEMORY. */
+CQ_MUST_USE cq_status cq_optimizer_catch_up(cq_optimizer *o, const cq_param *table, const int32_t *ids, int64_t n,
+                                            cq_pool *pool, cq_error *error);
+/* Brings every row of every table to the present step. */
+void cq_optimizer_flush(cq_optimizer *o, cq_pool *pool);
+
+/* Sums the shards into shards[0] over a fixed tree: ((0 + 1) + (2 + 3)) + ..., whatever the number of threads. */
+CQ_MUST_USE cq_status cq_gradients_reduce(cq_gradients *shards, int n_shards, const cq_kernels *kernels, cq_pool *pool,
+                                          cq_error *error);
+
+/* One update from the gradients, each multiplied by `scale` first (1 / accumulated batches). Rows of tables in the
+ * gradient must have been caught up. *norm: the gradients' length after `scale`, before clipping. */
+void cq_optimizer_update(cq_optimizer *o, const cq_gradients *gradients, double scale, cq_pool *pool, double *norm);
+
+#endif
