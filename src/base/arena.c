@@ -16,20 +16,23 @@ struct cq_arena_block {
 #define HEADER ((sizeof(struct cq_arena_block) + CQ_ALIGNMENT - 1) / CQ_ALIGNMENT * CQ_ALIGNMENT)
 #define BLOCK_BYTES ((size_t)64 * 1024)
 
-void *cq_arena_alloc(cq_arena *arena, size_t n_bytes) {
-  size_t rounded;
-  if (!cq_checked_add(&rounded, n_bytes, CQ_ALIGNMENT - 1)) return NULL;
-  rounded &= ~(size_t)(CQ_ALIGNMENT - 1);
+/* n bytes at a multiple of `alignment`, a power of two: text packs tightly, everything else is aligned. */
+static void *take(cq_arena *arena, size_t n_bytes, size_t alignment) {
   struct cq_arena_block *block = arena->last;
-  if (!block || block->size - block->used < rounded) {
-    size_t size = rounded > BLOCK_BYTES ? rounded : BLOCK_BYTES, total;
+  size_t start = block ? (block->used + alignment - 1) & ~(alignment - 1) : 0;
+  if (!block || start > block->size || block->size - start < n_bytes) {
+    size_t size = n_bytes > BLOCK_BYTES ? n_bytes : BLOCK_BYTES, total;
     if (!cq_checked_add(&total, size, HEADER) || !(block = cq_alloc(total))) return NULL;
     *block = (struct cq_arena_block){.before = arena->last, .used = 0, .size = size};
     arena->last = block;
+    start = 0;
   }
-  void *p = (char *)block + HEADER + block->used;
-  block->used += rounded;
-  return p;
+  block->used = start + n_bytes;
+  return (char *)block + HEADER + start;
+}
+
+void *cq_arena_alloc(cq_arena *arena, size_t n_bytes) {
+  return take(arena, n_bytes, CQ_ALIGNMENT);
 }
 
 void *cq_arena_array(cq_arena *arena, size_t n, size_t size) {
@@ -39,7 +42,7 @@ void *cq_arena_array(cq_arena *arena, size_t n, size_t size) {
 
 char *cq_arena_strndup(cq_arena *arena, const char *text, size_t n) {
   size_t n_bytes;
-  char *copy = cq_checked_add(&n_bytes, n, 1) ? cq_arena_alloc(arena, n_bytes) : NULL;
+  char *copy = cq_checked_add(&n_bytes, n, 1) ? take(arena, n_bytes, 1) : NULL;
   if (!copy) return NULL;
   if (n) memcpy(copy, text, n);
   copy[n] = '\0';
@@ -56,7 +59,7 @@ char *cq_arena_printf(cq_arena *arena, const char *format, ...) {
   int n = vsnprintf(NULL, 0, format, args);
   va_end(args);
   if (n < 0) return NULL;
-  char *text = cq_arena_alloc(arena, (size_t)n + 1);
+  char *text = take(arena, (size_t)n + 1, 1);
   if (!text) return NULL;
   va_start(args, format);
   vsnprintf(text, (size_t)n + 1, format, args);

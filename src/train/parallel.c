@@ -1,0 +1,233 @@
+#include "train/parallel.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/utf8.h"
+#include "calque/lines.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { MAX_COLUMNS = 64 };
+
+/* A pair as read, before translations of one source are brought together. */
+typedef struct raw_pair {
+  uint32_t source, next; /* next pair of the same source + 1; 0: none */
+  cq_slice target;
+} raw_pair;
+
+typedef struct reading {
+  cq_parallel *data;
+  const cq_parallel_options *options;
+  cq_parallel_set *set;
+  raw_pair *pairs;
+  size_t n_pairs, capacity;
+  uint32_t *entry_sources; /* in order of first sight */
+  size_t n_entries, entry_capacity;
+  uint32_t *first_pair, *last_pair; /* by entry, + 1 */
+  size_t first_capacity, last_capacity;
+  cq_map entry_of; /* source bytes (borrowed) -> entry in this file */
+} reading;
+
+static cq_status keep(cq_slice *out, cq_parallel *data, cq_slice text, cq_error *error) {
+  char *copy = cq_arena_strndup(&data->text, text.data, text.n);
+  if (!copy) return cq_fail_memory(error, "parallel text");
+  *out = (cq_slice){copy, text.n};
+  return CQ_OK;
+}
+
+static cq_status source_id(uint32_t *out, cq_parallel *data, cq_slice text, cq_error *error) {
+  uint64_t id = cq_map_get(&data->source_ids, text);
+  if (id == CQ_MAP_NONE) {
+    id = data->n_sources;
+    if (!cq_reserve((void **)&data->sources, &data->source_capacity, data->n_sources + 1, sizeof *data->sources))
+      return cq_fail_memory(error, "parallel text");
+    cq_status status = keep(&data->sources[id], data, text, error);
+    if (status) return status;
+    if (!cq_map_put_borrowed(&data->source_ids, data->sources[id], id)) return cq_fail_memory(error, "parallel text");
+    data->n_sources++;
+  }
+  *out = (uint32_t)id;
+  return CQ_OK;
+}
+
+/* The entry of a source in this file, made when it is new; *full: the limit of entries is reached. */
+static cq_status entry_of(uint32_t *out, bool *full, reading *r, cq_slice text, cq_error *error) {
+  uint64_t known = cq_map_get(&r->entry_of, text);
+  *full = false;
+  if (known == CQ_MAP_NONE) {
+    if (r->options->max_entries > 0 && (int64_t)r->n_entries >= r->options->max_entries) {
+      *full = true;
+      return CQ_OK;
+    }
+    uint32_t source;
+    cq_status status = source_id(&source, r->data, text, error);
+    if (status) return status;
+    known = r->n_entries;
+    if (!cq_reserve((void **)&r->entry_sources, &r->entry_capacity, known + 1, sizeof *r->entry_sources) ||
+        !cq_reserve((void **)&r->first_pair, &r->first_capacity, known + 1, sizeof *r->first_pair) ||
+        !cq_reserve((void **)&r->last_pair, &r->last_capacity, known + 1, sizeof *r->last_pair) ||
+        !cq_map_put_borrowed(&r->entry_of, r->data->sources[source], known))
+      return cq_fail_memory(error, "parallel text");
+    r->entry_sources[known] = source;
+    r->first_pair[known] = r->last_pair[known] = 0;
+    r->n_entries++;
+  }
+  *out = (uint32_t)known;
+  return CQ_OK;
+}
+
+static bool too_long(const reading *r, cq_slice text) {
+  const int limit = r->options->max_characters;
+  return limit > 0 && cq_utf8_length(text.data, text.n) > (size_t)limit;
+}
+
+static cq_status add_pair(reading *r, uint32_t entry, cq_slice target, cq_error *error) {
+  if (!cq_reserve((void **)&r->pairs, &r->capacity, r->n_pairs + 1, sizeof *r->pairs))
+    return cq_fail_memory(error, "parallel text");
+  raw_pair *pair = &r->pairs[r->n_pairs];
+  *pair = (raw_pair){.source = r->entry_sources[entry]};
+  cq_status status = keep(&pair->target, r->data, target, error);
+  if (status) return status;
+  const uint32_t number = (uint32_t)++r->n_pairs;
+  if (r->last_pair[entry])
+    r->pairs[r->last_pair[entry] - 1].next = number;
+  else
+    r->first_pair[entry] = number;
+  r->last_pair[entry] = number;
+  return CQ_OK;
+}
+
+static cq_status read_line(bool *full, reading *r, const cq_lines *lines, cq_slice line, cq_error *error) {
+  cq_slice columns[MAX_COLUMNS];
+  const char *path = cq_lines_path(lines);
+  const uint64_t number = cq_lines_number(lines);
+  const size_t n = cq_tsv_split(columns, MAX_COLUMNS, line);
+  if (n < 2)
+    return cq_fail_line(error, CQ_ERR_FORMAT, path, number,
+                        "%zu column, expected a source and at least one translation separated by tabs", n);
+  if (n > MAX_COLUMNS)
+    return cq_fail_line(error, CQ_ERR_FORMAT, path, number, "%zu columns, expected at most %d", n, MAX_COLUMNS);
+  for (size_t c = 0; c < n; c++) {
+    if (columns[c].n == 0) return cq_fail_line(error, CQ_ERR_FORMAT, path, number, "column %zu is empty", c + 1);
+  }
+  if (too_long(r, columns[0])) {
+    r->set->n_long += n - 1;
+    return CQ_OK;
+  }
+  uint32_t entry;
+  cq_status status = entry_of(&entry, full, r, columns[0], error);
+  for (size_t c = 1; !status && !*full && c < n; c++) {
+    if (too_long(r, columns[c]))
+      r->set->n_long++;
+    else
+      status = add_pair(r, entry, columns[c], error);
+  }
+  return status;
+}
+
+/* Moves the file's pairs into the shared arrays, each entry's translations side by side. */
+static cq_status gather(reading *r, cq_error *error) {
+  cq_parallel *d = r->data;
+  if (!cq_reserve((void **)&d->entries, &d->entry_capacity, d->n_entries + r->n_entries, sizeof *d->entries) ||
+      !cq_reserve((void **)&d->targets, &d->target_capacity, d->n_targets + r->n_pairs, sizeof *d->targets))
+    return cq_fail_memory(error, "parallel text");
+  r->set->first_entry = (uint32_t)d->n_entries;
+  for (size_t e = 0; e < r->n_entries; e++) {
+    cq_entry entry = {.source = r->entry_sources[e], .first_target = (uint32_t)d->n_targets};
+    for (uint32_t p = r->first_pair[e]; p; p = r->pairs[p - 1].next)
+      d->targets[d->n_targets++] = r->pairs[p - 1].target;
+    entry.n_targets = (uint32_t)d->n_targets - entry.first_target;
+    if (entry.n_targets) d->entries[d->n_entries++] = entry; /* all translations were too long: no entry */
+  }
+  r->set->n_entries = (uint32_t)d->n_entries - r->set->first_entry;
+  r->set->n_pairs = (uint32_t)r->n_pairs;
+  return CQ_OK;
+}
+
+cq_status cq_parallel_label(char *out, size_t out_size, const char *path, cq_error *error) {
+  const char *start = path;
+  int slashes = 0;
+  for (const char *p = path + strlen(path); p > path; p--) {
+    if (p[-1] == '/' && ++slashes == 2) {
+      start = p;
+      break;
+    }
+  }
+  if (snprintf(out, out_size, "%s", start) >= (int)out_size)
+    return cq_fail_file(error, CQ_ERR_ARGUMENT, path, "the path is too long");
+  static const char *const endings[] = {".gz", ".tsv", ".txt"};
+  for (size_t i = 0; i < 3; i++) {
+    const size_t n = strlen(out), m = strlen(endings[i]);
+    if (n > m && !strcmp(out + n - m, endings[i])) out[n - m] = '\0';
+  }
+  return CQ_OK;
+}
+
+static cq_status read_all(reading *r, const char *path, cq_error *error) {
+  cq_lines *lines;
+  cq_status status = cq_lines_open(&lines, path, error);
+  if (status) return status;
+  for (bool full = false; !full;) {
+    cq_slice line;
+    status = cq_lines_next(&line, lines, error);
+    if (!status && !line.data) break;
+    r->set->n_lines++;
+    if (!status) status = read_line(&full, r, lines, line, error);
+    if (!status) continue;
+    if (!r->options->skip_bad || status != CQ_ERR_FORMAT || cq_lines_broken(lines)) break;
+    r->set->n_bad++;
+    status = CQ_OK;
+  }
+  cq_lines_close(lines);
+  return status;
+}
+
+cq_status cq_parallel_add(cq_parallel *data, const char *path, const char *label, double weight,
+                          const cq_parallel_options *options, cq_error *error) {
+  char name[512];
+  cq_status status = CQ_OK;
+  if (!label) {
+    status = cq_parallel_label(name, sizeof name, path, error);
+    label = name;
+  }
+  if (status) return status;
+  if (!(weight > 0))
+    return cq_fail_file(error, CQ_ERR_ARGUMENT, path, "the weight is %g, expected more than 0", weight);
+  if (!cq_reserve((void **)&data->sets, &data->set_capacity, data->n_sets + 1, sizeof *data->sets))
+    return cq_fail_memory(error, path);
+  cq_parallel_set *set = &data->sets[data->n_sets];
+  *set = (cq_parallel_set){
+      .path = cq_arena_strdup(&data->text, path), .label = cq_arena_strdup(&data->text, label), .weight = weight};
+  if (!set->path || !set->label) return cq_fail_memory(error, path);
+  reading r = {.data = data, .options = options, .set = set};
+  status = read_all(&r, path, error);
+  if (!status) status = gather(&r, error);
+  if (!status && set->n_entries == 0)
+    status =
+        cq_fail_file(error, CQ_ERR_FORMAT, path, "no sentence pairs (%llu lines, %llu malformed, %llu pairs too long)",
+                     (unsigned long long)set->n_lines, (unsigned long long)set->n_bad, (unsigned long long)set->n_long);
+  if (!status) data->n_sets++;
+  cq_free(r.pairs);
+  cq_free(r.entry_sources);
+  cq_free(r.first_pair);
+  cq_free(r.last_pair);
+  cq_map_free(&r.entry_of);
+  return status;
+}
+
+void cq_parallel_free(cq_parallel *data) {
+  cq_free(data->sources);
+  cq_free(data->targets);
+  cq_free(data->entries);
+  cq_free(data->sets);
+  cq_map_free(&data->source_ids);
+  cq_arena_free(&data->text);
+  *data = (cq_parallel){0};
+}
+
+uint64_t cq_parallel_pairs(const cq_parallel *data) {
+  uint64_t n = 0;
+  for (size_t i = 0; i < data->n_sets; i++) n += data->sets[i].n_pairs;
+  return n;
+}

@@ -1,0 +1,58 @@
+/* Parallel text in memory: sources, each with its translations, in one or more weighted sets.
+ *
+ *   file: source TAB target [TAB target ...]   ->   entry: source, its translations in all lines of the file
+ *
+ * A source that stands in several sets is stored, and later embedded by the teacher, once. */
+#ifndef TRAIN_PARALLEL_H
+#define TRAIN_PARALLEL_H
+
+#include "base/map.h"
+#include "base/slice.h"
+#include "calque/status.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* One source and its translations, which form a run in `targets`. */
+typedef struct cq_entry {
+  uint32_t source;
+  uint32_t first_target, n_targets;
+} cq_entry;
+
+typedef struct cq_parallel_set {
+  const char *path, *label; /* in the arena */
+  double weight;
+  uint32_t first_entry, n_entries;
+  uint32_t n_pairs;                /* translations of all entries */
+  uint64_t n_lines, n_bad, n_long; /* lines read; malformed ones skipped; pairs over the length limit */
+} cq_parallel_set;
+
+typedef struct cq_parallel {
+  cq_arena text;
+  cq_map source_ids;
+  cq_slice *sources, *targets;
+  size_t n_sources, source_capacity, n_targets, target_capacity;
+  cq_entry *entries;
+  size_t n_entries, entry_capacity;
+  cq_parallel_set *sets;
+  size_t n_sets, set_capacity;
+} cq_parallel;
+
+typedef struct cq_parallel_options {
+  bool skip_bad;       /* count malformed lines and go on */
+  int max_characters;  /* leave out pairs with a longer side; 0: no limit */
+  int64_t max_entries; /* sources read from a file; 0: all */
+} cq_parallel_options;
+
+/* Adds a file as a set. label NULL: made from the path ("en-de/train-anki").
+ * Errors: CQ_ERR_FORMAT with file and line (one column, an empty column, not UTF-8), CQ_ERR_FORMAT when nothing is left
+ * of the file, CQ_ERR_IO, CQ_ERR_MEMORY. */
+CQ_MUST_USE cq_status cq_parallel_add(cq_parallel *data, const char *path, const char *label, double weight,
+                                      const cq_parallel_options *options, cq_error *error);
+void cq_parallel_free(cq_parallel *data);
+uint64_t cq_parallel_pairs(const cq_parallel *data);
+
+/* The label a path gets: its last two components without ".tsv", ".gz". */
+CQ_MUST_USE cq_status cq_parallel_label(char *out, size_t out_size, const char *path, cq_error *error);
+
+#endif
