@@ -60,7 +60,7 @@ static cq_status entry_of(uint32_t *out, bool *full, reading *r, cq_slice text, 
       *full = true;
       return CQ_OK;
     }
-    uint32_t source;
+    uint32_t source = 0;
     cq_status status = source_id(&source, r->data, text, error);
     if (status) return status;
     known = r->n_entries;
@@ -115,7 +115,7 @@ static cq_status read_line(bool *full, reading *r, const cq_lines *lines, cq_sli
     r->set->n_long += n - 1;
     return CQ_OK;
   }
-  uint32_t entry;
+  uint32_t entry = 0;
   cq_status status = entry_of(&entry, full, r, columns[0], error);
   for (size_t c = 1; !status && !*full && c < n; c++) {
     if (too_long(r, columns[c]))
