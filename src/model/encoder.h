@@ -14,14 +14,30 @@ struct cq_encoder {
   cq_module *modules[CQ_MAX_MODULES];
   size_t n_modules;
   const cq_kernels *kernels;
-  cq_params params; /* of all modules, indexed */
-  int max_seq_length;
+  cq_params params;   /* of all modules, indexed */
+  int max_seq_length; /* 0: no limit */
+  int max_positions;  /* the most that max_seq_length may be; 0: no limit */
   /* config_sentence_transformers.json */
+  json_t *config;  /* the whole file, owns what follows; NULL: none */
   json_t *prompts; /* object name -> text; NULL: none */
   const char *default_prompt_name;
   const char *similarity;
   bool include_prompt; /* pooling sees the prompt's tokens */
 };
+
+/* The directory of a model's name: the name itself when it is one, else its snapshot in the local Hugging Face cache.
+ */
+CQ_MUST_USE cq_status cq_model_resolve(char *out, size_t out_size, const char *name, cq_error *error);
+
+/* Putting an encoder together by hand, as cq_encoder_open does: cq_encoder_new, modules made in its arena and appended
+ * in order, cq_encoder_pack. An appended module belongs to the encoder. Appending to a whole encoder (a Dense behind a
+ * student) is legal until its parameters are made trainable. */
+CQ_MUST_USE cq_status cq_encoder_new(cq_encoder **out, cq_error *error);
+CQ_MUST_USE cq_status cq_encoder_append(cq_encoder *encoder, cq_module *module, cq_error *error);
+
+/* Sets the greatest number of tokens, special ones included. Errors: CQ_ERR_ARGUMENT when the model has fewer
+ * positions. */
+CQ_MUST_USE cq_status cq_encoder_limit(cq_encoder *encoder, int length, cq_error *error);
 
 /* The module that owns the tokenizer: the first. */
 static inline const cq_module *cq_encoder_text_module(const cq_encoder *e) {

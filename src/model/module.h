@@ -27,6 +27,7 @@ typedef struct cq_module_source {
   void *notice_context;
   int64_t input_dim;      /* what the module before gives; 0 for the first */
   bool input_is_sentence; /* it gives one row a sequence */
+  bool lowercase;         /* the text is lower-cased before the tokenizer sees it (do_lower_case); first module only */
 } cq_module_source;
 
 /* What every module has; a type's own struct begins with it and is allocated in the arena. */
@@ -49,10 +50,10 @@ struct cq_module_type {
   const char *name;      /* last component of modules.json's "type": "Transformer" */
   const char *type_name; /* what we write there: "sentence_transformers.models.Transformer" */
   CQ_MUST_USE cq_status (*open)(cq_module **out, const cq_module_source *source, cq_error *error);
-  /* Appends a sentence's ids; NULL: module->tokenizer does it, with add_special and max_seq_length. A type has its own
-   * where sentence-transformers cuts or splits differently. The sentence is well-formed UTF-8. */
-  CQ_MUST_USE cq_status (*tokenize)(cq_ids *out, const cq_module *module, cq_slice sentence, bool *truncated,
-                                    cq_error *error);
+  /* Appends a sentence's ids, at most max_length (0: no limit); NULL: module->tokenizer does it with add_special. A
+   * type has its own where sentence-transformers cuts or splits differently. The sentence is well-formed UTF-8. */
+  CQ_MUST_USE cq_status (*tokenize)(cq_ids *out, const cq_module *module, cq_slice sentence, size_t max_length,
+                                    bool *truncated, cq_error *error);
   /* Writes config, weights and tokenizer files into the module's directory, which exists. */
   CQ_MUST_USE cq_status (*save)(const cq_module *module, const char *directory, cq_error *error);
   /* Adds what `calque model info` shows: sizes, modes, activation. */

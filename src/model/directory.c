@@ -1,0 +1,300 @@
+/* Opening a model directory.
+ *
+ *   modules.json                      [{"idx", "name", "path", "type"}]: the stages and where each keeps its files
+ *   config_sentence_transformers.json prompts, similarity
+ *   sentence_bert_config.json         max_seq_length, do_lower_case (beside the first module's files)
+ *   config.json, model.safetensors, tokenizer files    the Transformer's, in the root
+ *   1_Pooling/config.json, 2_Dense/...                 the other stages
+ *
+ * A directory with config.json alone is a plain Hugging Face encoder: a Transformer and mean pooling. */
+#include "base/error.h"
+#include "base/file.h"
+#include "base/memory.h"
+#include "format/json.h"
+#include "model/encoder.h"
+#include "model/modules.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_PATH 4096
+
+cq_encoder_options cq_encoder_default_options(void) {
+  return (cq_encoder_options){0};
+}
+
+/* --- putting together --- */
+
+cq_status cq_encoder_new(cq_encoder **out, cq_error *error) {
+  cq_encoder *e = cq_alloc_zeroed(sizeof *e);
+  if (!e) return cq_fail_memory(error, "an encoder");
+  e->kernels = cq_kernels_best();
+  e->include_prompt = true;
+  *out = e;
+  return CQ_OK;
+}
+
+void cq_encoder_free(cq_encoder *e) {
+  if (!e) return;
+  cq_params_free(&e->params);
+  for (size_t i = e->n_modules; i-- > 0;)
+    if (e->modules[i]->type->free) e->modules[i]->type->free(e->modules[i]);
+  json_decref(e->config);
+  cq_free(e->directory);
+  cq_arena_free(&e->arena);
+  cq_free(e);
+}
+
+cq_status cq_encoder_append(cq_encoder *e, cq_module *module, cq_error *error) {
+  cq_status status = CQ_OK;
+  assert(!e->params.own);
+  if (e->n_modules == CQ_MAX_MODULES)
+    status = cq_fail(error, CQ_ERR_UNSUPPORTED, "more than %d modules", CQ_MAX_MODULES);
+  else if (e->n_modules == 0 && !(module->tokenizer || module->type->tokenize))
+    status = cq_fail(error, CQ_ERR_UNSUPPORTED, "the first module is %s, which takes no text", module->type->name);
+  else if (e->n_modules > 0 && (module->tokenizer || module->type->tokenize))
+    status = cq_fail(error, CQ_ERR_UNSUPPORTED, "a %s behind the first place", module->type->name);
+  for (size_t i = 0; !status && i < module->n_params; i++)
+    status = cq_params_add(&e->params, &module->params[i], error);
+  if (status) {
+    if (module->type->free) module->type->free(module);
+    return status;
+  }
+  if (e->n_modules == 0) e->max_positions = e->max_seq_length = module->max_seq_length;
+  if (module->leaves_out_prompt) e->include_prompt = false;
+  e->modules[e->n_modules++] = module;
+  cq_params_index(&e->params);
+  return CQ_OK;
+}
+
+cq_status cq_encoder_limit(cq_encoder *e, int length, cq_error *error) {
+  if (length < 1 || (e->max_positions > 0 && length > e->max_positions))
+    return cq_fail(error, CQ_ERR_ARGUMENT, "max_seq_length is %d, the model takes 1 to %d", length, e->max_positions);
+  e->max_seq_length = e->modules[0]->max_seq_length = length;
+  return CQ_OK;
+}
+
+/* --- the small configuration files --- */
+
+/* Reads directory/name when it is there and holds an object; *out stays NULL when it is not. */
+static cq_status read_if_there(json_t **out, char path[MAX_PATH], const char *directory, const char *name,
+                               cq_error *error) {
+  cq_status status = cq_path_join(path, MAX_PATH, directory, name, error);
+  if (status || !cq_file_exists(path)) return status;
+  if ((status = cq_json_read(out, path, error))) return status;
+  if (json_is_object(*out)) return CQ_OK;
+  json_decref(*out);
+  *out = NULL;
+  return cq_fail_file(error, CQ_ERR_FORMAT, path, "expected an object");
+}
+
+static cq_status unsupported_key(const char *path, const char *key, const json_t *value, cq_error *error) {
+  char *text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
+  cq_status status =
+      cq_fail_file(error, CQ_ERR_UNSUPPORTED, path, "key '%s' with value %.200s", key, text ? text : "?");
+  free(text);
+  return status;
+}
+
+static bool is_text(const json_t *value, const char *text) {
+  return json_is_string(value) && strcmp(json_string_value(value), text) == 0;
+}
+
+/* A value that asks for nothing: null, false, an empty list or object. */
+static bool is_void(const json_t *value) {
+  return json_is_null(value) || json_is_false(value) || (json_is_object(value) && json_object_size(value) == 0) ||
+         (json_is_array(value) && json_array_size(value) == 0);
+}
+
+/* sentence_bert_config.json of any age. *length 0: not said. */
+static cq_status read_sentence_config(int64_t *length, bool *lowercase, const char *directory, cq_error *error) {
+  static const char *const names[] = {"sentence_bert_config.json",       "sentence_roberta_config.json",
+                                      "sentence_distilbert_config.json", "sentence_camembert_config.json",
+                                      "sentence_albert_config.json",     "sentence_xlm-roberta_config.json",
+                                      "sentence_xlnet_config.json"};
+  char path[MAX_PATH];
+  json_t *config = NULL, *value;
+  const char *key;
+  cq_status status = CQ_OK;
+  for (size_t i = 0; i < sizeof names / sizeof *names && !status && !config; i++)
+    status = read_if_there(&config, path, directory, names[i], error);
+  if (status || !config) return status;
+  if ((status = cq_json_get_int(length, config, "max_seq_length", 1, INT32_MAX, path, error)) ||
+      (status = cq_json_get_bool(lowercase, config, "do_lower_case", path, error)))
+    goto done;
+  json_object_foreach(config, key, value) {
+    bool fine = is_void(value) || strcmp(key, "max_seq_length") == 0 || strcmp(key, "do_lower_case") == 0;
+    if (strcmp(key, "transformer_task") == 0) fine = fine || is_text(value, "feature-extraction");
+    if (strcmp(key, "module_output_name") == 0) fine = fine || is_text(value, "token_embeddings");
+    if (strcmp(key, "modality_config") == 0) {
+      const json_t *text = json_object_get(value, "text");
+      fine = fine || (json_object_size(value) == 1 && is_text(json_object_get(text, "method"), "forward") &&
+                      is_text(json_object_get(text, "method_output_name"), "last_hidden_state"));
+    }
+    if (fine) continue;
+    status = unsupported_key(path, key, value, error);
+    break;
+  }
+done:
+  json_decref(config);
+  return status;
+}
+
+/* config_sentence_transformers.json: prompts and similarity. The strings stay in e->config. */
+static cq_status read_model_config(cq_encoder *e, cq_error *error) {
+  char path[MAX_PATH];
+  const char *kind = NULL, *key;
+  json_t *prompt;
+  cq_status status = read_if_there(&e->config, path, e->directory, "config_sentence_transformers.json", error);
+  if (status || !e->config) return status;
+  if ((status = cq_json_get_string(&e->default_prompt_name, e->config, "default_prompt_name", path, error)) ||
+      (status = cq_json_get_string(&e->similarity, e->config, "similarity_fn_name", path, error)) ||
+      (status = cq_json_get_string(&kind, e->config, "model_type", path, error)))
+    return status;
+  if (kind && strcmp(kind, "SentenceTransformer") != 0)
+    return cq_fail_file(error, CQ_ERR_UNSUPPORTED, path, "model_type '%s'", kind);
+  json_t *prompts = json_object_get(e->config, "prompts");
+  if (prompts && !json_is_null(prompts)) {
+    if (!json_is_object(prompts)) return cq_fail_file(error, CQ_ERR_FORMAT, path, "'prompts' is not an object");
+    json_object_foreach(prompts, key, prompt) if (!json_is_string(prompt)) return cq_fail_file(
+        error, CQ_ERR_FORMAT, path, "prompt '%s' is not a string", key);
+    e->prompts = prompts;
+  }
+  if (e->default_prompt_name && !json_object_get(e->prompts, e->default_prompt_name))
+    return cq_fail_file(error, CQ_ERR_FORMAT, path, "default_prompt_name '%s' is not among the prompts",
+                        e->default_prompt_name);
+  return CQ_OK;
+}
+
+/* --- the modules --- */
+
+static cq_status open_module(cq_encoder *e, const cq_module_type *type, const char *path,
+                             const cq_encoder_options *options, cq_error *error) {
+  char directory[MAX_PATH];
+  int64_t length = 0;
+  const cq_module *before = e->n_modules > 0 ? e->modules[e->n_modules - 1] : NULL;
+  cq_module_source source = {.root = e->directory,
+                             .directory = directory,
+                             .arena = &e->arena,
+                             .notice = options->notice,
+                             .notice_context = options->notice_context,
+                             .input_dim = before ? before->output_dim : 0,
+                             .input_is_sentence = before && before->output_is_sentence};
+  cq_module *module;
+  cq_status status = CQ_OK;
+  if (*path)
+    status = cq_path_join(directory, sizeof directory, e->directory, path, error);
+  else if (snprintf(directory, sizeof directory, "%s", e->directory) >= (int)sizeof directory)
+    status = cq_fail_file(error, CQ_ERR_ARGUMENT, e->directory, "the path is too long");
+  if (!status && !before) status = read_sentence_config(&length, &source.lowercase, directory, error);
+  if (status || (status = type->open(&module, &source, error))) return status;
+  module->lowercase = source.lowercase;
+  if (!(module->path = cq_arena_strdup(&e->arena, path))) {
+    if (type->free) type->free(module);
+    return cq_fail_memory(error, "a module");
+  }
+  if ((status = cq_encoder_append(e, module, error)) || before) return status;
+
+  /* What the configuration says, else the tokenizer; never more than there are positions. */
+  if (length == 0 && module->tokenizer) length = cq_tokenizer_describe(module->tokenizer)->model_max_length;
+  if (e->max_positions > 0 && (length == 0 || length > e->max_positions)) length = e->max_positions;
+  if (length > INT32_MAX) length = 0;
+  if (options->max_seq_length > 0) return cq_encoder_limit(e, options->max_seq_length, error);
+  e->max_seq_length = module->max_seq_length = (int)length;
+  return CQ_OK;
+}
+
+/* A module's folder may not lead out of the model's. */
+static bool path_stays_inside(const char *path) {
+  if (*path == '/') return false;
+  for (const char *part = path; part; part = strchr(part, '/') ? strchr(part, '/') + 1 : NULL)
+    if (strncmp(part, "..", 2) == 0 && (part[2] == '/' || part[2] == '\0')) return false;
+  return true;
+}
+
+static cq_status open_listed(cq_encoder *e, const json_t *list, const char *list_path,
+                             const cq_encoder_options *options, cq_error *error) {
+  size_t i;
+  const json_t *item;
+  if (!json_is_array(list) || json_array_size(list) == 0)
+    return cq_fail_file(error, CQ_ERR_FORMAT, list_path, "expected a list of modules");
+  json_array_foreach(list, i, item) {
+    const char *path = "", *type_name = NULL;
+    cq_status status;
+    if (!json_is_object(item)) return cq_fail_file(error, CQ_ERR_FORMAT, list_path, "module %zu is not an object", i);
+    if ((status = cq_json_get_string(&path, item, "path", list_path, error)) ||
+        (status = cq_json_get_string(&type_name, item, "type", list_path, error)))
+      return status;
+    if (!type_name) return cq_fail_file(error, CQ_ERR_FORMAT, list_path, "module %zu has no type", i);
+    if (!path_stays_inside(path))
+      return cq_fail_file(error, CQ_ERR_FORMAT, list_path, "module %zu lies outside of the directory: '%s'", i, path);
+    const json_t *extra = json_object_get(item, "kwargs");
+    if (extra && !is_void(extra)) return unsupported_key(list_path, "kwargs", extra, error);
+    const cq_module_type *type = cq_module_type_find(type_name);
+    if (!type) return cq_fail_file(error, CQ_ERR_UNSUPPORTED, list_path, "module type '%s' is not known", type_name);
+    if ((status = open_module(e, type, path, options, error))) return status;
+  }
+  if (!e->modules[e->n_modules - 1]->output_is_sentence)
+    return cq_fail_file(error, CQ_ERR_UNSUPPORTED, list_path, "no module turns the tokens into a sentence vector");
+  return CQ_OK;
+}
+
+static cq_status open_plain(cq_encoder *e, const char *list_path, const cq_encoder_options *options, cq_error *error) {
+  char path[MAX_PATH];
+  cq_module *pooling;
+  cq_status status = cq_path_join(path, sizeof path, e->directory, "config.json", error);
+  if (status) return status;
+  if (!cq_file_exists(path))
+    return cq_fail_file(error, CQ_ERR_IO, list_path,
+                        "not found, and no config.json beside it: this is no model directory");
+  const cq_module_type *type = cq_module_type_find("sentence_transformers.models.Transformer");
+  if (!type) return cq_fail_file(error, CQ_ERR_UNSUPPORTED, path, "no transformers in this build");
+  if ((status = open_module(e, type, "", options, error)) ||
+      (status = cq_pooling_new(&pooling, e->modules[0]->output_dim, CQ_POOL_MEAN, "1_Pooling", &e->arena, error)) ||
+      (status = cq_encoder_append(e, pooling, error)))
+    return status;
+  if (options->notice) {
+    char text[MAX_PATH + 64];
+    snprintf(text, sizeof text, "%s: no modules.json, taking the mean of the tokens", e->directory);
+    options->notice(options->notice_context, text);
+  }
+  return CQ_OK;
+}
+
+cq_status cq_encoder_open(cq_encoder **out, const char *name, const cq_encoder_options *options, cq_error *error) {
+  static const cq_encoder_options defaults = {0};
+  char directory[MAX_PATH], path[MAX_PATH];
+  cq_encoder *e = NULL;
+  json_t *list = NULL;
+  if (!options) options = &defaults;
+  if (options->max_seq_length < 0)
+    return cq_fail(error, CQ_ERR_ARGUMENT, "max_seq_length is %d, expected 0 or more", options->max_seq_length);
+  cq_status status = cq_model_resolve(directory, sizeof directory, name, error);
+  if (status || (status = cq_encoder_new(&e, error))) return status;
+  if (!(e->directory = cq_strdup(directory))) {
+    status = cq_fail_memory(error, "an encoder");
+    goto done;
+  }
+  if ((status = cq_path_join(path, sizeof path, directory, "adapter_config.json", error))) goto done;
+  if (cq_file_exists(path)) {
+    status = cq_fail_file(error, CQ_ERR_UNSUPPORTED, path,
+                          "an adapter to another model, which would have to be merged first");
+    goto done;
+  }
+  if ((status = read_model_config(e, error)) ||
+      (status = cq_path_join(path, sizeof path, directory, "modules.json", error)))
+    goto done;
+  if (!cq_file_exists(path)) {
+    status = open_plain(e, path, options, error);
+  } else if (!(status = cq_json_read(&list, path, error))) {
+    status = open_listed(e, list, path, options, error);
+  }
+  if (!status) status = cq_encoder_pack(e, NULL, false, error);
+done:
+  json_decref(list);
+  if (status)
+    cq_encoder_free(e);
+  else
+    *out = e;
+  return status;
+}
