@@ -19,10 +19,6 @@
 
 #define MAX_PATH 4096
 
-cq_encoder_options cq_encoder_default_options(void) {
-  return (cq_encoder_options){0};
-}
-
 /* --- putting together --- */
 
 cq_status cq_encoder_new(cq_encoder **out, cq_error *error) {
@@ -50,10 +46,10 @@ cq_status cq_encoder_append(cq_encoder *e, cq_module *module, cq_error *error) {
   assert(!e->params.own);
   if (e->n_modules == CQ_MAX_MODULES)
     status = cq_fail(error, CQ_ERR_UNSUPPORTED, "more than %d modules", CQ_MAX_MODULES);
-  else if (e->n_modules == 0 && !(module->tokenizer || module->type->tokenize))
-    status = cq_fail(error, CQ_ERR_UNSUPPORTED, "the first module is %s, which takes no text", module->type->name);
-  else if (e->n_modules > 0 && (module->tokenizer || module->type->tokenize))
-    status = cq_fail(error, CQ_ERR_UNSUPPORTED, "a %s behind the first place", module->type->name);
+  else if (module->type->takes_text != (e->n_modules == 0))
+    status =
+        cq_fail(error, CQ_ERR_UNSUPPORTED, "module %zu is a %s, but text is what the first module takes, and no other",
+                e->n_modules, module->type->name);
   for (size_t i = 0; !status && i < module->n_params; i++)
     status = cq_params_add(&e->params, &module->params[i], error);
   if (status) {
@@ -180,18 +176,24 @@ static cq_status open_module(cq_encoder *e, const cq_module_type *type, const ch
                              .notice_context = options->notice_context,
                              .input_dim = before ? before->output_dim : 0,
                              .input_is_sentence = before && before->output_is_sentence};
-  cq_module *module;
+  cq_module *module = NULL;
   cq_status status = CQ_OK;
   if (*path)
     status = cq_path_join(directory, sizeof directory, e->directory, path, error);
   else if (snprintf(directory, sizeof directory, "%s", e->directory) >= (int)sizeof directory)
     status = cq_fail_file(error, CQ_ERR_ARGUMENT, e->directory, "the path is too long");
   if (!status && !before) status = read_sentence_config(&length, &source.lowercase, directory, error);
-  if (status || (status = type->open(&module, &source, error))) return status;
-  module->lowercase = source.lowercase;
-  if (!(module->path = cq_arena_strdup(&e->arena, path))) {
-    if (type->free) type->free(module);
-    return cq_fail_memory(error, "a module");
+  if (!status) status = type->open(&module, &source, error);
+  if (!status) {
+    module->lowercase = source.lowercase;
+    module->path = cq_arena_strdup(&e->arena, path);
+    if (!module->path) status = cq_fail_memory(error, "a module");
+  }
+  if (!status && type->takes_text && !module->tokenizer)
+    status = cq_tokenizer_open(&module->tokenizer, directory, source.lowercase, error);
+  if (status) {
+    if (module && type->free) type->free(module);
+    return status;
   }
   if ((status = cq_encoder_append(e, module, error)) || before) return status;
 
@@ -247,9 +249,7 @@ static cq_status open_plain(cq_encoder *e, const char *list_path, const cq_encod
   if (!cq_file_exists(path))
     return cq_fail_file(error, CQ_ERR_IO, list_path,
                         "not found, and no config.json beside it: this is no model directory");
-  const cq_module_type *type = cq_module_type_find("sentence_transformers.models.Transformer");
-  if (!type) return cq_fail_file(error, CQ_ERR_UNSUPPORTED, path, "no transformers in this build");
-  if ((status = open_module(e, type, "", options, error)) ||
+  if ((status = open_module(e, &cq_transformer_type, "", options, error)) ||
       (status = cq_pooling_new(&pooling, e->modules[0]->output_dim, CQ_POOL_MEAN, "1_Pooling", &e->arena, error)) ||
       (status = cq_encoder_append(e, pooling, error)))
     return status;

@@ -4,6 +4,7 @@
 
 /* One row a type. */
 static const cq_module_type *const types[] = {
+    &cq_transformer_type,
     &cq_pooling_type,
     &cq_dense_type,
     &cq_normalize_type,

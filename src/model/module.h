@@ -49,6 +49,9 @@ struct cq_module {
 struct cq_module_type {
   const char *name;      /* last component of modules.json's "type": "Transformer" */
   const char *type_name; /* what we write there: "sentence_transformers.models.Transformer" */
+  bool takes_text;       /* a first module, with a tokenizer; no other place is possible for it */
+  /* On failure *out is either still NULL or what was begun, for the caller to free. A module that takes text and opens
+   * no tokenizer itself gets its directory's. */
   CQ_MUST_USE cq_status (*open)(cq_module **out, const cq_module_source *source, cq_error *error);
   /* Appends a sentence's ids, at most max_length (0: no limit); NULL: module->tokenizer does it with add_special. A
    * type has its own where sentence-transformers cuts or splits differently. The sentence is well-formed UTF-8. */

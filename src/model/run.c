@@ -17,6 +17,8 @@
 cq_status cq_encoder_tokenize(cq_ids *out, const cq_encoder *encoder, cq_slice sentence, bool *truncated,
                               cq_error *error) {
   const cq_module *text = cq_encoder_text_module(encoder);
+  if (text->type->tokenize)
+    return text->type->tokenize(out, text, sentence, (size_t)encoder->max_seq_length, truncated, error);
   return cq_tokenizer_encode(out, text->tokenizer, sentence, text->add_special, (size_t)encoder->max_seq_length,
                              truncated, error);
 }
@@ -225,8 +227,8 @@ static cq_status count_prompt(int32_t *out, const cq_encoder *encoder, cq_slice 
   const cq_module *text = cq_encoder_text_module(encoder);
   cq_status status = cq_encoder_tokenize(&ids, encoder, prompt, &truncated, error);
   if (!status) {
-    const cq_tokenizer_info *info = cq_tokenizer_describe(text->tokenizer);
-    const bool closed = ids.n && text->add_special && info->sep_id >= 0 && ids.ids[ids.n - 1] == info->sep_id;
+    const int32_t sep_id = text->tokenizer ? cq_tokenizer_describe(text->tokenizer)->sep_id : -1;
+    const bool closed = ids.n && text->add_special && sep_id >= 0 && ids.ids[ids.n - 1] == sep_id;
     *out = (int32_t)(ids.n - closed);
   }
   cq_free(ids.ids);

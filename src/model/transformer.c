@@ -467,6 +467,7 @@ static void free_transformer(cq_module *module) {
 const cq_module_type cq_transformer_type = {
     .name = "Transformer",
     .type_name = "sentence_transformers.models.Transformer",
+    .takes_text = true,
     .open = open_transformer,
     .save = save_transformer,
     .describe = describe_transformer,

@@ -1,5 +1,5 @@
-/* The Transformer module: a Hugging Face encoder directory. BERT, DistilBERT, RoBERTa and XLM-R, and MPNet are one stack
- * that differs in names on disk, positions, token types and dropouts. */
+/* The Transformer module: a Hugging Face encoder directory. BERT, DistilBERT, RoBERTa and XLM-R, and MPNet are one
+ * stack that differs in names on disk, positions, token types and dropouts. */
 #ifndef MODEL_TRANSFORMER_H
 #define MODEL_TRANSFORMER_H
 
@@ -10,8 +10,8 @@
 
 typedef struct cq_transformer {
   cq_module base;
-  json_t *config;       /* config.json as read; saved again with the sizes of today */
-  cq_weights *weights;  /* the mapping that parameters borrow from; NULL when none do */
+  json_t *config;      /* config.json as read; saved again with the sizes of today */
+  cq_weights *weights; /* the mapping that parameters borrow from; NULL when none do */
   cq_embedding embedding;
   cq_relative_bias relative; /* table NULL: none */
   cq_transformer_layer *layers;
@@ -21,8 +21,8 @@ typedef struct cq_transformer {
 /* Sets every dropout of the stack; below 0 leaves the config's. */
 void cq_transformer_set_dropout(cq_transformer *t, double rate);
 
-/* Puts another vocabulary under the body: words [vocab_size, dim] is copied; the tokenizer becomes the module's and its pad
- * id the config's. Errors: CQ_ERR_MEMORY, CQ_ERR_ARGUMENT when the sizes do not fit the tokenizer. */
+/* Puts another vocabulary under the body: words [vocab_size, dim] is copied; the tokenizer becomes the module's and its
+ * pad id the config's. Errors: CQ_ERR_MEMORY, CQ_ERR_ARGUMENT when the sizes do not fit the tokenizer. */
 CQ_MUST_USE cq_status cq_transformer_set_vocabulary(cq_transformer *t, cq_tokenizer *tokenizer, const float *words,
                                                     cq_arena *arena, cq_error *error);
 
