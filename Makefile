@@ -1,0 +1,41 @@
+# What people type. CMake does the work (CMakePresets.json); this file installs what is missing and keeps the output short.
+
+BUILD  := build/release
+PREFIX ?= /usr/local
+JOBS   ?= $(shell nproc 2>/dev/null || echo 2)
+
+# $(call quietly,LOG,COMMAND): on a terminal the command as it is, else only its last lines and only when it fails.
+quietly = if [ -t 1 ]; then $(2); else $(2) >$(1) 2>&1 || { tail -n 60 $(1); exit 1; }; fi
+
+.PHONY: build demo test install dependencies clean help
+.DEFAULT_GOAL := build
+
+build: ## build the library and the program
+	@scripts/install-dependencies --check
+	@$(MAKE) --no-print-directory compile
+
+.PHONY: compile
+compile:
+	@mkdir -p $(BUILD)
+	@[ -f $(BUILD)/build.ninja ] || cmake --preset release >$(BUILD)/configure.log 2>&1 || { cat $(BUILD)/configure.log; exit 1; }
+	@echo "building in $(BUILD)"
+	@$(call quietly,$(BUILD)/build.log,cmake --build $(BUILD) --parallel $(JOBS))
+
+demo: dependencies compile ## install what is missing, build, and teach an English model five languages
+	@$(BUILD)/calque demo
+
+test: dependencies compile ## install what is missing, build, and run the tests
+	@ctest --preset release --parallel $(JOBS)
+
+dependencies: ## install the Debian packages that are missing (asks sudo when not root)
+	@scripts/install-dependencies
+
+install: build ## install to PREFIX (/usr/local)
+	@$(call quietly,$(BUILD)/install.log,cmake --install $(BUILD) --prefix $(PREFIX))
+	@echo "installed to $(DESTDIR)$(PREFIX)"
+
+clean: ## remove everything that was built
+	rm -rf build
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
