@@ -75,6 +75,7 @@ static dense *make(cq_arena *arena) {
 
 static void use_bias(dense *d, bool bias) {
   d->base.n_params = bias ? 2 : 1;
+  d->base.n_pack_parts = 1;
   d->linear.bias = bias ? &d->params[1] : NULL;
 }
 
@@ -182,7 +183,9 @@ static cq_status dense_describe(const cq_module *module, json_t *object, cq_erro
   return ok ? CQ_OK : cq_fail_memory(error, "a description");
 }
 
-static cq_status dense_pack(cq_module *module, const cq_kernels *kernels, bool training, cq_error *error) {
+static cq_status dense_pack(cq_module *module, size_t part, const cq_kernels *kernels, bool training,
+                            cq_error *error) {
+  (void)part;
   return cq_linear_pack(&((dense *)module)->linear, kernels, training, error);
 }
 

@@ -39,6 +39,7 @@ struct cq_module {
   bool leaves_out_prompt;  /* a Pooling with include_prompt false: the batch's `skip` is to be filled in */
   cq_param *params;        /* [n_params], in the order they are written to model.safetensors */
   size_t n_params;
+  size_t n_pack_parts; /* what pack can do side by side */
   /* Only for the module that owns the text side: */
   cq_tokenizer *tokenizer; /* NULL elsewhere */
   bool add_special;        /* special tokens are put around each sentence */
@@ -61,8 +62,10 @@ struct cq_module_type {
   CQ_MUST_USE cq_status (*save)(const cq_module *module, const char *directory, cq_error *error);
   /* Adds what `calque model info` shows: sizes, modes, activation. */
   CQ_MUST_USE cq_status (*describe)(const cq_module *module, json_t *object, cq_error *error);
-  /* Packs weights again from the parameters: after opening and after every update. May be NULL. */
-  CQ_MUST_USE cq_status (*pack)(cq_module *module, const cq_kernels *kernels, bool training, cq_error *error);
+  /* Packs one of n_pack_parts weights again from its parameter: after opening and after every update. The parts are
+   * packed side by side by several threads. May be NULL. */
+  CQ_MUST_USE cq_status (*pack)(cq_module *module, size_t part, const cq_kernels *kernels, bool training,
+                                cq_error *error);
   /* *y is taken from the lane's workspace. saved NULL: not training; else *saved receives what backward wants, in the
    * workspace too, which then must not be released before backward. x has no data for a first module. */
   CQ_MUST_USE cq_status (*forward)(cq_lane *lane, const cq_module *module, const cq_batch *batch, cq_tensor x,

@@ -57,31 +57,41 @@ cq_status cq_encoder_backward(cq_lane *lane, const cq_encoder *encoder, const cq
 
 /* ---- weights ---- */
 
+/* All parts of all modules, numbered through; each has its own place for a failure. */
 typedef struct packing {
   cq_encoder *encoder;
   bool training;
-  cq_status status[CQ_MAX_MODULES];
-  cq_error error[CQ_MAX_MODULES];
+  cq_status *status;
+  cq_error *errors; /* one a worker: all failures are alike, out of memory */
 } packing;
 
-static void pack_module(void *context, size_t item, int worker) {
+static void pack_part(void *context, size_t item, int worker) {
   packing *p = context;
-  cq_module *module = p->encoder->modules[item];
-  (void)worker;
-  if (module->type->pack)
-    p->status[item] = module->type->pack(module, p->encoder->kernels, p->training, &p->error[item]);
+  size_t part = item, m = 0;
+  while (part >= p->encoder->modules[m]->n_pack_parts) part -= p->encoder->modules[m++]->n_pack_parts;
+  cq_module *module = p->encoder->modules[m];
+  const cq_status status = module->type->pack(module, part, p->encoder->kernels, p->training, &p->errors[worker]);
+  if (status) p->status[worker] = status;
 }
 
 cq_status cq_encoder_pack(cq_encoder *encoder, cq_pool *pool, bool training, cq_error *error) {
-  packing p = {.encoder = encoder, .training = training};
-  cq_pool_run(pool, encoder->n_modules, pack_module, &p);
-  for (size_t i = 0; i < encoder->n_modules; i++) {
-    if (p.status[i]) {
-      if (error) *error = p.error[i];
-      return p.status[i];
-    }
+  const size_t n_workers = (size_t)cq_pool_n_threads(pool);
+  packing p = {.encoder = encoder,
+               .training = training,
+               .status = cq_alloc_array_zeroed(n_workers, sizeof *p.status),
+               .errors = cq_alloc_array_zeroed(n_workers, sizeof *p.errors)};
+  size_t n_parts = 0;
+  cq_status status = CQ_OK;
+  for (size_t i = 0; i < encoder->n_modules; i++) n_parts += encoder->modules[i]->n_pack_parts;
+  if (!p.status || !p.errors) status = cq_fail_memory(error, "packed weights");
+  else cq_pool_run(pool, n_parts, pack_part, &p);
+  for (size_t w = 0; !status && w < n_workers; w++) {
+    status = p.status[w];
+    if (status && error) *error = p.errors[w];
   }
-  return CQ_OK;
+  cq_free(p.status);
+  cq_free(p.errors);
+  return status;
 }
 
 cq_status cq_encoder_make_trainable(cq_encoder *encoder, cq_pool *pool, cq_error *error) {

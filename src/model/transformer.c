@@ -168,6 +168,9 @@ static cq_status read_sizes(sizes *out, const json_t *config, const architecture
   return CQ_OK;
 }
 
+/* A layer's weights that are packed, each on its own. */
+enum { PARTS_PER_LAYER = 6 };
+
 /* ---- taking the weights ---- */
 
 typedef struct taker {
@@ -321,6 +324,7 @@ static cq_status open_transformer(cq_module **out, const cq_module_source *sourc
   if (!status) status = cq_weights_all_taken(t->weights, ignored_tensors, error);
   if (status) return status;
   t->base.n_params = k.next;
+  t->base.n_pack_parts = (size_t)t->n_layers * PARTS_PER_LAYER;
   t->embedding.first_position = a->positions_after_pad ? s.pad_id + 1 : 0;
   set_dropouts(t, (float)s.dropout, (float)s.attention_dropout, a->attention_output_dropout);
   t->base.output_dim = s.dim;
@@ -382,13 +386,12 @@ static cq_status describe_transformer(const cq_module *module, json_t *object, c
   return CQ_OK;
 }
 
-static cq_status pack_transformer(cq_module *module, const cq_kernels *kernels, bool training, cq_error *error) {
-  cq_transformer *t = (cq_transformer *)module;
-  for (int64_t i = 0; i < t->n_layers; i++) {
-    cq_status status = cq_transformer_pack(&t->layers[i], kernels, training, error);
-    if (status) return status;
-  }
-  return CQ_OK;
+static cq_status pack_transformer(cq_module *module, size_t part, const cq_kernels *kernels, bool training,
+                                  cq_error *error) {
+  cq_transformer_layer *l = &((cq_transformer *)module)->layers[part / PARTS_PER_LAYER];
+  cq_linear *const weights[PARTS_PER_LAYER] = {&l->attention.query,  &l->attention.key, &l->attention.value,
+                                               &l->attention.output, &l->up,            &l->down};
+  return cq_linear_pack(weights[part % PARTS_PER_LAYER], kernels, training, error);
 }
 
 /* ---- forward and backward ---- */

@@ -90,15 +90,6 @@ cq_status cq_attention_backward(cq_lane *lane, const cq_attention *l, const cq_b
   return status;
 }
 
-cq_status cq_attention_pack(cq_attention *l, const cq_kernels *kernels, bool training, cq_error *error) {
-  cq_linear *const parts[] = {&l->query, &l->key, &l->value, &l->output};
-  for (size_t i = 0; i < 4; i++) {
-    cq_status status = cq_linear_pack(parts[i], kernels, training, error);
-    if (status) return status;
-  }
-  return CQ_OK;
-}
-
 void cq_attention_free(cq_attention *l) {
   cq_linear_free(&l->query);
   cq_linear_free(&l->key);

@@ -32,7 +32,6 @@ CQ_MUST_USE cq_status cq_attention_backward(cq_lane *lane, const cq_attention *l
                                             const float *const *bias, float *const *dbias, uint32_t site,
                                             const cq_attention_saved *saved, cq_error *error);
 
-CQ_MUST_USE cq_status cq_attention_pack(cq_attention *l, const cq_kernels *kernels, bool training, cq_error *error);
 void cq_attention_free(cq_attention *l);
 
 #endif

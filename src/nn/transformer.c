@@ -76,13 +76,6 @@ cq_status cq_transformer_backward(cq_lane *lane, const cq_transformer_layer *l, 
   return status;
 }
 
-cq_status cq_transformer_pack(cq_transformer_layer *l, const cq_kernels *kernels, bool training, cq_error *error) {
-  cq_status status = cq_attention_pack(&l->attention, kernels, training, error);
-  if (!status) status = cq_linear_pack(&l->up, kernels, training, error);
-  if (!status) status = cq_linear_pack(&l->down, kernels, training, error);
-  return status;
-}
-
 void cq_transformer_free(cq_transformer_layer *l) {
   cq_attention_free(&l->attention);
   cq_linear_free(&l->up);

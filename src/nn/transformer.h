@@ -35,8 +35,6 @@ CQ_MUST_USE cq_status cq_transformer_backward(cq_lane *lane, const cq_transforme
                                               float *const *dbias, uint32_t first_site,
                                               const cq_transformer_saved *saved, cq_error *error);
 
-CQ_MUST_USE cq_status cq_transformer_pack(cq_transformer_layer *l, const cq_kernels *kernels, bool training,
-                                          cq_error *error);
 void cq_transformer_free(cq_transformer_layer *l);
 
 #endif
