@@ -5,7 +5,7 @@
  *   cq_npy_writer_rows(w, rows, n_rows, &err);         // as often as wanted; the row count is filled in at the end
  *   cq_npy_writer_commit(w, &err);                     // only now the file appears
  *
- * Format: NEP 1 (versions 1 and 2 read, version 1 written), little-endian, C order. */
+ * Format: NEP 1 (versions 1 to 3 read, version 1 written), little-endian, C order. */
 #ifndef CALQUE_NPY_H
 #define CALQUE_NPY_H
 
@@ -20,7 +20,7 @@ extern "C" {
 
 typedef enum cq_npy_type { CQ_NPY_F32, CQ_NPY_F64, CQ_NPY_F16, CQ_NPY_I8, CQ_NPY_U8 } cq_npy_type;
 
-/* --- reading: the file is mapped, rows are borrowed from it --- */
+/* --- reading: the file is mapped, rows are borrowed from it (or from a copy, when an odd header leaves them unaligned) --- */
 
 typedef struct cq_npy cq_npy;
 /* Opens a 1- or 2-dimensional array (one dimension reads as one column).
@@ -31,7 +31,7 @@ CQ_API void cq_npy_close(cq_npy *npy);
 CQ_API cq_npy_type cq_npy_dtype(const cq_npy *npy);
 CQ_API int64_t cq_npy_rows(const cq_npy *npy);
 CQ_API int64_t cq_npy_columns(const cq_npy *npy);
-CQ_API const void *cq_npy_data(const cq_npy *npy); /* [rows, columns] of dtype; may be unaligned for odd headers: see .c */
+CQ_API const void *cq_npy_data(const cq_npy *npy); /* [rows, columns] of dtype, aligned for it */
 
 /* --- writing: rows are streamed, the file appears whole on commit --- */
 
