@@ -10,6 +10,10 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#ifdef __linux__
+#include <linux/fs.h>
+#include <sys/syscall.h>
+#endif
 
 /* ---- reading ---- */
 
@@ -42,8 +46,10 @@ cq_status cq_mapping_open(cq_mapping *out, const char *path, cq_error *error) {
     return CQ_OK;
   }
   void *p = mmap(NULL, n, PROT_READ, MAP_PRIVATE, fd, 0);
-  if (p == MAP_FAILED) status = cq_fail_errno(error, path, "cannot map");
-  else *out = (cq_mapping){p, n};
+  if (p == MAP_FAILED)
+    status = cq_fail_errno(error, path, "cannot map");
+  else
+    *out = (cq_mapping){p, n};
   close(fd);
   return status;
 }
@@ -118,21 +124,28 @@ static char *temporary_name(const char *path) {
   return NULL;
 }
 
-static cq_status sync_parent(const char *path, cq_error *error) {
+/* A handle on the directory that holds path, to sync it once a new name is in it; taken before the name is put there,
+ * so that nothing but the sync itself can fail afterwards. -1 with CQ_OK: the directory may be written but not read. */
+static cq_status open_parent(int *fd, const char *path, cq_error *error) {
   char *parent = cq_strdup(path);
+  *fd = -1;
   if (!parent) return cq_fail_memory(error, path);
   size_t n = strlen(parent);
   while (n > 1 && parent[n - 1] == '/') parent[--n] = '\0';
   char *slash = strrchr(parent, '/');
-  if (slash == parent) slash[1] = '\0';
-  else if (slash) *slash = '\0';
-  int fd = open(slash ? parent : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  cq_status status = CQ_OK;
-  if (fd < 0) status = cq_fail_errno(error, path, "cannot open the directory of");
-  else if (fsync(fd) != 0 && errno != EINVAL && errno != ENOTSUP) status = cq_fail_errno(error, path, "cannot sync the directory of");
-  if (fd >= 0) close(fd);
+  if (slash == parent)
+    slash[1] = '\0';
+  else if (slash)
+    *slash = '\0';
+  *fd = open(slash ? parent : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  cq_status status = *fd < 0 && errno != EACCES ? cq_fail_errno(error, path, "cannot open the directory of") : CQ_OK;
   cq_free(parent);
   return status;
+}
+
+static cq_status sync_parent(int fd, const char *path, cq_error *error) {
+  if (fd < 0 || fsync(fd) == 0 || errno == EINVAL || errno == ENOTSUP) return CQ_OK; /* not every file system can */
+  return cq_fail_errno(error, path, "cannot sync the directory of");
 }
 
 cq_status cq_writer_open(cq_writer *out, const char *path, cq_error *error) {
@@ -156,8 +169,9 @@ cq_status cq_writer_bytes(cq_writer *w, const void *bytes, size_t n, cq_error *e
 }
 
 cq_status cq_writer_commit(cq_writer *w, cq_error *error) {
-  cq_status status = CQ_OK;
-  if (fflush(w->stream) != 0 || ferror(w->stream) || fsync(fileno(w->stream)) != 0)
+  int parent;
+  cq_status status = open_parent(&parent, w->path, error);
+  if (!status && (fflush(w->stream) != 0 || ferror(w->stream) || fsync(fileno(w->stream)) != 0))
     status = cq_fail_errno(error, w->path, "cannot write");
   if (fclose(w->stream) != 0 && !status) status = cq_fail_errno(error, w->path, "cannot write");
   w->stream = NULL;
@@ -165,8 +179,9 @@ cq_status cq_writer_commit(cq_writer *w, cq_error *error) {
   if (!status) {
     cq_free(w->temporary);
     w->temporary = NULL;
-    status = sync_parent(w->path, error);
+    status = sync_parent(parent, w->path, error);
   }
+  if (parent >= 0) close(parent);
   cq_writer_abort(w);
   return status;
 }
@@ -216,8 +231,10 @@ void cq_directory_remove(const char *path) {
     if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, "..")) continue;
     if (snprintf(child, sizeof child, "%s/%s", path, entry->d_name) >= (int)sizeof child) continue;
     if (lstat(child, &info) != 0) continue;
-    if (S_ISDIR(info.st_mode)) cq_directory_remove(child);
-    else unlink(child);
+    if (S_ISDIR(info.st_mode))
+      cq_directory_remove(child);
+    else
+      unlink(child);
   }
   closedir(dir);
   rmdir(path);
@@ -226,36 +243,71 @@ void cq_directory_remove(const char *path) {
 cq_status cq_directory_writer_open(cq_directory_writer *out, const char *path, bool replace, cq_error *error) {
   *out = (cq_directory_writer){.replace = replace};
   if (!replace && cq_file_exists(path)) return cq_fail_file(error, CQ_ERR_ARGUMENT, path, "already exists");
+  if (cq_file_exists(path) && !cq_is_directory(path))
+    return cq_fail_file(error, CQ_ERR_ARGUMENT, path, "is a file, expected a directory to replace");
   out->path = cq_strdup(path);
   out->temporary = temporary_name(path);
   if (!out->path || !out->temporary) {
     cq_directory_writer_abort(out);
     return cq_fail_memory(error, path);
   }
+  cq_directory_remove(out->temporary); /* left by a killed process that had our number */
   cq_status status = cq_directory_make(out->temporary, error);
   if (status) cq_directory_writer_abort(out);
   return status;
 }
 
-cq_status cq_directory_writer_commit(cq_directory_writer *w, cq_error *error) {
+/* Swaps two directories in one step, so that a kill in between leaves the one or the other; false where the system or
+ * the file system cannot. */
+static bool exchange(const char *a, const char *b) {
+#if defined(SYS_renameat2) && defined(RENAME_EXCHANGE)
+  return syscall(SYS_renameat2, AT_FDCWD, a, AT_FDCWD, b, RENAME_EXCHANGE) == 0;
+#else
+  (void)a, (void)b;
+  return false;
+#endif
+}
+
+/* Puts the new directory in the target's place; the old one ends up under *old, to be removed. */
+static cq_status put_in_place(char **old, cq_directory_writer *w, cq_error *error) {
+  *old = NULL;
+  if (!w->replace || !cq_file_exists(w->path))
+    return rename(w->temporary, w->path) == 0 ? CQ_OK : cq_fail_errno(error, w->path, "cannot put in place");
+  char *aside = temporary_name(w->path);
+  if (!aside) return cq_fail_memory(error, w->path);
+  if (exchange(w->temporary, w->path)) {
+    *old = w->temporary;
+    w->temporary = NULL;
+    cq_free(aside);
+    return CQ_OK;
+  }
   cq_status status = CQ_OK;
-  char *aside = NULL;
-  if (w->replace && cq_file_exists(w->path)) {
-    aside = temporary_name(w->path);
-    if (!aside) status = cq_fail_memory(error, w->path);
-    else if (rename(w->path, aside) != 0) status = cq_fail_errno(error, w->path, "cannot move aside");
-  }
-  if (!status && rename(w->temporary, w->path) != 0) {
+  if (rename(w->path, aside) != 0) {
+    status = cq_fail_errno(error, w->path, "cannot move aside");
+  } else if (rename(w->temporary, w->path) != 0) {
     status = cq_fail_errno(error, w->path, "cannot put in place");
-    if (aside && rename(aside, w->path) == 0) aside[0] = '\0';
+    if (rename(aside, w->path) != 0) status = cq_fail_file(error, CQ_ERR_IO, w->path, "is now called %s", aside);
   }
+  if (status)
+    cq_free(aside);
+  else
+    *old = aside;
+  return status;
+}
+
+cq_status cq_directory_writer_commit(cq_directory_writer *w, cq_error *error) {
+  int parent;
+  char *old = NULL;
+  cq_status status = open_parent(&parent, w->path, error);
+  if (!status) status = put_in_place(&old, w, error);
   if (!status) {
     cq_free(w->temporary);
     w->temporary = NULL;
-    if (aside) cq_directory_remove(aside);
-    status = sync_parent(w->path, error);
+    if (old) cq_directory_remove(old);
+    status = sync_parent(parent, w->path, error);
   }
-  cq_free(aside);
+  if (parent >= 0) close(parent);
+  cq_free(old);
   cq_directory_writer_abort(w);
   return status;
 }

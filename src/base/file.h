@@ -50,7 +50,8 @@ CQ_MUST_USE cq_status cq_file_write(const char *path, const void *bytes, size_t 
 CQ_MUST_USE cq_status cq_directory_make(const char *path, cq_error *error);
 
 /* A directory under construction: fill `temporary`, then commit renames it to the target. With replace, an existing
- * target is moved aside and removed; without, an existing target is CQ_ERR_ARGUMENT at open. */
+ * target is exchanged for the new one in one step where the system can, and removed; without, an existing target is CQ_ERR_ARGUMENT
+ * at open. */
 typedef struct cq_directory_writer {
   char *path, *temporary;
   bool replace;
