@@ -1,0 +1,299 @@
+#include "train/trainer.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/pool.h"
+#include "base/random.h"
+#include "format/checkpoint.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* A shard's block: its activations are kept from forward to backward, so it bounds memory; a weight's gradient is
+ * touched once a block, so it should not be small. */
+#define BLOCK_TOKENS 1024
+
+struct cq_trainer {
+  cq_encoder *encoder;
+  cq_pool *pool;
+  cq_trainer_options options;
+  cq_optimizer optimizer;
+  cq_gradients *shards; /* [n_shards] */
+  cq_lane *lanes;       /* [n_workers] */
+  int n_workers;
+  uint64_t n_batches;
+
+  /* The batch at hand. */
+  const cq_example *examples;
+  size_t n, capacity;
+  cq_ids ids;
+  int64_t *starts;      /* [n + 1] */
+  uint64_t *keys;       /* [n] */
+  size_t *shard_starts; /* [n_shards + 1] sentences */
+  double *shard_loss;
+  cq_status *shard_status;
+  cq_error *shard_error;
+};
+
+cq_status cq_trainer_new(cq_trainer **out, cq_encoder *encoder, cq_pool *pool, const cq_trainer_options *options,
+                         cq_error *error) {
+  *out = NULL;
+  if (options->n_shards < 1 || options->n_shards > 256)
+    return cq_fail(error, CQ_ERR_ARGUMENT, "%d shards, expected 1 to 256", options->n_shards);
+  if (options->accumulate < 1)
+    return cq_fail(error, CQ_ERR_ARGUMENT, "%d batches to accumulate, expected at least 1", options->accumulate);
+  cq_trainer *t = cq_alloc_zeroed(sizeof *t);
+  if (!t) return cq_fail_memory(error, "trainer");
+  t->encoder = encoder;
+  t->pool = pool;
+  t->options = *options;
+  t->n_workers = cq_pool_n_threads(pool);
+  const size_t n_shards = (size_t)options->n_shards;
+  t->shards = cq_alloc_array_zeroed(n_shards, sizeof *t->shards);
+  t->lanes = cq_alloc_array_zeroed((size_t)t->n_workers, sizeof *t->lanes);
+  t->shard_starts = cq_alloc_array(n_shards + 1, sizeof *t->shard_starts);
+  t->shard_loss = cq_alloc_array(n_shards, sizeof *t->shard_loss);
+  t->shard_status = cq_alloc_array(n_shards, sizeof *t->shard_status);
+  t->shard_error = cq_alloc_array(n_shards, sizeof *t->shard_error);
+  cq_status status = CQ_OK;
+  if (!t->shards || !t->lanes || !t->shard_starts || !t->shard_loss || !t->shard_status || !t->shard_error)
+    status = cq_fail_memory(error, "trainer");
+  if (!status) status = cq_encoder_make_trainable(encoder, pool, error);
+  for (size_t i = 0; !status && i < n_shards; i++) status = cq_gradients_new(&t->shards[i], &encoder->params, error);
+  if (!status) status = cq_optimizer_new(&t->optimizer, &encoder->params, encoder->kernels, &options->optimizer, error);
+  if (status) {
+    cq_trainer_free(t);
+    return status;
+  }
+  for (int w = 0; w < t->n_workers; w++) t->lanes[w].kernels = encoder->kernels;
+  *out = t;
+  return CQ_OK;
+}
+
+void cq_trainer_free(cq_trainer *t) {
+  if (!t) return;
+  if (t->optimizer.params) cq_optimizer_free(&t->optimizer);
+  for (int i = 0; t->shards && i < t->options.n_shards; i++) cq_gradients_free(&t->shards[i]);
+  for (int w = 0; t->lanes && w < t->n_workers; w++) cq_workspace_free(&t->lanes[w].workspace);
+  cq_free(t->shards);
+  cq_free(t->lanes);
+  cq_free(t->ids.ids);
+  cq_free(t->starts);
+  cq_free(t->keys);
+  cq_free(t->shard_starts);
+  cq_free(t->shard_loss);
+  cq_free(t->shard_status);
+  cq_free(t->shard_error);
+  cq_free(t);
+}
+
+uint64_t cq_trainer_batches(const cq_trainer *t) {
+  return t->n_batches;
+}
+
+uint64_t cq_trainer_updates(const cq_trainer *t) {
+  return t->optimizer.step;
+}
+
+/* ---- laying out a batch ---- */
+
+static cq_status tokenize(cq_trainer *t, cq_step_report *report, cq_error *error) {
+  if (t->n + 1 > t->capacity) {
+    cq_free(t->starts);
+    cq_free(t->keys);
+    t->capacity = t->n + 1;
+    t->starts = cq_alloc_array(t->capacity, sizeof *t->starts);
+    t->keys = cq_alloc_array(t->capacity, sizeof *t->keys);
+    if (!t->starts || !t->keys) {
+      t->capacity = 0;
+      return cq_fail_memory(error, "batch");
+    }
+  }
+  t->ids.n = 0;
+  t->starts[0] = 0;
+  for (size_t i = 0; i < t->n; i++) {
+    bool truncated = false;
+    cq_status status = cq_encoder_tokenize(&t->ids, t->encoder, t->examples[i].text, &truncated, error);
+    if (status) return status;
+    t->starts[i + 1] = (int64_t)t->ids.n;
+    t->keys[i] = cq_mix(cq_mix(t->options.seed + 1) ^ cq_mix(t->n_batches + 1)) + i;
+    report->n_truncated += truncated;
+  }
+  report->n_tokens += t->ids.n;
+  return CQ_OK;
+}
+
+/* Shard k begins at the first sentence at or behind k / n_shards of the tokens. */
+static void cut_into_shards(cq_trainer *t) {
+  const int64_t n_tokens = (int64_t)t->ids.n, n_shards = t->options.n_shards;
+  size_t s = 0;
+  for (int64_t k = 0; k < n_shards; k++) {
+    while (s < t->n && t->starts[s] < n_tokens * k / n_shards) s++;
+    t->shard_starts[k] = s;
+  }
+  t->shard_starts[n_shards] = t->n;
+}
+
+/* ---- forward and backward of a block ---- */
+
+static cq_status compute_block(cq_trainer *t, cq_lane *lane, cq_gradients *gradients, size_t first, size_t n,
+                               double *loss, cq_error *error) {
+  const cq_kernels *k = lane->kernels;
+  const cq_mark mark = cq_workspace_mark(&lane->workspace);
+  int64_t *starts = cq_workspace_take(&lane->workspace, (n + 1) * sizeof *starts);
+  if (!starts) return cq_fail_memory(error, "batch");
+  for (size_t i = 0; i <= n; i++) starts[i] = t->starts[first + i] - t->starts[first];
+  const cq_batch batch = {.ids = t->ids.ids + t->starts[first],
+                          .starts = starts,
+                          .n_seqs = (int64_t)n,
+                          .keys = t->options.dropout ? t->keys + first : NULL};
+  cq_tape tape;
+  cq_tensor y;
+  cq_status status = cq_encoder_forward(lane, t->encoder, &batch, &y, &tape, error);
+  if (!status) {
+    cq_tensor dy = cq_workspace_f32(&lane->workspace, y.rows, y.cols);
+    if (!dy.data) return cq_fail_memory(error, "gradient of the sentence vectors");
+    /* The loss is the mean over the whole batch, so its gradient is 2 / (sentences * dim) times the difference. */
+    const float factor = (float)(2.0 / ((double)t->n * (double)y.cols));
+    for (size_t i = 0; i < n; i++)
+      *loss += k->squared_error(cq_f32(cq_rows(dy, (int64_t)i, 1)), cq_f32(cq_rows(y, (int64_t)i, 1)),
+                                t->examples[first + i].target, factor, y.cols);
+    status = cq_encoder_backward(lane, t->encoder, &batch, dy, &tape, gradients, error);
+  }
+  cq_workspace_release(&lane->workspace, mark);
+  return status;
+}
+
+static void compute_shard(void *context, size_t shard, int worker) {
+  cq_trainer *t = context;
+  double loss = 0;
+  cq_status status = CQ_OK;
+  for (size_t s = t->shard_starts[shard], end = t->shard_starts[shard + 1]; !status && s < end;) {
+    size_t n = 1;
+    while (s + n < end && t->starts[s + n + 1] - t->starts[s] <= BLOCK_TOKENS) n++;
+    status = compute_block(t, &t->lanes[worker], &t->shards[shard], s, n, &loss, &t->shard_error[shard]);
+    s += n;
+  }
+  t->shard_loss[shard] = loss;
+  t->shard_status[shard] = status;
+}
+
+/* ---- a step ---- */
+
+static cq_status catch_up_tables(cq_trainer *t, cq_error *error) {
+  cq_status status = CQ_OK;
+  for (size_t i = 0; !status && i < t->encoder->params.n; i++) {
+    const cq_param *p = t->encoder->params.items[i];
+    if (p->table) status = cq_optimizer_catch_up(&t->optimizer, p, t->ids.ids, (int64_t)t->ids.n, t->pool, error);
+  }
+  return status;
+}
+
+static cq_status update(cq_trainer *t, cq_step_report *report, cq_error *error) {
+  cq_status status = cq_gradients_reduce(t->shards, t->options.n_shards, t->encoder->kernels, t->pool, error);
+  if (status) return status;
+  cq_optimizer_update(&t->optimizer, &t->shards[0], 1.0 / t->options.accumulate, t->pool, &report->gradient_norm);
+  for (int i = 0; i < t->options.n_shards; i++) cq_gradients_clear(&t->shards[i]);
+  report->updated = true;
+  return cq_encoder_pack(t->encoder, t->pool, true, error);
+}
+
+cq_status cq_trainer_step(cq_trainer *t, const cq_example *examples, size_t n, cq_step_report *report,
+                          cq_error *error) {
+  *report = (cq_step_report){0};
+  if (n == 0) return cq_fail(error, CQ_ERR_ARGUMENT, "an empty batch");
+  t->examples = examples;
+  t->n = n;
+  cq_status status = tokenize(t, report, error);
+  if (!status) status = catch_up_tables(t, error);
+  if (status) return status;
+  cut_into_shards(t);
+  cq_pool_run(t->pool, (size_t)t->options.n_shards, compute_shard, t);
+  double sum = 0;
+  for (int i = 0; i < t->options.n_shards; i++) {
+    if (t->shard_status[i]) {
+      if (error) *error = t->shard_error[i];
+      return t->shard_status[i];
+    }
+    sum += t->shard_loss[i];
+  }
+  report->loss = sum / ((double)n * (double)cq_encoder_dim(t->encoder));
+  t->n_batches++;
+  return t->n_batches % (uint64_t)t->options.accumulate == 0 ? update(t, report, error) : CQ_OK;
+}
+
+void cq_trainer_settle(cq_trainer *t) {
+  cq_optimizer_flush(&t->optimizer, t->pool);
+}
+
+/* ---- state ---- */
+
+/* The numbers that must agree for a checkpoint to be this trainer's. */
+typedef struct shape {
+  uint64_t n_floats, n_dense, n_params, n_tables, n_shards, accumulate, seed, dropout;
+} shape;
+
+static shape shape_of(const cq_trainer *t) {
+  const cq_params *p = &t->encoder->params;
+  return (shape){(uint64_t)t->optimizer.n_floats,
+                 (uint64_t)p->n_dense,
+                 p->n,
+                 (uint64_t)p->n_tables,
+                 (uint64_t)t->options.n_shards,
+                 (uint64_t)t->options.accumulate,
+                 t->options.seed,
+                 t->options.dropout};
+}
+
+/* Which step each row of a table has been brought to. */
+static void table_section(char name[32], const cq_param *p) {
+  snprintf(name, 32, "table.steps.%lld", (long long)p->offset);
+}
+
+cq_status cq_trainer_save(cq_trainer *t, cq_checkpoint_writer *w, cq_error *error) {
+  const cq_params *params = &t->encoder->params;
+  const size_t n_bytes = (size_t)t->optimizer.n_floats * sizeof(float);
+  const shape s = shape_of(t);
+  const uint64_t counts[2] = {t->n_batches, t->optimizer.step};
+  assert(t->n_batches % (uint64_t)t->options.accumulate == 0);
+  cq_status status = cq_checkpoint_writer_section(w, "shape", &s, sizeof s, error);
+  if (!status) status = cq_checkpoint_writer_section(w, "counts", counts, sizeof counts, error);
+  if (!status) status = cq_checkpoint_writer_section(w, "parameters", params->own, n_bytes, error);
+  if (!status) status = cq_checkpoint_writer_section(w, "adam.m", t->optimizer.m, n_bytes, error);
+  if (!status) status = cq_checkpoint_writer_section(w, "adam.v", t->optimizer.v, n_bytes, error);
+  for (size_t i = 0; !status && i < params->n; i++) {
+    const cq_param *p = params->items[i];
+    char name[32];
+    if (!p->table) continue;
+    table_section(name, p);
+    status = cq_checkpoint_writer_section(w, name, t->optimizer.row_steps[p->offset],
+                                          (size_t)p->rows * sizeof(uint32_t), error);
+  }
+  return status;
+}
+
+cq_status cq_trainer_restore(cq_trainer *t, const cq_checkpoint *c, cq_error *error) {
+  const cq_params *params = &t->encoder->params;
+  const size_t n_bytes = (size_t)t->optimizer.n_floats * sizeof(float);
+  const shape expected = shape_of(t);
+  shape found;
+  uint64_t counts[2];
+  cq_status status = cq_checkpoint_read(&found, sizeof found, c, "shape", error);
+  if (!status && memcmp(&found, &expected, sizeof found) != 0)
+    status = cq_fail(error, CQ_ERR_FORMAT, "the checkpoint is of another model, seed, dropout or number of shards");
+  if (!status) status = cq_checkpoint_read(counts, sizeof counts, c, "counts", error);
+  if (!status) status = cq_checkpoint_read(params->own, n_bytes, c, "parameters", error);
+  if (!status) status = cq_checkpoint_read(t->optimizer.m, n_bytes, c, "adam.m", error);
+  if (!status) status = cq_checkpoint_read(t->optimizer.v, n_bytes, c, "adam.v", error);
+  for (size_t i = 0; !status && i < params->n; i++) {
+    const cq_param *p = params->items[i];
+    char name[32];
+    if (!p->table) continue;
+    table_section(name, p);
+    status = cq_checkpoint_read(t->optimizer.row_steps[p->offset], (size_t)p->rows * sizeof(uint32_t), c, name, error);
+  }
+  if (status) return status;
+  t->n_batches = counts[0];
+  t->optimizer.step = counts[1];
+  return cq_encoder_pack(t->encoder, t->pool, true, error);
+}

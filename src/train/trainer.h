@@ -1,0 +1,59 @@
+/* One training step of an encoder on vectors it should give: backward -> reduce -> update.
+ *
+ * A batch's sentences are cut, in order, into n_shards ranges of about as many tokens each; a shard is computed in
+ * blocks of whole sequences by whichever thread is free, and the shards' gradients are summed over a fixed tree. So the
+ * result is a function of the batch and n_shards alone, bit for bit, and not of the number of threads. */
+#ifndef TRAIN_TRAINER_H
+#define TRAIN_TRAINER_H
+
+#include "format/checkpoint.h"
+#include "model/encoder.h"
+#include "nn/optimizer.h"
+
+/* A sentence and the vector it should have. */
+typedef struct cq_example {
+  cq_slice text;
+  const float *target; /* [dim] */
+} cq_example;
+
+typedef struct cq_trainer_options {
+  int n_shards;
+  int accumulate; /* batches summed before an update, at least 1 */
+  uint64_t seed;  /* of dropout */
+  bool dropout;   /* use the model's dropouts */
+  cq_optimizer_options optimizer;
+} cq_trainer_options;
+
+typedef struct cq_trainer cq_trainer;
+
+/* Makes the encoder trainable (cq_encoder_make_trainable) and allocates gradients and optimiser state. The encoder is
+ * borrowed. Errors: CQ_ERR_ARGUMENT, CQ_ERR_MEMORY. */
+CQ_MUST_USE cq_status cq_trainer_new(cq_trainer **out, cq_encoder *encoder, cq_pool *pool,
+                                     const cq_trainer_options *options, cq_error *error);
+void cq_trainer_free(cq_trainer *t);
+
+typedef struct cq_step_report {
+  double loss;          /* mean over all n * dim of (y - target)^2, before the update */
+  double gradient_norm; /* before clipping; of the last update */
+  bool updated;         /* false while batches are accumulated */
+  uint64_t n_tokens, n_truncated;
+} cq_step_report;
+
+/* Computes a batch and, when it completes an accumulation, updates the model. */
+CQ_MUST_USE cq_status cq_trainer_step(cq_trainer *t, const cq_example *examples, size_t n, cq_step_report *report,
+                                      cq_error *error);
+
+/* Batches computed and updates done so far. */
+uint64_t cq_trainer_batches(const cq_trainer *t);
+uint64_t cq_trainer_updates(const cq_trainer *t);
+
+/* Brings all parameters to the present step, so that the encoder may be evaluated or saved. Training goes on unharmed.
+ */
+void cq_trainer_settle(cq_trainer *t);
+
+/* The trainer's whole state as sections of a checkpoint, and back. Legal only between updates (not amid an
+ * accumulation). Errors of restoring: CQ_ERR_FORMAT when the checkpoint is of another model or other options. */
+CQ_MUST_USE cq_status cq_trainer_save(cq_trainer *t, cq_checkpoint_writer *w, cq_error *error);
+CQ_MUST_USE cq_status cq_trainer_restore(cq_trainer *t, const cq_checkpoint *c, cq_error *error);
+
+#endif
