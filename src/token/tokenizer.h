@@ -1,9 +1,9 @@
 /* Text to token ids, for every tokenizer behind one handle.
  *
  * A tokenizer is immutable once open and may be shared by threads. Which files make it, in order of preference:
- *   tokenizer.json              WordPiece, Unigram, BPE (byte-level, or SentencePiece's with metaspace and byte fallback)
- *   vocab.txt                   WordPiece, with tokenizer_config.json (do_lower_case, strip_accents, tokenize_chinese_chars)
- *   sentencepiece.bpe.model, spiece.model, tokenizer.model   SentencePiece, unigram or BPE
+ *   tokenizer.json              WordPiece, Unigram, BPE (byte-level, or SentencePiece's with metaspace and byte
+ * fallback) vocab.txt                   WordPiece, with tokenizer_config.json (do_lower_case, strip_accents,
+ * tokenize_chinese_chars) sentencepiece.bpe.model, spiece.model, tokenizer.model   SentencePiece, unigram or BPE
  *   vocab.json + merges.txt     byte-level BPE
  * with tokenizer_config.json and special_tokens_map.json beside them. */
 #ifndef TOKEN_TOKENIZER_H
@@ -24,19 +24,19 @@ typedef struct cq_ids {
 } cq_ids;
 
 typedef struct cq_tokenizer_info {
-  const char *type;  /* "WordPiece", "Unigram", "BPE", "ByteLevelBPE" */
-  int64_t vocab_size; /* ids are in [0, vocab_size) */
+  const char *type;                                /* "WordPiece", "Unigram", "BPE", "ByteLevelBPE" */
+  int64_t vocab_size;                              /* ids are in [0, vocab_size) */
   int32_t pad_id, unk_id, cls_id, sep_id, mask_id; /* -1: none; cls/sep are <s> and </s> where the tokenizer says so */
-  int n_special;     /* tokens put around a single sentence */
-  int64_t model_max_length; /* tokenizer_config.json's; 0: not given or absurdly large */
+  int n_special;                                   /* tokens put around a single sentence */
+  int64_t model_max_length;                        /* tokenizer_config.json's; 0: not given or absurdly large */
   bool lowercase;
 } cq_tokenizer_info;
 
-/* Opens what a directory holds. lowercase_override: sentence_bert_config.json's do_lower_case (lower-cases the text before
- * the tokenizer sees it).
- * Errors: CQ_ERR_IO when no tokenizer file is there (the message lists what was looked for), CQ_ERR_FORMAT,
- * CQ_ERR_UNSUPPORTED for a component calque does not know (named). */
-CQ_MUST_USE cq_status cq_tokenizer_open(cq_tokenizer **out, const char *directory, bool lowercase_override, cq_error *error);
+/* Opens what a directory holds. lowercase_override: sentence_bert_config.json's do_lower_case (lower-cases the text
+ * before the tokenizer sees it). Errors: CQ_ERR_IO when no tokenizer file is there (the message lists what was looked
+ * for), CQ_ERR_FORMAT, CQ_ERR_UNSUPPORTED for a component calque does not know (named). */
+CQ_MUST_USE cq_status cq_tokenizer_open(cq_tokenizer **out, const char *directory, bool lowercase_override,
+                                        cq_error *error);
 void cq_tokenizer_free(cq_tokenizer *tokenizer);
 const cq_tokenizer_info *cq_tokenizer_describe(const cq_tokenizer *tokenizer);
 
@@ -57,10 +57,10 @@ CQ_MUST_USE cq_status cq_tokenizer_save(const cq_tokenizer *tokenizer, const cha
 /* --- the vocabulary, for moving embedding rows to another one --- */
 
 typedef enum cq_piece_kind {
-  CQ_PIECE_SPECIAL,  /* <s>, [CLS], ... */
-  CQ_PIECE_START,    /* stands at a word's start: SentencePiece's "\u2581x", WordPiece's "x", byte-level BPE's "\u0120x" */
-  CQ_PIECE_INSIDE,   /* stands inside a word: SentencePiece's "x", WordPiece's "##x" */
-  CQ_PIECE_OTHER,    /* a byte, an unused slot */
+  CQ_PIECE_SPECIAL, /* <s>, [CLS], ... */
+  CQ_PIECE_START, /* stands at a word's start: SentencePiece's "\u2581x", WordPiece's "x", byte-level BPE's "\u0120x" */
+  CQ_PIECE_INSIDE, /* stands inside a word: SentencePiece's "x", WordPiece's "##x" */
+  CQ_PIECE_OTHER,  /* a byte, an unused slot */
 } cq_piece_kind;
 
 /* A piece's text without its marker, and its kind; the text is borrowed. False when the id is out of range. */
@@ -69,19 +69,20 @@ bool cq_tokenizer_piece(cq_slice *text, cq_piece_kind *kind, const cq_tokenizer 
 /* --- training a SentencePiece vocabulary --- */
 
 typedef struct cq_sentencepiece_training {
-  int vocab_size;            /* ids in all, <s> <pad> </s> <unk> and <mask> included */
+  int vocab_size; /* ids in all, <s> <pad> </s> <unk> and <mask> included */
   bool bpe;
   double character_coverage;
-  bool lowercase;            /* nmt_nfkc_cf instead of nmt_nfkc */
+  bool lowercase; /* nmt_nfkc_cf instead of nmt_nfkc */
   int n_threads;
-  uint64_t max_sentences;    /* sampled when there are more; 0: all */
+  uint64_t max_sentences; /* sampled when there are more; 0: all */
 } cq_sentencepiece_training;
 
-/* Trains on sentences and opens the result as a tokenizer of XLM-R's layout (<s> 0, <pad> 1, </s> 2, <unk> 3, ..., <mask> last).
- *   next  gives sentence after sentence; false at the end. A failed read is reported by the caller afterwards.
- * Errors: CQ_ERR_ARGUMENT when the text is too small for vocab_size (with SentencePiece's own words), CQ_ERR_MEMORY. */
-CQ_MUST_USE cq_status cq_tokenizer_train_sentencepiece(cq_tokenizer **out, bool (*next)(void *context, cq_slice *sentence),
-                                                       void *context, const cq_sentencepiece_training *options,
-                                                       cq_error *error);
+/* Trains on sentences and opens the result as a tokenizer of XLM-R's layout (<s> 0, <pad> 1, </s> 2, <unk> 3, ...,
+ * <mask> last). next  gives sentence after sentence; false at the end. A failed read is reported by the caller
+ * afterwards. Errors: CQ_ERR_ARGUMENT when the text is too small for vocab_size (with SentencePiece's own words),
+ * CQ_ERR_MEMORY. */
+CQ_MUST_USE cq_status cq_tokenizer_train_sentencepiece(cq_tokenizer **out,
+                                                       bool (*next)(void *context, cq_slice *sentence), void *context,
+                                                       const cq_sentencepiece_training *options, cq_error *error);
 
 #endif

@@ -1,0 +1,62 @@
+/* Characters and their properties, and the transformations of text that tokenizers ask for.
+ *
+ *   cq_builder out = {0};
+ *   cq_text_normal_form(&out, text, CQ_NFKC);
+ *   cq_text_lower(&out, text);                  // appends, as everything here does
+ *
+ * Input is well-formed UTF-8; malformed bytes are read as U+FFFD and never crash. A failed allocation sets out->failed.
+ * Properties are those of the Unicode version that libutf8proc carries. */
+#ifndef TEXT_UNICODE_H
+#define TEXT_UNICODE_H
+
+#include "base/slice.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef enum cq_normal_form { CQ_NFC, CQ_NFD, CQ_NFKC, CQ_NFKD } cq_normal_form;
+
+/* --- one character --- */
+
+bool cq_char_is_whitespace(uint32_t c);      /* the White_Space property */
+bool cq_char_is_letter(uint32_t c);          /* L* */
+bool cq_char_is_number(uint32_t c);          /* N* */
+bool cq_char_is_punctuation(uint32_t c);     /* P* */
+bool cq_char_is_nonspacing_mark(uint32_t c); /* Mn */
+bool cq_char_is_other(uint32_t c);           /* Cc, Cf, Co: what BERT calls control, tab and newlines included */
+bool cq_char_is_word(uint32_t c);            /* what \w means: letters, marks, decimal and letter numbers, connectors */
+bool cq_char_is_bert_punctuation(uint32_t c); /* P* and every ASCII character that is neither letter, digit nor space */
+bool cq_char_is_cjk(uint32_t c);              /* BERT's ideograph blocks: no kana, no hangul */
+
+/* The lower-case form, one character or two (only U+0130 has two); returns how many. */
+int cq_char_lower(uint32_t out[2], uint32_t c);
+
+/* --- text --- */
+
+void cq_text_normal_form(cq_builder *out, cq_slice text, cq_normal_form form);
+
+/* Each character by itself. */
+void cq_text_lower(cq_builder *out, cq_slice text);
+/* As cq_text_lower, but a capital sigma at a word's end becomes the final one (Unicode 15, table 3-17; what str.lower()
+ * does). */
+void cq_text_lower_in_context(cq_builder *out, cq_slice text);
+
+/* Removes nonspacing marks; decompose first (CQ_NFD) to take accents off. */
+void cq_text_strip_marks(cq_builder *out, cq_slice text);
+
+/* What BERT does to text before it is split. */
+typedef struct cq_bert_rules {
+  bool clean;         /* drop U+0000, U+FFFD and control characters, make every white space a space */
+  bool space_cjk;     /* put spaces around ideographs */
+  bool strip_accents; /* decompose and drop nonspacing marks */
+  bool lowercase;
+} cq_bert_rules;
+void cq_text_bert(cq_builder *out, cq_slice text, const cq_bert_rules *rules);
+
+/* The length in bytes of the extended grapheme cluster that text (not empty) begins with. */
+size_t cq_grapheme_length(const char *text, size_t n);
+
+/* Appends a character. */
+void cq_builder_code(cq_builder *b, uint32_t c);
+
+#endif

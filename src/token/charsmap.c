@@ -1,0 +1,153 @@
+#include "token/charsmap.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/utf8.h"
+#include "text/unicode.h"
+
+struct cq_charsmap {
+  uint32_t *units;
+  size_t n_units;
+  char *texts; /* n_texts bytes, the last of them zero */
+  size_t n_texts;
+  cq_slice ascii[128]; /* the replacement of each ASCII character; data NULL: it stays */
+};
+
+/* The replacement of the shortest rule that is a prefix of key; false when there is none. */
+static bool lookup(cq_slice *replacement, const cq_charsmap *map, const char *key, size_t n) {
+  size_t node = 0;
+  uint32_t unit = map->units[0];
+  node ^= (size_t)(unit >> 10) << ((unit & 1u << 9) >> 6);
+  for (size_t i = 0; i < n; i++) {
+    unsigned char byte = (unsigned char)key[i];
+    if (byte == 0) return false;
+    node ^= byte;
+    if (node >= map->n_units) return false;
+    unit = map->units[node];
+    if ((unit & (1u << 31 | 0xFF)) != byte) return false;
+    node ^= (size_t)(unit >> 10) << ((unit & 1u << 9) >> 6);
+    if (node >= map->n_units) return false;
+    if (unit >> 8 & 1) {
+      size_t start = map->units[node] & 0x7FFFFFFFu;
+      if (start >= map->n_texts) return false;
+      *replacement = (cq_slice){map->texts + start, strlen(map->texts + start)};
+      return true;
+    }
+  }
+  return false;
+}
+
+cq_status cq_charsmap_open(cq_charsmap **out, cq_slice bytes, const char *path, cq_error *error) {
+  *out = NULL;
+  const unsigned char *p = (const unsigned char *)bytes.data;
+  if (bytes.n < 4)
+    return cq_fail_file(error, CQ_ERR_FORMAT, path, "precompiled_charsmap has %zu bytes, expected 4 at least", bytes.n);
+  size_t n = (size_t)p[0] | (size_t)p[1] << 8 | (size_t)p[2] << 16 | (size_t)p[3] << 24;
+  if (n < 4 || n % 4 || n > bytes.n - 4)
+    return cq_fail_file(error, CQ_ERR_FORMAT, path, "precompiled_charsmap names an array of %zu bytes in %zu", n,
+                        bytes.n);
+  cq_charsmap *map = cq_alloc_zeroed(sizeof *map);
+  if (!map) return cq_fail_memory(error, "normalisation rules");
+  map->n_units = n / 4;
+  map->n_texts = bytes.n - 4 - n + 1;
+  map->units = cq_alloc_array(map->n_units, sizeof *map->units);
+  map->texts = cq_alloc(map->n_texts);
+  if (!map->units || !map->texts) {
+    cq_charsmap_free(map);
+    return cq_fail_memory(error, "normalisation rules");
+  }
+  for (size_t i = 0; i < map->n_units; i++) {
+    const unsigned char *u = p + 4 + 4 * i;
+    map->units[i] = (uint32_t)u[0] | (uint32_t)u[1] << 8 | (uint32_t)u[2] << 16 | (uint32_t)u[3] << 24;
+  }
+  memcpy(map->texts, bytes.data + 4 + n, map->n_texts - 1);
+  map->texts[map->n_texts - 1] = 0;
+  if (cq_utf8_invalid_at(map->texts, map->n_texts) != map->n_texts) {
+    cq_charsmap_free(map);
+    return cq_fail_file(error, CQ_ERR_FORMAT, path, "precompiled_charsmap's replacements are not UTF-8");
+  }
+  for (int c = 1; c < 128; c++) {
+    char key = (char)c;
+    cq_slice replacement;
+    if (lookup(&replacement, map, &key, 1)) map->ascii[c] = replacement;
+  }
+  *out = map;
+  return CQ_OK;
+}
+
+void cq_charsmap_free(cq_charsmap *map) {
+  if (!map) return;
+  cq_free(map->units);
+  cq_free(map->texts);
+  cq_free(map);
+}
+
+void cq_charsmap_run(cq_builder *out, const cq_charsmap *map, cq_slice text) {
+  cq_slice replacement;
+  size_t kept = 0; /* [kept, i) waits to be copied as it is */
+  for (size_t i = 0; i < text.n;) {
+    const char *p = text.data + i;
+    bool ascii = (unsigned char)*p < 0x80, alone = i + 1 == text.n || ((unsigned char)p[1] < 0x80 && *p != '\r');
+    if (ascii && alone) {
+      const cq_slice *r = &map->ascii[(unsigned char)*p];
+      if (r->data) {
+        cq_builder_bytes(out, text.data + kept, i - kept);
+        cq_builder_bytes(out, r->data, r->n);
+        kept = i + 1;
+      }
+      i++;
+      continue;
+    }
+    size_t cluster = cq_grapheme_length(p, text.n - i);
+    cq_builder_bytes(out, text.data + kept, i - kept);
+    if (cluster < 6 && lookup(&replacement, map, p, cluster)) {
+      cq_builder_bytes(out, replacement.data, replacement.n);
+    } else {
+      for (size_t k = 0; k < cluster;) {
+        uint32_t c;
+        size_t n = cq_utf8_decode(&c, p + k, cluster - k);
+        if (lookup(&replacement, map, p + k, n))
+          cq_builder_bytes(out, replacement.data, replacement.n);
+        else
+          cq_builder_bytes(out, p + k, n);
+        k += n;
+      }
+    }
+    i += cluster;
+    kept = i;
+  }
+  cq_builder_bytes(out, text.data + kept, text.n - kept);
+}
+
+static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+bool cq_base64_decode(cq_builder *out, cq_slice text) {
+  if (text.n % 4) return false;
+  signed char value[256];
+  memset(value, -1, sizeof value);
+  for (int i = 0; i < 64; i++) value[(unsigned char)alphabet[i]] = (signed char)i;
+  for (size_t i = 0; i < text.n; i += 4) {
+    size_t pad =
+        i + 4 == text.n ? (size_t)(text.data[i + 3] == '=') + (text.data[i + 3] == '=' && text.data[i + 2] == '=') : 0;
+    uint32_t bits = 0;
+    for (size_t k = 0; k < 4; k++) {
+      int v = k < 4 - pad ? value[(unsigned char)text.data[i + k]] : 0;
+      if (v < 0) return false;
+      bits = bits << 6 | (uint32_t)v;
+    }
+    char bytes[3] = {(char)(bits >> 16), (char)(bits >> 8), (char)bits};
+    cq_builder_bytes(out, bytes, 3 - pad);
+  }
+  return true;
+}
+
+void cq_base64_encode(cq_builder *out, cq_slice bytes) {
+  const unsigned char *p = (const unsigned char *)bytes.data;
+  for (size_t i = 0; i < bytes.n; i += 3) {
+    size_t n = bytes.n - i < 3 ? bytes.n - i : 3;
+    uint32_t bits = (uint32_t)p[i] << 16 | (n > 1 ? (uint32_t)p[i + 1] << 8 : 0) | (n > 2 ? p[i + 2] : 0);
+    char group[4];
+    for (size_t k = 0; k < 4; k++) group[k] = k <= n ? alphabet[bits >> (18 - 6 * k) & 63] : '=';
+    cq_builder_bytes(out, group, 4);
+  }
+}

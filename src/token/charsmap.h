@@ -1,0 +1,29 @@
+/* SentencePiece's compiled normalisation rules ("precompiled_charsmap"), applied as tokenizer.json's Precompiled does.
+ *
+ *   u32 n | double array of n bytes | replacements, each ended by a zero byte
+ *
+ * A unit of the double array: bit 8 says that a leaf follows, bits 0-7 and 31 are the label, bits 10-30 the offset to
+ * the children (shifted by 8 when bit 9 is set); a leaf's low 31 bits are where its replacement starts. */
+#ifndef TOKEN_CHARSMAP_H
+#define TOKEN_CHARSMAP_H
+
+#include "base/slice.h"
+#include "calque/status.h"
+
+#include <stdbool.h>
+
+typedef struct cq_charsmap cq_charsmap;
+
+/* Copies the rules. Errors: CQ_ERR_FORMAT when the parts do not fit into the bytes, CQ_ERR_MEMORY. */
+CQ_MUST_USE cq_status cq_charsmap_open(cq_charsmap **out, cq_slice bytes, const char *path, cq_error *error);
+void cq_charsmap_free(cq_charsmap *map);
+
+/* Appends the normalised text: clusters of fewer than six bytes are looked up whole, then (and in longer ones) each
+ * character. */
+void cq_charsmap_run(cq_builder *out, const cq_charsmap *map, cq_slice text);
+
+/* Base64, as tokenizer.json holds the rules; false for a character outside the alphabet or a cut group. */
+bool cq_base64_decode(cq_builder *out, cq_slice text);
+void cq_base64_encode(cq_builder *out, cq_slice bytes);
+
+#endif

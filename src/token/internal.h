@@ -1,0 +1,240 @@
+/* What the files of this folder share.
+ *
+ *   text -> added tokens cut out -> normalizers -> added tokens again -> pre-tokenizers -> model -> ids -> special
+ * tokens added.c                 normalizer.c                         pre_tokenizer.c   wordpiece.c, unigram.c, bpe.c
+ *
+ * The stages and their names are those of the tokenizer.json format. Every other format (vocab.txt, a SentencePiece
+ * model, vocab.json + merges.txt) is turned into such a document first and assembled by the same code, so that one
+ * directory gives one tokenizer whichever of its files is read. */
+#ifndef TOKEN_INTERNAL_H
+#define TOKEN_INTERNAL_H
+
+#include "base/arena.h"
+#include "base/slice.h"
+#include "calque/status.h"
+#include "format/json.h"
+#include "token/tokenizer.h"
+#include "token/trie.h"
+
+/* --- vocabulary: id <-> piece --- */
+
+typedef struct cq_piece_text {
+  size_t start;
+  uint32_t n;
+  bool present; /* false: a hole in the numbering */
+} cq_piece_text;
+
+typedef struct cq_vocab {
+  cq_builder text; /* all pieces' bytes, one after another */
+  cq_piece_text *pieces;
+  size_t n, capacity;
+  cq_trie index;
+} cq_vocab;
+
+typedef enum cq_vocab_result { CQ_VOCAB_OK, CQ_VOCAB_TAKEN, CQ_VOCAB_MEMORY } cq_vocab_result;
+
+/* Gives id a piece; CQ_VOCAB_TAKEN when the id has one. A piece that stands twice is found under the later id. */
+cq_vocab_result cq_vocab_put(cq_vocab *vocab, cq_slice piece, int32_t id);
+cq_slice cq_vocab_piece(const cq_vocab *vocab, int32_t id); /* data NULL: no such id */
+int32_t cq_vocab_id(const cq_vocab *vocab, cq_slice piece); /* -1: no such piece */
+void cq_vocab_free(cq_vocab *vocab);
+
+/* --- words: what pre-tokenizers cut text into --- */
+
+typedef struct cq_word {
+  size_t start, n;
+  bool at_start; /* begins where the sentence begins */
+} cq_word;
+
+typedef struct cq_words {
+  cq_builder text;
+  cq_word *words;
+  size_t n, capacity;
+} cq_words;
+
+bool cq_words_put(cq_words *words, size_t start, size_t n, bool at_start);
+static inline cq_slice cq_words_text(const cq_words *words, const cq_word *word) {
+  return (cq_slice){words->text.data + word->start, word->n};
+}
+
+/* --- the stages: a table row each, made from their JSON --- */
+
+/* Where a component stands, for error messages. */
+typedef struct cq_place {
+  const char *path;  /* file */
+  const char *where; /* "normalizer", "pre_tokenizer" */
+} cq_place;
+
+typedef struct cq_charsmap cq_charsmap;
+typedef struct cq_normalizer cq_normalizer;
+struct cq_normalizer {
+  bool (*run)(cq_builder *out, const cq_normalizer *step, cq_slice text); /* false: out of memory */
+  bool flags[4];
+  int form;
+  cq_slice from, to; /* in the tokenizer's arena */
+  cq_charsmap *charsmap;
+};
+typedef struct cq_normalizers {
+  cq_normalizer *steps;
+  size_t n, capacity;
+} cq_normalizers;
+cq_status cq_normalizers_parse(cq_normalizers *out, cq_arena *arena, const json_t *json, const cq_place *place,
+                               cq_error *error);
+void cq_normalizers_free(cq_normalizers *normalizers);
+/* Whether the step lower-cases. */
+bool cq_normalizer_lowers(const cq_normalizer *step);
+/* Appends the normalised text; other is scratch. */
+bool cq_normalizers_run(cq_builder *out, cq_builder other[2], const cq_normalizers *normalizers, cq_slice text);
+
+typedef struct cq_pre_tokenizer cq_pre_tokenizer;
+struct cq_pre_tokenizer {
+  /* Fills out from in; when `rewrites` is false, out's words refer to in's text. */
+  bool (*run)(cq_words *out, const cq_words *in, const cq_pre_tokenizer *step);
+  bool rewrites;
+  bool flags[4];
+  int behavior, scheme;
+  cq_slice text;
+};
+typedef struct cq_pre_tokenizers {
+  cq_pre_tokenizer *steps;
+  size_t n, capacity;
+  bool byte_level;
+} cq_pre_tokenizers;
+cq_status cq_pre_tokenizers_parse(cq_pre_tokenizers *out, cq_arena *arena, const json_t *json, const cq_place *place,
+                                  cq_error *error);
+void cq_pre_tokenizers_free(cq_pre_tokenizers *pre_tokenizers);
+/* Cuts words[0]; the result is in the returned one of the two. NULL: out of memory. */
+cq_words *cq_pre_tokenizers_run(cq_words words[2], const cq_pre_tokenizers *pre_tokenizers);
+
+/* The character that stands for a byte in byte-level vocabularies: printable ones for themselves, others from U+0100
+ * on. */
+uint32_t cq_byte_level_char(unsigned char byte);
+/* The byte a character stands for, -1 for none. */
+int cq_byte_level_byte(uint32_t c);
+
+/* --- added tokens --- */
+
+typedef struct cq_added_token {
+  int32_t id;
+  bool special, single_word, lstrip, rstrip, normalized;
+} cq_added_token;
+
+typedef struct cq_added {
+  cq_added_token *tokens;
+  size_t n, capacity;
+  cq_trie raw, normalized; /* text -> index in tokens */
+  bool first_raw[256], first_normalized[256];
+} cq_added;
+
+cq_status cq_added_parse(cq_tokenizer *t, const json_t *list, const char *path, cq_error *error);
+/* The next added token in text at or after from: false when there is none. [*start, *end) is what it covers, white
+ * space that it swallows included. */
+bool cq_added_find(const cq_added_token **token, size_t *start, size_t *end, const cq_added *added, bool normalized,
+                   cq_slice text, size_t from);
+void cq_added_free(cq_added *added);
+
+/* --- models --- */
+
+typedef struct cq_model {
+  const struct cq_model_kind *kind;
+  /* all */
+  int32_t unk_id;
+  /* WordPiece */
+  size_t max_word_chars;
+  uint32_t continuation; /* the trie's node behind the prefix; CQ_TRIE_NONE: no such pieces */
+  cq_slice prefix;
+  /* Unigram */
+  double *scores;
+  double unk_score;
+  bool fuse_unk, byte_fallback;
+  int32_t byte_ids[256]; /* <0x00> ... */
+  /* BPE */
+  struct cq_merges *merges;
+  bool ignore_merges, byte_level;
+  cq_slice suffix;
+} cq_model;
+
+typedef struct cq_model_kind {
+  const char *name; /* as in tokenizer.json */
+  cq_status (*parse)(cq_tokenizer *t, const json_t *model, const char *path, cq_error *error);
+  bool (*encode)(cq_ids *out, const cq_tokenizer *t, cq_slice word, void **scratch, size_t *scratch_size);
+} cq_model_kind;
+
+/* Fills byte_ids with the ids of "<0x00>" to "<0xFF>". */
+void cq_find_byte_pieces(cq_model *model, const cq_vocab *vocab);
+
+extern const cq_model_kind cq_wordpiece_kind, cq_unigram_kind, cq_bpe_kind;
+
+/* BPE's merges, in the order they were learned. */
+typedef struct cq_merges cq_merges;
+cq_merges *cq_merges_new(size_t n); /* room for n; NULL: out of memory */
+void cq_merges_put(cq_merges *merges, int32_t left, int32_t right, int32_t merged);
+/* The same by pieces; CQ_VOCAB_TAKEN when one of the three is not in the vocabulary. */
+cq_vocab_result cq_merges_add(cq_tokenizer *t, cq_slice left, cq_slice right);
+void cq_merges_free(cq_merges *merges);
+typedef struct cq_merge_view {
+  int32_t left, right;
+  uint32_t rank;
+} cq_merge_view;
+/* All of them, in no order; cq_free. NULL: out of memory. */
+cq_merge_view *cq_merges_list(const cq_merges *merges, size_t *n);
+
+bool cq_ids_put(cq_ids *ids, int32_t id);
+/* Makes scratch hold n_bytes at least; its content is lost. */
+bool cq_scratch(void **scratch, size_t *size, size_t n_bytes);
+
+/* --- the tokenizer --- */
+
+typedef struct cq_origin_file {
+  char *name;
+  cq_slice bytes; /* owned; cq_free */
+} cq_origin_file;
+
+struct cq_tokenizer {
+  cq_tokenizer_info info;
+  bool lowercase_first;
+  cq_vocab vocab;
+  cq_added added;
+  cq_normalizers normalizers;
+  cq_pre_tokenizers pre_tokenizers;
+  cq_model model;
+  size_t n_model_pieces;   /* ids below this are the model's own, the others were added */
+  int32_t *before, *after; /* special tokens around a sentence; in the arena */
+  size_t n_before, n_after;
+  json_t *document;         /* the tokenizer.json without model.vocab and merges, where none was read: for saving */
+  const char *config_class; /* tokenizer_class for a new tokenizer_config.json */
+  cq_builder decoded;       /* byte-level pieces as text, one after another, and where each ends */
+  size_t *decoded_ends, decoded_capacity;
+  cq_origin_file *files; /* what the tokenizer was opened from */
+  size_t n_files, file_capacity;
+  cq_arena arena;
+};
+
+/* Builds a tokenizer from a tokenizer.json document. Where document.model has no vocab, t->vocab (and the model's
+ * scores or merges) are filled already. path names the file in errors. */
+cq_status cq_tokenizer_assemble(cq_tokenizer *t, const json_t *document, const char *path, cq_error *error);
+
+cq_tokenizer *cq_tokenizer_new(void); /* NULL: out of memory */
+/* Fills t->info once assembled; config and specials may be NULL. */
+cq_status cq_tokenizer_finish(cq_tokenizer *t, const json_t *config, const json_t *specials, const char *config_path,
+                              cq_error *error);
+
+/* Fills t->vocab from {"piece": id, ...}. */
+cq_status cq_vocab_parse(cq_tokenizer *t, const json_t *vocab, const char *path, cq_error *error);
+
+/* Prepares cq_tokenizer_piece; false: out of memory. */
+bool cq_pieces_decode(cq_tokenizer *t);
+
+/* The readers of the other formats: each fills t->vocab and t->document and assembles. */
+cq_status cq_open_vocab_txt(cq_tokenizer *t, const char *path, const json_t *config, const json_t *specials,
+                            cq_error *error);
+cq_status cq_open_vocab_json(cq_tokenizer *t, const char *path, const char *merges_path, const json_t *config,
+                             const json_t *specials, cq_error *error);
+cq_status cq_open_sentencepiece(cq_tokenizer *t, const char *directory, const char *path, const json_t *config,
+                                cq_error *error);
+
+/* A special token's text from tokenizer_config.json or special_tokens_map.json ("x" or {"content": "x"}), else
+ * fallback. */
+const char *cq_special_text(const json_t *config, const json_t *specials, const char *key, const char *fallback);
+
+#endif

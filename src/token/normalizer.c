@@ -1,0 +1,334 @@
+/* The normalizers of tokenizer.json: one function and one table row each. A Sequence is laid out flat. */
+#include "token/internal.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/utf8.h"
+#include "text/unicode.h"
+#include "token/charsmap.h"
+
+/* --- running --- */
+
+static bool run_form(cq_builder *out, const cq_normalizer *step, cq_slice text) {
+  cq_text_normal_form(out, text, (cq_normal_form)step->form);
+  return !out->failed;
+}
+
+static bool run_lowercase(cq_builder *out, const cq_normalizer *step, cq_slice text) {
+  (void)step;
+  cq_text_lower(out, text);
+  return !out->failed;
+}
+
+static bool run_strip_accents(cq_builder *out, const cq_normalizer *step, cq_slice text) {
+  (void)step;
+  cq_text_strip_marks(out, text);
+  return !out->failed;
+}
+
+static bool run_bert(cq_builder *out, const cq_normalizer *step, cq_slice text) {
+  cq_bert_rules rules = {step->flags[0], step->flags[1], step->flags[2], step->flags[3]};
+  cq_text_bert(out, text, &rules);
+  return !out->failed;
+}
+
+/* flags: left, right */
+static bool run_strip(cq_builder *out, const cq_normalizer *step, cq_slice text) {
+  size_t start = 0, end = 0; /* end: behind the last character that is not white space */
+  bool seen = false;
+  for (size_t i = 0; i < text.n;) {
+    uint32_t c;
+    size_t n = cq_utf8_decode(&c, text.data + i, text.n - i);
+    if (!cq_char_is_whitespace(c)) {
+      if (!seen) start = i;
+      seen = true;
+      end = i + n;
+    }
+    i += n;
+  }
+  if (!seen) start = step->flags[0] ? text.n : 0, end = step->flags[1] ? start : text.n;
+  if (!step->flags[0]) start = 0;
+  if (!step->flags[1]) end = text.n;
+  cq_builder_bytes(out, text.data + start, end - start);
+  return !out->failed;
+}
+
+static bool run_replace(cq_builder *out, const cq_normalizer *step, cq_slice text) {
+  size_t kept = 0;
+  for (size_t i = 0; i + step->from.n <= text.n;) {
+    if (memcmp(text.data + i, step->from.data, step->from.n) != 0) {
+      i++;
+      continue;
+    }
+    cq_builder_bytes(out, text.data + kept, i - kept);
+    cq_builder_bytes(out, step->to.data, step->to.n);
+    i += step->from.n;
+    kept = i;
+  }
+  cq_builder_bytes(out, text.data + kept, text.n - kept);
+  return !out->failed;
+}
+
+/* A run of one character, or of white space (from is empty), of `form` characters at least. */
+static bool run_replace_runs(cq_builder *out, const cq_normalizer *step, cq_slice text) {
+  for (size_t i = 0; i < text.n;) {
+    size_t end = i;
+    int n_chars = 0;
+    while (end < text.n) {
+      uint32_t c;
+      size_t n = cq_utf8_decode(&c, text.data + end, text.n - end);
+      bool same = step->from.n == 0 ? cq_char_is_whitespace(c)
+                                    : n == step->from.n && memcmp(text.data + end, step->from.data, n) == 0;
+      if (!same) break;
+      end += n;
+      if (n_chars < step->form) n_chars++;
+    }
+    if (end > i && n_chars >= step->form) {
+      cq_builder_bytes(out, step->to.data, step->to.n);
+    } else {
+      if (end == i) {
+        uint32_t c;
+        end += cq_utf8_decode(&c, text.data + i, text.n - i);
+      }
+      cq_builder_bytes(out, text.data + i, end - i);
+    }
+    i = end;
+  }
+  return !out->failed;
+}
+
+static bool run_prepend(cq_builder *out, const cq_normalizer *step, cq_slice text) {
+  if (text.n) cq_builder_bytes(out, step->to.data, step->to.n);
+  cq_builder_bytes(out, text.data, text.n);
+  return !out->failed;
+}
+
+static bool run_nmt(cq_builder *out, const cq_normalizer *step, cq_slice text) {
+  (void)step;
+  for (size_t i = 0; i < text.n;) {
+    uint32_t c;
+    i += cq_utf8_decode(&c, text.data + i, text.n - i);
+    if ((c >= 1 && c <= 8) || c == 0xB || (c >= 0xE && c <= 0x1F) || c == 0x7F || c == 0x8F || c == 0x9F) continue;
+    bool blank = c == '\t' || c == '\n' || c == '\f' || c == '\r' || c == 0x1680 || (c >= 0x200B && c <= 0x200F) ||
+                 c == 0x2028 || c == 0x2029 || c == 0x2581 || c == 0xFEFF || c == 0xFFFD;
+    cq_builder_code(out, blank ? ' ' : c);
+  }
+  return !out->failed;
+}
+
+static bool run_precompiled(cq_builder *out, const cq_normalizer *step, cq_slice text) {
+  cq_charsmap_run(out, step->charsmap, text);
+  return !out->failed;
+}
+
+/* --- parsing --- */
+
+typedef struct parser {
+  cq_arena *arena;
+  const json_t *json;
+  const cq_place *place;
+  cq_error *error;
+} parser;
+
+static cq_status copy_text(cq_slice *out, const parser *p, const char *text, size_t n) {
+  char *copy = cq_arena_strndup(p->arena, text, n);
+  if (!copy) return cq_fail_memory(p->error, "normalizer");
+  *out = (cq_slice){copy, n};
+  return CQ_OK;
+}
+
+static cq_status parse_nothing(cq_normalizer *step, const parser *p) {
+  (void)step;
+  (void)p;
+  return CQ_OK;
+}
+static cq_status parse_nfc(cq_normalizer *step, const parser *p) {
+  (void)p;
+  step->form = CQ_NFC;
+  return CQ_OK;
+}
+static cq_status parse_nfd(cq_normalizer *step, const parser *p) {
+  (void)p;
+  step->form = CQ_NFD;
+  return CQ_OK;
+}
+static cq_status parse_nfkc(cq_normalizer *step, const parser *p) {
+  (void)p;
+  step->form = CQ_NFKC;
+  return CQ_OK;
+}
+static cq_status parse_nfkd(cq_normalizer *step, const parser *p) {
+  (void)p;
+  step->form = CQ_NFKD;
+  return CQ_OK;
+}
+
+static cq_status get_bool(bool *out, const parser *p, const char *key) {
+  return cq_json_get_bool(out, p->json, key, p->place->path, p->error);
+}
+
+static cq_status parse_bert(cq_normalizer *step, const parser *p) {
+  bool *f = step->flags;
+  f[0] = f[1] = f[3] = true;
+  cq_status status = get_bool(&f[0], p, "clean_text");
+  if (!status) status = get_bool(&f[1], p, "handle_chinese_chars");
+  if (!status) status = get_bool(&f[3], p, "lowercase");
+  f[2] = f[3]; /* strip_accents null follows lowercase */
+  if (!status) status = get_bool(&f[2], p, "strip_accents");
+  return status;
+}
+
+static cq_status parse_strip(cq_normalizer *step, const parser *p) {
+  step->flags[0] = step->flags[1] = true;
+  cq_status status = get_bool(&step->flags[0], p, "strip_left");
+  return status ? status : get_bool(&step->flags[1], p, "strip_right");
+}
+
+/* The regular expressions that stand in real files: one character or \s, followed by + or {n,}. */
+static cq_status parse_runs(cq_normalizer *step, const parser *p, const char *regex) {
+  const char *rest = regex;
+  cq_status status = CQ_OK;
+  step->from = (cq_slice){"", 0};
+  if (!strncmp(rest, "\\s", 2)) {
+    rest += 2;
+  } else if (*rest && !strchr("\\^$.|?*+()[]{}", *rest)) {
+    uint32_t c;
+    size_t n = cq_utf8_decode(&c, rest, strlen(rest));
+    status = copy_text(&step->from, p, rest, n);
+    if (status) return status;
+    rest += n;
+  }
+  int least = 0, length = 0;
+  if (rest > regex && !strcmp(rest, "+"))
+    least = 1;
+  else if (rest > regex && sscanf(rest, "{%4d,}%n", &least, &length) == 1 && (length == 0 || rest[length]))
+    least = 0;
+  if (least < 1)
+    return cq_fail_file(p->error, CQ_ERR_UNSUPPORTED, p->place->path,
+                        "%s: Replace with the regular expression '%s' is not supported", p->place->where, regex);
+  step->form = least;
+  step->run = run_replace_runs;
+  return CQ_OK;
+}
+
+static cq_status parse_replace(cq_normalizer *step, const parser *p) {
+  const json_t *pattern = json_object_get(p->json, "pattern");
+  const json_t *content = json_object_get(p->json, "content");
+  const json_t *plain = json_object_get(pattern, "String"), *regex = json_object_get(pattern, "Regex");
+  if (!json_is_string(content) || (!json_is_string(plain) && !json_is_string(regex)))
+    return cq_fail_file(p->error, CQ_ERR_FORMAT, p->place->path,
+                        "%s: Replace needs a pattern (String or Regex) and a content", p->place->where);
+  cq_status status = copy_text(&step->to, p, json_string_value(content), json_string_length(content));
+  if (status) return status;
+  if (!plain) return parse_runs(step, p, json_string_value(regex));
+  if (json_string_length(plain) == 0)
+    return cq_fail_file(p->error, CQ_ERR_FORMAT, p->place->path, "%s: Replace of an empty string", p->place->where);
+  return copy_text(&step->from, p, json_string_value(plain), json_string_length(plain));
+}
+
+static cq_status parse_prepend(cq_normalizer *step, const parser *p) {
+  const json_t *text = json_object_get(p->json, "prepend");
+  if (!json_is_string(text))
+    return cq_fail_file(p->error, CQ_ERR_FORMAT, p->place->path, "%s: Prepend needs a string 'prepend'",
+                        p->place->where);
+  return copy_text(&step->to, p, json_string_value(text), json_string_length(text));
+}
+
+static cq_status parse_precompiled(cq_normalizer *step, const parser *p) {
+  const json_t *text = json_object_get(p->json, "precompiled_charsmap");
+  cq_builder bytes = {0};
+  cq_status status = CQ_OK;
+  if (json_is_null(text) || (json_is_string(text) && json_string_length(text) == 0)) {
+    step->run = NULL; /* no rules: nothing to do */
+  } else if (!json_is_string(text) ||
+             !cq_base64_decode(&bytes, (cq_slice){json_string_value(text), json_string_length(text)})) {
+    status = cq_fail_file(p->error, CQ_ERR_FORMAT, p->place->path, "%s: precompiled_charsmap is not base64",
+                          p->place->where);
+  } else if (bytes.failed) {
+    status = cq_fail_memory(p->error, "normalisation rules");
+  } else {
+    status = cq_charsmap_open(&step->charsmap, (cq_slice){bytes.data, bytes.n}, p->place->path, p->error);
+  }
+  cq_builder_free(&bytes);
+  return status;
+}
+
+static const struct {
+  const char *name;
+  bool (*run)(cq_builder *out, const cq_normalizer *step, cq_slice text);
+  cq_status (*parse)(cq_normalizer *step, const parser *p);
+} kinds[] = {
+    {"NFC", run_form, parse_nfc},
+    {"NFD", run_form, parse_nfd},
+    {"NFKC", run_form, parse_nfkc},
+    {"NFKD", run_form, parse_nfkd},
+    {"Lowercase", run_lowercase, parse_nothing},
+    {"StripAccents", run_strip_accents, parse_nothing},
+    {"Strip", run_strip, parse_strip},
+    {"Replace", run_replace, parse_replace},
+    {"Prepend", run_prepend, parse_prepend},
+    {"BertNormalizer", run_bert, parse_bert},
+    {"Precompiled", run_precompiled, parse_precompiled},
+    {"Nmt", run_nmt, parse_nothing},
+};
+
+static cq_status parse(cq_normalizers *out, cq_arena *arena, const json_t *json, const cq_place *place, int depth,
+                       cq_error *error) {
+  if (!json || json_is_null(json)) return CQ_OK;
+  const char *type = json_string_value(json_object_get(json, "type"));
+  if (!type || depth > 8)
+    return cq_fail_file(error, CQ_ERR_FORMAT, place->path, "%s: expected an object with a 'type'", place->where);
+  if (!strcmp(type, "Sequence")) {
+    const json_t *list = json_object_get(json, "normalizers");
+    if (!json_is_array(list))
+      return cq_fail_file(error, CQ_ERR_FORMAT, place->path, "%s: Sequence needs an array 'normalizers'", place->where);
+    for (size_t i = 0; i < json_array_size(list); i++) {
+      cq_status status = parse(out, arena, json_array_get(list, i), place, depth + 1, error);
+      if (status) return status;
+    }
+    return CQ_OK;
+  }
+  for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+    if (strcmp(type, kinds[k].name) != 0) continue;
+    cq_normalizer step = {.run = kinds[k].run};
+    parser p = {arena, json, place, error};
+    cq_status status = kinds[k].parse(&step, &p);
+    if (status || !step.run) return status;
+    if (!cq_reserve((void **)&out->steps, &out->capacity, out->n + 1, sizeof *out->steps)) {
+      cq_charsmap_free(step.charsmap);
+      return cq_fail_memory(error, "normalizers");
+    }
+    out->steps[out->n++] = step;
+    return CQ_OK;
+  }
+  return cq_fail_file(error, CQ_ERR_UNSUPPORTED, place->path, "%s: '%s' is not supported", place->where, type);
+}
+
+cq_status cq_normalizers_parse(cq_normalizers *out, cq_arena *arena, const json_t *json, const cq_place *place,
+                               cq_error *error) {
+  return parse(out, arena, json, place, 0, error);
+}
+
+void cq_normalizers_free(cq_normalizers *normalizers) {
+  for (size_t i = 0; i < normalizers->n; i++) cq_charsmap_free(normalizers->steps[i].charsmap);
+  cq_free(normalizers->steps);
+  *normalizers = (cq_normalizers){0};
+}
+
+bool cq_normalizer_lowers(const cq_normalizer *step) {
+  return step->run == run_lowercase || (step->run == run_bert && step->flags[3]);
+}
+
+bool cq_normalizers_run(cq_builder *out, cq_builder other[2], const cq_normalizers *normalizers, cq_slice text) {
+  if (normalizers->n == 0) {
+    cq_builder_bytes(out, text.data, text.n);
+    return !out->failed;
+  }
+  for (size_t i = 0; i < normalizers->n; i++) {
+    cq_builder *target = i + 1 == normalizers->n ? out : &other[i % 2];
+    if (target != out) cq_builder_clear(target);
+    if (!normalizers->steps[i].run(target, &normalizers->steps[i], text)) return false;
+    text = (cq_slice){target->data ? target->data : "", target->n};
+  }
+  return true;
+}

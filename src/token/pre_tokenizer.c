@@ -1,0 +1,467 @@
+/* The pre-tokenizers of tokenizer.json: one function and one table row each. A Sequence is laid out flat.
+ *
+ * Most of them only cut words into smaller ones; two (ByteLevel, Metaspace) also rewrite the text. */
+#include "token/internal.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/utf8.h"
+#include "text/unicode.h"
+
+/* What becomes of a delimiter. */
+enum behavior { REMOVED, ISOLATED, MERGED_WITH_PREVIOUS, MERGED_WITH_NEXT, CONTIGUOUS };
+static const char *const behavior_names[] = {"Removed", "Isolated", "MergedWithPrevious", "MergedWithNext",
+                                             "Contiguous"};
+
+enum scheme { ALWAYS, FIRST, NEVER };
+static const char *const scheme_names[] = {"always", "first", "never"};
+
+/* --- cutting --- */
+
+static bool put_piece(cq_words *out, const cq_word *word, size_t start, size_t end) {
+  return end <= start || cq_words_put(out, word->start + start, end - start, word->at_start && start == 0);
+}
+
+/* Cuts each word at the characters of a class. */
+static bool cut_by_class(cq_words *out, const cq_words *in, bool (*is_delimiter)(uint32_t c), int behavior) {
+  for (size_t w = 0; w < in->n; w++) {
+    const cq_word *word = &in->words[w];
+    cq_slice text = cq_words_text(in, word);
+    size_t start = 0; /* of the piece being gathered */
+    bool last = false;
+    for (size_t i = 0; i < text.n;) {
+      uint32_t c;
+      size_t n = cq_utf8_decode(&c, text.data + i, text.n - i);
+      bool is = is_delimiter(c);
+      switch (behavior) {
+      case REMOVED:
+        if (is) {
+          if (!put_piece(out, word, start, i)) return false;
+          start = i + n;
+        }
+        break;
+      case ISOLATED:
+        if (is) {
+          if (!put_piece(out, word, start, i) || !put_piece(out, word, i, i + n)) return false;
+          start = i + n;
+        }
+        break;
+      case MERGED_WITH_PREVIOUS:
+        if (is) {
+          if (!put_piece(out, word, start, i + n)) return false;
+          start = i + n;
+        }
+        break;
+      case MERGED_WITH_NEXT:
+        if (is) {
+          if (!put_piece(out, word, start, i)) return false;
+          start = i;
+        }
+        break;
+      default: /* CONTIGUOUS */
+        if (i > start && is != last) {
+          if (!put_piece(out, word, start, i)) return false;
+          start = i;
+        }
+      }
+      last = is;
+      i += n;
+    }
+    if (!put_piece(out, word, start, text.n)) return false;
+  }
+  return true;
+}
+
+static bool run_bert(cq_words *out, const cq_words *in, const cq_pre_tokenizer *step) {
+  (void)step;
+  for (size_t w = 0; w < in->n; w++) {
+    const cq_word *word = &in->words[w];
+    cq_slice text = cq_words_text(in, word);
+    size_t start = 0;
+    for (size_t i = 0; i < text.n;) {
+      uint32_t c;
+      size_t n = cq_utf8_decode(&c, text.data + i, text.n - i);
+      bool space = cq_char_is_whitespace(c);
+      if (space || cq_char_is_bert_punctuation(c)) {
+        if (!put_piece(out, word, start, i)) return false;
+        if (!space && !put_piece(out, word, i, i + n)) return false;
+        start = i + n;
+      }
+      i += n;
+    }
+    if (!put_piece(out, word, start, text.n)) return false;
+  }
+  return true;
+}
+
+static bool run_whitespace_split(cq_words *out, const cq_words *in, const cq_pre_tokenizer *step) {
+  (void)step;
+  return cut_by_class(out, in, cq_char_is_whitespace, REMOVED);
+}
+
+static bool run_punctuation(cq_words *out, const cq_words *in, const cq_pre_tokenizer *step) {
+  return cut_by_class(out, in, cq_char_is_bert_punctuation, step->behavior);
+}
+
+static bool run_digits(cq_words *out, const cq_words *in, const cq_pre_tokenizer *step) {
+  return cut_by_class(out, in, cq_char_is_number, step->flags[0] ? ISOLATED : CONTIGUOUS);
+}
+
+/* \w+|[^\w\s]+ */
+static bool run_whitespace(cq_words *out, const cq_words *in, const cq_pre_tokenizer *step) {
+  (void)step;
+  for (size_t w = 0; w < in->n; w++) {
+    const cq_word *word = &in->words[w];
+    cq_slice text = cq_words_text(in, word);
+    size_t start = 0;
+    int last = 0; /* 0 white space, 1 word, 2 neither */
+    for (size_t i = 0; i < text.n;) {
+      uint32_t c;
+      size_t n = cq_utf8_decode(&c, text.data + i, text.n - i);
+      int class = cq_char_is_whitespace(c) ? 0 : cq_char_is_word(c) ? 1 : 2;
+      if (class != last) {
+        if (last != 0 && !put_piece(out, word, start, i)) return false;
+        start = i;
+        last = class;
+      }
+      i += n;
+    }
+    if (last != 0 && !put_piece(out, word, start, text.n)) return false;
+  }
+  return true;
+}
+
+/* Split by a fixed string. flags: invert (the matches are the words). */
+static bool run_split(cq_words *out, const cq_words *in, const cq_pre_tokenizer *step) {
+  size_t m = step->text.n;
+  for (size_t w = 0; w < in->n; w++) {
+    const cq_word *word = &in->words[w];
+    cq_slice text = cq_words_text(in, word);
+    size_t start = 0, i = 0;
+    bool last = false;
+    while (i < text.n) {
+      bool is = text.n - i >= m && memcmp(text.data + i, step->text.data, m) == 0;
+      if (!is) {
+        last = false;
+        i++;
+        continue;
+      }
+      bool ok = true;
+      switch (step->behavior) {
+      case REMOVED:
+        ok = put_piece(out, word, start, i);
+        start = i + m;
+        break;
+      case ISOLATED:
+        ok = put_piece(out, word, start, i) && put_piece(out, word, i, i + m);
+        start = i + m;
+        break;
+      case MERGED_WITH_PREVIOUS:
+        ok = put_piece(out, word, start, i + m);
+        start = i + m;
+        break;
+      case MERGED_WITH_NEXT:
+        ok = put_piece(out, word, start, i);
+        start = i;
+        break;
+      default: /* CONTIGUOUS: delimiters that touch stay together */
+        if (!last) {
+          ok = put_piece(out, word, start, i);
+          start = i;
+        }
+        if (i + 2 * m > text.n || memcmp(text.data + i + m, step->text.data, m) != 0) {
+          ok = ok && put_piece(out, word, start, i + m);
+          start = i + m;
+        }
+      }
+      if (!ok) return false;
+      last = true;
+      i += m;
+    }
+    if (!put_piece(out, word, start, text.n)) return false;
+  }
+  return true;
+}
+
+/* --- rewriting --- */
+
+/* flags: split */
+static bool run_metaspace(cq_words *out, const cq_words *in, const cq_pre_tokenizer *step) {
+  cq_slice mark = step->text;
+  for (size_t w = 0; w < in->n; w++) {
+    const cq_word *word = &in->words[w];
+    cq_slice text = cq_words_text(in, word);
+    bool marked = text.n && (text.data[0] == ' ' || (text.n >= mark.n && !memcmp(text.data, mark.data, mark.n)));
+    bool prepend = text.n && !marked && (step->scheme == ALWAYS || (step->scheme == FIRST && word->at_start));
+    size_t start = out->text.n, base = start;
+    if (prepend) cq_builder_bytes(&out->text, mark.data, mark.n);
+    for (size_t i = 0; i < text.n;) {
+      bool space = text.data[i] == ' ',
+           is = space || (text.n - i >= mark.n && !memcmp(text.data + i, mark.data, mark.n));
+      if (is) {
+        if (step->flags[0] && out->text.n > start) {
+          if (!cq_words_put(out, start, out->text.n - start, word->at_start && start == base)) return false;
+          start = out->text.n;
+        }
+        cq_builder_bytes(&out->text, mark.data, mark.n);
+        i += space ? 1 : mark.n;
+      } else {
+        size_t end = i + 1;
+        while (end < text.n && text.data[end] != ' ' && text.data[end] != mark.data[0]) end++;
+        cq_builder_bytes(&out->text, text.data + i, end - i);
+        i = end;
+      }
+    }
+    if (out->text.failed) return false;
+    if (out->text.n > start && !cq_words_put(out, start, out->text.n - start, word->at_start && start == base))
+      return false;
+  }
+  return true;
+}
+
+uint32_t cq_byte_level_char(unsigned char byte) {
+  if ((byte >= '!' && byte <= '~') || (byte >= 0xA1 && byte <= 0xAC) || byte >= 0xAE) return byte;
+  /* The 68 others, in order: 0-32, 127-160, 173. */
+  uint32_t rank = byte <= 32 ? byte : byte <= 0xA0 ? byte - 127u + 33u : 67u;
+  return 256 + rank;
+}
+
+int cq_byte_level_byte(uint32_t c) {
+  if (c < 256) return cq_byte_level_char((unsigned char)c) == c ? (int)c : -1;
+  if (c < 256 + 33) return (int)(c - 256);
+  if (c < 256 + 67) return (int)(c - 256 - 33 + 127);
+  return c == 256 + 67 ? 173 : -1;
+}
+
+enum { LETTER, NUMBER, SPACE, OTHER };
+static int class_of(uint32_t c) {
+  return cq_char_is_letter(c) ? LETTER : cq_char_is_number(c) ? NUMBER : cq_char_is_whitespace(c) ? SPACE : OTHER;
+}
+
+/* The length of GPT-2's next word:
+ *   's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+ */
+static size_t gpt2_word(const char *text, size_t n) {
+  static const char *const endings[] = {"'s", "'t", "'re", "'ve", "'m", "'ll", "'d"};
+  if (text[0] == '\'') {
+    for (size_t k = 0; k < sizeof endings / sizeof *endings; k++) {
+      size_t m = strlen(endings[k]);
+      if (n >= m && !memcmp(text, endings[k], m)) return m;
+    }
+  }
+  uint32_t c;
+  size_t i = 0, step = cq_utf8_decode(&c, text, n);
+  int class = class_of(c);
+  if (c == ' ' && n > 1) { /* one space belongs to what follows, unless that is white space */
+    size_t next = cq_utf8_decode(&c, text + 1, n - 1);
+    if (class_of(c) != SPACE) {
+      i = 1;
+      step = next;
+      class = class_of(c);
+    }
+  }
+  i += step;
+  size_t last = 0; /* where the last character of the run begins */
+  while (i < n) {
+    step = cq_utf8_decode(&c, text + i, n - i);
+    if (class_of(c) != class) break;
+    last = i;
+    i += step;
+  }
+  /* White space before a word leaves its last character to the word (which takes it if it is a space). */
+  if (class == SPACE && i < n && last > 0) return last;
+  return i;
+}
+
+/* flags: add_prefix_space, use_regex */
+static bool run_byte_level(cq_words *out, const cq_words *in, const cq_pre_tokenizer *step) {
+  cq_builder spaced = {0};
+  bool ok = true;
+  for (size_t w = 0; w < in->n && ok; w++) {
+    const cq_word *word = &in->words[w];
+    cq_slice text = cq_words_text(in, word);
+    if (step->flags[0] && text.n && text.data[0] != ' ') {
+      cq_builder_clear(&spaced);
+      cq_builder_char(&spaced, ' ');
+      cq_builder_bytes(&spaced, text.data, text.n);
+      if (spaced.failed) ok = false;
+      text = (cq_slice){spaced.data ? spaced.data : "", spaced.n};
+    }
+    for (size_t i = 0; i < text.n && ok;) {
+      size_t n = step->flags[1] ? gpt2_word(text.data + i, text.n - i) : text.n;
+      size_t start = out->text.n;
+      for (size_t k = i; k < i + n; k++) cq_builder_code(&out->text, cq_byte_level_char((unsigned char)text.data[k]));
+      ok = !out->text.failed && cq_words_put(out, start, out->text.n - start, word->at_start && i == 0);
+      i += n;
+    }
+  }
+  cq_builder_free(&spaced);
+  return ok;
+}
+
+/* --- parsing --- */
+
+typedef struct parser {
+  cq_arena *arena;
+  const json_t *json;
+  const cq_place *place;
+  cq_error *error;
+} parser;
+
+static cq_status parse_nothing(cq_pre_tokenizer *step, const parser *p) {
+  (void)step;
+  (void)p;
+  return CQ_OK;
+}
+
+/* One of a list of names under a key; absent leaves *out alone. */
+static cq_status parse_choice(int *out, const parser *p, const char *key, const char *const *names, int n_names) {
+  const char *name = NULL;
+  cq_status status = cq_json_get_string(&name, p->json, key, p->place->path, p->error);
+  if (status || !name) return status;
+  for (int i = 0; i < n_names; i++) {
+    if (!strcmp(name, names[i])) {
+      *out = i;
+      return CQ_OK;
+    }
+  }
+  return cq_fail_file(p->error, CQ_ERR_UNSUPPORTED, p->place->path, "%s: %s '%s' is not supported", p->place->where,
+                      key, name);
+}
+
+static cq_status copy_text(cq_slice *out, const parser *p, const json_t *text) {
+  size_t n = json_string_length(text);
+  char *copy = cq_arena_strndup(p->arena, json_string_value(text), n);
+  if (!copy) return cq_fail_memory(p->error, "pre-tokenizer");
+  *out = (cq_slice){copy, n};
+  return CQ_OK;
+}
+
+static cq_status get_bool(bool *out, const parser *p, const char *key) {
+  return cq_json_get_bool(out, p->json, key, p->place->path, p->error);
+}
+
+static cq_status parse_punctuation(cq_pre_tokenizer *step, const parser *p) {
+  step->behavior = ISOLATED;
+  return parse_choice(&step->behavior, p, "behavior", behavior_names, 5);
+}
+
+static cq_status parse_digits(cq_pre_tokenizer *step, const parser *p) {
+  return get_bool(&step->flags[0], p, "individual_digits");
+}
+
+static cq_status parse_metaspace(cq_pre_tokenizer *step, const parser *p) {
+  const json_t *mark = json_object_get(p->json, "replacement");
+  if (!json_is_string(mark) || cq_utf8_length(json_string_value(mark), json_string_length(mark)) != 1)
+    return cq_fail_file(p->error, CQ_ERR_FORMAT, p->place->path, "%s: Metaspace needs a replacement of one character",
+                        p->place->where);
+  cq_status status = copy_text(&step->text, p, mark);
+  bool add_prefix_space = true;
+  step->flags[0] = true;
+  if (!status) status = get_bool(&add_prefix_space, p, "add_prefix_space");
+  step->scheme = add_prefix_space ? ALWAYS : NEVER;
+  if (!status) status = parse_choice(&step->scheme, p, "prepend_scheme", scheme_names, 3);
+  if (!status) status = get_bool(&step->flags[0], p, "split");
+  return status;
+}
+
+static cq_status parse_byte_level(cq_pre_tokenizer *step, const parser *p) {
+  step->flags[0] = step->flags[1] = true;
+  cq_status status = get_bool(&step->flags[0], p, "add_prefix_space");
+  return status ? status : get_bool(&step->flags[1], p, "use_regex");
+}
+
+static cq_status parse_split(cq_pre_tokenizer *step, const parser *p) {
+  const json_t *pattern = json_object_get(p->json, "pattern"), *plain = json_object_get(pattern, "String");
+  const json_t *regex = json_object_get(pattern, "Regex");
+  bool invert = false;
+  cq_status status = get_bool(&invert, p, "invert");
+  if (status) return status;
+  step->behavior = ISOLATED;
+  status = parse_choice(&step->behavior, p, "behavior", behavior_names, 5);
+  if (status) return status;
+  if (json_is_string(regex) || invert)
+    return cq_fail_file(p->error, CQ_ERR_UNSUPPORTED, p->place->path, "%s: Split with %s '%s' is not supported",
+                        p->place->where, regex ? "the regular expression" : "invert, by",
+                        json_string_value(regex ? regex : plain) ? json_string_value(regex ? regex : plain) : "?");
+  if (!json_is_string(plain) || json_string_length(plain) == 0)
+    return cq_fail_file(p->error, CQ_ERR_FORMAT, p->place->path, "%s: Split needs a pattern (String or Regex)",
+                        p->place->where);
+  return copy_text(&step->text, p, plain);
+}
+
+static const struct {
+  const char *name;
+  bool (*run)(cq_words *out, const cq_words *in, const cq_pre_tokenizer *step);
+  cq_status (*parse)(cq_pre_tokenizer *step, const parser *p);
+  bool rewrites;
+} kinds[] = {
+    {"BertPreTokenizer", run_bert, parse_nothing, false},
+    {"Whitespace", run_whitespace, parse_nothing, false},
+    {"WhitespaceSplit", run_whitespace_split, parse_nothing, false},
+    {"Punctuation", run_punctuation, parse_punctuation, false},
+    {"Digits", run_digits, parse_digits, false},
+    {"Split", run_split, parse_split, false},
+    {"Metaspace", run_metaspace, parse_metaspace, true},
+    {"ByteLevel", run_byte_level, parse_byte_level, true},
+};
+
+static cq_status parse(cq_pre_tokenizers *out, cq_arena *arena, const json_t *json, const cq_place *place, int depth,
+                       cq_error *error) {
+  if (!json || json_is_null(json)) return CQ_OK;
+  const char *type = json_string_value(json_object_get(json, "type"));
+  if (!type || depth > 8)
+    return cq_fail_file(error, CQ_ERR_FORMAT, place->path, "%s: expected an object with a 'type'", place->where);
+  if (!strcmp(type, "Sequence")) {
+    const json_t *list = json_object_get(json, "pretokenizers");
+    if (!json_is_array(list))
+      return cq_fail_file(error, CQ_ERR_FORMAT, place->path, "%s: Sequence needs an array 'pretokenizers'",
+                          place->where);
+    for (size_t i = 0; i < json_array_size(list); i++) {
+      cq_status status = parse(out, arena, json_array_get(list, i), place, depth + 1, error);
+      if (status) return status;
+    }
+    return CQ_OK;
+  }
+  for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+    if (strcmp(type, kinds[k].name) != 0) continue;
+    cq_pre_tokenizer step = {.run = kinds[k].run, .rewrites = kinds[k].rewrites};
+    parser p = {arena, json, place, error};
+    cq_status status = kinds[k].parse(&step, &p);
+    if (status) return status;
+    if (!cq_reserve((void **)&out->steps, &out->capacity, out->n + 1, sizeof *out->steps))
+      return cq_fail_memory(error, "pre-tokenizers");
+    out->steps[out->n++] = step;
+    if (step.run == run_byte_level) out->byte_level = true;
+    return CQ_OK;
+  }
+  return cq_fail_file(error, CQ_ERR_UNSUPPORTED, place->path, "%s: '%s' is not supported", place->where, type);
+}
+
+cq_status cq_pre_tokenizers_parse(cq_pre_tokenizers *out, cq_arena *arena, const json_t *json, const cq_place *place,
+                                  cq_error *error) {
+  return parse(out, arena, json, place, 0, error);
+}
+
+void cq_pre_tokenizers_free(cq_pre_tokenizers *pre_tokenizers) {
+  cq_free(pre_tokenizers->steps);
+  *pre_tokenizers = (cq_pre_tokenizers){0};
+}
+
+cq_words *cq_pre_tokenizers_run(cq_words words[2], const cq_pre_tokenizers *pre_tokenizers) {
+  cq_words *in = &words[0], *out = &words[1];
+  for (size_t i = 0; i < pre_tokenizers->n; i++) {
+    const cq_pre_tokenizer *step = &pre_tokenizers->steps[i];
+    out->n = 0;
+    cq_builder_clear(&out->text);
+    if (!step->run(out, in, step)) return NULL;
+    if (!step->rewrites) { /* the words still point into in's text: hand it over */
+      cq_builder text = in->text;
+      in->text = out->text;
+      out->text = text;
+    }
+    cq_words *swap = in;
+    in = out;
+    out = swap;
+  }
+  return in;
+}

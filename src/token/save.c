@@ -1,0 +1,169 @@
+/* Writing a tokenizer so that others load the same one: the files it came from as they are, tokenizer_config.json with
+ * the new length, and whatever of tokenizer.json, special_tokens_map.json and tokenizer_config.json there was not. */
+#include "token/internal.h"
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/memory.h"
+
+#include <limits.h>
+#include <stdlib.h>
+
+static const cq_origin_file *origin(const cq_tokenizer *t, const char *name) {
+  for (size_t i = 0; i < t->n_files; i++) {
+    if (!strcmp(t->files[i].name, name)) return &t->files[i];
+  }
+  return NULL;
+}
+
+static json_t *piece_string(const cq_tokenizer *t, int32_t id) {
+  cq_slice piece = cq_vocab_piece(&t->vocab, id);
+  return json_stringn(piece.data, piece.n);
+}
+
+static int by_rank(const void *a, const void *b) {
+  const cq_merge_view *x = a, *y = b;
+  return (x->rank > y->rank) - (x->rank < y->rank);
+}
+
+/* The merges in order, as pairs of pieces. */
+static json_t *merges_json(const cq_tokenizer *t) {
+  size_t n;
+  cq_merge_view *views = cq_merges_list(t->model.merges, &n);
+  json_t *list = json_array();
+  if (!views || !list) {
+    cq_free(views);
+    json_decref(list);
+    return NULL;
+  }
+  qsort(views, n, sizeof *views, by_rank);
+  for (size_t i = 0; i < n; i++) {
+    cq_slice left = cq_vocab_piece(&t->vocab, views[i].left), right = cq_vocab_piece(&t->vocab, views[i].right);
+    if (memchr(left.data, ' ', left.n) || memchr(right.data, ' ', right.n)) {
+      json_array_append_new(list, json_pack("[o, o]", piece_string(t, views[i].left), piece_string(t, views[i].right)));
+      continue;
+    }
+    cq_builder pair = {0}; /* the older form, which every reader knows */
+    cq_builder_bytes(&pair, left.data, left.n);
+    cq_builder_char(&pair, ' ');
+    cq_builder_bytes(&pair, right.data, right.n);
+    json_array_append_new(list, pair.failed ? NULL : json_stringn(pair.data, pair.n));
+    cq_builder_free(&pair);
+  }
+  cq_free(views);
+  if (json_array_size(list) == n) return list;
+  json_decref(list);
+  return NULL;
+}
+
+/* The document with its model's vocabulary put in; NULL: out of memory. */
+static json_t *complete_document(const cq_tokenizer *t) {
+  json_t *document = json_copy(t->document), *model = json_copy(json_object_get(t->document, "model"));
+  bool unigram = t->model.kind == &cq_unigram_kind, ok = document && model;
+  size_t n = t->n_model_pieces;
+  json_t *vocab = unigram ? json_array() : json_object();
+  for (size_t i = 0; i < n && ok; i++) {
+    if (unigram) {
+      ok = !json_array_append_new(vocab, json_pack("[o, f]", piece_string(t, (int32_t)i), t->model.scores[i]));
+    } else {
+      cq_slice piece = cq_vocab_piece(&t->vocab, (int32_t)i);
+      ok = !json_object_setn_new(vocab, piece.data, piece.n, json_integer((json_int_t)i));
+    }
+  }
+  ok = ok && !json_object_set_new(model, "vocab", vocab);
+  if (!ok) json_decref(vocab);
+  if (ok && t->model.merges) ok = !json_object_set_new(model, "merges", merges_json(t));
+  ok = ok && !json_object_set_new(document, "model", model);
+  if (ok) return document;
+  json_decref(model);
+  json_decref(document);
+  return NULL;
+}
+
+static cq_status write_json(const json_t *json, const char *directory, const char *name, cq_error *error) {
+  char path[PATH_MAX];
+  if (!json) return cq_fail_memory(error, name);
+  cq_status status = cq_path_join(path, sizeof path, directory, name, error);
+  return status ? status : cq_json_write(json, path, error);
+}
+
+static void set_piece(json_t *object, const char *key, const cq_tokenizer *t, int32_t id) {
+  if (id >= 0) json_object_set_new(object, key, piece_string(t, id));
+}
+
+/* The names of the special tokens, for special_tokens_map.json and tokenizer_config.json. */
+static json_t *special_names(const cq_tokenizer *t) {
+  json_t *names = json_object();
+  bool sentencepiece = t->model.kind != &cq_wordpiece_kind;
+  if (sentencepiece) {
+    set_piece(names, "bos_token", t, t->info.cls_id);
+    set_piece(names, "eos_token", t, t->info.sep_id);
+  }
+  set_piece(names, "unk_token", t, t->info.unk_id);
+  set_piece(names, "sep_token", t, t->info.sep_id);
+  set_piece(names, "pad_token", t, t->info.pad_id);
+  set_piece(names, "cls_token", t, t->info.cls_id);
+  set_piece(names, "mask_token", t, t->info.mask_id);
+  return names;
+}
+
+static json_t *new_config(const cq_tokenizer *t) {
+  json_t *config = special_names(t);
+  if (t->config_class) json_object_set_new(config, "tokenizer_class", json_string(t->config_class));
+  if (t->model.kind == &cq_wordpiece_kind)
+    json_object_set_new(config, "do_lower_case", json_boolean(t->info.lowercase));
+  json_object_set_new(config, "clean_up_tokenization_spaces", json_false());
+  const json_t *added = json_object_get(t->document, "added_tokens");
+  json_t *decoder = json_object();
+  for (size_t i = 0; i < json_array_size(added); i++) {
+    json_t *token = json_copy(json_array_get(added, i));
+    char id[24];
+    snprintf(id, sizeof id, "%lld", (long long)json_integer_value(json_object_get(token, "id")));
+    json_object_del(token, "id");
+    json_object_set_new(decoder, id, token);
+  }
+  if (added)
+    json_object_set_new(config, "added_tokens_decoder", decoder);
+  else
+    json_decref(decoder);
+  return config;
+}
+
+static cq_status save_config(const cq_tokenizer *t, const char *directory, int max_seq_length, cq_error *error) {
+  const cq_origin_file *old = origin(t, "tokenizer_config.json");
+  json_t *config = NULL;
+  if (old) {
+    cq_status status = cq_json_parse(&config, old->bytes, "tokenizer_config.json", error);
+    if (status) return status;
+  } else {
+    config = new_config(t);
+  }
+  cq_status status = CQ_OK;
+  if (max_seq_length > 0 && json_object_set_new(config, "model_max_length", json_integer(max_seq_length)))
+    status = cq_fail_memory(error, "tokenizer_config.json");
+  if (!status) status = write_json(config, directory, "tokenizer_config.json", error);
+  json_decref(config);
+  return status;
+}
+
+cq_status cq_tokenizer_save(const cq_tokenizer *tokenizer, const char *directory, int max_seq_length, cq_error *error) {
+  char path[PATH_MAX];
+  cq_status status = save_config(tokenizer, directory, max_seq_length, error);
+  for (size_t i = 0; i < tokenizer->n_files && !status; i++) {
+    const cq_origin_file *file = &tokenizer->files[i];
+    if (!strcmp(file->name, "tokenizer_config.json")) continue;
+    status = cq_path_join(path, sizeof path, directory, file->name, error);
+    if (!status) status = cq_file_write(path, file->bytes.data, file->bytes.n, error);
+  }
+  if (!status && !origin(tokenizer, "special_tokens_map.json")) {
+    json_t *names = special_names(tokenizer);
+    status = write_json(names, directory, "special_tokens_map.json", error);
+    json_decref(names);
+  }
+  if (!status && tokenizer->document && !origin(tokenizer, "tokenizer.json")) {
+    json_t *document = complete_document(tokenizer);
+    status = write_json(document, directory, "tokenizer.json", error);
+    json_decref(document);
+  }
+  return status;
+}

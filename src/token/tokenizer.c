@@ -1,0 +1,301 @@
+/* Opening a tokenizer and encoding with it. */
+#include "token/internal.h"
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/memory.h"
+#include "text/unicode.h"
+
+#include <limits.h>
+
+/* --- encoding --- */
+
+typedef struct workspace {
+  cq_builder lowered, normal, other[2];
+  cq_words words[2];
+  void *scratch;
+  size_t scratch_size;
+} workspace;
+
+static void workspace_free(workspace *w) {
+  cq_builder_free(&w->lowered);
+  cq_builder_free(&w->normal);
+  cq_builder_free(&w->other[0]);
+  cq_builder_free(&w->other[1]);
+  for (int i = 0; i < 2; i++) {
+    cq_builder_free(&w->words[i].text);
+    cq_free(w->words[i].words);
+  }
+  cq_free(w->scratch);
+}
+
+/* Normalised text between added tokens. */
+static bool encode_plain(cq_ids *out, const cq_tokenizer *t, workspace *w, cq_slice text, bool at_start, size_t limit) {
+  if (text.n == 0) return true;
+  cq_words *words = &w->words[0];
+  words->n = 0;
+  cq_builder_clear(&words->text);
+  cq_builder_bytes(&words->text, text.data, text.n);
+  if (words->text.failed || !cq_words_put(words, 0, text.n, at_start)) return false;
+  words = cq_pre_tokenizers_run(w->words, &t->pre_tokenizers);
+  if (!words) return false;
+  for (size_t i = 0; i < words->n && out->n <= limit; i++) {
+    if (!t->model.kind->encode(out, t, cq_words_text(words, &words->words[i]), &w->scratch, &w->scratch_size))
+      return false;
+  }
+  return true;
+}
+
+/* Text between added tokens of the raw kind: normalised, then searched for those of the other kind. */
+static bool encode_raw(cq_ids *out, const cq_tokenizer *t, workspace *w, cq_slice text, bool at_start, size_t limit) {
+  cq_builder_clear(&w->normal);
+  if (!cq_normalizers_run(&w->normal, w->other, &t->normalizers, text)) return false;
+  cq_slice normal = {w->normal.data ? w->normal.data : "", w->normal.n};
+  const cq_added_token *token;
+  size_t done = 0, start, end;
+  while (out->n <= limit && cq_added_find(&token, &start, &end, &t->added, true, normal, done)) {
+    cq_slice before = {normal.data + done, start - done};
+    if (!encode_plain(out, t, w, before, at_start && done == 0, limit) || !cq_ids_put(out, token->id)) return false;
+    done = end;
+  }
+  return encode_plain(out, t, w, (cq_slice){normal.data + done, normal.n - done}, at_start && done == 0, limit);
+}
+
+/* All of a text's ids, or somewhat more than limit of them. */
+static bool encode_text(cq_ids *out, const cq_tokenizer *t, workspace *w, cq_slice text, size_t limit) {
+  const cq_added_token *token;
+  size_t done = 0, start, end;
+  while (out->n <= limit && cq_added_find(&token, &start, &end, &t->added, false, text, done)) {
+    cq_slice before = {text.data + done, start - done};
+    if (!encode_raw(out, t, w, before, done == 0, limit) || !cq_ids_put(out, token->id)) return false;
+    done = end;
+  }
+  return encode_raw(out, t, w, (cq_slice){text.data + done, text.n - done}, done == 0, limit);
+}
+
+static bool put_all(cq_ids *out, const int32_t *ids, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    if (!cq_ids_put(out, ids[i])) return false;
+  }
+  return true;
+}
+
+cq_status cq_tokenizer_encode(cq_ids *out, const cq_tokenizer *tokenizer, cq_slice text, bool add_special,
+                              size_t max_length, bool *truncated, cq_error *error) {
+  workspace w = {0};
+  size_t n_special = add_special ? tokenizer->n_before + tokenizer->n_after : 0, first = out->n;
+  size_t limit = SIZE_MAX; /* out->n may grow to this before the text is cut */
+  bool ok = true, cut = false;
+  if (max_length) {
+    size_t room = max_length > n_special ? max_length - n_special : 0;
+    limit = first + (add_special ? tokenizer->n_before : 0) + room;
+  }
+  if (text.data == NULL) text.data = "";
+  if (add_special) ok = put_all(out, tokenizer->before, tokenizer->n_before);
+  if (ok && tokenizer->lowercase_first) {
+    cq_text_lower_in_context(&w.lowered, text);
+    ok = !w.lowered.failed;
+    text = (cq_slice){w.lowered.data ? w.lowered.data : "", w.lowered.n};
+  }
+  ok = ok && encode_text(out, tokenizer, &w, text, limit);
+  if (ok && out->n > limit) {
+    out->n = limit;
+    cut = true;
+  }
+  if (ok && add_special) ok = put_all(out, tokenizer->after, tokenizer->n_after);
+  if (ok && max_length && out->n - first > max_length) out->n = first + max_length; /* less room than special tokens */
+  workspace_free(&w);
+  if (!ok) {
+    out->n = first;
+    return cq_fail_memory(error, "token ids");
+  }
+  if (truncated) *truncated = cut;
+  return CQ_OK;
+}
+
+/* --- opening --- */
+
+static const char *token_text(const json_t *json, const char *key) {
+  const json_t *value = json_object_get(json, key);
+  if (json_is_object(value)) value = json_object_get(value, "content");
+  return json_string_value(value);
+}
+
+const char *cq_special_text(const json_t *config, const json_t *specials, const char *key, const char *fallback) {
+  const char *text = token_text(config, key);
+  if (!text) text = token_text(specials, key);
+  return text ? text : fallback;
+}
+
+static int32_t special_id(const cq_tokenizer *t, const json_t *config, const json_t *specials, const char *key,
+                          const char *const *usual) {
+  const char *text = cq_special_text(config, specials, key, NULL);
+  if (text) {
+    int32_t id = cq_vocab_id(&t->vocab, cq_slice_of(text));
+    if (id >= 0) return id;
+  }
+  for (; *usual; usual++) {
+    int32_t id = cq_vocab_id(&t->vocab, cq_slice_of(*usual));
+    if (id >= 0) return id;
+  }
+  return -1;
+}
+
+static cq_status describe(cq_tokenizer *t, const json_t *config, const json_t *specials, const char *config_path,
+                          cq_error *error) {
+  static const char *const pads[] = {"[PAD]", "<pad>", NULL}, *const unks[] = {"[UNK]", "<unk>", NULL};
+  static const char *const clss[] = {"[CLS]", "<s>", NULL}, *const seps[] = {"[SEP]", "</s>", NULL};
+  static const char *const masks[] = {"[MASK]", "<mask>", NULL};
+  cq_tokenizer_info *info = &t->info;
+  if (!cq_pieces_decode(t)) return cq_fail_memory(error, "vocabulary");
+  info->vocab_size = (int64_t)t->vocab.n;
+  info->pad_id = special_id(t, config, specials, "pad_token", pads);
+  info->unk_id = t->model.unk_id >= 0 ? t->model.unk_id : special_id(t, config, specials, "unk_token", unks);
+  info->cls_id = t->n_before ? t->before[0] : special_id(t, config, specials, "cls_token", clss);
+  info->sep_id = t->n_after ? t->after[t->n_after - 1] : special_id(t, config, specials, "sep_token", seps);
+  info->mask_id = special_id(t, config, specials, "mask_token", masks);
+  info->n_special = (int)(t->n_before + t->n_after);
+  info->lowercase = t->lowercase_first;
+  for (size_t i = 0; i < t->normalizers.n; i++) {
+    if (cq_normalizer_lowers(&t->normalizers.steps[i])) info->lowercase = true;
+  }
+  /* Absent lengths are written as 1e30. */
+  double length = 0;
+  cq_status status = config ? cq_json_get_number(&length, config, "model_max_length", config_path, error) : CQ_OK;
+  if (status) return status;
+  info->model_max_length = length >= 1 && length <= 1e9 ? (int64_t)length : 0;
+  return CQ_OK;
+}
+
+/* Reads directory/name and keeps its bytes for saving; *found false and CQ_OK when there is no such file. */
+static cq_status keep_file(cq_tokenizer *t, char path[PATH_MAX], bool *found, const char *directory, const char *name,
+                           cq_error *error) {
+  cq_status status = cq_path_join(path, PATH_MAX, directory, name, error);
+  *found = false;
+  if (status || !cq_file_exists(path)) return status;
+  cq_slice bytes;
+  status = cq_file_read(&bytes, path, error);
+  if (status) return status;
+  char *copy = cq_strdup(name);
+  if (!copy || !cq_reserve((void **)&t->files, &t->file_capacity, t->n_files + 1, sizeof *t->files)) {
+    cq_free(copy);
+    cq_free((void *)bytes.data);
+    return cq_fail_memory(error, name);
+  }
+  t->files[t->n_files++] = (cq_origin_file){copy, bytes};
+  *found = true;
+  return CQ_OK;
+}
+
+/* A JSON file beside the tokenizer: NULL when there is none. */
+static cq_status read_beside(cq_tokenizer *t, json_t **out, char path[PATH_MAX], const char *directory,
+                             const char *name, cq_error *error) {
+  bool found;
+  *out = NULL;
+  cq_status status = keep_file(t, path, &found, directory, name, error);
+  if (status || !found) return status;
+  status = cq_json_read(out, path, error);
+  if (!status && !json_is_object(*out)) {
+    json_decref(*out);
+    *out = NULL;
+    status = cq_fail_file(error, CQ_ERR_FORMAT, path, "expected an object");
+  }
+  return status;
+}
+
+static cq_status open_any(cq_tokenizer *t, const char *directory, const json_t *config, const json_t *specials,
+                          cq_error *error) {
+  char path[PATH_MAX], second[PATH_MAX];
+  bool found, also;
+  cq_status status = keep_file(t, path, &found, directory, "tokenizer.json", error);
+  if (status) return status;
+  if (found) {
+    json_t *document;
+    status = cq_json_read(&document, path, error);
+    if (status) return status;
+    status = cq_tokenizer_assemble(t, document, path, error);
+    json_decref(document);
+    /* What older readers use instead travels along. */
+    static const char *const beside[] = {"vocab.txt",         "sentencepiece.bpe.model",
+                                         "spiece.model",      "tokenizer.model",
+                                         "vocab.json",        "merges.txt",
+                                         "added_tokens.json", NULL};
+    for (size_t i = 0; beside[i] && !status; i++) status = keep_file(t, path, &also, directory, beside[i], error);
+    return status;
+  }
+  status = keep_file(t, path, &found, directory, "vocab.txt", error);
+  if (status || found) return status ? status : cq_open_vocab_txt(t, path, config, specials, error);
+  static const char *const models[] = {"sentencepiece.bpe.model", "spiece.model", "tokenizer.model", NULL};
+  for (size_t i = 0; models[i]; i++) {
+    status = keep_file(t, path, &found, directory, models[i], error);
+    if (status || found) return status ? status : cq_open_sentencepiece(t, directory, path, config, error);
+  }
+  status = keep_file(t, path, &found, directory, "vocab.json", error);
+  if (status) return status;
+  if (found) {
+    status = keep_file(t, second, &also, directory, "merges.txt", error);
+    if (status) return status;
+    if (!also) return cq_fail_file(error, CQ_ERR_IO, second, "not found, but vocab.json needs it");
+    return cq_open_vocab_json(t, path, second, config, specials, error);
+  }
+  return cq_fail_file(
+      error, CQ_ERR_IO, directory,
+      "no tokenizer: none of tokenizer.json, vocab.txt, sentencepiece.bpe.model, spiece.model, tokenizer.model, "
+      "vocab.json with merges.txt");
+}
+
+cq_tokenizer *cq_tokenizer_new(void) {
+  cq_tokenizer *t = cq_alloc_zeroed(sizeof *t);
+  if (t) t->model.unk_id = -1;
+  return t;
+}
+
+cq_status cq_tokenizer_finish(cq_tokenizer *t, const json_t *config, const json_t *specials, const char *config_path,
+                              cq_error *error) {
+  return describe(t, config, specials, config_path, error);
+}
+
+cq_status cq_tokenizer_open(cq_tokenizer **out, const char *directory, bool lowercase_override, cq_error *error) {
+  *out = NULL;
+  char path[PATH_MAX], config_path[PATH_MAX];
+  json_t *config = NULL, *specials = NULL;
+  cq_tokenizer *t = cq_tokenizer_new();
+  if (!t) return cq_fail_memory(error, "tokenizer");
+  t->lowercase_first = lowercase_override;
+  cq_status status = read_beside(t, &config, config_path, directory, "tokenizer_config.json", error);
+  if (!status) status = read_beside(t, &specials, path, directory, "special_tokens_map.json", error);
+  if (!status) status = open_any(t, directory, config, specials, error);
+  if (!status) status = cq_tokenizer_finish(t, config, specials, config_path, error);
+  json_decref(config);
+  json_decref(specials);
+  if (status) {
+    cq_tokenizer_free(t);
+    return status;
+  }
+  *out = t;
+  return CQ_OK;
+}
+
+void cq_tokenizer_free(cq_tokenizer *t) {
+  if (!t) return;
+  cq_vocab_free(&t->vocab);
+  cq_added_free(&t->added);
+  cq_normalizers_free(&t->normalizers);
+  cq_pre_tokenizers_free(&t->pre_tokenizers);
+  cq_free(t->model.scores);
+  cq_merges_free(t->model.merges);
+  json_decref(t->document);
+  cq_builder_free(&t->decoded);
+  cq_free(t->decoded_ends);
+  for (size_t i = 0; i < t->n_files; i++) {
+    cq_free(t->files[i].name);
+    cq_free((void *)t->files[i].bytes.data);
+  }
+  cq_free(t->files);
+  cq_arena_free(&t->arena);
+  cq_free(t);
+}
+
+const cq_tokenizer_info *cq_tokenizer_describe(const cq_tokenizer *tokenizer) {
+  return &tokenizer->info;
+}

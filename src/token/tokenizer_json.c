@@ -1,0 +1,163 @@
+/* The tokenizer.json document:
+ *
+ *   { "added_tokens": [{id, content, special, lstrip, ...}], "normalizer": {type, ...}, "pre_tokenizer": {type, ...},
+ *     "model": {type, vocab, ...}, "post_processor": {type, ...}, "decoder", "truncation", "padding" }
+ *
+ * The last three are not read: decoding is not done here, and length and padding are the caller's. */
+#include "token/internal.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+
+static const cq_model_kind *const model_kinds[] = {&cq_wordpiece_kind, &cq_unigram_kind, &cq_bpe_kind};
+
+/* {"piece": id, ...}: every id once. */
+cq_status cq_vocab_parse(cq_tokenizer *t, const json_t *vocab, const char *path, cq_error *error) {
+  const char *piece;
+  json_t *value;
+  if (!json_is_object(vocab)) return cq_fail_file(error, CQ_ERR_FORMAT, path, "expected an object of pieces and ids");
+  json_int_t limit = (json_int_t)json_object_size(vocab) * 2 + 65536;
+  json_object_foreach((json_t *)vocab, piece, value) {
+    if (!json_is_integer(value))
+      return cq_fail_file(error, CQ_ERR_FORMAT, path, "model.vocab: '%s' has no integer id", piece);
+    json_int_t id = json_integer_value(value);
+    if (id < 0 || id >= limit)
+      return cq_fail_file(error, CQ_ERR_FORMAT, path, "model.vocab: '%s' has the id %lld of %zu pieces", piece,
+                          (long long)id, json_object_size(vocab));
+    cq_vocab_result result = cq_vocab_put(&t->vocab, cq_slice_of(piece), (int32_t)id);
+    if (result == CQ_VOCAB_MEMORY) return cq_fail_memory(error, "vocabulary");
+    if (result == CQ_VOCAB_TAKEN) {
+      cq_slice other = cq_vocab_piece(&t->vocab, (int32_t)id);
+      return cq_fail_file(error, CQ_ERR_FORMAT, path, "model.vocab: '%s' and '%.*s' have the same id %lld", piece,
+                          (int)other.n, other.data, (long long)id);
+    }
+  }
+  return CQ_OK;
+}
+
+static cq_status parse_model(cq_tokenizer *t, const json_t *model, const char *path, cq_error *error) {
+  if (!json_is_object(model)) return cq_fail_file(error, CQ_ERR_FORMAT, path, "model: expected an object");
+  const json_t *vocab = json_object_get(model, "vocab");
+  const char *type = json_string_value(json_object_get(model, "type"));
+  /* Old files leave the type out. */
+  if (!type && json_object_get(model, "merges")) type = "BPE";
+  if (!type && json_is_array(vocab)) type = "Unigram";
+  if (!type && json_object_get(model, "max_input_chars_per_word")) type = "WordPiece";
+  if (!type) return cq_fail_file(error, CQ_ERR_FORMAT, path, "model: no 'type'");
+  for (size_t k = 0; k < sizeof model_kinds / sizeof *model_kinds; k++) {
+    if (strcmp(type, model_kinds[k]->name) != 0) continue;
+    t->model.kind = model_kinds[k];
+    if (json_is_object(vocab)) {
+      cq_status status = cq_vocab_parse(t, vocab, path, error);
+      if (status) return status;
+    } else if (t->vocab.n == 0 && !json_is_array(vocab)) {
+      return cq_fail_file(error, CQ_ERR_FORMAT, path, "model: no 'vocab'");
+    }
+    return model_kinds[k]->parse(t, model, path, error);
+  }
+  return cq_fail_file(error, CQ_ERR_UNSUPPORTED, path, "model: '%s' is not supported", type);
+}
+
+/* --- special tokens around a sentence --- */
+
+typedef struct template_ids {
+  int32_t *ids;
+  size_t n, capacity;
+} template_ids;
+
+static cq_status put_id(template_ids *list, const json_t *value, const cq_tokenizer *t, const char *path,
+                        cq_error *error) {
+  if (!json_is_integer(value) || json_integer_value(value) < 0 || json_integer_value(value) >= (json_int_t)t->vocab.n)
+    return cq_fail_file(error, CQ_ERR_FORMAT, path, "post_processor: a special token's id is not in the vocabulary");
+  if (!cq_reserve((void **)&list->ids, &list->capacity, list->n + 1, sizeof *list->ids))
+    return cq_fail_memory(error, "special tokens");
+  list->ids[list->n++] = (int32_t)json_integer_value(value);
+  return CQ_OK;
+}
+
+static cq_status parse_template(template_ids around[2], const cq_tokenizer *t, const json_t *json, const char *path,
+                                cq_error *error) {
+  const json_t *single = json_object_get(json, "single"), *specials = json_object_get(json, "special_tokens");
+  if (!json_is_array(single))
+    return cq_fail_file(error, CQ_ERR_FORMAT, path, "post_processor: TemplateProcessing needs an array 'single'");
+  bool behind = false;
+  for (size_t i = 0; i < json_array_size(single); i++) {
+    const json_t *item = json_array_get(single, i), *special = json_object_get(item, "SpecialToken");
+    if (json_object_get(item, "Sequence")) {
+      if (behind)
+        return cq_fail_file(error, CQ_ERR_UNSUPPORTED, path, "post_processor: a template with the text twice");
+      behind = true;
+      continue;
+    }
+    const char *name = json_string_value(json_object_get(special, "id"));
+    const json_t *ids = name ? json_object_get(json_object_get(specials, name), "ids") : NULL;
+    if (!json_is_array(ids))
+      return cq_fail_file(error, CQ_ERR_FORMAT, path, "post_processor: the template's '%s' is not in special_tokens",
+                          name ? name : "?");
+    for (size_t k = 0; k < json_array_size(ids); k++) {
+      cq_status status = put_id(&around[behind], json_array_get(ids, k), t, path, error);
+      if (status) return status;
+    }
+  }
+  if (!behind) return cq_fail_file(error, CQ_ERR_FORMAT, path, "post_processor: a template without the text");
+  return CQ_OK;
+}
+
+static cq_status parse_post(template_ids around[2], const cq_tokenizer *t, const json_t *json, int depth,
+                            const char *path, cq_error *error) {
+  if (!json || json_is_null(json)) return CQ_OK;
+  const char *type = json_string_value(json_object_get(json, "type"));
+  if (!type || depth > 8)
+    return cq_fail_file(error, CQ_ERR_FORMAT, path, "post_processor: expected an object with a 'type'");
+  if (!strcmp(type, "TemplateProcessing")) return parse_template(around, t, json, path, error);
+  if (!strcmp(type, "BertProcessing") || !strcmp(type, "RobertaProcessing")) {
+    const json_t *cls = json_array_get(json_object_get(json, "cls"), 1),
+                 *sep = json_array_get(json_object_get(json, "sep"), 1);
+    cq_status status = put_id(&around[0], cls, t, path, error);
+    return status ? status : put_id(&around[1], sep, t, path, error);
+  }
+  if (!strcmp(type, "ByteLevel")) return CQ_OK; /* offsets only */
+  if (!strcmp(type, "Sequence")) {
+    const json_t *list = json_object_get(json, "processors");
+    for (size_t i = 0; i < json_array_size(list); i++) {
+      cq_status status = parse_post(around, t, json_array_get(list, i), depth + 1, path, error);
+      if (status) return status;
+    }
+    return CQ_OK;
+  }
+  return cq_fail_file(error, CQ_ERR_UNSUPPORTED, path, "post_processor: '%s' is not supported", type);
+}
+
+static cq_status keep(int32_t **out, size_t *n, cq_tokenizer *t, const template_ids *list, cq_error *error) {
+  *out = cq_arena_array(&t->arena, list->n ? list->n : 1, sizeof **out);
+  if (!*out) return cq_fail_memory(error, "special tokens");
+  if (list->n) memcpy(*out, list->ids, list->n * sizeof **out);
+  *n = list->n;
+  return CQ_OK;
+}
+
+cq_status cq_tokenizer_assemble(cq_tokenizer *t, const json_t *document, const char *path, cq_error *error) {
+  if (!json_is_object(document)) return cq_fail_file(error, CQ_ERR_FORMAT, path, "expected an object");
+  cq_place normalizer = {path, "normalizer"}, pre_tokenizer = {path, "pre_tokenizer"};
+  cq_status status =
+      cq_normalizers_parse(&t->normalizers, &t->arena, json_object_get(document, "normalizer"), &normalizer, error);
+  if (status) return status;
+  status = cq_pre_tokenizers_parse(&t->pre_tokenizers, &t->arena, json_object_get(document, "pre_tokenizer"),
+                                   &pre_tokenizer, error);
+  if (!status) status = parse_model(t, json_object_get(document, "model"), path, error);
+  t->n_model_pieces = t->vocab.n;
+  if (!status) status = cq_added_parse(t, json_object_get(document, "added_tokens"), path, error);
+  if (status) return status;
+  for (size_t i = 0; i < t->vocab.n; i++) {
+    if (!t->vocab.pieces[i].present)
+      return cq_fail_file(error, CQ_ERR_FORMAT, path, "the vocabulary has %zu ids, but none of them is %zu", t->vocab.n,
+                          i);
+  }
+  template_ids around[2] = {{0}, {0}};
+  status = parse_post(around, t, json_object_get(document, "post_processor"), 0, path, error);
+  if (!status) status = keep(&t->before, &t->n_before, t, &around[0], error);
+  if (!status) status = keep(&t->after, &t->n_after, t, &around[1], error);
+  cq_free(around[0].ids);
+  cq_free(around[1].ids);
+  return status;
+}

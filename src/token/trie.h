@@ -1,0 +1,45 @@
+/* A set of byte strings with a number each, walked byte by byte: the vocabulary's index.
+ *
+ *   node, byte -> node     one open-addressed table of edges, eight bytes an edge
+ *   node -> value          -1 where no string ends
+ *
+ * Building costs one insertion a byte and no sorting, walking one probe a byte. */
+#ifndef TOKEN_TRIE_H
+#define TOKEN_TRIE_H
+
+#include "base/slice.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define CQ_TRIE_ROOT      0u
+#define CQ_TRIE_NONE      UINT32_MAX
+#define CQ_TRIE_MAX_NODES (1u << 24)
+
+typedef struct cq_trie {
+  uint64_t *edges; /* (node << 8 | byte) << 32 | child; 0 is an empty slot, as no child is the root */
+  int32_t *values;
+  size_t edge_capacity, n_nodes, node_capacity;
+  unsigned shift;
+} cq_trie;
+
+/* Sets a string's value (>= 0), replacing an earlier one; false when out of memory or past CQ_TRIE_MAX_NODES. */
+bool cq_trie_put(cq_trie *trie, cq_slice key, int32_t value);
+/* The value of exactly this string, -1 when absent. */
+int32_t cq_trie_get(const cq_trie *trie, cq_slice key);
+/* The node a string leads to from another, CQ_TRIE_NONE when there is none. */
+uint32_t cq_trie_walk(const cq_trie *trie, uint32_t node, cq_slice key);
+void cq_trie_free(cq_trie *trie);
+
+static inline uint32_t cq_trie_step(const cq_trie *trie, uint32_t node, unsigned char byte) {
+  if (!trie->edge_capacity) return CQ_TRIE_NONE;
+  uint32_t key = node << 8 | byte;
+  size_t mask = trie->edge_capacity - 1, i = (key * UINT64_C(0x9E3779B97F4A7C15)) >> trie->shift;
+  for (;; i = (i + 1) & mask) {
+    uint64_t edge = trie->edges[i];
+    if (edge == 0) return CQ_TRIE_NONE;
+    if ((uint32_t)(edge >> 32) == key) return (uint32_t)edge;
+  }
+}
+
+#endif

@@ -1,0 +1,63 @@
+/* The vocabulary, and the small growing arrays of this folder. */
+#include "token/internal.h"
+
+#include "base/memory.h"
+
+cq_vocab_result cq_vocab_put(cq_vocab *vocab, cq_slice piece, int32_t id) {
+  size_t at = (size_t)id;
+  if (at >= vocab->n) {
+    if (!cq_reserve((void **)&vocab->pieces, &vocab->capacity, at + 1, sizeof *vocab->pieces)) return CQ_VOCAB_MEMORY;
+    memset(vocab->pieces + vocab->n, 0, (at + 1 - vocab->n) * sizeof *vocab->pieces);
+    vocab->n = at + 1;
+  }
+  if (vocab->pieces[at].present) return CQ_VOCAB_TAKEN;
+  if (piece.n > UINT32_MAX) return CQ_VOCAB_MEMORY;
+  size_t start = vocab->text.n;
+  cq_builder_bytes(&vocab->text, piece.data, piece.n);
+  if (vocab->text.failed) return CQ_VOCAB_MEMORY;
+  if (piece.n > 0 && !cq_trie_put(&vocab->index, piece, id)) return CQ_VOCAB_MEMORY;
+  vocab->pieces[at] = (cq_piece_text){start, (uint32_t)piece.n, true};
+  return CQ_VOCAB_OK;
+}
+
+cq_slice cq_vocab_piece(const cq_vocab *vocab, int32_t id) {
+  if (id < 0 || (size_t)id >= vocab->n || !vocab->pieces[id].present) return (cq_slice){NULL, 0};
+  return (cq_slice){vocab->text.data ? vocab->text.data + vocab->pieces[id].start : "", vocab->pieces[id].n};
+}
+
+int32_t cq_vocab_id(const cq_vocab *vocab, cq_slice piece) {
+  return cq_trie_get(&vocab->index, piece);
+}
+
+void cq_vocab_free(cq_vocab *vocab) {
+  cq_builder_free(&vocab->text);
+  cq_free(vocab->pieces);
+  cq_trie_free(&vocab->index);
+  *vocab = (cq_vocab){0};
+}
+
+bool cq_words_put(cq_words *words, size_t start, size_t n, bool at_start) {
+  if (words->n >= words->capacity &&
+      !cq_reserve((void **)&words->words, &words->capacity, words->n + 1, sizeof *words->words))
+    return false;
+  words->words[words->n++] = (cq_word){start, n, at_start};
+  return true;
+}
+
+bool cq_ids_put(cq_ids *ids, int32_t id) {
+  if (ids->n >= ids->capacity && !cq_reserve((void **)&ids->ids, &ids->capacity, ids->n + 1, sizeof *ids->ids))
+    return false;
+  ids->ids[ids->n++] = id;
+  return true;
+}
+
+bool cq_scratch(void **scratch, size_t *size, size_t n_bytes) {
+  if (*size >= n_bytes) return true;
+  size_t wanted = n_bytes < 4096 ? 4096 : n_bytes + n_bytes / 2;
+  void *grown = cq_alloc(wanted);
+  if (!grown) return false;
+  cq_free(*scratch);
+  *scratch = grown;
+  *size = wanted;
+  return true;
+}

@@ -1,0 +1,77 @@
+/* vocab.txt: one piece a line, the line's number (from 0) is its id. tokenizer_config.json holds BERT's switches. */
+#include "token/internal.h"
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/memory.h"
+#include "base/utf8.h"
+
+static cq_status read_pieces(cq_vocab *vocab, const char *path, cq_error *error) {
+  cq_slice bytes;
+  cq_status status = cq_file_read(&bytes, path, error);
+  if (status) return status;
+  size_t start = 0;
+  for (int32_t id = 0; start < bytes.n && !status; id++) {
+    const char *line = bytes.data + start, *newline = memchr(line, '\n', bytes.n - start);
+    size_t n = newline ? (size_t)(newline - line) : bytes.n - start;
+    start += n + 1;
+    if (n && line[n - 1] == '\r') n--;
+    if (cq_utf8_invalid_at(line, n) != n) {
+      status = cq_fail_line(error, CQ_ERR_FORMAT, path, (uint64_t)id + 1, "not UTF-8");
+    } else if (cq_vocab_put(vocab, (cq_slice){line, n}, id) != CQ_VOCAB_OK) {
+      status = cq_fail_memory(error, "vocabulary");
+    }
+  }
+  if (!status && vocab->n == 0) status = cq_fail_file(error, CQ_ERR_FORMAT, path, "no pieces");
+  cq_free((void *)bytes.data);
+  return status;
+}
+
+/* true, false, or null for a key that is missing. */
+static json_t *switch_of(const json_t *config, const char *key, bool fallback, bool may_be_null) {
+  const json_t *value = json_object_get(config, key);
+  if (json_is_boolean(value)) return json_boolean(json_is_true(value));
+  return may_be_null ? json_null() : json_boolean(fallback);
+}
+
+cq_status cq_open_vocab_txt(cq_tokenizer *t, const char *path, const json_t *config, const json_t *specials,
+                            cq_error *error) {
+  cq_status status = read_pieces(&t->vocab, path, error);
+  if (status) return status;
+  static const char *const keys[] = {"pad_token", "unk_token", "cls_token", "sep_token", "mask_token"};
+  const char *class = json_string_value(json_object_get(config, "tokenizer_class"));
+  bool mpnet = class && !strncmp(class, "MPNet", 5);
+  const char *bert[] = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"},
+             *roberta[] = {"<pad>", "[UNK]", "<s>", "</s>", "<mask>"};
+  const char *names[5];
+  json_t *added = json_array();
+  for (size_t i = 0; i < 5; i++) {
+    names[i] = cq_special_text(config, specials, keys[i], mpnet ? roberta[i] : bert[i]);
+    int32_t id = cq_vocab_id(&t->vocab, cq_slice_of(names[i]));
+    if (id < 0 && i != 0 && i != 4) /* pad and mask may be missing */
+      status = cq_fail_file(error, CQ_ERR_FORMAT, path, "the %s '%s' is not in the vocabulary", keys[i], names[i]);
+    if (id < 0) continue;
+    bool strip = mpnet && i == 4;
+    json_array_append_new(added,
+                          json_pack("{s:i, s:s, s:b, s:b, s:b, s:b, s:b}", "id", id, "content", names[i], "single_word",
+                                    0, "lstrip", strip, "rstrip", 0, "normalized", 0, "special", 1));
+  }
+  if (status) {
+    json_decref(added);
+    return status;
+  }
+  int cls = cq_vocab_id(&t->vocab, cq_slice_of(names[2])), sep = cq_vocab_id(&t->vocab, cq_slice_of(names[3]));
+  t->document = json_pack(
+      "{s:s, s:n, s:n, s:o, s:{s:s, s:b, s:o, s:o, s:o}, s:{s:s}, s:{s:s, s:[s, i], s:[s, i]}, s:{s:s, s:s, s:b}, "
+      "s:{s:s, s:s, s:s, s:i}}",
+      "version", "1.0", "truncation", "padding", "added_tokens", added, "normalizer", "type", "BertNormalizer",
+      "clean_text", 1, "handle_chinese_chars", switch_of(config, "tokenize_chinese_chars", true, false),
+      "strip_accents", switch_of(config, "strip_accents", false, true), "lowercase",
+      switch_of(config, "do_lower_case", true, false), "pre_tokenizer", "type", "BertPreTokenizer", "post_processor",
+      "type", "BertProcessing", "sep", names[3], sep, "cls", names[2], cls, "decoder", "type", "WordPiece", "prefix",
+      "##", "cleanup", 1, "model", "type", "WordPiece", "unk_token", names[1], "continuing_subword_prefix", "##",
+      "max_input_chars_per_word", 100);
+  if (!t->document) return cq_fail_memory(error, "tokenizer document");
+  t->config_class = mpnet ? "MPNetTokenizer" : "BertTokenizer";
+  return cq_tokenizer_assemble(t, t->document, path, error);
+}

@@ -1,0 +1,60 @@
+/* WordPiece: the longest piece that begins a word, then the longest "##" piece that goes on, to the word's end; a word
+ * that cannot be covered is one unknown token. Source: Schuster & Nakajima 2012; Devlin et al. 2019 for the form used
+ * here.
+ *
+ * The vocabulary's trie gives the longest match in one walk: inner pieces are looked up from the node behind "##". */
+#include "token/internal.h"
+
+#include "base/error.h"
+#include "base/utf8.h"
+
+static cq_status parse(cq_tokenizer *t, const json_t *model, const char *path, cq_error *error) {
+  const char *unk = "[UNK]", *prefix = "##";
+  int64_t longest = 100;
+  cq_status status = cq_json_get_string(&unk, model, "unk_token", path, error);
+  if (!status) status = cq_json_get_string(&prefix, model, "continuing_subword_prefix", path, error);
+  if (!status) status = cq_json_get_int(&longest, model, "max_input_chars_per_word", 1, INT32_MAX, path, error);
+  if (status) return status;
+  t->model.unk_id = cq_vocab_id(&t->vocab, cq_slice_of(unk));
+  if (t->model.unk_id < 0)
+    return cq_fail_file(error, CQ_ERR_FORMAT, path, "the unknown token '%s' is not in the vocabulary", unk);
+  const char *copy = cq_arena_strdup(&t->arena, prefix);
+  if (!copy) return cq_fail_memory(error, "tokenizer");
+  t->model.prefix = cq_slice_of(copy);
+  t->model.max_word_chars = (size_t)longest;
+  t->model.continuation = cq_trie_walk(&t->vocab.index, CQ_TRIE_ROOT, t->model.prefix);
+  t->info.type = "WordPiece";
+  return CQ_OK;
+}
+
+static bool encode(cq_ids *out, const cq_tokenizer *t, cq_slice word, void **scratch, size_t *scratch_size) {
+  (void)scratch;
+  (void)scratch_size;
+  const cq_model *m = &t->model;
+  const cq_trie *trie = &t->vocab.index;
+  size_t first = out->n;
+  if (word.n > m->max_word_chars && cq_utf8_length(word.data, word.n) > m->max_word_chars)
+    return cq_ids_put(out, m->unk_id);
+  for (size_t start = 0; start < word.n;) {
+    uint32_t node = start ? m->continuation : CQ_TRIE_ROOT;
+    int32_t best = -1;
+    size_t end = start;
+    for (size_t i = start; i < word.n && node != CQ_TRIE_NONE;) {
+      node = cq_trie_step(trie, node, (unsigned char)word.data[i]);
+      i++;
+      if (node != CQ_TRIE_NONE && trie->values[node] >= 0) {
+        best = trie->values[node];
+        end = i;
+      }
+    }
+    if (best < 0) {
+      out->n = first;
+      return cq_ids_put(out, m->unk_id);
+    }
+    if (!cq_ids_put(out, best)) return false;
+    start = end;
+  }
+  return true;
+}
+
+const cq_model_kind cq_wordpiece_kind = {"WordPiece", parse, encode};
