@@ -27,6 +27,11 @@ static const struct level {
   const cq_kernels *kernels;
   bool (*runs_here)(void);
 } levels[] = {
+#ifdef CQ_X86
+    {&cq_kernels_avx512, has_avx512},
+    {&cq_kernels_avx2, has_avx2},
+#endif
+    {&cq_kernels_portable, always},
     {&cq_kernels_reference, always},
 };
 

@@ -1,0 +1,46 @@
+/* One level's table. A level is a file of three lines: its name, its vectors (simd_*.h), and this; CMakeLists.txt gives
+ * the file its processor's flags. Everything here is static: the levels share nothing but their text. */
+#include "tensor/levels.h"
+
+#include <math.h>
+#include <string.h>
+
+/* The order matters: each part uses those above it. */
+/* clang-format off */
+#include "tensor/cpu/math.inc.h"
+#include "tensor/cpu/product.inc.h"
+#include "tensor/cpu/elementwise.inc.h"
+#include "tensor/cpu/rows.inc.h"
+#include "tensor/cpu/attention.inc.h"
+#include "tensor/cpu/training.inc.h"
+/* clang-format on */
+
+const cq_kernels LEVEL_TABLE = {
+    .name = LEVEL_NAME,
+    .packed_floats = packed_floats,
+    .pack = pack,
+    .product = product,
+    .product_transposed = product_transposed,
+    .add_columns = add_columns,
+    .activate = activate,
+    .activate_backward = activate_backward,
+    .add = add,
+    .scale = scale,
+    .dropout = dropout,
+    .gather = gather,
+    .scatter_add = scatter_add,
+    .layer_norm = layer_norm,
+    .layer_norm_backward = layer_norm_backward,
+    .normalize = normalize,
+    .normalize_backward = normalize_backward,
+    .pool = pool,
+    .pool_backward = pool_backward,
+    .attention_scratch = attention_scratch,
+    .attention = attention,
+    .attention_backward = attention_backward,
+    .lstm_cell = lstm_cell,
+    .lstm_cell_backward = lstm_cell_backward,
+    .squared_error = squared_error,
+    .sum_squares = sum_squares,
+    .adamw = adamw,
+};
