@@ -15,7 +15,7 @@ enum { BLOCK_ROWS = 48 };
 static int64_t attention_scratch(int64_t n_tokens, int64_t head_dim) {
   const int64_t wide = round_up(n_tokens, LANES), deep = round_up(head_dim, LANES);
   const int64_t block = n_tokens < BLOCK_ROWS ? n_tokens : BLOCK_ROWS;
-  return 2 * head_dim * wide + 3 * n_tokens * deep + 2 * block * wide + 4 * 16;
+  return 2 * head_dim * wide + 3 * n_tokens * deep + 2 * block * wide + 7 * 16; /* 7 runs */
 }
 
 /* A run of the scratch, its start on a cache line where the scratch is aligned at all. */
@@ -77,7 +77,7 @@ static void attention(float *out, float *log_sum, const float *q, const float *k
   const int64_t n_tokens = s->n_tokens, dim = s->head_dim, wide = round_up(n_tokens, LANES);
   float *packed_k = take(&scratch, dim * wide);
   float *packed_v = take(&scratch, n_tokens * round_up(dim, LANES));
-  float *scores = take(&scratch, TILE_ROWS * wide);
+  float *scores = take(&scratch, at_most(n_tokens, TILE_ROWS) * wide);
   const row_split rows = split_rows(n_tokens);
   for (int64_t head = 0; head < s->n_heads; head++) {
     const int64_t column = head * dim;
