@@ -1,0 +1,255 @@
+/* Files and directories appear whole or not at all: after an error, on a full disk, after a kill. */
+#include "support/files.h"
+
+#include "base/file.h"
+#include "base/memory.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+static void assert_content(const char *path, const char *text) {
+  size_t n;
+  unsigned char *bytes = read_bytes(&n, path);
+  assert_int_equal(n, strlen(text));
+  assert_memory_equal(bytes, text, n);
+  free(bytes);
+}
+
+static void reading_reports_what_is_wrong(void **state) {
+  (void)state;
+  cq_mapping m;
+  cq_slice s;
+  cq_error error = {0};
+  assert_int_equal(cq_mapping_open(&m, test_path("none"), &error), CQ_ERR_IO);
+  assert_non_null(strstr(error.message, "none: cannot open: "));
+  assert_int_equal(cq_mapping_open(&m, test_directory, &error), CQ_ERR_IO);
+  assert_non_null(strstr(error.message, "not a regular file"));
+  assert_int_equal(cq_file_read(&s, test_directory, &error), CQ_ERR_IO);
+  write_text(test_path("empty"), "");
+  assert_int_equal(cq_mapping_open(&m, test_path("empty"), &error), CQ_OK);
+  assert_int_equal(m.n, 0);
+  assert_non_null(m.data);
+  cq_mapping_close(&m);
+  assert_int_equal(cq_file_read(&s, test_path("empty"), &error), CQ_OK);
+  assert_string_equal(s.data, "");
+  cq_free((void *)(uintptr_t)s.data);
+  write_text(test_path("some"), "text");
+  assert_int_equal(cq_mapping_open(&m, test_path("some"), &error), CQ_OK);
+  assert_memory_equal(m.data, "text", 4);
+  cq_mapping_close(&m);
+  cq_mapping_close(&m);
+}
+
+static void paths_are_joined(void **state) {
+  (void)state;
+  char out[8];
+  cq_error error = {0};
+  assert_int_equal(cq_path_join(out, sizeof out, "ab", "cd", &error), CQ_OK);
+  assert_string_equal(out, "ab/cd");
+  assert_int_equal(cq_path_join(out, sizeof out, "ab/", "cd", &error), CQ_OK);
+  assert_string_equal(out, "ab/cd");
+  assert_int_equal(cq_path_join(out, sizeof out, "", "cd", &error), CQ_OK);
+  assert_string_equal(out, "cd");
+  assert_int_equal(cq_path_join(out, sizeof out, "ab", "", &error), CQ_OK);
+  assert_string_equal(out, "ab");
+  assert_int_equal(cq_path_join(out, sizeof out, "abc", "defg", &error), CQ_ERR_ARGUMENT);
+}
+
+static void a_file_appears_on_commit_only(void **state) {
+  (void)state;
+  cq_writer w;
+  cq_error error = {0};
+  const char *path = test_path("file");
+  assert_int_equal(cq_writer_open(&w, path, &error), CQ_OK);
+  assert_int_equal(cq_writer_bytes(&w, "new", 3, &error), CQ_OK);
+  assert_int_equal(access(path, F_OK), -1);
+  cq_writer_abort(&w);
+  cq_writer_abort(&w);
+  assert_int_equal(count_files("file"), 0);
+
+  assert_int_equal(cq_file_write(path, "old", 3, &error), CQ_OK);
+  assert_int_equal(cq_writer_open(&w, path, &error), CQ_OK);
+  assert_int_equal(cq_writer_bytes(&w, "new", 3, &error), CQ_OK);
+  assert_content(path, "old");
+  assert_int_equal(cq_writer_commit(&w, &error), CQ_OK);
+  assert_content(path, "new");
+  assert_int_equal(count_files(".tmp"), 0);
+  assert_int_equal(cq_file_write(test_path("no/such/directory"), "x", 1, &error), CQ_ERR_IO);
+  assert_non_null(strstr(error.message, "no/such/directory: cannot create: "));
+}
+
+/* A limit on file sizes stands for a full disk: writes come up short, and the error comes at write, flush or close. */
+static void a_full_disk_leaves_nothing(void **state) {
+  (void)state;
+  static char bytes[100000];
+  static const size_t sizes[] = {1, 4095, 4096, 4097, 50000, 100000};
+  struct rlimit before, small;
+  signal(SIGXFSZ, SIG_IGN);
+  assert_int_equal(cq_file_write(test_path("kept"), "old", 3, NULL), CQ_OK);
+  assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    cq_error error = {0};
+    small = before;
+    small.rlim_cur = sizes[i] - 1;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    cq_status status = cq_file_write(test_path("kept"), bytes, sizes[i], &error);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_int_equal(status, CQ_ERR_IO);
+    assert_non_null(strstr(error.message, "kept: cannot write: "));
+    assert_content(test_path("kept"), "old");
+    assert_int_equal(count_files("kept"), 1);
+  }
+}
+
+static void the_full_device_is_reported(void **state) {
+  (void)state;
+  if (access("/dev/full", W_OK) != 0) {
+    print_message("skipped: no /dev/full here\n");
+    skip();
+  }
+  cq_error error = {0};
+  cq_writer w;
+  assert_int_equal(cq_writer_open(&w, test_path("device"), &error), CQ_OK);
+  fclose(w.stream);
+  w.stream = fopen("/dev/full", "wb");
+  assert_non_null(w.stream);
+  assert_int_equal(cq_writer_bytes(&w, "x", 1, &error), CQ_OK); /* still in stdio's buffer */
+  assert_int_equal(cq_writer_commit(&w, &error), CQ_ERR_IO);
+  assert_non_null(strstr(error.message, "No space left"));
+  assert_int_equal(count_files("device"), 0);
+}
+
+/* Kills a child at random moments while it replaces a file over and over: the file is always one of the whole ones. */
+static void a_kill_leaves_a_whole_file(void **state) {
+  (void)state;
+  enum { N = 300000 };
+  static char bytes[N];
+  memset(bytes, 'a', N);
+  assert_int_equal(cq_file_write(test_path("whole"), bytes, N, NULL), CQ_OK);
+  for (int round = 0; round < 20; round++) {
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+      for (int i = 1;; i++) {
+        memset(bytes, 'a' + i % 26, N);
+        if (cq_file_write(test_path("whole"), bytes, N, NULL)) _exit(1);
+      }
+    }
+    usleep((useconds_t)(1000 + 700 * round));
+    kill(child, SIGKILL);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    size_t n;
+    unsigned char *got = read_bytes(&n, test_path("whole"));
+    assert_int_equal(n, N);
+    for (size_t i = 1; i < n; i++) assert_int_equal(got[i], got[0]);
+    free(got);
+  }
+}
+
+static void make_directory(cq_directory_writer *w, const char *text) {
+  char path[500];
+  assert_int_equal(cq_path_join(path, sizeof path, w->temporary, "inside", NULL), CQ_OK);
+  assert_int_equal(cq_directory_make(path, NULL), CQ_OK);
+  assert_int_equal(cq_path_join(path, sizeof path, w->temporary, "file", NULL), CQ_OK);
+  assert_int_equal(cq_file_write(path, text, strlen(text), NULL), CQ_OK);
+}
+
+static void a_directory_appears_on_commit_only(void **state) {
+  (void)state;
+  cq_directory_writer w;
+  cq_error error = {0};
+  const char *path = test_path("dir");
+  assert_int_equal(cq_directory_writer_open(&w, path, false, &error), CQ_OK);
+  make_directory(&w, "one");
+  assert_false(cq_file_exists(path));
+  cq_directory_writer_abort(&w);
+  cq_directory_writer_abort(&w);
+  assert_int_equal(count_files("dir"), 0);
+
+  assert_int_equal(cq_directory_writer_open(&w, path, false, &error), CQ_OK);
+  make_directory(&w, "one");
+  assert_int_equal(cq_directory_writer_commit(&w, &error), CQ_OK);
+  assert_content(test_path("dir/file"), "one");
+  assert_true(cq_is_directory(test_path("dir/inside")));
+
+  assert_int_equal(cq_directory_writer_open(&w, path, false, &error), CQ_ERR_ARGUMENT);
+  assert_non_null(strstr(error.message, "dir: already exists"));
+  assert_int_equal(cq_directory_writer_open(&w, path, true, &error), CQ_OK);
+  make_directory(&w, "two");
+  assert_content(test_path("dir/file"), "one");
+  assert_int_equal(cq_directory_writer_commit(&w, &error), CQ_OK);
+  assert_content(test_path("dir/file"), "two");
+  assert_int_equal(count_files("dir"), 1);
+
+  write_text(test_path("plain"), "x");
+  assert_int_equal(cq_directory_writer_open(&w, test_path("plain"), true, &error), CQ_ERR_ARGUMENT);
+  assert_non_null(strstr(error.message, "is a file"));
+  assert_int_equal(cq_directory_make(test_path("plain/below"), &error), CQ_ERR_IO);
+  assert_int_equal(cq_directory_make(test_path("a/b/c/"), &error), CQ_OK);
+  assert_true(cq_is_directory(test_path("a/b/c")));
+  cq_directory_remove(test_path("a"));
+  assert_false(cq_file_exists(test_path("a")));
+}
+
+/* Removing must not follow links out of the directory. */
+static void removing_stays_inside(void **state) {
+  (void)state;
+  assert_int_equal(cq_directory_make(test_path("victim"), NULL), CQ_OK);
+  write_text(test_path("victim/file"), "precious");
+  assert_int_equal(cq_directory_make(test_path("doomed/deep"), NULL), CQ_OK);
+  char target[400];
+  snprintf(target, sizeof target, "%s", test_path("victim"));
+  assert_int_equal(symlink(target, test_path("doomed/deep/link")), 0);
+  cq_directory_remove(test_path("doomed"));
+  assert_false(cq_file_exists(test_path("doomed")));
+  assert_content(test_path("victim/file"), "precious");
+}
+
+static void allocation_failures_are_reported(void **state) {
+  (void)state;
+  write_text(test_path("m"), "old");
+  for (long n = 1;; n++) {
+    cq_error error = {0};
+    cq_alloc_fail_at(n);
+    cq_status status = cq_file_write(test_path("m"), "new", 3, &error);
+    bool failed = cq_alloc_failed();
+    cq_alloc_fail_at(0);
+    if (!failed) break;
+    assert_int_equal(status, CQ_ERR_MEMORY);
+    assert_content(test_path("m"), "old");
+    assert_int_equal(count_files(".tmp"), 0);
+  }
+  assert_content(test_path("m"), "new");
+  for (int replace = 0; replace < 2; replace++) {
+    for (long n = 1;; n++) {
+      cq_directory_writer w;
+      cq_error error = {0};
+      cq_alloc_fail_at(n);
+      cq_status status = cq_directory_writer_open(&w, test_path("md"), replace, &error);
+      if (!status) status = cq_directory_writer_commit(&w, &error);
+      bool failed = cq_alloc_failed();
+      cq_alloc_fail_at(0);
+      if (!failed) {
+        assert_int_equal(status, CQ_OK);
+        break;
+      }
+      assert_int_equal(status, CQ_ERR_MEMORY);
+      assert_int_equal(cq_file_exists(test_path("md")), replace);
+    }
+  }
+  assert_int_equal(count_files("md"), 1);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(reading_reports_what_is_wrong), cmocka_unit_test(paths_are_joined),
+      cmocka_unit_test(a_file_appears_on_commit_only), cmocka_unit_test(a_full_disk_leaves_nothing),
+      cmocka_unit_test(the_full_device_is_reported),   cmocka_unit_test(a_directory_appears_on_commit_only),
+      cmocka_unit_test(removing_stays_inside),         cmocka_unit_test(allocation_failures_are_reported),
+      cmocka_unit_test(a_kill_leaves_a_whole_file),
+  };
+  return cmocka_run_group_tests(tests, make_test_directory, remove_test_directory);
+}
