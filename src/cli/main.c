@@ -9,7 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+extern const cli_command cli_encode, cli_similarity, cli_eval;
+
 static const cli_command *const commands[] = {
+    &cli_encode,
+    &cli_similarity,
+    &cli_eval,
     NULL,
 };
 
@@ -89,6 +94,8 @@ static int dispatch(int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
-  signal(SIGPIPE, SIG_IGN); /* a closed pipe is then a failed write, which is cleaned up after and reported */
+  /* A closed pipe and a file over its limit are then failed writes, which are cleaned up after and reported. */
+  signal(SIGPIPE, SIG_IGN);
+  signal(SIGXFSZ, SIG_IGN);
   return cli_finish_output(dispatch(argc, argv));
 }
