@@ -183,8 +183,7 @@ static cq_status dense_describe(const cq_module *module, json_t *object, cq_erro
   return ok ? CQ_OK : cq_fail_memory(error, "a description");
 }
 
-static cq_status dense_pack(cq_module *module, size_t part, const cq_kernels *kernels, bool training,
-                            cq_error *error) {
+static cq_status dense_pack(cq_module *module, size_t part, const cq_kernels *kernels, bool training, cq_error *error) {
   (void)part;
   return cq_linear_pack(&((dense *)module)->linear, kernels, training, error);
 }

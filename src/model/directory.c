@@ -56,7 +56,10 @@ cq_status cq_encoder_append(cq_encoder *e, cq_module *module, cq_error *error) {
     if (module->type->free) module->type->free(module);
     return status;
   }
-  if (e->n_modules == 0) e->max_positions = e->max_seq_length = module->max_seq_length;
+  if (e->n_modules == 0) {
+    e->max_seq_length = module->max_seq_length;
+    if (module->type == &cq_transformer_type) e->max_positions = module->max_seq_length;
+  }
   if (module->leaves_out_prompt) e->include_prompt = false;
   e->modules[e->n_modules++] = module;
   cq_params_index(&e->params);
@@ -164,6 +167,18 @@ static cq_status read_model_config(cq_encoder *e, cq_error *error) {
 
 /* --- the modules --- */
 
+/* Every id the tokenizer may give must be a row of the module's table. */
+static cq_status check_vocabulary(const cq_module *module, const char *directory, cq_error *error) {
+  const int64_t n_ids = cq_tokenizer_describe(module->tokenizer)->vocab_size;
+  for (size_t i = 0; i < module->n_params; i++) {
+    const cq_param *p = &module->params[i];
+    if (p->table && n_ids > p->rows)
+      return cq_fail_file(error, CQ_ERR_FORMAT, directory, "the tokenizer has %lld ids, tensor '%s' has %lld rows",
+                          (long long)n_ids, p->name, (long long)p->rows);
+  }
+  return CQ_OK;
+}
+
 static cq_status open_module(cq_encoder *e, const cq_module_type *type, const char *path,
                              const cq_encoder_options *options, cq_error *error) {
   char directory[MAX_PATH];
@@ -182,26 +197,29 @@ static cq_status open_module(cq_encoder *e, const cq_module_type *type, const ch
     status = cq_path_join(directory, sizeof directory, e->directory, path, error);
   else if (snprintf(directory, sizeof directory, "%s", e->directory) >= (int)sizeof directory)
     status = cq_fail_file(error, CQ_ERR_ARGUMENT, e->directory, "the path is too long");
-  if (!status && !before) status = read_sentence_config(&length, &source.lowercase, directory, error);
+  if (!status && type == &cq_transformer_type)
+    status = read_sentence_config(&length, &source.lowercase, directory, error);
   if (!status) status = type->open(&module, &source, error);
   if (!status) {
     module->lowercase = source.lowercase;
     module->path = cq_arena_strdup(&e->arena, path);
     if (!module->path) status = cq_fail_memory(error, "a module");
   }
-  if (!status && type->takes_text && !module->tokenizer)
+  if (!status && type->takes_text && !type->tokenize)
     status = cq_tokenizer_open(&module->tokenizer, directory, source.lowercase, error);
+  if (!status && module->tokenizer) status = check_vocabulary(module, directory, error);
   if (status) {
     if (module && type->free) type->free(module);
     return status;
   }
   if ((status = cq_encoder_append(e, module, error)) || before) return status;
+  if (options->max_seq_length > 0) return cq_encoder_limit(e, options->max_seq_length, error);
+  if (type != &cq_transformer_type) return CQ_OK;
 
   /* What the configuration says, else the tokenizer; never more than there are positions. */
-  if (length == 0 && module->tokenizer) length = cq_tokenizer_describe(module->tokenizer)->model_max_length;
+  if (length == 0) length = cq_tokenizer_describe(module->tokenizer)->model_max_length;
   if (e->max_positions > 0 && (length == 0 || length > e->max_positions)) length = e->max_positions;
   if (length > INT32_MAX) length = 0;
-  if (options->max_seq_length > 0) return cq_encoder_limit(e, options->max_seq_length, error);
   e->max_seq_length = module->max_seq_length = (int)length;
   return CQ_OK;
 }

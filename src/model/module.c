@@ -4,10 +4,8 @@
 
 /* One row a type. */
 static const cq_module_type *const types[] = {
-    &cq_transformer_type,
-    &cq_pooling_type,
-    &cq_dense_type,
-    &cq_normalize_type,
+    &cq_transformer_type, &cq_pooling_type,         &cq_dense_type, &cq_normalize_type,
+    &cq_static_type,      &cq_word_embeddings_type, &cq_lstm_type,
 };
 
 const cq_module_type *cq_module_type_find(const char *type) {

@@ -66,6 +66,7 @@ struct cq_module_type {
    * packed side by side by several threads. May be NULL. */
   CQ_MUST_USE cq_status (*pack)(cq_module *module, size_t part, const cq_kernels *kernels, bool training,
                                 cq_error *error);
+  void (*set_dropout)(cq_module *module, double rate); /* for training; NULL: the type has no dropout */
   /* *y is taken from the lane's workspace. saved NULL: not training; else *saved receives what backward wants, in the
    * workspace too, which then must not be released before backward. x has no data for a first module. */
   CQ_MUST_USE cq_status (*forward)(cq_lane *lane, const cq_module *module, const cq_batch *batch, cq_tensor x,

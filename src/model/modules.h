@@ -14,6 +14,17 @@ CQ_MUST_USE cq_status cq_dense_new(cq_module **out, int64_t in, int64_t out_dim,
 CQ_MUST_USE cq_status cq_normalize_new(cq_module **out, int64_t dim, const char *path, cq_arena *arena,
                                        cq_error *error);
 
+/* The tokenizer becomes the module's once the call succeeds. Rows are drawn from N(0, 1), as PyTorch's EmbeddingBag. */
+CQ_MUST_USE cq_status cq_static_new(cq_module **out, cq_tokenizer *tokenizer, int64_t dim, const char *path,
+                                    cq_random *random, cq_arena *arena, cq_error *error);
+/* The same for the first stage of a BiLSTM; max_seq_length counts special tokens. */
+CQ_MUST_USE cq_status cq_word_embeddings_new(cq_module **out, cq_tokenizer *tokenizer, int64_t dim, int max_seq_length,
+                                             const char *path, cq_random *random, cq_arena *arena, cq_error *error);
+/* All parameters uniform in +-1 / sqrt(dim), as PyTorch's LSTM. */
+CQ_MUST_USE cq_status cq_lstm_module_new(cq_module **out, int64_t in, int64_t dim, int64_t n_layers, bool bidirectional,
+                                         double dropout, const char *path, cq_random *random, cq_arena *arena,
+                                         cq_error *error);
+
 /* --- values for fresh parameters: memory from the arena --- */
 
 CQ_MUST_USE cq_status cq_param_uniform(cq_param *p, double bound, cq_random *random, cq_arena *arena, cq_error *error);

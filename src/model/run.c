@@ -83,8 +83,10 @@ cq_status cq_encoder_pack(cq_encoder *encoder, cq_pool *pool, bool training, cq_
   size_t n_parts = 0;
   cq_status status = CQ_OK;
   for (size_t i = 0; i < encoder->n_modules; i++) n_parts += encoder->modules[i]->n_pack_parts;
-  if (!p.status || !p.errors) status = cq_fail_memory(error, "packed weights");
-  else cq_pool_run(pool, n_parts, pack_part, &p);
+  if (!p.status || !p.errors)
+    status = cq_fail_memory(error, "packed weights");
+  else
+    cq_pool_run(pool, n_parts, pack_part, &p);
   for (size_t w = 0; !status && w < n_workers; w++) {
     status = p.status[w];
     if (status && error) *error = p.errors[w];

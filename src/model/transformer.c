@@ -268,6 +268,10 @@ void cq_transformer_set_dropout(cq_transformer *t, double rate) {
   if (rate >= 0) set_dropouts(t, (float)rate, (float)rate, a->attention_output_dropout);
 }
 
+static void set_dropout(cq_module *module, double rate) {
+  cq_transformer_set_dropout((cq_transformer *)module, rate);
+}
+
 static cq_status open_transformer(cq_module **out, const cq_module_source *source, cq_error *error) {
   char path[4096];
   json_t *config = NULL;
@@ -389,8 +393,8 @@ static cq_status describe_transformer(const cq_module *module, json_t *object, c
 static cq_status pack_transformer(cq_module *module, size_t part, const cq_kernels *kernels, bool training,
                                   cq_error *error) {
   cq_transformer_layer *l = &((cq_transformer *)module)->layers[part / PARTS_PER_LAYER];
-  cq_linear *const weights[PARTS_PER_LAYER] = {&l->attention.query,  &l->attention.key, &l->attention.value,
-                                               &l->attention.output, &l->up,            &l->down};
+  cq_linear *const weights[PARTS_PER_LAYER] = {
+      &l->attention.query, &l->attention.key, &l->attention.value, &l->attention.output, &l->up, &l->down};
   return cq_linear_pack(weights[part % PARTS_PER_LAYER], kernels, training, error);
 }
 
@@ -475,6 +479,7 @@ const cq_module_type cq_transformer_type = {
     .save = save_transformer,
     .describe = describe_transformer,
     .pack = pack_transformer,
+    .set_dropout = set_dropout,
     .forward = forward,
     .backward = backward,
     .free = free_transformer,

@@ -1,0 +1,253 @@
+/* LSTM: tokens' vectors to tokens' vectors, layer upon layer.
+ *
+ *   lstm_config.json   {"embedding_dimension" | "word_embedding_dimension", "hidden_dim", "num_layers", "dropout",
+ * "bidirectional"} model.safetensors  encoder.{weight_ih, weight_hh, bias_ih, bias_hh}_l<layer>[_reverse]
+ *
+ * dropout works between layers, as in PyTorch. */
+#include "nn/lstm.h"
+
+#include "base/error.h"
+#include "base/file.h"
+#include "format/json.h"
+#include "model/modules.h"
+#include "nn/norm.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef struct lstm {
+  cq_module base;
+  cq_weights *weights; /* NULL for a fresh module */
+  int64_t in, dim, n_layers;
+  int n_directions;
+  float dropout;
+  cq_lstm *layers; /* [n_layers] */
+} lstm;
+
+/* --- opening and saving --- */
+
+static void lstm_free(cq_module *module) {
+  lstm *l = (lstm *)module;
+  for (int64_t i = 0; l->layers && i < l->n_layers; i++) cq_lstm_free(&l->layers[i]);
+  cq_weights_close(l->weights);
+}
+
+/* Room for everything, the layers joined to their (still empty) parameters: four a direction. */
+static lstm *make(int64_t in, int64_t dim, int64_t n_layers, bool bidirectional, float dropout, cq_arena *arena) {
+  lstm *l = cq_arena_alloc(arena, sizeof *l);
+  const int n_directions = bidirectional ? 2 : 1;
+  const size_t n_params = (size_t)(4 * n_layers) * (size_t)n_directions;
+  cq_param *params = cq_arena_array(arena, n_params, sizeof *params);
+  cq_lstm *layers = cq_arena_array(arena, (size_t)n_layers, sizeof *layers);
+  if (!l || !params || !layers) return NULL;
+  memset(params, 0, n_params * sizeof *params);
+  memset(layers, 0, (size_t)n_layers * sizeof *layers);
+  *l = (lstm){.base = {.type = &cq_lstm_type,
+                       .output_dim = n_directions * dim,
+                       .params = params,
+                       .n_params = n_params,
+                       .n_pack_parts = (size_t)(n_layers * n_directions)},
+              .in = in,
+              .dim = dim,
+              .n_layers = n_layers,
+              .n_directions = n_directions,
+              .dropout = dropout,
+              .layers = layers};
+  for (int64_t i = 0; i < n_layers; i++) {
+    layers[i] = (cq_lstm){.n_directions = n_directions, .in = i == 0 ? in : n_directions * dim, .dim = dim};
+    for (int d = 0; d < n_directions; d++, params += 4)
+      layers[i].direction[d] = (cq_lstm_direction){.input = {.weight = &params[0]},
+                                                   .recurrent = {.weight = &params[1]},
+                                                   .bias_input = &params[2],
+                                                   .bias_recurrent = &params[3]};
+  }
+  return l;
+}
+
+static void tensor_name(char out[64], int which, int64_t layer, int direction) {
+  static const char *const kinds[] = {"weight_ih", "weight_hh", "bias_ih", "bias_hh"};
+  snprintf(out, 64, "encoder.%s_l%lld%s", kinds[which], (long long)layer, direction == 1 ? "_reverse" : "");
+}
+
+/* The size of parameter `which` of a layer. */
+static void tensor_shape(int64_t *rows, int64_t *cols, const lstm *l, int which, int64_t layer) {
+  *rows = 4 * l->dim;
+  *cols = which == 0 ? l->layers[layer].in : which == 1 ? l->dim : 0;
+}
+
+cq_status cq_lstm_module_new(cq_module **out, int64_t in, int64_t dim, int64_t n_layers, bool bidirectional,
+                             double dropout, const char *path, cq_random *random, cq_arena *arena, cq_error *error) {
+  lstm *l = make(in, dim, n_layers, bidirectional, (float)dropout, arena);
+  if (!l) return cq_fail_memory(error, "an LSTM");
+  l->base.path = path;
+  cq_param *p = l->base.params;
+  for (int64_t layer = 0; layer < n_layers; layer++)
+    for (int d = 0; d < l->n_directions; d++)
+      for (int which = 0; which < 4; which++, p++) {
+        char name[64];
+        int64_t rows, cols;
+        tensor_name(name, which, layer, d);
+        tensor_shape(&rows, &cols, l, which, layer);
+        *p = (cq_param){.name = cq_arena_strdup(arena, name),
+                        .rows = cols ? rows : 1,
+                        .cols = cols ? cols : rows,
+                        .n_dims = cols ? 2 : 1,
+                        .decay = cols != 0};
+        if (!p->name) return cq_fail_memory(error, "an LSTM");
+        /* PyTorch's start: all uniform in +-1 / sqrt(dim). */
+        cq_status status = cq_param_uniform(p, 1.0 / sqrt((double)dim), random, arena, error);
+        if (status) return status;
+      }
+  *out = &l->base;
+  return CQ_OK;
+}
+
+static cq_status take_all(lstm *l, cq_arena *arena, cq_error *error) {
+  cq_param *p = l->base.params;
+  for (int64_t layer = 0; layer < l->n_layers; layer++)
+    for (int d = 0; d < l->n_directions; d++)
+      for (int which = 0; which < 4; which++, p++) {
+        char name[64];
+        int64_t rows, cols;
+        tensor_name(name, which, layer, d);
+        tensor_shape(&rows, &cols, l, which, layer);
+        cq_status status = cq_weights_take(p, l->weights, (const char *const[]){name, NULL}, rows, cols, arena, error);
+        if (status) return status;
+      }
+  return cq_weights_all_taken(l->weights, NULL, error);
+}
+
+static cq_status lstm_open(cq_module **out, const cq_module_source *source, cq_error *error) {
+  char path[4096];
+  json_t *config = NULL;
+  int64_t in = 0, dim = 0, n_layers = 1;
+  double dropout = 0;
+  bool bidirectional = true;
+  cq_status status = cq_path_join(path, sizeof path, source->directory, "lstm_config.json", error);
+  if (status || (status = cq_json_read(&config, path, error))) return status;
+  if (!json_is_object(config)) {
+    status = cq_fail_file(error, CQ_ERR_FORMAT, path, "expected an object");
+    goto done;
+  }
+  if ((status = cq_json_get_int(&in, config, "word_embedding_dimension", 1, 1 << 20, path, error)) ||
+      (status = cq_json_get_int(&in, config, "embedding_dimension", 1, 1 << 20, path, error)) ||
+      (status = cq_json_get_int(&dim, config, "hidden_dim", 1, 1 << 20, path, error)) ||
+      (status = cq_json_get_int(&n_layers, config, "num_layers", 1, 1 << 10, path, error)) ||
+      (status = cq_json_get_number(&dropout, config, "dropout", path, error)) ||
+      (status = cq_json_get_bool(&bidirectional, config, "bidirectional", path, error)))
+    goto done;
+  if (in == 0 || dim == 0 || dropout < 0 || dropout >= 1) {
+    status = cq_fail_file(error, CQ_ERR_FORMAT, path, "embedding_dimension %lld, hidden_dim %lld, dropout %g",
+                          (long long)in, (long long)dim, dropout);
+    goto done;
+  }
+  if (source->input_is_sentence || in != source->input_dim) {
+    status = cq_fail_file(error, CQ_ERR_FORMAT, path, "expects tokens of %lld dimensions, the module before gives %lld",
+                          (long long)in, (long long)source->input_dim);
+    goto done;
+  }
+  lstm *l = make(in, dim, n_layers, bidirectional, (float)dropout, source->arena);
+  if (!l) {
+    status = cq_fail_memory(error, "an LSTM");
+    goto done;
+  }
+  *out = &l->base;
+  if (!(status = cq_weights_open(&l->weights, source->directory, error))) status = take_all(l, source->arena, error);
+done:
+  json_decref(config);
+  return status;
+}
+
+static json_t *describe(const lstm *l) {
+  return json_pack("{s:I, s:I, s:I, s:f, s:b}", "embedding_dimension", (json_int_t)l->in, "hidden_dim",
+                   (json_int_t)l->dim, "num_layers", (json_int_t)l->n_layers, "dropout", (double)l->dropout,
+                   "bidirectional", l->n_directions == 2);
+}
+
+static cq_status lstm_save(const cq_module *module, const char *directory, cq_error *error) {
+  const lstm *l = (const lstm *)module;
+  char path[4096];
+  cq_status status = cq_path_join(path, sizeof path, directory, "lstm_config.json", error);
+  if (status) return status;
+  json_t *config = describe(l);
+  status = config ? cq_json_write(config, path, error) : cq_fail_memory(error, path);
+  json_decref(config);
+  return status ? status : cq_weights_save(l->base.params, l->base.n_params, directory, error);
+}
+
+static cq_status lstm_describe(const cq_module *module, json_t *object, cq_error *error) {
+  json_t *config = describe((const lstm *)module);
+  bool ok = config && json_object_update(object, config) == 0;
+  json_decref(config);
+  return ok ? CQ_OK : cq_fail_memory(error, "a description");
+}
+
+static cq_status lstm_pack(cq_module *module, size_t part, const cq_kernels *kernels, bool training, cq_error *error) {
+  lstm *l = (lstm *)module;
+  const int n = l->n_directions;
+  return cq_lstm_pack(&l->layers[(int)part / n], (int)part % n, kernels, training, error);
+}
+
+static void lstm_set_dropout(cq_module *module, double rate) {
+  ((lstm *)module)->dropout = (float)rate;
+}
+
+/* --- running --- */
+
+typedef struct lstm_tape {
+  cq_lstm_plan plan;
+  cq_lstm_saved *layers; /* [n_layers] */
+} lstm_tape;
+
+static cq_status lstm_forward(cq_lane *lane, const cq_module *module, const cq_batch *batch, cq_tensor x, cq_tensor *y,
+                              void **saved, cq_error *error) {
+  const lstm *l = (const lstm *)module;
+  cq_workspace *w = &lane->workspace;
+  lstm_tape *tape = cq_workspace_take(w, sizeof *tape);
+  if (!tape) return cq_fail_memory(error, "an LSTM");
+  *tape = (lstm_tape){0};
+  if (saved) {
+    *saved = tape;
+    tape->layers = cq_workspace_take(w, (size_t)l->n_layers * sizeof *tape->layers);
+    if (!tape->layers) return cq_fail_memory(error, "an LSTM");
+  }
+  cq_status status = cq_lstm_plan_make(&tape->plan, lane, batch, l->n_directions, error);
+  for (int64_t i = 0; !status && i < l->n_layers; i++) {
+    *y = cq_workspace_f32(w, x.rows, l->base.output_dim);
+    if (!y->data) return cq_fail_memory(error, "an LSTM");
+    status = cq_lstm_forward(lane, &l->layers[i], &tape->plan, *y, x, saved ? &tape->layers[i] : NULL, error);
+    if (i + 1 < l->n_layers) cq_dropout_apply(lane, batch, *y, l->dropout, (uint32_t)i);
+    x = *y;
+  }
+  return status;
+}
+
+static cq_status lstm_backward(cq_lane *lane, const cq_module *module, const cq_batch *batch, cq_tensor x, cq_tensor dy,
+                               cq_tensor *dx, const void *saved, cq_gradients *gradients, cq_error *error) {
+  const lstm *l = (const lstm *)module;
+  const lstm_tape *tape = saved;
+  cq_mark mark = cq_workspace_mark(&lane->workspace);
+  cq_status status = CQ_OK;
+  for (int64_t i = l->n_layers; !status && i-- > 0;) {
+    if (i + 1 < l->n_layers) cq_dropout_apply(lane, batch, dy, l->dropout, (uint32_t)i);
+    cq_tensor below = i == 0 && dx->data ? *dx : cq_workspace_f32(&lane->workspace, x.rows, l->layers[i].in);
+    if (!below.data) return cq_fail_memory(error, "an LSTM's gradient");
+    status = cq_lstm_backward(lane, &l->layers[i], &tape->plan, gradients, below, dy, &tape->layers[i], error);
+    dy = below;
+  }
+  cq_workspace_release(&lane->workspace, mark);
+  return status;
+}
+
+const cq_module_type cq_lstm_type = {
+    .name = "LSTM",
+    .type_name = "sentence_transformers.models.LSTM",
+    .open = lstm_open,
+    .save = lstm_save,
+    .describe = lstm_describe,
+    .pack = lstm_pack,
+    .set_dropout = lstm_set_dropout,
+    .forward = lstm_forward,
+    .backward = lstm_backward,
+    .free = lstm_free,
+};

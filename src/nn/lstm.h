@@ -1,0 +1,63 @@
+/* A long short-term memory over whole sequences, in one or both directions.
+ *
+ * Tokens lie sentence after sentence; a recurrent step wants the t-th token of every sentence side by side. So each
+ * direction works on a time-major copy: sentences by falling length, then step by step those that are still running.
+ *
+ *     sentences  a0 a1 a2 | b0 | c0 c1        forward rows   a0 c0 b0 | a1 c1 | a2
+ *                                             reverse rows   a2 c1 b0 | a1 c0 | a0
+ *
+ * The product with the inputs is one large product over all rows; a step then adds the recurrent product of its rows,
+ * which are a prefix of the step before. Source: Hochreiter & Schmidhuber 1997, gates in PyTorch's order and with its
+ * two biases. */
+#ifndef NN_LSTM_H
+#define NN_LSTM_H
+
+#include "nn/batch.h"
+#include "nn/linear.h"
+
+typedef struct cq_lstm_direction {
+  cq_linear input, recurrent;            /* [4 dim, in], [4 dim, dim]; no bias of their own */
+  cq_param *bias_input, *bias_recurrent; /* [1, 4 dim] */
+  float *bias;                           /* their sum; made by pack */
+} cq_lstm_direction;
+
+typedef struct cq_lstm {
+  cq_lstm_direction direction[2]; /* forward, reverse */
+  int n_directions;
+  int64_t in, dim;
+} cq_lstm;
+
+/* Packs one direction's weights. */
+CQ_MUST_USE cq_status cq_lstm_pack(cq_lstm *l, int direction, const cq_kernels *kernels, bool training,
+                                   cq_error *error);
+void cq_lstm_free(cq_lstm *l);
+
+/* Where each token goes; one plan serves all layers of a batch. In the lane's workspace. */
+typedef struct cq_lstm_plan {
+  int64_t n_tokens, n_seqs, n_steps;
+  int64_t *first;    /* [n_steps + 1] first row of each step */
+  int32_t *token_of; /* [n_directions, n_tokens] the token that lies in a row */
+  int32_t *row_of;   /* [n_tokens, n_directions] the row a token lies in, counted over both directions' rows */
+  int32_t *before;   /* [n_tokens - rows of step 0] the row of the step before, for the rows of steps 1 ... */
+} cq_lstm_plan;
+
+CQ_MUST_USE cq_status cq_lstm_plan_make(cq_lstm_plan *plan, cq_lane *lane, const cq_batch *batch, int n_directions,
+                                        cq_error *error);
+
+typedef struct cq_lstm_saved {
+  cq_tensor x[2];     /* inputs in rows */
+  cq_tensor gates[2]; /* activated, [n_tokens, 4 dim] */
+  cq_tensor cells;    /* [n_directions * n_tokens, dim] */
+  cq_tensor hidden;   /* the same */
+} cq_lstm_saved;
+
+/* y [n_tokens, n_directions * dim] from x [n_tokens, in], both dense. saved NULL: not training. Errors: CQ_ERR_MEMORY.
+ */
+CQ_MUST_USE cq_status cq_lstm_forward(cq_lane *lane, const cq_lstm *l, const cq_lstm_plan *plan, cq_tensor y,
+                                      cq_tensor x, cq_lstm_saved *saved, cq_error *error);
+/* dx [n_tokens, in] is written; dy is only read. */
+CQ_MUST_USE cq_status cq_lstm_backward(cq_lane *lane, const cq_lstm *l, const cq_lstm_plan *plan,
+                                       cq_gradients *gradients, cq_tensor dx, cq_tensor dy, const cq_lstm_saved *saved,
+                                       cq_error *error);
+
+#endif
