@@ -1,0 +1,388 @@
+/* Times the kernels of a level and sets them beside the machine's own peak, measured in the same run.
+ *
+ *   bench_kernels [LEVEL] [--threads N] [--only NAME] [--seconds S]        TSV on stdout
+ *
+ * Columns: machine, level, threads, dtype, kernel, shape, median us, spread (quartiles' distance / median, %), rate,
+ * its unit, share of peak (%). One thread is timed by its own processor time, so that other programs disturb it less;
+ * several by the wall clock, each on its own data. The peak is measured again before every kernel, because clocks
+ * change. */
+#include "tensor/kernels.h"
+#include "base/memory.h"
+#include "base/pool.h"
+#include "base/random.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+double peak_portable(float *sink, int64_t steps);
+double peak_avx2(float *sink, int64_t steps);
+double peak_avx512(float *sink, int64_t steps);
+
+enum { MAX_THREADS = 64, MAX_RUNS = 2000, MAX_BUFFERS = 10 };
+
+static struct {
+  const cq_kernels *k;
+  int n_threads;
+  const char *only;
+  double seconds;
+  cq_pool *pool;
+  char machine[64];
+} bench = {.n_threads = 1, .seconds = 0.15};
+
+/* One kernel at one size. `work` per call in `unit`s; a unit of GF/s is set beside the peak. */
+typedef struct bench_case {
+  const char *name, *shape, *unit;
+  double work;
+  void (*run)(const struct bench_case *c, float **buffers);
+  int64_t m, n, k, heads;
+  int64_t floats[MAX_BUFFERS]; /* buffer sizes, one set a thread */
+} bench_case;
+
+static double now(clockid_t clock) {
+  struct timespec t;
+  clock_gettime(clock, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static int by_value(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+/* ---- the peak ---- */
+
+static double peak_flops; /* of one thread's last call */
+static void peak_item(void *context, size_t item, int worker) {
+  (void)context, (void)item, (void)worker;
+  _Alignas(64) float sink[32];
+  for (int i = 0; i < 32; i++) sink[i] = 0.5f;
+  const int64_t steps = 100000;
+#ifdef CQ_X86
+  if (strcmp(bench.k->name, "avx512") == 0)
+    peak_flops = peak_avx512(sink, steps);
+  else if (strcmp(bench.k->name, "avx2") == 0)
+    peak_flops = peak_avx2(sink, steps);
+  else
+#endif
+    peak_flops = peak_portable(sink, steps);
+}
+
+/* Median GF/s of all threads together. */
+static double measure_peak(void) {
+  enum { RUNS = 9 };
+  double rates[RUNS];
+  for (int i = 0; i < RUNS; i++) {
+    clockid_t clock = bench.n_threads == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC;
+    double start = now(clock);
+    if (bench.n_threads == 1)
+      peak_item(NULL, 0, 0);
+    else
+      cq_pool_run(bench.pool, (size_t)bench.n_threads, peak_item, NULL);
+    rates[i] = 1e-9 * peak_flops * bench.n_threads / (now(clock) - start);
+  }
+  qsort(rates, RUNS, sizeof *rates, by_value);
+  return rates[RUNS / 2];
+}
+
+/* ---- one case ---- */
+
+typedef struct case_run {
+  const bench_case *c;
+  float *buffers[MAX_THREADS][MAX_BUFFERS];
+} case_run;
+
+static void case_item(void *context, size_t item, int worker) {
+  case_run *run = context;
+  (void)worker;
+  run->c->run(run->c, run->buffers[item]);
+}
+
+static void run_case(const bench_case *c) {
+  if (bench.only && strcmp(bench.only, c->name) != 0) return;
+  static case_run run;
+  run.c = c;
+  for (int t = 0; t < bench.n_threads; t++) {
+    cq_random random = cq_random_seeded(1, (uint64_t)t);
+    for (int b = 0; b < MAX_BUFFERS; b++) {
+      float *x = cq_alloc_array((size_t)c->floats[b] + 16, sizeof *x);
+      if (!x) abort();
+      for (int64_t i = 0; i < c->floats[b]; i++) x[i] = (float)cq_random_uniform(&random) - 0.5f;
+      run.buffers[t][b] = x;
+    }
+  }
+  static double times[MAX_RUNS];
+  int n = 0;
+  double peak = measure_peak();
+  const clockid_t clock = bench.n_threads == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC;
+  for (double spent = 0; n < MAX_RUNS && (n < 6 || spent < bench.seconds); n++) {
+    double start = now(clock);
+    if (bench.n_threads == 1)
+      case_item(&run, 0, 0);
+    else
+      cq_pool_run(bench.pool, (size_t)bench.n_threads, case_item, &run);
+    times[n] = now(clock) - start;
+    spent += times[n];
+  }
+  memmove(times, times + 1, (size_t)(n - 1) * sizeof *times); /* the first warms the caches */
+  n--;
+  qsort(times, (size_t)n, sizeof *times, by_value);
+  double median = times[n / 2], spread = 100 * (times[3 * n / 4] - times[n / 4]) / median;
+  double rate = 1e-9 * c->work * bench.n_threads / median;
+  printf("%s\t%s\t%d\tf32\t%s\t%s\t%.2f\t%.1f\t%.2f\t%s\t", bench.machine, bench.k->name, bench.n_threads, c->name,
+         c->shape, 1e6 * median, spread, rate, c->unit);
+  if (strcmp(c->unit, "GF/s") == 0)
+    printf("%.1f\n", 100 * rate / peak);
+  else
+    printf("-\n");
+  fflush(stdout);
+  for (int t = 0; t < bench.n_threads; t++)
+    for (int b = 0; b < MAX_BUFFERS; b++) cq_free(run.buffers[t][b]);
+}
+
+/* ---- the kernels ---- */
+
+static void run_product(const bench_case *c, float **b) {
+  bench.k->product(b[0], c->n, b[1], c->k, b[2], c->m, c->n, c->k, &(cq_epilogue){.bias = b[3]});
+}
+static void run_product_gelu(const bench_case *c, float **b) {
+  bench.k->product(b[0], c->n, b[1], c->k, b[2], c->m, c->n, c->k, &(cq_epilogue){.bias = b[3], .activation = CQ_GELU});
+}
+static void run_transposed(const bench_case *c, float **b) {
+  bench.k->product_transposed(b[0], c->n, b[1], c->m, b[2], c->n, c->m, c->n, c->k, b[3]);
+}
+static void run_pack(const bench_case *c, float **b) {
+  bench.k->pack(b[0], b[1], 1, c->k, c->k, c->n);
+}
+static cq_attention_shape shape_of(const bench_case *c) {
+  const int64_t width = c->heads * c->k;
+  return (cq_attention_shape){
+      .n_tokens = c->n, .n_heads = c->heads, .head_dim = c->k, .stride = 3 * width, .out_stride = width, .scale = 0.2f};
+}
+static void run_attention(const bench_case *c, float **b) {
+  const int64_t width = c->heads * c->k;
+  cq_attention_shape s = shape_of(c);
+  for (int64_t i = 0; i < c->m; i++) {
+    float *qkv = b[1] + i * c->n * 3 * width;
+    bench.k->attention(b[0] + i * c->n * width, b[2], qkv, qkv + width, qkv + 2 * width, &s, b[3]);
+  }
+}
+static void run_attention_backward(const bench_case *c, float **b) {
+  const int64_t width = c->heads * c->k;
+  cq_attention_shape s = shape_of(c);
+  for (int64_t i = 0; i < c->m; i++) {
+    float *qkv = b[1] + i * c->n * 3 * width, *d = b[4] + i * c->n * 3 * width, *out = b[0] + i * c->n * width;
+    bench.k->attention_backward(d, d + width, d + 2 * width, NULL, out, out, b[2], qkv, qkv + width, qkv + 2 * width,
+                                &s, b[3]);
+  }
+}
+static void run_layer_norm(const bench_case *c, float **b) {
+  bench.k->layer_norm(b[0], NULL, NULL, b[1], b[2], b[3], b[4], 1e-12f, c->m, c->n);
+}
+static void run_layer_norm_backward(const bench_case *c, float **b) {
+  bench.k->layer_norm_backward(b[0], b[3], b[4], b[1], b[2], b[5], b[6], c->m, c->n);
+}
+static void run_gelu(const bench_case *c, float **b) {
+  bench.k->activate(b[0], b[1], c->n, CQ_GELU);
+}
+static void run_gelu_backward(const bench_case *c, float **b) {
+  bench.k->activate_backward(b[0], b[1], b[2], c->n, CQ_GELU);
+}
+static void run_tanh(const bench_case *c, float **b) {
+  bench.k->activate(b[0], b[1], c->n, CQ_TANH);
+}
+static void run_sigmoid(const bench_case *c, float **b) {
+  bench.k->activate(b[0], b[1], c->n, CQ_SIGMOID);
+}
+static void run_dropout(const bench_case *c, float **b) {
+  bench.k->dropout(b[0], c->n, (cq_dropout){0.1f, 7});
+}
+static void run_add_columns(const bench_case *c, float **b) {
+  bench.k->add_columns(b[0], b[1], c->n, c->m, c->n);
+}
+static void run_lstm(const bench_case *c, float **b) {
+  bench.k->lstm_cell(b[0], c->n, b[1], b[2], b[3], c->m, c->n);
+}
+static void run_adamw(const bench_case *c, float **b) {
+  bench.k->adamw(b[0], b[1], b[2], b[3], c->n, &(cq_adamw){1e-5, 0.9, 0.999, 1e-8, 0.01, 0.5, 0.5, 1});
+}
+
+static void run_products(void) {
+  static const int64_t ms[] = {1, 32, 128, 512, 2048}, sizes[][2] = {{384, 384},  {384, 1536}, {1536, 384}, {768, 768},
+                                                                     {768, 3072}, {3072, 768}, {3072, 3072}};
+  char shape[64];
+  for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+    for (size_t i = 0; i < sizeof ms / sizeof *ms; i++) {
+      int64_t m = ms[i], k = sizes[s][0], n = sizes[s][1];
+      snprintf(shape, sizeof shape, "m%d k%d n%d", (int)m, (int)k, (int)n);
+      double work = 2.0 * (double)(m * n * k);
+      bench_case c = {.name = "product",
+                      .shape = shape,
+                      .unit = "GF/s",
+                      .work = work,
+                      .run = run_product,
+                      .m = m,
+                      .n = n,
+                      .k = k,
+                      .floats = {m * n, m * k, bench.k->packed_floats(k, n), n}};
+      run_case(&c);
+      if (n == 4 * k) {
+        c.name = "product+gelu";
+        c.run = run_product_gelu;
+        run_case(&c);
+      }
+      /* the weight's gradient: C [out, in] += dY^T X, k counts tokens */
+      snprintf(shape, sizeof shape, "m%d k%d n%d", (int)n, (int)m, (int)k);
+      bench_case t = {.name = "product_transposed",
+                      .shape = shape,
+                      .unit = "GF/s",
+                      .work = work,
+                      .run = run_transposed,
+                      .m = n,
+                      .n = k,
+                      .k = m,
+                      .floats = {n * k, m * n, m * k, bench.k->packed_floats(m, k)}};
+      if (m > 1) run_case(&t);
+    }
+    int64_t k = sizes[s][0], n = sizes[s][1];
+    snprintf(shape, sizeof shape, "k%d n%d", (int)k, (int)n);
+    run_case(&(bench_case){.name = "pack",
+                           .shape = shape,
+                           .unit = "Gelem/s",
+                           .work = (double)(k * n),
+                           .run = run_pack,
+                           .n = n,
+                           .k = k,
+                           .floats = {bench.k->packed_floats(k, n), k * n}});
+  }
+}
+
+static void run_attentions(void) {
+  static const int64_t sizes[][2] = {{100, 10}, {32, 32}, {64, 128}, {4, 512}}; /* sequences, tokens */
+  char shape[64];
+  for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+    int64_t m = sizes[s][0], n = sizes[s][1], heads = 12, dim = 32, width = heads * dim;
+    snprintf(shape, sizeof shape, "%dx%d tokens, 12x32", (int)m, (int)n);
+    double work = 4.0 * (double)(m * n * n * width);
+    bench_case c = {
+        .name = "attention",
+        .shape = shape,
+        .unit = "GF/s",
+        .work = work,
+        .run = run_attention,
+        .m = m,
+        .n = n,
+        .k = dim,
+        .heads = heads,
+        .floats = {m * n * width, 3 * m * n * width, heads * n, bench.k->attention_scratch(n, dim), 3 * m * n * width}};
+    run_case(&c);
+    c.name = "attention_backward";
+    c.run = run_attention_backward;
+    c.work = 2.5 * work;
+    run_case(&c);
+  }
+}
+
+static void run_others(void) {
+  const int64_t rows = 128, dim = 384, n = rows * 1536, many = 4 << 20;
+  run_case(&(bench_case){.name = "layer_norm",
+                         .shape = "128x384",
+                         .unit = "Gelem/s",
+                         .work = (double)(rows * dim),
+                         .run = run_layer_norm,
+                         .m = rows,
+                         .n = dim,
+                         .floats = {rows * dim, rows * dim, rows * dim, dim, dim}});
+  run_case(&(bench_case){.name = "layer_norm_backward",
+                         .shape = "128x384",
+                         .unit = "Gelem/s",
+                         .work = (double)(rows * dim),
+                         .run = run_layer_norm_backward,
+                         .m = rows,
+                         .n = dim,
+                         .floats = {rows * dim, rows * dim, rows * dim, dim, dim, rows, dim}});
+  static const struct {
+    const char *name;
+    void (*run)(const bench_case *c, float **b);
+  } elementwise[] = {{"gelu", run_gelu},
+                     {"gelu_backward", run_gelu_backward},
+                     {"tanh", run_tanh},
+                     {"sigmoid", run_sigmoid},
+                     {"dropout", run_dropout}};
+  for (size_t i = 0; i < sizeof elementwise / sizeof *elementwise; i++)
+    run_case(&(bench_case){.name = elementwise[i].name,
+                           .shape = "128x1536",
+                           .unit = "Gelem/s",
+                           .work = (double)n,
+                           .run = elementwise[i].run,
+                           .n = n,
+                           .floats = {n, n, n}});
+  run_case(&(bench_case){.name = "add_columns",
+                         .shape = "128x1536",
+                         .unit = "Gelem/s",
+                         .work = (double)n,
+                         .run = run_add_columns,
+                         .m = rows,
+                         .n = 1536,
+                         .floats = {1536, n}});
+  run_case(&(bench_case){.name = "lstm_cell",
+                         .shape = "16x256",
+                         .unit = "Gelem/s",
+                         .work = 16.0 * 256,
+                         .run = run_lstm,
+                         .m = 16,
+                         .n = 256,
+                         .floats = {16 * 256, 16 * 256, 64 * 256, 16 * 256}});
+  run_case(&(bench_case){.name = "adamw",
+                         .shape = "4194304",
+                         .unit = "GB/s",
+                         .work = 28.0 * (double)many,
+                         .run = run_adamw,
+                         .n = many,
+                         .floats = {many, many, many, many}});
+}
+
+/* The processor's name, for the first column. */
+static void name_machine(void) {
+  snprintf(bench.machine, sizeof bench.machine, "unknown");
+  FILE *f = fopen("/proc/cpuinfo", "r");
+  char line[256];
+  while (f && fgets(line, sizeof line, f)) {
+    char *colon = strchr(line, ':');
+    if (strncmp(line, "model name", 10) != 0 || !colon) continue;
+    snprintf(bench.machine, sizeof bench.machine, "%s", colon + 2);
+    bench.machine[strcspn(bench.machine, "\n")] = 0;
+    break;
+  }
+  if (f) fclose(f);
+}
+
+int main(int argc, char **argv) {
+  bench.k = cq_kernels_best();
+  for (int i = 1; i < argc; i++) {
+    if (strcmp(argv[i], "--threads") == 0 && i + 1 < argc)
+      bench.n_threads = atoi(argv[++i]);
+    else if (strcmp(argv[i], "--only") == 0 && i + 1 < argc)
+      bench.only = argv[++i];
+    else if (strcmp(argv[i], "--seconds") == 0 && i + 1 < argc)
+      bench.seconds = atof(argv[++i]);
+    else
+      bench.k = cq_kernels_named(argv[i]);
+  }
+  if (!bench.k || bench.n_threads < 1 || bench.n_threads > MAX_THREADS) {
+    fprintf(stderr,
+            "usage: bench_kernels [avx512|avx2|portable|reference] [--threads N] [--only NAME] [--seconds S]\n");
+    return 2;
+  }
+  name_machine();
+  if (cq_pool_open(&bench.pool, bench.n_threads, NULL) != CQ_OK) return 1;
+  printf("machine\tlevel\tthreads\tdtype\tkernel\tshape\tmedian_us\tspread_%%\trate\tunit\tshare_of_peak_%%\n");
+  printf("%s\t%s\t%d\tf32\tpeak\t-\t-\t-\t%.2f\tGF/s\t100.0\n", bench.machine, bench.k->name, bench.n_threads,
+         measure_peak());
+  run_products();
+  run_attentions();
+  run_others();
+  cq_pool_free(bench.pool);
+  return 0;
+}

@@ -1,0 +1,9 @@
+#ifdef CQ_X86
+#include "tensor/cpu/simd_avx2.h"
+
+#define PEAK_NAME peak_avx2
+double peak_avx2(float *sink, int64_t steps);
+#include "peak.inc.h"
+#else
+typedef int cq_peak_not_built; /* C wants a declaration in every file */
+#endif
