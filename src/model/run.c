@@ -209,7 +209,7 @@ static void compute_block(void *context, size_t item, int worker) {
   } else {
     for (size_t s = 0; s < n; s++) {
       float *row = e->out + (int64_t)(first + s) * e->dim;
-      lane->kernels->scale(row, cq_f32(cq_rows(y, (int64_t)s, 1)), 1.0f, e->dim);
+      lane->kernels->scale(row, cq_f32(cq_tensor_rows(y, (int64_t)s, 1)), 1.0f, e->dim);
     }
     if (e->options->normalize) {
       float *rows = e->out + (int64_t)first * e->dim;

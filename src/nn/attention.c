@@ -41,16 +41,18 @@ cq_status cq_attention_forward(cq_lane *lane, const cq_attention *l, const cq_ba
   float *scratch = scratch_for(lane, batch, dim / l->n_heads);
   if (!qkv.data || !context.data || !scratch || (saved && !log_sum)) return cq_fail_memory(error, "attention");
 
-  cq_tensor q = cq_columns(qkv, 0, dim), k = cq_columns(qkv, dim, dim), v = cq_columns(qkv, 2 * dim, dim);
+  cq_tensor q = cq_tensor_columns(qkv, 0, dim), k = cq_tensor_columns(qkv, dim, dim),
+            v = cq_tensor_columns(qkv, 2 * dim, dim);
   cq_linear_forward(lane, &l->query, q, x, CQ_IDENTITY, none);
   cq_linear_forward(lane, &l->key, k, x, CQ_IDENTITY, none);
   cq_linear_forward(lane, &l->value, v, x, CQ_IDENTITY, none);
   for (int64_t s = 0; s < batch->n_seqs; s++) {
     const int64_t first = batch->starts[s], length = cq_batch_length(batch, s);
     const cq_attention_shape shape = shape_of(l, batch, s, dim, qkv.stride, bias, site);
-    lane->kernels->attention(cq_f32(cq_rows(context, first, length)), saved ? log_sum + first * l->n_heads : NULL,
-                             cq_f32(cq_rows(q, first, length)), cq_f32(cq_rows(k, first, length)),
-                             cq_f32(cq_rows(v, first, length)), &shape, scratch);
+    lane->kernels->attention(cq_f32(cq_tensor_rows(context, first, length)),
+                             saved ? log_sum + first * l->n_heads : NULL, cq_f32(cq_tensor_rows(q, first, length)),
+                             cq_f32(cq_tensor_rows(k, first, length)), cq_f32(cq_tensor_rows(v, first, length)), &shape,
+                             scratch);
   }
   cq_linear_forward(lane, &l->output, y, context, CQ_IDENTITY, none);
   if (saved) *saved = (cq_attention_saved){qkv, context, log_sum};
@@ -70,18 +72,19 @@ cq_status cq_attention_backward(cq_lane *lane, const cq_attention *l, const cq_b
 
   cq_status status = cq_linear_backward(lane, &l->output, gradients, dcontext, false, dy, saved->context, error);
   if (status) return status;
-  cq_tensor q = cq_columns(saved->qkv, 0, dim), k = cq_columns(saved->qkv, dim, dim),
-            v = cq_columns(saved->qkv, 2 * dim, dim);
-  cq_tensor dq = cq_columns(dqkv, 0, dim), dk = cq_columns(dqkv, dim, dim), dv = cq_columns(dqkv, 2 * dim, dim);
+  cq_tensor q = cq_tensor_columns(saved->qkv, 0, dim), k = cq_tensor_columns(saved->qkv, dim, dim),
+            v = cq_tensor_columns(saved->qkv, 2 * dim, dim);
+  cq_tensor dq = cq_tensor_columns(dqkv, 0, dim), dk = cq_tensor_columns(dqkv, dim, dim),
+            dv = cq_tensor_columns(dqkv, 2 * dim, dim);
   for (int64_t s = 0; s < batch->n_seqs; s++) {
     const int64_t first = batch->starts[s], length = cq_batch_length(batch, s);
     const cq_attention_shape shape = shape_of(l, batch, s, dim, dqkv.stride, bias, site);
     lane->kernels->attention_backward(
-        cq_f32(cq_rows(dq, first, length)), cq_f32(cq_rows(dk, first, length)), cq_f32(cq_rows(dv, first, length)),
-        dbias ? dbias[s] : NULL, cq_f32(cq_rows(dcontext, first, length)),
-        cq_f32(cq_rows(saved->context, first, length)), saved->log_sum + first * l->n_heads,
-        cq_f32(cq_rows(q, first, length)), cq_f32(cq_rows(k, first, length)), cq_f32(cq_rows(v, first, length)), &shape,
-        scratch);
+        cq_f32(cq_tensor_rows(dq, first, length)), cq_f32(cq_tensor_rows(dk, first, length)),
+        cq_f32(cq_tensor_rows(dv, first, length)), dbias ? dbias[s] : NULL,
+        cq_f32(cq_tensor_rows(dcontext, first, length)), cq_f32(cq_tensor_rows(saved->context, first, length)),
+        saved->log_sum + first * l->n_heads, cq_f32(cq_tensor_rows(q, first, length)),
+        cq_f32(cq_tensor_rows(k, first, length)), cq_f32(cq_tensor_rows(v, first, length)), &shape, scratch);
   }
   if (!status) status = cq_linear_backward(lane, &l->query, gradients, dx, true, dq, x, error);
   if (!status) status = cq_linear_backward(lane, &l->key, gradients, dx, true, dk, x, error);

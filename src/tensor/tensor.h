@@ -1,5 +1,5 @@
-/* A tensor is a view of a matrix in a backend's memory: shape and element type travel with the pointer. Only kernels look
- * through `data`; layers slice views and hand them on. */
+/* A tensor is a view of a matrix in a backend's memory: shape and element type travel with the pointer. Only kernels
+ * look through `data`; layers slice views and hand them on. */
 #ifndef TENSOR_TENSOR_H
 #define TENSOR_TENSOR_H
 
@@ -26,13 +26,13 @@ static inline cq_tensor cq_tensor_f32(float *data, int64_t rows, int64_t cols) {
 }
 
 /* Rows [first, first + n) and columns [first, first + n) of a tensor. */
-static inline cq_tensor cq_rows(cq_tensor t, int64_t first, int64_t n) {
+static inline cq_tensor cq_tensor_rows(cq_tensor t, int64_t first, int64_t n) {
   assert(first >= 0 && n >= 0 && first + n <= t.rows);
   t.data = cq_f32(t) + first * t.stride;
   t.rows = n;
   return t;
 }
-static inline cq_tensor cq_columns(cq_tensor t, int64_t first, int64_t n) {
+static inline cq_tensor cq_tensor_columns(cq_tensor t, int64_t first, int64_t n) {
   assert(first >= 0 && n >= 0 && first + n <= t.cols);
   t.data = cq_f32(t) + first;
   t.cols = n;

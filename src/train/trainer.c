@@ -156,7 +156,7 @@ static cq_status compute_block(cq_trainer *t, cq_lane *lane, cq_gradients *gradi
     /* The loss is the mean over the whole batch, so its gradient is 2 / (sentences * dim) times the difference. */
     const float factor = (float)(2.0 / ((double)t->n * (double)y.cols));
     for (size_t i = 0; i < n; i++)
-      *loss += k->squared_error(cq_f32(cq_rows(dy, (int64_t)i, 1)), cq_f32(cq_rows(y, (int64_t)i, 1)),
+      *loss += k->squared_error(cq_f32(cq_tensor_rows(dy, (int64_t)i, 1)), cq_f32(cq_tensor_rows(y, (int64_t)i, 1)),
                                 t->examples[first + i].target, factor, y.cols);
     status = cq_encoder_backward(lane, t->encoder, &batch, dy, &tape, gradients, error);
   }

@@ -1,0 +1,547 @@
+/* Multilingual knowledge distillation, put together.
+ *
+ *   files -> pairs -> batches of (source, translation) -> student -> MSE to teacher(source) on both -> AdamW
+ *               \-> distinct sources -> teacher, once -> vectors on disk
+ *
+ * Work in progress is a directory beside the output:
+ *   OUTPUT.work/checkpoint   the whole state: parameters, moments, counters; replaced atomically
+ *   OUTPUT.work/best/        the best model so far, in the output's own layout
+ *   OUTPUT.work/log.jsonl    a record a step and an evaluation
+ *
+ * Source: Reimers & Gurevych 2020, section 2. */
+#include "calque/distill.h"
+
+#include "base/checksum.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/memory.h"
+#include "model/modules.h"
+#include "model/transformer.h"
+#include "recipe/distill_card.h"
+#include "recipe/distill_eval.h"
+#include "recipe/run_log.h"
+#include "recipe/teacher.h"
+#include "train/sampler.h"
+#include "train/schedule.h"
+#include "train/trainer.h"
+
+#include <math.h>
+#include <string.h>
+#include <time.h>
+
+#define MAX_PATH 4096
+
+cq_distill_options cq_distill_default_options(void) {
+  return (cq_distill_options){
+      .max_characters = 250,
+      .batch_pairs = 64,
+      .accumulate = 1,
+      .epochs = 5,
+      .learning_rate = 2e-5,
+      .weight_decay = 0.01,
+      .adam_beta1 = 0.9,
+      .adam_beta2 = 0.999,
+      .adam_eps = 1e-6,
+      .clip_norm = 1,
+      .warmup_steps = 0.1,
+      .schedule = CQ_SCHEDULE_LINEAR,
+      .dropout = -1,
+      .dim_match = CQ_DIM_EQUAL,
+      .evaluate_every = 1000,
+      .checkpoint_every = 1000,
+      .best_by = CQ_BEST_TRANSLATION,
+      .n_shards = 4,
+      .seed = 1,
+  };
+}
+
+/* What a checkpoint says besides the trainer's state. Fixed-size numbers only: it is stored as it lies. */
+typedef struct progress_state {
+  uint64_t options_checksum, step, best_step, log_bytes;
+  double best_score;
+  uint64_t has_best;
+} progress_state;
+
+typedef struct run {
+  const cq_distill_options *o;
+  cq_pool *pool;
+  cq_parallel data;
+  cq_dev_sets dev;
+  cq_teacher teacher;
+  cq_encoder *student;
+  cq_sampler sampler;
+  cq_trainer *trainer;
+  cq_schedule_plan plan;
+  uint64_t n_steps;
+  cq_pair *pairs;
+  cq_example *examples;
+  char work[MAX_PATH], checkpoint[MAX_PATH], best[MAX_PATH], log_path[MAX_PATH];
+  cq_run_log log;
+  progress_state state;
+  cq_dev_figures before, now;
+  bool has_before, stopped;
+  double started, loss, smooth_loss; /* seconds; the last batch's; a running mean for people */
+  uint64_t first_step, sentences;
+} run;
+
+static double seconds(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* ---- news ---- */
+
+static bool tell(run *r, const char *phase, uint64_t step, uint64_t n, const char *text) {
+  if (!r->o->progress) return true;
+  const double elapsed = seconds() - r->started;
+  const uint64_t done = step - (strcmp(phase, "train") == 0 ? r->first_step : 0);
+  cq_distill_progress p = {.phase = phase, .step = step, .n_steps = n, .loss = r->smooth_loss, .text = text};
+  p.seconds_left = done ? elapsed / (double)done * (double)(n - step) : 0;
+  p.sentences_per_second = elapsed > 0 ? (double)r->sentences / elapsed : 0;
+  if (r->n_steps) {
+    p.learning_rate = r->o->learning_rate * cq_schedule_factor(&r->plan, step ? step : 1);
+    p.epoch = (double)step * r->o->batch_pairs * r->o->accumulate / (double)cq_parallel_pairs(&r->data);
+  }
+  return r->o->progress(r->o->progress_context, &p);
+}
+
+static bool tell_teacher(void *context, uint64_t done, uint64_t n) {
+  run *r = context;
+  r->sentences = done;
+  return tell(r, "teacher", done, n, NULL);
+}
+
+/* ---- options ---- */
+
+static cq_status check_options(const cq_distill_options *o, cq_error *error) {
+  if (!o->teacher || !o->student || !o->output)
+    return cq_fail(error, CQ_ERR_ARGUMENT, "a teacher, a student and an output directory are needed");
+  if (o->n_train == 0) return cq_fail(error, CQ_ERR_ARGUMENT, "at least one file to train on is needed");
+  if (o->batch_pairs < 1 || o->batch_pairs > 1 << 20)
+    return cq_fail(error, CQ_ERR_ARGUMENT, "batch_pairs is %d, expected 1 to %d", o->batch_pairs, 1 << 20);
+  if (!(o->learning_rate > 0) || o->embedding_learning_rate < 0)
+    return cq_fail(error, CQ_ERR_ARGUMENT, "the learning rate is %g, expected more than 0", o->learning_rate);
+  if (o->steps == 0 && !(o->epochs > 0))
+    return cq_fail(error, CQ_ERR_ARGUMENT, "neither steps nor epochs say how long to train");
+  if (!(o->adam_beta1 >= 0 && o->adam_beta1 < 1 && o->adam_beta2 >= 0 && o->adam_beta2 < 1 && o->adam_eps > 0))
+    return cq_fail(error, CQ_ERR_ARGUMENT,
+                   "Adam's beta1, beta2, eps are %g, %g, %g; expected [0, 1), [0, 1), more than 0", o->adam_beta1,
+                   o->adam_beta2, o->adam_eps);
+  if (o->dropout >= 1) return cq_fail(error, CQ_ERR_ARGUMENT, "the dropout is %g, expected below 1", o->dropout);
+  if (o->warmup_steps < 0 || o->clip_norm < 0 || o->weight_decay < 0 || o->evaluate_every < 0 ||
+      o->checkpoint_every < 0)
+    return cq_fail(error, CQ_ERR_ARGUMENT, "warm-up, clipping, weight decay and intervals cannot be negative");
+  if (o->no_shuffle && o->balanced)
+    return cq_fail(error, CQ_ERR_ARGUMENT, "file order and balanced drawing exclude each other");
+  const bool needs_dev = o->best_by == CQ_BEST_TRANSLATION || o->best_by == CQ_BEST_MSE;
+  if ((needs_dev && o->n_dev == 0) || (o->best_by == CQ_BEST_STS && o->n_sts == 0))
+    return cq_fail(error, CQ_ERR_ARGUMENT, "choosing the best model by %s needs %s files; or keep the last",
+                   o->best_by == CQ_BEST_TRANSLATION ? "translation"
+                   : o->best_by == CQ_BEST_MSE       ? "MSE"
+                                                     : "STS",
+                   o->best_by == CQ_BEST_STS ? "STS" : "development");
+  return CQ_OK;
+}
+
+/* Everything that must be the same for a run to be gone on with. */
+static cq_status checksum_options(uint64_t *out, const run *r, cq_error *error) {
+  const cq_distill_options *o = r->o;
+  char student[33], teacher[33];
+  cq_builder b = {0};
+  cq_status status = cq_encoder_fingerprint(student, r->student, error);
+  if (!status) status = cq_encoder_fingerprint(teacher, r->teacher.encoder, error);
+  if (status) return status;
+  cq_builder_printf(
+      &b,
+      "%s %s %d %d %d %d %d %d %d %.17g %llu %.17g %.17g %.17g %.17g %.17g %.17g %.17g %.17g %d %.17g %d %d %d %d %llu",
+      student, teacher, o->max_characters, o->max_seq_length, o->max_sentences, o->no_shuffle, o->balanced,
+      o->batch_pairs, o->accumulate, o->epochs, (unsigned long long)o->steps, o->learning_rate,
+      o->embedding_learning_rate, o->weight_decay, o->adam_beta1, o->adam_beta2, o->adam_eps, o->clip_norm,
+      o->warmup_steps, (int)o->schedule, o->dropout, (int)o->dim_match, o->evaluate_every, (int)o->best_by, o->n_shards,
+      (unsigned long long)o->seed);
+  for (size_t i = 0; i < r->data.n_sets; i++)
+    cq_builder_printf(&b, "|%s %.17g %u", r->data.sets[i].path, r->data.sets[i].weight, r->data.sets[i].n_pairs);
+  for (size_t i = 0; i < o->n_dev; i++) cq_builder_printf(&b, "|%s", o->dev[i].path);
+  for (size_t i = 0; i < o->n_sts; i++) cq_builder_printf(&b, "|%s", o->sts[i].path);
+  if (b.failed) return cq_fail_memory(error, "options");
+  *out = cq_checksum(b.data, b.n, 0);
+  cq_builder_free(&b);
+  return CQ_OK;
+}
+
+/* ---- data ---- */
+
+static cq_status load_data(run *r, cq_error *error) {
+  const cq_distill_options *o = r->o;
+  const cq_parallel_options options = {o->skip_bad, o->max_characters, o->max_sentences};
+  cq_status status = CQ_OK;
+  for (size_t i = 0; !status && i < o->n_train; i++) {
+    status = cq_parallel_add(&r->data, o->train[i].path, o->train[i].label, o->train[i].weight, &options, error);
+    if (status) break;
+    const cq_parallel_set *set = &r->data.sets[r->data.n_sets - 1];
+    char text[1024];
+    snprintf(text, sizeof text, "%s: %u sources, %u pairs (%llu lines, %llu malformed skipped, %llu pairs too long)",
+             set->label, set->n_entries, set->n_pairs, (unsigned long long)set->n_lines, (unsigned long long)set->n_bad,
+             (unsigned long long)set->n_long);
+    tell(r, "data", i + 1, o->n_train, text);
+  }
+  if (!status) status = cq_dev_sets_read(&r->dev, o, error);
+  return status;
+}
+
+static cq_status prepare_teacher(run *r, cq_error *error) {
+  cq_status status = CQ_OK;
+  r->started = seconds();
+  status = cq_teacher_prepare(&r->teacher, r->data.sources, r->data.n_sources, r->pool, tell_teacher, r, error);
+  for (size_t i = 0; !status && i < r->dev.n_parallel; i++)
+    status = cq_teacher_prepare(&r->teacher, r->dev.parallel[i].rows.column[0], r->dev.parallel[i].rows.n, r->pool,
+                                NULL, NULL, error);
+  return status ? status : cq_teacher_map(&r->teacher, error);
+}
+
+/* ---- the student ---- */
+
+/* A Dense from the student's width to the teacher's; an already final Normalize stays the end. */
+static cq_status append_projection(run *r, cq_error *error) {
+  cq_encoder *e = r->student;
+  cq_module *dense;
+  cq_random random = cq_random_seeded(r->o->seed, 0x0de15e);
+  char *path = cq_arena_printf(&e->arena, "%zu_Dense", e->n_modules);
+  if (!path) return cq_fail_memory(error, "projection");
+  cq_status status =
+      cq_dense_new(&dense, cq_encoder_dim(e), r->teacher.dim, CQ_IDENTITY, path, &random, &e->arena, error);
+  if (!status) status = cq_encoder_append(e, dense, error);
+  return status ? status : cq_encoder_pack(e, r->pool, false, error);
+}
+
+static cq_status open_student(run *r, cq_error *error) {
+  const cq_distill_options *o = r->o;
+  cq_status status = cq_encoder_open(&r->student, o->student, NULL, error);
+  if (!status && o->max_seq_length > 0) status = cq_encoder_limit(r->student, o->max_seq_length, error);
+  if (status) return status;
+  const int dim = cq_encoder_dim(r->student);
+  switch (o->dim_match) {
+  case CQ_DIM_PROJECT: return dim == r->teacher.dim ? CQ_OK : append_projection(r, error);
+  case CQ_DIM_TRUNCATE:
+    if (dim <= r->teacher.dim) return CQ_OK;
+    break;
+  case CQ_DIM_EQUAL:
+    if (dim == r->teacher.dim) return CQ_OK;
+    break;
+  }
+  return cq_fail(error, CQ_ERR_ARGUMENT, "the student has %d dimensions, the teacher %lld: ask for a projection%s", dim,
+                 (long long)r->teacher.dim, dim < r->teacher.dim ? " or truncation" : "");
+}
+
+static double learning_rate(const void *context, uint64_t step, bool table) {
+  const run *r = context;
+  const double peak = table && r->o->embedding_learning_rate > 0 ? r->o->embedding_learning_rate : r->o->learning_rate;
+  return peak * cq_schedule_factor(&r->plan, step);
+}
+
+static cq_status make_trainer(run *r, cq_error *error) {
+  const cq_distill_options *o = r->o;
+  const double pairs_per_step = (double)o->batch_pairs * o->accumulate;
+  r->n_steps = o->steps ? o->steps : (uint64_t)ceil(o->epochs * (double)cq_parallel_pairs(&r->data) / pairs_per_step);
+  static const cq_decay decays[] = {[CQ_SCHEDULE_LINEAR] = CQ_DECAY_LINEAR,
+                                    [CQ_SCHEDULE_CONSTANT] = CQ_DECAY_NONE,
+                                    [CQ_SCHEDULE_COSINE] = CQ_DECAY_COSINE};
+  const double warmup = o->warmup_steps < 1 ? o->warmup_steps * (double)r->n_steps : o->warmup_steps;
+  r->plan = (cq_schedule_plan){decays[o->schedule], r->n_steps, (uint64_t)warmup};
+  if (o->dropout >= 0 && r->student->modules[0]->type == &cq_transformer_type)
+    cq_transformer_set_dropout((cq_transformer *)r->student->modules[0], o->dropout);
+  const cq_trainer_options options = {
+      .n_shards = o->n_shards,
+      .accumulate = o->accumulate,
+      .seed = o->seed,
+      .dropout = o->dropout != 0,
+      .optimizer = {.beta1 = o->adam_beta1,
+                    .beta2 = o->adam_beta2,
+                    .eps = o->adam_eps,
+                    .weight_decay = o->weight_decay,
+                    .clip_norm = o->clip_norm,
+                    .learning_rate = learning_rate,
+                    .context = r},
+  };
+  const cq_sampling sampling = o->no_shuffle ? CQ_SAMPLE_IN_ORDER
+                               : o->balanced ? CQ_SAMPLE_BALANCED
+                                             : CQ_SAMPLE_SHUFFLED;
+  r->pairs = cq_alloc_array((size_t)o->batch_pairs, sizeof *r->pairs);
+  r->examples = cq_alloc_array((size_t)o->batch_pairs, 2 * sizeof *r->examples);
+  if (!r->pairs || !r->examples) return cq_fail_memory(error, "batch");
+  cq_status status = cq_sampler_new(&r->sampler, &r->data, sampling, o->seed, error);
+  return status ? status : cq_trainer_new(&r->trainer, r->student, r->pool, &options, error);
+}
+
+/* ---- work directory ---- */
+
+static cq_status name_work(run *r, cq_error *error) {
+  size_t n = strlen(r->o->output);
+  while (n > 1 && r->o->output[n - 1] == '/') n--;
+  if (snprintf(r->work, MAX_PATH, "%.*s.work", (int)n, r->o->output) >= MAX_PATH)
+    return cq_fail_file(error, CQ_ERR_ARGUMENT, r->o->output, "the path is too long");
+  cq_status status = cq_path_join(r->checkpoint, MAX_PATH, r->work, "checkpoint", error);
+  if (!status) status = cq_path_join(r->best, MAX_PATH, r->work, "best", error);
+  if (!status && r->o->log_path) status = cq_path_join(r->log_path, MAX_PATH, "", r->o->log_path, error);
+  if (!status && !r->o->log_path) status = cq_path_join(r->log_path, MAX_PATH, r->work, "log.jsonl", error);
+  return status;
+}
+
+static cq_status check_directories(const run *r, cq_error *error) {
+  if (!r->o->replace && !r->o->resume && cq_file_exists(r->o->output))
+    return cq_fail_file(error, CQ_ERR_ARGUMENT, r->o->output, "already exists");
+  if (!r->o->resume && cq_file_exists(r->checkpoint))
+    return cq_fail_file(error, CQ_ERR_ARGUMENT, r->work, "a run is under way here: resume it, or remove the directory");
+  return CQ_OK;
+}
+
+static cq_status save_checkpoint(run *r, cq_error *error) {
+  cq_checkpoint_writer *w;
+  r->state.step = cq_trainer_updates(r->trainer);
+  cq_status status = cq_run_log_length(&r->state.log_bytes, &r->log, error);
+  if (!status) status = cq_checkpoint_writer_open(&w, r->checkpoint, error);
+  if (status) return status;
+  status = cq_checkpoint_writer_section(w, "distill", &r->state, sizeof r->state, error);
+  if (!status) status = cq_trainer_save(r->trainer, w, error);
+  if (status) {
+    cq_checkpoint_writer_abort(w);
+    return status;
+  }
+  return cq_checkpoint_writer_commit(w, error);
+}
+
+static cq_status restore(run *r, cq_error *error) {
+  cq_checkpoint *c;
+  progress_state found;
+  cq_status status = cq_checkpoint_open(&c, r->checkpoint, error);
+  if (status) return status;
+  status = cq_checkpoint_read(&found, sizeof found, c, "distill", error);
+  if (!status && found.options_checksum != r->state.options_checksum)
+    status = cq_fail_file(error, CQ_ERR_ARGUMENT, r->work, "the run under way has other data, models or options");
+  if (!status) status = cq_trainer_restore(r->trainer, c, error);
+  if (!status) r->state = found;
+  cq_checkpoint_close(c);
+  return status;
+}
+
+static cq_status start_or_resume(run *r, cq_error *error) {
+  cq_status status = cq_directory_make(r->work, error);
+  if (!status) status = checksum_options(&r->state.options_checksum, r, error);
+  const bool resuming = r->o->resume && cq_file_exists(r->checkpoint);
+  if (!status && resuming) status = restore(r, error);
+  if (!status) status = cq_run_log_open(&r->log, r->log_path, r->state.log_bytes, error);
+  if (!status && resuming) {
+    char text[128];
+    snprintf(text, sizeof text, "resumed at step %llu of %llu", (unsigned long long)r->state.step,
+             (unsigned long long)r->n_steps);
+    tell(r, "train", r->state.step, r->n_steps, text);
+  }
+  return status;
+}
+
+/* ---- evaluation ---- */
+
+static double score(const run *r, const cq_dev_figures *f) {
+  switch (r->o->best_by) {
+  case CQ_BEST_TRANSLATION: return f->mean_translation;
+  case CQ_BEST_MSE: return -f->mean_mse;
+  case CQ_BEST_STS: return f->mean_sts;
+  case CQ_BEST_LAST: return NAN;
+  }
+  return NAN;
+}
+
+static cq_status show_figures(run *r, uint64_t step, cq_error *error) {
+  cq_builder table = {0};
+  cq_builder_printf(&table, "step %llu\n", (unsigned long long)step);
+  cq_dev_table(&table, &r->dev, NULL, &r->now, false);
+  if (step > 0 && cq_dev_collapsed(&r->now))
+    cq_builder_printf(&table,
+                      "COLLAPSE: the student's vectors hardly differ (variance %.4f, the teacher's %.4f, both x 100);\n"
+                      "a lower learning rate or a longer warm-up usually mends it\n",
+                      r->now.student_variance, r->now.teacher_variance);
+  cq_status status = table.failed ? cq_fail_memory(error, "table") : CQ_OK;
+  if (!status && !tell(r, "evaluate", step, r->n_steps, table.data)) r->stopped = true;
+  cq_builder_free(&table);
+  return status;
+}
+
+/* Measures the student, keeps it when it is the best so far. */
+static cq_status evaluate(run *r, uint64_t step, cq_error *error) {
+  if (r->dev.n_parallel + r->dev.n_sts == 0) return CQ_OK;
+  cq_trainer_settle(r->trainer);
+  cq_dev_figures_free(&r->now);
+  cq_status status = cq_dev_evaluate(&r->now, &r->dev, r->student, &r->teacher, r->pool, error);
+  if (!status) {
+    json_t *figures = cq_dev_json(&r->dev, &r->now);
+    status = cq_run_log_write(&r->log,
+                              json_pack("{s:s, s:I, s:b, s:o}", "type", "evaluate", "step", (json_int_t)step,
+                                        "collapsed", step > 0 && cq_dev_collapsed(&r->now), "figures", figures),
+                              error);
+  }
+  if (!status) status = show_figures(r, step, error);
+  const double value = status ? NAN : score(r, &r->now);
+  if (status || step == 0 || !(value == value) || (r->state.has_best && value <= r->state.best_score)) return status;
+  status = cq_encoder_save(r->student, r->best, true, NULL, error);
+  if (status) return status;
+  r->state.has_best = 1;
+  r->state.best_score = value;
+  r->state.best_step = step;
+  return CQ_OK;
+}
+
+/* The untrained student, for the card's "before"; of a resumed run too, so it opens the student anew. */
+static cq_status measure_before(run *r, cq_error *error) {
+  if (r->dev.n_parallel + r->dev.n_sts == 0) return CQ_OK;
+  cq_status status = cq_dev_evaluate(&r->before, &r->dev, r->student, &r->teacher, r->pool, error);
+  r->has_before = !status;
+  return status;
+}
+
+/* ---- the loop ---- */
+
+static void fill_examples(run *r) {
+  const size_t n = (size_t)r->o->batch_pairs;
+  cq_sampler_draw(r->pairs, &r->sampler, cq_trainer_batches(r->trainer), n);
+  for (size_t i = 0; i < n; i++) {
+    const cq_slice source = r->data.sources[r->pairs[i].source];
+    const float *target = cq_teacher_vector(&r->teacher, source);
+    r->examples[i] = (cq_example){source, target};
+    r->examples[n + i] = (cq_example){r->data.targets[r->pairs[i].target], target};
+  }
+}
+
+/* One update, accumulated batches and all. */
+static cq_status one_step(run *r, cq_error *error) {
+  cq_step_report report = {0};
+  double loss = 0;
+  const double begun = seconds();
+  for (int i = 0; i < r->o->accumulate; i++) {
+    fill_examples(r);
+    cq_status status = cq_trainer_step(r->trainer, r->examples, 2 * (size_t)r->o->batch_pairs, &report, error);
+    if (status) return status;
+    loss += report.loss / r->o->accumulate;
+    r->sentences += 2 * (uint64_t)r->o->batch_pairs;
+  }
+  if (!isfinite(loss))
+    return cq_fail(error, CQ_ERR_LIMIT, "the loss is not a number at step %llu: lower the learning rate",
+                   (unsigned long long)cq_trainer_updates(r->trainer));
+  r->loss = loss;
+  r->smooth_loss = r->smooth_loss > 0 ? 0.98 * r->smooth_loss + 0.02 * loss : loss;
+  const uint64_t step = cq_trainer_updates(r->trainer);
+  return cq_run_log_write(&r->log,
+                          json_pack("{s:s, s:I, s:f, s:f, s:f, s:f}", "type", "step", "step", (json_int_t)step, "loss",
+                                    loss, "learning_rate", learning_rate(r, step, false), "gradient_norm",
+                                    report.gradient_norm, "seconds", seconds() - begun),
+                          error);
+}
+
+static bool due(uint64_t step, int every) {
+  return every > 0 && step % (uint64_t)every == 0;
+}
+
+static cq_status train(run *r, cq_error *error) {
+  cq_status status = CQ_OK;
+  r->started = seconds();
+  r->sentences = 0;
+  r->first_step = cq_trainer_updates(r->trainer);
+  if (r->first_step == 0) status = evaluate(r, 0, error);
+  while (!status && !r->stopped && cq_trainer_updates(r->trainer) < r->n_steps) {
+    status = one_step(r, error);
+    if (status) break;
+    const uint64_t step = cq_trainer_updates(r->trainer);
+    const bool last = step == r->n_steps;
+    if (!tell(r, "train", step, r->n_steps, NULL)) r->stopped = true;
+    if (last || due(step, r->o->evaluate_every)) status = evaluate(r, step, error);
+    if (!status && (last || r->stopped || due(step, r->o->checkpoint_every))) status = save_checkpoint(r, error);
+  }
+  if (!status && r->stopped && cq_trainer_updates(r->trainer) < r->n_steps)
+    status = cq_fail(error, CQ_ERR_STOPPED, "stopped at step %llu of %llu; resume to go on",
+                     (unsigned long long)cq_trainer_updates(r->trainer), (unsigned long long)r->n_steps);
+  return status;
+}
+
+/* ---- the end ---- */
+
+/* The kept model under its card; the work directory goes when all is in place. */
+static cq_status finish(run *r, cq_error *error) {
+  cq_encoder *kept = NULL;
+  cq_builder card = {0};
+  cq_trainer_settle(r->trainer);
+  const bool best = r->o->best_by != CQ_BEST_LAST && r->state.has_best;
+  cq_status status = best ? cq_encoder_open(&kept, r->best, NULL, error) : CQ_OK;
+  const cq_encoder *model = best ? kept : r->student;
+  if (!status && r->dev.n_parallel + r->dev.n_sts > 0) {
+    cq_dev_figures_free(&r->now);
+    status = cq_dev_evaluate(&r->now, &r->dev, model, &r->teacher, r->pool, error);
+  }
+  if (!status) {
+    const cq_distill_card facts = {r->o,
+                                   &r->data,
+                                   &r->dev,
+                                   r->has_before ? &r->before : NULL,
+                                   &r->now,
+                                   r->n_steps,
+                                   best ? r->state.best_step : r->n_steps};
+    cq_distill_card_write(&card, &facts);
+    status = card.failed ? cq_fail_memory(error, "model card") : CQ_OK;
+  }
+  if (!status) status = cq_encoder_save(model, r->o->output, r->o->replace || r->o->resume, card.data, error);
+  cq_builder_free(&card);
+  cq_encoder_free(kept);
+  return status;
+}
+
+/* The log goes beside the model, unless the caller wanted it elsewhere; then the work is done with. */
+static cq_status clear_work(run *r, cq_error *error) {
+  char place[MAX_PATH];
+  cq_run_log_close(&r->log);
+  cq_status status = cq_path_join(place, MAX_PATH, r->o->output, "log.jsonl", error);
+  if (!status && !r->o->log_path && rename(r->log_path, place) != 0)
+    status = cq_fail_errno(error, place, "cannot put the log in place");
+  if (!status) cq_directory_remove(r->work);
+  return status;
+}
+
+static void release(run *r) {
+  cq_run_log_close(&r->log);
+  cq_dev_figures_free(&r->before);
+  cq_dev_figures_free(&r->now);
+  cq_trainer_free(r->trainer);
+  cq_sampler_free(&r->sampler);
+  cq_encoder_free(r->student);
+  cq_teacher_close(&r->teacher);
+  cq_dev_sets_free(&r->dev);
+  cq_parallel_free(&r->data);
+  cq_free(r->pairs);
+  cq_free(r->examples);
+}
+
+cq_status cq_distill(const cq_distill_options *options, cq_pool *pool, cq_distill_result *result, cq_error *error) {
+  cq_status status = check_options(options, error);
+  if (status) return status;
+  run *r = cq_alloc_zeroed(sizeof *r);
+  if (!r) return cq_fail_memory(error, "distillation");
+  r->o = options;
+  r->pool = pool;
+  r->started = seconds();
+  status = name_work(r, error);
+  if (!status) status = check_directories(r, error);
+  if (!status) status = load_data(r, error);
+  if (!status) status = cq_teacher_open(&r->teacher, options->teacher, options->cache_directory, error);
+  if (!status) status = open_student(r, error);
+  if (!status) status = prepare_teacher(r, error);
+  if (!status) status = measure_before(r, error);
+  if (!status) status = make_trainer(r, error);
+  if (!status) status = start_or_resume(r, error);
+  if (!status) status = train(r, error);
+  if (!status) status = finish(r, error);
+  if (!status && result)
+    *result = (cq_distill_result){r->n_steps, r->state.has_best ? r->state.best_step : r->n_steps, r->smooth_loss,
+                                  r->state.best_score};
+  if (!status) status = clear_work(r, error);
+  release(r);
+  cq_free(r);
+  return status;
+}

@@ -1,0 +1,226 @@
+#include "recipe/distill_eval.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "calque/embedding.h"
+#include "train/parallel.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- the sets ---- */
+
+static cq_status read_set(cq_dev_set *out, const cq_distill_data *data, int n_columns, bool skip_bad, cq_error *error) {
+  char label[512];
+  cq_eval_options options = cq_eval_default_options();
+  options.skip_bad = skip_bad;
+  cq_status status = cq_rows_read(&out->rows, data->path, n_columns, &options, error);
+  if (!status && !data->label) status = cq_parallel_label(label, sizeof label, data->path, error);
+  if (status) return status;
+  out->label = cq_arena_strdup(&out->rows.text, data->label ? data->label : label);
+  return out->label ? CQ_OK : cq_fail_memory(error, data->path);
+}
+
+cq_status cq_dev_sets_read(cq_dev_sets *out, const cq_distill_options *o, cq_error *error) {
+  *out = (cq_dev_sets){.n_parallel = o->n_dev, .n_sts = o->n_sts};
+  out->parallel = cq_alloc_array_zeroed(o->n_dev, sizeof *out->parallel);
+  out->sts = cq_alloc_array_zeroed(o->n_sts, sizeof *out->sts);
+  cq_status status = out->parallel && out->sts ? CQ_OK : cq_fail_memory(error, "evaluation sets");
+  for (size_t i = 0; !status && i < o->n_dev; i++)
+    status = read_set(&out->parallel[i], &o->dev[i], 2, o->skip_bad, error);
+  for (size_t i = 0; !status && i < o->n_sts; i++) status = read_set(&out->sts[i], &o->sts[i], 3, o->skip_bad, error);
+  if (status) cq_dev_sets_free(out);
+  return status;
+}
+
+void cq_dev_sets_free(cq_dev_sets *sets) {
+  for (size_t i = 0; sets->parallel && i < sets->n_parallel; i++) cq_rows_free(&sets->parallel[i].rows);
+  for (size_t i = 0; sets->sts && i < sets->n_sts; i++) cq_rows_free(&sets->sts[i].rows);
+  cq_free(sets->parallel);
+  cq_free(sets->sts);
+  *sets = (cq_dev_sets){0};
+}
+
+/* ---- figures ---- */
+
+/* The teacher's vectors of a column, cut to the student's dimension. */
+static float *teacher_matrix(const cq_teacher *teacher, const cq_slice *texts, size_t n, size_t dim) {
+  float *matrix = cq_alloc_array(n, dim * sizeof *matrix);
+  for (size_t i = 0; matrix && i < n; i++)
+    memcpy(matrix + i * dim, cq_teacher_vector(teacher, texts[i]), dim * sizeof *matrix);
+  return matrix;
+}
+
+static cq_status evaluate_parallel(cq_mse_result *mse, cq_translation_result *translation, double *student_variance,
+                                   const cq_dev_set *set, const cq_encoder *student, const cq_teacher *teacher,
+                                   cq_pool *pool, cq_error *error) {
+  const cq_rows *rows = &set->rows;
+  const size_t dim = (size_t)cq_encoder_dim(student);
+  float *source = NULL, *target = NULL, *wanted = teacher_matrix(teacher, rows->column[0], rows->n, dim);
+  cq_mse_result spread = {0};
+  cq_status status = wanted ? CQ_OK : cq_fail_memory(error, "the teacher's vectors");
+  if (!status) status = cq_encode_column(&source, student, pool, rows->column[0], rows->n, NULL, error);
+  if (!status) status = cq_encode_column(&target, student, pool, rows->column[1], rows->n, NULL, error);
+  if (!status) status = cq_rows_translation(translation, rows, source, target, dim, pool, error);
+  if (!status) status = cq_teacher_spread(mse, wanted, rows->n, dim, error);
+  if (!status) status = cq_teacher_spread(&spread, target, rows->n, dim, error);
+  if (!status) {
+    mse->target = cq_mse_100(wanted, target, rows->n, dim);
+    mse->source = cq_mse_100(wanted, source, rows->n, dim);
+    mse->n = rows->n;
+    *student_variance = spread.teacher_variance;
+  }
+  cq_free(source);
+  cq_free(target);
+  cq_free(wanted);
+  return status;
+}
+
+static cq_status evaluate_sts(cq_sts_result *out, const cq_dev_set *set, const cq_encoder *student, cq_pool *pool,
+                              cq_error *error) {
+  const cq_rows *rows = &set->rows;
+  float *first = NULL, *second = NULL;
+  cq_status status = cq_encode_column(&first, student, pool, rows->column[0], rows->n, NULL, error);
+  if (!status) status = cq_encode_column(&second, student, pool, rows->column[1], rows->n, NULL, error);
+  if (!status) status = cq_rows_sts(out, rows, first, second, (size_t)cq_encoder_dim(student), error);
+  cq_free(first);
+  cq_free(second);
+  return status;
+}
+
+cq_status cq_dev_evaluate(cq_dev_figures *out, const cq_dev_sets *sets, const cq_encoder *student,
+                          const cq_teacher *teacher, cq_pool *pool, cq_error *error) {
+  const double n_parallel = (double)sets->n_parallel, n_sts = (double)sets->n_sts;
+  double mse = 0, translation = 0, sts = 0, student_variance = 0, teacher_variance = 0;
+  *out = (cq_dev_figures){0};
+  out->mse = cq_alloc_array_zeroed(sets->n_parallel, sizeof *out->mse);
+  out->translation = cq_alloc_array_zeroed(sets->n_parallel, sizeof *out->translation);
+  out->sts = cq_alloc_array_zeroed(sets->n_sts, sizeof *out->sts);
+  cq_status status = out->mse && out->translation && out->sts ? CQ_OK : cq_fail_memory(error, "figures");
+  for (size_t i = 0; !status && i < sets->n_parallel; i++) {
+    double variance = 0;
+    status = evaluate_parallel(&out->mse[i], &out->translation[i], &variance, &sets->parallel[i], student, teacher,
+                               pool, error);
+    mse += out->mse[i].target;
+    translation += out->translation[i].mean;
+    student_variance += variance;
+    teacher_variance += out->mse[i].teacher_variance;
+  }
+  for (size_t i = 0; !status && i < sets->n_sts; i++) {
+    status = evaluate_sts(&out->sts[i], &sets->sts[i], student, pool, error);
+    sts += out->sts[i].spearman;
+  }
+  /* 0 / 0 says it well: no sets, no mean. */
+  out->mean_mse = mse / n_parallel;
+  out->mean_translation = translation / n_parallel;
+  out->student_variance = student_variance / n_parallel;
+  out->teacher_variance = teacher_variance / n_parallel;
+  out->mean_sts = sts / n_sts;
+  if (status) cq_dev_figures_free(out);
+  return status;
+}
+
+void cq_dev_figures_free(cq_dev_figures *figures) {
+  cq_free(figures->mse);
+  cq_free(figures->translation);
+  cq_free(figures->sts);
+  *figures = (cq_dev_figures){0};
+}
+
+bool cq_dev_collapsed(const cq_dev_figures *figures) {
+  return figures->student_variance < 0.05 * figures->teacher_variance; /* false for NaN */
+}
+
+/* ---- showing them ---- */
+
+static void cell(cq_builder *out, bool markdown, const char *format, double before, double now, bool has_before) {
+  char text[64];
+  int n = 0;
+  if (has_before) {
+    n = snprintf(text, sizeof text, format, before);
+    n += snprintf(text + n, sizeof text - (size_t)n, " -> ");
+  }
+  snprintf(text + n, sizeof text - (size_t)n, format, now);
+  if (markdown)
+    cq_builder_printf(out, " %s |", text);
+  else
+    cq_builder_printf(out, "  %*s", has_before ? 18 : 11, text);
+}
+
+static void heading(cq_builder *out, bool markdown, const char *const *names, size_t n, bool wide) {
+  cq_builder_printf(out, markdown ? "| %s |" : "%-28s", names[0]);
+  for (size_t i = 1; i < n; i++) {
+    if (markdown)
+      cq_builder_printf(out, " %s |", names[i]);
+    else
+      cq_builder_printf(out, "  %*s", wide ? 18 : 11, names[i]);
+  }
+  cq_builder_char(out, '\n');
+  if (!markdown) return;
+  cq_builder_text(out, "|---|");
+  for (size_t i = 1; i < n; i++) cq_builder_text(out, "---:|");
+  cq_builder_char(out, '\n');
+}
+
+void cq_dev_table(cq_builder *out, const cq_dev_sets *sets, const cq_dev_figures *before, const cq_dev_figures *figures,
+                  bool markdown) {
+  static const char *const parallel_names[] = {"parallel text", "src>trg %", "trg>src %",
+                                               "MSE trg",       "MSE src",   "chance %"};
+  static const char *const sts_names[] = {"similarity", "Spearman", "Pearson"};
+  const bool two = before != NULL;
+  if (sets->n_parallel) heading(out, markdown, parallel_names, 6, two);
+  for (size_t i = 0; i < sets->n_parallel; i++) {
+    const cq_translation_result *t = &figures->translation[i], *tb = two ? &before->translation[i] : t;
+    const cq_mse_result *m = &figures->mse[i], *mb = two ? &before->mse[i] : m;
+    cq_builder_printf(out, markdown ? "| %s |" : "%-28s", sets->parallel[i].label);
+    cell(out, markdown, "%.1f", 100 * tb->source_to_target, 100 * t->source_to_target, two);
+    cell(out, markdown, "%.1f", 100 * tb->target_to_source, 100 * t->target_to_source, two);
+    cell(out, markdown, "%.4f", mb->target, m->target, two);
+    cell(out, markdown, "%.4f", mb->source, m->source, two);
+    cell(out, markdown, "%.1f", 0, 100.0 / (double)t->n, false);
+    cq_builder_char(out, '\n');
+  }
+  if (sets->n_parallel > 1) {
+    cq_builder_printf(out, markdown ? "| %s |" : "%-28s", "mean");
+    const double now = 100 * figures->mean_translation, then = two ? 100 * before->mean_translation : 0;
+    cell(out, markdown, "%.1f", then, now, two);
+    if (markdown) cq_builder_text(out, " | | | |");
+    cq_builder_char(out, '\n');
+  }
+  if (sets->n_sts && sets->n_parallel) cq_builder_char(out, '\n');
+  if (sets->n_sts) heading(out, markdown, sts_names, 3, two);
+  for (size_t i = 0; i < sets->n_sts; i++) {
+    const cq_sts_result *s = &figures->sts[i], *sb = two ? &before->sts[i] : s;
+    cq_builder_printf(out, markdown ? "| %s |" : "%-28s", sets->sts[i].label);
+    cell(out, markdown, "%.2f", 100 * sb->spearman, 100 * s->spearman, two);
+    cell(out, markdown, "%.2f", 100 * sb->pearson, 100 * s->pearson, two);
+    cq_builder_char(out, '\n');
+  }
+}
+
+/* NaN has no place in JSON. */
+static json_t *number(double x) {
+  return isfinite(x) ? json_real(x) : json_null();
+}
+
+json_t *cq_dev_json(const cq_dev_sets *sets, const cq_dev_figures *figures) {
+  json_t *parallel = json_array(), *sts = json_array();
+  for (size_t i = 0; i < sets->n_parallel; i++) {
+    const cq_translation_result *t = &figures->translation[i];
+    const cq_mse_result *m = &figures->mse[i];
+    json_array_append_new(parallel,
+                          json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:I}", "label", sets->parallel[i].label,
+                                    "source_to_target", number(t->source_to_target), "target_to_source",
+                                    number(t->target_to_source), "mse_target", number(m->target), "mse_source",
+                                    number(m->source), "teacher_variance", number(m->teacher_variance), "teacher_norm",
+                                    number(m->teacher_norm), "n", (json_int_t)t->n));
+  }
+  for (size_t i = 0; i < sets->n_sts; i++)
+    json_array_append_new(sts, json_pack("{s:s, s:o, s:o, s:I}", "label", sets->sts[i].label, "spearman",
+                                         number(figures->sts[i].spearman), "pearson", number(figures->sts[i].pearson),
+                                         "n", (json_int_t)figures->sts[i].n));
+  return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "parallel", parallel, "sts", sts, "mean_translation",
+                   number(figures->mean_translation), "mean_mse", number(figures->mean_mse), "mean_sts",
+                   number(figures->mean_sts), "student_variance", number(figures->student_variance), "teacher_variance",
+                   number(figures->teacher_variance));
+}

@@ -1,0 +1,47 @@
+/* What a distillation run measures of its student, on held-out files read once. */
+#ifndef RECIPE_DISTILL_EVAL_H
+#define RECIPE_DISTILL_EVAL_H
+
+#include "base/slice.h"
+#include "calque/distill.h"
+#include "recipe/evaluate.h"
+#include "recipe/teacher.h"
+
+#include <jansson.h>
+
+typedef struct cq_dev_set {
+  const char *label; /* in the rows' arena */
+  cq_rows rows;
+} cq_dev_set;
+
+typedef struct cq_dev_sets {
+  cq_dev_set *parallel, *sts;
+  size_t n_parallel, n_sts;
+} cq_dev_sets;
+
+CQ_MUST_USE cq_status cq_dev_sets_read(cq_dev_sets *out, const cq_distill_options *options, cq_error *error);
+void cq_dev_sets_free(cq_dev_sets *sets);
+
+/* One evaluation: a row a set, and their means. */
+typedef struct cq_dev_figures {
+  cq_mse_result *mse;                          /* [n_parallel] */
+  cq_translation_result *translation;          /* [n_parallel] */
+  cq_sts_result *sts;                          /* [n_sts] */
+  double mean_mse, mean_translation, mean_sts; /* NaN without sets */
+  double student_variance, teacher_variance;   /* x 100, over all targets; NaN without parallel sets */
+} cq_dev_figures;
+
+/* dim: of the student; the teacher's first so many dimensions count. */
+CQ_MUST_USE cq_status cq_dev_evaluate(cq_dev_figures *out, const cq_dev_sets *sets, const cq_encoder *student,
+                                      const cq_teacher *teacher, cq_pool *pool, cq_error *error);
+void cq_dev_figures_free(cq_dev_figures *figures);
+
+/* The student's vectors hardly differ from one another although the teacher's do. */
+bool cq_dev_collapsed(const cq_dev_figures *figures);
+
+/* The table as text (or Markdown for a model card), and the record as JSON. */
+void cq_dev_table(cq_builder *out, const cq_dev_sets *sets, const cq_dev_figures *before, const cq_dev_figures *figures,
+                  bool markdown);
+json_t *cq_dev_json(const cq_dev_sets *sets, const cq_dev_figures *figures);
+
+#endif

@@ -1,0 +1,17 @@
+/* The learning rate over a run, as Hugging Face's schedulers give it: update t uses factor(t - 1). */
+#ifndef TRAIN_SCHEDULE_H
+#define TRAIN_SCHEDULE_H
+
+#include <stdint.h>
+
+typedef enum cq_decay { CQ_DECAY_LINEAR, CQ_DECAY_NONE, CQ_DECAY_COSINE } cq_decay;
+
+typedef struct cq_schedule_plan {
+  cq_decay decay;
+  uint64_t n_steps, n_warmup;
+} cq_schedule_plan;
+
+/* The share of the peak rate at update `step` (1-based): rising from 0 over n_warmup, then falling to 0 at n_steps. */
+double cq_schedule_factor(const cq_schedule_plan *plan, uint64_t step);
+
+#endif
