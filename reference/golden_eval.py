@@ -129,7 +129,7 @@ def main():
     numbers["eval_teacher_norm"] = np.linalg.norm(v, axis=1).mean()
     first, second, gold = zip(*STS)
     for name, columns in (("pairs", (sources, targets)), ("sts", (first, second))):
-        for model in ("static-mean", "mpnet-mean"):
+        for model in ("labse", "mpnet-mean"):
             encoder = SentenceTransformer(os.path.join(golden, "models", model), device="cpu", local_files_only=True)
             result = TranslationEvaluator(list(columns[0]), list(columns[1]), write_csv=False)(encoder)
             numbers[f"eval_source_to_target_{name}_{model}"] = result["src2trg_accuracy"]
