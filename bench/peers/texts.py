@@ -1,0 +1,62 @@
+"""Draws test sentences from a data folder (parallel/XX-YY/test-*.tsv.gz).
+
+    python texts.py agree DATA OUT [N]    N sentences (2,000) of every language there, in turn
+    python texts.py short DATA OUT        both columns of en-de/test-tatoeba: everyday sentences
+    python texts.py long  DATA OUT        both columns of en-de/test-ntrex, joined by fours
+"""
+
+import collections
+import glob
+import gzip
+import os
+import sys
+
+
+def columns(path):
+    """The two columns of a file as lists."""
+    with gzip.open(path, "rt", encoding="utf-8") as f:
+        rows = [line.rstrip("\n").split("\t")[:2] for line in f]
+    return [r[0] for r in rows], [r[1] for r in rows]
+
+
+def every_language(data, n):
+    """Rounds over all (language, file) columns, so that each gives alike; no sentence twice."""
+    pools = collections.OrderedDict()
+    for path in sorted(glob.glob(os.path.join(data, "parallel", "*", "test-*.tsv.gz"))):
+        pair = os.path.basename(os.path.dirname(path)).split("-")
+        for language, column in zip(pair, columns(path)):
+            pools.setdefault(language, []).append(iter(column[::7]))
+    seen, out = set(), []
+    while len(out) < n and any(pools.values()):
+        for language in list(pools):
+            if not pools[language]:
+                continue
+            source = pools[language].pop(0)
+            sentence = next(source, None)
+            if sentence is None:
+                continue
+            pools[language].append(source)
+            if sentence not in seen and len(out) < n:
+                seen.add(sentence)
+                out.append(sentence)
+    return out
+
+
+def main():
+    kind, data, path = sys.argv[1:4]
+    if kind == "agree":
+        texts = every_language(data, int(sys.argv[4]) if len(sys.argv) > 4 else 2000)
+    elif kind == "short":
+        source, target = columns(os.path.join(data, "parallel", "en-de", "test-tatoeba.tsv.gz"))
+        texts = source + target
+    else:
+        texts = []
+        for column in columns(os.path.join(data, "parallel", "en-de", "test-ntrex.tsv.gz")):
+            texts += [" ".join(column[i:i + 4]) for i in range(0, len(column) - 3, 4)]
+    with open(path, "w", encoding="utf-8") as f:
+        f.write("".join(t + "\n" for t in texts))
+    print(f"{len(texts)} texts, {sum(map(len, texts)) / len(texts):.0f} characters on average", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()
