@@ -232,6 +232,10 @@ cq_status cq_open_vocab_json(cq_tokenizer *t, const char *path, const char *merg
                              const json_t *specials, cq_error *error);
 cq_status cq_open_sentencepiece(cq_tokenizer *t, const char *directory, const char *path, const json_t *config,
                                 cq_error *error);
+/* A tokenizer from a SentencePiece model's bytes. xlmr: XLM-R's ids and special tokens; else class says what stands
+ * around a sentence. */
+cq_status cq_sentencepiece_assemble(cq_tokenizer *t, cq_slice bytes, bool xlmr, const char *class, const json_t *config,
+                                    const char *path, cq_error *error);
 
 /* A special token's text from tokenizer_config.json or special_tokens_map.json ("x" or {"content": "x"}), else
  * fallback. */

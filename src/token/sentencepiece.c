@@ -1,9 +1,269 @@
-#include "base/error.h"
+/* SentencePiece models: turned into a tokenizer.json document and assembled from it, as the readers in Python do, so
+ * that a directory gives the same ids whether it is opened by its .model or by the tokenizer.json that is saved beside
+ * it.
+ *
+ *   the model's normaliser   Precompiled, then WhitespaceSplit and Metaspace (which is what "remove extra white space"
+ * and "add a dummy prefix" come to); a model that keeps white space gets Prepend and Replace and no pre-tokenizer its
+ * ids                  as in the file, or XLM-R's: <s> <pad> </s> <unk>, the file's pieces from 3 on, <mask> BPE a
+ * merge for every way to make a piece of two others, best scores first */
 #include "token/internal.h"
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/memory.h"
+#include "base/utf8.h"
+#include "token/charsmap.h"
+#include "token/model_proto.h"
+
+#include <limits.h>
+#include <stdlib.h>
+
+/* --- the vocabulary --- */
+
+static cq_status put_piece(cq_tokenizer *t, cq_slice text, double score, int32_t id, cq_error *error) {
+  if (cq_vocab_put(&t->vocab, text, id) != CQ_VOCAB_OK) return cq_fail_memory(error, "vocabulary");
+  t->model.scores[id] = score;
+  return CQ_OK;
+}
+
+static cq_status fill_vocab(cq_tokenizer *t, const cq_sp_model *m, bool xlmr, const char *path, cq_error *error) {
+  static const char *const first[] = {"<s>", "<pad>", "</s>", "<unk>"};
+  cq_status status = CQ_OK;
+  if (m->n > CQ_TRIE_MAX_NODES || (xlmr && m->n < 3))
+    return cq_fail_file(error, CQ_ERR_FORMAT, path, "%zu pieces, expected <unk>, <s>, </s> and more", m->n);
+  t->model.scores = cq_alloc_array_zeroed(m->n + 2, sizeof *t->model.scores);
+  if (!t->model.scores) return cq_fail_memory(error, "vocabulary");
+  int32_t id = 0;
+  for (; xlmr && id < 4 && !status; id++) status = put_piece(t, cq_slice_of(first[id]), 0, id, error);
+  for (size_t i = xlmr ? 3 : 0; i < m->n && !status; i++)
+    status = put_piece(t, m->pieces[i].text, (double)m->pieces[i].score, id++, error);
+  if (xlmr && !status) status = put_piece(t, cq_slice_of("<mask>"), 0, id, error);
+  return status;
+}
+
+typedef struct split {
+  double score;
+  uint32_t left_chars, right_chars, order;
+  int32_t left, right, merged;
+} split;
+
+/* Best score first; of one score, the longest left part; else as they came. */
+static int by_score(const void *a, const void *b) {
+  const split *x = a, *y = b;
+  if (x->score != y->score) return x->score > y->score ? -1 : 1;
+  if (x->left_chars != y->left_chars) return x->left_chars > y->left_chars ? -1 : 1;
+  if (x->right_chars != y->right_chars) return x->right_chars > y->right_chars ? -1 : 1;
+  return x->order < y->order ? -1 : 1;
+}
+
+static cq_status make_merges(cq_tokenizer *t, cq_error *error) {
+  split *splits = NULL;
+  size_t n = 0, capacity = 0;
+  for (size_t id = 0; id < t->vocab.n; id++) {
+    cq_slice piece = cq_vocab_piece(&t->vocab, (int32_t)id);
+    for (size_t i = 1; i < piece.n; i++) {
+      if (((unsigned char)piece.data[i] & 0xC0) == 0x80) continue;
+      cq_slice left = {piece.data, i}, right = {piece.data + i, piece.n - i};
+      int32_t a = cq_vocab_id(&t->vocab, left), b = cq_vocab_id(&t->vocab, right);
+      if (a < 0 || b < 0) continue;
+      if (!cq_reserve((void **)&splits, &capacity, n + 1, sizeof *splits)) {
+        cq_free(splits);
+        return cq_fail_memory(error, "merges");
+      }
+      splits[n] = (split){t->model.scores[id],
+                          (uint32_t)cq_utf8_length(left.data, left.n),
+                          (uint32_t)cq_utf8_length(right.data, right.n),
+                          (uint32_t)n,
+                          a,
+                          b,
+                          (int32_t)id};
+      n++;
+    }
+  }
+  if (n) qsort(splits, n, sizeof *splits, by_score);
+  t->model.merges = cq_merges_new(n);
+  for (size_t i = 0; i < n && t->model.merges; i++)
+    cq_merges_put(t->model.merges, splits[i].left, splits[i].right, splits[i].merged);
+  cq_free(splits);
+  return t->model.merges ? CQ_OK : cq_fail_memory(error, "merges");
+}
+
+/* --- the document --- */
+
+static json_t *text_json(cq_slice text) {
+  return json_stringn(text.data, text.n);
+}
+
+static json_t *added_token(int32_t id, cq_slice text, bool special, bool lstrip) {
+  return json_pack("{s:i, s:o, s:b, s:b, s:b, s:b, s:b}", "id", id, "content", text_json(text), "single_word", 0,
+                   "lstrip", lstrip, "rstrip", 0, "normalized", 0, "special", special);
+}
+
+static json_t *added_json(const cq_tokenizer *t, const cq_sp_model *m, bool xlmr) {
+  json_t *list = json_array();
+  for (size_t id = 0; id < t->vocab.n; id++) {
+    /* XLM-R's first four and its last are ours; the others are one place behind the file's. */
+    bool own = xlmr && (id < 4 || id + 1 == t->vocab.n);
+    int type = own ? CQ_SP_CONTROL : m->pieces[xlmr ? id - 1 : id].type;
+    if (type != CQ_SP_CONTROL && type != CQ_SP_USER_DEFINED && type != CQ_SP_UNKNOWN) continue;
+    json_array_append_new(list, added_token((int32_t)id, cq_vocab_piece(&t->vocab, (int32_t)id),
+                                            type != CQ_SP_USER_DEFINED, xlmr && id + 1 == t->vocab.n));
+  }
+  return list;
+}
+
+static json_t *precompiled_json(const cq_sp_model *m) {
+  cq_builder base64 = {0};
+  cq_base64_encode(&base64, m->charsmap);
+  json_t *step =
+      base64.failed ? NULL : json_pack("{s:s, s:s}", "type", "Precompiled", "precompiled_charsmap", base64.data);
+  cq_builder_free(&base64);
+  return step;
+}
+
+static json_t *normalizer_json(const cq_sp_model *m) {
+  bool rules = m->charsmap.n > 0;
+  if (m->remove_extra_whitespaces) return rules ? precompiled_json(m) : json_null();
+  json_t *steps = json_array();
+  if (rules) json_array_append_new(steps, precompiled_json(m));
+  if (m->add_dummy_prefix)
+    json_array_append_new(steps, json_pack("{s:s, s:s}", "type", "Prepend", "prepend", "\xE2\x96\x81"));
+  json_array_append_new(
+      steps, json_pack("{s:s, s:{s:s}, s:s}", "type", "Replace", "pattern", "String", " ", "content", "\xE2\x96\x81"));
+  return json_pack("{s:s, s:o}", "type", "Sequence", "normalizers", steps);
+}
+
+static json_t *metaspace_json(const cq_sp_model *m) {
+  return json_pack("{s:s, s:s, s:b, s:s, s:b}", "type", "Metaspace", "replacement", "\xE2\x96\x81", "add_prefix_space",
+                   m->add_dummy_prefix, "prepend_scheme", m->add_dummy_prefix ? "always" : "never", "split", 1);
+}
+
+static json_t *pre_tokenizer_json(const cq_sp_model *m) {
+  if (!m->remove_extra_whitespaces) return json_null();
+  return json_pack("{s:s, s:[{s:s}, o]}", "type", "Sequence", "pretokenizers", "type", "WhitespaceSplit",
+                   metaspace_json(m));
+}
+
+/* Special tokens around one sentence and around two; NULL for a side without one. */
+static json_t *template_json(const cq_tokenizer *t, const char *before, const char *after, bool twice) {
+  json_t *single = json_array(), *pair = json_array(), *specials = json_object();
+  const char *names[] = {before, after};
+  for (int i = 0; i < 2; i++) {
+    if (!names[i]) continue;
+    json_object_set_new(specials, names[i],
+                        json_pack("{s:s, s:[i], s:[s]}", "id", names[i], "ids",
+                                  (int)cq_vocab_id(&t->vocab, cq_slice_of(names[i])), "tokens", names[i]));
+  }
+#define SPECIAL(list, name)                                                                                            \
+  if (name) json_array_append_new(list, json_pack("{s:{s:s, s:i}}", "SpecialToken", "id", name, "type_id", 0))
+#define TEXT(list, name) json_array_append_new(list, json_pack("{s:{s:s, s:i}}", "Sequence", "id", name, "type_id", 0))
+  SPECIAL(single, before);
+  TEXT(single, "A");
+  SPECIAL(single, after);
+  SPECIAL(pair, before);
+  TEXT(pair, "A");
+  SPECIAL(pair, after);
+  if (twice) SPECIAL(pair, after);
+  TEXT(pair, "B");
+  SPECIAL(pair, after);
+#undef SPECIAL
+#undef TEXT
+  return json_pack("{s:s, s:o, s:o, s:o}", "type", "TemplateProcessing", "single", single, "pair", pair,
+                   "special_tokens", specials);
+}
+
+/* What a tokenizer class puts around a sentence. */
+static cq_status special_tokens(const char **before, const char **after, const cq_tokenizer *t, const char *class,
+                                const json_t *config, const char *path, cq_error *error) {
+  *before = *after = NULL;
+  if (class && !strncmp(class, "T5", 2)) {
+    *after = "</s>";
+  } else if (class && !strncmp(class, "Albert", 6)) {
+    *before = "[CLS]";
+    *after = "[SEP]";
+  } else if (!class || !strncmp(class, "Llama", 5) || !strncmp(class, "PreTrainedTokenizer", 19)) {
+    const json_t *eos = json_object_get(config, "add_eos_token"), *bos = json_object_get(config, "add_bos_token");
+    if (!json_is_false(bos)) *before = "<s>";
+    if (json_is_true(eos)) *after = "</s>";
+  } else {
+    return cq_fail_file(error, CQ_ERR_UNSUPPORTED, path, "tokenizer_class '%s' without tokenizer.json is not supported",
+                        class);
+  }
+  for (int i = 0; i < 2; i++) {
+    const char *name = i ? *after : *before;
+    if (name && cq_vocab_id(&t->vocab, cq_slice_of(name)) < 0)
+      return cq_fail_file(error, CQ_ERR_FORMAT, path, "the special token '%s' is not among the pieces", name);
+  }
+  return CQ_OK;
+}
+
+static int32_t find_unknown(const cq_sp_model *m) {
+  for (size_t i = 0; i < m->n; i++) {
+    if (m->pieces[i].type == CQ_SP_UNKNOWN) return (int32_t)i;
+  }
+  return -1;
+}
+
+static cq_status check(const cq_sp_model *m, const char *path, cq_error *error) {
+  if (m->model_type != CQ_SP_UNIGRAM && m->model_type != CQ_SP_BPE)
+    return cq_fail_file(error, CQ_ERR_UNSUPPORTED, path, "a SentencePiece model of type %lld (neither unigram nor BPE)",
+                        (long long)m->model_type);
+  if (m->whitespace_as_suffix || !m->escape_whitespaces)
+    return cq_fail_file(error, CQ_ERR_UNSUPPORTED, path, "a SentencePiece model with %s",
+                        m->whitespace_as_suffix ? "white space as suffix" : "white space not escaped");
+  if (find_unknown(m) < 0) return cq_fail_file(error, CQ_ERR_FORMAT, path, "no unknown piece");
+  return CQ_OK;
+}
+
+cq_status cq_sentencepiece_assemble(cq_tokenizer *t, cq_slice bytes, bool xlmr, const char *class, const json_t *config,
+                                    const char *path, cq_error *error) {
+  cq_sp_model m;
+  const char *before = "<s>", *after = "</s>";
+  cq_status status = cq_sp_model_read(&m, bytes, path, error);
+  if (status) return status;
+  bool bpe = m.model_type == CQ_SP_BPE;
+  status = check(&m, path, error);
+  if (!status) status = fill_vocab(t, &m, xlmr, path, error);
+  if (!status && bpe) status = make_merges(t, error);
+  if (!status && !xlmr) status = special_tokens(&before, &after, t, class, config, path, error);
+  if (!status) {
+    int unk = xlmr ? 3 : (int)find_unknown(&m);
+    json_t *model =
+        bpe ? json_pack("{s:s, s:n, s:o, s:n, s:n, s:b, s:b, s:b}", "type", "BPE", "dropout", "unk_token",
+                        text_json(cq_vocab_piece(&t->vocab, unk)), "continuing_subword_prefix", "end_of_word_suffix",
+                        "fuse_unk", 1, "byte_fallback", m.byte_fallback, "ignore_merges", 0)
+            : json_pack("{s:s, s:i, s:b}", "type", "Unigram", "unk_id", unk, "byte_fallback", m.byte_fallback);
+    t->document = json_pack("{s:s, s:n, s:n, s:o, s:o, s:o, s:o, s:o, s:o}", "version", "1.0", "truncation", "padding",
+                            "added_tokens", added_json(t, &m, xlmr), "normalizer", normalizer_json(&m), "pre_tokenizer",
+                            pre_tokenizer_json(&m), "post_processor", template_json(t, before, after, xlmr), "decoder",
+                            metaspace_json(&m), "model", model);
+    /* XLM-R's own class makes a Unigram of whatever it is given. */
+    t->config_class = xlmr && !bpe ? "XLMRobertaTokenizer" : "PreTrainedTokenizerFast";
+    status =
+        t->document ? cq_tokenizer_assemble(t, t->document, path, error) : cq_fail_memory(error, "tokenizer document");
+  }
+  cq_sp_model_free(&m);
+  return status;
+}
+
 cq_status cq_open_sentencepiece(cq_tokenizer *t, const char *directory, const char *path, const json_t *config,
                                 cq_error *error) {
-  (void)t;
-  (void)directory;
-  (void)config;
-  return cq_fail_file(error, CQ_ERR_UNSUPPORTED, path, "SentencePiece models are not supported yet");
+  const char *class = json_string_value(json_object_get(config, "tokenizer_class"));
+  const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+  json_t *model_config = NULL;
+  char config_path[PATH_MAX];
+  cq_status status = cq_path_join(config_path, sizeof config_path, directory, "config.json", error);
+  if (!status && cq_file_exists(config_path)) status = cq_json_read(&model_config, config_path, error);
+  if (status) return status;
+  const char *type = json_string_value(json_object_get(model_config, "model_type"));
+  bool general = !class || !strncmp(class, "PreTrainedTokenizer", 19);
+  bool xlmr = class && !strncmp(class, "XLMRoberta", 10);
+  if (general && (!strcmp(name, "sentencepiece.bpe.model") || (type && !strcmp(type, "xlm-roberta")))) xlmr = true;
+  json_decref(model_config);
+  cq_slice bytes;
+  status = cq_file_read(&bytes, path, error);
+  if (status) return status;
+  status = cq_sentencepiece_assemble(t, bytes, xlmr, class, config, path, error);
+  cq_free((void *)bytes.data);
+  return status;
 }

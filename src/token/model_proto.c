@@ -1,0 +1,156 @@
+#include "token/model_proto.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/utf8.h"
+
+typedef struct reader {
+  cq_slice bytes; /* the whole file */
+  size_t at, end; /* the message being read */
+  const char *path;
+  cq_error *error;
+} reader;
+
+typedef struct field {
+  uint64_t number, wire, varint;
+  uint32_t fixed32;
+  size_t start, n; /* wire type 2 */
+} field;
+
+static bool read_varint(uint64_t *out, reader *r) {
+  uint64_t value = 0;
+  for (unsigned shift = 0; shift < 64; shift += 7) {
+    if (r->at >= r->end) return false;
+    unsigned char byte = (unsigned char)r->bytes.data[r->at++];
+    value |= (uint64_t)(byte & 0x7F) << shift;
+    if (byte < 0x80) {
+      *out = value;
+      return true;
+    }
+  }
+  return false;
+}
+
+/* The next field of the message; *more false at its end. */
+static cq_status read_field(field *out, bool *more, reader *r) {
+  size_t start = r->at;
+  uint64_t key, n;
+  *out = (field){0};
+  *more = r->at < r->end;
+  if (!*more) return CQ_OK;
+  bool ok = read_varint(&key, r);
+  if (ok) {
+    out->number = key >> 3;
+    out->wire = key & 7;
+    switch (out->wire) {
+    case 0: ok = read_varint(&out->varint, r); break;
+    case 1:
+      ok = r->end - r->at >= 8;
+      if (ok) r->at += 8;
+      break;
+    case 2:
+      ok = read_varint(&n, r) && n <= r->end - r->at;
+      if (ok) {
+        out->start = r->at;
+        out->n = (size_t)n;
+        r->at += out->n;
+      }
+      break;
+    case 5:
+      ok = r->end - r->at >= 4;
+      if (ok) {
+        const unsigned char *p = (const unsigned char *)r->bytes.data + r->at;
+        out->fixed32 = (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+        r->at += 4;
+      }
+      break;
+    default: ok = false;
+    }
+  }
+  if (ok && out->number) return CQ_OK;
+  return cq_fail_byte(r->error, CQ_ERR_FORMAT, r->path, start,
+                      "not a SentencePiece model: a field that does not end, or of no known kind");
+}
+
+static reader inner(const reader *r, const field *f) {
+  reader child = *r;
+  child.at = f->start;
+  child.end = f->start + f->n;
+  return child;
+}
+
+static cq_status read_piece(cq_sp_model *out, const reader *parent, const field *f) {
+  reader r = inner(parent, f);
+  cq_sp_piece piece = {{"", 0}, 0, CQ_SP_NORMAL};
+  for (;;) {
+    field g;
+    bool more;
+    cq_status status = read_field(&g, &more, &r);
+    if (status) return status;
+    if (!more) break;
+    if (g.number == 1 && g.wire == 2) piece.text = (cq_slice){r.bytes.data + g.start, g.n};
+    if (g.number == 2 && g.wire == 5) memcpy(&piece.score, &g.fixed32, 4);
+    if (g.number == 3 && g.wire == 0) piece.type = g.varint <= CQ_SP_BYTE ? (int)g.varint : CQ_SP_UNUSED;
+  }
+  if (cq_utf8_invalid_at(piece.text.data, piece.text.n) != piece.text.n || piece.text.n == 0)
+    return cq_fail_byte(r.error, CQ_ERR_FORMAT, r.path, f->start, "piece %zu is empty or not UTF-8", out->n);
+  if (!cq_reserve((void **)&out->pieces, &out->capacity, out->n + 1, sizeof *out->pieces))
+    return cq_fail_memory(r.error, "SentencePiece model");
+  out->pieces[out->n++] = piece;
+  return CQ_OK;
+}
+
+static cq_status read_trainer(cq_sp_model *out, const reader *parent, const field *f) {
+  reader r = inner(parent, f);
+  for (;;) {
+    field g;
+    bool more;
+    cq_status status = read_field(&g, &more, &r);
+    if (status || !more) return status;
+    if (g.wire != 0) continue;
+    if (g.number == 3) out->model_type = g.varint < 100 ? (int64_t)g.varint : 100;
+    if (g.number == 24) out->whitespace_as_suffix = g.varint != 0;
+    if (g.number == 35) out->byte_fallback = g.varint != 0;
+  }
+}
+
+static cq_status read_normalizer(cq_sp_model *out, const reader *parent, const field *f) {
+  reader r = inner(parent, f);
+  for (;;) {
+    field g;
+    bool more;
+    cq_status status = read_field(&g, &more, &r);
+    if (status || !more) return status;
+    if (g.number == 2 && g.wire == 2) out->charsmap = (cq_slice){r.bytes.data + g.start, g.n};
+    if (g.number == 3 && g.wire == 0) out->add_dummy_prefix = g.varint != 0;
+    if (g.number == 4 && g.wire == 0) out->remove_extra_whitespaces = g.varint != 0;
+    if (g.number == 5 && g.wire == 0) out->escape_whitespaces = g.varint != 0;
+  }
+}
+
+cq_status cq_sp_model_read(cq_sp_model *out, cq_slice bytes, const char *path, cq_error *error) {
+  *out = (cq_sp_model){.model_type = CQ_SP_UNIGRAM,
+                       .add_dummy_prefix = true,
+                       .remove_extra_whitespaces = true,
+                       .escape_whitespaces = true};
+  reader r = {bytes, 0, bytes.n, path, error};
+  cq_status status;
+  for (;;) {
+    field f;
+    bool more;
+    status = read_field(&f, &more, &r);
+    if (status || !more) break;
+    if (f.wire == 2 && f.number == 1) status = read_piece(out, &r, &f);
+    if (f.wire == 2 && f.number == 2) status = read_trainer(out, &r, &f);
+    if (f.wire == 2 && f.number == 3) status = read_normalizer(out, &r, &f);
+    if (status) break;
+  }
+  if (!status && out->n == 0) status = cq_fail_file(error, CQ_ERR_FORMAT, path, "not a SentencePiece model: no pieces");
+  if (status) cq_sp_model_free(out);
+  return status;
+}
+
+void cq_sp_model_free(cq_sp_model *model) {
+  cq_free(model->pieces);
+  *model = (cq_sp_model){0};
+}

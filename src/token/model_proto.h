@@ -1,0 +1,40 @@
+/* A SentencePiece model file, as far as encoding needs it: protocol buffers, read by hand.
+ *
+ *   ModelProto       1 pieces*, 2 trainer_spec, 3 normalizer_spec
+ *   piece            1 text, 2 score (f32), 3 type (1 normal, 2 unknown, 3 control, 4 user-defined, 5 unused, 6 byte)
+ *   trainer_spec     3 model_type (1 unigram, 2 BPE, 3 word, 4 char), 24 treat_whitespace_as_suffix, 35 byte_fallback
+ *   normalizer_spec  2 precompiled_charsmap, 3 add_dummy_prefix, 4 remove_extra_whitespaces, 5 escape_whitespaces
+ *
+ * A field is a key (number << 3 | wire type) and its value: 0 varint, 1 eight bytes, 2 length and bytes, 5 four bytes.
+ */
+#ifndef TOKEN_MODEL_PROTO_H
+#define TOKEN_MODEL_PROTO_H
+
+#include "base/slice.h"
+#include "calque/status.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { CQ_SP_NORMAL = 1, CQ_SP_UNKNOWN, CQ_SP_CONTROL, CQ_SP_USER_DEFINED, CQ_SP_UNUSED, CQ_SP_BYTE };
+enum { CQ_SP_UNIGRAM = 1, CQ_SP_BPE };
+
+typedef struct cq_sp_piece {
+  cq_slice text; /* borrowed from the file's bytes, UTF-8 */
+  float score;
+  int type;
+} cq_sp_piece;
+
+typedef struct cq_sp_model {
+  cq_sp_piece *pieces;
+  size_t n, capacity;
+  cq_slice charsmap;
+  int64_t model_type;
+  bool byte_fallback, whitespace_as_suffix, add_dummy_prefix, remove_extra_whitespaces, escape_whitespaces;
+} cq_sp_model;
+
+/* Errors: CQ_ERR_FORMAT with the byte, CQ_ERR_MEMORY. */
+CQ_MUST_USE cq_status cq_sp_model_read(cq_sp_model *out, cq_slice bytes, const char *path, cq_error *error);
+void cq_sp_model_free(cq_sp_model *model);
+
+#endif

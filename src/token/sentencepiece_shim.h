@@ -1,0 +1,24 @@
+/* libsentencepiece (C++) behind C: its trainer, and its encoder as the yardstick of our own. */
+#ifndef TOKEN_SENTENCEPIECE_SHIM_H
+#define TOKEN_SENTENCEPIECE_SHIM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Trains with the given options ("vocab_size" = "8000", ...) on the sentences that next gives: 1 and a sentence, 0 at
+ * the end. Returns 0 and the model's bytes (release with free), or 1 and the library's own words in message. */
+int cq_sp_train(char **model, size_t *n_bytes, const char *const *keys, const char *const *values, size_t n_options,
+                int (*next)(void *context, const char **text, size_t *n), void *context, char *message,
+                size_t message_size);
+
+/* Encodes a text with a model; returns the number of ids (the first `capacity` of them are stored), or -1. */
+long cq_sp_encode(int32_t *ids, size_t capacity, const char *model, size_t n_bytes, const char *text, size_t n);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

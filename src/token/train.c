@@ -1,0 +1,141 @@
+/* Training a SentencePiece vocabulary with libsentencepiece, in XLM-R's layout.
+ *
+ * Two things keep the result a function of text and options alone: the sample is drawn here (the library seeds its own
+ * from the system), and the library always runs the same number of threads, as its sums are split by thread. */
+#include "token/internal.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/random.h"
+#include "base/utf8.h"
+#include "token/sentencepiece_shim.h"
+
+#include <stdlib.h>
+
+enum { N_THREADS = 8, MAX_SENTENCE_BYTES = 1 << 16 };
+
+/* Where sentences come from: the caller's function, or the sample drawn from it. */
+typedef struct source {
+  bool (*next)(void *context, cq_slice *sentence);
+  void *context;
+  uint64_t max_sentences, n_seen;
+  cq_slice *sample; /* owned texts */
+  size_t n, at;
+  bool failed;
+} source;
+
+/* The caller's next sentence that can be used: not empty, UTF-8, not beyond the trainer's limit in bytes. */
+static bool next_usable(source *s, cq_slice *sentence) {
+  while (s->next(s->context, sentence)) {
+    if (sentence->n == 0 || cq_utf8_invalid_at(sentence->data, sentence->n) != sentence->n) continue;
+    if (sentence->n > MAX_SENTENCE_BYTES) { /* keep the beginning: the vocabulary does not miss the rest */
+      sentence->n = MAX_SENTENCE_BYTES;
+      while (((unsigned char)sentence->data[sentence->n] & 0xC0) == 0x80) sentence->n--;
+    }
+    return true;
+  }
+  return false;
+}
+
+/* Algorithm R: each sentence has the same chance, in one pass. Source: Vitter 1985. */
+static bool draw_sample(source *s) {
+  cq_random random = cq_random_seeded(0x5EED, 0);
+  size_t capacity = 0;
+  cq_slice sentence;
+  while (next_usable(s, &sentence)) {
+    uint64_t place = s->n_seen++;
+    if (place >= s->max_sentences) {
+      place = cq_random_below(&random, s->n_seen);
+      if (place >= s->max_sentences) continue;
+    }
+    char *copy = cq_strndup(sentence.data, sentence.n);
+    if (!copy) return false;
+    if (place < s->n) {
+      cq_free((void *)s->sample[place].data);
+    } else if (!cq_reserve((void **)&s->sample, &capacity, s->n + 1, sizeof *s->sample)) {
+      cq_free(copy);
+      return false;
+    } else {
+      s->n++;
+    }
+    s->sample[place] = (cq_slice){copy, sentence.n};
+  }
+  return true;
+}
+
+static int next_sentence(void *context, const char **text, size_t *n) {
+  source *s = context;
+  cq_slice sentence;
+  if (s->max_sentences) {
+    if (s->at == s->n) return 0;
+    sentence = s->sample[s->at++];
+  } else if (!next_usable(s, &sentence)) {
+    return 0;
+  }
+  *text = sentence.data;
+  *n = sentence.n;
+  return 1;
+}
+
+/* SentencePiece's message without its source line and condition: "trainer.cc(660) [a == b] Vocabulary size too high
+ * ...". */
+static const char *own_words(const char *message) {
+  const char *end = strstr(message, "] ");
+  return end ? end + 2 : message;
+}
+
+cq_status cq_tokenizer_train_sentencepiece(cq_tokenizer **out, bool (*next)(void *context, cq_slice *sentence),
+                                           void *context, const cq_sentencepiece_training *options, cq_error *error) {
+  static const char file[] = "sentencepiece.bpe.model";
+  *out = NULL;
+  if (options->vocab_size < 6 || options->vocab_size > 1 << 22)
+    return cq_fail(error, CQ_ERR_ARGUMENT, "vocab_size is %d, expected 6 to %d", options->vocab_size, 1 << 22);
+  if (!(options->character_coverage > 0 && options->character_coverage <= 1))
+    return cq_fail(error, CQ_ERR_ARGUMENT, "character_coverage is %g, expected more than 0 and at most 1",
+                   options->character_coverage);
+  char size[16], coverage[32], threads[16], longest[16];
+  snprintf(size, sizeof size, "%d", options->vocab_size - 2); /* <pad> and <mask> are not in the file */
+  snprintf(coverage, sizeof coverage, "%.10g", options->character_coverage);
+  snprintf(threads, sizeof threads, "%d", N_THREADS);
+  snprintf(longest, sizeof longest, "%d", MAX_SENTENCE_BYTES + 1);
+  const char *keys[] = {"vocab_size",  "model_type",          "character_coverage",     "normalization_rule_name",
+                        "num_threads", "max_sentence_length", "shuffle_input_sentence", "minloglevel"};
+  const char *values[] = {size,     options->bpe ? "bpe" : "unigram",
+                          coverage, options->lowercase ? "nmt_nfkc_cf" : "nmt_nfkc",
+                          threads,  longest,
+                          "false",  "4"};
+  source s = {.next = next, .context = context, .max_sentences = options->max_sentences};
+  char *model = NULL, message[512] = "";
+  size_t n_bytes = 0;
+  cq_status status = CQ_OK;
+  cq_tokenizer *t = NULL;
+  if (s.max_sentences && !draw_sample(&s)) status = cq_fail_memory(error, "a sample of sentences");
+  if (!status && cq_sp_train(&model, &n_bytes, keys, values, sizeof keys / sizeof *keys, next_sentence, &s, message,
+                             sizeof message))
+    status = cq_fail(error, CQ_ERR_ARGUMENT,
+                     "training a vocabulary of %d ids (to SentencePiece %d, without <pad> and <mask>): %s",
+                     options->vocab_size, options->vocab_size - 2, own_words(message));
+  if (!status) {
+    t = cq_tokenizer_new();
+    char *bytes = cq_strndup(model, n_bytes), *name = cq_strdup(file);
+    if (t && bytes && name && cq_reserve((void **)&t->files, &t->file_capacity, 1, sizeof *t->files)) {
+      t->files[t->n_files++] = (cq_origin_file){name, {bytes, n_bytes}};
+      status = cq_sentencepiece_assemble(t, t->files[0].bytes, true, NULL, NULL, file, error);
+      if (!status) status = cq_tokenizer_finish(t, NULL, NULL, "tokenizer_config.json", error);
+      if (options->lowercase) t->info.lowercase = true;
+    } else {
+      cq_free(bytes);
+      cq_free(name);
+      status = cq_fail_memory(error, "tokenizer");
+    }
+  }
+  free(model);
+  for (size_t i = 0; i < s.n; i++) cq_free((void *)s.sample[i].data);
+  cq_free(s.sample);
+  if (status) {
+    cq_tokenizer_free(t);
+    return status;
+  }
+  *out = t;
+  return CQ_OK;
+}
