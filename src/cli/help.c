@@ -11,21 +11,21 @@ enum { WIDTH = 96, LEFT = 30 };
  * stay. */
 static void print_wrapped(const char *text, int column, int indent) {
   int at = column;
+  bool blank = false; /* a space is due before the next word */
   while (*text) {
-    if (*text == '\n') {
+    size_t n = strcspn(text, " \n");
+    if (*text == '\n' || (n && at > indent && at + (int)blank + (int)n > WIDTH)) {
       printf("\n%*s", indent, "");
-      at = indent, text++;
+      at = indent, blank = false;
+      if (*text == '\n') text++;
       continue;
     }
-    size_t n = strcspn(text, " \n");
-    if (at > indent && at + 1 + (int)n > WIDTH) {
-      printf("\n%*s", indent, "");
-      at = indent;
+    if (n) {
+      at += printf("%s%.*s", blank ? " " : "", (int)n, text);
+      blank = false, text += n;
+    } else {
+      blank = true, text++;
     }
-    printf("%.*s", (int)n, text);
-    at += (int)n, text += n;
-    while (*text == ' ') text++;
-    if (*text && *text != '\n' && at + 1 + (int)strcspn(text, " \n") <= WIDTH) putchar(' '), at++;
   }
   putchar('\n');
 }

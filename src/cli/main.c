@@ -9,13 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-extern const cli_command cli_encode, cli_similarity, cli_eval;
+extern const cli_command cli_encode, cli_similarity, cli_eval, cli_model, cli_distill;
 
 static const cli_command *const commands[] = {
-    &cli_encode,
-    &cli_similarity,
-    &cli_eval,
-    NULL,
+    &cli_encode, &cli_similarity, &cli_eval, &cli_distill, &cli_model, NULL,
 };
 
 static const cli_command program = {

@@ -135,7 +135,9 @@ int cli_sentences_fail(const cli_sentences *in, const cq_error *error) {
   if (error->file[0] || error->line == 0 || error->line > in->n * n_columns) return cli_fail_error(error);
   const cli_place *place = &in->places[(error->line - 1) / n_columns];
   const char *path = strcmp(place->path, "-") ? place->path : "<stdin>";
-  /* The message begins with the sentence's index in the call, which means nothing to the reader of a file. */
-  const char *text = strncmp(error->message, "sentence ", 9) ? NULL : strstr(error->message, ": ");
-  return cli_fail("%s:%" PRIu64 ": %s", path, place->line, text ? text + 2 : error->message);
+  /* The message begins "sentence N", the index in the call: that means nothing to the reader of a file. */
+  const char *text = error->message;
+  if (!strncmp(text, "sentence ", 9)) text += 9 + strspn(text + 9, "0123456789");
+  if (text != error->message) return cli_fail("%s:%" PRIu64 ": the sentence%s", path, place->line, text);
+  return cli_fail("%s:%" PRIu64 ": %s", path, place->line, text);
 }
