@@ -235,6 +235,11 @@ static cq_status give_up(cq_lines *l, cq_error *error) {
   return l->failure.status;
 }
 
+static cq_status too_long(cq_lines *l, cq_error *error) {
+  cq_fail_line(&l->failure, CQ_ERR_FORMAT, l->path, l->number, "the line is longer than 16 MiB");
+  return give_up(l, error);
+}
+
 static cq_status check(const cq_lines *l, cq_slice line, cq_error *error) {
   size_t bad = cq_utf8_invalid_at(line.data, line.n);
   if (bad < line.n)
@@ -253,10 +258,9 @@ cq_status cq_lines_next(cq_slice *out, cq_lines *l, cq_error *error) {
   for (;;) {
     newline = l->scanned < l->end ? memchr(l->text + l->scanned, '\n', l->end - l->scanned) : NULL;
     size_t n = newline ? (size_t)(newline - l->text) - l->begin : l->end - l->begin;
-    if (n > MAX_LINE + 1) { /* one more for a carriage return */
+    if (n > MAX_LINE + 4) { /* a mark at the start and a carriage return do not count */
       l->number++;
-      cq_fail_line(&l->failure, CQ_ERR_FORMAT, l->path, l->number, "the line is longer than 16 MiB");
-      return give_up(l, error);
+      return too_long(l, error);
     }
     if (newline) break;
     l->scanned = l->end;
@@ -276,6 +280,7 @@ cq_status cq_lines_next(cq_slice *out, cq_lines *l, cq_error *error) {
   }
   l->number++;
   if (newline && line.n && line.data[line.n - 1] == '\r') line.n--;
+  if (line.n > MAX_LINE) return too_long(l, error);
   cq_status status = check(l, line, error);
   if (!status) *out = line;
   return status;

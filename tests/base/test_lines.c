@@ -1,0 +1,391 @@
+/* Lines: what is dropped and what is kept, long files, gzip in every state of disrepair. */
+#include "support/files.h"
+
+#include "base/memory.h"
+#include "base/random.h"
+#include "calque/lines.h"
+
+#include <sys/wait.h>
+#include <zlib.h>
+
+/* Appends one gzip member. */
+static void gzip(unsigned char **out, size_t *n, const void *text, size_t text_n, int level) {
+  z_stream z = {0};
+  assert_int_equal(deflateInit2(&z, level, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY), Z_OK);
+  size_t room = deflateBound(&z, text_n) + 64;
+  *out = realloc(*out, *n + room);
+  assert_non_null(*out);
+  z.next_in = (unsigned char *)(uintptr_t)text;
+  z.avail_in = (unsigned)text_n;
+  z.next_out = *out + *n;
+  z.avail_out = (unsigned)room;
+  assert_int_equal(deflate(&z, Z_FINISH), Z_STREAM_END);
+  *n += z.total_out;
+  deflateEnd(&z);
+}
+
+/* All lines of a file joined by '|', every line counted; stops at a broken file, notes each error as "!". */
+static char *all(const char *path, cq_status *last, cq_error *error) {
+  cq_lines *l;
+  cq_slice line;
+  size_t n = 0, size = 1 << 16;
+  char *text = calloc(1, size);
+  assert_int_equal(cq_lines_open(&l, path, error), CQ_OK);
+  *last = CQ_OK;
+  for (;;) {
+    cq_status status = cq_lines_next(&line, l, error);
+    if (status) *last = status;
+    if (status && cq_lines_broken(l)) {
+      assert_int_equal(cq_lines_next(&line, l, error), status); /* the answer stays */
+      break;
+    }
+    if (!status && !line.data) {
+      assert_int_equal(cq_lines_next(&line, l, error), CQ_OK);
+      assert_null(line.data);
+      break;
+    }
+    assert_true(n + line.n + 3 < size);
+    if (status)
+      text[n++] = '!';
+    else
+      memcpy(text + n, line.data, line.n);
+    n += status ? 0 : line.n;
+    text[n++] = '|';
+  }
+  cq_lines_close(l);
+  return text;
+}
+
+static void expect(const char *content, size_t n, const char *lines) {
+  cq_status status;
+  cq_error error = {0};
+  unsigned char *packed = NULL;
+  size_t packed_n = 0;
+  write_bytes(test_path("x"), content, n);
+  char *got = all(test_path("x"), &status, &error);
+  assert_string_equal(got, lines);
+  free(got);
+  gzip(&packed, &packed_n, content, n, 6);
+  write_bytes(test_path("x.gz"), packed, packed_n);
+  got = all(test_path("x.gz"), &status, &error);
+  assert_string_equal(got, lines);
+  free(got);
+  free(packed);
+}
+#define EXPECT(content, lines) expect(content, sizeof(content) - 1, lines)
+
+static void line_ends_are_dropped(void **state) {
+  (void)state;
+  EXPECT("", "");
+  EXPECT("\n", "|");
+  EXPECT("\n\n", "||");
+  EXPECT("a", "a|");
+  EXPECT("a\n", "a|");
+  EXPECT("a\nb", "a|b|");
+  EXPECT("a\r\nb\r\n", "a|b|");
+  EXPECT("a\r\rb\r", "a\r\rb\r|");
+  EXPECT("\r\n", "|");
+  EXPECT("\xEF\xBB\xBF", "");
+  EXPECT("\xEF\xBB\xBF\n", "|");
+  EXPECT("\xEF\xBB\xBF"
+         "a\n\xEF\xBB\xBF"
+         "b",
+         "a|\xEF\xBB\xBF"
+         "b|");
+  EXPECT("\xEF\xBB", "!|");
+  EXPECT("gr\xC3\xBC\xC3\x9F\n\xE0\xA4\xB9", "gr\xC3\xBC\xC3\x9F|\xE0\xA4\xB9|");
+}
+
+static void bad_lines_are_named_and_passed(void **state) {
+  (void)state;
+  cq_lines *l;
+  cq_slice line;
+  cq_error error = {0};
+  write_bytes(test_path("bad"), "good\nab\xC3(\nc\0d\nlast\xFF", 19);
+  assert_int_equal(cq_lines_open(&l, test_path("bad"), &error), CQ_OK);
+  assert_int_equal(cq_lines_next(&line, l, &error), CQ_OK);
+  assert_int_equal(cq_lines_number(l), 1);
+  assert_int_equal(cq_lines_next(&line, l, &error), CQ_ERR_FORMAT);
+  assert_null(line.data);
+  assert_int_equal(error.line, 2);
+  assert_non_null(strstr(error.message, "bad:2: not UTF-8 (byte 0xc3 at position 3 of the line)"));
+  assert_false(cq_lines_broken(l));
+  assert_int_equal(cq_lines_next(&line, l, &error), CQ_ERR_FORMAT);
+  assert_int_equal(error.line, 3);
+  assert_non_null(strstr(error.message, "a NUL byte at position 2 of the line"));
+  assert_int_equal(cq_lines_next(&line, l, &error), CQ_ERR_FORMAT);
+  assert_int_equal(error.line, 4);
+  assert_int_equal(cq_lines_next(&line, l, &error), CQ_OK);
+  assert_null(line.data);
+  cq_lines_close(l);
+}
+
+static void files_longer_than_the_buffers_come_whole(void **state) {
+  (void)state;
+  enum { N = 3000000 };
+  char *text = malloc(N);
+  cq_random r = cq_random_seeded(1, 1);
+  size_t n_lines = 0;
+  for (size_t i = 0; i < N; i++) {
+    /* Mostly short lines, some of half a megabyte. */
+    bool newline = i + 1 == N || cq_random_below(&r, i % N > 2000000 ? 500000 : 60) == 0;
+    text[i] = newline ? '\n' : (char)('a' + cq_random_below(&r, 26));
+    n_lines += newline;
+  }
+  unsigned char *packed = NULL;
+  size_t packed_n = 0;
+  for (size_t at = 0; at < N; at += 700001) /* several members, cut anywhere */
+    gzip(&packed, &packed_n, text + at, at + 700001 < N ? 700001 : N - at, at ? 1 : 9);
+  write_bytes(test_path("long"), text, N);
+  write_bytes(test_path("long.gz"), packed, packed_n);
+  static const char *const names[] = {"long", "long.gz"};
+  for (int file = 0; file < 2; file++) {
+    cq_lines *l;
+    cq_slice line;
+    size_t at = 0;
+    assert_int_equal(cq_lines_open(&l, test_path(names[file]), NULL), CQ_OK);
+    for (;;) {
+      assert_int_equal(cq_lines_next(&line, l, NULL), CQ_OK);
+      if (!line.data) break;
+      assert_true(at + line.n < N && !memcmp(text + at, line.data, line.n) && text[at + line.n] == '\n');
+      at += line.n + 1;
+    }
+    assert_int_equal(at, N);
+    assert_int_equal(cq_lines_number(l), n_lines);
+    cq_lines_close(l);
+  }
+  free(packed);
+  free(text);
+}
+
+static void a_line_may_have_16_mebibytes(void **state) {
+  (void)state;
+  size_t limit = 16u << 20;
+  char *text = malloc(limit + 10);
+  memset(text, 'x', limit + 10);
+  for (int over = 0; over < 2; over++) {
+    for (int newline = 0; newline < 2; newline++) {
+      cq_lines *l;
+      cq_slice line;
+      cq_error error = {0};
+      size_t n = limit + (size_t)over;
+      text[0] = '\n';
+      if (newline) memcpy(text + 1 + n, "\r\n", 2);
+      write_bytes(test_path("wide"), text, 1 + n + (newline ? 2 : 0));
+      memset(text + n, 'x', 3);
+      assert_int_equal(cq_lines_open(&l, test_path("wide"), &error), CQ_OK);
+      assert_int_equal(cq_lines_next(&line, l, &error), CQ_OK);
+      assert_int_equal(cq_lines_next(&line, l, &error), over ? CQ_ERR_FORMAT : CQ_OK);
+      if (over) {
+        assert_int_equal(error.line, 2);
+        assert_non_null(strstr(error.message, "wide:2: the line is longer than 16 MiB"));
+        assert_true(cq_lines_broken(l));
+        assert_int_equal(cq_lines_next(&line, l, &error), CQ_ERR_FORMAT);
+        assert_int_equal(cq_lines_number(l), 2);
+      } else {
+        assert_int_equal(line.n, limit);
+      }
+      cq_lines_close(l);
+    }
+  }
+  free(text);
+}
+
+/* Cut anywhere, a gzip file gives the lines that were whole, and an error at the byte where it ends. */
+static void truncated_gzip_is_an_error_at_its_end(void **state) {
+  (void)state;
+  unsigned char *packed = NULL;
+  size_t n = 0;
+  gzip(&packed, &n, "one\ntwo\nthree\n", 14, 6);
+  size_t first = n;
+  gzip(&packed, &n, "four\nfive\n", 10, 6);
+  for (size_t cut = 2; cut <= n; cut++) {
+    cq_status status;
+    cq_error error = {0};
+    write_bytes(test_path("cut.gz"), packed, cut);
+    char *got = all(test_path("cut.gz"), &status, &error);
+    if (cut == first || cut == n) {
+      assert_int_equal(status, CQ_OK);
+      assert_string_equal(got, cut == n ? "one|two|three|four|five|" : "one|two|three|");
+    } else {
+      assert_int_equal(status, CQ_ERR_FORMAT);
+      assert_int_equal(error.byte, cut);
+      assert_non_null(strstr(error.message, "the gzip stream ends too early"));
+      assert_true(!strncmp(got, "one|two|three|four|five|", strlen(got)));
+    }
+    free(got);
+  }
+  /* Zeros after it are padding; anything else is not. */
+  packed = realloc(packed, n + 600);
+  memset(packed + n, 0, 600);
+  cq_status status;
+  cq_error error = {0};
+  write_bytes(test_path("cut.gz"), packed, n + 600);
+  char *got = all(test_path("cut.gz"), &status, &error);
+  assert_int_equal(status, CQ_OK);
+  free(got);
+  packed[n + 599] = 'x';
+  write_bytes(test_path("cut.gz"), packed, n + 600);
+  got = all(test_path("cut.gz"), &status, &error);
+  assert_int_equal(status, CQ_ERR_FORMAT);
+  assert_int_equal(error.byte, n + 599);
+  assert_string_equal(got, "one|two|three|four|five|");
+  free(got);
+  write_bytes(test_path("cut.gz"), packed, n);
+  FILE *f = fopen(test_path("cut.gz"), "ab");
+  fputs("garbage", f);
+  fclose(f);
+  got = all(test_path("cut.gz"), &status, &error);
+  assert_int_equal(status, CQ_ERR_FORMAT);
+  assert_in_range(error.byte, n, n + 2);
+  free(got);
+  free(packed);
+}
+
+/* A changed byte is found by the checksum at the latest; where it is in the header's time or flags it may do no harm.
+ */
+static void broken_gzip_never_gives_other_text(void **state) {
+  (void)state;
+  static const char text[] = "the first line\nand the second, which says the first line again\nthe third\n";
+  unsigned char *packed = NULL;
+  size_t n = 0;
+  gzip(&packed, &n, text, sizeof text - 1, 6);
+  cq_status status;
+  cq_error error = {0};
+  write_bytes(test_path("good.gz"), packed, n);
+  char *good = all(test_path("good.gz"), &status, &error);
+  for (size_t i = 2; i < n; i++) {
+    for (unsigned bit = 0; bit < 8; bit++) {
+      packed[i] ^= (unsigned char)(1u << bit);
+      write_bytes(test_path("broken.gz"), packed, n);
+      packed[i] ^= (unsigned char)(1u << bit);
+      char *got = all(test_path("broken.gz"), &status, &error);
+      if (status == CQ_OK)
+        assert_string_equal(got, good);
+      else
+        assert_true(status == CQ_ERR_FORMAT && (error.line > 0 || error.byte <= n));
+      if (i >= n - 8) {
+        assert_int_equal(status, CQ_ERR_FORMAT);
+        assert_in_range(error.byte, n - 8, n);
+        assert_non_null(strstr(error.message, "broken gzip stream: "));
+      }
+      free(got);
+    }
+  }
+  free(good);
+  free(packed);
+}
+
+static void what_cannot_be_opened_is_named(void **state) {
+  (void)state;
+  cq_lines *l;
+  cq_error error = {0};
+  assert_int_equal(cq_lines_open(&l, test_path("none.tsv"), &error), CQ_ERR_IO);
+  assert_non_null(strstr(error.message, "none.tsv: cannot open: "));
+  assert_null(l);
+  assert_int_equal(cq_lines_open(&l, test_directory, &error), CQ_ERR_IO);
+  assert_non_null(strstr(error.message, "is a directory"));
+  cq_lines_close(NULL);
+}
+
+/* Standard input in small pieces, as a pipe gives it. */
+static void standard_input_is_a_dash(void **state) {
+  (void)state;
+  int ends[2];
+  assert_int_equal(pipe(ends), 0);
+  pid_t child = fork();
+  assert_true(child >= 0);
+  if (child == 0) {
+    static const char text[] = "\xEF\xBB\xBFone\ntw\xC3\xB6\nthree";
+    for (size_t i = 0; i < sizeof text - 1; i++) {
+      if (write(ends[1], text + i, 1) != 1) _exit(1);
+      usleep(200);
+    }
+    _exit(0);
+  }
+  close(ends[1]);
+  int kept = dup(0);
+  dup2(ends[0], 0);
+  close(ends[0]);
+  cq_lines *l;
+  cq_slice line;
+  static const char *const want[] = {"one", "tw\xC3\xB6", "three"};
+  assert_int_equal(cq_lines_open(&l, "-", NULL), CQ_OK);
+  assert_string_equal(cq_lines_path(l), "<stdin>");
+  for (int i = 0; i < 3; i++) {
+    assert_int_equal(cq_lines_next(&line, l, NULL), CQ_OK);
+    assert_int_equal(line.n, strlen(want[i]));
+    assert_memory_equal(line.data, want[i], line.n);
+  }
+  assert_int_equal(cq_lines_next(&line, l, NULL), CQ_OK);
+  assert_null(line.data);
+  cq_lines_close(l);
+  dup2(kept, 0);
+  close(kept);
+  assert_int_equal(waitpid(child, NULL, 0), child);
+}
+
+static void allocation_failures_are_reported(void **state) {
+  (void)state;
+  unsigned char *packed = NULL;
+  size_t n = 0, text_n = 600000;
+  char *text = malloc(text_n);
+  memset(text, 'y', text_n);
+  gzip(&packed, &n, text, text_n, 6);
+  write_bytes(test_path("m.gz"), packed, n);
+  for (long k = 1;; k++) {
+    cq_lines *l;
+    cq_slice line = {0};
+    cq_error error = {0};
+    cq_alloc_fail_at(k);
+    cq_status status = cq_lines_open(&l, test_path("m.gz"), &error);
+    if (!status) status = cq_lines_next(&line, l, &error);
+    bool failed = cq_alloc_failed();
+    cq_alloc_fail_at(0);
+    cq_lines_close(l);
+    if (!failed) {
+      assert_int_equal(line.n, text_n);
+      assert_true(k > 6);
+      break;
+    }
+    assert_int_equal(status, CQ_ERR_MEMORY);
+  }
+  free(packed);
+  free(text);
+}
+
+static void assert_columns(const char *line, size_t n, const char *const *want) {
+  cq_slice columns[3];
+  assert_int_equal(cq_tsv_split(columns, 3, (cq_slice){line, strlen(line)}), n);
+  for (size_t i = 0; i < n && i < 3; i++) {
+    assert_int_equal(columns[i].n, strlen(want[i]));
+    assert_memory_equal(columns[i].data, want[i], columns[i].n);
+  }
+}
+
+static void lines_are_split_at_tabs(void **state) {
+  (void)state;
+  assert_columns("", 1, (const char *[]){""});
+  assert_columns("a", 1, (const char *[]){"a"});
+  assert_columns("\t", 2, (const char *[]){"", ""});
+  assert_columns("a b\tc", 2, (const char *[]){"a b", "c"});
+  assert_columns("a\t\tb", 3, (const char *[]){"a", "", "b"});
+  assert_columns("a\tb\tc\td\t", 5, (const char *[]){"a", "b", "c"});
+  assert_int_equal(cq_tsv_split(NULL, 0, (cq_slice){"a\tb", 3}), 2);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(line_ends_are_dropped),
+      cmocka_unit_test(bad_lines_are_named_and_passed),
+      cmocka_unit_test(files_longer_than_the_buffers_come_whole),
+      cmocka_unit_test(a_line_may_have_16_mebibytes),
+      cmocka_unit_test(truncated_gzip_is_an_error_at_its_end),
+      cmocka_unit_test(broken_gzip_never_gives_other_text),
+      cmocka_unit_test(what_cannot_be_opened_is_named),
+      cmocka_unit_test(standard_input_is_a_dash),
+      cmocka_unit_test(allocation_failures_are_reported),
+      cmocka_unit_test(lines_are_split_at_tabs),
+  };
+  return cmocka_run_group_tests(tests, make_test_directory, remove_test_directory);
+}
