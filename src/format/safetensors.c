@@ -341,13 +341,20 @@ cq_status cq_stored_tensor_to_f32(float *out, const cq_stored_tensor *tensor, co
 
 /* ---- writing ---- */
 
+/* A shape's bytes, by the rule that reading applies: also an empty tensor's other dimensions must make a size. */
 static cq_status size_of(size_t *n_bytes, const cq_stored_tensor *t, const char *path, cq_error *error) {
+  bool good = cq_dtype_size(t->dtype) > 0 && t->n_dims >= 0 && t->n_dims <= 8, empty = false;
   *n_bytes = cq_dtype_size(t->dtype);
-  bool good = *n_bytes > 0 && t->n_dims >= 0 && t->n_dims <= 8;
-  for (int i = 0; good && i < t->n_dims; i++)
-    good = t->shape[i] >= 0 && cq_checked_mul(n_bytes, *n_bytes, (size_t)t->shape[i]);
-  if (good && *n_bytes <= INT64_MAX) return CQ_OK;
-  return cq_fail_file(error, CQ_ERR_ARGUMENT, path, "tensor '%.200s': its dtype or shape cannot be written", t->name);
+  for (int i = 0; good && i < t->n_dims; i++) {
+    if (t->shape[i] == 0)
+      empty = true;
+    else
+      good = t->shape[i] > 0 && cq_checked_mul(n_bytes, *n_bytes, (size_t)t->shape[i]) && *n_bytes <= INT64_MAX;
+  }
+  if (!good)
+    return cq_fail_file(error, CQ_ERR_ARGUMENT, path, "tensor '%.200s': its dtype or shape cannot be written", t->name);
+  if (empty) *n_bytes = 0;
+  return CQ_OK;
 }
 
 /* Adds a tensor's entry to the header; *at moves past its data. */

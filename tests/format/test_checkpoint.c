@@ -51,7 +51,7 @@ static void every_changed_byte_is_found(void **state) {
   write_sample(test_path("good"));
   unsigned char *bytes = read_bytes(&n, test_path("good"));
   for (size_t i = 0; i < n; i++) {
-    for (unsigned flip = 1; flip < 256; flip = flip * 2 + 1) {
+    for (unsigned flip = 1; flip < 256; flip *= 128) {
       cq_checkpoint *c;
       cq_error error = {0};
       bytes[i] ^= (unsigned char)flip;

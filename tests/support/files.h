@@ -18,11 +18,14 @@
 
 static char test_directory[256];
 
-/* Group set-up: a fresh directory under $TMPDIR. */
+/* Group set-up: a fresh directory under $TMPDIR, else in memory where there is such a place. */
 static inline int make_test_directory(void **state) {
   (void)state;
   const char *base = getenv("TMPDIR");
-  snprintf(test_directory, sizeof test_directory, "%.200s/calque-test-XXXXXX", base && *base ? base : "/tmp");
+  snprintf(test_directory, sizeof test_directory, "%.200s/calque-test-XXXXXX",
+           base && *base                   ? base
+           : access("/dev/shm", W_OK) == 0 ? "/dev/shm"
+                                           : "/tmp");
   return mkdtemp(test_directory) ? 0 : -1;
 }
 
