@@ -25,56 +25,76 @@ INLINE float *take(float **scratch, int64_t n) {
   return run;
 }
 
+/* One row of scores on its way to probabilities, 2^(factor score + shift): factor and shift carry log2 e. */
 typedef struct score_row {
-  const float *bias; /* [n_tokens] or NULL */
-  uint32_t first;    /* the row's first element, for dropout */
-  bool drops;
+  float *scores; /* [n_tokens], rounded up to whole vectors */
+  int64_t n_tokens;
+  float factor, shift;
+  uint64_t key; /* of dropout, and the row's first element there */
+  uint32_t first;
   cq_dropout_rule rule;
 } score_row;
 
-INLINE score_row score_row_at(const cq_attention_shape *s, int64_t head, int64_t i) {
-  const int64_t first = (head * s->n_tokens + i) * s->n_tokens;
-  return (score_row){.bias = s->bias ? s->bias + first : NULL,
-                     .first = (uint32_t)first,
-                     .drops = s->dropout.rate > 0,
-                     .rule = cq_dropout_rule_of(s->dropout.rate)};
+static const float log2_e = 1.44269504f, ln_2 = 0.693147181f;
+
+INLINE score_row score_row_at(const cq_attention_shape *s, float *scores, int64_t head, int64_t i) {
+  const int64_t first = (head * s->n_tokens + i) * s->n_tokens, n_tokens = s->n_tokens;
+  score_row row = {.scores = scores,
+                   .n_tokens = n_tokens,
+                   .factor = s->scale * log2_e,
+                   .key = s->dropout.key,
+                   .first = (uint32_t)first,
+                   .rule = cq_dropout_rule_of(s->dropout.rate)};
+  if (s->bias || s->scale < 0) { /* written back as they will be: then the greatest score is that of the exponent */
+    const float *bias = s->bias ? s->bias + first : NULL;
+    for (int64_t j = 0; j < n_tokens; j += LANES) {
+      vf x = v_load(scores + j) * v_set(s->scale);
+      v_store(scores + j, bias ? x + v_load_n(bias + j, n_tokens - j) : x);
+    }
+    row.factor = log2_e;
+  }
+  return row;
 }
 
-/* Scores, scaled and biased; lanes past n_tokens hold what they will. */
-INLINE vf scores_at(const float *s_row, const score_row *row, vf factor, int64_t j, int64_t n_tokens) {
-  vf x = v_load(s_row + j) * factor;
-  return row->bias ? x + v_load_n(row->bias + j, n_tokens - j) : x;
-}
-
-/* exp(score - max) in place, with dropout; the maximum and the sum before dropout are returned. */
-INLINE void softmax_row(float *s_row, float *max_out, float *sum_out, const cq_attention_shape *shape,
-                        const score_row *row) {
-  const int64_t n_tokens = shape->n_tokens;
-  const vf factor = v_set(shape->scale);
+/* The shift that makes the greatest exponent 0. */
+INLINE void shift_below_zero(score_row *row) {
   vf max = v_set(-INFINITY);
-  for (int64_t j = 0; j < n_tokens; j += LANES) {
-    vf x = scores_at(s_row, row, factor, j, n_tokens);
-    if (n_tokens - j < LANES) x = v_fill_tail(x, n_tokens - j, -INFINITY);
-    v_store(s_row + j, x);
-    max = v_larger(max, x);
-  }
-  const float greatest = v_greatest(max);
+  int64_t j = 0;
+  for (; j + LANES <= row->n_tokens; j += LANES) max = v_larger(max, v_load(row->scores + j));
+  if (j < row->n_tokens) max = v_larger(max, v_fill_tail(v_load(row->scores + j), row->n_tokens - j, -INFINITY));
+  row->shift = -(v_greatest(max) * row->factor);
+}
+
+INLINE vf exponential_at(const score_row *row, int64_t j) {
+  return v_exp2(v_fma(v_load(row->scores + j), v_set(row->factor), v_set(row->shift)));
+}
+/* x where dropout keeps the element, and scaled. */
+INLINE vf kept_at(const score_row *row, int64_t j, vf x) {
+  return v_where_kept(v_dropout_bits(row->key, row->first + (uint32_t)j), row->rule.threshold,
+                      x * v_set(row->rule.factor));
+}
+
+/* Exponentials in place of the scores, with dropout; returns their sum before it. */
+INLINE float exponentials(const score_row *row, bool drops) {
   vf sum = v_set(0.0f);
-  for (int64_t j = 0; j < n_tokens; j += LANES) {
-    vf e = v_exp(v_load(s_row + j) - v_set(greatest));
+  int64_t j = 0;
+  for (; j + LANES <= row->n_tokens; j += LANES) {
+    vf e = exponential_at(row, j);
     sum += e;
-    if (row->drops)
-      e = v_where_kept(v_dropout_bits(shape->dropout.key, row->first + (uint32_t)j), row->rule.threshold,
-                       e * v_set(row->rule.factor));
-    v_store(s_row + j, e);
+    v_store(row->scores + j, drops ? kept_at(row, j, e) : e);
   }
-  *max_out = greatest;
-  *sum_out = v_sum(sum);
+  if (j < row->n_tokens) {
+    vf e = exponential_at(row, j);
+    sum += v_fill_tail(e, row->n_tokens - j, 0.0f);
+    v_store(row->scores + j, drops ? kept_at(row, j, e) : e);
+  }
+  return v_sum(sum);
 }
 
 static void attention(float *out, float *log_sum, const float *q, const float *k, const float *v,
                       const cq_attention_shape *s, float *scratch) {
   const int64_t n_tokens = s->n_tokens, dim = s->head_dim, wide = round_up(n_tokens, LANES);
+  const bool drops = s->dropout.rate > 0;
   float *packed_k = take(&scratch, dim * wide);
   float *packed_v = take(&scratch, n_tokens * round_up(dim, LANES));
   float *scores = take(&scratch, at_most(n_tokens, TILE_ROWS) * wide);
@@ -85,12 +105,18 @@ static void attention(float *out, float *log_sum, const float *q, const float *k
     pack(packed_v, v + column, s->stride, 1, n_tokens, dim);
     for (int64_t part = 0, i = 0; part < rows.parts; part++) {
       const int64_t height = rows.height + (part < rows.taller);
-      float max[LANES] = {0}, sum[LANES] = {0};
       multiply(scores, wide, q + i * s->stride + column, s->stride, false, packed_k, dim * PANEL, height, wide, dim,
                NULL, false);
+      /* Each step for all rows before the next: one row's sum over lanes then hides behind another row's work. */
+      score_row row[TILE_ROWS];
+      float sum[LANES] = {0}, shift[LANES] = {0};
       for (int64_t r = 0; r < height; r++) {
-        score_row row = score_row_at(s, head, i + r);
-        softmax_row(scores + r * wide, &max[r], &sum[r], s, &row);
+        row[r] = score_row_at(s, scores + r * wide, head, i + r);
+        shift_below_zero(&row[r]);
+      }
+      for (int64_t r = 0; r < height; r++) {
+        sum[r] = drops ? exponentials(&row[r], true) : exponentials(&row[r], false);
+        shift[r] = row[r].shift;
       }
       float *out_tile = out + i * s->out_stride + column;
       multiply(out_tile, s->out_stride, scores, wide, false, packed_v, n_tokens * PANEL, height, dim, n_tokens, NULL,
@@ -103,29 +129,25 @@ static void attention(float *out, float *log_sum, const float *q, const float *k
       }
       if (log_sum)
         for (int64_t r = 0; r < height; r += LANES)
-          v_store_n(log_sum + head * n_tokens + i + r, v_load(max + r) + v_log(v_load(sum + r)), height - r);
+          v_store_n(log_sum + head * n_tokens + i + r, v_fnma(v_load(shift + r), v_set(ln_2), v_log(v_load(sum + r))),
+                    height - r);
       i += height;
     }
   }
 }
 
 /* From the scores and dD = dO V^T of one row: D in place of the scores, scale dS in place of dD. */
-INLINE void softmax_row_backward(float *s_row, float *d_row, float *dbias, const cq_attention_shape *shape,
-                                 const score_row *row, float log_sum, float along) {
-  const int64_t n_tokens = shape->n_tokens;
-  const vf factor = v_set(shape->scale);
-  for (int64_t j = 0; j < n_tokens; j += LANES) {
-    vf p = v_exp(scores_at(s_row, row, factor, j, n_tokens) - v_set(log_sum));
-    vf dropped = p, dp = v_load(d_row + j);
-    if (row->drops) {
-      const vu bits = v_dropout_bits(shape->dropout.key, row->first + (uint32_t)j);
-      dropped = v_where_kept(bits, row->rule.threshold, p * v_set(row->rule.factor));
-      dp = v_where_kept(bits, row->rule.threshold, dp * v_set(row->rule.factor));
+INLINE void softmax_backward(const score_row *row, float *d_row, float *dbias, float scale, float along, bool drops) {
+  for (int64_t j = 0; j < row->n_tokens; j += LANES) {
+    vf p = exponential_at(row, j), dropped = p, dp = v_load(d_row + j);
+    if (drops) {
+      dropped = kept_at(row, j, p);
+      dp = kept_at(row, j, dp);
     }
     vf ds = p * (dp - v_set(along));
-    if (dbias) v_store_n(dbias + j, v_load_n(dbias + j, n_tokens - j) + ds, n_tokens - j);
-    v_store(s_row + j, dropped);
-    v_store(d_row + j, ds * factor);
+    if (dbias) v_store_n(dbias + j, v_load_n(dbias + j, row->n_tokens - j) + ds, row->n_tokens - j);
+    v_store(row->scores + j, dropped);
+    v_store(d_row + j, ds * v_set(scale));
   }
 }
 
@@ -135,6 +157,7 @@ static void attention_backward(float *dq, float *dk, float *dv, float *dbias, co
   const int64_t n_tokens = s->n_tokens, dim = s->head_dim;
   const int64_t wide = round_up(n_tokens, LANES), deep = round_up(dim, LANES);
   const int64_t block = at_most(n_tokens, BLOCK_ROWS);
+  const bool drops = s->dropout.rate > 0;
   float *turned_k = take(&scratch, dim * wide), *turned_v = take(&scratch, dim * wide);
   float *packed_k = take(&scratch, n_tokens * deep), *packed_q = take(&scratch, n_tokens * deep);
   float *packed_dout = take(&scratch, n_tokens * deep);
@@ -150,11 +173,14 @@ static void attention_backward(float *dq, float *dk, float *dv, float *dbias, co
       multiply(scores, wide, q_rows, s->stride, false, turned_k, dim * PANEL, height, wide, dim, NULL, false);
       multiply(ds, wide, dout_rows, s->out_stride, false, turned_v, dim * PANEL, height, wide, dim, NULL, false);
       for (int64_t r = 0; r < height; r++) {
-        const score_row row = score_row_at(s, head, i + r);
+        score_row row = score_row_at(s, scores + r * wide, head, i + r);
+        row.shift = -(log_sum[head * n_tokens + i + r] * log2_e);
         const float along = dot(dout_rows + r * s->out_stride, out + (i + r) * s->out_stride + column, dim);
-        softmax_row_backward(scores + r * wide, ds + r * wide,
-                             dbias ? dbias + (head * n_tokens + i + r) * n_tokens : NULL, s, &row,
-                             log_sum[head * n_tokens + i + r], along);
+        float *dbias_row = dbias ? dbias + (head * n_tokens + i + r) * n_tokens : NULL;
+        if (drops)
+          softmax_backward(&row, ds + r * wide, dbias_row, s->scale, along, true);
+        else
+          softmax_backward(&row, ds + r * wide, dbias_row, s->scale, along, false);
       }
       pack(packed_q, q_rows, s->stride, 1, height, dim);
       pack(packed_dout, dout_rows, s->out_stride, 1, height, dim);

@@ -3,6 +3,7 @@
  * Coefficients are minimax fits of our own (Remez by reweighted least squares in double precision, then rounded), the
  * errors those of the float evaluation over the whole range:
  *   exp      relative 1e-7      2^n e^r, |r| <= ln 2 / 2, e^r = 1 + r + r^2 P(r)
+ *   2^x      relative 2e-7      2^n 2^r, |r| <= 1/2
  *   log      absolute 1e-7      x = 2^n (1 + f), log(1 + f) = f - f^2 / 2 + f^3 P(f)
  *   tanh     relative 4e-7      x P(x^2) / Q(x^2), |x| held below 9
  *   GELU     absolute 5e-7      max(x, 0) - z Q(z), z = |x|, Q the normal distribution's upper tail, one polynomial on
@@ -20,6 +21,7 @@
 
 /* clang-format off */
 POLYNOMIAL(exp_polynomial, 0.49999994f, 0.166665211f, 0.041668389f, 0.00836871658f, 0.00138145988f)
+POLYNOMIAL(exp2_polynomial, 1.0f, 0.693147004f, 0.240222424f, 0.0555073395f, 0.00967151485f, 0.00132647238f)
 POLYNOMIAL(log_polynomial, 0.333341658f, -0.250016987f, 0.199548751f, -0.165644258f, 0.149779946f, -0.143790081f,
            0.086721845f)
 POLYNOMIAL(tanh_numerator, 1.0f, 0.133810207f, 0.00349558191f, 2.06089808e-05f, 1.33545273e-08f)
@@ -38,6 +40,13 @@ INLINE vf v_exp(vf x) {
   vf r = v_fnma(n, v_set(0.693359375f), x); /* ln 2 in two parts, the first of few bits */
   r = v_fnma(n, v_set(-2.12194440e-4f), r);
   return v_times_power(v_fma(r * r, exp_polynomial(r), r) + v_set(1.0f), n);
+}
+
+/* For x <= 128. */
+INLINE vf v_exp2(vf x) {
+  x = v_max(x, -150.0f);
+  vf n = v_round(x);
+  return v_times_power(exp2_polynomial(x - n), n);
 }
 
 /* For finite x >= FLT_MIN; NaN stays. */

@@ -156,8 +156,9 @@ typedef struct row_split {
 } row_split;
 
 INLINE row_split split_rows(int64_t m) {
+  if (m <= TILE_ROWS) return (row_split){m > 0, m, 0};
   int64_t parts = (m + TILE_ROWS - 1) / TILE_ROWS;
-  return (row_split){parts, parts ? m / parts : 0, parts ? m % parts : 0};
+  return (row_split){parts, m / parts, m % parts};
 }
 
 /* C [m, n] = A B + bias or C += A B. panel_stride: floats from one panel of B to the next. */
@@ -219,8 +220,8 @@ static void product(float *c, int64_t c_stride, const float *a, int64_t a_stride
   }
 }
 
-/* k counts tokens and may be thousands: taken in blocks, so that a panel's block stays in the second-level cache while
- * all of A passes. */
+/* k counts tokens and may be thousands: taken in blocks, so that a panel's block (128 KiB on AVX-512) stays in the
+ * second-level cache while all of A passes. */
 enum { TRANSPOSED_BLOCK = 512 };
 
 static void product_transposed(float *c, int64_t c_stride, const float *a, int64_t a_stride, const float *b,
@@ -230,8 +231,8 @@ static void product_transposed(float *c, int64_t c_stride, const float *a, int64
     const int64_t depth = at_most(k - p, TRANSPOSED_BLOCK);
     for (int64_t j = 0; j < n; j += PANEL) {
       const int64_t columns = at_most(n - j, PANEL), width = round_up(columns, LANES);
-      multiply(c + j, c_stride, a + p * a_stride, a_stride, true, scratch + j * k + p * width, 0, m, columns, depth,
-               NULL, true);
+      multiply(c + j, c_stride, a + p * a_stride, a_stride, true, scratch + j * k + p * width, 0, m, columns, depth, NULL,
+               true);
     }
   }
 }
