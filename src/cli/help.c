@@ -86,10 +86,19 @@ void cli_help(const cli_command *command, const char *path) {
   if (command->children) {
     printf("Usage: %s COMMAND [OPTION...]\n\n", path);
   } else {
-    printf("Usage: %s", path);
-    for (size_t i = 0; i < command->n_options; i++)
-      if (command->options[i].required) printf(" --%s %s", command->options[i].name, command->options[i].argument);
-    printf(" [OPTION...]%s%s\n\n", command->arguments ? " " : "", command->arguments ? command->arguments : "");
+    char usage[1024];
+    int column = printf("Usage: %s", path);
+    size_t n = 0;
+    usage[0] = '\0';
+    for (size_t i = 0; i < command->n_options && n < sizeof usage; i++)
+      if (command->options[i].required)
+        n += (size_t)snprintf(usage + n, sizeof usage - n, " --%s %s", command->options[i].name,
+                              command->options[i].argument);
+    if (n < sizeof usage)
+      snprintf(usage + n, sizeof usage - n, " [OPTION...]%s%s", command->arguments ? " " : "",
+               command->arguments ? command->arguments : "");
+    print_wrapped(usage, column, 4);
+    putchar('\n');
   }
   print_wrapped(command->description ? command->description : command->summary, 0, 0);
   if (command->children) {
