@@ -25,7 +25,7 @@ static void defaults(void *options) {
   struct args *args = options;
   args->o = cq_distill_default_options();
   args->schedule = (int)args->o.schedule, args->dim_match = (int)args->o.dim_match;
-  args->best_by = (int)args->o.best_by;
+  args->best_by = -1; /* by the files given */
 }
 
 #define AT(field) .offset = offsetof(struct args, field)
@@ -174,6 +174,7 @@ static const cli_option options[] = {
      .argument = "MEASURE",
      AT(best_by),
      .choices = bests,
+     .default_text = "translation with --dev, else sts with --sts, else last",
      .help = "the figure that decides which model is kept"},
     {.name = "shards",
      .type = CLI_INT,
@@ -352,7 +353,10 @@ static int run(const cli_call *call) {
   o.train = train, o.dev = dev, o.sts = sts;
   o.n_train = args->train.n, o.n_dev = args->dev.n, o.n_sts = args->sts.n;
   o.schedule = (cq_schedule)args->schedule, o.dim_match = (cq_dim_match)args->dim_match;
-  o.best_by = (cq_best_by)args->best_by;
+  if (args->best_by >= 0)
+    o.best_by = (cq_best_by)args->best_by;
+  else
+    o.best_by = o.n_dev ? CQ_BEST_TRANSLATION : o.n_sts ? CQ_BEST_STS : CQ_BEST_LAST;
   o.progress = watch, o.progress_context = &w;
   catch_signals();
   cq_status status = cq_pool_open(&pool, args->threads, &error);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-extern const cli_command cli_model_check;
+extern const cli_command cli_model_new, cli_model_check;
 
 struct info_args {
   bool json;
@@ -94,7 +94,7 @@ static const cli_command model_info = {
     .run = run_info,
 };
 
-static const cli_command *const children[] = {&model_info, &cli_model_check, NULL};
+static const cli_command *const children[] = {&cli_model_new, &model_info, &cli_model_check, NULL};
 
 const cli_command cli_model = {
     .name = "model",
