@@ -34,6 +34,12 @@ bool cq_char_is_nonspacing_mark(uint32_t c) {
   return c >= 0x300 && category(c) == UTF8PROC_CATEGORY_MN;
 }
 
+bool cq_char_is_mark(uint32_t c) {
+  if (c < 0x300) return false;
+  utf8proc_category_t k = category(c);
+  return k == UTF8PROC_CATEGORY_MN || k == UTF8PROC_CATEGORY_MC || k == UTF8PROC_CATEGORY_ME;
+}
+
 bool cq_char_is_other(uint32_t c) {
   utf8proc_category_t k = category(c);
   return k == UTF8PROC_CATEGORY_CC || k == UTF8PROC_CATEGORY_CF || k == UTF8PROC_CATEGORY_CO;

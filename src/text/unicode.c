@@ -174,7 +174,7 @@ void cq_text_strip_marks(cq_builder *out, cq_slice text) {
   for (size_t i = 0; i < text.n;) {
     uint32_t c;
     size_t n = cq_utf8_decode(&c, text.data + i, text.n - i);
-    if (!cq_char_is_nonspacing_mark(c)) put(out, text.data + i, n);
+    if (!cq_char_is_mark(c)) put(out, text.data + i, n);
     i += n;
   }
 }

@@ -23,6 +23,7 @@ bool cq_char_is_letter(uint32_t c);          /* L* */
 bool cq_char_is_number(uint32_t c);          /* N* */
 bool cq_char_is_punctuation(uint32_t c);     /* P* */
 bool cq_char_is_nonspacing_mark(uint32_t c); /* Mn */
+bool cq_char_is_mark(uint32_t c);             /* M* */
 bool cq_char_is_other(uint32_t c);           /* Cc, Cf, Co: what BERT calls control, tab and newlines included */
 bool cq_char_is_word(uint32_t c);            /* what \w means: letters, marks, decimal and letter numbers, connectors */
 bool cq_char_is_bert_punctuation(uint32_t c); /* P* and every ASCII character that is neither letter, digit nor space */
@@ -41,7 +42,7 @@ void cq_text_lower(cq_builder *out, cq_slice text);
  * does). */
 void cq_text_lower_in_context(cq_builder *out, cq_slice text);
 
-/* Removes nonspacing marks; decompose first (CQ_NFD) to take accents off. */
+/* Removes marks; decompose first (CQ_NFD) to take accents off. */
 void cq_text_strip_marks(cq_builder *out, cq_slice text);
 
 /* What BERT does to text before it is split. */

@@ -16,7 +16,7 @@ static cq_status add(cq_tokenizer *t, const cq_added_token *token, cq_slice cont
   if (known.data && !cq_slice_equal(known, content))
     return cq_fail_file(error, CQ_ERR_FORMAT, path, "added_tokens: '%.*s' has the id %d of the vocabulary's '%.*s'",
                         (int)content.n, content.data, token->id, (int)known.n, known.data);
-  if (!known.data && cq_vocab_put(&t->vocab, content, token->id) != CQ_VOCAB_OK)
+  if (!known.data && cq_vocab_put_added(&t->vocab, content, token->id) != CQ_VOCAB_OK)
     return cq_fail_memory(error, "added tokens");
   if (!cq_reserve((void **)&t->added.tokens, &t->added.capacity, t->added.n + 1, sizeof *t->added.tokens))
     return cq_fail_memory(error, "added tokens");

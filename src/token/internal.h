@@ -28,13 +28,15 @@ typedef struct cq_vocab {
   cq_builder text; /* all pieces' bytes, one after another */
   cq_piece_text *pieces;
   size_t n, capacity;
-  cq_trie index;
+  cq_trie index; /* what the model may find: not the added tokens, */
+  cq_trie added; /* which stand here */
 } cq_vocab;
 
 typedef enum cq_vocab_result { CQ_VOCAB_OK, CQ_VOCAB_TAKEN, CQ_VOCAB_MEMORY } cq_vocab_result;
 
 /* Gives id a piece; CQ_VOCAB_TAKEN when the id has one. A piece that stands twice is found under the later id. */
 cq_vocab_result cq_vocab_put(cq_vocab *vocab, cq_slice piece, int32_t id);
+cq_vocab_result cq_vocab_put_added(cq_vocab *vocab, cq_slice piece, int32_t id);
 cq_slice cq_vocab_piece(const cq_vocab *vocab, int32_t id); /* data NULL: no such id */
 int32_t cq_vocab_id(const cq_vocab *vocab, cq_slice piece); /* -1: no such piece */
 void cq_vocab_free(cq_vocab *vocab);

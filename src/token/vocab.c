@@ -3,7 +3,7 @@
 
 #include "base/memory.h"
 
-cq_vocab_result cq_vocab_put(cq_vocab *vocab, cq_slice piece, int32_t id) {
+static cq_vocab_result put(cq_vocab *vocab, cq_trie *index, cq_slice piece, int32_t id) {
   size_t at = (size_t)id;
   if (at >= vocab->n) {
     if (!cq_reserve((void **)&vocab->pieces, &vocab->capacity, at + 1, sizeof *vocab->pieces)) return CQ_VOCAB_MEMORY;
@@ -15,9 +15,17 @@ cq_vocab_result cq_vocab_put(cq_vocab *vocab, cq_slice piece, int32_t id) {
   size_t start = vocab->text.n;
   cq_builder_bytes(&vocab->text, piece.data, piece.n);
   if (vocab->text.failed) return CQ_VOCAB_MEMORY;
-  if (piece.n > 0 && !cq_trie_put(&vocab->index, piece, id)) return CQ_VOCAB_MEMORY;
+  if (piece.n > 0 && !cq_trie_put(index, piece, id)) return CQ_VOCAB_MEMORY;
   vocab->pieces[at] = (cq_piece_text){start, (uint32_t)piece.n, true};
   return CQ_VOCAB_OK;
+}
+
+cq_vocab_result cq_vocab_put(cq_vocab *vocab, cq_slice piece, int32_t id) {
+  return put(vocab, &vocab->index, piece, id);
+}
+
+cq_vocab_result cq_vocab_put_added(cq_vocab *vocab, cq_slice piece, int32_t id) {
+  return put(vocab, &vocab->added, piece, id);
 }
 
 cq_slice cq_vocab_piece(const cq_vocab *vocab, int32_t id) {
@@ -26,13 +34,15 @@ cq_slice cq_vocab_piece(const cq_vocab *vocab, int32_t id) {
 }
 
 int32_t cq_vocab_id(const cq_vocab *vocab, cq_slice piece) {
-  return cq_trie_get(&vocab->index, piece);
+  int32_t id = cq_trie_get(&vocab->index, piece);
+  return id >= 0 ? id : cq_trie_get(&vocab->added, piece);
 }
 
 void cq_vocab_free(cq_vocab *vocab) {
   cq_builder_free(&vocab->text);
   cq_free(vocab->pieces);
   cq_trie_free(&vocab->index);
+  cq_trie_free(&vocab->added);
   *vocab = (cq_vocab){0};
 }
 
