@@ -162,13 +162,14 @@ RULES = "".join("%s\t%s\n" % (" ".join("%X" % ord(c) for c in a), " ".join("%X" 
     ("½", "1⁄2"), ("\u00ad", ""), ("…", "..."), ("\u0e4d\u0e32", "\u0e33"), ("A", "a"), ("Å", "å"), ("\u30cf\u3099", "\u30d0")])
 
 
-def sentencepiece_model(kind, size, **options):
+def sentencepiece_model(kind, size, plain=False, **options):
+    """plain: no normalisation at all, white space kept, as Llama has it."""
     rules = "/tmp/calque-golden-rules.tsv"
     with open(rules, "w", encoding="utf-8") as f:
         f.write(RULES)
     out = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(sentence_iterator=iter(CORPUS), model_writer=out, vocab_size=size, model_type=kind, character_coverage=0.98,
-                                             normalization_rule_tsv=rules, num_threads=1, minloglevel=4, **options)
+                                             **({"normalization_rule_name": "identity", "remove_extra_whitespaces": False} if plain else {"normalization_rule_tsv": rules}), num_threads=1, minloglevel=4, **options)
     os.remove(rules)
     return out.getvalue()
 
@@ -187,6 +188,18 @@ def from_directory(root, name, files):
 def sentencepieces(root):
     config = json.dumps({"tokenizer_class": "XLMRobertaTokenizer", "model_max_length": 512, "mask_token": "<mask>"}).encode()
     from_directory(root, "sentencepiece-unigram", {"sentencepiece.bpe.model": sentencepiece_model("unigram", 450), "tokenizer_config.json": config})
+    # Llama's way, against the library itself: it keeps white space and does not look for special tokens in the text.
+    model = sentencepiece_model("bpe", 650, plain=True, byte_fallback=True)
+    reader = sentencepiece.SentencePieceProcessor(model_proto=model)
+    folder = os.path.join(root, "sentencepiece-bpe")
+    os.makedirs(folder, exist_ok=True)
+    with open(os.path.join(folder, "tokenizer.model"), "wb") as f:
+        f.write(model)
+    write_json(os.path.join(folder, "tokenizer_config.json"), {"tokenizer_class": "LlamaTokenizer", "add_bos_token": True, "add_eos_token": False})
+    known = ("<s>", "</s>", "<unk>")
+    write_json(os.path.join(folder, "ids.json"), [None if any(k in s for k in known) else [1] + reader.encode(s) for s in SENTENCES])
+    config = json.dumps({"tokenizer_class": "T5Tokenizer", "extra_ids": 0}).encode()
+    from_directory(root, "sentencepiece-t5", {"spiece.model": sentencepiece_model("unigram", 450, pad_id=0, eos_id=1, unk_id=2, bos_id=-1), "tokenizer_config.json": config})
 
 
 def byte_level(root):

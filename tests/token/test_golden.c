@@ -1,0 +1,236 @@
+/* Every kind of tokenizer against the ids that Hugging Face's gives, and what follows from having the right ids. */
+#include "golden.h"
+
+#include "base/file.h"
+
+static json_t *sentences;
+
+static int read_sentences(void **state) {
+  if (make_test_directory(state)) return -1;
+  sentences = golden_json("sentences.json");
+  return 0;
+}
+
+static int drop_sentences(void **state) {
+  json_decref(sentences);
+  return remove_test_directory(state);
+}
+
+static bool same(const cq_ids *ids, const json_t *expected) {
+  if (ids->n != json_array_size(expected)) return false;
+  for (size_t i = 0; i < ids->n; i++) {
+    if (ids->ids[i] != json_integer_value(json_array_get(expected, i))) return false;
+  }
+  return true;
+}
+
+static size_t count_differences(const cq_tokenizer *t, const char *name, bool tell) {
+  char file[128];
+  snprintf(file, sizeof file, "%s/ids.json", name);
+  json_t *expected = golden_json(file);
+  assert_int_equal(json_array_size(expected), json_array_size(sentences));
+  cq_ids ids = {0};
+  size_t n_different = 0;
+  for (size_t i = 0; i < json_array_size(sentences); i++) {
+    if (json_is_null(json_array_get(expected, i))) continue;
+    encode(&ids, t, json_slice(json_array_get(sentences, i)), 0, NULL);
+    if (same(&ids, json_array_get(expected, i))) continue;
+    n_different++;
+    if (tell) print_error("%s: sentence %zu differs: %s\n", name, i, json_string_value(json_array_get(sentences, i)));
+  }
+  cq_free(ids.ids);
+  json_decref(expected);
+  return n_different;
+}
+
+static void test_ids(void **state) {
+  (void)state;
+  for (size_t i = 0; i < N_GOLDEN; i++) {
+    cq_tokenizer *t = open_tokenizer(golden_path(golden_names[i]));
+    assert_int_equal(count_differences(t, golden_names[i], true), 0);
+    cq_tokenizer_free(t);
+  }
+}
+
+/* The comparison itself must be able to fail. */
+static void test_comparison(void **state) {
+  (void)state;
+  cq_tokenizer *t = open_tokenizer(golden_path("wordpiece-cased"));
+  assert_true(count_differences(t, "wordpiece-uncased", false) > 20);
+  cq_tokenizer_free(t);
+}
+
+static void test_saved(void **state) {
+  (void)state;
+  cq_error error = {0};
+  for (size_t i = 0; i < N_GOLDEN; i++) {
+    cq_tokenizer *t = open_tokenizer(golden_path(golden_names[i]));
+    const char *directory = test_path(golden_names[i]);
+    assert_int_equal(cq_directory_make(directory, &error), CQ_OK);
+    if (cq_tokenizer_save(t, directory, 77, &error)) fail_msg("%s", error.message);
+    cq_tokenizer_free(t);
+    char path[512];
+    snprintf(path, sizeof path, "%s/tokenizer.json", directory);
+    assert_true(cq_file_exists(path)); /* whatever it was opened from */
+    t = open_tokenizer(directory);
+    assert_int_equal(count_differences(t, golden_names[i], true), 0);
+    assert_int_equal(cq_tokenizer_describe(t)->model_max_length, 77);
+    cq_tokenizer_free(t);
+  }
+}
+
+/* Cutting keeps the special tokens and the beginning of the text. */
+static void test_truncation(void **state) {
+  (void)state;
+  cq_ids all = {0}, cut = {0}, empty = {0};
+  for (size_t i = 0; i < N_GOLDEN; i++) {
+    cq_tokenizer *t = open_tokenizer(golden_path(golden_names[i]));
+    encode(&empty, t, cq_slice_of(""), 0, NULL); /* the special tokens alone */
+    size_t n_special = (size_t)cq_tokenizer_describe(t)->n_special, n_before = 0;
+    assert_int_equal(empty.n, n_special);
+    encode(&all, t, cq_slice_of("river"), 0, NULL);
+    while (n_before < n_special && empty.ids[n_before] == all.ids[n_before]) n_before++;
+    size_t n_after = n_special - n_before;
+    for (size_t s = 0; s < json_array_size(sentences); s += 7) {
+      cq_slice text = json_slice(json_array_get(sentences, s));
+      encode(&all, t, text, 0, NULL);
+      for (size_t max = n_special ? n_special : 1; max < all.n + 2; max += 1 + max / 4) {
+        bool truncated = false;
+        encode(&cut, t, text, max, &truncated);
+        assert_int_equal(truncated, max < all.n);
+        assert_int_equal(cut.n, max < all.n ? max : all.n);
+        for (size_t k = 0; k < cut.n - n_after; k++) assert_int_equal(cut.ids[k], all.ids[k]);
+        for (size_t k = 1; k <= n_after; k++) assert_int_equal(cut.ids[cut.n - k], empty.ids[n_special - k]);
+      }
+    }
+    encode(&cut, t, cq_slice_of("more words than fit"), 1, NULL);
+    assert_int_equal(cut.n, 1);
+    cq_tokenizer_free(t);
+  }
+  cq_free(all.ids);
+  cq_free(cut.ids);
+  cq_free(empty.ids);
+}
+
+static void test_without_special(void **state) {
+  (void)state;
+  cq_tokenizer *t = open_tokenizer(golden_path("wordpiece-uncased"));
+  cq_ids with = {0}, without = {0};
+  cq_error error = {0};
+  cq_slice text = cq_slice_of("Reading slowly is better");
+  encode(&with, t, text, 0, NULL);
+  bool truncated = true;
+  assert_int_equal(cq_tokenizer_encode(&without, t, text, false, 0, &truncated, &error), CQ_OK);
+  assert_false(truncated);
+  assert_int_equal(without.n + 2, with.n);
+  assert_memory_equal(without.ids, with.ids + 1, without.n * sizeof *without.ids);
+  /* ids are appended */
+  assert_int_equal(cq_tokenizer_encode(&without, t, text, false, 2, &truncated, &error), CQ_OK);
+  assert_true(truncated);
+  assert_int_equal(without.n, with.n);
+  cq_free(with.ids);
+  cq_free(without.ids);
+  cq_tokenizer_free(t);
+}
+
+static void test_description(void **state) {
+  (void)state;
+  static const struct {
+    const char *name, *type;
+    int pad, unk, cls, sep, n_special;
+    int64_t max_length;
+    bool lowercase, mask;
+  } expected[] = {
+      {"wordpiece-uncased", "WordPiece", 0, 1, 2, 3, 2, 0, true, true},
+      {"vocab-txt-cased", "WordPiece", 0, 1, 2, 3, 2, 512, false, true},
+      {"mpnet", "WordPiece", 1, 3, 0, 2, 2, 0, true, true},
+      {"unigram-first", "Unigram", 1, 3, 0, 2, 2, 0, true, true},
+      {"unigram-never", "Unigram", 1, 3, 0, 2, 0, 0, false, true},
+      {"sentencepiece-unigram", "Unigram", 1, 3, 0, 2, 2, 512, false, true},
+      {"sentencepiece-bpe", "BPE", -1, 0, 1, 2, 1, 0, false, false},
+      {"sentencepiece-t5", "Unigram", 0, 2, -1, 1, 1, 0, false, false},
+      {"byte-level", "ByteLevelBPE", 1, 3, 0, 2, 2, 0, false, true},
+  };
+  for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+    cq_tokenizer *t = open_tokenizer(golden_path(expected[i].name));
+    const cq_tokenizer_info *info = cq_tokenizer_describe(t);
+    assert_string_equal(info->type, expected[i].type);
+    assert_int_equal(info->pad_id, expected[i].pad);
+    assert_int_equal(info->unk_id, expected[i].unk);
+    assert_int_equal(info->cls_id, expected[i].cls);
+    assert_int_equal(info->sep_id, expected[i].sep);
+    assert_int_equal(info->n_special, expected[i].n_special);
+    assert_int_equal(info->model_max_length, expected[i].max_length);
+    assert_int_equal(info->lowercase, expected[i].lowercase);
+    assert_int_equal(info->mask_id >= 0, expected[i].mask);
+    cq_tokenizer_free(t);
+  }
+}
+
+/* do_lower_case of sentence_bert_config.json: Python's lower(), before anything else. */
+static void test_lowercase_override(void **state) {
+  (void)state;
+  cq_tokenizer *plain = open_tokenizer(golden_path("wordpiece-cased")), *lowered;
+  cq_error error = {0};
+  assert_int_equal(cq_tokenizer_open(&lowered, golden_path("wordpiece-cased"), true, &error), CQ_OK);
+  assert_true(cq_tokenizer_describe(lowered)->lowercase);
+  cq_ids a = {0}, b = {0};
+  encode(&a, lowered, cq_slice_of("The ΜΎΛΟΣ By The RIVER"), 0, NULL);
+  encode(&b, plain, cq_slice_of("the μύλος by the river"), 0, NULL);
+  assert_int_equal(a.n, b.n);
+  assert_memory_equal(a.ids, b.ids, a.n * sizeof *a.ids);
+  cq_free(a.ids);
+  cq_free(b.ids);
+  cq_tokenizer_free(plain);
+  cq_tokenizer_free(lowered);
+}
+
+static void expect_piece(const char *name, const char *text, bool first, const char *piece, cq_piece_kind kind) {
+  cq_tokenizer *t = open_tokenizer(golden_path(name));
+  cq_ids ids = {0};
+  cq_error error = {0};
+  cq_slice found;
+  cq_piece_kind found_kind;
+  assert_int_equal(cq_tokenizer_encode(&ids, t, cq_slice_of(text), false, 0, NULL, &error), CQ_OK);
+  assert_true(ids.n > 0);
+  assert_true(cq_tokenizer_piece(&found, &found_kind, t, first ? ids.ids[0] : ids.ids[ids.n - 1]));
+  if (found.n != strlen(piece) || memcmp(found.data, piece, found.n) != 0)
+    fail_msg("%s: the piece is '%.*s', expected '%s'", name, (int)found.n, found.data, piece);
+  assert_int_equal(found_kind, kind);
+  assert_false(cq_tokenizer_piece(&found, &found_kind, t, -1));
+  assert_false(cq_tokenizer_piece(&found, &found_kind, t, (int32_t)cq_tokenizer_describe(t)->vocab_size));
+  for (int32_t id = 0; id < cq_tokenizer_describe(t)->vocab_size; id++) {
+    assert_true(cq_tokenizer_piece(&found, &found_kind, t, id));
+    assert_non_null(found.data);
+  }
+  cq_free(ids.ids);
+  cq_tokenizer_free(t);
+}
+
+static void test_pieces(void **state) {
+  (void)state;
+  expect_piece("wordpiece-uncased", "the", true, "the", CQ_PIECE_START);
+  expect_piece("wordpiece-uncased", "xxx", false, "x", CQ_PIECE_INSIDE);
+  expect_piece("wordpiece-uncased", "[SEP]", false, "[SEP]", CQ_PIECE_SPECIAL);
+  expect_piece("unigram-split", "the", true, "the", CQ_PIECE_START);
+  expect_piece("unigram-split", "xxxx", false, "x", CQ_PIECE_INSIDE);
+  expect_piece("byte-level", "in a", false, "a", CQ_PIECE_START);
+  expect_piece("byte-level", "in thee", false, "e", CQ_PIECE_INSIDE);
+  expect_piece("byte-level", "xé", false, "é", CQ_PIECE_INSIDE);
+  expect_piece("bpe-byte-fallback", "\xF0\x9F\x98\x80", false, "<0x80>", CQ_PIECE_OTHER);
+  expect_piece("sentencepiece-unigram", "<mask>", false, "<mask>", CQ_PIECE_SPECIAL);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_ids),
+      cmocka_unit_test(test_comparison),
+      cmocka_unit_test(test_saved),
+      cmocka_unit_test(test_truncation),
+      cmocka_unit_test(test_without_special),
+      cmocka_unit_test(test_description),
+      cmocka_unit_test(test_lowercase_override),
+      cmocka_unit_test(test_pieces),
+  };
+  return cmocka_run_group_tests(tests, read_sentences, drop_sentences);
+}
