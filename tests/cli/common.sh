@@ -1,0 +1,70 @@
+# Sourced by the tests of the program: a scratch directory, and checks that say what was expected.
+#
+#   expect 1 encode --model nowhere            # runs the program, compares its exit code
+#   stderr_has "nowhere"; stdout_is_empty      # look at what it wrote
+#   absent "$tmp/out.npy"
+set -u
+PROGRAM=$(realpath "$1")
+SOURCE=$(realpath "$2")
+TEACHER=$SOURCE/tests/golden/models/bert-uncased # tiny: the program is tested here, not the figures
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+cd "$tmp" || exit 1
+failures=0
+export LC_ALL=C.UTF-8
+
+fail() {
+  failures=$((failures + 1))
+  echo "FAILED: $*"
+  echo "  command: ${last-}"
+  sed 's/^/  stderr: /' "$tmp/stderr" 2>/dev/null | head -n 8
+}
+
+expect() {
+  local wanted=$1 got
+  shift
+  last="calque $*"
+  "$PROGRAM" "$@" >"$tmp/stdout" 2>"$tmp/stderr" </dev/null
+  got=$?
+  [ "$got" -eq "$wanted" ] || fail "exit code $got, expected $wanted"
+}
+
+# The same with standard input from a file.
+expect_from() {
+  local file=$1 wanted=$2 got
+  shift 2
+  last="calque $* < $file"
+  "$PROGRAM" "$@" >"$tmp/stdout" 2>"$tmp/stderr" <"$file"
+  got=$?
+  [ "$got" -eq "$wanted" ] || fail "exit code $got, expected $wanted"
+}
+
+stdout_has() { grep -qF -- "$1" "$tmp/stdout" || fail "standard output lacks '$1'"; }
+stderr_has() { grep -qF -- "$1" "$tmp/stderr" || fail "standard error lacks '$1'"; }
+stdout_is_empty() { [ ! -s "$tmp/stdout" ] || fail "standard output is not empty"; }
+stderr_is_empty() { [ ! -s "$tmp/stderr" ] || fail "standard error is not empty"; }
+same() { cmp -s "$1" "$2" || fail "$1 and $2 differ"; }
+# Neither the file nor a temporary beside it.
+absent() {
+  local file
+  for file in "$1" "$1".*; do [ ! -e "$file" ] || fail "$file was left behind"; done
+}
+lines_are() { [ "$(wc -l <"$1")" -eq "$2" ] || fail "$1 has $(wc -l <"$1") lines, expected $2"; }
+bytes_are() { [ "$(wc -c <"$1")" -eq "$2" ] || fail "$1 has $(wc -c <"$1") bytes, expected $2"; }
+
+# N lines of English, tab, German.
+pairs() {
+  awk -v n="$1" 'BEGIN {
+    split("baker river train window garden harbour letter", a); split("Bäcker Fluss Zug Fenster Garten Hafen Brief", b)
+    split("old quiet long green", c); split("alt ruhig lang grün", d)
+    for (i = 0; i < n; i++) {
+      x = i % 7 + 1; y = i % 4 + 1
+      printf "The %s in house %d is %s.\t%s, Haus %d: %s.\n", a[x], i, c[y], b[x], i, d[y]
+    }
+  }'
+}
+
+finish() {
+  [ "$failures" -eq 0 ] || { echo "$failures checks failed"; exit 1; }
+  exit 0
+}

@@ -1,0 +1,55 @@
+# calque distill: a short run, its output, stopping by signal and going on to the same bits, and refusals.
+. "$(dirname "$0")/common.sh"
+
+pairs 300 >de.tsv
+pairs 200 | gzip -c >other.tsv.gz
+pairs 40 >dev.tsv
+"$PROGRAM" model new --kind static --text de.tsv --vocab-size 80 --dim 32 student 2>stderr ||
+  fail "no student"
+run="distill --teacher $TEACHER --student student --dim-match project --cache cache --train de=de.tsv:2
+     --train other.tsv.gz --dev de=dev.tsv --batch 16 --steps 300 --checkpoint-every 50
+     --evaluate-every 100 --lr 0.01 --seed 7"
+
+expect 0 $run --output whole --json --threads 2
+stdout_has '"steps": 300'
+for file in modules.json README.md; do [ -f whole/$file ] || fail "whole/$file is missing"; done
+expect 0 model check whole whole
+expect 0 eval mse --model whole --teacher "$TEACHER" --csv dev.tsv
+
+# Refusals: an output directory that exists; nothing to resume is a fresh run.
+expect 1 $run --output whole
+stderr_has "whole"
+stderr_has "exists"
+expect 1 distill --teacher "$TEACHER" --student student --output o --cache cache --train nowhere.tsv
+stderr_has "nowhere.tsv"
+absent o
+printf 'one\tuno\ntwo\n' >bad.tsv
+expect 1 distill --teacher "$TEACHER" --student student --dim-match project --output o --cache cache --train bad.tsv
+stderr_has "bad.tsv:2:"
+[ ! -e o ] || fail "an output directory was left"
+
+# Stopped by a signal, then resumed with another number of threads: the same model to the bit.
+"$PROGRAM" $run --output stopped --threads 2 >stdout 2>stderr &
+pid=$!
+for _ in $(seq 200); do
+  [ -e stopped.work ] && break
+  kill -0 $pid 2>/dev/null || break
+  sleep 0.02
+done
+sleep 0.1
+kill -INT $pid 2>/dev/null
+wait $pid
+code=$?
+last="distill, SIGINT"
+if [ $code -eq 0 ]; then
+  echo "note: the run was over before the signal came"
+else
+  [ $code -eq 1 ] || fail "exit code $code after SIGINT, expected 1"
+  stderr_has "Go on with:"
+  stderr_has "--resume"
+  expect 0 $run --output stopped --threads 1 --resume
+fi
+expect 0 model check whole stopped --least-cosine 1
+find whole -name '*.safetensors' | grep -q . || fail "no weights in whole"
+for file in $(cd whole && find . -name '*.safetensors'); do same "whole/$file" "stopped/$file"; done
+finish

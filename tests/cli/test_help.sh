@@ -1,0 +1,108 @@
+# The command line itself: help of every command, version, and usage errors (exit 2) with a hint.
+. "$(dirname "$0")/common.sh"
+
+commands_in() { sed -n '/^Commands:/,/^$/p' "$tmp/stdout" | sed -n 's/^  \([a-z-]*\) .*/\1/p'; }
+
+expect 0 --version
+stdout_has "calque "
+stderr_is_empty
+expect 0 --help
+stdout_has "Usage: calque COMMAND"
+stderr_is_empty
+commands=$(commands_in)
+[ -n "$commands" ] || fail "no command is listed"
+
+check_help() {
+  expect 0 "$@" --help
+  stdout_has "Usage: calque $*"
+  stdout_has "Example:"
+  stdout_has "calque $1"
+  stderr_is_empty
+  awk 'length > 100 { long = 1 } END { exit long }' "$tmp/stdout" || fail "a help line is longer than 100 characters"
+  expect 2 "$@" --no-such-option
+  stdout_is_empty
+  stderr_has "--no-such-option"
+  stderr_has "Try 'calque $*"
+}
+for command in $commands; do
+  expect 0 "$command" --help
+  children=$(commands_in)
+  if [ -n "$children" ]; then
+    expect 2 "$command"
+    stderr_has "needs a command"
+    for child in $children; do check_help "$command" "$child"; done
+  else
+    check_help "$command"
+  fi
+done
+
+expect 2
+stdout_is_empty
+stderr_has "needs a command"
+expect 2 encoed
+stderr_has "did you mean 'encode'?"
+expect 2 model chekc
+stderr_has "did you mean 'check'?"
+expect 2 xyzzy
+stderr_has "'xyzzy' is not a command of calque"
+if grep -q "did you mean" "$tmp/stderr"; then fail "a far word is suggested"; fi
+
+# Options: unknown, misspelt, missing, malformed, repeated.
+expect 2 encode --modle x
+stderr_has "did you mean --model?"
+expect 2 encode
+stderr_has "--model MODEL is missing"
+expect 2 encode --model
+stderr_has "--model needs a value"
+expect 2 encode -m x --threads two
+stderr_has "--threads is 'two', expected a whole number"
+expect 2 encode -m x --threads 2.5
+stderr_has "expected a whole number"
+expect 2 encode -m x --threads ' 2'
+stderr_has "expected a whole number"
+expect 2 encode -m x --threads -1
+stderr_has "expected 0 to 1024"
+expect 2 encode -m x --threads 99999999999999999999
+stderr_has "expected a whole number"
+expect 2 encode -m x -m y
+stderr_has "--model is given twice"
+expect 2 encode -m x --normalize=yes
+stderr_has "--normalize takes no value"
+expect 2 encode -m x --precision int9
+stderr_has "did you mean 'int8'?"
+expect 2 encode -m x --precision zzzz
+stderr_has "one of f32, int8, binary, ubinary"
+expect 2 encode -m x --output vectors.txt
+stderr_has "ends in .npy, .jsonl or .bin"
+expect 2 encode -m x --prompt a --prompt-name b
+stderr_has "exclude each other"
+expect 2 encode -m x --calibration f
+stderr_has "for --precision int8 only"
+expect 2 similarity -m x one
+stderr_has "expected two sentences"
+expect 2 similarity -m x --tsv f --columns 0,1
+stderr_has "--columns is '0,1'"
+expect 2 eval translation -m x
+stderr_has "expected [LABEL=]FILE..."
+expect 2 eval mse -m x f
+stderr_has "--teacher MODEL is missing"
+expect 2 eval sts -m x --json --csv f
+stderr_has "exclude each other"
+expect 2 model info
+expect 2 model info a b
+stderr_has "unexpected argument 'b'"
+expect 2 model new --kind copy out
+stderr_has "needs --from"
+expect 2 model new --kind static out
+stderr_has "needs --text"
+expect 2 distill --teacher t --student s --output o
+stderr_has "--train"
+expect 2 distill --teacher t --student s --output o --train f:0
+stderr_has "the weight must be above 0"
+expect 2 distill --teacher t --student s --output o --train f --lr nan
+stderr_has "--lr is 'nan', expected a number"
+expect 2 distill --teacher t --student s --output o --train f --lr 1e400
+stderr_has "expected a number"
+expect 2 distill --teacher t --student s --output o --train f --dropout 1.5
+stderr_has "--dropout is 1.5, expected -1 to 0.99"
+finish

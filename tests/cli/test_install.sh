@@ -1,0 +1,42 @@
+# make install: to a temporary prefix, then a program built against it by pkg-config and by find_package(calque).
+. "$(dirname "$0")/common.sh"
+
+build=$(dirname "$PROGRAM")
+if ! grep -q '^CALQUE_SANITIZE:STRING=$' "$build/CMakeCache.txt"; then
+  echo "skipped: programs outside this build are not compiled with its sanitizers"
+  exit 0
+fi
+prefix=$tmp/prefix
+cmake --install "$build" --prefix "$prefix" >log 2>&1 || { cat log; fail "cmake --install"; finish; }
+pc=$(find "$prefix" -name calque.pc)
+export PKG_CONFIG_PATH=$(dirname "$pc")
+[ "$("$prefix/bin/calque" --version)" = "calque $(pkg-config --modversion calque)" ] || fail "program and package differ in version"
+pkg-config --exists calque || fail "pkg-config does not find calque"
+for example in encode_and_compare evaluate; do
+  cc -std=c11 -o pc-$example "$SOURCE/examples/$example.c" $(pkg-config --cflags --libs calque) 2>log ||
+    { cat log; fail "$example does not build by pkg-config"; }
+done
+libdir=$(pkg-config --variable=libdir calque)
+LD_LIBRARY_PATH=$libdir ./pc-encode_and_compare "$TEACHER" >stdout 2>stderr || fail "the example fails"
+stdout_has "1.000  The dog sleeps."
+
+mkdir project
+cp "$SOURCE/examples/encode_and_compare.c" project/
+cat >project/CMakeLists.txt <<'END'
+cmake_minimum_required(VERSION 3.22)
+project(user C)
+find_package(calque 0.1 REQUIRED)
+add_executable(user encode_and_compare.c)
+target_link_libraries(user PRIVATE calque::calque)
+END
+{ cmake -S project -B project/build -DCMAKE_PREFIX_PATH="$prefix" && cmake --build project/build; } >log 2>&1 ||
+  { cat log; fail "the CMake package does not work"; }
+project/build/user "$TEACHER" >stdout 2>stderr || fail "the example built by CMake fails"
+stdout_has "1.000  The dog sleeps."
+
+# Every public header compiles alone, in C and in C++.
+for header in "$prefix"/include/calque/*.h; do
+  cc -std=c11 -Wall -Wextra -Werror -fsyntax-only -x c -I"$prefix/include" "$header" || fail "$header alone, in C"
+  c++ -std=c++17 -Wall -Wextra -Werror -fsyntax-only -x c++ -I"$prefix/include" "$header" || fail "$header alone, in C++"
+done
+finish

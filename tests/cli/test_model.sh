@@ -1,0 +1,45 @@
+# calque model new, info, check.
+. "$(dirname "$0")/common.sh"
+
+expect 0 model info "$TEACHER"
+stdout_has "fingerprint"
+stderr_is_empty
+expect 0 model info --json "$TEACHER"
+stdout_has '"fingerprint"'
+
+# A copy is the same model; another is not.
+expect 0 model new --kind copy --from "$TEACHER" copy
+expect 0 model check "$TEACHER" copy --least-cosine 1
+stdout_has "greatest difference  0"
+expect 0 model check "$TEACHER" copy --json
+stdout_has '"greatest_difference": 0,'
+"$PROGRAM" model info "$TEACHER" | grep fingerprint >one
+"$PROGRAM" model info copy | grep fingerprint >two
+same one two
+expect 1 model new --kind copy --from "$TEACHER" copy
+stderr_has "exists"
+expect 0 model new --kind copy --from "$TEACHER" --replace copy
+printf 'First sentence.\nSecond sentence.\n' >sentences.txt
+expect 0 model check "$TEACHER" copy sentences.txt
+grep -q '^sentences  *2$' stdout || fail "the file's sentences are not what was compared"
+expect_from sentences.txt 0 model check "$TEACHER" copy -
+
+# Fresh models of every kind; the same seed gives the same model.
+pairs 300 >text.tsv
+text="--text text.tsv --vocab-size 80"
+small="--dim 32 --layers 1 --heads 2 --feed-forward 64"
+for kind in transformer bilstm static; do
+  expect 0 model new --kind $kind $text $small fresh-$kind
+  expect 0 model info fresh-$kind
+  expect 0 similarity --model fresh-$kind "One." "Eins."
+done
+expect 0 model new --kind static $text $small again
+expect 0 model check fresh-static again --least-cosine 1
+expect 0 model new --kind static $text $small --seed 2 other
+expect 1 model check fresh-static other --least-cosine 0.99999
+stderr_has "the least cosine is"
+expect 0 model new --kind new-vocabulary --from "$TEACHER" $text renewed
+expect 0 model info renewed
+expect 1 model check "$TEACHER" fresh-static
+stderr_has "dimensions"
+finish
