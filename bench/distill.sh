@@ -22,7 +22,7 @@ ours() { # NAME STEPS DROPOUT SEED
   "$calque" distill --teacher "$teacher" --student "$student" --train "$work/train.tsv" --output "$work/$1.ours" \
     --no-shuffle --batch "$batch" --steps "$2" --warmup 10 --lr 2e-5 --eps 1e-6 --weight-decay 0.01 --clip 1 \
     --dropout "$3" --seed "$4" --best-by last --threads "$threads" --max-characters 0 --evaluate-every 0 \
-    --checkpoint-every 0 --cache "$work/cache" --log "$work/$1.ours.jsonl" 2>"$work/$1.ours.stderr" || { tail -5 "$work/$1.ours.stderr"; exit 1; }
+    --checkpoint-every 1000000 --cache "$work/cache" --log "$work/$1.ours.jsonl" 2>"$work/$1.ours.stderr" || { tail -5 "$work/$1.ours.stderr"; exit 1; }
 }
 theirs() { # NAME STEPS DROPOUT SEED
   rm -rf "$work/$1.theirs"
