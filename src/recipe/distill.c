@@ -41,7 +41,8 @@ cq_distill_options cq_distill_default_options(void) {
       .weight_decay = 0.01,
       .adam_beta1 = 0.9,
       .adam_beta2 = 0.999,
-      .adam_eps = 1e-6,
+      .adam_eps =
+          1e-8, /* not the paper's 1e-6: a unit-length teacher makes gradients so small that it would damp them */
       .clip_norm = 1,
       .warmup_steps = 0.1,
       .schedule = CQ_SCHEDULE_LINEAR,
