@@ -1,0 +1,176 @@
+/* The gradients of every module, through whole models: a directional derivative for each parameter of the golden
+ * models, by differences of the loss, and pooling that leaves a prompt out. The loss is computed in f32, so a step must
+ * be large: the tolerance is that of the differences, not of the gradients. */
+#include "support/files.h"
+
+#include "base/memory.h"
+#include "base/random.h"
+#include "base/slice.h"
+#include "model/encoder.h"
+
+#include <math.h>
+
+enum { N = 5, SKIP = 2 };
+
+static const char *const texts[N] = {"The baker opens his shop.",
+                                     "My sister plays the violin, but she prefers the piano.", "No!",
+                                     "Water boils at 100 degrees.", "Der Zug geht um sieben."};
+
+typedef struct problem {
+  cq_encoder *encoder;
+  cq_lane lane;
+  cq_ids ids;
+  int64_t starts[N + 1];
+  int32_t skip[N];
+  cq_batch batch;
+  float *weights; /* [N, dim]: the loss is their sum over the vectors */
+} problem;
+
+static void set_up(problem *p, const char *name) {
+  char path[64];
+  cq_error error = {0};
+  cq_random random = cq_random_seeded(11, 0);
+  *p = (problem){0};
+  snprintf(path, sizeof path, "golden/models/%s", name);
+  if (cq_encoder_open(&p->encoder, tests_file(path), NULL, &error)) fail_msg("%s", error.message);
+  assert_int_equal(cq_encoder_make_trainable(p->encoder, NULL, NULL), CQ_OK);
+  p->lane.kernels = p->encoder->kernels;
+  for (int s = 0; s < N; s++) {
+    bool truncated;
+    assert_int_equal(cq_encoder_tokenize(&p->ids, p->encoder, cq_slice_of(texts[s]), &truncated, NULL), CQ_OK);
+    p->starts[s + 1] = (int64_t)p->ids.n;
+    p->skip[s] = SKIP;
+  }
+  p->batch = (cq_batch){.ids = p->ids.ids, .starts = p->starts, .n_seqs = N, .skip = p->skip};
+  const size_t n = (size_t)N * (size_t)cq_encoder_dim(p->encoder);
+  p->weights = malloc(n * sizeof *p->weights);
+  for (size_t i = 0; i < n; i++) p->weights[i] = (float)cq_random_normal(&random);
+}
+
+static void tear_down(problem *p) {
+  free(p->weights);
+  cq_free(p->ids.ids);
+  cq_workspace_free(&p->lane.workspace);
+  cq_encoder_free(p->encoder);
+}
+
+static double loss_of(problem *p) {
+  cq_tensor y;
+  double sum = 0;
+  assert_int_equal(cq_encoder_pack(p->encoder, NULL, true, NULL), CQ_OK);
+  assert_int_equal(cq_encoder_forward(&p->lane, p->encoder, &p->batch, &y, NULL, NULL), CQ_OK);
+  for (int64_t i = 0; i < y.rows * y.cols; i++) sum += (double)cq_f32(y)[i] * (double)p->weights[i];
+  cq_workspace_release(&p->lane.workspace, (cq_mark){0});
+  return sum;
+}
+
+static void gradients_of(problem *p, cq_gradients *g) {
+  cq_tape tape;
+  cq_tensor y;
+  assert_int_equal(cq_gradients_new(g, &p->encoder->params, NULL), CQ_OK);
+  assert_int_equal(cq_encoder_forward(&p->lane, p->encoder, &p->batch, &y, &tape, NULL), CQ_OK);
+  float *dy = cq_workspace_take(&p->lane.workspace, (size_t)(y.rows * y.cols) * sizeof *dy);
+  memcpy(dy, p->weights, (size_t)(y.rows * y.cols) * sizeof *dy);
+  assert_int_equal(
+      cq_encoder_backward(&p->lane, p->encoder, &p->batch, cq_tensor_f32(dy, y.rows, y.cols), &tape, g, NULL), CQ_OK);
+  cq_workspace_release(&p->lane.workspace, (cq_mark){0});
+}
+
+/* The gradient of element i of a parameter. */
+static double gradient_at(const cq_gradients *g, const cq_param *param, int64_t i) {
+  if (!param->table) return (double)g->dense[param->offset + i];
+  const cq_table_gradient *t = &g->tables[param->offset];
+  const int32_t slot = t->slot_of[i / param->cols];
+  return slot == 0 ? 0 : (double)t->rows[(slot - 1) * param->cols + i % param->cols];
+}
+
+/* Both sides of d loss = gradient . direction, for a direction of signs in one parameter. */
+static void check_param(problem *p, const cq_gradients *g, cq_param *param, const char *name, double length,
+                        double tolerance) {
+  const int64_t n = cq_param_floats(param);
+  cq_random random = cq_random_seeded(12, (uint64_t)param->offset);
+  double expected = 0, squares = 0;
+  float *before = malloc((size_t)n * sizeof *before), *sign = malloc((size_t)n * sizeof *sign);
+  memcpy(before, param->value, (size_t)n * sizeof *before);
+  for (int64_t i = 0; i < n; i++) {
+    const double slope = gradient_at(g, param, i);
+    squares += slope * slope;
+    sign[i] = cq_random_u64(&random) & 1 ? 1.0f : -1.0f;
+    expected += slope * (double)sign[i];
+  }
+  /* Central differences of two steps, extrapolated: the error falls with the fourth power of the step. */
+  const double step = length / sqrt((double)n);
+  double slope[2];
+  for (int k = 0; k < 2; k++) {
+    const float h = (float)(step * (k + 1));
+    double loss[2];
+    for (int side = 0; side < 2; side++) {
+      for (int64_t i = 0; i < n; i++) param->value[i] = before[i] + (side ? -h : h) * sign[i];
+      loss[side] = loss_of(p);
+    }
+    slope[k] = (loss[0] - loss[1]) / (2 * (double)h);
+  }
+  memcpy(param->value, before, (size_t)n * sizeof *before);
+  const double found = (4 * slope[0] - slope[1]) / 3;
+  const double noise = 3e-6 / step;
+  if (!(fabs(found - expected) <= tolerance * fmax(sqrt(squares), fabs(expected)) + noise))
+    fail_msg("%s, %s: the loss changes by %g, the gradient says %g (length %g)", name, param->name, found, expected,
+             sqrt(squares));
+  free(before);
+  free(sign);
+}
+
+static void check_model(const char *name, double length, double tolerance) {
+  problem p;
+  cq_gradients g;
+  set_up(&p, name);
+  loss_of(&p);
+  gradients_of(&p, &g);
+  for (size_t i = 0; i < p.encoder->params.n; i++)
+    check_param(&p, &g, p.encoder->params.items[i], name, length, tolerance);
+  cq_gradients_free(&g);
+  tear_down(&p);
+}
+
+/* Smooth activations and no maximum, since differences across a kink are off; where there is one, the tolerance is
+ * wider. */
+static void gradients_agree_with_differences(void **state) {
+  static const char *const smooth[] = {
+      "lstm-forward",       "static-normalized",      "distilbert-dense", "labse",
+      "pool-lasttoken-new", "pool-weightedmean-old",  "mpnet-mean",       "dense-no-bias",
+      "bert-prompt-pooled", "pool-mean-sqrt-len-old", "bert-xlmr"};
+  (void)state;
+  for (size_t i = 0; i < sizeof smooth / sizeof *smooth; i++) check_model(smooth[i], 3e-2, 2e-3);
+  check_model("bilstm-deep", 2e-3, 2e-2);
+  check_model("pool-max-old", 2e-3, 2e-2);
+}
+
+/* Without its prompt, a weighted mean keeps the weights that the places after the prompt have. */
+static void prompts_are_left_out(void **state) {
+  static const char *const models[] = {"pool-all-old", "pool-order-new"};
+  (void)state;
+  for (size_t m = 0; m < 2; m++) {
+    problem p;
+    cq_gradients g;
+    set_up(&p, models[m]);
+    cq_module *pooling = p.encoder->modules[1];
+    const double with_all = loss_of(&p);
+    pooling->leaves_out_prompt = true;
+    assert_true(fabs(loss_of(&p) - with_all) > 1e-3);
+    gradients_of(&p, &g);
+    cq_gradients_free(&g);
+    p.skip[2] = 100; /* nothing is left of this one: zeros */
+    cq_tensor y;
+    assert_int_equal(cq_encoder_forward(&p.lane, p.encoder, &p.batch, &y, NULL, NULL), CQ_OK);
+    for (int64_t i = 0; i < y.cols; i++) assert_true(cq_f32(y)[2 * y.cols + i] == 0.0f);
+    tear_down(&p);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(gradients_agree_with_differences),
+      cmocka_unit_test(prompts_are_left_out),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
