@@ -41,14 +41,15 @@ const char *cq_status_name(cq_status status) {
   return "unknown";
 }
 
-cq_status cq_fail(cq_error *error, cq_status status, const char *format, ...) {
+/* Names in parentheses: error.h has macros of the same names for the analyser. */
+cq_status(cq_fail)(cq_error *error, cq_status status, const char *format, ...) {
   if (!error) return status;
   start(error, status, "", 0, 0);
   APPEND_ARGUMENTS(error, format);
   return status;
 }
 
-cq_status cq_fail_file(cq_error *error, cq_status status, const char *file, const char *format, ...) {
+cq_status(cq_fail_file)(cq_error *error, cq_status status, const char *file, const char *format, ...) {
   if (!error) return status;
   start(error, status, file, 0, 0);
   snprintf(error->message, sizeof error->message, "%.400s: ", file);
@@ -56,7 +57,7 @@ cq_status cq_fail_file(cq_error *error, cq_status status, const char *file, cons
   return status;
 }
 
-cq_status cq_fail_line(cq_error *error, cq_status status, const char *file, uint64_t line, const char *format, ...) {
+cq_status(cq_fail_line)(cq_error *error, cq_status status, const char *file, uint64_t line, const char *format, ...) {
   if (!error) return status;
   start(error, status, file, line, 0);
   snprintf(error->message, sizeof error->message, "%.400s:%llu: ", file, (unsigned long long)line);
@@ -64,7 +65,7 @@ cq_status cq_fail_line(cq_error *error, cq_status status, const char *file, uint
   return status;
 }
 
-cq_status cq_fail_byte(cq_error *error, cq_status status, const char *file, uint64_t byte, const char *format, ...) {
+cq_status(cq_fail_byte)(cq_error *error, cq_status status, const char *file, uint64_t byte, const char *format, ...) {
   if (!error) return status;
   start(error, status, file, 0, byte);
   snprintf(error->message, sizeof error->message, "%.400s: byte %llu: ", file, (unsigned long long)byte);
@@ -72,7 +73,7 @@ cq_status cq_fail_byte(cq_error *error, cq_status status, const char *file, uint
   return status;
 }
 
-cq_status cq_fail_errno(cq_error *error, const char *file, const char *verb) {
+cq_status(cq_fail_errno)(cq_error *error, const char *file, const char *verb) {
   int code = errno;
   if (!error) return CQ_ERR_IO;
   start(error, CQ_ERR_IO, file, 0, 0);
@@ -80,6 +81,6 @@ cq_status cq_fail_errno(cq_error *error, const char *file, const char *verb) {
   return CQ_ERR_IO;
 }
 
-cq_status cq_fail_memory(cq_error *error, const char *what) {
+cq_status(cq_fail_memory)(cq_error *error, const char *what) {
   return cq_fail(error, CQ_ERR_MEMORY, "out of memory (%s)", what);
 }

@@ -25,4 +25,21 @@ cq_status cq_fail_errno(cq_error *error, const char *file, const char *verb);
 /* An allocation that failed: "out of memory (N bytes for WHAT)". */
 cq_status cq_fail_memory(cq_error *error, const char *what);
 
+/* The static analyser sees one source file at a time; this tells it that a failure is never CQ_OK. */
+#ifdef __clang_analyzer__
+#define CQ_NOT_OK(call, status)                                                                                        \
+  __extension__({                                                                                                      \
+    (void)(call);                                                                                                      \
+    (cq_status)(status);                                                                                               \
+  })
+#define cq_fail(error, status, ...)            CQ_NOT_OK((cq_fail)(error, status, __VA_ARGS__), status)
+#define cq_fail_file(error, status, file, ...) CQ_NOT_OK((cq_fail_file)(error, status, file, __VA_ARGS__), status)
+#define cq_fail_line(error, status, file, line, ...)                                                                   \
+  CQ_NOT_OK((cq_fail_line)(error, status, file, line, __VA_ARGS__), status)
+#define cq_fail_byte(error, status, file, byte, ...)                                                                   \
+  CQ_NOT_OK((cq_fail_byte)(error, status, file, byte, __VA_ARGS__), status)
+#define cq_fail_errno(error, file, verb) CQ_NOT_OK((cq_fail_errno)(error, file, verb), CQ_ERR_IO)
+#define cq_fail_memory(error, what)      CQ_NOT_OK((cq_fail_memory)(error, what), CQ_ERR_MEMORY)
+#endif
+
 #endif

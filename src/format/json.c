@@ -27,9 +27,8 @@ static bool widen_integers(cq_builder *out, cq_slice text) {
     }
     size_t end = i;
     bool integer = true;
-    while (end < text.n && memchr("0123456789.eE+-", text.data[end], 15)) {
-      if (memchr(".eE", text.data[end], 3)) integer = false;
-      end++;
+    for (; end < text.n && text.data[end] && strchr("0123456789.eE+-", text.data[end]); end++) {
+      if (strchr(".eE", text.data[end])) integer = false;
     }
     cq_builder_bytes(out, text.data + i, end - i);
     if (integer && end - i > 18) cq_builder_text(out, ".0");
