@@ -11,7 +11,7 @@
  * A tile keeps rows x vectors accumulators. A step of k loads one row of the panel, broadcasts one element of each of
  * A's rows, and multiplies: with 6 rows x 64 columns on AVX-512, 24 multiply-adds to 10 loads. A panel streams from the
  * second-level cache once per tile and needs about a third of its bandwidth. An element of C is one chain of
- * multiply-adds over k from its bias (or 0, or C itself) on, whatever the tile's height: a row does not depend on m or
+ * multiply-adds over k from its bias (or 0) on, whatever the tile's height: a row does not depend on m or
  * on its place.
  *
  * Other element types are further instances of the same tile: what they change is the type of A and B, how much of k a
@@ -49,25 +49,26 @@ typedef struct tile_arguments {
   bool accumulate;
 } tile_arguments;
 
+enum { PREFETCH_STEPS = 16 };
+
 /* C [rows, vectors * LANES] = A B + bias or C + A B; transposed: A's rows are k apart, its columns C's rows. */
 INLINE void tile(const tile_arguments *t, int rows, int vectors, bool transposed) {
   vf acc[TILE_ROWS][TILE_VECTORS];
   float *c = t->c;
   const int64_t c_stride = t->c_stride, last = t->last;
+  const bool accumulate = t->accumulate;
 #pragma GCC unroll 8
   for (int r = 0; r < rows; r++) {
 #pragma GCC unroll 4
     for (int v = 0; v < vectors; v++) {
-      int64_t n = v == vectors - 1 ? last : LANES;
-      if (t->accumulate)
-        acc[r][v] = v_load_n(c + r * c_stride + v * LANES, n);
-      else
-        acc[r][v] = t->bias ? v_load_n(t->bias + v * LANES, n) : v_set(0.0f);
+      acc[r][v] = t->bias ? v_load_n(t->bias + v * LANES, v == vectors - 1 ? last : LANES) : v_set(0.0f);
+      __builtin_prefetch(c + r * c_stride + v * LANES, 1); /* here by the time the sums are done */
     }
   }
   const float *a = t->a, *b = t->b;
   const int64_t a_row = transposed ? 1 : t->a_stride, a_step = transposed ? t->a_stride : 1;
   for (int64_t p = t->k; p > 0; p--) {
+    if (transposed) __builtin_prefetch(a + PREFETCH_STEPS * a_step); /* each step another line, often another page */
     tile_step(acc, a, a_row, b, rows, vectors);
     a += a_step;
     b += vectors * LANES;
@@ -75,8 +76,11 @@ INLINE void tile(const tile_arguments *t, int rows, int vectors, bool transposed
 #pragma GCC unroll 8
   for (int r = 0; r < rows; r++) {
 #pragma GCC unroll 4
-    for (int v = 0; v < vectors; v++)
-      v_store_n(c + r * c_stride + v * LANES, acc[r][v], v == vectors - 1 ? last : LANES);
+    for (int v = 0; v < vectors; v++) {
+      const int64_t n = v == vectors - 1 ? last : LANES;
+      float *to = c + r * c_stride + v * LANES;
+      v_store_n(to, accumulate ? v_load_n(to, n) + acc[r][v] : acc[r][v], n);
+    }
   }
 }
 
@@ -231,8 +235,8 @@ static void product_transposed(float *c, int64_t c_stride, const float *a, int64
     const int64_t depth = at_most(k - p, TRANSPOSED_BLOCK);
     for (int64_t j = 0; j < n; j += PANEL) {
       const int64_t columns = at_most(n - j, PANEL), width = round_up(columns, LANES);
-      multiply(c + j, c_stride, a + p * a_stride, a_stride, true, scratch + j * k + p * width, 0, m, columns, depth, NULL,
-               true);
+      multiply(c + j, c_stride, a + p * a_stride, a_stride, true, scratch + j * k + p * width, 0, m, columns, depth,
+               NULL, true);
     }
   }
 }

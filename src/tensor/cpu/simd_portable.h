@@ -33,14 +33,16 @@ INLINE void v_store(float *p, vf x) {
 INLINE vf v_load_n(const float *p, int64_t n) {
   if (n >= LANES) return v_load(p);
   vf x = {0};
-  for (int64_t i = 0; i < n; i++) x[i] = p[i];
+  for (int i = 0; i < LANES; i++)
+    if (i < n) x[i] = p[i];
   return x;
 }
 INLINE void v_store_n(float *p, vf x, int64_t n) {
   if (n >= LANES)
     v_store(p, x);
   else
-    for (int64_t i = 0; i < n; i++) p[i] = x[i];
+    for (int i = 0; i < LANES; i++)
+      if (i < n) p[i] = x[i];
 }
 INLINE vf v_set(float x) {
   return (vf){x, x, x, x};
@@ -96,7 +98,8 @@ INLINE vf v_where_kept(vu bits, uint32_t threshold, vf x) {
 }
 /* x with the lanes from n on replaced. */
 INLINE vf v_fill_tail(vf x, int64_t n, float fill) {
-  for (int64_t i = n; i < LANES; i++) x[i] = fill;
+  for (int i = 0; i < LANES; i++)
+    if (i >= n) x[i] = fill;
   return x;
 }
 INLINE vu v_iota(void) {
