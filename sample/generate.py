@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Expands sample/grammar/*.txt into the parallel corpus of sample/train, sample/dev and sample/test.
+"""Expands sample/grammar/*.txt into the parallel corpus of sample/train, sample/dev, sample/test and sample/sts.
 
     python3 sample/generate.py            writes the splits
     python3 sample/generate.py --check    fails when the files there differ from what it would write
@@ -175,6 +175,26 @@ def check_splits(splits):
                 seen[row[column]] = split
 
 
+def write_sts(splits, stale):
+    """sts/pairs.txt names a held-out sentence in each row; its translations make the files of the other languages."""
+    held_out = {row[0]: row for row in splits["dev"] + splits["test"]}
+    pairs = []
+    for number, line in enumerate((HERE / "sts/pairs.txt").read_text(encoding="utf-8").splitlines(), 1):
+        if line.startswith("#"):
+            continue
+        score, left, right = line.split(" | ")
+        if right not in held_out:
+            sys.exit(f"pairs.txt:{number}: '{right}' is not in dev or test")
+        pairs.append((score, left, held_out[right]))
+    for column, language in enumerate(LANGUAGES):
+        text = "".join(f"{left}\t{right[column]}\t{score}\n" for score, left, right in pairs)
+        path = HERE / f"sts/en-{language}.tsv"
+        if sys.argv[1:] != ["--check"]:
+            path.write_text(text, encoding="utf-8")
+        elif not path.exists() or path.read_text(encoding="utf-8") != text:
+            stale.append(path.name)
+
+
 def main():
     lists, patterns, free = read_grammar()
     if sys.argv[1:] == ["--english"]:
@@ -190,6 +210,7 @@ def main():
             print(row[0], row[column], sep="\t")
         return
     stale = []
+    write_sts(splits, stale)
     for split, rows in splits.items():
         for column, language in enumerate(LANGUAGES[1:], 1):
             text = "".join(f"{row[0]}\t{row[column]}\n" for row in rows).encode()
