@@ -1,0 +1,257 @@
+/* Directories that hold no tokenizer, or one that lies: the code, the file, the place and the reason. */
+#include "golden.h"
+
+#include "base/file.h"
+
+/* A directory of its own with one or two files. */
+static const char *directory_of(const char *name, const char *content, const char *name2, const char *content2) {
+  static int n;
+  static char directory[512];
+  char path[600], folder[32];
+  cq_error error = {0};
+  snprintf(folder, sizeof folder, "case-%d", n++);
+  snprintf(directory, sizeof directory, "%s", test_path(folder));
+  assert_int_equal(cq_directory_make(directory, &error), CQ_OK);
+  const char *names[] = {name, name2}, *contents[] = {content, content2};
+  for (int i = 0; i < 2; i++) {
+    if (!names[i]) continue;
+    snprintf(path, sizeof path, "%s/%s", directory, names[i]);
+    write_text(path, contents[i]);
+  }
+  return directory;
+}
+
+static void expect(const char *directory, cq_status status, const char *file, const char *message) {
+  cq_tokenizer *t = (cq_tokenizer *)1;
+  cq_error error = {0};
+  cq_status got = cq_tokenizer_open(&t, directory, false, &error);
+  if (got != status || !strstr(error.message, message) || !strstr(error.message, file))
+    fail_msg("got %s '%s', expected %s with '%s' and '%s'", cq_status_name(got), error.message, cq_status_name(status),
+             file, message);
+  assert_null(t);
+  assert_int_equal(error.status, status);
+}
+
+#define MODEL "\"model\":{\"type\":\"WordPiece\",\"vocab\":{\"[UNK]\":0,\"a\":1,\"b\":2}}"
+
+static void test_documents(void **state) {
+  (void)state;
+  static const struct {
+    const char *json;
+    cq_status status;
+    const char *message;
+  } cases[] = {
+      {"", CQ_ERR_FORMAT, "tokenizer.json"},
+      {"{\n\"model\": {\n", CQ_ERR_FORMAT, "tokenizer.json:"},
+      {"[]", CQ_ERR_FORMAT, "expected an object"},
+      {"{}", CQ_ERR_FORMAT, "model: expected an object"},
+      {"{\"model\":{}}", CQ_ERR_FORMAT, "model: no 'type'"},
+      {"{\"model\":{\"type\":\"WordLevel\",\"vocab\":{}}}", CQ_ERR_UNSUPPORTED, "'WordLevel' is not supported"},
+      {"{\"model\":{\"type\":\"WordPiece\"}}", CQ_ERR_FORMAT, "model: no 'vocab'"},
+      {"{\"model\":{\"type\":\"WordPiece\",\"vocab\":{}}}", CQ_ERR_FORMAT,
+       "the unknown token '[UNK]' is not in the vocabulary"},
+      {"{\"model\":{\"type\":\"WordPiece\",\"vocab\":{\"[UNK]\":\"0\"}}}", CQ_ERR_FORMAT, "'[UNK]' has no integer id"},
+      {"{\"model\":{\"type\":\"WordPiece\",\"vocab\":{\"[UNK]\":-1}}}", CQ_ERR_FORMAT,
+       "'[UNK]' has the id -1 of 1 pieces"},
+      {"{\"model\":{\"type\":\"WordPiece\",\"vocab\":{\"[UNK]\":2000000000}}}", CQ_ERR_FORMAT, "has the id 2000000000"},
+      {"{\"model\":{\"type\":\"WordPiece\",\"vocab\":{\"[UNK]\":0,\"a\":0}}}", CQ_ERR_FORMAT,
+       "'a' and '[UNK]' have the same id 0"},
+      {"{\"model\":{\"type\":\"WordPiece\",\"vocab\":{\"[UNK]\":0,\"a\":2}}}", CQ_ERR_FORMAT, "none of them is 1"},
+      {"{\"model\":{\"type\":\"WordPiece\",\"unk_token\":7,\"vocab\":{\"[UNK]\":0}}}", CQ_ERR_FORMAT, "unk_token"},
+      {"{\"model\":{\"type\":\"WordPiece\",\"max_input_chars_per_word\":0,\"vocab\":{\"[UNK]\":0}}}", CQ_ERR_FORMAT,
+       "max_input_chars_per_word"},
+      {"{\"model\":{\"type\":\"Unigram\",\"vocab\":[]}}", CQ_ERR_FORMAT, "no pieces"},
+      {"{\"model\":{\"type\":\"Unigram\",\"vocab\":[[\"a\",1],[\"b\"]]}}", CQ_ERR_FORMAT,
+       "entry 1 is not [piece, score]"},
+      {"{\"model\":{\"type\":\"Unigram\",\"vocab\":[[\"a\",1e99]]}}", CQ_ERR_FORMAT, "entry 0 has no finite score"},
+      {"{\"model\":{\"type\":\"Unigram\",\"unk_id\":9,\"vocab\":[[\"a\",1]]}}", CQ_ERR_FORMAT, "unk_id"},
+      {"{\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":0}}}", CQ_ERR_FORMAT, "model.merges: expected an array"},
+      {"{\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":0,\"b\":1},\"merges\":[\"ab\"]}}", CQ_ERR_FORMAT,
+       "entry 0 is not two pieces"},
+      {"{\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":0,\"b\":1},\"merges\":[[\"a\",\"b\"]]}}", CQ_ERR_FORMAT,
+       "entry 0, 'a' 'b', names a piece that is not in the vocabulary"},
+      {"{\"model\":{\"type\":\"BPE\",\"dropout\":0.1,\"vocab\":{\"a\":0},\"merges\":[]}}", CQ_ERR_UNSUPPORTED,
+       "dropout"},
+      {"{\"normalizer\":{\"type\":\"Rot13\"}," MODEL "}", CQ_ERR_UNSUPPORTED, "normalizer: 'Rot13' is not supported"},
+      {"{\"normalizer\":{\"type\":\"Sequence\",\"normalizers\":[{\"type\":\"NFC\"},{}]}," MODEL "}", CQ_ERR_FORMAT,
+       "normalizer: expected an object with a 'type'"},
+      {"{\"normalizer\":{\"type\":\"Replace\",\"pattern\":{\"Regex\":\"(a|b)\"},\"content\":\"\"}," MODEL "}",
+       CQ_ERR_UNSUPPORTED, "'(a|b)' is not supported"},
+      {"{\"normalizer\":{\"type\":\"Replace\",\"pattern\":{\"String\":\"\"},\"content\":\"x\"}," MODEL "}",
+       CQ_ERR_FORMAT, "Replace of an empty string"},
+      {"{\"normalizer\":{\"type\":\"BertNormalizer\",\"lowercase\":\"yes\"}," MODEL "}", CQ_ERR_FORMAT, "lowercase"},
+      {"{\"normalizer\":{\"type\":\"Precompiled\",\"precompiled_charsmap\":\"&&&&\"}," MODEL "}", CQ_ERR_FORMAT,
+       "not base64"},
+      {"{\"normalizer\":{\"type\":\"Precompiled\",\"precompiled_charsmap\":\"AAAA\"}," MODEL "}", CQ_ERR_FORMAT,
+       "has 3 bytes"},
+      {"{\"normalizer\":{\"type\":\"Precompiled\",\"precompiled_charsmap\":\"/////w==\"}," MODEL "}", CQ_ERR_FORMAT,
+       "names an array of 4294967295 bytes in 4"},
+      {"{\"pre_tokenizer\":{\"type\":\"Split\",\"pattern\":{\"Regex\":\"x+y\"}}," MODEL "}", CQ_ERR_UNSUPPORTED,
+       "'x+y'"},
+      {"{\"pre_tokenizer\":{\"type\":\"Punctuation\",\"behavior\":\"Odd\"}," MODEL "}", CQ_ERR_UNSUPPORTED,
+       "behavior 'Odd'"},
+      {"{\"pre_tokenizer\":{\"type\":\"Metaspace\",\"replacement\":\"ab\"}," MODEL "}", CQ_ERR_FORMAT, "one character"},
+      {"{\"pre_tokenizer\":{\"type\":\"UnicodeScripts\"}," MODEL "}", CQ_ERR_UNSUPPORTED,
+       "pre_tokenizer: 'UnicodeScripts'"},
+      {"{\"post_processor\":{\"type\":\"Fancy\"}," MODEL "}", CQ_ERR_UNSUPPORTED, "post_processor: 'Fancy'"},
+      {"{\"post_processor\":{\"type\":\"BertProcessing\",\"cls\":[\"x\",9],\"sep\":[\"y\",1]}," MODEL "}",
+       CQ_ERR_FORMAT, "id is not in the vocabulary"},
+      {"{\"post_processor\":{\"type\":\"TemplateProcessing\",\"single\":[{\"SpecialToken\":{\"id\":\"q\"}}]}," MODEL
+       "}",
+       CQ_ERR_FORMAT, "'q' is not in special_tokens"},
+      {"{\"post_processor\":{\"type\":\"TemplateProcessing\",\"single\":[]}," MODEL "}", CQ_ERR_FORMAT,
+       "without the text"},
+      {"{\"added_tokens\":{}," MODEL "}", CQ_ERR_FORMAT, "added_tokens: expected an array"},
+      {"{\"added_tokens\":[{\"id\":1}]," MODEL "}", CQ_ERR_FORMAT, "entry 0 has no content"},
+      {"{\"added_tokens\":[{\"id\":9,\"content\":\"x\"}]," MODEL "}", CQ_ERR_FORMAT,
+       "entry 0 has the id 9, expected 0 to 3"},
+      {"{\"added_tokens\":[{\"id\":1,\"content\":\"x\"}]," MODEL "}", CQ_ERR_FORMAT,
+       "'x' has the id 1 of the vocabulary's 'a'"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    expect(directory_of("tokenizer.json", cases[i].json, NULL, NULL), cases[i].status, "tokenizer.json",
+           cases[i].message);
+}
+
+static void test_line_of_broken_json(void **state) {
+  (void)state;
+  cq_tokenizer *t;
+  cq_error error = {0};
+  const char *directory = directory_of("tokenizer.json", "{\n\"model\": {\n\"type\": WordPiece\n}}", NULL, NULL);
+  assert_int_equal(cq_tokenizer_open(&t, directory, false, &error), CQ_ERR_FORMAT);
+  assert_int_equal(error.line, 3);
+}
+
+static void test_directories(void **state) {
+  (void)state;
+  expect(test_path("nowhere"), CQ_ERR_IO, "nowhere", "none of tokenizer.json, vocab.txt, sentencepiece.bpe.model");
+  expect(directory_of("config.json", "{}", NULL, NULL), CQ_ERR_IO, "case-", "no tokenizer");
+  expect(directory_of("vocab.json", "{\"a\":0}", NULL, NULL), CQ_ERR_IO, "merges.txt", "not found");
+  expect(directory_of("vocab.txt", "[UNK]\n[CLS]\n[SEP]\n", "tokenizer_config.json", "[1]"), CQ_ERR_FORMAT,
+         "tokenizer_config.json", "expected an object");
+  expect(directory_of("vocab.txt", "[UNK]\n[CLS]\n[SEP]\n", "tokenizer_config.json", "{\"model_max_length\":\"long\"}"),
+         CQ_ERR_FORMAT, "tokenizer_config.json", "model_max_length");
+}
+
+static void test_vocab_txt(void **state) {
+  (void)state;
+  expect(directory_of("vocab.txt", "", NULL, NULL), CQ_ERR_FORMAT, "vocab.txt", "no pieces");
+  expect(directory_of("vocab.txt", "[UNK]\n[CLS]\n", NULL, NULL), CQ_ERR_FORMAT, "vocab.txt",
+         "the sep_token '[SEP]' is not in the vocabulary");
+  cq_tokenizer *t;
+  cq_error error = {0};
+  assert_int_equal(
+      cq_tokenizer_open(&t, directory_of("vocab.txt", "[UNK]\n[CLS]\na\xFF\n[SEP]\n", NULL, NULL), false, &error),
+      CQ_ERR_FORMAT);
+  assert_int_equal(error.line, 3);
+  /* Windows line ends, no newline at the end, an empty line and a piece that stands twice are all in order. */
+  t = open_tokenizer(directory_of("vocab.txt", "[UNK]\r\n[CLS]\r\n\r\n[SEP]\r\na\r\na", NULL, NULL));
+  assert_int_equal(cq_tokenizer_describe(t)->vocab_size, 6);
+  cq_ids ids = {0};
+  encode(&ids, t, cq_slice_of("A b"), 0, NULL);
+  const int32_t expected[] = {1, 5, 0, 3};
+  assert_int_equal(ids.n, 4);
+  assert_memory_equal(ids.ids, expected, sizeof expected);
+  cq_free(ids.ids);
+  cq_tokenizer_free(t);
+}
+
+static void test_merges_txt(void **state) {
+  (void)state;
+  const char *vocab = "{\"<s>\":0,\"</s>\":1,\"a\":2,\"b\":3,\"ab\":4}";
+  cq_tokenizer *t;
+  cq_error error = {0};
+  const char *directory = directory_of("vocab.json", vocab, "merges.txt", "#version: 0.2\na b\na c\n");
+  assert_int_equal(cq_tokenizer_open(&t, directory, false, &error), CQ_ERR_FORMAT);
+  assert_int_equal(error.line, 3);
+  assert_non_null(strstr(error.message, "'a c' names a piece that is not in vocab.json"));
+  directory = directory_of("vocab.json", vocab, "merges.txt", "#version: 0.2\nab\n");
+  assert_int_equal(cq_tokenizer_open(&t, directory, false, &error), CQ_ERR_FORMAT);
+  assert_int_equal(error.line, 2);
+  expect(directory_of("vocab.json", "{\"a\":0}", "merges.txt", ""), CQ_ERR_FORMAT, "vocab.json",
+         "'<s>' is not in the vocabulary");
+  expect(directory_of("vocab.json", "[]", "merges.txt", ""), CQ_ERR_FORMAT, "vocab.json", "expected an object");
+}
+
+/* A SentencePiece model cut anywhere: an error that names the file (and a byte), or, where the cut falls between two
+ * pieces, a smaller model. */
+static void test_cut_models(void **state) {
+  (void)state;
+  size_t n;
+  unsigned char *bytes = read_bytes(&n, golden_path("sentencepiece-unigram/sentencepiece.bpe.model"));
+  char path[600];
+  const char *directory = directory_of("config.json", "{}", NULL, NULL);
+  snprintf(path, sizeof path, "%s/sentencepiece.bpe.model", directory);
+  size_t n_errors = 0, n_bytes = 0;
+  for (size_t cut = 0; cut < n; cut += cut < 200 ? 1 : 97) {
+    write_bytes(path, bytes, cut);
+    cq_tokenizer *t;
+    cq_error error = {0};
+    cq_status status = cq_tokenizer_open(&t, directory, false, &error);
+    if (status) {
+      assert_int_equal(status, CQ_ERR_FORMAT);
+      assert_non_null(strstr(error.message, "sentencepiece.bpe.model"));
+      n_errors++;
+      if (strstr(error.message, "byte ")) n_bytes++;
+    } else {
+      cq_tokenizer_free(t);
+    }
+  }
+  assert_true(n_errors > 100 && n_bytes > 100);
+  free(bytes);
+}
+
+static void test_lying_models(void **state) {
+  (void)state;
+  static const struct {
+    const char *bytes;
+    size_t n;
+    const char *message;
+    cq_status status;
+  } cases[] = {
+      {"", 0, "no pieces", CQ_ERR_FORMAT},
+      {"\x0a\x7f", 2, "byte 0", CQ_ERR_FORMAT},
+      {"\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 12, "byte 0", CQ_ERR_FORMAT},
+      {"\x0a\x00", 2, "piece 0 is empty", CQ_ERR_FORMAT},
+      {"\x0a\x03\x0a\x01\xff", 5, "piece 0 is empty or not UTF-8", CQ_ERR_FORMAT},
+      {"\x0f", 1, "byte 0", CQ_ERR_FORMAT},
+      {"\x0a\x03\x0a\x01"
+       "a",
+       5, "no unknown piece", CQ_ERR_FORMAT},
+      {"\x0a\x05\x0a\x01"
+       "u\x18\x02",
+       7, "1 pieces, expected", CQ_ERR_FORMAT},
+      {"\x0a\x05\x0a\x01"
+       "u\x18\x02\x12\x02\x18\x03",
+       11, "of type 3", CQ_ERR_UNSUPPORTED},
+  };
+  char path[600];
+  const char *directory = directory_of("config.json", "{}", NULL, NULL);
+  snprintf(path, sizeof path, "%s/sentencepiece.bpe.model", directory);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    write_bytes(path, cases[i].bytes, cases[i].n);
+    expect(directory, cases[i].status, "sentencepiece.bpe.model", cases[i].message);
+  }
+  expect(directory_of("spiece.model", "\x0a\x05\x0a\x01u\x18\x02", "tokenizer_config.json",
+                      "{\"tokenizer_class\":\"XLNetTokenizer\"}"),
+         CQ_ERR_UNSUPPORTED, "spiece.model", "tokenizer_class 'XLNetTokenizer'");
+}
+
+static void test_save(void **state) {
+  (void)state;
+  cq_tokenizer *t = open_tokenizer(golden_path("wordpiece-uncased"));
+  cq_error error = {0};
+  assert_int_equal(cq_tokenizer_save(t, test_path("not/there"), 128, &error), CQ_ERR_IO);
+  assert_non_null(strstr(error.message, "not/there"));
+  cq_tokenizer_free(t);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_documents),    cmocka_unit_test(test_line_of_broken_json),
+      cmocka_unit_test(test_directories),  cmocka_unit_test(test_vocab_txt),
+      cmocka_unit_test(test_merges_txt),   cmocka_unit_test(test_cut_models),
+      cmocka_unit_test(test_lying_models), cmocka_unit_test(test_save),
+  };
+  return cmocka_run_group_tests(tests, make_test_directory, remove_test_directory);
+}
