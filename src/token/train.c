@@ -21,7 +21,7 @@ typedef struct source {
   uint64_t max_sentences, n_seen;
   cq_slice *sample; /* owned texts */
   size_t n, at;
-  bool failed;
+  bool any; /* a sentence has been handed over */
 } source;
 
 /* The caller's next sentence that can be used: not empty, UTF-8, not beyond the trainer's limit in bytes. */
@@ -74,6 +74,7 @@ static int next_sentence(void *context, const char **text, size_t *n) {
   }
   *text = sentence.data;
   *n = sentence.n;
+  s->any = true;
   return 1;
 }
 
@@ -114,7 +115,7 @@ cq_status cq_tokenizer_train_sentencepiece(cq_tokenizer **out, bool (*next)(void
                              sizeof message))
     status = cq_fail(error, CQ_ERR_ARGUMENT,
                      "training a vocabulary of %d ids (to SentencePiece %d, without <pad> and <mask>): %s",
-                     options->vocab_size, options->vocab_size - 2, own_words(message));
+                     options->vocab_size, options->vocab_size - 2, s.any ? own_words(message) : "no usable sentence");
   if (!status) {
     t = cq_tokenizer_new();
     char *bytes = cq_strndup(model, n_bytes), *name = cq_strdup(file);
