@@ -3,7 +3,7 @@
 #include "base/memory.h"
 
 static void place(uint64_t *edges, size_t capacity, unsigned shift, uint64_t edge) {
-  size_t mask = capacity - 1, i = ((edge >> 32) * UINT64_C(0x9E3779B97F4A7C15)) >> shift;
+  size_t mask = capacity - 1, i = cq_trie_slot((uint32_t)(edge >> 32), shift);
   while (edges[i]) i = (i + 1) & mask;
   edges[i] = edge;
 }
