@@ -310,10 +310,10 @@ static cq_status open_transformer(cq_module **out, const cq_module_source *sourc
   t->n_heads = s.n_heads;
   t->feed_forward_dim = s.feed_forward;
   t->layers = cq_arena_array(source->arena, (size_t)s.n_layers, sizeof *t->layers);
+  if (t->layers) memset(t->layers, 0, (size_t)s.n_layers * sizeof *t->layers);
   const size_t most = (size_t)s.n_layers * 16 + 6;
   t->base.params = cq_arena_array(source->arena, most, sizeof *t->base.params);
   if (!t->layers || !t->base.params) return cq_fail_memory(error, "transformer");
-  memset(t->layers, 0, (size_t)s.n_layers * sizeof *t->layers);
   memset(t->base.params, 0, most * sizeof *t->base.params);
 
   status = cq_weights_open(&t->weights, source->directory, error);
