@@ -1,0 +1,340 @@
+/* Students of every kind from a small made-up corpus, and the alignment that places new pieces. */
+#include "support/files.h"
+
+#include "base/memory.h"
+#include "calque/calque.h"
+#include "model/encoder.h"
+#include "train/align.h"
+
+#include <math.h>
+
+/* --- the corpus: every sentence of a small grammar, English and German --- */
+
+static const char *const who[][2] = {
+    {"the dog", "der Hund"}, {"the cat", "die Katze"},      {"the child", "das Kind"},      {"a woman", "eine Frau"},
+    {"a man", "ein Mann"},   {"my brother", "mein Bruder"}, {"our teacher", "unser Lehrer"}};
+static const char *const does[][2] = {
+    {"sees", "sieht"}, {"hears", "hört"}, {"finds", "findet"}, {"loves", "liebt"}, {"needs", "braucht"}};
+static const char *const what[][2] = {
+    {"the sun", "die Sonne"},    {"the river", "den Fluss"}, {"a house", "ein Haus"},     {"the music", "die Musik"},
+    {"an apple", "einen Apfel"}, {"the bread", "das Brot"},  {"a garden", "einen Garten"}};
+#define COUNT(list) (sizeof list / sizeof *list)
+
+static const char *corpus(void) {
+  static char path[400];
+  snprintf(path, sizeof path, "%s", test_path("corpus.tsv"));
+  FILE *f = fopen(path, "w");
+  assert_non_null(f);
+  for (size_t w = 0; w < COUNT(who); w++)
+    for (size_t d = 0; d < COUNT(does); d++)
+      for (size_t o = 0; o < COUNT(what); o++)
+        fprintf(f, "%s %s %s.\t%s %s %s.\n", who[w][0], does[d][0], what[o][0], who[w][1], does[d][1], what[o][1]);
+  assert_int_equal(fclose(f), 0);
+  return path;
+}
+
+static void keep_notices(void *context, const char *text) {
+  char *all = context;
+  snprintf(all + strlen(all), 2048 - strlen(all), "%s\n", text);
+}
+
+static char notices[2048];
+
+static cq_student_options options_for(cq_student_kind kind) {
+  static const char *file;
+  file = corpus();
+  cq_student_options o = cq_student_default_options();
+  notices[0] = '\0';
+  o.kind = kind;
+  o.text_files = &file;
+  o.n_text_files = 1;
+  o.vocab_size = 80;
+  o.character_coverage = 1;
+  o.dim = 24, o.n_layers = 2, o.n_heads = 3, o.feed_forward_dim = 32, o.max_seq_length = 20;
+  o.replace = true;
+  o.notice = keep_notices;
+  o.notice_context = notices;
+  return o;
+}
+
+static cq_encoder *make(const cq_student_options *o) {
+  cq_error error = {0};
+  cq_encoder *encoder;
+  if (cq_student_new(test_path("student"), o, NULL, &error)) fail_msg("%s", error.message);
+  if (cq_encoder_open(&encoder, test_path("student"), NULL, &error)) fail_msg("%s", error.message);
+  return encoder;
+}
+
+static double similarity(const cq_encoder *encoder, const char *a, const char *b) {
+  const int dim = cq_encoder_dim(encoder);
+  float vectors[2 * 512];
+  const cq_slice slices[2] = {cq_slice_of(a), cq_slice_of(b)};
+  assert_true(dim <= 512);
+  assert_int_equal(cq_encoder_encode(vectors, encoder, NULL, slices, 2, NULL, NULL, NULL), CQ_OK);
+  for (int i = 0; i < 2 * dim; i++) assert_true(isfinite(vectors[i]));
+  return cq_cosine(vectors, vectors + dim, (size_t)dim);
+}
+
+static bool has_module(const cq_encoder *encoder, size_t index, const char *name) {
+  return index < encoder->n_modules && strcmp(encoder->modules[index]->type->name, name) == 0;
+}
+
+/* --- fresh kinds --- */
+
+static void fresh_kinds_open_again(void **state) {
+  static const struct {
+    cq_student_kind kind;
+    const char *first;
+    size_t n_modules;
+  } kinds[] = {{CQ_STUDENT_TRANSFORMER, "Transformer", 4},
+               {CQ_STUDENT_BILSTM, "WordEmbeddings", 5},
+               {CQ_STUDENT_STATIC, "StaticEmbedding", 3}};
+  (void)state;
+  for (size_t i = 0; i < COUNT(kinds); i++) {
+    cq_student_options o = options_for(kinds[i].kind);
+    o.output_dim = 10;
+    o.normalize = true;
+    cq_encoder *encoder = make(&o);
+    assert_int_equal(cq_encoder_dim(encoder), 10);
+    assert_int_equal(encoder->n_modules, kinds[i].n_modules);
+    assert_true(has_module(encoder, 0, kinds[i].first));
+    assert_true(has_module(encoder, encoder->n_modules - 2, "Dense"));
+    assert_true(has_module(encoder, encoder->n_modules - 1, "Normalize"));
+    if (kinds[i].kind != CQ_STUDENT_STATIC) assert_int_equal(cq_encoder_max_seq_length(encoder), 20);
+    similarity(encoder, "the dog sees the sun.", "a man loves the music.");
+    similarity(encoder, "", "the sun");
+    cq_encoder_free(encoder);
+  }
+}
+
+static void the_seed_decides(void **state) {
+  char first[33], again[33], other[33];
+  (void)state;
+  cq_student_options o = options_for(CQ_STUDENT_BILSTM);
+  cq_encoder *encoder = make(&o);
+  assert_int_equal(cq_encoder_fingerprint(first, encoder, NULL), CQ_OK);
+  cq_encoder_free(encoder);
+  encoder = make(&o);
+  assert_int_equal(cq_encoder_fingerprint(again, encoder, NULL), CQ_OK);
+  cq_encoder_free(encoder);
+  o.seed++;
+  encoder = make(&o);
+  assert_int_equal(cq_encoder_fingerprint(other, encoder, NULL), CQ_OK);
+  cq_encoder_free(encoder);
+  assert_string_equal(first, again);
+  assert_string_not_equal(first, other);
+}
+
+/* --- from a model --- */
+
+static void a_copy_is_the_same(void **state) {
+  char one[33], two[33], model[1024];
+  cq_encoder *original;
+  (void)state;
+  snprintf(model, sizeof model, "%s", tests_file("golden/models/bert-uncased"));
+  cq_student_options o = options_for(CQ_STUDENT_COPY);
+  o.from = model;
+  o.max_seq_length = 0;
+  cq_encoder *copy = make(&o);
+  assert_int_equal(cq_encoder_open(&original, model, NULL, NULL), CQ_OK);
+  assert_int_equal(cq_encoder_fingerprint(one, original, NULL), CQ_OK);
+  assert_int_equal(cq_encoder_fingerprint(two, copy, NULL), CQ_OK);
+  assert_string_equal(one, two);
+  cq_encoder_free(original);
+  cq_encoder_free(copy);
+}
+
+/* The row of an id in the word embeddings. */
+static const float *row_of(const cq_encoder *encoder, int64_t id) {
+  const cq_module *m = encoder->modules[0];
+  for (size_t i = 0; i < m->n_params; i++)
+    if (m->params[i].table) return m->params[i].value + id * m->params[i].cols;
+  return NULL;
+}
+
+static int64_t id_of(const cq_encoder *encoder, const char *text, cq_piece_kind kind) {
+  const cq_tokenizer *t = encoder->modules[0]->tokenizer;
+  for (int32_t id = 0; id < cq_tokenizer_describe(t)->vocab_size; id++) {
+    cq_slice piece;
+    cq_piece_kind found;
+    if (cq_tokenizer_piece(&piece, &found, t, id) && found == kind && cq_slice_equal(piece, cq_slice_of(text)))
+      return id;
+  }
+  return -1;
+}
+
+static void rows_are_carried_over(void **state) {
+  static const cq_carry_over ways[] = {CQ_CARRY_SHARED, CQ_CARRY_MEAN};
+  char model[1024];
+  cq_encoder *old;
+  (void)state;
+  snprintf(model, sizeof model, "%s", tests_file("golden/models/bert-uncased"));
+  assert_int_equal(cq_encoder_open(&old, model, NULL, NULL), CQ_OK);
+  for (size_t i = 0; i < 2; i++) {
+    cq_student_options o = options_for(CQ_STUDENT_NEW_VOCABULARY);
+    o.from = model;
+    o.carry_over = ways[i];
+    cq_encoder *student = make(&o);
+    const cq_tokenizer_info *a = cq_tokenizer_describe(old->modules[0]->tokenizer),
+                            *b = cq_tokenizer_describe(student->modules[0]->tokenizer);
+    const size_t n_bytes = (size_t)cq_encoder_dim(old) * sizeof(float);
+    assert_int_equal(b->vocab_size, 80);
+    assert_non_null(strstr(notices, "folds case"));
+    assert_memory_equal(row_of(student, b->cls_id), row_of(old, a->cls_id), n_bytes);
+    assert_memory_equal(row_of(student, b->sep_id), row_of(old, a->sep_id), n_bytes);
+    assert_memory_equal(row_of(student, b->pad_id), row_of(old, a->pad_id), n_bytes);
+    assert_memory_equal(row_of(student, b->mask_id), row_of(old, a->mask_id), n_bytes);
+    int n_shared = 0;
+    for (int32_t id = 4; id < b->vocab_size; id++) {
+      cq_slice text;
+      cq_piece_kind kind;
+      char word[64];
+      assert_true(cq_tokenizer_piece(&text, &kind, student->modules[0]->tokenizer, id));
+      if (kind != CQ_PIECE_START || text.n == 0) continue;
+      snprintf(word, sizeof word, "%.*s", (int)text.n, text.data);
+      const int64_t before = id_of(old, word, CQ_PIECE_START);
+      if (before < 0) continue;
+      assert_memory_equal(row_of(student, id), row_of(old, before), n_bytes);
+      n_shared++;
+    }
+    assert_true(n_shared >= 5);
+    cq_encoder_free(student);
+  }
+  cq_encoder_free(old);
+}
+
+/* How much nearer a sentence is to its own translation than to another's, on the average. */
+static double margin_of(const cq_encoder *encoder) {
+  char source[64], target[64], other[64];
+  double sum = 0;
+  const size_t n = COUNT(who);
+  for (size_t i = 0; i < n; i++) {
+    const size_t d = i % COUNT(does), o = (i + 2) % COUNT(what), e = (d + 1) % COUNT(does);
+    snprintf(source, sizeof source, "%s %s %s.", who[i][0], does[d][0], what[o][0]);
+    snprintf(target, sizeof target, "%s %s %s.", who[i][1], does[d][1], what[o][1]);
+    snprintf(other, sizeof other, "%s %s %s.", who[(i + 3) % n][1], does[e][1], what[(o + 3) % n][1]);
+    sum += similarity(encoder, source, target) - similarity(encoder, source, other);
+  }
+  return sum / (double)n;
+}
+
+/* With the alignment, a sentence and its translation are near each other before any training. The old model is a static
+ * one whose pieces are the words of the English side. */
+static void alignment_brings_translations_together(void **state) {
+  double margin[2];
+  char model[400], english[400];
+  const char *file = english;
+  (void)state;
+  snprintf(model, sizeof model, "%s", test_path("english"));
+  snprintf(english, sizeof english, "%s", test_path("english.txt"));
+  FILE *f = fopen(english, "w");
+  assert_non_null(f);
+  for (size_t w = 0; w < COUNT(who); w++)
+    for (size_t d = 0; d < COUNT(does); d++)
+      fprintf(f, "%s %s %s.\n", who[w][0], does[d][0], what[(w + d) % COUNT(what)][0]);
+  assert_int_equal(fclose(f), 0);
+  cq_student_options o = options_for(CQ_STUDENT_STATIC);
+  o.text_files = &file;
+  o.vocab_bpe = true;
+  o.vocab_size = 110;
+  assert_int_equal(cq_student_new(model, &o, NULL, NULL), CQ_OK);
+  for (int i = 0; i < 2; i++) {
+    o = options_for(CQ_STUDENT_NEW_VOCABULARY);
+    o.from = model;
+    o.vocab_bpe = true;
+    o.vocab_size = 170;
+    o.max_seq_length = 0;
+    o.carry_over = i == 0 ? CQ_CARRY_SHARED : CQ_CARRY_ALIGN;
+    cq_encoder *student = make(&o);
+    margin[i] = margin_of(student);
+    cq_encoder_free(student);
+  }
+  assert_non_null(strstr(notices, "245 pairs"));
+  assert_true(margin[1] > 0.1);
+  assert_true(margin[1] > margin[0] + 0.1);
+}
+
+/* --- what cannot be made --- */
+
+static void expect_refused(const cq_student_options *o, cq_status expected, const char *word) {
+  cq_error error = {0};
+  cq_status status = cq_student_new(test_path("refused"), o, NULL, &error);
+  if (status != expected) fail_msg("status %d, expected %d: %s", status, expected, error.message);
+  if (!strstr(error.message, word)) fail_msg("'%s' does not say '%s'", error.message, word);
+  assert_int_equal(count_files("refused"), 0);
+}
+
+static void refusals(void **state) {
+  static const char *none = "no-such-file.tsv", *bad;
+  cq_student_options o = options_for(CQ_STUDENT_TRANSFORMER);
+  (void)state;
+  o.n_heads = 5;
+  expect_refused(&o, CQ_ERR_ARGUMENT, "5 heads");
+  o = options_for(CQ_STUDENT_BILSTM);
+  o.dim = 25;
+  expect_refused(&o, CQ_ERR_ARGUMENT, "25");
+  o = options_for(CQ_STUDENT_STATIC);
+  o.n_text_files = 0;
+  expect_refused(&o, CQ_ERR_ARGUMENT, "text");
+  o = options_for(CQ_STUDENT_STATIC);
+  o.text_files = &none;
+  expect_refused(&o, CQ_ERR_IO, none);
+  o = options_for(CQ_STUDENT_STATIC);
+  o.vocab_size = 100000;
+  expect_refused(&o, CQ_ERR_ARGUMENT, "");
+  o = options_for(CQ_STUDENT_STATIC);
+  bad = test_path("bad.tsv");
+  write_text(bad, "fine\tgut\nnot \xff utf-8\tx\n");
+  o.text_files = &bad;
+  cq_error error = {0};
+  assert_int_equal(cq_student_new(test_path("refused"), &o, NULL, &error), CQ_ERR_FORMAT);
+  assert_int_equal(error.line, 2);
+  assert_non_null(strstr(error.file, "bad.tsv"));
+  o = options_for(CQ_STUDENT_COPY);
+  expect_refused(&o, CQ_ERR_ARGUMENT, "no model");
+  o.from = "no/such-model";
+  expect_refused(&o, CQ_ERR_IO, "no/such-model");
+  o = options_for(CQ_STUDENT_STATIC);
+  o.replace = false;
+  write_text(test_path("there"), "x");
+  assert_int_equal(cq_student_new(test_path("there"), &o, NULL, &error), CQ_ERR_ARGUMENT);
+}
+
+/* --- the aligner by itself --- */
+
+/* Source word i is target word 100 - i; one source word and one target word stand in every sentence. */
+static void the_aligner_finds_the_dictionary(void **state) {
+  cq_aligner *a;
+  cq_link links[4];
+  (void)state;
+  assert_int_equal(cq_aligner_new(&a, 101, 101, NULL), CQ_OK);
+  for (int i = 1; i < 50; i++)
+    for (int j = 1; j < 50; j++) {
+      const int32_t source[] = {0, i, j}, target[] = {100 - j, 0, 100 - i};
+      assert_int_equal(cq_aligner_add(a, source, 3, target, 3, NULL), CQ_OK);
+    }
+  assert_int_equal(cq_aligner_run(a, 5, NULL), CQ_OK);
+  for (int i = 1; i < 50; i++) {
+    assert_true(cq_aligner_links(a, 100 - i, links, 4) >= 1);
+    assert_int_equal(links[0].source, i);
+    assert_true(links[0].weight > 0.9f);
+    assert_int_equal(cq_aligner_count(a, 100 - i), 98);
+  }
+  assert_int_equal(cq_aligner_links(a, 0, links, 1), 1);
+  assert_int_equal(links[0].source, 0);
+  assert_int_equal(cq_aligner_links(a, 50, links, 4), 0);
+  cq_aligner_free(a);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(fresh_kinds_open_again),
+      cmocka_unit_test(the_seed_decides),
+      cmocka_unit_test(a_copy_is_the_same),
+      cmocka_unit_test(rows_are_carried_over),
+      cmocka_unit_test(alignment_brings_translations_together),
+      cmocka_unit_test(refusals),
+      cmocka_unit_test(the_aligner_finds_the_dictionary),
+  };
+  return cmocka_run_group_tests(tests, make_test_directory, remove_test_directory);
+}
