@@ -216,6 +216,48 @@ static void run_adamw(const bench_case *c, float **b) {
   bench.k->adamw(b[0], b[1], b[2], b[3], c->n, &(cq_adamw){1e-5, 0.9, 0.999, 1e-8, 0.01, 0.5, 0.5, 1});
 }
 
+/* A whole encoder layer, d 384, 12 heads, ffn 1536, on one block of m sequences of n tokens: what a worker does.
+ * Buffers: 0 x, 1 qkv, 2 attended and summed, 3 hidden, 4 packed weights one after the other, 5 biases and norms, 6
+ * scratch. */
+static void run_layer(const bench_case *c, float **b) {
+  enum { D = 384, FFN = 1536 };
+  const cq_kernels *k = bench.k;
+  const int64_t tokens = c->m * c->n;
+  float *x = b[0], *qkv = b[1], *attended = b[2], *hidden = b[3], *ones = b[5];
+  const float *w_qkv = b[4], *w_out = w_qkv + k->packed_floats(D, 3 * D), *w_up = w_out + k->packed_floats(D, D),
+              *w_down = w_up + k->packed_floats(D, FFN);
+  const cq_attention_shape s = {
+      .n_tokens = c->n, .n_heads = 12, .head_dim = 32, .stride = 3 * D, .out_stride = D, .scale = 0.177f};
+  k->product(qkv, 3 * D, x, D, w_qkv, tokens, 3 * D, D, &(cq_epilogue){.bias = ones});
+  for (int64_t i = 0; i < c->m; i++) {
+    float *q = qkv + i * c->n * 3 * D;
+    k->attention(attended + i * c->n * D, NULL, q, q + D, q + 2 * D, &s, b[6]);
+  }
+  k->product(qkv, D, attended, D, w_out, tokens, D, D, &(cq_epilogue){.bias = ones});
+  k->layer_norm(attended, NULL, NULL, qkv, x, ones, ones, 1e-12f, tokens, D);
+  k->product(hidden, FFN, attended, D, w_up, tokens, FFN, D, &(cq_epilogue){.bias = ones, .activation = CQ_GELU});
+  k->product(qkv, D, hidden, FFN, w_down, tokens, D, FFN, &(cq_epilogue){.bias = ones});
+  k->layer_norm(x, NULL, NULL, qkv, attended, ones, ones, 1e-12f, tokens, D);
+}
+
+static void run_layers(void) {
+  static const int64_t sizes[][2] = {{25, 10}, {8, 32}, {2, 128}, {4, 128}}; /* sequences, tokens */
+  char shape[64];
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    const int64_t m = sizes[i][0], n = sizes[i][1], t = m * n, d = 384;
+    snprintf(shape, sizeof shape, "%dx%d tokens, d 384, ffn 1536", (int)m, (int)n);
+    run_case(&(bench_case){
+        .name = "layer",
+        .shape = shape,
+        .unit = "GF/s",
+        .work = 2.0 * (double)t * 12 * (double)(d * d) + 4.0 * (double)(t * n * d),
+        .run = run_layer,
+        .m = m,
+        .n = n,
+        .floats = {t * d, 3 * t * d, t * d, 4 * t * d, 12 * d * d, 4 * d, bench.k->attention_scratch(n, 32)}});
+  }
+}
+
 static void run_products(void) {
   static const int64_t ms[] = {1, 32, 128, 512, 2048}, sizes[][2] = {{384, 384},  {384, 1536}, {1536, 384}, {768, 768},
                                                                      {768, 3072}, {3072, 768}, {3072, 3072}};
@@ -388,6 +430,7 @@ int main(int argc, char **argv) {
   printf("machine\tlevel\tthreads\tdtype\tkernel\tshape\tmedian_us\tspread_%%\trate\tunit\tshare_of_peak_%%\n");
   printf("%s\t%s\t%d\tf32\tpeak\t-\t-\t-\t%.2f\tGF/s\t100.0\n", bench.machine, bench.k->name, bench.n_threads,
          measure_peak());
+  run_layers();
   run_products();
   run_attentions();
   run_others();
