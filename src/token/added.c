@@ -99,8 +99,8 @@ bool cq_added_find(const cq_added_token **token, size_t *start, size_t *end, con
       node = cq_trie_step(trie, node, (unsigned char)text.data[i]);
       if (node == CQ_TRIE_NONE) break;
       i++;
-      if (trie->values[node] >= 0) {
-        found = trie->values[node];
+      if (node & CQ_TRIE_END) {
+        found = cq_trie_value(trie, node);
         stop = i;
       }
     }

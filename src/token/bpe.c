@@ -267,7 +267,7 @@ static int32_t char_id(const cq_tokenizer *t, cq_slice c, bool first, bool last)
   if (!first && m->prefix.n) node = cq_trie_walk(trie, node, m->prefix);
   if (node != CQ_TRIE_NONE) node = cq_trie_walk(trie, node, c);
   if (last && m->suffix.n && node != CQ_TRIE_NONE) node = cq_trie_walk(trie, node, m->suffix);
-  return node == CQ_TRIE_NONE ? -1 : trie->values[node];
+  return node == CQ_TRIE_NONE ? -1 : cq_trie_value(trie, node);
 }
 
 enum { SHORT_WORD = 48 };

@@ -30,9 +30,16 @@ static bool add_node(cq_trie *trie) {
   return true;
 }
 
+static void mark_end(cq_trie *trie, uint32_t key) {
+  size_t i = cq_trie_slot(key, trie->shift);
+  while ((uint32_t)(trie->edges[i] >> 32) != key) i = (i + 1) & (trie->edge_capacity - 1);
+  trie->edges[i] |= CQ_TRIE_END;
+}
+
 bool cq_trie_put(cq_trie *trie, cq_slice key, int32_t value) {
+  if (key.n == 0) return true; /* nothing is found under it */
   if (trie->n_nodes == 0 && !add_node(trie)) return false;
-  uint32_t node = CQ_TRIE_ROOT;
+  uint32_t node = CQ_TRIE_ROOT, parent = CQ_TRIE_ROOT;
   for (size_t i = 0; i < key.n; i++) {
     unsigned char byte = (unsigned char)key.data[i];
     uint32_t next = cq_trie_step(trie, node, byte);
@@ -43,9 +50,11 @@ bool cq_trie_put(cq_trie *trie, cq_slice key, int32_t value) {
       if (!add_node(trie)) return false;
       place(trie->edges, trie->edge_capacity, trie->shift, (uint64_t)(node << 8 | byte) << 32 | next);
     }
+    parent = node;
     node = next;
   }
-  trie->values[node] = value;
+  mark_end(trie, parent << 8 | (unsigned char)key.data[key.n - 1]);
+  trie->values[node & (CQ_TRIE_MAX_NODES - 1)] = value;
   return true;
 }
 
@@ -58,7 +67,7 @@ uint32_t cq_trie_walk(const cq_trie *trie, uint32_t node, cq_slice key) {
 int32_t cq_trie_get(const cq_trie *trie, cq_slice key) {
   if (trie->n_nodes == 0) return -1;
   uint32_t node = cq_trie_walk(trie, CQ_TRIE_ROOT, key);
-  return node == CQ_TRIE_NONE ? -1 : trie->values[node];
+  return node == CQ_TRIE_NONE ? -1 : cq_trie_value(trie, node);
 }
 
 void cq_trie_free(cq_trie *trie) {

@@ -12,12 +12,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* A node as steps hand it out: its number, and CQ_TRIE_END where a string ends, which spares most looks at the values.
+ */
 #define CQ_TRIE_ROOT      0u
 #define CQ_TRIE_NONE      UINT32_MAX
+#define CQ_TRIE_END       (1u << 30)
 #define CQ_TRIE_MAX_NODES (1u << 24)
 
 typedef struct cq_trie {
-  uint64_t *edges; /* (node << 8 | byte) << 32 | child; 0 is an empty slot, as no child is the root */
+  uint64_t *edges; /* (node number << 8 | byte) << 32 | child; 0 is an empty slot, as no child is the root */
   int32_t *values;
   size_t edge_capacity, n_nodes, node_capacity;
   unsigned shift;
@@ -40,13 +43,18 @@ static inline size_t cq_trie_slot(uint32_t key, unsigned shift) {
 
 static inline uint32_t cq_trie_step(const cq_trie *trie, uint32_t node, unsigned char byte) {
   if (!trie->edge_capacity) return CQ_TRIE_NONE;
-  uint32_t key = node << 8 | byte;
+  uint32_t key = node << 8 | byte; /* what stands above the number falls out */
   size_t mask = trie->edge_capacity - 1, i = cq_trie_slot(key, trie->shift);
   for (;; i = (i + 1) & mask) {
     uint64_t edge = trie->edges[i];
     if (edge == 0) return CQ_TRIE_NONE;
     if ((uint32_t)(edge >> 32) == key) return (uint32_t)edge;
   }
+}
+
+/* The value of the string that ends at a node (which is not CQ_TRIE_NONE), -1 when none does. */
+static inline int32_t cq_trie_value(const cq_trie *trie, uint32_t node) {
+  return node & CQ_TRIE_END ? trie->values[node & (CQ_TRIE_MAX_NODES - 1)] : -1;
 }
 
 #endif

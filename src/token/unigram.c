@@ -102,8 +102,8 @@ static bool encode(cq_ids *out, const cq_tokenizer *t, cq_slice word, void **scr
       at = cq_trie_step(trie, at, (unsigned char)word.data[i]);
       if (at == CQ_TRIE_NONE) break;
       i++;
-      int32_t id = trie->values[at];
-      if (id < 0 || (size_t)id >= t->vocab.n) continue;
+      if (!(at & CQ_TRIE_END)) continue;
+      int32_t id = cq_trie_value(trie, at);
       double score = best[start].score + m->scores[id];
       if (best[i].length == 0 || score > best[i].score) best[i] = (node){score, id, (uint32_t)(i - start)};
       if (i - start == first) single = true;

@@ -42,8 +42,8 @@ static bool encode(cq_ids *out, const cq_tokenizer *t, cq_slice word, void **scr
     for (size_t i = start; i < word.n && node != CQ_TRIE_NONE;) {
       node = cq_trie_step(trie, node, (unsigned char)word.data[i]);
       i++;
-      if (node != CQ_TRIE_NONE && trie->values[node] >= 0) {
-        best = trie->values[node];
+      if (node != CQ_TRIE_NONE && node & CQ_TRIE_END) {
+        best = cq_trie_value(trie, node);
         end = i;
       }
     }
