@@ -15,12 +15,14 @@ name=$(IFS=-; echo "${languages[*]}")
 threads=${THREADS:-2}
 mkdir -p "$work"
 
-texts=() train=() dev=()
+texts=() train=() dev=() sampling=()
+[ ${#languages[@]} -eq 1 ] || sampling=(--balanced)
 for language in "${languages[@]}"; do
   folder=$data/parallel/en-$language
   for file in "$folder"/train-*.tsv.gz; do
     texts+=(--text "$file")
-    # Small files more often than their size says, but not as often as large ones: by the root of their rows.
+    # Of several languages small files come more often than their size says, but less often than large ones: by the
+    # root of their rows. One language's are shuffled together.
     rows=$(gzip -dc "$file" | wc -l)
     train+=(--train "$file:$(awk -v n="$rows" 'BEGIN { printf "%.1f", sqrt(n) }')")
   done
@@ -30,8 +32,8 @@ done
 student=$work/student-$name model=$work/model-$name
 [ -d "$student" ] || "$program" model new "$student" --from "$teacher" --carry-over align --vocab-size "${VOCAB:-32000}" \
   "${texts[@]}" >&2
-[ -d "$model" ] || "$program" distill --teacher "$teacher" --student "$student" "${train[@]}" --balanced "${dev[@]}" \
-  --output "$model" --cache "$work/cache" --resume --steps "${STEPS:-4000}" --batch "${BATCH:-64}" --lr "${LR:-3e-4}" \
+[ -d "$model" ] || "$program" distill --teacher "$teacher" --student "$student" "${train[@]}" "${sampling[@]}" "${dev[@]}" \
+  --output "$model" --cache "$work/cache" --resume --steps "${STEPS:-2000}" --batch "${BATCH:-64}" --lr "${LR:-3e-4}" \
   --embedding-lr "${EMBEDDING_LR:-1e-3}" --eps 1e-9 --dropout 0 --warmup 100 --evaluate-every 500 --checkpoint-every 100 \
   --threads "$threads" >&2
 
