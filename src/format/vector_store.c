@@ -6,6 +6,7 @@
 #include "base/map.h"
 #include "base/memory.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/file.h>
@@ -99,14 +100,9 @@ cq_status cq_vector_store_open(cq_vector_store **out, const char *directory, int
   return status;
 }
 
-static void unmap(cq_vector_store *s) {
-  if (s->mapped) munmap(s->mapped, s->mapped_bytes);
-  s->mapped = NULL;
-}
-
 void cq_vector_store_close(cq_vector_store *s) {
   if (!s) return;
-  unmap(s);
+  if (s->mapped) munmap(s->mapped, s->mapped_bytes);
   if (s->vectors >= 0) close(s->vectors);
   if (s->keys >= 0) close(s->keys); /* releases the lock */
   cq_map_free(&s->records);
@@ -122,7 +118,7 @@ int64_t cq_vector_store_find(const cq_vector_store *s, cq_slice text) {
 cq_status cq_vector_store_append(cq_vector_store *s, const cq_slice *texts, size_t n, const float *vectors,
                                  cq_error *error) {
   const int64_t row = s->dim * (int64_t)sizeof(float);
-  unmap(s);
+  assert(!s->mapped);
   /* Vectors first, and down to the disk: keys without vectors would be lies. */
   cq_status status = write_all(s->vectors, vectors, n * (size_t)row, s->n * row, s->vectors_path, error);
   if (!status && fdatasync(s->vectors) != 0) status = cq_fail_errno(error, s->vectors_path, "cannot write");
@@ -138,13 +134,13 @@ cq_status cq_vector_store_append(cq_vector_store *s, const cq_slice *texts, size
 
 cq_status cq_vector_store_map(const float **out, cq_vector_store *s, cq_error *error) {
   *out = NULL;
-  if (s->n == 0) return CQ_OK;
-  if (!s->mapped) {
+  if (s->n > 0 && !s->mapped) {
     s->mapped_bytes = (size_t)(s->n * s->dim) * sizeof(float);
     void *p = mmap(NULL, s->mapped_bytes, PROT_READ, MAP_SHARED, s->vectors, 0);
     if (p == MAP_FAILED) return cq_fail_errno(error, s->vectors_path, "cannot map");
     s->mapped = p;
   }
+  flock(s->keys, LOCK_UN); /* records are never changed, so others may grow the files behind the mapping */
   *out = s->mapped;
   return CQ_OK;
 }
