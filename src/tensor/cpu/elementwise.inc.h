@@ -44,6 +44,10 @@ static void dropout(float *y, int64_t n, cq_dropout d) {
 }
 
 static void gather(float *y, const float *table, const int32_t *ids, int64_t n, int64_t dim, bool accumulate) {
+  if (dim == 1) { /* a relative position's bias: a call and a mask each would be most of the work */
+    for (int64_t i = 0; i < n; i++) y[i] = accumulate ? y[i] + table[ids[i]] : table[ids[i]];
+    return;
+  }
   for (int64_t i = 0; i < n; i++) {
     const float *row = table + ids[i] * dim;
     if (accumulate)
@@ -54,5 +58,9 @@ static void gather(float *y, const float *table, const int32_t *ids, int64_t n, 
 }
 
 static void scatter_add(float *table, const float *y, const int32_t *ids, int64_t n, int64_t dim) {
+  if (dim == 1) {
+    for (int64_t i = 0; i < n; i++) table[ids[i]] += y[i];
+    return;
+  }
   for (int64_t i = 0; i < n; i++) add(table + ids[i] * dim, y + i * dim, dim);
 }
