@@ -2,12 +2,10 @@
  * the file; where a tensor's entry in the header is at fault, it is the offset of the tensor's name there. */
 #include "format/safetensors.h"
 
-#include "base/arena.h"
 #include "base/error.h"
-#include "base/file.h"
-#include "base/map.h"
 #include "base/memory.h"
 #include "format/json.h"
+#include "format/stored_file.h"
 
 #include <stdlib.h>
 
@@ -40,15 +38,6 @@ static const struct {
     {"F8_E8M0", CQ_OTHER_DTYPE, 1},
 };
 #define N_DTYPES (sizeof dtypes / sizeof *dtypes)
-
-struct cq_safetensors {
-  cq_mapping mapping;
-  cq_arena arena; /* path, names, tensors */
-  cq_map by_name;
-  const char *path;
-  cq_stored_tensor *tensors;
-  size_t n;
-};
 
 size_t cq_dtype_size(cq_dtype dtype) {
   for (size_t i = 0; dtype != CQ_OTHER_DTYPE && i < N_DTYPES; i++) {
@@ -263,7 +252,8 @@ static cq_status read_file(cq_safetensors *file, cq_error *error) {
   return status;
 }
 
-cq_status cq_safetensors_open(cq_safetensors **out, const char *path, cq_error *error) {
+cq_status cq_stored_file_open(cq_safetensors **out, const char *path, cq_status (*read)(cq_safetensors *, cq_error *),
+                              cq_error *error) {
   *out = NULL;
   cq_safetensors *file = cq_alloc_zeroed(sizeof *file);
   if (!file) return cq_fail_memory(error, path);
@@ -271,12 +261,16 @@ cq_status cq_safetensors_open(cq_safetensors **out, const char *path, cq_error *
   file->path = cq_arena_strdup(&file->arena, path);
   if (!file->path) status = cq_fail_memory(error, path);
   if (!status) status = cq_mapping_open(&file->mapping, path, error);
-  if (!status) status = read_file(file, error);
+  if (!status) status = read(file, error);
   if (status)
     cq_safetensors_close(file);
   else
     *out = file;
   return status;
+}
+
+cq_status cq_safetensors_open(cq_safetensors **out, const char *path, cq_error *error) {
+  return cq_stored_file_open(out, path, read_file, error);
 }
 
 void cq_safetensors_close(cq_safetensors *file) {

@@ -1,0 +1,23 @@
+/* What the readers of tensor files fill: safetensors.c, torch_zip.c. Everyone else sees cq_safetensors only. */
+#ifndef FORMAT_STORED_FILE_H
+#define FORMAT_STORED_FILE_H
+
+#include "base/arena.h"
+#include "base/file.h"
+#include "base/map.h"
+#include "format/safetensors.h"
+
+struct cq_safetensors {
+  cq_mapping mapping;
+  cq_arena arena; /* path, names, tensors */
+  cq_map by_name;
+  const char *path;
+  cq_stored_tensor *tensors; /* [n], names and data borrowed from arena and mapping */
+  size_t n;
+};
+
+/* Makes the handle, maps the file and lets `read` fill tensors, n and by_name. */
+CQ_MUST_USE cq_status cq_stored_file_open(cq_safetensors **out, const char *path,
+                                          cq_status (*read)(cq_safetensors *file, cq_error *error), cq_error *error);
+
+#endif
