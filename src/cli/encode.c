@@ -157,7 +157,8 @@ static int ranges_of_sentences(job *j, cli_sentences *in) {
   cq_error error = {0};
   bool first = true;
   float *more = calloc(2 * j->dim, sizeof *more);
-  int code = more ? CLI_OK : cli_fail("out of memory");
+  int code = CLI_OK;
+  if (!more) return cli_fail("out of memory");
   while (code == CLI_OK) {
     if (cli_sentences_next(in, &error)) code = cli_sentences_fail(in, &error);
     if (code || in->n == 0) break;

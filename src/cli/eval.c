@@ -201,7 +201,8 @@ static int evaluate(const cli_call *call, const measure *m) {
   size_t n_rows = call->n_arguments;
   if (args->json && args->csv) return cli_usage(call->path, "--json and --csv exclude each other");
   row *rows = calloc(n_rows, sizeof *rows);
-  int code = rows ? open_bench(&b, args) : cli_fail("out of memory");
+  if (!rows) return cli_fail("out of memory");
+  int code = open_bench(&b, args);
   for (size_t i = 0; i < n_rows && code == CLI_OK; i++) {
     cq_error error = {0};
     const char *file;
@@ -215,7 +216,7 @@ static int evaluate(const cli_call *call, const measure *m) {
       cli_note("%s: %zu malformed lines were skipped", file, rows[i].n_skipped);
   }
   if (code == CLI_OK) code = args->json ? print_json(m, args, rows, n_rows) : print_table(m, rows, n_rows, args->csv);
-  for (size_t i = 0; rows && i < n_rows; i++) free(rows[i].label);
+  for (size_t i = 0; i < n_rows; i++) free(rows[i].label);
   free(rows);
   cq_pool_free(b.pool);
   cq_encoder_free(b.model);

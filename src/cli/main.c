@@ -5,6 +5,7 @@
 #include "command.h"
 #include "report.h"
 
+#include <assert.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,6 +37,7 @@ static int run_command(const cli_command *command, const char *path, int argc, c
   void *values = calloc(1, command->options_size + 1);
   const char **arguments = calloc((size_t)argc + 1, sizeof *arguments);
   int code;
+  assert(command->run);
   if (!values || !arguments) {
     code = cli_fail("out of memory");
     goto done;
