@@ -48,6 +48,7 @@ static int run_command(const cli_command *command, const char *path, int argc, c
     cli_help(command, path);
   } else if (code == CLI_OK) {
     cli_call call = {command, path, values, arguments, n_arguments, all_argc, all_argv};
+    assert(command->run); /* a command runs or has commands below it */
     code = command->run(&call);
   }
 done:

@@ -17,7 +17,7 @@ static void say(const char *format, va_list list) {
   fputc('\n', stderr);
 }
 
-int cli_usage(const char *path, const char *format, ...) {
+int(cli_usage)(const char *path, const char *format, ...) {
   va_list list;
   va_start(list, format);
   say(format, list);
@@ -26,7 +26,7 @@ int cli_usage(const char *path, const char *format, ...) {
   return CLI_USAGE;
 }
 
-int cli_fail(const char *format, ...) {
+int(cli_fail)(const char *format, ...) {
   va_list list;
   va_start(list, format);
   say(format, list);
@@ -34,7 +34,7 @@ int cli_fail(const char *format, ...) {
   return CLI_FAILED;
 }
 
-int cli_fail_error(const cq_error *error) {
+int(cli_fail_error)(const cq_error *error) {
   return cli_fail("%s", error->message);
 }
 

@@ -13,6 +13,23 @@ int cli_usage(const char *path, const char *format, ...) CQ_PRINTF(2, 3);
 /* "calque: MESSAGE"; returns CLI_FAILED. */
 int cli_fail(const char *format, ...) CQ_PRINTF(1, 2);
 int cli_fail_error(const cq_error *error);
+#ifdef __clang_analyzer__ /* it sees one source file at a time: these never return CLI_OK */
+#define cli_usage(path, ...)                                                                                           \
+  __extension__({                                                                                                      \
+    (void)(cli_usage)(path, __VA_ARGS__);                                                                              \
+    CLI_USAGE;                                                                                                         \
+  })
+#define cli_fail(...)                                                                                                  \
+  __extension__({                                                                                                      \
+    (void)(cli_fail)(__VA_ARGS__);                                                                                     \
+    CLI_FAILED;                                                                                                        \
+  })
+#define cli_fail_error(error)                                                                                          \
+  __extension__({                                                                                                      \
+    (void)(cli_fail_error)(error);                                                                                     \
+    CLI_FAILED;                                                                                                        \
+  })
+#endif
 /* A remark: "calque: MESSAGE". */
 void cli_note(const char *format, ...) CQ_PRINTF(1, 2);
 /* The same as a cq_notice_fn. */

@@ -6,13 +6,14 @@
 
 static cq_attention_shape shape_of(const cq_attention *l, const cq_batch *batch, int64_t s, int64_t dim, int64_t stride,
                                    const float *const *bias, uint32_t site) {
+  const int64_t head_dim = dim / l->n_heads;
   const cq_attention_shape shape = {
       .n_tokens = cq_batch_length(batch, s),
       .n_heads = l->n_heads,
-      .head_dim = dim / l->n_heads,
+      .head_dim = head_dim,
       .stride = stride,
       .out_stride = dim,
-      .scale = 1.0f / sqrtf((float)(dim / l->n_heads)),
+      .scale = 1.0f / sqrtf((float)head_dim),
       .bias = bias ? bias[s] : NULL,
       .dropout = {batch->keys ? l->dropout : 0, batch->keys ? cq_dropout_key(batch->keys[s], site) : 0},
   };

@@ -98,7 +98,7 @@ void cq_text_normal_form(cq_builder *out, cq_slice text, cq_normal_form form) {
     n = utf8proc_normalize_utf32(buffer.data, n, UTF8PROC_COMPOSE | UTF8PROC_STABLE);
   if (buffer.failed || n < 0) {
     out->failed = true;
-  } else {
+  } else if (buffer.data) {
     for (utf8proc_ssize_t i = 0; i < n; i++) put_code(out, (uint32_t)buffer.data[i]);
   }
   cq_free(buffer.data);

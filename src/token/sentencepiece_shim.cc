@@ -12,7 +12,7 @@
 
 namespace {
 
-class Sentences : public sentencepiece::SentenceIterator {
+class Sentences final : public sentencepiece::SentenceIterator {
 public:
   Sentences(int (*next)(void *, const char **, size_t *), void *context) : next_(next), context_(context) { Next(); }
   bool done() const override { return done_; }
