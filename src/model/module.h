@@ -89,7 +89,7 @@ extern const cq_module_type cq_transformer_type, cq_pooling_type, cq_dense_type,
 
 typedef struct cq_weights cq_weights; /* an open model.safetensors, and which of its tensors have been asked for */
 
-/* Opens directory/model.safetensors (or pytorch_model.bin if calque can read it). */
+/* Opens directory/model.safetensors, or pytorch_model.bin where there is none. */
 CQ_MUST_USE cq_status cq_weights_open(cq_weights **out, const char *directory, cq_error *error);
 void cq_weights_close(cq_weights *w); /* parameters borrowed from it become invalid */
 

@@ -1,9 +1,11 @@
-/* A model.safetensors as the module types see it: tensors are asked for by name and shape, and what was never asked for
- * is found out. Values stay in the mapping when they are f32 there; half precision is widened into the arena. */
+/* A model.safetensors (or pytorch_model.bin, where that is all there is) as the module types see it: tensors are asked
+ * for by name and shape, and what was never asked for is found out. Values stay in the mapping when they are f32 there;
+ * half precision is widened into the arena. */
 #include "base/error.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "format/safetensors.h"
+#include "format/torch_zip.h"
 #include "model/module.h"
 
 #include <string.h>
@@ -15,23 +17,39 @@ struct cq_weights {
 
 #define MAX_PATH 4096
 
-cq_status cq_weights_open(cq_weights **out, const char *directory, cq_error *error) {
-  char path[MAX_PATH], other[MAX_PATH];
-  cq_status status = cq_path_join(path, sizeof path, directory, "model.safetensors", error);
-  if (status) return status;
-  if (!cq_file_exists(path)) {
-    static const char *const unsupported[] = {"model.safetensors.index.json", "pytorch_model.bin",
-                                              "pytorch_model.bin.index.json", "tf_model.h5", "flax_model.msgpack"};
-    for (size_t i = 0; i < sizeof unsupported / sizeof *unsupported; i++) {
-      if ((status = cq_path_join(other, sizeof other, directory, unsupported[i], error))) return status;
-      if (cq_file_exists(other))
-        return cq_fail_file(error, CQ_ERR_UNSUPPORTED, other,
-                            "weights in this form are not read, and there is no model.safetensors beside it");
-    }
+/* The forms weights come in, best first; those without a reader are known by name only. */
+static const struct {
+  const char *name;
+  cq_status (*open)(cq_safetensors **out, const char *path, cq_error *error);
+} forms[] = {
+    {"model.safetensors", cq_safetensors_open},
+    {"pytorch_model.bin", cq_torch_zip_open},
+    {"model.safetensors.index.json", NULL},
+    {"pytorch_model.bin.index.json", NULL},
+    {"tf_model.h5", NULL},
+    {"flax_model.msgpack", NULL},
+};
+#define N_FORMS (sizeof forms / sizeof *forms)
+
+static cq_status open_file(cq_safetensors **out, const char *directory, cq_error *error) {
+  char path[MAX_PATH];
+  for (size_t i = 0; i < N_FORMS; i++) {
+    cq_status status = cq_path_join(path, sizeof path, directory, forms[i].name, error);
+    if (status) return status;
+    if (!cq_file_exists(path)) continue;
+    if (forms[i].open) return forms[i].open(out, path, error);
+    return cq_fail_file(error, CQ_ERR_UNSUPPORTED, path,
+                        "weights in this form are not read, and there is no model.safetensors beside it");
   }
+  cq_status status = cq_path_join(path, sizeof path, directory, forms[0].name, error);
+  return status ? status : forms[0].open(out, path, error); /* says that it is missing */
+}
+
+cq_status cq_weights_open(cq_weights **out, const char *directory, cq_error *error) {
   cq_weights *w = cq_alloc_zeroed(sizeof *w);
   if (!w) return cq_fail_memory(error, "weights");
-  if ((status = cq_safetensors_open(&w->file, path, error))) goto failed;
+  cq_status status = open_file(&w->file, directory, error);
+  if (status) goto failed;
   w->taken = cq_alloc_array_zeroed(cq_safetensors_count(w->file) + 1, sizeof *w->taken);
   if (!w->taken) {
     status = cq_fail_memory(error, "weights");
