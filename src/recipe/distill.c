@@ -16,7 +16,6 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "model/modules.h"
-#include "model/transformer.h"
 #include "recipe/distill_card.h"
 #include "recipe/distill_eval.h"
 #include "recipe/run_log.h"
@@ -250,8 +249,9 @@ static cq_status make_trainer(run *r, cq_error *error) {
                                     [CQ_SCHEDULE_COSINE] = CQ_DECAY_COSINE};
   const double warmup = o->warmup_steps < 1 ? o->warmup_steps * (double)r->n_steps : o->warmup_steps;
   r->plan = (cq_schedule_plan){decays[o->schedule], r->n_steps, (uint64_t)warmup};
-  if (o->dropout >= 0 && r->student->modules[0]->type == &cq_transformer_type)
-    cq_transformer_set_dropout((cq_transformer *)r->student->modules[0], o->dropout);
+  for (size_t i = 0; o->dropout >= 0 && i < r->student->n_modules; i++)
+    if (r->student->modules[i]->type->set_dropout)
+      r->student->modules[i]->type->set_dropout(r->student->modules[i], o->dropout);
   const cq_trainer_options options = {
       .n_shards = o->n_shards,
       .accumulate = o->accumulate,
