@@ -10,6 +10,7 @@
 #include "sentences.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -139,6 +140,12 @@ static int encode_chunk(job *j, const cli_sentences *in) {
   o.normalize = j->args->normalize, o.truncate_dim = j->args->truncate_dim, o.strict = j->args->strict;
   if (cq_encoder_encode(j->vectors, j->encoder, j->pool, in->slices, in->n, &o, &stats, &error))
     return cli_sentences_fail(in, &error);
+  for (size_t i = 0; i < in->n * j->dim; i++)
+    if (!isfinite(j->vectors[i])) {
+      const cli_place *place = &in->places[i / j->dim];
+      return cli_fail("%s:%" PRIu64 ": the model gives a vector with %g in it", place->path, place->line,
+                      (double)j->vectors[i]);
+    }
   if (stats.n_truncated && !j->stats.n_truncated) j->first_cut = in->places[stats.first_truncated];
   j->stats.n_sentences += stats.n_sentences;
   j->stats.n_truncated += stats.n_truncated;
@@ -281,7 +288,7 @@ static int write_all(job *j) {
       return code;
     }
     char rate[64];
-    snprintf(rate, sizeof rate, "sentences, %.0f/s", (double)j->in.n_read / (cli_now_s() - progress.started_s + 1e-9));
+    snprintf(rate, sizeof rate, "%.0f sentences/s", (double)j->in.n_read / (cli_now_s() - progress.started_s + 1e-9));
     if (show) cli_progress_draw(&progress, "encoded", j->in.n_read, 0, rate, false);
   }
   cli_progress_clear(&progress);
