@@ -1,10 +1,12 @@
 #include "report.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -178,30 +180,39 @@ void cli_progress_clear(cli_progress *p) {
   p->drawn = false;
 }
 
+/* Columns of the terminal; a line that is longer would leave its beginning behind when it is drawn again. */
+static size_t terminal_width(void) {
+  struct winsize size;
+  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
 void cli_progress_draw(cli_progress *p, const char *what, uint64_t done, uint64_t n_all, const char *remark, bool now) {
-  enum { CELLS = 24 };
-  char bar[CELLS + 1];
+  enum { MOST_CELLS = 24, LEAST_CELLS = 4 };
+  char counts[64], bar[MOST_CELLS + 4] = "", line[512];
   double time_s = cli_now_s();
   if (!now && time_s - p->last_s < (p->terminal ? 0.1 : p->interval_s)) return;
   p->last_s = time_s;
-  const char *gap = remark && remark[0] ? "  " : "";
+  if (n_all)
+    snprintf(counts, sizeof counts, "%" PRIu64 "/%" PRIu64, done, n_all);
+  else
+    snprintf(counts, sizeof counts, "%" PRIu64, done);
   if (!remark) remark = "";
-  if (p->terminal) fputs("\r\033[K", stderr);
-  if (n_all) {
-    double share = (double)done / (double)n_all;
-    size_t full = share >= 1 ? CELLS : (size_t)(share * CELLS);
-    memset(bar, '-', CELLS), bar[CELLS] = '\0';
-    memset(bar, '#', full);
-    if (p->terminal)
-      fprintf(stderr, "%-8s [%s] %llu/%llu%s%s", what, bar, (unsigned long long)done, (unsigned long long)n_all, gap,
-              remark);
-    else
-      fprintf(stderr, "%s %llu/%llu%s%s\n", what, (unsigned long long)done, (unsigned long long)n_all, gap, remark);
-  } else if (p->terminal) {
-    fprintf(stderr, "%s %llu%s%s", what, (unsigned long long)done, gap, remark);
-  } else {
-    fprintf(stderr, "%s %llu%s%s\n", what, (unsigned long long)done, gap, remark);
+  const char *gap = remark[0] ? "  " : "";
+  if (!p->terminal) {
+    fprintf(stderr, "%s %s%s%s\n", what, counts, gap, remark);
+    return;
   }
-  p->drawn = p->terminal;
+  size_t width = terminal_width() - 1, rest = strlen(what) + strlen(counts) + strlen(remark) + 6;
+  if (n_all && rest + LEAST_CELLS <= width) {
+    size_t cells = width - rest < MOST_CELLS ? width - rest : MOST_CELLS;
+    size_t full = done >= n_all ? cells : (size_t)((double)done / (double)n_all * (double)cells);
+    memset(bar, '-', cells + 2);
+    memset(bar + 1, '#', full);
+    bar[0] = '[', bar[cells + 1] = ']', bar[cells + 2] = ' ';
+  }
+  snprintf(line, sizeof line, "%s %s%s%s%s", what, bar, counts, gap, remark);
+  if (strlen(line) > width && width < sizeof line) line[width] = '\0';
+  fprintf(stderr, "\r\033[K%s", line);
+  p->drawn = true;
   fflush(stderr);
 }
