@@ -185,6 +185,53 @@ static void test_lowercase_override(void **state) {
   cq_tokenizer_free(lowered);
 }
 
+/* A directory with another's tokenizer.json and a tokenizer_config.json of its own. */
+static cq_tokenizer *open_configured(const char *golden, const char *folder, const char *config) {
+  char path[700];
+  cq_error error = {0};
+  size_t n;
+  snprintf(path, sizeof path, "%s/tokenizer.json", golden);
+  unsigned char *bytes = read_bytes(&n, golden_path(path));
+  assert_int_equal(cq_directory_make(test_path(folder), &error), CQ_OK);
+  snprintf(path, sizeof path, "%s/tokenizer.json", test_path(folder));
+  write_bytes(path, bytes, n);
+  snprintf(path, sizeof path, "%s/tokenizer_config.json", test_path(folder));
+  write_text(path, config);
+  free(bytes);
+  return open_tokenizer(test_path(folder));
+}
+
+/* The switches of tokenizer_config.json win where the named class makes them. */
+static void test_class_switches(void **state) {
+  (void)state;
+  static const struct {
+    const char *golden, *config, *a, *b;
+    bool same;
+  } cases[] = {
+      {"wordpiece-cased", "{\"tokenizer_class\":\"BertTokenizer\"}", "The RÍVER", "the river", true},
+      {"wordpiece-cased", "{\"tokenizer_class\":\"BertTokenizer\",\"strip_accents\":false}", "The ríver", "the river",
+       false},
+      {"wordpiece-cased", "{\"tokenizer_class\":\"BertTokenizer\",\"do_lower_case\":false}", "The river", "the river",
+       false},
+      {"wordpiece-cased", "{\"tokenizer_class\":\"PreTrainedTokenizerFast\"}", "The river", "the river", false},
+      {"byte-level", "{\"tokenizer_class\":\"RobertaTokenizer\",\"add_prefix_space\":true}", "the", " the", true},
+      {"byte-level-prefix", "{\"tokenizer_class\":\"RobertaTokenizer\"}", "the", " the", false},
+  };
+  cq_ids a = {0}, b = {0};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char folder[32];
+    snprintf(folder, sizeof folder, "configured-%zu", i);
+    cq_tokenizer *t = open_configured(cases[i].golden, folder, cases[i].config);
+    encode(&a, t, cq_slice_of(cases[i].a), 0, NULL);
+    encode(&b, t, cq_slice_of(cases[i].b), 0, NULL);
+    bool same_ids = a.n == b.n && !memcmp(a.ids, b.ids, a.n * sizeof *a.ids);
+    if (same_ids != cases[i].same) fail_msg("case %zu", i);
+    cq_tokenizer_free(t);
+  }
+  cq_free(a.ids);
+  cq_free(b.ids);
+}
+
 static void expect_piece(const char *name, const char *text, bool first, const char *piece, cq_piece_kind kind) {
   cq_tokenizer *t = open_tokenizer(golden_path(name));
   cq_ids ids = {0};
@@ -231,6 +278,7 @@ int main(void) {
       cmocka_unit_test(test_description),
       cmocka_unit_test(test_lowercase_override),
       cmocka_unit_test(test_pieces),
+      cmocka_unit_test(test_class_switches),
   };
   return cmocka_run_group_tests(tests, read_sentences, drop_sentences);
 }
