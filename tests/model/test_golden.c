@@ -1,19 +1,12 @@
 /* Every tiny model of tests/golden/models (reference/golden_models.py) against sentence-transformers' vectors, which
  * were computed one sentence at a time; then saved, opened again, and the same vectors bit for bit. */
+#include "support/files.h"
+
 #include "base/file.h"
 #include "base/memory.h"
 #include "calque/calque.h"
 
-#include <dirent.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #define MODELS        CQ_TESTS_DIR "/golden/models"
 #define MAX_SENTENCES 256
@@ -24,7 +17,7 @@ static char *text;
 
 static int read_sentences(void **state) {
   cq_slice all;
-  (void)state;
+  assert_int_equal(make_test_directory(state), 0);
   assert_int_equal(cq_file_read(&all, MODELS "/sentences.txt", NULL), CQ_OK);
   text = (char *)(uintptr_t)all.data;
   for (size_t start = 0; start < all.n;) {
@@ -38,9 +31,8 @@ static int read_sentences(void **state) {
 }
 
 static int free_sentences(void **state) {
-  (void)state;
   cq_free(text);
-  return 0;
+  return remove_test_directory(state);
 }
 
 static float *encode(const cq_encoder *encoder) {
@@ -124,7 +116,8 @@ static void vectors_agree(void **state) {
 }
 
 static bool check_round_trip(const char *name) {
-  char path[4096], copy[] = "/tmp/calque-golden-XXXXXX", target[64], one[33], two[33];
+  char path[4096], one[33], two[33];
+  const char *target = test_path("copy");
   cq_encoder *encoder, *again;
   cq_error error = {0};
   snprintf(path, sizeof path, MODELS "/%s", name);
@@ -132,10 +125,8 @@ static bool check_round_trip(const char *name) {
     print_error("%s: %s\n", name, error.message);
     return false;
   }
-  assert_non_null(mkdtemp(copy));
-  snprintf(target, sizeof target, "%s/model", copy);
   bool ok = true;
-  if (cq_encoder_save(encoder, target, false, "# A card\n", &error) || cq_encoder_open(&again, target, NULL, &error)) {
+  if (cq_encoder_save(encoder, target, true, "# A card\n", &error) || cq_encoder_open(&again, target, NULL, &error)) {
     print_error("%s: %s\n", name, error.message);
     ok = false;
   } else {
@@ -154,7 +145,6 @@ static bool check_round_trip(const char *name) {
     cq_encoder_free(again);
   }
   cq_encoder_free(encoder);
-  cq_directory_remove(copy);
   return ok;
 }
 
