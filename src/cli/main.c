@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-extern const cli_command cli_encode, cli_similarity, cli_eval, cli_model, cli_distill;
+extern const cli_command cli_encode, cli_similarity, cli_eval, cli_model, cli_distill, cli_demo;
 
 static const cli_command *const commands[] = {
-    &cli_encode, &cli_similarity, &cli_eval, &cli_distill, &cli_model, NULL,
+    &cli_encode, &cli_similarity, &cli_eval, &cli_distill, &cli_model, &cli_demo, NULL,
 };
 
 static const cli_command program = {
