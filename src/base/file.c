@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -148,18 +150,47 @@ static cq_status sync_parent(int fd, const char *path, cq_error *error) {
   return cq_fail_errno(error, path, "cannot sync the directory of");
 }
 
+/* Removes what killed processes left of earlier tries to write path. A file counts as left behind when the process in
+ * its name is gone and nobody holds the lock that a writer holds; errors are ignored, it is only cleaning. */
+static void remove_leftovers(const char *path) {
+  const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+  char directory[PATH_MAX], name[PATH_MAX];
+  int n = snprintf(directory, sizeof directory, "%.*s", slash ? (int)(base - path) : 1, slash ? path : ".");
+  if (n < 0 || (size_t)n >= sizeof directory) return;
+  DIR *dir = opendir(directory);
+  if (!dir) return;
+  size_t base_n = strlen(base);
+  for (struct dirent *entry; (entry = readdir(dir));) {
+    long pid;
+    char end;
+    unsigned count;
+    if (strncmp(entry->d_name, base, base_n) != 0) continue;
+    if (sscanf(entry->d_name + base_n, ".tmp-%ld-%u%c", &pid, &count, &end) != 2 || pid <= 0) continue;
+    if (kill((pid_t)pid, 0) == 0 || errno != ESRCH) continue;
+    if (snprintf(name, sizeof name, "%s/%s", directory, entry->d_name) >= (int)sizeof name) continue;
+    int fd = open(name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0) continue;
+    struct stat info;
+    if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && flock(fd, LOCK_EX | LOCK_NB) == 0) unlink(name);
+    close(fd);
+  }
+  closedir(dir);
+}
+
 cq_status cq_writer_open(cq_writer *out, const char *path, cq_error *error) {
   *out = (cq_writer){.path = cq_strdup(path), .temporary = temporary_name(path)};
   if (!out->path || !out->temporary) {
     cq_writer_abort(out);
     return cq_fail_memory(error, path);
   }
+  remove_leftovers(path);
   out->stream = fopen(out->temporary, "wbe");
   if (!out->stream) {
     cq_status status = cq_fail_errno(error, path, "cannot create");
     cq_writer_abort(out);
     return status;
   }
+  (void)flock(fileno(out->stream), LOCK_EX | LOCK_NB); /* tells remove_leftovers of other processes to keep off */
   return CQ_OK;
 }
 

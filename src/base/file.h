@@ -28,7 +28,8 @@ bool cq_is_directory(const char *path);
 /* "DIR/NAME" into the caller's buffer; CQ_ERR_ARGUMENT when it does not fit. DIR "" gives NAME. */
 CQ_MUST_USE cq_status cq_path_join(char *out, size_t out_size, const char *dir, const char *name, cq_error *error);
 
-/* --- writing: a temporary file beside the target, synced and renamed over it on commit --- */
+/* --- writing: a temporary file beside the target, synced and renamed over it on commit; opening removes the temporary
+ * files of killed processes --- */
 
 typedef struct cq_writer {
   FILE *stream; /* write here with stdio, or with cq_writer_bytes */

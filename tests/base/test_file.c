@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -147,6 +148,47 @@ static void a_kill_leaves_a_whole_file(void **state) {
     for (size_t i = 1; i < n; i++) assert_int_equal(got[i], got[0]);
     free(got);
   }
+  assert_true(count_files("whole") <= 2); /* the last child's temporary file at most */
+  assert_int_equal(cq_file_write(test_path("whole"), "x", 1, NULL), CQ_OK);
+  assert_int_equal(count_files("whole"), 1);
+}
+
+/* Cleaning up after the dead must spare the living. */
+static void a_writer_at_work_is_left_alone(void **state) {
+  (void)state;
+  int ready[2], go[2], child_status;
+  char byte = 0;
+  assert_int_equal(pipe(ready) | pipe(go), 0);
+  pid_t child = fork();
+  assert_true(child >= 0);
+  if (child == 0) {
+    cq_writer w;
+    if (cq_writer_open(&w, test_path("busy"), NULL) || write(ready[1], &byte, 1) != 1 || read(go[0], &byte, 1) != 1)
+      _exit(1);
+    if (cq_writer_bytes(&w, "child", 5, NULL) || cq_writer_commit(&w, NULL)) _exit(1);
+    _exit(0);
+  }
+  assert_int_equal(read(ready[0], &byte, 1), 1);
+  assert_int_equal(cq_file_write(test_path("busy"), "parent", 6, NULL), CQ_OK);
+  assert_int_equal(count_files("busy"), 2);
+  assert_content(test_path("busy"), "parent");
+  assert_int_equal(write(go[1], &byte, 1), 1);
+  assert_int_equal(waitpid(child, &child_status, 0), child);
+  assert_int_equal(child_status, 0);
+  assert_content(test_path("busy"), "child");
+  assert_int_equal(count_files("busy"), 1);
+  /* A dead process's number, but the lock is held: as another machine's or container's writer looks. */
+  char held[500];
+  snprintf(held, sizeof held, "%s.tmp-%ld-0", test_path("busy"), (long)child);
+  int fd = open(held, O_CREAT | O_WRONLY, 0600);
+  assert_true(fd >= 0);
+  assert_int_equal(flock(fd, LOCK_EX), 0);
+  assert_int_equal(cq_file_write(test_path("busy"), "again", 5, NULL), CQ_OK);
+  assert_int_equal(count_files("busy"), 2);
+  close(fd);
+  assert_int_equal(cq_file_write(test_path("busy"), "again", 5, NULL), CQ_OK);
+  assert_int_equal(count_files("busy"), 1);
+  for (int i = 0; i < 2; i++) close(ready[i]), close(go[i]);
 }
 
 static void make_directory(cq_directory_writer *w, const char *text) {
@@ -249,7 +291,7 @@ int main(void) {
       cmocka_unit_test(a_file_appears_on_commit_only), cmocka_unit_test(a_full_disk_leaves_nothing),
       cmocka_unit_test(the_full_device_is_reported),   cmocka_unit_test(a_directory_appears_on_commit_only),
       cmocka_unit_test(removing_stays_inside),         cmocka_unit_test(allocation_failures_are_reported),
-      cmocka_unit_test(a_kill_leaves_a_whole_file),
+      cmocka_unit_test(a_kill_leaves_a_whole_file),    cmocka_unit_test(a_writer_at_work_is_left_alone),
   };
   return cmocka_run_group_tests(tests, make_test_directory, remove_test_directory);
 }
