@@ -188,12 +188,12 @@ static void bert_put(cq_builder *out, codes *marks, uint32_t c, const cq_bert_ru
     if (combining_class(parts[k]) == 0) {
       for (size_t m = 0; m < marks->n; m++) put_code(out, (uint32_t)marks->data[m]);
       marks->n = 0;
-      if (cq_char_is_nonspacing_mark((uint32_t)parts[k])) continue;
+      if (cq_char_is_bert_accent((uint32_t)parts[k])) continue;
       if (rules->lowercase)
         put_lower(out, (uint32_t)parts[k]);
       else
         put_code(out, (uint32_t)parts[k]);
-    } else if (!cq_char_is_nonspacing_mark((uint32_t)parts[k])) {
+    } else if (!cq_char_is_bert_accent((uint32_t)parts[k])) {
       put_ordered(marks, parts[k]);
     }
   }
@@ -221,7 +221,7 @@ void cq_text_bert(cq_builder *out, cq_slice text, const cq_bert_rules *rules) {
     uint32_t c;
     i += cq_utf8_decode(&c, text.data + i, text.n - i);
     if (rules->clean) {
-      if (c == 0xFFFD || cq_char_is_other(c)) continue;
+      if (c == 0xFFFD || cq_char_is_bert_control(c)) continue;
       if (cq_char_is_whitespace(c)) c = ' ';
     }
     bool spaced = rules->space_cjk && cq_char_is_cjk(c);

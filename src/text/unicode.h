@@ -23,11 +23,15 @@ bool cq_char_is_letter(uint32_t c);          /* L* */
 bool cq_char_is_number(uint32_t c);          /* N* */
 bool cq_char_is_punctuation(uint32_t c);     /* P* */
 bool cq_char_is_nonspacing_mark(uint32_t c); /* Mn */
-bool cq_char_is_mark(uint32_t c);             /* M* */
-bool cq_char_is_other(uint32_t c);           /* Cc, Cf, Co: what BERT calls control, tab and newlines included */
+bool cq_char_is_mark(uint32_t c);            /* M* */
+bool cq_char_is_other(uint32_t c);           /* Cc, Cf, Co */
 bool cq_char_is_word(uint32_t c);            /* what \w means: letters, marks, decimal and letter numbers, connectors */
+bool cq_char_is_cjk(uint32_t c);             /* BERT's ideograph blocks: no kana, no hangul */
+
+/* As BERT's tokenizers see them, whose tables are those of Unicode 8. */
 bool cq_char_is_bert_punctuation(uint32_t c); /* P* and every ASCII character that is neither letter, digit nor space */
-bool cq_char_is_cjk(uint32_t c);              /* BERT's ideograph blocks: no kana, no hangul */
+bool cq_char_is_bert_accent(uint32_t c);      /* Mn */
+bool cq_char_is_bert_control(uint32_t c);     /* Cc, Cf, Co, tab and newlines included */
 
 /* The lower-case form, one character or two (only U+0130 has two); returns how many. */
 int cq_char_lower(uint32_t out[2], uint32_t c);

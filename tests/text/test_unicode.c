@@ -111,6 +111,11 @@ static void test_properties(void **state) {
   assert_true(cq_char_is_letter('z') && cq_char_is_letter(0x436) && cq_char_is_number(0xBD) && cq_char_is_number('7'));
   assert_true(cq_char_is_word('_') && cq_char_is_word(0x301) && !cq_char_is_word('-'));
   assert_true(cq_char_is_nonspacing_mark(0x301) && !cq_char_is_nonspacing_mark(0x903) && cq_char_is_mark(0x903));
+  /* came after Unicode 8 */
+  assert_true(cq_char_is_punctuation(0x9FD) && !cq_char_is_bert_punctuation(0x9FD) &&
+              cq_char_is_bert_punctuation(0x964));
+  assert_true(cq_char_is_nonspacing_mark(0x8D3) && !cq_char_is_bert_accent(0x8D3) && cq_char_is_bert_accent(0x301));
+  assert_true(cq_char_is_other(0x8E2) && !cq_char_is_bert_control(0x8E2) && cq_char_is_bert_control(0xAD));
   assert_true(cq_char_is_other(0xAD) && cq_char_is_other(0xE000) && !cq_char_is_other('a'));
 }
 
