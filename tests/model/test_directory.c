@@ -90,6 +90,8 @@ static void wrong_configurations(void **state) {
                  "config_sentence_transformers.json", "prompt 'a'");
   expect_refused("bert-uncased", "config_sentence_transformers.json", "{\"default_prompt_name\":\"query\"}",
                  CQ_ERR_FORMAT, "config_sentence_transformers.json", "'query'");
+  expect_refused("bert-uncased", "config_sentence_transformers.json", "{\"truncate_dim\":8}", CQ_ERR_UNSUPPORTED,
+                 "config_sentence_transformers.json", "'truncate_dim' with value 8");
   expect_refused("bert-uncased", "sentence_bert_config.json", "{\"max_seq_length\":0}", CQ_ERR_FORMAT,
                  "sentence_bert_config.json", "max_seq_length");
   expect_refused("bert-uncased", "sentence_bert_config.json", "{\"transformer_task\":\"fill-mask\"}",
