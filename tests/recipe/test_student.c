@@ -326,6 +326,52 @@ static void the_aligner_finds_the_dictionary(void **state) {
   cq_aligner_free(a);
 }
 
+/* --- out of memory --- */
+
+static void allocations_may_fail(void **state) {
+  char model[1024];
+  long n = 1;
+  (void)state;
+  snprintf(model, sizeof model, "%s", tests_file("golden/models/static-mean"));
+  cq_student_options o = options_for(CQ_STUDENT_NEW_VOCABULARY);
+  o.from = model;
+  o.max_seq_length = 0;
+  for (;;
+       n += 1 + n / 6) { /* every one at first, then further and further apart: each costs a vocabulary's training */
+    cq_error error = {0};
+    notices[0] = '\0';
+    cq_alloc_fail_at(n);
+    cq_status status = cq_student_new(test_path("refused"), &o, NULL, &error);
+    const bool failed = cq_alloc_failed();
+    cq_alloc_fail_at(0);
+    if (!failed) {
+      assert_int_equal(status, CQ_OK);
+      break;
+    }
+    if (status != CQ_ERR_MEMORY) fail_msg("allocation %ld: status %d: %s", n, status, error.message);
+    assert_int_equal(count_files("refused"), 0);
+  }
+  assert_true(n > 50);
+}
+
+static void the_aligner_may_run_out(void **state) {
+  (void)state;
+  for (long n = 1;; n++) {
+    cq_aligner *a = NULL;
+    cq_status status;
+    const int32_t source[] = {0, 1, 2}, target[] = {2, 1, 0};
+    cq_alloc_fail_at(n);
+    status = cq_aligner_new(&a, 3, 3, NULL);
+    for (int i = 0; !status && i < 3; i++) status = cq_aligner_add(a, source, 3, target, 3, NULL);
+    if (!status) status = cq_aligner_run(a, 2, NULL);
+    const bool failed = cq_alloc_failed();
+    cq_alloc_fail_at(0);
+    cq_aligner_free(a);
+    assert_int_equal(status, failed ? CQ_ERR_MEMORY : CQ_OK);
+    if (!failed) break;
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(fresh_kinds_open_again),
@@ -335,6 +381,8 @@ int main(void) {
       cmocka_unit_test(alignment_brings_translations_together),
       cmocka_unit_test(refusals),
       cmocka_unit_test(the_aligner_finds_the_dictionary),
+      cmocka_unit_test(allocations_may_fail),
+      cmocka_unit_test(the_aligner_may_run_out),
   };
   return cmocka_run_group_tests(tests, make_test_directory, remove_test_directory);
 }
