@@ -2,7 +2,8 @@
 
     python encode_bench.py CALQUE LIBRARY MODEL TEXTS LABEL [THREADS [ROUNDS]]
 
-First a search for the peer's best setting, then A B A B ... with it; then, in fresh processes, the whole command from its
+First a search for the peer's best setting, then A B A B ... with it (wall time, and processor time, which says
+something on a busy machine too when THREADS is 1); then, in fresh processes, the whole command from its
 start (model load included), the time to the first vector, and the peak of resident memory. TSV on standard output.
 """
 
@@ -42,7 +43,9 @@ class Worker:
         return [process.stdout.readline().strip() for process, _ in self.parts]
 
     def run(self):
-        return max(float(x) for x in self.ask("run"))
+        """Wall seconds of the slowest process, and processor seconds of all."""
+        times = [[float(x) for x in answer.split()] for answer in self.ask("run")]
+        return max(t[0] for t in times), sum(t[1] for t in times)
 
     def close(self):
         for process, share in self.parts:
@@ -52,14 +55,14 @@ class Worker:
 
 
 def command(arguments):
-    """Wall seconds and peak kilobytes of a command."""
+    """Wall seconds, processor seconds and peak kilobytes of a command."""
     start = time.perf_counter()
     process = subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         sys.exit(f"{' '.join(arguments)} failed")
-    return time.perf_counter() - start, usage.ru_maxrss
+    return time.perf_counter() - start, usage.ru_utime + usage.ru_stime, usage.ru_maxrss
 
 
 def spread(times):
@@ -68,6 +71,9 @@ def spread(times):
 
 def best_setting(model, texts, threads):
     """The fastest of the peer's settings: (setting, threads of a process, processes)."""
+    if "PEER_SETTING" in os.environ:  # BATCH[,KIND] THREADS PROCESSES, found by an earlier search
+        setting, t, n = os.environ["PEER_SETTING"].split()
+        return setting, int(t), int(n)
     tried = []
     candidates = [(f"{batch}{extra}", threads, 1) for extra in ("", ",eager") for batch in (8, 16, 32, 64, 128)]
     candidates += [("32", 1, 1)] + [(batch, 1, threads) for batch in ("8", "16", "32")]
@@ -75,7 +81,7 @@ def best_setting(model, texts, threads):
     for setting, t, n in candidates:
         try:
             worker = Worker("peer", setting, model, texts, t, n)
-            seconds = min(worker.run() for _ in range(3))
+            seconds = min(worker.run()[0] for _ in range(3))
             worker.close()
         except (RuntimeError, ValueError) as error:
             print(f"# peer setting {setting}: {error}", flush=True)
@@ -98,9 +104,11 @@ def main():
     ours.close()
     theirs.close()
     print("what\ttexts\tside\tmedian_s\tleast_s\tgreatest_s\tratio")
-    print(f"encode\t{label}\tcalque\t{spread(a)}\t")
-    ratio = statistics.median(y / x for x, y in zip(a, b))
-    print(f"encode\t{label}\tpeer (batch {setting}, {n} x {t} threads)\t{spread(b)}\t{ratio:.2f}", flush=True)
+    for i, what in enumerate(("encode", "encode: processor time")):
+        ratio = statistics.median(y[i] / x[i] for x, y in zip(a, b))
+        print(f"{what}\t{label}\tcalque\t{spread([x[i] for x in a])}\t")
+        print(f"{what}\t{label}\tpeer (batch {setting}, {n} x {t} threads)\t{spread([y[i] for y in b])}\t{ratio:.2f}",
+              flush=True)
 
     with tempfile.TemporaryDirectory() as work:
         one = os.path.join(work, "one")
@@ -116,10 +124,11 @@ def main():
                     os.remove(os.path.join(work, "a.npy"))
                 a.append(command(ours))
                 b.append(command(theirs))
-            ratio = statistics.median(y[0] / x[0] for x, y in zip(a, b))
-            print(f"{what}\t{label}\tcalque\t{spread([x[0] for x in a])}\t")
-            print(f"{what}\t{label}\tpeer\t{spread([x[0] for x in b])}\t{ratio:.2f}")
-            kb = [statistics.median(x[1] for x in side) for side in (a, b)]
+            for i, unit in enumerate(("", ": processor time")):
+                ratio = statistics.median(y[i] / x[i] for x, y in zip(a, b))
+                print(f"{what}{unit}\t{label}\tcalque\t{spread([x[i] for x in a])}\t")
+                print(f"{what}{unit}\t{label}\tpeer\t{spread([y[i] for y in b])}\t{ratio:.2f}")
+            kb = [statistics.median(x[2] for x in side) for side in (a, b)]
             print(f"{what}: peak resident MiB\t{label}\tcalque\t{kb[0] / 1024:.1f}\t\t\t")
             print(f"{what}: peak resident MiB\t{label}\tpeer\t{kb[1] / 1024:.1f}\t\t\t{kb[1] / kb[0]:.2f}", flush=True)
 
