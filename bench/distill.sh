@@ -4,30 +4,35 @@
 # 1. dropout 0: the loss curves of the first 100 steps must lie on each other (relative difference at most 1e-3).
 # 2. time of a step, both sides in turn (wants an otherwise idle machine).
 # 3. dropout as the student's config says: translation accuracy after STEPS steps, three seeds a side.
-# TEACHER (all-MiniLM-L6-v2), STUDENT (the teacher), BATCH (32), STEPS (300), SEEDS ("1 2 3"), THREADS (2) and
-# PARTS ("curve time accuracy") may be set in the environment. WORK keeps logs and models.
+# STUDENT is a directory (the teacher's). In the environment may stand TEACHER (all-MiniLM-L6-v2), LAYERS (keep only so many
+# of the student's), BATCH (32), STEPS (300), LR (2e-5), SEEDS ("1 2 3"), THREADS (2), CHARACTERS (200: longest sentence to
+# train on) and PARTS ("curve time accuracy"). WORK keeps logs and models.
 set -eu
 calque=${1:?usage: distill.sh CALQUE VENV DATA [WORK [STUDENT]]} venv=$2 data=$3
 here=$(cd "$(dirname "$0")" && pwd)
 packaged=$("$here/peers/setup.sh" "$venv")
 teacher=${TEACHER:-$packaged} student=${5:-$packaged}
-batch=${BATCH:-32} steps=${STEPS:-300} threads=${THREADS:-2}
+batch=${BATCH:-32} steps=${STEPS:-300} threads=${THREADS:-2} rate=${LR:-2e-5}
 work=${4:-$(mktemp -d)}
 mkdir -p "$work"
 python=$venv/bin/python
-"$python" "$here/peers/texts.py" train "$data" "$work/train.tsv" $((batch * (steps > 100 ? steps : 100)))
+"$python" "$here/peers/texts.py" train "$data" "$work/train.tsv" $((batch * (steps > 100 ? steps : 100))) "${CHARACTERS:-200}"
+if [ -n "${LAYERS:-}" ]; then
+  "$python" "$here/peers/shrink.py" "$student" "$LAYERS" "$work/student" 2>"$work/shrink.stderr"
+  student=$work/student
+fi
 
 ours() { # NAME STEPS DROPOUT SEED
   rm -rf "$work/$1.ours" "$work/$1.ours.work" "$work/$1.ours.jsonl"
   "$calque" distill --teacher "$teacher" --student "$student" --train "$work/train.tsv" --output "$work/$1.ours" \
-    --no-shuffle --batch "$batch" --steps "$2" --warmup 10 --lr 2e-5 --eps 1e-6 --weight-decay 0.01 --clip 1 \
+    --no-shuffle --batch "$batch" --steps "$2" --warmup 10 --lr "$rate" --eps 1e-6 --weight-decay 0.01 --clip 1 \
     --dropout "$3" --seed "$4" --best-by last --threads "$threads" --max-characters 0 --evaluate-every 0 \
     --checkpoint-every 1000000 --cache "$work/cache" --log "$work/$1.ours.jsonl" 2>"$work/$1.ours.stderr" || { tail -5 "$work/$1.ours.stderr"; exit 1; }
 }
 theirs() { # NAME STEPS DROPOUT SEED
   rm -rf "$work/$1.theirs"
   "$python" "$here/peers/train_peer.py" --teacher "$teacher" --student "$student" --train "$work/train.tsv" \
-    --output "$work/$1.theirs" --batch "$batch" --steps "$2" --warmup 10 --lr 2e-5 --eps 1e-6 --weight-decay 0.01 --clip 1 \
+    --output "$work/$1.theirs" --batch "$batch" --steps "$2" --warmup 10 --lr "$rate" --eps 1e-6 --weight-decay 0.01 --clip 1 \
     --dropout "$3" --seed "$4" --threads "$threads" --log "$work/$1.theirs.jsonl" 2>"$work/$1.theirs.stderr" || { tail -5 "$work/$1.theirs.stderr"; exit 1; }
 }
 

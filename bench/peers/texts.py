@@ -3,7 +3,7 @@
     python texts.py agree DATA OUT [N]    N sentences (2,000) of every language there, in turn
     python texts.py short DATA OUT        both columns of en-de/test-tatoeba: everyday sentences
     python texts.py long  DATA OUT        both columns of en-de/test-ntrex, joined by fours
-    python texts.py train DATA OUT N      the first N pairs of en-de's training files, no source or target twice
+    python texts.py train DATA OUT N [M]  N pairs of en-de's training files, no source or target twice, of at most M characters
 """
 
 import collections
@@ -43,7 +43,7 @@ def every_language(data, n):
     return out
 
 
-def training_pairs(data, n):
+def training_pairs(data, n, longest):
     """Unique on both sides and short enough for every length limit, so that both trainers draw the same batches."""
     seen, rows = set(), []
     for path in sorted(glob.glob(os.path.join(data, "parallel", "en-de", "train-*.tsv.gz"))):
@@ -52,7 +52,7 @@ def training_pairs(data, n):
         for source, target in zip(*columns(path)):
             if source in seen or target in seen or not source.strip() or not target.strip():
                 continue
-            if len(source) > 200 or len(target) > 200 or source != source.strip() or target != target.strip():
+            if len(source) > longest or len(target) > longest or source != source.strip() or target != target.strip():
                 continue
             seen.update((source, target))
             rows.append(source + "\t" + target)
@@ -64,7 +64,7 @@ def main():
     if kind == "agree":
         texts = every_language(data, int(sys.argv[4]) if len(sys.argv) > 4 else 2000)
     elif kind == "train":
-        texts = training_pairs(data, int(sys.argv[4]))
+        texts = training_pairs(data, int(sys.argv[4]), int(sys.argv[5]) if len(sys.argv) > 5 else 200)
     elif kind == "short":
         source, target = columns(os.path.join(data, "parallel", "en-de", "test-tatoeba.tsv.gz"))
         texts = source + target
