@@ -74,7 +74,7 @@ CQ_API cq_encode_options cq_encode_default_options(void);
 typedef struct cq_encode_stats {
   uint64_t n_sentences, n_tokens; /* tokens after truncation, special ones included */
   uint64_t n_truncated;           /* sentences that were cut */
-  uint64_t first_truncated;       /* index of the first of them in this call; meaningful when n_truncated > 0 */
+  uint64_t first_truncated;       /* index of the first of them in this call; kept when this call cut none */
 } cq_encode_stats;
 
 /* Encodes n sentences.

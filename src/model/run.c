@@ -279,6 +279,7 @@ static cq_status lay_out(encoding *e, size_t n_runs, cq_error *error) {
 }
 
 static cq_status count_truncated(const encoding *e, cq_encode_stats *stats, cq_error *error) {
+  bool first = true;
   for (size_t s = 0; s < e->n; s++) {
     if (!e->truncated[s]) continue;
     if (e->options->strict) {
@@ -287,7 +288,10 @@ static cq_status count_truncated(const encoding *e, cq_encode_stats *stats, cq_e
       if (error) error->line = s + 1;
       return status;
     }
-    if (stats && stats->n_truncated++ == 0) stats->first_truncated = s;
+    if (!stats) continue;
+    if (first) stats->first_truncated = s;
+    first = false;
+    stats->n_truncated++;
   }
   if (stats) {
     stats->n_sentences += e->n;

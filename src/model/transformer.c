@@ -162,6 +162,19 @@ static cq_status read_sizes(sizes *out, const json_t *config, const architecture
                         position_kind);
   if (decoder)
     return cq_fail_file(error, CQ_ERR_UNSUPPORTED, path, "is_decoder is not supported: an encoder is expected");
+  const double rates[] = {out->dropout, out->attention_dropout};
+  for (int i = 0; i < 2; i++) {
+    if (!(rates[i] >= 0 && rates[i] < 1))
+      return cq_fail_file(error, CQ_ERR_FORMAT, path, "key '%s' is %g, expected 0 to less than 1",
+                          i ? a->attention_dropout : a->dropout, rates[i]);
+  }
+  if (!(out->norm_eps > 0 && out->norm_eps < 1))
+    return cq_fail_file(error, CQ_ERR_FORMAT, path, "key 'layer_norm_eps' is %g, expected between 0 and 1",
+                        out->norm_eps);
+  if (a->positions_after_pad && out->n_positions <= out->pad_id + 1)
+    return cq_fail_file(error, CQ_ERR_FORMAT, path,
+                        "max_position_embeddings %lld leaves no position behind pad_token_id %lld",
+                        (long long)out->n_positions, (long long)out->pad_id);
   if (out->dim % out->n_heads)
     return cq_fail_file(error, CQ_ERR_FORMAT, path, "%s %lld is not a multiple of %s %lld", a->dim, (long long)out->dim,
                         a->n_heads, (long long)out->n_heads);
@@ -263,9 +276,12 @@ static void set_dropouts(cq_transformer *t, float hidden, float attention, bool 
   }
 }
 
+static const architecture *architecture_of_transformer(const cq_transformer *t) {
+  return architecture_of(json_string_value(json_object_get(t->config, "model_type")));
+}
+
 void cq_transformer_set_dropout(cq_transformer *t, double rate) {
-  const architecture *a = architecture_of(json_string_value(json_object_get(t->config, "model_type")));
-  if (rate >= 0) set_dropouts(t, (float)rate, (float)rate, a->attention_output_dropout);
+  if (rate >= 0) set_dropouts(t, (float)rate, (float)rate, architecture_of_transformer(t)->attention_output_dropout);
 }
 
 static void set_dropout(cq_module *module, double rate) {
@@ -344,18 +360,19 @@ cq_status cq_transformer_set_vocabulary(cq_transformer *t, cq_tokenizer *tokeniz
   float *copy = cq_arena_array(arena, (size_t)info->vocab_size, (size_t)t->dim * sizeof *copy);
   if (!copy) return cq_fail_memory(error, "word embeddings");
   memcpy(copy, words, (size_t)(info->vocab_size * t->dim) * sizeof *copy);
-  p->rows = info->vocab_size;
-  p->value = copy;
-  cq_tokenizer_free(t->base.tokenizer);
-  t->base.tokenizer = tokenizer;
-  t->base.lowercase = false;
   int failed = json_object_set_new(t->config, "vocab_size", json_integer(info->vocab_size));
   /* first_position stays: RoBERTa's positions begin behind the pad id that the table of positions was made for. */
   if (t->embedding.first_position == 0 || info->pad_id + 1 == t->embedding.first_position)
     failed |= json_object_set_new(t->config, "pad_token_id", json_integer(info->pad_id));
   if (info->cls_id >= 0) failed |= json_object_set_new(t->config, "bos_token_id", json_integer(info->cls_id));
   if (info->sep_id >= 0) failed |= json_object_set_new(t->config, "eos_token_id", json_integer(info->sep_id));
-  return failed ? cq_fail_memory(error, "config.json") : CQ_OK;
+  if (failed) return cq_fail_memory(error, "config.json");
+  p->rows = info->vocab_size;
+  p->value = copy;
+  cq_tokenizer_free(t->base.tokenizer);
+  t->base.tokenizer = tokenizer;
+  t->base.lowercase = false;
+  return CQ_OK;
 }
 
 static cq_status save_transformer(const cq_module *module, const char *directory, cq_error *error) {
@@ -377,11 +394,14 @@ static cq_status save_transformer(const cq_module *module, const char *directory
 
 static cq_status describe_transformer(const cq_module *module, json_t *object, cq_error *error) {
   const cq_transformer *t = (const cq_transformer *)module;
+  const char *activation = json_string_value(json_object_get(t->config, architecture_of_transformer(t)->activation));
   json_t *more =
-      json_pack("{s:O?, s:I, s:I, s:I, s:I, s:I, s:I}", "architecture", json_object_get(t->config, "model_type"),
+      json_pack("{s:O?, s:I, s:I, s:I, s:I, s:I, s:I, s:s, s:f, s:I}", "architecture", json_object_get(t->config, "model_type"),
                 "vocab_size", (json_int_t)t->embedding.words->rows, "n_layers", (json_int_t)t->n_layers, "dim",
                 (json_int_t)t->dim, "n_heads", (json_int_t)t->n_heads, "feed_forward_dim",
-                (json_int_t)t->feed_forward_dim, "n_positions", (json_int_t)t->embedding.positions->rows);
+                (json_int_t)t->feed_forward_dim, "n_positions", (json_int_t)t->embedding.positions->rows, "activation",
+                activation ? activation : "gelu", "layer_norm_eps", (double)t->embedding.norm.eps, "first_position",
+                (json_int_t)t->embedding.first_position);
   if (!more || json_object_update(object, more) != 0) {
     json_decref(more);
     return cq_fail_memory(error, "description");

@@ -12,7 +12,7 @@ enum { MAX_COLUMNS = 64 };
 
 /* A pair as read, before translations of one source are brought together. */
 typedef struct raw_pair {
-  uint32_t source, next; /* next pair of the same source + 1; 0: none */
+  uint32_t next; /* next pair of the same source + 1; 0: none */
   cq_slice target;
 } raw_pair;
 
@@ -82,11 +82,17 @@ static bool too_long(const reading *r, cq_slice text) {
   return limit > 0 && cq_utf8_length(text.data, text.n) > (size_t)limit;
 }
 
+/* Adds a translation to an entry, once: an entry's translations are a set. */
 static cq_status add_pair(reading *r, uint32_t entry, cq_slice target, cq_error *error) {
+  for (uint32_t p = r->first_pair[entry]; p; p = r->pairs[p - 1].next) {
+    if (cq_slice_equal(r->pairs[p - 1].target, target)) return CQ_OK;
+  }
+  if (r->n_pairs >= UINT32_MAX - 1 - r->data->n_targets)
+    return cq_fail(error, CQ_ERR_LIMIT, "more than %u pairs", UINT32_MAX - 1);
   if (!cq_reserve((void **)&r->pairs, &r->capacity, r->n_pairs + 1, sizeof *r->pairs))
     return cq_fail_memory(error, "parallel text");
   raw_pair *pair = &r->pairs[r->n_pairs];
-  *pair = (raw_pair){.source = r->entry_sources[entry]};
+  *pair = (raw_pair){0};
   cq_status status = keep(&pair->target, r->data, target, error);
   if (status) return status;
   const uint32_t number = (uint32_t)++r->n_pairs;

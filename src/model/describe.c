@@ -1,0 +1,143 @@
+/* Telling what is in an encoder: its sizes, its description, its identity. */
+#include "base/checksum.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "model/encoder.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int cq_encoder_dim(const cq_encoder *e) {
+  return (int)e->modules[e->n_modules - 1]->output_dim;
+}
+
+int cq_encoder_max_seq_length(const cq_encoder *e) {
+  return e->max_seq_length;
+}
+
+int64_t cq_encoder_n_parameters(const cq_encoder *e) {
+  int64_t n = 0;
+  for (size_t i = 0; i < e->params.n; i++) n += cq_param_floats(e->params.items[i]);
+  return n;
+}
+
+const char *cq_simd_level(void) {
+  return cq_kernels_best()->name;
+}
+
+static json_t *text_or_null(const char *text) {
+  return text ? json_string(text) : json_null();
+}
+
+static cq_status describe_modules(json_t **out, const cq_encoder *e, cq_error *error) {
+  json_t *list = json_array();
+  cq_status status = list ? CQ_OK : cq_fail_memory(error, "a description");
+  for (size_t i = 0; !status && i < e->n_modules; i++) {
+    const cq_module *m = e->modules[i];
+    int64_t n = 0;
+    for (size_t p = 0; p < m->n_params; p++) n += cq_param_floats(&m->params[p]);
+    json_t *item = json_pack("{s:s, s:I, s:I}", "type", m->type->name, "output_dim", (json_int_t)m->output_dim,
+                             "parameters", (json_int_t)n);
+    if (!item || json_array_append_new(list, item))
+      status = cq_fail_memory(error, "a description");
+    else
+      status = m->type->describe(m, item, error);
+  }
+  if (status)
+    json_decref(list);
+  else
+    *out = list;
+  return status;
+}
+
+static json_t *describe_tokenizer(const cq_module *m) {
+  if (!m->tokenizer) return json_null();
+  const cq_tokenizer_info *t = cq_tokenizer_describe(m->tokenizer);
+  return json_pack("{s:s, s:I, s:b, s:i, s:i, s:i, s:i, s:i, s:b}", "type", t->type, "vocab_size",
+                   (json_int_t)t->vocab_size, "lowercase", t->lowercase || m->lowercase, "pad", t->pad_id, "unk",
+                   t->unk_id, "cls", t->cls_id, "sep", t->sep_id, "mask", t->mask_id, "special_tokens_added",
+                   m->add_special);
+}
+
+/* Everything that bears on the vectors, apart from vocabulary and weights. */
+static cq_status describe(json_t **out, const cq_encoder *e, cq_error *error) {
+  json_t *modules;
+  cq_status status = describe_modules(&modules, e, error);
+  if (status) return status;
+  *out = json_pack("{s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o}", "dim", (json_int_t)cq_encoder_dim(e), "max_seq_length",
+                   (json_int_t)e->max_seq_length, "parameters", (json_int_t)cq_encoder_n_parameters(e), "modules",
+                   modules, "tokenizer", describe_tokenizer(e->modules[0]), "prompts",
+                   e->prompts ? json_deep_copy(e->prompts) : json_object(), "default_prompt_name",
+                   text_or_null(e->default_prompt_name), "similarity", text_or_null(e->similarity));
+  return *out ? CQ_OK : cq_fail_memory(error, "a description");
+}
+
+cq_status cq_encoder_describe(char **out_json, const cq_encoder *e, cq_error *error) {
+  json_t *object;
+  cq_status status = describe(&object, e, error);
+  if (status) return status;
+  bool ok = json_object_set_new(object, "directory", text_or_null(e->directory)) == 0 &&
+            json_object_set_new(object, "simd", json_string(cq_simd_level())) == 0;
+  *out_json = ok ? json_dumps(object, JSON_INDENT(2)) : NULL;
+  json_decref(object);
+  return *out_json ? CQ_OK : cq_fail_memory(error, "a description");
+}
+
+/* --- identity --- */
+
+/* Two independent sums, each the seed of the next run's. */
+typedef struct identity {
+  uint64_t half[2];
+} identity;
+
+static void include(identity *id, const void *bytes, size_t n) {
+  for (int i = 0; i < 2; i++) id->half[i] = cq_checksum(bytes, n, id->half[i] + n);
+}
+
+/* What normalisers, pre-tokenizers and merges do shows in how they cut this; a table of them would depend on the file they came
+ * from. Case, accents, compatibility forms, digits, punctuation, spaces, scripts with and without them, a long word. */
+static const char probe[] =
+    "The Quick  brown\tfox's 1,234.50 na\xC3\xAFve caf\x65\xCC\x81 re-entered; \xEF\xAC\x81ve \xE2\x85\xA7 \xC2\xBD! "
+    "\xC3\x9C" "bergr\xC3\xB6\xC3\x9F" "entr\xC3\xA4ger \xD0\x9F\xD1\x80\xD0\xB8\xD0\xB2\xD0\xB5\xD1\x82, "
+    "\xE4\xBD\xA0\xE5\xA5\xBD\xE3\x80\x82 \xE0\xA4\xA8\xE0\xA4\xAE\xE0\xA4\xB8\xE0\xA5\x8D\xE0\xA4\xA4\xE0\xA5\x87 "
+    "\xD9\x85\xD8\xB1\xD8\xAD\xD8\xA8\xD8\xA7 internationalisation UPPER lower MiXeD x_y @z #1 \xF0\x9F\x98\x80";
+
+static cq_status include_tokenizer(identity *id, const cq_module *text, cq_error *error) {
+  const cq_tokenizer *tokenizer = text->tokenizer;
+  if (!tokenizer) return CQ_OK;
+  for (int64_t i = 0; i < cq_tokenizer_describe(tokenizer)->vocab_size; i++) {
+    cq_slice piece = {"", 0};
+    cq_piece_kind kind = CQ_PIECE_OTHER;
+    if (!cq_tokenizer_piece(&piece, &kind, tokenizer, (int32_t)i)) continue;
+    include(id, &(char){(char)kind}, 1);
+    include(id, piece.data, piece.n);
+  }
+  cq_ids ids = {0};
+  bool truncated;
+  cq_status status =
+      cq_tokenizer_encode(&ids, tokenizer, cq_slice_of(probe), text->add_special, 0, &truncated, error);
+  if (!status) include(id, ids.ids, ids.n * sizeof *ids.ids);
+  cq_free(ids.ids);
+  return status;
+}
+
+cq_status cq_encoder_fingerprint(char out[33], const cq_encoder *e, cq_error *error) {
+  json_t *object;
+  identity id = {{1, 2}};
+  cq_status status = describe(&object, e, error);
+  if (status) return status;
+  char *text = json_dumps(object, JSON_COMPACT | JSON_SORT_KEYS);
+  json_decref(object);
+  if (!text) return cq_fail_memory(error, "a description");
+  include(&id, text, strlen(text));
+  free(text);
+  status = include_tokenizer(&id, e->modules[0], error);
+  for (size_t i = 0; !status && i < e->params.n; i++) {
+    const cq_param *p = e->params.items[i];
+    include(&id, p->name, strlen(p->name));
+    include(&id, p->value, (size_t)cq_param_floats(p) * sizeof(float));
+  }
+  if (!status)
+    snprintf(out, 33, "%016llx%016llx", (unsigned long long)id.half[0], (unsigned long long)id.half[1]);
+  return status;
+}
