@@ -15,14 +15,12 @@ name=$(IFS=-; echo "${languages[*]}")
 threads=${THREADS:-2}
 mkdir -p "$work"
 
-texts=() train=() dev=() sampling=()
-[ ${#languages[@]} -eq 1 ] || sampling=(--balanced)
+texts=() train=() dev=()
 for language in "${languages[@]}"; do
   folder=$data/parallel/en-$language
   for file in "$folder"/train-*.tsv.gz; do
     texts+=(--text "$file")
-    # Of several languages small files come more often than their size says, but less often than large ones: by the
-    # root of their rows. One language's are shuffled together.
+    # Small files come more often than their size says, but less often than large ones: by the root of their rows.
     rows=$(gzip -dc "$file" | wc -l)
     train+=(--train "$file:$(awk -v n="$rows" 'BEGIN { printf "%.1f", sqrt(n) }')")
   done
@@ -32,7 +30,7 @@ done
 student=$work/student-$name model=$work/model-$name
 [ -d "$student" ] || "$program" model new "$student" --from "$teacher" --carry-over align --vocab-size "${VOCAB:-32000}" \
   "${texts[@]}" >&2
-[ -d "$model" ] || "$program" distill --teacher "$teacher" --student "$student" "${train[@]}" "${sampling[@]}" "${dev[@]}" \
+[ -d "$model" ] || "$program" distill --teacher "$teacher" --student "$student" "${train[@]}" "${dev[@]}" \
   --output "$model" --cache "$work/cache" --resume --steps "${STEPS:-2000}" --batch "${BATCH:-64}" --lr "${LR:-3e-4}" \
   --embedding-lr "${EMBEDDING_LR:-1e-3}" --eps 1e-9 --dropout 0 --warmup 100 --evaluate-every 500 --checkpoint-every 100 \
   --threads "$threads" >&2

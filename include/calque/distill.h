@@ -27,7 +27,7 @@ extern "C" {
 typedef struct cq_distill_data {
   const char *path;
   const char *label; /* name in reports; NULL: from the path */
-  double weight;     /* train: entries drawn from this set in each round, relative to the others (1: like any other) */
+  double weight; /* train: how often this set is drawn from, relative to the others; any other than 1 means balanced */
 } cq_distill_data;
 
 typedef enum cq_schedule { CQ_SCHEDULE_LINEAR, CQ_SCHEDULE_CONSTANT, CQ_SCHEDULE_COSINE } cq_schedule;
@@ -40,11 +40,11 @@ typedef enum cq_best_by { CQ_BEST_TRANSLATION, CQ_BEST_MSE, CQ_BEST_STS, CQ_BEST
 
 /* One line of news from a run, for a progress bar or a log. */
 typedef struct cq_distill_progress {
-  const char *phase;      /* "data", "teacher", "train", "evaluate", "save" */
+  const char *phase;      /* "data", "teacher", "train", "evaluate" */
   uint64_t step, n_steps; /* or items done and in all, outside "train" */
   double epoch, loss, learning_rate, gradient_norm;
   double sentences_per_second, seconds_left;
-  const char *text;       /* a table or remark to show as it is; NULL when there is none */
+  const char *text; /* a table or remark to show as it is; NULL when there is none */
 } cq_distill_progress;
 /* Return false to stop the run after a checkpoint (CQ_ERR_STOPPED). */
 typedef bool (*cq_distill_progress_fn)(void *context, const cq_distill_progress *progress);
@@ -52,34 +52,35 @@ typedef bool (*cq_distill_progress_fn)(void *context, const cq_distill_progress 
 typedef struct cq_distill_options {
   const char *teacher, *student; /* directories or cached names */
   const char *output;            /* directory of the final model; work in progress lives in OUTPUT.work beside it */
-  const cq_distill_data *train, *dev, *sts; /* dev: parallel text for mse and translation; sts: sentence, sentence, gold */
+  const cq_distill_data *train, *dev,
+      *sts; /* dev: parallel text for mse and translation; sts: sentence, sentence, gold */
   size_t n_train, n_dev, n_sts;
-  bool resume;            /* go on from OUTPUT.work when it is there; false: that is CQ_ERR_ARGUMENT */
-  bool replace;           /* overwrite an existing output directory */
-  bool skip_bad;          /* count malformed lines and go on */
-  int max_characters;     /* drop sentences longer than this many characters; 0: no limit */
-  int max_seq_length;     /* tokens; 0: the student's */
-  int max_sentences;      /* entries read from each training file; 0: all */
-  bool no_shuffle;        /* batches in file order (for comparisons) */
-  bool balanced;          /* draw from all sets alike by weight, small ones repeating; false: one shuffle of all entries */
-  int batch_pairs;        /* entries in a batch, each a source and one translation */
-  int accumulate;         /* batches summed before an update */
-  double epochs;          /* passes over the data; ignored when steps > 0 */
+  bool resume;        /* go on from OUTPUT.work when it is there; false: that is CQ_ERR_ARGUMENT */
+  bool replace;       /* overwrite an existing output directory */
+  bool skip_bad;      /* count malformed lines and go on */
+  int max_characters; /* drop sentences longer than this many characters; 0: no limit */
+  int max_seq_length; /* tokens; 0: the student's */
+  int max_sentences;  /* entries read from each training file; 0: all */
+  bool no_shuffle;    /* batches in file order (for comparisons) */
+  bool balanced;      /* draw from all sets alike by weight, small ones repeating; false: one shuffle of all entries */
+  int batch_pairs;    /* entries in a batch, each a source and one translation */
+  int accumulate;     /* batches summed before an update */
+  double epochs;      /* passes over the data; ignored when steps > 0 */
   uint64_t steps;
   double learning_rate, embedding_learning_rate; /* the latter for word embeddings; 0: the same */
   double weight_decay, adam_beta1, adam_beta2, adam_eps;
-  double clip_norm;       /* 0: no clipping */
-  double warmup_steps;    /* below 1: a share of all steps */
+  double clip_norm;    /* 0: no clipping */
+  double warmup_steps; /* below 1: a share of all steps */
   cq_schedule schedule;
-  double dropout;         /* below 0: what the student's config says */
+  double dropout; /* below 0: what the student's config says */
   cq_dim_match dim_match;
-  int evaluate_every;     /* steps; 0: only at the end */
-  int checkpoint_every;   /* steps */
-  cq_best_by best_by;     /* which figure decides the model that is kept */
-  int n_shards;           /* gradients are summed over this fixed number of shards, whatever the number of threads */
+  int evaluate_every;   /* steps; 0: only at the end */
+  int checkpoint_every; /* steps */
+  cq_best_by best_by;   /* which figure decides the model that is kept */
+  int n_shards;         /* gradients are summed over this fixed number of shards, whatever the number of threads */
   uint64_t seed;
   const char *cache_directory; /* teacher vectors; NULL: $XDG_CACHE_HOME/calque or ~/.cache/calque */
-  const char *log_path;   /* JSON lines; NULL: log.jsonl in the work directory, copied beside the model */
+  const char *log_path;        /* JSON lines; NULL: log.jsonl in the work directory, in the end beside the model */
   cq_distill_progress_fn progress;
   void *progress_context;
 } cq_distill_options;

@@ -27,8 +27,8 @@ extern "C" {
 typedef struct cq_encoder cq_encoder;
 
 typedef struct cq_encoder_options {
-  int max_seq_length;    /* tokens, special ones included; 0: what the model says */
-  cq_notice_fn notice;   /* told what was assumed, e.g. mean pooling for a directory without modules.json; may be NULL */
+  int max_seq_length;  /* tokens, special ones included; 0: what the model says */
+  cq_notice_fn notice; /* told what was assumed, e.g. mean pooling for a directory without modules.json; may be NULL */
   void *notice_context;
 } cq_encoder_options;
 CQ_API cq_encoder_options cq_encoder_default_options(void);
@@ -46,8 +46,8 @@ CQ_API void cq_encoder_free(cq_encoder *encoder);
 /* Writes the model in sentence-transformers' layout. The directory appears whole or not at all.
  *   replace  false: an existing directory is CQ_ERR_ARGUMENT; true: it is replaced
  *   card     text of README.md in the directory; NULL for none */
-CQ_API CQ_MUST_USE cq_status cq_encoder_save(const cq_encoder *encoder, const char *directory, bool replace, const char *card,
-                                             cq_error *error);
+CQ_API CQ_MUST_USE cq_status cq_encoder_save(const cq_encoder *encoder, const char *directory, bool replace,
+                                             const char *card, cq_error *error);
 
 CQ_API int cq_encoder_dim(const cq_encoder *encoder);
 CQ_API int cq_encoder_max_seq_length(const cq_encoder *encoder);
@@ -63,7 +63,7 @@ CQ_API CQ_MUST_USE cq_status cq_encoder_fingerprint(char out[33], const cq_encod
 CQ_API const char *cq_simd_level(void);
 
 typedef struct cq_encode_options {
-  const char *prompt;      /* put before every sentence; NULL: the one prompt_name says, else the model's default prompt */
+  const char *prompt; /* put before every sentence; NULL: the one prompt_name says, else the model's default prompt */
   const char *prompt_name; /* a key of the model's prompts; an unknown one is CQ_ERR_ARGUMENT */
   bool normalize;          /* scale each vector to length 1 (after truncate_dim) */
   int truncate_dim;        /* keep the first so many dimensions; 0: all */

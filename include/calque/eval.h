@@ -25,10 +25,10 @@ CQ_API double cq_mse_100(const float *a, const float *b, size_t n, size_t dim);
  * level and the number of threads. Errors: CQ_ERR_ARGUMENT when n is 0, CQ_ERR_MEMORY. */
 typedef struct cq_translation_result {
   double source_to_target, target_to_source, mean; /* fractions of n */
-  size_t n, n_skipped; /* n_skipped: malformed lines of a file; 0 on vectors */
+  size_t n, n_skipped;                             /* n_skipped: malformed lines of a file; 0 on vectors */
 } cq_translation_result;
-CQ_API CQ_MUST_USE cq_status cq_translation_accuracy(cq_translation_result *out, const float *a, const float *b, size_t n,
-                                                     size_t dim, cq_pool *pool, cq_error *error);
+CQ_API CQ_MUST_USE cq_status cq_translation_accuracy(cq_translation_result *out, const float *a, const float *b,
+                                                     size_t n, size_t dim, cq_pool *pool, cq_error *error);
 
 /* Spearman's rank correlation, average ranks on ties; NaN when n < 2 or a side is constant.
  * Errors: CQ_ERR_ARGUMENT for NaN in the input, CQ_ERR_MEMORY. */
@@ -39,23 +39,25 @@ CQ_API double cq_pearson(const double *x, const double *y, size_t n);
 /* --- on a model and a file of lines: SOURCE tab TARGET [tab GOLD] --- */
 
 typedef struct cq_eval_options {
-  size_t max_rows;  /* use the first so many rows; 0: all */
-  bool skip_bad;    /* count malformed lines and go on, instead of CQ_ERR_FORMAT */
+  size_t max_rows; /* use the first so many rows; 0: all */
+  bool skip_bad;   /* count malformed lines and go on, instead of CQ_ERR_FORMAT */
   const char *prompt;
 } cq_eval_options;
 CQ_API cq_eval_options cq_eval_default_options(void);
 
 /* The student on both sides of a file against the teacher's vectors of its first column. */
 typedef struct cq_mse_result {
-  double target;           /* x 100: student(target) against teacher(source), the paper's measure */
-  double source;           /* x 100: student(source) against teacher(source) */
-  double teacher_variance; /* x 100: mean square of the teacher's vectors about their mean, the figure of a constant student */
-  double teacher_norm;     /* mean length of the teacher's vectors */
+  double target; /* x 100: student(target) against teacher(source), the paper's measure */
+  double source; /* x 100: student(source) against teacher(source) */
+  double
+      teacher_variance; /* x 100: mean square of the teacher's vectors about their mean, the figure of a constant student */
+  double teacher_norm; /* mean length of the teacher's vectors */
   size_t n, n_skipped;
 } cq_mse_result;
 /* Errors: CQ_ERR_ARGUMENT when the two models' dimensions differ or the file has no rows; those of reading and encoding. */
 CQ_API CQ_MUST_USE cq_status cq_eval_mse(cq_mse_result *out, const cq_encoder *teacher, const cq_encoder *student,
-                                         cq_pool *pool, const char *file, const cq_eval_options *options, cq_error *error);
+                                         cq_pool *pool, const char *file, const cq_eval_options *options,
+                                         cq_error *error);
 
 /* Translation accuracy of a file's two columns. A match whose text equals the right one's is right: a sentence that stands
  * twice in the file is no mistake (as sentence-transformers' TranslationEvaluator counts).

@@ -36,8 +36,8 @@ CQ_API const void *cq_npy_data(const cq_npy *npy); /* [rows, columns] of dtype, 
 /* --- writing: rows are streamed, the file appears whole on commit --- */
 
 typedef struct cq_npy_writer cq_npy_writer;
-CQ_API CQ_MUST_USE cq_status cq_npy_writer_open(cq_npy_writer **out, const char *path, cq_npy_type dtype, int64_t columns,
-                                                cq_error *error);
+CQ_API CQ_MUST_USE cq_status cq_npy_writer_open(cq_npy_writer **out, const char *path, cq_npy_type dtype,
+                                                int64_t columns, cq_error *error);
 CQ_API CQ_MUST_USE cq_status cq_npy_writer_rows(cq_npy_writer *w, const void *rows, size_t n_rows, cq_error *error);
 CQ_API CQ_MUST_USE cq_status cq_npy_writer_commit(cq_npy_writer *w, cq_error *error); /* frees w in either case */
 CQ_API void cq_npy_writer_abort(cq_npy_writer *w);                                    /* frees w, leaves no file */

@@ -15,8 +15,8 @@ extern "C" {
 #endif
 
 #if defined(__GNUC__)
-#define CQ_API __attribute__((visibility("default")))
-#define CQ_MUST_USE __attribute__((warn_unused_result))
+#define CQ_API                         __attribute__((visibility("default")))
+#define CQ_MUST_USE                    __attribute__((warn_unused_result))
 #define CQ_PRINTF(format_index, first) __attribute__((format(printf, format_index, first)))
 #else
 #define CQ_API
@@ -38,9 +38,9 @@ typedef enum cq_status {
 /* What went wrong, where and why. `message` is one complete line that already names the file and place. */
 typedef struct cq_error {
   cq_status status;
-  uint64_t line;    /* 1-based line of `file`; 0 when a line says nothing */
-  uint64_t byte;    /* 0-based offset in `file`; meaningful when line is 0 and the message says "byte" */
-  char file[512];   /* path concerned, "" when none */
+  uint64_t line;  /* 1-based line of `file`; 0 when a line says nothing */
+  uint64_t byte;  /* 0-based offset in `file`; meaningful when line is 0 and the message says "byte" */
+  char file[512]; /* path concerned, "" when none */
   char message[1024];
 } cq_error;
 

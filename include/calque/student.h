@@ -35,19 +35,19 @@ typedef enum cq_carry_over {
 
 typedef struct cq_student_options {
   cq_student_kind kind;
-  const char *from;               /* COPY, NEW_VOCABULARY: directory or cached name */
-  const char *const *text_files;  /* text for the vocabulary: .txt or .tsv, plain or gzip; all columns are used */
+  const char *from;              /* COPY, NEW_VOCABULARY: directory or cached name */
+  const char *const *text_files; /* text for the vocabulary: .txt or .tsv, plain or gzip; all columns are used */
   size_t n_text_files;
-  int vocab_size;                 /* pieces, special ones included */
-  bool vocab_bpe;                 /* SentencePiece BPE instead of unigram */
-  double character_coverage;      /* share of characters the vocabulary must cover, e.g. 0.9995 */
-  bool lowercase;                 /* fold case in the vocabulary's normaliser */
-  cq_carry_over carry_over;       /* NEW_VOCABULARY */
+  int vocab_size;            /* pieces, special ones included */
+  bool vocab_bpe;            /* SentencePiece BPE instead of unigram */
+  double character_coverage; /* share of characters the vocabulary must cover, e.g. 0.9995 */
+  bool lowercase;            /* fold case in the vocabulary's normaliser */
+  cq_carry_over carry_over;  /* NEW_VOCABULARY */
   int dim, n_layers, n_heads, feed_forward_dim, max_seq_length; /* the fresh kinds; max_seq_length 0: 128 */
-  double dropout;                 /* TRANSFORMER, BILSTM */
-  int output_dim;                 /* > 0: a Dense module from the pooled width to this many */
-  bool normalize;                 /* end with a Normalize module (fresh kinds; otherwise `from` decides) */
-  bool replace;                   /* overwrite an existing directory */
+  double dropout;                                               /* TRANSFORMER, BILSTM */
+  int output_dim; /* > 0: a Dense module from the pooled width to this many */
+  bool normalize; /* end with a Normalize module (fresh kinds; otherwise `from` decides) */
+  bool replace;   /* overwrite an existing directory */
   uint64_t seed;
   cq_notice_fn notice;
   void *notice_context;

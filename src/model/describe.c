@@ -98,7 +98,9 @@ static void include(identity *id, const void *bytes, size_t n) {
  * from. Case, accents, compatibility forms, digits, punctuation, spaces, scripts with and without them, a long word. */
 static const char probe[] =
     "The Quick  brown\tfox's 1,234.50 na\xC3\xAFve caf\x65\xCC\x81 re-entered; \xEF\xAC\x81ve \xE2\x85\xA7 \xC2\xBD! "
-    "\xC3\x9C" "bergr\xC3\xB6\xC3\x9F" "entr\xC3\xA4ger \xD0\x9F\xD1\x80\xD0\xB8\xD0\xB2\xD0\xB5\xD1\x82, "
+    "\xC3\x9C"
+    "bergr\xC3\xB6\xC3\x9F"
+    "entr\xC3\xA4ger \xD0\x9F\xD1\x80\xD0\xB8\xD0\xB2\xD0\xB5\xD1\x82, "
     "\xE4\xBD\xA0\xE5\xA5\xBD\xE3\x80\x82 \xE0\xA4\xA8\xE0\xA4\xAE\xE0\xA4\xB8\xE0\xA5\x8D\xE0\xA4\xA4\xE0\xA5\x87 "
     "\xD9\x85\xD8\xB1\xD8\xAD\xD8\xA8\xD8\xA7 internationalisation UPPER lower MiXeD x_y @z #1 \xF0\x9F\x98\x80";
 
@@ -114,8 +116,7 @@ static cq_status include_tokenizer(identity *id, const cq_module *text, cq_error
   }
   cq_ids ids = {0};
   bool truncated;
-  cq_status status =
-      cq_tokenizer_encode(&ids, tokenizer, cq_slice_of(probe), text->add_special, 0, &truncated, error);
+  cq_status status = cq_tokenizer_encode(&ids, tokenizer, cq_slice_of(probe), text->add_special, 0, &truncated, error);
   if (!status) include(id, ids.ids, ids.n * sizeof *ids.ids);
   cq_free(ids.ids);
   return status;
@@ -137,7 +138,6 @@ cq_status cq_encoder_fingerprint(char out[33], const cq_encoder *e, cq_error *er
     include(&id, p->name, strlen(p->name));
     include(&id, p->value, (size_t)cq_param_floats(p) * sizeof(float));
   }
-  if (!status)
-    snprintf(out, 33, "%016llx%016llx", (unsigned long long)id.half[0], (unsigned long long)id.half[1]);
+  if (!status) snprintf(out, 33, "%016llx%016llx", (unsigned long long)id.half[0], (unsigned long long)id.half[1]);
   return status;
 }

@@ -395,13 +395,12 @@ static cq_status save_transformer(const cq_module *module, const char *directory
 static cq_status describe_transformer(const cq_module *module, json_t *object, cq_error *error) {
   const cq_transformer *t = (const cq_transformer *)module;
   const char *activation = json_string_value(json_object_get(t->config, architecture_of_transformer(t)->activation));
-  json_t *more =
-      json_pack("{s:O?, s:I, s:I, s:I, s:I, s:I, s:I, s:s, s:f, s:I}", "architecture", json_object_get(t->config, "model_type"),
-                "vocab_size", (json_int_t)t->embedding.words->rows, "n_layers", (json_int_t)t->n_layers, "dim",
-                (json_int_t)t->dim, "n_heads", (json_int_t)t->n_heads, "feed_forward_dim",
-                (json_int_t)t->feed_forward_dim, "n_positions", (json_int_t)t->embedding.positions->rows, "activation",
-                activation ? activation : "gelu", "layer_norm_eps", (double)t->embedding.norm.eps, "first_position",
-                (json_int_t)t->embedding.first_position);
+  json_t *more = json_pack(
+      "{s:O?, s:I, s:I, s:I, s:I, s:I, s:I, s:s, s:f, s:I}", "architecture", json_object_get(t->config, "model_type"),
+      "vocab_size", (json_int_t)t->embedding.words->rows, "n_layers", (json_int_t)t->n_layers, "dim",
+      (json_int_t)t->dim, "n_heads", (json_int_t)t->n_heads, "feed_forward_dim", (json_int_t)t->feed_forward_dim,
+      "n_positions", (json_int_t)t->embedding.positions->rows, "activation", activation ? activation : "gelu",
+      "layer_norm_eps", (double)t->embedding.norm.eps, "first_position", (json_int_t)t->embedding.first_position);
   if (!more || json_object_update(object, more) != 0) {
     json_decref(more);
     return cq_fail_memory(error, "description");

@@ -3,10 +3,7 @@
  *   files -> pairs -> batches of (source, translation) -> student -> MSE to teacher(source) on both -> AdamW
  *               \-> distinct sources -> teacher, once -> vectors on disk
  *
- * Work in progress is a directory beside the output:
- *   OUTPUT.work/checkpoint   the whole state: parameters, moments, counters; replaced atomically
- *   OUTPUT.work/best/        the best model so far, in the output's own layout
- *   OUTPUT.work/log.jsonl    a record a step and an evaluation
+ * Work in progress lies in OUTPUT.work (work_directory.h).
  *
  * Source: Reimers & Gurevych 2020, section 2. */
 #include "calque/distill.h"
@@ -20,6 +17,7 @@
 #include "recipe/distill_eval.h"
 #include "recipe/run_log.h"
 #include "recipe/teacher.h"
+#include "recipe/work_directory.h"
 #include "train/sampler.h"
 #include "train/schedule.h"
 #include "train/trainer.h"
@@ -27,8 +25,6 @@
 #include <math.h>
 #include <string.h>
 #include <time.h>
-
-#define MAX_PATH 4096
 
 cq_distill_options cq_distill_default_options(void) {
   return (cq_distill_options){
@@ -75,13 +71,13 @@ typedef struct run {
   uint64_t n_steps;
   cq_pair *pairs;
   cq_example *examples;
-  char work[MAX_PATH], checkpoint[MAX_PATH], best[MAX_PATH], log_path[MAX_PATH];
+  cq_work_directory work;
   cq_run_log log;
   progress_state state;
   cq_dev_figures before, now;
   bool has_before, stopped;
-  double started, loss, smooth_loss; /* seconds; the last batch's; a running mean for people */
-  uint64_t first_step, sentences;
+  double started, smooth_loss, gradient_norm; /* seconds; a running mean for people; the last update's */
+  uint64_t first_step, sentences, truncated;
 } run;
 
 static double seconds(void) {
@@ -96,7 +92,12 @@ static bool tell(run *r, const char *phase, uint64_t step, uint64_t n, const cha
   if (!r->o->progress) return true;
   const double elapsed = seconds() - r->started;
   const uint64_t done = step - (strcmp(phase, "train") == 0 ? r->first_step : 0);
-  cq_distill_progress p = {.phase = phase, .step = step, .n_steps = n, .loss = r->smooth_loss, .text = text};
+  cq_distill_progress p = {.phase = phase,
+                           .step = step,
+                           .n_steps = n,
+                           .loss = r->smooth_loss,
+                           .gradient_norm = r->gradient_norm,
+                           .text = text};
   p.seconds_left = done ? elapsed / (double)done * (double)(n - step) : 0;
   p.sentences_per_second = elapsed > 0 ? (double)r->sentences / elapsed : 0;
   if (r->n_steps) {
@@ -106,6 +107,10 @@ static bool tell(run *r, const char *phase, uint64_t step, uint64_t n, const cha
   return r->o->progress(r->o->progress_context, &p);
 }
 
+static void tell_notice(void *context, const char *text) {
+  tell(context, "data", 0, 0, text);
+}
+
 static bool tell_teacher(void *context, uint64_t done, uint64_t n) {
   run *r = context;
   r->sentences = done;
@@ -113,6 +118,13 @@ static bool tell_teacher(void *context, uint64_t done, uint64_t n) {
 }
 
 /* ---- options ---- */
+
+/* Weights mean something only when sets are drawn from. */
+static bool draws_by_weight(const cq_distill_options *o) {
+  bool weighted = o->balanced;
+  for (size_t i = 0; i < o->n_train; i++) weighted |= o->train[i].weight != 1;
+  return weighted;
+}
 
 static cq_status check_options(const cq_distill_options *o, cq_error *error) {
   if (!o->teacher || !o->student || !o->output)
@@ -128,12 +140,16 @@ static cq_status check_options(const cq_distill_options *o, cq_error *error) {
     return cq_fail(error, CQ_ERR_ARGUMENT,
                    "Adam's beta1, beta2, eps are %g, %g, %g; expected [0, 1), [0, 1), more than 0", o->adam_beta1,
                    o->adam_beta2, o->adam_eps);
+  if (o->n_shards < 1 || o->n_shards > CQ_MAX_SHARDS)
+    return cq_fail(error, CQ_ERR_ARGUMENT, "%d shards, expected 1 to %d", o->n_shards, CQ_MAX_SHARDS);
+  if (o->accumulate < 1)
+    return cq_fail(error, CQ_ERR_ARGUMENT, "%d batches to accumulate, expected at least 1", o->accumulate);
   if (o->dropout >= 1) return cq_fail(error, CQ_ERR_ARGUMENT, "the dropout is %g, expected below 1", o->dropout);
   if (o->warmup_steps < 0 || o->clip_norm < 0 || o->weight_decay < 0 || o->evaluate_every < 0 ||
       o->checkpoint_every < 0)
     return cq_fail(error, CQ_ERR_ARGUMENT, "warm-up, clipping, weight decay and intervals cannot be negative");
-  if (o->no_shuffle && o->balanced)
-    return cq_fail(error, CQ_ERR_ARGUMENT, "file order and balanced drawing exclude each other");
+  if (o->no_shuffle && draws_by_weight(o))
+    return cq_fail(error, CQ_ERR_ARGUMENT, "file order and balanced drawing, or weights, exclude each other");
   const bool needs_dev = o->best_by == CQ_BEST_TRANSLATION || o->best_by == CQ_BEST_MSE;
   if ((needs_dev && o->n_dev == 0) || (o->best_by == CQ_BEST_STS && o->n_sts == 0))
     return cq_fail(error, CQ_ERR_ARGUMENT, "choosing the best model by %s needs %s files; or keep the last",
@@ -162,12 +178,20 @@ static cq_status checksum_options(uint64_t *out, const run *r, cq_error *error) 
       (unsigned long long)o->seed);
   for (size_t i = 0; i < r->data.n_sets; i++)
     cq_builder_printf(&b, "|%s %.17g %u", r->data.sets[i].path, r->data.sets[i].weight, r->data.sets[i].n_pairs);
+  uint64_t text = 0;
+  for (size_t i = 0; i < r->data.n_sources; i++)
+    text = cq_checksum(r->data.sources[i].data, r->data.sources[i].n, text);
+  for (size_t i = 0; i < r->data.n_targets; i++)
+    text = cq_checksum(r->data.targets[i].data, r->data.targets[i].n, text);
+  cq_builder_printf(&b, "|%llu", (unsigned long long)text);
   for (size_t i = 0; i < o->n_dev; i++) cq_builder_printf(&b, "|%s", o->dev[i].path);
   for (size_t i = 0; i < o->n_sts; i++) cq_builder_printf(&b, "|%s", o->sts[i].path);
-  if (b.failed) return cq_fail_memory(error, "options");
-  *out = cq_checksum(b.data, b.n, 0);
+  if (b.failed)
+    status = cq_fail_memory(error, "options");
+  else
+    *out = cq_checksum(b.data, b.n, 0);
   cq_builder_free(&b);
-  return CQ_OK;
+  return status;
 }
 
 /* ---- data ---- */
@@ -184,7 +208,7 @@ static cq_status load_data(run *r, cq_error *error) {
     snprintf(text, sizeof text, "%s: %u sources, %u pairs (%llu lines, %llu malformed skipped, %llu pairs too long)",
              set->label, set->n_entries, set->n_pairs, (unsigned long long)set->n_lines, (unsigned long long)set->n_bad,
              (unsigned long long)set->n_long);
-    tell(r, "data", i + 1, o->n_train, text);
+    if (!tell(r, "data", i + 1, o->n_train, text)) status = cq_fail(error, CQ_ERR_STOPPED, "stopped while reading");
   }
   if (!status) status = cq_dev_sets_read(&r->dev, o, error);
   return status;
@@ -202,22 +226,28 @@ static cq_status prepare_teacher(run *r, cq_error *error) {
 
 /* ---- the student ---- */
 
-/* A Dense from the student's width to the teacher's; an already final Normalize stays the end. */
+/* A Dense from the student's width to the teacher's; where the student ends with vectors of length 1, it still does. */
 static cq_status append_projection(run *r, cq_error *error) {
   cq_encoder *e = r->student;
-  cq_module *dense;
+  cq_module *dense, *normalize = NULL;
   cq_random random = cq_random_seeded(r->o->seed, 0x0de15e);
+  const bool normalized = e->modules[e->n_modules - 1]->type == &cq_normalize_type;
+  if (normalized) e->n_modules--; /* it has no parameters; a wider one follows */
   char *path = cq_arena_printf(&e->arena, "%zu_Dense", e->n_modules);
-  if (!path) return cq_fail_memory(error, "projection");
+  char *end = cq_arena_printf(&e->arena, "%zu_Normalize", e->n_modules + 1);
+  if (!path || !end) return cq_fail_memory(error, "projection");
   cq_status status =
       cq_dense_new(&dense, cq_encoder_dim(e), r->teacher.dim, CQ_IDENTITY, path, &random, &e->arena, error);
   if (!status) status = cq_encoder_append(e, dense, error);
+  if (!status && normalized) status = cq_normalize_new(&normalize, r->teacher.dim, end, &e->arena, error);
+  if (!status && normalized) status = cq_encoder_append(e, normalize, error);
   return status ? status : cq_encoder_pack(e, r->pool, false, error);
 }
 
 static cq_status open_student(run *r, cq_error *error) {
   const cq_distill_options *o = r->o;
-  cq_status status = cq_encoder_open(&r->student, o->student, NULL, error);
+  const cq_encoder_options options = {.notice = tell_notice, .notice_context = r};
+  cq_status status = cq_encoder_open(&r->student, o->student, &options, error);
   if (!status && o->max_seq_length > 0) status = cq_encoder_limit(r->student, o->max_seq_length, error);
   if (status) return status;
   const int dim = cq_encoder_dim(r->student);
@@ -230,8 +260,9 @@ static cq_status open_student(run *r, cq_error *error) {
     if (dim == r->teacher.dim) return CQ_OK;
     break;
   }
-  return cq_fail(error, CQ_ERR_ARGUMENT, "the student has %d dimensions, the teacher %lld: ask for a projection%s", dim,
-                 (long long)r->teacher.dim, dim < r->teacher.dim ? " or truncation" : "");
+  return cq_fail(error, CQ_ERR_ARGUMENT,
+                 "the student %s has %d dimensions, the teacher %s %lld: ask for a projection%s", o->student, dim,
+                 o->teacher, (long long)r->teacher.dim, dim < r->teacher.dim ? " or truncation" : "");
 }
 
 static double learning_rate(const void *context, uint64_t step, bool table) {
@@ -265,9 +296,9 @@ static cq_status make_trainer(run *r, cq_error *error) {
                     .learning_rate = learning_rate,
                     .context = r},
   };
-  const cq_sampling sampling = o->no_shuffle ? CQ_SAMPLE_IN_ORDER
-                               : o->balanced ? CQ_SAMPLE_BALANCED
-                                             : CQ_SAMPLE_SHUFFLED;
+  const cq_sampling sampling = o->no_shuffle        ? CQ_SAMPLE_IN_ORDER
+                               : draws_by_weight(o) ? CQ_SAMPLE_BALANCED
+                                                    : CQ_SAMPLE_SHUFFLED;
   r->pairs = cq_alloc_array((size_t)o->batch_pairs, sizeof *r->pairs);
   r->examples = cq_alloc_array((size_t)o->batch_pairs, 2 * sizeof *r->examples);
   if (!r->pairs || !r->examples) return cq_fail_memory(error, "batch");
@@ -275,33 +306,13 @@ static cq_status make_trainer(run *r, cq_error *error) {
   return status ? status : cq_trainer_new(&r->trainer, r->student, r->pool, &options, error);
 }
 
-/* ---- work directory ---- */
-
-static cq_status name_work(run *r, cq_error *error) {
-  size_t n = strlen(r->o->output);
-  while (n > 1 && r->o->output[n - 1] == '/') n--;
-  if (snprintf(r->work, MAX_PATH, "%.*s.work", (int)n, r->o->output) >= MAX_PATH)
-    return cq_fail_file(error, CQ_ERR_ARGUMENT, r->o->output, "the path is too long");
-  cq_status status = cq_path_join(r->checkpoint, MAX_PATH, r->work, "checkpoint", error);
-  if (!status) status = cq_path_join(r->best, MAX_PATH, r->work, "best", error);
-  if (!status && r->o->log_path) status = cq_path_join(r->log_path, MAX_PATH, "", r->o->log_path, error);
-  if (!status && !r->o->log_path) status = cq_path_join(r->log_path, MAX_PATH, r->work, "log.jsonl", error);
-  return status;
-}
-
-static cq_status check_directories(const run *r, cq_error *error) {
-  if (!r->o->replace && !r->o->resume && cq_file_exists(r->o->output))
-    return cq_fail_file(error, CQ_ERR_ARGUMENT, r->o->output, "already exists");
-  if (!r->o->resume && cq_file_exists(r->checkpoint))
-    return cq_fail_file(error, CQ_ERR_ARGUMENT, r->work, "a run is under way here: resume it, or remove the directory");
-  return CQ_OK;
-}
+/* ---- state ---- */
 
 static cq_status save_checkpoint(run *r, cq_error *error) {
   cq_checkpoint_writer *w;
   r->state.step = cq_trainer_updates(r->trainer);
   cq_status status = cq_run_log_length(&r->state.log_bytes, &r->log, error);
-  if (!status) status = cq_checkpoint_writer_open(&w, r->checkpoint, error);
+  if (!status) status = cq_checkpoint_writer_open(&w, r->work.checkpoint, error);
   if (status) return status;
   status = cq_checkpoint_writer_section(w, "distill", &r->state, sizeof r->state, error);
   if (!status) status = cq_trainer_save(r->trainer, w, error);
@@ -315,11 +326,11 @@ static cq_status save_checkpoint(run *r, cq_error *error) {
 static cq_status restore(run *r, cq_error *error) {
   cq_checkpoint *c;
   progress_state found;
-  cq_status status = cq_checkpoint_open(&c, r->checkpoint, error);
+  cq_status status = cq_checkpoint_open(&c, r->work.checkpoint, error);
   if (status) return status;
   status = cq_checkpoint_read(&found, sizeof found, c, "distill", error);
   if (!status && found.options_checksum != r->state.options_checksum)
-    status = cq_fail_file(error, CQ_ERR_ARGUMENT, r->work, "the run under way has other data, models or options");
+    status = cq_fail_file(error, CQ_ERR_ARGUMENT, r->work.path, "the run under way has other data, models or options");
   if (!status) status = cq_trainer_restore(r->trainer, c, error);
   if (!status) r->state = found;
   cq_checkpoint_close(c);
@@ -327,11 +338,10 @@ static cq_status restore(run *r, cq_error *error) {
 }
 
 static cq_status start_or_resume(run *r, cq_error *error) {
-  cq_status status = cq_directory_make(r->work, error);
-  if (!status) status = checksum_options(&r->state.options_checksum, r, error);
-  const bool resuming = r->o->resume && cq_file_exists(r->checkpoint);
+  cq_status status = checksum_options(&r->state.options_checksum, r, error);
+  const bool resuming = r->work.under_way;
   if (!status && resuming) status = restore(r, error);
-  if (!status) status = cq_run_log_open(&r->log, r->log_path, r->state.log_bytes, error);
+  if (!status) status = cq_run_log_open(&r->log, r->work.log, r->state.log_bytes, error);
   if (!status && resuming) {
     char text[128];
     snprintf(text, sizeof text, "resumed at step %llu of %llu", (unsigned long long)r->state.step,
@@ -357,11 +367,12 @@ static cq_status show_figures(run *r, uint64_t step, cq_error *error) {
   cq_builder table = {0};
   cq_builder_printf(&table, "step %llu\n", (unsigned long long)step);
   cq_dev_table(&table, &r->dev, NULL, &r->now, false);
-  if (step > 0 && cq_dev_collapsed(&r->now))
-    cq_builder_printf(&table,
-                      "COLLAPSE: the student's vectors hardly differ (variance %.4f, the teacher's %.4f, both x 100);\n"
-                      "a lower learning rate or a longer warm-up usually mends it\n",
-                      r->now.student_variance, r->now.teacher_variance);
+  if (step > 0 && r->now.collapsed)
+    cq_builder_printf(
+        &table,
+        "COLLAPSE: the student's vectors of %s hardly differ (mean variance %.4f, the teacher's %.4f, x 100);\n"
+        "a lower learning rate or a longer warm-up usually mends it\n",
+        r->now.collapsed, r->now.student_variance, r->now.teacher_variance);
   cq_status status = table.failed ? cq_fail_memory(error, "table") : CQ_OK;
   if (!status && !tell(r, "evaluate", step, r->n_steps, table.data)) r->stopped = true;
   cq_builder_free(&table);
@@ -378,13 +389,13 @@ static cq_status evaluate(run *r, uint64_t step, cq_error *error) {
     json_t *figures = cq_dev_json(&r->dev, &r->now);
     status = cq_run_log_write(&r->log,
                               json_pack("{s:s, s:I, s:b, s:o}", "type", "evaluate", "step", (json_int_t)step,
-                                        "collapsed", step > 0 && cq_dev_collapsed(&r->now), "figures", figures),
+                                        "collapsed", step > 0 && r->now.collapsed != NULL, "figures", figures),
                               error);
   }
   if (!status) status = show_figures(r, step, error);
   const double value = status ? NAN : score(r, &r->now);
   if (status || step == 0 || !(value == value) || (r->state.has_best && value <= r->state.best_score)) return status;
-  status = cq_encoder_save(r->student, r->best, true, NULL, error);
+  status = cq_encoder_save(r->student, r->work.best, true, NULL, error);
   if (status) return status;
   r->state.has_best = 1;
   r->state.best_score = value;
@@ -423,12 +434,13 @@ static cq_status one_step(run *r, cq_error *error) {
     cq_status status = cq_trainer_step(r->trainer, r->examples, 2 * (size_t)r->o->batch_pairs, &report, error);
     if (status) return status;
     loss += report.loss / r->o->accumulate;
+    r->truncated += report.n_truncated;
     r->sentences += 2 * (uint64_t)r->o->batch_pairs;
   }
-  if (!isfinite(loss))
-    return cq_fail(error, CQ_ERR_LIMIT, "the loss is not a number at step %llu: lower the learning rate",
+  if (!isfinite(loss) || !isfinite(report.gradient_norm))
+    return cq_fail(error, CQ_ERR_LIMIT, "the loss or its gradient is not finite at step %llu: lower the learning rate",
                    (unsigned long long)cq_trainer_updates(r->trainer));
-  r->loss = loss;
+  r->gradient_norm = report.gradient_norm;
   r->smooth_loss = r->smooth_loss > 0 ? 0.98 * r->smooth_loss + 0.02 * loss : loss;
   const uint64_t step = cq_trainer_updates(r->trainer);
   return cq_run_log_write(&r->log,
@@ -457,6 +469,12 @@ static cq_status train(run *r, cq_error *error) {
     if (last || due(step, r->o->evaluate_every)) status = evaluate(r, step, error);
     if (!status && (last || r->stopped || due(step, r->o->checkpoint_every))) status = save_checkpoint(r, error);
   }
+  if (r->truncated) {
+    char text[160];
+    snprintf(text, sizeof text, "%llu of %llu sentences drawn were longer than the student's %d tokens and cut",
+             (unsigned long long)r->truncated, (unsigned long long)r->sentences, r->student->max_seq_length);
+    tell(r, "train", cq_trainer_updates(r->trainer), r->n_steps, text);
+  }
   if (!status && r->stopped && cq_trainer_updates(r->trainer) < r->n_steps)
     status = cq_fail(error, CQ_ERR_STOPPED, "stopped at step %llu of %llu; resume to go on",
                      (unsigned long long)cq_trainer_updates(r->trainer), (unsigned long long)r->n_steps);
@@ -471,7 +489,7 @@ static cq_status finish(run *r, cq_error *error) {
   cq_builder card = {0};
   cq_trainer_settle(r->trainer);
   const bool best = r->o->best_by != CQ_BEST_LAST && r->state.has_best;
-  cq_status status = best ? cq_encoder_open(&kept, r->best, NULL, error) : CQ_OK;
+  cq_status status = best ? cq_encoder_open(&kept, r->work.best, NULL, error) : CQ_OK;
   const cq_encoder *model = best ? kept : r->student;
   if (!status && r->dev.n_parallel + r->dev.n_sts > 0) {
     cq_dev_figures_free(&r->now);
@@ -488,25 +506,18 @@ static cq_status finish(run *r, cq_error *error) {
     cq_distill_card_write(&card, &facts);
     status = card.failed ? cq_fail_memory(error, "model card") : CQ_OK;
   }
-  if (!status) status = cq_encoder_save(model, r->o->output, r->o->replace || r->o->resume, card.data, error);
+  if (!status)
+    status =
+        cq_encoder_save(model, r->o->output, r->o->replace || r->work.under_way || cq_file_exists(r->work.checkpoint),
+                        card.data, error);
   cq_builder_free(&card);
   cq_encoder_free(kept);
   return status;
 }
 
-/* The log goes beside the model, unless the caller wanted it elsewhere; then the work is done with. */
-static cq_status clear_work(run *r, cq_error *error) {
-  char place[MAX_PATH];
-  cq_run_log_close(&r->log);
-  cq_status status = cq_path_join(place, MAX_PATH, r->o->output, "log.jsonl", error);
-  if (!status && !r->o->log_path && rename(r->log_path, place) != 0)
-    status = cq_fail_errno(error, place, "cannot put the log in place");
-  if (!status) cq_directory_remove(r->work);
-  return status;
-}
-
 static void release(run *r) {
-  cq_run_log_close(&r->log);
+  cq_status ignored = cq_run_log_close(&r->log, NULL); /* already told, or closed */
+  (void)ignored;
   cq_dev_figures_free(&r->before);
   cq_dev_figures_free(&r->now);
   cq_trainer_free(r->trainer);
@@ -527,10 +538,10 @@ cq_status cq_distill(const cq_distill_options *options, cq_pool *pool, cq_distil
   r->o = options;
   r->pool = pool;
   r->started = seconds();
-  status = name_work(r, error);
-  if (!status) status = check_directories(r, error);
+  status =
+      cq_work_directory_open(&r->work, options->output, options->log_path, options->resume, options->replace, error);
   if (!status) status = load_data(r, error);
-  if (!status) status = cq_teacher_open(&r->teacher, options->teacher, options->cache_directory, error);
+  if (!status) status = cq_teacher_open(&r->teacher, options->teacher, options->cache_directory, tell_notice, r, error);
   if (!status) status = open_student(r, error);
   if (!status) status = prepare_teacher(r, error);
   if (!status) status = measure_before(r, error);
@@ -541,7 +552,8 @@ cq_status cq_distill(const cq_distill_options *options, cq_pool *pool, cq_distil
   if (!status && result)
     *result = (cq_distill_result){r->n_steps, r->state.has_best ? r->state.best_step : r->n_steps, r->smooth_loss,
                                   r->state.best_score};
-  if (!status) status = clear_work(r, error);
+  if (!status) status = cq_run_log_close(&r->log, error);
+  if (!status) status = cq_work_directory_finish(&r->work, options->output, !options->log_path, error);
   release(r);
   cq_free(r);
   return status;

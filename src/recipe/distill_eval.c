@@ -104,6 +104,7 @@ cq_status cq_dev_evaluate(cq_dev_figures *out, const cq_dev_sets *sets, const cq
     mse += out->mse[i].target;
     translation += out->translation[i].mean;
     student_variance += variance;
+    if (!out->collapsed && variance < 0.05 * out->mse[i].teacher_variance) out->collapsed = sets->parallel[i].label;
     teacher_variance += out->mse[i].teacher_variance;
   }
   for (size_t i = 0; !status && i < sets->n_sts; i++) {
@@ -125,10 +126,6 @@ void cq_dev_figures_free(cq_dev_figures *figures) {
   cq_free(figures->translation);
   cq_free(figures->sts);
   *figures = (cq_dev_figures){0};
-}
-
-bool cq_dev_collapsed(const cq_dev_figures *figures) {
-  return figures->student_variance < 0.05 * figures->teacher_variance; /* false for NaN */
 }
 
 /* ---- showing them ---- */
@@ -164,11 +161,11 @@ static void heading(cq_builder *out, bool markdown, const char *const *names, si
 
 void cq_dev_table(cq_builder *out, const cq_dev_sets *sets, const cq_dev_figures *before, const cq_dev_figures *figures,
                   bool markdown) {
-  static const char *const parallel_names[] = {"parallel text", "src>trg %", "trg>src %",
-                                               "MSE trg",       "MSE src",   "chance %"};
+  static const char *const parallel_names[] = {"parallel text", "src>trg %",   "trg>src %", "MSE trg",
+                                               "MSE src",       "teacher var", "chance %"};
   static const char *const sts_names[] = {"similarity", "Spearman", "Pearson"};
   const bool two = before != NULL;
-  if (sets->n_parallel) heading(out, markdown, parallel_names, 6, two);
+  if (sets->n_parallel) heading(out, markdown, parallel_names, 7, two);
   for (size_t i = 0; i < sets->n_parallel; i++) {
     const cq_translation_result *t = &figures->translation[i], *tb = two ? &before->translation[i] : t;
     const cq_mse_result *m = &figures->mse[i], *mb = two ? &before->mse[i] : m;
@@ -177,6 +174,7 @@ void cq_dev_table(cq_builder *out, const cq_dev_sets *sets, const cq_dev_figures
     cell(out, markdown, "%.1f", 100 * tb->target_to_source, 100 * t->target_to_source, two);
     cell(out, markdown, "%.4f", mb->target, m->target, two);
     cell(out, markdown, "%.4f", mb->source, m->source, two);
+    cell(out, markdown, "%.4f", 0, m->teacher_variance, false);
     cell(out, markdown, "%.1f", 0, 100.0 / (double)t->n, false);
     cq_builder_char(out, '\n');
   }
@@ -184,7 +182,7 @@ void cq_dev_table(cq_builder *out, const cq_dev_sets *sets, const cq_dev_figures
     cq_builder_printf(out, markdown ? "| %s |" : "%-28s", "mean");
     const double now = 100 * figures->mean_translation, then = two ? 100 * before->mean_translation : 0;
     cell(out, markdown, "%.1f", then, now, two);
-    if (markdown) cq_builder_text(out, " | | | |");
+    if (markdown) cq_builder_text(out, " | | | | |");
     cq_builder_char(out, '\n');
   }
   if (sets->n_sts && sets->n_parallel) cq_builder_char(out, '\n');

@@ -29,15 +29,14 @@ typedef struct cq_dev_figures {
   cq_sts_result *sts;                          /* [n_sts] */
   double mean_mse, mean_translation, mean_sts; /* NaN without sets */
   double student_variance, teacher_variance;   /* x 100, over all targets; NaN without parallel sets */
+  /* The first set on which the student's vectors hardly differ from one another although the teacher's do; NULL: none. */
+  const char *collapsed;
 } cq_dev_figures;
 
 /* dim: of the student; the teacher's first so many dimensions count. */
 CQ_MUST_USE cq_status cq_dev_evaluate(cq_dev_figures *out, const cq_dev_sets *sets, const cq_encoder *student,
                                       const cq_teacher *teacher, cq_pool *pool, cq_error *error);
 void cq_dev_figures_free(cq_dev_figures *figures);
-
-/* The student's vectors hardly differ from one another although the teacher's do. */
-bool cq_dev_collapsed(const cq_dev_figures *figures);
 
 /* The table as text (or Markdown for a model card), and the record as JSON. */
 void cq_dev_table(cq_builder *out, const cq_dev_sets *sets, const cq_dev_figures *before, const cq_dev_figures *figures,

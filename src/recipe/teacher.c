@@ -26,10 +26,12 @@ static cq_status cache_directory(char *out, size_t n, const char *cache, const c
   return CQ_OK;
 }
 
-cq_status cq_teacher_open(cq_teacher *out, const char *model, const char *cache, cq_error *error) {
+cq_status cq_teacher_open(cq_teacher *out, const char *model, const char *cache, cq_notice_fn notice,
+                          void *notice_context, cq_error *error) {
+  const cq_encoder_options options = {.notice = notice, .notice_context = notice_context};
   char fingerprint[33], directory[4096];
   *out = (cq_teacher){0};
-  cq_status status = cq_encoder_open(&out->encoder, model, NULL, error);
+  cq_status status = cq_encoder_open(&out->encoder, model, &options, error);
   if (!status) status = cq_encoder_fingerprint(fingerprint, out->encoder, error);
   if (!status) status = cache_directory(directory, sizeof directory, cache, fingerprint, error);
   if (!status) {

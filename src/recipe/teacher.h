@@ -14,7 +14,8 @@ typedef struct cq_teacher {
 
 /* cache NULL: $XDG_CACHE_HOME/calque or ~/.cache/calque. Errors: those of opening a model and the store;
  * CQ_ERR_ARGUMENT when there is neither a cache directory nor a home. */
-CQ_MUST_USE cq_status cq_teacher_open(cq_teacher *out, const char *model, const char *cache, cq_error *error);
+CQ_MUST_USE cq_status cq_teacher_open(cq_teacher *out, const char *model, const char *cache, cq_notice_fn notice,
+                                      void *notice_context, cq_error *error);
 void cq_teacher_close(cq_teacher *t);
 
 /* Makes sure that each text has its vector. progress is told how many of the missing ones are done and may stop. */

@@ -38,8 +38,8 @@ struct cq_trainer {
 cq_status cq_trainer_new(cq_trainer **out, cq_encoder *encoder, cq_pool *pool, const cq_trainer_options *options,
                          cq_error *error) {
   *out = NULL;
-  if (options->n_shards < 1 || options->n_shards > 256)
-    return cq_fail(error, CQ_ERR_ARGUMENT, "%d shards, expected 1 to 256", options->n_shards);
+  if (options->n_shards < 1 || options->n_shards > CQ_MAX_SHARDS)
+    return cq_fail(error, CQ_ERR_ARGUMENT, "%d shards, expected 1 to %d", options->n_shards, CQ_MAX_SHARDS);
   if (options->accumulate < 1)
     return cq_fail(error, CQ_ERR_ARGUMENT, "%d batches to accumulate, expected at least 1", options->accumulate);
   cq_trainer *t = cq_alloc_zeroed(sizeof *t);

@@ -10,6 +10,8 @@
 #include "model/encoder.h"
 #include "nn/optimizer.h"
 
+#define CQ_MAX_SHARDS 256
+
 /* A sentence and the vector it should have. */
 typedef struct cq_example {
   cq_slice text;

@@ -1,0 +1,67 @@
+#include "recipe/work_directory.h"
+
+#include "base/error.h"
+#include "base/file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Only what a run itself puts there, or the temporary forms of it, may be in the way. */
+static cq_status check_is_ours(const char *path, cq_error *error) {
+  static const char *const ours[] = {"checkpoint", "best", "log.jsonl"};
+  cq_status status = CQ_OK;
+  DIR *dir = opendir(path);
+  if (!dir) return errno == ENOENT ? CQ_OK : cq_fail_errno(error, path, "cannot open");
+  for (struct dirent *entry; !status && (entry = readdir(dir));) {
+    bool known = !strcmp(entry->d_name, ".") || !strcmp(entry->d_name, "..");
+    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++) known |= !strncmp(entry->d_name, ours[i], strlen(ours[i]));
+    if (!known)
+      status = cq_fail_file(error, CQ_ERR_ARGUMENT, path,
+                            "holds '%s', which is not a run's: the directory is in the way", entry->d_name);
+  }
+  closedir(dir);
+  return status;
+}
+
+static cq_status name_paths(cq_work_directory *w, const char *output, const char *log_path, cq_error *error) {
+  size_t n = strlen(output);
+  while (n > 1 && output[n - 1] == '/') n--;
+  if (snprintf(w->path, CQ_WORK_PATH, "%.*s.work", (int)n, output) >= CQ_WORK_PATH)
+    return cq_fail_file(error, CQ_ERR_ARGUMENT, output, "the path is too long");
+  cq_status status = cq_path_join(w->checkpoint, CQ_WORK_PATH, w->path, "checkpoint", error);
+  if (!status) status = cq_path_join(w->best, CQ_WORK_PATH, w->path, "best", error);
+  if (!status)
+    status = cq_path_join(w->log, CQ_WORK_PATH, log_path ? "" : w->path, log_path ? log_path : "log.jsonl", error);
+  return status;
+}
+
+cq_status cq_work_directory_open(cq_work_directory *out, const char *output, const char *log_path, bool resume,
+                                 bool replace, cq_error *error) {
+  *out = (cq_work_directory){0};
+  cq_status status = name_paths(out, output, log_path, error);
+  if (status) return status;
+  out->under_way = cq_file_exists(out->checkpoint);
+  if (out->under_way && !resume)
+    return cq_fail_file(error, CQ_ERR_ARGUMENT, out->path,
+                        "a run is under way here: resume it, or remove the directory");
+  if (cq_file_exists(output) && !replace && !out->under_way)
+    return cq_fail_file(error, CQ_ERR_ARGUMENT, output, "already exists");
+  status = check_is_ours(out->path, error);
+  return status ? status : cq_directory_make(out->path, error);
+}
+
+cq_status cq_work_directory_finish(const cq_work_directory *w, const char *output, bool log_inside, cq_error *error) {
+  char place[CQ_WORK_PATH], gone[CQ_WORK_PATH];
+  cq_status status = cq_path_join(place, CQ_WORK_PATH, output, "log.jsonl", error);
+  if (status) return status;
+  /* Linked, not moved: until the directory is gone a resumed run finds it whole. */
+  if (log_inside && link(w->log, place) != 0 && errno != EEXIST)
+    return cq_fail_errno(error, place, "cannot put the log in place");
+  if (snprintf(gone, sizeof gone, "%s.tmp-%ld", w->path, (long)getpid()) >= (int)sizeof gone)
+    return cq_fail_file(error, CQ_ERR_ARGUMENT, w->path, "the path is too long");
+  if (rename(w->path, gone) != 0) return cq_fail_errno(error, w->path, "cannot remove");
+  cq_directory_remove(gone);
+  return CQ_OK;
+}

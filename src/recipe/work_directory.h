@@ -1,0 +1,33 @@
+/* The directory a run works in, beside its output:
+ *
+ *   OUTPUT.work/checkpoint   the whole state; replaced atomically
+ *   OUTPUT.work/best/        the best model so far, in the output's own layout
+ *   OUTPUT.work/log.jsonl    a record a step and an evaluation
+ *
+ * It disappears in one rename when the run is over, so that a kill leaves it whole or gone. */
+#ifndef RECIPE_WORK_DIRECTORY_H
+#define RECIPE_WORK_DIRECTORY_H
+
+#include "calque/status.h"
+
+#include <stdbool.h>
+
+#define CQ_WORK_PATH 4096
+
+typedef struct cq_work_directory {
+  char path[CQ_WORK_PATH], checkpoint[CQ_WORK_PATH], best[CQ_WORK_PATH], log[CQ_WORK_PATH];
+  bool under_way; /* there is a checkpoint to go on from */
+} cq_work_directory;
+
+/* Names the paths and makes the directory.
+ *   log_path  the caller's place for the log; NULL: inside
+ * Errors: CQ_ERR_ARGUMENT when the output exists and neither replace nor a run under way allows that, when a run is under way
+ * and resume is not asked for, when the directory holds files that are not a run's; CQ_ERR_IO. */
+CQ_MUST_USE cq_status cq_work_directory_open(cq_work_directory *out, const char *output, const char *log_path,
+                                             bool resume, bool replace, cq_error *error);
+
+/* Puts the log beside the model (unless it lies at log_path) and removes the directory. */
+CQ_MUST_USE cq_status cq_work_directory_finish(const cq_work_directory *w, const char *output, bool log_inside,
+                                               cq_error *error);
+
+#endif
