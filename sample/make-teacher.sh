@@ -5,7 +5,8 @@
 #   sample/make-teacher.sh [PROGRAM [LARGE_MODEL [WORK_DIRECTORY]]]
 #
 # PROGRAM is the calque to use (build/release/calque), LARGE_MODEL a directory or a name in the local Hugging Face cache
-# (all-MiniLM-L6-v2). About half an hour on two cores. At one SIMD level it writes the same bits every time.
+# (all-MiniLM-L6-v2). About ten minutes on two free cores. One build of calque at one SIMD level writes the same bits every
+# time; another may round differently, so expect a teacher as good as the stored one, not the same bytes.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 calque=${1:-$here/../build/release/calque}

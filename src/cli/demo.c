@@ -104,7 +104,7 @@ static int find_sample(demo *d) {
     }
   }
   if (has_sample("sample")) {
-    strcpy(d->sample, "sample");
+    snprintf(d->sample, PATH_BYTES, "sample");
     return CLI_OK;
   }
   return cli_fail("the sample corpus was not found; name it with --sample DIR or CALQUE_SAMPLE");
@@ -118,7 +118,7 @@ static int make_work(demo *d) {
       return cli_fail("%s: cannot make the directory: %s", d->args->work, strerror(errno));
     if (!path_join(model, d->args->work, "multilingual")) return cli_fail("--work is too long");
     if (access(model, F_OK) == 0) return cli_fail("%s is there already; name another --work", model);
-    strcpy(d->work, d->args->work);
+    snprintf(d->work, PATH_BYTES, "%s", d->args->work);
     return CLI_OK;
   }
   const char *tmp = getenv("TMPDIR");
