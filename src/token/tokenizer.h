@@ -1,10 +1,10 @@
 /* Text to token ids, for every tokenizer behind one handle.
  *
  * A tokenizer is immutable once open and may be shared by threads. Which files make it, in order of preference:
- *   tokenizer.json              WordPiece, Unigram, BPE (byte-level, or SentencePiece's with metaspace and byte
- * fallback) vocab.txt                   WordPiece, with tokenizer_config.json (do_lower_case, strip_accents,
- * tokenize_chinese_chars) sentencepiece.bpe.model, spiece.model, tokenizer.model   SentencePiece, unigram or BPE
- *   vocab.json + merges.txt     byte-level BPE
+ *   tokenizer.json           WordPiece, Unigram, BPE (byte-level, or SentencePiece's with byte fallback)
+ *   vocab.txt                WordPiece; tokenizer_config.json holds do_lower_case, strip_accents and the like
+ *   sentencepiece.bpe.model, spiece.model, tokenizer.model   SentencePiece, unigram or BPE
+ *   vocab.json, merges.txt   byte-level BPE
  * with tokenizer_config.json and special_tokens_map.json beside them. */
 #ifndef TOKEN_TOKENIZER_H
 #define TOKEN_TOKENIZER_H
@@ -32,9 +32,10 @@ typedef struct cq_tokenizer_info {
   bool lowercase;
 } cq_tokenizer_info;
 
-/* Opens what a directory holds. lowercase_override: sentence_bert_config.json's do_lower_case (lower-cases the text
- * before the tokenizer sees it). Errors: CQ_ERR_IO when no tokenizer file is there (the message lists what was looked
- * for), CQ_ERR_FORMAT, CQ_ERR_UNSUPPORTED for a component calque does not know (named). */
+/* Opens what a directory holds.
+ *   lowercase_override  sentence_bert_config.json's do_lower_case: lower-cases the text before the tokenizer sees it
+ * Errors: CQ_ERR_IO when no tokenizer file is there (the message lists what was looked for), CQ_ERR_FORMAT,
+ * CQ_ERR_UNSUPPORTED for a component calque does not know (named). */
 CQ_MUST_USE cq_status cq_tokenizer_open(cq_tokenizer **out, const char *directory, bool lowercase_override,
                                         cq_error *error);
 void cq_tokenizer_free(cq_tokenizer *tokenizer);
@@ -48,9 +49,10 @@ const cq_tokenizer_info *cq_tokenizer_describe(const cq_tokenizer *tokenizer);
 CQ_MUST_USE cq_status cq_tokenizer_encode(cq_ids *out, const cq_tokenizer *tokenizer, cq_slice text, bool add_special,
                                           size_t max_length, bool *truncated, cq_error *error);
 
-/* Writes every file that Hugging Face transformers needs to load the same tokenizer: the files it was opened from where
- * there are such, else those made anew (tokenizer.json always; sentencepiece.bpe.model for SentencePiece).
- * max_seq_length goes to tokenizer_config.json's model_max_length. */
+/* Writes into an existing directory what Hugging Face transformers needs to load the same tokenizer: the files it was
+ * opened from, byte for byte, and those of tokenizer.json, tokenizer_config.json and special_tokens_map.json that were
+ * not among them; a trained vocabulary also as sentencepiece.bpe.model.
+ *   max_seq_length  goes to tokenizer_config.json's model_max_length; 0 leaves that alone */
 CQ_MUST_USE cq_status cq_tokenizer_save(const cq_tokenizer *tokenizer, const char *directory, int max_seq_length,
                                         cq_error *error);
 
@@ -58,9 +60,9 @@ CQ_MUST_USE cq_status cq_tokenizer_save(const cq_tokenizer *tokenizer, const cha
 
 typedef enum cq_piece_kind {
   CQ_PIECE_SPECIAL, /* <s>, [CLS], ... */
-  CQ_PIECE_START, /* stands at a word's start: SentencePiece's "\u2581x", WordPiece's "x", byte-level BPE's "\u0120x" */
-  CQ_PIECE_INSIDE, /* stands inside a word: SentencePiece's "x", WordPiece's "##x" */
-  CQ_PIECE_OTHER,  /* a byte, an unused slot */
+  CQ_PIECE_START,   /* at a word's start: SentencePiece's "\u2581x", WordPiece's "x", byte-level BPE's "\u0120x" */
+  CQ_PIECE_INSIDE,  /* inside a word: SentencePiece's "x", WordPiece's "##x" */
+  CQ_PIECE_OTHER,   /* a byte, an unused slot */
 } cq_piece_kind;
 
 /* A piece's text without its marker, and its kind; the text is borrowed. False when the id is out of range. */
@@ -72,15 +74,16 @@ typedef struct cq_sentencepiece_training {
   int vocab_size; /* ids in all, <s> <pad> </s> <unk> and <mask> included */
   bool bpe;
   double character_coverage;
-  bool lowercase; /* nmt_nfkc_cf instead of nmt_nfkc */
-  int n_threads;
+  bool lowercase;         /* nmt_nfkc_cf instead of nmt_nfkc */
+  int n_threads;          /* the machine\'s to spare; the trainer takes eight in any case, see below */
   uint64_t max_sentences; /* sampled when there are more; 0: all */
 } cq_sentencepiece_training;
 
-/* Trains on sentences and opens the result as a tokenizer of XLM-R's layout (<s> 0, <pad> 1, </s> 2, <unk> 3, ...,
- * <mask> last). next  gives sentence after sentence; false at the end. A failed read is reported by the caller
- * afterwards. Errors: CQ_ERR_ARGUMENT when the text is too small for vocab_size (with SentencePiece's own words),
- * CQ_ERR_MEMORY. */
+/* Trains on sentences and opens the result as a tokenizer of XLM-R's layout: <s> 0, <pad> 1, </s> 2, <unk> 3, ...,
+ * <mask> last. The same sentences and options give the same bytes: the sample is drawn from a fixed seed, and the
+ * trainer always runs eight threads, as its sums are split by thread.
+ *   next  gives sentence after sentence; false at the end. A failed read is reported by the caller afterwards.
+ * Errors: CQ_ERR_ARGUMENT when the text is too small for vocab_size (with SentencePiece's own words), CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_tokenizer_train_sentencepiece(cq_tokenizer **out,
                                                        bool (*next)(void *context, cq_slice *sentence), void *context,
                                                        const cq_sentencepiece_training *options, cq_error *error);
