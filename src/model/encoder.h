@@ -44,9 +44,14 @@ static inline const cq_module *cq_encoder_text_module(const cq_encoder *e) {
   return e->modules[0];
 }
 
-/* ids of one sentence, cut to the model's length. *n_prompt: leading tokens that belong to the prompt (for pooling). */
+/* ids of one sentence, cut to the model's length. */
 CQ_MUST_USE cq_status cq_encoder_tokenize(cq_ids *out, const cq_encoder *encoder, cq_slice sentence, bool *truncated,
                                           cq_error *error);
+
+/* What is put before every sentence, from the options or the model ("" when nothing), and how many leading tokens pooling
+ * then leaves out (0 when it sees the prompt). Errors: CQ_ERR_ARGUMENT for an unknown prompt_name, CQ_ERR_MEMORY. */
+CQ_MUST_USE cq_status cq_encoder_prompt(cq_slice *out, int32_t *n_left_out, const cq_encoder *encoder,
+                                        const cq_encode_options *options, cq_error *error);
 
 /* Sentence vectors of a batch: *y [n_seqs, dim] in the lane's workspace. saved: [n_modules] tapes for backward, with
  * inputs [n_modules]; NULL when not training. */

@@ -219,19 +219,6 @@ static void compute_block(void *context, size_t item, int worker) {
   cq_workspace_release(&lane->workspace, mark);
 }
 
-/* The prompt's text, from the options or the model. */
-static cq_status choose_prompt(cq_slice *out, const cq_encoder *encoder, const cq_encode_options *o, cq_error *error) {
-  const char *text = o->prompt, *name = o->prompt_name ? o->prompt_name : encoder->default_prompt_name;
-  *out = (cq_slice){"", 0};
-  if (!text && name) {
-    text = json_string_value(json_object_get(encoder->prompts, name));
-    if (!text)
-      return cq_fail(error, CQ_ERR_ARGUMENT, "the model %s has no prompt named '%s'", encoder->directory, name);
-  }
-  if (text) *out = cq_slice_of(text);
-  return CQ_OK;
-}
-
 /* Tokens at a sequence's start that are the prompt's: its own ids, the closing special token not counted. */
 static cq_status count_prompt(int32_t *out, const cq_encoder *encoder, cq_slice prompt, cq_error *error) {
   cq_ids ids = {0};
@@ -239,12 +226,25 @@ static cq_status count_prompt(int32_t *out, const cq_encoder *encoder, cq_slice 
   const cq_module *text = cq_encoder_text_module(encoder);
   cq_status status = cq_encoder_tokenize(&ids, encoder, prompt, &truncated, error);
   if (!status) {
-    const int32_t sep_id = text->tokenizer ? cq_tokenizer_describe(text->tokenizer)->sep_id : -1;
-    const bool closed = ids.n && text->add_special && sep_id >= 0 && ids.ids[ids.n - 1] == sep_id;
+    const cq_tokenizer_info *info = cq_tokenizer_describe(text->tokenizer);
+    const bool closed = ids.n && text->add_special && info->sep_id >= 0 && ids.ids[ids.n - 1] == info->sep_id;
     *out = (int32_t)(ids.n - closed);
   }
   cq_free(ids.ids);
   return status;
+}
+
+cq_status cq_encoder_prompt(cq_slice *out, int32_t *n_left_out, const cq_encoder *encoder, const cq_encode_options *o,
+                            cq_error *error) {
+  const char *text = o->prompt, *name = o->prompt_name ? o->prompt_name : encoder->default_prompt_name;
+  *out = (cq_slice){"", 0};
+  *n_left_out = 0;
+  if (!text && name) {
+    text = json_string_value(json_object_get(encoder->prompts, name));
+    if (!text) return cq_fail(error, CQ_ERR_ARGUMENT, "the model %s has no prompt named '%s'", encoder->directory, name);
+  }
+  if (text) *out = cq_slice_of(text);
+  return out->n && !encoder->include_prompt ? count_prompt(n_left_out, encoder, *out, error) : CQ_OK;
 }
 
 static cq_status check_text(const cq_slice *sentences, size_t n, cq_error *error) {
@@ -313,8 +313,7 @@ cq_status cq_encoder_encode(float *out, const cq_encoder *encoder, cq_pool *pool
                    cq_encoder_dim(encoder));
   e.dim = e.options->truncate_dim ? e.options->truncate_dim : cq_encoder_dim(encoder);
   cq_status status = check_text(sentences, n, error);
-  if (!status) status = choose_prompt(&e.prompt, encoder, e.options, error);
-  if (!status && e.prompt.n && !encoder->include_prompt) status = count_prompt(&e.n_prompt, encoder, e.prompt, error);
+  if (!status) status = cq_encoder_prompt(&e.prompt, &e.n_prompt, encoder, e.options, error);
   if (status || n == 0) return status;
 
   e.ids = cq_arena_array(&arena, n_runs, sizeof *e.ids);

@@ -338,7 +338,8 @@ static cq_status restore(run *r, cq_error *error) {
 }
 
 static cq_status start_or_resume(run *r, cq_error *error) {
-  cq_status status = checksum_options(&r->state.options_checksum, r, error);
+  cq_status status = cq_directory_make(r->work.path, error);
+  if (!status) status = checksum_options(&r->state.options_checksum, r, error);
   const bool resuming = r->work.under_way;
   if (!status && resuming) status = restore(r, error);
   if (!status) status = cq_run_log_open(&r->log, r->work.log, r->state.log_bytes, error);

@@ -48,8 +48,7 @@ cq_status cq_work_directory_open(cq_work_directory *out, const char *output, con
                         "a run is under way here: resume it, or remove the directory");
   if (cq_file_exists(output) && !replace && !out->under_way)
     return cq_fail_file(error, CQ_ERR_ARGUMENT, output, "already exists");
-  status = check_is_ours(out->path, error);
-  return status ? status : cq_directory_make(out->path, error);
+  return check_is_ours(out->path, error);
 }
 
 cq_status cq_work_directory_finish(const cq_work_directory *w, const char *output, bool log_inside, cq_error *error) {

@@ -19,7 +19,7 @@ typedef struct cq_work_directory {
   bool under_way; /* there is a checkpoint to go on from */
 } cq_work_directory;
 
-/* Names the paths and makes the directory.
+/* Names the paths and checks what is there; the directory itself is made by cq_directory_make once there is something to put in.
  *   log_path  the caller's place for the log; NULL: inside
  * Errors: CQ_ERR_ARGUMENT when the output exists and neither replace nor a run under way allows that, when a run is under way
  * and resume is not asked for, when the directory holds files that are not a run's; CQ_ERR_IO. */

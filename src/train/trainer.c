@@ -22,12 +22,16 @@ struct cq_trainer {
   cq_lane *lanes;       /* [n_workers] */
   int n_workers;
   uint64_t n_batches;
+  cq_slice prompt; /* the student's default prompt: trained as it will be used */
+  int32_t n_left_out;
+  cq_builder with_prompt;
 
   /* The batch at hand. */
   const cq_example *examples;
   size_t n, capacity;
   cq_ids ids;
   int64_t *starts;      /* [n + 1] */
+  int32_t *skip;        /* [n] all n_left_out */
   uint64_t *keys;       /* [n] */
   size_t *shard_starts; /* [n_shards + 1] sentences */
   double *shard_loss;
@@ -58,6 +62,8 @@ cq_status cq_trainer_new(cq_trainer **out, cq_encoder *encoder, cq_pool *pool, c
   cq_status status = CQ_OK;
   if (!t->shards || !t->lanes || !t->shard_starts || !t->shard_loss || !t->shard_status || !t->shard_error)
     status = cq_fail_memory(error, "trainer");
+  const cq_encode_options defaults = cq_encode_default_options();
+  if (!status) status = cq_encoder_prompt(&t->prompt, &t->n_left_out, encoder, &defaults, error);
   if (!status) status = cq_encoder_make_trainable(encoder, pool, error);
   for (size_t i = 0; !status && i < n_shards; i++) status = cq_gradients_new(&t->shards[i], &encoder->params, error);
   if (!status) status = cq_optimizer_new(&t->optimizer, &encoder->params, encoder->kernels, &options->optimizer, error);
@@ -80,6 +86,8 @@ void cq_trainer_free(cq_trainer *t) {
   cq_free(t->ids.ids);
   cq_free(t->starts);
   cq_free(t->keys);
+  cq_free(t->skip);
+  cq_builder_free(&t->with_prompt);
   cq_free(t->shard_starts);
   cq_free(t->shard_loss);
   cq_free(t->shard_status);
@@ -101,10 +109,12 @@ static cq_status tokenize(cq_trainer *t, cq_step_report *report, cq_error *error
   if (t->n + 1 > t->capacity) {
     cq_free(t->starts);
     cq_free(t->keys);
+    cq_free(t->skip);
     t->capacity = t->n + 1;
     t->starts = cq_alloc_array(t->capacity, sizeof *t->starts);
     t->keys = cq_alloc_array(t->capacity, sizeof *t->keys);
-    if (!t->starts || !t->keys) {
+    t->skip = cq_alloc_array(t->capacity, sizeof *t->skip);
+    if (!t->starts || !t->keys || !t->skip) {
       t->capacity = 0;
       return cq_fail_memory(error, "batch");
     }
@@ -113,8 +123,17 @@ static cq_status tokenize(cq_trainer *t, cq_step_report *report, cq_error *error
   t->starts[0] = 0;
   for (size_t i = 0; i < t->n; i++) {
     bool truncated = false;
-    cq_status status = cq_encoder_tokenize(&t->ids, t->encoder, t->examples[i].text, &truncated, error);
+    cq_slice text = t->examples[i].text;
+    if (t->prompt.n) {
+      cq_builder_clear(&t->with_prompt);
+      cq_builder_bytes(&t->with_prompt, t->prompt.data, t->prompt.n);
+      cq_builder_bytes(&t->with_prompt, text.data, text.n);
+      if (t->with_prompt.failed) return cq_fail_memory(error, "prompt");
+      text = (cq_slice){t->with_prompt.data, t->with_prompt.n};
+    }
+    cq_status status = cq_encoder_tokenize(&t->ids, t->encoder, text, &truncated, error);
     if (status) return status;
+    t->skip[i] = t->n_left_out;
     t->starts[i + 1] = (int64_t)t->ids.n;
     t->keys[i] = cq_mix(cq_mix(t->options.seed + 1) ^ cq_mix(t->n_batches + 1)) + i;
     report->n_truncated += truncated;
@@ -146,6 +165,7 @@ static cq_status compute_block(cq_trainer *t, cq_lane *lane, cq_gradients *gradi
   const cq_batch batch = {.ids = t->ids.ids + t->starts[first],
                           .starts = starts,
                           .n_seqs = (int64_t)n,
+                          .skip = t->n_left_out ? t->skip + first : NULL,
                           .keys = t->options.dropout ? t->keys + first : NULL};
   cq_tape tape;
   cq_tensor y;

@@ -20,6 +20,15 @@ expect 0 eval mse --model whole --teacher "$TEACHER" --csv dev.tsv
 expect 1 $run --output whole
 stderr_has "whole"
 stderr_has "exists"
+expect 1 $run --output whole --resume
+stderr_has "exists"
+mkdir o.work && echo mine >o.work/notes.txt
+expect 1 $run --output o
+stderr_has "notes.txt"
+[ -f o.work/notes.txt ] || fail "a file that is not the run's was removed"
+rm -r o.work
+expect 1 $run --output o --no-shuffle
+stderr_has "weights"
 expect 1 distill --teacher "$TEACHER" --student student --output o --cache cache --train nowhere.tsv
 stderr_has "nowhere.tsv"
 absent o
