@@ -172,7 +172,7 @@ void cli_duration(char out[24], double seconds) {
 
 cli_progress cli_progress_start(void) {
   double now = cli_now_s();
-  return (cli_progress){.terminal = isatty(STDERR_FILENO) != 0, .last_s = now, .started_s = now, .interval_s = 10};
+  return (cli_progress){.terminal = isatty(STDERR_FILENO) != 0, .last_s = now, .started_s = now};
 }
 
 void cli_progress_clear(cli_progress *p) {
@@ -190,7 +190,9 @@ void cli_progress_draw(cli_progress *p, const char *what, uint64_t done, uint64_
   enum { MOST_CELLS = 24, LEAST_CELLS = 4 };
   char counts[64], bar[MOST_CELLS + 4] = "", line[512];
   double time_s = cli_now_s();
-  if (!now && time_s - p->last_s < (p->terminal ? 0.1 : p->interval_s)) return;
+  /* In a log, lines grow rarer: every 10 s at first, every 5 min after some hours. */
+  double interval_s = p->terminal ? 0.1 : fmin(fmax((time_s - p->started_s) / 20, 10), 300);
+  if (!now && time_s - p->last_s < interval_s) return;
   p->last_s = time_s;
   if (n_all)
     snprintf(counts, sizeof counts, "%" PRIu64 "/%" PRIu64, done, n_all);

@@ -58,10 +58,9 @@ void cli_table_free(cli_table *table);
 /* A line that is redrawn in place on a terminal, and repeated now and then elsewhere. */
 typedef struct cli_progress {
   bool terminal;
-  bool drawn;        /* the terminal's last line holds it */
-  double last_s;     /* when it was drawn */
-  double started_s;  /* when the program began to draw */
-  double interval_s; /* between lines where stderr is no terminal */
+  bool drawn;       /* the terminal's last line holds it */
+  double last_s;    /* when it was drawn */
+  double started_s; /* when the program began to draw */
 } cli_progress;
 cli_progress cli_progress_start(void);
 /* done of n_all items (n_all 0: unknown), what they are, and a remark or NULL. `now` draws whatever the time. */
