@@ -1,8 +1,7 @@
-/* Any bytes as one of the files a tokenizer is made of: an error that names the file, or a tokenizer whose ids all
- * exist.
+/* Any bytes as one of a tokenizer's files: an error that names the file, or a tokenizer whose ids all exist.
  *
- *   first byte % 5    0 tokenizer.json, 1 vocab.txt, 2 sentencepiece.bpe.model, 3 tokenizer.model, 4 vocab.json and,
- * after the first zero byte, merges.txt */
+ *   first byte % 5   0 tokenizer.json, 1 vocab.txt, 2 sentencepiece.bpe.model, 3 tokenizer.model,
+ *                    4 vocab.json and, after the first zero byte, merges.txt */
 #include "fuzz.h"
 
 #include "base/memory.h"

@@ -1,7 +1,12 @@
 /* What the files of this folder share.
  *
- *   text -> added tokens cut out -> normalizers -> added tokens again -> pre-tokenizers -> model -> ids -> special
- * tokens added.c                 normalizer.c                         pre_tokenizer.c   wordpiece.c, unigram.c, bpe.c
+ *   text
+ *    | added.c            tokens that are cut out of the text as it is
+ *    | normalizer.c       the pieces between them, rewritten
+ *    | added.c            tokens that are cut out of the rewritten text
+ *    | pre_tokenizer.c    what is left, cut into words
+ *    v wordpiece.c, unigram.c, bpe.c
+ *   ids, special tokens around them
  *
  * The stages and their names are those of the tokenizer.json format. Every other format (vocab.txt, a SentencePiece
  * model, vocab.json + merges.txt) is turned into such a document first and assembled by the same code, so that one
@@ -10,6 +15,7 @@
 #define TOKEN_INTERNAL_H
 
 #include "base/arena.h"
+#include "base/file.h"
 #include "base/slice.h"
 #include "calque/status.h"
 #include "format/json.h"
@@ -108,8 +114,7 @@ void cq_pre_tokenizers_free(cq_pre_tokenizers *pre_tokenizers);
 /* Cuts words[0]; the result is in the returned one of the two. NULL: out of memory. */
 cq_words *cq_pre_tokenizers_run(cq_words words[2], const cq_pre_tokenizers *pre_tokenizers);
 
-/* The character that stands for a byte in byte-level vocabularies: printable ones for themselves, others from U+0100
- * on. */
+/* The character that stands for a byte in byte-level vocabularies: itself if printable, else one from U+0100 on. */
 uint32_t cq_byte_level_char(unsigned char byte);
 /* The byte a character stands for, -1 for none. */
 int cq_byte_level_byte(uint32_t c);
@@ -187,9 +192,12 @@ bool cq_scratch(void **scratch, size_t *size, size_t n_bytes);
 
 /* --- the tokenizer --- */
 
+/* A file of the tokenizer's, to be saved as it is: mapped where it came from a directory (so that it takes no memory, and
+ * stays what it was when the directory is replaced), owned where it was made here. */
 typedef struct cq_origin_file {
   char *name;
-  cq_slice bytes; /* owned; cq_free */
+  cq_slice bytes;
+  cq_mapping mapping; /* data NULL: bytes are owned */
 } cq_origin_file;
 
 struct cq_tokenizer {
@@ -239,8 +247,7 @@ cq_status cq_open_sentencepiece(cq_tokenizer *t, const char *directory, const ch
 cq_status cq_sentencepiece_assemble(cq_tokenizer *t, cq_slice bytes, bool xlmr, const char *class, const json_t *config,
                                     const char *path, cq_error *error);
 
-/* A special token's text from tokenizer_config.json or special_tokens_map.json ("x" or {"content": "x"}), else
- * fallback. */
+/* A special token's text ("x" or {"content": "x"}) from tokenizer_config.json, special_tokens_map.json, or fallback. */
 const char *cq_special_text(const json_t *config, const json_t *specials, const char *key, const char *fallback);
 
 #endif

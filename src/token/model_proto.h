@@ -5,8 +5,7 @@
  *   trainer_spec     3 model_type (1 unigram, 2 BPE, 3 word, 4 char), 24 treat_whitespace_as_suffix, 35 byte_fallback
  *   normalizer_spec  2 precompiled_charsmap, 3 add_dummy_prefix, 4 remove_extra_whitespaces, 5 escape_whitespaces
  *
- * A field is a key (number << 3 | wire type) and its value: 0 varint, 1 eight bytes, 2 length and bytes, 5 four bytes.
- */
+ * A field is a key (number << 3 | wire type) and its value: 0 varint, 1 eight bytes, 2 length and bytes, 5 four. */
 #ifndef TOKEN_MODEL_PROTO_H
 #define TOKEN_MODEL_PROTO_H
 

@@ -167,22 +167,22 @@ static cq_status describe(cq_tokenizer *t, const json_t *config, const json_t *s
   return CQ_OK;
 }
 
-/* Reads directory/name and keeps its bytes for saving; *found false and CQ_OK when there is no such file. */
+/* Maps directory/name and keeps it for saving; *found false and CQ_OK when there is no such file. */
 static cq_status keep_file(cq_tokenizer *t, char path[PATH_MAX], bool *found, const char *directory, const char *name,
                            cq_error *error) {
   cq_status status = cq_path_join(path, PATH_MAX, directory, name, error);
   *found = false;
   if (status || !cq_file_exists(path)) return status;
-  cq_slice bytes;
-  status = cq_file_read(&bytes, path, error);
+  cq_mapping mapping;
+  status = cq_mapping_open(&mapping, path, error);
   if (status) return status;
   char *copy = cq_strdup(name);
   if (!copy || !cq_reserve((void **)&t->files, &t->file_capacity, t->n_files + 1, sizeof *t->files)) {
     cq_free(copy);
-    cq_free((void *)bytes.data);
+    cq_mapping_close(&mapping);
     return cq_fail_memory(error, name);
   }
-  t->files[t->n_files++] = (cq_origin_file){copy, bytes};
+  t->files[t->n_files++] = (cq_origin_file){copy, {(const char *)mapping.data, mapping.n}, mapping};
   *found = true;
   return CQ_OK;
 }
@@ -313,7 +313,10 @@ void cq_tokenizer_free(cq_tokenizer *t) {
   cq_free(t->decoded_ends);
   for (size_t i = 0; i < t->n_files; i++) {
     cq_free(t->files[i].name);
-    cq_free((void *)t->files[i].bytes.data);
+    if (t->files[i].mapping.data)
+      cq_mapping_close(&t->files[i].mapping);
+    else
+      cq_free((void *)t->files[i].bytes.data);
   }
   cq_free(t->files);
   cq_arena_free(&t->arena);

@@ -120,7 +120,7 @@ cq_status cq_tokenizer_train_sentencepiece(cq_tokenizer **out, bool (*next)(void
     t = cq_tokenizer_new();
     char *bytes = cq_strndup(model, n_bytes), *name = cq_strdup(file);
     if (t && bytes && name && cq_reserve((void **)&t->files, &t->file_capacity, 1, sizeof *t->files)) {
-      t->files[t->n_files++] = (cq_origin_file){name, {bytes, n_bytes}};
+      t->files[t->n_files++] = (cq_origin_file){name, {bytes, n_bytes}, {NULL, 0}};
       status = cq_sentencepiece_assemble(t, t->files[0].bytes, true, NULL, NULL, file, error);
       if (!status) status = cq_tokenizer_finish(t, NULL, NULL, "tokenizer_config.json", error);
       if (options->lowercase) t->info.lowercase = true;

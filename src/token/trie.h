@@ -12,8 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A node as steps hand it out: its number, and CQ_TRIE_END where a string ends, which spares most looks at the values.
- */
+/* A node as steps hand it out: its number, and CQ_TRIE_END where a string ends, which spares looks at the values. */
 #define CQ_TRIE_ROOT      0u
 #define CQ_TRIE_NONE      UINT32_MAX
 #define CQ_TRIE_END       (1u << 30)
