@@ -250,8 +250,8 @@ static void print_before(const demo *d) {
 
 static void print_after(const demo *d) {
   cli_table t = {.n_columns = 8};
-  static const char *const names[] = {"English with", "chance %", "before %",     "now %",
-                                      "distance %",   "now %",    "similarity %", "now %"};
+  static const char *const names[] = {"English with", "chance %", "translation %", "now %",
+                                      "distance %",   "now %",    "similarity %",  "now %"};
   for (size_t i = 0; i < t.n_columns; i++) cli_table_cell(&t, "%s", names[i]);
   for (size_t i = 0; i < N_LANGUAGES; i++) {
     cli_table_cell(&t, "%s", languages[i].name);
@@ -455,6 +455,7 @@ static int tell(demo *d, char *files[N_LANGUAGES]) {
   heading(d, "5. What it knows now");
   if ((code = measure(d, d->after))) return code;
   print_after(d);
+  printf("Each measure before learning, and beside it now.\n");
   heading(d, "6. Finding translations among sentences it has never seen");
   if (!(code = read_test(d, &text))) {
     find_translations(d, &text);
