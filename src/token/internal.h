@@ -212,6 +212,7 @@ struct cq_tokenizer {
   int32_t *before, *after; /* special tokens around a sentence; in the arena */
   size_t n_before, n_after;
   json_t *document;         /* the tokenizer.json without model.vocab and merges, where none was read: for saving */
+  json_t *legacy_added;     /* added_tokens.json, {"text": id}; NULL: none */
   const char *config_class; /* tokenizer_class for a new tokenizer_config.json */
   cq_builder decoded;       /* byte-level pieces as text, one after another, and where each ends */
   size_t *decoded_ends, decoded_capacity;
@@ -223,6 +224,9 @@ struct cq_tokenizer {
 /* Builds a tokenizer from a tokenizer.json document. Where document.model has no vocab, t->vocab (and the model's
  * scores or merges) are filled already. path names the file in errors. */
 cq_status cq_tokenizer_assemble(cq_tokenizer *t, const json_t *document, const char *path, cq_error *error);
+
+/* The same from t->document, with what added_tokens.json and config's added_tokens_decoder add to its added tokens. */
+cq_status cq_tokenizer_assemble_document(cq_tokenizer *t, const json_t *config, const char *path, cq_error *error);
 
 cq_tokenizer *cq_tokenizer_new(void); /* NULL: out of memory */
 /* Fills t->info once assembled; config and specials may be NULL. */

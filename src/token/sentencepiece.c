@@ -239,8 +239,8 @@ cq_status cq_sentencepiece_assemble(cq_tokenizer *t, cq_slice bytes, bool xlmr, 
                             metaspace_json(&m), "model", model);
     /* XLM-R's own class makes a Unigram of whatever it is given. */
     t->config_class = xlmr && !bpe ? "XLMRobertaTokenizer" : "PreTrainedTokenizerFast";
-    status =
-        t->document ? cq_tokenizer_assemble(t, t->document, path, error) : cq_fail_memory(error, "tokenizer document");
+    status = t->document ? cq_tokenizer_assemble_document(t, config, path, error)
+                         : cq_fail_memory(error, "tokenizer document");
   }
   cq_sp_model_free(&m);
   return status;

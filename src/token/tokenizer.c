@@ -7,6 +7,7 @@
 #include "text/unicode.h"
 
 #include <limits.h>
+#include <stdlib.h>
 
 /* --- encoding --- */
 
@@ -203,6 +204,49 @@ static cq_status read_beside(cq_tokenizer *t, json_t **out, char path[PATH_MAX],
   return status;
 }
 
+/* Puts a token into a document's list of added tokens, in place of one with the same id. */
+static void put_added(json_t *list, json_t *token) {
+  for (size_t i = 0; i < json_array_size(list); i++) {
+    if (!json_equal(json_object_get(json_array_get(list, i), "id"), json_object_get(token, "id"))) continue;
+    json_array_set_new(list, i, token);
+    return;
+  }
+  json_array_append_new(list, token);
+}
+
+static bool is_added(const json_t *list, const char *content) {
+  for (size_t i = 0; i < json_array_size(list); i++) {
+    const char *other = json_string_value(json_object_get(json_array_get(list, i), "content"));
+    if (other && !strcmp(other, content)) return true;
+  }
+  return false;
+}
+
+cq_status cq_tokenizer_assemble_document(cq_tokenizer *t, const json_t *config, const char *path, cq_error *error) {
+  json_t *list = json_object_get(t->document, "added_tokens"), *value;
+  json_t *decoder = json_object_get(config, "added_tokens_decoder");
+  const char *key;
+  json_object_foreach(t->legacy_added, key, value) {
+    if (!json_is_integer(value))
+      return cq_fail_file(error, CQ_ERR_FORMAT, "added_tokens.json", "'%s' has no integer id", key);
+    if (is_added(list, key)) continue;
+    put_added(list, json_pack("{s:O, s:s, s:b, s:b, s:b, s:b, s:b}", "id", value, "content", key, "single_word", 0,
+                              "lstrip", 0, "rstrip", 0, "normalized", 1, "special", 0));
+  }
+  json_object_foreach(decoder, key, value) {
+    char *end;
+    long id = strtol(key, &end, 10);
+    json_t *token = json_is_object(value) && *key && !*end ? json_copy(value) : NULL;
+    if (!token || json_object_set_new(token, "id", json_integer(id))) {
+      json_decref(token);
+      return cq_fail_file(error, CQ_ERR_FORMAT, "tokenizer_config.json",
+                          "added_tokens_decoder: '%s' is not an id and its token", key);
+    }
+    put_added(list, token);
+  }
+  return cq_tokenizer_assemble(t, t->document, path, error);
+}
+
 /* Some tokenizer classes set switches of tokenizer.json anew from tokenizer_config.json, its defaults included, when
  * they load: the ids that a model was trained with are those. */
 static void apply_class(json_t *document, const json_t *config) {
@@ -230,7 +274,9 @@ static cq_status open_any(cq_tokenizer *t, const char *directory, const json_t *
                           cq_error *error) {
   char path[PATH_MAX], second[PATH_MAX];
   bool found, also;
-  cq_status status = keep_file(t, path, &found, directory, "tokenizer.json", error);
+  cq_status status = read_beside(t, &t->legacy_added, path, directory, "added_tokens.json", error);
+  if (status) return status;
+  status = keep_file(t, path, &found, directory, "tokenizer.json", error);
   if (status) return status;
   if (found) {
     json_t *document;
@@ -240,10 +286,8 @@ static cq_status open_any(cq_tokenizer *t, const char *directory, const json_t *
     status = cq_tokenizer_assemble(t, document, path, error);
     json_decref(document);
     /* What older readers use instead travels along. */
-    static const char *const beside[] = {"vocab.txt",         "sentencepiece.bpe.model",
-                                         "spiece.model",      "tokenizer.model",
-                                         "vocab.json",        "merges.txt",
-                                         "added_tokens.json", NULL};
+    static const char *const beside[] = {
+        "vocab.txt", "sentencepiece.bpe.model", "spiece.model", "tokenizer.model", "vocab.json", "merges.txt", NULL};
     for (size_t i = 0; beside[i] && !status; i++) status = keep_file(t, path, &also, directory, beside[i], error);
     return status;
   }
@@ -309,6 +353,7 @@ void cq_tokenizer_free(cq_tokenizer *t) {
   cq_free(t->model.scores);
   cq_merges_free(t->model.merges);
   json_decref(t->document);
+  json_decref(t->legacy_added);
   cq_builder_free(&t->decoded);
   cq_free(t->decoded_ends);
   for (size_t i = 0; i < t->n_files; i++) {

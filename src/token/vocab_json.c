@@ -82,5 +82,5 @@ cq_status cq_open_vocab_json(cq_tokenizer *t, const char *path, const char *merg
                           "end_of_word_suffix", "", "fuse_unk", 0, "byte_fallback", 0);
   if (!t->document) return cq_fail_memory(error, "tokenizer document");
   t->config_class = "RobertaTokenizer";
-  return cq_tokenizer_assemble(t, t->document, path, error);
+  return cq_tokenizer_assemble_document(t, config, path, error);
 }

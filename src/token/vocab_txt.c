@@ -73,5 +73,5 @@ cq_status cq_open_vocab_txt(cq_tokenizer *t, const char *path, const json_t *con
       "max_input_chars_per_word", 100);
   if (!t->document) return cq_fail_memory(error, "tokenizer document");
   t->config_class = mpnet ? "MPNetTokenizer" : "BertTokenizer";
-  return cq_tokenizer_assemble(t, t->document, path, error);
+  return cq_tokenizer_assemble_document(t, config, path, error);
 }

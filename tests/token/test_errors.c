@@ -156,6 +156,33 @@ static void test_vocab_txt(void **state) {
   cq_tokenizer_free(t);
 }
 
+/* Tokens added after training, in the two places where older directories keep them. */
+static void test_added_beside(void **state) {
+  (void)state;
+  const char *vocab = "[UNK]\n[CLS]\n[SEP]\na\n";
+  cq_ids ids = {0};
+  cq_tokenizer *t = open_tokenizer(directory_of("vocab.txt", vocab, "added_tokens.json", "{\"Foo\": 4}"));
+  encode(&ids, t, cq_slice_of("a foo"), 0, NULL); /* looked for in the lower-cased text, lower-cased */
+  const int32_t expected[] = {1, 3, 4, 2};
+  assert_int_equal(ids.n, 4);
+  assert_memory_equal(ids.ids, expected, sizeof expected);
+  cq_tokenizer_free(t);
+  t = open_tokenizer(directory_of("vocab.txt", vocab, "tokenizer_config.json",
+                                  "{\"added_tokens_decoder\":{\"4\":{\"content\":\"Foo\",\"normalized\":false}}}"));
+  encode(&ids, t, cq_slice_of("a Foo"), 0, NULL);
+  assert_memory_equal(ids.ids, expected, sizeof expected);
+  encode(&ids, t, cq_slice_of("a foo"), 0, NULL);
+  assert_int_equal(ids.ids[2], 0);
+  cq_tokenizer_free(t);
+  cq_free(ids.ids);
+  expect(directory_of("vocab.txt", vocab, "added_tokens.json", "{\"Foo\": \"x\"}"), CQ_ERR_FORMAT, "added_tokens.json",
+         "'Foo' has no integer id");
+  expect(directory_of("vocab.txt", vocab, "added_tokens.json", "{\"Foo\": 7}"), CQ_ERR_FORMAT, "vocab.txt",
+         "8 ids, but none of them is 4");
+  expect(directory_of("vocab.txt", vocab, "tokenizer_config.json", "{\"added_tokens_decoder\":{\"x\":{}}}"),
+         CQ_ERR_FORMAT, "tokenizer_config.json", "'x' is not an id");
+}
+
 static void test_merges_txt(void **state) {
   (void)state;
   const char *vocab = "{\"<s>\":0,\"</s>\":1,\"a\":2,\"b\":3,\"ab\":4}";
@@ -248,10 +275,11 @@ static void test_save(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_documents),    cmocka_unit_test(test_line_of_broken_json),
-      cmocka_unit_test(test_directories),  cmocka_unit_test(test_vocab_txt),
-      cmocka_unit_test(test_merges_txt),   cmocka_unit_test(test_cut_models),
-      cmocka_unit_test(test_lying_models), cmocka_unit_test(test_save),
+      cmocka_unit_test(test_documents),   cmocka_unit_test(test_line_of_broken_json),
+      cmocka_unit_test(test_directories), cmocka_unit_test(test_vocab_txt),
+      cmocka_unit_test(test_merges_txt),  cmocka_unit_test(test_added_beside),
+      cmocka_unit_test(test_cut_models),  cmocka_unit_test(test_lying_models),
+      cmocka_unit_test(test_save),
   };
   return cmocka_run_group_tests(tests, make_test_directory, remove_test_directory);
 }
