@@ -113,17 +113,21 @@ cq_status cq_path_join(char *out, size_t out_size, const char *dir, const char *
 
 /* ---- writing ---- */
 
-/* "PATH.tmp-PID-N": beside the target, so that rename stays within one file system. */
-static char *temporary_name(const char *path) {
+/* "PATH.TAG-PID-N": beside the target, so that rename stays within one file system. */
+static char *name_beside(const char *path, const char *tag) {
   static unsigned counter;
   cq_builder b = {0};
   size_t n = strlen(path);
   while (n > 1 && path[n - 1] == '/') n--;
   cq_builder_bytes(&b, path, n);
-  cq_builder_printf(&b, ".tmp-%ld-%u", (long)getpid(), __atomic_fetch_add(&counter, 1, __ATOMIC_RELAXED));
+  cq_builder_printf(&b, ".%s-%ld-%u", tag, (long)getpid(), __atomic_fetch_add(&counter, 1, __ATOMIC_RELAXED));
   if (!b.failed) return b.data;
   cq_builder_free(&b);
   return NULL;
+}
+
+static char *temporary_name(const char *path) {
+  return name_beside(path, "tmp");
 }
 
 /* A handle on the directory that holds path, to sync it once a new name is in it; taken before the name is put there,
@@ -150,12 +154,16 @@ static cq_status sync_parent(int fd, const char *path, cq_error *error) {
   return cq_fail_errno(error, path, "cannot sync the directory of");
 }
 
-/* Removes what killed processes left of earlier tries to write path. A file counts as left behind when the process in
- * its name is gone and nobody holds the lock that a writer holds; errors are ignored, it is only cleaning. */
+/* Removes what killed processes left of earlier tries to write path. A file or directory counts as left behind when the
+ * process in its name is gone and nobody holds the lock that a writer holds; errors are ignored, it is only cleaning. */
 static void remove_leftovers(const char *path) {
+  char target[PATH_MAX], directory[PATH_MAX], name[PATH_MAX];
+  int n = snprintf(target, sizeof target, "%s", path);
+  if (n < 0 || (size_t)n >= sizeof target) return;
+  while (n > 1 && target[n - 1] == '/') target[--n] = '\0';
+  path = target;
   const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
-  char directory[PATH_MAX], name[PATH_MAX];
-  int n = snprintf(directory, sizeof directory, "%.*s", slash ? (int)(base - path) : 1, slash ? path : ".");
+  n = snprintf(directory, sizeof directory, "%.*s", slash ? (int)(base - path) : 1, slash ? path : ".");
   if (n < 0 || (size_t)n >= sizeof directory) return;
   DIR *dir = opendir(directory);
   if (!dir) return;
@@ -171,7 +179,12 @@ static void remove_leftovers(const char *path) {
     int fd = open(name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0) continue;
     struct stat info;
-    if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && flock(fd, LOCK_EX | LOCK_NB) == 0) unlink(name);
+    if (fstat(fd, &info) == 0 && flock(fd, LOCK_EX | LOCK_NB) == 0) {
+      if (S_ISREG(info.st_mode))
+        unlink(name);
+      else if (S_ISDIR(info.st_mode))
+        cq_directory_remove(name);
+    }
     close(fd);
   }
   closedir(dir);
@@ -282,10 +295,16 @@ cq_status cq_directory_writer_open(cq_directory_writer *out, const char *path, b
     cq_directory_writer_abort(out);
     return cq_fail_memory(error, path);
   }
+  remove_leftovers(path);
   cq_directory_remove(out->temporary); /* left by a killed process that had our number */
   cq_status status = cq_directory_make(out->temporary, error);
-  if (status) cq_directory_writer_abort(out);
-  return status;
+  if (status) {
+    cq_directory_writer_abort(out);
+    return status;
+  }
+  out->lock = open(out->temporary, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (out->lock > 0) (void)flock(out->lock, LOCK_EX | LOCK_NB); /* as for files */
+  return CQ_OK;
 }
 
 /* Swaps two directories in one step, so that a kill in between leaves the one or the other; false where the system or
@@ -304,7 +323,7 @@ static cq_status put_in_place(char **old, cq_directory_writer *w, cq_error *erro
   *old = NULL;
   if (!w->replace || !cq_file_exists(w->path))
     return rename(w->temporary, w->path) == 0 ? CQ_OK : cq_fail_errno(error, w->path, "cannot put in place");
-  char *aside = temporary_name(w->path);
+  char *aside = name_beside(w->path, "old"); /* never taken for a leftover: a kill may leave it the only copy */
   if (!aside) return cq_fail_memory(error, w->path);
   if (exchange(w->temporary, w->path)) {
     *old = w->temporary;
@@ -345,6 +364,7 @@ cq_status cq_directory_writer_commit(cq_directory_writer *w, cq_error *error) {
 
 void cq_directory_writer_abort(cq_directory_writer *w) {
   if (w->temporary) cq_directory_remove(w->temporary);
+  if (w->lock > 0) close(w->lock);
   cq_free(w->temporary);
   cq_free(w->path);
   *w = (cq_directory_writer){0};

@@ -56,6 +56,7 @@ CQ_MUST_USE cq_status cq_directory_make(const char *path, cq_error *error);
 typedef struct cq_directory_writer {
   char *path, *temporary;
   bool replace;
+  int lock; /* an open file that tells other processes that this writer is at work; 0: none */
 } cq_directory_writer;
 
 CQ_MUST_USE cq_status cq_directory_writer_open(cq_directory_writer *out, const char *path, bool replace, cq_error *error);

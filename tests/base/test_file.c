@@ -199,6 +199,44 @@ static void make_directory(cq_directory_writer *w, const char *text) {
   assert_int_equal(cq_file_write(path, text, strlen(text), NULL), CQ_OK);
 }
 
+/* A killed process leaves a half-made directory: the next one to make it cleans up, unless somebody still holds it. */
+static void a_killed_directory_is_cleaned_up(void **state) {
+  (void)state;
+  cq_directory_writer w;
+  char left[500], old[500];
+  const char *path = test_path("killed");
+  pid_t child = fork();
+  assert_true(child >= 0);
+  if (child == 0) {
+    if (cq_directory_writer_open(&w, path, false, NULL)) _exit(1);
+    make_directory(&w, "half");
+    raise(SIGKILL);
+  }
+  assert_int_equal(waitpid(child, NULL, 0), child);
+  assert_int_equal(count_files("killed"), 1);
+  snprintf(old, sizeof old, "%s.old-%ld-0", path, (long)child); /* perhaps the only copy of what was there */
+  assert_int_equal(cq_directory_make(old, NULL), CQ_OK);
+  assert_int_equal(cq_directory_writer_open(&w, path, false, NULL), CQ_OK);
+  make_directory(&w, "whole");
+  assert_int_equal(cq_directory_writer_commit(&w, NULL), CQ_OK);
+  assert_int_equal(count_files("killed"), 2);
+  assert_true(cq_is_directory(old));
+
+  snprintf(left, sizeof left, "%s.tmp-%ld-7", path, (long)child);
+  assert_int_equal(cq_directory_make(left, NULL), CQ_OK);
+  int fd = open(left, O_RDONLY | O_DIRECTORY);
+  assert_true(fd >= 0);
+  assert_int_equal(flock(fd, LOCK_EX), 0);
+  assert_int_equal(cq_directory_writer_open(&w, path, true, NULL), CQ_OK);
+  cq_directory_writer_abort(&w);
+  assert_true(cq_is_directory(left));
+  close(fd);
+  assert_int_equal(cq_directory_writer_open(&w, path, true, NULL), CQ_OK);
+  cq_directory_writer_abort(&w);
+  assert_false(cq_file_exists(left));
+  assert_int_equal(count_files("killed"), 2);
+}
+
 static void a_directory_appears_on_commit_only(void **state) {
   (void)state;
   cq_directory_writer w;
@@ -287,11 +325,17 @@ static void allocation_failures_are_reported(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(reading_reports_what_is_wrong), cmocka_unit_test(paths_are_joined),
-      cmocka_unit_test(a_file_appears_on_commit_only), cmocka_unit_test(a_full_disk_leaves_nothing),
-      cmocka_unit_test(the_full_device_is_reported),   cmocka_unit_test(a_directory_appears_on_commit_only),
-      cmocka_unit_test(removing_stays_inside),         cmocka_unit_test(allocation_failures_are_reported),
-      cmocka_unit_test(a_kill_leaves_a_whole_file),    cmocka_unit_test(a_writer_at_work_is_left_alone),
+      cmocka_unit_test(reading_reports_what_is_wrong),
+      cmocka_unit_test(paths_are_joined),
+      cmocka_unit_test(a_file_appears_on_commit_only),
+      cmocka_unit_test(a_full_disk_leaves_nothing),
+      cmocka_unit_test(the_full_device_is_reported),
+      cmocka_unit_test(a_directory_appears_on_commit_only),
+      cmocka_unit_test(removing_stays_inside),
+      cmocka_unit_test(allocation_failures_are_reported),
+      cmocka_unit_test(a_kill_leaves_a_whole_file),
+      cmocka_unit_test(a_writer_at_work_is_left_alone),
+      cmocka_unit_test(a_killed_directory_is_cleaned_up),
   };
   return cmocka_run_group_tests(tests, make_test_directory, remove_test_directory);
 }
