@@ -1,7 +1,7 @@
 /* Dense: y = activation(x W^T + b) on sentence vectors.
  *
- *   config.json        {"in_features", "out_features", "bias", "activation_function":
- * "torch.nn.modules.activation.Tanh"} model.safetensors  linear.weight [out, in], linear.bias [out] */
+ *   config.json        {"in_features", "out_features", "bias", "activation_function": "torch.nn.modules.activation.Tanh"}
+ *   model.safetensors  linear.weight [out, in], linear.bias [out] */
 #include "base/error.h"
 #include "base/file.h"
 #include "base/memory.h"

@@ -1,7 +1,8 @@
 /* LSTM: tokens' vectors to tokens' vectors, layer upon layer.
  *
  *   lstm_config.json   {"embedding_dimension" | "word_embedding_dimension", "hidden_dim", "num_layers", "dropout",
- * "bidirectional"} model.safetensors  encoder.{weight_ih, weight_hh, bias_ih, bias_hh}_l<layer>[_reverse]
+ *                       "bidirectional"}
+ *   model.safetensors  encoder.{weight_ih, weight_hh, bias_ih, bias_hh}_l<layer>[_reverse]
  *
  * dropout works between layers, as in PyTorch. */
 #include "nn/lstm.h"

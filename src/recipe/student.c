@@ -79,8 +79,7 @@ static bool next_sentence(void *context, cq_slice *sentence) {
   }
 }
 
-static cq_status train_vocabulary(cq_tokenizer **out, const cq_student_options *o, bool lowercase, cq_pool *pool,
-                                  cq_error *error) {
+static cq_status train_vocabulary(cq_tokenizer **out, const cq_student_options *o, bool lowercase, cq_error *error) {
   if (o->n_text_files == 0) return cq_fail(error, CQ_ERR_ARGUMENT, "no text to train a vocabulary on");
   if (o->vocab_size < 8 || o->vocab_size > 1 << 24)
     return cq_fail(error, CQ_ERR_ARGUMENT, "vocab_size is %d, expected 8 or more", o->vocab_size);
@@ -90,8 +89,7 @@ static cq_status train_vocabulary(cq_tokenizer **out, const cq_student_options *
   const cq_sentencepiece_training training = {.vocab_size = o->vocab_size,
                                               .bpe = o->vocab_bpe,
                                               .character_coverage = o->character_coverage,
-                                              .lowercase = lowercase,
-                                              .n_threads = cq_pool_n_threads(pool)};
+                                              .lowercase = lowercase};
   cq_status status = cq_tokenizer_train_sentencepiece(out, next_sentence, t, &training, error);
   if (t->status) { /* what was read is not the whole text */
     if (!status) cq_tokenizer_free(*out);
@@ -106,10 +104,6 @@ static cq_status train_vocabulary(cq_tokenizer **out, const cq_student_options *
 
 /* --- the stages behind the first --- */
 
-static cq_status append(cq_encoder *e, cq_module *module, cq_error *error) {
-  return cq_encoder_append(e, module, error);
-}
-
 static cq_status append_ending(cq_encoder *e, const cq_student_options *o, bool normalize, cq_random *random,
                                cq_error *error) {
   cq_module *module;
@@ -118,13 +112,13 @@ static cq_status append_ending(cq_encoder *e, const cq_student_options *o, bool 
     const char *path = cq_arena_printf(&e->arena, "%zu_Dense", e->n_modules);
     if (!path) return cq_fail_memory(error, "a student");
     status = cq_dense_new(&module, cq_encoder_dim(e), o->output_dim, CQ_IDENTITY, path, random, &e->arena, error);
-    if (!status) status = append(e, module, error);
+    if (!status) status = cq_encoder_append(e, module, error);
   }
   if (!status && normalize) {
     const char *path = cq_arena_printf(&e->arena, "%zu_Normalize", e->n_modules);
     if (!path) return cq_fail_memory(error, "a student");
     status = cq_normalize_new(&module, cq_encoder_dim(e), path, &e->arena, error);
-    if (!status) status = append(e, module, error);
+    if (!status) status = cq_encoder_append(e, module, error);
   }
   return status;
 }
@@ -165,8 +159,7 @@ static void tell_carried(const cq_student_options *o, const cq_carry_stats *s, i
   notice(o, line);
 }
 
-static cq_status change_vocabulary(cq_encoder *e, const cq_student_options *o, cq_pool *pool, cq_random *random,
-                                   cq_error *error) {
+static cq_status change_vocabulary(cq_encoder *e, const cq_student_options *o, cq_random *random, cq_error *error) {
   const cq_module *m = e->modules[0];
   const cq_param *table = word_table(e->modules[0]);
   cq_tokenizer *tokenizer = NULL;
@@ -176,7 +169,7 @@ static cq_status change_vocabulary(cq_encoder *e, const cq_student_options *o, c
                    m->type->name);
   const bool folds = cq_tokenizer_describe(m->tokenizer)->lowercase || m->lowercase;
   if (folds && !o->lowercase) notice(o, "the model knows lower-case text only: the new vocabulary folds case");
-  cq_status status = train_vocabulary(&tokenizer, o, o->lowercase || folds, pool, error);
+  cq_status status = train_vocabulary(&tokenizer, o, o->lowercase || folds, error);
   if (status) return status;
   const int64_t n = cq_tokenizer_describe(tokenizer)->vocab_size;
   float *rows = cq_alloc_array((size_t)n, (size_t)table->cols * sizeof *rows);
@@ -305,13 +298,13 @@ static cq_status fresh_bilstm(cq_encoder *e, const cq_student_options *o, int le
            cq_word_embeddings_new(&module, *tokenizer, o->dim, length, "0_WordEmbeddings", random, &e->arena, error)))
     return status;
   *tokenizer = NULL;
-  if ((status = append(e, module, error)) ||
+  if ((status = cq_encoder_append(e, module, error)) ||
       (status = cq_lstm_module_new(&module, o->dim, o->dim / 2, o->n_layers, true, o->n_layers > 1 ? o->dropout : 0,
                                    "1_LSTM", random, &e->arena, error)) ||
-      (status = append(e, module, error)) ||
+      (status = cq_encoder_append(e, module, error)) ||
       (status = cq_pooling_new(&module, o->dim, CQ_POOL_MAX, "2_Pooling", &e->arena, error)))
     return status;
-  return append(e, module, error);
+  return cq_encoder_append(e, module, error);
 }
 
 static cq_status fresh_static(cq_encoder *e, const cq_student_options *o, cq_tokenizer **tokenizer, cq_random *random,
@@ -320,7 +313,7 @@ static cq_status fresh_static(cq_encoder *e, const cq_student_options *o, cq_tok
   cq_status status = cq_static_new(&module, *tokenizer, o->dim, "0_StaticEmbedding", random, &e->arena, error);
   if (status) return status;
   *tokenizer = NULL;
-  return append(e, module, error);
+  return cq_encoder_append(e, module, error);
 }
 
 static cq_status check_sizes(const cq_student_options *o, cq_error *error) {
@@ -338,12 +331,12 @@ static cq_status check_sizes(const cq_student_options *o, cq_error *error) {
   return CQ_OK;
 }
 
-static cq_status make_fresh(cq_encoder **out, const char *directory, const cq_student_options *o, cq_pool *pool,
-                            cq_random *random, cq_error *error) {
+static cq_status make_fresh(cq_encoder **out, const char *directory, const cq_student_options *o, cq_random *random,
+                            cq_error *error) {
   const int length = o->max_seq_length > 0 ? o->max_seq_length : 128;
   cq_tokenizer *tokenizer = NULL;
   cq_status status = check_sizes(o, error);
-  if (!status) status = train_vocabulary(&tokenizer, o, o->lowercase, pool, error);
+  if (!status) status = train_vocabulary(&tokenizer, o, o->lowercase, error);
   if (status) return status;
   if (o->kind == CQ_STUDENT_TRANSFORMER) {
     status = fresh_transformer(out, directory, o, length, tokenizer, random, error);
@@ -356,6 +349,7 @@ static cq_status make_fresh(cq_encoder **out, const char *directory, const cq_st
 }
 
 cq_status cq_student_new(const char *directory, const cq_student_options *o, cq_pool *pool, cq_error *error) {
+  (void)pool; /* training a vocabulary and aligning run on threads of their own or on one, so that the result is one */
   cq_encoder *e = NULL;
   cq_random random = cq_random_seeded(o->seed, 0);
   cq_status status = CQ_OK;
@@ -366,11 +360,11 @@ cq_status cq_student_new(const char *directory, const cq_student_options *o, cq_
   if (from_model) {
     const cq_encoder_options options = {.notice = o->notice, .notice_context = o->notice_context};
     status = cq_encoder_open(&e, o->from, &options, error);
-    if (!status && o->kind == CQ_STUDENT_NEW_VOCABULARY) status = change_vocabulary(e, o, pool, &random, error);
+    if (!status && o->kind == CQ_STUDENT_NEW_VOCABULARY) status = change_vocabulary(e, o, &random, error);
     if (!status && o->max_seq_length > 0) status = cq_encoder_limit(e, o->max_seq_length, error);
     if (!status) status = append_ending(e, o, false, &random, error);
   } else {
-    status = make_fresh(&e, directory, o, pool, &random, error);
+    status = make_fresh(&e, directory, o, &random, error);
   }
   if (!status) status = cq_encoder_save(e, directory, o->replace, NULL, error);
   cq_encoder_free(e);

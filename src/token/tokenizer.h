@@ -75,7 +75,6 @@ typedef struct cq_sentencepiece_training {
   bool bpe;
   double character_coverage;
   bool lowercase;         /* nmt_nfkc_cf instead of nmt_nfkc */
-  int n_threads;          /* the machine's to spare; the trainer takes eight in any case, see below */
   uint64_t max_sentences; /* sampled when there are more; 0: all */
 } cq_sentencepiece_training;
 

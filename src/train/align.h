@@ -4,8 +4,7 @@
  *   cq_aligner_new(&a, n_source_ids, n_target_ids, &err);
  *   cq_aligner_add(a, source, n, target, m, &err);        // each pair of sentences, as ids
  *   cq_aligner_run(a, 5, &err);
- *   n = cq_aligner_links(a, id, links, 16);               // the best source tokens of a target token, weights adding
- * to 1
+ *   n = cq_aligner_links(a, id, links, 16);               // a target token's best source tokens, weights adding to 1
  *
  * IBM model 1 in both directions at once, with a prior for the diagonal (words stand at like places in both sentences),
  * and the product of the two as weight: a source token counts when each is the other's translation, which function

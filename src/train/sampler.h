@@ -3,8 +3,8 @@
  *
  *   in order   the pairs as they stand in the files, set after set, from the start again at the end
  *   shuffled   all pairs of all sets in one random order, a new one each epoch
- *   balanced   draws dealt to the sets by weight; within a set all entries in random order before any repeats, and of
- * an entry's translations a random one */
+ *   balanced   draws dealt to the sets by weight; within a set all entries in random order before any repeats, and of an
+ *              entry's translations a random one */
 #ifndef TRAIN_SAMPLER_H
 #define TRAIN_SAMPLER_H
 
