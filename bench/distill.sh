@@ -1,6 +1,7 @@
 #!/bin/bash
 # Distillation side by side with sentence-transformers and PyTorch: the same student, data, order and options.
 #   bench/distill.sh CALQUE VENV DATA [WORK [STUDENT]]
+# The teacher's vectors are computed once and kept by both sides; their computation is in no figure.
 # 1. dropout 0: the loss curves of the first 100 steps must lie on each other (relative difference at most 1e-3).
 # 2. time of a step, both sides in turn (wants an otherwise idle machine).
 # 3. dropout as the student's config says: translation accuracy after STEPS steps, three seeds a side.
@@ -17,6 +18,7 @@ work=${4:-$(mktemp -d)}
 mkdir -p "$work"
 python=$venv/bin/python
 "$python" "$here/peers/texts.py" train "$data" "$work/train.tsv" $((batch * (steps > 100 ? steps : 100))) "${CHARACTERS:-200}"
+rm -f "$work/teacher.pt"
 if [ -n "${LAYERS:-}" ]; then
   "$python" "$here/peers/shrink.py" "$student" "$LAYERS" "$work/student" 2>"$work/shrink.stderr"
   student=$work/student
@@ -33,7 +35,8 @@ theirs() { # NAME STEPS DROPOUT SEED
   rm -rf "$work/$1.theirs"
   "$python" "$here/peers/train_peer.py" --teacher "$teacher" --student "$student" --train "$work/train.tsv" \
     --output "$work/$1.theirs" --batch "$batch" --steps "$2" --warmup 10 --lr "$rate" --eps 1e-6 --weight-decay 0.01 --clip 1 \
-    --dropout "$3" --seed "$4" --threads "$threads" --log "$work/$1.theirs.jsonl" 2>"$work/$1.theirs.stderr" || { tail -5 "$work/$1.theirs.stderr"; exit 1; }
+    --dropout "$3" --seed "$4" --threads "$threads" --vectors "$work/teacher.pt" \
+    --log "$work/$1.theirs.jsonl" 2>"$work/$1.theirs.stderr" || { tail -5 "$work/$1.theirs.stderr"; exit 1; }
 }
 
 for part in ${PARTS:-curve time accuracy}; do

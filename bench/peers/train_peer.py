@@ -26,6 +26,7 @@ def options():
     for name in ("teacher", "student", "train", "log"):
         p.add_argument("--" + name, required=True)
     p.add_argument("--output")
+    p.add_argument("--vectors", help="keep the teacher's vectors of the whole training file here, or take them from here")
     p.add_argument("--compile", action="store_true")
     for name, default in SIZES.items():
         p.add_argument("--" + name, type=int, default=default)
@@ -49,10 +50,15 @@ def main():
     with open(o.train, encoding="utf-8") as f:
         pairs = [line.rstrip("\n").split("\t")[:2] for line in f]
     assert len(pairs) >= o.batch * o.steps, f"{len(pairs)} pairs are too few for {o.steps} steps of {o.batch}"
-    pairs = pairs[:o.batch * o.steps]
-    teacher = SentenceTransformer(o.teacher, **load)
-    targets = teacher.encode([s for s, _ in pairs], convert_to_tensor=True, show_progress_bar=False)
-    del teacher
+    if o.vectors and os.path.exists(o.vectors):
+        targets = torch.load(o.vectors)
+    else:
+        teacher = SentenceTransformer(o.teacher, **load)
+        targets = teacher.encode([s for s, _ in pairs], convert_to_tensor=True, show_progress_bar=False)
+        del teacher
+        if o.vectors:
+            torch.save(targets, o.vectors)
+    assert len(targets) == len(pairs)
 
     student = SentenceTransformer(o.student, **load)
     if o.dropout >= 0:
