@@ -54,7 +54,8 @@ typedef struct cq_mse_result {
   double teacher_norm; /* mean length of the teacher's vectors */
   size_t n, n_skipped;
 } cq_mse_result;
-/* Errors: CQ_ERR_ARGUMENT when the two models' dimensions differ or the file has no rows; those of reading and encoding. */
+/* A student of fewer dimensions than the teacher is measured against the teacher's first ones (distillation's truncation).
+ * Errors: CQ_ERR_ARGUMENT when it has more, or the file has no rows; those of reading and encoding. */
 CQ_API CQ_MUST_USE cq_status cq_eval_mse(cq_mse_result *out, const cq_encoder *teacher, const cq_encoder *student,
                                          cq_pool *pool, const char *file, const cq_eval_options *options,
                                          cq_error *error);

@@ -200,18 +200,21 @@ cq_status cq_teacher_spread(cq_mse_result *out, const float *teacher, size_t n, 
 cq_status cq_eval_mse(cq_mse_result *out, const cq_encoder *teacher, const cq_encoder *student, cq_pool *pool,
                       const char *file, const cq_eval_options *options, cq_error *error) {
   const char *prompt = options ? options->prompt : NULL;
-  size_t dim = (size_t)cq_encoder_dim(teacher);
+  const size_t dim = (size_t)cq_encoder_dim(student), teacher_dim = (size_t)cq_encoder_dim(teacher);
   float *wanted = NULL, *target = NULL, *source = NULL;
   cq_rows rows = {0};
   cq_status status;
-  if (cq_encoder_dim(student) != cq_encoder_dim(teacher))
-    return cq_fail(error, CQ_ERR_ARGUMENT, "mse: the student's vectors have %d dimensions, the teacher's %d",
-                   cq_encoder_dim(student), cq_encoder_dim(teacher));
+  if (dim > teacher_dim)
+    return cq_fail(error, CQ_ERR_ARGUMENT, "mse: the student's vectors have %zu dimensions, the teacher's %zu", dim,
+                   teacher_dim);
   if ((status = cq_rows_read(&rows, file, 2, options, error)) != CQ_OK) goto done;
   if ((status = cq_encode_column(&wanted, teacher, pool, rows.column[0], rows.n, prompt, error)) != CQ_OK ||
       (status = cq_encode_column(&target, student, pool, rows.column[1], rows.n, prompt, error)) != CQ_OK ||
       (status = cq_encode_column(&source, student, pool, rows.column[0], rows.n, prompt, error)) != CQ_OK)
     goto done;
+  /* A student of fewer dimensions was taught the teacher's first ones. */
+  for (size_t i = 1; dim < teacher_dim && i < rows.n; i++)
+    memmove(wanted + i * dim, wanted + i * teacher_dim, dim * sizeof *wanted);
   cq_mse_result r = {.n = rows.n, .n_skipped = rows.n_skipped};
   if ((status = cq_teacher_spread(&r, wanted, rows.n, dim, error)) != CQ_OK) goto done;
   r.target = cq_mse_100(wanted, target, rows.n, dim);

@@ -206,6 +206,34 @@ static void sts_equals_sentence_transformers(void **state) {
   cq_encoder_free(encoder);
 }
 
+/* Two models of different width: a plain loop over the dimensions both have. */
+static void a_narrower_student_is_measured_on_the_first_dimensions(void **state) {
+  (void)state;
+  cq_encoder *teacher = open_model(MODEL("bert-uncased")), *student = open_model(MODEL("distilbert-dense"));
+  const size_t dim = (size_t)cq_encoder_dim(student), wide = (size_t)cq_encoder_dim(teacher);
+  cq_rows rows;
+  cq_mse_result r;
+  float *wanted, *target;
+  assert_true(dim < wide);
+  assert_int_equal(cq_eval_mse(&r, teacher, student, NULL, GOLDEN "pairs.tsv", NULL, NULL), CQ_OK);
+  assert_int_equal(cq_rows_read(&rows, GOLDEN "pairs.tsv", 2, NULL, NULL), CQ_OK);
+  assert_int_equal(cq_encode_column(&wanted, teacher, NULL, rows.column[0], rows.n, NULL, NULL), CQ_OK);
+  assert_int_equal(cq_encode_column(&target, student, NULL, rows.column[1], rows.n, NULL, NULL), CQ_OK);
+  double sum = 0;
+  for (size_t i = 0; i < rows.n; i++) {
+    for (size_t d = 0; d < dim; d++) {
+      const double difference = (double)wanted[i * wide + d] - (double)target[i * dim + d];
+      sum += difference * difference;
+    }
+  }
+  assert_near(r.target, 100 * sum / (double)(rows.n * dim), 1e-9);
+  cq_free(wanted);
+  cq_free(target);
+  cq_rows_free(&rows);
+  cq_encoder_free(teacher);
+  cq_encoder_free(student);
+}
+
 static void faults_reach_the_caller(void **state) {
   (void)state;
   cq_encoder *teacher = open_model(MODEL("bert-uncased")), *other = open_model(MODEL("distilbert-dense"));
@@ -213,8 +241,8 @@ static void faults_reach_the_caller(void **state) {
   cq_translation_result translation;
   cq_sts_result sts;
   cq_error error = {0};
-  assert_int_equal(cq_eval_mse(&mse, teacher, other, NULL, GOLDEN "pairs.tsv", NULL, &error), CQ_ERR_ARGUMENT);
-  assert_non_null(strstr(error.message, "20 dimensions, the teacher's 24"));
+  assert_int_equal(cq_eval_mse(&mse, other, teacher, NULL, GOLDEN "pairs.tsv", NULL, &error), CQ_ERR_ARGUMENT);
+  assert_non_null(strstr(error.message, "24 dimensions, the teacher's 20"));
   const char *file = file_of("a\tb\nc\n");
   assert_int_equal(cq_eval_mse(&mse, teacher, teacher, NULL, file, NULL, &error), CQ_ERR_FORMAT);
   assert_int_equal(error.line, 2);
@@ -266,6 +294,7 @@ int main(void) {
       cmocka_unit_test(mse_equals_sentence_transformers),
       cmocka_unit_test(translation_equals_sentence_transformers),
       cmocka_unit_test(sts_equals_sentence_transformers),
+      cmocka_unit_test(a_narrower_student_is_measured_on_the_first_dimensions),
       cmocka_unit_test(faults_reach_the_caller),
       cmocka_unit_test(every_failed_allocation_of_a_measure_is_reported),
   };
