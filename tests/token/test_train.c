@@ -37,7 +37,7 @@ static cq_tokenizer *train(int vocab_size, bool bpe, bool lowercase, uint64_t ma
   cq_tokenizer *t;
   cq_error error = {0};
   maker m = {.n = n};
-  cq_sentencepiece_training options = {vocab_size, bpe, 0.9995, lowercase, 2, max_sentences};
+  cq_sentencepiece_training options = {vocab_size, bpe, 0.9995, lowercase, max_sentences};
   if (cq_tokenizer_train_sentencepiece(&t, next_sentence, &m, &options, &error)) fail_msg("%s", error.message);
   return t;
 }
@@ -171,7 +171,7 @@ static void expect_refusal(int vocab_size, double coverage, size_t n, const char
   cq_tokenizer *t = (cq_tokenizer *)1;
   cq_error error = {0};
   maker m = {.n = n};
-  cq_sentencepiece_training options = {vocab_size, false, coverage, false, 1, 0};
+  cq_sentencepiece_training options = {vocab_size, false, coverage, false, 0};
   assert_int_equal(cq_tokenizer_train_sentencepiece(&t, next_sentence, &m, &options, &error), CQ_ERR_ARGUMENT);
   if (!strstr(error.message, message)) fail_msg("'%s' does not say '%s'", error.message, message);
   assert_null(t);
