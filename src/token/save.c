@@ -62,14 +62,18 @@ static json_t *complete_document(const cq_tokenizer *t) {
   bool unigram = t->model.kind == &cq_unigram_kind, ok = document && model;
   size_t n = t->n_model_pieces;
   json_t *vocab = unigram ? json_array() : json_object();
+  cq_builder key = {0}; /* zero-terminated, for Jansson before 2.14 */
   for (size_t i = 0; i < n && ok; i++) {
     if (unigram) {
       ok = !json_array_append_new(vocab, json_pack("[o, f]", piece_string(t, (int32_t)i), t->model.scores[i]));
     } else {
       cq_slice piece = cq_vocab_piece(&t->vocab, (int32_t)i);
-      ok = !json_object_setn_new(vocab, piece.data, piece.n, json_integer((json_int_t)i));
+      cq_builder_clear(&key);
+      cq_builder_bytes(&key, piece.data, piece.n);
+      ok = !key.failed && !json_object_set_new(vocab, key.n ? key.data : "", json_integer((json_int_t)i));
     }
   }
+  cq_builder_free(&key);
   ok = ok && !json_object_set_new(model, "vocab", vocab);
   if (!ok) json_decref(vocab);
   if (ok && t->model.merges) ok = !json_object_set_new(model, "merges", merges_json(t));
