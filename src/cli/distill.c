@@ -54,7 +54,8 @@ static const cli_option options[] = {
      .required = true,
      .argument = "[LABEL=]TSV[:WEIGHT]",
      AT(train),
-     .help = "parallel text, a source and its translations on a line; a set of weight 2 is drawn from twice as often"},
+     .help = "parallel text, a source and its translations on a line; a set of weight 2 is drawn from twice as often "
+             "(which means --balanced)"},
     {.name = "dev",
      .type = CLI_LIST,
      .argument = "[LABEL=]TSV",
