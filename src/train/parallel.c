@@ -6,6 +6,7 @@
 #include "calque/lines.h"
 
 #include <assert.h>
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -85,6 +86,7 @@ static bool too_long(const reading *r, cq_slice text) {
 
 /* Adds a translation to an entry, once: an entry's translations are a set. */
 static cq_status add_pair(reading *r, uint32_t entry, cq_slice target, cq_error *error) {
+  assert(r->first_pair && entry < r->n_entries);
   assert(r->first_pair && entry < r->n_entries);
   for (uint32_t p = r->first_pair[entry]; p; p = r->pairs[p - 1].next) {
     if (cq_slice_equal(r->pairs[p - 1].target, target)) return CQ_OK;

@@ -43,10 +43,12 @@ while [ "$done_kills" -lt "$kills" ]; do
   if kill -9 "$pid" 2>/dev/null; then
     wait "$pid" 2>/dev/null
     done_kills=$((done_kills + 1))
-  else # it had ended: compare, and begin anew
+  else
     wait "$pid" || fail "a resumed run"
+  fi
+  if [ -d "$work/killed" ] && [ ! -e "$work/killed.work" ]; then # it had ended: compare, and begin anew
     cmp "$work/whole/model.safetensors" "$work/killed/model.safetensors" || fail "the weights differ after $done_kills kills"
-    rm -rf "$work/killed" "$work/killed.work"
+    rm -rf "$work/killed" "$work"/killed.work.tmp-* # a kill may have come while the work directory was being removed
   fi
 done
 (distill --output "$work/killed" --resume) || fail "the last resumption"
