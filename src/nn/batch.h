@@ -2,6 +2,7 @@
 #ifndef NN_BATCH_H
 #define NN_BATCH_H
 
+#include "base/random.h"
 #include "tensor/kernels.h"
 
 typedef struct cq_batch {
@@ -21,10 +22,7 @@ static inline int64_t cq_batch_length(const cq_batch *b, int64_t s) {
 
 /* The key of one of a sequence's dropout sites: layer and site make it unique within the model. */
 static inline uint64_t cq_dropout_key(uint64_t sequence_key, uint32_t site) {
-  uint64_t x = sequence_key + (site + 1) * UINT64_C(0x9e3779b97f4a7c15);
-  x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-  x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
-  return x ^ (x >> 31);
+  return cq_mix(sequence_key + (site + 1) * UINT64_C(0x9e3779b97f4a7c15));
 }
 
 #endif

@@ -141,16 +141,16 @@ static void cell(cq_builder *out, bool markdown, const char *format, double befo
   if (markdown)
     cq_builder_printf(out, " %s |", text);
   else
-    cq_builder_printf(out, "  %*s", has_before ? 18 : 11, text);
+    cq_builder_printf(out, "  %11s", text);
 }
 
-static void heading(cq_builder *out, bool markdown, const char *const *names, size_t n, bool wide) {
+static void heading(cq_builder *out, bool markdown, const char *const *names, size_t n) {
   cq_builder_printf(out, markdown ? "| %s |" : "%-28s", names[0]);
   for (size_t i = 1; i < n; i++) {
     if (markdown)
       cq_builder_printf(out, " %s |", names[i]);
     else
-      cq_builder_printf(out, "  %*s", wide ? 18 : 11, names[i]);
+      cq_builder_printf(out, "  %11s", names[i]);
   }
   cq_builder_char(out, '\n');
   if (!markdown) return;
@@ -165,7 +165,7 @@ void cq_dev_table(cq_builder *out, const cq_dev_sets *sets, const cq_dev_figures
                                                "MSE src",       "teacher var", "chance %"};
   static const char *const sts_names[] = {"similarity", "Spearman", "Pearson"};
   const bool two = before != NULL;
-  if (sets->n_parallel) heading(out, markdown, parallel_names, 7, two);
+  if (sets->n_parallel) heading(out, markdown, parallel_names, 7);
   for (size_t i = 0; i < sets->n_parallel; i++) {
     const cq_translation_result *t = &figures->translation[i], *tb = two ? &before->translation[i] : t;
     const cq_mse_result *m = &figures->mse[i], *mb = two ? &before->mse[i] : m;
@@ -186,7 +186,7 @@ void cq_dev_table(cq_builder *out, const cq_dev_sets *sets, const cq_dev_figures
     cq_builder_char(out, '\n');
   }
   if (sets->n_sts && sets->n_parallel) cq_builder_char(out, '\n');
-  if (sets->n_sts) heading(out, markdown, sts_names, 3, two);
+  if (sets->n_sts) heading(out, markdown, sts_names, 3);
   for (size_t i = 0; i < sets->n_sts; i++) {
     const cq_sts_result *s = &figures->sts[i], *sb = two ? &before->sts[i] : s;
     cq_builder_printf(out, markdown ? "| %s |" : "%-28s", sets->sts[i].label);

@@ -38,7 +38,8 @@ CQ_MUST_USE cq_status cq_dev_evaluate(cq_dev_figures *out, const cq_dev_sets *se
                                       const cq_teacher *teacher, cq_pool *pool, cq_error *error);
 void cq_dev_figures_free(cq_dev_figures *figures);
 
-/* The table as text (or Markdown for a model card), and the record as JSON. */
+/* The table as text, or as Markdown for a model card, which may show the figures before training beside them (before NULL:
+ * not); and the record as JSON. */
 void cq_dev_table(cq_builder *out, const cq_dev_sets *sets, const cq_dev_figures *before, const cq_dev_figures *figures,
                   bool markdown);
 json_t *cq_dev_json(const cq_dev_sets *sets, const cq_dev_figures *figures);
