@@ -202,17 +202,34 @@ static cq_status read_parallel(carry *c, parallel *p, const char *const *files, 
   return status;
 }
 
+static double length_of(const float *row, int64_t dim) {
+  double sum = 0;
+  for (int64_t j = 0; j < dim; j++) sum += (double)row[j] * (double)row[j];
+  return sqrt(sum);
+}
+
+/* The weighted mean of the linked rows, as long as they are in the mean: a mean of rows that point apart is short, and the
+ * encoder was trained on rows of full length. */
+static void mean_of_links(const carry *c, float *mean, const cq_link *links, size_t n) {
+  double length = 0;
+  memset(mean, 0, (size_t)c->dim * sizeof *mean);
+  for (size_t i = 0; i < n; i++) {
+    const float *old = c->old + links[i].source * c->dim;
+    for (int64_t j = 0; j < c->dim; j++) mean[j] += links[i].weight * old[j];
+    length += (double)links[i].weight * length_of(old, c->dim);
+  }
+  const double short_length = length_of(mean, c->dim);
+  const float scale = short_length > 0 ? (float)(length / short_length) : 1;
+  for (int64_t j = 0; j < c->dim; j++) mean[j] *= scale;
+}
+
 /* A piece's row: what it means in translations, mixed with what it means in the source by its counts there. */
 static void mix_aligned(carry *c, const parallel *p, int64_t id, float *aligned) {
   cq_link links[MAX_LINKS];
   const size_t n = cq_aligner_links(p->aligner, (int32_t)id, links, MAX_LINKS);
   if (n == 0) return;
   float *row = c->rows + id * c->dim;
-  memset(aligned, 0, (size_t)c->dim * sizeof *aligned);
-  for (size_t i = 0; i < n; i++) {
-    const float *old = c->old + links[i].source * c->dim;
-    for (int64_t j = 0; j < c->dim; j++) aligned[j] += links[i].weight * old[j];
-  }
+  mean_of_links(c, aligned, links, n);
   const double here = (double)p->source_count[id], there = (double)cq_aligner_count(p->aligner, (int32_t)id);
   const float share = (float)(there / (here + there));
   for (int64_t j = 0; j < c->dim; j++) row[j] = share * aligned[j] + (1 - share) * row[j];
