@@ -97,6 +97,16 @@ struct cli_command {
     .greatest = 1024, .default_text = "one per processor",                                                             \
     .help = "threads to compute with; results do not depend on it"                                                     \
   }
+#define CLI_PROMPT(owner, field)                                                                                       \
+  {                                                                                                                    \
+    .name = "prompt", .type = CLI_TEXT, .argument = "TEXT", .offset = offsetof(owner, field),                          \
+    .default_text = "the model's", .help = "put this before every sentence"                                            \
+  }
+#define CLI_BATCH(owner, field)                                                                                        \
+  {                                                                                                                    \
+    .name = "batch", .letter = 'b', .type = CLI_INT, .argument = "N", .offset = offsetof(owner, field), .least = 1,    \
+    .greatest = 1 << 20, .help = "lines held in memory at a time; results do not depend on it"                         \
+  }
 #define CLI_MAX_LENGTH(owner, field)                                                                                   \
   {                                                                                                                    \
     .name = "max-length", .type = CLI_INT, .argument = "TOKENS", .offset = offsetof(owner, field),                     \
@@ -109,6 +119,14 @@ struct cli_command {
   }
 #define CLI_JSON(owner, field)                                                                                         \
   { .name = "json", .type = CLI_FLAG, .offset = offsetof(owner, field), .help = "print JSON, for machines" }
+
+/* ---- open.c ---- */
+
+/* Opens a model with the options that commands have for it; says why not on standard error. max_length 0: the model's. */
+int cli_open_model(cq_encoder **out, const char *name, int max_length);
+int cli_open_pool(cq_pool **out, int n_threads);
+/* Where the label of "[LABEL=]FILE" ends, its '='; NULL: there is none. A file of exactly that name is meant as it is. */
+const char *cli_label_end(const char *argument);
 
 /* ---- options.c ---- */
 
@@ -125,6 +143,8 @@ bool cli_parse_count(uint64_t *out, const char *text);
 /* ---- help.c ---- */
 
 void cli_help(const cli_command *command, const char *path);
+
+/* ---- nearest.c ---- */
 
 /* Of n names, the one nearest to a misspelt word; NULL when none is near. `name(context, i)` gives the i-th. */
 const char *cli_nearest(const char *word, const char *(*name)(const void *context, size_t i), const void *context,

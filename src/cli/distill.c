@@ -274,9 +274,9 @@ static bool parse_data(cq_distill_data *out, char **copy, const char *argument, 
     *colon = '\0';
     out->weight = weight;
   }
-  char *equals = strchr(*copy, '=');
-  if (equals && equals != *copy && access(*copy, F_OK) != 0) {
-    *equals = '\0';
+  const char *equals = cli_label_end(*copy);
+  if (equals) {
+    (*copy)[equals - *copy] = '\0';
     out->label = *copy, out->path = equals + 1;
   }
   return true;

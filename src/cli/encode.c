@@ -72,12 +72,7 @@ static const cli_option options[] = {
      .offset = offsetof(struct args, calibration),
      .default_text = "a first pass over the input",
      .help = "int8: take each dimension's range from these sentences, or from the vectors of a .npy file"},
-    {.name = "prompt",
-     .type = CLI_TEXT,
-     .argument = "TEXT",
-     .offset = offsetof(struct args, prompt),
-     .default_text = "the model's",
-     .help = "put this before every sentence"},
+    CLI_PROMPT(struct args, prompt),
     {.name = "prompt-name",
      .type = CLI_TEXT,
      .argument = "NAME",
@@ -89,14 +84,7 @@ static const cli_option options[] = {
      .offset = offsetof(struct args, strict),
      .help = "fail at a sentence that is too long, instead of cutting and counting it"},
     CLI_SKIP_BAD(struct args, skip_bad),
-    {.name = "batch",
-     .letter = 'b',
-     .type = CLI_INT,
-     .argument = "N",
-     .offset = offsetof(struct args, batch),
-     .least = 1,
-     .greatest = 1 << 20,
-     .help = "sentences held in memory at a time; results do not depend on it"},
+    CLI_BATCH(struct args, batch),
     CLI_THREADS(struct args, threads),
 };
 
@@ -318,7 +306,6 @@ static void remarks(const job *j) {
 
 static int run(const cli_call *call) {
   const struct args *args = call->options;
-  cq_error error = {0};
   job j = {.args = args,
            .in = {.paths = call->arguments,
                   .n_paths = call->n_arguments,
@@ -326,18 +313,13 @@ static int run(const cli_call *call) {
                   .n_columns = 1,
                   .rows = (size_t)args->batch,
                   .skip_bad = args->skip_bad}};
-  cq_encoder_options o = cq_encoder_default_options();
   int code = format_of(&j.format, call, args->output);
   if (code) return code;
   if (args->prompt && args->prompt_name) return cli_usage(call->path, "--prompt and --prompt-name exclude each other");
   if (args->calibration && args->precision != PRECISION_INT8)
     return cli_usage(call->path, "--calibration is for --precision int8 only");
-  o.max_seq_length = args->max_length, o.notice = cli_notice;
   code = CLI_FAILED;
-  if (cq_encoder_open(&j.encoder, args->model, &o, &error) || cq_pool_open(&j.pool, args->threads, &error)) {
-    cli_fail_error(&error);
-    goto done;
-  }
+  if (cli_open_model(&j.encoder, args->model, args->max_length) || cli_open_pool(&j.pool, args->threads)) goto done;
   j.dim = (size_t)cq_encoder_dim(j.encoder);
   if ((size_t)args->truncate_dim > j.dim) {
     cli_fail("--truncate-dim is %d, the model has %zu dimensions", args->truncate_dim, j.dim);

@@ -9,7 +9,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 struct args {
   const char *model, *teacher, *prompt;
@@ -101,12 +100,11 @@ static const measure sts = {"sts", sts_figures, sizeof sts_figures / sizeof *sts
 
 /* ---- what they share ---- */
 
-/* "[LABEL=]FILE"; without a label, the file's name up to ".tsv". A file that has such a name as a whole is meant as it
- * is. */
+/* "[LABEL=]FILE"; without a label, the file's name up to ".tsv". */
 static char *split_label(const char **file, const char *argument) {
-  const char *equals = strchr(argument, '=');
+  const char *equals = cli_label_end(argument);
   *file = argument;
-  if (equals && equals > argument && access(argument, F_OK) != 0) {
+  if (equals) {
     *file = equals + 1;
     return strndup(argument, (size_t)(equals - argument));
   }
@@ -183,15 +181,11 @@ static int print_json(const measure *m, const struct args *args, const row *rows
 }
 
 static int open_bench(bench *b, const struct args *args) {
-  cq_error error = {0};
-  cq_encoder_options o = cq_encoder_default_options();
-  o.max_seq_length = args->max_length, o.notice = cli_notice;
   b->options = cq_eval_default_options();
   b->options.max_rows = args->max_rows, b->options.skip_bad = args->skip_bad, b->options.prompt = args->prompt;
-  if (cq_encoder_open(&b->model, args->model, &o, &error)) return cli_fail_error(&error);
-  if (args->teacher && cq_encoder_open(&b->teacher, args->teacher, &o, &error)) return cli_fail_error(&error);
-  if (cq_pool_open(&b->pool, args->threads, &error)) return cli_fail_error(&error);
-  return CLI_OK;
+  int code = cli_open_model(&b->model, args->model, args->max_length);
+  if (code == CLI_OK && args->teacher) code = cli_open_model(&b->teacher, args->teacher, args->max_length);
+  return code == CLI_OK ? cli_open_pool(&b->pool, args->threads) : code;
 }
 
 static int evaluate(const cli_call *call, const measure *m) {
@@ -234,13 +228,7 @@ static int evaluate(const cli_call *call, const measure *m) {
    .least = 1,                                                                                                         \
    .default_text = "all",                                                                                              \
    .help = "use the first N rows of each file"},                                                                       \
-      {.name = "prompt",                                                                                               \
-       .type = CLI_TEXT,                                                                                               \
-       .argument = "TEXT",                                                                                             \
-       .offset = offsetof(struct args, prompt),                                                                        \
-       .default_text = "the model's",                                                                                  \
-       .help = "put this before every sentence"},                                                                      \
-      CLI_MAX_LENGTH(struct args, max_length), CLI_JSON(struct args, json),                                            \
+      CLI_PROMPT(struct args, prompt), CLI_MAX_LENGTH(struct args, max_length), CLI_JSON(struct args, json),           \
       {.name = "csv", .type = CLI_FLAG, .offset = offsetof(struct args, csv), .help = "print comma-separated values"}, \
       CLI_SKIP_BAD(struct args, skip_bad), CLI_THREADS(struct args, threads)
 

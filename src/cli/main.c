@@ -93,9 +93,19 @@ static int dispatch(int argc, char **argv) {
   return run_command(command, path, argc - i, argv + i, argc, argv);
 }
 
+/* The library takes a name that is none as no wish; a person would rather hear of it. */
+static bool check_simd(void) {
+  static const char *const names[] = {"reference", "portable", "avx2", "avx512"};
+  const char *wish = getenv("CALQUE_SIMD");
+  bool known = !wish || !*wish;
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) known = known || !strcmp(wish, names[i]);
+  if (!known) cli_fail("CALQUE_SIMD is '%s', expected reference, portable, avx2 or avx512", wish);
+  return known;
+}
+
 int main(int argc, char **argv) {
   /* A closed pipe and a file over its limit are then failed writes, which are cleaned up after and reported. */
   signal(SIGPIPE, SIG_IGN);
   signal(SIGXFSZ, SIG_IGN);
-  return cli_finish_output(dispatch(argc, argv));
+  return check_simd() ? cli_finish_output(dispatch(argc, argv)) : CLI_USAGE;
 }

@@ -134,14 +134,10 @@ static int run(const cli_call *call) {
   cq_error error = {0};
   pair p = {0};
   differences d = {.least_cosine = 1};
-  cq_encoder_options o = cq_encoder_default_options();
   int code = CLI_FAILED;
-  o.max_seq_length = args->max_length, o.notice = cli_notice;
-  if (cq_encoder_open(&p.models[0], call->arguments[0], &o, &error) ||
-      cq_encoder_open(&p.models[1], call->arguments[1], &o, &error) || cq_pool_open(&p.pool, args->threads, &error)) {
-    cli_fail_error(&error);
+  if (cli_open_model(&p.models[0], call->arguments[0], args->max_length) ||
+      cli_open_model(&p.models[1], call->arguments[1], args->max_length) || cli_open_pool(&p.pool, args->threads))
     goto done;
-  }
   p.dim = (size_t)cq_encoder_dim(p.models[0]);
   if ((size_t)cq_encoder_dim(p.models[1]) != p.dim) {
     cli_fail("%s has %zu dimensions, %s has %d", call->arguments[0], p.dim, call->arguments[1],

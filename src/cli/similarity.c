@@ -29,23 +29,11 @@ static const cli_option options[] = {
      .argument = "A,B",
      .offset = offsetof(struct args, columns),
      .help = "the two columns, from 1"},
-    {.name = "prompt",
-     .type = CLI_TEXT,
-     .argument = "TEXT",
-     .offset = offsetof(struct args, prompt),
-     .default_text = "the model's",
-     .help = "put this before every sentence"},
+    CLI_PROMPT(struct args, prompt),
     CLI_MAX_LENGTH(struct args, max_length),
     CLI_JSON(struct args, json),
     CLI_SKIP_BAD(struct args, skip_bad),
-    {.name = "batch",
-     .letter = 'b',
-     .type = CLI_INT,
-     .argument = "N",
-     .offset = offsetof(struct args, batch),
-     .least = 1,
-     .greatest = 1 << 20,
-     .help = "lines held in memory at a time; results do not depend on it"},
+    CLI_BATCH(struct args, batch),
     CLI_THREADS(struct args, threads),
 };
 
@@ -133,20 +121,14 @@ static bool parse_columns(int *a, int *b, const char *text) {
 
 static int run(const cli_call *call) {
   const struct args *args = call->options;
-  cq_error error = {0};
   job j = {.args = args, .encode = cq_encode_default_options()};
-  cq_encoder_options o = cq_encoder_default_options();
   int code = CLI_FAILED, column_a, column_b;
   if (args->tsv ? call->n_arguments != 0 : call->n_arguments != 2)
     return cli_usage(call->path, "expected two sentences, or --tsv FILE and none");
   if (!parse_columns(&column_a, &column_b, args->columns))
     return cli_usage(call->path, "--columns is '%s', expected two numbers from 1 to 64 such as 1,2", args->columns);
-  o.max_seq_length = args->max_length, o.notice = cli_notice;
   j.encode.prompt = args->prompt;
-  if (cq_encoder_open(&j.encoder, args->model, &o, &error) || cq_pool_open(&j.pool, args->threads, &error)) {
-    cli_fail_error(&error);
-    goto done;
-  }
+  if (cli_open_model(&j.encoder, args->model, args->max_length) || cli_open_pool(&j.pool, args->threads)) goto done;
   j.dim = (size_t)cq_encoder_dim(j.encoder);
   code = args->tsv ? compare_columns(&j, column_a, column_b) : compare_two(&j, call->arguments[0], call->arguments[1]);
   if (code == CLI_OK && j.stats.n_truncated)

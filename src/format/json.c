@@ -5,6 +5,7 @@
 #include "base/memory.h"
 
 #include <float.h>
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -155,6 +156,14 @@ cq_status cq_json_write(const json_t *json, const char *path, cq_error *error) {
   cq_builder_char(&text, '\n');
   cq_status status = text.failed ? cq_fail_memory(error, path) : cq_file_write(path, text.data, text.n, error);
   cq_builder_free(&text);
+  return status;
+}
+
+cq_status cq_json_save(json_t *json, const char *directory, const char *name, cq_error *error) {
+  char path[PATH_MAX];
+  cq_status status = json ? cq_path_join(path, sizeof path, directory, name, error) : cq_fail_memory(error, name);
+  if (!status) status = cq_json_write(json, path, error);
+  json_decref(json);
   return status;
 }
 

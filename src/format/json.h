@@ -17,6 +17,8 @@ CQ_MUST_USE cq_status cq_json_parse(json_t **out, cq_slice text, const char *pat
 
 /* Writes indented by two, keys in insertion order, real numbers as short as exactness allows, atomically. */
 CQ_MUST_USE cq_status cq_json_write(const json_t *json, const char *path, cq_error *error);
+/* The same to directory/name, and the end of json: it is released. NULL is the CQ_ERR_MEMORY of whoever made it. */
+CQ_MUST_USE cq_status cq_json_save(json_t *json, const char *directory, const char *name, cq_error *error);
 /* The same text appended to a builder, without a newline at the end; indent < 0: all on one line. */
 void cq_json_append(cq_builder *out, const json_t *json, int indent);
 

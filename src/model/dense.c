@@ -163,14 +163,10 @@ done:
 
 static cq_status dense_save(const cq_module *module, const char *directory, cq_error *error) {
   const dense *d = (const dense *)module;
-  char path[4096];
-  cq_status status = cq_path_join(path, sizeof path, directory, "config.json", error);
-  if (status) return status;
   json_t *config = json_pack("{s:I, s:I, s:b, s:s}", "in_features", (json_int_t)d->params[0].cols, "out_features",
                              (json_int_t)d->params[0].rows, "bias", d->linear.bias != NULL, "activation_function",
                              d->activation->path);
-  status = config ? cq_json_write(config, path, error) : cq_fail_memory(error, path);
-  json_decref(config);
+  cq_status status = cq_json_save(config, directory, "config.json", error);
   return status ? status : cq_weights_save(d->params, d->base.n_params, directory, error);
 }
 

@@ -167,12 +167,7 @@ static json_t *describe(const lstm *l) {
 
 static cq_status lstm_save(const cq_module *module, const char *directory, cq_error *error) {
   const lstm *l = (const lstm *)module;
-  char path[4096];
-  cq_status status = cq_path_join(path, sizeof path, directory, "lstm_config.json", error);
-  if (status) return status;
-  json_t *config = describe(l);
-  status = config ? cq_json_write(config, path, error) : cq_fail_memory(error, path);
-  json_decref(config);
+  cq_status status = cq_json_save(describe(l), directory, "lstm_config.json", error);
   return status ? status : cq_weights_save(l->base.params, l->base.n_params, directory, error);
 }
 

@@ -158,9 +158,6 @@ static json_t *mode_list(const pooling *p) {
 
 static cq_status pooling_save(const cq_module *module, const char *directory, cq_error *error) {
   const pooling *p = (const pooling *)module;
-  char path[4096];
-  cq_status status = cq_path_join(path, sizeof path, directory, "config.json", error);
-  if (status) return status;
   json_t *config = json_object();
   bool ok = config != NULL;
   if (in_fixed_order(p)) {
@@ -175,9 +172,9 @@ static cq_status pooling_save(const cq_module *module, const char *directory, cq
          json_object_set_new(config, "pooling_mode", mode_list(p)) == 0;
   }
   ok = ok && json_object_set_new(config, "include_prompt", json_boolean(!p->base.leaves_out_prompt)) == 0;
-  status = ok ? cq_json_write(config, path, error) : cq_fail_memory(error, path);
+  if (ok) return cq_json_save(config, directory, "config.json", error);
   json_decref(config);
-  return status;
+  return cq_fail_memory(error, "config.json");
 }
 
 static cq_status pooling_describe(const cq_module *module, json_t *object, cq_error *error) {

@@ -241,7 +241,8 @@ cq_status cq_encoder_prompt(cq_slice *out, int32_t *n_left_out, const cq_encoder
   *n_left_out = 0;
   if (!text && name) {
     text = json_string_value(json_object_get(encoder->prompts, name));
-    if (!text) return cq_fail(error, CQ_ERR_ARGUMENT, "the model %s has no prompt named '%s'", encoder->directory, name);
+    if (!text)
+      return cq_fail(error, CQ_ERR_ARGUMENT, "the model %s has no prompt named '%s'", encoder->directory, name);
   }
   if (text) *out = cq_slice_of(text);
   return out->n && !encoder->include_prompt ? count_prompt(n_left_out, encoder, *out, error) : CQ_OK;

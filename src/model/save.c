@@ -17,14 +17,6 @@ static void module_path(char *out, size_t size, const cq_encoder *e, size_t inde
     snprintf(out, size, "%zu_%s", index, e->modules[index]->type->name);
 }
 
-static cq_status write_json(json_t *json, const char *directory, const char *name, cq_error *error) {
-  char path[MAX_PATH];
-  cq_status status = json ? cq_path_join(path, sizeof path, directory, name, error) : cq_fail_memory(error, name);
-  if (!status) status = cq_json_write(json, path, error);
-  json_decref(json);
-  return status;
-}
-
 static cq_status write_modules(const cq_encoder *e, const char *directory, cq_error *error) {
   json_t *list = json_array();
   cq_status status = list ? CQ_OK : cq_fail_memory(error, "modules.json");
@@ -46,7 +38,7 @@ static cq_status write_modules(const cq_encoder *e, const char *directory, cq_er
     if (!status) status = cq_directory_make(path, error);
     if (!status) status = m->type->save(m, path, error);
     if (!status && i == 0 && name[0] == '\0')
-      status = write_json(
+      status = cq_json_save(
           json_pack("{s:I, s:b}", "max_seq_length", (json_int_t)e->max_seq_length, "do_lower_case", m->lowercase), path,
           "sentence_bert_config.json", error);
   }
@@ -54,7 +46,7 @@ static cq_status write_modules(const cq_encoder *e, const char *directory, cq_er
     json_decref(list);
     return status;
   }
-  return write_json(list, directory, "modules.json", error);
+  return cq_json_save(list, directory, "modules.json", error);
 }
 
 static json_t *text_or_null(const char *text) {
@@ -63,10 +55,10 @@ static json_t *text_or_null(const char *text) {
 
 static cq_status write_model_config(const cq_encoder *e, const char *directory, cq_error *error) {
   json_t *prompts = e->prompts ? json_deep_copy(e->prompts) : json_object();
-  return write_json(json_pack("{s:{s:s}, s:o, s:o, s:o}", "__version__", "calque", CQ_VERSION, "prompts", prompts,
-                              "default_prompt_name", text_or_null(e->default_prompt_name), "similarity_fn_name",
-                              text_or_null(e->similarity)),
-                    directory, "config_sentence_transformers.json", error);
+  return cq_json_save(json_pack("{s:{s:s}, s:o, s:o, s:o}", "__version__", "calque", CQ_VERSION, "prompts", prompts,
+                                "default_prompt_name", text_or_null(e->default_prompt_name), "similarity_fn_name",
+                                text_or_null(e->similarity)),
+                      directory, "config_sentence_transformers.json", error);
 }
 
 cq_status cq_encoder_save(const cq_encoder *e, const char *directory, bool replace, const char *card, cq_error *error) {

@@ -63,9 +63,7 @@ void cq_whitespace_free(cq_whitespace *w) {
 }
 
 cq_status cq_whitespace_save(const cq_whitespace *w, const char *directory, cq_error *error) {
-  char path[4096];
-  cq_status status = cq_path_join(path, sizeof path, directory, FILE_NAME, error);
-  return status ? status : cq_json_write(w->config, path, error);
+  return cq_json_save(json_incref(w->config), directory, FILE_NAME, error);
 }
 
 int64_t cq_whitespace_size(const cq_whitespace *w) {

@@ -108,14 +108,10 @@ static cq_status word_embeddings_open(cq_module **out, const cq_module_source *s
 
 static cq_status word_embeddings_save(const cq_module *module, const char *directory, cq_error *error) {
   const word_embeddings *m = (const word_embeddings *)module;
-  char path[4096];
-  cq_status status = cq_path_join(path, sizeof path, directory, "wordembedding_config.json", error);
-  if (status) return status;
   json_t *config =
       json_pack("{s:s, s:b, s:I}", "tokenizer_class", m->words ? TOKENIZERS "WhitespaceTokenizer" : WRAPPER,
                 "update_embeddings", !m->frozen, "max_seq_length", (json_int_t)m->base.max_seq_length);
-  status = config ? cq_json_write(config, path, error) : cq_fail_memory(error, path);
-  json_decref(config);
+  cq_status status = cq_json_save(config, directory, "wordembedding_config.json", error);
   if (!status) status = cq_weights_save(module->params, 1, directory, error);
   if (status) return status;
   return m->words ? cq_whitespace_save(m->words, directory, error)

@@ -168,9 +168,8 @@ typedef struct parallel {
 
 static cq_status add_line(carry *c, parallel *p, cq_slice line, cq_error *error) {
   cq_slice columns[MAX_COLUMNS];
-  size_t n = cq_tsv_split(columns, MAX_COLUMNS, line);
-  if (n < 2) return CQ_OK;
-  if (n > MAX_COLUMNS) n = MAX_COLUMNS;
+  const size_t n = cq_tsv_split(columns, MAX_COLUMNS, line);
+  if (n < 2 || n > MAX_COLUMNS) return CQ_OK; /* the vocabulary was trained on these files: more is said there */
   p->source.n = p->target.n = 0;
   cq_status status = cq_tokenizer_encode(&p->target, c->new_tokenizer, columns[0], false, 0, NULL, error);
   for (size_t i = 0; !status && i < p->target.n; i++) p->source_count[p->target.ids[i]]++;

@@ -57,18 +57,16 @@ static cq_status evaluate_parallel(cq_mse_result *mse, cq_translation_result *tr
   const cq_rows *rows = &set->rows;
   const size_t dim = (size_t)cq_encoder_dim(student);
   float *source = NULL, *target = NULL, *wanted = teacher_matrix(teacher, rows->column[0], rows->n, dim);
-  cq_mse_result spread = {0};
   cq_status status = wanted ? CQ_OK : cq_fail_memory(error, "the teacher's vectors");
   if (!status) status = cq_encode_column(&source, student, pool, rows->column[0], rows->n, NULL, error);
   if (!status) status = cq_encode_column(&target, student, pool, rows->column[1], rows->n, NULL, error);
   if (!status) status = cq_rows_translation(translation, rows, source, target, dim, pool, error);
-  if (!status) status = cq_teacher_spread(mse, wanted, rows->n, dim, error);
-  if (!status) status = cq_teacher_spread(&spread, target, rows->n, dim, error);
+  if (!status) status = cq_vector_spread(&mse->teacher_variance, &mse->teacher_norm, wanted, rows->n, dim, error);
+  if (!status) status = cq_vector_spread(student_variance, NULL, target, rows->n, dim, error);
   if (!status) {
     mse->target = cq_mse_100(wanted, target, rows->n, dim);
     mse->source = cq_mse_100(wanted, source, rows->n, dim);
     mse->n = rows->n;
-    *student_variance = spread.teacher_variance;
   }
   cq_free(source);
   cq_free(target);

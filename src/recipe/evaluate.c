@@ -175,22 +175,23 @@ cq_status cq_rows_sts(cq_sts_result *out, const cq_rows *rows, const float *firs
   return status;
 }
 
-cq_status cq_teacher_spread(cq_mse_result *out, const float *teacher, size_t n, size_t dim, cq_error *error) {
-  double *mean = cq_alloc_array_zeroed(dim, sizeof *mean), variance = 0, norm = 0;
+cq_status cq_vector_spread(double *variance_100, double *norm, const float *vectors, size_t n, size_t dim,
+                           cq_error *error) {
+  double *mean = cq_alloc_array_zeroed(dim, sizeof *mean), variance = 0, lengths = 0;
   if (!mean) return cq_fail_memory(error, "the mean vector");
   for (size_t i = 0; i < n; i++)
-    for (size_t d = 0; d < dim; d++) mean[d] += (double)teacher[i * dim + d] / (double)n;
+    for (size_t d = 0; d < dim; d++) mean[d] += (double)vectors[i * dim + d] / (double)n;
   for (size_t i = 0; i < n; i++) {
     double squares = 0;
     for (size_t d = 0; d < dim; d++) {
-      double x = (double)teacher[i * dim + d];
+      double x = (double)vectors[i * dim + d];
       squares += x * x;
       variance += (x - mean[d]) * (x - mean[d]);
     }
-    norm += sqrt(squares);
+    lengths += sqrt(squares);
   }
-  out->teacher_variance = 100 * variance / ((double)n * (double)dim);
-  out->teacher_norm = norm / (double)n;
+  *variance_100 = 100 * variance / ((double)n * (double)dim);
+  if (norm) *norm = lengths / (double)n;
   cq_free(mean);
   return CQ_OK;
 }
@@ -216,7 +217,7 @@ cq_status cq_eval_mse(cq_mse_result *out, const cq_encoder *teacher, const cq_en
   for (size_t i = 1; dim < teacher_dim && i < rows.n; i++)
     memmove(wanted + i * dim, wanted + i * teacher_dim, dim * sizeof *wanted);
   cq_mse_result r = {.n = rows.n, .n_skipped = rows.n_skipped};
-  if ((status = cq_teacher_spread(&r, wanted, rows.n, dim, error)) != CQ_OK) goto done;
+  if ((status = cq_vector_spread(&r.teacher_variance, &r.teacher_norm, wanted, rows.n, dim, error)) != CQ_OK) goto done;
   r.target = cq_mse_100(wanted, target, rows.n, dim);
   r.source = cq_mse_100(wanted, source, rows.n, dim);
   *out = r;

@@ -31,8 +31,9 @@ CQ_MUST_USE cq_status cq_rows_translation(cq_translation_result *out, const cq_r
                                           const float *target, size_t dim, cq_pool *pool, cq_error *error);
 CQ_MUST_USE cq_status cq_rows_sts(cq_sts_result *out, const cq_rows *rows, const float *first, const float *second,
                                   size_t dim, cq_error *error);
-/* teacher: vectors of the first column. Fills teacher_variance and teacher_norm; the two errors are cq_mse_100's. */
-CQ_MUST_USE cq_status cq_teacher_spread(cq_mse_result *out, const float *teacher, size_t n, size_t dim,
-                                        cq_error *error);
+/* How far n vectors [n, dim] spread: the mean over dimensions of their variance, times 100 as the MSE is, and their
+ * mean length (NULL: not wanted). Errors: CQ_ERR_MEMORY. */
+CQ_MUST_USE cq_status cq_vector_spread(double *variance_100, double *norm, const float *vectors, size_t n, size_t dim,
+                                       cq_error *error);
 
 #endif

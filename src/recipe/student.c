@@ -71,7 +71,11 @@ static bool next_sentence(void *context, cq_slice *sentence) {
     t->column = t->n_columns = 0;
     if (line.data) {
       t->n_columns = cq_tsv_split(t->columns, MAX_COLUMNS, line);
-      if (t->n_columns > MAX_COLUMNS) t->n_columns = MAX_COLUMNS;
+      if (t->n_columns > MAX_COLUMNS) {
+        t->status = cq_fail_line(&t->error, CQ_ERR_FORMAT, cq_lines_path(t->lines), cq_lines_number(t->lines),
+                                 "%zu columns, expected at most %d", t->n_columns, MAX_COLUMNS);
+        t->n_columns = 0;
+      }
     } else {
       cq_lines_close(t->lines);
       t->lines = NULL;
@@ -259,7 +263,6 @@ static cq_status write_transformer(const char *directory, const cq_student_optio
   cq_arena_free(&arena);
   if (status) return status;
 
-  char path[4096];
   json_t *config = json_pack(
       "{s:[s], s:s, s:I, s:i, s:i, s:i, s:i, s:s, s:i, s:i, s:f, s:f, s:f, s:i, s:i, s:i, s:f}", "architectures",
       "BertModel", "model_type", "bert", "vocab_size", (json_int_t)info->vocab_size, "hidden_size", o->dim,
@@ -267,10 +270,7 @@ static cq_status write_transformer(const char *directory, const cq_student_optio
       "hidden_act", "gelu", "max_position_embeddings", n_positions, "type_vocab_size", 2, "layer_norm_eps", 1e-12,
       "hidden_dropout_prob", o->dropout, "attention_probs_dropout_prob", o->dropout, "pad_token_id", (int)info->pad_id,
       "bos_token_id", (int)info->cls_id, "eos_token_id", (int)info->sep_id, "initializer_range", 0.02);
-  status =
-      config ? cq_path_join(path, sizeof path, directory, "config.json", error) : cq_fail_memory(error, "a student");
-  if (!status) status = cq_json_write(config, path, error);
-  json_decref(config);
+  status = cq_json_save(config, directory, "config.json", error);
   return status ? status : cq_tokenizer_save(tokenizer, directory, n_positions, error);
 }
 

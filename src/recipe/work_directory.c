@@ -47,7 +47,9 @@ cq_status cq_work_directory_open(cq_work_directory *out, const char *output, con
     return cq_fail_file(error, CQ_ERR_ARGUMENT, out->path,
                         "a run is under way here: resume it, or remove the directory");
   if (cq_file_exists(output) && !replace && !out->under_way)
-    return cq_fail_file(error, CQ_ERR_ARGUMENT, output, "already exists");
+    return cq_fail_file(error, CQ_ERR_ARGUMENT, output,
+                        resume ? "already exists, and no run is under way beside it: it is finished"
+                               : "already exists");
   return check_is_ours(out->path, error);
 }
 

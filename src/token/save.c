@@ -84,13 +84,6 @@ static json_t *complete_document(const cq_tokenizer *t) {
   return NULL;
 }
 
-static cq_status write_json(const json_t *json, const char *directory, const char *name, cq_error *error) {
-  char path[PATH_MAX];
-  if (!json) return cq_fail_memory(error, name);
-  cq_status status = cq_path_join(path, sizeof path, directory, name, error);
-  return status ? status : cq_json_write(json, path, error);
-}
-
 static void set_piece(json_t *object, const char *key, const cq_tokenizer *t, int32_t id) {
   if (id >= 0) json_object_set_new(object, key, piece_string(t, id));
 }
@@ -142,12 +135,11 @@ static cq_status save_config(const cq_tokenizer *t, const char *directory, int m
   } else {
     config = new_config(t);
   }
-  cq_status status = CQ_OK;
-  if (max_seq_length > 0 && json_object_set_new(config, "model_max_length", json_integer(max_seq_length)))
-    status = cq_fail_memory(error, "tokenizer_config.json");
-  if (!status) status = write_json(config, directory, "tokenizer_config.json", error);
-  json_decref(config);
-  return status;
+  if (max_seq_length > 0 && json_object_set_new(config, "model_max_length", json_integer(max_seq_length))) {
+    json_decref(config);
+    config = NULL;
+  }
+  return cq_json_save(config, directory, "tokenizer_config.json", error);
 }
 
 cq_status cq_tokenizer_save(const cq_tokenizer *tokenizer, const char *directory, int max_seq_length, cq_error *error) {
@@ -159,15 +151,9 @@ cq_status cq_tokenizer_save(const cq_tokenizer *tokenizer, const char *directory
     status = cq_path_join(path, sizeof path, directory, file->name, error);
     if (!status) status = cq_file_write(path, file->bytes.data, file->bytes.n, error);
   }
-  if (!status && !origin(tokenizer, "special_tokens_map.json")) {
-    json_t *names = special_names(tokenizer);
-    status = write_json(names, directory, "special_tokens_map.json", error);
-    json_decref(names);
-  }
-  if (!status && tokenizer->document && !origin(tokenizer, "tokenizer.json")) {
-    json_t *document = complete_document(tokenizer);
-    status = write_json(document, directory, "tokenizer.json", error);
-    json_decref(document);
-  }
+  if (!status && !origin(tokenizer, "special_tokens_map.json"))
+    status = cq_json_save(special_names(tokenizer), directory, "special_tokens_map.json", error);
+  if (!status && tokenizer->document && !origin(tokenizer, "tokenizer.json"))
+    status = cq_json_save(complete_document(tokenizer), directory, "tokenizer.json", error);
   return status;
 }

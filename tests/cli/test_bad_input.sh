@@ -47,6 +47,17 @@ expect 1 encode $model --output no/such/directory/out.npy column.tsv
 stderr_has "no/such/directory/out.npy"
 stdout_is_empty
 
+# More columns than a line of translations may have.
+{ printf 'one two\tuno dos\n'; seq -s "$(printf '\t')" 70; } >wide.tsv
+expect 1 model new --kind static --text wide.tsv --vocab-size 40 --dim 8 out
+stderr_has "wide.tsv:2: 70 columns, expected at most 64"
+check
+
+# A SIMD level that is none.
+CALQUE_SIMD=avx3 expect 2 encode $model column.tsv
+stderr_has "CALQUE_SIMD is 'avx3'"
+check
+
 # A disk that is full, and standard output that is.
 "$PROGRAM" encode $model column.tsv >/dev/full 2>stderr
 [ $? -eq 1 ] || fail "a full standard output is no failure"

@@ -146,7 +146,7 @@ static void the_spread_of_the_teacher(void **state) {
   (void)state;
   float teacher[] = {3, 4, -3, 4, 3, -4, -3, -4};
   cq_mse_result r;
-  assert_int_equal(cq_teacher_spread(&r, teacher, 4, 2, NULL), CQ_OK);
+  assert_int_equal(cq_vector_spread(&r.teacher_variance, &r.teacher_norm, teacher, 4, 2, NULL), CQ_OK);
   assert_near(r.teacher_norm, 5, 1e-15);
   assert_near(r.teacher_variance, 100 * 12.5, 1e-12);
 }
