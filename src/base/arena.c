@@ -13,7 +13,7 @@ struct cq_arena_block {
   size_t used, size;
 };
 
-#define HEADER ((sizeof(struct cq_arena_block) + CQ_ALIGNMENT - 1) / CQ_ALIGNMENT * CQ_ALIGNMENT)
+#define HEADER      ((sizeof(struct cq_arena_block) + CQ_ALIGNMENT - 1) / CQ_ALIGNMENT * CQ_ALIGNMENT)
 #define BLOCK_BYTES ((size_t)64 * 1024)
 
 /* n bytes at a multiple of `alignment`, a power of two: text packs tightly, everything else is aligned. */

@@ -2,6 +2,17 @@
 #ifndef BASE_DTYPE_H
 #define BASE_DTYPE_H
 
-typedef enum cq_dtype { CQ_F32, CQ_F16, CQ_BF16, CQ_F64, CQ_I8, CQ_U8, CQ_I32, CQ_I64, CQ_BOOL, CQ_OTHER_DTYPE } cq_dtype;
+typedef enum cq_dtype {
+  CQ_F32,
+  CQ_F16,
+  CQ_BF16,
+  CQ_F64,
+  CQ_I8,
+  CQ_U8,
+  CQ_I32,
+  CQ_I64,
+  CQ_BOOL,
+  CQ_OTHER_DTYPE
+} cq_dtype;
 
 #endif

@@ -59,7 +59,8 @@ typedef struct cq_directory_writer {
   int lock; /* an open file that tells other processes that this writer is at work; 0: none */
 } cq_directory_writer;
 
-CQ_MUST_USE cq_status cq_directory_writer_open(cq_directory_writer *out, const char *path, bool replace, cq_error *error);
+CQ_MUST_USE cq_status cq_directory_writer_open(cq_directory_writer *out, const char *path, bool replace,
+                                               cq_error *error);
 CQ_MUST_USE cq_status cq_directory_writer_commit(cq_directory_writer *w, cq_error *error);
 void cq_directory_writer_abort(cq_directory_writer *w);
 

@@ -19,8 +19,8 @@ uint64_t cq_hash(const void *bytes, size_t n) {
 /* The slot that holds the key, or the empty one where it belongs. */
 static struct cq_map_entry *find(struct cq_map_entry *entries, size_t capacity, cq_slice key, uint64_t hash) {
   size_t mask = capacity - 1, i = (size_t)hash & mask;
-  while (entries[i].key &&
-         !(entries[i].hash == hash && entries[i].n == key.n && (key.n == 0 || !memcmp(entries[i].key, key.data, key.n))))
+  while (entries[i].key && !(entries[i].hash == hash && entries[i].n == key.n &&
+                             (key.n == 0 || !memcmp(entries[i].key, key.data, key.n))))
     i = (i + 1) & mask;
   return &entries[i];
 }

@@ -31,8 +31,8 @@ typedef enum cq_activation {
 typedef struct cq_epilogue {
   const float *bias;        /* [n], added to each row; NULL: none */
   cq_activation activation; /* applied after the bias */
-  float *before;            /* [m, n] of stride c_stride: the value before the activation, kept for backward; NULL: not kept */
-  bool accumulate;          /* C += instead of C = (then no bias, no activation) */
+  float *before;   /* [m, n] of stride c_stride: the value before the activation, kept for backward; NULL: not kept */
+  bool accumulate; /* C += instead of C = (then no bias, no activation) */
 } cq_epilogue;
 
 /* Dropout without stored masks: element i of the run named by `key` is kept when a hash of (key, i) is at least
@@ -88,12 +88,12 @@ typedef struct cq_kernels {
   /* Packs B[k][n] = b[k * k_stride + n * n_stride]; one of the two strides is 1. packed is 64-byte aligned. */
   void (*pack)(float *packed, const float *b, int64_t k_stride, int64_t n_stride, int64_t k, int64_t n);
   /* C [m, n] = epilogue(A [m, k] B [k, n]). C must not overlap A. */
-  void (*product)(float *c, int64_t c_stride, const float *a, int64_t a_stride, const float *packed, int64_t m, int64_t n,
-                  int64_t k, const cq_epilogue *epilogue); /* epilogue NULL: none */
+  void (*product)(float *c, int64_t c_stride, const float *a, int64_t a_stride, const float *packed, int64_t m,
+                  int64_t n, int64_t k, const cq_epilogue *epilogue); /* epilogue NULL: none */
   /* C [m, n] += A^T B with A [k, m] and B [k, n] as they lie: a weight's gradient, k counting tokens.
    * scratch: packed_floats(k, n) floats. */
-  void (*product_transposed)(float *c, int64_t c_stride, const float *a, int64_t a_stride, const float *b, int64_t b_stride,
-                             int64_t m, int64_t n, int64_t k, float *scratch);
+  void (*product_transposed)(float *c, int64_t c_stride, const float *a, int64_t a_stride, const float *b,
+                             int64_t b_stride, int64_t m, int64_t n, int64_t k, float *scratch);
   /* sum [n] += column sums of a [m, n]: a bias's gradient. */
   void (*add_columns)(float *sum, const float *a, int64_t a_stride, int64_t m, int64_t n);
 
@@ -102,9 +102,9 @@ typedef struct cq_kernels {
   void (*activate)(float *y, const float *x, int64_t n, cq_activation activation);
   /* dx = dy * activation'(x), x the value before the activation; dx may be dy. */
   void (*activate_backward)(float *dx, const float *dy, const float *x, int64_t n, cq_activation activation);
-  void (*add)(float *y, const float *x, int64_t n);                  /* y += x */
-  void (*scale)(float *y, const float *x, float factor, int64_t n);  /* y = factor x; y may be x */
-  void (*dropout)(float *y, int64_t n, cq_dropout dropout);          /* in place */
+  void (*add)(float *y, const float *x, int64_t n);                 /* y += x */
+  void (*scale)(float *y, const float *x, float factor, int64_t n); /* y = factor x; y may be x */
+  void (*dropout)(float *y, int64_t n, cq_dropout dropout);         /* in place */
   /* y[i] = table[ids[i]] or, with accumulate, y[i] += table[ids[i]]: rows of dim floats. */
   void (*gather)(float *y, const float *table, const int32_t *ids, int64_t n, int64_t dim, bool accumulate);
   /* table[ids[i]] += y[i], i ascending: the gradient of gather. */
@@ -119,12 +119,13 @@ typedef struct cq_kernels {
   void (*layer_norm)(float *y, float *xhat, float *rstd, const float *x, const float *residual, const float *gamma,
                      const float *beta, float eps, int64_t rows, int64_t dim);
   /* dx [rows, dim] (may be dy), dgamma [dim] and dbeta [dim] added to. */
-  void (*layer_norm_backward)(float *dx, float *dgamma, float *dbeta, const float *dy, const float *xhat, const float *rstd,
-                              const float *gamma, int64_t rows, int64_t dim);
+  void (*layer_norm_backward)(float *dx, float *dgamma, float *dbeta, const float *dy, const float *xhat,
+                              const float *rstd, const float *gamma, int64_t rows, int64_t dim);
   /* y = x / length with length = max(|x|, 1e-12) per row; length [rows] kept for backward, may be NULL; y may be x. */
   void (*normalize)(float *y, float *length, const float *x, int64_t rows, int64_t dim);
   /* dx may be dy. */
-  void (*normalize_backward)(float *dx, const float *dy, const float *y, const float *length, int64_t rows, int64_t dim);
+  void (*normalize_backward)(float *dx, const float *dy, const float *y, const float *length, int64_t rows,
+                             int64_t dim);
 
   /* ---- pooling: one sequence's rows to one row; rows are tokens[first .. n_tokens) ---- */
 
@@ -141,8 +142,8 @@ typedef struct cq_kernels {
   /* out = dropout(softmax(scale q k^T + bias)) v, head by head.
    *   log_sum [n_heads, n_tokens]  log of the softmax's denominator (maximum included), kept for backward; NULL: not kept
    * Source: Vaswani et al. 2017, eq. 1. */
-  void (*attention)(float *out, float *log_sum, const float *q, const float *k, const float *v, const cq_attention_shape *shape,
-                    float *scratch);
+  void (*attention)(float *out, float *log_sum, const float *q, const float *k, const float *v,
+                    const cq_attention_shape *shape, float *scratch);
   /* Gradients of q, k, v (written, not added). dbias [n_heads, n_tokens, n_tokens] is added to; NULL: not wanted.
    * The probabilities are computed again from q, k and log_sum. Source: Dao et al. 2022, appendix B.2. */
   void (*attention_backward)(float *dq, float *dk, float *dv, float *dbias, const float *dout, const float *out,
@@ -154,7 +155,8 @@ typedef struct cq_kernels {
   /* One step for rows sequences. gates [rows, 4 dim] holds the pre-activations in PyTorch's order i, f, g, o and is replaced
    * by the activated values; c = f c_before + i g; h = o tanh(c). c_before may be NULL (zeros).
    * c may be c_before. Source: Hochreiter & Schmidhuber 1997, as PyTorch's LSTM. */
-  void (*lstm_cell)(float *h, int64_t h_stride, float *c, float *gates, const float *c_before, int64_t rows, int64_t dim);
+  void (*lstm_cell)(float *h, int64_t h_stride, float *c, float *gates, const float *c_before, int64_t rows,
+                    int64_t dim);
   /* dgates [rows, 4 dim] from dh [rows, dim] and dc [rows, dim]; dc becomes the gradient of c_before. */
   void (*lstm_cell_backward)(float *dgates, float *dc, const float *dh, const float *gates, const float *c,
                              const float *c_before, int64_t rows, int64_t dim);

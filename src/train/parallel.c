@@ -6,7 +6,6 @@
 #include "calque/lines.h"
 
 #include <assert.h>
-#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 

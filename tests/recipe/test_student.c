@@ -336,8 +336,7 @@ static void allocations_may_fail(void **state) {
   cq_student_options o = options_for(CQ_STUDENT_NEW_VOCABULARY);
   o.from = model;
   o.max_seq_length = 0;
-  for (;;
-       n += 1 + n / 6) { /* every one at first, then further and further apart: each costs a vocabulary's training */
+  for (;; n += 1 + n / 6) { /* every one at first, then further and further apart: each costs a vocabulary's training */
     cq_error error = {0};
     notices[0] = '\0';
     cq_alloc_fail_at(n);
