@@ -7,6 +7,8 @@
 #include "calque/encoder.h"
 #include "calque/eval.h"
 #include "calque/lines.h"
+#include "calque/mine.h"
+#include "calque/nearest.h"
 #include "calque/npy.h"
 #include "calque/pool.h"
 #include "calque/slice.h"

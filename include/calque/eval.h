@@ -1,4 +1,5 @@
-/* The three measures of a multilingual encoder: MSE to a teacher, translation accuracy, semantic textual similarity.
+/* The measures of a multilingual encoder: MSE to a teacher, translation accuracy, semantic textual similarity; and F1 of
+ * what was mined with it.
  *
  *   cq_translation_result r;
  *   cq_eval_translation(&r, encoder, pool, "test-tatoeba.tsv.gz", NULL, &err);
@@ -35,6 +36,25 @@ CQ_API CQ_MUST_USE cq_status cq_translation_accuracy(cq_translation_result *out,
 CQ_API CQ_MUST_USE cq_status cq_spearman(double *out, const double *x, const double *y, size_t n, cq_error *error);
 /* Pearson's correlation; NaN as above. */
 CQ_API double cq_pearson(const double *x, const double *y, size_t n);
+
+/* Precision, recall and F1 of scored candidates of which those with score >= threshold are taken. */
+typedef struct cq_f1_point {
+  double threshold, precision, recall, f1; /* fractions; 0 where a divisor is 0 */
+  size_t n_taken, n_correct;
+} cq_f1_point;
+
+/* At one threshold. n_gold: how many correct ones there are in all, found or not. */
+CQ_API cq_f1_point cq_f1_at(double threshold, const double *scores, const bool *correct, size_t n, size_t n_gold);
+
+/* At every threshold that makes a difference, the highest first: midway between two neighbouring scores, and the lowest
+ * score itself. Candidates of equal score are taken together.
+ *   out   released with free(); NULL when n is 0
+ * Errors: CQ_ERR_ARGUMENT for a NaN score or more correct candidates than n_gold; CQ_ERR_MEMORY.
+ * Source: the midpoint rule of Artetxe & Schwenk 2019, section 4.1. */
+CQ_API CQ_MUST_USE cq_status cq_f1_curve(cq_f1_point **out, size_t *n_points, const double *scores, const bool *correct,
+                                         size_t n, size_t n_gold, cq_error *error);
+/* The point of greatest F1, of several the highest threshold; all zero for an empty curve. */
+CQ_API cq_f1_point cq_f1_best(const cq_f1_point *curve, size_t n_points);
 
 /* --- on a model and a file of lines: SOURCE tab TARGET [tab GOLD] --- */
 

@@ -97,6 +97,13 @@ typedef struct cq_kernels {
   /* sum [n] += column sums of a [m, n]: a bias's gradient. */
   void (*add_columns)(float *sum, const float *a, int64_t a_stride, int64_t m, int64_t n);
 
+  /* ---- search ---- */
+
+  /* Lists the elements of scores [m, n] that are at least their row's or their column's bound, row after row: hits[i] is
+   * row << 16 | column, and the number of hits is returned. m, n <= 65535; hits has room for m * n. NaN is no hit. */
+  int64_t (*at_least)(uint32_t *hits, const float *scores, int64_t stride, const float *row_bounds,
+                      const float *column_bounds, int64_t m, int64_t n);
+
   /* ---- elementwise ---- */
 
   void (*activate)(float *y, const float *x, int64_t n, cq_activation activation);

@@ -122,6 +122,28 @@ static inline float *activation_inputs(int64_t *n) {
   return x;
 }
 
+/* Scores and bounds from a few values, so that equality is common; NaN among both. */
+static inline bool check_at_least(const cq_kernels *k) {
+  static const float values[] = {-2, -1, -0.5f, 0, 0.5f, 1, 2, INFINITY, -INFINITY, NAN};
+  for (size_t i = 0; i < COUNT(lengths); i++) {
+    const int64_t n = lengths[i], m = lengths[COUNT(lengths) - 1 - i] % 40, stride = n + (int64_t)(i % 3);
+    float *scores = buffer(m * stride, 1), *rows = buffer(m, 2), *columns = buffer(n, 3);
+    for (int64_t j = 0; j < m * stride; j++) scores[j] = values[cq_random_below(&rng, COUNT(values))];
+    for (int64_t j = 0; j < m; j++) rows[j] = values[3 + cq_random_below(&rng, COUNT(values) - 3)];
+    for (int64_t j = 0; j < n; j++) columns[j] = values[3 + cq_random_below(&rng, COUNT(values) - 3)];
+    uint32_t *got = (uint32_t *)(void *)buffer(m * n, 0), *want = (uint32_t *)(void *)buffer(m * n, 0);
+    int64_t n_got = k->at_least(got, scores, stride, rows, columns, m, n);
+    int64_t n_want = reference()->at_least(want, scores, stride, rows, columns, m, n);
+    if (n_got != n_want || (n_got > 0 && memcmp(got, want, (size_t)n_got * sizeof *got) != 0)) {
+      if (verbose) print_error("at_least: %lld hits, expected %lld\n", (long long)n_got, (long long)n_want);
+      return false;
+    }
+    if (!intact("at_least's hits", (float *)(void *)got, m * n)) return false;
+    cq_arena_free(&arena);
+  }
+  return true;
+}
+
 static inline bool check_activate(const cq_kernels *k) {
   int64_t n;
   float *x = activation_inputs(&n), *got = buffer(n, 3), *want = buffer(n, 0);
@@ -420,6 +442,7 @@ static const struct check {
     {"product", check_product},
     {"product_transposed", check_product_transposed},
     {"add_columns", check_add_columns},
+    {"at_least", check_at_least},
     {"activate", check_activate},
     {"activate_backward", check_activate_backward},
     {"elementwise", check_elementwise},

@@ -37,6 +37,11 @@ static void bad_product_transposed(float *c, int64_t c_stride, const float *a, i
 static void bad_add_columns(float *sum, const float *a, int64_t a_stride, int64_t m, int64_t n) {
   cq_kernels_best()->add_columns(sum, a, a_stride, m > 0 ? m - 1 : m, n);
 }
+static int64_t bad_at_least(uint32_t *hits, const float *scores, int64_t stride, const float *row_bounds,
+                            const float *column_bounds, int64_t m, int64_t n) {
+  (void)column_bounds; /* rows alone */
+  return cq_kernels_best()->at_least(hits, scores, stride, row_bounds, row_bounds, m, n < m ? n : m);
+}
 static void bad_activate(float *y, const float *x, int64_t n, cq_activation activation) {
   cq_kernels_best()->activate(y, x, n, activation == CQ_GELU ? CQ_GELU_TANH : activation);
 }
@@ -136,6 +141,7 @@ static void every_broken_kernel_is_noticed(void **state) {
   BROKEN(check_product, product, nan_product)
   BROKEN(check_product_transposed, product_transposed, bad_product_transposed)
   BROKEN(check_add_columns, add_columns, bad_add_columns)
+  BROKEN(check_at_least, at_least, bad_at_least)
   BROKEN(check_activate, activate, bad_activate)
   BROKEN(check_activate_backward, activate_backward, bad_activate_backward)
   BROKEN(check_elementwise, add, bad_add)

@@ -9,6 +9,7 @@
 /* clang-format off */
 #include "tensor/cpu/math.inc.h"
 #include "tensor/cpu/product.inc.h"
+#include "tensor/cpu/search.inc.h"
 #include "tensor/cpu/elementwise.inc.h"
 #include "tensor/cpu/rows.inc.h"
 #include "tensor/cpu/attention.inc.h"
@@ -22,6 +23,7 @@ const cq_kernels LEVEL_TABLE = {
     .product = product,
     .product_transposed = product_transposed,
     .add_columns = add_columns,
+    .at_least = at_least,
     .activate = activate,
     .activate_backward = activate_backward,
     .add = add,

@@ -74,6 +74,9 @@ INLINE vf v_times_power(vf x, vf n) {
 INLINE vf v_where_positive(vf x, vf yes, vf no) {
   return _mm256_blendv_ps(no, yes, _mm256_cmp_ps(x, _mm256_setzero_ps(), _CMP_GT_OQ));
 }
+INLINE uint32_t v_mask_at_least(vf x, vf bound) {
+  return (uint32_t)_mm256_movemask_ps(_mm256_cmp_ps(x, bound, _CMP_GE_OQ));
+}
 INLINE vf v_where_kept(vu bits, uint32_t threshold, vf x) {
   __m256i low = _mm256_set1_epi32((int)threshold);
   __m256i kept = _mm256_cmpeq_epi32(_mm256_max_epu32((__m256i)bits, low), (__m256i)bits);

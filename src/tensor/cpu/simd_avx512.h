@@ -72,6 +72,9 @@ INLINE vf v_times_power(vf x, vf n) {
 INLINE vf v_where_positive(vf x, vf yes, vf no) {
   return _mm512_mask_blend_ps(_mm512_cmp_ps_mask(x, _mm512_setzero_ps(), _CMP_GT_OQ), no, yes);
 }
+INLINE uint32_t v_mask_at_least(vf x, vf bound) {
+  return _mm512_cmp_ps_mask(x, bound, _CMP_GE_OQ);
+}
 INLINE vf v_where_kept(vu bits, uint32_t threshold, vf x) {
   return _mm512_maskz_mov_ps(_mm512_cmpge_epu32_mask((__m512i)bits, _mm512_set1_epi32((int)threshold)), x);
 }

@@ -92,6 +92,13 @@ INLINE vf v_times_power(vf x, vf n) {
 INLINE vf v_where_positive(vf x, vf yes, vf no) {
   return v_select(x > v_set(0), yes, no);
 }
+/* A bit for each lane, the first lane's lowest: x >= bound, never for NaN. */
+INLINE uint32_t v_mask_at_least(vf x, vf bound) {
+  uint32_t mask = 0;
+  const vi larger = x >= bound;
+  for (int i = 0; i < LANES; i++) mask |= (uint32_t)(larger[i] & 1) << i;
+  return mask;
+}
 /* x where bits >= threshold, else 0. */
 INLINE vf v_where_kept(vu bits, uint32_t threshold, vf x) {
   return (vf)((vi)x & (vi)(bits >= threshold));

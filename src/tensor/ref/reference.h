@@ -14,6 +14,10 @@ void ref_product_transposed(float *c, int64_t c_stride, const float *a, int64_t 
                             int64_t b_stride, int64_t m, int64_t n, int64_t k, float *scratch);
 void ref_add_columns(float *sum, const float *a, int64_t a_stride, int64_t m, int64_t n);
 
+/* search.c */
+int64_t ref_at_least(uint32_t *hits, const float *scores, int64_t stride, const float *row_bounds,
+                     const float *column_bounds, int64_t m, int64_t n);
+
 /* elementwise.c */
 float ref_activation(float x, cq_activation activation);
 void ref_activate(float *y, const float *x, int64_t n, cq_activation activation);

@@ -1,0 +1,59 @@
+/* Nearest neighbours by cosine, exactly, both ways from one pass.
+ *
+ *   cq_neighbours of_x, of_y;
+ *   cq_nearest(&of_x, &of_y, x, n_x, y, n_y, dim, NULL, pool, &err);
+ *   printf("%u at %.3f\n", of_x.index[0], of_x.cosine[0]);           // the row of y nearest to row 0 of x
+ *   cq_neighbours_free(&of_x), cq_neighbours_free(&of_y);
+ *
+ * The matrix of cosines is never stored: memory is the results and a few megabytes a thread. Cosines are those of the plain
+ * loop in double precision, and so is the choice, ties included, whatever the SIMD level and the number of threads. */
+#ifndef CALQUE_NEAREST_H
+#define CALQUE_NEAREST_H
+
+#include "calque/pool.h"
+#include "calque/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Each row's k nearest rows of the other side, nearest first, of equally near ones the lowest index first. */
+typedef struct cq_neighbours {
+  size_t n, k;
+  uint32_t *index; /* [n, k] */
+  double *cosine;  /* [n, k]; a zero vector's are 0 */
+} cq_neighbours;
+CQ_API void cq_neighbours_free(cq_neighbours *neighbours);
+
+/* done of n_all equal parts; return false to stop (CQ_ERR_STOPPED). */
+typedef bool (*cq_nearest_progress_fn)(void *context, uint64_t done, uint64_t n_all);
+
+typedef struct cq_nearest_options {
+  size_t k; /* neighbours of each row, at most as many as the other side has rows */
+  cq_nearest_progress_fn progress;
+  void *progress_context;
+} cq_nearest_options;
+CQ_API cq_nearest_options cq_nearest_default_options(void);
+
+/* The k nearest rows of y [n_y, dim] for each row of x [n_x, dim], and the reverse.
+ *   of_y     NULL: not wanted
+ *   options  NULL for the defaults: k 4
+ * Errors: CQ_ERR_ARGUMENT for a number that is not finite (side and row named), dim 0, or more than 2^32 - 1 rows;
+ * CQ_ERR_STOPPED, CQ_ERR_MEMORY.
+ * Source: Artetxe & Schwenk 2019, section 3: the neighbours that margins are taken over. */
+CQ_API CQ_MUST_USE cq_status cq_nearest(cq_neighbours *of_x, cq_neighbours *of_y, const float *x, size_t n_x,
+                                        const float *y, size_t n_y, size_t dim, const cq_nearest_options *options,
+                                        cq_pool *pool, cq_error *error);
+
+/* The k nearest other rows of the same matrix for each row: half the work of cq_nearest(x, x). */
+CQ_API CQ_MUST_USE cq_status cq_nearest_within(cq_neighbours *out, const float *x, size_t n, size_t dim,
+                                               const cq_nearest_options *options, cq_pool *pool, cq_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

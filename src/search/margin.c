@@ -1,0 +1,157 @@
+/* Margins, and the choice of pairs by them.
+ *
+ *   score(x, y) = margin(cos(x, y), (mean cosine of x's k nearest + mean cosine of y's k nearest) / 2)
+ *
+ * A candidate's own cosine is among the means it is compared with. Candidates of a row are its k nearest neighbours: what
+ * is farther has a lower cosine, though not always a lower margin, which is the method's approximation.
+ *
+ * Source: Artetxe & Schwenk 2019, equations 1 to 4; retrieval as in section 3.2. */
+#include "calque/mine.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+cq_margin_options cq_margin_default_options(void) {
+  return (cq_margin_options){
+      .margin = CQ_MARGIN_RATIO, .retrieval = CQ_RETRIEVE_MAX, .per_row = 1, .threshold = -INFINITY};
+}
+
+/* The candidates, and room for more. */
+typedef struct pairs {
+  cq_mined_pair *items; /* malloc: the caller frees it */
+  size_t n;
+} pairs;
+
+static double score_of(cq_margin margin, double cosine, double mean) {
+  switch (margin) {
+  case CQ_MARGIN_RATIO: return mean == 0 ? 0 : cosine / mean;
+  case CQ_MARGIN_DISTANCE: return cosine - mean;
+  case CQ_MARGIN_ABSOLUTE: return cosine;
+  }
+  return cosine;
+}
+
+static double *means_of(const cq_neighbours *neighbours) {
+  double *means = cq_alloc_array(neighbours->n, sizeof *means);
+  for (size_t i = 0; means && i < neighbours->n; i++) {
+    means[i] = 0;
+    for (size_t r = 0; r < neighbours->k; r++) means[i] += neighbours->cosine[i * neighbours->k + r];
+    if (neighbours->k) means[i] /= (double)neighbours->k;
+  }
+  return means;
+}
+
+/* Best first. */
+static int by_score(const void *a, const void *b) {
+  const cq_mined_pair *x = a, *y = b;
+  if (x->score != y->score) return x->score > y->score ? -1 : 1;
+  if (x->source != y->source) return x->source < y->source ? -1 : 1;
+  return x->target < y->target ? -1 : x->target > y->target;
+}
+
+/* The per_row best candidates of each row of one side. backward: rows are targets. */
+static cq_status add_candidates(pairs *out, const cq_neighbours *neighbours, const double *means,
+                                const double *other_means, bool backward, const cq_margin_options *o, size_t per_row,
+                                cq_error *error) {
+  const size_t k = neighbours->k, kept = per_row < k ? per_row : k;
+  cq_mined_pair *row = cq_alloc_array(k, sizeof *row);
+  if (!row) return cq_fail_memory(error, "candidates");
+  for (size_t i = 0; i < neighbours->n; i++) {
+    for (size_t r = 0; r < k; r++) {
+      const uint32_t other = neighbours->index[i * k + r];
+      const double cosine = neighbours->cosine[i * k + r];
+      row[r] = (cq_mined_pair){backward ? other : (uint32_t)i, backward ? (uint32_t)i : other,
+                               score_of(o->margin, cosine, (means[i] + other_means[other]) / 2), cosine};
+    }
+    qsort(row, k, sizeof *row, by_score);
+    memcpy(out->items + out->n, row, kept * sizeof *row);
+    out->n += kept;
+  }
+  cq_free(row);
+  return CQ_OK;
+}
+
+/* Forward candidates that are some target's best as well. Both lists have at most one pair a row. */
+static void intersect(pairs *p, size_t n_forward, uint32_t *best_source, size_t n_target) {
+  size_t n = 0;
+  for (size_t j = 0; j < n_target; j++) best_source[j] = UINT32_MAX;
+  for (size_t i = n_forward; i < p->n; i++) best_source[p->items[i].target] = p->items[i].source;
+  for (size_t i = 0; i < n_forward; i++)
+    if (best_source[p->items[i].target] == p->items[i].source) p->items[n++] = p->items[i];
+  p->n = n;
+}
+
+/* Sorted candidates of both sides: each is taken unless one of its rows is. */
+static void take_greedily(pairs *p, bool *source_taken, bool *target_taken) {
+  size_t n = 0;
+  for (size_t i = 0; i < p->n; i++) {
+    const cq_mined_pair pair = p->items[i];
+    if (source_taken[pair.source] || target_taken[pair.target]) continue;
+    source_taken[pair.source] = target_taken[pair.target] = true;
+    p->items[n++] = pair;
+  }
+  p->n = n;
+}
+
+static void drop_below(pairs *p, double threshold) {
+  while (p->n > 0 && !(p->items[p->n - 1].score >= threshold)) p->n--; /* sorted */
+}
+
+/* The candidates of the retrieval's kind, best first. */
+static cq_status choose(pairs *p, const cq_neighbours *of_source, const cq_neighbours *of_target,
+                        const cq_margin_options *o, cq_error *error) {
+  const bool forward = o->retrieval != CQ_RETRIEVE_BACKWARD, backward = o->retrieval != CQ_RETRIEVE_FORWARD;
+  const size_t per_row = forward && backward ? 1 : o->per_row;
+  const size_t most = (forward ? of_source->n * per_row : 0) + (backward ? of_target->n * per_row : 0);
+  double *source_means = means_of(of_source), *target_means = means_of(of_target);
+  uint32_t *best_source = cq_alloc_array(of_target->n, sizeof *best_source);
+  bool *taken = cq_alloc_array_zeroed(of_source->n + of_target->n, sizeof *taken);
+  cq_status status = CQ_OK;
+  p->items = malloc(most ? most * sizeof *p->items : 1);
+  if (!source_means || !target_means || !best_source || !taken || !p->items)
+    status = cq_fail_memory(error, "candidate pairs");
+  if (!status && forward) status = add_candidates(p, of_source, source_means, target_means, false, o, per_row, error);
+  const size_t n_forward = p->n;
+  if (!status && backward) status = add_candidates(p, of_target, target_means, source_means, true, o, per_row, error);
+  if (!status) {
+    if (o->retrieval == CQ_RETRIEVE_INTERSECT) intersect(p, n_forward, best_source, of_target->n);
+    qsort(p->items, p->n, sizeof *p->items, by_score);
+    if (o->retrieval == CQ_RETRIEVE_MAX) take_greedily(p, taken, taken + of_source->n);
+    drop_below(p, o->threshold);
+  }
+  cq_free(taken);
+  cq_free(best_source);
+  cq_free(target_means);
+  cq_free(source_means);
+  return status;
+}
+
+static bool of_one_search(const cq_neighbours *of_source, const cq_neighbours *of_target) {
+  for (size_t i = 0; i < of_source->n * of_source->k; i++)
+    if (of_source->index[i] >= of_target->n) return false;
+  for (size_t i = 0; i < of_target->n * of_target->k; i++)
+    if (of_target->index[i] >= of_source->n) return false;
+  return true;
+}
+
+cq_status cq_margin_pairs(cq_mined_pair **out, size_t *n, const cq_neighbours *of_source,
+                          const cq_neighbours *of_target, const cq_margin_options *options, cq_error *error) {
+  const cq_margin_options o = options ? *options : cq_margin_default_options();
+  pairs p = {0};
+  *out = NULL, *n = 0;
+  if (o.per_row == 0) return cq_fail(error, CQ_ERR_ARGUMENT, "0 candidates of a row, expected 1 or more");
+  if (!of_one_search(of_source, of_target))
+    return cq_fail(error, CQ_ERR_ARGUMENT, "neighbours of %zu and of %zu rows are not of one search", of_source->n,
+                   of_target->n);
+  cq_status status = choose(&p, of_source, of_target, &o, error);
+  if (status || p.n == 0) {
+    free(p.items);
+    return status;
+  }
+  *out = p.items, *n = p.n;
+  return CQ_OK;
+}

@@ -1,0 +1,11 @@
+#include "tensor/ref/reference.h"
+
+int64_t ref_at_least(uint32_t *hits, const float *scores, int64_t stride, const float *row_bounds,
+                     const float *column_bounds, int64_t m, int64_t n) {
+  int64_t n_hits = 0;
+  for (int64_t i = 0; i < m; i++)
+    for (int64_t j = 0; j < n; j++)
+      if (scores[i * stride + j] >= row_bounds[i] || scores[i * stride + j] >= column_bounds[j])
+        hits[n_hits++] = (uint32_t)(i << 16 | j);
+  return n_hits;
+}

@@ -1,0 +1,162 @@
+/* Margins and the choice of pairs, on neighbours worked out by hand and against a plain loop over a full matrix. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/memory.h"
+#include "base/random.h"
+#include "calque/mine.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Two sources, three targets, k 2. Cosines:   t0    t1    t2
+ *                                       s0  0.9   0.6   0.1
+ *                                       s1  0.8   0.7   0.2  */
+static uint32_t source_index[] = {0, 1, 0, 1}, target_index[] = {0, 1, 1, 0, 1, 0};
+static double source_cosine[] = {0.9, 0.6, 0.8, 0.7}, target_cosine[] = {0.9, 0.8, 0.7, 0.6, 0.2, 0.1};
+static const cq_neighbours of_source = {2, 2, source_index, source_cosine};
+static const cq_neighbours of_target = {3, 2, target_index, target_cosine};
+
+static void expect(cq_margin margin, cq_retrieval retrieval, size_t per_row, double threshold,
+                   const cq_mined_pair *expected, size_t n_expected) {
+  const cq_margin_options o = {margin, retrieval, per_row, threshold};
+  cq_mined_pair *got;
+  size_t n;
+  assert_int_equal(cq_margin_pairs(&got, &n, &of_source, &of_target, &o, NULL), CQ_OK);
+  assert_int_equal(n, n_expected);
+  for (size_t i = 0; i < n; i++) {
+    assert_int_equal(got[i].source, expected[i].source);
+    assert_int_equal(got[i].target, expected[i].target);
+    assert_float_equal(got[i].score, expected[i].score, 1e-15);
+    assert_float_equal(got[i].cosine, expected[i].cosine, 1e-15);
+  }
+  free(got);
+}
+
+static void pairs_by_hand(void **state) {
+  (void)state;
+  /* means: s0 s1 0.75; t0 0.85, t1 0.65, t2 0.15 */
+  const double s00 = 0.9 / 0.8, s01 = 0.6 / 0.7, s10 = 0.8 / 0.8, s11 = 0.7 / 0.7, s12 = 0.2 / 0.45;
+  expect(CQ_MARGIN_RATIO, CQ_RETRIEVE_FORWARD, 1, -INFINITY, (cq_mined_pair[]){{0, 0, s00, 0.9}, {1, 0, s10, 0.8}}, 2);
+  expect(CQ_MARGIN_RATIO, CQ_RETRIEVE_FORWARD, 2, -INFINITY,
+         (cq_mined_pair[]){{0, 0, s00, 0.9}, {1, 0, s10, 0.8}, {1, 1, s11, 0.7}, {0, 1, s01, 0.6}}, 4);
+  expect(CQ_MARGIN_RATIO, CQ_RETRIEVE_BACKWARD, 1, -INFINITY,
+         (cq_mined_pair[]){{0, 0, s00, 0.9}, {1, 1, s11, 0.7}, {1, 2, s12, 0.2}}, 3);
+  expect(CQ_MARGIN_RATIO, CQ_RETRIEVE_INTERSECT, 1, -INFINITY, (cq_mined_pair[]){{0, 0, s00, 0.9}}, 1);
+  expect(CQ_MARGIN_RATIO, CQ_RETRIEVE_MAX, 1, -INFINITY, (cq_mined_pair[]){{0, 0, s00, 0.9}, {1, 1, s11, 0.7}}, 2);
+  expect(CQ_MARGIN_RATIO, CQ_RETRIEVE_MAX, 1, 1.01, (cq_mined_pair[]){{0, 0, s00, 0.9}}, 1);
+  expect(CQ_MARGIN_RATIO, CQ_RETRIEVE_MAX, 1, 9, NULL, 0);
+  expect(CQ_MARGIN_ABSOLUTE, CQ_RETRIEVE_FORWARD, 1, -INFINITY, (cq_mined_pair[]){{0, 0, 0.9, 0.9}, {1, 0, 0.8, 0.8}},
+         2);
+  expect(CQ_MARGIN_DISTANCE, CQ_RETRIEVE_INTERSECT, 1, -INFINITY, (cq_mined_pair[]){{0, 0, 0.9 - 0.8, 0.9}}, 1);
+}
+
+/* On random vectors: every candidate's score from the full matrix of cosines. */
+static void scores_equal_the_plain_loop(void **state) {
+  (void)state;
+  enum { N = 60, M = 45, DIM = 6, K = 4 };
+  float x[N * DIM], y[M * DIM];
+  static double cosines[N][M], mean_x[N], mean_y[M];
+  cq_random r = cq_random_seeded(7, 0);
+  for (size_t i = 0; i < N * DIM; i++) x[i] = (float)cq_random_normal(&r);
+  for (size_t i = 0; i < M * DIM; i++) y[i] = (float)cq_random_normal(&r);
+  for (size_t i = 0; i < N; i++)
+    for (size_t j = 0; j < M; j++) {
+      double xy = 0, xx = 0, yy = 0;
+      for (size_t d = 0; d < DIM; d++) {
+        xy += (double)x[i * DIM + d] * (double)y[j * DIM + d];
+        xx += (double)x[i * DIM + d] * (double)x[i * DIM + d];
+        yy += (double)y[j * DIM + d] * (double)y[j * DIM + d];
+      }
+      cosines[i][j] = xy / sqrt(xx * yy);
+    }
+  for (size_t i = 0; i < N; i++) { /* mean of the K greatest: each is counted whose rank is below K */
+    for (size_t j = 0; j < M; j++) {
+      size_t rank = 0;
+      for (size_t o = 0; o < M; o++) rank += cosines[i][o] > cosines[i][j];
+      if (rank < K) mean_x[i] += cosines[i][j] / K;
+    }
+  }
+  for (size_t j = 0; j < M; j++) {
+    for (size_t i = 0; i < N; i++) {
+      size_t rank = 0;
+      for (size_t o = 0; o < N; o++) rank += cosines[o][j] > cosines[i][j];
+      if (rank < K) mean_y[j] += cosines[i][j] / K;
+    }
+  }
+  cq_neighbours of_x, of_y;
+  cq_mined_pair *pairs;
+  size_t n;
+  assert_int_equal(cq_nearest(&of_x, &of_y, x, N, y, M, DIM, NULL, NULL, NULL), CQ_OK);
+  const cq_margin_options all = {CQ_MARGIN_RATIO, CQ_RETRIEVE_FORWARD, K, -INFINITY};
+  assert_int_equal(cq_margin_pairs(&pairs, &n, &of_x, &of_y, &all, NULL), CQ_OK);
+  assert_int_equal(n, N * K);
+  for (size_t i = 0; i < n; i++) {
+    const cq_mined_pair p = pairs[i];
+    assert_float_equal(p.score, cosines[p.source][p.target] / ((mean_x[p.source] + mean_y[p.target]) / 2), 1e-12);
+    assert_true(i == 0 || pairs[i - 1].score >= p.score);
+  }
+  free(pairs);
+  /* The default: no row twice, and no pair left out for a lower one. */
+  assert_int_equal(cq_margin_pairs(&pairs, &n, &of_x, &of_y, NULL, NULL), CQ_OK);
+  bool source_seen[N] = {false}, target_seen[M] = {false};
+  for (size_t i = 0; i < n; i++) {
+    assert_false(source_seen[pairs[i].source] || target_seen[pairs[i].target]);
+    source_seen[pairs[i].source] = target_seen[pairs[i].target] = true;
+  }
+  free(pairs);
+  cq_neighbours_free(&of_x);
+  cq_neighbours_free(&of_y);
+}
+
+static void empty_sides_zero_vectors_and_errors(void **state) {
+  (void)state;
+  const cq_neighbours none = {0};
+  cq_mined_pair *pairs;
+  size_t n = 1;
+  cq_error error = {0};
+  assert_int_equal(cq_margin_pairs(&pairs, &n, &none, &none, NULL, NULL), CQ_OK);
+  assert_null(pairs);
+  assert_int_equal(n, 0);
+  assert_int_equal(cq_margin_pairs(&pairs, &n, &of_source, &none, NULL, &error), CQ_ERR_ARGUMENT);
+  assert_string_equal(error.message, "neighbours of 2 and of 0 rows are not of one search");
+  /* Zero vectors: cosines and means are 0, and so is the ratio. */
+  const float zeros[4] = {0};
+  cq_neighbours of_x, of_y;
+  assert_int_equal(cq_nearest(&of_x, &of_y, zeros, 2, zeros, 2, 2, NULL, NULL, NULL), CQ_OK);
+  assert_int_equal(cq_margin_pairs(&pairs, &n, &of_x, &of_y, NULL, NULL), CQ_OK);
+  assert_int_equal(n, 1); /* both rows' best are each other's first */
+  assert_float_equal(pairs[0].score, 0, 0);
+  free(pairs);
+  cq_neighbours_free(&of_x);
+  cq_neighbours_free(&of_y);
+}
+
+static void every_allocation_may_fail(void **state) {
+  (void)state;
+  for (long i = 1;; i++) {
+    cq_mined_pair *pairs;
+    size_t n;
+    cq_alloc_fail_at(i);
+    const cq_status status = cq_margin_pairs(&pairs, &n, &of_source, &of_target, NULL, NULL);
+    const bool failed = cq_alloc_failed();
+    cq_alloc_fail_at(0);
+    assert_int_equal(status, failed ? CQ_ERR_MEMORY : CQ_OK);
+    free(pairs);
+    if (!failed) break;
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(pairs_by_hand),
+      cmocka_unit_test(scores_equal_the_plain_loop),
+      cmocka_unit_test(empty_sides_zero_vectors_and_errors),
+      cmocka_unit_test(every_allocation_may_fail),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,247 @@
+/* Nearest neighbours against the plain loop in double precision: random rows, ties, copies, zero rows, odd sizes. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/memory.h"
+#include "base/random.h"
+#include "calque/nearest.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- the specification --- */
+
+static double plain_cosine(const float *x, const float *y, size_t dim) {
+  double xy = 0, xx = 0, yy = 0;
+  for (size_t d = 0; d < dim; d++) {
+    xy += (double)x[d] * (double)y[d];
+    xx += (double)x[d] * (double)x[d];
+    yy += (double)y[d] * (double)y[d];
+  }
+  return xx == 0 || yy == 0 ? 0 : xy / (sqrt(xx) * sqrt(yy));
+}
+
+typedef struct near {
+  double cosine;
+  uint32_t index;
+} near;
+
+static int by_cosine(const void *a, const void *b) {
+  const near *x = a, *y = b;
+  if (x->cosine != y->cosine) return x->cosine > y->cosine ? -1 : 1;
+  return x->index < y->index ? -1 : x->index > y->index;
+}
+
+/* Row by row; skip_same leaves a row out of its own list. */
+static void check_lists(const cq_neighbours *got, const float *x, size_t n_x, const float *y, size_t n_y, size_t dim,
+                        size_t k, bool skip_same) {
+  const size_t n_others = n_y - (skip_same && n_y > 0), expected_k = k < n_others ? k : n_others;
+  near *all = malloc((n_y + 1) * sizeof *all);
+  assert_int_equal(got->n, n_x);
+  assert_int_equal(got->k, expected_k);
+  for (size_t i = 0; i < n_x; i++) {
+    size_t n = 0;
+    for (size_t j = 0; j < n_y; j++)
+      if (!skip_same || j != i) all[n++] = (near){plain_cosine(x + i * dim, y + j * dim, dim), (uint32_t)j};
+    qsort(all, n, sizeof *all, by_cosine);
+    for (size_t r = 0; r < expected_k; r++) {
+      const double cosine = got->cosine[i * expected_k + r];
+      const uint32_t index = got->index[i * expected_k + r];
+      if (!(fabs(cosine - all[r].cosine) <= 1e-14))
+        fail_msg("row %zu, place %zu: cosine %.17g, expected %.17g", i, r, cosine, all[r].cosine);
+      /* Another order of adding may turn round what differs by less than its rounding, and nothing else. */
+      if (index != all[r].index && !(fabs(plain_cosine(x + i * dim, y + index * dim, dim) - all[r].cosine) <= 1e-15))
+        fail_msg("row %zu, place %zu: %u, expected %u", i, r, index, all[r].index);
+    }
+  }
+  free(all);
+}
+
+static void check_both(const float *x, size_t n_x, const float *y, size_t n_y, size_t dim, size_t k, cq_pool *pool) {
+  cq_neighbours of_x, of_y, alone;
+  const cq_nearest_options o = {.k = k};
+  assert_int_equal(cq_nearest(&of_x, &of_y, x, n_x, y, n_y, dim, &o, pool, NULL), CQ_OK);
+  check_lists(&of_x, x, n_x, y, n_y, dim, k, false);
+  check_lists(&of_y, y, n_y, x, n_x, dim, k, false);
+  assert_int_equal(cq_nearest(&alone, NULL, x, n_x, y, n_y, dim, &o, pool, NULL), CQ_OK);
+  const size_t n = of_x.n * of_x.k;
+  if (n > 0) {
+    assert_memory_equal(alone.index, of_x.index, n * sizeof *alone.index);
+    assert_memory_equal(alone.cosine, of_x.cosine, n * sizeof *alone.cosine);
+  }
+  cq_neighbours_free(&of_x);
+  cq_neighbours_free(&of_y);
+  cq_neighbours_free(&alone);
+}
+
+static void check_within(const float *x, size_t n, size_t dim, size_t k, cq_pool *pool) {
+  cq_neighbours got;
+  const cq_nearest_options o = {.k = k};
+  assert_int_equal(cq_nearest_within(&got, x, n, dim, &o, pool, NULL), CQ_OK);
+  check_lists(&got, x, n, x, n, dim, k, true);
+  cq_neighbours_free(&got);
+}
+
+/* --- inputs --- */
+
+static float *normal_rows(size_t n, size_t dim, uint64_t seed) {
+  float *rows = malloc((n * dim + 1) * sizeof *rows);
+  cq_random r = cq_random_seeded(seed, n);
+  for (size_t i = 0; i < n * dim; i++) rows[i] = (float)cq_random_normal(&r);
+  return rows;
+}
+
+/* Rows of few whole numbers: their cosines are often exactly equal, and zero rows are among them. */
+static float *coarse_rows(size_t n, size_t dim, uint64_t seed) {
+  float *rows = malloc((n * dim + 1) * sizeof *rows);
+  cq_random r = cq_random_seeded(seed, n);
+  for (size_t i = 0; i < n * dim; i++) rows[i] = (float)cq_random_below(&r, 3) - 1;
+  for (size_t i = 0; i < n; i += 7) memset(rows + i * dim, 0, dim * sizeof *rows);
+  return rows;
+}
+
+static void both_ways_equal_the_plain_loop(void **state) {
+  (void)state;
+  const size_t sizes[][3] = {{1, 1, 1},   {3, 7, 2},     {96, 256, 16}, {97, 257, 33}, {1, 600, 5}, {300, 1, 8},
+                             {130, 9, 3}, {700, 40, 24}, {0, 4, 4},     {4, 0, 4},     {0, 0, 4},   {200, 1100, 7}};
+  const size_t ks[] = {1, 4, 13};
+  for (int threads = 0; threads <= 3; threads++) {
+    cq_pool *pool = NULL;
+    if (threads) assert_int_equal(cq_pool_open(&pool, threads, NULL), CQ_OK);
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+      const size_t n_x = sizes[s][0], n_y = sizes[s][1], dim = sizes[s][2], k = ks[(s + (size_t)threads) % 3];
+      float *x = normal_rows(n_x, dim, s), *y = normal_rows(n_y, dim, s + 100);
+      check_both(x, n_x, y, n_y, dim, k, pool);
+      check_within(x, n_x, dim, k, pool);
+      free(x);
+      free(y);
+      x = coarse_rows(n_x, dim, s), y = coarse_rows(n_y, dim, s + 200);
+      check_both(x, n_x, y, n_y, dim, k, pool);
+      check_within(x, n_x, dim, k, pool);
+      free(x);
+      free(y);
+    }
+    cq_pool_free(pool);
+  }
+}
+
+/* Enough columns for several chunks, which only wide rows make small. */
+static void several_chunks_equal_the_plain_loop(void **state) {
+  (void)state;
+  enum { N = 1500, M = 1300, DIM = 3000 };
+  cq_pool *pool;
+  assert_int_equal(cq_pool_open(&pool, 2, NULL), CQ_OK);
+  float *x = normal_rows(N, DIM, 1), *y = normal_rows(M, DIM, 2);
+  for (size_t i = 0; i < 100; i++) memcpy(y + (M - 1 - i) * DIM, x + i * DIM, DIM * sizeof *x); /* far copies */
+  check_both(x, 150, y, M, DIM, 3, pool);
+  check_within(y, 900, DIM, 3, pool);
+  free(x);
+  free(y);
+  cq_pool_free(pool);
+}
+
+/* Copies, scaled copies, and rows that differ in the last bit: where an f32 score cannot decide. */
+static void close_calls_are_decided_in_double(void **state) {
+  (void)state;
+  enum { N = 600, DIM = 40 };
+  float *x = normal_rows(N, DIM, 1), *y = normal_rows(N, DIM, 5);
+  for (size_t i = 0; i < N; i++) {
+    const float *from = i % 10 == 0 ? x + i * DIM : y + (i - i % 10) * DIM;
+    memcpy(y + i * DIM, from, DIM * sizeof *y);
+    if (i % 10 == 1) y[i * DIM + 7] = nextafterf(from[7], 9);
+    for (size_t d = 0; i % 10 == 3 && d < DIM; d++) y[i * DIM + d] *= 2;
+    for (size_t d = 0; i % 10 == 4 && d < DIM; d++) y[i * DIM + d] *= 1 + (d & 1 ? 1e-7f : -1e-7f);
+    if (i % 10 == 6) memset(y + i * DIM, 0, DIM * sizeof *y);
+  }
+  check_both(x, N, y, N, DIM, 4, NULL);
+  check_within(y, N, DIM, 4, NULL);
+  cq_neighbours of_x, of_y;
+  assert_int_equal(cq_nearest(&of_x, &of_y, x, 20, y, 20, DIM, NULL, NULL, NULL), CQ_OK);
+  assert_int_equal(of_x.index[0], 0); /* of equal rows the first */
+  assert_int_equal(of_y.k, 4);
+  cq_neighbours_free(&of_x);
+  cq_neighbours_free(&of_y);
+  for (size_t i = 1; i < N; i++) memcpy(x + i * DIM, x, DIM * sizeof *x); /* a collapsed model */
+  check_both(x, N, x, N, DIM, 4, NULL);
+  check_within(x, N, DIM, 4, NULL);
+  free(x);
+  free(y);
+}
+
+static void lengths_far_from_one_do_not_matter(void **state) {
+  (void)state;
+  enum { N = 257, DIM = 384 };
+  float *x = normal_rows(N, DIM, 3), *y = normal_rows(N, DIM, 4);
+  for (size_t i = 0; i < N * DIM; i++) x[i] *= 1e-18f, y[i] *= 1e18f;
+  check_both(x, N, y, N, DIM, 4, NULL);
+  free(x);
+  free(y);
+}
+
+/* --- errors --- */
+
+static bool stop_at_once(void *context, uint64_t done, uint64_t n_all) {
+  *(int *)context += done <= n_all;
+  return false;
+}
+
+static void bad_input_is_named(void **state) {
+  (void)state;
+  enum { DIM = 3 };
+  float x[2 * DIM] = {1, 2, 3, 4, 5, 6}, y[3 * DIM] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+  cq_neighbours of_x, of_y;
+  cq_error error = {0};
+  int n_calls = 0;
+  y[2 * DIM + 1] = NAN;
+  assert_int_equal(cq_nearest(&of_x, &of_y, x, 2, y, 3, DIM, NULL, NULL, &error), CQ_ERR_ARGUMENT);
+  assert_string_equal(error.message, "row 3 of the second vectors holds a number that is not finite");
+  assert_null(of_x.index);
+  y[2 * DIM + 1] = 0, x[0] = INFINITY;
+  assert_int_equal(cq_nearest(&of_x, &of_y, x, 2, y, 3, DIM, NULL, NULL, &error), CQ_ERR_ARGUMENT);
+  assert_string_equal(error.message, "row 1 of the first vectors holds a number that is not finite");
+  assert_int_equal(cq_nearest_within(&of_x, x, 2, DIM, NULL, NULL, &error), CQ_ERR_ARGUMENT);
+  x[0] = 1;
+  assert_int_equal(cq_nearest(&of_x, &of_y, x, 2, y, 3, 0, NULL, NULL, &error), CQ_ERR_ARGUMENT);
+  const cq_nearest_options none = {.k = 0}, stopping = {4, stop_at_once, &n_calls};
+  assert_int_equal(cq_nearest(&of_x, &of_y, x, 2, y, 3, DIM, &none, NULL, &error), CQ_ERR_ARGUMENT);
+  assert_int_equal(cq_nearest(&of_x, &of_y, x, 2, y, 3, DIM, &stopping, NULL, &error), CQ_ERR_STOPPED);
+  assert_int_equal(n_calls, 1);
+  assert_null(of_x.index);
+}
+
+static void every_allocation_may_fail(void **state) {
+  (void)state;
+  enum { DIM = 5 };
+  float *x = normal_rows(30, DIM, 1), *y = normal_rows(40, DIM, 2);
+  for (long n = 1;; n++) {
+    cq_neighbours of_x, of_y;
+    cq_alloc_fail_at(n);
+    const cq_status status = cq_nearest(&of_x, &of_y, x, 30, y, 40, DIM, NULL, NULL, NULL);
+    const bool failed = cq_alloc_failed();
+    cq_alloc_fail_at(0);
+    assert_int_equal(status, failed ? CQ_ERR_MEMORY : CQ_OK);
+    cq_neighbours_free(&of_x);
+    cq_neighbours_free(&of_y);
+    if (!failed) break;
+    assert_true(n < 100);
+  }
+  free(x);
+  free(y);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(both_ways_equal_the_plain_loop),
+      cmocka_unit_test(several_chunks_equal_the_plain_loop),
+      cmocka_unit_test(close_calls_are_decided_in_double),
+      cmocka_unit_test(lengths_far_from_one_do_not_matter),
+      cmocka_unit_test(bad_input_is_named),
+      cmocka_unit_test(every_allocation_may_fail),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
