@@ -11,7 +11,7 @@
 #ifndef CALQUE_MINE_H
 #define CALQUE_MINE_H
 
-#include "calque/encoder.h"
+#include "calque/eval.h"
 #include "calque/nearest.h"
 
 #ifdef __cplusplus
@@ -53,6 +53,57 @@ CQ_API cq_margin_options cq_margin_default_options(void); /* ratio, max, 1, none
 CQ_API CQ_MUST_USE cq_status cq_margin_pairs(cq_mined_pair **out, size_t *n, const cq_neighbours *of_source,
                                              const cq_neighbours *of_target, const cq_margin_options *options,
                                              cq_error *error);
+
+/* --- on files --- */
+
+/* Pairs that are dropped though they score high. */
+enum {
+  CQ_DROP_COPIES = 1,  /* the same letters on both sides */
+  CQ_DROP_NUMBERS = 2, /* digits of one side that the other lacks */
+  CQ_DROP_LINKS = 4,   /* a URL or an address on one side only, or little else on either */
+};
+
+/* done of n_all, what: "encode" or "search"; return false to stop (CQ_ERR_STOPPED). */
+typedef bool (*cq_mine_progress_fn)(void *context, const char *what, uint64_t done, uint64_t n_all);
+
+typedef struct cq_mine_options {
+  const char *source,
+      *target;       /* with a model: text, a sentence or an id, a tab and a sentence a line, plain or gzipped;
+                                  without: vectors, .npy or numbers of f32 alone */
+  const char *model; /* NULL: source and target hold vectors */
+  const char *cache_directory; /* for the vectors of text; NULL: $XDG_CACHE_HOME/calque or ~/.cache/calque */
+  size_t raw_dim;              /* vectors that are numbers alone: how many make a row; else 0 */
+  size_t k;                    /* neighbours that a margin is taken over */
+  cq_margin_options choice;
+  const char *gold; /* lines of two ids, source and target: the threshold is the one of greatest F1 on them */
+  unsigned drop;    /* CQ_DROP_*: after scoring, from text only */
+  bool skip_bad;    /* count malformed lines and go on */
+  cq_notice_fn notice;
+  void *notice_context;
+  cq_mine_progress_fn progress;
+  void *progress_context;
+} cq_mine_options;
+CQ_API cq_mine_options cq_mine_default_options(void);
+
+typedef struct cq_mining cq_mining;
+typedef enum cq_side { CQ_SOURCE, CQ_TARGET } cq_side;
+
+/* Mines two files. A sentence that stands several times competes once; rows are distinct sentences.
+ * Errors: those of opening models and reading files (file and line); CQ_ERR_ARGUMENT for vectors of different dimensions or
+ * with numbers that are not finite, or an unknown id in gold (file and line); CQ_ERR_STOPPED (what was encoded is kept
+ * in the cache). */
+CQ_API CQ_MUST_USE cq_status cq_mine(cq_mining **out, const cq_mine_options *options, cq_pool *pool, cq_error *error);
+CQ_API void cq_mining_free(cq_mining *mining);
+
+/* The pairs, best first; borrowed. */
+CQ_API const cq_mined_pair *cq_mining_pairs(size_t *n, const cq_mining *mining);
+/* A row's sentence; data NULL when vectors were mined. */
+CQ_API cq_slice cq_mining_sentence(const cq_mining *mining, cq_side side, uint32_t row);
+/* In how many lines a row's sentence stands, and the i-th one's id; data NULL when lines have none. */
+CQ_API size_t cq_mining_n_lines(const cq_mining *mining, cq_side side, uint32_t row);
+CQ_API cq_slice cq_mining_id(const cq_mining *mining, cq_side side, uint32_t row, size_t i);
+/* With gold: the point chosen; without, all zero. */
+CQ_API cq_f1_point cq_mining_tuned(const cq_mining *mining);
 
 #ifdef __cplusplus
 }

@@ -10,17 +10,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-extern const cli_command cli_encode, cli_similarity, cli_eval, cli_model, cli_distill, cli_demo;
+extern const cli_command cli_encode, cli_similarity, cli_eval, cli_model, cli_distill, cli_mine, cli_demo;
 
 static const cli_command *const commands[] = {
-    &cli_encode, &cli_similarity, &cli_eval, &cli_distill, &cli_model, &cli_demo, NULL,
+    &cli_encode, &cli_similarity, &cli_eval, &cli_distill, &cli_mine, &cli_model, &cli_demo, NULL,
 };
 
 static const cli_command program = {
     .name = "calque",
     .summary = "multilingual sentence embeddings",
     .description = "calque makes one meaning share one vector in every language: it trains, runs and evaluates "
-                   "multilingual sentence embeddings.",
+                   "multilingual sentence embeddings, and finds translations with them.",
     .example = "calque similarity --model all-MiniLM-L6-v2 \"A dog barks.\" \"A cat sleeps.\"",
     .children = commands,
 };

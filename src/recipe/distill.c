@@ -13,10 +13,10 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "model/modules.h"
+#include "recipe/cached_encoder.h"
 #include "recipe/distill_card.h"
 #include "recipe/distill_eval.h"
 #include "recipe/run_log.h"
-#include "recipe/teacher.h"
 #include "recipe/work_directory.h"
 #include "train/sampler.h"
 #include "train/schedule.h"
@@ -63,7 +63,7 @@ typedef struct run {
   cq_pool *pool;
   cq_parallel data;
   cq_dev_sets dev;
-  cq_teacher teacher;
+  cq_cached_encoder teacher;
   cq_encoder *student;
   cq_sampler sampler;
   cq_trainer *trainer;
@@ -217,11 +217,11 @@ static cq_status load_data(run *r, cq_error *error) {
 static cq_status prepare_teacher(run *r, cq_error *error) {
   cq_status status = CQ_OK;
   r->started = seconds();
-  status = cq_teacher_prepare(&r->teacher, r->data.sources, r->data.n_sources, r->pool, tell_teacher, r, error);
+  status = cq_cached_encoder_prepare(&r->teacher, r->data.sources, r->data.n_sources, r->pool, tell_teacher, r, error);
   for (size_t i = 0; !status && i < r->dev.n_parallel; i++)
-    status = cq_teacher_prepare(&r->teacher, r->dev.parallel[i].rows.column[0], r->dev.parallel[i].rows.n, r->pool,
-                                NULL, NULL, error);
-  return status ? status : cq_teacher_map(&r->teacher, error);
+    status = cq_cached_encoder_prepare(&r->teacher, r->dev.parallel[i].rows.column[0], r->dev.parallel[i].rows.n,
+                                       r->pool, NULL, NULL, error);
+  return status ? status : cq_cached_encoder_map(&r->teacher, error);
 }
 
 /* ---- the student ---- */
@@ -419,7 +419,7 @@ static void fill_examples(run *r) {
   cq_sampler_draw(r->pairs, &r->sampler, cq_trainer_batches(r->trainer), n);
   for (size_t i = 0; i < n; i++) {
     const cq_slice source = r->data.sources[r->pairs[i].source];
-    const float *target = cq_teacher_vector(&r->teacher, source);
+    const float *target = cq_cached_encoder_vector(&r->teacher, source);
     r->examples[i] = (cq_example){source, target};
     r->examples[n + i] = (cq_example){r->data.targets[r->pairs[i].target], target};
   }
@@ -524,7 +524,7 @@ static void release(run *r) {
   cq_trainer_free(r->trainer);
   cq_sampler_free(&r->sampler);
   cq_encoder_free(r->student);
-  cq_teacher_close(&r->teacher);
+  cq_cached_encoder_close(&r->teacher);
   cq_dev_sets_free(&r->dev);
   cq_parallel_free(&r->data);
   cq_free(r->pairs);
@@ -542,7 +542,8 @@ cq_status cq_distill(const cq_distill_options *options, cq_pool *pool, cq_distil
   status =
       cq_work_directory_open(&r->work, options->output, options->log_path, options->resume, options->replace, error);
   if (!status) status = load_data(r, error);
-  if (!status) status = cq_teacher_open(&r->teacher, options->teacher, options->cache_directory, tell_notice, r, error);
+  if (!status)
+    status = cq_cached_encoder_open(&r->teacher, options->teacher, options->cache_directory, tell_notice, r, error);
   if (!status) status = open_student(r, error);
   if (!status) status = prepare_teacher(r, error);
   if (!status) status = measure_before(r, error);

@@ -44,15 +44,15 @@ void cq_dev_sets_free(cq_dev_sets *sets) {
 /* ---- figures ---- */
 
 /* The teacher's vectors of a column, cut to the student's dimension. */
-static float *teacher_matrix(const cq_teacher *teacher, const cq_slice *texts, size_t n, size_t dim) {
+static float *teacher_matrix(const cq_cached_encoder *teacher, const cq_slice *texts, size_t n, size_t dim) {
   float *matrix = cq_alloc_array(n, dim * sizeof *matrix);
   for (size_t i = 0; matrix && i < n; i++)
-    memcpy(matrix + i * dim, cq_teacher_vector(teacher, texts[i]), dim * sizeof *matrix);
+    memcpy(matrix + i * dim, cq_cached_encoder_vector(teacher, texts[i]), dim * sizeof *matrix);
   return matrix;
 }
 
 static cq_status evaluate_parallel(cq_mse_result *mse, cq_translation_result *translation, double *student_variance,
-                                   const cq_dev_set *set, const cq_encoder *student, const cq_teacher *teacher,
+                                   const cq_dev_set *set, const cq_encoder *student, const cq_cached_encoder *teacher,
                                    cq_pool *pool, cq_error *error) {
   const cq_rows *rows = &set->rows;
   const size_t dim = (size_t)cq_encoder_dim(student);
@@ -87,7 +87,7 @@ static cq_status evaluate_sts(cq_sts_result *out, const cq_dev_set *set, const c
 }
 
 cq_status cq_dev_evaluate(cq_dev_figures *out, const cq_dev_sets *sets, const cq_encoder *student,
-                          const cq_teacher *teacher, cq_pool *pool, cq_error *error) {
+                          const cq_cached_encoder *teacher, cq_pool *pool, cq_error *error) {
   const double n_parallel = (double)sets->n_parallel, n_sts = (double)sets->n_sts;
   double mse = 0, translation = 0, sts = 0, student_variance = 0, teacher_variance = 0;
   *out = (cq_dev_figures){0};

@@ -4,8 +4,8 @@
 
 #include "base/slice.h"
 #include "calque/distill.h"
+#include "recipe/cached_encoder.h"
 #include "recipe/evaluate.h"
-#include "recipe/teacher.h"
 
 #include <jansson.h>
 
@@ -35,7 +35,7 @@ typedef struct cq_dev_figures {
 
 /* dim: of the student; the teacher's first so many dimensions count. */
 CQ_MUST_USE cq_status cq_dev_evaluate(cq_dev_figures *out, const cq_dev_sets *sets, const cq_encoder *student,
-                                      const cq_teacher *teacher, cq_pool *pool, cq_error *error);
+                                      const cq_cached_encoder *teacher, cq_pool *pool, cq_error *error);
 void cq_dev_figures_free(cq_dev_figures *figures);
 
 /* The table as text, or as Markdown for a model card, which may show the figures before training beside them (before NULL:

@@ -25,6 +25,15 @@ bool cq_char_is_number(uint32_t c) {
   return k == UTF8PROC_CATEGORY_ND || k == UTF8PROC_CATEGORY_NL || k == UTF8PROC_CATEGORY_NO;
 }
 
+/* Decimal digits stand in runs that begin with a zero: ten of them, or fifty mathematical ones. */
+int cq_char_digit(uint32_t c) {
+  if (c < 0x80) return c >= '0' && c <= '9' ? (int)(c - '0') : -1;
+  if (category(c) != UTF8PROC_CATEGORY_ND) return -1;
+  uint32_t zero = c;
+  while (category(zero - 1) == UTF8PROC_CATEGORY_ND) zero--;
+  return (int)((c - zero) % 10);
+}
+
 bool cq_char_is_punctuation(uint32_t c) {
   utf8proc_category_t k = category(c);
   return k >= UTF8PROC_CATEGORY_PC && k <= UTF8PROC_CATEGORY_PO;

@@ -21,6 +21,7 @@ typedef enum cq_normal_form { CQ_NFC, CQ_NFD, CQ_NFKC, CQ_NFKD } cq_normal_form;
 bool cq_char_is_whitespace(uint32_t c);      /* the White_Space property */
 bool cq_char_is_letter(uint32_t c);          /* L* */
 bool cq_char_is_number(uint32_t c);          /* N* */
+int cq_char_digit(uint32_t c);               /* the value of a decimal digit (Nd) of any script, -1 for others */
 bool cq_char_is_punctuation(uint32_t c);     /* P* */
 bool cq_char_is_nonspacing_mark(uint32_t c); /* Mn */
 bool cq_char_is_mark(uint32_t c);            /* M* */

@@ -1,4 +1,4 @@
-#include "recipe/teacher.h"
+#include "recipe/cached_encoder.h"
 
 #include "base/error.h"
 #include "base/file.h"
@@ -20,17 +20,17 @@ static cq_status cache_directory(char *out, size_t n, const char *cache, const c
   else if (home && home[0])
     written = snprintf(out, n, "%s/.cache/calque/vectors/%s", home, fingerprint);
   else
-    return cq_fail(error, CQ_ERR_ARGUMENT, "no place for the teacher's vectors: name a cache directory or set HOME");
+    return cq_fail(error, CQ_ERR_ARGUMENT, "no place to keep vectors: name a cache directory or set HOME");
   if (written < 0 || (size_t)written >= n)
     return cq_fail(error, CQ_ERR_ARGUMENT, "the cache directory's path is too long");
   return CQ_OK;
 }
 
-cq_status cq_teacher_open(cq_teacher *out, const char *model, const char *cache, cq_notice_fn notice,
-                          void *notice_context, cq_error *error) {
+cq_status cq_cached_encoder_open(cq_cached_encoder *out, const char *model, const char *cache, cq_notice_fn notice,
+                                 void *notice_context, cq_error *error) {
   const cq_encoder_options options = {.notice = notice, .notice_context = notice_context};
   char fingerprint[33], directory[4096];
-  *out = (cq_teacher){0};
+  *out = (cq_cached_encoder){0};
   cq_status status = cq_encoder_open(&out->encoder, model, &options, error);
   if (!status) status = cq_encoder_fingerprint(fingerprint, out->encoder, error);
   if (!status) status = cache_directory(directory, sizeof directory, cache, fingerprint, error);
@@ -38,27 +38,27 @@ cq_status cq_teacher_open(cq_teacher *out, const char *model, const char *cache,
     out->dim = cq_encoder_dim(out->encoder);
     status = cq_vector_store_open(&out->store, directory, out->dim, error);
   }
-  if (status) cq_teacher_close(out);
+  if (status) cq_cached_encoder_close(out);
   return status;
 }
 
-void cq_teacher_close(cq_teacher *t) {
+void cq_cached_encoder_close(cq_cached_encoder *t) {
   cq_vector_store_close(t->store);
   cq_encoder_free(t->encoder);
-  *t = (cq_teacher){0};
+  *t = (cq_cached_encoder){0};
 }
 
 /* The distinct texts that the store lacks. */
-static cq_status list_missing(cq_slice **out, size_t *n_out, const cq_teacher *t, const cq_slice *texts, size_t n,
-                              cq_error *error) {
+static cq_status list_missing(cq_slice **out, size_t *n_out, const cq_cached_encoder *t, const cq_slice *texts,
+                              size_t n, cq_error *error) {
   cq_map seen = {0};
   size_t n_missing = 0;
   cq_status status = CQ_OK;
   cq_slice *missing = cq_alloc_array(n, sizeof *missing);
-  if (!missing) return cq_fail_memory(error, "texts for the teacher");
+  if (!missing) return cq_fail_memory(error, "texts to encode");
   for (size_t i = 0; !status && i < n; i++) {
     if (cq_vector_store_find(t->store, texts[i]) >= 0 || cq_map_get(&seen, texts[i]) != CQ_MAP_NONE) continue;
-    if (!cq_map_put_borrowed(&seen, texts[i], i)) status = cq_fail_memory(error, "texts for the teacher");
+    if (!cq_map_put_borrowed(&seen, texts[i], i)) status = cq_fail_memory(error, "texts to encode");
     missing[n_missing++] = texts[i];
   }
   cq_map_free(&seen);
@@ -71,31 +71,31 @@ static cq_status list_missing(cq_slice **out, size_t *n_out, const cq_teacher *t
   return status;
 }
 
-cq_status cq_teacher_prepare(cq_teacher *t, const cq_slice *texts, size_t n, cq_pool *pool,
-                             cq_teacher_progress progress, void *context, cq_error *error) {
+cq_status cq_cached_encoder_prepare(cq_cached_encoder *t, const cq_slice *texts, size_t n, cq_pool *pool,
+                                    cq_cached_progress progress, void *context, cq_error *error) {
   cq_slice *missing = NULL;
   size_t n_missing = 0;
   cq_status status = list_missing(&missing, &n_missing, t, texts, n, error);
   if (status) return status;
   float *vectors = cq_alloc_array(CHUNK * (size_t)t->dim, sizeof *vectors);
-  if (!vectors) status = cq_fail_memory(error, "the teacher's vectors");
+  if (!vectors) status = cq_fail_memory(error, "vectors");
   for (size_t first = 0; !status && first < n_missing; first += CHUNK) {
     const size_t count = n_missing - first < CHUNK ? n_missing - first : CHUNK;
     status = cq_encoder_encode(vectors, t->encoder, pool, missing + first, count, NULL, NULL, error);
     if (!status) status = cq_vector_store_append(t->store, missing + first, count, vectors, error);
     if (!status && progress && !progress(context, first + count, n_missing))
-      status = cq_fail(error, CQ_ERR_STOPPED, "stopped while the teacher was encoding; its vectors so far are kept");
+      status = cq_fail(error, CQ_ERR_STOPPED, "stopped while encoding; the vectors so far are kept");
   }
   cq_free(vectors);
   cq_free(missing);
   return status;
 }
 
-cq_status cq_teacher_map(cq_teacher *t, cq_error *error) {
+cq_status cq_cached_encoder_map(cq_cached_encoder *t, cq_error *error) {
   return cq_vector_store_map(&t->vectors, t->store, error);
 }
 
-const float *cq_teacher_vector(const cq_teacher *t, cq_slice text) {
+const float *cq_cached_encoder_vector(const cq_cached_encoder *t, cq_slice text) {
   const int64_t record = cq_vector_store_find(t->store, text);
   assert(record >= 0 && t->vectors);
   return t->vectors + record * t->dim;

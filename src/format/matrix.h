@@ -1,0 +1,21 @@
+/* A matrix of f32 on disk, mapped: NumPy's .npy, or numbers alone, row by row, as LASER writes its embeddings. */
+#ifndef FORMAT_MATRIX_H
+#define FORMAT_MATRIX_H
+
+#include "base/file.h"
+#include "calque/npy.h"
+
+typedef struct cq_matrix {
+  const float *data; /* [n, dim], borrowed from the file */
+  size_t n, dim;
+  cq_npy *npy;        /* one of the two */
+  cq_mapping mapping; /* holds it */
+} cq_matrix;
+
+/* A name that ends in .npy is opened as that, any other as numbers alone with dim of them in a row.
+ * Errors: those of cq_npy_open; CQ_ERR_UNSUPPORTED for a type other than f32; CQ_ERR_FORMAT when the size is no multiple of
+ * a row's; CQ_ERR_ARGUMENT for dim 0 where it must be given, or another than the file's. */
+CQ_MUST_USE cq_status cq_matrix_open(cq_matrix *out, const char *path, size_t dim, cq_error *error);
+void cq_matrix_close(cq_matrix *matrix);
+
+#endif

@@ -1,0 +1,268 @@
+/* Mining, put together.
+ *
+ *   files -> distinct sentences -> vectors, kept on disk by model and text -> neighbours both ways -> margins -> pairs
+ *   files of vectors ------------------------------------------------------->
+ *
+ * Source: Artetxe & Schwenk 2019. */
+#include "calque/mine.h"
+
+#include "base/error.h"
+#include "base/map.h"
+#include "base/memory.h"
+#include "calque/lines.h"
+#include "format/matrix.h"
+#include "recipe/cached_encoder.h"
+#include "recipe/corpus.h"
+#include "search/filter.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* One side of the mine. */
+typedef struct side {
+  cq_corpus corpus; /* of text */
+  cq_matrix matrix; /* of vectors */
+  float *gathered;  /* the vectors of text, [n, dim] */
+  const float *vectors;
+  size_t n, dim;
+} side;
+
+struct cq_mining {
+  side sides[2];
+  cq_mined_pair *pairs;
+  size_t n_pairs;
+  cq_f1_point tuned;
+};
+
+cq_mine_options cq_mine_default_options(void) {
+  return (cq_mine_options){.k = 4, .choice = cq_margin_default_options()};
+}
+
+/* --- vectors --- */
+
+typedef struct watcher {
+  const cq_mine_options *options;
+  const char *what;
+} watcher;
+
+static bool tell(void *context, uint64_t done, uint64_t n_all) {
+  const watcher *w = context;
+  return !w->options->progress || w->options->progress(w->options->progress_context, w->what, done, n_all);
+}
+
+static void note_left_out(const cq_mine_options *o, const char *path, const cq_corpus *c) {
+  char text[512];
+  if (!o->notice || (!c->n_blank && !c->n_skipped)) return;
+  snprintf(text, sizeof text, "%s: %llu blank and %llu malformed lines were left out", path,
+           (unsigned long long)c->n_blank, (unsigned long long)c->n_skipped);
+  o->notice(o->notice_context, text);
+}
+
+static cq_status gather(side *s, const cq_cached_encoder *encoder, cq_error *error) {
+  s->n = s->corpus.n, s->dim = (size_t)encoder->dim;
+  s->gathered = cq_alloc_array(s->n, s->dim * sizeof *s->gathered);
+  if (!s->gathered) return cq_fail_memory(error, "the vectors of a corpus");
+  for (size_t i = 0; i < s->n; i++)
+    memcpy(s->gathered + i * s->dim, cq_cached_encoder_vector(encoder, s->corpus.sentences[i]),
+           s->dim * sizeof *s->gathered);
+  s->vectors = s->gathered;
+  return CQ_OK;
+}
+
+static cq_status encode_sides(cq_mining *m, const cq_mine_options *o, cq_pool *pool, cq_error *error) {
+  const char *const paths[2] = {o->source, o->target};
+  cq_cached_encoder encoder = {0};
+  watcher w = {o, "encode"};
+  cq_status status = CQ_OK;
+  for (int i = 0; !status && i < 2; i++) {
+    status = cq_corpus_read(&m->sides[i].corpus, paths[i], o->skip_bad, error);
+    if (!status) note_left_out(o, paths[i], &m->sides[i].corpus);
+  }
+  if (!status)
+    status = cq_cached_encoder_open(&encoder, o->model, o->cache_directory, o->notice, o->notice_context, error);
+  for (int i = 0; !status && i < 2; i++)
+    status =
+        cq_cached_encoder_prepare(&encoder, m->sides[i].corpus.sentences, m->sides[i].corpus.n, pool, tell, &w, error);
+  if (!status) status = cq_cached_encoder_map(&encoder, error);
+  for (int i = 0; !status && i < 2; i++) status = gather(&m->sides[i], &encoder, error);
+  cq_cached_encoder_close(&encoder);
+  return status;
+}
+
+static cq_status open_vectors(cq_mining *m, const cq_mine_options *o, cq_error *error) {
+  const char *const paths[2] = {o->source, o->target};
+  cq_status status = CQ_OK;
+  for (int i = 0; !status && i < 2; i++) {
+    side *s = &m->sides[i];
+    status = cq_matrix_open(&s->matrix, paths[i], o->raw_dim, error);
+    s->vectors = s->matrix.data, s->n = s->matrix.n, s->dim = s->matrix.dim;
+  }
+  if (!status && m->sides[0].dim != m->sides[1].dim)
+    status = cq_fail(error, CQ_ERR_ARGUMENT, "%s has rows of %zu numbers, %s of %zu", o->source, m->sides[0].dim,
+                     o->target, m->sides[1].dim);
+  return status;
+}
+
+/* --- gold --- */
+
+/* The row of an id; an unknown one is an error. */
+static cq_status row_of_id(uint32_t *out, const side *s, const uint32_t *row_of_line, cq_slice id, const char *path,
+                           uint64_t number, cq_error *error) {
+  const uint64_t line = cq_map_get(&s->corpus.line_of, id);
+  if (line == CQ_MAP_NONE)
+    return cq_fail_line(error, CQ_ERR_ARGUMENT, path, number, "the id '%.*s' is in no line of the corpus", (int)id.n,
+                        id.data);
+  *out = row_of_line[line];
+  return CQ_OK;
+}
+
+static uint32_t *rows_of_lines(const cq_corpus *c) {
+  uint32_t *rows = cq_alloc_array(c->n_lines, sizeof *rows);
+  for (size_t i = 0; rows && i < c->n; i++)
+    for (size_t l = c->starts[i]; l < c->starts[i + 1]; l++) rows[c->lines[l]] = (uint32_t)i;
+  return rows;
+}
+
+static cq_slice pair_key(const uint32_t pair[2]) {
+  return (cq_slice){(const char *)pair, 2 * sizeof *pair};
+}
+
+/* The pairs of rows that gold names, into a set. */
+static cq_status read_gold(cq_map *gold, const cq_mining *m, const char *path, cq_error *error) {
+  uint32_t *rows[2] = {rows_of_lines(&m->sides[0].corpus), rows_of_lines(&m->sides[1].corpus)};
+  cq_lines *lines = NULL;
+  cq_status status = rows[0] && rows[1] ? cq_lines_open(&lines, path, error) : cq_fail_memory(error, path);
+  while (!status) {
+    cq_slice line, columns[2];
+    uint32_t pair[2] = {0};
+    status = cq_lines_next(&line, lines, error);
+    if (status || !line.data) break;
+    const uint64_t number = cq_lines_number(lines);
+    if (cq_tsv_split(columns, 2, line) != 2) {
+      status = cq_fail_line(error, CQ_ERR_FORMAT, path, number, "expected two ids separated by a tab");
+      break;
+    }
+    for (int i = 0; !status && i < 2; i++)
+      status = row_of_id(&pair[i], &m->sides[i], rows[i], columns[i], path, number, error);
+    if (!status && !cq_map_put(gold, pair_key(pair), 1)) status = cq_fail_memory(error, path);
+  }
+  cq_lines_close(lines);
+  cq_free(rows[0]);
+  cq_free(rows[1]);
+  return status;
+}
+
+/* Finds the threshold of greatest F1 and drops the pairs below it. */
+static cq_status tune(cq_mining *m, const cq_mine_options *o, cq_error *error) {
+  cq_map gold = {0};
+  cq_f1_point *curve = NULL;
+  size_t n_points = 0;
+  if (!m->sides[0].corpus.ids || !m->sides[1].corpus.ids)
+    return cq_fail(error, CQ_ERR_ARGUMENT,
+                   "a gold file names ids: source and target must be files of id, tab, sentence");
+  double *scores = cq_alloc_array(m->n_pairs, sizeof *scores);
+  bool *correct = cq_alloc_array(m->n_pairs, sizeof *correct);
+  cq_status status = scores && correct ? read_gold(&gold, m, o->gold, error) : cq_fail_memory(error, "gold");
+  for (size_t i = 0; !status && i < m->n_pairs; i++) {
+    scores[i] = m->pairs[i].score;
+    correct[i] = cq_map_get(&gold, pair_key((uint32_t[]){m->pairs[i].source, m->pairs[i].target})) != CQ_MAP_NONE;
+  }
+  if (!status) status = cq_f1_curve(&curve, &n_points, scores, correct, m->n_pairs, gold.n, error);
+  if (!status) {
+    m->tuned = cq_f1_best(curve, n_points);
+    while (m->n_pairs > 0 && m->pairs[m->n_pairs - 1].score < m->tuned.threshold) m->n_pairs--;
+  }
+  free(curve);
+  cq_free(scores);
+  cq_free(correct);
+  cq_map_free(&gold);
+  return status;
+}
+
+/* --- the mine --- */
+
+static cq_status filter(cq_mining *m, const cq_mine_options *o, cq_error *error) {
+  size_t n = 0;
+  bool failed = false;
+  for (size_t i = 0; i < m->n_pairs; i++) {
+    const cq_mined_pair p = m->pairs[i];
+    if (!cq_filter_pair(m->sides[0].corpus.sentences[p.source], m->sides[1].corpus.sentences[p.target], o->drop,
+                        &failed))
+      m->pairs[n++] = p;
+  }
+  if (o->notice && n < m->n_pairs) {
+    char text[96];
+    snprintf(text, sizeof text, "%zu of %zu pairs were dropped by the filters", m->n_pairs - n, m->n_pairs);
+    o->notice(o->notice_context, text);
+  }
+  m->n_pairs = n;
+  return failed ? cq_fail_memory(error, "filters") : CQ_OK;
+}
+
+static cq_status find_pairs(cq_mining *m, const cq_mine_options *o, cq_pool *pool, cq_error *error) {
+  const side *s = &m->sides[0], *t = &m->sides[1];
+  cq_neighbours of_source = {0}, of_target = {0};
+  watcher w = {o, "search"};
+  const cq_nearest_options nearest = {.k = o->k, .progress = tell, .progress_context = &w};
+  cq_status status =
+      cq_nearest(&of_source, &of_target, s->vectors, s->n, t->vectors, t->n, s->dim, &nearest, pool, error);
+  if (!status) status = cq_margin_pairs(&m->pairs, &m->n_pairs, &of_source, &of_target, &o->choice, error);
+  cq_neighbours_free(&of_source);
+  cq_neighbours_free(&of_target);
+  return status;
+}
+
+cq_status cq_mine(cq_mining **out, const cq_mine_options *options, cq_pool *pool, cq_error *error) {
+  const cq_mine_options *o = options;
+  *out = NULL;
+  if (!o->source || !o->target) return cq_fail(error, CQ_ERR_ARGUMENT, "a source and a target file are needed");
+  if (!o->model && (o->drop || o->gold))
+    return cq_fail(error, CQ_ERR_ARGUMENT, "filters and gold ids need text, and a model to encode it with");
+  cq_mining *m = cq_alloc_zeroed(sizeof *m);
+  if (!m) return cq_fail_memory(error, "mining");
+  cq_status status = o->model ? encode_sides(m, o, pool, error) : open_vectors(m, o, error);
+  if (!status) status = find_pairs(m, o, pool, error);
+  if (!status && o->drop) status = filter(m, o, error);
+  if (!status && o->gold) status = tune(m, o, error);
+  if (status) {
+    cq_mining_free(m);
+    return status;
+  }
+  *out = m;
+  return CQ_OK;
+}
+
+void cq_mining_free(cq_mining *mining) {
+  if (!mining) return;
+  for (int i = 0; i < 2; i++) {
+    cq_corpus_free(&mining->sides[i].corpus);
+    cq_matrix_close(&mining->sides[i].matrix);
+    cq_free(mining->sides[i].gathered);
+  }
+  free(mining->pairs);
+  cq_free(mining);
+}
+
+const cq_mined_pair *cq_mining_pairs(size_t *n, const cq_mining *mining) {
+  *n = mining->n_pairs;
+  return mining->pairs;
+}
+
+cq_slice cq_mining_sentence(const cq_mining *mining, cq_side which, uint32_t row) {
+  const cq_corpus *c = &mining->sides[which].corpus;
+  return c->sentences ? c->sentences[row] : (cq_slice){NULL, 0};
+}
+
+size_t cq_mining_n_lines(const cq_mining *mining, cq_side which, uint32_t row) {
+  const cq_corpus *c = &mining->sides[which].corpus;
+  return c->starts ? c->starts[row + 1] - c->starts[row] : 1;
+}
+
+cq_slice cq_mining_id(const cq_mining *mining, cq_side which, uint32_t row, size_t i) {
+  const cq_corpus *c = &mining->sides[which].corpus;
+  return c->ids ? c->ids[c->lines[c->starts[row] + i]] : (cq_slice){NULL, 0};
+}
+
+cq_f1_point cq_mining_tuned(const cq_mining *mining) {
+  return mining->tuned;
+}

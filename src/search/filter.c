@@ -1,0 +1,111 @@
+#include "search/filter.h"
+
+#include "base/memory.h"
+#include "base/slice.h"
+#include "base/utf8.h"
+#include "text/unicode.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* --- copies --- */
+
+/* The letters and numbers of a text, lower case, in compatibility form. */
+static void letters_of(cq_builder *out, cq_slice text) {
+  cq_builder normal = {0}, lower = {0};
+  cq_text_normal_form(&normal, text, CQ_NFKC);
+  cq_text_lower(&lower, (cq_slice){normal.data, normal.n});
+  for (size_t i = 0; i < lower.n;) {
+    uint32_t c;
+    i += cq_utf8_decode(&c, lower.data + i, lower.n - i);
+    if (cq_char_is_letter(c) || cq_char_is_number(c)) cq_builder_code(out, c);
+  }
+  out->failed |= normal.failed | lower.failed;
+  cq_builder_free(&normal);
+  cq_builder_free(&lower);
+}
+
+static bool is_copy(cq_slice a, cq_slice b, bool *failed) {
+  cq_builder x = {0}, y = {0};
+  letters_of(&x, a);
+  letters_of(&y, b);
+  const bool same = x.n > 0 && x.n == y.n && memcmp(x.data, y.data, x.n) == 0;
+  *failed |= x.failed | y.failed;
+  cq_builder_free(&x);
+  cq_builder_free(&y);
+  return same;
+}
+
+/* --- numbers --- */
+
+/* How often each digit occurs: 3.75, 3,75 and ٣٫٧٥ have the same digits, and so have 10 and its neighbours in another
+ * order of words. */
+static void count_digits(int counts[10], cq_slice text, bool *failed) {
+  cq_builder normal = {0};
+  memset(counts, 0, 10 * sizeof *counts);
+  cq_text_normal_form(&normal, text, CQ_NFKC);
+  for (size_t i = 0; i < normal.n;) {
+    uint32_t c;
+    i += cq_utf8_decode(&c, normal.data + i, normal.n - i);
+    const int digit = cq_char_digit(c);
+    if (digit >= 0) counts[digit]++;
+  }
+  *failed |= normal.failed;
+  cq_builder_free(&normal);
+}
+
+static bool numbers_differ(cq_slice a, cq_slice b, bool *failed) {
+  int x[10], y[10];
+  count_digits(x, a, failed);
+  count_digits(y, b, failed);
+  return memcmp(x, y, sizeof x) != 0;
+}
+
+/* --- links --- */
+
+static bool is_space(char c) {
+  return c == ' ' || c == '\t';
+}
+
+static bool begins(cq_slice word, const char *with) {
+  const size_t n = strlen(with);
+  return word.n >= n && memcmp(word.data, with, n) == 0;
+}
+
+/* A word such as http://..., www.… or someone@example.org. */
+static bool is_link(cq_slice word) {
+  const char *at = word.n ? memchr(word.data, '@', word.n) : NULL;
+  if (begins(word, "http://") || begins(word, "https://") || begins(word, "www.")) return true;
+  return at && at > word.data && memchr(at, '.', (size_t)(word.data + word.n - at)) != NULL;
+}
+
+/* How many links a text has, and how many bytes of it are not link. */
+static void count_links(size_t *n_links, size_t *n_others, cq_slice text) {
+  *n_links = *n_others = 0;
+  for (size_t i = 0; i < text.n;) {
+    while (i < text.n && is_space(text.data[i])) i++;
+    size_t end = i;
+    while (end < text.n && !is_space(text.data[end])) end++;
+    const cq_slice word = {text.data + i, end - i};
+    if (is_link(word))
+      ++*n_links;
+    else
+      *n_others += word.n;
+    i = end;
+  }
+}
+
+static bool links_spoil(cq_slice a, cq_slice b) {
+  size_t links_a, links_b, others_a, others_b;
+  count_links(&links_a, &others_a, a);
+  count_links(&links_b, &others_b, b);
+  enum { LITTLE = 8 }; /* bytes beside a link that say nothing of their own: "see:", "URL =" */
+  return links_a != links_b || (links_a && (others_a < LITTLE || others_b < LITTLE));
+}
+
+unsigned cq_filter_pair(cq_slice source, cq_slice target, unsigned filters, bool *failed) {
+  if ((filters & CQ_DROP_COPIES) && is_copy(source, target, failed)) return CQ_DROP_COPIES;
+  if ((filters & CQ_DROP_NUMBERS) && numbers_differ(source, target, failed)) return CQ_DROP_NUMBERS;
+  if ((filters & CQ_DROP_LINKS) && links_spoil(source, target)) return CQ_DROP_LINKS;
+  return 0;
+}

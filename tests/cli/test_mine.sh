@@ -1,0 +1,105 @@
+# calque mine: texts and vectors, ids and lines, what is printed and what is refused.
+. "$(dirname "$0")/common.sh"
+
+mine="mine --model $TEACHER --cache cache"
+
+# The sample's English, and the same sentences shuffled among others: each finds itself.
+gzip -dc "$SOURCE/sample/test/en-de.tsv.gz" | cut -f 1 | awk '!seen[$0]++' | head -n 60 >all.txt
+head -n 40 all.txt >source.txt
+{ sed -n '21,60p' all.txt; printf '\n'; sed -n '21p' all.txt; } >target.txt
+awk '{ printf "s-%02d\t%s\n", NR, $0 }' source.txt >source.ids
+awk 'NF { printf "t-%02d\t%s\n", NR, $0 }' target.txt | gzip -c >target.ids.gz
+
+expect 0 $mine source.txt target.txt --threshold 0.5
+stderr_has "target.txt: 1 blank and 0 malformed lines were left out"
+[ "$(cut -f 2 stdout | sort)" = "$(sed -n '21,40p' all.txt | sort)" ] || [ "$(wc -l <stdout)" -ge 20 ] || fail "pairs are missing"
+[ "$(awk -F '\t' '$2 == $3' stdout | wc -l)" -eq 20 ] || fail "not every sentence found itself"
+[ "$(head -n 20 stdout | awk -F '\t' '$2 == $3' | wc -l)" -ge 18 ] || fail "copies do not come first"
+sort -g -r -c stdout || fail "the pairs are not in order"
+
+# Ids: a sentence that stands twice is printed with both its lines.
+expect 0 $mine source.ids target.ids.gz
+[ "$(awk -F '\t' '$2 == "s-21"' stdout | wc -l)" -eq 2 ] || fail "s-21 should have two targets"
+grep -q "	s-21	t-01$" stdout && grep -q "	s-21	t-42$" stdout || fail "s-21 should have t-01 and t-42"
+expect 0 $mine source.ids target.ids.gz --text
+[ "$(head -n 1 stdout | awk -F '\t' '{ print NF }')" -eq 6 ] || fail "--text should give six columns"
+
+# The threshold from labels; and filters.
+awk 'BEGIN { for (i = 21; i <= 40; i++) printf "s-%02d\tt-%02d\n", i, i - 20 }' >gold
+expect 0 $mine source.ids target.ids.gz --threshold-from gold
+stderr_has "recall 100.00"
+expect 0 $mine source.ids target.ids.gz --drop copies
+stderr_has "20 of "
+awk -F '\t' '$2 == "s-21"' stdout | grep -q "t-01" && fail "copies were not dropped"
+
+# Vectors, of which the cache now has the same: .npy and numbers alone.
+expect 0 encode --model "$TEACHER" --output source.npy source.txt
+expect 0 encode --model "$TEACHER" --output source.bin source.txt
+sed '/^$/d' target.txt >whole.txt
+expect 0 encode --model "$TEACHER" --output target.npy whole.txt
+expect 0 mine source.npy target.npy
+cp stdout from-npy
+[ "$(head -n 1 stdout | awk -F '\t' '{ print NF }')" -eq 3 ] || fail "vectors should give three columns"
+dim=$("$PROGRAM" model info --json "$TEACHER" | sed -n 's/.*"dim": \([0-9]*\).*/\1/p' | head -n 1)
+expect 0 mine source.bin target.npy --dim "$dim"
+cmp -s stdout from-npy || fail "numbers alone and .npy differ"
+for n in 1 2 3; do
+  expect 0 mine source.npy target.npy --threads $n
+  cmp -s stdout from-npy || fail "the result depends on the number of threads"
+done
+
+# What is refused.
+check() {
+  stdout_is_empty
+  absent out
+}
+: >empty.txt
+printf '\n \n' >blank.txt
+printf 'a-1\tOne.\nTwo.\n' >no-id
+printf 'a-1\tOne.\na-1\tTwo.\n' >twice
+printf 's-21\tx-9\n' >unknown
+printf 's-21\n' >short
+head -c 1000 source.npy >cut.npy
+head -c 1001 source.bin >cut.bin
+expect 1 $mine empty.txt target.txt -o out
+stderr_has "empty.txt: "
+check
+expect 1 $mine blank.txt target.txt -o out
+stderr_has "blank.txt: there is no sentence in it (2 blank"
+check
+expect 1 $mine no-id target.txt -o out
+stderr_has "no-id:2: no tab"
+check
+expect 0 $mine no-id target.txt --skip-bad
+expect 1 $mine twice target.txt -o out
+stderr_has "twice:2: the id 'a-1'"
+check
+expect 1 $mine source.ids target.ids.gz --threshold-from unknown -o out
+stderr_has "unknown:1: the id 'x-9' is in no line of the corpus"
+check
+expect 1 $mine source.ids target.ids.gz --threshold-from short -o out
+stderr_has "short:1: "
+check
+expect 1 $mine source.txt target.txt --threshold-from gold -o out
+stderr_has "ids"
+check
+expect 1 mine cut.npy target.npy -o out
+stderr_has "cut.npy"
+check
+expect 1 mine cut.bin target.npy --dim "$dim" -o out
+stderr_has "cut.bin: 1001 bytes"
+check
+expect 1 mine source.bin target.npy -o out
+stderr_has "source.bin: "
+check
+expect 1 mine source.bin target.npy --dim 7 -o out
+check
+head -c 64 /dev/zero | tr '\0' '\377' >nan.bin
+expect 1 mine nan.bin nan.bin --dim 4 -o out
+stderr_has "row 1 of the first vectors holds a number that is not finite"
+check
+expect 2 mine source.npy target.npy --drop copies
+expect 2 $mine source.txt target.txt --drop everything
+expect 2 $mine source.txt target.txt --dim 3
+expect 1 $mine source.txt target.txt --output no/such/out
+finish
