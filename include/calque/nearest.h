@@ -32,8 +32,15 @@ CQ_API void cq_neighbours_free(cq_neighbours *neighbours);
 /* done of n_all equal parts; return false to stop (CQ_ERR_STOPPED). */
 typedef bool (*cq_nearest_progress_fn)(void *context, uint64_t done, uint64_t n_all);
 
+/* In what numbers candidates are first looked for; the result is the same. */
+typedef enum cq_first_pass {
+  CQ_FIRST_F32,
+  CQ_FIRST_INT8, /* faster where the processor has AVX-512 VNNI and vectors at most 1,024 dimensions; else as f32 */
+} cq_first_pass;
+
 typedef struct cq_nearest_options {
   size_t k; /* neighbours of each row, at most as many as the other side has rows */
+  cq_first_pass first_pass;
   cq_nearest_progress_fn progress;
   void *progress_context;
 } cq_nearest_options;

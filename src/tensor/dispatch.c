@@ -70,3 +70,12 @@ const cq_kernels *cq_kernels_best(void) {
   }
   return k;
 }
+
+/* ---- 8 bits ---- */
+
+const cq_int8_kernels *cq_int8_best(void) {
+#ifdef CQ_X86
+  if (cq_kernels_best() == &cq_kernels_avx512 && __builtin_cpu_supports("avx512vnni")) return &cq_int8_avx512vnni;
+#endif
+  return NULL;
+}

@@ -3,6 +3,7 @@
 #ifndef TENSOR_LEVELS_H
 #define TENSOR_LEVELS_H
 
+#include "tensor/int8.h"
 #include "tensor/kernels.h"
 
 extern const cq_kernels cq_kernels_reference;
@@ -10,7 +11,12 @@ extern const cq_kernels cq_kernels_portable;
 #ifdef CQ_X86
 extern const cq_kernels cq_kernels_avx2;
 extern const cq_kernels cq_kernels_avx512;
+extern const cq_int8_kernels cq_int8_avx512vnni;
 #endif
+
+/* Quantisation is the same at all levels: it is a small part of the work. */
+void cq_int8_quantize_left(uint8_t *a, cq_int8_terms *terms, const float *x, int64_t m, int64_t dim);
+void cq_int8_quantize_right(void *packed, const float *y, int64_t n, int64_t dim);
 
 /* An element is kept when its bits are at least `threshold`, and then multiplied by `factor`. */
 typedef struct cq_dropout_rule {

@@ -62,21 +62,33 @@ static void check_lists(const cq_neighbours *got, const float *x, size_t n_x, co
   free(all);
 }
 
+/* To the bit. */
+static void check_same(const cq_neighbours *a, const cq_neighbours *b) {
+  assert_int_equal(a->n, b->n);
+  assert_int_equal(a->k, b->k);
+  if (a->n * a->k == 0) return;
+  assert_memory_equal(a->index, b->index, a->n * a->k * sizeof *a->index);
+  assert_memory_equal(a->cosine, b->cosine, a->n * a->k * sizeof *a->cosine);
+}
+
 static void check_both(const float *x, size_t n_x, const float *y, size_t n_y, size_t dim, size_t k, cq_pool *pool) {
   cq_neighbours of_x, of_y, alone;
-  const cq_nearest_options o = {.k = k};
+  cq_nearest_options o = {.k = k};
   assert_int_equal(cq_nearest(&of_x, &of_y, x, n_x, y, n_y, dim, &o, pool, NULL), CQ_OK);
   check_lists(&of_x, x, n_x, y, n_y, dim, k, false);
   check_lists(&of_y, y, n_y, x, n_x, dim, k, false);
   assert_int_equal(cq_nearest(&alone, NULL, x, n_x, y, n_y, dim, &o, pool, NULL), CQ_OK);
-  const size_t n = of_x.n * of_x.k;
-  if (n > 0) {
-    assert_memory_equal(alone.index, of_x.index, n * sizeof *alone.index);
-    assert_memory_equal(alone.cosine, of_x.cosine, n * sizeof *alone.cosine);
-  }
+  check_same(&alone, &of_x);
+  cq_neighbours_free(&alone);
+  o.first_pass = CQ_FIRST_INT8;
+  cq_neighbours int8_x, int8_y;
+  assert_int_equal(cq_nearest(&int8_x, &int8_y, x, n_x, y, n_y, dim, &o, pool, NULL), CQ_OK);
+  check_same(&int8_x, &of_x);
+  check_same(&int8_y, &of_y);
+  cq_neighbours_free(&int8_x);
+  cq_neighbours_free(&int8_y);
   cq_neighbours_free(&of_x);
   cq_neighbours_free(&of_y);
-  cq_neighbours_free(&alone);
 }
 
 static void check_within(const float *x, size_t n, size_t dim, size_t k, cq_pool *pool) {
@@ -207,7 +219,7 @@ static void bad_input_is_named(void **state) {
   assert_int_equal(cq_nearest_within(&of_x, x, 2, DIM, NULL, NULL, &error), CQ_ERR_ARGUMENT);
   x[0] = 1;
   assert_int_equal(cq_nearest(&of_x, &of_y, x, 2, y, 3, 0, NULL, NULL, &error), CQ_ERR_ARGUMENT);
-  const cq_nearest_options none = {.k = 0}, stopping = {4, stop_at_once, &n_calls};
+  const cq_nearest_options none = {.k = 0}, stopping = {4, CQ_FIRST_F32, stop_at_once, &n_calls};
   assert_int_equal(cq_nearest(&of_x, &of_y, x, 2, y, 3, DIM, &none, NULL, &error), CQ_ERR_ARGUMENT);
   assert_int_equal(cq_nearest(&of_x, &of_y, x, 2, y, 3, DIM, &stopping, NULL, &error), CQ_ERR_STOPPED);
   assert_int_equal(n_calls, 1);
@@ -221,7 +233,8 @@ static void every_allocation_may_fail(void **state) {
   for (long n = 1;; n++) {
     cq_neighbours of_x, of_y;
     cq_alloc_fail_at(n);
-    const cq_status status = cq_nearest(&of_x, &of_y, x, 30, y, 40, DIM, NULL, NULL, NULL);
+    const cq_nearest_options o = {.k = 4, .first_pass = n % 2 ? CQ_FIRST_F32 : CQ_FIRST_INT8};
+    const cq_status status = cq_nearest(&of_x, &of_y, x, 30, y, 40, DIM, &o, NULL, NULL);
     const bool failed = cq_alloc_failed();
     cq_alloc_fail_at(0);
     assert_int_equal(status, failed ? CQ_ERR_MEMORY : CQ_OK);

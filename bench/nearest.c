@@ -1,0 +1,60 @@
+/* Times cq_nearest: the k nearest both ways, one search a line of standard input.
+ *
+ *   bench_nearest X.npy Y.npy K THREADS [OUT]     prints "ready", then for each line read ("f32" or "int8": the first pass)
+ *                                                 the seconds it took; OUT: the indices
+ *
+ * bench/nearest.sh runs it in turn with FAISS. */
+#include "calque/calque.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static int fail(const cq_error *error) {
+  fprintf(stderr, "%s\n", error->message);
+  return 1;
+}
+
+int main(int argc, char **argv) {
+  cq_error error = {0};
+  cq_npy *x, *y;
+  cq_pool *pool;
+  char line[64];
+  if (argc < 5) return fprintf(stderr, "usage: bench_nearest X.npy Y.npy K THREADS [OUT]\n"), 2;
+  if (cq_npy_open(&x, argv[1], &error) || cq_npy_open(&y, argv[2], &error) ||
+      cq_pool_open(&pool, atoi(argv[4]), &error))
+    return fail(&error);
+  const size_t n_x = (size_t)cq_npy_rows(x), n_y = (size_t)cq_npy_rows(y), dim = (size_t)cq_npy_columns(x);
+  cq_nearest_options o = cq_nearest_default_options();
+  o.k = (size_t)atoi(argv[3]);
+  printf("ready\n");
+  fflush(stdout);
+  while (fgets(line, sizeof line, stdin)) {
+    cq_neighbours of_x, of_y;
+    o.first_pass = strncmp(line, "int8", 4) == 0 ? CQ_FIRST_INT8 : CQ_FIRST_F32;
+    const double start = now();
+    if (cq_nearest(&of_x, &of_y, cq_npy_data(x), n_x, cq_npy_data(y), n_y, dim, &o, pool, &error)) return fail(&error);
+    printf("%.6f\n", now() - start);
+    fflush(stdout);
+    if (argc > 5) { /* for comparison: the neighbours of both sides, row by row */
+      FILE *out = fopen(argv[5], "wb");
+      if (!out) return perror(argv[5]), 1;
+      fwrite(of_x.index, sizeof *of_x.index, of_x.n * of_x.k, out);
+      fwrite(of_y.index, sizeof *of_y.index, of_y.n * of_y.k, out);
+      fclose(out);
+    }
+    cq_neighbours_free(&of_x);
+    cq_neighbours_free(&of_y);
+  }
+  cq_pool_free(pool);
+  cq_npy_close(x);
+  cq_npy_close(y);
+  return 0;
+}

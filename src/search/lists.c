@@ -1,0 +1,65 @@
+#include "search/lists.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+
+#include <math.h>
+
+bool cq_lists_new(cq_neighbours *out, size_t n, size_t k) {
+  size_t count;
+  *out = (cq_neighbours){.n = n, .k = k};
+  if (!cq_checked_mul(&count, n, k)) return false;
+  out->index = cq_alloc_array(count, sizeof *out->index);
+  out->cosine = cq_alloc_array(count, sizeof *out->cosine);
+  return out->index && out->cosine;
+}
+
+void cq_neighbours_free(cq_neighbours *neighbours) {
+  cq_free(neighbours->index);
+  cq_free(neighbours->cosine);
+  *neighbours = (cq_neighbours){0};
+}
+
+void cq_lists_clear(cq_neighbours *lists, size_t first, size_t n) {
+  for (size_t i = first * lists->k; i < (first + n) * lists->k; i++) {
+    lists->cosine[i] = -INFINITY;
+    lists->index[i] = UINT32_MAX;
+  }
+}
+
+void cq_lists_insert(cq_neighbours *lists, size_t list, uint32_t index, double cosine) {
+  double *cosines = lists->cosine + list * lists->k;
+  uint32_t *indices = lists->index + list * lists->k;
+  size_t at = lists->k;
+  for (; at > 0 && (cosine > cosines[at - 1] || (cosine == cosines[at - 1] && index < indices[at - 1])); at--)
+    if (at < lists->k) cosines[at] = cosines[at - 1], indices[at] = indices[at - 1];
+  if (at == lists->k) return;
+  cosines[at] = cosine;
+  indices[at] = index;
+}
+
+enum { PARTS = 8 };
+
+/* Eight partial sums, because one would wait for itself at every step. */
+double cq_exact_dot(const float *x, const float *y, size_t dim) {
+  double parts[PARTS] = {0}, sum = 0;
+  size_t d = 0;
+  for (; d + PARTS <= dim; d += PARTS)
+    for (size_t i = 0; i < PARTS; i++) parts[i] += (double)x[d + i] * (double)y[d + i];
+  for (; d < dim; d++) sum += (double)x[d] * (double)y[d];
+  for (size_t i = 0; i < PARTS; i++) sum += parts[i];
+  return sum;
+}
+
+cq_status cq_exact_lengths(double **out, const float *rows, size_t n, size_t dim, const char *side, cq_error *error) {
+  double *lengths = cq_alloc_array(n, sizeof *lengths);
+  if (!lengths) return cq_fail_memory(error, "lengths of vectors");
+  *out = lengths;
+  for (size_t i = 0; i < n; i++) {
+    lengths[i] = sqrt(cq_exact_dot(rows + i * dim, rows + i * dim, dim));
+    if (!isfinite(lengths[i]))
+      return cq_fail(error, CQ_ERR_ARGUMENT, "row %zu of the %s vectors holds a number that is not finite", i + 1,
+                     side);
+  }
+  return CQ_OK;
+}

@@ -1,0 +1,25 @@
+/* Lists of nearest neighbours while they grow, and the arithmetic that decides. */
+#ifndef SEARCH_LISTS_H
+#define SEARCH_LISTS_H
+
+#include "calque/nearest.h"
+
+/* n lists of k places; false: out of memory (free what there is with cq_neighbours_free). */
+bool cq_lists_new(cq_neighbours *out, size_t n, size_t k);
+/* Empties n lists from the first on: cosine -infinity, index UINT32_MAX. */
+void cq_lists_clear(cq_neighbours *lists, size_t first, size_t n);
+/* Puts a neighbour where it belongs by (cosine, lowest index), or nowhere. */
+void cq_lists_insert(cq_neighbours *lists, size_t list, uint32_t index, double cosine);
+/* The last place's cosine: what a neighbour must reach. */
+static inline double cq_lists_least(const cq_neighbours *lists, size_t list) {
+  return lists->cosine[(list + 1) * lists->k - 1];
+}
+
+/* In double precision, in an order of adding that depends on dim alone. */
+double cq_exact_dot(const float *x, const float *y, size_t dim);
+/* The lengths of n rows: *out, to be released with cq_free. Errors: CQ_ERR_ARGUMENT for a number that is not finite, naming
+ * the row (from 1) and the side; CQ_ERR_MEMORY. */
+CQ_MUST_USE cq_status cq_exact_lengths(double **out, const float *rows, size_t n, size_t dim, const char *side,
+                                       cq_error *error);
+
+#endif
