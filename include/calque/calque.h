@@ -2,6 +2,7 @@
 #ifndef CALQUE_CALQUE_H
 #define CALQUE_CALQUE_H
 
+#include "calque/chart.h"
 #include "calque/distill.h"
 #include "calque/embedding.h"
 #include "calque/encoder.h"

@@ -86,6 +86,11 @@ CQ_API CQ_MUST_USE cq_status cq_eval_mse(cq_mse_result *out, const cq_encoder *t
 CQ_API CQ_MUST_USE cq_status cq_eval_translation(cq_translation_result *out, const cq_encoder *encoder, cq_pool *pool,
                                                  const char *file, const cq_eval_options *options, cq_error *error);
 
+/* The same by margin and as error rates: the share of rows whose best candidate by the ratio margin, of the 4 nearest, is
+ * not their translation. Errors: as above. Source: Artetxe & Schwenk 2019, equation 2; the measure is LASER's xsim. */
+CQ_API CQ_MUST_USE cq_status cq_eval_xsim(cq_translation_result *out, const cq_encoder *encoder, cq_pool *pool,
+                                          const char *file, const cq_eval_options *options, cq_error *error);
+
 /* Correlation of cosine and gold score over a file of three columns.
  * Errors: CQ_ERR_FORMAT for a gold score that is no number; CQ_ERR_ARGUMENT when the file has no rows; those of reading and
  * encoding. */

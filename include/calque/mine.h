@@ -54,6 +54,11 @@ CQ_API CQ_MUST_USE cq_status cq_margin_pairs(cq_mined_pair **out, size_t *n, con
                                              const cq_neighbours *of_target, const cq_margin_options *options,
                                              cq_error *error);
 
+/* The same within one matrix (cq_nearest_within): paraphrases. A pair comes once, its lower row as the source; forward and
+ * backward are each row's best, max is greedy with no row in two pairs. Errors: as above. */
+CQ_API CQ_MUST_USE cq_status cq_margin_pairs_within(cq_mined_pair **out, size_t *n, const cq_neighbours *neighbours,
+                                                    const cq_margin_options *options, cq_error *error);
+
 /* --- on files --- */
 
 /* Pairs that are dropped though they score high. */
@@ -69,11 +74,12 @@ typedef bool (*cq_mine_progress_fn)(void *context, const char *what, uint64_t do
 typedef struct cq_mine_options {
   const char *source,
       *target;       /* with a model: text, a sentence or an id, a tab and a sentence a line, plain or gzipped;
-                                  without: vectors, .npy or numbers of f32 alone */
+                                  without: vectors, .npy or numbers of f32 alone; target NULL: pairs within source */
   const char *model; /* NULL: source and target hold vectors */
   const char *cache_directory; /* for the vectors of text; NULL: $XDG_CACHE_HOME/calque or ~/.cache/calque */
   size_t raw_dim;              /* vectors that are numbers alone: how many make a row; else 0 */
   size_t k;                    /* neighbours that a margin is taken over */
+  cq_first_pass first_pass;
   cq_margin_options choice;
   const char *gold; /* lines of two ids, source and target: the threshold is the one of greatest F1 on them */
   unsigned drop;    /* CQ_DROP_*: after scoring, from text only */
@@ -104,6 +110,34 @@ CQ_API size_t cq_mining_n_lines(const cq_mining *mining, cq_side side, uint32_t 
 CQ_API cq_slice cq_mining_id(const cq_mining *mining, cq_side side, uint32_t row, size_t i);
 /* With gold: the point chosen; without, all zero. */
 CQ_API cq_f1_point cq_mining_tuned(const cq_mining *mining);
+
+/* --- what was mined against what is known --- */
+
+typedef struct cq_labelled_pair {
+  double score, cosine; /* cosine NaN when the file has none */
+  bool correct;
+  cq_slice source_id, target_id, source, target; /* the sentences: data NULL when the file has none */
+} cq_labelled_pair;
+
+typedef struct cq_labelled {
+  cq_labelled_pair *pairs; /* [n], best first */
+  size_t n, n_gold;
+  bool has_cosines; /* in every line */
+  void *memory;     /* what the slices point into */
+} cq_labelled;
+
+/* Reads scored pairs, lines of score, source id, target id and, if wanted, cosine and both sentences (what `calque mine`
+ * prints for files of ids), and says which of them a gold file has: lines of source id and target id.
+ * Errors: CQ_ERR_FORMAT with the line for another number of columns, a score that is no number, or a pair that comes twice;
+ * CQ_ERR_IO, CQ_ERR_MEMORY. */
+CQ_API CQ_MUST_USE cq_status cq_labelled_read(cq_labelled *out, const char *gold, const char *pairs, cq_error *error);
+CQ_API void cq_labelled_free(cq_labelled *labelled);
+
+/* cq_f1_curve and cq_f1_at over the pairs' scores or, by_cosine, their cosines. */
+CQ_API CQ_MUST_USE cq_status cq_labelled_curve(cq_f1_point **out, size_t *n, const cq_labelled *labelled,
+                                               bool by_cosine, cq_error *error);
+CQ_API CQ_MUST_USE cq_status cq_labelled_at(cq_f1_point *out, const cq_labelled *labelled, bool by_cosine,
+                                            double threshold, cq_error *error);
 
 #ifdef __cplusplus
 }

@@ -1,7 +1,7 @@
-/* calque eval mse | translation | sts: the three measures over any number of files, a row each, and their average.
+/* calque eval mse | translation | xsim | sts: measures over any number of files, a row each, and their average.
  *
  * A measure is a row of the `measures` table's kind: a heading, a function that fills one file's cells, and a command.
- * All three share the options, the table, and the JSON. */
+ * All share the options, the table, and the JSON. */
 #include "command.h"
 #include "report.h"
 
@@ -68,6 +68,14 @@ static cq_status translation_of_file(row *out, const bench *b, const char *file,
   return status;
 }
 
+static cq_status xsim_of_file(row *out, const bench *b, const char *file, cq_error *error) {
+  cq_translation_result r = {0};
+  cq_status status = cq_eval_xsim(&r, b->model, b->pool, file, &b->options, error);
+  out->n = r.n, out->n_skipped = r.n_skipped;
+  out->figures[0] = r.source_to_target, out->figures[1] = r.target_to_source, out->figures[2] = r.mean;
+  return status;
+}
+
 static cq_status sts_of_file(row *out, const bench *b, const char *file, cq_error *error) {
   cq_sts_result r = {0};
   cq_status status = cq_eval_sts(&r, b->model, b->pool, file, &b->options, error);
@@ -88,6 +96,11 @@ static const figure translation_figures[] = {
     {"mean", "mean %", 100, 2, true},
     {"chance", "chance %", 100, 2, true},
 };
+static const figure xsim_figures[] = {
+    {"source_to_target", "src->trg error %", 100, 2, true},
+    {"target_to_source", "trg->src error %", 100, 2, true},
+    {"mean", "mean error %", 100, 2, true},
+};
 static const figure sts_figures[] = {
     {"spearman", "Spearman x100", 100, 2, true},
     {"pearson", "Pearson x100", 100, 2, true},
@@ -96,6 +109,7 @@ static const figure sts_figures[] = {
 static const measure mse = {"mse", mse_figures, sizeof mse_figures / sizeof *mse_figures, mse_of_file};
 static const measure translation = {"translation", translation_figures,
                                     sizeof translation_figures / sizeof *translation_figures, translation_of_file};
+static const measure xsim = {"xsim", xsim_figures, sizeof xsim_figures / sizeof *xsim_figures, xsim_of_file};
 static const measure sts = {"sts", sts_figures, sizeof sts_figures / sizeof *sts_figures, sts_of_file};
 
 /* ---- what they share ---- */
@@ -252,6 +266,10 @@ static int run_translation(const cli_call *call) {
   return evaluate(call, &translation);
 }
 
+static int run_xsim(const cli_call *call) {
+  return evaluate(call, &xsim);
+}
+
 static int run_sts(const cli_call *call) {
   return evaluate(call, &sts);
 }
@@ -285,6 +303,19 @@ static const cli_command eval_translation = {
     .run = run_translation,
 };
 
+static const cli_command eval_xsim = {
+    .name = "xsim",
+    .summary = "how often the best margin is not the translation",
+    .arguments = "[LABEL=]FILE...",
+    .least_arguments = 1,
+    .most_arguments = -1,
+    .description = "As 'eval translation', but the error rate, and by the margin of the cosine over those of the four "
+                   "nearest neighbours (Artetxe & Schwenk 2019), as in mining.",
+    .example = "calque eval xsim --model multilingual de=test/en-de.tsv.gz",
+    CLI_OPTIONS(struct args, options),
+    .run = run_xsim,
+};
+
 static const cli_command eval_sts = {
     .name = "sts",
     .summary = "agreement with people's judgements of similarity",
@@ -299,13 +330,16 @@ static const cli_command eval_sts = {
     .run = run_sts,
 };
 
-static const cli_command *const children[] = {&eval_mse, &eval_translation, &eval_sts, NULL};
+extern const cli_command cli_eval_bucc;
+static const cli_command *const children[] = {&eval_mse, &eval_translation, &eval_xsim,
+                                              &eval_sts, &cli_eval_bucc,    NULL};
 
 const cli_command cli_eval = {
     .name = "eval",
-    .summary = "measure a model: mse, translation, sts",
+    .summary = "measure a model: mse, translation, xsim, sts; and what it mined: bucc",
     .description =
-        "Measures a model on files of tab-separated lines, plain or gzipped: a row per file and the average.",
+        "Measures a model on files of tab-separated lines, plain or gzipped: a row per file and the average. bucc "
+        "measures pairs that were mined.",
     .example = "calque eval translation --model multilingual de=test/en-de.tsv.gz",
     .children = children,
 };

@@ -1,4 +1,4 @@
-/* calque mine: parallel sentences out of two corpora, or pairs of rows out of two files of vectors. */
+/* calque mine: parallel sentences out of two corpora, paraphrases out of one, or pairs of rows out of files of vectors. */
 #include "command.h"
 #include "output.h"
 #include "report.h"
@@ -9,13 +9,14 @@
 #include <string.h>
 
 static const char *const margins[] = {"ratio", "distance", "absolute", NULL};
+static const char *const first_passes[] = {"f32", "int8", NULL};
 static const char *const retrievals[] = {"forward", "backward", "intersect", "max", NULL};
 
 struct args {
   const char *model, *cache, *output, *gold;
   cli_list drop;
   double threshold;
-  int threads, k, margin, retrieval, candidates, dim;
+  int threads, k, margin, retrieval, candidates, dim, first_pass;
   bool text, skip_bad;
 };
 
@@ -25,7 +26,8 @@ static void defaults(void *options) {
                                           .margin = (int)o.choice.margin,
                                           .retrieval = (int)o.choice.retrieval,
                                           .candidates = (int)o.choice.per_row,
-                                          .threshold = o.choice.threshold};
+                                          .threshold = o.choice.threshold,
+                                          .first_pass = (int)o.first_pass};
 }
 
 #define AT(field) .offset = offsetof(struct args, field)
@@ -60,6 +62,12 @@ static const cli_option options[] = {
      .least = 1,
      .greatest = 4096,
      .help = "neighbours that a margin is taken over"},
+    {.name = "first-pass",
+     .type = CLI_CHOICE,
+     .argument = "TYPE",
+     AT(first_pass),
+     .choices = first_passes,
+     .help = "numbers in which candidates are first looked for; the pairs are the same"},
     {.name = "candidates",
      .type = CLI_INT,
      .argument = "N",
@@ -192,10 +200,13 @@ static int run(const cli_call *call) {
   if (code) return code;
   if (!args->model && (args->gold || args->drop.n || args->text))
     return cli_usage(call->path, "--threshold-from, --drop and --text need sentences, and a --model to encode them");
+  if (args->gold && call->n_arguments == 1)
+    return cli_usage(call->path, "--threshold-from is for pairs between two files");
   if (args->model && args->dim) return cli_usage(call->path, "--dim is for files of vectors, without --model");
-  o.source = call->arguments[0], o.target = call->arguments[1];
+  o.source = call->arguments[0], o.target = call->n_arguments == 2 ? call->arguments[1] : NULL;
   o.model = args->model, o.cache_directory = args->cache, o.gold = args->gold;
   o.raw_dim = (size_t)args->dim, o.k = (size_t)args->k, o.skip_bad = args->skip_bad;
+  o.first_pass = (cq_first_pass)args->first_pass;
   o.choice = (cq_margin_options){(cq_margin)args->margin, (cq_retrieval)args->retrieval, (size_t)args->candidates,
                                  args->threshold};
   o.notice = cli_notice, o.progress = watch, o.progress_context = &line;
@@ -218,9 +229,9 @@ static int run(const cli_call *call) {
 
 const cli_command cli_mine = {
     .name = "mine",
-    .summary = "find translations between two corpora",
-    .arguments = "SOURCE TARGET",
-    .least_arguments = 2,
+    .summary = "find translations between two corpora, or paraphrases in one",
+    .arguments = "SOURCE [TARGET]",
+    .least_arguments = 1,
     .most_arguments = 2,
     .description =
         "Finds sentences of two files that are translations of one another, by the margin of their cosine over those "
@@ -228,9 +239,10 @@ const cli_command cli_mine = {
         "their neighbours (Artetxe & Schwenk 2019), and prints lines of score, source and target, best first. Files "
         "hold a sentence a line, or an id, a tab and a sentence (then ids are printed); plain or gzipped. Without "
         "--model "
-        "they hold vectors, and row numbers are printed. Neighbours are exact.",
+        "they hold vectors, and row numbers are printed. With one file, pairs within it are found. Neighbours are "
+        "exact.",
     .example = "calque mine --model multilingual news.de.gz news.en.gz --threshold 1.06 --drop copies > pairs.tsv\n"
-               "calque mine --model multilingual de-en.train.de.gz de-en.train.en.gz --threshold-from de-en.train.gold",
+               "calque mine --model multilingual train.de.gz train.en.gz --threshold-from train.gold",
     CLI_OPTIONS(struct args, options),
     .defaults = defaults,
     .run = run,

@@ -14,6 +14,7 @@
 #include "base/slice.h"
 #include "calque/embedding.h"
 #include "calque/lines.h"
+#include "calque/mine.h"
 #include "eval/translation.h"
 
 #include <math.h>
@@ -246,6 +247,54 @@ cq_status cq_eval_translation(cq_translation_result *out, const cq_encoder *enco
   cq_status status = both_columns(&rows, vectors, encoder, pool, file, 2, options, error);
   if (status == CQ_OK)
     status = cq_rows_translation(out, &rows, vectors[0], vectors[1], (size_t)cq_encoder_dim(encoder), pool, error);
+  cq_free(vectors[0]);
+  cq_free(vectors[1]);
+  cq_rows_free(&rows);
+  return status;
+}
+
+/* The share of rows whose best candidate is wrong: forward of sources, backward of targets. */
+static cq_status margin_errors(double *out, const cq_rows *rows, cq_retrieval retrieval, const cq_neighbours *of_source,
+                               const cq_neighbours *of_target, cq_error *error) {
+  cq_margin_options o = cq_margin_default_options();
+  cq_mined_pair *pairs;
+  size_t n;
+  const int answers = retrieval == CQ_RETRIEVE_FORWARD;
+  o.retrieval = retrieval;
+  cq_status status = cq_margin_pairs(&pairs, &n, of_source, of_target, &o, error);
+  size_t *best = status ? NULL : cq_alloc_array(rows->n, sizeof *best);
+  if (!status && !best) status = cq_fail_memory(error, "matches");
+  for (size_t i = 0; !status && i < n; i++) {
+    if (answers)
+      best[pairs[i].source] = pairs[i].target;
+    else
+      best[pairs[i].target] = pairs[i].source;
+  }
+  if (!status) *out = 1 - share_right(best, rows->column[answers], rows->n);
+  cq_free(best);
+  free(pairs);
+  return status;
+}
+
+cq_status cq_eval_xsim(cq_translation_result *out, const cq_encoder *encoder, cq_pool *pool, const char *file,
+                       const cq_eval_options *options, cq_error *error) {
+  float *vectors[2] = {NULL, NULL};
+  cq_rows rows = {0};
+  cq_neighbours of_source = {0}, of_target = {0};
+  cq_translation_result r = {0};
+  cq_status status = both_columns(&rows, vectors, encoder, pool, file, 2, options, error);
+  if (!status)
+    status = cq_nearest(&of_source, &of_target, vectors[0], rows.n, vectors[1], rows.n, (size_t)cq_encoder_dim(encoder),
+                        NULL, pool, error);
+  if (!status) status = margin_errors(&r.source_to_target, &rows, CQ_RETRIEVE_FORWARD, &of_source, &of_target, error);
+  if (!status) status = margin_errors(&r.target_to_source, &rows, CQ_RETRIEVE_BACKWARD, &of_source, &of_target, error);
+  if (!status) {
+    r.mean = (r.source_to_target + r.target_to_source) / 2;
+    r.n = rows.n, r.n_skipped = rows.n_skipped;
+    *out = r;
+  }
+  cq_neighbours_free(&of_source);
+  cq_neighbours_free(&of_target);
   cq_free(vectors[0]);
   cq_free(vectors[1]);
   cq_rows_free(&rows);

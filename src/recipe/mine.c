@@ -28,7 +28,8 @@ typedef struct side {
 } side;
 
 struct cq_mining {
-  side sides[2];
+  side sides[2]; /* the second is empty when pairs are within the first */
+  size_t n_sides;
   cq_mined_pair *pairs;
   size_t n_pairs;
   cq_f1_point tuned;
@@ -74,17 +75,17 @@ static cq_status encode_sides(cq_mining *m, const cq_mine_options *o, cq_pool *p
   cq_cached_encoder encoder = {0};
   watcher w = {o, "encode"};
   cq_status status = CQ_OK;
-  for (int i = 0; !status && i < 2; i++) {
+  for (size_t i = 0; !status && i < m->n_sides; i++) {
     status = cq_corpus_read(&m->sides[i].corpus, paths[i], o->skip_bad, error);
     if (!status) note_left_out(o, paths[i], &m->sides[i].corpus);
   }
   if (!status)
     status = cq_cached_encoder_open(&encoder, o->model, o->cache_directory, o->notice, o->notice_context, error);
-  for (int i = 0; !status && i < 2; i++)
+  for (size_t i = 0; !status && i < m->n_sides; i++)
     status =
         cq_cached_encoder_prepare(&encoder, m->sides[i].corpus.sentences, m->sides[i].corpus.n, pool, tell, &w, error);
   if (!status) status = cq_cached_encoder_map(&encoder, error);
-  for (int i = 0; !status && i < 2; i++) status = gather(&m->sides[i], &encoder, error);
+  for (size_t i = 0; !status && i < m->n_sides; i++) status = gather(&m->sides[i], &encoder, error);
   cq_cached_encoder_close(&encoder);
   return status;
 }
@@ -92,12 +93,12 @@ static cq_status encode_sides(cq_mining *m, const cq_mine_options *o, cq_pool *p
 static cq_status open_vectors(cq_mining *m, const cq_mine_options *o, cq_error *error) {
   const char *const paths[2] = {o->source, o->target};
   cq_status status = CQ_OK;
-  for (int i = 0; !status && i < 2; i++) {
+  for (size_t i = 0; !status && i < m->n_sides; i++) {
     side *s = &m->sides[i];
     status = cq_matrix_open(&s->matrix, paths[i], o->raw_dim, error);
     s->vectors = s->matrix.data, s->n = s->matrix.n, s->dim = s->matrix.dim;
   }
-  if (!status && m->sides[0].dim != m->sides[1].dim)
+  if (!status && m->n_sides == 2 && m->sides[0].dim != m->sides[1].dim)
     status = cq_fail(error, CQ_ERR_ARGUMENT, "%s has rows of %zu numbers, %s of %zu", o->source, m->sides[0].dim,
                      o->target, m->sides[1].dim);
   return status;
@@ -186,7 +187,7 @@ static cq_status filter(cq_mining *m, const cq_mine_options *o, cq_error *error)
   bool failed = false;
   for (size_t i = 0; i < m->n_pairs; i++) {
     const cq_mined_pair p = m->pairs[i];
-    if (!cq_filter_pair(m->sides[0].corpus.sentences[p.source], m->sides[1].corpus.sentences[p.target], o->drop,
+    if (!cq_filter_pair(cq_mining_sentence(m, CQ_SOURCE, p.source), cq_mining_sentence(m, CQ_TARGET, p.target), o->drop,
                         &failed))
       m->pairs[n++] = p;
   }
@@ -203,10 +204,15 @@ static cq_status find_pairs(cq_mining *m, const cq_mine_options *o, cq_pool *poo
   const side *s = &m->sides[0], *t = &m->sides[1];
   cq_neighbours of_source = {0}, of_target = {0};
   watcher w = {o, "search"};
-  const cq_nearest_options nearest = {.k = o->k, .progress = tell, .progress_context = &w};
-  cq_status status =
-      cq_nearest(&of_source, &of_target, s->vectors, s->n, t->vectors, t->n, s->dim, &nearest, pool, error);
-  if (!status) status = cq_margin_pairs(&m->pairs, &m->n_pairs, &of_source, &of_target, &o->choice, error);
+  const cq_nearest_options nearest = {.k = o->k, .first_pass = o->first_pass, .progress = tell, .progress_context = &w};
+  cq_status status;
+  if (m->n_sides == 1) {
+    status = cq_nearest_within(&of_source, s->vectors, s->n, s->dim, &nearest, pool, error);
+    if (!status) status = cq_margin_pairs_within(&m->pairs, &m->n_pairs, &of_source, &o->choice, error);
+  } else {
+    status = cq_nearest(&of_source, &of_target, s->vectors, s->n, t->vectors, t->n, s->dim, &nearest, pool, error);
+    if (!status) status = cq_margin_pairs(&m->pairs, &m->n_pairs, &of_source, &of_target, &o->choice, error);
+  }
   cq_neighbours_free(&of_source);
   cq_neighbours_free(&of_target);
   return status;
@@ -215,11 +221,13 @@ static cq_status find_pairs(cq_mining *m, const cq_mine_options *o, cq_pool *poo
 cq_status cq_mine(cq_mining **out, const cq_mine_options *options, cq_pool *pool, cq_error *error) {
   const cq_mine_options *o = options;
   *out = NULL;
-  if (!o->source || !o->target) return cq_fail(error, CQ_ERR_ARGUMENT, "a source and a target file are needed");
+  if (!o->source) return cq_fail(error, CQ_ERR_ARGUMENT, "a source file is needed");
+  if (!o->target && o->gold) return cq_fail(error, CQ_ERR_ARGUMENT, "gold names a source and a target id");
   if (!o->model && (o->drop || o->gold))
     return cq_fail(error, CQ_ERR_ARGUMENT, "filters and gold ids need text, and a model to encode it with");
   cq_mining *m = cq_alloc_zeroed(sizeof *m);
   if (!m) return cq_fail_memory(error, "mining");
+  m->n_sides = o->target ? 2 : 1;
   cq_status status = o->model ? encode_sides(m, o, pool, error) : open_vectors(m, o, error);
   if (!status) status = find_pairs(m, o, pool, error);
   if (!status && o->drop) status = filter(m, o, error);
@@ -248,18 +256,22 @@ const cq_mined_pair *cq_mining_pairs(size_t *n, const cq_mining *mining) {
   return mining->pairs;
 }
 
+static const cq_corpus *corpus_of(const cq_mining *mining, cq_side which) {
+  return &mining->sides[mining->n_sides == 1 ? CQ_SOURCE : which].corpus;
+}
+
 cq_slice cq_mining_sentence(const cq_mining *mining, cq_side which, uint32_t row) {
-  const cq_corpus *c = &mining->sides[which].corpus;
+  const cq_corpus *c = corpus_of(mining, which);
   return c->sentences ? c->sentences[row] : (cq_slice){NULL, 0};
 }
 
 size_t cq_mining_n_lines(const cq_mining *mining, cq_side which, uint32_t row) {
-  const cq_corpus *c = &mining->sides[which].corpus;
+  const cq_corpus *c = corpus_of(mining, which);
   return c->starts ? c->starts[row + 1] - c->starts[row] : 1;
 }
 
 cq_slice cq_mining_id(const cq_mining *mining, cq_side which, uint32_t row, size_t i) {
-  const cq_corpus *c = &mining->sides[which].corpus;
+  const cq_corpus *c = corpus_of(mining, which);
   return c->ids ? c->ids[c->lines[c->starts[row] + i]] : (cq_slice){NULL, 0};
 }
 

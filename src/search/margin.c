@@ -130,6 +130,50 @@ static cq_status choose(pairs *p, const cq_neighbours *of_source, const cq_neigh
   return status;
 }
 
+/* --- within one matrix --- */
+
+static int by_rows(const void *a, const void *b) {
+  const cq_mined_pair *x = a, *y = b;
+  if (x->source != y->source) return x->source < y->source ? -1 : 1;
+  return x->target < y->target ? -1 : x->target > y->target;
+}
+
+/* Each pair once, its lower row first; mutual: only those that both rows have among their candidates. */
+static void unite(pairs *p, bool mutual) {
+  size_t n = 0;
+  for (size_t i = 0; i < p->n; i++) {
+    cq_mined_pair *pair = &p->items[i];
+    if (pair->source > pair->target) *pair = (cq_mined_pair){pair->target, pair->source, pair->score, pair->cosine};
+  }
+  qsort(p->items, p->n, sizeof *p->items, by_rows);
+  for (size_t i = 0, end; i < p->n; i = end) {
+    for (end = i + 1; end < p->n && by_rows(&p->items[i], &p->items[end]) == 0;) end++;
+    if (!mutual || end - i == 2) p->items[n++] = p->items[i];
+  }
+  p->n = n;
+}
+
+static cq_status choose_within(pairs *p, const cq_neighbours *neighbours, const cq_margin_options *o, cq_error *error) {
+  const bool one = o->retrieval == CQ_RETRIEVE_INTERSECT || o->retrieval == CQ_RETRIEVE_MAX;
+  const size_t per_row = one ? 1 : o->per_row, most = neighbours->n * per_row;
+  double *means = means_of(neighbours);
+  bool *taken = cq_alloc_array_zeroed(neighbours->n, sizeof *taken);
+  p->items = malloc(most ? most * sizeof *p->items : 1);
+  cq_status status = means && taken && p->items ? CQ_OK : cq_fail_memory(error, "candidate pairs");
+  if (!status) status = add_candidates(p, neighbours, means, means, false, o, per_row, error);
+  if (!status) {
+    unite(p, o->retrieval == CQ_RETRIEVE_INTERSECT);
+    qsort(p->items, p->n, sizeof *p->items, by_score);
+    if (o->retrieval == CQ_RETRIEVE_MAX) take_greedily(p, taken, taken);
+    drop_below(p, o->threshold);
+  }
+  cq_free(taken);
+  cq_free(means);
+  return status;
+}
+
+/* --- the two ways in --- */
+
 static bool of_one_search(const cq_neighbours *of_source, const cq_neighbours *of_target) {
   for (size_t i = 0; i < of_source->n * of_source->k; i++)
     if (of_source->index[i] >= of_target->n) return false;
@@ -138,20 +182,41 @@ static bool of_one_search(const cq_neighbours *of_source, const cq_neighbours *o
   return true;
 }
 
+static cq_status check(const cq_neighbours *of_source, const cq_neighbours *of_target, const cq_margin_options *o,
+                       cq_error *error) {
+  if (o->per_row == 0) return cq_fail(error, CQ_ERR_ARGUMENT, "0 candidates of a row, expected 1 or more");
+  if (!of_one_search(of_source, of_target))
+    return cq_fail(error, CQ_ERR_ARGUMENT, "neighbours of %zu and of %zu rows are not of one search", of_source->n,
+                   of_target->n);
+  return CQ_OK;
+}
+
+/* Hands the pairs over. */
+static cq_status give(cq_mined_pair **out, size_t *n, pairs *p, cq_status status) {
+  if (status || p->n == 0) {
+    free(p->items);
+    return status;
+  }
+  *out = p->items, *n = p->n;
+  return CQ_OK;
+}
+
 cq_status cq_margin_pairs(cq_mined_pair **out, size_t *n, const cq_neighbours *of_source,
                           const cq_neighbours *of_target, const cq_margin_options *options, cq_error *error) {
   const cq_margin_options o = options ? *options : cq_margin_default_options();
   pairs p = {0};
   *out = NULL, *n = 0;
-  if (o.per_row == 0) return cq_fail(error, CQ_ERR_ARGUMENT, "0 candidates of a row, expected 1 or more");
-  if (!of_one_search(of_source, of_target))
-    return cq_fail(error, CQ_ERR_ARGUMENT, "neighbours of %zu and of %zu rows are not of one search", of_source->n,
-                   of_target->n);
-  cq_status status = choose(&p, of_source, of_target, &o, error);
-  if (status || p.n == 0) {
-    free(p.items);
-    return status;
-  }
-  *out = p.items, *n = p.n;
-  return CQ_OK;
+  cq_status status = check(of_source, of_target, &o, error);
+  if (!status) status = choose(&p, of_source, of_target, &o, error);
+  return give(out, n, &p, status);
+}
+
+cq_status cq_margin_pairs_within(cq_mined_pair **out, size_t *n, const cq_neighbours *neighbours,
+                                 const cq_margin_options *options, cq_error *error) {
+  const cq_margin_options o = options ? *options : cq_margin_default_options();
+  pairs p = {0};
+  *out = NULL, *n = 0;
+  cq_status status = check(neighbours, neighbours, &o, error);
+  if (!status) status = choose_within(&p, neighbours, &o, error);
+  return give(out, n, &p, status);
 }

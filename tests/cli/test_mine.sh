@@ -1,6 +1,7 @@
 # calque mine: texts and vectors, ids and lines, what is printed and what is refused.
 . "$(dirname "$0")/common.sh"
 
+TEACHER=$SOURCE/sample/teacher # small, and it knows English
 mine="mine --model $TEACHER --cache cache"
 
 # The sample's English, and the same sentences shuffled among others: each finds itself.
@@ -47,6 +48,17 @@ for n in 1 2 3; do
   expect 0 mine source.npy target.npy --threads $n
   cmp -s stdout from-npy || fail "the result depends on the number of threads"
 done
+
+expect 0 mine source.npy target.npy --first-pass int8
+cmp -s stdout from-npy || fail "the first pass changes the result"
+
+# Within one file: each pair once, its first line first.
+expect 0 $mine target.ids.gz --retrieval forward
+awk -F '\t' '$2 >= $3' stdout | grep -qv "t-42" && fail "a pair is printed the wrong way round"
+[ "$(cut -f 2,3 stdout | sort | uniq -d | wc -l)" -eq 0 ] || fail "a pair is printed twice"
+expect 0 mine target.npy --threads 3
+[ "$(tr '\t' '\n' <stdout | awk 'NR % 3 != 1' | sort | uniq -d | wc -l)" -eq 0 ] || fail "a row is in two pairs"
+expect 2 $mine source.ids --threshold-from gold
 
 # What is refused.
 check() {

@@ -113,6 +113,37 @@ static void scores_equal_the_plain_loop(void **state) {
   cq_neighbours_free(&of_y);
 }
 
+static void pairs_within_by_hand(void **state) {
+  (void)state;
+  /* Four rows, k 1: 0 and 1 are each other's nearest, 2 is nearest to 1, 3 to 2. */
+  uint32_t index[] = {1, 0, 1, 2};
+  double cosine[] = {0.9, 0.9, 0.8, 0.7};
+  const cq_neighbours near = {4, 1, index, cosine};
+  const double means[] = {0.9, 0.9, 0.8, 0.7};
+  const struct {
+    cq_retrieval retrieval;
+    size_t n;
+    uint32_t rows[3][2];
+  } cases[] = {{CQ_RETRIEVE_FORWARD, 3, {{0, 1}, {1, 2}, {2, 3}}},
+               {CQ_RETRIEVE_INTERSECT, 1, {{0, 1}}},
+               {CQ_RETRIEVE_MAX, 2, {{0, 1}, {2, 3}}}};
+  for (size_t c = 0; c < 3; c++) {
+    cq_margin_options o = cq_margin_default_options();
+    cq_mined_pair *pairs;
+    size_t n;
+    o.retrieval = cases[c].retrieval;
+    assert_int_equal(cq_margin_pairs_within(&pairs, &n, &near, &o, NULL), CQ_OK);
+    assert_int_equal(n, cases[c].n);
+    for (size_t i = 0; i < n; i++) {
+      const uint32_t a = cases[c].rows[i][0], b = cases[c].rows[i][1];
+      assert_int_equal(pairs[i].source, a);
+      assert_int_equal(pairs[i].target, b);
+      assert_float_equal(pairs[i].score, pairs[i].cosine / ((means[a] + means[b]) / 2), 1e-15);
+    }
+    free(pairs);
+  }
+}
+
 static void empty_sides_zero_vectors_and_errors(void **state) {
   (void)state;
   const cq_neighbours none = {0};
@@ -155,6 +186,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(pairs_by_hand),
       cmocka_unit_test(scores_equal_the_plain_loop),
+      cmocka_unit_test(pairs_within_by_hand),
       cmocka_unit_test(empty_sides_zero_vectors_and_errors),
       cmocka_unit_test(every_allocation_may_fail),
   };

@@ -1,0 +1,54 @@
+# calque eval bucc and xsim: figures worked out by hand, and what is refused.
+. "$(dirname "$0")/common.sh"
+
+printf 'a\tx\nb\ty\nc\tz\nd\tw\n' >gold
+printf '1.5\ta\tx\n1.2\tb\ty\n1.1\tb\tx\n1.0\tc\tz\n0.9\td\tx\n' >train
+printf '1.4\ta\tx\n1.15\tb\tz\n0.95\tc\tz\n0.5\td\tw\n' >test
+
+# Best of train: the first four, three of them right: P 3/4, R 3/4.
+expect 0 eval bucc gold train
+stdout_has "75.00"
+stdout_has "0.9500"
+expect 0 eval bucc --csv gold train gold test
+stdout_has "train,score,0.9500,4,3,0.750000,0.750000,0.750000"
+stdout_has "test,score,0.9500,3,2,0.666667,0.500000,0.571429"
+expect 0 eval bucc --json gold train
+stdout_has '"f1": 0.75'
+expect 0 eval bucc --csv --sweep 3 gold train
+stdout_has "train,score,1.2000,2,2,1.000000,0.500000,0.666667"
+lines_are stdout 5
+
+# Errors, best first; cosines and sentences.
+expect 0 eval bucc --errors 1 gold train
+stderr_has "1.1000  b  x"
+awk -F '\t' '{ printf "%s\t%s\t%s\t0.%d\tleft %d\tright %d\n", $1, $2, $3, 9 - NR, NR, NR }' train >detailed
+expect 0 eval bucc --csv --errors 2 --curve curve.svg gold detailed
+stdout_has "detailed,cosine,0.4500,4,3"
+stderr_has "        left 3"
+grep -q "by cosine" curve.svg || fail "the curve lacks its second line"
+
+# What is refused.
+printf 'a\n' >bad-gold
+printf 'x\ta\tx\n' >bad-score
+expect 1 eval bucc bad-gold train
+stderr_has "bad-gold:1:"
+expect 1 eval bucc gold bad-score
+stderr_has "bad-score:1: the score is no number"
+cat train train >twice
+expect 1 eval bucc gold twice
+stderr_has "twice:6: the pair stands in an earlier line"
+expect 1 eval bucc gold nowhere
+expect 1 eval bucc --curve no/such/curve.svg gold train
+expect 2 eval bucc gold train gold
+expect 2 eval bucc gold
+: >nothing
+expect 0 eval bucc gold nothing
+stdout_has "0.00"
+
+# xsim: the sample's teacher finds English in English.
+gzip -dc "$SOURCE/sample/test/en-de.tsv.gz" | cut -f 1 | awk '!seen[$0]++ { print $0 "\t" $0 }' | head -n 50 >same.tsv
+expect 0 eval xsim --csv --model "$SOURCE/sample/teacher" same.tsv
+stdout_has "same,50,0,0,0"
+expect 0 eval xsim --csv --model "$SOURCE/sample/teacher" "$SOURCE/sample/test/en-ru.tsv.gz"
+awk -F , 'NR == 2 { exit !($3 > 0.9) }' stdout || fail "the teacher should not know Russian"
+finish
