@@ -7,6 +7,7 @@
 #include "calque/embedding.h"
 #include "calque/encoder.h"
 #include "calque/eval.h"
+#include "calque/index.h"
 #include "calque/lines.h"
 #include "calque/mine.h"
 #include "calque/nearest.h"

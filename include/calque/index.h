@@ -1,0 +1,73 @@
+/* A search index: documents in any of a model's languages, found by meaning.
+ *
+ *   cq_index_create("news.index", "multilingual", NULL, NULL, &err);
+ *   cq_index_open(&index, "news.index", NULL, true, NULL, NULL, &err);
+ *   cq_index_add(index, documents, n, pool, &err), cq_index_commit(index, &err);
+ *   cq_index_search(&hits, index, &query, 1, &options, pool, &err);         // hits[0 .. k), best first
+ *   free(hits), cq_index_free(index);
+ *
+ * Search is exact. A change counts when it is committed, all at once: a process killed at any moment leaves the index as it
+ * was before or as it is after. One process writes at a time; readers need not wait. */
+#ifndef CALQUE_INDEX_H
+#define CALQUE_INDEX_H
+
+#include "calque/encoder.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct cq_index cq_index;
+
+typedef struct cq_document {
+  cq_slice id;       /* one document at a time has it */
+  cq_slice language; /* for filters; may be empty */
+  cq_slice text;
+} cq_document;
+
+/* Makes an empty index for a model. Errors: CQ_ERR_ARGUMENT when the directory exists; those of opening the model; CQ_ERR_IO. */
+CQ_API CQ_MUST_USE cq_status cq_index_create(const char *directory, const char *model, cq_notice_fn notice,
+                                             void *notice_context, cq_error *error);
+
+/* Opens an index and its model.
+ *   model    NULL: the one it was made with, by its name then
+ *   writing  waits for nobody: CQ_ERR_ARGUMENT when another process writes
+ * Errors: CQ_ERR_ARGUMENT when the model is not the one it was made with; CQ_ERR_FORMAT, CQ_ERR_IO. */
+CQ_API CQ_MUST_USE cq_status cq_index_open(cq_index **out, const char *directory, const char *model, bool writing,
+                                           cq_notice_fn notice, void *notice_context, cq_error *error);
+CQ_API void cq_index_free(cq_index *index);
+CQ_API size_t cq_index_size(const cq_index *index); /* documents that count */
+CQ_API int cq_index_dim(const cq_index *index);
+CQ_API const char *cq_index_model(const cq_index *index); /* the name it was made with */
+
+/* Adds documents, in place of those that have their ids; and removes documents by id, of which *n_removed were there. Errors:
+ * CQ_ERR_ARGUMENT for an id that is empty or comes twice before a commit, or for a tab or newline in id or language or a
+ * newline in text; those of encoding; CQ_ERR_IO (a full disk: what counts is untouched). */
+CQ_API CQ_MUST_USE cq_status cq_index_add(cq_index *index, const cq_document *documents, size_t n, cq_pool *pool,
+                                          cq_error *error);
+CQ_API CQ_MUST_USE cq_status cq_index_remove(cq_index *index, const cq_slice *ids, size_t n, size_t *n_removed,
+                                             cq_error *error);
+/* Makes the changes count. */
+CQ_API CQ_MUST_USE cq_status cq_index_commit(cq_index *index, cq_error *error);
+
+typedef struct cq_hit {
+  double cosine;
+  cq_document document; /* borrowed until the next commit; id.data NULL: there are no more */
+} cq_hit;
+
+typedef struct cq_search_options {
+  size_t k;
+  const char *language; /* only documents of this language; NULL: of all */
+} cq_search_options;
+CQ_API cq_search_options cq_search_default_options(void); /* 10, all */
+
+/* The documents nearest to each query by cosine: *out [n_queries, k], best first, released with free().
+ * Errors: those of encoding; CQ_ERR_ARGUMENT for k 0; CQ_ERR_MEMORY. */
+CQ_API CQ_MUST_USE cq_status cq_index_search(cq_hit **out, const cq_index *index, const cq_slice *queries,
+                                             size_t n_queries, const cq_search_options *options, cq_pool *pool,
+                                             cq_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

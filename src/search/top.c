@@ -1,0 +1,120 @@
+/* Few queries against many documents: bound by reading the documents, so each is read once, scored by an f32 product with all
+ * queries, and only where that score may reach a query's list its cosine is computed in double precision (see nearest.c).
+ * The documents are the product's left side as they lie: nothing of them is copied or packed. */
+#include "search/top.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/pool.h"
+#include "search/lists.h"
+#include "tensor/kernels.h"
+
+#include <math.h>
+
+enum { ROWS = 256, MAX_QUERIES = 64 };
+
+typedef struct worker {
+  float *scores; /* [ROWS, MAX_QUERIES] */
+  cq_neighbours lists;
+} worker;
+
+typedef struct top {
+  const float *queries, *documents; /* of one round: n_queries <= MAX_QUERIES */
+  const double *lengths;            /* of the queries */
+  size_t n_queries, n, dim;
+  float *packed;
+  double slack;
+  bool (*allowed)(const void *context, size_t row);
+  const void *context;
+  worker *workers;
+  size_t n_workers;
+  const cq_kernels *kernels;
+} top;
+
+static size_t smaller(size_t a, size_t b) {
+  return a < b ? a : b;
+}
+
+static void score_block(void *context, size_t block, int worker_index) {
+  top *t = context;
+  worker *w = &t->workers[worker_index];
+  const size_t start = block * ROWS, n = smaller(ROWS, t->n - start);
+  t->kernels->product(w->scores, MAX_QUERIES, t->documents + start * t->dim, (int64_t)t->dim, t->packed, (int64_t)n,
+                      (int64_t)t->n_queries, (int64_t)t->dim, NULL);
+  for (size_t i = 0; i < n; i++) {
+    const float *document = t->documents + (start + i) * t->dim;
+    if (t->allowed && !t->allowed(t->context, start + i)) continue;
+    const double length = sqrt(t->kernels->sum_squares(document, (int64_t)t->dim));
+    for (size_t q = 0; q < t->n_queries; q++) {
+      const double both = length * t->lengths[q], score = both > 0 ? (double)w->scores[i * MAX_QUERIES + q] / both : 0;
+      if (score + t->slack < cq_lists_least(&w->lists, q)) continue; /* NaN goes on, and is decided below */
+      const double dot = cq_exact_dot(t->queries + q * t->dim, document, t->dim);
+      const double exact_length = sqrt(cq_exact_dot(document, document, t->dim)) * t->lengths[q];
+      cq_lists_insert(&w->lists, q, (uint32_t)(start + i), exact_length == 0 ? 0 : dot / exact_length);
+    }
+  }
+}
+
+static cq_status workers_new(top *t, size_t k, cq_pool *pool, cq_error *error) {
+  t->n_workers = pool ? (size_t)cq_pool_n_threads(pool) : 1;
+  t->packed = cq_alloc_array((size_t)t->kernels->packed_floats((int64_t)t->dim, MAX_QUERIES), sizeof *t->packed);
+  t->workers = cq_alloc_array_zeroed(t->n_workers, sizeof *t->workers);
+  bool ok = t->packed && t->workers;
+  for (size_t i = 0; ok && i < t->n_workers; i++) {
+    t->workers[i].scores = cq_alloc_array(ROWS * MAX_QUERIES, sizeof(float));
+    ok = t->workers[i].scores && cq_lists_new(&t->workers[i].lists, MAX_QUERIES, k);
+  }
+  return ok ? CQ_OK : cq_fail_memory(error, "a search");
+}
+
+static void workers_free(top *t) {
+  for (size_t i = 0; t->workers && i < t->n_workers; i++) {
+    cq_free(t->workers[i].scores);
+    cq_neighbours_free(&t->workers[i].lists);
+  }
+  cq_free(t->workers);
+  cq_free(t->packed);
+}
+
+/* One round of queries, into out's lists from `first` on. */
+static void run_round(top *t, cq_neighbours *out, size_t first, cq_pool *pool) {
+  t->kernels->pack(t->packed, t->queries, 1, (int64_t)t->dim, (int64_t)t->dim, (int64_t)t->n_queries);
+  for (size_t i = 0; i < t->n_workers; i++) cq_lists_clear(&t->workers[i].lists, 0, MAX_QUERIES);
+  cq_pool_run(pool, (t->n + ROWS - 1) / ROWS, score_block, t);
+  for (size_t q = 0; q < t->n_queries; q++) {
+    for (size_t i = 0; i < t->n_workers; i++) {
+      const cq_neighbours *from = &t->workers[i].lists;
+      for (size_t at = q * from->k; at < (q + 1) * from->k && from->index[at] != UINT32_MAX; at++)
+        cq_lists_insert(out, first + q, from->index[at], from->cosine[at]);
+    }
+  }
+}
+
+cq_status cq_top(cq_neighbours *out, const float *queries, size_t n_queries, const float *documents, size_t n,
+                 size_t dim, size_t k, bool (*allowed)(const void *context, size_t row), const void *context,
+                 cq_pool *pool, cq_error *error) {
+  top t = {.documents = documents,
+           .n = n,
+           .dim = dim,
+           .slack = (double)(dim + 8) * 0x1p-24,
+           .allowed = allowed,
+           .context = context,
+           .kernels = cq_kernels_best()};
+  double *lengths = NULL;
+  *out = (cq_neighbours){0};
+  if (dim == 0 || k == 0 || n >= UINT32_MAX)
+    return cq_fail(error, CQ_ERR_ARGUMENT, "a search for the %zu nearest of %zu rows of %zu numbers", k, n, dim);
+  cq_status status = cq_exact_lengths(&lengths, queries, n_queries, dim, "query", error);
+  if (!status) status = workers_new(&t, k, pool, error);
+  if (!status && !cq_lists_new(out, n_queries, k)) status = cq_fail_memory(error, "results");
+  if (!status) cq_lists_clear(out, 0, n_queries);
+  for (size_t first = 0; !status && first < n_queries; first += MAX_QUERIES) {
+    t.queries = queries + first * dim, t.lengths = lengths + first;
+    t.n_queries = smaller(MAX_QUERIES, n_queries - first);
+    run_round(&t, out, first, pool);
+  }
+  workers_free(&t);
+  cq_free(lengths);
+  if (status) cq_neighbours_free(out);
+  return status;
+}

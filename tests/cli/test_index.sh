@@ -1,0 +1,85 @@
+# calque index and search: adding, replacing, removing, filters, kills, full disks.
+. "$(dirname "$0")/common.sh"
+
+TEACHER=$SOURCE/sample/teacher
+printf 'Anna reads a book in the garden.\nThe train to Vienna is late.\nTwo dogs play by the river.\n' >en.txt
+printf 'x1\tThe bus to Vienna is late.\nx2\tA cat sleeps on the chair.\n' >more.tsv
+
+expect 0 index new --model "$TEACHER" an.index
+expect 0 index info an.index
+stdout_has "documents   0"
+expect 0 search an.index "a train"
+stdout_is_empty
+expect 0 index add an.index --language en en.txt
+stderr_has "added 3 documents, the index has 3"
+expect 0 index add an.index --ids --language xx more.tsv
+expect 0 search an.index "The train to Vienna is late." --top 2
+stdout_has "1.0000	en.txt:2	en	The train to Vienna is late."
+lines_are stdout 2
+expect 0 search an.index "The train to Vienna is late." --language xx --top 9
+lines_are stdout 2
+head -n 1 stdout | grep -q "x1	xx" || fail "x1 should come first among xx"
+expect 0 search an.index --json "dogs" "a book" --top 1
+lines_are stdout 2
+stdout_has '"rank": 1'
+for n in 1 3; do
+  expect 0 search an.index "dogs by a river" --threads $n
+  cp stdout "by-$n"
+done
+same by-1 by-3
+
+# Replacing and removing.
+printf 'x1\tTwo dogs play by the river today.\n' >new.tsv
+expect 0 index add an.index --ids new.tsv
+stderr_has "added 1 documents, the index has 5"
+expect 0 search an.index "The bus to Vienna is late." --top 9
+grep -q "The bus" stdout && fail "the replaced document is still found"
+expect 0 index remove an.index x2 nobody
+stderr_has "removed 1 of 2 documents, the index has 4"
+expect 0 search an.index "A cat sleeps on the chair." --top 9
+grep -q "x2" stdout && fail "the removed document is still found"
+
+# What is refused leaves the index as it was.
+expect 1 index new --model "$TEACHER" an.index
+stderr_has "exists"
+expect 1 search nowhere.index "a"
+stderr_has "nowhere.index: no index is there"
+expect 1 search an.index "a" --model "$SOURCE/tests/golden/models/bert-uncased"
+stderr_has "was made with another model"
+printf 'y1\tOne.\nno id\n' >bad.tsv
+expect 1 index add an.index --ids bad.tsv
+stderr_has "bad.tsv:2:"
+printf 'y1\tOne.\ny1\tTwo.\n' >twice.tsv
+expect 1 index add an.index --ids twice.tsv
+stderr_has "document 'y1' comes twice"
+: >empty.txt
+expect 1 index add an.index empty.txt
+expect 0 index info an.index
+stdout_has "documents   4"
+printf '{' >an.index/manifest.json.broken # somebody's file is no harm
+expect 0 index info an.index
+
+# A full disk.
+yes 'A sentence about a river and a garden.' | head -n 3000 | awk '{ print "z" NR "\t" $0 " " NR }' >many.tsv
+(ulimit -f 512 && exec "$PROGRAM" index add an.index --ids many.tsv >stdout 2>stderr)
+[ $? -eq 1 ] || fail "a full disk is no failure"
+stderr_has "an.index"
+expect 0 index info an.index
+stdout_has "documents   4"
+
+# Killed at moments of its work: the index is as before or as after, and adding goes on.
+for wait in 0.02 0.1 0.2 0.3 0.5; do
+  "$PROGRAM" index add an.index --ids --batch 64 many.tsv 2>/dev/null &
+  killed=$!
+  sleep $wait
+  kill -9 $killed 2>/dev/null
+  wait $killed 2>/dev/null
+  expect 0 index info an.index
+  grep -q "documents   4$" stdout || grep -q "documents   3004$" stdout || fail "half of the documents count: $(head -n 1 stdout)"
+done
+expect 0 index add an.index --ids many.tsv
+expect 0 index info an.index
+stdout_has "documents   3004"
+expect 0 search an.index "The train to Vienna is late." --top 1
+stdout_has "en.txt:2"
+finish
