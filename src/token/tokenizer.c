@@ -1,4 +1,4 @@
-/* Opening a tokenizer and encoding with it. */
+/* What a tokenizer is made of, and encoding with it. Opening one from a directory is open.c. */
 #include "token/internal.h"
 
 #include "base/error.h"
@@ -6,7 +6,6 @@
 #include "base/memory.h"
 #include "text/unicode.h"
 
-#include <limits.h>
 #include <stdlib.h>
 
 /* --- encoding --- */
@@ -114,7 +113,7 @@ cq_status cq_tokenizer_encode(cq_ids *out, const cq_tokenizer *tokenizer, cq_sli
   return CQ_OK;
 }
 
-/* --- opening --- */
+/* --- making --- */
 
 static const char *token_text(const json_t *json, const char *key) {
   const json_t *value = json_object_get(json, key);
@@ -142,8 +141,8 @@ static int32_t special_id(const cq_tokenizer *t, const json_t *config, const jso
   return -1;
 }
 
-static cq_status describe(cq_tokenizer *t, const json_t *config, const json_t *specials, const char *config_path,
-                          cq_error *error) {
+cq_status cq_tokenizer_finish(cq_tokenizer *t, const json_t *config, const json_t *specials, const char *config_path,
+                              cq_error *error) {
   static const char *const pads[] = {"[PAD]", "<pad>", NULL}, *const unks[] = {"[UNK]", "<unk>", NULL};
   static const char *const clss[] = {"[CLS]", "<s>", NULL}, *const seps[] = {"[SEP]", "</s>", NULL};
   static const char *const masks[] = {"[MASK]", "<mask>", NULL};
@@ -166,42 +165,6 @@ static cq_status describe(cq_tokenizer *t, const json_t *config, const json_t *s
   if (status) return status;
   info->model_max_length = length >= 1 && length <= 1e9 ? (int64_t)length : 0;
   return CQ_OK;
-}
-
-/* Maps directory/name and keeps it for saving; *found false and CQ_OK when there is no such file. */
-static cq_status keep_file(cq_tokenizer *t, char path[PATH_MAX], bool *found, const char *directory, const char *name,
-                           cq_error *error) {
-  cq_status status = cq_path_join(path, PATH_MAX, directory, name, error);
-  *found = false;
-  if (status || !cq_file_exists(path)) return status;
-  cq_mapping mapping;
-  status = cq_mapping_open(&mapping, path, error);
-  if (status) return status;
-  char *copy = cq_strdup(name);
-  if (!copy || !cq_reserve((void **)&t->files, &t->file_capacity, t->n_files + 1, sizeof *t->files)) {
-    cq_free(copy);
-    cq_mapping_close(&mapping);
-    return cq_fail_memory(error, name);
-  }
-  t->files[t->n_files++] = (cq_origin_file){copy, {(const char *)mapping.data, mapping.n}, mapping};
-  *found = true;
-  return CQ_OK;
-}
-
-/* A JSON file beside the tokenizer: NULL when there is none. */
-static cq_status read_beside(cq_tokenizer *t, json_t **out, char path[PATH_MAX], const char *directory,
-                             const char *name, cq_error *error) {
-  bool found;
-  *out = NULL;
-  cq_status status = keep_file(t, path, &found, directory, name, error);
-  if (status || !found) return status;
-  status = cq_json_read(out, path, error);
-  if (!status && !json_is_object(*out)) {
-    json_decref(*out);
-    *out = NULL;
-    status = cq_fail_file(error, CQ_ERR_FORMAT, path, "expected an object");
-  }
-  return status;
 }
 
 /* Puts a token into a document's list of added tokens, in place of one with the same id. */
@@ -247,101 +210,10 @@ cq_status cq_tokenizer_assemble_document(cq_tokenizer *t, const json_t *config, 
   return cq_tokenizer_assemble(t, t->document, path, error);
 }
 
-/* Some tokenizer classes set switches of tokenizer.json anew from tokenizer_config.json, its defaults included, when
- * they load: the ids that a model was trained with are those. */
-static void apply_class(json_t *document, const json_t *config) {
-  const char *class = json_string_value(json_object_get(config, "tokenizer_class"));
-  json_t *normalizer = json_object_get(document, "normalizer"), *splitter = json_object_get(document, "pre_tokenizer");
-  const char *normalizer_type = json_string_value(json_object_get(normalizer, "type"));
-  const char *splitter_type = json_string_value(json_object_get(splitter, "type"));
-  if (!class) return;
-  bool bert = !strncmp(class, "BertTok", 7) || !strncmp(class, "DistilBertTok", 13) || !strncmp(class, "MPNetTok", 8);
-  if (bert && normalizer_type && !strcmp(normalizer_type, "BertNormalizer")) {
-    const json_t *strip = json_object_get(config, "strip_accents");
-    bool lower = !json_is_false(json_object_get(config, "do_lower_case"));
-    bool cjk = !json_is_false(json_object_get(config, "tokenize_chinese_chars"));
-    json_object_set_new(normalizer, "lowercase", json_boolean(lower));
-    json_object_set_new(normalizer, "handle_chinese_chars", json_boolean(cjk));
-    json_object_set_new(normalizer, "strip_accents",
-                        json_is_boolean(strip) ? json_boolean(json_is_true(strip)) : json_null());
-  }
-  if (!strncmp(class, "RobertaTok", 10) && splitter_type && !strcmp(splitter_type, "ByteLevel"))
-    json_object_set_new(splitter, "add_prefix_space",
-                        json_boolean(json_is_true(json_object_get(config, "add_prefix_space"))));
-}
-
-static cq_status open_any(cq_tokenizer *t, const char *directory, const json_t *config, const json_t *specials,
-                          cq_error *error) {
-  char path[PATH_MAX], second[PATH_MAX];
-  bool found, also;
-  cq_status status = read_beside(t, &t->legacy_added, path, directory, "added_tokens.json", error);
-  if (status) return status;
-  status = keep_file(t, path, &found, directory, "tokenizer.json", error);
-  if (status) return status;
-  if (found) {
-    json_t *document;
-    status = cq_json_read(&document, path, error);
-    if (status) return status;
-    apply_class(document, config);
-    status = cq_tokenizer_assemble(t, document, path, error);
-    json_decref(document);
-    /* What older readers use instead travels along. */
-    static const char *const beside[] = {
-        "vocab.txt", "sentencepiece.bpe.model", "spiece.model", "tokenizer.model", "vocab.json", "merges.txt", NULL};
-    for (size_t i = 0; beside[i] && !status; i++) status = keep_file(t, path, &also, directory, beside[i], error);
-    return status;
-  }
-  status = keep_file(t, path, &found, directory, "vocab.txt", error);
-  if (status || found) return status ? status : cq_open_vocab_txt(t, path, config, specials, error);
-  static const char *const models[] = {"sentencepiece.bpe.model", "spiece.model", "tokenizer.model", NULL};
-  for (size_t i = 0; models[i]; i++) {
-    status = keep_file(t, path, &found, directory, models[i], error);
-    if (status || found) return status ? status : cq_open_sentencepiece(t, directory, path, config, error);
-  }
-  status = keep_file(t, path, &found, directory, "vocab.json", error);
-  if (status) return status;
-  if (found) {
-    status = keep_file(t, second, &also, directory, "merges.txt", error);
-    if (status) return status;
-    if (!also) return cq_fail_file(error, CQ_ERR_IO, second, "not found, but vocab.json needs it");
-    return cq_open_vocab_json(t, path, second, config, specials, error);
-  }
-  return cq_fail_file(
-      error, CQ_ERR_IO, directory,
-      "no tokenizer: none of tokenizer.json, vocab.txt, sentencepiece.bpe.model, spiece.model, tokenizer.model, "
-      "vocab.json with merges.txt");
-}
-
 cq_tokenizer *cq_tokenizer_new(void) {
   cq_tokenizer *t = cq_alloc_zeroed(sizeof *t);
   if (t) t->model.unk_id = -1;
   return t;
-}
-
-cq_status cq_tokenizer_finish(cq_tokenizer *t, const json_t *config, const json_t *specials, const char *config_path,
-                              cq_error *error) {
-  return describe(t, config, specials, config_path, error);
-}
-
-cq_status cq_tokenizer_open(cq_tokenizer **out, const char *directory, bool lowercase_override, cq_error *error) {
-  *out = NULL;
-  char path[PATH_MAX], config_path[PATH_MAX];
-  json_t *config = NULL, *specials = NULL;
-  cq_tokenizer *t = cq_tokenizer_new();
-  if (!t) return cq_fail_memory(error, "tokenizer");
-  t->lowercase_first = lowercase_override;
-  cq_status status = read_beside(t, &config, config_path, directory, "tokenizer_config.json", error);
-  if (!status) status = read_beside(t, &specials, path, directory, "special_tokens_map.json", error);
-  if (!status) status = open_any(t, directory, config, specials, error);
-  if (!status) status = cq_tokenizer_finish(t, config, specials, config_path, error);
-  json_decref(config);
-  json_decref(specials);
-  if (status) {
-    cq_tokenizer_free(t);
-    return status;
-  }
-  *out = t;
-  return CQ_OK;
 }
 
 void cq_tokenizer_free(cq_tokenizer *t) {
