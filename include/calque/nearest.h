@@ -41,6 +41,10 @@ typedef enum cq_first_pass {
 typedef struct cq_nearest_options {
   size_t k; /* neighbours of each row, at most as many as the other side has rows */
   cq_first_pass first_pass;
+  const char
+      *checkpoint; /* a file to go on from when it is there and of this search, written now and then and removed at
+                             the end; NULL: none */
+  double checkpoint_every_s;
   cq_nearest_progress_fn progress;
   void *progress_context;
 } cq_nearest_options;
@@ -50,7 +54,7 @@ CQ_API cq_nearest_options cq_nearest_default_options(void);
  *   of_y     NULL: not wanted
  *   options  NULL for the defaults: k 4
  * Errors: CQ_ERR_ARGUMENT for a number that is not finite (side and row named), dim 0, or more than 2^32 - 1 rows;
- * CQ_ERR_STOPPED, CQ_ERR_MEMORY.
+ * CQ_ERR_STOPPED, CQ_ERR_MEMORY; with a checkpoint CQ_ERR_IO, CQ_ERR_FORMAT.
  * Source: Artetxe & Schwenk 2019, section 3: the neighbours that margins are taken over. */
 CQ_API CQ_MUST_USE cq_status cq_nearest(cq_neighbours *of_x, cq_neighbours *of_y, const float *x, size_t n_x,
                                         const float *y, size_t n_y, size_t dim, const cq_nearest_options *options,

@@ -107,7 +107,7 @@ static const cli_option options[] = {
      .argument = "DIR",
      AT(cache),
      .default_text = "~/.cache/calque",
-     .help = "where vectors are kept for the next run"},
+     .help = "where vectors are kept for the next run, and a long search while it runs: killed, it goes on there"},
     CLI_SKIP_BAD(struct args, skip_bad),
     CLI_THREADS(struct args, threads),
 };

@@ -10,15 +10,15 @@
 
 enum { CHUNK = 2048 }; /* texts encoded between two appends: what a crash may cost */
 
-static cq_status cache_directory(char *out, size_t n, const char *cache, const char *fingerprint, cq_error *error) {
+cq_status cq_cache_path(char *out, size_t n, const char *cache, const char *name, cq_error *error) {
   const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
   int written;
   if (cache)
-    written = snprintf(out, n, "%s/vectors/%s", cache, fingerprint);
+    written = snprintf(out, n, "%s/%s", cache, name);
   else if (xdg && xdg[0])
-    written = snprintf(out, n, "%s/calque/vectors/%s", xdg, fingerprint);
+    written = snprintf(out, n, "%s/calque/%s", xdg, name);
   else if (home && home[0])
-    written = snprintf(out, n, "%s/.cache/calque/vectors/%s", home, fingerprint);
+    written = snprintf(out, n, "%s/.cache/calque/%s", home, name);
   else
     return cq_fail(error, CQ_ERR_ARGUMENT, "no place to keep vectors: name a cache directory or set HOME");
   if (written < 0 || (size_t)written >= n)
@@ -29,11 +29,14 @@ static cq_status cache_directory(char *out, size_t n, const char *cache, const c
 cq_status cq_cached_encoder_open(cq_cached_encoder *out, const char *model, const char *cache, cq_notice_fn notice,
                                  void *notice_context, cq_error *error) {
   const cq_encoder_options options = {.notice = notice, .notice_context = notice_context};
-  char fingerprint[33], directory[4096];
+  char fingerprint[33], name[48], directory[4096];
   *out = (cq_cached_encoder){0};
   cq_status status = cq_encoder_open(&out->encoder, model, &options, error);
   if (!status) status = cq_encoder_fingerprint(fingerprint, out->encoder, error);
-  if (!status) status = cache_directory(directory, sizeof directory, cache, fingerprint, error);
+  if (!status) {
+    snprintf(name, sizeof name, "vectors/%s", fingerprint);
+    status = cq_cache_path(directory, sizeof directory, cache, name, error);
+  }
   if (!status) {
     out->dim = cq_encoder_dim(out->encoder);
     status = cq_vector_store_open(&out->store, directory, out->dim, error);

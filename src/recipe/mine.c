@@ -6,7 +6,9 @@
  * Source: Artetxe & Schwenk 2019. */
 #include "calque/mine.h"
 
+#include "base/checksum.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/map.h"
 #include "base/memory.h"
 #include "calque/lines.h"
@@ -15,6 +17,7 @@
 #include "recipe/corpus.h"
 #include "search/filter.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -200,12 +203,27 @@ static cq_status filter(cq_mining *m, const cq_mine_options *o, cq_error *error)
   return failed ? cq_fail_memory(error, "filters") : CQ_OK;
 }
 
+/* Where the search's state is kept while it runs: by the files' names and the figures that matter. */
+static cq_status checkpoint_path(char out[PATH_MAX], const cq_mine_options *o, cq_error *error) {
+  char name[64], directory[PATH_MAX];
+  uint64_t key = cq_checksum(o->source, strlen(o->source), o->k);
+  if (o->target) key = cq_checksum(o->target, strlen(o->target), key);
+  snprintf(name, sizeof name, "%016llx", (unsigned long long)key);
+  cq_status status = cq_cache_path(directory, sizeof directory, o->cache_directory, "searches", error);
+  if (!status) status = cq_directory_make(directory, error);
+  return status ? status : cq_path_join(out, PATH_MAX, directory, name, error);
+}
+
 static cq_status find_pairs(cq_mining *m, const cq_mine_options *o, cq_pool *pool, cq_error *error) {
   const side *s = &m->sides[0], *t = &m->sides[1];
   cq_neighbours of_source = {0}, of_target = {0};
   watcher w = {o, "search"};
-  const cq_nearest_options nearest = {.k = o->k, .first_pass = o->first_pass, .progress = tell, .progress_context = &w};
-  cq_status status;
+  char checkpoint[PATH_MAX];
+  cq_nearest_options nearest = cq_nearest_default_options();
+  nearest.k = o->k, nearest.first_pass = o->first_pass, nearest.checkpoint = checkpoint;
+  nearest.progress = tell, nearest.progress_context = &w;
+  cq_status status = checkpoint_path(checkpoint, o, error);
+  if (status) return status;
   if (m->n_sides == 1) {
     status = cq_nearest_within(&of_source, s->vectors, s->n, s->dim, &nearest, pool, error);
     if (!status) status = cq_margin_pairs_within(&m->pairs, &m->n_pairs, &of_source, &o->choice, error);

@@ -23,11 +23,13 @@
 #include "base/memory.h"
 #include "base/pool.h"
 #include "search/lists.h"
+#include "search/resume.h"
 #include "tensor/int8.h"
 #include "tensor/kernels.h"
 
 #include <math.h>
-#include <string.h>
+#include <stdio.h>
+#include <time.h>
 
 enum { ROWS = 96, WIDTH = 256, CHUNK_BYTES = 8 << 20, MERGE_COLUMNS = 1024 };
 
@@ -61,7 +63,7 @@ typedef struct pass {
 } pass;
 
 cq_nearest_options cq_nearest_default_options(void) {
-  return (cq_nearest_options){.k = 4};
+  return (cq_nearest_options){.k = 4, .checkpoint_every_s = 60};
 }
 
 static size_t smaller(size_t a, size_t b) {
@@ -177,21 +179,41 @@ static void merge_columns(void *context, size_t slice, int unused) {
   }
 }
 
+static void run_chunk(pass *p, cq_pool *pool) {
+  const size_t slices = (p->n_columns + MERGE_COLUMNS - 1) / MERGE_COLUMNS;
+  const size_t skipped = p->within ? p->chunk / ROWS * ROWS : 0;
+  cq_pool_run(pool, (p->n_columns + WIDTH - 1) / WIDTH, pack_strip, p);
+  cq_pool_run(pool, slices, clear_columns, p);
+  cq_pool_run(pool, (p->n_x - skipped + ROWS - 1) / ROWS, match_block, p);
+  if (p->k_columns) cq_pool_run(pool, slices, merge_columns, p);
+}
+
+static double seconds(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
 static cq_status run_chunks(pass *p, const cq_nearest_options *o, cq_pool *pool, cq_error *error) {
-  const size_t n_chunks = (p->n_y + p->chunk_columns - 1) / p->chunk_columns;
-  for (size_t c = 0; c < n_chunks; c++) {
-    p->chunk = c * p->chunk_columns;
-    p->n_columns = smaller(p->chunk_columns, p->n_y - p->chunk);
-    const size_t slices = (p->n_columns + MERGE_COLUMNS - 1) / MERGE_COLUMNS;
-    const size_t skipped = p->within ? p->chunk / ROWS * ROWS : 0;
-    cq_pool_run(pool, (p->n_columns + WIDTH - 1) / WIDTH, pack_strip, p);
-    cq_pool_run(pool, slices, clear_columns, p);
-    cq_pool_run(pool, (p->n_x - skipped + ROWS - 1) / ROWS, match_block, p);
-    if (p->k_columns) cq_pool_run(pool, slices, merge_columns, p);
-    if (o->progress && !o->progress(o->progress_context, c + 1, n_chunks))
-      return cq_fail(error, CQ_ERR_STOPPED, "stopped after %zu of %zu parts of the search", c + 1, n_chunks);
+  const uint64_t key = o->checkpoint ? cq_search_key(p->x, p->n_x, p->y, p->n_y, p->dim, o->k, p->within) : 0;
+  double saved = seconds();
+  size_t done = 0;
+  cq_status status = o->checkpoint ? cq_search_load(&done, o->checkpoint, key, p->of_x, p->of_y, error) : CQ_OK;
+  for (size_t i = 0; !status && i < p->n_x; i++) p->row_bounds[i] = bound_of(p, p->of_x, i);
+  while (!status && done < p->n_y) {
+    p->chunk = done;
+    p->n_columns = smaller(p->chunk_columns, p->n_y - done);
+    run_chunk(p, pool);
+    done += p->n_columns;
+    const bool stop = o->progress && !o->progress(o->progress_context, done, p->n_y);
+    if (o->checkpoint && done < p->n_y && (stop || seconds() - saved >= o->checkpoint_every_s)) {
+      status = cq_search_save(o->checkpoint, key, done, p->of_x, p->of_y, error);
+      saved = seconds();
+    }
+    if (!status && stop) status = cq_fail(error, CQ_ERR_STOPPED, "stopped after %zu of %zu rows", done, p->n_y);
   }
-  return CQ_OK;
+  if (!status && o->checkpoint) remove(o->checkpoint);
+  return status;
 }
 
 /* --- memory --- */
@@ -229,7 +251,6 @@ static bool pass_new(pass *p, cq_first_pass first_pass, cq_pool *pool) {
   if (!p->packed || !p->row_bounds || !p->workers) return false;
   for (size_t i = 0; i < p->n_workers; i++)
     if (!worker_new(&p->workers[i], p)) return false;
-  for (size_t i = 0; i < p->n_x; i++) p->row_bounds[i] = -INFINITY;
   return true;
 }
 

@@ -1,18 +1,11 @@
 /* Nearest neighbours against the plain loop in double precision: random rows, ties, copies, zero rows, odd sizes. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "support/files.h"
 
 #include "base/memory.h"
 #include "base/random.h"
 #include "calque/nearest.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* --- the specification --- */
 
@@ -219,11 +212,56 @@ static void bad_input_is_named(void **state) {
   assert_int_equal(cq_nearest_within(&of_x, x, 2, DIM, NULL, NULL, &error), CQ_ERR_ARGUMENT);
   x[0] = 1;
   assert_int_equal(cq_nearest(&of_x, &of_y, x, 2, y, 3, 0, NULL, NULL, &error), CQ_ERR_ARGUMENT);
-  const cq_nearest_options none = {.k = 0}, stopping = {4, CQ_FIRST_F32, stop_at_once, &n_calls};
+  const cq_nearest_options none = {.k = 0}, stopping = {.k = 4, .progress = stop_at_once, .progress_context = &n_calls};
   assert_int_equal(cq_nearest(&of_x, &of_y, x, 2, y, 3, DIM, &none, NULL, &error), CQ_ERR_ARGUMENT);
   assert_int_equal(cq_nearest(&of_x, &of_y, x, 2, y, 3, DIM, &stopping, NULL, &error), CQ_ERR_STOPPED);
   assert_int_equal(n_calls, 1);
   assert_null(of_x.index);
+}
+
+static bool stop_after_two(void *context, uint64_t done, uint64_t n_all) {
+  return ++*(int *)context < 2 || done == n_all;
+}
+
+/* Stopped again and again, with other numbers of threads and first passes, the result is that of one go. */
+static void a_stopped_search_goes_on(void **state) {
+  (void)state;
+  enum { N = 300, M = 1400, DIM = 1024 * 4 };
+  float *x = normal_rows(N, DIM, 1), *y = normal_rows(M, DIM, 2);
+  cq_neighbours of_x, of_y, want_x, want_y;
+  cq_error error = {0};
+  char path[400];
+  snprintf(path, sizeof path, "%s", test_path("search"));
+  assert_int_equal(cq_nearest(&want_x, &want_y, x, N, y, M, DIM, NULL, NULL, NULL), CQ_OK);
+  int n_calls = 0, n_stops = 0;
+  cq_nearest_options o = cq_nearest_default_options();
+  o.checkpoint = path, o.checkpoint_every_s = 0, o.progress = stop_after_two, o.progress_context = &n_calls;
+  cq_status status;
+  while ((status = cq_nearest(&of_x, &of_y, x, N, y, M, DIM, &o, NULL, NULL)) == CQ_ERR_STOPPED) {
+    n_calls = 0;
+    assert_true(++n_stops < 10);
+  }
+  assert_int_equal(status, CQ_OK);
+  assert_true(n_stops >= 1);
+  check_same(&of_x, &want_x);
+  check_same(&of_y, &want_y);
+  cq_neighbours_free(&of_x);
+  cq_neighbours_free(&of_y);
+  assert_int_equal(count_files("search"), 0);
+  /* A file of another search is no harm, a broken one is named. */
+  n_calls = 0;
+  assert_int_equal(cq_nearest(&of_x, &of_y, x, N, y, M, DIM, &o, NULL, NULL), CQ_ERR_STOPPED);
+  o.progress = NULL;
+  assert_int_equal(cq_nearest(&of_x, &of_y, x, N, y, M - 1, DIM, &o, NULL, NULL), CQ_OK);
+  cq_neighbours_free(&of_x);
+  cq_neighbours_free(&of_y);
+  write_text(path, "broken");
+  assert_int_equal(cq_nearest(&of_x, &of_y, x, N, y, M, DIM, &o, NULL, &error), CQ_ERR_FORMAT);
+  assert_non_null(strstr(error.message, "search"));
+  cq_neighbours_free(&want_x);
+  cq_neighbours_free(&want_y);
+  free(x);
+  free(y);
 }
 
 static void every_allocation_may_fail(void **state) {
@@ -249,12 +287,10 @@ static void every_allocation_may_fail(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(both_ways_equal_the_plain_loop),
-      cmocka_unit_test(several_chunks_equal_the_plain_loop),
-      cmocka_unit_test(close_calls_are_decided_in_double),
-      cmocka_unit_test(lengths_far_from_one_do_not_matter),
-      cmocka_unit_test(bad_input_is_named),
+      cmocka_unit_test(both_ways_equal_the_plain_loop),    cmocka_unit_test(several_chunks_equal_the_plain_loop),
+      cmocka_unit_test(close_calls_are_decided_in_double), cmocka_unit_test(lengths_far_from_one_do_not_matter),
+      cmocka_unit_test(a_stopped_search_goes_on),          cmocka_unit_test(bad_input_is_named),
       cmocka_unit_test(every_allocation_may_fail),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return cmocka_run_group_tests(tests, make_test_directory, remove_test_directory);
 }

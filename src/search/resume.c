@@ -1,0 +1,65 @@
+#include "search/resume.h"
+
+#include "base/checksum.h"
+#include "base/file.h"
+#include "format/checkpoint.h"
+
+uint64_t cq_search_key(const float *x, size_t n_x, const float *y, size_t n_y, size_t dim, size_t k, bool within) {
+  const uint64_t sizes[] = {n_x, n_y, dim, k, within};
+  uint64_t key = cq_checksum(sizes, sizeof sizes, 1);
+  key = cq_checksum(x, n_x * dim * sizeof *x, key);
+  return within ? key : cq_checksum(y, n_y * dim * sizeof *y, key);
+}
+
+typedef struct state {
+  uint64_t key, done;
+} state;
+
+static cq_status save_lists(cq_checkpoint_writer *w, const char *const names[2], const cq_neighbours *lists,
+                            cq_error *error) {
+  const size_t n = lists->n * lists->k;
+  cq_status status = cq_checkpoint_writer_section(w, names[0], lists->index, n * sizeof *lists->index, error);
+  if (!status) status = cq_checkpoint_writer_section(w, names[1], lists->cosine, n * sizeof *lists->cosine, error);
+  return status;
+}
+
+static cq_status load_lists(const cq_checkpoint *c, const char *const names[2], cq_neighbours *lists, cq_error *error) {
+  const size_t n = lists->n * lists->k;
+  cq_status status = cq_checkpoint_read(lists->index, n * sizeof *lists->index, c, names[0], error);
+  if (!status) status = cq_checkpoint_read(lists->cosine, n * sizeof *lists->cosine, c, names[1], error);
+  return status;
+}
+
+static const char *const x_names[] = {"x.index", "x.cosine"}, *const y_names[] = {"y.index", "y.cosine"};
+
+cq_status cq_search_save(const char *path, uint64_t key, size_t done, const cq_neighbours *of_x,
+                         const cq_neighbours *of_y, cq_error *error) {
+  const state s = {key, done};
+  cq_checkpoint_writer *w;
+  cq_status status = cq_checkpoint_writer_open(&w, path, error);
+  if (status) return status;
+  status = cq_checkpoint_writer_section(w, "search", &s, sizeof s, error);
+  if (!status) status = save_lists(w, x_names, of_x, error);
+  if (!status && of_y) status = save_lists(w, y_names, of_y, error);
+  if (!status) return cq_checkpoint_writer_commit(w, error);
+  cq_checkpoint_writer_abort(w);
+  return status;
+}
+
+cq_status cq_search_load(size_t *done, const char *path, uint64_t key, cq_neighbours *of_x, cq_neighbours *of_y,
+                         cq_error *error) {
+  cq_checkpoint *c;
+  state s;
+  *done = 0;
+  if (!cq_file_exists(path)) return CQ_OK;
+  cq_status status = cq_checkpoint_open(&c, path, error);
+  if (status) return status;
+  status = cq_checkpoint_read(&s, sizeof s, c, "search", error);
+  if (!status && s.key == key) {
+    status = load_lists(c, x_names, of_x, error);
+    if (!status && of_y) status = load_lists(c, y_names, of_y, error);
+    if (!status) *done = (size_t)s.done;
+  }
+  cq_checkpoint_close(c);
+  return status;
+}
