@@ -5,7 +5,7 @@
  *   cq_distill_options o = cq_distill_default_options();
  *   o.teacher = "all-MiniLM-L6-v2", o.student = "student-dir", o.output = "multilingual";
  *   o.train = sets, o.n_train = 2, o.dev = dev, o.n_dev = 2;
- *   cq_distill(&o, pool, &err);
+ *   cq_distill(&o, pool, NULL, &err);
  *
  * A run is exact: at one SIMD level it gives the same bits for any number of threads, and killed at any moment it goes on
  * from its last checkpoint to the same final model. */
@@ -88,7 +88,9 @@ CQ_API cq_distill_options cq_distill_default_options(void);
 
 typedef struct cq_distill_result {
   uint64_t steps, best_step;
-  double final_loss, best_score;
+  double final_loss; /* a running mean over the last steps; 0 when none was left to do */
+  double
+      best_score; /* mean accuracy, minus the mean MSE, or mean correlation, as best_by says; NaN: the last was kept */
 } cq_distill_result;
 
 /* Runs to the end. Errors: CQ_ERR_ARGUMENT, CQ_ERR_FORMAT (file and line), CQ_ERR_IO, CQ_ERR_STOPPED, CQ_ERR_MEMORY. */

@@ -38,6 +38,7 @@ typedef struct cq_student_options {
   const char *from;              /* COPY, NEW_VOCABULARY: directory or cached name */
   const char *const *text_files; /* text for the vocabulary: .txt or .tsv, plain or gzip; all columns are used */
   size_t n_text_files;
+  bool skip_bad;             /* count malformed lines of text and go on */
   int vocab_size;            /* pieces, special ones included */
   bool vocab_bpe;            /* SentencePiece BPE instead of unigram */
   double character_coverage; /* share of characters the vocabulary must cover, e.g. 0.9995 */

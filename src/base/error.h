@@ -22,7 +22,7 @@ cq_status cq_fail_byte(cq_error *error, cq_status status, const char *file, uint
 /* The operating system's refusal: "FILE: VERB: strerror(errno)"; reads errno before anything else. */
 cq_status cq_fail_errno(cq_error *error, const char *file, const char *verb);
 
-/* An allocation that failed: "out of memory (N bytes for WHAT)". */
+/* An allocation that failed: "out of memory (WHAT)". */
 cq_status cq_fail_memory(cq_error *error, const char *what);
 
 /* The static analyser sees one source file at a time; this tells it that a failure is never CQ_OK. */

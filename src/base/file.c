@@ -154,9 +154,7 @@ static cq_status sync_parent(int fd, const char *path, cq_error *error) {
   return cq_fail_errno(error, path, "cannot sync the directory of");
 }
 
-/* Removes what killed processes left of earlier tries to write path. A file or directory counts as left behind when the
- * process in its name is gone and nobody holds the lock that a writer holds; errors are ignored, it is only cleaning. */
-static void remove_leftovers(const char *path) {
+void cq_remove_leftovers(const char *path) {
   char target[PATH_MAX], directory[PATH_MAX], name[PATH_MAX];
   int n = snprintf(target, sizeof target, "%s", path);
   if (n < 0 || (size_t)n >= sizeof target) return;
@@ -196,14 +194,14 @@ cq_status cq_writer_open(cq_writer *out, const char *path, cq_error *error) {
     cq_writer_abort(out);
     return cq_fail_memory(error, path);
   }
-  remove_leftovers(path);
+  cq_remove_leftovers(path);
   out->stream = fopen(out->temporary, "wbe");
   if (!out->stream) {
     cq_status status = cq_fail_errno(error, path, "cannot create");
     cq_writer_abort(out);
     return status;
   }
-  (void)flock(fileno(out->stream), LOCK_EX | LOCK_NB); /* tells remove_leftovers of other processes to keep off */
+  (void)flock(fileno(out->stream), LOCK_EX | LOCK_NB); /* tells cq_remove_leftovers of other processes to keep off */
   return CQ_OK;
 }
 
@@ -295,7 +293,7 @@ cq_status cq_directory_writer_open(cq_directory_writer *out, const char *path, b
     cq_directory_writer_abort(out);
     return cq_fail_memory(error, path);
   }
-  remove_leftovers(path);
+  cq_remove_leftovers(path);
   cq_directory_remove(out->temporary); /* left by a killed process that had our number */
   cq_status status = cq_directory_make(out->temporary, error);
   if (status) {

@@ -45,6 +45,10 @@ void cq_writer_abort(cq_writer *w); /* legal after commit and on {0}: does nothi
 /* Writes a whole file atomically. */
 CQ_MUST_USE cq_status cq_file_write(const char *path, const void *bytes, size_t n, cq_error *error);
 
+/* Removes what killed processes left of earlier tries to write path: PATH.tmp-PID-N. A file or directory counts as left behind
+ * when the process in its name is gone and nobody holds the lock that a writer holds; errors are ignored. */
+void cq_remove_leftovers(const char *path);
+
 /* --- directories --- */
 
 /* Creates path and what is missing above it. */

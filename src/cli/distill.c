@@ -182,7 +182,7 @@ static const cli_option options[] = {
      .argument = "N",
      AT(o.n_shards),
      .least = 1,
-     .greatest = 1024,
+     .greatest = 256,
      .help = "parts that a batch's gradient is summed from; as many threads can work, and results depend on it"},
     {.name = "seed", .type = CLI_COUNT, .argument = "N", AT(o.seed), .help = "of the random numbers"},
     {.name = "cache",

@@ -39,7 +39,6 @@ static int run_command(const cli_command *command, const char *path, int argc, c
   void *values = calloc(1, command->options_size + 1);
   const char **arguments = calloc((size_t)argc + 1, sizeof *arguments);
   int code;
-  assert(command->run);
   if (!values || !arguments) {
     code = cli_fail("out of memory");
     goto done;

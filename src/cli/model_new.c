@@ -108,6 +108,7 @@ static const cli_option options[] = {
      .default_text = "the body's width",
      .help = "end with a linear map to N dimensions"},
     {.name = "normalize", .type = CLI_FLAG, AT(o.normalize), .help = "fresh kinds: end with vectors of length 1"},
+    CLI_SKIP_BAD(struct args, o.skip_bad),
     {.name = "seed", .type = CLI_COUNT, .argument = "N", AT(o.seed), .help = "of the random numbers"},
     {.name = "replace", .type = CLI_FLAG, AT(o.replace), .help = "overwrite an existing directory"},
     CLI_THREADS(struct args, threads),

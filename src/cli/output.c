@@ -24,6 +24,7 @@ cq_status cli_output_open(cli_output *out, const char *path, cq_error *error) {
   size_t size = strlen(path) + 32;
   cq_status status;
   *out = (cli_output){.path = strdup(path), .temporary = direct ? NULL : malloc(size)};
+  if (out->temporary) out->temporary[0] = '\0';
   if (!out->path || (!direct && !out->temporary)) {
     status = fail(error, path, "cannot create", ENOMEM);
     goto failed;
@@ -62,7 +63,7 @@ cq_status cli_output_commit(cli_output *out, cq_error *error) {
 
 void cli_output_abort(cli_output *out) {
   if (out->stream) fclose(out->stream);
-  if (out->temporary) unlink(out->temporary);
+  if (out->temporary && out->temporary[0]) unlink(out->temporary);
   free(out->temporary);
   free(out->path);
   *out = (cli_output){0};

@@ -82,7 +82,8 @@ cq_status cq_vector_store_open(cq_vector_store **out, const char *directory, int
   if (!status) status = cq_path_join(s->keys_path, MAX_PATH, directory, "keys", error);
   if (!status) status = cq_path_join(s->vectors_path, MAX_PATH, directory, "vectors", error);
   if (!status) status = open_file(&s->keys, &keys_size, s->keys_path, error);
-  if (!status && flock(s->keys, LOCK_EX) != 0) status = cq_fail_errno(error, s->keys_path, "cannot lock");
+  while (!status && flock(s->keys, LOCK_EX) != 0)
+    if (errno != EINTR) status = cq_fail_errno(error, s->keys_path, "cannot lock");
   if (!status) status = open_file(&s->vectors, &vectors_size, s->vectors_path, error);
   if (!status) {
     const int64_t row = dim * (int64_t)sizeof(float), n_keys = keys_size / (int64_t)sizeof(text_key),

@@ -140,7 +140,7 @@ static cq_status read_sizes(sizes *out, const json_t *config, const architecture
                 {&out->n_positions, "max_position_embeddings", 1, most, false},
                 {&out->n_types, "type_vocab_size", 0, 1024, false},
                 {&out->pad_id, "pad_token_id", 0, most, false},
-                {&out->n_buckets, "relative_attention_num_buckets", 4, 4096, false}};
+                {&out->n_buckets, "relative_attention_num_buckets", 4, 511, false} /* the far ones end at 128 */};
   for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
     cq_status status =
         cq_json_get_int(wanted[i].value, config, wanted[i].key, wanted[i].min, wanted[i].max, path, error);

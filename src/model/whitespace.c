@@ -1,5 +1,6 @@
 #include "model/whitespace.h"
 
+#include "base/checksum.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/map.h"
@@ -60,6 +61,14 @@ void cq_whitespace_free(cq_whitespace *w) {
   cq_map_free(&w->words);
   json_decref(w->config);
   cq_free(w);
+}
+
+uint64_t cq_whitespace_checksum(const cq_whitespace *w) {
+  cq_builder text = {0};
+  cq_json_append(&text, w->config, -1);
+  const uint64_t sum = cq_checksum(text.data, text.n, 1);
+  cq_builder_free(&text);
+  return sum;
 }
 
 cq_status cq_whitespace_save(const cq_whitespace *w, const char *directory, cq_error *error) {

@@ -1,4 +1,4 @@
-/* Layer normalisation with the residual sum and its dropout folded in: y = LN(dropout(x) + residual). */
+/* Layer normalisation with the residual sum folded in: y = LN(x + residual). */
 #ifndef NN_NORM_H
 #define NN_NORM_H
 

@@ -52,13 +52,13 @@ void cq_optimizer_free(cq_optimizer *o) {
 static cq_adamw numbers(const cq_optimizer *o, uint64_t t, bool table, bool decay, double scale) {
   const cq_optimizer_options *options = &o->options;
   return (cq_adamw){
-      .learning_rate = (float)options->learning_rate(options->context, t, table),
-      .beta1 = (float)options->beta1,
-      .beta2 = (float)options->beta2,
-      .eps = (float)options->eps,
-      .weight_decay = decay ? (float)options->weight_decay : 0,
-      .correction1 = (float)(1 - pow(options->beta1, (double)t)),
-      .correction2 = (float)(1 - pow(options->beta2, (double)t)),
+      .learning_rate = options->learning_rate(options->context, t, table),
+      .beta1 = options->beta1,
+      .beta2 = options->beta2,
+      .eps = options->eps,
+      .weight_decay = decay ? options->weight_decay : 0,
+      .correction1 = 1 - pow(options->beta1, (double)t),
+      .correction2 = 1 - pow(options->beta2, (double)t),
       .gradient_scale = (float)scale,
   };
 }
@@ -101,7 +101,7 @@ static void catch_up(cq_optimizer *o, const cq_param *table, const int32_t *ids,
     const uint64_t at = row_steps[ids ? ids[i] : i];
     if (at < oldest) oldest = at;
   }
-  /* A few thousand steps' numbers at a time: rows are brought along in stages of bounded memory. */
+  /* A thousand steps' numbers at a time: rows are brought along in stages of bounded memory. */
   enum { STAGE = 1024 };
   cq_adamw steps[STAGE];
   const uint64_t present = o->step;

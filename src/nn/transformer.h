@@ -1,4 +1,4 @@
-/* One post-norm transformer layer, and the stack of them.
+/* One post-norm transformer layer.
  *
  *   x -> attention -> dropout -> + x -> norm -> h -> up -> activation -> down -> dropout -> + h -> norm -> y
  *

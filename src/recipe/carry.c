@@ -169,7 +169,7 @@ typedef struct parallel {
 static cq_status add_line(carry *c, parallel *p, cq_slice line, cq_error *error) {
   cq_slice columns[MAX_COLUMNS];
   const size_t n = cq_tsv_split(columns, MAX_COLUMNS, line);
-  if (n < 2 || n > MAX_COLUMNS) return CQ_OK; /* the vocabulary was trained on these files: more is said there */
+  if (n < 2 || n > MAX_COLUMNS) return CQ_OK; /* likewise */
   p->source.n = p->target.n = 0;
   cq_status status = cq_tokenizer_encode(&p->target, c->new_tokenizer, columns[0], false, 0, NULL, error);
   for (size_t i = 0; !status && i < p->target.n; i++) p->source_count[p->target.ids[i]]++;
@@ -194,7 +194,11 @@ static cq_status read_parallel(carry *c, parallel *p, const char *const *files, 
     cq_lines *lines;
     cq_slice line;
     if ((status = cq_lines_open(&lines, files[f], error))) return status;
-    while (!(status = cq_lines_next(&line, lines, error)) && line.data && !(status = add_line(c, p, line, error))) {
+    for (;;) {
+      status = cq_lines_next(&line, lines, error);
+      /* What is malformed was told of when the vocabulary was trained on these files. */
+      if (status == CQ_ERR_FORMAT && !cq_lines_broken(lines)) continue;
+      if (status || !line.data || (status = add_line(c, p, line, error))) break;
     }
     cq_lines_close(lines);
   }

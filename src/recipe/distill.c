@@ -119,6 +119,8 @@ static bool tell_teacher(void *context, uint64_t done, uint64_t n) {
 
 /* ---- options ---- */
 
+enum { MOST_EPOCHS = 1000000 };
+
 /* Weights mean something only when sets are drawn from. */
 static bool draws_by_weight(const cq_distill_options *o) {
   bool weighted = o->balanced;
@@ -134,8 +136,9 @@ static cq_status check_options(const cq_distill_options *o, cq_error *error) {
     return cq_fail(error, CQ_ERR_ARGUMENT, "batch_pairs is %d, expected 1 to %d", o->batch_pairs, 1 << 20);
   if (!(o->learning_rate > 0) || o->embedding_learning_rate < 0)
     return cq_fail(error, CQ_ERR_ARGUMENT, "the learning rate is %g, expected more than 0", o->learning_rate);
-  if (o->steps == 0 && !(o->epochs > 0))
-    return cq_fail(error, CQ_ERR_ARGUMENT, "neither steps nor epochs say how long to train");
+  if (o->steps == 0 && !(o->epochs > 0 && o->epochs <= MOST_EPOCHS))
+    return cq_fail(error, CQ_ERR_ARGUMENT, "%g epochs, expected more than 0 and at most %d, or a number of steps",
+                   o->epochs, MOST_EPOCHS);
   if (!(o->adam_beta1 >= 0 && o->adam_beta1 < 1 && o->adam_beta2 >= 0 && o->adam_beta2 < 1 && o->adam_eps > 0))
     return cq_fail(error, CQ_ERR_ARGUMENT,
                    "Adam's beta1, beta2, eps are %g, %g, %g; expected [0, 1), [0, 1), more than 0", o->adam_beta1,
@@ -145,8 +148,8 @@ static cq_status check_options(const cq_distill_options *o, cq_error *error) {
   if (o->accumulate < 1)
     return cq_fail(error, CQ_ERR_ARGUMENT, "%d batches to accumulate, expected at least 1", o->accumulate);
   if (o->dropout >= 1) return cq_fail(error, CQ_ERR_ARGUMENT, "the dropout is %g, expected below 1", o->dropout);
-  if (o->warmup_steps < 0 || o->clip_norm < 0 || o->weight_decay < 0 || o->evaluate_every < 0 ||
-      o->checkpoint_every < 0)
+  if (!(o->warmup_steps >= 0 && o->warmup_steps < 0x1p53) || o->clip_norm < 0 || o->weight_decay < 0 ||
+      o->evaluate_every < 0 || o->checkpoint_every < 0)
     return cq_fail(error, CQ_ERR_ARGUMENT, "warm-up, clipping, weight decay and intervals cannot be negative");
   if (o->no_shuffle && draws_by_weight(o))
     return cq_fail(error, CQ_ERR_ARGUMENT, "file order and balanced drawing, or weights, exclude each other");
@@ -158,6 +161,14 @@ static cq_status check_options(const cq_distill_options *o, cq_error *error) {
                                                      : "STS",
                    o->best_by == CQ_BEST_STS ? "STS" : "development");
   return CQ_OK;
+}
+
+static uint64_t checksum_rows(const cq_rows *rows, uint64_t sum) {
+  for (size_t i = 0; i < rows->n; i++) {
+    for (int c = 0; c < 2; c++) sum = cq_checksum(rows->column[c][i].data, rows->column[c][i].n, sum);
+    if (rows->gold) sum = cq_checksum(&rows->gold[i], sizeof *rows->gold, sum);
+  }
+  return sum;
 }
 
 /* Everything that must be the same for a run to be gone on with. */
@@ -183,9 +194,9 @@ static cq_status checksum_options(uint64_t *out, const run *r, cq_error *error) 
     text = cq_checksum(r->data.sources[i].data, r->data.sources[i].n, text);
   for (size_t i = 0; i < r->data.n_targets; i++)
     text = cq_checksum(r->data.targets[i].data, r->data.targets[i].n, text);
-  cq_builder_printf(&b, "|%llu", (unsigned long long)text);
-  for (size_t i = 0; i < o->n_dev; i++) cq_builder_printf(&b, "|%s", o->dev[i].path);
-  for (size_t i = 0; i < o->n_sts; i++) cq_builder_printf(&b, "|%s", o->sts[i].path);
+  for (size_t i = 0; i < o->n_dev; i++) text = checksum_rows(&r->dev.parallel[i].rows, text);
+  for (size_t i = 0; i < o->n_sts; i++) text = checksum_rows(&r->dev.sts[i].rows, text);
+  cq_builder_printf(&b, "|%llu %s", (unsigned long long)text, cq_simd_level()); /* another level gives other bits */
   if (b.failed)
     status = cq_fail_memory(error, "options");
   else
@@ -330,7 +341,8 @@ static cq_status restore(run *r, cq_error *error) {
   if (status) return status;
   status = cq_checkpoint_read(&found, sizeof found, c, "distill", error);
   if (!status && found.options_checksum != r->state.options_checksum)
-    status = cq_fail_file(error, CQ_ERR_ARGUMENT, r->work.path, "the run under way has other data, models or options");
+    status = cq_fail_file(error, CQ_ERR_ARGUMENT, r->work.path,
+                          "the run under way has other data, models, options or SIMD level");
   if (!status) status = cq_trainer_restore(r->trainer, c, error);
   if (!status) r->state = found;
   cq_checkpoint_close(c);
@@ -338,7 +350,7 @@ static cq_status restore(run *r, cq_error *error) {
 }
 
 static cq_status start_or_resume(run *r, cq_error *error) {
-  cq_status status = cq_directory_make(r->work.path, error);
+  cq_status status = cq_work_directory_begin(&r->work, error);
   if (!status) status = checksum_options(&r->state.options_checksum, r, error);
   const bool resuming = r->work.under_way;
   if (!status && resuming) status = restore(r, error);
@@ -404,7 +416,7 @@ static cq_status evaluate(run *r, uint64_t step, cq_error *error) {
   return CQ_OK;
 }
 
-/* The untrained student, for the card's "before"; of a resumed run too, so it opens the student anew. */
+/* The untrained student, for the card's "before"; of a resumed run too, which has not restored its weights yet. */
 static cq_status measure_before(run *r, cq_error *error) {
   if (r->dev.n_parallel + r->dev.n_sts == 0) return CQ_OK;
   cq_status status = cq_dev_evaluate(&r->before, &r->dev, r->student, &r->teacher, r->pool, error);
@@ -503,14 +515,12 @@ static cq_status finish(run *r, cq_error *error) {
                                    r->has_before ? &r->before : NULL,
                                    &r->now,
                                    r->n_steps,
-                                   best ? r->state.best_step : r->n_steps};
+                                   best ? r->state.best_step : r->n_steps,
+                                   draws_by_weight(r->o)};
     cq_distill_card_write(&card, &facts);
     status = card.failed ? cq_fail_memory(error, "model card") : CQ_OK;
   }
-  if (!status)
-    status =
-        cq_encoder_save(model, r->o->output, r->o->replace || r->work.under_way || cq_file_exists(r->work.checkpoint),
-                        card.data, error);
+  if (!status) status = cq_encoder_save(model, r->o->output, r->o->replace || r->work.under_way, card.data, error);
   cq_builder_free(&card);
   cq_encoder_free(kept);
   return status;
@@ -518,6 +528,7 @@ static cq_status finish(run *r, cq_error *error) {
 
 static void release(run *r) {
   cq_status ignored = cq_run_log_close(&r->log, NULL); /* already told, or closed */
+  cq_work_directory_close(&r->work);
   (void)ignored;
   cq_dev_figures_free(&r->before);
   cq_dev_figures_free(&r->now);
@@ -553,7 +564,7 @@ cq_status cq_distill(const cq_distill_options *options, cq_pool *pool, cq_distil
   if (!status) status = finish(r, error);
   if (!status && result)
     *result = (cq_distill_result){r->n_steps, r->state.has_best ? r->state.best_step : r->n_steps, r->smooth_loss,
-                                  r->state.best_score};
+                                  r->state.has_best ? r->state.best_score : NAN};
   if (!status) status = cq_run_log_close(&r->log, error);
   if (!status) status = cq_work_directory_finish(&r->work, options->output, !options->log_path, error);
   release(r);

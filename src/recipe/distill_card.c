@@ -10,9 +10,12 @@ static const char *schedule_name(cq_schedule schedule) {
 }
 
 /* The last component of a path: a card travels, the directories of one machine do not. */
-static const char *base_name(const char *path) {
-  const char *slash = strrchr(path, '/');
-  return slash && slash[1] ? slash + 1 : path;
+static void add_base_name(cq_builder *out, const char *path) {
+  size_t end = strlen(path);
+  while (end > 1 && path[end - 1] == '/') end--;
+  size_t start = end;
+  while (start > 0 && path[start - 1] != '/') start--;
+  cq_builder_bytes(out, path + start, end - start);
 }
 
 static void write_data(cq_builder *out, const cq_parallel *data) {
@@ -25,18 +28,21 @@ static void write_data(cq_builder *out, const cq_parallel *data) {
 
 static void write_options(cq_builder *out, const cq_distill_card *card) {
   const cq_distill_options *o = card->options;
+  cq_builder_text(out, "\n## Training\n\n- teacher `");
+  add_base_name(out, o->teacher);
+  cq_builder_text(out, "`, student begun from `");
+  add_base_name(out, o->student);
   cq_builder_printf(
       out,
-      "\n## Training\n\n"
-      "- teacher `%s`, student begun from `%s`\n"
+      "`\n"
       "- loss: mean squared error to the teacher's vector of the source, on the source and on its translation\n"
       "- %llu steps of %d pairs, %s; the model is the one of step %llu\n"
       "- AdamW: learning rate %g (word embeddings %g), betas %g and %g, eps %g, weight decay %g, clipping at %g\n"
       "- %s schedule, warm-up %g; seed %llu; %d shards\n",
-      base_name(o->teacher), base_name(o->student), (unsigned long long)card->n_steps, o->batch_pairs * o->accumulate,
-      o->no_shuffle ? "in file order"
-      : o->balanced ? "drawn from all files alike by weight"
-                    : "shuffled",
+      (unsigned long long)card->n_steps, o->batch_pairs * o->accumulate,
+      o->no_shuffle     ? "in file order"
+      : card->by_weight ? "drawn from the files by weight"
+                        : "shuffled",
       (unsigned long long)card->kept_step, o->learning_rate,
       o->embedding_learning_rate > 0 ? o->embedding_learning_rate : o->learning_rate, o->adam_beta1, o->adam_beta2,
       o->adam_eps, o->weight_decay, o->clip_norm, schedule_name(o->schedule), o->warmup_steps,
@@ -47,11 +53,13 @@ static void write_options(cq_builder *out, const cq_distill_card *card) {
 void cq_distill_card_write(cq_builder *out, const cq_distill_card *card) {
   cq_builder_text(out, "---\nlibrary_name: sentence-transformers\npipeline_tag: sentence-similarity\ntags:\n"
                        "- sentence-transformers\n- feature-extraction\n- multilingual\n- calque\n---\n\n");
-  cq_builder_printf(
-      out,
-      "# %s\n\nA sentence encoder that gives a sentence and its translations one vector. Made with calque by "
-      "multilingual knowledge distillation (Reimers & Gurevych 2020) from `%s`.\n\n",
-      base_name(card->options->output), base_name(card->options->teacher));
+  cq_builder_text(out, "# ");
+  add_base_name(out, card->options->output);
+  cq_builder_text(out,
+                  "\n\nA sentence encoder that gives a sentence and its translations one vector. Made with calque by "
+                  "multilingual knowledge distillation (Reimers & Gurevych 2020) from `");
+  add_base_name(out, card->options->teacher);
+  cq_builder_text(out, "`.\n\n");
   write_data(out, card->data);
   write_options(out, card);
   if (card->dev->n_parallel + card->dev->n_sts == 0) return;

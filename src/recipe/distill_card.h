@@ -11,6 +11,7 @@ typedef struct cq_distill_card {
   const cq_dev_sets *dev;
   const cq_dev_figures *before, *after; /* before NULL: not measured */
   uint64_t n_steps, kept_step;
+  bool by_weight; /* sets were drawn from by weight */
 } cq_distill_card;
 
 /* Appends Markdown with the front matter that model hubs read. */

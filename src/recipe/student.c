@@ -48,9 +48,29 @@ typedef struct text {
   cq_lines *lines;
   cq_slice columns[MAX_COLUMNS];
   size_t n_columns, column;
+  uint64_t n_bad;
   cq_status status;
   cq_error error;
 } text;
+
+/* The columns of the next line; at the end of a file, none and no file. */
+static cq_status next_line(text *t) {
+  cq_slice line;
+  t->column = t->n_columns = 0;
+  cq_status status = cq_lines_next(&line, t->lines, &t->error);
+  if (status) return status;
+  if (!line.data) {
+    cq_lines_close(t->lines);
+    t->lines = NULL;
+    return CQ_OK;
+  }
+  const size_t n = cq_tsv_split(t->columns, MAX_COLUMNS, line);
+  if (n > MAX_COLUMNS)
+    return cq_fail_line(&t->error, CQ_ERR_FORMAT, cq_lines_path(t->lines), cq_lines_number(t->lines),
+                        "%zu columns, expected at most %d", n, MAX_COLUMNS);
+  t->n_columns = n;
+  return CQ_OK;
+}
 
 static bool next_sentence(void *context, cq_slice *sentence) {
   text *t = context;
@@ -65,21 +85,12 @@ static bool next_sentence(void *context, cq_slice *sentence) {
       t->status = cq_lines_open(&t->lines, t->options->text_files[t->file++], &t->error);
       if (t->status) return false;
     }
-    cq_slice line;
-    t->status = cq_lines_next(&line, t->lines, &t->error);
-    if (t->status) return false;
-    t->column = t->n_columns = 0;
-    if (line.data) {
-      t->n_columns = cq_tsv_split(t->columns, MAX_COLUMNS, line);
-      if (t->n_columns > MAX_COLUMNS) {
-        t->status = cq_fail_line(&t->error, CQ_ERR_FORMAT, cq_lines_path(t->lines), cq_lines_number(t->lines),
-                                 "%zu columns, expected at most %d", t->n_columns, MAX_COLUMNS);
-        t->n_columns = 0;
-      }
-    } else {
-      cq_lines_close(t->lines);
-      t->lines = NULL;
+    t->status = next_line(t);
+    if (t->status == CQ_ERR_FORMAT && t->options->skip_bad && !cq_lines_broken(t->lines)) {
+      t->status = CQ_OK;
+      t->n_bad++;
     }
+    if (t->status) return false;
   }
 }
 
@@ -100,6 +111,11 @@ static cq_status train_vocabulary(cq_tokenizer **out, const cq_student_options *
     *out = NULL;
     if (error) *error = t->error;
     status = t->status;
+  }
+  if (!status && t->n_bad) {
+    char told[64];
+    snprintf(told, sizeof told, "%llu malformed lines were skipped", (unsigned long long)t->n_bad);
+    notice(o, told);
   }
   cq_lines_close(t->lines);
   cq_free(t);

@@ -5,10 +5,19 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-/* Only what a run itself puts there, or the temporary forms of it, may be in the way. */
+/* NAME itself or a temporary form of it, NAME.tmp-... */
+static bool is_form_of(const char *entry, const char *name) {
+  const size_t n = strlen(name);
+  return !strncmp(entry, name, n) && (entry[n] == '\0' || !strncmp(entry + n, ".tmp-", 5));
+}
+
+/* Only what a run itself puts there may be in the way. */
 static cq_status check_is_ours(const char *path, cq_error *error) {
   static const char *const ours[] = {"checkpoint", "best", "log.jsonl"};
   cq_status status = CQ_OK;
@@ -16,7 +25,7 @@ static cq_status check_is_ours(const char *path, cq_error *error) {
   if (!dir) return errno == ENOENT ? CQ_OK : cq_fail_errno(error, path, "cannot open");
   for (struct dirent *entry; !status && (entry = readdir(dir));) {
     bool known = !strcmp(entry->d_name, ".") || !strcmp(entry->d_name, "..");
-    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++) known |= !strncmp(entry->d_name, ours[i], strlen(ours[i]));
+    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++) known |= is_form_of(entry->d_name, ours[i]);
     if (!known)
       status = cq_fail_file(error, CQ_ERR_ARGUMENT, path,
                             "holds '%s', which is not a run's: the directory is in the way", entry->d_name);
@@ -42,6 +51,7 @@ cq_status cq_work_directory_open(cq_work_directory *out, const char *output, con
   *out = (cq_work_directory){0};
   cq_status status = name_paths(out, output, log_path, error);
   if (status) return status;
+  cq_remove_leftovers(out->path);
   out->under_way = cq_file_exists(out->checkpoint);
   if (out->under_way && !resume)
     return cq_fail_file(error, CQ_ERR_ARGUMENT, out->path,
@@ -50,17 +60,47 @@ cq_status cq_work_directory_open(cq_work_directory *out, const char *output, con
     return cq_fail_file(error, CQ_ERR_ARGUMENT, output,
                         resume ? "already exists, and no run is under way beside it: it is finished"
                                : "already exists");
+  struct stat info;
+  if (log_path && !resume && !replace && stat(log_path, &info) == 0 && S_ISREG(info.st_mode) && info.st_size > 0)
+    return cq_fail_file(error, CQ_ERR_ARGUMENT, log_path, "already exists");
   return check_is_ours(out->path, error);
+}
+
+cq_status cq_work_directory_begin(cq_work_directory *w, cq_error *error) {
+  cq_status status = cq_directory_make(w->path, error);
+  if (status) return status;
+  const int fd = open(w->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return cq_fail_errno(error, w->path, "cannot open");
+  w->lock = fd;
+  /* Where locks are unknown, nobody can be told; a checkpoint that has come since tells of another run all the same. */
+  if ((flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) || cq_file_exists(w->checkpoint) != w->under_way)
+    return cq_fail_file(error, CQ_ERR_ARGUMENT, w->path, "another process is at work here");
+  return CQ_OK;
+}
+
+void cq_work_directory_close(cq_work_directory *w) {
+  if (w->lock > 0) close(w->lock);
+  w->lock = 0;
+}
+
+/* The log beside the model. Linked, not moved: until the directory is gone a resumed run finds it whole. Where there are
+ * no links it is copied. */
+static cq_status place_log(const char *log, const char *place, cq_error *error) {
+  cq_mapping text;
+  if (link(log, place) == 0 || errno == EEXIST) return CQ_OK;
+  cq_status status = cq_mapping_open(&text, log, error);
+  if (status) return status;
+  status = cq_file_write(place, text.data, text.n, error);
+  cq_mapping_close(&text);
+  return status;
 }
 
 cq_status cq_work_directory_finish(const cq_work_directory *w, const char *output, bool log_inside, cq_error *error) {
   char place[CQ_WORK_PATH], gone[CQ_WORK_PATH];
   cq_status status = cq_path_join(place, CQ_WORK_PATH, output, "log.jsonl", error);
   if (status) return status;
-  /* Linked, not moved: until the directory is gone a resumed run finds it whole. */
-  if (log_inside && link(w->log, place) != 0 && errno != EEXIST)
-    return cq_fail_errno(error, place, "cannot put the log in place");
-  if (snprintf(gone, sizeof gone, "%s.tmp-%ld", w->path, (long)getpid()) >= (int)sizeof gone)
+  if (log_inside && (status = place_log(w->log, place, error))) return status;
+  if (snprintf(gone, sizeof gone, "%s.tmp-%ld-0", w->path, (long)getpid()) >= (int)sizeof gone)
     return cq_fail_file(error, CQ_ERR_ARGUMENT, w->path, "the path is too long");
   if (rename(w->path, gone) != 0) return cq_fail_errno(error, w->path, "cannot remove");
   cq_directory_remove(gone);

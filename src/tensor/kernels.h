@@ -134,7 +134,7 @@ typedef struct cq_kernels {
   void (*normalize_backward)(float *dx, const float *dy, const float *y, const float *length, int64_t rows,
                              int64_t dim);
 
-  /* ---- pooling: one sequence's rows to one row; rows are tokens[first .. n_tokens) ---- */
+  /* ---- pooling: one sequence's rows to one row; rows are tokens[0 .. n_tokens) ---- */
 
   /* y [dim] from tokens [n_tokens, dim]; n_tokens >= 1. argmax [dim] is kept for CQ_POOL_MAX's backward; NULL: not kept. */
   void (*pool)(float *y, int32_t *argmax, const float *tokens, int64_t n_tokens, int64_t dim, cq_pooling_mode mode);

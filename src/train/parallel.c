@@ -86,7 +86,6 @@ static bool too_long(const reading *r, cq_slice text) {
 /* Adds a translation to an entry, once: an entry's translations are a set. */
 static cq_status add_pair(reading *r, uint32_t entry, cq_slice target, cq_error *error) {
   assert(r->first_pair && entry < r->n_entries);
-  assert(r->first_pair && entry < r->n_entries);
   for (uint32_t p = r->first_pair[entry]; p; p = r->pairs[p - 1].next) {
     if (cq_slice_equal(r->pairs[p - 1].target, target)) return CQ_OK;
   }
@@ -120,7 +119,9 @@ static cq_status read_line(bool *full, reading *r, const cq_lines *lines, cq_sli
   for (size_t c = 0; c < n; c++) {
     if (columns[c].n == 0) return cq_fail_line(error, CQ_ERR_FORMAT, path, number, "column %zu is empty", c + 1);
   }
-  if (too_long(r, columns[0])) {
+  size_t n_usable = 0; /* a source without a translation is not for the teacher */
+  for (size_t c = 1; c < n; c++) n_usable += !too_long(r, columns[c]);
+  if (n_usable == 0 || too_long(r, columns[0])) {
     r->set->n_long += n - 1;
     return CQ_OK;
   }

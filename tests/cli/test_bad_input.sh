@@ -52,6 +52,11 @@ stdout_is_empty
 expect 1 model new --kind static --text wide.tsv --vocab-size 40 --dim 8 out
 stderr_has "wide.tsv:2: 70 columns, expected at most 64"
 check
+{ cat wide.tsv; printf 'bad \xff byte\ttwo\n'; pairs 60; } >mixed.tsv
+expect 1 model new --kind static --text mixed.tsv --vocab-size 60 --dim 8 out
+expect 0 model new --kind static --text mixed.tsv --vocab-size 60 --dim 8 --skip-bad out
+stderr_has "2 malformed lines were skipped"
+rm -r out
 
 # A SIMD level that is none.
 CALQUE_SIMD=avx3 expect 2 encode $model column.tsv

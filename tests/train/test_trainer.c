@@ -233,13 +233,13 @@ static void lazy_tables_equal_dense_updates(void **state) {
     k->scatter_add(dense, g, ids, 3, DIM);
     cq_optimizer_update(&lazy, &gradients, 1, NULL, NULL);
     cq_gradients_clear(&gradients);
-    const cq_adamw step = {.learning_rate = (float)(2 * rate),
-                           .beta1 = 0.9f,
-                           .beta2 = 0.999f,
-                           .eps = 1e-6f,
-                           .weight_decay = 0.01f,
-                           .correction1 = (float)(1 - pow(0.9, (double)t)),
-                           .correction2 = (float)(1 - pow(0.999, (double)t)),
+    const cq_adamw step = {.learning_rate = 2 * rate,
+                           .beta1 = 0.9,
+                           .beta2 = 0.999,
+                           .eps = 1e-6,
+                           .weight_decay = 0.01,
+                           .correction1 = 1 - pow(0.9, (double)t),
+                           .correction2 = 1 - pow(0.999, (double)t),
                            .gradient_scale = 1};
     for (int row = 0; row < ROWS; row++)
       k->adamw(p + row * DIM, m + row * DIM, v + row * DIM, dense + row * DIM, DIM, &step);

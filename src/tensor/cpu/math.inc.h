@@ -8,8 +8,9 @@
  *   tanh     relative 4e-7      x P(x^2) / Q(x^2), |x| held below 9
  *   GELU     absolute 5e-7      max(x, 0) - z Q(z), z = |x|, Q the normal distribution's upper tail, one polynomial on
  *                               [0, 5.4]; beyond it z Q(z) < 2e-7
- *   GELU'    absolute 6e-7      g(z) for x < 0 and 1 - g(z) for x > 0, g(z) = Q(z) - z phi(z), one polynomial on
- * [0, 5.6] The last two are polynomials in t = 2 z / c - 1, which runs over [-1, 1]: their terms then do not cancel. */
+ *   GELU'    absolute 6e-7      g(z) for x < 0 and 1 - g(z) for x > 0, g(z) = Q(z) - z phi(z), one polynomial on [0, 5.6]
+ *
+ * The last two are polynomials in t = 2 z / c - 1, which runs over [-1, 1]: their terms then do not cancel. */
 
 #define POLYNOMIAL(name, ...)                                                                                          \
   INLINE vf name(vf x) {                                                                                               \
