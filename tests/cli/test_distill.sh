@@ -27,6 +27,17 @@ expect 1 $run --output o
 stderr_has "notes.txt"
 [ -f o.work/notes.txt ] || fail "a file that is not the run's was removed"
 rm -r o.work
+echo 'somebody else wrote this' >old.jsonl
+expect 1 $run --output o --log old.jsonl
+stderr_has "old.jsonl: already exists"
+[ -s old.jsonl ] || fail "a log that was there was emptied"
+mkdir o.work && echo mine >o.work/best-notes.txt
+expect 1 $run --output o
+stderr_has "best-notes.txt"
+rm -r o.work
+expect 2 $run --output o --shards 300
+expect 1 distill --teacher "$TEACHER" --student student --dim-match project --train de.tsv --output o --epochs 1e30
+stderr_has "epochs"
 expect 1 $run --output o --no-shuffle
 stderr_has "weights"
 expect 1 distill --teacher "$TEACHER" --student student --output o --cache cache --train nowhere.tsv
@@ -36,6 +47,13 @@ printf 'one\tuno\ntwo\n' >bad.tsv
 expect 1 distill --teacher "$TEACHER" --student student --dim-match project --output o --cache cache --train bad.tsv
 stderr_has "bad.tsv:2:"
 [ ! -e o ] || fail "an output directory was left"
+
+# Two runs at once in one place: one of them is told.
+mkdir shared.work
+(flock -n 9 && exec "$PROGRAM" $run --output shared >stdout 2>stderr) 9<shared.work
+[ $? -eq 1 ] || fail "two runs work in one directory"
+stderr_has "another process is at work here"
+rm -r shared.work
 
 # Stopped by a signal, then resumed with another number of threads: the same model to the bit.
 "$PROGRAM" $run --output stopped --threads 2 >stdout 2>stderr &
