@@ -194,7 +194,7 @@ static int run(const cli_call *call) {
   if (call->n_arguments % 2 != 0) return cli_usage(call->path, "expected GOLD and PAIRS, once or twice");
   for (size_t i = 0; i < n_sets && code == CLI_OK; i++)
     if (cq_labelled_read(&sets[i], names[2 * i], names[2 * i + 1], &error)) code = cli_fail_error(&error);
-  const cq_labelled *last = &sets[n_sets - 1];
+  const cq_labelled *last = n_sets == 2 ? &sets[1] : &sets[0];
   const char *last_name = names[2 * n_sets - 1];
   for (int by_cosine = 0; by_cosine < 1 + last->has_cosines && code == CLI_OK; by_cosine++) {
     cq_f1_point best;

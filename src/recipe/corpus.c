@@ -92,7 +92,6 @@ static cq_status read_lines(reading *r, const char *path, bool skip_bad, cq_erro
     if (!status) continue;
     if (!skip_bad || status != CQ_ERR_FORMAT || cq_lines_broken(lines)) break;
     r->corpus->n_skipped++;
-    status = CQ_OK;
   }
   cq_lines_close(lines);
   return status;
@@ -104,7 +103,8 @@ static cq_status gather_lines(const reading *r, cq_error *error) {
   c->starts = cq_alloc_array_zeroed(c->n + 1, sizeof *c->starts);
   c->lines = cq_alloc_array(c->n_lines, sizeof *c->lines);
   size_t *next = cq_alloc_array(c->n, sizeof *next);
-  if (c->starts && c->lines && next) {
+  const bool ok = c->starts && c->lines && next && r->of_line;
+  if (ok) {
     for (size_t i = 0; i < c->n_lines; i++) c->starts[r->of_line[i] + 1]++;
     for (size_t i = 0; i < c->n; i++) {
       next[i] = c->starts[i];
@@ -112,7 +112,6 @@ static cq_status gather_lines(const reading *r, cq_error *error) {
     }
     for (size_t i = 0; i < c->n_lines; i++) c->lines[next[r->of_line[i]]++] = (uint32_t)i;
   }
-  const bool ok = c->starts && c->lines && next;
   cq_free(next);
   return ok ? CQ_OK : memory(error);
 }

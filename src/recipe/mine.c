@@ -78,7 +78,7 @@ static cq_status encode_sides(cq_mining *m, const cq_mine_options *o, cq_pool *p
   cq_cached_encoder encoder = {0};
   watcher w = {o, "encode"};
   cq_status status = CQ_OK;
-  for (size_t i = 0; !status && i < m->n_sides; i++) {
+  for (size_t i = 0; !status && i < 2 && paths[i]; i++) {
     status = cq_corpus_read(&m->sides[i].corpus, paths[i], o->skip_bad, error);
     if (!status) note_left_out(o, paths[i], &m->sides[i].corpus);
   }
@@ -96,7 +96,7 @@ static cq_status encode_sides(cq_mining *m, const cq_mine_options *o, cq_pool *p
 static cq_status open_vectors(cq_mining *m, const cq_mine_options *o, cq_error *error) {
   const char *const paths[2] = {o->source, o->target};
   cq_status status = CQ_OK;
-  for (size_t i = 0; !status && i < m->n_sides; i++) {
+  for (size_t i = 0; !status && i < 2 && paths[i]; i++) {
     side *s = &m->sides[i];
     status = cq_matrix_open(&s->matrix, paths[i], o->raw_dim, error);
     s->vectors = s->matrix.data, s->n = s->matrix.n, s->dim = s->matrix.dim;

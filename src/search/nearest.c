@@ -305,8 +305,9 @@ done:
     cq_neighbours_free(&of_x);
     cq_neighbours_free(&of_y);
   }
-  *want_x = of_x;
+  *want_x = of_x, p->of_x = want_x;
   if (want_y) *want_y = of_y;
+  p->of_y = want_y;
   return status;
 }
 

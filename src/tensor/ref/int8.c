@@ -27,7 +27,7 @@ static cq_int8_terms quantize_row(int8_t *q, const float *x, int64_t dim) {
 void cq_int8_quantize_left(uint8_t *a, cq_int8_terms *terms, const float *x, int64_t m, int64_t dim) {
   const int64_t row_bytes = cq_int8_row_bytes(dim);
   for (int64_t i = 0; i < m; i++, a += row_bytes) {
-    int8_t q[CQ_INT8_MAX_DIM];
+    int8_t q[CQ_INT8_MAX_DIM] = {0};
     terms[i] = quantize_row(q, x + i * dim, dim);
     for (int64_t d = 0; d < row_bytes; d++) a[d] = (uint8_t)(q[d] + 128);
   }
@@ -42,7 +42,7 @@ void cq_int8_quantize_right(void *packed, const float *y, int64_t n, int64_t dim
     int32_t *offset = (int32_t *)(void *)(error + CQ_INT8_PANEL);
     int8_t *values = (int8_t *)(offset + CQ_INT8_PANEL);
     for (int64_t j = 0; j < CQ_INT8_PANEL && first + j < n; j++) {
-      int8_t q[CQ_INT8_MAX_DIM];
+      int8_t q[CQ_INT8_MAX_DIM] = {0};
       const cq_int8_terms t = quantize_row(q, y + (first + j) * dim, dim);
       scale[j] = t.scale, error[j] = t.error;
       for (int64_t d = 0; d < row_bytes; d++) offset[j] -= 128 * q[d];
