@@ -245,6 +245,16 @@ cq_status cq_file_write(const char *path, const void *bytes, size_t n, cq_error 
   return status;
 }
 
+cq_status cq_write_at(int fd, const void *bytes, size_t n, int64_t at, const char *path, cq_error *error) {
+  for (size_t done = 0; done < n;) {
+    const ssize_t step = pwrite(fd, (const char *)bytes + done, n - done, (off_t)(at + (int64_t)done));
+    if (step < 0 && errno == EINTR) continue;
+    if (step <= 0) return cq_fail_errno(error, path, "cannot write");
+    done += (size_t)step;
+  }
+  return CQ_OK;
+}
+
 /* ---- directories ---- */
 
 cq_status cq_directory_make(const char *path, cq_error *error) {

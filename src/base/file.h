@@ -49,6 +49,9 @@ CQ_MUST_USE cq_status cq_file_write(const char *path, const void *bytes, size_t 
  * when the process in its name is gone and nobody holds the lock that a writer holds; errors are ignored. */
 void cq_remove_leftovers(const char *path);
 
+/* Writes n bytes at an offset of an open file, all of them; path is what errors call it. */
+CQ_MUST_USE cq_status cq_write_at(int fd, const void *bytes, size_t n, int64_t at, const char *path, cq_error *error);
+
 /* --- directories --- */
 
 /* Creates path and what is missing above it. */

@@ -266,16 +266,6 @@ int64_t cq_index_store_find(const cq_index_store *s, cq_slice id) {
 
 /* --- writing --- */
 
-static cq_status write_at(int fd, const void *bytes, size_t n, int64_t at, const char *directory, cq_error *error) {
-  for (size_t done = 0; done < n;) {
-    const ssize_t step = pwrite(fd, (const char *)bytes + done, n - done, (off_t)(at + (int64_t)done));
-    if (step < 0 && errno == EINTR) continue;
-    if (step <= 0) return cq_fail_errno(error, directory, "cannot write");
-    done += (size_t)step;
-  }
-  return CQ_OK;
-}
-
 static bool has(cq_slice text, char c) {
   return text.n > 0 && memchr(text.data, c, text.n) != NULL;
 }
@@ -307,8 +297,10 @@ cq_status cq_index_store_append(cq_index_store *s, const cq_index_record *record
     return cq_fail(error, CQ_ERR_LIMIT, "an index holds fewer than 2^32 documents");
   for (size_t i = 0; !status && i < n; i++) status = add_line(s, &lines, &records[i], error);
   if (!status && lines.failed) status = cq_fail_memory(error, "documents");
-  if (!status) status = write_at(s->vectors, vectors, n * (size_t)row, (s->m.n + s->n_new) * row, s->directory, error);
-  if (!status) status = write_at(s->documents, lines.data, lines.n, s->m.n_bytes + s->n_new_bytes, s->directory, error);
+  if (!status)
+    status = cq_write_at(s->vectors, vectors, n * (size_t)row, (s->m.n + s->n_new) * row, s->directory, error);
+  if (!status)
+    status = cq_write_at(s->documents, lines.data, lines.n, s->m.n_bytes + s->n_new_bytes, s->directory, error);
   for (size_t i = 0; !status && i < n; i++) {
     const int64_t old = cq_index_store_find(s, records[i].id);
     if (old >= 0) cq_index_store_delete(s, old);

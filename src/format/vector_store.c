@@ -46,16 +46,6 @@ static cq_status open_file(int *fd, int64_t *size, const char *path, cq_error *e
   return CQ_OK;
 }
 
-static cq_status write_all(int fd, const void *bytes, size_t n, int64_t at, const char *path, cq_error *error) {
-  for (size_t done = 0; done < n;) {
-    const ssize_t step = pwrite(fd, (const char *)bytes + done, n - done, (off_t)(at + (int64_t)done));
-    if (step < 0 && errno == EINTR) continue;
-    if (step <= 0) return cq_fail_errno(error, path, "cannot write");
-    done += (size_t)step;
-  }
-  return CQ_OK;
-}
-
 static cq_status load_keys(cq_vector_store *s, cq_error *error) {
   text_key block[256];
   for (int64_t first = 0; first < s->n;) {
@@ -121,11 +111,11 @@ cq_status cq_vector_store_append(cq_vector_store *s, const cq_slice *texts, size
   const int64_t row = s->dim * (int64_t)sizeof(float);
   assert(!s->mapped);
   /* Vectors first, and down to the disk: keys without vectors would be lies. */
-  cq_status status = write_all(s->vectors, vectors, n * (size_t)row, s->n * row, s->vectors_path, error);
+  cq_status status = cq_write_at(s->vectors, vectors, n * (size_t)row, s->n * row, s->vectors_path, error);
   if (!status && fdatasync(s->vectors) != 0) status = cq_fail_errno(error, s->vectors_path, "cannot write");
   for (size_t i = 0; !status && i < n; i++) {
     const text_key key = key_of(texts[i]);
-    status = write_all(s->keys, &key, sizeof key, s->n * (int64_t)sizeof key, s->keys_path, error);
+    status = cq_write_at(s->keys, &key, sizeof key, s->n * (int64_t)sizeof key, s->keys_path, error);
     if (!status && !cq_map_put(&s->records, bytes_of(&key), (uint64_t)s->n))
       status = cq_fail_memory(error, s->keys_path);
     if (!status) s->n++;
