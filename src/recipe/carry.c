@@ -169,7 +169,7 @@ typedef struct parallel {
 static cq_status add_line(carry *c, parallel *p, cq_slice line, cq_error *error) {
   cq_slice columns[MAX_COLUMNS];
   const size_t n = cq_tsv_split(columns, MAX_COLUMNS, line);
-  if (n < 2 || n > MAX_COLUMNS) return CQ_OK; /* likewise */
+  if (n < 2 || n > MAX_COLUMNS) return CQ_OK; /* no translations; or malformed, see read_parallel */
   p->source.n = p->target.n = 0;
   cq_status status = cq_tokenizer_encode(&p->target, c->new_tokenizer, columns[0], false, 0, NULL, error);
   for (size_t i = 0; !status && i < p->target.n; i++) p->source_count[p->target.ids[i]]++;

@@ -45,12 +45,17 @@ static double *means_of(const cq_neighbours *neighbours) {
   return means;
 }
 
+static int by_rows(const void *a, const void *b) {
+  const cq_mined_pair *x = a, *y = b;
+  if (x->source != y->source) return x->source < y->source ? -1 : 1;
+  return x->target < y->target ? -1 : x->target > y->target;
+}
+
 /* Best first. */
 static int by_score(const void *a, const void *b) {
   const cq_mined_pair *x = a, *y = b;
   if (x->score != y->score) return x->score > y->score ? -1 : 1;
-  if (x->source != y->source) return x->source < y->source ? -1 : 1;
-  return x->target < y->target ? -1 : x->target > y->target;
+  return by_rows(a, b);
 }
 
 /* The per_row best candidates of each row of one side. backward: rows are targets. */
@@ -131,12 +136,6 @@ static cq_status choose(pairs *p, const cq_neighbours *of_source, const cq_neigh
 }
 
 /* --- within one matrix --- */
-
-static int by_rows(const void *a, const void *b) {
-  const cq_mined_pair *x = a, *y = b;
-  if (x->source != y->source) return x->source < y->source ? -1 : 1;
-  return x->target < y->target ? -1 : x->target > y->target;
-}
 
 /* Each pair once, its lower row first; mutual: only those that both rows have among their candidates. */
 static void unite(pairs *p, bool mutual) {

@@ -3,21 +3,12 @@
 
 #include "base/memory.h"
 #include "base/random.h"
+#include "calque/embedding.h"
 #include "calque/nearest.h"
 
 #include <math.h>
 
 /* --- the specification --- */
-
-static double plain_cosine(const float *x, const float *y, size_t dim) {
-  double xy = 0, xx = 0, yy = 0;
-  for (size_t d = 0; d < dim; d++) {
-    xy += (double)x[d] * (double)y[d];
-    xx += (double)x[d] * (double)x[d];
-    yy += (double)y[d] * (double)y[d];
-  }
-  return xx == 0 || yy == 0 ? 0 : xy / (sqrt(xx) * sqrt(yy));
-}
 
 typedef struct near {
   double cosine;
@@ -40,7 +31,7 @@ static void check_lists(const cq_neighbours *got, const float *x, size_t n_x, co
   for (size_t i = 0; i < n_x; i++) {
     size_t n = 0;
     for (size_t j = 0; j < n_y; j++)
-      if (!skip_same || j != i) all[n++] = (near){plain_cosine(x + i * dim, y + j * dim, dim), (uint32_t)j};
+      if (!skip_same || j != i) all[n++] = (near){cq_cosine(x + i * dim, y + j * dim, dim), (uint32_t)j};
     qsort(all, n, sizeof *all, by_cosine);
     for (size_t r = 0; r < expected_k; r++) {
       const double cosine = got->cosine[i * expected_k + r];
@@ -48,7 +39,7 @@ static void check_lists(const cq_neighbours *got, const float *x, size_t n_x, co
       if (!(fabs(cosine - all[r].cosine) <= 1e-14))
         fail_msg("row %zu, place %zu: cosine %.17g, expected %.17g", i, r, cosine, all[r].cosine);
       /* Another order of adding may turn round what differs by less than its rounding, and nothing else. */
-      if (index != all[r].index && !(fabs(plain_cosine(x + i * dim, y + index * dim, dim) - all[r].cosine) <= 1e-15))
+      if (index != all[r].index && !(fabs(cq_cosine(x + i * dim, y + index * dim, dim) - all[r].cosine) <= 1e-15))
         fail_msg("row %zu, place %zu: %u, expected %u", i, r, index, all[r].index);
     }
   }

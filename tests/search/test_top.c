@@ -8,6 +8,7 @@
 
 #include "base/memory.h"
 #include "base/random.h"
+#include "calque/embedding.h"
 #include "search/top.h"
 
 #include <math.h>
@@ -16,16 +17,6 @@
 static bool is_odd(const void *context, size_t row) {
   (void)context;
   return row % 2 == 1;
-}
-
-static double plain_cosine(const float *x, const float *y, size_t dim) {
-  double xy = 0, xx = 0, yy = 0;
-  for (size_t d = 0; d < dim; d++) {
-    xy += (double)x[d] * (double)y[d];
-    xx += (double)x[d] * (double)x[d];
-    yy += (double)y[d] * (double)y[d];
-  }
-  return xx == 0 || yy == 0 ? 0 : xy / (sqrt(xx) * sqrt(yy));
 }
 
 /* Rank by rank: no allowed row outside of the list is better than the list's last. */
@@ -48,7 +39,7 @@ static void check(const float *queries, size_t n_queries, const float *documents
       assert_true(index < n && !seen[index] && (!allowed || allowed(NULL, index)));
       seen[index] = true;
       const double cosine = got.cosine[q * k + r];
-      assert_true(fabs(cosine - plain_cosine(queries + q * dim, documents + index * dim, dim)) <= 1e-14);
+      assert_true(fabs(cosine - cq_cosine(queries + q * dim, documents + index * dim, dim)) <= 1e-14);
       if (r > 0) {
         const double before = got.cosine[q * k + r - 1];
         assert_true(before > cosine || (before == cosine && got.index[q * k + r - 1] < index));
@@ -56,7 +47,7 @@ static void check(const float *queries, size_t n_queries, const float *documents
     }
     for (size_t j = 0; j < n && n_allowed > k; j++)
       if (!seen[j] && (!allowed || allowed(NULL, j)))
-        assert_true(plain_cosine(queries + q * dim, documents + j * dim, dim) <= got.cosine[q * k + k - 1] + 1e-14);
+        assert_true(cq_cosine(queries + q * dim, documents + j * dim, dim) <= got.cosine[q * k + k - 1] + 1e-14);
   }
   cq_neighbours_free(&got);
   free(seen);
