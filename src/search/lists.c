@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "tensor/kernels.h"
 
 #include <math.h>
 
@@ -38,25 +39,13 @@ void cq_lists_insert(cq_neighbours *lists, size_t list, uint32_t index, double c
   indices[at] = index;
 }
 
-enum { PARTS = 8 };
-
-/* Eight partial sums, because one would wait for itself at every step. */
-double cq_exact_dot(const float *x, const float *y, size_t dim) {
-  double parts[PARTS] = {0}, sum = 0;
-  size_t d = 0;
-  for (; d + PARTS <= dim; d += PARTS)
-    for (size_t i = 0; i < PARTS; i++) parts[i] += (double)x[d + i] * (double)y[d + i];
-  for (; d < dim; d++) sum += (double)x[d] * (double)y[d];
-  for (size_t i = 0; i < PARTS; i++) sum += parts[i];
-  return sum;
-}
-
 cq_status cq_exact_lengths(double **out, const float *rows, size_t n, size_t dim, const char *side, cq_error *error) {
+  const cq_kernels *kernels = cq_kernels_best();
   double *lengths = cq_alloc_array(n, sizeof *lengths);
   if (!lengths) return cq_fail_memory(error, "lengths of vectors");
   *out = lengths;
   for (size_t i = 0; i < n; i++) {
-    lengths[i] = sqrt(cq_exact_dot(rows + i * dim, rows + i * dim, dim));
+    lengths[i] = sqrt(kernels->exact_dot(rows + i * dim, rows + i * dim, (int64_t)dim));
     if (!isfinite(lengths[i]))
       return cq_fail(error, CQ_ERR_ARGUMENT, "row %zu of the %s vectors holds a number that is not finite", i + 1,
                      side);

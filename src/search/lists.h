@@ -15,8 +15,6 @@ static inline double cq_lists_least(const cq_neighbours *lists, size_t list) {
   return lists->cosine[(list + 1) * lists->k - 1];
 }
 
-/* In double precision, in an order of adding that depends on dim alone. */
-double cq_exact_dot(const float *x, const float *y, size_t dim);
 /* The lengths of n rows: *out, to be released with cq_free. Errors: CQ_ERR_ARGUMENT for a number that is not finite, naming
  * the row (from 1) and the side; CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_exact_lengths(double **out, const float *rows, size_t n, size_t dim, const char *side,

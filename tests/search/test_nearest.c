@@ -129,13 +129,16 @@ static void both_ways_equal_the_plain_loop(void **state) {
 /* Enough columns for several chunks, which only wide rows make small. */
 static void several_chunks_equal_the_plain_loop(void **state) {
   (void)state;
-  enum { N = 1500, M = 1300, DIM = 3000 };
+  enum { N = 100, M = 500, DIM = 12000, EIGHT_BITS = 1024, MANY = 17000 };
   cq_pool *pool;
   assert_int_equal(cq_pool_open(&pool, 2, NULL), CQ_OK);
   float *x = normal_rows(N, DIM, 1), *y = normal_rows(M, DIM, 2);
   for (size_t i = 0; i < 100; i++) memcpy(y + (M - 1 - i) * DIM, x + i * DIM, DIM * sizeof *x); /* far copies */
-  check_both(x, 150, y, M, DIM, 3, pool);
-  check_within(y, 900, DIM, 3, pool);
+  check_both(x, N, y, M, DIM, 3, pool);
+  check_within(y, 400, DIM, 3, pool);
+  free(x);
+  x = normal_rows(MANY, EIGHT_BITS, 5);
+  check_both(y, 20, x, MANY, EIGHT_BITS, 3, pool);
   free(x);
   free(y);
   cq_pool_free(pool);
@@ -217,7 +220,7 @@ static bool stop_after_two(void *context, uint64_t done, uint64_t n_all) {
 /* Stopped again and again, with other numbers of threads and first passes, the result is that of one go. */
 static void a_stopped_search_goes_on(void **state) {
   (void)state;
-  enum { N = 300, M = 1400, DIM = 1024 * 4 };
+  enum { N = 200, M = 2600, DIM = 1024 * 4 };
   float *x = normal_rows(N, DIM, 1), *y = normal_rows(M, DIM, 2);
   cq_neighbours of_x, of_y, want_x, want_y;
   cq_error error = {0};

@@ -144,6 +144,22 @@ static inline bool check_at_least(const cq_kernels *k) {
   return true;
 }
 
+/* The same bits, where the order of adding tells: numbers of one order of magnitude would add up exactly. */
+static inline bool check_exact_dot(const cq_kernels *k) {
+  for (size_t i = 0; i < COUNT(lengths); i++) {
+    const int64_t n = lengths[i];
+    float *x = random_buffer(n, 1, -3, 3), *y = random_buffer(n, 3, -1, 1);
+    for (int64_t j = 0; j < n; j += 3) x[j] *= 1e-5f;
+    const double got = k->exact_dot(x, y, n), want = reference()->exact_dot(x, y, n);
+    if (memcmp(&got, &want, sizeof got) != 0) {
+      if (verbose) print_error("exact_dot of %lld: %.17g, expected %.17g\n", (long long)n, got, want);
+      return false;
+    }
+    cq_arena_free(&arena);
+  }
+  return true;
+}
+
 static inline bool check_activate(const cq_kernels *k) {
   int64_t n;
   float *x = activation_inputs(&n), *got = buffer(n, 3), *want = buffer(n, 0);
@@ -443,6 +459,7 @@ static const struct check {
     {"product_transposed", check_product_transposed},
     {"add_columns", check_add_columns},
     {"at_least", check_at_least},
+    {"exact_dot", check_exact_dot},
     {"activate", check_activate},
     {"activate_backward", check_activate_backward},
     {"elementwise", check_elementwise},

@@ -1,3 +1,5 @@
+/* What a search does beside its products. */
+
 /* Looking for the few scores that matter among many: two comparisons a vector, and a loop over the bits that are set. */
 
 static int64_t at_least(uint32_t *hits, const float *scores, int64_t stride, const float *row_bounds,
@@ -13,4 +15,29 @@ static int64_t at_least(uint32_t *hits, const float *scores, int64_t stride, con
     }
   }
   return n_hits;
+}
+
+typedef float half_vf __attribute__((vector_size(sizeof(vf) / 2)));
+typedef double vd __attribute__((vector_size(sizeof(vf))));
+enum { DOT_PARTS = 16, DOT_LANES = LANES / 2, DOT_VECTORS = DOT_PARTS / DOT_LANES };
+
+INLINE vd v_widen(const float *p) {
+  half_vf x;
+  memcpy(&x, p, sizeof x);
+  return __builtin_convertvector(x, vd);
+}
+
+static double exact_dot(const float *x, const float *y, int64_t n) {
+  vd parts[DOT_VECTORS] = {0};
+  double sum = 0;
+  int64_t i = 0;
+  for (; i + DOT_PARTS <= n; i += DOT_PARTS)
+#pragma GCC unroll 8
+    for (int v = 0; v < DOT_VECTORS; v++) parts[v] += v_widen(x + i + v * DOT_LANES) * v_widen(y + i + v * DOT_LANES);
+  for (; i < n; i++) sum += (double)x[i] * (double)y[i];
+#pragma GCC unroll 8
+  for (int v = 0; v < DOT_VECTORS; v++)
+#pragma GCC unroll 8
+    for (int l = 0; l < DOT_LANES; l++) sum += parts[v][l];
+  return sum;
 }

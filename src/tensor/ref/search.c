@@ -9,3 +9,12 @@ int64_t ref_at_least(uint32_t *hits, const float *scores, int64_t stride, const 
         hits[n_hits++] = (uint32_t)(i << 16 | j);
   return n_hits;
 }
+
+double ref_exact_dot(const float *x, const float *y, int64_t n) {
+  double parts[16] = {0}, sum = 0;
+  const int64_t whole = n / 16 * 16;
+  for (int64_t i = 0; i < whole; i++) parts[i % 16] += (double)x[i] * (double)y[i];
+  for (int64_t i = whole; i < n; i++) sum += (double)x[i] * (double)y[i];
+  for (int i = 0; i < 16; i++) sum += parts[i];
+  return sum;
+}
