@@ -4,6 +4,9 @@ include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/calque)
 
 install(TARGETS calque EXPORT calque-targets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+if(TARGET calque_faiss)
+  install(TARGETS calque_faiss LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endif()
 install(TARGETS calque_program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/calque DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 # The sample corpus and its teacher, on which the installed `calque demo` runs.

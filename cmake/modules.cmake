@@ -37,3 +37,18 @@ function(cq_module name)
   target_link_libraries(cq_${name} PUBLIC ${ARG_LINK})
   set_property(GLOBAL APPEND PROPERTY CQ_MODULES cq_${name})
 endfunction()
+
+# cq_plugin(NAME DEPS ... LINK ...) makes the library calque_NAME of the folder it is called in, which libcalque opens when it is
+# first needed. It sees the headers of the folders under DEPS and links none of their code.
+function(cq_plugin name)
+  cmake_parse_arguments(ARG "" "" "DEPS;LINK" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS *.c *.cc)
+  add_library(calque_${name} MODULE ${sources})
+  foreach(dep IN LISTS ARG_DEPS)
+    target_include_directories(calque_${name} PRIVATE ${CQ_INCLUDE_ROOT}/${dep})
+  endforeach()
+  target_compile_options(calque_${name} PRIVATE ${CQ_WARNINGS})
+  target_link_libraries(calque_${name} PRIVATE ${ARG_LINK})
+  target_link_options(calque_${name} PRIVATE -Wl,--no-undefined -Wl,--exclude-libs,ALL)
+  set_target_properties(calque_${name} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/src)
+endfunction()

@@ -1,4 +1,4 @@
-/* calque index new | add | remove | info: documents to be searched by meaning. Searching them is search.c. */
+/* calque index new | add | remove | approximate | info: documents to be searched by meaning. Searching them is search.c. */
 #include "command.h"
 #include "report.h"
 #include "sentences.h"
@@ -156,16 +156,9 @@ static const cli_command index_add = {
     .run = run_add,
 };
 
-/* --- remove, info --- */
-
-struct change_args {
-  const char *model;
-};
-
-static const cli_option change_options[] = {MODEL_OF_INDEX(struct change_args)};
+/* --- remove --- */
 
 static int run_remove(const cli_call *call) {
-  const struct change_args *args = call->options;
   const size_t n = call->n_arguments - 1;
   cq_error error = {0};
   cq_index *index = NULL;
@@ -174,7 +167,7 @@ static int run_remove(const cli_call *call) {
   cq_slice *ids = calloc(n, sizeof *ids);
   if (!ids) return cli_fail("out of memory");
   for (size_t i = 0; i < n; i++) ids[i] = (cq_slice){call->arguments[i + 1], strlen(call->arguments[i + 1])};
-  if (cq_index_open(&index, call->arguments[0], args->model, true, cli_notice, NULL, &error) ||
+  if (cq_index_open(&index, call->arguments[0], NULL, true, cli_notice, NULL, &error) ||
       cq_index_remove(index, ids, n, &n_removed, &error) || cq_index_commit(index, &error))
     code = cli_fail_error(&error);
   else
@@ -191,18 +184,71 @@ static const cli_command index_remove = {
     .least_arguments = 2,
     .most_arguments = -1,
     .example = "calque index remove news.index news.de.gz:17",
-    CLI_OPTIONS(struct change_args, change_options),
     .run = run_remove,
 };
 
+/* --- approximate --- */
+
+struct approximate_args {
+  int method, threads;
+};
+
+static void approximate_defaults(void *options) {
+  *(struct approximate_args *)options = (struct approximate_args){.method = CQ_APPROXIMATE_HNSW};
+}
+
+static const char *const methods[] = {"none", "ivf", "hnsw", NULL}; /* in cq_approximation's order */
+
+static const cli_option approximate_options[] = {
+    {.name = "method",
+     .type = CLI_CHOICE,
+     .argument = "METHOD",
+     .choices = methods,
+     .offset = offsetof(struct approximate_args, method),
+     .help = "hnsw: a graph, quick to search; ivf: lists, quick to make; none: search exactly again"},
+    CLI_THREADS(struct approximate_args, threads),
+};
+
+static int run_approximate(const cli_call *call) {
+  const struct approximate_args *args = call->options;
+  cq_error error = {0};
+  cq_index *index = NULL;
+  cq_pool *pool = NULL;
+  int code = cli_open_pool(&pool, args->threads);
+  if (code == CLI_OK &&
+      (cq_index_open(&index, call->arguments[0], NULL, true, cli_notice, NULL, &error) ||
+       cq_index_approximate(index, (cq_approximation)args->method, pool, &error) || cq_index_commit(index, &error)))
+    code = cli_fail_error(&error);
+  if (code == CLI_OK) cli_note("%zu vectors are approximated", cq_index_approximated(index));
+  cq_index_free(index);
+  cq_pool_free(pool);
+  return code;
+}
+
+static const cli_command index_approximate = {
+    .name = "approximate",
+    .summary = "make searching faster than exact, for millions of documents",
+    .arguments = "INDEX",
+    .least_arguments = 1,
+    .most_arguments = 1,
+    .description =
+        "Builds what FAISS needs to name candidates without looking at every vector; their scores are exact, but "
+        "some neighbours may be missed. Documents added later are searched exactly beside it until it is "
+        "built anew. Needs calque's plugin for FAISS, which is built where libfaiss is installed.",
+    .example = "calque index approximate news.index --method ivf",
+    CLI_OPTIONS(struct approximate_args, approximate_options),
+    .defaults = approximate_defaults,
+    .run = run_approximate,
+};
+
+/* --- info --- */
+
 static int run_info(const cli_call *call) {
-  const struct change_args *args = call->options;
   cq_error error = {0};
   cq_index *index;
-  if (cq_index_open(&index, call->arguments[0], args->model, false, cli_notice, NULL, &error))
-    return cli_fail_error(&error);
-  printf("documents   %zu\ndimensions  %d\nmodel       %s\n", cq_index_size(index), cq_index_dim(index),
-         cq_index_model(index));
+  if (cq_index_open(&index, call->arguments[0], NULL, false, cli_notice, NULL, &error)) return cli_fail_error(&error);
+  printf("documents   %zu\ndimensions  %d\nmodel       %s\napproximate %zu\n", cq_index_size(index),
+         cq_index_dim(index), cq_index_model(index), cq_index_approximated(index));
   cq_index_free(index);
   return CLI_OK;
 }
@@ -214,15 +260,15 @@ static const cli_command index_info = {
     .least_arguments = 1,
     .most_arguments = 1,
     .example = "calque index info news.index",
-    CLI_OPTIONS(struct change_args, change_options),
     .run = run_info,
 };
 
-static const cli_command *const children[] = {&index_new, &index_add, &index_remove, &index_info, NULL};
+static const cli_command *const children[] = {&index_new,         &index_add,  &index_remove,
+                                              &index_approximate, &index_info, NULL};
 
 const cli_command cli_index = {
     .name = "index",
-    .summary = "keep documents to be searched by meaning: new, add, remove, info",
+    .summary = "keep documents to be searched by meaning: new, add, remove, approximate, info",
     .description =
         "An index is a directory with documents and their vectors. A change counts when it is complete: a process "
         "killed at any moment leaves the index as it was. One process changes it at a time; searching never "

@@ -7,8 +7,8 @@
 
 struct args {
   const char *model, *language;
-  int top, threads;
-  bool json;
+  int top, effort, threads;
+  bool json, exact;
 };
 
 static void defaults(void *options) {
@@ -38,6 +38,18 @@ static const cli_option options[] = {
      .offset = offsetof(struct args, language),
      .default_text = "all",
      .help = "only documents that were added with this language"},
+    {.name = "exact",
+     .type = CLI_FLAG,
+     .offset = offsetof(struct args, exact),
+     .help = "look at every document, even where the index is approximated"},
+    {.name = "effort",
+     .type = CLI_INT,
+     .argument = "N",
+     .offset = offsetof(struct args, effort),
+     .least = 0,
+     .greatest = 1000000,
+     .default_text = "as many as seem right",
+     .help = "of an approximated index, lists looked into (ivf) or candidates kept on the way (hnsw)"},
     CLI_JSON(struct args, json),
     CLI_THREADS(struct args, threads),
 };
@@ -66,7 +78,8 @@ static void print_hit(const cq_hit *hit, const char *query, size_t rank, bool js
 static int run(const cli_call *call) {
   const struct args *args = call->options;
   const size_t n = call->n_arguments - 1;
-  const cq_search_options o = {.k = (size_t)args->top, .language = args->language};
+  const cq_search_options o = {
+      .k = (size_t)args->top, .language = args->language, .exact = args->exact, .effort = (size_t)args->effort};
   cq_error error = {0};
   cq_index *index = NULL;
   cq_pool *pool = NULL;
@@ -98,7 +111,7 @@ const cli_command cli_search = {
     .most_arguments = -1,
     .description =
         "Prints lines of cosine, id, language and text, separated by tabs, best first. Query and documents may be "
-        "in different languages. The search is exact.",
+        "in different languages. The search is exact unless the index is approximated.",
     .example = "calque search news.index \"rising rents in the capital\" --language de --top 3",
     CLI_OPTIONS(struct args, options),
     .defaults = defaults,

@@ -20,6 +20,7 @@
 typedef struct manifest {
   char *model, *fingerprint;
   int64_t dim, n, n_bytes, generation;
+  int64_t approximate, n_approximate; /* its generation, and how many records it covers */
 } manifest;
 
 struct cq_index_store {
@@ -33,16 +34,27 @@ struct cq_index_store {
   cq_map live; /* id -> record */
   /* what is not committed */
   int64_t n_new, n_new_bytes;
-  bool changed;
-  cq_map added; /* ids of new records */
+  bool changed;                            /* records were deleted */
+  int64_t next_approximate, n_approximate; /* as in the manifest to come */
+  cq_map added;                            /* ids of new records */
 };
 
 static cq_status path_of(char out[PATH_MAX], const char *directory, const char *name, cq_error *error) {
   return cq_path_join(out, PATH_MAX, directory, name, error);
 }
 
-static void deleted_name(char out[32], int64_t generation) {
-  snprintf(out, 32, "deleted-%lld", (long long)generation);
+/* DIR/WHAT-GENERATION */
+static cq_status path_of_generation(char out[PATH_MAX], const char *directory, const char *what, int64_t generation,
+                                    cq_error *error) {
+  char name[48];
+  snprintf(name, sizeof name, "%s-%lld", what, (long long)generation);
+  return path_of(out, directory, name, error);
+}
+
+/* What is left behind harms nobody. */
+static void remove_generation(const char *directory, const char *what, int64_t generation) {
+  char path[PATH_MAX];
+  if (generation > 0 && !path_of_generation(path, directory, what, generation, NULL)) unlink(path);
 }
 
 static bool bit(const unsigned char *bits, int64_t i) {
@@ -58,9 +70,11 @@ static void manifest_free(manifest *m) {
 }
 
 static cq_status manifest_save(const char *directory, const manifest *m, cq_error *error) {
-  return cq_json_save(json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:I}", "format", FORMAT, "model", m->model,
+  return cq_json_save(json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I}", "format", FORMAT, "model", m->model,
                                 "fingerprint", m->fingerprint, "dim", (json_int_t)m->dim, "documents", (json_int_t)m->n,
-                                "bytes", (json_int_t)m->n_bytes, "deleted_generation", (json_int_t)m->generation),
+                                "bytes", (json_int_t)m->n_bytes, "deleted_generation", (json_int_t)m->generation,
+                                "approximate_generation", (json_int_t)m->approximate, "approximate_documents",
+                                (json_int_t)m->n_approximate),
                       directory, "manifest.json", error);
 }
 
@@ -88,6 +102,9 @@ static cq_status manifest_read(manifest *out, const char *directory, cq_error *e
   if (!status) status = cq_json_get_int(&out->n, json, "documents", 0, UINT32_MAX - 1, path, error);
   if (!status) status = cq_json_get_int(&out->n_bytes, json, "bytes", 0, INT64_MAX / 2, path, error);
   if (!status) status = cq_json_get_int(&out->generation, json, "deleted_generation", 0, INT64_MAX - 1, path, error);
+  if (!status)
+    status = cq_json_get_int(&out->approximate, json, "approximate_generation", 0, INT64_MAX - 1, path, error);
+  if (!status) status = cq_json_get_int(&out->n_approximate, json, "approximate_documents", 0, out->n, path, error);
   if (!status && out->dim == 0) status = cq_fail_file(error, CQ_ERR_FORMAT, path, "\"dim\" is missing");
   json_decref(json);
   if (status) manifest_free(out);
@@ -140,13 +157,12 @@ static cq_status split_documents(cq_index_store *s, const char *path, cq_error *
 
 static cq_status read_deleted(cq_index_store *s, cq_error *error) {
   const size_t n_bytes = ((size_t)s->m.n + 7) / 8;
-  char name[32], path[PATH_MAX];
+  char path[PATH_MAX];
   cq_mapping mapping = {0};
   s->deleted = cq_alloc_zeroed(n_bytes);
   if (!s->deleted) return cq_fail_memory(error, "deleted documents");
   if (s->m.generation == 0) return CQ_OK;
-  deleted_name(name, s->m.generation);
-  cq_status status = path_of(path, s->directory, name, error);
+  cq_status status = path_of_generation(path, s->directory, "deleted", s->m.generation, error);
   if (!status) status = cq_mapping_open(&mapping, path, error);
   if (!status && mapping.n > n_bytes)
     status = cq_fail_file(error, CQ_ERR_FORMAT, path, "%zu bytes for %lld documents", mapping.n, (long long)s->m.n);
@@ -184,6 +200,7 @@ static cq_status load(cq_index_store *s, cq_error *error) {
   if (!status) status = map_file(&s->vectors_map, s, "vectors", s->m.n * s->m.dim * (int64_t)sizeof(float), error);
   if (!status) status = map_file(&s->documents_map, s, "documents", s->m.n_bytes, error);
   if (!status) status = read_deleted(s, error);
+  s->next_approximate = s->m.approximate, s->n_approximate = s->m.n_approximate;
   if (!status) status = path_of(path, s->directory, "documents", error);
   return status ? status : split_documents(s, path, error);
 }
@@ -244,7 +261,7 @@ void cq_index_store_close(cq_index_store *s) {
 }
 
 cq_index_info cq_index_store_info(const cq_index_store *s) {
-  return (cq_index_info){s->m.model, s->m.fingerprint, s->m.dim, s->m.n, s->m.n - s->n_deleted};
+  return (cq_index_info){s->m.model, s->m.fingerprint, s->m.dim, s->m.n, s->m.n - s->n_deleted, s->m.n_approximate};
 }
 
 const float *cq_index_store_vectors(const cq_index_store *s) {
@@ -319,18 +336,28 @@ void cq_index_store_delete(cq_index_store *s, int64_t record) {
 
 /* A list of deleted documents for the next generation. */
 static cq_status save_deleted(const cq_index_store *s, int64_t generation, cq_error *error) {
-  char name[32], path[PATH_MAX];
-  deleted_name(name, generation);
-  cq_status status = path_of(path, s->directory, name, error);
+  char path[PATH_MAX];
+  cq_status status = path_of_generation(path, s->directory, "deleted", generation, error);
   return status ? status : cq_file_write(path, s->deleted, ((size_t)s->m.n + 7) / 8, error);
 }
 
+cq_status cq_index_store_approximate(char path[PATH_MAX], const cq_index_store *s, bool next, cq_error *error) {
+  return path_of_generation(path, s->directory, "approximate", s->m.approximate + next, error);
+}
+
+void cq_index_store_set_approximate(cq_index_store *s, bool is_there) {
+  assert(s->lock >= 0);
+  s->next_approximate = s->m.approximate + 1;
+  s->n_approximate = is_there ? s->m.n : 0;
+}
+
 cq_status cq_index_store_commit(cq_index_store *s, cq_error *error) {
-  const int64_t old_generation = s->m.generation;
+  const manifest old = s->m;
   manifest next = s->m;
   cq_status status = CQ_OK;
   assert(s->lock >= 0);
-  if (s->n_new == 0 && !s->changed) return CQ_OK;
+  next.approximate = s->next_approximate, next.n_approximate = s->n_approximate;
+  if (s->n_new == 0 && !s->changed && next.approximate == old.approximate) return CQ_OK;
   next.n += s->n_new, next.n_bytes += s->n_new_bytes;
   if (s->changed) {
     next.generation++;
@@ -340,11 +367,8 @@ cq_status cq_index_store_commit(cq_index_store *s, cq_error *error) {
     status = cq_fail_errno(error, s->directory, "cannot write");
   if (!status) status = manifest_save(s->directory, &next, error);
   if (status) return status;
-  if (s->changed && old_generation > 0) {
-    char name[32], path[PATH_MAX];
-    deleted_name(name, old_generation);
-    if (!path_of(path, s->directory, name, NULL)) unlink(path); /* left behind it harms nobody */
-  }
+  if (next.generation != old.generation) remove_generation(s->directory, "deleted", old.generation);
+  if (next.approximate != old.approximate) remove_generation(s->directory, "approximate", old.approximate);
   unload(s);
   return load(s, error);
 }

@@ -4,6 +4,7 @@
  *   DIR/documents        a line a document: id <tab> language <tab> text
  *   DIR/vectors          dim f32 a document, in the same order
  *   DIR/deleted-G        a bit a document, least significant first; none for generation 0
+ *   DIR/approximate-G    what helps to search the first documents' vectors, if anything does
  *   DIR/lock             held by the one process that writes
  *
  * documents and vectors only grow, and only what the manifest counts is there. A change is written behind it, synced, and
@@ -15,6 +16,7 @@
 #include "calque/slice.h"
 #include "calque/status.h"
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -28,8 +30,9 @@ typedef struct cq_index_info {
   const char *model;       /* the name it was made with */
   const char *fingerprint; /* cq_encoder_fingerprint's */
   int64_t dim;
-  int64_t n;      /* records, deleted ones included */
-  int64_t n_live; /* those that are not */
+  int64_t n;             /* records, deleted ones included */
+  int64_t n_live;        /* those that are not */
+  int64_t n_approximate; /* the first so many have an approximation; 0: there is none */
 } cq_index_info;
 
 /* Makes an empty index. Errors: CQ_ERR_ARGUMENT when the directory exists; CQ_ERR_IO. */
@@ -53,6 +56,11 @@ int64_t cq_index_store_find(const cq_index_store *store, cq_slice id);
 CQ_MUST_USE cq_status cq_index_store_append(cq_index_store *store, const cq_index_record *records, size_t n,
                                             const float *vectors, cq_error *error);
 void cq_index_store_delete(cq_index_store *store, int64_t record);
+/* Where the approximation is, when there is one, or where to write the next. Errors: CQ_ERR_ARGUMENT for a path that is too long. */
+CQ_MUST_USE cq_status cq_index_store_approximate(char path[PATH_MAX], const cq_index_store *store, bool next,
+                                                 cq_error *error);
+/* From the next commit on: the next one, for the records that count now; or none. */
+void cq_index_store_set_approximate(cq_index_store *store, bool is_there);
 /* Makes the changes count, all at once, and opens the store on them. */
 CQ_MUST_USE cq_status cq_index_store_commit(cq_index_store *store, cq_error *error);
 

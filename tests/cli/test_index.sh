@@ -82,4 +82,56 @@ expect 0 index info an.index
 stdout_has "documents   3004"
 expect 0 search an.index "The train to Vienna is late." --top 1
 stdout_has "en.txt:2"
+
+# Approximate search: the same documents among these few, with exact scores; what is added later is found, what is removed is not.
+expect 2 index approximate an.index --method tree
+if [ -e "$(dirname "$PROGRAM")/src/libcalque_faiss.so" ]; then
+  gzip -dc "$SOURCE"/sample/train/en-de.tsv.gz | cut -f 1 | awk '!seen[$0]++' | head -n 2000 >distinct.txt
+  rm -r an.index
+  expect 0 index new --model "$TEACHER" an.index
+  expect 0 index add an.index --language en en.txt distinct.txt
+  for method in hnsw ivf; do
+    expect 0 index approximate an.index --method $method
+    [ "$(ls an.index | grep -c '^approximate-')" -eq 1 ] || fail "not one approximation: $(ls an.index)"
+    for query in "a garden by a river" "The train to Vienna is late." "Who has read the letter?"; do
+      expect 0 search an.index --top 5 --exact "$query"
+      cp stdout exact
+      expect 0 search an.index --top 5 --effort 2000 "$query"
+      same exact stdout
+    done
+  done
+  expect 0 index info an.index
+  stdout_has "approximate 2003"
+  printf 'late\tA ship leaves the harbour at night.\n' >late.tsv
+  expect 0 index add an.index --ids --language xx late.tsv
+  expect 0 search an.index "A ship leaves the harbour at night." --top 1
+  stdout_has "late	xx"
+  expect 0 search an.index "a garden" --language xx --top 3
+  lines_are stdout 1
+  expect 0 index remove an.index late
+  expect 0 search an.index "A ship leaves the harbour at night." --top 9
+  grep -q "late	xx" stdout && fail "the removed document is still found"
+  for wait in 0.02 0.1 0.3; do
+    "$PROGRAM" index approximate an.index 2>/dev/null &
+    killed=$!
+    sleep $wait
+    kill -9 $killed 2>/dev/null
+    wait $killed 2>/dev/null
+    expect 0 search an.index "The train to Vienna is late." --top 1
+    stdout_has "en.txt:2"
+  done
+  approximation=$(ls an.index/approximate-*)
+  head -c 1000 "$approximation" >cut && cp cut "$approximation"
+  expect 1 search an.index "a garden"
+  stderr_has "approximate-"
+  expect 0 search an.index --exact "a garden"
+  expect 0 index approximate an.index --method none
+  expect 0 search an.index "a garden"
+else
+  expect 1 index approximate an.index
+  stderr_has "approximate search needs calque's plugin for FAISS"
+fi
+expect 0 index new --model "$TEACHER" none.index
+expect 1 index approximate none.index
+stderr_has "approximat"
 finish

@@ -1,0 +1,100 @@
+// FAISS behind the table of search/faiss_plugin.h.
+#include "search/faiss_plugin.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <exception>
+#include <faiss/IndexFlat.h>
+#include <faiss/IndexHNSW.h>
+#include <faiss/IndexScalarQuantizer.h>
+#include <faiss/index_io.h>
+#include <memory>
+#include <omp.h>
+#include <vector>
+
+namespace {
+
+constexpr int links = 32;              // of a node in the graph; twice as many on its lowest floor
+constexpr int effort_building = 100;   // candidates kept while a node finds its neighbours
+constexpr size_t least_effort = 128;   // candidates kept while searching the graph
+constexpr size_t rows_for_a_list = 64; // at least; k-means wants 39
+
+template <typename F> int guarded(char *message, size_t message_size, F f) {
+  try {
+    f();
+    return 0;
+  } catch (const std::exception &e) {
+    std::snprintf(message, message_size, "%s", e.what());
+    return 1;
+  }
+}
+
+int make(void **out, int graph, size_t n, size_t dim, int n_threads, char *message, size_t message_size) {
+  return guarded(message, message_size, [&] {
+    omp_set_num_threads(n_threads);
+    const auto type = faiss::ScalarQuantizer::QT_8bit;
+    if (graph) {
+      auto index = std::make_unique<faiss::IndexHNSWSQ>(static_cast<int>(dim), type, links);
+      index->hnsw.efConstruction = effort_building;
+      *out = static_cast<faiss::Index *>(index.release());
+      return;
+    }
+    const size_t wanted = static_cast<size_t>(4 * std::sqrt(static_cast<double>(n)));
+    const size_t n_lists = std::max<size_t>(1, std::min(wanted, n / rows_for_a_list));
+    auto lists = std::make_unique<faiss::IndexFlatIP>(static_cast<int64_t>(dim));
+    auto index =
+        std::make_unique<faiss::IndexIVFScalarQuantizer>(lists.get(), dim, n_lists, type, faiss::METRIC_INNER_PRODUCT);
+    lists.release();
+    index->own_fields = true;
+    *out = static_cast<faiss::Index *>(index.release());
+  });
+}
+
+int train(void *index, const float *vectors, size_t n, char *message, size_t message_size) {
+  return guarded(message, message_size,
+                 [&] { static_cast<faiss::Index *>(index)->train(static_cast<int64_t>(n), vectors); });
+}
+
+int add(void *index, const float *vectors, size_t n, char *message, size_t message_size) {
+  return guarded(message, message_size,
+                 [&] { static_cast<faiss::Index *>(index)->add(static_cast<int64_t>(n), vectors); });
+}
+
+int write(FILE *to, const void *index, char *message, size_t message_size) {
+  return guarded(message, message_size, [&] { faiss::write_index(static_cast<const faiss::Index *>(index), to); });
+}
+
+int read(void **out, const char *path, size_t *n, size_t *dim, char *message, size_t message_size) {
+  return guarded(message, message_size, [&] {
+    faiss::Index *index = faiss::read_index(path);
+    *out = index;
+    *n = static_cast<size_t>(index->ntotal);
+    *dim = static_cast<size_t>(index->d);
+  });
+}
+
+int search(int64_t *rows, void *index, const float *queries, size_t n_queries, size_t k, size_t effort, int n_threads,
+           char *message, size_t message_size) {
+  return guarded(message, message_size, [&] {
+    omp_set_num_threads(n_threads);
+    std::vector<float> scores(n_queries * k);
+    auto *any = static_cast<faiss::Index *>(index);
+    const auto n = static_cast<int64_t>(n_queries), n_best = static_cast<int64_t>(k);
+    if (auto *ivf = dynamic_cast<faiss::IndexIVF *>(any)) {
+      ivf->nprobe = std::min(ivf->nlist, effort ? effort : std::max<size_t>(8, ivf->nlist / 32));
+    } else if (auto *graph = dynamic_cast<faiss::IndexHNSW *>(any)) {
+      graph->hnsw.efSearch = static_cast<int>(std::max(k, effort ? effort : least_effort));
+    }
+    any->search(n, queries, n_best, scores.data(), rows);
+  });
+}
+
+void release(void *index) {
+  delete static_cast<faiss::Index *>(index);
+}
+
+} // namespace
+
+extern "C" __attribute__((visibility("default")))
+const cq_faiss_plugin cq_faiss_plugin_table = {CQ_FAISS_PLUGIN_VERSION, make, train, add, write, read, search, release};

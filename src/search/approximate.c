@@ -1,0 +1,210 @@
+#include "search/approximate.h"
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/memory.h"
+#include "search/faiss_plugin.h"
+#include "search/lists.h"
+#include "search/top.h"
+#include "tensor/kernels.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BLOCK = 65536, MOST_TRAINING_ROWS = 1 << 18, CANDIDATES_FOR_ONE = 8, LEAST_CANDIDATES = 64 };
+
+struct cq_approximate {
+  const cq_faiss_plugin *faiss;
+  void *index;
+  size_t n; /* rows it covers */
+};
+
+static cq_status load_plugin(const cq_faiss_plugin **out, cq_error *error) {
+  void *library = dlopen("libcalque_faiss.so", RTLD_NOW | RTLD_LOCAL); /* stays loaded */
+  const cq_faiss_plugin *p = library ? dlsym(library, CQ_FAISS_PLUGIN_SYMBOL) : NULL;
+  if (!p)
+    return cq_fail(error, CQ_ERR_UNSUPPORTED, "approximate search needs calque's plugin for FAISS: %s", dlerror());
+  if (p->version != CQ_FAISS_PLUGIN_VERSION)
+    return cq_fail(error, CQ_ERR_UNSUPPORTED, "calque's plugin for FAISS is of version %d, not %d", p->version,
+                   CQ_FAISS_PLUGIN_VERSION);
+  *out = p;
+  return CQ_OK;
+}
+
+static size_t smaller(size_t a, size_t b) {
+  return a < b ? a : b;
+}
+
+/* --- building --- */
+
+static cq_status train(const cq_faiss_plugin *faiss, void *index, const float *vectors, size_t n, size_t dim,
+                       cq_error *error) {
+  const cq_kernels *kernels = cq_kernels_best();
+  const size_t n_taken = smaller(n, MOST_TRAINING_ROWS);
+  char message[512];
+  float *sample = cq_alloc_array(n_taken, dim * sizeof *sample);
+  if (!sample) return cq_fail_memory(error, "a sample of vectors");
+  for (size_t i = 0; i < n_taken; i++) /* evenly from all of them */
+    kernels->normalize(sample + i * dim, NULL, vectors + i * n / n_taken * dim, 1, (int64_t)dim);
+  const int failed = faiss->train(index, sample, n_taken, message, sizeof message);
+  cq_free(sample);
+  return failed ? cq_fail(error, CQ_ERR_MEMORY, "FAISS: %s", message) : CQ_OK;
+}
+
+static cq_status add(const cq_faiss_plugin *faiss, void *index, const float *vectors, size_t n, size_t dim,
+                     cq_error *error) {
+  const cq_kernels *kernels = cq_kernels_best();
+  char message[512];
+  int failed = 0;
+  float *unit = cq_alloc_array(smaller(n, BLOCK), dim * sizeof *unit);
+  if (!unit) return cq_fail_memory(error, "vectors");
+  for (size_t first = 0; first < n && !failed; first += BLOCK) {
+    const size_t count = smaller(BLOCK, n - first);
+    kernels->normalize(unit, NULL, vectors + first * dim, (int64_t)count, (int64_t)dim);
+    failed = faiss->add(index, unit, count, message, sizeof message);
+  }
+  cq_free(unit);
+  return failed ? cq_fail(error, CQ_ERR_MEMORY, "FAISS: %s", message) : CQ_OK;
+}
+
+static cq_status save(const cq_faiss_plugin *faiss, const void *index, const char *path, cq_error *error) {
+  char message[512];
+  cq_writer w;
+  cq_status status = cq_writer_open(&w, path, error);
+  if (!status && faiss->write(w.stream, index, message, sizeof message))
+    status = cq_fail_file(error, CQ_ERR_IO, path, "FAISS: %s", message);
+  if (!status) return cq_writer_commit(&w, error);
+  cq_writer_abort(&w);
+  return status;
+}
+
+cq_status cq_approximate_build(const char *path, bool graph, const float *vectors, size_t n, size_t dim, cq_pool *pool,
+                               cq_error *error) {
+  const cq_faiss_plugin *faiss;
+  char message[512];
+  void *index = NULL;
+  cq_status status = load_plugin(&faiss, error);
+  if (status) return status;
+  if (faiss->make(&index, graph, n, dim, cq_pool_n_threads(pool), message, sizeof message))
+    return cq_fail(error, CQ_ERR_MEMORY, "FAISS: %s", message);
+  status = train(faiss, index, vectors, n, dim, error);
+  if (!status) status = add(faiss, index, vectors, n, dim, error);
+  if (!status) status = save(faiss, index, path, error);
+  faiss->free(index);
+  return status;
+}
+
+cq_status cq_approximate_open(cq_approximate **out, const char *path, size_t n, size_t dim, cq_error *error) {
+  char message[512];
+  size_t n_in_file, dim_in_file;
+  *out = NULL;
+  cq_approximate *a = cq_alloc_zeroed(sizeof *a);
+  if (!a) return cq_fail_memory(error, path);
+  cq_status status = load_plugin(&a->faiss, error);
+  if (!status && a->faiss->read(&a->index, path, &n_in_file, &dim_in_file, message, sizeof message))
+    status = cq_fail_file(error, CQ_ERR_FORMAT, path, "FAISS: %s", message);
+  if (!status && (n_in_file != n || dim_in_file != dim))
+    status = cq_fail_file(error, CQ_ERR_FORMAT, path, "covers %zu vectors of %zu numbers, not %zu of %zu", n_in_file,
+                          dim_in_file, n, dim);
+  if (status)
+    cq_approximate_free(a);
+  else {
+    a->n = n;
+    *out = a;
+  }
+  return status;
+}
+
+void cq_approximate_free(cq_approximate *a) {
+  if (!a) return;
+  if (a->index) a->faiss->free(a->index);
+  cq_free(a);
+}
+
+/* --- searching --- */
+
+typedef struct view {
+  bool (*allowed)(const void *context, size_t row);
+  const void *context;
+  size_t first; /* of the rows that are looked at */
+} view;
+
+static bool is_allowed(const void *context, size_t row) {
+  const view *v = context;
+  return !v->allowed || v->allowed(v->context, v->first + row);
+}
+
+/* Puts what was found for one query into its list; row i stands for rows[i] or, without rows, first + i. */
+static void take_over(cq_neighbours *out, size_t q, const cq_neighbours *found, size_t from, const int64_t *rows,
+                      size_t first) {
+  for (size_t at = from * found->k; at < (from + 1) * found->k && found->index[at] != UINT32_MAX; at++) {
+    const size_t row = rows ? (size_t)rows[found->index[at]] : first + found->index[at];
+    cq_lists_insert(out, q, (uint32_t)row, found->cosine[at]);
+  }
+}
+
+static int ascending(const void *a, const void *b) {
+  const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+  return (x > y) - (x < y);
+}
+
+/* One query's candidates, rows [n]: the allowed ones by their exact cosines. False in *enough: too few were allowed. */
+static cq_status look_at(cq_neighbours *out, bool *enough, size_t q, int64_t *rows, size_t n, const float *query,
+                         const float *documents, size_t dim, const view *v, cq_pool *pool, cq_error *error) {
+  cq_neighbours found = {0};
+  size_t n_allowed = 0;
+  for (size_t i = 0; i < n; i++)
+    if (rows[i] >= 0 && is_allowed(v, (size_t)rows[i])) rows[n_allowed++] = rows[i];
+  *enough = n_allowed >= out->k;
+  if (!*enough) return CQ_OK;
+  qsort(rows, n_allowed, sizeof *rows, ascending); /* of equally near ones the lowest counts as the first */
+  float *gathered = cq_alloc_array(n_allowed, dim * sizeof *gathered);
+  if (!gathered) return cq_fail_memory(error, "candidates");
+  for (size_t i = 0; i < n_allowed; i++)
+    memcpy(gathered + i * dim, documents + (size_t)rows[i] * dim, dim * sizeof *gathered);
+  const cq_status status = cq_top(&found, query, 1, gathered, n_allowed, dim, out->k, NULL, NULL, pool, error);
+  if (!status) take_over(out, q, &found, 0, rows, 0);
+  cq_neighbours_free(&found);
+  cq_free(gathered);
+  return status;
+}
+
+cq_status cq_approximate_top(cq_neighbours *out, const cq_approximate *a, const float *queries, size_t n_queries,
+                             const float *documents, size_t n, size_t dim, size_t k, size_t effort,
+                             bool (*allowed)(const void *context, size_t row), const void *context, cq_pool *pool,
+                             cq_error *error) {
+  const size_t named = k * CANDIDATES_FOR_ONE > LEAST_CANDIDATES ? k * CANDIDATES_FOR_ONE : LEAST_CANDIDATES;
+  const size_t n_candidates = smaller(named, a->n);
+  const view all = {allowed, context, 0}, behind = {allowed, context, a->n};
+  cq_neighbours found = {0};
+  char message[512];
+  /* The rows behind come first: this checks the arguments and makes the lists. */
+  cq_status status =
+      cq_top(out, queries, n_queries, documents + a->n * dim, n - a->n, dim, k, is_allowed, &behind, pool, error);
+  if (status) return status;
+  for (size_t i = 0; i < n_queries * k; i++)
+    if (out->index[i] != UINT32_MAX) out->index[i] += (uint32_t)a->n;
+  float *unit = cq_alloc_array(n_queries, dim * sizeof *unit);
+  int64_t *rows = cq_alloc_array(n_queries * n_candidates, sizeof *rows);
+  if (!unit || !rows) status = cq_fail_memory(error, "candidates");
+  if (!status) {
+    cq_kernels_best()->normalize(unit, NULL, queries, (int64_t)n_queries, (int64_t)dim);
+    if (a->faiss->search(rows, a->index, unit, n_queries, n_candidates, effort, cq_pool_n_threads(pool), message,
+                         sizeof message))
+      status = cq_fail(error, CQ_ERR_MEMORY, "FAISS: %s", message);
+  }
+  for (size_t q = 0; !status && q < n_queries; q++) {
+    const float *query = queries + q * dim;
+    bool enough;
+    status = look_at(out, &enough, q, rows + q * n_candidates, n_candidates, query, documents, dim, &all, pool, error);
+    if (status || enough) continue;
+    status = cq_top(&found, query, 1, documents, a->n, dim, k, is_allowed, &all, pool, error);
+    if (!status) take_over(out, q, &found, 0, NULL, 0);
+    cq_neighbours_free(&found);
+  }
+  cq_free(rows);
+  cq_free(unit);
+  if (status) cq_neighbours_free(out);
+  return status;
+}
