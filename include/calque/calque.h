@@ -3,6 +3,7 @@
 #define CALQUE_CALQUE_H
 
 #include "calque/chart.h"
+#include "calque/cluster.h"
 #include "calque/distill.h"
 #include "calque/embedding.h"
 #include "calque/encoder.h"

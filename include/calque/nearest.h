@@ -5,7 +5,8 @@
  *   printf("%u at %.3f\n", of_x.index[0], of_x.cosine[0]);           // the row of y nearest to row 0 of x
  *   cq_neighbours_free(&of_x), cq_neighbours_free(&of_y);
  *
- * The matrix of cosines is never stored: memory is the results and a few megabytes a thread. Cosines are those of the plain
+ * The matrix of cosines is never stored, and vectors stay where they are, in mapped files say: memory is the results and some
+ * twenty megabytes. Cosines are those of the plain
  * loop in double precision, and so is the choice, ties included, whatever the SIMD level and the number of threads. */
 #ifndef CALQUE_NEAREST_H
 #define CALQUE_NEAREST_H
@@ -41,6 +42,7 @@ typedef enum cq_first_pass {
 typedef struct cq_nearest_options {
   size_t k; /* neighbours of each row, at most as many as the other side has rows */
   cq_first_pass first_pass;
+  const uint32_t *x_rows, *y_rows; /* [n_x], [n_y]: row i stands at row x_rows[i] of x; NULL: at row i */
   const char
       *checkpoint; /* a file to go on from when it is there and of this search, written now and then and removed at
                              the end; NULL: none */
@@ -63,6 +65,20 @@ CQ_API CQ_MUST_USE cq_status cq_nearest(cq_neighbours *of_x, cq_neighbours *of_y
 /* The k nearest other rows of the same matrix for each row: half the work of cq_nearest(x, x). */
 CQ_API CQ_MUST_USE cq_status cq_nearest_within(cq_neighbours *out, const float *x, size_t n, size_t dim,
                                                const cq_nearest_options *options, cq_pool *pool, cq_error *error);
+
+/* Two rows of one matrix that are near each other. */
+typedef struct cq_near_pair {
+  uint32_t row, other; /* row > other */
+  double cosine;
+} cq_near_pair;
+
+/* All pairs of rows whose cosine is at least `least`, by (row, other), however many a row has.
+ *   out      released with free(); NULL when there are none
+ *   options  its k and checkpoint are not looked at
+ * Errors: as above; CQ_ERR_LIMIT for more than n_most pairs. */
+CQ_API CQ_MUST_USE cq_status cq_near_pairs(cq_near_pair **out, size_t *n_pairs, const float *x, size_t n, size_t dim,
+                                           double least, size_t n_most, const cq_nearest_options *options,
+                                           cq_pool *pool, cq_error *error);
 
 #ifdef __cplusplus
 }

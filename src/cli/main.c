@@ -10,11 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-extern const cli_command cli_encode, cli_similarity, cli_eval, cli_model, cli_distill, cli_mine, cli_index, cli_search,
-    cli_demo;
+extern const cli_command cli_encode, cli_similarity, cli_eval, cli_model, cli_distill, cli_mine, cli_cluster, cli_index,
+    cli_search, cli_demo;
 
 static const cli_command *const commands[] = {
-    &cli_encode, &cli_similarity, &cli_eval,  &cli_distill, &cli_mine,
+    &cli_encode, &cli_similarity, &cli_eval,  &cli_distill, &cli_mine, &cli_cluster,
     &cli_index,  &cli_search,     &cli_model, &cli_demo,    NULL,
 };
 

@@ -113,20 +113,6 @@ static const cli_option options[] = {
 };
 #undef AT
 
-static bool watch(void *context, const char *what, uint64_t done, uint64_t n_all) {
-  cli_progress *line = context;
-  char remark[64] = "", left[24];
-  if (done == n_all) {
-    cli_progress_clear(line);
-    *line = cli_progress_start();
-    return true;
-  }
-  cli_duration(left, (cli_now_s() - line->started_s) / (double)done * (double)(n_all - done));
-  snprintf(remark, sizeof remark, "%s left", left);
-  cli_progress_draw(line, what, done, n_all, remark, false);
-  return true;
-}
-
 /* A row as one field: its id, its text, or its number from 1. */
 static void print_row(FILE *out, const cq_mining *m, cq_side side, uint32_t row, size_t line) {
   const cq_slice id = cq_mining_id(m, side, row, line), text = cq_mining_sentence(m, side, row);
@@ -209,7 +195,7 @@ static int run(const cli_call *call) {
   o.first_pass = (cq_first_pass)args->first_pass;
   o.choice = (cq_margin_options){(cq_margin)args->margin, (cq_retrieval)args->retrieval, (size_t)args->candidates,
                                  args->threshold};
-  o.notice = cli_notice, o.progress = watch, o.progress_context = &line;
+  o.notice = cli_notice, o.progress = cli_progress_watch, o.progress_context = &line;
   code = cli_open_pool(&pool, args->threads);
   if (code == CLI_OK) {
     code = cq_mine(&mining, &o, pool, &error) ? CLI_FAILED : CLI_OK;

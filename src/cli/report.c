@@ -180,6 +180,20 @@ void cli_progress_clear(cli_progress *p) {
   p->drawn = false;
 }
 
+bool cli_progress_watch(void *progress, const char *what, uint64_t done, uint64_t n_all) {
+  cli_progress *p = progress;
+  char remark[64] = "", left[24];
+  if (done == n_all) {
+    cli_progress_clear(p);
+    *p = cli_progress_start();
+    return true;
+  }
+  cli_duration(left, (cli_now_s() - p->started_s) / (double)done * (double)(n_all - done));
+  snprintf(remark, sizeof remark, "%s left", left);
+  cli_progress_draw(p, what, done, n_all, remark, false);
+  return true;
+}
+
 /* Columns of the terminal; a line that is longer would leave its beginning behind when it is drawn again. */
 static size_t terminal_width(void) {
   struct winsize size;

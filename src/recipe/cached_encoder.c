@@ -98,8 +98,17 @@ cq_status cq_cached_encoder_map(cq_cached_encoder *t, cq_error *error) {
   return cq_vector_store_map(&t->vectors, t->store, error);
 }
 
-const float *cq_cached_encoder_vector(const cq_cached_encoder *t, cq_slice text) {
+void cq_cached_encoder_dismiss(cq_cached_encoder *t) {
+  cq_encoder_free(t->encoder);
+  t->encoder = NULL;
+}
+
+int64_t cq_cached_encoder_record(const cq_cached_encoder *t, cq_slice text) {
   const int64_t record = cq_vector_store_find(t->store, text);
   assert(record >= 0 && t->vectors);
-  return t->vectors + record * t->dim;
+  return record;
+}
+
+const float *cq_cached_encoder_vector(const cq_cached_encoder *t, cq_slice text) {
+  return t->vectors + cq_cached_encoder_record(t, text) * t->dim;
 }

@@ -27,8 +27,11 @@ typedef bool (*cq_cached_progress)(void *context, uint64_t done, uint64_t n);
 CQ_MUST_USE cq_status cq_cached_encoder_prepare(cq_cached_encoder *t, const cq_slice *texts, size_t n, cq_pool *pool,
                                                 cq_cached_progress progress, void *context, cq_error *error);
 
-/* After all is prepared: maps the vectors, then gives a text's, [dim]. */
+/* After all is prepared: maps the vectors, then gives a text's, [dim], or its row among them. */
 CQ_MUST_USE cq_status cq_cached_encoder_map(cq_cached_encoder *t, cq_error *error);
+int64_t cq_cached_encoder_record(const cq_cached_encoder *t, cq_slice text);
+/* Lets the model go, which nothing is left for; the vectors stay. */
+void cq_cached_encoder_dismiss(cq_cached_encoder *t);
 const float *cq_cached_encoder_vector(const cq_cached_encoder *t, cq_slice text);
 
 #endif

@@ -139,3 +139,15 @@ void cq_corpus_free(cq_corpus *corpus) {
   cq_free(corpus->ids);
   *corpus = (cq_corpus){0};
 }
+
+cq_slice cq_corpus_sentence(const cq_corpus *c, uint32_t sentence) {
+  return c->sentences ? c->sentences[sentence] : (cq_slice){NULL, 0};
+}
+
+size_t cq_corpus_n_lines(const cq_corpus *c, uint32_t sentence) {
+  return c->starts ? c->starts[sentence + 1] - c->starts[sentence] : 1;
+}
+
+cq_slice cq_corpus_id(const cq_corpus *c, uint32_t sentence, size_t i) {
+  return c->ids ? c->ids[c->lines[c->starts[sentence] + i]] : (cq_slice){NULL, 0};
+}

@@ -12,26 +12,16 @@
 #include "base/map.h"
 #include "base/memory.h"
 #include "calque/lines.h"
-#include "format/matrix.h"
-#include "recipe/cached_encoder.h"
-#include "recipe/corpus.h"
+#include "recipe/embedded.h"
 #include "search/filter.h"
 
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* One side of the mine. */
-typedef struct side {
-  cq_corpus corpus; /* of text */
-  cq_matrix matrix; /* of vectors */
-  float *gathered;  /* the vectors of text, [n, dim] */
-  const float *vectors;
-  size_t n, dim;
-} side;
-
 struct cq_mining {
-  side sides[2]; /* the second is empty when pairs are within the first */
+  cq_cached_encoder store;
+  cq_embedded sides[2]; /* the second is empty when pairs are within the first */
   size_t n_sides;
   cq_mined_pair *pairs;
   size_t n_pairs;
@@ -42,7 +32,7 @@ cq_mine_options cq_mine_default_options(void) {
   return (cq_mine_options){.k = 4, .choice = cq_margin_default_options()};
 }
 
-/* --- vectors --- */
+/* --- progress --- */
 
 typedef struct watcher {
   const cq_mine_options *options;
@@ -54,64 +44,19 @@ static bool tell(void *context, uint64_t done, uint64_t n_all) {
   return !w->options->progress || w->options->progress(w->options->progress_context, w->what, done, n_all);
 }
 
-static void note_left_out(const cq_mine_options *o, const char *path, const cq_corpus *c) {
-  char text[512];
-  if (!o->notice || (!c->n_blank && !c->n_skipped)) return;
-  snprintf(text, sizeof text, "%s: %llu blank and %llu malformed lines were left out", path,
-           (unsigned long long)c->n_blank, (unsigned long long)c->n_skipped);
-  o->notice(o->notice_context, text);
-}
-
-static cq_status gather(side *s, const cq_cached_encoder *encoder, cq_error *error) {
-  s->n = s->corpus.n, s->dim = (size_t)encoder->dim;
-  s->gathered = cq_alloc_array(s->n, s->dim * sizeof *s->gathered);
-  if (!s->gathered) return cq_fail_memory(error, "the vectors of a corpus");
-  for (size_t i = 0; i < s->n; i++)
-    memcpy(s->gathered + i * s->dim, cq_cached_encoder_vector(encoder, s->corpus.sentences[i]),
-           s->dim * sizeof *s->gathered);
-  s->vectors = s->gathered;
-  return CQ_OK;
-}
-
-static cq_status encode_sides(cq_mining *m, const cq_mine_options *o, cq_pool *pool, cq_error *error) {
-  const char *const paths[2] = {o->source, o->target};
-  cq_cached_encoder encoder = {0};
+static cq_status open_sides(cq_mining *m, const cq_mine_options *o, cq_pool *pool, cq_error *error) {
   watcher w = {o, "encode"};
-  cq_status status = CQ_OK;
-  for (size_t i = 0; !status && i < 2 && paths[i]; i++) {
-    status = cq_corpus_read(&m->sides[i].corpus, paths[i], o->skip_bad, error);
-    if (!status) note_left_out(o, paths[i], &m->sides[i].corpus);
-  }
-  if (!status)
-    status = cq_cached_encoder_open(&encoder, o->model, o->cache_directory, o->notice, o->notice_context, error);
-  for (size_t i = 0; !status && i < m->n_sides; i++)
-    status =
-        cq_cached_encoder_prepare(&encoder, m->sides[i].corpus.sentences, m->sides[i].corpus.n, pool, tell, &w, error);
-  if (!status) status = cq_cached_encoder_map(&encoder, error);
-  for (size_t i = 0; !status && i < m->n_sides; i++) status = gather(&m->sides[i], &encoder, error);
-  cq_cached_encoder_close(&encoder);
-  return status;
-}
-
-static cq_status open_vectors(cq_mining *m, const cq_mine_options *o, cq_error *error) {
-  const char *const paths[2] = {o->source, o->target};
-  cq_status status = CQ_OK;
-  for (size_t i = 0; !status && i < 2 && paths[i]; i++) {
-    side *s = &m->sides[i];
-    status = cq_matrix_open(&s->matrix, paths[i], o->raw_dim, error);
-    s->vectors = s->matrix.data, s->n = s->matrix.n, s->dim = s->matrix.dim;
-  }
-  if (!status && m->n_sides == 2 && m->sides[0].dim != m->sides[1].dim)
-    status = cq_fail(error, CQ_ERR_ARGUMENT, "%s has rows of %zu numbers, %s of %zu", o->source, m->sides[0].dim,
-                     o->target, m->sides[1].dim);
-  return status;
+  const cq_embedding how = {o->model,  o->cache_directory, o->raw_dim, o->skip_bad,
+                            o->notice, o->notice_context,  tell,       &w};
+  return cq_embedded_open(m->sides, &m->store, (const char *const[]){o->source, o->target}, m->n_sides, &how, pool,
+                          error);
 }
 
 /* --- gold --- */
 
 /* The row of an id; an unknown one is an error. */
-static cq_status row_of_id(uint32_t *out, const side *s, const uint32_t *row_of_line, cq_slice id, const char *path,
-                           uint64_t number, cq_error *error) {
+static cq_status row_of_id(uint32_t *out, const cq_embedded *s, const uint32_t *row_of_line, cq_slice id,
+                           const char *path, uint64_t number, cq_error *error) {
   const uint64_t line = cq_map_get(&s->corpus.line_of, id);
   if (line == CQ_MAP_NONE)
     return cq_fail_line(error, CQ_ERR_ARGUMENT, path, number, "the id '%.*s' is in no line of the corpus", (int)id.n,
@@ -215,12 +160,13 @@ static cq_status checkpoint_path(char out[PATH_MAX], const cq_mine_options *o, c
 }
 
 static cq_status find_pairs(cq_mining *m, const cq_mine_options *o, cq_pool *pool, cq_error *error) {
-  const side *s = &m->sides[0], *t = &m->sides[1];
+  const cq_embedded *s = &m->sides[0], *t = &m->sides[1];
   cq_neighbours of_source = {0}, of_target = {0};
   watcher w = {o, "search"};
   char checkpoint[PATH_MAX];
   cq_nearest_options nearest = cq_nearest_default_options();
   nearest.k = o->k, nearest.first_pass = o->first_pass, nearest.checkpoint = checkpoint;
+  nearest.x_rows = s->rows, nearest.y_rows = t->rows;
   nearest.progress = tell, nearest.progress_context = &w;
   cq_status status = checkpoint_path(checkpoint, o, error);
   if (status) return status;
@@ -246,7 +192,7 @@ cq_status cq_mine(cq_mining **out, const cq_mine_options *options, cq_pool *pool
   cq_mining *m = cq_alloc_zeroed(sizeof *m);
   if (!m) return cq_fail_memory(error, "mining");
   m->n_sides = o->target ? 2 : 1;
-  cq_status status = o->model ? encode_sides(m, o, pool, error) : open_vectors(m, o, error);
+  cq_status status = open_sides(m, o, pool, error);
   if (!status) status = find_pairs(m, o, pool, error);
   if (!status && o->drop) status = filter(m, o, error);
   if (!status && o->gold) status = tune(m, o, error);
@@ -260,11 +206,8 @@ cq_status cq_mine(cq_mining **out, const cq_mine_options *options, cq_pool *pool
 
 void cq_mining_free(cq_mining *mining) {
   if (!mining) return;
-  for (int i = 0; i < 2; i++) {
-    cq_corpus_free(&mining->sides[i].corpus);
-    cq_matrix_close(&mining->sides[i].matrix);
-    cq_free(mining->sides[i].gathered);
-  }
+  for (int i = 0; i < 2; i++) cq_embedded_close(&mining->sides[i]);
+  cq_cached_encoder_close(&mining->store);
   free(mining->pairs);
   cq_free(mining);
 }
@@ -279,18 +222,15 @@ static const cq_corpus *corpus_of(const cq_mining *mining, cq_side which) {
 }
 
 cq_slice cq_mining_sentence(const cq_mining *mining, cq_side which, uint32_t row) {
-  const cq_corpus *c = corpus_of(mining, which);
-  return c->sentences ? c->sentences[row] : (cq_slice){NULL, 0};
+  return cq_corpus_sentence(corpus_of(mining, which), row);
 }
 
 size_t cq_mining_n_lines(const cq_mining *mining, cq_side which, uint32_t row) {
-  const cq_corpus *c = corpus_of(mining, which);
-  return c->starts ? c->starts[row + 1] - c->starts[row] : 1;
+  return cq_corpus_n_lines(corpus_of(mining, which), row);
 }
 
 cq_slice cq_mining_id(const cq_mining *mining, cq_side which, uint32_t row, size_t i) {
-  const cq_corpus *c = corpus_of(mining, which);
-  return c->ids ? c->ids[c->lines[c->starts[row] + i]] : (cq_slice){NULL, 0};
+  return cq_corpus_id(corpus_of(mining, which), row, i);
 }
 
 cq_f1_point cq_mining_tuned(const cq_mining *mining) {

@@ -39,13 +39,14 @@ void cq_lists_insert(cq_neighbours *lists, size_t list, uint32_t index, double c
   indices[at] = index;
 }
 
-cq_status cq_exact_lengths(double **out, const float *rows, size_t n, size_t dim, const char *side, cq_error *error) {
+cq_status cq_exact_lengths(double **out, const cq_rows *rows, const char *side, cq_error *error) {
   const cq_kernels *kernels = cq_kernels_best();
-  double *lengths = cq_alloc_array(n, sizeof *lengths);
+  double *lengths = cq_alloc_array(rows->n, sizeof *lengths);
   if (!lengths) return cq_fail_memory(error, "lengths of vectors");
   *out = lengths;
-  for (size_t i = 0; i < n; i++) {
-    lengths[i] = sqrt(kernels->exact_dot(rows + i * dim, rows + i * dim, (int64_t)dim));
+  for (size_t i = 0; i < rows->n; i++) {
+    const float *row = cq_row(rows, i);
+    lengths[i] = sqrt(kernels->exact_dot(row, row, (int64_t)rows->dim));
     if (!isfinite(lengths[i]))
       return cq_fail(error, CQ_ERR_ARGUMENT, "row %zu of the %s vectors holds a number that is not finite", i + 1,
                      side);

@@ -3,6 +3,7 @@
 #define SEARCH_LISTS_H
 
 #include "calque/nearest.h"
+#include "search/rows.h"
 
 /* n lists of k places; false: out of memory (free what there is with cq_neighbours_free). */
 bool cq_lists_new(cq_neighbours *out, size_t n, size_t k);
@@ -15,9 +16,8 @@ static inline double cq_lists_least(const cq_neighbours *lists, size_t list) {
   return lists->cosine[(list + 1) * lists->k - 1];
 }
 
-/* The lengths of n rows: *out, to be released with cq_free. Errors: CQ_ERR_ARGUMENT for a number that is not finite, naming
+/* The lengths of rows: *out [n], to be released with cq_free. Errors: CQ_ERR_ARGUMENT for a number that is not finite, naming
  * the row (from 1) and the side; CQ_ERR_MEMORY. */
-CQ_MUST_USE cq_status cq_exact_lengths(double **out, const float *rows, size_t n, size_t dim, const char *side,
-                                       cq_error *error);
+CQ_MUST_USE cq_status cq_exact_lengths(double **out, const cq_rows *rows, const char *side, cq_error *error);
 
 #endif

@@ -4,11 +4,15 @@
 #include "base/file.h"
 #include "format/checkpoint.h"
 
-uint64_t cq_search_key(const float *x, size_t n_x, const float *y, size_t n_y, size_t dim, size_t k, bool within) {
-  const uint64_t sizes[] = {n_x, n_y, dim, k, within};
-  uint64_t key = cq_checksum(sizes, sizeof sizes, 1);
-  key = cq_checksum(x, n_x * dim * sizeof *x, key);
-  return within ? key : cq_checksum(y, n_y * dim * sizeof *y, key);
+static uint64_t checksum_of_rows(const cq_rows *rows, uint64_t key) {
+  for (size_t i = 0; i < rows->n; i++) key = cq_checksum(cq_row(rows, i), rows->dim * sizeof(float), key);
+  return key;
+}
+
+uint64_t cq_search_key(const cq_rows *x, const cq_rows *y, size_t k, bool within) {
+  const uint64_t sizes[] = {x->n, y->n, x->dim, k, within};
+  const uint64_t key = checksum_of_rows(x, cq_checksum(sizes, sizeof sizes, 1));
+  return within ? key : checksum_of_rows(y, key);
 }
 
 typedef struct state {

@@ -3,9 +3,10 @@
 #define SEARCH_RESUME_H
 
 #include "calque/nearest.h"
+#include "search/rows.h"
 
 /* What a search is of: its kind, sizes and every byte of its vectors. */
-uint64_t cq_search_key(const float *x, size_t n_x, const float *y, size_t n_y, size_t dim, size_t k, bool within);
+uint64_t cq_search_key(const cq_rows *x, const cq_rows *y, size_t k, bool within);
 
 /* Writes the lists as they are after `done` rows of y, in place of what was there. of_y may be NULL. */
 CQ_MUST_USE cq_status cq_search_save(const char *path, uint64_t key, size_t done, const cq_neighbours *of_x,

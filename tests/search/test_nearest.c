@@ -182,6 +182,35 @@ static void lengths_far_from_one_do_not_matter(void **state) {
   free(y);
 }
 
+/* Rows that stand in another order among others give what the same rows in a matrix of their own give. */
+static void rows_may_stand_anywhere(void **state) {
+  (void)state;
+  enum { N = 150, M = 210, ALL = 500, DIM = 20 };
+  float *all = normal_rows(ALL, DIM, 9), *x = malloc(N * DIM * sizeof *x), *y = malloc(M * DIM * sizeof *y);
+  uint32_t x_rows[N], y_rows[M];
+  for (uint32_t i = 0; i < N; i++) memcpy(x + i * DIM, all + (x_rows[i] = i * 317 % ALL) * DIM, DIM * sizeof *x);
+  for (uint32_t i = 0; i < M; i++) memcpy(y + i * DIM, all + (y_rows[i] = i * 119 % ALL) * DIM, DIM * sizeof *y);
+  cq_nearest_options plain = cq_nearest_default_options(), mapped = plain;
+  mapped.x_rows = x_rows, mapped.y_rows = y_rows;
+  cq_neighbours of_x, of_y, want_x, want_y;
+  assert_int_equal(cq_nearest(&want_x, &want_y, x, N, y, M, DIM, &plain, NULL, NULL), CQ_OK);
+  assert_int_equal(cq_nearest(&of_x, &of_y, all, N, all, M, DIM, &mapped, NULL, NULL), CQ_OK);
+  check_same(&of_x, &want_x);
+  check_same(&of_y, &want_y);
+  cq_neighbours_free(&of_x);
+  cq_neighbours_free(&want_x);
+  assert_int_equal(cq_nearest_within(&want_x, x, N, DIM, &plain, NULL, NULL), CQ_OK);
+  assert_int_equal(cq_nearest_within(&of_x, all, N, DIM, &mapped, NULL, NULL), CQ_OK);
+  check_same(&of_x, &want_x);
+  cq_neighbours_free(&of_x);
+  cq_neighbours_free(&of_y);
+  cq_neighbours_free(&want_x);
+  cq_neighbours_free(&want_y);
+  free(all);
+  free(x);
+  free(y);
+}
+
 /* --- errors --- */
 
 static bool stop_at_once(void *context, uint64_t done, uint64_t n_all) {
@@ -281,9 +310,13 @@ static void every_allocation_may_fail(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(both_ways_equal_the_plain_loop),    cmocka_unit_test(several_chunks_equal_the_plain_loop),
-      cmocka_unit_test(close_calls_are_decided_in_double), cmocka_unit_test(lengths_far_from_one_do_not_matter),
-      cmocka_unit_test(a_stopped_search_goes_on),          cmocka_unit_test(bad_input_is_named),
+      cmocka_unit_test(both_ways_equal_the_plain_loop),
+      cmocka_unit_test(several_chunks_equal_the_plain_loop),
+      cmocka_unit_test(close_calls_are_decided_in_double),
+      cmocka_unit_test(lengths_far_from_one_do_not_matter),
+      cmocka_unit_test(a_stopped_search_goes_on),
+      cmocka_unit_test(rows_may_stand_anywhere),
+      cmocka_unit_test(bad_input_is_named),
       cmocka_unit_test(every_allocation_may_fail),
   };
   return cmocka_run_group_tests(tests, make_test_directory, remove_test_directory);

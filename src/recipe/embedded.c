@@ -1,0 +1,65 @@
+#include "recipe/embedded.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+
+#include <stdio.h>
+
+static void note_left_out(const cq_embedding *how, const char *path, const cq_corpus *c) {
+  char text[512];
+  if (!how->notice || (!c->n_blank && !c->n_skipped)) return;
+  snprintf(text, sizeof text, "%s: %llu blank and %llu malformed lines were left out", path,
+           (unsigned long long)c->n_blank, (unsigned long long)c->n_skipped);
+  how->notice(how->notice_context, text);
+}
+
+static cq_status locate(cq_embedded *e, const cq_cached_encoder *store, cq_error *error) {
+  e->n = e->corpus.n, e->dim = (size_t)store->dim, e->vectors = store->vectors;
+  e->rows = cq_alloc_array(e->n, sizeof *e->rows);
+  if (!e->rows) return cq_fail_memory(error, "the vectors of a corpus");
+  for (size_t i = 0; i < e->n; i++) e->rows[i] = (uint32_t)cq_cached_encoder_record(store, e->corpus.sentences[i]);
+  return CQ_OK;
+}
+
+/* All files are read before the model is opened: what is wrong with them should not be told after minutes. */
+static cq_status encode_text(cq_embedded *out, cq_cached_encoder *store, const char *const *paths, size_t n,
+                             const cq_embedding *how, cq_pool *pool, cq_error *error) {
+  cq_status status = CQ_OK;
+  for (size_t i = 0; !status && i < n; i++) {
+    status = cq_corpus_read(&out[i].corpus, paths[i], how->skip_bad, error);
+    if (!status) note_left_out(how, paths[i], &out[i].corpus);
+  }
+  if (!status)
+    status = cq_cached_encoder_open(store, how->model, how->cache_directory, how->notice, how->notice_context, error);
+  for (size_t i = 0; !status && i < n; i++)
+    status = cq_cached_encoder_prepare(store, out[i].corpus.sentences, out[i].corpus.n, pool, how->progress,
+                                       how->progress_context, error);
+  if (!status) status = cq_cached_encoder_map(store, error);
+  for (size_t i = 0; !status && i < n; i++) status = locate(&out[i], store, error);
+  if (!status) cq_cached_encoder_dismiss(store);
+  return status;
+}
+
+static cq_status open_vectors(cq_embedded *e, const char *path, size_t raw_dim, cq_error *error) {
+  cq_status status = cq_matrix_open(&e->matrix, path, raw_dim, error);
+  e->vectors = e->matrix.data, e->n = e->matrix.n, e->dim = e->matrix.dim;
+  return status;
+}
+
+cq_status cq_embedded_open(cq_embedded *out, cq_cached_encoder *store, const char *const *paths, size_t n,
+                           const cq_embedding *how, cq_pool *pool, cq_error *error) {
+  cq_status status = CQ_OK;
+  if (how->model) return encode_text(out, store, paths, n, how, pool, error);
+  for (size_t i = 0; !status && i < n; i++) status = open_vectors(&out[i], paths[i], how->raw_dim, error);
+  if (!status && n == 2 && out[0].dim != out[1].dim)
+    status = cq_fail(error, CQ_ERR_ARGUMENT, "%s has rows of %zu numbers, %s of %zu", paths[0], out[0].dim, paths[1],
+                     out[1].dim);
+  return status;
+}
+
+void cq_embedded_close(cq_embedded *e) {
+  cq_corpus_free(&e->corpus);
+  cq_matrix_close(&e->matrix);
+  cq_free(e->rows);
+  *e = (cq_embedded){0};
+}

@@ -1,0 +1,36 @@
+/* Files as rows of vectors: of text, encoded once and kept on disk by model and sentence; or of vectors, mapped as they lie. */
+#ifndef RECIPE_EMBEDDED_H
+#define RECIPE_EMBEDDED_H
+
+#include "calque/mine.h"
+#include "format/matrix.h"
+#include "recipe/cached_encoder.h"
+#include "recipe/corpus.h"
+
+typedef struct cq_embedded {
+  cq_corpus corpus; /* of text: row i is its sentence i */
+  cq_matrix matrix; /* of vectors */
+  uint32_t *rows;   /* [n] where row i's vector stands among `vectors`; NULL: in order */
+  const float *vectors;
+  size_t n, dim;
+} cq_embedded;
+
+/* As the fields of the same names in cq_mine_options. */
+typedef struct cq_embedding {
+  const char *model, *cache_directory;
+  size_t raw_dim;
+  bool skip_bad;
+  cq_notice_fn notice;
+  void *notice_context;
+  cq_cached_progress progress;
+  void *progress_context;
+} cq_embedding;
+
+/* Opens n files (at most 2) into out [n]; their dimensions are the same. *store holds the vectors of text until it is closed.
+ * Errors: those of reading files, opening the model and encoding; CQ_ERR_ARGUMENT for different dimensions. Release both,
+ * also after an error. */
+CQ_MUST_USE cq_status cq_embedded_open(cq_embedded *out, cq_cached_encoder *store, const char *const *paths, size_t n,
+                                       const cq_embedding *how, cq_pool *pool, cq_error *error);
+void cq_embedded_close(cq_embedded *embedded);
+
+#endif

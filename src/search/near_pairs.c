@@ -1,0 +1,103 @@
+/* All pairs above a cosine: the pass of pass.c with one bound for all rows. Each thread keeps what it finds; sorting brings it
+ * into an order that does not depend on them. */
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/pool.h"
+#include "search/pass.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct finds {
+  cq_near_pair *pairs;
+  size_t n, capacity;
+  bool failed;
+} finds;
+
+typedef struct gathering {
+  double least;
+  size_t n_most;
+  finds *of_worker; /* [n_workers] */
+} gathering;
+
+static void found(void *context, int worker, size_t i, size_t j, double cosine) {
+  gathering *g = context;
+  finds *f = &g->of_worker[worker];
+  if (cosine < g->least || f->failed || f->n > g->n_most) return;
+  f->failed = !cq_reserve((void **)&f->pairs, &f->capacity, f->n + 1, sizeof *f->pairs);
+  if (!f->failed) f->pairs[f->n++] = (cq_near_pair){(uint32_t)i, (uint32_t)j, cosine};
+}
+
+static int by_rows(const void *a, const void *b) {
+  const cq_near_pair *p = a, *q = b;
+  if (p->row != q->row) return p->row < q->row ? -1 : 1;
+  return (p->other > q->other) - (p->other < q->other);
+}
+
+static cq_status count(size_t *n, const gathering *g, size_t n_workers, cq_error *error) {
+  *n = 0;
+  for (size_t w = 0; w < n_workers; w++) {
+    if (g->of_worker[w].failed) return cq_fail_memory(error, "near pairs");
+    *n += g->of_worker[w].n;
+  }
+  return *n <= g->n_most
+             ? CQ_OK
+             : cq_fail(error, CQ_ERR_LIMIT, "more than %zu pairs have a cosine of %g or more", g->n_most, g->least);
+}
+
+static cq_status bring_together(cq_near_pair **out, size_t *n, const gathering *g, size_t n_workers, cq_error *error) {
+  cq_status status = count(n, g, n_workers, error);
+  if (status || *n == 0) return status;
+  size_t at = 0;
+  *out = malloc(*n * sizeof **out);
+  if (!*out) return cq_fail_memory(error, "near pairs");
+  for (size_t w = 0; w < n_workers; w++) {
+    const finds *f = &g->of_worker[w];
+    if (f->n) memcpy(*out + at, f->pairs, f->n * sizeof *f->pairs);
+    at += f->n;
+  }
+  qsort(*out, *n, sizeof **out, by_rows);
+  return CQ_OK;
+}
+
+static cq_status run(const gathering *g, cq_pass *pass, size_t n_rows, size_t n_workers, const cq_nearest_options *o,
+                     cq_pool *pool, cq_error *error) {
+  cq_status status = CQ_OK;
+  for (size_t done = 0, n; !status && done < n_rows;) {
+    done = cq_pass_run(pass, done, pool);
+    status = count(&n, g, n_workers, error);
+    if (!status && o->progress && !o->progress(o->progress_context, done, n_rows))
+      status = cq_fail(error, CQ_ERR_STOPPED, "stopped after %zu of %zu rows", done, n_rows);
+  }
+  return status;
+}
+
+cq_status cq_near_pairs(cq_near_pair **out, size_t *n_pairs, const float *x, size_t n, size_t dim, double least,
+                        size_t n_most, const cq_nearest_options *options, cq_pool *pool, cq_error *error) {
+  const cq_nearest_options o = options ? *options : cq_nearest_default_options();
+  const size_t n_workers = pool ? (size_t)cq_pool_n_threads(pool) : 1;
+  gathering g = {least, n_most, cq_alloc_array_zeroed(n_workers, sizeof *g.of_worker)};
+  _Atomic float *bounds = cq_alloc_array(n, sizeof *bounds);
+  const cq_rows rows = {x, o.x_rows, n, dim};
+  const cq_pass_of of = {.x = rows,
+                         .y = rows,
+                         .within = true,
+                         .first_pass = o.first_pass,
+                         .x_bounds = bounds,
+                         .found = found,
+                         .context = &g};
+  cq_pass *pass = NULL;
+  *out = NULL, *n_pairs = 0;
+  cq_status status =
+      g.of_worker && bounds ? cq_pass_open(&pass, &of, pool, error) : cq_fail_memory(error, "near pairs");
+  for (size_t i = 0; !status && i < n; i++)
+    atomic_store_explicit(&bounds[i], cq_pass_bound(pass, least), memory_order_relaxed);
+  if (!status) status = run(&g, pass, n, n_workers, &o, pool, error);
+  if (!status) status = bring_together(out, n_pairs, &g, n_workers, error);
+  for (size_t w = 0; g.of_worker && w < n_workers; w++) cq_free(g.of_worker[w].pairs);
+  cq_pass_free(pass);
+  cq_free((void *)bounds);
+  cq_free(g.of_worker);
+  if (status) *n_pairs = 0;
+  return status;
+}

@@ -1,0 +1,18 @@
+/* Rows of f32 numbers where they lie: a matrix, or some of a larger one's rows, none of them copied. */
+#ifndef SEARCH_ROWS_H
+#define SEARCH_ROWS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct cq_rows {
+  const float *data;
+  const uint32_t *at; /* [n] row i is data's row at[i]; NULL: row i */
+  size_t n, dim;
+} cq_rows;
+
+static inline const float *cq_row(const cq_rows *rows, size_t i) {
+  return rows->data + (rows->at ? rows->at[i] : i) * rows->dim;
+}
+
+#endif
