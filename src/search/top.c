@@ -1,5 +1,5 @@
-/* Few queries against many documents: bound by reading the documents, so each is read once, scored by an f32 product with all
- * queries, and only where that score may reach a query's list its cosine is computed in double precision (see nearest.c).
+/* Few queries against many documents: bound by reading the documents, so each is read once, scored in f32 with all
+ * queries (by a product unless they are very few), and only where that score may reach a query's list its cosine is computed in double precision (see nearest.c).
  * The documents are the product's left side as they lie: nothing of them is copied or packed. */
 #include "search/top.h"
 
@@ -11,7 +11,7 @@
 
 #include <math.h>
 
-enum { ROWS = 256, MAX_QUERIES = 64 };
+enum { ROWS = 256, MAX_QUERIES = 64, FEW_QUERIES = 16 };
 
 typedef struct worker {
   float *scores; /* [ROWS, MAX_QUERIES] */
@@ -39,14 +39,19 @@ static void score_block(void *context, size_t block, int worker_index) {
   top *t = context;
   worker *w = &t->workers[worker_index];
   const size_t start = block * ROWS, n = smaller(ROWS, t->n - start);
-  t->kernels->product(w->scores, MAX_QUERIES, t->documents + start * t->dim, (int64_t)t->dim, t->packed, (int64_t)n,
-                      (int64_t)t->n_queries, (int64_t)t->dim, NULL);
+  const bool few = t->n_queries <= FEW_QUERIES;
+  if (!few)
+    t->kernels->product(w->scores, MAX_QUERIES, t->documents + start * t->dim, (int64_t)t->dim, t->packed, (int64_t)n,
+                        (int64_t)t->n_queries, (int64_t)t->dim, NULL);
   for (size_t i = 0; i < n; i++) {
     const float *document = t->documents + (start + i) * t->dim;
+    float *scores = w->scores + i * MAX_QUERIES;
+    for (size_t q = 0; few && q < t->n_queries; q++)
+      scores[q] = t->kernels->dot(t->queries + q * t->dim, document, (int64_t)t->dim);
     if (t->allowed && !t->allowed(t->context, start + i)) continue;
     const double length = sqrt(t->kernels->sum_squares(document, (int64_t)t->dim));
     for (size_t q = 0; q < t->n_queries; q++) {
-      const double both = length * t->lengths[q], score = both > 0 ? (double)w->scores[i * MAX_QUERIES + q] / both : 0;
+      const double both = length * t->lengths[q], score = both > 0 ? (double)scores[q] / both : 0;
       if (score + t->slack < cq_lists_least(&w->lists, q)) continue; /* NaN goes on, and is decided below */
       const double dot = t->kernels->exact_dot(t->queries + q * t->dim, document, (int64_t)t->dim);
       const double exact_length = sqrt(t->kernels->exact_dot(document, document, (int64_t)t->dim)) * t->lengths[q];

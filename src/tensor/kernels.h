@@ -103,6 +103,8 @@ typedef struct cq_kernels {
    * row << 16 | column, and the number of hits is returned. m, n <= 65535; hits has room for m * n. NaN is no hit. */
   int64_t (*at_least)(uint32_t *hits, const float *scores, int64_t stride, const float *row_bounds,
                       const float *column_bounds, int64_t m, int64_t n);
+  /* The sum of x y [n] in f32: for the few rows that a product is not worth packing for. */
+  float (*dot)(const float *x, const float *y, int64_t n);
   /* The sum of x y [n] in double precision, in which each product is exact: 16 partial sums, of i mod 16, of whole
    * sixteens; what is left and then the partial sums are added in order. The same bits at every level. */
   double (*exact_dot)(const float *x, const float *y, int64_t n);

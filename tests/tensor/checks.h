@@ -144,6 +144,18 @@ static inline bool check_at_least(const cq_kernels *k) {
   return true;
 }
 
+static inline bool check_dot(const cq_kernels *k) {
+  for (size_t i = 0; i < COUNT(lengths); i++) {
+    const int64_t n = lengths[i];
+    float *x = random_buffer(n, 1, -1, 1), *y = random_buffer(n, 3, -1, 1);
+    float *got = buffer(1, 0), *want = buffer(1, 0);
+    *got = k->dot(x, y, n), *want = reference()->dot(x, y, n);
+    if (!near("dot", got, want, 1, sum_tolerance(n), 0)) return false;
+    cq_arena_free(&arena);
+  }
+  return true;
+}
+
 /* The same bits, where the order of adding tells: numbers of one order of magnitude would add up exactly. */
 static inline bool check_exact_dot(const cq_kernels *k) {
   for (size_t i = 0; i < COUNT(lengths); i++) {
@@ -459,6 +471,7 @@ static const struct check {
     {"product_transposed", check_product_transposed},
     {"add_columns", check_add_columns},
     {"at_least", check_at_least},
+    {"dot", check_dot},
     {"exact_dot", check_exact_dot},
     {"activate", check_activate},
     {"activate_backward", check_activate_backward},

@@ -42,6 +42,9 @@ static int64_t bad_at_least(uint32_t *hits, const float *scores, int64_t stride,
   (void)column_bounds; /* rows alone */
   return cq_kernels_best()->at_least(hits, scores, stride, row_bounds, row_bounds, m, n < m ? n : m);
 }
+static float bad_dot(const float *x, const float *y, int64_t n) {
+  return cq_kernels_best()->dot(x, y, n > 1 ? n - 1 : n);
+}
 static double bad_exact_dot(const float *x, const float *y, int64_t n) {
   double sum = 0; /* one sum, in order */
   for (int64_t i = 0; i < n; i++) sum += (double)x[i] * (double)y[i];
@@ -147,6 +150,7 @@ static void every_broken_kernel_is_noticed(void **state) {
   BROKEN(check_product_transposed, product_transposed, bad_product_transposed)
   BROKEN(check_add_columns, add_columns, bad_add_columns)
   BROKEN(check_at_least, at_least, bad_at_least)
+  BROKEN(check_dot, dot, bad_dot)
   BROKEN(check_exact_dot, exact_dot, bad_exact_dot)
   BROKEN(check_activate, activate, bad_activate)
   BROKEN(check_activate_backward, activate_backward, bad_activate_backward)

@@ -24,6 +24,7 @@ const cq_kernels LEVEL_TABLE = {
     .product_transposed = product_transposed,
     .add_columns = add_columns,
     .at_least = at_least,
+    .dot = dot,
     .exact_dot = exact_dot,
     .activate = activate,
     .activate_backward = activate_backward,

@@ -82,7 +82,7 @@ static void layer_norm_backward(float *dx, float *dgamma, float *dbeta, const fl
   }
 }
 
-INLINE float dot(const float *x, const float *y, int64_t dim) {
+static float dot(const float *x, const float *y, int64_t dim) {
   row_sum sum = {0};
   FOR_ROW(dim, { sum.part[part] = v_fma(v_load_n(x + i, n), v_load_n(y + i, n), sum.part[part]); });
   return row_total(&sum);

@@ -10,6 +10,7 @@ const cq_kernels cq_kernels_reference = {
     .product_transposed = ref_product_transposed,
     .add_columns = ref_add_columns,
     .at_least = ref_at_least,
+    .dot = ref_dot,
     .exact_dot = ref_exact_dot,
     .activate = ref_activate,
     .activate_backward = ref_activate_backward,

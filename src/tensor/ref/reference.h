@@ -17,6 +17,7 @@ void ref_add_columns(float *sum, const float *a, int64_t a_stride, int64_t m, in
 /* search.c */
 int64_t ref_at_least(uint32_t *hits, const float *scores, int64_t stride, const float *row_bounds,
                      const float *column_bounds, int64_t m, int64_t n);
+float ref_dot(const float *x, const float *y, int64_t n);
 double ref_exact_dot(const float *x, const float *y, int64_t n);
 
 /* elementwise.c */

@@ -10,6 +10,12 @@ int64_t ref_at_least(uint32_t *hits, const float *scores, int64_t stride, const 
   return n_hits;
 }
 
+float ref_dot(const float *x, const float *y, int64_t n) {
+  double sum = 0;
+  for (int64_t i = 0; i < n; i++) sum += (double)x[i] * (double)y[i];
+  return (float)sum;
+}
+
 double ref_exact_dot(const float *x, const float *y, int64_t n) {
   double parts[16] = {0}, sum = 0;
   const int64_t whole = n / 16 * 16;
