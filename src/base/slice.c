@@ -2,8 +2,26 @@
 
 #include "base/memory.h"
 
+#include <locale.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
+
+bool cq_slice_number(double *out, cq_slice text) {
+  char copy[64], *end;
+  if (text.n == 0 || text.n >= sizeof copy) return false;
+  memcpy(copy, text.data, text.n);
+  copy[text.n] = '\0';
+  if (strspn(copy, "0123456789+-.eE") != text.n) return false;
+  /* strtod takes the decimal point of the thread's locale. */
+  const locale_t c = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0), before = c ? uselocale(c) : (locale_t)0;
+  const double value = strtod(copy, &end);
+  if (c) uselocale(before), freelocale(c);
+  if (end != copy + text.n || !isfinite(value)) return false;
+  *out = value;
+  return true;
+}
 
 void cq_builder_bytes(cq_builder *b, const char *bytes, size_t n) {
   size_t needed;

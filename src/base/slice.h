@@ -1,4 +1,4 @@
-/* Comparing borrowed runs of bytes, and a string that grows. */
+/* Comparing and reading borrowed runs of bytes, and a string that grows. */
 #ifndef BASE_SLICE_H
 #define BASE_SLICE_H
 
@@ -14,6 +14,10 @@ static inline cq_slice cq_slice_of(const char *text) {
 static inline bool cq_slice_equal(cq_slice a, cq_slice b) {
   return a.n == b.n && (a.n == 0 || memcmp(a.data, b.data, a.n) == 0);
 }
+
+/* A decimal number that fills all of text, in the C locale whatever the process's is; no blanks, hexadecimal, "nan" or "inf".
+ * False: it is none, or out of range. */
+bool cq_slice_number(double *out, cq_slice text);
 
 /* A string that grows; `data` is zero-terminated after every append. A failed append sets `failed`, which stays set:
  * append freely, check once at the end. Start from {0}. */

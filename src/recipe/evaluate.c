@@ -29,15 +29,6 @@ cq_eval_options cq_eval_default_options(void) {
 
 /* --- rows --- */
 
-static bool parse_gold(double *out, cq_slice text) {
-  char buffer[64], *end;
-  if (text.n == 0 || text.n >= sizeof buffer) return false;
-  memcpy(buffer, text.data, text.n);
-  buffer[text.n] = 0;
-  *out = strtod(buffer, &end);
-  return end == buffer + text.n && isfinite(*out);
-}
-
 /* Splits a line and checks it. */
 static cq_status parse_row(cq_slice columns[3], double *gold, cq_slice line, int n_columns, const cq_lines *lines,
                            cq_error *error) {
@@ -50,7 +41,7 @@ static cq_status parse_row(cq_slice columns[3], double *gold, cq_slice line, int
   for (int c = 0; c < 2; c++)
     if (columns[c].n == 0)
       return cq_fail_line(error, CQ_ERR_FORMAT, path, number, "column %d is empty, expected a sentence", c + 1);
-  if (n_columns == 3 && !parse_gold(gold, columns[2]))
+  if (n_columns == 3 && !cq_slice_number(gold, columns[2]))
     return cq_fail_line(error, CQ_ERR_FORMAT, path, number, "column 3 is '%.*s', expected a number",
                         (int)(columns[2].n < 40 ? columns[2].n : 40), columns[2].data);
   return CQ_OK;

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/map.h"
 #include "base/memory.h"
+#include "base/slice.h"
 #include "calque/lines.h"
 
 #include <math.h>
@@ -33,15 +34,6 @@ static cq_status add_gold(reading *r, cq_slice line, const cq_lines *lines, cq_e
   return cq_map_put(&r->gold, key_of(columns[0], columns[1]), 1) ? CQ_OK : cq_fail_memory(error, "gold");
 }
 
-static bool read_number(double *out, cq_slice text) {
-  char copy[64], *end;
-  if (text.n == 0 || text.n >= sizeof copy) return false;
-  memcpy(copy, text.data, text.n);
-  copy[text.n] = '\0';
-  *out = strtod(copy, &end);
-  return *end == '\0' && isfinite(*out);
-}
-
 static cq_status add_pair(reading *r, cq_slice line, const cq_lines *lines, cq_error *error) {
   cq_slice c[MAX_COLUMNS];
   cq_labelled *out = r->out;
@@ -55,9 +47,9 @@ static cq_status add_pair(reading *r, cq_slice line, const cq_lines *lines, cq_e
     return cq_fail_line(error, CQ_ERR_FORMAT, path, number,
                         "%zu columns, expected score, source id, target id and, if at all, cosine and two sentences",
                         n);
-  if (!read_number(&pair.score, c[0]) || (n > 3 && !read_number(&pair.cosine, c[3])))
+  if (!cq_slice_number(&pair.score, c[0]) || (n > 3 && !cq_slice_number(&pair.cosine, c[3])))
     return cq_fail_line(error, CQ_ERR_FORMAT, path, number, "the %s is no number",
-                        isfinite(pair.score) && n > 3 ? "score or the cosine" : "score");
+                        n > 3 ? "score or the cosine" : "score");
   pair.source_id = c[1], pair.target_id = c[2];
   if (n == MAX_COLUMNS) pair.source = c[4], pair.target = c[5];
   const cq_slice key = key_of(c[1], c[2]);
