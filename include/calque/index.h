@@ -33,7 +33,7 @@ CQ_API CQ_MUST_USE cq_status cq_index_create(const char *directory, const char *
 
 /* Opens an index.
  *   model    what encodes documents and queries; NULL: the one it was made with, by its name then, opened when it is needed
- *   writing  waits for nobody: CQ_ERR_ARGUMENT when another process writes
+ *   writing  waits for nobody: CQ_ERR_ARGUMENT when it is open for writing elsewhere
  * Errors: CQ_ERR_ARGUMENT when the model is not the one it was made with (with NULL told by what needs it);
  * CQ_ERR_FORMAT, CQ_ERR_IO. */
 CQ_API CQ_MUST_USE cq_status cq_index_open(cq_index **out, const char *directory, const char *model, bool writing,
@@ -45,7 +45,7 @@ CQ_API const char *cq_index_model(const cq_index *index); /* the name it was mad
 /* The first so many documents, removed ones included, are searched by an approximation; 0: there is none. */
 CQ_API size_t cq_index_approximated(const cq_index *index);
 
-/* Adds documents, in place of those that have their ids; and removes documents by id, of which *n_removed were there. Errors:
+/* Adds documents, found after the next commit, in place of those that have their ids; and removes documents by id, of which *n_removed were there. Errors:
  * CQ_ERR_ARGUMENT for an id that is empty or comes twice before a commit, or for a tab or newline in id or language or a
  * newline in text; those of encoding; CQ_ERR_IO (a full disk: what counts is untouched). */
 CQ_API CQ_MUST_USE cq_status cq_index_add(cq_index *index, const cq_document *documents, size_t n, cq_pool *pool,

@@ -73,9 +73,9 @@ static void print_member(const cq_clustering *c, size_t cluster, const cq_member
   for (size_t i = 0; i < (ids ? cq_clustering_n_lines(c, m->row) : 1); i++) {
     printf("%zu\t%.4f\t", cluster + 1, m->cosine);
     const cq_slice id = cq_clustering_id(c, m->row, i);
-    if (ids) printf("%.*s\t", (int)id.n, id.data);
+    if (ids) cli_field(stdout, id), putchar('\t');
     if (text.data)
-      printf("%.*s\n", (int)text.n, text.data);
+      cli_field(stdout, text), putchar('\n');
     else
       printf("%" PRIu32 "\n", m->row + 1);
   }

@@ -182,18 +182,26 @@ static int draw(const cq_labelled *l, const char *set, const char *path) {
   return status ? cli_fail_error(&error) : code;
 }
 
+static int read_set(cq_labelled *out, const char *gold, const char *pairs) {
+  cq_error error = {0};
+  size_t n_correct = 0;
+  if (cq_labelled_read(out, gold, pairs, &error)) return cli_fail_error(&error);
+  for (size_t i = 0; i < out->n; i++) n_correct += out->pairs[i].correct;
+  if (out->n && !n_correct)
+    cli_note("%s has none of the pairs of %s: are its columns source id and target id?", gold, pairs);
+  return CLI_OK;
+}
+
 static int run(const cli_call *call) {
   const struct args *args = call->options;
   const char *const *names = call->arguments;
-  cq_error error = {0};
   cq_labelled sets[2] = {{0}, {0}};
   const size_t n_sets = call->n_arguments / 2;
   report r = {0};
   int code = CLI_OK;
   if (args->json && args->csv) return cli_usage(call->path, "--json and --csv exclude each other");
   if (call->n_arguments % 2 != 0) return cli_usage(call->path, "expected GOLD and PAIRS, once or twice");
-  for (size_t i = 0; i < n_sets && code == CLI_OK; i++)
-    if (cq_labelled_read(&sets[i], names[2 * i], names[2 * i + 1], &error)) code = cli_fail_error(&error);
+  for (size_t i = 0; i < n_sets && code == CLI_OK; i++) code = read_set(&sets[i], names[2 * i], names[2 * i + 1]);
   const cq_labelled *last = n_sets == 2 ? &sets[1] : &sets[0];
   const char *last_name = names[2 * n_sets - 1];
   for (int by_cosine = 0; by_cosine < 1 + last->has_cosines && code == CLI_OK; by_cosine++) {

@@ -77,7 +77,29 @@ typedef struct adding {
   cli_sentences in;
   cq_document *documents; /* [batch] */
   char (*names)[512];     /* [batch], ids that are made here */
+  uint64_t n_added, n_blank;
 } adding;
+
+static bool is_blank(cq_slice text) {
+  size_t i = 0;
+  while (i < text.n && strchr(" \t\r\f\v", text.data[i])) i++;
+  return i == text.n;
+}
+
+/* Leaves blank lines out of the chunk: a document of nothing would be near every query. */
+static void drop_blanks(adding *a) {
+  cli_sentences *in = &a->in;
+  const size_t columns = (size_t)in->n_columns;
+  size_t n = 0;
+  for (size_t i = 0; i < in->n; i++) {
+    if (is_blank(in->slices[columns * (i + 1) - 1])) continue;
+    memmove(in->slices + columns * n, in->slices + columns * i, columns * sizeof *in->slices);
+    in->places[n++] = in->places[i];
+  }
+  a->n_blank += in->n - n;
+  a->n_added += n;
+  in->n = n;
+}
 
 /* The chunk at hand. */
 static int add_chunk(adding *a) {
@@ -101,17 +123,24 @@ static int add_chunk(adding *a) {
 static int add_all(adding *a) {
   cq_error error = {0};
   cli_progress progress = cli_progress_start();
+  const size_t before = cq_index_size(a->index);
   int code = CLI_OK;
   while (code == CLI_OK) {
     if (cli_sentences_next(&a->in, &error)) code = cli_sentences_fail(&a->in, &error);
     if (code || a->in.n == 0) break;
+    drop_blanks(a);
     code = add_chunk(a);
     cli_progress_draw(&progress, "added", a->in.n_read, 0, "", false);
   }
   cli_progress_clear(&progress);
   if (code == CLI_OK && a->in.n_skipped) cli_note("%" PRIu64 " malformed lines were skipped", a->in.n_skipped);
+  if (code == CLI_OK && a->n_blank) cli_note("%" PRIu64 " blank lines were left out", a->n_blank);
   if (code == CLI_OK && cq_index_commit(a->index, &error)) code = cli_fail_error(&error);
-  if (code == CLI_OK) cli_note("added %" PRIu64 " documents, the index has %zu", a->in.n_read, cq_index_size(a->index));
+  if (code) return code;
+  const size_t after = cq_index_size(a->index), n_replaced = before + (size_t)a->n_added - after;
+  char replaced[64] = "";
+  if (n_replaced) snprintf(replaced, sizeof replaced, ", %zu of them in place of earlier ones", n_replaced);
+  cli_note("added %" PRIu64 " documents%s, the index has %zu", a->n_added, replaced, after);
   return code;
 }
 
@@ -164,16 +193,17 @@ static int run_remove(const cli_call *call) {
   cq_index *index = NULL;
   size_t n_removed = 0;
   int code = CLI_OK;
-  cq_slice *ids = calloc(n, sizeof *ids);
-  if (!ids) return cli_fail("out of memory");
-  for (size_t i = 0; i < n; i++) ids[i] = (cq_slice){call->arguments[i + 1], strlen(call->arguments[i + 1])};
-  if (cq_index_open(&index, call->arguments[0], NULL, true, cli_notice, NULL, &error) ||
-      cq_index_remove(index, ids, n, &n_removed, &error) || cq_index_commit(index, &error))
-    code = cli_fail_error(&error);
-  else
-    cli_note("removed %zu of %zu documents, the index has %zu", n_removed, n, cq_index_size(index));
+  if (cq_index_open(&index, call->arguments[0], NULL, true, cli_notice, NULL, &error)) code = cli_fail_error(&error);
+  for (size_t i = 0; i < n && code == CLI_OK; i++) {
+    const cq_slice id = {call->arguments[i + 1], strlen(call->arguments[i + 1])};
+    size_t is_removed = 0;
+    if (cq_index_remove(index, &id, 1, &is_removed, &error)) code = cli_fail_error(&error);
+    if (code == CLI_OK && !is_removed) cli_note("there is no document '%s'", call->arguments[i + 1]);
+    n_removed += is_removed;
+  }
+  if (code == CLI_OK && cq_index_commit(index, &error)) code = cli_fail_error(&error);
+  if (code == CLI_OK) cli_note("removed %zu of %zu documents, the index has %zu", n_removed, n, cq_index_size(index));
   cq_index_free(index);
-  free(ids);
   return code;
 }
 

@@ -117,9 +117,9 @@ static const cli_option options[] = {
 static void print_row(FILE *out, const cq_mining *m, cq_side side, uint32_t row, size_t line) {
   const cq_slice id = cq_mining_id(m, side, row, line), text = cq_mining_sentence(m, side, row);
   if (id.data)
-    fprintf(out, "%.*s", (int)id.n, id.data);
+    cli_field(out, id);
   else if (text.data)
-    fprintf(out, "%.*s", (int)text.n, text.data);
+    cli_field(out, text);
   else
     fprintf(out, "%" PRIu32, row + 1);
 }
@@ -137,7 +137,10 @@ static void print_pair(FILE *out, const cq_mining *m, const cq_mined_pair *p, bo
       print_row(out, m, CQ_TARGET, p->target, j);
       if (text) {
         const cq_slice a = cq_mining_sentence(m, CQ_SOURCE, p->source), b = cq_mining_sentence(m, CQ_TARGET, p->target);
-        fprintf(out, "\t%.9g\t%.*s\t%.*s", p->cosine, (int)a.n, a.data, (int)b.n, b.data);
+        fprintf(out, "\t%.9g\t", p->cosine);
+        cli_field(out, a);
+        fputc('\t', out);
+        cli_field(out, b);
       }
       fputc('\n', out);
     }
@@ -159,6 +162,16 @@ static int write_pairs(const struct args *args, const cq_mining *m) {
     return cli_fail_error(&error);
   }
   return cli_output_commit(&file, &error) ? cli_fail_error(&error) : CLI_OK;
+}
+
+/* What cannot be written is better known before the work. */
+static int check_output(const char *path) {
+  cq_error error = {0};
+  cli_output file = {0};
+  if (!path) return CLI_OK;
+  const cq_status status = cli_output_open(&file, path, &error);
+  cli_output_abort(&file);
+  return status ? cli_fail_error(&error) : CLI_OK;
 }
 
 static int read_filters(unsigned *drop, const cli_call *call, const cli_list *list) {
@@ -196,7 +209,8 @@ static int run(const cli_call *call) {
   o.choice = (cq_margin_options){(cq_margin)args->margin, (cq_retrieval)args->retrieval, (size_t)args->candidates,
                                  args->threshold};
   o.notice = cli_notice, o.progress = cli_progress_watch, o.progress_context = &line;
-  code = cli_open_pool(&pool, args->threads);
+  code = check_output(args->output);
+  if (code == CLI_OK) code = cli_open_pool(&pool, args->threads);
   if (code == CLI_OK) {
     code = cq_mine(&mining, &o, pool, &error) ? CLI_FAILED : CLI_OK;
     cli_progress_clear(&line);

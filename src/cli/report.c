@@ -57,9 +57,14 @@ void cli_notice(void *context, const char *text) {
 int cli_finish_output(int code) {
   errno = 0;
   if (fflush(stdout) == 0 && !ferror(stdout)) return code;
+  if (errno == EPIPE) return CLI_FAILED; /* the reader has seen enough */
   if (code == CLI_OK || code == CLI_FAILED)
     return cli_fail("<stdout>: cannot write: %s", errno ? strerror(errno) : "an earlier write failed");
   return code;
+}
+
+void cli_field(FILE *stream, cq_slice text) {
+  for (size_t i = 0; i < text.n; i++) putc(text.data[i] == '\t' ? ' ' : text.data[i], stream);
 }
 
 void cli_json_text(FILE *stream, const char *text, size_t n) {

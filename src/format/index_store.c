@@ -217,7 +217,7 @@ static cq_status open_for_writing(cq_index_store *s, cq_error *error) {
   cq_status status = open_descriptor(&s->lock, s, "lock", error);
   if (!status && flock(s->lock, LOCK_EX | LOCK_NB) != 0)
     status = errno == EWOULDBLOCK
-                 ? cq_fail_file(error, CQ_ERR_ARGUMENT, s->directory, "another process is writing to it")
+                 ? cq_fail_file(error, CQ_ERR_ARGUMENT, s->directory, "it is open for writing elsewhere")
                  : cq_fail_errno(error, s->directory, "cannot lock");
   if (!status) status = open_descriptor(&s->documents, s, "documents", error);
   if (!status) status = open_descriptor(&s->vectors, s, "vectors", error);

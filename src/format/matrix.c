@@ -19,7 +19,7 @@ static cq_status open_npy(cq_matrix *out, const char *path, size_t dim, cq_error
 static cq_status open_raw(cq_matrix *out, const char *path, size_t dim, cq_error *error) {
   if (dim == 0 || dim > 1 << 20)
     return cq_fail_file(error, CQ_ERR_ARGUMENT, path,
-                        "numbers alone do not say how many make a row: give the dimension (or a .npy file)");
+                        "no .npy file; of numbers alone the dimension is needed, for sentences a model");
   cq_status status = cq_mapping_open(&out->mapping, path, error);
   if (status) return status;
   if (out->mapping.n % (dim * sizeof(float)) != 0)

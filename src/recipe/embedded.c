@@ -4,12 +4,23 @@
 #include "base/memory.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static void note_left_out(const cq_embedding *how, const char *path, const cq_corpus *c) {
   char text[512];
   if (!how->notice || (!c->n_blank && !c->n_skipped)) return;
   snprintf(text, sizeof text, "%s: %llu blank and %llu malformed lines were left out", path,
            (unsigned long long)c->n_blank, (unsigned long long)c->n_skipped);
+  how->notice(how->notice_context, text);
+}
+
+/* A file of translations is no file of ids, but looks like one. */
+static void note_strange_ids(const cq_embedding *how, const char *path, const cq_corpus *c) {
+  char text[512];
+  const cq_slice id = c->ids && c->n_lines ? c->ids[0] : (cq_slice){NULL, 0};
+  if (!how->notice || !id.n || !memchr(id.data, ' ', id.n)) return;
+  snprintf(text, sizeof text, "%s: its lines have a tab: what is before it ('%.*s') is taken as an id", path,
+           (int)(id.n < 60 ? id.n : 60), id.data);
   how->notice(how->notice_context, text);
 }
 
@@ -27,7 +38,9 @@ static cq_status encode_text(cq_embedded *out, cq_cached_encoder *store, const c
   cq_status status = CQ_OK;
   for (size_t i = 0; !status && i < n; i++) {
     status = cq_corpus_read(&out[i].corpus, paths[i], how->skip_bad, error);
-    if (!status) note_left_out(how, paths[i], &out[i].corpus);
+    if (status) break;
+    note_left_out(how, paths[i], &out[i].corpus);
+    note_strange_ids(how, paths[i], &out[i].corpus);
   }
   if (!status)
     status = cq_cached_encoder_open(store, how->model, how->cache_directory, how->notice, how->notice_context, error);

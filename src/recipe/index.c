@@ -2,6 +2,7 @@
 #include "calque/index.h"
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/memory.h"
 #include "base/slice.h"
 #include "format/index_store.h"
@@ -34,10 +35,12 @@ static cq_status open_model(cq_encoder **out, char fingerprint[33], const char *
 
 cq_status cq_index_create(const char *directory, const char *model, cq_notice_fn notice, void *notice_context,
                           cq_error *error) {
-  char fingerprint[33];
+  char fingerprint[33], place[PATH_MAX];
   cq_encoder *encoder = NULL;
   cq_status status = open_model(&encoder, fingerprint, model, notice, notice_context, error);
-  if (!status) status = cq_index_store_create(directory, model, fingerprint, cq_encoder_dim(encoder), error);
+  /* A directory is remembered by its whole path: searches start anywhere. Other names are names of the cache. */
+  const char *name = cq_is_directory(model) && realpath(model, place) ? place : model;
+  if (!status) status = cq_index_store_create(directory, name, fingerprint, cq_encoder_dim(encoder), error);
   cq_encoder_free(encoder);
   return status;
 }
@@ -49,6 +52,8 @@ static cq_status need_model(cq_index *index, const char *model, cq_error *error)
   char fingerprint[33];
   if (index->encoder) return CQ_OK;
   cq_status status = open_model(&index->encoder, fingerprint, name, index->notice, index->notice_context, error);
+  if (status && !model && index->notice)
+    index->notice(index->notice_context, "the index was made with that model; say where it is now");
   if (!status && strcmp(fingerprint, info.fingerprint) != 0)
     status = cq_fail_file(error, CQ_ERR_ARGUMENT, index->directory,
                           "was made with another model than %s ('%s', of fingerprint %s, not %s)", name, info.model,
@@ -206,8 +211,13 @@ cq_status cq_index_search(cq_hit **out, cq_index *index, const cq_slice *queries
   status = cq_encoder_encode(vectors, index->encoder, pool, queries, n_queries, NULL, NULL, error);
   const float *documents = cq_index_store_vectors(index->store);
   const size_t n = (size_t)info.n, dim = (size_t)info.dim;
-  const bool exact = o.exact || info.n_approximate == 0;
+  bool exact = o.exact || info.n_approximate == 0;
   if (!status && !exact) status = open_approximate(index, error);
+  if (status == CQ_ERR_UNSUPPORTED) { /* slower, and right */
+    if (index->notice)
+      index->notice(index->notice_context, "searching exactly: calque's plugin for FAISS is not there");
+    exact = true, status = CQ_OK;
+  }
   if (!status)
     status = exact ? cq_top(&found, vectors, n_queries, documents, n, dim, o.k, is_allowed, &f, pool, error)
                    : cq_approximate_top(&found, index->approximate, vectors, n_queries, documents, n, dim, o.k,

@@ -31,13 +31,33 @@ same by-1 by-3
 # Replacing and removing.
 printf 'x1\tTwo dogs play by the river today.\n' >new.tsv
 expect 0 index add an.index --ids new.tsv
-stderr_has "added 1 documents, the index has 5"
+stderr_has "added 1 documents, 1 of them in place of earlier ones, the index has 5"
 expect 0 search an.index "The bus to Vienna is late." --top 9
 grep -q "The bus" stdout && fail "the replaced document is still found"
 expect 0 index remove an.index x2 nobody
 stderr_has "removed 1 of 2 documents, the index has 4"
+stderr_has "there is no document 'nobody'"
 expect 0 search an.index "A cat sleeps on the chair." --top 9
 grep -q "x2" stdout && fail "the removed document is still found"
+
+# Blank lines are no documents; tabs within texts are blanks; queries from a file; a directory is remembered by its whole path.
+cp -r "$TEACHER" model
+printf 'A\tB.\n\n  \n' >blank.txt
+expect 0 index new --model model tabs.index
+expect 0 index add tabs.index blank.txt
+stderr_has "2 blank lines were left out"
+stderr_has "added 1 documents, the index has 1"
+mkdir -p elsewhere && cd elsewhere
+printf 'A B.\nanother query\n' >queries.txt
+expect 0 search ../tabs.index --queries queries.txt
+stdout_has "# another query"
+[ "$(grep -c '	blank.txt:1		A B.$' "$tmp/stdout")" -eq 2 ] || fail "the tab should be a blank"
+cd ..
+expect 2 search tabs.index
+mv model moved
+expect 1 search tabs.index "A B."
+stderr_has "say where it is now"
+expect 0 search tabs.index "A B." --model moved
 
 # What is refused leaves the index as it was.
 expect 1 index new --model "$TEACHER" an.index

@@ -114,4 +114,17 @@ expect 2 mine source.npy target.npy --drop copies
 expect 2 $mine source.txt target.txt --drop everything
 expect 2 $mine source.txt target.txt --dim 3
 expect 1 $mine source.txt target.txt --output no/such/out
+# What is said early, and what is said of input that is probably meant otherwise.
+expect 1 $mine source.txt target.txt --output nowhere/pairs.tsv
+stderr_has "nowhere"
+absent nowhere
+gzip -dc "$SOURCE/sample/test/en-de.tsv.gz" | head -n 5 >translations.tsv
+expect 0 $mine translations.tsv source.txt
+stderr_has "is taken as an id"
+expect 1 mine source.txt target.txt
+stderr_has "for sentences a model"
+printf 'y\tx\n' >swapped
+printf '1.5\tx\ty\n' >scored
+expect 0 eval bucc swapped scored
+stderr_has "has none of the pairs"
 finish
