@@ -8,8 +8,8 @@
  *   cq_clustering_free(c);
  *
  * A community is a centre and all that is near it: the sentence with the most others within the threshold is the first centre, then,
- * among those not taken yet, the one with the next most. No sentence is in two. The same as sentence-transformers'
- * community_detection, by one exact pass over half of the matrix of cosines. */
+ * among those not taken yet, the one with the next most. No sentence is in two. The same as
+ * community_detection of sentence-transformers 6.2, by one exact pass over half of the matrix of cosines. */
 #ifndef CALQUE_CLUSTER_H
 #define CALQUE_CLUSTER_H
 

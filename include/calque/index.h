@@ -60,7 +60,7 @@ typedef enum cq_approximation {
   CQ_APPROXIMATE_HNSW, /* a graph of neighbours: quick to search (Malkov & Yashunin 2018) */
 } cq_approximation;
 /* Makes, of the documents that count, or drops an approximation; it counts from the next commit on. Documents added later are
- * searched exactly beside it, until it is made anew. Errors: CQ_ERR_UNSUPPORTED where calque's plugin for FAISS is
+ * searched exactly beside it, until it is made anew. Two HNSW graphs of the same documents may differ. Errors: CQ_ERR_UNSUPPORTED where calque's plugin for FAISS is
  * missing; CQ_ERR_ARGUMENT for an index without documents; CQ_ERR_IO, CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_index_approximate(cq_index *index, cq_approximation method, cq_pool *pool,
                                                   cq_error *error);

@@ -15,7 +15,8 @@ struct args {
 
 static void defaults(void *options) {
   const cq_cluster_options o = cq_cluster_default_options();
-  *(struct args *)options = (struct args){.threshold = o.threshold, .min_size = (int)o.min_size};
+  *(struct args *)options =
+      (struct args){.threshold = o.threshold, .min_size = (int)o.min_size, .first_pass = (int)o.first_pass};
 }
 
 #define AT(field) .offset = offsetof(struct args, field)

@@ -257,7 +257,7 @@ static int run_approximate(const cli_call *call) {
 
 static const cli_command index_approximate = {
     .name = "approximate",
-    .summary = "make searching faster than exact, for millions of documents",
+    .summary = "make searching faster than exact, for millions of documents and many queries",
     .arguments = "INDEX",
     .least_arguments = 1,
     .most_arguments = 1,

@@ -193,8 +193,12 @@ bool cli_progress_watch(void *progress, const char *what, uint64_t done, uint64_
     *p = cli_progress_start();
     return true;
   }
-  cli_duration(left, (cli_now_s() - p->started_s) / (double)done * (double)(n_all - done));
-  snprintf(remark, sizeof remark, "%s left", left);
+  if (!p->watched_s)
+    p->watched_s = cli_now_s(), p->watched_from = done; /* what a resumed run found done took no time */
+  if (done > p->watched_from) {
+    cli_duration(left, (cli_now_s() - p->watched_s) / (double)(done - p->watched_from) * (double)(n_all - done));
+    snprintf(remark, sizeof remark, "%s left", left);
+  }
   cli_progress_draw(p, what, done, n_all, remark, false);
   return true;
 }

@@ -63,6 +63,8 @@ typedef struct cli_progress {
   bool drawn;       /* the terminal's last line holds it */
   double last_s;    /* when it was drawn */
   double started_s; /* when the program began to draw */
+  double watched_s; /* cli_progress_watch: its first call, and what was done then */
+  uint64_t watched_from;
 } cli_progress;
 cli_progress cli_progress_start(void);
 /* done of n_all items (n_all 0: unknown), what they are, and a remark or NULL. `now` draws whatever the time. */

@@ -19,6 +19,7 @@ constexpr int links = 32;              // of a node in the graph; twice as many 
 constexpr int effort_building = 100;   // candidates kept while a node finds its neighbours
 constexpr size_t least_effort = 128;   // candidates kept while searching the graph
 constexpr size_t rows_for_a_list = 64; // at least; k-means wants 39
+constexpr size_t most_lists = CQ_FAISS_MOST_TRAINING_ROWS / rows_for_a_list;
 
 template <typename F> int guarded(char *message, size_t message_size, F f) {
   try {
@@ -26,8 +27,10 @@ template <typename F> int guarded(char *message, size_t message_size, F f) {
     return 0;
   } catch (const std::exception &e) {
     std::snprintf(message, message_size, "%s", e.what());
-    return 1;
+  } catch (...) {
+    std::snprintf(message, message_size, "an exception of no known kind");
   }
+  return 1;
 }
 
 int make(void **out, int graph, size_t n, size_t dim, int n_threads, char *message, size_t message_size) {
@@ -41,7 +44,7 @@ int make(void **out, int graph, size_t n, size_t dim, int n_threads, char *messa
       return;
     }
     const size_t wanted = static_cast<size_t>(4 * std::sqrt(static_cast<double>(n)));
-    const size_t n_lists = std::max<size_t>(1, std::min(wanted, n / rows_for_a_list));
+    const size_t n_lists = std::max<size_t>(1, std::min({wanted, n / rows_for_a_list, most_lists}));
     auto lists = std::make_unique<faiss::IndexFlatIP>(static_cast<int64_t>(dim));
     auto index =
         std::make_unique<faiss::IndexIVFScalarQuantizer>(lists.get(), dim, n_lists, type, faiss::METRIC_INNER_PRODUCT);

@@ -31,7 +31,7 @@ struct cq_index_store {
   cq_index_record *records; /* [n] */
   unsigned char *deleted;   /* [(n + 7) / 8] */
   int64_t n_deleted;
-  cq_map live; /* id -> record */
+  cq_map live; /* id -> record, when writing */
   /* what is not committed */
   int64_t n_new, n_new_bytes;
   bool changed;                            /* records were deleted */
@@ -148,7 +148,7 @@ static cq_status split_documents(cq_index_store *s, const char *path, cq_error *
                                       {first + 1, (size_t)(second - first - 1)},
                                       {second + 1, (size_t)(line_end - second - 1)}};
     at = line_end + 1;
-    if (!bit(s->deleted, i) && !cq_map_put_borrowed(&s->live, s->records[i].id, (uint64_t)i))
+    if (s->lock >= 0 && !bit(s->deleted, i) && !cq_map_put_borrowed(&s->live, s->records[i].id, (uint64_t)i))
       return cq_fail_memory(error, path);
   }
   return at == end ? CQ_OK
@@ -224,6 +224,15 @@ static cq_status open_for_writing(cq_index_store *s, cq_error *error) {
   return status;
 }
 
+/* Gives back the room of what was written and never counted: by a killed process, or before the disk was full. */
+static cq_status cut_tail(const cq_index_store *s, cq_error *error) {
+  const int64_t row = s->m.dim * (int64_t)sizeof(float);
+  if (ftruncate(s->vectors, (s->m.n + s->n_new) * row) != 0 ||
+      ftruncate(s->documents, s->m.n_bytes + s->n_new_bytes) != 0)
+    return cq_fail_errno(error, s->directory, "cannot cut its files to what counts");
+  return CQ_OK;
+}
+
 cq_status cq_index_store_open(cq_index_store **out, const char *directory, bool writing, cq_error *error) {
   enum { TRIES = 3 }; /* a reader may meet a manifest whose list of deleted documents has just been replaced */
   char path[PATH_MAX];
@@ -243,6 +252,7 @@ cq_status cq_index_store_open(cq_index_store **out, const char *directory, bool 
     unload(s);
     status = CQ_OK;
   }
+  if (!status && writing) status = cut_tail(s, error);
   if (status)
     cq_index_store_close(s);
   else
@@ -322,7 +332,10 @@ cq_status cq_index_store_append(cq_index_store *s, const cq_index_record *record
     const int64_t old = cq_index_store_find(s, records[i].id);
     if (old >= 0) cq_index_store_delete(s, old);
   }
-  if (!status) s->n_new += (int64_t)n, s->n_new_bytes += (int64_t)lines.n;
+  if (!status)
+    s->n_new += (int64_t)n, s->n_new_bytes += (int64_t)lines.n;
+  else if (cut_tail(s, NULL))
+    status = CQ_ERR_IO;
   cq_builder_free(&lines);
   return status;
 }

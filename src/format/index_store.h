@@ -47,11 +47,11 @@ cq_index_info cq_index_store_info(const cq_index_store *store);
 const float *cq_index_store_vectors(const cq_index_store *store); /* [n, dim], mapped */
 cq_index_record cq_index_store_record(const cq_index_store *store, int64_t record);
 bool cq_index_store_is_live(const cq_index_store *store, int64_t record);
-/* The live record of an id; -1: none. */
+/* The live record of an id; -1: none. Only of a store that is open for writing. */
 int64_t cq_index_store_find(const cq_index_store *store, cq_slice id);
 
-/* Writes documents and vectors [n, dim] behind what counts; a live record of the same id is marked as deleted. Nothing is
- * seen, by this store either, before the commit. Errors: CQ_ERR_ARGUMENT for an id that is empty or comes twice, or text that
+/* Writes documents and vectors [n, dim] behind what counts; a live record of the same id is marked as deleted. What is new is
+ * not found before the commit; a failed append makes the store good for closing only. Errors: CQ_ERR_ARGUMENT for an id that is empty or comes twice, or text that
  * holds what separates fields and lines; CQ_ERR_IO (a full disk: what counts is untouched), CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_index_store_append(cq_index_store *store, const cq_index_record *records, size_t n,
                                             const float *vectors, cq_error *error);

@@ -6,6 +6,7 @@
 #include "base/memory.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdlib.h>
 
 enum { CHUNK = 2048 }; /* texts encoded between two appends: what a crash may cost */
@@ -74,6 +75,15 @@ static cq_status list_missing(cq_slice **out, size_t *n_out, const cq_cached_enc
   return status;
 }
 
+/* What is no number would be kept for good. */
+static cq_status check_finite(const float *vectors, size_t dim, const cq_slice *texts, size_t n, cq_error *error) {
+  for (size_t i = 0; i < n * dim; i++)
+    if (!isfinite(vectors[i]))
+      return cq_fail(error, CQ_ERR_ARGUMENT, "the model gives a vector with a number that is not finite for '%.*s'",
+                     (int)(texts[i / dim].n < 200 ? texts[i / dim].n : 200), texts[i / dim].data);
+  return CQ_OK;
+}
+
 cq_status cq_cached_encoder_prepare(cq_cached_encoder *t, const cq_slice *texts, size_t n, cq_pool *pool,
                                     cq_cached_progress progress, void *context, cq_error *error) {
   cq_slice *missing = NULL;
@@ -85,6 +95,7 @@ cq_status cq_cached_encoder_prepare(cq_cached_encoder *t, const cq_slice *texts,
   for (size_t first = 0; !status && first < n_missing; first += CHUNK) {
     const size_t count = n_missing - first < CHUNK ? n_missing - first : CHUNK;
     status = cq_encoder_encode(vectors, t->encoder, pool, missing + first, count, NULL, NULL, error);
+    if (!status) status = check_finite(vectors, (size_t)t->dim, missing + first, count, error);
     if (!status) status = cq_vector_store_append(t->store, missing + first, count, vectors, error);
     if (!status && progress && !progress(context, first + count, n_missing))
       status = cq_fail(error, CQ_ERR_STOPPED, "stopped while encoding; the vectors so far are kept");

@@ -14,7 +14,7 @@ struct cq_clustering {
 };
 
 cq_cluster_options cq_cluster_default_options(void) {
-  return (cq_cluster_options){.threshold = 0.75, .min_size = 10, .n_most = 200000000};
+  return (cq_cluster_options){.threshold = 0.75, .min_size = 10, .n_most = 200000000, .first_pass = CQ_FIRST_INT8};
 }
 
 typedef struct watcher {

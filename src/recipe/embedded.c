@@ -28,7 +28,11 @@ static cq_status locate(cq_embedded *e, const cq_cached_encoder *store, cq_error
   e->n = e->corpus.n, e->dim = (size_t)store->dim, e->vectors = store->vectors;
   e->rows = cq_alloc_array(e->n, sizeof *e->rows);
   if (!e->rows) return cq_fail_memory(error, "the vectors of a corpus");
-  for (size_t i = 0; i < e->n; i++) e->rows[i] = (uint32_t)cq_cached_encoder_record(store, e->corpus.sentences[i]);
+  for (size_t i = 0; i < e->n; i++) {
+    const int64_t record = cq_cached_encoder_record(store, e->corpus.sentences[i]);
+    if (record > UINT32_MAX) return cq_fail(error, CQ_ERR_LIMIT, "the cache holds more than 2^32 vectors");
+    e->rows[i] = (uint32_t)record;
+  }
   return CQ_OK;
 }
 
@@ -56,6 +60,8 @@ static cq_status encode_text(cq_embedded *out, cq_cached_encoder *store, const c
 static cq_status open_vectors(cq_embedded *e, const char *path, size_t raw_dim, cq_error *error) {
   cq_status status = cq_matrix_open(&e->matrix, path, raw_dim, error);
   e->vectors = e->matrix.data, e->n = e->matrix.n, e->dim = e->matrix.dim;
+  if (!status && (e->n == 0 || e->dim == 0))
+    status = cq_fail_file(error, CQ_ERR_ARGUMENT, path, "there is no vector in it");
   return status;
 }
 

@@ -192,6 +192,7 @@ static cq_status open_approximate(cq_index *index, cq_error *error) {
   char path[PATH_MAX];
   if (index->approximate) return CQ_OK;
   cq_status status = cq_index_store_approximate(path, index->store, false, error);
+  if (!status && !cq_file_exists(path)) status = CQ_ERR_IO;
   return status ? status
                 : cq_approximate_open(&index->approximate, path, (size_t)info.n_approximate, (size_t)info.dim, error);
 }
@@ -213,9 +214,8 @@ cq_status cq_index_search(cq_hit **out, cq_index *index, const cq_slice *queries
   const size_t n = (size_t)info.n, dim = (size_t)info.dim;
   bool exact = o.exact || info.n_approximate == 0;
   if (!status && !exact) status = open_approximate(index, error);
-  if (status == CQ_ERR_UNSUPPORTED) { /* slower, and right */
-    if (index->notice)
-      index->notice(index->notice_context, "searching exactly: calque's plugin for FAISS is not there");
+  if (status == CQ_ERR_UNSUPPORTED || status == CQ_ERR_IO) { /* no plugin, or another made the approximation anew */
+    if (index->notice) index->notice(index->notice_context, "the approximation cannot be used: searching exactly");
     exact = true, status = CQ_OK;
   }
   if (!status)

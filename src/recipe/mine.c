@@ -29,7 +29,7 @@ struct cq_mining {
 };
 
 cq_mine_options cq_mine_default_options(void) {
-  return (cq_mine_options){.k = 4, .choice = cq_margin_default_options()};
+  return (cq_mine_options){.k = 4, .first_pass = CQ_FIRST_INT8, .choice = cq_margin_default_options()};
 }
 
 /* --- progress --- */
@@ -76,47 +76,71 @@ static cq_slice pair_key(const uint32_t pair[2]) {
   return (cq_slice){(const char *)pair, 2 * sizeof *pair};
 }
 
-/* The pairs of rows that gold names, into a set. */
-static cq_status read_gold(cq_map *gold, const cq_mining *m, const char *path, cq_error *error) {
-  uint32_t *rows[2] = {rows_of_lines(&m->sides[0].corpus), rows_of_lines(&m->sides[1].corpus)};
+/* What gold names: of each pair of rows, how many pairs of ids; and how many of those in all. */
+typedef struct gold {
+  cq_map rows, ids; /* each: pair -> count */
+} gold;
+
+static void gold_free(gold *g) {
+  cq_map_free(&g->rows);
+  cq_map_free(&g->ids);
+}
+
+static uint64_t gold_count(const gold *g, const uint32_t pair[2]) {
+  const uint64_t count = cq_map_get(&g->rows, pair_key(pair));
+  return count == CQ_MAP_NONE ? 0 : count;
+}
+
+static cq_status gold_add(gold *g, const cq_mining *m, uint32_t *const rows[2], cq_slice line, const char *path,
+                          uint64_t number, cq_error *error) {
+  cq_slice columns[2];
+  uint32_t pair[2] = {0};
+  cq_status status = CQ_OK;
+  if (cq_tsv_split(columns, 2, line) != 2)
+    return cq_fail_line(error, CQ_ERR_FORMAT, path, number, "expected two ids separated by a tab");
+  for (int i = 0; !status && i < 2; i++)
+    status = row_of_id(&pair[i], &m->sides[i], rows[i], columns[i], path, number, error);
+  if (status || cq_map_get(&g->ids, line) != CQ_MAP_NONE) return status;
+  return cq_map_put(&g->ids, line, 1) && cq_map_put(&g->rows, pair_key(pair), gold_count(g, pair) + 1)
+             ? CQ_OK
+             : cq_fail_memory(error, path);
+}
+
+static cq_status gold_read(gold *g, const cq_mining *m, const char *path, cq_error *error) {
+  if (!m->sides[0].corpus.ids || !m->sides[1].corpus.ids)
+    return cq_fail(error, CQ_ERR_ARGUMENT,
+                   "a gold file names ids: source and target must be files of id, tab, sentence");
+  uint32_t *const rows[2] = {rows_of_lines(&m->sides[0].corpus), rows_of_lines(&m->sides[1].corpus)};
   cq_lines *lines = NULL;
+  cq_slice line = {NULL, 0};
   cq_status status = rows[0] && rows[1] ? cq_lines_open(&lines, path, error) : cq_fail_memory(error, path);
-  while (!status) {
-    cq_slice line, columns[2];
-    uint32_t pair[2] = {0};
-    status = cq_lines_next(&line, lines, error);
-    if (status || !line.data) break;
-    const uint64_t number = cq_lines_number(lines);
-    if (cq_tsv_split(columns, 2, line) != 2) {
-      status = cq_fail_line(error, CQ_ERR_FORMAT, path, number, "expected two ids separated by a tab");
-      break;
-    }
-    for (int i = 0; !status && i < 2; i++)
-      status = row_of_id(&pair[i], &m->sides[i], rows[i], columns[i], path, number, error);
-    if (!status && !cq_map_put(gold, pair_key(pair), 1)) status = cq_fail_memory(error, path);
-  }
+  while (!status && !(status = cq_lines_next(&line, lines, error)) && line.data)
+    status = gold_add(g, m, rows, line, path, cq_lines_number(lines), error);
   cq_lines_close(lines);
   cq_free(rows[0]);
   cq_free(rows[1]);
   return status;
 }
 
-/* Finds the threshold of greatest F1 and drops the pairs below it. */
-static cq_status tune(cq_mining *m, const cq_mine_options *o, cq_error *error) {
-  cq_map gold = {0};
+/* How many pairs of ids a pair of rows stands for. */
+static size_t n_id_pairs(const cq_mining *m, const cq_mined_pair *p) {
+  return cq_mining_n_lines(m, CQ_SOURCE, p->source) * cq_mining_n_lines(m, CQ_TARGET, p->target);
+}
+
+/* Finds the threshold of greatest F1, counting pairs of ids as they are printed, and drops the pairs below it. */
+static cq_status tune(cq_mining *m, const gold *g, cq_error *error) {
   cq_f1_point *curve = NULL;
-  size_t n_points = 0;
-  if (!m->sides[0].corpus.ids || !m->sides[1].corpus.ids)
-    return cq_fail(error, CQ_ERR_ARGUMENT,
-                   "a gold file names ids: source and target must be files of id, tab, sentence");
-  double *scores = cq_alloc_array(m->n_pairs, sizeof *scores);
-  bool *correct = cq_alloc_array(m->n_pairs, sizeof *correct);
-  cq_status status = scores && correct ? read_gold(&gold, m, o->gold, error) : cq_fail_memory(error, "gold");
+  size_t n = 0, at = 0, n_points = 0;
+  for (size_t i = 0; i < m->n_pairs; i++) n += n_id_pairs(m, &m->pairs[i]);
+  double *scores = cq_alloc_array(n, sizeof *scores);
+  bool *correct = cq_alloc_array(n, sizeof *correct);
+  cq_status status = scores && correct ? CQ_OK : cq_fail_memory(error, "gold");
   for (size_t i = 0; !status && i < m->n_pairs; i++) {
-    scores[i] = m->pairs[i].score;
-    correct[i] = cq_map_get(&gold, pair_key((uint32_t[]){m->pairs[i].source, m->pairs[i].target})) != CQ_MAP_NONE;
+    const cq_mined_pair *p = &m->pairs[i];
+    const size_t n_pairs = n_id_pairs(m, p), n_correct = gold_count(g, (uint32_t[]){p->source, p->target});
+    for (size_t j = 0; j < n_pairs; j++, at++) scores[at] = p->score, correct[at] = j < n_correct;
   }
-  if (!status) status = cq_f1_curve(&curve, &n_points, scores, correct, m->n_pairs, gold.n, error);
+  if (!status) status = cq_f1_curve(&curve, &n_points, scores, correct, n, g->ids.n, error);
   if (!status) {
     m->tuned = cq_f1_best(curve, n_points);
     while (m->n_pairs > 0 && m->pairs[m->n_pairs - 1].score < m->tuned.threshold) m->n_pairs--;
@@ -124,7 +148,6 @@ static cq_status tune(cq_mining *m, const cq_mine_options *o, cq_error *error) {
   free(curve);
   cq_free(scores);
   cq_free(correct);
-  cq_map_free(&gold);
   return status;
 }
 
@@ -148,11 +171,18 @@ static cq_status filter(cq_mining *m, const cq_mine_options *o, cq_error *error)
   return failed ? cq_fail_memory(error, "filters") : CQ_OK;
 }
 
-/* Where the search's state is kept while it runs: by the files' names and the figures that matter. */
+static uint64_t add_path(uint64_t key, const char *path) {
+  char whole[PATH_MAX];
+  const char *name = realpath(path, whole) ? whole : path;
+  return cq_checksum(name, strlen(name), key);
+}
+
+/* Where the search's state is kept while it runs: by the files, the model and the figures that matter. */
 static cq_status checkpoint_path(char out[PATH_MAX], const cq_mine_options *o, cq_error *error) {
   char name[64], directory[PATH_MAX];
-  uint64_t key = cq_checksum(o->source, strlen(o->source), o->k);
-  if (o->target) key = cq_checksum(o->target, strlen(o->target), key);
+  uint64_t key = add_path(o->k, o->source);
+  if (o->target) key = add_path(key, o->target);
+  if (o->model) key = add_path(key, o->model);
   snprintf(name, sizeof name, "%016llx", (unsigned long long)key);
   cq_status status = cq_cache_path(directory, sizeof directory, o->cache_directory, "searches", error);
   if (!status) status = cq_directory_make(directory, error);
@@ -168,8 +198,13 @@ static cq_status find_pairs(cq_mining *m, const cq_mine_options *o, cq_pool *poo
   nearest.k = o->k, nearest.first_pass = o->first_pass, nearest.checkpoint = checkpoint;
   nearest.x_rows = s->rows, nearest.y_rows = t->rows;
   nearest.progress = tell, nearest.progress_context = &w;
-  cq_status status = checkpoint_path(checkpoint, o, error);
-  if (status) return status;
+  cq_error no_place = {0};
+  cq_status status = CQ_OK;
+  if (checkpoint_path(checkpoint, o, &no_place)) {
+    nearest.checkpoint = NULL;
+    if (o->notice) o->notice(o->notice_context, no_place.message);
+    if (o->notice) o->notice(o->notice_context, "the search cannot be resumed if it is stopped");
+  }
   if (m->n_sides == 1) {
     status = cq_nearest_within(&of_source, s->vectors, s->n, s->dim, &nearest, pool, error);
     if (!status) status = cq_margin_pairs_within(&m->pairs, &m->n_pairs, &of_source, &o->choice, error);
@@ -184,6 +219,7 @@ static cq_status find_pairs(cq_mining *m, const cq_mine_options *o, cq_pool *poo
 
 cq_status cq_mine(cq_mining **out, const cq_mine_options *options, cq_pool *pool, cq_error *error) {
   const cq_mine_options *o = options;
+  gold g = {0};
   *out = NULL;
   if (!o->source) return cq_fail(error, CQ_ERR_ARGUMENT, "a source file is needed");
   if (!o->target && o->gold) return cq_fail(error, CQ_ERR_ARGUMENT, "gold names a source and a target id");
@@ -193,9 +229,11 @@ cq_status cq_mine(cq_mining **out, const cq_mine_options *options, cq_pool *pool
   if (!m) return cq_fail_memory(error, "mining");
   m->n_sides = o->target ? 2 : 1;
   cq_status status = open_sides(m, o, pool, error);
+  if (!status && o->gold) status = gold_read(&g, m, o->gold, error); /* before the search, which takes long */
   if (!status) status = find_pairs(m, o, pool, error);
   if (!status && o->drop) status = filter(m, o, error);
-  if (!status && o->gold) status = tune(m, o, error);
+  if (!status && o->gold) status = tune(m, &g, error);
+  gold_free(&g);
   if (status) {
     cq_mining_free(m);
     return status;

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCK = 65536, MOST_TRAINING_ROWS = 1 << 18, CANDIDATES_FOR_ONE = 8, LEAST_CANDIDATES = 64 };
+enum { BLOCK = 65536, CANDIDATES_FOR_ONE = 8, LEAST_CANDIDATES = 64 };
 
 struct cq_approximate {
   const cq_faiss_plugin *faiss;
@@ -41,7 +41,7 @@ static size_t smaller(size_t a, size_t b) {
 static cq_status train(const cq_faiss_plugin *faiss, void *index, const float *vectors, size_t n, size_t dim,
                        cq_error *error) {
   const cq_kernels *kernels = cq_kernels_best();
-  const size_t n_taken = smaller(n, MOST_TRAINING_ROWS);
+  const size_t n_taken = smaller(n, CQ_FAISS_MOST_TRAINING_ROWS);
   char message[512];
   float *sample = cq_alloc_array(n_taken, dim * sizeof *sample);
   if (!sample) return cq_fail_memory(error, "a sample of vectors");
@@ -149,13 +149,14 @@ static int ascending(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* One query's candidates, rows [n]: the allowed ones by their exact cosines. False in *enough: too few were allowed. */
-static cq_status look_at(cq_neighbours *out, bool *enough, size_t q, int64_t *rows, size_t n, const float *query,
-                         const float *documents, size_t dim, const view *v, cq_pool *pool, cq_error *error) {
+/* One query's candidates, rows [n] of those covered (a file is not trusted to know): the allowed ones by their exact cosines. False in *enough: too few were allowed. */
+static cq_status look_at(cq_neighbours *out, bool *enough, size_t q, int64_t *rows, size_t n, size_t n_covered,
+                         const float *query, const float *documents, size_t dim, const view *v, cq_pool *pool,
+                         cq_error *error) {
   cq_neighbours found = {0};
   size_t n_allowed = 0;
   for (size_t i = 0; i < n; i++)
-    if (rows[i] >= 0 && is_allowed(v, (size_t)rows[i])) rows[n_allowed++] = rows[i];
+    if (rows[i] >= 0 && (size_t)rows[i] < n_covered && is_allowed(v, (size_t)rows[i])) rows[n_allowed++] = rows[i];
   *enough = n_allowed >= out->k;
   if (!*enough) return CQ_OK;
   qsort(rows, n_allowed, sizeof *rows, ascending); /* of equally near ones the lowest counts as the first */
@@ -197,7 +198,8 @@ cq_status cq_approximate_top(cq_neighbours *out, const cq_approximate *a, const 
   for (size_t q = 0; !status && q < n_queries; q++) {
     const float *query = queries + q * dim;
     bool enough;
-    status = look_at(out, &enough, q, rows + q * n_candidates, n_candidates, query, documents, dim, &all, pool, error);
+    status =
+        look_at(out, &enough, q, rows + q * n_candidates, n_candidates, a->n, query, documents, dim, &all, pool, error);
     if (status || enough) continue;
     status = cq_top(&found, query, 1, documents, a->n, dim, k, is_allowed, &all, pool, error);
     if (!status) take_over(out, q, &found, 0, NULL, 0);

@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 /* --- copies --- */
 
@@ -63,35 +64,45 @@ static bool numbers_differ(cq_slice a, cq_slice b, bool *failed) {
 
 /* --- links --- */
 
-static bool is_space(char c) {
-  return c == ' ' || c == '\t';
+/* Characters that a URL or an address is made of; scripts without spaces end it like a blank does. */
+static bool is_link_char(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+         (c && strchr("-._~:/?#@!$&*+,;=%", c));
 }
 
-static bool begins(cq_slice word, const char *with) {
-  const size_t n = strlen(with);
-  return word.n >= n && memcmp(word.data, with, n) == 0;
+static bool has_prefix(cq_slice word, const char *prefix) {
+  const size_t n = strlen(prefix);
+  return word.n > n && strncasecmp(word.data, prefix, n) == 0;
 }
 
-/* A word such as http://..., www.… or someone@example.org. */
+static bool has_scheme(cq_slice word) {
+  for (size_t i = 1; i + 3 < word.n; i++)
+    if (memcmp(word.data + i, "://", 3) == 0) return true;
+  return false;
+}
+
+/* A word of such characters: https://..., www.… or someone@example.org. */
 static bool is_link(cq_slice word) {
   const char *at = word.n ? memchr(word.data, '@', word.n) : NULL;
-  if (begins(word, "http://") || begins(word, "https://") || begins(word, "www.")) return true;
+  if (has_scheme(word) || has_prefix(word, "www.")) return true;
   return at && at > word.data && memchr(at, '.', (size_t)(word.data + word.n - at)) != NULL;
 }
 
-/* How many links a text has, and how many bytes of it are not link. */
+/* How many links a text has, and how many bytes of it, blanks apart, are not link. */
 static void count_links(size_t *n_links, size_t *n_others, cq_slice text) {
   *n_links = *n_others = 0;
-  for (size_t i = 0; i < text.n;) {
-    while (i < text.n && is_space(text.data[i])) i++;
-    size_t end = i;
-    while (end < text.n && !is_space(text.data[end])) end++;
+  for (size_t i = 0, end; i < text.n; i = end) {
+    end = i + 1;
+    if (!is_link_char(text.data[i])) {
+      *n_others += text.data[i] != ' ' && text.data[i] != '\t';
+      continue;
+    }
+    while (end < text.n && is_link_char(text.data[end])) end++;
     const cq_slice word = {text.data + i, end - i};
     if (is_link(word))
       ++*n_links;
     else
       *n_others += word.n;
-    i = end;
   }
 }
 

@@ -39,7 +39,7 @@ void cq_lists_insert(cq_neighbours *lists, size_t list, uint32_t index, double c
   indices[at] = index;
 }
 
-cq_status cq_exact_lengths(double **out, const cq_rows *rows, const char *side, cq_error *error) {
+cq_status cq_exact_lengths(double **out, const cq_row_set *rows, const char *side, cq_error *error) {
   const cq_kernels *kernels = cq_kernels_best();
   double *lengths = cq_alloc_array(rows->n, sizeof *lengths);
   if (!lengths) return cq_fail_memory(error, "lengths of vectors");

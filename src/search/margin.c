@@ -106,11 +106,16 @@ static void drop_below(pairs *p, double threshold) {
   while (p->n > 0 && !(p->items[p->n - 1].score >= threshold)) p->n--; /* sorted */
 }
 
+/* So many of a row's neighbours are candidates; what their lists hold already bounds the product with the number of rows. */
+static size_t candidates_of(const cq_margin_options *o, const cq_neighbours *lists) {
+  return o->per_row < lists->k ? o->per_row : lists->k;
+}
+
 /* The candidates of the retrieval's kind, best first. */
 static cq_status choose(pairs *p, const cq_neighbours *of_source, const cq_neighbours *of_target,
                         const cq_margin_options *o, cq_error *error) {
   const bool forward = o->retrieval != CQ_RETRIEVE_BACKWARD, backward = o->retrieval != CQ_RETRIEVE_FORWARD;
-  const size_t per_row = forward && backward ? 1 : o->per_row;
+  const size_t per_row = forward && backward ? 1 : candidates_of(o, forward ? of_source : of_target);
   const size_t most = (forward ? of_source->n * per_row : 0) + (backward ? of_target->n * per_row : 0);
   double *source_means = means_of(of_source), *target_means = means_of(of_target);
   uint32_t *best_source = cq_alloc_array(of_target->n, sizeof *best_source);
@@ -154,7 +159,7 @@ static void unite(pairs *p, bool mutual) {
 
 static cq_status choose_within(pairs *p, const cq_neighbours *neighbours, const cq_margin_options *o, cq_error *error) {
   const bool one = o->retrieval == CQ_RETRIEVE_INTERSECT || o->retrieval == CQ_RETRIEVE_MAX;
-  const size_t per_row = one ? 1 : o->per_row, most = neighbours->n * per_row;
+  const size_t per_row = one ? 1 : candidates_of(o, neighbours), most = neighbours->n * per_row;
   double *means = means_of(neighbours);
   bool *taken = cq_alloc_array_zeroed(neighbours->n, sizeof *taken);
   p->items = calloc(most + 1, sizeof *p->items);

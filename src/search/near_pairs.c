@@ -5,6 +5,7 @@
 #include "base/pool.h"
 #include "search/pass.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,13 +18,20 @@ typedef struct finds {
 typedef struct gathering {
   double least;
   size_t n_most;
+  atomic_size_t n; /* found by all threads */
+  _Atomic float *bounds;
+  size_t n_rows;
   finds *of_worker; /* [n_workers] */
 } gathering;
 
 static void found(void *context, int worker, size_t i, size_t j, double cosine) {
   gathering *g = context;
   finds *f = &g->of_worker[worker];
-  if (cosine < g->least || f->failed || f->n > g->n_most) return;
+  if (cosine < g->least || f->failed) return;
+  const size_t n_before = atomic_fetch_add_explicit(&g->n, 1, memory_order_relaxed);
+  if (n_before == g->n_most) /* one too many: nothing more is asked for */
+    for (size_t row = 0; row < g->n_rows; row++) atomic_store_explicit(&g->bounds[row], INFINITY, memory_order_relaxed);
+  if (n_before >= g->n_most) return;
   f->failed = !cq_reserve((void **)&f->pairs, &f->capacity, f->n + 1, sizeof *f->pairs);
   if (!f->failed) f->pairs[f->n++] = (cq_near_pair){(uint32_t)i, (uint32_t)j, cosine};
 }
@@ -34,18 +42,16 @@ static int by_rows(const void *a, const void *b) {
   return (p->other > q->other) - (p->other < q->other);
 }
 
-static cq_status count(size_t *n, const gathering *g, size_t n_workers, cq_error *error) {
-  *n = 0;
-  for (size_t w = 0; w < n_workers; w++) {
+static cq_status count(size_t *n, gathering *g, size_t n_workers, cq_error *error) {
+  for (size_t w = 0; w < n_workers; w++)
     if (g->of_worker[w].failed) return cq_fail_memory(error, "near pairs");
-    *n += g->of_worker[w].n;
-  }
+  *n = atomic_load_explicit(&g->n, memory_order_relaxed);
   return *n <= g->n_most
              ? CQ_OK
              : cq_fail(error, CQ_ERR_LIMIT, "more than %zu pairs have a cosine of %g or more", g->n_most, g->least);
 }
 
-static cq_status bring_together(cq_near_pair **out, size_t *n, const gathering *g, size_t n_workers, cq_error *error) {
+static cq_status bring_together(cq_near_pair **out, size_t *n, gathering *g, size_t n_workers, cq_error *error) {
   cq_status status = count(n, g, n_workers, error);
   if (status || *n == 0) return status;
   size_t at = 0;
@@ -60,7 +66,7 @@ static cq_status bring_together(cq_near_pair **out, size_t *n, const gathering *
   return CQ_OK;
 }
 
-static cq_status run(const gathering *g, cq_pass *pass, size_t n_rows, size_t n_workers, const cq_nearest_options *o,
+static cq_status run(gathering *g, cq_pass *pass, size_t n_rows, size_t n_workers, const cq_nearest_options *o,
                      cq_pool *pool, cq_error *error) {
   cq_status status = CQ_OK;
   for (size_t done = 0, n; !status && done < n_rows;) {
@@ -76,9 +82,13 @@ cq_status cq_near_pairs(cq_near_pair **out, size_t *n_pairs, const float *x, siz
                         size_t n_most, const cq_nearest_options *options, cq_pool *pool, cq_error *error) {
   const cq_nearest_options o = options ? *options : cq_nearest_default_options();
   const size_t n_workers = pool ? (size_t)cq_pool_n_threads(pool) : 1;
-  gathering g = {least, n_most, cq_alloc_array_zeroed(n_workers, sizeof *g.of_worker)};
   _Atomic float *bounds = cq_alloc_array(n, sizeof *bounds);
-  const cq_rows rows = {x, o.x_rows, n, dim};
+  gathering g = {.least = least,
+                 .n_most = n_most,
+                 .bounds = bounds,
+                 .n_rows = n,
+                 .of_worker = cq_alloc_array_zeroed(n_workers, sizeof *g.of_worker)};
+  const cq_row_set rows = {x, o.x_rows, n, dim};
   const cq_pass_of of = {.x = rows,
                          .y = rows,
                          .within = true,

@@ -78,17 +78,23 @@ static double seconds(void) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+/* Within one matrix the later rows have fewer rows below them: how many rows as long as the average the first `done` are. */
+static size_t work_done(const cq_pass_of *of, size_t done) {
+  const double left = of->within && of->y.n ? 1 - (double)done / (double)of->y.n : 0;
+  return of->within ? of->y.n - (size_t)(left * left * (double)of->y.n) : done;
+}
+
 static cq_status run(search *s, const cq_pass_of *of, const cq_nearest_options *o, cq_pool *pool, cq_error *error) {
   const uint64_t key = o->checkpoint ? cq_search_key(&of->x, &of->y, o->k, of->within) : 0;
   cq_neighbours *of_x = &s->rows->lists, *of_y = s->other && s->other != s->rows ? &s->other->lists : NULL;
   double saved = seconds();
   size_t done = 0;
-  cq_status status = o->checkpoint ? cq_search_load(&done, o->checkpoint, key, of_x, of_y, error) : CQ_OK;
+  cq_status status = o->checkpoint ? cq_search_load(&done, o->checkpoint, key, of->y.n, of_x, of_y, error) : CQ_OK;
   if (!status) renew_bounds(s, s->rows);
   if (!status && of_y) renew_bounds(s, s->other);
   while (!status && done < of->y.n) {
     done = cq_pass_run(s->pass, done, pool);
-    const bool stop = o->progress && !o->progress(o->progress_context, done, of->y.n);
+    const bool stop = o->progress && !o->progress(o->progress_context, work_done(of, done), of->y.n);
     if (o->checkpoint && done < of->y.n && (stop || seconds() - saved >= o->checkpoint_every_s)) {
       status = cq_search_save(o->checkpoint, key, done, of_x, of_y, error);
       saved = seconds();
@@ -116,7 +122,8 @@ static cq_status find(cq_neighbours *of_x, cq_neighbours *of_y, cq_pass_of *of, 
   of->first_pass = o.first_pass, of->found = found, of->context = s;
   of->x_bounds = s->rows->bounds, of->y_bounds = s->other ? s->other->bounds : NULL;
   if (!status) status = cq_pass_open(&s->pass, of, pool, error);
-  if (!status && s->rows->lists.k > 0) status = run(s, of, &o, pool, error); /* else there is nothing to find */
+  if (!status && s->rows->lists.k > 0 && of->x.n > 0)
+    status = run(s, of, &o, pool, error); /* else there is nothing to find */
   for (int i = 0; i < 2; i++) {
     if (status) cq_neighbours_free(&s->sides[i].lists);
     cq_free((void *)s->sides[i].bounds);

@@ -25,6 +25,9 @@
 
 enum { ROWS = 96, PART_ROWS = 24, COLUMNS = 64, WAITING = 32, CHUNK_BYTES = 16 << 20, CACHE_LINE = 64 };
 
+static const double CHUNK_WORK =
+    4e13; /* operations: progress and checkpoints come between chunks, every few minutes at worst */
+
 /* A place whose score may matter: row i of x, row j of y. */
 typedef struct place {
   uint32_t i, j;
@@ -78,7 +81,7 @@ static float column_bound(const cq_pass *p, size_t j) {
 /* --- scores --- */
 
 /* n rows from `first` on, scaled to length 1; zero rows stay zero. */
-static void unit_rows(float *unit, const cq_rows *rows, const double *lengths, size_t first, size_t n) {
+static void unit_rows(float *unit, const cq_row_set *rows, const double *lengths, size_t first, size_t n) {
   for (size_t i = 0; i < n; i++, unit += rows->dim) {
     const float *row = cq_row(rows, first + i);
     const double length = lengths[first + i], scale = length > 0 ? 1 / length : 0;
@@ -206,7 +209,9 @@ static bool allocate(cq_pass *p, cq_pool *pool) {
                            : (size_t)p->kernels->packed_floats((int64_t)p->dim, COLUMNS) * sizeof(float);
   p->panel_bytes = (p->panel_bytes + CQ_ALIGNMENT - 1) / CQ_ALIGNMENT * CQ_ALIGNMENT;
   const size_t panels = CHUNK_BYTES / p->panel_bytes, needed = (p->of.y.n + COLUMNS - 1) / COLUMNS;
-  p->chunk_columns = (panels == 0 ? 1 : smaller(panels, needed)) * COLUMNS;
+  const double work = 2.0 * (double)p->dim * COLUMNS * (double)(p->of.x.n + 1);
+  const size_t timely = (size_t)(CHUNK_WORK / work) + 1;
+  p->chunk_columns = (panels == 0 ? 1 : smaller(panels, smaller(needed, timely))) * COLUMNS;
   p->n_workers = pool ? (size_t)cq_pool_n_threads(pool) : 1;
   p->packed = cq_alloc_array(p->chunk_columns / COLUMNS, p->panel_bytes);
   p->workers = cq_alloc_array_zeroed(p->n_workers, sizeof *p->workers);

@@ -11,7 +11,7 @@ typedef struct cq_pass cq_pass;
 
 /* What a pass is of, and what it does where a cosine may matter. */
 typedef struct cq_pass_of {
-  cq_rows x, y;
+  cq_row_set x, y;
   bool within; /* y is x: of each two rows one pair, i > j */
   cq_first_pass first_pass;
   /* [x.n], [y.n] what a row or a column asks for, as cq_pass_bound() says it: a cosine that may reach either is computed. Bounds may

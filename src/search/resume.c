@@ -1,15 +1,16 @@
 #include "search/resume.h"
 
 #include "base/checksum.h"
+#include "base/error.h"
 #include "base/file.h"
 #include "format/checkpoint.h"
 
-static uint64_t checksum_of_rows(const cq_rows *rows, uint64_t key) {
+static uint64_t checksum_of_rows(const cq_row_set *rows, uint64_t key) {
   for (size_t i = 0; i < rows->n; i++) key = cq_checksum(cq_row(rows, i), rows->dim * sizeof(float), key);
   return key;
 }
 
-uint64_t cq_search_key(const cq_rows *x, const cq_rows *y, size_t k, bool within) {
+uint64_t cq_search_key(const cq_row_set *x, const cq_row_set *y, size_t k, bool within) {
   const uint64_t sizes[] = {x->n, y->n, x->dim, k, within};
   const uint64_t key = checksum_of_rows(x, cq_checksum(sizes, sizeof sizes, 1));
   return within ? key : checksum_of_rows(y, key);
@@ -34,6 +35,12 @@ static cq_status load_lists(const cq_checkpoint *c, const char *const names[2], 
   return status;
 }
 
+static bool are_rows(const cq_neighbours *lists, size_t n) {
+  for (size_t i = 0; i < lists->n * lists->k; i++)
+    if (lists->index[i] >= n && lists->index[i] != UINT32_MAX) return false;
+  return true;
+}
+
 static const char *const x_names[] = {"x.index", "x.cosine"}, *const y_names[] = {"y.index", "y.cosine"};
 
 cq_status cq_search_save(const char *path, uint64_t key, size_t done, const cq_neighbours *of_x,
@@ -50,8 +57,8 @@ cq_status cq_search_save(const char *path, uint64_t key, size_t done, const cq_n
   return status;
 }
 
-cq_status cq_search_load(size_t *done, const char *path, uint64_t key, cq_neighbours *of_x, cq_neighbours *of_y,
-                         cq_error *error) {
+cq_status cq_search_load(size_t *done, const char *path, uint64_t key, size_t n_y, cq_neighbours *of_x,
+                         cq_neighbours *of_y, cq_error *error) {
   cq_checkpoint *c;
   state s;
   *done = 0;
@@ -62,6 +69,8 @@ cq_status cq_search_load(size_t *done, const char *path, uint64_t key, cq_neighb
   if (!status && s.key == key) {
     status = load_lists(c, x_names, of_x, error);
     if (!status && of_y) status = load_lists(c, y_names, of_y, error);
+    if (!status && (s.done > n_y || !are_rows(of_x, n_y) || (of_y && !are_rows(of_y, of_x->n))))
+      status = cq_fail_file(error, CQ_ERR_FORMAT, path, "names rows that are not there");
     if (!status) *done = (size_t)s.done;
   }
   cq_checkpoint_close(c);

@@ -5,13 +5,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef struct cq_rows {
+typedef struct cq_row_set {
   const float *data;
   const uint32_t *at; /* [n] row i is data's row at[i]; NULL: row i */
   size_t n, dim;
-} cq_rows;
+} cq_row_set;
 
-static inline const float *cq_row(const cq_rows *rows, size_t i) {
+static inline const float *cq_row(const cq_row_set *rows, size_t i) {
   return rows->data + (rows->at ? rows->at[i] : i) * rows->dim;
 }
 

@@ -109,7 +109,7 @@ cq_status cq_top(cq_neighbours *out, const float *queries, size_t n_queries, con
   *out = (cq_neighbours){0};
   if (dim == 0 || k == 0 || n >= UINT32_MAX)
     return cq_fail(error, CQ_ERR_ARGUMENT, "a search for the %zu nearest of %zu rows of %zu numbers", k, n, dim);
-  const cq_rows rows = {.data = queries, .n = n_queries, .dim = dim};
+  const cq_row_set rows = {.data = queries, .n = n_queries, .dim = dim};
   cq_status status = cq_exact_lengths(&lengths, &rows, "query", error);
   if (!status) status = workers_new(&t, k, pool, error);
   if (!status && !cq_lists_new(out, n_queries, k)) status = cq_fail_memory(error, "results");

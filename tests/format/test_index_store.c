@@ -43,8 +43,8 @@ static void changes_count_when_committed(void **state) {
   assert_memory_equal(cq_index_store_vectors(reader), vectors, sizeof vectors);
   assert_true(is(cq_index_store_record(reader, 0).language, "de") &&
               is(cq_index_store_record(reader, 1).text, "T\two."));
-  assert_int_equal(cq_index_store_find(reader, cq_slice_of("b")), 1);
-  assert_int_equal(cq_index_store_find(reader, cq_slice_of("c")), -1);
+  assert_int_equal(cq_index_store_find(s, cq_slice_of("b")), 1);
+  assert_int_equal(cq_index_store_find(s, cq_slice_of("c")), -1);
   cq_index_store_close(reader);
   /* b anew, a removed: three records, one of them live. */
   const cq_index_record again = record("b", "en", "Two.");
@@ -147,6 +147,29 @@ static void broken_files_are_named(void **state) {
   assert_int_equal(cq_index_store_open(&s, test_path("five"), false, NULL), CQ_ERR_FORMAT);
 }
 
+/* A killed writer's tail is cut when the next one opens: a full disk has its room back. */
+static void what_never_counted_takes_no_room(void **state) {
+  (void)state;
+  static const char *const files[] = {"seven/documents", "seven/vectors"};
+  cq_index_store *s = fresh("seven");
+  const cq_index_record one = record("a", "de", "Eins."), two = record("b", "de", "Zwei.");
+  const float vector[DIM] = {1, 2, 3};
+  size_t committed[2], n;
+  assert_int_equal(cq_index_store_append(s, &one, 1, vector, NULL), CQ_OK);
+  assert_int_equal(cq_index_store_commit(s, NULL), CQ_OK);
+  for (size_t f = 0; f < 2; f++) free(read_bytes(&committed[f], test_path(files[f])));
+  assert_int_equal(cq_index_store_append(s, &two, 1, vector, NULL), CQ_OK);
+  cq_index_store_close(s);
+  free(read_bytes(&n, test_path(files[1])));
+  assert_int_equal(n, 2 * sizeof vector);
+  assert_int_equal(cq_index_store_open(&s, test_path("seven"), true, NULL), CQ_OK);
+  for (size_t f = 0; f < 2; f++) {
+    free(read_bytes(&n, test_path(files[f])));
+    assert_int_equal(n, committed[f]);
+  }
+  cq_index_store_close(s);
+}
+
 static void every_allocation_may_fail(void **state) {
   (void)state;
   cq_index_store *s = fresh("six");
@@ -174,7 +197,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(changes_count_when_committed), cmocka_unit_test(what_was_not_committed_is_written_over),
       cmocka_unit_test(bad_documents_are_refused),    cmocka_unit_test(one_process_writes),
-      cmocka_unit_test(broken_files_are_named),       cmocka_unit_test(every_allocation_may_fail),
+      cmocka_unit_test(broken_files_are_named),       cmocka_unit_test(what_never_counted_takes_no_room),
+      cmocka_unit_test(every_allocation_may_fail),
   };
   return cmocka_run_group_tests(tests, make_test_directory, remove_test_directory);
 }

@@ -31,6 +31,10 @@ static const struct {
     {"see www.example.org", "siehe www.example.org", CQ_DROP_LINKS}, /* little else */
     {"Please write to anna@example.org soon.", "Bitte bald an anna@example.org schreiben.", 0},
     {"Please write to anna@example.org soon.", "Bitte bald schreiben.", CQ_DROP_LINKS},
+    {"请访问https://example.org了解更多内容。", "Please visit https://example.org to learn more.", 0},
+    {"请访问https://example.org了解更多内容。", "Please visit us to learn more.", CQ_DROP_LINKS},
+    {"A page (HTTPS://example.org/x) of ours.", "Eine Seite von uns.", CQ_DROP_LINKS},
+    {"the page url=https://example.org/x is ours", "eine Seite von uns", CQ_DROP_LINKS},
     {"@anna says hello to you.", "Anna sagt hallo zu dir.", 0}, /* a name is no address */
 };
 
