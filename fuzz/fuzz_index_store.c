@@ -1,5 +1,5 @@
-/* Any bytes as an index' manifest, documents and deletions are an error, or records that lie inside the file. The input is the
- * three, with a line of '=' after the first two. */
+/* Any bytes as an index' manifest, documents and deletions are an error, or records that lie inside the file. The
+ * input is the three, with a line of '=' after the first two. */
 #define _GNU_SOURCE
 #include "fuzz.h"
 

@@ -1,5 +1,5 @@
-/* Any bytes as a gold file and scored pairs, a line of '=' between them, are an error with a place or pairs, best first, whose F1
- * lies between 0 and 1. */
+/* Any bytes as a gold file and scored pairs, a line of '=' between them, are an error with a place or pairs, best
+ * first, whose F1 lies between 0 and 1. */
 #define _GNU_SOURCE
 #include "fuzz.h"
 

@@ -7,8 +7,8 @@
  *   for (size_t i = 0; i < cq_clustering_n(c); i++) ... cq_clustering_members(&n, c, i) ...   // the largest first
  *   cq_clustering_free(c);
  *
- * A community is a centre and all that is near it: the sentence with the most others within the threshold is the first centre, then,
- * among those not taken yet, the one with the next most. No sentence is in two. The same as
+ * A community is a centre and all that is near it: the sentence with the most others within the threshold is the
+ * first centre, then, among those not taken yet, the one with the next most. No sentence is in two. The same as
  * community_detection of sentence-transformers 6.2, by one exact pass over half of the matrix of cosines. */
 #ifndef CALQUE_CLUSTER_H
 #define CALQUE_CLUSTER_H
@@ -32,8 +32,8 @@ typedef struct cq_communities {
   cq_member *members; /* of each the centre first, then by cosine, then by row */
 } cq_communities;
 
-/* Communities of n_rows rows from all their near pairs (cq_near_pairs), at least min_size members in each; min_size >= 1.
- * Errors: CQ_ERR_ARGUMENT for a pair of rows that are not there; CQ_ERR_MEMORY. */
+/* Communities of n_rows rows from all their near pairs (cq_near_pairs), at least min_size members in each; min_size
+ * >= 1. Errors: CQ_ERR_ARGUMENT for a pair of rows that are not there; CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_communities_find(cq_communities *out, const cq_near_pair *pairs, size_t n_pairs,
                                                  size_t n_rows, size_t min_size, cq_error *error);
 CQ_API void cq_communities_free(cq_communities *communities);
@@ -57,16 +57,16 @@ CQ_API cq_cluster_options cq_cluster_default_options(void); /* 0.75, 10, 200 mil
 
 typedef struct cq_clustering cq_clustering;
 
-/* Clusters a file's sentences; one that stands several times counts once. Errors: those of cq_mine; CQ_ERR_LIMIT for more
- * than n_most near pairs. */
+/* Clusters a file's sentences; one that stands several times counts once. Errors: those of cq_mine; CQ_ERR_LIMIT for
+ * more than n_most near pairs. */
 CQ_API CQ_MUST_USE cq_status cq_cluster(cq_clustering **out, const cq_cluster_options *options, cq_pool *pool,
                                         cq_error *error);
 CQ_API void cq_clustering_free(cq_clustering *clustering);
 CQ_API size_t cq_clustering_n(const cq_clustering *clustering);
 /* The i-th community's members, the centre first. */
 CQ_API const cq_member *cq_clustering_members(size_t *n, const cq_clustering *clustering, size_t i);
-/* A row's sentence, in how many lines it stands, and the i-th one's id; data NULL when vectors were clustered, or lines have
- * no ids. */
+/* A row's sentence, in how many lines it stands, and the i-th one's id; data NULL when vectors were clustered, or
+ * lines have no ids. */
 CQ_API cq_slice cq_clustering_sentence(const cq_clustering *clustering, uint32_t row);
 CQ_API size_t cq_clustering_n_lines(const cq_clustering *clustering, uint32_t row);
 CQ_API cq_slice cq_clustering_id(const cq_clustering *clustering, uint32_t row, size_t i);

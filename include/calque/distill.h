@@ -1,5 +1,5 @@
-/* Multilingual knowledge distillation: a student learns to give a sentence and its translations the teacher's vector of the
- * source. Source: Reimers & Gurevych 2020, section 2, equation 1:
+/* Multilingual knowledge distillation: a student learns to give a sentence and its translations the teacher's vector
+ * of the source. Source: Reimers & Gurevych 2020, section 2, equation 1:
  *   mean over the batch of (M(s) - M'(s))^2 + (M(s) - M'(t))^2.
  *
  *   cq_distill_options o = cq_distill_default_options();
@@ -7,8 +7,8 @@
  *   o.train = sets, o.n_train = 2, o.dev = dev, o.n_dev = 2;
  *   cq_distill(&o, pool, NULL, &err);
  *
- * A run is exact: at one SIMD level it gives the same bits for any number of threads, and killed at any moment it goes on
- * from its last checkpoint to the same final model. */
+ * A run is exact: at one SIMD level it gives the same bits for any number of threads, and killed at any moment it
+ * goes on from its last checkpoint to the same final model. */
 #ifndef CALQUE_DISTILL_H
 #define CALQUE_DISTILL_H
 

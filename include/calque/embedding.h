@@ -23,9 +23,9 @@ CQ_API double cq_cosine(const float *a, const float *b, size_t dim);
 /* Least and greatest value of each dimension: ranges [2, dim], minima first. n may be 0 (then all zero). */
 CQ_API void cq_int8_ranges(float *ranges, const float *vectors, size_t n, size_t dim);
 
-/* Scalar quantisation as sentence-transformers' quantize_embeddings does it (6.2; releases before truncated towards zero
- * instead of rounding down): each dimension's range in 255 steps, floor((x - min) / step) clipped to [0, 255], minus 128.
- * Values outside the range saturate; the step of an empty range is 1. */
+/* Scalar quantisation as sentence-transformers' quantize_embeddings does it (6.2; releases before truncated towards
+ * zero instead of rounding down): each dimension's range in 255 steps, floor((x - min) / step) clipped to [0, 255],
+ * minus 128. Values outside the range saturate; the step of an empty range is 1. */
 CQ_API void cq_quantize_int8(int8_t *out, const float *vectors, size_t n, size_t dim, const float *ranges);
 
 /* One bit a dimension, x > 0, most significant bit first, the last byte filled with zeros: out [n, (dim + 7) / 8]. */

@@ -6,9 +6,9 @@
  *   cq_encoder_encode(vectors, encoder, pool, sentences, n, NULL, NULL, &err);
  *   cq_encoder_free(encoder);
  *
- * An encoder is immutable once open and may be shared by threads; each call needs a pool of its own (or NULL). A sentence's
- * vector does not depend on the other sentences of the call, their order, or the number of threads: it is bit-identical
- * on one SIMD level. */
+ * An encoder is immutable once open and may be shared by threads; each call needs a pool of its own (or NULL). A
+ * sentence's vector does not depend on the other sentences of the call, their order, or the number of threads: it is
+ * bit-identical on one SIMD level. */
 #ifndef CALQUE_ENCODER_H
 #define CALQUE_ENCODER_H
 
@@ -33,12 +33,13 @@ typedef struct cq_encoder_options {
 } cq_encoder_options;
 CQ_API cq_encoder_options cq_encoder_default_options(void);
 
-/* Opens a sentence-transformers directory (modules.json), a Hugging Face encoder directory (then mean pooling, noticed), or
- * either by its name in the local cache (HF_HUB_CACHE, HF_HOME, ~/.cache/huggingface); nothing is downloaded.
+/* Opens a sentence-transformers directory (modules.json), a Hugging Face encoder directory (then mean pooling,
+ * noticed), or either by its name in the local cache (HF_HUB_CACHE, HF_HOME, ~/.cache/huggingface); nothing is
+ * downloaded.
  *   name     directory, "org/model", or "model" (tried as "sentence-transformers/model")
  *   options  NULL for the defaults
- * Errors: CQ_ERR_IO (missing files, named), CQ_ERR_FORMAT (file and byte or line), CQ_ERR_UNSUPPORTED (an unknown module,
- * architecture, activation or tokenizer, named), CQ_ERR_MEMORY. */
+ * Errors: CQ_ERR_IO (missing files, named), CQ_ERR_FORMAT (file and byte or line), CQ_ERR_UNSUPPORTED (an unknown
+ * module, architecture, activation or tokenizer, named), CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_encoder_open(cq_encoder **out, const char *name, const cq_encoder_options *options,
                                              cq_error *error);
 CQ_API void cq_encoder_free(cq_encoder *encoder);
@@ -59,7 +60,8 @@ CQ_API CQ_MUST_USE cq_status cq_encoder_describe(char **out_json, const cq_encod
 /* 16 bytes of identity as 32 hex digits: equal when configuration, vocabulary and weights are. */
 CQ_API CQ_MUST_USE cq_status cq_encoder_fingerprint(char out[33], const cq_encoder *encoder, cq_error *error);
 
-/* The SIMD level the kernels run at: "avx512", "avx2", "portable", "reference". CALQUE_SIMD in the environment lowers it. */
+/* The SIMD level the kernels run at: "avx512", "avx2", "portable", "reference". CALQUE_SIMD in the environment lowers
+ * it. */
 CQ_API const char *cq_simd_level(void);
 
 typedef struct cq_encode_options {

@@ -1,5 +1,5 @@
-/* The measures of a multilingual encoder: MSE to a teacher, translation accuracy, semantic textual similarity; and F1 of
- * what was mined with it.
+/* The measures of a multilingual encoder: MSE to a teacher, translation accuracy, semantic textual similarity; and F1
+ * of what was mined with it.
  *
  *   cq_translation_result r;
  *   cq_eval_translation(&r, encoder, pool, "test-tatoeba.tsv.gz", NULL, &err);
@@ -22,8 +22,8 @@ CQ_API double cq_mse_100(const float *a, const float *b, size_t n, size_t dim);
 
 /* Row i of a and row i of b belong together.
  * For each a the most similar b by cosine over the full matrix, and the reverse; ties go to the lowest index.
- * A zero vector's cosines are 0. Chance level is 1 / n. The result is that of a plain double-precision loop, whatever the SIMD
- * level and the number of threads. Errors: CQ_ERR_ARGUMENT when n is 0, CQ_ERR_MEMORY. */
+ * A zero vector's cosines are 0. Chance level is 1 / n. The result is that of a plain double-precision loop, whatever
+ * the SIMD level and the number of threads. Errors: CQ_ERR_ARGUMENT when n is 0, CQ_ERR_MEMORY. */
 typedef struct cq_translation_result {
   double source_to_target, target_to_source, mean; /* fractions of n */
   size_t n, n_skipped;                             /* n_skipped: malformed lines of a file; 0 on vectors */
@@ -74,26 +74,27 @@ typedef struct cq_mse_result {
   double teacher_norm; /* mean length of the teacher's vectors */
   size_t n, n_skipped;
 } cq_mse_result;
-/* A student of fewer dimensions than the teacher is measured against the teacher's first ones (distillation's truncation).
- * Errors: CQ_ERR_ARGUMENT when it has more, or the file has no rows; those of reading and encoding. */
+/* A student of fewer dimensions than the teacher is measured against the teacher's first ones (distillation's
+ * truncation). Errors: CQ_ERR_ARGUMENT when it has more, or the file has no rows; those of reading and encoding. */
 CQ_API CQ_MUST_USE cq_status cq_eval_mse(cq_mse_result *out, const cq_encoder *teacher, const cq_encoder *student,
                                          cq_pool *pool, const char *file, const cq_eval_options *options,
                                          cq_error *error);
 
-/* Translation accuracy of a file's two columns. A match whose text equals the right one's is right: a sentence that stands
- * twice in the file is no mistake (as sentence-transformers' TranslationEvaluator counts).
- * Errors: CQ_ERR_ARGUMENT when the file has no rows; those of reading and encoding. */
+/* Translation accuracy of a file's two columns. A match whose text equals the right one's is right: a sentence that
+ * stands twice in the file is no mistake (as sentence-transformers' TranslationEvaluator counts). Errors:
+ * CQ_ERR_ARGUMENT when the file has no rows; those of reading and encoding. */
 CQ_API CQ_MUST_USE cq_status cq_eval_translation(cq_translation_result *out, const cq_encoder *encoder, cq_pool *pool,
                                                  const char *file, const cq_eval_options *options, cq_error *error);
 
-/* The same by margin and as error rates: the share of rows whose best candidate by the ratio margin, of the 4 nearest, is
- * not their translation. Errors: as above. Source: Artetxe & Schwenk 2019, equation 2; the measure is LASER's xsim. */
+/* The same by margin and as error rates: the share of rows whose best candidate by the ratio margin, of the 4
+ * nearest, is not their translation. Errors: as above. Source: Artetxe & Schwenk 2019, equation 2; the measure is
+ * LASER's xsim. */
 CQ_API CQ_MUST_USE cq_status cq_eval_xsim(cq_translation_result *out, const cq_encoder *encoder, cq_pool *pool,
                                           const char *file, const cq_eval_options *options, cq_error *error);
 
 /* Correlation of cosine and gold score over a file of three columns.
- * Errors: CQ_ERR_FORMAT for a gold score that is no number; CQ_ERR_ARGUMENT when the file has no rows; those of reading and
- * encoding. */
+ * Errors: CQ_ERR_FORMAT for a gold score that is no number; CQ_ERR_ARGUMENT when the file has no rows; those of
+ * reading and encoding. */
 typedef struct cq_sts_result {
   double spearman, pearson;
   size_t n, n_skipped;

@@ -6,8 +6,9 @@
  *   cq_index_search(&hits, index, &query, 1, &options, pool, &err);         // hits[0 .. k), best first
  *   free(hits), cq_index_free(index);
  *
- * Search is exact unless an approximation is made, which pays from some millions of documents on. A change counts when it is committed, all at once: a process killed at any moment leaves the index as it
- * was before or as it is after. One process writes at a time; readers need not wait. */
+ * Search is exact unless an approximation is made, which pays from some millions of documents on. A change counts
+ * when it is committed, all at once: a process killed at any moment leaves the index as it was before or as it is
+ * after. One process writes at a time; readers need not wait. */
 #ifndef CALQUE_INDEX_H
 #define CALQUE_INDEX_H
 
@@ -27,7 +28,8 @@ typedef struct cq_document {
   cq_slice text;
 } cq_document;
 
-/* Makes an empty index for a model. Errors: CQ_ERR_ARGUMENT when the directory exists; those of opening the model; CQ_ERR_IO. */
+/* Makes an empty index for a model. Errors: CQ_ERR_ARGUMENT when the directory exists; those of opening the model;
+ * CQ_ERR_IO. */
 CQ_API CQ_MUST_USE cq_status cq_index_create(const char *directory, const char *model, cq_notice_fn notice,
                                              void *notice_context, cq_error *error);
 
@@ -45,9 +47,10 @@ CQ_API const char *cq_index_model(const cq_index *index); /* the name it was mad
 /* The first so many documents, removed ones included, are searched by an approximation; 0: there is none. */
 CQ_API size_t cq_index_approximated(const cq_index *index);
 
-/* Adds documents, found after the next commit, in place of those that have their ids; and removes documents by id, of which *n_removed were there. Errors:
- * CQ_ERR_ARGUMENT for an id that is empty or comes twice before a commit, or for a tab or newline in id or language or a
- * newline in text; those of encoding; CQ_ERR_IO (a full disk: what counts is untouched). */
+/* Adds documents, found after the next commit, in place of those that have their ids; and removes documents by id, of
+ * which *n_removed were there. Errors: CQ_ERR_ARGUMENT for an id that is empty or comes twice before a commit, or for
+ * a tab or newline in id or language or a newline in text; those of encoding; CQ_ERR_IO (a full disk: what counts is
+ * untouched). */
 CQ_API CQ_MUST_USE cq_status cq_index_add(cq_index *index, const cq_document *documents, size_t n, cq_pool *pool,
                                           cq_error *error);
 CQ_API CQ_MUST_USE cq_status cq_index_remove(cq_index *index, const cq_slice *ids, size_t n, size_t *n_removed,
@@ -59,9 +62,10 @@ typedef enum cq_approximation {
   CQ_APPROXIMATE_IVF,  /* lists around centres: quick to make (Sivic & Zisserman 2003) */
   CQ_APPROXIMATE_HNSW, /* a graph of neighbours: quick to search (Malkov & Yashunin 2018) */
 } cq_approximation;
-/* Makes, of the documents that count, or drops an approximation; it counts from the next commit on. Documents added later are
- * searched exactly beside it, until it is made anew. Two HNSW graphs of the same documents may differ. Errors: CQ_ERR_UNSUPPORTED where calque's plugin for FAISS is
- * missing; CQ_ERR_ARGUMENT for an index without documents; CQ_ERR_IO, CQ_ERR_MEMORY. */
+/* Makes, of the documents that count, or drops an approximation; it counts from the next commit on. Documents added
+ * later are searched exactly beside it, until it is made anew. Two HNSW graphs of the same documents may differ.
+ * Errors: CQ_ERR_UNSUPPORTED where calque's plugin for FAISS is missing; CQ_ERR_ARGUMENT for an index without
+ * documents; CQ_ERR_IO, CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_index_approximate(cq_index *index, cq_approximation method, cq_pool *pool,
                                                   cq_error *error);
 

@@ -54,8 +54,8 @@ CQ_API CQ_MUST_USE cq_status cq_margin_pairs(cq_mined_pair **out, size_t *n, con
                                              const cq_neighbours *of_target, const cq_margin_options *options,
                                              cq_error *error);
 
-/* The same within one matrix (cq_nearest_within): paraphrases. A pair comes once, its lower row as the source; forward and
- * backward are each row's best, max is greedy with no row in two pairs. Errors: as above. */
+/* The same within one matrix (cq_nearest_within): paraphrases. A pair comes once, its lower row as the source;
+ * forward and backward are each row's best, max is greedy with no row in two pairs. Errors: as above. */
 CQ_API CQ_MUST_USE cq_status cq_margin_pairs_within(cq_mined_pair **out, size_t *n, const cq_neighbours *neighbours,
                                                     const cq_margin_options *options, cq_error *error);
 
@@ -95,9 +95,9 @@ typedef struct cq_mining cq_mining;
 typedef enum cq_side { CQ_SOURCE, CQ_TARGET } cq_side;
 
 /* Mines two files. A sentence that stands several times competes once; rows are distinct sentences.
- * Errors: those of opening models and reading files (file and line); CQ_ERR_ARGUMENT for vectors of different dimensions or
- * with numbers that are not finite, or an unknown id in gold (file and line); CQ_ERR_STOPPED (what was encoded is kept
- * in the cache). */
+ * Errors: those of opening models and reading files (file and line); CQ_ERR_ARGUMENT for vectors of different
+ * dimensions or with numbers that are not finite, or an unknown id in gold (file and line); CQ_ERR_STOPPED (what was
+ * encoded is kept in the cache). */
 CQ_API CQ_MUST_USE cq_status cq_mine(cq_mining **out, const cq_mine_options *options, cq_pool *pool, cq_error *error);
 CQ_API void cq_mining_free(cq_mining *mining);
 
@@ -126,9 +126,9 @@ typedef struct cq_labelled {
   void *memory;     /* what the slices point into */
 } cq_labelled;
 
-/* Reads scored pairs, lines of score, source id, target id and, if wanted, cosine and both sentences (what `calque mine`
- * prints for files of ids), and says which of them a gold file has: lines of source id and target id.
- * Errors: CQ_ERR_FORMAT with the line for another number of columns, a score that is no number, or a pair that comes twice;
+/* Reads scored pairs, lines of score, source id, target id and, if wanted, cosine and both sentences (what `calque
+ * mine` prints for files of ids), and says which of them a gold file has: lines of source id and target id. Errors:
+ * CQ_ERR_FORMAT with the line for another number of columns, a score that is no number, or a pair that comes twice;
  * CQ_ERR_IO, CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_labelled_read(cq_labelled *out, const char *gold, const char *pairs, cq_error *error);
 CQ_API void cq_labelled_free(cq_labelled *labelled);

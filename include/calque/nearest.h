@@ -5,9 +5,9 @@
  *   printf("%u at %.3f\n", of_x.index[0], of_x.cosine[0]);           // the row of y nearest to row 0 of x
  *   cq_neighbours_free(&of_x), cq_neighbours_free(&of_y);
  *
- * The matrix of cosines is never stored, and vectors stay where they are, in mapped files say: memory is the results and some
- * twenty megabytes. Cosines are those of the plain
- * loop in double precision, and so is the choice, ties included, whatever the SIMD level and the number of threads. */
+ * The matrix of cosines is never stored, and vectors stay where they are, in mapped files say: memory is the results
+ * and some twenty megabytes. Cosines are those of the plain loop in double precision, and so is the choice, ties
+ * included, whatever the SIMD level and the number of threads. */
 #ifndef CALQUE_NEAREST_H
 #define CALQUE_NEAREST_H
 

@@ -20,7 +20,8 @@ extern "C" {
 
 typedef enum cq_npy_type { CQ_NPY_F32, CQ_NPY_F64, CQ_NPY_F16, CQ_NPY_I8, CQ_NPY_U8 } cq_npy_type;
 
-/* --- reading: the file is mapped, rows are borrowed from it (or from a copy, when an odd header leaves them unaligned) --- */
+/* --- reading: the file is mapped, rows are borrowed from it (or from a copy, when an odd header leaves them
+ * unaligned) --- */
 
 typedef struct cq_npy cq_npy;
 /* Opens a 1- or 2-dimensional array (one dimension reads as one column).

@@ -55,8 +55,8 @@ typedef struct cq_student_options {
 } cq_student_options;
 CQ_API cq_student_options cq_student_default_options(void);
 
-/* Writes the student to `directory`. Errors: CQ_ERR_ARGUMENT (sizes that do not fit, an existing directory), those of opening
- * `from` and of reading the text. */
+/* Writes the student to `directory`. Errors: CQ_ERR_ARGUMENT (sizes that do not fit, an existing directory), those of
+ * opening `from` and of reading the text. */
 CQ_API CQ_MUST_USE cq_status cq_student_new(const char *directory, const cq_student_options *options, cq_pool *pool,
                                             cq_error *error);
 

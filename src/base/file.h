@@ -45,8 +45,9 @@ void cq_writer_abort(cq_writer *w); /* legal after commit and on {0}: does nothi
 /* Writes a whole file atomically. */
 CQ_MUST_USE cq_status cq_file_write(const char *path, const void *bytes, size_t n, cq_error *error);
 
-/* Removes what killed processes left of earlier tries to write path: PATH.tmp-PID-N. A file or directory counts as left behind
- * when the process in its name is gone and nobody holds the lock that a writer holds; errors are ignored. */
+/* Removes what killed processes left of earlier tries to write path: PATH.tmp-PID-N. A file or directory counts as
+ * left behind when the process in its name is gone and nobody holds the lock that a writer holds; errors are
+ * ignored. */
 void cq_remove_leftovers(const char *path);
 
 /* Writes n bytes at an offset of an open file, all of them; path is what errors call it. */
@@ -58,8 +59,8 @@ CQ_MUST_USE cq_status cq_write_at(int fd, const void *bytes, size_t n, int64_t a
 CQ_MUST_USE cq_status cq_directory_make(const char *path, cq_error *error);
 
 /* A directory under construction: fill `temporary`, then commit renames it to the target. With replace, an existing
- * target is exchanged for the new one in one step where the system can, and removed; without, an existing target is CQ_ERR_ARGUMENT
- * at open. */
+ * target is exchanged for the new one in one step where the system can, and removed; without, an existing target is
+ * CQ_ERR_ARGUMENT at open. */
 typedef struct cq_directory_writer {
   char *path, *temporary;
   bool replace;

@@ -15,8 +15,8 @@ static inline bool cq_slice_equal(cq_slice a, cq_slice b) {
   return a.n == b.n && (a.n == 0 || memcmp(a.data, b.data, a.n) == 0);
 }
 
-/* A decimal number that fills all of text, in the C locale whatever the process's is; no blanks, hexadecimal, "nan" or "inf".
- * False: it is none, or out of range. */
+/* A decimal number that fills all of text, in the C locale whatever the process's is; no blanks, hexadecimal, "nan"
+ * or "inf". False: it is none, or out of range. */
 bool cq_slice_number(double *out, cq_slice text);
 
 /* A string that grows; `data` is zero-terminated after every append. A failed append sets `failed`, which stays set:

@@ -9,7 +9,8 @@
  * at most U+10FFFF), or n when all is. */
 size_t cq_utf8_invalid_at(const char *text, size_t n);
 
-/* Decodes the character at text (n > 0 bytes left) into *code and returns its length. Malformed input gives U+FFFD and 1. */
+/* Decodes the character at text (n > 0 bytes left) into *code and returns its length. Malformed input gives U+FFFD
+ * and 1. */
 size_t cq_utf8_decode(uint32_t *code, const char *text, size_t n);
 
 /* Writes a character as UTF-8 and returns its length, 1 to 4. */

@@ -122,10 +122,12 @@ struct cli_command {
 
 /* ---- open.c ---- */
 
-/* Opens a model with the options that commands have for it; says why not on standard error. max_length 0: the model's. */
+/* Opens a model with the options that commands have for it; says why not on standard error. max_length 0: the
+ * model's. */
 int cli_open_model(cq_encoder **out, const char *name, int max_length);
 int cli_open_pool(cq_pool **out, int n_threads);
-/* Where the label of "[LABEL=]FILE" ends, its '='; NULL: there is none. A file of exactly that name is meant as it is. */
+/* Where the label of "[LABEL=]FILE" ends, its '='; NULL: there is none. A file of exactly that name is meant as it
+ * is. */
 const char *cli_label_end(const char *argument);
 
 /* ---- options.c ---- */

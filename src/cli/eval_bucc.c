@@ -1,5 +1,5 @@
-/* calque eval bucc: mined pairs against gold. The first GOLD and PAIRS choose the threshold; the second, if there is one,
- * is judged by it. */
+/* calque eval bucc: mined pairs against gold. The first GOLD and PAIRS choose the threshold; the second, if there is
+ * one, is judged by it. */
 #include "command.h"
 #include "output.h"
 #include "report.h"

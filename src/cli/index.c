@@ -1,4 +1,5 @@
-/* calque index new | add | remove | approximate | info: documents to be searched by meaning. Searching them is search.c. */
+/* calque index new | add | remove | approximate | info: documents to be searched by meaning. Searching them is
+ * search.c. */
 #include "command.h"
 #include "report.h"
 #include "sentences.h"

@@ -1,4 +1,5 @@
-/* calque mine: parallel sentences out of two corpora, paraphrases out of one, or pairs of rows out of files of vectors. */
+/* calque mine: parallel sentences out of two corpora, paraphrases out of one, or pairs of rows out of files of
+ * vectors. */
 #include "command.h"
 #include "output.h"
 #include "report.h"

@@ -6,9 +6,10 @@
  *     of ROWS rows   |           |           |
  *                    +-----------+-----------+-------
  *
- * The cosines of a block with a chunk are one packed f32 product, looked through at once and never stored. A row of a keeps the
- * places that may still turn out to be its greatest: those within the product's rounding error of the greatest f32 value so
- * far. At the end these few are computed again in double precision, and the first greatest wins.
+ * The cosines of a block with a chunk are one packed f32 product, looked through at once and never stored. A row of a
+ * keeps the places that may still turn out to be its greatest: those within the product's rounding error of the
+ * greatest f32 value so far. At the end these few are computed again in double precision, and the first greatest
+ * wins.
  *
  * So the answer is that of the plain double-precision loop, ties included, whatever the SIMD level; a row with more
  * than MAX_CANDIDATES such places (a collapsed model) is simply computed in double precision altogether.

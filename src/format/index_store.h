@@ -7,9 +7,9 @@
  *   DIR/approximate-G    what helps to search the first documents' vectors, if anything does
  *   DIR/lock             held by the one process that writes
  *
- * documents and vectors only grow, and only what the manifest counts is there. A change is written behind it, synced, and
- * becomes visible when the manifest is replaced: a process killed at any moment leaves the index as it was before or as it is
- * after. Readers need no lock. */
+ * documents and vectors only grow, and only what the manifest counts is there. A change is written behind it, synced,
+ * and becomes visible when the manifest is replaced: a process killed at any moment leaves the index as it was before
+ * or as it is after. Readers need no lock. */
 #ifndef FORMAT_INDEX_STORE_H
 #define FORMAT_INDEX_STORE_H
 
@@ -50,13 +50,15 @@ bool cq_index_store_is_live(const cq_index_store *store, int64_t record);
 /* The live record of an id; -1: none. Only of a store that is open for writing. */
 int64_t cq_index_store_find(const cq_index_store *store, cq_slice id);
 
-/* Writes documents and vectors [n, dim] behind what counts; a live record of the same id is marked as deleted. What is new is
- * not found before the commit; a failed append makes the store good for closing only. Errors: CQ_ERR_ARGUMENT for an id that is empty or comes twice, or text that
- * holds what separates fields and lines; CQ_ERR_IO (a full disk: what counts is untouched), CQ_ERR_MEMORY. */
+/* Writes documents and vectors [n, dim] behind what counts; a live record of the same id is marked as deleted. What
+ * is new is not found before the commit; a failed append makes the store good for closing only. Errors:
+ * CQ_ERR_ARGUMENT for an id that is empty or comes twice, or text that holds what separates fields and lines;
+ * CQ_ERR_IO (a full disk: what counts is untouched), CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_index_store_append(cq_index_store *store, const cq_index_record *records, size_t n,
                                             const float *vectors, cq_error *error);
 void cq_index_store_delete(cq_index_store *store, int64_t record);
-/* Where the approximation is, when there is one, or where to write the next. Errors: CQ_ERR_ARGUMENT for a path that is too long. */
+/* Where the approximation is, when there is one, or where to write the next. Errors: CQ_ERR_ARGUMENT for a path that
+ * is too long. */
 CQ_MUST_USE cq_status cq_index_store_approximate(char path[PATH_MAX], const cq_index_store *store, bool next,
                                                  cq_error *error);
 /* From the next commit on: the next one, for the records that count now; or none. */

@@ -46,7 +46,8 @@ CQ_MUST_USE cq_status cq_stored_tensor_to_f32(float *out, const cq_stored_tensor
  * data as a whole begin at a multiple of 64 (the header is padded with spaces) and each tensor at a multiple of its
  * type's size; more is not possible, as the format allows no gaps.
  *   metadata  pairs of strings, NULL-terminated ("format", "pt", NULL); may be NULL
- * Errors: CQ_ERR_ARGUMENT (CQ_OTHER_DTYPE, a shape past 2^63 bytes, two tensors of one name), CQ_ERR_IO, CQ_ERR_MEMORY. */
+ * Errors: CQ_ERR_ARGUMENT (CQ_OTHER_DTYPE, a shape past 2^63 bytes, two tensors of one name), CQ_ERR_IO,
+ * CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_safetensors_write(const char *path, const cq_stored_tensor *tensors, size_t n,
                                            const char *const *metadata, cq_error *error);
 

@@ -4,8 +4,8 @@
  *   DIRECTORY/vectors   dim f32 a text, in the same order
  *
  * Both files only grow. A record counts when both its halves are there whole: after a crash the longer file is cut to
- * the shorter. One process writes at a time: a lock on keys is held from opening until the vectors are mapped. Which model the vectors are of is the directory's name's
- * business. */
+ * the shorter. One process writes at a time: a lock on keys is held from opening until the vectors are mapped. Which
+ * model the vectors are of is the directory's name's business. */
 #ifndef FORMAT_VECTOR_STORE_H
 #define FORMAT_VECTOR_STORE_H
 

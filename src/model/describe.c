@@ -94,8 +94,9 @@ static void include(identity *id, const void *bytes, size_t n) {
   for (int i = 0; i < 2; i++) id->half[i] = cq_checksum(bytes, n, id->half[i] + n);
 }
 
-/* What normalisers, pre-tokenizers and merges do shows in how they cut this; a table of them would depend on the file they came
- * from. Case, accents, compatibility forms, digits, punctuation, spaces, scripts with and without them, a long word. */
+/* What normalisers, pre-tokenizers and merges do shows in how they cut this; a table of them would depend on the file
+ * they came from. Case, accents, compatibility forms, digits, punctuation, spaces, scripts with and without them, a
+ * long word. */
 static const char probe[] =
     "The Quick  brown\tfox's 1,234.50 na\xC3\xAFve caf\x65\xCC\x81 re-entered; \xEF\xAC\x81ve \xE2\x85\xA7 \xC2\xBD! "
     "\xC3\x9C"

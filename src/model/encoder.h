@@ -48,8 +48,9 @@ static inline const cq_module *cq_encoder_text_module(const cq_encoder *e) {
 CQ_MUST_USE cq_status cq_encoder_tokenize(cq_ids *out, const cq_encoder *encoder, cq_slice sentence, bool *truncated,
                                           cq_error *error);
 
-/* What is put before every sentence, from the options or the model ("" when nothing), and how many leading tokens pooling
- * then leaves out (0 when it sees the prompt). Errors: CQ_ERR_ARGUMENT for an unknown prompt_name, CQ_ERR_MEMORY. */
+/* What is put before every sentence, from the options or the model ("" when nothing), and how many leading tokens
+ * pooling then leaves out (0 when it sees the prompt). Errors: CQ_ERR_ARGUMENT for an unknown prompt_name,
+ * CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_encoder_prompt(cq_slice *out, int32_t *n_left_out, const cq_encoder *encoder,
                                         const cq_encode_options *options, cq_error *error);
 

@@ -21,8 +21,8 @@ typedef struct cq_transformer {
 /* Sets every dropout of the stack; below 0 leaves the config's. */
 void cq_transformer_set_dropout(cq_transformer *t, double rate);
 
-/* Puts another vocabulary under the body: words [vocab_size, dim] is copied; the tokenizer becomes the module's (on success only)
- * and its pad id the config's. Errors: CQ_ERR_MEMORY. */
+/* Puts another vocabulary under the body: words [vocab_size, dim] is copied; the tokenizer becomes the module's (on
+ * success only) and its pad id the config's. Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_transformer_set_vocabulary(cq_transformer *t, cq_tokenizer *tokenizer, const float *words,
                                                     cq_arena *arena, cq_error *error);
 

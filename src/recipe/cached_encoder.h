@@ -12,8 +12,8 @@ typedef struct cq_cached_encoder {
   const float *vectors; /* [n_records, dim] once mapped */
 } cq_cached_encoder;
 
-/* CACHE/NAME, CACHE by default $XDG_CACHE_HOME/calque or ~/.cache/calque. Errors: CQ_ERR_ARGUMENT when there is neither a
- * cache directory nor a home, or the path is too long. */
+/* CACHE/NAME, CACHE by default $XDG_CACHE_HOME/calque or ~/.cache/calque. Errors: CQ_ERR_ARGUMENT when there is
+ * neither a cache directory nor a home, or the path is too long. */
 CQ_MUST_USE cq_status cq_cache_path(char *out, size_t n, const char *cache, const char *name, cq_error *error);
 
 /* cache NULL: $XDG_CACHE_HOME/calque or ~/.cache/calque. Errors: those of opening a model and the store;

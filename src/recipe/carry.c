@@ -211,8 +211,8 @@ static double length_of(const float *row, int64_t dim) {
   return sqrt(sum);
 }
 
-/* The weighted mean of the linked rows, as long as they are in the mean: a mean of rows that point apart is short, and the
- * encoder was trained on rows of full length. */
+/* The weighted mean of the linked rows, as long as they are in the mean: a mean of rows that point apart is short,
+ * and the encoder was trained on rows of full length. */
 static void mean_of_links(const carry *c, float *mean, const cq_link *links, size_t n) {
   double length = 0;
   memset(mean, 0, (size_t)c->dim * sizeof *mean);

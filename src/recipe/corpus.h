@@ -33,8 +33,8 @@ typedef struct cq_corpus {
 CQ_MUST_USE cq_status cq_corpus_read(cq_corpus *out, const char *path, bool skip_bad, cq_error *error);
 void cq_corpus_free(cq_corpus *corpus);
 
-/* Of a sentence: its text, in how many lines it stands, and the i-th one's id. Legal for an empty corpus, of files of vectors:
- * then no text (data NULL), one line, no id. */
+/* Of a sentence: its text, in how many lines it stands, and the i-th one's id. Legal for an empty corpus, of files of
+ * vectors: then no text (data NULL), one line, no id. */
 cq_slice cq_corpus_sentence(const cq_corpus *corpus, uint32_t sentence);
 size_t cq_corpus_n_lines(const cq_corpus *corpus, uint32_t sentence);
 cq_slice cq_corpus_id(const cq_corpus *corpus, uint32_t sentence, size_t i);

@@ -29,7 +29,8 @@ typedef struct cq_dev_figures {
   cq_sts_result *sts;                          /* [n_sts] */
   double mean_mse, mean_translation, mean_sts; /* NaN without sets */
   double student_variance, teacher_variance;   /* x 100, over all targets; NaN without parallel sets */
-  /* The first set on which the student's vectors hardly differ from one another although the teacher's do; NULL: none. */
+  /* The first set on which the student's vectors hardly differ from one another although the teacher's do; NULL:
+   * none. */
   const char *collapsed;
 } cq_dev_figures;
 
@@ -38,8 +39,8 @@ CQ_MUST_USE cq_status cq_dev_evaluate(cq_dev_figures *out, const cq_dev_sets *se
                                       const cq_cached_encoder *teacher, cq_pool *pool, cq_error *error);
 void cq_dev_figures_free(cq_dev_figures *figures);
 
-/* The table as text, or as Markdown for a model card, which may show the figures before training beside them (before NULL:
- * not); and the record as JSON. */
+/* The table as text, or as Markdown for a model card, which may show the figures before training beside them (before
+ * NULL: not); and the record as JSON. */
 void cq_dev_table(cq_builder *out, const cq_dev_sets *sets, const cq_dev_figures *before, const cq_dev_figures *figures,
                   bool markdown);
 json_t *cq_dev_json(const cq_dev_sets *sets, const cq_dev_figures *figures);

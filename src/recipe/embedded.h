@@ -1,4 +1,5 @@
-/* Files as rows of vectors: of text, encoded once and kept on disk by model and sentence; or of vectors, mapped as they lie. */
+/* Files as rows of vectors: of text, encoded once and kept on disk by model and sentence; or of vectors, mapped as
+ * they lie. */
 #ifndef RECIPE_EMBEDDED_H
 #define RECIPE_EMBEDDED_H
 
@@ -26,9 +27,9 @@ typedef struct cq_embedding {
   void *progress_context;
 } cq_embedding;
 
-/* Opens n files (at most 2) into out [n]; their dimensions are the same. *store holds the vectors of text until it is closed.
- * Errors: those of reading files, opening the model and encoding; CQ_ERR_ARGUMENT for different dimensions. Release both,
- * also after an error. */
+/* Opens n files (at most 2) into out [n]; their dimensions are the same. *store holds the vectors of text until it is
+ * closed. Errors: those of reading files, opening the model and encoding; CQ_ERR_ARGUMENT for different dimensions.
+ * Release both, also after an error. */
 CQ_MUST_USE cq_status cq_embedded_open(cq_embedded *out, cq_cached_encoder *store, const char *const *paths, size_t n,
                                        const cq_embedding *how, cq_pool *pool, cq_error *error);
 void cq_embedded_close(cq_embedded *embedded);

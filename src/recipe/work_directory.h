@@ -4,7 +4,8 @@
  *   OUTPUT.work/best/        the best model so far, in the output's own layout
  *   OUTPUT.work/log.jsonl    a record a step and an evaluation
  *
- * It disappears in one rename when the run is over, so that a kill leaves it whole or gone. One run works in it at a time. */
+ * It disappears in one rename when the run is over, so that a kill leaves it whole or gone. One run works in it at a
+ * time. */
 #ifndef RECIPE_WORK_DIRECTORY_H
 #define RECIPE_WORK_DIRECTORY_H
 
@@ -20,17 +21,17 @@ typedef struct cq_work_directory {
   int lock;       /* held on the directory while a run works in it; 0: not yet */
 } cq_work_directory;
 
-/* Names the paths and checks what is there; the directory itself is made by cq_work_directory_begin once there is something to
- * put in.
+/* Names the paths and checks what is there; the directory itself is made by cq_work_directory_begin once there is
+ * something to put in.
  *   log_path  the caller's place for the log; NULL: inside
- * Errors: CQ_ERR_ARGUMENT when the output exists and neither replace nor a run under way allows that, when a run is under way
- * and resume is not asked for, when the directory holds files that are not a run's, when there is text at log_path and
- * neither resume nor replace is asked for; CQ_ERR_IO. */
+ * Errors: CQ_ERR_ARGUMENT when the output exists and neither replace nor a run under way allows that, when a run is
+ * under way and resume is not asked for, when the directory holds files that are not a run's, when there is text at
+ * log_path and neither resume nor replace is asked for; CQ_ERR_IO. */
 CQ_MUST_USE cq_status cq_work_directory_open(cq_work_directory *out, const char *output, const char *log_path,
                                              bool resume, bool replace, cq_error *error);
 
-/* Makes the directory and takes it for this process. Errors: CQ_ERR_ARGUMENT when another process works in it, or has in the
- * meantime; CQ_ERR_IO. */
+/* Makes the directory and takes it for this process. Errors: CQ_ERR_ARGUMENT when another process works in it, or has
+ * in the meantime; CQ_ERR_IO. */
 CQ_MUST_USE cq_status cq_work_directory_begin(cq_work_directory *w, cq_error *error);
 void cq_work_directory_close(cq_work_directory *w); /* gives it up; legal on {0} */
 

@@ -149,7 +149,8 @@ static int ascending(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* One query's candidates, rows [n] of those covered (a file is not trusted to know): the allowed ones by their exact cosines. False in *enough: too few were allowed. */
+/* One query's candidates, rows [n] of those covered (a file is not trusted to know): the allowed ones by their exact
+ * cosines. False in *enough: too few were allowed. */
 static cq_status look_at(cq_neighbours *out, bool *enough, size_t q, int64_t *rows, size_t n, size_t n_covered,
                          const float *query, const float *documents, size_t dim, const view *v, cq_pool *pool,
                          cq_error *error) {

@@ -1,5 +1,6 @@
-/* Approximate search: FAISS names candidates, calque computes their cosines. What is found is scored exactly; what may be missed
- * is a neighbour that FAISS does not name. For collections that an exact search takes too long for, some millions on. */
+/* Approximate search: FAISS names candidates, calque computes their cosines. What is found is scored exactly; what
+ * may be missed is a neighbour that FAISS does not name. For collections that an exact search takes too long for,
+ * some millions on. */
 #ifndef SEARCH_APPROXIMATE_H
 #define SEARCH_APPROXIMATE_H
 
@@ -7,12 +8,12 @@
 
 typedef struct cq_approximate cq_approximate;
 
-/* Writes the approximation of n vectors [n, dim], n >= 1, by a graph (HNSW) or by lists (IVF), whole or not at all. Errors: CQ_ERR_UNSUPPORTED without the plugin;
- * CQ_ERR_IO, CQ_ERR_MEMORY. */
+/* Writes the approximation of n vectors [n, dim], n >= 1, by a graph (HNSW) or by lists (IVF), whole or not at all.
+ * Errors: CQ_ERR_UNSUPPORTED without the plugin; CQ_ERR_IO, CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_approximate_build(const char *path, bool graph, const float *vectors, size_t n, size_t dim,
                                            cq_pool *pool, cq_error *error);
-/* Opens one that was made of the first n rows of a matrix. Errors: CQ_ERR_UNSUPPORTED without the plugin; CQ_ERR_FORMAT for a
- * file that is none, or of another matrix' size. */
+/* Opens one that was made of the first n rows of a matrix. Errors: CQ_ERR_UNSUPPORTED without the plugin;
+ * CQ_ERR_FORMAT for a file that is none, or of another matrix' size. */
 CQ_MUST_USE cq_status cq_approximate_open(cq_approximate **out, const char *path, size_t n, size_t dim,
                                           cq_error *error);
 void cq_approximate_free(cq_approximate *a);

@@ -1,5 +1,5 @@
-/* What calque asks of FAISS: a table of functions in a library of its own (src/faiss/), loaded when it is first needed, so that
- * neither libfaiss nor what it brings along is there for those who search exactly.
+/* What calque asks of FAISS: a table of functions in a library of its own (src/faiss/), loaded when it is first
+ * needed, so that neither libfaiss nor what it brings along is there for those who search exactly.
  *
  * Functions that may fail return 0, or 1 with a reason in message [message_size]. Vectors are rows of length 1. */
 #ifndef SEARCH_FAISS_PLUGIN_H
@@ -24,8 +24,8 @@ typedef struct cq_faiss_plugin {
   int (*add)(void *index, const float *vectors, size_t n, char *message, size_t message_size);
   int (*write)(FILE *to, const void *index, char *message, size_t message_size);
   int (*read)(void **out, const char *path, size_t *n, size_t *dim, char *message, size_t message_size);
-  /* The rows of about the k nearest of each query: rows [n_queries, k], -1 where there are fewer. effort: lists looked into
-   * or candidates kept on the way; 0: as many as seem right. One search at a time. */
+  /* The rows of about the k nearest of each query: rows [n_queries, k], -1 where there are fewer. effort: lists
+   * looked into or candidates kept on the way; 0: as many as seem right. One search at a time. */
   int (*search)(int64_t *rows, void *index, const float *queries, size_t n_queries, size_t k, size_t effort,
                 int n_threads, char *message, size_t message_size);
   void (*free)(void *index);

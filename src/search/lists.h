@@ -16,8 +16,8 @@ static inline double cq_lists_least(const cq_neighbours *lists, size_t list) {
   return lists->cosine[(list + 1) * lists->k - 1];
 }
 
-/* The lengths of rows: *out [n], to be released with cq_free. Errors: CQ_ERR_ARGUMENT for a number that is not finite, naming
- * the row (from 1) and the side; CQ_ERR_MEMORY. */
+/* The lengths of rows: *out [n], to be released with cq_free. Errors: CQ_ERR_ARGUMENT for a number that is not
+ * finite, naming the row (from 1) and the side; CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_exact_lengths(double **out, const cq_row_set *rows, const char *side, cq_error *error);
 
 #endif

@@ -2,8 +2,8 @@
  *
  *   score(x, y) = margin(cos(x, y), (mean cosine of x's k nearest + mean cosine of y's k nearest) / 2)
  *
- * A candidate's own cosine is among the means it is compared with. Candidates of a row are its k nearest neighbours: what
- * is farther has a lower cosine, though not always a lower margin, which is the method's approximation.
+ * A candidate's own cosine is among the means it is compared with. Candidates of a row are its k nearest neighbours:
+ * what is farther has a lower cosine, though not always a lower margin, which is the method's approximation.
  *
  * Source: Artetxe & Schwenk 2019, equations 1 to 4; retrieval as in section 3.2. */
 #include "calque/mine.h"
@@ -106,7 +106,8 @@ static void drop_below(pairs *p, double threshold) {
   while (p->n > 0 && !(p->items[p->n - 1].score >= threshold)) p->n--; /* sorted */
 }
 
-/* So many of a row's neighbours are candidates; what their lists hold already bounds the product with the number of rows. */
+/* So many of a row's neighbours are candidates; what their lists hold already bounds the product with the number of
+ * rows. */
 static size_t candidates_of(const cq_margin_options *o, const cq_neighbours *lists) {
   return o->per_row < lists->k ? o->per_row : lists->k;
 }

@@ -1,4 +1,5 @@
-/* Nearest neighbours: lists of the best k by (cosine, index), filled by one pass over all cosines (pass.c) for both sides.
+/* Nearest neighbours: lists of the best k by (cosine, index), filled by one pass over all cosines (pass.c) for both
+ * sides.
  *
  * All threads share the lists, each guarded by one of some locks. What a list asks of the pass is its least cosine, so
  * that what is kept is exact whatever the order of the work; it rises so fast that a row of a million meets some
@@ -78,7 +79,8 @@ static double seconds(void) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Within one matrix the later rows have fewer rows below them: how many rows as long as the average the first `done` are. */
+/* Within one matrix the later rows have fewer rows below them: how many rows as long as the average the first `done`
+ * are. */
 static size_t work_done(const cq_pass_of *of, size_t done) {
   const double left = of->within && of->y.n ? 1 - (double)done / (double)of->y.n : 0;
   return of->within ? of->y.n - (size_t)(left * left * (double)of->y.n) : done;

@@ -10,8 +10,9 @@
  *
  * A score bounds the true cosine from above: an f32 product of unit rows plus the most it can be wrong by, or an 8-bit
  * product with its own rests (tensor/int8.h), which is coarser and four times as fast. Only where the score
- * reaches what its row or its column asks for is the cosine computed, in double precision. Bounds only rise: workers look
- * scores through with copies of their own, as of the beginning of their block, and ask again before they compute. */
+ * reaches what its row or its column asks for is the cosine computed, in double precision. Bounds only rise: workers
+ * look scores through with copies of their own, as of the beginning of their block, and ask again before they
+ * compute. */
 #include "search/pass.h"
 
 #include "base/error.h"
@@ -202,8 +203,8 @@ static bool worker_new(worker *w, const cq_pass *p) {
 static bool allocate(cq_pass *p, cq_pool *pool) {
   p->kernels = cq_kernels_best();
   p->int8 = p->of.first_pass == CQ_FIRST_INT8 && p->dim <= CQ_INT8_MAX_DIM ? cq_int8_best() : NULL;
-  /* Two unit vectors rounded to f32, a sum of dim products, each within a relative 2^-24, and a little for the rounding of
-   * the bounds themselves. Sums of 8-bit products are exact. */
+  /* Two unit vectors rounded to f32, a sum of dim products, each within a relative 2^-24, and a little for the
+   * rounding of the bounds themselves. Sums of 8-bit products are exact. */
   p->slack = (double)(p->int8 ? 16 : p->dim + 8) * 0x1p-24;
   p->panel_bytes = p->int8 ? cq_int8_packed_bytes(COLUMNS, (int64_t)p->dim)
                            : (size_t)p->kernels->packed_floats((int64_t)p->dim, COLUMNS) * sizeof(float);

@@ -14,16 +14,17 @@ typedef struct cq_pass_of {
   cq_row_set x, y;
   bool within; /* y is x: of each two rows one pair, i > j */
   cq_first_pass first_pass;
-  /* [x.n], [y.n] what a row or a column asks for, as cq_pass_bound() says it: a cosine that may reach either is computed. Bounds may
-   * rise meanwhile. y_bounds NULL: the rows decide alone; within: as x_bounds. */
+  /* [x.n], [y.n] what a row or a column asks for, as cq_pass_bound() says it: a cosine that may reach either is
+   * computed. Bounds may rise meanwhile. y_bounds NULL: the rows decide alone; within: as x_bounds. */
   const _Atomic float *x_bounds, *y_bounds;
-  /* Called by the pool's threads, each with its number: the exact cosine of rows i of x and j of y, which may be lower than what
-   * was asked for. */
+  /* Called by the pool's threads, each with its number: the exact cosine of rows i of x and j of y, which may be
+   * lower than what was asked for. */
   void (*found)(void *context, int worker, size_t i, size_t j, double cosine);
   void *context;
 } cq_pass_of;
 
-/* Errors: CQ_ERR_ARGUMENT for a number that is not finite, naming side and row, dim 0, or 2^32 - 1 rows; CQ_ERR_MEMORY. */
+/* Errors: CQ_ERR_ARGUMENT for a number that is not finite, naming side and row, dim 0, or 2^32 - 1 rows;
+ * CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_pass_open(cq_pass **out, const cq_pass_of *of, cq_pool *pool, cq_error *error);
 void cq_pass_free(cq_pass *pass);
 

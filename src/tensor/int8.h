@@ -3,8 +3,8 @@
  *   x = scale q + rest,   q whole numbers in [-127, 127],   |rest| = error
  *   x . y <= scale_x scale_y (q_x . q_y) + error_x |y| + |scale_x q_x| error_y           (Cauchy and Schwarz)
  *
- * For rows of length 1 the last two are about 0.007 each at 384 dimensions. The left side's numbers are kept with 128 added
- * (the processor's instruction wants one side unsigned); what that adds to a sum is taken off again.
+ * For rows of length 1 the last two are about 0.007 each at 384 dimensions. The left side's numbers are kept with 128
+ * added (the processor's instruction wants one side unsigned); what that adds to a sum is taken off again.
  *
  *   const cq_int8_kernels *k = cq_int8_best();                 // NULL where f32 is as fast
  *   k->quantize_left(a, a_terms, x, m, dim);
@@ -29,8 +29,8 @@ typedef struct cq_int8_kernels {
 
   /* Rows x [m, dim], at most 1 + 2^-20 long: a [m, dim rounded up to CQ_INT8_GROUP], terms [m]. */
   void (*quantize_left)(uint8_t *a, cq_int8_terms *terms, const float *x, int64_t m, int64_t dim);
-  /* Rows y [n, dim] likewise, as the columns of a packed right side of cq_int8_packed_bytes(n, dim): panels of CQ_INT8_PANEL
-   * columns, each
+  /* Rows y [n, dim] likewise, as the columns of a packed right side of cq_int8_packed_bytes(n, dim): panels of
+   * CQ_INT8_PANEL columns, each
    *   scale [64] f32, error [64] f32, -128 * sum of q [64] int32, q [groups][64][4] int8
    * The last panel is filled up with zeros. 64-byte aligned. */
   void (*quantize_right)(void *packed, const float *y, int64_t n, int64_t dim);

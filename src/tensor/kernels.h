@@ -4,13 +4,14 @@
  *   k->pack(packed, weight, 1, in, in, out);                  // B[k][n] = weight[n * in + k]: y = x W^T
  *   k->product(y, out, x, in, packed, n_tokens, out, in, &(cq_epilogue){.bias = bias});
  *
- * Levels: "reference" (ref/: plain loops, the specification), "portable" (any processor), "avx2", "avx512". All pointers
- * are to memory of the table's backend; callers above src/tensor/ pass them on and never look through them. Matrices are
- * row-major; a "stride" is the distance of two rows in elements. int64_t sizes may be 0 (then nothing is done; a product
- * with k 0 is the epilogue of zeros). NaN and infinities pass through as in IEEE arithmetic, never hidden.
+ * Levels: "reference" (ref/: plain loops, the specification), "portable" (any processor), "avx2", "avx512". All
+ * pointers are to memory of the table's backend; callers above src/tensor/ pass them on and never look through them.
+ * Matrices are row-major; a "stride" is the distance of two rows in elements. int64_t sizes may be 0 (then nothing is
+ * done; a product with k 0 is the epilogue of zeros). NaN and infinities pass through as in IEEE arithmetic, never
+ * hidden.
  *
- * A product's element is summed over k in one order that depends on k alone: a row's result does not depend on m or on the
- * row's place, so a sentence's vector does not depend on its neighbours. */
+ * A product's element is summed over k in one order that depends on k alone: a row's result does not depend on m or
+ * on the row's place, so a sentence's vector does not depend on its neighbours. */
 #ifndef TENSOR_KERNELS_H
 #define TENSOR_KERNELS_H
 
@@ -99,8 +100,9 @@ typedef struct cq_kernels {
 
   /* ---- search ---- */
 
-  /* Lists the elements of scores [m, n] that are at least their row's or their column's bound, row after row: hits[i] is
-   * row << 16 | column, and the number of hits is returned. m, n <= 65535; hits has room for m * n. NaN is no hit. */
+  /* Lists the elements of scores [m, n] that are at least their row's or their column's bound, row after row: hits[i]
+   * is row << 16 | column, and the number of hits is returned. m, n <= 65535; hits has room for m * n. NaN is no hit.
+   * */
   int64_t (*at_least)(uint32_t *hits, const float *scores, int64_t stride, const float *row_bounds,
                       const float *column_bounds, int64_t m, int64_t n);
   /* The sum of x y [n] in f32: for the few rows that a product is not worth packing for. */
@@ -141,7 +143,8 @@ typedef struct cq_kernels {
 
   /* ---- pooling: one sequence's rows to one row; rows are tokens[0 .. n_tokens) ---- */
 
-  /* y [dim] from tokens [n_tokens, dim]; n_tokens >= 1. argmax [dim] is kept for CQ_POOL_MAX's backward; NULL: not kept. */
+  /* y [dim] from tokens [n_tokens, dim]; n_tokens >= 1. argmax [dim] is kept for CQ_POOL_MAX's backward; NULL: not
+   * kept. */
   void (*pool)(float *y, int32_t *argmax, const float *tokens, int64_t n_tokens, int64_t dim, cq_pooling_mode mode);
   /* dtokens [n_tokens, dim] is added to. */
   void (*pool_backward)(float *dtokens, const float *dy, const int32_t *argmax, int64_t n_tokens, int64_t dim,
@@ -164,9 +167,9 @@ typedef struct cq_kernels {
 
   /* ---- LSTM ---- */
 
-  /* One step for rows sequences. gates [rows, 4 dim] holds the pre-activations in PyTorch's order i, f, g, o and is replaced
-   * by the activated values; c = f c_before + i g; h = o tanh(c). c_before may be NULL (zeros).
-   * c may be c_before. Source: Hochreiter & Schmidhuber 1997, as PyTorch's LSTM. */
+  /* One step for rows sequences. gates [rows, 4 dim] holds the pre-activations in PyTorch's order i, f, g, o and is
+   * replaced by the activated values; c = f c_before + i g; h = o tanh(c). c_before may be NULL (zeros). c may be
+   * c_before. Source: Hochreiter & Schmidhuber 1997, as PyTorch's LSTM. */
   void (*lstm_cell)(float *h, int64_t h_stride, float *c, float *gates, const float *c_before, int64_t rows,
                     int64_t dim);
   /* dgates [rows, 4 dim] from dh [rows, dim] and dc [rows, dim]; dc becomes the gradient of c_before. */

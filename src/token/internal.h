@@ -192,8 +192,8 @@ bool cq_scratch(void **scratch, size_t *size, size_t n_bytes);
 
 /* --- the tokenizer --- */
 
-/* A file of the tokenizer's, to be saved as it is: mapped where it came from a directory (so that it takes no memory, and
- * stays what it was when the directory is replaced), owned where it was made here. */
+/* A file of the tokenizer's, to be saved as it is: mapped where it came from a directory (so that it takes no memory,
+ * and stays what it was when the directory is replaced), owned where it was made here. */
 typedef struct cq_origin_file {
   char *name;
   cq_slice bytes;

@@ -2,8 +2,8 @@
  *
  *   acc[r][v]  += left row r: 4 unsigned numbers, broadcast  .  16 columns of panel v: 4 signed numbers each
  *
- * The tile is that of the f32 product (product.inc.h): 6 rows x 64 columns, 24 sums in registers, 4 loads and 6 broadcasts a
- * step. */
+ * The tile is that of the f32 product (product.inc.h): 6 rows x 64 columns, 24 sums in registers, 4 loads and 6
+ * broadcasts a step. */
 #ifdef CQ_X86
 #include "tensor/levels.h"
 
