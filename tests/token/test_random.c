@@ -4,8 +4,8 @@
 #include "base/random.h"
 #include "base/utf8.h"
 
-/* Characters that have something to do: letters of several scripts, marks, spaces, ideographs, jamo, emoji, controls.
- * */
+/* Characters that have something to do: letters of several scripts, marks, spaces, ideographs, jamo, emoji,
+ * controls. */
 static uint32_t some_character(cq_random *r) {
   static const struct {
     uint32_t low, high;
