@@ -56,7 +56,7 @@ CQ_API cq_nearest_options cq_nearest_default_options(void);
  *   of_y     NULL: not wanted
  *   options  NULL for the defaults: k 4
  * Errors: CQ_ERR_ARGUMENT for a number that is not finite (side and row named), dim 0, or more than 2^32 - 1 rows;
- * CQ_ERR_STOPPED, CQ_ERR_MEMORY; with a checkpoint CQ_ERR_IO, CQ_ERR_FORMAT.
+ * CQ_ERR_STOPPED, CQ_ERR_MEMORY.
  * Source: Artetxe & Schwenk 2019, section 3: the neighbours that margins are taken over. */
 CQ_API CQ_MUST_USE cq_status cq_nearest(cq_neighbours *of_x, cq_neighbours *of_y, const float *x, size_t n_x,
                                         const float *y, size_t n_y, size_t dim, const cq_nearest_options *options,

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char *const margins[] = {"ratio", "distance", "absolute", NULL};
 static const char *const first_passes[] = {"f32", "int8", NULL};
@@ -169,7 +170,7 @@ static int write_pairs(const struct args *args, const cq_mining *m) {
 static int check_output(const char *path) {
   cq_error error = {0};
   cli_output file = {0};
-  if (!path) return CLI_OK;
+  if (!path || access(path, F_OK) == 0) return CLI_OK; /* what is there, a pipe say, is opened once */
   const cq_status status = cli_output_open(&file, path, &error);
   cli_output_abort(&file);
   return status ? cli_fail_error(&error) : CLI_OK;

@@ -20,7 +20,8 @@ cq_status cli_output_fail(const cli_output *out, cq_error *error) {
 
 cq_status cli_output_open(cli_output *out, const char *path, cq_error *error) {
   struct stat info;
-  bool direct = stat(path, &info) == 0 && !S_ISREG(info.st_mode);
+  /* A link, such as /dev/stdout, stays one: what it leads to is written. */
+  bool direct = lstat(path, &info) == 0 && !S_ISREG(info.st_mode);
   size_t size = strlen(path) + 32;
   cq_status status;
   *out = (cli_output){.path = strdup(path), .temporary = direct ? NULL : malloc(size)};

@@ -8,7 +8,7 @@
 
 typedef struct cli_output {
   FILE *stream;
-  char *path, *temporary; /* temporary NULL: a device or a pipe, written directly */
+  char *path, *temporary; /* temporary NULL: a device, a pipe or a link, written directly */
 } cli_output;
 
 CQ_MUST_USE cq_status cli_output_open(cli_output *out, const char *path, cq_error *error);

@@ -11,6 +11,7 @@
 #include <faiss/index_io.h>
 #include <memory>
 #include <omp.h>
+#include <stdexcept>
 #include <vector>
 
 namespace {
@@ -48,8 +49,7 @@ int make(void **out, int graph, size_t n, size_t dim, int n_threads, char *messa
     auto lists = std::make_unique<faiss::IndexFlatIP>(static_cast<int64_t>(dim));
     auto index =
         std::make_unique<faiss::IndexIVFScalarQuantizer>(lists.get(), dim, n_lists, type, faiss::METRIC_INNER_PRODUCT);
-    lists.release();
-    index->own_fields = true;
+    index->own_fields = lists.release() != nullptr;
     *out = static_cast<faiss::Index *>(index.release());
   });
 }
@@ -83,6 +83,7 @@ int search(int64_t *rows, void *index, const float *queries, size_t n_queries, s
     omp_set_num_threads(n_threads);
     std::vector<float> scores(n_queries * k);
     auto *any = static_cast<faiss::Index *>(index);
+    if (any == nullptr) throw std::invalid_argument("no index");
     const auto n = static_cast<int64_t>(n_queries), n_best = static_cast<int64_t>(k);
     if (auto *ivf = dynamic_cast<faiss::IndexIVF *>(any)) {
       ivf->nprobe = std::min(ivf->nlist, effort ? effort : std::max<size_t>(8, ivf->nlist / 32));

@@ -20,6 +20,7 @@
 typedef struct manifest {
   char *model, *fingerprint;
   int64_t dim, n, n_bytes, generation;
+  int64_t n_deleted_bytes;            /* of deleted-G */
   int64_t approximate, n_approximate; /* its generation, and how many records it covers */
 } manifest;
 
@@ -70,9 +71,10 @@ static void manifest_free(manifest *m) {
 }
 
 static cq_status manifest_save(const char *directory, const manifest *m, cq_error *error) {
-  return cq_json_save(json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I}", "format", FORMAT, "model", m->model,
-                                "fingerprint", m->fingerprint, "dim", (json_int_t)m->dim, "documents", (json_int_t)m->n,
-                                "bytes", (json_int_t)m->n_bytes, "deleted_generation", (json_int_t)m->generation,
+  return cq_json_save(json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "format", FORMAT, "model",
+                                m->model, "fingerprint", m->fingerprint, "dim", (json_int_t)m->dim, "documents",
+                                (json_int_t)m->n, "bytes", (json_int_t)m->n_bytes, "deleted_generation",
+                                (json_int_t)m->generation, "deleted_bytes", (json_int_t)m->n_deleted_bytes,
                                 "approximate_generation", (json_int_t)m->approximate, "approximate_documents",
                                 (json_int_t)m->n_approximate),
                       directory, "manifest.json", error);
@@ -102,6 +104,7 @@ static cq_status manifest_read(manifest *out, const char *directory, cq_error *e
   if (!status) status = cq_json_get_int(&out->n, json, "documents", 0, UINT32_MAX - 1, path, error);
   if (!status) status = cq_json_get_int(&out->n_bytes, json, "bytes", 0, INT64_MAX / 2, path, error);
   if (!status) status = cq_json_get_int(&out->generation, json, "deleted_generation", 0, INT64_MAX - 1, path, error);
+  if (!status) status = cq_json_get_int(&out->n_deleted_bytes, json, "deleted_bytes", 0, (out->n + 7) / 8, path, error);
   if (!status)
     status = cq_json_get_int(&out->approximate, json, "approximate_generation", 0, INT64_MAX - 1, path, error);
   if (!status) status = cq_json_get_int(&out->n_approximate, json, "approximate_documents", 0, out->n, path, error);
@@ -164,8 +167,9 @@ static cq_status read_deleted(cq_index_store *s, cq_error *error) {
   if (s->m.generation == 0) return CQ_OK;
   cq_status status = path_of_generation(path, s->directory, "deleted", s->m.generation, error);
   if (!status) status = cq_mapping_open(&mapping, path, error);
-  if (!status && mapping.n > n_bytes)
-    status = cq_fail_file(error, CQ_ERR_FORMAT, path, "%zu bytes for %lld documents", mapping.n, (long long)s->m.n);
+  if (!status && mapping.n != (size_t)s->m.n_deleted_bytes)
+    status = cq_fail_file(error, CQ_ERR_FORMAT, path, "%zu bytes, the manifest says %lld", mapping.n,
+                          (long long)s->m.n_deleted_bytes);
   if (!status) memcpy(s->deleted, mapping.data, mapping.n); /* what was added since is not deleted */
   for (int64_t i = 0; !status && i < s->m.n; i++) s->n_deleted += bit(s->deleted, i);
   cq_mapping_close(&mapping);
@@ -373,7 +377,7 @@ cq_status cq_index_store_commit(cq_index_store *s, cq_error *error) {
   if (s->n_new == 0 && !s->changed && next.approximate == old.approximate) return CQ_OK;
   next.n += s->n_new, next.n_bytes += s->n_new_bytes;
   if (s->changed) {
-    next.generation++;
+    next.generation++, next.n_deleted_bytes = (s->m.n + 7) / 8;
     status = save_deleted(s, next.generation, error);
   }
   if (!status && s->n_new && (fdatasync(s->documents) != 0 || fdatasync(s->vectors) != 0))

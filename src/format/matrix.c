@@ -22,6 +22,8 @@ static cq_status open_raw(cq_matrix *out, const char *path, size_t dim, cq_error
                         "no .npy file; of numbers alone the dimension is needed, for sentences a model");
   cq_status status = cq_mapping_open(&out->mapping, path, error);
   if (status) return status;
+  if (out->mapping.n >= 6 && memcmp(out->mapping.data, "\x93NUMPY", 6) == 0)
+    return cq_fail_file(error, CQ_ERR_FORMAT, path, "a .npy file, whose name does not end in .npy");
   if (out->mapping.n % (dim * sizeof(float)) != 0)
     return cq_fail_file(error, CQ_ERR_FORMAT, path, "%zu bytes, expected a multiple of %zu (%zu numbers of f32)",
                         out->mapping.n, dim * sizeof(float), dim);

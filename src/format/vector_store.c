@@ -37,11 +37,14 @@ static cq_slice bytes_of(const text_key *key) {
   return (cq_slice){(const char *)key, sizeof *key};
 }
 
-static cq_status open_file(int *fd, int64_t *size, const char *path, cq_error *error) {
-  struct stat info;
+static cq_status open_file(int *fd, const char *path, cq_error *error) {
   *fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-  if (*fd < 0) return cq_fail_errno(error, path, "cannot open");
-  if (fstat(*fd, &info) != 0) return cq_fail_errno(error, path, "cannot stat");
+  return *fd < 0 ? cq_fail_errno(error, path, "cannot open") : CQ_OK;
+}
+
+static cq_status size_of(int64_t *size, int fd, const char *path, cq_error *error) {
+  struct stat info;
+  if (fstat(fd, &info) != 0) return cq_fail_errno(error, path, "cannot stat");
   *size = (int64_t)info.st_size;
   return CQ_OK;
 }
@@ -71,10 +74,13 @@ cq_status cq_vector_store_open(cq_vector_store **out, const char *directory, int
   cq_status status = cq_directory_make(directory, error);
   if (!status) status = cq_path_join(s->keys_path, MAX_PATH, directory, "keys", error);
   if (!status) status = cq_path_join(s->vectors_path, MAX_PATH, directory, "vectors", error);
-  if (!status) status = open_file(&s->keys, &keys_size, s->keys_path, error);
+  if (!status) status = open_file(&s->keys, s->keys_path, error);
   while (!status && flock(s->keys, LOCK_EX) != 0)
     if (errno != EINTR) status = cq_fail_errno(error, s->keys_path, "cannot lock");
-  if (!status) status = open_file(&s->vectors, &vectors_size, s->vectors_path, error);
+  if (!status) status = open_file(&s->vectors, s->vectors_path, error);
+  /* Only now that nobody else writes: a size from before the lock would cut off what was added since. */
+  if (!status) status = size_of(&keys_size, s->keys, s->keys_path, error);
+  if (!status) status = size_of(&vectors_size, s->vectors, s->vectors_path, error);
   if (!status) {
     const int64_t row = dim * (int64_t)sizeof(float), n_keys = keys_size / (int64_t)sizeof(text_key),
                   n_vectors = vectors_size / row;

@@ -58,6 +58,10 @@ static cq_status need_model(cq_index *index, const char *model, cq_error *error)
     status = cq_fail_file(error, CQ_ERR_ARGUMENT, index->directory,
                           "was made with another model than %s ('%s', of fingerprint %s, not %s)", name, info.model,
                           info.fingerprint, fingerprint);
+  if (!status && cq_encoder_dim(index->encoder) != info.dim)
+    status =
+        cq_fail_file(error, CQ_ERR_FORMAT, index->directory, "the manifest says %lld dimensions, the model has %lld",
+                     (long long)info.dim, (long long)cq_encoder_dim(index->encoder));
   if (status) {
     cq_encoder_free(index->encoder);
     index->encoder = NULL;

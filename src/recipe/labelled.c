@@ -87,6 +87,7 @@ cq_status cq_labelled_read(cq_labelled *out, const char *gold, const char *pairs
   if (!r.text) return cq_fail_memory(error, "labelled pairs");
   out->memory = r.text;
   cq_status status = read_file(&r, gold, add_gold, error);
+  if (!status && r.gold.n == 0) status = cq_fail_file(error, CQ_ERR_FORMAT, gold, "there is no pair in it");
   if (!status) status = read_file(&r, pairs, add_pair, error);
   out->n_gold = r.gold.n;
   cq_map_free(&r.gold);

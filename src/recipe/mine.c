@@ -116,6 +116,7 @@ static cq_status gold_read(gold *g, const cq_mining *m, const char *path, cq_err
   cq_status status = rows[0] && rows[1] ? cq_lines_open(&lines, path, error) : cq_fail_memory(error, path);
   while (!status && !(status = cq_lines_next(&line, lines, error)) && line.data)
     status = gold_add(g, m, rows, line, path, cq_lines_number(lines), error);
+  if (!status && g->ids.n == 0) status = cq_fail_file(error, CQ_ERR_FORMAT, path, "there is no pair in it");
   cq_lines_close(lines);
   cq_free(rows[0]);
   cq_free(rows[1]);

@@ -92,13 +92,20 @@ static cq_status run(search *s, const cq_pass_of *of, const cq_nearest_options *
   double saved = seconds();
   size_t done = 0;
   cq_status status = o->checkpoint ? cq_search_load(&done, o->checkpoint, key, of->y.n, of_x, of_y, error) : CQ_OK;
+  if (status == CQ_ERR_FORMAT) { /* a broken file is no reason not to search */
+    cq_lists_clear(of_x, 0, of_x->n);
+    if (of_y) cq_lists_clear(of_y, 0, of_y->n);
+    done = 0, status = CQ_OK;
+  }
   if (!status) renew_bounds(s, s->rows);
   if (!status && of_y) renew_bounds(s, s->other);
   while (!status && done < of->y.n) {
     done = cq_pass_run(s->pass, done, pool);
     const bool stop = o->progress && !o->progress(o->progress_context, work_done(of, done), of->y.n);
     if (o->checkpoint && done < of->y.n && (stop || seconds() - saved >= o->checkpoint_every_s)) {
-      status = cq_search_save(o->checkpoint, key, done, of_x, of_y, error);
+      /* Without room for it a search still ends; only one that stops now has lost something. */
+      const cq_status kept = cq_search_save(o->checkpoint, key, done, of_x, of_y, stop ? error : NULL);
+      if (stop) status = kept;
       saved = seconds();
     }
     if (!status && stop) status = cq_fail(error, CQ_ERR_STOPPED, "stopped after %zu of %zu rows", done, of->y.n);

@@ -61,14 +61,14 @@ static void score_block(void *context, size_t block, int worker_index) {
   }
 }
 
-static cq_status workers_new(top *t, size_t k, cq_pool *pool, cq_error *error) {
+static cq_status workers_new(top *t, size_t n_queries, size_t k, cq_pool *pool, cq_error *error) {
   t->n_workers = pool ? (size_t)cq_pool_n_threads(pool) : 1;
   t->packed = cq_alloc_array((size_t)t->kernels->packed_floats((int64_t)t->dim, MAX_QUERIES), sizeof *t->packed);
   t->workers = cq_alloc_array_zeroed(t->n_workers, sizeof *t->workers);
   bool ok = t->packed && t->workers;
   for (size_t i = 0; ok && i < t->n_workers; i++) {
     t->workers[i].scores = cq_alloc_array(ROWS * MAX_QUERIES, sizeof(float));
-    ok = t->workers[i].scores && cq_lists_new(&t->workers[i].lists, MAX_QUERIES, k);
+    ok = t->workers[i].scores && cq_lists_new(&t->workers[i].lists, smaller(n_queries, MAX_QUERIES), smaller(k, t->n));
   }
   return ok ? CQ_OK : cq_fail_memory(error, "a search");
 }
@@ -85,7 +85,7 @@ static void workers_free(top *t) {
 /* One round of queries, into out's lists from `first` on. */
 static void run_round(top *t, cq_neighbours *out, size_t first, cq_pool *pool) {
   t->kernels->pack(t->packed, t->queries, 1, (int64_t)t->dim, (int64_t)t->dim, (int64_t)t->n_queries);
-  for (size_t i = 0; i < t->n_workers; i++) cq_lists_clear(&t->workers[i].lists, 0, MAX_QUERIES);
+  for (size_t i = 0; i < t->n_workers; i++) cq_lists_clear(&t->workers[i].lists, 0, t->n_queries);
   cq_pool_run(pool, (t->n + ROWS - 1) / ROWS, score_block, t);
   for (size_t q = 0; q < t->n_queries; q++) {
     for (size_t i = 0; i < t->n_workers; i++) {
@@ -112,7 +112,7 @@ cq_status cq_top(cq_neighbours *out, const float *queries, size_t n_queries, con
     return cq_fail(error, CQ_ERR_ARGUMENT, "a search for the %zu nearest of %zu rows of %zu numbers", k, n, dim);
   const cq_row_set rows = {.data = queries, .n = n_queries, .dim = dim};
   cq_status status = cq_exact_lengths(&lengths, &rows, "query", error);
-  if (!status) status = workers_new(&t, k, pool, error);
+  if (!status) status = workers_new(&t, n_queries, k, pool, error);
   if (!status && !cq_lists_new(out, n_queries, k)) status = cq_fail_memory(error, "results");
   if (!status) cq_lists_clear(out, 0, n_queries);
   for (size_t first = 0; !status && first < n_queries; first += MAX_QUERIES) {
