@@ -330,16 +330,17 @@ static const cli_command eval_sts = {
     .run = run_sts,
 };
 
-extern const cli_command cli_eval_bucc;
-static const cli_command *const children[] = {&eval_mse, &eval_translation, &eval_xsim,
-                                              &eval_sts, &cli_eval_bucc,    NULL};
+extern const cli_command cli_eval_bucc, cli_eval_retrieval;
+static const cli_command *const children[] = {
+    &eval_mse, &eval_translation, &eval_xsim, &eval_sts, &cli_eval_bucc, &cli_eval_retrieval, NULL,
+};
 
 const cli_command cli_eval = {
     .name = "eval",
-    .summary = "measure a model: mse, translation, xsim, sts; and what it mined: bucc",
+    .summary = "measure a model: mse, translation, xsim, sts; what it mined: bucc; what was retrieved: retrieval",
     .description =
         "Measures a model on files of tab-separated lines, plain or gzipped: a row per file and the average. bucc "
-        "measures pairs that were mined.",
+        "measures pairs that were mined, retrieval ranked documents.",
     .example = "calque eval translation --model multilingual de=test/en-de.tsv.gz",
     .children = children,
 };

@@ -1,0 +1,53 @@
+/* Ranked retrieval against relevance judgements: the measures of TREC.
+ *
+ *   cq_retrieval_eval *r;
+ *   cq_eval_retrieval(&r, "qrels.txt", "run.txt", NULL, &err);
+ *   for (size_t m = 0; m < cq_retrieval_eval_n_measures(r); m++)
+ *     printf("%s %.4f\n", cq_retrieval_eval_measure(r, m), cq_retrieval_eval_overall(r, m));
+ *   cq_retrieval_eval_free(r);
+ *
+ * The figures are trec_eval's: a run is ranked by its scores whatever its rank column says, of equal scores the
+ * greatest document name first; a document counts as relevant from relevance 1 on. */
+#ifndef CALQUE_RETRIEVAL_H
+#define CALQUE_RETRIEVAL_H
+
+#include "calque/slice.h"
+#include "calque/status.h"
+
+#include <stdbool.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct cq_retrieval_eval cq_retrieval_eval;
+
+typedef struct cq_retrieval_eval_options {
+  const char *const *measures; /* names as below; NULL: the usual ones */
+  size_t n_measures;
+  bool complete;  /* also count the topics that the judgements have and the run has not */
+  bool in_double; /* compare scores in double precision, as trec_eval 10 does; else in f32, as 9 */
+} cq_retrieval_eval_options;
+
+/* Evaluates a run.
+ *   measures   num_ret, num_rel, num_rel_ret, map, Rprec, bpref, recip_rank, ndcg; and with a cutoff k P_k, recall_k and
+ *              ndcg_cut_k
+ *   options    NULL for the defaults: the usual measures, over the topics that both files have
+ * Errors: CQ_ERR_ARGUMENT for an unknown measure, or files without a topic in common; CQ_ERR_FORMAT with the line for lines
+ * that are none, a document that comes twice; CQ_ERR_IO, CQ_ERR_MEMORY. */
+CQ_API CQ_MUST_USE cq_status cq_eval_retrieval(cq_retrieval_eval **out, const char *judgements, const char *run,
+                                               const cq_retrieval_eval_options *options, cq_error *error);
+CQ_API void cq_retrieval_eval_free(cq_retrieval_eval *retrieval);
+
+CQ_API size_t cq_retrieval_eval_n_measures(const cq_retrieval_eval *retrieval);
+CQ_API const char *cq_retrieval_eval_measure(const cq_retrieval_eval *retrieval, size_t measure);
+CQ_API size_t cq_retrieval_eval_n_topics(const cq_retrieval_eval *retrieval); /* in bytewise order */
+CQ_API cq_slice cq_retrieval_eval_topic(const cq_retrieval_eval *retrieval, size_t topic);
+CQ_API double cq_retrieval_eval_value(const cq_retrieval_eval *retrieval, size_t topic, size_t measure);
+/* The mean over topics; of num_... the sum. */
+CQ_API double cq_retrieval_eval_overall(const cq_retrieval_eval *retrieval, size_t measure);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

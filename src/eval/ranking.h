@@ -1,0 +1,27 @@
+/* Measures of one topic's ranking, as trec_eval 9 computes them. */
+#ifndef EVAL_RANKING_H
+#define EVAL_RANKING_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* What a ranking is judged by. A document counts as relevant from relevance 1 on; a negative relevance is no judgement. */
+typedef struct cq_ranking {
+  const int32_t *relevance; /* [n] of the documents, best first; negative: not judged */
+  size_t n;
+  const int32_t *judged; /* [n_judged] of all documents that were judged, the greatest first, none negative */
+  size_t n_judged;
+} cq_ranking;
+
+size_t cq_ranking_n_relevant(const cq_ranking *r);                 /* in all */
+size_t cq_ranking_n_retrieved(const cq_ranking *r, size_t cutoff); /* relevant ones among the first `cutoff` */
+double cq_ranking_average_precision(const cq_ranking *r);          /* Buckley & Voorhees 2000 */
+double cq_ranking_r_precision(const cq_ranking *r);                /* precision at as many as are relevant */
+double cq_ranking_bpref(const cq_ranking *r);                      /* Buckley & Voorhees 2004 */
+double cq_ranking_reciprocal_rank(const cq_ranking *r);            /* of the first relevant one; 0: there is none */
+double cq_ranking_precision(const cq_ranking *r, size_t cutoff);   /* of `cutoff`, however few there are */
+double cq_ranking_recall(const cq_ranking *r, size_t cutoff);      /* 0 where none is relevant */
+/* Gain relevance, discount log2(rank + 1), over the best that is possible (Järvelin & Kekäläinen 2002). cutoff 0: all. */
+double cq_ranking_ndcg(const cq_ranking *r, size_t cutoff);
+
+#endif

@@ -1,0 +1,53 @@
+/* TREC's relevance judgements and runs, lines of columns separated by blanks:
+ *
+ *   judgements   TOPIC ITERATION DOCUMENT RELEVANCE
+ *   run          TOPIC Q0 DOCUMENT RANK SCORE TAG
+ *
+ * The iteration, Q0, rank and tag are not looked at. A line that begins with '#' is a comment; blank lines are passed over. */
+#ifndef FORMAT_TREC_H
+#define FORMAT_TREC_H
+
+#include "base/arena.h"
+#include "calque/slice.h"
+#include "calque/status.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct cq_judgement {
+  cq_slice topic, document;
+  int32_t relevance; /* negative: in the pool, but not judged */
+} cq_judgement;
+
+typedef struct cq_judgements {
+  cq_judgement *items; /* by topic, then document, bytewise */
+  size_t n;
+  cq_arena text;
+} cq_judgements;
+
+typedef struct cq_ranked {
+  cq_slice topic, document;
+  double score;
+} cq_ranked;
+
+typedef struct cq_run {
+  cq_ranked *items; /* by topic; a topic's best first, of equal scores the greatest document, as trec_eval has it */
+  size_t n;
+  cq_arena text;
+} cq_run;
+
+/* in_f32: scores are rounded to f32 first, as trec_eval 9 keeps them, so that what it takes for equal is equal.
+ * Errors: CQ_ERR_FORMAT with the line for another number of columns, a relevance or score that is no number, or invalid UTF-8,
+ * and for a document that comes twice under one topic; CQ_ERR_IO, CQ_ERR_MEMORY. Release both, also after an error. */
+CQ_MUST_USE cq_status cq_judgements_read(cq_judgements *out, const char *path, cq_error *error);
+void cq_judgements_free(cq_judgements *judgements);
+CQ_MUST_USE cq_status cq_run_read(cq_run *out, const char *path, bool in_f32, cq_error *error);
+void cq_run_free(cq_run *run);
+
+/* A document's relevance among the n judgements from `first` on, which are of one topic; CQ_NOT_JUDGED: it has none. */
+#define CQ_NOT_JUDGED INT32_MIN
+int cq_judgement_find(const cq_judgements *judgements, size_t first, size_t n, cq_slice document);
+/* The order of topics: bytewise, a prefix first. */
+int cq_topic_compare(cq_slice a, cq_slice b);
+
+#endif

@@ -1,0 +1,53 @@
+# calque eval retrieval: trec_eval's figures, and what is refused.
+. "$(dirname "$0")/common.sh"
+
+golden=$SOURCE/tests/golden/retrieval
+measures=
+for m in num_ret num_rel num_rel_ret map Rprec bpref recip_rank P_5 P_10 P_20 recall_5 recall_100 recall_1000 ndcg ndcg_cut_5 \
+  ndcg_cut_10 ndcg_cut_100; do
+  measures="$measures --measure $m"
+done
+expect 0 eval retrieval $measures --per-topic "$golden/qrels.txt" "$golden/run.txt"
+sort stdout >got && sort "$golden/expected.txt" >want
+same want got
+expect 0 eval retrieval $measures --complete "$golden/qrels.txt" "$golden/run.txt"
+grep '	all	' "$golden/expected-complete.txt" | sort >want
+sort stdout >got
+same want got
+expect 0 eval retrieval $measures --per-topic --double "$golden/qrels.txt" "$golden/run.txt"
+sort stdout >got && sort "$golden/expected-10.txt" >want
+same want got
+gzip -c "$golden/run.txt" >run.gz
+expect 0 eval retrieval --json --measure map "$golden/qrels.txt" run.gz
+stdout_has '{"topic": "all", "map": 0.'
+
+printf '1 0 d1 1\n\n# a remark\n1 0 d2 0\n' >qrels
+printf '1 Q0 d1 1 2.5 x\n' >run
+expect 0 eval retrieval qrels run --measure map
+stdout_has "map	all	1.0000"
+expect 1 eval retrieval qrels run --measure mapp
+stderr_has "there is no measure 'mapp'"
+expect 1 eval retrieval qrels run --measure P_0
+printf '1 0 d1\n' >bad
+expect 1 eval retrieval bad run
+stderr_has "bad:1: 3 columns, expected topic, iteration, document and relevance"
+printf '1 0 d1 1\n1 0 d1 0\n' >bad
+expect 1 eval retrieval bad run
+stderr_has "document 'd1' comes twice under topic '1'"
+printf '1 0 d1 high\n' >bad
+expect 1 eval retrieval bad run
+stderr_has "bad:1: the relevance is 'high'"
+printf '1 Q0 d1 1 nan x\n' >bad
+expect 1 eval retrieval qrels bad
+stderr_has "bad:1: the score is 'nan'"
+printf '1 Q0 d1 1 2 x\n1 Q0 d1 2 1 x\n' >bad
+expect 1 eval retrieval qrels bad
+stderr_has "comes twice"
+printf '2 Q0 d1 1 2 x\n' >other
+expect 1 eval retrieval qrels other
+stderr_has "have no topic in common"
+: >empty
+expect 1 eval retrieval qrels empty
+expect 1 eval retrieval nowhere run
+stderr_has "nowhere"
+finish
