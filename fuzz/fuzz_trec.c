@@ -1,6 +1,7 @@
 /* Any bytes as judgements and as a run are an error with a place, or sorted records without twins. */
 #include "fuzz.h"
 
+#include "base/slice.h"
 #include "format/trec.h"
 
 #include <math.h>
@@ -18,8 +19,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
   check_status(status, &error);
   for (size_t i = 1; !status && i < judgements.n; i++) {
     const cq_judgement *a = &judgements.items[i - 1], *b = &judgements.items[i];
-    const int order = cq_topic_compare(a->topic, b->topic);
-    CHECK(order < 0 || (order == 0 && cq_topic_compare(a->document, b->document) < 0));
+    const int order = cq_slice_compare(a->topic, b->topic);
+    CHECK(order < 0 || (order == 0 && cq_slice_compare(a->document, b->document) < 0));
     CHECK(cq_judgement_find(&judgements, i, 1, b->document) == b->relevance);
   }
   cq_judgements_free(&judgements);
@@ -27,10 +28,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
   check_status(status, &error);
   for (size_t i = 1; !status && i < run.n; i++) {
     const cq_ranked *a = &run.items[i - 1], *b = &run.items[i];
-    const int order = cq_topic_compare(a->topic, b->topic);
+    const int order = cq_slice_compare(a->topic, b->topic);
     CHECK(isfinite(b->score) || fabs(b->score) > 3e38);
     CHECK(order < 0 || (order == 0 && a->score >= b->score));
-    CHECK(order < 0 || a->score > b->score || cq_topic_compare(a->document, b->document) > 0);
+    CHECK(order < 0 || a->score > b->score || cq_slice_compare(a->document, b->document) > 0);
   }
   cq_run_free(&run);
   return 0;

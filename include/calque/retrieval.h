@@ -41,7 +41,8 @@ CQ_API void cq_retrieval_eval_free(cq_retrieval_eval *retrieval);
 
 CQ_API size_t cq_retrieval_eval_n_measures(const cq_retrieval_eval *retrieval);
 CQ_API const char *cq_retrieval_eval_measure(const cq_retrieval_eval *retrieval, size_t measure);
-CQ_API size_t cq_retrieval_eval_n_topics(const cq_retrieval_eval *retrieval); /* in bytewise order */
+CQ_API bool cq_retrieval_eval_is_count(const cq_retrieval_eval *retrieval, size_t measure); /* num_... */
+CQ_API size_t cq_retrieval_eval_n_topics(const cq_retrieval_eval *retrieval);               /* in bytewise order */
 CQ_API cq_slice cq_retrieval_eval_topic(const cq_retrieval_eval *retrieval, size_t topic);
 CQ_API double cq_retrieval_eval_value(const cq_retrieval_eval *retrieval, size_t topic, size_t measure);
 /* The mean over topics; of num_... the sum. */

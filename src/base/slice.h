@@ -15,6 +15,13 @@ static inline bool cq_slice_equal(cq_slice a, cq_slice b) {
   return a.n == b.n && (a.n == 0 || memcmp(a.data, b.data, a.n) == 0);
 }
 
+/* Bytewise, a prefix first: what qsort wants to know. */
+static inline int cq_slice_compare(cq_slice a, cq_slice b) {
+  const size_t n = a.n < b.n ? a.n : b.n;
+  const int difference = n ? memcmp(a.data, b.data, n) : 0;
+  return difference ? difference : (a.n > b.n) - (a.n < b.n);
+}
+
 /* A decimal number that fills all of text, in the C locale whatever the process's is; no blanks, hexadecimal, "nan"
  * or "inf". False: it is none, or out of range. */
 bool cq_slice_number(double *out, cq_slice text);

@@ -31,36 +31,42 @@ static const cli_option options[] = {
     CLI_JSON(struct args, json),
 };
 
-static void print_json(const cq_retrieval_eval *r, size_t topic, bool all) {
+/* One topic's figures or, of ALL, those over all. */
+enum { ALL = -1 };
+
+static cq_slice name_of(const cq_retrieval_eval *r, long topic) {
+  return topic == ALL ? (cq_slice){"all", 3} : cq_retrieval_eval_topic(r, (size_t)topic);
+}
+
+static double figure(const cq_retrieval_eval *r, long topic, size_t m) {
+  return topic == ALL ? cq_retrieval_eval_overall(r, m) : cq_retrieval_eval_value(r, (size_t)topic, m);
+}
+
+static void print_json(const cq_retrieval_eval *r, long topic) {
   printf("{\"topic\": ");
-  const cq_slice name = all ? (cq_slice){"all", 3} : cq_retrieval_eval_topic(r, topic);
-  cli_json_text(stdout, name.data, name.n);
+  cli_json_text(stdout, name_of(r, topic).data, name_of(r, topic).n);
   for (size_t m = 0; m < cq_retrieval_eval_n_measures(r); m++)
-    printf(", \"%s\": %.9g", cq_retrieval_eval_measure(r, m),
-           all ? cq_retrieval_eval_overall(r, m) : cq_retrieval_eval_value(r, topic, m));
+    printf(", \"%s\": %.9g", cq_retrieval_eval_measure(r, m), figure(r, topic, m));
   printf("}\n");
 }
 
-static void print_lines(const cq_retrieval_eval *r, size_t topic, bool all) {
-  const cq_slice name = all ? (cq_slice){"all", 3} : cq_retrieval_eval_topic(r, topic);
-  for (size_t m = 0; m < cq_retrieval_eval_n_measures(r); m++) {
-    const char *measure = cq_retrieval_eval_measure(r, m);
-    const double value = all ? cq_retrieval_eval_overall(r, m) : cq_retrieval_eval_value(r, topic, m);
-    const bool count = measure[0] == 'n' && measure[1] == 'u';
-    printf("%s\t%.*s\t%.*f\n", measure, (int)name.n, name.data, count ? 0 : 4, value);
-  }
+static void print_lines(const cq_retrieval_eval *r, long topic) {
+  const cq_slice name = name_of(r, topic);
+  for (size_t m = 0; m < cq_retrieval_eval_n_measures(r); m++)
+    printf("%s\t%.*s\t%.*f\n", cq_retrieval_eval_measure(r, m), (int)name.n, name.data,
+           cq_retrieval_eval_is_count(r, m) ? 0 : 4, figure(r, topic, m));
 }
 
 static int run(const cli_call *call) {
   const struct args *args = call->options;
   const cq_retrieval_eval_options o = {args->measures.n ? args->measures.items : NULL, args->measures.n, args->complete,
                                        args->in_double};
-  void (*const print)(const cq_retrieval_eval *, size_t, bool) = args->json ? print_json : print_lines;
+  void (*const print)(const cq_retrieval_eval *, long) = args->json ? print_json : print_lines;
   cq_error error = {0};
   cq_retrieval_eval *r;
   if (cq_eval_retrieval(&r, call->arguments[0], call->arguments[1], &o, &error)) return cli_fail_error(&error);
-  for (size_t t = 0; args->per_topic && t < cq_retrieval_eval_n_topics(r); t++) print(r, t, false);
-  print(r, 0, true);
+  for (size_t t = 0; args->per_topic && t < cq_retrieval_eval_n_topics(r); t++) print(r, (long)t);
+  print(r, ALL);
   cq_retrieval_eval_free(r);
   return CLI_OK;
 }

@@ -39,9 +39,9 @@ void cli_notice(void *context, const char *text);
 
 /* Flushes standard output; a write that failed (a full disk, a closed pipe) is said and makes CLI_FAILED of CLI_OK. */
 int cli_finish_output(int code);
-/* Text as a JSON string, quotes included. */
 /* A column of a line: tabs within become blanks. */
 void cli_field(FILE *stream, cq_slice text);
+/* Text as a JSON string, quotes included. */
 void cli_json_text(FILE *stream, const char *text, size_t n);
 
 /* A table of text cells, aligned for a reader or as CSV (RFC 4180). The first column is flushed left, the others right.

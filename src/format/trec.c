@@ -11,13 +11,6 @@
 
 enum { MAX_COLUMNS = 6 };
 
-/* Bytewise, a prefix first. */
-static int compare(cq_slice a, cq_slice b) {
-  const size_t n = a.n < b.n ? a.n : b.n;
-  const int difference = n ? memcmp(a.data, b.data, n) : 0;
-  return difference ? difference : (a.n > b.n) - (a.n < b.n);
-}
-
 /* Columns between blanks; returns how many there are, of which at most n are given. */
 static size_t split(cq_slice *columns, size_t n, cq_slice line) {
   size_t count = 0;
@@ -86,8 +79,8 @@ static cq_status add_judgement(void *context, const cq_slice *columns, const cq_
 
 static int by_topic_and_document(const void *a, const void *b) {
   const cq_judgement *p = a, *q = b;
-  const int topic = compare(p->topic, q->topic);
-  return topic ? topic : compare(p->document, q->document);
+  const int topic = cq_slice_compare(p->topic, q->topic);
+  return topic ? topic : cq_slice_compare(p->document, q->document);
 }
 
 cq_status cq_judgements_read(cq_judgements *out, const char *path, cq_error *error) {
@@ -112,7 +105,7 @@ int cq_judgement_find(const cq_judgements *judgements, size_t first, size_t n, c
   size_t low = first, high = first + n;
   while (low < high) {
     const size_t middle = low + (high - low) / 2;
-    const int order = compare(judgements->items[middle].document, document);
+    const int order = cq_slice_compare(judgements->items[middle].document, document);
     if (order == 0) return judgements->items[middle].relevance;
     if (order < 0)
       low = middle + 1;
@@ -144,16 +137,16 @@ static cq_status add_ranked(void *context, const cq_slice *columns, const cq_lin
 
 static int by_document(const void *a, const void *b) {
   const cq_ranked *p = a, *q = b;
-  const int topic = compare(p->topic, q->topic);
-  return topic ? topic : compare(p->document, q->document);
+  const int topic = cq_slice_compare(p->topic, q->topic);
+  return topic ? topic : cq_slice_compare(p->document, q->document);
 }
 
 static int best_first(const void *a, const void *b) {
   const cq_ranked *p = a, *q = b;
-  const int topic = compare(p->topic, q->topic);
+  const int topic = cq_slice_compare(p->topic, q->topic);
   if (topic) return topic;
   if (p->score != q->score) return p->score > q->score ? -1 : 1;
-  return compare(q->document, p->document);
+  return cq_slice_compare(q->document, p->document);
 }
 
 cq_status cq_run_read(cq_run *out, const char *path, bool in_f32, cq_error *error) {
@@ -173,8 +166,4 @@ void cq_run_free(cq_run *run) {
   cq_free(run->items);
   cq_arena_free(&run->text);
   *run = (cq_run){0};
-}
-
-int cq_topic_compare(cq_slice a, cq_slice b) {
-  return compare(a, b);
 }

@@ -47,7 +47,5 @@ void cq_run_free(cq_run *run);
 /* A document's relevance among the n judgements from `first` on, which are of one topic; CQ_NOT_JUDGED: it has none. */
 #define CQ_NOT_JUDGED INT32_MIN
 int cq_judgement_find(const cq_judgements *judgements, size_t first, size_t n, cq_slice document);
-/* The order of topics: bytewise, a prefix first. */
-int cq_topic_compare(cq_slice a, cq_slice b);
 
 #endif

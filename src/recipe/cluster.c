@@ -17,23 +17,13 @@ cq_cluster_options cq_cluster_default_options(void) {
   return (cq_cluster_options){.threshold = 0.75, .min_size = 10, .n_most = 200000000, .first_pass = CQ_FIRST_INT8};
 }
 
-typedef struct watcher {
-  const cq_cluster_options *options;
-  const char *what;
-} watcher;
-
-static bool tell(void *context, uint64_t done, uint64_t n_all) {
-  const watcher *w = context;
-  return !w->options->progress || w->options->progress(w->options->progress_context, w->what, done, n_all);
-}
-
 static cq_status find(cq_clustering *c, const cq_cluster_options *o, cq_pool *pool, cq_error *error) {
-  watcher w = {o, "search"};
+  cq_watched w = {o->progress, o->progress_context, "search"};
   cq_nearest_options nearest = cq_nearest_default_options();
   cq_near_pair *pairs;
   size_t n;
   nearest.first_pass = o->first_pass, nearest.x_rows = c->file.rows;
-  nearest.progress = tell, nearest.progress_context = &w;
+  nearest.progress = cq_watched_tell, nearest.progress_context = &w;
   cq_status status = cq_near_pairs(&pairs, &n, c->file.vectors, c->file.n, c->file.dim, o->threshold, o->n_most,
                                    &nearest, pool, error);
   if (!status) status = cq_communities_find(&c->communities, pairs, n, c->file.n, o->min_size, error);
@@ -43,9 +33,9 @@ static cq_status find(cq_clustering *c, const cq_cluster_options *o, cq_pool *po
 
 cq_status cq_cluster(cq_clustering **out, const cq_cluster_options *options, cq_pool *pool, cq_error *error) {
   const cq_cluster_options *o = options;
-  watcher w = {o, "encode"};
-  const cq_embedding how = {o->model,  o->cache_directory, o->raw_dim, o->skip_bad,
-                            o->notice, o->notice_context,  tell,       &w};
+  cq_watched w = {o->progress, o->progress_context, "encode"};
+  const cq_embedding how = {o->model,  o->cache_directory, o->raw_dim,      o->skip_bad,
+                            o->notice, o->notice_context,  cq_watched_tell, &w};
   *out = NULL;
   if (!o->file) return cq_fail(error, CQ_ERR_ARGUMENT, "a file is needed");
   cq_clustering *c = cq_alloc_zeroed(sizeof *c);

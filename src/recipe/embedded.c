@@ -6,6 +6,11 @@
 #include <stdio.h>
 #include <string.h>
 
+bool cq_watched_tell(void *context, uint64_t done, uint64_t n_all) {
+  const cq_watched *w = context;
+  return !w->progress || w->progress(w->context, w->what, done, n_all);
+}
+
 static void note_left_out(const cq_embedding *how, const char *path, const cq_corpus *c) {
   char text[512];
   if (!how->notice || (!c->n_blank && !c->n_skipped)) return;

@@ -16,6 +16,15 @@ typedef struct cq_embedded {
   size_t n, dim;
 } cq_embedded;
 
+/* A caller's progress function together with what it is to be told of. */
+typedef struct cq_watched {
+  cq_mine_progress_fn progress; /* NULL: nobody asks */
+  void *context;
+  const char *what;
+} cq_watched;
+/* Passes on how much is done, as encoding and searching tell it: context is a cq_watched. */
+bool cq_watched_tell(void *context, uint64_t done, uint64_t n_all);
+
 /* As the fields of the same names in cq_mine_options. */
 typedef struct cq_embedding {
   const char *model, *cache_directory;

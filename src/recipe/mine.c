@@ -32,22 +32,12 @@ cq_mine_options cq_mine_default_options(void) {
   return (cq_mine_options){.k = 4, .first_pass = CQ_FIRST_INT8, .choice = cq_margin_default_options()};
 }
 
-/* --- progress --- */
-
-typedef struct watcher {
-  const cq_mine_options *options;
-  const char *what;
-} watcher;
-
-static bool tell(void *context, uint64_t done, uint64_t n_all) {
-  const watcher *w = context;
-  return !w->options->progress || w->options->progress(w->options->progress_context, w->what, done, n_all);
-}
+/* --- sides --- */
 
 static cq_status open_sides(cq_mining *m, const cq_mine_options *o, cq_pool *pool, cq_error *error) {
-  watcher w = {o, "encode"};
-  const cq_embedding how = {o->model,  o->cache_directory, o->raw_dim, o->skip_bad,
-                            o->notice, o->notice_context,  tell,       &w};
+  cq_watched w = {o->progress, o->progress_context, "encode"};
+  const cq_embedding how = {o->model,  o->cache_directory, o->raw_dim,      o->skip_bad,
+                            o->notice, o->notice_context,  cq_watched_tell, &w};
   return cq_embedded_open(m->sides, &m->store, (const char *const[]){o->source, o->target}, m->n_sides, &how, pool,
                           error);
 }
@@ -193,12 +183,12 @@ static cq_status checkpoint_path(char out[PATH_MAX], const cq_mine_options *o, c
 static cq_status find_pairs(cq_mining *m, const cq_mine_options *o, cq_pool *pool, cq_error *error) {
   const cq_embedded *s = &m->sides[0], *t = &m->sides[1];
   cq_neighbours of_source = {0}, of_target = {0};
-  watcher w = {o, "search"};
+  cq_watched w = {o->progress, o->progress_context, "search"};
   char checkpoint[PATH_MAX];
   cq_nearest_options nearest = cq_nearest_default_options();
   nearest.k = o->k, nearest.first_pass = o->first_pass, nearest.checkpoint = checkpoint;
   nearest.x_rows = s->rows, nearest.y_rows = t->rows;
-  nearest.progress = tell, nearest.progress_context = &w;
+  nearest.progress = cq_watched_tell, nearest.progress_context = &w;
   cq_error no_place = {0};
   cq_status status = CQ_OK;
   if (checkpoint_path(checkpoint, o, &no_place)) {

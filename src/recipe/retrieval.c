@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/slice.h"
 #include "eval/ranking.h"
 #include "format/trec.h"
 
@@ -16,7 +17,7 @@ typedef struct kind {
   const char *name; /* with a cutoff: what stands before it */
   double (*value)(const cq_ranking *r);
   double (*at)(const cq_ranking *r, size_t cutoff);
-  bool is_sum;
+  bool is_count;
 } kind;
 
 static double n_retrieved(const cq_ranking *r) {
@@ -128,10 +129,10 @@ static cq_status evaluate_topics(cq_retrieval_eval *r, bool complete, cq_error *
   cq_status status = CQ_OK;
   for (size_t first = 0, end, from = 0; !status && first < j->n; first = end) {
     const cq_slice topic = j->items[first].topic;
-    for (end = first + 1; end < j->n && cq_topic_compare(j->items[end].topic, topic) == 0;) end++;
-    while (from < run->n && cq_topic_compare(run->items[from].topic, topic) < 0) from++;
+    for (end = first + 1; end < j->n && cq_slice_compare(j->items[end].topic, topic) == 0;) end++;
+    while (from < run->n && cq_slice_compare(run->items[from].topic, topic) < 0) from++;
     size_t to = from;
-    while (to < run->n && cq_topic_compare(run->items[to].topic, topic) == 0) to++;
+    while (to < run->n && cq_slice_compare(run->items[to].topic, topic) == 0) to++;
     if (to > from || complete) status = evaluate_topic(r, first, end - first, from, to - from, error);
     from = to;
   }
@@ -179,6 +180,10 @@ const char *cq_retrieval_eval_measure(const cq_retrieval_eval *r, size_t m) {
   return r->measures[m].name;
 }
 
+bool cq_retrieval_eval_is_count(const cq_retrieval_eval *r, size_t m) {
+  return r->measures[m].kind->is_count;
+}
+
 size_t cq_retrieval_eval_n_topics(const cq_retrieval_eval *r) {
   return r->n_topics;
 }
@@ -194,5 +199,5 @@ double cq_retrieval_eval_value(const cq_retrieval_eval *r, size_t topic, size_t 
 double cq_retrieval_eval_overall(const cq_retrieval_eval *r, size_t m) {
   double sum = 0;
   for (size_t t = 0; t < r->n_topics; t++) sum += cq_retrieval_eval_value(r, t, m);
-  return r->measures[m].kind->is_sum ? sum : sum / (double)r->n_topics;
+  return r->measures[m].kind->is_count ? sum : sum / (double)r->n_topics;
 }
