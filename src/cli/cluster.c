@@ -4,8 +4,6 @@
 
 #include <inttypes.h>
 
-static const char *const first_passes[] = {"f32", "int8", NULL};
-
 struct args {
   const char *model, *cache;
   double threshold;
@@ -21,13 +19,7 @@ static void defaults(void *options) {
 
 #define AT(field) .offset = offsetof(struct args, field)
 static const cli_option options[] = {
-    {.name = "model",
-     .letter = 'm',
-     .type = CLI_TEXT,
-     .argument = "MODEL",
-     AT(model),
-     .default_text = "FILE holds vectors",
-     .help = "encodes the sentences: a directory, or a name in the local Hugging Face cache"},
+    CLI_MODEL_OR_VECTORS(struct args, model, "FILE holds vectors"),
     {.name = "threshold",
      .type = CLI_NUMBER,
      .argument = "X",
@@ -42,26 +34,10 @@ static const cli_option options[] = {
      .least = 1,
      .greatest = 1000000000,
      .help = "leave out smaller clusters"},
-    {.name = "first-pass",
-     .type = CLI_CHOICE,
-     .argument = "TYPE",
-     AT(first_pass),
-     .choices = first_passes,
-     .help = "numbers in which near sentences are first looked for; the clusters are the same"},
-    {.name = "dim",
-     .type = CLI_INT,
-     .argument = "N",
-     AT(dim),
-     .least = 1,
-     .greatest = 1 << 20,
-     .default_text = "a .npy file says it",
-     .help = "numbers in a row, for a file of f32 alone (LASER's)"},
-    {.name = "cache",
-     .type = CLI_TEXT,
-     .argument = "DIR",
-     AT(cache),
-     .default_text = "~/.cache/calque",
-     .help = "where vectors are kept for the next run"},
+    CLI_FIRST_PASS(struct args, first_pass,
+                   "numbers in which near sentences are first looked for; the clusters are the same"),
+    CLI_RAW_DIM(struct args, dim, "numbers in a row, for a file of f32 alone (LASER's)"),
+    CLI_VECTOR_CACHE(struct args, cache, "where vectors are kept for the next run"),
     CLI_SKIP_BAD(struct args, skip_bad),
     CLI_THREADS(struct args, threads),
 };

@@ -112,6 +112,27 @@ struct cli_command {
     .name = "max-length", .type = CLI_INT, .argument = "TOKENS", .offset = offsetof(owner, field),                     \
     .default_text = "the model's", .help = "cut sentences after this many tokens, special ones included"               \
   }
+/* Options of what reads sentences with a model or vectors without: what lacks a model, and help that names the files. */
+#define CLI_MODEL_OR_VECTORS(owner, field, without)                                                                    \
+  {                                                                                                                    \
+    .name = "model", .letter = 'm', .type = CLI_TEXT, .argument = "MODEL", .offset = offsetof(owner, field),           \
+    .default_text = without, .help = "encodes the sentences: a directory, or a name in the local Hugging Face cache"   \
+  }
+#define CLI_FIRST_PASS(owner, field, text)                                                                             \
+  {                                                                                                                    \
+    .name = "first-pass", .type = CLI_CHOICE, .argument = "TYPE", .offset = offsetof(owner, field),                    \
+    .choices = cli_first_passes, .help = text                                                                          \
+  }
+#define CLI_RAW_DIM(owner, field, text)                                                                                \
+  {                                                                                                                    \
+    .name = "dim", .type = CLI_INT, .argument = "N", .offset = offsetof(owner, field), .least = 1,                     \
+    .greatest = 1 << 20, .default_text = "a .npy file says it", .help = text                                           \
+  }
+#define CLI_VECTOR_CACHE(owner, field, text)                                                                           \
+  {                                                                                                                    \
+    .name = "cache", .type = CLI_TEXT, .argument = "DIR", .offset = offsetof(owner, field),                            \
+    .default_text = "~/.cache/calque", .help = text                                                                    \
+  }
 #define CLI_SKIP_BAD(owner, field)                                                                                     \
   {                                                                                                                    \
     .name = "skip-bad", .type = CLI_FLAG, .offset = offsetof(owner, field),                                            \
@@ -119,6 +140,8 @@ struct cli_command {
   }
 #define CLI_JSON(owner, field)                                                                                         \
   { .name = "json", .type = CLI_FLAG, .offset = offsetof(owner, field), .help = "print JSON, for machines" }
+
+extern const char *const cli_first_passes[]; /* in cq_first_pass's order */
 
 /* ---- open.c ---- */
 

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 static const char *const margins[] = {"ratio", "distance", "absolute", NULL};
-static const char *const first_passes[] = {"f32", "int8", NULL};
 static const char *const retrievals[] = {"forward", "backward", "intersect", "max", NULL};
 
 struct args {
@@ -34,13 +33,7 @@ static void defaults(void *options) {
 
 #define AT(field) .offset = offsetof(struct args, field)
 static const cli_option options[] = {
-    {.name = "model",
-     .letter = 'm',
-     .type = CLI_TEXT,
-     .argument = "MODEL",
-     AT(model),
-     .default_text = "SOURCE and TARGET are vectors",
-     .help = "encodes the sentences: a directory, or a name in the local Hugging Face cache"},
+    CLI_MODEL_OR_VECTORS(struct args, model, "SOURCE and TARGET are vectors"),
     {.name = "output",
      .letter = 'o',
      .type = CLI_TEXT,
@@ -64,12 +57,7 @@ static const cli_option options[] = {
      .least = 1,
      .greatest = 4096,
      .help = "neighbours that a margin is taken over"},
-    {.name = "first-pass",
-     .type = CLI_CHOICE,
-     .argument = "TYPE",
-     AT(first_pass),
-     .choices = first_passes,
-     .help = "numbers in which candidates are first looked for; the pairs are the same"},
+    CLI_FIRST_PASS(struct args, first_pass, "numbers in which candidates are first looked for; the pairs are the same"),
     {.name = "candidates",
      .type = CLI_INT,
      .argument = "N",
@@ -96,20 +84,10 @@ static const cli_option options[] = {
      .help = "leave out pairs with the same text on both sides (copies), other digits (numbers), or URLs and addresses "
              "on one side or little else (links)"},
     {.name = "text", .type = CLI_FLAG, AT(text), .help = "files of ids: add cosine and sentences to each line"},
-    {.name = "dim",
-     .type = CLI_INT,
-     .argument = "N",
-     AT(dim),
-     .least = 1,
-     .greatest = 1 << 20,
-     .default_text = "a .npy file says it",
-     .help = "numbers in a row, for files of f32 alone (LASER's)"},
-    {.name = "cache",
-     .type = CLI_TEXT,
-     .argument = "DIR",
-     AT(cache),
-     .default_text = "~/.cache/calque",
-     .help = "where vectors are kept for the next run, and a long search while it runs: killed, it goes on there"},
+    CLI_RAW_DIM(struct args, dim, "numbers in a row, for files of f32 alone (LASER's)"),
+    CLI_VECTOR_CACHE(
+        struct args, cache,
+        "where vectors are kept for the next run, and a long search while it runs: killed, it goes on there"),
     CLI_SKIP_BAD(struct args, skip_bad),
     CLI_THREADS(struct args, threads),
 };

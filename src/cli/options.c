@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char *const cli_first_passes[] = {"f32", "int8", NULL};
+
 bool cli_parse_number(double *out, const char *text) {
   char *end;
   /* strtod also takes leading blanks, "nan", "infinity" and hexadecimal: none of them is meant by anybody here. */
