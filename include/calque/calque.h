@@ -4,6 +4,7 @@
 
 #include "calque/chart.h"
 #include "calque/cluster.h"
+#include "calque/compare.h"
 #include "calque/distill.h"
 #include "calque/embedding.h"
 #include "calque/encoder.h"
