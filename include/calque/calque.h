@@ -2,6 +2,7 @@
 #ifndef CALQUE_CALQUE_H
 #define CALQUE_CALQUE_H
 
+#include "calque/analysis.h"
 #include "calque/chart.h"
 #include "calque/cluster.h"
 #include "calque/compare.h"
@@ -10,6 +11,7 @@
 #include "calque/encoder.h"
 #include "calque/eval.h"
 #include "calque/index.h"
+#include "calque/lexical.h"
 #include "calque/lines.h"
 #include "calque/mine.h"
 #include "calque/nearest.h"

@@ -167,3 +167,8 @@ void cq_run_free(cq_run *run) {
   cq_arena_free(&run->text);
   *run = (cq_run){0};
 }
+
+void cq_run_write(FILE *out, cq_slice topic, cq_slice document, size_t rank, double score, const char *tag) {
+  fprintf(out, "%.*s Q0 %.*s %zu %.12g %s\n", (int)topic.n, topic.data, (int)document.n, document.data, rank, score,
+          tag);
+}

@@ -13,6 +13,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 typedef struct cq_judgement {
   cq_slice topic, document;
@@ -43,6 +44,9 @@ CQ_MUST_USE cq_status cq_judgements_read(cq_judgements *out, const char *path, c
 void cq_judgements_free(cq_judgements *judgements);
 CQ_MUST_USE cq_status cq_run_read(cq_run *out, const char *path, bool in_f32, cq_error *error);
 void cq_run_free(cq_run *run);
+
+/* A line of a run; errors are the stream's. rank from 1 on; twelve digits of the score. */
+void cq_run_write(FILE *out, cq_slice topic, cq_slice document, size_t rank, double score, const char *tag);
 
 /* A document's relevance among the n judgements from `first` on, which are of one topic; CQ_NOT_JUDGED: it has none. */
 #define CQ_NOT_JUDGED INT32_MIN

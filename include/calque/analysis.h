@@ -1,0 +1,42 @@
+/* What is done to text before its words are counted, indexed or embedded.
+ *
+ *   normal form     NFKC and lower case; joiners and marks stay, so that Hindi and Bangla words stay whole
+ *   words           between the word boundaries of Unicode (UAX 29); where a script has no spaces (Chinese, Japanese, Thai, Lao,
+ *                   Khmer, Burmese) by ICU's dictionaries
+ *   stop words      left out, when a file of them is given
+ *   stems           Snowball's, for the languages that have a stemmer
+ *
+ * By language, besides: Arabic loses tatweel and vowel signs, and forms of alif, ya and ta marbuta that are written
+ * indifferently become one; French, Italian and Catalan words end at an apostrophe (l'eau is two words); Turkish and Azerbaijani
+ * I becomes dotless. */
+#ifndef CALQUE_ANALYSIS_H
+#define CALQUE_ANALYSIS_H
+
+#include "calque/slice.h"
+#include "calque/status.h"
+
+#include <stdbool.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct cq_analysis_options {
+  const char *language;   /* a code as "de"; NULL: none, so no stems */
+  const char *stop_words; /* a file, a word a line; NULL: none */
+  bool no_stems;          /* though the language has a stemmer */
+} cq_analysis_options;
+
+/* The terms of a text, in order: *out[n], released with free().
+ * Errors: CQ_ERR_ARGUMENT for a language code longer than 15 characters; CQ_ERR_FORMAT for a file of stop words that is no text;
+ * CQ_ERR_IO, CQ_ERR_MEMORY. */
+CQ_API CQ_MUST_USE cq_status cq_analyze(cq_slice **out, size_t *n, cq_slice text, const cq_analysis_options *options,
+                                        cq_error *error);
+
+/* Whether a language has a stemmer. */
+CQ_API bool cq_has_stemmer(const char *language);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,127 @@
+#include "format/markup.h"
+
+#include "base/utf8.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <strings.h>
+
+static bool is_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+static bool is_name(char c) {
+  return is_letter(c) || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == ':' || c == '.';
+}
+
+static bool is_blank(char c) {
+  return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+static size_t find(cq_slice text, size_t from, const char *what) {
+  const size_t n = strlen(what);
+  while (from + n <= text.n) {
+    const char *at = memchr(text.data + from, *what, text.n - n - from + 1);
+    if (!at) break;
+    from = (size_t)(at - text.data);
+    if (!memcmp(at, what, n)) return from;
+    from++;
+  }
+  return text.n;
+}
+
+/* The length of the tag that text, which begins with '<', begins with; 0: it is none. *name is empty for what is passed over. */
+static size_t tag(cq_slice *name, cq_markup_kind *kind, cq_slice text) {
+  size_t i = 1;
+  *name = (cq_slice){text.data, 0};
+  if (text.n >= 4 && !memcmp(text.data, "<!--", 4)) {
+    const size_t end = find(text, 4, "-->");
+    return end < text.n ? end + 3 : 0;
+  }
+  if (text.n > 2 && (text.data[1] == '!' || text.data[1] == '?') && is_letter(text.data[2])) {
+    const size_t end = find(text, 2, ">");
+    return end < text.n ? end + 1 : 0;
+  }
+  *kind = i < text.n && text.data[i] == '/' ? CQ_MARKUP_CLOSE : CQ_MARKUP_OPEN;
+  if (*kind == CQ_MARKUP_CLOSE) i++;
+  const size_t first = i;
+  if (i == text.n || !is_letter(text.data[i])) return 0;
+  while (i < text.n && is_name(text.data[i])) i++;
+  *name = (cq_slice){text.data + first, i - first};
+  bool has_blank = false, has_attribute = false, has_other = false;
+  for (; i < text.n && text.data[i] != '>' && text.data[i] != '<'; i++) {
+    if (is_blank(text.data[i]))
+      has_blank = true;
+    else if (text.data[i] == '=')
+      has_attribute = has_blank;
+    else if (text.data[i] != '/')
+      has_other = true;
+  }
+  return i < text.n && text.data[i] == '>' && (has_attribute || !has_other) ? i + 1 : 0;
+}
+
+cq_markup_kind cq_markup_next(cq_slice *out, cq_markup *m) {
+  while (m->rest.n) {
+    cq_slice name;
+    cq_markup_kind kind = CQ_MARKUP_OPEN;
+    size_t n = *m->rest.data == '<' ? tag(&name, &kind, m->rest) : 0;
+    if (n) {
+      m->rest.data += n, m->rest.n -= n;
+      if (name.n == 0) continue;
+      *out = name;
+      return kind;
+    }
+    n = find(m->rest, 1, "<");
+    *out = (cq_slice){m->rest.data, n};
+    m->rest.data += n, m->rest.n -= n;
+    return CQ_MARKUP_TEXT;
+  }
+  return CQ_MARKUP_END;
+}
+
+bool cq_markup_is(cq_slice name, const char *other) {
+  return strlen(other) == name.n && !strncasecmp(name.data, other, name.n);
+}
+
+/* --- entities --- */
+
+static const struct entity {
+  const char *name, *text;
+} entities[] = {{"amp", "&"}, {"lt", "<"}, {"gt", ">"}, {"quot", "\""}, {"apos", "'"}};
+
+enum { LONGEST_ENTITY = 12 };
+
+static void put_number(cq_builder *out, cq_slice digits) {
+  const bool is_hex = digits.n && (*digits.data == 'x' || *digits.data == 'X');
+  char copy[LONGEST_ENTITY + 1] = "";
+  memcpy(copy, digits.data + is_hex, digits.n - is_hex);
+  const unsigned long code = strtoul(copy, NULL, is_hex ? 16 : 10);
+  const bool is_character = code >= 0x20 && code <= 0x10ffff && (code < 0xd800 || code > 0xdfff);
+  char bytes[4];
+  cq_builder_bytes(out, bytes, cq_utf8_encode(bytes, is_character ? (uint32_t)code : ' '));
+}
+
+void cq_markup_text(cq_builder *out, cq_slice text) {
+  for (size_t i = 0; i < text.n;) {
+    const size_t at = find(text, i, "&");
+    cq_builder_bytes(out, text.data + i, at - i);
+    if (at == text.n) return;
+    size_t end = at + 1;
+    while (end < text.n && end - at <= LONGEST_ENTITY && (is_name(text.data[end]) || text.data[end] == '#')) end++;
+    i = at + 1;
+    const cq_slice name = {text.data + i, end - i};
+    if (end == text.n || text.data[end] != ';' || name.n == 0) {
+      cq_builder_char(out, '&');
+      continue;
+    }
+    i = end + 1;
+    if (*name.data == '#') {
+      put_number(out, (cq_slice){name.data + 1, name.n - 1});
+      continue;
+    }
+    const char *replacement = " ";
+    for (size_t k = 0; k < sizeof entities / sizeof *entities; k++)
+      if (cq_markup_is(name, entities[k].name)) replacement = entities[k].text;
+    cq_builder_text(out, replacement);
+  }
+}

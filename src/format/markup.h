@@ -1,0 +1,25 @@
+/* The loose SGML of TREC's collections, as a sequence of tags and the text between them.
+ *
+ * A tag is '<', perhaps '/', a name of letters, digits and - _ : . , perhaps attributes with '=' in them, '>'; comments,
+ * declarations and processing instructions are passed over. Any other '<' is text. Nothing need be closed. */
+#ifndef FORMAT_MARKUP_H
+#define FORMAT_MARKUP_H
+
+#include "base/slice.h"
+
+typedef enum cq_markup_kind { CQ_MARKUP_END, CQ_MARKUP_OPEN, CQ_MARKUP_CLOSE, CQ_MARKUP_TEXT } cq_markup_kind;
+
+typedef struct cq_markup {
+  cq_slice rest; /* start with all of it */
+} cq_markup;
+
+/* The next piece: a tag's name, or text as it stands (entities in it are cq_markup_text's to read). */
+cq_markup_kind cq_markup_next(cq_slice *out, cq_markup *markup);
+
+/* Whether two names are the same; upper and lower case of ASCII are. */
+bool cq_markup_is(cq_slice name, const char *other);
+
+/* Appends text with its entities replaced: the five of XML and numbers; others (&hyph; and their like) become a blank. */
+void cq_markup_text(cq_builder *out, cq_slice text);
+
+#endif

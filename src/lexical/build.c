@@ -1,0 +1,188 @@
+/* Files to an index, in rounds: while the threads invert one round's batches, one of them reads the next.
+ *
+ *   round     batches of a megabyte of documents, read by one thread
+ *   segment   rounds' batches until there is half a gigabyte of text or as many documents as asked for */
+#include "base/error.h"
+#include "base/map.h"
+#include "base/memory.h"
+#include "lexical/index.h"
+#include "lexical/invert.h"
+
+#include <limits.h>
+
+enum { ROUND = 8, BATCH_DOCUMENTS = 4096, BATCH_BYTES = 1 << 20, SEGMENT_BYTES = 512 << 20 };
+
+typedef struct round {
+  cq_batch *batches[ROUND];
+  size_t n;
+} round;
+
+typedef struct building {
+  const cq_lexical_build_options *options;
+  cq_collection *collection;
+  cq_inverter *inverter;
+  cq_pool *pool;
+  const char *directory;
+  round now, next;
+  cq_status status[ROUND + 1]; /* of reading, and of each batch */
+  cq_error errors[ROUND + 1];
+  cq_map names;
+  cq_batch **segment; /* batches of the segment at hand */
+  size_t n_segment, segment_capacity, n_segments;
+  uint32_t n_documents; /* of it */
+  size_t n_bytes;       /* of text of the last one that place_round knows of */
+  uint64_t n_done;
+} building;
+
+static uint32_t segment_limit(const building *b) {
+  return b->options->segment_documents ? b->options->segment_documents : UINT32_MAX / 2;
+}
+
+/* --- reading --- */
+
+static cq_status read_batch(cq_batch **out, building *b, cq_error *error) {
+  const uint32_t most = segment_limit(b) < BATCH_DOCUMENTS ? segment_limit(b) : BATCH_DOCUMENTS;
+  cq_raw_document raw = {0};
+  cq_status status = CQ_OK;
+  cq_batch *batch = *out = cq_alloc_zeroed(sizeof *batch);
+  if (!batch) return cq_fail_memory(error, "documents");
+  while (batch->n < most && batch->raw_bytes.n < BATCH_BYTES) {
+    status = cq_collection_next(&raw, b->collection, error);
+    if (status || !raw.bytes.data) break;
+    if ((status = cq_batch_add(batch, &raw, error))) break;
+  }
+  return status;
+}
+
+static void read_round(building *b) {
+  b->status[0] = CQ_OK;
+  while (b->next.n < ROUND && !b->status[0]) {
+    cq_batch *batch;
+    b->status[0] = read_batch(&batch, b, &b->errors[0]);
+    if (!batch || batch->n == 0) {
+      cq_batch_free(batch);
+      break;
+    }
+    b->next.batches[b->next.n++] = batch;
+  }
+}
+
+/* --- inverting --- */
+
+static void work(void *context, size_t item, int worker) {
+  building *b = context;
+  if (item == 0)
+    read_round(b);
+  else
+    b->status[item] = cq_batch_invert(b->now.batches[item - 1], b->inverter, worker, b->options->fields,
+                                      b->options->n_fields, &b->errors[item]);
+}
+
+static cq_status write_segment(building *b, cq_error *error) {
+  char path[PATH_MAX];
+  if (b->n_documents == 0) return CQ_OK;
+  cq_status status = cq_lexical_segment_path(path, sizeof path, b->directory, b->n_segments + 1, error);
+  if (!status) status = cq_inverter_write(path, b->inverter, b->segment, b->n_segment, b->pool, error);
+  for (size_t i = 0; i < b->n_segment; i++) cq_batch_free(b->segment[i]);
+  b->n_segment = 0, b->n_documents = 0;
+  b->n_segments++;
+  return status;
+}
+
+static cq_status check_names(building *b, const cq_batch *batch, cq_error *error) {
+  for (uint32_t d = 0; d < batch->n; d++) {
+    const cq_slice id = batch->ids[d];
+    if (cq_map_get(&b->names, id) != CQ_MAP_NONE)
+      return cq_fail_line(error, CQ_ERR_FORMAT, batch->raw[d].path, batch->raw[d].line, "the id '%.*s' comes twice",
+                          (int)id.n, id.data);
+    if (!cq_map_put(&b->names, id, 1)) return cq_fail_memory(error, "ids");
+  }
+  return CQ_OK;
+}
+
+/* Where each batch's documents are in their segments is known before they are looked into. */
+static void place_round(building *b) {
+  uint32_t n_documents = b->n_documents;
+  size_t n_bytes = b->n_bytes;
+  for (size_t i = 0; i < b->now.n; i++) {
+    cq_batch *batch = b->now.batches[i];
+    if (n_documents && (batch->n > segment_limit(b) - n_documents || n_bytes >= SEGMENT_BYTES))
+      n_documents = 0, n_bytes = 0;
+    batch->first = n_documents;
+    n_documents += batch->n;
+    n_bytes += batch->raw_bytes.n;
+  }
+  b->n_bytes = n_bytes;
+}
+
+/* The round's batches, inverted, join their segments. */
+static cq_status keep_round(building *b, cq_error *error) {
+  cq_status status = CQ_OK;
+  for (size_t i = 0; !status && i < b->now.n; i++) {
+    cq_batch *batch = b->now.batches[i];
+    if (batch->first == 0 && b->n_documents) status = write_segment(b, error);
+    if (!status) status = check_names(b, batch, error);
+    if (!status && !cq_reserve((void **)&b->segment, &b->segment_capacity, b->n_segment + 1, sizeof *b->segment))
+      status = cq_fail_memory(error, "a segment");
+    if (status) break;
+    b->segment[b->n_segment++] = batch;
+    b->now.batches[i] = NULL;
+    b->n_documents += batch->n;
+    b->n_done += batch->n;
+  }
+  if (!status && b->options->progress) b->options->progress(b->options->context, b->n_done);
+  return status;
+}
+
+static void free_round(round *r) {
+  for (size_t i = 0; i < r->n; i++) cq_batch_free(r->batches[i]);
+  *r = (round){0};
+}
+
+static cq_status build(building *b, cq_error *error) {
+  read_round(b);
+  cq_status status = b->status[0];
+  if (status && error) *error = b->errors[0];
+  while (!status && b->next.n) {
+    free_round(&b->now);
+    b->now = b->next;
+    b->next = (round){0};
+    place_round(b);
+    cq_pool_run(b->pool, b->now.n + 1, work, b);
+    /* The first failure in the order of the files; what was read ahead comes last. */
+    for (size_t i = 1; i <= b->now.n + 1 && !status; i++) {
+      const size_t at = i <= b->now.n ? i : 0;
+      if (!(status = b->status[at])) continue;
+      if (error) *error = b->errors[at];
+    }
+    if (!status) status = keep_round(b, error);
+  }
+  return status ? status : write_segment(b, error);
+}
+
+cq_status cq_lexical_build(const char *directory, const char *const *paths, size_t n_paths,
+                           const cq_lexical_build_options *options, cq_pool *pool, cq_error *error) {
+  static const cq_lexical_build_options defaults;
+  building b = {.options = options ? options : &defaults, .pool = pool};
+  cq_directory_writer writer = {0};
+  cq_analyzer *analyzer = NULL;
+  cq_status status = cq_analyzer_open(&analyzer, &b.options->analysis, error);
+  if (!status) status = cq_collection_open(&b.collection, paths, n_paths, error);
+  if (!status) status = cq_inverter_open(&b.inverter, analyzer, pool ? cq_pool_n_threads(pool) : 1, error);
+  if (!status) status = cq_directory_writer_open(&writer, directory, false, error);
+  b.directory = writer.temporary;
+  if (!status) status = build(&b, error);
+  if (!status && b.n_done == 0) status = cq_fail(error, CQ_ERR_FORMAT, "%s: no documents", n_paths ? paths[0] : "");
+  if (!status) status = cq_lexical_write_manifest(b.directory, analyzer, b.n_segments, error);
+  if (!status) status = cq_directory_writer_commit(&writer, error);
+  cq_directory_writer_abort(&writer);
+  for (size_t i = 0; i < b.n_segment; i++) cq_batch_free(b.segment[i]);
+  cq_free(b.segment);
+  free_round(&b.now);
+  free_round(&b.next);
+  cq_map_free(&b.names);
+  cq_inverter_free(b.inverter);
+  cq_collection_close(b.collection);
+  cq_analyzer_free(analyzer);
+  return status;
+}

@@ -1,0 +1,116 @@
+#include "lexical/score.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+
+#include <math.h>
+
+enum { MOST_LENGTHS = 1 << 20 }; /* in the table; of longer documents the part is computed each time */
+
+/* Adding and taking away a number of 2^20 and a half rounds to a multiple of 2^-32. */
+static inline double rounded(double score) {
+  const double shift = 1.5 * CQ_GREATEST_SCORE;
+  return (score + shift) - shift;
+}
+
+const char *cq_lexical_model_name(cq_lexical_model model) {
+  static const char *const names[] = {"dirichlet", "dirichlet-lucene", "bm25", "bm25-terrier"};
+  return names[model];
+}
+
+cq_lexical_options cq_lexical_default_options(void) {
+  return (cq_lexical_options){.model = CQ_DIRICHLET, .k = 10, .mu = 0, .k1 = -1, .b = -1};
+}
+
+static double part_of_length(const cq_scoring *s, double length) {
+  const double average = s->counts.n_occurrences / s->counts.n_documents;
+  switch (s->model) {
+  case CQ_DIRICHLET: return log2(s->mu / (length + s->mu));
+  case CQ_DIRICHLET_LUCENE: return log(s->mu / (length + s->mu));
+  default: return s->k1 * (1 - s->b + s->b * (average > 0 ? length / average : 0));
+  }
+}
+
+static double part_of_frequency(const cq_term_scoring *t, double frequency) {
+  switch (t->of->model) {
+  case CQ_DIRICHLET: return log2(1 + frequency * t->factor);
+  case CQ_DIRICHLET_LUCENE: return log(1 + frequency * t->factor);
+  default: return frequency;
+  }
+}
+
+static inline double by_length(const cq_scoring *s, uint32_t length) {
+  return length < s->n_lengths ? s->by_length[length] : part_of_length(s, length);
+}
+
+static inline double by_frequency(const cq_term_scoring *t, uint32_t frequency) {
+  return frequency < CQ_TABLED ? t->by_frequency[frequency] : part_of_frequency(t, frequency);
+}
+
+cq_status cq_scoring_open(cq_scoring *out, const cq_lexical_options *o, cq_collection_counts counts, uint32_t longest,
+                          cq_error *error) {
+  *out = (cq_scoring){.model = o->model, .counts = counts};
+  out->mu = o->mu != 0 ? o->mu : o->model == CQ_DIRICHLET_LUCENE ? 2000 : 2500;
+  out->k1 = o->k1 >= 0 ? o->k1 : 1.2;
+  out->b = o->b >= 0 ? o->b : 0.75;
+  if (!(out->mu > 0 && out->mu < 1e12))
+    return cq_fail(error, CQ_ERR_ARGUMENT, "mu is %g, expected a positive number", out->mu);
+  if (!(out->k1 <= 1000)) return cq_fail(error, CQ_ERR_ARGUMENT, "k1 is %g, expected at most 1000", out->k1);
+  if (!(out->b <= 1)) return cq_fail(error, CQ_ERR_ARGUMENT, "b is %g, expected at most 1", out->b);
+  const uint32_t n = longest < MOST_LENGTHS ? longest + 1 : MOST_LENGTHS;
+  out->by_length = cq_alloc_array(n, sizeof *out->by_length);
+  if (!out->by_length) return cq_fail_memory(error, "scores by length");
+  for (uint32_t i = 0; i < n; i++) out->by_length[i] = part_of_length(out, i);
+  out->n_lengths = n;
+  return CQ_OK;
+}
+
+void cq_scoring_free(cq_scoring *s) {
+  cq_free(s->by_length);
+  *s = (cq_scoring){0};
+}
+
+void cq_term_scoring_set(cq_term_scoring *t, const cq_scoring *s, double weight, uint64_t n_documents,
+                         uint64_t n_occurrences) {
+  const double n = (double)n_documents, f = (double)n_occurrences, all = s->counts.n_documents;
+  t->of = s;
+  t->weight = weight;
+  switch (s->model) {
+  case CQ_DIRICHLET: t->factor = s->counts.n_occurrences / (s->mu * f); break;
+  case CQ_DIRICHLET_LUCENE: t->factor = (s->counts.n_occurrences + 1) / (s->mu * (f + 1)); break;
+  case CQ_BM25: t->factor = log(1 + (all - n + 0.5) / (n + 0.5)); break;
+  default:
+    /* Terrier's query-term frequency saturates: (k3 + 1) qtf / (k3 + qtf). */
+    t->factor = log2((all - n + 0.5) / (n + 0.5)) * (s->k1 + 1);
+    t->weight = 9 * weight / (8 + weight);
+  }
+  for (uint32_t i = 0; i < CQ_TABLED; i++) t->by_frequency[i] = part_of_frequency(t, i);
+}
+
+double cq_term_score(const cq_term_scoring *t, uint32_t frequency, uint32_t length) {
+  const double a = by_frequency(t, frequency), b = by_length(t->of, length);
+  switch (t->of->model) {
+  case CQ_DIRICHLET: return rounded(t->weight * (a + b));
+  case CQ_DIRICHLET_LUCENE: return rounded(t->weight * fmax(0, a + b));
+  default: return rounded(t->weight * (t->factor * (a / (a + b))));
+  }
+}
+
+/* The same arithmetic as above, operation by operation. */
+void cq_term_score_add(double *accumulators, uint32_t first, const cq_term_scoring *t, const uint32_t *documents,
+                       const uint32_t *frequencies, const uint32_t *lengths, size_t n) {
+  const double weight = t->weight, factor = t->factor;
+  const cq_scoring *s = t->of;
+  if (s->model == CQ_DIRICHLET || s->model == CQ_DIRICHLET_LUCENE) {
+    const double least = s->model == CQ_DIRICHLET_LUCENE ? 0 : -INFINITY;
+    for (size_t i = 0; i < n; i++) {
+      const double sum = by_frequency(t, frequencies[i]) + by_length(s, lengths[documents[i]]);
+      accumulators[documents[i] - first] += rounded(weight * (sum > least ? sum : least));
+    }
+  } else {
+    for (size_t i = 0; i < n; i++) {
+      const double a = frequencies[i], b = by_length(s, lengths[documents[i]]);
+      accumulators[documents[i] - first] += rounded(weight * (factor * (a / (a + b))));
+    }
+  }
+}

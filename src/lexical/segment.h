@@ -1,0 +1,63 @@
+/* A segment of a lexical index: a file that is written once and then mapped.
+ *
+ *   header      magic, counts, where each part begins
+ *   lengths     [n_documents] u32, in terms
+ *   id_starts   [n_documents + 1] u64 into ids
+ *   ids         the documents' names, end to end
+ *   term_starts [n_terms + 1] u64 into terms
+ *   terms       in bytewise order, end to end
+ *   records     [n_terms] of each term: in how many documents, how often in all, where its postings begin
+ *   postings    see postings.h
+ *
+ * Numbers are little-endian; parts begin at multiples of eight. */
+#ifndef LEXICAL_SEGMENT_H
+#define LEXICAL_SEGMENT_H
+
+#include "base/file.h"
+#include "lexical/postings.h"
+
+typedef struct cq_term_record {
+  uint64_t n_occurrences, at; /* at: from the beginning of the postings */
+  uint32_t n_documents, unused;
+} cq_term_record;
+
+typedef struct cq_segment {
+  cq_mapping file;
+  uint32_t n_documents, n_terms;
+  uint64_t n_occurrences; /* of all terms: the sum of the lengths */
+  const uint32_t *lengths;
+  const uint64_t *id_starts, *term_starts;
+  const char *ids, *terms;
+  const cq_term_record *records; /* [n_terms + 1]: the last one says where the postings end */
+  const unsigned char *postings;
+} cq_segment;
+
+/* Errors: CQ_ERR_FORMAT for a file that is none, is cut short or lies about its parts; CQ_ERR_IO. */
+CQ_MUST_USE cq_status cq_segment_open(cq_segment *out, const char *path, cq_error *error);
+void cq_segment_close(cq_segment *segment);
+
+cq_slice cq_segment_id(const cq_segment *segment, uint32_t document);
+cq_slice cq_segment_term(const cq_segment *segment, uint32_t term);
+#define CQ_NO_TERM UINT32_MAX
+uint32_t cq_segment_find(const cq_segment *segment, cq_slice term);
+/* False: the file is damaged there. */
+bool cq_segment_postings(cq_postings *out, const cq_segment *segment, uint32_t term);
+
+/* What a segment is written of; the parts of one thread's terms each, in order. */
+typedef struct cq_segment_part {
+  cq_builder postings;
+  cq_term_record *records; /* [n_terms], `at` from the beginning of the part's postings */
+  size_t n_terms;
+} cq_segment_part;
+
+typedef struct cq_segment_source {
+  uint32_t n_documents, n_terms;
+  const uint32_t *lengths;
+  const cq_slice *ids;
+  const cq_slice *terms; /* [n_terms] sorted */
+  const cq_segment_part *parts;
+  size_t n_parts;
+} cq_segment_source;
+CQ_MUST_USE cq_status cq_segment_write(const char *path, const cq_segment_source *source, cq_error *error);
+
+#endif

@@ -1,0 +1,344 @@
+#include "text/analyzer.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/utf8.h"
+#include "calque/lines.h"
+#include "text/unicode.h"
+
+#include <libstemmer.h>
+#include <stdlib.h>
+#include <unicode/ubrk.h>
+
+enum {
+  LONGEST_KEPT = 64,   /* bytes; longer chunks (a sentence of Chinese) hardly ever come again */
+  MOST_KEPT = 4 << 20, /* chunks */
+};
+
+/* --- languages --- */
+
+enum { APOSTROPHE_ENDS = 1, DOTLESS_I = 2, ARABIC_FORMS = 4 };
+
+typedef struct language {
+  const char *code, *stemmer; /* libstemmer's name; NULL: it has none */
+  unsigned rules;
+} language;
+
+static const language languages[] = {
+    {"ar", "arabic", ARABIC_FORMS},
+    {"az", NULL, DOTLESS_I},
+    {"ca", "catalan", APOSTROPHE_ENDS},
+    {"da", "danish", 0},
+    {"de", "german", 0},
+    {"el", "greek", 0},
+    {"en", "english", 0},
+    {"es", "spanish", 0},
+    {"eu", "basque", 0},
+    {"fi", "finnish", 0},
+    {"fr", "french", APOSTROPHE_ENDS},
+    {"ga", "irish", 0},
+    {"hi", "hindi", 0},
+    {"hu", "hungarian", 0},
+    {"hy", "armenian", 0},
+    {"id", "indonesian", 0},
+    {"it", "italian", APOSTROPHE_ENDS},
+    {"lt", "lithuanian", 0},
+    {"ne", "nepali", 0},
+    {"nl", "dutch", 0},
+    {"no", "norwegian", 0},
+    {"pt", "portuguese", 0},
+    {"ro", "romanian", 0},
+    {"ru", "russian", 0},
+    {"sr", "serbian", 0},
+    {"sv", "swedish", 0},
+    {"ta", "tamil", 0},
+    {"tr", "turkish", DOTLESS_I},
+    {"yi", "yiddish", 0},
+};
+
+static language language_of(const char *code) {
+  for (size_t i = 0; code && i < sizeof languages / sizeof *languages; i++)
+    if (!strcmp(languages[i].code, code)) return languages[i];
+  return (language){code, NULL, 0};
+}
+
+bool cq_has_stemmer(const char *code) {
+  return language_of(code).stemmer != NULL;
+}
+
+/* --- normal form --- */
+
+enum {
+  APOSTROPHE = '\'',
+  RIGHT_QUOTE = 0x2019,
+  TATWEEL = 0x640,
+  FIRST_VOWEL_SIGN = 0x64b, /* fathatan ... sukun */
+  LAST_VOWEL_SIGN = 0x652,
+  SUPERSCRIPT_ALIF = 0x670,
+};
+
+/* The letter for which c may be written; 0: it is left out. */
+static uint32_t arabic_form(uint32_t c) {
+  if (c == TATWEEL || c == SUPERSCRIPT_ALIF || (c >= FIRST_VOWEL_SIGN && c <= LAST_VOWEL_SIGN)) return 0;
+  if (c == 0x622 || c == 0x623 || c == 0x625) return 0x627; /* alif with madda or hamza: alif */
+  if (c == 0x649) return 0x64a;                             /* alif maqsura: ya */
+  return c == 0x629 ? 0x647 : c;                            /* ta marbuta: ha */
+}
+
+static uint32_t by_rules(uint32_t c, unsigned rules) {
+  if (c == RIGHT_QUOTE) c = APOSTROPHE;
+  if (c == APOSTROPHE && (rules & APOSTROPHE_ENDS)) return ' ';
+  if ((rules & DOTLESS_I) && c == 'I') return 0x131;
+  if ((rules & DOTLESS_I) && c == 0x130) return 'i';
+  return (rules & ARABIC_FORMS) ? arabic_form(c) : c;
+}
+
+/* out = text in NFKC and lower case, under a language's rules; by means of scratch. */
+static void to_normal_form(cq_builder *out, cq_builder *scratch, cq_slice text, unsigned rules) {
+  cq_builder_clear(out);
+  cq_builder_clear(scratch);
+  cq_text_normal_form(out, text, CQ_NFKC);
+  for (size_t i = 0; i < out->n;) {
+    uint32_t c;
+    i += cq_utf8_decode(&c, out->data + i, out->n - i);
+    c = by_rules(c, rules);
+    if (c) cq_builder_code(scratch, c);
+  }
+  scratch->failed |= out->failed;
+  cq_builder_clear(out);
+  cq_text_lower(out, (cq_slice){scratch->data, scratch->n});
+  out->failed |= scratch->failed;
+}
+
+/* --- analyzer --- */
+
+struct cq_analyzer {
+  char code[16];
+  language language;
+  bool stems;
+  cq_intern stop_words;
+};
+
+static cq_status add_stop_word(cq_analyzer *a, cq_slice word, cq_error *error) {
+  cq_builder normal = {0}, scratch = {0};
+  to_normal_form(&normal, &scratch, word, a->language.rules);
+  const bool failed =
+      normal.failed || (normal.n && cq_intern_put(&a->stop_words, (cq_slice){normal.data, normal.n}) == CQ_INTERN_NONE);
+  cq_builder_free(&normal);
+  cq_builder_free(&scratch);
+  return failed ? cq_fail_memory(error, "stop words") : CQ_OK;
+}
+
+static cq_slice trimmed(cq_slice line) {
+  while (line.n && (line.data[line.n - 1] == ' ' || line.data[line.n - 1] == '\t')) line.n--;
+  while (line.n && (*line.data == ' ' || *line.data == '\t')) line.data++, line.n--;
+  return line;
+}
+
+static cq_status read_stop_words(cq_analyzer *a, const char *path, cq_error *error) {
+  cq_lines *lines;
+  cq_slice line;
+  cq_status status = cq_lines_open(&lines, path, error);
+  if (status) return status;
+  while (!(status = cq_lines_next(&line, lines, error)) && line.data) {
+    if (line.n && *line.data == '#') continue;
+    status = add_stop_word(a, trimmed(line), error);
+    if (status) break;
+  }
+  cq_lines_close(lines);
+  return status;
+}
+
+static cq_status start(cq_analyzer **out, const char *code, bool stems, cq_error *error) {
+  *out = NULL;
+  cq_analyzer *a = cq_alloc_zeroed(sizeof *a);
+  if (!a) return cq_fail_memory(error, "an analyzer");
+  if (code && strlen(code) >= sizeof a->code) {
+    cq_free(a);
+    return cq_fail(error, CQ_ERR_ARGUMENT, "'%s' is no code of a language", code);
+  }
+  memcpy(a->code, code ? code : "", code ? strlen(code) + 1 : 1);
+  a->language = language_of(a->code);
+  a->stems = stems && a->language.stemmer;
+  *out = a;
+  return CQ_OK;
+}
+
+cq_status cq_analyzer_open(cq_analyzer **out, const cq_analysis_options *o, cq_error *error) {
+  cq_status status = start(out, o ? o->language : NULL, !(o && o->no_stems), error);
+  if (!status && o && o->stop_words) status = read_stop_words(*out, o->stop_words, error);
+  if (status) cq_analyzer_free(*out), *out = NULL;
+  return status;
+}
+
+cq_status cq_analyzer_open_with(cq_analyzer **out, const char *code, bool stems, const cq_slice *stop_words,
+                                size_t n_stop_words, cq_error *error) {
+  cq_status status = start(out, code, stems, error);
+  for (size_t i = 0; !status && i < n_stop_words; i++) status = add_stop_word(*out, stop_words[i], error);
+  if (status) cq_analyzer_free(*out), *out = NULL;
+  return status;
+}
+
+void cq_analyzer_free(cq_analyzer *a) {
+  if (!a) return;
+  cq_intern_free(&a->stop_words);
+  cq_free(a);
+}
+
+const char *cq_analyzer_language(const cq_analyzer *a) {
+  return a->code;
+}
+
+bool cq_analyzer_stems(const cq_analyzer *a) {
+  return a->stems;
+}
+
+const cq_intern *cq_analyzer_stop_words(const cq_analyzer *a) {
+  return &a->stop_words;
+}
+
+/* --- analysis --- */
+
+typedef struct id_list {
+  uint32_t *items;
+  size_t n, capacity;
+} id_list;
+
+static bool append_ids(id_list *list, const uint32_t *ids, size_t n) {
+  if (n == 0) return true;
+  if (!cq_reserve((void **)&list->items, &list->capacity, list->n + n, sizeof *list->items)) return false;
+  memcpy(list->items + list->n, ids, n * sizeof *ids);
+  list->n += n;
+  return true;
+}
+
+struct cq_analysis {
+  const cq_analyzer *analyzer;
+  struct sb_stemmer *stemmer;
+  UBreakIterator *breaks;
+  cq_intern terms;
+  cq_map met; /* chunk ──▶ the place of its terms in kept, and how many they are */
+  id_list kept, text;
+  cq_builder normal, scratch;
+};
+
+cq_status cq_analysis_open(cq_analysis **out, const cq_analyzer *analyzer, cq_error *error) {
+  *out = NULL;
+  cq_analysis *a = cq_alloc_zeroed(sizeof *a);
+  if (!a) return cq_fail_memory(error, "an analysis");
+  a->analyzer = analyzer;
+  cq_status status = CQ_OK;
+  UErrorCode code = U_ZERO_ERROR;
+  a->breaks = ubrk_open(UBRK_WORD, "", NULL, 0, &code);
+  if (U_FAILURE(code)) status = cq_fail(error, CQ_ERR_UNSUPPORTED, "ICU has no word boundaries: %s", u_errorName(code));
+  if (!status && analyzer->stems && !(a->stemmer = sb_stemmer_new(analyzer->language.stemmer, NULL)))
+    status = cq_fail(error, CQ_ERR_UNSUPPORTED, "this libstemmer has no stemmer for %s", analyzer->language.stemmer);
+  if (status)
+    cq_analysis_free(a);
+  else
+    *out = a;
+  return status;
+}
+
+void cq_analysis_free(cq_analysis *a) {
+  if (!a) return;
+  if (a->breaks) ubrk_close(a->breaks);
+  if (a->stemmer) sb_stemmer_delete(a->stemmer);
+  cq_intern_free(&a->terms);
+  cq_map_free(&a->met);
+  cq_free(a->kept.items);
+  cq_free(a->text.items);
+  cq_builder_free(&a->normal);
+  cq_builder_free(&a->scratch);
+  cq_free(a);
+}
+
+const cq_intern *cq_analysis_terms(const cq_analysis *a) {
+  return &a->terms;
+}
+
+/* A word in normal form: its stem's number appended to the text's. */
+static bool add_word(cq_analysis *a, cq_slice word) {
+  if (cq_intern_find(&a->analyzer->stop_words, word) != CQ_INTERN_NONE) return true;
+  if (a->stemmer) {
+    const sb_symbol *stem = sb_stemmer_stem(a->stemmer, (const sb_symbol *)word.data, (int)word.n);
+    if (!stem) return false;
+    word = (cq_slice){(const char *)stem, (size_t)sb_stemmer_length(a->stemmer)};
+    if (word.n == 0) return true;
+  }
+  const uint32_t id = cq_intern_put(&a->terms, word);
+  return id != CQ_INTERN_NONE && append_ids(&a->text, &id, 1);
+}
+
+/* The slow part: a chunk that has not been met. */
+static bool add_words(cq_analysis *a, cq_slice chunk) {
+  to_normal_form(&a->normal, &a->scratch, chunk, a->analyzer->language.rules);
+  if (a->normal.failed) return false;
+  UErrorCode code = U_ZERO_ERROR;
+  UText view = UTEXT_INITIALIZER;
+  utext_openUTF8(&view, a->normal.data, (int64_t)a->normal.n, &code);
+  ubrk_setUText(a->breaks, &view, &code);
+  bool ok = U_SUCCESS(code);
+  int32_t from = ok ? ubrk_first(a->breaks) : 0;
+  for (int32_t to; ok && (to = ubrk_next(a->breaks)) != UBRK_DONE; from = to)
+    if (ubrk_getRuleStatus(a->breaks) >= UBRK_WORD_NONE_LIMIT)
+      ok = add_word(a, (cq_slice){a->normal.data + from, (size_t)(to - from)});
+  utext_close(&view);
+  return ok;
+}
+
+static bool add_chunk(cq_analysis *a, cq_slice chunk) {
+  const uint64_t met = chunk.n <= LONGEST_KEPT ? cq_map_get(&a->met, chunk) : CQ_MAP_NONE;
+  if (met != CQ_MAP_NONE) return append_ids(&a->text, a->kept.items + (met >> 8), met & 0xff);
+  const size_t before = a->text.n, at = a->kept.n;
+  if (!add_words(a, chunk)) return false;
+  const size_t n = a->text.n - before;
+  if (chunk.n > LONGEST_KEPT || n > 0xff || a->met.n >= MOST_KEPT) return true;
+  return append_ids(&a->kept, a->text.items + before, n) && cq_map_put(&a->met, chunk, (uint64_t)at << 8 | n);
+}
+
+static inline bool is_blank(char c) {
+  return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+cq_status cq_analysis_run(const uint32_t **ids, size_t *n, cq_analysis *a, cq_slice text, cq_error *error) {
+  bool ok = true;
+  a->text.n = 0;
+  for (size_t i = 0; ok && i < text.n;) {
+    size_t end = i;
+    while (end < text.n && !is_blank(text.data[end])) end++;
+    if (end > i) ok = add_chunk(a, (cq_slice){text.data + i, end - i});
+    i = end + 1;
+  }
+  *ids = a->text.items;
+  *n = a->text.n;
+  return ok ? CQ_OK : cq_fail_memory(error, "the terms of a text");
+}
+
+cq_status cq_analyze(cq_slice **out, size_t *n, cq_slice text, const cq_analysis_options *options, cq_error *error) {
+  *out = NULL, *n = 0;
+  cq_analyzer *analyzer;
+  cq_analysis *analysis = NULL;
+  const uint32_t *ids;
+  cq_status status = cq_analyzer_open(&analyzer, options, error);
+  if (!status) status = cq_analysis_open(&analysis, analyzer, error);
+  if (!status) status = cq_analysis_run(&ids, n, analysis, text, error);
+  if (!status) {
+    /* one block: the slices, then their bytes */
+    size_t n_bytes = 0;
+    for (size_t i = 0; i < *n; i++) n_bytes += analysis->terms.items[ids[i]].n;
+    cq_slice *terms = malloc(*n * sizeof *terms + n_bytes + 1);
+    if (!terms) status = cq_fail_memory(error, "the terms of a text");
+    char *bytes = (char *)(terms + *n);
+    for (size_t i = 0; !status && i < *n; i++) {
+      const cq_slice term = analysis->terms.items[ids[i]];
+      memcpy(bytes, term.data, term.n);
+      terms[i] = (cq_slice){bytes, term.n};
+      bytes += term.n;
+    }
+    *out = terms;
+  }
+  cq_analysis_free(analysis);
+  cq_analyzer_free(analyzer);
+  return status;
+}

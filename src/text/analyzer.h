@@ -1,0 +1,37 @@
+/* Text to terms. An analyzer says what is done and is shared; an analysis is one thread's doing of it, with a vocabulary of its
+ * own: terms are numbers there.
+ *
+ *   text ──▶ chunks between ASCII blanks ──▶ met before? ── yes ──▶ the same numbers as then
+ *                                                   └─ no ──▶ NFKC, lower case ──▶ words ──▶ not a stop word ──▶ stem ──▶ numbers
+ *
+ * No word reaches across an ASCII blank, so that what a chunk gives depends on nothing else; and most chunks of a text have been
+ * met before (Zipf), so that the slow part runs once for each different one. */
+#ifndef TEXT_ANALYZER_H
+#define TEXT_ANALYZER_H
+
+#include "base/intern.h"
+#include "calque/analysis.h"
+
+typedef struct cq_analyzer cq_analyzer;
+typedef struct cq_analysis cq_analysis;
+
+/* stop_words: the words themselves instead of a file's, [n_stop_words]; NULL: options say. Errors: cq_analyze's. */
+CQ_MUST_USE cq_status cq_analyzer_open(cq_analyzer **out, const cq_analysis_options *options, cq_error *error);
+CQ_MUST_USE cq_status cq_analyzer_open_with(cq_analyzer **out, const char *language, bool stems,
+                                            const cq_slice *stop_words, size_t n_stop_words, cq_error *error);
+void cq_analyzer_free(cq_analyzer *analyzer);
+
+const char *cq_analyzer_language(const cq_analyzer *analyzer); /* "" for none */
+bool cq_analyzer_stems(const cq_analyzer *analyzer);
+const cq_intern *cq_analyzer_stop_words(const cq_analyzer *analyzer); /* as they are compared: in normal form */
+
+/* The analyzer must outlive it. Errors: CQ_ERR_MEMORY; CQ_ERR_UNSUPPORTED when ICU's data is missing. */
+CQ_MUST_USE cq_status cq_analysis_open(cq_analysis **out, const cq_analyzer *analyzer, cq_error *error);
+void cq_analysis_free(cq_analysis *analysis);
+
+/* The terms of a text as numbers into cq_analysis_terms: *ids[*n], valid until the next call. Errors: CQ_ERR_MEMORY. */
+CQ_MUST_USE cq_status cq_analysis_run(const uint32_t **ids, size_t *n, cq_analysis *analysis, cq_slice text,
+                                      cq_error *error);
+const cq_intern *cq_analysis_terms(const cq_analysis *analysis);
+
+#endif
