@@ -4,6 +4,7 @@
     python texts.py short DATA OUT        both columns of en-de/test-tatoeba: everyday sentences
     python texts.py long  DATA OUT        both columns of en-de/test-ntrex, joined by fours
     python texts.py train DATA OUT N [M]  N pairs of en-de's training files, no source or target twice, of at most M characters
+    python texts.py words DATA OUT        both columns of every training file, in lower case, words separated by single blanks
 """
 
 import collections
@@ -59,12 +60,23 @@ def training_pairs(data, n, longest):
     return rows[::max(1, len(rows) // n)][:n]
 
 
+def words(data):
+    """Every line of every training file, one column behind the other."""
+    lines = []
+    for path in sorted(glob.glob(os.path.join(data, "parallel", "*", "train-*.tsv.gz"))):
+        for column in columns(path):
+            lines += [" ".join(line.lower().split()) for line in column]
+    return [line for line in lines if line]
+
+
 def main():
     kind, data, path = sys.argv[1:4]
     if kind == "agree":
         texts = every_language(data, int(sys.argv[4]) if len(sys.argv) > 4 else 2000)
     elif kind == "train":
         texts = training_pairs(data, int(sys.argv[4]), int(sys.argv[5]) if len(sys.argv) > 5 else 200)
+    elif kind == "words":
+        texts = words(data)
     elif kind == "short":
         source, target = columns(os.path.join(data, "parallel", "en-de", "test-tatoeba.tsv.gz"))
         texts = source + target

@@ -21,5 +21,6 @@
 #include "calque/slice.h"
 #include "calque/status.h"
 #include "calque/student.h"
+#include "calque/words.h"
 
 #endif

@@ -185,6 +185,18 @@ typedef struct cq_kernels {
    * p *= 1 - lr wd; m = b1 m + (1 - b1) g; v = b2 v + (1 - b2) g^2; p -= lr / c1 * m / (sqrt(v) / sqrt(c2) + eps).
    * g NULL stands for a zero gradient. */
   void (*adamw)(float *p, float *m, float *v, const float *g, int64_t n, const cq_adamw *step);
+
+  /* ---- word vectors ---- */
+
+  /* One input x [dim] against n rows of outputs, the first of them what belongs to it and the others negatives, by gradient
+   * ascent on log s(x o_0) + sum of log s(-x o_i), s the logistic function: with f_i = x o_i and g_i = rate (1 - s(f_0)) or
+   * -rate s(f_i), 0 where |f_i| >= 6, row after row
+   *   dx = sum of g_i o_i (written), o_i += g_i x
+   * so that a row that comes again is seen as it is by then.
+   *   outputs  rows of dim floats, `stride` apart; rows [n] are the numbers of those meant
+   * Source: Mikolov et al. 2013, eq. 4; the cut at 6 is word2vec's and gensim's. */
+  void (*negative_sampling)(float *dx, const float *x, float *outputs, int64_t stride, const uint32_t *rows, int64_t n,
+                            float rate, int64_t dim);
 } cq_kernels;
 
 /* The best level this processor runs, lowered by CALQUE_SIMD=reference|portable|avx2|avx512 in the environment. */

@@ -463,6 +463,27 @@ static inline bool check_adamw(const cq_kernels *k) {
   return true;
 }
 
+static inline bool check_negative_sampling(const cq_kernels *k) {
+  static const int64_t dims[] = {1, 7, 16, 100, 112, 130};
+  /* 7 and 9 come again; row 1 is far from x, so that the cut is met */
+  static const uint32_t rows[] = {3, 0, 7, 2, 9, 7, 4, 1, 9, 9, 5, 6, 8};
+  for (size_t j = 0; j < COUNT(dims); j++) {
+    for (int64_t n = 0; n <= (int64_t)COUNT(rows); n++) {
+      const int64_t dim = dims[j], stride = dim + 3;
+      float *x = random_buffer(dim, 1, 0.1f, 0.3f), *o = random_buffer(10 * stride, 2, -0.3f, 0.3f);
+      for (int64_t i = 0; i < dim; i++) o[stride + i] = 100;
+      float *want = copy_of(o, 10 * stride, 0), *dx = random_buffer(dim, 3, -1, 1), *dx_want = copy_of(dx, dim, 0);
+      k->negative_sampling(dx, x, o, stride, rows, n, 0.5f, dim);
+      reference()->negative_sampling(dx_want, x, want, stride, rows, n, 0.5f, dim);
+      if (!near("negative_sampling's dx", dx, dx_want, dim, 1e-5, 2e-6) ||
+          !near("negative_sampling's rows", o, want, 10 * stride, 1e-5, 2e-6))
+        return false;
+    }
+  }
+  cq_arena_free(&arena);
+  return true;
+}
+
 static const struct check {
   const char *name;
   bool (*run)(const cq_kernels *k);
@@ -484,6 +505,7 @@ static const struct check {
     {"lstm", check_lstm},
     {"losses", check_losses},
     {"adamw", check_adamw},
+    {"negative_sampling", check_negative_sampling},
 };
 
 #endif

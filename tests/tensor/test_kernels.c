@@ -132,6 +132,13 @@ static void bad_adamw(float *p, float *m, float *v, const float *g, int64_t n, c
   cq_kernels_best()->adamw(p, m, v, g, n, &wrong);
 }
 
+static void bad_negative_sampling(float *dx, const float *x, float *outputs, int64_t stride, const uint32_t *rows,
+                                  int64_t n, float rate, int64_t dim) {
+  uint32_t other[16]; /* what comes again is seen as it was at first */
+  for (int64_t i = 0; i < n; i++) other[i] = rows[i] == 7 && i > 3 ? 8 : rows[i];
+  cq_kernels_best()->negative_sampling(dx, x, outputs, stride, other, n, rate, dim);
+}
+
 static void every_broken_kernel_is_noticed(void **state) {
   (void)state;
 #define BROKEN(check, entry, function)                                                                                 \
@@ -172,6 +179,7 @@ static void every_broken_kernel_is_noticed(void **state) {
   BROKEN(check_losses, squared_error, bad_squared_error)
   BROKEN(check_losses, sum_squares, bad_sum_squares)
   BROKEN(check_adamw, adamw, bad_adamw)
+  BROKEN(check_negative_sampling, negative_sampling, bad_negative_sampling)
 }
 
 /* A row of a product is the same to the bit whatever stands beside it: sums run over k in one order. */

@@ -47,4 +47,5 @@ const cq_kernels LEVEL_TABLE = {
     .squared_error = squared_error,
     .sum_squares = sum_squares,
     .adamw = adamw,
+    .negative_sampling = negative_sampling,
 };

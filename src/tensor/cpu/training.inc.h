@@ -1,4 +1,4 @@
-/* The LSTM cell, the loss, the gradient's length, and the optimiser's step. */
+/* The LSTM cell, the loss, the gradient's length, the optimiser's step, and that of word vectors. */
 
 static void lstm_cell(float *h, int64_t h_stride, float *c, float *gates, const float *c_before, int64_t rows,
                       int64_t dim) {
@@ -82,5 +82,67 @@ static void adamw(float *p, float *m, float *v, const float *g, int64_t n, const
     v_store_n(v + i, v_i, n - i);
     vf change = m_i / (v_sqrt(v_i) / root2 + eps);
     v_store_n(p + i, v_fnma(rate, change, decay * v_load_n(p + i, n - i)), n - i);
+  }
+}
+
+/* Up to six rows at a time: what they give dx needs their dot products, which do not depend on each other. */
+enum { SAMPLED = 6 };
+
+INLINE void sample_rows(float *dx, const float *x, float *const *o, const float *label, float rate, int64_t dim,
+                        bool first, const int count) {
+  vf sum[SAMPLED], g[SAMPLED];
+  float f[LANES] = {0};
+#pragma GCC unroll 6
+  for (int i = 0; i < count; i++) sum[i] = v_set(0.0f);
+  for (int64_t j = 0; j < dim; j += LANES) {
+    const vf x_j = v_load_n(x + j, dim - j);
+#pragma GCC unroll 6
+    for (int i = 0; i < count; i++) sum[i] = v_fma(x_j, v_load_n(o[i] + j, dim - j), sum[i]);
+  }
+#pragma GCC unroll 6
+  for (int i = 0; i < count; i++) f[i % LANES] = v_sum(sum[i]);
+  float s[LANES];
+  v_store(s, v_sigmoid(v_load(f)));
+#pragma GCC unroll 6
+  for (int i = 0; i < count; i++) g[i] = v_set(fabsf(f[i % LANES]) >= 6 ? 0.0f : rate * (label[i] - s[i % LANES]));
+  for (int64_t j = 0; j < dim; j += LANES) {
+    const int64_t n = dim - j;
+    const vf x_j = v_load_n(x + j, n);
+    vf dx_j = first ? v_set(0.0f) : v_load_n(dx + j, n);
+#pragma GCC unroll 6
+    for (int i = 0; i < count; i++) {
+      const vf o_j = v_load_n(o[i] + j, n);
+      dx_j = v_fma(g[i], o_j, dx_j);
+      v_store_n(o[i] + j, v_fma(g[i], x_j, o_j), n);
+    }
+    v_store_n(dx + j, dx_j, n);
+  }
+}
+
+INLINE bool all_differ(const uint32_t *rows, int64_t n) {
+  bool differ = true;
+  for (int64_t i = 1; i < n; i++)
+    for (int64_t k = 0; k < i; k++) differ &= rows[i] != rows[k];
+  return differ;
+}
+
+static void negative_sampling(float *dx, const float *x, float *outputs, int64_t stride, const uint32_t *rows,
+                              int64_t n, float rate, int64_t dim) {
+  const int at_once = LANES < SAMPLED ? LANES : SAMPLED;
+  if (n == 0) memset(dx, 0, (size_t)dim * sizeof *dx);
+  for (int64_t i = 0; i < n;) {
+    int64_t count = at_most(n - i, at_once);
+    if (count > 1 && !all_differ(rows + i, count)) count = 1;
+    float *o[SAMPLED], label[SAMPLED];
+    for (int k = 0; k < count; k++) o[k] = outputs + rows[i + k] * stride, label[k] = i + k == 0;
+    switch (count) {
+    case 6: sample_rows(dx, x, o, label, rate, dim, i == 0, 6); break;
+    case 5: sample_rows(dx, x, o, label, rate, dim, i == 0, 5); break;
+    case 4: sample_rows(dx, x, o, label, rate, dim, i == 0, 4); break;
+    case 3: sample_rows(dx, x, o, label, rate, dim, i == 0, 3); break;
+    case 2: sample_rows(dx, x, o, label, rate, dim, i == 0, 2); break;
+    default: sample_rows(dx, x, o, label, rate, dim, i == 0, 1);
+    }
+    i += count;
   }
 }

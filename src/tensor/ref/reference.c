@@ -33,4 +33,5 @@ const cq_kernels cq_kernels_reference = {
     .squared_error = ref_squared_error,
     .sum_squares = ref_sum_squares,
     .adamw = ref_adamw,
+    .negative_sampling = ref_negative_sampling,
 };

@@ -61,5 +61,7 @@ void ref_lstm_cell_backward(float *dgates, float *dc, const float *dh, const flo
 double ref_squared_error(float *gradient, const float *y, const float *target, float factor, int64_t n);
 double ref_sum_squares(const float *x, int64_t n);
 void ref_adamw(float *p, float *m, float *v, const float *g, int64_t n, const cq_adamw *step);
+void ref_negative_sampling(float *dx, const float *x, float *outputs, int64_t stride, const uint32_t *rows, int64_t n,
+                           float rate, int64_t dim);
 
 #endif

@@ -1,4 +1,4 @@
-/* The loss of distillation, the gradient's length, and the optimiser's step. */
+/* The loss of distillation, the gradient's length, the optimiser's step, and that of word vectors. */
 #include "tensor/ref/reference.h"
 
 #include <math.h>
@@ -30,5 +30,20 @@ void ref_adamw(float *p, float *m, float *v, const float *g, int64_t n, const cq
     m[i] = beta1 * m[i] + rest1 * gradient;
     v[i] = beta2 * v[i] + rest2 * gradient * gradient;
     p[i] = decay * p[i] - rate * (m[i] / (sqrtf(v[i]) / root2 + eps));
+  }
+}
+
+void ref_negative_sampling(float *dx, const float *x, float *outputs, int64_t stride, const uint32_t *rows, int64_t n,
+                           float rate, int64_t dim) {
+  for (int64_t j = 0; j < dim; j++) dx[j] = 0;
+  for (int64_t i = 0; i < n; i++) {
+    float *o = outputs + rows[i] * stride, f = 0;
+    for (int64_t j = 0; j < dim; j++) f += x[j] * o[j];
+    if (fabsf(f) >= 6) continue;
+    const float g = rate * ((i == 0) - 1 / (1 + expf(-f)));
+    for (int64_t j = 0; j < dim; j++) {
+      dx[j] += g * o[j];
+      o[j] += g * x[j];
+    }
   }
 }

@@ -1,0 +1,51 @@
+/* Times the training of word vectors: bench_words TEXT [THREADS [WINDOW [DIM [EPOCHS]]]], for each way of training words read a
+ * second, as bench/peers/gensim_bench.py counts them; reading the text and counting its words are not in it. */
+#include "base/error.h"
+#include "base/pool.h"
+#include "words/train.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static double now(clockid_t clock) {
+  struct timespec t;
+  clock_gettime(clock, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static int fail(const cq_error *error) {
+  fprintf(stderr, "%s\n", error->message);
+  return 1;
+}
+
+int main(int argc, char **argv) {
+  if (argc < 2) return fprintf(stderr, "usage: bench_words TEXT [THREADS [WINDOW [DIM [EPOCHS]]]]\n"), 2;
+  const int threads = argc > 2 ? atoi(argv[2]) : 2;
+  cq_words_options o = cq_words_default_options();
+  o.window = argc > 3 ? atoi(argv[3]) : 5;
+  o.dim = argc > 4 ? atoi(argv[4]) : 100;
+  o.epochs = argc > 5 ? atoi(argv[5]) : 1;
+  cq_error error = {0};
+  cq_word_corpus corpus = {0};
+  cq_pool *pool;
+  if (cq_word_corpus_read(&corpus, argv[1], &error) || cq_word_corpus_finish(&corpus, 1, &error) ||
+      cq_pool_open(&pool, threads, &error))
+    return fail(&error);
+  printf("way\tthreads\twindow\tdim\ttrain_s\tcpu_s\traw_words\traw_words/s\traw_words/cpu_s\n");
+  static const char *const ways[] = {"skip-gram", "skip-gram, shared negatives", "cbow"};
+  for (int way = 0; way < 3; way++) {
+    cq_word_model model;
+    o.share_negatives = way == 1, o.cbow = way == 2;
+    const double wall = now(CLOCK_MONOTONIC), cpu = now(CLOCK_PROCESS_CPUTIME_ID);
+    if (cq_word_model_train(&model, &corpus, &o, pool, &error)) return fail(&error);
+    const double seconds = now(CLOCK_MONOTONIC) - wall, cpu_seconds = now(CLOCK_PROCESS_CPUTIME_ID) - cpu;
+    printf("%s\t%d\t%d\t%d\t%.2f\t%.2f\t%llu\t%.0f\t%.0f\n", ways[way], threads, o.window, o.dim, seconds, cpu_seconds,
+           (unsigned long long)model.n_read, (double)model.n_read / seconds, (double)model.n_read / cpu_seconds);
+    cq_word_model_free(&model);
+  }
+  cq_word_corpus_free(&corpus);
+  cq_pool_free(pool);
+  return 0;
+}

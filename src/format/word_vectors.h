@@ -1,0 +1,20 @@
+/* Word vectors in word2vec's text format: a line of how many words and dimensions, then a word and its numbers a line, between blanks. */
+#ifndef FORMAT_WORD_VECTORS_H
+#define FORMAT_WORD_VECTORS_H
+
+#include "base/intern.h"
+#include "calque/status.h"
+
+typedef struct cq_word_vectors {
+  cq_intern words;
+  float *data; /* [words.n, dim] */
+  int dim;
+} cq_word_vectors;
+
+/* Errors: CQ_ERR_FORMAT with the line for a first line that is none, another number of columns or of lines, a number that is none
+ * or not finite, a word that comes twice; CQ_ERR_IO, CQ_ERR_MEMORY. Release also after an error. */
+CQ_MUST_USE cq_status cq_word_vectors_read(cq_word_vectors *out, const char *path, cq_error *error);
+CQ_MUST_USE cq_status cq_word_vectors_write(const cq_word_vectors *vectors, const char *path, cq_error *error);
+void cq_word_vectors_free(cq_word_vectors *vectors);
+
+#endif
