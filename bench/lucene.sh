@@ -3,7 +3,7 @@
 #
 #   bench/lucene.sh BUILD [DATA]
 #
-#   BUILD   calque's build folder (its program and bench/zipf_collection are used)
+#   BUILD   calque's build folder (its program and bench/bench_zipf_collection are used)
 #   DATA    holds vaswani/{doc-text.trec.gz,query-text.trec,qrels} and stopwords/en.txt; without it, no real collection
 #
 # In the environment: WORK keeps Lucene, collection and indexes (calque-lucene in $TMPDIR or /tmp; 1.5 GB), RELEASES of Lucene ("9";
@@ -42,7 +42,7 @@ ours_search() { # INDEX TOPICS.tsv MODEL K [RUN]
 
 if [ ! -e "$collection/qrels" ]; then
   mkdir -p "$collection"
-  zipf() { "$build/bench/zipf_collection" --documents "$documents" "$@"; }
+  zipf() { "$build/bench/bench_zipf_collection" --documents "$documents" "$@"; }
   zipf >"$collection/docs.trec" 2>"$collection/figures"
   zipf --queries "${LONG:-500}" >"$collection/long.tsv"
   zipf --queries "${SHORT:-1000}" --terms 3 >"$collection/short.tsv"

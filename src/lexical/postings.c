@@ -20,17 +20,67 @@ static void pack(uint32_t *words, const uint32_t *values, int bits) {
   }
 }
 
-static void unpack(uint32_t *values, const uint32_t *words, int bits) {
-  const uint32_t mask = bits == 32 ? UINT32_MAX : (1u << bits) - 1;
+typedef uint32_t four __attribute__((vector_size(16)));
+
+/* With bits a constant the loop is straight code: a shift and a mask a row. */
+static inline __attribute__((always_inline)) void unpack_bits(uint32_t *values, const unsigned char *bytes,
+                                                              const int bits) {
+  const four mask = (four){0} + (bits == 32 ? UINT32_MAX : (1u << bits) - 1);
+#pragma GCC unroll 32
   for (int row = 0; row < ROWS; row++) {
     const int word = row * bits / 32, shift = row * bits % 32;
-    const uint32_t *low = words + word * LANES, *high = low + LANES;
-    uint32_t *out = values + row * LANES;
+    four low, high;
+    memcpy(&low, bytes + word * (int)sizeof low, sizeof low);
+    low >>= shift;
     if (shift + bits > 32) {
-      for (int lane = 0; lane < LANES; lane++) out[lane] = (low[lane] >> shift | high[lane] << (32 - shift)) & mask;
-    } else {
-      for (int lane = 0; lane < LANES; lane++) out[lane] = (low[lane] >> shift) & mask;
+      memcpy(&high, bytes + (word + 1) * (int)sizeof high, sizeof high);
+      low |= high << (32 - shift);
     }
+    low &= mask;
+    memcpy(values + row * LANES, &low, sizeof low);
+  }
+}
+
+#define UNPACK(bits)                                                                                                   \
+  case bits: unpack_bits(values, bytes, bits); break;
+
+static void unpack(uint32_t *values, const unsigned char *bytes, int bits) {
+  switch (bits) {
+  case 0:
+    memset(values, 0, CQ_BLOCK * sizeof *values);
+    break;
+    UNPACK(1)
+    UNPACK(2)
+    UNPACK(3)
+    UNPACK(4)
+    UNPACK(5)
+    UNPACK(6)
+    UNPACK(7)
+    UNPACK(8)
+    UNPACK(9)
+    UNPACK(10)
+    UNPACK(11)
+    UNPACK(12)
+    UNPACK(13)
+    UNPACK(14)
+    UNPACK(15)
+    UNPACK(16)
+    UNPACK(17)
+    UNPACK(18)
+    UNPACK(19)
+    UNPACK(20)
+    UNPACK(21)
+    UNPACK(22)
+    UNPACK(23)
+    UNPACK(24)
+    UNPACK(25)
+    UNPACK(26)
+    UNPACK(27)
+    UNPACK(28)
+    UNPACK(29)
+    UNPACK(30)
+    UNPACK(31)
+    UNPACK(32)
   }
 }
 
@@ -166,14 +216,10 @@ uint32_t cq_postings_block(uint32_t documents[CQ_BLOCK], uint32_t frequencies[CQ
                            uint32_t block) {
   if (block >= p->n_full) return rest(documents, frequencies, p);
   int gap_bits, frequency_bits;
-  uint32_t words[CQ_BLOCK + LANES];
   const unsigned char *at = block_at(&gap_bits, &frequency_bits, p, cq_postings_entry(p, block).at);
   if (!at) return 0;
-  const size_t gap_bytes = (size_t)gap_bits * LANES * sizeof *words;
-  memcpy(words, at, gap_bytes);
-  unpack(documents, words, gap_bits);
-  memcpy(words, at + gap_bytes, (size_t)frequency_bits * LANES * sizeof *words);
-  unpack(frequencies, words, frequency_bits);
+  unpack(documents, at, gap_bits);
+  unpack(frequencies, at + (size_t)gap_bits * LANES * sizeof(uint32_t), frequency_bits);
   uint32_t next = block ? cq_postings_entry(p, block - 1).last + 1 : 0;
   for (int i = 0; i < CQ_BLOCK; i++) {
     documents[i] += next;

@@ -22,7 +22,7 @@ CQ_MUST_USE cq_status cq_scoring_open(cq_scoring *out, const cq_lexical_options 
                                       uint32_t longest, cq_error *error);
 void cq_scoring_free(cq_scoring *scoring);
 
-enum { CQ_TABLED = 256 }; /* frequencies below are looked up */
+enum { CQ_TABLED = 32 }; /* frequencies below are looked up */
 
 /* One term of a query. */
 typedef struct cq_term_scoring {

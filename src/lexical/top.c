@@ -5,8 +5,8 @@
  *   a term's bound     the best score that any of its blocks there can give (its entries' pairs say)
  *   non-essential      the terms of the lowest bounds, as many as together cannot lift a document over the k-th best score so far
  *   essential          the others: their postings are added up, term after term, in an array of the window's scores
- *   candidates         documents among them that could still come over that score; only for them the non-essential terms are
- *                      looked up, and only in blocks that a candidate lies in
+ *   candidates         documents among them that could still come over that score; if they are few, the non-essential terms are
+ *                      looked up for them alone, and only in blocks that a candidate lies in
  *
  * Scores are exact sums (score.h), so that it does not matter which terms are added first.
  * Source: Turtle & Flood 1995 (MaxScore), with bounds by block as Ding & Suel 2011, and by windows as Lucene 9 does. */
@@ -19,7 +19,12 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { WINDOW = 4096, WORDS = WINDOW / 64 };
+enum {
+  WINDOW = 4096,
+  GROUP = 64, /* documents that are looked over together when the window's scores are read */
+  GROUPS = WINDOW / GROUP,
+  FEW = 48, /* candidates; for more of them every posting is added up, which is quicker than looking them up */
+};
 
 /* --- a term's way through its postings --- */
 
@@ -91,11 +96,6 @@ static void enter_window(cursor *c, uint32_t from, uint32_t to) {
 
 /* --- one query --- */
 
-typedef struct scored {
-  double score;
-  uint32_t document;
-} scored;
-
 typedef struct searching {
   const cq_lexical *index;
   const cq_scoring *scoring;
@@ -105,8 +105,11 @@ typedef struct searching {
   size_t n_cursors, capacity, by_bound_capacity;
   cq_lexical_hit *heap; /* the worst of the best on top */
   size_t n_heap;
-  double scores[WINDOW];
-  uint64_t touched[WORDS];
+  double
+      scores[WINDOW]; /* minus zero: the document has not been met (a sum with anything added is plus zero, if zero) */
+  unsigned char met[GROUPS]; /* groups with documents that have */
+  uint32_t *terms;           /* [n_segments, n] of the query at hand, in each segment */
+  size_t terms_capacity;
 } searching;
 
 static bool is_worse(const cq_lexical_hit *a, const cq_lexical_hit *b) {
@@ -146,6 +149,10 @@ static int by_bound(const void *a, const void *b) {
   return ((*p)->window_bound > (*q)->window_bound) - ((*p)->window_bound < (*q)->window_bound);
 }
 
+static bool is_met(double score) {
+  return score != 0 || !signbit(score);
+}
+
 /* Adds a term's postings in the window to the scores. */
 static void add_term(searching *s, cursor *c, uint32_t from, uint32_t to) {
   while (!c->ended) {
@@ -153,10 +160,8 @@ static void add_term(searching *s, cursor *c, uint32_t from, uint32_t to) {
     uint32_t first = c->at, end;
     while (first < c->n && c->documents[first] < from) first++;
     /* Bounded on both sides whatever a damaged file says. */
-    for (end = first; end < c->n && c->documents[end] - from < to - from; end++) {
-      const uint32_t place = c->documents[end] - from;
-      s->touched[place / 64] |= (uint64_t)1 << place % 64;
-    }
+    for (end = first; end < c->n && c->documents[end] - from < to - from; end++)
+      s->met[(c->documents[end] - from) / GROUP] = 1;
     cq_term_score_add(s->scores, from, &c->scoring, c->documents + first, c->frequencies + first, c->lengths,
                       end - first);
     c->at = end;
@@ -165,50 +170,44 @@ static void add_term(searching *s, cursor *c, uint32_t from, uint32_t to) {
   }
 }
 
-/* The same for candidates only. */
-static void add_to_candidates(searching *s, cursor *c, uint32_t from, uint32_t to) {
-  while (!c->ended) {
-    const uint32_t begin =
-        c->block > 0 && c->block <= c->postings.n_full ? cq_postings_entry(&c->postings, c->block - 1).last + 1 : 0;
-    if (begin >= to) return;
-    if (c->last < from) {
-      enter_block(c, c->block + 1);
-      continue;
-    }
-    /* The words of candidates that the block covers */
-    const uint32_t low = begin > from ? begin - from : 0, high = c->last < to ? c->last - from : to - from - 1;
-    uint64_t any = 0;
-    for (uint32_t w = low / 64; w <= high / 64; w++) any |= s->touched[w];
-    if (any) {
-      unpack(c);
-      uint32_t i = c->at;
-      while (i < c->n && c->documents[i] < from) i++;
-      for (; i < c->n && c->documents[i] - from < to - from; i++) {
-        const uint32_t place = c->documents[i] - from;
-        if (s->touched[place / 64] >> place % 64 & 1)
-          s->scores[place] += cq_term_score(&c->scoring, c->frequencies[i], c->lengths[c->documents[i]]);
-      }
-      c->at = i;
-      if (c->ended) return;
-    }
-    if (c->last >= to - 1) return;
-    enter_block(c, c->block + 1);
+/* The same for candidates, of which there are few: places in the window, ascending. Blocks without one are not unpacked. */
+static void add_to_candidates(searching *s, cursor *c, uint32_t from, const uint16_t *places, size_t n) {
+  for (size_t i = 0; i < n && !c->ended; i++) {
+    const uint32_t document = from + places[i];
+    while (!c->ended && c->last < document) enter_block(c, c->block + 1);
+    if (c->ended) return;
+    unpack(c);
+    while (c->at < c->n && c->documents[c->at] < document) c->at++;
+    if (c->at < c->n && c->documents[c->at] == document)
+      s->scores[places[i]] += cq_term_score(&c->scoring, c->frequencies[c->at], c->lengths[document]);
   }
 }
 
-/* Of the touched documents those that can come over `least`. */
-static void drop_hopeless(searching *s, double least) {
-  for (uint32_t w = 0; w < WORDS; w++)
-    for (uint64_t bits = s->touched[w]; bits; bits &= bits - 1) {
-      const uint32_t place = w * 64 + (uint32_t)__builtin_ctzll(bits);
-      if (s->scores[place] > least) continue;
-      s->touched[w] &= ~((uint64_t)1 << place % 64);
-      s->scores[place] = 0;
+/* The places of documents that have been met and come over `least`; returns how many, at most most + 1. */
+static size_t find_candidates(uint16_t *places, const searching *s, double least, size_t most) {
+  size_t n = 0;
+  for (uint32_t g = 0; g < GROUPS; g++) {
+    if (!s->met[g]) continue;
+    for (uint32_t place = g * GROUP; place < (g + 1) * GROUP; place++) {
+      if (!(s->scores[place] > least) || !is_met(s->scores[place])) continue;
+      if (n > most) return n;
+      places[n++] = (uint16_t)place;
     }
+  }
+  return n;
+}
+
+static void clear_window(searching *s) {
+  for (uint32_t g = 0; g < GROUPS; g++) {
+    if (!s->met[g]) continue;
+    for (uint32_t place = g * GROUP; place < (g + 1) * GROUP; place++) s->scores[place] = -0.0;
+    s->met[g] = 0;
+  }
 }
 
 static void search_window(searching *s, uint64_t first_document, uint32_t from, uint32_t to) {
-  size_t n = 0, n_free = 0;
+  uint16_t places[WINDOW + 1];
+  size_t n = 0, n_free = 0, n_places;
   double rest = 0;
   for (size_t i = 0; i < s->n_cursors; i++) {
     cursor *c = &s->cursors[i];
@@ -222,19 +221,17 @@ static void search_window(searching *s, uint64_t first_document, uint32_t from, 
   }
   if (n_free == n) return;
   for (size_t i = n_free; i < n; i++) add_term(s, s->by_bound[i], from, to);
-  for (size_t i = n_free; i-- > 0;) {
-    drop_hopeless(s, threshold(s) - rest);
-    add_to_candidates(s, s->by_bound[i], from, to);
-    rest -= s->by_bound[i]->window_bound;
+  n_places = n_free ? find_candidates(places, s, threshold(s) - rest, FEW) : FEW + 1;
+  if (n_places > FEW) {
+    /* What non-essential terms alone lift is not over the threshold, so that documents only they meet do no harm. */
+    for (size_t i = n_free; i-- > 0;) add_term(s, s->by_bound[i], from, to);
+    n_places = find_candidates(places, s, threshold(s), WINDOW);
+  } else {
+    for (size_t i = n_free; i-- > 0 && n_places;) add_to_candidates(s, s->by_bound[i], from, places, n_places);
   }
-  for (uint32_t w = 0; w < WORDS; w++) {
-    for (uint64_t bits = s->touched[w]; bits; bits &= bits - 1) {
-      const uint32_t place = w * 64 + (uint32_t)__builtin_ctzll(bits);
-      if (s->scores[place] > threshold(s)) offer(s, s->scores[place], first_document + from + place);
-      s->scores[place] = 0;
-    }
-    s->touched[w] = 0;
-  }
+  for (size_t i = 0; i < n_places; i++)
+    if (s->scores[places[i]] > threshold(s)) offer(s, s->scores[places[i]], first_document + from + places[i]);
+  clear_window(s);
 }
 
 /* Terms that come again are made one, as the model has it. */
@@ -260,20 +257,33 @@ static cq_status merge_terms(cq_lexical_term *out, size_t *n, const cq_lexical_q
   return status;
 }
 
-/* The cursors of a query's terms in a segment. */
-static cq_status enter_segment(searching *s, const cq_segment *segment, const cq_lexical_term *terms, size_t n,
-                               cq_error *error) {
-  double greatest = 0;
-  s->n_cursors = 0;
-  if (!cq_reserve((void **)&s->cursors, &s->capacity, n, sizeof *s->cursors) ||
+/* Where the query's terms are in each segment. */
+static cq_status find_terms(searching *s, const cq_lexical_term *terms, size_t n, cq_error *error) {
+  if (!cq_reserve((void **)&s->terms, &s->terms_capacity, s->index->n_segments * n, sizeof *s->terms) ||
+      !cq_reserve((void **)&s->cursors, &s->capacity, n, sizeof *s->cursors) ||
       !cq_reserve((void **)&s->by_bound, &s->by_bound_capacity, n, sizeof *s->by_bound))
     return cq_fail_memory(error, "a query");
+  for (size_t i = 0; i < s->index->n_segments; i++)
+    for (size_t t = 0; t < n; t++) s->terms[i * n + t] = cq_segment_find(&s->index->segments[i], terms[t].term);
+  return CQ_OK;
+}
+
+/* The cursors of a query's terms in a segment. */
+static cq_status enter_segment(searching *s, size_t segment_number, const cq_lexical_term *terms, size_t n,
+                               cq_error *error) {
+  const cq_segment *segment = &s->index->segments[segment_number];
+  double greatest = 0;
+  s->n_cursors = 0;
   for (size_t i = 0; i < n; i++) {
-    uint64_t n_documents, n_occurrences;
-    const uint32_t t = cq_segment_find(segment, terms[i].term);
+    uint64_t n_documents = 0, n_occurrences = 0;
+    const uint32_t t = s->terms[segment_number * n + i];
     cursor *c = &s->cursors[s->n_cursors];
     if (t == CQ_NO_TERM || !cq_segment_postings(&c->postings, segment, t)) continue;
-    cq_lexical_count(&n_documents, &n_occurrences, s->index, terms[i].term);
+    for (size_t k = 0; k < s->index->n_segments; k++) {
+      if (s->terms[k * n + i] == CQ_NO_TERM) continue;
+      const cq_term_record *record = &s->index->segments[k].records[s->terms[k * n + i]];
+      n_documents += record->n_documents, n_occurrences += record->n_occurrences;
+    }
     cq_term_scoring_set(&c->scoring, s->scoring, terms[i].weight, n_documents, n_occurrences);
     c->lengths = segment->lengths, c->n_documents = segment->n_documents, c->damaged = false;
     enter_block(c, 0);
@@ -296,9 +306,10 @@ static cq_status search(cq_lexical_hit *hits, searching *s, const cq_lexical_que
   size_t n = 0;
   s->heap = hits, s->n_heap = 0;
   cq_status status = terms ? merge_terms(terms, &n, query, s->options->model, error) : cq_fail_memory(error, "a query");
+  if (!status) status = find_terms(s, terms, n, error);
   for (size_t i = 0; !status && i < s->index->n_segments; i++) {
     const cq_segment *segment = &s->index->segments[i];
-    status = enter_segment(s, segment, terms, n, error);
+    status = enter_segment(s, i, terms, n, error);
     for (uint32_t from = 0; !status && s->n_cursors && from < segment->n_documents; from += WINDOW) {
       const uint32_t left = segment->n_documents - from;
       search_window(s, s->index->first[i], from, from + (left < WINDOW ? left : WINDOW));
@@ -353,7 +364,9 @@ cq_status cq_lexical_search(cq_lexical_hit **out, const cq_lexical *index, const
   for (size_t w = 0; ok && w < n_workers; w++) {
     all.workers[w] = cq_alloc_zeroed(sizeof **all.workers);
     ok = all.workers[w] != NULL;
-    if (ok) *all.workers[w] = (searching){.index = index, .scoring = &scoring, .options = &o};
+    if (!ok) break;
+    *all.workers[w] = (searching){.index = index, .scoring = &scoring, .options = &o};
+    for (int i = 0; i < WINDOW; i++) all.workers[w]->scores[i] = -0.0;
   }
   if (!status && !ok) status = cq_fail_memory(error, "a search");
   if (!status) cq_pool_run(pool, n_queries, search_one, &all);
@@ -365,6 +378,7 @@ cq_status cq_lexical_search(cq_lexical_hit **out, const cq_lexical *index, const
     if (!all.workers[w]) continue;
     cq_free(all.workers[w]->cursors);
     cq_free(all.workers[w]->by_bound);
+    cq_free(all.workers[w]->terms);
     cq_free(all.workers[w]);
   }
   cq_free(all.workers);
