@@ -4,6 +4,7 @@
 
 #include "calque/analysis.h"
 #include "calque/chart.h"
+#include "calque/clir.h"
 #include "calque/cluster.h"
 #include "calque/compare.h"
 #include "calque/distill.h"

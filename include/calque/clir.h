@@ -1,0 +1,141 @@
+/* Cross-lingual retrieval without parallel data: queries in one language, documents in another, and nothing to go by but test
+ * collections whose topics are translations of one another.
+ *
+ *   cq_clir_open(&c, languages, n, "work", pool, &err);                 // documents, topics and judgements of each
+ *   cq_clir_train(&m, c, held_out, &options, pool, &err);               // topics but those held out
+ *   cq_clir_expand(&words, &n, m, "en", "hi", query, &options, &err);   // what a query becomes
+ *   cq_clir_run(out, m, "en", "hi", held_out, &options, "tag", pool, &err);
+ *
+ * The documents that are relevant to a topic in each language are put together in tuples, their words shuffled into one another,
+ * and vectors learned of the whole; a word's neighbours of the other language are what its query becomes. For topics that are held
+ * out nothing is known but the query in its own language: its pseudo-relevant documents there join the text.
+ * Source: Niyogi, Ghosh & Bhattacharya 2018; the baseline: Vulic & Moens 2015. */
+#ifndef CALQUE_CLIR_H
+#define CALQUE_CLIR_H
+
+#include "calque/lexical.h"
+#include "calque/words.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* One language's collection. Topics of one number are translations of one another. */
+typedef struct cq_clir_language {
+  const char *code;
+  const char *documents, *topics, *judgements; /* files; documents: or a directory */
+  const char *stop_words;                      /* NULL: none */
+  bool no_stems;
+} cq_clir_language;
+
+typedef struct cq_clir cq_clir;
+
+/* Reads the collections and makes a lexical index of each in the directory `work`, which is made and must not be there; NULL: in a
+ * temporary one, which is gone when this returns. A word
+ * that is written the same in two languages is one word. Documents that judgements name and the collection lacks are counted and
+ * left out. Errors: those of the files. */
+CQ_API CQ_MUST_USE cq_status cq_clir_open(cq_clir **out, const cq_clir_language *languages, size_t n, const char *work,
+                                          cq_pool *pool, cq_error *error);
+CQ_API void cq_clir_free(cq_clir *clir);
+
+typedef struct cq_clir_info {
+  size_t n_languages, n_topics; /* topics that all languages have */
+  size_t n_unknown;             /* judgements of documents that are not there */
+} cq_clir_info;
+CQ_API cq_clir_info cq_clir_about(const cq_clir *clir);
+CQ_API cq_slice cq_clir_topic(const cq_clir *clir, size_t topic); /* its number, as written */
+
+typedef enum cq_clir_mixing {
+  CQ_MIX_BY_LENGTH, /* words in turn, as many of each language as its document is longer (Niyogi et al.) */
+  CQ_MIX_AT_RANDOM, /* words in random order (Vulic & Moens) */
+} cq_clir_mixing;
+
+typedef enum cq_clir_method {
+  CQ_CLIR_TERMS,     /* the nearest words of each word of the query */
+  CQ_CLIR_SUM,       /* the nearest words of the sum of its words */
+  CQ_CLIR_DOCUMENTS, /* documents and query as sums of their words' vectors, by cosine: the baseline */
+} cq_clir_method;
+
+typedef struct cq_clir_options {
+  cq_clir_mixing mixing;
+  int kappa;          /* pseudo-relevant documents of a topic that is held out, in the query's language */
+  bool pseudo_in_all; /* in every language, by the topic's translations: not without parallel data, strictly */
+  cq_words_options words;
+  cq_clir_method method;
+  int tau;         /* words for each word, or for the sum */
+  bool weighted;   /* a word's score is multiplied by its cosine */
+  int csls;        /* neighbours that hubs are corrected by; 0: none */
+  bool keep_words; /* the query's own words, too, where the target language has them */
+  cq_lexical_options ranking;
+} cq_clir_options;
+/* The paper's: by length, kappa 10, tau 10, window 25, each term's neighbours, unweighted, Terrier's Dirichlet, 1000 documents. */
+CQ_API cq_clir_options cq_clir_default_options(void);
+
+typedef struct cq_clir_model cq_clir_model;
+
+/* Learns vectors of all languages' words.
+ *   held_out  [n_topics] topics whose judgements and translations are not to be looked at; NULL: none
+ *   from      the language that held-out topics are asked in
+ * A topic without relevant documents in a language is aligned without that language; with none in all but one it is left out. */
+CQ_API CQ_MUST_USE cq_status cq_clir_train(cq_clir_model **out, const cq_clir *clir, const bool *held_out,
+                                           const char *from, const cq_clir_options *options, cq_pool *pool,
+                                           cq_error *error);
+CQ_API void cq_clir_model_free(cq_clir_model *model);
+/* Keeps a model as word2vec's text, and takes one from there. Errors: those of the file. */
+CQ_API CQ_MUST_USE cq_status cq_clir_save(const cq_clir_model *model, const char *path, cq_error *error);
+CQ_API CQ_MUST_USE cq_status cq_clir_load(cq_clir_model **out, const cq_clir *clir, const char *path, cq_error *error);
+CQ_API size_t cq_clir_n_trained(const cq_clir_model *model); /* words of text, of one epoch */
+
+typedef struct cq_clir_word {
+  cq_slice from, to; /* from: empty for the sum. Borrowed from the model */
+  double cosine, score;
+} cq_clir_word;
+
+/* What a query becomes: *out [n], released with free(); words of the query that the text lacks give nothing. */
+CQ_API CQ_MUST_USE cq_status cq_clir_expand(cq_clir_word **out, size_t *n, const cq_clir_model *model, const char *from,
+                                            const char *to, cq_slice query, const cq_clir_options *options,
+                                            cq_error *error);
+
+/* Searches for topics in another language: *out [n_topics, k], those not asked for without hits, released with free().
+ *   asked  [n_topics]; NULL: all
+ * from and to the same: the monolingual run. */
+CQ_API CQ_MUST_USE cq_status cq_clir_search(cq_lexical_hit **out, const cq_clir *clir, const cq_clir_model *model,
+                                            const char *from, const char *to, const bool *asked,
+                                            const cq_clir_options *options, cq_pool *pool, cq_error *error);
+/* The hits as a TREC run. */
+CQ_API void cq_clir_write_run(FILE *out, const cq_clir *clir, const cq_lexical_hit *hits, size_t k, const char *tag);
+/* The mean average precision of hits over the topics asked for that have relevant documents. */
+CQ_API double cq_clir_map(const cq_clir *clir, const char *to, const cq_lexical_hit *hits, size_t k, const bool *asked);
+
+/* --- cross-validation --- */
+
+/* Topics in groups of `group` by their order (four topics an article), group g in fold g mod n_folds: [n_topics] those of a fold,
+ * released with free(); NULL when out of memory. */
+CQ_API bool *cq_clir_fold_topics(const cq_clir *clir, int n_folds, int group, int fold);
+
+/* What to choose among on the training folds. */
+typedef struct cq_clir_grid {
+  const int *kappas, *windows, *taus;
+  size_t n_kappas, n_windows, n_taus;
+} cq_clir_grid;
+
+typedef struct cq_clir_fold {
+  int kappa, window, tau; /* chosen */
+  double map_chosen, map_tested;
+  double seconds_before, seconds_retrieval; /* text and vectors; all queries of the fold */
+} cq_clir_fold;
+
+/* For each fold the grid's best is chosen by validation on the next fold, which is held out with it, then vectors are trained on all
+ * topics but the fold's and these are searched for.
+ *   folds  [n_folds], NULL: not wanted
+ *   hits   [n_topics, k] of all topics, each by the model of its fold
+ * Trainings of the grid run side by side, each by one thread, so that results depend on the seed alone. */
+CQ_API CQ_MUST_USE cq_status cq_clir_validate(cq_lexical_hit **hits, cq_clir_fold *folds, const cq_clir *clir,
+                                              const char *from, const char *to, int n_folds, int group,
+                                              const cq_clir_grid *grid, const cq_clir_options *options, cq_pool *pool,
+                                              cq_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,192 @@
+/* Cross-validation over topics: what there is to choose is chosen without looking at what is tested. */
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/pool.h"
+#include "recipe/clir.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* One training: a fold's with one kappa and window, validated for every tau; or the fold's last, which is tested. */
+typedef struct trial {
+  int fold, kappa, window;
+  double *maps; /* [n_taus] */
+  cq_status status;
+  cq_error error;
+} trial;
+
+typedef struct validation {
+  const cq_clir *clir;
+  const char *from, *to;
+  const cq_clir_grid *grid;
+  const cq_clir_options *o;
+  int n_folds, group;
+  trial *trials;
+  size_t n_trials;
+  double *maps;
+  cq_clir_fold *folds;
+  cq_lexical_hit *hits;
+  cq_status *status; /* [n_folds] of the tests */
+  cq_error *errors;
+} validation;
+
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static int fold_of(size_t topic, int n_folds, int group) {
+  return (int)(topic / (size_t)group) % n_folds;
+}
+
+bool *cq_clir_fold_topics(const cq_clir *clir, int n_folds, int group, int fold) {
+  bool *topics = malloc(clir->n_topics + 1);
+  for (size_t t = 0; topics && t < clir->n_topics; t++) topics[t] = fold_of(t, n_folds, group) == fold;
+  return topics;
+}
+
+static bool *topics_of(const validation *v, int fold, int other) {
+  bool *topics = cq_alloc_array(v->clir->n_topics, sizeof *topics);
+  for (size_t t = 0; topics && t < v->clir->n_topics; t++) {
+    const int its = fold_of(t, v->n_folds, v->group);
+    topics[t] = its == fold || its == other;
+  }
+  return topics;
+}
+
+static cq_clir_options options_of(const validation *v, int kappa, int window, int tau) {
+  cq_clir_options o = *v->o;
+  o.kappa = kappa, o.words.window = window, o.tau = tau;
+  return o;
+}
+
+static void run_trial(void *context, size_t item, int worker) {
+  (void)worker;
+  validation *v = context;
+  trial *t = &v->trials[item];
+  const int inner = (t->fold + 1) % v->n_folds;
+  bool *held_out = topics_of(v, t->fold, inner), *asked = topics_of(v, inner, inner);
+  cq_clir_model *model = NULL;
+  cq_clir_options o = options_of(v, t->kappa, t->window, 0);
+  t->status = held_out && asked ? CQ_OK : cq_fail_memory(&t->error, "topics");
+  if (!t->status) t->status = cq_clir_train(&model, v->clir, held_out, v->from, &o, NULL, &t->error);
+  for (size_t i = 0; !t->status && i < v->grid->n_taus; i++) {
+    cq_lexical_hit *hits = NULL;
+    o.tau = v->grid->taus[i];
+    t->status = cq_clir_search(&hits, v->clir, model, v->from, v->to, asked, &o, NULL, &t->error);
+    if (!t->status) t->maps[i] = cq_clir_map(v->clir, v->to, hits, o.ranking.k, asked);
+    free(hits);
+  }
+  cq_clir_model_free(model);
+  cq_free(held_out);
+  cq_free(asked);
+}
+
+/* The best of the fold's trials; of equal ones the first. */
+static void choose(const validation *v, int fold) {
+  cq_clir_fold *f = &v->folds[fold];
+  f->map_chosen = -1;
+  for (size_t i = 0; i < v->n_trials; i++) {
+    const trial *t = &v->trials[i];
+    for (size_t k = 0; t->fold == fold && k < v->grid->n_taus; k++)
+      if (t->maps[k] > f->map_chosen)
+        f->kappa = t->kappa, f->window = t->window, f->tau = v->grid->taus[k], f->map_chosen = t->maps[k];
+  }
+}
+
+static void test_fold(void *context, size_t item, int worker) {
+  (void)worker;
+  validation *v = context;
+  const int fold = (int)item;
+  cq_clir_fold *f = &v->folds[fold];
+  const cq_clir_options o = options_of(v, f->kappa, f->window, f->tau);
+  const size_t k = o.ranking.k;
+  bool *asked = topics_of(v, fold, fold);
+  cq_clir_model *model = NULL;
+  cq_lexical_hit *hits = NULL;
+  cq_status status = asked ? CQ_OK : cq_fail_memory(&v->errors[item], "topics");
+  double begin = now();
+  if (!status) status = cq_clir_train(&model, v->clir, asked, v->from, &o, NULL, &v->errors[item]);
+  f->seconds_before = now() - begin;
+  begin = now();
+  if (!status) status = cq_clir_search(&hits, v->clir, model, v->from, v->to, asked, &o, NULL, &v->errors[item]);
+  f->seconds_retrieval = now() - begin;
+  if (!status) f->map_tested = cq_clir_map(v->clir, v->to, hits, k, asked);
+  for (size_t t = 0; !status && t < v->clir->n_topics; t++)
+    if (asked[t]) memcpy(v->hits + t * k, hits + t * k, k * sizeof *hits);
+  v->status[item] = status;
+  free(hits);
+  cq_clir_model_free(model);
+  cq_free(asked);
+}
+
+static cq_status first_failure(const validation *v, cq_error *error) {
+  for (size_t i = 0; i < v->n_trials; i++)
+    if (v->trials[i].status) {
+      if (error) *error = v->trials[i].error;
+      return v->trials[i].status;
+    }
+  for (int i = 0; i < v->n_folds; i++)
+    if (v->status[i]) {
+      if (error) *error = v->errors[i];
+      return v->status[i];
+    }
+  return CQ_OK;
+}
+
+static cq_status make_trials(validation *v, cq_error *error) {
+  const cq_clir_grid *g = v->grid;
+  const size_t n_cells = g->n_kappas * g->n_windows;
+  v->n_trials = (size_t)v->n_folds * n_cells;
+  v->trials = cq_alloc_array_zeroed(v->n_trials, sizeof *v->trials);
+  v->maps = cq_alloc_array_zeroed(v->n_trials, g->n_taus * sizeof *v->maps);
+  v->status = cq_alloc_array_zeroed((size_t)v->n_folds, sizeof *v->status);
+  v->errors = cq_alloc_array_zeroed((size_t)v->n_folds, sizeof *v->errors);
+  v->hits = calloc(v->clir->n_topics * v->o->ranking.k + 1, sizeof *v->hits);
+  if (!v->trials || !v->maps || !v->status || !v->errors || !v->hits) return cq_fail_memory(error, "a validation");
+  for (size_t i = 0; i < v->n_trials; i++) {
+    const size_t cell = i % n_cells;
+    v->trials[i] = (trial){.fold = (int)(i / n_cells),
+                           .kappa = g->kappas[cell / g->n_windows],
+                           .window = g->windows[cell % g->n_windows],
+                           .maps = v->maps + i * g->n_taus};
+  }
+  return CQ_OK;
+}
+
+cq_status cq_clir_validate(cq_lexical_hit **hits, cq_clir_fold *folds, const cq_clir *clir, const char *from,
+                           const char *to, int n_folds, int group, const cq_clir_grid *grid,
+                           const cq_clir_options *options, cq_pool *pool, cq_error *error) {
+  const cq_clir_options o = options ? *options : cq_clir_default_options();
+  validation v = {.clir = clir, .from = from, .to = to, .grid = grid, .o = &o, .n_folds = n_folds, .group = group};
+  *hits = NULL;
+  if (group < 1 || n_folds < 2 || (size_t)n_folds > cq_clir_about(clir).n_topics)
+    return cq_fail(error, CQ_ERR_ARGUMENT, "%d folds of groups of %d topics", n_folds, group);
+  if (!grid->n_kappas || !grid->n_windows || !grid->n_taus)
+    return cq_fail(error, CQ_ERR_ARGUMENT, "nothing to choose among");
+  v.folds = cq_alloc_array_zeroed((size_t)n_folds, sizeof *v.folds);
+  cq_status status = v.folds ? make_trials(&v, error) : cq_fail_memory(error, "folds");
+  /* A grid of one needs no validation. */
+  if (!status && grid->n_kappas * grid->n_windows * grid->n_taus > 1) {
+    cq_pool_run(pool, v.n_trials, run_trial, &v);
+    status = first_failure(&v, error);
+  }
+  for (int f = 0; !status && f < n_folds; f++) choose(&v, f);
+  if (!status) {
+    cq_pool_run(pool, (size_t)n_folds, test_fold, &v);
+    status = first_failure(&v, error);
+  }
+  if (!status && folds) memcpy(folds, v.folds, (size_t)n_folds * sizeof *folds);
+  cq_free(v.trials);
+  cq_free(v.maps);
+  cq_free(v.folds);
+  cq_free(v.status);
+  cq_free(v.errors);
+  if (status)
+    free(v.hits);
+  else
+    *hits = v.hits;
+  return status;
+}
