@@ -1,6 +1,7 @@
 /* What is done to text before its words are counted, indexed or embedded.
  *
- *   normal form     NFKC and lower case; joiners and marks stay, so that Hindi and Bangla words stay whole
+ *   normal form     NFKC, lower case, digits of all scripts as 0 to 9; joiners and marks stay, so that Hindi and Bangla words stay
+ *                   whole
  *   words           between the word boundaries of Unicode (UAX 29); where a script has no spaces (Chinese, Japanese, Thai, Lao,
  *                   Khmer, Burmese) by ICU's dictionaries
  *   stop words      left out, when a file of them is given

@@ -107,6 +107,45 @@ CQ_API void cq_clir_write_run(FILE *out, const cq_clir *clir, const cq_lexical_h
 /* The mean average precision of hits over the topics asked for that have relevant documents. */
 CQ_API double cq_clir_map(const cq_clir *clir, const char *to, const cq_lexical_hit *hits, size_t k, const bool *asked);
 
+/* --- words that are written alike --- */
+
+/* What is known of two languages by how their words are written: names, loans and cognates, found in what documents of one topic have in
+ * common, with nothing said about the scripts. Three steps of feedback do the rest:
+ *
+ *   query ──▶ its likelihood in the documents, read through the table of words                            what a query becomes
+ *   query ──▶ documents of its own language ──▶ a longer query, the same way; and documents like them     source feedback
+ *   the best so far ──▶ a query in their language                                                         target feedback */
+typedef struct cq_clir_cognates cq_clir_cognates;
+
+typedef struct cq_cognate_options {
+  double at, sharpness;   /* a pair of words of this log-odds counts half; how fast worse pairs of a word fall off */
+  double mu;              /* of likelihoods read through the table */
+  double mu_feedback;     /* of those within a language */
+  double query_share;     /* of the query itself beside source feedback */
+  double similar_share;   /* of documents like the source's, beside both */
+  double first_share;     /* of all that beside target feedback */
+  int n_source, n_target; /* documents fed back */
+  int n_source_words, n_target_words; /* and words of them */
+} cq_cognate_options;
+CQ_API cq_cognate_options cq_cognate_default_options(void);
+
+/* Learns from the documents of topics that are not held out; of the others only documents and queries in `from` are looked at.
+ * Depends on nothing random. Errors: CQ_ERR_ARGUMENT for two times the same language; CQ_ERR_UNSUPPORTED for scripts of more than
+ * 1,000 letters; CQ_ERR_MEMORY. */
+CQ_API CQ_MUST_USE cq_status cq_clir_learn_cognates(cq_clir_cognates **out, const cq_clir *clir, const bool *held_out,
+                                                    const char *from, const char *to, const cq_cognate_options *options,
+                                                    cq_pool *pool, cq_error *error);
+CQ_API void cq_clir_cognates_free(cq_clir_cognates *cognates);
+/* How many words of a topic find their like in its documents more than in another's: about 0 where nothing was learned. */
+CQ_API double cq_clir_cognates_contrast(const cq_clir_cognates *cognates);
+/* A word's entries of the table, best first: *out [n], released with free(); cosine and score are the entry. The word is analysed as
+ * a query, without stems. */
+CQ_API CQ_MUST_USE cq_status cq_clir_cognates_of(cq_clir_word **out, size_t *n, const cq_clir_cognates *cognates,
+                                                 cq_slice word, cq_error *error);
+/* As cq_clir_search. */
+CQ_API CQ_MUST_USE cq_status cq_clir_search_cognates(cq_lexical_hit **out, const cq_clir_cognates *cognates,
+                                                     const bool *asked, size_t k, cq_error *error);
+
 /* --- cross-validation --- */
 
 /* Topics in groups of `group` by their order (four topics an article), group g in fold g mod n_folds: [n_topics] those of a fold,
@@ -123,6 +162,7 @@ typedef struct cq_clir_fold {
   int kappa, window, tau; /* chosen */
   double map_chosen, map_tested;
   double seconds_before, seconds_retrieval; /* text and vectors; all queries of the fold */
+  double contrast;                          /* of cognates */
 } cq_clir_fold;
 
 /* For each fold the grid's best is chosen by validation on the next fold, which is held out with it, then vectors are trained on all
@@ -134,6 +174,12 @@ CQ_API CQ_MUST_USE cq_status cq_clir_validate(cq_lexical_hit **hits, cq_clir_fol
                                               const char *from, const char *to, int n_folds, int group,
                                               const cq_clir_grid *grid, const cq_clir_options *options, cq_pool *pool,
                                               cq_error *error);
+
+/* The same by words that are written alike; nothing is chosen, folds [n_folds] have their MAP and times. */
+CQ_API CQ_MUST_USE cq_status cq_clir_validate_cognates(cq_lexical_hit **hits, cq_clir_fold *folds, const cq_clir *clir,
+                                                       const char *from, const char *to, int n_folds, int group,
+                                                       const cq_cognate_options *options, size_t k, cq_pool *pool,
+                                                       cq_error *error);
 
 #ifdef __cplusplus
 }

@@ -111,6 +111,8 @@ static void close_collections(collections *c) {
 
 static const char *const mixings[] = {"by-length", "at-random", NULL};    /* in cq_clir_mixing's order */
 static const char *const methods[] = {"terms", "sum", "documents", NULL}; /* in cq_clir_method's */
+static const char *const all_methods[] = {"terms", "sum", "documents", "cognates", NULL};
+enum { COGNATES = 3 };
 
 #define TRAIN_OPTIONS(owner)                                                                                           \
   {.name = "mix",                                                                                                      \
@@ -167,18 +169,18 @@ static const char *const methods[] = {"terms", "sum", "documents", NULL}; /* in 
     .help = "of all that is random"                                                                                    \
   }
 
+#define METHOD_OPTION(owner, names, more)                                                                              \
+  {                                                                                                                    \
+    .name = "method", .letter = 'm', .type = CLI_CHOICE, .argument = "METHOD", .choices = names,                       \
+    .offset = offsetof(owner, method),                                                                                 \
+    .help = "search for the nearest words of each word, of their sum; rank documents by the sum of their vectors" more \
+  }
+
 #define SEARCH_OPTIONS(owner)                                                                                          \
-  {.name = "method",                                                                                                   \
-   .letter = 'm',                                                                                                      \
-   .type = CLI_CHOICE,                                                                                                 \
-   .argument = "METHOD",                                                                                               \
-   .choices = methods,                                                                                                 \
-   .offset = offsetof(owner, method),                                                                                  \
-   .help = "search for the nearest words of each word, of their sum; or rank documents by the sum of their vectors"},  \
-      {.name = "weighted",                                                                                             \
-       .type = CLI_FLAG,                                                                                               \
-       .offset = offsetof(owner, o.weighted),                                                                          \
-       .help = "multiply a word's score by its cosine"},                                                               \
+  {.name = "weighted",                                                                                                 \
+   .type = CLI_FLAG,                                                                                                   \
+   .offset = offsetof(owner, o.weighted),                                                                              \
+   .help = "multiply a word's score by its cosine"},                                                                   \
       {.name = "csls",                                                                                                 \
        .type = CLI_INT,                                                                                                \
        .argument = "K",                                                                                                \
@@ -405,6 +407,7 @@ static const cli_option run_options[] = {
     BETWEEN_OPTIONS(struct args),
     SOURCE_OPTIONS(struct args),
     TAU_OPTION(struct args),
+    METHOD_OPTION(struct args, methods, ""),
     SEARCH_OPTIONS(struct args),
     {.name = "hold-out",
      .type = CLI_INT,
@@ -489,6 +492,8 @@ static const cli_option validate_options[] = {
      .help = "words for each word to choose among. Else 5, 10, 15"},
     FOLD_OPTIONS(struct args),
     TRAIN_OPTIONS(struct args),
+    METHOD_OPTION(struct args, all_methods,
+                  "; or, of two languages, go by words that are written alike, and feedback (then nothing is chosen)"),
     SEARCH_OPTIONS(struct args),
     {.name = "tag",
      .type = CLI_TEXT,
@@ -517,6 +522,17 @@ static int read_list(int out[MOST_CHOICES], size_t *n, const cli_list *list, con
   return CLI_OK;
 }
 
+static void note_fold(int number, const cq_clir_fold *f, bool cognates) {
+  char chosen[128];
+  if (cognates)
+    snprintf(chosen, sizeof chosen, "contrast %.0f", f->contrast);
+  else
+    snprintf(chosen, sizeof chosen, "kappa %d, window %d, tau %d", f->kappa, f->window, f->tau);
+  if (f->map_chosen > 0) snprintf(chosen + strlen(chosen), 32, ", validated %.4f", f->map_chosen);
+  cli_note("fold %d: %s; MAP %.4f; %.2f s before, %.3f s retrieval", number, chosen, f->map_tested, f->seconds_before,
+           f->seconds_retrieval);
+}
+
 static int run_validate(const cli_call *call) {
   const struct args *args = call->options;
   static const int kappas[] = {5, 10, 20}, windows[] = {10, 25, 50}, taus[] = {5, 10, 15};
@@ -534,14 +550,16 @@ static int run_validate(const cli_call *call) {
   if (code == CLI_OK) code = read_list(lists[2], &grid.n_taus, &args->taus, taus, 3, "tau");
   if (code == CLI_OK) code = cli_open_pool(&pool, args->threads);
   if (code == CLI_OK) code = open_collections(&c, &args->sources, pool);
-  if (code == CLI_OK &&
-      cq_clir_validate(&hits, folds, c.clir, args->from, args->to, args->n_folds, args->group, &grid, &o, pool, &error))
-    code = cli_fail_error(&error);
   if (code == CLI_OK) {
-    for (int f = 0; f < args->n_folds; f++)
-      cli_note("fold %d: kappa %d, window %d, tau %d; MAP %.4f validated, %.4f tested; %.2f s before, %.3f s retrieval",
-               f + 1, folds[f].kappa, folds[f].window, folds[f].tau, folds[f].map_chosen, folds[f].map_tested,
-               folds[f].seconds_before, folds[f].seconds_retrieval);
+    const cq_status status = args->method == COGNATES
+                                 ? cq_clir_validate_cognates(&hits, folds, c.clir, args->from, args->to, args->n_folds,
+                                                             args->group, NULL, o.ranking.k, pool, &error)
+                                 : cq_clir_validate(&hits, folds, c.clir, args->from, args->to, args->n_folds,
+                                                    args->group, &grid, &o, pool, &error);
+    if (status) code = cli_fail_error(&error);
+  }
+  if (code == CLI_OK) {
+    for (int f = 0; f < args->n_folds; f++) note_fold(f + 1, &folds[f], args->method == COGNATES);
     cli_note("MAP %.4f over all topics", cq_clir_map(c.clir, args->to, hits, o.ranking.k, NULL));
     cq_clir_write_run(stdout, c.clir, hits, o.ranking.k, args->tag);
   }

@@ -9,29 +9,70 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* One language being read. */
+/* Texts as runs of words, under one analysis. */
+typedef struct running {
+  cq_analyzer *analyzer;
+  cq_analysis *analysis;
+  cq_intern *vocabulary;
+  cq_ids *words;
+  size_t *ends; /* of the runs */
+  size_t n, capacity;
+} running;
+
+/* One language being read, with stems and without. */
 typedef struct reading {
   cq_clir *clir;
   cq_clir_side *side;
   const cq_clir_language *from;
-  cq_analysis *analysis;
+  running stems, plain;
   cq_topics topics;
-  size_t *ends; /* of runs in side->words */
-  size_t n_ends, ends_capacity;
 } reading;
 
-static cq_status add_text(reading *r, cq_slice text, cq_error *error) {
+static cq_status start_running(running *r, const cq_clir_language *from, bool stems, cq_intern *vocabulary,
+                               cq_ids *words, cq_error *error) {
+  const cq_analysis_options o = {from->code, from->stop_words, !stems};
+  r->vocabulary = vocabulary, r->words = words;
+  cq_status status = cq_analyzer_open(&r->analyzer, &o, error);
+  return status ? status : cq_analysis_open(&r->analysis, r->analyzer, error);
+}
+
+static void end_running(running *r) {
+  cq_analysis_free(r->analysis);
+  cq_analyzer_free(r->analyzer);
+  cq_free(r->ends);
+}
+
+static cq_status run_text(running *r, cq_slice text, cq_error *error) {
   const uint32_t *own;
   size_t n;
   cq_status status = cq_analysis_run(&own, &n, r->analysis, text, error);
   for (size_t i = 0; !status && i < n; i++) {
-    const uint32_t id = cq_intern_put(&r->clir->words, cq_analysis_terms(r->analysis)->items[own[i]]);
-    if (id == CQ_INTERN_NONE || !cq_ids_append(&r->side->words, &id, 1)) status = cq_fail_memory(error, r->from->code);
+    const uint32_t id = cq_intern_put(r->vocabulary, cq_analysis_terms(r->analysis)->items[own[i]]);
+    if (id == CQ_INTERN_NONE || !cq_ids_append(r->words, &id, 1)) status = cq_fail_memory(error, "words");
   }
-  if (!status && !cq_reserve((void **)&r->ends, &r->ends_capacity, r->n_ends + 1, sizeof *r->ends))
-    status = cq_fail_memory(error, r->from->code);
-  if (!status) r->ends[r->n_ends++] = r->side->words.n;
+  if (!status && !cq_reserve((void **)&r->ends, &r->capacity, r->n + 1, sizeof *r->ends))
+    status = cq_fail_memory(error, "words");
+  if (!status) r->ends[r->n++] = r->words->n;
   return status;
+}
+
+static cq_status add_text(reading *r, cq_slice text, cq_error *error) {
+  cq_status status = run_text(&r->stems, text, error);
+  return status ? status : run_text(&r->plain, text, error);
+}
+
+/* The runs: of documents first, then of queries. */
+static cq_status cut_runs(cq_word_run **documents, cq_word_run **queries, const running *r, size_t n_documents,
+                          cq_error *error) {
+  *documents = cq_alloc_array(n_documents, sizeof **documents);
+  *queries = cq_alloc_array(r->n - n_documents, sizeof **queries);
+  if (!*documents || !*queries) return cq_fail_memory(error, "words");
+  for (size_t i = 0; i < r->n; i++) {
+    const size_t first = i ? r->ends[i - 1] : 0;
+    cq_word_run *run = i < n_documents ? *documents + i : *queries + (i - n_documents);
+    *run = (cq_word_run){r->words->items + first, r->ends[i] - first};
+  }
+  return CQ_OK;
 }
 
 static cq_status read_documents(reading *r, cq_error *error) {
@@ -46,7 +87,7 @@ static cq_status read_documents(reading *r, cq_error *error) {
   }
   cq_builder_free(&room);
   cq_collection_close(collection);
-  r->side->n_documents = r->n_ends;
+  r->side->n_documents = r->stems.n;
   return status;
 }
 
@@ -60,12 +101,11 @@ static cq_status build_index(reading *r, const char *work, cq_pool *pool, cq_err
 }
 
 static cq_status open_side(reading *r, const char *work, cq_pool *pool, cq_error *error) {
-  const cq_analysis_options o = {r->from->code, r->from->stop_words, r->from->no_stems};
-  cq_analyzer *analyzer = NULL;
-  r->side->code = cq_strdup(r->from->code);
-  if (!r->side->code) return cq_fail_memory(error, r->from->code);
-  cq_status status = cq_analyzer_open(&analyzer, &o, error);
-  if (!status) status = cq_analysis_open(&r->analysis, analyzer, error);
+  cq_clir_side *side = r->side;
+  side->code = cq_strdup(r->from->code);
+  if (!side->code) return cq_fail_memory(error, r->from->code);
+  cq_status status = start_running(&r->stems, r->from, !r->from->no_stems, &r->clir->words, &side->words, error);
+  if (!status) status = start_running(&r->plain, r->from, false, &side->plain_words, &side->plain, error);
   if (!status) status = read_documents(r, error);
   if (!status) status = build_index(r, work, pool, error);
   if (!status) status = cq_topics_read(&r->topics, r->from->topics, error);
@@ -78,8 +118,8 @@ static cq_status open_side(reading *r, const char *work, cq_pool *pool, cq_error
       status = add_text(r, i < r->topics.n ? r->topics.items[i].title : (cq_slice){"", 0}, error);
     }
   }
-  cq_analysis_free(r->analysis);
-  cq_analyzer_free(analyzer);
+  if (!status) status = cut_runs(&side->documents, &side->queries, &r->stems, side->n_documents, error);
+  if (!status) status = cut_runs(&side->plain_documents, &side->plain_queries, &r->plain, side->n_documents, error);
   return status;
 }
 
@@ -108,23 +148,6 @@ static cq_status choose_topics(cq_clir *c, const cq_clir_language *languages, si
   cq_free(n_has);
   cq_topics_free(&first);
   return status;
-}
-
-/* Runs of words by document and topic, and which words there are. */
-static cq_status cut_runs(cq_clir *c, reading *r, cq_error *error) {
-  cq_clir_side *s = r->side;
-  s->documents = cq_alloc_array(s->n_documents, sizeof *s->documents);
-  s->queries = cq_alloc_array(c->n_topics, sizeof *s->queries);
-  if (!s->documents || !s->queries) return cq_fail_memory(error, s->code);
-  for (size_t i = 0; i < r->n_ends; i++) {
-    const size_t first = i ? r->ends[i - 1] : 0;
-    const cq_word_run run = {s->words.items + first, r->ends[i] - first};
-    if (i < s->n_documents)
-      s->documents[i] = run;
-    else
-      s->queries[i - s->n_documents] = run;
-  }
-  return CQ_OK;
 }
 
 static cq_status mark_words(cq_clir *c, cq_clir_side *s, cq_error *error) {
@@ -190,13 +213,13 @@ cq_status cq_clir_open(cq_clir **out, const cq_clir_language *languages, size_t 
     readings[i] = (reading){.clir = c, .side = &c->sides[i], .from = &languages[i]};
     c->n = i + 1;
     status = open_side(&readings[i], work ? work : temporary, pool, error);
-    if (!status) status = cut_runs(c, &readings[i], error);
     if (!status) status = find_relevant(c, &c->sides[i], error);
   }
   for (size_t i = 0; !status && i < n; i++) status = mark_words(c, &c->sides[i], error);
   for (size_t i = 0; readings && i < n; i++) {
     cq_topics_free(&readings[i].topics);
-    cq_free(readings[i].ends);
+    end_running(&readings[i].stems);
+    end_running(&readings[i].plain);
   }
   cq_free(readings);
   if (*temporary) cq_directory_remove(temporary); /* what is open stays mapped */
@@ -220,6 +243,10 @@ void cq_clir_free(cq_clir *c) {
     cq_free(s->queries);
     cq_free(s->has);
     cq_ids_free(&s->words);
+    cq_intern_free(&s->plain_words);
+    cq_ids_free(&s->plain);
+    cq_free(s->plain_documents);
+    cq_free(s->plain_queries);
     cq_judgements_free(&s->judgements);
     cq_lexical_free(s->index);
     cq_free(s->code);

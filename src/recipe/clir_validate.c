@@ -190,3 +190,40 @@ cq_status cq_clir_validate(cq_lexical_hit **hits, cq_clir_fold *folds, const cq_
     *hits = v.hits;
   return status;
 }
+
+cq_status cq_clir_validate_cognates(cq_lexical_hit **out, cq_clir_fold *folds, const cq_clir *clir, const char *from,
+                                    const char *to, int n_folds, int group, const cq_cognate_options *options, size_t k,
+                                    cq_pool *pool, cq_error *error) {
+  cq_status status = CQ_OK;
+  *out = NULL;
+  if (group < 1 || n_folds < 2 || (size_t)n_folds > clir->n_topics)
+    return cq_fail(error, CQ_ERR_ARGUMENT, "%d folds of groups of %d topics", n_folds, group);
+  cq_lexical_hit *all = calloc(clir->n_topics * k + 1, sizeof *all);
+  if (!all) return cq_fail_memory(error, "a validation");
+  for (int f = 0; !status && f < n_folds; f++) {
+    bool *asked = cq_clir_fold_topics(clir, n_folds, group, f);
+    cq_clir_cognates *cognates = NULL;
+    cq_lexical_hit *hits = NULL;
+    if (!asked) status = cq_fail_memory(error, "topics");
+    double begin = now();
+    if (!status) status = cq_clir_learn_cognates(&cognates, clir, asked, from, to, options, pool, error);
+    folds[f].seconds_before = now() - begin;
+    begin = now();
+    if (!status) status = cq_clir_search_cognates(&hits, cognates, asked, k, error);
+    folds[f].seconds_retrieval = now() - begin;
+    if (!status) {
+      folds[f].contrast = cq_clir_cognates_contrast(cognates);
+      folds[f].map_tested = cq_clir_map(clir, to, hits, k, asked);
+    }
+    for (size_t t = 0; !status && t < clir->n_topics; t++)
+      if (asked[t]) memcpy(all + t * k, hits + t * k, k * sizeof *hits);
+    free(hits);
+    free(asked);
+    cq_clir_cognates_free(cognates);
+  }
+  if (status)
+    free(all);
+  else
+    *out = all;
+  return status;
+}

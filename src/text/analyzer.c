@@ -86,7 +86,10 @@ static uint32_t arabic_form(uint32_t c) {
 }
 
 static uint32_t by_rules(uint32_t c, unsigned rules) {
+  if (c < 0x80 && !(rules & (APOSTROPHE_ENDS | DOTLESS_I))) return c;
   if (c == RIGHT_QUOTE) c = APOSTROPHE;
+  const int digit = cq_char_digit(c);
+  if (digit >= 0) return '0' + (uint32_t)digit;
   if (c == APOSTROPHE && (rules & APOSTROPHE_ENDS)) return ' ';
   if ((rules & DOTLESS_I) && c == 'I') return 0x131;
   if ((rules & DOTLESS_I) && c == 0x130) return 'i';

@@ -1,0 +1,524 @@
+/* Queries and documents in two languages brought together by how their words are written, and by feedback. */
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/utf8.h"
+#include "calque/nearest.h"
+#include "recipe/clir.h"
+#include "text/unicode.h"
+#include "words/bags.h"
+#include "words/cognates.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum {
+  SHORTEST = 4, /* characters of salient words */
+  LONGEST = 20,
+  MOST_GROUPS_OF_WORD = 2, /* a salient word is in so few topics */
+  CANDIDATES = 50,         /* target words that a source word is compared with */
+};
+
+static const double least_entry = 0.03;
+
+/* Whatever starts badly is thrown away: these differ in how fast words are let in. */
+static const struct schedule {
+  int stages[6];
+  size_t n;
+} schedules[] = {
+    {{2, 4, 8, 16, 32}, 5}, {{3, 10}, 2}, {{3, 6, 12, 24}, 4}, {{2, 6, 18}, 3}, {{1, 2, 4, 8, 16, 32}, 6},
+};
+
+cq_cognate_options cq_cognate_default_options(void) {
+  return (cq_cognate_options){.at = 10,
+                              .sharpness = 2,
+                              .mu = 300,
+                              .mu_feedback = 500,
+                              .query_share = 0.3,
+                              .similar_share = 0.5,
+                              .first_share = 0.25,
+                              .n_source = 6,
+                              .n_target = 10,
+                              .n_source_words = 100,
+                              .n_target_words = 50};
+}
+
+struct cq_clir_cognates {
+  const cq_clir *clir;
+  const cq_clir_side *from, *to;
+  cq_cognate_options o;
+  cq_word_table table; /* plain words */
+  cq_bags from_plain, from_stems, to_stems;
+  cq_bags projected; /* documents of `to` in plain words of `from` */
+  double *idf;       /* [plain words of from] for documents like others, 0 for words that the projection lacks */
+  double contrast;
+};
+
+/* --- words that are spelled in letters --- */
+
+typedef struct spelled {
+  cq_slice *words;
+  uint32_t *plain;  /* [n] their numbers among plain words */
+  uint32_t *number; /* [plain words] and back; UINT32_MAX: it has digits */
+  uint8_t *n_characters;
+  uint32_t n;
+} spelled;
+
+static bool has_number(cq_slice word, size_t *n_characters) {
+  bool found = false;
+  *n_characters = 0;
+  for (size_t i = 0; i < word.n; ++*n_characters) {
+    uint32_t c;
+    i += cq_utf8_decode(&c, word.data + i, word.n - i);
+    found |= cq_char_is_number(c);
+  }
+  return found;
+}
+
+static cq_status spell_side(spelled *s, const cq_clir_side *side, cq_error *error) {
+  const uint32_t n = side->plain_words.n;
+  s->words = cq_alloc_array(n, sizeof *s->words);
+  s->plain = cq_alloc_array(n, sizeof *s->plain);
+  s->number = cq_alloc_array(n, sizeof *s->number);
+  s->n_characters = cq_alloc_array(n, sizeof *s->n_characters);
+  if (!s->words || !s->plain || !s->number || !s->n_characters) return cq_fail_memory(error, "words");
+  for (uint32_t w = 0; w < n; w++) {
+    size_t n_characters;
+    s->number[w] = UINT32_MAX;
+    if (has_number(side->plain_words.items[w], &n_characters)) continue;
+    s->number[w] = s->n;
+    s->words[s->n] = side->plain_words.items[w];
+    s->n_characters[s->n] = (uint8_t)cq_smaller(n_characters, 255);
+    s->plain[s->n++] = w;
+  }
+  return CQ_OK;
+}
+
+static void free_spelled(spelled *s) {
+  cq_free(s->words);
+  cq_free(s->plain);
+  cq_free(s->number);
+  cq_free(s->n_characters);
+}
+
+/* --- groups: topics whose documents are known in both languages --- */
+
+typedef struct grouping {
+  size_t *topics; /* [n] */
+  size_t n;
+  cq_ids words[2];
+  size_t *starts[2]; /* [n + 1] into words, of each language */
+  cq_cognate_group *groups;
+} grouping;
+
+static bool same_documents(const cq_clir_side *s, size_t a, size_t b) {
+  return s->n_relevant[a] == s->n_relevant[b] &&
+         (s->n_relevant[a] == 0 || !memcmp(s->relevant[a], s->relevant[b], s->n_relevant[a] * sizeof **s->relevant));
+}
+
+/* Topics of one article share their documents: one of them stands for all. */
+static cq_status choose_topics(grouping *g, const cq_clir_cognates *c, const bool *held_out, cq_error *error) {
+  g->topics = cq_alloc_array(c->clir->n_topics, sizeof *g->topics);
+  if (!g->topics) return cq_fail_memory(error, "topics");
+  for (size_t t = 0; t < c->clir->n_topics; t++) {
+    bool is_new = !(held_out && held_out[t]) && c->from->n_relevant[t] && c->to->n_relevant[t];
+    for (size_t i = 0; is_new && i < g->n; i++)
+      is_new = !same_documents(c->from, t, g->topics[i]) || !same_documents(c->to, t, g->topics[i]);
+    if (is_new) g->topics[g->n++] = t;
+  }
+  return CQ_OK;
+}
+
+typedef struct salient {
+  double score;
+  uint32_t word;
+} salient;
+
+static int most_salient_first(const void *a, const void *b) {
+  const salient *p = a, *q = b;
+  if (p->score != q->score) return p->score > q->score ? -1 : 1;
+  return (p->word > q->word) - (p->word < q->word);
+}
+
+typedef struct tally {
+  uint32_t count, documents, groups;
+} tally;
+
+/* How often a group's documents have each plain word, and how many of them; `touched` are the words. */
+static bool count_group(tally *tallies, cq_ids *touched, const cq_clir_side *side, const cq_bags *bags, size_t topic) {
+  bool ok = true;
+  touched->n = 0;
+  for (size_t i = 0; ok && i < side->n_relevant[topic]; i++) {
+    const uint32_t d = side->relevant[topic][i];
+    for (size_t k = bags->starts[d]; ok && k < bags->starts[d + 1]; k++) {
+      tally *t = &tallies[bags->items[k].word];
+      if (t->documents == 0) ok = cq_ids_append(touched, &bags->items[k].word, 1);
+      t->count += (uint32_t)bags->items[k].weight;
+      t->documents++;
+    }
+  }
+  return ok;
+}
+
+static void clear(tally *tallies, const cq_ids *touched) {
+  for (size_t i = 0; i < touched->n; i++) tallies[touched->items[i]].count = tallies[touched->items[i]].documents = 0;
+}
+
+/* One language's salient words of every group: in few groups, and there often, in many documents, and in few elsewhere. */
+static cq_status find_salient(grouping *g, int which, const cq_clir_side *side, const cq_bags *bags, const spelled *s,
+                              cq_error *error) {
+  tally *tallies = cq_alloc_array_zeroed(bags->n_words, sizeof *tallies);
+  salient *found = cq_alloc_array(bags->n_words, sizeof *found);
+  cq_ids touched = {0};
+  g->starts[which] = cq_alloc_array_zeroed(g->n + 1, sizeof *g->starts[which]);
+  bool ok = tallies && found && g->starts[which];
+  for (size_t i = 0; ok && i < g->n; i++) {
+    ok = count_group(tallies, &touched, side, bags, g->topics[i]);
+    for (size_t k = 0; k < touched.n; k++) tallies[touched.items[k]].groups++;
+    clear(tallies, &touched);
+  }
+  for (size_t i = 0; ok && i < g->n; i++) {
+    size_t n = 0;
+    ok = count_group(tallies, &touched, side, bags, g->topics[i]);
+    for (size_t k = 0; k < touched.n; k++) {
+      const uint32_t word = touched.items[k], number = s->number[word];
+      const tally *t = &tallies[word];
+      if (number == UINT32_MAX || t->groups > MOST_GROUPS_OF_WORD || s->n_characters[number] < SHORTEST ||
+          s->n_characters[number] > LONGEST)
+        continue;
+      found[n++] = (salient){(double)t->count * t->documents * bags->idf[word] + 1e-6 * bags->idf[word], number};
+    }
+    clear(tallies, &touched);
+    if (n) qsort(found, n, sizeof *found, most_salient_first);
+    for (size_t k = 0; ok && k < n; k++) ok = cq_ids_append(&g->words[which], &found[k].word, 1);
+    g->starts[which][i + 1] = g->words[which].n;
+  }
+  cq_free(tallies);
+  cq_free(found);
+  cq_ids_free(&touched);
+  return ok ? CQ_OK : cq_fail_memory(error, "salient words");
+}
+
+static cq_status make_groups(grouping *g, const cq_clir_cognates *c, const bool *held_out, const cq_bags *to_plain,
+                             const spelled *from, const spelled *to, cq_error *error) {
+  cq_status status = choose_topics(g, c, held_out, error);
+  if (!status && g->n < 3)
+    status = cq_fail(error, CQ_ERR_ARGUMENT, "%zu topics have documents in both languages, expected at least 3", g->n);
+  if (!status) status = find_salient(g, 0, c->from, &c->from_plain, from, error);
+  if (!status) status = find_salient(g, 1, c->to, to_plain, to, error);
+  if (!status && !(g->groups = cq_alloc_array(g->n, sizeof *g->groups))) status = cq_fail_memory(error, "topics");
+  for (size_t i = 0; !status && i < g->n; i++)
+    g->groups[i] = (cq_cognate_group){g->words[0].items + g->starts[0][i], g->words[1].items + g->starts[1][i],
+                                      g->starts[0][i + 1] - g->starts[0][i], g->starts[1][i + 1] - g->starts[1][i]};
+  return status;
+}
+
+static void free_grouping(grouping *g) {
+  cq_free(g->topics);
+  cq_free(g->groups);
+  for (int i = 0; i < 2; i++) {
+    cq_ids_free(&g->words[i]);
+    cq_free(g->starts[i]);
+  }
+}
+
+/* --- the table --- */
+
+static cq_status learn(cq_cognates *letters, double *contrast, const grouping *g, cq_pool *pool, cq_error *error) {
+  size_t best = 0;
+  cq_status status = CQ_OK;
+  *contrast = -INFINITY;
+  for (size_t i = 0; !status && i < sizeof schedules / sizeof *schedules; i++) {
+    status = cq_cognates_learn(letters, g->groups, g->n, schedules[i].stages, schedules[i].n, false, pool, error);
+    const double found = cq_cognates_contrast(letters, g->groups, g->n, pool);
+    if (found > *contrast) *contrast = found, best = i;
+  }
+  if (!status)
+    status = cq_cognates_learn(letters, g->groups, g->n, schedules[best].stages, schedules[best].n, true, pool, error);
+  return status;
+}
+
+/* Target words whose letters are nearest to those expected of each source word. */
+static cq_status find_candidates(cq_neighbours *out, const cq_cognates *letters, uint32_t n_from, uint32_t n_to,
+                                 cq_pool *pool, cq_error *error) {
+  const size_t dim = (size_t)cq_cognates_n_letters(letters);
+  float *expected = cq_alloc_array(n_from, dim * sizeof *expected), *spelt = cq_alloc_array(n_to, dim * sizeof *spelt);
+  cq_nearest_options o = cq_nearest_default_options();
+  o.k = cq_smaller(CANDIDATES, n_to);
+  cq_status status = expected && spelt ? CQ_OK : cq_fail_memory(error, "letters");
+  if (!status) {
+    cq_cognates_expected(expected, letters);
+    cq_cognates_letters(spelt, letters);
+    status = cq_nearest(out, NULL, expected, n_from, spelt, n_to, dim, &o, pool, error);
+  }
+  cq_free(expected);
+  cq_free(spelt);
+  return status;
+}
+
+typedef struct scoring {
+  const cq_cognates *letters;
+  const cq_neighbours *candidates;
+  double *scores; /* [n, k] */
+} scoring;
+
+static void score_row(void *context, size_t row, int worker) {
+  (void)worker;
+  const scoring *s = context;
+  for (size_t i = row * s->candidates->k; i < (row + 1) * s->candidates->k; i++)
+    s->scores[i] = s->candidates->index[i] == UINT32_MAX || !(s->candidates->cosine[i] > 0)
+                       ? -INFINITY
+                       : cq_cognates_score(s->letters, (uint32_t)row, s->candidates->index[i]);
+}
+
+/* The entries: a pair's odds, less what it lacks to the best pair of either word. Words written the same have 1. */
+static cq_status fill_table(cq_clir_cognates *c, const scoring *s, const spelled *from, const spelled *to,
+                            cq_error *error) {
+  cq_word_table *table = &c->table;
+  const size_t k = s->candidates->k;
+  size_t n = 0, capacity = 0;
+  double *best = cq_alloc_array_zeroed(to->n, sizeof *best);
+  table->n_sources = c->from->plain_words.n, table->n_targets = c->to->plain_words.n;
+  table->starts = cq_alloc_array_zeroed((size_t)table->n_sources + 1, sizeof *table->starts);
+  if (!best || !table->starts) {
+    cq_free(best);
+    return cq_fail_memory(error, "a table of words");
+  }
+  for (size_t i = 0; i < s->candidates->n * k; i++)
+    if (s->scores[i] > -INFINITY) best[s->candidates->index[i]] = fmax(best[s->candidates->index[i]], s->scores[i]);
+  bool ok = true;
+  for (uint32_t w = 0; ok && w < table->n_sources; w++) {
+    const uint32_t same = cq_intern_find(&c->to->plain_words, c->from->plain_words.items[w]), row = from->number[w];
+    double row_best = 0;
+    for (size_t i = 0; row != UINT32_MAX && i < k; i++) row_best = fmax(row_best, s->scores[row * k + i]);
+    for (size_t i = 0; ok && row != UINT32_MAX && i < k; i++) {
+      const double score = s->scores[row * k + i];
+      if (!(score > 0)) continue;
+      const uint32_t column = s->candidates->index[row * k + i];
+      const double lack = fmin(row_best - score, best[column] - score);
+      const double entry = exp(-lack / c->o.sharpness) / (1 + exp(c->o.at - score));
+      if (entry <= least_entry || to->plain[column] == same) continue;
+      ok = cq_reserve((void **)&table->items, &capacity, n + 1, sizeof *table->items);
+      if (ok) table->items[n++] = (cq_weighted_word){to->plain[column], (float)entry};
+    }
+    if (ok && same != CQ_INTERN_NONE) {
+      ok = cq_reserve((void **)&table->items, &capacity, n + 1, sizeof *table->items);
+      if (ok) table->items[n++] = (cq_weighted_word){same, 1};
+    }
+    table->starts[w + 1] = n;
+  }
+  cq_free(best);
+  return ok ? CQ_OK : cq_fail_memory(error, "a table of words");
+}
+
+static cq_status make_table(cq_clir_cognates *c, const bool *held_out, const cq_bags *to_plain, cq_pool *pool,
+                            cq_error *error) {
+  spelled from = {0}, to = {0};
+  grouping g = {0};
+  cq_cognates *letters = NULL;
+  cq_neighbours candidates = {0};
+  scoring s = {0};
+  cq_status status = spell_side(&from, c->from, error);
+  if (!status) status = spell_side(&to, c->to, error);
+  if (!status) status = make_groups(&g, c, held_out, to_plain, &from, &to, error);
+  if (!status) status = cq_cognates_open(&letters, from.words, from.n, to.words, to.n, error);
+  if (!status) status = learn(letters, &c->contrast, &g, pool, error);
+  if (!status) status = find_candidates(&candidates, letters, from.n, to.n, pool, error);
+  if (!status) {
+    s = (scoring){letters, &candidates, cq_alloc_array(candidates.n, candidates.k * sizeof *s.scores)};
+    if (!s.scores) status = cq_fail_memory(error, "a table of words");
+  }
+  if (!status) {
+    cq_pool_run(pool, candidates.n, score_row, &s);
+    status = fill_table(c, &s, &from, &to, error);
+  }
+  cq_free(s.scores);
+  cq_neighbours_free(&candidates);
+  cq_cognates_free(letters);
+  free_grouping(&g);
+  free_spelled(&from);
+  free_spelled(&to);
+  return status;
+}
+
+cq_status cq_clir_learn_cognates(cq_clir_cognates **out, const cq_clir *clir, const bool *held_out, const char *from,
+                                 const char *to, const cq_cognate_options *options, cq_pool *pool, cq_error *error) {
+  *out = NULL;
+  cq_clir_cognates *c = cq_alloc_zeroed(sizeof *c);
+  if (!c) return cq_fail_memory(error, "cognates");
+  c->clir = clir;
+  c->o = options ? *options : cq_cognate_default_options();
+  cq_bags to_plain = {0};
+  cq_status status = cq_clir_side_of(&c->from, clir, from, error);
+  if (!status) status = cq_clir_side_of(&c->to, clir, to, error);
+  if (!status && c->from == c->to)
+    status = cq_fail(error, CQ_ERR_ARGUMENT, "from '%s' to '%s': two languages are needed", from, to);
+  if (!status)
+    status =
+        cq_bags_open(&c->from_plain, c->from->plain_documents, c->from->n_documents, c->from->plain_words.n, error);
+  if (!status)
+    status = cq_bags_open(&to_plain, c->to->plain_documents, c->to->n_documents, c->to->plain_words.n, error);
+  if (!status) status = cq_bags_open(&c->from_stems, c->from->documents, c->from->n_documents, clir->words.n, error);
+  if (!status) status = cq_bags_open(&c->to_stems, c->to->documents, c->to->n_documents, clir->words.n, error);
+  if (!status) status = make_table(c, held_out, &to_plain, pool, error);
+  if (!status) status = cq_bags_project(&c->projected, &to_plain, &c->table, error);
+  if (!status && !(c->idf = cq_alloc_array(c->from->plain_words.n, sizeof *c->idf)))
+    status = cq_fail_memory(error, "cognates");
+  for (uint32_t w = 0; !status && w < c->from->plain_words.n; w++)
+    c->idf[w] = c->projected.masses[w] > 0 ? fmin(c->projected.idf[w], c->from_plain.idf[w]) : 0;
+  cq_bags_close(&to_plain);
+  if (status)
+    cq_clir_cognates_free(c);
+  else
+    *out = c;
+  return status;
+}
+
+void cq_clir_cognates_free(cq_clir_cognates *c) {
+  if (!c) return;
+  cq_word_table_free(&c->table);
+  cq_bags_close(&c->from_plain);
+  cq_bags_close(&c->from_stems);
+  cq_bags_close(&c->to_stems);
+  cq_bags_close(&c->projected);
+  cq_free(c->idf);
+  cq_free(c);
+}
+
+double cq_clir_cognates_contrast(const cq_clir_cognates *c) {
+  return c->contrast;
+}
+
+/* --- searching --- */
+
+/* Room for one query. */
+typedef struct room {
+  double *query;                             /* over words */
+  double *scratch;                           /* over words, zero between uses */
+  double *weights;                           /* over source documents, then over target documents */
+  double *scores, *first, *second, *similar; /* over target documents or source documents */
+} room;
+
+static bool open_room(room *r, const cq_clir_cognates *c) {
+  const size_t n_words = c->clir->words.n > c->from->plain_words.n ? c->clir->words.n : c->from->plain_words.n;
+  const size_t n = c->from->n_documents > c->to->n_documents ? c->from->n_documents : c->to->n_documents;
+  r->query = cq_alloc_array_zeroed(n_words, 2 * sizeof *r->query);
+  r->weights = cq_alloc_array_zeroed(n, 5 * sizeof *r->weights);
+  if (!r->query || !r->weights) return false;
+  r->scratch = r->query + n_words;
+  r->scores = r->weights + n, r->first = r->scores + n, r->second = r->first + n, r->similar = r->second + n;
+  return true;
+}
+
+static void close_room(room *r) {
+  cq_free(r->query);
+  cq_free(r->weights);
+}
+
+/* query = counts of a run's words, summing to `sum` or, with 0, as they are. */
+static void set_query(double *query, size_t n_words, const cq_word_run *run, bool to_one) {
+  for (size_t w = 0; w < n_words; w++) query[w] = 0;
+  for (size_t i = 0; i < run->n; i++) query[run->words[i]] += to_one ? 1 / (double)run->n : 1;
+}
+
+/* r->first = what the query becomes, beside source feedback and documents like the source's; r->weights are the latter's. */
+static cq_status score_first(room *r, const cq_clir_cognates *c, size_t topic, cq_error *error) {
+  const cq_cognate_options *o = &c->o;
+  const size_t n = c->to->n_documents, n_plain = c->from->plain_words.n;
+  set_query(r->query, n_plain, &c->from->plain_queries[topic], true);
+  cq_bags_likelihood(r->first, &c->projected, r->query, o->mu);
+  set_query(r->query, c->clir->words.n, &c->from->queries[topic], false);
+  cq_bags_likelihood(r->scores, &c->from_stems, r->query, o->mu_feedback);
+  cq_status status =
+      cq_top_weights(r->weights, r->scores, c->from->n_documents, (size_t)o->n_source, CQ_BY_LIKELIHOOD, error);
+  if (!status)
+    status =
+        cq_bags_feedback(r->query, &c->from_plain, r->weights, (size_t)o->n_source_words, c->projected.masses, error);
+  if (status) return status;
+  cq_bags_likelihood(r->second, &c->projected, r->query, o->mu);
+  for (size_t d = 0; d < n; d++) {
+    r->first[d] = o->query_share * r->first[d] + (1 - o->query_share) * r->second[d];
+    r->similar[d] = 0;
+  }
+  for (uint32_t s = 0; s < c->from->n_documents; s++)
+    if (r->weights[s] > 0)
+      cq_bags_add_similar(r->similar, &c->from_plain, s, &c->projected, c->idf, r->weights[s], r->scratch);
+  cq_standardise(r->first, n);
+  cq_standardise(r->similar, n);
+  for (size_t d = 0; d < n; d++) r->first[d] += o->similar_share * r->similar[d];
+  return CQ_OK;
+}
+
+/* r->first, beside what the best by it have in common. */
+static cq_status add_target_feedback(room *r, const cq_clir_cognates *c, cq_error *error) {
+  const cq_cognate_options *o = &c->o;
+  const size_t n = c->to->n_documents;
+  cq_status status = cq_top_weights(r->weights, r->first, n, (size_t)o->n_target, CQ_BY_RANK, error);
+  if (!status) status = cq_bags_feedback(r->query, &c->to_stems, r->weights, (size_t)o->n_target_words, NULL, error);
+  if (status) return status;
+  cq_bags_likelihood(r->second, &c->to_stems, r->query, o->mu_feedback);
+  cq_standardise(r->first, n);
+  cq_standardise(r->second, n);
+  for (size_t d = 0; d < n; d++) r->first[d] = o->first_share * r->first[d] + (1 - o->first_share) * r->second[d];
+  return CQ_OK;
+}
+
+static int best_first(const void *a, const void *b) {
+  const cq_lexical_hit *p = a, *q = b;
+  if (p->score != q->score) return p->score > q->score ? -1 : 1;
+  return (p->document > q->document) - (p->document < q->document);
+}
+
+/* A query of whose words neither collection has any finds nothing. */
+static bool is_known(const cq_clir_cognates *c, size_t topic) {
+  bool known = false;
+  for (size_t i = 0; i < c->from->plain_queries[topic].n; i++) {
+    const uint32_t word = c->from->plain_queries[topic].words[i];
+    known |= c->from_plain.masses[word] > 0 || c->projected.masses[word] > 0;
+  }
+  for (size_t i = 0; i < c->from->queries[topic].n; i++)
+    known |= c->from_stems.masses[c->from->queries[topic].words[i]] > 0;
+  return known;
+}
+
+cq_status cq_clir_search_cognates(cq_lexical_hit **out, const cq_clir_cognates *c, const bool *asked, size_t k,
+                                  cq_error *error) {
+  const size_t n = c->to->n_documents;
+  room r = {0};
+  cq_lexical_hit *all = cq_alloc_array(n, sizeof *all);
+  *out = calloc(c->clir->n_topics * k + 1, sizeof **out);
+  cq_status status = *out && all && open_room(&r, c) ? CQ_OK : cq_fail_memory(error, "a search");
+  for (size_t t = 0; !status && t < c->clir->n_topics; t++) {
+    if ((asked && !asked[t]) || !is_known(c, t)) continue;
+    status = score_first(&r, c, t, error);
+    if (!status) status = add_target_feedback(&r, c, error);
+    for (size_t d = 0; !status && d < n; d++) all[d] = (cq_lexical_hit){cq_lexical_id(c->to->index, d), r.first[d], d};
+    if (!status && n) qsort(all, n, sizeof *all, best_first);
+    if (!status) memcpy(*out + t * k, all, cq_smaller(n, k) * sizeof *all);
+  }
+  close_room(&r);
+  cq_free(all);
+  if (status) free(*out), *out = NULL;
+  return status;
+}
+
+/* --- showing --- */
+
+static int greatest_first(const void *a, const void *b) {
+  const cq_clir_word *p = a, *q = b;
+  return (p->score < q->score) - (p->score > q->score);
+}
+
+cq_status cq_clir_cognates_of(cq_clir_word **out, size_t *n, const cq_clir_cognates *c, cq_slice word,
+                              cq_error *error) {
+  const uint32_t w = cq_intern_find(&c->from->plain_words, word);
+  *n = w == CQ_INTERN_NONE ? 0 : c->table.starts[w + 1] - c->table.starts[w];
+  *out = malloc((*n + 1) * sizeof **out);
+  if (!*out) return cq_fail_memory(error, "words");
+  for (size_t i = 0; i < *n; i++) {
+    const cq_weighted_word *item = &c->table.items[c->table.starts[w] + i];
+    (*out)[i] = (cq_clir_word){c->from->plain_words.items[w], c->to->plain_words.items[item->word],
+                               (double)item->weight, (double)item->weight};
+  }
+  if (*n) qsort(*out, *n, sizeof **out, greatest_first);
+  return CQ_OK;
+}
