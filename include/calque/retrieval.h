@@ -11,10 +11,10 @@
 #ifndef CALQUE_RETRIEVAL_H
 #define CALQUE_RETRIEVAL_H
 
-#include "calque/slice.h"
-#include "calque/status.h"
+#include "calque/encoder.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -47,6 +47,19 @@ CQ_API cq_slice cq_retrieval_eval_topic(const cq_retrieval_eval *retrieval, size
 CQ_API double cq_retrieval_eval_value(const cq_retrieval_eval *retrieval, size_t topic, size_t measure);
 /* The mean over topics; of num_... the sum. */
 CQ_API double cq_retrieval_eval_overall(const cq_retrieval_eval *retrieval, size_t measure);
+
+/* --- runs --- */
+
+/* Ranks the documents of a file or directory for every topic by the cosine of their vectors, as a TREC run of k documents a topic.
+ * Forms of files as for cq_lexical_build and cq_lexical_run. Errors: those of reading and encoding; CQ_ERR_FORMAT for no documents. */
+CQ_API CQ_MUST_USE cq_status cq_dense_run(FILE *out, const cq_encoder *encoder, const char *documents,
+                                          const char *topics, size_t k, const char *tag, cq_pool *pool,
+                                          cq_error *error);
+
+/* Several runs as one: a document's score is the sum of 1 / (k + its rank) over the runs that have it; the best `depth` of each topic.
+ * Errors: those of reading runs. Source: Cormack et al. 2009 (reciprocal rank fusion, k 60). */
+CQ_API CQ_MUST_USE cq_status cq_fuse_runs(FILE *out, const char *const *runs, size_t n_runs, double k, size_t depth,
+                                          const char *tag, cq_error *error);
 
 #ifdef __cplusplus
 }
