@@ -1,0 +1,125 @@
+#!/bin/bash
+# Cross-lingual retrieval on the collections of DATA/clir, in the layout of tables 2 to 4 of Niyogi et al. 2018.
+#   bench/clir.sh BUILD DATA OUT [MODEL]
+#   BUILD  calque's build folder       DATA   holds clir/ and stopwords/
+#   OUT    runs are kept here, and one that is there is not made again; OUT/figures.tsv, OUT/times.tsv and OUT/compare.txt are made
+#   MODEL  a multilingual student, for the dense rows
+# PAIRS="en:hi en:de hi:de" and TRIPLES="en:hi:de en:ar:ru" choose. All is chosen on training folds: five folds over articles, of which
+# each has four topics.
+set -euo pipefail
+build=$1 data=$2 out=$3 model=${4-}
+calque=$build/calque
+mkdir -p "$out"
+pairs=${PAIRS-en:hi en:de hi:de}
+triples=${TRIPLES-en:hi:de en:ar:ru}
+
+# run NAME COMMAND...: standard output to OUT/NAME, what was chosen to OUT/NAME.log
+run() {
+  local name=$1
+  shift
+  [ -s "$out/$name" ] && return
+  "$@" >"$out/$name.tmp" 2>"$out/$name.log" || { cat "$out/$name.log" >&2; return 1; }
+  mv "$out/$name.tmp" "$out/$name"
+  echo "$name: $(tail -n 1 "$out/$name.log")" >&2
+}
+
+sources() { # LANGUAGES
+  echo --languages "$1" --docs "$data/clir/docs.%.trec" --topics "$data/clir/topics.%.xml" \
+    --qrels "$data/clir/qrels.%.txt" --stop-words "$data/stopwords/%.txt"
+}
+
+validate() { # LANGUAGES FROM TO NAME OPTION...
+  local languages=$1 from=$2 to=$3 name=$4
+  shift 4
+  run "$languages.$from-$to.$name" "$calque" clir validate $(sources "$languages") --from "$from" --to "$to" --group 4 "$@"
+}
+
+mono() { # LANGUAGE
+  run "mono.$1" "$calque" clir run $(sources "$1") --from "$1" --to "$1"
+}
+
+both_ways() { # FUNCTION LANGUAGES A B
+  "$1" "$2" "$3" "$4"
+  "$1" "$2" "$4" "$3"
+}
+
+# The paper's method and its baseline, as written.
+as_written() {
+  validate "$1" "$2" "$3" vulic-moens --mix at-random --method documents --kappa 0 --tau 1
+  validate "$1" "$2" "$3" paper
+}
+
+# What the paper leaves open, one change at a time, and what goes beyond it.
+beyond() {
+  validate "$1" "$2" "$3" paper-weighted --weighted
+  validate "$1" "$2" "$3" paper-sum --method sum
+  validate "$1" "$2" "$3" paper-csls --csls 10 --kappa 10
+  validate "$1" "$2" "$3" paper-epochs --epochs 50 --kappa 10 --window 25 --tau 1 --tau 5 --tau 10
+  validate "$1" "$2" "$3" paper-pseudo-in-all --pseudo-in-all --kappa 10
+  validate "$1" "$2" "$3" paper-keep --keep-words --kappa 10 --tau 1 --tau 5 --tau 10
+  validate "$1" "$2" "$3" paper-subwords --shortest-ngram 3 --longest-ngram 6 --kappa 10 --window 25 --tau 1 --tau 5 --tau 10
+  validate "$1" "$2" "$3" vulic-moens-epochs --mix at-random --method documents --kappa 0 --tau 1 --window 25 --window 50 --epochs 50
+}
+
+by_letters() {
+  validate "$1" "$2" "$3" cognates --method cognates
+  [ -n "$model" ] || return 0
+  run "$1.$2-$3.dense" "$calque" clir dense --model "$model" "$data/clir/docs.$3.trec" "$data/clir/topics.$2.xml"
+  run "$1.$2-$3.dense+cognates" "$calque" clir fuse "$out/$1.$2-$3.dense" "$out/$1.$2-$3.cognates"
+}
+
+for pair in $pairs; do
+  a=${pair%:*} b=${pair#*:}
+  mono "$a"
+  mono "$b"
+  both_ways by_letters "$a,$b" "$a" "$b"
+  both_ways as_written "$a,$b" "$a" "$b"
+done
+for triple in $triples; do
+  IFS=: read -r a b c <<<"$triple"
+  mono "$a"
+  mono "$b"
+  mono "$c"
+  for two in "$a $b" "$a $c" "$b $c"; do both_ways as_written "$a,$b,$c" $two; done
+done
+for pair in $pairs; do both_ways beyond "${pair/:/,}" "${pair%:*}" "${pair#*:}"; done
+
+# Figures of every run; those of the monolingual one stand first.
+measures="map Rprec bpref P_10 ndcg_cut_10 recall_100"
+figures() { # RUN QRELS
+  local m args=()
+  for m in $measures; do args+=(--measure "$m"); done
+  "$calque" eval retrieval --complete "$2" "$1" "${args[@]}" | cut -f 3 | paste -sd '\t'
+}
+{
+  printf 'languages\tfrom\tto\tsystem\t%s\n' "$(echo "$measures" | tr ' ' '\t')"
+  for r in "$out"/mono.??; do printf -- '-\t%s\t%s\tmonolingual\t%s\n' "${r##*.}" "${r##*.}" "$(figures "$r" "$data/clir/qrels.${r##*.}.txt")"; done
+  for r in "$out"/*.??-??.*; do
+    case $r in *.log | *.tmp) continue ;; esac
+    name=${r##*/} languages=${name%%.*} rest=${name#*.}
+    way=${rest%%.*}
+    printf '%s\t%s\t%s\t%s\t%s\n' "$languages" "${way%-*}" "${way#*-}" "${rest#*.}" "$(figures "$r" "$data/clir/qrels.${way#*-}.txt")"
+  done
+} >"$out/figures.tsv"
+
+# Time before retrieval (of one fold) and during it (of its queries), as the folds' means.
+{
+  printf 'languages\tfrom\tto\tsystem\tbefore_s\tretrieval_s\n'
+  for log in "$out"/*.??-??.*.log; do
+    name=${log##*/} name=${name%.log}
+    rest=${name#*.} way=${rest%%.*}
+    sed -nE 's/.*; ([0-9.]+) s before, ([0-9.]+) s retrieval/\1 \2/p' "$log" | awk -v l="${name%%.*}" -v f="${way%-*}" -v t="${way#*-}" -v s="${rest#*.}" \
+      '{ b += $1; r += $2; n++ } END { if (n) printf "%s\t%s\t%s\t%s\t%.3f\t%.4f\n", l, f, t, s, b / n, r / n }'
+  done
+} >"$out/times.tsv"
+
+# Significance on article means: each system against the paper's method.
+for base in "$out"/*.paper; do
+  name=${base##*/} prefix=${base%paper}
+  way=$(echo "$name" | cut -d . -f 2)
+  echo "== $name"
+  others=("$out/mono.${way#*-}")
+  for s in vulic-moens cognates dense dense+cognates; do [ -s "$prefix$s" ] && others+=("$prefix$s"); done
+  "$calque" compare "$data/clir/qrels.${way#*-}.txt" "$base" "${others[@]}" --group 4
+done >"$out/compare.txt"
+column -t -s "$(printf '\t')" "$out/figures.tsv"
