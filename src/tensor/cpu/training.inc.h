@@ -128,7 +128,7 @@ INLINE bool all_differ(const uint32_t *rows, int64_t n) {
 
 static void negative_sampling(float *dx, const float *x, float *outputs, int64_t stride, const uint32_t *rows,
                               int64_t n, float rate, int64_t dim) {
-  const int at_once = LANES < SAMPLED ? LANES : SAMPLED;
+  const int64_t at_once = at_most(LANES, SAMPLED);
   if (n == 0) memset(dx, 0, (size_t)dim * sizeof *dx);
   for (int64_t i = 0; i < n;) {
     int64_t count = at_most(n - i, at_once);
