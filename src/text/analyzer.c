@@ -85,6 +85,12 @@ static uint32_t arabic_form(uint32_t c) {
   return c == 0x629 ? 0x647 : c;                            /* ta marbuta: ha */
 }
 
+/* Thai's and Lao's vowel am, which NFKC takes apart and ICU's dictionaries know whole; 0: these two are none. */
+static uint32_t vowel_am(uint32_t nikhahit, uint32_t aa) {
+  if (nikhahit == 0xe4d && aa == 0xe32) return 0xe33;
+  return nikhahit == 0xecd && aa == 0xeb2 ? 0xeb3 : 0;
+}
+
 static uint32_t by_rules(uint32_t c, unsigned rules) {
   if (c < 0x80 && !(rules & (APOSTROPHE_ENDS | DOTLESS_I))) return c;
   if (c == RIGHT_QUOTE) c = APOSTROPHE;
@@ -102,8 +108,12 @@ static void to_normal_form(cq_builder *out, cq_builder *scratch, cq_slice text, 
   cq_builder_clear(scratch);
   cq_text_normal_form(out, text, CQ_NFKC);
   for (size_t i = 0; i < out->n;) {
-    uint32_t c;
+    uint32_t c, next, am;
     i += cq_utf8_decode(&c, out->data + i, out->n - i);
+    if ((c == 0xe4d || c == 0xecd) && i < out->n) {
+      const size_t n = cq_utf8_decode(&next, out->data + i, out->n - i);
+      if ((am = vowel_am(c, next))) c = am, i += n;
+    }
     c = by_rules(c, rules);
     if (c) cq_builder_code(scratch, c);
   }
