@@ -75,6 +75,8 @@ enum {
   FIRST_VOWEL_SIGN = 0x64b, /* fathatan ... sukun */
   LAST_VOWEL_SIGN = 0x652,
   SUPERSCRIPT_ALIF = 0x670,
+  FIRST_MARK = 0x300, /* of those that small letters of Latin and Greek are composed with */
+  LAST_MARK = 0x36f,
 };
 
 /* The letter for which c may be written; 0: it is left out. */
@@ -104,6 +106,7 @@ static uint32_t by_rules(uint32_t c, unsigned rules) {
 
 /* out = text in NFKC and lower case, under a language's rules; by means of scratch. */
 static void to_normal_form(cq_builder *out, cq_builder *scratch, cq_slice text, unsigned rules) {
+  bool has_marks = false;
   cq_builder_clear(out);
   cq_builder_clear(scratch);
   cq_text_normal_form(out, text, CQ_NFKC);
@@ -116,11 +119,20 @@ static void to_normal_form(cq_builder *out, cq_builder *scratch, cq_slice text, 
     }
     c = by_rules(c, rules);
     if (c) cq_builder_code(scratch, c);
+    has_marks |= c >= FIRST_MARK && c <= LAST_MARK;
   }
-  scratch->failed |= out->failed;
+  bool failed = scratch->failed || out->failed;
   cq_builder_clear(out);
   cq_text_lower(out, (cq_slice){scratch->data, scratch->n});
-  out->failed |= scratch->failed;
+  if (has_marks && !out->failed) {
+    /* A small letter may make one character with a mark with which the capital made none. */
+    cq_builder_clear(scratch);
+    cq_text_normal_form(scratch, (cq_slice){out->data, out->n}, CQ_NFC);
+    failed |= scratch->failed;
+    cq_builder_clear(out);
+    cq_builder_bytes(out, scratch->data, scratch->n);
+  }
+  out->failed |= failed;
 }
 
 /* --- analyzer --- */
