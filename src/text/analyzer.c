@@ -144,20 +144,21 @@ struct cq_analyzer {
   cq_intern stop_words;
 };
 
-static cq_status add_stop_word(cq_analyzer *a, cq_slice word, cq_error *error) {
-  cq_builder normal = {0}, scratch = {0};
-  to_normal_form(&normal, &scratch, word, a->language.rules);
-  const bool failed =
-      normal.failed || (normal.n && cq_intern_put(&a->stop_words, (cq_slice){normal.data, normal.n}) == CQ_INTERN_NONE);
-  cq_builder_free(&normal);
-  cq_builder_free(&scratch);
-  return failed ? cq_fail_memory(error, "stop words") : CQ_OK;
-}
-
 static cq_slice trimmed(cq_slice line) {
   while (line.n && (line.data[line.n - 1] == ' ' || line.data[line.n - 1] == '\t')) line.n--;
   while (line.n && (*line.data == ' ' || *line.data == '\t')) line.data++, line.n--;
   return line;
+}
+
+static cq_status add_stop_word(cq_analyzer *a, cq_slice word, cq_error *error) {
+  cq_builder normal = {0}, scratch = {0};
+  to_normal_form(&normal, &scratch, word, a->language.rules);
+  /* Behind normal form, which makes a blank of the apostrophe of French l'. */
+  const cq_slice kept = trimmed((cq_slice){normal.data, normal.n});
+  const bool failed = normal.failed || (kept.n && cq_intern_put(&a->stop_words, kept) == CQ_INTERN_NONE);
+  cq_builder_free(&normal);
+  cq_builder_free(&scratch);
+  return failed ? cq_fail_memory(error, "stop words") : CQ_OK;
 }
 
 static cq_status read_stop_words(cq_analyzer *a, const char *path, cq_error *error) {
@@ -167,7 +168,7 @@ static cq_status read_stop_words(cq_analyzer *a, const char *path, cq_error *err
   if (status) return status;
   while (!(status = cq_lines_next(&line, lines, error)) && line.data) {
     if (line.n && *line.data == '#') continue;
-    status = add_stop_word(a, trimmed(line), error);
+    status = add_stop_word(a, line, error);
     if (status) break;
   }
   cq_lines_close(lines);
