@@ -7,7 +7,6 @@
 #include "text/unicode.h"
 
 #include <libstemmer.h>
-#include <stdlib.h>
 #include <unicode/ubrk.h>
 
 enum {
@@ -353,16 +352,19 @@ cq_status cq_analyze(cq_slice **out, size_t *n, cq_slice text, const cq_analysis
     /* one block: the slices, then their bytes */
     size_t n_bytes = 0;
     for (size_t i = 0; i < *n; i++) n_bytes += analysis->terms.items[ids[i]].n;
-    cq_slice *terms = malloc(*n * sizeof *terms + n_bytes + 1);
-    if (!terms) status = cq_fail_memory(error, "the terms of a text");
-    char *bytes = (char *)(terms + *n);
-    for (size_t i = 0; !status && i < *n; i++) {
+    *out = cq_alloc(*n * sizeof **out + n_bytes);
+    if (!*out) status = cq_fail_memory(error, "the terms of a text");
+  }
+  if (status) {
+    *n = 0;
+  } else {
+    char *bytes = (char *)(*out + *n);
+    for (size_t i = 0; i < *n; i++) {
       const cq_slice term = analysis->terms.items[ids[i]];
       memcpy(bytes, term.data, term.n);
-      terms[i] = (cq_slice){bytes, term.n};
+      (*out)[i] = (cq_slice){bytes, term.n};
       bytes += term.n;
     }
-    *out = terms;
   }
   cq_analysis_free(analysis);
   cq_analyzer_free(analyzer);
