@@ -57,7 +57,9 @@ static size_t tag(cq_slice *name, cq_markup_kind *kind, cq_slice text) {
     else if (text.data[i] != '/')
       has_other = true;
   }
-  return i < text.n && text.data[i] == '>' && (has_attribute || !has_other) ? i + 1 : 0;
+  if (i == text.n || text.data[i] != '>' || (has_other && !has_attribute)) return 0;
+  if (text.data[i - 1] == '/') *kind = CQ_MARKUP_CLOSE;
+  return i + 1;
 }
 
 cq_markup_kind cq_markup_next(cq_slice *out, cq_markup *m) {

@@ -1,7 +1,8 @@
 /* The loose SGML of TREC's collections, as a sequence of tags and the text between them.
  *
  * A tag is '<', perhaps '/', a name of letters, digits and - _ : . , perhaps attributes with '=' in them, '>'; comments,
- * declarations and processing instructions are passed over. Any other '<' is text. Nothing need be closed. */
+ * declarations and processing instructions are passed over. Any other '<' is text. Nothing need be closed; of <p/>, which opens
+ * and closes, the closing is what counts. */
 #ifndef FORMAT_MARKUP_H
 #define FORMAT_MARKUP_H
 
