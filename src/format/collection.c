@@ -95,6 +95,12 @@ static bool is_blank(cq_slice text) {
   return i == text.n;
 }
 
+static cq_slice trimmed(cq_slice s) {
+  while (s.n && is_blank((cq_slice){s.data + s.n - 1, 1})) s.n--;
+  while (s.n && is_blank((cq_slice){s.data, 1})) s.data++, s.n--;
+  return s;
+}
+
 /* Where <DOC> or </DOC> ends in a line; 0: it has none. *begins: where it begins. */
 static size_t document_tag(size_t *begins, cq_slice line, bool closing) {
   const char *name = closing ? "</doc" : "<doc";
@@ -176,7 +182,8 @@ cq_status cq_collection_next(cq_raw_document *out, cq_collection *c, cq_error *e
       continue;
     }
     if (is_blank(line)) continue;
-    if (!c->has_form) c->form = *line.data == '<' ? CQ_FORM_TREC : *line.data == '{' ? CQ_FORM_JSON : CQ_FORM_TSV;
+    const char first = *trimmed(line).data;
+    if (!c->has_form) c->form = first == '<' ? CQ_FORM_TREC : first == '{' ? CQ_FORM_JSON : CQ_FORM_TSV;
     c->has_form = true;
     if (c->form != CQ_FORM_TREC)
       *out = (cq_raw_document){line, open_path(c), cq_lines_number(c->lines), c->form};
@@ -187,12 +194,6 @@ cq_status cq_collection_next(cq_raw_document *out, cq_collection *c, cq_error *e
 }
 
 /* --- what is in it --- */
-
-static cq_slice trimmed(cq_slice s) {
-  while (s.n && is_blank((cq_slice){s.data + s.n - 1, 1})) s.n--;
-  while (s.n && is_blank((cq_slice){s.data, 1})) s.data++, s.n--;
-  return s;
-}
 
 static bool is_one_of(cq_slice name, const char *const *names, size_t n) {
   for (size_t i = 0; i < n; i++)
