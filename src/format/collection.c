@@ -150,7 +150,8 @@ static cq_status next_trec(cq_raw_document *out, cq_collection *c, cq_slice line
     cq_builder_bytes(&c->document, inside.data, inside.n);
     cq_builder_char(&c->document, '\n');
     if (c->document.failed) return cq_fail_memory(error, cq_lines_path(c->lines));
-    if (after && has_text((cq_slice){line.data + after, line.n - after}))
+    const cq_slice behind = {line.data + after, line.n - after};
+    if (after && (has_text(behind) || document_tag(&other, behind, false)))
       return fail_here(c, "text behind </DOC>, expected a new line", error);
     if (after) {
       *out = (cq_raw_document){{c->document.data, c->document.n}, open_path(c), first, CQ_FORM_TREC};
