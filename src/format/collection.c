@@ -215,7 +215,11 @@ static cq_status find_trec_id(cq_slice *id, const cq_raw_document *raw, cq_error
     cq_slice piece;
     bool is_here = false, is_found = false;
     for (cq_markup_kind kind; (kind = cq_markup_next(&piece, &markup)) != CQ_MARKUP_END;) {
-      if (kind == CQ_MARKUP_TEXT && is_here) *id = trimmed(piece);
+      if (kind == CQ_MARKUP_TEXT && is_here) {
+        const char *begins = id->n ? id->data : piece.data; /* a '<' makes it two pieces */
+        *id = trimmed((cq_slice){begins, (size_t)(piece.data + piece.n - begins)});
+      }
+      if (kind == CQ_MARKUP_TEXT) continue;
       is_here = kind == CQ_MARKUP_OPEN && cq_markup_is(piece, id_tags[i]);
       if (is_here && is_found) return fail_document(raw, "a document with two ids", error);
       is_found |= is_here;
