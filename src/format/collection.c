@@ -301,11 +301,12 @@ static cq_status read_tsv(cq_slice *id, cq_slice *text, const cq_raw_document *r
   return CQ_OK;
 }
 
-/* The id is a column of runs and judgements. */
+/* The id is a column of runs and judgements; JSON can write a NUL. */
 static cq_status check_id(cq_slice id, const cq_raw_document *raw, cq_error *error) {
   if (id.n == 0) return fail_document(raw, "an empty id", error);
   for (size_t i = 0; i < id.n; i++)
-    if (is_blank((cq_slice){id.data + i, 1})) return fail_document(raw, "an id with a blank in it", error);
+    if (!id.data[i] || is_blank((cq_slice){id.data + i, 1}))
+      return fail_document(raw, "an id with a blank in it", error);
   return CQ_OK;
 }
 

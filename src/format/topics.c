@@ -83,7 +83,7 @@ static cq_status keep(cq_slice *out, reading *r, cq_slice text, const char *labe
 static cq_status add_topic(reading *r, const cq_topic *topic, uint64_t line, cq_error *error) {
   if (topic->id.n == 0) return cq_fail_line(error, CQ_ERR_FORMAT, r->path, line, "a topic without a number");
   for (size_t i = 0; i < topic->id.n; i++)
-    if (is_blank(topic->id.data[i]))
+    if (!topic->id.data[i] || is_blank(topic->id.data[i]))
       return cq_fail_line(error, CQ_ERR_FORMAT, r->path, line, "the topic's number '%.*s' has a blank in it",
                           (int)topic->id.n, topic->id.data);
   if (cq_map_get(&r->ids, topic->id) != CQ_MAP_NONE)
