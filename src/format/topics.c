@@ -115,7 +115,7 @@ static cq_status read_trec(reading *r, cq_slice all, cq_error *error) {
   cq_topic topic = {0};
   const struct field_name *at = NULL;
   cq_builder text = {0};
-  const char *topic_begins = NULL;
+  const char *topic_begins = NULL, *field_begins = NULL;
   cq_status status = CQ_OK;
   for (cq_markup_kind kind; !status && (kind = cq_markup_next(&piece, &markup)) != CQ_MARKUP_END;) {
     if (kind == CQ_MARKUP_TEXT) {
@@ -127,7 +127,7 @@ static cq_status read_trec(reading *r, cq_slice all, cq_error *error) {
       cq_slice *slot = field_of(&topic, at->field);
       if (text.failed) status = cq_fail_memory(error, r->path);
       if (!status && slot->n)
-        status = cq_fail_line(error, CQ_ERR_FORMAT, r->path, line_of(all, piece.data), "a topic with two fields <%s>",
+        status = cq_fail_line(error, CQ_ERR_FORMAT, r->path, line_of(all, field_begins), "a topic with two fields <%s>",
                               at->name);
       if (!status) status = keep(slot, r, (cq_slice){text.data ? text.data : "", text.n}, at->label, error);
       at = NULL;
@@ -144,6 +144,7 @@ static cq_status read_trec(reading *r, cq_slice all, cq_error *error) {
       topic_begins = kind == CQ_MARKUP_OPEN ? piece.data : NULL;
     } else if (named && kind == CQ_MARKUP_OPEN && topic_begins) {
       at = named;
+      field_begins = piece.data;
       cq_builder_clear(&text);
     }
   }
