@@ -131,8 +131,9 @@ static cq_status read_trec(reading *r, cq_slice all, cq_error *error) {
                               at->name);
       if (!status) status = keep(slot, r, (cq_slice){text.data ? text.data : "", text.n}, at->label, error);
       at = NULL;
+    } else if (at) {
+      cq_builder_char(&text, ' ');
     }
-    cq_builder_char(&text, ' ');
     if (status) break;
     if (is_topic_tag(piece)) {
       if ((kind == CQ_MARKUP_OPEN) == (topic_begins != NULL))
