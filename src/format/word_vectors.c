@@ -9,6 +9,8 @@
 
 enum { MOST_DIMS = 1 << 16 };
 
+static const double too_large = 0x1.ffffffp127; /* the least that is rounded to infinity */
+
 static cq_slice next_column(cq_slice *line) {
   size_t i = 0, end;
   while (i < line->n && line->data[i] == ' ') i++;
@@ -32,7 +34,7 @@ static cq_status read_row(cq_word_vectors *v, cq_slice line, const cq_lines *at,
   for (int i = 0; i < v->dim; i++) {
     double x;
     const cq_slice column = next_column(&line);
-    if (!cq_slice_number(&x, column) || fabs(x) > 3e38)
+    if (!cq_slice_number(&x, column) || fabs(x) >= too_large)
       return cq_fail_line(error, CQ_ERR_FORMAT, cq_lines_path(at), cq_lines_number(at),
                           "column %d is '%.*s', expected a number", i + 2, (int)cq_smaller(column.n, 40), column.data);
     v->data[(size_t)id * (size_t)v->dim + (size_t)i] = (float)x;
