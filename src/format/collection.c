@@ -246,7 +246,7 @@ static cq_status read_trec(cq_slice *id, const cq_raw_document *raw, const char 
     in_id = opens && is_one_of(piece, id_tags, sizeof id_tags / sizeof *id_tags);
     if (field.n == 0 && opens && is_one_of(piece, fields, n_fields))
       field = piece;
-    else if (field.n == piece.n && !opens && !strncasecmp(field.data, piece.data, piece.n))
+    else if (field.n && field.n == piece.n && !opens && !strncasecmp(field.data, piece.data, piece.n))
       field.n = 0;
   }
   return status;
