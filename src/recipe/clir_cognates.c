@@ -20,13 +20,15 @@ enum {
 
 static const double least_entry = 0.03;
 
-/* Whatever starts badly is thrown away: these differ in how fast words are let in. */
+/* EM may start badly: these differ in how fast words are let in, and those that fail are thrown away. */
 static const struct schedule {
   int stages[6];
   size_t n;
 } schedules[] = {
     {{2, 4, 8, 16, 32}, 5}, {{3, 10}, 2}, {{3, 6, 12, 24}, 4}, {{2, 6, 18}, 3}, {{1, 2, 4, 8, 16, 32}, 6},
 };
+enum { N_SCHEDULES = sizeof schedules / sizeof *schedules };
+static const double near_best = 0.75; /* a contrast of this share of the best one's is near it */
 
 cq_cognate_options cq_cognate_default_options(void) {
   return (cq_cognate_options){.at = 10,
@@ -223,20 +225,6 @@ static void free_grouping(grouping *g) {
 
 /* --- the table --- */
 
-static cq_status learn(cq_cognates *letters, double *contrast, const grouping *g, cq_pool *pool, cq_error *error) {
-  size_t best = 0;
-  cq_status status = CQ_OK;
-  *contrast = -INFINITY;
-  for (size_t i = 0; !status && i < sizeof schedules / sizeof *schedules; i++) {
-    status = cq_cognates_learn(letters, g->groups, g->n, schedules[i].stages, schedules[i].n, false, pool, error);
-    const double found = cq_cognates_contrast(letters, g->groups, g->n, pool);
-    if (found > *contrast) *contrast = found, best = i;
-  }
-  if (!status)
-    status = cq_cognates_learn(letters, g->groups, g->n, schedules[best].stages, schedules[best].n, true, pool, error);
-  return status;
-}
-
 /* Target words whose letters are nearest to those expected of each source word. */
 static cq_status find_candidates(cq_neighbours *out, const cq_cognates *letters, uint32_t n_from, uint32_t n_to,
                                  cq_pool *pool, cq_error *error) {
@@ -271,9 +259,8 @@ static void score_row(void *context, size_t row, int worker) {
 }
 
 /* The entries: a pair's odds, less what it lacks to the best pair of either word. Words written the same have 1. */
-static cq_status fill_table(cq_clir_cognates *c, const scoring *s, const spelled *from, const spelled *to,
-                            cq_error *error) {
-  cq_word_table *table = &c->table;
+static cq_status fill_table(cq_word_table *table, const cq_clir_cognates *c, const scoring *s, const spelled *from,
+                            const spelled *to, cq_error *error) {
   const size_t k = s->candidates->k;
   size_t n = 0, capacity = 0;
   double *best = cq_alloc_array_zeroed(to->n, sizeof *best);
@@ -310,29 +297,56 @@ static cq_status fill_table(cq_clir_cognates *c, const scoring *s, const spelled
   return ok ? CQ_OK : cq_fail_memory(error, "a table of words");
 }
 
+/* The table of letters as they are known at last by one schedule. */
+static cq_status table_of(cq_word_table *out, const cq_clir_cognates *c, const cq_cognates *letters,
+                          const spelled *from, const spelled *to, cq_pool *pool, cq_error *error) {
+  cq_neighbours candidates = {0};
+  scoring s = {.letters = letters, .candidates = &candidates};
+  cq_status status = find_candidates(&candidates, letters, from->n, to->n, pool, error);
+  if (!status && !(s.scores = cq_alloc_array(candidates.n, candidates.k * sizeof *s.scores)))
+    status = cq_fail_memory(error, "a table of words");
+  if (!status) {
+    cq_pool_run(pool, candidates.n, score_row, &s);
+    status = fill_table(out, c, &s, from, to, error);
+  }
+  cq_free(s.scores);
+  cq_neighbours_free(&candidates);
+  return status;
+}
+
+/* The mean of the tables of all schedules that did not fail: of those whose contrast is near the best's. */
+static cq_status learn_table(cq_clir_cognates *c, cq_cognates *letters, const grouping *g, const spelled *from,
+                             const spelled *to, cq_pool *pool, cq_error *error) {
+  cq_word_table tables[N_SCHEDULES] = {{0}};
+  double contrasts[N_SCHEDULES];
+  size_t n = 0;
+  cq_status status = CQ_OK;
+  c->contrast = -INFINITY;
+  for (size_t i = 0; !status && i < N_SCHEDULES; i++) {
+    status = cq_cognates_learn(letters, g->groups, g->n, schedules[i].stages, schedules[i].n, false, pool, error);
+    contrasts[i] = cq_cognates_contrast(letters, g->groups, g->n, pool);
+    c->contrast = fmax(c->contrast, contrasts[i]);
+  }
+  for (size_t i = 0; !status && i < N_SCHEDULES; i++) {
+    if (contrasts[i] < c->contrast * near_best) continue;
+    status = cq_cognates_learn(letters, g->groups, g->n, schedules[i].stages, schedules[i].n, true, pool, error);
+    if (!status) status = table_of(&tables[n++], c, letters, from, to, pool, error);
+  }
+  if (!status) status = cq_word_table_mean(&c->table, tables, n, error);
+  for (size_t i = 0; i < n; i++) cq_word_table_free(&tables[i]);
+  return status;
+}
+
 static cq_status make_table(cq_clir_cognates *c, const bool *held_out, const cq_bags *to_plain, cq_pool *pool,
                             cq_error *error) {
   spelled from = {0}, to = {0};
   grouping g = {0};
   cq_cognates *letters = NULL;
-  cq_neighbours candidates = {0};
-  scoring s = {0};
   cq_status status = spell_side(&from, c->from, error);
   if (!status) status = spell_side(&to, c->to, error);
   if (!status) status = make_groups(&g, c, held_out, to_plain, &from, &to, error);
   if (!status) status = cq_cognates_open(&letters, from.words, from.n, to.words, to.n, error);
-  if (!status) status = learn(letters, &c->contrast, &g, pool, error);
-  if (!status) status = find_candidates(&candidates, letters, from.n, to.n, pool, error);
-  if (!status) {
-    s = (scoring){letters, &candidates, cq_alloc_array(candidates.n, candidates.k * sizeof *s.scores)};
-    if (!s.scores) status = cq_fail_memory(error, "a table of words");
-  }
-  if (!status) {
-    cq_pool_run(pool, candidates.n, score_row, &s);
-    status = fill_table(c, &s, &from, &to, error);
-  }
-  cq_free(s.scores);
-  cq_neighbours_free(&candidates);
+  if (!status) status = learn_table(c, letters, &g, &from, &to, pool, error);
   cq_cognates_free(letters);
   free_grouping(&g);
   free_spelled(&from);

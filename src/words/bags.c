@@ -90,6 +90,24 @@ void cq_word_table_free(cq_word_table *t) {
   *t = (cq_word_table){0};
 }
 
+cq_status cq_word_table_mean(cq_word_table *out, const cq_word_table *tables, size_t n, cq_error *error) {
+  growing g = {0};
+  *out = (cq_word_table){.n_sources = tables[0].n_sources, .n_targets = tables[0].n_targets};
+  out->starts = cq_alloc_array_zeroed((size_t)out->n_sources + 1, sizeof *out->starts);
+  bool ok = out->starts != NULL;
+  for (uint32_t s = 0; ok && s < out->n_sources; s++) {
+    for (size_t t = 0; t < n; t++)
+      for (size_t i = tables[t].starts[s]; ok && i < tables[t].starts[s + 1]; i++)
+        ok = put(&g, tables[t].items[i].word, tables[t].items[i].weight / (float)n);
+    merge(&g, out->starts[s]);
+    out->starts[s + 1] = g.n;
+  }
+  out->items = g.items;
+  if (ok) return CQ_OK;
+  cq_word_table_free(out);
+  return cq_fail_memory(error, "a table of words");
+}
+
 /* The table by target. */
 static cq_status turned(cq_word_table *out, const cq_word_table *t, cq_error *error) {
   const size_t n = t->starts[t->n_sources];

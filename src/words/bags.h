@@ -32,6 +32,8 @@ typedef struct cq_word_table {
   cq_weighted_word *items;
 } cq_word_table;
 void cq_word_table_free(cq_word_table *table);
+/* The mean of n tables of the same words; an entry that one lacks is 0 there. Errors: CQ_ERR_MEMORY. */
+CQ_MUST_USE cq_status cq_word_table_mean(cq_word_table *out, const cq_word_table *tables, size_t n, cq_error *error);
 
 /* The bags in the table's source words: each word's weight goes, times the entry's, to the sources that have it. */
 CQ_MUST_USE cq_status cq_bags_project(cq_bags *out, const cq_bags *targets, const cq_word_table *table,
