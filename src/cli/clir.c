@@ -1,4 +1,5 @@
-/* calque clir build | expand | run | validate: queries in one language, documents in another, no parallel data. */
+/* calque clir build | expand | run | validate: queries in one language, documents in another, no parallel data. Its other commands
+ * are in clir_runs.c. */
 #include "command.h"
 #include "report.h"
 
@@ -320,7 +321,8 @@ static int run_build(const cli_call *call) {
 }
 
 #define COLLECTION_EXAMPLE                                                                                             \
-  "--languages en,hi --docs docs.%.trec --topics topics.%.xml \\\n    --qrels qrels.%.txt --stop-words stop.%.txt"
+  " \\\n    --languages en,hi --docs docs.%.trec --topics topics.%.xml \\\n    --qrels qrels.%.txt --stop-words "      \
+  "stop.%.txt"
 
 static const cli_command clir_build = {
     .name = "build",
@@ -331,7 +333,7 @@ static const cli_command clir_build = {
     .description = "For each topic the relevant documents of every language are put together in tuples and their words "
                    "shuffled into "
                    "one another; vectors are learned of the whole and written in word2vec's text format.",
-    .example = "calque clir build vectors.txt " COLLECTION_EXAMPLE,
+    .example = "calque clir build vectors.txt" COLLECTION_EXAMPLE,
     CLI_OPTIONS(struct args, build_options),
     .defaults = defaults,
     .run = run_build,
@@ -397,7 +399,7 @@ static const cli_command clir_expand = {
     .most_arguments = -1,
     .description = "Prints lines of the query's word (* for the sum of all), cosine and word of the other language, "
                    "separated by tabs.",
-    .example = "calque clir expand vectors.txt \"rising rents\" --from en --to hi " COLLECTION_EXAMPLE,
+    .example = "calque clir expand vectors.txt \"rising rents\" --from en --to hi" COLLECTION_EXAMPLE,
     CLI_OPTIONS(struct args, expand_options),
     .defaults = defaults,
     .run = run_expand,
@@ -463,7 +465,7 @@ static const cli_command clir_run = {
     .most_arguments = 1,
     .description = "Prints lines of topic, Q0, document, rank, score and tag. From a language to itself it is the "
                    "monolingual run.",
-    .example = "calque clir run vectors.txt --from en --to hi " COLLECTION_EXAMPLE " >run.txt",
+    .example = "calque clir run vectors.txt --from en --to hi" COLLECTION_EXAMPLE " >run.txt",
     CLI_OPTIONS(struct args, run_options),
     .defaults = defaults,
     .run = run_run,
@@ -580,114 +582,16 @@ static const cli_command clir_validate = {
         "For each fold the best choice is found by validation on another one, then vectors are learned from all topics "
         "but the "
         "fold's, and these are searched for. Prints the run of all topics; what was chosen goes to standard error.",
-    .example = "calque clir validate --from en --to hi --group 4 " COLLECTION_EXAMPLE " >run.txt",
+    .example = "calque clir validate --from en --to hi --group 4" COLLECTION_EXAMPLE " >run.txt",
     CLI_OPTIONS(struct args, validate_options),
     .defaults = defaults,
     .run = run_validate,
 };
 
-/* --- dense and fuse --- */
+extern const cli_command cli_clir_dense, cli_clir_fuse;
 
-struct dense_args {
-  const char *model, *tag;
-  int top, threads;
-};
-
-static void dense_defaults(void *options) {
-  *(struct dense_args *)options = (struct dense_args){.top = 1000, .tag = "calque"};
-}
-
-#define RUN_OPTIONS(owner)                                                                                             \
-  {.name = "top",                                                                                                      \
-   .letter = 'k',                                                                                                      \
-   .type = CLI_INT,                                                                                                    \
-   .argument = "N",                                                                                                    \
-   .offset = offsetof(owner, top),                                                                                     \
-   .least = 1,                                                                                                         \
-   .greatest = 1000000,                                                                                                \
-   .help = "documents for each topic"},                                                                                \
-  {                                                                                                                    \
-    .name = "tag", .type = CLI_TEXT, .argument = "NAME", .offset = offsetof(owner, tag),                               \
-    .help = "the run's name, its last column"                                                                          \
-  }
-
-static const cli_option dense_options[] = {
-    CLI_MODEL(struct dense_args, model),
-    RUN_OPTIONS(struct dense_args),
-    CLI_THREADS(struct dense_args, threads),
-};
-
-static int run_dense(const cli_call *call) {
-  const struct dense_args *args = call->options;
-  cq_error error = {0};
-  cq_encoder *encoder = NULL;
-  cq_pool *pool = NULL;
-  int code = cli_open_model(&encoder, args->model, 0);
-  if (code == CLI_OK) code = cli_open_pool(&pool, args->threads);
-  if (code == CLI_OK && cq_dense_run(stdout, encoder, call->arguments[0], call->arguments[1], (size_t)args->top,
-                                     args->tag, pool, &error))
-    code = cli_fail_error(&error);
-  cq_encoder_free(encoder);
-  cq_pool_free(pool);
-  return code;
-}
-
-static const cli_command clir_dense = {
-    .name = "dense",
-    .summary = "rank documents by a multilingual model's vectors, as a TREC run",
-    .arguments = "DOCS TOPICS",
-    .least_arguments = 2,
-    .most_arguments = 2,
-    .description = "What a distilled student makes of the same collections, for comparison with what is learned without "
-                   "parallel data, and to be fused with it.",
-    .example = "calque clir dense --model multilingual docs.hi.trec topics.en.xml >dense.txt",
-    CLI_OPTIONS(struct dense_args, dense_options),
-    .defaults = dense_defaults,
-    .run = run_dense,
-};
-
-struct fuse_args {
-  const char *tag;
-  double k;
-  int top;
-};
-
-static void fuse_defaults(void *options) {
-  *(struct fuse_args *)options = (struct fuse_args){.top = 1000, .tag = "calque", .k = 60};
-}
-
-static const cli_option fuse_options[] = {
-    {.name = "rank-constant",
-     .type = CLI_NUMBER,
-     .argument = "X",
-     .offset = offsetof(struct fuse_args, k),
-     .help = "added to ranks: the greater, the less the first ranks stand out"},
-    RUN_OPTIONS(struct fuse_args),
-};
-
-static int run_fuse(const cli_call *call) {
-  const struct fuse_args *args = call->options;
-  cq_error error = {0};
-  if (cq_fuse_runs(stdout, call->arguments, call->n_arguments, args->k, (size_t)args->top, args->tag, &error))
-    return cli_fail_error(&error);
-  return CLI_OK;
-}
-
-static const cli_command clir_fuse = {
-    .name = "fuse",
-    .summary = "make one run of several, by reciprocal ranks",
-    .arguments = "RUN RUN...",
-    .least_arguments = 2,
-    .most_arguments = -1,
-    .description = "A document's score is the sum of 1 / (60 + its rank) over the runs that have it.",
-    .example = "calque clir fuse lexical.txt dense.txt >fused.txt",
-    CLI_OPTIONS(struct fuse_args, fuse_options),
-    .defaults = fuse_defaults,
-    .run = run_fuse,
-};
-
-static const cli_command *const children[] = {&clir_build, &clir_expand, &clir_run, &clir_validate, &clir_dense,
-                                              &clir_fuse,  NULL};
+static const cli_command *const children[] = {&clir_build,     &clir_expand,   &clir_run, &clir_validate,
+                                              &cli_clir_dense, &cli_clir_fuse, NULL};
 
 const cli_command cli_clir = {
     .name = "clir",
@@ -695,6 +599,6 @@ const cli_command cli_clir = {
     .description = "Queries in one language find documents in another, by word vectors learned from test collections "
                    "whose topics are "
                    "translations of one another: no aligned sentences, no dictionaries (Niyogi et al. 2018).",
-    .example = "calque clir build vectors.txt " COLLECTION_EXAMPLE,
+    .example = "calque clir build vectors.txt" COLLECTION_EXAMPLE,
     .children = children,
 };
