@@ -30,15 +30,23 @@ map() { # QRELS RUN
   "$program" eval retrieval --complete --measure map --measure P_10 "$1" "$2" | awk '{ print $1 "\t" $3 }'
 }
 
-# ---- OURS: fill these in; each prints lines of name TAB figure, as LuceneBench does --------------------------------------
-# Texts of the synthetic collection are analysed already: words are what stands between white space, nothing is stopped or stemmed.
+# Ours. Texts of the synthetic collection are analysed already: words stand between white space, nothing is stopped or stemmed.
 ours_index() { # COLLECTION INDEX
-  : # calque lexical build ... --threads "$threads"
+  local begin end
+  rm -rf "$2"
+  begin=$(date +%s.%N)
+  "$program" lexical build "$2" "$1" --threads "$threads" 2>>"$work/log"
+  end=$(date +%s.%N)
+  awk -v s="$(echo "$end $begin" | awk '{ print $1 - $2 }')" -v n="$documents" -v b="$(stat -c %s "$1")" \
+    'BEGIN { printf "seconds\t%.2f\ndocuments/s\t%.0f\nMB/s\t%.1f\n", s, n / s, b / s / 1e6 }'
+  printf 'index_bytes\t%s\n' "$(du -sb "$2" | cut -f 1)"
 }
-ours_search() { # INDEX TOPICS.tsv MODEL K [RUN]
-  : # calque lexical search ... --threads "$threads"
+ours_search() { # INDEX TOPICS.tsv MODEL K
+  "$build/bench/bench_lexical" "$1" "$2" "${3/#dirichlet/dirichlet-lucene}" "$4" "$threads" "$repeats" |
+    sed -E 's/.*best ([0-9]+) a second, median ([0-9]+), ([0-9.]+) processor.*/best_queries\/s\t\1\nmedian_queries\/s\t\2\nprocessor_ms\t\3/'
+  "$program" lexical run "$1" "$2" --model "${3/#dirichlet/dirichlet-lucene}" --top "$4" --threads "$threads" >"$work/run-ours"
+  map "$collection/qrels" "$work/run-ours"
 }
-# --------------------------------------------------------------------------------------------------------------------------
 
 if [ ! -e "$collection/qrels" ]; then
   mkdir -p "$collection"
@@ -96,6 +104,11 @@ for release in $releases; do
     options=("${analysis[@]}")
     lucene "$release" analyse "$vaswani/doc-text.trec.gz" >"$work/vaswani-stem-$stem.trec"
     lucene "$release" analyse-topics "$vaswani/query-text.trec" >"$work/vaswani-stem-$stem.tsv"
-    # OURS: ours_index and ours_search on these two, then map
+    rm -rf "$work/vaswani-ours"
+    "$program" lexical build "$work/vaswani-ours" "$work/vaswani-stem-$stem.trec" 2>>"$work/log"
+    for model in dirichlet-lucene bm25 "bm25 --k1 0.9 --b 0.4"; do
+      "$program" lexical run "$work/vaswani-ours" <(sed 's/\^[0-9.]*//g' "$work/vaswani-stem-$stem.tsv") --model $model >"$work/run-ours"
+      map "$vaswani/qrels" "$work/run-ours" | rows calque "vaswani stem=$stem $model"
+    done
   done
 done

@@ -1,8 +1,8 @@
 /* A synthetic collection, the same bytes for the same seed, for measuring retrieval where no real one can be had.
  *
- *   zipf_collection [OPTION...] >docs.trec               documents: <DOC><DOCNO>d1</DOCNO><TEXT>...</TEXT></DOC>
- *   zipf_collection --queries Q [--terms L] >topics.tsv  queries: id TAB L distinct terms, spaces between them
- *   zipf_collection --qrels Q >qrels                     documents of the queries' topics: id 0 document 1
+ *   bench_zipf_collection [OPTION...] >docs.trec               documents: <DOC><DOCNO>d1</DOCNO><TEXT>...</TEXT></DOC>
+ *   bench_zipf_collection --queries Q [--terms L] >topics.tsv  queries: id TAB L distinct terms, spaces between them
+ *   bench_zipf_collection --qrels Q >qrels                     documents of the queries' topics: id 0 document 1
  *
  *   --documents N (200000)   --vocabulary V (2000000 words to draw from)   --topics T (500)   --seed S (1)
  *   --length WORDS (200, the mean)   --terms L (75)
@@ -262,7 +262,7 @@ int main(int argc, char **argv) {
       .s = {.n_documents = 200000, .n_words = 2000000, .n_topics = 500, .seed = 1, .n_terms = 75, .mean_length = 200}};
   if (!read_settings(&c.s, argc, argv))
     return fprintf(stderr,
-                   "usage: zipf_collection [--queries Q [--terms L] | --qrels Q] [--documents N] [--vocabulary V]\n"
+                   "usage: bench_zipf_collection [--queries Q [--terms L] | --qrels Q] [--documents N] [--vocabulary V]\n"
                    "                       [--topics T] [--length WORDS] [--seed S]\n"),
            2;
   open_collection(&c);
