@@ -34,6 +34,14 @@ typedef struct cq_analysis_options {
 CQ_API CQ_MUST_USE cq_status cq_analyze(cq_slice **out, size_t *n, cq_slice text, const cq_analysis_options *options,
                                         cq_error *error);
 
+/* The same for many texts: what each different word gives is worked out once. A handle belongs to one thread. */
+typedef struct cq_terms cq_terms;
+CQ_API CQ_MUST_USE cq_status cq_terms_open(cq_terms **out, const cq_analysis_options *options, cq_error *error);
+CQ_API void cq_terms_free(cq_terms *terms);
+/* *out[n], borrowed until the next call. Errors: CQ_ERR_MEMORY. */
+CQ_API CQ_MUST_USE cq_status cq_terms_of(const cq_slice **out, size_t *n, cq_terms *terms, cq_slice text,
+                                         cq_error *error);
+
 /* Whether a language has a stemmer. */
 CQ_API bool cq_has_stemmer(const char *language);
 

@@ -261,31 +261,38 @@ static const cli_option terms_options[] = {
     CLI_NO_STEMS(cq_analysis_options, no_stems),
 };
 
-static int print_terms(cq_slice text, const cq_analysis_options *options) {
+static int print_terms(cq_terms *terms, cq_slice text) {
   cq_error error = {0};
-  cq_slice *terms;
+  const cq_slice *items;
   size_t n;
-  if (cq_analyze(&terms, &n, text, options, &error)) return cli_fail_error(&error);
-  for (size_t i = 0; i < n; i++) printf("%s%.*s", i ? " " : "", (int)terms[i].n, terms[i].data);
+  if (cq_terms_of(&items, &n, terms, text, &error)) return cli_fail_error(&error);
+  for (size_t i = 0; i < n; i++) printf("%s%.*s", i ? " " : "", (int)items[i].n, items[i].data);
   putchar('\n');
-  free(terms);
   return CLI_OK;
+}
+
+static int print_lines(cq_terms *terms) {
+  cq_error error = {0};
+  cq_lines *lines;
+  cq_slice line;
+  cq_status status = cq_lines_open(&lines, "-", &error);
+  if (status) return cli_fail_error(&error);
+  int code = CLI_OK;
+  while (code == CLI_OK && !(status = cq_lines_next(&line, lines, &error)) && line.data)
+    code = print_terms(terms, line);
+  cq_lines_close(lines);
+  return status ? cli_fail_error(&error) : code;
 }
 
 static int run_terms(const cli_call *call) {
   cq_error error = {0};
-  cq_lines *lines;
-  cq_slice line;
-  int code = CLI_OK;
+  cq_terms *terms;
+  if (cq_terms_open(&terms, call->options, &error)) return cli_fail_error(&error);
+  int code = call->n_arguments ? CLI_OK : print_lines(terms);
   for (size_t i = 0; code == CLI_OK && i < call->n_arguments; i++)
-    code = print_terms((cq_slice){call->arguments[i], strlen(call->arguments[i])}, call->options);
-  if (call->n_arguments) return code;
-  cq_status status = cq_lines_open(&lines, "-", &error);
-  if (status) return cli_fail_error(&error);
-  while (code == CLI_OK && !(status = cq_lines_next(&line, lines, &error)) && line.data)
-    code = print_terms(line, call->options);
-  cq_lines_close(lines);
-  return status ? cli_fail_error(&error) : code;
+    code = print_terms(terms, (cq_slice){call->arguments[i], strlen(call->arguments[i])});
+  cq_terms_free(terms);
+  return code;
 }
 
 static const cli_command lexical_terms = {

@@ -370,3 +370,41 @@ cq_status cq_analyze(cq_slice **out, size_t *n, cq_slice text, const cq_analysis
   cq_analyzer_free(analyzer);
   return status;
 }
+
+struct cq_terms {
+  cq_analyzer *analyzer;
+  cq_analysis *analysis;
+  cq_slice *items;
+  size_t capacity;
+};
+
+cq_status cq_terms_open(cq_terms **out, const cq_analysis_options *options, cq_error *error) {
+  *out = NULL;
+  cq_terms *t = cq_alloc_zeroed(sizeof *t);
+  if (!t) return cq_fail_memory(error, "an analysis");
+  cq_status status = cq_analyzer_open(&t->analyzer, options, error);
+  if (!status) status = cq_analysis_open(&t->analysis, t->analyzer, error);
+  if (status)
+    cq_terms_free(t);
+  else
+    *out = t;
+  return status;
+}
+
+void cq_terms_free(cq_terms *t) {
+  if (!t) return;
+  cq_analysis_free(t->analysis);
+  cq_analyzer_free(t->analyzer);
+  cq_free(t->items);
+  cq_free(t);
+}
+
+cq_status cq_terms_of(const cq_slice **out, size_t *n, cq_terms *t, cq_slice text, cq_error *error) {
+  const uint32_t *ids;
+  cq_status status = cq_analysis_run(&ids, n, t->analysis, text, error);
+  if (!status && !cq_reserve((void **)&t->items, &t->capacity, *n, sizeof *t->items))
+    status = cq_fail_memory(error, "the terms of a text");
+  for (size_t i = 0; !status && i < *n; i++) t->items[i] = t->analysis->terms.items[ids[i]];
+  *out = t->items;
+  return status;
+}
