@@ -258,7 +258,7 @@ static void train_skip_gram(const training *t, worker *w, uint32_t n, float rate
       if (m->grams) {
         w->inputs.n = 0;
         w->failed |= !add_input(t, w, w->kept[j]);
-        step_of_mean(t, w, rows[now], n_rows[now], rate);
+        if (w->inputs.n) step_of_mean(t, w, rows[now], n_rows[now], rate);
       } else {
         step(t, w, m->in + w->kept[j] * m->stride, rows[now], n_rows[now], rate);
       }
