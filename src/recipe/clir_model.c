@@ -182,8 +182,9 @@ cq_status cq_clir_load(cq_clir_model **out, const cq_clir *c, const char *path, 
 cq_status cq_clir_translator(cq_translator *out, const cq_clir_model *m, const cq_clir_side *from,
                              const cq_clir_side *to, const cq_clir_options *o, cq_error *error) {
   const uint32_t n = m->corpus.words.n;
-  bool *is_source = cq_alloc_array_zeroed(n, 2 * sizeof *is_source), *is_target = is_source + n;
+  bool *is_source = cq_alloc_array_zeroed(n, 2 * sizeof *is_source);
   if (!is_source) return cq_fail_memory(error, "a vocabulary");
+  bool *is_target = is_source + n;
   for (uint32_t w = 0; w < m->clir->words.n; w++) {
     if (m->number[w] == CQ_INTERN_NONE) continue;
     is_source[m->number[w]] = from->has[w];
@@ -200,7 +201,10 @@ cq_status cq_clir_translate(cq_translation **out, size_t *n, const cq_clir_model
   *n = 0;
   *out = cq_alloc_array(n_words * tau + 1, sizeof **out);
   if (!*out) return cq_fail_memory(error, "a query");
-  *n = cq_translate(*out, translator, words, n_words, tau, o->method == CQ_CLIR_SUM, m->vectors, m->dim);
+  const size_t found =
+      cq_translate(*out, translator, words, n_words, tau, o->method == CQ_CLIR_SUM, m->vectors, m->dim);
+  if (found == SIZE_MAX) return cq_fail_memory(error, "a query");
+  *n = found;
   return CQ_OK;
 }
 

@@ -100,7 +100,7 @@ size_t cq_translate(cq_translation *out, const cq_translator *t, const uint32_t 
     return n_found;
   }
   float *sum = cq_alloc_array_zeroed(1, (size_t)t->stride * sizeof *sum);
-  if (!sum) return 0;
+  if (!sum) return SIZE_MAX;
   for (size_t i = 0; i < n; i++) cq_kernels_best()->add(sum, raw + (size_t)words[i] * (size_t)dim, dim);
   make_unit(sum, t->stride);
   n_found = nearest(out, t, sum, 0, CQ_ALL_WORDS, tau);
