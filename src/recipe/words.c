@@ -134,13 +134,18 @@ static cq_status read_vocabulary(state *s, const char *path, cq_error *error) {
   if (status) return status;
   while (!(status = cq_lines_next(&line, lines, error)) && line.data) {
     double count = 0;
-    if (cq_tsv_split(columns, 2, line) != 2 || !cq_slice_number(&count, columns[1]) || count < 0)
+    const uint32_t before = s->words.n;
+    if (cq_tsv_split(columns, 2, line) != 2 || !cq_slice_number(&count, columns[1]) || !(count >= 0 && count <= 1e15)) {
       status = cq_fail_line(error, CQ_ERR_FORMAT, path, cq_lines_number(lines), "expected a word, a tab and its count");
-    else if (cq_intern_put(&s->words, columns[0]) != s->words.n - 1 ||
-             !cq_reserve((void **)&s->counts, &s->capacity, s->words.n, sizeof *s->counts))
+      break;
+    }
+    const uint32_t id = cq_intern_put(&s->words, columns[0]);
+    if (id == CQ_INTERN_NONE || !cq_reserve((void **)&s->counts, &s->capacity, s->words.n, sizeof *s->counts))
+      status = cq_fail_memory(error, path);
+    else if (id != before)
       status = cq_fail_line(error, CQ_ERR_FORMAT, path, cq_lines_number(lines), "a word that comes twice");
     if (status) break;
-    s->counts[s->words.n - 1] = (uint64_t)count;
+    s->counts[id] = (uint64_t)count;
   }
   cq_lines_close(lines);
   return status;
