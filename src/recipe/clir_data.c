@@ -110,13 +110,18 @@ static cq_status open_side(reading *r, const char *work, cq_pool *pool, cq_error
   if (!status) status = build_index(r, work, pool, error);
   if (!status) status = cq_topics_read(&r->topics, r->from->topics, error);
   if (!status) status = cq_judgements_read(&r->side->judgements, r->from->judgements, error);
-  if (!status) {
-    /* Topics in the order of the first language, which names those that count. */
-    for (size_t t = 0; !status && t < r->clir->n_topics; t++) {
-      size_t i = 0;
-      while (i < r->topics.n && !cq_slice_equal(r->topics.items[i].id, r->clir->topics[t])) i++;
-      status = add_text(r, i < r->topics.n ? r->topics.items[i].title : (cq_slice){"", 0}, error);
-    }
+  return status;
+}
+
+/* Topics in the order of the first language, which names those that count. After all languages' documents, so that no title says
+ * which of two words is met first: of a topic that is held out it would be seen in the vectors. */
+static cq_status read_queries(reading *r, cq_error *error) {
+  cq_clir_side *side = r->side;
+  cq_status status = CQ_OK;
+  for (size_t t = 0; !status && t < r->clir->n_topics; t++) {
+    size_t i = 0;
+    while (i < r->topics.n && !cq_slice_equal(r->topics.items[i].id, r->clir->topics[t])) i++;
+    status = add_text(r, i < r->topics.n ? r->topics.items[i].title : (cq_slice){"", 0}, error);
   }
   if (!status) status = cut_runs(&side->documents, &side->queries, &r->stems, side->n_documents, error);
   if (!status) status = cut_runs(&side->plain_documents, &side->plain_queries, &r->plain, side->n_documents, error);
@@ -215,6 +220,7 @@ cq_status cq_clir_open(cq_clir **out, const cq_clir_language *languages, size_t 
     status = open_side(&readings[i], work ? work : temporary, pool, error);
     if (!status) status = find_relevant(c, &c->sides[i], error);
   }
+  for (size_t i = 0; !status && i < n; i++) status = read_queries(&readings[i], error);
   for (size_t i = 0; !status && i < n; i++) status = mark_words(c, &c->sides[i], error);
   for (size_t i = 0; readings && i < n; i++) {
     cq_topics_free(&readings[i].topics);
