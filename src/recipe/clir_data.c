@@ -212,7 +212,8 @@ cq_status cq_clir_open(cq_clir **out, const cq_clir_language *languages, size_t 
   char temporary[PATH_MAX] = "";
   if (!status && !work) status = make_temporary(temporary, error);
   if (!status && work && cq_file_exists(work)) status = cq_fail_file(error, CQ_ERR_ARGUMENT, work, "already exists");
-  if (!status && work) status = cq_directory_make(work, error);
+  const bool is_kept = !status && work;
+  if (is_kept) status = cq_directory_make(work, error);
   if (!status) status = choose_topics(c, languages, n, error);
   for (size_t i = 0; !status && i < n; i++) {
     readings[i] = (reading){.clir = c, .side = &c->sides[i], .from = &languages[i]};
@@ -229,6 +230,7 @@ cq_status cq_clir_open(cq_clir **out, const cq_clir_language *languages, size_t 
   }
   cq_free(readings);
   if (*temporary) cq_directory_remove(temporary); /* what is open stays mapped */
+  if (is_kept && status) cq_directory_remove(work);
   if (status)
     cq_clir_free(c);
   else
