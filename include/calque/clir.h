@@ -159,8 +159,8 @@ typedef struct cq_clir_grid {
 } cq_clir_grid;
 
 typedef struct cq_clir_fold {
-  int kappa, window, tau; /* chosen */
-  double map_chosen, map_tested;
+  int kappa, window, tau;                   /* chosen */
+  double map_chosen, map_tested;            /* NaN: not measured, for want of a choice or of relevant documents */
   double seconds_before, seconds_retrieval; /* text and vectors; all queries of the fold */
   double contrast;                          /* of cognates */
 } cq_clir_fold;

@@ -4,6 +4,7 @@
 #include "base/pool.h"
 #include "recipe/clir.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -84,15 +85,17 @@ static void run_trial(void *context, size_t item, int worker) {
   cq_free(asked);
 }
 
-/* The best of the fold's trials; of equal ones the first. */
+/* The best of the fold's trials; of equal ones, and where nothing was measured, the first. */
 static void choose(const validation *v, int fold) {
   cq_clir_fold *f = &v->folds[fold];
-  f->map_chosen = -1;
+  bool is_chosen = false;
   for (size_t i = 0; i < v->n_trials; i++) {
     const trial *t = &v->trials[i];
-    for (size_t k = 0; t->fold == fold && k < v->grid->n_taus; k++)
-      if (t->maps[k] > f->map_chosen)
-        f->kappa = t->kappa, f->window = t->window, f->tau = v->grid->taus[k], f->map_chosen = t->maps[k];
+    for (size_t k = 0; t->fold == fold && k < v->grid->n_taus; k++) {
+      if (is_chosen && !(t->maps[k] > f->map_chosen)) continue;
+      f->kappa = t->kappa, f->window = t->window, f->tau = v->grid->taus[k], f->map_chosen = t->maps[k];
+      is_chosen = true;
+    }
   }
 }
 
@@ -153,6 +156,7 @@ static cq_status make_trials(validation *v, cq_error *error) {
                            .window = g->windows[cell % g->n_windows],
                            .maps = v->maps + i * g->n_taus};
   }
+  for (size_t i = 0; i < v->n_trials * g->n_taus; i++) v->maps[i] = NAN;
   return CQ_OK;
 }
 
@@ -162,8 +166,9 @@ cq_status cq_clir_validate(cq_lexical_hit **hits, cq_clir_fold *folds, const cq_
   const cq_clir_options o = options ? *options : cq_clir_default_options();
   validation v = {.clir = clir, .from = from, .to = to, .grid = grid, .o = &o, .n_folds = n_folds, .group = group};
   *hits = NULL;
-  if (group < 1 || n_folds < 2 || (size_t)n_folds > cq_clir_about(clir).n_topics)
-    return cq_fail(error, CQ_ERR_ARGUMENT, "%d folds of groups of %d topics", n_folds, group);
+  const size_t n_topics = cq_clir_about(clir).n_topics;
+  if (group < 1 || n_folds < 2 || ((size_t)n_folds - 1) * (size_t)group >= n_topics) /* the last has a topic */
+    return cq_fail(error, CQ_ERR_ARGUMENT, "%d folds of groups of %d topics, of %zu in all", n_folds, group, n_topics);
   if (!grid->n_kappas || !grid->n_windows || !grid->n_taus)
     return cq_fail(error, CQ_ERR_ARGUMENT, "nothing to choose among");
   v.folds = cq_alloc_array_zeroed((size_t)n_folds, sizeof *v.folds);
