@@ -1,0 +1,647 @@
+/* Searching across languages, on two little collections: what is learned finds, and what is held out is not looked at. */
+#include "support/files.h"
+
+#include "base/memory.h"
+#include "base/random.h"
+#include "calque/clir.h"
+
+#include <math.h>
+
+/* --- the collections ---
+ *
+ * Two made-up languages, aa and bb. Eight topics with six words each in both, no word the same; four documents a topic in aa and
+ * three in bb, of ten words out of the topic's and some that all have; one document of each language is empty. A topic's title is two
+ * of its words. */
+enum { TOPICS = 8, WORDS = 6, LENGTH = 10, DOCUMENTS = 4 };
+
+typedef struct changes {
+  int fold_of_judgements; /* topics t with t % 4 == fold have others in both languages; -1: none */
+  int fold_of_titles;     /* and other titles in bb */
+  const char *more_judgements, *more_documents; /* of aa */
+  bool no_relevant;                             /* topic 2 has none in bb */
+} changes;
+static const changes none = {.fold_of_judgements = -1, .fold_of_titles = -1};
+
+static int n_documents(int language) {
+  return language ? DOCUMENTS - 1 : DOCUMENTS;
+}
+
+static void write_language(int language, const changes *change) {
+  const char *const code = language ? "bb" : "aa", *const vowels = language ? "oeiuay" : "aeiouy";
+  char name[40];
+  cq_random random = cq_random_seeded(5, (uint64_t)language);
+  snprintf(name, sizeof name, "docs.%s", code);
+  FILE *f = fopen(test_path(name), "w");
+  assert_non_null(f);
+  for (int t = 0; t < TOPICS; t++)
+    for (int d = 0; d < n_documents(language); d++) {
+      fprintf(f, "<DOC>\n<DOCNO>%s-%d-%d</DOCNO>\n<TEXT>", code, t, d);
+      for (int i = 0; i < LENGTH; i++)
+        fprintf(f, "%c%c%s ", "bdgklmnr"[t], vowels[cq_random_below(&random, WORDS)], language ? "zt" : "vk");
+      fprintf(f, "%s\n</TEXT>\n</DOC>\n", language ? "uzzo zuu" : "ivva vii");
+    }
+  fprintf(f, "<DOC>\n<DOCNO>%s-empty</DOCNO>\n<TEXT></TEXT>\n</DOC>\n", code);
+  if (!language && change->more_documents) fputs(change->more_documents, f);
+  assert_int_equal(fclose(f), 0);
+
+  snprintf(name, sizeof name, "topics.%s", code);
+  f = fopen(test_path(name), "w");
+  assert_non_null(f);
+  for (int t = 0; t < TOPICS; t++) {
+    const char *const end = language ? "zt" : "vk";
+    if (language && t % 4 == change->fold_of_titles)
+      fprintf(f, "%d\tquite another kavk mivk title\n", t + 1); /* words of aa among them */
+    else
+      fprintf(f, "%d\t%c%c%s %c%c%s\n", t + 1, "bdgklmnr"[t], vowels[0], end, "bdgklmnr"[t], vowels[1], end);
+  }
+  assert_int_equal(fclose(f), 0);
+
+  snprintf(name, sizeof name, "qrels.%s", code);
+  f = fopen(test_path(name), "w");
+  assert_non_null(f);
+  for (int t = 0; t < TOPICS; t++)
+    for (int d = 0; d < n_documents(language); d++) {
+      const bool other = t % 4 == change->fold_of_judgements;
+      if (language && change->no_relevant && t == 2) continue;
+      fprintf(f, "%d 0 %s-%d-%d %d\n", t + 1, code, other ? (t + 3) % TOPICS : t, d, other && d == 0 ? 0 : 1);
+    }
+  fprintf(f, "1 0 %s-empty 1\n1 0 %s-7-0 0\n", code, code);
+  if (!language && change->more_judgements) fputs(change->more_judgements, f);
+  assert_int_equal(fclose(f), 0);
+}
+
+static cq_status open_collections(cq_clir **out, const changes *change, bool other_order, cq_error *error) {
+  cq_clir_language languages[2];
+  char paths[2][3][400];
+  for (int i = 0; i < 2; i++) {
+    const int language = other_order ? 1 - i : i;
+    const char *const code = language ? "bb" : "aa", *const kinds[] = {"docs", "topics", "qrels"};
+    write_language(language, change);
+    for (int k = 0; k < 3; k++) {
+      char name[40];
+      snprintf(name, sizeof name, "%s.%s", kinds[k], code);
+      snprintf(paths[i][k], sizeof paths[i][k], "%s", test_path(name));
+    }
+    languages[i] =
+        (cq_clir_language){.code = code, .documents = paths[i][0], .topics = paths[i][1], .judgements = paths[i][2]};
+  }
+  return cq_clir_open(out, languages, 2, NULL, NULL, error);
+}
+
+static cq_clir *opened(const changes *change, bool other_order) {
+  cq_clir *c;
+  cq_error error = {0};
+  if (open_collections(&c, change, other_order, &error)) fail_msg("%s", error.message);
+  return c;
+}
+
+static cq_clir_options tiny_options(void) {
+  cq_clir_options o = cq_clir_default_options();
+  o.words.dim = 16, o.words.epochs = 40, o.words.rate = 0.05, o.words.sample = 0, o.words.window = 5;
+  o.kappa = 3, o.tau = 3, o.ranking.k = 40;
+  return o;
+}
+
+static double map_of(const cq_clir *c, const cq_clir_model *m, const char *from, const char *to, const bool *asked,
+                     const cq_clir_options *o) {
+  cq_lexical_hit *hits;
+  assert_int_equal(cq_clir_search(&hits, c, m, from, to, asked, o, NULL, NULL), CQ_OK);
+  const double map = cq_clir_map(c, to, hits, o->ranking.k, asked);
+  free(hits);
+  return map;
+}
+
+/* --- what is there --- */
+
+static void collections_are_read(void **state) {
+  (void)state;
+  changes change = none;
+  change.more_judgements = "3 0 nobody-knows 1\n3 0 nor-this 0\n99 0 nor-this-topic 1\n";
+  cq_clir *c = opened(&change, false);
+  const cq_clir_info about = cq_clir_about(c);
+  assert_int_equal(about.n_languages, 2);
+  assert_int_equal(about.n_topics, TOPICS);
+  assert_int_equal(about.n_unknown, 2); /* of topics that all languages have */
+  for (size_t t = 0; t < TOPICS; t++) {
+    assert_int_equal(cq_clir_topic(c, t).n, 1);
+    assert_int_equal(cq_clir_topic(c, t).data[0], '1' + t);
+  }
+  cq_clir_free(c);
+  cq_clir_free(NULL);
+}
+
+static void learned_words_find_documents(void **state) {
+  (void)state;
+  cq_clir *c = opened(&none, false);
+  const cq_clir_mixing mixings[] = {CQ_MIX_BY_LENGTH, CQ_MIX_AT_RANDOM};
+  for (int mixing = 0; mixing < 2; mixing++) {
+    cq_clir_options o = tiny_options();
+    cq_clir_model *m;
+    o.mixing = mixings[mixing];
+    assert_int_equal(cq_clir_train(&m, c, NULL, "aa", &o, NULL, NULL), CQ_OK);
+    for (int method = 0; method < 3; method++)
+      for (int way = 0; way < 3; way++) {
+        o.method = (cq_clir_method)method;
+        o.weighted = way == 1, o.csls = way == 2 ? 5 : 0;
+        const double map = map_of(c, m, "aa", "bb", NULL, &o), back = map_of(c, m, "bb", "aa", NULL, &o);
+        if (!(map > 0.8 && back > 0.8)) fail_msg("method %d, way %d: %.3f and %.3f", method, way, map, back);
+      }
+    /* Documents without a word of the topics are not found; k is what the array has. */
+    cq_clir_model_free(m);
+  }
+  cq_clir_free(c);
+}
+
+static void monolingual_runs_need_no_model(void **state) {
+  (void)state;
+  cq_clir *c = opened(&none, false);
+  cq_clir_options o = tiny_options();
+  cq_lexical_hit *hits;
+  cq_error error = {0};
+  assert_true(map_of(c, NULL, "aa", "aa", NULL, &o) > 0.9);
+  assert_int_equal(cq_clir_search(&hits, c, NULL, "aa", "bb", NULL, &o, NULL, &error), CQ_ERR_ARGUMENT);
+  assert_string_equal(error.message, "from 'aa' to 'bb' needs a model");
+  assert_null(hits);
+  cq_clir_free(c);
+}
+
+static void languages_that_are_not_there(void **state) {
+  (void)state;
+  cq_clir *c = opened(&none, false);
+  const cq_clir_options o = tiny_options();
+  const bool held_out[TOPICS] = {true};
+  cq_clir_model *m, *other;
+  cq_lexical_hit *hits;
+  cq_clir_word *words;
+  size_t n;
+  cq_error error = {0};
+  assert_int_equal(cq_clir_train(&m, c, NULL, NULL, &o, NULL, NULL), CQ_OK);
+  assert_int_equal(cq_clir_train(&other, c, held_out, "cc", &o, NULL, &error), CQ_ERR_ARGUMENT);
+  assert_string_equal(error.message, "there is no language 'cc' among the collections");
+  assert_null(other);
+  assert_int_equal(cq_clir_search(&hits, c, m, "cc", "bb", NULL, &o, NULL, &error), CQ_ERR_ARGUMENT);
+  assert_int_equal(cq_clir_search(&hits, c, m, "aa", "cc", NULL, &o, NULL, &error), CQ_ERR_ARGUMENT);
+  assert_int_equal(cq_clir_expand(&words, &n, m, "aa", "a", (cq_slice){"bavk", 4}, &o, &error), CQ_ERR_ARGUMENT);
+  assert_int_equal(cq_clir_expand(&words, &n, m, "aaa", "bb", (cq_slice){"bavk", 4}, &o, &error), CQ_ERR_ARGUMENT);
+  assert_true(isnan(cq_clir_map(c, "cc", NULL, 1, NULL)));
+  cq_clir_model_free(m);
+  cq_clir_free(c);
+}
+
+static void queries_become_words_of_their_topic(void **state) {
+  (void)state;
+  cq_clir *c = opened(&none, false);
+  cq_clir_options o = tiny_options();
+  cq_clir_model *m;
+  cq_clir_word *words;
+  size_t n;
+  assert_int_equal(cq_clir_train(&m, c, NULL, "aa", &o, NULL, NULL), CQ_OK);
+  assert_int_equal(cq_clir_expand(&words, &n, m, "aa", "bb", (cq_slice){"bavk unheard devk", 17}, &o, NULL), CQ_OK);
+  assert_int_equal(n, 6); /* three for each that is known */
+  for (size_t i = 0; i < 6; i++) {
+    assert_memory_equal(words[i].from.data, i < 3 ? "bavk" : "devk", 4);
+    assert_int_equal(words[i].to.data[0], i < 3 ? 'b' : 'd');
+    assert_memory_equal(words[i].to.data + words[i].to.n - 2, "zt", 2);
+    assert_true(words[i].score == words[i].cosine && (i % 3 == 0 || words[i - 1].score >= words[i].score));
+  }
+  free(words);
+  o.method = CQ_CLIR_SUM, o.tau = 1000;
+  assert_int_equal(cq_clir_expand(&words, &n, m, "aa", "bb", (cq_slice){"bavk bevk", 9}, &o, NULL), CQ_OK);
+  assert_int_equal(n, TOPICS * WORDS + 2); /* all there are, best first */
+  for (size_t i = 0; i < WORDS; i++) assert_true(words[i].to.data[0] == 'b' && words[i].from.n == 0);
+  free(words);
+  assert_int_equal(cq_clir_expand(&words, &n, m, "aa", "bb", (cq_slice){"unheard", 7}, &o, NULL), CQ_OK);
+  assert_int_equal(n, 0);
+  free(words);
+  cq_clir_model_free(m);
+  cq_clir_free(c);
+}
+
+static void unknown_queries_find_nothing(void **state) {
+  (void)state;
+  changes change = none;
+  change.fold_of_titles = 1; /* topics 2 and 6, from bb: "quite another kavk mivk title" */
+  cq_clir *c = opened(&change, false);
+  cq_clir_options o = tiny_options();
+  const bool asked[TOPICS] = {[0] = true, [1] = true};
+  cq_clir_model *m;
+  o.words.min_count = 3;
+  assert_int_equal(cq_clir_train(&m, c, NULL, "aa", &o, NULL, NULL), CQ_OK);
+  for (int method = 0; method < 3; method++) {
+    cq_lexical_hit *hits;
+    o.method = (cq_clir_method)method;
+    assert_int_equal(cq_clir_search(&hits, c, m, "bb", "bb", asked, &o, NULL, NULL), CQ_OK);
+    assert_non_null(hits[0].id.data);
+    /* As words, kavk is in no document of bb; as vectors, it is near some. */
+    if (o.method != CQ_CLIR_DOCUMENTS) assert_null(hits[o.ranking.k].id.data);
+    assert_null(hits[2 * o.ranking.k].id.data); /* not asked for */
+    free(hits);
+  }
+  cq_clir_model_free(m);
+  /* Learned from topics that are not these, their words are unknown. */
+  bool held_out[TOPICS] = {false};
+  held_out[0] = true, o.kappa = 0, o.words.min_count = 1;
+  assert_int_equal(cq_clir_train(&m, c, held_out, "aa", &o, NULL, NULL), CQ_OK);
+  for (int method = 0; method < 3; method++) {
+    cq_lexical_hit *hits;
+    o.method = (cq_clir_method)method;
+    assert_int_equal(cq_clir_search(&hits, c, m, "aa", "bb", NULL, &o, NULL, NULL), CQ_OK);
+    assert_null(hits[0].id.data);
+    assert_non_null(hits[2 * o.ranking.k].id.data);
+    free(hits);
+  }
+  cq_clir_model_free(m);
+  cq_clir_free(c);
+}
+
+static void a_topic_without_documents_in_one_language(void **state) {
+  (void)state;
+  changes change = none;
+  cq_clir *c = opened(&change, false);
+  cq_clir_options o = tiny_options();
+  cq_clir_model *all, *without;
+  assert_int_equal(cq_clir_train(&all, c, NULL, "aa", &o, NULL, NULL), CQ_OK);
+  cq_clir *before = c;
+  change.no_relevant = true;
+  c = opened(&change, false);
+  assert_int_equal(cq_clir_train(&without, c, NULL, "aa", &o, NULL, NULL), CQ_OK);
+  /* Three tuples of 12 words in each language are gone; the empty document is judged relevant and adds none. */
+  assert_int_equal(cq_clir_n_trained(all) - cq_clir_n_trained(without), 3 * 2 * (LENGTH + 2));
+  /* That topic does not count in the mean; the others are found as before. */
+  assert_true(map_of(c, without, "aa", "bb", NULL, &o) > 0.8);
+  bool only[TOPICS] = {[2] = true};
+  assert_true(isnan(map_of(c, without, "aa", "bb", only, &o)));
+  cq_clir_model_free(all), cq_clir_model_free(without);
+  cq_clir_free(c), cq_clir_free(before);
+}
+
+/* --- what is held out --- */
+
+typedef struct outcome {
+  unsigned char *vectors;
+  char *run;
+  size_t n_vectors, n_run;
+} outcome;
+
+static void keep_run(outcome *out, const cq_clir *c, const cq_lexical_hit *hits, size_t k) {
+  FILE *f = open_memstream(&out->run, &out->n_run);
+  assert_non_null(f);
+  cq_clir_write_run(f, c, hits, k, "tag");
+  assert_int_equal(fclose(f), 0);
+}
+
+/* Vectors and the run from aa to bb with one fold of four held out. */
+static outcome outcome_of(const changes *change, int fold, const cq_clir_options *o, bool other_order) {
+  outcome out = {0};
+  cq_clir *c = opened(change, other_order);
+  cq_clir_model *m;
+  cq_lexical_hit *hits;
+  bool *held_out = cq_clir_fold_topics(c, 4, 1, fold);
+  assert_non_null(held_out);
+  for (int t = 0; t < TOPICS; t++) assert_int_equal(held_out[t], t % 4 == fold);
+  assert_int_equal(cq_clir_train(&m, c, held_out, "aa", o, NULL, NULL), CQ_OK);
+  assert_int_equal(cq_clir_save(m, test_path("vectors.txt"), NULL), CQ_OK);
+  out.vectors = read_bytes(&out.n_vectors, test_path("vectors.txt"));
+  assert_int_equal(cq_clir_search(&hits, c, m, "aa", "bb", held_out, o, NULL, NULL), CQ_OK);
+  keep_run(&out, c, hits, o->ranking.k);
+  assert_true(out.n_run > 0 || o->pseudo_in_all); /* of titles that find nothing, nothing is learned */
+  free(hits);
+  free(held_out);
+  cq_clir_model_free(m);
+  cq_clir_free(c);
+  return out;
+}
+
+static bool same_outcome(const outcome *a, const outcome *b) {
+  return a->n_vectors == b->n_vectors && !memcmp(a->vectors, b->vectors, a->n_vectors) && a->n_run == b->n_run &&
+         !memcmp(a->run, b->run, a->n_run);
+}
+
+static void free_outcome(outcome *o) {
+  free(o->vectors);
+  free(o->run);
+}
+
+static void judgements_and_translations_held_out_are_not_looked_at(void **state) {
+  (void)state;
+  for (int way = 0; way < 8; way++) {
+    cq_clir_options o = tiny_options();
+    const bool other_order = way % 2;
+    changes change = none;
+    o.words.epochs = 2;
+    o.mixing = way & 2 ? CQ_MIX_AT_RANDOM : CQ_MIX_BY_LENGTH;
+    o.method = way & 4 ? CQ_CLIR_DOCUMENTS : CQ_CLIR_TERMS;
+    outcome usual = outcome_of(&none, 1, &o, other_order), again = outcome_of(&none, 1, &o, other_order);
+    assert_true(same_outcome(&usual, &again));
+    change.fold_of_judgements = 1;
+    outcome other = outcome_of(&change, 1, &o, other_order);
+    if (!same_outcome(&usual, &other)) fail_msg("way %d: judgements of topics held out were looked at", way);
+    free_outcome(&other);
+    change = none, change.fold_of_titles = 1;
+    other = outcome_of(&change, 1, &o, other_order);
+    if (!same_outcome(&usual, &other)) fail_msg("way %d: translations of topics held out were looked at", way);
+    free_outcome(&other);
+    /* Those of the other topics are: the test would see it. */
+    change = none, change.fold_of_judgements = 2;
+    other = outcome_of(&change, 1, &o, other_order);
+    assert_false(same_outcome(&usual, &other));
+    free_outcome(&other);
+    /* And pseudo-relevant documents of all languages are found by translations. */
+    o.pseudo_in_all = true, change = none, change.fold_of_titles = 1;
+    outcome in_all = outcome_of(&none, 1, &o, other_order);
+    other = outcome_of(&change, 1, &o, other_order);
+    assert_false(same_outcome(&in_all, &other));
+    free_outcome(&other), free_outcome(&in_all), free_outcome(&usual), free_outcome(&again);
+  }
+}
+
+/* Pseudo-relevant documents: without them, words of topics held out are unknown. */
+static void kappa_brings_words(void **state) {
+  (void)state;
+  cq_clir *c = opened(&none, false);
+  cq_clir_options o = tiny_options();
+  const bool held_out[TOPICS] = {[3] = true};
+  const int kappas[] = {0, 2, 100};
+  size_t n_words[3];
+  for (int i = 0; i < 3; i++) {
+    cq_clir_model *m;
+    o.kappa = kappas[i];
+    assert_int_equal(cq_clir_train(&m, c, held_out, "aa", &o, NULL, NULL), CQ_OK);
+    n_words[i] = cq_clir_n_trained(m);
+    cq_clir_model_free(m);
+  }
+  assert_int_equal(n_words[1] - n_words[0], 2 * (LENGTH + 2));
+  assert_int_equal(n_words[2] - n_words[0], DOCUMENTS * (LENGTH + 2)); /* the query's words are in no more */
+  cq_clir_free(c);
+}
+
+/* --- keeping --- */
+
+static void a_model_is_kept(void **state) {
+  (void)state;
+  cq_clir *c = opened(&none, false);
+  const cq_clir_options o = tiny_options();
+  cq_clir_model *m, *again;
+  cq_lexical_hit *hits[2];
+  outcome runs[2] = {0};
+  cq_error error = {0};
+  assert_int_equal(cq_clir_train(&m, c, NULL, "aa", &o, NULL, NULL), CQ_OK);
+  assert_int_equal(cq_clir_save(m, test_path("kept.txt"), NULL), CQ_OK);
+  assert_int_equal(cq_clir_load(&again, c, test_path("kept.txt"), NULL), CQ_OK);
+  assert_int_equal(cq_clir_search(&hits[0], c, m, "aa", "bb", NULL, &o, NULL, NULL), CQ_OK);
+  assert_int_equal(cq_clir_search(&hits[1], c, again, "aa", "bb", NULL, &o, NULL, NULL), CQ_OK);
+  for (int i = 0; i < 2; i++) keep_run(&runs[i], c, hits[i], o.ranking.k), free(hits[i]);
+  assert_string_equal(runs[0].run, runs[1].run);
+  for (int i = 0; i < 2; i++) free_outcome(&runs[i]);
+  cq_clir_model_free(again);
+  write_text(test_path("bad.txt"), "1 2\nword 1\n");
+  assert_int_equal(cq_clir_load(&again, c, test_path("bad.txt"), &error), CQ_ERR_FORMAT);
+  assert_int_equal(error.line, 2);
+  assert_null(again);
+  /* Vectors of none of the collections' words: nothing is found. */
+  write_text(test_path("bad.txt"), "1 2\nelsewhere 1 2\n");
+  assert_int_equal(cq_clir_load(&again, c, test_path("bad.txt"), NULL), CQ_OK);
+  assert_true(map_of(c, again, "aa", "bb", NULL, &o) == 0);
+  cq_clir_model_free(again), cq_clir_model_free(m);
+  cq_clir_free(c);
+}
+
+/* --- faults --- */
+
+static void documents_that_come_twice(void **state) {
+  (void)state;
+  changes change = none;
+  cq_clir *c;
+  cq_error error = {0};
+  change.more_documents = "<DOC>\n<DOCNO>aa-2-1</DOCNO>\n<TEXT>again</TEXT>\n</DOC>\n";
+  assert_int_equal(open_collections(&c, &change, false, &error), CQ_ERR_FORMAT);
+  /* Four lines a document, 32 of them, and three for the empty one, which begins where another would. */
+  if (!error.line || !strstr(error.message, "docs.aa:")) fail_msg("%s", error.message);
+  assert_non_null(strstr(error.message, "aa-2-1"));
+  assert_null(c);
+}
+
+static void a_directory_of_work_is_whole_or_not_there(void **state) {
+  (void)state;
+  char work[400], documents[400], topics[400], judgements[400];
+  cq_clir *c;
+  cq_error error = {0};
+  write_language(0, &none);
+  snprintf(work, sizeof work, "%s", test_path("work/inside"));
+  snprintf(documents, sizeof documents, "%s", test_path("docs.aa"));
+  snprintf(topics, sizeof topics, "%s", test_path("topics.aa"));
+  snprintf(judgements, sizeof judgements, "%s", test_path("nowhere"));
+  cq_clir_language language = {.code = "aa", .documents = documents, .topics = topics, .judgements = judgements};
+  assert_int_equal(cq_clir_open(&c, &language, 1, work, NULL, &error), CQ_ERR_IO);
+  assert_int_not_equal(access(work, F_OK), 0);
+  language.judgements = test_path("qrels.aa");
+  assert_int_equal(cq_clir_open(&c, &language, 1, work, NULL, &error), CQ_OK);
+  assert_int_equal(access(work, F_OK), 0);
+  cq_clir_free(c);
+  assert_int_equal(cq_clir_open(&c, &language, 1, work, NULL, &error), CQ_ERR_ARGUMENT); /* and not made again */
+  assert_non_null(strstr(error.message, "already exists"));
+  assert_int_equal(access(work, F_OK), 0);
+  /* One language alone has nothing to learn from. */
+  assert_int_equal(cq_clir_open(&c, &language, 1, NULL, NULL, &error), CQ_OK);
+  cq_clir_model *m;
+  assert_int_equal(cq_clir_train(&m, c, NULL, "aa", NULL, NULL, &error), CQ_ERR_ARGUMENT);
+  assert_string_equal(error.message, "no topic has relevant documents in two of the languages");
+  cq_clir_free(c);
+  assert_int_equal(cq_clir_open(&c, NULL, 0, NULL, NULL, &error), CQ_ERR_ARGUMENT);
+}
+
+/* --- validation --- */
+
+static const int kappas[] = {2, 3}, windows[] = {3, 6}, taus[] = {1, 4};
+static const cq_clir_grid grid = {kappas, windows, taus, 2, 2, 2}, one = {kappas, windows, taus, 1, 1, 1};
+
+static char *validated(const cq_clir *c, cq_clir_fold *folds, const cq_clir_options *o, const cq_clir_grid *g,
+                       cq_pool *pool) {
+  cq_lexical_hit *hits;
+  outcome out = {0};
+  assert_int_equal(cq_clir_validate(&hits, folds, c, "aa", "bb", 4, 1, g, o, pool, NULL), CQ_OK);
+  keep_run(&out, c, hits, o->ranking.k);
+  free(hits);
+  return out.run;
+}
+
+static void validation_does_not_depend_on_threads(void **state) {
+  (void)state;
+  cq_clir *c = opened(&none, false);
+  cq_clir_options o = tiny_options();
+  cq_clir_fold folds[2][4];
+  cq_pool *pool;
+  o.words.epochs = 10;
+  assert_int_equal(cq_pool_open(&pool, 3, NULL), CQ_OK);
+  char *a = validated(c, folds[0], &o, &grid, NULL), *b = validated(c, folds[1], &o, &grid, pool);
+  assert_string_equal(a, b);
+  for (int f = 0; f < 4; f++) {
+    assert_int_equal(folds[0][f].kappa, folds[1][f].kappa);
+    assert_int_equal(folds[0][f].window, folds[1][f].window);
+    assert_int_equal(folds[0][f].tau, folds[1][f].tau);
+    assert_true(folds[0][f].map_chosen == folds[1][f].map_chosen && folds[0][f].map_tested == folds[1][f].map_tested);
+    assert_true(folds[0][f].kappa == 2 || folds[0][f].kappa == 3);
+    assert_true(folds[0][f].map_chosen >= 0 && folds[0][f].map_chosen <= 1);
+  }
+  free(a), free(b);
+  /* A grid of one: what is tested is what training and searching give. */
+  a = validated(c, folds[0], &o, &one, pool);
+  o.kappa = 2, o.words.window = 3, o.tau = 1;
+  for (int f = 0; f < 4; f++) {
+    outcome direct = outcome_of(&none, f, &o, false);
+    assert_true(folds[0][f].kappa == 2 && folds[0][f].window == 3 && folds[0][f].tau == 1);
+    assert_true(isnan(folds[0][f].map_chosen));              /* there was no choice */
+    for (char *line = direct.run, *end; *line; line = end) { /* each of its lines is in the whole run */
+      char kept[200];
+      end = strchr(line, '\n') + 1;
+      snprintf(kept, sizeof kept, "%.*s", (int)(end - line), line);
+      assert_non_null(strstr(a, kept));
+    }
+    free_outcome(&direct);
+  }
+  free(a);
+  cq_pool_free(pool);
+  cq_clir_free(c);
+}
+
+/* Lines of the run whose topics are a fold's. */
+static void keep_fold(char *run, int fold) {
+  char *to = run;
+  for (char *line = run, *end; *line; line = end) {
+    end = strchr(line, '\n') + 1;
+    if ((line[0] - '1') % 4 != fold) continue;
+    memmove(to, line, (size_t)(end - line));
+    to += end - line;
+  }
+  *to = '\0';
+}
+
+static void validation_does_not_look_at_the_fold_it_tests(void **state) {
+  (void)state;
+  cq_clir_options o = tiny_options();
+  o.words.epochs = 5;
+  changes change = none;
+  char *runs[3];
+  for (int i = 0; i < 3; i++) {
+    change.fold_of_judgements = i == 1 ? 2 : -1;
+    change.fold_of_titles = i == 2 ? 2 : -1;
+    cq_clir *c = opened(&change, false);
+    runs[i] = validated(c, NULL, &o, &grid, NULL);
+    keep_fold(runs[i], 2);
+    assert_true(*runs[i]);
+    cq_clir_free(c);
+  }
+  assert_string_equal(runs[0], runs[1]);
+  assert_string_equal(runs[0], runs[2]);
+  for (int i = 0; i < 3; i++) free(runs[i]);
+}
+
+static void folds_that_cannot_be(void **state) {
+  (void)state;
+  cq_clir *c = opened(&none, false);
+  const cq_clir_options o = tiny_options();
+  const cq_clir_grid empty = {kappas, windows, taus, 2, 0, 2};
+  const struct {
+    int n_folds, group;
+  } cases[] = {{1, 1}, {0, 1}, {-2, 1}, {9, 1}, {4, 0}, {4, -1}, {5, 2}, {3, 4}, {2, 8}}; /* 8 topics */
+  cq_lexical_hit *hits;
+  cq_error error = {0};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    if (cq_clir_validate(&hits, NULL, c, "aa", "bb", cases[i].n_folds, cases[i].group, &one, &o, NULL, &error) !=
+        CQ_ERR_ARGUMENT)
+      fail_msg("%d folds of groups of %d are not refused", cases[i].n_folds, cases[i].group);
+    assert_null(hits);
+  }
+  assert_int_equal(cq_clir_validate(&hits, NULL, c, "aa", "bb", 4, 1, &empty, &o, NULL, &error), CQ_ERR_ARGUMENT);
+  assert_string_equal(error.message, "nothing to choose among");
+  assert_int_equal(cq_clir_validate(&hits, NULL, c, "aa", "cc", 4, 1, &one, &o, NULL, &error), CQ_ERR_ARGUMENT);
+  cq_clir_free(c);
+}
+
+/* The fold to validate on has no relevant documents: there is nothing to tell choices by, and the first is taken. */
+static void folds_without_relevant_documents(void **state) {
+  (void)state;
+  changes change = none;
+  change.no_relevant = true; /* topic 2 of 8, alone in its fold of 8 */
+  cq_clir *c = opened(&change, false);
+  cq_clir_options o = tiny_options();
+  cq_clir_fold folds[8];
+  cq_lexical_hit *hits;
+  cq_error error = {0};
+  o.words.epochs = 1;
+  if (cq_clir_validate(&hits, folds, c, "aa", "bb", 8, 1, &grid, &o, NULL, &error)) fail_msg("%s", error.message);
+  assert_true(folds[1].kappa == 2 && folds[1].window == 3 && folds[1].tau == 1);
+  assert_true(isnan(folds[1].map_chosen) && isnan(folds[2].map_tested));
+  free(hits);
+  cq_clir_free(c);
+}
+
+static void every_allocation_may_fail(void **state) {
+  (void)state;
+  const changes change = none;
+  const cq_slice query = {"bavk bevk", 9};
+  cq_clir *c = opened(&change, false);
+  cq_clir_options o = tiny_options();
+  const bool held_out[TOPICS] = {[1] = true, [5] = true};
+  o.words.epochs = 1, o.words.dim = 4;
+  for (int way = 0; way < 4; way++) {
+    o.method = (cq_clir_method)(way % 3);
+    o.pseudo_in_all = way == 1, o.csls = way == 2 ? 2 : 0, o.weighted = o.keep_words = way == 3;
+    o.mixing = way == 2 ? CQ_MIX_AT_RANDOM : CQ_MIX_BY_LENGTH;
+    for (long n = 1;; n += n < 60 ? 1 : 7) { /* the text of each topic takes the same path */
+      cq_clir_model *m;
+      cq_lexical_hit *hits = NULL;
+      cq_clir_word *words = NULL;
+      size_t n_words;
+      cq_alloc_fail_at(n);
+      cq_status status = cq_clir_train(&m, c, held_out, "aa", &o, NULL, NULL);
+      if (!status) status = cq_clir_expand(&words, &n_words, m, "aa", "bb", query, &o, NULL);
+      if (!status) status = cq_clir_search(&hits, c, m, "aa", "bb", NULL, &o, NULL, NULL);
+      const bool failed = cq_alloc_failed();
+      cq_alloc_fail_at(0);
+      assert_int_equal(status, failed ? CQ_ERR_MEMORY : CQ_OK);
+      free(words), free(hits);
+      cq_clir_model_free(m);
+      if (!failed) break;
+    }
+  }
+  cq_clir_free(c);
+}
+
+static void every_allocation_of_opening_may_fail(void **state) {
+  (void)state;
+  for (long n = 1;; n += n < 200 ? 1 : 61) {
+    cq_clir *c;
+    cq_alloc_fail_at(n);
+    const cq_status status = open_collections(&c, &none, false, NULL);
+    const bool failed = cq_alloc_failed();
+    cq_alloc_fail_at(0);
+    assert_int_equal(status, failed ? CQ_ERR_MEMORY : CQ_OK);
+    cq_clir_free(c);
+    if (!failed) break;
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(collections_are_read),
+      cmocka_unit_test(learned_words_find_documents),
+      cmocka_unit_test(monolingual_runs_need_no_model),
+      cmocka_unit_test(languages_that_are_not_there),
+      cmocka_unit_test(queries_become_words_of_their_topic),
+      cmocka_unit_test(unknown_queries_find_nothing),
+      cmocka_unit_test(a_topic_without_documents_in_one_language),
+      cmocka_unit_test(judgements_and_translations_held_out_are_not_looked_at),
+      cmocka_unit_test(kappa_brings_words),
+      cmocka_unit_test(a_model_is_kept),
+      cmocka_unit_test(documents_that_come_twice),
+      cmocka_unit_test(a_directory_of_work_is_whole_or_not_there),
+      cmocka_unit_test(validation_does_not_depend_on_threads),
+      cmocka_unit_test(validation_does_not_look_at_the_fold_it_tests),
+      cmocka_unit_test(folds_that_cannot_be),
+      cmocka_unit_test(folds_without_relevant_documents),
+      cmocka_unit_test(every_allocation_may_fail),
+      cmocka_unit_test(every_allocation_of_opening_may_fail),
+  };
+  return cmocka_run_group_tests(tests, make_test_directory, remove_test_directory);
+}
