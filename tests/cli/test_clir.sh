@@ -1,0 +1,168 @@
+# calque clir: build, expand, run, validate, on two little collections that are written here.
+[ -n "${TMPDIR-}" ] || [ ! -w /dev/shm ] || export TMPDIR=/dev/shm # some hundred small files are written and synced
+. "$(dirname "$0")/common.sh"
+
+# English and Dutch on eight subjects, four and three documents each; names are written the same in both. Every document has its
+# subject's words, in an order of its own.
+subjects='river,water,boat,bank,Amstel|rivier,bootje,oever,stroom,Amstel
+bread,oven,flour,baker,Zeeuws|brood,meel,bakker,deeg,Zeeuws
+train,station,ticket,track,Utrecht|trein,kaartje,spoor,wissel,Utrecht
+school,teacher,lesson,pupil,Montessori|leraar,klas,leerling,boek,Montessori
+garden,flower,spade,hedge,Keukenhof|tuin,bloem,schep,heg,Keukenhof
+doctor,nurse,fever,medicine,Boerhaave|dokter,zuster,koorts,pil,Boerhaave
+painter,canvas,brush,colour,Vermeer|schilder,doek,kwast,kleur,Vermeer
+bicycle,wheel,chain,saddle,Gazelle|fiets,wiel,ketting,zadel,Gazelle'
+collection() { # LANGUAGE COLUMN DOCUMENTS COMMON
+  echo "$subjects" | cut -d '|' -f "$2" | awk -F , -v code="$1" -v n="$3" -v common="$4" '{
+    for (d = 1; d <= n; d++) {
+      printf "<DOC>\n<DOCNO>%s-%d-%d</DOCNO>\n<TEXT>\n", code, NR, d
+      for (i = 0; i < 10; i++) printf "%s ", $((i * d + d) % NF + 1)
+      printf "%s\n", common
+      for (i = 0; i < 5; i++) printf "%s ", $((i + d) % NF + 1)
+      printf "\n</TEXT>\n</DOC>\n"
+      print NR, 0, code "-" NR "-" d, 1 >"qrels." code
+    }
+    printf "<top>\n<num>%d</num>\n<title>%s %s</title>\n</top>\n", NR, $1, $2 >"topics." code
+    if (NR == 1) printf "<DOC>\n<DOCNO>%s-empty</DOCNO>\n<TEXT></TEXT>\n</DOC>\n", code
+  }' >"docs.$1"
+}
+collection en 1 4 "people often say that"
+collection nl 2 3 "mensen zeggen vaak dat"
+printf 'often\nthat\n' >stop.en
+printf 'vaak\ndat\n' >stop.nl
+sources="--languages en,nl --docs docs.% --topics topics.% --qrels qrels.% --stop-words stop.%"
+base="--lr 0.05 --sample 0 --dim 16"
+learn="$base --epochs 40 --window 5 --threads 1"
+ranks_well() { # RUN QRELS LEAST
+  expect 0 eval retrieval --measure map "$2" "$1"
+  awk -F '\t' -v least="$3" '{ exit !($3 >= least) }' stdout || fail "$1: MAP is $(cut -f 3 stdout), expected $3"
+}
+
+# Build, twice the same.
+expect 0 clir build vectors.txt $sources $learn
+stdout_is_empty
+stderr_has "wrote vectors.txt"
+expect 0 clir build again.txt $sources $learn --work indexes
+same vectors.txt again.txt
+[ -d indexes/en.lexical ] && [ -d indexes/nl.lexical ] || fail "--work does not keep the indexes"
+expect 1 clir build again.txt $sources $learn --work indexes
+stderr_has "indexes: already exists"
+gzip -c docs.en >zipped.en
+cp docs.nl zipped.nl
+expect 0 clir build again.txt $learn --languages en,nl --docs 'zipped.%' --topics 'topics.%' --qrels 'qrels.%' --stop-words 'stop.%'
+same vectors.txt again.txt
+expect 0 clir build other.txt $sources $learn --mix at-random
+cmp -s vectors.txt other.txt && fail "--mix changes nothing"
+
+# Expand: words of the other language on the same subject; unknown words give nothing.
+expect 0 clir expand vectors.txt "rivers unheard" $sources --from en --to nl --tau 3
+lines_are stdout 3
+awk -F '\t' '$1 != "river" || $2 > 1 || $3 !~ /^(rivier|boot|oever|strom|stroom|amstel)/' stdout | grep -q . && fail "the neighbours of river are of other subjects"
+expect 0 clir expand vectors.txt "unheard" $sources --from en --to nl
+stdout_is_empty
+stderr_has "the text has none of the words of 'unheard'"
+expect 0 clir expand vectors.txt "river boat" $sources --from en --to nl --method sum --tau 2
+lines_are stdout 2
+[ "$(cut -f 1 stdout | sort -u)" = "*" ] || fail "the sum has no word of its own"
+expect 0 clir expand vectors.txt "Gazelle" $sources --from en --to nl --tau 1 --json
+stdout_has '{"from": "gazell'
+stdout_has '"to": "gazell' # the name is one word, whatever the language
+
+# Run: by words, by their sum, by documents; and without vectors in one language.
+for options in "" "--method sum" "--method documents" "--weighted" "--csls 5" "--keep-words"; do
+  expect 0 clir run vectors.txt $sources --from en --to nl --tag mine $options
+  cp stdout run
+  [ "$(awk 'NF != 6 || $2 != "Q0" || $6 != "mine"' run | wc -l)" -eq 0 ] || fail "not a run: $options"
+  ranks_well run qrels.nl 0.75
+done
+expect 0 clir run vectors.txt $sources --from nl --to en --top 2
+[ "$(awk '$1 == 1' stdout | wc -l)" -eq 2 ] || fail "--top 2 gives another number"
+expect 0 clir run $sources --from en --to en
+cp stdout run
+ranks_well run qrels.en 0.9
+grep -q "en-empty" run && fail "an empty document was found"
+expect 2 clir run $sources --from en --to nl
+stderr_has "no VECTORS"
+
+# A fold: what is not known of it changes nothing, byte for byte.
+fold="--from en --hold-out 2 --folds 4 --kappa 2"
+expect 0 clir build fold.txt $sources $learn $fold
+expect 0 clir run fold.txt $sources --from en --to nl --hold-out 2 --folds 4
+cp stdout fold.run
+[ "$(cut -d ' ' -f 1 fold.run | sort -u | tr '\n' ' ')" = "2 6 " ] || fail "the fold is not topics 2 and 6"
+awk '{ print $1, $2, $3, ($1 == 2 || $1 == 6) && /1$/ ? 0 : $4 }' qrels.en >blind.en
+awk '$1 != 2 && $1 != 6' qrels.nl >blind.nl
+echo "6 0 nl-1-1 1" >>blind.nl
+cp topics.en titles.en
+sed -e 's/brood meel/geheel anders Vermeer/' -e 's/dokter zuster/bread flour/' topics.nl >titles.nl
+cmp -s titles.nl topics.nl && fail "the titles were not changed"
+hidden="--languages en,nl --docs docs.% --topics titles.% --qrels blind.% --stop-words stop.%"
+expect 0 clir build blind.txt $hidden $learn $fold
+same fold.txt blind.txt
+expect 0 clir run blind.txt $hidden --from en --to nl --hold-out 2 --folds 4
+same fold.run stdout
+for order in en,nl nl,en; do # the order of languages is no way around it
+  expect 0 clir build seen.txt --languages $order --docs 'docs.%' --topics 'topics.%' --qrels 'qrels.%' $learn $fold
+  expect 0 clir build unseen.txt --languages $order --docs 'docs.%' --topics 'titles.%' --qrels 'blind.%' $learn $fold
+  same seen.txt unseen.txt
+done
+expect 0 clir build other.txt $hidden $base --epochs 40 --window 5 --threads 1 --from en --hold-out 1 --folds 4 --kappa 2
+expect 0 clir build seen.txt $sources $learn --from en --hold-out 1 --folds 4 --kappa 2
+cmp -s seen.txt other.txt && fail "judgements of the other folds change nothing"
+
+# Validate: a run of all topics; the same with any number of threads.
+choices="--kappa 1 --kappa 2 --window 4 --tau 1 --tau 3"
+expect 0 clir validate $sources $base --epochs 10 --from en --to nl --folds 4 $choices --threads 1
+cp stdout all.run
+stderr_has "fold 4: kappa "
+stderr_has "over all topics"
+expect 0 clir validate $sources $base --epochs 10 --from en --to nl --folds 4 $choices --threads 3
+same all.run stdout
+expect 0 clir validate $sources $base --epochs 10 --from en --to nl --folds 2 --group 4 --kappa 1 --window 4 --tau 2
+[ "$(cut -d ' ' -f 1 stdout | sort -u | wc -l)" -ge 4 ] || fail "topics are missing"
+expect 1 clir validate $sources --from en --to nl --folds 5 --group 2 $choices
+stderr_has "5 folds of groups of 2 topics, of 8 in all"
+expect 1 clir validate $sources --from en --to nl --kappa many
+stderr_has "--kappa is 'many'"
+
+# Documents that judgements name and the collection lacks; topics without documents in one language.
+{ cat qrels.en; echo "1 0 en-unknown 1"; echo "2 0 en-unknown 0"; } >more.en
+grep -v '^3 ' qrels.nl >more.nl
+expect 0 clir build more.txt --languages en,nl --docs 'docs.%' --topics 'topics.%' --qrels 'more.%' $learn
+stderr_has "2 judgements are of documents that are not there"
+grep -q "^trein " more.txt && fail "words of a topic with documents in one language only were learned"
+
+# What is refused.
+cp docs.nl twice.nl
+{ cat docs.en; printf '<DOC>\n<DOCNO>en-3-2</DOCNO>\n<TEXT>again</TEXT>\n</DOC>\n'; } >twice.en
+expect 1 clir build refused.txt --languages en,nl --docs 'twice.%' --topics 'topics.%' --qrels 'qrels.%' --work refused
+stderr_has "twice.en:$(($(wc -l <docs.en) + 1)): "
+stderr_has "'en-3-2'"
+absent refused.txt
+absent refused
+expect 1 clir run vectors.txt $sources --from en --to de
+stderr_has "there is no language 'de' among the collections"
+expect 1 clir expand vectors.txt river $sources --from de --to nl
+expect 1 clir build refused.txt $sources --from de --hold-out 1
+stderr_has "there is no language 'de'"
+expect 1 clir build refused.txt --languages en,de --docs 'docs.%' --topics 'topics.%' --qrels 'qrels.%'
+stderr_has "topics.de"
+expect 1 clir build refused.txt --languages en --docs 'docs.%' --topics 'topics.%' --qrels 'qrels.%'
+stderr_has "no topic has relevant documents in two of the languages"
+expect 1 clir build refused.txt $sources --hold-out 6
+stderr_has "there are 5 folds"
+expect 1 clir run vectors.txt $sources --from en --to en --hold-out 3 --folds 2
+sed 's/<num>/<num>1/' topics.nl >renamed.nl
+cp topics.en renamed.en
+expect 0 clir build other.txt --languages en,nl --docs 'docs.%' --topics 'topics.%' --qrels 'qrels.%' $base --epochs 1 # as it should be
+expect 1 clir build refused.txt --languages en,nl --docs 'docs.%' --topics 'renamed.%' --qrels 'qrels.%'
+stderr_has "the languages' topics have no number in common"
+expect 1 clir run corpus.txt $sources --from en --to nl
+stderr_has "corpus.txt"
+expect 2 clir build $sources
+expect 2 clir build refused.txt --docs 'docs.%' --topics 'topics.%' --qrels 'qrels.%'
+stderr_has "--languages"
+expect 2 clir run vectors.txt $sources --from en
+expect 2 clir run vectors.txt $sources --from en --to nl --method guess
+absent refused.txt
+finish
