@@ -26,7 +26,7 @@ typedef struct crowding_work {
 
 /* The mean cosine of the k nearest words of one language. */
 static float mean_of_nearest(const cq_translator *t, uint32_t word, const bool *language, int k) {
-  float best[MOST_CSLS];
+  float best[MOST_CSLS] = {0};
   int n = 0;
   for (uint32_t other = 0; other < t->n; other++) {
     if (!language[other] || other == word) continue;
@@ -52,8 +52,9 @@ cq_status cq_translator_open(cq_translator *t, const float *vectors, uint32_t n,
   *t = (cq_translator){.n = n, .stride = (dim + LINE_FLOATS - 1) / LINE_FLOATS * LINE_FLOATS};
   t->vectors = cq_alloc_array_zeroed(n, (size_t)t->stride * sizeof *t->vectors);
   t->targets = cq_alloc_array(n, sizeof *t->targets);
-  if (csls) t->crowding = cq_alloc_array_zeroed(n, sizeof *t->crowding);
-  if (!t->vectors || !t->targets || (csls && !t->crowding)) {
+  const bool corrects = csls > 0;
+  if (corrects) t->crowding = cq_alloc_array_zeroed(n, sizeof *t->crowding);
+  if (!t->vectors || !t->targets || (corrects && !t->crowding)) {
     cq_translator_close(t);
     return cq_fail_memory(error, "vectors of words");
   }
@@ -63,7 +64,7 @@ cq_status cq_translator_open(cq_translator *t, const float *vectors, uint32_t n,
     if (is_target[w]) t->targets[t->n_targets++] = w;
   }
   crowding_work work = {t, is_source, is_target, csls < MOST_CSLS ? csls : MOST_CSLS};
-  if (csls) cq_pool_run(pool, n, crowd_one, &work);
+  if (corrects) cq_pool_run(pool, n, crowd_one, &work);
   return CQ_OK;
 }
 

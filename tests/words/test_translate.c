@@ -44,7 +44,8 @@ static void expect(const cq_translator *t, const uint32_t *words, size_t n, size
 
 static void nearest_by_hand(void **state) {
   (void)state;
-  cq_translator t = opened(0);
+  cq_translator t = opened(-3); /* no correction */
+  assert_null(t.crowding);
   assert_int_equal(t.n_targets, 5);
   const expected of_0[] = {{3, 1, 1}, {7, .8, .8}, {2, .6, .6}, {4, 0, 0}, {5, 0, 0}}; /* ties to the lower number */
   for (size_t tau = 1; tau <= 5; tau++) expect(&t, (uint32_t[]){0}, 1, tau, false, 0, of_0, tau);
