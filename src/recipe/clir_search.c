@@ -39,6 +39,7 @@ static cq_status translate_topic(cq_lexical_query *out, const asking *a, const c
   cq_translation *found = NULL;
   size_t n = 0;
   cq_status status = CQ_OK;
+  *out = (cq_lexical_query){0};
   for (size_t i = 0; !status && i < query->n; i++) {
     const uint32_t word = a->model->number[query->words[i]];
     if (word != CQ_INTERN_NONE && !cq_ids_append(&words, &word, 1)) status = cq_fail_memory(error, "a query");

@@ -185,7 +185,7 @@ static cq_status corpus_of_state(cq_word_corpus *out, const state *s, const char
     if (!status) status = cq_word_corpus_add(out, ids.items, ids.n, error);
   }
   if (!status && !(out->counts = cq_alloc_array(s->words.n, sizeof *out->counts))) status = cq_fail_memory(error, path);
-  if (!status) memcpy(out->counts, s->counts, s->words.n * sizeof *out->counts);
+  if (!status && s->words.n) memcpy(out->counts, s->counts, s->words.n * sizeof *out->counts);
   cq_ids_free(&ids);
   cq_word_corpus_free(&read);
   return status;

@@ -71,8 +71,7 @@ static cq_status jobs_of(jobs *j, const cq_word_corpus *c, cq_error *error) {
 /* --- sub-words --- */
 
 static uint32_t sign_extended(char byte) {
-  const int32_t wide = (signed char)byte;
-  return (uint32_t)wide;
+  return ((uint32_t)(unsigned char)byte ^ 0x80u) - 0x80u;
 }
 
 bool cq_word_grams(cq_ids *out, cq_slice word, const cq_words_options *o) {

@@ -170,6 +170,9 @@ static void faults_of_states(void **state) {
   }
   written("f.vocab", "a\t1\nb\t1\n");
   assert_int_equal(cq_words_loss(&loss, text, test_path("f"), &o, NULL, NULL), CQ_OK);
+  written("f.vocab", "");
+  assert_int_equal(cq_words_loss(&loss, text, test_path("f"), &o, NULL, &error), CQ_ERR_FORMAT);
+  written("f.vocab", "a\t1\nb\t1\n");
   write_rows("f.out.npy", rows, 3, 3); /* rows, then dimensions, that do not fit */
   assert_int_equal(cq_words_loss(&loss, text, test_path("f"), &o, NULL, &error), CQ_ERR_FORMAT);
   assert_non_null(strstr(error.message, "f.out.npy"));
