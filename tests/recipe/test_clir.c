@@ -622,6 +622,16 @@ static void every_allocation_of_opening_may_fail(void **state) {
   }
 }
 
+/* Temporary directories lie in the test's own, so that what is left of them is seen. */
+static int make_directories(void **state) {
+  return make_test_directory(state) || setenv("TMPDIR", test_directory, 1);
+}
+
+static void nothing_temporary_is_left(void **state) {
+  (void)state;
+  assert_int_equal(count_files("calque-clir"), 0);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(collections_are_read),
@@ -642,6 +652,7 @@ int main(void) {
       cmocka_unit_test(folds_without_relevant_documents),
       cmocka_unit_test(every_allocation_may_fail),
       cmocka_unit_test(every_allocation_of_opening_may_fail),
+      cmocka_unit_test(nothing_temporary_is_left),
   };
-  return cmocka_run_group_tests(tests, make_test_directory, remove_test_directory);
+  return cmocka_run_group_tests(tests, make_directories, remove_test_directory);
 }
