@@ -348,7 +348,8 @@ static const cli_command clir_build = {
   }
 
 static const cli_option expand_options[] = {
-    BETWEEN_OPTIONS(struct args), SOURCE_OPTIONS(struct args), TAU_OPTION(struct args),
+    BETWEEN_OPTIONS(struct args), SOURCE_OPTIONS(struct args),
+    TAU_OPTION(struct args),      METHOD_OPTION(struct args, methods, ""),
     SEARCH_OPTIONS(struct args),  CLI_JSON(struct args, json),
 };
 
