@@ -160,19 +160,25 @@ static cq_status make_trials(validation *v, cq_error *error) {
   return CQ_OK;
 }
 
+/* Every fold has a topic. */
+static cq_status check_folds(const cq_clir *clir, int n_folds, int group, cq_error *error) {
+  if (group >= 1 && n_folds >= 2 && ((size_t)n_folds - 1) * (size_t)group < clir->n_topics) return CQ_OK;
+  return cq_fail(error, CQ_ERR_ARGUMENT, "%d folds of groups of %d topics, of %zu in all", n_folds, group,
+                 clir->n_topics);
+}
+
 cq_status cq_clir_validate(cq_lexical_hit **hits, cq_clir_fold *folds, const cq_clir *clir, const char *from,
                            const char *to, int n_folds, int group, const cq_clir_grid *grid,
                            const cq_clir_options *options, cq_pool *pool, cq_error *error) {
   const cq_clir_options o = options ? *options : cq_clir_default_options();
   validation v = {.clir = clir, .from = from, .to = to, .grid = grid, .o = &o, .n_folds = n_folds, .group = group};
   *hits = NULL;
-  const size_t n_topics = cq_clir_about(clir).n_topics;
-  if (group < 1 || n_folds < 2 || ((size_t)n_folds - 1) * (size_t)group >= n_topics) /* the last has a topic */
-    return cq_fail(error, CQ_ERR_ARGUMENT, "%d folds of groups of %d topics, of %zu in all", n_folds, group, n_topics);
+  cq_status status = check_folds(clir, n_folds, group, error);
+  if (status) return status;
   if (!grid->n_kappas || !grid->n_windows || !grid->n_taus)
     return cq_fail(error, CQ_ERR_ARGUMENT, "nothing to choose among");
   v.folds = cq_alloc_array_zeroed((size_t)n_folds, sizeof *v.folds);
-  cq_status status = v.folds ? make_trials(&v, error) : cq_fail_memory(error, "folds");
+  status = v.folds ? make_trials(&v, error) : cq_fail_memory(error, "folds");
   /* A grid of one needs no validation. */
   if (!status && grid->n_kappas * grid->n_windows * grid->n_taus > 1) {
     cq_pool_run(pool, v.n_trials, run_trial, &v);
@@ -199,10 +205,9 @@ cq_status cq_clir_validate(cq_lexical_hit **hits, cq_clir_fold *folds, const cq_
 cq_status cq_clir_validate_cognates(cq_lexical_hit **out, cq_clir_fold *folds, const cq_clir *clir, const char *from,
                                     const char *to, int n_folds, int group, const cq_cognate_options *options, size_t k,
                                     cq_pool *pool, cq_error *error) {
-  cq_status status = CQ_OK;
   *out = NULL;
-  if (group < 1 || n_folds < 2 || (size_t)n_folds > clir->n_topics)
-    return cq_fail(error, CQ_ERR_ARGUMENT, "%d folds of groups of %d topics", n_folds, group);
+  cq_status status = check_folds(clir, n_folds, group, error);
+  if (status) return status;
   cq_lexical_hit *all = calloc(clir->n_topics * k + 1, sizeof *all);
   if (!all) return cq_fail_memory(error, "a validation");
   for (int f = 0; !status && f < n_folds; f++) {

@@ -122,6 +122,8 @@ expect 0 clir validate $sources $base --epochs 10 --from en --to nl --folds 2 --
 [ "$(cut -d ' ' -f 1 stdout | sort -u | wc -l)" -ge 4 ] || fail "topics are missing"
 expect 1 clir validate $sources --from en --to nl --folds 5 --group 2 $choices
 stderr_has "5 folds of groups of 2 topics, of 8 in all"
+expect 1 clir validate $sources --from en --to nl --folds 5 --group 2 --method cognates
+stderr_has "5 folds of groups of 2 topics, of 8 in all"
 expect 1 clir validate $sources --from en --to nl --kappa many
 stderr_has "--kappa is 'many'"
 
