@@ -268,6 +268,10 @@ static cq_status find_terms(searching *s, const cq_lexical_term *terms, size_t n
   return CQ_OK;
 }
 
+static cq_status fail_damaged(size_t segment_number, cq_error *error) {
+  return cq_fail(error, CQ_ERR_FORMAT, "segment %zu of the index is damaged", segment_number + 1);
+}
+
 /* The cursors of a query's terms in a segment. */
 static cq_status enter_segment(searching *s, size_t segment_number, const cq_lexical_term *terms, size_t n,
                                cq_error *error) {
@@ -278,7 +282,8 @@ static cq_status enter_segment(searching *s, size_t segment_number, const cq_lex
     uint64_t n_documents = 0, n_occurrences = 0;
     const uint32_t t = s->terms[segment_number * n + i];
     cursor *c = &s->cursors[s->n_cursors];
-    if (t == CQ_NO_TERM || !cq_segment_postings(&c->postings, segment, t)) continue;
+    if (t == CQ_NO_TERM) continue;
+    if (!cq_segment_postings(&c->postings, segment, t)) return fail_damaged(segment_number, error);
     for (size_t k = 0; k < s->index->n_segments; k++) {
       if (s->terms[k * n + i] == CQ_NO_TERM) continue;
       const cq_term_record *record = &s->index->segments[k].records[s->terms[k * n + i]];
@@ -315,7 +320,7 @@ static cq_status search(cq_lexical_hit *hits, searching *s, const cq_lexical_que
       search_window(s, s->index->first[i], from, from + (left < WINDOW ? left : WINDOW));
     }
     for (size_t t = 0; !status && t < s->n_cursors; t++)
-      if (s->cursors[t].damaged) status = cq_fail(error, CQ_ERR_FORMAT, "segment %zu of the index is damaged", i + 1);
+      if (s->cursors[t].damaged) status = fail_damaged(i, error);
   }
   cq_free(terms);
   if (s->n_heap) qsort(hits, s->n_heap, sizeof *hits, best_first);
