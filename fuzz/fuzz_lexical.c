@@ -1,0 +1,141 @@
+/* Any bytes as a segment are an error when opened, an error when searched, or hits that lie inside the index. What opening looks at
+ * is made plausible first, so that more gets past it: the magic, sizes, the sum of the lengths, and that the places of ids, terms
+ * and postings ascend. The segment as it came is opened too. */
+#include "fuzz.h"
+
+#include "base/slice.h"
+#include "calque/lexical.h"
+#include "lexical/segment.h"
+
+#include <math.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { K = 3, MOST_TERMS = 6 };
+enum { LENGTHS, ID_STARTS, IDS, TERM_STARTS, TERMS, RECORDS, POSTINGS, N_PARTS };
+
+typedef struct header {
+  char magic[8];
+  uint64_t n_documents, n_terms, n_occurrences;
+  uint64_t begin[N_PARTS], size[N_PARTS];
+} header;
+
+static char directory[96];
+
+static const char *path_of(const char *name) {
+  static char path[128];
+  snprintf(path, sizeof path, "%s/%s", directory, name);
+  return path;
+}
+
+static void remove_directory(void) {
+  unlink(path_of("manifest.json"));
+  unlink(path_of("segment-1"));
+  rmdir(directory);
+}
+
+static void write_file(const char *name, const void *data, size_t n) {
+  FILE *f = fopen(path_of(name), "wb");
+  CHECK(f && fwrite(data, 1, n, f) == n && fclose(f) == 0);
+}
+
+/* Numbers that lie `step` bytes apart begin with 0, ascend and end with `end`, if they are inside of the bytes. */
+static void make_ascend(uint8_t *bytes, size_t n, uint64_t begin, uint64_t count, size_t step, size_t at,
+                        uint64_t end) {
+  if (begin > n || count >= (n - begin) / step) return;
+  for (uint64_t i = 0, before = 0, number; i <= count; i++, before = number) {
+    uint8_t *place = bytes + begin + i * step + at;
+    memcpy(&number, place, sizeof number);
+    if (i == 0) number = 0;
+    if (number < before || number > end) number = before;
+    if (i == count) number = end;
+    memcpy(place, &number, sizeof number);
+  }
+}
+
+static void make_plausible(uint8_t *bytes, size_t n) {
+  header h;
+  if (n < sizeof h) return;
+  memcpy(&h, bytes, sizeof h);
+  memcpy(h.magic, "calqlex1", sizeof h.magic);
+  for (int i = 0; i < N_PARTS; i++) h.begin[i] &= ~(uint64_t)7;
+  h.size[LENGTHS] = h.n_documents * 4, h.size[ID_STARTS] = (h.n_documents + 1) * 8;
+  h.size[TERM_STARTS] = (h.n_terms + 1) * 8, h.size[RECORDS] = (h.n_terms + 1) * sizeof(cq_term_record);
+  if (h.begin[POSTINGS] <= n) h.size[POSTINGS] = n - h.begin[POSTINGS];
+  make_ascend(bytes, n, h.begin[ID_STARTS], h.n_documents, 8, 0, h.size[IDS]);
+  make_ascend(bytes, n, h.begin[TERM_STARTS], h.n_terms, 8, 0, h.size[TERMS]);
+  make_ascend(bytes, n, h.begin[RECORDS], h.n_terms, sizeof(cq_term_record), offsetof(cq_term_record, at),
+              h.size[POSTINGS]);
+  if (h.begin[LENGTHS] <= n && h.n_documents <= (n - h.begin[LENGTHS]) / 4) {
+    h.n_occurrences = 0;
+    for (uint64_t d = 0; d < h.n_documents; d++) {
+      uint32_t length;
+      memcpy(&length, bytes + h.begin[LENGTHS] + d * 4, sizeof length);
+      length &= 0xfff; /* scores are tabled up to the longest, which would take most of the time */
+      memcpy(bytes + h.begin[LENGTHS] + d * 4, &length, sizeof length);
+      h.n_occurrences += length;
+    }
+  }
+  memcpy(bytes, &h, sizeof h);
+}
+
+static void search(const cq_lexical *index, const cq_lexical_query *query, uint64_t n_documents) {
+  for (int i = 0; i < CQ_N_LEXICAL_MODELS; i++) {
+    cq_lexical_options o = cq_lexical_default_options();
+    cq_lexical_hit *hits;
+    cq_error error = {0};
+    o.model = (cq_lexical_model)i, o.k = K, o.exhaustive = ((uint64_t)i + n_documents) % 2;
+    const cq_status status = cq_lexical_search(&hits, index, query, 1, &o, NULL, &error);
+    if (status) {
+      CHECK(!hits && error.message[0] && (status == CQ_ERR_FORMAT || status == CQ_ERR_ARGUMENT));
+      continue;
+    }
+    for (int rank = 0; rank < K && hits[rank].id.data; rank++) {
+      volatile unsigned sum = 0;
+      CHECK(hits[rank].document < n_documents && isfinite(hits[rank].score));
+      CHECK(rank == 0 || hits[rank].score <= hits[rank - 1].score);
+      for (size_t k = 0; k < hits[rank].id.n; k++) sum += (unsigned char)hits[rank].id.data[k];
+    }
+    free(hits);
+  }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
+  static const char manifest[] =
+      "{\"lexical_index\": 1, \"segments\": 1, \"language\": \"\", \"stems\": false, \"stop_words\": []}";
+  if (!directory[0]) {
+    snprintf(directory, sizeof directory, "%s.lexical", temporary_file(0));
+    CHECK(mkdir(directory, 0777) == 0 && atexit(remove_directory) == 0);
+    write_file("manifest.json", manifest, strlen(manifest));
+  }
+  cq_segment segment;
+  cq_error error = {0};
+  cq_status status = cq_segment_open(&segment, input_file(data, n), &error);
+  CHECK(!status || (status == CQ_ERR_FORMAT && error.message[0]));
+  if (!status) cq_segment_close(&segment);
+  uint8_t *bytes = malloc(n ? n : 1);
+  CHECK(bytes);
+  memcpy(bytes, data, n);
+  make_plausible(bytes, n);
+  write_file("segment-1", bytes, n);
+  free(bytes);
+  cq_lexical *index;
+  status = cq_segment_open(&segment, path_of("segment-1"), &error);
+  if (status) {
+    CHECK(status == CQ_ERR_FORMAT && error.message[0]);
+    CHECK(cq_lexical_open(&index, directory, &error) == CQ_ERR_FORMAT && !index);
+    return 0;
+  }
+  cq_lexical_term terms[MOST_TERMS];
+  cq_lexical_query query = {terms, 0};
+  for (uint32_t t = 0; t < segment.n_terms && query.n < MOST_TERMS; t++)
+    terms[query.n++] = (cq_lexical_term){cq_segment_term(&segment, t), 1 + t};
+  status = cq_lexical_open(&index, directory, &error);
+  if (status)
+    CHECK(!index && error.message[0]);
+  else
+    search(index, &query, segment.n_documents);
+  cq_lexical_free(index);
+  cq_segment_close(&segment);
+  return 0;
+}
