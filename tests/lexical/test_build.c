@@ -1,5 +1,4 @@
 /* Building an index: what counts as a document, what is refused and named, and that threads, segments and forms change nothing. */
-#define _GNU_SOURCE
 #include "support/files.h"
 
 #include "base/memory.h"
@@ -172,6 +171,12 @@ static void what_is_wrong_is_named(void **state) {
   /* Two mistakes: the first one in the file is named, however the work was divided. */
   refused("a\tx\nno tab\na\tz\n", 2, "no tab");
   cq_error error = {0};
+  write_text(test_path("wrong"), "1\t\n2\t\nno tab\n4\t\n5\t\n6\t\n7\t\n8\t\n9\t\n\xff\t\n");
+  const char *const wrong[] = {kept_path("wrong")};
+  /* What is read ahead while line 3 is looked into is not reported before it. */
+  const cq_lexical_build_options pieces = {.segment_documents = 1};
+  assert_int_equal(build_of("refused", wrong, 1, &pieces, 2, &error), CQ_ERR_FORMAT);
+  assert_int_equal(error.line, 3);
   write_text(test_path("empty.tsv"), "");
   assert_int_equal(build("refused", "empty.tsv", &error), CQ_ERR_FORMAT);
   assert_non_null(strstr(error.message, "empty.tsv: no documents"));

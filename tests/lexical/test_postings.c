@@ -1,5 +1,4 @@
 /* Postings: what was written is read, bit widths from 0 to 32, bounds that bound, and bytes that lie. */
-#define _GNU_SOURCE
 #include "support/files.h"
 
 #include "base/memory.h"

@@ -379,6 +379,10 @@ static void what_cannot_matter_is_not_looked_at(void **state) {
     cq_lexical_hit *hits = search(index, &query, 1, &o, 0);
     assert_int_equal(hits[0].document, SECOND);
     scores[m] = hits[0].score;
+    /* Blocks of "common" end where windows do. */
+    const double mu = o.model == CQ_DIRICHLET ? 2500 : 2000, T = 2 * N + 5;
+    assert_true(fabs(scores[m] - formula(o.model, mu, 1.2, 0.75, 3, 5, N + 2, N, T, N) -
+                     formula(o.model, mu, 1.2, 0.75, 2, 5, 3, 2, T, N)) < 1e-9);
     free(hits);
   }
   cq_lexical_free(index);
@@ -391,7 +395,8 @@ static void what_cannot_matter_is_not_looked_at(void **state) {
   unsigned char *bytes = read_bytes(&n, test_path("skip/segment-1"));
   for (uint32_t b = 0; b < p.n_full; b++) {
     const uint32_t first = b ? cq_postings_entry(&p, b - 1).last + 1 : 0, last = cq_postings_entry(&p, b).last;
-    if (last < WINDOW + CQ_BLOCK || (first <= SECOND && SECOND <= last)) continue; /* up to the first best one, and the best one's own */
+    if (last < WINDOW + CQ_BLOCK || (first <= SECOND && SECOND <= last))
+      continue; /* up to the first best one, and the best one's own */
     bytes[(size_t)(p.bytes - s.file.data) + cq_postings_entry(&p, b).at] = 0xff;
     n_damaged++;
   }
@@ -488,6 +493,50 @@ static void a_damaged_term_is_an_error(void **state) {
   cq_lexical_free(index);
 }
 
+/* Postings of several windows with any bytes in them: an error, or hits that lie inside the index. */
+static void damaged_postings_are_safe(void **state) {
+  (void)state;
+  enum { N = 4, ROUNDS = 60, K = 10 };
+  static random_query queries[N];
+  cq_lexical_query as[N];
+  collection *c = make_collection(MOST_DOCUMENTS, 6);
+  build(c, "damaged", 0, 1);
+  free(c);
+  make_queries(queries, as, N, 6);
+  cq_segment s;
+  size_t n, n_errors = 0;
+  assert_int_equal(cq_segment_open(&s, test_path("damaged/segment-1"), NULL), CQ_OK);
+  unsigned char *whole = read_bytes(&n, test_path("damaged/segment-1")), *bytes = malloc(n);
+  assert_non_null(bytes);
+  const size_t begin = (size_t)(s.postings - s.file.data);
+  cq_segment_close(&s);
+  for (uint64_t round = 0; round < ROUNDS; round++) {
+    cq_random r = cq_random_seeded(7, round);
+    memcpy(bytes, whole, n);
+    for (uint64_t i = 0; i < (n - begin) / 50; i++) {
+      const size_t at = begin + (size_t)cq_random_below(&r, n - begin);
+      bytes[at] = (unsigned char)(round % 2 ? bytes[at] ^ 1u << cq_random_below(&r, 8) : cq_random_u64(&r));
+    }
+    write_bytes(test_path("damaged/segment-1"), bytes, n);
+    cq_lexical *index = opened("damaged");
+    cq_lexical_options o = cq_lexical_default_options();
+    o.model = (cq_lexical_model)(round % CQ_N_LEXICAL_MODELS), o.k = K, o.exhaustive = round / 4 % 2;
+    for (size_t q = 0; q < N; q++) {
+      cq_lexical_hit *hits;
+      const cq_status status = cq_lexical_search(&hits, index, &as[q], 1, &o, NULL, NULL);
+      assert_true(status == CQ_OK || status == CQ_ERR_FORMAT);
+      n_errors += status != CQ_OK;
+      for (size_t rank = 0; !status && rank < K && hits[rank].id.data; rank++)
+        assert_true(hits[rank].document < MOST_DOCUMENTS && isfinite(hits[rank].score));
+      free(hits);
+    }
+    cq_lexical_free(index);
+  }
+  assert_true(n_errors > 0);
+  free(bytes);
+  free(whole);
+}
+
 static void every_allocation_may_fail(void **state) {
   (void)state;
   enum { N = 3 };
@@ -526,6 +575,7 @@ int main(void) {
       cmocka_unit_test(what_cannot_matter_is_not_looked_at),
       cmocka_unit_test(bad_options_are_refused),
       cmocka_unit_test(a_damaged_term_is_an_error),
+      cmocka_unit_test(damaged_postings_are_safe),
       cmocka_unit_test(every_allocation_may_fail),
   };
   return cmocka_run_group_tests(tests, make_test_directory, remove_test_directory);
