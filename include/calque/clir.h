@@ -60,6 +60,7 @@ typedef struct cq_clir_options {
   cq_clir_mixing mixing;
   int kappa;          /* pseudo-relevant documents of a topic that is held out, in the query's language */
   bool pseudo_in_all; /* in every language, by the topic's translations: not without parallel data, strictly */
+  bool all_documents; /* every document once more, by itself: words that no aligned one has get vectors, too */
   cq_words_options words;
   cq_clir_method method;
   int tau;         /* words for each word, or for the sum */

@@ -100,6 +100,9 @@ static cq_status make_corpus(cq_word_corpus *corpus, const cq_clir *c, const boo
     for (size_t i = 0; i < c->n; i++) sets[i] = (cq_document_set){c->sides[i].relevant[t], c->sides[i].n_relevant[t]};
     status = add_topic(corpus, c, sets, o, &random, error);
   }
+  for (size_t i = 0; !status && o->all_documents && i < c->n; i++)
+    for (size_t d = 0; !status && d < c->sides[i].n_documents; d++)
+      status = cq_word_corpus_add(corpus, c->sides[i].documents[d].words, c->sides[i].documents[d].n, error);
   cq_free(sets);
   return status ? status : cq_word_corpus_finish(corpus, o->words.min_count, error);
 }
