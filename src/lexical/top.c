@@ -84,10 +84,7 @@ static void enter_window(cursor *c, uint32_t from, uint32_t to) {
   while (!c->ended && c->last < from) enter_block(c, c->block + 1);
   c->window_bound = 0;
   if (c->ended) return;
-  const bool unpacked = c->n > 0;
-  if (c->block > 0 && c->block <= c->postings.n_full && cq_postings_entry(&c->postings, c->block - 1).last + 1 >= to)
-    return;
-  if (unpacked && c->at < c->n && c->documents[c->at] >= to) return;
+  if (c->n > 0 && c->at < c->n && c->documents[c->at] >= to) return;
   c->window_bound = c->bound;
   uint32_t last = c->last;
   for (uint32_t b = c->block + 1; b < n_blocks(c) && last + 1 < to; b++)
@@ -324,12 +321,7 @@ static cq_status search(cq_lexical_hit *hits, searching *s, const cq_lexical_que
   }
   cq_free(terms);
   if (s->n_heap) qsort(hits, s->n_heap, sizeof *hits, best_first);
-  for (size_t i = 0; i < s->options->k; i++) {
-    if (i < s->n_heap)
-      hits[i].id = cq_lexical_id(s->index, hits[i].document);
-    else
-      hits[i] = (cq_lexical_hit){0};
-  }
+  for (size_t i = 0; i < s->n_heap; i++) hits[i].id = cq_lexical_id(s->index, hits[i].document);
   return status;
 }
 
