@@ -22,6 +22,17 @@ static inline int cq_slice_compare(cq_slice a, cq_slice b) {
   return difference ? difference : (a.n > b.n) - (a.n < b.n);
 }
 
+/* White space of ASCII. */
+static inline bool cq_is_blank(char c) {
+  return c == ' ' || (c >= '\t' && c <= '\r');
+}
+/* Without blanks at either end; of blanks alone nothing is left. */
+static inline cq_slice cq_slice_trimmed(cq_slice s) {
+  while (s.n && cq_is_blank(s.data[s.n - 1])) s.n--;
+  while (s.n && cq_is_blank(*s.data)) s.data++, s.n--;
+  return s;
+}
+
 /* A decimal number that fills all of text, in the C locale whatever the process's is; no blanks, hexadecimal, "nan"
  * or "inf". False: it is none, or out of range. */
 bool cq_slice_number(double *out, cq_slice text);

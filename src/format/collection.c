@@ -89,18 +89,6 @@ static const char *open_path(const cq_collection *c) {
 
 /* --- the next document --- */
 
-static bool is_blank(cq_slice text) {
-  size_t i = 0;
-  while (i < text.n && (text.data[i] == ' ' || (text.data[i] >= '\t' && text.data[i] <= '\r'))) i++;
-  return i == text.n;
-}
-
-static cq_slice trimmed(cq_slice s) {
-  while (s.n && is_blank((cq_slice){s.data + s.n - 1, 1})) s.n--;
-  while (s.n && is_blank((cq_slice){s.data, 1})) s.data++, s.n--;
-  return s;
-}
-
 /* Where <DOC> or </DOC> ends in a line; 0: it has none. *begins: where it begins. */
 static size_t document_tag(size_t *begins, cq_slice line, bool closing) {
   const char *name = closing ? "</doc" : "<doc";
@@ -122,7 +110,7 @@ static bool has_text(cq_slice bytes) {
   cq_markup markup = {bytes};
   cq_slice piece;
   for (cq_markup_kind kind; (kind = cq_markup_next(&piece, &markup)) != CQ_MARKUP_END;)
-    if (kind == CQ_MARKUP_TEXT && !is_blank(piece)) return true;
+    if (kind == CQ_MARKUP_TEXT && cq_slice_trimmed(piece).n) return true;
   return false;
 }
 
@@ -182,8 +170,8 @@ cq_status cq_collection_next(cq_raw_document *out, cq_collection *c, cq_error *e
       if ((status = open_next_file(c, error))) return status;
       continue;
     }
-    if (is_blank(line)) continue;
-    const char first = *trimmed(line).data;
+    if (cq_slice_trimmed(line).n == 0) continue;
+    const char first = *cq_slice_trimmed(line).data;
     if (!c->has_form) c->form = first == '<' ? CQ_FORM_TREC : first == '{' ? CQ_FORM_JSON : CQ_FORM_TSV;
     c->has_form = true;
     if (c->form != CQ_FORM_TREC)
@@ -217,7 +205,7 @@ static cq_status find_trec_id(cq_slice *id, const cq_raw_document *raw, cq_error
     for (cq_markup_kind kind; (kind = cq_markup_next(&piece, &markup)) != CQ_MARKUP_END;) {
       if (kind == CQ_MARKUP_TEXT && is_here) {
         const char *begins = id->n ? id->data : piece.data; /* a '<' makes it two pieces */
-        *id = trimmed((cq_slice){begins, (size_t)(piece.data + piece.n - begins)});
+        *id = cq_slice_trimmed((cq_slice){begins, (size_t)(piece.data + piece.n - begins)});
       }
       if (kind == CQ_MARKUP_TEXT) continue;
       is_here = kind == CQ_MARKUP_OPEN && cq_markup_is(piece, id_tags[i]);
@@ -296,7 +284,7 @@ static cq_status read_json(size_t *id_bytes, const cq_raw_document *raw, const c
 static cq_status read_tsv(cq_slice *id, cq_slice *text, const cq_raw_document *raw, cq_error *error) {
   const char *tab = memchr(raw->bytes.data, '\t', raw->bytes.n);
   if (!tab) return fail_document(raw, "no tab, expected id, tab, text", error);
-  *id = trimmed((cq_slice){raw->bytes.data, (size_t)(tab - raw->bytes.data)});
+  *id = cq_slice_trimmed((cq_slice){raw->bytes.data, (size_t)(tab - raw->bytes.data)});
   *text = (cq_slice){tab + 1, raw->bytes.n - (size_t)(tab + 1 - raw->bytes.data)};
   return CQ_OK;
 }
@@ -305,7 +293,7 @@ static cq_status read_tsv(cq_slice *id, cq_slice *text, const cq_raw_document *r
 static cq_status check_id(cq_slice id, const cq_raw_document *raw, cq_error *error) {
   if (id.n == 0) return fail_document(raw, "an empty id", error);
   for (size_t i = 0; i < id.n; i++)
-    if (!id.data[i] || is_blank((cq_slice){id.data + i, 1}))
+    if (!id.data[i] || cq_is_blank(id.data[i]))
       return fail_document(raw, "an id with a blank in it", error);
   return CQ_OK;
 }
@@ -319,7 +307,7 @@ cq_status cq_document_read(cq_collection_document *out, const cq_raw_document *r
   if (raw->form == CQ_FORM_JSON) {
     status = read_json(&id_bytes, raw, fields, n_fields, room, error);
     if (!status && !room->failed)
-      id = trimmed((cq_slice){room->data, id_bytes}), text = (cq_slice){room->data + id_bytes, room->n - id_bytes};
+      id = cq_slice_trimmed((cq_slice){room->data, id_bytes}), text = (cq_slice){room->data + id_bytes, room->n - id_bytes};
   } else if (raw->form == CQ_FORM_TREC) {
     status = read_trec(&id, raw, fields, n_fields, room, error);
     if (!room->failed) text = (cq_slice){room->data ? room->data : "", room->n};

@@ -14,10 +14,6 @@ static bool is_name(char c) {
   return is_letter(c) || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == ':' || c == '.';
 }
 
-static bool is_blank(char c) {
-  return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
 static size_t find(cq_slice text, size_t from, const char *what) {
   const size_t n = strlen(what);
   while (from + n <= text.n) {
@@ -50,7 +46,7 @@ static size_t tag(cq_slice *name, cq_markup_kind *kind, cq_slice text) {
   *name = (cq_slice){text.data + first, i - first};
   bool has_blank = false, has_attribute = false, has_other = false;
   for (; i < text.n && text.data[i] != '>' && text.data[i] != '<'; i++) {
-    if (is_blank(text.data[i]))
+    if (cq_is_blank(text.data[i]))
       has_blank = true;
     else if (text.data[i] == '=')
       has_attribute = has_blank;

@@ -56,19 +56,15 @@ static cq_slice *field_of(cq_topic *topic, field f) {
   return fields[f];
 }
 
-static bool is_blank(char c) {
-  return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
 /* Without blanks at the ends, with one for each run of them inside; kept in the arena. */
 static cq_status keep(cq_slice *out, reading *r, cq_slice text, const char *label, cq_error *error) {
   cq_builder *b = &r->room;
   const size_t n = label ? strlen(label) : 0;
-  while (text.n && is_blank(*text.data)) text.data++, text.n--;
+  while (text.n && cq_is_blank(*text.data)) text.data++, text.n--;
   if (n && text.n >= n && !strncasecmp(text.data, label, n)) text.data += n, text.n -= n;
   cq_builder_clear(b);
   for (size_t i = 0; i < text.n; i++) {
-    if (!is_blank(text.data[i]))
+    if (!cq_is_blank(text.data[i]))
       cq_builder_char(b, text.data[i]);
     else if (b->n && b->data[b->n - 1] != ' ')
       cq_builder_char(b, ' ');
@@ -83,7 +79,7 @@ static cq_status keep(cq_slice *out, reading *r, cq_slice text, const char *labe
 static cq_status add_topic(reading *r, const cq_topic *topic, uint64_t line, cq_error *error) {
   if (topic->id.n == 0) return cq_fail_line(error, CQ_ERR_FORMAT, r->path, line, "a topic without a number");
   for (size_t i = 0; i < topic->id.n; i++)
-    if (!topic->id.data[i] || is_blank(topic->id.data[i]))
+    if (!topic->id.data[i] || cq_is_blank(topic->id.data[i]))
       return cq_fail_line(error, CQ_ERR_FORMAT, r->path, line, "the topic's number '%.*s' has a blank in it",
                           (int)topic->id.n, topic->id.data);
   if (cq_map_get(&r->ids, topic->id) != CQ_MAP_NONE)
@@ -206,7 +202,7 @@ cq_status cq_topics_read(cq_topics *out, const char *path, cq_error *error) {
   if (!r.text) status = cq_fail_memory(error, path);
   while (!status && !(status = cq_lines_next(&line, lines, error)) && line.data) {
     size_t i = 0;
-    while (i < line.n && is_blank(line.data[i])) i++;
+    while (i < line.n && cq_is_blank(line.data[i])) i++;
     if (!first && i < line.n) first = line.data[i];
     if (first == '<') {
       cq_builder_bytes(&all, line.data, line.n);

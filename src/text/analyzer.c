@@ -143,17 +143,11 @@ struct cq_analyzer {
   cq_intern stop_words;
 };
 
-static cq_slice trimmed(cq_slice line) {
-  while (line.n && (line.data[line.n - 1] == ' ' || line.data[line.n - 1] == '\t')) line.n--;
-  while (line.n && (*line.data == ' ' || *line.data == '\t')) line.data++, line.n--;
-  return line;
-}
-
 static cq_status add_stop_word(cq_analyzer *a, cq_slice word, cq_error *error) {
   cq_builder normal = {0}, scratch = {0};
   to_normal_form(&normal, &scratch, word, a->language.rules);
   /* Behind normal form, which makes a blank of the apostrophe of French l'. */
-  const cq_slice kept = trimmed((cq_slice){normal.data, normal.n});
+  const cq_slice kept = cq_slice_trimmed((cq_slice){normal.data, normal.n});
   const bool failed = normal.failed || (kept.n && cq_intern_put(&a->stop_words, kept) == CQ_INTERN_NONE);
   cq_builder_free(&normal);
   cq_builder_free(&scratch);
@@ -322,16 +316,12 @@ static bool add_chunk(cq_analysis *a, cq_slice chunk) {
   return append_ids(&a->kept, a->text.items + before, n) && cq_map_put(&a->met, chunk, (uint64_t)at << 8 | n);
 }
 
-static inline bool is_blank(char c) {
-  return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
 cq_status cq_analysis_run(const uint32_t **ids, size_t *n, cq_analysis *a, cq_slice text, cq_error *error) {
   bool ok = true;
   a->text.n = 0;
   for (size_t i = 0; ok && i < text.n;) {
     size_t end = i;
-    while (end < text.n && !is_blank(text.data[end])) end++;
+    while (end < text.n && !cq_is_blank(text.data[end])) end++;
     if (end > i) ok = add_chunk(a, (cq_slice){text.data + i, end - i});
     i = end + 1;
   }

@@ -28,10 +28,6 @@ cq_status cq_word_corpus_add(cq_word_corpus *c, const uint32_t *words, size_t n,
   return CQ_OK;
 }
 
-static bool is_blank(char c) {
-  return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
 cq_status cq_word_corpus_read(cq_word_corpus *c, const char *path, cq_error *error) {
   cq_lines *lines;
   cq_slice line;
@@ -41,7 +37,7 @@ cq_status cq_word_corpus_read(cq_word_corpus *c, const char *path, cq_error *err
   while (!(status = cq_lines_next(&line, lines, error)) && line.data) {
     ids.n = 0;
     for (size_t i = 0, end; !status && i < line.n; i = end + 1) {
-      for (end = i; end < line.n && !is_blank(line.data[end]);) end++;
+      for (end = i; end < line.n && !cq_is_blank(line.data[end]);) end++;
       if (end == i) continue;
       const uint32_t id = cq_intern_put(&c->words, (cq_slice){line.data + i, end - i});
       if (id == CQ_INTERN_NONE || !cq_ids_append(&ids, &id, 1)) status = cq_fail_memory(error, path);
