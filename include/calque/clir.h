@@ -4,7 +4,8 @@
  *   cq_clir_open(&c, languages, n, "work", pool, &err);                 // documents, topics and judgements of each
  *   cq_clir_train(&m, c, held_out, &options, pool, &err);               // topics but those held out
  *   cq_clir_expand(&words, &n, m, "en", "hi", query, &options, &err);   // what a query becomes
- *   cq_clir_run(out, m, "en", "hi", held_out, &options, "tag", pool, &err);
+ *   cq_clir_search(&hits, c, m, "en", "hi", held_out, &options, pool, &err);
+ *   cq_clir_write_run(stdout, c, hits, options.ranking.k, "tag", &err);
  *
  * The documents that are relevant to a topic in each language are put together in tuples, their words shuffled into one another,
  * and vectors learned of the whole; a word's neighbours of the other language are what its query becomes. For topics that are held
@@ -28,7 +29,7 @@ typedef struct cq_clir_language {
   bool no_stems;
 } cq_clir_language;
 
-typedef struct cq_clir cq_clir;
+typedef struct cq_clir cq_clir; /* shareable while nobody frees it, as is what is learned of it */
 
 /* Reads the collections and makes a lexical index of each in the directory `work`, which is made and must not be there; NULL: in a
  * temporary one, which is gone when this returns. A word
@@ -77,6 +78,7 @@ typedef struct cq_clir_model cq_clir_model;
 /* Learns vectors of all languages' words.
  *   held_out  [n_topics] topics whose judgements and translations are not to be looked at; NULL: none
  *   from      the language that held-out topics are asked in
+ *   pool      with several threads results differ from run to run, as cq_words_train says; NULL: they depend on the seed alone
  * A topic without relevant documents in a language is aligned without that language; with none in all but one it is left out. */
 CQ_API CQ_MUST_USE cq_status cq_clir_train(cq_clir_model **out, const cq_clir *clir, const bool *held_out,
                                            const char *from, const cq_clir_options *options, cq_pool *pool,
@@ -103,8 +105,9 @@ CQ_API CQ_MUST_USE cq_status cq_clir_expand(cq_clir_word **out, size_t *n, const
 CQ_API CQ_MUST_USE cq_status cq_clir_search(cq_lexical_hit **out, const cq_clir *clir, const cq_clir_model *model,
                                             const char *from, const char *to, const bool *asked,
                                             const cq_clir_options *options, cq_pool *pool, cq_error *error);
-/* The hits as a TREC run. */
-CQ_API void cq_clir_write_run(FILE *out, const cq_clir *clir, const cq_lexical_hit *hits, size_t k, const char *tag);
+/* The hits as a TREC run. Errors: CQ_ERR_ARGUMENT for a tag with blanks; CQ_ERR_IO. */
+CQ_API CQ_MUST_USE cq_status cq_clir_write_run(FILE *out, const cq_clir *clir, const cq_lexical_hit *hits, size_t k,
+                                               const char *tag, cq_error *error);
 /* The mean average precision of hits over the topics asked for that have relevant documents. */
 CQ_API double cq_clir_map(const cq_clir *clir, const char *to, const cq_lexical_hit *hits, size_t k, const bool *asked);
 
@@ -149,9 +152,18 @@ CQ_API CQ_MUST_USE cq_status cq_clir_search_cognates(cq_lexical_hit **out, const
 
 /* --- cross-validation --- */
 
-/* Topics in groups of `group` by their order (four topics an article), group g in fold g mod n_folds: [n_topics] those of a fold,
- * released with free(); NULL when out of memory. */
-CQ_API bool *cq_clir_fold_topics(const cq_clir *clir, int n_folds, int group, int fold);
+/* Topics in groups that stay together: by number, `group` of them a group as cq_topic_group has it (four topics an article); with
+ * group 1 by their order. Group g is in fold g mod n. */
+typedef struct cq_clir_folds {
+  int n, group;
+  double share; /* of the training groups that is learned from, for learning curves: quarters; 0: all */
+} cq_clir_folds;
+CQ_API cq_clir_folds cq_clir_default_folds(void); /* five of groups of one */
+
+/* *out [n_topics]: those of a fold, from 0 on; released with free(). Errors: CQ_ERR_ARGUMENT for a fold without topics, or a topic that is
+ * no number where groups are asked for; CQ_ERR_MEMORY. */
+CQ_API CQ_MUST_USE cq_status cq_clir_fold_topics(bool **out, const cq_clir *clir, const cq_clir_folds *folds, int fold,
+                                                 cq_error *error);
 
 /* What to choose among on the training folds. */
 typedef struct cq_clir_grid {
@@ -172,13 +184,13 @@ typedef struct cq_clir_fold {
  *   hits   [n_topics, k] of all topics, each by the model of its fold
  * Trainings of the grid run side by side, each by one thread, so that results depend on the seed alone. */
 CQ_API CQ_MUST_USE cq_status cq_clir_validate(cq_lexical_hit **hits, cq_clir_fold *folds, const cq_clir *clir,
-                                              const char *from, const char *to, int n_folds, int group,
+                                              const char *from, const char *to, const cq_clir_folds *how,
                                               const cq_clir_grid *grid, const cq_clir_options *options, cq_pool *pool,
                                               cq_error *error);
 
 /* The same by words that are written alike; nothing is chosen, folds [n_folds] have their MAP and times. */
 CQ_API CQ_MUST_USE cq_status cq_clir_validate_cognates(cq_lexical_hit **hits, cq_clir_fold *folds, const cq_clir *clir,
-                                                       const char *from, const char *to, int n_folds, int group,
+                                                       const char *from, const char *to, const cq_clir_folds *how,
                                                        const cq_cognate_options *options, size_t k, cq_pool *pool,
                                                        cq_error *error);
 

@@ -237,6 +237,7 @@ struct args {
   cq_clir_options o;
   const char *from, *to, *tag;
   int mixing, method, top, n_folds, group, fold, threads;
+  double share;
   cli_list kappas, windows, taus;
   bool json;
 };
@@ -245,6 +246,11 @@ static void defaults(void *options) {
   struct args *args = options;
   *args = (struct args){.o = cq_clir_default_options(), .n_folds = 5, .group = 1, .tag = "calque"};
   args->top = (int)args->o.ranking.k;
+}
+
+static void build_defaults(void *options) {
+  defaults(options);
+  ((struct args *)options)->threads = 1;
 }
 
 static cq_clir_options options_of(const struct args *args) {
@@ -287,16 +293,30 @@ static const cli_option build_options[] = {
      .help = "pseudo-relevant documents of a topic that is held out"},
     FOLD_OPTIONS(struct args),
     TRAIN_OPTIONS(struct args),
-    CLI_THREADS(struct args, threads),
+    {.name = "threads",
+     .letter = 't',
+     .type = CLI_INT,
+     .argument = "N",
+     .offset = offsetof(struct args, threads),
+     .least = 1,
+     .greatest = 1024,
+     .help = "with 1 the result depends on the seed alone; more write to one another's vectors as they go"},
 };
 
 static int check_fold(const struct args *args) {
   return args->fold > args->n_folds ? cli_fail("there are %d folds", args->n_folds) : CLI_OK;
 }
 
-/* The topics of --hold-out; NULL: all. */
-static bool *fold_of(const struct args *args, const cq_clir *clir) {
-  return args->fold ? cq_clir_fold_topics(clir, args->n_folds, args->group, args->fold - 1) : NULL;
+static cq_clir_folds folds_of(const struct args *args) {
+  return (cq_clir_folds){.n = args->n_folds, .group = args->group, .share = args->share};
+}
+
+/* The topics of --hold-out; none: NULL. */
+static int find_fold(bool **out, const struct args *args, const cq_clir *clir) {
+  const cq_clir_folds how = folds_of(args);
+  cq_error error = {0};
+  *out = NULL;
+  return args->fold && cq_clir_fold_topics(out, clir, &how, args->fold - 1, &error) ? cli_fail_error(&error) : CLI_OK;
 }
 
 static int run_build(const cli_call *call) {
@@ -309,15 +329,16 @@ static int run_build(const cli_call *call) {
   int code = check_fold(args);
   if (code == CLI_OK) code = cli_open_pool(&pool, args->threads);
   if (code == CLI_OK) code = open_collections(&c, &args->sources, pool);
+  bool *held_out = NULL;
+  if (code == CLI_OK) code = find_fold(&held_out, args, c.clir);
   if (code == CLI_OK) {
-    bool *held_out = fold_of(args, c.clir);
     if (cq_clir_train(&model, c.clir, held_out, args->from ? args->from : c.languages[0].code, &o, pool, &error) ||
         cq_clir_save(model, call->arguments[0], &error))
       code = cli_fail_error(&error);
     else
       cli_note("learned from %zu words of text; wrote %s", cq_clir_n_trained(model), call->arguments[0]);
-    free(held_out);
   }
+  free(held_out);
   cq_clir_model_free(model);
   close_collections(&c);
   cq_pool_free(pool);
@@ -339,7 +360,7 @@ static const cli_command clir_build = {
                    "one another; vectors are learned of the whole and written in word2vec's text format.",
     .example = "calque clir build vectors.txt" COLLECTION_EXAMPLE,
     CLI_OPTIONS(struct args, build_options),
-    .defaults = defaults,
+    .defaults = build_defaults,
     .run = run_build,
 };
 
@@ -414,7 +435,8 @@ static const cli_option run_options[] = {
     BETWEEN_OPTIONS(struct args),
     SOURCE_OPTIONS(struct args),
     TAU_OPTION(struct args),
-    METHOD_OPTION(struct args, methods, ""),
+    METHOD_OPTION(struct args, all_methods,
+                  "; or, of two languages, go by words that are written alike, and feedback: without VECTORS"),
     SEARCH_OPTIONS(struct args),
     {.name = "hold-out",
      .type = CLI_INT,
@@ -431,30 +453,43 @@ static const cli_option run_options[] = {
     CLI_THREADS(struct args, threads),
 };
 
+static cq_status search_by_letters(cq_lexical_hit **hits, const struct args *args, const cq_clir *clir,
+                                   const bool *asked, size_t k, cq_pool *pool, cq_error *error) {
+  cq_clir_cognates *cognates;
+  cq_status status = cq_clir_learn_cognates(&cognates, clir, asked, args->from, args->to, NULL, pool, error);
+  if (!status) status = cq_clir_search_cognates(hits, cognates, asked, k, error);
+  cq_clir_cognates_free(cognates);
+  return status;
+}
+
 static int run_run(const cli_call *call) {
   const struct args *args = call->options;
   const cq_clir_options o = options_of(args);
   const bool monolingual = !strcmp(args->from, args->to);
+  const bool by_letters = args->method == COGNATES && !monolingual;
+  bool *asked = NULL;
   cq_error error = {0};
   cq_pool *pool = NULL;
   collections c = {0};
   cq_clir_model *model = NULL;
   cq_lexical_hit *hits = NULL;
   int code = check_fold(args);
-  if (code == CLI_OK && !monolingual && call->n_arguments == 0)
-    code = cli_usage(call->path, "no VECTORS, which only a run from a language to itself can do without");
+  if (code == CLI_OK && !monolingual && !by_letters && call->n_arguments == 0)
+    code = cli_usage(call->path, "no VECTORS, which only --method cognates, or a run from a language to itself, can do "
+                                 "without");
   if (code == CLI_OK) code = cli_open_pool(&pool, args->threads);
   if (code == CLI_OK) code = open_collections(&c, &args->sources, pool);
   if (code == CLI_OK && call->n_arguments && cq_clir_load(&model, c.clir, call->arguments[0], &error))
     code = cli_fail_error(&error);
+  if (code == CLI_OK) code = find_fold(&asked, args, c.clir);
   if (code == CLI_OK) {
-    bool *asked = fold_of(args, c.clir);
-    if (cq_clir_search(&hits, c.clir, model, args->from, args->to, asked, &o, pool, &error))
+    const cq_status status = by_letters
+                                 ? search_by_letters(&hits, args, c.clir, asked, o.ranking.k, pool, &error)
+                                 : cq_clir_search(&hits, c.clir, model, args->from, args->to, asked, &o, pool, &error);
+    if (status || cq_clir_write_run(stdout, c.clir, hits, o.ranking.k, args->tag, &error))
       code = cli_fail_error(&error);
-    else
-      cq_clir_write_run(stdout, c.clir, hits, o.ranking.k, args->tag);
-    free(asked);
   }
+  free(asked);
   free(hits);
   cq_clir_model_free(model);
   close_collections(&c);
@@ -468,8 +503,10 @@ static const cli_command clir_run = {
     .arguments = "[VECTORS]",
     .least_arguments = 0,
     .most_arguments = 1,
-    .description = "Prints lines of topic, Q0, document, rank, score and tag. From a language to itself it is the "
-                   "monolingual run.",
+    .description =
+        "Prints lines of topic, Q0, document, rank, score and tag. From a language to itself it is the "
+        "monolingual run. Without --hold-out, topics that were learned from are searched for, too: figures of "
+        "such a run say nothing; `clir validate` is for those.",
     .example = "calque clir run vectors.txt --from en --to hi" COLLECTION_EXAMPLE " >run.txt",
     CLI_OPTIONS(struct args, run_options),
     .defaults = defaults,
@@ -502,6 +539,13 @@ static const cli_option validate_options[] = {
     METHOD_OPTION(struct args, all_methods,
                   "; or, of two languages, go by words that are written alike, and feedback (then nothing is chosen)"),
     SEARCH_OPTIONS(struct args),
+    {.name = "share",
+     .type = CLI_NUMBER,
+     .argument = "X",
+     .offset = offsetof(struct args, share),
+     .greatest = 1,
+     .default_text = "all",
+     .help = "learn from this share of the training groups only, in quarters: for learning curves"},
     {.name = "tag",
      .type = CLI_TEXT,
      .argument = "NAME",
@@ -558,17 +602,18 @@ static int run_validate(const cli_call *call) {
   if (code == CLI_OK) code = cli_open_pool(&pool, args->threads);
   if (code == CLI_OK) code = open_collections(&c, &args->sources, pool);
   if (code == CLI_OK) {
-    const cq_status status = args->method == COGNATES
-                                 ? cq_clir_validate_cognates(&hits, folds, c.clir, args->from, args->to, args->n_folds,
-                                                             args->group, NULL, o.ranking.k, pool, &error)
-                                 : cq_clir_validate(&hits, folds, c.clir, args->from, args->to, args->n_folds,
-                                                    args->group, &grid, &o, pool, &error);
+    const cq_clir_folds how = folds_of(args);
+    const cq_status status =
+        args->method == COGNATES
+            ? cq_clir_validate_cognates(&hits, folds, c.clir, args->from, args->to, &how, NULL, o.ranking.k, pool,
+                                        &error)
+            : cq_clir_validate(&hits, folds, c.clir, args->from, args->to, &how, &grid, &o, pool, &error);
     if (status) code = cli_fail_error(&error);
   }
   if (code == CLI_OK) {
     for (int f = 0; f < args->n_folds; f++) note_fold(f + 1, &folds[f], args->method == COGNATES);
     cli_note("MAP %.4f over all topics", cq_clir_map(c.clir, args->to, hits, o.ranking.k, NULL));
-    cq_clir_write_run(stdout, c.clir, hits, o.ranking.k, args->tag);
+    if (cq_clir_write_run(stdout, c.clir, hits, o.ranking.k, args->tag, &error)) code = cli_fail_error(&error);
   }
   free(hits);
   free(folds);

@@ -275,7 +275,9 @@ static cq_status read_json(size_t *id_bytes, const cq_raw_document *raw, const c
   const size_t n = n_fields ? n_fields : sizeof json_texts / sizeof *json_texts;
   for (size_t i = 0; i < n; i++) {
     cq_builder_char(room, ' ');
-    put_json(room, json_object_get(object, n_fields ? fields[i] : json_texts[i]));
+    const json_t *text = json_object_get(object, n_fields ? fields[i] : json_texts[i]);
+    if (!put_json(room, text) && text && !json_is_null(text))
+      status = fail_document(raw, "a text that is neither a string nor a whole number", error);
   }
   json_decref(object);
   return status;
@@ -293,8 +295,7 @@ static cq_status read_tsv(cq_slice *id, cq_slice *text, const cq_raw_document *r
 static cq_status check_id(cq_slice id, const cq_raw_document *raw, cq_error *error) {
   if (id.n == 0) return fail_document(raw, "an empty id", error);
   for (size_t i = 0; i < id.n; i++)
-    if (!id.data[i] || cq_is_blank(id.data[i]))
-      return fail_document(raw, "an id with a blank in it", error);
+    if (!id.data[i] || cq_is_blank(id.data[i])) return fail_document(raw, "an id with a blank in it", error);
   return CQ_OK;
 }
 
@@ -307,7 +308,8 @@ cq_status cq_document_read(cq_collection_document *out, const cq_raw_document *r
   if (raw->form == CQ_FORM_JSON) {
     status = read_json(&id_bytes, raw, fields, n_fields, room, error);
     if (!status && !room->failed)
-      id = cq_slice_trimmed((cq_slice){room->data, id_bytes}), text = (cq_slice){room->data + id_bytes, room->n - id_bytes};
+      id = cq_slice_trimmed((cq_slice){room->data, id_bytes}),
+      text = (cq_slice){room->data + id_bytes, room->n - id_bytes};
   } else if (raw->form == CQ_FORM_TREC) {
     status = read_trec(&id, raw, fields, n_fields, room, error);
     if (!room->failed) text = (cq_slice){room->data ? room->data : "", room->n};

@@ -31,6 +31,13 @@ static const struct field_name {
     {"description", DESCRIPTION, NULL},
     {"narr", NARRATIVE, "Narrative:"},
     {"narrative", NARRATIVE, NULL},
+    {"dom", NO_FIELD, NULL},
+    {"smry", NO_FIELD, NULL},
+    {"con", NO_FIELD, NULL},
+    {"fac", NO_FIELD, NULL},
+    {"nat", NO_FIELD, NULL},
+    {"def", NO_FIELD, NULL},
+    {"head", NO_FIELD, NULL},
 };
 
 typedef struct reading {
@@ -139,7 +146,7 @@ static cq_status read_trec(reading *r, cq_slice all, cq_error *error) {
         status = add_topic(r, &topic, line_of(all, topic_begins), error);
       topic = (cq_topic){0};
       topic_begins = kind == CQ_MARKUP_OPEN ? piece.data : NULL;
-    } else if (named && kind == CQ_MARKUP_OPEN && topic_begins) {
+    } else if (named && named->field != NO_FIELD && kind == CQ_MARKUP_OPEN && topic_begins) {
       at = named;
       field_begins = piece.data;
       cq_builder_clear(&text);
@@ -164,6 +171,7 @@ static cq_status read_json_line(reading *r, cq_slice line, uint64_t number, cq_e
   }
   for (size_t i = 0; !status && i < sizeof field_names / sizeof *field_names; i++) {
     const json_t *value = json_object_get(object, field_names[i].name);
+    if (field_names[i].field == NO_FIELD) continue;
     cq_slice *slot = field_of(&topic, field_names[i].field);
     char digits[32];
     if (slot->n || !value) continue;

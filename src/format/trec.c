@@ -168,6 +168,12 @@ void cq_run_free(cq_run *run) {
   *run = (cq_run){0};
 }
 
+cq_status cq_run_check_tag(const char *tag, cq_error *error) {
+  bool ok = *tag != 0;
+  for (const char *p = tag; *p; p++) ok &= !cq_is_blank(*p);
+  return ok ? CQ_OK : cq_fail(error, CQ_ERR_ARGUMENT, "the tag '%s' is empty or has blanks", tag);
+}
+
 void cq_run_write(FILE *out, cq_slice topic, cq_slice document, size_t rank, double score, const char *tag) {
   fprintf(out, "%.*s Q0 %.*s %zu %.12g %s\n", (int)topic.n, topic.data, (int)document.n, document.data, rank, score,
           tag);

@@ -45,6 +45,8 @@ void cq_judgements_free(cq_judgements *judgements);
 CQ_MUST_USE cq_status cq_run_read(cq_run *out, const char *path, bool in_f32, cq_error *error);
 void cq_run_free(cq_run *run);
 
+/* CQ_ERR_ARGUMENT for a tag that is empty or has blanks, which would make more columns of it. */
+CQ_MUST_USE cq_status cq_run_check_tag(const char *tag, cq_error *error);
 /* A line of a run; errors are the stream's. rank from 1 on; twelve digits of the score. */
 void cq_run_write(FILE *out, cq_slice topic, cq_slice document, size_t rank, double score, const char *tag);
 

@@ -60,7 +60,7 @@ cq_status cq_word_vectors_read(cq_word_vectors *out, const char *path, cq_error 
       n = -1;
   }
   if (!status && n < 0) status = cq_fail_line(error, CQ_ERR_FORMAT, path, 1, "expected how many words and dimensions");
-  out->dim = (int)dim;
+  if (!status) out->dim = (int)dim;
   size_t capacity = 0;
   while (!status && !(status = cq_lines_next(&line, lines, error)) && line.data) {
     /* The array grows with the lines: what the first one says may be anything. */

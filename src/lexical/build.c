@@ -173,6 +173,8 @@ cq_status cq_lexical_build(const char *directory, const char *const *paths, size
   b.directory = writer.temporary;
   if (!status) status = build(&b, error);
   if (!status && b.n_done == 0) status = cq_fail(error, CQ_ERR_FORMAT, "%s: no documents", n_paths ? paths[0] : "");
+  if (!status && b.n_segments > CQ_MOST_SEGMENTS)
+    status = cq_fail(error, CQ_ERR_ARGUMENT, "%zu segments, expected at most %d", b.n_segments, CQ_MOST_SEGMENTS);
   if (!status) status = cq_lexical_write_manifest(b.directory, analyzer, b.n_segments, error);
   if (!status) status = cq_directory_writer_commit(&writer, error);
   cq_directory_writer_abort(&writer);

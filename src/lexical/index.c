@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { VERSION = 1, MOST_SEGMENTS = 1 << 16 };
+enum { VERSION = 1 };
 
 cq_status cq_lexical_segment_path(char *out, size_t out_size, const char *directory, size_t n, cq_error *error) {
   char name[32];
@@ -60,7 +60,7 @@ static cq_status read_manifest(cq_lexical *x, const char *directory, cq_error *e
   if (!status) status = cq_json_get_int(&version, manifest, "lexical_index", 0, INT64_MAX, path, error);
   if (!status && version != VERSION)
     status = cq_fail_file(error, CQ_ERR_FORMAT, path, "not the manifest of a lexical index of version %d", VERSION);
-  if (!status) status = cq_json_get_int(&n_segments, manifest, "segments", 0, MOST_SEGMENTS, path, error);
+  if (!status) status = cq_json_get_int(&n_segments, manifest, "segments", 0, CQ_MOST_SEGMENTS, path, error);
   if (!status) status = cq_json_get_string(&language, manifest, "language", path, error);
   if (!status) status = cq_json_get_bool(&stems, manifest, "stems", path, error);
   if (!status) status = read_stop_words(&stop_words, &n_stop_words, manifest, path, error);

@@ -9,6 +9,8 @@
 #include "lexical/segment.h"
 #include "text/analyzer.h"
 
+enum { CQ_MOST_SEGMENTS = 1 << 16 };
+
 struct cq_lexical {
   cq_analyzer *analyzer;
   cq_segment *segments;

@@ -159,6 +159,12 @@ static bool group_by_term(cq_batch *b, cq_inverter *v, worker *w) {
   return true;
 }
 
+/* After a failure: as between batches. */
+static void forget_tuples(worker *w) {
+  for (size_t i = 0; i < w->n_tuples; i++) w->count[w->tuples[i].term] = w->seen[w->tuples[i].term] = 0;
+  w->n_tuples = 0;
+}
+
 cq_status cq_batch_invert(cq_batch *b, cq_inverter *v, int at, const char *const *fields, size_t n_fields,
                           cq_error *error) {
   worker *w = &v->workers[at];
@@ -181,6 +187,7 @@ cq_status cq_batch_invert(cq_batch *b, cq_inverter *v, int at, const char *const
     b->lengths[d] = (uint32_t)n;
   }
   if (!status && !group_by_term(b, v, w)) status = cq_fail_memory(error, "postings");
+  if (status) forget_tuples(w);
   cq_builder_free(&b->raw_bytes);
   return status;
 }

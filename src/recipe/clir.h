@@ -37,6 +37,9 @@ struct cq_clir {
 /* Errors: CQ_ERR_ARGUMENT when there is no such language. */
 CQ_MUST_USE cq_status cq_clir_side_of(const cq_clir_side **out, const cq_clir *clir, const char *code, cq_error *error);
 
+/* [n_topics, k] hits, all of them none, for the caller to free(); NULL: out of memory. */
+cq_lexical_hit *cq_clir_hits(const cq_clir *clir, size_t k);
+
 /* A topic's query in a language for its index. False: out of memory. */
 CQ_MUST_USE bool cq_clir_own_query(cq_lexical_query *out, const cq_clir *clir, const cq_clir_side *side, size_t topic);
 

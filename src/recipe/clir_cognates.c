@@ -76,7 +76,8 @@ static bool has_number(cq_slice word, size_t *n_characters) {
   return found;
 }
 
-static cq_status spell_side(spelled *s, const cq_clir_side *side, cq_error *error) {
+/* bags: only words that they have, so that no title of a topic says anything; NULL: all words. */
+static cq_status spell_side(spelled *s, const cq_clir_side *side, const cq_bags *bags, cq_error *error) {
   const uint32_t n = side->plain_words.n;
   s->words = cq_alloc_array(n, sizeof *s->words);
   s->plain = cq_alloc_array(n, sizeof *s->plain);
@@ -86,7 +87,7 @@ static cq_status spell_side(spelled *s, const cq_clir_side *side, cq_error *erro
   for (uint32_t w = 0; w < n; w++) {
     size_t n_characters;
     s->number[w] = UINT32_MAX;
-    if (has_number(side->plain_words.items[w], &n_characters)) continue;
+    if (has_number(side->plain_words.items[w], &n_characters) || (bags && !(bags->masses[w] > 0))) continue;
     s->number[w] = s->n;
     s->words[s->n] = side->plain_words.items[w];
     s->n_characters[s->n] = (uint8_t)cq_smaller(n_characters, 255);
@@ -234,10 +235,10 @@ static cq_status find_candidates(cq_neighbours *out, const cq_cognates *letters,
   o.k = cq_smaller(CANDIDATES, n_to);
   cq_status status = expected && spelt ? CQ_OK : cq_fail_memory(error, "letters");
   if (!status) {
-    cq_cognates_expected(expected, letters);
+    status = cq_cognates_expected(expected, letters, error);
     cq_cognates_letters(spelt, letters);
-    status = cq_nearest(out, NULL, expected, n_from, spelt, n_to, dim, &o, pool, error);
   }
+  if (!status) status = cq_nearest(out, NULL, expected, n_from, spelt, n_to, dim, &o, pool, error);
   cq_free(expected);
   cq_free(spelt);
   return status;
@@ -324,11 +325,12 @@ static cq_status learn_table(cq_clir_cognates *c, cq_cognates *letters, const gr
   c->contrast = -INFINITY;
   for (size_t i = 0; !status && i < N_SCHEDULES; i++) {
     status = cq_cognates_learn(letters, g->groups, g->n, schedules[i].stages, schedules[i].n, false, pool, error);
-    contrasts[i] = cq_cognates_contrast(letters, g->groups, g->n, pool);
+    if (!status) status = cq_cognates_contrast(&contrasts[i], letters, g->groups, g->n, pool, error);
+    if (status) break;
     c->contrast = fmax(c->contrast, contrasts[i]);
   }
   for (size_t i = 0; !status && i < N_SCHEDULES; i++) {
-    if (contrasts[i] < c->contrast * near_best) continue;
+    if (contrasts[i] < c->contrast && contrasts[i] < c->contrast * near_best) continue;
     status = cq_cognates_learn(letters, g->groups, g->n, schedules[i].stages, schedules[i].n, true, pool, error);
     if (!status) status = table_of(&tables[n++], c, letters, from, to, pool, error);
   }
@@ -342,8 +344,8 @@ static cq_status make_table(cq_clir_cognates *c, const bool *held_out, const cq_
   spelled from = {0}, to = {0};
   grouping g = {0};
   cq_cognates *letters = NULL;
-  cq_status status = spell_side(&from, c->from, error);
-  if (!status) status = spell_side(&to, c->to, error);
+  cq_status status = spell_side(&from, c->from, NULL, error);
+  if (!status) status = spell_side(&to, c->to, to_plain, error);
   if (!status) status = make_groups(&g, c, held_out, to_plain, &from, &to, error);
   if (!status) status = cq_cognates_open(&letters, from.words, from.n, to.words, to.n, error);
   if (!status) status = learn_table(c, letters, &g, &from, &to, pool, error);
@@ -354,6 +356,20 @@ static cq_status make_table(cq_clir_cognates *c, const bool *held_out, const cq_
   return status;
 }
 
+static cq_status check_options(const cq_cognate_options *o, cq_error *error) {
+  if (!(o->sharpness > 0) || !(o->mu > 0) || !(o->mu_feedback > 0) || !(o->at > -1e6 && o->at < 1e6))
+    return cq_fail(error, CQ_ERR_ARGUMENT, "sharpness %g, mu %g and %g, at %g: expected numbers above 0", o->sharpness,
+                   o->mu, o->mu_feedback, o->at);
+  if (o->n_source < 1 || o->n_target < 1 || o->n_source_words < 1 || o->n_target_words < 1)
+    return cq_fail(error, CQ_ERR_ARGUMENT, "feedback of %d and %d documents, %d and %d words: expected at least 1",
+                   o->n_source, o->n_target, o->n_source_words, o->n_target_words);
+  if (!(o->query_share >= 0 && o->query_share <= 1 && o->first_share >= 0 && o->first_share <= 1) ||
+      !(o->similar_share >= 0 && o->similar_share < 1e6))
+    return cq_fail(error, CQ_ERR_ARGUMENT, "shares %g, %g and %g: expected 0 to 1", o->query_share, o->first_share,
+                   o->similar_share);
+  return CQ_OK;
+}
+
 cq_status cq_clir_learn_cognates(cq_clir_cognates **out, const cq_clir *clir, const bool *held_out, const char *from,
                                  const char *to, const cq_cognate_options *options, cq_pool *pool, cq_error *error) {
   *out = NULL;
@@ -362,7 +378,8 @@ cq_status cq_clir_learn_cognates(cq_clir_cognates **out, const cq_clir *clir, co
   c->clir = clir;
   c->o = options ? *options : cq_cognate_default_options();
   cq_bags to_plain = {0};
-  cq_status status = cq_clir_side_of(&c->from, clir, from, error);
+  cq_status status = check_options(&c->o, error);
+  if (!status) status = cq_clir_side_of(&c->from, clir, from, error);
   if (!status) status = cq_clir_side_of(&c->to, clir, to, error);
   if (!status && c->from == c->to)
     status = cq_fail(error, CQ_ERR_ARGUMENT, "from '%s' to '%s': two languages are needed", from, to);
@@ -499,7 +516,7 @@ cq_status cq_clir_search_cognates(cq_lexical_hit **out, const cq_clir_cognates *
   const size_t n = c->to->n_documents;
   room r = {0};
   cq_lexical_hit *all = cq_alloc_array(n, sizeof *all);
-  *out = calloc(c->clir->n_topics * k + 1, sizeof **out);
+  *out = cq_clir_hits(c->clir, k);
   cq_status status = *out && all && open_room(&r, c) ? CQ_OK : cq_fail_memory(error, "a search");
   for (size_t t = 0; !status && t < c->clir->n_topics; t++) {
     if ((asked && !asked[t]) || !is_known(c, t)) continue;
@@ -519,7 +536,8 @@ cq_status cq_clir_search_cognates(cq_lexical_hit **out, const cq_clir_cognates *
 
 static int greatest_first(const void *a, const void *b) {
   const cq_clir_word *p = a, *q = b;
-  return (p->score < q->score) - (p->score > q->score);
+  if (p->score != q->score) return p->score > q->score ? -1 : 1;
+  return cq_slice_compare(p->to, q->to);
 }
 
 cq_status cq_clir_cognates_of(cq_clir_word **out, size_t *n, const cq_clir_cognates *c, cq_slice word,

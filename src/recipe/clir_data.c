@@ -280,6 +280,12 @@ cq_status cq_clir_side_of(const cq_clir_side **out, const cq_clir *c, const char
   return cq_fail(error, CQ_ERR_ARGUMENT, "there is no language '%s' among the collections", code);
 }
 
+cq_lexical_hit *cq_clir_hits(const cq_clir *c, size_t k) {
+  size_t n;
+  if (!cq_checked_mul(&n, c->n_topics, k) || !cq_checked_add(&n, n, 1)) return NULL;
+  return calloc(n, sizeof(cq_lexical_hit));
+}
+
 bool cq_clir_own_query(cq_lexical_query *out, const cq_clir *c, const cq_clir_side *s, size_t topic) {
   const cq_word_run *q = &s->queries[topic];
   *out = (cq_lexical_query){malloc((q->n + 1) * sizeof *out->terms), q->n};

@@ -10,6 +10,7 @@
 cq_clir_options cq_clir_default_options(void) {
   cq_clir_options o = {.kappa = 10, .words = cq_words_default_options(), .tau = 10};
   o.words.window = 25;
+  o.words.buckets = 1 << 16; /* these vocabularies are small */
   o.ranking = cq_lexical_default_options();
   o.ranking.k = 1000;
   return o;

@@ -95,7 +95,7 @@ static cq_status search_by_documents(cq_lexical_hit **out, const asking *a, cq_p
   cq_neighbours found = {0};
   float *queries = cq_alloc_array_zeroed(n, dim * sizeof *queries);
   float *documents = cq_alloc_array_zeroed(n_documents, dim * sizeof *documents);
-  *out = calloc(n * k + 1, sizeof **out);
+  *out = cq_clir_hits(a->clir, k);
   cq_status status = queries && documents && *out ? CQ_OK : cq_fail_memory(error, "vectors of documents");
   for (size_t d = 0; !status && d < n_documents; d++) add_vectors(documents + d * dim, a->model, &a->to->documents[d]);
   for (size_t t = 0; !status && t < n; t++)
@@ -135,10 +135,13 @@ cq_status cq_clir_search(cq_lexical_hit **out, const cq_clir *clir, const cq_cli
                                                 : search_by_words(out, &a, pool, error);
 }
 
-void cq_clir_write_run(FILE *out, const cq_clir *clir, const cq_lexical_hit *hits, size_t k, const char *tag) {
-  for (size_t t = 0; t < clir->n_topics; t++)
+cq_status cq_clir_write_run(FILE *out, const cq_clir *clir, const cq_lexical_hit *hits, size_t k, const char *tag,
+                            cq_error *error) {
+  cq_status status = cq_run_check_tag(tag, error);
+  for (size_t t = 0; !status && t < clir->n_topics; t++)
     for (size_t rank = 0; rank < k && hits[t * k + rank].id.data; rank++)
       cq_run_write(out, clir->topics[t], hits[t * k + rank].id, rank + 1, hits[t * k + rank].score, tag);
+  return !status && ferror(out) ? cq_fail(error, CQ_ERR_IO, "the run cannot be written") : status;
 }
 
 /* As trec_eval 9 ranks: by score in f32, of equal ones the greatest name first. */

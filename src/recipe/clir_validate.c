@@ -2,6 +2,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/pool.h"
+#include "calque/compare.h"
 #include "recipe/clir.h"
 
 #include <math.h>
@@ -22,7 +23,8 @@ typedef struct validation {
   const char *from, *to;
   const cq_clir_grid *grid;
   const cq_clir_options *o;
-  int n_folds, group;
+  const cq_clir_folds *how;
+  uint64_t *groups; /* [n_topics] */
   trial *trials;
   size_t n_trials;
   double *maps;
@@ -38,21 +40,54 @@ static double now(void) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static int fold_of(size_t topic, int n_folds, int group) {
-  return (int)(topic / (size_t)group) % n_folds;
+cq_clir_folds cq_clir_default_folds(void) {
+  return (cq_clir_folds){.n = 5, .group = 1};
 }
 
-bool *cq_clir_fold_topics(const cq_clir *clir, int n_folds, int group, int fold) {
-  bool *topics = malloc(clir->n_topics + 1);
-  for (size_t t = 0; topics && t < clir->n_topics; t++) topics[t] = fold_of(t, n_folds, group) == fold;
-  return topics;
+/* The groups of all topics; released with cq_free. Every fold has a topic. */
+static cq_status find_groups(uint64_t **out, const cq_clir *clir, const cq_clir_folds *how, cq_error *error) {
+  const size_t n = clir->n_topics;
+  *out = cq_alloc_array(n, sizeof **out);
+  bool *has = cq_alloc_array_zeroed(how->n > 0 ? (size_t)how->n : 0, sizeof *has);
+  cq_status status = *out && has ? CQ_OK : cq_fail_memory(error, "topics");
+  if (!status && (how->n < 2 || how->group < 1 || !(how->share >= 0 && how->share <= 1)))
+    status = cq_fail(error, CQ_ERR_ARGUMENT, "%d folds of groups of %d topics, a share of %g", how->n, how->group,
+                     how->share);
+  for (size_t t = 0; !status && t < n; t++) {
+    (*out)[t] = t;
+    if (how->group > 1) status = cq_topic_group(&(*out)[t], clir->topics[t], (uint64_t)how->group, error);
+    if (!status) has[(*out)[t] % (uint64_t)how->n] = true;
+  }
+  for (int f = 0; !status && f < how->n; f++)
+    if (!has[f])
+      status = cq_fail(error, CQ_ERR_ARGUMENT, "%d folds of groups of %d topics, of %zu in all: fold %d has none",
+                       how->n, how->group, n, f + 1);
+  cq_free(has);
+  if (status) cq_free(*out), *out = NULL;
+  return status;
 }
 
-static bool *topics_of(const validation *v, int fold, int other) {
+static int fold_of(uint64_t group, const cq_clir_folds *how) {
+  return (int)(group % (uint64_t)how->n);
+}
+
+cq_status cq_clir_fold_topics(bool **out, const cq_clir *clir, const cq_clir_folds *how, int fold, cq_error *error) {
+  uint64_t *groups;
+  *out = NULL;
+  cq_status status = find_groups(&groups, clir, how, error);
+  if (!status && !(*out = malloc(clir->n_topics))) status = cq_fail_memory(error, "topics");
+  for (size_t t = 0; !status && t < clir->n_topics; t++) (*out)[t] = fold_of(groups[t], how) == fold;
+  cq_free(groups);
+  return status;
+}
+
+/* Topics of two folds (or of one, twice); `learning`: and those that the share leaves out. */
+static bool *topics_of(const validation *v, int fold, int other, bool learning) {
   bool *topics = cq_alloc_array(v->clir->n_topics, sizeof *topics);
   for (size_t t = 0; topics && t < v->clir->n_topics; t++) {
-    const int its = fold_of(t, v->n_folds, v->group);
-    topics[t] = its == fold || its == other;
+    const int its = fold_of(v->groups[t], v->how);
+    const double quarter = (double)(v->groups[t] / (uint64_t)v->how->n % 4) / 4;
+    topics[t] = its == fold || its == other || (learning && v->how->share > 0 && quarter >= v->how->share);
   }
   return topics;
 }
@@ -67,8 +102,8 @@ static void run_trial(void *context, size_t item, int worker) {
   (void)worker;
   validation *v = context;
   trial *t = &v->trials[item];
-  const int inner = (t->fold + 1) % v->n_folds;
-  bool *held_out = topics_of(v, t->fold, inner), *asked = topics_of(v, inner, inner);
+  const int inner = (t->fold + 1) % v->how->n;
+  bool *held_out = topics_of(v, t->fold, inner, true), *asked = topics_of(v, inner, inner, false);
   cq_clir_model *model = NULL;
   cq_clir_options o = options_of(v, t->kappa, t->window, 0);
   t->status = held_out && asked ? CQ_OK : cq_fail_memory(&t->error, "topics");
@@ -106,12 +141,12 @@ static void test_fold(void *context, size_t item, int worker) {
   cq_clir_fold *f = &v->folds[fold];
   const cq_clir_options o = options_of(v, f->kappa, f->window, f->tau);
   const size_t k = o.ranking.k;
-  bool *asked = topics_of(v, fold, fold);
+  bool *asked = topics_of(v, fold, fold, false), *held_out = topics_of(v, fold, fold, true);
   cq_clir_model *model = NULL;
   cq_lexical_hit *hits = NULL;
-  cq_status status = asked ? CQ_OK : cq_fail_memory(&v->errors[item], "topics");
+  cq_status status = asked && held_out ? CQ_OK : cq_fail_memory(&v->errors[item], "topics");
   double begin = now();
-  if (!status) status = cq_clir_train(&model, v->clir, asked, v->from, &o, NULL, &v->errors[item]);
+  if (!status) status = cq_clir_train(&model, v->clir, held_out, v->from, &o, NULL, &v->errors[item]);
   f->seconds_before = now() - begin;
   begin = now();
   if (!status) status = cq_clir_search(&hits, v->clir, model, v->from, v->to, asked, &o, NULL, &v->errors[item]);
@@ -123,6 +158,7 @@ static void test_fold(void *context, size_t item, int worker) {
   free(hits);
   cq_clir_model_free(model);
   cq_free(asked);
+  cq_free(held_out);
 }
 
 static cq_status first_failure(const validation *v, cq_error *error) {
@@ -131,7 +167,7 @@ static cq_status first_failure(const validation *v, cq_error *error) {
       if (error) *error = v->trials[i].error;
       return v->trials[i].status;
     }
-  for (int i = 0; i < v->n_folds; i++)
+  for (int i = 0; i < v->how->n; i++)
     if (v->status[i]) {
       if (error) *error = v->errors[i];
       return v->status[i];
@@ -142,12 +178,12 @@ static cq_status first_failure(const validation *v, cq_error *error) {
 static cq_status make_trials(validation *v, cq_error *error) {
   const cq_clir_grid *g = v->grid;
   const size_t n_cells = g->n_kappas * g->n_windows;
-  v->n_trials = (size_t)v->n_folds * n_cells;
+  v->n_trials = (size_t)v->how->n * n_cells;
   v->trials = cq_alloc_array_zeroed(v->n_trials, sizeof *v->trials);
   v->maps = cq_alloc_array_zeroed(v->n_trials, g->n_taus * sizeof *v->maps);
-  v->status = cq_alloc_array_zeroed((size_t)v->n_folds, sizeof *v->status);
-  v->errors = cq_alloc_array_zeroed((size_t)v->n_folds, sizeof *v->errors);
-  v->hits = calloc(v->clir->n_topics * v->o->ranking.k + 1, sizeof *v->hits);
+  v->status = cq_alloc_array_zeroed((size_t)v->how->n, sizeof *v->status);
+  v->errors = cq_alloc_array_zeroed((size_t)v->how->n, sizeof *v->errors);
+  v->hits = cq_clir_hits(v->clir, v->o->ranking.k);
   if (!v->trials || !v->maps || !v->status || !v->errors || !v->hits) return cq_fail_memory(error, "a validation");
   for (size_t i = 0; i < v->n_trials; i++) {
     const size_t cell = i % n_cells;
@@ -160,23 +196,18 @@ static cq_status make_trials(validation *v, cq_error *error) {
   return CQ_OK;
 }
 
-/* Every fold has a topic. */
-static cq_status check_folds(const cq_clir *clir, int n_folds, int group, cq_error *error) {
-  if (group >= 1 && n_folds >= 2 && ((size_t)n_folds - 1) * (size_t)group < clir->n_topics) return CQ_OK;
-  return cq_fail(error, CQ_ERR_ARGUMENT, "%d folds of groups of %d topics, of %zu in all", n_folds, group,
-                 clir->n_topics);
-}
-
 cq_status cq_clir_validate(cq_lexical_hit **hits, cq_clir_fold *folds, const cq_clir *clir, const char *from,
-                           const char *to, int n_folds, int group, const cq_clir_grid *grid,
+                           const char *to, const cq_clir_folds *how, const cq_clir_grid *grid,
                            const cq_clir_options *options, cq_pool *pool, cq_error *error) {
   const cq_clir_options o = options ? *options : cq_clir_default_options();
-  validation v = {.clir = clir, .from = from, .to = to, .grid = grid, .o = &o, .n_folds = n_folds, .group = group};
+  const cq_clir_folds all = cq_clir_default_folds();
+  validation v = {.clir = clir, .from = from, .to = to, .grid = grid, .o = &o, .how = how ? how : &all};
+  const int n_folds = v.how->n;
   *hits = NULL;
-  cq_status status = check_folds(clir, n_folds, group, error);
-  if (status) return status;
   if (!grid->n_kappas || !grid->n_windows || !grid->n_taus)
     return cq_fail(error, CQ_ERR_ARGUMENT, "nothing to choose among");
+  cq_status status = find_groups(&v.groups, clir, v.how, error);
+  if (status) return status;
   v.folds = cq_alloc_array_zeroed((size_t)n_folds, sizeof *v.folds);
   status = v.folds ? make_trials(&v, error) : cq_fail_memory(error, "folds");
   /* A grid of one needs no validation. */
@@ -190,6 +221,7 @@ cq_status cq_clir_validate(cq_lexical_hit **hits, cq_clir_fold *folds, const cq_
     status = first_failure(&v, error);
   }
   if (!status && folds) memcpy(folds, v.folds, (size_t)n_folds * sizeof *folds);
+  cq_free(v.groups);
   cq_free(v.trials);
   cq_free(v.maps);
   cq_free(v.folds);
@@ -203,34 +235,40 @@ cq_status cq_clir_validate(cq_lexical_hit **hits, cq_clir_fold *folds, const cq_
 }
 
 cq_status cq_clir_validate_cognates(cq_lexical_hit **out, cq_clir_fold *folds, const cq_clir *clir, const char *from,
-                                    const char *to, int n_folds, int group, const cq_cognate_options *options, size_t k,
-                                    cq_pool *pool, cq_error *error) {
+                                    const char *to, const cq_clir_folds *how, const cq_cognate_options *options,
+                                    size_t k, cq_pool *pool, cq_error *error) {
+  const cq_clir_folds all_folds = cq_clir_default_folds();
+  validation v = {.clir = clir, .how = how ? how : &all_folds};
   *out = NULL;
-  cq_status status = check_folds(clir, n_folds, group, error);
+  cq_status status = find_groups(&v.groups, clir, v.how, error);
   if (status) return status;
-  cq_lexical_hit *all = calloc(clir->n_topics * k + 1, sizeof *all);
-  if (!all) return cq_fail_memory(error, "a validation");
-  for (int f = 0; !status && f < n_folds; f++) {
-    bool *asked = cq_clir_fold_topics(clir, n_folds, group, f);
+  cq_lexical_hit *all = cq_clir_hits(clir, k);
+  if (!all) status = cq_fail_memory(error, "a validation");
+  for (int f = 0; !status && f < v.how->n; f++) {
+    bool *asked = topics_of(&v, f, f, false), *held_out = topics_of(&v, f, f, true);
     cq_clir_cognates *cognates = NULL;
     cq_lexical_hit *hits = NULL;
-    if (!asked) status = cq_fail_memory(error, "topics");
+    cq_clir_fold fold = {0};
+    if (!asked || !held_out) status = cq_fail_memory(error, "topics");
     double begin = now();
-    if (!status) status = cq_clir_learn_cognates(&cognates, clir, asked, from, to, options, pool, error);
-    folds[f].seconds_before = now() - begin;
+    if (!status) status = cq_clir_learn_cognates(&cognates, clir, held_out, from, to, options, pool, error);
+    fold.seconds_before = now() - begin;
     begin = now();
     if (!status) status = cq_clir_search_cognates(&hits, cognates, asked, k, error);
-    folds[f].seconds_retrieval = now() - begin;
+    fold.seconds_retrieval = now() - begin;
     if (!status) {
-      folds[f].contrast = cq_clir_cognates_contrast(cognates);
-      folds[f].map_tested = cq_clir_map(clir, to, hits, k, asked);
+      fold.contrast = cq_clir_cognates_contrast(cognates);
+      fold.map_tested = cq_clir_map(clir, to, hits, k, asked);
     }
     for (size_t t = 0; !status && t < clir->n_topics; t++)
       if (asked[t]) memcpy(all + t * k, hits + t * k, k * sizeof *hits);
+    if (!status && folds) folds[f] = fold;
     free(hits);
-    free(asked);
+    cq_free(asked);
+    cq_free(held_out);
     cq_clir_cognates_free(cognates);
   }
+  cq_free(v.groups);
   if (status)
     free(all);
   else

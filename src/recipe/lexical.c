@@ -31,7 +31,8 @@ cq_status cq_lexical_run(FILE *out, const cq_lexical *index, const char *path, c
   if (!fields) fields = "t";
   if (!*fields || strspn(fields, "tdn") != strlen(fields))
     return cq_fail(error, CQ_ERR_ARGUMENT, "fields are '%s', expected letters of t, d and n", fields);
-  cq_status status = cq_topics_read(&topics, path, error);
+  cq_status status = cq_run_check_tag(tag, error);
+  if (!status) status = cq_topics_read(&topics, path, error);
   if (status) return status;
   queries = cq_alloc_array_zeroed(topics.n, sizeof *queries);
   if (!queries) status = cq_fail_memory(error, path);

@@ -64,7 +64,8 @@ cq_status cq_dense_run(FILE *out, const cq_encoder *encoder, const char *documen
   cq_slice *titles = NULL;
   float *x = NULL, *y = NULL;
   cq_neighbours found = {0};
-  cq_status status = read_documents(&documents, documents_path, error);
+  cq_status status = cq_run_check_tag(tag, error);
+  if (!status) status = read_documents(&documents, documents_path, error);
   if (!status && documents.n == 0) status = cq_fail_file(error, CQ_ERR_FORMAT, documents_path, "no documents");
   if (!status) status = cq_topics_read(&topics, topics_path, error);
   if (!status && !(titles = cq_alloc_array(topics.n, sizeof *titles))) status = cq_fail_memory(error, "topics");
@@ -73,8 +74,8 @@ cq_status cq_dense_run(FILE *out, const cq_encoder *encoder, const char *documen
   if (!status) status = encode(&y, encoder, documents.items, documents.n, pool, error);
   const size_t n_found = cq_smaller(k, documents.n);
   if (!status)
-    status = cq_top(&found, x, topics.n, y, documents.n, (size_t)cq_encoder_dim(encoder), n_found, NULL, NULL, pool,
-                    error);
+    status =
+        cq_top(&found, x, topics.n, y, documents.n, (size_t)cq_encoder_dim(encoder), n_found, NULL, NULL, pool, error);
   for (size_t t = 0; !status && t < topics.n; t++)
     for (size_t rank = 0; rank < n_found && found.index[t * n_found + rank] != UINT32_MAX; rank++)
       cq_run_write(out, topics.items[t].id, documents.ids[found.index[t * n_found + rank]], rank + 1,
@@ -135,7 +136,7 @@ cq_status cq_fuse_runs(FILE *out, const char *const *paths, size_t n_runs, doubl
   cq_intern places = {0};
   if (!(k >= 0)) return cq_fail(error, CQ_ERR_ARGUMENT, "k is %g, expected 0 or more", k);
   cq_run *runs = cq_alloc_array_zeroed(n_runs, sizeof *runs);
-  cq_status status = runs ? CQ_OK : cq_fail_memory(error, "a fusion");
+  cq_status status = runs ? cq_run_check_tag(tag, error) : cq_fail_memory(error, "a fusion");
   for (size_t i = 0; !status && i < n_runs; i++) {
     status = cq_run_read(&runs[i], paths[i], false, error);
     if (!status) status = add_run(&all, &n, &capacity, &places, &runs[i], k, error);

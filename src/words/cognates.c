@@ -16,6 +16,7 @@ enum {
   STAGE_ITERATIONS = 10,
   LAST_ITERATIONS = 4,
   SALIENT = 30,
+  MOST_OF_GROUP = 1000, /* words of a group in the last stage */
 };
 
 static const double share_of_list = 0.5; /* matches a word of the longer list, at most */
@@ -364,7 +365,7 @@ cq_status cq_cognates_learn(cq_cognates *c, const cq_cognate_group *groups, size
     const bool is_last = stage == n_schedule;
     pair *pairs = NULL;
     double most = share_of_list;
-    status = pairs_of(&pairs, &it.n, &most, groups, n_groups, is_last ? SIZE_MAX : (size_t)schedule[stage], error);
+    status = pairs_of(&pairs, &it.n, &most, groups, n_groups, is_last ? MOST_OF_GROUP : (size_t)schedule[stage], error);
     it.pairs = pairs, it.doubles = false;
     c->share = most;
     if (!status && it.n) {
@@ -412,14 +413,15 @@ static void contrast_group(void *context, size_t g, int worker) {
                                                           2;
 }
 
-double cq_cognates_contrast(const cq_cognates *c, const cq_cognate_group *groups, size_t n_groups, cq_pool *pool) {
+cq_status cq_cognates_contrast(double *contrast, const cq_cognates *c, const cq_cognate_group *groups, size_t n_groups,
+                               cq_pool *pool, cq_error *error) {
   contrasting k = {c, groups, n_groups, cq_alloc_array(n_groups, sizeof *k.sums)};
-  double sum = 0;
-  if (!k.sums) return 0;
+  *contrast = 0;
+  if (!k.sums) return cq_fail_memory(error, "a contrast");
   cq_pool_run(pool, n_groups, contrast_group, &k);
-  for (size_t g = 0; g < n_groups; g++) sum += k.sums[g];
+  for (size_t g = 0; g < n_groups; g++) *contrast += k.sums[g];
   cq_free(k.sums);
-  return sum;
+  return CQ_OK;
 }
 
 /* --- letters as vectors --- */
@@ -438,10 +440,10 @@ static void finish_row(float *row, const cq_cognates *c, int length) {
   for (int j = 0; squares > 0 && j < b; j++) row[j] = (float)(row[j] / sqrt(squares));
 }
 
-void cq_cognates_expected(float *out, const cq_cognates *c) {
+cq_status cq_cognates_expected(float *out, const cq_cognates *c, cq_error *error) {
   const int a = c->source.n_letters, b = c->target.n_letters;
   double *sums = cq_alloc_array((size_t)a, sizeof *sums);
-  if (!sums) return;
+  if (!sums) return cq_fail_memory(error, "letters");
   for (int i = 0; i < a; i++) {
     sums[i] = c->p.p10[i] + 1e-12;
     for (int j = 0; j < b; j++) sums[i] += c->p.p11[i * b + j];
@@ -456,6 +458,7 @@ void cq_cognates_expected(float *out, const cq_cognates *c) {
     finish_row(row, c, c->source.lengths[e]);
   }
   cq_free(sums);
+  return CQ_OK;
 }
 
 void cq_cognates_letters(float *out, const cq_cognates *c) {

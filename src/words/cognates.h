@@ -42,8 +42,9 @@ CQ_MUST_USE cq_status cq_cognates_learn(cq_cognates *cognates, const cq_cognate_
                                         cq_error *error);
 /* How much better words of a group match than words of different groups, in words: about 0 when nothing was learned. Looks at the 30
  * most salient. */
-double cq_cognates_contrast(const cq_cognates *cognates, const cq_cognate_group *groups, size_t n_groups,
-                            cq_pool *pool);
+CQ_MUST_USE cq_status cq_cognates_contrast(double *contrast, const cq_cognates *cognates,
+                                           const cq_cognate_group *groups, size_t n_groups, cq_pool *pool,
+                                           cq_error *error);
 
 /* log p(match) - log p(noise) of a pair. */
 double cq_cognates_score(const cq_cognates *cognates, uint32_t source, uint32_t target);
@@ -51,7 +52,7 @@ double cq_cognates_score(const cq_cognates *cognates, uint32_t source, uint32_t 
 /* The letters that are expected of a source word in the other language, and a target word's letters, as unit vectors over the target
  * letters: near each other where a match is possible. [n, cq_cognates_n_letters]; words of less than three letters have zeros. */
 int cq_cognates_n_letters(const cq_cognates *cognates);
-void cq_cognates_expected(float *out, const cq_cognates *cognates);
+CQ_MUST_USE cq_status cq_cognates_expected(float *out, const cq_cognates *cognates, cq_error *error);
 void cq_cognates_letters(float *out, const cq_cognates *cognates);
 
 #endif

@@ -419,7 +419,8 @@ static void measure_job(void *context, size_t job, int worker_number) {
 
 cq_status cq_word_model_loss(double *loss, const cq_word_model *model, const cq_word_corpus *corpus,
                              const uint64_t *counts, const cq_words_options *o, cq_pool *pool, cq_error *error) {
-  measuring q = {.t = {.corpus = corpus, .o = o, .k = cq_kernels_best(), .model = (cq_word_model *)model}};
+  /* An epoch of its own: nothing is drawn as any training drew it. */
+  measuring q = {.t = {.corpus = corpus, .o = o, .k = cq_kernels_best(), .model = (cq_word_model *)model, .epoch = -1}};
   double sum = 0;
   uint64_t n_pairs = 0;
   cq_status status = open_training(&q.t, counts, pool, error);

@@ -286,7 +286,7 @@ typedef struct outcome {
 static void keep_run(outcome *out, const cq_clir *c, const cq_lexical_hit *hits, size_t k) {
   FILE *f = open_memstream(&out->run, &out->n_run);
   assert_non_null(f);
-  cq_clir_write_run(f, c, hits, k, "tag");
+  assert_int_equal(cq_clir_write_run(f, c, hits, k, "tag", NULL), CQ_OK);
   assert_int_equal(fclose(f), 0);
 }
 
@@ -296,8 +296,8 @@ static outcome outcome_of(const changes *change, int fold, const cq_clir_options
   cq_clir *c = opened(change, other_order);
   cq_clir_model *m;
   cq_lexical_hit *hits;
-  bool *held_out = cq_clir_fold_topics(c, 4, 1, fold);
-  assert_non_null(held_out);
+  bool *held_out;
+  assert_int_equal(cq_clir_fold_topics(&held_out, c, &(cq_clir_folds){.n = 4, .group = 1}, fold, NULL), CQ_OK);
   for (int t = 0; t < TOPICS; t++) assert_int_equal(held_out[t], t % 4 == fold);
   assert_int_equal(cq_clir_train(&m, c, held_out, "aa", o, NULL, NULL), CQ_OK);
   assert_int_equal(cq_clir_save(m, test_path("vectors.txt"), NULL), CQ_OK);
@@ -459,7 +459,8 @@ static char *validated(const cq_clir *c, cq_clir_fold *folds, const cq_clir_opti
                        cq_pool *pool) {
   cq_lexical_hit *hits;
   outcome out = {0};
-  assert_int_equal(cq_clir_validate(&hits, folds, c, "aa", "bb", 4, 1, g, o, pool, NULL), CQ_OK);
+  assert_int_equal(
+      cq_clir_validate(&hits, folds, c, "aa", "bb", &(cq_clir_folds){.n = 4, .group = 1}, g, o, pool, NULL), CQ_OK);
   keep_run(&out, c, hits, o->ranking.k);
   free(hits);
   return out.run;
@@ -547,14 +548,18 @@ static void folds_that_cannot_be(void **state) {
   cq_lexical_hit *hits;
   cq_error error = {0};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    if (cq_clir_validate(&hits, NULL, c, "aa", "bb", cases[i].n_folds, cases[i].group, &one, &o, NULL, &error) !=
-        CQ_ERR_ARGUMENT)
+    if (cq_clir_validate(&hits, NULL, c, "aa", "bb", &(cq_clir_folds){.n = cases[i].n_folds, .group = cases[i].group},
+                         &one, &o, NULL, &error) != CQ_ERR_ARGUMENT)
       fail_msg("%d folds of groups of %d are not refused", cases[i].n_folds, cases[i].group);
     assert_null(hits);
   }
-  assert_int_equal(cq_clir_validate(&hits, NULL, c, "aa", "bb", 4, 1, &empty, &o, NULL, &error), CQ_ERR_ARGUMENT);
+  assert_int_equal(
+      cq_clir_validate(&hits, NULL, c, "aa", "bb", &(cq_clir_folds){.n = 4, .group = 1}, &empty, &o, NULL, &error),
+      CQ_ERR_ARGUMENT);
   assert_string_equal(error.message, "nothing to choose among");
-  assert_int_equal(cq_clir_validate(&hits, NULL, c, "aa", "cc", 4, 1, &one, &o, NULL, &error), CQ_ERR_ARGUMENT);
+  assert_int_equal(
+      cq_clir_validate(&hits, NULL, c, "aa", "cc", &(cq_clir_folds){.n = 4, .group = 1}, &one, &o, NULL, &error),
+      CQ_ERR_ARGUMENT);
   cq_clir_free(c);
 }
 
@@ -569,7 +574,8 @@ static void folds_without_relevant_documents(void **state) {
   cq_lexical_hit *hits;
   cq_error error = {0};
   o.words.epochs = 1;
-  if (cq_clir_validate(&hits, folds, c, "aa", "bb", 8, 1, &grid, &o, NULL, &error)) fail_msg("%s", error.message);
+  if (cq_clir_validate(&hits, folds, c, "aa", "bb", &(cq_clir_folds){.n = 8, .group = 1}, &grid, &o, NULL, &error))
+    fail_msg("%s", error.message);
   assert_true(folds[1].kappa == 2 && folds[1].window == 3 && folds[1].tau == 1);
   assert_true(isnan(folds[1].map_chosen) && isnan(folds[2].map_tested));
   free(hits);
