@@ -218,6 +218,38 @@ static void ids_are_one_s_own_everywhere(void **state) {
   }
 }
 
+/* More than one batch of documents and more than one buffer of text are read before the mistake is seen: it is still the file's first
+ * mistake that is named, and documents read after it are let go. */
+static void a_mistake_in_a_large_collection(void **state) {
+  (void)state;
+  enum { N = 4600, WRONG = 1001, LINES = 4, WORDS_EACH = 64 };
+  cq_builder text = {0};
+  for (int d = 1; d <= N; d++) {
+    cq_builder_printf(&text, "<DOC>\n");
+    if (d == WRONG)
+      cq_builder_printf(&text, "<NUMBER>large-%d</NUMBER>\n", d);
+    else
+      cq_builder_printf(&text, "<DOCNO>large-%d</DOCNO>\n", d);
+    for (int i = 0; i < WORDS_EACH; i++) cq_builder_printf(&text, "%s%d", i ? " " : "", 1000000000 + d * 37 + i * i);
+    cq_builder_printf(&text, "\n</DOC>\n");
+  }
+  assert_true(text.n > 3 << 20);
+  write_bytes(test_path("large.trec"), text.data, text.n);
+  cq_builder_free(&text);
+  const char *const paths[] = {kept_path("large.trec")};
+  static const uint32_t segments[] = {0, 500, 3000};
+  for (size_t i = 0; i < sizeof segments / sizeof *segments; i++)
+    for (int n_threads = 0; n_threads <= 2; n_threads++) {
+      cq_error error = {0};
+      const cq_lexical_build_options how = {.segment_documents = segments[i]};
+      assert_int_equal(build_of("unfinished", paths, 1, &how, n_threads, &error), CQ_ERR_FORMAT);
+      assert_string_equal(error.file, paths[0]);
+      assert_int_equal(error.line, (WRONG - 1) * LINES + 1);
+      assert_non_null(strstr(error.message, "a document without <DOCNO>"));
+      left_nothing("unfinished");
+    }
+}
+
 static void what_exists_is_kept(void **state) {
   (void)state;
   cq_error error = {0};
@@ -377,11 +409,17 @@ static void every_allocation_may_fail(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(documents_are_counted),          cmocka_unit_test(the_analysis_is_remembered),
-      cmocka_unit_test(forms_and_fields_give_the_same), cmocka_unit_test(what_is_wrong_is_named),
-      cmocka_unit_test(ids_are_one_s_own_everywhere),   cmocka_unit_test(what_exists_is_kept),
-      cmocka_unit_test(threads_change_no_byte),         cmocka_unit_test(a_killed_build_is_no_index),
-      cmocka_unit_test(broken_manifests_are_refused),   cmocka_unit_test(every_allocation_may_fail),
+      cmocka_unit_test(documents_are_counted),
+      cmocka_unit_test(the_analysis_is_remembered),
+      cmocka_unit_test(forms_and_fields_give_the_same),
+      cmocka_unit_test(what_is_wrong_is_named),
+      cmocka_unit_test(ids_are_one_s_own_everywhere),
+      cmocka_unit_test(a_mistake_in_a_large_collection),
+      cmocka_unit_test(what_exists_is_kept),
+      cmocka_unit_test(threads_change_no_byte),
+      cmocka_unit_test(a_killed_build_is_no_index),
+      cmocka_unit_test(broken_manifests_are_refused),
+      cmocka_unit_test(every_allocation_may_fail),
   };
   return cmocka_run_group_tests(tests, make_test_directory, remove_test_directory);
 }
