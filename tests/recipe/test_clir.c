@@ -19,6 +19,7 @@ typedef struct changes {
   int fold_of_titles;     /* and other titles in bb */
   const char *more_judgements, *more_documents; /* of aa */
   bool no_relevant;                             /* topic 2 has none in bb */
+  bool unknown_title;                           /* topic 4's of aa has words that are nowhere else */
 } changes;
 static const changes none = {.fold_of_judgements = -1, .fold_of_titles = -1};
 
@@ -49,7 +50,9 @@ static void write_language(int language, const changes *change) {
   assert_non_null(f);
   for (int t = 0; t < TOPICS; t++) {
     const char *const end = language ? "zt" : "vk";
-    if (language && t % 4 == change->fold_of_titles)
+    if (!language && t == 4 && change->unknown_title)
+      fprintf(f, "%d\twholly unheard\n", t + 1);
+    else if (language && t % 4 == change->fold_of_titles)
       fprintf(f, "%d\tquite another kavk mivk title\n", t + 1); /* words of aa among them */
     else
       fprintf(f, "%d\t%c%c%s %c%c%s\n", t + 1, "bdgklmnr"[t], vowels[0], end, "bdgklmnr"[t], vowels[1], end);
@@ -355,6 +358,220 @@ static void judgements_and_translations_held_out_are_not_looked_at(void **state)
   }
 }
 
+/* Lines of the run whose topics are a fold's. */
+static void keep_fold(char *run, int fold) {
+  char *to = run;
+  for (char *line = run, *end; *line; line = end) {
+    end = strchr(line, '\n') + 1;
+    if ((line[0] - '1') % 4 != fold) continue;
+    memmove(to, line, (size_t)(end - line));
+    to += end - line;
+  }
+  *to = '\0';
+}
+
+/* --- by words that are written alike ---
+ *
+ * Words of bb are those of aa with an end of their own: "bavk" goes with "b.zt". Topics have all vowels, so that nothing tells which is
+ * which, and words this short are not told with much certainty. */
+static cq_cognate_options short_words(void) {
+  cq_cognate_options o = cq_cognate_default_options();
+  o.at = 3, o.mu = 20, o.mu_feedback = 20, o.n_source = o.n_target = 2, o.n_source_words = o.n_target_words = 5;
+  return o;
+}
+
+enum { DEPTH = 15 };
+
+/* The run from aa to bb, and its scores to the last bit. */
+static outcome by_cognates(const changes *change, int fold, bool other_order, int n_threads) {
+  outcome out = {0};
+  cq_clir *c = opened(change, other_order);
+  cq_clir_cognates *cognates;
+  cq_lexical_hit *hits;
+  bool *held_out;
+  cq_pool *pool = NULL;
+  const cq_cognate_options o = short_words();
+  if (n_threads) assert_int_equal(cq_pool_open(&pool, n_threads, NULL), CQ_OK);
+  assert_int_equal(cq_clir_fold_topics(&held_out, c, &(cq_clir_folds){.n = 4, .group = 1}, fold, NULL), CQ_OK);
+  assert_int_equal(cq_clir_learn_cognates(&cognates, c, held_out, "aa", "bb", &o, pool, NULL), CQ_OK);
+  assert_int_equal(cq_clir_search_cognates(&hits, cognates, held_out, DEPTH, NULL), CQ_OK);
+  keep_run(&out, c, hits, DEPTH);
+  assert_true(out.n_run > 0);
+  double *scores = malloc(TOPICS * DEPTH * sizeof *scores);
+  assert_non_null(scores);
+  for (size_t i = 0; i < TOPICS * DEPTH; i++) {
+    assert_int_equal(hits[i].id.data != NULL, (int)(i / DEPTH) % 4 == fold); /* no other topic was asked for */
+    scores[i] = hits[i].id.data ? hits[i].score : 0;
+  }
+  out.vectors = (unsigned char *)scores, out.n_vectors = TOPICS * DEPTH * sizeof *scores;
+  free(hits);
+  free(held_out);
+  cq_clir_cognates_free(cognates);
+  cq_pool_free(pool);
+  cq_clir_free(c);
+  return out;
+}
+
+static void cognates_find_documents(void **state) {
+  (void)state;
+  cq_clir *c = opened(&none, false);
+  cq_clir_cognates *cognates;
+  cq_lexical_hit *hits;
+  cq_clir_word *words;
+  size_t n;
+  const cq_cognate_options o = short_words();
+  for (int fold = -1; fold < 4; fold++) {
+    bool *held_out = NULL;
+    if (fold >= 0)
+      assert_int_equal(cq_clir_fold_topics(&held_out, c, &(cq_clir_folds){.n = 4, .group = 1}, fold, NULL), CQ_OK);
+    assert_int_equal(cq_clir_learn_cognates(&cognates, c, held_out, "aa", "bb", &o, NULL, NULL), CQ_OK);
+    assert_int_equal(cq_clir_search_cognates(&hits, cognates, held_out, DEPTH, NULL), CQ_OK);
+    const double map = cq_clir_map(c, "bb", hits, DEPTH, held_out);
+    if (fold < 0 && !(map > 0.8)) fail_msg("MAP %.3f", map);
+    free(hits);
+    if (fold < 0) {
+      assert_int_equal(cq_clir_cognates_of(&words, &n, cognates, (cq_slice){"bavk", 4}, NULL), CQ_OK);
+      assert_true(n > 0);
+      for (size_t i = 0; i < n; i++) {
+        assert_true(words[i].to.data[0] == 'b' && !memcmp(words[i].to.data + 2, "zt", 2));
+        assert_true(words[i].score > 0 && words[i].score <= 1 && (i == 0 || words[i].score <= words[i - 1].score));
+      }
+      free(words);
+      assert_int_equal(cq_clir_cognates_of(&words, &n, cognates, (cq_slice){"unheard", 7}, NULL), CQ_OK);
+      assert_int_equal(n, 0);
+      free(words);
+    }
+    free(held_out);
+    cq_clir_cognates_free(cognates);
+  }
+  cq_clir_free(c);
+  cq_clir_cognates_free(NULL);
+}
+
+static void cognates_do_not_look_at_what_is_held_out(void **state) {
+  (void)state;
+  for (int other_order = 0; other_order < 2; other_order++)
+    for (int fold = 0; fold < 4; fold++) {
+      changes change = none;
+      outcome usual = by_cognates(&none, fold, other_order, 0), other = by_cognates(&none, fold, other_order, 3);
+      if (!same_outcome(&usual, &other)) fail_msg("fold %d: three threads find something else", fold);
+      free_outcome(&other);
+      change.fold_of_judgements = fold;
+      other = by_cognates(&change, fold, other_order, 0);
+      if (!same_outcome(&usual, &other)) fail_msg("fold %d: its judgements were looked at", fold);
+      free_outcome(&other);
+      change = none, change.fold_of_titles = fold;
+      other = by_cognates(&change, fold, other_order, 0);
+      if (!same_outcome(&usual, &other)) fail_msg("fold %d: its translations were looked at", fold);
+      free_outcome(&other);
+      change = none, change.fold_of_judgements = (fold + 1) % 4; /* the test would see it */
+      other = by_cognates(&change, fold, other_order, 0);
+      assert_false(same_outcome(&usual, &other));
+      free_outcome(&other), free_outcome(&usual);
+    }
+}
+
+static void options_of_cognates_that_cannot_be(void **state) {
+  (void)state;
+  const cq_cognate_options usual = cq_cognate_default_options();
+  cq_cognate_options bad[21];
+  size_t n = 0;
+  cq_clir *c = opened(&none, false);
+  cq_clir_cognates *cognates;
+  cq_error error = {0};
+#define BAD(field, value) bad[n] = usual, bad[n++].field = (value)
+  BAD(at, NAN), BAD(at, INFINITY), BAD(sharpness, 0), BAD(sharpness, NAN), BAD(mu, 0), BAD(mu, -1);
+  BAD(mu_feedback, 0), BAD(mu_feedback, NAN), BAD(query_share, -0.1), BAD(query_share, 1.1), BAD(query_share, NAN);
+  BAD(first_share, -0.1), BAD(first_share, 1.1), BAD(similar_share, -1), BAD(similar_share, NAN), BAD(n_source, 0);
+  BAD(n_target, 0), BAD(n_target, -3), BAD(n_source_words, 0), BAD(n_target_words, 0), BAD(n_target_words, -1);
+#undef BAD
+  assert_int_equal(n, sizeof bad / sizeof *bad);
+  for (size_t i = 0; i < n; i++) {
+    error.message[0] = '\0';
+    if (cq_clir_learn_cognates(&cognates, c, NULL, "aa", "bb", &bad[i], NULL, &error) != CQ_ERR_ARGUMENT)
+      fail_msg("options %zu are not refused", i);
+    assert_null(cognates);
+    assert_non_null(strstr(error.message, "expected"));
+  }
+  assert_int_equal(cq_clir_learn_cognates(&cognates, c, NULL, "aa", "aa", NULL, NULL, &error), CQ_ERR_ARGUMENT);
+  assert_int_equal(cq_clir_learn_cognates(&cognates, c, NULL, "aa", "cc", NULL, NULL, &error), CQ_ERR_ARGUMENT);
+  assert_string_equal(error.message, "there is no language 'cc' among the collections");
+  /* Too few topics are left to learn from. */
+  bool held_out[TOPICS];
+  for (int t = 0; t < TOPICS; t++) held_out[t] = t > 1;
+  assert_int_equal(cq_clir_learn_cognates(&cognates, c, held_out, "aa", "bb", NULL, NULL, &error), CQ_ERR_ARGUMENT);
+  assert_string_equal(error.message, "2 topics have documents in both languages, expected at least 3");
+  assert_null(cognates);
+  cq_clir_free(c);
+}
+
+static void unknown_queries_have_no_cognates(void **state) {
+  (void)state;
+  changes change = none;
+  change.unknown_title = true;
+  cq_clir *c = opened(&change, false);
+  const cq_cognate_options o = short_words();
+  cq_clir_cognates *cognates;
+  cq_lexical_hit *hits;
+  assert_int_equal(cq_clir_learn_cognates(&cognates, c, NULL, "aa", "bb", &o, NULL, NULL), CQ_OK);
+  assert_int_equal(cq_clir_search_cognates(&hits, cognates, NULL, DEPTH, NULL), CQ_OK);
+  for (int t = 0; t < TOPICS; t++) assert_int_equal(hits[t * DEPTH].id.data == NULL, t == 4);
+  free(hits);
+  /* k may be more than there are documents. */
+  enum { ALL = TOPICS * (DOCUMENTS - 1) + 1 };
+  assert_int_equal(cq_clir_search_cognates(&hits, cognates, NULL, ALL + 5, NULL), CQ_OK);
+  assert_non_null(hits[ALL - 1].id.data);
+  assert_null(hits[ALL].id.data);
+  free(hits);
+  cq_clir_cognates_free(cognates);
+  cq_clir_free(c);
+}
+
+static void cognates_are_validated_fold_by_fold(void **state) {
+  (void)state;
+  cq_clir *c = opened(&none, false);
+  const cq_cognate_options o = short_words();
+  const cq_clir_folds how = {.n = 4, .group = 1};
+  cq_clir_fold folds[4];
+  cq_lexical_hit *hits;
+  outcome whole = {0};
+  assert_int_equal(cq_clir_validate_cognates(&hits, folds, c, "aa", "bb", &how, &o, DEPTH, NULL, NULL), CQ_OK);
+  keep_run(&whole, c, hits, DEPTH);
+  free(hits);
+  for (int f = 0; f < 4; f++) {
+    outcome direct = by_cognates(&none, f, false, 0);
+    char *kept = strdup(whole.run);
+    assert_non_null(kept);
+    keep_fold(kept, f);
+    assert_string_equal(kept, direct.run);
+    assert_true(folds[f].map_tested >= 0 && folds[f].map_tested <= 1 && isfinite(folds[f].contrast));
+    free(kept);
+    free_outcome(&direct);
+  }
+  free_outcome(&whole);
+  cq_clir_free(c);
+}
+
+static void every_allocation_of_cognates_may_fail(void **state) {
+  (void)state;
+  cq_clir *c = opened(&none, false);
+  const cq_cognate_options o = short_words();
+  for (long n = 1;; n += n < 150 ? 1 : 13) {
+    cq_clir_cognates *cognates;
+    cq_lexical_hit *hits = NULL;
+    cq_alloc_fail_at(n);
+    cq_status status = cq_clir_learn_cognates(&cognates, c, NULL, "aa", "bb", &o, NULL, NULL);
+    if (!status) status = cq_clir_search_cognates(&hits, cognates, NULL, DEPTH, NULL);
+    const bool failed = cq_alloc_failed();
+    cq_alloc_fail_at(0);
+    assert_int_equal(status, failed ? CQ_ERR_MEMORY : CQ_OK);
+    free(hits);
+    cq_clir_cognates_free(cognates);
+    if (!failed) break;
+  }
+  cq_clir_free(c);
+}
+
 /* Pseudo-relevant documents: without them, words of topics held out are unknown. */
 static void kappa_brings_words(void **state) {
   (void)state;
@@ -505,18 +722,6 @@ static void validation_does_not_depend_on_threads(void **state) {
   cq_clir_free(c);
 }
 
-/* Lines of the run whose topics are a fold's. */
-static void keep_fold(char *run, int fold) {
-  char *to = run;
-  for (char *line = run, *end; *line; line = end) {
-    end = strchr(line, '\n') + 1;
-    if ((line[0] - '1') % 4 != fold) continue;
-    memmove(to, line, (size_t)(end - line));
-    to += end - line;
-  }
-  *to = '\0';
-}
-
 static void validation_does_not_look_at_the_fold_it_tests(void **state) {
   (void)state;
   cq_clir_options o = tiny_options();
@@ -648,6 +853,11 @@ int main(void) {
       cmocka_unit_test(unknown_queries_find_nothing),
       cmocka_unit_test(a_topic_without_documents_in_one_language),
       cmocka_unit_test(judgements_and_translations_held_out_are_not_looked_at),
+      cmocka_unit_test(cognates_find_documents),
+      cmocka_unit_test(cognates_do_not_look_at_what_is_held_out),
+      cmocka_unit_test(options_of_cognates_that_cannot_be),
+      cmocka_unit_test(unknown_queries_have_no_cognates),
+      cmocka_unit_test(cognates_are_validated_fold_by_fold),
       cmocka_unit_test(kappa_brings_words),
       cmocka_unit_test(a_model_is_kept),
       cmocka_unit_test(documents_that_come_twice),
@@ -657,6 +867,7 @@ int main(void) {
       cmocka_unit_test(folds_that_cannot_be),
       cmocka_unit_test(folds_without_relevant_documents),
       cmocka_unit_test(every_allocation_may_fail),
+      cmocka_unit_test(every_allocation_of_cognates_may_fail),
       cmocka_unit_test(every_allocation_of_opening_may_fail),
       cmocka_unit_test(nothing_temporary_is_left),
   };
