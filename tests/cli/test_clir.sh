@@ -127,6 +127,81 @@ stderr_has "5 folds of groups of 2 topics, of 8 in all"
 expect 1 clir validate $sources --from en --to nl --kappa many
 stderr_has "--kappa is 'many'"
 
+# By words that are written alike: no vectors, the same with any number of threads, and nothing of what is held out.
+expect 0 clir run $sources --from en --to nl --method cognates --tag alike --threads 1
+cp stdout alike.run
+[ "$(awk 'NF != 6 || $2 != "Q0" || $6 != "alike"' alike.run | wc -l)" -eq 0 ] || fail "not a run"
+[ "$(cut -d ' ' -f 1 alike.run | sort -u | wc -l)" -eq 8 ] || fail "topics are missing"
+ranks_well alike.run qrels.nl 0.75
+expect 0 clir run $sources --from en --to nl --method cognates --tag alike --threads 3
+same alike.run stdout
+expect 0 clir run $sources --from en --to nl --method cognates --top 2
+[ "$(awk '$1 == 1' stdout | wc -l)" -eq 2 ] || fail "--top 2 gives another number"
+expect 0 clir run $sources --from en --to en --method cognates # as without: there is nothing to learn
+cp stdout same.run
+expect 0 clir run $sources --from en --to en
+same same.run stdout
+expect 0 clir run $sources --from en --to nl --method cognates --hold-out 2 --folds 4
+cp stdout fold.run
+[ "$(cut -d ' ' -f 1 fold.run | sort -u | tr '\n' ' ')" = "2 6 " ] || fail "the fold is not topics 2 and 6"
+expect 0 clir run $hidden --from en --to nl --method cognates --hold-out 2 --folds 4
+same fold.run stdout
+expect 0 clir validate $sources --from en --to nl --folds 4 --method cognates --threads 1
+cp stdout all.run
+stderr_has "fold 4: "
+stderr_has "over all topics"
+awk '$1 == 2 || $1 == 6' all.run >part.run
+same fold.run part.run
+ranks_well all.run qrels.nl 0.5
+expect 0 clir validate $sources --from en --to nl --folds 4 --method cognates --threads 3
+same all.run stdout
+expect 1 clir run $sources --from en --to de --method cognates
+stderr_has "there is no language 'de'"
+expect 1 clir validate --languages en --docs 'docs.%' --topics 'topics.%' --qrels 'qrels.%' --from en --to en --method cognates
+stderr_has "two languages are needed"
+
+# Fuse: 1 / (k + rank), added up; ranks are by score, whatever the file's order and its column say.
+printf '7 Q0 y 9 2.5 a\n7 Q0 x 9 3.5 a\n7 Q0 z 9 -1 a\n8 Q0 x 1 5 a\n' >a.txt
+printf '7 Q0 y 1 0.2 b\n7 Q0 w 2 0.1 b\n' >b.txt
+printf '7 Q0 y 1 1.5 both\n7 Q0 x 2 1 both\n7 Q0 w 3 0.5 both\n7 Q0 z 4 0.333333333333 both\n8 Q0 x 1 1 both\n' >fused.0
+expect 0 clir fuse a.txt b.txt --rank-constant 0 --tag both
+same fused.0 stdout
+expect 0 clir fuse b.txt a.txt --rank-constant 0 --tag both
+same fused.0 stdout
+{ # 1/62 + 1/61, 1/61, 1/62, 1/63
+  printf '7 Q0 y 1 0.032522474881 calque\n7 Q0 x 2 0.016393442623 calque\n7 Q0 w 3 0.0161290322581 calque\n'
+  printf '7 Q0 z 4 0.015873015873 calque\n8 Q0 x 1 0.016393442623 calque\n'
+} >fused.60
+expect 0 clir fuse a.txt b.txt
+same fused.60 stdout
+grep -E '^. Q0 . [12] ' fused.60 >fused.2
+expect 0 clir fuse a.txt b.txt --top 2
+same fused.2 stdout
+printf '7 Q0 y\n' >bad.txt
+expect 1 clir fuse a.txt bad.txt
+stderr_has "bad.txt:1: "
+stdout_is_empty
+expect 1 clir fuse a.txt nowhere.txt
+stderr_has "nowhere.txt"
+expect 2 clir fuse a.txt
+expect 2 clir fuse a.txt b.txt --rank-constant -1
+stderr_has "expected at least 0"
+
+# A run's lines are cut at blanks, so that its name has none.
+for tag in "two words" "tab	between" ""; do
+  expect 1 clir run $sources --from en --to nl --method cognates --tag "$tag"
+  stderr_has "the tag '$tag' is empty or has blanks"
+  stdout_is_empty
+  expect 1 clir run $sources --from en --to en --tag "$tag"
+  stdout_is_empty
+  expect 1 clir validate $sources --from en --to nl --folds 4 --method cognates --tag "$tag"
+  stderr_has "is empty or has blanks"
+  stdout_is_empty
+  expect 1 clir fuse a.txt b.txt --tag "$tag"
+  stderr_has "the tag '$tag' is empty or has blanks"
+  stdout_is_empty
+done
+
 # Documents that judgements name and the collection lacks; topics without documents in one language.
 { cat qrels.en; echo "1 0 en-unknown 1"; echo "2 0 en-unknown 0"; } >more.en
 grep -v '^3 ' qrels.nl >more.nl
