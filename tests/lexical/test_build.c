@@ -219,10 +219,10 @@ static void ids_are_one_s_own_everywhere(void **state) {
 }
 
 /* More than one batch of documents and more than one buffer of text are read before the mistake is seen: it is still the file's first
- * mistake that is named, and documents read after it are let go. */
+ * mistake that is named, and what was counted before it in its batch is not added to the next. */
 static void a_mistake_in_a_large_collection(void **state) {
   (void)state;
-  enum { N = 4600, WRONG = 1001, LINES = 4, WORDS_EACH = 64 };
+  enum { N = 4600, WRONG = 1001, LINES = 4, WORDS_EACH = 80 };
   cq_builder text = {0};
   for (int d = 1; d <= N; d++) {
     cq_builder_printf(&text, "<DOC>\n");
@@ -230,7 +230,10 @@ static void a_mistake_in_a_large_collection(void **state) {
       cq_builder_printf(&text, "<NUMBER>large-%d</NUMBER>\n", d);
     else
       cq_builder_printf(&text, "<DOCNO>large-%d</DOCNO>\n", d);
-    for (int i = 0; i < WORDS_EACH; i++) cq_builder_printf(&text, "%s%d", i ? " " : "", 1000000000 + d * 37 + i * i);
+    /* Half are its own, and half come back with every eighth hundred of documents: before the mistake, and after it. */
+    for (int i = 0; i < WORDS_EACH; i++)
+      cq_builder_printf(&text, "%s%d", i ? " " : "",
+                        i % 2 ? 100000000 + d * WORDS_EACH + i : 900000000 + d / 100 % 8 * 100 + i);
     cq_builder_printf(&text, "\n</DOC>\n");
   }
   assert_true(text.n > 3 << 20);
