@@ -140,6 +140,9 @@ CQ_API CQ_MUST_USE cq_status cq_clir_learn_cognates(cq_clir_cognates **out, cons
                                                     const char *from, const char *to, const cq_cognate_options *options,
                                                     cq_pool *pool, cq_error *error);
 CQ_API void cq_clir_cognates_free(cq_clir_cognates *cognates);
+/* Options of searching from now on; `at` and `sharpness`, which the table is made by, stay. Errors: CQ_ERR_ARGUMENT for some out of range. */
+CQ_API CQ_MUST_USE cq_status cq_clir_cognates_set(cq_clir_cognates *cognates, const cq_cognate_options *options,
+                                                  cq_error *error);
 /* How many words of a topic find their like in its documents more than in another's: about 0 where nothing was learned. */
 CQ_API double cq_clir_cognates_contrast(const cq_clir_cognates *cognates);
 /* A word's entries of the table, best first: *out [n], released with free(); cosine and score are the entry. The word is analysed as
@@ -175,7 +178,8 @@ typedef struct cq_clir_fold {
   int kappa, window, tau;                   /* chosen */
   double map_chosen, map_tested;            /* NaN: not measured, for want of a choice or of relevant documents */
   double seconds_before, seconds_retrieval; /* text and vectors; all queries of the fold */
-  double contrast;                          /* of cognates */
+  double contrast;                          /* of cognates, and the shares that were chosen */
+  double query_share, similar_share, first_share;
 } cq_clir_fold;
 
 /* For each fold the grid's best is chosen by validation on the next fold, which is held out with it, then vectors are trained on all
@@ -188,7 +192,8 @@ CQ_API CQ_MUST_USE cq_status cq_clir_validate(cq_lexical_hit **hits, cq_clir_fol
                                               const cq_clir_grid *grid, const cq_clir_options *options, cq_pool *pool,
                                               cq_error *error);
 
-/* The same by words that are written alike; nothing is chosen, folds [n_folds] have their MAP and times. */
+/* The same by words that are written alike. How the query, documents like the source's and target feedback are weighed is chosen for
+ * each fold by validation on all the others in turn, unless options say it; folds have what was chosen, their MAP and times. */
 CQ_API CQ_MUST_USE cq_status cq_clir_validate_cognates(cq_lexical_hit **hits, cq_clir_fold *folds, const cq_clir *clir,
                                                        const char *from, const char *to, const cq_clir_folds *how,
                                                        const cq_cognate_options *options, size_t k, cq_pool *pool,

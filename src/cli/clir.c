@@ -536,8 +536,7 @@ static const cli_option validate_options[] = {
      .help = "words for each word to choose among. Else 5, 10, 15"},
     FOLD_OPTIONS(struct args),
     TRAIN_OPTIONS(struct args),
-    METHOD_OPTION(struct args, all_methods,
-                  "; or, of two languages, go by words that are written alike, and feedback (then nothing is chosen)"),
+    METHOD_OPTION(struct args, all_methods, "; or, of two languages, go by words that are written alike, and feedback"),
     SEARCH_OPTIONS(struct args),
     {.name = "share",
      .type = CLI_NUMBER,
@@ -576,7 +575,8 @@ static int read_list(int out[MOST_CHOICES], size_t *n, const cli_list *list, con
 static void note_fold(int number, const cq_clir_fold *f, bool cognates) {
   char chosen[128];
   if (cognates)
-    snprintf(chosen, sizeof chosen, "contrast %.0f", f->contrast);
+    snprintf(chosen, sizeof chosen, "shares %g, %g, %g; contrast %.0f", f->query_share, f->similar_share,
+             f->first_share, f->contrast);
   else
     snprintf(chosen, sizeof chosen, "kappa %d, window %d, tau %d", f->kappa, f->window, f->tau);
   if (f->map_chosen > 0) snprintf(chosen + strlen(chosen), 32, ", validated %.4f", f->map_chosen);

@@ -415,6 +415,15 @@ void cq_clir_cognates_free(cq_clir_cognates *c) {
   cq_free(c);
 }
 
+cq_status cq_clir_cognates_set(cq_clir_cognates *c, const cq_cognate_options *options, cq_error *error) {
+  cq_status status = check_options(options, error);
+  const cq_cognate_options before = c->o;
+  if (status) return status;
+  c->o = *options;
+  c->o.at = before.at, c->o.sharpness = before.sharpness;
+  return CQ_OK;
+}
+
 double cq_clir_cognates_contrast(const cq_clir_cognates *c) {
   return c->contrast;
 }

@@ -234,39 +234,100 @@ cq_status cq_clir_validate(cq_lexical_hit **hits, cq_clir_fold *folds, const cq_
   return status;
 }
 
+/* --- by words that are written alike --- */
+
+/* How much what weighs, to choose among. */
+static const double query_shares[] = {0.15, 0.3, 0.5}, similar_shares[] = {0.5, 1}, first_shares[] = {0.25, 0.5};
+enum { N_QUERY = 3, N_SIMILAR = 2, N_FIRST = 2, N_VARIANTS = N_QUERY * N_SIMILAR * N_FIRST };
+
+static cq_cognate_options weights(int variant) {
+  cq_cognate_options o = cq_cognate_default_options();
+  o.query_share = query_shares[variant / (N_SIMILAR * N_FIRST)];
+  o.similar_share = similar_shares[variant / N_FIRST % N_SIMILAR];
+  o.first_share = first_shares[variant % N_FIRST];
+  return o;
+}
+
+/* Adds every variant's mean average precision on one training fold, which is held out with the fold that is tested. */
+static cq_status add_validated(double maps[N_VARIANTS], const validation *v, int fold, int inner, size_t k,
+                               cq_pool *pool, cq_error *error) {
+  bool *asked = topics_of(v, inner, inner, false), *held_out = topics_of(v, fold, inner, true);
+  cq_clir_cognates *cognates = NULL;
+  cq_status status = asked && held_out ? CQ_OK : cq_fail_memory(error, "topics");
+  if (!status) status = cq_clir_learn_cognates(&cognates, v->clir, held_out, v->from, v->to, NULL, pool, error);
+  for (int i = 0; !status && i < N_VARIANTS; i++) {
+    cq_lexical_hit *hits = NULL;
+    const cq_cognate_options o = weights(i);
+    status = cq_clir_cognates_set(cognates, &o, error);
+    if (!status) status = cq_clir_search_cognates(&hits, cognates, asked, k, error);
+    const double map = status ? NAN : cq_clir_map(v->clir, v->to, hits, k, asked);
+    if (!isnan(map)) maps[i] += map / (v->how->n - 1);
+    free(hits);
+  }
+  cq_clir_cognates_free(cognates);
+  cq_free(asked);
+  cq_free(held_out);
+  return status;
+}
+
+/* The weights that are best over all training folds. */
+static cq_status choose_weights(cq_cognate_options *out, double *map, const validation *v, int fold, size_t k,
+                                cq_pool *pool, cq_error *error) {
+  double maps[N_VARIANTS] = {0};
+  int best = 0;
+  cq_status status = CQ_OK;
+  for (int inner = 0; !status && inner < v->how->n; inner++)
+    if (inner != fold) status = add_validated(maps, v, fold, inner, k, pool, error);
+  for (int i = 1; i < N_VARIANTS; i++)
+    if (maps[i] > maps[best]) best = i;
+  *out = weights(best);
+  *map = maps[best];
+  return status;
+}
+
+/* One fold's topics: learned without them, searched for, and their hits put among all. */
+static cq_status test_cognates(cq_lexical_hit *all, cq_clir_fold *fold, const validation *v, int number,
+                               const cq_cognate_options *o, size_t k, cq_pool *pool, cq_error *error) {
+  bool *asked = topics_of(v, number, number, false), *held_out = topics_of(v, number, number, true);
+  cq_clir_cognates *cognates = NULL;
+  cq_lexical_hit *hits = NULL;
+  cq_status status = asked && held_out ? CQ_OK : cq_fail_memory(error, "topics");
+  double begin = now();
+  if (!status) status = cq_clir_learn_cognates(&cognates, v->clir, held_out, v->from, v->to, o, pool, error);
+  fold->seconds_before = now() - begin;
+  begin = now();
+  if (!status) status = cq_clir_search_cognates(&hits, cognates, asked, k, error);
+  fold->seconds_retrieval = now() - begin;
+  fold->query_share = o->query_share, fold->similar_share = o->similar_share, fold->first_share = o->first_share;
+  if (!status) {
+    fold->contrast = cq_clir_cognates_contrast(cognates);
+    fold->map_tested = cq_clir_map(v->clir, v->to, hits, k, asked);
+  }
+  for (size_t t = 0; !status && t < v->clir->n_topics; t++)
+    if (asked[t]) memcpy(all + t * k, hits + t * k, k * sizeof *hits);
+  free(hits);
+  cq_free(asked);
+  cq_free(held_out);
+  cq_clir_cognates_free(cognates);
+  return status;
+}
+
 cq_status cq_clir_validate_cognates(cq_lexical_hit **out, cq_clir_fold *folds, const cq_clir *clir, const char *from,
                                     const char *to, const cq_clir_folds *how, const cq_cognate_options *options,
                                     size_t k, cq_pool *pool, cq_error *error) {
   const cq_clir_folds all_folds = cq_clir_default_folds();
-  validation v = {.clir = clir, .how = how ? how : &all_folds};
+  validation v = {.clir = clir, .from = from, .to = to, .how = how ? how : &all_folds};
   *out = NULL;
   cq_status status = find_groups(&v.groups, clir, v.how, error);
   if (status) return status;
   cq_lexical_hit *all = cq_clir_hits(clir, k);
   if (!all) status = cq_fail_memory(error, "a validation");
   for (int f = 0; !status && f < v.how->n; f++) {
-    bool *asked = topics_of(&v, f, f, false), *held_out = topics_of(&v, f, f, true);
-    cq_clir_cognates *cognates = NULL;
-    cq_lexical_hit *hits = NULL;
-    cq_clir_fold fold = {0};
-    if (!asked || !held_out) status = cq_fail_memory(error, "topics");
-    double begin = now();
-    if (!status) status = cq_clir_learn_cognates(&cognates, clir, held_out, from, to, options, pool, error);
-    fold.seconds_before = now() - begin;
-    begin = now();
-    if (!status) status = cq_clir_search_cognates(&hits, cognates, asked, k, error);
-    fold.seconds_retrieval = now() - begin;
-    if (!status) {
-      fold.contrast = cq_clir_cognates_contrast(cognates);
-      fold.map_tested = cq_clir_map(clir, to, hits, k, asked);
-    }
-    for (size_t t = 0; !status && t < clir->n_topics; t++)
-      if (asked[t]) memcpy(all + t * k, hits + t * k, k * sizeof *hits);
+    cq_clir_fold fold = {.map_chosen = NAN};
+    cq_cognate_options o = options ? *options : cq_cognate_default_options();
+    if (!options) status = choose_weights(&o, &fold.map_chosen, &v, f, k, pool, error);
+    if (!status) status = test_cognates(all, &fold, &v, f, &o, k, pool, error);
     if (!status && folds) folds[f] = fold;
-    free(hits);
-    cq_free(asked);
-    cq_free(held_out);
-    cq_clir_cognates_free(cognates);
   }
   cq_free(v.groups);
   if (status)
