@@ -261,9 +261,10 @@ int main(int argc, char **argv) {
   collection c = {
       .s = {.n_documents = 200000, .n_words = 2000000, .n_topics = 500, .seed = 1, .n_terms = 75, .mean_length = 200}};
   if (!read_settings(&c.s, argc, argv))
-    return fprintf(stderr,
-                   "usage: bench_zipf_collection [--queries Q [--terms L] | --qrels Q] [--documents N] [--vocabulary V]\n"
-                   "                       [--topics T] [--length WORDS] [--seed S]\n"),
+    return fprintf(
+               stderr,
+               "usage: bench_zipf_collection [--queries Q [--terms L] | --qrels Q] [--documents N] [--vocabulary V]\n"
+               "                       [--topics T] [--length WORDS] [--seed S]\n"),
            2;
   open_collection(&c);
   int code = c.s.n_queries ? write_queries(&c) : c.s.n_judged ? write_qrels(&c) : write_documents(&c);
