@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -40,7 +41,8 @@ static cq_status count(cq_bags *b, cq_error *error) {
   b->masses = cq_alloc_array_zeroed(b->n_words, sizeof *b->masses);
   b->idf = cq_alloc_array_zeroed(b->n_words, sizeof *b->idf);
   if (!b->lengths || !b->masses || !b->idf) return cq_fail_memory(error, "bags of words");
-  for (uint32_t d = 0; d < b->n; d++)
+  assert(b->items || b->starts[b->n] == 0);
+  for (uint32_t d = 0; b->items && d < b->n; d++)
     for (size_t i = b->starts[d]; i < b->starts[d + 1]; i++) {
       const cq_weighted_word *item = &b->items[i];
       b->lengths[d] += (double)item->weight;
