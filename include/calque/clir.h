@@ -193,7 +193,7 @@ CQ_API CQ_MUST_USE cq_status cq_clir_validate(cq_lexical_hit **hits, cq_clir_fol
                                               cq_error *error);
 
 /* The same by words that are written alike. How the query, documents like the source's and target feedback are weighed is chosen for
- * each fold by validation on all the others in turn, unless options say it; folds have what was chosen, their MAP and times. */
+ * each fold by validation on all the others in turn, unless options say it or there are only two; folds have what was chosen, their MAP and times. */
 CQ_API CQ_MUST_USE cq_status cq_clir_validate_cognates(cq_lexical_hit **hits, cq_clir_fold *folds, const cq_clir *clir,
                                                        const char *from, const char *to, const cq_clir_folds *how,
                                                        const cq_cognate_options *options, size_t k, cq_pool *pool,

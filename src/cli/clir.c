@@ -307,6 +307,11 @@ static int check_fold(const struct args *args) {
   return args->fold > args->n_folds ? cli_fail("there are %d folds", args->n_folds) : CLI_OK;
 }
 
+/* Before anything is learned. */
+static int check_tag(const char *tag) {
+  return *tag && !strpbrk(tag, " \t\r\n\v\f") ? CLI_OK : cli_fail("the tag '%s' is empty or has blanks", tag);
+}
+
 static cq_clir_folds folds_of(const struct args *args) {
   return (cq_clir_folds){.n = args->n_folds, .group = args->group, .share = args->share};
 }
@@ -473,7 +478,8 @@ static int run_run(const cli_call *call) {
   collections c = {0};
   cq_clir_model *model = NULL;
   cq_lexical_hit *hits = NULL;
-  int code = check_fold(args);
+  int code = check_tag(args->tag);
+  if (code == CLI_OK) code = check_fold(args);
   if (code == CLI_OK && !monolingual && !by_letters && call->n_arguments == 0)
     code = cli_usage(call->path, "no VECTORS, which only --method cognates, or a run from a language to itself, can do "
                                  "without");
@@ -595,7 +601,7 @@ static int run_validate(const cli_call *call) {
   collections c = {0};
   cq_lexical_hit *hits = NULL;
   cq_clir_fold *folds = calloc((size_t)args->n_folds, sizeof *folds);
-  int code = folds ? CLI_OK : cli_fail("out of memory");
+  int code = folds ? check_tag(args->tag) : cli_fail("out of memory");
   if (code == CLI_OK) code = read_list(lists[0], &grid.n_kappas, &args->kappas, kappas, 3, "kappa");
   if (code == CLI_OK) code = read_list(lists[1], &grid.n_windows, &args->windows, windows, 3, "window");
   if (code == CLI_OK) code = read_list(lists[2], &grid.n_taus, &args->taus, taus, 3, "tau");

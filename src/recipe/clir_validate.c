@@ -325,7 +325,7 @@ cq_status cq_clir_validate_cognates(cq_lexical_hit **out, cq_clir_fold *folds, c
   for (int f = 0; !status && f < v.how->n; f++) {
     cq_clir_fold fold = {.map_chosen = NAN};
     cq_cognate_options o = options ? *options : cq_cognate_default_options();
-    if (!options) status = choose_weights(&o, &fold.map_chosen, &v, f, k, pool, error);
+    if (!options && v.how->n > 2) status = choose_weights(&o, &fold.map_chosen, &v, f, k, pool, error);
     if (!status) status = test_cognates(all, &fold, &v, f, &o, k, pool, error);
     if (!status && folds) folds[f] = fold;
   }
