@@ -1,6 +1,6 @@
-/* Times ranking: bench_lexical INDEX QUERIES MODEL K THREADS PASSES, with QUERIES lines of id, tab, terms. Queries are read and
- * analysed before; each pass searches for all of them. Prints the best and the median pass's queries a second, and processor
- * milliseconds a query. */
+/* Times ranking: bench_lexical INDEX QUERIES MODEL K THREADS PASSES, with QUERIES lines of id, tab, terms. Queries
+ * are read and analysed before; each pass searches for all of them. Prints the best and the median pass's queries a
+ * second, and processor milliseconds a query. */
 #include "calque/calque.h"
 
 #include <stdio.h>

@@ -1,5 +1,6 @@
-/* Times the training of word vectors: bench_words TEXT [THREADS [WINDOW [DIM [EPOCHS]]]], for each way of training words read a
- * second, as bench/peers/gensim_bench.py counts them; reading the text and counting its words are not in it. */
+/* Times the training of word vectors: bench_words TEXT [THREADS [WINDOW [DIM [EPOCHS]]]], for each way of training
+ * words read a second, as bench/peers/gensim_bench.py counts them; reading the text and counting its words are not in
+ * it. */
 #include "base/error.h"
 #include "base/pool.h"
 #include "words/train.h"

@@ -2,15 +2,16 @@
  *
  *   bench_zipf_text [TOKENS [WORDS [TOPICS [SEED [KEY]]]]] > TEXT        5000000 100000 50 1
  *
- * Word r (1, 2, ...) has the frequency 1 / (r + 2.7) of Zipf and Mandelbrot. The first 100 are general, like "the" and "of"; of
- * the others every second one is, and the rest are dealt to the topics:
+ * Word r (1, 2, ...) has the frequency 1 / (r + 2.7) of Zipf and Mandelbrot. The first 100 are general, like "the"
+ * and "of"; of the others every second one is, and the rest are dealt to the topics:
  *
  *   rank       1 .. 100   101   102   103   104   105   106 ...
  *   belongs to general     -     0     -     1     -     2  ... T-1, T-1 ... 1, 0, 0, 1 ...   to and fro: equal shares
  *
- * A document has 150 to 450 tokens (300 on average, the last what is left) and one topic. Where a topical word is due it is one of
- * that topic's, so that over the whole text every word keeps its frequency, and words of a topic are found together. A vector
- * learned well is nearest to its own topic's; KEY, a file to write, says whose each word is: word TAB topic, or "-".
+ * A document has 150 to 450 tokens (300 on average, the last what is left) and one topic. Where a topical word is due
+ * it is one of that topic's, so that over the whole text every word keeps its frequency, and words of a topic are
+ * found together. A vector learned well is nearest to its own topic's; KEY, a file to write, says whose each word is:
+ * word TAB topic, or "-".
  *
  * Words are spelled in syllables, the frequent ones short. Document d depends on the seed and d alone. */
 #include "base/random.h"

@@ -1,4 +1,5 @@
-/* Any bytes as a collection, as topics and as word vectors are an error with a place, or records that are well-formed. */
+/* Any bytes as a collection, as topics and as word vectors are an error with a place, or records that are
+ * well-formed. */
 #include "fuzz.h"
 
 #include "base/utf8.h"

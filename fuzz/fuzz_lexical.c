@@ -1,6 +1,6 @@
-/* Any bytes as a segment are an error when opened, an error when searched, or hits that lie inside the index. What opening looks at
- * is made plausible first, so that more gets past it: the magic, sizes, the sum of the lengths, and that the places of ids, terms
- * and postings ascend. The segment as it came is opened too. */
+/* Any bytes as a segment are an error when opened, an error when searched, or hits that lie inside the index. What
+ * opening looks at is made plausible first, so that more gets past it: the magic, sizes, the sum of the lengths, and
+ * that the places of ids, terms and postings ascend. The segment as it came is opened too. */
 #include "fuzz.h"
 
 #include "base/slice.h"

@@ -8,8 +8,8 @@
  *   stems           Snowball's, for the languages that have a stemmer
  *
  * By language, besides: Arabic loses tatweel and vowel signs, and forms of alif, ya and ta marbuta that are written
- * indifferently become one; French, Italian and Catalan words end at an apostrophe (l'eau is two words); Turkish and Azerbaijani
- * I becomes dotless. */
+ * indifferently become one; French, Italian and Catalan words end at an apostrophe (l'eau is two words); Turkish and
+ * Azerbaijani I becomes dotless. */
 #ifndef CALQUE_ANALYSIS_H
 #define CALQUE_ANALYSIS_H
 
@@ -29,8 +29,8 @@ typedef struct cq_analysis_options {
 } cq_analysis_options;
 
 /* The terms of a text, in order: *out[n], released with free().
- * Errors: CQ_ERR_ARGUMENT for a language code longer than 15 characters; CQ_ERR_FORMAT for a file of stop words that is no text;
- * CQ_ERR_IO, CQ_ERR_MEMORY. */
+ * Errors: CQ_ERR_ARGUMENT for a language code longer than 15 characters; CQ_ERR_FORMAT for a file of stop words that
+ * is no text; CQ_ERR_IO, CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_analyze(cq_slice **out, size_t *n, cq_slice text, const cq_analysis_options *options,
                                         cq_error *error);
 

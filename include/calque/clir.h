@@ -1,5 +1,5 @@
-/* Cross-lingual retrieval without parallel data: queries in one language, documents in another, and nothing to go by but test
- * collections whose topics are translations of one another.
+/* Cross-lingual retrieval without parallel data: queries in one language, documents in another, and nothing to go by
+ * but test collections whose topics are translations of one another.
  *
  *   cq_clir_open(&c, languages, n, "work", pool, &err);                 // documents, topics and judgements of each
  *   cq_clir_train(&m, c, held_out, &options, pool, &err);               // topics but those held out
@@ -7,10 +7,10 @@
  *   cq_clir_search(&hits, c, m, "en", "hi", held_out, &options, pool, &err);
  *   cq_clir_write_run(stdout, c, hits, options.ranking.k, "tag", &err);
  *
- * The documents that are relevant to a topic in each language are put together in tuples, their words shuffled into one another,
- * and vectors learned of the whole; a word's neighbours of the other language are what its query becomes. For topics that are held
- * out nothing is known but the query in its own language: its pseudo-relevant documents there join the text.
- * Source: Niyogi, Ghosh & Bhattacharya 2018; the baseline: Vulic & Moens 2015. */
+ * The documents that are relevant to a topic in each language are put together in tuples, their words shuffled into
+ * one another, and vectors learned of the whole; a word's neighbours of the other language are what its query
+ * becomes. For topics that are held out nothing is known but the query in its own language: its pseudo-relevant
+ * documents there join the text. Source: Niyogi, Ghosh & Bhattacharya 2018; the baseline: Vulic & Moens 2015. */
 #ifndef CALQUE_CLIR_H
 #define CALQUE_CLIR_H
 
@@ -31,10 +31,10 @@ typedef struct cq_clir_language {
 
 typedef struct cq_clir cq_clir; /* shareable while nobody frees it, as is what is learned of it */
 
-/* Reads the collections and makes a lexical index of each in the directory `work`, which is made and must not be there; NULL: in a
- * temporary one, which is gone when this returns. A word
- * that is written the same in two languages is one word. Documents that judgements name and the collection lacks are counted and
- * left out. Errors: those of the files. */
+/* Reads the collections and makes a lexical index of each in the directory `work`, which is made and must not be
+ * there; NULL: in a temporary one, which is gone when this returns. A word that is written the same in two languages
+ * is one word. Documents that judgements name and the collection lacks are counted and left out. Errors: those of the
+ * files. */
 CQ_API CQ_MUST_USE cq_status cq_clir_open(cq_clir **out, const cq_clir_language *languages, size_t n, const char *work,
                                           cq_pool *pool, cq_error *error);
 CQ_API void cq_clir_free(cq_clir *clir);
@@ -70,7 +70,8 @@ typedef struct cq_clir_options {
   bool keep_words; /* the query's own words, too, where the target language has them */
   cq_lexical_options ranking;
 } cq_clir_options;
-/* The paper's: by length, kappa 10, tau 10, window 25, each term's neighbours, unweighted, Terrier's Dirichlet, 1000 documents. */
+/* The paper's: by length, kappa 10, tau 10, window 25, each term's neighbours, unweighted, Terrier's Dirichlet, 1000
+ * documents. */
 CQ_API cq_clir_options cq_clir_default_options(void);
 
 typedef struct cq_clir_model cq_clir_model;
@@ -79,7 +80,8 @@ typedef struct cq_clir_model cq_clir_model;
  *   held_out  [n_topics] topics whose judgements and translations are not to be looked at; NULL: none
  *   from      the language that held-out topics are asked in
  *   pool      with several threads results differ from run to run, as cq_words_train says; NULL: they depend on the seed alone
- * A topic without relevant documents in a language is aligned without that language; with none in all but one it is left out. */
+ * A topic without relevant documents in a language is aligned without that language; with none in all but one it is
+ * left out. */
 CQ_API CQ_MUST_USE cq_status cq_clir_train(cq_clir_model **out, const cq_clir *clir, const bool *held_out,
                                            const char *from, const cq_clir_options *options, cq_pool *pool,
                                            cq_error *error);
@@ -113,8 +115,8 @@ CQ_API double cq_clir_map(const cq_clir *clir, const char *to, const cq_lexical_
 
 /* --- words that are written alike --- */
 
-/* What is known of two languages by how their words are written: names, loans and cognates, found in what documents of one topic have in
- * common, with nothing said about the scripts. Three steps of feedback do the rest:
+/* What is known of two languages by how their words are written: names, loans and cognates, found in what documents
+ * of one topic have in common, with nothing said about the scripts. Three steps of feedback do the rest:
  *
  *   query ──▶ its likelihood in the documents, read through the table of words                            what a query becomes
  *   query ──▶ documents of its own language ──▶ a longer query, the same way; and documents like them     source feedback
@@ -133,20 +135,22 @@ typedef struct cq_cognate_options {
 } cq_cognate_options;
 CQ_API cq_cognate_options cq_cognate_default_options(void);
 
-/* Learns from the documents of topics that are not held out; of the others only documents and queries in `from` are looked at.
- * Depends on nothing random. Errors: CQ_ERR_ARGUMENT for two times the same language; CQ_ERR_UNSUPPORTED for scripts of more than
- * 1,000 letters; CQ_ERR_MEMORY. */
+/* Learns from the documents of topics that are not held out; of the others only documents and queries in `from` are
+ * looked at. Depends on nothing random. Errors: CQ_ERR_ARGUMENT for two times the same language; CQ_ERR_UNSUPPORTED
+ * for scripts of more than 1,000 letters; CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_clir_learn_cognates(cq_clir_cognates **out, const cq_clir *clir, const bool *held_out,
                                                     const char *from, const char *to, const cq_cognate_options *options,
                                                     cq_pool *pool, cq_error *error);
 CQ_API void cq_clir_cognates_free(cq_clir_cognates *cognates);
-/* Options of searching from now on; `at` and `sharpness`, which the table is made by, stay. Errors: CQ_ERR_ARGUMENT for some out of range. */
+/* Options of searching from now on; `at` and `sharpness`, which the table is made by, stay. Errors: CQ_ERR_ARGUMENT
+ * for some out of range. */
 CQ_API CQ_MUST_USE cq_status cq_clir_cognates_set(cq_clir_cognates *cognates, const cq_cognate_options *options,
                                                   cq_error *error);
-/* How many words of a topic find their like in its documents more than in another's: about 0 where nothing was learned. */
+/* How many words of a topic find their like in its documents more than in another's: about 0 where nothing was
+ * learned. */
 CQ_API double cq_clir_cognates_contrast(const cq_clir_cognates *cognates);
-/* A word's entries of the table, best first: *out [n], released with free(); cosine and score are the entry. The word is analysed as
- * a query, without stems. */
+/* A word's entries of the table, best first: *out [n], released with free(); cosine and score are the entry. The word
+ * is analysed as a query, without stems. */
 CQ_API CQ_MUST_USE cq_status cq_clir_cognates_of(cq_clir_word **out, size_t *n, const cq_clir_cognates *cognates,
                                                  cq_slice word, cq_error *error);
 /* As cq_clir_search. */
@@ -155,16 +159,16 @@ CQ_API CQ_MUST_USE cq_status cq_clir_search_cognates(cq_lexical_hit **out, const
 
 /* --- cross-validation --- */
 
-/* Topics in groups that stay together: by number, `group` of them a group as cq_topic_group has it (four topics an article); with
- * group 1 by their order. Group g is in fold g mod n. */
+/* Topics in groups that stay together: by number, `group` of them a group as cq_topic_group has it (four topics an
+ * article); with group 1 by their order. Group g is in fold g mod n. */
 typedef struct cq_clir_folds {
   int n, group;
   double share; /* of the training groups that is learned from, for learning curves: quarters; 0: all */
 } cq_clir_folds;
 CQ_API cq_clir_folds cq_clir_default_folds(void); /* five of groups of one */
 
-/* *out [n_topics]: those of a fold, from 0 on; released with free(). Errors: CQ_ERR_ARGUMENT for a fold without topics, or a topic that is
- * no number where groups are asked for; CQ_ERR_MEMORY. */
+/* *out [n_topics]: those of a fold, from 0 on; released with free(). Errors: CQ_ERR_ARGUMENT for a fold without
+ * topics, or a topic that is no number where groups are asked for; CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_clir_fold_topics(bool **out, const cq_clir *clir, const cq_clir_folds *folds, int fold,
                                                  cq_error *error);
 
@@ -182,8 +186,8 @@ typedef struct cq_clir_fold {
   double query_share, similar_share, first_share;
 } cq_clir_fold;
 
-/* For each fold the grid's best is chosen by validation on the next fold, which is held out with it, then vectors are trained on all
- * topics but the fold's and these are searched for.
+/* For each fold the grid's best is chosen by validation on the next fold, which is held out with it, then vectors are
+ * trained on all topics but the fold's and these are searched for.
  *   folds  [n_folds], NULL: not wanted
  *   hits   [n_topics, k] of all topics, each by the model of its fold
  * Trainings of the grid run side by side, each by one thread, so that results depend on the seed alone. */
@@ -192,8 +196,9 @@ CQ_API CQ_MUST_USE cq_status cq_clir_validate(cq_lexical_hit **hits, cq_clir_fol
                                               const cq_clir_grid *grid, const cq_clir_options *options, cq_pool *pool,
                                               cq_error *error);
 
-/* The same by words that are written alike. How the query, documents like the source's and target feedback are weighed is chosen for
- * each fold by validation on all the others in turn, unless options say it or there are only two; folds have what was chosen, their MAP and times. */
+/* The same by words that are written alike. How the query, documents like the source's and target feedback are
+ * weighed is chosen for each fold by validation on all the others in turn, unless options say it or there are only
+ * two; folds have what was chosen, their MAP and times. */
 CQ_API CQ_MUST_USE cq_status cq_clir_validate_cognates(cq_lexical_hit **hits, cq_clir_fold *folds, const cq_clir *clir,
                                                        const char *from, const char *to, const cq_clir_folds *how,
                                                        const cq_cognate_options *options, size_t k, cq_pool *pool,

@@ -9,9 +9,9 @@
  *   cq_lexical_search(&hits, index, &query, 1, NULL, pool, &err);           // hits[0 .. k), best first
  *   free(hits), cq_lexical_query_free(&query), cq_lexical_free(index);
  *
- * Ranking is exact: documents that cannot be among the best k are passed over by bounds, none that can. A document without any of
- * the query's terms is not found. Scores are sums of multiples of 2^-32, so that neither the order of terms nor what was passed
- * over changes a bit; of equal scores the document that was read first comes first. */
+ * Ranking is exact: documents that cannot be among the best k are passed over by bounds, none that can. A document
+ * without any of the query's terms is not found. Scores are sums of multiples of 2^-32, so that neither the order of
+ * terms nor what was passed over changes a bit; of equal scores the document that was read first comes first. */
 #ifndef CALQUE_LEXICAL_H
 #define CALQUE_LEXICAL_H
 
@@ -39,10 +39,10 @@ typedef struct cq_lexical_build_options {
   void *context;
 } cq_lexical_build_options;
 
-/* Makes an index of the documents of files and directories: TREC, TSV or JSON lines, told by content; plain or gzipped. It appears
- * whole or not at all. An empty document counts as one without terms.
- * Errors: CQ_ERR_ARGUMENT when the directory exists; CQ_ERR_FORMAT with the line for malformed documents, a document without an id
- * or with one that another has; CQ_ERR_IO, CQ_ERR_MEMORY. */
+/* Makes an index of the documents of files and directories: TREC, TSV or JSON lines, told by content; plain or
+ * gzipped. It appears whole or not at all. An empty document counts as one without terms. Errors: CQ_ERR_ARGUMENT
+ * when the directory exists; CQ_ERR_FORMAT with the line for malformed documents, a document without an id or with
+ * one that another has; CQ_ERR_IO, CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_lexical_build(const char *directory, const char *const *paths, size_t n_paths,
                                               const cq_lexical_build_options *options, cq_pool *pool, cq_error *error);
 
@@ -74,9 +74,9 @@ typedef enum cq_lexical_model {
   CQ_BM25_TERRIER, /* log2((N - n + .5) / (n + .5)) (k1 + 1) tf / (tf + k1 (1 - b + b dl/avgdl)), and qtf by k3 = 8: Terrier's */
   CQ_N_LEXICAL_MODELS
 } cq_lexical_model;
-/* tf, qtf: how often the term is in the document, in the query; dl: the document's terms; F, n: how often the term is in the
- * collection, and in how many documents; T, N: all terms and documents; avgdl: T/N.
- * Sources: Zhai & Lafferty 2004, eq. 6; Robertson et al. 1994; as Terrier 5 and Lucene 8 have them, with exact lengths. */
+/* tf, qtf: how often the term is in the document, in the query; dl: the document's terms; F, n: how often the term is
+ * in the collection, and in how many documents; T, N: all terms and documents; avgdl: T/N. Sources: Zhai & Lafferty
+ * 2004, eq. 6; Robertson et al. 1994; as Terrier 5 and Lucene 8 have them, with exact lengths. */
 CQ_API const char *
 cq_lexical_model_name(cq_lexical_model model); /* "dirichlet", "dirichlet-lucene", "bm25", "bm25-terrier" */
 
@@ -111,15 +111,15 @@ typedef struct cq_lexical_hit {
   uint64_t document;
 } cq_lexical_hit;
 
-/* The best documents of each query: *out [n_queries, k], released with free(). A query none of whose terms is in the index finds
- * nothing. Errors: CQ_ERR_ARGUMENT for k 0, a parameter out of range, a weight that is not above 0 or weights so great that
- * sums would not be exact; CQ_ERR_MEMORY. */
+/* The best documents of each query: *out [n_queries, k], released with free(). A query none of whose terms is in the
+ * index finds nothing. Errors: CQ_ERR_ARGUMENT for k 0, a parameter out of range, a weight that is not above 0 or
+ * weights so great that sums would not be exact; CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_lexical_search(cq_lexical_hit **out, const cq_lexical *index,
                                                const cq_lexical_query *queries, size_t n_queries,
                                                const cq_lexical_options *options, cq_pool *pool, cq_error *error);
 
-/* Searches for every topic of a file and writes a TREC run: topic, Q0, document, rank, score, tag. A topic that finds nothing has
- * no lines.
+/* Searches for every topic of a file and writes a TREC run: topic, Q0, document, rank, score, tag. A topic that finds
+ * nothing has no lines.
  *   topics   TREC's (<top>), TSV or JSON lines
  *   fields   letters of what makes the query: t title, d description, n narrative; NULL: "t"
  * Errors: those of reading topics and of searching. */

@@ -33,8 +33,8 @@ typedef struct cq_retrieval_eval_options {
  *   measures   num_ret, num_rel, num_rel_ret, map, Rprec, bpref, recip_rank, ndcg; and with a cutoff k P_k, recall_k and
  *              ndcg_cut_k
  *   options    NULL for the defaults: the usual measures, over the topics that both files have
- * Errors: CQ_ERR_ARGUMENT for an unknown measure, or files without a topic in common; CQ_ERR_FORMAT with the line for lines
- * that are none, a document that comes twice; CQ_ERR_IO, CQ_ERR_MEMORY. */
+ * Errors: CQ_ERR_ARGUMENT for an unknown measure, or files without a topic in common; CQ_ERR_FORMAT with the line for
+ * lines that are none, a document that comes twice; CQ_ERR_IO, CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_eval_retrieval(cq_retrieval_eval **out, const char *judgements, const char *run,
                                                const cq_retrieval_eval_options *options, cq_error *error);
 CQ_API void cq_retrieval_eval_free(cq_retrieval_eval *retrieval);
@@ -50,14 +50,16 @@ CQ_API double cq_retrieval_eval_overall(const cq_retrieval_eval *retrieval, size
 
 /* --- runs --- */
 
-/* Ranks the documents of a file or directory for every topic by the cosine of their vectors, as a TREC run of k documents a topic.
- * Forms of files as for cq_lexical_build and cq_lexical_run. Errors: those of reading and encoding; CQ_ERR_FORMAT for no documents. */
+/* Ranks the documents of a file or directory for every topic by the cosine of their vectors, as a TREC run of k
+ * documents a topic. Forms of files as for cq_lexical_build and cq_lexical_run. Errors: those of reading and
+ * encoding; CQ_ERR_FORMAT for no documents. */
 CQ_API CQ_MUST_USE cq_status cq_dense_run(FILE *out, const cq_encoder *encoder, const char *documents,
                                           const char *topics, size_t k, const char *tag, cq_pool *pool,
                                           cq_error *error);
 
-/* Several runs as one: a document's score is the sum of 1 / (k + its rank) over the runs that have it; the best `depth` of each topic.
- * Errors: those of reading runs. Source: Cormack et al. 2009 (reciprocal rank fusion, k 60). */
+/* Several runs as one: a document's score is the sum of 1 / (k + its rank) over the runs that have it; the best
+ * `depth` of each topic. Errors: those of reading runs. Source: Cormack et al. 2009 (reciprocal rank fusion, k 60).
+ * */
 CQ_API CQ_MUST_USE cq_status cq_fuse_runs(FILE *out, const char *const *runs, size_t n_runs, double k, size_t depth,
                                           const char *tag, cq_error *error);
 

@@ -1,5 +1,5 @@
-/* calque clir build | expand | run | validate: queries in one language, documents in another, no parallel data. Its other commands
- * are in clir_runs.c. */
+/* calque clir build | expand | run | validate: queries in one language, documents in another, no parallel data. Its
+ * other commands are in clir_runs.c. */
 #include "command.h"
 #include "report.h"
 

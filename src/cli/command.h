@@ -112,7 +112,8 @@ struct cli_command {
     .name = "max-length", .type = CLI_INT, .argument = "TOKENS", .offset = offsetof(owner, field),                     \
     .default_text = "the model's", .help = "cut sentences after this many tokens, special ones included"               \
   }
-/* Options of what reads sentences with a model or vectors without: what lacks a model, and help that names the files. */
+/* Options of what reads sentences with a model or vectors without: what lacks a model, and help that names the files.
+ * */
 #define CLI_MODEL_OR_VECTORS(owner, field, without)                                                                    \
   {                                                                                                                    \
     .name = "model", .letter = 'm', .type = CLI_TEXT, .argument = "MODEL", .offset = offsetof(owner, field),           \

@@ -5,7 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a ranking is judged by. A document counts as relevant from relevance 1 on; a negative relevance is no judgement. */
+/* What a ranking is judged by. A document counts as relevant from relevance 1 on; a negative relevance is no
+ * judgement. */
 typedef struct cq_ranking {
   const int32_t *relevance; /* [n] of the documents, best first; negative: not judged */
   size_t n;
@@ -21,7 +22,8 @@ double cq_ranking_bpref(const cq_ranking *r);                      /* Buckley & 
 double cq_ranking_reciprocal_rank(const cq_ranking *r);            /* of the first relevant one; 0: there is none */
 double cq_ranking_precision(const cq_ranking *r, size_t cutoff);   /* of `cutoff`, however few there are */
 double cq_ranking_recall(const cq_ranking *r, size_t cutoff);      /* 0 where none is relevant */
-/* Gain relevance, discount log2(rank + 1), over the best that is possible (Järvelin & Kekäläinen 2002). cutoff 0: all. */
+/* Gain relevance, discount log2(rank + 1), over the best that is possible (Järvelin & Kekäläinen 2002). cutoff 0:
+ * all. */
 double cq_ranking_ndcg(const cq_ranking *r, size_t cutoff);
 
 #endif

@@ -1,5 +1,5 @@
-/* Test collections: the documents and the topics of files and directories, plain or gzipped, in three forms told by how a file
- * begins.
+/* Test collections: the documents and the topics of files and directories, plain or gzipped, in three forms told by
+ * how a file begins.
  *
  *   '<'   TREC        <DOC> <DOCNO> a-1 </DOCNO> ... </DOC>; the id may stand in <DOCID> instead. Every text outside it counts,
  *                     or that inside the fields asked for. Topics: <top> or <topic>, see below.
@@ -10,8 +10,8 @@
  *   while (!(status = cq_collection_next(&raw, c, &error)) && raw.bytes.data)
  *     status = cq_document_read(&document, &raw, fields, n_fields, &room, &error);
  *
- * Directories are walked, names in bytewise order, those with a dot in front left out. Two steps, so that the second can be done
- * by many threads. */
+ * Directories are walked, names in bytewise order, those with a dot in front left out. Two steps, so that the second
+ * can be done by many threads. */
 #ifndef FORMAT_COLLECTION_H
 #define FORMAT_COLLECTION_H
 
@@ -38,16 +38,16 @@ CQ_MUST_USE cq_status cq_collection_open(cq_collection **out, const char *const 
                                          cq_error *error);
 void cq_collection_close(cq_collection *collection);
 
-/* Errors: CQ_ERR_FORMAT with the line for a document that is not closed, begins inside another, or has text before it; invalid
- * UTF-8; CQ_ERR_IO, CQ_ERR_MEMORY. */
+/* Errors: CQ_ERR_FORMAT with the line for a document that is not closed, begins inside another, or has text before
+ * it; invalid UTF-8; CQ_ERR_IO, CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_collection_next(cq_raw_document *out, cq_collection *collection, cq_error *error);
 
 typedef struct cq_collection_document {
   cq_slice id, text;
 } cq_collection_document;
 
-/* Both lie in *room, which is cleared first, or in raw's bytes. Errors: CQ_ERR_FORMAT with the line for a document without an id, with two, with one
- * that has blanks in it, or that is no JSON; CQ_ERR_MEMORY. */
+/* Both lie in *room, which is cleared first, or in raw's bytes. Errors: CQ_ERR_FORMAT with the line for a document
+ * without an id, with two, with one that has blanks in it, or that is no JSON; CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_document_read(cq_collection_document *out, const cq_raw_document *raw,
                                        const char *const *fields, size_t n_fields, cq_builder *room, cq_error *error);
 
@@ -63,10 +63,11 @@ typedef struct cq_topics {
   struct cq_arena *text;
 } cq_topics;
 
-/* Topics in TREC's form, closed (FIRE, CLEF) or not (TREC): <num>, <title>, <desc> and <narr>, CLEF's with a language in front
- * (<DE-title>) and CLEF's later <identifier>, <description>, <narrative>; labels such as "Number:" are taken off. Or TSV of id and
- * title, or JSON lines with "id", "title" (or "text", "query"), "description", "narrative".
- * Errors: CQ_ERR_FORMAT with the line for a topic without an id or with one that comes twice, or none at all; those above. */
+/* Topics in TREC's form, closed (FIRE, CLEF) or not (TREC): <num>, <title>, <desc> and <narr>, CLEF's with a language
+ * in front (<DE-title>) and CLEF's later <identifier>, <description>, <narrative>; labels such as "Number:" are taken
+ * off. Or TSV of id and title, or JSON lines with "id", "title" (or "text", "query"), "description", "narrative".
+ * Errors: CQ_ERR_FORMAT with the line for a topic without an id or with one that comes twice, or none at all; those
+ * above. */
 CQ_MUST_USE cq_status cq_topics_read(cq_topics *out, const char *path, cq_error *error);
 void cq_topics_free(cq_topics *topics);
 

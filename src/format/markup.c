@@ -26,7 +26,8 @@ static size_t find(cq_slice text, size_t from, const char *what) {
   return text.n;
 }
 
-/* The length of the tag that text, which begins with '<', begins with; 0: it is none. *name is empty for what is passed over. */
+/* The length of the tag that text, which begins with '<', begins with; 0: it is none. *name is empty for what is
+ * passed over. */
 static size_t tag(cq_slice *name, cq_markup_kind *kind, cq_slice text) {
   size_t i = 1;
   *name = (cq_slice){text.data, 0};

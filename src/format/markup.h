@@ -1,8 +1,8 @@
 /* The loose SGML of TREC's collections, as a sequence of tags and the text between them.
  *
- * A tag is '<', perhaps '/', a name of letters, digits and - _ : . , perhaps attributes with '=' in them, '>'; comments,
- * declarations and processing instructions are passed over. Any other '<' is text. Nothing need be closed; of <p/>, which opens
- * and closes, the closing is what counts. */
+ * A tag is '<', perhaps '/', a name of letters, digits and - _ : . , perhaps attributes with '=' in them, '>';
+ * comments, declarations and processing instructions are passed over. Any other '<' is text. Nothing need be closed;
+ * of <p/>, which opens and closes, the closing is what counts. */
 #ifndef FORMAT_MARKUP_H
 #define FORMAT_MARKUP_H
 
@@ -20,7 +20,8 @@ cq_markup_kind cq_markup_next(cq_slice *out, cq_markup *markup);
 /* Whether two names are the same; upper and lower case of ASCII are. */
 bool cq_markup_is(cq_slice name, const char *other);
 
-/* Appends text with its entities replaced: the five of XML and numbers; others (&hyph; and their like) become a blank. */
+/* Appends text with its entities replaced: the five of XML and numbers; others (&hyph; and their like) become a
+ * blank. */
 void cq_markup_text(cq_builder *out, cq_slice text);
 
 #endif

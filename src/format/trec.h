@@ -3,7 +3,8 @@
  *   judgements   TOPIC ITERATION DOCUMENT RELEVANCE
  *   run          TOPIC Q0 DOCUMENT RANK SCORE TAG
  *
- * The iteration, Q0, rank and tag are not looked at. A line that begins with '#' is a comment; blank lines are passed over. */
+ * The iteration, Q0, rank and tag are not looked at. A line that begins with '#' is a comment; blank lines are passed
+ * over. */
 #ifndef FORMAT_TREC_H
 #define FORMAT_TREC_H
 
@@ -38,8 +39,9 @@ typedef struct cq_run {
 } cq_run;
 
 /* in_f32: scores are rounded to f32 first, as trec_eval 9 keeps them, so that what it takes for equal is equal.
- * Errors: CQ_ERR_FORMAT with the line for another number of columns, a relevance or score that is no number, or invalid UTF-8,
- * and for a document that comes twice under one topic; CQ_ERR_IO, CQ_ERR_MEMORY. Release both, also after an error. */
+ * Errors: CQ_ERR_FORMAT with the line for another number of columns, a relevance or score that is no number, or
+ * invalid UTF-8, and for a document that comes twice under one topic; CQ_ERR_IO, CQ_ERR_MEMORY. Release both, also
+ * after an error. */
 CQ_MUST_USE cq_status cq_judgements_read(cq_judgements *out, const char *path, cq_error *error);
 void cq_judgements_free(cq_judgements *judgements);
 CQ_MUST_USE cq_status cq_run_read(cq_run *out, const char *path, bool in_f32, cq_error *error);

@@ -10,7 +10,8 @@ typedef struct tuple {
   uint32_t term, document, frequency;
 } tuple;
 
-/* What one thread has to itself. Its analysis has numbers of its own for terms: `shared` says which they are for all. */
+/* What one thread has to itself. Its analysis has numbers of its own for terms: `shared` says which they are for all.
+ * */
 typedef struct worker {
   cq_analysis *analysis;
   uint32_t *shared;

@@ -2,7 +2,8 @@
 
 enum { LANES = 4, ROWS = CQ_BLOCK / LANES };
 
-/* --- packing: value i is in lane i % 4, b bits at bit (i / 4) * b of the lane; a lane's 32-bit words lie 4 apart --- */
+/* --- packing: value i is in lane i % 4, b bits at bit (i / 4) * b of the lane; a lane's 32-bit words lie 4 apart ---
+ * */
 
 static int bits_for(uint32_t greatest) {
   return greatest ? 32 - __builtin_clz(greatest) : 0;
@@ -118,7 +119,8 @@ void cq_bound_pairs_add(cq_bound_pair pairs[CQ_MAX_PAIRS], uint32_t frequency, u
   while (at > 0 && kept[at - 1].frequency > frequency) kept[at] = kept[at - 1], at--;
   kept[at] = it;
   if (n > CQ_MAX_PAIRS) {
-    /* One pair too many: two neighbours become one that covers both, those of the lowest frequencies, which matter least. */
+    /* One pair too many: two neighbours become one that covers both, those of the lowest frequencies, which matter
+     * least. */
     kept[1].length = kept[0].length;
     memmove(kept, kept + 1, (size_t)--n * sizeof *kept);
   }

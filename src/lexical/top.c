@@ -167,7 +167,8 @@ static void add_term(searching *s, cursor *c, uint32_t from, uint32_t to) {
   }
 }
 
-/* The same for candidates, of which there are few: places in the window, ascending. Blocks without one are not unpacked. */
+/* The same for candidates, of which there are few: places in the window, ascending. Blocks without one are not
+ * unpacked. */
 static void add_to_candidates(searching *s, cursor *c, uint32_t from, const uint16_t *places, size_t n) {
   for (size_t i = 0; i < n && !c->ended; i++) {
     const uint32_t document = from + places[i];

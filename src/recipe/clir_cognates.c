@@ -166,7 +166,8 @@ static void clear(tally *tallies, const cq_ids *touched) {
   for (size_t i = 0; i < touched->n; i++) tallies[touched->items[i]].count = tallies[touched->items[i]].documents = 0;
 }
 
-/* One language's salient words of every group: in few groups, and there often, in many documents, and in few elsewhere. */
+/* One language's salient words of every group: in few groups, and there often, in many documents, and in few
+ * elsewhere. */
 static cq_status find_salient(grouping *g, int which, const cq_clir_side *side, const cq_bags *bags, const spelled *s,
                               cq_error *error) {
   tally *tallies = cq_alloc_array_zeroed(bags->n_words, sizeof *tallies);
@@ -460,7 +461,8 @@ static void set_query(double *query, size_t n_words, const cq_word_run *run, boo
   for (size_t i = 0; i < run->n; i++) query[run->words[i]] += to_one ? 1 / (double)run->n : 1;
 }
 
-/* r->first = what the query becomes, beside source feedback and documents like the source's; r->weights are the latter's. */
+/* r->first = what the query becomes, beside source feedback and documents like the source's; r->weights are the
+ * latter's. */
 static cq_status score_first(room *r, const cq_clir_cognates *c, size_t topic, cq_error *error) {
   const cq_cognate_options *o = &c->o;
   const size_t n = c->to->n_documents, n_plain = c->from->plain_words.n;

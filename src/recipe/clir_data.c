@@ -113,8 +113,8 @@ static cq_status open_side(reading *r, const char *work, cq_pool *pool, cq_error
   return status;
 }
 
-/* Topics in the order of the first language, which names those that count. After all languages' documents, so that no title says
- * which of two words is met first: of a topic that is held out it would be seen in the vectors. */
+/* Topics in the order of the first language, which names those that count. After all languages' documents, so that no
+ * title says which of two words is met first: of a topic that is held out it would be seen in the vectors. */
 static cq_status read_queries(reading *r, cq_error *error) {
   cq_clir_side *side = r->side;
   cq_status status = CQ_OK;

@@ -188,8 +188,9 @@ typedef struct cq_kernels {
 
   /* ---- word vectors ---- */
 
-  /* One input x [dim] against n rows of outputs, the first of them what belongs to it and the others negatives, by gradient
-   * ascent on log s(x o_0) + sum of log s(-x o_i), s the logistic function: with f_i = x o_i and g_i = rate (1 - s(f_0)) or
+  /* One input x [dim] against n rows of outputs, the first of them what belongs to it and the others negatives, by
+   * gradient ascent on log s(x o_0) + sum of log s(-x o_i), s the logistic function: with f_i = x o_i and g_i = rate
+   * (1 - s(f_0)) or
    * -rate s(f_i), 0 where |f_i| >= 6, row after row
    *   dx = sum of g_i o_i (written), o_i += g_i x
    * so that a row that comes again is seen as it is by then.

@@ -1,11 +1,11 @@
-/* Text to terms. An analyzer says what is done and is shared; an analysis is one thread's doing of it, with a vocabulary of its
- * own: terms are numbers there.
+/* Text to terms. An analyzer says what is done and is shared; an analysis is one thread's doing of it, with a
+ * vocabulary of its own: terms are numbers there.
  *
  *   text ──▶ chunks between ASCII blanks ──▶ met before? ── yes ──▶ the same numbers as then
  *                                                   └─ no ──▶ NFKC, lower case ──▶ words ──▶ not a stop word ──▶ stem ──▶ numbers
  *
- * No word reaches across an ASCII blank, so that what a chunk gives depends on nothing else; and most chunks of a text have been
- * met before (Zipf), so that the slow part runs once for each different one. */
+ * No word reaches across an ASCII blank, so that what a chunk gives depends on nothing else; and most chunks of a
+ * text have been met before (Zipf), so that the slow part runs once for each different one. */
 #ifndef TEXT_ANALYZER_H
 #define TEXT_ANALYZER_H
 

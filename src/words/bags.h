@@ -25,7 +25,8 @@ CQ_MUST_USE cq_status cq_bags_open(cq_bags *out, const cq_word_run *documents, s
                                    cq_error *error);
 void cq_bags_close(cq_bags *bags);
 
-/* Words of one language for those of another, by source: sources [starts[s] .. starts[s + 1]) are entries (target, weight). */
+/* Words of one language for those of another, by source: sources [starts[s] .. starts[s + 1]) are entries (target,
+ * weight). */
 typedef struct cq_word_table {
   uint32_t n_sources, n_targets;
   size_t *starts; /* [n_sources + 1] */
@@ -39,22 +40,23 @@ CQ_MUST_USE cq_status cq_word_table_mean(cq_word_table *out, const cq_word_table
 CQ_MUST_USE cq_status cq_bags_project(cq_bags *out, const cq_bags *targets, const cq_word_table *table,
                                       cq_error *error);
 
-/* The log2 likelihood of a query, [n_words] weights, in each bag, smoothed by Dirichlet's prior; every word of the query that any bag
- * has counts in all of them. scores [n]. Source: Zhai & Lafferty 2004, eq. 6. */
+/* The log2 likelihood of a query, [n_words] weights, in each bag, smoothed by Dirichlet's prior; every word of the
+ * query that any bag has counts in all of them. scores [n]. Source: Zhai & Lafferty 2004, eq. 6. */
 void cq_bags_likelihood(double *scores, const cq_bags *bags, const double *query, double mu);
 
-/* A query out of bags that are thought relevant, with weights [n]: each word's share of them times its idf, the m greatest, summing
- * to one. allowed [n_words]: NULL, or words above 0. Errors: CQ_ERR_MEMORY. Source: Lavrenko & Croft 2001 (RM1). */
+/* A query out of bags that are thought relevant, with weights [n]: each word's share of them times its idf, the m
+ * greatest, summing to one. allowed [n_words]: NULL, or words above 0. Errors: CQ_ERR_MEMORY. Source: Lavrenko &
+ * Croft 2001 (RM1). */
 CQ_MUST_USE cq_status cq_bags_feedback(double *query, const cq_bags *bags, const double *weights, size_t m,
                                        const double *allowed, cq_error *error);
 
-/* The squared cosine of one bag of a with each of b over log(1 + weight) idf, [b->n] times `weight` added to sums; both are over
- * the same words, and idf [n_words] is given. */
+/* The squared cosine of one bag of a with each of b over log(1 + weight) idf, [b->n] times `weight` added to sums;
+ * both are over the same words, and idf [n_words] is given. */
 void cq_bags_add_similar(double *sums, const cq_bags *a, uint32_t bag, const cq_bags *b, const double *idf,
                          double weight, double *scratch);
 
-/* weights [n]: of the k greatest scores, in proportion to 2^score or to 1 / rank, summing to one; 0 for the others. Of equal scores the
- * first. */
+/* weights [n]: of the k greatest scores, in proportion to 2^score or to 1 / rank, summing to one; 0 for the others.
+ * Of equal scores the first. */
 typedef enum cq_weighting { CQ_BY_LIKELIHOOD, CQ_BY_RANK } cq_weighting;
 CQ_MUST_USE cq_status cq_top_weights(double *weights, const double *scores, size_t n, size_t k, cq_weighting how,
                                      cq_error *error);

@@ -1,4 +1,5 @@
-/* Documents of several languages made one, so that words of one topic stand beside each other whatever their language. */
+/* Documents of several languages made one, so that words of one topic stand beside each other whatever their
+ * language. */
 #ifndef WORDS_SHUFFLE_H
 #define WORDS_SHUFFLE_H
 
@@ -11,10 +12,10 @@ typedef struct cq_word_run {
   size_t n;
 } cq_word_run;
 
-/* Appends the documents' words in turn: of each, in order, as many as its length is a multiple of the shortest's, rounded up, then
- * of the next, round after round, until there are none left. Of lengths 3 and 7 it is one word, three words, one, three, one, one.
- * Order within a language stays. Empty documents are left out. False: out of memory.
- * Source: Niyogi et al. 2018, section 2.1: n_k = ceil(t_k / t_min). */
+/* Appends the documents' words in turn: of each, in order, as many as its length is a multiple of the shortest's,
+ * rounded up, then of the next, round after round, until there are none left. Of lengths 3 and 7 it is one word,
+ * three words, one, three, one, one. Order within a language stays. Empty documents are left out. False: out of
+ * memory. Source: Niyogi et al. 2018, section 2.1: n_k = ceil(t_k / t_min). */
 CQ_MUST_USE bool cq_shuffle_by_length(cq_ids *out, const cq_word_run *documents, size_t n);
 
 /* Appends the documents' words in random order. Source: Vulic & Moens 2015, section 3 (merge and shuffle). */
@@ -26,8 +27,9 @@ typedef struct cq_document_set {
   size_t n;
 } cq_document_set;
 
-/* Puts documents of several languages together: for each of the language that has the fewest, one of every other language drawn at
- * random without replacement. Languages without any are left out; a single language that is left gives nothing.
+/* Puts documents of several languages together: for each of the language that has the fewest, one of every other
+ * language drawn at random without replacement. Languages without any are left out; a single language that is left
+ * gives nothing.
  *   tuples   [fewest, n] appended; CQ_NO_DOCUMENT where a language is left out
  * False: out of memory. Source: Niyogi et al. 2018, section 2.1. */
 #define CQ_NO_DOCUMENT UINT32_MAX

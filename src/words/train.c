@@ -2,11 +2,11 @@
  *
  *   job ──▶ frequent words thinned out ──▶ for each word a window of 1 to `window` on both sides ──▶ pairs ──▶ steps
  *
- * What a job draws depends on the seed, the epoch and its number; its learning rate on where in the text it is. So with one thread
- * the result depends on nothing else. Threads write to the vectors without locks: a step may be lost to another that meets it in the
- * same row, which is rare and does no harm (Recht et al. 2011).
- * The order of things is gensim 4's: words are thinned out before windows are laid; the word in the middle is predicted from each
- * word around it; a negative that is that word is left out, not drawn again. */
+ * What a job draws depends on the seed, the epoch and its number; its learning rate on where in the text it is. So
+ * with one thread the result depends on nothing else. Threads write to the vectors without locks: a step may be lost
+ * to another that meets it in the same row, which is rare and does no harm (Recht et al. 2011). The order of things
+ * is gensim 4's: words are thinned out before windows are laid; the word in the middle is predicted from each word
+ * around it; a negative that is that word is left out, not drawn again. */
 #include "words/train.h"
 
 #include "base/error.h"
@@ -195,7 +195,8 @@ static uint32_t thin_out(uint32_t *kept, const training *t, piece p, cq_random *
   return n;
 }
 
-/* rows[0] = target, then negatives; returns how many in all. Their rows are on their way from memory when it returns. */
+/* rows[0] = target, then negatives; returns how many in all. Their rows are on their way from memory when it returns.
+ * */
 static int draw(uint32_t rows[MOST_NEGATIVES + 1], const training *t, uint32_t target, cq_random *random) {
   const cq_word_model *m = t->model;
   int n = 1;

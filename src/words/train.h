@@ -12,7 +12,8 @@ typedef struct cq_word_model {
   int64_t stride;
   float *in;  /* [n + buckets, stride] words, then sub-words */
   float *out; /* [n, stride] */
-  /* of sub-words: those of word w are grams[gram_starts[w] .. gram_starts[w + 1]), row numbers of in; NULL: there are none */
+  /* of sub-words: those of word w are grams[gram_starts[w] .. gram_starts[w + 1]), row numbers of in; NULL: there are
+   * none */
   uint32_t *grams, *gram_starts;
   uint64_t n_read; /* tokens, over all epochs */
 } cq_word_model;

@@ -35,10 +35,9 @@ CQ_MUST_USE cq_status cq_translator_open(cq_translator *out, const float *vector
                                          cq_error *error);
 void cq_translator_close(cq_translator *translator);
 
-/* The tau target words nearest to each word of a query (room for n tau), or with `summed` the tau nearest to the sum of their
- * vectors as they were given (room for tau); best first, ties to the lower number. Returns how many;
- * SIZE_MAX when out of memory.
- * Source: Niyogi et al. 2018, section 2.2, in its two readings.
+/* The tau target words nearest to each word of a query (room for n tau), or with `summed` the tau nearest to the sum
+ * of their vectors as they were given (room for tau); best first, ties to the lower number. Returns how many;
+ * SIZE_MAX when out of memory. Source: Niyogi et al. 2018, section 2.2, in its two readings.
  *   raw   [., dim] the vectors before they were made unit ones, for the sum; the words' numbers are its rows */
 size_t cq_translate(cq_translation *out, const cq_translator *translator, const uint32_t *words, size_t n, size_t tau,
                     bool summed, const float *raw, int dim);

@@ -1,4 +1,5 @@
-/* Building an index: what counts as a document, what is refused and named, and that threads, segments and forms change nothing. */
+/* Building an index: what counts as a document, what is refused and named, and that threads, segments and forms
+ * change nothing. */
 #include "support/files.h"
 
 #include "base/memory.h"
@@ -218,8 +219,8 @@ static void ids_are_one_s_own_everywhere(void **state) {
   }
 }
 
-/* More than one batch of documents and more than one buffer of text are read before the mistake is seen: it is still the file's first
- * mistake that is named, and what was counted before it in its batch is not added to the next. */
+/* More than one batch of documents and more than one buffer of text are read before the mistake is seen: it is still
+ * the file's first mistake that is named, and what was counted before it in its batch is not added to the next. */
 static void a_mistake_in_a_large_collection(void **state) {
   (void)state;
   enum { N = 4600, WRONG = 1001, LINES = 4, WORDS_EACH = 80 };

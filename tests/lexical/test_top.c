@@ -1,5 +1,5 @@
-/* Ranking: pruned, exhaustive and a plain loop over all documents agree, for every model, whatever the query, the number of results,
- * of segments and of threads; and pruning leaves blocks alone that it need not look at. */
+/* Ranking: pruned, exhaustive and a plain loop over all documents agree, for every model, whatever the query, the
+ * number of results, of segments and of threads; and pruning leaves blocks alone that it need not look at. */
 #include "support/files.h"
 
 #include "base/memory.h"
@@ -23,8 +23,8 @@ static void add_token(collection *c, uint32_t *n, uint64_t word) {
   c->tokens[(*n)++] = (uint16_t)word;
 }
 
-/* Frequent and rare words, documents of no words and of many, some said again word for word (ties), some that say one word over
- * and over. */
+/* Frequent and rare words, documents of no words and of many, some said again word for word (ties), some that say one
+ * word over and over. */
 static collection *make_collection(uint32_t n_documents, uint64_t seed) {
   collection *c = calloc(1, sizeof *c);
   assert_non_null(c);
@@ -170,7 +170,8 @@ static size_t rank_plainly(plain *out, double *by_document, const collection *c,
   return n_found;
 }
 
-/* The hits have the plain scores, in the plain order; exactly equal ones in the order of reading. Returns the number of ties. */
+/* The hits have the plain scores, in the plain order; exactly equal ones in the order of reading. Returns the number
+ * of ties. */
 static size_t check_hits(const cq_lexical_hit *hits, size_t k, const collection *c, const random_query *q,
                          const cq_lexical_options *o) {
   static plain ranked[MOST_DOCUMENTS];
@@ -351,8 +352,8 @@ static void segments_and_threads_change_nothing(void **state) {
   free(c);
 }
 
-/* Blocks that cannot matter are not unpacked: with all of them damaged, pruned search still gives what it gave, and exhaustive
- * search says that the index is damaged. "common" is everywhere; "rare" only in documents 5 and 9000. */
+/* Blocks that cannot matter are not unpacked: with all of them damaged, pruned search still gives what it gave, and
+ * exhaustive search says that the index is damaged. "common" is everywhere; "rare" only in documents 5 and 9000. */
 static void what_cannot_matter_is_not_looked_at(void **state) {
   (void)state;
   enum { N = 5 * WINDOW, SECOND = 9000 };

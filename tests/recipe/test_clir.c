@@ -1,4 +1,5 @@
-/* Searching across languages, on two little collections: what is learned finds, and what is held out is not looked at. */
+/* Searching across languages, on two little collections: what is learned finds, and what is held out is not looked
+ * at. */
 #include "support/files.h"
 
 #include "base/memory.h"
@@ -9,9 +10,9 @@
 
 /* --- the collections ---
  *
- * Two made-up languages, aa and bb. Eight topics with six words each in both, no word the same; four documents a topic in aa and
- * three in bb, of ten words out of the topic's and some that all have; one document of each language is empty. A topic's title is two
- * of its words. */
+ * Two made-up languages, aa and bb. Eight topics with six words each in both, no word the same; four documents a
+ * topic in aa and three in bb, of ten words out of the topic's and some that all have; one document of each language
+ * is empty. A topic's title is two of its words. */
 enum { TOPICS = 8, WORDS = 6, LENGTH = 10, DOCUMENTS = 4 };
 
 typedef struct changes {
@@ -372,8 +373,8 @@ static void keep_fold(char *run, int fold) {
 
 /* --- by words that are written alike ---
  *
- * Words of bb are those of aa with an end of their own: "bavk" goes with "b.zt". Topics have all vowels, so that nothing tells which is
- * which, and words this short are not told with much certainty. */
+ * Words of bb are those of aa with an end of their own: "bavk" goes with "b.zt". Topics have all vowels, so that
+ * nothing tells which is which, and words this short are not told with much certainty. */
 static cq_cognate_options short_words(void) {
   cq_cognate_options o = cq_cognate_default_options();
   o.at = 3, o.mu = 20, o.mu_feedback = 20, o.n_source = o.n_target = 2, o.n_source_words = o.n_target_words = 5;

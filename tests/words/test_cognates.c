@@ -1,4 +1,5 @@
-/* Words written alike: two made-up languages whose letters are each other's one to one (or one to two), among words that are not. */
+/* Words written alike: two made-up languages whose letters are each other's one to one (or one to two), among words
+ * that are not. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,8 +18,9 @@
 
 /* --- the languages ---
  *
- * Word i of both is the same word: the sources are written in Latin letters, the targets in Greek ones of the same order. Groups have
- * TRUE words that are each other's and OTHERS of either language that are not; words from IN_GROUPS on are in no group. */
+ * Word i of both is the same word: the sources are written in Latin letters, the targets in Greek ones of the same
+ * order. Groups have TRUE words that are each other's and OTHERS of either language that are not; words from
+ * IN_GROUPS on are in no group. */
 enum { GROUPS = 60, TRUE = 3, OTHERS = 9, EACH = TRUE + OTHERS, LETTERS = 20, UNSEEN = 200 };
 enum { IN_GROUPS = GROUPS * (TRUE + 2 * OTHERS), N = IN_GROUPS + UNSEEN, LONGEST_WORD = 10 };
 

@@ -1,4 +1,5 @@
-/* Training: against a plain one in double precision whose gradients are finite differences, on text with topics, and at its edges. */
+/* Training: against a plain one in double precision whose gradients are finite differences, on text with topics, and
+ * at its edges. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
