@@ -229,7 +229,7 @@ enum { COGNATES = 3 };
    .help = "parts that topics are cut into"},                                                                          \
   {                                                                                                                    \
     .name = "group", .type = CLI_INT, .argument = "N", .offset = offsetof(owner, group), .least = 1,                   \
-    .greatest = 1000000, .help = "topics that stay together, in the order of the file: those of one article"           \
+    .greatest = 1000000, .help = "consecutive topic numbers that stay together: those of one article"                  \
   }
 
 struct args {
