@@ -1,6 +1,7 @@
 #include "text/analyzer.h"
 
 #include "base/error.h"
+#include "base/ids.h"
 #include "base/memory.h"
 #include "base/utf8.h"
 #include "calque/lines.h"
@@ -218,26 +219,13 @@ const cq_intern *cq_analyzer_stop_words(const cq_analyzer *a) {
 
 /* --- analysis --- */
 
-typedef struct id_list {
-  uint32_t *items;
-  size_t n, capacity;
-} id_list;
-
-static bool append_ids(id_list *list, const uint32_t *ids, size_t n) {
-  if (n == 0) return true;
-  if (!cq_reserve((void **)&list->items, &list->capacity, list->n + n, sizeof *list->items)) return false;
-  memcpy(list->items + list->n, ids, n * sizeof *ids);
-  list->n += n;
-  return true;
-}
-
 struct cq_analysis {
   const cq_analyzer *analyzer;
   struct sb_stemmer *stemmer;
   UBreakIterator *breaks;
   cq_intern terms;
   cq_map met; /* chunk ──▶ the place of its terms in kept, and how many they are */
-  id_list kept, text;
+  cq_ids kept, text;
   cq_builder normal, scratch;
 };
 
@@ -265,8 +253,8 @@ void cq_analysis_free(cq_analysis *a) {
   if (a->stemmer) sb_stemmer_delete(a->stemmer);
   cq_intern_free(&a->terms);
   cq_map_free(&a->met);
-  cq_free(a->kept.items);
-  cq_free(a->text.items);
+  cq_ids_free(&a->kept);
+  cq_ids_free(&a->text);
   cq_builder_free(&a->normal);
   cq_builder_free(&a->scratch);
   cq_free(a);
@@ -286,7 +274,7 @@ static bool add_word(cq_analysis *a, cq_slice word) {
     if (word.n == 0) return true;
   }
   const uint32_t id = cq_intern_put(&a->terms, word);
-  return id != CQ_INTERN_NONE && append_ids(&a->text, &id, 1);
+  return id != CQ_INTERN_NONE && cq_ids_append(&a->text, &id, 1);
 }
 
 /* The slow part: a chunk that has not been met. */
@@ -308,12 +296,12 @@ static bool add_words(cq_analysis *a, cq_slice chunk) {
 
 static bool add_chunk(cq_analysis *a, cq_slice chunk) {
   const uint64_t met = chunk.n <= LONGEST_KEPT ? cq_map_get(&a->met, chunk) : CQ_MAP_NONE;
-  if (met != CQ_MAP_NONE) return append_ids(&a->text, a->kept.items + (met >> 8), met & 0xff);
+  if (met != CQ_MAP_NONE) return cq_ids_append(&a->text, a->kept.items + (met >> 8), met & 0xff);
   const size_t before = a->text.n, at = a->kept.n;
   if (!add_words(a, chunk)) return false;
   const size_t n = a->text.n - before;
   if (chunk.n > LONGEST_KEPT || n > 0xff || a->met.n >= MOST_KEPT) return true;
-  return append_ids(&a->kept, a->text.items + before, n) && cq_map_put(&a->met, chunk, (uint64_t)at << 8 | n);
+  return cq_ids_append(&a->kept, a->text.items + before, n) && cq_map_put(&a->met, chunk, (uint64_t)at << 8 | n);
 }
 
 cq_status cq_analysis_run(const uint32_t **ids, size_t *n, cq_analysis *a, cq_slice text, cq_error *error) {

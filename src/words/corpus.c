@@ -6,19 +6,6 @@
 
 #include <stdlib.h>
 
-bool cq_ids_append(cq_ids *ids, const uint32_t *items, size_t n) {
-  if (n == 0) return true;
-  if (!cq_reserve((void **)&ids->items, &ids->capacity, ids->n + n, sizeof *ids->items)) return false;
-  memcpy(ids->items + ids->n, items, n * sizeof *items);
-  ids->n += n;
-  return true;
-}
-
-void cq_ids_free(cq_ids *ids) {
-  cq_free(ids->items);
-  *ids = (cq_ids){0};
-}
-
 cq_status cq_word_corpus_add(cq_word_corpus *c, const uint32_t *words, size_t n, cq_error *error) {
   if (!cq_reserve((void **)&c->starts, &c->starts_capacity, c->n_documents + 2, sizeof *c->starts) ||
       !cq_ids_append(&c->tokens, words, n))

@@ -2,17 +2,9 @@
 #ifndef WORDS_CORPUS_H
 #define WORDS_CORPUS_H
 
+#include "base/ids.h"
 #include "base/intern.h"
 #include "calque/status.h"
-
-/* A growing run of numbers. */
-typedef struct cq_ids {
-  uint32_t *items;
-  size_t n, capacity;
-} cq_ids;
-
-bool cq_ids_append(cq_ids *ids, const uint32_t *items, size_t n); /* false: out of memory */
-void cq_ids_free(cq_ids *ids);
 
 typedef struct cq_word_corpus {
   cq_intern words;  /* after cq_word_corpus_finish by falling count, of equal ones the first met first */
