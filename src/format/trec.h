@@ -56,4 +56,7 @@ void cq_run_write(FILE *out, cq_slice topic, cq_slice document, size_t rank, dou
 #define CQ_NOT_JUDGED INT32_MIN
 int cq_judgement_find(const cq_judgements *judgements, size_t first, size_t n, cq_slice document);
 
+/* The relevances of those of them that were judged, the greatest first: relevance has room for n. Returns how many. */
+size_t cq_judgements_relevances(int32_t *relevance, const cq_judgements *judgements, size_t first, size_t n);
+
 #endif

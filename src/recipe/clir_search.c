@@ -152,27 +152,18 @@ static int best_first(const void *a, const void *b) {
   return cq_slice_compare(q->id, p->id);
 }
 
-static int greatest_first(const void *a, const void *b) {
-  const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
-  return (x < y) - (x > y);
-}
-
 static double average_precision(const cq_clir_side *side, size_t topic, const cq_lexical_hit *hits, size_t k) {
-  const size_t n_judged = side->n_judgements[topic];
-  const cq_judgement *judgements = side->judgements.items + side->first_judgement[topic];
+  const size_t first = side->first_judgement[topic], n_judged = side->n_judgements[topic];
   cq_lexical_hit *sorted = cq_alloc_array(k, sizeof *sorted);
   int32_t *relevance = cq_alloc_array(k, sizeof *relevance), *judged = cq_alloc_array(n_judged, sizeof *judged);
-  size_t n = 0, n_counted = 0;
+  size_t n = 0;
   double value = NAN;
   if (sorted && relevance && judged) {
     while (n < k && hits[n].id.data) sorted[n] = hits[n], n++;
     if (n) qsort(sorted, n, sizeof *sorted, best_first);
-    for (size_t i = 0; i < n; i++)
-      relevance[i] = cq_judgement_find(&side->judgements, side->first_judgement[topic], n_judged, sorted[i].id);
-    for (size_t i = 0; i < n_judged; i++)
-      if (judgements[i].relevance >= 0) judged[n_counted++] = judgements[i].relevance;
-    if (n_counted) qsort(judged, n_counted, sizeof *judged, greatest_first);
-    const cq_ranking ranking = {relevance, n, judged, n_counted};
+    for (size_t i = 0; i < n; i++) relevance[i] = cq_judgement_find(&side->judgements, first, n_judged, sorted[i].id);
+    const cq_ranking ranking = {relevance, n, judged,
+                                cq_judgements_relevances(judged, &side->judgements, first, n_judged)};
     value = cq_ranking_average_precision(&ranking);
   }
   cq_free(sorted);

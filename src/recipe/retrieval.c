@@ -92,24 +92,16 @@ static cq_status choose_measures(cq_retrieval_eval *r, const cq_retrieval_eval_o
   return status;
 }
 
-static int greatest_first(const void *a, const void *b) {
-  const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
-  return (x < y) - (x > y);
-}
-
 /* One topic: judgements [first, first + n) and the run's documents [from, from + n_ranked). */
 static cq_status evaluate_topic(cq_retrieval_eval *r, size_t first, size_t n, size_t from, size_t n_ranked,
                                 cq_error *error) {
   int32_t *relevance = cq_alloc_array(n_ranked, sizeof *relevance), *judged = cq_alloc_array(n, sizeof *judged);
-  size_t n_judged = 0;
   cq_status status = relevance && judged ? CQ_OK : cq_fail_memory(error, "a ranking");
-  for (size_t i = 0; !status && i < n; i++)
-    if (r->judgements.items[first + i].relevance >= 0) judged[n_judged++] = r->judgements.items[first + i].relevance;
   for (size_t i = 0; !status && i < n_ranked; i++)
     relevance[i] = cq_judgement_find(&r->judgements, first, n, r->run.items[from + i].document);
   if (!status) {
-    if (n_judged) qsort(judged, n_judged, sizeof *judged, greatest_first);
-    const cq_ranking ranking = {relevance, n_ranked, judged, n_judged};
+    const cq_ranking ranking = {relevance, n_ranked, judged,
+                                cq_judgements_relevances(judged, &r->judgements, first, n)};
     double *values = r->values + r->n_topics * r->n_measures;
     for (size_t m = 0; m < r->n_measures; m++) {
       const measure *of = &r->measures[m];
