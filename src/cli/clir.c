@@ -202,10 +202,7 @@ enum { COGNATES = 3 };
        .offset = offsetof(owner, o.ranking.mu),                                                                        \
        .default_text = "2500",                                                                                         \
        .help = "the weight of the collection in a document's language model"},                                         \
-  {                                                                                                                    \
-    .name = "top", .letter = 'k', .type = CLI_INT, .argument = "N", .offset = offsetof(owner, top), .least = 1,        \
-    .greatest = 1000000, .help = "documents for each topic"                                                            \
-  }
+      CLI_RUN_TOP(owner, top, "topic")
 
 #define BETWEEN_OPTIONS(owner)                                                                                         \
   {.name = "from",                                                                                                     \
@@ -450,11 +447,7 @@ static const cli_option run_options[] = {
      .default_text = "all topics",
      .help = "search for the topics of this fold only, 1 and up"},
     FOLD_OPTIONS(struct args),
-    {.name = "tag",
-     .type = CLI_TEXT,
-     .argument = "NAME",
-     .offset = offsetof(struct args, tag),
-     .help = "the run's name, its last column"},
+    CLI_RUN_TAG(struct args, tag),
     CLI_THREADS(struct args, threads),
 };
 
@@ -551,11 +544,7 @@ static const cli_option validate_options[] = {
      .greatest = 1,
      .default_text = "all",
      .help = "learn from this share of the training groups only, in quarters: for learning curves"},
-    {.name = "tag",
-     .type = CLI_TEXT,
-     .argument = "NAME",
-     .offset = offsetof(struct args, tag),
-     .help = "the run's name, its last column"},
+    CLI_RUN_TAG(struct args, tag),
     CLI_THREADS(struct args, threads),
 };
 

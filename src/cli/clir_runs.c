@@ -11,23 +11,10 @@ static void dense_defaults(void *options) {
   *(struct dense_args *)options = (struct dense_args){.top = 1000, .tag = "calque"};
 }
 
-#define RUN_OPTIONS(owner)                                                                                             \
-  {.name = "top",                                                                                                      \
-   .letter = 'k',                                                                                                      \
-   .type = CLI_INT,                                                                                                    \
-   .argument = "N",                                                                                                    \
-   .offset = offsetof(owner, top),                                                                                     \
-   .least = 1,                                                                                                         \
-   .greatest = 1000000,                                                                                                \
-   .help = "documents for each topic"},                                                                                \
-  {                                                                                                                    \
-    .name = "tag", .type = CLI_TEXT, .argument = "NAME", .offset = offsetof(owner, tag),                               \
-    .help = "the run's name, its last column"                                                                          \
-  }
-
 static const cli_option dense_options[] = {
     CLI_MODEL(struct dense_args, model),
-    RUN_OPTIONS(struct dense_args),
+    CLI_RUN_TOP(struct dense_args, top, "topic"),
+    CLI_RUN_TAG(struct dense_args, tag),
     CLI_THREADS(struct dense_args, threads),
 };
 
@@ -77,7 +64,8 @@ static const cli_option fuse_options[] = {
      .argument = "X",
      .offset = offsetof(struct fuse_args, k),
      .help = "added to ranks: the greater, the less the first ranks stand out"},
-    RUN_OPTIONS(struct fuse_args),
+    CLI_RUN_TOP(struct fuse_args, top, "topic"),
+    CLI_RUN_TAG(struct fuse_args, tag),
 };
 
 static int run_fuse(const cli_call *call) {

@@ -139,6 +139,17 @@ struct cli_command {
     .name = "skip-bad", .type = CLI_FLAG, .offset = offsetof(owner, field),                                            \
     .help = "count malformed lines and go on, instead of failing at the first"                                         \
   }
+/* Options of what writes TREC runs. */
+#define CLI_RUN_TOP(owner, field, each)                                                                                \
+  {                                                                                                                    \
+    .name = "top", .letter = 'k', .type = CLI_INT, .argument = "N", .offset = offsetof(owner, field), .least = 1,      \
+    .greatest = 1000000, .help = "documents for each " each                                                            \
+  }
+#define CLI_RUN_TAG(owner, field)                                                                                      \
+  {                                                                                                                    \
+    .name = "tag", .type = CLI_TEXT, .argument = "NAME", .offset = offsetof(owner, field),                             \
+    .help = "the run's name, its last column"                                                                          \
+  }
 #define CLI_JSON(owner, field)                                                                                         \
   { .name = "json", .type = CLI_FLAG, .offset = offsetof(owner, field), .help = "print JSON, for machines" }
 

@@ -113,14 +113,7 @@ static const char *const models[] = {"dirichlet", "dirichlet-lucene", "bm25", "b
    .choices = models,                                                                                                  \
    .offset = offsetof(owner, model),                                                                                   \
    .help = "query likelihood smoothed by Dirichlet's prior as Terrier or as Lucene has it, or BM25"},                  \
-      {.name = "top",                                                                                                  \
-       .letter = 'k',                                                                                                  \
-       .type = CLI_INT,                                                                                                \
-       .argument = "N",                                                                                                \
-       .offset = offsetof(owner, top),                                                                                 \
-       .least = 1,                                                                                                     \
-       .greatest = 1000000,                                                                                            \
-       .help = "documents for each query"},                                                                            \
+      CLI_RUN_TOP(owner, top, "query"),                                                                                \
       {.name = "mu",                                                                                                   \
        .type = CLI_NUMBER,                                                                                             \
        .argument = "X",                                                                                                \
@@ -214,11 +207,7 @@ static const cli_option run_options[] = {
      .argument = "LETTERS",
      .offset = offsetof(struct ranking_args, fields),
      .help = "what of a topic is the query: t title, d description, n narrative"},
-    {.name = "tag",
-     .type = CLI_TEXT,
-     .argument = "NAME",
-     .offset = offsetof(struct ranking_args, tag),
-     .help = "the run's name, its last column"},
+    CLI_RUN_TAG(struct ranking_args, tag),
     RANKING_OPTIONS(struct ranking_args),
 };
 
