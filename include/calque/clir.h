@@ -149,13 +149,14 @@ CQ_API CQ_MUST_USE cq_status cq_clir_cognates_set(cq_clir_cognates *cognates, co
 /* How many words of a topic find their like in its documents more than in another's: about 0 where nothing was
  * learned. */
 CQ_API double cq_clir_cognates_contrast(const cq_clir_cognates *cognates);
-/* A word's entries of the table, best first: *out [n], released with free(); cosine and score are the entry. The word
- * is analysed as a query, without stems. */
-CQ_API CQ_MUST_USE cq_status cq_clir_cognates_of(cq_clir_word **out, size_t *n, const cq_clir_cognates *cognates,
-                                                 cq_slice word, cq_error *error);
+/* The entries of a query's words in the table, word after word, each's best first: *out [n], released with free();
+ * cosine and score are the entry. The query is analysed without stems. Errors: CQ_ERR_MEMORY. */
+CQ_API CQ_MUST_USE cq_status cq_clir_cognates_expand(cq_clir_word **out, size_t *n, const cq_clir_cognates *cognates,
+                                                     cq_slice query, cq_error *error);
 /* As cq_clir_search. */
 CQ_API CQ_MUST_USE cq_status cq_clir_search_cognates(cq_lexical_hit **out, const cq_clir_cognates *cognates,
-                                                     const bool *asked, size_t k, cq_error *error);
+                                                     const bool *asked, size_t k, cq_pool *pool,
+                                                     cq_error *error);
 
 /* --- cross-validation --- */
 

@@ -110,10 +110,10 @@ static void close_collections(collections *c) {
 
 /* --- options of the method --- */
 
-static const char *const mixings[] = {"by-length", "at-random", NULL};    /* in cq_clir_mixing's order */
-static const char *const methods[] = {"terms", "sum", "documents", NULL}; /* in cq_clir_method's */
-static const char *const all_methods[] = {"terms", "sum", "documents", "cognates", NULL};
+static const char *const mixings[] = {"by-length", "at-random", NULL};                /* in cq_clir_mixing's order */
+static const char *const methods[] = {"terms", "sum", "documents", "cognates", NULL}; /* cq_clir_method's, and one */
 enum { COGNATES = 3 };
+#define BY_LETTERS "; or, of two languages, go by words that are written alike"
 
 #define TRAIN_OPTIONS(owner)                                                                                           \
   {.name = "mix",                                                                                                      \
@@ -174,9 +174,9 @@ enum { COGNATES = 3 };
     .help = "of all that is random"                                                                                    \
   }
 
-#define METHOD_OPTION(owner, names, more)                                                                              \
+#define METHOD_OPTION(owner, more)                                                                                     \
   {                                                                                                                    \
-    .name = "method", .letter = 'm', .type = CLI_CHOICE, .argument = "METHOD", .choices = names,                       \
+    .name = "method", .letter = 'm', .type = CLI_CHOICE, .argument = "METHOD", .choices = methods,                     \
     .offset = offsetof(owner, method),                                                                                 \
     .help = "search for the nearest words of each word, of their sum; rank documents by the sum of their vectors" more \
   }
@@ -375,17 +375,25 @@ static const cli_command clir_build = {
   }
 
 static const cli_option expand_options[] = {
-    BETWEEN_OPTIONS(struct args), SOURCE_OPTIONS(struct args),
-    TAU_OPTION(struct args),      METHOD_OPTION(struct args, methods, ""),
-    SEARCH_OPTIONS(struct args),  CLI_JSON(struct args, json),
+    BETWEEN_OPTIONS(struct args),      SOURCE_OPTIONS(struct args),
+    TAU_OPTION(struct args),           METHOD_OPTION(struct args, BY_LETTERS ": without VECTORS"),
+    SEARCH_OPTIONS(struct args),       CLI_JSON(struct args, json),
+    CLI_THREADS(struct args, threads),
 };
 
-static int print_expansion(const cq_clir_model *model, const struct args *args, const char *query) {
+static cq_status expand(cq_clir_word **words, size_t *n, const cq_clir_model *model, const cq_clir_cognates *cognates,
+                        const struct args *args, cq_slice query, cq_error *error) {
   const cq_clir_options o = options_of(args);
+  return cognates ? cq_clir_cognates_expand(words, n, cognates, query, error)
+                  : cq_clir_expand(words, n, model, args->from, args->to, query, &o, error);
+}
+
+static int print_expansion(const cq_clir_model *model, const cq_clir_cognates *cognates, const struct args *args,
+                           const char *query) {
   cq_error error = {0};
   cq_clir_word *words;
   size_t n;
-  if (cq_clir_expand(&words, &n, model, args->from, args->to, (cq_slice){query, strlen(query)}, &o, &error))
+  if (expand(&words, &n, model, cognates, args, (cq_slice){query, strlen(query)}, &error))
     return cli_fail_error(&error);
   if (n == 0) cli_note("the text has none of the words of '%s'", query);
   for (size_t i = 0; i < n; i++) {
@@ -407,26 +415,37 @@ static int print_expansion(const cq_clir_model *model, const struct args *args, 
 
 static int run_expand(const cli_call *call) {
   const struct args *args = call->options;
+  const bool by_letters = args->method == COGNATES;
   cq_error error = {0};
+  cq_pool *pool = NULL;
   collections c = {0};
   cq_clir_model *model = NULL;
-  int code = open_collections(&c, &args->sources, NULL);
-  if (code == CLI_OK && cq_clir_load(&model, c.clir, call->arguments[0], &error)) code = cli_fail_error(&error);
-  for (size_t i = 1; code == CLI_OK && i < call->n_arguments; i++)
-    code = print_expansion(model, args, call->arguments[i]);
+  cq_clir_cognates *cognates = NULL;
+  if (!by_letters && call->n_arguments < 2)
+    return cli_usage(call->path, "no VECTORS or no QUERY; only --method cognates does without vectors");
+  int code = cli_open_pool(&pool, args->threads);
+  if (code == CLI_OK) code = open_collections(&c, &args->sources, pool);
+  if (code == CLI_OK &&
+      (by_letters ? cq_clir_learn_cognates(&cognates, c.clir, NULL, args->from, args->to, NULL, pool, &error)
+                  : cq_clir_load(&model, c.clir, call->arguments[0], &error)))
+    code = cli_fail_error(&error);
+  for (size_t i = by_letters ? 0 : 1; code == CLI_OK && i < call->n_arguments; i++)
+    code = print_expansion(model, cognates, args, call->arguments[i]);
+  cq_clir_cognates_free(cognates);
   cq_clir_model_free(model);
   close_collections(&c);
+  cq_pool_free(pool);
   return code;
 }
 
 static const cli_command clir_expand = {
     .name = "expand",
     .summary = "show what a query becomes in another language",
-    .arguments = "VECTORS QUERY...",
-    .least_arguments = 2,
+    .arguments = "[VECTORS] QUERY...",
+    .least_arguments = 1,
     .most_arguments = -1,
     .description = "Prints lines of the query's word (* for the sum of all), cosine and word of the other language, "
-                   "separated by tabs.",
+                   "separated by tabs; by --method cognates, instead of the cosine, how far the two are one word.",
     .example = "calque clir expand vectors.txt \"rising rents\" --from en --to hi" COLLECTION_EXAMPLE,
     CLI_OPTIONS(struct args, expand_options),
     .defaults = defaults,
@@ -437,8 +456,7 @@ static const cli_option run_options[] = {
     BETWEEN_OPTIONS(struct args),
     SOURCE_OPTIONS(struct args),
     TAU_OPTION(struct args),
-    METHOD_OPTION(struct args, all_methods,
-                  "; or, of two languages, go by words that are written alike, and feedback: without VECTORS"),
+    METHOD_OPTION(struct args, BY_LETTERS ", and feedback: without VECTORS"),
     SEARCH_OPTIONS(struct args),
     {.name = "hold-out",
      .type = CLI_INT,
@@ -455,7 +473,7 @@ static cq_status search_by_letters(cq_lexical_hit **hits, const struct args *arg
                                    const bool *asked, size_t k, cq_pool *pool, cq_error *error) {
   cq_clir_cognates *cognates;
   cq_status status = cq_clir_learn_cognates(&cognates, clir, asked, args->from, args->to, NULL, pool, error);
-  if (!status) status = cq_clir_search_cognates(hits, cognates, asked, k, error);
+  if (!status) status = cq_clir_search_cognates(hits, cognates, asked, k, pool, error);
   cq_clir_cognates_free(cognates);
   return status;
 }
@@ -535,7 +553,7 @@ static const cli_option validate_options[] = {
      .help = "words for each word to choose among. Else 5, 10, 15"},
     FOLD_OPTIONS(struct args),
     TRAIN_OPTIONS(struct args),
-    METHOD_OPTION(struct args, all_methods, "; or, of two languages, go by words that are written alike, and feedback"),
+    METHOD_OPTION(struct args, BY_LETTERS ", and feedback"),
     SEARCH_OPTIONS(struct args),
     {.name = "share",
      .type = CLI_NUMBER,

@@ -1,11 +1,12 @@
-/* Queries and documents in two languages brought together by how their words are written, and by feedback. */
+/* Words of two languages brought together by how they are written: which letters go together is learned from what the
+ * documents of one topic have in common. */
+#include "recipe/clir_cognates.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/utf8.h"
 #include "calque/nearest.h"
-#include "recipe/clir.h"
+#include "text/script.h"
 #include "text/unicode.h"
-#include "words/bags.h"
 #include "words/cognates.h"
 
 #include <math.h>
@@ -44,23 +45,12 @@ cq_cognate_options cq_cognate_default_options(void) {
                               .n_target_words = 50};
 }
 
-struct cq_clir_cognates {
-  const cq_clir *clir;
-  const cq_clir_side *from, *to;
-  cq_cognate_options o;
-  cq_word_table table; /* plain words */
-  cq_bags from_plain, from_stems, to_stems;
-  cq_bags projected; /* documents of `to` in plain words of `from` */
-  double *idf;       /* [plain words of from] for documents like others, 0 for words that the projection lacks */
-  double contrast;
-};
-
 /* --- words that are spelled in letters --- */
 
 typedef struct spelled {
   cq_slice *words;
   uint32_t *plain;  /* [n] their numbers among plain words */
-  uint32_t *number; /* [plain words] and back; UINT32_MAX: it has digits */
+  uint32_t *number; /* [plain words] and back; UINT32_MAX: it has digits or is of another script */
   uint8_t *n_characters;
   uint32_t n;
 } spelled;
@@ -76,6 +66,18 @@ static bool has_number(cq_slice word, size_t *n_characters) {
   return found;
 }
 
+/* The script of most words. Words of another one stand as they are in whatever language they are quoted, and would be
+ * all that is learned: no word of the language's own letters explains theirs as well. */
+static int script_of_most(const cq_intern *words) {
+  uint32_t counts[CQ_N_SCRIPTS] = {0};
+  int most = CQ_SCRIPT_NONE;
+  for (uint32_t w = 0; w < words->n; w++) {
+    const int script = cq_script_of(words->items[w]);
+    if (script != CQ_SCRIPT_NONE && (++counts[script] > counts[most] || most == CQ_SCRIPT_NONE)) most = script;
+  }
+  return most;
+}
+
 /* bags: only words that they have, so that no title of a topic says anything; NULL: all words. */
 static cq_status spell_side(spelled *s, const cq_clir_side *side, const cq_bags *bags, cq_error *error) {
   const uint32_t n = side->plain_words.n;
@@ -84,12 +86,14 @@ static cq_status spell_side(spelled *s, const cq_clir_side *side, const cq_bags 
   s->number = cq_alloc_array(n, sizeof *s->number);
   s->n_characters = cq_alloc_array(n, sizeof *s->n_characters);
   if (!s->words || !s->plain || !s->number || !s->n_characters) return cq_fail_memory(error, "words");
+  const int script = script_of_most(&side->plain_words);
   for (uint32_t w = 0; w < n; w++) {
     size_t n_characters;
+    const cq_slice word = side->plain_words.items[w];
     s->number[w] = UINT32_MAX;
-    if (has_number(side->plain_words.items[w], &n_characters) || (bags && !(bags->masses[w] > 0))) continue;
+    if (has_number(word, &n_characters) || cq_script_of(word) != script || (bags && !(bags->masses[w] > 0))) continue;
     s->number[w] = s->n;
-    s->words[s->n] = side->plain_words.items[w];
+    s->words[s->n] = word;
     s->n_characters[s->n] = (uint8_t)cq_smaller(n_characters, 255);
     s->plain[s->n++] = w;
   }
@@ -316,27 +320,31 @@ static cq_status table_of(cq_word_table *out, const cq_clir_cognates *c, const c
   return status;
 }
 
+static bool is_near_best(double contrast, double best) {
+  return contrast == best || contrast >= best * near_best;
+}
+
 /* The mean of the tables of all schedules that did not fail: of those whose contrast is near the best's. */
 static cq_status learn_table(cq_clir_cognates *c, cq_cognates *letters, const grouping *g, const spelled *from,
                              const spelled *to, cq_pool *pool, cq_error *error) {
-  cq_word_table tables[N_SCHEDULES] = {{0}};
+  cq_word_table tables[N_SCHEDULES] = {{0}}, good[N_SCHEDULES];
   double contrasts[N_SCHEDULES];
   size_t n = 0;
   cq_status status = CQ_OK;
   c->contrast = -INFINITY;
   for (size_t i = 0; !status && i < N_SCHEDULES; i++) {
-    status = cq_cognates_learn(letters, g->groups, g->n, schedules[i].stages, schedules[i].n, false, pool, error);
+    status = cq_cognates_learn(letters, g->groups, g->n, schedules[i].stages, schedules[i].n, pool, error);
     if (!status) status = cq_cognates_contrast(&contrasts[i], letters, g->groups, g->n, pool, error);
     if (status) break;
     c->contrast = fmax(c->contrast, contrasts[i]);
+    if (!is_near_best(contrasts[i], c->contrast)) continue;
+    status = cq_cognates_finish(letters, g->groups, g->n, pool, error);
+    if (!status) status = table_of(&tables[i], c, letters, from, to, pool, error);
   }
-  for (size_t i = 0; !status && i < N_SCHEDULES; i++) {
-    if (contrasts[i] < c->contrast && contrasts[i] < c->contrast * near_best) continue;
-    status = cq_cognates_learn(letters, g->groups, g->n, schedules[i].stages, schedules[i].n, true, pool, error);
-    if (!status) status = table_of(&tables[n++], c, letters, from, to, pool, error);
-  }
-  if (!status) status = cq_word_table_mean(&c->table, tables, n, error);
-  for (size_t i = 0; i < n; i++) cq_word_table_free(&tables[i]);
+  for (size_t i = 0; !status && i < N_SCHEDULES; i++)
+    if (is_near_best(contrasts[i], c->contrast)) good[n++] = tables[i];
+  if (!status) status = cq_word_table_mean(&c->table, good, n, error);
+  for (size_t i = 0; i < N_SCHEDULES; i++) cq_word_table_free(&tables[i]);
   return status;
 }
 
@@ -427,141 +435,4 @@ cq_status cq_clir_cognates_set(cq_clir_cognates *c, const cq_cognate_options *op
 
 double cq_clir_cognates_contrast(const cq_clir_cognates *c) {
   return c->contrast;
-}
-
-/* --- searching --- */
-
-/* Room for one query. */
-typedef struct room {
-  double *query;                             /* over words */
-  double *scratch;                           /* over words, zero between uses */
-  double *weights;                           /* over source documents, then over target documents */
-  double *scores, *first, *second, *similar; /* over target documents or source documents */
-} room;
-
-static bool open_room(room *r, const cq_clir_cognates *c) {
-  const size_t n_words = c->clir->words.n > c->from->plain_words.n ? c->clir->words.n : c->from->plain_words.n;
-  const size_t n = c->from->n_documents > c->to->n_documents ? c->from->n_documents : c->to->n_documents;
-  r->query = cq_alloc_array_zeroed(n_words, 2 * sizeof *r->query);
-  r->weights = cq_alloc_array_zeroed(n, 5 * sizeof *r->weights);
-  if (!r->query || !r->weights) return false;
-  r->scratch = r->query + n_words;
-  r->scores = r->weights + n, r->first = r->scores + n, r->second = r->first + n, r->similar = r->second + n;
-  return true;
-}
-
-static void close_room(room *r) {
-  cq_free(r->query);
-  cq_free(r->weights);
-}
-
-/* query = counts of a run's words, summing to `sum` or, with 0, as they are. */
-static void set_query(double *query, size_t n_words, const cq_word_run *run, bool to_one) {
-  for (size_t w = 0; w < n_words; w++) query[w] = 0;
-  for (size_t i = 0; i < run->n; i++) query[run->words[i]] += to_one ? 1 / (double)run->n : 1;
-}
-
-/* r->first = what the query becomes, beside source feedback and documents like the source's; r->weights are the
- * latter's. */
-static cq_status score_first(room *r, const cq_clir_cognates *c, size_t topic, cq_error *error) {
-  const cq_cognate_options *o = &c->o;
-  const size_t n = c->to->n_documents, n_plain = c->from->plain_words.n;
-  set_query(r->query, n_plain, &c->from->plain_queries[topic], true);
-  cq_bags_likelihood(r->first, &c->projected, r->query, o->mu);
-  set_query(r->query, c->clir->words.n, &c->from->queries[topic], false);
-  cq_bags_likelihood(r->scores, &c->from_stems, r->query, o->mu_feedback);
-  cq_status status =
-      cq_top_weights(r->weights, r->scores, c->from->n_documents, (size_t)o->n_source, CQ_BY_LIKELIHOOD, error);
-  if (!status)
-    status =
-        cq_bags_feedback(r->query, &c->from_plain, r->weights, (size_t)o->n_source_words, c->projected.masses, error);
-  if (status) return status;
-  cq_bags_likelihood(r->second, &c->projected, r->query, o->mu);
-  for (size_t d = 0; d < n; d++) {
-    r->first[d] = o->query_share * r->first[d] + (1 - o->query_share) * r->second[d];
-    r->similar[d] = 0;
-  }
-  for (uint32_t s = 0; s < c->from->n_documents; s++)
-    if (r->weights[s] > 0)
-      cq_bags_add_similar(r->similar, &c->from_plain, s, &c->projected, c->idf, r->weights[s], r->scratch);
-  cq_standardise(r->first, n);
-  cq_standardise(r->similar, n);
-  for (size_t d = 0; d < n; d++) r->first[d] += o->similar_share * r->similar[d];
-  return CQ_OK;
-}
-
-/* r->first, beside what the best by it have in common. */
-static cq_status add_target_feedback(room *r, const cq_clir_cognates *c, cq_error *error) {
-  const cq_cognate_options *o = &c->o;
-  const size_t n = c->to->n_documents;
-  cq_status status = cq_top_weights(r->weights, r->first, n, (size_t)o->n_target, CQ_BY_RANK, error);
-  if (!status) status = cq_bags_feedback(r->query, &c->to_stems, r->weights, (size_t)o->n_target_words, NULL, error);
-  if (status) return status;
-  cq_bags_likelihood(r->second, &c->to_stems, r->query, o->mu_feedback);
-  cq_standardise(r->first, n);
-  cq_standardise(r->second, n);
-  for (size_t d = 0; d < n; d++) r->first[d] = o->first_share * r->first[d] + (1 - o->first_share) * r->second[d];
-  return CQ_OK;
-}
-
-static int best_first(const void *a, const void *b) {
-  const cq_lexical_hit *p = a, *q = b;
-  if (p->score != q->score) return p->score > q->score ? -1 : 1;
-  return (p->document > q->document) - (p->document < q->document);
-}
-
-/* A query of whose words neither collection has any finds nothing. */
-static bool is_known(const cq_clir_cognates *c, size_t topic) {
-  bool known = false;
-  for (size_t i = 0; i < c->from->plain_queries[topic].n; i++) {
-    const uint32_t word = c->from->plain_queries[topic].words[i];
-    known |= c->from_plain.masses[word] > 0 || c->projected.masses[word] > 0;
-  }
-  for (size_t i = 0; i < c->from->queries[topic].n; i++)
-    known |= c->from_stems.masses[c->from->queries[topic].words[i]] > 0;
-  return known;
-}
-
-cq_status cq_clir_search_cognates(cq_lexical_hit **out, const cq_clir_cognates *c, const bool *asked, size_t k,
-                                  cq_error *error) {
-  const size_t n = c->to->n_documents;
-  room r = {0};
-  cq_lexical_hit *all = cq_alloc_array(n, sizeof *all);
-  *out = cq_clir_hits(c->clir, k);
-  cq_status status = *out && all && open_room(&r, c) ? CQ_OK : cq_fail_memory(error, "a search");
-  for (size_t t = 0; !status && t < c->clir->n_topics; t++) {
-    if ((asked && !asked[t]) || !is_known(c, t)) continue;
-    status = score_first(&r, c, t, error);
-    if (!status) status = add_target_feedback(&r, c, error);
-    for (size_t d = 0; !status && d < n; d++) all[d] = (cq_lexical_hit){cq_lexical_id(c->to->index, d), r.first[d], d};
-    if (!status && n) qsort(all, n, sizeof *all, best_first);
-    if (!status) memcpy(*out + t * k, all, cq_smaller(n, k) * sizeof *all);
-  }
-  close_room(&r);
-  cq_free(all);
-  if (status) free(*out), *out = NULL;
-  return status;
-}
-
-/* --- showing --- */
-
-static int greatest_first(const void *a, const void *b) {
-  const cq_clir_word *p = a, *q = b;
-  if (p->score != q->score) return p->score > q->score ? -1 : 1;
-  return cq_slice_compare(p->to, q->to);
-}
-
-cq_status cq_clir_cognates_of(cq_clir_word **out, size_t *n, const cq_clir_cognates *c, cq_slice word,
-                              cq_error *error) {
-  const uint32_t w = cq_intern_find(&c->from->plain_words, word);
-  *n = w == CQ_INTERN_NONE ? 0 : c->table.starts[w + 1] - c->table.starts[w];
-  *out = malloc((*n + 1) * sizeof **out);
-  if (!*out) return cq_fail_memory(error, "words");
-  for (size_t i = 0; i < *n; i++) {
-    const cq_weighted_word *item = &c->table.items[c->table.starts[w] + i];
-    (*out)[i] = (cq_clir_word){c->from->plain_words.items[w], c->to->plain_words.items[item->word],
-                               (double)item->weight, (double)item->weight};
-  }
-  if (*n) qsort(*out, *n, sizeof **out, greatest_first);
-  return CQ_OK;
 }

@@ -237,8 +237,9 @@ cq_status cq_clir_validate(cq_lexical_hit **hits, cq_clir_fold *folds, const cq_
 /* --- by words that are written alike --- */
 
 /* How much what weighs, to choose among. */
-static const double query_shares[] = {0.15, 0.3, 0.5}, similar_shares[] = {0.5, 1}, first_shares[] = {0.25, 0.5};
-enum { N_QUERY = 3, N_SIMILAR = 2, N_FIRST = 2, N_VARIANTS = N_QUERY * N_SIMILAR * N_FIRST };
+static const double query_shares[] = {0.15, 0.3, 0.5, 0.7}, similar_shares[] = {0.25, 0.5, 1, 2},
+                    first_shares[] = {0.15, 0.25, 0.5};
+enum { N_QUERY = 4, N_SIMILAR = 4, N_FIRST = 3, N_VARIANTS = N_QUERY * N_SIMILAR * N_FIRST };
 
 static cq_cognate_options weights(int variant) {
   cq_cognate_options o = cq_cognate_default_options();
@@ -248,41 +249,48 @@ static cq_cognate_options weights(int variant) {
   return o;
 }
 
-/* Adds every variant's mean average precision on one training fold, which is held out with the fold that is tested. */
-static cq_status add_validated(double maps[N_VARIANTS], const validation *v, int fold, int inner, size_t k,
-                               cq_pool *pool, cq_error *error) {
-  bool *asked = topics_of(v, inner, inner, false), *held_out = topics_of(v, fold, inner, true);
-  cq_clir_cognates *cognates = NULL;
-  cq_status status = asked && held_out ? CQ_OK : cq_fail_memory(error, "topics");
-  if (!status) status = cq_clir_learn_cognates(&cognates, v->clir, held_out, v->from, v->to, NULL, pool, error);
+/* Adds the mean average precision that every variant has on a fold. */
+static cq_status add_maps(double maps[N_VARIANTS], cq_clir_cognates *cognates, const validation *v, int fold, size_t k,
+                          cq_pool *pool, cq_error *error) {
+  bool *asked = topics_of(v, fold, fold, false);
+  cq_status status = asked ? CQ_OK : cq_fail_memory(error, "topics");
   for (int i = 0; !status && i < N_VARIANTS; i++) {
     cq_lexical_hit *hits = NULL;
     const cq_cognate_options o = weights(i);
     status = cq_clir_cognates_set(cognates, &o, error);
-    if (!status) status = cq_clir_search_cognates(&hits, cognates, asked, k, error);
+    if (!status) status = cq_clir_search_cognates(&hits, cognates, asked, k, pool, error);
     const double map = status ? NAN : cq_clir_map(v->clir, v->to, hits, k, asked);
     if (!isnan(map)) maps[i] += map / (v->how->n - 1);
     free(hits);
   }
-  cq_clir_cognates_free(cognates);
   cq_free(asked);
-  cq_free(held_out);
   return status;
 }
 
-/* The weights that are best over all training folds. */
-static cq_status choose_weights(cq_cognate_options *out, double *map, const validation *v, int fold, size_t k,
-                                cq_pool *pool, cq_error *error) {
-  double maps[N_VARIANTS] = {0};
-  int best = 0;
+/* maps [folds][variants]: the mean over all other folds, each searched by what is learned without it and the fold. Two
+ * folds need this once, as the one and as the other. */
+static cq_status validate_weights(double (*maps)[N_VARIANTS], const validation *v, size_t k, cq_pool *pool,
+                                  cq_error *error) {
   cq_status status = CQ_OK;
-  for (int inner = 0; !status && inner < v->how->n; inner++)
-    if (inner != fold) status = add_validated(maps, v, fold, inner, k, pool, error);
+  for (int a = 0; !status && a < v->how->n; a++)
+    for (int b = a + 1; !status && b < v->how->n; b++) {
+      bool *held_out = topics_of(v, a, b, true);
+      cq_clir_cognates *cognates = NULL;
+      if (!held_out) status = cq_fail_memory(error, "topics");
+      if (!status) status = cq_clir_learn_cognates(&cognates, v->clir, held_out, v->from, v->to, NULL, pool, error);
+      if (!status) status = add_maps(maps[a], cognates, v, b, k, pool, error);
+      if (!status) status = add_maps(maps[b], cognates, v, a, k, pool, error);
+      cq_clir_cognates_free(cognates);
+      cq_free(held_out);
+    }
+  return status;
+}
+
+static int best_of(const double maps[N_VARIANTS]) {
+  int best = 0;
   for (int i = 1; i < N_VARIANTS; i++)
     if (maps[i] > maps[best]) best = i;
-  *out = weights(best);
-  *map = maps[best];
-  return status;
+  return best;
 }
 
 /* One fold's topics: learned without them, searched for, and their hits put among all. */
@@ -296,7 +304,7 @@ static cq_status test_cognates(cq_lexical_hit *all, cq_clir_fold *fold, const va
   if (!status) status = cq_clir_learn_cognates(&cognates, v->clir, held_out, v->from, v->to, o, pool, error);
   fold->seconds_before = now() - begin;
   begin = now();
-  if (!status) status = cq_clir_search_cognates(&hits, cognates, asked, k, error);
+  if (!status) status = cq_clir_search_cognates(&hits, cognates, asked, k, pool, error);
   fold->seconds_retrieval = now() - begin;
   fold->query_share = o->query_share, fold->similar_share = o->similar_share, fold->first_share = o->first_share;
   if (!status) {
@@ -320,15 +328,19 @@ cq_status cq_clir_validate_cognates(cq_lexical_hit **out, cq_clir_fold *folds, c
   *out = NULL;
   cq_status status = find_groups(&v.groups, clir, v.how, error);
   if (status) return status;
+  const bool choose = !options && v.how->n > 2;
   cq_lexical_hit *all = cq_clir_hits(clir, k);
-  if (!all) status = cq_fail_memory(error, "a validation");
+  double(*maps)[N_VARIANTS] = cq_alloc_array_zeroed((size_t)v.how->n, sizeof *maps);
+  if (!all || !maps) status = cq_fail_memory(error, "a validation");
+  if (!status && choose) status = validate_weights(maps, &v, k, pool, error);
   for (int f = 0; !status && f < v.how->n; f++) {
     cq_clir_fold fold = {.map_chosen = NAN};
     cq_cognate_options o = options ? *options : cq_cognate_default_options();
-    if (!options && v.how->n > 2) status = choose_weights(&o, &fold.map_chosen, &v, f, k, pool, error);
-    if (!status) status = test_cognates(all, &fold, &v, f, &o, k, pool, error);
+    if (choose) o = weights(best_of(maps[f])), fold.map_chosen = maps[f][best_of(maps[f])];
+    status = test_cognates(all, &fold, &v, f, &o, k, pool, error);
     if (!status && folds) folds[f] = fold;
   }
+  cq_free(maps);
   cq_free(v.groups);
   if (status)
     free(all);

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/utf8.h"
+#include "tensor/kernels.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -19,9 +20,10 @@ enum {
   MOST_OF_GROUP = 1000, /* words of a group in the last stage */
 };
 
-static const double share_of_list = 0.5; /* matches a word of the longer list, at most */
-static const double prior = 0.25;        /* counts that letters have before anything is seen */
-static const double contrast_at = 10;    /* a pair of this score is half a match */
+static const double share_of_list = 0.5;  /* matches a word of the longer list, at most */
+static const double prior = 0.25;         /* counts that letters have before anything is seen */
+static const double contrast_at = 10;     /* a pair of this score is half a match */
+static const float least_likeness = 0.3f; /* cosine of a pair's letters below which it is noise for certain */
 
 typedef struct spellings {
   uint16_t *letters; /* [n, LONGEST] */
@@ -36,7 +38,7 @@ typedef struct spellings {
 /* The probabilities of steps; or their expected counts. */
 typedef struct steps {
   double *p11, *p10, *p01, *p21, *p12; /* one block; p21 and p12 NULL: none of two letters */
-  size_t n;
+  size_t n, n_single;                  /* all of the block; its part without p21 and p12 */
 } steps;
 
 struct cq_cognates {
@@ -127,7 +129,8 @@ static void free_spellings(spellings *s) {
 static bool make_steps(steps *s, const cq_cognates *c) {
   const size_t a = (size_t)c->source.n_letters, b = (size_t)c->target.n_letters;
   const bool has_doubles = a * a * b <= MOST_DOUBLES && a * b * b <= MOST_DOUBLES;
-  s->n = a * b + a + b + (has_doubles ? a * a * b + a * b * b : 0);
+  s->n_single = a * b + a + b;
+  s->n = s->n_single + (has_doubles ? a * a * b + a * b * b : 0);
   s->p11 = cq_alloc_array_zeroed(s->n, sizeof *s->p11);
   if (!s->p11) return false;
   s->p10 = s->p11 + a * b;
@@ -195,7 +198,7 @@ static void let_doubles_in(cq_cognates *c) {
             c->target.frequency[j] * p->p11[i * b + k] + c->target.frequency[k] * p->p11[i * b + j];
   for (int i = 0; i < a * a * b; i++) p->p21[i] *= 0.1 / sum21;
   for (int i = 0; i < a * b * b; i++) p->p12[i] *= 0.1 / sum12;
-  for (int i = 0; i < a * b + a + b; i++) p->p11[i] *= 0.8;
+  for (size_t i = 0; i < p->n_single; i++) p->p11[i] *= 0.8;
 }
 
 /* --- one pair: the sums over all ways through its letters --- */
@@ -271,18 +274,22 @@ typedef struct pair {
 typedef struct iteration {
   const cq_cognates *c;
   const pair *pairs;
-  size_t n;
+  size_t n, n_all; /* pairs that are looked at; and with those that are noise */
   bool doubles;
   steps counts[SHARDS];
   double matches[SHARDS];
 } iteration;
+
+static size_t steps_in_use(const iteration *it) {
+  return it->doubles ? it->c->p.n : it->c->p.n_single;
+}
 
 static void count_shard(void *context, size_t shard, int worker) {
   (void)worker;
   iteration *it = context;
   const cq_cognates *c = it->c;
   const size_t first = it->n * shard / SHARDS, end = it->n * (shard + 1) / SHARDS;
-  memset(it->counts[shard].p11, 0, it->counts[shard].n * sizeof(double));
+  memset(it->counts[shard].p11, 0, steps_in_use(it) * sizeof(double));
   double matches = 0;
   for (size_t i = first; i < end; i++) {
     const pair p = it->pairs[i];
@@ -301,10 +308,11 @@ static void count_shard(void *context, size_t shard, int worker) {
 /* Probabilities in proportion to what was counted. */
 static void maximise(cq_cognates *c, const iteration *it, double most) {
   const int a = c->source.n_letters, b = c->target.n_letters;
+  const size_t n = steps_in_use(it);
   double *p = c->p.p11, sum = 0, matches = 0;
-  memset(p, 0, c->p.n * sizeof *p);
+  memset(p, 0, n * sizeof *p);
   for (int s = 0; s < SHARDS; s++) {
-    for (size_t i = 0; i < c->p.n; i++) p[i] += it->counts[s].p11[i];
+    for (size_t i = 0; i < n; i++) p[i] += it->counts[s].p11[i];
     matches += it->matches[s];
   }
   for (int i = 0; i < a; i++) {
@@ -312,9 +320,9 @@ static void maximise(cq_cognates *c, const iteration *it, double most) {
     for (int j = 0; j < b; j++) c->p.p11[i * b + j] += prior * c->source.frequency[i] * c->target.frequency[j];
   }
   for (int j = 0; j < b; j++) c->p.p01[j] += prior * c->target.frequency[j];
-  for (size_t i = 0; i < c->p.n; i++) sum += p[i];
-  for (size_t i = 0; i < c->p.n; i++) p[i] /= sum;
-  c->share = fmin(fmax(matches / (double)it->n, 1e-5), most);
+  for (size_t i = 0; i < n; i++) sum += p[i];
+  for (size_t i = 0; i < n; i++) p[i] /= sum;
+  c->share = fmin(fmax(matches / (double)it->n_all, 1e-5), most);
 }
 
 static int by_words(const void *a, const void *b) {
@@ -323,15 +331,28 @@ static int by_words(const void *a, const void *b) {
   return (p->target > q->target) - (p->target < q->target);
 }
 
-/* All pairs within groups of their first `most` words, each once; *share: the greatest that matches may have. */
-static cq_status pairs_of(pair **out, size_t *n, double *share, const cq_cognate_group *groups, size_t n_groups,
-                          size_t most, cq_error *error) {
-  size_t n_all = 0, longer = 0, kept = 0;
+static void shape_of(size_t *n_pairs, size_t *longer, const cq_cognate_group *groups, size_t n_groups, size_t most) {
+  *n_pairs = *longer = 0;
   for (size_t g = 0; g < n_groups; g++) {
     const size_t a = cq_smaller(groups[g].n_sources, most), b = cq_smaller(groups[g].n_targets, most);
-    n_all += a * b;
-    longer += a > b ? a : b;
+    *n_pairs += a * b;
+    *longer += a > b ? a : b;
   }
+}
+
+static size_t each_once(pair *pairs, size_t n) {
+  size_t kept = 0;
+  if (n) qsort(pairs, n, sizeof *pairs, by_words);
+  for (size_t i = 0; i < n; i++)
+    if (i == 0 || by_words(&pairs[i], &pairs[kept - 1])) pairs[kept++] = pairs[i];
+  return kept;
+}
+
+/* All pairs within groups of their first `most` words, each once. */
+static cq_status pairs_of(pair **out, size_t *n, const cq_cognate_group *groups, size_t n_groups, size_t most,
+                          cq_error *error) {
+  size_t n_all, longer;
+  shape_of(&n_all, &longer, groups, n_groups, most);
   *out = cq_alloc_array(n_all, sizeof **out);
   if (!*out) return cq_fail_memory(error, "pairs of words");
   *n = 0;
@@ -339,12 +360,53 @@ static cq_status pairs_of(pair **out, size_t *n, double *share, const cq_cognate
     for (size_t i = 0; i < cq_smaller(groups[g].n_sources, most); i++)
       for (size_t j = 0; j < cq_smaller(groups[g].n_targets, most); j++)
         (*out)[(*n)++] = (pair){groups[g].sources[i], groups[g].targets[j]};
-  if (*n) qsort(*out, *n, sizeof **out, by_words);
-  for (size_t i = 0; i < *n; i++)
-    if (i == 0 || by_words(&(*out)[i], &(*out)[kept - 1])) (*out)[kept++] = (*out)[i];
-  *n = kept;
-  *share = longer ? share_of_list * (double)n_groups / (double)longer : share_of_list;
+  *n = each_once(*out, *n);
   return CQ_OK;
+}
+
+/* The same of pairs whose letters may go together; the others are noise for certain. */
+static cq_status likely_pairs_of(pair **out, size_t *n, const cq_cognates *c, const cq_cognate_group *groups,
+                                 size_t n_groups, size_t most, cq_error *error) {
+  const size_t b = (size_t)c->target.n_letters;
+  const cq_kernels *kernels = cq_kernels_best();
+  float *expected = cq_alloc_array(c->source.n, b * sizeof *expected);
+  float *spelt = cq_alloc_array(c->target.n, b * sizeof *spelt);
+  size_t capacity = 0;
+  cq_status status = expected && spelt ? CQ_OK : cq_fail_memory(error, "letters");
+  if (!status) {
+    status = cq_cognates_expected(expected, c, error);
+    cq_cognates_letters(spelt, c);
+  }
+  for (size_t g = 0; !status && g < n_groups; g++)
+    for (size_t i = 0; !status && i < cq_smaller(groups[g].n_sources, most); i++)
+      for (size_t j = 0; !status && j < cq_smaller(groups[g].n_targets, most); j++) {
+        const pair p = {groups[g].sources[i], groups[g].targets[j]};
+        if (kernels->dot(expected + p.source * b, spelt + p.target * b, (int64_t)b) < least_likeness) continue;
+        if (!cq_reserve((void **)out, &capacity, *n + 1, sizeof **out))
+          status = cq_fail_memory(error, "pairs of words");
+        if (!status) (*out)[(*n)++] = p;
+      }
+  *n = each_once(*out, *n);
+  cq_free(expected);
+  cq_free(spelt);
+  return status;
+}
+
+static double most_matches(const cq_cognate_group *groups, size_t n_groups, size_t most) {
+  size_t n_pairs, longer;
+  shape_of(&n_pairs, &longer, groups, n_groups, most);
+  return longer ? share_of_list * (double)n_groups / (double)longer : share_of_list;
+}
+
+static cq_status open_iteration(iteration *it, const cq_cognates *c, cq_error *error) {
+  bool ok = true;
+  *it = (iteration){.c = c};
+  for (int s = 0; ok && s < SHARDS; s++) ok = make_steps(&it->counts[s], c);
+  return ok ? CQ_OK : cq_fail_memory(error, "counts of letters");
+}
+
+static void close_iteration(iteration *it) {
+  for (int s = 0; s < SHARDS; s++) cq_free(it->counts[s].p11);
 }
 
 static void iterate(cq_cognates *c, iteration *it, int n, double most, cq_pool *pool) {
@@ -355,30 +417,44 @@ static void iterate(cq_cognates *c, iteration *it, int n, double most, cq_pool *
 }
 
 cq_status cq_cognates_learn(cq_cognates *c, const cq_cognate_group *groups, size_t n_groups, const int *schedule,
-                            size_t n_schedule, bool finish, cq_pool *pool, cq_error *error) {
-  iteration it = {.c = c};
-  bool ok = true;
-  for (int s = 0; ok && s < SHARDS; s++) ok = make_steps(&it.counts[s], c);
-  cq_status status = ok ? CQ_OK : cq_fail_memory(error, "counts of letters");
+                            size_t n_schedule, cq_pool *pool, cq_error *error) {
+  iteration it;
+  cq_status status = open_iteration(&it, c, error);
   begin(c);
-  for (size_t stage = 0; !status && stage < n_schedule + finish; stage++) {
-    const bool is_last = stage == n_schedule;
+  for (size_t stage = 0; !status && stage < n_schedule; stage++) {
+    const size_t most = (size_t)schedule[stage];
     pair *pairs = NULL;
-    double most = share_of_list;
-    status = pairs_of(&pairs, &it.n, &most, groups, n_groups, is_last ? MOST_OF_GROUP : (size_t)schedule[stage], error);
-    it.pairs = pairs, it.doubles = false;
-    c->share = most;
-    if (!status && it.n) {
-      iterate(c, &it, is_last ? LAST_ITERATIONS : STAGE_ITERATIONS, most, pool);
-      it.doubles = is_last && c->p.p21;
-      if (it.doubles) {
-        let_doubles_in(c);
-        iterate(c, &it, 1, most, pool);
-      }
-    }
+    status = pairs_of(&pairs, &it.n, groups, n_groups, most, error);
+    it.pairs = pairs, it.n_all = it.n;
+    c->share = most_matches(groups, n_groups, most);
+    if (!status && it.n) iterate(c, &it, STAGE_ITERATIONS, c->share, pool);
     cq_free(pairs);
   }
-  for (int s = 0; s < SHARDS; s++) cq_free(it.counts[s].p11);
+  close_iteration(&it);
+  return status;
+}
+
+cq_status cq_cognates_finish(cq_cognates *c, const cq_cognate_group *groups, size_t n_groups, cq_pool *pool,
+                             cq_error *error) {
+  const double most = most_matches(groups, n_groups, MOST_OF_GROUP);
+  iteration it;
+  pair *pairs = NULL;
+  size_t longer;
+  cq_status status = open_iteration(&it, c, error);
+  if (!status) status = likely_pairs_of(&pairs, &it.n, c, groups, n_groups, MOST_OF_GROUP, error);
+  shape_of(&it.n_all, &longer, groups, n_groups, MOST_OF_GROUP);
+  it.pairs = pairs;
+  c->share = most;
+  if (!status && it.n) {
+    iterate(c, &it, LAST_ITERATIONS, most, pool);
+    it.doubles = c->p.p21;
+    if (it.doubles) {
+      let_doubles_in(c);
+      iterate(c, &it, 1, most, pool);
+    }
+  }
+  cq_free(pairs);
+  close_iteration(&it);
   return status;
 }
 

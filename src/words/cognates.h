@@ -37,10 +37,13 @@ typedef struct cq_cognate_group {
 } cq_cognate_group;
 
 /* Begins anew and learns: for each number of the schedule, ten iterations on so many of the most salient words of
- * each group, then `finish` four on all of them and one with steps of two letters. Errors: CQ_ERR_MEMORY. */
+ * each group. Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_cognates_learn(cq_cognates *cognates, const cq_cognate_group *groups, size_t n_groups,
-                                        const int *schedule, size_t n_schedule, bool finish, cq_pool *pool,
-                                        cq_error *error);
+                                        const int *schedule, size_t n_schedule, cq_pool *pool, cq_error *error);
+/* Goes on with what was learned: four iterations on the pairs of all words of the groups (of the 1,000 most salient)
+ * whose letters may go together, and one with steps of two letters. Errors: CQ_ERR_MEMORY. */
+CQ_MUST_USE cq_status cq_cognates_finish(cq_cognates *cognates, const cq_cognate_group *groups, size_t n_groups,
+                                         cq_pool *pool, cq_error *error);
 /* How much better words of a group match than words of different groups, in words: about 0 when nothing was learned.
  * Looks at the 30 most salient. */
 CQ_MUST_USE cq_status cq_cognates_contrast(double *contrast, const cq_cognates *cognates,

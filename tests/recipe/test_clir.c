@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "base/random.h"
+#include "base/slice.h"
 #include "calque/clir.h"
 
 #include <math.h>
@@ -21,6 +22,7 @@ typedef struct changes {
   const char *more_judgements, *more_documents; /* of aa */
   bool no_relevant;                             /* topic 2 has none in bb */
   bool unknown_title;                           /* topic 4's of aa has words that are nowhere else */
+  bool own_script, quotes;                      /* bb is written in Greek letters; and quotes words of aa */
 } changes;
 static const changes none = {.fold_of_judgements = -1, .fold_of_titles = -1};
 
@@ -28,8 +30,22 @@ static int n_documents(int language) {
   return language ? DOCUMENTS - 1 : DOCUMENTS;
 }
 
+/* A word, in Greek letters or as it is. */
+static void put_word(FILE *f, bool greek, char first, char vowel, const char *end) {
+  const char word[] = {first, vowel, end[0], end[1]};
+  for (int i = 0; i < 4; i++) {
+    const int code = 0x3b1 + word[i] - 'a' + (word[i] > 'q'); /* no final sigma */
+    if (greek)
+      fprintf(f, "%c%c", 0xc0 | code >> 6, 0x80 | (code & 63));
+    else
+      fputc(word[i], f);
+  }
+  fputc(' ', f);
+}
+
 static void write_language(int language, const changes *change) {
   const char *const code = language ? "bb" : "aa", *const vowels = language ? "oeiuay" : "aeiouy";
+  const bool greek = language && change->own_script;
   char name[40];
   cq_random random = cq_random_seeded(5, (uint64_t)language);
   snprintf(name, sizeof name, "docs.%s", code);
@@ -39,7 +55,8 @@ static void write_language(int language, const changes *change) {
     for (int d = 0; d < n_documents(language); d++) {
       fprintf(f, "<DOC>\n<DOCNO>%s-%d-%d</DOCNO>\n<TEXT>", code, t, d);
       for (int i = 0; i < LENGTH; i++)
-        fprintf(f, "%c%c%s ", "bdgklmnr"[t], vowels[cq_random_below(&random, WORDS)], language ? "zt" : "vk");
+        put_word(f, greek, "bdgklmnr"[t], vowels[cq_random_below(&random, WORDS)], language ? "zt" : "vk");
+      for (int i = 0; greek && change->quotes && i < 3; i++) put_word(f, false, "bdgklmnr"[t], "aei"[i], "vk");
       fprintf(f, "%s\n</TEXT>\n</DOC>\n", language ? "uzzo zuu" : "ivva vii");
     }
   fprintf(f, "<DOC>\n<DOCNO>%s-empty</DOCNO>\n<TEXT></TEXT>\n</DOC>\n", code);
@@ -395,7 +412,7 @@ static outcome by_cognates(const changes *change, int fold, bool other_order, in
   if (n_threads) assert_int_equal(cq_pool_open(&pool, n_threads, NULL), CQ_OK);
   assert_int_equal(cq_clir_fold_topics(&held_out, c, &(cq_clir_folds){.n = 4, .group = 1}, fold, NULL), CQ_OK);
   assert_int_equal(cq_clir_learn_cognates(&cognates, c, held_out, "aa", "bb", &o, pool, NULL), CQ_OK);
-  assert_int_equal(cq_clir_search_cognates(&hits, cognates, held_out, DEPTH, NULL), CQ_OK);
+  assert_int_equal(cq_clir_search_cognates(&hits, cognates, held_out, DEPTH, pool, NULL), CQ_OK);
   keep_run(&out, c, hits, DEPTH);
   assert_true(out.n_run > 0);
   double *scores = malloc(TOPICS * DEPTH * sizeof *scores);
@@ -426,19 +443,19 @@ static void cognates_find_documents(void **state) {
     if (fold >= 0)
       assert_int_equal(cq_clir_fold_topics(&held_out, c, &(cq_clir_folds){.n = 4, .group = 1}, fold, NULL), CQ_OK);
     assert_int_equal(cq_clir_learn_cognates(&cognates, c, held_out, "aa", "bb", &o, NULL, NULL), CQ_OK);
-    assert_int_equal(cq_clir_search_cognates(&hits, cognates, held_out, DEPTH, NULL), CQ_OK);
+    assert_int_equal(cq_clir_search_cognates(&hits, cognates, held_out, DEPTH, NULL, NULL), CQ_OK);
     const double map = cq_clir_map(c, "bb", hits, DEPTH, held_out);
     if (fold < 0 && !(map > 0.8)) fail_msg("MAP %.3f", map);
     free(hits);
     if (fold < 0) {
-      assert_int_equal(cq_clir_cognates_of(&words, &n, cognates, (cq_slice){"bavk", 4}, NULL), CQ_OK);
+      assert_int_equal(cq_clir_cognates_expand(&words, &n, cognates, (cq_slice){"bavk", 4}, NULL), CQ_OK);
       assert_true(n > 0);
       for (size_t i = 0; i < n; i++) {
         assert_true(words[i].to.data[0] == 'b' && !memcmp(words[i].to.data + 2, "zt", 2));
         assert_true(words[i].score > 0 && words[i].score <= 1 && (i == 0 || words[i].score <= words[i - 1].score));
       }
       free(words);
-      assert_int_equal(cq_clir_cognates_of(&words, &n, cognates, (cq_slice){"unheard", 7}, NULL), CQ_OK);
+      assert_int_equal(cq_clir_cognates_expand(&words, &n, cognates, (cq_slice){"unheard", 7}, NULL), CQ_OK);
       assert_int_equal(n, 0);
       free(words);
     }
@@ -447,6 +464,37 @@ static void cognates_find_documents(void **state) {
   }
   cq_clir_free(c);
   cq_clir_cognates_free(NULL);
+}
+
+static void words_that_are_quoted_teach_nothing(void **state) {
+  (void)state;
+  double contrasts[2];
+  for (int quotes = 0; quotes < 2; quotes++) {
+    changes change = none;
+    change.own_script = true, change.quotes = quotes;
+    cq_clir *c = opened(&change, false);
+    cq_clir_cognates *cognates;
+    cq_clir_word *words;
+    size_t n;
+    int n_quoted = 0;
+    const cq_cognate_options o = short_words();
+    assert_int_equal(cq_clir_learn_cognates(&cognates, c, NULL, "aa", "bb", &o, NULL, NULL), CQ_OK);
+    contrasts[quotes] = cq_clir_cognates_contrast(cognates);
+    assert_int_equal(cq_clir_cognates_expand(&words, &n, cognates, cq_slice_of("bavk, bavk!"), NULL), CQ_OK);
+    for (size_t i = 0; i < n; i++) {
+      if (cq_slice_equal(words[i].to, words[i].from))
+        n_quoted++;
+      else
+        assert_memory_equal(words[i].to.data, "\xce\xb2", 2); /* beta */
+    }
+    assert_int_equal(n_quoted, 2 * quotes);
+    assert_true((int)n > n_quoted);
+    free(words);
+    cq_clir_cognates_free(cognates);
+    cq_clir_free(c);
+  }
+  assert_true(contrasts[0] > 1);
+  assert_true(contrasts[0] == contrasts[1]);
 }
 
 static void cognates_do_not_look_at_what_is_held_out(void **state) {
@@ -515,12 +563,12 @@ static void unknown_queries_have_no_cognates(void **state) {
   cq_clir_cognates *cognates;
   cq_lexical_hit *hits;
   assert_int_equal(cq_clir_learn_cognates(&cognates, c, NULL, "aa", "bb", &o, NULL, NULL), CQ_OK);
-  assert_int_equal(cq_clir_search_cognates(&hits, cognates, NULL, DEPTH, NULL), CQ_OK);
+  assert_int_equal(cq_clir_search_cognates(&hits, cognates, NULL, DEPTH, NULL, NULL), CQ_OK);
   for (int t = 0; t < TOPICS; t++) assert_int_equal(hits[t * DEPTH].id.data == NULL, t == 4);
   free(hits);
   /* k may be more than there are documents. */
   enum { ALL = TOPICS * (DOCUMENTS - 1) + 1 };
-  assert_int_equal(cq_clir_search_cognates(&hits, cognates, NULL, ALL + 5, NULL), CQ_OK);
+  assert_int_equal(cq_clir_search_cognates(&hits, cognates, NULL, ALL + 5, NULL, NULL), CQ_OK);
   assert_non_null(hits[ALL - 1].id.data);
   assert_null(hits[ALL].id.data);
   free(hits);
@@ -562,7 +610,7 @@ static void every_allocation_of_cognates_may_fail(void **state) {
     cq_lexical_hit *hits = NULL;
     cq_alloc_fail_at(n);
     cq_status status = cq_clir_learn_cognates(&cognates, c, NULL, "aa", "bb", &o, NULL, NULL);
-    if (!status) status = cq_clir_search_cognates(&hits, cognates, NULL, DEPTH, NULL);
+    if (!status) status = cq_clir_search_cognates(&hits, cognates, NULL, DEPTH, NULL, NULL);
     const bool failed = cq_alloc_failed();
     cq_alloc_fail_at(0);
     assert_int_equal(status, failed ? CQ_ERR_MEMORY : CQ_OK);
@@ -855,6 +903,7 @@ int main(void) {
       cmocka_unit_test(a_topic_without_documents_in_one_language),
       cmocka_unit_test(judgements_and_translations_held_out_are_not_looked_at),
       cmocka_unit_test(cognates_find_documents),
+      cmocka_unit_test(words_that_are_quoted_teach_nothing),
       cmocka_unit_test(cognates_do_not_look_at_what_is_held_out),
       cmocka_unit_test(options_of_cognates_that_cannot_be),
       cmocka_unit_test(unknown_queries_have_no_cognates),

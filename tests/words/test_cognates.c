@@ -93,7 +93,8 @@ static cq_cognates *opened(const language *targets) {
 static const int schedule[] = {3, 6, 12};
 
 static void learn(cq_cognates *c, const lists *l, bool finish, cq_pool *pool) {
-  assert_int_equal(cq_cognates_learn(c, l->groups, GROUPS, schedule, 3, finish, pool, NULL), CQ_OK);
+  assert_int_equal(cq_cognates_learn(c, l->groups, GROUPS, schedule, 3, pool, NULL), CQ_OK);
+  if (finish) assert_int_equal(cq_cognates_finish(c, l->groups, GROUPS, pool, NULL), CQ_OK);
 }
 
 static int ascending(const void *a, const void *b) {
@@ -202,7 +203,7 @@ static void a_letter_of_both_is_itself_from_the_first(void **state) {
   (void)state;
   cq_cognates *c;
   assert_int_equal(cq_cognates_open(&c, latin.words, N, latin.words, N, NULL), CQ_OK);
-  assert_int_equal(cq_cognates_learn(c, NULL, 0, NULL, 0, false, NULL, NULL), CQ_OK);
+  assert_int_equal(cq_cognates_learn(c, NULL, 0, NULL, 0, NULL, NULL), CQ_OK);
   assert_true(score_at(c, 0, N, 0, 0) > score_at(c, 0, N, 7, 0.95));
   cq_cognates_free(c);
 }
@@ -264,7 +265,8 @@ static void short_words_have_no_vectors(void **state) {
   float expected[FEW_SOURCES][3], spelt[FEW_TARGETS][3];
   assert_int_equal(open_few(&c, NULL), CQ_OK);
   assert_int_equal(cq_cognates_n_letters(c), 3);
-  assert_int_equal(cq_cognates_learn(c, NULL, 0, schedule, 3, true, NULL, NULL), CQ_OK);
+  assert_int_equal(cq_cognates_learn(c, NULL, 0, schedule, 3, NULL, NULL), CQ_OK);
+  assert_int_equal(cq_cognates_finish(c, NULL, 0, NULL, NULL), CQ_OK);
   assert_int_equal(cq_cognates_expected(expected[0], c, NULL), CQ_OK);
   cq_cognates_letters(spelt[0], c);
   for (int j = 0; j < 3; j++) {
@@ -283,7 +285,8 @@ static void groups_may_be_empty(void **state) {
   double contrast = 7;
   assert_int_equal(open_few(&c, NULL), CQ_OK);
   for (size_t n = 0; n <= 5; n++) {
-    assert_int_equal(cq_cognates_learn(c, groups, n, schedule, 3, true, NULL, NULL), CQ_OK);
+    assert_int_equal(cq_cognates_learn(c, groups, n, schedule, 3, NULL, NULL), CQ_OK);
+    assert_int_equal(cq_cognates_finish(c, groups, n, NULL, NULL), CQ_OK);
     assert_int_equal(cq_cognates_contrast(&contrast, c, groups, n, NULL, NULL), CQ_OK);
     assert_true(isfinite(contrast));
     if (n <= 2) assert_true(contrast == 0);
@@ -295,7 +298,8 @@ static void groups_may_be_empty(void **state) {
   /* No words at all. */
   assert_int_equal(cq_cognates_open(&c, NULL, 0, NULL, 0, NULL), CQ_OK);
   assert_int_equal(cq_cognates_n_letters(c), 0);
-  assert_int_equal(cq_cognates_learn(c, groups, 1, schedule, 3, true, NULL, NULL), CQ_OK);
+  assert_int_equal(cq_cognates_learn(c, groups, 1, schedule, 3, NULL, NULL), CQ_OK);
+  assert_int_equal(cq_cognates_finish(c, groups, 1, NULL, NULL), CQ_OK);
   assert_int_equal(cq_cognates_contrast(&contrast, c, groups, 1, NULL, NULL), CQ_OK);
   assert_true(contrast == 0);
   cq_cognates_free(c);
@@ -307,7 +311,7 @@ static void only_the_first_letters_count(void **state) {
   const cq_slice words[] = {cq_slice_of("abcdefghijklmnopqrstuvwx"), cq_slice_of("abcdefghijklmnopqrstuvwxabcdef")};
   cq_cognates *c;
   assert_int_equal(cq_cognates_open(&c, words, 2, words, 2, NULL), CQ_OK);
-  assert_int_equal(cq_cognates_learn(c, NULL, 0, NULL, 0, false, NULL, NULL), CQ_OK);
+  assert_int_equal(cq_cognates_learn(c, NULL, 0, NULL, 0, NULL, NULL), CQ_OK);
   assert_true(cq_cognates_score(c, 0, 0) == cq_cognates_score(c, 1, 1));
   assert_true(cq_cognates_score(c, 0, 0) == cq_cognates_score(c, 0, 1));
   cq_cognates_free(c);
@@ -364,7 +368,8 @@ static void large_alphabets_do_without_doubles(void **state) {
   cq_cognate_group groups[40];
   for (size_t g = 0; g < 40; g++) groups[g] = (cq_cognate_group){numbers + g, numbers + g, 1, 1};
   assert_int_equal(cq_cognates_open(&c, words[0], 40, words[1], 40, NULL), CQ_OK);
-  assert_int_equal(cq_cognates_learn(c, groups, 40, schedule, 3, true, NULL, NULL), CQ_OK);
+  assert_int_equal(cq_cognates_learn(c, groups, 40, schedule, 3, NULL, NULL), CQ_OK);
+  assert_int_equal(cq_cognates_finish(c, groups, 40, NULL, NULL), CQ_OK);
   for (uint32_t w = 0; w < 40; w++)
     assert_true(cq_cognates_score(c, w, w) > 10 && cq_cognates_score(c, w, (w + 1) % 40) < 0);
   cq_cognates_free(c);
@@ -381,7 +386,8 @@ static void every_allocation_may_fail(void **state) {
     float expected[FEW_SOURCES][3];
     cq_alloc_fail_at(n);
     cq_status status = open_few(&c, &error);
-    if (!status) status = cq_cognates_learn(c, groups, 2, schedule, 2, true, NULL, &error);
+    if (!status) status = cq_cognates_learn(c, groups, 2, schedule, 2, NULL, &error);
+    if (!status) status = cq_cognates_finish(c, groups, 2, NULL, &error);
     if (!status) status = cq_cognates_contrast(&contrast, c, groups, 2, NULL, &error);
     if (!status) status = cq_cognates_expected(expected[0], c, &error);
     const bool failed = cq_alloc_failed();

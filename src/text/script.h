@@ -1,0 +1,19 @@
+/* The scripts that words are written in: Latin, Cyrillic, Devanagari and so on, as Unicode's Script property has them.
+ * What Japanese is written in (Han, Hiragana, Katakana) counts as one. */
+#ifndef TEXT_SCRIPT_H
+#define TEXT_SCRIPT_H
+
+#include "base/slice.h"
+
+#include <stdint.h>
+
+enum { CQ_SCRIPT_NONE = 0, CQ_N_SCRIPTS = 256 };
+
+/* A number below CQ_N_SCRIPTS; CQ_SCRIPT_NONE for what has none of its own: digits, punctuation, marks that go with
+ * any. */
+int cq_char_script(uint32_t c);
+
+/* The script that most characters of a text have; of two that have as many, the one that comes first. */
+int cq_script_of(cq_slice text);
+
+#endif
