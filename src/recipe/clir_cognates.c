@@ -107,6 +107,19 @@ static void free_spelled(spelled *s) {
   cq_free(s->n_characters);
 }
 
+/* --- two languages, of which a table is learned --- */
+
+typedef struct between {
+  const cq_clir *clir;
+  const cq_clir_side *from, *to;
+  const cq_bags *from_plain, *to_plain;
+  const bool *held_out;
+  bool of_queries; /* words that only queries of `from` have, too */
+  const cq_cognate_options *o;
+  cq_word_table table;
+  double contrast;
+} between;
+
 /* --- groups: topics whose documents are known in both languages --- */
 
 typedef struct grouping {
@@ -123,11 +136,11 @@ static bool same_documents(const cq_clir_side *s, size_t a, size_t b) {
 }
 
 /* Topics of one article share their documents: one of them stands for all. */
-static cq_status choose_topics(grouping *g, const cq_clir_cognates *c, const bool *held_out, cq_error *error) {
+static cq_status choose_topics(grouping *g, const between *c, cq_error *error) {
   g->topics = cq_alloc_array(c->clir->n_topics, sizeof *g->topics);
   if (!g->topics) return cq_fail_memory(error, "topics");
   for (size_t t = 0; t < c->clir->n_topics; t++) {
-    bool is_new = !(held_out && held_out[t]) && c->from->n_relevant[t] && c->to->n_relevant[t];
+    bool is_new = !(c->held_out && c->held_out[t]) && c->from->n_relevant[t] && c->to->n_relevant[t];
     for (size_t i = 0; is_new && i < g->n; i++)
       is_new = !same_documents(c->from, t, g->topics[i]) || !same_documents(c->to, t, g->topics[i]);
     if (is_new) g->topics[g->n++] = t;
@@ -206,13 +219,12 @@ static cq_status find_salient(grouping *g, int which, const cq_clir_side *side, 
   return ok ? CQ_OK : cq_fail_memory(error, "salient words");
 }
 
-static cq_status make_groups(grouping *g, const cq_clir_cognates *c, const bool *held_out, const cq_bags *to_plain,
-                             const spelled *from, const spelled *to, cq_error *error) {
-  cq_status status = choose_topics(g, c, held_out, error);
+static cq_status make_groups(grouping *g, const between *c, const spelled *from, const spelled *to, cq_error *error) {
+  cq_status status = choose_topics(g, c, error);
   if (!status && g->n < 3)
     status = cq_fail(error, CQ_ERR_ARGUMENT, "%zu topics have documents in both languages, expected at least 3", g->n);
-  if (!status) status = find_salient(g, 0, c->from, &c->from_plain, from, error);
-  if (!status) status = find_salient(g, 1, c->to, to_plain, to, error);
+  if (!status) status = find_salient(g, 0, c->from, c->from_plain, from, error);
+  if (!status) status = find_salient(g, 1, c->to, c->to_plain, to, error);
   if (!status && !(g->groups = cq_alloc_array(g->n, sizeof *g->groups))) status = cq_fail_memory(error, "topics");
   for (size_t i = 0; !status && i < g->n; i++)
     g->groups[i] = (cq_cognate_group){g->words[0].items + g->starts[0][i], g->words[1].items + g->starts[1][i],
@@ -265,7 +277,7 @@ static void score_row(void *context, size_t row, int worker) {
 }
 
 /* The entries: a pair's odds, less what it lacks to the best pair of either word. Words written the same have 1. */
-static cq_status fill_table(cq_word_table *table, const cq_clir_cognates *c, const scoring *s, const spelled *from,
+static cq_status fill_table(cq_word_table *table, const between *c, const scoring *s, const spelled *from,
                             const spelled *to, cq_error *error) {
   const size_t k = s->candidates->k;
   size_t n = 0, capacity = 0;
@@ -288,7 +300,7 @@ static cq_status fill_table(cq_word_table *table, const cq_clir_cognates *c, con
       if (!(score > 0)) continue;
       const uint32_t column = s->candidates->index[row * k + i];
       const double lack = fmin(row_best - score, best[column] - score);
-      const double entry = exp(-lack / c->o.sharpness) / (1 + exp(c->o.at - score));
+      const double entry = exp(-lack / c->o->sharpness) / (1 + exp(c->o->at - score));
       if (entry <= least_entry || to->plain[column] == same) continue;
       ok = cq_reserve((void **)&table->items, &capacity, n + 1, sizeof *table->items);
       if (ok) table->items[n++] = (cq_weighted_word){to->plain[column], (float)entry};
@@ -304,8 +316,8 @@ static cq_status fill_table(cq_word_table *table, const cq_clir_cognates *c, con
 }
 
 /* The table of letters as they are known at last by one schedule. */
-static cq_status table_of(cq_word_table *out, const cq_clir_cognates *c, const cq_cognates *letters,
-                          const spelled *from, const spelled *to, cq_pool *pool, cq_error *error) {
+static cq_status table_of(cq_word_table *out, const between *c, const cq_cognates *letters, const spelled *from,
+                          const spelled *to, cq_pool *pool, cq_error *error) {
   cq_neighbours candidates = {0};
   scoring s = {.letters = letters, .candidates = &candidates};
   cq_status status = find_candidates(&candidates, letters, from->n, to->n, pool, error);
@@ -325,7 +337,7 @@ static bool is_near_best(double contrast, double best) {
 }
 
 /* The mean of the tables of all schedules that did not fail: of those whose contrast is near the best's. */
-static cq_status learn_table(cq_clir_cognates *c, cq_cognates *letters, const grouping *g, const spelled *from,
+static cq_status learn_table(between *c, cq_cognates *letters, const grouping *g, const spelled *from,
                              const spelled *to, cq_pool *pool, cq_error *error) {
   cq_word_table tables[N_SCHEDULES] = {{0}}, good[N_SCHEDULES];
   double contrasts[N_SCHEDULES];
@@ -348,20 +360,56 @@ static cq_status learn_table(cq_clir_cognates *c, cq_cognates *letters, const gr
   return status;
 }
 
-static cq_status make_table(cq_clir_cognates *c, const bool *held_out, const cq_bags *to_plain, cq_pool *pool,
-                            cq_error *error) {
+static cq_status learn_between(between *c, cq_pool *pool, cq_error *error) {
   spelled from = {0}, to = {0};
   grouping g = {0};
   cq_cognates *letters = NULL;
-  cq_status status = spell_side(&from, c->from, NULL, error);
-  if (!status) status = spell_side(&to, c->to, to_plain, error);
-  if (!status) status = make_groups(&g, c, held_out, to_plain, &from, &to, error);
+  cq_status status = spell_side(&from, c->from, c->of_queries ? NULL : c->from_plain, error);
+  if (!status) status = spell_side(&to, c->to, c->to_plain, error);
+  if (!status) status = make_groups(&g, c, &from, &to, error);
   if (!status) status = cq_cognates_open(&letters, from.words, from.n, to.words, to.n, error);
   if (!status) status = learn_table(c, letters, &g, &from, &to, pool, error);
   cq_cognates_free(letters);
   free_grouping(&g);
   free_spelled(&from);
   free_spelled(&to);
+  return status;
+}
+
+/* The table by way of a third language. */
+static cq_status learn_through(cq_word_table *out, const between *direct, const cq_clir_side *third, cq_pool *pool,
+                               cq_error *error) {
+  cq_bags bags = {0};
+  between first = *direct, second = *direct;
+  first.table = second.table = (cq_word_table){0};
+  first.to = second.from = third;
+  first.to_plain = second.from_plain = &bags;
+  second.of_queries = false;
+  cq_status status = cq_bags_open(&bags, third->plain_documents, third->n_documents, third->plain_words.n, error);
+  if (!status) status = learn_between(&first, pool, error);
+  if (!status) status = learn_between(&second, pool, error);
+  if (!status) status = cq_word_table_through(out, &first.table, &second.table, (float)least_entry, error);
+  cq_word_table_free(&first.table);
+  cq_word_table_free(&second.table);
+  cq_bags_close(&bags);
+  return status;
+}
+
+/* The mean of the direct table and of those by way of every other language there is. */
+static cq_status make_table(cq_clir_cognates *c, const bool *held_out, const cq_bags *to_plain, cq_pool *pool,
+                            cq_error *error) {
+  between direct = {c->clir, c->from, c->to, &c->from_plain, to_plain, held_out, true, &c->o, {0}, 0};
+  cq_word_table *tables = cq_alloc_array_zeroed(c->clir->n, sizeof *tables);
+  size_t n = 1;
+  cq_status status = tables ? learn_between(&direct, pool, error) : cq_fail_memory(error, "a table of words");
+  for (size_t i = 0; !status && i < c->clir->n; i++)
+    if (&c->clir->sides[i] != c->from && &c->clir->sides[i] != c->to)
+      status = learn_through(&tables[n++], &direct, &c->clir->sides[i], pool, error);
+  if (tables) tables[0] = direct.table;
+  if (!status) status = cq_word_table_mean(&c->table, tables, n, error);
+  for (size_t i = 0; tables && i < n; i++) cq_word_table_free(&tables[i]);
+  cq_free(tables);
+  c->contrast = direct.contrast;
   return status;
 }
 

@@ -110,6 +110,42 @@ cq_status cq_word_table_mean(cq_word_table *out, const cq_word_table *tables, si
   return cq_fail_memory(error, "a table of words");
 }
 
+static void keep_greatest(growing *g, size_t first) {
+  size_t kept = first;
+  if (g->n > first) qsort(g->items + first, g->n - first, sizeof *g->items, by_word);
+  for (size_t i = first; i < g->n; i++) {
+    if (kept == first || g->items[kept - 1].word != g->items[i].word)
+      g->items[kept++] = g->items[i];
+    else if (g->items[i].weight > g->items[kept - 1].weight)
+      g->items[kept - 1].weight = g->items[i].weight;
+  }
+  g->n = kept;
+}
+
+cq_status cq_word_table_through(cq_word_table *out, const cq_word_table *ab, const cq_word_table *bc, float least,
+                                cq_error *error) {
+  growing g = {0};
+  assert(ab->n_targets == bc->n_sources);
+  *out = (cq_word_table){.n_sources = ab->n_sources, .n_targets = bc->n_targets};
+  out->starts = cq_alloc_array_zeroed((size_t)out->n_sources + 1, sizeof *out->starts);
+  bool ok = out->starts != NULL;
+  for (uint32_t s = 0; ok && s < out->n_sources; s++) {
+    for (size_t i = ab->starts[s]; i < ab->starts[s + 1]; i++) {
+      const cq_weighted_word *way = &ab->items[i];
+      for (size_t k = bc->starts[way->word]; ok && k < bc->starts[way->word + 1]; k++) {
+        const float product = way->weight * bc->items[k].weight;
+        if (product > least) ok = put(&g, bc->items[k].word, product);
+      }
+    }
+    keep_greatest(&g, out->starts[s]);
+    out->starts[s + 1] = g.n;
+  }
+  out->items = g.items;
+  if (ok) return CQ_OK;
+  cq_word_table_free(out);
+  return cq_fail_memory(error, "a table of words");
+}
+
 /* The table by target. */
 static cq_status turned(cq_word_table *out, const cq_word_table *t, cq_error *error) {
   const size_t n = t->starts[t->n_sources];

@@ -36,6 +36,11 @@ void cq_word_table_free(cq_word_table *table);
 /* The mean of n tables of the same words; an entry that one lacks is 0 there. Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_word_table_mean(cq_word_table *out, const cq_word_table *tables, size_t n, cq_error *error);
 
+/* From a to c by b: an entry is the greatest product of two on the way, and those up to `least` are left out. Errors:
+ * CQ_ERR_MEMORY. */
+CQ_MUST_USE cq_status cq_word_table_through(cq_word_table *out, const cq_word_table *ab, const cq_word_table *bc,
+                                            float least, cq_error *error);
+
 /* The bags in the table's source words: each word's weight goes, times the entry's, to the sources that have it. */
 CQ_MUST_USE cq_status cq_bags_project(cq_bags *out, const cq_bags *targets, const cq_word_table *table,
                                       cq_error *error);

@@ -68,6 +68,12 @@ expect 0 clir expand vectors.txt "Gazelle" $sources --from en --to nl --tau 1 --
 stdout_has '{"from": "gazell'
 stdout_has '"to": "gazell' # the name is one word, whatever the language
 
+expect 2 clir expand "Gazelle" $sources --from en --to nl
+stderr_has "only --method cognates does without vectors"
+expect 0 clir expand "The Gazelle" unheard $sources --from en --to nl --method cognates
+[ "$(cut -f 1,2 stdout | head -n 1)" = "$(printf 'gazelle\t1.0000')" ] || fail "a name is itself in the other language"
+stderr_has "the text has none of the words of 'unheard'"
+
 # Run: by words, by their sum, by documents; and without vectors in one language.
 for options in "" "--method sum" "--method documents" "--weighted" "--csls 5" "--keep-words"; do
   expect 0 clir run vectors.txt $sources --from en --to nl --tag mine $options

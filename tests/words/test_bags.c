@@ -244,6 +244,26 @@ static void tables_have_a_mean(void **state) {
   cq_word_table_free(&t[0]);
 }
 
+static void a_table_goes_through_another(void **state) {
+  (void)state;
+  cq_word_table through,
+      ab = table_of(3, (size_t[]){0, 2, 2, 3}, 3, (cq_weighted_word[]){{0, 0.5f}, {2, 1}, {1, 0.25f}}),
+      bc = table_of(2, (size_t[]){0, 1, 2, 4}, 3, (cq_weighted_word[]){{1, 0.5f}, {0, 0.25f}, {0, 0.125f}, {1, 0.75f}});
+  assert_int_equal(cq_word_table_through(&through, &ab, &bc, 0, NULL), CQ_OK);
+  assert_int_equal(through.n_sources, 3);
+  assert_int_equal(through.n_targets, 2);
+  expect_entries(through.items, through.starts, 0, (double[]){0.125, 0.75}, 2, "the greater of 0.25 and 0.75");
+  expect_entries(through.items, through.starts, 1, (double[]){0, 0}, 2, "a word without entries");
+  expect_entries(through.items, through.starts, 2, (double[]){0.0625, 0}, 2, "one way");
+  cq_word_table_free(&through);
+  assert_int_equal(cq_word_table_through(&through, &ab, &bc, 0.125f, NULL), CQ_OK);
+  expect_entries(through.items, through.starts, 0, (double[]){0, 0.75}, 2, "not 0.125");
+  expect_entries(through.items, through.starts, 2, (double[]){0, 0}, 2, "too little");
+  cq_word_table_free(&through);
+  cq_word_table_free(&ab);
+  cq_word_table_free(&bc);
+}
+
 /* --- similarity, weights, scores --- */
 
 static void similarity_is_a_squared_cosine(void **state) {
@@ -366,6 +386,7 @@ int main(void) {
       cmocka_unit_test(feedback_sums_to_one),
       cmocka_unit_test(bags_are_read_through_a_table),
       cmocka_unit_test(tables_have_a_mean),
+      cmocka_unit_test(a_table_goes_through_another),
       cmocka_unit_test(similarity_is_a_squared_cosine),
       cmocka_unit_test(the_best_have_weights),
       cmocka_unit_test(scores_are_standardised),
