@@ -176,6 +176,19 @@ typedef struct cq_kernels {
   void (*lstm_cell_backward)(float *dgates, float *dc, const float *dh, const float *gates, const float *c,
                              const float *c_before, int64_t rows, int64_t dim);
 
+  /* ---- tokens: rows of logits, n of them one vocabulary; n >= 1 ---- */
+
+  /* y = x - log sum exp x by rows; y [rows, n] may be x. -inf stays, its probability being 0; a row with NaN or +inf in
+   * it, or with nothing but -inf, becomes NaN. */
+  void (*log_softmax)(float *y, int64_t y_stride, const float *x, int64_t x_stride, int64_t rows, int64_t n);
+  /* The sum over rows of -log p(id) under softmax(logits), in double precision. With smoothing s the target is
+   * (1 - s) onehot(id) + s / n instead of onehot(id): Szegedy et al. 2016, section 7, as PyTorch has it.
+   *   gradient  [rows, n] of the logits' stride = factor * (softmax - target); may be the logits; NULL: not wanted
+   *   ids       [rows] in [0, n)
+   * What is no finite number passes as in log_softmax. */
+  double (*cross_entropy)(float *gradient, const float *logits, int64_t stride, const int32_t *ids, float factor,
+                          float smoothing, int64_t rows, int64_t n);
+
   /* ---- training ---- */
 
   /* gradient = factor * (y - target) (may be NULL); returns the sum of (y - target)^2 in double precision. */

@@ -422,6 +422,62 @@ static inline bool check_lstm(const cq_kernels *k) {
   return true;
 }
 
+/* Logits as they come, some of no probability, rows that are none, and one far above the others. */
+static inline float *logits_case(int64_t rows, int64_t stride, int64_t n, int64_t offset) {
+  float *x = random_buffer(rows * stride, offset, -8, 8);
+  for (int64_t i = 0; i < rows; i++) {
+    float *row = x + i * stride;
+    if (i % 6 == 1) row[n / 2] = 300;
+    if (i % 6 == 2 && n > 1) row[n - 1] = -INFINITY;
+    if (i % 6 == 3) row[n - 1] = NAN;
+    if (i % 6 == 4) row[0] = INFINITY;
+    for (int64_t j = 0; j < n && i % 6 == 5; j++) row[j] = -INFINITY;
+  }
+  return x;
+}
+
+/* One row's loss against the reference's. */
+static inline bool loss_case(const cq_kernels *k, const float *row, int64_t n, int32_t id, float smoothing) {
+  const double got = k->cross_entropy(NULL, row, n, &id, 1, smoothing, 1, n),
+               want = reference()->cross_entropy(NULL, row, n, &id, 1, smoothing, 1, n);
+  if (isnan(want) ? isnan(got) : got == want || fabs(got - want) <= 3e-6 + 1e-6 * fabs(want)) return true;
+  if (verbose) print_error("cross_entropy among %lld: %.9g, expected %.9g\n", (long long)n, got, want);
+  return false;
+}
+
+static inline bool check_tokens(const cq_kernels *k) {
+  static const int64_t many[] = {1, 2, 7, 16, 33, 64, 65, 100, 257, 9001};
+  enum { ROWS = 7 };
+  for (size_t j = 0; j < COUNT(many); j++) {
+    const int64_t n = many[j], gap = (int64_t)(j % 3), stride = n + gap, size = ROWS * stride;
+    float *x = logits_case(ROWS, stride, n, gap), *y = copy_of(x, size, 1), *want = copy_of(x, size, 0);
+    int32_t ids[ROWS];
+    k->log_softmax(y, stride, x, stride, ROWS, n);
+    reference()->log_softmax(want, stride, x, stride, ROWS, n);
+    /* the greatest and the sum's logarithm are rounded once each, up to 20 or relative to 300 */
+    if (!near("log_softmax", y, want, size, 6e-6, 1e-6)) return false;
+    for (int i = 0; i < ROWS; i++) ids[i] = (int32_t)cq_random_below(&rng, (uint64_t)n);
+    for (int s = 0; s < 2; s++) {
+      const float smoothing = s ? 0.1f : 0.0f;
+      for (int i = 0; i < ROWS; i++)
+        if (!loss_case(k, x + i * stride, n, ids[i], smoothing)) return false;
+      float *g = copy_of(x, size, gap), *g_want = copy_of(x, size, 0), *in_place = copy_of(x, size, 2);
+      double got = k->cross_entropy(g, x, stride, ids, 0.3f, smoothing, 2, n);
+      double expected = reference()->cross_entropy(g_want, x, stride, ids, 0.3f, smoothing, 2, n);
+      if (!(fabs(got - expected) <= 6e-6 + 1e-6 * fabs(expected))) return false;
+      /* probabilities carry a relative 1e-6, near the token they are taken from 1 */
+      if (!near("cross_entropy's gradient", g, g_want, size, 3e-7, 2e-6)) return false;
+      reference()->cross_entropy(g_want, x, stride, ids, 0.3f, smoothing, ROWS, n);
+      k->cross_entropy(in_place, in_place, stride, ids, 0.3f, smoothing, ROWS, n);
+      if (!near("cross_entropy's gradient in place", in_place, g_want, size, 3e-7, 2e-6)) return false;
+    }
+    k->log_softmax(x, stride, x, stride, ROWS, n);
+    if (!near("log_softmax in place", x, want, size, 6e-6, 1e-6)) return false;
+    cq_arena_free(&arena);
+  }
+  return true;
+}
+
 static inline bool check_losses(const cq_kernels *k) {
   static const int64_t many[] = {0, 1, 17, 64, 257, 300, 5000};
   for (size_t j = 0; j < COUNT(many); j++) {
@@ -503,6 +559,7 @@ static const struct check {
     {"normalize", check_normalize},
     {"attention", check_attention},
     {"lstm", check_lstm},
+    {"tokens", check_tokens},
     {"losses", check_losses},
     {"adamw", check_adamw},
     {"negative_sampling", check_negative_sampling},

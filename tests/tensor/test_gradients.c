@@ -261,6 +261,39 @@ static void lstms(const cq_kernels *k) {
   check_gradient(k->name, "lstm", lstm_loss, in, d, 5 * SIZE, &(lstm_context){ROWS, DIM, dh, weight_c});
 }
 
+/* ---- the likelihood of tokens: inputs are the logits ---- */
+
+typedef struct tokens_context {
+  int64_t rows, n;
+  const int32_t *ids;
+  double factor, smoothing;
+} tokens_context;
+
+static double tokens_loss(const double *x, const void *context) {
+  const tokens_context *c = context;
+  double loss = 0;
+  for (int64_t i = 0; i < c->rows; i++, x += c->n) {
+    double sum = 0, mean = 0;
+    for (int64_t j = 0; j < c->n; j++) sum += exp(x[j]);
+    for (int64_t j = 0; j < c->n; j++) mean += (log(sum) - x[j]) / (double)c->n;
+    loss += (1 - c->smoothing) * (log(sum) - x[c->ids[i]]) + c->smoothing * mean;
+  }
+  return c->factor * loss;
+}
+
+static void tokens(const cq_kernels *k) {
+  enum { ROWS = 3, N = 41, SIZE = ROWS * N };
+  static const int32_t ids[ROWS] = {40, 0, 17};
+  for (int s = 0; s < 2; s++) {
+    float *x = random_buffer(SIZE, 1, -3, 3), *d = buffer(SIZE, 0);
+    const tokens_context c = {ROWS, N, ids, 0.5, s ? 0.25 : 0};
+    double at[SIZE], loss = k->cross_entropy(d, x, N, ids, 0.5f, s ? 0.25f : 0, ROWS, N);
+    for (int i = 0; i < SIZE; i++) at[i] = (double)x[i];
+    assert_true(fabs(0.5 * loss - tokens_loss(at, &c)) <= 1e-6 * loss);
+    check_gradient(k->name, "cross_entropy", tokens_loss, x, d, SIZE, &c);
+  }
+}
+
 /* ---- a linear layer y = x W^T + b and the squared error: inputs are x, W, b ---- */
 
 enum { TOKENS = 13, IN = 7, OUT = 10 };
@@ -301,7 +334,8 @@ static void backward_kernels_agree_with_differences(void **state) {
   (void)state;
   const cq_kernels *levels[8];
   size_t n = cq_kernels_all(levels, COUNT(levels));
-  void (*const all[])(const cq_kernels *) = {activations, layer_norms, normalizes, pools, attentions, lstms, linears};
+  void (*const all[])(const cq_kernels *) = {activations, layer_norms, normalizes, pools,
+                                             attentions,  lstms,       tokens,     linears};
   for (size_t l = 0; l < n; l++) {
     for (size_t i = 0; i < COUNT(all); i++) {
       all[i](levels[l]);

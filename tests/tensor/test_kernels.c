@@ -120,6 +120,20 @@ static void bad_lstm_cell_backward(float *dgates, float *dc, const float *dh, co
   cq_kernels_best()->lstm_cell_backward(dgates, dc, dh, gates, dh, c_before, rows, dim);
   (void)c;
 }
+static void bad_log_softmax(float *y, int64_t y_stride, const float *x, int64_t x_stride, int64_t rows, int64_t n) {
+  cq_kernels_best()->log_softmax(y, y_stride, x, x_stride, rows, n > 1 ? n - 1 : n);
+}
+static double bad_cross_entropy(float *gradient, const float *logits, int64_t stride, const int32_t *ids, float factor,
+                                float smoothing, int64_t rows, int64_t n) {
+  (void)smoothing;
+  return cq_kernels_best()->cross_entropy(gradient, logits, stride, ids, factor, 0, rows, n);
+}
+static double worse_cross_entropy(float *gradient, const float *logits, int64_t stride, const int32_t *ids,
+                                  float factor, float smoothing, int64_t rows, int64_t n) {
+  double loss = cq_kernels_best()->cross_entropy(gradient, logits, stride, ids, factor, smoothing, rows, n);
+  if (gradient) gradient[ids[0]] += 1e-4f;
+  return loss;
+}
 static double bad_squared_error(float *gradient, const float *y, const float *target, float factor, int64_t n) {
   return cq_kernels_best()->squared_error(gradient, y, target, 2 * factor, n);
 }
@@ -176,6 +190,9 @@ static void every_broken_kernel_is_noticed(void **state) {
   BROKEN(check_attention, attention_backward, bad_attention_backward)
   BROKEN(check_lstm, lstm_cell, bad_lstm_cell)
   BROKEN(check_lstm, lstm_cell_backward, bad_lstm_cell_backward)
+  BROKEN(check_tokens, log_softmax, bad_log_softmax)
+  BROKEN(check_tokens, cross_entropy, bad_cross_entropy)
+  BROKEN(check_tokens, cross_entropy, worse_cross_entropy)
   BROKEN(check_losses, squared_error, bad_squared_error)
   BROKEN(check_losses, sum_squares, bad_sum_squares)
   BROKEN(check_adamw, adamw, bad_adamw)

@@ -13,6 +13,7 @@
 #include "tensor/cpu/elementwise.inc.h"
 #include "tensor/cpu/rows.inc.h"
 #include "tensor/cpu/attention.inc.h"
+#include "tensor/cpu/tokens.inc.h"
 #include "tensor/cpu/training.inc.h"
 /* clang-format on */
 
@@ -44,6 +45,8 @@ const cq_kernels LEVEL_TABLE = {
     .attention_backward = attention_backward,
     .lstm_cell = lstm_cell,
     .lstm_cell_backward = lstm_cell_backward,
+    .log_softmax = log_softmax,
+    .cross_entropy = cross_entropy,
     .squared_error = squared_error,
     .sum_squares = sum_squares,
     .adamw = adamw,

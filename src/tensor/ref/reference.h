@@ -57,6 +57,11 @@ void ref_lstm_cell(float *h, int64_t h_stride, float *c, float *gates, const flo
 void ref_lstm_cell_backward(float *dgates, float *dc, const float *dh, const float *gates, const float *c,
                             const float *c_before, int64_t rows, int64_t dim);
 
+/* tokens.c */
+void ref_log_softmax(float *y, int64_t y_stride, const float *x, int64_t x_stride, int64_t rows, int64_t n);
+double ref_cross_entropy(float *gradient, const float *logits, int64_t stride, const int32_t *ids, float factor,
+                         float smoothing, int64_t rows, int64_t n);
+
 /* training.c */
 double ref_squared_error(float *gradient, const float *y, const float *target, float factor, int64_t n);
 double ref_sum_squares(const float *x, int64_t n);
