@@ -211,7 +211,8 @@ static cq_status lstm_forward(cq_lane *lane, const cq_module *module, const cq_b
   for (int64_t i = 0; !status && i < l->n_layers; i++) {
     *y = cq_workspace_f32(w, x.rows, l->base.output_dim);
     if (!y->data) return cq_fail_memory(error, "an LSTM");
-    status = cq_lstm_forward(lane, &l->layers[i], &tape->plan, *y, x, saved ? &tape->layers[i] : NULL, error);
+    status =
+        cq_lstm_forward(lane, &l->layers[i], &tape->plan, *y, NULL, x, NULL, saved ? &tape->layers[i] : NULL, error);
     if (i + 1 < l->n_layers) cq_dropout_apply(lane, batch, *y, l->dropout, (uint32_t)i);
     x = *y;
   }
@@ -228,7 +229,8 @@ static cq_status lstm_backward(cq_lane *lane, const cq_module *module, const cq_
     if (i + 1 < l->n_layers) cq_dropout_apply(lane, batch, dy, l->dropout, (uint32_t)i);
     cq_tensor below = i == 0 && dx->data ? *dx : cq_workspace_f32(&lane->workspace, x.rows, l->layers[i].in);
     if (!below.data) return cq_fail_memory(error, "an LSTM's gradient");
-    status = cq_lstm_backward(lane, &l->layers[i], &tape->plan, gradients, below, dy, &tape->layers[i], error);
+    status =
+        cq_lstm_backward(lane, &l->layers[i], &tape->plan, gradients, below, NULL, dy, NULL, &tape->layers[i], error);
     dy = below;
   }
   cq_workspace_release(&lane->workspace, mark);

@@ -56,9 +56,10 @@ cq_status cq_lstm_plan_make(cq_lstm_plan *plan, cq_lane *lane, const cq_batch *b
   plan->token_of = cq_workspace_take(w, (size_t)(n * n_directions) * sizeof *plan->token_of);
   plan->row_of = cq_workspace_take(w, (size_t)(n * n_directions) * sizeof *plan->row_of);
   plan->before = cq_workspace_take(w, (size_t)n * sizeof *plan->before);
+  plan->state_of = cq_workspace_take(w, (size_t)(batch->n_seqs * n_directions) * sizeof *plan->state_of);
   int32_t *order = cq_workspace_take(w, (size_t)batch->n_seqs * sizeof *order);
   int64_t *n_running = cq_workspace_take(w, (size_t)(plan->n_steps + 1) * sizeof *n_running);
-  if (!plan->first || !plan->token_of || !plan->row_of || !plan->before || !order || !n_running)
+  if (!plan->first || !plan->token_of || !plan->row_of || !plan->before || !plan->state_of || !order || !n_running)
     return cq_fail_memory(error, "an LSTM's plan");
   order_sequences(order, n_running, batch, plan->n_steps);
 
@@ -76,6 +77,9 @@ cq_status cq_lstm_plan_make(cq_lstm_plan *plan, cq_lane *lane, const cq_batch *b
     }
   }
   plan->first[plan->n_steps] = row;
+  for (int d = 0; d < n_directions; d++)
+    for (int64_t r = 0; r < batch->n_seqs; r++)
+      plan->state_of[d * batch->n_seqs + r] = (int32_t)(order[r] * n_directions + d);
   return CQ_OK;
 }
 
@@ -83,16 +87,71 @@ static int64_t rows_of_step(const cq_lstm_plan *plan, int64_t t) {
   return plan->first[t + 1] - plan->first[t];
 }
 
+/* --- states: rows by falling length while at work, [n_seqs, dim] a direction --- */
+
+static bool is_state_of(cq_tensor t, const cq_lstm *l, const cq_lstm_plan *plan) {
+  return !t.data || (cq_is_dense(t) && t.rows == plan->n_seqs && t.cols == l->n_directions * l->dim);
+}
+
+static bool are_states_of(const cq_lstm_state *s, const cq_lstm *l, const cq_lstm_plan *plan) {
+  return !s || (is_state_of(s->hidden, l, plan) && is_state_of(s->cell, l, plan));
+}
+
+static void clear(cq_tensor t) {
+  if (t.data) memset(t.data, 0, (size_t)(t.rows * t.cols) * sizeof(float));
+}
+
+/* Direction d of a state in the batch's order (data NULL: zeros) as rows by falling length. */
+static void read_state(const cq_kernels *k, cq_tensor rows, cq_tensor state, const cq_lstm_plan *plan, int d) {
+  if (state.data)
+    k->gather(cq_f32(rows), cq_f32(state), plan->state_of + d * plan->n_seqs, plan->n_seqs, rows.cols, false);
+  else
+    clear(rows);
+}
+
+/* Rows [first, first + n) by falling length added to direction d of a state in the batch's order (data NULL: not
+ * wanted). */
+static void add_to_state(const cq_kernels *k, cq_tensor state, const float *rows, const cq_lstm_plan *plan, int d,
+                         int64_t first, int64_t n, int64_t dim) {
+  if (state.data) k->scatter_add(cq_f32(state), rows, plan->state_of + d * plan->n_seqs + first, n, dim);
+}
+
+/* All directions of `state` into the workspace; data NULL stays NULL. */
+static cq_status keep_state(cq_tensor *out, cq_lane *lane, const cq_lstm *l, const cq_lstm_plan *plan, cq_tensor state,
+                            cq_error *error) {
+  *out = (cq_tensor){0};
+  if (!state.data) return CQ_OK;
+  *out = cq_workspace_f32(&lane->workspace, l->n_directions * plan->n_seqs, l->dim);
+  if (!out->data) return cq_fail_memory(error, "an LSTM's states");
+  for (int d = 0; d < l->n_directions; d++)
+    read_state(lane->kernels, cq_tensor_rows(*out, d * plan->n_seqs, plan->n_seqs), state, plan, d);
+  return CQ_OK;
+}
+
+/* The first row of direction d of a kept state, NULL for zeros. */
+static const float *kept_rows(cq_tensor state, const cq_lstm_plan *plan, int d) {
+  return state.data ? cq_f32(state) + d * plan->n_seqs * state.cols : NULL;
+}
+
 /* --- forward --- */
 
-cq_status cq_lstm_forward(cq_lane *lane, const cq_lstm *l, const cq_lstm_plan *plan, cq_tensor y, cq_tensor x,
-                          cq_lstm_saved *saved, cq_error *error) {
+cq_status cq_lstm_forward(cq_lane *lane, const cq_lstm *l, const cq_lstm_plan *plan, cq_tensor y,
+                          const cq_lstm_state *final, cq_tensor x, const cq_lstm_state *initial, cq_lstm_saved *saved,
+                          cq_error *error) {
   const cq_kernels *k = lane->kernels;
   cq_workspace *w = &lane->workspace;
-  const int64_t n = plan->n_tokens, dim = l->dim;
+  const int64_t n = plan->n_tokens, dim = l->dim, n_seqs = plan->n_seqs;
   assert(cq_is_dense(x) && cq_is_dense(y) && x.cols == l->in && y.cols == l->n_directions * dim && x.rows == n);
+  assert(are_states_of(final, l, plan) && are_states_of(initial, l, plan));
+  const cq_lstm_state none = {0}, to = final ? *final : none, from = initial ? *initial : none;
   cq_mark mark = cq_workspace_mark(w);
   cq_lstm_saved keep;
+  cq_status status;
+  if ((status = keep_state(&keep.first.hidden, lane, l, plan, from.hidden, error)) ||
+      (status = keep_state(&keep.first.cell, lane, l, plan, from.cell, error)))
+    return status;
+  clear(to.hidden);
+  clear(to.cell);
   keep.hidden = cq_workspace_f32(w, l->n_directions * n, dim);
   keep.cells = cq_workspace_f32(w, l->n_directions * n, dim);
   if (!keep.hidden.data || !keep.cells.data) return cq_fail_memory(error, "an LSTM");
@@ -103,17 +162,27 @@ cq_status cq_lstm_forward(cq_lane *lane, const cq_lstm *l, const cq_lstm_plan *p
     if (!keep.x[d].data || !keep.gates[d].data) return cq_fail_memory(error, "an LSTM");
     float *gates = cq_f32(keep.gates[d]), *hidden = cq_f32(keep.hidden) + d * n * dim,
           *cells = cq_f32(keep.cells) + d * n * dim;
+    const float *hidden_before = kept_rows(keep.first.hidden, plan, d),
+                *cells_before = kept_rows(keep.first.cell, plan, d);
+    const int64_t n_running = plan->n_steps > 0 ? rows_of_step(plan, 0) : 0;
+    if (hidden_before)
+      add_to_state(k, to.hidden, hidden_before + n_running * dim, plan, d, n_running, n_seqs - n_running, dim);
+    if (cells_before)
+      add_to_state(k, to.cell, cells_before + n_running * dim, plan, d, n_running, n_seqs - n_running, dim);
     k->gather(cq_f32(keep.x[d]), cq_f32(x), plan->token_of + d * n, n, l->in, false);
     k->product(gates, 4 * dim, cq_f32(keep.x[d]), l->in, direction->input.packed, n, 4 * dim, l->in,
                &(cq_epilogue){.bias = direction->bias});
     for (int64_t t = 0; t < plan->n_steps; t++) {
       const int64_t row = plan->first[t], rows = rows_of_step(plan, t);
-      const int64_t before = t > 0 ? plan->first[t - 1] : 0;
-      if (t > 0)
-        k->product(gates + row * 4 * dim, 4 * dim, hidden + before * dim, dim, direction->recurrent.packed, rows,
-                   4 * dim, dim, &(cq_epilogue){.accumulate = true});
-      k->lstm_cell(hidden + row * dim, dim, cells + row * dim, gates + row * 4 * dim,
-                   t > 0 ? cells + before * dim : NULL, rows, dim);
+      const int64_t lasting = t + 1 < plan->n_steps ? rows_of_step(plan, t + 1) : 0;
+      if (hidden_before)
+        k->product(gates + row * 4 * dim, 4 * dim, hidden_before, dim, direction->recurrent.packed, rows, 4 * dim, dim,
+                   &(cq_epilogue){.accumulate = true});
+      k->lstm_cell(hidden + row * dim, dim, cells + row * dim, gates + row * 4 * dim, cells_before, rows, dim);
+      hidden_before = hidden + row * dim;
+      cells_before = cells + row * dim;
+      add_to_state(k, to.hidden, hidden_before + lasting * dim, plan, d, lasting, rows - lasting, dim);
+      add_to_state(k, to.cell, cells_before + lasting * dim, plan, d, lasting, rows - lasting, dim);
     }
   }
   /* y as [n_directions n_tokens] rows of dim: a token's directions lie side by side. */
@@ -126,39 +195,59 @@ cq_status cq_lstm_forward(cq_lane *lane, const cq_lstm *l, const cq_lstm_plan *p
 }
 
 cq_status cq_lstm_backward(cq_lane *lane, const cq_lstm *l, const cq_lstm_plan *plan, cq_gradients *gradients,
-                           cq_tensor dx, cq_tensor dy, const cq_lstm_saved *saved, cq_error *error) {
+                           cq_tensor dx, const cq_lstm_state *dinitial, cq_tensor dy, const cq_lstm_state *dfinal,
+                           const cq_lstm_saved *saved, cq_error *error) {
   const cq_kernels *k = lane->kernels;
   cq_workspace *w = &lane->workspace;
-  const int64_t n = plan->n_tokens, dim = l->dim, m = plan->n_steps > 0 ? rows_of_step(plan, 0) : 0, later = n - m;
-  assert(cq_is_dense(dx) && cq_is_dense(dy) && dx.cols == l->in && dy.cols == l->n_directions * dim);
+  const int64_t n = plan->n_tokens, dim = l->dim, m = plan->n_steps > 0 ? rows_of_step(plan, 0) : 0;
+  /* Rows that saw a hidden state: those of all steps but the first, and its too where it was given one. */
+  const int64_t unseeing = saved->first.hidden.data ? 0 : m, seeing = n - unseeing;
+  assert(cq_is_dense(dx) && dx.cols == l->in && (!dy.data || (cq_is_dense(dy) && dy.cols == l->n_directions * dim)));
+  assert(are_states_of(dinitial, l, plan) && are_states_of(dfinal, l, plan));
+  const cq_lstm_state none = {0}, to = dinitial ? *dinitial : none, from = dfinal ? *dfinal : none;
   cq_mark mark = cq_workspace_mark(w);
   cq_tensor dhidden = cq_workspace_f32(w, n, dim), dgates = cq_workspace_f32(w, n, 4 * dim),
-            drows = cq_workspace_f32(w, n, l->in), dcell = cq_workspace_f32(w, m, dim),
-            dstep = cq_workspace_f32(w, m, dim), before = cq_workspace_f32(w, later, dim);
+            drows = cq_workspace_f32(w, n, l->in), dcell = cq_workspace_f32(w, plan->n_seqs, dim),
+            dstep = cq_workspace_f32(w, plan->n_seqs, dim), before = cq_workspace_f32(w, seeing, dim);
   int32_t *side = cq_workspace_take(w, (size_t)n * sizeof *side); /* rows of dy seen as [n_directions n_tokens, dim] */
-  float *scratch = cq_workspace_take(w, (size_t)k->packed_floats(later, dim) * sizeof(float));
+  float *scratch = cq_workspace_take(w, (size_t)k->packed_floats(seeing, dim) * sizeof(float));
   if (!dhidden.data || !dgates.data || !drows.data || !dcell.data || !dstep.data || !before.data || !side || !scratch)
     return cq_fail_memory(error, "an LSTM's gradient");
-  memset(dx.data, 0, (size_t)(n * l->in) * sizeof(float));
+  clear(dx);
+  clear(to.hidden);
+  clear(to.cell);
   for (int d = 0; d < l->n_directions; d++) {
     const cq_lstm_direction *direction = &l->direction[d];
     const float *gates = cq_f32(saved->gates[d]), *cells = cq_f32(saved->cells) + d * n * dim;
+    const float *first_hidden = kept_rows(saved->first.hidden, plan, d),
+                *first_cells = kept_rows(saved->first.cell, plan, d);
     for (int64_t row = 0; row < n; row++) side[row] = plan->token_of[d * n + row] * l->n_directions + d;
-    k->gather(cq_f32(dhidden), cq_f32(dy), side, n, dim, false);
-    memset(dcell.data, 0, (size_t)(m * dim) * sizeof(float));
+    if (dy.data)
+      k->gather(cq_f32(dhidden), cq_f32(dy), side, n, dim, false);
+    else
+      clear(dhidden);
+    /* What comes back along a sequence; a row stays at its final state's gradient until the sequence's last step. */
+    read_state(k, dcell, from.cell, plan, d);
+    read_state(k, dstep, from.hidden, plan, d);
     for (int64_t t = plan->n_steps; t-- > 0;) {
       const int64_t row = plan->first[t], rows = rows_of_step(plan, t);
       float *dh = cq_f32(dhidden) + row * dim, *dg = cq_f32(dgates) + row * 4 * dim;
-      if (t + 1 < plan->n_steps) k->add(dh, cq_f32(dstep), rows_of_step(plan, t + 1) * dim);
+      const int64_t lasting = t + 1 < plan->n_steps ? rows_of_step(plan, t + 1) : 0;
+      k->add(dh, cq_f32(dstep), (from.hidden.data ? rows : lasting) * dim);
       k->lstm_cell_backward(dg, cq_f32(dcell), dh, gates + row * 4 * dim, cells + row * dim,
-                            t > 0 ? cells + plan->first[t - 1] * dim : NULL, rows, dim);
-      if (t > 0)
+                            t > 0 ? cells + plan->first[t - 1] * dim : first_cells, rows, dim);
+      if (t > 0 || to.hidden.data)
         k->product(cq_f32(dstep), dim, dg, 4 * dim, direction->recurrent.packed_backward, rows, dim, 4 * dim, NULL);
     }
+    add_to_state(k, to.hidden, cq_f32(dstep), plan, d, 0, plan->n_seqs, dim);
+    add_to_state(k, to.cell, cq_f32(dcell), plan, d, 0, plan->n_seqs, dim);
     /* Steps 1 ... each saw the hidden state of the step before. */
-    k->gather(cq_f32(before), cq_f32(saved->hidden) + d * n * dim, plan->before, later, dim, false);
-    k->product_transposed(cq_gradient_of(gradients, direction->recurrent.weight), dim, cq_f32(dgates) + m * 4 * dim,
-                          4 * dim, cq_f32(before), dim, 4 * dim, dim, later, scratch);
+    if (first_hidden) memcpy(before.data, first_hidden, (size_t)(m * dim) * sizeof(float));
+    k->gather(cq_f32(before) + (m - unseeing) * dim, cq_f32(saved->hidden) + d * n * dim, plan->before, n - m, dim,
+              false);
+    k->product_transposed(cq_gradient_of(gradients, direction->recurrent.weight), dim,
+                          cq_f32(dgates) + unseeing * 4 * dim, 4 * dim, cq_f32(before), dim, 4 * dim, dim, seeing,
+                          scratch);
     k->add_columns(cq_gradient_of(gradients, direction->bias_input), cq_f32(dgates), 4 * dim, n, 4 * dim);
     k->add_columns(cq_gradient_of(gradients, direction->bias_recurrent), cq_f32(dgates), 4 * dim, n, 4 * dim);
     cq_status status = cq_linear_backward(lane, &direction->input, gradients, drows, false, dgates, saved->x[d], error);
@@ -166,5 +255,26 @@ cq_status cq_lstm_backward(cq_lane *lane, const cq_lstm *l, const cq_lstm_plan *
     k->scatter_add(cq_f32(dx), cq_f32(drows), plan->token_of + d * n, n, l->in);
   }
   cq_workspace_release(w, mark);
+  return CQ_OK;
+}
+
+/* --- one step --- */
+
+cq_status cq_lstm_step(cq_lane *lane, const cq_lstm *l, cq_tensor hidden, cq_tensor cell, cq_tensor x,
+                       cq_error *error) {
+  const cq_kernels *k = lane->kernels;
+  const cq_lstm_direction *direction = &l->direction[0];
+  const int64_t rows = x.rows, dim = l->dim;
+  assert(l->n_directions == 1 && x.cols == l->in && cq_is_dense(hidden) && cq_is_dense(cell));
+  assert(hidden.rows == rows && hidden.cols == dim && cell.rows == rows && cell.cols == dim);
+  cq_mark mark = cq_workspace_mark(&lane->workspace);
+  cq_tensor gates = cq_workspace_f32(&lane->workspace, rows, 4 * dim);
+  if (!gates.data) return cq_fail_memory(error, "an LSTM's step");
+  k->product(cq_f32(gates), 4 * dim, cq_f32(x), x.stride, direction->input.packed, rows, 4 * dim, l->in,
+             &(cq_epilogue){.bias = direction->bias});
+  k->product(cq_f32(gates), 4 * dim, cq_f32(hidden), dim, direction->recurrent.packed, rows, 4 * dim, dim,
+             &(cq_epilogue){.accumulate = true});
+  k->lstm_cell(cq_f32(hidden), dim, cq_f32(cell), cq_f32(gates), cq_f32(cell), rows, dim);
+  cq_workspace_release(&lane->workspace, mark);
   return CQ_OK;
 }

@@ -8,7 +8,10 @@
  *
  * The product with the inputs is one large product over all rows; a step then adds the recurrent product of its rows,
  * which are a prefix of the step before. Source: Hochreiter & Schmidhuber 1997, gates in PyTorch's order and with its
- * two biases. */
+ * two biases.
+ *
+ * A decoder begins where an encoder ended: states go in before the first step and come out after each sequence's last.
+ * Generating goes step by step, and gives the bits that the whole sequence would have given. */
 #ifndef NN_LSTM_H
 #define NN_LSTM_H
 
@@ -39,25 +42,43 @@ typedef struct cq_lstm_plan {
   int32_t *token_of; /* [n_directions, n_tokens] the token that lies in a row */
   int32_t *row_of;   /* [n_tokens, n_directions] the row a token lies in, counted over both directions' rows */
   int32_t *before;   /* [n_tokens - rows of step 0] the row of the step before, for the rows of steps 1 ... */
+  int32_t *state_of; /* [n_directions, n_seqs] the sequences by falling length: rows of a state as [.., dim] */
 } cq_lstm_plan;
 
 CQ_MUST_USE cq_status cq_lstm_plan_make(cq_lstm_plan *plan, cq_lane *lane, const cq_batch *batch, int n_directions,
                                         cq_error *error);
 
+/* What runs along a sequence: [n_seqs, n_directions * dim] each, dense, in the batch's order of sequences. data NULL:
+ * zeros where it is read, not wanted where it is written. */
+typedef struct cq_lstm_state {
+  cq_tensor hidden, cell;
+} cq_lstm_state;
+
 typedef struct cq_lstm_saved {
-  cq_tensor x[2];     /* inputs in rows */
-  cq_tensor gates[2]; /* activated, [n_tokens, 4 dim] */
-  cq_tensor cells;    /* [n_directions * n_tokens, dim] */
-  cq_tensor hidden;   /* the same */
+  cq_tensor x[2];      /* inputs in rows */
+  cq_tensor gates[2];  /* activated, [n_tokens, 4 dim] */
+  cq_tensor cells;     /* [n_directions * n_tokens, dim] */
+  cq_tensor hidden;    /* the same */
+  cq_lstm_state first; /* the initial states, [n_directions * n_seqs, dim] by falling length; data NULL: zeros */
 } cq_lstm_saved;
 
-/* y [n_tokens, n_directions * dim] from x [n_tokens, in], both dense. saved NULL: not training. Errors: CQ_ERR_MEMORY.
- */
+/* y [n_tokens, n_directions * dim] from x [n_tokens, in], both dense. Each direction begins with `initial` and leaves
+ * in `final` what it has after its last token, of an empty sequence its initial state; either may be NULL (zeros, and
+ * not wanted). saved NULL: not training. Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_lstm_forward(cq_lane *lane, const cq_lstm *l, const cq_lstm_plan *plan, cq_tensor y,
-                                      cq_tensor x, cq_lstm_saved *saved, cq_error *error);
-/* dx [n_tokens, in] is written; dy is only read. */
+                                      const cq_lstm_state *final, cq_tensor x, const cq_lstm_state *initial,
+                                      cq_lstm_saved *saved, cq_error *error);
+/* dx [n_tokens, in] and dinitial (NULL: not wanted) are written; dy (data NULL: zeros) and dfinal (NULL: zeros) are
+ * only read. */
 CQ_MUST_USE cq_status cq_lstm_backward(cq_lane *lane, const cq_lstm *l, const cq_lstm_plan *plan,
-                                       cq_gradients *gradients, cq_tensor dx, cq_tensor dy, const cq_lstm_saved *saved,
+                                       cq_gradients *gradients, cq_tensor dx, const cq_lstm_state *dinitial,
+                                       cq_tensor dy, const cq_lstm_state *dfinal, const cq_lstm_saved *saved,
                                        cq_error *error);
+
+/* One step of x.rows running sequences: hidden and cell [rows, dim], dense, are replaced by the states after x [rows,
+ * in]. One direction only. From zeros or any other state it gives the bits of cq_lstm_forward. Errors: CQ_ERR_MEMORY.
+ */
+CQ_MUST_USE cq_status cq_lstm_step(cq_lane *lane, const cq_lstm *l, cq_tensor hidden, cq_tensor cell, cq_tensor x,
+                                   cq_error *error);
 
 #endif

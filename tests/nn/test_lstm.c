@@ -67,10 +67,10 @@ static void run(layer *l, float *y, const float *x, const float *dy, float *dx) 
   pack(l);
   assert_int_equal(cq_lstm_plan_make(&plan, &l->lane, &l->batch, l->lstm.n_directions, NULL), CQ_OK);
   cq_tensor tx = cq_tensor_f32((float *)(uintptr_t)x, n, l->lstm.in), ty = cq_tensor_f32(y, n, width);
-  assert_int_equal(cq_lstm_forward(&l->lane, &l->lstm, &plan, ty, tx, dy ? &saved : NULL, NULL), CQ_OK);
+  assert_int_equal(cq_lstm_forward(&l->lane, &l->lstm, &plan, ty, NULL, tx, NULL, dy ? &saved : NULL, NULL), CQ_OK);
   if (dy)
-    assert_int_equal(cq_lstm_backward(&l->lane, &l->lstm, &plan, &l->gradients, cq_tensor_f32(dx, n, l->lstm.in),
-                                      cq_tensor_f32((float *)(uintptr_t)dy, n, width), &saved, NULL),
+    assert_int_equal(cq_lstm_backward(&l->lane, &l->lstm, &plan, &l->gradients, cq_tensor_f32(dx, n, l->lstm.in), NULL,
+                                      cq_tensor_f32((float *)(uintptr_t)dy, n, width), NULL, &saved, NULL),
                      CQ_OK);
   cq_workspace_release(&l->lane.workspace, (cq_mark){0});
 }
