@@ -1,0 +1,28 @@
+/* The likelihood of tokens under softmax(x W^T + b): what a decoder is trained on, and what it generates by.
+ *
+ * The logits of a batch, n_tokens times a vocabulary of tens of thousands, would be the largest matrix by far. They are
+ * worked out for a block of rows, turned into their own gradient in place, and given to the backward products before
+ * the next block's take their room:
+ *
+ *     x [block, dim] --W^T + b--> logits [block, vocabulary] --softmax - target--> their gradient --> dx, dW, db */
+#ifndef NN_TOKEN_LOSS_H
+#define NN_TOKEN_LOSS_H
+
+#include "nn/linear.h"
+
+/* Adds the sum over rows of x [n_tokens, dim] of -log p(ids[t]) to *loss, and with gradients, factor times its
+ * gradient: dx [n_tokens, dim] is written, the parameters' gradients are added to.
+ *   output     [vocabulary, dim], its bias may be missing; with gradients, packed for training
+ *   gradients  NULL: the loss alone; then dx is not looked at
+ *   dx         data NULL: not wanted
+ *   ids        [n_tokens] in [0, vocabulary)
+ *   smoothing  0 for the likelihood; s sets (1 - s) onehot(id) + s / vocabulary in the place of onehot(id)
+ * Errors: CQ_ERR_MEMORY; *loss is then as it was. */
+CQ_MUST_USE cq_status cq_token_loss(cq_lane *lane, const cq_linear *output, cq_gradients *gradients, cq_tensor dx,
+                                    cq_tensor x, const int32_t *ids, float factor, float smoothing, double *loss,
+                                    cq_error *error);
+
+/* y [n, vocabulary] = log p of every token after each row of x [n, dim]. */
+void cq_token_log_probabilities(cq_lane *lane, const cq_linear *output, cq_tensor y, cq_tensor x);
+
+#endif
