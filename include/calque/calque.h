@@ -15,6 +15,7 @@
 #include "calque/lexical.h"
 #include "calque/lines.h"
 #include "calque/mine.h"
+#include "calque/mt.h"
 #include "calque/nearest.h"
 #include "calque/npy.h"
 #include "calque/pool.h"

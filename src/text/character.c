@@ -39,6 +39,11 @@ bool cq_char_is_punctuation(uint32_t c) {
   return k >= UTF8PROC_CATEGORY_PC && k <= UTF8PROC_CATEGORY_PO;
 }
 
+bool cq_char_is_symbol(uint32_t c) {
+  utf8proc_category_t k = category(c);
+  return k >= UTF8PROC_CATEGORY_SM && k <= UTF8PROC_CATEGORY_SO;
+}
+
 bool cq_char_is_nonspacing_mark(uint32_t c) {
   return c >= 0x300 && category(c) == UTF8PROC_CATEGORY_MN;
 }

@@ -23,6 +23,7 @@ bool cq_char_is_letter(uint32_t c);          /* L* */
 bool cq_char_is_number(uint32_t c);          /* N* */
 int cq_char_digit(uint32_t c);               /* the value of a decimal digit (Nd) of any script, -1 for others */
 bool cq_char_is_punctuation(uint32_t c);     /* P* */
+bool cq_char_is_symbol(uint32_t c);          /* S* */
 bool cq_char_is_nonspacing_mark(uint32_t c); /* Mn */
 bool cq_char_is_mark(uint32_t c);            /* M* */
 bool cq_char_is_other(uint32_t c);           /* Cc, Cf, Co */

@@ -106,6 +106,7 @@ static void test_properties(void **state) {
   assert_false(cq_char_is_bert_punctuation(' ') || cq_char_is_bert_punctuation(0x7F) ||
                cq_char_is_bert_punctuation(0x20AC));
   assert_true(cq_char_is_punctuation('!') && !cq_char_is_punctuation('$'));
+  assert_true(cq_char_is_symbol('$') && cq_char_is_symbol('^') && cq_char_is_symbol(0x2103) && !cq_char_is_symbol('!'));
   assert_true(cq_char_is_cjk(0x4E00) && cq_char_is_cjk(0x3400) && cq_char_is_cjk(0x2F800));
   assert_false(cq_char_is_cjk(0x3042) || cq_char_is_cjk(0xAC00) || cq_char_is_cjk('a') || cq_char_is_cjk(0x4DC0));
   assert_true(cq_char_is_letter('z') && cq_char_is_letter(0x436) && cq_char_is_number(0xBD) && cq_char_is_number('7'));

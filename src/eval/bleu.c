@@ -1,0 +1,108 @@
+/* BLEU: counts of n-grams a sentence, sums of them, and one formula over either. */
+#include "base/error.h"
+#include "base/memory.h"
+#include "calque/mt.h"
+#include "eval/mt_tokens.h"
+#include "eval/ngrams.h"
+
+#include <math.h>
+#include <stdio.h>
+
+cq_bleu_options cq_bleu_default_options(void) {
+  return (cq_bleu_options){.tokens = CQ_MT_13A, .smoothing = CQ_BLEU_EXP, .smooth_value = -1};
+}
+
+static double smooth_value(const cq_bleu_options *o) {
+  if (o->smooth_value >= 0) return o->smooth_value;
+  return o->smoothing == CQ_BLEU_FLOOR ? 0.1 : 1;
+}
+
+/* Fills the figures of r from its counts. */
+static void score(cq_bleu_result *r, const cq_bleu_options *o, bool effective_order) {
+  const double hypothesis = (double)r->n_hypothesis_words, reference = (double)r->n_reference_words;
+  size_t n_correct = 0, n_orders = CQ_BLEU_ORDER;
+  double unmatched = 1, sum = 0;
+  r->score = 0;
+  r->brevity_penalty = hypothesis >= reference ? 1 : hypothesis > 0 ? exp(1 - reference / hypothesis) : 0;
+  for (size_t n = 0; n < CQ_BLEU_ORDER; n++) n_correct += r->n_correct[n], r->precisions[n] = 0;
+  if (n_correct == 0) return;
+  for (size_t n = 0; n < CQ_BLEU_ORDER; n++) {
+    const double added = o->smoothing == CQ_BLEU_ADD_K && n > 0 ? smooth_value(o) : 0;
+    double correct = (double)r->n_correct[n] + added;
+    const double total = (double)r->n_total[n] + added;
+    if (total == 0) break;
+    if (effective_order) n_orders = n + 1;
+    if (correct == 0 && o->smoothing == CQ_BLEU_EXP) correct = 1 / (unmatched *= 2);
+    if (correct == 0 && o->smoothing == CQ_BLEU_FLOOR) correct = smooth_value(o);
+    r->precisions[n] = 100 * correct / total;
+  }
+  for (size_t n = 0; n < n_orders; n++) sum += log(r->precisions[n]);
+  r->score = r->brevity_penalty * exp(sum / (double)n_orders);
+}
+
+/* The length that is nearest to n, the shorter of two. */
+static size_t nearest_length(const cq_ngrams *g, size_t n) {
+  size_t best = cq_ngrams_length(g, 1);
+  for (size_t t = 2; t < g->n_texts; t++) {
+    const size_t length = cq_ngrams_length(g, t), far = length > n ? length - n : n - length;
+    const size_t best_far = best > n ? best - n : n - best;
+    if (far < best_far || (far == best_far && length < best)) best = length;
+  }
+  return best;
+}
+
+/* out = the counts of one sentence. */
+static cq_status count(cq_bleu_result *out, cq_ngrams *g, cq_mt_tokenizer *tokenizer, const cq_mt_texts *texts,
+                       size_t i, cq_error *error) {
+  cq_ngrams_clear(g);
+  bool ok = cq_mt_tokenize(&g->units, tokenizer, texts->hypotheses[i]) && cq_ngrams_end_text(g);
+  for (size_t r = 0; ok && r < texts->n_references; r++)
+    ok = cq_mt_tokenize(&g->units, tokenizer, texts->references[r][i]) && cq_ngrams_end_text(g);
+  *out = (cq_bleu_result){0};
+  for (size_t n = 0; ok && n < CQ_BLEU_ORDER && (ok = cq_ngrams_next(g)); n++) {
+    out->n_total[n] = cq_ngrams_total(g, 0);
+    out->n_correct[n] = cq_ngrams_clipped(g);
+  }
+  if (!ok) return cq_fail_memory(error, "BLEU");
+  out->n_hypothesis_words = cq_ngrams_length(g, 0);
+  out->n_reference_words = nearest_length(g, out->n_hypothesis_words);
+  return CQ_OK;
+}
+
+cq_status cq_bleu(cq_bleu_result *out, double *sentences, const cq_mt_texts *texts, const cq_bleu_options *options,
+                  cq_error *error) {
+  const cq_bleu_options o = options ? *options : cq_bleu_default_options();
+  cq_mt_tokenizer tokenizer = {.tokens = o.tokens, .lowercase = o.lowercase};
+  cq_bleu_result all = {0}, one;
+  cq_ngrams g = {0};
+  cq_status status = cq_mt_check(texts, "BLEU", error);
+  if (!status && !isfinite(o.smooth_value))
+    status = cq_fail(error, CQ_ERR_ARGUMENT, "BLEU: the smoothing's value is %g, expected a number", o.smooth_value);
+  for (size_t i = 0; !status && i < texts->n; i++) {
+    if ((status = count(&one, &g, &tokenizer, texts, i, error)) != CQ_OK) break;
+    all.n_hypothesis_words += one.n_hypothesis_words, all.n_reference_words += one.n_reference_words;
+    for (size_t n = 0; n < CQ_BLEU_ORDER; n++) all.n_correct[n] += one.n_correct[n], all.n_total[n] += one.n_total[n];
+    if (!sentences) continue;
+    score(&one, &o, true);
+    sentences[i] = one.score;
+  }
+  if (!status) {
+    score(&all, &o, o.effective_order);
+    *out = all;
+  }
+  cq_ngrams_free(&g);
+  cq_mt_tokenizer_free(&tokenizer);
+  return status;
+}
+
+void cq_bleu_signature(char out[CQ_MT_SIGNATURE], const cq_bleu_options *options, size_t n_references) {
+  static const char *const names[] = {
+      [CQ_BLEU_EXP] = "exp", [CQ_BLEU_FLOOR] = "floor", [CQ_BLEU_ADD_K] = "add-k", [CQ_BLEU_UNSMOOTHED] = "none"};
+  const cq_bleu_options o = options ? *options : cq_bleu_default_options();
+  char value[32] = "";
+  if (o.smoothing == CQ_BLEU_FLOOR || o.smoothing == CQ_BLEU_ADD_K)
+    snprintf(value, sizeof value, "[%.2f]", smooth_value(&o));
+  snprintf(out, CQ_MT_SIGNATURE, "nrefs:%zu|case:%s|eff:%s|tok:%s|smooth:%s%s|version:calque-" CQ_VERSION, n_references,
+           o.lowercase ? "lc" : "mixed", o.effective_order ? "yes" : "no", cq_mt_tokens_name(o.tokens),
+           names[o.smoothing], value);
+}

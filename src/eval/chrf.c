@@ -1,0 +1,159 @@
+/* chrF: n-grams of characters and of words, their precisions and recalls averaged over the orders, and F of the two. */
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/utf8.h"
+#include "calque/mt.h"
+#include "eval/mt_tokens.h"
+#include "eval/ngrams.h"
+#include "text/unicode.h"
+
+#include <stdio.h>
+
+enum { MOST_ORDER = 16 };
+
+typedef struct counts {
+  size_t hypothesis, reference, matches;
+} counts;
+
+typedef struct measurer {
+  cq_chrf_options o;
+  size_t n_orders;        /* of characters, then of words */
+  cq_ngrams chars, words; /* the hypothesis, then the references */
+  cq_intern known;        /* words */
+  cq_builder text;        /* in lower case */
+  counts *of_references;  /* [n_references, n_orders] of one sentence */
+} measurer;
+
+cq_chrf_options cq_chrf_default_options(void) {
+  return (cq_chrf_options){.char_order = 6, .word_order = 0, .beta = 2};
+}
+
+static double score(const counts *c, size_t n_orders, double beta) {
+  const double factor = beta * beta;
+  double precision = 0, recall = 0;
+  size_t n = 0;
+  for (size_t i = 0; i < n_orders; i++) {
+    if (!c[i].hypothesis || !c[i].reference) continue;
+    precision += (double)c[i].matches / (double)c[i].hypothesis;
+    recall += (double)c[i].matches / (double)c[i].reference;
+    n++;
+  }
+  if (!(precision + recall > 0)) return 0;
+  precision /= (double)n, recall /= (double)n;
+  return 100 * (1 + factor) * precision * recall / (factor * precision + recall);
+}
+
+static bool is_ascii_sign(char c) {
+  return (c >= '!' && c <= '/') || (c >= ':' && c <= '@') || (c >= '[' && c <= '`') || (c >= '{' && c <= '~');
+}
+
+static bool add_word(measurer *m, cq_slice word) {
+  const uint32_t id = cq_intern_put(&m->known, word);
+  return id != CQ_INTERN_NONE && cq_ids_append(&m->words.units, &id, 1);
+}
+
+/* A word whose last character is a sign, else whose first is, makes two. */
+static bool add_words(measurer *m, cq_slice word) {
+  if (word.n == 0 || m->o.word_order == 0) return true;
+  const bool single = cq_utf8_length(word.data, word.n) == 1;
+  size_t first = word.n;
+  if (!single && is_ascii_sign(word.data[word.n - 1]))
+    first = word.n - 1;
+  else if (!single && is_ascii_sign(word.data[0]))
+    first = 1;
+  return add_word(m, (cq_slice){word.data, first}) &&
+         (first == word.n || add_word(m, (cq_slice){word.data + first, word.n - first}));
+}
+
+static bool add_text(measurer *m, cq_slice text) {
+  bool ok = true;
+  if (m->o.lowercase) {
+    cq_builder_clear(&m->text);
+    cq_text_lower_in_context(&m->text, text);
+    if (m->text.failed) return false;
+    text = (cq_slice){m->text.data, m->text.n};
+  }
+  size_t word = 0;
+  for (size_t i = 0, n; ok && i < text.n; i += n) {
+    uint32_t c;
+    n = cq_utf8_decode(&c, text.data + i, text.n - i);
+    const bool space = cq_mt_is_space(c);
+    if (!space || m->o.whitespace) ok = cq_ids_append(&m->chars.units, &c, 1);
+    if (space && ok) ok = add_words(m, (cq_slice){text.data + word, i - word});
+    if (space) word = i + n;
+  }
+  return ok && add_words(m, (cq_slice){text.data + word, text.n - word}) && cq_ngrams_end_text(&m->chars) &&
+         cq_ngrams_end_text(&m->words);
+}
+
+static bool count_orders(measurer *m, cq_ngrams *g, size_t first, size_t n) {
+  for (size_t i = first; i < first + n; i++) {
+    if (!cq_ngrams_next(g)) return false;
+    for (size_t r = 0; r + 1 < g->n_texts; r++) {
+      const size_t reference = cq_ngrams_total(g, r + 1);
+      m->of_references[r * m->n_orders + i] =
+          (counts){reference ? cq_ngrams_total(g, 0) : 0, reference, cq_ngrams_matches(g, 0, r + 1)};
+    }
+  }
+  return true;
+}
+
+/* The counts of one sentence against the reference that gives the best score. */
+static const counts *count(double *best_score, measurer *m, const cq_mt_texts *texts, size_t i) {
+  const counts *best = NULL;
+  cq_ngrams_clear(&m->chars);
+  cq_ngrams_clear(&m->words);
+  bool ok = add_text(m, texts->hypotheses[i]);
+  for (size_t r = 0; ok && r < texts->n_references; r++) ok = add_text(m, texts->references[r][i]);
+  if (!ok || !count_orders(m, &m->chars, 0, (size_t)m->o.char_order) ||
+      !count_orders(m, &m->words, (size_t)m->o.char_order, (size_t)m->o.word_order))
+    return NULL;
+  for (size_t r = 0; r < texts->n_references; r++) {
+    const counts *c = m->of_references + r * m->n_orders;
+    const double s = score(c, m->n_orders, m->o.beta);
+    if (!best || s > *best_score) best = c, *best_score = s;
+  }
+  return best;
+}
+
+cq_status cq_chrf(double *out, double *sentences, const cq_mt_texts *texts, const cq_chrf_options *options,
+                  cq_error *error) {
+  measurer m = {.o = options ? *options : cq_chrf_default_options()};
+  counts all[2 * MOST_ORDER] = {0};
+  cq_status status = cq_mt_check(texts, "chrF", error);
+  if (status) return status;
+  if (m.o.char_order < 1 || m.o.char_order > MOST_ORDER || m.o.word_order < 0 || m.o.word_order > MOST_ORDER)
+    return cq_fail(error, CQ_ERR_ARGUMENT, "chrF: orders %d and %d, expected 1 to %d and 0 to %d", m.o.char_order,
+                   m.o.word_order, MOST_ORDER, MOST_ORDER);
+  if (!(m.o.beta > 0 && m.o.beta < 1e6))
+    return cq_fail(error, CQ_ERR_ARGUMENT, "chrF: beta is %g, expected a number above 0", m.o.beta);
+  m.n_orders = (size_t)m.o.char_order + (size_t)m.o.word_order;
+  m.of_references = cq_alloc_array(texts->n_references, m.n_orders * sizeof *m.of_references);
+  if (!m.of_references) return cq_fail_memory(error, "chrF");
+  for (size_t i = 0; i < texts->n; i++) {
+    double sentence = 0;
+    const counts *one = count(&sentence, &m, texts, i);
+    if (!one) {
+      status = cq_fail_memory(error, "chrF");
+      break;
+    }
+    for (size_t n = 0; n < m.n_orders; n++) {
+      all[n].hypothesis += one[n].hypothesis, all[n].reference += one[n].reference;
+      all[n].matches += one[n].matches;
+    }
+    if (sentences) sentences[i] = sentence;
+  }
+  if (!status) *out = score(all, m.n_orders, m.o.beta);
+  cq_ngrams_free(&m.chars);
+  cq_ngrams_free(&m.words);
+  cq_intern_free(&m.known);
+  cq_builder_free(&m.text);
+  cq_free(m.of_references);
+  return status;
+}
+
+void cq_chrf_signature(char out[CQ_MT_SIGNATURE], const cq_chrf_options *options, size_t n_references) {
+  const cq_chrf_options o = options ? *options : cq_chrf_default_options();
+  snprintf(out, CQ_MT_SIGNATURE, "nrefs:%zu|case:%s|eff:yes|nc:%d|nw:%d|space:%s|version:calque-" CQ_VERSION,
+           n_references, o.lowercase ? "lc" : "mixed", o.char_order, o.word_order, o.whitespace ? "yes" : "no");
+}
