@@ -330,17 +330,18 @@ static const cli_command eval_sts = {
     .run = run_sts,
 };
 
-extern const cli_command cli_eval_bucc, cli_eval_retrieval;
+extern const cli_command cli_eval_bucc, cli_eval_mt, cli_eval_retrieval;
 static const cli_command *const children[] = {
-    &eval_mse, &eval_translation, &eval_xsim, &eval_sts, &cli_eval_bucc, &cli_eval_retrieval, NULL,
+    &eval_mse, &eval_translation, &eval_xsim, &eval_sts, &cli_eval_bucc, &cli_eval_retrieval, &cli_eval_mt, NULL,
 };
 
 const cli_command cli_eval = {
     .name = "eval",
-    .summary = "measure a model: mse, translation, xsim, sts; what it mined: bucc; what was retrieved: retrieval",
+    .summary = "measure a model: mse, translation, xsim, sts; what it mined: bucc; what was retrieved: retrieval; "
+               "translations: mt",
     .description =
         "Measures a model on files of tab-separated lines, plain or gzipped: a row per file and the average. bucc "
-        "measures pairs that were mined, retrieval ranked documents.",
+        "measures pairs that were mined, retrieval ranked documents, mt translations.",
     .example = "calque eval translation --model multilingual de=test/en-de.tsv.gz",
     .children = children,
 };
