@@ -22,6 +22,9 @@
 extern "C" {
 #endif
 
+/* A language is BCP 47's code of 2 or 3 letters, the shortest there is: "en", not "eng". Upper and lower case are one,
+ * and a script or a region behind it is left out: "pt-BR" is "pt". A language without rules here is fine; what is no
+ * code, as "english", is an error. */
 typedef struct cq_analysis_options {
   const char *language;   /* a code as "de"; NULL: none, so no stems */
   const char *stop_words; /* a file, a word a line; NULL: none */
@@ -29,7 +32,7 @@ typedef struct cq_analysis_options {
 } cq_analysis_options;
 
 /* The terms of a text, in order: *out[n], released with free().
- * Errors: CQ_ERR_ARGUMENT for a language code longer than 15 characters; CQ_ERR_FORMAT for a file of stop words that
+ * Errors: CQ_ERR_ARGUMENT for what is no code of a language; CQ_ERR_FORMAT for a file of stop words that
  * is no text; CQ_ERR_IO, CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_analyze(cq_slice **out, size_t *n, cq_slice text, const cq_analysis_options *options,
                                         cq_error *error);

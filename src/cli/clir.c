@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 /* --- the collections: options of every command --- */
 
@@ -481,7 +482,7 @@ static cq_status search_by_letters(cq_lexical_hit **hits, const struct args *arg
 static int run_run(const cli_call *call) {
   const struct args *args = call->options;
   const cq_clir_options o = options_of(args);
-  const bool monolingual = !strcmp(args->from, args->to);
+  const bool monolingual = !strcasecmp(args->from, args->to);
   const bool by_letters = args->method == COGNATES && !monolingual;
   bool *asked = NULL;
   cq_error error = {0};

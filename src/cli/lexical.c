@@ -9,7 +9,8 @@
 #define CLI_LANGUAGE(owner, field)                                                                                     \
   {                                                                                                                    \
     .name = "language", .letter = 'l', .type = CLI_TEXT, .argument = "CODE", .offset = offsetof(owner, field),         \
-    .default_text = "none", .help = "the language, for its stemmer and its rules of writing: en, de, hi, ar ..."       \
+    .default_text = "none",                                                                                            \
+    .help = "the language, for its stemmer and its rules of writing: a code, as en, de, hi, ar"                        \
   }
 #define CLI_STOP_WORDS(owner, field)                                                                                   \
   {                                                                                                                    \

@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <strings.h>
 
 /* Texts as runs of words, under one analysis. */
 typedef struct running {
@@ -276,7 +277,7 @@ cq_slice cq_clir_topic(const cq_clir *c, size_t topic) {
 
 cq_status cq_clir_side_of(const cq_clir_side **out, const cq_clir *c, const char *code, cq_error *error) {
   for (size_t i = 0; i < c->n; i++)
-    if (!strcmp(c->sides[i].code, code)) return *out = &c->sides[i], CQ_OK;
+    if (!strcasecmp(c->sides[i].code, code)) return *out = &c->sides[i], CQ_OK;
   return cq_fail(error, CQ_ERR_ARGUMENT, "there is no language '%s' among the collections", code);
 }
 

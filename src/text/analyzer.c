@@ -57,13 +57,39 @@ static const language languages[] = {
 };
 
 static language language_of(const char *code) {
-  for (size_t i = 0; code && i < sizeof languages / sizeof *languages; i++)
+  for (size_t i = 0; i < sizeof languages / sizeof *languages; i++)
     if (!strcmp(languages[i].code, code)) return languages[i];
   return (language){code, NULL, 0};
 }
 
-bool cq_has_stemmer(const char *code) {
-  return language_of(code).stemmer != NULL;
+enum { LONGEST_CODE = 3 };
+
+/* How many of these characters text begins with. */
+static size_t n_letters(const char *text) {
+  return strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ");
+}
+static size_t n_digits(const char *text) {
+  return strspn(text, "0123456789");
+}
+
+/* BCP 47's language, script and region: the language in lower case, the others left out. "" is no language. */
+static bool read_code(char out[LONGEST_CODE + 1], const char *text) {
+  const size_t n = n_letters(text);
+  if (*text && n != 2 && n != LONGEST_CODE) return false;
+  for (size_t i = 0; i < n; i++) out[i] = (char)(text[i] | 0x20);
+  out[n] = '\0';
+  text += n;
+  if (n && *text == '-' && n_letters(text + 1) == 4) text += 5;
+  if (n && *text == '-' && n_letters(text + 1) == 2)
+    text += 3;
+  else if (n && *text == '-' && n_digits(text + 1) == 3)
+    text += 4;
+  return *text == '\0';
+}
+
+bool cq_has_stemmer(const char *text) {
+  char code[LONGEST_CODE + 1];
+  return text && read_code(code, text) && language_of(code).stemmer;
 }
 
 /* --- normal form --- */
@@ -138,7 +164,7 @@ static void to_normal_form(cq_builder *out, cq_builder *scratch, cq_slice text, 
 /* --- analyzer --- */
 
 struct cq_analyzer {
-  char code[16];
+  char code[LONGEST_CODE + 1];
   language language;
   bool stems;
   cq_intern stop_words;
@@ -173,11 +199,12 @@ static cq_status start(cq_analyzer **out, const char *code, bool stems, cq_error
   *out = NULL;
   cq_analyzer *a = cq_alloc_zeroed(sizeof *a);
   if (!a) return cq_fail_memory(error, "an analyzer");
-  if (code && strlen(code) >= sizeof a->code) {
+  if (!read_code(a->code, code ? code : "")) {
     cq_free(a);
-    return cq_fail(error, CQ_ERR_ARGUMENT, "'%s' is no code of a language", code);
+    return cq_fail(
+        error, CQ_ERR_ARGUMENT,
+        "the language is '%s', expected a code of 2 or 3 letters, as en or hi, and perhaps a region, as pt-BR", code);
   }
-  memcpy(a->code, code ? code : "", code ? strlen(code) + 1 : 1);
   a->language = language_of(a->code);
   a->stems = stems && a->language.stemmer;
   *out = a;

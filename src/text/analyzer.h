@@ -21,7 +21,7 @@ CQ_MUST_USE cq_status cq_analyzer_open_with(cq_analyzer **out, const char *langu
                                             const cq_slice *stop_words, size_t n_stop_words, cq_error *error);
 void cq_analyzer_free(cq_analyzer *analyzer);
 
-const char *cq_analyzer_language(const cq_analyzer *analyzer); /* "" for none */
+const char *cq_analyzer_language(const cq_analyzer *analyzer); /* in lower case, without a region; "" for none */
 bool cq_analyzer_stems(const cq_analyzer *analyzer);
 const cq_intern *cq_analyzer_stop_words(const cq_analyzer *analyzer); /* as they are compared: in normal form */
 

@@ -145,7 +145,7 @@ expect 0 clir run $sources --from en --to nl --method cognates --top 2
 [ "$(awk '$1 == 1' stdout | wc -l)" -eq 2 ] || fail "--top 2 gives another number"
 expect 0 clir run $sources --from en --to en --method cognates # as without: there is nothing to learn
 cp stdout same.run
-expect 0 clir run $sources --from en --to en
+expect 0 clir run $sources --from en --to EN
 same same.run stdout
 expect 0 clir run $sources --from en --to nl --method cognates --hold-out 2 --folds 4
 cp stdout fold.run
@@ -233,6 +233,8 @@ expect 1 clir build refused.txt --languages en,de --docs 'docs.%' --topics 'topi
 stderr_has "topics.de"
 expect 1 clir build refused.txt --languages en --docs 'docs.%' --topics 'topics.%' --qrels 'qrels.%'
 stderr_has "no topic has relevant documents in two of the languages"
+expect 1 clir build refused.txt --languages english,nl --docs 'docs.en' --topics 'topics.en' --qrels 'qrels.en'
+stderr_has "the language is 'english', expected a code of 2 or 3 letters"
 expect 1 clir build refused.txt $sources --hold-out 6
 stderr_has "there are 5 folds"
 expect 1 clir run vectors.txt $sources --from en --to en --hold-out 3 --folds 2

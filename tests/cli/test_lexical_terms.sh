@@ -38,6 +38,13 @@ stdout_is_empty
 expect 1 lexical terms --stop-words bad "text"
 stderr_has "bad:2: not UTF-8"
 expect 1 lexical terms --language a-language-that-is-none "text"
-stderr_has "'a-language-that-is-none' is no code of a language"
+stderr_has "the language is 'a-language-that-is-none', expected a code of 2 or 3 letters"
+for language in EN en-GB; do
+  expect 0 lexical terms --language $language "Houses were running"
+  stdout_has "hous were run"
+done
+expect 1 lexical terms --language english "text"
+stderr_has "the language is 'english', expected a code of 2 or 3 letters"
+stdout_is_empty
 expect 2 lexical terms --stem "text"
 finish

@@ -232,16 +232,55 @@ static void stop_words_come_from_a_file(void **state) {
   assert_null(analyzer);
 }
 
-static void a_language_code_is_short(void **state) {
+static void a_language_is_a_code(void **state) {
   (void)state;
+  static const struct {
+    const char *given, *code;
+  } taken[] = {{"en", "en"},    {"EN", "en"},         {"De", "de"},         {"en-US", "en"},
+               {"pt-br", "pt"}, {"es-419", "es"},     {"zh-Hant", "zh"},    {"tlh", "tlh"},
+               {"FIL", "fil"},  {"sr-Latn-RS", "sr"}, {"zh-hans-cn", "zh"}, {"", ""}};
+  static const char *const refused[] = {"english",
+                                        "e",
+                                        "engl",
+                                        "e1",
+                                        "12",
+                                        "en-",
+                                        "en_US",
+                                        "-US",
+                                        "en-USA",
+                                        "en-U",
+                                        "en-41",
+                                        "en-4190",
+                                        "en-US-x",
+                                        "en US",
+                                        "en ",
+                                        " en",
+                                        "en-US-",
+                                        "añ",
+                                        "en-Latn-",
+                                        "none",
+                                        "en-US-Latn",
+                                        "en-US-419",
+                                        "a-language-that-is-none"};
   cq_analyzer *analyzer;
   cq_error error = {0};
-  assert_int_equal(cq_analyzer_open_with(&analyzer, "123456789012345", true, NULL, 0, &error), CQ_OK);
-  assert_string_equal(cq_analyzer_language(analyzer), "123456789012345");
-  cq_analyzer_free(analyzer);
-  assert_int_equal(cq_analyzer_open_with(&analyzer, "1234567890123456", true, NULL, 0, &error), CQ_ERR_ARGUMENT);
-  assert_null(analyzer);
-  assert_non_null(strstr(error.message, "'1234567890123456' is no code"));
+  for (size_t i = 0; i < sizeof taken / sizeof *taken; i++) {
+    assert_int_equal(cq_analyzer_open_with(&analyzer, taken[i].given, true, NULL, 0, &error), CQ_OK);
+    assert_string_equal(cq_analyzer_language(analyzer), taken[i].code);
+    assert_int_equal(cq_analyzer_stems(analyzer), cq_has_stemmer(taken[i].code));
+    assert_int_equal(cq_has_stemmer(taken[i].given), cq_has_stemmer(taken[i].code));
+    cq_analyzer_free(analyzer);
+  }
+  for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+    if (cq_analyzer_open_with(&analyzer, refused[i], true, NULL, 0, &error) != CQ_ERR_ARGUMENT)
+      fail_msg("'%s' was taken", refused[i]);
+    assert_null(analyzer);
+    assert_false(cq_has_stemmer(refused[i]));
+  }
+  assert_int_equal(cq_analyzer_open_with(&analyzer, "english", true, NULL, 0, &error), CQ_ERR_ARGUMENT);
+  assert_non_null(strstr(error.message, "the language is 'english', expected a code of 2 or 3 letters"));
+  check_stems("EN-gb", "Houses", "hous");
+  check("TR", "IŞIK", "ışık");
   assert_int_equal(cq_analyzer_open(&analyzer, NULL, &error), CQ_OK);
   assert_string_equal(cq_analyzer_language(analyzer), "");
   cq_analyzer_free(analyzer);
@@ -472,7 +511,7 @@ int main(void) {
       cmocka_unit_test(stop_words_follow_the_language),
       cmocka_unit_test(stored_stop_words_stay),
       cmocka_unit_test(stop_words_come_from_a_file),
-      cmocka_unit_test(a_language_code_is_short),
+      cmocka_unit_test(a_language_is_a_code),
       cmocka_unit_test(dictionaries_split_what_has_no_spaces),
       cmocka_unit_test(vowel_am_is_one_character),
       cmocka_unit_test(a_chunk_gives_the_same_again),
