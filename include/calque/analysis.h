@@ -4,7 +4,9 @@
  *                   whole
  *   words           between the word boundaries of Unicode (UAX 29); where a script has no spaces (Chinese, Japanese, Thai, Lao,
  *                   Khmer, Burmese) by ICU's dictionaries
- *   stop words      left out, when a file of them is given
+ *   stop words      left out, when a file of them is given, before stems are taken. What stands between blanks there is
+ *                   taken as text is: don't is a word, 'll is ll. If it is several (celui-ci, no-one), these are left
+ *                   out where they follow one another and no blank is between them
  *   stems           Snowball's, for the languages that have a stemmer
  *
  * By language, besides: Arabic loses tatweel and vowel signs, and forms of alif, ya and ta marbuta that are written
@@ -27,13 +29,13 @@ extern "C" {
  * code, as "english", is an error. */
 typedef struct cq_analysis_options {
   const char *language;   /* a code as "de"; NULL: none, so no stems */
-  const char *stop_words; /* a file, a word a line; NULL: none */
+  const char *stop_words; /* a file; # and | begin a remark; NULL: none */
   bool no_stems;          /* though the language has a stemmer */
 } cq_analysis_options;
 
 /* The terms of a text, in order: *out[n], released with free().
  * Errors: CQ_ERR_ARGUMENT for what is no code of a language; CQ_ERR_FORMAT for a file of stop words that
- * is no text; CQ_ERR_IO, CQ_ERR_MEMORY. */
+ * is no text, or a stop word of more than 16 words; CQ_ERR_IO, CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_analyze(cq_slice **out, size_t *n, cq_slice text, const cq_analysis_options *options,
                                         cq_error *error);
 

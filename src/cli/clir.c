@@ -46,7 +46,7 @@ struct sources {
        .argument = "PATTERN",                                                                                          \
        .offset = offsetof(owner, sources.stop_words),                                                                  \
        .default_text = "none",                                                                                         \
-       .help = "words to leave out, a word a line"},                                                                   \
+       .help = "words to leave out, between blanks or a line each"},                                                   \
       {.name = "no-stems",                                                                                             \
        .type = CLI_FLAG,                                                                                               \
        .offset = offsetof(owner, sources.no_stems),                                                                    \

@@ -15,7 +15,7 @@
 #define CLI_STOP_WORDS(owner, field)                                                                                   \
   {                                                                                                                    \
     .name = "stop-words", .type = CLI_TEXT, .argument = "FILE", .offset = offsetof(owner, field),                      \
-    .default_text = "none", .help = "leave these words out, a word a line"                                             \
+    .default_text = "none", .help = "leave these words out; between blanks or a line each"                             \
   }
 #define CLI_NO_STEMS(owner, field)                                                                                     \
   {                                                                                                                    \

@@ -13,6 +13,7 @@
 enum {
   LONGEST_KEPT = 64,   /* bytes; longer chunks (a sentence of Chinese) hardly ever come again */
   MOST_KEPT = 4 << 20, /* chunks */
+  MOST_WORDS = 16,     /* of one stop word */
 };
 
 /* --- languages --- */
@@ -92,6 +93,15 @@ bool cq_has_stemmer(const char *text) {
   return text && read_code(code, text) && language_of(code).stemmer;
 }
 
+/* The next run of bytes between ASCII blanks, taken off the text; false: none is left. */
+static bool next_chunk(cq_slice *out, cq_slice *text) {
+  while (text->n && cq_is_blank(*text->data)) text->data++, text->n--;
+  *out = (cq_slice){text->data, 0};
+  while (out->n < text->n && !cq_is_blank(out->data[out->n])) out->n++;
+  text->data += out->n, text->n -= out->n;
+  return out->n > 0;
+}
+
 /* --- normal form --- */
 
 enum {
@@ -161,6 +171,48 @@ static void to_normal_form(cq_builder *out, cq_builder *scratch, cq_slice text, 
   out->failed |= failed;
 }
 
+/* --- words --- */
+
+typedef struct word_list {
+  cq_slice *items;
+  size_t n, capacity;
+} word_list;
+
+static cq_status open_breaks(UBreakIterator **out, cq_error *error) {
+  UErrorCode code = U_ZERO_ERROR;
+  *out = ubrk_open(UBRK_WORD, "", NULL, 0, &code);
+  return U_SUCCESS(code) ? CQ_OK
+                         : cq_fail(error, CQ_ERR_UNSUPPORTED, "ICU has no word boundaries: %s", u_errorName(code));
+}
+
+/* out = the words of a text in normal form, which lie in it. */
+static bool split(word_list *out, UBreakIterator *breaks, cq_slice text) {
+  UErrorCode code = U_ZERO_ERROR;
+  UText view = UTEXT_INITIALIZER;
+  out->n = 0;
+  utext_openUTF8(&view, text.data, (int64_t)text.n, &code);
+  ubrk_setUText(breaks, &view, &code);
+  bool ok = U_SUCCESS(code);
+  int32_t from = ok ? ubrk_first(breaks) : 0;
+  for (int32_t to; ok && (to = ubrk_next(breaks)) != UBRK_DONE; from = to) {
+    if (ubrk_getRuleStatus(breaks) < UBRK_WORD_NONE_LIMIT) continue;
+    ok = cq_reserve((void **)&out->items, &out->capacity, out->n + 1, sizeof *out->items);
+    if (ok) out->items[out->n++] = (cq_slice){text.data + from, (size_t)(to - from)};
+  }
+  utext_close(&view);
+  return ok;
+}
+
+/* out = n words with a blank between them, which no word has: how a stop word of several is called. */
+static cq_slice joined(cq_builder *out, const cq_slice *words, size_t n) {
+  cq_builder_clear(out);
+  for (size_t i = 0; i < n; i++) {
+    if (i) cq_builder_char(out, ' ');
+    cq_builder_bytes(out, words[i].data, words[i].n);
+  }
+  return (cq_slice){out->data, out->n};
+}
+
 /* --- analyzer --- */
 
 struct cq_analyzer {
@@ -168,30 +220,49 @@ struct cq_analyzer {
   language language;
   bool stems;
   cq_intern stop_words;
+  size_t longest; /* words of a stop word */
 };
 
-static cq_status add_stop_word(cq_analyzer *a, cq_slice word, cq_error *error) {
-  cq_builder normal = {0}, scratch = {0};
-  to_normal_form(&normal, &scratch, word, a->language.rules);
-  /* Behind normal form, which makes a blank of the apostrophe of French l'. */
-  const cq_slice kept = cq_slice_trimmed((cq_slice){normal.data, normal.n});
-  const bool failed = normal.failed || (kept.n && cq_intern_put(&a->stop_words, kept) == CQ_INTERN_NONE);
-  cq_builder_free(&normal);
-  cq_builder_free(&scratch);
-  return failed ? cq_fail_memory(error, "stop words") : CQ_OK;
+static bool put_stop_word(cq_analyzer *a, cq_slice name) {
+  size_t n = 1;
+  for (size_t i = 0; i < name.n; i++) n += name.data[i] == ' ';
+  if (n > a->longest) a->longest = cq_smaller(n, MOST_WORDS);
+  return cq_intern_put(&a->stop_words, name) != CQ_INTERN_NONE;
+}
+
+typedef struct stop_reader {
+  cq_lines *lines;
+  UBreakIterator *breaks;
+  cq_builder normal, scratch;
+  word_list words;
+} stop_reader;
+
+static cq_status add_stop_word(cq_analyzer *a, stop_reader *r, cq_slice chunk, cq_error *error) {
+  to_normal_form(&r->normal, &r->scratch, chunk, a->language.rules);
+  bool ok = !r->normal.failed && split(&r->words, r->breaks, (cq_slice){r->normal.data, r->normal.n});
+  if (ok && r->words.n > MOST_WORDS)
+    return cq_fail_line(error, CQ_ERR_FORMAT, cq_lines_path(r->lines), cq_lines_number(r->lines),
+                        "a stop word of %zu words, expected at most %d", r->words.n, MOST_WORDS);
+  if (ok && r->words.n) {
+    const cq_slice name = joined(&r->scratch, r->words.items, r->words.n);
+    ok = !r->scratch.failed && put_stop_word(a, name);
+  }
+  return ok ? CQ_OK : cq_fail_memory(error, "stop words");
 }
 
 static cq_status read_stop_words(cq_analyzer *a, const char *path, cq_error *error) {
-  cq_lines *lines;
-  cq_slice line;
-  cq_status status = cq_lines_open(&lines, path, error);
-  if (status) return status;
-  while (!(status = cq_lines_next(&line, lines, error)) && line.data) {
-    if (line.n && *line.data == '#') continue;
-    status = add_stop_word(a, line, error);
-    if (status) break;
-  }
-  cq_lines_close(lines);
+  stop_reader r = {0};
+  cq_slice line, chunk;
+  cq_status status = cq_lines_open(&r.lines, path, error);
+  if (!status) status = open_breaks(&r.breaks, error);
+  while (!status && !(status = cq_lines_next(&line, r.lines, error)) && line.data)
+    while (!status && next_chunk(&chunk, &line) && *chunk.data != '#' && *chunk.data != '|')
+      status = add_stop_word(a, &r, chunk, error);
+  cq_lines_close(r.lines);
+  if (r.breaks) ubrk_close(r.breaks);
+  cq_builder_free(&r.normal);
+  cq_builder_free(&r.scratch);
+  cq_free(r.words.items);
   return status;
 }
 
@@ -221,7 +292,8 @@ cq_status cq_analyzer_open(cq_analyzer **out, const cq_analysis_options *o, cq_e
 cq_status cq_analyzer_open_with(cq_analyzer **out, const char *code, bool stems, const cq_slice *stop_words,
                                 size_t n_stop_words, cq_error *error) {
   cq_status status = start(out, code, stems, error);
-  for (size_t i = 0; !status && i < n_stop_words; i++) status = add_stop_word(*out, stop_words[i], error);
+  for (size_t i = 0; !status && i < n_stop_words; i++)
+    if (!put_stop_word(*out, stop_words[i])) status = cq_fail_memory(error, "stop words");
   if (status) cq_analyzer_free(*out), *out = NULL;
   return status;
 }
@@ -254,6 +326,7 @@ struct cq_analysis {
   cq_map met; /* chunk ──▶ the place of its terms in kept, and how many they are */
   cq_ids kept, text;
   cq_builder normal, scratch;
+  word_list words; /* of a chunk */
 };
 
 cq_status cq_analysis_open(cq_analysis **out, const cq_analyzer *analyzer, cq_error *error) {
@@ -261,10 +334,7 @@ cq_status cq_analysis_open(cq_analysis **out, const cq_analyzer *analyzer, cq_er
   cq_analysis *a = cq_alloc_zeroed(sizeof *a);
   if (!a) return cq_fail_memory(error, "an analysis");
   a->analyzer = analyzer;
-  cq_status status = CQ_OK;
-  UErrorCode code = U_ZERO_ERROR;
-  a->breaks = ubrk_open(UBRK_WORD, "", NULL, 0, &code);
-  if (U_FAILURE(code)) status = cq_fail(error, CQ_ERR_UNSUPPORTED, "ICU has no word boundaries: %s", u_errorName(code));
+  cq_status status = open_breaks(&a->breaks, error);
   if (!status && analyzer->stems && !(a->stemmer = sb_stemmer_new(analyzer->language.stemmer, NULL)))
     status = cq_fail(error, CQ_ERR_UNSUPPORTED, "this libstemmer has no stemmer for %s", analyzer->language.stemmer);
   if (status)
@@ -284,6 +354,7 @@ void cq_analysis_free(cq_analysis *a) {
   cq_ids_free(&a->text);
   cq_builder_free(&a->normal);
   cq_builder_free(&a->scratch);
+  cq_free(a->words.items);
   cq_free(a);
 }
 
@@ -291,9 +362,18 @@ const cq_intern *cq_analysis_terms(const cq_analysis *a) {
   return &a->terms;
 }
 
+/* *n: how many of a chunk's words, from the i-th on, are one stop word, the longest there is; 0: they are none. */
+static bool find_stopped(size_t *n, cq_analysis *a, size_t i) {
+  for (*n = cq_smaller(a->analyzer->longest, a->words.n - i); *n > 0; --*n) {
+    const cq_slice name = *n == 1 ? a->words.items[i] : joined(&a->scratch, a->words.items + i, *n);
+    if (*n > 1 && a->scratch.failed) return false;
+    if (cq_intern_find(&a->analyzer->stop_words, name) != CQ_INTERN_NONE) return true;
+  }
+  return true;
+}
+
 /* A word in normal form: its stem's number appended to the text's. */
 static bool add_word(cq_analysis *a, cq_slice word) {
-  if (cq_intern_find(&a->analyzer->stop_words, word) != CQ_INTERN_NONE) return true;
   if (a->stemmer) {
     const sb_symbol *stem = sb_stemmer_stem(a->stemmer, (const sb_symbol *)word.data, (int)word.n);
     if (!stem) return false;
@@ -307,17 +387,9 @@ static bool add_word(cq_analysis *a, cq_slice word) {
 /* The slow part: a chunk that has not been met. */
 static bool add_words(cq_analysis *a, cq_slice chunk) {
   to_normal_form(&a->normal, &a->scratch, chunk, a->analyzer->language.rules);
-  if (a->normal.failed) return false;
-  UErrorCode code = U_ZERO_ERROR;
-  UText view = UTEXT_INITIALIZER;
-  utext_openUTF8(&view, a->normal.data, (int64_t)a->normal.n, &code);
-  ubrk_setUText(a->breaks, &view, &code);
-  bool ok = U_SUCCESS(code);
-  int32_t from = ok ? ubrk_first(a->breaks) : 0;
-  for (int32_t to; ok && (to = ubrk_next(a->breaks)) != UBRK_DONE; from = to)
-    if (ubrk_getRuleStatus(a->breaks) >= UBRK_WORD_NONE_LIMIT)
-      ok = add_word(a, (cq_slice){a->normal.data + from, (size_t)(to - from)});
-  utext_close(&view);
+  bool ok = !a->normal.failed && split(&a->words, a->breaks, (cq_slice){a->normal.data, a->normal.n});
+  for (size_t i = 0, n; ok && i < a->words.n; i += n ? n : 1)
+    ok = find_stopped(&n, a, i) && (n || add_word(a, a->words.items[i]));
   return ok;
 }
 
@@ -334,12 +406,7 @@ static bool add_chunk(cq_analysis *a, cq_slice chunk) {
 cq_status cq_analysis_run(const uint32_t **ids, size_t *n, cq_analysis *a, cq_slice text, cq_error *error) {
   bool ok = true;
   a->text.n = 0;
-  for (size_t i = 0; ok && i < text.n;) {
-    size_t end = i;
-    while (end < text.n && !cq_is_blank(text.data[end])) end++;
-    if (end > i) ok = add_chunk(a, (cq_slice){text.data + i, end - i});
-    i = end + 1;
-  }
+  for (cq_slice chunk; ok && next_chunk(&chunk, &text);) ok = add_chunk(a, chunk);
   *ids = a->text.items;
   *n = a->text.n;
   return ok ? CQ_OK : cq_fail_memory(error, "the terms of a text");

@@ -15,7 +15,7 @@
 typedef struct cq_analyzer cq_analyzer;
 typedef struct cq_analysis cq_analysis;
 
-/* stop_words: the words themselves instead of a file's, [n_stop_words]; NULL: options say. Errors: cq_analyze's. */
+/* stop_words: [n_stop_words] another analyzer's, as cq_analyzer_stop_words has them. Errors: cq_analyze's. */
 CQ_MUST_USE cq_status cq_analyzer_open(cq_analyzer **out, const cq_analysis_options *options, cq_error *error);
 CQ_MUST_USE cq_status cq_analyzer_open_with(cq_analyzer **out, const char *language, bool stems,
                                             const cq_slice *stop_words, size_t n_stop_words, cq_error *error);
@@ -23,7 +23,8 @@ void cq_analyzer_free(cq_analyzer *analyzer);
 
 const char *cq_analyzer_language(const cq_analyzer *analyzer); /* in lower case, without a region; "" for none */
 bool cq_analyzer_stems(const cq_analyzer *analyzer);
-const cq_intern *cq_analyzer_stop_words(const cq_analyzer *analyzer); /* as they are compared: in normal form */
+/* As they are compared: in normal form; of several words, with one blank between them. */
+const cq_intern *cq_analyzer_stop_words(const cq_analyzer *analyzer);
 
 /* The analyzer must outlive it. Errors: CQ_ERR_MEMORY; CQ_ERR_UNSUPPORTED when ICU's data is missing. */
 CQ_MUST_USE cq_status cq_analysis_open(cq_analysis **out, const cq_analyzer *analyzer, cq_error *error);

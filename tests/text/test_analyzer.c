@@ -166,12 +166,25 @@ static void named_stemmers_are_there(void **state) {
   }
 }
 
+/* Terms without stems and stop words; the file has `words`. */
+static void check_without(const char *language, const char *words, const char *text, const char *expected) {
+  const char *path = test_path("stop.txt");
+  const cq_analysis_options o = {.language = language, .stop_words = path, .no_stems = true};
+  cq_analyzer *analyzer;
+  cq_error error = {0};
+  write_text(path, words);
+  if (cq_analyzer_open(&analyzer, &o, &error)) fail_msg("%s", error.message);
+  check_with(analyzer, text, expected);
+  cq_analyzer_free(analyzer);
+}
+
 static void stop_words_are_compared_before_stemming(void **state) {
   (void)state;
-  const cq_slice stop[] = {cq_slice_of("Houses"), cq_slice_of("ＴＨＥ"), cq_slice_of("don’t"), cq_slice_of(" of "),
-                           cq_slice_of(""),       cq_slice_of("THE"),    cq_slice_of("  ")};
+  const char *path = test_path("stop.txt");
+  const cq_analysis_options o = {.language = "en", .stop_words = path};
   cq_analyzer *analyzer;
-  assert_int_equal(cq_analyzer_open_with(&analyzer, "en", true, stop, sizeof stop / sizeof *stop, NULL), CQ_OK);
+  write_text(path, "Houses\nＴＨＥ\ndon’t\n of \n\nTHE\n  \n");
+  assert_int_equal(cq_analyzer_open(&analyzer, &o, NULL), CQ_OK);
   assert_int_equal(cq_analyzer_stop_words(analyzer)->n, 4);
   assert_true(cq_slice_equal(cq_analyzer_stop_words(analyzer)->items[1], cq_slice_of("the")));
   check_with(analyzer, "The HOUSES of the house DON'T housing", "hous|hous");
@@ -180,35 +193,65 @@ static void stop_words_are_compared_before_stemming(void **state) {
 
 static void stop_words_follow_the_language(void **state) {
   (void)state;
-  const cq_slice turkish[] = {cq_slice_of("ILIK")}, french[] = {cq_slice_of("l'"), cq_slice_of("QU’")},
-                 arabic[] = {cq_slice_of("إلى")};
-  cq_analyzer *analyzer;
-  assert_int_equal(cq_analyzer_open_with(&analyzer, "tr", false, turkish, 1, NULL), CQ_OK);
-  check_with(analyzer, "ılık ilik", "ilik");
-  cq_analyzer_free(analyzer);
-  assert_int_equal(cq_analyzer_open_with(&analyzer, "fr", false, french, 2, NULL), CQ_OK);
-  check_with(analyzer, "L’eau qu'elle", "eau|elle");
-  cq_analyzer_free(analyzer);
-  assert_int_equal(cq_analyzer_open_with(&analyzer, "ar", false, arabic, 1, NULL), CQ_OK);
-  check_with(analyzer, "الى إلي بيت", "بيت");
-  cq_analyzer_free(analyzer);
+  check_without("tr", "ILIK", "ılık ilik", "ilik");
+  check_without("fr", "l'\nQU’", "L’eau qu'elle", "eau|elle");
+  check_without("ar", "إلى", "الى إلي بيت", "بيت");
 }
 
-/* As they are stored they are read again: normal form is a fixed point. */
+/* What stands between blanks is taken as text is. */
+static void stop_words_are_what_text_gives(void **state) {
+  (void)state;
+  check_without("en", "don't\ncan’t", "Don’t can't do", "do");
+  check_without("en", "'ll\n'tis", "they 'll ll 'tis tis true", "they|true");
+  check_without("es", "por qué", "por qué no, por eso, qué", "no|eso");
+  check_without("fr", "au   | à + le\n  | les articles\nla #remarque", "au le la remarque articles",
+                "le|remarque|articles");
+  check_without("zh", "。\n、", "他。是、", "他|是");
+}
+
+static void stop_words_of_several_words_match_as_a_whole(void **state) {
+  (void)state;
+  check_without("en", "no-one", "No-one, no one saw no-one's one-no.", "no|one|saw|no|one's|one|no");
+  check_without("en", "no-one\nno", "no-one no one", "one");
+  check_without("en", "a-b-c\nb-c", "a-b-c a-b-d b-c/d a-b-b-c", "a|b|d|d|a|b");
+  check_without("fr", "aujourd'hui celui-ci", "aujourd’hui celui-ci celui ci hui", "celui|ci|hui");
+  check_without("fr", "celui-ci", "celui", "celui");
+  check_without("zh", "一转眼", "他一转眼，一个转眼", "他|一个|转眼");
+}
+
+static void stop_words_are_not_endless(void **state) {
+  (void)state;
+  const char *path = test_path("stop.txt");
+  const cq_analysis_options o = {.stop_words = path};
+  cq_analyzer *analyzer;
+  cq_error error = {0};
+  write_text(path, "a\n1-2-3-4-5-6-7-8-9-10-11-12-13-14-15-16\n");
+  assert_int_equal(cq_analyzer_open(&analyzer, &o, &error), CQ_OK);
+  check_with(analyzer, "0-1-2-3-4-5-6-7-8-9-10-11-12-13-14-15-16-17 a", "0|17");
+  cq_analyzer_free(analyzer);
+  write_text(path, "a\n1-2-3-4-5-6-7-8-9-10-11-12-13-14-15-16-17\n");
+  assert_int_equal(cq_analyzer_open(&analyzer, &o, &error), CQ_ERR_FORMAT);
+  assert_null(analyzer);
+  assert_int_equal(error.line, 2);
+  assert_non_null(strstr(error.message, "a stop word of 17 words, expected at most 16"));
+}
+
+/* An index keeps them as they are compared. */
 static void stored_stop_words_stay(void **state) {
   (void)state;
-  static const char *const words[] = {"H\xCC\xB1", "İ", "ﬁ", "L'", "น้ำ", "\xCE\xAA\xCC\x81", "एड़ी", "ΣΑΣ"};
-  for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-    const cq_slice word = cq_slice_of(words[i]);
-    cq_analyzer *once, *twice;
-    assert_int_equal(cq_analyzer_open_with(&once, "fr", false, &word, 1, NULL), CQ_OK);
-    assert_int_equal(cq_analyzer_stop_words(once)->n, 1);
-    assert_int_equal(cq_analyzer_open_with(&twice, "fr", false, cq_analyzer_stop_words(once)->items, 1, NULL), CQ_OK);
-    if (!cq_slice_equal(cq_analyzer_stop_words(once)->items[0], cq_analyzer_stop_words(twice)->items[0]))
-      fail_msg("'%s' is no fixed point", words[i]);
-    cq_analyzer_free(once);
-    cq_analyzer_free(twice);
-  }
+  const char *path = test_path("stop.txt");
+  const cq_analysis_options o = {.language = "fr", .stop_words = path, .no_stems = true};
+  cq_analyzer *once, *twice;
+  write_text(path, "İ L' celui-ci 一转眼");
+  assert_int_equal(cq_analyzer_open(&once, &o, NULL), CQ_OK);
+  const cq_intern *words = cq_analyzer_stop_words(once);
+  assert_int_equal(cq_analyzer_open_with(&twice, "fr", false, words->items, words->n, NULL), CQ_OK);
+  assert_int_equal(cq_analyzer_stop_words(twice)->n, words->n);
+  for (uint32_t i = 0; i < words->n; i++)
+    assert_true(cq_slice_equal(words->items[i], cq_analyzer_stop_words(twice)->items[i]));
+  check_with(twice, "l'eau de celui-ci İ 他一转眼 ci", "eau|de|他|ci");
+  cq_analyzer_free(once);
+  cq_analyzer_free(twice);
 }
 
 static void stop_words_come_from_a_file(void **state) {
@@ -509,6 +552,9 @@ int main(void) {
       cmocka_unit_test(named_stemmers_are_there),
       cmocka_unit_test(stop_words_are_compared_before_stemming),
       cmocka_unit_test(stop_words_follow_the_language),
+      cmocka_unit_test(stop_words_are_what_text_gives),
+      cmocka_unit_test(stop_words_of_several_words_match_as_a_whole),
+      cmocka_unit_test(stop_words_are_not_endless),
       cmocka_unit_test(stored_stop_words_stay),
       cmocka_unit_test(stop_words_come_from_a_file),
       cmocka_unit_test(a_language_is_a_code),
