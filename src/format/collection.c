@@ -98,7 +98,7 @@ static size_t document_tag(size_t *begins, cq_slice line, bool closing) {
     if (left <= n || strncasecmp(at, name, n) != 0) continue;
     if (at[n] != '>' && at[n] != ' ') continue;
     const char *end = memchr(at + n, '>', left - n);
-    if (!end) continue;
+    if (!end) break; /* nor is there one for a later tag */
     *begins = (size_t)(at - line.data);
     return (size_t)(end - line.data) + 1;
   }
@@ -107,7 +107,7 @@ static size_t document_tag(size_t *begins, cq_slice line, bool closing) {
 
 /* Tags and blanks may stand between documents, text may not. */
 static bool has_text(cq_slice bytes) {
-  cq_markup markup = {bytes};
+  cq_markup markup = {.rest = bytes};
   cq_slice piece;
   for (cq_markup_kind kind; (kind = cq_markup_next(&piece, &markup)) != CQ_MARKUP_END;)
     if (kind == CQ_MARKUP_TEXT && cq_slice_trimmed(piece).n) return true;
@@ -199,7 +199,7 @@ static const char *const id_tags[] = {"docno", "docid"};
 /* Looks for the id: DOCNO's, else DOCID's. */
 static cq_status find_trec_id(cq_slice *id, const cq_raw_document *raw, cq_error *error) {
   for (size_t i = 0; i < sizeof id_tags / sizeof *id_tags; i++) {
-    cq_markup markup = {raw->bytes};
+    cq_markup markup = {.rest = raw->bytes};
     cq_slice piece;
     bool is_here = false, is_found = false;
     for (cq_markup_kind kind; (kind = cq_markup_next(&piece, &markup)) != CQ_MARKUP_END;) {
@@ -220,7 +220,7 @@ static cq_status find_trec_id(cq_slice *id, const cq_raw_document *raw, cq_error
 /* Text outside of the id, or inside of the fields; tags become blanks. */
 static cq_status read_trec(cq_slice *id, const cq_raw_document *raw, const char *const *fields, size_t n_fields,
                            cq_builder *text, cq_error *error) {
-  cq_markup markup = {raw->bytes};
+  cq_markup markup = {.rest = raw->bytes};
   cq_slice piece, field = {0};
   bool in_id = false;
   cq_status status = find_trec_id(id, raw, error);

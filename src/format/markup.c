@@ -2,7 +2,6 @@
 
 #include "base/utf8.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <strings.h>
 
@@ -26,19 +25,23 @@ static size_t find(cq_slice text, size_t from, const char *what) {
   return text.n;
 }
 
-/* The length of the tag that text, which begins with '<', begins with; 0: it is none. *name is empty for what is
+/* The length of what ends with `end`; 0: nothing does. `has_none` remembers that, so that a long text whose comments
+ * do not end is looked through once. */
+static size_t passed_over(cq_slice text, size_t from, const char *end, bool *has_none) {
+  const size_t at = *has_none ? text.n : find(text, from, end);
+  *has_none = at == text.n;
+  return *has_none ? 0 : at + strlen(end);
+}
+
+/* The length of the tag that the rest, which begins with '<', begins with; 0: it is none. *name is empty for what is
  * passed over. */
-static size_t tag(cq_slice *name, cq_markup_kind *kind, cq_slice text) {
+static size_t tag(cq_slice *name, cq_markup_kind *kind, cq_markup *m) {
+  const cq_slice text = m->rest;
   size_t i = 1;
   *name = (cq_slice){text.data, 0};
-  if (text.n >= 4 && !memcmp(text.data, "<!--", 4)) {
-    const size_t end = find(text, 4, "-->");
-    return end < text.n ? end + 3 : 0;
-  }
-  if (text.n > 2 && (text.data[1] == '!' || text.data[1] == '?') && is_letter(text.data[2])) {
-    const size_t end = find(text, 2, ">");
-    return end < text.n ? end + 1 : 0;
-  }
+  if (text.n >= 4 && !memcmp(text.data, "<!--", 4)) return passed_over(text, 4, "-->", &m->has_no_dash);
+  if (text.n > 2 && (text.data[1] == '!' || text.data[1] == '?') && is_letter(text.data[2]))
+    return passed_over(text, 2, ">", &m->has_no_end);
   *kind = i < text.n && text.data[i] == '/' ? CQ_MARKUP_CLOSE : CQ_MARKUP_OPEN;
   if (*kind == CQ_MARKUP_CLOSE) i++;
   const size_t first = i;
@@ -63,7 +66,7 @@ cq_markup_kind cq_markup_next(cq_slice *out, cq_markup *m) {
   while (m->rest.n) {
     cq_slice name;
     cq_markup_kind kind = CQ_MARKUP_OPEN;
-    size_t n = *m->rest.data == '<' ? tag(&name, &kind, m->rest) : 0;
+    size_t n = *m->rest.data == '<' ? tag(&name, &kind, m) : 0;
     if (n) {
       m->rest.data += n, m->rest.n -= n;
       if (name.n == 0) continue;

@@ -1,17 +1,21 @@
 /* The loose SGML of TREC's collections, as a sequence of tags and the text between them.
  *
  * A tag is '<', perhaps '/', a name of letters, digits and - _ : . , perhaps attributes with '=' in them, '>';
- * comments, declarations and processing instructions are passed over. Any other '<' is text. Nothing need be closed;
+ * comments, declarations and processing instructions are passed over. Any other '<' is text, one of a comment that does
+ * not end among them. Nothing need be closed;
  * of <p/>, which opens and closes, the closing is what counts. */
 #ifndef FORMAT_MARKUP_H
 #define FORMAT_MARKUP_H
 
 #include "base/slice.h"
 
+#include <stdbool.h>
+
 typedef enum cq_markup_kind { CQ_MARKUP_END, CQ_MARKUP_OPEN, CQ_MARKUP_CLOSE, CQ_MARKUP_TEXT } cq_markup_kind;
 
 typedef struct cq_markup {
-  cq_slice rest; /* start with all of it */
+  cq_slice rest;                /* start with all of it */
+  bool has_no_end, has_no_dash; /* of >, of -->, in the rest: looked for once */
 } cq_markup;
 
 /* The next piece: a tag's name, or text as it stands (entities in it are cq_markup_text's to read). */

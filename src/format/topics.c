@@ -113,7 +113,7 @@ static bool is_topic_tag(cq_slice name) {
 
 /* A field's text runs to the next tag that closes it, opens another or ends the topic; tags inside it are blanks. */
 static cq_status read_trec(reading *r, cq_slice all, cq_error *error) {
-  cq_markup markup = {all};
+  cq_markup markup = {.rest = all};
   cq_slice piece;
   cq_topic topic = {0};
   const struct field_name *at = NULL;

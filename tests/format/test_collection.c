@@ -6,6 +6,7 @@
 #include "format/markup.h"
 
 #include <sys/stat.h>
+#include <time.h>
 #include <zlib.h>
 
 /* Reads all documents of some files as "id=text" with a bar between them, blanks in the text run together. */
@@ -316,6 +317,31 @@ static void failed_allocations_are_reported(void **state) {
   }
 }
 
+/* In seconds even where a sanitizer looks on: each of these was quadratic once, which takes hours at this size. */
+static void what_does_not_end_is_looked_through_once(void **state) {
+  (void)state;
+  static const char *const repeated[] = {"<!--", "<!-- x ", "<!x", "<?x ", "<doc ", "<x ", "&", "<"};
+  enum { SIZE = 10 << 20 };
+  for (size_t i = 0; i < sizeof repeated / sizeof *repeated; i++) {
+    const size_t n = strlen(repeated[i]);
+    const char *path = test_path("long");
+    const clock_t begin = clock();
+    cq_builder text = {0}, got = {0};
+    cq_error error = {0};
+    cq_builder_text(&text, "<DOC>\n<DOCNO>1</DOCNO>\n");
+    while (text.n < SIZE) cq_builder_bytes(&text, repeated[i], n);
+    cq_builder_text(&text, "\n</DOC>\n");
+    assert_false(text.failed);
+    write_bytes(path, text.data, text.n);
+    if (read_paths(&got, &path, 1, NULL, 0, &error)) fail_msg("%s: %s", repeated[i], error.message);
+    assert_true(got.n > 2 && !memcmp(got.data, "1=", 2));
+    const double seconds = (double)(clock() - begin) / CLOCKS_PER_SEC;
+    if (seconds > 20) fail_msg("%s took %.1f s", repeated[i], seconds);
+    cq_builder_free(&text);
+    cq_builder_free(&got);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(trec_documents_are_read),
@@ -332,6 +358,7 @@ int main(void) {
       cmocka_unit_test(errors_have_their_line),
       cmocka_unit_test(names_are_compared_without_case),
       cmocka_unit_test(failed_allocations_are_reported),
+      cmocka_unit_test(what_does_not_end_is_looked_through_once),
   };
   return cmocka_run_group_tests(tests, make_test_directory, remove_test_directory);
 }
