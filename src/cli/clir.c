@@ -310,6 +310,22 @@ static int check_tag(const char *tag) {
   return *tag && !strpbrk(tag, " \t\r\n\v\f") ? CLI_OK : cli_fail("the tag '%s' is empty or has blanks", tag);
 }
 
+static const char *const about_vectors[] = {
+    "kappa",    "window", "mix",  "all-documents", "pseudo-in-all",  "dim",           "epochs",
+    "lr",       "sample", "cbow", "seed",          "shortest-ngram", "longest-ngram", "tau",
+    "weighted", "csls",   "mu",   "keep-words",
+};
+
+/* What is said of vectors goes unheard where there are none: rather refused than passed over. */
+static int check_no_vectors(const cli_call *call) {
+  for (size_t i = 0; i < sizeof about_vectors / sizeof *about_vectors; i++)
+    if (cli_given(call, about_vectors[i]))
+      return cli_usage(call->path, "--%s is about word vectors, which --method cognates does without",
+                       about_vectors[i]);
+  if (call->n_arguments == 0) return CLI_OK;
+  return cli_usage(call->path, "--method cognates does without VECTORS, but there is '%s'", call->arguments[0]);
+}
+
 static cq_clir_folds folds_of(const struct args *args) {
   return (cq_clir_folds){.n = args->n_folds, .group = args->group, .share = args->share};
 }
@@ -492,6 +508,7 @@ static int run_run(const cli_call *call) {
   cq_lexical_hit *hits = NULL;
   int code = check_tag(args->tag);
   if (code == CLI_OK) code = check_fold(args);
+  if (code == CLI_OK && by_letters) code = check_no_vectors(call);
   if (code == CLI_OK && !monolingual && !by_letters && call->n_arguments == 0)
     code = cli_usage(call->path, "no VECTORS, which only --method cognates, or a run from a language to itself, can do "
                                  "without");
@@ -610,6 +627,7 @@ static int run_validate(const cli_call *call) {
   cq_lexical_hit *hits = NULL;
   cq_clir_fold *folds = calloc((size_t)args->n_folds, sizeof *folds);
   int code = folds ? check_tag(args->tag) : cli_fail("out of memory");
+  if (code == CLI_OK && args->method == COGNATES) code = check_no_vectors(call);
   if (code == CLI_OK) code = read_list(lists[0], &grid.n_kappas, &args->kappas, kappas, 3, "kappa");
   if (code == CLI_OK) code = read_list(lists[1], &grid.n_windows, &args->windows, windows, 3, "window");
   if (code == CLI_OK) code = read_list(lists[2], &grid.n_taus, &args->taus, taus, 3, "tau");

@@ -24,6 +24,7 @@
 #include <stdint.h>
 
 enum { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 2 }; /* exit codes */
+enum { CLI_MOST_OPTIONS = 128 };                    /* of a command */
 
 typedef enum cli_type {
   CLI_FLAG,   /* bool; takes no value */
@@ -62,7 +63,8 @@ typedef struct cli_call {
   const void *options; /* the command's struct, filled */
   const char *const *arguments;
   size_t n_arguments;
-  int argc; /* as the program was started, for messages that repeat it */
+  const bool *given; /* [n_options] which options were there */
+  int argc;          /* as the program was started, for messages that repeat it */
   char **argv;
 } cli_call;
 
@@ -167,10 +169,12 @@ const char *cli_label_end(const char *argument);
 
 /* ---- options.c ---- */
 
-/* Fills `values` from argv[0..argc); what is no option goes to arguments (room for argc), counted in *n_arguments.
- * Returns CLI_OK, or CLI_USAGE after saying why on standard error. *help is set when --help was among them. */
-int cli_options_parse(const cli_command *command, const char *path, void *values, int argc, char **argv,
+/* Fills `values` from argv[0..argc), and given [CLI_MOST_OPTIONS] with which options were there; what is no option goes
+ * to arguments (room for argc), counted in *n_arguments. Returns CLI_OK, or CLI_USAGE after saying why on standard error. *help is set when --help was among them. */
+int cli_options_parse(const cli_command *command, const char *path, void *values, int argc, char **argv, bool *given,
                       const char **arguments, size_t *n_arguments, bool *help);
+/* Whether an option was there, whatever its value; one that the command has not was not. */
+bool cli_given(const cli_call *call, const char *name);
 void cli_options_free(const cli_command *command, void *values);
 
 /* Strict numbers: the whole text, nothing before or after, finite. */

@@ -34,7 +34,7 @@ static const char *child_name(const void *context, size_t i) {
 /* Runs a command that is no group, with the words that follow its name. */
 static int run_command(const cli_command *command, const char *path, int argc, char **argv, int all_argc,
                        char **all_argv) {
-  bool help = false;
+  bool help = false, given[CLI_MOST_OPTIONS];
   size_t n_arguments = 0;
   void *values = calloc(1, command->options_size + 1);
   const char **arguments = calloc((size_t)argc + 1, sizeof *arguments);
@@ -44,11 +44,11 @@ static int run_command(const cli_command *command, const char *path, int argc, c
     goto done;
   }
   if (command->defaults) command->defaults(values);
-  code = cli_options_parse(command, path, values, argc, argv, arguments, &n_arguments, &help);
+  code = cli_options_parse(command, path, values, argc, argv, given, arguments, &n_arguments, &help);
   if (code == CLI_OK && help) {
     cli_help(command, path);
   } else if (code == CLI_OK) {
-    cli_call call = {command, path, values, arguments, n_arguments, all_argc, all_argv};
+    cli_call call = {command, path, values, arguments, n_arguments, given, all_argc, all_argv};
     assert(command->run); /* a command runs or has commands below it */
     code = command->run(&call);
   }

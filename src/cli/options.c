@@ -4,6 +4,7 @@
 #include "command.h"
 #include "report.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
@@ -135,11 +136,12 @@ static int unknown_option(const cli_command *command, const char *path, const ch
   return cli_usage(path, "unknown option --%s", name);
 }
 
-int cli_options_parse(const cli_command *command, const char *path, void *values, int argc, char **argv,
+int cli_options_parse(const cli_command *command, const char *path, void *values, int argc, char **argv, bool *given,
                       const char **arguments, size_t *n_arguments, bool *help) {
-  bool seen[128] = {false};
   bool options_over = false;
   *n_arguments = 0, *help = false;
+  assert(command->n_options <= CLI_MOST_OPTIONS);
+  memset(given, 0, CLI_MOST_OPTIONS * sizeof *given);
   for (int i = 0; i < argc; i++) {
     const char *word = argv[i], *value = NULL;
     const cli_option *o = NULL;
@@ -170,14 +172,14 @@ int cli_options_parse(const cli_command *command, const char *path, void *values
       value = argv[++i];
     }
     size_t index = (size_t)(o - command->options);
-    if (index < sizeof seen && seen[index] && o->type != CLI_LIST && o->type != CLI_FLAG)
+    if (given[index] && o->type != CLI_LIST && o->type != CLI_FLAG)
       return cli_usage(path, "--%s is given twice", o->name);
-    if (index < sizeof seen) seen[index] = true;
+    given[index] = true;
     int status = store(path, o, values, value);
     if (status) return status;
   }
-  for (size_t i = 0; i < command->n_options && i < sizeof seen; i++)
-    if (command->options[i].required && !seen[i])
+  for (size_t i = 0; i < command->n_options; i++)
+    if (command->options[i].required && !given[i])
       return cli_usage(path, "--%s %s is missing", command->options[i].name, command->options[i].argument);
   int most = command->most_arguments;
   if (*n_arguments < (size_t)command->least_arguments)
@@ -185,6 +187,11 @@ int cli_options_parse(const cli_command *command, const char *path, void *values
                      command->arguments);
   if (most >= 0 && *n_arguments > (size_t)most) return cli_usage(path, "unexpected argument '%s'", arguments[most]);
   return CLI_OK;
+}
+
+bool cli_given(const cli_call *call, const char *name) {
+  const cli_option *o = find_long(call->command, name, strlen(name));
+  return o && call->given[o - call->command->options];
 }
 
 void cli_options_free(const cli_command *command, void *values) {

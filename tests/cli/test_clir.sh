@@ -167,6 +167,20 @@ stderr_has "there is no language 'de'"
 expect 1 clir validate --languages en --docs 'docs.%' --topics 'topics.%' --qrels 'qrels.%' --from en --to en --method cognates
 stderr_has "two languages are needed"
 
+for option in "--kappa 5" "--window 10" "--tau 5" "--mix at-random" --all-documents --pseudo-in-all "--dim 10" "--epochs 1" \
+  "--lr 0.1" "--sample 0" --cbow "--shortest-ngram 3" "--longest-ngram 0" "--seed 1" --weighted "--csls 0" --keep-words "--mu 9"; do
+  expect 2 clir validate $sources --from en --to nl --folds 2 --method cognates $option
+  stderr_has "${option%% *} is about word vectors, which --method cognates does without"
+  stdout_is_empty
+done
+for option in "--tau 10" --weighted "--csls 0" --keep-words "--mu 2500"; do
+  expect 2 clir run $sources --from en --to nl --method cognates $option
+  stderr_has "${option%% *} is about word vectors, which --method cognates does without"
+done
+expect 2 clir run vectors.txt $sources --from en --to nl --method cognates
+stderr_has "--method cognates does without VECTORS, but there is 'vectors.txt'"
+expect 0 clir run $sources --from en --to en --method cognates --mu 10
+
 # Fuse: 1 / (k + rank), added up; ranks are by score, whatever the file's order and its column say.
 printf '7 Q0 y 9 2.5 a\n7 Q0 x 9 3.5 a\n7 Q0 z 9 -1 a\n8 Q0 x 1 5 a\n' >a.txt
 printf '7 Q0 y 1 0.2 b\n7 Q0 w 2 0.1 b\n' >b.txt
