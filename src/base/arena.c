@@ -1,6 +1,7 @@
 #include "base/arena.h"
 
 #include "base/memory.h"
+#include "base/number.h"
 
 #include <stdarg.h>
 #include <stdint.h>
@@ -56,13 +57,13 @@ char *cq_arena_strdup(cq_arena *arena, const char *text) {
 char *cq_arena_printf(cq_arena *arena, const char *format, ...) {
   va_list args;
   va_start(args, format);
-  int n = vsnprintf(NULL, 0, format, args);
+  int n = cq_vsnprintf(NULL, 0, format, args);
   va_end(args);
   if (n < 0) return NULL;
   char *text = take(arena, (size_t)n + 1, 1);
   if (!text) return NULL;
   va_start(args, format);
-  vsnprintf(text, (size_t)n + 1, format, args);
+  cq_vsnprintf(text, (size_t)n + 1, format, args);
   va_end(args);
   return text;
 }

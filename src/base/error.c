@@ -1,5 +1,7 @@
 #include "base/error.h"
 
+#include "base/number.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -15,7 +17,7 @@ static void start(cq_error *error, cq_status status, const char *file, uint64_t 
 
 static void append(cq_error *error, const char *format, va_list args) {
   size_t used = strlen(error->message);
-  vsnprintf(error->message + used, sizeof error->message - used, format, args);
+  cq_vsnprintf(error->message + used, sizeof error->message - used, format, args);
 }
 
 /* vsnprintf needs a va_list made by its own caller; this small macro is the body all variants share. */

@@ -1,12 +1,10 @@
 #include "base/slice.h"
 
 #include "base/memory.h"
+#include "base/number.h"
 
-#include <locale.h>
 #include <math.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 bool cq_slice_number(double *out, cq_slice text) {
   char copy[64], *end;
@@ -14,10 +12,7 @@ bool cq_slice_number(double *out, cq_slice text) {
   memcpy(copy, text.data, text.n);
   copy[text.n] = '\0';
   if (strspn(copy, "0123456789+-.eE") != text.n) return false;
-  /* strtod takes the decimal point of the thread's locale. */
-  const locale_t c = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0), before = c ? uselocale(c) : (locale_t)0;
-  const double value = strtod(copy, &end);
-  if (c) uselocale(before), freelocale(c);
+  const double value = cq_strtod(copy, &end);
   if (end != copy + text.n || !isfinite(value)) return false;
   *out = value;
   return true;
@@ -47,7 +42,7 @@ void cq_builder_char(cq_builder *b, char c) {
 void cq_builder_printf(cq_builder *b, const char *format, ...) {
   va_list args;
   va_start(args, format);
-  int n = vsnprintf(NULL, 0, format, args);
+  int n = cq_vsnprintf(NULL, 0, format, args);
   va_end(args);
   if (b->failed) return;
   if (n < 0 || !cq_reserve((void **)&b->data, &b->capacity, b->n + (size_t)n + 1, 1)) {
@@ -55,7 +50,7 @@ void cq_builder_printf(cq_builder *b, const char *format, ...) {
     return;
   }
   va_start(args, format);
-  vsnprintf(b->data + b->n, (size_t)n + 1, format, args);
+  cq_vsnprintf(b->data + b->n, (size_t)n + 1, format, args);
   va_end(args);
   b->n += (size_t)n;
 }

@@ -1,6 +1,7 @@
 /* BLEU: counts of n-grams a sentence, sums of them, and one formula over either. */
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "calque/mt.h"
 #include "eval/mt_tokens.h"
 #include "eval/ngrams.h"
@@ -101,7 +102,7 @@ void cq_bleu_signature(char out[CQ_MT_SIGNATURE], const cq_bleu_options *options
   const cq_bleu_options o = options ? *options : cq_bleu_default_options();
   char value[32] = "";
   if (o.smoothing == CQ_BLEU_FLOOR || o.smoothing == CQ_BLEU_ADD_K)
-    snprintf(value, sizeof value, "[%.2f]", smooth_value(&o));
+    cq_snprintf(value, sizeof value, "[%.2f]", smooth_value(&o));
   snprintf(out, CQ_MT_SIGNATURE, "nrefs:%zu|case:%s|eff:%s|tok:%s|smooth:%s%s|version:calque-" CQ_VERSION, n_references,
            o.lowercase ? "lc" : "mixed", o.effective_order ? "yes" : "no", cq_mt_tokens_name(o.tokens),
            names[o.smoothing], value);

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/number.h"
 
 #include <float.h>
 #include <limits.h>
@@ -66,17 +67,15 @@ cq_status cq_json_read(json_t **out, const char *path, cq_error *error) {
 
 /* ---- writing ---- */
 
-/* The shortest decimal that reads back as the same double; the decimal point does not follow the locale. */
+/* The shortest decimal that reads back as the same double. */
 static void append_real(cq_builder *b, double value) {
   char text[40];
   int digits = DBL_DIG;
-  do snprintf(text, sizeof text, "%.*g", digits, value);
-  while (strtod(text, NULL) != value && ++digits <= DBL_DECIMAL_DIG);
+  do cq_snprintf(text, sizeof text, "%.*g", digits, value);
+  while (cq_strtod(text, NULL) != value && ++digits <= DBL_DECIMAL_DIG);
   bool integer = true;
-  for (char *p = text; *p; p++) {
-    if ((*p < '0' || *p > '9') && *p != 'e' && *p != '+' && *p != '-') *p = '.';
+  for (char *p = text; *p; p++)
     if (*p == '.' || *p == 'e') integer = false;
-  }
   cq_builder_text(b, text);
   if (integer) cq_builder_text(b, ".0");
 }

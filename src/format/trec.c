@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/slice.h"
 #include "calque/lines.h"
 
@@ -188,6 +189,6 @@ cq_status cq_run_check_tag(const char *tag, cq_error *error) {
 }
 
 void cq_run_write(FILE *out, cq_slice topic, cq_slice document, size_t rank, double score, const char *tag) {
-  fprintf(out, "%.*s Q0 %.*s %zu %.12g %s\n", (int)topic.n, topic.data, (int)document.n, document.data, rank, score,
-          tag);
+  cq_fprintf(out, "%.*s Q0 %.*s %zu %.12g %s\n", (int)topic.n, topic.data, (int)document.n, document.data, rank, score,
+             tag);
 }

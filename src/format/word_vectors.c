@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "calque/lines.h"
 
 #include <math.h>
@@ -87,7 +88,7 @@ cq_status cq_word_vectors_write(const cq_word_vectors *v, const char *path, cq_e
   for (uint32_t i = 0; i < v->words.n; i++) {
     fwrite(v->words.items[i].data, 1, v->words.items[i].n, w.stream);
     for (int j = 0; j < v->dim; j++)
-      fprintf(w.stream, " %.9g", (double)v->data[(size_t)i * (size_t)v->dim + (size_t)j]);
+      cq_fprintf(w.stream, " %.9g", (double)v->data[(size_t)i * (size_t)v->dim + (size_t)j]);
     fputc('\n', w.stream);
   }
   status = cq_writer_commit(&w, error);

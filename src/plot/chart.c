@@ -10,6 +10,7 @@
 #include "calque/chart.h"
 
 #include "base/error.h"
+#include "base/number.h"
 #include "base/slice.h"
 
 #include <math.h>
@@ -57,15 +58,15 @@ static void add_axes(cq_builder *b, const cq_chart *c) {
     char text[32];
     cq_builder_printf(b, "<path d=\"M%.1f %d V%d M%d %.1f H%d\" stroke=\"#ddd\" fill=\"none\"/>\n", place_x(c, x), TOP,
                       HEIGHT - BOTTOM, LEFT, place_y(c, y), WIDTH - RIGHT);
-    snprintf(text, sizeof text, "%.4g", x);
+    cq_snprintf(text, sizeof text, "%.4g", x);
     label(b, place_x(c, x), HEIGHT - BOTTOM + 18, "middle", "", text);
-    snprintf(text, sizeof text, "%.4g", y);
+    cq_snprintf(text, sizeof text, "%.4g", y);
     label(b, LEFT - 8, place_y(c, y) + 4, "end", "", text);
   }
   label(b, (LEFT + WIDTH - RIGHT) / 2.0, HEIGHT - 14, "middle", "", c->x_label);
   char turned[64];
   const double middle = (TOP + HEIGHT - BOTTOM) / 2.0;
-  snprintf(turned, sizeof turned, " transform=\"rotate(-90 16 %.1f)\"", middle);
+  cq_snprintf(turned, sizeof turned, " transform=\"rotate(-90 16 %.1f)\"", middle);
   label(b, 16, middle, "middle", turned, c->y_label);
   label(b, WIDTH / 2.0, 26, "middle", " font-size=\"16\"", c->title);
 }

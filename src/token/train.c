@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/random.h"
 #include "base/utf8.h"
 #include "token/sentencepiece_shim.h"
@@ -96,7 +97,7 @@ cq_status cq_tokenizer_train_sentencepiece(cq_tokenizer **out, bool (*next)(void
                    options->character_coverage);
   char size[16], coverage[32], threads[16], longest[16];
   snprintf(size, sizeof size, "%d", options->vocab_size - 2); /* <pad> and <mask> are not in the file */
-  snprintf(coverage, sizeof coverage, "%.10g", options->character_coverage);
+  cq_snprintf(coverage, sizeof coverage, "%.10g", options->character_coverage);
   snprintf(threads, sizeof threads, "%d", N_THREADS);
   snprintf(longest, sizeof longest, "%d", MAX_SENTENCE_BYTES + 1);
   const char *keys[] = {"vocab_size",  "model_type",          "character_coverage",     "normalization_rule_name",

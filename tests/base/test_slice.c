@@ -1,9 +1,7 @@
-/* Numbers in text: what is one, whatever the locale. */
+/* Numbers in text: what is one. */
 #include "support/files.h"
 
 #include "base/slice.h"
-
-#include <locale.h>
 
 static void numbers_fill_their_text(void **state) {
   (void)state;
@@ -24,19 +22,7 @@ static void numbers_fill_their_text(void **state) {
   assert_true(value == 3.25);
 }
 
-/* Where a comma is the decimal point, if such a locale is installed. */
-static void the_locale_does_not_matter(void **state) {
-  (void)state;
-  double value;
-  if (!setlocale(LC_NUMERIC, "de_DE.UTF-8") && !setlocale(LC_NUMERIC, "fr_FR.UTF-8")) skip();
-  assert_true(cq_slice_number(&value, cq_slice_of("1.5")));
-  assert_true(value == 1.5);
-  assert_false(cq_slice_number(&value, cq_slice_of("1,5")));
-  setlocale(LC_NUMERIC, "C");
-}
-
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(numbers_fill_their_text),
-                                     cmocka_unit_test(the_locale_does_not_matter)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(numbers_fill_their_text)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
