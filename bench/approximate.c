@@ -4,22 +4,16 @@
  *
  * VECTORS: f32 numbers alone, DIM in a row; the first QUERIES rows (1000) ask, the N rows behind them are searched. */
 #include "search/approximate.h"
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "search/top.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { K = 10 };
-
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static int fail(const cq_error *error) {
   fprintf(stderr, "%s\n", error->message);
@@ -44,7 +38,7 @@ static size_t common(const uint32_t *a, const uint32_t *b) {
 static int try_effort(const bench *b, const cq_approximate *a, const char *method, size_t effort) {
   cq_error error = {0};
   size_t n_found = 0;
-  const double start = now();
+  const double start = cq_seconds(CLOCK_MONOTONIC);
   for (size_t q = 0; q < b->n_queries; q++) {
     cq_neighbours got;
     if (cq_approximate_top(&got, a, b->queries + q * b->dim, 1, b->rows, b->n, b->dim, K, effort, NULL, NULL, b->pool,
@@ -53,7 +47,7 @@ static int try_effort(const bench *b, const cq_approximate *a, const char *metho
     n_found += common(got.index, b->exact.index + q * K);
     cq_neighbours_free(&got);
   }
-  printf("%s\t%zu\t%.3f\t%.2f\n", method, effort, (now() - start) / (double)b->n_queries * 1e3,
+  printf("%s\t%zu\t%.3f\t%.2f\n", method, effort, (cq_seconds(CLOCK_MONOTONIC) - start) / (double)b->n_queries * 1e3,
          100 * (double)n_found / (double)(b->n_queries * K));
   fflush(stdout);
   return 0;
@@ -64,9 +58,9 @@ static int try_method(const bench *b, bool graph, const char *path) {
   const char *method = graph ? "hnsw" : "ivf";
   cq_approximate *a;
   cq_error error = {0};
-  double start = now();
+  double start = cq_seconds(CLOCK_MONOTONIC);
   if (cq_approximate_build(path, graph, b->rows, b->n, b->dim, b->pool, &error)) return fail(&error);
-  printf("# %s: built in %.1f s\n", method, now() - start);
+  printf("# %s: built in %.1f s\n", method, cq_seconds(CLOCK_MONOTONIC) - start);
   if (cq_approximate_open(&a, path, b->n, b->dim, &error)) return fail(&error);
   int code = 0;
   for (int e = 0; e < 6 && !code; e++) code = try_effort(b, a, method, efforts[graph][e]);
@@ -84,13 +78,14 @@ int main(int argc, char **argv) {
   if (cq_mapping_open(&file, argv[1], &error) || cq_pool_open(&b.pool, 2, &error)) return fail(&error);
   if ((b.n_queries + b.n) * b.dim * sizeof(float) > file.n) return fprintf(stderr, "too few vectors\n"), 2;
   b.queries = (const float *)(const void *)file.data, b.rows = b.queries + b.n_queries * b.dim;
-  const double start = now();
+  const double start = cq_seconds(CLOCK_MONOTONIC);
   for (size_t q = 0; q < 20; q++) {
     cq_neighbours got;
     if (cq_top(&got, b.queries + q * b.dim, 1, b.rows, b.n, b.dim, K, NULL, NULL, b.pool, &error)) return fail(&error);
     cq_neighbours_free(&got);
   }
-  printf("method\teffort\tms a query\trecall of %d, %%\nexact\t-\t%.3f\t100\n", K, (now() - start) / 20 * 1e3);
+  printf("method\teffort\tms a query\trecall of %d, %%\nexact\t-\t%.3f\t100\n", K,
+         (cq_seconds(CLOCK_MONOTONIC) - start) / 20 * 1e3);
   fflush(stdout);
   if (cq_top(&b.exact, b.queries, b.n_queries, b.rows, b.n, b.dim, K, NULL, NULL, b.pool, &error)) return fail(&error);
   int code = try_method(&b, false, "bench-approximate.tmp");

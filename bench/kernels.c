@@ -7,6 +7,7 @@
  * several by the wall clock, each on its own data. The peak is measured again before every kernel, because clocks
  * change. */
 #include "tensor/kernels.h"
+#include "base/clock.h"
 #include "base/memory.h"
 #include "base/pool.h"
 #include "base/random.h"
@@ -14,7 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 double peak_portable(float *sink, int64_t steps);
 double peak_avx2(float *sink, int64_t steps);
@@ -39,12 +39,6 @@ typedef struct bench_case {
   int64_t m, n, k, heads;
   int64_t floats[MAX_BUFFERS]; /* buffer sizes, one set a thread */
 } bench_case;
-
-static double now(clockid_t clock) {
-  struct timespec t;
-  clock_gettime(clock, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static int by_value(const void *a, const void *b) {
   double x = *(const double *)a, y = *(const double *)b;
@@ -75,12 +69,12 @@ static double measure_peak(void) {
   double rates[RUNS];
   for (int i = 0; i < RUNS; i++) {
     clockid_t clock = bench.n_threads == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC;
-    double start = now(clock);
+    double start = cq_seconds(clock);
     if (bench.n_threads == 1)
       peak_item(NULL, 0, 0);
     else
       cq_pool_run(bench.pool, (size_t)bench.n_threads, peak_item, NULL);
-    rates[i] = 1e-9 * peak_flops * bench.n_threads / (now(clock) - start);
+    rates[i] = 1e-9 * peak_flops * bench.n_threads / (cq_seconds(clock) - start);
   }
   qsort(rates, RUNS, sizeof *rates, by_value);
   return rates[RUNS / 2];
@@ -117,12 +111,12 @@ static void run_case(const bench_case *c) {
   double peak = measure_peak();
   const clockid_t clock = bench.n_threads == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC;
   for (double spent = 0; n < MAX_RUNS && (n < 6 || spent < bench.seconds); n++) {
-    double start = now(clock);
+    double start = cq_seconds(clock);
     if (bench.n_threads == 1)
       case_item(&run, 0, 0);
     else
       cq_pool_run(bench.pool, (size_t)bench.n_threads, case_item, &run);
-    times[n] = now(clock) - start;
+    times[n] = cq_seconds(clock) - start;
     spent += times[n];
   }
   memmove(times, times + 1, (size_t)(n - 1) * sizeof *times); /* the first warms the caches */

@@ -1,18 +1,12 @@
 /* Times ranking: bench_lexical INDEX QUERIES MODEL K THREADS PASSES, with QUERIES lines of id, tab, terms. Queries
  * are read and analysed before; each pass searches for all of them. Prints the best and the median pass's queries a
  * second, and processor milliseconds a query. */
+#include "base/clock.h"
 #include "calque/calque.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-
-static double now(clockid_t clock) {
-  struct timespec t;
-  clock_gettime(clock, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static int ascending(const void *a, const void *b) {
   const double x = *(const double *)a, y = *(const double *)b;
@@ -47,9 +41,10 @@ int main(int argc, char **argv) {
     if (cq_tsv_split(columns, 2, line) == 2) status = cq_lexical_parse(&queries[n++], index, columns[1], &error);
   for (int pass = -1; !status && pass < n_passes; pass++) { /* the first one warms up */
     cq_lexical_hit *hits;
-    const double wall = now(CLOCK_MONOTONIC), before = now(CLOCK_PROCESS_CPUTIME_ID);
+    const double wall = cq_seconds(CLOCK_MONOTONIC), before = cq_seconds(CLOCK_PROCESS_CPUTIME_ID);
     status = cq_lexical_search(&hits, index, queries, n, &o, pool, &error);
-    if (pass >= 0) seconds[pass] = now(CLOCK_MONOTONIC) - wall, cpu += now(CLOCK_PROCESS_CPUTIME_ID) - before;
+    if (pass >= 0)
+      seconds[pass] = cq_seconds(CLOCK_MONOTONIC) - wall, cpu += cq_seconds(CLOCK_PROCESS_CPUTIME_ID) - before;
     if (!status) free(hits);
   }
   if (status) return fprintf(stderr, "%s\n", error.message), 1;

@@ -4,18 +4,12 @@
  *                                                 the seconds it took; OUT: the indices
  *
  * bench/nearest.sh runs it in turn with FAISS. */
+#include "base/clock.h"
 #include "calque/calque.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static int fail(const cq_error *error) {
   fprintf(stderr, "%s\n", error->message);
@@ -39,9 +33,9 @@ int main(int argc, char **argv) {
   while (fgets(line, sizeof line, stdin)) {
     cq_neighbours of_x, of_y;
     o.first_pass = strncmp(line, "int8", 4) == 0 ? CQ_FIRST_INT8 : CQ_FIRST_F32;
-    const double start = now();
+    const double start = cq_seconds(CLOCK_MONOTONIC);
     if (cq_nearest(&of_x, &of_y, cq_npy_data(x), n_x, cq_npy_data(y), n_y, dim, &o, pool, &error)) return fail(&error);
-    const double seconds = now() - start;
+    const double seconds = cq_seconds(CLOCK_MONOTONIC) - start;
     if (argc > 5) { /* for comparison: the neighbours of both sides, row by row */
       FILE *out = fopen(argv[5], "wb");
       if (!out) return perror(argv[5]), 1;

@@ -1,6 +1,7 @@
 /* Times the training of word vectors: bench_words TEXT [THREADS [WINDOW [DIM [EPOCHS]]]], for each way of training
  * words read a second, as bench/peers/gensim_bench.py counts them; reading the text and counting its words are not in
  * it. */
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/pool.h"
 #include "words/train.h"
@@ -8,13 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-
-static double now(clockid_t clock) {
-  struct timespec t;
-  clock_gettime(clock, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static int fail(const cq_error *error) {
   fprintf(stderr, "%s\n", error->message);
@@ -39,9 +33,9 @@ int main(int argc, char **argv) {
   for (int way = 0; way < 3; way++) {
     cq_word_model model;
     o.share_negatives = way == 1, o.cbow = way == 2;
-    const double wall = now(CLOCK_MONOTONIC), cpu = now(CLOCK_PROCESS_CPUTIME_ID);
+    const double wall = cq_seconds(CLOCK_MONOTONIC), cpu = cq_seconds(CLOCK_PROCESS_CPUTIME_ID);
     if (cq_word_model_train(&model, &corpus, &o, pool, &error)) return fail(&error);
-    const double seconds = now(CLOCK_MONOTONIC) - wall, cpu_seconds = now(CLOCK_PROCESS_CPUTIME_ID) - cpu;
+    const double seconds = cq_seconds(CLOCK_MONOTONIC) - wall, cpu_seconds = cq_seconds(CLOCK_PROCESS_CPUTIME_ID) - cpu;
     printf("%s\t%d\t%d\t%d\t%.2f\t%.2f\t%llu\t%.0f\t%.0f\n", ways[way], threads, o.window, o.dim, seconds, cpu_seconds,
            (unsigned long long)model.n_read, (double)model.n_read / seconds, (double)model.n_read / cpu_seconds);
     cq_word_model_free(&model);

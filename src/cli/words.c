@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 struct train_args {
   cq_words_options o;
@@ -126,12 +125,6 @@ static void draw(void *context, uint64_t done, uint64_t all) {
   cli_progress_draw(&((watched *)context)->progress, "words", done, all, "", false);
 }
 
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static int run_train(const cli_call *call) {
   const struct train_args *args = call->options;
   cq_words_options o = args->o;
@@ -143,9 +136,9 @@ static int run_train(const cli_call *call) {
   o.progress = draw, o.context = &w;
   int code = cli_open_pool(&pool, args->threads);
   if (code) return code;
-  const double begin = now();
+  const double begin = cli_now_s();
   if (cq_words_train(&words, call->arguments[0], &o, pool, &error)) code = CLI_FAILED;
-  const double seconds = now() - begin;
+  const double seconds = cli_now_s() - begin;
   if (!code && (cq_words_save(words, call->arguments[1], &error) ||
                 (args->state && cq_words_save_state(words, args->state, &error))))
     code = CLI_FAILED;

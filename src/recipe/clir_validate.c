@@ -1,4 +1,5 @@
 /* Cross-validation over topics: what there is to choose is chosen without looking at what is tested. */
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/pool.h"
@@ -8,7 +9,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* One training: a fold's with one kappa and window, validated for every tau; or the fold's last, which is tested. */
 typedef struct trial {
@@ -33,12 +33,6 @@ typedef struct validation {
   cq_status *status; /* [n_folds] of the tests */
   cq_error *errors;
 } validation;
-
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 cq_clir_folds cq_clir_default_folds(void) {
   return (cq_clir_folds){.n = 5, .group = 1};
@@ -145,12 +139,12 @@ static void test_fold(void *context, size_t item, int worker) {
   cq_clir_model *model = NULL;
   cq_lexical_hit *hits = NULL;
   cq_status status = asked && held_out ? CQ_OK : cq_fail_memory(&v->errors[item], "topics");
-  double begin = now();
+  double begin = cq_seconds(CLOCK_MONOTONIC);
   if (!status) status = cq_clir_train(&model, v->clir, held_out, v->from, &o, NULL, &v->errors[item]);
-  f->seconds_before = now() - begin;
-  begin = now();
+  f->seconds_before = cq_seconds(CLOCK_MONOTONIC) - begin;
+  begin = cq_seconds(CLOCK_MONOTONIC);
   if (!status) status = cq_clir_search(&hits, v->clir, model, v->from, v->to, asked, &o, NULL, &v->errors[item]);
-  f->seconds_retrieval = now() - begin;
+  f->seconds_retrieval = cq_seconds(CLOCK_MONOTONIC) - begin;
   if (!status) f->map_tested = cq_clir_map(v->clir, v->to, hits, k, asked);
   for (size_t t = 0; !status && t < v->clir->n_topics; t++)
     if (asked[t]) memcpy(v->hits + t * k, hits + t * k, k * sizeof *hits);
@@ -300,12 +294,12 @@ static cq_status test_cognates(cq_lexical_hit *all, cq_clir_fold *fold, const va
   cq_clir_cognates *cognates = NULL;
   cq_lexical_hit *hits = NULL;
   cq_status status = asked && held_out ? CQ_OK : cq_fail_memory(error, "topics");
-  double begin = now();
+  double begin = cq_seconds(CLOCK_MONOTONIC);
   if (!status) status = cq_clir_learn_cognates(&cognates, v->clir, held_out, v->from, v->to, o, pool, error);
-  fold->seconds_before = now() - begin;
-  begin = now();
+  fold->seconds_before = cq_seconds(CLOCK_MONOTONIC) - begin;
+  begin = cq_seconds(CLOCK_MONOTONIC);
   if (!status) status = cq_clir_search_cognates(&hits, cognates, asked, k, pool, error);
-  fold->seconds_retrieval = now() - begin;
+  fold->seconds_retrieval = cq_seconds(CLOCK_MONOTONIC) - begin;
   fold->query_share = o->query_share, fold->similar_share = o->similar_share, fold->first_share = o->first_share;
   if (!status) {
     fold->contrast = cq_clir_cognates_contrast(cognates);

@@ -9,6 +9,7 @@
 #include "calque/distill.h"
 
 #include "base/checksum.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/memory.h"
@@ -24,7 +25,6 @@
 
 #include <math.h>
 #include <string.h>
-#include <time.h>
 
 cq_distill_options cq_distill_default_options(void) {
   return (cq_distill_options){
@@ -80,17 +80,11 @@ typedef struct run {
   uint64_t first_step, sentences, truncated;
 } run;
 
-static double seconds(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* ---- news ---- */
 
 static bool tell(run *r, const char *phase, uint64_t step, uint64_t n, const char *text) {
   if (!r->o->progress) return true;
-  const double elapsed = seconds() - r->started;
+  const double elapsed = cq_seconds(CLOCK_MONOTONIC) - r->started;
   const uint64_t done = step - (strcmp(phase, "train") == 0 ? r->first_step : 0);
   cq_distill_progress p = {.phase = phase,
                            .step = step,
@@ -227,7 +221,7 @@ static cq_status load_data(run *r, cq_error *error) {
 
 static cq_status prepare_teacher(run *r, cq_error *error) {
   cq_status status = CQ_OK;
-  r->started = seconds();
+  r->started = cq_seconds(CLOCK_MONOTONIC);
   status = cq_cached_encoder_prepare(&r->teacher, r->data.sources, r->data.n_sources, r->pool, tell_teacher, r, error);
   for (size_t i = 0; !status && i < r->dev.n_parallel; i++)
     status = cq_cached_encoder_prepare(&r->teacher, r->dev.parallel[i].rows.column[0], r->dev.parallel[i].rows.n,
@@ -441,7 +435,7 @@ static void fill_examples(run *r) {
 static cq_status one_step(run *r, cq_error *error) {
   cq_step_report report = {0};
   double loss = 0;
-  const double begun = seconds();
+  const double begun = cq_seconds(CLOCK_MONOTONIC);
   for (int i = 0; i < r->o->accumulate; i++) {
     fill_examples(r);
     cq_status status = cq_trainer_step(r->trainer, r->examples, 2 * (size_t)r->o->batch_pairs, &report, error);
@@ -459,7 +453,7 @@ static cq_status one_step(run *r, cq_error *error) {
   return cq_run_log_write(&r->log,
                           json_pack("{s:s, s:I, s:f, s:f, s:f, s:f}", "type", "step", "step", (json_int_t)step, "loss",
                                     loss, "learning_rate", learning_rate(r, step, false), "gradient_norm",
-                                    report.gradient_norm, "seconds", seconds() - begun),
+                                    report.gradient_norm, "seconds", cq_seconds(CLOCK_MONOTONIC) - begun),
                           error);
 }
 
@@ -469,7 +463,7 @@ static bool due(uint64_t step, int every) {
 
 static cq_status train(run *r, cq_error *error) {
   cq_status status = CQ_OK;
-  r->started = seconds();
+  r->started = cq_seconds(CLOCK_MONOTONIC);
   r->sentences = 0;
   r->first_step = cq_trainer_updates(r->trainer);
   if (r->first_step == 0) status = evaluate(r, 0, error);
@@ -549,7 +543,7 @@ cq_status cq_distill(const cq_distill_options *options, cq_pool *pool, cq_distil
   if (!r) return cq_fail_memory(error, "distillation");
   r->o = options;
   r->pool = pool;
-  r->started = seconds();
+  r->started = cq_seconds(CLOCK_MONOTONIC);
   status =
       cq_work_directory_open(&r->work, options->output, options->log_path, options->resume, options->replace, error);
   if (!status) status = load_data(r, error);

@@ -7,6 +7,7 @@
  * offered to both its rows. */
 #include "calque/nearest.h"
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "search/lists.h"
@@ -16,7 +17,6 @@
 #include <math.h>
 #include <sched.h>
 #include <stdio.h>
-#include <time.h>
 
 enum { LOCKS = 1024 };
 
@@ -73,12 +73,6 @@ static void renew_bounds(const search *s, side *to) {
 
 /* --- the search --- */
 
-static double seconds(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* Within one matrix the later rows have fewer rows below them: how many rows as long as the average the first `done`
  * are. */
 static size_t work_done(const cq_pass_of *of, size_t done) {
@@ -89,7 +83,7 @@ static size_t work_done(const cq_pass_of *of, size_t done) {
 static cq_status run(search *s, const cq_pass_of *of, const cq_nearest_options *o, cq_pool *pool, cq_error *error) {
   const uint64_t key = o->checkpoint ? cq_search_key(&of->x, &of->y, o->k, of->within) : 0;
   cq_neighbours *of_x = &s->rows->lists, *of_y = s->other && s->other != s->rows ? &s->other->lists : NULL;
-  double saved = seconds();
+  double saved = cq_seconds(CLOCK_MONOTONIC);
   size_t done = 0;
   cq_status status = o->checkpoint ? cq_search_load(&done, o->checkpoint, key, of->y.n, of_x, of_y, error) : CQ_OK;
   if (status == CQ_ERR_FORMAT) { /* a broken file is no reason not to search */
@@ -102,11 +96,11 @@ static cq_status run(search *s, const cq_pass_of *of, const cq_nearest_options *
   while (!status && done < of->y.n) {
     done = cq_pass_run(s->pass, done, pool);
     const bool stop = o->progress && !o->progress(o->progress_context, work_done(of, done), of->y.n);
-    if (o->checkpoint && done < of->y.n && (stop || seconds() - saved >= o->checkpoint_every_s)) {
+    if (o->checkpoint && done < of->y.n && (stop || cq_seconds(CLOCK_MONOTONIC) - saved >= o->checkpoint_every_s)) {
       /* Without room for it a search still ends; only one that stops now has lost something. */
       const cq_status kept = cq_search_save(o->checkpoint, key, done, of_x, of_y, stop ? error : NULL);
       if (stop) status = kept;
-      saved = seconds();
+      saved = cq_seconds(CLOCK_MONOTONIC);
     }
     if (!status && stop) status = cq_fail(error, CQ_ERR_STOPPED, "stopped after %zu of %zu rows", done, of->y.n);
   }
