@@ -51,16 +51,10 @@ static cq_status add_sentence(reading *r, cq_slice sentence, cq_error *error) {
   return CQ_OK;
 }
 
-static bool is_blank(cq_slice text) {
-  for (size_t i = 0; i < text.n; i++)
-    if (text.data[i] != ' ' && text.data[i] != '\t') return false;
-  return true;
-}
-
 static cq_status add_line(reading *r, cq_slice line, const char *path, uint64_t number, cq_error *error) {
   const char *tab = line.n ? memchr(line.data, '\t', line.n) : NULL;
   cq_slice sentence = line;
-  if (is_blank(line)) {
+  if (cq_slice_trimmed(line).n == 0) {
     r->corpus->n_blank++;
     return CQ_OK;
   }
@@ -70,7 +64,7 @@ static cq_status add_line(reading *r, cq_slice line, const char *path, uint64_t 
     if (!tab)
       return cq_fail_line(error, CQ_ERR_FORMAT, path, number, "no tab, expected an id and a sentence as in line 1");
     sentence = (cq_slice){tab + 1, line.n - (size_t)(tab + 1 - line.data)};
-    if (is_blank(sentence)) {
+    if (cq_slice_trimmed(sentence).n == 0) {
       r->corpus->n_blank++;
       return CQ_OK;
     }
