@@ -114,16 +114,24 @@ static cq_status open_side(reading *r, const char *work, cq_pool *pool, cq_error
   return status;
 }
 
+/* The places of topics by their numbers, which the map borrows. */
+static cq_status place_topics(cq_map *out, const cq_topics *topics, cq_error *error) {
+  for (size_t i = 0; i < topics->n; i++)
+    if (!cq_map_put_borrowed(out, topics->items[i].id, i)) return cq_fail_memory(error, "topics");
+  return CQ_OK;
+}
+
 /* Topics in the order of the first language, which names those that count. After all languages' documents, so that no
  * title says which of two words is met first: of a topic that is held out it would be seen in the vectors. */
 static cq_status read_queries(reading *r, cq_error *error) {
   cq_clir_side *side = r->side;
-  cq_status status = CQ_OK;
+  cq_map places = {0};
+  cq_status status = place_topics(&places, &r->topics, error);
   for (size_t t = 0; !status && t < r->clir->n_topics; t++) {
-    size_t i = 0;
-    while (i < r->topics.n && !cq_slice_equal(r->topics.items[i].id, r->clir->topics[t])) i++;
-    status = add_text(r, i < r->topics.n ? r->topics.items[i].title : (cq_slice){"", 0}, error);
+    const uint64_t i = cq_map_get(&places, r->clir->topics[t]);
+    status = add_text(r, i == CQ_MAP_NONE ? (cq_slice){"", 0} : r->topics.items[i].title, error);
   }
+  cq_map_free(&places);
   if (!status) status = cut_runs(&side->documents, &side->queries, &r->stems, side->n_documents, error);
   if (!status) status = cut_runs(&side->plain_documents, &side->plain_queries, &r->plain, side->n_documents, error);
   return status;
@@ -132,15 +140,18 @@ static cq_status read_queries(reading *r, cq_error *error) {
 /* Topics that every language has, in the first one's order. */
 static cq_status choose_topics(cq_clir *c, const cq_clir_language *languages, size_t n, cq_error *error) {
   cq_topics first, other;
+  cq_map places = {0};
   cq_status status = cq_topics_read(&first, languages[0].topics, error);
   if (status) return status;
   c->topics = cq_alloc_array(first.n, sizeof *c->topics);
   size_t *n_has = cq_alloc_array_zeroed(first.n, sizeof *n_has);
-  if (!c->topics || !n_has) status = cq_fail_memory(error, "topics");
+  status = c->topics && n_has ? place_topics(&places, &first, error) : cq_fail_memory(error, "topics");
   for (size_t i = 1; !status && i < n; i++) {
     status = cq_topics_read(&other, languages[i].topics, error);
-    for (size_t t = 0; !status && t < first.n; t++)
-      for (size_t k = 0; k < other.n; k++) n_has[t] += cq_slice_equal(first.items[t].id, other.items[k].id);
+    for (size_t k = 0; !status && k < other.n; k++) {
+      const uint64_t t = cq_map_get(&places, other.items[k].id);
+      if (t != CQ_MAP_NONE) n_has[t]++;
+    }
     if (!status) cq_topics_free(&other);
   }
   for (size_t t = 0; !status && t < first.n; t++) {
@@ -152,6 +163,7 @@ static cq_status choose_topics(cq_clir *c, const cq_clir_language *languages, si
   if (!status && c->n_topics == 0)
     status = cq_fail(error, CQ_ERR_ARGUMENT, "the languages' topics have no number in common");
   cq_free(n_has);
+  cq_map_free(&places);
   cq_topics_free(&first);
   return status;
 }
@@ -166,18 +178,20 @@ static cq_status mark_words(cq_clir *c, cq_clir_side *s, cq_error *error) {
 
 /* Which judgements each topic has, and its relevant documents by number. */
 static cq_status find_relevant(cq_clir *c, cq_clir_side *s, cq_error *error) {
-  cq_map documents = {0};
+  cq_map documents = {0}, firsts = {0}; /* a topic's first judgement */
+  const cq_judgement *j = s->judgements.items;
   bool ok = true;
   for (size_t d = 0; ok && d < s->n_documents; d++) ok = cq_map_put_borrowed(&documents, cq_lexical_id(s->index, d), d);
+  for (size_t i = 0; ok && i < s->judgements.n; i++)
+    if (i == 0 || !cq_slice_equal(j[i].topic, j[i - 1].topic)) ok = cq_map_put_borrowed(&firsts, j[i].topic, i);
   s->first_judgement = cq_alloc_array_zeroed(c->n_topics, sizeof *s->first_judgement);
   s->n_judgements = cq_alloc_array_zeroed(c->n_topics, sizeof *s->n_judgements);
   s->relevant = cq_alloc_array_zeroed(c->n_topics, sizeof *s->relevant);
   s->n_relevant = cq_alloc_array_zeroed(c->n_topics, sizeof *s->n_relevant);
   ok = ok && s->first_judgement && s->n_judgements && s->relevant && s->n_relevant;
   for (size_t t = 0; ok && t < c->n_topics; t++) {
-    const cq_judgement *j = s->judgements.items;
-    size_t first = 0, end;
-    while (first < s->judgements.n && !cq_slice_equal(j[first].topic, c->topics[t])) first++;
+    const size_t first = cq_smaller(cq_map_get(&firsts, c->topics[t]), s->judgements.n);
+    size_t end;
     for (end = first; end < s->judgements.n && cq_slice_equal(j[end].topic, c->topics[t]);) end++;
     s->first_judgement[t] = first, s->n_judgements[t] = end - first;
     s->relevant[t] = cq_alloc_array(end - first, sizeof **s->relevant);
@@ -189,6 +203,7 @@ static cq_status find_relevant(cq_clir *c, cq_clir_side *s, cq_error *error) {
     }
   }
   cq_map_free(&documents);
+  cq_map_free(&firsts);
   return ok ? CQ_OK : cq_fail_memory(error, s->code);
 }
 
