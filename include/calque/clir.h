@@ -66,11 +66,20 @@ typedef struct cq_clir_options {
   cq_clir_method method;
   int tau;         /* words for each word, or for the sum */
   bool weighted;   /* a word's score is multiplied by its cosine */
+  bool idf;        /* and by its source word's weight: see below */
   int csls;        /* neighbours that hubs are corrected by; 0: none */
   bool keep_words; /* the query's own words, too, where the target language has them */
   cq_lexical_options ranking;
 } cq_clir_options;
-/* The paper's: by length, kappa 10, tau 10, window 25, each term's neighbours, unweighted, Terrier's Dirichlet, 1000
+/* idf: a term w' that a word w of the query becomes weighs
+ *
+ *   (weighted ? cos(w, w') : 1) * log((N + 1) / (n_w + 1/2))
+ *
+ * where n_w of the N documents in the query's language have w; a term that several words become weighs the sum. A word
+ * of the query itself (keep_words, and the monolingual run) counts as if its cosine were 1. This is our choice: the
+ * paper leaves open what terms weigh. Not for sums of vectors, where no term has one source word.
+ *
+ * The paper's: by length, kappa 10, tau 10, window 25, each term's neighbours, unweighted, Terrier's Dirichlet, 1000
  * documents. */
 CQ_API cq_clir_options cq_clir_default_options(void);
 
@@ -103,7 +112,7 @@ CQ_API CQ_MUST_USE cq_status cq_clir_expand(cq_clir_word **out, size_t *n, const
 
 /* Searches for topics in another language: *out [n_topics, k], those not asked for without hits, released with free().
  *   asked  [n_topics]; NULL: all
- * from and to the same: the monolingual run. */
+ * from and to the same: the monolingual run. Errors: CQ_ERR_ARGUMENT for idf with sums of vectors. */
 CQ_API CQ_MUST_USE cq_status cq_clir_search(cq_lexical_hit **out, const cq_clir *clir, const cq_clir_model *model,
                                             const char *from, const char *to, const bool *asked,
                                             const cq_clir_options *options, cq_pool *pool, cq_error *error);

@@ -205,6 +205,12 @@ enum { COGNATES = 3 };
        .help = "the weight of the collection in a document's language model"},                                         \
       CLI_RUN_TOP(owner, top, "topic")
 
+#define IDF_OPTION(owner)                                                                                              \
+  {                                                                                                                    \
+    .name = "idf", .type = CLI_FLAG, .offset = offsetof(owner, o.idf),                                                 \
+    .help = "multiply a word's score by how rare the query's word that it is for is among its language's documents"    \
+  }
+
 #define BETWEEN_OPTIONS(owner)                                                                                         \
   {.name = "from",                                                                                                     \
    .type = CLI_TEXT,                                                                                                   \
@@ -311,9 +317,9 @@ static int check_tag(const char *tag) {
 }
 
 static const char *const about_vectors[] = {
-    "kappa",    "window", "mix",  "all-documents", "pseudo-in-all",  "dim",           "epochs",
-    "lr",       "sample", "cbow", "seed",          "shortest-ngram", "longest-ngram", "tau",
-    "weighted", "csls",   "mu",   "keep-words",
+    "kappa",  "window", "mix",        "all-documents",  "pseudo-in-all", "dim", "epochs",   "lr",
+    "sample", "cbow",   "seed",       "shortest-ngram", "longest-ngram", "tau", "weighted", "idf",
+    "csls",   "mu",     "keep-words",
 };
 
 /* What is said of vectors goes unheard where there are none: rather refused than passed over. */
@@ -475,6 +481,7 @@ static const cli_option run_options[] = {
     TAU_OPTION(struct args),
     METHOD_OPTION(struct args, BY_LETTERS ", and feedback: without VECTORS"),
     SEARCH_OPTIONS(struct args),
+    IDF_OPTION(struct args),
     {.name = "hold-out",
      .type = CLI_INT,
      .argument = "FOLD",
@@ -573,6 +580,7 @@ static const cli_option validate_options[] = {
     TRAIN_OPTIONS(struct args),
     METHOD_OPTION(struct args, BY_LETTERS ", and feedback"),
     SEARCH_OPTIONS(struct args),
+    IDF_OPTION(struct args),
     {.name = "share",
      .type = CLI_NUMBER,
      .argument = "X",

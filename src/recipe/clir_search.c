@@ -4,6 +4,7 @@
 #include "eval/ranking.h"
 #include "recipe/clir_model.h"
 #include "search/top.h"
+#include "words/bags.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@ typedef struct asking {
   const cq_clir_side *from, *to;
   const cq_clir_options *o;
   const bool *asked;
+  cq_bags source; /* the documents of the query's language, where the query's weights come of them */
 } asking;
 
 static bool is_asked(const asking *a, size_t topic) {
@@ -32,46 +34,92 @@ static void add_term(cq_lexical_query *query, cq_slice word, double weight, bool
   query->terms[query->n++] = (cq_lexical_term){word, weight};
 }
 
-static cq_status translate_topic(cq_lexical_query *out, const asking *a, const cq_translator *translator, size_t topic,
-                                 cq_error *error) {
+/* A query's words, each as often as it has them, and what each counts. */
+typedef struct source_query {
+  uint32_t *words;
+  double *weights;
+  size_t n;
+} source_query;
+
+static void free_source(source_query *q) {
+  cq_free(q->words);
+  cq_free(q->weights);
+}
+
+static cq_status make_source(source_query *out, const asking *a, size_t topic, cq_error *error) {
   const cq_word_run *query = &a->from->queries[topic];
-  cq_ids words = {0};
-  cq_translation *found = NULL;
-  size_t n = 0;
-  cq_status status = CQ_OK;
-  *out = (cq_lexical_query){0};
-  for (size_t i = 0; !status && i < query->n; i++) {
-    const uint32_t word = a->model->number[query->words[i]];
-    if (word != CQ_INTERN_NONE && !cq_ids_append(&words, &word, 1)) status = cq_fail_memory(error, "a query");
+  *out =
+      (source_query){cq_alloc_array(query->n, sizeof *out->words), cq_alloc_array(query->n, sizeof *out->weights), 0};
+  if (!out->words || !out->weights) return cq_fail_memory(error, "a query");
+  for (; out->n < query->n; out->n++) {
+    out->words[out->n] = query->words[out->n];
+    out->weights[out->n] = a->o->idf ? a->source.idf[query->words[out->n]] : 1;
   }
-  if (!status) status = cq_clir_translate(&found, &n, a->model, translator, words.items, words.n, a->o, error);
-  if (!status && !(out->terms = malloc((n + query->n + 1) * sizeof *out->terms)))
-    status = cq_fail_memory(error, "a query");
+  return CQ_OK;
+}
+
+/* Adds what some words become, one or the sum of all, by their cosines times a weight. */
+static cq_status add_translations(cq_lexical_query *out, const asking *a, const cq_translator *translator,
+                                  const uint32_t *words, size_t n_words, double weight, cq_error *error) {
+  const bool weighted = a->o->weighted;
+  cq_translation *found;
+  size_t n;
+  cq_status status = cq_clir_translate(&found, &n, a->model, translator, words, n_words, a->o, error);
   for (size_t i = 0; !status && i < n; i++)
-    if (!a->o->weighted || found[i].cosine > 0)
-      add_term(out, a->model->corpus.words.items[found[i].to], a->o->weighted ? (double)found[i].cosine : 1,
-               a->o->weighted);
-  for (size_t i = 0; !status && a->o->keep_words && i < query->n; i++)
-    if (a->to->has[query->words[i]]) add_term(out, a->clir->words.items[query->words[i]], 1, a->o->weighted);
+    if (!weighted || found[i].cosine > 0)
+      add_term(out, a->model->corpus.words.items[found[i].to], weighted ? weight * (double)found[i].cosine : weight,
+               weighted || a->o->idf);
   cq_free(found);
-  cq_ids_free(&words);
+  return status;
+}
+
+static cq_status translate_topic(cq_lexical_query *out, const asking *a, const cq_translator *translator,
+                                 const source_query *source, cq_error *error) {
+  const size_t tau = a->o->tau > 0 ? (size_t)a->o->tau : 0;
+  cq_ids known = {0}; /* the model's numbers of the words it has */
+  cq_status status = CQ_OK;
+  if (!(out->terms = calloc(source->n * (tau + 1) + 1, sizeof *out->terms))) return cq_fail_memory(error, "a query");
+  for (size_t i = 0; !status && i < source->n; i++) {
+    const uint32_t word = a->model->number[source->words[i]];
+    if (word == CQ_INTERN_NONE) continue;
+    if (a->o->method != CQ_CLIR_SUM)
+      status = add_translations(out, a, translator, &word, 1, source->weights[i], error);
+    else if (!cq_ids_append(&known, &word, 1))
+      status = cq_fail_memory(error, "a query");
+  }
+  if (!status && known.n) status = add_translations(out, a, translator, known.items, known.n, 1, error);
+  for (size_t i = 0; !status && a->o->keep_words && i < source->n; i++)
+    if (a->to->has[source->words[i]])
+      add_term(out, a->clir->words.items[source->words[i]], source->weights[i], a->o->weighted || a->o->idf);
+  cq_ids_free(&known);
+  return status;
+}
+
+static cq_status own_words(cq_lexical_query *out, const asking *a, const source_query *source, cq_error *error) {
+  if (!(out->terms = malloc((source->n + 1) * sizeof *out->terms))) return cq_fail_memory(error, "a query");
+  for (size_t i = 0; i < source->n; i++)
+    out->terms[out->n++] = (cq_lexical_term){a->clir->words.items[source->words[i]], source->weights[i]};
+  return CQ_OK;
+}
+
+static cq_status make_query(cq_lexical_query *out, const asking *a, const cq_translator *translator, size_t topic,
+                            cq_error *error) {
+  source_query source;
+  cq_status status = make_source(&source, a, topic, error);
+  if (!status)
+    status = a->from == a->to ? own_words(out, a, &source, error) : translate_topic(out, a, translator, &source, error);
+  free_source(&source);
   return status;
 }
 
 static cq_status search_by_words(cq_lexical_hit **out, const asking *a, cq_pool *pool, cq_error *error) {
   const size_t n = a->clir->n_topics;
-  const bool monolingual = a->from == a->to;
   cq_translator translator = {0};
   cq_lexical_query *queries = cq_alloc_array_zeroed(n, sizeof *queries);
   cq_status status = queries ? CQ_OK : cq_fail_memory(error, "queries");
-  if (!status && !monolingual) status = cq_clir_translator(&translator, a->model, a->from, a->to, a->o, error);
-  for (size_t t = 0; !status && t < n; t++) {
-    if (!is_asked(a, t)) continue;
-    if (!monolingual)
-      status = translate_topic(&queries[t], a, &translator, t, error);
-    else if (!cq_clir_own_query(&queries[t], a->clir, a->from, t))
-      status = cq_fail_memory(error, "queries");
-  }
+  if (!status && a->from != a->to) status = cq_clir_translator(&translator, a->model, a->from, a->to, a->o, error);
+  for (size_t t = 0; !status && t < n; t++)
+    if (is_asked(a, t)) status = make_query(&queries[t], a, &translator, t, error);
   if (!status) status = cq_lexical_search(out, a->to->index, queries, n, &a->o->ranking, pool, error);
   for (size_t t = 0; queries && t < n; t++) cq_lexical_query_free(&queries[t]);
   cq_free(queries);
@@ -130,9 +178,15 @@ cq_status cq_clir_search(cq_lexical_hit **out, const cq_clir *clir, const cq_cli
   if (!status) status = cq_clir_side_of(&a.to, clir, to, error);
   if (!status && !model && a.from != a.to)
     status = cq_fail(error, CQ_ERR_ARGUMENT, "from '%s' to '%s' needs a model", from, to);
-  if (status) return status;
-  return o.method == CQ_CLIR_DOCUMENTS && model ? search_by_documents(out, &a, pool, error)
-                                                : search_by_words(out, &a, pool, error);
+  if (!status && o.idf && o.method != CQ_CLIR_TERMS)
+    status = cq_fail(error, CQ_ERR_ARGUMENT,
+                     "idf weighs what each word of a query becomes: with sums of vectors there is nothing to weigh");
+  if (!status && o.idf) status = cq_bags_open(&a.source, a.from->documents, a.from->n_documents, clir->words.n, error);
+  if (!status)
+    status = o.method == CQ_CLIR_DOCUMENTS && model ? search_by_documents(out, &a, pool, error)
+                                                    : search_by_words(out, &a, pool, error);
+  cq_bags_close(&a.source);
+  return status;
 }
 
 cq_status cq_clir_write_run(FILE *out, const cq_clir *clir, const cq_lexical_hit *hits, size_t k, const char *tag,

@@ -81,6 +81,14 @@ for options in "" "--method sum" "--method documents" "--weighted" "--csls 5" "-
   [ "$(awk 'NF != 6 || $2 != "Q0" || $6 != "mine"' run | wc -l)" -eq 0 ] || fail "not a run: $options"
   ranks_well run qrels.nl 0.75
 done
+expect 0 clir run vectors.txt $sources --from en --to nl
+cp stdout plain.run
+expect 0 clir run vectors.txt $sources --from en --to nl --idf
+cp stdout idf.run
+ranks_well idf.run qrels.nl 0.75
+cmp -s plain.run idf.run && fail "--idf changes nothing"
+expect 1 clir run vectors.txt $sources --from en --to nl --idf --method sum
+stderr_has "idf weighs what each word of a query becomes"
 expect 0 clir run vectors.txt $sources --from nl --to en --top 2
 [ "$(awk '$1 == 1' stdout | wc -l)" -eq 2 ] || fail "--top 2 gives another number"
 expect 0 clir run $sources --from en --to en
@@ -168,7 +176,7 @@ expect 1 clir validate --languages en --docs 'docs.%' --topics 'topics.%' --qrel
 stderr_has "two languages are needed"
 
 for option in "--kappa 5" "--window 10" "--tau 5" "--mix at-random" --all-documents --pseudo-in-all "--dim 10" "--epochs 1" \
-  "--lr 0.1" "--sample 0" --cbow "--shortest-ngram 3" "--longest-ngram 0" "--seed 1" --weighted "--csls 0" --keep-words "--mu 9"; do
+  "--lr 0.1" "--sample 0" --cbow "--shortest-ngram 3" "--longest-ngram 0" "--seed 1" --weighted --idf "--csls 0" --keep-words "--mu 9"; do
   expect 2 clir validate $sources --from en --to nl --folds 2 --method cognates $option
   stderr_has "${option%% *} is about word vectors, which --method cognates does without"
   stdout_is_empty

@@ -91,7 +91,8 @@ static void write_language(int language, const changes *change) {
   assert_int_equal(fclose(f), 0);
 }
 
-static cq_status open_collections(cq_clir **out, const changes *change, bool other_order, cq_error *error) {
+static cq_status open_collections_in(cq_clir **out, const changes *change, bool other_order, const char *work,
+                                     cq_error *error) {
   cq_clir_language languages[2];
   char paths[2][3][400];
   for (int i = 0; i < 2; i++) {
@@ -106,7 +107,11 @@ static cq_status open_collections(cq_clir **out, const changes *change, bool oth
     languages[i] =
         (cq_clir_language){.code = code, .documents = paths[i][0], .topics = paths[i][1], .judgements = paths[i][2]};
   }
-  return cq_clir_open(out, languages, 2, NULL, NULL, error);
+  return cq_clir_open(out, languages, 2, work, NULL, error);
+}
+
+static cq_status open_collections(cq_clir **out, const changes *change, bool other_order, cq_error *error) {
+  return open_collections_in(out, change, other_order, NULL, error);
 }
 
 static cq_clir *opened(const changes *change, bool other_order) {
@@ -234,6 +239,93 @@ static void queries_become_words_of_their_topic(void **state) {
   assert_int_equal(cq_clir_expand(&words, &n, m, "aa", "bb", (cq_slice){"unheard", 7}, &o, NULL), CQ_OK);
   assert_int_equal(n, 0);
   free(words);
+  cq_clir_model_free(m);
+  cq_clir_free(c);
+}
+
+/* How many documents of aa have a word. */
+static double n_with(const char *word, double *n_documents) {
+  size_t n;
+  char *text = (char *)read_bytes(&n, test_path("docs.aa")), *next;
+  double n_having = 0;
+  *n_documents = 0;
+  for (char *document = strstr(text, "<DOC>"); document; document = next) {
+    if ((next = strstr(document + 1, "<DOC>"))) next[-1] = 0;
+    n_having += strstr(document, word) != NULL;
+    ++*n_documents;
+  }
+  free(text);
+  return n_having;
+}
+
+static double idf_of(const char *word) {
+  double n;
+  const double n_having = n_with(word, &n);
+  return log((n + 1) / (n_having + 0.5));
+}
+
+/* A topic's hits are those of a query that is put together by hand. */
+static void check_hits(const cq_clir *c, const cq_clir_model *m, const char *to, const cq_clir_options *o,
+                       const cq_lexical *index, cq_lexical_term *terms, size_t n) {
+  const cq_lexical_query query = {terms, n};
+  cq_lexical_hit *hits, *expected;
+  cq_error error = {0};
+  if (cq_clir_search(&hits, c, m, "aa", to, NULL, o, NULL, &error)) fail_msg("%s", error.message);
+  assert_int_equal(cq_lexical_search(&expected, index, &query, 1, &o->ranking, NULL, NULL), CQ_OK);
+  assert_non_null(expected[0].id.data);
+  for (size_t i = 0; i < o->ranking.k; i++) {
+    assert_true(fabs(hits[i].score - expected[i].score) < 1e-6);
+    if (!hits[i].id.data || !expected[i].id.data) assert_true(!hits[i].id.data && !expected[i].id.data);
+  }
+  free(hits), free(expected);
+}
+
+/* As clir.h has the formula. Topic 1 is "bavk bevk"; bevk is made the more frequent. */
+static void idf_weighs_by_the_query_s_words(void **state) {
+  (void)state;
+  changes change = none;
+  change.more_documents = "<DOC>\n<DOCNO>m1</DOCNO>\nbevk bevk\n</DOC>\n<DOC>\n<DOCNO>m2</DOCNO>\nbevk vii\n</DOC>\n";
+  cq_clir *c;
+  cq_clir_model *m;
+  cq_lexical *index[2];
+  cq_clir_options o = tiny_options();
+  char work[400];
+  snprintf(work, sizeof work, "%s", test_path("weights"));
+  assert_int_equal(open_collections_in(&c, &change, false, work, NULL), CQ_OK);
+  assert_int_equal(cq_lexical_open(&index[0], test_path("weights/aa.lexical"), NULL), CQ_OK);
+  assert_int_equal(cq_lexical_open(&index[1], test_path("weights/bb.lexical"), NULL), CQ_OK);
+  assert_int_equal(cq_clir_train(&m, c, NULL, "aa", &o, NULL, NULL), CQ_OK);
+  const double idf[] = {idf_of("bavk"), idf_of("bevk")};
+  assert_true(idf[0] > idf[1] && idf[1] > 0);
+  o.idf = true, o.tau = 1; /* the words of a topic are near to one another: one of them may be nearest to both */
+  for (int way = 0; way < 2; way++) {
+    cq_clir_word *words;
+    cq_lexical_term terms[2];
+    size_t n, n_terms = 0;
+    o.weighted = way == 1;
+    assert_int_equal(cq_clir_expand(&words, &n, m, "aa", "bb", cq_slice_of("bavk bevk"), &o, NULL), CQ_OK);
+    assert_int_equal(n, 2);
+    for (size_t i = 0; i < n; i++) {
+      const double weight = idf[i] * (o.weighted ? words[i].cosine : 1);
+      if (n_terms && cq_slice_equal(terms[0].term, words[i].to))
+        terms[0].weight += weight;
+      else
+        terms[n_terms++] = (cq_lexical_term){words[i].to, weight};
+    }
+    check_hits(c, m, "bb", &o, index[1], terms, n_terms);
+    free(words);
+  }
+  cq_lexical_term own[] = {{cq_slice_of("bavk"), idf[0]}, {cq_slice_of("bevk"), idf[1]}};
+  check_hits(c, NULL, "aa", &o, index[0], own, 2);
+  for (int method = 1; method < 3; method++) {
+    cq_lexical_hit *hits;
+    cq_error error = {0};
+    o.method = (cq_clir_method)method;
+    assert_int_equal(cq_clir_search(&hits, c, m, "aa", "bb", NULL, &o, NULL, &error), CQ_ERR_ARGUMENT);
+    assert_null(hits);
+    assert_non_null(strstr(error.message, "with sums of vectors there is nothing to weigh"));
+  }
+  for (int i = 0; i < 2; i++) cq_lexical_free(index[i]);
   cq_clir_model_free(m);
   cq_clir_free(c);
 }
@@ -846,7 +938,7 @@ static void every_allocation_may_fail(void **state) {
   o.words.epochs = 1, o.words.dim = 4;
   for (int way = 0; way < 4; way++) {
     o.method = (cq_clir_method)(way % 3);
-    o.pseudo_in_all = way == 1, o.csls = way == 2 ? 2 : 0, o.weighted = o.keep_words = way == 3;
+    o.pseudo_in_all = way == 1, o.csls = way == 2 ? 2 : 0, o.weighted = o.keep_words = o.idf = way == 3;
     o.mixing = way == 2 ? CQ_MIX_AT_RANDOM : CQ_MIX_BY_LENGTH;
     for (long n = 1;; n += n < 60 ? 1 : 7) { /* the text of each topic takes the same path */
       cq_clir_model *m;
@@ -899,6 +991,7 @@ int main(void) {
       cmocka_unit_test(monolingual_runs_need_no_model),
       cmocka_unit_test(languages_that_are_not_there),
       cmocka_unit_test(queries_become_words_of_their_topic),
+      cmocka_unit_test(idf_weighs_by_the_query_s_words),
       cmocka_unit_test(unknown_queries_find_nothing),
       cmocka_unit_test(a_topic_without_documents_in_one_language),
       cmocka_unit_test(judgements_and_translations_held_out_are_not_looked_at),
