@@ -67,6 +67,7 @@ typedef struct cq_clir_options {
   int tau;         /* words for each word, or for the sum */
   bool weighted;   /* a word's score is multiplied by its cosine */
   bool idf;        /* and by its source word's weight: see below */
+  int feedback;    /* words that the query is made longer by before it is translated; 0: none. See below */
   int csls;        /* neighbours that hubs are corrected by; 0: none */
   bool keep_words; /* the query's own words, too, where the target language has them */
   cq_lexical_options ranking;
@@ -78,6 +79,12 @@ typedef struct cq_clir_options {
  * where n_w of the N documents in the query's language have w; a term that several words become weighs the sum. A word
  * of the query itself (keep_words, and the monolingual run) counts as if its cosine were 1. This is our choice: the
  * paper leaves open what terms weigh. Not for sums of vectors, where no term has one source word.
+ *
+ * feedback: the query in its own language becomes half itself, each word as often as it has it, and half the words that
+ * its ten best documents there have most of: by their share of each document, documents weighing as they are likely,
+ * times log((N + 1) / (n_w + 1/2)). Sources: Lavrenko & Croft 2001 (RM1); Abdul-Jaleel et al. 2004 (the mixture). Each
+ * word's translations, and the word itself where it is kept, are multiplied by its weight; the monolingual run is that
+ * of the longer query. Not for sums of vectors.
  *
  * The paper's: by length, kappa 10, tau 10, window 25, each term's neighbours, unweighted, Terrier's Dirichlet, 1000
  * documents. */
@@ -112,7 +119,8 @@ CQ_API CQ_MUST_USE cq_status cq_clir_expand(cq_clir_word **out, size_t *n, const
 
 /* Searches for topics in another language: *out [n_topics, k], those not asked for without hits, released with free().
  *   asked  [n_topics]; NULL: all
- * from and to the same: the monolingual run. Errors: CQ_ERR_ARGUMENT for idf with sums of vectors. */
+ * from and to the same: the monolingual run. Errors: CQ_ERR_ARGUMENT for idf or feedback with sums
+ * of vectors. */
 CQ_API CQ_MUST_USE cq_status cq_clir_search(cq_lexical_hit **out, const cq_clir *clir, const cq_clir_model *model,
                                             const char *from, const char *to, const bool *asked,
                                             const cq_clir_options *options, cq_pool *pool, cq_error *error);

@@ -205,10 +205,16 @@ enum { COGNATES = 3 };
        .help = "the weight of the collection in a document's language model"},                                         \
       CLI_RUN_TOP(owner, top, "topic")
 
-#define IDF_OPTION(owner)                                                                                              \
+#define WEIGHT_OPTIONS(owner)                                                                                          \
+  {.name = "idf",                                                                                                      \
+   .type = CLI_FLAG,                                                                                                   \
+   .offset = offsetof(owner, o.idf),                                                                                   \
+   .help = "multiply a word's score by how rare the query's word that it is for is among its language's documents"},   \
   {                                                                                                                    \
-    .name = "idf", .type = CLI_FLAG, .offset = offsetof(owner, o.idf),                                                 \
-    .help = "multiply a word's score by how rare the query's word that it is for is among its language's documents"    \
+    .name = "feedback", .type = CLI_INT, .argument = "N", .offset = offsetof(owner, o.feedback), .greatest = 10000,    \
+    .help =                                                                                                            \
+        "before translation, add the N words that the query's best documents in its own language have most of, as "    \
+        "half of its weight; 0: none"                                                                                  \
   }
 
 #define BETWEEN_OPTIONS(owner)                                                                                         \
@@ -319,7 +325,7 @@ static int check_tag(const char *tag) {
 static const char *const about_vectors[] = {
     "kappa",  "window", "mix",        "all-documents",  "pseudo-in-all", "dim", "epochs",   "lr",
     "sample", "cbow",   "seed",       "shortest-ngram", "longest-ngram", "tau", "weighted", "idf",
-    "csls",   "mu",     "keep-words",
+    "csls",   "mu",     "keep-words", "feedback",
 };
 
 /* What is said of vectors goes unheard where there are none: rather refused than passed over. */
@@ -481,7 +487,7 @@ static const cli_option run_options[] = {
     TAU_OPTION(struct args),
     METHOD_OPTION(struct args, BY_LETTERS ", and feedback: without VECTORS"),
     SEARCH_OPTIONS(struct args),
-    IDF_OPTION(struct args),
+    WEIGHT_OPTIONS(struct args),
     {.name = "hold-out",
      .type = CLI_INT,
      .argument = "FOLD",
@@ -580,7 +586,7 @@ static const cli_option validate_options[] = {
     TRAIN_OPTIONS(struct args),
     METHOD_OPTION(struct args, BY_LETTERS ", and feedback"),
     SEARCH_OPTIONS(struct args),
-    IDF_OPTION(struct args),
+    WEIGHT_OPTIONS(struct args),
     {.name = "share",
      .type = CLI_NUMBER,
      .argument = "X",

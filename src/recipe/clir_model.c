@@ -45,21 +45,29 @@ static cq_status add_topic(cq_word_corpus *corpus, const cq_clir *c, const cq_do
   return ok || status ? status : cq_fail_memory(error, "a topic's documents");
 }
 
+cq_status cq_clir_best_of(cq_lexical_hit **out, const cq_clir *c, const cq_clir_side *side, size_t topic, size_t k,
+                          const cq_clir_options *o, cq_error *error) {
+  cq_lexical_query query;
+  cq_lexical_options ranking = o->ranking;
+  ranking.k = k;
+  *out = NULL;
+  if (!cq_clir_own_query(&query, c, side, topic)) return cq_fail_memory(error, "a query");
+  cq_status status = cq_lexical_search(out, side->index, &query, 1, &ranking, NULL, error);
+  cq_lexical_query_free(&query);
+  return status;
+}
+
 /* A topic's pseudo-relevant documents in a language: the best kappa for its query there. */
 static cq_status find_pseudo_relevant(cq_ids *out, const cq_clir *c, const cq_clir_side *side, size_t topic,
                                       const cq_clir_options *o, cq_error *error) {
-  cq_lexical_query query;
-  cq_lexical_hit *hits = NULL;
-  cq_lexical_options ranking = o->ranking;
-  ranking.k = (size_t)o->kappa;
-  if (!cq_clir_own_query(&query, c, side, topic)) return cq_fail_memory(error, "a query");
-  cq_status status = cq_lexical_search(&hits, side->index, &query, 1, &ranking, NULL, error);
-  for (size_t i = 0; !status && i < ranking.k && hits[i].id.data; i++) {
+  const size_t kappa = (size_t)o->kappa;
+  cq_lexical_hit *hits;
+  cq_status status = cq_clir_best_of(&hits, c, side, topic, kappa, o, error);
+  for (size_t i = 0; !status && i < kappa && hits[i].id.data; i++) {
     const uint32_t d = (uint32_t)hits[i].document;
     if (!cq_ids_append(out, &d, 1)) status = cq_fail_memory(error, "a query");
   }
   free(hits);
-  cq_lexical_query_free(&query);
   return status;
 }
 

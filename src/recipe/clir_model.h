@@ -14,6 +14,10 @@ struct cq_clir_model {
   int dim;
 };
 
+/* The best k documents for a topic's query within its language: *out [k], released with free(). */
+CQ_MUST_USE cq_status cq_clir_best_of(cq_lexical_hit **out, const cq_clir *clir, const cq_clir_side *side, size_t topic,
+                                      size_t k, const cq_clir_options *options, cq_error *error);
+
 CQ_MUST_USE cq_status cq_clir_translator(cq_translator *out, const cq_clir_model *model, const cq_clir_side *from,
                                          const cq_clir_side *to, const cq_clir_options *options, cq_error *error);
 /* words are the model's; *out is released with cq_free. */

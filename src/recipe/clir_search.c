@@ -34,11 +34,23 @@ static void add_term(cq_lexical_query *query, cq_slice word, double weight, bool
   query->terms[query->n++] = (cq_lexical_term){word, weight};
 }
 
+enum { FEEDBACK_DOCUMENTS = 10 };
+
+/* Whether weights come of the documents in the query's language. */
+static bool uses_source(const cq_clir_options *o) {
+  return o->idf || o->feedback > 0;
+}
+
+/* Whether terms have weights, which add up; else a term counts once. */
+static bool are_weighted(const cq_clir_options *o) {
+  return o->weighted || uses_source(o);
+}
+
 /* A query's words, each as often as it has them, and what each counts. */
 typedef struct source_query {
   uint32_t *words;
   double *weights;
-  size_t n;
+  size_t n, words_capacity, weights_capacity;
 } source_query;
 
 static void free_source(source_query *q) {
@@ -46,16 +58,51 @@ static void free_source(source_query *q) {
   cq_free(q->weights);
 }
 
+static bool add_source(source_query *q, uint32_t word, double weight) {
+  if (!cq_reserve((void **)&q->words, &q->words_capacity, q->n + 1, sizeof *q->words) ||
+      !cq_reserve((void **)&q->weights, &q->weights_capacity, q->n + 1, sizeof *q->weights))
+    return false;
+  q->words[q->n] = word, q->weights[q->n++] = weight;
+  return true;
+}
+
+/* [vocabulary] the words that the best documents for a topic have most of, summing to one; all 0: there are none. */
+static cq_status feed_back(double *words, const asking *a, size_t topic, cq_error *error) {
+  cq_lexical_hit *hits = NULL;
+  cq_clir_options o = *a->o;
+  o.ranking.model = CQ_DIRICHLET; /* whose scores are likelihoods */
+  double *scores = cq_alloc_array(a->source.n, sizeof *scores), *weights = cq_alloc_array(a->source.n, sizeof *weights);
+  size_t n = 0;
+  cq_status status = scores && weights ? CQ_OK : cq_fail_memory(error, "feedback");
+  if (!status) status = cq_clir_best_of(&hits, a->clir, a->from, topic, FEEDBACK_DOCUMENTS, &o, error);
+  for (size_t d = 0; !status && d < a->source.n; d++) scores[d] = -INFINITY;
+  for (; !status && n < FEEDBACK_DOCUMENTS && hits[n].id.data; n++) scores[hits[n].document] = hits[n].score;
+  if (!status) status = cq_top_weights(weights, scores, a->source.n, n, CQ_BY_LIKELIHOOD, error);
+  if (!status) status = cq_bags_feedback(words, &a->source, weights, (size_t)a->o->feedback, NULL, error);
+  free(hits);
+  cq_free(scores);
+  cq_free(weights);
+  return status;
+}
+
 static cq_status make_source(source_query *out, const asking *a, size_t topic, cq_error *error) {
   const cq_word_run *query = &a->from->queries[topic];
-  *out =
-      (source_query){cq_alloc_array(query->n, sizeof *out->words), cq_alloc_array(query->n, sizeof *out->weights), 0};
-  if (!out->words || !out->weights) return cq_fail_memory(error, "a query");
-  for (; out->n < query->n; out->n++) {
-    out->words[out->n] = query->words[out->n];
-    out->weights[out->n] = a->o->idf ? a->source.idf[query->words[out->n]] : 1;
+  const double each = a->o->feedback > 0 ? 0.5 / (double)query->n : 1;
+  double *more = NULL;
+  bool ok = true;
+  cq_status status = CQ_OK;
+  *out = (source_query){0};
+  for (size_t i = 0; ok && i < query->n; i++) ok = add_source(out, query->words[i], each);
+  if (ok && a->o->feedback > 0) {
+    more = cq_alloc_array(a->source.n_words, sizeof *more);
+    ok = more != NULL;
+    if (ok) status = feed_back(more, a, topic, error);
+    for (uint32_t w = 0; ok && !status && w < a->source.n_words; w++)
+      if (more[w] > 0) ok = add_source(out, w, 0.5 * more[w]);
   }
-  return CQ_OK;
+  for (size_t i = 0; ok && !status && a->o->idf && i < out->n; i++) out->weights[i] *= a->source.idf[out->words[i]];
+  cq_free(more);
+  return ok ? status : cq_fail_memory(error, "a query");
 }
 
 /* Adds what some words become, one or the sum of all, by their cosines times a weight. */
@@ -68,7 +115,7 @@ static cq_status add_translations(cq_lexical_query *out, const asking *a, const 
   for (size_t i = 0; !status && i < n; i++)
     if (!weighted || found[i].cosine > 0)
       add_term(out, a->model->corpus.words.items[found[i].to], weighted ? weight * (double)found[i].cosine : weight,
-               weighted || a->o->idf);
+               are_weighted(a->o));
   cq_free(found);
   return status;
 }
@@ -90,21 +137,24 @@ static cq_status translate_topic(cq_lexical_query *out, const asking *a, const c
   if (!status && known.n) status = add_translations(out, a, translator, known.items, known.n, 1, error);
   for (size_t i = 0; !status && a->o->keep_words && i < source->n; i++)
     if (a->to->has[source->words[i]])
-      add_term(out, a->clir->words.items[source->words[i]], source->weights[i], a->o->weighted || a->o->idf);
+      add_term(out, a->clir->words.items[source->words[i]], source->weights[i], are_weighted(a->o));
   cq_ids_free(&known);
   return status;
 }
 
+/* A word that comes again is added up here, as Terrier's model would keep the first one's weight. */
 static cq_status own_words(cq_lexical_query *out, const asking *a, const source_query *source, cq_error *error) {
-  if (!(out->terms = malloc((source->n + 1) * sizeof *out->terms))) return cq_fail_memory(error, "a query");
+  if (!(out->terms = calloc(source->n + 1, sizeof *out->terms))) return cq_fail_memory(error, "a query");
   for (size_t i = 0; i < source->n; i++)
-    out->terms[out->n++] = (cq_lexical_term){a->clir->words.items[source->words[i]], source->weights[i]};
+    add_term(out, a->clir->words.items[source->words[i]], source->weights[i], true);
   return CQ_OK;
 }
 
 static cq_status make_query(cq_lexical_query *out, const asking *a, const cq_translator *translator, size_t topic,
                             cq_error *error) {
   source_query source;
+  if (a->from == a->to && !uses_source(a->o))
+    return cq_clir_own_query(out, a->clir, a->from, topic) ? CQ_OK : cq_fail_memory(error, "a query");
   cq_status status = make_source(&source, a, topic, error);
   if (!status)
     status = a->from == a->to ? own_words(out, a, &source, error) : translate_topic(out, a, translator, &source, error);
@@ -178,10 +228,12 @@ cq_status cq_clir_search(cq_lexical_hit **out, const cq_clir *clir, const cq_cli
   if (!status) status = cq_clir_side_of(&a.to, clir, to, error);
   if (!status && !model && a.from != a.to)
     status = cq_fail(error, CQ_ERR_ARGUMENT, "from '%s' to '%s' needs a model", from, to);
-  if (!status && o.idf && o.method != CQ_CLIR_TERMS)
+  if (!status && uses_source(&o) && o.method != CQ_CLIR_TERMS)
     status = cq_fail(error, CQ_ERR_ARGUMENT,
-                     "idf weighs what each word of a query becomes: with sums of vectors there is nothing to weigh");
-  if (!status && o.idf) status = cq_bags_open(&a.source, a.from->documents, a.from->n_documents, clir->words.n, error);
+                     "%s weighs what each word of a query becomes: with sums of vectors there is nothing to weigh",
+                     o.idf ? "idf" : "feedback");
+  if (!status && uses_source(&o))
+    status = cq_bags_open(&a.source, a.from->documents, a.from->n_documents, clir->words.n, error);
   if (!status)
     status = o.method == CQ_CLIR_DOCUMENTS && model ? search_by_documents(out, &a, pool, error)
                                                     : search_by_words(out, &a, pool, error);

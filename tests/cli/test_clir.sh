@@ -89,6 +89,14 @@ ranks_well idf.run qrels.nl 0.75
 cmp -s plain.run idf.run && fail "--idf changes nothing"
 expect 1 clir run vectors.txt $sources --from en --to nl --idf --method sum
 stderr_has "idf weighs what each word of a query becomes"
+expect 0 clir run vectors.txt $sources --from en --to nl --feedback 5
+cp stdout feedback.run
+ranks_well feedback.run qrels.nl 0.75
+cmp -s plain.run feedback.run && fail "--feedback changes nothing"
+expect 1 clir run vectors.txt $sources --from en --to nl --feedback 5 --method documents
+stderr_has "feedback weighs what each word of a query becomes"
+expect 0 clir run vectors.txt $sources --from en --to nl --feedback 0
+same plain.run stdout
 expect 0 clir run vectors.txt $sources --from nl --to en --top 2
 [ "$(awk '$1 == 1' stdout | wc -l)" -eq 2 ] || fail "--top 2 gives another number"
 expect 0 clir run $sources --from en --to en
@@ -134,6 +142,9 @@ expect 0 clir validate $sources $base --epochs 10 --from en --to nl --folds 4 $c
 same all.run stdout
 expect 0 clir validate $sources $base --epochs 10 --from en --to nl --folds 2 --group 4 --kappa 1 --window 4 --tau 2
 [ "$(cut -d ' ' -f 1 stdout | sort -u | wc -l)" -ge 4 ] || fail "topics are missing"
+expect 0 clir validate $sources $base --epochs 10 --from en --to nl --folds 2 --kappa 1 --window 4 --tau 2 --idf --feedback 3
+cp stdout longer.run
+ranks_well longer.run qrels.nl 0.3
 expect 1 clir validate $sources --from en --to nl --folds 5 --group 2 $choices
 stderr_has "5 folds of groups of 2 topics, of 8 in all"
 expect 1 clir validate $sources --from en --to nl --folds 5 --group 2 --method cognates
@@ -176,7 +187,7 @@ expect 1 clir validate --languages en --docs 'docs.%' --topics 'topics.%' --qrel
 stderr_has "two languages are needed"
 
 for option in "--kappa 5" "--window 10" "--tau 5" "--mix at-random" --all-documents --pseudo-in-all "--dim 10" "--epochs 1" \
-  "--lr 0.1" "--sample 0" --cbow "--shortest-ngram 3" "--longest-ngram 0" "--seed 1" --weighted --idf "--csls 0" --keep-words "--mu 9"; do
+  "--lr 0.1" "--sample 0" --cbow "--shortest-ngram 3" "--longest-ngram 0" "--seed 1" --weighted --idf "--feedback 5" "--csls 0" --keep-words "--mu 9"; do
   expect 2 clir validate $sources --from en --to nl --folds 2 --method cognates $option
   stderr_has "${option%% *} is about word vectors, which --method cognates does without"
   stdout_is_empty

@@ -280,8 +280,68 @@ static void check_hits(const cq_clir *c, const cq_clir_model *m, const char *to,
   free(hits), free(expected);
 }
 
+/* Feedback of the first topic by plain loops: terms [n of vocabulary] "bavk" and its like, and what each weighs. */
+static void feed_back(double *weights, const char *const *vocabulary, size_t n, const cq_lexical *index) {
+  enum { BEST = 10 };
+  cq_lexical_term terms[] = {{cq_slice_of("bavk"), 1}, {cq_slice_of("bevk"), 1}};
+  const cq_lexical_query query = {terms, 2};
+  cq_lexical_options o = cq_lexical_default_options();
+  cq_lexical_hit *hits;
+  size_t n_bytes;
+  double sum = 0;
+  o.k = BEST;
+  assert_int_equal(cq_lexical_search(&hits, index, &query, 1, &o, NULL, NULL), CQ_OK);
+  char *text = (char *)read_bytes(&n_bytes, test_path("docs.aa"));
+  for (size_t w = 0; w < n; w++) weights[w] = 0;
+  for (size_t i = 0; i < BEST && hits[i].id.data; i++) {
+    char id[40];
+    size_t counts[64] = {0}, length = 0;
+    snprintf(id, sizeof id, ">%.*s<", (int)hits[i].id.n, hits[i].id.data);
+    char *document = strstr(text, id), *end = strstr(document, "</DOC>");
+    *end = 0;
+    for (size_t w = 0; w < n; w++)
+      for (const char *at = document; (at = strstr(at, vocabulary[w])); at++) counts[w]++, length++;
+    *end = '<';
+    for (size_t w = 0; w < n; w++)
+      weights[w] += exp2(hits[i].score - hits[0].score) * (double)counts[w] / (double)length;
+  }
+  for (size_t w = 0; w < n; w++) sum += weights[w] *= idf_of(vocabulary[w]);
+  for (size_t w = 0; w < n; w++) weights[w] /= sum;
+  free(hits), free(text);
+}
+
+/* Checks the longer query of the first topic, within its language. */
+static void check_feedback(const cq_clir *c, const cq_lexical *index) {
+  enum { MOST = 64 };
+  static char letters[MOST][5];
+  const char *vocabulary[MOST] = {"ivva", "vii"};
+  double weights[MOST];
+  size_t n = 2, best = 0;
+  cq_clir_options o = tiny_options();
+  for (int t = 0; t < TOPICS; t++)
+    for (int v = 0; v < WORDS; v++, n++) {
+      snprintf(letters[n], sizeof letters[n], "%c%cvk", "bdgklmnr"[t], "aeiouy"[v]);
+      vocabulary[n] = letters[n];
+    }
+  feed_back(weights, vocabulary, n, index);
+  for (size_t w = 0; w < n; w++)
+    if (weights[w] > weights[best]) best = w;
+  for (int way = 0; way < 3; way++) { /* all words, the first, the first and idf */
+    cq_lexical_term terms[MOST];
+    size_t n_terms = 0;
+    o.feedback = way == 0 ? 1000 : 1, o.idf = way == 2;
+    for (size_t w = 0; w < n; w++) {
+      const bool is_own = !strcmp(vocabulary[w], "bavk") || !strcmp(vocabulary[w], "bevk");
+      double weight = (is_own ? 0.25 : 0) + (way == 0 ? weights[w] / 2 : w == best ? 0.5 : 0);
+      if (way == 2) weight *= idf_of(vocabulary[w]);
+      if (weight > 0) terms[n_terms++] = (cq_lexical_term){cq_slice_of(vocabulary[w]), weight};
+    }
+    check_hits(c, NULL, "aa", &o, index, terms, n_terms);
+  }
+}
+
 /* As clir.h has the formula. Topic 1 is "bavk bevk"; bevk is made the more frequent. */
-static void idf_weighs_by_the_query_s_words(void **state) {
+static void queries_weigh_by_their_own_language(void **state) {
   (void)state;
   changes change = none;
   change.more_documents = "<DOC>\n<DOCNO>m1</DOCNO>\nbevk bevk\n</DOC>\n<DOC>\n<DOCNO>m2</DOCNO>\nbevk vii\n</DOC>\n";
@@ -317,10 +377,11 @@ static void idf_weighs_by_the_query_s_words(void **state) {
   }
   cq_lexical_term own[] = {{cq_slice_of("bavk"), idf[0]}, {cq_slice_of("bevk"), idf[1]}};
   check_hits(c, NULL, "aa", &o, index[0], own, 2);
+  check_feedback(c, index[0]);
   for (int method = 1; method < 3; method++) {
     cq_lexical_hit *hits;
     cq_error error = {0};
-    o.method = (cq_clir_method)method;
+    o.method = (cq_clir_method)method, o.idf = method == 1, o.feedback = method == 2 ? 3 : 0;
     assert_int_equal(cq_clir_search(&hits, c, m, "aa", "bb", NULL, &o, NULL, &error), CQ_ERR_ARGUMENT);
     assert_null(hits);
     assert_non_null(strstr(error.message, "with sums of vectors there is nothing to weigh"));
@@ -444,6 +505,7 @@ static void judgements_and_translations_held_out_are_not_looked_at(void **state)
     o.words.epochs = 2;
     o.mixing = way & 2 ? CQ_MIX_AT_RANDOM : CQ_MIX_BY_LENGTH;
     o.method = way & 4 ? CQ_CLIR_DOCUMENTS : CQ_CLIR_TERMS;
+    o.idf = way == 3, o.feedback = way == 3 ? 3 : 0;
     outcome usual = outcome_of(&none, 1, &o, other_order), again = outcome_of(&none, 1, &o, other_order);
     assert_true(same_outcome(&usual, &again));
     change.fold_of_judgements = 1;
@@ -936,9 +998,10 @@ static void every_allocation_may_fail(void **state) {
   cq_clir_options o = tiny_options();
   const bool held_out[TOPICS] = {[1] = true, [5] = true};
   o.words.epochs = 1, o.words.dim = 4;
-  for (int way = 0; way < 4; way++) {
-    o.method = (cq_clir_method)(way % 3);
-    o.pseudo_in_all = way == 1, o.csls = way == 2 ? 2 : 0, o.weighted = o.keep_words = o.idf = way == 3;
+  for (int way = 0; way < 5; way++) {
+    o.method = (cq_clir_method)(way < 4 ? way % 3 : 0);
+    o.pseudo_in_all = way == 1, o.csls = way == 2 ? 2 : 0, o.weighted = o.keep_words = o.idf = way == 3,
+    o.feedback = way == 4 ? 2 : 0;
     o.mixing = way == 2 ? CQ_MIX_AT_RANDOM : CQ_MIX_BY_LENGTH;
     for (long n = 1;; n += n < 60 ? 1 : 7) { /* the text of each topic takes the same path */
       cq_clir_model *m;
@@ -991,7 +1054,7 @@ int main(void) {
       cmocka_unit_test(monolingual_runs_need_no_model),
       cmocka_unit_test(languages_that_are_not_there),
       cmocka_unit_test(queries_become_words_of_their_topic),
-      cmocka_unit_test(idf_weighs_by_the_query_s_words),
+      cmocka_unit_test(queries_weigh_by_their_own_language),
       cmocka_unit_test(unknown_queries_find_nothing),
       cmocka_unit_test(a_topic_without_documents_in_one_language),
       cmocka_unit_test(judgements_and_translations_held_out_are_not_looked_at),
