@@ -172,8 +172,7 @@ CQ_API CQ_MUST_USE cq_status cq_clir_cognates_expand(cq_clir_word **out, size_t 
                                                      cq_slice query, cq_error *error);
 /* As cq_clir_search. */
 CQ_API CQ_MUST_USE cq_status cq_clir_search_cognates(cq_lexical_hit **out, const cq_clir_cognates *cognates,
-                                                     const bool *asked, size_t k, cq_pool *pool,
-                                                     cq_error *error);
+                                                     const bool *asked, size_t k, cq_pool *pool, cq_error *error);
 
 /* --- cross-validation --- */
 

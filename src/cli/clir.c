@@ -156,6 +156,10 @@ enum { COGNATES = 3 };
        .offset = offsetof(owner, o.words.sample),                                                                      \
        .greatest = 1,                                                                                                  \
        .help = "thin out words that are more than this share of the text; 0: none"},                                   \
+      {.name = "share-negatives",                                                                                      \
+       .type = CLI_FLAG,                                                                                               \
+       .offset = offsetof(owner, o.words.share_negatives),                                                             \
+       .help = "draw negatives once for a word and all around it: several times as fast, another algorithm"},          \
       {.name = "cbow",                                                                                                 \
        .type = CLI_FLAG,                                                                                               \
        .offset = offsetof(owner, o.words.cbow),                                                                        \
@@ -323,9 +327,27 @@ static int check_tag(const char *tag) {
 }
 
 static const char *const about_vectors[] = {
-    "kappa",  "window", "mix",        "all-documents",  "pseudo-in-all", "dim", "epochs",   "lr",
-    "sample", "cbow",   "seed",       "shortest-ngram", "longest-ngram", "tau", "weighted", "idf",
-    "csls",   "mu",     "keep-words", "feedback",
+    "kappa",
+    "window",
+    "mix",
+    "all-documents",
+    "pseudo-in-all",
+    "dim",
+    "epochs",
+    "lr",
+    "sample",
+    "share-negatives",
+    "cbow",
+    "seed",
+    "shortest-ngram",
+    "longest-ngram",
+    "tau",
+    "weighted",
+    "idf",
+    "csls",
+    "mu",
+    "keep-words",
+    "feedback",
 };
 
 /* What is said of vectors goes unheard where there are none: rather refused than passed over. */
