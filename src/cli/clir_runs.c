@@ -1,5 +1,5 @@
 /* calque clir dense | fuse: runs beside those of clir.c, for comparison and to be fused. */
-#include "command.h"
+#include "clir.h"
 #include "report.h"
 
 struct dense_args {
