@@ -3,6 +3,7 @@
 #define CALQUE_CALQUE_H
 
 #include "calque/analysis.h"
+#include "calque/autoencode.h"
 #include "calque/chart.h"
 #include "calque/clir.h"
 #include "calque/cluster.h"

@@ -1,0 +1,126 @@
+/* Autoencoders of two or more languages around one space of sentence vectors: what one encoder reads, another
+ * language's decoder writes. A language's encoder is a sentence encoder like any other.
+ *
+ *   cq_autoencode_options o = cq_autoencode_translating();
+ *   o.output = "fr-it", o.languages[0] = "fr", o.languages[1] = "it";
+ *   o.train = files, o.n_train = 3, o.dev = "dev.tsv.gz";
+ *   cq_autoencode(&o, pool, &err);
+ *
+ *   cq_autoencoder *a;
+ *   cq_autoencoder_open(&a, "fr-it", &err);
+ *   cq_autoencoder_translate(out, a, "fr", "it", sentences, n, NULL, pool, &err);
+ *
+ * A model is a directory: autoencoder.json, and for each language encoder-XX (sentence-transformers' layout) and
+ * decoder-XX. Sources: Dore's dual autoencoders for the system as described; Sutskever et al. 2014, Cho et al. 2014 for
+ * decoders of a fixed vector. */
+#ifndef CALQUE_AUTOENCODE_H
+#define CALQUE_AUTOENCODE_H
+
+#include "calque/encoder.h"
+#include "calque/pool.h"
+#include "calque/slice.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct cq_autoencoder cq_autoencoder;
+
+/* Errors: CQ_ERR_IO; CQ_ERR_FORMAT, naming the file: vocabularies, dimensions and weights must fit one another. */
+CQ_API CQ_MUST_USE cq_status cq_autoencoder_open(cq_autoencoder **out, const char *directory, cq_error *error);
+CQ_API void cq_autoencoder_free(cq_autoencoder *autoencoder);
+CQ_API size_t cq_autoencoder_count(const cq_autoencoder *autoencoder); /* languages */
+CQ_API const char *cq_autoencoder_language(const cq_autoencoder *autoencoder, size_t index);
+/* A language's encoder, borrowed; NULL when there is none of that code. */
+CQ_API const cq_encoder *cq_autoencoder_encoder(const cq_autoencoder *autoencoder, const char *language);
+
+typedef struct cq_translate_options {
+  int beam;              /* 1: greedy */
+  int max_tokens;        /* of a translation */
+  double length_penalty; /* a translation's score is its log probability / length^this */
+} cq_translate_options;
+CQ_API cq_translate_options cq_translate_default_options(void); /* 5, 100, 1 */
+
+/* out [n] receives translations, each to be released with free(). The same for any number of threads. An empty sentence
+ * is translated like any other text. Errors: CQ_ERR_ARGUMENT for an unknown language or options out of range;
+ * CQ_ERR_MEMORY. */
+CQ_API CQ_MUST_USE cq_status cq_autoencoder_translate(char **out, const cq_autoencoder *autoencoder, const char *from,
+                                                      const char *to, const cq_slice *sentences, size_t n,
+                                                      const cq_translate_options *options, cq_pool *pool,
+                                                      cq_error *error);
+
+/* --- training --- */
+
+typedef enum cq_autoencode_pooling { CQ_AUTOENCODE_LAST, CQ_AUTOENCODE_MAX, CQ_AUTOENCODE_MEAN } cq_autoencode_pooling;
+typedef enum cq_autoencode_contrast { CQ_AUTOENCODE_PAIRS, CQ_AUTOENCODE_IN_BATCH } cq_autoencode_contrast;
+typedef enum cq_autoencode_feed { CQ_AUTOENCODE_OWN, CQ_AUTOENCODE_OTHER, CQ_AUTOENCODE_BOTH } cq_autoencode_feed;
+
+/* One line of news from a run. */
+typedef struct cq_autoencode_progress {
+  const char *phase; /* "data", "together", "encoders", "decoders" */
+  uint64_t step, n_steps;
+  double nll[2], contrast, distance, seconds_left;
+  const char *text; /* a table or remark to show as it is; NULL when there is none */
+} cq_autoencode_progress;
+/* Return false to stop the run (CQ_ERR_STOPPED). */
+typedef bool (*cq_autoencode_progress_fn)(void *context, const cq_autoencode_progress *progress);
+
+typedef struct cq_autoencode_options {
+  const char *output;
+  bool replace;
+  const char *languages[2]; /* codes of the files' first and second column */
+  const char *const *train; /* .tsv or .tsv.gz of two or more columns */
+  size_t n_train;
+  const char *dev; /* pairs that BLEU is measured on after each epoch of decoders, and the best kept; NULL: none */
+  bool skip_bad;
+  int max_characters; /* pairs with a longer side are left out; 0: no limit */
+  /* sizes */
+  int vocab_size; /* pieces of each language */
+  int embedding_dim, hidden_dim, latent_dim, n_layers;
+  bool bidirectional;
+  cq_autoencode_pooling pooling;
+  bool relu;        /* after the linear layer that gives the vector */
+  bool unit_length; /* vectors of length one */
+  bool latent_at_every_step, latent_as_state;
+  double encoder_dropout, decoder_dropout;
+  int max_tokens; /* of a sentence */
+  /* losses */
+  double reconstruction, contrast, distance; /* alpha, beta; and the weight of squared distances */
+  cq_autoencode_contrast contrast_by;
+  double margin, temperature;
+  cq_autoencode_feed feed;
+  double noise;        /* added to the vectors that decoders read: length of it, on average */
+  double word_dropout; /* share of the tokens that decoders read which become <unk> */
+  /* course */
+  double together_epochs, encoder_epochs, decoder_epochs; /* stages, in this order; the last on frozen encoders */
+  int batch_pairs;
+  double learning_rate, weight_decay, clip_norm;
+  double warmup; /* share of each stage's steps */
+  int n_shards;
+  uint64_t seed;
+  cq_autoencode_progress_fn progress;
+  void *progress_context;
+} cq_autoencode_options;
+
+/* The system as described, with its best values (table 5): batch 16, rate 2e-4, embedding 150, hidden 256, latent 16
+ * after ReLU, two layers one way, dropout 0.139 and 0.102, alpha 1.039, beta 1.440, everything trained at once. */
+CQ_API cq_autoencode_options cq_autoencode_as_described(void);
+/* What translates: bidirectional, maximum over words, vectors of length one, aligned by their translations in the batch
+ * and by distance; then decoders on frozen encoders, under noise. */
+CQ_API cq_autoencode_options cq_autoencode_translating(void);
+
+typedef struct cq_autoencode_result {
+  uint64_t n_pairs, n_steps;
+  double bleu[2]; /* on dev, of the model that is kept: into the second language, into the first; NaN without dev */
+} cq_autoencode_result;
+
+/* Trains and writes the model. result may be NULL. Errors: CQ_ERR_ARGUMENT; CQ_ERR_FORMAT with file and line;
+ * CQ_ERR_LIMIT with the step when a loss is not finite, the best model so far being kept at OUTPUT.work/best;
+ * CQ_ERR_STOPPED; CQ_ERR_IO; CQ_ERR_MEMORY. */
+CQ_API CQ_MUST_USE cq_status cq_autoencode(const cq_autoencode_options *options, cq_pool *pool,
+                                           cq_autoencode_result *result, cq_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

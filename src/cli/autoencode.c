@@ -1,0 +1,331 @@
+/* calque autoencode train | translate: autoencoders around one space of sentence vectors. */
+#include "command.h"
+#include "report.h"
+#include "sentences.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- train --- */
+
+enum { TRANSLATING, AS_DESCRIBED };
+static const char *const recipes[] = {"translating", "as-described", NULL};
+static const char *const poolings[] = {"last", "max", "mean", NULL}; /* in cq_autoencode_pooling's order */
+static const char *const contrasts[] = {"pairs", "in-batch", NULL};  /* in cq_autoencode_contrast's */
+static const char *const feeds[] = {"own", "other", "both", NULL};   /* in cq_autoencode_feed's */
+static const char *const latents[] = {"both", "state", "every-step", NULL};
+enum { LATENT_BOTH, LATENT_STATE, LATENT_EVERY_STEP };
+
+struct train_args {
+  cq_autoencode_options o;
+  int recipe, latent, threads;
+  const char *languages;
+  bool one_way, no_relu, any_length;
+};
+
+static void train_defaults(void *options) {
+  *(struct train_args *)options = (struct train_args){.o = cq_autoencode_translating()};
+}
+
+#define INT_OPTION(title, field, low, text)                                                                            \
+  {                                                                                                                    \
+    .name = title, .type = CLI_INT, .argument = "N", .offset = offsetof(struct train_args, field), .least = low,       \
+    .greatest = 1 << 16, .help = text                                                                                  \
+  }
+#define NUMBER_OPTION(title, field, most, text)                                                                        \
+  {                                                                                                                    \
+    .name = title, .type = CLI_NUMBER, .argument = "X", .offset = offsetof(struct train_args, field),                  \
+    .greatest = most, .help = text                                                                                     \
+  }
+#define CHOICE_OPTION(title, field, names, text)                                                                       \
+  {                                                                                                                    \
+    .name = title, .type = CLI_CHOICE, .argument = "HOW", .offset = offsetof(struct train_args, field),                \
+    .choices = names, .help = text                                                                                     \
+  }
+
+static const cli_option train_options[] = {
+    {.name = "languages",
+     .letter = 'l',
+     .type = CLI_TEXT,
+     .required = true,
+     .argument = "A,B",
+     .offset = offsetof(struct train_args, languages),
+     .help = "codes of the files' first and second column"},
+    {.name = "dev",
+     .type = CLI_TEXT,
+     .argument = "FILE",
+     .offset = offsetof(struct train_args, o.dev),
+     .default_text = "none",
+     .help = "pairs that are translated after each epoch of decoders; the model of the best BLEU is kept"},
+    CHOICE_OPTION("recipe", recipe, recipes, "what the options below are where they are not given"),
+    INT_OPTION("vocab-size", o.vocab_size, 8, "pieces of each language"),
+    INT_OPTION("embedding", o.embedding_dim, 1, "numbers for a piece"),
+    INT_OPTION("hidden", o.hidden_dim, 1, "of an LSTM's layer and direction"),
+    INT_OPTION("latent", o.latent_dim, 1, "of a sentence's vector"),
+    INT_OPTION("layers", o.n_layers, 1, "of each LSTM"),
+    {.name = "one-way",
+     .type = CLI_FLAG,
+     .offset = offsetof(struct train_args, one_way),
+     .help = "encoders read forward only"},
+    CHOICE_OPTION("pooling", o.pooling, poolings, "how a vector comes from the words' states"),
+    {.name = "no-relu",
+     .type = CLI_FLAG,
+     .offset = offsetof(struct train_args, no_relu),
+     .help = "nothing after the linear layer that gives the vector"},
+    {.name = "any-length",
+     .type = CLI_FLAG,
+     .offset = offsetof(struct train_args, any_length),
+     .help = "do not scale vectors to length one"},
+    CHOICE_OPTION("latent-as", latent, latents, "what decoders take the vector for: first state, part of each input"),
+    NUMBER_OPTION("encoder-dropout", o.encoder_dropout, 0.99, "between layers of encoders"),
+    NUMBER_OPTION("decoder-dropout", o.decoder_dropout, 0.99, "before, between and after layers of decoders"),
+    INT_OPTION("max-tokens", o.max_tokens, 3, "longer sentences are cut"),
+    NUMBER_OPTION("alpha", o.reconstruction, 1e6, "weight of -log p of the sentences"),
+    NUMBER_OPTION("beta", o.contrast, 1e6, "weight of the contrastive loss"),
+    NUMBER_OPTION("distance", o.distance, 1e6, "weight of the squared distance of translations"),
+    CHOICE_OPTION("contrast", o.contrast_by, contrasts,
+                  "against one other sentence by a margin, or all of the batch by a softmax"),
+    NUMBER_OPTION("margin", o.margin, 1e6, "of --contrast pairs"),
+    NUMBER_OPTION("temperature", o.temperature, 1e6, "of --contrast in-batch"),
+    CHOICE_OPTION("feed", o.feed, feeds, "whose vectors decoders learn to read"),
+    NUMBER_OPTION("noise", o.noise, 1e6, "length of what is added to the vectors that decoders learn to read"),
+    NUMBER_OPTION("word-dropout", o.word_dropout, 0.99, "share of the words that decoders read that are hidden"),
+    NUMBER_OPTION("together", o.together_epochs, 1e6, "epochs of everything at once"),
+    NUMBER_OPTION("encoder-epochs", o.encoder_epochs, 1e6, "epochs of encoders alone, then"),
+    NUMBER_OPTION("decoder-epochs", o.decoder_epochs, 1e6, "epochs of decoders on frozen encoders, at last"),
+    INT_OPTION("batch", o.batch_pairs, 1, "pairs of a batch"),
+    NUMBER_OPTION("lr", o.learning_rate, 1, "learning rate at its peak"),
+    NUMBER_OPTION("weight-decay", o.weight_decay, 1, "of AdamW"),
+    NUMBER_OPTION("clip-norm", o.clip_norm, 1e6, "longest gradient; 0: any"),
+    NUMBER_OPTION("warmup", o.warmup, 1, "share of a stage's steps in which the rate rises"),
+    {.name = "seed",
+     .type = CLI_COUNT,
+     .argument = "N",
+     .offset = offsetof(struct train_args, o.seed),
+     .help = "of all that is random"},
+    {.name = "replace",
+     .type = CLI_FLAG,
+     .offset = offsetof(struct train_args, o.replace),
+     .help = "overwrite MODEL when it exists"},
+    CLI_SKIP_BAD(struct train_args, o.skip_bad),
+    CLI_THREADS(struct train_args, threads),
+};
+
+/* The recipe's values, but what was given. */
+static cq_autoencode_options chosen_options(const cli_call *call) {
+  const struct train_args *args = call->options;
+  struct train_args chosen = {.o = args->recipe == AS_DESCRIBED ? cq_autoencode_as_described()
+                                                                : cq_autoencode_translating()};
+  static const size_t sizes[] = {
+      [CLI_FLAG] = sizeof(bool),     [CLI_INT] = sizeof(int),     [CLI_COUNT] = sizeof(uint64_t),
+      [CLI_NUMBER] = sizeof(double), [CLI_TEXT] = sizeof(char *), [CLI_CHOICE] = sizeof(int)};
+  for (size_t i = 0; i < call->command->n_options; i++) {
+    const cli_option *o = &call->command->options[i];
+    if (call->given[i]) memcpy((char *)&chosen + o->offset, (const char *)args + o->offset, sizes[o->type]);
+  }
+  if (chosen.one_way) chosen.o.bidirectional = false;
+  if (chosen.no_relu) chosen.o.relu = false;
+  if (chosen.any_length) chosen.o.unit_length = false;
+  if (cli_given(call, "latent-as")) {
+    chosen.o.latent_as_state = chosen.latent != LATENT_EVERY_STEP;
+    chosen.o.latent_at_every_step = chosen.latent != LATENT_STATE;
+  }
+  return chosen.o;
+}
+
+static bool show(void *context, const cq_autoencode_progress *p) {
+  cli_progress *progress = context;
+  char remark[128];
+  if (p->text) {
+    cli_progress_clear(progress);
+    cli_note("%s: %s", p->phase, p->text);
+    return true;
+  }
+  snprintf(remark, sizeof remark, "-log p %.3f %.3f  contrast %.3f  distance %.3f", p->nll[0], p->nll[1], p->contrast,
+           p->distance);
+  cli_progress_draw(progress, p->phase, p->step, p->n_steps, remark, p->step == p->n_steps);
+  return true;
+}
+
+static int run_train(const cli_call *call) {
+  const struct train_args *args = call->options;
+  cq_autoencode_options o = chosen_options(call);
+  cli_progress progress = cli_progress_start();
+  cq_autoencode_result result;
+  cq_error error = {0};
+  cq_pool *pool;
+  char codes[64];
+  char *comma = snprintf(codes, sizeof codes, "%s", args->languages) < (int)sizeof codes ? strchr(codes, ',') : NULL;
+  if (!comma || comma == codes || !comma[1] || strchr(comma + 1, ','))
+    return cli_usage(call->path, "--languages is '%s', expected two codes as fr,it", args->languages);
+  *comma = '\0';
+  o.output = call->arguments[0];
+  o.languages[0] = codes, o.languages[1] = comma + 1;
+  o.train = call->arguments + 1, o.n_train = call->n_arguments - 1;
+  o.progress = show, o.progress_context = &progress;
+  int code = cli_open_pool(&pool, args->threads);
+  if (code) return code;
+  if (cq_autoencode(&o, pool, &result, &error)) code = CLI_FAILED;
+  cli_progress_clear(&progress);
+  if (code)
+    code = cli_fail_error(&error);
+  else
+    cli_note("%" PRIu64 " pairs, %" PRIu64 " steps", result.n_pairs, result.n_steps);
+  if (!code && !isnan(result.bleu[0]))
+    cli_note("BLEU on dev: %s-%s %.2f, %s-%s %.2f", o.languages[0], o.languages[1], result.bleu[0], o.languages[1],
+             o.languages[0], result.bleu[1]);
+  cq_pool_free(pool);
+  return code;
+}
+
+static const cli_command autoencode_train = {
+    .name = "train",
+    .summary = "train an encoder and a decoder of two languages around one space",
+    .arguments = "MODEL PAIRS...",
+    .least_arguments = 2,
+    .most_arguments = -1,
+    .description =
+        "PAIRS are files of two columns between tabs, plain or gzipped. By the recipe \"translating\" encoders are "
+        "trained until translations have one vector, then decoders on frozen encoders, each on its own "
+        "language only. The recipe \"as-described\" trains everything at once, with a vector of 16 numbers: "
+        "it aligns, and does not translate.",
+    .example = "calque autoencode train fr-it train.tsv.gz --languages fr,it --dev dev.tsv.gz",
+    CLI_OPTIONS(struct train_args, train_options),
+    .defaults = train_defaults,
+    .run = run_train,
+};
+
+/* --- translate --- */
+
+struct translate_args {
+  const char *model, *from, *to;
+  cq_translate_options o;
+  int column, batch, threads;
+  bool skip_bad;
+};
+
+static void translate_defaults(void *options) {
+  *(struct translate_args *)options = (struct translate_args){.o = cq_translate_default_options(), .batch = 1024};
+}
+
+static const cli_option translate_options[] = {
+    {.name = "model",
+     .letter = 'm',
+     .type = CLI_TEXT,
+     .required = true,
+     .argument = "DIR",
+     .offset = offsetof(struct translate_args, model),
+     .help = "what `calque autoencode train` has written"},
+    {.name = "from",
+     .type = CLI_TEXT,
+     .required = true,
+     .argument = "CODE",
+     .offset = offsetof(struct translate_args, from),
+     .help = "the language of the sentences"},
+    {.name = "to",
+     .type = CLI_TEXT,
+     .required = true,
+     .argument = "CODE",
+     .offset = offsetof(struct translate_args, to),
+     .help = "the language to write; the same: what is left of a sentence in its vector"},
+    {.name = "beam",
+     .type = CLI_INT,
+     .argument = "N",
+     .offset = offsetof(struct translate_args, o.beam),
+     .least = 1,
+     .greatest = 1000,
+     .help = "beginnings kept of each translation; 1: greedy"},
+    {.name = "max-tokens",
+     .type = CLI_INT,
+     .argument = "N",
+     .offset = offsetof(struct translate_args, o.max_tokens),
+     .least = 1,
+     .greatest = 1 << 16,
+     .help = "a translation ends there"},
+    {.name = "length-penalty",
+     .type = CLI_NUMBER,
+     .argument = "X",
+     .offset = offsetof(struct translate_args, o.length_penalty),
+     .greatest = 10,
+     .help = "a translation's score is its log probability / length^X"},
+    {.name = "tsv",
+     .type = CLI_INT,
+     .argument = "COLUMN",
+     .offset = offsetof(struct translate_args, column),
+     .least = 1,
+     .greatest = 64,
+     .default_text = "the whole line",
+     .help = "take this tab-separated column of each line, from 1"},
+    CLI_SKIP_BAD(struct translate_args, skip_bad),
+    CLI_BATCH(struct translate_args, batch),
+    CLI_THREADS(struct translate_args, threads),
+};
+
+static int translate_chunk(const cli_sentences *in, const cq_autoencoder *model, const struct translate_args *args,
+                           cq_pool *pool) {
+  char **out = calloc(in->n, sizeof *out);
+  cq_error error = {0};
+  if (!out) return cli_fail("out of memory");
+  int code = CLI_OK;
+  if (cq_autoencoder_translate(out, model, args->from, args->to, in->slices, in->n, &args->o, pool, &error))
+    code = cli_sentences_fail(in, &error);
+  for (size_t i = 0; i < in->n; i++) {
+    if (code == CLI_OK) puts(out[i]);
+    free(out[i]);
+  }
+  free(out);
+  return code;
+}
+
+static int run_translate(const cli_call *call) {
+  const struct translate_args *args = call->options;
+  cq_error error = {0};
+  cq_autoencoder *model = NULL;
+  cq_pool *pool = NULL;
+  cli_sentences in = {.paths = call->arguments,
+                      .n_paths = call->n_arguments,
+                      .columns = {args->column},
+                      .n_columns = 1,
+                      .rows = (size_t)args->batch,
+                      .skip_bad = args->skip_bad};
+  int code = cli_open_pool(&pool, args->threads);
+  if (code == CLI_OK && cq_autoencoder_open(&model, args->model, &error)) code = cli_fail_error(&error);
+  while (code == CLI_OK) {
+    if (cli_sentences_next(&in, &error)) code = cli_fail_error(&error);
+    if (code != CLI_OK || in.n == 0) break;
+    code = translate_chunk(&in, model, args, pool);
+  }
+  if (code == CLI_OK && in.n_skipped) cli_note("%" PRIu64 " lines were skipped", in.n_skipped);
+  cli_sentences_close(&in);
+  cq_autoencoder_free(model);
+  cq_pool_free(pool);
+  return code;
+}
+
+static const cli_command autoencode_translate = {
+    .name = "translate",
+    .summary = "translate sentences",
+    .arguments = "[FILE...]",
+    .least_arguments = 0,
+    .most_arguments = -1,
+    .description = "A sentence a line, from files or standard input; a translation a line. Each is encoded into one "
+                   "vector, which is all that the decoder of the other language sees.",
+    .example = "echo \"Le chat dort.\" | calque autoencode translate --model fr-it --from fr --to it",
+    CLI_OPTIONS(struct translate_args, translate_options),
+    .defaults = translate_defaults,
+    .run = run_translate,
+};
+
+static const cli_command *const children[] = {&autoencode_train, &autoencode_translate, NULL};
+
+const cli_command cli_autoencode = {
+    .name = "autoencode",
+    .summary = "autoencoders around one space, which translate: train, translate",
+    .description = "Each language has an encoder and a decoder; all share one space of sentence vectors, so that any "
+                   "decoder can write what any encoder has read. MODEL/encoder-XX are sentence encoders for every "
+                   "other command.",
+    .example = "calque autoencode train fr-it train.tsv.gz --languages fr,it --dev dev.tsv.gz",
+    .children = children,
+};

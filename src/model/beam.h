@@ -1,0 +1,19 @@
+/* Writing sentences from vectors: beam search over a decoder's tokens, greedy with a beam of one. */
+#ifndef MODEL_BEAM_H
+#define MODEL_BEAM_H
+
+#include "model/decoder.h"
+
+typedef struct cq_beam_options {
+  int beam;              /* beginnings kept of each sentence */
+  int max_tokens;        /* a sentence ends there if not before */
+  double length_penalty; /* a sentence's score is its log probability / length^this */
+} cq_beam_options;
+
+/* ids [latent.rows] each become a sentence's tokens, without <s> and </s>. What a sentence becomes does not
+ * depend on the others. Errors: CQ_ERR_ARGUMENT, CQ_ERR_MEMORY. Source: Graves 2012, section 2.4 (beam search); Wu et
+ * al. 2016, eq. 14 (normalised by length). */
+CQ_MUST_USE cq_status cq_decoder_write(cq_ids *ids, cq_lane *lane, const cq_decoder *decoder, cq_tensor latent,
+                                       const cq_beam_options *options, cq_error *error);
+
+#endif

@@ -1,0 +1,441 @@
+#include "model/decoder.h"
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/memory.h"
+#include "format/json.h"
+#include "model/modules.h"
+#include "nn/embedding.h"
+#include "nn/norm.h"
+#include "nn/token_loss.h"
+
+#include <math.h>
+#include <string.h>
+
+/* The parameters, in the order of the file: words, output (weight, bias), state (weight, bias), then four a layer. */
+enum { WORDS, OUTPUT, OUTPUT_BIAS, STATE, STATE_BIAS, FIRST_LAYER, OF_LAYER = 4 };
+
+struct cq_decoder {
+  cq_decoder_shape shape;
+  cq_arena arena;
+  cq_tokenizer *tokenizer;
+  cq_weights *weights; /* NULL for a fresh decoder */
+  const cq_kernels *kernels;
+  cq_param *params;
+  size_t n_params;
+  cq_lstm *layers;         /* [n_layers] */
+  cq_linear output, state; /* [vocabulary, hidden_dim]; [2 n_layers hidden_dim, latent_dim], hidden states first */
+};
+
+/* --- making, opening, saving --- */
+
+static cq_status check_shape(const cq_decoder_shape *s, cq_error *error) {
+  enum { MOST = 1 << 16 };
+  if (s->embedding_dim < 1 || s->hidden_dim < 1 || s->n_layers < 1 || s->latent_dim < 1 || s->embedding_dim > MOST ||
+      s->hidden_dim > MOST || s->n_layers > 64 || s->latent_dim > MOST)
+    return cq_fail(error, CQ_ERR_ARGUMENT, "a decoder of embedding %lld, hidden %lld, latent %lld and %lld layers",
+                   (long long)s->embedding_dim, (long long)s->hidden_dim, (long long)s->latent_dim,
+                   (long long)s->n_layers);
+  if (!s->latent_at_every_step && !s->latent_as_state)
+    return cq_fail(error, CQ_ERR_ARGUMENT, "a decoder that never sees the sentence vector");
+  if (!(s->dropout >= 0 && s->dropout < 1))
+    return cq_fail(error, CQ_ERR_ARGUMENT, "dropout %g, expected 0 or more and less than 1", s->dropout);
+  return CQ_OK;
+}
+
+static int64_t input_of(const cq_decoder_shape *s, int64_t layer) {
+  return layer > 0 ? s->hidden_dim : s->embedding_dim + (s->latent_at_every_step ? s->latent_dim : 0);
+}
+
+static void param_of(cq_param *p, char name[64], const cq_decoder *d, size_t which) {
+  static const char *const names[] = {"embedding.weight", "output.weight", "output.bias", "state.weight", "state.bias"};
+  static const char *const kinds[] = {"weight_ih", "weight_hh", "bias_ih", "bias_hh"};
+  const cq_decoder_shape *s = &d->shape;
+  const int64_t vocabulary = cq_tokenizer_describe(d->tokenizer)->vocab_size, states = 2 * s->n_layers * s->hidden_dim;
+  const int64_t rows[] = {vocabulary, vocabulary, vocabulary, states, states},
+                cols[] = {s->embedding_dim, s->hidden_dim, 0, s->latent_dim, 0};
+  int64_t r, c;
+  if (which < FIRST_LAYER) {
+    r = rows[which], c = cols[which];
+    snprintf(name, 64, "%s", names[which]);
+  } else {
+    const size_t layer = (which - FIRST_LAYER) / OF_LAYER, kind = (which - FIRST_LAYER) % OF_LAYER;
+    r = 4 * s->hidden_dim, c = kind == 0 ? input_of(s, (int64_t)layer) : kind == 1 ? s->hidden_dim : 0;
+    snprintf(name, 64, "decoder.%s_l%zu", kinds[kind], layer);
+  }
+  *p = (cq_param){.rows = c ? r : 1, .cols = c ? c : r, .n_dims = c ? 2 : 1, .decay = c != 0};
+}
+
+/* Everything but the parameters' values. */
+static cq_status make(cq_decoder **out, const cq_decoder_shape *shape, cq_error *error) {
+  cq_decoder *d = cq_alloc_zeroed(sizeof *d);
+  *out = d;
+  if (!d) return cq_fail_memory(error, "a decoder");
+  d->shape = *shape;
+  d->kernels = cq_kernels_best();
+  d->n_params = (size_t)(FIRST_LAYER + OF_LAYER * shape->n_layers);
+  d->params = cq_arena_array(&d->arena, d->n_params, sizeof *d->params);
+  d->layers = cq_arena_array(&d->arena, (size_t)shape->n_layers, sizeof *d->layers);
+  if (!d->params || !d->layers) return cq_fail_memory(error, "a decoder");
+  memset(d->params, 0, d->n_params * sizeof *d->params);
+  memset(d->layers, 0, (size_t)shape->n_layers * sizeof *d->layers);
+  d->output = (cq_linear){.weight = &d->params[OUTPUT], .bias = &d->params[OUTPUT_BIAS]};
+  d->state = (cq_linear){.weight = &d->params[STATE], .bias = &d->params[STATE_BIAS]};
+  for (int64_t i = 0; i < shape->n_layers; i++) {
+    cq_param *p = &d->params[FIRST_LAYER + OF_LAYER * i];
+    d->layers[i] = (cq_lstm){.n_directions = 1, .in = input_of(shape, i), .dim = shape->hidden_dim};
+    d->layers[i].direction[0] = (cq_lstm_direction){
+        .input = {.weight = &p[0]}, .recurrent = {.weight = &p[1]}, .bias_input = &p[2], .bias_recurrent = &p[3]};
+  }
+  return CQ_OK;
+}
+
+/* PyTorch's start: words from N(0, 1) scaled down, all else uniform in +-1 / sqrt of what comes in. */
+static cq_status draw(cq_decoder *d, cq_random *random, cq_error *error) {
+  cq_status status = CQ_OK;
+  for (size_t i = 0; !status && i < d->n_params; i++) {
+    cq_param *p = &d->params[i];
+    char name[64];
+    param_of(p, name, d, i);
+    p->name = cq_arena_strdup(&d->arena, name);
+    if (!p->name) return cq_fail_memory(error, "a decoder");
+    const int64_t in = i == STATE || i == STATE_BIAS ? d->shape.latent_dim : d->shape.hidden_dim;
+    status = i == WORDS ? cq_param_normal(p, 0.1, random, &d->arena, error)
+                        : cq_param_uniform(p, 1 / sqrt((double)in), random, &d->arena, error);
+  }
+  return status;
+}
+
+cq_status cq_decoder_new(cq_decoder **out, cq_tokenizer *tokenizer, const cq_decoder_shape *shape, cq_random *random,
+                         cq_error *error) {
+  *out = NULL;
+  const cq_tokenizer_info *info = cq_tokenizer_describe(tokenizer);
+  cq_decoder *d = NULL;
+  cq_status status = check_shape(shape, error);
+  if (!status && (info->cls_id < 0 || info->sep_id < 0 || info->unk_id < 0))
+    status = cq_fail(error, CQ_ERR_UNSUPPORTED, "a vocabulary without tokens for beginning, end and unknown words");
+  if (!status) status = make(&d, shape, error);
+  if (!status) {
+    d->tokenizer = tokenizer;
+    status = draw(d, random, error);
+    d->params[WORDS].table = true;
+    if (status) d->tokenizer = NULL;
+  }
+  if (status)
+    cq_decoder_free(d);
+  else
+    *out = d;
+  return status;
+}
+
+static cq_status read_shape(cq_decoder_shape *s, const char *directory, cq_error *error) {
+  char path[4096];
+  json_t *config = NULL;
+  cq_status status = cq_path_join(path, sizeof path, directory, "decoder_config.json", error);
+  if (!status) status = cq_json_read(&config, path, error);
+  if (status) return status;
+  if (!json_is_object(config)) status = cq_fail_file(error, CQ_ERR_FORMAT, path, "expected an object");
+  if (!status) status = cq_json_get_int(&s->embedding_dim, config, "embedding_dim", 1, 1 << 16, path, error);
+  if (!status) status = cq_json_get_int(&s->hidden_dim, config, "hidden_dim", 1, 1 << 16, path, error);
+  if (!status) status = cq_json_get_int(&s->n_layers, config, "num_layers", 1, 64, path, error);
+  if (!status) status = cq_json_get_int(&s->latent_dim, config, "latent_dim", 1, 1 << 16, path, error);
+  if (!status) status = cq_json_get_bool(&s->latent_at_every_step, config, "latent_at_every_step", path, error);
+  if (!status) status = cq_json_get_bool(&s->latent_as_state, config, "latent_as_state", path, error);
+  if (!status) status = cq_json_get_number(&s->dropout, config, "dropout", path, error);
+  json_decref(config);
+  return status ? status : check_shape(s, error);
+}
+
+cq_status cq_decoder_open(cq_decoder **out, const char *directory, cq_error *error) {
+  cq_decoder_shape shape = {0};
+  cq_decoder *d = NULL;
+  *out = NULL;
+  cq_status status = read_shape(&shape, directory, error);
+  if (!status) status = make(&d, &shape, error);
+  if (!status) status = cq_tokenizer_open(&d->tokenizer, directory, false, error);
+  if (!status) status = cq_weights_open(&d->weights, directory, error);
+  for (size_t i = 0; !status && i < d->n_params; i++) {
+    char name[64];
+    cq_param expected;
+    param_of(&expected, name, d, i);
+    const bool is_vector = expected.n_dims == 1;
+    status =
+        cq_weights_take(&d->params[i], d->weights, (const char *const[]){name, NULL},
+                        is_vector ? expected.cols : expected.rows, is_vector ? 0 : expected.cols, &d->arena, error);
+  }
+  if (!status) status = cq_weights_all_taken(d->weights, NULL, error);
+  if (!status) d->params[WORDS].table = true;
+  if (!status) status = cq_decoder_pack(d, false, error);
+  if (status)
+    cq_decoder_free(d);
+  else
+    *out = d;
+  return status;
+}
+
+cq_status cq_decoder_save(const cq_decoder *d, const char *directory, cq_error *error) {
+  const cq_decoder_shape *s = &d->shape;
+  json_t *config = json_pack("{s:I, s:I, s:I, s:I, s:b, s:b, s:f}", "embedding_dim", (json_int_t)s->embedding_dim,
+                             "hidden_dim", (json_int_t)s->hidden_dim, "num_layers", (json_int_t)s->n_layers,
+                             "latent_dim", (json_int_t)s->latent_dim, "latent_at_every_step", s->latent_at_every_step,
+                             "latent_as_state", s->latent_as_state, "dropout", s->dropout);
+  cq_status status = cq_json_save(config, directory, "decoder_config.json", error);
+  if (!status) status = cq_weights_save(d->params, d->n_params, directory, error);
+  return status ? status : cq_tokenizer_save(d->tokenizer, directory, 0, error);
+}
+
+void cq_decoder_free(cq_decoder *d) {
+  if (!d) return;
+  for (int64_t i = 0; d->layers && i < d->shape.n_layers; i++) cq_lstm_free(&d->layers[i]);
+  cq_linear_free(&d->output);
+  cq_linear_free(&d->state);
+  cq_weights_close(d->weights);
+  cq_tokenizer_free(d->tokenizer);
+  cq_arena_free(&d->arena);
+  cq_free(d);
+}
+
+const cq_decoder_shape *cq_decoder_shape_of(const cq_decoder *d) {
+  return &d->shape;
+}
+
+const cq_tokenizer *cq_decoder_tokenizer(const cq_decoder *d) {
+  return d->tokenizer;
+}
+
+cq_param *cq_decoder_params(size_t *n, cq_decoder *d) {
+  *n = d->n_params;
+  return d->params;
+}
+
+cq_status cq_decoder_pack(cq_decoder *d, bool training, cq_error *error) {
+  cq_status status = cq_linear_pack(&d->output, d->kernels, training, error);
+  if (!status) status = cq_linear_pack(&d->state, d->kernels, training, error);
+  for (int64_t i = 0; !status && i < d->shape.n_layers; i++)
+    status = cq_lstm_pack(&d->layers[i], 0, d->kernels, training, error);
+  return status;
+}
+
+/* --- first states --- */
+
+/* Both states of every layer, [n, hidden_dim] each, from the columns of one linear layer. */
+static void part_states(float *hidden, float *cells, cq_tensor all, const cq_decoder_shape *s) {
+  const int64_t n = all.rows, dim = s->hidden_dim;
+  for (int64_t l = 0; l < s->n_layers; l++)
+    for (int64_t i = 0; i < n; i++) {
+      const float *row = cq_f32(all) + i * all.stride;
+      memcpy(hidden + (l * n + i) * dim, row + l * dim, (size_t)dim * sizeof *hidden);
+      memcpy(cells + (l * n + i) * dim, row + (s->n_layers + l) * dim, (size_t)dim * sizeof *cells);
+    }
+}
+
+static void join_states(cq_tensor all, const cq_lstm_state *states, const cq_decoder_shape *s) {
+  const int64_t n = all.rows, dim = s->hidden_dim;
+  for (int64_t l = 0; l < s->n_layers; l++)
+    for (int64_t i = 0; i < n; i++) {
+      float *row = cq_f32(all) + i * all.stride;
+      memcpy(row + l * dim, cq_f32(states[l].hidden) + i * dim, (size_t)dim * sizeof *row);
+      memcpy(row + (s->n_layers + l) * dim, cq_f32(states[l].cell) + i * dim, (size_t)dim * sizeof *row);
+    }
+}
+
+typedef struct first_states {
+  cq_tensor before, all; /* of the linear layer; data NULL: zeros */
+  float *hidden, *cells; /* [n_layers][n, hidden_dim] */
+} first_states;
+
+static cq_status make_states(first_states *out, cq_lane *lane, const cq_decoder *d, cq_tensor latent, cq_error *error) {
+  const cq_decoder_shape *s = &d->shape;
+  const int64_t n = latent.rows;
+  const size_t n_bytes = (size_t)(s->n_layers * n * s->hidden_dim) * sizeof(float);
+  *out = (first_states){0};
+  out->hidden = cq_workspace_take(&lane->workspace, n_bytes);
+  out->cells = cq_workspace_take(&lane->workspace, n_bytes);
+  if (!out->hidden || !out->cells) return cq_fail_memory(error, "a decoder's states");
+  memset(out->hidden, 0, n_bytes);
+  memset(out->cells, 0, n_bytes);
+  if (!s->latent_as_state) return CQ_OK;
+  out->before = cq_workspace_f32(&lane->workspace, n, 2 * s->n_layers * s->hidden_dim);
+  out->all = cq_workspace_f32(&lane->workspace, n, 2 * s->n_layers * s->hidden_dim);
+  if (!out->before.data || !out->all.data) return cq_fail_memory(error, "a decoder's states");
+  cq_linear_forward(lane, &d->state, out->all, latent, CQ_TANH, out->before);
+  part_states(out->hidden, out->cells, out->all, s);
+  return CQ_OK;
+}
+
+static cq_lstm_state state_of(float *hidden, float *cells, int64_t layer, int64_t n, int64_t dim) {
+  return (cq_lstm_state){cq_tensor_f32(hidden + layer * n * dim, n, dim),
+                         cq_tensor_f32(cells + layer * n * dim, n, dim)};
+}
+
+/* --- learning --- */
+
+/* What is read and what is to be written: all tokens but each sentence's last, all but its first. */
+typedef struct shifted {
+  int32_t *read, *written;
+  int64_t *starts;
+  cq_batch batch; /* of what is read */
+} shifted;
+
+static cq_status shift(shifted *out, cq_lane *lane, const cq_decoder *d, const cq_decoder_batch *b, cq_error *error) {
+  const cq_batch *t = &b->tokens;
+  const int64_t n = cq_batch_tokens(t) - t->n_seqs;
+  const int32_t unknown = cq_tokenizer_describe(d->tokenizer)->unk_id;
+  const uint32_t least = (uint32_t)(b->word_dropout * 4294967295.0);
+  out->read = cq_workspace_take(&lane->workspace, (size_t)(n + 1) * sizeof *out->read);
+  out->written = cq_workspace_take(&lane->workspace, (size_t)(n + 1) * sizeof *out->written);
+  out->starts = cq_workspace_take(&lane->workspace, (size_t)(t->n_seqs + 1) * sizeof *out->starts);
+  if (!out->read || !out->written || !out->starts) return cq_fail_memory(error, "a decoder's tokens");
+  int64_t at = 0;
+  for (int64_t s = 0; s < t->n_seqs; s++) {
+    const uint64_t key = t->keys ? cq_dropout_key(t->keys[s], UINT32_MAX - 1) : 0;
+    out->starts[s] = at;
+    assert(cq_batch_length(t, s) >= 2);
+    for (int64_t i = t->starts[s]; i + 1 < t->starts[s + 1]; i++, at++) {
+      const uint32_t place = (uint32_t)(i - t->starts[s]);
+      const bool dropped = t->keys && least && place > 0 && cq_dropout_bits(key, place) < least;
+      out->read[at] = dropped ? unknown : t->ids[i];
+      out->written[at] = t->ids[i + 1];
+    }
+  }
+  out->starts[t->n_seqs] = at;
+  out->batch = (cq_batch){.ids = out->read, .starts = out->starts, .n_seqs = t->n_seqs, .keys = t->keys};
+  return CQ_OK;
+}
+
+/* x [n_tokens, input] = each token's embedding, and its sentence's vector behind it. */
+static cq_status read_tokens(cq_tensor *x, cq_lane *lane, const cq_decoder *d, const cq_batch *batch, cq_tensor latent,
+                             cq_error *error) {
+  const cq_decoder_shape *s = &d->shape;
+  const int64_t n = cq_batch_tokens(batch), e = s->embedding_dim, in = input_of(s, 0);
+  cq_tensor words = cq_workspace_f32(&lane->workspace, n, e);
+  *x = cq_workspace_f32(&lane->workspace, n, in);
+  if (!words.data || !x->data) return cq_fail_memory(error, "a decoder's input");
+  lane->kernels->gather(cq_f32(words), d->params[WORDS].value, batch->ids, n, e, false);
+  for (int64_t q = 0; q < batch->n_seqs; q++)
+    for (int64_t i = batch->starts[q]; i < batch->starts[q + 1]; i++) {
+      float *row = cq_f32(*x) + i * in;
+      memcpy(row, cq_f32(words) + i * e, (size_t)e * sizeof *row);
+      if (in > e) memcpy(row + e, cq_f32(latent) + q * latent.stride, (size_t)s->latent_dim * sizeof *row);
+    }
+  return CQ_OK;
+}
+
+/* The gradient of that: rows of the table, and the sum over each sentence's tokens added to the vectors'. */
+static cq_status read_backward(cq_tensor dlatent, cq_lane *lane, const cq_decoder *d, const cq_batch *batch,
+                               cq_gradients *gradients, cq_tensor dx, cq_error *error) {
+  const cq_decoder_shape *s = &d->shape;
+  const int64_t n = cq_batch_tokens(batch), e = s->embedding_dim, in = input_of(s, 0);
+  cq_tensor dwords = cq_workspace_f32(&lane->workspace, n, e);
+  if (!dwords.data) return cq_fail_memory(error, "a decoder's input");
+  for (int64_t q = 0; q < batch->n_seqs; q++)
+    for (int64_t i = batch->starts[q]; i < batch->starts[q + 1]; i++) {
+      const float *row = cq_f32(dx) + i * in;
+      memcpy(cq_f32(dwords) + i * e, row, (size_t)e * sizeof *row);
+      if (in > e && dlatent.data) lane->kernels->add(cq_f32(dlatent) + q * dlatent.stride, row + e, s->latent_dim);
+    }
+  return cq_table_backward(lane, &d->params[WORDS], gradients, dwords, batch->ids, error);
+}
+
+/* One layer's run, kept for backward. */
+typedef struct layer_run {
+  cq_lstm_state first;
+  cq_lstm_saved saved;
+} layer_run;
+
+static cq_status backward(cq_lane *lane, const cq_decoder *d, const cq_decoder_batch *b, const shifted *tokens,
+                          const cq_lstm_plan *plan, const first_states *first, const layer_run *runs,
+                          cq_gradients *gradients, cq_tensor dlatent, cq_tensor dy, cq_error *error) {
+  const cq_decoder_shape *s = &d->shape;
+  const int64_t n_seqs = tokens->batch.n_seqs;
+  cq_workspace *w = &lane->workspace;
+  cq_lstm_state *dstates = cq_workspace_take(w, (size_t)s->n_layers * sizeof *dstates);
+  if (!dstates) return cq_fail_memory(error, "a decoder's gradient");
+  for (int64_t l = s->n_layers; l-- > 0;) {
+    cq_dropout_apply(lane, &tokens->batch, dy, (float)s->dropout, (uint32_t)l + 1);
+    cq_tensor dx = cq_workspace_f32(w, dy.rows, input_of(s, l));
+    dstates[l] =
+        (cq_lstm_state){cq_workspace_f32(w, n_seqs, s->hidden_dim), cq_workspace_f32(w, n_seqs, s->hidden_dim)};
+    if (!dx.data || !dstates[l].hidden.data || !dstates[l].cell.data)
+      return cq_fail_memory(error, "a decoder's gradient");
+    cq_status status = cq_lstm_backward(lane, &d->layers[l], plan, gradients, dx,
+                                        s->latent_as_state ? &dstates[l] : NULL, dy, NULL, &runs[l].saved, error);
+    if (status) return status;
+    dy = dx;
+  }
+  cq_dropout_apply(lane, &tokens->batch, dy, (float)s->dropout, 0);
+  cq_status status = read_backward(dlatent, lane, d, &tokens->batch, gradients, dy, error);
+  if (status || !s->latent_as_state) return status;
+  cq_tensor dall = cq_workspace_f32(w, n_seqs, first->all.cols);
+  if (!dall.data) return cq_fail_memory(error, "a decoder's gradient");
+  join_states(dall, dstates, s);
+  lane->kernels->activate_backward(cq_f32(dall), cq_f32(dall), cq_f32(first->before), n_seqs * dall.cols, CQ_TANH);
+  return cq_linear_backward(lane, &d->state, gradients, dlatent, true, dall, b->latent, error);
+}
+
+cq_status cq_decoder_loss(double *loss, cq_lane *lane, const cq_decoder *d, const cq_decoder_batch *b,
+                          cq_gradients *gradients, cq_tensor dlatent, float factor, cq_error *error) {
+  const cq_decoder_shape *s = &d->shape;
+  cq_workspace *w = &lane->workspace;
+  const cq_mark mark = cq_workspace_mark(w);
+  shifted tokens;
+  first_states first;
+  cq_lstm_plan plan;
+  cq_tensor x, dy = {0};
+  layer_run *runs = cq_workspace_take(w, (size_t)s->n_layers * sizeof *runs);
+  cq_status status = runs ? CQ_OK : cq_fail_memory(error, "a decoder");
+  if (!status) status = shift(&tokens, lane, d, b, error);
+  if (!status) status = make_states(&first, lane, d, b->latent, error);
+  if (!status) status = cq_lstm_plan_make(&plan, lane, &tokens.batch, 1, error);
+  if (!status) status = read_tokens(&x, lane, d, &tokens.batch, b->latent, error);
+  if (!status) cq_dropout_apply(lane, &tokens.batch, x, (float)s->dropout, 0);
+  for (int64_t l = 0; !status && l < s->n_layers; l++) {
+    cq_tensor y = cq_workspace_f32(w, x.rows, s->hidden_dim);
+    if (!y.data) return cq_fail_memory(error, "a decoder");
+    runs[l].first = state_of(first.hidden, first.cells, l, b->latent.rows, s->hidden_dim);
+    status = cq_lstm_forward(lane, &d->layers[l], &plan, y, NULL, x, &runs[l].first, gradients ? &runs[l].saved : NULL,
+                             error);
+    if (!status) cq_dropout_apply(lane, &tokens.batch, y, (float)s->dropout, (uint32_t)l + 1);
+    x = y;
+  }
+  if (!status && gradients) {
+    dy = cq_workspace_f32(w, x.rows, x.cols);
+    if (!dy.data) status = cq_fail_memory(error, "a decoder's gradient");
+  }
+  if (!status) status = cq_token_loss(lane, &d->output, gradients, dy, x, tokens.written, factor, 0, loss, error);
+  if (!status && gradients) status = backward(lane, d, b, &tokens, &plan, &first, runs, gradients, dlatent, dy, error);
+  cq_workspace_release(w, mark);
+  return status;
+}
+
+/* --- writing --- */
+
+cq_status cq_decoder_begin(cq_decoder_state *out, cq_lane *lane, const cq_decoder *d, cq_tensor latent,
+                           cq_error *error) {
+  first_states first;
+  cq_status status = make_states(&first, lane, d, latent, error);
+  *out = (cq_decoder_state){latent.rows, first.hidden, first.cells};
+  return status;
+}
+
+cq_status cq_decoder_step(cq_tensor log_p, cq_lane *lane, const cq_decoder *d, cq_decoder_state *state,
+                          const int32_t *ids, cq_tensor latent, cq_error *error) {
+  const cq_decoder_shape *s = &d->shape;
+  const int64_t n = state->n;
+  cq_workspace *w = &lane->workspace;
+  const cq_mark mark = cq_workspace_mark(w);
+  int64_t *starts = cq_workspace_take(w, (size_t)(n + 1) * sizeof *starts);
+  cq_tensor x;
+  if (!starts) return cq_fail_memory(error, "a decoder");
+  for (int64_t i = 0; i <= n; i++) starts[i] = i;
+  const cq_batch batch = {.ids = ids, .starts = starts, .n_seqs = n};
+  cq_status status = read_tokens(&x, lane, d, &batch, latent, error);
+  for (int64_t l = 0; !status && l < s->n_layers; l++) {
+    const cq_lstm_state layer = state_of(state->hidden, state->cells, l, n, s->hidden_dim);
+    status = cq_lstm_step(lane, &d->layers[l], layer.hidden, layer.cell, x, error);
+    x = layer.hidden;
+  }
+  if (!status) cq_token_log_probabilities(lane, &d->output, log_p, x);
+  cq_workspace_release(w, mark);
+  return status;
+}

@@ -1,0 +1,69 @@
+/* From a sentence vector back to text: an LSTM that writes token after token.
+ *
+ *   z [latent_dim] --linear, tanh--> first states of all layers                      latent_as_state
+ *   <s> w1 w2 ... --embedding--> [token, z] --LSTM x n_layers--> linear --softmax--> w1 w2 ... </s>
+ *                                        \-- latent_at_every_step
+ *
+ * A directory holds one: decoder_config.json, model.safetensors, the tokenizer's files. Source: Sutskever et al. 2014
+ * (the first state), Cho et al. 2014 (the vector beside every token). */
+#ifndef MODEL_DECODER_H
+#define MODEL_DECODER_H
+
+#include "nn/batch.h"
+#include "nn/lstm.h"
+#include "token/tokenizer.h"
+
+typedef struct cq_decoder_shape {
+  int64_t embedding_dim, hidden_dim, n_layers, latent_dim;
+  bool latent_at_every_step, latent_as_state; /* at least one of them */
+  double dropout;                             /* of what every layer reads, and the output layer */
+} cq_decoder_shape;
+
+typedef struct cq_decoder cq_decoder;
+
+/* A fresh decoder; the tokenizer becomes its own once the call succeeds. Errors: CQ_ERR_ARGUMENT, CQ_ERR_MEMORY. */
+CQ_MUST_USE cq_status cq_decoder_new(cq_decoder **out, cq_tokenizer *tokenizer, const cq_decoder_shape *shape,
+                                     cq_random *random, cq_error *error);
+CQ_MUST_USE cq_status cq_decoder_open(cq_decoder **out, const char *directory, cq_error *error);
+/* Into an existing directory. */
+CQ_MUST_USE cq_status cq_decoder_save(const cq_decoder *decoder, const char *directory, cq_error *error);
+void cq_decoder_free(cq_decoder *decoder);
+
+const cq_decoder_shape *cq_decoder_shape_of(const cq_decoder *decoder);
+const cq_tokenizer *cq_decoder_tokenizer(const cq_decoder *decoder);
+/* All parameters, for training: see cq_params_add. The first is the table of words. */
+cq_param *cq_decoder_params(size_t *n, cq_decoder *decoder);
+/* Packs all weights: after opening and after every update. */
+CQ_MUST_USE cq_status cq_decoder_pack(cq_decoder *decoder, bool training, cq_error *error);
+
+/* --- learning --- */
+
+/* Sentences to be written, one a row of the vectors. */
+typedef struct cq_decoder_batch {
+  cq_batch tokens;     /* with <s> before and </s> behind each; keys NULL: no dropout of either kind */
+  cq_tensor latent;    /* [n_seqs, latent_dim] */
+  double word_dropout; /* share of the tokens read that become <unk>: the vector must say what they were */
+} cq_decoder_batch;
+
+/* Adds the sum over all tokens written of -log p to *loss. With gradients, theirs are added, times factor, and that of
+ * the vectors to dlatent [n_seqs, latent_dim] (data NULL: not wanted). Errors: CQ_ERR_MEMORY. */
+CQ_MUST_USE cq_status cq_decoder_loss(double *loss, cq_lane *lane, const cq_decoder *decoder,
+                                      const cq_decoder_batch *batch, cq_gradients *gradients, cq_tensor dlatent,
+                                      float factor, cq_error *error);
+
+/* --- writing --- */
+
+/* What is remembered of n sentences that are being written, [n_layers][n, hidden_dim] each. */
+typedef struct cq_decoder_state {
+  int64_t n;
+  float *hidden, *cells;
+} cq_decoder_state;
+
+/* First states, in the lane's workspace, from latent [n, latent_dim]. */
+CQ_MUST_USE cq_status cq_decoder_begin(cq_decoder_state *out, cq_lane *lane, const cq_decoder *decoder,
+                                       cq_tensor latent, cq_error *error);
+/* One token on: log_p [n, vocabulary] of what follows the tokens ids [n]. */
+CQ_MUST_USE cq_status cq_decoder_step(cq_tensor log_p, cq_lane *lane, const cq_decoder *decoder,
+                                      cq_decoder_state *state, const int32_t *ids, cq_tensor latent, cq_error *error);
+
+#endif

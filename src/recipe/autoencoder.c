@@ -1,0 +1,209 @@
+/* Autoencoders on disk, and translating with them. */
+#include "recipe/autoencoder.h"
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/memory.h"
+#include "base/pool.h"
+#include "format/json.h"
+#include "model/beam.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* --- the directory --- */
+
+static cq_status part_path(char out[4096], const char *directory, const char *kind, const char *code, cq_error *error) {
+  char name[64];
+  if (snprintf(name, sizeof name, "%s-%s", kind, code) >= (int)sizeof name)
+    return cq_fail(error, CQ_ERR_ARGUMENT, "'%s' is too long for a language's code", code);
+  return cq_path_join(out, 4096, directory, name, error);
+}
+
+static cq_status save_tongue(const cq_tongue *t, const char *directory, cq_error *error) {
+  char path[4096];
+  cq_status status = part_path(path, directory, "encoder", t->code, error);
+  if (!status) status = cq_encoder_save(t->encoder, path, false, NULL, error);
+  if (!status) status = part_path(path, directory, "decoder", t->code, error);
+  if (!status) status = cq_directory_make(path, error);
+  return status ? status : cq_decoder_save(t->decoder, path, error);
+}
+
+cq_status cq_autoencoder_save(const cq_autoencoder *a, const char *directory, bool replace, cq_error *error) {
+  cq_directory_writer w = {0};
+  json_t *codes = json_array();
+  for (size_t i = 0; i < a->n; i++) json_array_append_new(codes, json_string(a->tongues[i].code));
+  cq_status status = cq_directory_writer_open(&w, directory, replace, error);
+  if (status) {
+    json_decref(codes);
+    return status;
+  }
+  status = cq_json_save(json_pack("{s:s, s:o}", "type", "calque.autoencoder", "languages", codes), w.temporary,
+                        "autoencoder.json", error);
+  for (size_t i = 0; !status && i < a->n; i++) status = save_tongue(&a->tongues[i], w.temporary, error);
+  if (!status) return cq_directory_writer_commit(&w, error);
+  cq_directory_writer_abort(&w);
+  return status;
+}
+
+static cq_status open_tongue(cq_tongue *t, const char *code, const char *directory, cq_error *error) {
+  char path[4096];
+  t->code = cq_strdup(code);
+  if (!t->code) return cq_fail_memory(error, code);
+  cq_status status = part_path(path, directory, "encoder", code, error);
+  if (!status) status = cq_encoder_open(&t->encoder, path, NULL, error);
+  if (!status) status = part_path(path, directory, "decoder", code, error);
+  if (!status) status = cq_decoder_open(&t->decoder, path, error);
+  if (!status && cq_decoder_shape_of(t->decoder)->latent_dim != cq_encoder_dim(t->encoder))
+    status =
+        cq_fail_file(error, CQ_ERR_FORMAT, path, "reads vectors of %lld dimensions, the encoder gives %lld",
+                     (long long)cq_decoder_shape_of(t->decoder)->latent_dim, (long long)cq_encoder_dim(t->encoder));
+  return status;
+}
+
+static cq_status open_tongues(cq_autoencoder *a, const json_t *codes, const char *directory, const char *path,
+                              cq_error *error) {
+  cq_status status = CQ_OK;
+  if (!json_is_array(codes) || json_array_size(codes) < 2)
+    return cq_fail_file(error, CQ_ERR_FORMAT, path, "key 'languages' is no list of two or more codes");
+  const size_t n = json_array_size(codes);
+  a->tongues = cq_alloc_array_zeroed(n, sizeof *a->tongues);
+  if (!a->tongues) return cq_fail_memory(error, "autoencoders");
+  for (a->n = 0; !status && a->n < n; a->n++) {
+    const char *code = json_string_value(json_array_get(codes, a->n));
+    status = code && *code && !strchr(code, '/') ? open_tongue(&a->tongues[a->n], code, directory, error)
+                                                 : cq_fail_file(error, CQ_ERR_FORMAT, path, "a language without code");
+    if (!status && cq_encoder_dim(a->tongues[a->n].encoder) != cq_encoder_dim(a->tongues[0].encoder))
+      status = cq_fail_file(error, CQ_ERR_FORMAT, path, "the vectors of '%s' have another dimension", code);
+  }
+  return status;
+}
+
+cq_status cq_autoencoder_open(cq_autoencoder **out, const char *directory, cq_error *error) {
+  char path[4096];
+  json_t *config = NULL;
+  *out = NULL;
+  cq_status status = cq_path_join(path, sizeof path, directory, "autoencoder.json", error);
+  if (!status) status = cq_json_read(&config, path, error);
+  if (status) return status;
+  cq_autoencoder *a = cq_alloc_zeroed(sizeof *a);
+  status = a ? open_tongues(a, json_object_get(config, "languages"), directory, path, error)
+             : cq_fail_memory(error, "autoencoders");
+  json_decref(config);
+  if (status)
+    cq_autoencoder_free(a);
+  else
+    *out = a;
+  return status;
+}
+
+void cq_autoencoder_free(cq_autoencoder *a) {
+  if (!a) return;
+  for (size_t i = 0; i < a->n; i++) {
+    cq_free(a->tongues[i].code);
+    cq_encoder_free(a->tongues[i].encoder);
+    cq_decoder_free(a->tongues[i].decoder);
+  }
+  cq_free(a->tongues);
+  cq_free(a);
+}
+
+size_t cq_autoencoder_count(const cq_autoencoder *a) {
+  return a->n;
+}
+
+const char *cq_autoencoder_language(const cq_autoencoder *a, size_t index) {
+  return a->tongues[index].code;
+}
+
+static const cq_tongue *tongue_of(const cq_autoencoder *a, const char *code) {
+  for (size_t i = 0; i < a->n; i++)
+    if (!strcmp(a->tongues[i].code, code)) return &a->tongues[i];
+  return NULL;
+}
+
+const cq_encoder *cq_autoencoder_encoder(const cq_autoencoder *a, const char *language) {
+  const cq_tongue *t = tongue_of(a, language);
+  return t ? t->encoder : NULL;
+}
+
+/* --- translating --- */
+
+cq_translate_options cq_translate_default_options(void) {
+  return (cq_translate_options){.beam = 5, .max_tokens = 100, .length_penalty = 1};
+}
+
+enum { AT_ONCE = 32 }; /* sentences that are written side by side */
+
+typedef struct translating {
+  const cq_decoder *decoder;
+  const float *vectors; /* [n, dim] */
+  size_t n;
+  int64_t dim;
+  cq_beam_options o;
+  char **out;
+  cq_lane *lanes;    /* [threads] */
+  cq_status *status; /* [threads] */
+  cq_error *errors;
+} translating;
+
+static void translate_run(void *context, size_t item, int worker) {
+  translating *t = context;
+  const size_t first = item * AT_ONCE, n = cq_smaller(t->n - first, AT_ONCE);
+  cq_ids ids[AT_ONCE] = {{0}};
+  if (t->status[worker]) return;
+  const cq_tensor latent = cq_tensor_f32((float *)(uintptr_t)(t->vectors + first * (size_t)t->dim), (int64_t)n, t->dim);
+  cq_status status = cq_decoder_write(ids, &t->lanes[worker], t->decoder, latent, &t->o, &t->errors[worker]);
+  for (size_t i = 0; i < n; i++) {
+    cq_builder text = {0};
+    if (!status) {
+      cq_tokenizer_text(&text, cq_decoder_tokenizer(t->decoder), ids[i].ids, ids[i].n);
+      t->out[first + i] = text.failed ? NULL : strdup(text.data ? text.data : "");
+      if (!t->out[first + i]) status = cq_fail_memory(&t->errors[worker], "a translation");
+    }
+    cq_builder_free(&text);
+    cq_free(ids[i].ids);
+  }
+  t->status[worker] = status;
+}
+
+static cq_status write_all(translating *t, cq_pool *pool, cq_error *error) {
+  const size_t n_workers = (size_t)cq_pool_n_threads(pool);
+  t->lanes = cq_alloc_array_zeroed(n_workers, sizeof *t->lanes);
+  t->status = cq_alloc_array_zeroed(n_workers, sizeof *t->status);
+  t->errors = cq_alloc_array_zeroed(n_workers, sizeof *t->errors);
+  cq_status status = t->lanes && t->status && t->errors ? CQ_OK : cq_fail_memory(error, "translations");
+  for (size_t i = 0; !status && i < n_workers; i++) t->lanes[i].kernels = cq_kernels_best();
+  if (!status) cq_pool_run(pool, (t->n + AT_ONCE - 1) / AT_ONCE, translate_run, t);
+  for (size_t i = 0; !status && i < n_workers; i++)
+    if ((status = t->status[i]) && error) *error = t->errors[i];
+  for (size_t i = 0; t->lanes && i < n_workers; i++) cq_workspace_free(&t->lanes[i].workspace);
+  cq_free(t->lanes);
+  cq_free(t->status);
+  cq_free(t->errors);
+  return status;
+}
+
+cq_status cq_autoencoder_translate(char **out, const cq_autoencoder *a, const char *from, const char *to,
+                                   const cq_slice *sentences, size_t n, const cq_translate_options *options,
+                                   cq_pool *pool, cq_error *error) {
+  const cq_tongue *source = tongue_of(a, from), *target = tongue_of(a, to);
+  const cq_translate_options usual = cq_translate_default_options(), *o = options ? options : &usual;
+  if (!source || !target) return cq_fail(error, CQ_ERR_ARGUMENT, "the model does not know '%s'", source ? to : from);
+  for (size_t i = 0; i < n; i++) out[i] = NULL;
+  if (n == 0) return CQ_OK;
+  const int64_t dim = cq_encoder_dim(source->encoder);
+  float *vectors = cq_alloc_array(n, (size_t)dim * sizeof *vectors);
+  cq_status status = vectors ? CQ_OK : cq_fail_memory(error, "sentence vectors");
+  if (!status) status = cq_encoder_encode(vectors, source->encoder, pool, sentences, n, NULL, NULL, error);
+  translating t = {.decoder = target->decoder,
+                   .vectors = vectors,
+                   .n = n,
+                   .dim = dim,
+                   .o = {o->beam, o->max_tokens, o->length_penalty},
+                   .out = out};
+  if (!status) status = write_all(&t, pool, error);
+  cq_free(vectors);
+  for (size_t i = 0; status && i < n; i++) free(out[i]), out[i] = NULL;
+  return status;
+}

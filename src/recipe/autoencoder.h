@@ -1,0 +1,24 @@
+/* A model of autoencoders as autoencode.c trains it. */
+#ifndef RECIPE_AUTOENCODER_H
+#define RECIPE_AUTOENCODER_H
+
+#include "calque/autoencode.h"
+#include "model/decoder.h"
+#include "model/encoder.h"
+
+typedef struct cq_tongue {
+  char *code;
+  cq_encoder *encoder;
+  cq_decoder *decoder;
+} cq_tongue;
+
+struct cq_autoencoder {
+  cq_tongue *tongues;
+  size_t n;
+};
+
+/* Writes the directory, whole or not at all. */
+CQ_MUST_USE cq_status cq_autoencoder_save(const cq_autoencoder *a, const char *directory, bool replace,
+                                          cq_error *error);
+
+#endif

@@ -1,0 +1,480 @@
+#include "train/autoencoder.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/random.h"
+
+#include <math.h>
+#include <string.h>
+
+/* A shard of one language: a run of the batch's sentences. Its activations stay from the encoders' forward to their
+ * backward, so it has a lane of its own. */
+typedef struct shard {
+  int side;
+  size_t first, n; /* sentences */
+  cq_lane lane;
+  cq_batch batch;
+  int64_t *starts;
+  cq_tape tape;
+  double loss; /* of the decoder, summed over tokens */
+  cq_status status;
+  cq_error error;
+} shard;
+
+/* One language's part of a batch. */
+typedef struct half {
+  cq_ids ids;
+  int64_t *starts; /* [n + 1] */
+  uint64_t *keys;  /* [n] */
+  float *vectors;  /* [n, dim] */
+  float *gradient; /* [n, dim] of the vectors */
+  size_t capacity;
+} half;
+
+struct cq_autoencoder_trainer {
+  cq_autoencoder_side sides[2];
+  cq_autoencoder_options o;
+  cq_pool *pool;
+  const cq_kernels *kernels;
+  cq_params *params; /* of all that is not frozen */
+  cq_optimizer optimizer;
+  shard *shards;           /* [2 n_shards] */
+  cq_gradients *gradients; /* [2 n_shards] */
+  half halves[2];
+  size_t n; /* pairs of the batch at hand */
+  int64_t dim;
+  uint64_t n_batches;
+};
+
+/* --- making --- */
+
+static bool trains_encoder(const cq_autoencoder_trainer *t, int side) {
+  return !t->sides[side].encoder_frozen;
+}
+
+static bool trains_decoder(const cq_autoencoder_trainer *t, int side) {
+  return t->sides[side].decoder && !t->sides[side].decoder_frozen && t->o.reconstruction > 0;
+}
+
+static cq_status check(const cq_autoencoder_trainer *t, cq_error *error) {
+  const cq_autoencoder_options *o = &t->o;
+  if (o->n_shards < 1 || o->n_shards > 64) return cq_fail(error, CQ_ERR_ARGUMENT, "%d shards", o->n_shards);
+  if (!(o->reconstruction >= 0 && o->contrast >= 0 && o->distance >= 0) ||
+      !(o->reconstruction + o->contrast + o->distance > 0))
+    return cq_fail(error, CQ_ERR_ARGUMENT, "losses weighted %g, %g and %g: expected none below 0 and one above",
+                   o->reconstruction, o->contrast, o->distance);
+  if (!(o->temperature > 0) || !(o->margin >= 0) || !(o->noise >= 0) || !(o->word_dropout >= 0 && o->word_dropout < 1))
+    return cq_fail(error, CQ_ERR_ARGUMENT, "temperature %g, margin %g, noise %g, word dropout %g", o->temperature,
+                   o->margin, o->noise, o->word_dropout);
+  if (cq_encoder_dim(t->sides[1].encoder) != t->dim)
+    return cq_fail(error, CQ_ERR_ARGUMENT, "sentence vectors of %lld and of %lld dimensions", (long long)t->dim,
+                   (long long)cq_encoder_dim(t->sides[1].encoder));
+  bool any = false;
+  for (int s = 0; s < 2; s++) {
+    any |= trains_encoder(t, s) || trains_decoder(t, s);
+    if (t->sides[s].decoder && cq_decoder_shape_of(t->sides[s].decoder)->latent_dim != t->dim)
+      return cq_fail(error, CQ_ERR_ARGUMENT, "a decoder of vectors of %lld dimensions, the encoders give %lld",
+                     (long long)cq_decoder_shape_of(t->sides[s].decoder)->latent_dim, (long long)t->dim);
+  }
+  return any ? CQ_OK : cq_fail(error, CQ_ERR_ARGUMENT, "everything is frozen: there is nothing to train");
+}
+
+static cq_status gather_params(cq_autoencoder_trainer *t, cq_error *error) {
+  cq_status status = CQ_OK;
+  for (int s = 0; s < 2; s++) {
+    const cq_params *of_encoder = &t->sides[s].encoder->params;
+    for (size_t i = 0; !status && trains_encoder(t, s) && i < of_encoder->n; i++)
+      status = cq_params_add(t->params, of_encoder->items[i], error);
+    size_t n = 0;
+    cq_param *of_decoder = trains_decoder(t, s) ? cq_decoder_params(&n, t->sides[s].decoder) : NULL;
+    for (size_t i = 0; !status && i < n; i++) status = cq_params_add(t->params, &of_decoder[i], error);
+  }
+  if (status) return status;
+  cq_params_index(t->params);
+  return cq_params_own(t->params, error);
+}
+
+static cq_status pack(cq_autoencoder_trainer *t, cq_error *error) {
+  cq_status status = CQ_OK;
+  for (int s = 0; !status && s < 2; s++) {
+    if (trains_encoder(t, s)) status = cq_encoder_pack(t->sides[s].encoder, t->pool, true, error);
+    if (!status && t->sides[s].decoder) status = cq_decoder_pack(t->sides[s].decoder, true, error);
+  }
+  return status;
+}
+
+cq_status cq_autoencoder_trainer_new(cq_autoencoder_trainer **out, cq_params *params,
+                                     const cq_autoencoder_side sides[2], cq_pool *pool,
+                                     const cq_autoencoder_options *options, cq_error *error) {
+  *out = NULL;
+  cq_autoencoder_trainer *t = cq_alloc_zeroed(sizeof *t);
+  if (!t) return cq_fail_memory(error, "trainer");
+  t->sides[0] = sides[0], t->sides[1] = sides[1];
+  t->o = *options;
+  t->params = params;
+  t->pool = pool;
+  t->kernels = sides[0].encoder->kernels;
+  t->dim = cq_encoder_dim(sides[0].encoder);
+  cq_status status = check(t, error);
+  const size_t n_shards = 2 * (size_t)options->n_shards;
+  if (!status) {
+    t->shards = cq_alloc_array_zeroed(n_shards, sizeof *t->shards);
+    t->gradients = cq_alloc_array_zeroed(n_shards, sizeof *t->gradients);
+    if (!t->shards || !t->gradients) status = cq_fail_memory(error, "trainer");
+  }
+  if (!status) status = gather_params(t, error);
+  if (!status) status = pack(t, error);
+  for (size_t i = 0; !status && i < n_shards; i++) {
+    t->shards[i].lane.kernels = t->kernels;
+    t->shards[i].side = (int)(i / (size_t)options->n_shards);
+    status = cq_gradients_new(&t->gradients[i], t->params, error);
+  }
+  if (!status) status = cq_optimizer_new(&t->optimizer, t->params, t->kernels, &options->optimizer, error);
+  if (status)
+    cq_autoencoder_trainer_free(t);
+  else
+    *out = t;
+  return status;
+}
+
+void cq_autoencoder_trainer_free(cq_autoencoder_trainer *t) {
+  if (!t) return;
+  if (t->optimizer.params) cq_optimizer_free(&t->optimizer);
+  for (int i = 0; i < 2 * t->o.n_shards; i++) {
+    if (t->gradients) cq_gradients_free(&t->gradients[i]);
+    if (t->shards) cq_workspace_free(&t->shards[i].lane.workspace);
+  }
+  for (int s = 0; s < 2; s++) {
+    cq_free(t->halves[s].ids.ids);
+    cq_free(t->halves[s].starts);
+    cq_free(t->halves[s].keys);
+    cq_free(t->halves[s].vectors);
+    cq_free(t->halves[s].gradient);
+  }
+  cq_free(t->shards);
+  cq_free(t->gradients);
+  cq_free(t);
+}
+
+uint64_t cq_autoencoder_updates(const cq_autoencoder_trainer *t) {
+  return t->optimizer.step;
+}
+
+/* --- laying out a batch --- */
+
+static cq_status make_room(half *h, size_t n, int64_t dim, cq_error *error) {
+  if (n <= h->capacity) return CQ_OK;
+  cq_free(h->starts);
+  cq_free(h->keys);
+  cq_free(h->vectors);
+  cq_free(h->gradient);
+  h->starts = cq_alloc_array(n + 1, sizeof *h->starts);
+  h->keys = cq_alloc_array(n, sizeof *h->keys);
+  h->vectors = cq_alloc_array(n, (size_t)dim * sizeof *h->vectors);
+  h->gradient = cq_alloc_array(n, (size_t)dim * sizeof *h->gradient);
+  h->capacity = h->starts && h->keys && h->vectors && h->gradient ? n : 0;
+  return h->capacity ? CQ_OK : cq_fail_memory(error, "batch");
+}
+
+static cq_status tokenize(cq_autoencoder_trainer *t, int side, const cq_slice *sentences, cq_autoencoder_report *report,
+                          cq_error *error) {
+  half *h = &t->halves[side];
+  h->ids.n = 0;
+  h->starts[0] = 0;
+  for (size_t i = 0; i < t->n; i++) {
+    bool truncated;
+    cq_status status = cq_encoder_tokenize(&h->ids, t->sides[side].encoder, sentences[i], &truncated, error);
+    if (status) return status;
+    h->starts[i + 1] = (int64_t)h->ids.n;
+    h->keys[i] = cq_mix(cq_mix(t->o.seed + 1) ^ cq_mix(2 * t->n_batches + (uint64_t)side + 1)) + i;
+  }
+  report->n_tokens += h->ids.n;
+  return CQ_OK;
+}
+
+/* Each language's sentences in ranges of about as many tokens. */
+static cq_status cut(cq_autoencoder_trainer *t, cq_error *error) {
+  for (int side = 0; side < 2; side++) {
+    const half *h = &t->halves[side];
+    size_t at = 0;
+    for (int k = 0; k < t->o.n_shards; k++) {
+      shard *s = &t->shards[side * t->o.n_shards + k];
+      s->first = at;
+      while (at < t->n && (k + 1 == t->o.n_shards || h->starts[at] < (int64_t)h->ids.n * (k + 1) / t->o.n_shards)) at++;
+      s->n = at - s->first;
+      s->loss = 0, s->status = CQ_OK;
+      cq_workspace_release(&s->lane.workspace, (cq_mark){0, 0});
+      s->starts = cq_workspace_take(&s->lane.workspace, (s->n + 1) * sizeof *s->starts);
+      if (!s->starts) return cq_fail_memory(error, "batch");
+      for (size_t i = 0; i <= s->n; i++) s->starts[i] = h->starts[s->first + i] - h->starts[s->first];
+      s->batch = (cq_batch){.ids = h->ids.ids + h->starts[s->first],
+                            .starts = s->starts,
+                            .n_seqs = (int64_t)s->n,
+                            .keys = h->keys + s->first};
+    }
+  }
+  return CQ_OK;
+}
+
+/* --- the three passes --- */
+
+static void encode_shard(void *context, size_t i, int worker) {
+  (void)worker;
+  cq_autoencoder_trainer *t = context;
+  shard *s = &t->shards[i];
+  const bool train = trains_encoder(t, s->side);
+  cq_batch batch = s->batch;
+  cq_tensor y;
+  if (s->n == 0) return;
+  if (!train) batch.keys = NULL; /* a frozen encoder has no dropout */
+  s->status = cq_encoder_forward(&s->lane, t->sides[s->side].encoder, &batch, &y, train ? &s->tape : NULL, &s->error);
+  for (size_t r = 0; !s->status && r < s->n; r++)
+    memcpy(t->halves[s->side].vectors + (s->first + r) * (size_t)t->dim, cq_f32(y) + (int64_t)r * y.stride,
+           (size_t)t->dim * sizeof(float));
+}
+
+/* Gradients of vectors that several decoders read are each language's own to begin with: [2][n, dim]. */
+static cq_status write_from(cq_autoencoder_trainer *t, shard *s, cq_gradients *gradients, int from, float factor) {
+  const int64_t dim = t->dim, n = (int64_t)s->n;
+  cq_workspace *w = &s->lane.workspace;
+  const cq_mark mark = cq_workspace_mark(w);
+  cq_tensor latent = cq_workspace_f32(w, n, dim), dlatent = {0};
+  if (!latent.data) return cq_fail_memory(&s->error, "sentence vectors");
+  memcpy(latent.data, t->halves[from].vectors + s->first * (size_t)dim, (size_t)(n * dim) * sizeof(float));
+  for (int64_t i = 0; t->o.noise > 0 && i < n; i++) {
+    cq_random random = cq_random_seeded(s->batch.keys[i], 7 + (uint64_t)from);
+    const double deviation = t->o.noise / sqrt((double)dim);
+    for (int64_t j = 0; j < dim; j++) cq_f32(latent)[i * dim + j] += (float)(deviation * cq_random_normal(&random));
+  }
+  if (trains_encoder(t, from)) {
+    dlatent = cq_workspace_f32(w, n, dim);
+    if (!dlatent.data) return cq_fail_memory(&s->error, "sentence vectors");
+    memset(dlatent.data, 0, (size_t)(n * dim) * sizeof(float));
+  }
+  const cq_decoder_batch batch = {.tokens = s->batch, .latent = latent, .word_dropout = t->o.word_dropout};
+  cq_status status =
+      cq_decoder_loss(&s->loss, &s->lane, t->sides[s->side].decoder, &batch, gradients, dlatent, factor, &s->error);
+  float *into = t->halves[from].gradient + s->first * (size_t)dim;
+  if (!status && dlatent.data) t->kernels->add(into, cq_f32(dlatent), n * dim);
+  cq_workspace_release(w, mark);
+  return status;
+}
+
+typedef struct decoding {
+  cq_autoencoder_trainer *t;
+  bool from_other;
+} decoding;
+
+static void decode_shard(void *context, size_t i, int worker) {
+  (void)worker;
+  const decoding *d = context;
+  cq_autoencoder_trainer *t = d->t;
+  shard *s = &t->shards[i];
+  if (s->n == 0 || s->status || !trains_decoder(t, s->side)) return;
+  const int64_t n_written = (int64_t)t->halves[s->side].ids.n - (int64_t)t->n;
+  const double share = t->o.feed == CQ_FEED_BOTH ? 0.5 : 1;
+  const float factor = (float)(t->o.reconstruction * share / (double)n_written);
+  s->status = write_from(t, s, &t->gradients[i], d->from_other ? 1 - s->side : s->side, factor);
+}
+
+static void backward_shard(void *context, size_t i, int worker) {
+  (void)worker;
+  cq_autoencoder_trainer *t = context;
+  shard *s = &t->shards[i];
+  if (s->n == 0 || s->status || !trains_encoder(t, s->side)) return;
+  cq_tensor dy = cq_tensor_f32(t->halves[s->side].gradient + s->first * (size_t)t->dim, (int64_t)s->n, t->dim);
+  s->status =
+      cq_encoder_backward(&s->lane, t->sides[s->side].encoder, &s->batch, dy, &s->tape, &t->gradients[i], &s->error);
+}
+
+/* --- losses between the languages: value, and gradients added to both halves --- */
+
+static double distance(cq_autoencoder_trainer *t) {
+  const int64_t n = (int64_t)t->n * t->dim;
+  const float *a = t->halves[0].vectors, *b = t->halves[1].vectors;
+  const double factor = 2 * t->o.distance / (double)t->n;
+  double sum = 0;
+  for (int64_t i = 0; i < n; i++) {
+    const double difference = (double)a[i] - (double)b[i];
+    sum += difference * difference;
+    t->halves[0].gradient[i] += (float)(factor * difference);
+    t->halves[1].gradient[i] -= (float)(factor * difference);
+  }
+  return sum / (double)t->n;
+}
+
+/* Adds `weight` times the gradient of |a - b|^2 / 2. */
+static void pull(float *da, float *db, const float *a, const float *b, int64_t dim, double weight) {
+  for (int64_t j = 0; j < dim; j++) {
+    const float step = (float)(weight * ((double)a[j] - (double)b[j]));
+    da[j] += step;
+    db[j] -= step;
+  }
+}
+
+static double pairs_contrast(cq_autoencoder_trainer *t) {
+  const half *a = &t->halves[0], *b = &t->halves[1];
+  const int64_t dim = t->dim;
+  const double scale = t->o.contrast / (double)t->n;
+  double sum = 0;
+  for (size_t i = 0; i < t->n; i++) {
+    const size_t other = (i + 1) % t->n; /* batches are in random order */
+    for (int negative = 0; negative < (t->n > 1 ? 2 : 1); negative++) {
+      const size_t at = negative ? other : i;
+      const float *x = a->vectors + (int64_t)i * dim, *y = b->vectors + (int64_t)at * dim;
+      double squares = 0;
+      for (int64_t j = 0; j < dim; j++) squares += ((double)x[j] - (double)y[j]) * ((double)x[j] - (double)y[j]);
+      const double d = sqrt(squares), lack = t->o.margin - d;
+      if (negative && lack <= 0) continue;
+      sum += negative ? lack * lack : squares;
+      const double weight = negative ? (d > 1e-12 ? -2 * lack / d : 0) : 2;
+      pull(a->gradient + (int64_t)i * dim, b->gradient + (int64_t)at * dim, x, y, dim, scale * weight);
+    }
+  }
+  return sum / (double)t->n;
+}
+
+/* log p, and p - [i = own] in place, of one row of similarities. */
+static double softmax_row(double *row, size_t n, size_t stride, size_t own) {
+  double most = -INFINITY, sum = 0;
+  for (size_t j = 0; j < n; j++) most = fmax(most, row[j * stride]);
+  for (size_t j = 0; j < n; j++) sum += exp(row[j * stride] - most);
+  const double log_p = row[own * stride] - most - log(sum);
+  for (size_t j = 0; j < n; j++) row[j * stride] = exp(row[j * stride] - most) / sum - (j == own);
+  return log_p;
+}
+
+/* The gradient of a vector's length-one version, brought back to the vector and added. */
+static void add_unit_gradient(float *into, const double *dunit, const float *unit, double length, int64_t dim) {
+  double along = 0;
+  for (int64_t j = 0; j < dim; j++) along += dunit[j] * (double)unit[j];
+  for (int64_t j = 0; j < dim; j++) into[j] += (float)((dunit[j] - along * (double)unit[j]) / length);
+}
+
+static cq_status batch_contrast(double *loss, cq_autoencoder_trainer *t, cq_error *error) {
+  const size_t n = t->n;
+  const int64_t dim = t->dim;
+  cq_workspace *w = &t->shards[0].lane.workspace;
+  const cq_mark mark = cq_workspace_mark(w);
+  float *units[2], *lengths[2];
+  double *rows = cq_workspace_take(w, n * n * sizeof *rows), *columns = cq_workspace_take(w, n * n * sizeof *columns),
+         *d = cq_workspace_take(w, (size_t)dim * sizeof *d);
+  bool ok = rows && columns && d;
+  for (int s = 0; ok && s < 2; s++) {
+    units[s] = cq_workspace_take(w, n * (size_t)dim * sizeof(float));
+    lengths[s] = cq_workspace_take(w, n * sizeof(float));
+    ok = units[s] && lengths[s];
+    if (ok) t->kernels->normalize(units[s], lengths[s], t->halves[s].vectors, (int64_t)n, dim);
+  }
+  if (!ok) return cq_fail_memory(error, "similarities of a batch");
+  for (size_t i = 0; i < n; i++)
+    for (size_t j = 0; j < n; j++)
+      rows[i * n + j] = columns[i * n + j] =
+          (double)t->kernels->dot(units[0] + (int64_t)i * dim, units[1] + (int64_t)j * dim, dim) / t->o.temperature;
+  double sum = 0;
+  for (size_t i = 0; i < n; i++) sum -= softmax_row(rows + i * n, n, 1, i) + softmax_row(columns + i, n, n, i);
+  const double scale = t->o.contrast / (2 * (double)n * t->o.temperature);
+  for (int s = 0; s < 2; s++)
+    for (size_t i = 0; i < n; i++) {
+      memset(d, 0, (size_t)dim * sizeof *d);
+      for (size_t j = 0; j < n; j++) {
+        const size_t at = s == 0 ? i * n + j : j * n + i;
+        const double weight = scale * (rows[at] + columns[at]);
+        const float *other = units[1 - s] + (int64_t)j * dim;
+        for (int64_t k = 0; k < dim; k++) d[k] += weight * (double)other[k];
+      }
+      add_unit_gradient(t->halves[s].gradient + (int64_t)i * dim, d, units[s] + (int64_t)i * dim, (double)lengths[s][i],
+                        dim);
+    }
+  cq_workspace_release(w, mark);
+  *loss = sum / (2 * (double)n);
+  return CQ_OK;
+}
+
+static cq_status align(cq_autoencoder_trainer *t, cq_autoencoder_report *report, cq_error *error) {
+  for (int s = 0; s < 2; s++) memset(t->halves[s].gradient, 0, t->n * (size_t)t->dim * sizeof(float));
+  if (!trains_encoder(t, 0) && !trains_encoder(t, 1)) return CQ_OK;
+  if (t->o.distance > 0) report->distance = distance(t);
+  if (t->o.contrast > 0 && t->o.contrast_by == CQ_CONTRAST_PAIRS) report->contrast = pairs_contrast(t);
+  if (t->o.contrast > 0 && t->o.contrast_by == CQ_CONTRAST_IN_BATCH) return batch_contrast(&report->contrast, t, error);
+  return CQ_OK;
+}
+
+/* --- a step --- */
+
+static cq_status catch_up(cq_autoencoder_trainer *t, cq_error *error) {
+  cq_status status = CQ_OK;
+  for (int s = 0; s < 2; s++) {
+    const half *h = &t->halves[s];
+    const cq_params *of_encoder = &t->sides[s].encoder->params;
+    for (size_t i = 0; !status && trains_encoder(t, s) && i < of_encoder->n; i++)
+      if (of_encoder->items[i]->table)
+        status =
+            cq_optimizer_catch_up(&t->optimizer, of_encoder->items[i], h->ids.ids, (int64_t)h->ids.n, t->pool, error);
+    if (status || !trains_decoder(t, s)) continue;
+    size_t n;
+    const cq_param *table = cq_decoder_params(&n, t->sides[s].decoder);
+    const int32_t unknown = cq_tokenizer_describe(cq_decoder_tokenizer(t->sides[s].decoder))->unk_id;
+    status = cq_optimizer_catch_up(&t->optimizer, table, h->ids.ids, (int64_t)h->ids.n, t->pool, error);
+    if (!status) status = cq_optimizer_catch_up(&t->optimizer, table, &unknown, 1, t->pool, error);
+  }
+  return status;
+}
+
+static cq_status first_failure(const cq_autoencoder_trainer *t, cq_error *error) {
+  for (int i = 0; i < 2 * t->o.n_shards; i++)
+    if (t->shards[i].status) {
+      if (error) *error = t->shards[i].error;
+      return t->shards[i].status;
+    }
+  return CQ_OK;
+}
+
+static cq_status compute(cq_autoencoder_trainer *t, cq_autoencoder_report *report, cq_error *error) {
+  const size_t n_shards = 2 * (size_t)t->o.n_shards;
+  decoding own = {t, false}, other = {t, true};
+  cq_pool_run(t->pool, n_shards, encode_shard, t);
+  cq_status status = first_failure(t, error);
+  if (!status) status = align(t, report, error);
+  if (status) return status;
+  /* Decoders of one kind at a time, so that each half's gradients are added to by one shard at a time. */
+  if (t->o.reconstruction > 0 && t->o.feed != CQ_FEED_OTHER) cq_pool_run(t->pool, n_shards, decode_shard, &own);
+  if (t->o.reconstruction > 0 && t->o.feed != CQ_FEED_OWN) cq_pool_run(t->pool, n_shards, decode_shard, &other);
+  cq_pool_run(t->pool, n_shards, backward_shard, t);
+  status = first_failure(t, error);
+  for (int s = 0; !status && s < 2; s++) {
+    double sum = 0;
+    for (int k = 0; k < t->o.n_shards; k++) sum += t->shards[s * t->o.n_shards + k].loss;
+    const double n_runs = t->o.feed == CQ_FEED_BOTH ? 2 : 1;
+    report->nll[s] = sum / n_runs / ((double)t->halves[s].ids.n - (double)t->n);
+  }
+  return status;
+}
+
+cq_status cq_autoencoder_step(cq_autoencoder_trainer *t, const cq_slice *const sentences[2], size_t n,
+                              cq_autoencoder_report *report, cq_error *error) {
+  *report = (cq_autoencoder_report){0};
+  if (n == 0) return cq_fail(error, CQ_ERR_ARGUMENT, "an empty batch");
+  t->n = n;
+  cq_status status = CQ_OK;
+  for (int s = 0; !status && s < 2; s++) status = make_room(&t->halves[s], n, t->dim, error);
+  for (int s = 0; !status && s < 2; s++) status = tokenize(t, s, sentences[s], report, error);
+  if (!status) status = catch_up(t, error);
+  if (!status) status = cut(t, error);
+  if (!status) status = compute(t, report, error);
+  const double loss = report->nll[0] + report->nll[1] + report->contrast + report->distance;
+  if (!status && !isfinite(loss))
+    status = cq_fail(error, CQ_ERR_LIMIT, "batch %llu: the loss is %g: -log p %g and %g, contrast %g, distance %g",
+                     (unsigned long long)t->n_batches + 1, loss, report->nll[0], report->nll[1], report->contrast,
+                     report->distance);
+  if (!status) status = cq_gradients_reduce(t->gradients, 2 * t->o.n_shards, t->kernels, t->pool, error);
+  if (!status) cq_optimizer_update(&t->optimizer, &t->gradients[0], 1, t->pool, &report->gradient_norm);
+  for (int i = 0; i < 2 * t->o.n_shards; i++) cq_gradients_clear(&t->gradients[i]);
+  t->n_batches++;
+  return status ? status : pack(t, error);
+}
+
+cq_status cq_autoencoder_settle(cq_autoencoder_trainer *t, cq_error *error) {
+  cq_optimizer_flush(&t->optimizer, t->pool);
+  return pack(t, error);
+}

@@ -1,0 +1,68 @@
+/* One training step of two languages' encoders and decoders around a shared space of sentence vectors.
+ *
+ *   a sentence and its translation ──▶ encoders ──▶ vectors ──┬─▶ how far apart are the two? how near are others?
+ *                                                             └─▶ + noise ──▶ decoders ──▶ -log p of the sentences
+ *
+ * A decoder reads the vectors of its own language, of the other's, or of both in turn. Any encoder or decoder may be
+ * frozen. Pairs are cut into n_shards ranges of each language whose gradients are summed over a fixed tree, so that the
+ * result does not depend on the number of threads. */
+#ifndef TRAIN_AUTOENCODER_H
+#define TRAIN_AUTOENCODER_H
+
+#include "base/pool.h"
+#include "model/decoder.h"
+#include "model/encoder.h"
+#include "nn/optimizer.h"
+
+typedef enum cq_contrast {
+  CQ_CONTRAST_PAIRS,    /* Hadsell et al. 2006, eq. 4: d^2 of a pair, max(0, margin - d)^2 of a sentence and another's
+                           translation; d the Euclidean distance */
+  CQ_CONTRAST_IN_BATCH, /* the softmax over all translations of the batch, both ways: van den Oord et al. 2018, eq. 4 */
+} cq_contrast;
+
+typedef enum cq_feed { CQ_FEED_OWN, CQ_FEED_OTHER, CQ_FEED_BOTH } cq_feed; /* whose vectors a decoder reads */
+
+typedef struct cq_autoencoder_side {
+  cq_encoder *encoder;
+  cq_decoder *decoder; /* NULL: none */
+  bool encoder_frozen, decoder_frozen;
+} cq_autoencoder_side;
+
+typedef struct cq_autoencoder_options {
+  int n_shards;
+  uint64_t seed;
+  cq_feed feed;
+  double reconstruction, contrast, distance; /* weights of the losses; 0: none. distance: mean squared distance */
+  cq_contrast contrast_by;
+  double margin;      /* of CQ_CONTRAST_PAIRS */
+  double temperature; /* of CQ_CONTRAST_IN_BATCH: cosines are divided by it */
+  double noise; /* deviation of what is added to each element of the vectors that decoders read, times sqrt(dim) */
+  double word_dropout; /* of what decoders read: see cq_decoder_batch */
+  cq_optimizer_options optimizer;
+} cq_autoencoder_options;
+
+typedef struct cq_autoencoder_trainer cq_autoencoder_trainer;
+
+/* Both sides are borrowed. Their vectors must have one dimension, the decoders' latent_dim. params, {0}, receives what
+ * is trained, and owns its values from then on: it is the caller's to free, after the models. Errors: CQ_ERR_ARGUMENT,
+ * CQ_ERR_MEMORY. */
+CQ_MUST_USE cq_status cq_autoencoder_trainer_new(cq_autoencoder_trainer **out, cq_params *params,
+                                                 const cq_autoencoder_side sides[2], cq_pool *pool,
+                                                 const cq_autoencoder_options *options, cq_error *error);
+void cq_autoencoder_trainer_free(cq_autoencoder_trainer *t);
+
+typedef struct cq_autoencoder_report {
+  double nll[2];             /* of each language's decoder, a token; 0 without one */
+  double contrast, distance; /* unweighted */
+  double gradient_norm;
+  uint64_t n_tokens;
+} cq_autoencoder_report;
+
+/* sentences[side][n]. Errors: CQ_ERR_LIMIT when a loss is not finite (nothing is updated then), CQ_ERR_MEMORY. */
+CQ_MUST_USE cq_status cq_autoencoder_step(cq_autoencoder_trainer *t, const cq_slice *const sentences[2], size_t n,
+                                          cq_autoencoder_report *report, cq_error *error);
+uint64_t cq_autoencoder_updates(const cq_autoencoder_trainer *t);
+/* Brings all parameters to the present step and packs them: for evaluating and saving. */
+CQ_MUST_USE cq_status cq_autoencoder_settle(cq_autoencoder_trainer *t, cq_error *error);
+
+#endif
