@@ -1,63 +1,6 @@
 /* The LSTM against PyTorch's (reference/golden_lstm.py) and against plain loops in double precision, whose finite
  * differences check the gradients. */
-#include "support/files.h"
-
-#include "base/memory.h"
-#include "base/random.h"
-#include "format/safetensors.h"
-#include "nn/lstm.h"
-
-#include <math.h>
-
-#define MAX_SEQS 16
-
-typedef struct layer {
-  cq_param params[8];
-  cq_lstm lstm;
-  cq_params all;
-  cq_gradients gradients;
-  cq_lane lane;
-  int64_t starts[MAX_SEQS + 1];
-  cq_batch batch;
-} layer;
-
-static const char *const names[] = {"weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0"};
-
-/* A layer without values; lengths are the batch's. */
-static void make(layer *l, int64_t in, int64_t dim, int n_directions, const int64_t *lengths, int64_t n_seqs,
-                 const cq_kernels *kernels) {
-  *l = (layer){.lstm = {.n_directions = n_directions, .in = in, .dim = dim}, .lane = {.kernels = kernels}};
-  for (int64_t s = 0; s < n_seqs; s++) l->starts[s + 1] = l->starts[s] + lengths[s];
-  l->batch = (cq_batch){.starts = l->starts, .n_seqs = n_seqs};
-  for (int d = 0; d < n_directions; d++) {
-    cq_param *p = &l->params[4 * d];
-    p[0] = (cq_param){.rows = 4 * dim, .cols = in, .n_dims = 2};
-    p[1] = (cq_param){.rows = 4 * dim, .cols = dim, .n_dims = 2};
-    p[2] = p[3] = (cq_param){.rows = 1, .cols = 4 * dim, .n_dims = 1};
-    l->lstm.direction[d] = (cq_lstm_direction){
-        .input = {.weight = &p[0]}, .recurrent = {.weight = &p[1]}, .bias_input = &p[2], .bias_recurrent = &p[3]};
-    for (int i = 0; i < 4; i++) {
-      p[i].name = names[i];
-      p[i].value = cq_alloc_array((size_t)cq_param_floats(&p[i]), sizeof(float));
-      assert_int_equal(cq_params_add(&l->all, &p[i], NULL), CQ_OK);
-    }
-  }
-  cq_params_index(&l->all);
-  assert_int_equal(cq_gradients_new(&l->gradients, &l->all, NULL), CQ_OK);
-}
-
-static void pack(layer *l) {
-  for (int d = 0; d < l->lstm.n_directions; d++)
-    assert_int_equal(cq_lstm_pack(&l->lstm, d, l->lane.kernels, true, NULL), CQ_OK);
-}
-
-static void unmake(layer *l) {
-  for (size_t i = 0; i < l->all.n; i++) cq_free(l->all.items[i]->value);
-  cq_lstm_free(&l->lstm);
-  cq_gradients_free(&l->gradients);
-  cq_params_free(&l->all);
-  cq_workspace_free(&l->lane.workspace);
-}
+#include "layer.h"
 
 /* y from x, and with dy the gradients and dx. */
 static void run(layer *l, float *y, const float *x, const float *dy, float *dx) {
@@ -75,48 +18,21 @@ static void run(layer *l, float *y, const float *x, const float *dy, float *dx) 
   cq_workspace_release(&l->lane.workspace, (cq_mark){0});
 }
 
-static void expect_close(const char *what, const float *found, const float *expected, int64_t n, double tolerance) {
-  for (int64_t i = 0; i < n; i++) {
-    double difference = fabs((double)found[i] - (double)expected[i]);
-    if (!(difference <= tolerance * fmax(1, fabs((double)expected[i]))))
-      fail_msg("%s[%lld] is %g, expected %g", what, (long long)i, (double)found[i], (double)expected[i]);
-  }
-}
-
 /* --- PyTorch --- */
-
-static const float *tensor(const cq_safetensors *file, const char *prefix, const char *name, int direction) {
-  char full[64];
-  snprintf(full, sizeof full, "%s%s%s", prefix, name, direction == 1 ? "_reverse" : "");
-  const cq_stored_tensor *t = cq_safetensors_find(file, full);
-  if (!t) fail_msg("no %s", full);
-  return t->data;
-}
 
 static void check_golden(const char *name, const cq_kernels *kernels) {
   char path[64];
   cq_safetensors *file;
   layer l;
-  int64_t lengths[MAX_SEQS];
   snprintf(path, sizeof path, "golden/lstm/%s", name);
   assert_int_equal(cq_safetensors_open(&file, tests_file(path), NULL), CQ_OK);
-  const cq_stored_tensor *stored = cq_safetensors_find(file, "lengths");
-  const int64_t n_seqs = stored->n_elements;
-  for (int64_t s = 0; s < n_seqs; s++) lengths[s] = (int64_t)((const float *)stored->data)[s];
-  const int n_directions = cq_safetensors_find(file, "weight_ih_l0_reverse") ? 2 : 1;
-  const cq_stored_tensor *weight = cq_safetensors_find(file, "weight_ih_l0");
-  make(&l, weight->shape[1], weight->shape[0] / 4, n_directions, lengths, n_seqs, kernels);
-  for (size_t i = 0; i < l.all.n; i++)
-    memcpy(l.params[i].value, tensor(file, "", names[i % 4], (int)i / 4),
-           (size_t)cq_param_floats(&l.params[i]) * sizeof(float));
-  const int64_t n = cq_batch_tokens(&l.batch), width = n_directions * l.lstm.dim;
+  make_golden(&l, file, kernels);
+  const int64_t n = cq_batch_tokens(&l.batch), width = l.lstm.n_directions * l.lstm.dim;
   float *y = malloc((size_t)(n * width) * sizeof *y), *dx = malloc((size_t)(n * l.lstm.in) * sizeof *dx);
   run(&l, y, tensor(file, "", "x", 0), tensor(file, "", "dy", 0), dx);
   expect_close("y", y, tensor(file, "", "y", 0), n * width, 2e-6);
   expect_close("dx", dx, tensor(file, "", "dx", 0), n * l.lstm.in, 5e-6);
-  for (size_t i = 0; i < l.all.n; i++)
-    expect_close(names[i % 4], cq_gradient_of(&l.gradients, &l.params[i]),
-                 tensor(file, "gradient.", names[i % 4], (int)i / 4), cq_param_floats(&l.params[i]), 1e-5);
+  expect_golden_gradients(&l, file, 1e-5);
   free(y);
   free(dx);
   unmake(&l);
@@ -178,9 +94,7 @@ static void differences_agree(void **state) {
   cq_random random = cq_random_seeded(3, 0);
   (void)state;
   make(&l, in, dim, 2, lengths, 6, cq_kernels_best());
-  for (size_t i = 0; i < l.all.n; i++)
-    for (int64_t j = 0; j < cq_param_floats(&l.params[i]); j++)
-      l.params[i].value[j] = (float)(cq_random_normal(&random) * 0.5);
+  randomise(&l, &random);
   for (int i = 0; i < 16 * 3; i++) wide[i] = x[i] = (float)cq_random_normal(&random);
   for (int i = 0; i < 16 * 10; i++) dy[i] = (float)cq_random_normal(&random);
   run(&l, y, x, dy, dx);
@@ -211,9 +125,7 @@ static void neighbours_do_not_matter(void **state) {
   cq_random random = cq_random_seeded(4, 0);
   (void)state;
   make(&all, 6, 4, 2, lengths, 4, cq_kernels_best());
-  for (size_t i = 0; i < all.all.n; i++)
-    for (int64_t j = 0; j < cq_param_floats(&all.params[i]); j++)
-      all.params[i].value[j] = (float)(cq_random_normal(&random) * 0.5);
+  randomise(&all, &random);
   for (int i = 0; i < 18 * 6; i++) x[i] = (float)cq_random_normal(&random);
   run(&all, y, x, NULL, NULL);
   for (int s = 0; s < 4; s++) {
