@@ -2,138 +2,8 @@
  *
  *   bench_kernels [LEVEL] [--threads N] [--only NAME] [--seconds S]        TSV on stdout
  *
- * Columns: machine, level, threads, dtype, kernel, shape, median us, spread (quartiles' distance / median, %), rate,
- * its unit, share of peak (%). One thread is timed by its own processor time, so that other programs disturb it less;
- * several by the wall clock, each on its own data. The peak is measured again before every kernel, because clocks
- * change. */
-#include "tensor/kernels.h"
-#include "base/clock.h"
-#include "base/memory.h"
-#include "base/pool.h"
-#include "base/random.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-double peak_portable(float *sink, int64_t steps);
-double peak_avx2(float *sink, int64_t steps);
-double peak_avx512(float *sink, int64_t steps);
-
-enum { MAX_THREADS = 64, MAX_RUNS = 2000, MAX_BUFFERS = 10 };
-
-static struct {
-  const cq_kernels *k;
-  int n_threads;
-  const char *only;
-  double seconds;
-  cq_pool *pool;
-  char machine[64];
-} bench = {.n_threads = 1, .seconds = 0.15};
-
-/* One kernel at one size. `work` per call in `unit`s; a unit of GF/s is set beside the peak. */
-typedef struct bench_case {
-  const char *name, *shape, *unit;
-  double work;
-  void (*run)(const struct bench_case *c, float **buffers);
-  int64_t m, n, k, heads;
-  int64_t floats[MAX_BUFFERS]; /* buffer sizes, one set a thread */
-} bench_case;
-
-static int by_value(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
-/* ---- the peak ---- */
-
-static double peak_flops; /* of one thread's last call */
-static void peak_item(void *context, size_t item, int worker) {
-  (void)context, (void)item, (void)worker;
-  _Alignas(64) float sink[32];
-  for (int i = 0; i < 32; i++) sink[i] = 0.5f;
-  const int64_t steps = 100000;
-#ifdef CQ_X86
-  if (strcmp(bench.k->name, "avx512") == 0)
-    peak_flops = peak_avx512(sink, steps);
-  else if (strcmp(bench.k->name, "avx2") == 0)
-    peak_flops = peak_avx2(sink, steps);
-  else
-#endif
-    peak_flops = peak_portable(sink, steps);
-}
-
-/* Median GF/s of all threads together. */
-static double measure_peak(void) {
-  enum { RUNS = 9 };
-  double rates[RUNS];
-  for (int i = 0; i < RUNS; i++) {
-    clockid_t clock = bench.n_threads == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC;
-    double start = cq_seconds(clock);
-    if (bench.n_threads == 1)
-      peak_item(NULL, 0, 0);
-    else
-      cq_pool_run(bench.pool, (size_t)bench.n_threads, peak_item, NULL);
-    rates[i] = 1e-9 * peak_flops * bench.n_threads / (cq_seconds(clock) - start);
-  }
-  qsort(rates, RUNS, sizeof *rates, by_value);
-  return rates[RUNS / 2];
-}
-
-/* ---- one case ---- */
-
-typedef struct case_run {
-  const bench_case *c;
-  float *buffers[MAX_THREADS][MAX_BUFFERS];
-} case_run;
-
-static void case_item(void *context, size_t item, int worker) {
-  case_run *run = context;
-  (void)worker;
-  run->c->run(run->c, run->buffers[item]);
-}
-
-static void run_case(const bench_case *c) {
-  if (bench.only && strcmp(bench.only, c->name) != 0) return;
-  static case_run run;
-  run.c = c;
-  for (int t = 0; t < bench.n_threads; t++) {
-    cq_random random = cq_random_seeded(1, (uint64_t)t);
-    for (int b = 0; b < MAX_BUFFERS; b++) {
-      float *x = cq_alloc_array((size_t)c->floats[b] + 16, sizeof *x);
-      if (!x) abort();
-      for (int64_t i = 0; i < c->floats[b]; i++) x[i] = (float)cq_random_uniform(&random) - 0.5f;
-      run.buffers[t][b] = x;
-    }
-  }
-  static double times[MAX_RUNS];
-  int n = 0;
-  double peak = measure_peak();
-  const clockid_t clock = bench.n_threads == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC;
-  for (double spent = 0; n < MAX_RUNS && (n < 6 || spent < bench.seconds); n++) {
-    double start = cq_seconds(clock);
-    if (bench.n_threads == 1)
-      case_item(&run, 0, 0);
-    else
-      cq_pool_run(bench.pool, (size_t)bench.n_threads, case_item, &run);
-    times[n] = cq_seconds(clock) - start;
-    spent += times[n];
-  }
-  memmove(times, times + 1, (size_t)(n - 1) * sizeof *times); /* the first warms the caches */
-  n--;
-  qsort(times, (size_t)n, sizeof *times, by_value);
-  double median = times[n / 2], spread = 100 * (times[3 * n / 4] - times[n / 4]) / median;
-  double rate = 1e-9 * c->work * bench.n_threads / median;
-  printf("%s\t%s\t%d\tf32\t%s\t%s\t%.2f\t%.1f\t%.2f\t%s\t", bench.machine, bench.k->name, bench.n_threads, c->name,
-         c->shape, 1e6 * median, spread, rate, c->unit);
-  if (strcmp(c->unit, "GF/s") == 0)
-    printf("%.1f\n", 100 * rate / peak);
-  else
-    printf("-\n");
-  fflush(stdout);
-  for (int t = 0; t < bench.n_threads; t++)
-    for (int b = 0; b < MAX_BUFFERS; b++) cq_free(run.buffers[t][b]);
-}
+ * The columns are harness.h's. */
+#include "harness.h"
 
 /* ---- the kernels ---- */
 
@@ -205,6 +75,14 @@ static void run_add_columns(const bench_case *c, float **b) {
 }
 static void run_lstm(const bench_case *c, float **b) {
   bench.k->lstm_cell(b[0], c->n, b[1], b[2], b[3], c->m, c->n);
+}
+/* In place, so that all but the first run see gradients instead of logits: the work is the same. */
+static void run_cross_entropy(const bench_case *c, float **b) {
+  static const int32_t ids[64];
+  bench.k->cross_entropy(b[0], b[0], c->n, ids, 1, 0, c->m, c->n);
+}
+static void run_log_softmax(const bench_case *c, float **b) {
+  bench.k->log_softmax(b[0], c->n, b[0], c->n, c->m, c->n);
 }
 static void run_adamw(const bench_case *c, float **b) {
   bench.k->adamw(b[0], b[1], b[2], b[3], c->n, &(cq_adamw){1e-5, 0.9, 0.999, 1e-8, 0.01, 0.5, 0.5, 1});
@@ -378,6 +256,22 @@ static void run_others(void) {
                          .m = 16,
                          .n = 256,
                          .floats = {16 * 256, 16 * 256, 64 * 256, 16 * 256}});
+  run_case(&(bench_case){.name = "cross_entropy",
+                         .shape = "64x8000",
+                         .unit = "Gelem/s",
+                         .work = 64.0 * 8000,
+                         .run = run_cross_entropy,
+                         .m = 64,
+                         .n = 8000,
+                         .floats = {64 * 8000}});
+  run_case(&(bench_case){.name = "log_softmax",
+                         .shape = "64x8000",
+                         .unit = "Gelem/s",
+                         .work = 64.0 * 8000,
+                         .run = run_log_softmax,
+                         .m = 64,
+                         .n = 8000,
+                         .floats = {64 * 8000}});
   run_case(&(bench_case){.name = "adamw",
                          .shape = "4194304",
                          .unit = "GB/s",
@@ -387,43 +281,8 @@ static void run_others(void) {
                          .floats = {many, many, many, many}});
 }
 
-/* The processor's name, for the first column. */
-static void name_machine(void) {
-  snprintf(bench.machine, sizeof bench.machine, "unknown");
-  FILE *f = fopen("/proc/cpuinfo", "r");
-  char line[256];
-  while (f && fgets(line, sizeof line, f)) {
-    char *colon = strchr(line, ':');
-    if (strncmp(line, "model name", 10) != 0 || !colon) continue;
-    snprintf(bench.machine, sizeof bench.machine, "%s", colon + 2);
-    bench.machine[strcspn(bench.machine, "\n")] = 0;
-    break;
-  }
-  if (f) fclose(f);
-}
-
 int main(int argc, char **argv) {
-  bench.k = cq_kernels_best();
-  for (int i = 1; i < argc; i++) {
-    if (strcmp(argv[i], "--threads") == 0 && i + 1 < argc)
-      bench.n_threads = atoi(argv[++i]);
-    else if (strcmp(argv[i], "--only") == 0 && i + 1 < argc)
-      bench.only = argv[++i];
-    else if (strcmp(argv[i], "--seconds") == 0 && i + 1 < argc)
-      bench.seconds = atof(argv[++i]);
-    else
-      bench.k = cq_kernels_named(argv[i]);
-  }
-  if (!bench.k || bench.n_threads < 1 || bench.n_threads > MAX_THREADS) {
-    fprintf(stderr,
-            "usage: bench_kernels [avx512|avx2|portable|reference] [--threads N] [--only NAME] [--seconds S]\n");
-    return 2;
-  }
-  name_machine();
-  if (cq_pool_open(&bench.pool, bench.n_threads, NULL) != CQ_OK) return 1;
-  printf("machine\tlevel\tthreads\tdtype\tkernel\tshape\tmedian_us\tspread_%%\trate\tunit\tshare_of_peak_%%\n");
-  printf("%s\t%s\t%d\tf32\tpeak\t-\t-\t-\t%.2f\tGF/s\t100.0\n", bench.machine, bench.k->name, bench.n_threads,
-         measure_peak());
+  if (!open_bench(argc, argv, MAX_THREADS)) return 2;
   run_layers();
   run_products();
   run_attentions();
