@@ -3,8 +3,9 @@
     python reference/golden_decoder.py tests/golden/decoder
 
 needs torch and safetensors. `states*`: an LSTM with initial states, its outputs and its final states, on sentences of
-several lengths; besides golden_lstm.py's tensors each file holds, [sentences, directions * dim], `h0` and `c0`, `hn` and
-`cn` (of an empty sentence its initial state), the gradients `dhn` and `dcn` that came in and `dh0` and `dc0` that went out.
+several lengths; besides golden_lstm.py's tensors each file holds, [sentences, directions * dim], `h0` and `c0`, `hn`
+and `cn` (of an empty sentence its initial state), the gradients `dhn` and `dcn` that came in and `dh0` and `dc0` that
+went out.
 `tokens*`: a linear layer and the cross entropy under it; `x`, `ids`, `smoothing`, `factor`, `loss` (the sum, without
 the factor), `log_p` and, of the loss times the factor, `dx` and `gradient.NAME`.
 """

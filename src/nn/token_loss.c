@@ -3,8 +3,8 @@
 #include "base/error.h"
 
 /* Rows at a time. More of them read the weight, and read and write its gradient, less often; fewer keep the block's
- * logits closer. */
-enum { BLOCK_ROWS = 64 };
+ * logits closer, and a lane's memory small: 32 MiB for a vocabulary of 32,000. See docs/speed-log.md. */
+enum { BLOCK_ROWS = 256 };
 
 /* Floats from one row of logits to the next: a row of a power of two would put a column into few lines of a cache. */
 static int64_t spread(int64_t vocabulary) {

@@ -1,5 +1,5 @@
-/* The likelihood of tokens: against PyTorch's (reference/golden_decoder.py) and against plain loops in double precision,
- * whose finite differences check the gradients; rows of several blocks against one at a time. */
+/* The likelihood of tokens: against PyTorch's (reference/golden_decoder.py) and against plain loops in double
+ * precision, whose finite differences check the gradients; rows of several blocks against one at a time. */
 #include "support/files.h"
 
 #include "base/memory.h"
