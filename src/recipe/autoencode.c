@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "calque/mt.h"
 #include "model/modules.h"
 #include "recipe/autoencoder.h"
@@ -261,8 +262,8 @@ static cq_status measure(run *r, const char *phase, double epoch, cq_error *erro
   cq_status status = CQ_OK;
   for (int to = 0; !status && to < 2; to++) status = measure_way(&bleu[to], r, to, error);
   if (status) return status;
-  snprintf(line, sizeof line, "epoch %g: BLEU %s-%s %.2f, %s-%s %.2f", epoch, r->o->languages[0], r->o->languages[1],
-           bleu[1], r->o->languages[1], r->o->languages[0], bleu[0]);
+  cq_snprintf(line, sizeof line, "epoch %g: BLEU %s-%s %.2f, %s-%s %.2f", epoch, r->o->languages[0], r->o->languages[1],
+              bleu[1], r->o->languages[1], r->o->languages[0], bleu[0]);
   tell(r, phase, r->news.step, r->news.n_steps, line);
   status = cq_run_log_write(
       &r->log,
