@@ -17,7 +17,7 @@ enum {
   STAGE_ITERATIONS = 10,
   LAST_ITERATIONS = 4,
   SALIENT = 30,
-  MOST_OF_GROUP = 1000, /* words of a group in the last stage */
+  MOST_OF_GROUP = 200, /* words of a group in the last stage */
 };
 
 static const double share_of_list = 0.5;  /* matches a word of the longer list, at most */

@@ -40,7 +40,7 @@ typedef struct cq_cognate_group {
  * each group. Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_cognates_learn(cq_cognates *cognates, const cq_cognate_group *groups, size_t n_groups,
                                         const int *schedule, size_t n_schedule, cq_pool *pool, cq_error *error);
-/* Goes on with what was learned: four iterations on the pairs of all words of the groups (of the 1,000 most salient)
+/* Goes on with what was learned: four iterations on the pairs of all words of the groups (of the 200 most salient)
  * whose letters may go together, and one with steps of two letters. Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_cognates_finish(cq_cognates *cognates, const cq_cognate_group *groups, size_t n_groups,
                                          cq_pool *pool, cq_error *error);
