@@ -70,6 +70,9 @@ by_letters() {
   run "$1.$2-$3.dense+cognates" "$calque" clir fuse "$out/$1.$2-$3.dense" "$out/$1.$2-$3.cognates"
 }
 
+# Words that are written alike, by way of the third language, too.
+through() { validate "$1" "$2" "$3" cognates --method cognates; }
+
 for pair in $pairs; do
   a=${pair%:*} b=${pair#*:}
   mono "$a"
@@ -84,6 +87,8 @@ for triple in $triples; do
   mono "$c"
   for two in "$a $b" "$a $c" "$b $c"; do
     both_ways as_written "$a,$b,$c" $two
+    both_ways through "$a,$b,$c" $two
+    both_ways as_written "${two/ /,}" $two
     both_ways by_letters "${two/ /,}" $two
   done
 done
@@ -92,7 +97,13 @@ for share in 0.25 0.5; do
   for pair in $pairs; do
     a=${pair%:*} b=${pair#*:}
     validate "$a,$b" "$a" "$b" "cognates-$share" --method cognates --share $share
-    validate "$a,$b" "$a" "$b" "paper-$share" --share $share --kappa 10 --window 25
+    validate "$a,$b" "$a" "$b" "paper-$share" --share $share
+  done
+done
+# Negatives that are shared, or not, for three seeds.
+for seed in 1 2 3; do
+  for shared in "" --share-negatives; do
+    validate en,de en de "seed$seed$shared" --all-documents --kappa 10 --window 25 --epochs 25 --tau 5 --seed $seed $shared
   done
 done
 for pair in $pairs; do both_ways beyond "${pair/:/,}" "${pair%:*}" "${pair#*:}"; done
