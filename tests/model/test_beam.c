@@ -171,6 +171,84 @@ static void a_wide_beam_finds_the_best_of_all(void **state) {
   assert_true(n_not_greedy > 20);
 }
 
+/* --- a narrow beam --- */
+
+typedef struct beginning {
+  double score;
+  int32_t ids[16];
+  int n;
+  plain_state state;
+} beginning;
+
+static int by_score(const void *a, const void *b) {
+  const double x = ((const beginning *)a)->score, y = ((const beginning *)b)->score;
+  return x > y ? -1 : x < y;
+}
+
+/* Of all next tokens of what is kept, the best 2 beam are looked at, best first: ends are weighed, others kept. */
+static void plain_beam(beginning *best, const plain_decoder *d, const double *z, const cq_beam_options *o) {
+  enum { MOST_CANDIDATES = 8 * PLAIN_MOST };
+  static beginning open[8], candidates[MOST_CANDIDATES];
+  double best_score = -INFINITY;
+  int n_open = 1;
+  memset(open, 0, sizeof open);
+  plain_begin(&open[0].state, d, z);
+  for (int length = 1; length <= o->max_tokens && n_open > 0; length++) {
+    int n = 0;
+    for (int i = 0; i < n_open; i++) {
+      double log_p[PLAIN_MOST];
+      plain_step(log_p, &open[i].state, d, z, length > 1 ? open[i].ids[length - 2] : PLAIN_START, 0, NULL);
+      for (int32_t v = 0; v < d->vocabulary; v++) {
+        candidates[n] = open[i];
+        candidates[n].score += log_p[v];
+        candidates[n].ids[candidates[n].n++] = v;
+        n++;
+      }
+    }
+    qsort(candidates, (size_t)n, sizeof *candidates, by_score);
+    n_open = 0;
+    for (int i = 0; i < n && i < 2 * o->beam && n_open < o->beam; i++) {
+      const double score = candidates[i].score / pow(length, o->length_penalty);
+      if (candidates[i].ids[length - 1] != PLAIN_END)
+        open[n_open++] = candidates[i];
+      else if (score > best_score) {
+        best_score = score;
+        *best = candidates[i];
+        best->n--;
+      }
+    }
+    if (n_open > 0 && open[0].score / pow(length, o->length_penalty) <= best_score) return;
+  }
+  if (best_score == -INFINITY) *best = open[0];
+}
+
+static void a_narrow_beam_is_the_plain_one(void **state) {
+  enum { N = 30 };
+  float latent[N * LATENT];
+  (void)state;
+  draw_latent(latent, N);
+  for (int beam = 1; beam <= 8; beam++)
+    for (int k = 0; k < N_SHAPES; k++) {
+      const cq_beam_options o = {beam, 15, beam % 2 ? 1 : 0.6};
+      size_t n_params;
+      cq_decoder *d = make_decoder(&shapes[k], 7, 1, 60 + (uint64_t)beam);
+      cq_decoder_params(&n_params, d)[2].value[PLAIN_END] += 1;
+      plain_decoder plain = plain_of(d);
+      cq_ids found[N];
+      write_rows(found, d, latent, N, &o);
+      for (int i = 0; i < N; i++) {
+        double z[LATENT];
+        beginning best;
+        for (int j = 0; j < LATENT; j++) z[j] = (double)latent[i * LATENT + j];
+        plain_beam(&best, &plain, z, &o);
+        expect_ids("not what a plain beam writes", &found[i], best.ids, (size_t)best.n);
+      }
+      release(found, N);
+      plain_free(&plain);
+      cq_decoder_free(d);
+    }
+}
+
 /* --- neighbours --- */
 
 static void neighbours_do_not_matter(void **state) {
@@ -317,6 +395,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_beam_of_one_is_greedy),
       cmocka_unit_test(a_wide_beam_finds_the_best_of_all),
+      cmocka_unit_test(a_narrow_beam_is_the_plain_one),
       cmocka_unit_test(neighbours_do_not_matter),
       cmocka_unit_test(lengths_are_limited_and_weighed),
       cmocka_unit_test(wrong_options),
