@@ -401,6 +401,19 @@ static cq_status check_sizes(const cq_autoencode_options *o, cq_error *error) {
   return CQ_OK;
 }
 
+/* What a stage's trainer would refuse, some of them hours later. */
+static cq_status check_losses(const cq_autoencode_options *o, cq_error *error) {
+  if (!(o->reconstruction > 0 && o->contrast >= 0 && o->distance >= 0) ||
+      (o->encoder_epochs > 0 && !(o->contrast + o->distance > 0)))
+    return cq_fail(error, CQ_ERR_ARGUMENT,
+                   "losses weighted %g, %g and %g: decoders need the first above 0, encoders alone one of the others",
+                   o->reconstruction, o->contrast, o->distance);
+  if (!(o->temperature > 0) || !(o->margin >= 0) || !(o->noise >= 0) || !(o->weight_decay >= 0) || !(o->clip_norm >= 0))
+    return cq_fail(error, CQ_ERR_ARGUMENT, "temperature %g, margin %g, noise %g, weight decay %g, clip norm %g",
+                   o->temperature, o->margin, o->noise, o->weight_decay, o->clip_norm);
+  return CQ_OK;
+}
+
 static cq_status check(const cq_autoencode_options *o, cq_error *error) {
   if (!o->output || !o->languages[0] || !o->languages[1] || o->n_train == 0)
     return cq_fail(error, CQ_ERR_ARGUMENT, "an output directory, two languages and a file to train on are needed");
@@ -416,7 +429,8 @@ static cq_status check(const cq_autoencode_options *o, cq_error *error) {
       !(o->together_epochs + o->decoder_epochs > 0))
     return cq_fail(error, CQ_ERR_ARGUMENT, "%g, %g and %g epochs: decoders need some", o->together_epochs,
                    o->encoder_epochs, o->decoder_epochs);
-  return check_sizes(o, error);
+  const cq_status status = check_losses(o, error);
+  return status ? status : check_sizes(o, error);
 }
 
 static cq_status finish(run *r, cq_error *error) {

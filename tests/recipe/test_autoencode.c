@@ -95,7 +95,12 @@ static void wrong_options(void **state) {
   REFUSED(o.temperature = 0, "temperature 0")
   REFUSED(o.margin = -1, "margin -1")
   REFUSED(o.contrast = o.distance = 0, "losses weighted")
+  REFUSED(o.contrast = NAN, "losses weighted")
+  /* The stage before would have been in order. */
   REFUSED(o.reconstruction = 0, "losses weighted")
+  REFUSED(o.noise = -1, "noise -1")
+  REFUSED(o.weight_decay = -1, "weight decay -1")
+  REFUSED(o.clip_norm = NAN, "clip norm")
 }
 
 static bool stop_at_third(void *context, const cq_autoencode_progress *p) {
