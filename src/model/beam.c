@@ -30,7 +30,7 @@ typedef struct writing {
 
   cq_ids *out;
   double *best;          /* [sentences] score of the best that has ended */
-  beginning *candidates; /* [beam * (beam + 1)] of one sentence */
+  beginning *candidates; /* [2 beam + 1] of one sentence */
 } writing;
 
 static double ended_score(const writing *w, double score, int64_t length) {
@@ -85,7 +85,8 @@ static int go_on(writing *w, int64_t first, int64_t end, const float *log_p, int
     to[length - 1] = c->last;
     w->next[n_next + kept++] = *c;
   }
-  /* Nothing that is still open can become better than what has ended: probabilities only fall. */
+  /* Nothing still open is better, at the length it has, than what has ended. Without a length penalty nothing can
+   * become so, as probabilities only fall; with one it might, at the price of writing on to max_tokens each time. */
   const double best = w->best[w->open[first].sentence];
   if (kept && best > -INFINITY && w->next[n_next].score <= best * pow((double)length, w->o->length_penalty)) kept = 0;
   return kept;
@@ -163,7 +164,11 @@ static cq_status begin(writing *w, cq_error *error) {
   memcpy(cells, w->state.cells, n_first);
   w->state = (cq_decoder_state){n, hidden, cells};
   const int32_t start = cq_tokenizer_describe(cq_decoder_tokenizer(w->decoder))->cls_id;
-  for (int64_t i = 0; i < n; i++) w->open[i] = (beginning){.sentence = i, .last = start}, w->best[i] = -INFINITY;
+  for (int64_t i = 0; i < n; i++) {
+    w->open[i] = (beginning){.sentence = i, .last = start};
+    w->best[i] = -INFINITY;
+    w->out[i].n = 0;
+  }
   w->n = n;
   return CQ_OK;
 }

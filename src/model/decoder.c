@@ -43,6 +43,15 @@ static cq_status check_shape(const cq_decoder_shape *s, cq_error *error) {
   return CQ_OK;
 }
 
+/* A vocabulary that sentences can be written in. directory NULL: a fresh decoder's. */
+static cq_status check_vocabulary(const cq_tokenizer *tokenizer, const char *directory, cq_error *error) {
+  static const char *const message = "a vocabulary without tokens for beginning, end and unknown words";
+  const cq_tokenizer_info *info = cq_tokenizer_describe(tokenizer);
+  if (info->cls_id >= 0 && info->sep_id >= 0 && info->unk_id >= 0) return CQ_OK;
+  return directory ? cq_fail_file(error, CQ_ERR_UNSUPPORTED, directory, "%s", message)
+                   : cq_fail(error, CQ_ERR_UNSUPPORTED, "%s", message);
+}
+
 static int64_t input_of(const cq_decoder_shape *s, int64_t layer) {
   return layer > 0 ? s->hidden_dim : s->embedding_dim + (s->latent_at_every_step ? s->latent_dim : 0);
 }
@@ -75,8 +84,9 @@ static cq_status make(cq_decoder **out, const cq_decoder_shape *shape, cq_error 
   d->kernels = cq_kernels_best();
   d->n_params = (size_t)(FIRST_LAYER + OF_LAYER * shape->n_layers);
   d->params = cq_arena_array(&d->arena, d->n_params, sizeof *d->params);
+  if (!d->params) return cq_fail_memory(error, "a decoder");
   d->layers = cq_arena_array(&d->arena, (size_t)shape->n_layers, sizeof *d->layers);
-  if (!d->params || !d->layers) return cq_fail_memory(error, "a decoder");
+  if (!d->layers) return cq_fail_memory(error, "a decoder");
   memset(d->params, 0, d->n_params * sizeof *d->params);
   memset(d->layers, 0, (size_t)shape->n_layers * sizeof *d->layers);
   d->output = (cq_linear){.weight = &d->params[OUTPUT], .bias = &d->params[OUTPUT_BIAS]};
@@ -109,11 +119,9 @@ static cq_status draw(cq_decoder *d, cq_random *random, cq_error *error) {
 cq_status cq_decoder_new(cq_decoder **out, cq_tokenizer *tokenizer, const cq_decoder_shape *shape, cq_random *random,
                          cq_error *error) {
   *out = NULL;
-  const cq_tokenizer_info *info = cq_tokenizer_describe(tokenizer);
   cq_decoder *d = NULL;
   cq_status status = check_shape(shape, error);
-  if (!status && (info->cls_id < 0 || info->sep_id < 0 || info->unk_id < 0))
-    status = cq_fail(error, CQ_ERR_UNSUPPORTED, "a vocabulary without tokens for beginning, end and unknown words");
+  if (!status) status = check_vocabulary(tokenizer, NULL, error);
   if (!status) status = make(&d, shape, error);
   if (!status) {
     d->tokenizer = tokenizer;
@@ -128,13 +136,24 @@ cq_status cq_decoder_new(cq_decoder **out, cq_tokenizer *tokenizer, const cq_dec
   return status;
 }
 
+static cq_status has_all_keys(const json_t *config, const char *path, cq_error *error) {
+  static const char *const keys[] = {"embedding_dim",        "hidden_dim",      "num_layers", "latent_dim",
+                                     "latent_at_every_step", "latent_as_state", "dropout"};
+  if (!json_is_object(config)) return cq_fail_file(error, CQ_ERR_FORMAT, path, "expected an object");
+  for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+    if (!json_object_get(config, keys[i]) || json_is_null(json_object_get(config, keys[i])))
+      return cq_fail_file(error, CQ_ERR_FORMAT, path, "\"%s\" is missing", keys[i]);
+  return CQ_OK;
+}
+
 static cq_status read_shape(cq_decoder_shape *s, const char *directory, cq_error *error) {
   char path[4096];
+  cq_error why = {0};
   json_t *config = NULL;
   cq_status status = cq_path_join(path, sizeof path, directory, "decoder_config.json", error);
   if (!status) status = cq_json_read(&config, path, error);
   if (status) return status;
-  if (!json_is_object(config)) status = cq_fail_file(error, CQ_ERR_FORMAT, path, "expected an object");
+  status = has_all_keys(config, path, error);
   if (!status) status = cq_json_get_int(&s->embedding_dim, config, "embedding_dim", 1, 1 << 16, path, error);
   if (!status) status = cq_json_get_int(&s->hidden_dim, config, "hidden_dim", 1, 1 << 16, path, error);
   if (!status) status = cq_json_get_int(&s->n_layers, config, "num_layers", 1, 64, path, error);
@@ -143,7 +162,8 @@ static cq_status read_shape(cq_decoder_shape *s, const char *directory, cq_error
   if (!status) status = cq_json_get_bool(&s->latent_as_state, config, "latent_as_state", path, error);
   if (!status) status = cq_json_get_number(&s->dropout, config, "dropout", path, error);
   json_decref(config);
-  return status ? status : check_shape(s, error);
+  if (!status && check_shape(s, &why)) status = cq_fail_file(error, CQ_ERR_FORMAT, path, "%s", why.message);
+  return status;
 }
 
 cq_status cq_decoder_open(cq_decoder **out, const char *directory, cq_error *error) {
@@ -153,6 +173,7 @@ cq_status cq_decoder_open(cq_decoder **out, const char *directory, cq_error *err
   cq_status status = read_shape(&shape, directory, error);
   if (!status) status = make(&d, &shape, error);
   if (!status) status = cq_tokenizer_open(&d->tokenizer, directory, false, error);
+  if (!status) status = check_vocabulary(d->tokenizer, directory, error);
   if (!status) status = cq_weights_open(&d->weights, directory, error);
   for (size_t i = 0; !status && i < d->n_params; i++) {
     char name[64];

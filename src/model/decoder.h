@@ -21,9 +21,13 @@ typedef struct cq_decoder_shape {
 
 typedef struct cq_decoder cq_decoder;
 
-/* A fresh decoder; the tokenizer becomes its own once the call succeeds. Errors: CQ_ERR_ARGUMENT, CQ_ERR_MEMORY. */
+/* A fresh decoder, not packed yet; the tokenizer becomes its own once the call succeeds. Errors: CQ_ERR_ARGUMENT,
+ * CQ_ERR_UNSUPPORTED for a vocabulary without beginning, end or unknown token, CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_decoder_new(cq_decoder **out, cq_tokenizer *tokenizer, const cq_decoder_shape *shape,
                                      cq_random *random, cq_error *error);
+/* Packed for writing. Errors: CQ_ERR_IO; CQ_ERR_FORMAT, naming the file: all of decoder_config.json's keys are needed,
+ * and weights must fit them and the vocabulary; CQ_ERR_UNSUPPORTED for a vocabulary without beginning, end or unknown
+ * token; CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_decoder_open(cq_decoder **out, const char *directory, cq_error *error);
 /* Into an existing directory. */
 CQ_MUST_USE cq_status cq_decoder_save(const cq_decoder *decoder, const char *directory, cq_error *error);
@@ -33,14 +37,15 @@ const cq_decoder_shape *cq_decoder_shape_of(const cq_decoder *decoder);
 const cq_tokenizer *cq_decoder_tokenizer(const cq_decoder *decoder);
 /* All parameters, for training: see cq_params_add. The first is the table of words. */
 cq_param *cq_decoder_params(size_t *n, cq_decoder *decoder);
-/* Packs all weights: after opening and after every update. */
+/* Packs all weights: of a fresh decoder, after every update, and for training. */
 CQ_MUST_USE cq_status cq_decoder_pack(cq_decoder *decoder, bool training, cq_error *error);
 
 /* --- learning --- */
 
 /* Sentences to be written, one a row of the vectors. */
 typedef struct cq_decoder_batch {
-  cq_batch tokens;     /* with <s> before and </s> behind each; keys NULL: no dropout of either kind */
+  cq_batch tokens;     /* with <s> before and, unless it was cut, </s> behind each: two or more; keys NULL: no dropout
+                          of either kind */
   cq_tensor latent;    /* [n_seqs, latent_dim] */
   double word_dropout; /* share of the tokens read that become <unk>: the vector must say what they were */
 } cq_decoder_batch;

@@ -375,19 +375,63 @@ static cq_status train(run *r, cq_error *error) {
 
 /* --- the whole --- */
 
+static cq_status check_sizes(const cq_autoencode_options *o, cq_error *error) {
+  enum { MOST = 1 << 16, MOST_LAYERS = 64 };
+  const struct {
+    const char *name;
+    int value, least, most;
+  } sizes[] = {{"vocab_size", o->vocab_size, 8, INT32_MAX},
+               {"embedding_dim", o->embedding_dim, 1, MOST},
+               {"hidden_dim", o->hidden_dim, 1, MOST},
+               {"latent_dim", o->latent_dim, 1, MOST},
+               {"n_layers", o->n_layers, 1, MOST_LAYERS},
+               {"max_tokens", o->max_tokens, 3, MOST},
+               {"batch_pairs", o->batch_pairs, 1, MOST},
+               {"n_shards", o->n_shards, 1, 64},
+               {"max_characters", o->max_characters, 0, INT32_MAX}};
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+    if (sizes[i].value < sizes[i].least || sizes[i].value > sizes[i].most)
+      return cq_fail(error, CQ_ERR_ARGUMENT, "%s is %d, expected %d to %d", sizes[i].name, sizes[i].value,
+                     sizes[i].least, sizes[i].most);
+  if (!(o->encoder_dropout >= 0 && o->encoder_dropout < 1 && o->decoder_dropout >= 0 && o->decoder_dropout < 1 &&
+        o->word_dropout >= 0 && o->word_dropout < 1))
+    return cq_fail(error, CQ_ERR_ARGUMENT, "dropout %g, %g and of words %g: expected 0 or more and less than 1",
+                   o->encoder_dropout, o->decoder_dropout, o->word_dropout);
+  if (!o->latent_at_every_step && !o->latent_as_state)
+    return cq_fail(error, CQ_ERR_ARGUMENT, "a decoder that never sees the sentence vector");
+  return CQ_OK;
+}
+
+/* What a stage's trainer would refuse, some of them hours later. */
+static cq_status check_losses(const cq_autoencode_options *o, cq_error *error) {
+  if (!(o->reconstruction > 0 && o->contrast >= 0 && o->distance >= 0) ||
+      (o->encoder_epochs > 0 && !(o->contrast + o->distance > 0)))
+    return cq_fail(error, CQ_ERR_ARGUMENT,
+                   "losses weighted %g, %g and %g: decoders need the first above 0, encoders alone one of the others",
+                   o->reconstruction, o->contrast, o->distance);
+  if (!(o->temperature > 0) || !(o->margin >= 0) || !(o->noise >= 0) || !(o->weight_decay >= 0) || !(o->clip_norm >= 0))
+    return cq_fail(error, CQ_ERR_ARGUMENT, "temperature %g, margin %g, noise %g, weight decay %g, clip norm %g",
+                   o->temperature, o->margin, o->noise, o->weight_decay, o->clip_norm);
+  return CQ_OK;
+}
+
 static cq_status check(const cq_autoencode_options *o, cq_error *error) {
   if (!o->output || !o->languages[0] || !o->languages[1] || o->n_train == 0)
     return cq_fail(error, CQ_ERR_ARGUMENT, "an output directory, two languages and a file to train on are needed");
   if (!strcmp(o->languages[0], o->languages[1]))
     return cq_fail(error, CQ_ERR_ARGUMENT, "both languages are '%s'", o->languages[0]);
-  if (o->batch_pairs < 1 || o->batch_pairs > 1 << 16 || o->max_tokens < 3 || !(o->learning_rate > 0))
-    return cq_fail(error, CQ_ERR_ARGUMENT, "batches of %d pairs, %d tokens, learning rate %g", o->batch_pairs,
-                   o->max_tokens, o->learning_rate);
+  for (int i = 0; i < 2; i++)
+    if (!cq_autoencoder_is_code(o->languages[i]))
+      return cq_fail(error, CQ_ERR_ARGUMENT, "'%s' is no language's code: it becomes part of a directory's name",
+                     o->languages[i]);
+  if (!(o->learning_rate > 0) || !(o->warmup >= 0 && o->warmup <= 1))
+    return cq_fail(error, CQ_ERR_ARGUMENT, "learning rate %g, warm-up %g", o->learning_rate, o->warmup);
   if (!(o->together_epochs >= 0 && o->encoder_epochs >= 0 && o->decoder_epochs >= 0) ||
       !(o->together_epochs + o->decoder_epochs > 0))
     return cq_fail(error, CQ_ERR_ARGUMENT, "%g, %g and %g epochs: decoders need some", o->together_epochs,
                    o->encoder_epochs, o->decoder_epochs);
-  return CQ_OK;
+  const cq_status status = check_losses(o, error);
+  return status ? status : check_sizes(o, error);
 }
 
 static cq_status finish(run *r, cq_error *error) {

@@ -13,10 +13,15 @@
 
 /* --- the directory --- */
 
+enum { MOST_CODE = 48 };
+
+bool cq_autoencoder_is_code(const char *code) {
+  return *code && strlen(code) <= MOST_CODE && !strchr(code, '/');
+}
+
 static cq_status part_path(char out[4096], const char *directory, const char *kind, const char *code, cq_error *error) {
-  char name[64];
-  if (snprintf(name, sizeof name, "%s-%s", kind, code) >= (int)sizeof name)
-    return cq_fail(error, CQ_ERR_ARGUMENT, "'%s' is too long for a language's code", code);
+  char name[MOST_CODE + 16];
+  snprintf(name, sizeof name, "%s-%s", kind, code);
   return cq_path_join(out, 4096, directory, name, error);
 }
 
@@ -71,8 +76,8 @@ static cq_status open_tongues(cq_autoencoder *a, const json_t *codes, const char
   if (!a->tongues) return cq_fail_memory(error, "autoencoders");
   for (a->n = 0; !status && a->n < n; a->n++) {
     const char *code = json_string_value(json_array_get(codes, a->n));
-    status = code && *code && !strchr(code, '/') ? open_tongue(&a->tongues[a->n], code, directory, error)
-                                                 : cq_fail_file(error, CQ_ERR_FORMAT, path, "a language without code");
+    status = code && cq_autoencoder_is_code(code) ? open_tongue(&a->tongues[a->n], code, directory, error)
+                                                  : cq_fail_file(error, CQ_ERR_FORMAT, path, "a language without code");
     if (!status && cq_encoder_dim(a->tongues[a->n].encoder) != cq_encoder_dim(a->tongues[0].encoder))
       status = cq_fail_file(error, CQ_ERR_FORMAT, path, "the vectors of '%s' have another dimension", code);
   }

@@ -17,6 +17,9 @@ struct cq_autoencoder {
   size_t n;
 };
 
+/* Whether a language can be called so: its code is part of directories' names. */
+bool cq_autoencoder_is_code(const char *code);
+
 /* Writes the directory, whole or not at all. */
 CQ_MUST_USE cq_status cq_autoencoder_save(const cq_autoencoder *a, const char *directory, bool replace,
                                           cq_error *error);

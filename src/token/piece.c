@@ -87,6 +87,7 @@ bool cq_tokenizer_piece(cq_slice *text, cq_piece_kind *kind, const cq_tokenizer 
 
 void cq_tokenizer_text(cq_builder *out, const cq_tokenizer *tokenizer, const int32_t *ids, size_t n) {
   const size_t before = out->n;
+  bool apart = false; /* the next text begins a word */
   for (size_t i = 0; i < n; i++) {
     cq_slice text;
     cq_piece_kind kind;
@@ -94,7 +95,10 @@ void cq_tokenizer_text(cq_builder *out, const cq_tokenizer *tokenizer, const int
     const bool is_unknown = ids[i] == tokenizer->info.unk_id;
     if (!known || (kind == CQ_PIECE_SPECIAL && !is_unknown) || kind == CQ_PIECE_OTHER) continue;
     if (is_unknown) text = cq_slice_of("\xE2\x81\x87");
-    if ((kind == CQ_PIECE_START || is_unknown) && out->n > before) cq_builder_char(out, ' ');
+    apart |= kind == CQ_PIECE_START || is_unknown;
+    if (text.n == 0) continue; /* a bare marker */
+    if (apart && out->n > before) cq_builder_char(out, ' ');
     cq_builder_bytes(out, text.data, text.n);
+    apart = false;
   }
 }

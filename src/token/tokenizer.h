@@ -68,8 +68,8 @@ typedef enum cq_piece_kind {
 /* A piece's text without its marker, and its kind; the text is borrowed. False when the id is out of range. */
 bool cq_tokenizer_piece(cq_slice *text, cq_piece_kind *kind, const cq_tokenizer *tokenizer, int32_t id);
 
-/* Appends the text that ids [n] stand for: words apart by one space, special tokens left out, unknown ones as U+2047.
- * What SentencePiece has cut up is put together again as it was, but for its normalisation. */
+/* Appends the text that ids [n] stand for: words apart by one space, special tokens and single bytes left out, unknown
+ * ones as U+2047. What SentencePiece has cut up is put together again as it was, but for its normalisation. */
 void cq_tokenizer_text(cq_builder *out, const cq_tokenizer *tokenizer, const int32_t *ids, size_t n);
 
 /* --- training a SentencePiece vocabulary --- */

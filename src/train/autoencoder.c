@@ -56,6 +56,15 @@ static bool trains_decoder(const cq_autoencoder_trainer *t, int side) {
   return t->sides[side].decoder && !t->sides[side].decoder_frozen && t->o.reconstruction > 0;
 }
 
+/* A decoder is given its encoder's ids. */
+static bool share_vocabulary(const cq_autoencoder_side *side) {
+  const cq_tokenizer *read = cq_encoder_text_module(side->encoder)->tokenizer;
+  const cq_tokenizer *written = cq_decoder_tokenizer(side->decoder);
+  if (!read || side->encoder->max_seq_length == 1) return false;
+  const cq_tokenizer_info *a = cq_tokenizer_describe(read), *b = cq_tokenizer_describe(written);
+  return a->vocab_size == b->vocab_size && a->cls_id == b->cls_id && a->sep_id == b->sep_id;
+}
+
 static cq_status check(const cq_autoencoder_trainer *t, cq_error *error) {
   const cq_autoencoder_options *o = &t->o;
   if (o->n_shards < 1 || o->n_shards > 64) return cq_fail(error, CQ_ERR_ARGUMENT, "%d shards", o->n_shards);
@@ -75,6 +84,8 @@ static cq_status check(const cq_autoencoder_trainer *t, cq_error *error) {
     if (t->sides[s].decoder && cq_decoder_shape_of(t->sides[s].decoder)->latent_dim != t->dim)
       return cq_fail(error, CQ_ERR_ARGUMENT, "a decoder of vectors of %lld dimensions, the encoders give %lld",
                      (long long)cq_decoder_shape_of(t->sides[s].decoder)->latent_dim, (long long)t->dim);
+    if (t->sides[s].decoder && !share_vocabulary(&t->sides[s]))
+      return cq_fail(error, CQ_ERR_ARGUMENT, "a decoder writes other tokens than its encoder reads");
   }
   return any ? CQ_OK : cq_fail(error, CQ_ERR_ARGUMENT, "everything is frozen: there is nothing to train");
 }

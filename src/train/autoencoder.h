@@ -4,8 +4,8 @@
  *                                                             └─▶ + noise ──▶ decoders ──▶ -log p of the sentences
  *
  * A decoder reads the vectors of its own language, of the other's, or of both in turn. Any encoder or decoder may be
- * frozen. Pairs are cut into n_shards ranges of each language whose gradients are summed over a fixed tree, so that the
- * result does not depend on the number of threads. */
+ * frozen; a frozen decoder takes no part. Pairs are cut into n_shards ranges of each language whose gradients are
+ * summed over a fixed tree, so that the result does not depend on the number of threads. */
 #ifndef TRAIN_AUTOENCODER_H
 #define TRAIN_AUTOENCODER_H
 
@@ -43,9 +43,9 @@ typedef struct cq_autoencoder_options {
 
 typedef struct cq_autoencoder_trainer cq_autoencoder_trainer;
 
-/* Both sides are borrowed. Their vectors must have one dimension, the decoders' latent_dim. params, {0}, receives what
- * is trained, and owns its values from then on: it is the caller's to free, after the models. Errors: CQ_ERR_ARGUMENT,
- * CQ_ERR_MEMORY. */
+/* Both sides are borrowed. Their vectors must have one dimension, the decoders' latent_dim, and a decoder its encoder's
+ * vocabulary; frozen encoders must be packed. params, {0}, receives what is trained, and owns its values from then on:
+ * it is the caller's to free, after the models. Errors: CQ_ERR_ARGUMENT, CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_autoencoder_trainer_new(cq_autoencoder_trainer **out, cq_params *params,
                                                  const cq_autoencoder_side sides[2], cq_pool *pool,
                                                  const cq_autoencoder_options *options, cq_error *error);

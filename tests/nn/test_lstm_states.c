@@ -1,4 +1,4 @@
-/* An LSTM between states: against PyTorch's (reference/golden_decoder.py), against plain loops in double precision, and
+/* An LSTM between states: against PyTorch's (reference/golden_decoder_parts.py), against plain loops in double precision, and
  * step by step against the whole sequence. */
 #include "layer.h"
 

@@ -1,4 +1,4 @@
-/* The likelihood of tokens: against PyTorch's (reference/golden_decoder.py) and against plain loops in double
+/* The likelihood of tokens: against PyTorch's (reference/golden_decoder_parts.py) and against plain loops in double
  * precision, whose finite differences check the gradients; rows of several blocks against one at a time. */
 #include "support/files.h"
 

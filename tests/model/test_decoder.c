@@ -1,0 +1,539 @@
+/* The decoder against plain loops in double precision, whose differences check all gradients, and against PyTorch
+ * (reference/golden_decoder.py); step by step and whole; on disk, and what can be wrong there. */
+#include "support/decoders.h"
+
+#include "base/file.h"
+#include "format/safetensors.h"
+
+/* <s> ... </s>, ragged; the second is empty, the last has a token twice. */
+static const int32_t sentence_ids[] = {2, 4, 7, 5, 3, 2, 3, 2, 6, 1, 8, 4, 9, 5, 3, 2, 4, 4, 3};
+static const int64_t sentence_starts[] = {0, 5, 7, 15, 19};
+static const uint64_t sentence_keys[] = {11, 12, 13, 14};
+enum { N_SENTENCES = 4, N_IDS = 19, N_LETTERS = 6, LATENT = 3 };
+
+static const cq_decoder_shape shapes[] = {
+    {.embedding_dim = 3, .hidden_dim = 5, .n_layers = 1, .latent_dim = LATENT, .latent_at_every_step = true},
+    {.embedding_dim = 4, .hidden_dim = 3, .n_layers = 1, .latent_dim = LATENT, .latent_as_state = true},
+    {.embedding_dim = 3,
+     .hidden_dim = 4,
+     .n_layers = 2,
+     .latent_dim = LATENT,
+     .latent_at_every_step = true,
+     .latent_as_state = true},
+    {.embedding_dim = 2, .hidden_dim = 5, .n_layers = 2, .latent_dim = LATENT, .latent_as_state = true, .dropout = 0.3},
+    {.embedding_dim = 5,
+     .hidden_dim = 4,
+     .n_layers = 2,
+     .latent_dim = LATENT,
+     .latent_at_every_step = true,
+     .latent_as_state = true,
+     .dropout = 0.2},
+    {.embedding_dim = 3,
+     .hidden_dim = 3,
+     .n_layers = 2,
+     .latent_dim = LATENT,
+     .latent_at_every_step = true,
+     .dropout = 0.4},
+};
+enum { N_SHAPES = sizeof shapes / sizeof *shapes };
+
+typedef struct problem {
+  cq_decoder *decoder;
+  cq_lane lane;
+  float latent[N_SENTENCES * LATENT];
+  cq_decoder_batch batch;
+  cq_params params;
+  cq_gradients gradients;
+} problem;
+
+static void set_up(problem *p, const cq_decoder_shape *shape, double deviation, bool dropout) {
+  cq_random random = cq_random_seeded(5, 0);
+  *p = (problem){.decoder = make_decoder(shape, N_LETTERS, deviation, 3), .lane = {.kernels = cq_kernels_best()}};
+  for (int i = 0; i < N_SENTENCES * LATENT; i++) p->latent[i] = (float)cq_random_normal(&random);
+  p->batch = (cq_decoder_batch){.tokens = {.ids = sentence_ids,
+                                           .starts = sentence_starts,
+                                           .n_seqs = N_SENTENCES,
+                                           .keys = dropout ? sentence_keys : NULL},
+                                .latent = cq_tensor_f32(p->latent, N_SENTENCES, LATENT),
+                                .word_dropout = dropout ? 0.4 : 0};
+  size_t n;
+  cq_param *params = cq_decoder_params(&n, p->decoder);
+  for (size_t i = 0; i < n; i++) assert_int_equal(cq_params_add(&p->params, &params[i], NULL), CQ_OK);
+  cq_params_index(&p->params);
+  assert_int_equal(cq_gradients_new(&p->gradients, &p->params, NULL), CQ_OK);
+}
+
+static void tear_down(problem *p) {
+  cq_gradients_free(&p->gradients);
+  cq_params_free(&p->params);
+  cq_workspace_free(&p->lane.workspace);
+  cq_decoder_free(p->decoder);
+}
+
+static double gradient_at(const cq_gradients *g, const cq_param *param, int64_t i) {
+  if (!param->table) return (double)g->dense[param->offset + i];
+  const cq_table_gradient *t = &g->tables[param->offset];
+  const int32_t slot = t->slot_of[i / param->cols];
+  return slot == 0 ? 0 : (double)t->rows[(slot - 1) * param->cols + i % param->cols];
+}
+
+static double plain_loss(const plain_decoder *plain, const double *latent, const problem *p) {
+  double sum = 0;
+  for (int64_t s = 0; s < N_SENTENCES; s++)
+    sum += plain_nll(plain, latent + s * LATENT, sentence_ids + sentence_starts[s],
+                     sentence_starts[s + 1] - sentence_starts[s], p->batch.tokens.keys ? &sentence_keys[s] : NULL,
+                     p->batch.word_dropout);
+  return sum;
+}
+
+/* --- learning --- */
+
+/* Values are moved in double precision, so the differences are good to 1e-9; the tolerance is that of a gradient in
+ * f32, sums of some dozens of products. */
+static void check_gradients(const cq_decoder_shape *shape, bool dropout, int number) {
+  const double step = 1e-5, factor = 0.5;
+  const float before = 0.25f; /* gradients are added to what is there */
+  problem p;
+  double latent[N_SENTENCES * LATENT], loss = 1;
+  float dlatent[N_SENTENCES * LATENT];
+  set_up(&p, shape, 0.5, dropout);
+  plain_decoder plain = plain_of(p.decoder);
+  for (int i = 0; i < N_SENTENCES * LATENT; i++) latent[i] = (double)p.latent[i], dlatent[i] = before;
+  assert_int_equal(cq_decoder_loss(&loss, &p.lane, p.decoder, &p.batch, &p.gradients,
+                                   cq_tensor_f32(dlatent, N_SENTENCES, LATENT), (float)factor, NULL),
+                   CQ_OK);
+  const double expected = plain_loss(&plain, latent, &p);
+  if (!(fabs(loss - 1 - expected) <= 2e-6 * expected)) fail_msg("shape %d: loss %.9g, %.9g", number, loss, expected);
+  for (size_t i = 0; i < p.params.n; i++)
+    for (int64_t j = 0; j < cq_param_floats(p.params.items[i]); j++) {
+      double *value = &plain.values[i][j], kept = *value, sides[2];
+      for (int side = 0; side < 2; side++) {
+        *value = kept + (side ? -step : step);
+        sides[side] = plain_loss(&plain, latent, &p);
+      }
+      *value = kept;
+      const double slope = factor * (sides[0] - sides[1]) / (2 * step),
+                   found = gradient_at(&p.gradients, p.params.items[i], j);
+      if (!(fabs(found - slope) <= 1e-5 * fmax(1, fabs(slope))))
+        fail_msg("shape %d: %s[%lld] is %g, expected %g", number, p.params.items[i]->name, (long long)j, found, slope);
+    }
+  for (int i = 0; i < N_SENTENCES * LATENT; i++) {
+    double kept = latent[i], sides[2];
+    for (int side = 0; side < 2; side++) {
+      latent[i] = kept + (side ? -step : step);
+      sides[side] = plain_loss(&plain, latent, &p);
+    }
+    latent[i] = kept;
+    const double slope = factor * (sides[0] - sides[1]) / (2 * step), found = (double)(dlatent[i] - before);
+    if (!(fabs(found - slope) <= 1e-5 * fmax(1, fabs(slope))))
+      fail_msg("shape %d: the vectors' [%d] is %g, expected %g", number, i, found, slope);
+  }
+  plain_free(&plain);
+  tear_down(&p);
+}
+
+static void differences_agree(void **state) {
+  (void)state;
+  for (int i = 0; i < N_SHAPES; i++)
+    for (int dropout = 0; dropout < 2; dropout++) check_gradients(&shapes[i], dropout, i);
+}
+
+/* The loss without gradients, and gradients without that of the vectors, are the same bits; the workspace is as it was
+ * before. */
+static void what_is_not_wanted_may_be_left_out(void **state) {
+  (void)state;
+  for (int i = 0; i < N_SHAPES; i++) {
+    problem p;
+    double loss[3] = {0};
+    float dlatent[N_SENTENCES * LATENT] = {0};
+    set_up(&p, &shapes[i], 0.5, true);
+    const cq_mark mark = cq_workspace_mark(&p.lane.workspace);
+    assert_int_equal(cq_decoder_loss(&loss[0], &p.lane, p.decoder, &p.batch, NULL, (cq_tensor){0}, 1, NULL), CQ_OK);
+    assert_int_equal(cq_decoder_loss(&loss[1], &p.lane, p.decoder, &p.batch, &p.gradients, (cq_tensor){0}, 1, NULL),
+                     CQ_OK);
+    const size_t n_bytes = (size_t)p.params.n_dense * sizeof(float);
+    float *first = malloc(n_bytes);
+    memcpy(first, p.gradients.dense, n_bytes);
+    cq_gradients_clear(&p.gradients);
+    assert_int_equal(cq_decoder_loss(&loss[2], &p.lane, p.decoder, &p.batch, &p.gradients,
+                                     cq_tensor_f32(dlatent, N_SENTENCES, LATENT), 1, NULL),
+                     CQ_OK);
+    assert_true(loss[0] == loss[1] && loss[0] == loss[2]);
+    assert_memory_equal(first, p.gradients.dense, n_bytes);
+    const cq_mark after = cq_workspace_mark(&p.lane.workspace);
+    assert_true(after.chunk == mark.chunk && after.used == mark.used);
+    free(first);
+    tear_down(&p);
+  }
+}
+
+/* --- PyTorch --- */
+
+static const float *stored(const cq_safetensors *file, const char *prefix, const char *name, int64_t *n) {
+  char full[100];
+  snprintf(full, sizeof full, "%s%s", prefix, name);
+  const cq_stored_tensor *t = cq_safetensors_find(file, full);
+  if (!t) fail_msg("no %s", full);
+  if (n) *n = (int64_t)t->n_elements;
+  return t->data;
+}
+
+static void expect_close(const char *what, double found, double expected, double tolerance) {
+  if (!(fabs(found - expected) <= tolerance * fmax(1, fabs(expected))))
+    fail_msg("%s is %.9g, expected %.9g", what, found, expected);
+}
+
+/* Both sides are f32 sums in different orders. */
+static void pytorch_agrees(void **state) {
+  const cq_decoder_shape shape = {.embedding_dim = 6,
+                                  .hidden_dim = 7,
+                                  .n_layers = 2,
+                                  .latent_dim = 5,
+                                  .latent_at_every_step = true,
+                                  .latent_as_state = true};
+  cq_safetensors *file;
+  cq_decoder *d = make_decoder(&shape, 7, 1, 1);
+  cq_lane lane = {.kernels = cq_kernels_best()};
+  cq_params all = {0};
+  cq_gradients gradients;
+  int32_t ids[64];
+  int64_t starts[16] = {0}, n_seqs, n_ids, n_latent, n_values;
+  float latent[80], dlatent[80] = {0};
+  double loss = 0;
+  size_t n;
+  (void)state;
+  assert_int_equal(cq_safetensors_open(&file, tests_file("golden/decoder/two-layers.safetensors"), NULL), CQ_OK);
+  const float *lengths = stored(file, "", "lengths", &n_seqs), *stored_ids = stored(file, "", "ids", &n_ids);
+  assert_true(n_seqs < 16 && n_ids <= 64);
+  for (int64_t i = 0; i < n_ids; i++) ids[i] = (int32_t)stored_ids[i];
+  for (int64_t s = 0; s < n_seqs; s++) starts[s + 1] = starts[s] + (int64_t)lengths[s];
+  const float *stored_latent = stored(file, "", "latent", &n_latent);
+  assert_true(n_latent == n_seqs * 5);
+  memcpy(latent, stored_latent, (size_t)n_latent * sizeof *latent);
+  cq_param *params = cq_decoder_params(&n, d);
+  for (size_t i = 0; i < n; i++) {
+    const float *values = stored(file, "", params[i].name, &n_values);
+    assert_int_equal(n_values, cq_param_floats(&params[i]));
+    memcpy(params[i].value, values, (size_t)n_values * sizeof *values);
+    assert_int_equal(cq_params_add(&all, &params[i], NULL), CQ_OK);
+  }
+  cq_params_index(&all);
+  assert_int_equal(cq_gradients_new(&gradients, &all, NULL), CQ_OK);
+  assert_int_equal(cq_decoder_pack(d, true, NULL), CQ_OK);
+  const cq_decoder_batch batch = {.tokens = {.ids = ids, .starts = starts, .n_seqs = n_seqs},
+                                  .latent = cq_tensor_f32(latent, n_seqs, 5)};
+  assert_int_equal(cq_decoder_loss(&loss, &lane, d, &batch, &gradients, cq_tensor_f32(dlatent, n_seqs, 5), 1, NULL),
+                   CQ_OK);
+  expect_close("loss", loss, (double)*stored(file, "", "loss", NULL), 1e-6);
+  for (size_t i = 0; i < n; i++) {
+    const float *expected = stored(file, "gradient.", params[i].name, &n_values);
+    for (int64_t j = 0; j < n_values; j++)
+      expect_close(params[i].name, gradient_at(&gradients, &params[i], j), (double)expected[j], 1e-5);
+  }
+  const float *expected = stored(file, "gradient.", "latent", NULL);
+  for (int64_t j = 0; j < n_latent; j++) expect_close("latent", (double)dlatent[j], (double)expected[j], 1e-5);
+  cq_gradients_free(&gradients);
+  cq_params_free(&all);
+  cq_workspace_free(&lane.workspace);
+  cq_decoder_free(d);
+  cq_safetensors_close(file);
+}
+
+/* --- writing --- */
+
+/* Token after token, of all sentences at once as long as they last, gives the log p of the whole, and the same bits as
+ * a sentence alone. */
+static void steps_are_the_whole(void **state) {
+  enum { V = PLAIN_FIRST + N_LETTERS };
+  (void)state;
+  for (int i = 0; i < N_SHAPES; i++) {
+    problem p;
+    double whole = 0, sum = 0, alone_sum = 0;
+    float log_p[N_SENTENCES * V], alone_log_p[V];
+    int32_t ids[N_SENTENCES];
+    cq_decoder_state all, one;
+    set_up(&p, &shapes[i], 0.7, false);
+    assert_int_equal(cq_decoder_loss(&whole, &p.lane, p.decoder, &p.batch, NULL, (cq_tensor){0}, 1, NULL), CQ_OK);
+    assert_int_equal(cq_decoder_begin(&all, &p.lane, p.decoder, p.batch.latent, NULL), CQ_OK);
+    for (int64_t t = 0; t < 7; t++) {
+      for (int s = 0; s < N_SENTENCES; s++) {
+        const bool lasts = sentence_starts[s] + t < sentence_starts[s + 1];
+        ids[s] = lasts ? sentence_ids[sentence_starts[s] + t] : 0;
+      }
+      assert_int_equal(
+          cq_decoder_step(cq_tensor_f32(log_p, N_SENTENCES, V), &p.lane, p.decoder, &all, ids, p.batch.latent, NULL),
+          CQ_OK);
+      for (int s = 0; s < N_SENTENCES; s++)
+        if (sentence_starts[s] + t + 1 < sentence_starts[s + 1])
+          sum -= (double)log_p[s * V + sentence_ids[sentence_starts[s] + t + 1]];
+      if (t == 0) {
+        const cq_tensor latent = cq_tensor_rows(p.batch.latent, 2, 1);
+        assert_int_equal(cq_decoder_begin(&one, &p.lane, p.decoder, latent, NULL), CQ_OK);
+      }
+      assert_int_equal(cq_decoder_step(cq_tensor_f32(alone_log_p, 1, V), &p.lane, p.decoder, &one, &ids[2],
+                                       cq_tensor_rows(p.batch.latent, 2, 1), NULL),
+                       CQ_OK);
+      assert_memory_equal(alone_log_p, log_p + 2 * V, sizeof alone_log_p);
+      for (int v = 0; v < V; v++) alone_sum += exp((double)alone_log_p[v]);
+    }
+    assert_true(fabs(alone_sum - 7) < 1e-5);
+    if (!(fabs(sum - whole) <= 1e-6 * whole)) fail_msg("shape %d: %.9g in steps, %.9g whole", i, sum, whole);
+    tear_down(&p);
+  }
+}
+
+/* --- on disk --- */
+
+static const char *in_directory(const char *directory, const char *name) {
+  char path[120];
+  snprintf(path, sizeof path, "%.50s/%.60s", directory, name);
+  return test_path(path);
+}
+
+static void save(const cq_decoder *d, const char *name) {
+  cq_error error = {0};
+  mkdir(test_path(name), 0777);
+  if (cq_decoder_save(d, test_path(name), &error)) fail_msg("%s", error.message);
+}
+
+static void saving_and_opening_keep_every_bit(void **state) {
+  (void)state;
+  for (int i = 0; i < N_SHAPES; i++) {
+    problem p;
+    cq_decoder *opened;
+    cq_error error = {0};
+    double before = 0, after = 0;
+    size_t n, n_again;
+    set_up(&p, &shapes[i], 0.5, true);
+    save(p.decoder, "saved");
+    if (cq_decoder_open(&opened, test_path("saved"), &error)) fail_msg("%s", error.message);
+    const cq_decoder_shape *a = cq_decoder_shape_of(p.decoder), *b = cq_decoder_shape_of(opened);
+    assert_true(a->embedding_dim == b->embedding_dim && a->hidden_dim == b->hidden_dim && a->n_layers == b->n_layers &&
+                a->latent_dim == b->latent_dim && a->latent_at_every_step == b->latent_at_every_step &&
+                a->latent_as_state == b->latent_as_state && a->dropout == b->dropout);
+    const cq_param *params = cq_decoder_params(&n, p.decoder), *again = cq_decoder_params(&n_again, opened);
+    assert_int_equal(n, n_again);
+    for (size_t k = 0; k < n; k++) {
+      assert_string_equal(params[k].name, again[k].name);
+      assert_true(params[k].table == again[k].table && params[k].decay == again[k].decay);
+      assert_int_equal(cq_param_floats(&params[k]), cq_param_floats(&again[k]));
+      assert_memory_equal(params[k].value, again[k].value, (size_t)cq_param_floats(&params[k]) * sizeof(float));
+    }
+    assert_int_equal(cq_decoder_loss(&before, &p.lane, p.decoder, &p.batch, NULL, (cq_tensor){0}, 1, NULL), CQ_OK);
+    assert_int_equal(cq_decoder_loss(&after, &p.lane, opened, &p.batch, NULL, (cq_tensor){0}, 1, NULL), CQ_OK);
+    assert_true(before == after);
+    save(opened, "again");
+    for (int f = 0; f < 2; f++) {
+      const char *file = f ? "decoder_config.json" : "model.safetensors";
+      size_t n_first, n_second;
+      unsigned char *first = read_bytes(&n_first, in_directory("saved", file)),
+                    *second = read_bytes(&n_second, in_directory("again", file));
+      assert_int_equal(n_first, n_second);
+      assert_memory_equal(first, second, n_first);
+      free(first);
+      free(second);
+    }
+    cq_decoder_free(opened);
+    tear_down(&p);
+  }
+}
+
+static void expect_refused(cq_status expected, const char *in_file, const char *word) {
+  cq_decoder *d;
+  cq_error error = {0};
+  const cq_status status = cq_decoder_open(&d, test_path("saved"), &error);
+  if (status != expected) fail_msg("status %d, expected %d (%s): %s", status, expected, word, error.message);
+  assert_null(d);
+  if (!strstr(error.file, in_file))
+    fail_msg("the error is in '%s', expected '%s': %s", error.file, in_file, error.message);
+  if (!strstr(error.message, word)) fail_msg("'%s' does not say '%s'", error.message, word);
+}
+
+static void save_one(void) {
+  problem p;
+  set_up(&p, &shapes[2], 0.5, false);
+  save(p.decoder, "saved");
+  tear_down(&p);
+}
+
+static void wrong_configurations(void **state) {
+  static const struct {
+    const char *text;
+    const char *word;
+  } cases[] = {
+      {"", "decoder_config.json"},
+      {"[]", "expected an object"},
+      {"{\"embedding_dim\": 3}", "hidden_dim"},
+#define START "{\"embedding_dim\": 3, \"hidden_dim\": 4, "
+#define REST  ", \"latent_at_every_step\": true, \"latent_as_state\": true, \"dropout\": 0}"
+      {START "\"num_layers\": 0, \"latent_dim\": 3" REST, "num_layers"},
+      {START "\"num_layers\": 1000000, \"latent_dim\": 3" REST, "num_layers"},
+      {START "\"num_layers\": 2, \"latent_dim\": \"x\"" REST, "latent_dim"},
+#define FLAGS "\"num_layers\": 2, \"latent_dim\": 3, \"latent_at_every_step\": "
+      {START FLAGS "1, \"latent_as_state\": true, \"dropout\": 0}", "latent_at_every_step"},
+      {START FLAGS "true}", "latent_as_state"},
+      {START FLAGS "true, \"latent_as_state\": null, \"dropout\": 0}", "latent_as_state"},
+      {START FLAGS "true, \"latent_as_state\": true}", "dropout"},
+      {START FLAGS "true, \"latent_as_state\": true, \"dropout\": true}", "dropout"},
+      {START FLAGS "true, \"latent_as_state\": true, \"dropout\": 1.5}", "dropout 1.5"},
+      {START FLAGS "true, \"latent_as_state\": true, \"dropout\": -1}", "dropout -1"},
+      {START FLAGS "false, \"latent_as_state\": false, \"dropout\": 0}", "never sees"},
+  };
+  (void)state;
+  save_one();
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    write_text(in_directory("saved", "decoder_config.json"), cases[i].text);
+    expect_refused(CQ_ERR_FORMAT, "decoder_config.json", cases[i].word);
+  }
+  assert_int_equal(unlink(in_directory("saved", "decoder_config.json")), 0);
+  expect_refused(CQ_ERR_IO, "decoder_config.json", "decoder_config.json");
+}
+
+static void weights_must_fit(void **state) {
+  static const struct {
+    const char *text, *word;
+  } cases[] = {
+      {START "\"num_layers\": 2, \"latent_dim\": 5, \"latent_at_every_step\": true, \"latent_as_state\": true, "
+             "\"dropout\": 0}",
+       "state.weight"},
+      {START "\"num_layers\": 2, \"latent_dim\": 3, \"latent_at_every_step\": false, \"latent_as_state\": true, "
+             "\"dropout\": 0}",
+       "decoder.weight_ih_l0"},
+      {START "\"num_layers\": 3, \"latent_dim\": 3, \"latent_at_every_step\": true, \"latent_as_state\": true, "
+             "\"dropout\": 0}",
+       "state.weight"},
+  };
+  (void)state;
+  save_one();
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    write_text(in_directory("saved", "decoder_config.json"), cases[i].text);
+    expect_refused(CQ_ERR_FORMAT, "model.safetensors", cases[i].word);
+  }
+  save_one();
+  /* A vocabulary of another size. */
+  write_text(in_directory("saved", "vocab.txt"), "[PAD]\n[UNK]\n[CLS]\n[SEP]\na\nb\n");
+  unlink(in_directory("saved", "tokenizer.json"));
+  expect_refused(CQ_ERR_FORMAT, "model.safetensors", "embedding.weight");
+  /* One that cannot say where a sentence begins. */
+  static const char *const files[] = {"vocab.txt", "special_tokens_map.json", "tokenizer_config.json", "spiece.model",
+                                      "tokenizer_config.json"};
+  for (int i = 0; i < 3; i++) unlink(in_directory("saved", files[i]));
+  for (int i = 3; i < 5; i++) {
+    char from[80];
+    size_t n;
+    snprintf(from, sizeof from, "golden/token/sentencepiece-t5/%s", files[i]);
+    unsigned char *bytes = read_bytes(&n, tests_file(from));
+    write_bytes(in_directory("saved", files[i]), bytes, n);
+    free(bytes);
+  }
+  expect_refused(CQ_ERR_UNSUPPORTED, "saved", "beginning, end");
+  assert_int_equal(unlink(in_directory("saved", "spiece.model")), 0);
+  expect_refused(CQ_ERR_IO, "saved", "");
+}
+
+/* Every length of the weights' file but the whole one is refused, by name. */
+static void weights_must_be_whole(void **state) {
+  size_t n;
+  (void)state;
+  save_one();
+  unsigned char *bytes = read_bytes(&n, in_directory("saved", "model.safetensors"));
+  for (size_t length = 0; length < n; length += length < 64 || length + 64 > n ? 1 : 61) {
+    cq_decoder *d;
+    cq_error error = {0};
+    write_bytes(in_directory("saved", "model.safetensors"), bytes, length);
+    const cq_status status = cq_decoder_open(&d, test_path("saved"), &error);
+    if (status != CQ_ERR_FORMAT || !strstr(error.file, "model.safetensors"))
+      fail_msg("%zu bytes of %zu: status %d in '%s': %s", length, n, status, error.file, error.message);
+  }
+  free(bytes);
+}
+
+static void wrong_shapes(void **state) {
+  static const cq_decoder_shape wrong[] = {
+      {.embedding_dim = 0, .hidden_dim = 1, .n_layers = 1, .latent_dim = 1, .latent_as_state = true},
+      {.embedding_dim = 1, .hidden_dim = -1, .n_layers = 1, .latent_dim = 1, .latent_as_state = true},
+      {.embedding_dim = 1, .hidden_dim = 1, .n_layers = 65, .latent_dim = 1, .latent_as_state = true},
+      {.embedding_dim = 1, .hidden_dim = 1, .n_layers = 1, .latent_dim = 1 << 20, .latent_as_state = true},
+      {.embedding_dim = 1, .hidden_dim = 1, .n_layers = 1, .latent_dim = 1},
+      {.embedding_dim = 1, .hidden_dim = 1, .n_layers = 1, .latent_dim = 1, .latent_as_state = true, .dropout = 1},
+      {.embedding_dim = 1, .hidden_dim = 1, .n_layers = 1, .latent_dim = 1, .latent_as_state = true, .dropout = NAN},
+  };
+  cq_tokenizer *t = letters_tokenizer(3);
+  cq_random random = cq_random_seeded(1, 0);
+  (void)state;
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    cq_decoder *d;
+    assert_int_equal(cq_decoder_new(&d, t, &wrong[i], &random, NULL), CQ_ERR_ARGUMENT);
+    assert_null(d);
+  }
+  cq_tokenizer_free(t); /* was never the decoder's */
+}
+
+/* --- out of memory, at every allocation --- */
+
+static void allocations_may_fail(void **state) {
+  const cq_decoder_shape *shape = &shapes[4];
+  problem p;
+  (void)state;
+  set_up(&p, shape, 0.5, true);
+  save(p.decoder, "saved");
+  enum { NEW, OPEN, LOSS, STEP, N_WAYS };
+  for (int way = 0; way < N_WAYS; way++)
+    for (long n = 1;; n++) {
+      cq_decoder *d = NULL;
+      cq_error error = {0};
+      cq_status status;
+      cq_lane lane = {.kernels = p.lane.kernels};
+      cq_gradients gradients;
+      cq_decoder_state states;
+      cq_random random = cq_random_seeded(1, 0);
+      double loss = 0;
+      float dlatent[N_SENTENCES * LATENT] = {0}, log_p[N_SENTENCES * (PLAIN_FIRST + N_LETTERS)];
+      const int32_t ids[N_SENTENCES] = {2, 2, 2, 2};
+      cq_tokenizer *t = way == NEW ? letters_tokenizer(N_LETTERS) : NULL;
+      assert_int_equal(cq_gradients_new(&gradients, &p.params, NULL), CQ_OK);
+      cq_alloc_fail_at(n);
+      if (way == NEW)
+        status = cq_decoder_new(&d, t, shape, &random, &error);
+      else if (way == OPEN)
+        status = cq_decoder_open(&d, test_path("saved"), &error);
+      else if (way == LOSS)
+        status = cq_decoder_loss(&loss, &lane, p.decoder, &p.batch, &gradients,
+                                 cq_tensor_f32(dlatent, N_SENTENCES, LATENT), 1, &error);
+      else {
+        status = cq_decoder_begin(&states, &lane, p.decoder, p.batch.latent, &error);
+        if (!status)
+          status = cq_decoder_step(cq_tensor_f32(log_p, N_SENTENCES, PLAIN_FIRST + N_LETTERS), &lane, p.decoder,
+                                   &states, ids, p.batch.latent, &error);
+      }
+      const bool failed = cq_alloc_failed();
+      cq_alloc_fail_at(0);
+      if (way == NEW && status) cq_tokenizer_free(t);
+      cq_decoder_free(d);
+      cq_gradients_free(&gradients);
+      cq_workspace_free(&lane.workspace);
+      if (!failed) {
+        assert_int_equal(status, CQ_OK);
+        assert_true(n > 1);
+        break;
+      }
+      if (status != CQ_ERR_MEMORY) fail_msg("way %d, allocation %ld: status %d: %s", way, n, status, error.message);
+    }
+  tear_down(&p);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(differences_agree),
+      cmocka_unit_test(what_is_not_wanted_may_be_left_out),
+      cmocka_unit_test(pytorch_agrees),
+      cmocka_unit_test(steps_are_the_whole),
+      cmocka_unit_test(saving_and_opening_keep_every_bit),
+      cmocka_unit_test(wrong_configurations),
+      cmocka_unit_test(weights_must_fit),
+      cmocka_unit_test(weights_must_be_whole),
+      cmocka_unit_test(wrong_shapes),
+      cmocka_unit_test(allocations_may_fail),
+  };
+  return cmocka_run_group_tests(tests, make_test_directory, remove_test_directory);
+}

@@ -1,0 +1,241 @@
+/* Autoencoders by the library: options that are refused, runs that are stopped or go wrong, models opened and
+ * translating, and memory that runs out. tests/cli/test_autoencode.sh has what a user sees. */
+#include "support/files.h"
+
+#include "base/memory.h"
+#include "base/slice.h"
+#include "calque/calque.h"
+
+#include <math.h>
+
+enum { N_PAIRS = 24 };
+
+static const char *pairs_file(void) {
+  static char path[400];
+  char text[4000] = "";
+  for (int i = 0; i < N_PAIRS; i++)
+    snprintf(text + strlen(text), sizeof text - strlen(text), "%c%c %c\t%c %c\n", 'a' + i % 3, 'a' + i % 4, 'd' + i % 2,
+             'p' + i % 4, 'p' + i % 3);
+  snprintf(path, sizeof path, "%s", test_path("pairs.tsv"));
+  write_text(path, text);
+  return path;
+}
+
+static cq_autoencode_options tiny_options(const char *output, const char *const *files) {
+  cq_autoencode_options o = cq_autoencode_translating();
+  o.output = output;
+  o.languages[0] = "xx", o.languages[1] = "yy";
+  o.train = files, o.n_train = 1;
+  o.vocab_size = 12;
+  o.embedding_dim = 6, o.hidden_dim = 8, o.latent_dim = 7;
+  o.batch_pairs = 8;
+  o.encoder_epochs = 1, o.decoder_epochs = 2;
+  return o;
+}
+
+/* A small model at test_path("model"), made once. */
+static const char *model(void) {
+  static char path[400];
+  if (!*path) {
+    const char *const files[] = {pairs_file()};
+    cq_error error = {0};
+    cq_autoencode_result result;
+    snprintf(path, sizeof path, "%s", test_path("model"));
+    const cq_autoencode_options o = tiny_options(path, files);
+    if (cq_autoencode(&o, NULL, &result, &error)) fail_msg("%s", error.message);
+    assert_int_equal(result.n_steps, 3 * ((result.n_pairs + 7) / 8));
+    assert_true(isnan(result.bleu[0]) && isnan(result.bleu[1]));
+  }
+  return path;
+}
+
+/* --- training --- */
+
+static void wrong_options(void **state) {
+  const char *const files[] = {pairs_file()};
+  char output[400];
+  (void)state;
+  snprintf(output, sizeof output, "%s", test_path("refused"));
+  const cq_autoencode_options usual = tiny_options(output, files);
+#define REFUSED(change, word)                                                                                          \
+  {                                                                                                                    \
+    cq_autoencode_options o = usual;                                                                                   \
+    cq_error error = {0};                                                                                              \
+    change;                                                                                                            \
+    const cq_status status = cq_autoencode(&o, NULL, NULL, &error);                                                    \
+    if (status != CQ_ERR_ARGUMENT) fail_msg("%s: status %d: %s", word, status, error.message);                         \
+    if (!strstr(error.message, word)) fail_msg("'%s' does not say '%s'", error.message, word);                         \
+    if (access(output, F_OK) == 0) fail_msg("%s: a model was written", word);                                          \
+  }
+  REFUSED(o.output = NULL, "output")
+  REFUSED(o.languages[1] = NULL, "two languages")
+  REFUSED(o.languages[1] = "xx", "both languages are 'xx'")
+  REFUSED(o.languages[0] = "", "'' is no language's code")
+  REFUSED(o.languages[0] = "a/b", "'a/b' is no language's code")
+  REFUSED(o.languages[0] = "a-code-that-is-too-long-to-be-part-of-a-name-of-any-sort", "is no language's code")
+  REFUSED(o.n_train = 0, "a file")
+  REFUSED(o.vocab_size = 0, "vocab_size is 0")
+  REFUSED(o.vocab_size = 4000, "4000")
+  REFUSED(o.embedding_dim = 0, "embedding_dim is 0")
+  REFUSED(o.hidden_dim = -4, "hidden_dim is -4")
+  REFUSED(o.latent_dim = 1 << 20, "latent_dim is 1048576")
+  REFUSED(o.n_layers = 0, "n_layers is 0")
+  REFUSED(o.max_tokens = 2, "max_tokens is 2")
+  REFUSED(o.batch_pairs = 0, "batch_pairs is 0")
+  REFUSED(o.n_shards = 100, "n_shards is 100")
+  REFUSED(o.max_characters = -1, "max_characters is -1")
+  REFUSED(o.encoder_dropout = 1, "dropout 1")
+  REFUSED(o.decoder_dropout = NAN, "dropout")
+  REFUSED(o.word_dropout = -0.5, "words -0.5")
+  REFUSED(o.latent_at_every_step = o.latent_as_state = false, "never sees")
+  REFUSED(o.learning_rate = 0, "learning rate 0")
+  REFUSED(o.warmup = 2, "warm-up 2")
+  REFUSED(o.encoder_epochs = -1, "-1")
+  REFUSED(o.decoder_epochs = 0, "decoders need some")
+  REFUSED(o.temperature = 0, "temperature 0")
+  REFUSED(o.margin = -1, "margin -1")
+  REFUSED(o.contrast = o.distance = 0, "losses weighted")
+  REFUSED(o.contrast = NAN, "losses weighted")
+  /* The stage before would have been in order. */
+  REFUSED(o.reconstruction = 0, "losses weighted")
+  REFUSED(o.noise = -1, "noise -1")
+  REFUSED(o.weight_decay = -1, "weight decay -1")
+  REFUSED(o.clip_norm = NAN, "clip norm")
+}
+
+static bool stop_at_third(void *context, const cq_autoencode_progress *p) {
+  int *n = context;
+  assert_true(p->step <= p->n_steps && p->phase);
+  return ++*n < 3;
+}
+
+static void runs_can_be_stopped(void **state) {
+  const char *const files[] = {pairs_file()};
+  int n = 0;
+  (void)state;
+  cq_autoencode_options o = tiny_options(test_path("stopped"), files);
+  o.progress = stop_at_third, o.progress_context = &n;
+  assert_int_equal(cq_autoencode(&o, NULL, NULL, NULL), CQ_ERR_STOPPED);
+  assert_int_equal(n, 3);
+  assert_int_equal(access(test_path("stopped"), F_OK), -1);
+}
+
+static void runs_that_go_wrong_say_where(void **state) {
+  const char *const files[] = {pairs_file()};
+  cq_error error = {0};
+  (void)state;
+  cq_autoencode_options o = tiny_options(test_path("wrong"), files);
+  o.learning_rate = 1e38;
+  o.clip_norm = 0;
+  o.unit_length = false;
+  assert_int_equal(cq_autoencode(&o, NULL, NULL, &error), CQ_ERR_LIMIT);
+  assert_non_null(strstr(error.message, "batch"));
+  assert_int_equal(access(test_path("wrong"), F_OK), -1);
+}
+
+/* --- translating --- */
+
+static void models_translate(void **state) {
+  static const char *const texts[] = {"ab d", "", "unheard of", "cc e"};
+  enum { N = 70 };
+  cq_autoencoder *a;
+  cq_error error = {0};
+  cq_slice sentences[N];
+  char *out[N], *again[N];
+  cq_pool *pool;
+  (void)state;
+  if (cq_autoencoder_open(&a, model(), &error)) fail_msg("%s", error.message);
+  assert_int_equal(cq_autoencoder_count(a), 2);
+  assert_string_equal(cq_autoencoder_language(a, 1), "yy");
+  assert_null(cq_autoencoder_encoder(a, "zz"));
+  assert_int_equal(cq_encoder_dim(cq_autoencoder_encoder(a, "xx")), 7);
+  for (int i = 0; i < N; i++) sentences[i] = cq_slice_of(texts[i % 4]);
+  assert_int_equal(cq_pool_open(&pool, 3, NULL), CQ_OK);
+  assert_int_equal(cq_autoencoder_translate(out, a, "xx", "yy", sentences, N, NULL, NULL, NULL), CQ_OK);
+  assert_int_equal(cq_autoencoder_translate(again, a, "xx", "yy", sentences, N, NULL, pool, NULL), CQ_OK);
+  for (int i = 0; i < N; i++) {
+    assert_string_equal(out[i], again[i]);
+    assert_string_equal(out[i], out[i % 4]);
+  }
+  for (int i = 0; i < N; i++) free(out[i]), free(again[i]);
+  assert_int_equal(cq_autoencoder_translate(out, a, "xx", "yy", NULL, 0, NULL, pool, NULL), CQ_OK);
+  assert_int_equal(cq_autoencoder_translate(out, a, "xx", "zz", sentences, N, NULL, pool, &error), CQ_ERR_ARGUMENT);
+  assert_non_null(strstr(error.message, "'zz'"));
+  assert_int_equal(cq_autoencoder_translate(out, a, "zz", "xx", sentences, N, NULL, pool, &error), CQ_ERR_ARGUMENT);
+  assert_non_null(strstr(error.message, "'zz'"));
+  for (int i = 0; i < 3; i++) {
+    cq_translate_options o = cq_translate_default_options();
+    if (i == 0) o.beam = 0;
+    if (i == 1) o.max_tokens = 0;
+    if (i == 2) o.length_penalty = NAN;
+    assert_int_equal(cq_autoencoder_translate(out, a, "xx", "yy", sentences, N, &o, pool, &error), CQ_ERR_ARGUMENT);
+    assert_non_null(strstr(error.message, "beam"));
+    assert_null(out[0]);
+  }
+  cq_pool_free(pool);
+  cq_autoencoder_free(a);
+  cq_autoencoder_free(NULL);
+}
+
+/* --- out of memory, at every allocation --- */
+
+static void allocations_may_fail(void **state) {
+  const cq_slice sentences[] = {cq_slice_of("ab d"), cq_slice_of("cc e")};
+  cq_autoencoder *opened;
+  (void)state;
+  assert_int_equal(cq_autoencoder_open(&opened, model(), NULL), CQ_OK);
+  for (int way = 0; way < 2; way++)
+    for (long n = 1;; n++) {
+      cq_autoencoder *a = NULL;
+      char *out[2] = {NULL, NULL};
+      cq_error error = {0};
+      cq_alloc_fail_at(n);
+      const cq_status status =
+          way == 0 ? cq_autoencoder_open(&a, model(), &error)
+                   : cq_autoencoder_translate(out, opened, "xx", "yy", sentences, 2, NULL, NULL, &error);
+      const bool failed = cq_alloc_failed();
+      cq_alloc_fail_at(0);
+      cq_autoencoder_free(a);
+      for (int i = 0; i < 2; i++) free(out[i]);
+      if (!failed) {
+        assert_int_equal(status, CQ_OK);
+        assert_true(n > 10);
+        break;
+      }
+      if (status != CQ_ERR_MEMORY) fail_msg("way %d, allocation %ld: status %d: %s", way, n, status, error.message);
+    }
+  cq_autoencoder_free(opened);
+}
+
+/* Training allocates so often that only some of them are tried: each of the first, then fewer and fewer. */
+static void training_may_run_out_of_memory(void **state) {
+  const char *const files[] = {pairs_file()};
+  (void)state;
+  for (long n = 1;; n += 1 + n / 12) {
+    cq_error error = {0};
+    cq_autoencode_options o = tiny_options(test_path("short"), files);
+    o.dev = files[0];
+    o.encoder_epochs = o.decoder_epochs = 0.3;
+    o.replace = true;
+    cq_alloc_fail_at(n);
+    const cq_status status = cq_autoencode(&o, NULL, NULL, &error);
+    const bool failed = cq_alloc_failed();
+    cq_alloc_fail_at(0);
+    if (!failed) {
+      assert_int_equal(status, CQ_OK);
+      assert_true(n > 100);
+      break;
+    }
+    if (status != CQ_ERR_MEMORY) fail_msg("allocation %ld: status %d: %s", n, status, error.message);
+    assert_int_equal(access(test_path("short"), F_OK), -1);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(wrong_options),        cmocka_unit_test(runs_can_be_stopped),
+      cmocka_unit_test(models_translate),     cmocka_unit_test(runs_that_go_wrong_say_where),
+      cmocka_unit_test(allocations_may_fail), cmocka_unit_test(training_may_run_out_of_memory),
+  };
+  return cmocka_run_group_tests(tests, make_test_directory, remove_test_directory);
+}
