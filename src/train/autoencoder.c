@@ -480,6 +480,9 @@ cq_status cq_autoencoder_step(cq_autoencoder_trainer *t, const cq_slice *const s
                      report->distance);
   if (!status) status = cq_gradients_reduce(t->gradients, 2 * t->o.n_shards, t->kernels, t->pool, error);
   if (!status) cq_optimizer_update(&t->optimizer, &t->gradients[0], 1, t->pool, &report->gradient_norm);
+  if (!status && !isfinite(report->gradient_norm))
+    status = cq_fail(error, CQ_ERR_LIMIT, "batch %llu: the gradient's length is %g, its loss %g",
+                     (unsigned long long)t->n_batches + 1, report->gradient_norm, loss);
   for (int i = 0; i < 2 * t->o.n_shards; i++) cq_gradients_clear(&t->gradients[i]);
   t->n_batches++;
   return status ? status : pack(t, error);

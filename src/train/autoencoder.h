@@ -58,7 +58,8 @@ typedef struct cq_autoencoder_report {
   uint64_t n_tokens;
 } cq_autoencoder_report;
 
-/* sentences[side][n]. Errors: CQ_ERR_LIMIT when a loss is not finite (nothing is updated then), CQ_ERR_MEMORY. */
+/* sentences[side][n]. Errors: CQ_ERR_LIMIT when a loss is not finite (nothing is updated then) or the gradient is not
+ * (the models are spoilt then), CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_autoencoder_step(cq_autoencoder_trainer *t, const cq_slice *const sentences[2], size_t n,
                                           cq_autoencoder_report *report, cq_error *error);
 uint64_t cq_autoencoder_updates(const cq_autoencoder_trainer *t);

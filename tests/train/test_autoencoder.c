@@ -517,6 +517,22 @@ static void a_loss_that_is_no_number_changes_nothing(void **state) {
   }
 }
 
+static void a_gradient_that_is_no_number_is_told(void **state) {
+  const cq_slice *const sentences[2] = {batch_of(0), batch_of(1)};
+  problem p;
+  cq_autoencoder_report report;
+  cq_error error = {0};
+  (void)state;
+  make_sides(&p, false, 0);
+  cq_autoencoder_options o = options_of(&variants[0], &p);
+  o.reconstruction = 1e300; /* more than f32 has */
+  start(&p, &o, NULL);
+  assert_int_equal(cq_autoencoder_step(p.trainer, sentences, N, &report, &error), CQ_ERR_LIMIT);
+  assert_true(isfinite(report.nll[0]) && !isfinite(report.gradient_norm));
+  assert_non_null(strstr(error.message, "batch 1: the gradient"));
+  tear_down(&p);
+}
+
 static void expect_refused(problem *p, const cq_autoencoder_options *o, const char *word) {
   cq_autoencoder_trainer *t;
   cq_params params = {0};
@@ -602,6 +618,7 @@ int main(void) {
       cmocka_unit_test(what_is_frozen_stays),
       cmocka_unit_test(frozen_encoders_read_without_dropout),
       cmocka_unit_test(a_loss_that_is_no_number_changes_nothing),
+      cmocka_unit_test(a_gradient_that_is_no_number_is_told),
       cmocka_unit_test(wrong_options),
       cmocka_unit_test(allocations_may_fail),
   };
