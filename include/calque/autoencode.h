@@ -68,6 +68,8 @@ typedef bool (*cq_autoencode_progress_fn)(void *context, const cq_autoencode_pro
 typedef struct cq_autoencode_options {
   const char *output;
   bool replace;
+  bool resume;              /* go on from OUTPUT.work when it is there; false: that is CQ_ERR_ARGUMENT */
+  int checkpoint_every;     /* steps; 0: at the end of a stage and when stopped */
   const char *languages[2]; /* codes of the files' first and second column */
   const char *const *train; /* .tsv or .tsv.gz of two or more columns */
   size_t n_train;

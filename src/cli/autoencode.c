@@ -2,6 +2,7 @@
 #include "command.h"
 #include "report.h"
 #include "sentences.h"
+#include "stop.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -105,6 +106,11 @@ static const cli_option train_options[] = {
      .argument = "N",
      .offset = offsetof(struct train_args, o.seed),
      .help = "of all that is random"},
+    {.name = "resume",
+     .type = CLI_FLAG,
+     .offset = offsetof(struct train_args, o.resume),
+     .help = "go on from the last checkpoint in MODEL.work"},
+    INT_OPTION("checkpoint-every", o.checkpoint_every, 1, "steps after which all that --resume needs is saved"),
     {.name = "replace",
      .type = CLI_FLAG,
      .offset = offsetof(struct train_args, o.replace),
@@ -141,12 +147,12 @@ static bool show(void *context, const cq_autoencode_progress *p) {
   if (p->text) {
     cli_progress_clear(progress);
     cli_note("%s: %s", p->phase, p->text);
-    return true;
+    return !cli_stop_asked();
   }
   snprintf(remark, sizeof remark, "-log p %.3f %.3f  contrast %.3f  distance %.3f", p->nll[0], p->nll[1], p->contrast,
            p->distance);
   cli_progress_draw(progress, p->phase, p->step, p->n_steps, remark, p->step == p->n_steps);
-  return true;
+  return !cli_stop_asked();
 }
 
 static int run_train(const cli_call *call) {
@@ -167,12 +173,15 @@ static int run_train(const cli_call *call) {
   o.progress = show, o.progress_context = &progress;
   int code = cli_open_pool(&pool, args->threads);
   if (code) return code;
-  if (cq_autoencode(&o, pool, &result, &error)) code = CLI_FAILED;
+  cli_stop_catch();
+  const cq_status status = cq_autoencode(&o, pool, &result, &error);
   cli_progress_clear(&progress);
-  if (code)
+  if (status) {
     code = cli_fail_error(&error);
-  else
+    if (status == CQ_ERR_STOPPED) cli_stop_tell_resume(call, o.resume);
+  } else {
     cli_note("%" PRIu64 " pairs, %" PRIu64 " steps", result.n_pairs, result.n_steps);
+  }
   if (!code && !isnan(result.bleu[0]))
     cli_note("BLEU on dev: %s-%s %.2f, %s-%s %.2f", o.languages[0], o.languages[1], result.bleu[0], o.languages[1],
              o.languages[0], result.bleu[1]);

@@ -2,10 +2,10 @@
  * while it runs, and stopping: SIGINT and SIGTERM end the run after a checkpoint, and the message says how to go on. */
 #include "command.h"
 #include "report.h"
+#include "stop.h"
 
 #include <inttypes.h>
 #include <math.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -202,23 +202,6 @@ static const cli_option options[] = {
 };
 #undef AT
 
-/* ---- stopping ---- */
-
-static volatile sig_atomic_t stop_asked;
-
-static void ask_to_stop(int signal_number) {
-  (void)signal_number;
-  stop_asked = 1;
-}
-
-/* A second signal ends the program at once: the last checkpoint is whole at any moment. */
-static void catch_signals(void) {
-  struct sigaction action = {.sa_handler = ask_to_stop, .sa_flags = (int)SA_RESETHAND};
-  sigemptyset(&action.sa_mask);
-  sigaction(SIGINT, &action, NULL);
-  sigaction(SIGTERM, &action, NULL);
-}
-
 /* ---- progress ---- */
 
 typedef struct watcher {
@@ -251,12 +234,12 @@ static bool watch(void *context, const cq_distill_progress *p) {
     cli_progress_draw(&w->line, p->phase, p->step, p->n_steps, remark,
                       (new_phase && w->line.terminal) || (training && last));
   }
-  if (stop_asked && !w->stop_told) {
+  if (cli_stop_asked() && !w->stop_told) {
     cli_progress_clear(&w->line);
     cli_note("stopping after a checkpoint; once more to stop at once");
     w->stop_told = true;
   }
-  return !stop_asked;
+  return !cli_stop_asked();
 }
 
 /* ---- the data sets ---- */
@@ -293,24 +276,6 @@ static cq_distill_data *parse_list(const cli_list *list, char **copies, bool wei
 }
 
 /* ---- the command ---- */
-
-/* A word as a shell takes it. */
-static void print_word(const char *word) {
-  if (word[0] &&
-      strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./=:,+@%") == strlen(word)) {
-    fprintf(stderr, " %s", word);
-    return;
-  }
-  fputs(" '", stderr);
-  for (; *word; word++) fputs(*word == '\'' ? "'\\''" : (char[]){*word, '\0'}, stderr);
-  fputc('\'', stderr);
-}
-
-static void tell_how_to_resume(const cli_call *call, const struct args *args) {
-  fputs("Go on with:\n ", stderr);
-  for (int i = 0; i < call->argc; i++) print_word(call->argv[i]);
-  fputs(args->o.resume ? "\n" : " --resume\n", stderr);
-}
 
 static void report(const struct args *args, const cq_distill_result *r) {
   if (args->json) {
@@ -359,7 +324,7 @@ static int run(const cli_call *call) {
   else
     o.best_by = o.n_dev ? CQ_BEST_TRANSLATION : o.n_sts ? CQ_BEST_STS : CQ_BEST_LAST;
   o.progress = watch, o.progress_context = &w;
-  catch_signals();
+  cli_stop_catch();
   cq_status status = cq_pool_open(&pool, args->threads, &error);
   if (!status) status = cq_distill(&o, pool, &result, &error);
   cli_progress_clear(&w.line);
@@ -368,7 +333,7 @@ static int run(const cli_call *call) {
     code = CLI_OK;
   } else {
     cli_fail_error(&error);
-    if (status == CQ_ERR_STOPPED) tell_how_to_resume(call, args);
+    if (status == CQ_ERR_STOPPED) cli_stop_tell_resume(call, args->o.resume);
   }
 done:
   cq_pool_free(pool);

@@ -2,7 +2,12 @@
  *
  *   pairs ──▶ a vocabulary of each language ──▶ fresh encoders and decoders
  *         ──▶ together ──▶ encoders alone ──▶ decoders alone, on frozen encoders        any of which may be left out
- *   after each epoch of decoders: dev is translated both ways, and the best model is kept */
+ *   after each epoch of decoders: dev is translated both ways, and the best model is kept
+ *
+ * A checkpoint holds the state of the stage's trainer and all values of the model; a stage is gone on with from there,
+ * so that the model is bit for bit what an uninterrupted run would have given. Work in progress lies in OUTPUT.work
+ * (work_directory.h). */
+#include "base/checksum.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
@@ -10,6 +15,7 @@
 #include "base/number.h"
 #include "calque/mt.h"
 #include "model/modules.h"
+#include "recipe/autoencode_options.h"
 #include "recipe/autoencoder.h"
 #include "recipe/run_log.h"
 #include "recipe/work_directory.h"
@@ -21,63 +27,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-cq_autoencode_options cq_autoencode_as_described(void) {
-  return (cq_autoencode_options){.max_characters = 250,
-                                 .vocab_size = 8000,
-                                 .embedding_dim = 150,
-                                 .hidden_dim = 256,
-                                 .latent_dim = 16,
-                                 .n_layers = 2,
-                                 .pooling = CQ_AUTOENCODE_LAST,
-                                 .relu = true,
-                                 .latent_at_every_step = false,
-                                 .latent_as_state = true,
-                                 .encoder_dropout = 0.139,
-                                 .decoder_dropout = 0.102,
-                                 .max_tokens = 100,
-                                 .reconstruction = 1.039,
-                                 .contrast = 1.440,
-                                 .contrast_by = CQ_AUTOENCODE_PAIRS,
-                                 .margin = 1,
-                                 .temperature = 0.05,
-                                 .feed = CQ_AUTOENCODE_OWN,
-                                 .together_epochs = 10,
-                                 .batch_pairs = 16,
-                                 .learning_rate = 2e-4,
-                                 .weight_decay = 0,
-                                 .clip_norm = 1,
-                                 .warmup = 0.02,
-                                 .n_shards = 2,
-                                 .seed = 1};
-}
-
-cq_autoencode_options cq_autoencode_translating(void) {
-  cq_autoencode_options o = cq_autoencode_as_described();
-  o.latent_dim = 512;
-  o.hidden_dim = 512;
-  o.embedding_dim = 256;
-  o.n_layers = 1;
-  o.bidirectional = true;
-  o.pooling = CQ_AUTOENCODE_MAX;
-  o.relu = false;
-  o.unit_length = true;
-  o.latent_at_every_step = true;
-  o.encoder_dropout = 0.1;
-  o.decoder_dropout = 0.2;
-  o.reconstruction = 1;
-  o.contrast = 1;
-  o.contrast_by = CQ_AUTOENCODE_IN_BATCH;
-  o.distance = 1;
-  o.noise = 0.3;
-  o.word_dropout = 0.1;
-  o.together_epochs = 0;
-  o.encoder_epochs = 10;
-  o.decoder_epochs = 15;
-  o.batch_pairs = 64;
-  o.learning_rate = 1e-3;
-  return o;
-}
-
 enum { N_STAGES = 3 };
 
 /* What is trained in one stretch, under one schedule. */
@@ -87,6 +36,12 @@ typedef struct stage {
   double epochs;
   bool encoders, decoders;
 } stage;
+
+/* What a checkpoint says besides values. Fixed-size numbers only: it is stored as it lies. */
+typedef struct progress_state {
+  uint64_t options_checksum, stage, step, n_steps, log_bytes; /* step: of the stage; n_steps: of all until now */
+  double best, bleu[2];
+} progress_state;
 
 typedef struct run {
   const cq_autoencode_options *o;
@@ -100,10 +55,9 @@ typedef struct run {
   cq_pair *pairs;         /* [batch_pairs] */
   cq_slice *sentences[2]; /* [batch_pairs] */
   cq_schedule_plan plan;  /* of the stage */
-  uint64_t n_steps;       /* of all stages */
+  progress_state state;
+  cq_checkpoint *resumed; /* of the stage that is gone on with; NULL: none */
   cq_autoencode_progress news;
-  double bleu[2], best;
-  bool stopped;
 } run;
 
 /* --- data --- */
@@ -269,10 +223,10 @@ static cq_status measure(run *r, const char *phase, double epoch, cq_error *erro
       &r->log,
       json_pack("{s:s, s:s, s:f, s:[f,f]}", "type", "dev", "stage", phase, "epoch", epoch, "bleu", bleu[1], bleu[0]),
       error);
-  if (status || !(bleu[0] + bleu[1] > r->best)) return status;
+  if (status || !(bleu[0] + bleu[1] > r->state.best)) return status;
   status = cq_autoencoder_save(&r->model, r->work.best, true, error);
-  r->best = bleu[0] + bleu[1];
-  r->bleu[0] = bleu[1], r->bleu[1] = bleu[0];
+  r->state.best = bleu[0] + bleu[1];
+  r->state.bleu[0] = bleu[1], r->state.bleu[1] = bleu[0];
   return status;
 }
 
@@ -315,7 +269,7 @@ static void average(double *mean, double value) {
 static cq_status one_step(run *r, cq_autoencoder_trainer *t, const stage *s, uint64_t step, cq_error *error) {
   const size_t n = (size_t)r->o->batch_pairs;
   cq_autoencoder_report report;
-  cq_sampler_draw(r->pairs, &r->sampler, r->n_steps, n);
+  cq_sampler_draw(r->pairs, &r->sampler, r->state.n_steps, n);
   for (size_t i = 0; i < n; i++) {
     r->sentences[0][i] = r->data.sources[r->pairs[i].source];
     r->sentences[1][i] = r->data.targets[r->pairs[i].target];
@@ -323,7 +277,7 @@ static cq_status one_step(run *r, cq_autoencoder_trainer *t, const stage *s, uin
   const cq_slice *const sentences[2] = {r->sentences[0], r->sentences[1]};
   cq_status status = cq_autoencoder_step(t, sentences, n, &report, error);
   if (status) return status;
-  r->n_steps++;
+  r->state.n_steps++;
   for (int i = 0; i < 2; i++) average(&r->news.nll[i], report.nll[i]);
   average(&r->news.contrast, report.contrast);
   average(&r->news.distance, report.distance);
@@ -334,9 +288,117 @@ static cq_status one_step(run *r, cq_autoencoder_trainer *t, const stage *s, uin
                           error);
 }
 
+/* --- checkpoints --- */
+
+/* Everything that must be the same for a run to be gone on with. */
+static cq_status checksum_options(uint64_t *out, const run *r, cq_error *error) {
+  cq_builder b = {0};
+  uint64_t text = 0;
+  cq_autoencode_describe(&b, r->o);
+  for (int d = 0; d < 2; d++) {
+    const cq_parallel *data = d ? &r->dev : &r->data;
+    for (size_t i = 0; i < data->n_sources; i++) text = cq_checksum(data->sources[i].data, data->sources[i].n, text);
+    for (size_t i = 0; i < data->n_targets; i++) text = cq_checksum(data->targets[i].data, data->targets[i].n, text);
+  }
+  cq_builder_printf(&b, "%llu %s", (unsigned long long)text, cq_simd_level()); /* another level gives other bits */
+  const cq_status status = b.failed ? cq_fail_memory(error, "options") : CQ_OK;
+  if (!status) *out = cq_checksum(b.data, b.n, 0);
+  cq_builder_free(&b);
+  return status;
+}
+
+/* Calls `with` on every parameter of the model, under a name of its own. */
+typedef cq_status (*with_param)(void *context, const char *name, cq_param *p, cq_error *error);
+
+static cq_status for_all_params(run *r, with_param with, void *context, cq_error *error) {
+  cq_status status = CQ_OK;
+  for (size_t t = 0; t < r->model.n; t++) {
+    size_t n[2];
+    cq_param *of_decoder = cq_decoder_params(&n[1], r->model.tongues[t].decoder);
+    const cq_params *of_encoder = &r->model.tongues[t].encoder->params;
+    n[0] = of_encoder->n;
+    for (int d = 0; d < 2; d++)
+      for (size_t i = 0; !status && i < n[d]; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "%s.%zu.%zu", d ? "decoder" : "encoder", t, i);
+        status = with(context, name, d ? &of_decoder[i] : of_encoder->items[i], error);
+      }
+  }
+  return status;
+}
+
+static cq_status write_param(void *context, const char *name, cq_param *p, cq_error *error) {
+  return cq_checkpoint_writer_section(context, name, p->value, (size_t)cq_param_floats(p) * sizeof(float), error);
+}
+
+static cq_status read_param(void *context, const char *name, cq_param *p, cq_error *error) {
+  return cq_checkpoint_read(p->value, (size_t)cq_param_floats(p) * sizeof(float), context, name, error);
+}
+
+static cq_status save_checkpoint(run *r, const stage *s, uint64_t step, cq_autoencoder_trainer *t, cq_error *error) {
+  cq_checkpoint_writer *w;
+  r->state.stage = (uint64_t)s->number, r->state.step = step;
+  cq_status status = cq_run_log_length(&r->state.log_bytes, &r->log, error);
+  if (!status) status = cq_checkpoint_writer_open(&w, r->work.checkpoint, error);
+  if (status) return status;
+  status = cq_checkpoint_writer_section(w, "autoencode", &r->state, sizeof r->state, error);
+  if (!status) status = for_all_params(r, write_param, w, error);
+  if (!status) status = cq_autoencoder_trainer_save(t, w, error);
+  if (!status) return cq_checkpoint_writer_commit(w, error);
+  cq_checkpoint_writer_abort(w);
+  return status;
+}
+
+static cq_status start_or_resume(run *r, cq_error *error) {
+  progress_state found;
+  r->state = (progress_state){.best = -INFINITY, .bleu = {NAN, NAN}};
+  cq_status status = cq_work_directory_begin(&r->work, error);
+  if (!status) status = checksum_options(&r->state.options_checksum, r, error);
+  if (!status) status = make_model(r, error);
+  if (!status && r->work.under_way) status = cq_checkpoint_open(&r->resumed, r->work.checkpoint, error);
+  if (!status && r->resumed) status = cq_checkpoint_read(&found, sizeof found, r->resumed, "autoencode", error);
+  if (!status && r->resumed && (found.options_checksum != r->state.options_checksum || found.stage >= N_STAGES))
+    status =
+        cq_fail_file(error, CQ_ERR_ARGUMENT, r->work.path, "the run under way has other data, options or SIMD level");
+  if (!status && r->resumed) status = for_all_params(r, read_param, r->resumed, error);
+  if (!status && r->resumed) r->state = found;
+  for (size_t i = 0; !status && r->resumed && i < r->model.n; i++)
+    status = cq_encoder_pack(r->model.tongues[i].encoder, r->pool, false, error);
+  return status ? status : cq_run_log_open(&r->log, r->work.log, r->state.log_bytes, error);
+}
+
+/* --- the loop --- */
+
+static bool is_due(uint64_t step, int every) {
+  return every > 0 && step % (uint64_t)every == 0;
+}
+
+static cq_status train_on(run *r, const stage *s, cq_autoencoder_trainer *t, uint64_t n_epoch, cq_error *error) {
+  const uint64_t n_steps = r->plan.n_steps, first = cq_autoencoder_updates(t);
+  const double started = cq_seconds(CLOCK_MONOTONIC);
+  cq_status status = CQ_OK;
+  for (uint64_t step = first + 1; !status && step <= n_steps; step++) {
+    const bool ends_epoch = step % n_epoch == 0 || step == n_steps;
+    status = one_step(r, t, s, step, error);
+    if (status) break;
+    const double per_step = (cq_seconds(CLOCK_MONOTONIC) - started) / (double)(step - first);
+    r->news.seconds_left = per_step * (double)(n_steps - step);
+    const bool stop = !tell(r, s->name, step, n_steps, NULL);
+    if (s->decoders && ends_epoch && r->o->dev) {
+      status = cq_autoencoder_settle(t, error);
+      if (!status) status = measure(r, s->name, (double)step / (double)n_epoch, error);
+    }
+    if (!status && (stop || step == n_steps || is_due(step, r->o->checkpoint_every)))
+      status = save_checkpoint(r, s, step, t, error);
+    if (!status && stop)
+      status = cq_fail(error, CQ_ERR_STOPPED, "stopped at step %llu of %llu (%s); resume to go on",
+                       (unsigned long long)step, (unsigned long long)n_steps, s->name);
+  }
+  return status ? status : cq_autoencoder_settle(t, error);
+}
+
 static cq_status run_stage(run *r, const stage *s, cq_error *error) {
-  const uint64_t n_epoch =
-      (cq_parallel_pairs(&r->data) + (uint64_t)r->o->batch_pairs - 1) / (uint64_t)r->o->batch_pairs;
+  const uint64_t batch = (uint64_t)r->o->batch_pairs, n_epoch = (cq_parallel_pairs(&r->data) + batch - 1) / batch;
   const uint64_t n_steps = (uint64_t)ceil(s->epochs * (double)n_epoch);
   cq_autoencoder_side sides[2];
   for (int i = 0; i < 2; i++)
@@ -348,17 +410,12 @@ static cq_status run_stage(run *r, const stage *s, cq_error *error) {
   const cq_autoencoder_options options = trainer_options(r, s);
   cq_autoencoder_trainer *t;
   cq_status status = cq_autoencoder_trainer_new(&t, &r->params[s->number], sides, r->pool, &options, error);
-  const double started = cq_seconds(CLOCK_MONOTONIC);
-  for (uint64_t step = 1; !status && step <= n_steps; step++) {
-    status = one_step(r, t, s, step, error);
-    if (status) break;
-    r->news.seconds_left = (cq_seconds(CLOCK_MONOTONIC) - started) / (double)step * (double)(n_steps - step);
-    if (!tell(r, s->name, step, n_steps, NULL)) status = cq_fail(error, CQ_ERR_STOPPED, "stopped");
-    if (status || !s->decoders || (step % n_epoch != 0 && step != n_steps) || !r->o->dev) continue;
-    status = cq_autoencoder_settle(t, error);
-    if (!status) status = measure(r, s->name, (double)step / (double)n_epoch, error);
+  if (!status && r->resumed) {
+    status = cq_autoencoder_trainer_restore(t, r->resumed, error);
+    cq_checkpoint_close(r->resumed);
+    r->resumed = NULL;
   }
-  if (!status) status = cq_autoencoder_settle(t, error);
+  if (!status) status = train_on(r, s, t, n_epoch, error);
   cq_autoencoder_trainer_free(t);
   return status;
 }
@@ -368,76 +425,18 @@ static cq_status train(run *r, cq_error *error) {
                                   {1, "encoders", r->o->encoder_epochs, true, false},
                                   {2, "decoders", r->o->decoder_epochs, false, true}};
   cq_status status = CQ_OK;
-  for (int i = 0; !status && i < N_STAGES; i++)
+  for (int i = (int)r->state.stage; !status && i < N_STAGES; i++)
     if (stages[i].epochs > 0) status = run_stage(r, &stages[i], error);
   return status;
 }
 
 /* --- the whole --- */
 
-static cq_status check_sizes(const cq_autoencode_options *o, cq_error *error) {
-  enum { MOST = 1 << 16, MOST_LAYERS = 64 };
-  const struct {
-    const char *name;
-    int value, least, most;
-  } sizes[] = {{"vocab_size", o->vocab_size, 8, INT32_MAX},
-               {"embedding_dim", o->embedding_dim, 1, MOST},
-               {"hidden_dim", o->hidden_dim, 1, MOST},
-               {"latent_dim", o->latent_dim, 1, MOST},
-               {"n_layers", o->n_layers, 1, MOST_LAYERS},
-               {"max_tokens", o->max_tokens, 3, MOST},
-               {"batch_pairs", o->batch_pairs, 1, MOST},
-               {"n_shards", o->n_shards, 1, 64},
-               {"max_characters", o->max_characters, 0, INT32_MAX}};
-  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-    if (sizes[i].value < sizes[i].least || sizes[i].value > sizes[i].most)
-      return cq_fail(error, CQ_ERR_ARGUMENT, "%s is %d, expected %d to %d", sizes[i].name, sizes[i].value,
-                     sizes[i].least, sizes[i].most);
-  if (!(o->encoder_dropout >= 0 && o->encoder_dropout < 1 && o->decoder_dropout >= 0 && o->decoder_dropout < 1 &&
-        o->word_dropout >= 0 && o->word_dropout < 1))
-    return cq_fail(error, CQ_ERR_ARGUMENT, "dropout %g, %g and of words %g: expected 0 or more and less than 1",
-                   o->encoder_dropout, o->decoder_dropout, o->word_dropout);
-  if (!o->latent_at_every_step && !o->latent_as_state)
-    return cq_fail(error, CQ_ERR_ARGUMENT, "a decoder that never sees the sentence vector");
-  return CQ_OK;
-}
-
-/* What a stage's trainer would refuse, some of them hours later. */
-static cq_status check_losses(const cq_autoencode_options *o, cq_error *error) {
-  if (!(o->reconstruction > 0 && o->contrast >= 0 && o->distance >= 0) ||
-      (o->encoder_epochs > 0 && !(o->contrast + o->distance > 0)))
-    return cq_fail(error, CQ_ERR_ARGUMENT,
-                   "losses weighted %g, %g and %g: decoders need the first above 0, encoders alone one of the others",
-                   o->reconstruction, o->contrast, o->distance);
-  if (!(o->temperature > 0) || !(o->margin >= 0) || !(o->noise >= 0) || !(o->weight_decay >= 0) || !(o->clip_norm >= 0))
-    return cq_fail(error, CQ_ERR_ARGUMENT, "temperature %g, margin %g, noise %g, weight decay %g, clip norm %g",
-                   o->temperature, o->margin, o->noise, o->weight_decay, o->clip_norm);
-  return CQ_OK;
-}
-
-static cq_status check(const cq_autoencode_options *o, cq_error *error) {
-  if (!o->output || !o->languages[0] || !o->languages[1] || o->n_train == 0)
-    return cq_fail(error, CQ_ERR_ARGUMENT, "an output directory, two languages and a file to train on are needed");
-  if (!strcmp(o->languages[0], o->languages[1]))
-    return cq_fail(error, CQ_ERR_ARGUMENT, "both languages are '%s'", o->languages[0]);
-  for (int i = 0; i < 2; i++)
-    if (!cq_autoencoder_is_code(o->languages[i]))
-      return cq_fail(error, CQ_ERR_ARGUMENT, "'%s' is no language's code: it becomes part of a directory's name",
-                     o->languages[i]);
-  if (!(o->learning_rate > 0) || !(o->warmup >= 0 && o->warmup <= 1))
-    return cq_fail(error, CQ_ERR_ARGUMENT, "learning rate %g, warm-up %g", o->learning_rate, o->warmup);
-  if (!(o->together_epochs >= 0 && o->encoder_epochs >= 0 && o->decoder_epochs >= 0) ||
-      !(o->together_epochs + o->decoder_epochs > 0))
-    return cq_fail(error, CQ_ERR_ARGUMENT, "%g, %g and %g epochs: decoders need some", o->together_epochs,
-                   o->encoder_epochs, o->decoder_epochs);
-  const cq_status status = check_losses(o, error);
-  return status ? status : check_sizes(o, error);
-}
-
 static cq_status finish(run *r, cq_error *error) {
   cq_autoencoder *best = NULL;
-  cq_status status = r->best > -INFINITY ? cq_autoencoder_open(&best, r->work.best, error) : CQ_OK;
-  if (!status) status = cq_autoencoder_save(best ? best : &r->model, r->o->output, r->o->replace, error);
+  cq_status status = r->state.best > -INFINITY ? cq_autoencoder_open(&best, r->work.best, error) : CQ_OK;
+  if (!status)
+    status = cq_autoencoder_save(best ? best : &r->model, r->o->output, r->o->replace || r->work.under_way, error);
   cq_autoencoder_free(best);
   return status;
 }
@@ -445,6 +444,7 @@ static cq_status finish(run *r, cq_error *error) {
 static void release(run *r) {
   const cq_status ignored = cq_run_log_close(&r->log, NULL); /* already told, or closed */
   (void)ignored;
+  cq_checkpoint_close(r->resumed);
   cq_work_directory_close(&r->work);
   for (size_t i = 0; r->model.tongues && i < r->model.n; i++) {
     cq_free(r->model.tongues[i].code);
@@ -462,22 +462,21 @@ static void release(run *r) {
 }
 
 cq_status cq_autoencode(const cq_autoencode_options *o, cq_pool *pool, cq_autoencode_result *result, cq_error *error) {
-  cq_status status = check(o, error);
+  cq_status status = cq_autoencode_check(o, error);
   if (status) return status;
   run *r = cq_alloc_zeroed(sizeof *r);
   if (!r) return cq_fail_memory(error, "autoencoders");
-  r->o = o, r->pool = pool, r->best = -INFINITY, r->bleu[0] = r->bleu[1] = NAN;
-  status = cq_work_directory_open(&r->work, o->output, NULL, false, o->replace, error);
+  r->o = o, r->pool = pool;
+  status = cq_work_directory_open(&r->work, o->output, NULL, o->resume, o->replace, error);
   if (!status) status = load_data(r, error);
-  if (!status) status = cq_work_directory_begin(&r->work, error);
-  if (!status) status = cq_run_log_open(&r->log, r->work.log, 0, error);
-  if (!status) status = make_model(r, error);
+  if (!status) status = start_or_resume(r, error);
   if (!status) status = train(r, error);
   if (!status) status = finish(r, error);
   if (!status) status = cq_run_log_close(&r->log, error);
   if (!status) status = cq_work_directory_finish(&r->work, o->output, true, error);
   if (!status && result)
-    *result = (cq_autoencode_result){cq_parallel_pairs(&r->data), r->n_steps, {r->bleu[0], r->bleu[1]}};
+    *result =
+        (cq_autoencode_result){cq_parallel_pairs(&r->data), r->state.n_steps, {r->state.bleu[0], r->state.bleu[1]}};
   release(r);
   return status;
 }

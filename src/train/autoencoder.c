@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/random.h"
+#include "train/optimizer_state.h"
 
 #include <math.h>
 #include <string.h>
@@ -490,5 +491,23 @@ cq_status cq_autoencoder_step(cq_autoencoder_trainer *t, const cq_slice *const s
 
 cq_status cq_autoencoder_settle(cq_autoencoder_trainer *t, cq_error *error) {
   cq_optimizer_flush(&t->optimizer, t->pool);
+  return pack(t, error);
+}
+
+/* --- state --- */
+
+cq_status cq_autoencoder_trainer_save(cq_autoencoder_trainer *t, cq_checkpoint_writer *w, cq_error *error) {
+  const uint64_t counts[2] = {t->n_batches, t->optimizer.step};
+  cq_status status = cq_checkpoint_writer_section(w, "counts", counts, sizeof counts, error);
+  return status ? status : cq_optimizer_save(&t->optimizer, w, error);
+}
+
+cq_status cq_autoencoder_trainer_restore(cq_autoencoder_trainer *t, const cq_checkpoint *c, cq_error *error) {
+  uint64_t counts[2];
+  cq_status status = cq_checkpoint_read(counts, sizeof counts, c, "counts", error);
+  if (!status) status = cq_optimizer_restore(&t->optimizer, c, error);
+  if (status) return status;
+  t->n_batches = counts[0];
+  t->optimizer.step = counts[1];
   return pack(t, error);
 }

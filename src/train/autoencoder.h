@@ -10,6 +10,7 @@
 #define TRAIN_AUTOENCODER_H
 
 #include "base/pool.h"
+#include "format/checkpoint.h"
 #include "model/decoder.h"
 #include "model/encoder.h"
 #include "nn/optimizer.h"
@@ -65,5 +66,11 @@ CQ_MUST_USE cq_status cq_autoencoder_step(cq_autoencoder_trainer *t, const cq_sl
 uint64_t cq_autoencoder_updates(const cq_autoencoder_trainer *t);
 /* Brings all parameters to the present step and packs them: for evaluating and saving. */
 CQ_MUST_USE cq_status cq_autoencoder_settle(cq_autoencoder_trainer *t, cq_error *error);
+
+/* The trainer's whole state as sections of a checkpoint, and back. What is frozen is not in it. Errors of restoring:
+ * CQ_ERR_FORMAT when the checkpoint is of another model. */
+CQ_MUST_USE cq_status cq_autoencoder_trainer_save(cq_autoencoder_trainer *t, cq_checkpoint_writer *w, cq_error *error);
+CQ_MUST_USE cq_status cq_autoencoder_trainer_restore(cq_autoencoder_trainer *t, const cq_checkpoint *c,
+                                                     cq_error *error);
 
 #endif

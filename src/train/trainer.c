@@ -4,7 +4,7 @@
 #include "base/memory.h"
 #include "base/pool.h"
 #include "base/random.h"
-#include "format/checkpoint.h"
+#include "train/optimizer_state.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -265,36 +265,16 @@ static shape shape_of(const cq_trainer *t) {
                  t->options.dropout};
 }
 
-/* Which step each row of a table has been brought to. */
-static void table_section(char name[32], const cq_param *p) {
-  snprintf(name, 32, "table.steps.%lld", (long long)p->offset);
-}
-
 cq_status cq_trainer_save(cq_trainer *t, cq_checkpoint_writer *w, cq_error *error) {
-  const cq_params *params = &t->encoder->params;
-  const size_t n_bytes = (size_t)t->optimizer.n_floats * sizeof(float);
   const shape s = shape_of(t);
   const uint64_t counts[2] = {t->n_batches, t->optimizer.step};
   assert(t->n_batches % (uint64_t)t->options.accumulate == 0);
   cq_status status = cq_checkpoint_writer_section(w, "shape", &s, sizeof s, error);
   if (!status) status = cq_checkpoint_writer_section(w, "counts", counts, sizeof counts, error);
-  if (!status) status = cq_checkpoint_writer_section(w, "parameters", params->own, n_bytes, error);
-  if (!status) status = cq_checkpoint_writer_section(w, "adam.m", t->optimizer.m, n_bytes, error);
-  if (!status) status = cq_checkpoint_writer_section(w, "adam.v", t->optimizer.v, n_bytes, error);
-  for (size_t i = 0; !status && i < params->n; i++) {
-    const cq_param *p = params->items[i];
-    char name[32];
-    if (!p->table) continue;
-    table_section(name, p);
-    status = cq_checkpoint_writer_section(w, name, t->optimizer.row_steps[p->offset],
-                                          (size_t)p->rows * sizeof(uint32_t), error);
-  }
-  return status;
+  return status ? status : cq_optimizer_save(&t->optimizer, w, error);
 }
 
 cq_status cq_trainer_restore(cq_trainer *t, const cq_checkpoint *c, cq_error *error) {
-  const cq_params *params = &t->encoder->params;
-  const size_t n_bytes = (size_t)t->optimizer.n_floats * sizeof(float);
   const shape expected = shape_of(t);
   shape found;
   uint64_t counts[2];
@@ -302,16 +282,7 @@ cq_status cq_trainer_restore(cq_trainer *t, const cq_checkpoint *c, cq_error *er
   if (!status && memcmp(&found, &expected, sizeof found) != 0)
     status = cq_fail(error, CQ_ERR_FORMAT, "the checkpoint is of another model, seed, dropout or number of shards");
   if (!status) status = cq_checkpoint_read(counts, sizeof counts, c, "counts", error);
-  if (!status) status = cq_checkpoint_read(params->own, n_bytes, c, "parameters", error);
-  if (!status) status = cq_checkpoint_read(t->optimizer.m, n_bytes, c, "adam.m", error);
-  if (!status) status = cq_checkpoint_read(t->optimizer.v, n_bytes, c, "adam.v", error);
-  for (size_t i = 0; !status && i < params->n; i++) {
-    const cq_param *p = params->items[i];
-    char name[32];
-    if (!p->table) continue;
-    table_section(name, p);
-    status = cq_checkpoint_read(t->optimizer.row_steps[p->offset], (size_t)p->rows * sizeof(uint32_t), c, name, error);
-  }
+  if (!status) status = cq_optimizer_restore(&t->optimizer, c, error);
   if (status) return status;
   t->n_batches = counts[0];
   t->optimizer.step = counts[1];

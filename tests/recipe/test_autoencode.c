@@ -2,6 +2,7 @@
  * translating, and memory that runs out. tests/cli/test_autoencode.sh has what a user sees. */
 #include "support/files.h"
 
+#include "base/file.h"
 #include "base/memory.h"
 #include "base/slice.h"
 #include "calque/calque.h"
@@ -120,6 +121,50 @@ static void runs_can_be_stopped(void **state) {
   assert_int_equal(access(test_path("stopped"), F_OK), -1);
 }
 
+static void same_bytes(const char *a, const char *b, const char *name) {
+  char paths[2][600];
+  cq_mapping files[2];
+  snprintf(paths[0], sizeof paths[0], "%s/%s", a, name);
+  snprintf(paths[1], sizeof paths[1], "%s/%s", b, name);
+  for (int i = 0; i < 2; i++) assert_int_equal(cq_mapping_open(&files[i], paths[i], NULL), CQ_OK);
+  if (files[0].n != files[1].n || memcmp(files[0].data, files[1].data, files[0].n)) fail_msg("%s differs", name);
+  for (int i = 0; i < 2; i++) cq_mapping_close(&files[i]);
+}
+
+static void runs_that_were_stopped_go_on_to_the_same_model(void **state) {
+  static const char *const names[] = {"encoder-xx/0_WordEmbeddings/model.safetensors",
+                                      "encoder-xx/1_LSTM/model.safetensors",
+                                      "encoder-yy/3_Dense/model.safetensors",
+                                      "decoder-xx/model.safetensors",
+                                      "decoder-yy/model.safetensors",
+                                      "log.jsonl"};
+  const char *const whole = model(), *const files[] = {pairs_file()};
+  char path[400];
+  cq_error error = {0};
+  int n_runs = 0;
+  (void)state;
+  snprintf(path, sizeof path, "%s", test_path("in-parts"));
+  cq_autoencode_options o = tiny_options(path, files);
+  cq_status status = CQ_ERR_STOPPED;
+  for (; status == CQ_ERR_STOPPED; n_runs++) {
+    int n = 1;
+    o.progress = stop_at_third, o.progress_context = &n;
+    status = cq_autoencode(&o, NULL, NULL, &error);
+    if (n_runs == 1) { /* another run may not take its place */
+      cq_autoencode_options other = o;
+      other.seed = 77;
+      assert_int_equal(cq_autoencode(&other, NULL, NULL, NULL), CQ_ERR_ARGUMENT);
+      other.resume = false;
+      assert_int_equal(cq_autoencode(&other, NULL, NULL, NULL), CQ_ERR_ARGUMENT);
+    }
+    o.resume = true;
+  }
+  if (status) fail_msg("%s", error.message);
+  assert_true(n_runs > 3);
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) same_bytes(whole, path, names[i]);
+  assert_int_equal(access(test_path("in-parts.work"), F_OK), -1);
+}
+
 static void runs_that_go_wrong_say_where(void **state) {
   const char *const files[] = {pairs_file()};
   cq_error error = {0};
@@ -216,7 +261,7 @@ static void training_may_run_out_of_memory(void **state) {
     cq_autoencode_options o = tiny_options(test_path("short"), files);
     o.dev = files[0];
     o.encoder_epochs = o.decoder_epochs = 0.3;
-    o.replace = true;
+    o.resume = true; /* what a run before has saved may be gone on with */
     cq_alloc_fail_at(n);
     const cq_status status = cq_autoencode(&o, NULL, NULL, &error);
     const bool failed = cq_alloc_failed();
@@ -233,9 +278,13 @@ static void training_may_run_out_of_memory(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(wrong_options),        cmocka_unit_test(runs_can_be_stopped),
-      cmocka_unit_test(models_translate),     cmocka_unit_test(runs_that_go_wrong_say_where),
-      cmocka_unit_test(allocations_may_fail), cmocka_unit_test(training_may_run_out_of_memory),
+      cmocka_unit_test(wrong_options),
+      cmocka_unit_test(runs_can_be_stopped),
+      cmocka_unit_test(runs_that_were_stopped_go_on_to_the_same_model),
+      cmocka_unit_test(models_translate),
+      cmocka_unit_test(runs_that_go_wrong_say_where),
+      cmocka_unit_test(allocations_may_fail),
+      cmocka_unit_test(training_may_run_out_of_memory),
   };
   return cmocka_run_group_tests(tests, make_test_directory, remove_test_directory);
 }

@@ -1,0 +1,138 @@
+#include "recipe/autoencode_options.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "recipe/autoencoder.h"
+
+#include <math.h>
+#include <string.h>
+
+cq_autoencode_options cq_autoencode_as_described(void) {
+  return (cq_autoencode_options){.max_characters = 250,
+                                 .vocab_size = 8000,
+                                 .embedding_dim = 150,
+                                 .hidden_dim = 256,
+                                 .latent_dim = 16,
+                                 .n_layers = 2,
+                                 .pooling = CQ_AUTOENCODE_LAST,
+                                 .relu = true,
+                                 .latent_at_every_step = false,
+                                 .latent_as_state = true,
+                                 .encoder_dropout = 0.139,
+                                 .decoder_dropout = 0.102,
+                                 .max_tokens = 100,
+                                 .reconstruction = 1.039,
+                                 .contrast = 1.440,
+                                 .contrast_by = CQ_AUTOENCODE_PAIRS,
+                                 .margin = 1,
+                                 .temperature = 0.05,
+                                 .feed = CQ_AUTOENCODE_OWN,
+                                 .together_epochs = 10,
+                                 .batch_pairs = 16,
+                                 .learning_rate = 2e-4,
+                                 .weight_decay = 0,
+                                 .clip_norm = 1,
+                                 .warmup = 0.02,
+                                 .checkpoint_every = 200,
+                                 .n_shards = 2,
+                                 .seed = 1};
+}
+
+cq_autoencode_options cq_autoencode_translating(void) {
+  cq_autoencode_options o = cq_autoencode_as_described();
+  o.latent_dim = 512;
+  o.hidden_dim = 512;
+  o.embedding_dim = 256;
+  o.n_layers = 1;
+  o.bidirectional = true;
+  o.pooling = CQ_AUTOENCODE_MAX;
+  o.relu = false;
+  o.unit_length = true;
+  o.latent_at_every_step = true;
+  o.encoder_dropout = 0.1;
+  o.decoder_dropout = 0.2;
+  o.reconstruction = 1;
+  o.contrast = 1;
+  o.contrast_by = CQ_AUTOENCODE_IN_BATCH;
+  o.distance = 1;
+  o.noise = 0.3;
+  o.word_dropout = 0.1;
+  o.together_epochs = 0;
+  o.encoder_epochs = 10;
+  o.decoder_epochs = 15;
+  o.batch_pairs = 64;
+  o.learning_rate = 1e-3;
+  return o;
+}
+
+static cq_status check_sizes(const cq_autoencode_options *o, cq_error *error) {
+  enum { MOST = 1 << 16, MOST_LAYERS = 64 };
+  const struct {
+    const char *name;
+    int value, least, most;
+  } sizes[] = {{"vocab_size", o->vocab_size, 8, INT32_MAX},
+               {"embedding_dim", o->embedding_dim, 1, MOST},
+               {"hidden_dim", o->hidden_dim, 1, MOST},
+               {"latent_dim", o->latent_dim, 1, MOST},
+               {"n_layers", o->n_layers, 1, MOST_LAYERS},
+               {"max_tokens", o->max_tokens, 3, MOST},
+               {"batch_pairs", o->batch_pairs, 1, MOST},
+               {"n_shards", o->n_shards, 1, 64},
+               {"max_characters", o->max_characters, 0, INT32_MAX}};
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+    if (sizes[i].value < sizes[i].least || sizes[i].value > sizes[i].most)
+      return cq_fail(error, CQ_ERR_ARGUMENT, "%s is %d, expected %d to %d", sizes[i].name, sizes[i].value,
+                     sizes[i].least, sizes[i].most);
+  if (!(o->encoder_dropout >= 0 && o->encoder_dropout < 1 && o->decoder_dropout >= 0 && o->decoder_dropout < 1 &&
+        o->word_dropout >= 0 && o->word_dropout < 1))
+    return cq_fail(error, CQ_ERR_ARGUMENT, "dropout %g, %g and of words %g: expected 0 or more and less than 1",
+                   o->encoder_dropout, o->decoder_dropout, o->word_dropout);
+  if (!o->latent_at_every_step && !o->latent_as_state)
+    return cq_fail(error, CQ_ERR_ARGUMENT, "a decoder that never sees the sentence vector");
+  return CQ_OK;
+}
+
+/* What a stage's trainer would refuse, some of them hours later. */
+static cq_status check_losses(const cq_autoencode_options *o, cq_error *error) {
+  if (!(o->reconstruction > 0 && o->contrast >= 0 && o->distance >= 0) ||
+      (o->encoder_epochs > 0 && !(o->contrast + o->distance > 0)))
+    return cq_fail(error, CQ_ERR_ARGUMENT,
+                   "losses weighted %g, %g and %g: decoders need the first above 0, encoders alone one of the others",
+                   o->reconstruction, o->contrast, o->distance);
+  if (!(o->temperature > 0) || !(o->margin >= 0) || !(o->noise >= 0) || !(o->weight_decay >= 0) || !(o->clip_norm >= 0))
+    return cq_fail(error, CQ_ERR_ARGUMENT, "temperature %g, margin %g, noise %g, weight decay %g, clip norm %g",
+                   o->temperature, o->margin, o->noise, o->weight_decay, o->clip_norm);
+  return CQ_OK;
+}
+
+cq_status cq_autoencode_check(const cq_autoencode_options *o, cq_error *error) {
+  if (!o->output || !o->languages[0] || !o->languages[1] || o->n_train == 0)
+    return cq_fail(error, CQ_ERR_ARGUMENT, "an output directory, two languages and a file to train on are needed");
+  if (!strcmp(o->languages[0], o->languages[1]))
+    return cq_fail(error, CQ_ERR_ARGUMENT, "both languages are '%s'", o->languages[0]);
+  for (int i = 0; i < 2; i++)
+    if (!cq_autoencoder_is_code(o->languages[i]))
+      return cq_fail(error, CQ_ERR_ARGUMENT, "'%s' is no language's code: it becomes part of a directory's name",
+                     o->languages[i]);
+  if (!(o->learning_rate > 0) || !(o->warmup >= 0 && o->warmup <= 1))
+    return cq_fail(error, CQ_ERR_ARGUMENT, "learning rate %g, warm-up %g", o->learning_rate, o->warmup);
+  if (!(o->together_epochs >= 0 && o->encoder_epochs >= 0 && o->decoder_epochs >= 0) ||
+      !(o->together_epochs + o->decoder_epochs > 0))
+    return cq_fail(error, CQ_ERR_ARGUMENT, "%g, %g and %g epochs: decoders need some", o->together_epochs,
+                   o->encoder_epochs, o->decoder_epochs);
+  const cq_status status = check_losses(o, error);
+  return status ? status : check_sizes(o, error);
+}
+
+void cq_autoencode_describe(cq_builder *out, const cq_autoencode_options *o) {
+  cq_builder_printf(out, "%s %s %d %d %d %d %d %d %d %d %d %d %d %.17g %.17g %d|", o->languages[0], o->languages[1],
+                    o->vocab_size, o->embedding_dim, o->hidden_dim, o->latent_dim, o->n_layers, o->bidirectional,
+                    (int)o->pooling, o->relu, o->unit_length, o->latent_at_every_step, o->latent_as_state,
+                    o->encoder_dropout, o->decoder_dropout, o->max_tokens);
+  cq_builder_printf(out, "%.17g %.17g %.17g %d %.17g %.17g %d %.17g %.17g|", o->reconstruction, o->contrast,
+                    o->distance, (int)o->contrast_by, o->margin, o->temperature, (int)o->feed, o->noise,
+                    o->word_dropout);
+  cq_builder_printf(out, "%.17g %.17g %.17g %d %.17g %.17g %.17g %.17g %d %llu %d|", o->together_epochs,
+                    o->encoder_epochs, o->decoder_epochs, o->batch_pairs, o->learning_rate, o->weight_decay,
+                    o->clip_norm, o->warmup, o->n_shards, (unsigned long long)o->seed, o->max_characters);
+}

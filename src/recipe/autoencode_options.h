@@ -1,0 +1,13 @@
+/* The options of training autoencoders: whether they can be, and as text. */
+#ifndef RECIPE_AUTOENCODE_OPTIONS_H
+#define RECIPE_AUTOENCODE_OPTIONS_H
+
+#include "base/slice.h"
+#include "calque/autoencode.h"
+
+/* Errors: CQ_ERR_ARGUMENT. */
+CQ_MUST_USE cq_status cq_autoencode_check(const cq_autoencode_options *options, cq_error *error);
+/* Appends all that the result depends on, but files. */
+void cq_autoencode_describe(cq_builder *out, const cq_autoencode_options *options);
+
+#endif
