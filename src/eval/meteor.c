@@ -2,6 +2,7 @@
 #include "base/error.h"
 #include "base/ids.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/utf8.h"
 #include "calque/analysis.h"
 #include "calque/lines.h"
@@ -11,7 +12,6 @@
 #include "text/unicode.h"
 
 #include <math.h>
-#include <stdio.h>
 
 #define NONE UINT32_MAX
 
@@ -244,8 +244,8 @@ cq_status cq_meteor(cq_meteor_result *out, double *sentences, const cq_mt_texts 
 
 void cq_meteor_signature(char out[CQ_MT_SIGNATURE], const cq_meteor_options *options, size_t n_references) {
   const cq_meteor_options o = options ? *options : cq_meteor_default_options();
-  snprintf(out, CQ_MT_SIGNATURE,
-           "nrefs:%zu|case:lc|tok:%s|stem:%.15s|syn:%s|alpha:%g|beta:%g|gamma:%g|version:calque-" CQ_VERSION,
-           n_references, cq_mt_tokens_name(o.tokens), o.language ? o.language : "no", o.synonyms ? "yes" : "no",
-           o.alpha, o.beta, o.gamma);
+  cq_snprintf(out, CQ_MT_SIGNATURE,
+              "nrefs:%zu|case:lc|tok:%s|stem:%.15s|syn:%s|alpha:%g|beta:%g|gamma:%g|version:calque-" CQ_VERSION,
+              n_references, cq_mt_tokens_name(o.tokens), o.language ? o.language : "no", o.synonyms ? "yes" : "no",
+              o.alpha, o.beta, o.gamma);
 }

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "calque/embedding.h"
 #include "train/parallel.h"
 
@@ -132,10 +133,10 @@ static void cell(cq_builder *out, bool markdown, const char *format, double befo
   char text[64];
   int n = 0;
   if (has_before) {
-    n = snprintf(text, sizeof text, format, before);
+    n = cq_snprintf(text, sizeof text, format, before);
     n += snprintf(text + n, sizeof text - (size_t)n, " -> ");
   }
-  snprintf(text + n, sizeof text - (size_t)n, format, now);
+  cq_snprintf(text + n, sizeof text - (size_t)n, format, now);
   if (markdown)
     cq_builder_printf(out, " %s |", text);
   else

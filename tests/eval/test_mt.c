@@ -1,5 +1,6 @@
 /* BLEU, chrF and METEOR: sacreBLEU's and NLTK's figures, alignments against all there are, and what is refused. */
 #include "golden.h"
+#include "support/comma.h"
 #include "support/files.h"
 
 #include "base/memory.h"
@@ -380,6 +381,18 @@ static void signatures(void **state) {
   assert_memory_equal(text, "nrefs:1|case:lc|tok:13a|stem:no|syn:no|alpha:0.9|beta:3|gamma:0.5|version:calque-", 81);
 }
 
+static void signatures_have_a_point(void **state) {
+  (void)state;
+  char text[CQ_MT_SIGNATURE];
+  if (!take_comma()) return;
+  cq_bleu_signature(text, &(cq_bleu_options){.smoothing = CQ_BLEU_FLOOR, .smooth_value = -1}, 1);
+  const bool bleu = strstr(text, "floor[0.10]");
+  cq_meteor_signature(text, NULL, 1);
+  const bool meteor = strstr(text, "alpha:0.9|beta:3|gamma:0.5");
+  give_comma_back();
+  assert_true(bleu && meteor);
+}
+
 /* --- what is refused --- */
 
 static void reading_is_refused(const char *hypotheses, const char *reference, cq_status status, size_t line,
@@ -538,6 +551,7 @@ int main(void) {
       cmocka_unit_test(corpora_by_hand),
       cmocka_unit_test(malformed_text),
       cmocka_unit_test(signatures),
+      cmocka_unit_test(signatures_have_a_point),
       cmocka_unit_test(bad_files),
       cmocka_unit_test(bad_options),
       cmocka_unit_test(too_many_words),
