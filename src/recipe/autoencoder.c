@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/pool.h"
+#include "base/utf8.h"
 #include "format/json.h"
 #include "model/beam.h"
 
@@ -16,7 +17,8 @@
 enum { MOST_CODE = 48 };
 
 bool cq_autoencoder_is_code(const char *code) {
-  return *code && strlen(code) <= MOST_CODE && !strchr(code, '/');
+  const size_t n = strlen(code);
+  return n > 0 && n <= MOST_CODE && !strchr(code, '/') && cq_utf8_invalid_at(code, n) == n;
 }
 
 static cq_status part_path(char out[4096], const char *directory, const char *kind, const char *code, cq_error *error) {
@@ -37,8 +39,10 @@ static cq_status save_tongue(const cq_tongue *t, const char *directory, cq_error
 cq_status cq_autoencoder_save(const cq_autoencoder *a, const char *directory, bool replace, cq_error *error) {
   cq_directory_writer w = {0};
   json_t *codes = json_array();
-  for (size_t i = 0; i < a->n; i++) json_array_append_new(codes, json_string(a->tongues[i].code));
-  cq_status status = cq_directory_writer_open(&w, directory, replace, error);
+  bool ok = codes != NULL;
+  for (size_t i = 0; ok && i < a->n; i++) ok = !json_array_append_new(codes, json_string(a->tongues[i].code));
+  cq_status status =
+      ok ? cq_directory_writer_open(&w, directory, replace, error) : cq_fail_memory(error, "autoencoders");
   if (status) {
     json_decref(codes);
     return status;

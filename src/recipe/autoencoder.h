@@ -17,7 +17,7 @@ struct cq_autoencoder {
   size_t n;
 };
 
-/* Whether a language can be called so: its code is part of directories' names. */
+/* Whether a language can be called so: its code is part of directories' names, and of JSON. */
 bool cq_autoencoder_is_code(const char *code);
 
 /* Writes the directory, whole or not at all. */

@@ -73,6 +73,7 @@ static void wrong_options(void **state) {
   REFUSED(o.languages[1] = "xx", "both languages are 'xx'")
   REFUSED(o.languages[0] = "", "'' is no language's code")
   REFUSED(o.languages[0] = "a/b", "'a/b' is no language's code")
+  REFUSED(o.languages[0] = "\xff", "is no language's code")
   REFUSED(o.languages[0] = "a-code-that-is-too-long-to-be-part-of-a-name-of-any-sort", "is no language's code")
   REFUSED(o.n_train = 0, "a file")
   REFUSED(o.vocab_size = 0, "vocab_size is 0")
