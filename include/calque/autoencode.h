@@ -41,9 +41,9 @@ typedef struct cq_translate_options {
 } cq_translate_options;
 CQ_API cq_translate_options cq_translate_default_options(void); /* 5, 100, 1 */
 
-/* out [n] receives translations, each to be released with free(). The same for any number of threads. An empty sentence
- * is translated like any other text. Errors: CQ_ERR_ARGUMENT for an unknown language or options out of range;
- * CQ_ERR_MEMORY. */
+/* out [n] receives translations, each to be released with free(); NULLs when the call fails. The same for any number of
+ * threads. An empty sentence is translated like any other text. Errors: CQ_ERR_ARGUMENT for an unknown language or
+ * options out of range; CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_autoencoder_translate(char **out, const cq_autoencoder *autoencoder, const char *from,
                                                       const char *to, const cq_slice *sentences, size_t n,
                                                       const cq_translate_options *options, cq_pool *pool,

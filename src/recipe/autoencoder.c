@@ -198,8 +198,8 @@ cq_status cq_autoencoder_translate(char **out, const cq_autoencoder *a, const ch
                                    cq_pool *pool, cq_error *error) {
   const cq_tongue *source = tongue_of(a, from), *target = tongue_of(a, to);
   const cq_translate_options usual = cq_translate_default_options(), *o = options ? options : &usual;
-  if (!source || !target) return cq_fail(error, CQ_ERR_ARGUMENT, "the model does not know '%s'", source ? to : from);
   for (size_t i = 0; i < n; i++) out[i] = NULL;
+  if (!source || !target) return cq_fail(error, CQ_ERR_ARGUMENT, "the model does not know '%s'", source ? to : from);
   if (n == 0) return CQ_OK;
   const int64_t dim = cq_encoder_dim(source->encoder);
   float *vectors = cq_alloc_array(n, (size_t)dim * sizeof *vectors);

@@ -207,8 +207,10 @@ static void models_translate(void **state) {
   assert_int_equal(cq_autoencoder_translate(out, a, "xx", "yy", NULL, 0, NULL, pool, NULL), CQ_OK);
   assert_int_equal(cq_autoencoder_translate(out, a, "xx", "zz", sentences, N, NULL, pool, &error), CQ_ERR_ARGUMENT);
   assert_non_null(strstr(error.message, "'zz'"));
+  out[0] = out[N - 1] = (char *)"not yet";
   assert_int_equal(cq_autoencoder_translate(out, a, "zz", "xx", sentences, N, NULL, pool, &error), CQ_ERR_ARGUMENT);
   assert_non_null(strstr(error.message, "'zz'"));
+  assert_true(!out[0] && !out[N - 1]);
   for (int i = 0; i < 3; i++) {
     cq_translate_options o = cq_translate_default_options();
     if (i == 0) o.beam = 0;
