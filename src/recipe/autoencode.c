@@ -446,12 +446,7 @@ static void release(run *r) {
   (void)ignored;
   cq_checkpoint_close(r->resumed);
   cq_work_directory_close(&r->work);
-  for (size_t i = 0; r->model.tongues && i < r->model.n; i++) {
-    cq_free(r->model.tongues[i].code);
-    cq_encoder_free(r->model.tongues[i].encoder);
-    cq_decoder_free(r->model.tongues[i].decoder);
-  }
-  cq_free(r->model.tongues);
+  cq_autoencoder_release(&r->model); /* before the values that its parameters point to */
   for (int i = 0; i < N_STAGES; i++) cq_params_free(&r->params[i]);
   cq_sampler_free(&r->sampler);
   cq_parallel_free(&r->data);

@@ -106,14 +106,17 @@ cq_status cq_autoencoder_open(cq_autoencoder **out, const char *directory, cq_er
   return status;
 }
 
-void cq_autoencoder_free(cq_autoencoder *a) {
-  if (!a) return;
-  for (size_t i = 0; i < a->n; i++) {
+void cq_autoencoder_release(cq_autoencoder *a) {
+  for (size_t i = 0; a->tongues && i < a->n; i++) {
     cq_free(a->tongues[i].code);
     cq_encoder_free(a->tongues[i].encoder);
     cq_decoder_free(a->tongues[i].decoder);
   }
   cq_free(a->tongues);
+}
+
+void cq_autoencoder_free(cq_autoencoder *a) {
+  if (a) cq_autoencoder_release(a);
   cq_free(a);
 }
 

@@ -20,6 +20,9 @@ struct cq_autoencoder {
 /* Whether a language can be called so: its code is part of directories' names, and of JSON. */
 bool cq_autoencoder_is_code(const char *code);
 
+/* Frees what it holds, and not itself; legal on {0}. */
+void cq_autoencoder_release(cq_autoencoder *a);
+
 /* Writes the directory, whole or not at all. */
 CQ_MUST_USE cq_status cq_autoencoder_save(const cq_autoencoder *a, const char *directory, bool replace,
                                           cq_error *error);
