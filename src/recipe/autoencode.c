@@ -60,18 +60,33 @@ typedef struct run {
   cq_autoencode_progress news;
 } run;
 
+/* --- news --- */
+
+static bool tell(run *r, const char *phase, uint64_t step, uint64_t n, const char *text) {
+  r->news.phase = phase, r->news.step = step, r->news.n_steps = n, r->news.text = text;
+  return !r->o->progress || r->o->progress(r->o->progress_context, &r->news);
+}
+
 /* --- data --- */
 
-static cq_status load(cq_parallel *data, const char *path, const cq_autoencode_options *o, cq_error *error) {
+/* Reads a file, the i-th of all, and tells what was left out of it. */
+static cq_status load(run *r, cq_parallel *data, const char *path, size_t i, cq_error *error) {
+  const cq_autoencode_options *o = r->o;
   const cq_parallel_options options = {.skip_bad = o->skip_bad, .max_characters = o->max_characters};
-  return cq_parallel_add(data, path, NULL, 1, &options, error);
+  char text[CQ_PARALLEL_SUMMARY];
+  cq_status status = cq_parallel_add(data, path, NULL, 1, &options, error);
+  if (status) return status;
+  cq_parallel_summary(text, &data->sets[data->n_sets - 1]);
+  return tell(r, "data", i, o->n_train + (o->dev != NULL), text)
+             ? CQ_OK
+             : cq_fail(error, CQ_ERR_STOPPED, "stopped while reading");
 }
 
 static cq_status load_data(run *r, cq_error *error) {
   const cq_autoencode_options *o = r->o;
   cq_status status = CQ_OK;
-  for (size_t i = 0; !status && i < o->n_train; i++) status = load(&r->data, o->train[i], o, error);
-  if (!status && o->dev) status = load(&r->dev, o->dev, o, error);
+  for (size_t i = 0; !status && i < o->n_train; i++) status = load(r, &r->data, o->train[i], i + 1, error);
+  if (!status && o->dev) status = load(r, &r->dev, o->dev, o->n_train + 1, error);
   if (!status) status = cq_sampler_new(&r->sampler, &r->data, CQ_SAMPLE_SHUFFLED, o->seed, error);
   const size_t n = (size_t)o->batch_pairs;
   r->pairs = cq_alloc_array(n, sizeof *r->pairs);
@@ -169,13 +184,6 @@ static cq_status make_model(run *r, cq_error *error) {
   for (r->model.n = 0; !status && r->model.n < 2; r->model.n++)
     status = make_tongue(&r->model.tongues[r->model.n], r, (int)r->model.n, error);
   return status;
-}
-
-/* --- news --- */
-
-static bool tell(run *r, const char *phase, uint64_t step, uint64_t n, const char *text) {
-  r->news.phase = phase, r->news.step = step, r->news.n_steps = n, r->news.text = text;
-  return !r->o->progress || r->o->progress(r->o->progress_context, &r->news);
 }
 
 /* --- dev --- */

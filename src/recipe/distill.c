@@ -208,11 +208,8 @@ static cq_status load_data(run *r, cq_error *error) {
   for (size_t i = 0; !status && i < o->n_train; i++) {
     status = cq_parallel_add(&r->data, o->train[i].path, o->train[i].label, o->train[i].weight, &options, error);
     if (status) break;
-    const cq_parallel_set *set = &r->data.sets[r->data.n_sets - 1];
-    char text[1024];
-    snprintf(text, sizeof text, "%s: %u sources, %u pairs (%llu lines, %llu malformed skipped, %llu pairs too long)",
-             set->label, set->n_entries, set->n_pairs, (unsigned long long)set->n_lines, (unsigned long long)set->n_bad,
-             (unsigned long long)set->n_long);
+    char text[CQ_PARALLEL_SUMMARY];
+    cq_parallel_summary(text, &r->data.sets[r->data.n_sets - 1]);
     if (!tell(r, "data", i + 1, o->n_train, text)) status = cq_fail(error, CQ_ERR_STOPPED, "stopped while reading");
   }
   if (!status) status = cq_dev_sets_read(&r->dev, o, error);

@@ -241,3 +241,10 @@ uint64_t cq_parallel_pairs(const cq_parallel *data) {
   for (size_t i = 0; i < data->n_sets; i++) n += data->sets[i].n_pairs;
   return n;
 }
+
+void cq_parallel_summary(char out[CQ_PARALLEL_SUMMARY], const cq_parallel_set *set) {
+  snprintf(out, CQ_PARALLEL_SUMMARY,
+           "%.800s: %u sources, %u pairs (%llu lines, %llu malformed skipped, %llu pairs too long)", set->label,
+           set->n_entries, set->n_pairs, (unsigned long long)set->n_lines, (unsigned long long)set->n_bad,
+           (unsigned long long)set->n_long);
+}

@@ -52,6 +52,10 @@ CQ_MUST_USE cq_status cq_parallel_add(cq_parallel *data, const char *path, const
 void cq_parallel_free(cq_parallel *data);
 uint64_t cq_parallel_pairs(const cq_parallel *data);
 
+enum { CQ_PARALLEL_SUMMARY = 1024 }; /* bytes */
+/* A line on what was read of a set, and what was left out; a long label is cut. */
+void cq_parallel_summary(char out[CQ_PARALLEL_SUMMARY], const cq_parallel_set *set);
+
 /* The label a path gets: its last two components without ".tsv", ".gz". */
 CQ_MUST_USE cq_status cq_parallel_label(char *out, size_t out_size, const char *path, cq_error *error);
 

@@ -32,6 +32,7 @@ is_translated() {
 expect 0 autoencode train model pairs.tsv $train --threads 1
 stdout_is_empty
 stderr_has "199 pairs, 910 steps"
+stderr_has "data: pairs: 199 sources, 199 pairs (200 lines, 0 malformed skipped, 0 pairs too long)"
 absent model.work
 expect 0 autoencode translate --model model --from xx --to yy xx.txt
 is_translated yy
