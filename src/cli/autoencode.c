@@ -80,7 +80,7 @@ static const cli_option train_options[] = {
      .offset = offsetof(struct train_args, any_length),
      .help = "do not scale vectors to length one"},
     CHOICE_OPTION("latent-as", latent, latents, "what decoders take the vector for: first state, part of each input"),
-    NUMBER_OPTION("encoder-dropout", o.encoder_dropout, 0.99, "between layers of encoders"),
+    NUMBER_OPTION("encoder-dropout", o.encoder_dropout, 0.99, "between layers of encoders, where they have several"),
     NUMBER_OPTION("decoder-dropout", o.decoder_dropout, 0.99, "before, between and after layers of decoders"),
     INT_OPTION("max-tokens", o.max_tokens, 3, "longer sentences are cut"),
     NUMBER_OPTION("alpha", o.reconstruction, 1e6, "weight of -log p of the sentences"),
@@ -93,9 +93,9 @@ static const cli_option train_options[] = {
     CHOICE_OPTION("feed", o.feed, feeds, "whose vectors decoders learn to read"),
     NUMBER_OPTION("noise", o.noise, 1e6, "length of what is added to the vectors that decoders learn to read"),
     NUMBER_OPTION("word-dropout", o.word_dropout, 0.99, "share of the words that decoders read that are hidden"),
-    NUMBER_OPTION("together", o.together_epochs, 1e6, "epochs of everything at once"),
-    NUMBER_OPTION("encoder-epochs", o.encoder_epochs, 1e6, "epochs of encoders alone, then"),
-    NUMBER_OPTION("decoder-epochs", o.decoder_epochs, 1e6, "epochs of decoders on frozen encoders, at last"),
+    NUMBER_OPTION("together", o.together_epochs, 1e6, "epochs of everything at once, first"),
+    NUMBER_OPTION("encoder-epochs", o.encoder_epochs, 1e6, "then epochs of encoders alone"),
+    NUMBER_OPTION("decoder-epochs", o.decoder_epochs, 1e6, "at last epochs of decoders, on frozen encoders"),
     INT_OPTION("batch", o.batch_pairs, 1, "pairs of a batch"),
     NUMBER_OPTION("lr", o.learning_rate, 1, "learning rate at its peak"),
     NUMBER_OPTION("weight-decay", o.weight_decay, 1, "of AdamW"),
@@ -196,10 +196,10 @@ static const cli_command autoencode_train = {
     .least_arguments = 2,
     .most_arguments = -1,
     .description =
-        "PAIRS are files of two columns between tabs, plain or gzipped. By the recipe \"translating\" encoders are "
-        "trained until translations have one vector, then decoders on frozen encoders, each on its own "
-        "language only. The recipe \"as-described\" trains everything at once, with a vector of 16 numbers: "
-        "it aligns, and does not translate.",
+        "PAIRS are files of two columns between tabs, plain or gzipped; pairs with a side of more than 250 characters "
+        "are left out. By the recipe \"translating\", whose values are the defaults below, encoders are trained until "
+        "translations have one vector, then decoders on frozen encoders, each on its own language only. The recipe "
+        "\"as-described\" trains everything at once, with a vector of 16 numbers: it aligns, and does not translate.",
     .example = "calque autoencode train fr-it train.tsv.gz --languages fr,it --dev dev.tsv.gz",
     CLI_OPTIONS(struct train_args, train_options),
     .defaults = train_defaults,
