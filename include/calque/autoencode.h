@@ -117,8 +117,8 @@ typedef struct cq_autoencode_result {
 } cq_autoencode_result;
 
 /* Trains and writes the model. result may be NULL. Errors: CQ_ERR_ARGUMENT; CQ_ERR_FORMAT with file and line;
- * CQ_ERR_LIMIT with the step when a loss is not finite, the best model so far being kept at OUTPUT.work/best;
- * CQ_ERR_STOPPED; CQ_ERR_IO; CQ_ERR_MEMORY. */
+ * CQ_ERR_LIMIT with the stage's step when a loss or a gradient is not finite, the best model so far being kept at
+ * OUTPUT.work/best; CQ_ERR_STOPPED; CQ_ERR_IO; CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_autoencode(const cq_autoencode_options *options, cq_pool *pool,
                                            cq_autoencode_result *result, cq_error *error);
 

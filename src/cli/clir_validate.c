@@ -118,8 +118,8 @@ const cli_command cli_clir_validate = {
     .most_arguments = 0,
     .description =
         "For each fold the best choice is found by validation on another one, then vectors are learned from all topics "
-        "but the "
-        "fold's, and these are searched for. Prints the run of all topics; what was chosen goes to standard error.",
+        "but the fold's, and these are searched for. Prints the run of all topics; what was chosen goes to standard "
+        "error.",
     .example = "calque clir validate --from en --to hi --group 4" CLI_CLIR_EXAMPLE " >run.txt",
     CLI_OPTIONS(cli_clir_args, validate_options),
     .defaults = cli_clir_defaults,

@@ -170,7 +170,8 @@ const char *cli_label_end(const char *argument);
 /* ---- options.c ---- */
 
 /* Fills `values` from argv[0..argc), and given [CLI_MOST_OPTIONS] with which options were there; what is no option goes
- * to arguments (room for argc), counted in *n_arguments. Returns CLI_OK, or CLI_USAGE after saying why on standard error. *help is set when --help was among them. */
+ * to arguments (room for argc), counted in *n_arguments. Returns CLI_OK, or CLI_USAGE after saying why on standard
+ * error. *help is set when --help was among them. */
 int cli_options_parse(const cli_command *command, const char *path, void *values, int argc, char **argv, bool *given,
                       const char **arguments, size_t *n_arguments, bool *help);
 /* Whether an option was there, whatever its value; one that the command has not was not. */

@@ -2,8 +2,7 @@
  *
  * A tag is '<', perhaps '/', a name of letters, digits and - _ : . , perhaps attributes with '=' in them, '>';
  * comments, declarations and processing instructions are passed over. Any other '<' is text, one of a comment that does
- * not end among them. Nothing need be closed;
- * of <p/>, which opens and closes, the closing is what counts. */
+ * not end among them. Nothing need be closed; of <p/>, which opens and closes, the closing is what counts. */
 #ifndef FORMAT_MARKUP_H
 #define FORMAT_MARKUP_H
 

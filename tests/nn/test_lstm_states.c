@@ -1,5 +1,5 @@
-/* An LSTM between states: against PyTorch's (reference/golden_decoder_parts.py), against plain loops in double precision, and
- * step by step against the whole sequence. */
+/* An LSTM between states: against PyTorch's (reference/golden_decoder_parts.py), against plain loops in double
+ * precision, and step by step against the whole sequence. */
 #include "layer.h"
 
 typedef struct states {
