@@ -153,7 +153,7 @@ static void runs_that_were_stopped_go_on_to_the_same_model(void **state) {
     status = cq_autoencode(&o, NULL, NULL, &error);
     if (n_runs == 1) { /* another run may not take its place */
       cq_autoencode_options other = o;
-      other.seed = 77;
+      other.seed = 77, other.progress = NULL;
       assert_int_equal(cq_autoencode(&other, NULL, NULL, NULL), CQ_ERR_ARGUMENT);
       other.resume = false;
       assert_int_equal(cq_autoencode(&other, NULL, NULL, NULL), CQ_ERR_ARGUMENT);
