@@ -386,7 +386,7 @@ static cq_status likely_pairs_of(pair **out, size_t *n, const cq_cognates *c, co
           status = cq_fail_memory(error, "pairs of words");
         if (!status) (*out)[(*n)++] = p;
       }
-  *n = each_once(*out, *n);
+  if (*out) *n = each_once(*out, *n);
   cq_free(expected);
   cq_free(spelt);
   return status;
