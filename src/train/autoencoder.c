@@ -40,7 +40,7 @@ struct cq_autoencoder_trainer {
   cq_params *params; /* of all that is not frozen */
   cq_optimizer optimizer;
   shard *shards;           /* [2 n_shards] */
-  cq_gradients *gradients; /* [2 n_shards] */
+  cq_gradients *gradients; /* [n_shards]: of the k-th shards of both languages, which share no parameter */
   half halves[2];
   size_t n; /* pairs of the batch at hand */
   int64_t dim;
@@ -106,13 +106,37 @@ static cq_status gather_params(cq_autoencoder_trainer *t, cq_error *error) {
   return cq_params_own(t->params, error);
 }
 
-static cq_status pack(cq_autoencoder_trainer *t, cq_error *error) {
-  cq_status status = CQ_OK;
-  for (int s = 0; !status && s < 2; s++) {
-    if (trains_encoder(t, s)) status = cq_encoder_pack(t->sides[s].encoder, t->pool, true, error);
-    if (!status && t->sides[s].decoder) status = cq_decoder_pack(t->sides[s].decoder, true, error);
+typedef struct packing {
+  cq_autoencoder_trainer *t;
+  bool all, training; /* all: frozen decoders too */
+  cq_status status[2];
+  cq_error errors[2];
+} packing;
+
+static void pack_decoder(void *context, size_t side, int worker) {
+  (void)worker;
+  packing *p = context;
+  cq_decoder *decoder = p->t->sides[side].decoder;
+  if (decoder && (p->all || trains_decoder(p->t, (int)side)))
+    p->status[side] = cq_decoder_pack(decoder, p->training, &p->errors[side]);
+}
+
+static cq_status pack_decoders(cq_autoencoder_trainer *t, bool all, bool training, cq_error *error) {
+  packing p = {.t = t, .all = all, .training = training};
+  cq_pool_run(t->pool, 2, pack_decoder, &p);
+  for (int s = 0; s < 2; s++) {
+    if (!p.status[s]) continue;
+    if (error) *error = p.errors[s];
+    return p.status[s];
   }
-  return status;
+  return CQ_OK;
+}
+
+static cq_status pack(cq_autoencoder_trainer *t, bool all, cq_error *error) {
+  cq_status status = CQ_OK;
+  for (int s = 0; !status && s < 2; s++)
+    if (trains_encoder(t, s)) status = cq_encoder_pack(t->sides[s].encoder, t->pool, true, error);
+  return status ? status : pack_decoders(t, all, true, error);
 }
 
 cq_status cq_autoencoder_trainer_new(cq_autoencoder_trainer **out, cq_params *params,
@@ -131,16 +155,16 @@ cq_status cq_autoencoder_trainer_new(cq_autoencoder_trainer **out, cq_params *pa
   const size_t n_shards = 2 * (size_t)options->n_shards;
   if (!status) {
     t->shards = cq_alloc_array_zeroed(n_shards, sizeof *t->shards);
-    t->gradients = cq_alloc_array_zeroed(n_shards, sizeof *t->gradients);
+    t->gradients = cq_alloc_array_zeroed((size_t)options->n_shards, sizeof *t->gradients);
     if (!t->shards || !t->gradients) status = cq_fail_memory(error, "trainer");
   }
   if (!status) status = gather_params(t, error);
-  if (!status) status = pack(t, error);
+  if (!status) status = pack(t, true, error);
   for (size_t i = 0; !status && i < n_shards; i++) {
     t->shards[i].lane.kernels = t->kernels;
     t->shards[i].side = (int)(i / (size_t)options->n_shards);
-    status = cq_gradients_new(&t->gradients[i], t->params, error);
   }
+  for (int i = 0; !status && i < options->n_shards; i++) status = cq_gradients_new(&t->gradients[i], t->params, error);
   if (!status) status = cq_optimizer_new(&t->optimizer, t->params, t->kernels, &options->optimizer, error);
   if (status)
     cq_autoencoder_trainer_free(t);
@@ -152,10 +176,8 @@ cq_status cq_autoencoder_trainer_new(cq_autoencoder_trainer **out, cq_params *pa
 void cq_autoencoder_trainer_free(cq_autoencoder_trainer *t) {
   if (!t) return;
   if (t->optimizer.params) cq_optimizer_free(&t->optimizer);
-  for (int i = 0; i < 2 * t->o.n_shards; i++) {
-    if (t->gradients) cq_gradients_free(&t->gradients[i]);
-    if (t->shards) cq_workspace_free(&t->shards[i].lane.workspace);
-  }
+  for (int i = 0; t->gradients && i < t->o.n_shards; i++) cq_gradients_free(&t->gradients[i]);
+  for (int i = 0; t->shards && i < 2 * t->o.n_shards; i++) cq_workspace_free(&t->shards[i].lane.workspace);
   for (int s = 0; s < 2; s++) {
     cq_free(t->halves[s].ids.ids);
     cq_free(t->halves[s].starts);
@@ -230,6 +252,10 @@ static cq_status cut(cq_autoencoder_trainer *t, cq_error *error) {
 
 /* --- the three passes --- */
 
+static cq_gradients *gradients_of(cq_autoencoder_trainer *t, size_t i) {
+  return &t->gradients[i % (size_t)t->o.n_shards];
+}
+
 static void encode_shard(void *context, size_t i, int worker) {
   (void)worker;
   cq_autoencoder_trainer *t = context;
@@ -286,7 +312,7 @@ static void decode_shard(void *context, size_t i, int worker) {
   const int64_t n_written = (int64_t)t->halves[s->side].ids.n - (int64_t)t->n;
   const double share = t->o.feed == CQ_FEED_BOTH ? 0.5 : 1;
   const float factor = (float)(t->o.reconstruction * share / (double)n_written);
-  s->status = write_from(t, s, &t->gradients[i], d->from_other ? 1 - s->side : s->side, factor);
+  s->status = write_from(t, s, gradients_of(t, i), d->from_other ? 1 - s->side : s->side, factor);
 }
 
 static void backward_shard(void *context, size_t i, int worker) {
@@ -296,7 +322,7 @@ static void backward_shard(void *context, size_t i, int worker) {
   if (s->n == 0 || s->status || !trains_encoder(t, s->side)) return;
   cq_tensor dy = cq_tensor_f32(t->halves[s->side].gradient + s->first * (size_t)t->dim, (int64_t)s->n, t->dim);
   s->status =
-      cq_encoder_backward(&s->lane, t->sides[s->side].encoder, &s->batch, dy, &s->tape, &t->gradients[i], &s->error);
+      cq_encoder_backward(&s->lane, t->sides[s->side].encoder, &s->batch, dy, &s->tape, gradients_of(t, i), &s->error);
 }
 
 /* --- losses between the languages: value, and gradients added to both halves --- */
@@ -463,6 +489,12 @@ static cq_status compute(cq_autoencoder_trainer *t, cq_autoencoder_report *repor
   return status;
 }
 
+static void clear_gradients(void *context, size_t item, int worker) {
+  (void)worker;
+  cq_autoencoder_trainer *t = context;
+  cq_gradients_clear(&t->gradients[item]);
+}
+
 cq_status cq_autoencoder_step(cq_autoencoder_trainer *t, const cq_slice *const sentences[2], size_t n,
                               cq_autoencoder_report *report, cq_error *error) {
   *report = (cq_autoencoder_report){0};
@@ -479,19 +511,20 @@ cq_status cq_autoencoder_step(cq_autoencoder_trainer *t, const cq_slice *const s
     status = cq_fail(error, CQ_ERR_LIMIT, "batch %llu: the loss is %g: -log p %g and %g, contrast %g, distance %g",
                      (unsigned long long)t->n_batches + 1, loss, report->nll[0], report->nll[1], report->contrast,
                      report->distance);
-  if (!status) status = cq_gradients_reduce(t->gradients, 2 * t->o.n_shards, t->kernels, t->pool, error);
+  if (!status) status = cq_gradients_reduce(t->gradients, t->o.n_shards, t->kernels, t->pool, error);
   if (!status) cq_optimizer_update(&t->optimizer, &t->gradients[0], 1, t->pool, &report->gradient_norm);
   if (!status && !isfinite(report->gradient_norm))
     status = cq_fail(error, CQ_ERR_LIMIT, "batch %llu: the gradient's length is %g, its loss %g",
                      (unsigned long long)t->n_batches + 1, report->gradient_norm, loss);
-  for (int i = 0; i < 2 * t->o.n_shards; i++) cq_gradients_clear(&t->gradients[i]);
+  cq_pool_run(t->pool, (size_t)t->o.n_shards, clear_gradients, t);
   t->n_batches++;
-  return status ? status : pack(t, error);
+  return status ? status : pack(t, false, error);
 }
 
 cq_status cq_autoencoder_settle(cq_autoencoder_trainer *t, cq_error *error) {
   cq_optimizer_flush(&t->optimizer, t->pool);
-  return pack(t, error);
+  cq_status status = pack(t, true, error);
+  return status ? status : pack_decoders(t, true, false, error);
 }
 
 /* --- state --- */
