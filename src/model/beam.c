@@ -107,20 +107,13 @@ static void move_states(writing *w) {
   w->moved = before;
 }
 
-static cq_status step(writing *w, int64_t length, cq_error *error) {
-  cq_workspace *space = &w->lane->workspace;
-  const cq_mark mark = cq_workspace_mark(space);
-  const int64_t dim = w->latent.cols, n = w->n;
-  cq_tensor log_p = cq_workspace_f32(space, n, w->vocabulary);
-  int32_t *ids = cq_workspace_take(space, (size_t)n * sizeof *ids);
-  if (!log_p.data || !ids) return cq_fail_memory(error, "a sentence that is being written");
-  for (int64_t i = 0; i < n; i++) {
-    ids[i] = w->open[i].last;
-    memcpy(w->vectors + i * dim, cq_f32(w->latent) + w->open[i].sentence * w->latent.stride,
-           (size_t)dim * sizeof(float));
-  }
-  cq_status status =
-      cq_decoder_step(log_p, w->lane, w->decoder, &w->state, ids, cq_tensor_f32(w->vectors, n, dim), error);
+/* All beginnings go on by what is likely after them; *out of them stay open. */
+static cq_status search_on(int64_t *out, writing *w, const int32_t *ids, cq_tensor vectors, int64_t length,
+                           cq_error *error) {
+  const int64_t n = w->n;
+  cq_tensor log_p = cq_workspace_f32(&w->lane->workspace, n, w->vocabulary);
+  if (!log_p.data) return cq_fail_memory(error, "a sentence that is being written");
+  cq_status status = cq_decoder_step(log_p, w->lane, w->decoder, &w->state, ids, vectors, error);
   int64_t n_next = 0;
   for (int64_t first = 0, end; !status && first < n; first = end) {
     for (end = first + 1; end < n && w->open[end].sentence == w->open[first].sentence; end++) {
@@ -129,6 +122,46 @@ static cq_status step(writing *w, int64_t length, cq_error *error) {
     if (kept < 0) status = cq_fail_memory(error, "a sentence that is being written");
     if (kept > 0) n_next += kept;
   }
+  *out = n_next;
+  return status;
+}
+
+/* The same with a beam of one: a sentence ends when its end is what is most probable, so that no score is needed. */
+static cq_status greedily_on(int64_t *out, writing *w, int32_t *ids, cq_tensor vectors, int64_t length,
+                             cq_error *error) {
+  cq_status status = cq_decoder_step_greedy(ids, w->lane, w->decoder, &w->state, ids, vectors, error);
+  int64_t n_next = 0;
+  for (int64_t r = 0; !status && r < w->n; r++) {
+    const beginning b = {w->open[r].sentence, 0, ids[r], r};
+    const int32_t *tokens = w->tokens + r * w->o->max_tokens;
+    if (b.last == w->end) {
+      if (!end_sentence(w, &b, tokens, length)) status = cq_fail_memory(error, "a sentence that is being written");
+      continue;
+    }
+    int32_t *to = w->behind + n_next * w->o->max_tokens;
+    memcpy(to, tokens, (size_t)(length - 1) * sizeof *to);
+    to[length - 1] = b.last;
+    w->next[n_next++] = b;
+  }
+  *out = n_next;
+  return status;
+}
+
+static cq_status step(writing *w, int64_t length, cq_error *error) {
+  cq_workspace *space = &w->lane->workspace;
+  const cq_mark mark = cq_workspace_mark(space);
+  const int64_t dim = w->latent.cols, n = w->n;
+  int32_t *ids = cq_workspace_take(space, (size_t)n * sizeof *ids);
+  if (!ids) return cq_fail_memory(error, "a sentence that is being written");
+  for (int64_t i = 0; i < n; i++) {
+    ids[i] = w->open[i].last;
+    memcpy(w->vectors + i * dim, cq_f32(w->latent) + w->open[i].sentence * w->latent.stride,
+           (size_t)dim * sizeof(float));
+  }
+  int64_t n_next = 0;
+  const cq_tensor vectors = cq_tensor_f32(w->vectors, n, dim);
+  cq_status status = w->o->beam == 1 ? greedily_on(&n_next, w, ids, vectors, length, error)
+                                     : search_on(&n_next, w, ids, vectors, length, error);
   cq_workspace_release(space, mark);
   if (status) return status;
   beginning *open = w->open;

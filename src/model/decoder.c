@@ -7,6 +7,7 @@
 #include "model/modules.h"
 #include "nn/embedding.h"
 #include "nn/norm.h"
+#include "nn/token_best.h"
 #include "nn/token_loss.h"
 
 #include <math.h>
@@ -25,6 +26,7 @@ struct cq_decoder {
   size_t n_params;
   cq_lstm *layers;         /* [n_layers] */
   cq_linear output, state; /* [vocabulary, hidden_dim]; [2 n_layers hidden_dim, latent_dim], hidden states first */
+  cq_token_bounds bounds;  /* of the output layer as it was when it was packed for writing */
 };
 
 /* --- making, opening, saving --- */
@@ -210,6 +212,7 @@ void cq_decoder_free(cq_decoder *d) {
   for (int64_t i = 0; d->layers && i < d->shape.n_layers; i++) cq_lstm_free(&d->layers[i]);
   cq_linear_free(&d->output);
   cq_linear_free(&d->state);
+  cq_token_bounds_free(&d->bounds);
   cq_weights_close(d->weights);
   cq_tokenizer_free(d->tokenizer);
   cq_arena_free(&d->arena);
@@ -234,7 +237,8 @@ cq_status cq_decoder_pack(cq_decoder *d, bool training, cq_error *error) {
   if (!status) status = cq_linear_pack(&d->state, d->kernels, training, error);
   for (int64_t i = 0; !status && i < d->shape.n_layers; i++)
     status = cq_lstm_pack(&d->layers[i], 0, d->kernels, training, error);
-  return status;
+  d->bounds.kernels = NULL;
+  return status || training ? status : cq_token_bounds_make(&d->bounds, &d->output, d->kernels, error);
 }
 
 /* --- first states --- */
@@ -439,24 +443,40 @@ cq_status cq_decoder_begin(cq_decoder_state *out, cq_lane *lane, const cq_decode
   return status;
 }
 
-cq_status cq_decoder_step(cq_tensor log_p, cq_lane *lane, const cq_decoder *d, cq_decoder_state *state,
-                          const int32_t *ids, cq_tensor latent, cq_error *error) {
+/* The states after one token more; *y [n, hidden_dim] is what the output layer reads. */
+static cq_status move_on(cq_tensor *y, cq_lane *lane, const cq_decoder *d, cq_decoder_state *state, const int32_t *ids,
+                         cq_tensor latent, cq_error *error) {
   const cq_decoder_shape *s = &d->shape;
   const int64_t n = state->n;
-  cq_workspace *w = &lane->workspace;
-  const cq_mark mark = cq_workspace_mark(w);
-  int64_t *starts = cq_workspace_take(w, (size_t)(n + 1) * sizeof *starts);
-  cq_tensor x;
+  int64_t *starts = cq_workspace_take(&lane->workspace, (size_t)(n + 1) * sizeof *starts);
   if (!starts) return cq_fail_memory(error, "a decoder");
   for (int64_t i = 0; i <= n; i++) starts[i] = i;
   const cq_batch batch = {.ids = ids, .starts = starts, .n_seqs = n};
-  cq_status status = read_tokens(&x, lane, d, &batch, latent, error);
+  cq_status status = read_tokens(y, lane, d, &batch, latent, error);
   for (int64_t l = 0; !status && l < s->n_layers; l++) {
     const cq_lstm_state layer = state_of(state->hidden, state->cells, l, n, s->hidden_dim);
-    status = cq_lstm_step(lane, &d->layers[l], layer.hidden, layer.cell, x, error);
-    x = layer.hidden;
+    status = cq_lstm_step(lane, &d->layers[l], layer.hidden, layer.cell, *y, error);
+    *y = layer.hidden;
   }
-  if (!status) cq_token_log_probabilities(lane, &d->output, log_p, x);
-  cq_workspace_release(w, mark);
+  return status;
+}
+
+cq_status cq_decoder_step(cq_tensor log_p, cq_lane *lane, const cq_decoder *d, cq_decoder_state *state,
+                          const int32_t *ids, cq_tensor latent, cq_error *error) {
+  const cq_mark mark = cq_workspace_mark(&lane->workspace);
+  cq_tensor y;
+  cq_status status = move_on(&y, lane, d, state, ids, latent, error);
+  if (!status) cq_token_log_probabilities(lane, &d->output, log_p, y);
+  cq_workspace_release(&lane->workspace, mark);
+  return status;
+}
+
+cq_status cq_decoder_step_greedy(int32_t *best, cq_lane *lane, const cq_decoder *d, cq_decoder_state *state,
+                                 const int32_t *ids, cq_tensor latent, cq_error *error) {
+  const cq_mark mark = cq_workspace_mark(&lane->workspace);
+  cq_tensor y;
+  cq_status status = move_on(&y, lane, d, state, ids, latent, error);
+  if (!status) status = cq_token_best(best, lane, &d->output, &d->bounds, y, error);
+  cq_workspace_release(&lane->workspace, mark);
   return status;
 }

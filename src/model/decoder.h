@@ -37,7 +37,9 @@ const cq_decoder_shape *cq_decoder_shape_of(const cq_decoder *decoder);
 const cq_tokenizer *cq_decoder_tokenizer(const cq_decoder *decoder);
 /* All parameters, for training: see cq_params_add. The first is the table of words. */
 cq_param *cq_decoder_params(size_t *n, cq_decoder *decoder);
-/* Packs all weights: of a fresh decoder, after every update, and for training. */
+/* Packs all weights: of a fresh decoder, after every update. training: for that too, else for writing, which leaves
+ * what was packed for training; greedy writing after packing for training alone is slower, and may differ where two
+ * tokens are equally probable but for rounding. Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_decoder_pack(cq_decoder *decoder, bool training, cq_error *error);
 
 /* --- learning --- */
@@ -70,5 +72,9 @@ CQ_MUST_USE cq_status cq_decoder_begin(cq_decoder_state *out, cq_lane *lane, con
 /* One token on: log_p [n, vocabulary] of what follows the tokens ids [n]. */
 CQ_MUST_USE cq_status cq_decoder_step(cq_tensor log_p, cq_lane *lane, const cq_decoder *decoder,
                                       cq_decoder_state *state, const int32_t *ids, cq_tensor latent, cq_error *error);
+/* The same, but only best [n], the most probable of what follows, of equals the first; may be ids. */
+CQ_MUST_USE cq_status cq_decoder_step_greedy(int32_t *best, cq_lane *lane, const cq_decoder *decoder,
+                                             cq_decoder_state *state, const int32_t *ids, cq_tensor latent,
+                                             cq_error *error);
 
 #endif

@@ -1,0 +1,33 @@
+/* The most probable token of softmax(x W^T + b), which is what greedy writing wants: neither the softmax nor, where
+ * 8-bit products are faster, most of the logits in f32.
+ *
+ *     x, W ──8 bits──▶ bounds [rows, vocabulary] ──▶ the highest: its logit is a threshold ──▶ the logits of what may
+ *                                                                                              reach it ──▶ the best
+ *
+ * The bounds are those of tensor/int8.h, so that the result is the best of all logits, whatever was not looked at. */
+#ifndef NN_TOKEN_BEST_H
+#define NN_TOKEN_BEST_H
+
+#include "nn/linear.h"
+#include "tensor/int8.h"
+
+/* An output layer's weight in 8 bits. */
+typedef struct cq_token_bounds {
+  const cq_int8_kernels *kernels; /* NULL: all logits are worked out */
+  void *packed;                   /* of the rows divided by the longest one's length */
+  float *bias;                    /* [vocabulary, and to the panel's end -inf] */
+  float longest;
+} cq_token_bounds;
+
+/* Makes them, or makes them again after an update; kernels stays NULL where they are not worth it: without fast 8-bit
+ * products, for dimensions beyond theirs, and for weights that are no finite numbers. Errors: CQ_ERR_MEMORY. */
+CQ_MUST_USE cq_status cq_token_bounds_make(cq_token_bounds *bounds, const cq_linear *output, const cq_kernels *kernels,
+                                           cq_error *error);
+void cq_token_bounds_free(cq_token_bounds *bounds);
+
+/* best [x.rows] = the token of the highest logit of each row of x, of equal ones the first. A row that is no finite
+ * number gives token 0. bounds: of the output layer as it is now, or with kernels NULL. Errors: CQ_ERR_MEMORY. */
+CQ_MUST_USE cq_status cq_token_best(int32_t *best, cq_lane *lane, const cq_linear *output,
+                                    const cq_token_bounds *bounds, cq_tensor x, cq_error *error);
+
+#endif
