@@ -61,7 +61,7 @@ static void a_beam_of_one_is_greedy(void **state) {
       const cq_beam_options o = {.beam = 1, .max_tokens = 12, .length_penalty = penalty};
       size_t n_params;
       cq_decoder *d = make_decoder(&shapes[k], V - PLAIN_FIRST, 1, 21);
-      cq_decoder_params(&n_params, d)[2].value[PLAIN_END] += 2; /* so that some sentences end */
+      cq_decoder_params(&n_params, d)[2].value[PLAIN_END] += 2;                  /* so that some sentences end */
       if (penalty > 0) assert_int_equal(cq_decoder_pack(d, false, NULL), CQ_OK); /* with bounds, and without */
       plain_decoder plain = plain_of(d);
       cq_ids found[N];
