@@ -542,5 +542,5 @@ cq_status cq_autoencoder_trainer_restore(cq_autoencoder_trainer *t, const cq_che
   if (status) return status;
   t->n_batches = counts[0];
   t->optimizer.step = counts[1];
-  return pack(t, error);
+  return pack(t, true, error);
 }
