@@ -53,6 +53,9 @@ as_written() {
 # What the paper leaves open, one change at a time, and what goes beyond it.
 beyond() {
   validate "$1" "$2" "$3" paper-weighted --weighted
+  validate "$1" "$2" "$3" paper-idf --idf
+  validate "$1" "$2" "$3" paper-weighted-idf --weighted --idf
+  validate "$1" "$2" "$3" paper-feedback --feedback 20
   validate "$1" "$2" "$3" paper-sum --method sum
   validate "$1" "$2" "$3" paper-csls --csls 10 --kappa 10
   validate "$1" "$2" "$3" paper-epochs --epochs 25 --kappa 10 --window 25 --tau 1 --tau 5 --tau 10
