@@ -7,6 +7,8 @@
 #include <math.h>
 #include <string.h>
 
+enum { MOST_EPOCHS = 1000000 };
+
 cq_autoencode_options cq_autoencode_as_described(void) {
   return (cq_autoencode_options){.max_characters = 250,
                                  .vocab_size = 8000,
@@ -116,10 +118,12 @@ cq_status cq_autoencode_check(const cq_autoencode_options *o, cq_error *error) {
                      o->languages[i]);
   if (!(o->learning_rate > 0) || !(o->warmup >= 0 && o->warmup <= 1))
     return cq_fail(error, CQ_ERR_ARGUMENT, "learning rate %g, warm-up %g", o->learning_rate, o->warmup);
-  if (!(o->together_epochs >= 0 && o->encoder_epochs >= 0 && o->decoder_epochs >= 0) ||
-      !(o->together_epochs + o->decoder_epochs > 0))
-    return cq_fail(error, CQ_ERR_ARGUMENT, "%g, %g and %g epochs: decoders need some", o->together_epochs,
-                   o->encoder_epochs, o->decoder_epochs);
+  const double epochs[] = {o->together_epochs, o->encoder_epochs, o->decoder_epochs};
+  for (int i = 0; i < 3; i++)
+    if (!(epochs[i] >= 0 && epochs[i] <= MOST_EPOCHS))
+      return cq_fail(error, CQ_ERR_ARGUMENT, "%g epochs, expected 0 to %d", epochs[i], MOST_EPOCHS);
+  if (!(o->together_epochs + o->decoder_epochs > 0))
+    return cq_fail(error, CQ_ERR_ARGUMENT, "no epochs of decoders: decoders need some");
   const cq_status status = check_losses(o, error);
   return status ? status : check_sizes(o, error);
 }

@@ -94,6 +94,7 @@ static void wrong_options(void **state) {
   REFUSED(o.warmup = 2, "warm-up 2")
   REFUSED(o.encoder_epochs = -1, "-1")
   REFUSED(o.decoder_epochs = 0, "decoders need some")
+  REFUSED(o.decoder_epochs = INFINITY, "inf epochs")
   REFUSED(o.temperature = 0, "temperature 0")
   REFUSED(o.margin = -1, "margin -1")
   REFUSED(o.contrast = o.distance = 0, "losses weighted")
