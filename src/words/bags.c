@@ -17,15 +17,22 @@ static int by_word(const void *a, const void *b) {
   return (p->word > q->word) - (p->word < q->word);
 }
 
+/* Of several weights of one word. */
+typedef enum merging { SUM, GREATEST } merging;
+
 /* Sorts the items from `first` on and makes those of one word one. */
-static void merge(growing *g, size_t first) {
+static void merge(growing *g, size_t first, merging how) {
   size_t kept = first;
   if (g->n > first) qsort(g->items + first, g->n - first, sizeof *g->items, by_word);
   for (size_t i = first; i < g->n; i++) {
-    if (kept > first && g->items[kept - 1].word == g->items[i].word)
-      g->items[kept - 1].weight += g->items[i].weight;
-    else
+    cq_weighted_word *last = g->items + kept - (kept > first);
+    const float weight = g->items[i].weight;
+    if (kept == first || last->word != g->items[i].word)
       g->items[kept++] = g->items[i];
+    else if (how == SUM)
+      last->weight += weight;
+    else if (weight > last->weight)
+      last->weight = weight;
   }
   g->n = kept;
 }
@@ -68,7 +75,7 @@ cq_status cq_bags_open(cq_bags *out, const cq_word_run *documents, size_t n, uin
   for (size_t d = 0; !status && d < n; d++) {
     for (size_t i = 0; !status && i < documents[d].n; i++)
       if (!put(&g, documents[d].words[i], 1)) status = cq_fail_memory(error, "bags of words");
-    merge(&g, out->starts[d]);
+    merge(&g, out->starts[d], SUM);
     out->starts[d + 1] = g.n;
   }
   out->items = g.items;
@@ -101,25 +108,13 @@ cq_status cq_word_table_mean(cq_word_table *out, const cq_word_table *tables, si
     for (size_t t = 0; t < n; t++)
       for (size_t i = tables[t].starts[s]; ok && i < tables[t].starts[s + 1]; i++)
         ok = put(&g, tables[t].items[i].word, tables[t].items[i].weight / (float)n);
-    merge(&g, out->starts[s]);
+    merge(&g, out->starts[s], SUM);
     out->starts[s + 1] = g.n;
   }
   out->items = g.items;
   if (ok) return CQ_OK;
   cq_word_table_free(out);
   return cq_fail_memory(error, "a table of words");
-}
-
-static void keep_greatest(growing *g, size_t first) {
-  size_t kept = first;
-  if (g->n > first) qsort(g->items + first, g->n - first, sizeof *g->items, by_word);
-  for (size_t i = first; i < g->n; i++) {
-    if (kept == first || g->items[kept - 1].word != g->items[i].word)
-      g->items[kept++] = g->items[i];
-    else if (g->items[i].weight > g->items[kept - 1].weight)
-      g->items[kept - 1].weight = g->items[i].weight;
-  }
-  g->n = kept;
 }
 
 cq_status cq_word_table_through(cq_word_table *out, const cq_word_table *ab, const cq_word_table *bc, float least,
@@ -137,7 +132,7 @@ cq_status cq_word_table_through(cq_word_table *out, const cq_word_table *ab, con
         if (product > least) ok = put(&g, bc->items[k].word, product);
       }
     }
-    keep_greatest(&g, out->starts[s]);
+    merge(&g, out->starts[s], GREATEST);
     out->starts[s + 1] = g.n;
   }
   out->items = g.items;
@@ -176,7 +171,7 @@ cq_status cq_bags_project(cq_bags *out, const cq_bags *targets, const cq_word_ta
         if (!put(&g, by_target.items[k].word, item->weight * by_target.items[k].weight))
           status = cq_fail_memory(error, "bags of words");
     }
-    merge(&g, out->starts[d]);
+    merge(&g, out->starts[d], SUM);
     out->starts[d + 1] = g.n;
   }
   out->items = g.items;
