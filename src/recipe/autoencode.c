@@ -301,13 +301,8 @@ static cq_status one_step(run *r, cq_autoencoder_trainer *t, const stage *s, uin
 /* Everything that must be the same for a run to be gone on with. */
 static cq_status checksum_options(uint64_t *out, const run *r, cq_error *error) {
   cq_builder b = {0};
-  uint64_t text = 0;
+  const uint64_t text = cq_parallel_checksum(&r->dev, cq_parallel_checksum(&r->data, 0));
   cq_autoencode_describe(&b, r->o);
-  for (int d = 0; d < 2; d++) {
-    const cq_parallel *data = d ? &r->dev : &r->data;
-    for (size_t i = 0; i < data->n_sources; i++) text = cq_checksum(data->sources[i].data, data->sources[i].n, text);
-    for (size_t i = 0; i < data->n_targets; i++) text = cq_checksum(data->targets[i].data, data->targets[i].n, text);
-  }
   cq_builder_printf(&b, "%llu %s", (unsigned long long)text, cq_simd_level()); /* another level gives other bits */
   const cq_status status = b.failed ? cq_fail_memory(error, "options") : CQ_OK;
   if (!status) *out = cq_checksum(b.data, b.n, 0);

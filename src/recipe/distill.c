@@ -183,11 +183,7 @@ static cq_status checksum_options(uint64_t *out, const run *r, cq_error *error) 
       (unsigned long long)o->seed);
   for (size_t i = 0; i < r->data.n_sets; i++)
     cq_builder_printf(&b, "|%s %.17g %u", r->data.sets[i].path, r->data.sets[i].weight, r->data.sets[i].n_pairs);
-  uint64_t text = 0;
-  for (size_t i = 0; i < r->data.n_sources; i++)
-    text = cq_checksum(r->data.sources[i].data, r->data.sources[i].n, text);
-  for (size_t i = 0; i < r->data.n_targets; i++)
-    text = cq_checksum(r->data.targets[i].data, r->data.targets[i].n, text);
+  uint64_t text = cq_parallel_checksum(&r->data, 0);
   for (size_t i = 0; i < o->n_dev; i++) text = checksum_rows(&r->dev.parallel[i].rows, text);
   for (size_t i = 0; i < o->n_sts; i++) text = checksum_rows(&r->dev.sts[i].rows, text);
   cq_builder_printf(&b, "|%llu %s", (unsigned long long)text, cq_simd_level()); /* another level gives other bits */

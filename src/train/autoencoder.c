@@ -271,7 +271,7 @@ static void encode_shard(void *context, size_t i, int worker) {
            (size_t)t->dim * sizeof(float));
 }
 
-/* Gradients of vectors that several decoders read are each language's own to begin with: [2][n, dim]. */
+/* A shard's sentences written from the vectors of language `from`, whose gradients are added to its half. */
 static cq_status write_from(cq_autoencoder_trainer *t, shard *s, cq_gradients *gradients, int from, float factor) {
   const int64_t dim = t->dim, n = (int64_t)s->n;
   cq_workspace *w = &s->lane.workspace;

@@ -1,5 +1,6 @@
 #include "train/parallel.h"
 
+#include "base/checksum.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/utf8.h"
@@ -234,6 +235,12 @@ void cq_parallel_free(cq_parallel *data) {
   cq_map_free(&data->source_ids);
   cq_arena_free(&data->text);
   *data = (cq_parallel){0};
+}
+
+uint64_t cq_parallel_checksum(const cq_parallel *data, uint64_t sum) {
+  for (size_t i = 0; i < data->n_sources; i++) sum = cq_checksum(data->sources[i].data, data->sources[i].n, sum);
+  for (size_t i = 0; i < data->n_targets; i++) sum = cq_checksum(data->targets[i].data, data->targets[i].n, sum);
+  return sum;
 }
 
 uint64_t cq_parallel_pairs(const cq_parallel *data) {
