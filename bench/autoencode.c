@@ -165,8 +165,8 @@ static void steps(bench *b, int n) {
   const double wall = cq_seconds(CLOCK_MONOTONIC), cpu = cq_seconds(CLOCK_PROCESS_CPUTIME_ID);
   for (int i = 0; i < n; i++) {
     const cq_slice *first = b->sentences + b->n_steps++ % N_BATCHES * 2 * BATCH;
-    const cq_slice *const sentences[2] = {first, first + BATCH};
-    must(cq_autoencoder_step(b->trainer, sentences, BATCH, &report, &error));
+    const cq_autoencoder_batch batch = {.side = {0, 1}, .sentences = {first, first + BATCH}, .n = BATCH};
+    must(cq_autoencoder_step(b->trainer, &batch, &report, &error));
     n_tokens += report.n_tokens;
   }
   printf("%.6f %.6f %llu %.4f\n", cq_seconds(CLOCK_MONOTONIC) - wall, cq_seconds(CLOCK_PROCESS_CPUTIME_ID) - cpu,
@@ -213,7 +213,7 @@ int main(int argc, char **argv) {
                                        .decoder = make_decoder(directory, argc > 3 && atoi(argv[3]) != 0, &random)};
   b.sentences = draw_sentences();
   write_batches(directory, b.sides[0].encoder, b.sentences);
-  must(cq_autoencoder_trainer_new(&b.trainer, &params, b.sides, b.pool, &o, &error));
+  must(cq_autoencoder_trainer_new(&b.trainer, &params, b.sides, 2, b.pool, &o, &error));
   b.writing = (writing){.decoder = b.sides[0].decoder,
                         .vectors = must_have(cq_alloc_array(N_WRITTEN * LATENT, sizeof(float))),
                         .lanes = must_have(cq_alloc_array_zeroed((size_t)threads, sizeof(cq_lane)))};

@@ -282,8 +282,8 @@ static cq_status one_step(run *r, cq_autoencoder_trainer *t, const stage *s, uin
     r->sentences[0][i] = r->data.sources[r->pairs[i].source];
     r->sentences[1][i] = r->data.targets[r->pairs[i].target];
   }
-  const cq_slice *const sentences[2] = {r->sentences[0], r->sentences[1]};
-  cq_status status = cq_autoencoder_step(t, sentences, n, &report, error);
+  const cq_autoencoder_batch batch = {.side = {0, 1}, .sentences = {r->sentences[0], r->sentences[1]}, .n = n};
+  cq_status status = cq_autoencoder_step(t, &batch, &report, error);
   if (status) return status;
   r->state.n_steps++;
   for (int i = 0; i < 2; i++) average(&r->news.nll[i], report.nll[i]);
@@ -412,7 +412,7 @@ static cq_status run_stage(run *r, const stage *s, cq_error *error) {
   r->news = (cq_autoencode_progress){0};
   const cq_autoencoder_options options = trainer_options(r, s);
   cq_autoencoder_trainer *t;
-  cq_status status = cq_autoencoder_trainer_new(&t, &r->params[s->number], sides, r->pool, &options, error);
+  cq_status status = cq_autoencoder_trainer_new(&t, &r->params[s->number], sides, 2, r->pool, &options, error);
   if (!status && r->resumed) {
     status = cq_autoencoder_trainer_restore(t, r->resumed, error);
     cq_checkpoint_close(r->resumed);

@@ -8,10 +8,12 @@
 #include <math.h>
 #include <string.h>
 
-/* A shard of one language: a run of the batch's sentences. Its activations stay from the encoders' forward to their
+enum { MOST_SIDES = 64 };
+
+/* A shard of one half of the batch: a run of its sentences. Its activations stay from the encoders' forward to their
  * backward, so it has a lane of its own. */
 typedef struct shard {
-  int side;
+  int half;
   size_t first, n; /* sentences */
   cq_lane lane;
   cq_batch batch;
@@ -22,7 +24,7 @@ typedef struct shard {
   cq_error error;
 } shard;
 
-/* One language's part of a batch. */
+/* One language's part of a batch; without sentences when the batch is of one language. */
 typedef struct half {
   cq_ids ids;
   int64_t *starts; /* [n + 1] */
@@ -33,7 +35,8 @@ typedef struct half {
 } half;
 
 struct cq_autoencoder_trainer {
-  cq_autoencoder_side sides[2];
+  cq_autoencoder_side *sides;
+  int n_sides;
   cq_autoencoder_options o;
   cq_pool *pool;
   const cq_kernels *kernels;
@@ -42,19 +45,28 @@ struct cq_autoencoder_trainer {
   shard *shards;           /* [2 n_shards] */
   cq_gradients *gradients; /* [n_shards]: of the k-th shards of both languages, which share no parameter */
   half halves[2];
-  size_t n; /* pairs of the batch at hand */
+  cq_autoencoder_batch batch; /* at hand */
   int64_t dim;
   uint64_t n_batches;
 };
 
 /* --- making --- */
 
-static bool trains_encoder(const cq_autoencoder_trainer *t, int side) {
-  return !t->sides[side].encoder_frozen;
+static bool trains_encoder(const cq_autoencoder_side *side) {
+  return !side->encoder_frozen;
 }
 
-static bool trains_decoder(const cq_autoencoder_trainer *t, int side) {
-  return t->sides[side].decoder && !t->sides[side].decoder_frozen && t->o.reconstruction > 0;
+static bool trains_decoder(const cq_autoencoder_trainer *t, const cq_autoencoder_side *side) {
+  return side->decoder && !side->decoder_frozen && t->o.reconstruction > 0;
+}
+
+/* Whose sentences a half of the batch holds. */
+static const cq_autoencoder_side *side_of(const cq_autoencoder_trainer *t, int which) {
+  return &t->sides[t->batch.side[which]];
+}
+
+static int n_halves(const cq_autoencoder_trainer *t) {
+  return t->batch.side[1] < 0 ? 1 : 2;
 }
 
 /* A decoder is given its encoder's ids. */
@@ -76,16 +88,16 @@ static cq_status check(const cq_autoencoder_trainer *t, cq_error *error) {
   if (!(o->temperature > 0) || !(o->margin >= 0) || !(o->noise >= 0) || !(o->word_dropout >= 0 && o->word_dropout < 1))
     return cq_fail(error, CQ_ERR_ARGUMENT, "temperature %g, margin %g, noise %g, word dropout %g", o->temperature,
                    o->margin, o->noise, o->word_dropout);
-  if (cq_encoder_dim(t->sides[1].encoder) != t->dim)
-    return cq_fail(error, CQ_ERR_ARGUMENT, "sentence vectors of %lld and of %lld dimensions", (long long)t->dim,
-                   (long long)cq_encoder_dim(t->sides[1].encoder));
   bool any = false;
-  for (int s = 0; s < 2; s++) {
-    any |= trains_encoder(t, s) || trains_decoder(t, s);
-    if (t->sides[s].decoder && cq_decoder_shape_of(t->sides[s].decoder)->latent_dim != t->dim)
+  for (const cq_autoencoder_side *s = t->sides; s < t->sides + t->n_sides; s++) {
+    any |= trains_encoder(s) || trains_decoder(t, s);
+    if (cq_encoder_dim(s->encoder) != t->dim)
+      return cq_fail(error, CQ_ERR_ARGUMENT, "sentence vectors of %lld and of %lld dimensions", (long long)t->dim,
+                     (long long)cq_encoder_dim(s->encoder));
+    if (s->decoder && cq_decoder_shape_of(s->decoder)->latent_dim != t->dim)
       return cq_fail(error, CQ_ERR_ARGUMENT, "a decoder of vectors of %lld dimensions, the encoders give %lld",
-                     (long long)cq_decoder_shape_of(t->sides[s].decoder)->latent_dim, (long long)t->dim);
-    if (t->sides[s].decoder && !share_vocabulary(&t->sides[s]))
+                     (long long)cq_decoder_shape_of(s->decoder)->latent_dim, (long long)t->dim);
+    if (s->decoder && !share_vocabulary(s))
       return cq_fail(error, CQ_ERR_ARGUMENT, "a decoder writes other tokens than its encoder reads");
   }
   return any ? CQ_OK : cq_fail(error, CQ_ERR_ARGUMENT, "everything is frozen: there is nothing to train");
@@ -93,12 +105,12 @@ static cq_status check(const cq_autoencoder_trainer *t, cq_error *error) {
 
 static cq_status gather_params(cq_autoencoder_trainer *t, cq_error *error) {
   cq_status status = CQ_OK;
-  for (int s = 0; s < 2; s++) {
-    const cq_params *of_encoder = &t->sides[s].encoder->params;
-    for (size_t i = 0; !status && trains_encoder(t, s) && i < of_encoder->n; i++)
+  for (const cq_autoencoder_side *s = t->sides; s < t->sides + t->n_sides; s++) {
+    const cq_params *of_encoder = &s->encoder->params;
+    for (size_t i = 0; !status && trains_encoder(s) && i < of_encoder->n; i++)
       status = cq_params_add(t->params, of_encoder->items[i], error);
     size_t n = 0;
-    cq_param *of_decoder = trains_decoder(t, s) ? cq_decoder_params(&n, t->sides[s].decoder) : NULL;
+    cq_param *of_decoder = trains_decoder(t, s) ? cq_decoder_params(&n, s->decoder) : NULL;
     for (size_t i = 0; !status && i < n; i++) status = cq_params_add(t->params, &of_decoder[i], error);
   }
   if (status) return status;
@@ -109,22 +121,22 @@ static cq_status gather_params(cq_autoencoder_trainer *t, cq_error *error) {
 typedef struct packing {
   cq_autoencoder_trainer *t;
   bool all, training; /* all: frozen decoders too */
-  cq_status status[2];
-  cq_error errors[2];
+  cq_status status[MOST_SIDES];
+  cq_error errors[MOST_SIDES];
 } packing;
 
-static void pack_decoder(void *context, size_t side, int worker) {
+static void pack_decoder(void *context, size_t i, int worker) {
   (void)worker;
   packing *p = context;
-  cq_decoder *decoder = p->t->sides[side].decoder;
-  if (decoder && (p->all || trains_decoder(p->t, (int)side)))
-    p->status[side] = cq_decoder_pack(decoder, p->training, &p->errors[side]);
+  const cq_autoencoder_side *side = &p->t->sides[i];
+  if (side->decoder && (p->all || trains_decoder(p->t, side)))
+    p->status[i] = cq_decoder_pack(side->decoder, p->training, &p->errors[i]);
 }
 
 static cq_status pack_decoders(cq_autoencoder_trainer *t, bool all, bool training, cq_error *error) {
   packing p = {.t = t, .all = all, .training = training};
-  cq_pool_run(t->pool, 2, pack_decoder, &p);
-  for (int s = 0; s < 2; s++) {
+  cq_pool_run(t->pool, (size_t)t->n_sides, pack_decoder, &p);
+  for (int s = 0; s < t->n_sides; s++) {
     if (!p.status[s]) continue;
     if (error) *error = p.errors[s];
     return p.status[s];
@@ -134,18 +146,26 @@ static cq_status pack_decoders(cq_autoencoder_trainer *t, bool all, bool trainin
 
 static cq_status pack(cq_autoencoder_trainer *t, bool all, cq_error *error) {
   cq_status status = CQ_OK;
-  for (int s = 0; !status && s < 2; s++)
-    if (trains_encoder(t, s)) status = cq_encoder_pack(t->sides[s].encoder, t->pool, true, error);
+  for (const cq_autoencoder_side *s = t->sides; !status && s < t->sides + t->n_sides; s++)
+    if (trains_encoder(s)) status = cq_encoder_pack(s->encoder, t->pool, true, error);
   return status ? status : pack_decoders(t, all, true, error);
 }
 
-cq_status cq_autoencoder_trainer_new(cq_autoencoder_trainer **out, cq_params *params,
-                                     const cq_autoencoder_side sides[2], cq_pool *pool,
-                                     const cq_autoencoder_options *options, cq_error *error) {
+cq_status cq_autoencoder_trainer_new(cq_autoencoder_trainer **out, cq_params *params, const cq_autoencoder_side *sides,
+                                     int n_sides, cq_pool *pool, const cq_autoencoder_options *options,
+                                     cq_error *error) {
   *out = NULL;
+  if (n_sides < 1 || n_sides > MOST_SIDES)
+    return cq_fail(error, CQ_ERR_ARGUMENT, "%d languages, expected 1 to %d", n_sides, MOST_SIDES);
   cq_autoencoder_trainer *t = cq_alloc_zeroed(sizeof *t);
   if (!t) return cq_fail_memory(error, "trainer");
-  t->sides[0] = sides[0], t->sides[1] = sides[1];
+  t->sides = cq_alloc_array((size_t)n_sides, sizeof *t->sides);
+  if (!t->sides) {
+    cq_free(t);
+    return cq_fail_memory(error, "trainer");
+  }
+  memcpy(t->sides, sides, (size_t)n_sides * sizeof *sides);
+  t->n_sides = n_sides;
   t->o = *options;
   t->params = params;
   t->pool = pool;
@@ -162,7 +182,7 @@ cq_status cq_autoencoder_trainer_new(cq_autoencoder_trainer **out, cq_params *pa
   if (!status) status = pack(t, true, error);
   for (size_t i = 0; !status && i < n_shards; i++) {
     t->shards[i].lane.kernels = t->kernels;
-    t->shards[i].side = (int)(i / (size_t)options->n_shards);
+    t->shards[i].half = (int)(i / (size_t)options->n_shards);
   }
   for (int i = 0; !status && i < options->n_shards; i++) status = cq_gradients_new(&t->gradients[i], t->params, error);
   if (!status) status = cq_optimizer_new(&t->optimizer, t->params, t->kernels, &options->optimizer, error);
@@ -187,6 +207,7 @@ void cq_autoencoder_trainer_free(cq_autoencoder_trainer *t) {
   }
   cq_free(t->shards);
   cq_free(t->gradients);
+  cq_free(t->sides);
   cq_free(t);
 }
 
@@ -210,17 +231,17 @@ static cq_status make_room(half *h, size_t n, int64_t dim, cq_error *error) {
   return h->capacity ? CQ_OK : cq_fail_memory(error, "batch");
 }
 
-static cq_status tokenize(cq_autoencoder_trainer *t, int side, const cq_slice *sentences, cq_autoencoder_report *report,
-                          cq_error *error) {
-  half *h = &t->halves[side];
+static cq_status tokenize(cq_autoencoder_trainer *t, int which, cq_autoencoder_report *report, cq_error *error) {
+  half *h = &t->halves[which];
   h->ids.n = 0;
   h->starts[0] = 0;
-  for (size_t i = 0; i < t->n; i++) {
+  for (size_t i = 0; which < n_halves(t) && i < t->batch.n; i++) {
     bool truncated;
-    cq_status status = cq_encoder_tokenize(&h->ids, t->sides[side].encoder, sentences[i], &truncated, error);
+    cq_status status =
+        cq_encoder_tokenize(&h->ids, side_of(t, which)->encoder, t->batch.sentences[which][i], &truncated, error);
     if (status) return status;
     h->starts[i + 1] = (int64_t)h->ids.n;
-    h->keys[i] = cq_mix(cq_mix(t->o.seed + 1) ^ cq_mix(2 * t->n_batches + (uint64_t)side + 1)) + i;
+    h->keys[i] = cq_mix(cq_mix(t->o.seed + 1) ^ cq_mix(2 * t->n_batches + (uint64_t)which + 1)) + i;
   }
   report->n_tokens += h->ids.n;
   return CQ_OK;
@@ -228,13 +249,14 @@ static cq_status tokenize(cq_autoencoder_trainer *t, int side, const cq_slice *s
 
 /* Each language's sentences in ranges of about as many tokens. */
 static cq_status cut(cq_autoencoder_trainer *t, cq_error *error) {
-  for (int side = 0; side < 2; side++) {
-    const half *h = &t->halves[side];
+  for (int which = 0; which < 2; which++) {
+    const half *h = &t->halves[which];
+    const size_t n = which < n_halves(t) ? t->batch.n : 0;
     size_t at = 0;
     for (int k = 0; k < t->o.n_shards; k++) {
-      shard *s = &t->shards[side * t->o.n_shards + k];
+      shard *s = &t->shards[which * t->o.n_shards + k];
       s->first = at;
-      while (at < t->n && (k + 1 == t->o.n_shards || h->starts[at] < (int64_t)h->ids.n * (k + 1) / t->o.n_shards)) at++;
+      while (at < n && (k + 1 == t->o.n_shards || h->starts[at] < (int64_t)h->ids.n * (k + 1) / t->o.n_shards)) at++;
       s->n = at - s->first;
       s->loss = 0, s->status = CQ_OK;
       cq_workspace_release(&s->lane.workspace, (cq_mark){0, 0});
@@ -252,6 +274,10 @@ static cq_status cut(cq_autoencoder_trainer *t, cq_error *error) {
 
 /* --- the three passes --- */
 
+static cq_feed feed_of(const cq_autoencoder_trainer *t) {
+  return n_halves(t) == 1 ? CQ_FEED_OWN : t->o.feed;
+}
+
 static cq_gradients *gradients_of(cq_autoencoder_trainer *t, size_t i) {
   return &t->gradients[i % (size_t)t->o.n_shards];
 }
@@ -260,18 +286,19 @@ static void encode_shard(void *context, size_t i, int worker) {
   (void)worker;
   cq_autoencoder_trainer *t = context;
   shard *s = &t->shards[i];
-  const bool train = trains_encoder(t, s->side);
   cq_batch batch = s->batch;
   cq_tensor y;
   if (s->n == 0) return;
+  const bool train = trains_encoder(side_of(t, s->half));
   if (!train) batch.keys = NULL; /* a frozen encoder has no dropout */
-  s->status = cq_encoder_forward(&s->lane, t->sides[s->side].encoder, &batch, &y, train ? &s->tape : NULL, &s->error);
+  s->status =
+      cq_encoder_forward(&s->lane, side_of(t, s->half)->encoder, &batch, &y, train ? &s->tape : NULL, &s->error);
   for (size_t r = 0; !s->status && r < s->n; r++)
-    memcpy(t->halves[s->side].vectors + (s->first + r) * (size_t)t->dim, cq_f32(y) + (int64_t)r * y.stride,
+    memcpy(t->halves[s->half].vectors + (s->first + r) * (size_t)t->dim, cq_f32(y) + (int64_t)r * y.stride,
            (size_t)t->dim * sizeof(float));
 }
 
-/* A shard's sentences written from the vectors of language `from`, whose gradients are added to its half. */
+/* A shard's sentences written from the vectors of half `from`, whose gradients are added to it. */
 static cq_status write_from(cq_autoencoder_trainer *t, shard *s, cq_gradients *gradients, int from, float factor) {
   const int64_t dim = t->dim, n = (int64_t)s->n;
   cq_workspace *w = &s->lane.workspace;
@@ -284,14 +311,14 @@ static cq_status write_from(cq_autoencoder_trainer *t, shard *s, cq_gradients *g
     const double deviation = t->o.noise / sqrt((double)dim);
     for (int64_t j = 0; j < dim; j++) cq_f32(latent)[i * dim + j] += (float)(deviation * cq_random_normal(&random));
   }
-  if (trains_encoder(t, from)) {
+  if (trains_encoder(side_of(t, from))) {
     dlatent = cq_workspace_f32(w, n, dim);
     if (!dlatent.data) return cq_fail_memory(&s->error, "sentence vectors");
     memset(dlatent.data, 0, (size_t)(n * dim) * sizeof(float));
   }
   const cq_decoder_batch batch = {.tokens = s->batch, .latent = latent, .word_dropout = t->o.word_dropout};
   cq_status status =
-      cq_decoder_loss(&s->loss, &s->lane, t->sides[s->side].decoder, &batch, gradients, dlatent, factor, &s->error);
+      cq_decoder_loss(&s->loss, &s->lane, side_of(t, s->half)->decoder, &batch, gradients, dlatent, factor, &s->error);
   float *into = t->halves[from].gradient + s->first * (size_t)dim;
   if (!status && dlatent.data) t->kernels->add(into, cq_f32(dlatent), n * dim);
   cq_workspace_release(w, mark);
@@ -308,29 +335,29 @@ static void decode_shard(void *context, size_t i, int worker) {
   const decoding *d = context;
   cq_autoencoder_trainer *t = d->t;
   shard *s = &t->shards[i];
-  if (s->n == 0 || s->status || !trains_decoder(t, s->side)) return;
-  const int64_t n_written = (int64_t)t->halves[s->side].ids.n - (int64_t)t->n;
-  const double share = t->o.feed == CQ_FEED_BOTH ? 0.5 : 1;
+  if (s->n == 0 || s->status || !trains_decoder(t, side_of(t, s->half))) return;
+  const int64_t n_written = (int64_t)t->halves[s->half].ids.n - (int64_t)t->batch.n;
+  const double share = feed_of(t) == CQ_FEED_BOTH ? 0.5 : 1;
   const float factor = (float)(t->o.reconstruction * share / (double)n_written);
-  s->status = write_from(t, s, gradients_of(t, i), d->from_other ? 1 - s->side : s->side, factor);
+  s->status = write_from(t, s, gradients_of(t, i), d->from_other ? 1 - s->half : s->half, factor);
 }
 
 static void backward_shard(void *context, size_t i, int worker) {
   (void)worker;
   cq_autoencoder_trainer *t = context;
   shard *s = &t->shards[i];
-  if (s->n == 0 || s->status || !trains_encoder(t, s->side)) return;
-  cq_tensor dy = cq_tensor_f32(t->halves[s->side].gradient + s->first * (size_t)t->dim, (int64_t)s->n, t->dim);
-  s->status =
-      cq_encoder_backward(&s->lane, t->sides[s->side].encoder, &s->batch, dy, &s->tape, gradients_of(t, i), &s->error);
+  if (s->n == 0 || s->status || !trains_encoder(side_of(t, s->half))) return;
+  cq_tensor dy = cq_tensor_f32(t->halves[s->half].gradient + s->first * (size_t)t->dim, (int64_t)s->n, t->dim);
+  s->status = cq_encoder_backward(&s->lane, side_of(t, s->half)->encoder, &s->batch, dy, &s->tape, gradients_of(t, i),
+                                  &s->error);
 }
 
 /* --- losses between the languages: value, and gradients added to both halves --- */
 
 static double distance(cq_autoencoder_trainer *t) {
-  const int64_t n = (int64_t)t->n * t->dim;
+  const int64_t n = (int64_t)t->batch.n * t->dim;
   const float *a = t->halves[0].vectors, *b = t->halves[1].vectors;
-  const double factor = 2 * t->o.distance / (double)t->n;
+  const double factor = 2 * t->o.distance / (double)t->batch.n;
   double sum = 0;
   for (int64_t i = 0; i < n; i++) {
     const double difference = (double)a[i] - (double)b[i];
@@ -338,7 +365,7 @@ static double distance(cq_autoencoder_trainer *t) {
     t->halves[0].gradient[i] += (float)(factor * difference);
     t->halves[1].gradient[i] -= (float)(factor * difference);
   }
-  return sum / (double)t->n;
+  return sum / (double)t->batch.n;
 }
 
 /* Adds `weight` times the gradient of |a - b|^2 / 2. */
@@ -353,11 +380,11 @@ static void pull(float *da, float *db, const float *a, const float *b, int64_t d
 static double pairs_contrast(cq_autoencoder_trainer *t) {
   const half *a = &t->halves[0], *b = &t->halves[1];
   const int64_t dim = t->dim;
-  const double scale = t->o.contrast / (double)t->n;
+  const double scale = t->o.contrast / (double)t->batch.n;
   double sum = 0;
-  for (size_t i = 0; i < t->n; i++) {
-    const size_t other = (i + 1) % t->n; /* batches are in random order */
-    for (int negative = 0; negative < (t->n > 1 ? 2 : 1); negative++) {
+  for (size_t i = 0; i < t->batch.n; i++) {
+    const size_t other = (i + 1) % t->batch.n; /* batches are in random order */
+    for (int negative = 0; negative < (t->batch.n > 1 ? 2 : 1); negative++) {
       const size_t at = negative ? other : i;
       const float *x = a->vectors + (int64_t)i * dim, *y = b->vectors + (int64_t)at * dim;
       double squares = 0;
@@ -369,7 +396,7 @@ static double pairs_contrast(cq_autoencoder_trainer *t) {
       pull(a->gradient + (int64_t)i * dim, b->gradient + (int64_t)at * dim, x, y, dim, scale * weight);
     }
   }
-  return sum / (double)t->n;
+  return sum / (double)t->batch.n;
 }
 
 /* log p, and p - [i = own] in place, of one row of similarities. */
@@ -390,7 +417,7 @@ static void add_unit_gradient(float *into, const double *dunit, const float *uni
 }
 
 static cq_status batch_contrast(double *loss, cq_autoencoder_trainer *t, cq_error *error) {
-  const size_t n = t->n;
+  const size_t n = t->batch.n;
   const int64_t dim = t->dim;
   cq_workspace *w = &t->shards[0].lane.workspace;
   const cq_mark mark = cq_workspace_mark(w);
@@ -430,8 +457,8 @@ static cq_status batch_contrast(double *loss, cq_autoencoder_trainer *t, cq_erro
 }
 
 static cq_status align(cq_autoencoder_trainer *t, cq_autoencoder_report *report, cq_error *error) {
-  for (int s = 0; s < 2; s++) memset(t->halves[s].gradient, 0, t->n * (size_t)t->dim * sizeof(float));
-  if (!trains_encoder(t, 0) && !trains_encoder(t, 1)) return CQ_OK;
+  for (int s = 0; s < n_halves(t); s++) memset(t->halves[s].gradient, 0, t->batch.n * (size_t)t->dim * sizeof(float));
+  if (n_halves(t) == 1 || (!trains_encoder(side_of(t, 0)) && !trains_encoder(side_of(t, 1)))) return CQ_OK;
   if (t->o.distance > 0) report->distance = distance(t);
   if (t->o.contrast > 0 && t->o.contrast_by == CQ_CONTRAST_PAIRS) report->contrast = pairs_contrast(t);
   if (t->o.contrast > 0 && t->o.contrast_by == CQ_CONTRAST_IN_BATCH) return batch_contrast(&report->contrast, t, error);
@@ -442,17 +469,18 @@ static cq_status align(cq_autoencoder_trainer *t, cq_autoencoder_report *report,
 
 static cq_status catch_up(cq_autoencoder_trainer *t, cq_error *error) {
   cq_status status = CQ_OK;
-  for (int s = 0; s < 2; s++) {
-    const half *h = &t->halves[s];
-    const cq_params *of_encoder = &t->sides[s].encoder->params;
-    for (size_t i = 0; !status && trains_encoder(t, s) && i < of_encoder->n; i++)
+  for (int which = 0; which < n_halves(t); which++) {
+    const half *h = &t->halves[which];
+    const cq_autoencoder_side *s = side_of(t, which);
+    const cq_params *of_encoder = &s->encoder->params;
+    for (size_t i = 0; !status && trains_encoder(s) && i < of_encoder->n; i++)
       if (of_encoder->items[i]->table)
         status =
             cq_optimizer_catch_up(&t->optimizer, of_encoder->items[i], h->ids.ids, (int64_t)h->ids.n, t->pool, error);
     if (status || !trains_decoder(t, s)) continue;
     size_t n;
-    const cq_param *table = cq_decoder_params(&n, t->sides[s].decoder);
-    const int32_t unknown = cq_tokenizer_describe(cq_decoder_tokenizer(t->sides[s].decoder))->unk_id;
+    const cq_param *table = cq_decoder_params(&n, s->decoder);
+    const int32_t unknown = cq_tokenizer_describe(cq_decoder_tokenizer(s->decoder))->unk_id;
     status = cq_optimizer_catch_up(&t->optimizer, table, h->ids.ids, (int64_t)h->ids.n, t->pool, error);
     if (!status) status = cq_optimizer_catch_up(&t->optimizer, table, &unknown, 1, t->pool, error);
   }
@@ -476,15 +504,15 @@ static cq_status compute(cq_autoencoder_trainer *t, cq_autoencoder_report *repor
   if (!status) status = align(t, report, error);
   if (status) return status;
   /* Decoders of one kind at a time, so that each half's gradients are added to by one shard at a time. */
-  if (t->o.reconstruction > 0 && t->o.feed != CQ_FEED_OTHER) cq_pool_run(t->pool, n_shards, decode_shard, &own);
-  if (t->o.reconstruction > 0 && t->o.feed != CQ_FEED_OWN) cq_pool_run(t->pool, n_shards, decode_shard, &other);
+  if (t->o.reconstruction > 0 && feed_of(t) != CQ_FEED_OTHER) cq_pool_run(t->pool, n_shards, decode_shard, &own);
+  if (t->o.reconstruction > 0 && feed_of(t) != CQ_FEED_OWN) cq_pool_run(t->pool, n_shards, decode_shard, &other);
   cq_pool_run(t->pool, n_shards, backward_shard, t);
   status = first_failure(t, error);
-  for (int s = 0; !status && s < 2; s++) {
+  for (int s = 0; !status && s < n_halves(t); s++) {
     double sum = 0;
     for (int k = 0; k < t->o.n_shards; k++) sum += t->shards[s * t->o.n_shards + k].loss;
-    const double n_runs = t->o.feed == CQ_FEED_BOTH ? 2 : 1;
-    report->nll[s] = sum / n_runs / ((double)t->halves[s].ids.n - (double)t->n);
+    const double n_runs = feed_of(t) == CQ_FEED_BOTH ? 2 : 1;
+    report->nll[s] = sum / n_runs / ((double)t->halves[s].ids.n - (double)t->batch.n);
   }
   return status;
 }
@@ -495,14 +523,26 @@ static void clear_gradients(void *context, size_t item, int worker) {
   cq_gradients_clear(&t->gradients[item]);
 }
 
-cq_status cq_autoencoder_step(cq_autoencoder_trainer *t, const cq_slice *const sentences[2], size_t n,
+static cq_status check_batch(const cq_autoencoder_trainer *t, const cq_autoencoder_batch *batch, cq_error *error) {
+  const int a = batch->side[0], b = batch->side[1];
+  if (batch->n == 0) return cq_fail(error, CQ_ERR_ARGUMENT, "an empty batch");
+  if (a < 0 || a >= t->n_sides || b < -1 || b >= t->n_sides || a == b)
+    return cq_fail(error, CQ_ERR_ARGUMENT, "a batch of languages %d and %d of %d", a, b, t->n_sides);
+  for (int s = 0; s < (b < 0 ? 1 : 2); s++) {
+    const cq_autoencoder_side *side = &t->sides[batch->side[s]];
+    if (trains_decoder(t, side) || (trains_encoder(side) && b >= 0)) return CQ_OK;
+  }
+  return cq_fail(error, CQ_ERR_ARGUMENT, "a batch that nothing is trained on");
+}
+
+cq_status cq_autoencoder_step(cq_autoencoder_trainer *t, const cq_autoencoder_batch *batch,
                               cq_autoencoder_report *report, cq_error *error) {
   *report = (cq_autoencoder_report){0};
-  if (n == 0) return cq_fail(error, CQ_ERR_ARGUMENT, "an empty batch");
-  t->n = n;
-  cq_status status = CQ_OK;
-  for (int s = 0; !status && s < 2; s++) status = make_room(&t->halves[s], n, t->dim, error);
-  for (int s = 0; !status && s < 2; s++) status = tokenize(t, s, sentences[s], report, error);
+  cq_status status = check_batch(t, batch, error);
+  if (status) return status;
+  t->batch = *batch;
+  for (int s = 0; !status && s < 2; s++) status = make_room(&t->halves[s], batch->n, t->dim, error);
+  for (int s = 0; !status && s < 2; s++) status = tokenize(t, s, report, error);
   if (!status) status = catch_up(t, error);
   if (!status) status = cut(t, error);
   if (!status) status = compute(t, report, error);

@@ -1,4 +1,5 @@
-/* One training step of two languages' encoders and decoders around a shared space of sentence vectors.
+/* One training step of languages' encoders and decoders around a shared space of sentence vectors: of two languages and
+ * their translations, or of one language's own text.
  *
  *   a sentence and its translation ──▶ encoders ──▶ vectors ──┬─▶ how far apart are the two? how near are others?
  *                                                             └─▶ + noise ──▶ decoders ──▶ -log p of the sentences
@@ -44,13 +45,20 @@ typedef struct cq_autoencoder_options {
 
 typedef struct cq_autoencoder_trainer cq_autoencoder_trainer;
 
-/* Both sides are borrowed. Their vectors must have one dimension, the decoders' latent_dim, and a decoder its encoder's
- * vocabulary; frozen encoders must be packed. params, {0}, receives what is trained, and owns its values from then on:
- * it is the caller's to free, after the models. Errors: CQ_ERR_ARGUMENT, CQ_ERR_MEMORY. */
+/* A side is a language; what they hold is borrowed. Their vectors must have one dimension, the decoders' latent_dim, and
+ * a decoder its encoder's vocabulary; frozen encoders must be packed. params, {0}, receives what is trained, and owns
+ * its values from then on: it is the caller's to free, after the models. Errors: CQ_ERR_ARGUMENT, CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_autoencoder_trainer_new(cq_autoencoder_trainer **out, cq_params *params,
-                                                 const cq_autoencoder_side sides[2], cq_pool *pool,
+                                                 const cq_autoencoder_side *sides, int n_sides, cq_pool *pool,
                                                  const cq_autoencoder_options *options, cq_error *error);
 void cq_autoencoder_trainer_free(cq_autoencoder_trainer *t);
+
+typedef struct cq_autoencoder_batch {
+  int side[2];                  /* whose sentences they are; the second -1: text of one language, which its own decoder
+                                   writes from its own vectors, whatever the feed */
+  const cq_slice *sentences[2]; /* [n] each: a sentence and its translation */
+  size_t n;
+} cq_autoencoder_batch;
 
 typedef struct cq_autoencoder_report {
   double nll[2];             /* of each language's decoder, a token; 0 without one */
@@ -59,9 +67,10 @@ typedef struct cq_autoencoder_report {
   uint64_t n_tokens;
 } cq_autoencoder_report;
 
-/* sentences[side][n]. Errors: CQ_ERR_LIMIT when a loss is not finite (nothing is updated then) or the gradient is not
- * (the models are spoilt then), CQ_ERR_MEMORY. */
-CQ_MUST_USE cq_status cq_autoencoder_step(cq_autoencoder_trainer *t, const cq_slice *const sentences[2], size_t n,
+/* All that is trained is updated, languages that have no part in the batch by momentum and decay alone. Errors:
+ * CQ_ERR_ARGUMENT for an empty batch, and when nothing of it is trained; CQ_ERR_LIMIT when a loss is not finite (nothing
+ * is updated then) or the gradient is not (the models are spoilt then); CQ_ERR_MEMORY. */
+CQ_MUST_USE cq_status cq_autoencoder_step(cq_autoencoder_trainer *t, const cq_autoencoder_batch *batch,
                                           cq_autoencoder_report *report, cq_error *error);
 uint64_t cq_autoencoder_updates(const cq_autoencoder_trainer *t);
 /* Brings all parameters to the present step and packs them: for evaluating and saving. */

@@ -100,7 +100,7 @@ static void make_sides(problem *p, bool unit_length, double dropout) {
 
 static void start(problem *p, const cq_autoencoder_options *o, cq_pool *pool) {
   cq_error error = {0};
-  if (cq_autoencoder_trainer_new(&p->trainer, &p->params, p->sides, pool, o, &error)) fail_msg("%s", error.message);
+  if (cq_autoencoder_trainer_new(&p->trainer, &p->params, p->sides, 2, pool, o, &error)) fail_msg("%s", error.message);
 }
 
 static void tear_down(problem *p) {
@@ -112,11 +112,15 @@ static void tear_down(problem *p) {
   cq_params_free(&p->params);
 }
 
+static cq_autoencoder_batch pairs_of(size_t n) {
+  return (cq_autoencoder_batch){.side = {0, 1}, .sentences = {batch_of(0), batch_of(1)}, .n = n};
+}
+
 static cq_autoencoder_report step(problem *p, size_t n) {
-  const cq_slice *const sentences[2] = {batch_of(0), batch_of(1)};
+  const cq_autoencoder_batch batch = pairs_of(n);
   cq_autoencoder_report report;
   cq_error error = {0};
-  if (cq_autoencoder_step(p->trainer, sentences, n, &report, &error)) fail_msg("%s", error.message);
+  if (cq_autoencoder_step(p->trainer, &batch, &report, &error)) fail_msg("%s", error.message);
   return report;
 }
 
@@ -434,7 +438,7 @@ static void what_is_frozen_stays(void **state) {
         any |= moves[i];
       }
       cq_error error = {0};
-      const cq_status status = cq_autoencoder_trainer_new(&p.trainer, &p.params, p.sides, NULL, &o, &error);
+      const cq_status status = cq_autoencoder_trainer_new(&p.trainer, &p.params, p.sides, 2, NULL, &o, &error);
       if (any) {
         assert_int_equal(status, CQ_OK);
         for (int i = 0; i < 3; i++) {
@@ -484,7 +488,7 @@ static void frozen_encoders_read_without_dropout(void **state) {
 /* --- what goes wrong --- */
 
 static void a_loss_that_is_no_number_changes_nothing(void **state) {
-  const cq_slice *const sentences[2] = {batch_of(0), batch_of(1)};
+  const cq_autoencoder_batch batch = pairs_of(N);
   (void)state;
   for (int k = 0; k < N_VARIANTS; k++) {
     problem p;
@@ -504,7 +508,7 @@ static void a_loss_that_is_no_number_changes_nothing(void **state) {
     bias->value[1] = NAN;
     assert_int_equal(cq_autoencoder_settle(p.trainer, NULL), CQ_OK);
     const uint64_t before = hash_of(&p);
-    assert_int_equal(cq_autoencoder_step(p.trainer, sentences, N, &report, &error), CQ_ERR_LIMIT);
+    assert_int_equal(cq_autoencoder_step(p.trainer, &batch, &report, &error), CQ_ERR_LIMIT);
     if (!strstr(error.message, "batch 2")) fail_msg("%s: %s", variants[k].name, error.message);
     assert_int_equal(cq_autoencoder_updates(p.trainer), 1);
     assert_int_equal(cq_autoencoder_settle(p.trainer, NULL), CQ_OK);
@@ -518,7 +522,7 @@ static void a_loss_that_is_no_number_changes_nothing(void **state) {
 }
 
 static void a_gradient_that_is_no_number_is_told(void **state) {
-  const cq_slice *const sentences[2] = {batch_of(0), batch_of(1)};
+  const cq_autoencoder_batch batch = pairs_of(N);
   problem p;
   cq_autoencoder_report report;
   cq_error error = {0};
@@ -527,7 +531,7 @@ static void a_gradient_that_is_no_number_is_told(void **state) {
   cq_autoencoder_options o = options_of(&variants[0], &p);
   o.reconstruction = 1e300; /* more than f32 has */
   start(&p, &o, NULL);
-  assert_int_equal(cq_autoencoder_step(p.trainer, sentences, N, &report, &error), CQ_ERR_LIMIT);
+  assert_int_equal(cq_autoencoder_step(p.trainer, &batch, &report, &error), CQ_ERR_LIMIT);
   assert_true(isfinite(report.nll[0]) && !isfinite(report.gradient_norm));
   assert_non_null(strstr(error.message, "batch 1: the gradient"));
   tear_down(&p);
@@ -537,7 +541,7 @@ static void expect_refused(problem *p, const cq_autoencoder_options *o, const ch
   cq_autoencoder_trainer *t;
   cq_params params = {0};
   cq_error error = {0};
-  assert_int_equal(cq_autoencoder_trainer_new(&t, &params, p->sides, NULL, o, &error), CQ_ERR_ARGUMENT);
+  assert_int_equal(cq_autoencoder_trainer_new(&t, &params, p->sides, 2, NULL, o, &error), CQ_ERR_ARGUMENT);
   assert_null(t);
   if (!strstr(error.message, word)) fail_msg("'%s' does not say '%s'", error.message, word);
   cq_params_free(&params);
@@ -577,13 +581,13 @@ static void wrong_options(void **state) {
   cq_decoder_free(p.sides[1].decoder);
   p.sides[1].decoder = kept;
   start(&p, &usual, NULL);
-  const cq_slice *const sentences[2] = {batch_of(0), batch_of(1)};
-  assert_int_equal(cq_autoencoder_step(p.trainer, sentences, 0, &report, NULL), CQ_ERR_ARGUMENT);
+  const cq_autoencoder_batch batch = pairs_of(0);
+  assert_int_equal(cq_autoencoder_step(p.trainer, &batch, &report, NULL), CQ_ERR_ARGUMENT);
   tear_down(&p);
 }
 
 static void allocations_may_fail(void **state) {
-  const cq_slice *const sentences[2] = {batch_of(0), batch_of(1)};
+  const cq_autoencoder_batch batch = pairs_of(N);
   (void)state;
   for (int in_step = 0; in_step < 2; in_step++)
     for (long n = 1;; n++) {
@@ -594,8 +598,9 @@ static void allocations_may_fail(void **state) {
       const cq_autoencoder_options o = noisy_options(&p);
       if (in_step) start(&p, &o, NULL);
       cq_alloc_fail_at(n);
-      const cq_status status = in_step ? cq_autoencoder_step(p.trainer, sentences, N, &report, &error)
-                                       : cq_autoencoder_trainer_new(&p.trainer, &p.params, p.sides, NULL, &o, &error);
+      const cq_status status = in_step
+                                   ? cq_autoencoder_step(p.trainer, &batch, &report, &error)
+                                   : cq_autoencoder_trainer_new(&p.trainer, &p.params, p.sides, 2, NULL, &o, &error);
       const bool failed = cq_alloc_failed();
       cq_alloc_fail_at(0);
       if (!failed) assert_int_equal(status, CQ_OK);
@@ -610,8 +615,104 @@ static void allocations_may_fail(void **state) {
     }
 }
 
+/* --- more languages, and less than two --- */
+
+static uint64_t side_hash(const cq_autoencoder_side *side) {
+  uint64_t hash = 0;
+  size_t n;
+  const cq_param *of_decoder = cq_decoder_params(&n, side->decoder);
+  for (size_t i = 0; i < side->encoder->params.n + n; i++) {
+    const cq_param *p = i < n ? &of_decoder[i] : side->encoder->params.items[i - n];
+    hash = cq_mix(hash) ^ cq_hash(p->value, (size_t)cq_param_floats(p) * 4);
+  }
+  return hash;
+}
+
+/* After one step of a batch; sides [n_sides]. */
+static void hashes_after(uint64_t *hashes, cq_autoencoder_side *sides, int n_sides, const cq_autoencoder_batch *batch,
+                         const cq_autoencoder_options *o) {
+  cq_autoencoder_trainer *t;
+  cq_params params = {0};
+  cq_autoencoder_report report;
+  assert_int_equal(cq_autoencoder_trainer_new(&t, &params, sides, n_sides, NULL, o, NULL), CQ_OK);
+  assert_int_equal(cq_autoencoder_step(t, batch, &report, NULL), CQ_OK);
+  assert_true(report.nll[0] > 0 && (report.nll[1] > 0) == (batch->side[1] >= 0));
+  assert_int_equal(cq_autoencoder_settle(t, NULL), CQ_OK);
+  for (int s = 0; s < n_sides; s++) hashes[s] = side_hash(&sides[s]);
+  cq_autoencoder_trainer_free(t);
+  for (int s = 0; s < n_sides; s++) {
+    cq_encoder_free(sides[s].encoder);
+    cq_decoder_free(sides[s].decoder);
+  }
+  cq_params_free(&params);
+}
+
+static void other_languages_have_no_part(void **state) {
+  (void)state;
+  problem two, other;
+  uint64_t of_two[2], of_three[3];
+  make_sides(&two, true, 0.2);
+  make_sides(&other, true, 0.2);
+  const cq_autoencoder_side third = {.encoder = make_encoder(77, true, 0.2), .decoder = other.sides[1].decoder};
+  cq_autoencoder_side three[3] = {other.sides[0], third, {.encoder = other.sides[1].encoder}};
+  three[2].decoder = three[1].decoder; /* the same language as two's second */
+  const cq_decoder_shape shape = {
+      .embedding_dim = 3, .hidden_dim = 5, .n_layers = 1, .latent_dim = DIM, .latent_as_state = true};
+  three[1].decoder = make_decoder(&shape, N_LETTERS, 0.5, 60);
+  const uint64_t untouched = side_hash(&three[1]);
+  cq_autoencoder_options o = noisy_options(&two);
+  two.rate = 1e-2;
+  o.optimizer.weight_decay = 0;
+  cq_autoencoder_batch batch = pairs_of(N);
+  hashes_after(of_two, two.sides, 2, &batch, &o);
+  batch.side[1] = 2;
+  hashes_after(of_three, three, 3, &batch, &o);
+  assert_true(of_two[0] == of_three[0] && of_two[1] == of_three[2] && of_three[1] == untouched);
+}
+
+/* Text of one language is what pairs are without losses between languages. */
+static void text_of_one_language(void **state) {
+  (void)state;
+  problem pairs, text;
+  uint64_t of_pairs[2], of_text[2];
+  make_sides(&pairs, true, 0.2);
+  make_sides(&text, true, 0.2);
+  const uint64_t untouched = side_hash(&text.sides[1]);
+  cq_autoencoder_options o = noisy_options(&pairs);
+  pairs.rate = 1e-2;
+  o.feed = CQ_FEED_OWN, o.contrast = o.distance = 0, o.optimizer.clip_norm = o.optimizer.weight_decay = 0;
+  cq_autoencoder_batch batch = pairs_of(N);
+  hashes_after(of_pairs, pairs.sides, 2, &batch, &o);
+  o.feed = CQ_FEED_OTHER, o.contrast = o.distance = 1;
+  batch.side[1] = -1;
+  hashes_after(of_text, text.sides, 2, &batch, &o);
+  assert_true(of_pairs[0] == of_text[0] && of_text[1] == untouched);
+}
+
+static void wrong_batches(void **state) {
+  (void)state;
+  problem p;
+  cq_autoencoder_report report;
+  make_sides(&p, false, 0);
+  p.sides[1].encoder_frozen = p.sides[1].decoder_frozen = true;
+  const cq_autoencoder_options o = noisy_options(&p);
+  start(&p, &o, NULL);
+  static const int wrong[][2] = {{-1, 0}, {2, 0}, {0, 2}, {0, -2}, {0, 0}, {1, -1}};
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    cq_autoencoder_batch batch = pairs_of(N);
+    memcpy(batch.side, wrong[i], sizeof wrong[i]);
+    assert_int_equal(cq_autoencoder_step(p.trainer, &batch, &report, NULL), CQ_ERR_ARGUMENT);
+  }
+  const cq_autoencoder_batch right = pairs_of(N);
+  assert_int_equal(cq_autoencoder_step(p.trainer, &right, &report, NULL), CQ_OK);
+  tear_down(&p);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(other_languages_have_no_part),
+      cmocka_unit_test(text_of_one_language),
+      cmocka_unit_test(wrong_batches),
       cmocka_unit_test(losses_are_the_plain_sums),
       cmocka_unit_test(gradients_agree_with_differences),
       cmocka_unit_test(threads_do_not_change_a_bit),
