@@ -1,10 +1,10 @@
 /* Autoencoders of two or more languages around one space of sentence vectors: what one encoder reads, another
  * language's decoder writes. A language's encoder is a sentence encoder like any other.
  *
+ *   const cq_autoencode_text train[] = {{"fr-it.tsv.gz", {"fr", "it"}}, {"more.it.txt", {"it"}}};
  *   cq_autoencode_options o = cq_autoencode_translating();
- *   o.output = "fr-it", o.languages[0] = "fr", o.languages[1] = "it";
- *   o.train = files, o.n_train = 3, o.dev = "dev.tsv.gz";
- *   cq_autoencode(&o, pool, &err);
+ *   o.output = "fr-it", o.train = train, o.n_train = 2;
+ *   cq_autoencode(&o, pool, NULL, &err);
  *
  *   cq_autoencoder *a;
  *   cq_autoencoder_open(&a, "fr-it", &err);
@@ -18,6 +18,7 @@
 
 #include "calque/encoder.h"
 #include "calque/pool.h"
+#include "calque/schedule.h"
 #include "calque/slice.h"
 
 #ifdef __cplusplus
@@ -55,11 +56,20 @@ typedef enum cq_autoencode_pooling { CQ_AUTOENCODE_LAST, CQ_AUTOENCODE_MAX, CQ_A
 typedef enum cq_autoencode_contrast { CQ_AUTOENCODE_PAIRS, CQ_AUTOENCODE_IN_BATCH } cq_autoencode_contrast;
 typedef enum cq_autoencode_feed { CQ_AUTOENCODE_OWN, CQ_AUTOENCODE_OTHER, CQ_AUTOENCODE_BOTH } cq_autoencode_feed;
 
+/* Text to train on or to measure by. */
+typedef struct cq_autoencode_text {
+  const char *path;         /* .tsv or .tsv.gz */
+  const char *languages[2]; /* codes of its first and second column; one NULL: text of the other column alone */
+} cq_autoencode_text;
+
 /* One line of news from a run. */
 typedef struct cq_autoencode_progress {
   const char *phase; /* "data", "together", "encoders", "decoders" */
   uint64_t step, n_steps;
-  double nll[2], contrast, distance, seconds_left;
+  size_t n_languages;
+  const char *const *languages;
+  const double *nll; /* [n_languages] running means, as the others; 0: not yet */
+  double contrast, distance, seconds_left;
   const char *text; /* a table or remark to show as it is; NULL when there is none */
 } cq_autoencode_progress;
 /* Return false to stop the run (CQ_ERR_STOPPED). */
@@ -68,17 +78,21 @@ typedef bool (*cq_autoencode_progress_fn)(void *context, const cq_autoencode_pro
 typedef struct cq_autoencode_options {
   const char *output;
   bool replace;
-  bool resume;              /* go on from OUTPUT.work when it is there; false: that is CQ_ERR_ARGUMENT */
-  int checkpoint_every;     /* steps; 0: at the end of a stage and when stopped */
-  const char *languages[2]; /* codes of the files' first and second column */
-  const char *const *train; /* .tsv or .tsv.gz of two or more columns */
+  bool resume;          /* go on from OUTPUT.work when it is there; false: that is CQ_ERR_ARGUMENT */
+  int checkpoint_every; /* steps; 0: at the end of a stage and when stopped */
+  /* A batch is of one pair of languages, or of one language, by chance in proportion to what there is; an epoch is as
+   * many batches as all hold. Each language needs text; what has no translation goes to its decoder alone. */
+  const cq_autoencode_text *train;
   size_t n_train;
-  const char *dev; /* pairs that BLEU is measured on after each epoch of decoders, and the best kept; NULL: none */
+  const cq_autoencode_text *dev; /* pairs whose BLEU is measured both ways after each epoch of decoders */
+  size_t n_dev;                  /* 0: the model is as it is at the end; otherwise that of the best mean is kept */
+  const char *joined;            /* a model whose languages are there already, and stay as they are; NULL: none */
   bool skip_bad;
   int max_characters; /* pairs with a longer side are left out; 0: no limit */
   /* sizes */
-  int vocab_size; /* pieces of each language */
-  int embedding_dim, hidden_dim, latent_dim, n_layers;
+  int vocab_size; /* pieces of each new language */
+  int embedding_dim, hidden_dim, n_layers;
+  int latent_dim; /* where no model is joined */
   bool bidirectional;
   cq_autoencode_pooling pooling;
   bool relu;        /* after the linear layer that gives the vector */
@@ -95,9 +109,11 @@ typedef struct cq_autoencode_options {
   double word_dropout; /* share of the tokens that decoders read which become <unk> */
   /* course */
   double together_epochs, encoder_epochs, decoder_epochs; /* stages, in this order; the last on frozen encoders */
+  int patience; /* a stage ends after this many epochs of decoders without a better BLEU on dev; 0: never early */
   int batch_pairs;
   double learning_rate, weight_decay, clip_norm;
-  double warmup; /* share of each stage's steps */
+  cq_schedule schedule; /* of each stage */
+  double warmup;        /* share of each stage's steps */
   int n_shards;
   uint64_t seed;
   cq_autoencode_progress_fn progress;
@@ -113,7 +129,7 @@ CQ_API cq_autoencode_options cq_autoencode_translating(void);
 
 typedef struct cq_autoencode_result {
   uint64_t n_pairs, n_steps;
-  double bleu[2]; /* on dev, of the model that is kept: into the second language, into the first; NaN without dev */
+  double bleu; /* on dev, mean of all ways, of the model that is kept; NaN without dev */
 } cq_autoencode_result;
 
 /* Trains and writes the model. result may be NULL. Errors: CQ_ERR_ARGUMENT; CQ_ERR_FORMAT with file and line;

@@ -13,6 +13,7 @@
 #define CALQUE_DISTILL_H
 
 #include "calque/pool.h"
+#include "calque/schedule.h"
 #include "calque/status.h"
 
 #include <stdbool.h>
@@ -30,7 +31,6 @@ typedef struct cq_distill_data {
   double weight; /* train: how often this set is drawn from, relative to the others; any other than 1 means balanced */
 } cq_distill_data;
 
-typedef enum cq_schedule { CQ_SCHEDULE_LINEAR, CQ_SCHEDULE_CONSTANT, CQ_SCHEDULE_COSINE } cq_schedule;
 typedef enum cq_dim_match {
   CQ_DIM_EQUAL,   /* student and teacher must have one dimension (else CQ_ERR_ARGUMENT) */
   CQ_DIM_PROJECT, /* a learned Dense module is appended to the student */

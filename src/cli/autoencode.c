@@ -17,12 +17,14 @@ static const char *const poolings[] = {"last", "max", "mean", NULL}; /* in cq_au
 static const char *const contrasts[] = {"pairs", "in-batch", NULL};  /* in cq_autoencode_contrast's */
 static const char *const feeds[] = {"own", "other", "both", NULL};   /* in cq_autoencode_feed's */
 static const char *const latents[] = {"both", "state", "every-step", NULL};
+static const char *const schedules[] = {"linear", "constant", "cosine", NULL}; /* in cq_schedule's order */
 enum { LATENT_BOTH, LATENT_STATE, LATENT_EVERY_STEP };
 
 struct train_args {
   cq_autoencode_options o;
   int recipe, latent, threads;
   const char *languages;
+  cli_list dev;
   bool one_way, no_relu, any_length;
 };
 
@@ -50,16 +52,24 @@ static const cli_option train_options[] = {
     {.name = "languages",
      .letter = 'l',
      .type = CLI_TEXT,
-     .required = true,
      .argument = "A,B",
      .offset = offsetof(struct train_args, languages),
-     .help = "codes of the files' first and second column"},
+     .default_text = "each file's own",
+     .help = "codes of the first and second column of files that do not say it themselves"},
     {.name = "dev",
-     .type = CLI_TEXT,
+     .type = CLI_LIST,
      .argument = "FILE",
-     .offset = offsetof(struct train_args, o.dev),
+     .offset = offsetof(struct train_args, dev),
      .default_text = "none",
-     .help = "pairs that are translated after each epoch of decoders; the model of the best BLEU is kept"},
+     .help =
+         "pairs that are translated both ways after each epoch of decoders; the model of the best BLEU is kept; may "
+         "be given again and again"},
+    {.name = "join",
+     .type = CLI_TEXT,
+     .argument = "DIR",
+     .offset = offsetof(struct train_args, o.joined),
+     .default_text = "none",
+     .help = "a model whose space the new languages enter; its languages stay as they are"},
     CHOICE_OPTION("recipe", recipe, recipes, "what the options below are where they are not given"),
     INT_OPTION("vocab-size", o.vocab_size, 8, "pieces of each language"),
     INT_OPTION("embedding", o.embedding_dim, 1, "numbers for a piece"),
@@ -83,6 +93,12 @@ static const cli_option train_options[] = {
     NUMBER_OPTION("encoder-dropout", o.encoder_dropout, 0.99, "between layers of encoders, where they have several"),
     NUMBER_OPTION("decoder-dropout", o.decoder_dropout, 0.99, "before, between and after layers of decoders"),
     INT_OPTION("max-tokens", o.max_tokens, 3, "longer sentences are cut"),
+    {.name = "max-characters",
+     .type = CLI_INT,
+     .argument = "N",
+     .offset = offsetof(struct train_args, o.max_characters),
+     .greatest = 1 << 20,
+     .help = "pairs with a longer side are left out; 0: none"},
     NUMBER_OPTION("alpha", o.reconstruction, 1e6, "weight of -log p of the sentences"),
     NUMBER_OPTION("beta", o.contrast, 1e6, "weight of the contrastive loss"),
     NUMBER_OPTION("distance", o.distance, 1e6, "weight of the squared distance of translations"),
@@ -96,10 +112,18 @@ static const cli_option train_options[] = {
     NUMBER_OPTION("together", o.together_epochs, 1e6, "epochs of everything at once, first"),
     NUMBER_OPTION("encoder-epochs", o.encoder_epochs, 1e6, "then epochs of encoders alone"),
     NUMBER_OPTION("decoder-epochs", o.decoder_epochs, 1e6, "at last epochs of decoders, on frozen encoders"),
+    {.name = "patience",
+     .type = CLI_INT,
+     .argument = "N",
+     .offset = offsetof(struct train_args, o.patience),
+     .greatest = 1 << 16,
+     .default_text = "never",
+     .help = "end a stage after this many epochs of decoders without a better BLEU on --dev"},
     INT_OPTION("batch", o.batch_pairs, 1, "pairs of a batch"),
     NUMBER_OPTION("lr", o.learning_rate, 1, "learning rate at its peak"),
     NUMBER_OPTION("weight-decay", o.weight_decay, 1, "of AdamW"),
     NUMBER_OPTION("clip-norm", o.clip_norm, 1e6, "longest gradient; 0: any"),
+    CHOICE_OPTION("schedule", o.schedule, schedules, "how the rate falls in a stage"),
     NUMBER_OPTION("warmup", o.warmup, 1, "share of a stage's steps in which the rate rises"),
     {.name = "seed",
      .type = CLI_COUNT,
@@ -126,7 +150,8 @@ static cq_autoencode_options chosen_options(const cli_call *call) {
                                                                 : cq_autoencode_translating()};
   static const size_t sizes[] = {
       [CLI_FLAG] = sizeof(bool),     [CLI_INT] = sizeof(int),     [CLI_COUNT] = sizeof(uint64_t),
-      [CLI_NUMBER] = sizeof(double), [CLI_TEXT] = sizeof(char *), [CLI_CHOICE] = sizeof(int)};
+      [CLI_NUMBER] = sizeof(double), [CLI_TEXT] = sizeof(char *), [CLI_CHOICE] = sizeof(int),
+      [CLI_LIST] = sizeof(cli_list)};
   for (size_t i = 0; i < call->command->n_options; i++) {
     const cli_option *o = &call->command->options[i];
     if (call->given[i]) memcpy((char *)&chosen + o->offset, (const char *)args + o->offset, sizes[o->type]);
@@ -143,33 +168,83 @@ static cq_autoencode_options chosen_options(const cli_call *call) {
 
 static bool show(void *context, const cq_autoencode_progress *p) {
   cli_progress *progress = context;
-  char remark[128];
+  char remark[256] = "";
   if (p->text) {
     cli_progress_clear(progress);
     cli_note("%s: %s", p->phase, p->text);
     return !cli_stop_asked();
   }
-  snprintf(remark, sizeof remark, "-log p %.3f %.3f  contrast %.3f  distance %.3f", p->nll[0], p->nll[1], p->contrast,
-           p->distance);
+  for (size_t i = 0, at = strlen(remark); i < p->n_languages && at < 128; i++, at = strlen(remark))
+    if (p->nll[i] > 0)
+      snprintf(remark + at, sizeof remark - at, "%s %s %.3f", at ? "" : "-log p", p->languages[i], p->nll[i]);
+  snprintf(remark + strlen(remark), sizeof remark - strlen(remark), "%scontrast %.3f  distance %.3f",
+           *remark ? "  " : "", p->contrast, p->distance);
   cli_progress_draw(progress, p->phase, p->step, p->n_steps, remark, p->step == p->n_steps);
   return !cli_stop_asked();
 }
 
-static int run_train(const cli_call *call) {
+/* Splits "fr,it" or "it" or ",it" in place. */
+static bool read_codes(const char *out[2], char *codes) {
+  char *comma = strchr(codes, ',');
+  if (comma) *comma = '\0';
+  out[0] = *codes ? codes : NULL;
+  out[1] = comma && comma[1] ? comma + 1 : NULL;
+  return (out[0] || out[1]) && (!comma || out[1]) && (!out[1] || !strchr(out[1], ','));
+}
+
+/* "[A,B=]FILE"; the codes are kept in memory of `codes`, which is freed by the caller. */
+static int read_text(cq_autoencode_text *out, char **codes, const char *argument, const char *languages,
+                     const char *path) {
+  const size_t n = strcspn(argument, "=/");
+  const bool own = argument[n] == '=' && n > 0;
+  if (!own && !languages)
+    return cli_usage(path, "'%s' does not say its languages, and there is no --languages: fr,it=%s", argument,
+                     argument);
+  *codes = own ? strndup(argument, n) : strdup(languages);
+  if (!*codes) return cli_fail("out of memory");
+  out->path = own ? argument + n + 1 : argument;
+  if (!read_codes(out->languages, *codes))
+    return cli_usage(path, "'%s' is no languages of columns: fr,it or fr or ,it", own ? argument : languages);
+  return CLI_OK;
+}
+
+/* What the arguments name: first what is trained on, then dev. */
+typedef struct texts {
+  size_t n;
+  cq_autoencode_text *items;
+  char **codes;
+} texts;
+
+static int read_texts(texts *out, const cli_call *call) {
+  const struct train_args *args = call->options;
+  const size_t n_train = call->n_arguments - 1;
+  *out = (texts){.n = n_train + args->dev.n};
+  out->items = calloc(out->n, sizeof *out->items);
+  out->codes = calloc(out->n, sizeof *out->codes);
+  if (!out->items || !out->codes) return cli_fail("out of memory");
+  int code = CLI_OK;
+  for (size_t i = 0; code == CLI_OK && i < out->n; i++)
+    code = read_text(&out->items[i], &out->codes[i],
+                     i < n_train ? call->arguments[1 + i] : args->dev.items[i - n_train], args->languages, call->path);
+  return code;
+}
+
+static void free_texts(texts *t) {
+  for (size_t i = 0; t->codes && i < t->n; i++) free(t->codes[i]);
+  free(t->codes);
+  free(t->items);
+}
+
+static int train(const cli_call *call, const texts *in) {
   const struct train_args *args = call->options;
   cq_autoencode_options o = chosen_options(call);
   cli_progress progress = cli_progress_start();
   cq_autoencode_result result;
   cq_error error = {0};
   cq_pool *pool;
-  char codes[64];
-  char *comma = snprintf(codes, sizeof codes, "%s", args->languages) < (int)sizeof codes ? strchr(codes, ',') : NULL;
-  if (!comma || comma == codes || !comma[1] || strchr(comma + 1, ','))
-    return cli_usage(call->path, "--languages is '%s', expected two codes as fr,it", args->languages);
-  *comma = '\0';
   o.output = call->arguments[0];
-  o.languages[0] = codes, o.languages[1] = comma + 1;
-  o.train = call->arguments + 1, o.n_train = call->n_arguments - 1;
+  o.train = in->items, o.n_train = call->n_arguments - 1;
+  o.dev = in->items + o.n_train, o.n_dev = in->n - o.n_train;
   o.progress = show, o.progress_context = &progress;
   int code = cli_open_pool(&pool, args->threads);
   if (code) return code;
@@ -181,11 +256,17 @@ static int run_train(const cli_call *call) {
     if (status == CQ_ERR_STOPPED) cli_stop_tell_resume(call, o.resume);
   } else {
     cli_note("%" PRIu64 " pairs, %" PRIu64 " steps", result.n_pairs, result.n_steps);
+    if (!isnan(result.bleu)) cli_note("BLEU on dev of the model that is kept: %.2f", result.bleu);
   }
-  if (!code && !isnan(result.bleu[0]))
-    cli_note("BLEU on dev: %s-%s %.2f, %s-%s %.2f", o.languages[0], o.languages[1], result.bleu[0], o.languages[1],
-             o.languages[0], result.bleu[1]);
   cq_pool_free(pool);
+  return code;
+}
+
+static int run_train(const cli_call *call) {
+  texts in;
+  int code = read_texts(&in, call);
+  if (code == CLI_OK) code = train(call, &in);
+  free_texts(&in);
   return code;
 }
 
@@ -196,11 +277,13 @@ static const cli_command autoencode_train = {
     .least_arguments = 2,
     .most_arguments = -1,
     .description =
-        "PAIRS are files of two columns between tabs, plain or gzipped; pairs with a side of more than 250 characters "
-        "are left out. By the recipe \"translating\", whose values are the defaults below, encoders are trained until "
+        "PAIRS are files of two columns between tabs, plain or gzipped, each with its columns' languages before it: "
+        "fr,it=FILE; or, for text of one language, it=FILE, or ,it=FILE where it is the second column. Any number of "
+        "languages can be trained at once. By the recipe "
+        "\"translating\", whose values are the defaults below, encoders are trained until "
         "translations have one vector, then decoders on frozen encoders, each on its own language only. The recipe "
         "\"as-described\" trains everything at once, with a vector of 16 numbers: it aligns, and does not translate.",
-    .example = "calque autoencode train fr-it train.tsv.gz --languages fr,it --dev dev.tsv.gz",
+    .example = "calque autoencode train fr-it fr,it=train.tsv.gz --dev fr,it=dev.tsv.gz",
     CLI_OPTIONS(struct train_args, train_options),
     .defaults = train_defaults,
     .run = run_train,
@@ -335,6 +418,6 @@ const cli_command cli_autoencode = {
     .description = "Each language has an encoder and a decoder; all share one space of sentence vectors, so that any "
                    "decoder can write what any encoder has read. MODEL/encoder-XX are sentence encoders for every "
                    "other command.",
-    .example = "calque autoencode train fr-it train.tsv.gz --languages fr,it --dev dev.tsv.gz",
+    .example = "calque autoencode train fr-it fr,it=train.tsv.gz --dev fr,it=dev.tsv.gz",
     .children = children,
 };

@@ -35,6 +35,7 @@ cq_autoencode_options cq_autoencode_as_described(void) {
                                  .weight_decay = 0,
                                  .clip_norm = 1,
                                  .warmup = 0.02,
+                                 .schedule = CQ_SCHEDULE_LINEAR,
                                  .checkpoint_every = 200,
                                  .n_shards = 2,
                                  .seed = 1};
@@ -80,7 +81,9 @@ static cq_status check_sizes(const cq_autoencode_options *o, cq_error *error) {
                {"max_tokens", o->max_tokens, 3, MOST},
                {"batch_pairs", o->batch_pairs, 1, MOST},
                {"n_shards", o->n_shards, 1, 64},
-               {"max_characters", o->max_characters, 0, INT32_MAX}};
+               {"max_characters", o->max_characters, 0, INT32_MAX},
+               {"patience", o->patience, 0, INT32_MAX},
+               {"schedule", (int)o->schedule, CQ_SCHEDULE_LINEAR, CQ_SCHEDULE_COSINE}};
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
     if (sizes[i].value < sizes[i].least || sizes[i].value > sizes[i].most)
       return cq_fail(error, CQ_ERR_ARGUMENT, "%s is %d, expected %d to %d", sizes[i].name, sizes[i].value,
@@ -107,15 +110,32 @@ static cq_status check_losses(const cq_autoencode_options *o, cq_error *error) {
   return CQ_OK;
 }
 
-cq_status cq_autoencode_check(const cq_autoencode_options *o, cq_error *error) {
-  if (!o->output || !o->languages[0] || !o->languages[1] || o->n_train == 0)
-    return cq_fail(error, CQ_ERR_ARGUMENT, "an output directory, two languages and a file to train on are needed");
-  if (!strcmp(o->languages[0], o->languages[1]))
-    return cq_fail(error, CQ_ERR_ARGUMENT, "both languages are '%s'", o->languages[0]);
+/* Files, and what they are in. */
+static cq_status check_text(const cq_autoencode_text *text, bool is_dev, cq_error *error) {
+  const char *const *codes = text->languages;
+  if (!text->path || (is_dev ? !codes[0] || !codes[1] : !codes[0] && !codes[1]))
+    return cq_fail(error, CQ_ERR_ARGUMENT, "a file to %s without %s", is_dev ? "measure by" : "train on",
+                   !text->path ? "a path"
+                   : is_dev    ? "two languages"
+                               : "a language");
+  if (codes[0] && codes[1] && !strcmp(codes[0], codes[1]))
+    return cq_fail_file(error, CQ_ERR_ARGUMENT, text->path, "both languages are '%s'", codes[0]);
   for (int i = 0; i < 2; i++)
-    if (!cq_autoencoder_is_code(o->languages[i]))
-      return cq_fail(error, CQ_ERR_ARGUMENT, "'%s' is no language's code: it becomes part of a directory's name",
-                     o->languages[i]);
+    if (codes[i] && !cq_autoencoder_is_code(codes[i]))
+      return cq_fail_file(error, CQ_ERR_ARGUMENT, text->path,
+                          "'%s' is no language's code: it becomes part of a directory's name", codes[i]);
+  return CQ_OK;
+}
+
+cq_status cq_autoencode_check(const cq_autoencode_options *o, cq_error *error) {
+  cq_status status = CQ_OK;
+  if (!o->output || o->n_train == 0)
+    return cq_fail(error, CQ_ERR_ARGUMENT, "an output directory and a file to train on are needed");
+  for (size_t i = 0; !status && i < o->n_train; i++) status = check_text(&o->train[i], false, error);
+  for (size_t i = 0; !status && i < o->n_dev; i++) status = check_text(&o->dev[i], true, error);
+  if (status) return status;
+  if (o->patience > 0 && o->n_dev == 0)
+    return cq_fail(error, CQ_ERR_ARGUMENT, "patience without dev: there is nothing to wait for");
   if (!(o->learning_rate > 0) || !(o->warmup >= 0 && o->warmup <= 1))
     return cq_fail(error, CQ_ERR_ARGUMENT, "learning rate %g, warm-up %g", o->learning_rate, o->warmup);
   const double epochs[] = {o->together_epochs, o->encoder_epochs, o->decoder_epochs};
@@ -124,19 +144,24 @@ cq_status cq_autoencode_check(const cq_autoencode_options *o, cq_error *error) {
       return cq_fail(error, CQ_ERR_ARGUMENT, "%g epochs, expected 0 to %d", epochs[i], MOST_EPOCHS);
   if (!(o->together_epochs + o->decoder_epochs > 0))
     return cq_fail(error, CQ_ERR_ARGUMENT, "no epochs of decoders: decoders need some");
-  const cq_status status = check_losses(o, error);
+  status = check_losses(o, error);
   return status ? status : check_sizes(o, error);
 }
 
 void cq_autoencode_describe(cq_builder *out, const cq_autoencode_options *o) {
-  cq_builder_printf(out, "%s %s %d %d %d %d %d %d %d %d %d %d %d %.17g %.17g %d|", o->languages[0], o->languages[1],
-                    o->vocab_size, o->embedding_dim, o->hidden_dim, o->latent_dim, o->n_layers, o->bidirectional,
-                    (int)o->pooling, o->relu, o->unit_length, o->latent_at_every_step, o->latent_as_state,
-                    o->encoder_dropout, o->decoder_dropout, o->max_tokens);
+  for (size_t i = 0; i < o->n_train + o->n_dev; i++) {
+    const cq_autoencode_text *text = i < o->n_train ? &o->train[i] : &o->dev[i - o->n_train];
+    for (int s = 0; s < 2; s++) cq_builder_printf(out, "%s,", text->languages[s] ? text->languages[s] : "-");
+  }
+  cq_builder_printf(out, "%d %d %d %d %d %d %d %d %d %d %d %.17g %.17g %d|", o->vocab_size, o->embedding_dim,
+                    o->hidden_dim, o->latent_dim, o->n_layers, o->bidirectional, (int)o->pooling, o->relu,
+                    o->unit_length, o->latent_at_every_step, o->latent_as_state, o->encoder_dropout, o->decoder_dropout,
+                    o->max_tokens);
   cq_builder_printf(out, "%.17g %.17g %.17g %d %.17g %.17g %d %.17g %.17g|", o->reconstruction, o->contrast,
                     o->distance, (int)o->contrast_by, o->margin, o->temperature, (int)o->feed, o->noise,
                     o->word_dropout);
   cq_builder_printf(out, "%.17g %.17g %.17g %d %.17g %.17g %.17g %.17g %d %llu %d|", o->together_epochs,
                     o->encoder_epochs, o->decoder_epochs, o->batch_pairs, o->learning_rate, o->weight_decay,
                     o->clip_norm, o->warmup, o->n_shards, (unsigned long long)o->seed, o->max_characters);
+  cq_builder_printf(out, "%d %d", (int)o->schedule, o->patience);
 }

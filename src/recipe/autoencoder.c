@@ -115,6 +115,20 @@ void cq_autoencoder_release(cq_autoencoder *a) {
   cq_free(a->tongues);
 }
 
+void cq_autoencoder_take(cq_autoencoder *to, cq_autoencoder *from) {
+  *to = *from;
+  cq_free(from);
+}
+
+cq_status cq_autoencoder_reserve(cq_autoencoder *a, size_t n, cq_error *error) {
+  cq_tongue *tongues = cq_alloc_array_zeroed(n, sizeof *tongues);
+  if (!tongues) return cq_fail_memory(error, "autoencoders");
+  for (size_t i = 0; i < a->n; i++) tongues[i] = a->tongues[i];
+  cq_free(a->tongues);
+  a->tongues = tongues;
+  return CQ_OK;
+}
+
 void cq_autoencoder_free(cq_autoencoder *a) {
   if (a) cq_autoencoder_release(a);
   cq_free(a);

@@ -22,6 +22,10 @@ bool cq_autoencoder_is_code(const char *code);
 
 /* Frees what it holds, and not itself; legal on {0}. */
 void cq_autoencoder_release(cq_autoencoder *a);
+/* Moves what an opened model holds into *to, which holds nothing, and frees the rest of it. */
+void cq_autoencoder_take(cq_autoencoder *to, cq_autoencoder *from);
+/* Room for n languages in all; those beyond the present ones are zero. Errors: CQ_ERR_MEMORY. */
+CQ_MUST_USE cq_status cq_autoencoder_reserve(cq_autoencoder *a, size_t n, cq_error *error);
 
 /* Writes the directory, whole or not at all. */
 CQ_MUST_USE cq_status cq_autoencoder_save(const cq_autoencoder *a, const char *directory, bool replace,

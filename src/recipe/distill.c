@@ -199,7 +199,8 @@ static cq_status checksum_options(uint64_t *out, const run *r, cq_error *error) 
 
 static cq_status load_data(run *r, cq_error *error) {
   const cq_distill_options *o = r->o;
-  const cq_parallel_options options = {o->skip_bad, o->max_characters, o->max_sentences};
+  const cq_parallel_options options = {
+      .skip_bad = o->skip_bad, .max_characters = o->max_characters, .max_entries = o->max_sentences};
   cq_status status = CQ_OK;
   for (size_t i = 0; !status && i < o->n_train; i++) {
     status = cq_parallel_add(&r->data, o->train[i].path, o->train[i].label, o->train[i].weight, &options, error);
@@ -273,11 +274,8 @@ static cq_status make_trainer(run *r, cq_error *error) {
   const cq_distill_options *o = r->o;
   const double pairs_per_step = (double)o->batch_pairs * o->accumulate;
   r->n_steps = o->steps ? o->steps : (uint64_t)ceil(o->epochs * (double)cq_parallel_pairs(&r->data) / pairs_per_step);
-  static const cq_decay decays[] = {[CQ_SCHEDULE_LINEAR] = CQ_DECAY_LINEAR,
-                                    [CQ_SCHEDULE_CONSTANT] = CQ_DECAY_NONE,
-                                    [CQ_SCHEDULE_COSINE] = CQ_DECAY_COSINE};
   const double warmup = o->warmup_steps < 1 ? o->warmup_steps * (double)r->n_steps : o->warmup_steps;
-  r->plan = (cq_schedule_plan){decays[o->schedule], r->n_steps, (uint64_t)warmup};
+  r->plan = (cq_schedule_plan){o->schedule, r->n_steps, (uint64_t)warmup};
   for (size_t i = 0; o->dropout >= 0 && i < r->student->n_modules; i++)
     if (r->student->modules[i]->type->set_dropout)
       r->student->modules[i]->type->set_dropout(r->student->modules[i], o->dropout);

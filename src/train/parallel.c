@@ -107,11 +107,28 @@ static cq_status add_pair(reading *r, uint32_t entry, cq_slice target, cq_error 
   return CQ_OK;
 }
 
+/* Text of one language. */
+static cq_status read_alone(bool *full, reading *r, const cq_lines *lines, const cq_slice *columns, size_t n,
+                            cq_error *error) {
+  const size_t column = (size_t)r->options->only_column;
+  uint32_t entry = 0;
+  if (n < column || columns[column - 1].n == 0)
+    return cq_fail_line(error, CQ_ERR_FORMAT, cq_lines_path(lines), cq_lines_number(lines),
+                        n < column ? "there is no column %zu" : "column %zu is empty", column);
+  if (too_long(r, columns[column - 1])) {
+    r->set->n_long++;
+    return CQ_OK;
+  }
+  const cq_status status = entry_of(&entry, full, r, columns[column - 1], error);
+  return status || *full ? status : add_pair(r, entry, columns[column - 1], error);
+}
+
 static cq_status read_line(bool *full, reading *r, const cq_lines *lines, cq_slice line, cq_error *error) {
   cq_slice columns[MAX_COLUMNS];
   const char *path = cq_lines_path(lines);
   const uint64_t number = cq_lines_number(lines);
   const size_t n = cq_tsv_split(columns, MAX_COLUMNS, line);
+  if (r->options->only_column) return read_alone(full, r, lines, columns, n < MAX_COLUMNS ? n : MAX_COLUMNS, error);
   if (n < 2)
     return cq_fail_line(error, CQ_ERR_FORMAT, path, number,
                         "%zu column, expected a source and at least one translation separated by tabs", n);

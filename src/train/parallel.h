@@ -42,6 +42,7 @@ typedef struct cq_parallel_options {
   bool skip_bad;       /* count malformed lines and go on */
   int max_characters;  /* leave out pairs with a longer side; 0: no limit */
   int64_t max_entries; /* sources read from a file; 0: all */
+  int only_column; /* text of one language: a line's first or second column, which is its own translation; 0: pairs */
 } cq_parallel_options;
 
 /* Adds a file as a set. label NULL: made from the path ("en-de/train-anki").

@@ -2,12 +2,12 @@
 #ifndef TRAIN_SCHEDULE_H
 #define TRAIN_SCHEDULE_H
 
+#include "calque/schedule.h"
+
 #include <stdint.h>
 
-typedef enum cq_decay { CQ_DECAY_LINEAR, CQ_DECAY_NONE, CQ_DECAY_COSINE } cq_decay;
-
 typedef struct cq_schedule_plan {
-  cq_decay decay;
+  cq_schedule decay;
   uint64_t n_steps, n_warmup;
 } cq_schedule_plan;
 

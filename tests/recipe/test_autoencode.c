@@ -22,10 +22,9 @@ static const char *pairs_file(void) {
   return path;
 }
 
-static cq_autoencode_options tiny_options(const char *output, const char *const *files) {
+static cq_autoencode_options tiny_options(const char *output, const cq_autoencode_text *files) {
   cq_autoencode_options o = cq_autoencode_translating();
   o.output = output;
-  o.languages[0] = "xx", o.languages[1] = "yy";
   o.train = files, o.n_train = 1;
   o.vocab_size = 12;
   o.embedding_dim = 6, o.hidden_dim = 8, o.latent_dim = 7;
@@ -38,14 +37,14 @@ static cq_autoencode_options tiny_options(const char *output, const char *const 
 static const char *model(void) {
   static char path[400];
   if (!*path) {
-    const char *const files[] = {pairs_file()};
+    const cq_autoencode_text files[] = {{pairs_file(), {"xx", "yy"}}};
     cq_error error = {0};
     cq_autoencode_result result;
     snprintf(path, sizeof path, "%s", test_path("model"));
     const cq_autoencode_options o = tiny_options(path, files);
     if (cq_autoencode(&o, NULL, &result, &error)) fail_msg("%s", error.message);
     assert_int_equal(result.n_steps, 3 * ((result.n_pairs + 7) / 8));
-    assert_true(isnan(result.bleu[0]) && isnan(result.bleu[1]));
+    assert_true(isnan(result.bleu));
   }
   return path;
 }
@@ -53,15 +52,17 @@ static const char *model(void) {
 /* --- training --- */
 
 static void wrong_options(void **state) {
-  const char *const files[] = {pairs_file()};
+  const cq_autoencode_text files[] = {{pairs_file(), {"xx", "yy"}}};
   char output[400];
   (void)state;
   snprintf(output, sizeof output, "%s", test_path("refused"));
   const cq_autoencode_options usual = tiny_options(output, files);
 #define REFUSED(change, word)                                                                                          \
   {                                                                                                                    \
+    cq_autoencode_text text = files[0];                                                                                \
     cq_autoencode_options o = usual;                                                                                   \
     cq_error error = {0};                                                                                              \
+    o.train = &text;                                                                                                   \
     change;                                                                                                            \
     const cq_status status = cq_autoencode(&o, NULL, NULL, &error);                                                    \
     if (status != CQ_ERR_ARGUMENT) fail_msg("%s: status %d: %s", word, status, error.message);                         \
@@ -69,12 +70,16 @@ static void wrong_options(void **state) {
     if (access(output, F_OK) == 0) fail_msg("%s: a model was written", word);                                          \
   }
   REFUSED(o.output = NULL, "output")
-  REFUSED(o.languages[1] = NULL, "two languages")
-  REFUSED(o.languages[1] = "xx", "both languages are 'xx'")
-  REFUSED(o.languages[0] = "", "'' is no language's code")
-  REFUSED(o.languages[0] = "a/b", "'a/b' is no language's code")
-  REFUSED(o.languages[0] = "\xff", "is no language's code")
-  REFUSED(o.languages[0] = "a-code-that-is-too-long-to-be-part-of-a-name-of-any-sort", "is no language's code")
+  REFUSED(text.languages[0] = text.languages[1] = NULL, "without a language")
+  REFUSED(text.path = NULL, "without a path")
+  REFUSED((o.dev = &text, o.n_dev = 1, text.languages[1] = NULL), "without two languages")
+  REFUSED(o.patience = 3, "patience without dev")
+  REFUSED(o.patience = -1, "patience is -1")
+  REFUSED(text.languages[1] = "xx", "both languages are 'xx'")
+  REFUSED(text.languages[0] = "", "'' is no language's code")
+  REFUSED(text.languages[0] = "a/b", "'a/b' is no language's code")
+  REFUSED(text.languages[0] = "\xff", "is no language's code")
+  REFUSED(text.languages[0] = "a-code-that-is-too-long-to-be-part-of-a-name-of-any-sort", "is no language's code")
   REFUSED(o.n_train = 0, "a file")
   REFUSED(o.vocab_size = 0, "vocab_size is 0")
   REFUSED(o.vocab_size = 4000, "4000")
@@ -113,7 +118,7 @@ static bool stop_at_third(void *context, const cq_autoencode_progress *p) {
 }
 
 static void runs_can_be_stopped(void **state) {
-  const char *const files[] = {pairs_file()};
+  const cq_autoencode_text files[] = {{pairs_file(), {"xx", "yy"}}};
   int n = 0;
   (void)state;
   cq_autoencode_options o = tiny_options(test_path("stopped"), files);
@@ -140,7 +145,8 @@ static void runs_that_were_stopped_go_on_to_the_same_model(void **state) {
                                       "decoder-xx/model.safetensors",
                                       "decoder-yy/model.safetensors",
                                       "log.jsonl"};
-  const char *const whole = model(), *const files[] = {pairs_file()};
+  const char *const whole = model();
+  const cq_autoencode_text files[] = {{pairs_file(), {"xx", "yy"}}};
   char path[400];
   cq_error error = {0};
   int n_runs = 0;
@@ -168,7 +174,7 @@ static void runs_that_were_stopped_go_on_to_the_same_model(void **state) {
 }
 
 static void runs_that_go_wrong_say_where(void **state) {
-  const char *const files[] = {pairs_file()};
+  const cq_autoencode_text files[] = {{pairs_file(), {"xx", "yy"}}};
   cq_error error = {0};
   (void)state;
   cq_autoencode_options o = tiny_options(test_path("wrong"), files);
@@ -258,12 +264,12 @@ static void allocations_may_fail(void **state) {
 
 /* Training allocates so often that only some of them are tried: each of the first, then fewer and fewer. */
 static void training_may_run_out_of_memory(void **state) {
-  const char *const files[] = {pairs_file()};
+  const cq_autoencode_text files[] = {{pairs_file(), {"xx", "yy"}}};
   (void)state;
   for (long n = 1;; n += 1 + n / 12) {
     cq_error error = {0};
     cq_autoencode_options o = tiny_options(test_path("short"), files);
-    o.dev = files[0];
+    o.dev = files, o.n_dev = 1;
     o.encoder_epochs = o.decoder_epochs = 0.3;
     o.resume = true; /* what a run before has saved may be gone on with */
     cq_alloc_fail_at(n);

@@ -181,8 +181,8 @@ static void each_way_draws_what_it_says(void **state) {
 
 static void rates_rise_and_fall(void **state) {
   (void)state;
-  const cq_schedule_plan linear = {CQ_DECAY_LINEAR, 110, 10}, flat = {CQ_DECAY_NONE, 110, 0},
-                         cosine = {CQ_DECAY_COSINE, 110, 10}, all_warmup = {CQ_DECAY_LINEAR, 4, 8};
+  const cq_schedule_plan linear = {CQ_SCHEDULE_LINEAR, 110, 10}, flat = {CQ_SCHEDULE_CONSTANT, 110, 0},
+                         cosine = {CQ_SCHEDULE_COSINE, 110, 10}, all_warmup = {CQ_SCHEDULE_LINEAR, 4, 8};
   const struct {
     const cq_schedule_plan *plan;
     uint64_t step;
