@@ -5,7 +5,7 @@
  *    | normalizer.c       the pieces between them, rewritten
  *    | added.c            tokens that are cut out of the rewritten text
  *    | pre_tokenizer.c    what is left, cut into words
- *    v wordpiece.c, unigram.c, bpe.c
+ *    v wordpiece.c, unigram.c, bpe.c, word_level.c
  *   ids, special tokens around them
  *
  * The stages and their names are those of the tokenizer.json format. Every other format (vocab.txt, a SentencePiece
@@ -106,13 +106,16 @@ struct cq_pre_tokenizer {
 typedef struct cq_pre_tokenizers {
   cq_pre_tokenizer *steps;
   size_t n, capacity;
-  bool byte_level;
+  bool byte_level, metaspace; /* has one of them */
 } cq_pre_tokenizers;
 cq_status cq_pre_tokenizers_parse(cq_pre_tokenizers *out, cq_arena *arena, const json_t *json, const cq_place *place,
                                   cq_error *error);
 void cq_pre_tokenizers_free(cq_pre_tokenizers *pre_tokenizers);
 /* Cuts words[0]; the result is in the returned one of the two. NULL: out of memory. */
 cq_words *cq_pre_tokenizers_run(cq_words words[2], const cq_pre_tokenizers *pre_tokenizers);
+
+/* The one regular expression that Split takes: a mark of punctuation or a symbol, with the U+2581 before it. */
+#define CQ_SPLIT_MARKS "\xE2\x96\x81?(?!\xE2\x96\x81)[\\p{P}\\p{S}]"
 
 /* The character that stands for a byte in byte-level vocabularies: itself if printable, else one from U+0100 on. */
 uint32_t cq_byte_level_char(unsigned char byte);
@@ -170,7 +173,7 @@ typedef struct cq_model_kind {
 /* Fills byte_ids with the ids of "<0x00>" to "<0xFF>". */
 void cq_find_byte_pieces(cq_model *model, const cq_vocab *vocab);
 
-extern const cq_model_kind cq_wordpiece_kind, cq_unigram_kind, cq_bpe_kind;
+extern const cq_model_kind cq_wordpiece_kind, cq_unigram_kind, cq_bpe_kind, cq_word_level_kind;
 
 /* BPE's merges, in the order they were learned. */
 typedef struct cq_merges cq_merges;

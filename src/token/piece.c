@@ -74,6 +74,10 @@ bool cq_tokenizer_piece(cq_slice *text, cq_piece_kind *kind, const cq_tokenizer 
     if (starts_with(piece, cq_slice_of("[unused"))) *kind = CQ_PIECE_OTHER;
     return true;
   }
+  if (tokenizer->model.kind == &cq_word_level_kind && !tokenizer->pre_tokenizers.metaspace) {
+    *kind = CQ_PIECE_START; /* nothing says which words touch: they stand apart */
+    return true;
+  }
   bool start = starts_with(piece, mark);
   *kind = start ? CQ_PIECE_START : CQ_PIECE_INSIDE;
   if (start) *text = (cq_slice){piece.data + mark.n, piece.n - mark.n};

@@ -183,6 +183,31 @@ static bool run_split(cq_words *out, const cq_words *in, const cq_pre_tokenizer 
   return true;
 }
 
+/* Split by CQ_SPLIT_MARKS: each match is a word. */
+static bool run_split_marks(cq_words *out, const cq_words *in, const cq_pre_tokenizer *step) {
+  enum { BLANK = 0x2581 };
+  (void)step;
+  for (size_t w = 0; w < in->n; w++) {
+    const cq_word *word = &in->words[w];
+    cq_slice text = cq_words_text(in, word);
+    size_t start = 0;
+    for (size_t i = 0; i < text.n;) {
+      uint32_t c; /* the match's last character, if there is one */
+      const size_t second = i + cq_utf8_decode(&c, text.data + i, text.n - i);
+      size_t end = second;
+      if (c == BLANK && second < text.n) end += cq_utf8_decode(&c, text.data + second, text.n - second);
+      if (c == BLANK || !(cq_char_is_punctuation(c) || cq_char_is_symbol(c))) {
+        i = second;
+        continue;
+      }
+      if (!put_piece(out, word, start, i) || !put_piece(out, word, i, end)) return false;
+      start = i = end;
+    }
+    if (!put_piece(out, word, start, text.n)) return false;
+  }
+  return true;
+}
+
 /* --- rewriting --- */
 
 /* flags: split */
@@ -379,6 +404,11 @@ static cq_status parse_split(cq_pre_tokenizer *step, const parser *p) {
   step->behavior = ISOLATED;
   status = parse_choice(&step->behavior, p, "behavior", behavior_names, 5);
   if (status) return status;
+  if (json_is_string(regex) && !invert && step->behavior == ISOLATED &&
+      !strcmp(json_string_value(regex), CQ_SPLIT_MARKS)) {
+    step->run = run_split_marks;
+    return CQ_OK;
+  }
   if (json_is_string(regex) || invert)
     return cq_fail_file(p->error, CQ_ERR_UNSUPPORTED, p->place->path, "%s: Split with %s '%s' is not supported",
                         p->place->where, regex ? "the regular expression" : "invert, by",
@@ -432,6 +462,7 @@ static cq_status parse(cq_pre_tokenizers *out, cq_arena *arena, const json_t *js
       return cq_fail_memory(error, "pre-tokenizers");
     out->steps[out->n++] = step;
     if (step.run == run_byte_level) out->byte_level = true;
+    if (step.run == run_metaspace) out->metaspace = true;
     return CQ_OK;
   }
   return cq_fail_file(error, CQ_ERR_UNSUPPORTED, place->path, "%s: '%s' is not supported", place->where, type);

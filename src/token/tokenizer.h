@@ -1,7 +1,7 @@
 /* Text to token ids, for every tokenizer behind one handle.
  *
  * A tokenizer is immutable once open and may be shared by threads. Which files make it, in order of preference:
- *   tokenizer.json           WordPiece, Unigram, BPE (byte-level, or SentencePiece's with byte fallback)
+ *   tokenizer.json           WordPiece, Unigram, BPE (byte-level, or SentencePiece's with byte fallback), WordLevel
  *   vocab.txt                WordPiece; tokenizer_config.json holds do_lower_case, strip_accents and the like
  *   sentencepiece.bpe.model, spiece.model, tokenizer.model   SentencePiece, unigram or BPE
  *   vocab.json, merges.txt   byte-level BPE
@@ -24,7 +24,7 @@ typedef struct cq_ids {
 } cq_ids;
 
 typedef struct cq_tokenizer_info {
-  const char *type;                                /* "WordPiece", "Unigram", "BPE", "ByteLevelBPE" */
+  const char *type;                                /* "WordPiece", "Unigram", "BPE", "ByteLevelBPE", "WordLevel" */
   int64_t vocab_size;                              /* ids are in [0, vocab_size) */
   int32_t pad_id, unk_id, cls_id, sep_id, mask_id; /* -1: none; cls/sep are <s> and </s> where the tokenizer says so */
   int n_special;                                   /* tokens put around a single sentence */

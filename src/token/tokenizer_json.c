@@ -9,7 +9,8 @@
 #include "base/error.h"
 #include "base/memory.h"
 
-static const cq_model_kind *const model_kinds[] = {&cq_wordpiece_kind, &cq_unigram_kind, &cq_bpe_kind};
+static const cq_model_kind *const model_kinds[] = {&cq_wordpiece_kind, &cq_unigram_kind, &cq_bpe_kind,
+                                                   &cq_word_level_kind};
 
 /* {"piece": id, ...}: every id once. */
 cq_status cq_vocab_parse(cq_tokenizer *t, const json_t *vocab, const char *path, cq_error *error) {

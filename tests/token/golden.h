@@ -18,7 +18,8 @@ static const char *const golden_names[] = {
     "sentencepiece-t5",      "byte-level",
     "byte-level-prefix",     "vocab-json",
     "bpe-byte-fallback",     "bpe-fuse",
-    "bpe-no-fuse",
+    "bpe-no-fuse",           "words-marked",
+    "words-plain",           "words-split",
 };
 enum { N_GOLDEN = sizeof golden_names / sizeof *golden_names };
 

@@ -150,6 +150,8 @@ static void test_description(void **state) {
       {"sentencepiece-bpe", "BPE", -1, 0, 1, 2, 1, 0, false, false},
       {"sentencepiece-t5", "Unigram", 0, 2, -1, 1, 1, 0, false, false},
       {"byte-level", "ByteLevelBPE", 1, 3, 0, 2, 2, 0, false, true},
+      {"words-marked", "WordLevel", 1, 3, 0, 2, 2, 0, false, false},
+      {"words-plain", "WordLevel", 1, 3, 0, 2, 2, 0, true, false},
   };
   for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
     cq_tokenizer *t = open_tokenizer(golden_path(expected[i].name));
@@ -266,6 +268,12 @@ static void test_pieces(void **state) {
   expect_piece("byte-level", "xé", false, "é", CQ_PIECE_INSIDE);
   expect_piece("bpe-byte-fallback", "\xF0\x9F\x98\x80", false, "<0x80>", CQ_PIECE_OTHER);
   expect_piece("sentencepiece-unigram", "<mask>", false, "<mask>", CQ_PIECE_SPECIAL);
+  expect_piece("words-marked", "My wife", false, "wife", CQ_PIECE_START);
+  expect_piece("words-marked", "don't", false, "t", CQ_PIECE_INSIDE);
+  expect_piece("words-marked", "Los ¿", false, "¿", CQ_PIECE_START);
+  expect_piece("words-marked", "river!", false, "!", CQ_PIECE_INSIDE);
+  expect_piece("words-marked", "unheard", false, "<unk>", CQ_PIECE_SPECIAL);
+  expect_piece("words-plain", "The river", false, "river", CQ_PIECE_START);
 }
 
 int main(void) {

@@ -45,6 +45,7 @@ static void test_sweep(void **state) {
   sweep("byte-level-prefix");
   sweep("vocab-json");
   sweep("unigram-never");
+  sweep("words-marked");
 }
 
 int main(void) {

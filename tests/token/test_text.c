@@ -70,6 +70,8 @@ static void other_kinds(void **state) {
   } cases[] = {
       {"golden/token/wordpiece-uncased", "The cat", "the cat"},
       {"golden/token/byte-level", "The cat", "The cat"},
+      {"golden/token/words-marked", "My  wife, today's fish!", "My wife, today's fish!"},
+      {"golden/token/words-plain", "The old mill", "the old mill"},
   };
   (void)state;
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
