@@ -145,6 +145,8 @@ void cq_added_free(cq_added *added);
 
 /* --- models --- */
 
+typedef struct cq_word_counts cq_word_counts;
+
 typedef struct cq_model {
   const struct cq_model_kind *kind;
   /* all */
@@ -162,6 +164,8 @@ typedef struct cq_model {
   struct cq_merges *merges;
   bool ignore_merges, byte_level;
   cq_slice suffix;
+  /* words in training */
+  cq_word_counts *counts;
 } cq_model;
 
 typedef struct cq_model_kind {

@@ -91,4 +91,24 @@ CQ_MUST_USE cq_status cq_tokenizer_train_sentencepiece(cq_tokenizer **out,
                                                        bool (*next)(void *context, cq_slice *sentence), void *context,
                                                        const cq_sentencepiece_training *options, cq_error *error);
 
+/* --- training a vocabulary of whole words --- */
+
+typedef struct cq_words_training {
+  int vocab_size;     /* ids in all, <s> <pad> </s> <unk> included; fewer when the text has fewer words */
+  uint64_t min_count; /* words that occur less often are left out; 0 or 1: none */
+  bool lowercase;
+} cq_words_training;
+
+/* Counts the words of sentences and makes the most frequent ones a tokenizer: <s> 0, <pad> 1, </s> 2, <unk> 3, then by
+ * count, words as frequent by their bytes. A word is what stands between blanks, but marks of punctuation and symbols
+ * are words of their own; one behind a blank begins with U+2581, so that cq_tokenizer_text gives the text back, in NFKC
+ * and with one blank for any white space. The text must have blanks between words: Chinese or Thai needs them put in
+ * before. It is saved as a tokenizer.json that Hugging Face's tokenizers reads.
+ *   next  gives sentence after sentence; false at the end. Those that are not UTF-8 are left out. A failed read is
+ *         reported by the caller afterwards.
+ * Errors: CQ_ERR_ARGUMENT when vocab_size has no room for a word or is more than 2^20, when there is no word, or none
+ * that occurs min_count times; CQ_ERR_MEMORY. */
+CQ_MUST_USE cq_status cq_tokenizer_train_words(cq_tokenizer **out, bool (*next)(void *context, cq_slice *sentence),
+                                               void *context, const cq_words_training *options, cq_error *error);
+
 #endif

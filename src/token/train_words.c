@@ -1,0 +1,174 @@
+/* Training a vocabulary of whole words: what occurs most often, the rest is unknown.
+ *
+ *   NFKC, one blank for any white space   Bonjour, «le  monde» !
+ *   Metaspace                             ▁Bonjour,   ▁«le       ▁monde»   ▁!
+ *   Split by CQ_SPLIT_MARKS               ▁Bonjour ,  ▁« le   ▁monde »     ▁!
+ *
+ * Words are counted by the encoder itself, under a model that counts instead of looking up, so that training cannot cut
+ * text in another way than encoding does. */
+#include "token/internal.h"
+
+#include "base/error.h"
+#include "base/intern.h"
+#include "base/memory.h"
+#include "base/utf8.h"
+
+#include <stdlib.h>
+
+#define BLANK "\xE2\x96\x81"
+
+enum { N_SPECIAL = 4, MOST_WORDS = 1 << 20, MAX_WORD_BYTES = 512 };
+static const char *const specials[N_SPECIAL] = {"<s>", "<pad>", "</s>", "<unk>"}; /* ids as XLM-R has them */
+
+/* --- counting --- */
+
+struct cq_word_counts {
+  cq_intern words;
+  uint64_t *counts; /* [words.n] */
+  size_t capacity;
+};
+
+/* What is longer is no word; left out, it is unknown later. */
+static bool count(cq_ids *out, const cq_tokenizer *t, cq_slice word, void **scratch, size_t *scratch_size) {
+  cq_word_counts *c = t->model.counts;
+  (void)out;
+  (void)scratch;
+  (void)scratch_size;
+  if (word.n > MAX_WORD_BYTES) return true;
+  const uint32_t n_before = c->words.n, number = cq_intern_put(&c->words, word);
+  if (number == CQ_INTERN_NONE) return false;
+  if (number == n_before) {
+    if (!cq_reserve((void **)&c->counts, &c->capacity, (size_t)number + 1, sizeof *c->counts)) return false;
+    c->counts[number] = 0;
+  }
+  c->counts[number]++;
+  return true;
+}
+
+static const cq_model_kind counting = {"counting", NULL, count};
+
+static cq_status count_words(cq_tokenizer *t, bool (*next)(void *context, cq_slice *sentence), void *context,
+                             cq_error *error) {
+  const cq_model_kind *kind = t->model.kind;
+  cq_ids ids = {0}; /* special tokens that the text spells out, and nothing else */
+  cq_slice sentence;
+  cq_status status = CQ_OK;
+  t->model.kind = &counting;
+  while (!status && next(context, &sentence)) {
+    ids.n = 0;
+    if (cq_utf8_invalid_at(sentence.data, sentence.n) == sentence.n)
+      status = cq_tokenizer_encode(&ids, t, sentence, false, 0, NULL, error);
+  }
+  t->model.kind = kind;
+  cq_free(ids.ids);
+  return status;
+}
+
+/* --- choosing --- */
+
+typedef struct counted {
+  cq_slice word;
+  uint64_t count;
+} counted;
+
+/* The most frequent first; of words as frequent, by their bytes. */
+static int by_count(const void *a, const void *b) {
+  const counted *x = a, *y = b;
+  return x->count != y->count ? (x->count < y->count) - (x->count > y->count) : cq_slice_compare(x->word, y->word);
+}
+
+static cq_status put_words(cq_tokenizer *t, const cq_word_counts *c, const cq_words_training *o, cq_error *error) {
+  if (c->words.n == 0) return cq_fail(error, CQ_ERR_ARGUMENT, "no word to make a vocabulary of");
+  counted *words = cq_alloc_array(c->words.n, sizeof *words);
+  if (!words) return cq_fail_memory(error, "vocabulary");
+  for (uint32_t i = 0; i < c->words.n; i++) words[i] = (counted){c->words.items[i], c->counts[i]};
+  qsort(words, c->words.n, sizeof *words, by_count);
+  cq_status status = CQ_OK;
+  if (words[0].count < o->min_count)
+    status = cq_fail(
+        error, CQ_ERR_ARGUMENT, "no word occurs %llu times: the most frequent one, '%.*s', occurs %llu times",
+        (unsigned long long)o->min_count, (int)words[0].word.n, words[0].word.data, (unsigned long long)words[0].count);
+  const uint32_t room = (uint32_t)(o->vocab_size - N_SPECIAL), n = c->words.n < room ? c->words.n : room;
+  for (uint32_t i = 0; i < n && !status && words[i].count >= o->min_count; i++) {
+    if (cq_vocab_put(&t->vocab, words[i].word, (int32_t)(N_SPECIAL + i)) != CQ_VOCAB_OK)
+      status = cq_fail_memory(error, "vocabulary");
+  }
+  t->n_model_pieces = t->vocab.n;
+  cq_free(words);
+  return status;
+}
+
+/* --- the document --- */
+
+static json_t *replace_json(const char *kind, const char *pattern, const char *content) {
+  return json_pack("{s:s, s:{s:s}, s:s}", "type", "Replace", "pattern", kind, pattern, "content", content);
+}
+
+/* Soft hyphens vanish; the zero-width space and the byte-order mark are blanks, and the blank's own mark is one. */
+static json_t *normalizer_json(bool lowercase) {
+  json_t *steps = json_array();
+  json_array_append_new(steps, json_pack("{s:s}", "type", "NFKC"));
+  if (lowercase) json_array_append_new(steps, json_pack("{s:s}", "type", "Lowercase"));
+  json_array_append_new(steps, replace_json("String", "\xC2\xAD", ""));
+  json_array_append_new(steps, replace_json("String", "\xE2\x80\x8B", " "));
+  json_array_append_new(steps, replace_json("String", "\xEF\xBB\xBF", " "));
+  json_array_append_new(steps, replace_json("String", BLANK, " "));
+  json_array_append_new(steps, replace_json("Regex", "\\s+", " "));
+  json_array_append_new(steps, json_pack("{s:s, s:b, s:b}", "type", "Strip", "strip_left", 1, "strip_right", 1));
+  return json_pack("{s:s, s:o}", "type", "Sequence", "normalizers", steps);
+}
+
+static json_t *metaspace_json(void) {
+  return json_pack("{s:s, s:s, s:s, s:b}", "type", "Metaspace", "replacement", BLANK, "prepend_scheme", "always",
+                   "split", 1);
+}
+
+static json_t *document_json(bool lowercase) {
+  json_t *added = json_array();
+  for (int id = 0; id < N_SPECIAL; id++)
+    json_array_append_new(added, json_pack("{s:i, s:s, s:b, s:b, s:b, s:b, s:b}", "id", id, "content", specials[id],
+                                           "single_word", 0, "lstrip", 0, "rstrip", 0, "normalized", 0, "special", 1));
+  json_t *cutting =
+      json_pack("{s:s, s:[o, {s:s, s:{s:s}, s:s, s:b}]}", "type", "Sequence", "pretokenizers", metaspace_json(), "type",
+                "Split", "pattern", "Regex", CQ_SPLIT_MARKS, "behavior", "Isolated", "invert", 0);
+  return json_pack("{s:s, s:n, s:n, s:o, s:o, s:o, s:{s:s, s:[s, i], s:[s, i]}, s:o, s:{s:s, s:s}}", "version", "1.0",
+                   "truncation", "padding", "added_tokens", added, "normalizer", normalizer_json(lowercase),
+                   "pre_tokenizer", cutting, "post_processor", "type", "BertProcessing", "sep", specials[2], 2, "cls",
+                   specials[0], 0, "decoder", metaspace_json(), "model", "type", "WordLevel", "unk_token", specials[3]);
+}
+
+static cq_status assemble(cq_tokenizer *t, bool lowercase, cq_error *error) {
+  for (int32_t id = 0; id < N_SPECIAL; id++) {
+    if (cq_vocab_put(&t->vocab, cq_slice_of(specials[id]), id) != CQ_VOCAB_OK)
+      return cq_fail_memory(error, "vocabulary");
+  }
+  t->document = document_json(lowercase);
+  t->config_class = "PreTrainedTokenizerFast";
+  return t->document ? cq_tokenizer_assemble_document(t, NULL, "tokenizer.json", error)
+                     : cq_fail_memory(error, "tokenizer document");
+}
+
+cq_status cq_tokenizer_train_words(cq_tokenizer **out, bool (*next)(void *context, cq_slice *sentence), void *context,
+                                   const cq_words_training *options, cq_error *error) {
+  *out = NULL;
+  if (options->vocab_size <= N_SPECIAL || options->vocab_size > MOST_WORDS)
+    return cq_fail(error, CQ_ERR_ARGUMENT, "vocab_size is %d, expected %d to %d", options->vocab_size, N_SPECIAL + 1,
+                   MOST_WORDS);
+  cq_tokenizer *t = cq_tokenizer_new();
+  if (!t) return cq_fail_memory(error, "tokenizer");
+  cq_word_counts counts = {0};
+  cq_status status = assemble(t, options->lowercase, error);
+  t->model.counts = &counts;
+  if (!status) status = count_words(t, next, context, error);
+  if (!status) status = put_words(t, &counts, options, error);
+  t->model.counts = NULL;
+  if (!status) status = cq_tokenizer_finish(t, NULL, NULL, "tokenizer_config.json", error);
+  cq_intern_free(&counts.words);
+  cq_free(counts.counts);
+  if (status) {
+    cq_tokenizer_free(t);
+    return status;
+  }
+  *out = t;
+  return CQ_OK;
+}
