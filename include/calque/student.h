@@ -21,7 +21,7 @@ extern "C" {
 
 typedef enum cq_student_kind {
   CQ_STUDENT_COPY,           /* an existing model as it is, written to a new directory */
-  CQ_STUDENT_NEW_VOCABULARY, /* the body of `from` under a SentencePiece vocabulary trained on the text */
+  CQ_STUDENT_NEW_VOCABULARY, /* the body of `from` under a vocabulary trained on the text */
   CQ_STUDENT_TRANSFORMER,    /* a fresh BERT of the given sizes, mean pooling */
   CQ_STUDENT_BILSTM,         /* fresh word embeddings and a bidirectional LSTM, max pooling */
   CQ_STUDENT_STATIC,         /* a fresh embedding bag */
@@ -41,7 +41,8 @@ typedef struct cq_student_options {
   bool skip_bad;             /* count malformed lines of text and go on */
   int vocab_size;            /* pieces, special ones included */
   bool vocab_bpe;            /* SentencePiece BPE instead of unigram */
-  double character_coverage; /* share of characters the vocabulary must cover, e.g. 0.9995 */
+  bool vocab_words;          /* the most frequent whole words instead of pieces; fewer when the text has fewer */
+  double character_coverage; /* share of characters that pieces must cover, e.g. 0.9995 */
   bool lowercase;            /* fold case in the vocabulary's normaliser */
   cq_carry_over carry_over;  /* NEW_VOCABULARY */
   int dim, n_layers, n_heads, feed_forward_dim, max_seq_length; /* the fresh kinds; max_seq_length 0: 128 */

@@ -3,11 +3,12 @@
 #include "report.h"
 
 static const char *const kinds[] = {"copy", "new-vocabulary", "transformer", "bilstm", "static", NULL};
+static const char *const vocabularies[] = {"pieces", "words", NULL};
 static const char *const carry_overs[] = {"shared", "mean", "align", NULL};
 
 struct args {
   cq_student_options o;
-  int kind, carry_over, threads;
+  int kind, vocabulary, carry_over, threads;
   cli_list text;
 };
 
@@ -37,21 +38,27 @@ static const cli_option options[] = {
      .argument = "FILE",
      AT(text),
      .help = "train the vocabulary on this text: .txt or .tsv, plain or gzipped, every column of it"},
+    {.name = "vocabulary",
+     .type = CLI_CHOICE,
+     .argument = "UNITS",
+     AT(vocabulary),
+     .choices = vocabularies,
+     .help = "of parts of words, or of the most frequent whole words"},
     {.name = "vocab-size",
      .type = CLI_INT,
      .argument = "N",
      AT(o.vocab_size),
      .least = 16,
      .greatest = 4000000,
-     .help = "pieces in the vocabulary"},
-    {.name = "bpe", .type = CLI_FLAG, AT(o.vocab_bpe), .help = "a vocabulary by byte-pair encoding instead of unigram"},
+     .help = "pieces or, at most, words in the vocabulary"},
+    {.name = "bpe", .type = CLI_FLAG, AT(o.vocab_bpe), .help = "pieces by byte-pair encoding instead of unigram"},
     {.name = "coverage",
      .type = CLI_NUMBER,
      .argument = "SHARE",
      AT(o.character_coverage),
      .least = 0.5,
      .greatest = 1,
-     .help = "share of the text's characters that the vocabulary must have"},
+     .help = "share of the text's characters that pieces must have"},
     {.name = "lowercase", .type = CLI_FLAG, AT(o.lowercase), .help = "fold case"},
     {.name = "carry-over",
      .type = CLI_CHOICE,
@@ -121,6 +128,7 @@ static int run(const cli_call *call) {
   cq_error error = {0};
   cq_pool *pool = NULL;
   o.kind = (cq_student_kind)args->kind, o.carry_over = (cq_carry_over)args->carry_over;
+  o.vocab_words = args->vocabulary == 1;
   o.text_files = args->text.items, o.n_text_files = args->text.n;
   o.notice = cli_notice;
   bool based = o.kind == CQ_STUDENT_COPY || o.kind == CQ_STUDENT_NEW_VOCABULARY;
@@ -128,6 +136,7 @@ static int run(const cli_call *call) {
   if (!based && o.from) return cli_usage(call->path, "--kind %s takes no --from", kinds[args->kind]);
   if (o.kind != CQ_STUDENT_COPY && !o.n_text_files)
     return cli_usage(call->path, "--kind %s needs --text FILE for its vocabulary", kinds[args->kind]);
+  if (o.vocab_words && o.vocab_bpe) return cli_usage(call->path, "--bpe is for --vocabulary pieces");
   cq_status status = cq_pool_open(&pool, args->threads, &error);
   if (!status) status = cq_student_new(call->arguments[0], &o, pool, &error);
   cq_pool_free(pool);

@@ -4,7 +4,7 @@
  *   BILSTM       word embeddings [dim] -> LSTM, dim / 2 each way -> maximum     [-> Dense] [-> Normalize]
  *   STATIC       mean of word embeddings [dim]                                  [-> Dense] [-> Normalize]
  *
- * all over a SentencePiece vocabulary trained on the text. NEW_VOCABULARY puts one under an existing model: see
+ * all over a vocabulary of pieces or whole words, trained on the text. NEW_VOCABULARY puts one under an existing model: see
  * carry.h. */
 #include "calque/student.h"
 
@@ -105,7 +105,9 @@ static cq_status train_vocabulary(cq_tokenizer **out, const cq_student_options *
                                               .bpe = o->vocab_bpe,
                                               .character_coverage = o->character_coverage,
                                               .lowercase = lowercase};
-  cq_status status = cq_tokenizer_train_sentencepiece(out, next_sentence, t, &training, error);
+  const cq_words_training words = {.vocab_size = o->vocab_size, .lowercase = lowercase};
+  cq_status status = o->vocab_words ? cq_tokenizer_train_words(out, next_sentence, t, &words, error)
+                                    : cq_tokenizer_train_sentencepiece(out, next_sentence, t, &training, error);
   if (t->status) { /* what was read is not the whole text */
     if (!status) cq_tokenizer_free(*out);
     *out = NULL;

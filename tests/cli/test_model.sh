@@ -40,6 +40,25 @@ expect 1 model check fresh-static other --least-cosine 0.99999
 stderr_has "the least cosine is"
 expect 0 model new --kind new-vocabulary --from "$TEACHER" $text renewed
 expect 0 model info renewed
+
+# Whole words: no more than the text has, known in any place, written as another program reads them.
+for kind in transformer bilstm static; do
+  expect 0 model new --kind $kind --vocabulary words $text $small words-$kind
+  expect 0 model info --json words-$kind
+  stdout_has '"WordLevel"'
+  grep -q '"type": *"WordLevel"' "$(find words-$kind -name tokenizer.json)" || fail "no words in tokenizer.json"
+done
+expect 0 model new --kind static --vocabulary words $text $small words-again
+expect 0 model check words-static words-again --least-cosine 1
+expect 0 model new --kind copy --from words-bilstm words-copy
+expect 0 model check words-bilstm words-copy --least-cosine 1
+expect 0 model new --kind new-vocabulary --vocabulary words --from "$TEACHER" $text words-renewed
+expect 0 encode --model words-renewed text.tsv
+expect 2 model new --kind static --vocabulary words --bpe $text $small out
+stderr_has "--bpe is for --vocabulary pieces"
+printf '\xef\xbb\xbf\n \t\n' >blank.tsv
+expect 1 model new --kind static --vocabulary words --text blank.tsv $small out
+stderr_has "no word to make a vocabulary of"
 expect 1 model check "$TEACHER" fresh-static
 stderr_has "dimensions"
 finish
