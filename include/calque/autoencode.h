@@ -52,8 +52,17 @@ CQ_API CQ_MUST_USE cq_status cq_autoencoder_translate(char **out, const cq_autoe
 
 /* --- training --- */
 
+/* SentencePiece's pieces, or whole words and marks by frequency, the rest unknown. */
+typedef enum cq_autoencode_vocabulary { CQ_AUTOENCODE_PIECES, CQ_AUTOENCODE_WORDS } cq_autoencode_vocabulary;
 typedef enum cq_autoencode_pooling { CQ_AUTOENCODE_LAST, CQ_AUTOENCODE_MAX, CQ_AUTOENCODE_MEAN } cq_autoencode_pooling;
 typedef enum cq_autoencode_contrast { CQ_AUTOENCODE_PAIRS, CQ_AUTOENCODE_IN_BATCH } cq_autoencode_contrast;
+/* Of dev's translations, greedy, by calque/mt.h's default options: means over all ways. */
+typedef enum cq_autoencode_measure {
+  CQ_AUTOENCODE_BLEU,
+  CQ_AUTOENCODE_CHRF,
+  CQ_AUTOENCODE_METEOR
+} cq_autoencode_measure;
+enum { CQ_AUTOENCODE_N_MEASURES = 3 };
 typedef enum cq_autoencode_feed { CQ_AUTOENCODE_OWN, CQ_AUTOENCODE_OTHER, CQ_AUTOENCODE_BOTH } cq_autoencode_feed;
 
 /* Text to train on or to measure by. */
@@ -84,13 +93,15 @@ typedef struct cq_autoencode_options {
    * many batches as all hold. Each language needs text; what has no translation goes to its decoder alone. */
   const cq_autoencode_text *train;
   size_t n_train;
-  const cq_autoencode_text *dev; /* pairs whose BLEU is measured both ways after each epoch of decoders */
-  size_t n_dev;                  /* 0: the model is as it is at the end; otherwise that of the best mean is kept */
-  const char *joined;            /* a model whose languages are there already, and stay as they are; NULL: none */
+  const cq_autoencode_text *dev; /* pairs that are translated both ways after each epoch of decoders */
+  size_t n_dev;                  /* 0: the model is as it is at the end; otherwise the best is kept */
+  cq_autoencode_measure best_by;
+  const char *joined; /* a model whose languages are there already, and stay as they are; NULL: none */
   bool skip_bad;
   int max_characters; /* pairs with a longer side are left out; 0: no limit */
   /* sizes */
-  int vocab_size; /* pieces of each new language */
+  cq_autoencode_vocabulary vocabulary;
+  int vocab_size; /* of each new language; of words: at most */
   int embedding_dim, hidden_dim, n_layers;
   int latent_dim; /* where no model is joined */
   bool bidirectional;
@@ -109,7 +120,7 @@ typedef struct cq_autoencode_options {
   double word_dropout; /* share of the tokens that decoders read which become <unk> */
   /* course */
   double together_epochs, encoder_epochs, decoder_epochs; /* stages, in this order; the last on frozen encoders */
-  int patience; /* a stage ends after this many epochs of decoders without a better BLEU on dev; 0: never early */
+  int patience; /* a stage ends after this many epochs of decoders without a better dev; 0: never early */
   int batch_pairs;
   double learning_rate, weight_decay, clip_norm;
   cq_schedule schedule; /* of each stage */
@@ -129,7 +140,7 @@ CQ_API cq_autoencode_options cq_autoencode_translating(void);
 
 typedef struct cq_autoencode_result {
   uint64_t n_pairs, n_steps;
-  double bleu; /* on dev, mean of all ways, of the model that is kept; NaN without dev */
+  double dev[CQ_AUTOENCODE_N_MEASURES]; /* of the model that is kept; NaN without dev */
 } cq_autoencode_result;
 
 /* Trains and writes the model. result may be NULL. Errors: CQ_ERR_ARGUMENT; CQ_ERR_FORMAT with file and line;

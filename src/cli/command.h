@@ -63,7 +63,7 @@ typedef struct cli_call {
   const void *options; /* the command's struct, filled */
   const char *const *arguments;
   size_t n_arguments;
-  const bool *given; /* [n_options] which options were there */
+  const bool *given; /* which options were there, in cli_option_at's order */
   int argc;          /* as the program was started, for messages that repeat it */
   char **argv;
 } cli_call;
@@ -78,6 +78,8 @@ struct cli_command {
   const char *example;     /* lines as they are typed, without indentation */
   const cli_option *options;
   size_t n_options;
+  const cli_option *more_options; /* those it has in common with a command whose struct its own begins with */
+  size_t n_more_options;
   size_t options_size;
   void (*defaults)(void *options); /* the struct is zeroed before; NULL: zeros are the defaults */
   int (*run)(const cli_call *call);
@@ -174,6 +176,9 @@ const char *cli_label_end(const char *argument);
  * error. *help is set when --help was among them. */
 int cli_options_parse(const cli_command *command, const char *path, void *values, int argc, char **argv, bool *given,
                       const char **arguments, size_t *n_arguments, bool *help);
+/* All options of a command: its own, then those it shares. */
+size_t cli_option_count(const cli_command *command);
+const cli_option *cli_option_at(const cli_command *command, size_t i);
 /* Whether an option was there, whatever its value; one that the command has not was not. */
 bool cli_given(const cli_call *call, const char *name);
 void cli_options_free(const cli_command *command, void *values);

@@ -90,10 +90,10 @@ void cli_help(const cli_command *command, const char *path) {
     int column = printf("Usage: %s", path);
     size_t n = 0;
     usage[0] = '\0';
-    for (size_t i = 0; i < command->n_options && n < sizeof usage; i++)
-      if (command->options[i].required)
-        n += (size_t)snprintf(usage + n, sizeof usage - n, " --%s %s", command->options[i].name,
-                              command->options[i].argument);
+    for (size_t i = 0; i < cli_option_count(command) && n < sizeof usage; i++) {
+      const cli_option *o = cli_option_at(command, i);
+      if (o->required) n += (size_t)snprintf(usage + n, sizeof usage - n, " --%s %s", o->name, o->argument);
+    }
     if (n < sizeof usage)
       snprintf(usage + n, sizeof usage - n, " [OPTION...]%s%s", command->arguments ? " " : "",
                command->arguments ? command->arguments : "");
@@ -107,7 +107,7 @@ void cli_help(const cli_command *command, const char *path) {
     void *values = calloc(1, command->options_size + 1);
     printf("\nOptions:\n");
     if (values && command->defaults) command->defaults(values);
-    for (size_t i = 0; values && i < command->n_options; i++) option_help(&command->options[i], values);
+    for (size_t i = 0; values && i < cli_option_count(command); i++) option_help(cli_option_at(command, i), values);
     printf("%-*s%s\n", LEFT, "  -h, --help", "show this text");
     if (values) cli_options_free(command, values);
     free(values);

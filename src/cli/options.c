@@ -110,41 +110,51 @@ static int store(const char *path, const cli_option *o, void *values, const char
   return CLI_USAGE;
 }
 
+size_t cli_option_count(const cli_command *command) {
+  return command->n_options + command->n_more_options;
+}
+
+const cli_option *cli_option_at(const cli_command *command, size_t i) {
+  return i < command->n_options ? &command->options[i] : &command->more_options[i - command->n_options];
+}
+
 static const char *option_name(const void *context, size_t i) {
-  return ((const cli_command *)context)->options[i].name;
+  return cli_option_at(context, i)->name;
 }
 
-static const cli_option *find_long(const cli_command *command, const char *name, size_t n) {
-  for (size_t i = 0; i < command->n_options; i++) {
-    const cli_option *o = &command->options[i];
-    if (strlen(o->name) == n && !memcmp(o->name, name, n)) return o;
+/* The option's number; that of options when there is none of the name. */
+static size_t find_long(const cli_command *command, const char *name, size_t n) {
+  size_t i = 0;
+  for (; i < cli_option_count(command); i++) {
+    const cli_option *o = cli_option_at(command, i);
+    if (strlen(o->name) == n && !memcmp(o->name, name, n)) break;
   }
-  return NULL;
+  return i;
 }
 
-static const cli_option *find_letter(const cli_command *command, char letter) {
-  for (size_t i = 0; i < command->n_options; i++)
-    if (command->options[i].letter == letter) return &command->options[i];
-  return NULL;
+static size_t find_letter(const cli_command *command, char letter) {
+  size_t i = 0;
+  while (i < cli_option_count(command) && cli_option_at(command, i)->letter != letter) i++;
+  return i;
 }
 
 static int unknown_option(const cli_command *command, const char *path, const char *word, size_t n_name) {
   char name[64];
   snprintf(name, sizeof name, "%.*s", (int)(n_name < 63 ? n_name : 63), word + 2);
-  const char *near = cli_nearest(name, option_name, command, command->n_options);
+  const char *near = cli_nearest(name, option_name, command, cli_option_count(command));
   if (near) return cli_usage(path, "unknown option --%s, did you mean --%s?", name, near);
   return cli_usage(path, "unknown option --%s", name);
 }
 
 int cli_options_parse(const cli_command *command, const char *path, void *values, int argc, char **argv, bool *given,
                       const char **arguments, size_t *n_arguments, bool *help) {
+  const size_t n_options = cli_option_count(command);
   bool options_over = false;
   *n_arguments = 0, *help = false;
-  assert(command->n_options <= CLI_MOST_OPTIONS);
+  assert(n_options <= CLI_MOST_OPTIONS);
   memset(given, 0, CLI_MOST_OPTIONS * sizeof *given);
   for (int i = 0; i < argc; i++) {
     const char *word = argv[i], *value = NULL;
-    const cli_option *o = NULL;
     if (options_over || word[0] != '-' || word[1] == '\0') {
       arguments[(*n_arguments)++] = word;
       continue;
@@ -157,30 +167,31 @@ int cli_options_parse(const cli_command *command, const char *path, void *values
       *help = true;
       return CLI_OK;
     }
-    if (word[1] == '-') {
-      size_t n_name = strcspn(word + 2, "=");
-      if (!(o = find_long(command, word + 2, n_name))) return unknown_option(command, path, word, n_name);
-      if (word[2 + n_name] == '=') value = word + 3 + n_name;
-      if (value && o->type == CLI_FLAG) return cli_usage(path, "--%s takes no value", o->name);
-    } else {
-      if (!(o = find_letter(command, word[1]))) return cli_usage(path, "unknown option -%c", word[1]);
-      if (word[2] != '\0') value = word + 2;
-      if (value && o->type == CLI_FLAG) return cli_usage(path, "-%c takes no value, got '%s'", word[1], value);
-    }
+    const bool is_long = word[1] == '-';
+    const size_t n_name = is_long ? strcspn(word + 2, "=") : 1;
+    const size_t index = is_long ? find_long(command, word + 2, n_name) : find_letter(command, word[1]);
+    if (index == n_options)
+      return is_long ? unknown_option(command, path, word, n_name) : cli_usage(path, "unknown option -%c", word[1]);
+    const cli_option *o = cli_option_at(command, index);
+    if (is_long && word[2 + n_name] == '=') value = word + 3 + n_name;
+    if (!is_long && word[2] != '\0') value = word + 2;
+    if (value && o->type == CLI_FLAG)
+      return is_long ? cli_usage(path, "--%s takes no value", o->name)
+                     : cli_usage(path, "-%c takes no value, got '%s'", word[1], value);
     if (!value && o->type != CLI_FLAG) {
       if (i + 1 == argc) return cli_usage(path, "--%s needs a value: %s", o->name, o->argument);
       value = argv[++i];
     }
-    size_t index = (size_t)(o - command->options);
     if (given[index] && o->type != CLI_LIST && o->type != CLI_FLAG)
       return cli_usage(path, "--%s is given twice", o->name);
     given[index] = true;
     int status = store(path, o, values, value);
     if (status) return status;
   }
-  for (size_t i = 0; i < command->n_options; i++)
-    if (command->options[i].required && !given[i])
-      return cli_usage(path, "--%s %s is missing", command->options[i].name, command->options[i].argument);
+  for (size_t i = 0; i < n_options; i++) {
+    const cli_option *o = cli_option_at(command, i);
+    if (o->required && !given[i]) return cli_usage(path, "--%s %s is missing", o->name, o->argument);
+  }
   int most = command->most_arguments;
   if (*n_arguments < (size_t)command->least_arguments)
     return cli_usage(path, "%s: expected %s", *n_arguments ? "an argument is missing" : "no argument is given",
@@ -190,12 +201,13 @@ int cli_options_parse(const cli_command *command, const char *path, void *values
 }
 
 bool cli_given(const cli_call *call, const char *name) {
-  const cli_option *o = find_long(call->command, name, strlen(name));
-  return o && call->given[o - call->command->options];
+  const size_t i = find_long(call->command, name, strlen(name));
+  return i < cli_option_count(call->command) && call->given[i];
 }
 
 void cli_options_free(const cli_command *command, void *values) {
-  for (size_t i = 0; i < command->n_options; i++)
-    if (command->options[i].type == CLI_LIST)
-      free(((cli_list *)(void *)((char *)values + command->options[i].offset))->items);
+  for (size_t i = 0; i < cli_option_count(command); i++) {
+    const cli_option *o = cli_option_at(command, i);
+    if (o->type == CLI_LIST) free(((cli_list *)(void *)((char *)values + o->offset))->items);
+  }
 }

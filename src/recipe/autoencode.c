@@ -13,8 +13,8 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/number.h"
-#include "calque/mt.h"
 #include "recipe/autoencode_data.h"
+#include "recipe/autoencode_dev.h"
 #include "recipe/autoencode_fresh.h"
 #include "recipe/autoencode_options.h"
 #include "recipe/autoencoder.h"
@@ -40,7 +40,7 @@ typedef struct stage {
 typedef struct progress_state {
   uint64_t options_checksum, stage, step, n_steps, log_bytes; /* step: of the stage; n_steps: of all until now */
   uint64_t n_waited;                                          /* epochs of the stage since the best */
-  double best;                                                /* mean BLEU on dev */
+  double dev[CQ_AUTOENCODE_N_MEASURES];                       /* of the best model; NaN: there is none yet */
 } progress_state;
 
 typedef struct run {
@@ -121,74 +121,50 @@ static cq_status make_model(run *r, cq_error *error) {
 
 /* --- dev --- */
 
-/* BLEU of a group's second language written from its first, or the other way round. */
-static cq_status measure_way(double *bleu, run *r, const cq_text_group *group, bool back, cq_error *error) {
-  const cq_parallel *dev = &group->text;
-  const size_t n = dev->n_entries;
-  const char *first = r->codes[group->language[0]], *second = r->codes[group->language[1]];
-  const cq_translate_options greedy = {.beam = 1, .max_tokens = r->o->max_tokens, .length_penalty = 1};
-  cq_slice *sources = cq_alloc_array(n, sizeof *sources), *references = cq_alloc_array(n, sizeof *references),
-           *hypotheses = cq_alloc_array(n, sizeof *hypotheses);
-  char **out = cq_alloc_array_zeroed(n, sizeof *out);
-  cq_bleu_result result;
-  cq_status status = sources && references && hypotheses && out ? CQ_OK : cq_fail_memory(error, "dev sentences");
-  for (size_t i = 0; !status && i < n; i++) {
-    const cq_slice source = dev->sources[dev->entries[i].source], target = dev->targets[dev->entries[i].first_target];
-    sources[i] = back ? target : source;
-    references[i] = back ? source : target;
-  }
-  if (!status)
-    status = cq_autoencoder_translate(out, &r->model, back ? second : first, back ? first : second, sources, n, &greedy,
-                                      r->pool, error);
-  for (size_t i = 0; !status && i < n; i++) hypotheses[i] = cq_slice_of(out[i]);
-  const cq_mt_texts texts = {hypotheses, (const cq_slice *const[]){references}, n, 1};
-  if (!status) status = cq_bleu(&result, NULL, &texts, NULL, error);
-  if (!status) *bleu = result.score;
-  for (size_t i = 0; out && i < n; i++) free(out[i]);
-  cq_free(sources);
-  cq_free(references);
-  cq_free(hypotheses);
-  cq_free(out);
-  return status;
-}
-
-/* Tells and logs every way's BLEU; *mean: of all. */
-static cq_status measure(double *mean, run *r, const char *phase, double epoch, cq_error *error) {
+/* Tells and logs every way's measures; mean: of all ways. */
+static cq_status measure(double mean[CQ_AUTOENCODE_N_MEASURES], run *r, const char *phase, double epoch,
+                         cq_error *error) {
+  static const char *const names[CQ_AUTOENCODE_N_MEASURES] = {"bleu", "chrf", "meteor"};
   cq_builder line = {0};
-  json_t *ways = json_object();
-  double sum = 0;
-  size_t n = 0;
-  cq_status status = ways ? CQ_OK : cq_fail_memory(error, "BLEU");
+  json_t *record = json_pack("{s:s, s:s, s:f}", "type", "dev", "stage", phase, "epoch", epoch);
+  const double n_ways = 2 * (double)r->data.dev.n;
+  cq_status status = record ? CQ_OK : cq_fail_memory(error, "dev");
+  memset(mean, 0, CQ_AUTOENCODE_N_MEASURES * sizeof *mean);
   cq_builder_printf(&line, "epoch %g: BLEU", epoch);
   for (size_t i = 0; i < r->data.dev.n; i++)
     for (int back = 0; !status && back < 2; back++) {
       const cq_text_group *g = &r->data.dev.items[i];
-      double bleu = 0;
+      double of_way[CQ_AUTOENCODE_N_MEASURES];
       char way[128];
       snprintf(way, sizeof way, "%s-%s", r->codes[g->language[back]], r->codes[g->language[1 - back]]);
-      status = measure_way(&bleu, r, g, back, error);
-      if (!status && json_object_set_new(ways, way, json_real(bleu))) status = cq_fail_memory(error, "BLEU");
-      cq_builder_printf(&line, "%s %s %.2f", n++ ? "," : "", way, bleu);
-      sum += bleu;
+      status = cq_autoencode_measure_way(of_way, &r->model, r->codes, g, back, r->o->max_tokens, r->pool, error);
+      if (status) break;
+      json_t *scores = json_object();
+      for (int m = 0; m < CQ_AUTOENCODE_N_MEASURES; m++) {
+        json_object_set_new(scores, names[m], json_real(of_way[m]));
+        mean[m] += of_way[m] / n_ways;
+      }
+      if (json_object_set_new(record, way, scores)) status = cq_fail_memory(error, "dev");
+      cq_builder_printf(&line, "%s %s %.2f", i + (size_t)back ? "," : "", way, of_way[CQ_AUTOENCODE_BLEU]);
     }
-  if (!status && line.failed) status = cq_fail_memory(error, "BLEU");
+  cq_builder_printf(&line, "; mean %.2f, chrF %.2f, METEOR %.2f", mean[CQ_AUTOENCODE_BLEU], mean[CQ_AUTOENCODE_CHRF],
+                    mean[CQ_AUTOENCODE_METEOR]);
+  if (!status && line.failed) status = cq_fail_memory(error, "dev");
   if (!status) tell(r, phase, r->news.step, r->news.n_steps, line.data);
   cq_builder_free(&line);
-  *mean = sum / (double)n;
-  if (!status)
-    return cq_run_log_write(
-        &r->log, json_pack("{s:s, s:s, s:f, s:o}", "type", "dev", "stage", phase, "epoch", epoch, "bleu", ways), error);
-  json_decref(ways);
+  if (!status) return cq_run_log_write(&r->log, record, error);
+  json_decref(record);
   return status;
 }
 
 /* Keeps the model if it is the best so far. */
 static cq_status keep_best(run *r, const char *phase, double epoch, cq_error *error) {
-  double bleu;
-  cq_status status = measure(&bleu, r, phase, epoch, error);
+  double dev[CQ_AUTOENCODE_N_MEASURES];
+  cq_status status = measure(dev, r, phase, epoch, error);
   r->state.n_waited++;
-  if (status || !(bleu > r->state.best)) return status;
-  r->state.best = bleu, r->state.n_waited = 0;
+  if (status || dev[r->o->best_by] <= r->state.dev[r->o->best_by]) return status;
+  memcpy(r->state.dev, dev, sizeof dev);
+  r->state.n_waited = 0;
   return cq_autoencoder_save(&r->model, r->work.best, true, error);
 }
 
@@ -340,7 +316,8 @@ static cq_status save_checkpoint(run *r, const stage *s, uint64_t step, cq_autoe
 
 static cq_status start_or_resume(run *r, cq_error *error) {
   progress_state found;
-  r->state = (progress_state){.best = -INFINITY};
+  r->state = (progress_state){0};
+  for (int m = 0; m < CQ_AUTOENCODE_N_MEASURES; m++) r->state.dev[m] = NAN;
   cq_status status = cq_work_directory_begin(&r->work, error);
   if (!status) status = checksum_options(&r->state.options_checksum, r, error);
   if (!status) status = make_model(r, error);
@@ -446,7 +423,7 @@ static cq_status train(run *r, cq_error *error) {
 
 static cq_status finish(run *r, cq_error *error) {
   cq_autoencoder *best = NULL;
-  cq_status status = r->state.best > -INFINITY ? cq_autoencoder_open(&best, r->work.best, error) : CQ_OK;
+  cq_status status = !isnan(r->state.dev[0]) ? cq_autoencoder_open(&best, r->work.best, error) : CQ_OK;
   if (!status)
     status = cq_autoencoder_save(best ? best : &r->model, r->o->output, r->o->replace || r->work.under_way, error);
   cq_autoencoder_free(best);
@@ -478,9 +455,10 @@ cq_status cq_autoencode(const cq_autoencode_options *o, cq_pool *pool, cq_autoen
   if (!status) status = finish(r, error);
   if (!status) status = cq_run_log_close(&r->log, error);
   if (!status) status = cq_work_directory_finish(&r->work, o->output, true, error);
-  if (!status && result)
-    *result = (cq_autoencode_result){cq_autoencode_data_pairs(&r->data), r->state.n_steps,
-                                     r->state.best > -INFINITY ? r->state.best : NAN};
+  if (!status && result) {
+    *result = (cq_autoencode_result){.n_pairs = cq_autoencode_data_pairs(&r->data), .n_steps = r->state.n_steps};
+    memcpy(result->dev, r->state.dev, sizeof result->dev);
+  }
   release(r);
   return status;
 }

@@ -73,7 +73,8 @@ static cq_status check_sizes(const cq_autoencode_options *o, cq_error *error) {
   const struct {
     const char *name;
     int value, least, most;
-  } sizes[] = {{"vocab_size", o->vocab_size, 8, INT32_MAX},
+  } sizes[] = {{"vocabulary", (int)o->vocabulary, CQ_AUTOENCODE_PIECES, CQ_AUTOENCODE_WORDS},
+               {"vocab_size", o->vocab_size, 8, 1 << 20},
                {"embedding_dim", o->embedding_dim, 1, MOST},
                {"hidden_dim", o->hidden_dim, 1, MOST},
                {"latent_dim", o->latent_dim, 1, MOST},
@@ -83,6 +84,7 @@ static cq_status check_sizes(const cq_autoencode_options *o, cq_error *error) {
                {"n_shards", o->n_shards, 1, 64},
                {"max_characters", o->max_characters, 0, INT32_MAX},
                {"patience", o->patience, 0, INT32_MAX},
+               {"best_by", (int)o->best_by, CQ_AUTOENCODE_BLEU, CQ_AUTOENCODE_METEOR},
                {"schedule", (int)o->schedule, CQ_SCHEDULE_LINEAR, CQ_SCHEDULE_COSINE}};
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
     if (sizes[i].value < sizes[i].least || sizes[i].value > sizes[i].most)
@@ -163,5 +165,5 @@ void cq_autoencode_describe(cq_builder *out, const cq_autoencode_options *o) {
   cq_builder_printf(out, "%.17g %.17g %.17g %d %.17g %.17g %.17g %.17g %d %llu %d|", o->together_epochs,
                     o->encoder_epochs, o->decoder_epochs, o->batch_pairs, o->learning_rate, o->weight_decay,
                     o->clip_norm, o->warmup, o->n_shards, (unsigned long long)o->seed, o->max_characters);
-  cq_builder_printf(out, "%d %d", (int)o->schedule, o->patience);
+  cq_builder_printf(out, "%d %d %d %d", (int)o->schedule, o->patience, (int)o->vocabulary, (int)o->best_by);
 }

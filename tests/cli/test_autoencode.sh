@@ -87,7 +87,7 @@ same_model t1 t2 || fail "the same again is another model"
 expect 0 autoencode train t2 pairs.tsv $short --replace --seed 2
 same_model t1 t2 && fail "another seed gives the same model"
 for way in "--feed both" "--feed other" "--contrast pairs" "--latent-as state" "--latent-as every-step" "--one-way" \
-  "--pooling mean" "--any-length" "--distance 0" "--noise 0" "--layers 2" "--together 1"; do
+  "--vocabulary words" "--schedule cosine" "--pooling mean" "--any-length" "--distance 0" "--noise 0" "--layers 2" "--together 1"; do
   expect 0 autoencode train t2 pairs.tsv $short --replace $way
   same_model t1 t2 && fail "$way changes nothing"
 done
@@ -98,7 +98,7 @@ expect 0 autoencode train described pairs.tsv --languages xx,yy --recipe as-desc
   --dev dev.tsv --threads 2
 stderr_has "epoch 1: BLEU xx-yy"
 stderr_has "epoch 2: BLEU xx-yy"
-stderr_has "BLEU on dev of the model that is kept"
+stderr_has "the model that is kept, on dev: BLEU"
 config=described/decoder-xx/decoder_config.json
 grep -q '"latent_dim": 16' $config || fail "the vector is not of 16 numbers"
 grep -q '"latent_at_every_step": false' $config || fail "the vector is fed at every step"

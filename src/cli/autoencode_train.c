@@ -1,0 +1,44 @@
+/* calque autoencode train. */
+#include "autoencode.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+static int run_train(const cli_call *call) {
+  cli_autoencode_run run;
+  cq_autoencode_result result;
+  cq_error error = {0};
+  int code = cli_autoencode_begin(&run, call);
+  if (code == CLI_OK) {
+    const cq_status status = cq_autoencode(&run.o, run.pool, &result, &error);
+    code = cli_autoencode_failed(&run, call, status, &error);
+  }
+  if (code == CLI_OK) {
+    cli_note("%" PRIu64 " pairs, %" PRIu64 " steps", result.n_pairs, result.n_steps);
+    if (!isnan(result.dev[CQ_AUTOENCODE_BLEU]))
+      cli_note("the model that is kept, on dev: BLEU %.2f, chrF %.2f, METEOR %.2f", result.dev[CQ_AUTOENCODE_BLEU],
+               result.dev[CQ_AUTOENCODE_CHRF], result.dev[CQ_AUTOENCODE_METEOR]);
+  }
+  cli_autoencode_end(&run);
+  return code;
+}
+
+const cli_command cli_autoencode_train = {
+    .name = "train",
+    .summary = "train an encoder and a decoder of two languages around one space",
+    .arguments = "MODEL PAIRS...",
+    .least_arguments = 2,
+    .most_arguments = -1,
+    .description =
+        "PAIRS are files of two columns between tabs, plain or gzipped, each with its columns' languages before it: "
+        "fr,it=FILE; or, for text of one language, it=FILE, or ,it=FILE where it is the second column. Any number of "
+        "languages can be trained at once. By the recipe "
+        "\"translating\", whose values are the defaults below, encoders are trained until "
+        "translations have one vector, then decoders on frozen encoders, each on its own language only. The recipe "
+        "\"as-described\" trains everything at once, with a vector of 16 numbers: it aligns, and does not translate.",
+    .example = "calque autoencode train fr-it fr,it=train.tsv.gz --dev fr,it=dev.tsv.gz",
+    .options_size = sizeof(cli_autoencode_args),
+    CLI_AUTOENCODE_OPTIONS,
+    .defaults = cli_autoencode_defaults,
+    .run = run_train,
+};
