@@ -154,7 +154,6 @@ static int draw(const cq_labelled *l, const char *set, const char *path) {
   cq_chart_series series[2] = {{.name = "by margin"}, {.name = "by cosine"}};
   cq_chart chart = {
       .title = set, .x_label = "recall", .y_label = "precision", .x = {0, 1}, .y = {0, 1}, .series = series};
-  cli_output file = {0};
   char *svg = NULL;
   double *values[2] = {NULL, NULL};
   cq_status status = CQ_OK;
@@ -170,12 +169,7 @@ static int draw(const cq_labelled *l, const char *set, const char *path) {
     free(curve);
   }
   if (!status && code == CLI_OK) status = cq_chart_svg(&svg, &chart, &error);
-  if (!status && code == CLI_OK) status = cli_output_open(&file, path, &error);
-  if (!status && code == CLI_OK) {
-    fputs(svg, file.stream);
-    status = ferror(file.stream) ? cli_output_fail(&file, &error) : cli_output_commit(&file, &error);
-  }
-  cli_output_abort(&file);
+  if (!status && code == CLI_OK) status = cli_output_text(path, svg, &error);
   free(svg);
   free(values[0]);
   free(values[1]);

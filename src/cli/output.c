@@ -69,3 +69,17 @@ void cli_output_abort(cli_output *out) {
   free(out->path);
   *out = (cli_output){0};
 }
+
+cq_status cli_output_text(const char *path, const char *text, cq_error *error) {
+  cli_output file;
+  if (!path) {
+    fputs(text, stdout); /* a failure shows when the program flushes it */
+    return CQ_OK;
+  }
+  cq_status status = cli_output_open(&file, path, error);
+  if (status) return status;
+  if (fputs(text, file.stream) >= 0) return cli_output_commit(&file, error);
+  status = cli_output_fail(&file, error);
+  cli_output_abort(&file);
+  return status;
+}

@@ -16,5 +16,7 @@ CQ_MUST_USE cq_status cli_output_commit(cli_output *out, cq_error *error);
 void cli_output_abort(cli_output *out); /* legal on {0} and after a commit */
 /* After a write that failed: fills the error from errno. */
 cq_status cli_output_fail(const cli_output *out, cq_error *error);
+/* A text as a file; path NULL: to standard output. */
+CQ_MUST_USE cq_status cli_output_text(const char *path, const char *text, cq_error *error);
 
 #endif
