@@ -168,7 +168,7 @@ static int draw(const cq_labelled *l, const char *set, const char *path) {
     chart.n_series++;
     free(curve);
   }
-  if (!status && code == CLI_OK) status = cq_chart_svg(&svg, &chart, &error);
+  if (!status && code == CLI_OK) status = cq_chart_svg(&svg, &chart, 1, &error);
   if (!status && code == CLI_OK) status = cli_output_text(path, svg, &error);
   free(svg);
   free(values[0]);
