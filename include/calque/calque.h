@@ -20,6 +20,7 @@
 #include "calque/nearest.h"
 #include "calque/npy.h"
 #include "calque/pool.h"
+#include "calque/project.h"
 #include "calque/retrieval.h"
 #include "calque/slice.h"
 #include "calque/status.h"
