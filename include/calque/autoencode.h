@@ -149,6 +149,39 @@ typedef struct cq_autoencode_result {
 CQ_API CQ_MUST_USE cq_status cq_autoencode(const cq_autoencode_options *options, cq_pool *pool,
                                            cq_autoencode_result *result, cq_error *error);
 
+/* --- what a run has logged --- */
+
+typedef struct cq_autoencode_log_step {
+  double nll[2], contrast, distance, gradient_norm; /* of the batch; 0 for what the stage does not train by */
+} cq_autoencode_log_step;
+
+typedef struct cq_autoencode_log_stage {
+  char name[24]; /* "together", "encoders", "decoders" */
+  size_t begin;  /* its first step is steps[begin] */
+} cq_autoencode_log_stage;
+
+typedef struct cq_autoencode_log_dev {
+  size_t n_steps; /* that were done when dev was translated */
+  double bleu[2]; /* into the second language, into the first */
+} cq_autoencode_log_dev;
+
+typedef struct cq_autoencode_log {
+  char *path;         /* of the log itself */
+  char *languages[2]; /* NULL in logs that do not say it */
+  cq_autoencode_log_step *steps;
+  cq_autoencode_log_stage *stages;
+  cq_autoencode_log_dev *devs;
+  size_t n_steps, n_stages, n_devs;
+} cq_autoencode_log;
+
+/* Reads the log of a run, of one that is under way as well: a last line that breaks off is left out.
+ *   path  OUTPUT of cq_autoencode, for which OUTPUT.work/log.jsonl is read while it is there, and else
+ *         OUTPUT/log.jsonl; or a log's own path
+ * Errors, *out being empty then: CQ_ERR_IO; CQ_ERR_FORMAT with file and line, and for a log without a step;
+ * CQ_ERR_MEMORY. */
+CQ_API CQ_MUST_USE cq_status cq_autoencode_log_read(cq_autoencode_log *out, const char *path, cq_error *error);
+CQ_API void cq_autoencode_log_free(cq_autoencode_log *log); /* what it holds; legal on {0} */
+
 #ifdef __cplusplus
 }
 #endif

@@ -331,7 +331,10 @@ static cq_status start_or_resume(run *r, cq_error *error) {
   if (!status && r->resumed) r->state = found;
   for (size_t i = 0; !status && r->resumed && i < r->model.n; i++)
     status = cq_encoder_pack(r->model.tongues[i].encoder, r->pool, false, error);
-  return status ? status : cq_run_log_open(&r->log, r->work.log, r->state.log_bytes, error);
+  if (!status) status = cq_run_log_open(&r->log, r->work.log, r->state.log_bytes, error);
+  if (status || r->state.log_bytes > 0) return status;
+  return cq_run_log_write(
+      &r->log, json_pack("{s:s, s:[s,s]}", "type", "run", "languages", r->o->languages[0], r->o->languages[1]), error);
 }
 
 /* --- the loop --- */

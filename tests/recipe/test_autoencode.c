@@ -51,6 +51,26 @@ static const char *model(void) {
 
 /* --- training --- */
 
+static void runs_log_their_steps(void **state) {
+  cq_autoencode_log log;
+  cq_error error = {0};
+  (void)state;
+  if (cq_autoencode_log_read(&log, model(), &error)) fail_msg("%s", error.message);
+  assert_string_equal(log.languages[0], "xx");
+  assert_string_equal(log.languages[1], "yy");
+  assert_int_equal(log.n_stages, 2);
+  assert_string_equal(log.stages[0].name, "encoders");
+  assert_string_equal(log.stages[1].name, "decoders");
+  assert_int_equal(log.n_steps, 3 * log.stages[1].begin);
+  for (size_t i = 0; i < log.n_steps; i++) {
+    const bool decoders = i >= log.stages[1].begin;
+    for (int l = 0; l < 2; l++) assert_true(decoders ? log.steps[i].nll[l] > 0 : log.steps[i].nll[l] == 0);
+    assert_true(decoders ? log.steps[i].contrast == 0 : log.steps[i].contrast > 0);
+  }
+  assert_int_equal(log.n_devs, 0);
+  cq_autoencode_log_free(&log);
+}
+
 static void wrong_options(void **state) {
   const cq_autoencode_text files[] = {{pairs_file(), {"xx", "yy"}}};
   char output[400];
@@ -288,13 +308,10 @@ static void training_may_run_out_of_memory(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(wrong_options),
-      cmocka_unit_test(runs_can_be_stopped),
-      cmocka_unit_test(runs_that_were_stopped_go_on_to_the_same_model),
-      cmocka_unit_test(models_translate),
-      cmocka_unit_test(runs_that_go_wrong_say_where),
-      cmocka_unit_test(allocations_may_fail),
-      cmocka_unit_test(training_may_run_out_of_memory),
+      cmocka_unit_test(runs_log_their_steps), cmocka_unit_test(wrong_options),
+      cmocka_unit_test(runs_can_be_stopped),  cmocka_unit_test(runs_that_were_stopped_go_on_to_the_same_model),
+      cmocka_unit_test(models_translate),     cmocka_unit_test(runs_that_go_wrong_say_where),
+      cmocka_unit_test(allocations_may_fail), cmocka_unit_test(training_may_run_out_of_memory),
   };
   return cmocka_run_group_tests(tests, make_test_directory, remove_test_directory);
 }
