@@ -35,6 +35,10 @@ int cli_autoencode_begin(cli_autoencode_run *out, const cli_call *call);
 int cli_autoencode_failed(cli_autoencode_run *run, const cli_call *call, cq_status status, const cq_error *error);
 void cli_autoencode_end(cli_autoencode_run *run);
 
-extern const cli_command cli_autoencode_train;
+enum { CLI_CODES = 64 }; /* bytes of two languages' codes */
+/* "fr,it" to two codes, which lie in `codes`. Returns CLI_OK, or CLI_USAGE after saying why on standard error. */
+int cli_two_codes(const char *out[2], char codes[CLI_CODES], const char *command_path, const char *text);
+
+extern const cli_command cli_autoencode_train, cli_autoencode_plot;
 
 #endif

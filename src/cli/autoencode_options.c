@@ -196,6 +196,12 @@ static int read_text(cq_autoencode_text *out, char **codes, const char *argument
   return CLI_OK;
 }
 
+int cli_two_codes(const char *out[2], char codes[CLI_CODES], const char *command_path, const char *text) {
+  if (snprintf(codes, CLI_CODES, "%s", text) >= CLI_CODES || !read_codes(out, codes) || !out[0] || !out[1])
+    return cli_usage(command_path, "--languages is '%s', expected two codes as fr,it", text);
+  return CLI_OK;
+}
+
 static int read_texts(cli_autoencode_run *r, const cli_call *call) {
   const cli_autoencode_args *args = call->options;
   const size_t n_train = call->n_arguments - 1;

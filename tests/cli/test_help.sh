@@ -24,17 +24,18 @@ check_help() {
   stderr_has "--no-such-option"
   stderr_has "Try 'calque $*"
 }
-for command in $commands; do
-  expect 0 "$command" --help
+# check_all WORD...: a command, or a group and all below it.
+check_all() {
+  local child children
+  expect 0 "$@" --help
   children=$(commands_in)
-  if [ -n "$children" ]; then
-    expect 2 "$command"
-    stderr_has "needs a command"
-    for child in $children; do check_help "$command" "$child"; done
-  else
-    check_help "$command"
-  fi
-done
+  check_help "$@"
+  [ -n "$children" ] || return 0
+  expect 2 "$@"
+  stderr_has "needs a command"
+  for child in $children; do check_all "$@" "$child"; done
+}
+for command in $commands; do check_all "$command"; done
 
 expect 2
 stdout_is_empty
