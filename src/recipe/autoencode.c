@@ -126,9 +126,9 @@ static cq_status measure(double mean[CQ_AUTOENCODE_N_MEASURES], run *r, const ch
                          cq_error *error) {
   static const char *const names[CQ_AUTOENCODE_N_MEASURES] = {"bleu", "chrf", "meteor"};
   cq_builder line = {0};
-  json_t *record = json_pack("{s:s, s:s, s:f}", "type", "dev", "stage", phase, "epoch", epoch);
+  json_t *ways = json_object();
   const double n_ways = 2 * (double)r->data.dev.n;
-  cq_status status = record ? CQ_OK : cq_fail_memory(error, "dev");
+  cq_status status = ways ? CQ_OK : cq_fail_memory(error, "dev");
   memset(mean, 0, CQ_AUTOENCODE_N_MEASURES * sizeof *mean);
   cq_builder_printf(&line, "epoch %g: BLEU", epoch);
   for (size_t i = 0; i < r->data.dev.n; i++)
@@ -144,7 +144,7 @@ static cq_status measure(double mean[CQ_AUTOENCODE_N_MEASURES], run *r, const ch
         json_object_set_new(scores, names[m], json_real(of_way[m]));
         mean[m] += of_way[m] / n_ways;
       }
-      if (json_object_set_new(record, way, scores)) status = cq_fail_memory(error, "dev");
+      if (json_object_set_new(ways, way, scores)) status = cq_fail_memory(error, "dev");
       cq_builder_printf(&line, "%s %s %.2f", i + (size_t)back ? "," : "", way, of_way[CQ_AUTOENCODE_BLEU]);
     }
   cq_builder_printf(&line, "; mean %.2f, chrF %.2f, METEOR %.2f", mean[CQ_AUTOENCODE_BLEU], mean[CQ_AUTOENCODE_CHRF],
@@ -152,8 +152,10 @@ static cq_status measure(double mean[CQ_AUTOENCODE_N_MEASURES], run *r, const ch
   if (!status && line.failed) status = cq_fail_memory(error, "dev");
   if (!status) tell(r, phase, r->news.step, r->news.n_steps, line.data);
   cq_builder_free(&line);
-  if (!status) return cq_run_log_write(&r->log, record, error);
-  json_decref(record);
+  if (!status)
+    return cq_run_log_write(
+        &r->log, json_pack("{s:s, s:s, s:f, s:o}", "type", "dev", "stage", phase, "epoch", epoch, "ways", ways), error);
+  json_decref(ways);
   return status;
 }
 
@@ -333,8 +335,9 @@ static cq_status start_or_resume(run *r, cq_error *error) {
     status = cq_encoder_pack(r->model.tongues[i].encoder, r->pool, false, error);
   if (!status) status = cq_run_log_open(&r->log, r->work.log, r->state.log_bytes, error);
   if (status || r->state.log_bytes > 0) return status;
-  return cq_run_log_write(
-      &r->log, json_pack("{s:s, s:[s,s]}", "type", "run", "languages", r->o->languages[0], r->o->languages[1]), error);
+  json_t *codes = json_array();
+  for (size_t i = 0; i < r->n_codes; i++) json_array_append_new(codes, json_string(r->codes[i]));
+  return cq_run_log_write(&r->log, json_pack("{s:s, s:o}", "type", "run", "languages", codes), error);
 }
 
 /* --- the loop --- */
