@@ -4,6 +4,7 @@
 
 #include "calque/analysis.h"
 #include "calque/autoencode.h"
+#include "calque/autoencode_trials.h"
 #include "calque/chart.h"
 #include "calque/clir.h"
 #include "calque/cluster.h"
@@ -22,6 +23,7 @@
 #include "calque/pool.h"
 #include "calque/project.h"
 #include "calque/retrieval.h"
+#include "calque/schedule.h"
 #include "calque/slice.h"
 #include "calque/status.h"
 #include "calque/student.h"

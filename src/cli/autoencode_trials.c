@@ -1,0 +1,202 @@
+/* calque autoencode search | ablate: many trainings under one roof. */
+#include "autoencode.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void print_table(const char *directory) {
+  char path[4096], line[4096];
+  if (snprintf(path, sizeof path, "%s/table.md", directory) >= (int)sizeof path) return;
+  FILE *f = fopen(path, "r");
+  while (f && fgets(line, sizeof line, f)) fputs(line, stdout);
+  if (f) fclose(f);
+}
+
+/* --- search --- */
+
+struct search_args {
+  cli_autoencode_args train;
+  int n_trials, n_rungs;
+  double eta;
+  cli_list ranges;
+  bool keep_models;
+};
+
+static void search_defaults(void *options) {
+  struct search_args *args = options;
+  const cq_autoencode_search_options o = cq_autoencode_search_default_options();
+  cli_autoencode_defaults(&args->train);
+  args->n_trials = o.n_trials, args->n_rungs = o.n_rungs, args->eta = o.eta;
+}
+
+static const cli_option search_options[] = {
+    {.name = "trials",
+     .type = CLI_INT,
+     .argument = "N",
+     .offset = offsetof(struct search_args, n_trials),
+     .least = 1,
+     .greatest = 10000,
+     .help = "how many sets of values are drawn"},
+    {.name = "rungs",
+     .type = CLI_INT,
+     .argument = "N",
+     .offset = offsetof(struct search_args, n_rungs),
+     .least = 1,
+     .greatest = 20,
+     .help = "how often the best are trained again, for longer; 1: plain random search"},
+    {.name = "eta",
+     .type = CLI_NUMBER,
+     .argument = "X",
+     .offset = offsetof(struct search_args, eta),
+     .least = 1.01,
+     .greatest = 100,
+     .help = "of so many trials one goes on to the next rung, and is trained so much longer"},
+    {.name = "range",
+     .type = CLI_LIST,
+     .argument = "OPTION=LOW:HIGH",
+     .offset = offsetof(struct search_args, ranges),
+     .default_text = "see above",
+     .help = "search an option's value there; may be given again and again"},
+    {.name = "keep",
+     .type = CLI_FLAG,
+     .offset = offsetof(struct search_args, keep_models),
+     .help = "keep all models of the last rung, not only the best"},
+};
+
+/* "lr=1e-4:1e-2"; *name is to be freed. */
+static int read_range(cq_autoencode_range *out, char **name, const char *text, const char *path) {
+  const char *equals = strchr(text, '='), *colon = equals ? strchr(equals, ':') : NULL;
+  char low[64] = "";
+  if (colon && colon - equals < 64) memcpy(low, equals + 1, (size_t)(colon - equals - 1));
+  if (!colon || !cli_parse_number(&out->low, low) || !cli_parse_number(&out->high, colon + 1))
+    return cli_usage(path, "--range is '%s', expected an option and two numbers as lr=1e-4:1e-2", text);
+  out->name = *name = strndup(text, (size_t)(equals - text));
+  return *name ? CLI_OK : cli_fail("out of memory");
+}
+
+/* The ranges asked for; behind them, empty ones for what an option fixes. */
+static int read_ranges(cq_autoencode_range *out, char **names, size_t *n, const cli_call *call) {
+  static const char *const searched[] = {"batch",  "lr",    "embedding",       "hidden",          "latent",
+                                         "layers", "alpha", "encoder-dropout", "decoder-dropout", "beta"};
+  const struct search_args *args = call->options;
+  int code = CLI_OK;
+  *n = 0;
+  for (size_t i = 0; i < sizeof searched / sizeof *searched; i++)
+    if (cli_given(call, searched[i])) out[(*n)++] = (cq_autoencode_range){.name = searched[i]};
+  for (size_t i = 0; code == CLI_OK && i < args->ranges.n; i++)
+    code = read_range(&out[(*n)++], &names[i], args->ranges.items[i], call->path);
+  return code;
+}
+
+static int search(const cli_call *call, const cq_autoencode_range *ranges, size_t n_ranges) {
+  const struct search_args *args = call->options;
+  const cq_autoencode_search_options o = {.n_trials = args->n_trials,
+                                          .n_rungs = args->n_rungs,
+                                          .eta = args->eta,
+                                          .ranges = ranges,
+                                          .n_ranges = n_ranges,
+                                          .keep_models = args->keep_models};
+  cli_autoencode_run run;
+  cq_error error = {0};
+  int code = cli_autoencode_begin(&run, call);
+  if (code == CLI_OK) {
+    const cq_status status = cq_autoencode_search(&run.o, &o, run.pool, &error);
+    code = cli_autoencode_failed(&run, call, status, &error);
+  }
+  if (code == CLI_OK) print_table(run.o.output);
+  cli_autoencode_end(&run);
+  return code;
+}
+
+static int run_search(const cli_call *call) {
+  const struct search_args *args = call->options;
+  cq_autoencode_range *ranges = calloc(args->ranges.n + 16, sizeof *ranges);
+  char **names = calloc(args->ranges.n + 1, sizeof *names);
+  size_t n = 0;
+  int code = ranges && names ? read_ranges(ranges, names, &n, call) : cli_fail("out of memory");
+  if (code == CLI_OK) code = search(call, ranges, n);
+  for (size_t i = 0; names && i < args->ranges.n; i++) free(names[i]);
+  free(names);
+  free(ranges);
+  return code;
+}
+
+const cli_command cli_autoencode_search = {
+    .name = "search",
+    .summary = "search the values that autoencoders are trained with",
+    .arguments = "DIRECTORY PAIRS...",
+    .least_arguments = 2,
+    .most_arguments = -1,
+    .description =
+        "Trains with values drawn at random, for a small share of the epochs; then the best of them again for a "
+        "greater "
+        "share, and so on to all epochs: successive halving. Searched are --batch 16 to 128, --lr 5e-5 to 5e-3, "
+        "--embedding 50 to 300, --hidden 64 to 512, --latent 8 to 512, --layers 1 to 3, --encoder-dropout and "
+        "--decoder-dropout 0 to 0.5, --alpha and --beta 0.5 to 2, but for those that are given; and what --range "
+        "names: "
+        "these, --distance, --margin, --temperature, --noise, --word-dropout. DIRECTORY gets a record of each trial, a "
+        "table and the best model; with --resume what is done is not done again. PAIRS and all other options are those "
+        "of `calque autoencode train`.",
+    .example =
+        "calque autoencode search found fr,it=train.tsv.gz --dev fr,it=dev.tsv.gz --together 9 --encoder-epochs 0 "
+        "\\\n    --decoder-epochs 0 --trials 27 --range lr=1e-3:1e-2",
+    CLI_OPTIONS(struct search_args, search_options),
+    CLI_AUTOENCODE_OPTIONS,
+    .defaults = search_defaults,
+    .run = run_search,
+};
+
+/* --- ablate --- */
+
+struct ablate_args {
+  cli_autoencode_args train;
+  cli_list only;
+  bool keep_models;
+};
+
+static const cli_option ablate_options[] = {
+    {.name = "only",
+     .type = CLI_LIST,
+     .argument = "NAME",
+     .offset = offsetof(struct ablate_args, only),
+     .default_text = "all",
+     .help = "make this change; may be given again and again"},
+    {.name = "keep", .type = CLI_FLAG, .offset = offsetof(struct ablate_args, keep_models), .help = "keep the models"},
+};
+
+static int run_ablate(const cli_call *call) {
+  const struct ablate_args *args = call->options;
+  cli_autoencode_run run;
+  cq_error error = {0};
+  int code = cli_autoencode_begin(&run, call);
+  if (code == CLI_OK) {
+    const cq_status status =
+        cq_autoencode_ablate(&run.o, args->only.items, args->only.n, args->keep_models, run.pool, &error);
+    code = cli_autoencode_failed(&run, call, status, &error);
+  }
+  if (code == CLI_OK) print_table(run.o.output);
+  cli_autoencode_end(&run);
+  return code;
+}
+
+const cli_command cli_autoencode_ablate = {
+    .name = "ablate",
+    .summary = "train autoencoders with one thing changed at a time",
+    .arguments = "DIRECTORY PAIRS...",
+    .least_arguments = 2,
+    .most_arguments = -1,
+    .description =
+        "Trains as `calque autoencode train` would with the same options, then again with one thing changed, for each "
+        "change by itself that is one: at-once, encoders-first, beta-0, contrast-pairs, contrast-in-batch, distance-0, "
+        "distance-1, noise-0, noise-0.3, dropout-0, word-dropout-0, word-dropout-0.1, layers-1, layers-2, one-way, "
+        "both-ways, pooling-last, pooling-max, pooling-mean, no-relu, relu, any-length, unit-length, latent-16, "
+        "latent-64, latent-256, latent-as-state, latent-as-every-step, latent-as-both, feed-other, feed-both, "
+        "vocabulary-pieces, vocabulary-words. DIRECTORY gets a record of each and a table; with --resume what is done "
+        "is not done again.",
+    .example =
+        "calque autoencode ablate changes fr,it=train.tsv.gz --dev fr,it=dev.tsv.gz --only noise-0 --only beta-0",
+    CLI_OPTIONS(struct ablate_args, ablate_options),
+    CLI_AUTOENCODE_OPTIONS,
+    .defaults = cli_autoencode_defaults,
+    .run = run_ablate,
+};
