@@ -1,4 +1,4 @@
-/* calque autoencode train | translate | plot | search | ablate: autoencoders around one space of sentence vectors. */
+/* calque autoencode train | translate | encode | plot | search | ablate: autoencoders around one space of sentence vectors. */
 #include "autoencode.h"
 #include "sentences.h"
 
@@ -127,12 +127,17 @@ static const cli_command autoencode_translate = {
     .run = run_translate,
 };
 
-static const cli_command *const children[] = {&cli_autoencode_train,  &autoencode_translate,  &cli_autoencode_plot,
-                                              &cli_autoencode_search, &cli_autoencode_ablate, NULL};
+static const cli_command *const children[] = {&cli_autoencode_train,
+                                              &cli_autoencode_encode,
+                                              &autoencode_translate,
+                                              &cli_autoencode_plot,
+                                              &cli_autoencode_search,
+                                              &cli_autoencode_ablate,
+                                              NULL};
 
 const cli_command cli_autoencode = {
     .name = "autoencode",
-    .summary = "autoencoders around one space, which translate: train, translate, plot, search, ablate",
+    .summary = "autoencoders around one space, which translate: train, translate, encode, plot, search, ablate",
     .description = "Each language has an encoder and a decoder; all share one space of sentence vectors, so that any "
                    "decoder can write what any encoder has read. MODEL/encoder-XX are sentence encoders for every "
                    "other command.",

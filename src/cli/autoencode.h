@@ -39,6 +39,7 @@ enum { CLI_CODES = 64 }; /* bytes of two languages' codes */
 /* "fr,it" to two codes, which lie in `codes`. Returns CLI_OK, or CLI_USAGE after saying why on standard error. */
 int cli_two_codes(const char *out[2], char codes[CLI_CODES], const char *command_path, const char *text);
 
+extern const cli_command cli_autoencode_encode; /* in encode.c */
 extern const cli_command cli_autoencode_train, cli_autoencode_plot, cli_autoencode_search, cli_autoencode_ablate;
 
 #endif

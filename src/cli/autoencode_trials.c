@@ -137,9 +137,7 @@ const cli_command cli_autoencode_search = {
         "these, --distance, --margin, --temperature, --noise, --word-dropout. DIRECTORY gets a record of each trial, a "
         "table and the best model; with --resume what is done is not done again. PAIRS and all other options are those "
         "of `calque autoencode train`.",
-    .example =
-        "calque autoencode search found fr,it=train.tsv.gz --dev fr,it=dev.tsv.gz --together 9 --encoder-epochs 0 "
-        "\\\n    --decoder-epochs 0 --trials 27 --range lr=1e-3:1e-2",
+    .example = "calque autoencode search found fr,it=train.tsv.gz --dev fr,it=dev.tsv.gz --range lr=1e-3:1e-2",
     CLI_OPTIONS(struct search_args, search_options),
     CLI_AUTOENCODE_OPTIONS,
     .defaults = search_defaults,
@@ -193,8 +191,7 @@ const cli_command cli_autoencode_ablate = {
         "latent-64, latent-256, latent-as-state, latent-as-every-step, latent-as-both, feed-other, feed-both, "
         "vocabulary-pieces, vocabulary-words. DIRECTORY gets a record of each and a table; with --resume what is done "
         "is not done again.",
-    .example =
-        "calque autoencode ablate changes fr,it=train.tsv.gz --dev fr,it=dev.tsv.gz --only noise-0 --only beta-0",
+    .example = "calque autoencode ablate changes fr,it=train.tsv.gz --dev fr,it=dev.tsv.gz --only noise-0",
     CLI_OPTIONS(struct ablate_args, ablate_options),
     CLI_AUTOENCODE_OPTIONS,
     .defaults = cli_autoencode_defaults,

@@ -4,6 +4,7 @@
  *
  * Memory holds one chunk, whatever the input's length. int8 needs each dimension's range before the first row can be
  * written: from --calibration, or from a first pass over the input when it can be read twice. */
+#include "autoencode.h"
 #include "command.h"
 #include "output.h"
 #include "report.h"
@@ -21,6 +22,7 @@ enum { FORMAT_JSONL, FORMAT_NPY, FORMAT_RAW };
 
 struct args {
   const char *model, *output, *prompt, *prompt_name, *calibration;
+  const char *language; /* of an autoencoder; NULL: the model is an encoder */
   int threads, max_length, column, truncate_dim, batch, precision;
   bool normalize, strict, skip_bad;
 };
@@ -86,6 +88,16 @@ static const cli_option options[] = {
     CLI_SKIP_BAD(struct args, skip_bad),
     CLI_BATCH(struct args, batch),
     CLI_THREADS(struct args, threads),
+};
+
+static const cli_option language_option[] = {
+    {.name = "language",
+     .letter = 'l',
+     .type = CLI_TEXT,
+     .required = true,
+     .argument = "CODE",
+     .offset = offsetof(struct args, language),
+     .help = "the language of the sentences"},
 };
 
 /* Everything one run holds. */
@@ -304,6 +316,15 @@ static void remarks(const job *j) {
              strcmp(j->first_cut.path, "-") ? j->first_cut.path : "<stdin>", j->first_cut.line);
 }
 
+static int open_encoder(cq_encoder **out, const struct args *args) {
+  char path[4096];
+  if (!args->language) return cli_open_model(out, args->model, args->max_length);
+  if (strchr(args->language, '/') ||
+      snprintf(path, sizeof path, "%s/encoder-%s", args->model, args->language) >= (int)sizeof path)
+    return cli_fail("'%s' is no language's code", args->language);
+  return cli_open_model(out, path, args->max_length);
+}
+
 static int run(const cli_call *call) {
   const struct args *args = call->options;
   job j = {.args = args,
@@ -319,7 +340,7 @@ static int run(const cli_call *call) {
   if (args->calibration && args->precision != PRECISION_INT8)
     return cli_usage(call->path, "--calibration is for --precision int8 only");
   code = CLI_FAILED;
-  if (cli_open_model(&j.encoder, args->model, args->max_length) || cli_open_pool(&j.pool, args->threads)) goto done;
+  if (open_encoder(&j.encoder, args) || cli_open_pool(&j.pool, args->threads)) goto done;
   j.dim = (size_t)cq_encoder_dim(j.encoder);
   if ((size_t)args->truncate_dim > j.dim) {
     cli_fail("--truncate-dim is %d, the model has %zu dimensions", args->truncate_dim, j.dim);
@@ -362,6 +383,22 @@ const cli_command cli_encode = {
     .example = "echo \"A dog barks.\" | calque encode --model all-MiniLM-L6-v2\n"
                "calque encode --model all-MiniLM-L6-v2 --normalize --output vectors.npy sentences.txt.gz",
     CLI_OPTIONS(struct args, options),
+    .defaults = defaults,
+    .run = run,
+};
+
+const cli_command cli_autoencode_encode = {
+    .name = "encode",
+    .summary = "turn sentences of one language into vectors",
+    .arguments = "[FILE...]",
+    .least_arguments = 0,
+    .most_arguments = -1,
+    .description = "`calque encode` with a language's encoder, which is also an encoder by itself: MODEL/encoder-CODE, "
+                   "for every command that takes a model.",
+    .example = "calque autoencode encode --model fr-it --language fr -o french.npy french.txt",
+    CLI_OPTIONS(struct args, language_option),
+    .more_options = options,
+    .n_more_options = sizeof options / sizeof *options,
     .defaults = defaults,
     .run = run,
 };

@@ -72,6 +72,17 @@ stderr_has "1 line"
 # A language's encoder is an encoder like any other.
 expect 0 encode --model model/encoder-xx -o vectors.npy xx.txt
 [ -s vectors.npy ] || fail "no vectors"
+cp vectors.npy direct.npy
+expect 0 autoencode encode --model model --language xx -o vectors.npy xx.txt
+same vectors.npy direct.npy
+expect 0 autoencode encode --model model --language yy --normalize yy.txt
+lines_are stdout 200
+expect 1 autoencode encode --model model --language zz xx.txt
+stderr_has "encoder-zz"
+expect 1 autoencode encode --model model --language ../xx xx.txt
+stderr_has "'../xx' is no language's code"
+expect 2 autoencode encode --model model xx.txt
+stderr_has "--language CODE is missing"
 expect 0 model info model/encoder-yy
 stdout_has "48"
 
