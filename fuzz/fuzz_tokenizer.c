@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static char directory[64];
+static char directory[66]; /* two more than temporary_file's */
 static const char *const names[] = {"tokenizer.json",  "vocab.txt",  "sentencepiece.bpe.model",
                                     "tokenizer.model", "vocab.json", "merges.txt"};
 

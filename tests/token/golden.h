@@ -25,7 +25,7 @@ enum { N_GOLDEN = sizeof golden_names / sizeof *golden_names };
 
 static inline const char *golden_path(const char *name) {
   char relative[128];
-  snprintf(relative, sizeof relative, "golden/token/%s", name);
+  assert_in_range(snprintf(relative, sizeof relative, "golden/token/%s", name), 1, sizeof relative - 1);
   return tests_file(relative);
 }
 

@@ -98,7 +98,8 @@ static void check(int vocab_size, bool bpe, bool lowercase, const char *folder) 
   char path[2][600], model_path[2][700];
   for (int i = 0; i < 2; i++) {
     snprintf(path[i], sizeof path[i], "%s-%d", test_path(folder), i);
-    snprintf(model_path[i], sizeof model_path[i], "%s/sentencepiece.bpe.model", path[i]);
+    const int length = snprintf(model_path[i], sizeof model_path[i], "%s/sentencepiece.bpe.model", path[i]);
+    assert_in_range(length, 1, sizeof model_path[i] - 1);
     assert_int_equal(cq_directory_make(path[i], &error), CQ_OK);
     assert_int_equal(cq_tokenizer_save(i ? again : t, path[i], 100, &error), CQ_OK);
   }
