@@ -44,7 +44,7 @@ typedef struct cq_chart {
   size_t n_series;               /* up to 8 are told apart by colour */
   const cq_chart_mark *marks;
   size_t n_marks;
-  int width, height; /* 0: 640, 480 */
+  int width, height; /* 0: 640, 480; a legend's rows but the first are added to the height */
   bool same_unit;    /* one is as long on both axes: the one with room to spare shows more */
   bool no_numbers;   /* on the axes, nor lines at them: distances mean something, places do not */
 } cq_chart;

@@ -106,7 +106,9 @@ static cq_status lay_out(layout *l, const cq_chart *c, cq_error *error) {
   l->left = (c->y_label ? 28 : 8) + (c->no_numbers ? 8 : 40);
   l->right = l->width - RIGHT;
   l->legend = c->title ? 36 : 8;
-  l->top = l->legend + ROW * legend_rows(l) + 8;
+  const int n_rows = legend_rows(l);
+  if (n_rows > 1) l->height += ROW * (n_rows - 1);
+  l->top = l->legend + ROW * n_rows + 8;
   l->bottom = l->height - (c->x_label ? 26 : 2) - (c->no_numbers ? 10 : 26);
   if (l->right - l->left < ROW || l->bottom - l->top < ROW)
     return cq_fail(error, CQ_ERR_ARGUMENT, "a chart of %d by %d has no room for anything but text", l->width,

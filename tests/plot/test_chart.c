@@ -113,7 +113,7 @@ static void joins_take_no_colour(void **state) {
   free(svg);
 }
 
-/* Where the legend has no room in one row it takes another, and the plot begins lower. */
+/* Where the legend has no room in one row it takes another: the plot begins lower, and is as high. */
 static void legends_wrap_above_the_plot(void **state) {
   (void)state;
   char long_name[61];
@@ -123,9 +123,11 @@ static void legends_wrap_above_the_plot(void **state) {
                                      {.name = long_name, .x = x, .y = y, .n = 3}};
   cq_chart chart = {.x = {0, 1}, .y = {0, 1}, .series = series};
   const char *const tops[] = {"M48.0 16.0 V", "M48.0 36.0 V", "M48.0 36.0 V", "M48.0 56.0 V"};
+  const char *const sizes[] = {"0 0 640 480\"", "0 0 640 480\"", "0 0 640 480\"", "0 0 640 500\""};
   for (chart.n_series = 0; chart.n_series <= 3; chart.n_series++) {
     char *svg = drawn(&chart, 1);
     assert_non_null(strstr(svg, tops[chart.n_series]));
+    assert_non_null(strstr(svg, sizes[chart.n_series]));
     assert_int_equal(count(svg, long_name), (chart.n_series + 1) / 2);
     free(svg);
   }
