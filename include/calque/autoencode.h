@@ -152,7 +152,8 @@ CQ_API CQ_MUST_USE cq_status cq_autoencode(const cq_autoencode_options *options,
 /* --- what a run has logged --- */
 
 typedef struct cq_autoencode_log_step {
-  double nll[2], contrast, distance, gradient_norm; /* of the batch; 0 for what the stage does not train by */
+  double contrast, distance; /* of the batch; 0 for what the stage does not train by, and for text of one language */
+  double gradient_norm;
 } cq_autoencode_log_step;
 
 typedef struct cq_autoencode_log_stage {
@@ -162,16 +163,18 @@ typedef struct cq_autoencode_log_stage {
 
 typedef struct cq_autoencode_log_dev {
   size_t n_steps; /* that were done when dev was translated */
-  double bleu[2]; /* into the second language, into the first */
 } cq_autoencode_log_dev;
 
 typedef struct cq_autoencode_log {
-  char *path;         /* of the log itself */
-  char *languages[2]; /* NULL in logs that do not say it */
-  cq_autoencode_log_step *steps;
+  char *path;                    /* of the log itself */
+  char **languages;              /* [n_languages] codes */
+  cq_autoencode_log_step *steps; /* [n_steps] */
+  double *nll;                   /* [n_steps, n_languages] -log p of a token; NaN: the language had no part in it */
   cq_autoencode_log_stage *stages;
+  char **ways; /* [n_ways] that dev is translated: "fr-it" from fr into it; none before the first time */
   cq_autoencode_log_dev *devs;
-  size_t n_steps, n_stages, n_devs;
+  double *scores; /* [n_devs, n_ways, CQ_AUTOENCODE_N_MEASURES] */
+  size_t n_languages, n_steps, n_stages, n_ways, n_devs;
 } cq_autoencode_log;
 
 /* Reads the log of a run, of one that is under way as well: a last line that breaks off is left out.

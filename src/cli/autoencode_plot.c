@@ -312,7 +312,7 @@ static const cli_command plot_space = {
 /* --- losses --- */
 
 struct losses_args {
-  const char *languages, *output;
+  const char *output;
   int smooth;
 };
 
@@ -325,88 +325,80 @@ static const cli_option losses_options[] = {
      .greatest = 1 << 30,
      .default_text = "about a 200th of all",
      .help = "steps, the mean of which is a point of a line"},
-    {.name = "languages",
-     .letter = 'l',
-     .type = CLI_TEXT,
-     .argument = "A,B",
-     .offset = offsetof(struct losses_args, languages),
-     .default_text = "those of the log",
-     .help = "what the legend calls the first and second language"},
     OUTPUT_OPTION(struct losses_args),
 };
 
-enum { NLL_FIRST, NLL_SECOND, CONTRAST, DISTANCE, N_LOSSES };
-
-/* Lines of means, and a gap behind each stage. */
-typedef struct course {
-  double *x, *y[N_LOSSES]; /* [n] */
-  size_t n;
-  bool has[N_LOSSES];
-} course;
-
-static double loss_of(const cq_autoencode_log_step *s, int which) {
-  return which == CONTRAST ? s->contrast : which == DISTANCE ? s->distance : s->nll[which];
+/* A loss of a step: of the languages in turn, then contrast and distance; NaN: it had no part. */
+static double loss_of(const cq_autoencode_log *log, size_t step, size_t which) {
+  const double *nll = log->nll + step * log->n_languages;
+  const cq_autoencode_log_step *s = &log->steps[step];
+  size_t n = 0;
+  if (which < log->n_languages) return nll[which];
+  for (size_t i = 0; i < log->n_languages; i++)
+    if (!isnan(nll[i])) n++;
+  if (n == 1 && s->contrast == 0 && s->distance == 0) return NAN; /* no translations to align */
+  return which == log->n_languages ? s->contrast : s->distance;
 }
 
-/* A stage that does not train by a loss logs nothing but zeros. */
-static bool trains_by(const cq_autoencode_log *log, size_t begin, size_t end, int which) {
-  for (size_t i = begin; i < end; i++)
-    if (loss_of(&log->steps[i], which) != 0) return true;
-  return false;
-}
-
-static void add_stage(course *c, const cq_autoencode_log *log, size_t begin, size_t end, size_t smooth) {
-  bool has[N_LOSSES];
-  for (int w = 0; w < N_LOSSES; w++) c->has[w] |= has[w] = trains_by(log, begin, end, w);
-  for (size_t at = begin; at < end; at += smooth) {
-    const size_t n = end - at < smooth ? end - at : smooth;
-    c->x[c->n] = (double)at + (double)(n + 1) / 2; /* the mean of the steps' numbers, from 1 */
-    for (int w = 0; w < N_LOSSES; w++) {
-      double sum = 0;
-      for (size_t i = at; i < at + n; i++) sum += loss_of(&log->steps[i], w);
-      c->y[w][c->n] = has[w] ? sum / (double)n : NAN;
+/* A loss's course: the means of every `smooth` steps of a stage that have it, and a gap behind the stage. A stage that
+ * does not train by it has nothing but zeros, and gives nothing. Returns the points of x and y. */
+static size_t follow(double *x, double *y, const cq_autoencode_log *log, size_t which, size_t smooth) {
+  size_t n = 0;
+  for (size_t s = 0; s < log->n_stages; s++) {
+    const size_t end = s + 1 < log->n_stages ? log->stages[s + 1].begin : log->n_steps, first = n;
+    double steps = 0, sum = 0;
+    size_t n_summed = 0;
+    bool any = false;
+    for (size_t i = log->stages[s].begin; i < end; i++) {
+      const double loss = loss_of(log, i, which);
+      if (!isnan(loss)) steps += (double)(i + 1), sum += loss, n_summed++, any |= loss != 0;
+      if (n_summed == 0 || (n_summed < smooth && i + 1 < end)) continue;
+      x[n] = steps / (double)n_summed, y[n++] = sum / (double)n_summed;
+      steps = sum = 0, n_summed = 0;
     }
-    c->n++;
+    x[n] = (double)end, y[n++] = NAN;
+    if (!any) n = first;
   }
-  c->x[c->n] = (double)end;
-  for (int w = 0; w < N_LOSSES; w++) c->y[w][c->n] = NAN;
-  c->n++;
+  return n;
 }
 
-static bool make_course(course *c, const cq_autoencode_log *log, size_t smooth) {
-  const size_t room = log->n_steps / smooth + 2 * log->n_stages;
-  c->x = malloc((1 + N_LOSSES) * room * sizeof *c->x);
-  if (!c->x) return false;
-  for (int w = 0; w < N_LOSSES; w++) c->y[w] = c->x + (size_t)(1 + w) * room;
-  for (size_t s = 0; s < log->n_stages; s++)
-    add_stage(c, log, log->stages[s].begin, s + 1 < log->n_stages ? log->stages[s + 1].begin : log->n_steps, smooth);
-  return true;
+/* The points of a loss, at most. */
+static size_t room_of(const cq_autoencode_log *log, size_t smooth) {
+  return log->n_steps / smooth + 2 * log->n_stages;
 }
 
-/* A chart of two of the losses; false: the run has neither. */
-static bool add_losses(cq_chart *chart, cq_chart_series series[2], const course *c, int first, const char *label,
-                       const char *const names[2]) {
-  *chart = (cq_chart){.y_label = label, .series = series};
-  for (int i = 0; i < 2; i++)
-    if (c->has[first + i])
-      series[chart->n_series++] = (cq_chart_series){
-          .name = names[i], .x = c->x, .y = c->y[first + i], .n = c->n, .kind = CQ_CHART_LINE, .colour = first + i + 1};
-  return chart->n_series > 0;
+/* A line for each loss that there is, of the languages and then of alignment. numbers [n_languages + 2, 2, room].
+ * Returns the series behind them. */
+static cq_chart_series *add_losses(cq_chart charts[2], cq_chart_series *series, double *numbers,
+                                   const cq_autoencode_log *log, size_t smooth) {
+  static const char *const names[] = {"contrast", "squared distance"};
+  const size_t n_languages = log->n_languages, room = room_of(log, smooth);
+  for (size_t i = 0; i < n_languages + 2; i++) {
+    cq_chart *chart = &charts[i >= n_languages];
+    double *x = numbers + i * 2 * room, *y = x + room;
+    const size_t n = follow(x, y, log, i, smooth);
+    if (n == 0) continue;
+    if (chart->n_series++ == 0) chart->series = series;
+    *series++ = (cq_chart_series){.name = i < n_languages ? log->languages[i] : names[i - n_languages],
+                                  .x = x,
+                                  .y = y,
+                                  .n = n,
+                                  .kind = CQ_CHART_LINE};
+  }
+  return series;
 }
 
-/* numbers [n_devs, 3] */
-static bool add_bleu(cq_chart *chart, cq_chart_series series[2], const cq_autoencode_log *log, double *numbers,
-                     const char *const names[2]) {
+/* numbers [1 + n_ways, n_devs] */
+static void add_bleu(cq_chart *chart, cq_chart_series *series, double *numbers, const cq_autoencode_log *log) {
   const size_t n = log->n_devs;
-  for (size_t i = 0; i < n; i++) {
-    numbers[i] = (double)log->devs[i].n_steps;
-    for (size_t into = 0; into < 2; into++) numbers[(1 + into) * n + i] = log->devs[i].bleu[1 - into];
+  for (size_t d = 0; d < n; d++) numbers[d] = (double)log->devs[d].n_steps;
+  for (size_t w = 0; w < log->n_ways; w++) {
+    double *bleu = numbers + (1 + w) * n;
+    for (size_t d = 0; d < n; d++)
+      bleu[d] = log->scores[(d * log->n_ways + w) * CQ_AUTOENCODE_N_MEASURES + CQ_AUTOENCODE_BLEU];
+    series[w] = (cq_chart_series){.name = log->ways[w], .x = numbers, .y = bleu, .n = n, .kind = CQ_CHART_MARKED_LINE};
   }
-  for (size_t into = 0; into < 2; into++)
-    series[into] = (cq_chart_series){
-        .name = names[into], .x = numbers, .y = numbers + (1 + into) * n, .n = n, .kind = CQ_CHART_MARKED_LINE};
-  *chart = (cq_chart){.y_label = "BLEU on dev", .series = series, .n_series = 2};
-  return n > 0;
+  chart->series = series, chart->n_series = log->n_ways;
 }
 
 /* 1, 2, 5, 10, 20, ...: the least that is not less than n. */
@@ -416,71 +408,65 @@ static size_t round_steps(size_t n) {
   return n <= power ? power : n <= 2 * power ? 2 * power : 5 * power;
 }
 
-static int draw_losses(const struct losses_args *args, const cq_autoencode_log *log, const char *const languages[2]) {
+/* "Training of fr, it and en", or of how many where the names are too long for a title. */
+static void make_title(char *out, size_t size, const cq_autoencode_log *log) {
+  const size_t n = log->n_languages;
+  size_t at = (size_t)snprintf(out, size, "Training of ");
+  for (size_t i = 0; i < n && at < size; i++)
+    at += (size_t)snprintf(out + at, size - at, "%s%s", i == 0 ? "" : i + 1 < n ? ", " : " and ", log->languages[i]);
+  if (at >= size) snprintf(out, size, "Training of %zu languages", n);
+}
+
+static int draw_losses(const struct losses_args *args, const cq_autoencode_log *log) {
   enum { N_CHARTS = 3, HIGH = 230, TITLE_HIGH = 28, LABEL_HIGH = 24 };
-  const size_t smooth = args->smooth > 0 ? (size_t)args->smooth : round_steps(log->n_steps / 200);
-  char title[128], names[3][2][96], each[64] = "";
-  cq_chart charts[N_CHARTS];
-  cq_chart_series series[N_CHARTS][2];
-  course c = {0};
+  const size_t smooth = args->smooth > 0 ? (size_t)args->smooth : round_steps(log->n_steps / 200),
+               n_losses = log->n_languages + 2, n_points = n_losses * 2 * room_of(log, smooth);
+  char title[72], label[64] = "step";
+  cq_chart all[N_CHARTS] = {{.y_label = "\u2212log p of a token, nats"},
+                            {.y_label = "loss of translations' vectors"},
+                            {.y_label = "BLEU on dev"}},
+           charts[N_CHARTS];
   cq_chart_mark *marks = calloc(2 * log->n_stages, sizeof *marks), *bare;
-  double *numbers = malloc((3 * log->n_devs + 1) * sizeof *numbers);
+  cq_chart_series *series = calloc(n_losses + log->n_ways, sizeof *series);
+  double *numbers = malloc((n_points + (1 + log->n_ways) * log->n_devs) * sizeof *numbers);
   size_t n = 0;
-  int code = marks && numbers && make_course(&c, log, smooth) ? CLI_OK : cli_fail("out of memory");
+  int code = marks && series && numbers ? CLI_OK : cli_fail("out of memory");
   if (code) goto done;
+  add_bleu(&all[2], add_losses(all, series, numbers, log, smooth), numbers + n_points, log);
   bare = marks + log->n_stages;
-  if (smooth > 1) snprintf(each, sizeof each, ", means of %zu steps", smooth);
-  for (int i = 0; i < 2; i++) {
-    snprintf(names[0][i], sizeof names[0][i], "%s%s", languages[i], each);
-    snprintf(names[1][i], sizeof names[1][i], "%s%s", i ? "squared distance" : "contrast", each);
-    snprintf(names[2][i], sizeof names[2][i], "into %s", languages[i]);
-  }
-  const char *const pointers[3][2] = {
-      {names[0][0], names[0][1]}, {names[1][0], names[1][1]}, {names[2][0], names[2][1]}};
-  n += add_losses(&charts[n], series[0], &c, NLL_FIRST, "\u2212log p of a token, nats", pointers[0]);
-  n += add_losses(&charts[n], series[1], &c, CONTRAST, "loss of translations' vectors", pointers[1]);
-  n += add_bleu(&charts[n], series[2], log, numbers, pointers[2]);
-  if (n == 0) {
-    code = cli_fail("%s: all losses are 0", log->path);
-    goto done;
-  }
   for (size_t s = 0; s < log->n_stages; s++) {
     bare[s].x = marks[s].x = (double)log->stages[s].begin;
     marks[s].name = log->stages[s].name;
   }
-  if (args->languages || log->languages[0])
-    snprintf(title, sizeof title, "Training of %s and %s", languages[0], languages[1]);
-  else
-    snprintf(title, sizeof title, "Training");
-  for (size_t i = 0; i < n; i++) {
-    charts[i].x[1] = (double)log->n_steps;
-    charts[i].marks = i ? bare : marks;
-    charts[i].n_marks = log->n_stages;
-    charts[i].height = HIGH;
+  for (int i = 0; i < N_CHARTS; i++) {
+    if (all[i].n_series == 0) continue;
+    all[i].x[1] = (double)log->n_steps;
+    all[i].marks = n ? bare : marks, all[i].n_marks = log->n_stages;
+    all[i].height = HIGH;
+    charts[n++] = all[i];
   }
+  if (n == 0) {
+    code = cli_fail("%s: all losses are 0", log->path);
+    goto done;
+  }
+  make_title(title, sizeof title, log);
+  if (smooth > 1) snprintf(label, sizeof label, "step (losses: means of %zu)", smooth);
   charts[0].title = title, charts[0].height += TITLE_HIGH;
-  charts[n - 1].x_label = "step", charts[n - 1].height += LABEL_HIGH;
+  charts[n - 1].x_label = label, charts[n - 1].height += LABEL_HIGH;
   code = write_figure(args->output, charts, n);
 done:
   free(numbers);
+  free(series);
   free(marks);
-  free(c.x);
   return code;
 }
 
 static int run_losses(const cli_call *call) {
-  const struct losses_args *args = call->options;
-  const char *languages[2] = {NULL, NULL};
-  char codes[CLI_CODES];
   cq_autoencode_log log;
   cq_error error = {0};
-  int code = args->languages ? cli_two_codes(languages, codes, call->path, args->languages) : CLI_OK;
-  if (code) return code;
   if (cq_autoencode_log_read(&log, call->arguments[0], &error)) return cli_fail_error(&error);
-  for (int i = 0; i < 2 && !args->languages; i++)
-    languages[i] = log.languages[i] ? log.languages[i] : i ? "second language" : "first language";
   cli_note("%s: %zu steps", log.path, log.n_steps);
-  code = draw_losses(args, &log, languages);
+  const int code = draw_losses(call->options, &log);
   cq_autoencode_log_free(&log);
   return code;
 }

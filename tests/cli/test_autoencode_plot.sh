@@ -85,27 +85,51 @@ has losses.svg 1 '>xx</text>'
 has losses.svg 1 '>contrast</text>'
 has losses.svg 1 '>squared distance</text>'
 has losses.svg 1 '>BLEU on dev</text>'
-has losses.svg 1 '>into yy</text>'
+has losses.svg 1 '>xx-yy</text>'
+has losses.svg 1 '>yy-xx</text>'
 has losses.svg 1 '>encoders</text>'
 has losses.svg 1 '>decoders</text>'
 has losses.svg $((2 * 3 + 2)) '<circle'
 has losses.svg 1 '>step</text>'
 expect 0 autoencode plot losses model/log.jsonl
 same stdout losses.svg
-expect 0 autoencode plot losses model --smooth 5 --languages a,b -o smooth.svg
+expect 0 autoencode plot losses model --smooth 5 -o smooth.svg
 is_svg smooth.svg
-has smooth.svg 1 '>a, means of 5 steps</text>'
-has smooth.svg 1 '>into b</text>'
-# Without decoders there is no log probability yet, and no BLEU; the log does not say the languages, and breaks off.
-sed -n '2,5p' model/log.jsonl >short.jsonl
+has smooth.svg 1 '>step (losses: means of 5)</text>'
+# Without decoders there is no log probability yet, and no BLEU; the log breaks off.
+sed -n '1,5p' model/log.jsonl >short.jsonl
 printf '{"type":"step","stage":"encod' >>short.jsonl
 expect 0 autoencode plot losses short.jsonl -o short.svg
 stderr_has "4 steps"
 is_svg short.svg
-has short.svg 1 '>Training</text>'
+has short.svg 1 '>Training of xx and yy</text>'
 has short.svg 0 'log p'
 has short.svg 0 'BLEU'
 has short.svg 1 '>contrast</text>'
+
+# More languages: a line each, of the steps that they had a part in; text of one language aligns nothing.
+step() { printf '{"type":"step","stage":"together","nll":{%s},"contrast":%s,"distance":%s,"gradient_norm":1}\n' "$@"; }
+{
+  echo '{"type":"run","languages":["xx","yy","zz"]}'
+  step '"xx":8,"yy":9' 4 1
+  step '"zz":5' 0 0
+  step '"xx":6,"zz":7' 2 1
+  step '"xx":2' 0 0
+  echo '{"type":"dev","ways":{"xx-zz":{"bleu":1,"chrf":2,"meteor":3},"yy-zz":{"bleu":2,"chrf":2,"meteor":3}}}'
+  step '"yy":5' 0 0
+} >three.jsonl
+expect 0 autoencode plot losses three.jsonl --smooth 2 -o three.svg
+is_svg three.svg
+has three.svg 1 '>Training of xx, yy and zz</text>'
+for name in xx yy zz contrast xx-zz yy-zz; do has three.svg 1 ">$name</text>"; done
+has three.svg $((2 * (1 + 1))) '<circle'
+# Steps 0 to 5 lie at 68 to 616. xx: the mean of steps 1 and 3, then step 4; yy: of 1 and 5; zz: of 2 and 3.
+paths() { grep -o 'stroke-linejoin="round" d="[^"]*' "$1" | sed 's/.*d="//'; }
+paths three.svg >paths.txt
+[ "$(awk '{ n = split($0, a, /[ML]/) - 1; printf "%d ", n }' paths.txt)" = "2 1 1 1 1 1 1 " ] ||
+  fail "lines of other points: $(cat paths.txt)"
+[ "$(awk '{ print substr($1, 2) }' paths.txt | head -n 5 | tr '\n' ' ')" = "287.2 396.8 342.0 287.2 287.2 " ] ||
+  fail "points at other steps: $(cat paths.txt)"
 
 # What is refused, and leaves nothing behind.
 expect 2 autoencode plot
@@ -119,8 +143,8 @@ expect 2 autoencode plot space --model model --perplexity 5 pairs.tsv
 stderr_has "--by tsne"
 expect 2 autoencode plot space --model model --languages xx pairs.tsv
 stderr_has "expected two codes"
-expect 2 autoencode plot losses model --languages xx,
-stderr_has "expected two codes"
+expect 2 autoencode plot losses model --languages xx,yy
+stderr_has "--languages"
 expect 2 autoencode plot space --model model --sentences 1 pairs.tsv
 refused() {
   local word=$1
@@ -156,6 +180,8 @@ refused bare/log.jsonl losses bare
 refused "short.jsonl" losses model/short.jsonl
 printf '{"type":"step","loss":1}\n{"type":"step","loss":1}\n' >other.jsonl
 refused "other.jsonl:1" losses other.jsonl
+sed 1d three.jsonl >other.jsonl
+refused "other.jsonl:1: a step before the run" losses other.jsonl
 refused "empty.tsv" losses empty.tsv
 expect 1 autoencode plot losses model -o nowhere/losses.svg
 stderr_has nowhere/losses.svg
