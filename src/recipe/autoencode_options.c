@@ -135,6 +135,13 @@ cq_status cq_autoencode_check(const cq_autoencode_options *o, cq_error *error) {
     return cq_fail(error, CQ_ERR_ARGUMENT, "an output directory and a file to train on are needed");
   for (size_t i = 0; !status && i < o->n_train; i++) status = check_text(&o->train[i], false, error);
   for (size_t i = 0; !status && i < o->n_dev; i++) status = check_text(&o->dev[i], true, error);
+  for (size_t i = 0; !status && i < o->n_dev; i++)
+    for (size_t k = 0; !status && k < i; k++)
+      if (!strcmp(o->dev[i].languages[0], o->dev[k].languages[1]) &&
+          !strcmp(o->dev[i].languages[1], o->dev[k].languages[0]))
+        status = cq_fail_file(error, CQ_ERR_ARGUMENT, o->dev[i].path,
+                              "dev has both %s,%s and %s,%s: expected one order", o->dev[k].languages[0],
+                              o->dev[k].languages[1], o->dev[i].languages[0], o->dev[i].languages[1]);
   if (status) return status;
   if (o->patience > 0 && o->n_dev == 0)
     return cq_fail(error, CQ_ERR_ARGUMENT, "patience without dev: there is nothing to wait for");

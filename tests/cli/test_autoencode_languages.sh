@@ -86,6 +86,8 @@ expect 1 autoencode train new xx,yy=xy.tsv $short --patience 2
 stderr_has "patience without dev"
 expect 1 autoencode train new xx,yy=xy.tsv $short --dev xx,zz=xz.tsv
 stderr_has "dev has 'zz'"
+expect 1 autoencode train new xx,yy=xy.tsv $short --dev xx,yy=xy.tsv --dev yy,xx=xy.tsv
+stderr_has "both xx,yy and yy,xx"
 expect 2 autoencode train new xx,yy=xy.tsv xz.tsv $short
 stderr_has "'xz.tsv' does not say its languages"
 [ ! -e new ] || fail "a model was left behind"
