@@ -416,10 +416,10 @@ cq_status cq_decoder_loss(double *loss, cq_lane *lane, const cq_decoder *d, cons
   if (!status) cq_dropout_apply(lane, &tokens.batch, x, (float)s->dropout, 0);
   for (int64_t l = 0; !status && l < s->n_layers; l++) {
     cq_tensor y = cq_workspace_f32(w, x.rows, s->hidden_dim);
-    if (!y.data) return cq_fail_memory(error, "a decoder");
     runs[l].first = state_of(first.hidden, first.cells, l, b->latent.rows, s->hidden_dim);
-    status = cq_lstm_forward(lane, &d->layers[l], &plan, y, NULL, x, &runs[l].first, gradients ? &runs[l].saved : NULL,
-                             error);
+    status = y.data ? cq_lstm_forward(lane, &d->layers[l], &plan, y, NULL, x, &runs[l].first,
+                                      gradients ? &runs[l].saved : NULL, error)
+                    : cq_fail_memory(error, "a decoder");
     if (!status) cq_dropout_apply(lane, &tokens.batch, y, (float)s->dropout, (uint32_t)l + 1);
     x = y;
   }
@@ -437,9 +437,11 @@ cq_status cq_decoder_loss(double *loss, cq_lane *lane, const cq_decoder *d, cons
 
 cq_status cq_decoder_begin(cq_decoder_state *out, cq_lane *lane, const cq_decoder *d, cq_tensor latent,
                            cq_error *error) {
+  const cq_mark mark = cq_workspace_mark(&lane->workspace);
   first_states first;
   cq_status status = make_states(&first, lane, d, latent, error);
   *out = (cq_decoder_state){latent.rows, first.hidden, first.cells};
+  if (status) cq_workspace_release(&lane->workspace, mark);
   return status;
 }
 

@@ -522,6 +522,48 @@ static void allocations_may_fail(void **state) {
   tear_down(&p);
 }
 
+/* Whatever a call has no more room for, the workspace is then as it was before: it is left with so many bytes, and gets
+ * no more. */
+static void a_failure_gives_back_what_it_took(void **state) {
+  enum { LOSS, BEGIN, STEP, GREEDY, N_WAYS, CHUNK = 4 << 20 /* of a workspace */ };
+  problem p;
+  double loss = 0;
+  (void)state;
+  set_up(&p, &shapes[4], 0.5, true);
+  /* The gradient of the table of words has room for them from here on. */
+  assert_int_equal(cq_decoder_loss(&loss, &p.lane, p.decoder, &p.batch, &p.gradients, (cq_tensor){0}, 1, NULL), CQ_OK);
+  for (int way = 0; way < N_WAYS; way++)
+    for (size_t left = 0;; left += 64) {
+      cq_lane lane = {.kernels = p.lane.kernels};
+      cq_workspace *w = &lane.workspace;
+      cq_decoder_state states;
+      float dlatent[N_SENTENCES * LATENT] = {0}, log_p[N_SENTENCES * (PLAIN_FIRST + N_LETTERS)];
+      int32_t ids[N_SENTENCES] = {2, 2, 2, 2};
+      const cq_tensor rows = cq_tensor_f32(log_p, N_SENTENCES, PLAIN_FIRST + N_LETTERS),
+                      dvectors = cq_tensor_f32(dlatent, N_SENTENCES, LATENT);
+      assert_int_equal(cq_decoder_begin(&states, &lane, p.decoder, p.batch.latent, NULL), CQ_OK);
+      assert_non_null(cq_workspace_take(w, CHUNK - cq_workspace_mark(w).used - left));
+      const cq_mark before = cq_workspace_mark(w);
+      cq_alloc_fail_at(1);
+      const cq_status status =
+          way == LOSS    ? cq_decoder_loss(&loss, &lane, p.decoder, &p.batch, &p.gradients, dvectors, 1, NULL)
+          : way == BEGIN ? cq_decoder_begin(&states, &lane, p.decoder, p.batch.latent, NULL)
+          : way == STEP  ? cq_decoder_step(rows, &lane, p.decoder, &states, ids, p.batch.latent, NULL)
+                         : cq_decoder_step_greedy(ids, &lane, p.decoder, &states, ids, p.batch.latent, NULL);
+      cq_alloc_fail_at(0);
+      const cq_mark after = cq_workspace_mark(w);
+      cq_workspace_free(w);
+      if (!status) {
+        assert_true(left > 0);
+        break;
+      }
+      assert_int_equal(status, CQ_ERR_MEMORY);
+      if (after.chunk != before.chunk || after.used != before.used)
+        fail_msg("way %d keeps %zu bytes, with %zu left", way, after.used - before.used, left);
+    }
+  tear_down(&p);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(differences_agree),
@@ -534,6 +576,7 @@ int main(void) {
       cmocka_unit_test(weights_must_be_whole),
       cmocka_unit_test(wrong_shapes),
       cmocka_unit_test(allocations_may_fail),
+      cmocka_unit_test(a_failure_gives_back_what_it_took),
   };
   return cmocka_run_group_tests(tests, make_test_directory, remove_test_directory);
 }
