@@ -31,13 +31,27 @@ struct cq_decoder {
 
 /* --- making, opening, saving --- */
 
-static cq_status check_shape(const cq_decoder_shape *s, cq_error *error) {
-  enum { MOST = 1 << 16 };
-  if (s->embedding_dim < 1 || s->hidden_dim < 1 || s->n_layers < 1 || s->latent_dim < 1 || s->embedding_dim > MOST ||
-      s->hidden_dim > MOST || s->n_layers > 64 || s->latent_dim > MOST)
-    return cq_fail(error, CQ_ERR_ARGUMENT, "a decoder of embedding %lld, hidden %lld, latent %lld and %lld layers",
-                   (long long)s->embedding_dim, (long long)s->hidden_dim, (long long)s->latent_dim,
-                   (long long)s->n_layers);
+/* The sizes of a shape: their keys in decoder_config.json, and the most that each may be. */
+static const struct {
+  const char *key;
+  size_t offset;
+  int64_t most;
+} sizes[] = {{"embedding_dim", offsetof(cq_decoder_shape, embedding_dim), 1 << 16},
+             {"hidden_dim", offsetof(cq_decoder_shape, hidden_dim), 1 << 16},
+             {"num_layers", offsetof(cq_decoder_shape, n_layers), 64},
+             {"latent_dim", offsetof(cq_decoder_shape, latent_dim), 1 << 16}};
+enum { N_SIZES = sizeof sizes / sizeof *sizes };
+
+static int64_t *size_of(cq_decoder_shape *s, int i) {
+  return (int64_t *)(void *)((char *)s + sizes[i].offset);
+}
+
+static cq_status check_shape(const cq_decoder_shape *shape, cq_error *error) {
+  cq_decoder_shape copy = *shape, *s = &copy;
+  for (int i = 0; i < N_SIZES; i++)
+    if (*size_of(s, i) < 1 || *size_of(s, i) > sizes[i].most)
+      return cq_fail(error, CQ_ERR_ARGUMENT, "a decoder's %s is %lld, expected 1 to %lld", sizes[i].key,
+                     (long long)*size_of(s, i), (long long)sizes[i].most);
   if (!s->latent_at_every_step && !s->latent_as_state)
     return cq_fail(error, CQ_ERR_ARGUMENT, "a decoder that never sees the sentence vector");
   if (!(s->dropout >= 0 && s->dropout < 1))
@@ -156,10 +170,8 @@ static cq_status read_shape(cq_decoder_shape *s, const char *directory, cq_error
   if (!status) status = cq_json_read(&config, path, error);
   if (status) return status;
   status = has_all_keys(config, path, error);
-  if (!status) status = cq_json_get_int(&s->embedding_dim, config, "embedding_dim", 1, 1 << 16, path, error);
-  if (!status) status = cq_json_get_int(&s->hidden_dim, config, "hidden_dim", 1, 1 << 16, path, error);
-  if (!status) status = cq_json_get_int(&s->n_layers, config, "num_layers", 1, 64, path, error);
-  if (!status) status = cq_json_get_int(&s->latent_dim, config, "latent_dim", 1, 1 << 16, path, error);
+  for (int i = 0; !status && i < N_SIZES; i++)
+    status = cq_json_get_int(size_of(s, i), config, sizes[i].key, 1, sizes[i].most, path, error);
   if (!status) status = cq_json_get_bool(&s->latent_at_every_step, config, "latent_at_every_step", path, error);
   if (!status) status = cq_json_get_bool(&s->latent_as_state, config, "latent_as_state", path, error);
   if (!status) status = cq_json_get_number(&s->dropout, config, "dropout", path, error);
