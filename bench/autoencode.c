@@ -141,7 +141,7 @@ static void write_run(void *context, size_t item, int worker) {
   cq_ids ids[AT_ONCE] = {{0}};
   const cq_tensor latent = cq_tensor_f32(w->vectors + item * AT_ONCE * LATENT, AT_ONCE, LATENT);
   const cq_beam_options greedy = {.beam = 1, .max_tokens = N_TOKENS, .length_penalty = 1};
-  must(cq_decoder_write(ids, &w->lanes[worker], w->decoder, latent, &greedy, &error));
+  must(cq_decoder_write(ids, &w->lanes[worker], w->decoder, latent, (cq_tensor){0}, &greedy, &error));
   for (int i = 0; i < AT_ONCE; i++) {
     if (ids[i].n != N_TOKENS) abort();
     cq_free(ids[i].ids);

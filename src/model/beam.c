@@ -18,7 +18,7 @@ typedef struct writing {
   const cq_decoder *decoder;
   const cq_beam_options *o;
   cq_lane *lane;
-  cq_tensor latent; /* of all sentences */
+  cq_tensor latent, states; /* of all sentences */
   int32_t end;
   int64_t vocabulary;
 
@@ -190,7 +190,7 @@ static cq_status begin(writing *w, cq_error *error) {
   if (!w->open || !w->next || !w->tokens || !w->behind || !w->vectors || !w->best || !w->candidates ||
       !w->moved.hidden || !w->moved.cells || !hidden || !cells)
     return cq_fail_memory(error, "a sentence that is being written");
-  cq_status status = cq_decoder_begin(&w->state, w->lane, w->decoder, w->latent, error);
+  cq_status status = cq_decoder_begin(&w->state, w->lane, w->decoder, w->latent, w->states, error);
   if (status) return status;
   const size_t n_first = (size_t)(s->n_layers * n * s->hidden_dim) * sizeof(float);
   memcpy(hidden, w->state.hidden, n_first); /* with room for a whole beam */
@@ -206,7 +206,7 @@ static cq_status begin(writing *w, cq_error *error) {
   return CQ_OK;
 }
 
-cq_status cq_decoder_write(cq_ids *ids, cq_lane *lane, const cq_decoder *decoder, cq_tensor latent,
+cq_status cq_decoder_write(cq_ids *ids, cq_lane *lane, const cq_decoder *decoder, cq_tensor latent, cq_tensor states,
                            const cq_beam_options *o, cq_error *error) {
   if (o->beam < 1 || o->beam > 1000 || o->max_tokens < 1 || o->max_tokens > 1 << 16 || !(o->length_penalty >= 0))
     return cq_fail(error, CQ_ERR_ARGUMENT, "beam %d, %d tokens, length penalty %g", o->beam, o->max_tokens,
@@ -217,6 +217,7 @@ cq_status cq_decoder_write(cq_ids *ids, cq_lane *lane, const cq_decoder *decoder
                .o = o,
                .lane = lane,
                .latent = latent,
+               .states = states,
                .end = info->sep_id,
                .vocabulary = info->vocab_size,
                .out = ids};

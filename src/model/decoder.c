@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "format/json.h"
 #include "model/modules.h"
+#include "model/states.h"
 #include "nn/embedding.h"
 #include "nn/norm.h"
 #include "nn/token_best.h"
@@ -52,8 +53,10 @@ static cq_status check_shape(const cq_decoder_shape *shape, cq_error *error) {
     if (*size_of(s, i) < 1 || *size_of(s, i) > sizes[i].most)
       return cq_fail(error, CQ_ERR_ARGUMENT, "a decoder's %s is %lld, expected 1 to %lld", sizes[i].key,
                      (long long)*size_of(s, i), (long long)sizes[i].most);
-  if (!s->latent_at_every_step && !s->latent_as_state)
-    return cq_fail(error, CQ_ERR_ARGUMENT, "a decoder that never sees the sentence vector");
+  if (!s->latent_at_every_step && !s->latent_as_state && !s->states_from_encoder)
+    return cq_fail(error, CQ_ERR_ARGUMENT, "a decoder that never sees the sentence");
+  if (s->latent_as_state && s->states_from_encoder)
+    return cq_fail(error, CQ_ERR_ARGUMENT, "a decoder whose first states are both the vector's and the encoder's");
   if (!(s->dropout >= 0 && s->dropout < 1))
     return cq_fail(error, CQ_ERR_ARGUMENT, "dropout %g, expected 0 or more and less than 1", s->dropout);
   return CQ_OK;
@@ -153,8 +156,8 @@ cq_status cq_decoder_new(cq_decoder **out, cq_tokenizer *tokenizer, const cq_dec
 }
 
 static cq_status has_all_keys(const json_t *config, const char *path, cq_error *error) {
-  static const char *const keys[] = {"embedding_dim",        "hidden_dim",      "num_layers", "latent_dim",
-                                     "latent_at_every_step", "latent_as_state", "dropout"};
+  static const char *const keys[] = {"embedding_dim",        "hidden_dim",      "num_layers",          "latent_dim",
+                                     "latent_at_every_step", "latent_as_state", "states_from_encoder", "dropout"};
   if (!json_is_object(config)) return cq_fail_file(error, CQ_ERR_FORMAT, path, "expected an object");
   for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
     if (!json_object_get(config, keys[i]) || json_is_null(json_object_get(config, keys[i])))
@@ -174,6 +177,7 @@ static cq_status read_shape(cq_decoder_shape *s, const char *directory, cq_error
     status = cq_json_get_int(size_of(s, i), config, sizes[i].key, 1, sizes[i].most, path, error);
   if (!status) status = cq_json_get_bool(&s->latent_at_every_step, config, "latent_at_every_step", path, error);
   if (!status) status = cq_json_get_bool(&s->latent_as_state, config, "latent_as_state", path, error);
+  if (!status) status = cq_json_get_bool(&s->states_from_encoder, config, "states_from_encoder", path, error);
   if (!status) status = cq_json_get_number(&s->dropout, config, "dropout", path, error);
   json_decref(config);
   if (!status && check_shape(s, &why)) status = cq_fail_file(error, CQ_ERR_FORMAT, path, "%s", why.message);
@@ -210,10 +214,11 @@ cq_status cq_decoder_open(cq_decoder **out, const char *directory, cq_error *err
 
 cq_status cq_decoder_save(const cq_decoder *d, const char *directory, cq_error *error) {
   const cq_decoder_shape *s = &d->shape;
-  json_t *config = json_pack("{s:I, s:I, s:I, s:I, s:b, s:b, s:f}", "embedding_dim", (json_int_t)s->embedding_dim,
-                             "hidden_dim", (json_int_t)s->hidden_dim, "num_layers", (json_int_t)s->n_layers,
-                             "latent_dim", (json_int_t)s->latent_dim, "latent_at_every_step", s->latent_at_every_step,
-                             "latent_as_state", s->latent_as_state, "dropout", s->dropout);
+  json_t *config =
+      json_pack("{s:I, s:I, s:I, s:I, s:b, s:b, s:b, s:f}", "embedding_dim", (json_int_t)s->embedding_dim, "hidden_dim",
+                (json_int_t)s->hidden_dim, "num_layers", (json_int_t)s->n_layers, "latent_dim",
+                (json_int_t)s->latent_dim, "latent_at_every_step", s->latent_at_every_step, "latent_as_state",
+                s->latent_as_state, "states_from_encoder", s->states_from_encoder, "dropout", s->dropout);
   cq_status status = cq_json_save(config, directory, "decoder_config.json", error);
   if (!status) status = cq_weights_save(d->params, d->n_params, directory, error);
   return status ? status : cq_tokenizer_save(d->tokenizer, directory, 0, error);
@@ -255,35 +260,20 @@ cq_status cq_decoder_pack(cq_decoder *d, bool training, cq_error *error) {
 
 /* --- first states --- */
 
-/* Both states of every layer, [n, hidden_dim] each, from the columns of one linear layer. */
-static void part_states(float *hidden, float *cells, cq_tensor all, const cq_decoder_shape *s) {
-  const int64_t n = all.rows, dim = s->hidden_dim;
-  for (int64_t l = 0; l < s->n_layers; l++)
-    for (int64_t i = 0; i < n; i++) {
-      const float *row = cq_f32(all) + i * all.stride;
-      memcpy(hidden + (l * n + i) * dim, row + l * dim, (size_t)dim * sizeof *hidden);
-      memcpy(cells + (l * n + i) * dim, row + (s->n_layers + l) * dim, (size_t)dim * sizeof *cells);
-    }
-}
-
-static void join_states(cq_tensor all, const cq_lstm_state *states, const cq_decoder_shape *s) {
-  const int64_t n = all.rows, dim = s->hidden_dim;
-  for (int64_t l = 0; l < s->n_layers; l++)
-    for (int64_t i = 0; i < n; i++) {
-      float *row = cq_f32(all) + i * all.stride;
-      memcpy(row + l * dim, cq_f32(states[l].hidden) + i * dim, (size_t)dim * sizeof *row);
-      memcpy(row + (s->n_layers + l) * dim, cq_f32(states[l].cell) + i * dim, (size_t)dim * sizeof *row);
-    }
-}
-
 typedef struct first_states {
-  cq_tensor before, all; /* of the linear layer; data NULL: zeros */
+  cq_tensor before;      /* of the linear layer, where the vector gives them */
   float *hidden, *cells; /* [n_layers][n, hidden_dim] */
 } first_states;
 
-static cq_status make_states(first_states *out, cq_lane *lane, const cq_decoder *d, cq_tensor latent, cq_error *error) {
+static cq_lstm_state state_of(float *hidden, float *cells, int64_t layer, int64_t n, int64_t dim) {
+  return (cq_lstm_state){cq_tensor_f32(hidden + layer * n * dim, n, dim),
+                         cq_tensor_f32(cells + layer * n * dim, n, dim)};
+}
+
+static cq_status make_states(first_states *out, cq_lane *lane, const cq_decoder *d, cq_tensor latent, cq_tensor given,
+                             cq_error *error) {
   const cq_decoder_shape *s = &d->shape;
-  const int64_t n = latent.rows;
+  const int64_t n = latent.rows, width = 2 * s->n_layers * s->hidden_dim;
   const size_t n_bytes = (size_t)(s->n_layers * n * s->hidden_dim) * sizeof(float);
   *out = (first_states){0};
   out->hidden = cq_workspace_take(&lane->workspace, n_bytes);
@@ -291,18 +281,18 @@ static cq_status make_states(first_states *out, cq_lane *lane, const cq_decoder 
   if (!out->hidden || !out->cells) return cq_fail_memory(error, "a decoder's states");
   memset(out->hidden, 0, n_bytes);
   memset(out->cells, 0, n_bytes);
-  if (!s->latent_as_state) return CQ_OK;
-  out->before = cq_workspace_f32(&lane->workspace, n, 2 * s->n_layers * s->hidden_dim);
-  out->all = cq_workspace_f32(&lane->workspace, n, 2 * s->n_layers * s->hidden_dim);
-  if (!out->before.data || !out->all.data) return cq_fail_memory(error, "a decoder's states");
-  cq_linear_forward(lane, &d->state, out->all, latent, CQ_TANH, out->before);
-  part_states(out->hidden, out->cells, out->all, s);
+  if (s->latent_as_state) {
+    out->before = cq_workspace_f32(&lane->workspace, n, width);
+    given = cq_workspace_f32(&lane->workspace, n, width);
+    if (!out->before.data || !given.data) return cq_fail_memory(error, "a decoder's states");
+    cq_linear_forward(lane, &d->state, given, latent, CQ_TANH, out->before);
+  } else if (!s->states_from_encoder) {
+    return CQ_OK;
+  }
+  assert(given.rows == n && given.cols == width);
+  for (int64_t l = 0; l < s->n_layers; l++)
+    cq_states_copy(state_of(out->hidden, out->cells, l, n, s->hidden_dim), cq_states_of_layer(given, s->n_layers, l));
   return CQ_OK;
-}
-
-static cq_lstm_state state_of(float *hidden, float *cells, int64_t layer, int64_t n, int64_t dim) {
-  return (cq_lstm_state){cq_tensor_f32(hidden + layer * n * dim, n, dim),
-                         cq_tensor_f32(cells + layer * n * dim, n, dim)};
 }
 
 /* --- learning --- */
@@ -382,9 +372,10 @@ typedef struct layer_run {
 
 static cq_status backward(cq_lane *lane, const cq_decoder *d, const cq_decoder_batch *b, const shifted *tokens,
                           const cq_lstm_plan *plan, const first_states *first, const layer_run *runs,
-                          cq_gradients *gradients, cq_tensor dlatent, cq_tensor dy, cq_error *error) {
+                          cq_gradients *gradients, cq_tensor dlatent, cq_tensor dgiven, cq_tensor dy, cq_error *error) {
   const cq_decoder_shape *s = &d->shape;
   const int64_t n_seqs = tokens->batch.n_seqs;
+  const bool wanted = s->latent_as_state || (s->states_from_encoder && dgiven.data);
   cq_workspace *w = &lane->workspace;
   cq_lstm_state *dstates = cq_workspace_take(w, (size_t)s->n_layers * sizeof *dstates);
   if (!dstates) return cq_fail_memory(error, "a decoder's gradient");
@@ -395,23 +386,29 @@ static cq_status backward(cq_lane *lane, const cq_decoder *d, const cq_decoder_b
         (cq_lstm_state){cq_workspace_f32(w, n_seqs, s->hidden_dim), cq_workspace_f32(w, n_seqs, s->hidden_dim)};
     if (!dx.data || !dstates[l].hidden.data || !dstates[l].cell.data)
       return cq_fail_memory(error, "a decoder's gradient");
-    cq_status status = cq_lstm_backward(lane, &d->layers[l], plan, gradients, dx,
-                                        s->latent_as_state ? &dstates[l] : NULL, dy, NULL, &runs[l].saved, error);
+    cq_status status = cq_lstm_backward(lane, &d->layers[l], plan, gradients, dx, wanted ? &dstates[l] : NULL, dy, NULL,
+                                        &runs[l].saved, error);
     if (status) return status;
     dy = dx;
   }
   cq_dropout_apply(lane, &tokens->batch, dy, (float)s->dropout, 0);
   cq_status status = read_backward(dlatent, lane, d, &tokens->batch, gradients, dy, error);
-  if (status || !s->latent_as_state) return status;
-  cq_tensor dall = cq_workspace_f32(w, n_seqs, first->all.cols);
+  if (status || !wanted) return status;
+  cq_tensor dall = cq_workspace_f32(w, n_seqs, 2 * s->n_layers * s->hidden_dim);
   if (!dall.data) return cq_fail_memory(error, "a decoder's gradient");
-  join_states(dall, dstates, s);
+  for (int64_t l = 0; l < s->n_layers; l++) cq_states_copy(cq_states_of_layer(dall, s->n_layers, l), dstates[l]);
+  if (s->states_from_encoder) {
+    assert(cq_is_dense(dgiven) && dgiven.rows == n_seqs && dgiven.cols == dall.cols);
+    lane->kernels->add(cq_f32(dgiven), cq_f32(dall), n_seqs * dall.cols);
+    return CQ_OK;
+  }
   lane->kernels->activate_backward(cq_f32(dall), cq_f32(dall), cq_f32(first->before), n_seqs * dall.cols, CQ_TANH);
   return cq_linear_backward(lane, &d->state, gradients, dlatent, true, dall, b->latent, error);
 }
 
 cq_status cq_decoder_loss(double *loss, cq_lane *lane, const cq_decoder *d, const cq_decoder_batch *b,
-                          cq_gradients *gradients, cq_tensor dlatent, float factor, cq_error *error) {
+                          cq_gradients *gradients, cq_tensor dlatent, cq_tensor dstates, float factor,
+                          cq_error *error) {
   const cq_decoder_shape *s = &d->shape;
   cq_workspace *w = &lane->workspace;
   const cq_mark mark = cq_workspace_mark(w);
@@ -422,7 +419,7 @@ cq_status cq_decoder_loss(double *loss, cq_lane *lane, const cq_decoder *d, cons
   layer_run *runs = cq_workspace_take(w, (size_t)s->n_layers * sizeof *runs);
   cq_status status = runs ? CQ_OK : cq_fail_memory(error, "a decoder");
   if (!status) status = shift(&tokens, lane, d, b, error);
-  if (!status) status = make_states(&first, lane, d, b->latent, error);
+  if (!status) status = make_states(&first, lane, d, b->latent, b->states, error);
   if (!status) status = cq_lstm_plan_make(&plan, lane, &tokens.batch, 1, error);
   if (!status) status = read_tokens(&x, lane, d, &tokens.batch, b->latent, error);
   if (!status) cq_dropout_apply(lane, &tokens.batch, x, (float)s->dropout, 0);
@@ -440,7 +437,8 @@ cq_status cq_decoder_loss(double *loss, cq_lane *lane, const cq_decoder *d, cons
     if (!dy.data) status = cq_fail_memory(error, "a decoder's gradient");
   }
   if (!status) status = cq_token_loss(lane, &d->output, gradients, dy, x, tokens.written, factor, 0, loss, error);
-  if (!status && gradients) status = backward(lane, d, b, &tokens, &plan, &first, runs, gradients, dlatent, dy, error);
+  if (!status && gradients)
+    status = backward(lane, d, b, &tokens, &plan, &first, runs, gradients, dlatent, dstates, dy, error);
   cq_workspace_release(w, mark);
   return status;
 }
@@ -448,10 +446,10 @@ cq_status cq_decoder_loss(double *loss, cq_lane *lane, const cq_decoder *d, cons
 /* --- writing --- */
 
 cq_status cq_decoder_begin(cq_decoder_state *out, cq_lane *lane, const cq_decoder *d, cq_tensor latent,
-                           cq_error *error) {
+                           cq_tensor states, cq_error *error) {
   const cq_mark mark = cq_workspace_mark(&lane->workspace);
   first_states first;
-  cq_status status = make_states(&first, lane, d, latent, error);
+  cq_status status = make_states(&first, lane, d, latent, states, error);
   *out = (cq_decoder_state){latent.rows, first.hidden, first.cells};
   if (status) cq_workspace_release(&lane->workspace, mark);
   return status;

@@ -1,6 +1,7 @@
 /* From a sentence vector back to text: an LSTM that writes token after token.
  *
  *   z [latent_dim] --linear, tanh--> first states of all layers                      latent_as_state
+ *                    last states of all layers of an encoder's LSTM, as they are     states_from_encoder
  *   <s> w1 w2 ... --embedding--> [token, z] --LSTM x n_layers--> linear --softmax--> w1 w2 ... </s>
  *                                        \-- latent_at_every_step
  *
@@ -15,8 +16,9 @@
 
 typedef struct cq_decoder_shape {
   int64_t embedding_dim, hidden_dim, n_layers, latent_dim;
-  bool latent_at_every_step, latent_as_state; /* at least one of them */
-  double dropout;                             /* of what every layer reads, and the output layer */
+  /* At least one of them, and not both of the last two. */
+  bool latent_at_every_step, latent_as_state, states_from_encoder;
+  double dropout; /* of what every layer reads, and the output layer */
 } cq_decoder_shape;
 
 typedef struct cq_decoder cq_decoder;
@@ -49,14 +51,16 @@ typedef struct cq_decoder_batch {
   cq_batch tokens;     /* with <s> before and, unless it was cut, </s> behind each: two or more; keys NULL: no dropout
                           of either kind */
   cq_tensor latent;    /* [n_seqs, latent_dim] */
+  cq_tensor states;    /* [n_seqs, 2 n_layers hidden_dim], see model/states.h; only for states_from_encoder */
   double word_dropout; /* share of the tokens read that become <unk>: the vector must say what they were */
 } cq_decoder_batch;
 
-/* Adds the sum over all tokens written of -log p to *loss. With gradients, theirs are added, times factor, and that of
- * the vectors to dlatent [n_seqs, latent_dim] (data NULL: not wanted). Errors: CQ_ERR_MEMORY. */
+/* Adds the sum over all tokens written of -log p to *loss. With gradients, theirs are added, times factor, that of the
+ * vectors to dlatent [n_seqs, latent_dim], and that of given states to dstates, shaped as they are and dense (data
+ * NULL: not wanted). Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_decoder_loss(double *loss, cq_lane *lane, const cq_decoder *decoder,
                                       const cq_decoder_batch *batch, cq_gradients *gradients, cq_tensor dlatent,
-                                      float factor, cq_error *error);
+                                      cq_tensor dstates, float factor, cq_error *error);
 
 /* --- writing --- */
 
@@ -66,9 +70,9 @@ typedef struct cq_decoder_state {
   float *hidden, *cells;
 } cq_decoder_state;
 
-/* First states, in the lane's workspace, from latent [n, latent_dim]. */
+/* First states, in the lane's workspace, from latent [n, latent_dim] or the given states, as in a batch. */
 CQ_MUST_USE cq_status cq_decoder_begin(cq_decoder_state *out, cq_lane *lane, const cq_decoder *decoder,
-                                       cq_tensor latent, cq_error *error);
+                                       cq_tensor latent, cq_tensor states, cq_error *error);
 /* One token on: log_p [n, vocabulary] of what follows the tokens ids [n]. */
 CQ_MUST_USE cq_status cq_decoder_step(cq_tensor log_p, cq_lane *lane, const cq_decoder *decoder,
                                       cq_decoder_state *state, const int32_t *ids, cq_tensor latent, cq_error *error);

@@ -4,13 +4,15 @@
  *                       "bidirectional"}
  *   model.safetensors  encoder.{weight_ih, weight_hh, bias_ih, bias_hh}_l<layer>[_reverse]
  *
- * dropout works between layers, as in PyTorch. */
+ * dropout works between layers, as in PyTorch; the states that a layer ends in, where they are wanted, are before it.
+ */
 #include "nn/lstm.h"
 
 #include "base/error.h"
 #include "base/file.h"
 #include "format/json.h"
 #include "model/modules.h"
+#include "model/states.h"
 #include "nn/norm.h"
 
 #include <math.h>
@@ -101,6 +103,11 @@ cq_status cq_lstm_module_new(cq_module **out, int64_t in, int64_t dim, int64_t n
       }
   *out = &l->base;
   return CQ_OK;
+}
+
+cq_lstm_sizes cq_lstm_module_sizes(const cq_module *module) {
+  const lstm *l = (const lstm *)module;
+  return (cq_lstm_sizes){l->n_layers, l->dim, l->n_directions};
 }
 
 static cq_status take_all(lstm *l, cq_arena *arena, cq_error *error) {
@@ -195,6 +202,16 @@ typedef struct lstm_tape {
   cq_lstm_saved *layers; /* [n_layers] */
 } lstm_tape;
 
+/* Room for one layer's part of `states`, rows of a batch's; data NULL when there are none. */
+static cq_status make_room(cq_lstm_state *out, cq_lane *lane, const lstm *l, cq_tensor states, cq_error *error) {
+  *out = (cq_lstm_state){{0}, {0}};
+  if (!states.data) return CQ_OK;
+  assert(l->n_directions == 1 && states.cols == 2 * l->n_layers * l->dim);
+  out->hidden = cq_workspace_f32(&lane->workspace, states.rows, l->dim);
+  out->cell = cq_workspace_f32(&lane->workspace, states.rows, l->dim);
+  return out->hidden.data && out->cell.data ? CQ_OK : cq_fail_memory(error, "an LSTM's states");
+}
+
 static cq_status lstm_forward(cq_lane *lane, const cq_module *module, const cq_batch *batch, cq_tensor x, cq_tensor *y,
                               void **saved, cq_error *error) {
   const lstm *l = (const lstm *)module;
@@ -207,12 +224,15 @@ static cq_status lstm_forward(cq_lane *lane, const cq_module *module, const cq_b
     tape->layers = cq_workspace_take(w, (size_t)l->n_layers * sizeof *tape->layers);
     if (!tape->layers) return cq_fail_memory(error, "an LSTM");
   }
-  cq_status status = cq_lstm_plan_make(&tape->plan, lane, batch, l->n_directions, error);
+  cq_lstm_state last;
+  cq_status status = make_room(&last, lane, l, batch->final, error);
+  if (!status) status = cq_lstm_plan_make(&tape->plan, lane, batch, l->n_directions, error);
   for (int64_t i = 0; !status && i < l->n_layers; i++) {
     *y = cq_workspace_f32(w, x.rows, l->base.output_dim);
     if (!y->data) return cq_fail_memory(error, "an LSTM");
     status =
-        cq_lstm_forward(lane, &l->layers[i], &tape->plan, *y, NULL, x, NULL, saved ? &tape->layers[i] : NULL, error);
+        cq_lstm_forward(lane, &l->layers[i], &tape->plan, *y, &last, x, NULL, saved ? &tape->layers[i] : NULL, error);
+    if (!status && last.hidden.data) cq_states_copy(cq_states_of_layer(batch->final, l->n_layers, i), last);
     if (i + 1 < l->n_layers) cq_dropout_apply(lane, batch, *y, l->dropout, (uint32_t)i);
     x = *y;
   }
@@ -224,13 +244,15 @@ static cq_status lstm_backward(cq_lane *lane, const cq_module *module, const cq_
   const lstm *l = (const lstm *)module;
   const lstm_tape *tape = saved;
   cq_mark mark = cq_workspace_mark(&lane->workspace);
-  cq_status status = CQ_OK;
+  cq_lstm_state dlast;
+  cq_status status = make_room(&dlast, lane, l, batch->dfinal, error);
   for (int64_t i = l->n_layers; !status && i-- > 0;) {
     if (i + 1 < l->n_layers) cq_dropout_apply(lane, batch, dy, l->dropout, (uint32_t)i);
     cq_tensor below = i == 0 && dx->data ? *dx : cq_workspace_f32(&lane->workspace, x.rows, l->layers[i].in);
-    if (!below.data) return cq_fail_memory(error, "an LSTM's gradient");
-    status =
-        cq_lstm_backward(lane, &l->layers[i], &tape->plan, gradients, below, NULL, dy, NULL, &tape->layers[i], error);
+    if (dlast.hidden.data) cq_states_copy(dlast, cq_states_of_layer(batch->dfinal, l->n_layers, i));
+    status = below.data ? cq_lstm_backward(lane, &l->layers[i], &tape->plan, gradients, below, NULL, dy, &dlast,
+                                           &tape->layers[i], error)
+                        : cq_fail_memory(error, "an LSTM's gradient");
     dy = below;
   }
   cq_workspace_release(&lane->workspace, mark);

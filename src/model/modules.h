@@ -25,6 +25,13 @@ CQ_MUST_USE cq_status cq_lstm_module_new(cq_module **out, int64_t in, int64_t di
                                          double dropout, const char *path, cq_random *random, cq_arena *arena,
                                          cq_error *error);
 
+/* What an LSTM module is made of. */
+typedef struct cq_lstm_sizes {
+  int64_t n_layers, dim;
+  int n_directions;
+} cq_lstm_sizes;
+cq_lstm_sizes cq_lstm_module_sizes(const cq_module *module);
+
 /* --- values for fresh parameters: memory from the arena --- */
 
 CQ_MUST_USE cq_status cq_param_uniform(cq_param *p, double bound, cq_random *random, cq_arena *arena, cq_error *error);

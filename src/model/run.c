@@ -129,6 +129,7 @@ typedef struct encoding {
   size_t *block_starts; /* [n_blocks + 1] sentences */
   size_t n_blocks;
   float *out;
+  cq_tensor states; /* data NULL: not wanted */
   int64_t dim;
   cq_lane *lanes; /* one a worker */
 
@@ -200,8 +201,11 @@ static void compute_block(void *context, size_t item, int worker) {
     starts[s] = e->starts[first + s] - e->starts[first];
     skip[s] = e->n_prompt;
   }
-  const cq_batch batch = {
-      .ids = e->flat + e->starts[first], .starts = starts, .n_seqs = (int64_t)n, .skip = e->n_prompt ? skip : NULL};
+  const cq_batch batch = {.ids = e->flat + e->starts[first],
+                          .starts = starts,
+                          .n_seqs = (int64_t)n,
+                          .skip = e->n_prompt ? skip : NULL,
+                          .final = e->states.data ? cq_tensor_rows(e->states, (int64_t)first, (int64_t)n) : e->states};
   cq_tensor y;
   cq_status status = cq_encoder_forward(lane, e->encoder, &batch, &y, NULL, &error);
   if (status) {
@@ -303,11 +307,21 @@ static cq_status count_truncated(const encoding *e, cq_encode_stats *stats, cq_e
 
 cq_status cq_encoder_encode(float *out, const cq_encoder *encoder, cq_pool *pool, const cq_slice *sentences, size_t n,
                             const cq_encode_options *options, cq_encode_stats *stats, cq_error *error) {
+  return cq_encoder_encode_states(out, (cq_tensor){0}, encoder, pool, sentences, n, options, stats, error);
+}
+
+cq_status cq_encoder_encode_states(float *out, cq_tensor states, const cq_encoder *encoder, cq_pool *pool,
+                                   const cq_slice *sentences, size_t n, const cq_encode_options *options,
+                                   cq_encode_stats *stats, cq_error *error) {
   const cq_encode_options defaults = cq_encode_default_options();
   const int n_workers = cq_pool_n_threads(pool);
   const size_t n_runs = (n + RUN - 1) / RUN, n_items = n > 0 ? n : 1;
-  encoding e = {
-      .encoder = encoder, .options = options ? options : &defaults, .sentences = sentences, .n = n, .out = out};
+  encoding e = {.encoder = encoder,
+                .options = options ? options : &defaults,
+                .sentences = sentences,
+                .n = n,
+                .out = out,
+                .states = states};
   cq_arena arena = {0};
   if (e.options->truncate_dim < 0 || e.options->truncate_dim > cq_encoder_dim(encoder))
     return cq_fail(error, CQ_ERR_ARGUMENT, "truncate_dim is %d, expected 0 to the model's %d", e.options->truncate_dim,

@@ -3,7 +3,7 @@
 #define NN_BATCH_H
 
 #include "base/random.h"
-#include "tensor/kernels.h"
+#include "tensor/tensor.h"
 
 typedef struct cq_batch {
   const int32_t *ids;    /* [n_tokens] */
@@ -11,6 +11,8 @@ typedef struct cq_batch {
   int64_t n_seqs;
   const int32_t *skip;  /* [n_seqs] leading tokens that pooling leaves out (a prompt's); NULL: none */
   const uint64_t *keys; /* [n_seqs] dropout keys, one a sequence; NULL: not training, no dropout */
+  /* Where an encoder leaves the states it ends in, and finds their gradient: model/states.h. data NULL: not wanted. */
+  cq_tensor final, dfinal;
 } cq_batch;
 
 static inline int64_t cq_batch_tokens(const cq_batch *b) {

@@ -179,7 +179,8 @@ static void translate_run(void *context, size_t item, int worker) {
   cq_ids ids[AT_ONCE] = {{0}};
   if (t->status[worker]) return;
   const cq_tensor latent = cq_tensor_f32((float *)(uintptr_t)(t->vectors + first * (size_t)t->dim), (int64_t)n, t->dim);
-  cq_status status = cq_decoder_write(ids, &t->lanes[worker], t->decoder, latent, &t->o, &t->errors[worker]);
+  cq_status status =
+      cq_decoder_write(ids, &t->lanes[worker], t->decoder, latent, (cq_tensor){0}, &t->o, &t->errors[worker]);
   for (size_t i = 0; i < n; i++) {
     cq_builder text = {0};
     if (!status) {

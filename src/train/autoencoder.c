@@ -317,8 +317,8 @@ static cq_status write_from(cq_autoencoder_trainer *t, shard *s, cq_gradients *g
     memset(dlatent.data, 0, (size_t)(n * dim) * sizeof(float));
   }
   const cq_decoder_batch batch = {.tokens = s->batch, .latent = latent, .word_dropout = t->o.word_dropout};
-  cq_status status =
-      cq_decoder_loss(&s->loss, &s->lane, side_of(t, s->half)->decoder, &batch, gradients, dlatent, factor, &s->error);
+  cq_status status = cq_decoder_loss(&s->loss, &s->lane, side_of(t, s->half)->decoder, &batch, gradients, dlatent,
+                                     (cq_tensor){0}, factor, &s->error);
   float *into = t->halves[from].gradient + s->first * (size_t)dim;
   if (!status && dlatent.data) t->kernels->add(into, cq_f32(dlatent), n * dim);
   cq_workspace_release(w, mark);

@@ -14,12 +14,42 @@ static const cq_decoder_shape shapes[] = {
      .latent_at_every_step = true,
      .latent_as_state = true,
      .dropout = 0.5}, /* of which writing must see nothing */
+    {.embedding_dim = 3, .hidden_dim = 5, .n_layers = 2, .latent_dim = LATENT, .states_from_encoder = true},
 };
-enum { N_SHAPES = sizeof shapes / sizeof *shapes };
+enum { N_SHAPES = sizeof shapes / sizeof *shapes, MOST_STATES = 20 };
 
 static void draw_latent(float *latent, int64_t n) {
   cq_random random = cq_random_seeded(8, 0);
   for (int64_t i = 0; i < n * LATENT; i++) latent[i] = (float)cq_random_normal(&random);
+}
+
+/* What an encoder would have handed over of a sentence: some function of its vector. */
+static float given_state(const float *latent, int i) {
+  return sinf((float)(i + 1) * (latent[0] + 2 * latent[1]) + latent[2]);
+}
+
+/* Of n sentences, in `room`; data NULL for a decoder that takes none. */
+static cq_tensor given_states(float *room, const cq_decoder *d, cq_tensor latent) {
+  const cq_decoder_shape *s = cq_decoder_shape_of(d);
+  const int width = s->states_from_encoder ? (int)(2 * s->n_layers * s->hidden_dim) : 0;
+  assert_true(width <= MOST_STATES);
+  for (int64_t i = 0; i < latent.rows; i++)
+    for (int j = 0; j < width; j++) room[i * width + j] = given_state(cq_f32(latent) + i * latent.stride, j);
+  return cq_tensor_f32(width ? room : NULL, latent.rows, width);
+}
+
+static cq_status write_all(cq_ids *out, cq_lane *lane, const cq_decoder *d, cq_tensor latent, const cq_beam_options *o,
+                           cq_error *error) {
+  float room[MOST_SENTENCES * MOST_STATES];
+  assert_true(latent.rows <= MOST_SENTENCES);
+  return cq_decoder_write(out, lane, d, latent, given_states(room, d, latent), o, error);
+}
+
+static void begin_plainly(plain_state *state, const plain_decoder *d, const double *z) {
+  const float latent[LATENT] = {(float)z[0], (float)z[1], (float)z[2]};
+  double states[MOST_STATES];
+  for (int i = 0; i < MOST_STATES; i++) states[i] = (double)given_state(latent, i);
+  plain_begin(state, d, z, states);
 }
 
 /* Writes rows of `latent`; out [n] is to be released by release. */
@@ -27,7 +57,7 @@ static void write_rows(cq_ids *out, const cq_decoder *d, float *latent, int64_t 
   cq_lane lane = {.kernels = cq_kernels_best()};
   cq_error error = {0};
   memset(out, 0, (size_t)n * sizeof *out);
-  if (cq_decoder_write(out, &lane, d, cq_tensor_f32(latent, n, LATENT), o, &error)) fail_msg("%s", error.message);
+  if (write_all(out, &lane, d, cq_tensor_f32(latent, n, LATENT), o, &error)) fail_msg("%s", error.message);
   assert_true(lane.workspace.current == 0 && lane.workspace.used == 0);
   cq_workspace_free(&lane.workspace);
 }
@@ -72,7 +102,7 @@ static void a_beam_of_one_is_greedy(void **state) {
         int32_t ids[12], last = PLAIN_START;
         size_t n = 0;
         for (int j = 0; j < LATENT; j++) z[j] = (double)latent[i * LATENT + j];
-        plain_begin(&state_of, &plain, z);
+        begin_plainly(&state_of, &plain, z);
         while (n < 12) {
           plain_step(log_p, &state_of, &plain, z, last, 0, NULL);
           last = 0;
@@ -107,7 +137,7 @@ static void exhaust(candidate *best, const plain_decoder *d, const double *z, co
   size_t n_open = 1;
   double best_score = -INFINITY, best_open = 0;
   memset(best, 0, sizeof *best);
-  plain_begin(&open[0].state, d, z);
+  begin_plainly(&open[0].state, d, z);
   for (int length = 1; length <= o->max_tokens && n_open > 0; length++) {
     size_t n = 0;
     best_open = -INFINITY;
@@ -193,7 +223,7 @@ static void plain_beam(beginning *best, const plain_decoder *d, const double *z,
   double best_score = -INFINITY;
   int n_open = 1;
   memset(open, 0, sizeof open);
-  plain_begin(&open[0].state, d, z);
+  begin_plainly(&open[0].state, d, z);
   for (int length = 1; length <= o->max_tokens && n_open > 0; length++) {
     int n = 0;
     for (int i = 0; i < n_open; i++) {
@@ -272,7 +302,7 @@ static void neighbours_do_not_matter(void **state) {
         release(&one, 1);
       }
       cq_tensor rows = cq_tensor_columns(cq_tensor_f32(strided, N, LATENT + 2), 0, LATENT);
-      assert_int_equal(cq_decoder_write(apart, &lane, d, rows, &o, NULL), CQ_OK);
+      assert_int_equal(write_all(apart, &lane, d, rows, &o, NULL), CQ_OK);
       for (int i = 0; i < N; i++) expect_ids("rows apart", &apart[i], all[i].ids, all[i].n);
       release(apart, N);
       release(all, N);
@@ -334,7 +364,7 @@ static void wrong_options(void **state) {
     cq_ids out = {0};
     cq_error error = {0};
     const cq_tensor row = cq_tensor_f32(latent, 1, LATENT);
-    assert_int_equal(cq_decoder_write(&out, &lane, d, row, &wrong[i], &error), CQ_ERR_ARGUMENT);
+    assert_int_equal(write_all(&out, &lane, d, row, &wrong[i], &error), CQ_ERR_ARGUMENT);
     assert_non_null(strstr(error.message, "beam"));
     assert_null(out.ids);
   }
@@ -350,13 +380,13 @@ static void odd_input(void **state) {
   cq_ids used = {0}, fresh;
   float latent[LATENT] = {0.5f, -1, 2}, no_numbers[LATENT] = {NAN, NAN, NAN};
   (void)state;
-  assert_int_equal(cq_decoder_write(NULL, &lane, d, cq_tensor_f32(latent, 0, LATENT), &o, NULL), CQ_OK);
+  assert_int_equal(write_all(NULL, &lane, d, cq_tensor_f32(latent, 0, LATENT), &o, NULL), CQ_OK);
   for (int k = 0; k < 2; k++) {
     float *row = k ? no_numbers : latent;
     write_rows(&fresh, d, row, 1, &o);
     assert_true(cq_reserve((void **)&used.ids, &used.capacity, 40, sizeof *used.ids));
     used.n = 40;
-    assert_int_equal(cq_decoder_write(&used, &lane, d, cq_tensor_f32(row, 1, LATENT), &o, NULL), CQ_OK);
+    assert_int_equal(write_all(&used, &lane, d, cq_tensor_f32(row, 1, LATENT), &o, NULL), CQ_OK);
     expect_ids("other ids in a used place", &used, fresh.ids, fresh.n);
     release(&fresh, 1);
   }
@@ -377,7 +407,7 @@ static void allocations_may_fail(void **state) {
     cq_ids out[N] = {{0}};
     cq_error error = {0};
     cq_alloc_fail_at(n);
-    const cq_status status = cq_decoder_write(out, &lane, d, cq_tensor_f32(latent, N, LATENT), &o, &error);
+    const cq_status status = write_all(out, &lane, d, cq_tensor_f32(latent, N, LATENT), &o, &error);
     const bool failed = cq_alloc_failed();
     cq_alloc_fail_at(0);
     release(out, N);

@@ -2,13 +2,11 @@
  * (reference/golden_decoder.py); step by step and whole; where memory runs out. */
 #include "support/decoders.h"
 
-#include "format/safetensors.h"
-
 /* <s> ... </s>, ragged; the second is empty, the last has a token twice. */
 static const int32_t sentence_ids[] = {2, 4, 7, 5, 3, 2, 3, 2, 6, 1, 8, 4, 9, 5, 3, 2, 4, 4, 3};
 static const int64_t sentence_starts[] = {0, 5, 7, 15, 19};
 static const uint64_t sentence_keys[] = {11, 12, 13, 14};
-enum { N_SENTENCES = 4, N_IDS = 19, N_LETTERS = 6, LATENT = 3 };
+enum { N_SENTENCES = 4, N_IDS = 19, N_LETTERS = 6, LATENT = 3, MOST_STATES = 20 };
 
 static const cq_decoder_shape shapes[] = {
     {.embedding_dim = 3, .hidden_dim = 5, .n_layers = 1, .latent_dim = LATENT, .latent_at_every_step = true},
@@ -33,13 +31,22 @@ static const cq_decoder_shape shapes[] = {
      .latent_dim = LATENT,
      .latent_at_every_step = true,
      .dropout = 0.4},
+    {.embedding_dim = 4, .hidden_dim = 5, .n_layers = 1, .latent_dim = LATENT, .states_from_encoder = true},
+    {.embedding_dim = 3,
+     .hidden_dim = 4,
+     .n_layers = 2,
+     .latent_dim = LATENT,
+     .latent_at_every_step = true,
+     .states_from_encoder = true,
+     .dropout = 0.3},
 };
 enum { N_SHAPES = sizeof shapes / sizeof *shapes };
 
 typedef struct problem {
   cq_decoder *decoder;
   cq_lane lane;
-  float latent[N_SENTENCES * LATENT];
+  float latent[N_SENTENCES * LATENT], states[N_SENTENCES * MOST_STATES];
+  int64_t width; /* of a sentence's states; 0: none are given */
   cq_decoder_batch batch;
   cq_params params;
   cq_gradients gradients;
@@ -49,11 +56,15 @@ static void set_up(problem *p, const cq_decoder_shape *shape, double deviation, 
   cq_random random = cq_random_seeded(5, 0);
   *p = (problem){.decoder = make_decoder(shape, N_LETTERS, deviation, 3), .lane = {.kernels = cq_kernels_best()}};
   for (int i = 0; i < N_SENTENCES * LATENT; i++) p->latent[i] = (float)cq_random_normal(&random);
+  for (int i = 0; i < N_SENTENCES * MOST_STATES; i++) p->states[i] = (float)cq_random_normal(&random);
+  p->width = shape->states_from_encoder ? 2 * shape->n_layers * shape->hidden_dim : 0;
+  assert_true(p->width <= MOST_STATES);
   p->batch = (cq_decoder_batch){.tokens = {.ids = sentence_ids,
                                            .starts = sentence_starts,
                                            .n_seqs = N_SENTENCES,
                                            .keys = dropout ? sentence_keys : NULL},
                                 .latent = cq_tensor_f32(p->latent, N_SENTENCES, LATENT),
+                                .states = cq_tensor_f32(p->width ? p->states : NULL, N_SENTENCES, p->width),
                                 .word_dropout = dropout ? 0.4 : 0};
   size_t n;
   cq_param *params = cq_decoder_params(&n, p->decoder);
@@ -69,17 +80,10 @@ static void tear_down(problem *p) {
   cq_decoder_free(p->decoder);
 }
 
-static double gradient_at(const cq_gradients *g, const cq_param *param, int64_t i) {
-  if (!param->table) return (double)g->dense[param->offset + i];
-  const cq_table_gradient *t = &g->tables[param->offset];
-  const int32_t slot = t->slot_of[i / param->cols];
-  return slot == 0 ? 0 : (double)t->rows[(slot - 1) * param->cols + i % param->cols];
-}
-
-static double plain_loss(const plain_decoder *plain, const double *latent, const problem *p) {
+static double plain_loss(const plain_decoder *plain, const double *latent, const double *states, const problem *p) {
   double sum = 0;
   for (int64_t s = 0; s < N_SENTENCES; s++)
-    sum += plain_nll(plain, latent + s * LATENT, sentence_ids + sentence_starts[s],
+    sum += plain_nll(plain, latent + s * LATENT, states + s * p->width, sentence_ids + sentence_starts[s],
                      sentence_starts[s + 1] - sentence_starts[s], p->batch.tokens.keys ? &sentence_keys[s] : NULL,
                      p->batch.word_dropout);
   return sum;
@@ -87,46 +91,53 @@ static double plain_loss(const plain_decoder *plain, const double *latent, const
 
 /* --- learning --- */
 
+static const double step = 1e-5, factor = 0.5;
+
+/* d loss / d *value. */
+static double slope_at(double *value, const plain_decoder *plain, const double *latent, const double *states,
+                       const problem *p) {
+  const double kept = *value;
+  double sides[2];
+  for (int side = 0; side < 2; side++) {
+    *value = kept + (side ? -step : step);
+    sides[side] = plain_loss(plain, latent, states, p);
+  }
+  *value = kept;
+  return factor * (sides[0] - sides[1]) / (2 * step);
+}
+
 /* Values are moved in double precision, so the differences are good to 1e-9; the tolerance is that of a gradient in
  * f32, sums of some dozens of products. */
+static void expect_slope(int number, const char *name, int64_t i, double found, double slope) {
+  if (!(fabs(found - slope) <= 1e-5 * fmax(1, fabs(slope))))
+    fail_msg("shape %d: %s[%lld] is %g, expected %g", number, name, (long long)i, found, slope);
+}
+
 static void check_gradients(const cq_decoder_shape *shape, bool dropout, int number) {
-  const double step = 1e-5, factor = 0.5;
   const float before = 0.25f; /* gradients are added to what is there */
   problem p;
-  double latent[N_SENTENCES * LATENT], loss = 1;
-  float dlatent[N_SENTENCES * LATENT];
+  double latent[N_SENTENCES * LATENT], states[N_SENTENCES * MOST_STATES], loss = 1;
+  float dlatent[N_SENTENCES * LATENT], dstates[N_SENTENCES * MOST_STATES];
   set_up(&p, shape, 0.5, dropout);
   plain_decoder plain = plain_of(p.decoder);
   for (int i = 0; i < N_SENTENCES * LATENT; i++) latent[i] = (double)p.latent[i], dlatent[i] = before;
+  for (int i = 0; i < N_SENTENCES * MOST_STATES; i++) states[i] = (double)p.states[i], dstates[i] = before;
   assert_int_equal(cq_decoder_loss(&loss, &p.lane, p.decoder, &p.batch, &p.gradients,
-                                   cq_tensor_f32(dlatent, N_SENTENCES, LATENT), (float)factor, NULL),
+                                   cq_tensor_f32(dlatent, N_SENTENCES, LATENT),
+                                   cq_tensor_f32(dstates, N_SENTENCES, p.width), (float)factor, NULL),
                    CQ_OK);
-  const double expected = plain_loss(&plain, latent, &p);
+  const double expected = plain_loss(&plain, latent, states, &p);
   if (!(fabs(loss - 1 - expected) <= 2e-6 * expected)) fail_msg("shape %d: loss %.9g, %.9g", number, loss, expected);
   for (size_t i = 0; i < p.params.n; i++)
-    for (int64_t j = 0; j < cq_param_floats(p.params.items[i]); j++) {
-      double *value = &plain.values[i][j], kept = *value, sides[2];
-      for (int side = 0; side < 2; side++) {
-        *value = kept + (side ? -step : step);
-        sides[side] = plain_loss(&plain, latent, &p);
-      }
-      *value = kept;
-      const double slope = factor * (sides[0] - sides[1]) / (2 * step),
-                   found = gradient_at(&p.gradients, p.params.items[i], j);
-      if (!(fabs(found - slope) <= 1e-5 * fmax(1, fabs(slope))))
-        fail_msg("shape %d: %s[%lld] is %g, expected %g", number, p.params.items[i]->name, (long long)j, found, slope);
-    }
-  for (int i = 0; i < N_SENTENCES * LATENT; i++) {
-    double kept = latent[i], sides[2];
-    for (int side = 0; side < 2; side++) {
-      latent[i] = kept + (side ? -step : step);
-      sides[side] = plain_loss(&plain, latent, &p);
-    }
-    latent[i] = kept;
-    const double slope = factor * (sides[0] - sides[1]) / (2 * step), found = (double)(dlatent[i] - before);
-    if (!(fabs(found - slope) <= 1e-5 * fmax(1, fabs(slope))))
-      fail_msg("shape %d: the vectors' [%d] is %g, expected %g", number, i, found, slope);
-  }
+    for (int64_t j = 0; j < cq_param_floats(p.params.items[i]); j++)
+      expect_slope(number, p.params.items[i]->name, j, gradient_at(&p.gradients, p.params.items[i], j),
+                   slope_at(&plain.values[i][j], &plain, latent, states, &p));
+  for (int i = 0; i < N_SENTENCES * LATENT; i++)
+    expect_slope(number, "the vectors'", i, (double)(dlatent[i] - before),
+                 slope_at(&latent[i], &plain, latent, states, &p));
+  for (int i = 0; i < N_SENTENCES * p.width; i++)
+    expect_slope(number, "the states'", i, (double)(dstates[i] - before),
+                 slope_at(&states[i], &plain, latent, states, &p));
   plain_free(&plain);
   tear_down(&p);
 }
@@ -144,18 +155,21 @@ static void what_is_not_wanted_may_be_left_out(void **state) {
   for (int i = 0; i < N_SHAPES; i++) {
     problem p;
     double loss[3] = {0};
-    float dlatent[N_SENTENCES * LATENT] = {0};
+    float dlatent[N_SENTENCES * LATENT] = {0}, dstates[N_SENTENCES * MOST_STATES] = {0};
     set_up(&p, &shapes[i], 0.5, true);
     const cq_mark mark = cq_workspace_mark(&p.lane.workspace);
-    assert_int_equal(cq_decoder_loss(&loss[0], &p.lane, p.decoder, &p.batch, NULL, (cq_tensor){0}, 1, NULL), CQ_OK);
-    assert_int_equal(cq_decoder_loss(&loss[1], &p.lane, p.decoder, &p.batch, &p.gradients, (cq_tensor){0}, 1, NULL),
-                     CQ_OK);
+    assert_int_equal(
+        cq_decoder_loss(&loss[0], &p.lane, p.decoder, &p.batch, NULL, (cq_tensor){0}, (cq_tensor){0}, 1, NULL), CQ_OK);
+    assert_int_equal(
+        cq_decoder_loss(&loss[1], &p.lane, p.decoder, &p.batch, &p.gradients, (cq_tensor){0}, (cq_tensor){0}, 1, NULL),
+        CQ_OK);
     const size_t n_bytes = (size_t)p.params.n_dense * sizeof(float);
     float *first = malloc(n_bytes);
     memcpy(first, p.gradients.dense, n_bytes);
     cq_gradients_clear(&p.gradients);
     assert_int_equal(cq_decoder_loss(&loss[2], &p.lane, p.decoder, &p.batch, &p.gradients,
-                                     cq_tensor_f32(dlatent, N_SENTENCES, LATENT), 1, NULL),
+                                     cq_tensor_f32(dlatent, N_SENTENCES, LATENT),
+                                     cq_tensor_f32(dstates, N_SENTENCES, p.width), 1, NULL),
                      CQ_OK);
     assert_true(loss[0] == loss[1] && loss[0] == loss[2]);
     assert_memory_equal(first, p.gradients.dense, n_bytes);
@@ -167,20 +181,6 @@ static void what_is_not_wanted_may_be_left_out(void **state) {
 }
 
 /* --- PyTorch --- */
-
-static const float *stored(const cq_safetensors *file, const char *prefix, const char *name, int64_t *n) {
-  char full[100];
-  snprintf(full, sizeof full, "%s%s", prefix, name);
-  const cq_stored_tensor *t = cq_safetensors_find(file, full);
-  if (!t) fail_msg("no %s", full);
-  if (n) *n = (int64_t)t->n_elements;
-  return t->data;
-}
-
-static void expect_close(const char *what, double found, double expected, double tolerance) {
-  if (!(fabs(found - expected) <= tolerance * fmax(1, fabs(expected))))
-    fail_msg("%s is %.9g, expected %.9g", what, found, expected);
-}
 
 /* Both sides are f32 sums in different orders. */
 static void pytorch_agrees(void **state) {
@@ -221,8 +221,9 @@ static void pytorch_agrees(void **state) {
   assert_int_equal(cq_decoder_pack(d, true, NULL), CQ_OK);
   const cq_decoder_batch batch = {.tokens = {.ids = ids, .starts = starts, .n_seqs = n_seqs},
                                   .latent = cq_tensor_f32(latent, n_seqs, 5)};
-  assert_int_equal(cq_decoder_loss(&loss, &lane, d, &batch, &gradients, cq_tensor_f32(dlatent, n_seqs, 5), 1, NULL),
-                   CQ_OK);
+  assert_int_equal(
+      cq_decoder_loss(&loss, &lane, d, &batch, &gradients, cq_tensor_f32(dlatent, n_seqs, 5), (cq_tensor){0}, 1, NULL),
+      CQ_OK);
   expect_close("loss", loss, (double)*stored(file, "", "loss", NULL), 1e-6);
   for (size_t i = 0; i < n; i++) {
     const float *expected = stored(file, "gradient.", params[i].name, &n_values);
@@ -252,8 +253,9 @@ static void steps_are_the_whole(void **state) {
     int32_t ids[N_SENTENCES];
     cq_decoder_state all, one;
     set_up(&p, &shapes[i], 0.7, false);
-    assert_int_equal(cq_decoder_loss(&whole, &p.lane, p.decoder, &p.batch, NULL, (cq_tensor){0}, 1, NULL), CQ_OK);
-    assert_int_equal(cq_decoder_begin(&all, &p.lane, p.decoder, p.batch.latent, NULL), CQ_OK);
+    assert_int_equal(
+        cq_decoder_loss(&whole, &p.lane, p.decoder, &p.batch, NULL, (cq_tensor){0}, (cq_tensor){0}, 1, NULL), CQ_OK);
+    assert_int_equal(cq_decoder_begin(&all, &p.lane, p.decoder, p.batch.latent, p.batch.states, NULL), CQ_OK);
     for (int64_t t = 0; t < 7; t++) {
       for (int s = 0; s < N_SENTENCES; s++) {
         const bool lasts = sentence_starts[s] + t < sentence_starts[s + 1];
@@ -267,7 +269,8 @@ static void steps_are_the_whole(void **state) {
           sum -= (double)log_p[s * V + sentence_ids[sentence_starts[s] + t + 1]];
       if (t == 0) {
         const cq_tensor latent = cq_tensor_rows(p.batch.latent, 2, 1);
-        assert_int_equal(cq_decoder_begin(&one, &p.lane, p.decoder, latent, NULL), CQ_OK);
+        const cq_tensor given = p.width ? cq_tensor_rows(p.batch.states, 2, 1) : p.batch.states;
+        assert_int_equal(cq_decoder_begin(&one, &p.lane, p.decoder, latent, given, NULL), CQ_OK);
       }
       assert_int_equal(cq_decoder_step(cq_tensor_f32(alone_log_p, 1, V), &p.lane, p.decoder, &one, &ids[2],
                                        cq_tensor_rows(p.batch.latent, 2, 1), NULL),
@@ -284,22 +287,37 @@ static void steps_are_the_whole(void **state) {
 /* --- what cannot be made --- */
 
 static void wrong_shapes(void **state) {
-  static const cq_decoder_shape wrong[] = {
-      {.embedding_dim = 0, .hidden_dim = 1, .n_layers = 1, .latent_dim = 1, .latent_as_state = true},
-      {.embedding_dim = 1, .hidden_dim = -1, .n_layers = 1, .latent_dim = 1, .latent_as_state = true},
-      {.embedding_dim = 1, .hidden_dim = 1, .n_layers = 65, .latent_dim = 1, .latent_as_state = true},
-      {.embedding_dim = 1, .hidden_dim = 1, .n_layers = 1, .latent_dim = 1 << 20, .latent_as_state = true},
-      {.embedding_dim = 1, .hidden_dim = 1, .n_layers = 1, .latent_dim = 1},
-      {.embedding_dim = 1, .hidden_dim = 1, .n_layers = 1, .latent_dim = 1, .latent_as_state = true, .dropout = 1},
-      {.embedding_dim = 1, .hidden_dim = 1, .n_layers = 1, .latent_dim = 1, .latent_as_state = true, .dropout = NAN},
+  static const struct {
+    cq_decoder_shape shape;
+    const char *word;
+  } wrong[] = {
+      {{.embedding_dim = 0, .hidden_dim = 1, .n_layers = 1, .latent_dim = 1, .latent_as_state = true}, "embedding_dim"},
+      {{.embedding_dim = 1, .hidden_dim = -1, .n_layers = 1, .latent_dim = 1, .latent_as_state = true}, "hidden_dim"},
+      {{.embedding_dim = 1, .hidden_dim = 1, .n_layers = 65, .latent_dim = 1, .latent_as_state = true}, "1 to 64"},
+      {{.embedding_dim = 1, .hidden_dim = 1, .n_layers = 1, .latent_dim = 1 << 20, .latent_as_state = true},
+       "1 to 65536"},
+      {{.embedding_dim = 1, .hidden_dim = 1, .n_layers = 1, .latent_dim = 1}, "never sees"},
+      {{.embedding_dim = 1,
+        .hidden_dim = 1,
+        .n_layers = 1,
+        .latent_dim = 1,
+        .latent_as_state = true,
+        .states_from_encoder = true},
+       "both"},
+      {{.embedding_dim = 1, .hidden_dim = 1, .n_layers = 1, .latent_dim = 1, .latent_as_state = true, .dropout = 1},
+       "dropout 1"},
+      {{.embedding_dim = 1, .hidden_dim = 1, .n_layers = 1, .latent_dim = 1, .latent_as_state = true, .dropout = NAN},
+       "dropout"},
   };
   cq_tokenizer *t = letters_tokenizer(3);
   cq_random random = cq_random_seeded(1, 0);
   (void)state;
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
     cq_decoder *d;
-    assert_int_equal(cq_decoder_new(&d, t, &wrong[i], &random, NULL), CQ_ERR_ARGUMENT);
+    cq_error error = {0};
+    assert_int_equal(cq_decoder_new(&d, t, &wrong[i].shape, &random, &error), CQ_ERR_ARGUMENT);
     assert_null(d);
+    if (!strstr(error.message, wrong[i].word)) fail_msg("'%s' does not say '%s'", error.message, wrong[i].word);
   }
   cq_tokenizer_free(t); /* was never the decoder's */
 }
@@ -335,9 +353,9 @@ static void allocations_may_fail(void **state) {
         status = cq_decoder_open(&d, test_path("saved"), &error);
       else if (way == LOSS)
         status = cq_decoder_loss(&loss, &lane, p.decoder, &p.batch, &gradients,
-                                 cq_tensor_f32(dlatent, N_SENTENCES, LATENT), 1, &error);
+                                 cq_tensor_f32(dlatent, N_SENTENCES, LATENT), (cq_tensor){0}, 1, &error);
       else {
-        status = cq_decoder_begin(&states, &lane, p.decoder, p.batch.latent, &error);
+        status = cq_decoder_begin(&states, &lane, p.decoder, p.batch.latent, p.batch.states, &error);
         if (!status)
           status = cq_decoder_step(cq_tensor_f32(log_p, N_SENTENCES, PLAIN_FIRST + N_LETTERS), &lane, p.decoder,
                                    &states, ids, p.batch.latent, &error);
@@ -360,30 +378,33 @@ static void allocations_may_fail(void **state) {
 
 /* Whatever a call has no more room for, the workspace is then as it was before: it is left with so many bytes, and gets
  * no more. */
-static void a_failure_gives_back_what_it_took(void **state) {
+static void check_failures(const cq_decoder_shape *shape) {
   enum { LOSS, BEGIN, STEP, GREEDY, N_WAYS, CHUNK = 4 << 20 /* of a workspace */ };
   problem p;
   double loss = 0;
-  (void)state;
-  set_up(&p, &shapes[4], 0.5, true);
+  set_up(&p, shape, 0.5, true);
   /* The gradient of the table of words has room for them from here on. */
-  assert_int_equal(cq_decoder_loss(&loss, &p.lane, p.decoder, &p.batch, &p.gradients, (cq_tensor){0}, 1, NULL), CQ_OK);
+  assert_int_equal(
+      cq_decoder_loss(&loss, &p.lane, p.decoder, &p.batch, &p.gradients, (cq_tensor){0}, (cq_tensor){0}, 1, NULL),
+      CQ_OK);
   for (int way = 0; way < N_WAYS; way++)
     for (size_t left = 0;; left += 64) {
       cq_lane lane = {.kernels = p.lane.kernels};
       cq_workspace *w = &lane.workspace;
       cq_decoder_state states;
-      float dlatent[N_SENTENCES * LATENT] = {0}, log_p[N_SENTENCES * (PLAIN_FIRST + N_LETTERS)];
+      float dlatent[N_SENTENCES * LATENT] = {0}, dstates[N_SENTENCES * MOST_STATES] = {0},
+                                  log_p[N_SENTENCES * (PLAIN_FIRST + N_LETTERS)];
       int32_t ids[N_SENTENCES] = {2, 2, 2, 2};
       const cq_tensor rows = cq_tensor_f32(log_p, N_SENTENCES, PLAIN_FIRST + N_LETTERS),
-                      dvectors = cq_tensor_f32(dlatent, N_SENTENCES, LATENT);
-      assert_int_equal(cq_decoder_begin(&states, &lane, p.decoder, p.batch.latent, NULL), CQ_OK);
+                      dvectors = cq_tensor_f32(dlatent, N_SENTENCES, LATENT),
+                      dgiven = cq_tensor_f32(dstates, N_SENTENCES, p.width);
+      assert_int_equal(cq_decoder_begin(&states, &lane, p.decoder, p.batch.latent, p.batch.states, NULL), CQ_OK);
       assert_non_null(cq_workspace_take(w, CHUNK - cq_workspace_mark(w).used - left));
       const cq_mark before = cq_workspace_mark(w);
       cq_alloc_fail_at(1);
       const cq_status status =
-          way == LOSS    ? cq_decoder_loss(&loss, &lane, p.decoder, &p.batch, &p.gradients, dvectors, 1, NULL)
-          : way == BEGIN ? cq_decoder_begin(&states, &lane, p.decoder, p.batch.latent, NULL)
+          way == LOSS    ? cq_decoder_loss(&loss, &lane, p.decoder, &p.batch, &p.gradients, dvectors, dgiven, 1, NULL)
+          : way == BEGIN ? cq_decoder_begin(&states, &lane, p.decoder, p.batch.latent, p.batch.states, NULL)
           : way == STEP  ? cq_decoder_step(rows, &lane, p.decoder, &states, ids, p.batch.latent, NULL)
                          : cq_decoder_step_greedy(ids, &lane, p.decoder, &states, ids, p.batch.latent, NULL);
       cq_alloc_fail_at(0);
@@ -398,6 +419,12 @@ static void a_failure_gives_back_what_it_took(void **state) {
         fail_msg("way %d keeps %zu bytes, with %zu left", way, after.used - before.used, left);
     }
   tear_down(&p);
+}
+
+static void a_failure_gives_back_what_it_took(void **state) {
+  (void)state;
+  check_failures(&shapes[4]);
+  check_failures(&shapes[7]);
 }
 
 int main(void) {

@@ -14,18 +14,21 @@ static const cq_decoder_shape shapes[] = {
      .latent_dim = LATENT,
      .latent_at_every_step = true,
      .latent_as_state = true},
+    {.embedding_dim = 3, .hidden_dim = 2, .n_layers = 2, .latent_dim = LATENT, .states_from_encoder = true},
 };
 enum { N_SHAPES = sizeof shapes / sizeof *shapes };
 
 static double loss_of(const cq_decoder *d) {
   static const int32_t ids[] = {2, 4, 7, 5, 3, 2, 6, 3};
   static const int64_t starts[] = {0, 5, 8};
-  float latent[2 * LATENT] = {0.3f, -1, 0.5f, 2, 0, -0.7f};
+  const cq_decoder_shape *s = cq_decoder_shape_of(d);
+  float latent[2 * LATENT] = {0.3f, -1, 0.5f, 2, 0, -0.7f}, states[2 * 20] = {1, -1, 0.5f};
   cq_lane lane = {.kernels = cq_kernels_best()};
   const cq_decoder_batch batch = {.tokens = {.ids = ids, .starts = starts, .n_seqs = 2},
-                                  .latent = cq_tensor_f32(latent, 2, LATENT)};
+                                  .latent = cq_tensor_f32(latent, 2, LATENT),
+                                  .states = cq_tensor_f32(states, 2, 2 * s->n_layers * s->hidden_dim)};
   double loss = 0;
-  assert_int_equal(cq_decoder_loss(&loss, &lane, d, &batch, NULL, (cq_tensor){0}, 1, NULL), CQ_OK);
+  assert_int_equal(cq_decoder_loss(&loss, &lane, d, &batch, NULL, (cq_tensor){0}, (cq_tensor){0}, 1, NULL), CQ_OK);
   cq_workspace_free(&lane.workspace);
   return loss;
 }
@@ -53,7 +56,8 @@ static void saving_and_opening_keep_every_bit(void **state) {
     const cq_decoder_shape *a = cq_decoder_shape_of(made), *b = cq_decoder_shape_of(opened);
     assert_true(a->embedding_dim == b->embedding_dim && a->hidden_dim == b->hidden_dim && a->n_layers == b->n_layers &&
                 a->latent_dim == b->latent_dim && a->latent_at_every_step == b->latent_at_every_step &&
-                a->latent_as_state == b->latent_as_state && a->dropout == b->dropout);
+                a->latent_as_state == b->latent_as_state && a->states_from_encoder == b->states_from_encoder &&
+                a->dropout == b->dropout);
     const cq_param *params = cq_decoder_params(&n, made), *again = cq_decoder_params(&n_again, opened);
     assert_int_equal(n, n_again);
     for (size_t k = 0; k < n; k++) {
@@ -96,6 +100,13 @@ static void save_one(void) {
   cq_decoder_free(d);
 }
 
+#define START "{\"embedding_dim\": 3, \"hidden_dim\": 4, "
+#define SIZES START "\"num_layers\": 2, \"latent_dim\": 3, "
+#define SEEN(every_step, as_state, from_encoder)                                                                       \
+  "\"latent_at_every_step\": " every_step ", \"latent_as_state\": " as_state ", "                                      \
+  "\"states_from_encoder\": " from_encoder
+#define USUAL SEEN("true", "true", "false") ", \"dropout\": "
+
 static void wrong_configurations(void **state) {
   static const struct {
     const char *text;
@@ -104,20 +115,20 @@ static void wrong_configurations(void **state) {
       {"", "decoder_config.json"},
       {"[]", "expected an object"},
       {"{\"embedding_dim\": 3}", "hidden_dim"},
-#define START "{\"embedding_dim\": 3, \"hidden_dim\": 4, "
-#define REST  ", \"latent_at_every_step\": true, \"latent_as_state\": true, \"dropout\": 0}"
-      {START "\"num_layers\": 0, \"latent_dim\": 3" REST, "num_layers"},
-      {START "\"num_layers\": 1000000, \"latent_dim\": 3" REST, "num_layers"},
-      {START "\"num_layers\": 2, \"latent_dim\": \"x\"" REST, "latent_dim"},
-#define FLAGS "\"num_layers\": 2, \"latent_dim\": 3, \"latent_at_every_step\": "
-      {START FLAGS "1, \"latent_as_state\": true, \"dropout\": 0}", "latent_at_every_step"},
-      {START FLAGS "true}", "latent_as_state"},
-      {START FLAGS "true, \"latent_as_state\": null, \"dropout\": 0}", "latent_as_state"},
-      {START FLAGS "true, \"latent_as_state\": true}", "dropout"},
-      {START FLAGS "true, \"latent_as_state\": true, \"dropout\": true}", "dropout"},
-      {START FLAGS "true, \"latent_as_state\": true, \"dropout\": 1.5}", "dropout 1.5"},
-      {START FLAGS "true, \"latent_as_state\": true, \"dropout\": -1}", "dropout -1"},
-      {START FLAGS "false, \"latent_as_state\": false, \"dropout\": 0}", "never sees"},
+      {START "\"num_layers\": 0, \"latent_dim\": 3, " USUAL "0}", "num_layers"},
+      {START "\"num_layers\": 1000000, \"latent_dim\": 3, " USUAL "0}", "num_layers"},
+      {START "\"num_layers\": 2, \"latent_dim\": \"x\", " USUAL "0}", "latent_dim"},
+      {SIZES SEEN("1", "true", "false") ", \"dropout\": 0}", "latent_at_every_step"},
+      {SIZES SEEN("true", "true", "0") ", \"dropout\": 0}", "states_from_encoder"},
+      {SIZES "\"latent_at_every_step\": true}", "latent_as_state"},
+      {SIZES "\"latent_at_every_step\": true, \"latent_as_state\": true, \"dropout\": 0}", "states_from_encoder"},
+      {SIZES SEEN("true", "null", "false") ", \"dropout\": 0}", "latent_as_state"},
+      {SIZES SEEN("true", "true", "false") "}", "dropout"},
+      {SIZES USUAL "true}", "dropout"},
+      {SIZES USUAL "1.5}", "dropout 1.5"},
+      {SIZES USUAL "-1}", "dropout -1"},
+      {SIZES SEEN("false", "false", "false") ", \"dropout\": 0}", "never sees"},
+      {SIZES SEEN("true", "true", "true") ", \"dropout\": 0}", "both the vector's and the encoder's"},
   };
   (void)state;
   save_one();
@@ -133,15 +144,9 @@ static void weights_must_fit(void **state) {
   static const struct {
     const char *text, *word;
   } cases[] = {
-      {START "\"num_layers\": 2, \"latent_dim\": 5, \"latent_at_every_step\": true, \"latent_as_state\": true, "
-             "\"dropout\": 0}",
-       "state.weight"},
-      {START "\"num_layers\": 2, \"latent_dim\": 3, \"latent_at_every_step\": false, \"latent_as_state\": true, "
-             "\"dropout\": 0}",
-       "decoder.weight_ih_l0"},
-      {START "\"num_layers\": 3, \"latent_dim\": 3, \"latent_at_every_step\": true, \"latent_as_state\": true, "
-             "\"dropout\": 0}",
-       "state.weight"},
+      {START "\"num_layers\": 2, \"latent_dim\": 5, " USUAL "0}", "state.weight"},
+      {SIZES SEEN("false", "true", "false") ", \"dropout\": 0}", "decoder.weight_ih_l0"},
+      {START "\"num_layers\": 3, \"latent_dim\": 3, " USUAL "0}", "state.weight"},
   };
   (void)state;
   save_one();

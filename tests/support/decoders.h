@@ -6,6 +6,7 @@
 #include "support/files.h"
 
 #include "base/memory.h"
+#include "format/safetensors.h"
 #include "model/decoder.h"
 
 #include <math.h>
@@ -45,6 +46,29 @@ static inline cq_decoder *make_decoder(const cq_decoder_shape *shape, int n_lett
     for (int64_t j = 0; j < cq_param_floats(&p[i]); j++) p[i].value[j] = (float)(cq_random_normal(&random) * deviation);
   assert_int_equal(cq_decoder_pack(d, true, NULL), CQ_OK);
   return d;
+}
+
+/* --- gradients, golden files --- */
+
+static inline double gradient_at(const cq_gradients *g, const cq_param *param, int64_t i) {
+  if (!param->table) return (double)g->dense[param->offset + i];
+  const cq_table_gradient *t = &g->tables[param->offset];
+  const int32_t slot = t->slot_of[i / param->cols];
+  return slot == 0 ? 0 : (double)t->rows[(slot - 1) * param->cols + i % param->cols];
+}
+
+static inline const float *stored(const cq_safetensors *file, const char *prefix, const char *name, int64_t *n) {
+  char full[100];
+  snprintf(full, sizeof full, "%s%s", prefix, name);
+  const cq_stored_tensor *t = cq_safetensors_find(file, full);
+  if (!t) fail_msg("no %s", full);
+  if (n) *n = (int64_t)t->n_elements;
+  return t->data;
+}
+
+static inline void expect_close(const char *what, double found, double expected, double tolerance) {
+  if (!(fabs(found - expected) <= tolerance * fmax(1, fabs(expected))))
+    fail_msg("%s is %.9g, expected %.9g", what, found, expected);
 }
 
 /* --- plain loops --- */
@@ -87,16 +111,17 @@ typedef struct plain_state {
   double hidden[3][PLAIN_MOST], cells[3][PLAIN_MOST];
 } plain_state;
 
-static inline void plain_begin(plain_state *state, const plain_decoder *d, const double *latent) {
+/* states [2 n_layers hidden_dim], an encoder's; NULL: none are given. */
+static inline void plain_begin(plain_state *state, const plain_decoder *d, const double *latent, const double *states) {
   memset(state, 0, sizeof *state);
-  if (!d->s.latent_as_state) return;
+  if (!d->s.latent_as_state && !d->s.states_from_encoder) return;
   for (int64_t which = 0; which < 2; which++)
     for (int64_t l = 0; l < d->s.n_layers; l++)
       for (int64_t j = 0; j < d->s.hidden_dim; j++) {
         const int64_t row = (which * d->s.n_layers + l) * d->s.hidden_dim + j;
         double sum = d->values[4][row];
         for (int64_t k = 0; k < d->s.latent_dim; k++) sum += d->values[3][row * d->s.latent_dim + k] * latent[k];
-        (which ? state->cells : state->hidden)[l][j] = tanh(sum);
+        (which ? state->cells : state->hidden)[l][j] = d->s.states_from_encoder ? states[row] : tanh(sum);
       }
 }
 
@@ -135,11 +160,11 @@ static inline void plain_step(double *log_p, plain_state *state, const plain_dec
 }
 
 /* -log p of ids [n], the first of which is given. key NULL: no dropout, of words neither. */
-static inline double plain_nll(const plain_decoder *d, const double *latent, const int32_t *ids, int64_t n,
-                               const uint64_t *key, double word_dropout) {
+static inline double plain_nll(const plain_decoder *d, const double *latent, const double *states, const int32_t *ids,
+                               int64_t n, const uint64_t *key, double word_dropout) {
   plain_state state;
   double log_p[PLAIN_MOST], sum = 0;
-  plain_begin(&state, d, latent);
+  plain_begin(&state, d, latent, states);
   for (int64_t i = 0; i + 1 < n; i++) {
     const bool hidden =
         key && i > 0 &&
