@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/random.h"
+#include "model/states.h"
 #include "train/optimizer_state.h"
 
 #include <math.h>
@@ -32,6 +33,7 @@ typedef struct half {
   float *vectors;  /* [n, dim] */
   float *gradient; /* [n, dim] of the vectors */
   size_t capacity;
+  float *states; /* [n, states_width], and behind it its gradient */
 } half;
 
 struct cq_autoencoder_trainer {
@@ -47,6 +49,7 @@ struct cq_autoencoder_trainer {
   half halves[2];
   cq_autoencoder_batch batch; /* at hand */
   int64_t dim;
+  int64_t states_width; /* of what any encoder hands over of a sentence; 0: no decoder is trained on it */
   uint64_t n_batches;
 };
 
@@ -99,6 +102,11 @@ static cq_status check(const cq_autoencoder_trainer *t, cq_error *error) {
                      (long long)cq_decoder_shape_of(s->decoder)->latent_dim, (long long)t->dim);
     if (s->decoder && !share_vocabulary(s))
       return cq_fail(error, CQ_ERR_ARGUMENT, "a decoder writes other tokens than its encoder reads");
+    /* Whichever languages a decoder learns from, it is to translate from all. */
+    for (int from = 0; s->decoder && from < t->n_sides; from++) {
+      const cq_status status = cq_states_check(s->decoder, t->sides[from].encoder, error);
+      if (status) return status;
+    }
   }
   return any ? CQ_OK : cq_fail(error, CQ_ERR_ARGUMENT, "everything is frozen: there is nothing to train");
 }
@@ -172,6 +180,9 @@ cq_status cq_autoencoder_trainer_new(cq_autoencoder_trainer **out, cq_params *pa
   t->kernels = sides[0].encoder->kernels;
   t->dim = cq_encoder_dim(sides[0].encoder);
   cq_status status = check(t, error);
+  for (const cq_autoencoder_side *s = t->sides; !status && s < t->sides + n_sides; s++)
+    if (trains_decoder(t, s) && cq_decoder_states_width(s->decoder) > 0)
+      t->states_width = cq_decoder_states_width(s->decoder);
   const size_t n_shards = 2 * (size_t)options->n_shards;
   if (!status) {
     t->shards = cq_alloc_array_zeroed(n_shards, sizeof *t->shards);
@@ -204,6 +215,7 @@ void cq_autoencoder_trainer_free(cq_autoencoder_trainer *t) {
     cq_free(t->halves[s].keys);
     cq_free(t->halves[s].vectors);
     cq_free(t->halves[s].gradient);
+    cq_free(t->halves[s].states);
   }
   cq_free(t->shards);
   cq_free(t->gradients);
@@ -217,17 +229,19 @@ uint64_t cq_autoencoder_updates(const cq_autoencoder_trainer *t) {
 
 /* --- laying out a batch --- */
 
-static cq_status make_room(half *h, size_t n, int64_t dim, cq_error *error) {
+static cq_status make_room(half *h, size_t n, int64_t dim, int64_t states_width, cq_error *error) {
   if (n <= h->capacity) return CQ_OK;
   cq_free(h->starts);
   cq_free(h->keys);
   cq_free(h->vectors);
   cq_free(h->gradient);
+  cq_free(h->states);
   h->starts = cq_alloc_array(n + 1, sizeof *h->starts);
   h->keys = cq_alloc_array(n, sizeof *h->keys);
   h->vectors = cq_alloc_array(n, (size_t)dim * sizeof *h->vectors);
   h->gradient = cq_alloc_array(n, (size_t)dim * sizeof *h->gradient);
-  h->capacity = h->starts && h->keys && h->vectors && h->gradient ? n : 0;
+  h->states = cq_alloc_array(2 * n, (size_t)states_width * sizeof *h->states);
+  h->capacity = h->starts && h->keys && h->vectors && h->gradient && h->states ? n : 0;
   return h->capacity ? CQ_OK : cq_fail_memory(error, "batch");
 }
 
@@ -247,12 +261,20 @@ static cq_status tokenize(cq_autoencoder_trainer *t, int which, cq_autoencoder_r
   return CQ_OK;
 }
 
+/* What the encoder of half `which` hands over of a shard's sentences, or its gradient; data NULL: nothing. */
+static cq_tensor states_of(const cq_autoencoder_trainer *t, int which, const shard *s, bool gradient) {
+  const size_t row = (gradient ? t->batch.n : 0) + s->first;
+  if (t->states_width == 0) return (cq_tensor){0};
+  return cq_tensor_f32(t->halves[which].states + row * (size_t)t->states_width, (int64_t)s->n, t->states_width);
+}
+
 /* Each language's sentences in ranges of about as many tokens. */
 static cq_status cut(cq_autoencoder_trainer *t, cq_error *error) {
   for (int which = 0; which < 2; which++) {
     const half *h = &t->halves[which];
-    const size_t n = which < n_halves(t) ? t->batch.n : 0;
+    const size_t n = which < n_halves(t) ? t->batch.n : 0, n_states = t->batch.n * (size_t)t->states_width;
     size_t at = 0;
+    memset(h->states + n_states, 0, n_states * sizeof *h->states);
     for (int k = 0; k < t->o.n_shards; k++) {
       shard *s = &t->shards[which * t->o.n_shards + k];
       s->first = at;
@@ -266,7 +288,9 @@ static cq_status cut(cq_autoencoder_trainer *t, cq_error *error) {
       s->batch = (cq_batch){.ids = h->ids.ids + h->starts[s->first],
                             .starts = s->starts,
                             .n_seqs = (int64_t)s->n,
-                            .keys = h->keys + s->first};
+                            .keys = h->keys + s->first,
+                            .final = states_of(t, which, s, false),
+                            .dfinal = states_of(t, which, s, true)};
     }
   }
   return CQ_OK;
@@ -303,7 +327,7 @@ static cq_status write_from(cq_autoencoder_trainer *t, shard *s, cq_gradients *g
   const int64_t dim = t->dim, n = (int64_t)s->n;
   cq_workspace *w = &s->lane.workspace;
   const cq_mark mark = cq_workspace_mark(w);
-  cq_tensor latent = cq_workspace_f32(w, n, dim), dlatent = {0};
+  cq_tensor latent = cq_workspace_f32(w, n, dim), dlatent = {0}, dstates = {0};
   if (!latent.data) return cq_fail_memory(&s->error, "sentence vectors");
   memcpy(latent.data, t->halves[from].vectors + s->first * (size_t)dim, (size_t)(n * dim) * sizeof(float));
   for (int64_t i = 0; t->o.noise > 0 && i < n; i++) {
@@ -315,10 +339,12 @@ static cq_status write_from(cq_autoencoder_trainer *t, shard *s, cq_gradients *g
     dlatent = cq_workspace_f32(w, n, dim);
     if (!dlatent.data) return cq_fail_memory(&s->error, "sentence vectors");
     memset(dlatent.data, 0, (size_t)(n * dim) * sizeof(float));
+    dstates = states_of(t, from, s, true);
   }
-  const cq_decoder_batch batch = {.tokens = s->batch, .latent = latent, .word_dropout = t->o.word_dropout};
+  const cq_decoder_batch batch = {
+      .tokens = s->batch, .latent = latent, .states = states_of(t, from, s, false), .word_dropout = t->o.word_dropout};
   cq_status status = cq_decoder_loss(&s->loss, &s->lane, side_of(t, s->half)->decoder, &batch, gradients, dlatent,
-                                     (cq_tensor){0}, factor, &s->error);
+                                     dstates, factor, &s->error);
   float *into = t->halves[from].gradient + s->first * (size_t)dim;
   if (!status && dlatent.data) t->kernels->add(into, cq_f32(dlatent), n * dim);
   cq_workspace_release(w, mark);
@@ -541,7 +567,7 @@ cq_status cq_autoencoder_step(cq_autoencoder_trainer *t, const cq_autoencoder_ba
   cq_status status = check_batch(t, batch, error);
   if (status) return status;
   t->batch = *batch;
-  for (int s = 0; !status && s < 2; s++) status = make_room(&t->halves[s], batch->n, t->dim, error);
+  for (int s = 0; !status && s < 2; s++) status = make_room(&t->halves[s], batch->n, t->dim, t->states_width, error);
   for (int s = 0; !status && s < 2; s++) status = tokenize(t, s, report, error);
   if (!status) status = catch_up(t, error);
   if (!status) status = cut(t, error);

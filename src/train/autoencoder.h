@@ -46,8 +46,9 @@ typedef struct cq_autoencoder_options {
 typedef struct cq_autoencoder_trainer cq_autoencoder_trainer;
 
 /* A side is a language; what they hold is borrowed. Their vectors must have one dimension, the decoders' latent_dim, and
- * a decoder its encoder's vocabulary; frozen encoders must be packed. params, {0}, receives what is trained, and owns
- * its values from then on: it is the caller's to free, after the models. Errors: CQ_ERR_ARGUMENT, CQ_ERR_MEMORY. */
+ * a decoder its encoder's vocabulary; what a decoder begins with, every encoder must end in (model/states.h), and noise
+ * is of vectors alone; frozen encoders must be packed. params, {0}, receives what is trained, and owns its values from
+ * then on: it is the caller's to free, after the models. Errors: CQ_ERR_ARGUMENT, CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_autoencoder_trainer_new(cq_autoencoder_trainer **out, cq_params *params,
                                                  const cq_autoencoder_side *sides, int n_sides, cq_pool *pool,
                                                  const cq_autoencoder_options *options, cq_error *error);
