@@ -8,6 +8,7 @@
 #include "base/utf8.h"
 #include "format/json.h"
 #include "model/beam.h"
+#include "model/states.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -85,6 +86,14 @@ static cq_status open_tongues(cq_autoencoder *a, const json_t *codes, const char
     if (!status && cq_encoder_dim(a->tongues[a->n].encoder) != cq_encoder_dim(a->tongues[0].encoder))
       status = cq_fail_file(error, CQ_ERR_FORMAT, path, "the vectors of '%s' have another dimension", code);
   }
+  /* Any language may be translated into any other. */
+  for (size_t i = 0; !status && i < n; i++)
+    for (size_t from = 0; !status && from < n; from++) {
+      cq_error why = {0};
+      if (cq_states_check(a->tongues[i].decoder, a->tongues[from].encoder, &why))
+        status = cq_fail_file(error, CQ_ERR_FORMAT, path, "from '%s' into '%s': %s", a->tongues[from].code,
+                              a->tongues[i].code, why.message);
+    }
   return status;
 }
 
@@ -163,9 +172,8 @@ enum { AT_ONCE = 32 }; /* sentences that are written side by side */
 
 typedef struct translating {
   const cq_decoder *decoder;
-  const float *vectors; /* [n, dim] */
+  cq_tensor vectors, states; /* [n, dim]; what the decoder begins with, data NULL where it takes nothing */
   size_t n;
-  int64_t dim;
   cq_beam_options o;
   char **out;
   cq_lane *lanes;    /* [threads] */
@@ -178,9 +186,9 @@ static void translate_run(void *context, size_t item, int worker) {
   const size_t first = item * AT_ONCE, n = cq_smaller(t->n - first, AT_ONCE);
   cq_ids ids[AT_ONCE] = {{0}};
   if (t->status[worker]) return;
-  const cq_tensor latent = cq_tensor_f32((float *)(uintptr_t)(t->vectors + first * (size_t)t->dim), (int64_t)n, t->dim);
-  cq_status status =
-      cq_decoder_write(ids, &t->lanes[worker], t->decoder, latent, (cq_tensor){0}, &t->o, &t->errors[worker]);
+  const cq_tensor latent = cq_tensor_rows(t->vectors, (int64_t)first, (int64_t)n),
+                  states = t->states.data ? cq_tensor_rows(t->states, (int64_t)first, (int64_t)n) : t->states;
+  cq_status status = cq_decoder_write(ids, &t->lanes[worker], t->decoder, latent, states, &t->o, &t->errors[worker]);
   for (size_t i = 0; i < n; i++) {
     cq_builder text = {0};
     if (!status) {
@@ -219,18 +227,21 @@ cq_status cq_autoencoder_translate(char **out, const cq_autoencoder *a, const ch
   for (size_t i = 0; i < n; i++) out[i] = NULL;
   if (!source || !target) return cq_fail(error, CQ_ERR_ARGUMENT, "the model does not know '%s'", source ? to : from);
   if (n == 0) return CQ_OK;
-  const int64_t dim = cq_encoder_dim(source->encoder);
-  float *vectors = cq_alloc_array(n, (size_t)dim * sizeof *vectors);
-  cq_status status = vectors ? CQ_OK : cq_fail_memory(error, "sentence vectors");
-  if (!status) status = cq_encoder_encode(vectors, source->encoder, pool, sentences, n, NULL, NULL, error);
+  const int64_t dim = cq_encoder_dim(source->encoder), width = cq_decoder_states_width(target->decoder);
+  float *vectors = cq_alloc_array(n, (size_t)dim * sizeof *vectors),
+        *states = width > 0 ? cq_alloc_array(n, (size_t)width * sizeof *states) : NULL;
+  cq_status status = vectors && (states || width == 0) ? CQ_OK : cq_fail_memory(error, "sentence vectors");
   translating t = {.decoder = target->decoder,
-                   .vectors = vectors,
+                   .vectors = cq_tensor_f32(vectors, (int64_t)n, dim),
+                   .states = cq_tensor_f32(states, (int64_t)n, width),
                    .n = n,
-                   .dim = dim,
                    .o = {o->beam, o->max_tokens, o->length_penalty},
                    .out = out};
+  if (!status)
+    status = cq_encoder_encode_states(vectors, t.states, source->encoder, pool, sentences, n, NULL, NULL, error);
   if (!status) status = write_all(&t, pool, error);
   cq_free(vectors);
+  cq_free(states);
   for (size_t i = 0; status && i < n; i++) free(out[i]), out[i] = NULL;
   return status;
 }
