@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "train/optimizer_state.h"
+#include "train/space_loss.h"
 
 #include <math.h>
 #include <string.h>
@@ -325,116 +326,21 @@ static void backward_shard(void *context, size_t i, int worker) {
       cq_encoder_backward(&s->lane, t->sides[s->side].encoder, &s->batch, dy, &s->tape, gradients_of(t, i), &s->error);
 }
 
-/* --- losses between the languages: value, and gradients added to both halves --- */
-
-static double distance(cq_autoencoder_trainer *t) {
-  const int64_t n = (int64_t)t->n * t->dim;
-  const float *a = t->halves[0].vectors, *b = t->halves[1].vectors;
-  const double factor = 2 * t->o.distance / (double)t->n;
-  double sum = 0;
-  for (int64_t i = 0; i < n; i++) {
-    const double difference = (double)a[i] - (double)b[i];
-    sum += difference * difference;
-    t->halves[0].gradient[i] += (float)(factor * difference);
-    t->halves[1].gradient[i] -= (float)(factor * difference);
-  }
-  return sum / (double)t->n;
-}
-
-/* Adds `weight` times the gradient of |a - b|^2 / 2. */
-static void pull(float *da, float *db, const float *a, const float *b, int64_t dim, double weight) {
-  for (int64_t j = 0; j < dim; j++) {
-    const float step = (float)(weight * ((double)a[j] - (double)b[j]));
-    da[j] += step;
-    db[j] -= step;
-  }
-}
-
-static double pairs_contrast(cq_autoencoder_trainer *t) {
-  const half *a = &t->halves[0], *b = &t->halves[1];
-  const int64_t dim = t->dim;
-  const double scale = t->o.contrast / (double)t->n;
-  double sum = 0;
-  for (size_t i = 0; i < t->n; i++) {
-    const size_t other = (i + 1) % t->n; /* batches are in random order */
-    for (int negative = 0; negative < (t->n > 1 ? 2 : 1); negative++) {
-      const size_t at = negative ? other : i;
-      const float *x = a->vectors + (int64_t)i * dim, *y = b->vectors + (int64_t)at * dim;
-      double squares = 0;
-      for (int64_t j = 0; j < dim; j++) squares += ((double)x[j] - (double)y[j]) * ((double)x[j] - (double)y[j]);
-      const double d = sqrt(squares), lack = t->o.margin - d;
-      if (negative && lack <= 0) continue;
-      sum += negative ? lack * lack : squares;
-      const double weight = negative ? (d > 1e-12 ? -2 * lack / d : 0) : 2;
-      pull(a->gradient + (int64_t)i * dim, b->gradient + (int64_t)at * dim, x, y, dim, scale * weight);
-    }
-  }
-  return sum / (double)t->n;
-}
-
-/* log p, and p - [i = own] in place, of one row of similarities. */
-static double softmax_row(double *row, size_t n, size_t stride, size_t own) {
-  double most = -INFINITY, sum = 0;
-  for (size_t j = 0; j < n; j++) most = fmax(most, row[j * stride]);
-  for (size_t j = 0; j < n; j++) sum += exp(row[j * stride] - most);
-  const double log_p = row[own * stride] - most - log(sum);
-  for (size_t j = 0; j < n; j++) row[j * stride] = exp(row[j * stride] - most) / sum - (j == own);
-  return log_p;
-}
-
-/* The gradient of a vector's length-one version, brought back to the vector and added. */
-static void add_unit_gradient(float *into, const double *dunit, const float *unit, double length, int64_t dim) {
-  double along = 0;
-  for (int64_t j = 0; j < dim; j++) along += dunit[j] * (double)unit[j];
-  for (int64_t j = 0; j < dim; j++) into[j] += (float)((dunit[j] - along * (double)unit[j]) / length);
-}
-
-static cq_status batch_contrast(double *loss, cq_autoencoder_trainer *t, cq_error *error) {
-  const size_t n = t->n;
-  const int64_t dim = t->dim;
-  cq_workspace *w = &t->shards[0].lane.workspace;
-  const cq_mark mark = cq_workspace_mark(w);
-  float *units[2], *lengths[2];
-  double *rows = cq_workspace_take(w, n * n * sizeof *rows), *columns = cq_workspace_take(w, n * n * sizeof *columns),
-         *d = cq_workspace_take(w, (size_t)dim * sizeof *d);
-  bool ok = rows && columns && d;
-  for (int s = 0; ok && s < 2; s++) {
-    units[s] = cq_workspace_take(w, n * (size_t)dim * sizeof(float));
-    lengths[s] = cq_workspace_take(w, n * sizeof(float));
-    ok = units[s] && lengths[s];
-    if (ok) t->kernels->normalize(units[s], lengths[s], t->halves[s].vectors, (int64_t)n, dim);
-  }
-  if (!ok) return cq_fail_memory(error, "similarities of a batch");
-  for (size_t i = 0; i < n; i++)
-    for (size_t j = 0; j < n; j++)
-      rows[i * n + j] = columns[i * n + j] =
-          (double)t->kernels->dot(units[0] + (int64_t)i * dim, units[1] + (int64_t)j * dim, dim) / t->o.temperature;
-  double sum = 0;
-  for (size_t i = 0; i < n; i++) sum -= softmax_row(rows + i * n, n, 1, i) + softmax_row(columns + i, n, n, i);
-  const double scale = t->o.contrast / (2 * (double)n * t->o.temperature);
-  for (int s = 0; s < 2; s++)
-    for (size_t i = 0; i < n; i++) {
-      memset(d, 0, (size_t)dim * sizeof *d);
-      for (size_t j = 0; j < n; j++) {
-        const size_t at = s == 0 ? i * n + j : j * n + i;
-        const double weight = scale * (rows[at] + columns[at]);
-        const float *other = units[1 - s] + (int64_t)j * dim;
-        for (int64_t k = 0; k < dim; k++) d[k] += weight * (double)other[k];
-      }
-      add_unit_gradient(t->halves[s].gradient + (int64_t)i * dim, d, units[s] + (int64_t)i * dim, (double)lengths[s][i],
-                        dim);
-    }
-  cq_workspace_release(w, mark);
-  *loss = sum / (2 * (double)n);
-  return CQ_OK;
-}
-
+/* The losses between the languages, and their gradients into both halves. */
 static cq_status align(cq_autoencoder_trainer *t, cq_autoencoder_report *report, cq_error *error) {
-  for (int s = 0; s < 2; s++) memset(t->halves[s].gradient, 0, t->n * (size_t)t->dim * sizeof(float));
+  const cq_autoencoder_options *o = &t->o;
+  cq_space space = {.n = (int64_t)t->n, .dim = t->dim};
+  for (int s = 0; s < 2; s++) {
+    space.vectors[s] = t->halves[s].vectors, space.gradients[s] = t->halves[s].gradient;
+    memset(t->halves[s].gradient, 0, t->n * (size_t)t->dim * sizeof(float));
+  }
   if (!trains_encoder(t, 0) && !trains_encoder(t, 1)) return CQ_OK;
-  if (t->o.distance > 0) report->distance = distance(t);
-  if (t->o.contrast > 0 && t->o.contrast_by == CQ_CONTRAST_PAIRS) report->contrast = pairs_contrast(t);
-  if (t->o.contrast > 0 && t->o.contrast_by == CQ_CONTRAST_IN_BATCH) return batch_contrast(&report->contrast, t, error);
+  if (o->distance > 0) report->distance = cq_space_distance(&space, o->distance);
+  if (o->contrast > 0 && o->contrast_by == CQ_CONTRAST_PAIRS)
+    report->contrast = cq_space_pairs(&space, o->margin, o->contrast);
+  if (o->contrast > 0 && o->contrast_by == CQ_CONTRAST_IN_BATCH)
+    return cq_space_in_batch(&report->contrast, &space, o->temperature, o->contrast, &t->shards[0].lane, t->pool,
+                             error);
   return CQ_OK;
 }
 

@@ -16,9 +16,8 @@
 #include "nn/optimizer.h"
 
 typedef enum cq_contrast {
-  CQ_CONTRAST_PAIRS,    /* Hadsell et al. 2006, eq. 4: d^2 of a pair, max(0, margin - d)^2 of a sentence and another's
-                           translation; d the Euclidean distance */
-  CQ_CONTRAST_IN_BATCH, /* the softmax over all translations of the batch, both ways: van den Oord et al. 2018, eq. 4 */
+  CQ_CONTRAST_PAIRS,    /* distances: cq_space_pairs */
+  CQ_CONTRAST_IN_BATCH, /* the softmax over all translations of the batch: cq_space_in_batch */
 } cq_contrast;
 
 typedef enum cq_feed { CQ_FEED_OWN, CQ_FEED_OTHER, CQ_FEED_BOTH } cq_feed; /* whose vectors a decoder reads */
