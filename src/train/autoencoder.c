@@ -2,8 +2,8 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/random.h"
 #include "train/optimizer_state.h"
+#include "train/pair_batch.h"
 #include "train/space_loss.h"
 
 #include <math.h>
@@ -17,21 +17,12 @@ typedef struct shard {
   cq_lane lane;
   cq_batch batch;
   int64_t *starts;
+  uint64_t *keys; /* [n] of whoever reads the sentences at present */
   cq_tape tape;
   double loss; /* of the decoder, summed over tokens */
   cq_status status;
   cq_error error;
 } shard;
-
-/* One language's part of a batch. */
-typedef struct half {
-  cq_ids ids;
-  int64_t *starts; /* [n + 1] */
-  uint64_t *keys;  /* [n] */
-  float *vectors;  /* [n, dim] */
-  float *gradient; /* [n, dim] of the vectors */
-  size_t capacity;
-} half;
 
 struct cq_autoencoder_trainer {
   cq_autoencoder_side sides[2];
@@ -42,7 +33,7 @@ struct cq_autoencoder_trainer {
   cq_optimizer optimizer;
   shard *shards;           /* [2 n_shards] */
   cq_gradients *gradients; /* [n_shards]: of the k-th shards of both languages, which share no parameter */
-  half halves[2];
+  cq_half halves[2];
   size_t n; /* pairs of the batch at hand */
   int64_t dim;
   uint64_t n_batches;
@@ -179,13 +170,7 @@ void cq_autoencoder_trainer_free(cq_autoencoder_trainer *t) {
   if (t->optimizer.params) cq_optimizer_free(&t->optimizer);
   for (int i = 0; t->gradients && i < t->o.n_shards; i++) cq_gradients_free(&t->gradients[i]);
   for (int i = 0; t->shards && i < 2 * t->o.n_shards; i++) cq_workspace_free(&t->shards[i].lane.workspace);
-  for (int s = 0; s < 2; s++) {
-    cq_free(t->halves[s].ids.ids);
-    cq_free(t->halves[s].starts);
-    cq_free(t->halves[s].keys);
-    cq_free(t->halves[s].vectors);
-    cq_free(t->halves[s].gradient);
-  }
+  for (int s = 0; s < 2; s++) cq_half_free(&t->halves[s]);
   cq_free(t->shards);
   cq_free(t->gradients);
   cq_free(t);
@@ -197,58 +182,36 @@ uint64_t cq_autoencoder_updates(const cq_autoencoder_trainer *t) {
 
 /* --- laying out a batch --- */
 
-static cq_status make_room(half *h, size_t n, int64_t dim, cq_error *error) {
-  if (n <= h->capacity) return CQ_OK;
-  cq_free(h->starts);
-  cq_free(h->keys);
-  cq_free(h->vectors);
-  cq_free(h->gradient);
-  h->starts = cq_alloc_array(n + 1, sizeof *h->starts);
-  h->keys = cq_alloc_array(n, sizeof *h->keys);
-  h->vectors = cq_alloc_array(n, (size_t)dim * sizeof *h->vectors);
-  h->gradient = cq_alloc_array(n, (size_t)dim * sizeof *h->gradient);
-  h->capacity = h->starts && h->keys && h->vectors && h->gradient ? n : 0;
-  return h->capacity ? CQ_OK : cq_fail_memory(error, "batch");
-}
-
-static cq_status tokenize(cq_autoencoder_trainer *t, int side, const cq_slice *sentences, cq_autoencoder_report *report,
-                          cq_error *error) {
-  half *h = &t->halves[side];
-  h->ids.n = 0;
-  h->starts[0] = 0;
-  for (size_t i = 0; i < t->n; i++) {
-    bool truncated;
-    cq_status status = cq_encoder_tokenize(&h->ids, t->sides[side].encoder, sentences[i], &truncated, error);
-    if (status) return status;
-    h->starts[i + 1] = (int64_t)h->ids.n;
-    h->keys[i] = cq_mix(cq_mix(t->o.seed + 1) ^ cq_mix(2 * t->n_batches + (uint64_t)side + 1)) + i;
-  }
-  report->n_tokens += h->ids.n;
-  return CQ_OK;
-}
-
-/* Each language's sentences in ranges of about as many tokens. */
-static cq_status cut(cq_autoencoder_trainer *t, cq_error *error) {
-  for (int side = 0; side < 2; side++) {
-    const half *h = &t->halves[side];
+static cq_status lay_out(cq_autoencoder_trainer *t, const cq_slice *const sentences[2], cq_error *error) {
+  cq_status status = CQ_OK;
+  for (int side = 0; !status && side < 2; side++) {
+    cq_half *h = &t->halves[side];
     size_t at = 0;
-    for (int k = 0; k < t->o.n_shards; k++) {
+    status = cq_half_fill(h, t->sides[side].encoder, sentences[side], t->n, error);
+    for (int k = 0; !status && k < t->o.n_shards; k++) {
       shard *s = &t->shards[side * t->o.n_shards + k];
+      cq_workspace_release(&s->lane.workspace, (cq_mark){0, 0});
       s->first = at;
-      while (at < t->n && (k + 1 == t->o.n_shards || h->starts[at] < (int64_t)h->ids.n * (k + 1) / t->o.n_shards)) at++;
+      at = cq_half_end_of_shard(h, k, t->o.n_shards, at);
       s->n = at - s->first;
       s->loss = 0, s->status = CQ_OK;
-      cq_workspace_release(&s->lane.workspace, (cq_mark){0, 0});
       s->starts = cq_workspace_take(&s->lane.workspace, (s->n + 1) * sizeof *s->starts);
-      if (!s->starts) return cq_fail_memory(error, "batch");
+      s->keys = cq_workspace_take(&s->lane.workspace, (s->n + 1) * sizeof *s->keys);
+      if (!s->starts || !s->keys) return cq_fail_memory(error, "batch");
       for (size_t i = 0; i <= s->n; i++) s->starts[i] = h->starts[s->first + i] - h->starts[s->first];
-      s->batch = (cq_batch){.ids = h->ids.ids + h->starts[s->first],
-                            .starts = s->starts,
-                            .n_seqs = (int64_t)s->n,
-                            .keys = h->keys + s->first};
+      s->batch = (cq_batch){.ids = h->ids.ids + h->starts[s->first], .starts = s->starts, .n_seqs = (int64_t)s->n};
     }
   }
-  return CQ_OK;
+  return status;
+}
+
+/* The shard's sentences as somebody reads them. The keys stay until the next one asks. */
+static cq_batch read_by(const cq_autoencoder_trainer *t, shard *s, cq_reader reader) {
+  cq_batch batch = s->batch;
+  for (size_t i = 0; i < s->n; i++)
+    s->keys[i] = cq_reader_key(cq_sentence_key(t->o.seed, t->n_batches, s->side, s->first + i), reader);
+  batch.keys = s->keys;
+  return batch;
 }
 
 /* --- the three passes --- */
@@ -262,10 +225,9 @@ static void encode_shard(void *context, size_t i, int worker) {
   cq_autoencoder_trainer *t = context;
   shard *s = &t->shards[i];
   const bool train = trains_encoder(t, s->side);
-  cq_batch batch = s->batch;
+  const cq_batch batch = train ? read_by(t, s, CQ_READ_ENCODER) : s->batch; /* a frozen encoder has no dropout */
   cq_tensor y;
   if (s->n == 0) return;
-  if (!train) batch.keys = NULL; /* a frozen encoder has no dropout */
   s->status = cq_encoder_forward(&s->lane, t->sides[s->side].encoder, &batch, &y, train ? &s->tape : NULL, &s->error);
   for (size_t r = 0; !s->status && r < s->n; r++)
     memcpy(t->halves[s->side].vectors + (s->first + r) * (size_t)t->dim, cq_f32(y) + (int64_t)r * y.stride,
@@ -277,11 +239,12 @@ static cq_status write_from(cq_autoencoder_trainer *t, shard *s, cq_gradients *g
   const int64_t dim = t->dim, n = (int64_t)s->n;
   cq_workspace *w = &s->lane.workspace;
   const cq_mark mark = cq_workspace_mark(w);
+  const cq_batch tokens = read_by(t, s, from == s->side ? CQ_READ_DECODER_OF_OWN : CQ_READ_DECODER_OF_OTHER);
   cq_tensor latent = cq_workspace_f32(w, n, dim), dlatent = {0};
   if (!latent.data) return cq_fail_memory(&s->error, "sentence vectors");
   memcpy(latent.data, t->halves[from].vectors + s->first * (size_t)dim, (size_t)(n * dim) * sizeof(float));
   for (int64_t i = 0; t->o.noise > 0 && i < n; i++) {
-    cq_random random = cq_random_seeded(s->batch.keys[i], 7 + (uint64_t)from);
+    cq_random random = cq_random_seeded(tokens.keys[i], 7);
     const double deviation = t->o.noise / sqrt((double)dim);
     for (int64_t j = 0; j < dim; j++) cq_f32(latent)[i * dim + j] += (float)(deviation * cq_random_normal(&random));
   }
@@ -290,7 +253,7 @@ static cq_status write_from(cq_autoencoder_trainer *t, shard *s, cq_gradients *g
     if (!dlatent.data) return cq_fail_memory(&s->error, "sentence vectors");
     memset(dlatent.data, 0, (size_t)(n * dim) * sizeof(float));
   }
-  const cq_decoder_batch batch = {.tokens = s->batch, .latent = latent, .word_dropout = t->o.word_dropout};
+  const cq_decoder_batch batch = {.tokens = tokens, .latent = latent, .word_dropout = t->o.word_dropout};
   cq_status status =
       cq_decoder_loss(&s->loss, &s->lane, t->sides[s->side].decoder, &batch, gradients, dlatent, factor, &s->error);
   float *into = t->halves[from].gradient + s->first * (size_t)dim;
@@ -321,9 +284,10 @@ static void backward_shard(void *context, size_t i, int worker) {
   cq_autoencoder_trainer *t = context;
   shard *s = &t->shards[i];
   if (s->n == 0 || s->status || !trains_encoder(t, s->side)) return;
+  const cq_batch batch = read_by(t, s, CQ_READ_ENCODER);
   cq_tensor dy = cq_tensor_f32(t->halves[s->side].gradient + s->first * (size_t)t->dim, (int64_t)s->n, t->dim);
   s->status =
-      cq_encoder_backward(&s->lane, t->sides[s->side].encoder, &s->batch, dy, &s->tape, gradients_of(t, i), &s->error);
+      cq_encoder_backward(&s->lane, t->sides[s->side].encoder, &batch, dy, &s->tape, gradients_of(t, i), &s->error);
 }
 
 /* The losses between the languages, and their gradients into both halves. */
@@ -349,7 +313,7 @@ static cq_status align(cq_autoencoder_trainer *t, cq_autoencoder_report *report,
 static cq_status catch_up(cq_autoencoder_trainer *t, cq_error *error) {
   cq_status status = CQ_OK;
   for (int s = 0; s < 2; s++) {
-    const half *h = &t->halves[s];
+    const cq_half *h = &t->halves[s];
     const cq_params *of_encoder = &t->sides[s].encoder->params;
     for (size_t i = 0; !status && trains_encoder(t, s) && i < of_encoder->n; i++)
       if (of_encoder->items[i]->table)
@@ -406,11 +370,9 @@ cq_status cq_autoencoder_step(cq_autoencoder_trainer *t, const cq_slice *const s
   *report = (cq_autoencoder_report){0};
   if (n == 0) return cq_fail(error, CQ_ERR_ARGUMENT, "an empty batch");
   t->n = n;
-  cq_status status = CQ_OK;
-  for (int s = 0; !status && s < 2; s++) status = make_room(&t->halves[s], n, t->dim, error);
-  for (int s = 0; !status && s < 2; s++) status = tokenize(t, s, sentences[s], report, error);
+  cq_status status = lay_out(t, sentences, error);
+  report->n_tokens = t->halves[0].ids.n + t->halves[1].ids.n;
   if (!status) status = catch_up(t, error);
-  if (!status) status = cut(t, error);
   if (!status) status = compute(t, report, error);
   const double loss = report->nll[0] + report->nll[1] + report->contrast + report->distance;
   if (!status && !isfinite(loss))

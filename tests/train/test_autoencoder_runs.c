@@ -1,0 +1,237 @@
+/* Runs of the autoencoders' step: on any number of threads, with parts frozen, and when something is wrong. */
+#include "support/autoencoders.h"
+
+/* --- threads, seeds --- */
+
+static uint64_t train_and_hash(int n_threads, uint64_t seed, int n_shards, double *first, double *last) {
+  cq_pool *pool;
+  problem p;
+  assert_int_equal(cq_pool_open(&pool, n_threads, NULL), CQ_OK);
+  make_sides(&p, true, 0.2);
+  cq_autoencoder_options o = noisy_options(&p);
+  o.seed = seed, o.n_shards = n_shards;
+  p.rate = 5e-3;
+  start(&p, &o, pool);
+  for (int i = 0; i < 30; i++) {
+    const cq_autoencoder_report r = step(&p, i % 3 == 2 ? 2 : N - (size_t)(i % 2));
+    if (i == 0) *first = total(&variants[N_VARIANTS - 1], &r);
+    if (i % 3 == 0) *last = total(&variants[N_VARIANTS - 1], &r);
+  }
+  assert_int_equal(cq_autoencoder_updates(p.trainer), 30);
+  assert_int_equal(cq_autoencoder_settle(p.trainer, NULL), CQ_OK);
+  const uint64_t hash = hash_of(&p);
+  tear_down(&p);
+  cq_pool_free(pool);
+  return hash;
+}
+
+static void threads_do_not_change_a_bit(void **state) {
+  double first, last;
+  (void)state;
+  for (int n_shards = 1; n_shards <= 16; n_shards *= 4) {
+    const uint64_t one = train_and_hash(1, 1, n_shards, &first, &last);
+    assert_true(last < first);
+    assert_true(train_and_hash(2, 1, n_shards, &first, &last) == one);
+    assert_true(train_and_hash(3, 1, n_shards, &first, &last) == one);
+    assert_true(train_and_hash(1, 2, n_shards, &first, &last) != one);
+  }
+}
+
+/* --- frozen --- */
+
+/* Which of encoder 0, decoder 0, encoder 1, decoder 1 move. */
+static void what_is_frozen_stays(void **state) {
+  (void)state;
+  for (unsigned frozen = 0; frozen < 16; frozen++)
+    for (unsigned missing = 0; missing < 4; missing++) {
+      problem p;
+      cq_params of[4] = {{0}};
+      float *before[4];
+      make_sides(&p, true, 0.2);
+      cq_decoder *decoders[2] = {p.sides[0].decoder, p.sides[1].decoder};
+      for (unsigned s = 0; s < 2; s++) {
+        size_t n;
+        for (size_t i = 0; i < p.sides[s].encoder->params.n; i++)
+          assert_int_equal(cq_params_add(&of[2 * s], p.sides[s].encoder->params.items[i], NULL), CQ_OK);
+        cq_param *params = cq_decoder_params(&n, decoders[s]);
+        for (size_t i = 0; i < n; i++) assert_int_equal(cq_params_add(&of[2 * s + 1], &params[i], NULL), CQ_OK);
+        p.sides[s].encoder_frozen = frozen >> (2 * s) & 1;
+        p.sides[s].decoder_frozen = frozen >> (2 * s + 1) & 1;
+        if (missing >> s & 1) p.sides[s].decoder = NULL;
+      }
+      for (int i = 0; i < 4; i++) before[i] = values_of(&of[i]);
+      const cq_autoencoder_options o = noisy_options(&p);
+      p.rate = 1e-2;
+      bool moves[4], any = false;
+      for (unsigned i = 0; i < 4; i++) {
+        moves[i] = !(frozen >> i & 1) && !(i % 2 && missing >> (i / 2) & 1);
+        any |= moves[i];
+      }
+      cq_error error = {0};
+      const cq_status status = cq_autoencoder_trainer_new(&p.trainer, &p.params, p.sides, NULL, &o, &error);
+      if (any) {
+        assert_int_equal(status, CQ_OK);
+        for (int i = 0; i < 3; i++) {
+          const cq_autoencoder_report r = step(&p, N);
+          assert_true((r.nll[0] > 0) == moves[1] && (r.nll[1] > 0) == moves[3]);
+        }
+        assert_int_equal(cq_autoencoder_settle(p.trainer, NULL), CQ_OK);
+      } else {
+        assert_int_equal(status, CQ_ERR_ARGUMENT);
+        assert_non_null(strstr(error.message, "frozen"));
+      }
+      for (int i = 0; i < 4; i++) {
+        float *after = values_of(&of[i]);
+        size_t n = 0;
+        for (size_t k = 0; k < of[i].n; k++) n += (size_t)cq_param_floats(of[i].items[k]);
+        if ((memcmp(before[i], after, n * sizeof *after) != 0) != moves[i])
+          fail_msg("frozen %u, missing %u: part %d %s", frozen, missing, i, moves[i] ? "stays" : "moves");
+        free(before[i]);
+        free(after);
+        cq_params_free(&of[i]);
+      }
+      for (int s = 0; s < 2; s++) p.sides[s].decoder = decoders[s];
+      tear_down(&p);
+    }
+}
+
+/* --- what goes wrong --- */
+
+static void a_loss_that_is_no_number_changes_nothing(void **state) {
+  const cq_slice *const sentences[2] = {batch_of(0), batch_of(1)};
+  (void)state;
+  for (int k = 0; k < N_VARIANTS; k++) {
+    problem p;
+    cq_autoencoder_report report;
+    cq_error error = {0};
+    make_sides(&p, variants[k].unit_length, 0);
+    const cq_autoencoder_options o = options_of(&variants[k], &p);
+    p.rate = 1e-2;
+    start(&p, &o, NULL);
+    step(&p, N);
+    /* The linear layer before the vector: its bias is in every loss. */
+    cq_param *bias = NULL;
+    for (size_t i = 0; i < p.sides[0].encoder->params.n; i++)
+      if (strstr(p.sides[0].encoder->params.items[i]->name, "linear.bias")) bias = p.sides[0].encoder->params.items[i];
+    assert_non_null(bias);
+    const float kept = bias->value[1];
+    bias->value[1] = NAN;
+    assert_int_equal(cq_autoencoder_settle(p.trainer, NULL), CQ_OK);
+    const uint64_t before = hash_of(&p);
+    assert_int_equal(cq_autoencoder_step(p.trainer, sentences, N, &report, &error), CQ_ERR_LIMIT);
+    if (!strstr(error.message, "batch 2")) fail_msg("%s: %s", variants[k].name, error.message);
+    assert_int_equal(cq_autoencoder_updates(p.trainer), 1);
+    assert_int_equal(cq_autoencoder_settle(p.trainer, NULL), CQ_OK);
+    assert_true(hash_of(&p) == before);
+    bias->value[1] = kept;
+    assert_int_equal(cq_autoencoder_settle(p.trainer, NULL), CQ_OK);
+    step(&p, N); /* as if nothing had been */
+    assert_int_equal(cq_autoencoder_updates(p.trainer), 2);
+    tear_down(&p);
+  }
+}
+
+static void a_gradient_that_is_no_number_is_told(void **state) {
+  const cq_slice *const sentences[2] = {batch_of(0), batch_of(1)};
+  problem p;
+  cq_autoencoder_report report;
+  cq_error error = {0};
+  (void)state;
+  make_sides(&p, false, 0);
+  cq_autoencoder_options o = options_of(&variants[0], &p);
+  o.reconstruction = 1e300; /* more than f32 has */
+  start(&p, &o, NULL);
+  assert_int_equal(cq_autoencoder_step(p.trainer, sentences, N, &report, &error), CQ_ERR_LIMIT);
+  assert_true(isfinite(report.nll[0]) && !isfinite(report.gradient_norm));
+  assert_non_null(strstr(error.message, "batch 1: the gradient"));
+  tear_down(&p);
+}
+
+static void expect_refused(problem *p, const cq_autoencoder_options *o, const char *word) {
+  cq_autoencoder_trainer *t;
+  cq_params params = {0};
+  cq_error error = {0};
+  assert_int_equal(cq_autoencoder_trainer_new(&t, &params, p->sides, NULL, o, &error), CQ_ERR_ARGUMENT);
+  assert_null(t);
+  if (!strstr(error.message, word)) fail_msg("'%s' does not say '%s'", error.message, word);
+  cq_params_free(&params);
+}
+
+static void wrong_options(void **state) {
+  problem p;
+  cq_autoencoder_report report;
+  (void)state;
+  make_sides(&p, false, 0);
+  const cq_autoencoder_options usual = options_of(&variants[10], &p);
+#define REFUSED(change, word)                                                                                          \
+  {                                                                                                                    \
+    cq_autoencoder_options o = usual;                                                                                  \
+    change;                                                                                                            \
+    expect_refused(&p, &o, word);                                                                                      \
+  }
+  REFUSED(o.n_shards = 0, "0 shards")
+  REFUSED(o.n_shards = 65, "65 shards")
+  REFUSED(o.reconstruction = o.contrast = o.distance = 0, "losses")
+  REFUSED(o.distance = -1, "losses")
+  REFUSED(o.contrast = NAN, "losses")
+  REFUSED(o.temperature = 0, "temperature 0")
+  REFUSED(o.margin = -2, "margin -2")
+  REFUSED(o.noise = -1, "noise -1")
+  REFUSED(o.word_dropout = 1, "word dropout 1")
+  const cq_decoder_shape wide = {
+      .embedding_dim = 2, .hidden_dim = 2, .n_layers = 1, .latent_dim = DIM + 1, .latent_as_state = true};
+  const cq_decoder_shape small = {
+      .embedding_dim = 2, .hidden_dim = 2, .n_layers = 1, .latent_dim = DIM, .latent_as_state = true};
+  cq_decoder *kept = p.sides[1].decoder;
+  p.sides[1].decoder = make_decoder(&wide, N_LETTERS, 1, 1);
+  expect_refused(&p, &usual, "of 5 dimensions, the encoders give 4");
+  cq_decoder_free(p.sides[1].decoder);
+  p.sides[1].decoder = make_decoder(&small, N_LETTERS - 1, 1, 1);
+  expect_refused(&p, &usual, "other tokens");
+  cq_decoder_free(p.sides[1].decoder);
+  p.sides[1].decoder = kept;
+  start(&p, &usual, NULL);
+  const cq_slice *const sentences[2] = {batch_of(0), batch_of(1)};
+  assert_int_equal(cq_autoencoder_step(p.trainer, sentences, 0, &report, NULL), CQ_ERR_ARGUMENT);
+  tear_down(&p);
+}
+
+static void allocations_may_fail(void **state) {
+  const cq_slice *const sentences[2] = {batch_of(0), batch_of(1)};
+  (void)state;
+  for (int in_step = 0; in_step < 2; in_step++)
+    for (long n = 1;; n++) {
+      problem p;
+      cq_autoencoder_report report;
+      cq_error error = {0};
+      make_sides(&p, true, 0.2);
+      const cq_autoencoder_options o = noisy_options(&p);
+      if (in_step) start(&p, &o, NULL);
+      cq_alloc_fail_at(n);
+      const cq_status status = in_step ? cq_autoencoder_step(p.trainer, sentences, N, &report, &error)
+                                       : cq_autoencoder_trainer_new(&p.trainer, &p.params, p.sides, NULL, &o, &error);
+      const bool failed = cq_alloc_failed();
+      cq_alloc_fail_at(0);
+      if (!failed) assert_int_equal(status, CQ_OK);
+      if (failed && status != CQ_ERR_MEMORY) fail_msg("allocation %ld: status %d: %s", n, status, error.message);
+      /* What has failed is done with; the next step has what it needs. */
+      if (failed && in_step) step(&p, N);
+      tear_down(&p);
+      if (!failed) {
+        assert_true(n > 10);
+        break;
+      }
+    }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(threads_do_not_change_a_bit),
+      cmocka_unit_test(what_is_frozen_stays),
+      cmocka_unit_test(a_loss_that_is_no_number_changes_nothing),
+      cmocka_unit_test(a_gradient_that_is_no_number_is_told),
+      cmocka_unit_test(wrong_options),
+      cmocka_unit_test(allocations_may_fail),
+  };
+  return cmocka_run_group_tests(tests, make_test_directory, remove_test_directory);
+}
