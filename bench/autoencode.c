@@ -166,7 +166,7 @@ static void steps(bench *b, int n) {
   for (int i = 0; i < n; i++) {
     const cq_slice *first = b->sentences + b->n_steps++ % N_BATCHES * 2 * BATCH;
     const cq_slice *const sentences[2] = {first, first + BATCH};
-    must(cq_autoencoder_step(b->trainer, sentences, BATCH, &report, &error));
+    must(cq_autoencoder_step(b->trainer, sentences, NULL, BATCH, &report, &error));
     n_tokens += report.n_tokens;
   }
   printf("%.6f %.6f %llu %.4f\n", cq_seconds(CLOCK_MONOTONIC) - wall, cq_seconds(CLOCK_PROCESS_CPUTIME_ID) - cpu,

@@ -2,8 +2,9 @@
 
     python reference/golden_space_losses.py tests/golden/train
 
-needs torch and safetensors. `a` and `b` are the vectors [n, dim]; of each loss the file holds NAME.number (the margin,
-the temperature), NAME.weight, NAME.loss (without the weight) and, with it, the gradients NAME.da and NAME.db.
+needs torch and safetensors. `a` and `b` are the vectors and `targets` what a teacher says, [n, dim]; of each loss the
+file holds NAME.number (the margin, the temperature), NAME.weight, NAME.loss (without the weight) and, with it, the
+gradients NAME.da and NAME.db.
 """
 
 import os
@@ -18,6 +19,10 @@ def distance(a, b, _):
     return ((a - b) ** 2).sum(1).mean()
 
 
+def distillation(a, b, _):
+    return ((a - targets) ** 2).sum(1).mean() + ((b - targets) ** 2).sum(1).mean()
+
+
 def pairs(a, b, margin):
     away = (a - b.roll(-1, 0)).norm(dim=1)
     return (((a - b) ** 2).sum(1) + F.relu(margin - away) ** 2).mean()
@@ -29,11 +34,15 @@ def in_batch(a, b, temperature):
     return (F.cross_entropy(logits, own) + F.cross_entropy(logits.T, own)) / 2
 
 
+torch.manual_seed(1)
+vectors = [torch.randn(6, 5) for _ in range(2)]
+targets = torch.randn(6, 5)
+
+
 def main():
-    torch.manual_seed(1)
-    vectors = [torch.randn(6, 5) for _ in range(2)]
-    tensors = {"a": vectors[0], "b": vectors[1]}
-    for loss, number, weight in ((distance, 0.0, 0.7), (pairs, 3.2, 1.4), (in_batch, 0.3, 0.9)):
+    tensors = {"a": vectors[0], "b": vectors[1], "targets": targets}
+    losses = ((distance, 0.0, 0.7), (distillation, 0.0, 0.6), (pairs, 3.2, 1.4), (in_batch, 0.3, 0.9))
+    for loss, number, weight in losses:
         a, b = (v.clone().double().requires_grad_() for v in vectors)
         value = loss(a, b, number)
         (weight * value).backward()

@@ -283,7 +283,7 @@ static cq_status one_step(run *r, cq_autoencoder_trainer *t, const stage *s, uin
     r->sentences[1][i] = r->data.targets[r->pairs[i].target];
   }
   const cq_slice *const sentences[2] = {r->sentences[0], r->sentences[1]};
-  cq_status status = cq_autoencoder_step(t, sentences, n, &report, error);
+  cq_status status = cq_autoencoder_step(t, sentences, NULL, n, &report, error);
   if (status) return status;
   r->state.n_steps++;
   for (int i = 0; i < 2; i++) average(&r->news.nll[i], report.nll[i]);

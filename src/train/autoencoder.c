@@ -34,7 +34,8 @@ struct cq_autoencoder_trainer {
   shard *shards;           /* [2 n_shards] */
   cq_gradients *gradients; /* [n_shards]: of the k-th shards of both languages, which share no parameter */
   cq_half halves[2];
-  size_t n; /* pairs of the batch at hand */
+  size_t n;             /* pairs of the batch at hand */
+  const float *targets; /* [n, dim]; NULL: none */
   int64_t dim;
   uint64_t n_batches;
 };
@@ -61,10 +62,10 @@ static bool share_vocabulary(const cq_autoencoder_side *side) {
 static cq_status check(const cq_autoencoder_trainer *t, cq_error *error) {
   const cq_autoencoder_options *o = &t->o;
   if (o->n_shards < 1 || o->n_shards > 64) return cq_fail(error, CQ_ERR_ARGUMENT, "%d shards", o->n_shards);
-  if (!(o->reconstruction >= 0 && o->contrast >= 0 && o->distance >= 0) ||
-      !(o->reconstruction + o->contrast + o->distance > 0))
-    return cq_fail(error, CQ_ERR_ARGUMENT, "losses weighted %g, %g and %g: expected none below 0 and one above",
-                   o->reconstruction, o->contrast, o->distance);
+  if (!(o->reconstruction >= 0 && o->contrast >= 0 && o->distance >= 0 && o->distillation >= 0) ||
+      !(o->reconstruction + o->contrast + o->distance + o->distillation > 0))
+    return cq_fail(error, CQ_ERR_ARGUMENT, "losses weighted %g, %g, %g and %g: expected none below 0 and one above",
+                   o->reconstruction, o->contrast, o->distance, o->distillation);
   if (!(o->temperature > 0) || !(o->margin >= 0) || !(o->noise >= 0) || !(o->word_dropout >= 0 && o->word_dropout < 1))
     return cq_fail(error, CQ_ERR_ARGUMENT, "temperature %g, margin %g, noise %g, word dropout %g", o->temperature,
                    o->margin, o->noise, o->word_dropout);
@@ -300,6 +301,8 @@ static cq_status align(cq_autoencoder_trainer *t, cq_autoencoder_report *report,
   }
   if (!trains_encoder(t, 0) && !trains_encoder(t, 1)) return CQ_OK;
   if (o->distance > 0) report->distance = cq_space_distance(&space, o->distance);
+  for (int s = 0; s < 2 && o->distillation > 0 && t->targets; s++)
+    report->distillation[s] = cq_space_distillation(&space, s, t->targets, o->distillation);
   if (o->contrast > 0 && o->contrast_by == CQ_CONTRAST_PAIRS)
     report->contrast = cq_space_pairs(&space, o->margin, o->contrast);
   if (o->contrast > 0 && o->contrast_by == CQ_CONTRAST_IN_BATCH)
@@ -365,20 +368,22 @@ static void clear_gradients(void *context, size_t item, int worker) {
   cq_gradients_clear(&t->gradients[item]);
 }
 
-cq_status cq_autoencoder_step(cq_autoencoder_trainer *t, const cq_slice *const sentences[2], size_t n,
-                              cq_autoencoder_report *report, cq_error *error) {
+cq_status cq_autoencoder_step(cq_autoencoder_trainer *t, const cq_slice *const sentences[2], const float *targets,
+                              size_t n, cq_autoencoder_report *report, cq_error *error) {
   *report = (cq_autoencoder_report){0};
   if (n == 0) return cq_fail(error, CQ_ERR_ARGUMENT, "an empty batch");
-  t->n = n;
+  t->n = n, t->targets = targets;
   cq_status status = lay_out(t, sentences, error);
   report->n_tokens = t->halves[0].ids.n + t->halves[1].ids.n;
   if (!status) status = catch_up(t, error);
   if (!status) status = compute(t, report, error);
-  const double loss = report->nll[0] + report->nll[1] + report->contrast + report->distance;
+  const double distillation = report->distillation[0] + report->distillation[1],
+               loss = report->nll[0] + report->nll[1] + report->contrast + report->distance + distillation;
   if (!status && !isfinite(loss))
-    status = cq_fail(error, CQ_ERR_LIMIT, "batch %llu: the loss is %g: -log p %g and %g, contrast %g, distance %g",
+    status = cq_fail(error, CQ_ERR_LIMIT,
+                     "batch %llu: the loss is %g: -log p %g and %g, contrast %g, distance %g, distillation %g",
                      (unsigned long long)t->n_batches + 1, loss, report->nll[0], report->nll[1], report->contrast,
-                     report->distance);
+                     report->distance, distillation);
   if (!status) status = cq_gradients_reduce(t->gradients, t->o.n_shards, t->kernels, t->pool, error);
   if (!status) cq_optimizer_update(&t->optimizer, &t->gradients[0], 1, t->pool, &report->gradient_norm);
   if (!status && !isfinite(report->gradient_norm))

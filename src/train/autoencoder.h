@@ -33,6 +33,7 @@ typedef struct cq_autoencoder_options {
   uint64_t seed;
   cq_feed feed;
   double reconstruction, contrast, distance; /* weights of the losses; 0: none. distance: mean squared distance */
+  double distillation;                       /* of both languages' mean squared distances from the targets of a step */
   cq_contrast contrast_by;
   double margin;      /* of CQ_CONTRAST_PAIRS */
   double temperature; /* of CQ_CONTRAST_IN_BATCH: cosines are divided by it */
@@ -54,14 +55,17 @@ void cq_autoencoder_trainer_free(cq_autoencoder_trainer *t);
 typedef struct cq_autoencoder_report {
   double nll[2];             /* of each language's decoder, a token; 0 without one */
   double contrast, distance; /* unweighted */
+  double distillation[2];    /* of each language; unweighted */
   double gradient_norm;
   uint64_t n_tokens;
 } cq_autoencoder_report;
 
-/* sentences[side][n]. Errors: CQ_ERR_LIMIT when a loss is not finite (nothing is updated then) or the gradient is not
+/* sentences[side][n]. targets [n, dim]: the vectors that both languages' should be, for `distillation`; NULL: none.
+ * Errors: CQ_ERR_LIMIT when a loss is not finite (nothing is updated then) or the gradient is not
  * (the models are spoilt then), CQ_ERR_MEMORY. */
-CQ_MUST_USE cq_status cq_autoencoder_step(cq_autoencoder_trainer *t, const cq_slice *const sentences[2], size_t n,
-                                          cq_autoencoder_report *report, cq_error *error);
+CQ_MUST_USE cq_status cq_autoencoder_step(cq_autoencoder_trainer *t, const cq_slice *const sentences[2],
+                                          const float *targets, size_t n, cq_autoencoder_report *report,
+                                          cq_error *error);
 uint64_t cq_autoencoder_updates(const cq_autoencoder_trainer *t);
 /* Brings all parameters to the present step and packs them: for evaluating and saving. */
 CQ_MUST_USE cq_status cq_autoencoder_settle(cq_autoencoder_trainer *t, cq_error *error);

@@ -5,14 +5,14 @@
 #include <math.h>
 #include <string.h>
 
-/* Adds factor (a - b) to da and takes it from db. Returns |a - b|^2. */
+/* Adds factor (a - b) to da and takes it from db, unless that is NULL. Returns |a - b|^2. */
 static double pull(float *da, float *db, const float *a, const float *b, double factor, int64_t n) {
   double sum = 0;
   for (int64_t i = 0; i < n; i++) {
     const double difference = (double)a[i] - (double)b[i];
     sum += difference * difference;
     da[i] += (float)(factor * difference);
-    db[i] -= (float)(factor * difference);
+    if (db) db[i] -= (float)(factor * difference);
   }
   return sum;
 }
@@ -22,6 +22,11 @@ static double pull(float *da, float *db, const float *a, const float *b, double 
 double cq_space_distance(const cq_space *s, double weight) {
   const double n = (double)s->n;
   return pull(s->gradients[0], s->gradients[1], s->vectors[0], s->vectors[1], 2 * weight / n, s->n * s->dim) / n;
+}
+
+double cq_space_distillation(const cq_space *s, int side, const float *targets, double weight) {
+  const double n = (double)s->n;
+  return pull(s->gradients[side], NULL, s->vectors[side], targets, 2 * weight / n, s->n * s->dim) / n;
 }
 
 double cq_space_pairs(const cq_space *s, double margin, double weight) {

@@ -20,6 +20,9 @@ double cq_space_distance(const cq_space *s, double weight);
  * one's being the first (batches are in random order); d the Euclidean distance. Source: Hadsell et al. 2006, eq. 4. */
 double cq_space_pairs(const cq_space *s, double margin, double weight);
 
+/* The mean over one language's sentences of |v - target|^2, targets [n, dim]: of a teacher, for example. */
+double cq_space_distillation(const cq_space *s, int side, const float *targets, double weight);
+
 /* -log of the softmax over all translations in the batch, of cosines divided by the temperature, the mean over both
  * languages' sentences. Similarities are made block by block, twice, so that memory grows with n and not with its
  * square; the result does not depend on the number of threads. A vector of length 0 has no direction, and no gradient.

@@ -21,6 +21,13 @@ static const cq_slice *batch_of(int side) {
   return slices[side];
 }
 
+/* What a teacher might say: [N, DIM]. */
+static inline const float *targets_of(void) {
+  static float targets[N * DIM];
+  for (int i = 0; i < N * DIM; i++) targets[i] = (float)(i * 7 % 11) * 0.2f - 1;
+  return targets;
+}
+
 /* --- tiny models --- */
 
 typedef struct problem {
@@ -70,7 +77,7 @@ typedef struct variant {
   const char *name;
   cq_feed feed;
   cq_contrast contrast_by;
-  double reconstruction, contrast, distance, margin;
+  double reconstruction, contrast, distance, distillation, margin;
   bool unit_length;
 } variant;
 
@@ -81,6 +88,7 @@ static inline cq_autoencoder_options options_of(const variant *v, const problem 
                                   .reconstruction = v->reconstruction,
                                   .contrast = v->contrast,
                                   .distance = v->distance,
+                                  .distillation = v->distillation,
                                   .contrast_by = v->contrast_by,
                                   .margin = v->margin,
                                   .temperature = 0.5,
@@ -119,7 +127,7 @@ static inline cq_autoencoder_report step(problem *p, size_t n) {
   const cq_slice *const sentences[2] = {batch_of(0), batch_of(1)};
   cq_autoencoder_report report;
   cq_error error = {0};
-  if (cq_autoencoder_step(p->trainer, sentences, n, &report, &error)) fail_msg("%s", error.message);
+  if (cq_autoencoder_step(p->trainer, sentences, targets_of(), n, &report, &error)) fail_msg("%s", error.message);
   return report;
 }
 
@@ -136,6 +144,7 @@ static const variant variants[] = {
     {.name = "pairs, none too near", .contrast_by = CQ_CONTRAST_PAIRS, .contrast = 2, .margin = 0},
     {.name = "in batch", .contrast_by = CQ_CONTRAST_IN_BATCH, .contrast = 1.7},
     {.name = "in batch of unit vectors", .contrast_by = CQ_CONTRAST_IN_BATCH, .contrast = 1, .unit_length = true},
+    {.name = "distillation", .distillation = 0.6},
     {.name = "all with pairs",
      .feed = CQ_FEED_BOTH,
      .reconstruction = 1,
@@ -149,13 +158,15 @@ static const variant variants[] = {
      .contrast_by = CQ_CONTRAST_IN_BATCH,
      .contrast = 1.4,
      .distance = 0.5,
+     .distillation = 0.3,
      .unit_length = true},
 };
 enum { N_VARIANTS = sizeof variants / sizeof *variants };
 
 /* The loss that is made less. */
 static inline double total(const variant *v, const cq_autoencoder_report *r) {
-  return v->reconstruction * (r->nll[0] + r->nll[1]) + v->contrast * r->contrast + v->distance * r->distance;
+  return v->reconstruction * (r->nll[0] + r->nll[1]) + v->contrast * r->contrast + v->distance * r->distance +
+         v->distillation * (r->distillation[0] + r->distillation[1]);
 }
 
 /* Everything at once, and all that is random. */

@@ -23,6 +23,12 @@ static double plain_distance(float v[2][N][DIM], size_t n) {
   return sum / (double)n;
 }
 
+static double plain_distillation(float v[N][DIM], size_t n) {
+  double sum = 0;
+  for (size_t i = 0; i < n; i++) sum += gap(v[i], targets_of() + i * DIM);
+  return sum / (double)n;
+}
+
 static double plain_pairs(float v[2][N][DIM], size_t n, double margin) {
   double sum = 0;
   for (size_t i = 0; i < n; i++) {
@@ -94,6 +100,8 @@ static void losses_are_the_plain_sums(void **state) {
                   : v->contrast_by == CQ_CONTRAST_PAIRS ? plain_pairs(vectors, n, v->margin)
                                                         : plain_in_batch(vectors, n, 0.5));
       for (int s = 0; s < 2; s++) {
+        expect_near(v->name, "the distance from targets", r.distillation[s],
+                    v->distillation > 0 ? plain_distillation(vectors[s], n) : 0);
         const double own = plain_reconstruction(&p, vectors, n, s, s, NULL, 0),
                      other = plain_reconstruction(&p, vectors, n, s, 1 - s, NULL, 0);
         expect_near(v->name, "-log p", r.nll[s],

@@ -118,7 +118,7 @@ static void a_loss_that_is_no_number_changes_nothing(void **state) {
     bias->value[1] = NAN;
     assert_int_equal(cq_autoencoder_settle(p.trainer, NULL), CQ_OK);
     const uint64_t before = hash_of(&p);
-    assert_int_equal(cq_autoencoder_step(p.trainer, sentences, N, &report, &error), CQ_ERR_LIMIT);
+    assert_int_equal(cq_autoencoder_step(p.trainer, sentences, targets_of(), N, &report, &error), CQ_ERR_LIMIT);
     if (!strstr(error.message, "batch 2")) fail_msg("%s: %s", variants[k].name, error.message);
     assert_int_equal(cq_autoencoder_updates(p.trainer), 1);
     assert_int_equal(cq_autoencoder_settle(p.trainer, NULL), CQ_OK);
@@ -131,6 +131,30 @@ static void a_loss_that_is_no_number_changes_nothing(void **state) {
   }
 }
 
+static void targets_may_be_missing_and_must_be_numbers(void **state) {
+  const cq_slice *const sentences[2] = {batch_of(0), batch_of(1)};
+  float wrong[N * DIM];
+  problem p;
+  cq_autoencoder_report report;
+  cq_error error = {0};
+  (void)state;
+  make_sides(&p, true, 0);
+  const cq_autoencoder_options o = noisy_options(&p);
+  p.rate = 1e-2;
+  start(&p, &o, NULL);
+  assert_int_equal(cq_autoencoder_step(p.trainer, sentences, NULL, N, &report, NULL), CQ_OK);
+  assert_true(report.distillation[0] == 0 && report.distillation[1] == 0 && report.contrast > 0);
+  assert_int_equal(cq_autoencoder_settle(p.trainer, NULL), CQ_OK);
+  const uint64_t before = hash_of(&p);
+  memcpy(wrong, targets_of(), sizeof wrong);
+  wrong[DIM + 1] = INFINITY;
+  assert_int_equal(cq_autoencoder_step(p.trainer, sentences, wrong, N, &report, &error), CQ_ERR_LIMIT);
+  assert_non_null(strstr(error.message, "batch 2: the loss is inf"));
+  assert_non_null(strstr(error.message, "distillation inf"));
+  assert_true(hash_of(&p) == before);
+  tear_down(&p);
+}
+
 static void a_gradient_that_is_no_number_is_told(void **state) {
   const cq_slice *const sentences[2] = {batch_of(0), batch_of(1)};
   problem p;
@@ -141,7 +165,7 @@ static void a_gradient_that_is_no_number_is_told(void **state) {
   cq_autoencoder_options o = options_of(&variants[0], &p);
   o.reconstruction = 1e300; /* more than f32 has */
   start(&p, &o, NULL);
-  assert_int_equal(cq_autoencoder_step(p.trainer, sentences, N, &report, &error), CQ_ERR_LIMIT);
+  assert_int_equal(cq_autoencoder_step(p.trainer, sentences, targets_of(), N, &report, &error), CQ_ERR_LIMIT);
   assert_true(isfinite(report.nll[0]) && !isfinite(report.gradient_norm));
   assert_non_null(strstr(error.message, "batch 1: the gradient"));
   tear_down(&p);
@@ -162,7 +186,7 @@ static void wrong_options(void **state) {
   cq_autoencoder_report report;
   (void)state;
   make_sides(&p, false, 0);
-  const cq_autoencoder_options usual = options_of(&variants[10], &p);
+  const cq_autoencoder_options usual = options_of(&variants[11], &p);
 #define REFUSED(change, word)                                                                                          \
   {                                                                                                                    \
     cq_autoencoder_options o = usual;                                                                                  \
@@ -173,6 +197,7 @@ static void wrong_options(void **state) {
   REFUSED(o.n_shards = 65, "65 shards")
   REFUSED(o.reconstruction = o.contrast = o.distance = 0, "losses")
   REFUSED(o.distance = -1, "losses")
+  REFUSED(o.distillation = -1, "losses")
   REFUSED(o.contrast = NAN, "losses")
   REFUSED(o.temperature = 0, "temperature 0")
   REFUSED(o.margin = -2, "margin -2")
@@ -192,7 +217,7 @@ static void wrong_options(void **state) {
   p.sides[1].decoder = kept;
   start(&p, &usual, NULL);
   const cq_slice *const sentences[2] = {batch_of(0), batch_of(1)};
-  assert_int_equal(cq_autoencoder_step(p.trainer, sentences, 0, &report, NULL), CQ_ERR_ARGUMENT);
+  assert_int_equal(cq_autoencoder_step(p.trainer, sentences, NULL, 0, &report, NULL), CQ_ERR_ARGUMENT);
   tear_down(&p);
 }
 
@@ -208,7 +233,7 @@ static void allocations_may_fail(void **state) {
       const cq_autoencoder_options o = noisy_options(&p);
       if (in_step) start(&p, &o, NULL);
       cq_alloc_fail_at(n);
-      const cq_status status = in_step ? cq_autoencoder_step(p.trainer, sentences, N, &report, &error)
+      const cq_status status = in_step ? cq_autoencoder_step(p.trainer, sentences, targets_of(), N, &report, &error)
                                        : cq_autoencoder_trainer_new(&p.trainer, &p.params, p.sides, NULL, &o, &error);
       const bool failed = cq_alloc_failed();
       cq_alloc_fail_at(0);
@@ -229,6 +254,7 @@ int main(void) {
       cmocka_unit_test(threads_do_not_change_a_bit),
       cmocka_unit_test(what_is_frozen_stays),
       cmocka_unit_test(a_loss_that_is_no_number_changes_nothing),
+      cmocka_unit_test(targets_may_be_missing_and_must_be_numbers),
       cmocka_unit_test(a_gradient_that_is_no_number_is_told),
       cmocka_unit_test(wrong_options),
       cmocka_unit_test(allocations_may_fail),

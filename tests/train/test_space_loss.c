@@ -10,13 +10,13 @@
 
 #include <math.h>
 
-typedef enum loss { DISTANCE, PAIRS, IN_BATCH, N_LOSSES } loss;
-static const char *const names[N_LOSSES] = {"distance", "pairs", "in_batch"};
+typedef enum loss { DISTANCE, DISTILLATION, PAIRS, IN_BATCH, N_LOSSES } loss;
+static const char *const names[N_LOSSES] = {"distance", "distillation", "pairs", "in_batch"};
 
 typedef struct problem {
   int64_t n, dim;
   double number, weight; /* number: the margin, the temperature */
-  float *vectors[2], *gradients[2];
+  float *vectors[2], *targets, *gradients[2];
 } problem;
 
 /* Gradients begin at what another loss might have left. */
@@ -26,11 +26,11 @@ static float before_of(int64_t i) {
 
 static problem make(int64_t n, int64_t dim, double number) {
   problem p = {.n = n, .dim = dim, .number = number, .weight = 1.3};
-  for (uint64_t s = 0; s < 2; s++) {
-    cq_random random = cq_random_seeded((uint64_t)(n * 1000 + dim), s);
-    p.vectors[s] = malloc((size_t)(n * dim) * sizeof(float));
-    p.gradients[s] = malloc((size_t)(n * dim) * sizeof(float));
-    for (int64_t i = 0; i < n * dim; i++) p.vectors[s][i] = (float)(cq_random_normal(&random) * 0.8);
+  float **matrices[] = {&p.vectors[0], &p.vectors[1], &p.targets, &p.gradients[0], &p.gradients[1]};
+  for (uint64_t k = 0; k < 5; k++) {
+    cq_random random = cq_random_seeded((uint64_t)(n * 1000 + dim), k);
+    *matrices[k] = malloc((size_t)(n * dim) * sizeof(float));
+    for (int64_t i = 0; i < n * dim; i++) (*matrices[k])[i] = (float)(cq_random_normal(&random) * 0.8);
   }
   return p;
 }
@@ -40,6 +40,7 @@ static void unmake(problem *p) {
     free(p->vectors[s]);
     free(p->gradients[s]);
   }
+  free(p->targets);
 }
 
 static double run(problem *p, loss which, const cq_kernels *kernels, cq_pool *pool) {
@@ -49,6 +50,9 @@ static double run(problem *p, loss which, const cq_kernels *kernels, cq_pool *po
   for (int s = 0; s < 2; s++)
     for (int64_t i = 0; i < p->n * p->dim; i++) p->gradients[s][i] = before_of(i);
   if (which == DISTANCE) value = cq_space_distance(&space, p->weight);
+  if (which == DISTILLATION)
+    value = cq_space_distillation(&space, 0, p->targets, p->weight) +
+            cq_space_distillation(&space, 1, p->targets, p->weight);
   if (which == PAIRS) value = cq_space_pairs(&space, p->number, p->weight);
   if (which == IN_BATCH)
     assert_int_equal(cq_space_in_batch(&value, &space, p->number, p->weight, &lane, pool, NULL), CQ_OK);
@@ -75,7 +79,9 @@ static double plain(const problem *p, matrices v, loss which) {
   double sum = 0;
   for (int64_t i = 0; i < n; i++) {
     const double *x = v[0] + i * dim;
-    if (which != IN_BATCH) sum += gap(x, v[1] + i * dim, dim);
+    for (int s = 0; s < 2 && which == DISTILLATION; s++)
+      for (int64_t j = i * dim; j < (i + 1) * dim; j++) sum += pow(v[s][j] - (double)p->targets[j], 2);
+    if (which == DISTANCE || which == PAIRS) sum += gap(x, v[1] + i * dim, dim);
     if (which == PAIRS && n > 1) sum += pow(fmax(0, p->number - sqrt(gap(x, v[1] + (i + 1) % n * dim, dim))), 2);
     for (int way = 0; way < 2 && which == IN_BATCH; way++) {
       const double *a = v[way] + i * dim;
@@ -130,6 +136,7 @@ static void gradients_are_those_of_plain_loops(void **state) {
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
     for (size_t k = 0; k < n_levels; k++) {
       check(sizes[i], 5, DISTANCE, 0, levels[k]);
+      check(sizes[i], 5, DISTILLATION, 0, levels[k]);
       check(sizes[i], 5, PAIRS, 2.5, levels[k]); /* some are too near */
       check(sizes[i], 3, PAIRS, 30, levels[k]);  /* all */
       check(sizes[i], 4, PAIRS, 0, levels[k]);   /* none */
@@ -165,6 +172,7 @@ static void pytorch_agrees(void **state) {
     p.number = (double)tensor(file, prefix, "number", NULL, NULL)[0];
     p.weight = (double)tensor(file, prefix, "weight", NULL, NULL)[0];
     for (int s = 0; s < 2; s++) memcpy(p.vectors[s], golden[s], (size_t)(n * dim) * sizeof(float));
+    memcpy(p.targets, tensor(file, "", "targets", NULL, NULL), (size_t)(n * dim) * sizeof(float));
     const double value = run(&p, which, cq_kernels_best(), NULL),
                  expected = (double)tensor(file, prefix, "loss", NULL, NULL)[0];
     if (!(fabs(value - expected) <= 2e-6 * fabs(expected)))
