@@ -405,13 +405,13 @@ cq_status cq_autoencoder_settle(cq_autoencoder_trainer *t, cq_error *error) {
 cq_status cq_autoencoder_trainer_save(cq_autoencoder_trainer *t, cq_checkpoint_writer *w, cq_error *error) {
   const uint64_t counts[2] = {t->n_batches, t->optimizer.step};
   cq_status status = cq_checkpoint_writer_section(w, "counts", counts, sizeof counts, error);
-  return status ? status : cq_optimizer_save(&t->optimizer, w, error);
+  return status ? status : cq_optimizer_save(&t->optimizer, "", w, error);
 }
 
 cq_status cq_autoencoder_trainer_restore(cq_autoencoder_trainer *t, const cq_checkpoint *c, cq_error *error) {
   uint64_t counts[2];
   cq_status status = cq_checkpoint_read(counts, sizeof counts, c, "counts", error);
-  if (!status) status = cq_optimizer_restore(&t->optimizer, c, error);
+  if (!status) status = cq_optimizer_restore(&t->optimizer, "", c, error);
   if (status) return status;
   t->n_batches = counts[0];
   t->optimizer.step = counts[1];
