@@ -31,8 +31,9 @@ struct cq_autoencoder_trainer {
   const cq_kernels *kernels;
   cq_params *params; /* of all that is not frozen */
   cq_optimizer optimizer;
-  shard *shards;           /* [2 n_shards] */
-  cq_gradients *gradients; /* [n_shards]: of the k-th shards of both languages, which share no parameter */
+  cq_discriminator *discriminator; /* NULL: none */
+  shard *shards;                   /* [2 n_shards] */
+  cq_gradients *gradients;         /* [n_shards]: of the k-th shards of both languages, which share no parameter */
   cq_half halves[2];
   size_t n;             /* pairs of the batch at hand */
   const float *targets; /* [n, dim]; NULL: none */
@@ -62,10 +63,13 @@ static bool share_vocabulary(const cq_autoencoder_side *side) {
 static cq_status check(const cq_autoencoder_trainer *t, cq_error *error) {
   const cq_autoencoder_options *o = &t->o;
   if (o->n_shards < 1 || o->n_shards > 64) return cq_fail(error, CQ_ERR_ARGUMENT, "%d shards", o->n_shards);
-  if (!(o->reconstruction >= 0 && o->contrast >= 0 && o->distance >= 0 && o->distillation >= 0) ||
-      !(o->reconstruction + o->contrast + o->distance + o->distillation > 0))
-    return cq_fail(error, CQ_ERR_ARGUMENT, "losses weighted %g, %g, %g and %g: expected none below 0 and one above",
-                   o->reconstruction, o->contrast, o->distance, o->distillation);
+  const double weights[] = {o->reconstruction, o->contrast, o->distance, o->distillation, o->adversary};
+  double sum = 0;
+  bool fine = true;
+  for (size_t i = 0; i < sizeof weights / sizeof *weights; i++) fine = fine && weights[i] >= 0, sum += weights[i];
+  if (!fine || !(sum > 0))
+    return cq_fail(error, CQ_ERR_ARGUMENT, "losses weighted %g, %g, %g, %g and %g: expected none below 0 and one above",
+                   o->reconstruction, o->contrast, o->distance, o->distillation, o->adversary);
   if (!(o->temperature > 0) || !(o->margin >= 0) || !(o->noise >= 0) || !(o->word_dropout >= 0 && o->word_dropout < 1))
     return cq_fail(error, CQ_ERR_ARGUMENT, "temperature %g, margin %g, noise %g, word dropout %g", o->temperature,
                    o->margin, o->noise, o->word_dropout);
@@ -132,6 +136,28 @@ static cq_status pack(cq_autoencoder_trainer *t, bool all, cq_error *error) {
   return status ? status : pack_decoders(t, all, true, error);
 }
 
+static double discriminator_rate(const void *context, uint64_t step, bool table) {
+  const cq_autoencoder_options *o = context;
+  return o->discriminator_rate * o->optimizer.learning_rate(o->optimizer.context, step, table);
+}
+
+static cq_status make_discriminator(cq_autoencoder_trainer *t, cq_error *error) {
+  const cq_autoencoder_options *o = &t->o;
+  if (o->adversary == 0 || (!trains_encoder(t, 0) && !trains_encoder(t, 1))) return CQ_OK;
+  if (!(o->discriminator_rate >= 0))
+    return cq_fail(error, CQ_ERR_ARGUMENT, "a discriminator that learns %g times as fast", o->discriminator_rate);
+  cq_discriminator_options options = {.dim = t->dim,
+                                      .hidden = o->discriminator_hidden,
+                                      .adversary_by = o->adversary_by,
+                                      .smoothing = o->label_smoothing,
+                                      .n_shards = o->n_shards,
+                                      .seed = o->seed,
+                                      .optimizer = o->optimizer};
+  options.optimizer.learning_rate = discriminator_rate;
+  options.optimizer.context = o;
+  return cq_discriminator_new(&t->discriminator, t->kernels, &options, error);
+}
+
 cq_status cq_autoencoder_trainer_new(cq_autoencoder_trainer **out, cq_params *params,
                                      const cq_autoencoder_side sides[2], cq_pool *pool,
                                      const cq_autoencoder_options *options, cq_error *error) {
@@ -145,6 +171,7 @@ cq_status cq_autoencoder_trainer_new(cq_autoencoder_trainer **out, cq_params *pa
   t->kernels = sides[0].encoder->kernels;
   t->dim = cq_encoder_dim(sides[0].encoder);
   cq_status status = check(t, error);
+  if (!status) status = make_discriminator(t, error); /* what may refuse comes before anything is taken over */
   const size_t n_shards = 2 * (size_t)options->n_shards;
   if (!status) {
     t->shards = cq_alloc_array_zeroed(n_shards, sizeof *t->shards);
@@ -168,6 +195,7 @@ cq_status cq_autoencoder_trainer_new(cq_autoencoder_trainer **out, cq_params *pa
 
 void cq_autoencoder_trainer_free(cq_autoencoder_trainer *t) {
   if (!t) return;
+  cq_discriminator_free(t->discriminator);
   if (t->optimizer.params) cq_optimizer_free(&t->optimizer);
   for (int i = 0; t->gradients && i < t->o.n_shards; i++) cq_gradients_free(&t->gradients[i]);
   for (int i = 0; t->shards && i < 2 * t->o.n_shards; i++) cq_workspace_free(&t->shards[i].lane.workspace);
@@ -305,10 +333,12 @@ static cq_status align(cq_autoencoder_trainer *t, cq_autoencoder_report *report,
     report->distillation[s] = cq_space_distillation(&space, s, t->targets, o->distillation);
   if (o->contrast > 0 && o->contrast_by == CQ_CONTRAST_PAIRS)
     report->contrast = cq_space_pairs(&space, o->margin, o->contrast);
+  cq_status status = CQ_OK;
   if (o->contrast > 0 && o->contrast_by == CQ_CONTRAST_IN_BATCH)
-    return cq_space_in_batch(&report->contrast, &space, o->temperature, o->contrast, &t->shards[0].lane, t->pool,
-                             error);
-  return CQ_OK;
+    status =
+        cq_space_in_batch(&report->contrast, &space, o->temperature, o->contrast, &t->shards[0].lane, t->pool, error);
+  if (status || !t->discriminator) return status;
+  return cq_discriminator_judge(t->discriminator, &report->discriminator, &space, o->adversary, t->pool, error);
 }
 
 /* --- a step --- */
@@ -362,6 +392,17 @@ static cq_status compute(cq_autoencoder_trainer *t, cq_autoencoder_report *repor
   return status;
 }
 
+static cq_status check_losses(const cq_autoencoder_trainer *t, const cq_autoencoder_report *r, cq_error *error) {
+  const double distillation = r->distillation[0] + r->distillation[1],
+               loss = r->nll[0] + r->nll[1] + r->contrast + r->distance + distillation + r->discriminator.loss;
+  if (isfinite(loss)) return CQ_OK;
+  return cq_fail(
+      error, CQ_ERR_LIMIT,
+      "batch %llu: the loss is %g: -log p %g and %g, contrast %g, distance %g, distillation %g, discriminator %g",
+      (unsigned long long)t->n_batches + 1, loss, r->nll[0], r->nll[1], r->contrast, r->distance, distillation,
+      r->discriminator.loss);
+}
+
 static void clear_gradients(void *context, size_t item, int worker) {
   (void)worker;
   cq_autoencoder_trainer *t = context;
@@ -377,18 +418,13 @@ cq_status cq_autoencoder_step(cq_autoencoder_trainer *t, const cq_slice *const s
   report->n_tokens = t->halves[0].ids.n + t->halves[1].ids.n;
   if (!status) status = catch_up(t, error);
   if (!status) status = compute(t, report, error);
-  const double distillation = report->distillation[0] + report->distillation[1],
-               loss = report->nll[0] + report->nll[1] + report->contrast + report->distance + distillation;
-  if (!status && !isfinite(loss))
-    status = cq_fail(error, CQ_ERR_LIMIT,
-                     "batch %llu: the loss is %g: -log p %g and %g, contrast %g, distance %g, distillation %g",
-                     (unsigned long long)t->n_batches + 1, loss, report->nll[0], report->nll[1], report->contrast,
-                     report->distance, distillation);
+  if (!status) status = check_losses(t, report, error);
   if (!status) status = cq_gradients_reduce(t->gradients, t->o.n_shards, t->kernels, t->pool, error);
   if (!status) cq_optimizer_update(&t->optimizer, &t->gradients[0], 1, t->pool, &report->gradient_norm);
   if (!status && !isfinite(report->gradient_norm))
-    status = cq_fail(error, CQ_ERR_LIMIT, "batch %llu: the gradient's length is %g, its loss %g",
-                     (unsigned long long)t->n_batches + 1, report->gradient_norm, loss);
+    status = cq_fail(error, CQ_ERR_LIMIT, "batch %llu: the gradient's length is %g",
+                     (unsigned long long)t->n_batches + 1, report->gradient_norm);
+  if (!status && t->discriminator) status = cq_discriminator_learn(t->discriminator, t->pool, error);
   cq_pool_run(t->pool, (size_t)t->o.n_shards, clear_gradients, t);
   t->n_batches++;
   return status ? status : pack(t, false, error);
@@ -405,13 +441,15 @@ cq_status cq_autoencoder_settle(cq_autoencoder_trainer *t, cq_error *error) {
 cq_status cq_autoencoder_trainer_save(cq_autoencoder_trainer *t, cq_checkpoint_writer *w, cq_error *error) {
   const uint64_t counts[2] = {t->n_batches, t->optimizer.step};
   cq_status status = cq_checkpoint_writer_section(w, "counts", counts, sizeof counts, error);
-  return status ? status : cq_optimizer_save(&t->optimizer, "", w, error);
+  if (!status) status = cq_optimizer_save(&t->optimizer, "", w, error);
+  return status || !t->discriminator ? status : cq_discriminator_save(t->discriminator, w, error);
 }
 
 cq_status cq_autoencoder_trainer_restore(cq_autoencoder_trainer *t, const cq_checkpoint *c, cq_error *error) {
   uint64_t counts[2];
   cq_status status = cq_checkpoint_read(counts, sizeof counts, c, "counts", error);
   if (!status) status = cq_optimizer_restore(&t->optimizer, "", c, error);
+  if (!status && t->discriminator) status = cq_discriminator_restore(t->discriminator, c, error);
   if (status) return status;
   t->n_batches = counts[0];
   t->optimizer.step = counts[1];

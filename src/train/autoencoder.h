@@ -1,6 +1,7 @@
 /* One training step of two languages' encoders and decoders around a shared space of sentence vectors.
  *
  *   a sentence and its translation ──▶ encoders ──▶ vectors ──┬─▶ how far apart are the two? how near are others?
+ *                                                             ├─▶ discriminator: which language is it?
  *                                                             └─▶ + noise ──▶ decoders ──▶ -log p of the sentences
  *
  * A decoder reads the vectors of its own language, of the other's, or of both in turn. Any encoder or decoder may be
@@ -14,6 +15,7 @@
 #include "model/decoder.h"
 #include "model/encoder.h"
 #include "nn/optimizer.h"
+#include "train/discriminator.h"
 
 typedef enum cq_contrast {
   CQ_CONTRAST_PAIRS,    /* distances: cq_space_pairs */
@@ -34,11 +36,16 @@ typedef struct cq_autoencoder_options {
   cq_feed feed;
   double reconstruction, contrast, distance; /* weights of the losses; 0: none. distance: mean squared distance */
   double distillation;                       /* of both languages' mean squared distances from the targets of a step */
+  double adversary;                          /* of the encoders' against a discriminator; 0: there is none */
   cq_contrast contrast_by;
   double margin;      /* of CQ_CONTRAST_PAIRS */
   double temperature; /* of CQ_CONTRAST_IN_BATCH: cosines are divided by it */
   double noise; /* deviation of what is added to each element of the vectors that decoders read, times sqrt(dim) */
   double word_dropout; /* of what decoders read: see cq_decoder_batch */
+  cq_adversary adversary_by;
+  int64_t discriminator_hidden; /* dimensions of its hidden layer */
+  double discriminator_rate;    /* its learning rate, relative to the optimizer's */
+  double label_smoothing;       /* of what it learns: see cq_discriminator_options */
   cq_optimizer_options optimizer;
 } cq_autoencoder_options;
 
@@ -56,6 +63,7 @@ typedef struct cq_autoencoder_report {
   double nll[2];             /* of each language's decoder, a token; 0 without one */
   double contrast, distance; /* unweighted */
   double distillation[2];    /* of each language; unweighted */
+  cq_discriminator_report discriminator;
   double gradient_norm;
   uint64_t n_tokens;
 } cq_autoencoder_report;

@@ -77,7 +77,8 @@ typedef struct variant {
   const char *name;
   cq_feed feed;
   cq_contrast contrast_by;
-  double reconstruction, contrast, distance, distillation, margin;
+  double reconstruction, contrast, distance, distillation, adversary, margin;
+  cq_adversary adversary_by;
   bool unit_length;
 } variant;
 
@@ -89,10 +90,14 @@ static inline cq_autoencoder_options options_of(const variant *v, const problem 
                                   .contrast = v->contrast,
                                   .distance = v->distance,
                                   .distillation = v->distillation,
+                                  .adversary = v->adversary,
+                                  .adversary_by = v->adversary_by,
+                                  .discriminator_hidden = 5,
+                                  .label_smoothing = 0.1,
                                   .contrast_by = v->contrast_by,
                                   .margin = v->margin,
                                   .temperature = 0.5,
-                                  .optimizer = {.learning_rate = rate_of, .context = &p->rate}};
+                                  .optimizer = {.eps = 1e-8, .learning_rate = rate_of, .context = &p->rate}};
 }
 
 static inline void make_sides(problem *p, bool unit_length, double dropout) {
@@ -145,6 +150,8 @@ static const variant variants[] = {
     {.name = "in batch", .contrast_by = CQ_CONTRAST_IN_BATCH, .contrast = 1.7},
     {.name = "in batch of unit vectors", .contrast_by = CQ_CONTRAST_IN_BATCH, .contrast = 1, .unit_length = true},
     {.name = "distillation", .distillation = 0.6},
+    {.name = "adversary", .adversary = 2},
+    {.name = "adversary by swapped labels", .adversary = 1.5, .adversary_by = CQ_ADVERSARY_SWAPPED},
     {.name = "all with pairs",
      .feed = CQ_FEED_BOTH,
      .reconstruction = 1,
@@ -159,6 +166,7 @@ static const variant variants[] = {
      .contrast = 1.4,
      .distance = 0.5,
      .distillation = 0.3,
+     .adversary = 0.4,
      .unit_length = true},
 };
 enum { N_VARIANTS = sizeof variants / sizeof *variants };
@@ -166,12 +174,13 @@ enum { N_VARIANTS = sizeof variants / sizeof *variants };
 /* The loss that is made less. */
 static inline double total(const variant *v, const cq_autoencoder_report *r) {
   return v->reconstruction * (r->nll[0] + r->nll[1]) + v->contrast * r->contrast + v->distance * r->distance +
-         v->distillation * (r->distillation[0] + r->distillation[1]);
+         v->distillation * (r->distillation[0] + r->distillation[1]) + v->adversary * r->discriminator.adversary;
 }
 
 /* Everything at once, and all that is random. */
 static inline cq_autoencoder_options noisy_options(const problem *p) {
   cq_autoencoder_options o = options_of(&variants[N_VARIANTS - 1], p);
+  o.discriminator_rate = 2;
   o.feed = CQ_FEED_BOTH;
   o.noise = 0.3, o.word_dropout = 0.3;
   o.optimizer = (cq_optimizer_options){.beta1 = 0.9,

@@ -74,6 +74,26 @@ static double plain_reconstruction(problem *p, float v[2][N][DIM], size_t n, int
   return sum / (double)n_written;
 }
 
+/* What a discriminator of its own says. */
+static cq_discriminator_report plain_judgement(const cq_autoencoder_options *o, float v[2][N][DIM], size_t n) {
+  float gradients[2][N * DIM] = {{0}};
+  const cq_space space = {{v[0][0], v[1][0]}, {gradients[0], gradients[1]}, (int64_t)n, DIM};
+  const cq_discriminator_options options = {.dim = DIM,
+                                            .hidden = o->discriminator_hidden,
+                                            .adversary_by = o->adversary_by,
+                                            .smoothing = o->label_smoothing,
+                                            .n_shards = o->n_shards,
+                                            .seed = o->seed,
+                                            .optimizer = o->optimizer};
+  cq_discriminator_report report = {0};
+  cq_discriminator *d;
+  if (o->adversary == 0) return report;
+  assert_int_equal(cq_discriminator_new(&d, cq_kernels_best(), &options, NULL), CQ_OK);
+  assert_int_equal(cq_discriminator_judge(d, &report, &space, 1, NULL, NULL), CQ_OK);
+  cq_discriminator_free(d);
+  return report;
+}
+
 static void expect_near(const char *name, const char *what, double found, double expected) {
   if (!(fabs(found - expected) <= 2e-6 * fmax(1, fabs(expected))))
     fail_msg("%s: %s is %.9g, expected %.9g", name, what, found, expected);
@@ -94,6 +114,8 @@ static void losses_are_the_plain_sums(void **state) {
         assert_int_equal(cq_encoder_encode(vectors[s][0], p.sides[s].encoder, NULL, batch_of(s), n, NULL, NULL, NULL),
                          CQ_OK);
       const cq_autoencoder_report r = step(&p, n);
+      const cq_discriminator_report judged = plain_judgement(&o, vectors, n);
+      assert_memory_equal(&r.discriminator, &judged, sizeof judged);
       expect_near(v->name, "the distance", r.distance, v->distance > 0 ? plain_distance(vectors, n) : 0);
       expect_near(v->name, "the contrast", r.contrast,
                   v->contrast == 0                      ? 0

@@ -3,21 +3,52 @@
 
 /* --- threads, seeds --- */
 
-static uint64_t train_and_hash(int n_threads, uint64_t seed, int n_shards, double *first, double *last) {
+/* What is trained besides, by number. */
+static const char *const kinds[] = {"everything", "swapped labels"};
+enum { N_KINDS = sizeof kinds / sizeof *kinds };
+
+static void change(cq_autoencoder_options *o, int kind) {
+  if (kind == 1) o->adversary_by = CQ_ADVERSARY_SWAPPED;
+}
+
+/* All is lost but a checkpoint. */
+static void interrupt(problem *p, const cq_autoencoder_options *o, cq_pool *pool) {
+  cq_checkpoint_writer *w;
+  cq_checkpoint *c;
+  const double rate = p->rate;
+  assert_int_equal(cq_checkpoint_writer_open(&w, test_path("autoencoder.checkpoint"), NULL), CQ_OK);
+  assert_int_equal(cq_autoencoder_trainer_save(p->trainer, w, NULL), CQ_OK);
+  assert_int_equal(cq_checkpoint_writer_commit(w, NULL), CQ_OK);
+  tear_down(p);
+  make_sides(p, true, 0.2);
+  p->rate = rate;
+  start(p, o, pool);
+  assert_int_equal(cq_checkpoint_open(&c, test_path("autoencoder.checkpoint"), NULL), CQ_OK);
+  assert_int_equal(cq_autoencoder_trainer_restore(p->trainer, c, NULL), CQ_OK);
+  cq_checkpoint_close(c);
+}
+
+enum { N_STEPS = 30 };
+
+/* interrupted: before that step; 0: never. */
+static uint64_t train_and_hash(int kind, int n_threads, uint64_t seed, int n_shards, int interrupted, double *first,
+                               double *last) {
   cq_pool *pool;
   problem p;
   assert_int_equal(cq_pool_open(&pool, n_threads, NULL), CQ_OK);
   make_sides(&p, true, 0.2);
   cq_autoencoder_options o = noisy_options(&p);
   o.seed = seed, o.n_shards = n_shards;
+  change(&o, kind);
   p.rate = 5e-3;
   start(&p, &o, pool);
-  for (int i = 0; i < 30; i++) {
+  for (int i = 0; i < N_STEPS; i++) {
+    if (interrupted && i == interrupted) interrupt(&p, &o, pool);
     const cq_autoencoder_report r = step(&p, i % 3 == 2 ? 2 : N - (size_t)(i % 2));
     if (i == 0) *first = total(&variants[N_VARIANTS - 1], &r);
     if (i % 3 == 0) *last = total(&variants[N_VARIANTS - 1], &r);
   }
-  assert_int_equal(cq_autoencoder_updates(p.trainer), 30);
+  assert_int_equal(cq_autoencoder_updates(p.trainer), N_STEPS);
   assert_int_equal(cq_autoencoder_settle(p.trainer, NULL), CQ_OK);
   const uint64_t hash = hash_of(&p);
   tear_down(&p);
@@ -28,13 +59,50 @@ static uint64_t train_and_hash(int n_threads, uint64_t seed, int n_shards, doubl
 static void threads_do_not_change_a_bit(void **state) {
   double first, last;
   (void)state;
-  for (int n_shards = 1; n_shards <= 16; n_shards *= 4) {
-    const uint64_t one = train_and_hash(1, 1, n_shards, &first, &last);
-    assert_true(last < first);
-    assert_true(train_and_hash(2, 1, n_shards, &first, &last) == one);
-    assert_true(train_and_hash(3, 1, n_shards, &first, &last) == one);
-    assert_true(train_and_hash(1, 2, n_shards, &first, &last) != one);
+  for (int kind = 0; kind < N_KINDS; kind++)
+    for (int n_shards = 1; n_shards <= 16; n_shards *= 4) {
+      const uint64_t one = train_and_hash(kind, 1, 1, n_shards, 0, &first, &last);
+      if (!(last < first)) fail_msg("%s: the loss grows from %g to %g", kinds[kind], first, last);
+      for (int n_threads = 2; n_threads <= 3; n_threads++)
+        if (train_and_hash(kind, n_threads, 1, n_shards, 0, &first, &last) != one)
+          fail_msg("%s: %d threads give other bits", kinds[kind], n_threads);
+      assert_true(train_and_hash(kind, 1, 2, n_shards, 0, &first, &last) != one);
+    }
+}
+
+static void a_restored_trainer_goes_on_to_the_same_bits(void **state) {
+  double first, last;
+  (void)state;
+  for (int kind = 0; kind < N_KINDS; kind++) {
+    const uint64_t one = train_and_hash(kind, 1, 1, 3, 0, &first, &last);
+    for (int n = 1; n < N_STEPS; n += 14)
+      if (train_and_hash(kind, 2, 1, 3, n, &first, &last) != one)
+        fail_msg("%s: other bits when interrupted after %d steps", kinds[kind], n);
   }
+}
+
+static void a_checkpoint_of_another_kind_is_refused(void **state) {
+  problem p;
+  cq_checkpoint_writer *w;
+  cq_checkpoint *c;
+  cq_error error = {0};
+  (void)state;
+  make_sides(&p, true, 0);
+  cq_autoencoder_options o = noisy_options(&p);
+  o.adversary = 0;
+  start(&p, &o, NULL);
+  assert_int_equal(cq_checkpoint_writer_open(&w, test_path("other.checkpoint"), NULL), CQ_OK);
+  assert_int_equal(cq_autoencoder_trainer_save(p.trainer, w, NULL), CQ_OK);
+  assert_int_equal(cq_checkpoint_writer_commit(w, NULL), CQ_OK);
+  tear_down(&p);
+  make_sides(&p, true, 0);
+  o.adversary = 1;
+  start(&p, &o, NULL);
+  assert_int_equal(cq_checkpoint_open(&c, test_path("other.checkpoint"), NULL), CQ_OK);
+  assert_int_equal(cq_autoencoder_trainer_restore(p.trainer, c, &error), CQ_ERR_FORMAT);
+  assert_non_null(strstr(error.message, "discriminator"));
+  cq_checkpoint_close(c);
+  tear_down(&p);
 }
 
 /* --- frozen --- */
@@ -186,7 +254,7 @@ static void wrong_options(void **state) {
   cq_autoencoder_report report;
   (void)state;
   make_sides(&p, false, 0);
-  const cq_autoencoder_options usual = options_of(&variants[11], &p);
+  const cq_autoencoder_options usual = options_of(&variants[13], &p);
 #define REFUSED(change, word)                                                                                          \
   {                                                                                                                    \
     cq_autoencoder_options o = usual;                                                                                  \
@@ -198,6 +266,11 @@ static void wrong_options(void **state) {
   REFUSED(o.reconstruction = o.contrast = o.distance = 0, "losses")
   REFUSED(o.distance = -1, "losses")
   REFUSED(o.distillation = -1, "losses")
+  REFUSED(o.adversary = -1, "losses")
+  REFUSED(o.adversary = NAN, "losses")
+  REFUSED((o.adversary = 1, o.discriminator_rate = -1), "learns -1 times")
+  REFUSED((o.adversary = 1, o.discriminator_hidden = 0), "0 hidden")
+  REFUSED((o.adversary = 1, o.label_smoothing = 0.5), "smoothed by 0.5")
   REFUSED(o.contrast = NAN, "losses")
   REFUSED(o.temperature = 0, "temperature 0")
   REFUSED(o.margin = -2, "margin -2")
@@ -252,6 +325,8 @@ static void allocations_may_fail(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(threads_do_not_change_a_bit),
+      cmocka_unit_test(a_restored_trainer_goes_on_to_the_same_bits),
+      cmocka_unit_test(a_checkpoint_of_another_kind_is_refused),
       cmocka_unit_test(what_is_frozen_stays),
       cmocka_unit_test(a_loss_that_is_no_number_changes_nothing),
       cmocka_unit_test(targets_may_be_missing_and_must_be_numbers),
