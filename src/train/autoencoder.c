@@ -19,7 +19,8 @@ typedef struct shard {
   int64_t *starts;
   uint64_t *keys; /* [n] of whoever reads the sentences at present */
   cq_tape tape;
-  double loss; /* of the decoder, summed over tokens */
+  double loss;      /* of the decoder, summed over tokens */
+  cq_mark laid_out; /* of the workspace, before any activations */
   cq_status status;
   cq_error error;
 } shard;
@@ -32,11 +33,16 @@ struct cq_autoencoder_trainer {
   cq_params *params; /* of all that is not frozen */
   cq_optimizer optimizer;
   cq_discriminator *discriminator; /* NULL: none */
+  /* Of two optimisers, the one of the losses between vectors; its params NULL: the other does all. */
+  cq_params of_encoders; /* the first of params */
+  cq_optimizer between;
+  cq_gradients *between_gradients; /* [n_shards] views of the gradients' first */
   shard *shards;                   /* [2 n_shards] */
   cq_gradients *gradients;         /* [n_shards]: of the k-th shards of both languages, which share no parameter */
   cq_half halves[2];
   size_t n;             /* pairs of the batch at hand */
   const float *targets; /* [n, dim]; NULL: none */
+  cq_reader reader;     /* what encoders are at present */
   int64_t dim;
   uint64_t n_batches;
 };
@@ -47,8 +53,16 @@ static bool trains_encoder(const cq_autoencoder_trainer *t, int side) {
   return !t->sides[side].encoder_frozen;
 }
 
+static bool trains_encoders(const cq_autoencoder_trainer *t) {
+  return trains_encoder(t, 0) || trains_encoder(t, 1);
+}
+
 static bool trains_decoder(const cq_autoencoder_trainer *t, int side) {
   return t->sides[side].decoder && !t->sides[side].decoder_frozen && t->o.reconstruction > 0;
+}
+
+static double weight_between(const cq_autoencoder_options *o) {
+  return o->contrast + o->distance + o->distillation + o->adversary;
 }
 
 /* A decoder is given its encoder's ids. */
@@ -73,6 +87,8 @@ static cq_status check(const cq_autoencoder_trainer *t, cq_error *error) {
   if (!(o->temperature > 0) || !(o->margin >= 0) || !(o->noise >= 0) || !(o->word_dropout >= 0 && o->word_dropout < 1))
     return cq_fail(error, CQ_ERR_ARGUMENT, "temperature %g, margin %g, noise %g, word dropout %g", o->temperature,
                    o->margin, o->noise, o->word_dropout);
+  if (o->two_optimizers && !(o->contrast_rate >= 0))
+    return cq_fail(error, CQ_ERR_ARGUMENT, "vectors contrasted at %g times the learning rate", o->contrast_rate);
   if (cq_encoder_dim(t->sides[1].encoder) != t->dim)
     return cq_fail(error, CQ_ERR_ARGUMENT, "sentence vectors of %lld and of %lld dimensions", (long long)t->dim,
                    (long long)cq_encoder_dim(t->sides[1].encoder));
@@ -94,13 +110,18 @@ static cq_status gather_params(cq_autoencoder_trainer *t, cq_error *error) {
     const cq_params *of_encoder = &t->sides[s].encoder->params;
     for (size_t i = 0; !status && trains_encoder(t, s) && i < of_encoder->n; i++)
       status = cq_params_add(t->params, of_encoder->items[i], error);
+  }
+  const size_t n_of_encoders = t->params->n;
+  for (int s = 0; s < 2; s++) {
     size_t n = 0;
     cq_param *of_decoder = trains_decoder(t, s) ? cq_decoder_params(&n, t->sides[s].decoder) : NULL;
     for (size_t i = 0; !status && i < n; i++) status = cq_params_add(t->params, &of_decoder[i], error);
   }
   if (status) return status;
   cq_params_index(t->params);
-  return cq_params_own(t->params, error);
+  status = cq_params_own(t->params, error);
+  t->of_encoders = cq_params_first(t->params, n_of_encoders);
+  return status;
 }
 
 typedef struct packing {
@@ -129,11 +150,39 @@ static cq_status pack_decoders(cq_autoencoder_trainer *t, bool all, bool trainin
   return CQ_OK;
 }
 
-static cq_status pack(cq_autoencoder_trainer *t, bool all, cq_error *error) {
+static cq_status pack_encoders(cq_autoencoder_trainer *t, cq_error *error) {
   cq_status status = CQ_OK;
   for (int s = 0; !status && s < 2; s++)
     if (trains_encoder(t, s)) status = cq_encoder_pack(t->sides[s].encoder, t->pool, true, error);
+  return status;
+}
+
+static cq_status pack(cq_autoencoder_trainer *t, bool all, cq_error *error) {
+  cq_status status = pack_encoders(t, error);
   return status ? status : pack_decoders(t, all, true, error);
+}
+
+static double contrast_rate(const void *context, uint64_t step, bool table) {
+  const cq_autoencoder_options *o = context;
+  return o->contrast_rate * o->optimizer.learning_rate(o->optimizer.context, step, table);
+}
+
+/* One or two; two where there are both kinds of losses to share out. */
+static cq_status make_optimizers(cq_autoencoder_trainer *t, cq_error *error) {
+  const bool writing = trains_decoder(t, 0) || trains_decoder(t, 1);
+  cq_optimizer_options of_all = t->o.optimizer, of_between = of_all;
+  of_between.learning_rate = contrast_rate, of_between.context = &t->o;
+  if (t->o.two_optimizers && !writing) of_all = of_between;
+  cq_status status = cq_optimizer_new(&t->optimizer, t->params, t->kernels, &of_all, error);
+  if (status || !t->o.two_optimizers || !writing || !trains_encoders(t) || !(weight_between(&t->o) > 0)) return status;
+  of_between.weight_decay = 0;
+  t->between_gradients = cq_alloc_array((size_t)t->o.n_shards, sizeof *t->between_gradients);
+  if (!t->between_gradients) return cq_fail_memory(error, "trainer");
+  for (int i = 0; i < t->o.n_shards; i++)
+    t->between_gradients[i] = cq_gradients_first(&t->gradients[i], &t->of_encoders);
+  status = cq_optimizer_new(&t->between, &t->of_encoders, t->kernels, &of_between, error);
+  if (!status) t->optimizer.before = &t->between;
+  return status;
 }
 
 static double discriminator_rate(const void *context, uint64_t step, bool table) {
@@ -143,7 +192,7 @@ static double discriminator_rate(const void *context, uint64_t step, bool table)
 
 static cq_status make_discriminator(cq_autoencoder_trainer *t, cq_error *error) {
   const cq_autoencoder_options *o = &t->o;
-  if (o->adversary == 0 || (!trains_encoder(t, 0) && !trains_encoder(t, 1))) return CQ_OK;
+  if (o->adversary == 0 || !trains_encoders(t)) return CQ_OK;
   if (!(o->discriminator_rate >= 0))
     return cq_fail(error, CQ_ERR_ARGUMENT, "a discriminator that learns %g times as fast", o->discriminator_rate);
   cq_discriminator_options options = {.dim = t->dim,
@@ -155,6 +204,7 @@ static cq_status make_discriminator(cq_autoencoder_trainer *t, cq_error *error) 
                                       .optimizer = o->optimizer};
   options.optimizer.learning_rate = discriminator_rate;
   options.optimizer.context = o;
+  options.optimizer.weight_decay = 0;
   return cq_discriminator_new(&t->discriminator, t->kernels, &options, error);
 }
 
@@ -185,7 +235,7 @@ cq_status cq_autoencoder_trainer_new(cq_autoencoder_trainer **out, cq_params *pa
     t->shards[i].side = (int)(i / (size_t)options->n_shards);
   }
   for (int i = 0; !status && i < options->n_shards; i++) status = cq_gradients_new(&t->gradients[i], t->params, error);
-  if (!status) status = cq_optimizer_new(&t->optimizer, t->params, t->kernels, &options->optimizer, error);
+  if (!status) status = make_optimizers(t, error);
   if (status)
     cq_autoencoder_trainer_free(t);
   else
@@ -197,11 +247,13 @@ void cq_autoencoder_trainer_free(cq_autoencoder_trainer *t) {
   if (!t) return;
   cq_discriminator_free(t->discriminator);
   if (t->optimizer.params) cq_optimizer_free(&t->optimizer);
+  if (t->between.params) cq_optimizer_free(&t->between);
   for (int i = 0; t->gradients && i < t->o.n_shards; i++) cq_gradients_free(&t->gradients[i]);
   for (int i = 0; t->shards && i < 2 * t->o.n_shards; i++) cq_workspace_free(&t->shards[i].lane.workspace);
   for (int s = 0; s < 2; s++) cq_half_free(&t->halves[s]);
   cq_free(t->shards);
   cq_free(t->gradients);
+  cq_free(t->between_gradients);
   cq_free(t);
 }
 
@@ -228,6 +280,7 @@ static cq_status lay_out(cq_autoencoder_trainer *t, const cq_slice *const senten
       s->keys = cq_workspace_take(&s->lane.workspace, (s->n + 1) * sizeof *s->keys);
       if (!s->starts || !s->keys) return cq_fail_memory(error, "batch");
       for (size_t i = 0; i <= s->n; i++) s->starts[i] = h->starts[s->first + i] - h->starts[s->first];
+      s->laid_out = cq_workspace_mark(&s->lane.workspace);
       s->batch = (cq_batch){.ids = h->ids.ids + h->starts[s->first], .starts = s->starts, .n_seqs = (int64_t)s->n};
     }
   }
@@ -254,9 +307,11 @@ static void encode_shard(void *context, size_t i, int worker) {
   cq_autoencoder_trainer *t = context;
   shard *s = &t->shards[i];
   const bool train = trains_encoder(t, s->side);
-  const cq_batch batch = train ? read_by(t, s, CQ_READ_ENCODER) : s->batch; /* a frozen encoder has no dropout */
+  const cq_batch batch = train ? read_by(t, s, t->reader) : s->batch; /* a frozen encoder has no dropout */
   cq_tensor y;
-  if (s->n == 0) return;
+  if (s->n == 0 || (!train && t->reader == CQ_READ_ENCODER_AGAIN)) return; /* its vectors are there */
+  s->loss = 0;
+  cq_workspace_release(&s->lane.workspace, s->laid_out);
   s->status = cq_encoder_forward(&s->lane, t->sides[s->side].encoder, &batch, &y, train ? &s->tape : NULL, &s->error);
   for (size_t r = 0; !s->status && r < s->n; r++)
     memcpy(t->halves[s->side].vectors + (s->first + r) * (size_t)t->dim, cq_f32(y) + (int64_t)r * y.stride,
@@ -313,7 +368,7 @@ static void backward_shard(void *context, size_t i, int worker) {
   cq_autoencoder_trainer *t = context;
   shard *s = &t->shards[i];
   if (s->n == 0 || s->status || !trains_encoder(t, s->side)) return;
-  const cq_batch batch = read_by(t, s, CQ_READ_ENCODER);
+  const cq_batch batch = read_by(t, s, t->reader);
   cq_tensor dy = cq_tensor_f32(t->halves[s->side].gradient + s->first * (size_t)t->dim, (int64_t)s->n, t->dim);
   s->status =
       cq_encoder_backward(&s->lane, t->sides[s->side].encoder, &batch, dy, &s->tape, gradients_of(t, i), &s->error);
@@ -322,12 +377,11 @@ static void backward_shard(void *context, size_t i, int worker) {
 /* The losses between the languages, and their gradients into both halves. */
 static cq_status align(cq_autoencoder_trainer *t, cq_autoencoder_report *report, cq_error *error) {
   const cq_autoencoder_options *o = &t->o;
-  cq_space space = {.n = (int64_t)t->n, .dim = t->dim};
-  for (int s = 0; s < 2; s++) {
-    space.vectors[s] = t->halves[s].vectors, space.gradients[s] = t->halves[s].gradient;
-    memset(t->halves[s].gradient, 0, t->n * (size_t)t->dim * sizeof(float));
-  }
-  if (!trains_encoder(t, 0) && !trains_encoder(t, 1)) return CQ_OK;
+  const cq_space space = {.vectors = {t->halves[0].vectors, t->halves[1].vectors},
+                          .gradients = {t->halves[0].gradient, t->halves[1].gradient},
+                          .n = (int64_t)t->n,
+                          .dim = t->dim};
+  if (!trains_encoders(t)) return CQ_OK;
   if (o->distance > 0) report->distance = cq_space_distance(&space, o->distance);
   for (int s = 0; s < 2 && o->distillation > 0 && t->targets; s++)
     report->distillation[s] = cq_space_distillation(&space, s, t->targets, o->distillation);
@@ -371,16 +425,26 @@ static cq_status first_failure(const cq_autoencoder_trainer *t, cq_error *error)
   return CQ_OK;
 }
 
-static cq_status compute(cq_autoencoder_trainer *t, cq_autoencoder_report *report, cq_error *error) {
+/* One pass over the batch, and an update by some of its losses. */
+typedef struct update {
+  cq_optimizer *optimizer;
+  cq_gradients *gradients; /* [n_shards] of its parameters */
+  bool between, writing;   /* the losses: between vectors, -log p */
+  double *norm;            /* of the gradient */
+} update;
+
+static cq_status compute(cq_autoencoder_trainer *t, const update *u, cq_autoencoder_report *report, cq_error *error) {
   const size_t n_shards = 2 * (size_t)t->o.n_shards;
   decoding own = {t, false}, other = {t, true};
   cq_pool_run(t->pool, n_shards, encode_shard, t);
   cq_status status = first_failure(t, error);
-  if (!status) status = align(t, report, error);
+  for (int s = 0; s < 2; s++) memset(t->halves[s].gradient, 0, t->n * (size_t)t->dim * sizeof(float));
+  if (!status && u->between) status = align(t, report, error);
   if (status) return status;
   /* Decoders of one kind at a time, so that each half's gradients are added to by one shard at a time. */
-  if (t->o.reconstruction > 0 && t->o.feed != CQ_FEED_OTHER) cq_pool_run(t->pool, n_shards, decode_shard, &own);
-  if (t->o.reconstruction > 0 && t->o.feed != CQ_FEED_OWN) cq_pool_run(t->pool, n_shards, decode_shard, &other);
+  const bool writing = u->writing && t->o.reconstruction > 0;
+  if (writing && t->o.feed != CQ_FEED_OTHER) cq_pool_run(t->pool, n_shards, decode_shard, &own);
+  if (writing && t->o.feed != CQ_FEED_OWN) cq_pool_run(t->pool, n_shards, decode_shard, &other);
   cq_pool_run(t->pool, n_shards, backward_shard, t);
   status = first_failure(t, error);
   for (int s = 0; !status && s < 2; s++) {
@@ -405,8 +469,21 @@ static cq_status check_losses(const cq_autoencoder_trainer *t, const cq_autoenco
 
 static void clear_gradients(void *context, size_t item, int worker) {
   (void)worker;
-  cq_autoencoder_trainer *t = context;
-  cq_gradients_clear(&t->gradients[item]);
+  cq_gradients *gradients = context;
+  cq_gradients_clear(&gradients[item]);
+}
+
+static cq_status make(cq_autoencoder_trainer *t, const update *u, cq_autoencoder_report *report, cq_error *error) {
+  cq_status status = compute(t, u, report, error);
+  if (!status) status = check_losses(t, report, error);
+  if (!status) status = cq_gradients_reduce(u->gradients, t->o.n_shards, t->kernels, t->pool, error);
+  if (!status) cq_optimizer_update(u->optimizer, &u->gradients[0], 1, t->pool, u->norm);
+  if (!status && !isfinite(*u->norm))
+    status = cq_fail(error, CQ_ERR_LIMIT, "batch %llu: the gradient's length is %g",
+                     (unsigned long long)t->n_batches + 1, *u->norm);
+  if (!status && u->between && t->discriminator) status = cq_discriminator_learn(t->discriminator, t->pool, error);
+  cq_pool_run(t->pool, (size_t)t->o.n_shards, clear_gradients, u->gradients);
+  return status;
 }
 
 cq_status cq_autoencoder_step(cq_autoencoder_trainer *t, const cq_slice *const sentences[2], const float *targets,
@@ -417,15 +494,16 @@ cq_status cq_autoencoder_step(cq_autoencoder_trainer *t, const cq_slice *const s
   cq_status status = lay_out(t, sentences, error);
   report->n_tokens = t->halves[0].ids.n + t->halves[1].ids.n;
   if (!status) status = catch_up(t, error);
-  if (!status) status = compute(t, report, error);
-  if (!status) status = check_losses(t, report, error);
-  if (!status) status = cq_gradients_reduce(t->gradients, t->o.n_shards, t->kernels, t->pool, error);
-  if (!status) cq_optimizer_update(&t->optimizer, &t->gradients[0], 1, t->pool, &report->gradient_norm);
-  if (!status && !isfinite(report->gradient_norm))
-    status = cq_fail(error, CQ_ERR_LIMIT, "batch %llu: the gradient's length is %g",
-                     (unsigned long long)t->n_batches + 1, report->gradient_norm);
-  if (!status && t->discriminator) status = cq_discriminator_learn(t->discriminator, t->pool, error);
-  cq_pool_run(t->pool, (size_t)t->o.n_shards, clear_gradients, t);
+  const bool two = t->between.params != NULL;
+  const update first = {&t->between, t->between_gradients, true, false, &report->space_gradient_norm},
+               last = {&t->optimizer, t->gradients, !two, true, &report->gradient_norm};
+  t->reader = CQ_READ_ENCODER;
+  if (!status && two) {
+    status = make(t, &first, report, error);
+    if (!status) status = pack_encoders(t, error);
+    t->reader = CQ_READ_ENCODER_AGAIN;
+  }
+  if (!status) status = make(t, &last, report, error);
   t->n_batches++;
   return status ? status : pack(t, false, error);
 }
@@ -439,19 +517,21 @@ cq_status cq_autoencoder_settle(cq_autoencoder_trainer *t, cq_error *error) {
 /* --- state --- */
 
 cq_status cq_autoencoder_trainer_save(cq_autoencoder_trainer *t, cq_checkpoint_writer *w, cq_error *error) {
-  const uint64_t counts[2] = {t->n_batches, t->optimizer.step};
+  const uint64_t counts[3] = {t->n_batches, t->optimizer.step, t->between.step};
   cq_status status = cq_checkpoint_writer_section(w, "counts", counts, sizeof counts, error);
   if (!status) status = cq_optimizer_save(&t->optimizer, "", w, error);
+  if (!status && t->between.params) status = cq_optimizer_save_moments(&t->between, "between.", w, error);
   return status || !t->discriminator ? status : cq_discriminator_save(t->discriminator, w, error);
 }
 
 cq_status cq_autoencoder_trainer_restore(cq_autoencoder_trainer *t, const cq_checkpoint *c, cq_error *error) {
-  uint64_t counts[2];
+  uint64_t counts[3];
   cq_status status = cq_checkpoint_read(counts, sizeof counts, c, "counts", error);
   if (!status) status = cq_optimizer_restore(&t->optimizer, "", c, error);
+  if (!status && t->between.params) status = cq_optimizer_restore_moments(&t->between, "between.", c, error);
   if (!status && t->discriminator) status = cq_discriminator_restore(t->discriminator, c, error);
   if (status) return status;
   t->n_batches = counts[0];
-  t->optimizer.step = counts[1];
+  t->optimizer.step = counts[1], t->between.step = counts[2];
   return pack(t, true, error);
 }

@@ -4,6 +4,9 @@
  *                                                             ├─▶ discriminator: which language is it?
  *                                                             └─▶ + noise ──▶ decoders ──▶ -log p of the sentences
  *
+ * With two optimisers, a step is an update of the encoders by the losses between the vectors, then one of everything by
+ * -log p, from vectors computed anew.
+ *
  * A decoder reads the vectors of its own language, of the other's, or of both in turn. Any encoder or decoder may be
  * frozen; a frozen decoder takes no part. Pairs are cut into n_shards ranges of each language whose gradients are
  * summed over a fixed tree, so that the result does not depend on the number of threads. */
@@ -43,9 +46,11 @@ typedef struct cq_autoencoder_options {
   double noise; /* deviation of what is added to each element of the vectors that decoders read, times sqrt(dim) */
   double word_dropout; /* of what decoders read: see cq_decoder_batch */
   cq_adversary adversary_by;
-  int64_t discriminator_hidden; /* dimensions of its hidden layer */
+  int64_t discriminator_hidden; /* dimensions of its hidden layer; its weights do not decay */
   double discriminator_rate;    /* its learning rate, relative to the optimizer's */
   double label_smoothing;       /* of what it learns: see cq_discriminator_options */
+  bool two_optimizers;  /* for the losses between vectors, and for -log p: see above. The second decays weights */
+  double contrast_rate; /* of two: the first's learning rate, relative to the optimizer's */
   cq_optimizer_options optimizer;
 } cq_autoencoder_options;
 
@@ -65,12 +70,13 @@ typedef struct cq_autoencoder_report {
   double distillation[2];    /* of each language; unweighted */
   cq_discriminator_report discriminator;
   double gradient_norm;
+  double space_gradient_norm; /* of the first of two updates; 0 where there is one */
   uint64_t n_tokens;
 } cq_autoencoder_report;
 
 /* sentences[side][n]. targets [n, dim]: the vectors that both languages' should be, for `distillation`; NULL: none.
- * Errors: CQ_ERR_LIMIT when a loss is not finite (nothing is updated then) or the gradient is not
- * (the models are spoilt then), CQ_ERR_MEMORY. */
+ * Errors: CQ_ERR_LIMIT when a loss is not finite (nothing is updated by it then) or the gradient is not
+ * (the models are spoilt then), CQ_ERR_MEMORY. Of two updates the first stays when the second fails. */
 CQ_MUST_USE cq_status cq_autoencoder_step(cq_autoencoder_trainer *t, const cq_slice *const sentences[2],
                                           const float *targets, size_t n, cq_autoencoder_report *report,
                                           cq_error *error);

@@ -10,6 +10,7 @@
 
 typedef enum cq_reader {
   CQ_READ_ENCODER,
+  CQ_READ_ENCODER_AGAIN,    /* after a first update by the same batch */
   CQ_READ_DECODER_OF_OWN,   /* from the vectors of its own language */
   CQ_READ_DECODER_OF_OTHER, /* from the other's */
 } cq_reader;

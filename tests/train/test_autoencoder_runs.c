@@ -4,11 +4,12 @@
 /* --- threads, seeds --- */
 
 /* What is trained besides, by number. */
-static const char *const kinds[] = {"everything", "swapped labels"};
+static const char *const kinds[] = {"everything", "swapped labels", "two optimisers"};
 enum { N_KINDS = sizeof kinds / sizeof *kinds };
 
 static void change(cq_autoencoder_options *o, int kind) {
   if (kind == 1) o->adversary_by = CQ_ADVERSARY_SWAPPED;
+  if (kind == 2) o->two_optimizers = true, o->contrast_rate = 0.5;
 }
 
 /* All is lost but a checkpoint. */
@@ -105,13 +106,126 @@ static void a_checkpoint_of_another_kind_is_refused(void **state) {
   tear_down(&p);
 }
 
+/* --- two optimisers --- */
+
+static void copy_encoders(problem *to, const problem *from) {
+  for (int s = 0; s < 2; s++)
+    for (size_t i = 0; i < to->sides[s].encoder->params.n; i++) {
+      const cq_param *p = from->sides[s].encoder->params.items[i];
+      memcpy(to->sides[s].encoder->params.items[i]->value, p->value, (size_t)cq_param_floats(p) * sizeof(float));
+    }
+}
+
+static void settle(problem *p) {
+  assert_int_equal(cq_autoencoder_settle(p->trainer, NULL), CQ_OK);
+}
+
+/* One trainer of the losses between vectors and one of -log p, which hand the encoders over, and bring every row up,
+ * after every update. */
+static void two_optimizers_are_two_trainers(void **state) {
+  problem p, between, writing;
+  (void)state;
+  problem *const all[] = {&p, &between, &writing};
+  for (int k = 0; k < 3; k++) {
+    make_sides(all[k], true, 0);
+    cq_autoencoder_options o = noisy_options(all[k]);
+    o.noise = o.word_dropout = 0;
+    all[k]->rate = 5e-3;
+    if (k == 0) {
+      o.two_optimizers = true, o.contrast_rate = 0.5;
+    } else if (k == 1) {
+      all[k]->rate *= 0.5;
+      o.discriminator_rate /= 0.5;
+      o.reconstruction = o.optimizer.weight_decay = 0;
+    } else {
+      o.contrast = o.distance = o.distillation = o.adversary = 0;
+    }
+    start(all[k], &o, NULL);
+  }
+  for (int i = 0; i < 40; i++) {
+    const size_t n = i % 3 == 2 ? 1 : i % 5 == 4 ? N : 3; /* rows are long without being read */
+    const cq_autoencoder_report r = step(&p, n), first = step(&between, n);
+    settle(&between);
+    copy_encoders(&writing, &between);
+    settle(&writing);
+    const cq_autoencoder_report last = step(&writing, n);
+    settle(&writing);
+    copy_encoders(&between, &writing);
+    settle(&between);
+    assert_true(r.space_gradient_norm == first.gradient_norm && r.gradient_norm == last.gradient_norm);
+    assert_true(r.contrast == first.contrast && r.distance == first.distance);
+    assert_true(r.discriminator.loss == first.discriminator.loss && r.distillation[1] == first.distillation[1]);
+    assert_true(r.nll[0] == last.nll[0] && r.nll[1] == last.nll[1] && first.nll[0] == 0 && last.contrast == 0);
+  }
+  settle(&p);
+  assert_int_equal(cq_autoencoder_updates(p.trainer), 40);
+  assert_true(hash_of(&p) == hash_of(&writing));
+  for (int k = 0; k < 3; k++) tear_down(all[k]);
+}
+
+/* Where there is nothing to write, one optimiser does all that there is, at the rate of the first. */
+static void without_decoders_one_optimizer_is_enough(void **state) {
+  uint64_t hash[2];
+  (void)state;
+  for (int two = 0; two < 2; two++) {
+    problem p;
+    make_sides(&p, true, 0.2);
+    cq_decoder *decoders[2] = {p.sides[0].decoder, p.sides[1].decoder};
+    p.sides[0].decoder = p.sides[1].decoder = NULL;
+    cq_autoencoder_options o = noisy_options(&p);
+    p.rate = two ? 4e-3 : 1e-3;
+    o.discriminator_rate = two ? 0.25 : 1;
+    o.two_optimizers = two, o.contrast_rate = 0.25;
+    start(&p, &o, NULL);
+    for (int i = 0; i < 5; i++) assert_true(step(&p, N).space_gradient_norm == 0);
+    settle(&p);
+    hash[two] = hash_of(&p);
+    for (int s = 0; s < 2; s++) p.sides[s].decoder = decoders[s];
+    tear_down(&p);
+  }
+  assert_true(hash[0] == hash[1]);
+}
+
+static void of_two_updates_the_first_stays(void **state) {
+  const cq_slice *const sentences[2] = {batch_of(0), batch_of(1)};
+  problem p;
+  cq_autoencoder_report report;
+  cq_error error = {0};
+  size_t n;
+  (void)state;
+  make_sides(&p, true, 0);
+  cq_autoencoder_options o = noisy_options(&p);
+  o.two_optimizers = true, o.contrast_rate = 1;
+  p.rate = 1e-2;
+  start(&p, &o, NULL);
+  step(&p, N);
+  float *value = &cq_decoder_params(&n, p.sides[0].decoder)[2].value[1];
+  const float kept = *value;
+  *value = NAN;
+  settle(&p);
+  const float before = p.sides[0].encoder->params.items[0]->value[5 * PLAIN_FIRST];
+  assert_int_equal(cq_autoencoder_step(p.trainer, sentences, targets_of(), N, &report, &error), CQ_ERR_LIMIT);
+  assert_non_null(strstr(error.message, "batch 2: the loss is nan"));
+  assert_true(report.space_gradient_norm > 0 && report.gradient_norm == 0);
+  assert_true(p.sides[0].encoder->params.items[0]->value[5 * PLAIN_FIRST] != before);
+  assert_int_equal(cq_autoencoder_updates(p.trainer), 1);
+  *value = kept;
+  settle(&p);
+  for (int i = 0; i < 3; i++) step(&p, 2); /* rows that owe more of one than of the other */
+  settle(&p);
+  for (size_t i = 0; i < p.params.n; i++)
+    for (int64_t j = 0; j < cq_param_floats(p.params.items[i]); j++) assert_true(isfinite(p.params.items[i]->value[j]));
+  tear_down(&p);
+}
+
 /* --- frozen --- */
 
 /* Which of encoder 0, decoder 0, encoder 1, decoder 1 move. */
 static void what_is_frozen_stays(void **state) {
   (void)state;
-  for (unsigned frozen = 0; frozen < 16; frozen++)
+  for (unsigned frozen = 0; frozen < 16 * N_KINDS; frozen++)
     for (unsigned missing = 0; missing < 4; missing++) {
+      const int kind = (int)frozen / 16;
       problem p;
       cq_params of[4] = {{0}};
       float *before[4];
@@ -128,7 +242,8 @@ static void what_is_frozen_stays(void **state) {
         if (missing >> s & 1) p.sides[s].decoder = NULL;
       }
       for (int i = 0; i < 4; i++) before[i] = values_of(&of[i]);
-      const cq_autoencoder_options o = noisy_options(&p);
+      cq_autoencoder_options o = noisy_options(&p);
+      change(&o, kind);
       p.rate = 1e-2;
       bool moves[4], any = false;
       for (unsigned i = 0; i < 4; i++) {
@@ -268,6 +383,8 @@ static void wrong_options(void **state) {
   REFUSED(o.distillation = -1, "losses")
   REFUSED(o.adversary = -1, "losses")
   REFUSED(o.adversary = NAN, "losses")
+  REFUSED((o.two_optimizers = true, o.contrast_rate = -1), "contrasted at -1 times")
+  REFUSED((o.two_optimizers = true, o.contrast_rate = NAN), "contrasted at nan times")
   REFUSED((o.adversary = 1, o.discriminator_rate = -1), "learns -1 times")
   REFUSED((o.adversary = 1, o.discriminator_hidden = 0), "0 hidden")
   REFUSED((o.adversary = 1, o.label_smoothing = 0.5), "smoothed by 0.5")
@@ -327,6 +444,9 @@ int main(void) {
       cmocka_unit_test(threads_do_not_change_a_bit),
       cmocka_unit_test(a_restored_trainer_goes_on_to_the_same_bits),
       cmocka_unit_test(a_checkpoint_of_another_kind_is_refused),
+      cmocka_unit_test(two_optimizers_are_two_trainers),
+      cmocka_unit_test(without_decoders_one_optimizer_is_enough),
+      cmocka_unit_test(of_two_updates_the_first_stays),
       cmocka_unit_test(what_is_frozen_stays),
       cmocka_unit_test(a_loss_that_is_no_number_changes_nothing),
       cmocka_unit_test(targets_may_be_missing_and_must_be_numbers),
