@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "train/optimizer_state.h"
 #include "train/pair_batch.h"
+#include "train/shared_layer.h"
 #include "train/space_loss.h"
 
 #include <math.h>
@@ -30,7 +31,8 @@ struct cq_autoencoder_trainer {
   cq_autoencoder_options o;
   cq_pool *pool;
   const cq_kernels *kernels;
-  cq_params *params; /* of all that is not frozen */
+  cq_params *params;      /* of all that is not frozen */
+  cq_shared_layer shared; /* {0}: none */
   cq_optimizer optimizer;
   cq_discriminator *discriminator; /* NULL: none */
   /* Of two optimisers, the one of the losses between vectors; its params NULL: the other does all. */
@@ -38,7 +40,8 @@ struct cq_autoencoder_trainer {
   cq_optimizer between;
   cq_gradients *between_gradients; /* [n_shards] views of the gradients' first */
   shard *shards;                   /* [2 n_shards] */
-  cq_gradients *gradients;         /* [n_shards]: of the k-th shards of both languages, which share no parameter */
+  cq_gradients *gradients; /* [n_shards]: of the k-th shards of both languages, which work at the same time where the
+                              languages share no parameter */
   cq_half halves[2];
   size_t n;             /* pairs of the batch at hand */
   const float *targets; /* [n, dim]; NULL: none */
@@ -104,12 +107,21 @@ static cq_status check(const cq_autoencoder_trainer *t, cq_error *error) {
   return any ? CQ_OK : cq_fail(error, CQ_ERR_ARGUMENT, "everything is frozen: there is nothing to train");
 }
 
+static cq_status find_shared(cq_autoencoder_trainer *t, cq_error *error) {
+  const cq_encoder *const encoders[2] = {t->sides[0].encoder, t->sides[1].encoder};
+  if (!t->o.shared_latent || !trains_encoders(t)) return CQ_OK;
+  if (!trains_encoder(t, 0) || !trains_encoder(t, 1))
+    return cq_fail(error, CQ_ERR_ARGUMENT, "a layer is shared with an encoder that is frozen");
+  return cq_shared_layer_find(&t->shared, encoders, error);
+}
+
 static cq_status gather_params(cq_autoencoder_trainer *t, cq_error *error) {
   cq_status status = CQ_OK;
   for (int s = 0; s < 2; s++) {
     const cq_params *of_encoder = &t->sides[s].encoder->params;
     for (size_t i = 0; !status && trains_encoder(t, s) && i < of_encoder->n; i++)
-      status = cq_params_add(t->params, of_encoder->items[i], error);
+      if (!cq_shared_layer_is_view(&t->shared, of_encoder->items[i]))
+        status = cq_params_add(t->params, of_encoder->items[i], error);
   }
   const size_t n_of_encoders = t->params->n;
   for (int s = 0; s < 2; s++) {
@@ -120,6 +132,7 @@ static cq_status gather_params(cq_autoencoder_trainer *t, cq_error *error) {
   if (status) return status;
   cq_params_index(t->params);
   status = cq_params_own(t->params, error);
+  if (!status) cq_shared_layer_tie(&t->shared);
   t->of_encoders = cq_params_first(t->params, n_of_encoders);
   return status;
 }
@@ -228,6 +241,7 @@ cq_status cq_autoencoder_trainer_new(cq_autoencoder_trainer **out, cq_params *pa
     t->gradients = cq_alloc_array_zeroed((size_t)options->n_shards, sizeof *t->gradients);
     if (!t->shards || !t->gradients) status = cq_fail_memory(error, "trainer");
   }
+  if (!status) status = find_shared(t, error);
   if (!status) status = gather_params(t, error);
   if (!status) status = pack(t, true, error);
   for (size_t i = 0; !status && i < n_shards; i++) {
@@ -363,9 +377,16 @@ static void decode_shard(void *context, size_t i, int worker) {
   s->status = write_from(t, s, gradients_of(t, i), d->from_other ? 1 - s->side : s->side, factor);
 }
 
-static void backward_shard(void *context, size_t i, int worker) {
+typedef struct learning {
+  cq_autoencoder_trainer *t;
+  size_t first; /* shard */
+} learning;
+
+static void backward_shard(void *context, size_t item, int worker) {
   (void)worker;
-  cq_autoencoder_trainer *t = context;
+  const learning *l = context;
+  cq_autoencoder_trainer *t = l->t;
+  const size_t i = l->first + item;
   shard *s = &t->shards[i];
   if (s->n == 0 || s->status || !trains_encoder(t, s->side)) return;
   const cq_batch batch = read_by(t, s, t->reader);
@@ -445,7 +466,10 @@ static cq_status compute(cq_autoencoder_trainer *t, const update *u, cq_autoenco
   const bool writing = u->writing && t->o.reconstruction > 0;
   if (writing && t->o.feed != CQ_FEED_OTHER) cq_pool_run(t->pool, n_shards, decode_shard, &own);
   if (writing && t->o.feed != CQ_FEED_OWN) cq_pool_run(t->pool, n_shards, decode_shard, &other);
-  cq_pool_run(t->pool, n_shards, backward_shard, t);
+  /* One language after the other where both add to the gradients of a shared layer. */
+  learning all = {t, 0}, second = {t, n_shards / 2};
+  cq_pool_run(t->pool, t->shared.n ? n_shards / 2 : n_shards, backward_shard, &all);
+  if (t->shared.n) cq_pool_run(t->pool, n_shards / 2, backward_shard, &second);
   status = first_failure(t, error);
   for (int s = 0; !status && s < 2; s++) {
     double sum = 0;

@@ -51,6 +51,8 @@ typedef struct cq_autoencoder_options {
   double label_smoothing;       /* of what it learns: see cq_discriminator_options */
   bool two_optimizers;  /* for the losses between vectors, and for -log p: see above. The second decays weights */
   double contrast_rate; /* of two: the first's learning rate, relative to the optimizer's */
+  bool shared_latent;   /* the encoders' last Dense modules are one: see train/shared_layer.h. The second's takes the
+                           first's values; both encoders are trained, or none (then nothing is shared here) */
   cq_optimizer_options optimizer;
 } cq_autoencoder_options;
 

@@ -143,12 +143,12 @@ static void losses_are_the_plain_sums(void **state) {
 /* An update is the gradient itself: without momentum, Adam divides by |g| + eps, and the rate is that eps, far above
  * any |g|. Differences are of f32 losses, along signs of one parameter, most of which follow the gradient; two steps
  * are extrapolated. */
-static void check_gradients(const variant *v, size_t n) {
+static void check_gradients(const variant *v, size_t n, bool shared) {
   const double eps = 1e5;
   problem p;
   make_sides(&p, v->unit_length, 0);
   cq_autoencoder_options o = options_of(v, &p);
-  o.optimizer.eps = eps;
+  o.optimizer.eps = eps, o.shared_latent = shared;
   start(&p, &o, NULL);
   size_t n_floats = 0;
   for (size_t i = 0; i < p.params.n; i++) n_floats += (size_t)cq_param_floats(p.params.items[i]);
@@ -213,9 +213,10 @@ static void check_gradients(const variant *v, size_t n) {
 static void gradients_agree_with_differences(void **state) {
   (void)state;
   for (int k = 0; k < N_VARIANTS; k++) {
-    check_gradients(&variants[k], N);
-    check_gradients(&variants[k], 2);
-    check_gradients(&variants[k], 1);
+    check_gradients(&variants[k], N, false);
+    check_gradients(&variants[k], 2, false);
+    check_gradients(&variants[k], 1, false);
+    check_gradients(&variants[k], N, true);
   }
 }
 
@@ -236,6 +237,39 @@ static void frozen_encoders_read_without_dropout(void **state) {
   const cq_autoencoder_report r = step(&p, N);
   for (int s = 0; s < 2; s++)
     expect_near("frozen encoders", "-log p", r.nll[s], plain_reconstruction(&p, vectors, N, s, s, NULL, 0));
+  tear_down(&p);
+}
+
+/* --- a shared layer --- */
+
+static const cq_param *dense_of(const problem *p, int side) {
+  return p->sides[side].encoder->modules[3]->params;
+}
+
+static void a_shared_layer_is_one(void **state) {
+  problem p;
+  float vectors[2][N][DIM], first[DIM * 12];
+  (void)state;
+  make_sides(&p, false, 0);
+  cq_autoencoder_options o = options_of(&variants[N_VARIANTS - 2], &p);
+  o.shared_latent = true;
+  o.optimizer.beta1 = 0.9, o.optimizer.beta2 = 0.999;
+  memcpy(first, dense_of(&p, 0)->value, sizeof first);
+  assert_memory_not_equal(dense_of(&p, 1)->value, first, sizeof first);
+  p.rate = 1e-2;
+  start(&p, &o, NULL);
+  assert_memory_equal(dense_of(&p, 1)->value, first, sizeof first);
+  for (int i = 0; i < 5; i++) {
+    assert_int_equal(cq_autoencoder_settle(p.trainer, NULL), CQ_OK);
+    for (int s = 0; s < 2; s++)
+      assert_int_equal(cq_encoder_encode(vectors[s][0], p.sides[s].encoder, NULL, batch_of(s), N, NULL, NULL, NULL),
+                       CQ_OK);
+    expect_near("a shared layer", "the distance", step(&p, N).distance, plain_distance(vectors, N));
+    for (size_t k = 0; k < 2; k++) /* weight, bias */
+      assert_memory_equal(dense_of(&p, 0)[k].value, dense_of(&p, 1)[k].value,
+                          (size_t)cq_param_floats(&dense_of(&p, 0)[k]) * sizeof(float));
+  }
+  assert_memory_not_equal(dense_of(&p, 0)->value, first, sizeof first);
   tear_down(&p);
 }
 
@@ -301,6 +335,7 @@ int main(void) {
       cmocka_unit_test(losses_are_the_plain_sums),
       cmocka_unit_test(gradients_agree_with_differences),
       cmocka_unit_test(frozen_encoders_read_without_dropout),
+      cmocka_unit_test(a_shared_layer_is_one),
       cmocka_unit_test(decoders_forget_by_their_keys),
       cmocka_unit_test(readers_forget_on_their_own),
   };

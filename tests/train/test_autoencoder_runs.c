@@ -4,12 +4,14 @@
 /* --- threads, seeds --- */
 
 /* What is trained besides, by number. */
-static const char *const kinds[] = {"everything", "swapped labels", "two optimisers"};
+static const char *const kinds[] = {"everything", "swapped labels", "two optimisers", "a shared layer",
+                                    "two optimisers, a shared layer"};
 enum { N_KINDS = sizeof kinds / sizeof *kinds };
 
 static void change(cq_autoencoder_options *o, int kind) {
   if (kind == 1) o->adversary_by = CQ_ADVERSARY_SWAPPED;
-  if (kind == 2) o->two_optimizers = true, o->contrast_rate = 0.5;
+  if (kind >= 3) o->shared_latent = true;
+  if (kind == 2 || kind == 4) o->two_optimizers = true, o->contrast_rate = 0.5;
 }
 
 /* All is lost but a checkpoint. */
@@ -241,6 +243,7 @@ static void what_is_frozen_stays(void **state) {
         p.sides[s].decoder_frozen = frozen >> (2 * s + 1) & 1;
         if (missing >> s & 1) p.sides[s].decoder = NULL;
       }
+      const bool half_shared = kind >= 3 && p.sides[0].encoder_frozen != p.sides[1].encoder_frozen;
       for (int i = 0; i < 4; i++) before[i] = values_of(&of[i]);
       cq_autoencoder_options o = noisy_options(&p);
       change(&o, kind);
@@ -252,7 +255,11 @@ static void what_is_frozen_stays(void **state) {
       }
       cq_error error = {0};
       const cq_status status = cq_autoencoder_trainer_new(&p.trainer, &p.params, p.sides, NULL, &o, &error);
-      if (any) {
+      if (any && half_shared) {
+        assert_int_equal(status, CQ_ERR_ARGUMENT);
+        assert_non_null(strstr(error.message, "shared with an encoder that is frozen"));
+        memset(moves, 0, sizeof moves);
+      } else if (any) {
         assert_int_equal(status, CQ_OK);
         for (int i = 0; i < 3; i++) {
           const cq_autoencoder_report r = step(&p, N);
@@ -405,6 +412,22 @@ static void wrong_options(void **state) {
   expect_refused(&p, &usual, "other tokens");
   cq_decoder_free(p.sides[1].decoder);
   p.sides[1].decoder = kept;
+  cq_decoder *decoders[2] = {p.sides[0].decoder, kept};
+  cq_encoder *encoders[2] = {p.sides[0].encoder, p.sides[1].encoder};
+  cq_autoencoder_options shared = usual;
+  shared.shared_latent = true;
+  p.sides[1].encoder = make_encoder_of(1, 5, DIM, false, 0);
+  expect_refused(&p, &shared, "linear.weight is 4 x 12 in one encoder, 4 x 10 in the other");
+  cq_encoder_free(p.sides[1].encoder);
+  for (int s = 0; s < 2; s++) {
+    p.sides[s].encoder = make_encoder_of(1, 6, s ? 0 : 12, false, 0);
+    p.sides[s].decoder = NULL;
+  }
+  expect_refused(&p, &shared, "encoder 2 has no Dense module");
+  for (int s = 0; s < 2; s++) {
+    cq_encoder_free(p.sides[s].encoder);
+    p.sides[s].encoder = encoders[s], p.sides[s].decoder = decoders[s];
+  }
   start(&p, &usual, NULL);
   const cq_slice *const sentences[2] = {batch_of(0), batch_of(1)};
   assert_int_equal(cq_autoencoder_step(p.trainer, sentences, NULL, 0, &report, NULL), CQ_ERR_ARGUMENT);
