@@ -17,17 +17,18 @@ cq_status cq_optimizer_new(cq_optimizer *out, cq_params *params, const cq_kernel
   *out = (cq_optimizer){.options = *options, .params = params, .kernels = kernels};
   assert(params->own);
   out->n_floats = params->n_dense;
-  for (size_t i = 0; i < params->n; i++) {
+  out->table_at = cq_alloc_array((size_t)params->n_tables, sizeof *out->table_at);
+  for (size_t i = 0; i < params->n && out->table_at; i++) {
     const cq_param *p = params->items[i];
     if (!p->table) continue;
-    const int64_t end = p->value - params->own + cq_param_floats(p);
-    if (end > out->n_floats) out->n_floats = end;
+    out->table_at[p->offset] = (out->n_floats + 15) / 16 * 16;
+    out->n_floats = out->table_at[p->offset] + cq_param_floats(p);
   }
   out->m = cq_alloc_array_zeroed((size_t)out->n_floats, sizeof *out->m);
   out->v = cq_alloc_array_zeroed((size_t)out->n_floats, sizeof *out->v);
   out->row_steps = cq_alloc_array_zeroed((size_t)params->n_tables, sizeof *out->row_steps);
   out->partial_sums = cq_alloc_array((size_t)chunks_of(params->n_dense), sizeof *out->partial_sums);
-  bool failed = !out->m || !out->v || !out->row_steps || !out->partial_sums;
+  bool failed = !out->table_at || !out->m || !out->v || !out->row_steps || !out->partial_sums;
   for (size_t i = 0; i < params->n && !failed; i++) {
     const cq_param *p = params->items[i];
     if (!p->table) continue;
@@ -42,6 +43,7 @@ cq_status cq_optimizer_new(cq_optimizer *out, cq_params *params, const cq_kernel
 void cq_optimizer_free(cq_optimizer *o) {
   for (int i = 0; o->row_steps && i < o->params->n_tables; i++) cq_free(o->row_steps[i]);
   cq_free(o->row_steps);
+  cq_free(o->table_at);
   cq_free(o->partial_sums);
   cq_free(o->m);
   cq_free(o->v);
@@ -65,59 +67,82 @@ static cq_adamw numbers(const cq_optimizer *o, uint64_t t, bool table, bool deca
 
 /* ---- tables ---- */
 
+/* A row's debts to two optimisers are paid in the order in which the updates were: the last steps of both are one turn,
+ * and so are those before them. Turns are counted as the second one's steps. */
 typedef struct catching_up {
-  cq_optimizer *o;
+  cq_optimizer *o[2]; /* in the order of a turn; the first may be NULL */
+  int64_t ahead[2];   /* their steps less turns */
   const cq_param *table;
   const int32_t *ids; /* NULL: all rows */
   int64_t n;
-  const cq_adamw *steps; /* the numbers of steps first_step ... o->step */
-  uint64_t first_step;
+  cq_adamw *steps[2]; /* the numbers of turns first ... last */
+  int64_t first, last;
 } catching_up;
 
 enum { ROWS_PER_ITEM = 256 };
 
+static catching_up catching(cq_optimizer *o, const cq_param *table, const int32_t *ids, int64_t n) {
+  catching_up c = {.o = {o->before, o}, .table = table, .ids = ids, .n = n};
+  if (o->before && table->offset >= o->before->params->n_tables) c.o[0] = NULL;
+  if (c.o[0]) c.ahead[0] = (int64_t)(c.o[0]->step - o->step);
+  return c;
+}
+
+/* The turn that a row has been brought to. */
+static int64_t turn_of(const catching_up *c, int64_t row) {
+  int64_t turn = (int64_t)c->o[1]->row_steps[c->table->offset][row];
+  if (!c->o[0]) return turn;
+  const int64_t first = (int64_t)c->o[0]->row_steps[c->table->offset][row] - c->ahead[0];
+  return first < turn ? first : turn;
+}
+
 static void catch_up_rows(void *context, size_t item, int worker) {
   const catching_up *c = context;
   const cq_param *p = c->table;
-  uint32_t *row_steps = c->o->row_steps[p->offset];
   const int64_t first = (int64_t)item * ROWS_PER_ITEM,
                 end = first + ROWS_PER_ITEM < c->n ? first + ROWS_PER_ITEM : c->n;
   (void)worker;
   for (int64_t i = first; i < end; i++) {
-    const int64_t row = c->ids ? c->ids[i] : i;
-    float *value = p->value + row * p->cols;
-    const int64_t at = value - c->o->params->own;
-    for (uint64_t t = row_steps[row] + UINT64_C(1); t <= c->o->step; t++)
-      c->o->kernels->adamw(value, c->o->m + at, c->o->v + at, NULL, p->cols, &c->steps[t - c->first_step]);
-    row_steps[row] = (uint32_t)c->o->step;
+    const int64_t row = c->ids ? c->ids[i] : i, turn = turn_of(c, row);
+    for (int64_t t = turn < c->first ? c->first : turn + 1; t <= c->last; t++)
+      for (int k = 0; k < 2; k++) {
+        cq_optimizer *o = c->o[k];
+        uint32_t *at_step = o ? &o->row_steps[p->offset][row] : NULL;
+        if (!o || (int64_t)*at_step >= t + c->ahead[k]) continue;
+        const int64_t at = o->table_at[p->offset] + row * p->cols;
+        o->kernels->adamw(p->value + row * p->cols, o->m + at, o->v + at, NULL, p->cols, &c->steps[k][t - c->first]);
+        *at_step = (uint32_t)(t + c->ahead[k]);
+      }
   }
 }
 
 /* Brings distinct rows up, in parallel. */
-static void catch_up(cq_optimizer *o, const cq_param *table, const int32_t *ids, int64_t n, cq_pool *pool) {
-  const uint32_t *row_steps = o->row_steps[table->offset];
-  uint64_t oldest = o->step;
-  for (int64_t i = 0; i < n; i++) {
-    const uint64_t at = row_steps[ids ? ids[i] : i];
-    if (at < oldest) oldest = at;
+static void catch_up(catching_up *c, cq_pool *pool) {
+  const int64_t present = (int64_t)c->o[1]->step;
+  int64_t oldest = present;
+  for (int64_t i = 0; i < c->n; i++) {
+    const int64_t turn = turn_of(c, c->ids ? c->ids[i] : i);
+    if (turn < oldest) oldest = turn;
   }
-  /* A thousand steps' numbers at a time: rows are brought along in stages of bounded memory. */
-  enum { STAGE = 1024 };
-  cq_adamw steps[STAGE];
-  const uint64_t present = o->step;
+  /* Some hundred steps' numbers at a time: rows are brought along in stages of bounded memory. */
+  enum { STAGE = 512 };
+  cq_adamw steps[2][STAGE];
+  c->steps[0] = steps[0], c->steps[1] = steps[1];
   while (oldest < present) {
-    const uint64_t until = oldest + STAGE < present ? oldest + STAGE : present;
-    for (uint64_t t = oldest + 1; t <= until; t++) steps[t - oldest - 1] = numbers(o, t, true, table->decay, 0);
-    catching_up c = {o, table, ids, n, steps, oldest + 1};
-    o->step = until; /* the stage's own present */
-    cq_pool_run(pool, (size_t)((n + ROWS_PER_ITEM - 1) / ROWS_PER_ITEM), catch_up_rows, &c);
-    o->step = present;
-    oldest = until;
+    c->first = oldest + 1;
+    c->last = oldest + STAGE < present ? oldest + STAGE : present;
+    for (int k = 0; k < 2; k++)
+      for (int64_t t = c->first; t <= c->last && c->o[k]; t++)
+        if (t + c->ahead[k] > 0)
+          steps[k][t - c->first] = numbers(c->o[k], (uint64_t)(t + c->ahead[k]), true, c->table->decay, 0);
+    cq_pool_run(pool, (size_t)((c->n + ROWS_PER_ITEM - 1) / ROWS_PER_ITEM), catch_up_rows, c);
+    oldest = c->last;
   }
 }
 
 cq_status cq_optimizer_catch_up(cq_optimizer *o, const cq_param *table, const int32_t *ids, int64_t n, cq_pool *pool,
                                 cq_error *error) {
+  catching_up c = catching(o, table, NULL, 0);
   uint32_t *row_steps = o->row_steps[table->offset];
   int32_t *behind = cq_alloc_array((size_t)n, sizeof *behind);
   uint32_t *kept = cq_alloc_array((size_t)n, sizeof *kept);
@@ -129,13 +154,14 @@ cq_status cq_optimizer_catch_up(cq_optimizer *o, const cq_param *table, const in
   }
   /* Each row once, for two workers must not meet on one: a row already listed shows a step from the future. */
   for (int64_t i = 0; i < n; i++) {
-    if (row_steps[ids[i]] >= o->step) continue;
+    if (row_steps[ids[i]] > o->step || turn_of(&c, ids[i]) >= (int64_t)o->step) continue;
     kept[n_behind] = row_steps[ids[i]];
     behind[n_behind++] = ids[i];
     row_steps[ids[i]] = UINT32_MAX;
   }
   for (int64_t i = 0; i < n_behind; i++) row_steps[behind[i]] = kept[i];
-  catch_up(o, table, behind, n_behind, pool);
+  c.ids = behind, c.n = n_behind;
+  catch_up(&c, pool);
   cq_free(behind);
   cq_free(kept);
   return CQ_OK;
@@ -144,7 +170,9 @@ cq_status cq_optimizer_catch_up(cq_optimizer *o, const cq_param *table, const in
 void cq_optimizer_flush(cq_optimizer *o, cq_pool *pool) {
   for (size_t i = 0; i < o->params->n; i++) {
     const cq_param *p = o->params->items[i];
-    if (p->table) catch_up(o, p, NULL, p->rows, pool);
+    if (!p->table) continue;
+    catching_up c = catching(o, p, NULL, p->rows);
+    catch_up(&c, pool);
   }
 }
 
@@ -220,7 +248,7 @@ static void update_param(void *context, size_t item, int worker) {
   const cq_table_gradient *t = &u->gradients->tables[p->offset];
   for (size_t s = 0; s < t->n; s++) {
     float *value = p->value + (int64_t)t->row_of[s] * p->cols;
-    const int64_t at = value - o->params->own;
+    const int64_t at = o->table_at[p->offset] + t->row_of[s] * p->cols;
     o->kernels->adamw(value, o->m + at, o->v + at, t->rows + (int64_t)s * t->dim, p->cols, &step);
     o->row_steps[p->offset][t->row_of[s]] = (uint32_t)o->step;
   }

@@ -4,7 +4,9 @@
  * Tables are updated lazily and exactly: a row that a step does not touch still owes that step's decay and momentum; it
  * is caught up, step by step with the same arithmetic, before it is next read (cq_optimizer_catch_up) and before the
  * model is evaluated or saved (cq_optimizer_flush). The result is bit for bit that of updating every row at every step.
- */
+ *
+ * Two optimisers may update the same parameters in turn, each with a state of its own. The one that comes first in each
+ * turn is the other's `before`, and the other, which may have more parameters, catches rows up with both. */
 #ifndef NN_OPTIMIZER_H
 #define NN_OPTIMIZER_H
 
@@ -24,18 +26,21 @@ typedef struct cq_optimizer {
   cq_optimizer_options options;
   cq_params *params; /* owned values (cq_params_own) */
   const cq_kernels *kernels;
-  uint64_t step;        /* updates done */
-  int64_t n_floats;     /* of all values, tables included */
-  float *m, *v;         /* [n_floats], laid out like params->own */
-  uint32_t **row_steps; /* [n_tables][rows]: the step a row has been brought to */
-  double *partial_sums; /* of the norm, one a chunk */
+  uint64_t step;               /* updates done */
+  int64_t n_floats;            /* of all values, tables included */
+  float *m, *v;                /* [n_floats], dense ones at their offsets, tables behind them: as params->own of all */
+  int64_t *table_at;           /* [n_tables] where in m and v */
+  uint32_t **row_steps;        /* [n_tables][rows]: the step a row has been brought to */
+  double *partial_sums;        /* of the norm, one a chunk */
+  struct cq_optimizer *before; /* updates the first of the same parameters ahead of this one; NULL: none */
 } cq_optimizer;
 
 CQ_MUST_USE cq_status cq_optimizer_new(cq_optimizer *out, cq_params *params, const cq_kernels *kernels,
                                        const cq_optimizer_options *options, cq_error *error);
 void cq_optimizer_free(cq_optimizer *o);
 
-/* Brings rows ids [n] of a table to the present step (an id may repeat). Errors: CQ_ERR_MEMORY. */
+/* Brings rows ids [n] of a table to the present step (an id may repeat): before the first update of a turn. Errors:
+ * CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_optimizer_catch_up(cq_optimizer *o, const cq_param *table, const int32_t *ids, int64_t n,
                                             cq_pool *pool, cq_error *error);
 /* Brings every row of every table to the present step. */

@@ -55,6 +55,18 @@ void cq_params_free(cq_params *params) {
   *params = (cq_params){0};
 }
 
+cq_params cq_params_first(const cq_params *params, size_t n) {
+  cq_params first = {.items = params->items, .n = n, .own = params->own};
+  for (size_t i = 0; i < n; i++) {
+    const cq_param *p = params->items[i];
+    if (p->table)
+      first.n_tables++;
+    else
+      first.n_dense += rounded(cq_param_floats(p));
+  }
+  return first;
+}
+
 cq_status cq_gradients_new(cq_gradients *out, const cq_params *params, cq_error *error) {
   *out = (cq_gradients){.n_dense = params->n_dense, .n_tables = params->n_tables};
   out->dense = cq_alloc_array_zeroed((size_t)params->n_dense, sizeof *out->dense);
@@ -91,6 +103,11 @@ void cq_gradients_clear(cq_gradients *g) {
     for (size_t slot = 0; slot < t->n; slot++) t->slot_of[t->row_of[slot]] = 0;
     t->n = 0;
   }
+}
+
+cq_gradients cq_gradients_first(const cq_gradients *g, const cq_params *first) {
+  assert(first->n_dense <= g->n_dense && first->n_tables <= g->n_tables);
+  return (cq_gradients){.dense = g->dense, .n_dense = first->n_dense, .tables = g->tables, .n_tables = first->n_tables};
 }
 
 cq_status cq_gradient_slots(int32_t *slots, cq_gradients *g, const cq_param *p, const int32_t *ids, int64_t n,

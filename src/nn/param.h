@@ -39,6 +39,8 @@ void cq_params_index(cq_params *params);
 /* Copies all values into memory of their own, dense ones at their offsets, tables behind them. */
 CQ_MUST_USE cq_status cq_params_own(cq_params *params, cq_error *error);
 void cq_params_free(cq_params *params);
+/* A view of the first n, with the offsets that they have among all. Not to be freed. */
+cq_params cq_params_first(const cq_params *params, size_t n);
 
 /* --- gradients --- */
 
@@ -61,6 +63,8 @@ typedef struct cq_gradients {
 CQ_MUST_USE cq_status cq_gradients_new(cq_gradients *out, const cq_params *params, cq_error *error);
 void cq_gradients_free(cq_gradients *gradients);
 void cq_gradients_clear(cq_gradients *gradients);
+/* A view of the gradients of the first parameters (cq_params_first), of which these hold all. Not to be freed. */
+cq_gradients cq_gradients_first(const cq_gradients *gradients, const cq_params *first);
 
 /* A dense parameter's gradient, [rows, cols] to be added to. */
 static inline float *cq_gradient_of(cq_gradients *g, const cq_param *p) {

@@ -2,7 +2,11 @@
  * their translations, or of one language's own text.
  *
  *   a sentence and its translation ──▶ encoders ──▶ vectors ──┬─▶ how far apart are the two? how near are others?
+ *                                                             ├─▶ discriminator: which language is it?
  *                                                             └─▶ + noise ──▶ decoders ──▶ -log p of the sentences
+ *
+ * With two optimisers, a step is an update of the encoders by the losses between the vectors, then one of everything by
+ * -log p, from vectors computed anew.
  *
  * A decoder reads the vectors of its own language, of the other's, or of both in turn. Any encoder or decoder may be
  * frozen; a frozen decoder takes no part. Pairs are cut into n_shards ranges of each language whose gradients are
@@ -15,11 +19,11 @@
 #include "model/decoder.h"
 #include "model/encoder.h"
 #include "nn/optimizer.h"
+#include "train/discriminator.h"
 
 typedef enum cq_contrast {
-  CQ_CONTRAST_PAIRS,    /* Hadsell et al. 2006, eq. 4: d^2 of a pair, max(0, margin - d)^2 of a sentence and another's
-                           translation; d the Euclidean distance */
-  CQ_CONTRAST_IN_BATCH, /* the softmax over all translations of the batch, both ways: van den Oord et al. 2018, eq. 4 */
+  CQ_CONTRAST_PAIRS,    /* distances: cq_space_pairs */
+  CQ_CONTRAST_IN_BATCH, /* the softmax over all translations of the batch: cq_space_in_batch */
 } cq_contrast;
 
 typedef enum cq_feed { CQ_FEED_OWN, CQ_FEED_OTHER, CQ_FEED_BOTH } cq_feed; /* whose vectors a decoder reads */
@@ -35,11 +39,22 @@ typedef struct cq_autoencoder_options {
   uint64_t seed;
   cq_feed feed;
   double reconstruction, contrast, distance; /* weights of the losses; 0: none. distance: mean squared distance */
+  double distillation;                       /* of both languages' mean squared distances from the targets of a step */
+  double adversary;                          /* of the encoders' against a discriminator of two languages; 0: none */
   cq_contrast contrast_by;
   double margin;      /* of CQ_CONTRAST_PAIRS */
   double temperature; /* of CQ_CONTRAST_IN_BATCH: cosines are divided by it */
   double noise; /* deviation of what is added to each element of the vectors that decoders read, times sqrt(dim) */
   double word_dropout; /* of what decoders read: see cq_decoder_batch */
+  cq_adversary adversary_by;
+  int64_t discriminator_hidden; /* dimensions of its hidden layer; its weights do not decay */
+  double discriminator_rate;    /* its learning rate, relative to the optimizer's */
+  double label_smoothing;       /* of what it learns: see cq_discriminator_options */
+  bool two_optimizers;  /* for the losses between vectors, and for -log p: see above. The second decays weights; no
+                           batch is of one language then */
+  double contrast_rate; /* of two: the first's learning rate, relative to the optimizer's */
+  bool shared_latent;   /* the encoders' last Dense modules are one: see train/shared_layer.h. The second's takes the
+                           first's values; the encoders of the two languages are trained, or none (then nothing is shared here) */
   cq_optimizer_options optimizer;
 } cq_autoencoder_options;
 
@@ -59,18 +74,23 @@ typedef struct cq_autoencoder_batch {
                                    writes from its own vectors, whatever the feed */
   const cq_slice *sentences[2]; /* [n] each: a sentence and its translation */
   size_t n;
+  const float *targets; /* [n, dim], the vectors that both languages' should be, for `distillation`; NULL: none */
 } cq_autoencoder_batch;
 
 typedef struct cq_autoencoder_report {
   double nll[2];             /* of each language's decoder, a token; 0 without one */
   double contrast, distance; /* unweighted */
+  double distillation[2];    /* of each language; unweighted */
+  cq_discriminator_report discriminator;
   double gradient_norm;
+  double space_gradient_norm; /* of the first of two updates; 0 where there is one */
   uint64_t n_tokens;
 } cq_autoencoder_report;
 
 /* All that is trained is updated, languages that have no part in the batch by momentum and decay alone. Errors:
  * CQ_ERR_ARGUMENT for an empty batch, and when nothing of it is trained; CQ_ERR_LIMIT when a loss is not finite (nothing
- * is updated then) or the gradient is not (the models are spoilt then); CQ_ERR_MEMORY. */
+ * is updated by it then) or the gradient is not (the models are spoilt then); CQ_ERR_MEMORY. Of two updates the first
+ * stays when the second fails. */
 CQ_MUST_USE cq_status cq_autoencoder_step(cq_autoencoder_trainer *t, const cq_autoencoder_batch *batch,
                                           cq_autoencoder_report *report, cq_error *error);
 uint64_t cq_autoencoder_updates(const cq_autoencoder_trainer *t);

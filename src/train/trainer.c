@@ -271,7 +271,7 @@ cq_status cq_trainer_save(cq_trainer *t, cq_checkpoint_writer *w, cq_error *erro
   assert(t->n_batches % (uint64_t)t->options.accumulate == 0);
   cq_status status = cq_checkpoint_writer_section(w, "shape", &s, sizeof s, error);
   if (!status) status = cq_checkpoint_writer_section(w, "counts", counts, sizeof counts, error);
-  return status ? status : cq_optimizer_save(&t->optimizer, w, error);
+  return status ? status : cq_optimizer_save(&t->optimizer, "", w, error);
 }
 
 cq_status cq_trainer_restore(cq_trainer *t, const cq_checkpoint *c, cq_error *error) {
@@ -282,7 +282,7 @@ cq_status cq_trainer_restore(cq_trainer *t, const cq_checkpoint *c, cq_error *er
   if (!status && memcmp(&found, &expected, sizeof found) != 0)
     status = cq_fail(error, CQ_ERR_FORMAT, "the checkpoint is of another model, seed, dropout or number of shards");
   if (!status) status = cq_checkpoint_read(counts, sizeof counts, c, "counts", error);
-  if (!status) status = cq_optimizer_restore(&t->optimizer, c, error);
+  if (!status) status = cq_optimizer_restore(&t->optimizer, "", c, error);
   if (status) return status;
   t->n_batches = counts[0];
   t->optimizer.step = counts[1];

@@ -253,6 +253,73 @@ static void lazy_tables_equal_dense_updates(void **state) {
   cq_params_free(&params);
 }
 
+/* One optimiser ahead of another on the first of two tables, against updating every row in every turn. */
+static void two_lazy_optimisers_take_turns(void **state) {
+  enum { ROWS = 40, DIM = 5, STEPS = 1200, N_OPTIMIZERS = 2 };
+  cq_param tables[2];
+  cq_params both = {0}, first;
+  cq_optimizer lazy[N_OPTIMIZERS];
+  cq_gradients gradients;
+  static float p[2][ROWS * DIM], m[2][2][ROWS * DIM], v[2][2][ROWS * DIM]; /* [optimiser][table] */
+  cq_random r = cq_random_seeded(5, 1);
+  const cq_kernels *k = cq_kernels_best();
+  (void)state;
+  for (int i = 0; i < 2; i++) {
+    for (int j = 0; j < ROWS * DIM; j++) p[i][j] = (float)cq_random_normal(&r);
+    tables[i] = (cq_param){.rows = ROWS, .cols = DIM, .n_dims = 2, .decay = i == 0, .table = true, .value = p[i]};
+    assert_int_equal(cq_params_add(&both, &tables[i], NULL), CQ_OK);
+  }
+  cq_params_index(&both);
+  assert_int_equal(cq_params_own(&both, NULL), CQ_OK);
+  first = cq_params_first(&both, 1);
+  cq_optimizer_options o = options_for(1, false).optimizer;
+  o.clip_norm = 0;
+  assert_int_equal(cq_optimizer_new(&lazy[0], &first, k, &o, NULL), CQ_OK);
+  o.beta1 = 0.8;
+  assert_int_equal(cq_optimizer_new(&lazy[1], &both, k, &o, NULL), CQ_OK);
+  assert_true(lazy[0].n_floats < lazy[1].n_floats);
+  lazy[1].before = &lazy[0];
+  assert_int_equal(cq_gradients_new(&gradients, &both, NULL), CQ_OK);
+  for (uint64_t t = 1; t <= STEPS; t++) {
+    const int32_t ids[2] = {(int32_t)cq_random_below(&r, t < 900 ? 5 : ROWS), (int32_t)cq_random_below(&r, ROWS)};
+    for (int i = 0; i < 2; i++) {
+      assert_int_equal(cq_optimizer_catch_up(&lazy[1], &tables[i], ids, 2, NULL, NULL), CQ_OK);
+      for (int j = 0; j < 2; j++)
+        assert_memory_equal(tables[i].value + ids[j] * DIM, p[i] + ids[j] * DIM, DIM * sizeof(float));
+    }
+    for (int n = 0; n < N_OPTIMIZERS; n++) {
+      cq_gradients of_turn = n == 0 ? cq_gradients_first(&gradients, &first) : gradients;
+      for (int i = 0; i <= n; i++) {
+        float g[2 * DIM], dense[ROWS * DIM] = {0};
+        int32_t slots[2];
+        for (int j = 0; j < 2 * DIM; j++) g[j] = (float)cq_random_normal(&r);
+        assert_int_equal(cq_gradient_slots(slots, &of_turn, &tables[i], ids, 2, NULL), CQ_OK);
+        k->scatter_add(of_turn.tables[i].rows, g, slots, 2, DIM);
+        k->scatter_add(dense, g, ids, 2, DIM);
+        const double beta1 = n == 0 ? 0.9 : 0.8;
+        const cq_adamw step = {.learning_rate = 2 * rate,
+                               .beta1 = beta1,
+                               .beta2 = 0.999,
+                               .eps = 1e-6,
+                               .weight_decay = i == 0 ? 0.01 : 0,
+                               .correction1 = 1 - pow(beta1, (double)t),
+                               .correction2 = 1 - pow(0.999, (double)t),
+                               .gradient_scale = 1};
+        k->adamw(p[i], m[n][i], v[n][i], dense, ROWS * DIM, &step);
+      }
+      cq_optimizer_update(&lazy[n], &of_turn, 1, NULL, NULL);
+      cq_gradients_clear(&of_turn);
+    }
+    if (t % 400 == 0) {
+      cq_optimizer_flush(&lazy[1], NULL);
+      for (int i = 0; i < 2; i++) assert_memory_equal(tables[i].value, p[i], sizeof p[i]);
+    }
+  }
+  cq_gradients_free(&gradients);
+  for (int n = 0; n < N_OPTIMIZERS; n++) cq_optimizer_free(&lazy[n]);
+  cq_params_free(&both);
+}
+
 /* ---- state ---- */
 
 static void a_restored_trainer_goes_on_to_the_same_bits(void **state) {
@@ -344,6 +411,7 @@ int main(void) {
       cmocka_unit_test(gradients_agree_with_differences),
       cmocka_unit_test(threads_do_not_change_a_bit),
       cmocka_unit_test(lazy_tables_equal_dense_updates),
+      cmocka_unit_test(two_lazy_optimisers_take_turns),
       cmocka_unit_test(a_restored_trainer_goes_on_to_the_same_bits),
       cmocka_unit_test(accumulation_equals_one_larger_batch),
   };

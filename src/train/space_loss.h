@@ -1,0 +1,33 @@
+/* Losses between two languages' vectors of one batch, row i of one being a translation of row i of the other. Each
+ * returns its value, without the weight, and adds weight times its gradient to both languages'. */
+#ifndef TRAIN_SPACE_LOSS_H
+#define TRAIN_SPACE_LOSS_H
+
+#include "base/pool.h"
+#include "calque/status.h"
+#include "tensor/workspace.h"
+
+typedef struct cq_space {
+  const float *vectors[2]; /* [n, dim] */
+  float *gradients[2];     /* [n, dim], added to */
+  int64_t n, dim;          /* n >= 1 */
+} cq_space;
+
+/* The mean over pairs of |a - b|^2. */
+double cq_space_distance(const cq_space *s, double weight);
+
+/* The mean over pairs of d^2 of a pair and max(0, margin - d)^2 of a sentence and the translation of the next, the last
+ * one's being the first (batches are in random order); d the Euclidean distance. Source: Hadsell et al. 2006, eq. 4. */
+double cq_space_pairs(const cq_space *s, double margin, double weight);
+
+/* The mean over one language's sentences of |v - target|^2, targets [n, dim]: of a teacher, for example. */
+double cq_space_distillation(const cq_space *s, int side, const float *targets, double weight);
+
+/* -log of the softmax over all translations in the batch, of cosines divided by the temperature, the mean over both
+ * languages' sentences. Similarities are made block by block, twice, so that memory grows with n and not with its
+ * square; the result does not depend on the number of threads. A vector of length 0 has no direction, and no gradient.
+ * Source: van den Oord et al. 2018, eq. 4. Errors: CQ_ERR_MEMORY. */
+CQ_MUST_USE cq_status cq_space_in_batch(double *loss, const cq_space *s, double temperature, double weight,
+                                        cq_lane *lane, cq_pool *pool, cq_error *error);
+
+#endif
