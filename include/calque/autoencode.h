@@ -106,15 +106,25 @@ typedef struct cq_autoencode_options {
   int latent_dim; /* where no model is joined */
   bool bidirectional;
   cq_autoencode_pooling pooling;
-  bool relu;        /* after the linear layer that gives the vector */
-  bool unit_length; /* vectors of length one */
+  bool relu;          /* after the linear layer that gives the vector */
+  bool unit_length;   /* vectors of length one */
+  bool shared_latent; /* the layer that gives the vector is one for both of two languages */
   bool latent_at_every_step, latent_as_state;
+  bool states_from_encoder; /* decoders begin where the encoder ended; encoders read one way then, and the vector is not
+                               the first state */
   double encoder_dropout, decoder_dropout;
   int max_tokens; /* of a sentence */
   /* losses */
   double reconstruction, contrast, distance; /* alpha, beta; and the weight of squared distances */
   cq_autoencode_contrast contrast_by;
   double margin, temperature;
+  const char *teacher; /* a model whose vectors of one language's sentences those of all are drawn to; NULL: none */
+  const char *teacher_language;
+  double distillation;         /* weight of the squared distances from them */
+  const char *cache_directory; /* of the teacher's vectors; NULL: $XDG_CACHE_HOME/calque or ~/.cache/calque */
+  double adversary;            /* weight of what encoders of two languages learn from a discriminator, whose labels they
+                               exchange: Lample et al. 2018, eq. 3; 0: there is none */
+  int discriminator_hidden;    /* its hidden layer */
   cq_autoencode_feed feed;
   double noise;        /* added to the vectors that decoders read: length of it, on average */
   double word_dropout; /* share of the tokens that decoders read which become <unk> */
@@ -123,6 +133,9 @@ typedef struct cq_autoencode_options {
   int patience; /* a stage ends after this many epochs of decoders without a better dev; 0: never early */
   int batch_pairs;
   double learning_rate, weight_decay, clip_norm;
+  bool two_optimizers;  /* in each step of everything together: first one for the losses between vectors, then one for
+                           -log p */
+  double contrast_rate; /* of two: the first's learning rate, relative to the other's */
   cq_schedule schedule; /* of each stage */
   double warmup;        /* share of each stage's steps */
   int n_shards;
@@ -152,7 +165,7 @@ CQ_API CQ_MUST_USE cq_status cq_autoencode(const cq_autoencode_options *options,
 /* --- what a run has logged --- */
 
 typedef struct cq_autoencode_log_step {
-  double contrast, distance; /* of the batch; 0 for what the stage does not train by, and for text of one language */
+  double contrast, distance; /* of the batch; NaN where it had none: decoders alone, and text of one language */
   double gradient_norm;
 } cq_autoencode_log_step;
 

@@ -10,13 +10,16 @@ static const char *const vocabularies[] = {"pieces", "words", NULL}; /* in cq_au
 static const char *const poolings[] = {"last", "max", "mean", NULL}; /* in cq_autoencode_pooling's order */
 static const char *const contrasts[] = {"pairs", "in-batch", NULL};  /* in cq_autoencode_contrast's */
 static const char *const feeds[] = {"own", "other", "both", NULL};   /* in cq_autoencode_feed's */
-static const char *const latents[] = {"both", "state", "every-step", NULL};
+static const char *const answers[] = {"no", "yes", NULL};
+static const char *const latents[] = {"both", "state", "every-step", "states", "states-every-step", NULL};
 static const char *const schedules[] = {"linear", "constant", "cosine", NULL}; /* in cq_schedule's order */
 static const char *const measures[] = {"bleu", "chrf", "meteor", NULL};        /* in cq_autoencode_measure's */
-enum { LATENT_BOTH, LATENT_STATE, LATENT_EVERY_STEP };
+enum { LATENT_BOTH, LATENT_STATE, LATENT_EVERY_STEP, LATENT_STATES, LATENT_STATES_EVERY_STEP };
 
 void cli_autoencode_defaults(void *options) {
-  *(cli_autoencode_args *)options = (cli_autoencode_args){.o = cq_autoencode_translating()};
+  cli_autoencode_args *args = options;
+  args->o = cq_autoencode_translating();
+  args->bidirectional = args->o.bidirectional, args->relu = args->o.relu, args->unit_length = args->o.unit_length;
 }
 
 #define INT_OPTION(title, field, low, text)                                                                            \
@@ -64,20 +67,16 @@ const cli_option cli_autoencode_options[CLI_AUTOENCODE_N_OPTIONS] = {
     INT_OPTION("hidden", o.hidden_dim, 1, "of an LSTM's layer and direction"),
     INT_OPTION("latent", o.latent_dim, 1, "of a sentence's vector"),
     INT_OPTION("layers", o.n_layers, 1, "of each LSTM"),
-    {.name = "one-way",
-     .type = CLI_FLAG,
-     .offset = offsetof(cli_autoencode_args, one_way),
-     .help = "encoders read forward only"},
+    CHOICE_OPTION("bidirectional", bidirectional, answers, "whether encoders read both ways"),
     CHOICE_OPTION("pooling", o.pooling, poolings, "how a vector comes from the words' states"),
-    {.name = "no-relu",
-     .type = CLI_FLAG,
-     .offset = offsetof(cli_autoencode_args, no_relu),
-     .help = "nothing after the linear layer that gives the vector"},
-    {.name = "any-length",
-     .type = CLI_FLAG,
-     .offset = offsetof(cli_autoencode_args, any_length),
-     .help = "do not scale vectors to length one"},
-    CHOICE_OPTION("latent-as", latent, latents, "what decoders take the vector for: first state, part of each input"),
+    CHOICE_OPTION("relu", relu, answers, "whether there is one after the linear layer that gives the vector"),
+    CHOICE_OPTION("unit-length", unit_length, answers, "whether vectors are scaled to length one"),
+    CHOICE_OPTION("shared-latent", shared_latent, answers,
+                  "whether the layer that gives the vector is one for both of two languages"),
+    CHOICE_OPTION(
+        "latent-as", latent, latents,
+        "what decoders take the vector for: their first state, part of each input; states: they begin where the "
+        "encoder, which reads one way then, has ended"),
     NUMBER_OPTION("encoder-dropout", o.encoder_dropout, 0.99, "between layers of encoders, where they have several"),
     NUMBER_OPTION("decoder-dropout", o.decoder_dropout, 0.99, "before, between and after layers of decoders"),
     INT_OPTION("max-tokens", o.max_tokens, 3, "longer sentences are cut"),
@@ -94,6 +93,21 @@ const cli_option cli_autoencode_options[CLI_AUTOENCODE_N_OPTIONS] = {
                   "against one other sentence by a margin, or all of the batch by a softmax"),
     NUMBER_OPTION("margin", o.margin, 1e6, "of --contrast pairs"),
     NUMBER_OPTION("temperature", o.temperature, 1e6, "of --contrast in-batch"),
+    {.name = "teacher",
+     .type = CLI_TEXT,
+     .argument = "MODEL",
+     .offset = offsetof(cli_autoencode_args, o.teacher),
+     .default_text = "none",
+     .help = "a model of --latent dimensions whose vectors the sentences and their translations are drawn to"},
+    {.name = "teacher-language",
+     .type = CLI_TEXT,
+     .argument = "CODE",
+     .offset = offsetof(cli_autoencode_args, o.teacher_language),
+     .default_text = "none",
+     .help = "the language that it reads"},
+    NUMBER_OPTION("distillation", o.distillation, 1e6, "weight of the squared distance from the teacher's vectors"),
+    NUMBER_OPTION("adversary", o.adversary, 1e6,
+                  "weight of what encoders of two languages learn from a discriminator that tells them apart"),
     CHOICE_OPTION("feed", o.feed, feeds, "whose vectors decoders learn to read"),
     NUMBER_OPTION("noise", o.noise, 1e6, "length of what is added to the vectors that decoders learn to read"),
     NUMBER_OPTION("word-dropout", o.word_dropout, 0.99, "share of the words that decoders read that are hidden"),
@@ -109,6 +123,10 @@ const cli_option cli_autoencode_options[CLI_AUTOENCODE_N_OPTIONS] = {
      .help = "end a stage after this many epochs of decoders without a better --dev"},
     INT_OPTION("batch", o.batch_pairs, 1, "pairs of a batch"),
     NUMBER_OPTION("lr", o.learning_rate, 1, "learning rate at its peak"),
+    CHOICE_OPTION("two-optimizers", two_optimizers, answers,
+                  "whether the losses between vectors have an optimiser of their own in --together"),
+    NUMBER_OPTION("contrast-rate", o.contrast_rate, 1e6,
+                  "of two, the learning rate of that one relative to the other's"),
     NUMBER_OPTION("weight-decay", o.weight_decay, 1, "of AdamW"),
     NUMBER_OPTION("clip-norm", o.clip_norm, 1e6, "longest gradient; 0: any"),
     CHOICE_OPTION("schedule", o.schedule, schedules, "how the rate falls in a stage"),
@@ -144,12 +162,15 @@ static cq_autoencode_options chosen_options(const cli_call *call) {
     const cli_option *o = &cli_autoencode_options[i];
     if (cli_given(call, o->name)) memcpy((char *)&chosen + o->offset, (const char *)args + o->offset, sizes[o->type]);
   }
-  if (chosen.one_way) chosen.o.bidirectional = false;
-  if (chosen.no_relu) chosen.o.relu = false;
-  if (chosen.any_length) chosen.o.unit_length = false;
+  if (cli_given(call, "bidirectional")) chosen.o.bidirectional = chosen.bidirectional;
+  if (cli_given(call, "relu")) chosen.o.relu = chosen.relu;
+  if (cli_given(call, "unit-length")) chosen.o.unit_length = chosen.unit_length;
+  if (cli_given(call, "shared-latent")) chosen.o.shared_latent = chosen.shared_latent;
+  if (cli_given(call, "two-optimizers")) chosen.o.two_optimizers = chosen.two_optimizers;
   if (cli_given(call, "latent-as")) {
-    chosen.o.latent_as_state = chosen.latent != LATENT_EVERY_STEP;
-    chosen.o.latent_at_every_step = chosen.latent != LATENT_STATE;
+    chosen.o.latent_as_state = chosen.latent == LATENT_BOTH || chosen.latent == LATENT_STATE;
+    chosen.o.latent_at_every_step = chosen.latent != LATENT_STATE && chosen.latent != LATENT_STATES;
+    chosen.o.states_from_encoder = chosen.latent == LATENT_STATES || chosen.latent == LATENT_STATES_EVERY_STEP;
   }
   return chosen.o;
 }

@@ -332,11 +332,7 @@ static const cli_option losses_options[] = {
 static double loss_of(const cq_autoencode_log *log, size_t step, size_t which) {
   const double *nll = log->nll + step * log->n_languages;
   const cq_autoencode_log_step *s = &log->steps[step];
-  size_t n = 0;
   if (which < log->n_languages) return nll[which];
-  for (size_t i = 0; i < log->n_languages; i++)
-    if (!isnan(nll[i])) n++;
-  if (n == 1 && s->contrast == 0 && s->distance == 0) return NAN; /* no translations to align */
   return which == log->n_languages ? s->contrast : s->distance;
 }
 

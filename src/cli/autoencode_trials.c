@@ -188,7 +188,8 @@ const cli_command cli_autoencode_ablate = {
         "change by itself that is one: at-once, encoders-first, beta-0, contrast-pairs, contrast-in-batch, distance-0, "
         "distance-1, noise-0, noise-0.3, dropout-0, word-dropout-0, word-dropout-0.1, layers-1, layers-2, one-way, "
         "both-ways, pooling-last, pooling-max, pooling-mean, no-relu, relu, any-length, unit-length, latent-16, "
-        "latent-64, latent-256, latent-as-state, latent-as-every-step, latent-as-both, feed-other, feed-both, "
+        "latent-64, latent-256, shared-latent, latent-each, two-optimizers, one-optimizer, adversary-0, adversary-0.1, "
+        "latent-as-states, latent-as-state, latent-as-every-step, latent-as-both, feed-other, feed-both, "
         "vocabulary-pieces, vocabulary-words. DIRECTORY gets a record of each and a table; with --resume what is done "
         "is not done again.",
     .example = "calque autoencode ablate changes fr,it=train.tsv.gz --dev fr,it=dev.tsv.gz --only noise-0",

@@ -17,6 +17,7 @@
 #include "recipe/autoencode_dev.h"
 #include "recipe/autoencode_fresh.h"
 #include "recipe/autoencode_options.h"
+#include "recipe/autoencode_teacher.h"
 #include "recipe/autoencoder.h"
 #include "recipe/run_log.h"
 #include "recipe/work_directory.h"
@@ -49,6 +50,7 @@ typedef struct run {
   const char *codes[MOST_LANGUAGES]; /* those of the model that is joined, in its order, then the new ones */
   size_t n_codes, n_joined;
   cq_autoencode_data data;
+  cq_autoencode_teacher teacher;
   cq_autoencoder model;
   cq_params params[N_STAGES]; /* own the model's values, each what its stage has trained */
   cq_work_directory work;
@@ -96,6 +98,9 @@ static cq_status name_languages(run *r, cq_error *error) {
       if (!status) status = add_code(r, o->dev[i].languages[s], error);
   if (!status && r->n_codes > n_known)
     status = cq_fail(error, CQ_ERR_ARGUMENT, "dev has '%s', which there is no text of to train on", r->codes[n_known]);
+  if (!status && (o->adversary > 0 || o->shared_latent) && r->n_codes != 2)
+    status = cq_fail(error, CQ_ERR_ARGUMENT, "%s is for two languages, here are %zu",
+                     o->shared_latent ? "a layer that encoders share" : "a discriminator", r->n_codes);
   if (!status && r->n_codes == r->n_joined)
     status = cq_fail_file(error, CQ_ERR_ARGUMENT, o->joined, "there is no new language: all of the text's are there");
   return status;
@@ -187,6 +192,15 @@ static cq_autoencoder_options trainer_options(const run *r, const stage *s) {
       .reconstruction = s->decoders ? o->reconstruction : 0,
       .contrast = s->encoders ? o->contrast : 0,
       .distance = s->encoders ? o->distance : 0,
+      .distillation = s->encoders && o->teacher ? o->distillation : 0,
+      .adversary = s->encoders ? o->adversary : 0,
+      .adversary_by = CQ_ADVERSARY_SWAPPED,
+      .discriminator_hidden = o->discriminator_hidden,
+      .discriminator_rate = 1,
+      .label_smoothing = 0.1,
+      .two_optimizers = o->two_optimizers,
+      .contrast_rate = o->contrast_rate,
+      .shared_latent = s->encoders && o->shared_latent,
       .contrast_by = (cq_contrast)o->contrast_by,
       .margin = o->margin,
       .temperature = o->temperature,
@@ -206,28 +220,37 @@ static void average(double *mean, double value) {
   *mean = *mean == 0 ? value : 0.98 * *mean + 0.02 * value;
 }
 
+static cq_status note_step(run *r, const stage *s, uint64_t step, const cq_autoencoder_batch *batch,
+                           const cq_autoencoder_report *report, cq_error *error) {
+  const double distillation = (report->distillation[0] + report->distillation[1]) / 2;
+  json_t *nll = json_object();
+  for (int i = 0; nll && i < 2 && batch->side[i] >= 0; i++) {
+    if (!(report->nll[i] > 0)) continue;
+    average(&r->nll[batch->side[i]], report->nll[i]);
+    json_object_set_new(nll, r->codes[batch->side[i]], json_real(report->nll[i]));
+  }
+  json_t *record = json_pack("{s:s, s:s, s:I, s:o, s:f}", "type", "step", "stage", s->name, "step", (json_int_t)step,
+                             "nll", nll, "gradient_norm", report->gradient_norm);
+  if (record && batch->side[1] >= 0 && s->encoders) {
+    average(&r->news.contrast, report->contrast);
+    average(&r->news.distance, report->distance);
+    json_object_set_new(record, "contrast", json_real(report->contrast));
+    json_object_set_new(record, "distance", json_real(report->distance));
+    if (batch->targets) json_object_set_new(record, "distillation", json_real(distillation));
+    if (r->o->adversary > 0) json_object_set_new(record, "discriminator", json_real(report->discriminator.accuracy));
+  }
+  return cq_run_log_write(&r->log, record, error);
+}
+
 static cq_status one_step(run *r, cq_autoencoder_trainer *t, const stage *s, uint64_t step, cq_error *error) {
   cq_autoencoder_batch batch;
   cq_autoencoder_report report;
   cq_autoencode_data_draw(&batch, &r->data, r->o->seed, r->state.n_steps, (size_t)r->o->batch_pairs);
+  if (s->encoders) cq_autoencode_teacher_set(&batch, &r->teacher);
   cq_status status = cq_autoencoder_step(t, &batch, &report, error);
   if (status) return status;
   r->state.n_steps++;
-  json_t *nll = json_object();
-  for (int i = 0; i < 2 && batch.side[i] >= 0; i++) {
-    average(&r->nll[batch.side[i]], report.nll[i]);
-    if (report.nll[i] > 0 && json_object_set_new(nll, r->codes[batch.side[i]], json_real(report.nll[i])))
-      status = cq_fail_memory(error, "log");
-  }
-  if (batch.side[1] >= 0) average(&r->news.contrast, report.contrast);
-  if (batch.side[1] >= 0) average(&r->news.distance, report.distance);
-  const cq_status written =
-      cq_run_log_write(&r->log,
-                       json_pack("{s:s, s:s, s:I, s:o, s:f, s:f, s:f}", "type", "step", "stage", s->name, "step",
-                                 (json_int_t)step, "nll", nll, "contrast", report.contrast, "distance", report.distance,
-                                 "gradient_norm", report.gradient_norm),
-                       error);
-  return status ? status : written;
+  return note_step(r, s, step, &batch, &report, error);
 }
 
 /* --- checkpoints --- */
@@ -443,6 +466,7 @@ static void release(run *r) {
   cq_work_directory_close(&r->work);
   cq_autoencoder_release(&r->model); /* before the values that its parameters point to */
   for (int i = 0; i < N_STAGES; i++) cq_params_free(&r->params[i]);
+  cq_autoencode_teacher_close(&r->teacher);
   cq_autoencode_data_free(&r->data);
   cq_free(r);
 }
@@ -457,6 +481,9 @@ cq_status cq_autoencode(const cq_autoencode_options *o, cq_pool *pool, cq_autoen
   if (!status) status = name_languages(r, error);
   if (!status) status = cq_autoencode_data_load(&r->data, o, r->codes, r->n_codes, told, r, error);
   if (!status) status = start_or_resume(r, error);
+  if (!status && o->teacher)
+    status = cq_autoencode_teacher_open(&r->teacher, o, &r->data, r->codes, r->n_codes,
+                                        cq_encoder_dim(r->model.tongues[0].encoder), pool, error);
   if (!status) status = train(r, error);
   if (!status) status = finish(r, error);
   if (!status) status = cq_run_log_close(&r->log, error);

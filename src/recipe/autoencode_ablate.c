@@ -47,9 +47,16 @@ CHANGE(unit_length, o->unit_length = true)
 CHANGE(latent_16, o->latent_dim = 16)
 CHANGE(latent_64, o->latent_dim = 64)
 CHANGE(latent_256, o->latent_dim = 256)
-CHANGE(as_state, (o->latent_as_state = true, o->latent_at_every_step = false))
-CHANGE(at_every_step, (o->latent_as_state = false, o->latent_at_every_step = true))
-CHANGE(as_both, o->latent_as_state = o->latent_at_every_step = true)
+CHANGE(shared_latent, o->shared_latent = true)
+CHANGE(latent_each, o->shared_latent = false)
+CHANGE(two_optimizers, o->two_optimizers = true)
+CHANGE(one_optimizer, o->two_optimizers = false)
+CHANGE(no_adversary, o->adversary = 0)
+CHANGE(adversary, o->adversary = 0.1)
+CHANGE(states, (o->states_from_encoder = true, o->latent_as_state = o->bidirectional = false))
+CHANGE(as_state, (o->latent_as_state = true, o->latent_at_every_step = o->states_from_encoder = false))
+CHANGE(at_every_step, (o->latent_at_every_step = true, o->latent_as_state = o->states_from_encoder = false))
+CHANGE(as_both, (o->latent_as_state = o->latent_at_every_step = true, o->states_from_encoder = false))
 CHANGE(feed_other, o->feed = CQ_AUTOENCODE_OTHER)
 CHANGE(feed_both, o->feed = CQ_AUTOENCODE_BOTH)
 CHANGE(pieces, o->vocabulary = CQ_AUTOENCODE_PIECES)
@@ -85,6 +92,13 @@ static const struct {
     {"latent-16", latent_16},
     {"latent-64", latent_64},
     {"latent-256", latent_256},
+    {"shared-latent", shared_latent},
+    {"latent-each", latent_each},
+    {"two-optimizers", two_optimizers},
+    {"one-optimizer", one_optimizer},
+    {"adversary-0", no_adversary},
+    {"adversary-0.1", adversary},
+    {"latent-as-states", states},
     {"latent-as-state", as_state},
     {"latent-as-every-step", at_every_step},
     {"latent-as-both", as_both},

@@ -73,11 +73,11 @@ static cq_status read_nll(double *nll, const reader *r, json_t *of, cq_error *er
 
 static cq_status read_step(reader *r, json_t *record, cq_error *error) {
   cq_autoencode_log *log = r->log;
-  cq_autoencode_log_step s;
+  cq_autoencode_log_step s = {.contrast = NAN, .distance = NAN};
   const char *stage;
   json_t *nll;
   json_error_t problem;
-  if (json_unpack_ex(record, &problem, 0, "{s:s, s:o, s:F, s:F, s:F}", "stage", &stage, "nll", &nll, "contrast",
+  if (json_unpack_ex(record, &problem, 0, "{s:s, s:o, s?F, s?F, s:F}", "stage", &stage, "nll", &nll, "contrast",
                      &s.contrast, "distance", &s.distance, "gradient_norm", &s.gradient_norm))
     return fail_record(r, &problem, error);
   if (log->n_languages == 0) return FAIL("a step before the run that says the languages");

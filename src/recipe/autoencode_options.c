@@ -18,8 +18,9 @@ cq_autoencode_options cq_autoencode_as_described(void) {
                                  .n_layers = 2,
                                  .pooling = CQ_AUTOENCODE_LAST,
                                  .relu = true,
-                                 .latent_at_every_step = false,
-                                 .latent_as_state = true,
+                                 .shared_latent = true,
+                                 .latent_at_every_step = true,
+                                 .states_from_encoder = true,
                                  .encoder_dropout = 0.139,
                                  .decoder_dropout = 0.102,
                                  .max_tokens = 100,
@@ -28,6 +29,9 @@ cq_autoencode_options cq_autoencode_as_described(void) {
                                  .contrast_by = CQ_AUTOENCODE_PAIRS,
                                  .margin = 1,
                                  .temperature = 0.05,
+                                 .distillation = 1,
+                                 .discriminator_hidden = 256,
+                                 .contrast_rate = 1,
                                  .feed = CQ_AUTOENCODE_OWN,
                                  .together_epochs = 10,
                                  .batch_pairs = 16,
@@ -51,7 +55,9 @@ cq_autoencode_options cq_autoencode_translating(void) {
   o.pooling = CQ_AUTOENCODE_MAX;
   o.relu = false;
   o.unit_length = true;
-  o.latent_at_every_step = true;
+  o.shared_latent = false;
+  o.latent_as_state = o.latent_at_every_step = true;
+  o.states_from_encoder = false;
   o.encoder_dropout = 0.1;
   o.decoder_dropout = 0.2;
   o.reconstruction = 1;
@@ -81,6 +87,7 @@ static cq_status check_sizes(const cq_autoencode_options *o, cq_error *error) {
                {"n_layers", o->n_layers, 1, MOST_LAYERS},
                {"max_tokens", o->max_tokens, 3, MOST},
                {"batch_pairs", o->batch_pairs, 1, MOST},
+               {"discriminator_hidden", o->discriminator_hidden, 1, MOST},
                {"n_shards", o->n_shards, 1, 64},
                {"max_characters", o->max_characters, 0, INT32_MAX},
                {"patience", o->patience, 0, INT32_MAX},
@@ -94,18 +101,27 @@ static cq_status check_sizes(const cq_autoencode_options *o, cq_error *error) {
         o->word_dropout >= 0 && o->word_dropout < 1))
     return cq_fail(error, CQ_ERR_ARGUMENT, "dropout %g, %g and of words %g: expected 0 or more and less than 1",
                    o->encoder_dropout, o->decoder_dropout, o->word_dropout);
-  if (!o->latent_at_every_step && !o->latent_as_state)
-    return cq_fail(error, CQ_ERR_ARGUMENT, "a decoder that never sees the sentence vector");
+  if (!o->latent_at_every_step && !o->latent_as_state && !o->states_from_encoder)
+    return cq_fail(error, CQ_ERR_ARGUMENT, "a decoder that never sees the sentence");
+  if (o->states_from_encoder && (o->latent_as_state || o->bidirectional))
+    return cq_fail(error, CQ_ERR_ARGUMENT, "decoders begin where the encoder ended, %s",
+                   o->bidirectional ? "which then reads one way only" : "or with the vector: not with both");
   return CQ_OK;
 }
 
 /* What a stage's trainer would refuse, some of them hours later. */
 static cq_status check_losses(const cq_autoencode_options *o, cq_error *error) {
-  if (!(o->reconstruction > 0 && o->contrast >= 0 && o->distance >= 0) ||
-      (o->encoder_epochs > 0 && !(o->contrast + o->distance > 0)))
-    return cq_fail(error, CQ_ERR_ARGUMENT,
-                   "losses weighted %g, %g and %g: decoders need the first above 0, encoders alone one of the others",
-                   o->reconstruction, o->contrast, o->distance);
+  const double distillation = o->teacher ? o->distillation : 0,
+               between = o->contrast + o->distance + distillation + o->adversary;
+  if (!(o->reconstruction > 0 && o->contrast >= 0 && o->distance >= 0 && distillation >= 0 && o->adversary >= 0) ||
+      (o->encoder_epochs > 0 && !(between > 0)))
+    return cq_fail(
+        error, CQ_ERR_ARGUMENT,
+        "losses weighted %g, %g, %g, %g and %g: decoders need the first above 0, encoders alone one of the others",
+        o->reconstruction, o->contrast, o->distance, distillation, o->adversary);
+  if (o->teacher && !o->teacher_language)
+    return cq_fail(error, CQ_ERR_ARGUMENT, "a teacher without the language that it reads");
+  if (!(o->contrast_rate >= 0)) return cq_fail(error, CQ_ERR_ARGUMENT, "contrast rate %g", o->contrast_rate);
   if (!(o->temperature > 0) || !(o->margin >= 0) || !(o->noise >= 0) || !(o->weight_decay >= 0) || !(o->clip_norm >= 0))
     return cq_fail(error, CQ_ERR_ARGUMENT, "temperature %g, margin %g, noise %g, weight decay %g, clip norm %g",
                    o->temperature, o->margin, o->noise, o->weight_decay, o->clip_norm);
@@ -142,6 +158,9 @@ cq_status cq_autoencode_check(const cq_autoencode_options *o, cq_error *error) {
         status = cq_fail_file(error, CQ_ERR_ARGUMENT, o->dev[i].path,
                               "dev has both %s,%s and %s,%s: expected one order", o->dev[k].languages[0],
                               o->dev[k].languages[1], o->dev[i].languages[0], o->dev[i].languages[1]);
+  for (size_t i = 0; !status && i < o->n_train && o->two_optimizers; i++)
+    if (!o->train[i].languages[0] || !o->train[i].languages[1])
+      status = cq_fail_file(error, CQ_ERR_ARGUMENT, o->train[i].path, "two optimisers need text of two languages");
   if (status) return status;
   if (o->patience > 0 && o->n_dev == 0)
     return cq_fail(error, CQ_ERR_ARGUMENT, "patience without dev: there is nothing to wait for");
@@ -173,4 +192,7 @@ void cq_autoencode_describe(cq_builder *out, const cq_autoencode_options *o) {
                     o->encoder_epochs, o->decoder_epochs, o->batch_pairs, o->learning_rate, o->weight_decay,
                     o->clip_norm, o->warmup, o->n_shards, (unsigned long long)o->seed, o->max_characters);
   cq_builder_printf(out, "%d %d %d %d", (int)o->schedule, o->patience, (int)o->vocabulary, (int)o->best_by);
+  cq_builder_printf(out, "|%d %d %s %s %.17g %.17g %d %d %.17g", o->shared_latent, o->states_from_encoder,
+                    o->teacher ? o->teacher : "", o->teacher ? o->teacher_language : "", o->distillation, o->adversary,
+                    o->discriminator_hidden, o->two_optimizers, o->contrast_rate);
 }

@@ -97,8 +97,8 @@ expect 0 autoencode train t2 pairs.tsv $short --replace
 same_model t1 t2 || fail "the same again is another model"
 expect 0 autoencode train t2 pairs.tsv $short --replace --seed 2
 same_model t1 t2 && fail "another seed gives the same model"
-for way in "--feed both" "--feed other" "--contrast pairs" "--latent-as state" "--latent-as every-step" "--one-way" \
-  "--vocabulary words" "--schedule cosine" "--pooling mean" "--any-length" "--distance 0" "--noise 0" "--layers 2" "--together 1"; do
+for way in "--feed both" "--feed other" "--contrast pairs" "--latent-as state" "--latent-as every-step" "--bidirectional no" "--latent-as states --bidirectional no" "--shared-latent yes" "--adversary 0.1" \
+  "--vocabulary words" "--schedule cosine" "--pooling mean" "--unit-length no" "--distance 0" "--noise 0" "--layers 2" "--together 1" "--together 1 --two-optimizers yes"; do
   expect 0 autoencode train t2 pairs.tsv $short --replace $way
   same_model t1 t2 && fail "$way changes nothing"
 done
@@ -112,7 +112,22 @@ stderr_has "epoch 2: BLEU xx-yy"
 stderr_has "the model that is kept, on dev: BLEU"
 config=described/decoder-xx/decoder_config.json
 grep -q '"latent_dim": 16' $config || fail "the vector is not of 16 numbers"
-grep -q '"latent_at_every_step": false' $config || fail "the vector is fed at every step"
+grep -q '"states_from_encoder": true' $config || fail "decoders do not begin where the encoder ended"
+cmp -s described/encoder-xx/3_Dense/model.safetensors described/encoder-yy/3_Dense/model.safetensors ||
+  fail "the layer that gives the vector is not one"
+# A teacher's vectors, of one language's sentences.
+dim=$(sed -n 's/.*"hidden_size": \([0-9]*\).*/\1/p' "$TEACHER/config.json")
+taught="$tiny --encoder-epochs 20 --decoder-epochs 1 --teacher $TEACHER --teacher-language xx --beta 0 --distance 0"
+HOME=$tmp expect 0 autoencode train taught pairs.tsv $(echo "$taught" | sed "s/--latent 48/--latent $dim/")
+grep -q '"distillation"' taught/log.jsonl || fail "nothing was learned from the teacher"
+awk -F'"distillation":' '/distillation/ { split($2, v, /[,}]/); if (!n++) first = v[1]; last = v[1] }
+  END { exit !(last < first / 2) }' taught/log.jsonl || fail "vectors do not come nearer to the teacher's"
+HOME=$tmp expect 1 autoencode train new pairs.tsv $taught --replace
+stderr_has "vectors of $dim dimensions"
+HOME=$tmp expect 1 autoencode train new pairs.tsv $short --teacher "$TEACHER"
+stderr_has "without the language"
+HOME=$tmp expect 1 autoencode train new pairs.tsv $short --teacher "$TEACHER" --teacher-language zz
+stderr_has "no pairs of the teacher's language"
 absent described.work
 
 # What is refused: before anything is written, where it can be told.
@@ -152,6 +167,12 @@ expect 1 autoencode train new xx.txt $short
 stderr_has "xx.txt:1"
 expect 1 autoencode train new pairs.tsv --languages xx,yy --vocab-size 5000
 stderr_has "5000"
+expect 1 autoencode train new pairs.tsv $short --latent-as states
+stderr_has "reads one way only"
+expect 1 autoencode train new xx,yy=pairs.tsv xx=xx.txt $short --two-optimizers yes
+stderr_has "two optimisers need text of two languages"
+expect 1 autoencode train new xx,yy=pairs.tsv xx,zz=pairs.tsv $short --adversary 1
+stderr_has "a discriminator is for two languages, here are 3"
 expect 1 autoencode train new pairs.tsv $short --temperature 0
 stderr_has "temperature 0"
 expect 1 autoencode train new pairs.tsv $short --beta 0 --distance 0

@@ -109,14 +109,15 @@ has short.svg 1 '>contrast</text>'
 
 # More languages: a line each, of the steps that they had a part in; text of one language aligns nothing.
 step() { printf '{"type":"step","stage":"together","nll":{%s},"contrast":%s,"distance":%s,"gradient_norm":1}\n' "$@"; }
+text() { printf '{"type":"step","stage":"together","nll":{%s},"gradient_norm":1}\n' "$1"; }
 {
   echo '{"type":"run","languages":["xx","yy","zz"]}'
   step '"xx":8,"yy":9' 4 1
-  step '"zz":5' 0 0
+  text '"zz":5'
   step '"xx":6,"zz":7' 2 1
-  step '"xx":2' 0 0
+  text '"xx":2'
   echo '{"type":"dev","ways":{"xx-zz":{"bleu":1,"chrf":2,"meteor":3},"yy-zz":{"bleu":2,"chrf":2,"meteor":3}}}'
-  step '"yy":5' 0 0
+  text '"yy":5'
 } >three.jsonl
 expect 0 autoencode plot losses three.jsonl --smooth 2 -o three.svg
 is_svg three.svg
