@@ -8,7 +8,7 @@
  *
  *   cq_autoencoder *a;
  *   cq_autoencoder_open(&a, "fr-it", &err);
- *   cq_autoencoder_translate(out, a, "fr", "it", sentences, n, NULL, pool, &err);
+ *   cq_autoencoder_translate(out, a, "fr", "it", sentences, n, NULL, NULL, pool, &err);
  *
  * A model is a directory: autoencoder.json, and for each language encoder-XX (sentence-transformers' layout) and
  * decoder-XX. Sources: Dore's dual autoencoders for the system as described; Sutskever et al. 2014, Cho et al. 2014 for
@@ -43,12 +43,13 @@ typedef struct cq_translate_options {
 CQ_API cq_translate_options cq_translate_default_options(void); /* 5, 100, 1 */
 
 /* out [n] receives translations, each to be released with free(); NULLs when the call fails. The same for any number of
- * threads. An empty sentence is translated like any other text. Errors: CQ_ERR_ARGUMENT for an unknown language or
+ * threads. An empty sentence is translated like any other text; of one
+ * longer than its encoder reads only the beginning is. stats: as cq_encoder_encode; may be NULL. Errors: CQ_ERR_ARGUMENT for an unknown language or
  * options out of range; CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_autoencoder_translate(char **out, const cq_autoencoder *autoencoder, const char *from,
                                                       const char *to, const cq_slice *sentences, size_t n,
-                                                      const cq_translate_options *options, cq_pool *pool,
-                                                      cq_error *error);
+                                                      const cq_translate_options *options, cq_encode_stats *stats,
+                                                      cq_pool *pool, cq_error *error);
 
 /* --- training --- */
 

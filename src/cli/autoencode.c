@@ -72,13 +72,13 @@ static const cli_option translate_options[] = {
     CLI_THREADS(struct translate_args, threads),
 };
 
-static int translate_chunk(const cli_sentences *in, const cq_autoencoder *model, const struct translate_args *args,
-                           cq_pool *pool) {
+static int translate_chunk(cq_encode_stats *stats, const cli_sentences *in, const cq_autoencoder *model,
+                           const struct translate_args *args, cq_pool *pool) {
   char **out = calloc(in->n, sizeof *out);
   cq_error error = {0};
   if (!out) return cli_fail("out of memory");
   int code = CLI_OK;
-  if (cq_autoencoder_translate(out, model, args->from, args->to, in->slices, in->n, &args->o, pool, &error))
+  if (cq_autoencoder_translate(out, model, args->from, args->to, in->slices, in->n, &args->o, stats, pool, &error))
     code = cli_sentences_fail(in, &error);
   for (size_t i = 0; i < in->n; i++) {
     if (code == CLI_OK) puts(out[i]);
@@ -93,6 +93,7 @@ static int run_translate(const cli_call *call) {
   cq_error error = {0};
   cq_autoencoder *model = NULL;
   cq_pool *pool = NULL;
+  cq_encode_stats stats = {0};
   cli_sentences in = {.paths = call->arguments,
                       .n_paths = call->n_arguments,
                       .columns = {args->column},
@@ -104,8 +105,11 @@ static int run_translate(const cli_call *call) {
   while (code == CLI_OK) {
     if (cli_sentences_next(&in, &error)) code = cli_fail_error(&error);
     if (code != CLI_OK || in.n == 0) break;
-    code = translate_chunk(&in, model, args, pool);
+    code = translate_chunk(&stats, &in, model, args, pool);
   }
+  if (code == CLI_OK && stats.n_truncated)
+    cli_note("%" PRIu64 " of %" PRIu64 " sentences are longer than the encoder reads and were cut", stats.n_truncated,
+             stats.n_sentences);
   if (code == CLI_OK && in.n_skipped) cli_note("%" PRIu64 " lines were skipped", in.n_skipped);
   cli_sentences_close(&in);
   cq_autoencoder_free(model);

@@ -38,7 +38,7 @@ cq_status cq_autoencode_measure_way(double scores[CQ_AUTOENCODE_N_MEASURES], con
   }
   if (!status)
     status = cq_autoencoder_translate(out, model, back ? second : first, back ? first : second, sources, n, &greedy,
-                                      pool, error);
+                                      NULL, pool, error);
   for (size_t i = 0; !status && i < n; i++) hypotheses[i] = cq_slice_of(out[i]);
   const cq_mt_texts texts = {hypotheses, (const cq_slice *const[]){references}, n, 1};
   if (!status) status = score(scores, &texts, error);

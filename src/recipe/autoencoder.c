@@ -221,7 +221,7 @@ static cq_status write_all(translating *t, cq_pool *pool, cq_error *error) {
 
 cq_status cq_autoencoder_translate(char **out, const cq_autoencoder *a, const char *from, const char *to,
                                    const cq_slice *sentences, size_t n, const cq_translate_options *options,
-                                   cq_pool *pool, cq_error *error) {
+                                   cq_encode_stats *stats, cq_pool *pool, cq_error *error) {
   const cq_tongue *source = tongue_of(a, from), *target = tongue_of(a, to);
   const cq_translate_options usual = cq_translate_default_options(), *o = options ? options : &usual;
   for (size_t i = 0; i < n; i++) out[i] = NULL;
@@ -238,7 +238,7 @@ cq_status cq_autoencoder_translate(char **out, const cq_autoencoder *a, const ch
                    .o = {o->beam, o->max_tokens, o->length_penalty},
                    .out = out};
   if (!status)
-    status = cq_encoder_encode_states(vectors, t.states, source->encoder, pool, sentences, n, NULL, NULL, error);
+    status = cq_encoder_encode_states(vectors, t.states, source->encoder, pool, sentences, n, NULL, stats, error);
   if (!status) status = write_all(&t, pool, error);
   cq_free(vectors);
   cq_free(states);

@@ -226,18 +226,20 @@ static void models_translate(void **state) {
   assert_int_equal(cq_encoder_dim(cq_autoencoder_encoder(a, "xx")), 7);
   for (int i = 0; i < N; i++) sentences[i] = cq_slice_of(texts[i % 4]);
   assert_int_equal(cq_pool_open(&pool, 3, NULL), CQ_OK);
-  assert_int_equal(cq_autoencoder_translate(out, a, "xx", "yy", sentences, N, NULL, NULL, NULL), CQ_OK);
-  assert_int_equal(cq_autoencoder_translate(again, a, "xx", "yy", sentences, N, NULL, pool, NULL), CQ_OK);
+  assert_int_equal(cq_autoencoder_translate(out, a, "xx", "yy", sentences, N, NULL, NULL, NULL, NULL), CQ_OK);
+  assert_int_equal(cq_autoencoder_translate(again, a, "xx", "yy", sentences, N, NULL, NULL, pool, NULL), CQ_OK);
   for (int i = 0; i < N; i++) {
     assert_string_equal(out[i], again[i]);
     assert_string_equal(out[i], out[i % 4]);
   }
   for (int i = 0; i < N; i++) free(out[i]), free(again[i]);
-  assert_int_equal(cq_autoencoder_translate(out, a, "xx", "yy", NULL, 0, NULL, pool, NULL), CQ_OK);
-  assert_int_equal(cq_autoencoder_translate(out, a, "xx", "zz", sentences, N, NULL, pool, &error), CQ_ERR_ARGUMENT);
+  assert_int_equal(cq_autoencoder_translate(out, a, "xx", "yy", NULL, 0, NULL, NULL, pool, NULL), CQ_OK);
+  assert_int_equal(cq_autoencoder_translate(out, a, "xx", "zz", sentences, N, NULL, NULL, pool, &error),
+                   CQ_ERR_ARGUMENT);
   assert_non_null(strstr(error.message, "'zz'"));
   out[0] = out[N - 1] = (char *)"not yet";
-  assert_int_equal(cq_autoencoder_translate(out, a, "zz", "xx", sentences, N, NULL, pool, &error), CQ_ERR_ARGUMENT);
+  assert_int_equal(cq_autoencoder_translate(out, a, "zz", "xx", sentences, N, NULL, NULL, pool, &error),
+                   CQ_ERR_ARGUMENT);
   assert_non_null(strstr(error.message, "'zz'"));
   assert_true(!out[0] && !out[N - 1]);
   for (int i = 0; i < 3; i++) {
@@ -245,7 +247,8 @@ static void models_translate(void **state) {
     if (i == 0) o.beam = 0;
     if (i == 1) o.max_tokens = 0;
     if (i == 2) o.length_penalty = NAN;
-    assert_int_equal(cq_autoencoder_translate(out, a, "xx", "yy", sentences, N, &o, pool, &error), CQ_ERR_ARGUMENT);
+    assert_int_equal(cq_autoencoder_translate(out, a, "xx", "yy", sentences, N, &o, NULL, pool, &error),
+                     CQ_ERR_ARGUMENT);
     assert_non_null(strstr(error.message, "beam"));
     assert_null(out[0]);
   }
@@ -269,7 +272,7 @@ static void allocations_may_fail(void **state) {
       cq_alloc_fail_at(n);
       const cq_status status =
           way == 0 ? cq_autoencoder_open(&a, model(), &error)
-                   : cq_autoencoder_translate(out, opened, "xx", "yy", sentences, 2, NULL, NULL, &error);
+                   : cq_autoencoder_translate(out, opened, "xx", "yy", sentences, 2, NULL, NULL, NULL, &error);
       const bool failed = cq_alloc_failed();
       cq_alloc_fail_at(0);
       cq_autoencoder_free(a);

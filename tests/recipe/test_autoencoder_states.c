@@ -79,7 +79,7 @@ static void models_translate(void **state) {
         for (int way = 0; way < 3; way++) {
           cq_pool *pool;
           assert_int_equal(cq_pool_open(&pool, way + 1, NULL), CQ_OK);
-          if (cq_autoencoder_translate(out[way], a, source->code, target->code, sentences, N, &o, pool, &error))
+          if (cq_autoencoder_translate(out[way], a, source->code, target->code, sentences, N, &o, NULL, pool, &error))
             fail_msg("%s", error.message);
           cq_pool_free(pool);
           for (int i = 0; i < N; i++) assert_string_equal(out[way][i], out[0][i]);
@@ -141,7 +141,7 @@ static void allocations_may_fail(void **state) {
     char *out[2] = {NULL, NULL};
     cq_error error = {0};
     cq_alloc_fail_at(n);
-    const cq_status status = cq_autoencoder_translate(out, a, "xx", "yy", sentences, 2, NULL, NULL, &error);
+    const cq_status status = cq_autoencoder_translate(out, a, "xx", "yy", sentences, 2, NULL, NULL, NULL, &error);
     const bool failed = cq_alloc_failed();
     cq_alloc_fail_at(0);
     for (int i = 0; i < 2; i++) free(out[i]);
