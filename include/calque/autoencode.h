@@ -109,7 +109,7 @@ typedef struct cq_autoencode_options {
   cq_autoencode_pooling pooling;
   bool relu;          /* after the linear layer that gives the vector */
   bool unit_length;   /* vectors of length one */
-  bool shared_latent; /* the layer that gives the vector is one for both of two languages */
+  bool shared_latent; /* the layer that gives the vector is one for all languages */
   bool latent_at_every_step, latent_as_state;
   bool states_from_encoder; /* decoders begin where the encoder ended; encoders read one way then, and the vector is not
                                the first state */

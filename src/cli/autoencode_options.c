@@ -72,7 +72,7 @@ const cli_option cli_autoencode_options[CLI_AUTOENCODE_N_OPTIONS] = {
     CHOICE_OPTION("relu", relu, answers, "whether there is one after the linear layer that gives the vector"),
     CHOICE_OPTION("unit-length", unit_length, answers, "whether vectors are scaled to length one"),
     CHOICE_OPTION("shared-latent", shared_latent, answers,
-                  "whether the layer that gives the vector is one for both of two languages"),
+                  "whether the layer that gives the vector is one for all languages"),
     CHOICE_OPTION(
         "latent-as", latent, latents,
         "what decoders take the vector for: their first state, part of each input; states: they begin where the "

@@ -98,9 +98,10 @@ static cq_status name_languages(run *r, cq_error *error) {
       if (!status) status = add_code(r, o->dev[i].languages[s], error);
   if (!status && r->n_codes > n_known)
     status = cq_fail(error, CQ_ERR_ARGUMENT, "dev has '%s', which there is no text of to train on", r->codes[n_known]);
-  if (!status && (o->adversary > 0 || o->shared_latent) && r->n_codes != 2)
-    status = cq_fail(error, CQ_ERR_ARGUMENT, "%s is for two languages, here are %zu",
-                     o->shared_latent ? "a layer that encoders share" : "a discriminator", r->n_codes);
+  if (!status && o->adversary > 0 && r->n_codes != 2)
+    status = cq_fail(error, CQ_ERR_ARGUMENT, "a discriminator is for two languages, here are %zu", r->n_codes);
+  if (!status && o->shared_latent && r->n_joined > 0)
+    status = cq_fail(error, CQ_ERR_ARGUMENT, "a latent layer for all, and a model joined whose layers stay");
   if (!status && r->n_codes == r->n_joined)
     status = cq_fail_file(error, CQ_ERR_ARGUMENT, o->joined, "there is no new language: all of the text's are there");
   return status;

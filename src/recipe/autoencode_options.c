@@ -158,9 +158,6 @@ cq_status cq_autoencode_check(const cq_autoencode_options *o, cq_error *error) {
         status = cq_fail_file(error, CQ_ERR_ARGUMENT, o->dev[i].path,
                               "dev has both %s,%s and %s,%s: expected one order", o->dev[k].languages[0],
                               o->dev[k].languages[1], o->dev[i].languages[0], o->dev[i].languages[1]);
-  for (size_t i = 0; !status && i < o->n_train && o->two_optimizers; i++)
-    if (!o->train[i].languages[0] || !o->train[i].languages[1])
-      status = cq_fail_file(error, CQ_ERR_ARGUMENT, o->train[i].path, "two optimisers need text of two languages");
   if (status) return status;
   if (o->patience > 0 && o->n_dev == 0)
     return cq_fail(error, CQ_ERR_ARGUMENT, "patience without dev: there is nothing to wait for");

@@ -5,9 +5,9 @@
 
 #include <string.h>
 
-/* The half of a group's pairs that the teacher reads; -1: none. */
+/* The half of a group that the teacher reads; -1: none. */
 static int half_of(const cq_autoencode_teacher *t, const int language[2]) {
-  return language[1] < 0 ? -1 : language[0] == t->language ? 0 : language[1] == t->language ? 1 : -1;
+  return language[0] == t->language ? 0 : language[1] == t->language ? 1 : -1;
 }
 
 static cq_status prepare(cq_autoencode_teacher *t, const cq_autoencode_data *data, cq_pool *pool, cq_error *error) {
@@ -21,7 +21,7 @@ static cq_status prepare(cq_autoencode_teacher *t, const cq_autoencode_data *dat
     status = cq_cached_encoder_prepare(&t->encoder, half ? g->text.targets : g->text.sources,
                                        half ? g->text.n_targets : g->text.n_sources, pool, NULL, NULL, error);
   }
-  return status || n ? status : cq_fail(error, CQ_ERR_ARGUMENT, "there are no pairs of the teacher's language");
+  return status || n ? status : cq_fail(error, CQ_ERR_ARGUMENT, "there is no text of the teacher's language");
 }
 
 cq_status cq_autoencode_teacher_open(cq_autoencode_teacher *out, const cq_autoencode_options *o,
@@ -31,7 +31,7 @@ cq_status cq_autoencode_teacher_open(cq_autoencode_teacher *out, const cq_autoen
   for (size_t i = 0; i < n_codes; i++)
     if (!strcmp(codes[i], o->teacher_language)) out->language = (int)i;
   if (out->language < 0)
-    return cq_fail(error, CQ_ERR_ARGUMENT, "there are no pairs of the teacher's language, '%s'", o->teacher_language);
+    return cq_fail(error, CQ_ERR_ARGUMENT, "there is no text of the teacher's language, '%s'", o->teacher_language);
   cq_status status = cq_cached_encoder_open(&out->encoder, o->teacher, o->cache_directory, NULL, NULL, error);
   if (!status && out->encoder.dim != latent_dim)
     status = cq_fail_file(error, CQ_ERR_ARGUMENT, o->teacher, "vectors of %lld dimensions, the autoencoders' have %lld",

@@ -11,14 +11,14 @@ typedef struct cq_autoencode_teacher {
   float *targets; /* [batch_pairs, dim] */
 } cq_autoencode_teacher;
 
-/* Asks the options' teacher for every sentence of its language that has a translation in the data. codes [n_codes]: of
- * all languages. Errors: CQ_ERR_ARGUMENT when its vectors have other dimensions than latent_dim or no pairs have its
+/* Asks the options' teacher for every sentence of its language in the data. codes [n_codes]: of
+ * all languages. Errors: CQ_ERR_ARGUMENT when its vectors have other dimensions than latent_dim or there is no text of its
  * language; those of opening a model. */
 CQ_MUST_USE cq_status cq_autoencode_teacher_open(cq_autoencode_teacher *out, const cq_autoencode_options *options,
                                                  const cq_autoencode_data *data, const char *const *codes,
                                                  size_t n_codes, int64_t latent_dim, cq_pool *pool, cq_error *error);
 void cq_autoencode_teacher_close(cq_autoencode_teacher *t); /* legal on {0} */
-/* Sets a batch's targets, where it has the teacher's language and another. */
+/* Sets a batch's targets, where it has the teacher's language. */
 void cq_autoencode_teacher_set(cq_autoencoder_batch *batch, cq_autoencode_teacher *t);
 
 #endif

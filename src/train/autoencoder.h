@@ -39,8 +39,8 @@ typedef struct cq_autoencoder_options {
   uint64_t seed;
   cq_feed feed;
   double reconstruction, contrast, distance; /* weights of the losses; 0: none. distance: mean squared distance */
-  double distillation;                       /* of both languages' mean squared distances from the targets of a step */
-  double adversary;                          /* of the encoders' against a discriminator of two languages; 0: none */
+  double distillation;                       /* of mean squared distances from a batch's targets */
+  double adversary; /* of the encoders' against a discriminator of two languages; 0: there is none */
   cq_contrast contrast_by;
   double margin;      /* of CQ_CONTRAST_PAIRS */
   double temperature; /* of CQ_CONTRAST_IN_BATCH: cosines are divided by it */
@@ -50,11 +50,10 @@ typedef struct cq_autoencoder_options {
   int64_t discriminator_hidden; /* dimensions of its hidden layer; its weights do not decay */
   double discriminator_rate;    /* its learning rate, relative to the optimizer's */
   double label_smoothing;       /* of what it learns: see cq_discriminator_options */
-  bool two_optimizers;  /* for the losses between vectors, and for -log p: see above. The second decays weights; no
-                           batch is of one language then */
+  bool two_optimizers;  /* for the losses between vectors, and for -log p: see above. The second decays weights */
   double contrast_rate; /* of two: the first's learning rate, relative to the optimizer's */
-  bool shared_latent;   /* the encoders' last Dense modules are one: see train/shared_layer.h. The second's takes the
-                           first's values; the encoders of the two languages are trained, or none (then nothing is shared here) */
+  bool shared_latent;   /* the encoders' last Dense modules are one: see train/shared_layer.h. The first's values are
+                           taken; all encoders are trained, or none (then nothing is shared here) */
   cq_optimizer_options optimizer;
 } cq_autoencoder_options;
 
@@ -74,7 +73,7 @@ typedef struct cq_autoencoder_batch {
                                    writes from its own vectors, whatever the feed */
   const cq_slice *sentences[2]; /* [n] each: a sentence and its translation */
   size_t n;
-  const float *targets; /* [n, dim], the vectors that both languages' should be, for `distillation`; NULL: none */
+  const float *targets; /* [n, dim] of a teacher: what the vectors of both should be, for `distillation`; NULL: none */
 } cq_autoencoder_batch;
 
 typedef struct cq_autoencoder_report {

@@ -29,19 +29,20 @@ typedef struct cq_half {
   int64_t *starts; /* [n + 1] */
   float *vectors;  /* [n, dim] */
   float *gradient; /* [n, dim] of the vectors */
-  float *states;   /* [n, states_width], and behind it its gradient */
+  float *states;   /* [n, states_width], and behind it its gradient: see model/states.h */
   size_t n, capacity;
+  int64_t states_width;
 } cq_half;
 
-/* Tokenizes n sentences and makes room for their vectors and states, whose gradients are zero then. states_width: the
- * same at every call. Errors: CQ_ERR_MEMORY, those of tokenizing. */
+/* Tokenizes n sentences and makes room for their vectors and for states of that width, always the same, whose gradient
+ * begins at 0. Errors: CQ_ERR_MEMORY, those of tokenizing. */
 CQ_MUST_USE cq_status cq_half_fill(cq_half *h, const cq_encoder *encoder, const cq_slice *sentences, size_t n,
                                    int64_t states_width, cq_error *error);
-/* No sentences. */
-void cq_half_empty(cq_half *h);
 /* The sentence behind the last of shard k, the shards being ranges of about as many tokens; `first` is shard k's first
  * sentence. */
 size_t cq_half_end_of_shard(const cq_half *h, int k, int n_shards, size_t first);
+/* What the encoder hands over of n sentences, or its gradient; data NULL: nothing. */
+cq_tensor cq_half_states(const cq_half *h, size_t first, size_t n, bool gradient);
 void cq_half_free(cq_half *h);
 
 #endif

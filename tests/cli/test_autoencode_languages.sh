@@ -82,6 +82,11 @@ for threads in 1 2; do
   grep -q "epoch 4" stderr && fail "it did not stop early"
 done
 diff -r -x log.jsonl -x README.md early1 early2 >/dev/null || fail "two threads write another model than one"
+expect 0 autoencode train shared xx,yy=xy.tsv xx,zz=xz.tsv yy=zz.txt $short --shared-latent yes --together 1 --two-optimizers yes
+cmp -s shared/encoder-xx/3_Dense/model.safetensors shared/encoder-zz/3_Dense/model.safetensors ||
+  fail "the layer that gives the vector is not one"
+expect 1 autoencode train new xx,zz=xz.tsv $short --join two --shared-latent yes
+stderr_has "a model joined whose layers stay"
 expect 1 autoencode train new xx,yy=xy.tsv $short --patience 2
 stderr_has "patience without dev"
 expect 1 autoencode train new xx,yy=xy.tsv $short --dev xx,zz=xz.tsv

@@ -220,6 +220,33 @@ static void of_two_updates_the_first_stays(void **state) {
   tear_down(&p);
 }
 
+/* Pairs and text of one language: rows owe both optimisers, of which the first may have nothing to say. */
+static void settling_changes_no_bit_of_two(void **state) {
+  uint64_t hash[2];
+  (void)state;
+  for (int often = 0; often < 2; often++) {
+    problem p;
+    make_sides(&p, true, 0.2);
+    cq_autoencoder_options o = noisy_options(&p);
+    o.two_optimizers = true, o.contrast_rate = 2;
+    p.rate = 1e-2;
+    start(&p, &o, NULL);
+    for (int i = 0; i < 60; i++) {
+      cq_autoencoder_report report;
+      cq_autoencoder_batch batch = pairs_of(i % 7 == 6 ? N : (size_t)(i % 3) + 1);
+      if (i % 5 < 2) batch.side[0] = i % 5, batch.side[1] = -1, batch.sentences[0] = batch_of(i % 5);
+      if (i % 2) batch.targets = NULL;
+      assert_int_equal(cq_autoencoder_step(p.trainer, &batch, &report, NULL), CQ_OK);
+      assert_true((report.space_gradient_norm > 0) == (batch.side[1] >= 0 || batch.targets));
+      if (often) settle(&p);
+    }
+    settle(&p);
+    hash[often] = hash_of(&p);
+    tear_down(&p);
+  }
+  assert_true(hash[0] == hash[1]);
+}
+
 /* --- frozen --- */
 
 /* Which of encoder 0, decoder 0, encoder 1, decoder 1 move. */
@@ -323,7 +350,6 @@ static void a_loss_that_is_no_number_changes_nothing(void **state) {
 
 static void targets_may_be_missing_and_must_be_numbers(void **state) {
   cq_autoencoder_batch batch = pairs_of(N);
-  batch.targets = NULL;
   float wrong[N * DIM];
   problem p;
   cq_autoencoder_report report;
@@ -333,6 +359,7 @@ static void targets_may_be_missing_and_must_be_numbers(void **state) {
   const cq_autoencoder_options o = noisy_options(&p);
   p.rate = 1e-2;
   start(&p, &o, NULL);
+  batch.targets = NULL;
   assert_int_equal(cq_autoencoder_step(p.trainer, &batch, &report, NULL), CQ_OK);
   assert_true(report.distillation[0] == 0 && report.distillation[1] == 0 && report.contrast > 0);
   assert_int_equal(cq_autoencoder_settle(p.trainer, NULL), CQ_OK);
@@ -419,7 +446,7 @@ static void wrong_options(void **state) {
   cq_autoencoder_options shared = usual;
   shared.shared_latent = true;
   p.sides[1].encoder = make_encoder_of(1, 5, DIM, false, 0);
-  expect_refused(&p, &shared, "linear.weight is 4 x 12 in one encoder, 4 x 10 in the other");
+  expect_refused(&p, &shared, "linear.weight is 4 x 12 in encoder 1, 4 x 10 in encoder 2");
   cq_encoder_free(p.sides[1].encoder);
   for (int s = 0; s < 2; s++) {
     p.sides[s].encoder = make_encoder_of(1, 6, s ? 0 : 12, false, 0);
@@ -430,6 +457,13 @@ static void wrong_options(void **state) {
     cq_encoder_free(p.sides[s].encoder);
     p.sides[s].encoder = encoders[s], p.sides[s].decoder = decoders[s];
   }
+  cq_autoencoder_trainer *t;
+  cq_params params = {0};
+  cq_error error = {0};
+  const cq_autoencoder_side three[] = {p.sides[0], p.sides[1], p.sides[0]};
+  const cq_autoencoder_options all = noisy_options(&p);
+  assert_int_equal(cq_autoencoder_trainer_new(&t, &params, three, 3, NULL, &all, &error), CQ_ERR_ARGUMENT);
+  assert_non_null(strstr(error.message, "discriminator of 3 languages"));
   start(&p, &usual, NULL);
   const cq_autoencoder_batch batch = pairs_of(0);
   assert_int_equal(cq_autoencoder_step(p.trainer, &batch, &report, NULL), CQ_ERR_ARGUMENT);
@@ -473,6 +507,7 @@ int main(void) {
       cmocka_unit_test(two_optimizers_are_two_trainers),
       cmocka_unit_test(without_decoders_one_optimizer_is_enough),
       cmocka_unit_test(of_two_updates_the_first_stays),
+      cmocka_unit_test(settling_changes_no_bit_of_two),
       cmocka_unit_test(what_is_frozen_stays),
       cmocka_unit_test(a_loss_that_is_no_number_changes_nothing),
       cmocka_unit_test(targets_may_be_missing_and_must_be_numbers),

@@ -250,11 +250,11 @@ static void steps_are_those_of_the_whole_batch(void **state) {
       }
 }
 
-static uint64_t side_hash(const cq_autoencoder_side *side) {
+static uint64_t hash_of_side(const cq_autoencoder_side *side) {
   uint64_t hash = 0;
   size_t n;
   const cq_param *of_decoder = cq_decoder_params(&n, side->decoder);
-  for (size_t i = 0; i < side->encoder->params.n + n; i++) {
+  for (size_t i = 0; i < n + side->encoder->params.n; i++) {
     const cq_param *p = i < n ? &of_decoder[i] : side->encoder->params.items[i - n];
     hash = cq_mix(hash) ^ cq_hash(p->value, (size_t)cq_param_floats(p) * 4);
   }
@@ -276,7 +276,7 @@ static void text_of_one_language(void **state) {
     if (way) batch.side[1] = -1;
     assert_int_equal(cq_autoencoder_step(p.trainer, &batch, &report, NULL), CQ_OK);
     assert_int_equal(cq_autoencoder_settle(p.trainer, NULL), CQ_OK);
-    of_first[way] = side_hash(&p.sides[0]), of_second[way] = side_hash(&p.sides[1]);
+    of_first[way] = hash_of_side(&p.sides[0]), of_second[way] = hash_of_side(&p.sides[1]);
     tear_down(&p);
   }
   assert_true(of_first[0] == of_first[1] && of_second[0] != of_second[1]);

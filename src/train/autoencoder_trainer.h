@@ -1,6 +1,6 @@
-/* What the trainer of autoencoders holds, for making it (autoencoder.c) and for its steps (autoencoder_step.c). */
-#ifndef TRAIN_AUTOENCODER_STATE_H
-#define TRAIN_AUTOENCODER_STATE_H
+/* What the autoencoders' trainer holds, for those who make it and for its step. */
+#ifndef TRAIN_AUTOENCODER_TRAINER_H
+#define TRAIN_AUTOENCODER_TRAINER_H
 
 #include "train/autoencoder.h"
 #include "train/pair_batch.h"
@@ -8,7 +8,7 @@
 
 /* A shard of one half of the batch: a run of its sentences. Its activations stay from the encoders' forward to their
  * backward, so it has a lane of its own. */
-typedef struct cq_shard {
+typedef struct cq_autoencoder_shard {
   int half;
   size_t first, n; /* sentences */
   cq_lane lane;
@@ -20,7 +20,7 @@ typedef struct cq_shard {
   cq_mark laid_out; /* of the workspace, before any activations */
   cq_status status;
   cq_error error;
-} cq_shard;
+} cq_autoencoder_shard;
 
 struct cq_autoencoder_trainer {
   cq_autoencoder_side *sides;
@@ -36,7 +36,7 @@ struct cq_autoencoder_trainer {
   cq_params of_encoders; /* the first of params */
   cq_optimizer between;
   cq_gradients *between_gradients; /* [n_shards] views of the gradients' first */
-  cq_shard *shards;                /* [2 n_shards] */
+  cq_autoencoder_shard *shards;    /* [2 n_shards] */
   cq_gradients *gradients;    /* [n_shards]: of the k-th shards of both languages, which work at the same time where the
                               languages share no parameter */
   cq_half halves[2];          /* the second without sentences when the batch is of one language */
@@ -47,37 +47,26 @@ struct cq_autoencoder_trainer {
   uint64_t n_batches;
 };
 
-static inline bool cq_trains_encoder(const cq_autoencoder_side *side) {
+static inline bool trains_encoder(const cq_autoencoder_side *side) {
   return !side->encoder_frozen;
 }
 
-static inline bool cq_trains_decoder(const cq_autoencoder_trainer *t, const cq_autoencoder_side *side) {
+static inline bool trains_decoder(const cq_autoencoder_trainer *t, const cq_autoencoder_side *side) {
   return side->decoder && !side->decoder_frozen && t->o.reconstruction > 0;
 }
 
-static inline bool cq_trains_encoders(const cq_autoencoder_trainer *t) {
-  bool any = false;
-  for (int s = 0; s < t->n_sides; s++) any |= cq_trains_encoder(&t->sides[s]);
-  return any;
-}
-
-static inline bool cq_trains_decoders(const cq_autoencoder_trainer *t) {
-  bool any = false;
-  for (int s = 0; s < t->n_sides; s++) any |= cq_trains_decoder(t, &t->sides[s]);
-  return any;
-}
-
 /* Whose sentences a half of the batch holds. */
-static inline const cq_autoencoder_side *cq_side_of(const cq_autoencoder_trainer *t, int which) {
+static inline const cq_autoencoder_side *side_of(const cq_autoencoder_trainer *t, int which) {
   return &t->sides[t->batch.side[which]];
 }
 
-static inline int cq_n_halves(const cq_autoencoder_trainer *t) {
+static inline int n_halves(const cq_autoencoder_trainer *t) {
   return t->batch.side[1] < 0 ? 1 : 2;
 }
 
-/* Encoders that are trained, after an update; all that is, or frozen decoders too. Errors: CQ_ERR_MEMORY. */
+/* Packs what was updated; all: frozen decoders too. training: for that too, else for writing. */
 CQ_MUST_USE cq_status cq_autoencoder_pack_encoders(cq_autoencoder_trainer *t, cq_error *error);
+CQ_MUST_USE cq_status cq_autoencoder_pack_decoders(cq_autoencoder_trainer *t, bool all, bool training, cq_error *error);
 CQ_MUST_USE cq_status cq_autoencoder_pack(cq_autoencoder_trainer *t, bool all, cq_error *error);
 
 #endif

@@ -1,0 +1,83 @@
+#!/usr/bin/env bash
+# Makes the figures of autoencoders that translate in docs/results.md again: trains, then BLEU both ways on held-out text.
+#
+#   bench/translate.sh PROGRAM DATA WORK RUN...
+#
+#   DATA  holds parallel/{fr-it,en-fr,en-it,en-de}/*.tsv.gz
+#   WORK  keeps text, models and checkpoints; called again, the script goes on where it stopped
+#   RUN   PAIR-KIND, PAIR fr-it or en-de (multi30k), KIND one of
+#           own        decoders learn from their own language's vectors alone
+#           more       the same, and text of one language besides (fr-it)
+#           other      from the other language's, without losses between languages: a supervised encoder-decoder, the bound
+#           both       from both in turn
+#           described  the system as described, everything at once, 16 numbers
+#   EPOCHS, THREADS, OPTIONS in the environment change the runs
+set -euo pipefail
+[ $# -ge 4 ] || { sed -n '2,15s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+program=$1 data=$2/parallel work=$3
+shift 3
+threads=${THREADS:-2}
+mkdir -p "$work"
+
+# French-Italian: all of its training files, and en-fr joined with en-it where the English is the same. 500 tatoeba pairs whose
+# sentences stand nowhere else are dev: there is no dev set of that kind.
+fr_it_text() {
+  local from=$data/fr-it
+  [ -s "$work/fr-it.tsv" ] && return
+  local tab=$'\t'
+  english() { # of one folder, without captions and health
+    local file
+    for file in "$data/$1"/train-*.tsv.gz; do
+      case $file in *multi30k* | *stsb* | *tico*) ;; *) gzip -dc "$file" | cut -f 1,2 ;; esac
+    done | LC_ALL=C sort -u
+  }
+  english en-fr >"$work/en-fr.sorted"
+  english en-it >"$work/en-it.sorted"
+  LC_ALL=C join -t "$tab" -o 1.2,2.2 "$work/en-fr.sorted" "$work/en-it.sorted" | LC_ALL=C sort -u >"$work/pivoted.tsv"
+  gzip -dc "$from"/train-{tatoeba,partut,tldr,stsb-mt,news}.tsv.gz | cut -f 1,2 | cat - "$work/pivoted.tsv" >"$work/all.tsv"
+  awk -F '\t' 'NR == FNR { a[$1]++; b[$2]++; next } a[$1] == 1 && b[$2] == 1 && ++n % 15 == 0 && ++m <= 500' \
+    "$work/all.tsv" <(gzip -dc "$from/train-tatoeba.tsv.gz" | cut -f 1,2) >"$work/fr-it.dev.tsv"
+  awk -F '\t' 'NR == FNR { dev[$0]; next } !($0 in dev)' "$work/fr-it.dev.tsv" "$work/all.tsv" >"$work/fr-it.tsv"
+  gzip -dc "$data"/en-fr/train-{anki,tatoeba}.tsv.gz | cut -f 2 | LC_ALL=C sort -u | awk 'NR % 2' >"$work/fr.txt"
+  gzip -dc "$data"/en-it/train-{tatoeba,tldr,stsb-mt}.tsv.gz | cut -f 2 | LC_ALL=C sort -u >"$work/it.txt"
+}
+
+# bleu MODEL FROM TO COLUMN FILE BEAM
+bleu() {
+  gzip -dc "$5" | cut -f $((3 - $4)) >"$work/reference"
+  "$program" autoencode translate --model "$1" --from "$2" --to "$3" --tsv "$4" --beam "$6" --threads "$threads" "$5" \
+    >"$work/hypothesis" 2>/dev/null
+  "$program" eval mt "$work/hypothesis" "$work/reference" --measure bleu --csv | awk -F , 'NR == 2 { printf "%.2f", $2 }'
+}
+
+for run in "$@"; do
+  pair=${run%-*} kind=${run##*-} a=${run%%-*}
+  b=${pair#*-} model=$work/$run
+  options=(--batch 64 --vocab-size 6000 --hidden 320 --embedding 256 --latent 512 --max-tokens 50 --max-characters 150
+    --together "${EPOCHS:-12}" --encoder-epochs 0 --decoder-epochs 0 --lr 0.004 --noise 0.2 --decoder-dropout 0.1
+    --word-dropout 0.05)
+  if [ "$pair" = fr-it ]; then
+    fr_it_text
+    text=(fr,it="$work/fr-it.tsv") dev=$work/fr-it.dev.tsv tests=("$data"/fr-it/test-{tatoeba,flores}.tsv.gz)
+  else
+    text=(en,de="$data/en-de/train-multi30k.tsv.gz") dev=$data/en-de/dev-multi30k.tsv.gz
+    tests=("$data/en-de/test-multi30k2016.tsv.gz")
+  fi
+  case $kind in
+  own) ;;
+  more) text+=(fr="$work/fr.txt" it="$work/it.txt") ;;
+  other) options+=(--feed other --beta 0 --distance 0 --noise 0) ;;
+  both) options+=(--feed both) ;;
+  described) options=(--recipe as-described --together "${EPOCHS:-12}" --max-tokens 50 --max-characters 150) ;;
+  *) echo "unknown run $run" >&2; exit 2 ;;
+  esac
+  read -r -a more <<<"${OPTIONS:-}"
+  [ -d "$model" ] || "$program" autoencode train "$model" "${text[@]}" --dev "$a,$b=$dev" "${options[@]}" "${more[@]}" --resume \
+    --threads "$threads" >&2
+  for test in "${tests[@]}"; do
+    name=$(basename "$test" .tsv.gz)
+    for beam in 1 5; do
+      echo "| $run | ${name#test-} | $beam | $(bleu "$model" "$a" "$b" 1 "$test" $beam) | $(bleu "$model" "$b" "$a" 2 "$test" $beam) |"
+    done
+  done
+done
