@@ -34,12 +34,21 @@ fr_it_text() {
   english en-fr >"$work/en-fr.sorted"
   english en-it >"$work/en-it.sorted"
   LC_ALL=C join -t "$tab" -o 1.2,2.2 "$work/en-fr.sorted" "$work/en-it.sorted" | LC_ALL=C sort -u >"$work/pivoted.tsv"
-  gzip -dc "$from"/train-{tatoeba,partut,tldr,stsb-mt,news}.tsv.gz | cut -f 1,2 | cat - "$work/pivoted.tsv" >"$work/all.tsv"
+  gzip -dc "$from"/train-{tatoeba,partut,tldr,stsb-mt,news}.tsv.gz | cut -f 1,2 | LC_ALL=C sort -u - "$work/pivoted.tsv" >"$work/all.tsv"
   awk -F '\t' 'NR == FNR { a[$1]++; b[$2]++; next } a[$1] == 1 && b[$2] == 1 && ++n % 15 == 0 && ++m <= 500' \
     "$work/all.tsv" <(gzip -dc "$from/train-tatoeba.tsv.gz" | cut -f 1,2) >"$work/fr-it.dev.tsv"
-  awk -F '\t' 'NR == FNR { dev[$0]; next } !($0 in dev)' "$work/fr-it.dev.tsv" "$work/all.tsv" >"$work/fr-it.tsv"
-  gzip -dc "$data"/en-fr/train-{anki,tatoeba}.tsv.gz | cut -f 2 | LC_ALL=C sort -u | awk 'NR % 2' >"$work/fr.txt"
-  gzip -dc "$data"/en-it/train-{tatoeba,tldr,stsb-mt}.tsv.gz | cut -f 2 | LC_ALL=C sort -u >"$work/it.txt"
+  gzip -dc "$from"/test-*.tsv.gz | cat - "$work/fr-it.dev.tsv" | cut -f 1,2 >"$work/held-out.tsv"
+  unseen 1 2 <"$work/all.tsv" >"$work/fr-it.tsv"
+  gzip -dc "$data"/en-fr/train-{anki,tatoeba}.tsv.gz | cut -f 2 | LC_ALL=C sort -u | awk 'NR % 2' | unseen 1 1 >"$work/fr.txt"
+  gzip -dc "$data"/en-it/train-{tatoeba,tldr,stsb-mt}.tsv.gz | cut -f 2 | LC_ALL=C sort -u | unseen 1 1 >"$work/it.txt"
+}
+
+# Lines none of whose columns A to B is a held-out sentence, in any case and punctuation.
+unseen() {
+  awk -F '\t' -v a="$1" -v b="$2" '
+    function plain(s) { gsub(/[[:punct:]]|[ \302\240]+/, "", s); return tolower(s) }
+    NR == FNR { held[plain($1)]; held[plain($2)]; next }
+    { for (i = a; i <= b; i++) if (plain($i) in held) next; print }' "$work/held-out.tsv" -
 }
 
 # bleu MODEL FROM TO COLUMN FILE BEAM

@@ -118,6 +118,12 @@ grep -q '"latent_dim": 16' $config || fail "the vector is not of 16 numbers"
 grep -q '"states_from_encoder": true' $config || fail "decoders do not begin where the encoder ended"
 cmp -s described/encoder-xx/3_Dense/model.safetensors described/encoder-yy/3_Dense/model.safetensors ||
   fail "the layer that gives the vector is not one"
+# Help says what that recipe's values are: given one by one they make the same model.
+expect 0 autoencode train --help
+values=$(tr '\n' ' ' <stdout | sed 's/.*Its values: \(--[^.]*\(\.[0-9][^.]*\)*\)\. .*/\1/')
+expect 0 autoencode train described2 pairs.tsv --languages xx,yy --vocab-size 30 $(echo "$values" | sed 's/--together 10/--together 2/') \
+  --dev dev.tsv
+diff -r -x log.jsonl described described2 >/dev/null || fail "help says other values than the recipe has: $values"
 # A teacher's vectors, of one language's sentences.
 dim=$(sed -n 's/.*"hidden_size": \([0-9]*\).*/\1/p' "$TEACHER/config.json")
 taught="$tiny --encoder-epochs 20 --decoder-epochs 1 --teacher $TEACHER --teacher-language xx --beta 0 --distance 0"
