@@ -75,7 +75,7 @@ for run in "$@"; do
   case $kind in
   own) ;;
   more) text+=(fr="$work/fr.txt" it="$work/it.txt") ;;
-  other) options+=(--feed other --beta 0 --distance 0 --noise 0) ;;
+  other) options+=(--feed other --alpha 0 --distance 0 --noise 0) ;;
   both) options+=(--feed both) ;;
   described) options=(--recipe as-described --together "${EPOCHS:-12}" --max-tokens 50 --max-characters 150) ;;
   *) echo "unknown run $run" >&2; exit 2 ;;

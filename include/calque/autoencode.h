@@ -116,7 +116,7 @@ typedef struct cq_autoencode_options {
   double encoder_dropout, decoder_dropout;
   int max_tokens; /* of a sentence */
   /* losses */
-  double reconstruction, contrast, distance; /* alpha, beta; and the weight of squared distances */
+  double contrast, reconstruction, distance; /* Dore's eq. 3: alpha, beta; and the weight of squared distances */
   cq_autoencode_contrast contrast_by;
   double margin, temperature;
   const char *teacher; /* a model whose vectors of one language's sentences those of all are drawn to; NULL: none */
@@ -146,7 +146,8 @@ typedef struct cq_autoencode_options {
 } cq_autoencode_options;
 
 /* The system as described, with its best values (table 5): batch 16, rate 2e-4, embedding 150, hidden 256, latent 16
- * after ReLU, two layers one way, dropout 0.139 and 0.102, alpha 1.039, beta 1.440, everything trained at once. */
+ * after ReLU, two layers one way, dropout 0.139 and 0.102, alpha 1.039, beta 1.440, everything trained at once; a margin
+ * of 1.5 and 30 epochs, as its authors' program. Its decoders, unlike ours, read no words: only vector and states. */
 CQ_API cq_autoencode_options cq_autoencode_as_described(void);
 /* What translates: bidirectional, maximum over words, vectors of length one, aligned by their translations in the batch
  * and by distance; then decoders on frozen encoders, under noise. */
@@ -154,6 +155,7 @@ CQ_API cq_autoencode_options cq_autoencode_translating(void);
 
 typedef struct cq_autoencode_result {
   uint64_t n_pairs, n_steps;
+  double loss;                          /* weighted, of all kinds: a running mean at the end of the last stage */
   double dev[CQ_AUTOENCODE_N_MEASURES]; /* of the model that is kept; NaN without dev */
 } cq_autoencode_result;
 

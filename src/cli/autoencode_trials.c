@@ -130,13 +130,15 @@ const cli_command cli_autoencode_search = {
     .description =
         "Trains with values drawn at random, for a small share of the epochs; then the best of them again for a "
         "greater "
-        "share, and so on to all epochs: successive halving. Searched are --batch 16 to 128, --lr 5e-5 to 5e-3, "
-        "--embedding 50 to 300, --hidden 64 to 512, --latent 8 to 512, --layers 1 to 3, --encoder-dropout and "
-        "--decoder-dropout 0 to 0.5, --alpha and --beta 0.5 to 2, but for those that are given; and what --range "
-        "names: "
-        "these, --distance, --margin, --temperature, --noise, --word-dropout. DIRECTORY gets a record of each trial, a "
-        "table and the best model; with --resume what is done is not done again. PAIRS and all other options are those "
-        "of `calque autoencode train`.",
+        "share, and so on to all epochs: successive halving. Searched are --batch 16 to 128, --lr 1e-4 to 0.1, "
+        "--embedding "
+        "50 to 150, --hidden 64 to 256, --latent 16 to 64, --layers 1 to 3, --encoder-dropout and --decoder-dropout "
+        "0.1 to "
+        "0.3, --alpha and --beta 0.5 to 2, but for those that are given; and what --range names: these, --distance, "
+        "--margin, --temperature, --noise, --word-dropout. DIRECTORY gets a record of each trial, a table and the best "
+        "model; with --resume what is done is not done again. PAIRS and all other options are those of `calque "
+        "autoencode "
+        "train`.",
     .example = "calque autoencode search found fr,it=train.tsv.gz --dev fr,it=dev.tsv.gz --range lr=1e-3:1e-2",
     CLI_OPTIONS(struct search_args, search_options),
     CLI_AUTOENCODE_OPTIONS,
@@ -185,7 +187,8 @@ const cli_command cli_autoencode_ablate = {
     .most_arguments = -1,
     .description =
         "Trains as `calque autoencode train` would with the same options, then again with one thing changed, for each "
-        "change by itself that is one: at-once, encoders-first, beta-0, contrast-pairs, contrast-in-batch, distance-0, "
+        "change by itself that is one: at-once, encoders-first, alpha-0, beta-0, contrast-pairs, contrast-in-batch, "
+        "distance-0, "
         "distance-1, noise-0, noise-0.3, dropout-0, word-dropout-0, word-dropout-0.1, layers-1, layers-2, one-way, "
         "both-ways, pooling-last, pooling-max, pooling-mean, no-relu, relu, any-length, unit-length, latent-16, "
         "latent-64, latent-256, shared-latent, latent-each, two-optimizers, one-optimizer, adversary-0, adversary-0.1, "

@@ -41,6 +41,7 @@ typedef struct stage {
 typedef struct progress_state {
   uint64_t options_checksum, stage, step, n_steps, log_bytes; /* step: of the stage; n_steps: of all until now */
   uint64_t n_waited;                                          /* epochs of the stage since the best */
+  double loss;                                                /* a running mean over the stage */
   double dev[CQ_AUTOENCODE_N_MEASURES];                       /* of the best model; NaN: there is none yet */
 } progress_state;
 
@@ -224,7 +225,12 @@ static void average(double *mean, double value) {
 static cq_status note_step(run *r, const stage *s, uint64_t step, const cq_autoencoder_batch *batch,
                            const cq_autoencoder_report *report, cq_error *error) {
   const double distillation = (report->distillation[0] + report->distillation[1]) / 2;
+  const cq_autoencode_options *o = r->o;
   json_t *nll = json_object();
+  average(&r->state.loss, (s->decoders ? o->reconstruction * (report->nll[0] + report->nll[1]) : 0) +
+                              o->contrast * report->contrast + o->distance * report->distance +
+                              o->distillation * (report->distillation[0] + report->distillation[1]) +
+                              o->adversary * report->discriminator.adversary);
   for (int i = 0; nll && i < 2 && batch->side[i] >= 0; i++) {
     if (!(report->nll[i] > 0)) continue;
     average(&r->nll[batch->side[i]], report->nll[i]);
@@ -238,7 +244,7 @@ static cq_status note_step(run *r, const stage *s, uint64_t step, const cq_autoe
     json_object_set_new(record, "contrast", json_real(report->contrast));
     json_object_set_new(record, "distance", json_real(report->distance));
     if (batch->targets) json_object_set_new(record, "distillation", json_real(distillation));
-    if (r->o->adversary > 0) json_object_set_new(record, "discriminator", json_real(report->discriminator.accuracy));
+    if (o->adversary > 0) json_object_set_new(record, "discriminator", json_real(report->discriminator.accuracy));
   }
   return cq_run_log_write(&r->log, record, error);
 }
@@ -425,7 +431,7 @@ static cq_status run_stage(run *r, const stage *s, cq_error *error) {
   r->plan = (cq_schedule_plan){r->o->schedule, n_steps, (uint64_t)(r->o->warmup * (double)n_steps)};
   r->news = (cq_autoencode_progress){0};
   memset(r->nll, 0, sizeof r->nll);
-  if (!r->resumed) r->state.n_waited = 0;
+  if (!r->resumed) r->state.n_waited = 0, r->state.loss = 0;
   const cq_autoencoder_options options = trainer_options(r, s);
   cq_autoencoder_trainer *t;
   status = cq_autoencoder_trainer_new(&t, &r->params[s->number], sides, (int)r->n_codes, r->pool, &options, error);
@@ -490,7 +496,8 @@ cq_status cq_autoencode(const cq_autoencode_options *o, cq_pool *pool, cq_autoen
   if (!status) status = cq_run_log_close(&r->log, error);
   if (!status) status = cq_work_directory_finish(&r->work, o->output, true, error);
   if (!status && result) {
-    *result = (cq_autoencode_result){.n_pairs = cq_autoencode_data_pairs(&r->data), .n_steps = r->state.n_steps};
+    *result = (cq_autoencode_result){
+        .n_pairs = cq_autoencode_data_pairs(&r->data), .n_steps = r->state.n_steps, .loss = r->state.loss};
     memcpy(result->dev, r->state.dev, sizeof result->dev);
   }
   release(r);

@@ -24,6 +24,7 @@ static void encoders_first(cq_autoencode_options *o) {
     statement;                                                                                                         \
   }
 CHANGE(no_contrast, o->contrast = 0)
+CHANGE(no_reconstruction, o->reconstruction = 0)
 CHANGE(contrast_pairs, o->contrast_by = CQ_AUTOENCODE_PAIRS)
 CHANGE(contrast_in_batch, o->contrast_by = CQ_AUTOENCODE_IN_BATCH)
 CHANGE(no_distance, o->distance = 0)
@@ -68,7 +69,8 @@ static const struct {
 } ablations[] = {
     {"at-once", at_once},
     {"encoders-first", encoders_first},
-    {"beta-0", no_contrast},
+    {"alpha-0", no_contrast},
+    {"beta-0", no_reconstruction},
     {"contrast-pairs", contrast_pairs},
     {"contrast-in-batch", contrast_in_batch},
     {"distance-0", no_distance},

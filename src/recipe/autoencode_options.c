@@ -24,16 +24,16 @@ cq_autoencode_options cq_autoencode_as_described(void) {
                                  .encoder_dropout = 0.139,
                                  .decoder_dropout = 0.102,
                                  .max_tokens = 100,
-                                 .reconstruction = 1.039,
-                                 .contrast = 1.440,
+                                 .reconstruction = 1.440,
+                                 .contrast = 1.039,
                                  .contrast_by = CQ_AUTOENCODE_PAIRS,
-                                 .margin = 1,
+                                 .margin = 1.5,
                                  .temperature = 0.05,
                                  .distillation = 1,
                                  .discriminator_hidden = 256,
                                  .contrast_rate = 1,
                                  .feed = CQ_AUTOENCODE_OWN,
-                                 .together_epochs = 10,
+                                 .together_epochs = 30,
                                  .batch_pairs = 16,
                                  .learning_rate = 2e-4,
                                  .weight_decay = 0,
@@ -63,6 +63,7 @@ cq_autoencode_options cq_autoencode_translating(void) {
   o.reconstruction = 1;
   o.contrast = 1;
   o.contrast_by = CQ_AUTOENCODE_IN_BATCH;
+  o.margin = 1;
   o.distance = 1;
   o.noise = 0.3;
   o.word_dropout = 0.1;
@@ -113,7 +114,9 @@ static cq_status check_sizes(const cq_autoencode_options *o, cq_error *error) {
 static cq_status check_losses(const cq_autoencode_options *o, cq_error *error) {
   const double distillation = o->teacher ? o->distillation : 0,
                between = o->contrast + o->distance + distillation + o->adversary;
-  if (!(o->reconstruction > 0 && o->contrast >= 0 && o->distance >= 0 && distillation >= 0 && o->adversary >= 0) ||
+  /* Encoders can be trained alone, together with decoders that never learn: to see what contrast does by itself. */
+  const bool writes = o->reconstruction > 0 || (o->reconstruction == 0 && between > 0 && o->decoder_epochs == 0);
+  if (!(writes && o->contrast >= 0 && o->distance >= 0 && distillation >= 0 && o->adversary >= 0) ||
       (o->encoder_epochs > 0 && !(between > 0)))
     return cq_fail(
         error, CQ_ERR_ARGUMENT,

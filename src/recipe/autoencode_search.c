@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- what can be searched --- */
+/* --- what can be searched: the usual ranges are those of Dore's table 5, whose alpha and beta are best beyond theirs --- */
 
 typedef struct value {
   const char *name;
@@ -25,15 +25,15 @@ typedef struct value {
   { title, offsetof(cq_autoencode_options, field), false, log, usual, low, high }
 static const value values[] = {
     INT("batch", batch_pairs, true, 16, 128),
-    REAL("lr", learning_rate, true, true, 5e-5, 5e-3),
-    INT("embedding", embedding_dim, true, 50, 300),
-    INT("hidden", hidden_dim, true, 64, 512),
-    INT("latent", latent_dim, true, 8, 512),
+    REAL("lr", learning_rate, true, true, 1e-4, 1e-1),
+    INT("embedding", embedding_dim, true, 50, 150),
+    INT("hidden", hidden_dim, true, 64, 256),
+    INT("latent", latent_dim, true, 16, 64),
     INT("layers", n_layers, false, 1, 3),
-    REAL("encoder-dropout", encoder_dropout, false, true, 0, 0.5),
-    REAL("decoder-dropout", decoder_dropout, false, true, 0, 0.5),
-    REAL("alpha", reconstruction, false, true, 0.5, 2),
-    REAL("beta", contrast, false, true, 0.5, 2),
+    REAL("encoder-dropout", encoder_dropout, true, true, 0.1, 0.3),
+    REAL("decoder-dropout", decoder_dropout, true, true, 0.1, 0.3),
+    REAL("alpha", contrast, true, true, 0.5, 2),
+    REAL("beta", reconstruction, true, true, 0.5, 2),
     REAL("distance", distance, false, false, 0, 2),
     REAL("margin", margin, false, false, 0.5, 2),
     REAL("temperature", temperature, true, false, 0.02, 0.5),

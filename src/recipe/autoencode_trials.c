@@ -56,8 +56,9 @@ static cq_status sum_options(char out[24], const cq_autoencode_options *o, cq_er
 }
 
 static cq_status write_record(const cq_trial *trial, const char *path, const char *sum, cq_error *error) {
-  json_t *record = json_pack("{s:s, s:s, s:s, s:f, s:f, s:b}", "name", trial->name, "values", trial->values, "options",
-                             sum, "epochs", trial->epochs, "seconds", trial->seconds, "failed", trial->failed);
+  json_t *record =
+      json_pack("{s:s, s:s, s:s, s:f, s:f, s:f, s:b}", "name", trial->name, "values", trial->values, "options", sum,
+                "epochs", trial->epochs, "loss", trial->loss, "seconds", trial->seconds, "failed", trial->failed);
   for (int m = 0; !trial->failed && m < CQ_AUTOENCODE_N_MEASURES; m++)
     json_object_set_new(record, measures[m], json_real(trial->dev[m]));
   const cq_status status = record ? cq_json_write(record, path, error) : cq_fail_memory(error, path);
@@ -74,6 +75,7 @@ static cq_status read_record(cq_trial *trial, const char *path, const char *sum,
   if (!status && strcmp(made_with, sum) != 0)
     status = cq_fail_file(error, CQ_ERR_ARGUMENT, path, "the trial was made with other options");
   if (!status) status = cq_json_get_number(&trial->seconds, record, "seconds", path, error);
+  if (!status) status = cq_json_get_number(&trial->loss, record, "loss", path, error);
   if (!status) status = cq_json_get_bool(&trial->failed, record, "failed", path, error);
   for (int m = 0; !status && m < CQ_AUTOENCODE_N_MEASURES; m++)
     status = cq_json_get_number(&trial->dev[m], record, measures[m], path, error);
@@ -101,7 +103,7 @@ static cq_status make(cq_trial *trial, const cq_trials *t, const cq_autoencode_o
     if (!status) cq_directory_remove(output);
     return status;
   }
-  if (!status) memcpy(trial->dev, result.dev, sizeof result.dev);
+  if (!status) memcpy(trial->dev, result.dev, sizeof result.dev), trial->loss = result.loss;
   return status;
 }
 
@@ -140,9 +142,10 @@ bool cq_trial_is_better(const cq_trials *t, const cq_trial *a, const cq_trial *b
 static void add_row(cq_builder *b, const cq_trial *trial) {
   cq_builder_printf(b, "| %s | %s | %g | ", trial->name, trial->values, trial->epochs);
   if (trial->failed)
-    cq_builder_printf(b, "loss not finite | | ");
+    cq_builder_printf(b, "| | | not finite | ");
   else
-    for (int m = 0; m < CQ_AUTOENCODE_N_MEASURES; m++) cq_builder_printf(b, "%.2f | ", trial->dev[m]);
+    cq_builder_printf(b, "%.2f | %.2f | %.2f | %.3f | ", trial->dev[CQ_AUTOENCODE_BLEU], trial->dev[CQ_AUTOENCODE_CHRF],
+                      trial->dev[CQ_AUTOENCODE_METEOR], trial->loss);
   cq_builder_printf(b, "%.0f |\n", trial->seconds);
 }
 
@@ -151,8 +154,8 @@ cq_status cq_trials_table(const cq_trials *t, cq_error *error) {
   cq_builder b = {0};
   bool *done = cq_alloc_array_zeroed(t->n, sizeof *done);
   cq_status status = done ? path_of(path, t, "table", ".md", error) : cq_fail_memory(error, "table of trials");
-  cq_builder_printf(&b, "| trial | values | epochs | BLEU | chrF | METEOR | seconds |\n"
-                        "|---|---|---:|---:|---:|---:|---:|\n");
+  cq_builder_printf(&b, "| trial | values | epochs | BLEU | chrF | METEOR | loss | seconds |\n"
+                        "|---|---|---:|---:|---:|---:|---:|---:|\n");
   for (size_t k = 0; !status && k < t->n; k++) {
     const cq_trial *best = NULL;
     for (size_t i = 0; i < t->n; i++)

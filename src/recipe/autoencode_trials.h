@@ -10,7 +10,7 @@ typedef struct cq_trial {
   char name[CQ_TRIAL_NAME];
   char values[512]; /* of what is searched or changed, for the table */
   double dev[CQ_AUTOENCODE_N_MEASURES];
-  double epochs, seconds;
+  double loss, epochs, seconds;
   bool failed; /* its loss was no number */
 } cq_trial;
 

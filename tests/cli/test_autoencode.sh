@@ -121,12 +121,12 @@ cmp -s described/encoder-xx/3_Dense/model.safetensors described/encoder-yy/3_Den
 # Help says what that recipe's values are: given one by one they make the same model.
 expect 0 autoencode train --help
 values=$(tr '\n' ' ' <stdout | sed 's/.*Its values: \(--[^.]*\(\.[0-9][^.]*\)*\)\. .*/\1/')
-expect 0 autoencode train described2 pairs.tsv --languages xx,yy --vocab-size 30 $(echo "$values" | sed 's/--together 10/--together 2/') \
+expect 0 autoencode train described2 pairs.tsv --languages xx,yy --vocab-size 30 $(echo "$values" | sed 's/--together 30/--together 2/') \
   --dev dev.tsv
 diff -r -x log.jsonl described described2 >/dev/null || fail "help says other values than the recipe has: $values"
 # A teacher's vectors, of one language's sentences.
 dim=$(sed -n 's/.*"hidden_size": \([0-9]*\).*/\1/p' "$TEACHER/config.json")
-taught="$tiny --encoder-epochs 20 --decoder-epochs 1 --teacher $TEACHER --teacher-language xx --beta 0 --distance 0"
+taught="$tiny --encoder-epochs 20 --decoder-epochs 1 --teacher $TEACHER --teacher-language xx --alpha 0 --distance 0"
 HOME=$tmp expect 0 autoencode train taught pairs.tsv $(echo "$taught" | sed "s/--latent 48/--latent $dim/")
 grep -q '"distillation"' taught/log.jsonl || fail "nothing was learned from the teacher"
 awk -F'"distillation":' '/distillation/ { split($2, v, /[,}]/); if (!n++) first = v[1]; last = v[1] }
@@ -182,7 +182,7 @@ expect 1 autoencode train new xx,yy=pairs.tsv xx,zz=pairs.tsv $short --adversary
 stderr_has "a discriminator is for two languages, here are 3"
 expect 1 autoencode train new pairs.tsv $short --temperature 0
 stderr_has "temperature 0"
-expect 1 autoencode train new pairs.tsv $short --beta 0 --distance 0
+expect 1 autoencode train new pairs.tsv $short --alpha 0 --distance 0
 stderr_has "losses weighted"
 [ ! -e new ] || fail "a model was left behind"
 for from_to in "zz xx" "xx zz"; do

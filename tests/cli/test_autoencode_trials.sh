@@ -73,8 +73,8 @@ expect 2 autoencode search new $train --rungs 0
 [ ! -e new ] || fail "something was left behind"
 
 # A loss that is no number is one trial's end, not the search's.
-expect 0 autoencode search wild $train --trials 3 --rungs 1 --range alpha=1e300:1e301 --clip-norm 0
-grep -q 'loss not finite' wild/table.md || fail "the failure is not told"
+expect 0 autoencode search wild $train --trials 3 --rungs 1 --range beta=1e300:1e301 --clip-norm 0
+grep -q 'not finite' wild/table.md || fail "the failure is not told"
 find wild -name '*.work' | grep -q . && fail "a failed trial's work is left behind"
 
 # One thing changed at a time.
