@@ -113,6 +113,7 @@ typedef struct cq_autoencode_options {
   bool latent_at_every_step, latent_as_state;
   bool states_from_encoder; /* decoders begin where the encoder ended; encoders read one way then, and the vector is not
                                the first state */
+  bool words_hidden;        /* decoders do not read what they have written: they see the encoder's side alone */
   double encoder_dropout, decoder_dropout;
   int max_tokens; /* of a sentence */
   /* losses */
@@ -147,7 +148,7 @@ typedef struct cq_autoencode_options {
 
 /* The system as described, with its best values (table 5): batch 16, rate 2e-4, embedding 150, hidden 256, latent 16
  * after ReLU, two layers one way, dropout 0.139 and 0.102, alpha 1.039, beta 1.440, everything trained at once; a margin
- * of 1.5 and 30 epochs, as its authors' program. Its decoders, unlike ours, read no words: only vector and states. */
+ * of 1.5 and 30 epochs, and decoders that read no words, as in its authors' program. */
 CQ_API cq_autoencode_options cq_autoencode_as_described(void);
 /* What translates: bidirectional, maximum over words, vectors of length one, aligned by their translations in the batch
  * and by distance; then decoders on frozen encoders, under noise. */

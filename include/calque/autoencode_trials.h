@@ -27,10 +27,10 @@ typedef struct cq_autoencode_range {
 typedef struct cq_autoencode_search_options {
   int n_trials, n_rungs;
   double eta;
-  const cq_autoencode_range
-      *ranges; /* instead of, or besides, the usual: batch 16 to 128, lr 5e-5 to 5e-3, embedding 50
-                                        to 300, hidden 64 to 512, latent 8 to 512, layers 1 to 3, both dropouts 0 to
-                                        0.5, alpha and beta 0.5 to 2; rates and sizes are drawn by their logarithm */
+  /* Instead of, or besides, the usual: batch 16 to 128, lr 1e-4 to 0.1, embedding 50 to 150, hidden 64 to 256, latent
+   * 16 to 64, layers 1 to 3, both dropouts 0.1 to 0.3, alpha and beta 0.5 to 2 (Dore's table 5, but for the last two);
+   * drawn by their logarithm, as temperature. */
+  const cq_autoencode_range *ranges;
   size_t n_ranges;
   bool keep_models; /* of the last rung; otherwise of its best alone */
 } cq_autoencode_search_options;

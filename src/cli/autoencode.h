@@ -10,11 +10,11 @@ typedef struct cli_autoencode_args {
   int recipe, latent, threads;
   const char *languages;
   cli_list dev;
-  int bidirectional, relu, unit_length, shared_latent, two_optimizers; /* 0 no, 1 yes */
+  int bidirectional, relu, unit_length, shared_latent, words_hidden, two_optimizers; /* 0 no, 1 yes */
 } cli_autoencode_args;
 
 /* For commands whose struct begins with cli_autoencode_args. */
-enum { CLI_AUTOENCODE_N_OPTIONS = 52 };
+enum { CLI_AUTOENCODE_N_OPTIONS = 53 };
 extern const cli_option cli_autoencode_options[CLI_AUTOENCODE_N_OPTIONS];
 void cli_autoencode_defaults(void *options);
 #define CLI_AUTOENCODE_OPTIONS .more_options = cli_autoencode_options, .n_more_options = CLI_AUTOENCODE_N_OPTIONS

@@ -77,6 +77,7 @@ const cli_option cli_autoencode_options[CLI_AUTOENCODE_N_OPTIONS] = {
         "latent-as", latent, latents,
         "what decoders take the vector for: their first state, part of each input; states: they begin where the "
         "encoder, which reads one way then, has ended"),
+    CHOICE_OPTION("words-hidden", words_hidden, answers, "whether decoders do not see the words they have written"),
     NUMBER_OPTION("encoder-dropout", o.encoder_dropout, 0.99, "between layers of encoders, where they have several"),
     NUMBER_OPTION("decoder-dropout", o.decoder_dropout, 0.99, "before, between and after layers of decoders"),
     INT_OPTION("max-tokens", o.max_tokens, 3, "longer sentences are cut"),
@@ -166,6 +167,7 @@ static cq_autoencode_options chosen_options(const cli_call *call) {
   if (cli_given(call, "relu")) chosen.o.relu = chosen.relu;
   if (cli_given(call, "unit-length")) chosen.o.unit_length = chosen.unit_length;
   if (cli_given(call, "shared-latent")) chosen.o.shared_latent = chosen.shared_latent;
+  if (cli_given(call, "words-hidden")) chosen.o.words_hidden = chosen.words_hidden;
   if (cli_given(call, "two-optimizers")) chosen.o.two_optimizers = chosen.two_optimizers;
   if (cli_given(call, "latent-as")) {
     chosen.o.latent_as_state = chosen.latent == LATENT_BOTH || chosen.latent == LATENT_STATE;

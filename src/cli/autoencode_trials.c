@@ -186,15 +186,15 @@ const cli_command cli_autoencode_ablate = {
     .least_arguments = 2,
     .most_arguments = -1,
     .description =
-        "Trains as `calque autoencode train` would with the same options, then again with one thing changed, for each "
-        "change by itself that is one: at-once, encoders-first, alpha-0, beta-0, contrast-pairs, contrast-in-batch, "
-        "distance-0, "
-        "distance-1, noise-0, noise-0.3, dropout-0, word-dropout-0, word-dropout-0.1, layers-1, layers-2, one-way, "
-        "both-ways, pooling-last, pooling-max, pooling-mean, no-relu, relu, any-length, unit-length, latent-16, "
-        "latent-64, latent-256, shared-latent, latent-each, two-optimizers, one-optimizer, adversary-0, adversary-0.1, "
-        "latent-as-states, latent-as-state, latent-as-every-step, latent-as-both, feed-other, feed-both, "
-        "vocabulary-pieces, vocabulary-words. DIRECTORY gets a record of each and a table; with --resume what is done "
-        "is not done again.",
+        "Trains as `calque autoencode train` would with the same options, then again with one thing changed, for "
+        "each change by itself that is one: at-once, encoders-first, alpha-0, beta-0, contrast-pairs, "
+        "contrast-in-batch, distance-0, distance-1, noise-0, noise-0.3, dropout-0, word-dropout-0, "
+        "word-dropout-0.1, layers-1, layers-2, one-way, both-ways, pooling-last, pooling-max, pooling-mean, "
+        "no-relu, relu, any-length, unit-length, latent-16, latent-64, latent-256, shared-latent, latent-each, "
+        "two-optimizers, one-optimizer, adversary-0, adversary-0.1, latent-as-states, latent-as-state, "
+        "latent-as-every-step, latent-as-both, words-hidden, words-read, feed-other, feed-both, vocabulary-pieces, "
+        "vocabulary-words. DIRECTORY gets a record of each and a table; with --resume what is done is not done "
+        "again.",
     .example = "calque autoencode ablate changes fr,it=train.tsv.gz --dev fr,it=dev.tsv.gz --only noise-0",
     CLI_OPTIONS(struct ablate_args, ablate_options),
     CLI_AUTOENCODE_OPTIONS,

@@ -156,8 +156,9 @@ cq_status cq_decoder_new(cq_decoder **out, cq_tokenizer *tokenizer, const cq_dec
 }
 
 static cq_status has_all_keys(const json_t *config, const char *path, cq_error *error) {
-  static const char *const keys[] = {"embedding_dim",        "hidden_dim",      "num_layers",          "latent_dim",
-                                     "latent_at_every_step", "latent_as_state", "states_from_encoder", "dropout"};
+  static const char *const keys[] = {"embedding_dim",       "hidden_dim",           "num_layers",
+                                     "latent_dim",          "latent_at_every_step", "latent_as_state",
+                                     "states_from_encoder", "words_hidden",         "dropout"};
   if (!json_is_object(config)) return cq_fail_file(error, CQ_ERR_FORMAT, path, "expected an object");
   for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
     if (!json_object_get(config, keys[i]) || json_is_null(json_object_get(config, keys[i])))
@@ -178,6 +179,7 @@ static cq_status read_shape(cq_decoder_shape *s, const char *directory, cq_error
   if (!status) status = cq_json_get_bool(&s->latent_at_every_step, config, "latent_at_every_step", path, error);
   if (!status) status = cq_json_get_bool(&s->latent_as_state, config, "latent_as_state", path, error);
   if (!status) status = cq_json_get_bool(&s->states_from_encoder, config, "states_from_encoder", path, error);
+  if (!status) status = cq_json_get_bool(&s->words_hidden, config, "words_hidden", path, error);
   if (!status) status = cq_json_get_number(&s->dropout, config, "dropout", path, error);
   json_decref(config);
   if (!status && check_shape(s, &why)) status = cq_fail_file(error, CQ_ERR_FORMAT, path, "%s", why.message);
@@ -214,11 +216,11 @@ cq_status cq_decoder_open(cq_decoder **out, const char *directory, cq_error *err
 
 cq_status cq_decoder_save(const cq_decoder *d, const char *directory, cq_error *error) {
   const cq_decoder_shape *s = &d->shape;
-  json_t *config =
-      json_pack("{s:I, s:I, s:I, s:I, s:b, s:b, s:b, s:f}", "embedding_dim", (json_int_t)s->embedding_dim, "hidden_dim",
-                (json_int_t)s->hidden_dim, "num_layers", (json_int_t)s->n_layers, "latent_dim",
-                (json_int_t)s->latent_dim, "latent_at_every_step", s->latent_at_every_step, "latent_as_state",
-                s->latent_as_state, "states_from_encoder", s->states_from_encoder, "dropout", s->dropout);
+  json_t *config = json_pack("{s:I, s:I, s:I, s:I, s:b, s:b, s:b, s:b, s:f}", "embedding_dim",
+                             (json_int_t)s->embedding_dim, "hidden_dim", (json_int_t)s->hidden_dim, "num_layers",
+                             (json_int_t)s->n_layers, "latent_dim", (json_int_t)s->latent_dim, "latent_at_every_step",
+                             s->latent_at_every_step, "latent_as_state", s->latent_as_state, "states_from_encoder",
+                             s->states_from_encoder, "words_hidden", s->words_hidden, "dropout", s->dropout);
   cq_status status = cq_json_save(config, directory, "decoder_config.json", error);
   if (!status) status = cq_weights_save(d->params, d->n_params, directory, error);
   return status ? status : cq_tokenizer_save(d->tokenizer, directory, 0, error);
@@ -321,7 +323,7 @@ static cq_status shift(shifted *out, cq_lane *lane, const cq_decoder *d, const c
     for (int64_t i = t->starts[s]; i + 1 < t->starts[s + 1]; i++, at++) {
       const uint32_t place = (uint32_t)(i - t->starts[s]);
       const bool dropped = t->keys && least && place > 0 && cq_dropout_bits(key, place) < least;
-      out->read[at] = dropped ? unknown : t->ids[i];
+      out->read[at] = dropped || d->shape.words_hidden ? unknown : t->ids[i];
       out->written[at] = t->ids[i + 1];
     }
   }
@@ -460,10 +462,13 @@ static cq_status move_on(cq_tensor *y, cq_lane *lane, const cq_decoder *d, cq_de
                          cq_tensor latent, cq_error *error) {
   const cq_decoder_shape *s = &d->shape;
   const int64_t n = state->n;
+  const int32_t unknown = cq_tokenizer_describe(d->tokenizer)->unk_id;
   int64_t *starts = cq_workspace_take(&lane->workspace, (size_t)(n + 1) * sizeof *starts);
-  if (!starts) return cq_fail_memory(error, "a decoder");
+  int32_t *read = cq_workspace_take(&lane->workspace, (size_t)(n + 1) * sizeof *read);
+  if (!starts || !read) return cq_fail_memory(error, "a decoder");
   for (int64_t i = 0; i <= n; i++) starts[i] = i;
-  const cq_batch batch = {.ids = ids, .starts = starts, .n_seqs = n};
+  for (int64_t i = 0; i < n; i++) read[i] = s->words_hidden ? unknown : ids[i];
+  const cq_batch batch = {.ids = read, .starts = starts, .n_seqs = n};
   cq_status status = read_tokens(y, lane, d, &batch, latent, error);
   for (int64_t l = 0; !status && l < s->n_layers; l++) {
     const cq_lstm_state layer = state_of(state->hidden, state->cells, l, n, s->hidden_dim);

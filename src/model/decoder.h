@@ -18,7 +18,8 @@ typedef struct cq_decoder_shape {
   int64_t embedding_dim, hidden_dim, n_layers, latent_dim;
   /* At least one of them, and not both of the last two. */
   bool latent_at_every_step, latent_as_state, states_from_encoder;
-  double dropout; /* of what every layer reads, and the output layer */
+  bool words_hidden; /* every token read is <unk>: sentences are written from what is seen of them alone */
+  double dropout;    /* of what every layer reads, and the output layer */
 } cq_decoder_shape;
 
 typedef struct cq_decoder cq_decoder;

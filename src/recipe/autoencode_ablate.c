@@ -58,6 +58,8 @@ CHANGE(states, (o->states_from_encoder = true, o->latent_as_state = o->bidirecti
 CHANGE(as_state, (o->latent_as_state = true, o->latent_at_every_step = o->states_from_encoder = false))
 CHANGE(at_every_step, (o->latent_at_every_step = true, o->latent_as_state = o->states_from_encoder = false))
 CHANGE(as_both, (o->latent_as_state = o->latent_at_every_step = true, o->states_from_encoder = false))
+CHANGE(words_hidden, o->words_hidden = true)
+CHANGE(words_read, o->words_hidden = false)
 CHANGE(feed_other, o->feed = CQ_AUTOENCODE_OTHER)
 CHANGE(feed_both, o->feed = CQ_AUTOENCODE_BOTH)
 CHANGE(pieces, o->vocabulary = CQ_AUTOENCODE_PIECES)
@@ -104,6 +106,8 @@ static const struct {
     {"latent-as-state", as_state},
     {"latent-as-every-step", at_every_step},
     {"latent-as-both", as_both},
+    {"words-hidden", words_hidden},
+    {"words-read", words_read},
     {"feed-other", feed_other},
     {"feed-both", feed_both},
     {"vocabulary-pieces", pieces},

@@ -63,6 +63,7 @@ cq_status cq_tongue_new(cq_tongue *t, const char *code, const cq_autoencode_data
                                   .latent_at_every_step = o->latent_at_every_step,
                                   .latent_as_state = o->latent_as_state,
                                   .states_from_encoder = o->states_from_encoder,
+                                  .words_hidden = o->words_hidden,
                                   .dropout = o->decoder_dropout};
   *t = (cq_tongue){.code = cq_strdup(code)};
   cq_status status =

@@ -21,6 +21,7 @@ cq_autoencode_options cq_autoencode_as_described(void) {
                                  .shared_latent = true,
                                  .latent_at_every_step = true,
                                  .states_from_encoder = true,
+                                 .words_hidden = true,
                                  .encoder_dropout = 0.139,
                                  .decoder_dropout = 0.102,
                                  .max_tokens = 100,
@@ -57,7 +58,7 @@ cq_autoencode_options cq_autoencode_translating(void) {
   o.unit_length = true;
   o.shared_latent = false;
   o.latent_as_state = o.latent_at_every_step = true;
-  o.states_from_encoder = false;
+  o.states_from_encoder = o.words_hidden = false;
   o.encoder_dropout = 0.1;
   o.decoder_dropout = 0.2;
   o.reconstruction = 1;
@@ -192,7 +193,7 @@ void cq_autoencode_describe(cq_builder *out, const cq_autoencode_options *o) {
                     o->encoder_epochs, o->decoder_epochs, o->batch_pairs, o->learning_rate, o->weight_decay,
                     o->clip_norm, o->warmup, o->n_shards, (unsigned long long)o->seed, o->max_characters);
   cq_builder_printf(out, "%d %d %d %d", (int)o->schedule, o->patience, (int)o->vocabulary, (int)o->best_by);
-  cq_builder_printf(out, "|%d %d %s %s %.17g %.17g %d %d %.17g", o->shared_latent, o->states_from_encoder,
-                    o->teacher ? o->teacher : "", o->teacher ? o->teacher_language : "", o->distillation, o->adversary,
-                    o->discriminator_hidden, o->two_optimizers, o->contrast_rate);
+  cq_builder_printf(out, "|%d %d %d %s %s %.17g %.17g %d %d %.17g", o->words_hidden, o->shared_latent,
+                    o->states_from_encoder, o->teacher ? o->teacher : "", o->teacher ? o->teacher_language : "",
+                    o->distillation, o->adversary, o->discriminator_hidden, o->two_optimizers, o->contrast_rate);
 }

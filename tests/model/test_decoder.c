@@ -39,6 +39,14 @@ static const cq_decoder_shape shapes[] = {
      .latent_at_every_step = true,
      .states_from_encoder = true,
      .dropout = 0.3},
+    {.embedding_dim = 4,
+     .hidden_dim = 3,
+     .n_layers = 2,
+     .latent_dim = LATENT,
+     .latent_at_every_step = true,
+     .states_from_encoder = true,
+     .words_hidden = true,
+     .dropout = 0.2},
 };
 enum { N_SHAPES = sizeof shapes / sizeof *shapes };
 

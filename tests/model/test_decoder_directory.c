@@ -14,7 +14,12 @@ static const cq_decoder_shape shapes[] = {
      .latent_dim = LATENT,
      .latent_at_every_step = true,
      .latent_as_state = true},
-    {.embedding_dim = 3, .hidden_dim = 2, .n_layers = 2, .latent_dim = LATENT, .states_from_encoder = true},
+    {.embedding_dim = 3,
+     .hidden_dim = 2,
+     .n_layers = 2,
+     .latent_dim = LATENT,
+     .states_from_encoder = true,
+     .words_hidden = true},
 };
 enum { N_SHAPES = sizeof shapes / sizeof *shapes };
 
@@ -57,7 +62,7 @@ static void saving_and_opening_keep_every_bit(void **state) {
     assert_true(a->embedding_dim == b->embedding_dim && a->hidden_dim == b->hidden_dim && a->n_layers == b->n_layers &&
                 a->latent_dim == b->latent_dim && a->latent_at_every_step == b->latent_at_every_step &&
                 a->latent_as_state == b->latent_as_state && a->states_from_encoder == b->states_from_encoder &&
-                a->dropout == b->dropout);
+                a->words_hidden == b->words_hidden && a->dropout == b->dropout);
     const cq_param *params = cq_decoder_params(&n, made), *again = cq_decoder_params(&n_again, opened);
     assert_int_equal(n, n_again);
     for (size_t k = 0; k < n; k++) {
@@ -104,7 +109,7 @@ static void save_one(void) {
 #define SIZES START "\"num_layers\": 2, \"latent_dim\": 3, "
 #define SEEN(every_step, as_state, from_encoder)                                                                       \
   "\"latent_at_every_step\": " every_step ", \"latent_as_state\": " as_state ", "                                      \
-  "\"states_from_encoder\": " from_encoder
+  "\"states_from_encoder\": " from_encoder ", \"words_hidden\": false"
 #define USUAL SEEN("true", "true", "false") ", \"dropout\": "
 
 static void wrong_configurations(void **state) {
@@ -122,6 +127,9 @@ static void wrong_configurations(void **state) {
       {SIZES SEEN("true", "true", "0") ", \"dropout\": 0}", "states_from_encoder"},
       {SIZES "\"latent_at_every_step\": true}", "latent_as_state"},
       {SIZES "\"latent_at_every_step\": true, \"latent_as_state\": true, \"dropout\": 0}", "states_from_encoder"},
+      {SIZES
+       "\"latent_at_every_step\": true, \"latent_as_state\": true, \"states_from_encoder\": false, \"dropout\": 0}",
+       "words_hidden"},
       {SIZES SEEN("true", "null", "false") ", \"dropout\": 0}", "latent_as_state"},
       {SIZES SEEN("true", "true", "false") "}", "dropout"},
       {SIZES USUAL "true}", "dropout"},

@@ -132,8 +132,9 @@ static inline void plain_step(double *log_p, plain_state *state, const plain_dec
   const double rate = d->s.dropout;
   double x[2 * PLAIN_MOST], gates[4 * PLAIN_MOST];
   int64_t in = e + (d->s.latent_at_every_step ? d->s.latent_dim : 0);
+  const int32_t read = d->s.words_hidden ? PLAIN_UNK : id;
   for (int64_t i = 0; i < in; i++)
-    x[i] = (i < e ? d->values[0][id * e + i] : latent[i - e]) * plain_kept(rate, key, 0, place * in + i);
+    x[i] = (i < e ? d->values[0][read * e + i] : latent[i - e]) * plain_kept(rate, key, 0, place * in + i);
   for (int64_t l = 0; l < d->s.n_layers; l++, in = dim) {
     double *const *p = &d->values[5 + 4 * l], *h = state->hidden[l], *c = state->cells[l];
     for (int64_t g = 0; g < 4 * dim; g++) {
