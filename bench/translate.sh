@@ -62,9 +62,7 @@ bleu() {
 for run in "$@"; do
   pair=${run%-*} kind=${run##*-} a=${run%%-*}
   b=${pair#*-} model=$work/$run
-  options=(--batch 64 --vocab-size 6000 --hidden 320 --embedding 256 --latent 512 --max-tokens 50 --max-characters 150
-    --together "${EPOCHS:-12}" --encoder-epochs 0 --decoder-epochs 0 --lr 0.004 --noise 0.2 --decoder-dropout 0.1
-    --word-dropout 0.05)
+  options=(--vocab-size 6000 --max-tokens 50 --max-characters 150 --together "${EPOCHS:-12}")
   if [ "$pair" = fr-it ]; then
     fr_it_text
     text=(fr,it="$work/fr-it.tsv") dev=$work/fr-it.dev.tsv tests=("$data"/fr-it/test-{tatoeba,flores}.tsv.gz)

@@ -150,8 +150,8 @@ typedef struct cq_autoencode_options {
  * after ReLU, two layers one way, dropout 0.139 and 0.102, alpha 1.039, beta 1.440, everything trained at once; a margin
  * of 1.5 and 30 epochs, and decoders that read no words, as in its authors' program. */
 CQ_API cq_autoencode_options cq_autoencode_as_described(void);
-/* What translates: bidirectional, maximum over words, vectors of length one, aligned by their translations in the batch
- * and by distance; then decoders on frozen encoders, under noise. */
+/* What translates: bidirectional, maximum over words, vectors of length one, drawn together by contrast with the batch's
+ * other translations and by distance, while decoders learn, under noise, to write from their own language's. */
 CQ_API cq_autoencode_options cq_autoencode_translating(void);
 
 typedef struct cq_autoencode_result {

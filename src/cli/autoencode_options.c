@@ -112,7 +112,8 @@ const cli_option cli_autoencode_options[CLI_AUTOENCODE_N_OPTIONS] = {
     CHOICE_OPTION("feed", o.feed, feeds, "whose vectors decoders learn to read"),
     NUMBER_OPTION("noise", o.noise, 1e6, "length of what is added to the vectors that decoders learn to read"),
     NUMBER_OPTION("word-dropout", o.word_dropout, 0.99, "share of the words that decoders read that are hidden"),
-    NUMBER_OPTION("together", o.together_epochs, 1e6, "epochs of everything at once, first"),
+    NUMBER_OPTION("together", o.together_epochs, 1e6,
+                  "epochs of everything at once, first; 0 when only stages are given"),
     NUMBER_OPTION("encoder-epochs", o.encoder_epochs, 1e6, "then epochs of encoders alone"),
     NUMBER_OPTION("decoder-epochs", o.decoder_epochs, 1e6, "at last epochs of decoders, on frozen encoders"),
     {.name = "patience",
@@ -163,6 +164,8 @@ static cq_autoencode_options chosen_options(const cli_call *call) {
     const cli_option *o = &cli_autoencode_options[i];
     if (cli_given(call, o->name)) memcpy((char *)&chosen + o->offset, (const char *)args + o->offset, sizes[o->type]);
   }
+  if (!cli_given(call, "together") && (cli_given(call, "encoder-epochs") || cli_given(call, "decoder-epochs")))
+    chosen.o.together_epochs = 0;
   if (cli_given(call, "bidirectional")) chosen.o.bidirectional = chosen.bidirectional;
   if (cli_given(call, "relu")) chosen.o.relu = chosen.relu;
   if (cli_given(call, "unit-length")) chosen.o.unit_length = chosen.unit_length;

@@ -49,7 +49,7 @@ cq_autoencode_options cq_autoencode_as_described(void) {
 cq_autoencode_options cq_autoencode_translating(void) {
   cq_autoencode_options o = cq_autoencode_as_described();
   o.latent_dim = 512;
-  o.hidden_dim = 512;
+  o.hidden_dim = 320;
   o.embedding_dim = 256;
   o.n_layers = 1;
   o.bidirectional = true;
@@ -60,19 +60,17 @@ cq_autoencode_options cq_autoencode_translating(void) {
   o.latent_as_state = o.latent_at_every_step = true;
   o.states_from_encoder = o.words_hidden = false;
   o.encoder_dropout = 0.1;
-  o.decoder_dropout = 0.2;
+  o.decoder_dropout = 0.1;
   o.reconstruction = 1;
   o.contrast = 1;
   o.contrast_by = CQ_AUTOENCODE_IN_BATCH;
   o.margin = 1;
   o.distance = 1;
-  o.noise = 0.3;
-  o.word_dropout = 0.1;
-  o.together_epochs = 0;
-  o.encoder_epochs = 10;
-  o.decoder_epochs = 15;
+  o.noise = 0.2;
+  o.word_dropout = 0.05;
+  o.together_epochs = 12;
   o.batch_pairs = 64;
-  o.learning_rate = 1e-3;
+  o.learning_rate = 4e-3;
   return o;
 }
 

@@ -29,7 +29,7 @@ static cq_autoencode_options tiny_options(const char *output, const cq_autoencod
   o.vocab_size = 12;
   o.embedding_dim = 6, o.hidden_dim = 8, o.latent_dim = 7;
   o.batch_pairs = 8;
-  o.encoder_epochs = 1, o.decoder_epochs = 2;
+  o.together_epochs = 0, o.encoder_epochs = 1, o.decoder_epochs = 2;
   return o;
 }
 
