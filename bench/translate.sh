@@ -38,9 +38,10 @@ fr_it_text() {
   awk -F '\t' 'NR == FNR { a[$1]++; b[$2]++; next } a[$1] == 1 && b[$2] == 1 && ++n % 15 == 0 && ++m <= 500' \
     "$work/all.tsv" <(gzip -dc "$from/train-tatoeba.tsv.gz" | cut -f 1,2) >"$work/fr-it.dev.tsv"
   gzip -dc "$from"/test-*.tsv.gz | cat - "$work/fr-it.dev.tsv" | cut -f 1,2 >"$work/held-out.tsv"
-  unseen 1 2 <"$work/all.tsv" >"$work/fr-it.tsv"
   gzip -dc "$data"/en-fr/train-{anki,tatoeba}.tsv.gz | cut -f 2 | LC_ALL=C sort -u | awk 'NR % 2' | unseen 1 1 >"$work/fr.txt"
   gzip -dc "$data"/en-it/train-{tatoeba,tldr,stsb-mt}.tsv.gz | cut -f 2 | LC_ALL=C sort -u | unseen 1 1 >"$work/it.txt"
+  unseen 1 2 <"$work/all.tsv" >"$work/fr-it.tmp"
+  mv "$work/fr-it.tmp" "$work/fr-it.tsv" # the last: with it all is there
 }
 
 # Lines none of whose columns A to B is a held-out sentence, in any case and punctuation.
@@ -55,7 +56,7 @@ unseen() {
 bleu() {
   gzip -dc "$5" | cut -f $((3 - $4)) >"$work/reference"
   "$program" autoencode translate --model "$1" --from "$2" --to "$3" --tsv "$4" --beam "$6" --threads "$threads" "$5" \
-    >"$work/hypothesis" 2>/dev/null
+    >"$work/hypothesis"
   "$program" eval mt "$work/hypothesis" "$work/reference" --measure bleu --csv | awk -F , 'NR == 2 { printf "%.2f", $2 }'
 }
 

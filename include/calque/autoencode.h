@@ -132,7 +132,8 @@ typedef struct cq_autoencode_options {
   double word_dropout; /* share of the tokens that decoders read which become <unk> */
   /* course */
   double together_epochs, encoder_epochs, decoder_epochs; /* stages, in this order; the last on frozen encoders */
-  int patience; /* a stage ends after this many epochs of decoders without a better dev; 0: never early */
+  int patience; /* a stage ends after this many epochs of decoders without a better dev, and the next goes on from
+                   where it is; 0: never early */
   int batch_pairs;
   double learning_rate, weight_decay, clip_norm;
   bool two_optimizers;  /* in each step of everything together: first one for the losses between vectors, then one for

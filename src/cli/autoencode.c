@@ -123,8 +123,10 @@ static const cli_command autoencode_translate = {
     .arguments = "[FILE...]",
     .least_arguments = 0,
     .most_arguments = -1,
-    .description = "A sentence a line, from files or standard input; a translation a line. Each is encoded into one "
-                   "vector, which is all that the decoder of the other language sees.",
+    .description =
+        "A sentence a line, from files or standard input; a translation a line. Each is encoded into one "
+        "vector, which is all that the decoder of the other language sees, unless it was trained to begin where "
+        "the encoder has ended.",
     .example = "echo \"Le chat dort.\" | calque autoencode translate --model fr-it --from fr --to it",
     CLI_OPTIONS(struct translate_args, translate_options),
     .defaults = translate_defaults,

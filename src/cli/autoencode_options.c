@@ -11,7 +11,8 @@ static const char *const poolings[] = {"last", "max", "mean", NULL}; /* in cq_au
 static const char *const contrasts[] = {"pairs", "in-batch", NULL};  /* in cq_autoencode_contrast's */
 static const char *const feeds[] = {"own", "other", "both", NULL};   /* in cq_autoencode_feed's */
 static const char *const answers[] = {"no", "yes", NULL};
-static const char *const latents[] = {"both", "state", "every-step", "states", "states-every-step", NULL};
+static const char *const latents[] = {"both", "state", "every-step", "encoder-states", "encoder-states-every-step",
+                                      NULL};
 static const char *const schedules[] = {"linear", "constant", "cosine", NULL}; /* in cq_schedule's order */
 static const char *const measures[] = {"bleu", "chrf", "meteor", NULL};        /* in cq_autoencode_measure's */
 enum { LATENT_BOTH, LATENT_STATE, LATENT_EVERY_STEP, LATENT_STATES, LATENT_STATES_EVERY_STEP };
@@ -20,6 +21,8 @@ void cli_autoencode_defaults(void *options) {
   cli_autoencode_args *args = options;
   args->o = cq_autoencode_translating();
   args->bidirectional = args->o.bidirectional, args->relu = args->o.relu, args->unit_length = args->o.unit_length;
+  args->shared_latent = args->o.shared_latent, args->words_hidden = args->o.words_hidden;
+  args->two_optimizers = args->o.two_optimizers;
 }
 
 #define INT_OPTION(title, field, low, text)                                                                            \
@@ -36,6 +39,12 @@ void cli_autoencode_defaults(void *options) {
   {                                                                                                                    \
     .name = title, .type = CLI_CHOICE, .argument = "HOW", .offset = offsetof(cli_autoencode_args, field),              \
     .choices = names, .help = text                                                                                     \
+  }
+
+#define YES_NO_OPTION(title, field, text)                                                                              \
+  {                                                                                                                    \
+    .name = title, .type = CLI_CHOICE, .argument = "yes|no", .offset = offsetof(cli_autoencode_args, field),           \
+    .choices = answers, .help = text                                                                                   \
   }
 
 const cli_option cli_autoencode_options[CLI_AUTOENCODE_N_OPTIONS] = {
@@ -67,17 +76,16 @@ const cli_option cli_autoencode_options[CLI_AUTOENCODE_N_OPTIONS] = {
     INT_OPTION("hidden", o.hidden_dim, 1, "of an LSTM's layer and direction"),
     INT_OPTION("latent", o.latent_dim, 1, "of a sentence's vector"),
     INT_OPTION("layers", o.n_layers, 1, "of each LSTM"),
-    CHOICE_OPTION("bidirectional", bidirectional, answers, "whether encoders read both ways"),
+    YES_NO_OPTION("bidirectional", bidirectional, "encoders read both ways"),
     CHOICE_OPTION("pooling", o.pooling, poolings, "how a vector comes from the words' states"),
-    CHOICE_OPTION("relu", relu, answers, "whether there is one after the linear layer that gives the vector"),
-    CHOICE_OPTION("unit-length", unit_length, answers, "whether vectors are scaled to length one"),
-    CHOICE_OPTION("shared-latent", shared_latent, answers,
-                  "whether the layer that gives the vector is one for all languages"),
+    YES_NO_OPTION("relu", relu, "a ReLU after the linear layer that gives the vector"),
+    YES_NO_OPTION("unit-length", unit_length, "vectors are scaled to length one"),
+    YES_NO_OPTION("shared-latent", shared_latent, "the layer that gives the vector is one for all languages"),
     CHOICE_OPTION(
         "latent-as", latent, latents,
-        "what decoders take the vector for: their first state, part of each input; states: they begin where the "
-        "encoder, which reads one way then, has ended"),
-    CHOICE_OPTION("words-hidden", words_hidden, answers, "whether decoders do not see the words they have written"),
+        "what decoders take the vector for: state, the state they begin with; every-step, a part of each input; "
+        "both; encoder-states: they begin where the encoder, which reads one way then, has ended instead"),
+    YES_NO_OPTION("words-hidden", words_hidden, "decoders do not see the words they have written"),
     NUMBER_OPTION("encoder-dropout", o.encoder_dropout, 0.99, "between layers of encoders, where they have several"),
     NUMBER_OPTION("decoder-dropout", o.decoder_dropout, 0.99, "before, between and after layers of decoders"),
     INT_OPTION("max-tokens", o.max_tokens, 3, "longer sentences are cut"),
@@ -91,7 +99,8 @@ const cli_option cli_autoencode_options[CLI_AUTOENCODE_N_OPTIONS] = {
     NUMBER_OPTION("beta", o.reconstruction, 1e6, "weight of -log p of the sentences, of both languages' sum"),
     NUMBER_OPTION("distance", o.distance, 1e6, "weight of the squared distance of translations"),
     CHOICE_OPTION("contrast", o.contrast_by, contrasts,
-                  "against one other sentence by a margin, or all of the batch by a softmax"),
+                  "what a sentence's vector is told from: one other's translation, by a margin, or all of the batch, "
+                  "by a softmax"),
     NUMBER_OPTION("margin", o.margin, 1e6, "of --contrast pairs"),
     NUMBER_OPTION("temperature", o.temperature, 1e6, "of --contrast in-batch"),
     {.name = "teacher",
@@ -125,10 +134,10 @@ const cli_option cli_autoencode_options[CLI_AUTOENCODE_N_OPTIONS] = {
      .help = "end a stage after this many epochs of decoders without a better --dev"},
     INT_OPTION("batch", o.batch_pairs, 1, "pairs of a batch"),
     NUMBER_OPTION("lr", o.learning_rate, 1, "learning rate at its peak"),
-    CHOICE_OPTION("two-optimizers", two_optimizers, answers,
-                  "whether the losses between vectors have an optimiser of their own in --together"),
+    YES_NO_OPTION("two-optimizers", two_optimizers,
+                  "in --together, the losses between vectors have an optimiser of their own"),
     NUMBER_OPTION("contrast-rate", o.contrast_rate, 1e6,
-                  "of two, the learning rate of that one relative to the other's"),
+                  "with --two-optimizers, the learning rate of the losses between vectors, relative to --lr"),
     NUMBER_OPTION("weight-decay", o.weight_decay, 1, "of AdamW"),
     NUMBER_OPTION("clip-norm", o.clip_norm, 1e6, "longest gradient; 0: any"),
     CHOICE_OPTION("schedule", o.schedule, schedules, "how the rate falls in a stage"),
@@ -141,12 +150,12 @@ const cli_option cli_autoencode_options[CLI_AUTOENCODE_N_OPTIONS] = {
     {.name = "resume",
      .type = CLI_FLAG,
      .offset = offsetof(cli_autoencode_args, o.resume),
-     .help = "go on from the last checkpoint in MODEL.work"},
+     .help = "go on from where an interrupted run was"},
     INT_OPTION("checkpoint-every", o.checkpoint_every, 1, "steps after which all that --resume needs is saved"),
     {.name = "replace",
      .type = CLI_FLAG,
      .offset = offsetof(cli_autoencode_args, o.replace),
-     .help = "overwrite MODEL when it exists"},
+     .help = "overwrite what exists"},
     CLI_SKIP_BAD(cli_autoencode_args, o.skip_bad),
     CLI_THREADS(cli_autoencode_args, threads),
 };
@@ -164,8 +173,7 @@ static cq_autoencode_options chosen_options(const cli_call *call) {
     const cli_option *o = &cli_autoencode_options[i];
     if (cli_given(call, o->name)) memcpy((char *)&chosen + o->offset, (const char *)args + o->offset, sizes[o->type]);
   }
-  if (!cli_given(call, "together") && (cli_given(call, "encoder-epochs") || cli_given(call, "decoder-epochs")))
-    chosen.o.together_epochs = 0;
+  if (!cli_given(call, "together") && args->o.encoder_epochs + args->o.decoder_epochs > 0) chosen.o.together_epochs = 0;
   if (cli_given(call, "bidirectional")) chosen.o.bidirectional = chosen.bidirectional;
   if (cli_given(call, "relu")) chosen.o.relu = chosen.relu;
   if (cli_given(call, "unit-length")) chosen.o.unit_length = chosen.unit_length;
@@ -209,14 +217,14 @@ static bool read_codes(const char *out[2], char *codes) {
 /* "[A,B=]FILE"; the codes are kept in memory of `codes`, which is freed by the caller. */
 static int read_text(cq_autoencode_text *out, char **codes, const char *argument, const char *languages,
                      const char *path) {
-  const size_t n = strcspn(argument, "=/");
-  const bool own = argument[n] == '=' && n > 0;
+  const char *end = cli_label_end(argument);
+  const bool own = end && !memchr(argument, '/', (size_t)(end - argument));
   if (!own && !languages)
     return cli_usage(path, "'%s' does not say its languages, and there is no --languages: fr,it=%s", argument,
                      argument);
-  *codes = own ? strndup(argument, n) : strdup(languages);
+  *codes = own ? strndup(argument, (size_t)(end - argument)) : strdup(languages);
   if (!*codes) return cli_fail("out of memory");
-  out->path = own ? argument + n + 1 : argument;
+  out->path = own ? end + 1 : argument;
   if (!read_codes(out->languages, *codes))
     return cli_usage(path, "'%s' is no languages of columns: fr,it or fr or ,it", own ? argument : languages);
   return CLI_OK;

@@ -38,7 +38,8 @@ const cli_command cli_autoencode_train = {
         "decoders that go on from the encoder's states: it aligns, and does not translate. Its values: --together "
         "30 --encoder-epochs 0 --decoder-epochs 0 --batch 16 --lr 2e-4 --embedding 150 --hidden 256 --latent 16 "
         "--layers 2 --bidirectional no --pooling last --relu yes --unit-length no --shared-latent yes --latent-as "
-        "states-every-step --words-hidden yes --encoder-dropout 0.139 --decoder-dropout 0.102 --alpha 1.039 --beta "
+        "encoder-states-every-step --words-hidden yes --encoder-dropout 0.139 --decoder-dropout 0.102 --alpha 1.039 "
+        "--beta "
         "1.44 --contrast pairs --margin 1.5 --distance 0 --noise 0 --word-dropout 0.",
     .example = "calque autoencode train fr-it fr,it=train.tsv.gz --dev fr,it=dev.tsv.gz",
     .options_size = sizeof(cli_autoencode_args),

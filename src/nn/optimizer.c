@@ -138,6 +138,7 @@ static void catch_up(catching_up *c, cq_pool *pool) {
     cq_pool_run(pool, (size_t)((c->n + ROWS_PER_ITEM - 1) / ROWS_PER_ITEM), catch_up_rows, c);
     oldest = c->last;
   }
+  c->steps[0] = c->steps[1] = NULL; /* they end here */
 }
 
 cq_status cq_optimizer_catch_up(cq_optimizer *o, const cq_param *table, const int32_t *ids, int64_t n, cq_pool *pool,

@@ -81,6 +81,14 @@ static cq_status add_code(run *r, const char *code, cq_error *error) {
   return CQ_OK;
 }
 
+/* Nothing is learned of languages that are joined, nor does what is measured of them change. */
+static cq_status has_new_language(const run *r, const cq_autoencode_text *text, cq_error *error) {
+  for (int s = 0; s < 2; s++)
+    for (size_t i = r->n_joined; text->languages[s] && i < r->n_codes; i++)
+      if (!strcmp(text->languages[s], r->codes[i])) return CQ_OK;
+  return cq_fail_file(error, CQ_ERR_ARGUMENT, text->path, "is of languages that are in the joined model already");
+}
+
 /* Opens what is joined, so that its languages come first. */
 static cq_status name_languages(run *r, cq_error *error) {
   const cq_autoencode_options *o = r->o;
@@ -105,6 +113,8 @@ static cq_status name_languages(run *r, cq_error *error) {
     status = cq_fail(error, CQ_ERR_ARGUMENT, "a latent layer for all, and a model joined whose layers stay");
   if (!status && r->n_codes == r->n_joined)
     status = cq_fail_file(error, CQ_ERR_ARGUMENT, o->joined, "there is no new language: all of the text's are there");
+  for (size_t i = 0; !status && i < o->n_train + o->n_dev; i++)
+    status = has_new_language(r, i < o->n_train ? &o->train[i] : &o->dev[i - o->n_train], error);
   return status;
 }
 
@@ -123,7 +133,7 @@ static cq_status make_model(run *r, cq_error *error) {
     status = cq_tongue_new(&r->model.tongues[i], r->codes[i], &r->data, (int)i, latent_dim, r->work.best, r->o, r->pool,
                            error);
   }
-  return status;
+  return status ? status : cq_autoencoder_check(&r->model, error);
 }
 
 /* --- dev --- */
@@ -131,7 +141,6 @@ static cq_status make_model(run *r, cq_error *error) {
 /* Tells and logs every way's measures; mean: of all ways. */
 static cq_status measure(double mean[CQ_AUTOENCODE_N_MEASURES], run *r, const char *phase, double epoch,
                          cq_error *error) {
-  static const char *const names[CQ_AUTOENCODE_N_MEASURES] = {"bleu", "chrf", "meteor"};
   cq_builder line = {0};
   json_t *ways = json_object();
   const double n_ways = 2 * (double)r->data.dev.n;
@@ -146,12 +155,11 @@ static cq_status measure(double mean[CQ_AUTOENCODE_N_MEASURES], run *r, const ch
       snprintf(way, sizeof way, "%s-%s", r->codes[g->language[back]], r->codes[g->language[1 - back]]);
       status = cq_autoencode_measure_way(of_way, &r->model, r->codes, g, back, r->o->max_tokens, r->pool, error);
       if (status) break;
-      json_t *scores = json_object();
-      for (int m = 0; m < CQ_AUTOENCODE_N_MEASURES; m++) {
-        json_object_set_new(scores, names[m], json_real(of_way[m]));
-        mean[m] += of_way[m] / n_ways;
-      }
-      if (json_object_set_new(ways, way, scores)) status = cq_fail_memory(error, "dev");
+      for (int m = 0; m < CQ_AUTOENCODE_N_MEASURES; m++) mean[m] += of_way[m] / n_ways;
+      if (json_object_set_new(ways, way,
+                              json_pack("{s:f, s:f, s:f}", "bleu", of_way[CQ_AUTOENCODE_BLEU], "chrf",
+                                        of_way[CQ_AUTOENCODE_CHRF], "meteor", of_way[CQ_AUTOENCODE_METEOR])))
+        status = cq_fail_memory(error, "dev");
       cq_builder_printf(&line, "%s %s %.2f", i + (size_t)back ? "," : "", way, of_way[CQ_AUTOENCODE_BLEU]);
     }
   cq_builder_printf(&line, "; mean %.2f, chrF %.2f, METEOR %.2f", mean[CQ_AUTOENCODE_BLEU], mean[CQ_AUTOENCODE_CHRF],
@@ -166,12 +174,18 @@ static cq_status measure(double mean[CQ_AUTOENCODE_N_MEASURES], run *r, const ch
   return status;
 }
 
+/* Of equals the one with more characters right, as systems of no BLEU at all differ in that; kept: NaN, none yet. */
+static bool is_better(const double *dev, const double *kept, cq_autoencode_measure by) {
+  if (isnan(kept[by])) return true;
+  return dev[by] != kept[by] ? dev[by] > kept[by] : dev[CQ_AUTOENCODE_CHRF] > kept[CQ_AUTOENCODE_CHRF];
+}
+
 /* Keeps the model if it is the best so far. */
 static cq_status keep_best(run *r, const char *phase, double epoch, cq_error *error) {
   double dev[CQ_AUTOENCODE_N_MEASURES];
   cq_status status = measure(dev, r, phase, epoch, error);
   r->state.n_waited++;
-  if (status || dev[r->o->best_by] <= r->state.dev[r->o->best_by]) return status;
+  if (status || !is_better(dev, r->state.dev, r->o->best_by)) return status;
   memcpy(r->state.dev, dev, sizeof dev);
   r->state.n_waited = 0;
   return cq_autoencoder_save(&r->model, r->work.best, true, error);
@@ -231,22 +245,26 @@ static cq_status note_step(run *r, const stage *s, uint64_t step, const cq_autoe
                               o->contrast * report->contrast + o->distance * report->distance +
                               o->distillation * (report->distillation[0] + report->distillation[1]) +
                               o->adversary * report->discriminator.adversary);
-  for (int i = 0; nll && i < 2 && batch->side[i] >= 0; i++) {
+  int failed = 0;
+  for (int i = 0; i < 2 && batch->side[i] >= 0; i++) {
     if (!(report->nll[i] > 0)) continue;
     average(&r->nll[batch->side[i]], report->nll[i]);
-    json_object_set_new(nll, r->codes[batch->side[i]], json_real(report->nll[i]));
+    failed |= json_object_set_new(nll, r->codes[batch->side[i]], json_real(report->nll[i]));
   }
   json_t *record = json_pack("{s:s, s:s, s:I, s:o, s:f}", "type", "step", "stage", s->name, "step", (json_int_t)step,
                              "nll", nll, "gradient_norm", report->gradient_norm);
-  if (record && batch->side[1] >= 0 && s->encoders) {
+  if (batch->side[1] >= 0 && s->encoders) {
     average(&r->news.contrast, report->contrast);
     average(&r->news.distance, report->distance);
-    json_object_set_new(record, "contrast", json_real(report->contrast));
-    json_object_set_new(record, "distance", json_real(report->distance));
-    if (batch->targets) json_object_set_new(record, "distillation", json_real(distillation));
-    if (o->adversary > 0) json_object_set_new(record, "discriminator", json_real(report->discriminator.accuracy));
+    failed |= json_object_set_new(record, "contrast", json_real(report->contrast));
+    failed |= json_object_set_new(record, "distance", json_real(report->distance));
+    if (o->adversary > 0)
+      failed |= json_object_set_new(record, "discriminator", json_real(report->discriminator.accuracy));
   }
-  return cq_run_log_write(&r->log, record, error);
+  if (batch->targets) failed |= json_object_set_new(record, "distillation", json_real(distillation));
+  if (!failed) return cq_run_log_write(&r->log, record, error);
+  json_decref(record);
+  return cq_fail_memory(error, "log");
 }
 
 static cq_status one_step(run *r, cq_autoencoder_trainer *t, const stage *s, uint64_t step, cq_error *error) {
@@ -254,7 +272,12 @@ static cq_status one_step(run *r, cq_autoencoder_trainer *t, const stage *s, uin
   cq_autoencoder_report report;
   cq_autoencode_data_draw(&batch, &r->data, r->o->seed, r->state.n_steps, (size_t)r->o->batch_pairs);
   if (s->encoders) cq_autoencode_teacher_set(&batch, &r->teacher);
-  cq_status status = cq_autoencoder_step(t, &batch, &report, error);
+  cq_error why = {0};
+  const cq_status status = cq_autoencoder_step(t, &batch, &report, &why);
+  if (status == CQ_ERR_LIMIT)
+    return cq_fail(error, status, "%s, step %llu: %s; %s holds the last checkpoint", s->name, (unsigned long long)step,
+                   why.message, r->work.path);
+  if (status && error) *error = why;
   if (status) return status;
   r->state.n_steps++;
   return note_step(r, s, step, &batch, &report, error);
@@ -353,6 +376,7 @@ static cq_status start_or_resume(run *r, cq_error *error) {
   cq_status status = cq_work_directory_begin(&r->work, error);
   if (!status) status = checksum_options(&r->state.options_checksum, r, error);
   if (!status) status = make_model(r, error);
+  if (!status) r->state.options_checksum = cq_autoencoder_sum_vocabularies(&r->model, r->state.options_checksum);
   if (!status && r->work.under_way) status = cq_checkpoint_open(&r->resumed, r->work.checkpoint, error);
   if (!status && r->resumed) status = cq_checkpoint_read(&found, sizeof found, r->resumed, "autoencode", error);
   if (!status && r->resumed && (found.options_checksum != r->state.options_checksum || found.stage >= N_STAGES))
@@ -366,7 +390,10 @@ static cq_status start_or_resume(run *r, cq_error *error) {
   if (!status) status = cq_run_log_open(&r->log, r->work.log, r->state.log_bytes, error);
   if (status || r->state.log_bytes > 0) return status;
   json_t *codes = json_array();
-  for (size_t i = 0; i < r->n_codes; i++) json_array_append_new(codes, json_string(r->codes[i]));
+  bool failed = !codes;
+  for (size_t i = 0; !failed && i < r->n_codes; i++) failed = json_array_append_new(codes, json_string(r->codes[i]));
+  if (failed) json_decref(codes);
+  if (failed) return cq_fail_memory(error, "log");
   return cq_run_log_write(&r->log, json_pack("{s:s, s:o}", "type", "run", "languages", codes), error);
 }
 

@@ -91,6 +91,9 @@ static cq_status check_sizes(const cq_autoencode_options *o, cq_error *error) {
                {"n_shards", o->n_shards, 1, 64},
                {"max_characters", o->max_characters, 0, INT32_MAX},
                {"patience", o->patience, 0, INT32_MAX},
+               {"pooling", (int)o->pooling, CQ_AUTOENCODE_LAST, CQ_AUTOENCODE_MEAN},
+               {"contrast_by", (int)o->contrast_by, CQ_AUTOENCODE_PAIRS, CQ_AUTOENCODE_IN_BATCH},
+               {"feed", (int)o->feed, CQ_AUTOENCODE_OWN, CQ_AUTOENCODE_BOTH},
                {"best_by", (int)o->best_by, CQ_AUTOENCODE_BLEU, CQ_AUTOENCODE_METEOR},
                {"schedule", (int)o->schedule, CQ_SCHEDULE_LINEAR, CQ_SCHEDULE_COSINE}};
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
@@ -117,10 +120,11 @@ static cq_status check_losses(const cq_autoencode_options *o, cq_error *error) {
   const bool writes = o->reconstruction > 0 || (o->reconstruction == 0 && between > 0 && o->decoder_epochs == 0);
   if (!(writes && o->contrast >= 0 && o->distance >= 0 && distillation >= 0 && o->adversary >= 0) ||
       (o->encoder_epochs > 0 && !(between > 0)))
-    return cq_fail(
-        error, CQ_ERR_ARGUMENT,
-        "losses weighted %g, %g, %g, %g and %g: decoders need the first above 0, encoders alone one of the others",
-        o->reconstruction, o->contrast, o->distance, distillation, o->adversary);
+    return cq_fail(error, CQ_ERR_ARGUMENT,
+                   "losses weighted: -log p (beta) %g, contrast (alpha) %g, distance %g, distillation %g, adversary "
+                   "%g; decoders need "
+                   "the first above 0, encoders alone one of the others",
+                   o->reconstruction, o->contrast, o->distance, distillation, o->adversary);
   if (o->teacher && !o->teacher_language)
     return cq_fail(error, CQ_ERR_ARGUMENT, "a teacher without the language that it reads");
   if (!(o->contrast_rate >= 0)) return cq_fail(error, CQ_ERR_ARGUMENT, "contrast rate %g", o->contrast_rate);

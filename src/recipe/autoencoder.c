@@ -1,6 +1,7 @@
 /* Autoencoders on disk, and translating with them. */
 #include "recipe/autoencoder.h"
 
+#include "base/checksum.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/memory.h"
@@ -56,6 +57,41 @@ cq_status cq_autoencoder_save(const cq_autoencoder *a, const char *directory, bo
   return status;
 }
 
+static bool is_same_vocabulary(const cq_tokenizer *a, const cq_tokenizer *b) {
+  const int64_t n = cq_tokenizer_describe(a)->vocab_size;
+  bool same = n == cq_tokenizer_describe(b)->vocab_size;
+  for (int32_t id = 0; same && (int64_t)id < n; id++) {
+    cq_slice text[2] = {{NULL, 0}, {NULL, 0}};
+    cq_piece_kind kind[2] = {0, 0};
+    const bool is[2] = {cq_tokenizer_piece(&text[0], &kind[0], a, id), cq_tokenizer_piece(&text[1], &kind[1], b, id)};
+    same = is[0] == is[1] && (!is[0] || (kind[0] == kind[1] && cq_slice_equal(text[0], text[1])));
+  }
+  return same;
+}
+
+uint64_t cq_autoencoder_sum_vocabularies(const cq_autoencoder *a, uint64_t sum) {
+  for (size_t i = 0; i < a->n; i++) {
+    const cq_tokenizer *t = cq_decoder_tokenizer(a->tongues[i].decoder);
+    for (int32_t id = 0; (int64_t)id < cq_tokenizer_describe(t)->vocab_size; id++) {
+      cq_slice text;
+      cq_piece_kind kind;
+      if (cq_tokenizer_piece(&text, &kind, t, id)) sum = cq_checksum(text.data, text.n, sum + (uint64_t)kind);
+    }
+  }
+  return sum;
+}
+
+cq_status cq_autoencoder_check(const cq_autoencoder *a, cq_error *error) {
+  for (size_t i = 0; i < a->n; i++)
+    for (size_t from = 0; from < a->n; from++) {
+      cq_error why = {0};
+      if (cq_states_check(a->tongues[i].decoder, a->tongues[from].encoder, &why))
+        return cq_fail(error, CQ_ERR_ARGUMENT, "from '%s' into '%s': %s", a->tongues[from].code, a->tongues[i].code,
+                       why.message);
+    }
+  return CQ_OK;
+}
+
 static cq_status open_tongue(cq_tongue *t, const char *code, const char *directory, cq_error *error) {
   char path[4096];
   t->code = cq_strdup(code);
@@ -68,6 +104,9 @@ static cq_status open_tongue(cq_tongue *t, const char *code, const char *directo
     status =
         cq_fail_file(error, CQ_ERR_FORMAT, path, "reads vectors of %lld dimensions, the encoder gives %lld",
                      (long long)cq_decoder_shape_of(t->decoder)->latent_dim, (long long)cq_encoder_dim(t->encoder));
+  const cq_tokenizer *read = status ? NULL : cq_encoder_text_module(t->encoder)->tokenizer;
+  if (!status && (!read || !is_same_vocabulary(read, cq_decoder_tokenizer(t->decoder))))
+    status = cq_fail_file(error, CQ_ERR_FORMAT, path, "the vocabulary is another than the encoder's");
   return status;
 }
 
@@ -86,14 +125,8 @@ static cq_status open_tongues(cq_autoencoder *a, const json_t *codes, const char
     if (!status && cq_encoder_dim(a->tongues[a->n].encoder) != cq_encoder_dim(a->tongues[0].encoder))
       status = cq_fail_file(error, CQ_ERR_FORMAT, path, "the vectors of '%s' have another dimension", code);
   }
-  /* Any language may be translated into any other. */
-  for (size_t i = 0; !status && i < n; i++)
-    for (size_t from = 0; !status && from < n; from++) {
-      cq_error why = {0};
-      if (cq_states_check(a->tongues[i].decoder, a->tongues[from].encoder, &why))
-        status = cq_fail_file(error, CQ_ERR_FORMAT, path, "from '%s' into '%s': %s", a->tongues[from].code,
-                              a->tongues[i].code, why.message);
-    }
+  cq_error why = {0};
+  if (!status && cq_autoencoder_check(a, &why)) status = cq_fail_file(error, CQ_ERR_FORMAT, path, "%s", why.message);
   return status;
 }
 

@@ -27,6 +27,11 @@ void cq_autoencoder_take(cq_autoencoder *to, cq_autoencoder *from);
 /* Room for n languages in all; those beyond the present ones are zero. Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_autoencoder_reserve(cq_autoencoder *a, size_t n, cq_error *error);
 
+/* Whether any of its languages can be translated into any other. Errors: CQ_ERR_ARGUMENT. */
+CQ_MUST_USE cq_status cq_autoencoder_check(const cq_autoencoder *a, cq_error *error);
+/* Goes on from a sum of what was before. */
+uint64_t cq_autoencoder_sum_vocabularies(const cq_autoencoder *a, uint64_t sum);
+
 /* Writes the directory, whole or not at all. */
 CQ_MUST_USE cq_status cq_autoencoder_save(const cq_autoencoder *a, const char *directory, bool replace,
                                           cq_error *error);

@@ -100,7 +100,7 @@ expect 0 autoencode train t2 pairs.tsv $short --replace
 same_model t1 t2 || fail "the same again is another model"
 expect 0 autoencode train t2 pairs.tsv $short --replace --seed 2
 same_model t1 t2 && fail "another seed gives the same model"
-for way in "--feed both" "--feed other" "--contrast pairs" "--latent-as state" "--latent-as every-step" "--bidirectional no" "--latent-as states --bidirectional no" "--shared-latent yes" "--adversary 0.1" \
+for way in "--feed both" "--feed other" "--contrast pairs" "--latent-as state" "--latent-as every-step" "--bidirectional no" "--latent-as encoder-states --bidirectional no" "--shared-latent yes" "--adversary 0.1" \
   "--vocabulary words" "--schedule cosine" "--pooling mean" "--unit-length no" "--distance 0" "--noise 0" "--layers 2" "--together 1" "--together 1 --two-optimizers yes"; do
   expect 0 autoencode train t2 pairs.tsv $short --replace $way
   same_model t1 t2 && fail "$way changes nothing"
@@ -155,7 +155,7 @@ expect 1 autoencode train new pairs.tsv --languages a/b,yy
 stderr_has "'a/b' is no language's code"
 expect 1 autoencode train new pairs.tsv --languages xx,../y
 stderr_has "'../y' is no language's code"
-expect 1 autoencode train new pairs.tsv $tiny --decoder-epochs 0
+expect 1 autoencode train new pairs.tsv $tiny --decoder-epochs 0 --together 0
 stderr_has "decoders need some"
 expect 1 autoencode train new nowhere.tsv $short
 stderr_has "nowhere.tsv"
@@ -176,7 +176,7 @@ expect 1 autoencode train new xx.txt $short
 stderr_has "xx.txt:1"
 expect 1 autoencode train new pairs.tsv --languages xx,yy --vocab-size 5000
 stderr_has "5000"
-expect 1 autoencode train new pairs.tsv $short --latent-as states
+expect 1 autoencode train new pairs.tsv $short --latent-as encoder-states
 stderr_has "reads one way only"
 expect 1 autoencode train new xx,yy=pairs.tsv xx,zz=pairs.tsv $short --adversary 1
 stderr_has "a discriminator is for two languages, here are 3"
@@ -220,4 +220,5 @@ damaged decoder_config.json hidden_dim sed -i 's/hidden_dim/hidden/' decoder-yy/
 damaged decoder-yy/model.safetensors "" truncate -s 1000 decoder-yy/model.safetensors
 damaged decoder-xx/model.safetensors "" sed -i 's/"latent_dim": 48/"latent_dim": 47/' decoder-xx/decoder_config.json
 damaged decoder-xx "" cp -r ../described/decoder-xx/. decoder-xx
+damaged decoder-xx "another than the encoder's" cp ../model/decoder-yy/tokenizer.json ../model/decoder-yy/sentencepiece.bpe.model decoder-xx
 finish

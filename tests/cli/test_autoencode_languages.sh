@@ -51,6 +51,12 @@ translates joined xx yy 60 xy.tsv
 expect 0 autoencode train again xx,zz=xz.tsv --vocab-size 30 --embedding 24 --hidden 48 --batch 16 --join two --latent 99 --encoder-epochs 1 --decoder-epochs 1
 expect 1 autoencode train new xx,yy=xy.tsv $train --join two
 stderr_has "two: there is no new language"
+expect 1 autoencode train new xx,zz=xz.tsv $train --join two --dev xx,yy=xy.tsv
+stderr_has "xy.tsv: is of languages that are in the joined model already"
+expect 1 autoencode train new xx,zz=xz.tsv xx,yy=xy.tsv $train --join two
+stderr_has "xy.tsv: is of languages that are in the joined model already"
+expect 1 autoencode train new xx,zz=xz.tsv $train --join two --latent-as encoder-states --bidirectional no
+stderr_has "from 'xx' into 'zz'"
 expect 1 autoencode train new xx,zz=xz.tsv $train --join nowhere
 stderr_has "nowhere/autoencoder.json"
 expect 1 autoencode train new zz=xz.tsv $train --join two
@@ -89,6 +95,18 @@ expect 1 autoencode train new xx,zz=xz.tsv $short --join two --shared-latent yes
 stderr_has "a model joined whose layers stay"
 expect 1 autoencode train new xx,yy=xy.tsv $short --patience 2
 stderr_has "patience without dev"
+# Killed again and again, with all that has a state: the same model and the same log.
+all="$tiny --together 1 --encoder-epochs 1 --decoder-epochs 6 --two-optimizers yes --shared-latent yes --patience 2 --checkpoint-every 3"
+texts="xx,yy=xy.tsv xx,zz=xz.tsv yy=zz.txt --dev xx,yy=xy.tsv --dev xx,zz=unseen.tsv"
+expect 0 autoencode train whole $texts $all
+n=0
+until [ -d parts ] || [ $n -gt 60 ]; do
+  n=$((n + 1))
+  timeout -s KILL 0.$((3 + n % 7)) "$PROGRAM" autoencode train parts $texts $all --resume >/dev/null 2>&1
+  [ $n -lt 8 ] || "$PROGRAM" autoencode train parts $texts $all --resume >/dev/null 2>&1
+done
+[ $n -gt 2 ] || fail "the run was over before it was killed"
+diff -r whole parts >/dev/null || fail "another model or log after $n runs"
 expect 1 autoencode train new xx,yy=xy.tsv $short --dev xx,zz=xz.tsv
 stderr_has "dev has 'zz'"
 expect 1 autoencode train new xx,yy=xy.tsv $short --dev xx,yy=xy.tsv --dev yy,xx=xy.tsv

@@ -204,7 +204,8 @@ static void runs_that_go_wrong_say_where(void **state) {
   o.clip_norm = 0;
   o.unit_length = false;
   assert_int_equal(cq_autoencode(&o, NULL, NULL, &error), CQ_ERR_LIMIT);
-  assert_non_null(strstr(error.message, "batch"));
+  assert_true(!strncmp(error.message, "encoders, step ", 15) &&
+              strstr(error.message, "wrong.work holds the last checkpoint"));
   assert_int_equal(access(test_path("wrong"), F_OK), -1);
 }
 
