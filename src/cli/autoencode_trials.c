@@ -12,6 +12,11 @@ static void print_table(const char *directory) {
   if (f) fclose(f);
 }
 
+/* What the framework says of a command that always needs them. */
+static int too_few(const cli_call *call) {
+  return cli_usage(call->path, "expected %s", call->command->arguments);
+}
+
 /* --- search --- */
 
 struct search_args {
@@ -19,7 +24,7 @@ struct search_args {
   int n_trials, n_rungs;
   double eta;
   cli_list ranges;
-  bool keep_models;
+  bool keep_models, list;
 };
 
 static void search_defaults(void *options) {
@@ -55,12 +60,16 @@ static const cli_option search_options[] = {
      .type = CLI_LIST,
      .argument = "OPTION=LOW:HIGH",
      .offset = offsetof(struct search_args, ranges),
-     .default_text = "see above",
+     .default_text = "--list's",
      .help = "search an option's value there; may be given again and again"},
     {.name = "keep",
      .type = CLI_FLAG,
      .offset = offsetof(struct search_args, keep_models),
      .help = "keep all models of the last rung, not only the best"},
+    {.name = "list",
+     .type = CLI_FLAG,
+     .offset = offsetof(struct search_args, list),
+     .help = "print what can be searched, its usual range after tabs, and do nothing else"},
 };
 
 /* "lr=1e-4:1e-2"; *name is to be freed. */
@@ -74,27 +83,15 @@ static int read_range(cq_autoencode_range *out, char **name, const char *text, c
   return *name ? CLI_OK : cli_fail("out of memory");
 }
 
-/* The ranges asked for; behind them, empty ones for what an option fixes. */
-static int read_ranges(cq_autoencode_range *out, char **names, size_t *n, const cli_call *call) {
-  static const char *const searched[] = {"batch",  "lr",    "embedding",       "hidden",          "latent",
-                                         "layers", "alpha", "encoder-dropout", "decoder-dropout", "beta"};
-  const struct search_args *args = call->options;
-  int code = CLI_OK;
-  *n = 0;
-  for (size_t i = 0; i < sizeof searched / sizeof *searched; i++)
-    if (cli_given(call, searched[i])) out[(*n)++] = (cq_autoencode_range){.name = searched[i]};
-  for (size_t i = 0; code == CLI_OK && i < args->ranges.n; i++)
-    code = read_range(&out[(*n)++], &names[i], args->ranges.items[i], call->path);
-  return code;
-}
-
-static int search(const cli_call *call, const cq_autoencode_range *ranges, size_t n_ranges) {
+static int search(const cli_call *call, const cq_autoencode_range *ranges, const char *const *fixed, size_t n_fixed) {
   const struct search_args *args = call->options;
   const cq_autoencode_search_options o = {.n_trials = args->n_trials,
                                           .n_rungs = args->n_rungs,
                                           .eta = args->eta,
                                           .ranges = ranges,
-                                          .n_ranges = n_ranges,
+                                          .n_ranges = args->ranges.n,
+                                          .fixed = fixed,
+                                          .n_fixed = n_fixed,
                                           .keep_models = args->keep_models};
   cli_autoencode_run run;
   cq_error error = {0};
@@ -108,14 +105,32 @@ static int search(const cli_call *call, const cq_autoencode_range *ranges, size_
   return code;
 }
 
+static int list_values(void) {
+  for (size_t i = 0; i < cq_autoencode_search_values(); i++) {
+    const cq_autoencode_range value = cq_autoencode_search_value(i);
+    printf("%s", value.name);
+    if (value.low < value.high) printf("\t%g\t%g", value.low, value.high);
+    putchar('\n');
+  }
+  return CLI_OK;
+}
+
 static int run_search(const cli_call *call) {
   const struct search_args *args = call->options;
-  cq_autoencode_range *ranges = calloc(args->ranges.n + 16, sizeof *ranges);
+  if (args->list) return list_values();
+  if (call->n_arguments < 2) return too_few(call);
+  cq_autoencode_range *ranges = calloc(args->ranges.n + 1, sizeof *ranges);
   char **names = calloc(args->ranges.n + 1, sizeof *names);
-  size_t n = 0;
-  int code = ranges && names ? read_ranges(ranges, names, &n, call) : cli_fail("out of memory");
-  if (code == CLI_OK) code = search(call, ranges, n);
+  const char **fixed = calloc(cq_autoencode_search_values(), sizeof *fixed);
+  size_t n_fixed = 0;
+  int code = ranges && names && fixed ? CLI_OK : cli_fail("out of memory");
+  for (size_t i = 0; code == CLI_OK && i < args->ranges.n; i++)
+    code = read_range(&ranges[i], &names[i], args->ranges.items[i], call->path);
+  for (size_t i = 0; code == CLI_OK && i < cq_autoencode_search_values(); i++)
+    if (cli_given(call, cq_autoencode_search_value(i).name)) fixed[n_fixed++] = cq_autoencode_search_value(i).name;
+  if (code == CLI_OK) code = search(call, ranges, fixed, n_fixed);
   for (size_t i = 0; names && i < args->ranges.n; i++) free(names[i]);
+  free(fixed);
   free(names);
   free(ranges);
   return code;
@@ -125,20 +140,14 @@ const cli_command cli_autoencode_search = {
     .name = "search",
     .summary = "search the values that autoencoders are trained with",
     .arguments = "DIRECTORY PAIRS...",
-    .least_arguments = 2,
+    .least_arguments = 0, /* --list takes none */
     .most_arguments = -1,
     .description =
         "Trains with values drawn at random, for a small share of the epochs; then the best of them again for a "
-        "greater "
-        "share, and so on to all epochs: successive halving. Searched are --batch 16 to 128, --lr 1e-4 to 0.1, "
-        "--embedding "
-        "50 to 150, --hidden 64 to 256, --latent 16 to 64, --layers 1 to 3, --encoder-dropout and --decoder-dropout "
-        "0.1 to "
-        "0.3, --alpha and --beta 0.5 to 2, but for those that are given; and what --range names: these, --distance, "
-        "--margin, --temperature, --noise, --word-dropout. DIRECTORY gets a record of each trial, a table and the best "
-        "model; with --resume what is done is not done again. PAIRS and all other options are those of `calque "
-        "autoencode "
-        "train`.",
+        "greater share, and so on to all epochs: successive halving. --list prints what can be searched. What has a "
+        "usual range is, but for options that are given, which stay as they are; the rest where --range says so. "
+        "DIRECTORY gets a record of each trial, a table and the best model; with --resume what is done is not done "
+        "again. PAIRS and all other options are those of `calque autoencode train`.",
     .example = "calque autoencode search found fr,it=train.tsv.gz --dev fr,it=dev.tsv.gz --range lr=1e-3:1e-2",
     CLI_OPTIONS(struct search_args, search_options),
     CLI_AUTOENCODE_OPTIONS,
@@ -151,7 +160,7 @@ const cli_command cli_autoencode_search = {
 struct ablate_args {
   cli_autoencode_args train;
   cli_list only;
-  bool keep_models;
+  bool keep_models, list;
 };
 
 static const cli_option ablate_options[] = {
@@ -162,10 +171,17 @@ static const cli_option ablate_options[] = {
      .default_text = "all",
      .help = "make this change; may be given again and again"},
     {.name = "keep", .type = CLI_FLAG, .offset = offsetof(struct ablate_args, keep_models), .help = "keep the models"},
+    {.name = "list",
+     .type = CLI_FLAG,
+     .offset = offsetof(struct ablate_args, list),
+     .help = "print the names of all changes, and do nothing else"},
 };
 
 static int run_ablate(const cli_call *call) {
   const struct ablate_args *args = call->options;
+  for (size_t i = 0; args->list && i < cq_autoencode_ablations(); i++) puts(cq_autoencode_ablation(i));
+  if (args->list) return CLI_OK;
+  if (call->n_arguments < 2) return too_few(call);
   cli_autoencode_run run;
   cq_error error = {0};
   int code = cli_autoencode_begin(&run, call);
@@ -183,18 +199,12 @@ const cli_command cli_autoencode_ablate = {
     .name = "ablate",
     .summary = "train autoencoders with one thing changed at a time",
     .arguments = "DIRECTORY PAIRS...",
-    .least_arguments = 2,
+    .least_arguments = 0, /* --list takes none */
     .most_arguments = -1,
     .description =
         "Trains as `calque autoencode train` would with the same options, then again with one thing changed, for "
-        "each change by itself that is one: at-once, encoders-first, alpha-0, beta-0, contrast-pairs, "
-        "contrast-in-batch, distance-0, distance-1, noise-0, noise-0.3, dropout-0, word-dropout-0, "
-        "word-dropout-0.1, layers-1, layers-2, one-way, both-ways, pooling-last, pooling-max, pooling-mean, "
-        "no-relu, relu, any-length, unit-length, latent-16, latent-64, latent-256, shared-latent, latent-each, "
-        "two-optimizers, one-optimizer, adversary-0, adversary-0.1, latent-as-states, latent-as-state, "
-        "latent-as-every-step, latent-as-both, words-hidden, words-read, feed-other, feed-both, vocabulary-pieces, "
-        "vocabulary-words. DIRECTORY gets a record of each and a table; with --resume what is done is not done "
-        "again.",
+        "each change by itself that is one; --list prints their names. What cannot be trained with is left out, and "
+        "told. DIRECTORY gets a record of each and a table; with --resume what is done is not done again.",
     .example = "calque autoencode ablate changes fr,it=train.tsv.gz --dev fr,it=dev.tsv.gz --only noise-0",
     CLI_OPTIONS(struct ablate_args, ablate_options),
     CLI_AUTOENCODE_OPTIONS,

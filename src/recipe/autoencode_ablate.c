@@ -5,6 +5,7 @@
 #include "recipe/autoencode_options.h"
 #include "recipe/autoencode_trials.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* All epochs at once, or encoders for a third of them first. */
@@ -149,13 +150,43 @@ static cq_status is_same(bool *out, const cq_autoencode_options *a, const cq_aut
   return status;
 }
 
+static void tell(const cq_autoencode_options *base, const char *name, const char *why) {
+  char line[CQ_TRIAL_NAME + 1100]; /* a name and an error's message */
+  const cq_autoencode_progress news = {.phase = "ablation", .text = line};
+  snprintf(line, sizeof line, "%s%s%s", name, why ? " is left out: " : "", why ? why : "");
+  if (base->progress) base->progress(base->progress_context, &news);
+}
+
 static cq_status run(cq_trials *t, const char *name, const cq_autoencode_options *o, bool keep_model, cq_pool *pool,
                      cq_error *error) {
   const cq_trial *trial;
-  const cq_autoencode_progress news = {.phase = "ablation", .text = name};
-  if (o->progress) o->progress(o->progress_context, &news);
+  tell(o, name, NULL);
   const cq_status status = cq_trials_run(&trial, t, name, "", o, pool, error);
-  if (!status && !keep_model) cq_trials_drop_model(t, name);
+  if (!status && !keep_model && trial->is_made) cq_trials_drop_model(t, trial);
+  return status;
+}
+
+/* Leaves out a change that nothing can be trained with: encoders alone with no loss of theirs, a discriminator for three
+ * languages. */
+static cq_status run_change(cq_trials *t, size_t i, bool by_name, bool keep_model, cq_pool *pool, cq_error *error) {
+  cq_autoencode_options o = *t->base;
+  cq_error why = {0};
+  bool same = false;
+  ablations[i].change(&o);
+  cq_status status = is_same(&same, &o, t->base, error);
+  if (status) return status;
+  if (same) {
+    if (by_name) tell(t->base, ablations[i].name, "it changes nothing");
+    return CQ_OK;
+  }
+  status = cq_autoencode_check(&o, &why);
+  const bool checked = !status;
+  if (checked) status = run(t, ablations[i].name, &o, keep_model, pool, &why);
+  if (status == CQ_ERR_ARGUMENT && (!checked || t->refused)) {
+    tell(t->base, ablations[i].name, why.message);
+    return CQ_OK;
+  }
+  if (status && error) *error = why;
   return status;
 }
 
@@ -165,16 +196,9 @@ cq_status cq_autoencode_ablate(const cq_autoencode_options *base, const char *co
   cq_status status = check_names(only, n_only, error);
   if (!status) status = cq_trials_begin(&trials, base, error);
   if (!status) status = run(&trials, "base", base, keep_models, pool, error);
-  for (size_t i = 0; !status && i < N_ABLATIONS; i++) {
-    cq_autoencode_options o = *base;
-    bool same = false;
-    if (n_only && !is_among(ablations[i].name, only, n_only)) continue;
-    ablations[i].change(&o);
-    status = is_same(&same, &o, base, error);
-    /* What the recipe cannot do without: encoders alone with no loss of theirs, say. */
-    if (!status && !same && cq_autoencode_check(&o, NULL) == CQ_OK)
-      status = run(&trials, ablations[i].name, &o, keep_models, pool, error);
-  }
+  for (size_t i = 0; !status && i < N_ABLATIONS; i++)
+    if (!n_only || is_among(ablations[i].name, only, n_only))
+      status = run_change(&trials, i, n_only > 0, keep_models, pool, error);
   cq_trials_free(&trials);
   return status;
 }
