@@ -34,8 +34,8 @@ CQ_API cq_autoencode_range cq_autoencode_search_value(size_t index);
 typedef struct cq_autoencode_search_options {
   int n_trials, n_rungs;
   double eta;
-  /* Instead of, or besides, the usual ones, which are Dore's table 5's but for alpha and beta. Sizes, rates, weights of
-   * losses and temperature are drawn by their logarithm. */
+  /* Instead of, or besides, the usual ones, which are Dore's table 5's but for alpha and beta. All that have a usual
+   * one, save layers, are drawn by their logarithm, as temperature. */
   const cq_autoencode_range *ranges;
   size_t n_ranges;
   const char *const *fixed; /* names of what is not searched, but as base has it; a range given for one goes before */
@@ -53,8 +53,8 @@ CQ_API CQ_MUST_USE cq_status cq_autoencode_search(const cq_autoencode_options *b
 CQ_API size_t cq_autoencode_ablations(void);             /* how many changes there are */
 CQ_API const char *cq_autoencode_ablation(size_t index); /* its name: "alpha-0"; NULL beyond the last */
 /* Trains base, and base with each change by itself. Left out are those that change nothing, and those that cannot be
- * made here, which base.progress is told with the reason. only [n_only]: names of the changes wanted; 0: all. Errors: as
- * above; CQ_ERR_ARGUMENT for a name that there is not. */
+ * made here, which base.progress is told with the reason. only [n_only]: names of the changes wanted; 0: all.
+ * Errors: as above; CQ_ERR_ARGUMENT for a name that there is not. */
 CQ_API CQ_MUST_USE cq_status cq_autoencode_ablate(const cq_autoencode_options *base, const char *const *only,
                                                   size_t n_only, bool keep_models, cq_pool *pool, cq_error *error);
 

@@ -166,8 +166,8 @@ static cq_status run(cq_trials *t, const char *name, const cq_autoencode_options
   return status;
 }
 
-/* Leaves out a change that nothing can be trained with: encoders alone with no loss of theirs, a discriminator for three
- * languages. */
+/* Leaves out a change that nothing can be trained with: encoders alone with no loss of theirs, a discriminator for
+ * three languages. */
 static cq_status run_change(cq_trials *t, size_t i, bool by_name, bool keep_model, cq_pool *pool, cq_error *error) {
   cq_autoencode_options o = *t->base;
   cq_error why = {0};

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- what can be searched: the usual ranges are those of Dore's table 5, whose alpha and beta are best beyond theirs --- */
+/* --- what can be searched: by Dore's table 5, but for alpha and beta, which are best beyond its ranges --- */
 
 enum { MOST_WHOLE = 1 << 30 };
 

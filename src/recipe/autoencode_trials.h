@@ -30,10 +30,10 @@ typedef struct cq_trials {
   bool refused; /* the last run was CQ_ERR_ARGUMENT because what its options ask for cannot be made */
 } cq_trials;
 
-/* Makes the directory, or takes the one that is there, with the records in it; with base.replace, and not resume, removes
- * what its trials have left. Errors: CQ_ERR_ARGUMENT when it is there and base neither resumes nor replaces, when it
- * holds something and no trials, when another process works in it, or when base has no dev; CQ_ERR_FORMAT for a damaged
- * record; CQ_ERR_IO, for a missing file to train on or to measure by as well. */
+/* Makes the directory, or takes the one that is there, with the records in it; with base.replace, and not resume,
+ * removes what its trials have left. Errors: CQ_ERR_ARGUMENT when it is there and base neither resumes nor replaces,
+ * when it holds something and no trials, when another process works in it, or when base has no dev; CQ_ERR_FORMAT for a
+ * damaged record; CQ_ERR_IO, for a missing file to train on or to measure by as well. */
 CQ_MUST_USE cq_status cq_trials_begin(cq_trials *out, const cq_autoencode_options *base, cq_error *error);
 void cq_trials_free(cq_trials *t); /* legal on {0} */
 

@@ -180,6 +180,17 @@ joining="xx,zz=third.tsv --join two --dev xx,zz=third.tsv $fixed --encoder-epoch
 expect 0 autoencode ablate joined $joining --only shared-latent --only feed-both
 stderr_has "shared-latent is left out: a latent layer for all"
 [ "$(grep -c '^| ' stdout)" = 3 ] || fail "the change after what is left out is not made"
+# So is what is refused only when text and a teacher have been read, and when it would be by the options alone.
+taught="xx,yy=pairs.tsv --dev xx,yy=dev.tsv $fixed --encoder-epochs 0.2 --decoder-epochs 0.2 --latent 24"
+taught="$taught --teacher $TEACHER --teacher-language xx"
+HOME=$tmp expect 0 autoencode ablate taught $taught --only latent-16 --only latent-as-states --only feed-both
+stderr_has "latent-16 is left out: $TEACHER: vectors of 24 dimensions, the autoencoders' have 16"
+[ "$(grep -c '^| ' stdout)" = 4 ] || fail "the changes after what is left out are not made"
+find taught -name 'latent-16*' | grep -q . && fail "what is left out leaves something"
+expect 0 autoencode ablate alone xx,yy=pairs.tsv --dev xx,yy=dev.tsv $fixed --alpha 0 --distance 0 --encoder-epochs 0 \
+  --decoder-epochs 0.2 --latent 8 --only encoders-first --only feed-both
+stderr_has "encoders-first is left out: losses weighted"
+[ "$(grep -c '^| ' stdout)" = 3 ] || fail "the change after what is left out is not made"
 # The base is not left out.
 expect 1 autoencode ablate bad $three --adversary 0.1 --only feed-both
 stderr_has "a discriminator is for two languages"
