@@ -228,13 +228,22 @@ static cq_status open_for_writing(cq_index_store *s, cq_error *error) {
   return status;
 }
 
-/* Gives back the room of what was written and never counted: by a killed process, or before the disk was full. */
+/* What was written and never counted: by a killed process, or before the disk was full. */
 static cq_status cut_tail(const cq_index_store *s, cq_error *error) {
   const int64_t row = s->m.dim * (int64_t)sizeof(float);
   if (ftruncate(s->vectors, (s->m.n + s->n_new) * row) != 0 ||
       ftruncate(s->documents, s->m.n_bytes + s->n_new_bytes) != 0)
     return cq_fail_errno(error, s->directory, "cannot cut its files to what counts");
   return CQ_OK;
+}
+
+/* Gives back the room of what a killed process left: what it wrote before the manifest, or did not remove after it. */
+static cq_status clear_up(const cq_index_store *s, cq_error *error) {
+  for (int side = -1; side <= 1; side += 2) {
+    remove_generation(s->directory, "deleted", s->m.generation + side);
+    remove_generation(s->directory, "approximate", s->m.approximate + side);
+  }
+  return cut_tail(s, error);
 }
 
 cq_status cq_index_store_open(cq_index_store **out, const char *directory, bool writing, cq_error *error) {
@@ -256,7 +265,7 @@ cq_status cq_index_store_open(cq_index_store **out, const char *directory, bool 
     unload(s);
     status = CQ_OK;
   }
-  if (!status && writing) status = cut_tail(s, error);
+  if (!status && writing) status = clear_up(s, error);
   if (status)
     cq_index_store_close(s);
   else

@@ -140,7 +140,9 @@ if [ -e "$(dirname "$PROGRAM")/src/libcalque_faiss.so" ]; then
     expect 0 search an.index "The train to Vienna is late." --top 1
     stdout_has "en.txt:2"
   done
-  approximation=$(ls an.index/approximate-*)
+  expect 0 index add an.index --language en en.txt
+  approximation=$(ls an.index/approximate-*) # what a killed process left is gone
+  [ "$(echo "$approximation" | wc -l)" -eq 1 ] || fail "not one approximation: $approximation"
   head -c 1000 "$approximation" >cut && cp cut "$approximation"
   expect 1 search an.index "a garden"
   stderr_has "approximate-"

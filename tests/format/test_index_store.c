@@ -170,6 +170,31 @@ static void what_never_counted_takes_no_room(void **state) {
   cq_index_store_close(s);
 }
 
+/* Lists that a killed writer had made and not counted, or replaced and not removed. */
+static void other_generations_are_cleared_up(void **state) {
+  (void)state;
+  static const char *const left[] = {"eight/deleted-1", "eight/deleted-3", "eight/approximate-1"};
+  cq_index_store *s = fresh("eight");
+  const cq_index_record both[] = {record("a", "de", "Eins."), record("b", "de", "Zwei.")};
+  const float vectors[2 * DIM] = {1, 2, 3, 4, 5, 6};
+  assert_int_equal(cq_index_store_append(s, both, 2, vectors, NULL), CQ_OK);
+  assert_int_equal(cq_index_store_commit(s, NULL), CQ_OK);
+  for (int64_t i = 0; i < 2; i++) {
+    cq_index_store_delete(s, i);
+    assert_int_equal(cq_index_store_commit(s, NULL), CQ_OK);
+  }
+  cq_index_store_close(s);
+  for (size_t i = 0; i < 3; i++) write_bytes(test_path(left[i]), "left", 4);
+  assert_int_equal(cq_index_store_open(&s, test_path("eight"), false, NULL), CQ_OK); /* a reader removes nothing */
+  cq_index_store_close(s);
+  for (size_t i = 0; i < 3; i++) assert_int_equal(access(test_path(left[i]), F_OK), 0);
+  assert_int_equal(cq_index_store_open(&s, test_path("eight"), true, NULL), CQ_OK);
+  assert_int_equal(cq_index_store_info(s).n_live, 0);
+  cq_index_store_close(s);
+  for (size_t i = 0; i < 3; i++) assert_int_not_equal(access(test_path(left[i]), F_OK), 0);
+  assert_int_equal(access(test_path("eight/deleted-2"), F_OK), 0);
+}
+
 static void every_allocation_may_fail(void **state) {
   (void)state;
   cq_index_store *s = fresh("six");
@@ -195,10 +220,10 @@ static void every_allocation_may_fail(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(changes_count_when_committed), cmocka_unit_test(what_was_not_committed_is_written_over),
-      cmocka_unit_test(bad_documents_are_refused),    cmocka_unit_test(one_process_writes),
-      cmocka_unit_test(broken_files_are_named),       cmocka_unit_test(what_never_counted_takes_no_room),
-      cmocka_unit_test(every_allocation_may_fail),
+      cmocka_unit_test(changes_count_when_committed),     cmocka_unit_test(what_was_not_committed_is_written_over),
+      cmocka_unit_test(bad_documents_are_refused),        cmocka_unit_test(one_process_writes),
+      cmocka_unit_test(broken_files_are_named),           cmocka_unit_test(what_never_counted_takes_no_room),
+      cmocka_unit_test(other_generations_are_cleared_up), cmocka_unit_test(every_allocation_may_fail),
   };
   return cmocka_run_group_tests(tests, make_test_directory, remove_test_directory);
 }
