@@ -142,13 +142,13 @@ static void backward_shard(void *context, size_t item, int worker) {
       cq_encoder_backward(&s->lane, side_of(t, s->half)->encoder, &batch, dy, &s->tape, gradients_of(t, i), &s->error);
 }
 
-/* The losses between the languages, and their gradients into both halves. */
 /* A loss between two languages' vectors, or between one's and a teacher's. */
 static bool aligns(const cq_autoencoder_trainer *t) {
   const bool trained = trains_encoder(side_of(t, 0)) || (n_halves(t) == 2 && trains_encoder(side_of(t, 1)));
   return trained && (n_halves(t) == 2 || (t->o.distillation > 0 && t->batch.targets));
 }
 
+/* The losses between the languages, and their gradients into both halves. */
 static cq_status align(cq_autoencoder_trainer *t, cq_autoencoder_report *report, cq_error *error) {
   const cq_autoencoder_options *o = &t->o;
   cq_space space = {.n = (int64_t)t->batch.n, .dim = t->dim};
