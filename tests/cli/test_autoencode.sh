@@ -1,20 +1,8 @@
 # calque autoencode: train, translate.
 . "$(dirname "$0")/common.sh"
+. "$SOURCE/tests/cli/made_up.sh"
 
-# Two languages made up of the same ten words, told word by word.
-awk 'BEGIN {
-  x = 1
-  n = split("the cat dog sees hears likes red old small house", a)
-  split("lo gato can vido sento amo roso veco picol casa", b)
-  for (i = 0; i < 200; i++) {
-    s = t = ""; x = x * 16807 % 2147483647; words = 4 + x % 2
-    for (k = 0; k < words; k++) {
-      x = x * 16807 % 2147483647; w = int(x / 7) % n + 1
-      s = s (k ? " " : "") a[w]; t = t (k ? " " : "") b[w]
-    }
-    print s "\t" t
-  }
-}' >pairs.tsv
+made_up 200 | cut -f 1,2 >pairs.tsv
 cut -f 1 pairs.tsv >xx.txt
 cut -f 2 pairs.tsv >yy.txt
 tiny="--languages xx,yy --vocab-size 30 --embedding 24 --hidden 48 --latent 48 --batch 16 --lr 1e-2 --decoder-dropout 0"

@@ -1,21 +1,8 @@
 # calque autoencode: more than two languages, text of one language, languages that join a model, early stopping.
 . "$(dirname "$0")/common.sh"
+. "$SOURCE/tests/cli/made_up.sh"
 
-# Three languages made up of the same ten words, told word by word.
-awk 'BEGIN {
-  x = 1
-  n = split("the cat dog sees hears likes red old small house", a)
-  split("lo gato can vido sento amo roso veco picol casa", b)
-  split("da kat hund ser horer liker rod gammel liten hus", c)
-  for (i = 0; i < 400; i++) {
-    s = t = u = ""; x = x * 16807 % 2147483647; words = 4 + x % 2
-    for (k = 0; k < words; k++) {
-      x = x * 16807 % 2147483647; w = int(x / 7) % n + 1; blank = k ? " " : ""
-      s = s blank a[w]; t = t blank b[w]; u = u blank c[w]
-    }
-    print s "\t" t "\t" u
-  }
-}' >all.tsv
+made_up 400 >all.tsv
 sed -n 1,200p all.tsv | cut -f 1,2 >xy.tsv
 sed -n 101,300p all.tsv | cut -f 1,3 >xz.tsv
 sed -n 301,400p all.tsv >unseen.tsv

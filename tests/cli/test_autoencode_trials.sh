@@ -1,19 +1,8 @@
 # calque autoencode: search, ablate.
 . "$(dirname "$0")/common.sh"
+. "$SOURCE/tests/cli/made_up.sh"
 
-awk 'BEGIN {
-  x = 1
-  n = split("the cat dog sees hears likes red old small house", a)
-  split("lo gato can vido sento amo roso veco picol casa", b)
-  for (i = 0; i < 100; i++) {
-    s = t = ""; x = x * 16807 % 2147483647; words = 4 + x % 2
-    for (k = 0; k < words; k++) {
-      x = x * 16807 % 2147483647; w = int(x / 7) % n + 1
-      s = s (k ? " " : "") a[w]; t = t (k ? " " : "") b[w]
-    }
-    print s "\t" t
-  }
-}' >pairs.tsv
+made_up 100 | cut -f 1,2 >pairs.tsv
 head -n 20 pairs.tsv >dev.tsv
 fixed="--vocab-size 30 --embedding 8 --hidden 8 --batch 16 --layers 1"
 train="xx,yy=pairs.tsv --dev xx,yy=dev.tsv $fixed --encoder-epochs 1 --decoder-epochs 3 --best-by chrf"
