@@ -10,7 +10,6 @@ typedef struct cli_autoencode_args {
   int recipe, latent, threads;
   const char *languages;
   cli_list dev;
-  int bidirectional, relu, unit_length, shared_latent, words_hidden, two_optimizers; /* 0 no, 1 yes */
 } cli_autoencode_args;
 
 /* For commands whose struct begins with cli_autoencode_args. */

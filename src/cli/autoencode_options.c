@@ -10,7 +10,6 @@ static const char *const vocabularies[] = {"pieces", "words", NULL}; /* in cq_au
 static const char *const poolings[] = {"last", "max", "mean", NULL}; /* in cq_autoencode_pooling's order */
 static const char *const contrasts[] = {"pairs", "in-batch", NULL};  /* in cq_autoencode_contrast's */
 static const char *const feeds[] = {"own", "other", "both", NULL};   /* in cq_autoencode_feed's */
-static const char *const answers[] = {"no", "yes", NULL};
 static const char *const latents[] = {"both", "state", "every-step", "encoder-states", "encoder-states-every-step",
                                       NULL};
 static const char *const schedules[] = {"linear", "constant", "cosine", NULL}; /* in cq_schedule's order */
@@ -20,9 +19,6 @@ enum { LATENT_BOTH, LATENT_STATE, LATENT_EVERY_STEP, LATENT_STATES, LATENT_STATE
 void cli_autoencode_defaults(void *options) {
   cli_autoencode_args *args = options;
   args->o = cq_autoencode_translating();
-  args->bidirectional = args->o.bidirectional, args->relu = args->o.relu, args->unit_length = args->o.unit_length;
-  args->shared_latent = args->o.shared_latent, args->words_hidden = args->o.words_hidden;
-  args->two_optimizers = args->o.two_optimizers;
 }
 
 #define INT_OPTION(title, field, low, text)                                                                            \
@@ -41,10 +37,10 @@ void cli_autoencode_defaults(void *options) {
     .choices = names, .help = text                                                                                     \
   }
 
-#define YES_NO_OPTION(title, field, text)                                                                              \
+#define ANSWER_OPTION(title, field, text)                                                                              \
   {                                                                                                                    \
-    .name = title, .type = CLI_CHOICE, .argument = "yes|no", .offset = offsetof(cli_autoencode_args, field),           \
-    .choices = answers, .help = text                                                                                   \
+    .name = title, .type = CLI_ANSWER, .argument = "yes|no", .offset = offsetof(cli_autoencode_args, field),           \
+    .help = text                                                                                                       \
   }
 
 const cli_option cli_autoencode_options[CLI_AUTOENCODE_N_OPTIONS] = {
@@ -76,16 +72,16 @@ const cli_option cli_autoencode_options[CLI_AUTOENCODE_N_OPTIONS] = {
     INT_OPTION("hidden", o.hidden_dim, 1, "of an LSTM's layer and direction"),
     INT_OPTION("latent", o.latent_dim, 1, "of a sentence's vector"),
     INT_OPTION("layers", o.n_layers, 1, "of each LSTM"),
-    YES_NO_OPTION("bidirectional", bidirectional, "encoders read both ways"),
+    ANSWER_OPTION("bidirectional", o.bidirectional, "encoders read both ways"),
     CHOICE_OPTION("pooling", o.pooling, poolings, "how a vector comes from the words' states"),
-    YES_NO_OPTION("relu", relu, "a ReLU after the linear layer that gives the vector"),
-    YES_NO_OPTION("unit-length", unit_length, "vectors are scaled to length one"),
-    YES_NO_OPTION("shared-latent", shared_latent, "the layer that gives the vector is one for all languages"),
+    ANSWER_OPTION("relu", o.relu, "a ReLU after the linear layer that gives the vector"),
+    ANSWER_OPTION("unit-length", o.unit_length, "vectors are scaled to length one"),
+    ANSWER_OPTION("shared-latent", o.shared_latent, "the layer that gives the vector is one for all languages"),
     CHOICE_OPTION(
         "latent-as", latent, latents,
         "what decoders take the vector for: state, the state they begin with; every-step, a part of each input; "
         "both; encoder-states: they begin where the encoder, which reads one way then, has ended instead"),
-    YES_NO_OPTION("words-hidden", words_hidden, "decoders do not see the words they have written"),
+    ANSWER_OPTION("words-hidden", o.words_hidden, "decoders do not see the words they have written"),
     NUMBER_OPTION("encoder-dropout", o.encoder_dropout, 0.99, "between layers of encoders, where they have several"),
     NUMBER_OPTION("decoder-dropout", o.decoder_dropout, 0.99, "before, between and after layers of decoders"),
     INT_OPTION("max-tokens", o.max_tokens, 3, "longer sentences are cut"),
@@ -134,7 +130,7 @@ const cli_option cli_autoencode_options[CLI_AUTOENCODE_N_OPTIONS] = {
      .help = "end a stage after this many epochs of decoders without a better --dev"},
     INT_OPTION("batch", o.batch_pairs, 1, "pairs of a batch"),
     NUMBER_OPTION("lr", o.learning_rate, 1, "learning rate at its peak"),
-    YES_NO_OPTION("two-optimizers", two_optimizers,
+    ANSWER_OPTION("two-optimizers", o.two_optimizers,
                   "in --together, the losses between vectors have an optimiser of their own"),
     NUMBER_OPTION("contrast-rate", o.contrast_rate, 1e6,
                   "with --two-optimizers, the learning rate of the losses between vectors, relative to --lr"),
@@ -168,18 +164,12 @@ static cq_autoencode_options chosen_options(const cli_call *call) {
   static const size_t sizes[] = {
       [CLI_FLAG] = sizeof(bool),     [CLI_INT] = sizeof(int),     [CLI_COUNT] = sizeof(uint64_t),
       [CLI_NUMBER] = sizeof(double), [CLI_TEXT] = sizeof(char *), [CLI_CHOICE] = sizeof(int),
-      [CLI_LIST] = sizeof(cli_list)};
+      [CLI_LIST] = sizeof(cli_list), [CLI_ANSWER] = sizeof(bool)};
   for (size_t i = 0; i < CLI_AUTOENCODE_N_OPTIONS; i++) {
     const cli_option *o = &cli_autoencode_options[i];
     if (cli_given(call, o->name)) memcpy((char *)&chosen + o->offset, (const char *)args + o->offset, sizes[o->type]);
   }
   if (!cli_given(call, "together") && args->o.encoder_epochs + args->o.decoder_epochs > 0) chosen.o.together_epochs = 0;
-  if (cli_given(call, "bidirectional")) chosen.o.bidirectional = chosen.bidirectional;
-  if (cli_given(call, "relu")) chosen.o.relu = chosen.relu;
-  if (cli_given(call, "unit-length")) chosen.o.unit_length = chosen.unit_length;
-  if (cli_given(call, "shared-latent")) chosen.o.shared_latent = chosen.shared_latent;
-  if (cli_given(call, "words-hidden")) chosen.o.words_hidden = chosen.words_hidden;
-  if (cli_given(call, "two-optimizers")) chosen.o.two_optimizers = chosen.two_optimizers;
   if (cli_given(call, "latent-as")) {
     chosen.o.latent_as_state = chosen.latent == LATENT_BOTH || chosen.latent == LATENT_STATE;
     chosen.o.latent_at_every_step = chosen.latent != LATENT_STATE && chosen.latent != LATENT_STATES;

@@ -33,6 +33,7 @@ typedef enum cli_type {
   CLI_NUMBER, /* double */
   CLI_TEXT,   /* const char *, borrowed from argv */
   CLI_CHOICE, /* an enum: the index into `choices` */
+  CLI_ANSWER, /* bool, from "no" or "yes" */
   CLI_LIST,   /* cli_list; the option may be given again and again */
 } cli_type;
 
@@ -157,6 +158,7 @@ struct cli_command {
 #define CLI_JSON(owner, field)                                                                                         \
   { .name = "json", .type = CLI_FLAG, .offset = offsetof(owner, field), .help = "print JSON, for machines" }
 
+extern const char *const cli_answers[];      /* no, yes */
 extern const char *const cli_first_passes[]; /* in cq_first_pass's order */
 
 /* ---- open.c ---- */

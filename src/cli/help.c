@@ -48,6 +48,7 @@ static void default_of(char *out, size_t size, const cli_option *o, const void *
     if (*(const char *const *)place) snprintf(out, size, "%s", *(const char *const *)place);
     break;
   case CLI_CHOICE: snprintf(out, size, "%s", o->choices[*(const int *)place]); break;
+  case CLI_ANSWER: snprintf(out, size, "%s", cli_answers[*(const bool *)place]); break;
   }
 }
 
@@ -57,9 +58,9 @@ static void option_help(const cli_option *o, const void *values) {
   int width = snprintf(left, sizeof left, "  %c%c%c --%s%s%s", o->letter ? '-' : ' ', o->letter ? o->letter : ' ',
                        o->letter ? ',' : ' ', o->name, o->argument ? " " : "", o->argument ? o->argument : "");
   n = (size_t)snprintf(text, sizeof text, "%s", o->help);
-  if (o->type == CLI_CHOICE)
-    for (size_t i = 0; o->choices[i] && n < sizeof text; i++)
-      n += (size_t)snprintf(text + n, sizeof text - n, "%s%s", i ? ", " : ": ", o->choices[i]);
+  const char *const *choices = o->type == CLI_CHOICE ? o->choices : o->type == CLI_ANSWER ? cli_answers : NULL;
+  for (size_t i = 0; choices && choices[i] && n < sizeof text; i++)
+    n += (size_t)snprintf(text + n, sizeof text - n, "%s%s", i ? ", " : ": ", choices[i]);
   default_of(standard, sizeof standard, o, values);
   if (n < sizeof text && o->required)
     snprintf(text + n, sizeof text - n, " (required)");

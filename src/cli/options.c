@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char *const cli_answers[] = {"no", "yes", NULL};
 const char *const cli_first_passes[] = {"f32", "int8", NULL};
 
 bool cli_parse_number(double *out, const char *text) {
@@ -55,12 +56,12 @@ static bool in_range(const cli_option *o, double value) {
   return value >= o->least && (o->greatest <= 0 || value <= o->greatest);
 }
 
-static int store_choice(const char *path, const cli_option *o, void *place, const char *text) {
+static int store_choice(int *place, const char *path, const cli_option *o, const char *text) {
   size_t n = 0;
   char names[512] = "";
   for (; o->choices[n]; n++) {
     if (!strcmp(o->choices[n], text)) {
-      *(int *)place = (int)n;
+      *place = (int)n;
       return CLI_OK;
     }
     size_t used = strlen(names);
@@ -76,7 +77,15 @@ static int store(const char *path, const cli_option *o, void *values, const char
   switch (o->type) {
   case CLI_FLAG: *(bool *)place = true; return CLI_OK;
   case CLI_TEXT: *(const char **)place = text; return CLI_OK;
-  case CLI_CHOICE: return store_choice(path, o, place, text);
+  case CLI_CHOICE: return store_choice(place, path, o, text);
+  case CLI_ANSWER: {
+    cli_option answers = *o;
+    int answer = 0;
+    answers.choices = cli_answers;
+    const int code = store_choice(&answer, path, &answers, text);
+    *(bool *)place = answer;
+    return code;
+  }
   case CLI_INT: {
     int value;
     if (!parse_int(&value, text)) return cli_usage(path, "--%s is '%s', expected a whole number", o->name, text);
