@@ -274,6 +274,15 @@ cq_status cq_directory_make(const char *path, cq_error *error) {
   return status;
 }
 
+cq_status cq_directory_lock(int *lock, const char *path, cq_error *error) {
+  const int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return cq_fail_errno(error, path, "cannot open");
+  *lock = fd;
+  if (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+    return cq_fail_file(error, CQ_ERR_ARGUMENT, path, "another process is at work here");
+  return CQ_OK;
+}
+
 void cq_directory_remove(const char *path) {
   DIR *dir = opendir(path);
   if (!dir) return;

@@ -58,6 +58,10 @@ CQ_MUST_USE cq_status cq_write_at(int fd, const void *bytes, size_t n, int64_t a
 /* Creates path and what is missing above it. */
 CQ_MUST_USE cq_status cq_directory_make(const char *path, cq_error *error);
 
+/* Takes a directory for this process until *lock is closed, which the caller does in any case where it is above 0; where
+ * the file system knows no locks, nobody is told. Errors: CQ_ERR_ARGUMENT when another process has it; CQ_ERR_IO. */
+CQ_MUST_USE cq_status cq_directory_lock(int *lock, const char *path, cq_error *error);
+
 /* A directory under construction: fill `temporary`, then commit renames it to the target. With replace, an existing
  * target is exchanged for the new one in one step where the system can, and removed; without, an existing target is
  * CQ_ERR_ARGUMENT at open. */

@@ -155,11 +155,13 @@ static cq_status measure(double mean[CQ_AUTOENCODE_N_MEASURES], run *r, const ch
       snprintf(way, sizeof way, "%s-%s", r->codes[g->language[back]], r->codes[g->language[1 - back]]);
       status = cq_autoencode_measure_way(of_way, &r->model, r->codes, g, back, r->o->max_tokens, r->pool, error);
       if (status) break;
-      for (int m = 0; m < CQ_AUTOENCODE_N_MEASURES; m++) mean[m] += of_way[m] / n_ways;
-      if (json_object_set_new(ways, way,
-                              json_pack("{s:f, s:f, s:f}", "bleu", of_way[CQ_AUTOENCODE_BLEU], "chrf",
-                                        of_way[CQ_AUTOENCODE_CHRF], "meteor", of_way[CQ_AUTOENCODE_METEOR])))
-        status = cq_fail_memory(error, "dev");
+      json_t *scores = json_object();
+      int failed = json_object_set_new(ways, way, scores);
+      for (int m = 0; m < CQ_AUTOENCODE_N_MEASURES; m++) {
+        mean[m] += of_way[m] / n_ways;
+        if (!failed) failed = json_object_set_new(scores, cq_autoencode_measures[m], json_real(of_way[m]));
+      }
+      if (failed) status = cq_fail_memory(error, "dev");
       cq_builder_printf(&line, "%s %s %.2f", i + (size_t)back ? "," : "", way, of_way[CQ_AUTOENCODE_BLEU]);
     }
   cq_builder_printf(&line, "; mean %.2f, chrF %.2f, METEOR %.2f", mean[CQ_AUTOENCODE_BLEU], mean[CQ_AUTOENCODE_CHRF],
@@ -238,13 +240,12 @@ static void average(double *mean, double value) {
 
 static cq_status note_step(run *r, const stage *s, uint64_t step, const cq_autoencoder_batch *batch,
                            const cq_autoencoder_report *report, cq_error *error) {
-  const double distillation = (report->distillation[0] + report->distillation[1]) / 2;
+  const double distillation = report->distillation[0] + report->distillation[1]; /* of both languages */
   const cq_autoencode_options *o = r->o;
   json_t *nll = json_object();
   average(&r->state.loss, (s->decoders ? o->reconstruction * (report->nll[0] + report->nll[1]) : 0) +
                               o->contrast * report->contrast + o->distance * report->distance +
-                              o->distillation * (report->distillation[0] + report->distillation[1]) +
-                              o->adversary * report->discriminator.adversary);
+                              o->distillation * distillation + o->adversary * report->discriminator.adversary);
   int failed = 0;
   for (int i = 0; i < 2 && batch->side[i] >= 0; i++) {
     if (!(report->nll[i] > 0)) continue;
@@ -261,7 +262,7 @@ static cq_status note_step(run *r, const stage *s, uint64_t step, const cq_autoe
     if (o->adversary > 0)
       failed |= json_object_set_new(record, "discriminator", json_real(report->discriminator.accuracy));
   }
-  if (batch->targets) failed |= json_object_set_new(record, "distillation", json_real(distillation));
+  if (batch->targets) failed |= json_object_set_new(record, "distillation", json_real(distillation / 2));
   if (!failed) return cq_run_log_write(&r->log, record, error);
   json_decref(record);
   return cq_fail_memory(error, "log");

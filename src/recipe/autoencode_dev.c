@@ -6,6 +6,9 @@
 
 #include <stdlib.h>
 
+const char *const cq_autoencode_measures[CQ_AUTOENCODE_N_MEASURES] = {
+    [CQ_AUTOENCODE_BLEU] = "bleu", [CQ_AUTOENCODE_CHRF] = "chrf", [CQ_AUTOENCODE_METEOR] = "meteor"};
+
 static cq_status score(double scores[CQ_AUTOENCODE_N_MEASURES], const cq_mt_texts *texts, cq_error *error) {
   const cq_chrf_options chrf = cq_chrf_default_options();
   const cq_meteor_options exact = cq_meteor_default_options();

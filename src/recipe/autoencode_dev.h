@@ -4,6 +4,9 @@
 
 #include "recipe/autoencode_data.h"
 
+/* What the measures are called in files, by cq_autoencode_measure. */
+extern const char *const cq_autoencode_measures[CQ_AUTOENCODE_N_MEASURES];
+
 /* A group's second language written from its first, greedily, or the other way round; of a sentence's translations the
  * first counts. codes: of all languages. Errors: cq_autoencoder_translate's. */
 CQ_MUST_USE cq_status cq_autoencode_measure_way(double scores[CQ_AUTOENCODE_N_MEASURES], const cq_autoencoder *model,

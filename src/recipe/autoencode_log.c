@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "calque/lines.h"
+#include "recipe/autoencode_dev.h"
 #include "recipe/autoencoder.h"
 
 #include <jansson.h>
@@ -107,10 +108,10 @@ static cq_status add_way(reader *r, const char *name, cq_error *error) {
 
 static cq_status read_scores(double scores[CQ_AUTOENCODE_N_MEASURES], const reader *r, json_t *of, cq_error *error) {
   json_error_t problem;
-  return json_unpack_ex(of, &problem, 0, "{s:F, s:F, s:F}", "bleu", &scores[CQ_AUTOENCODE_BLEU], "chrf",
-                        &scores[CQ_AUTOENCODE_CHRF], "meteor", &scores[CQ_AUTOENCODE_METEOR])
-             ? fail_record(r, &problem, error)
-             : CQ_OK;
+  for (int m = 0; m < CQ_AUTOENCODE_N_MEASURES; m++)
+    if (json_unpack_ex(of, &problem, 0, "{s:F}", cq_autoencode_measures[m], &scores[m]))
+      return fail_record(r, &problem, error);
+  return CQ_OK;
 }
 
 static cq_status read_dev(reader *r, json_t *record, cq_error *error) {

@@ -7,19 +7,16 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "format/json.h"
+#include "recipe/autoencode_dev.h"
 #include "recipe/autoencode_options.h"
 
 #include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char *const measures[CQ_AUTOENCODE_N_MEASURES] = {"bleu", "chrf", "meteor"};
 static const char title[] = "calque autoencode trials"; /* the first line of trials.txt */
 
 static cq_status path_of(char out[4096], const cq_trials *t, const char *name, const char *ending, cq_error *error) {
@@ -66,7 +63,7 @@ static cq_status write_record(const cq_trial *trial, const char *path, cq_error 
                              "options", trial->sum, "epochs", trial->epochs, "loss", trial->loss, "seconds",
                              trial->seconds, "failed", trial->failed);
   for (int m = 0; !trial->failed && m < CQ_AUTOENCODE_N_MEASURES; m++)
-    json_object_set_new(record, measures[m], json_real(trial->dev[m]));
+    json_object_set_new(record, cq_autoencode_measures[m], json_real(trial->dev[m]));
   const cq_status status = record ? cq_json_write(record, path, error) : cq_fail_memory(error, path);
   json_decref(record);
   return status;
@@ -96,9 +93,9 @@ static cq_status read_members(cq_trial *trial, const json_t *record, const char 
   if (!status) status = cq_json_get_number(&trial->loss, record, "loss", path, error);
   if (!status) status = cq_json_get_bool(&trial->failed, record, "failed", path, error);
   for (int m = 0; !status && m < CQ_AUTOENCODE_N_MEASURES; m++) {
-    status = cq_json_get_number(&trial->dev[m], record, measures[m], path, error);
+    status = cq_json_get_number(&trial->dev[m], record, cq_autoencode_measures[m], path, error);
     if (!status && !trial->failed && isnan(trial->dev[m]))
-      status = cq_fail_file(error, CQ_ERR_FORMAT, path, "\"%s\" is missing", measures[m]);
+      status = cq_fail_file(error, CQ_ERR_FORMAT, path, "\"%s\" is missing", cq_autoencode_measures[m]);
   }
   return status;
 }
@@ -191,15 +188,6 @@ static cq_status read_names(cq_trials *t, cq_error *error) {
   return status;
 }
 
-static cq_status lock(cq_trials *t, cq_error *error) {
-  const int fd = open(t->base->output, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) return cq_fail_errno(error, t->base->output, "cannot open");
-  t->lock = fd;
-  if (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) /* where locks are unknown, nobody can be told */
-    return cq_fail_file(error, CQ_ERR_ARGUMENT, t->base->output, "another process is at work here");
-  return CQ_OK;
-}
-
 /* What earlier calls have left, and no other. */
 static void remove_trials(cq_trials *t) {
   char path[4096];
@@ -223,7 +211,7 @@ cq_status cq_trials_begin(cq_trials *out, const cq_autoencode_options *base, cq_
     return cq_fail_file(error, CQ_ERR_ARGUMENT, base->output, "exists already: resume it, or replace it");
   status = sum_up(sum, base, error); /* finds its files before anything is touched */
   if (!status) status = cq_directory_make(base->output, error);
-  if (!status) status = lock(out, error);
+  if (!status) status = cq_directory_lock(&out->lock, base->output, error);
   if (!status) status = read_names(out, error);
   if (!status && base->replace && !base->resume) remove_trials(out);
   if (!status) status = read_records(out, error);
@@ -239,6 +227,48 @@ void cq_trials_free(cq_trials *t) {
 void cq_trials_drop_model(const cq_trials *t, const cq_trial *trial) {
   char path[4096];
   if (!path_of(path, t, trial->name, "", NULL)) cq_directory_remove(path);
+}
+
+/* --- the table --- */
+
+bool cq_trial_is_better(const cq_trials *t, const cq_trial *a, const cq_trial *b) {
+  const double x = a->failed ? -INFINITY : a->dev[t->base->best_by];
+  const double y = b->failed ? -INFINITY : b->dev[t->base->best_by];
+  return x > y;
+}
+
+static void add_row(cq_builder *b, const cq_trial *trial) {
+  cq_builder_printf(b, "| %s | %s | %g | ", trial->name, trial->values, trial->epochs);
+  if (trial->failed)
+    cq_builder_printf(b, "| | | not finite | ");
+  else
+    cq_builder_printf(b, "%.2f | %.2f | %.2f | %.3f | ", trial->dev[CQ_AUTOENCODE_BLEU], trial->dev[CQ_AUTOENCODE_CHRF],
+                      trial->dev[CQ_AUTOENCODE_METEOR], trial->loss);
+  cq_builder_printf(b, "%.0f |\n", trial->seconds);
+}
+
+/* Writes OUTPUT/table.md: all that are done, the best first, of equals the one begun first. */
+static cq_status write_table(const cq_trials *t, cq_error *error) {
+  char path[4096];
+  cq_builder b = {0};
+  bool *written = cq_alloc_array_zeroed(t->n, sizeof *written);
+  cq_status status = written ? path_of(path, t, "table", ".md", error) : cq_fail_memory(error, "table of trials");
+  cq_builder_printf(&b, "| trial | values | epochs | BLEU | chrF | METEOR | loss | seconds |\n"
+                        "|---|---|---:|---:|---:|---:|---:|---:|\n");
+  for (size_t k = 0; !status && k < t->n; k++) {
+    const cq_trial *best = NULL;
+    for (size_t i = 0; i < t->n; i++)
+      if (t->items[i].is_done && !written[i] && (!best || cq_trial_is_better(t, &t->items[i], best)))
+        best = &t->items[i];
+    if (!best) break;
+    written[best - t->items] = true;
+    add_row(&b, best);
+  }
+  if (!status && b.failed) status = cq_fail_memory(error, "table of trials");
+  if (!status) status = cq_file_write(path, b.data, b.n, error);
+  cq_builder_free(&b);
+  cq_free(written);
+  return status;
 }
 
 /* --- a trial --- */
@@ -302,46 +332,5 @@ cq_status cq_trials_run(const cq_trial **out, cq_trials *t, const char *name, co
   }
   if (status) return status;
   *out = trial;
-  return cq_trials_table(t, error);
-}
-
-/* --- the table --- */
-
-bool cq_trial_is_better(const cq_trials *t, const cq_trial *a, const cq_trial *b) {
-  const double x = a->failed ? -INFINITY : a->dev[t->base->best_by];
-  const double y = b->failed ? -INFINITY : b->dev[t->base->best_by];
-  return x > y;
-}
-
-static void add_row(cq_builder *b, const cq_trial *trial) {
-  cq_builder_printf(b, "| %s | %s | %g | ", trial->name, trial->values, trial->epochs);
-  if (trial->failed)
-    cq_builder_printf(b, "| | | not finite | ");
-  else
-    cq_builder_printf(b, "%.2f | %.2f | %.2f | %.3f | ", trial->dev[CQ_AUTOENCODE_BLEU], trial->dev[CQ_AUTOENCODE_CHRF],
-                      trial->dev[CQ_AUTOENCODE_METEOR], trial->loss);
-  cq_builder_printf(b, "%.0f |\n", trial->seconds);
-}
-
-cq_status cq_trials_table(const cq_trials *t, cq_error *error) {
-  char path[4096];
-  cq_builder b = {0};
-  bool *written = cq_alloc_array_zeroed(t->n, sizeof *written);
-  cq_status status = written ? path_of(path, t, "table", ".md", error) : cq_fail_memory(error, "table of trials");
-  cq_builder_printf(&b, "| trial | values | epochs | BLEU | chrF | METEOR | loss | seconds |\n"
-                        "|---|---|---:|---:|---:|---:|---:|---:|\n");
-  for (size_t k = 0; !status && k < t->n; k++) {
-    const cq_trial *best = NULL;
-    for (size_t i = 0; i < t->n; i++)
-      if (t->items[i].is_done && !written[i] && (!best || cq_trial_is_better(t, &t->items[i], best)))
-        best = &t->items[i];
-    if (!best) break;
-    written[best - t->items] = true;
-    add_row(&b, best);
-  }
-  if (!status && b.failed) status = cq_fail_memory(error, "table of trials");
-  if (!status) status = cq_file_write(path, b.data, b.n, error);
-  cq_builder_free(&b);
-  cq_free(written);
-  return status;
+  return write_table(t, error);
 }

@@ -44,8 +44,6 @@ CQ_MUST_USE cq_status cq_trials_run(const cq_trial **out, cq_trials *t, const ch
                                     const cq_autoencode_options *o, cq_pool *pool, cq_error *error);
 /* Removes a trial's model, if it is there. */
 void cq_trials_drop_model(const cq_trials *t, const cq_trial *trial);
-/* Writes OUTPUT/table.md: all that are done, the best first, of equals the one begun first. */
-CQ_MUST_USE cq_status cq_trials_table(const cq_trials *t, cq_error *error);
 /* Whether a is better than b by base's best_by; what has failed is worst. */
 bool cq_trial_is_better(const cq_trials *t, const cq_trial *a, const cq_trial *b);
 

@@ -5,9 +5,7 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -69,13 +67,11 @@ cq_status cq_work_directory_open(cq_work_directory *out, const char *output, con
 cq_status cq_work_directory_begin(cq_work_directory *w, cq_error *error) {
   cq_status status = cq_directory_make(w->path, error);
   if (status) return status;
-  const int fd = open(w->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) return cq_fail_errno(error, w->path, "cannot open");
-  w->lock = fd;
-  /* Where locks are unknown, nobody can be told; a checkpoint that has come since tells of another run all the same. */
-  if ((flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) || cq_file_exists(w->checkpoint) != w->under_way)
-    return cq_fail_file(error, CQ_ERR_ARGUMENT, w->path, "another process is at work here");
-  return CQ_OK;
+  status = cq_directory_lock(&w->lock, w->path, error);
+  /* Where locks are unknown, a checkpoint that has come since tells of another run all the same. */
+  if (!status && cq_file_exists(w->checkpoint) != w->under_way)
+    status = cq_fail_file(error, CQ_ERR_ARGUMENT, w->path, "another process is at work here");
+  return status;
 }
 
 void cq_work_directory_close(cq_work_directory *w) {
