@@ -170,7 +170,9 @@ CQ_API CQ_MUST_USE cq_status cq_autoencode(const cq_autoencode_options *options,
 /* --- what a run has logged --- */
 
 typedef struct cq_autoencode_log_step {
-  double contrast, distance; /* of the batch; NaN where it had none: decoders alone, and text of one language */
+  /* Of the batch; NaN where it had none: decoders alone, text of one language, no teacher, no adversary. */
+  double contrast, distance, distillation;
+  double discriminator; /* the share of vectors whose language it told */
   double gradient_norm;
 } cq_autoencode_log_step;
 

@@ -274,6 +274,9 @@ static int run_space(const cli_call *call) {
                       .skip_bad = args->skip_bad};
   if (args->by == BY_PCA && (cli_given(call, "perplexity") || cli_given(call, "iterations")))
     return cli_usage(call->path, "--perplexity and --iterations say how --by tsne goes");
+  if (args->by == BY_TSNE && 2 * args->sentences > CQ_TSNE_MOST_VECTORS)
+    return cli_usage(call->path, "--sentences is %d, --by tsne takes %d pairs at most", args->sentences,
+                     CQ_TSNE_MOST_VECTORS / 2);
   int code = args->languages ? cli_two_codes(languages, codes, call->path, args->languages) : CLI_OK;
   if (code) return code;
   code = cli_open_pool(&pool, args->threads);
@@ -328,12 +331,26 @@ static const cli_option losses_options[] = {
     OUTPUT_OPTION(struct losses_args),
 };
 
-/* A loss of a step: of the languages in turn, then contrast and distance; NaN: it had no part. */
-static double loss_of(const cq_autoencode_log *log, size_t step, size_t which) {
-  const double *nll = log->nll + step * log->n_languages;
-  const cq_autoencode_log_step *s = &log->steps[step];
-  if (which < log->n_languages) return nll[which];
-  return which == log->n_languages ? s->contrast : s->distance;
+/* From above, as they stand in the figure. */
+enum { OF_TOKENS, OF_VECTORS, OF_DISCRIMINATOR, OF_DEV, N_CHARTS };
+
+/* What is measured of vectors, and where it is drawn. */
+static const struct measured {
+  const char *name;
+  size_t place; /* in cq_autoencode_log_step */
+  int chart;
+} measured[] = {
+    {"contrast", offsetof(cq_autoencode_log_step, contrast), OF_VECTORS},
+    {"squared distance", offsetof(cq_autoencode_log_step, distance), OF_VECTORS},
+    {"from the teacher", offsetof(cq_autoencode_log_step, distillation), OF_VECTORS},
+    {"discriminator", offsetof(cq_autoencode_log_step, discriminator), OF_DISCRIMINATOR},
+};
+enum { N_MEASURED = sizeof measured / sizeof *measured };
+
+/* A figure of a step: -log p of the languages in turn, then what is measured of vectors; NaN: it had no part. */
+static double figure_of(const cq_autoencode_log *log, size_t step, size_t which) {
+  if (which < log->n_languages) return log->nll[step * log->n_languages + which];
+  return *(const double *)((const char *)&log->steps[step] + measured[which - log->n_languages].place);
 }
 
 /* A loss's course: the means of every `smooth` steps of a stage that have it, and a gap behind the stage. A stage that
@@ -346,7 +363,7 @@ static size_t follow(double *x, double *y, const cq_autoencode_log *log, size_t 
     size_t n_summed = 0;
     bool any = false;
     for (size_t i = log->stages[s].begin; i < end; i++) {
-      const double loss = loss_of(log, i, which);
+      const double loss = figure_of(log, i, which);
       if (!isnan(loss)) steps += (double)(i + 1), sum += loss, n_summed++, any |= loss != 0;
       if (n_summed == 0 || (n_summed < smooth && i + 1 < end)) continue;
       x[n] = steps / (double)n_summed, y[n++] = sum / (double)n_summed;
@@ -363,19 +380,18 @@ static size_t room_of(const cq_autoencode_log *log, size_t smooth) {
   return log->n_steps / smooth + 2 * log->n_stages;
 }
 
-/* A line for each loss that there is, of the languages and then of alignment. numbers [n_languages + 2, 2, room].
- * Returns the series behind them. */
-static cq_chart_series *add_losses(cq_chart charts[2], cq_chart_series *series, double *numbers,
+/* A line for each loss that there is. numbers [n_languages + N_MEASURED, 2, room]. Returns the series behind them. */
+static cq_chart_series *add_losses(cq_chart charts[N_CHARTS], cq_chart_series *series, double *numbers,
                                    const cq_autoencode_log *log, size_t smooth) {
-  static const char *const names[] = {"contrast", "squared distance"};
   const size_t n_languages = log->n_languages, room = room_of(log, smooth);
-  for (size_t i = 0; i < n_languages + 2; i++) {
-    cq_chart *chart = &charts[i >= n_languages];
+  for (size_t i = 0; i < n_languages + N_MEASURED; i++) {
+    const bool of_tokens = i < n_languages;
+    cq_chart *chart = &charts[of_tokens ? OF_TOKENS : measured[i - n_languages].chart];
     double *x = numbers + i * 2 * room, *y = x + room;
     const size_t n = follow(x, y, log, i, smooth);
     if (n == 0) continue;
     if (chart->n_series++ == 0) chart->series = series;
-    *series++ = (cq_chart_series){.name = i < n_languages ? log->languages[i] : names[i - n_languages],
+    *series++ = (cq_chart_series){.name = of_tokens ? log->languages[i] : measured[i - n_languages].name,
                                   .x = x,
                                   .y = y,
                                   .n = n,
@@ -414,13 +430,14 @@ static void make_title(char *out, size_t size, const cq_autoencode_log *log) {
 }
 
 static int draw_losses(const struct losses_args *args, const cq_autoencode_log *log) {
-  enum { N_CHARTS = 3, HIGH = 230, TITLE_HIGH = 28, LABEL_HIGH = 24 };
+  enum { HIGH = 230, TITLE_HIGH = 28, LABEL_HIGH = 24 };
   const size_t smooth = args->smooth > 0 ? (size_t)args->smooth : round_steps(log->n_steps / 200),
-               n_losses = log->n_languages + 2, n_points = n_losses * 2 * room_of(log, smooth);
+               n_losses = log->n_languages + N_MEASURED, n_points = n_losses * 2 * room_of(log, smooth);
   char title[72], label[64] = "step";
-  cq_chart all[N_CHARTS] = {{.y_label = "\u2212log p of a token, nats"},
-                            {.y_label = "loss of translations' vectors"},
-                            {.y_label = "BLEU on dev"}},
+  cq_chart all[N_CHARTS] = {[OF_TOKENS] = {.y_label = "\u2212log p of a token, nats"},
+                            [OF_VECTORS] = {.y_label = "loss of vectors"},
+                            [OF_DISCRIMINATOR] = {.y_label = "languages told from vectors, share"},
+                            [OF_DEV] = {.y_label = "BLEU on dev"}},
            charts[N_CHARTS];
   cq_chart_mark *marks = calloc(2 * log->n_stages, sizeof *marks), *bare;
   cq_chart_series *series = calloc(n_losses + log->n_ways, sizeof *series);
@@ -428,7 +445,7 @@ static int draw_losses(const struct losses_args *args, const cq_autoencode_log *
   size_t n = 0;
   int code = marks && series && numbers ? CLI_OK : cli_fail("out of memory");
   if (code) goto done;
-  add_bleu(&all[2], add_losses(all, series, numbers, log, smooth), numbers + n_points, log);
+  add_bleu(&all[OF_DEV], add_losses(all, series, numbers, log, smooth), numbers + n_points, log);
   bare = marks + log->n_stages;
   for (size_t s = 0; s < log->n_stages; s++) {
     bare[s].x = marks[s].x = (double)log->stages[s].begin;

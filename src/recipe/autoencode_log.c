@@ -2,7 +2,8 @@
  *
  *   {"type":"run","languages":["fr","it","en"]}
  *   {"type":"step","stage":"together","step":1,"nll":{"fr":8.1,"it":8.3},"contrast":4.2,"distance":1.9,
- *    "gradient_norm":6.7}                                    nll of one or two languages, or of none: {}
+ *    "distillation":0.8,"discriminator":0.61,"gradient_norm":6.7}   nll of one or two languages, or of none: {}; the
+ *                                                                   losses between vectors where there are any
  *   {"type":"dev","stage":"decoders","epoch":1.0,"ways":{"fr-it":{"bleu":1.2,"chrf":9.5,"meteor":4.1},"it-fr":{...}}}
  *
  * Steps are counted anew in each stage; here they are counted through. Lines of other types are passed over. */
@@ -74,12 +75,13 @@ static cq_status read_nll(double *nll, const reader *r, json_t *of, cq_error *er
 
 static cq_status read_step(reader *r, json_t *record, cq_error *error) {
   cq_autoencode_log *log = r->log;
-  cq_autoencode_log_step s = {.contrast = NAN, .distance = NAN};
+  cq_autoencode_log_step s = {NAN, NAN, NAN, NAN, NAN};
   const char *stage;
   json_t *nll;
   json_error_t problem;
-  if (json_unpack_ex(record, &problem, 0, "{s:s, s:o, s?F, s?F, s:F}", "stage", &stage, "nll", &nll, "contrast",
-                     &s.contrast, "distance", &s.distance, "gradient_norm", &s.gradient_norm))
+  if (json_unpack_ex(record, &problem, 0, "{s:s, s:o, s?F, s?F, s?F, s?F, s:F}", "stage", &stage, "nll", &nll,
+                     "contrast", &s.contrast, "distance", &s.distance, "distillation", &s.distillation, "discriminator",
+                     &s.discriminator, "gradient_norm", &s.gradient_norm))
     return fail_record(r, &problem, error);
   if (log->n_languages == 0) return FAIL("a step before the run that says the languages");
   if (strlen(stage) >= sizeof log->stages->name) return FAIL("'%s' is no stage's name", stage);

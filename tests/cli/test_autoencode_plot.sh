@@ -132,6 +132,16 @@ paths three.svg >paths.txt
 [ "$(awk '{ print substr($1, 2) }' paths.txt | head -n 5 | tr '\n' ' ')" = "287.2 396.8 342.0 287.2 287.2 " ] ||
   fail "points at other steps: $(cat paths.txt)"
 
+# A teacher and a discriminator, where they had a part.
+has three.svg 0 '>from the teacher</text>'
+has three.svg 0 '>discriminator</text>'
+sed 's/"gradient_norm"/"distillation":0.5,"discriminator":0.75,&/' three.jsonl >taught.jsonl
+expect 0 autoencode plot losses taught.jsonl -o taught.svg
+is_svg taught.svg
+has taught.svg 1 '>from the teacher</text>'
+has taught.svg 1 '>discriminator</text>'
+has taught.svg 1 '>languages told from vectors, share</text>'
+
 # What is refused, and leaves nothing behind.
 expect 2 autoencode plot
 stderr_has "needs a command"
@@ -147,6 +157,8 @@ stderr_has "expected two codes"
 expect 2 autoencode plot losses model --languages xx,yy
 stderr_has "--languages"
 expect 2 autoencode plot space --model model --sentences 1 pairs.tsv
+expect 2 autoencode plot space --model model --by tsne --sentences 2501 pairs.tsv
+stderr_has "takes 2500 pairs at most"
 refused() {
   local word=$1
   shift
@@ -173,8 +185,6 @@ expect 0 autoencode plot space --model model --skip-bad -o skipped.svg bytes.tsv
 stderr_has "1 malformed lines were skipped"
 has skipped.svg 1 '61 pairs'
 refused "no pair is left, 60 lines were skipped" space --model model --skip-bad xx.txt
-awk 'BEGIN { for (i = 0; i < 2501; i++) print "the cat\tlo gato" }' >many.tsv
-refused "5002 vectors, expected at most 5000" space --model model --by tsne --sentences 3000 many.tsv
 refused nowhere losses nowhere
 mkdir bare
 refused bare/log.jsonl losses bare
