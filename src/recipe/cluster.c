@@ -67,13 +67,13 @@ const cq_member *cq_clustering_members(size_t *n, const cq_clustering *c, size_t
 }
 
 cq_slice cq_clustering_sentence(const cq_clustering *c, uint32_t row) {
-  return cq_corpus_sentence(&c->file.corpus, row);
+  return cq_sentences_text(&c->file.corpus, row);
 }
 
 size_t cq_clustering_n_lines(const cq_clustering *c, uint32_t row) {
-  return cq_corpus_n_lines(&c->file.corpus, row);
+  return cq_sentences_n_lines(&c->file.corpus, row);
 }
 
 cq_slice cq_clustering_id(const cq_clustering *c, uint32_t row, size_t i) {
-  return cq_corpus_id(&c->file.corpus, row, i);
+  return cq_sentences_id(&c->file.corpus, row, i);
 }

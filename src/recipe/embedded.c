@@ -11,7 +11,7 @@ bool cq_watched_tell(void *context, uint64_t done, uint64_t n_all) {
   return !w->progress || w->progress(w->context, w->what, done, n_all);
 }
 
-static void note_left_out(const cq_embedding *how, const char *path, const cq_corpus *c) {
+static void note_left_out(const cq_embedding *how, const char *path, const cq_sentences *c) {
   char text[512];
   if (!how->notice || (!c->n_blank && !c->n_skipped)) return;
   snprintf(text, sizeof text, "%s: %llu blank and %llu malformed lines were left out", path,
@@ -20,7 +20,7 @@ static void note_left_out(const cq_embedding *how, const char *path, const cq_co
 }
 
 /* A file of translations is no file of ids, but looks like one. */
-static void note_strange_ids(const cq_embedding *how, const char *path, const cq_corpus *c) {
+static void note_strange_ids(const cq_embedding *how, const char *path, const cq_sentences *c) {
   char text[512];
   const cq_slice id = c->ids && c->n_lines ? c->ids[0] : (cq_slice){NULL, 0};
   if (!how->notice || !id.n || !memchr(id.data, ' ', id.n)) return;
@@ -46,7 +46,7 @@ static cq_status encode_text(cq_embedded *out, cq_cached_encoder *store, const c
                              const cq_embedding *how, cq_pool *pool, cq_error *error) {
   cq_status status = CQ_OK;
   for (size_t i = 0; !status && i < n; i++) {
-    status = cq_corpus_read(&out[i].corpus, paths[i], how->skip_bad, error);
+    status = cq_sentences_read(&out[i].corpus, paths[i], how->skip_bad, error);
     if (status) break;
     note_left_out(how, paths[i], &out[i].corpus);
     note_strange_ids(how, paths[i], &out[i].corpus);
@@ -82,7 +82,7 @@ cq_status cq_embedded_open(cq_embedded *out, cq_cached_encoder *store, const cha
 }
 
 void cq_embedded_close(cq_embedded *e) {
-  cq_corpus_free(&e->corpus);
+  cq_sentences_free(&e->corpus);
   cq_matrix_close(&e->matrix);
   cq_free(e->rows);
   *e = (cq_embedded){0};

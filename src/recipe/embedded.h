@@ -6,12 +6,12 @@
 #include "calque/mine.h"
 #include "format/matrix.h"
 #include "recipe/cached_encoder.h"
-#include "recipe/corpus.h"
+#include "recipe/sentences.h"
 
 typedef struct cq_embedded {
-  cq_corpus corpus; /* of text: row i is its sentence i */
-  cq_matrix matrix; /* of vectors */
-  uint32_t *rows;   /* [n] where row i's vector stands among `vectors`; NULL: in order */
+  cq_sentences corpus; /* of text: row i is its sentence i */
+  cq_matrix matrix;    /* of vectors */
+  uint32_t *rows;      /* [n] where row i's vector stands among `vectors`; NULL: in order */
   const float *vectors;
   size_t n, dim;
 } cq_embedded;

@@ -55,7 +55,7 @@ static cq_status row_of_id(uint32_t *out, const cq_embedded *s, const uint32_t *
   return CQ_OK;
 }
 
-static uint32_t *rows_of_lines(const cq_corpus *c) {
+static uint32_t *rows_of_lines(const cq_sentences *c) {
   uint32_t *rows = cq_alloc_array(c->n_lines, sizeof *rows);
   for (size_t i = 0; rows && i < c->n; i++)
     for (size_t l = c->starts[i]; l < c->starts[i + 1]; l++) rows[c->lines[l]] = (uint32_t)i;
@@ -246,20 +246,20 @@ const cq_mined_pair *cq_mining_pairs(size_t *n, const cq_mining *mining) {
   return mining->pairs;
 }
 
-static const cq_corpus *corpus_of(const cq_mining *mining, cq_side which) {
+static const cq_sentences *corpus_of(const cq_mining *mining, cq_side which) {
   return &mining->sides[mining->n_sides == 1 ? CQ_SOURCE : which].corpus;
 }
 
 cq_slice cq_mining_sentence(const cq_mining *mining, cq_side which, uint32_t row) {
-  return cq_corpus_sentence(corpus_of(mining, which), row);
+  return cq_sentences_text(corpus_of(mining, which), row);
 }
 
 size_t cq_mining_n_lines(const cq_mining *mining, cq_side which, uint32_t row) {
-  return cq_corpus_n_lines(corpus_of(mining, which), row);
+  return cq_sentences_n_lines(corpus_of(mining, which), row);
 }
 
 cq_slice cq_mining_id(const cq_mining *mining, cq_side which, uint32_t row, size_t i) {
-  return cq_corpus_id(corpus_of(mining, which), row, i);
+  return cq_sentences_id(corpus_of(mining, which), row, i);
 }
 
 cq_f1_point cq_mining_tuned(const cq_mining *mining) {

@@ -1,4 +1,4 @@
-#include "recipe/corpus.h"
+#include "recipe/sentences.h"
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -8,7 +8,7 @@
 
 /* What grows while a file is read. */
 typedef struct reading {
-  cq_corpus *corpus;
+  cq_sentences *corpus;
   cq_map known;      /* sentence -> its index */
   uint32_t *of_line; /* [n_lines] sentence of a line */
   size_t sentence_capacity, line_capacity, id_capacity;
@@ -20,7 +20,7 @@ static cq_status memory(cq_error *error) {
 }
 
 static cq_status add_id(reading *r, cq_slice id, const char *path, uint64_t number, cq_error *error) {
-  cq_corpus *c = r->corpus;
+  cq_sentences *c = r->corpus;
   if (id.n == 0) return cq_fail_line(error, CQ_ERR_FORMAT, path, number, "the id is empty");
   if (cq_map_get(&c->line_of, id) != CQ_MAP_NONE)
     return cq_fail_line(error, CQ_ERR_FORMAT, path, number, "the id '%.*s' stands in an earlier line, too", (int)id.n,
@@ -33,7 +33,7 @@ static cq_status add_id(reading *r, cq_slice id, const char *path, uint64_t numb
 }
 
 static cq_status add_sentence(reading *r, cq_slice sentence, cq_error *error) {
-  cq_corpus *c = r->corpus;
+  cq_sentences *c = r->corpus;
   uint64_t index = cq_map_get(&r->known, sentence);
   if (index == CQ_MAP_NONE) {
     index = c->n;
@@ -93,7 +93,7 @@ static cq_status read_lines(reading *r, const char *path, bool skip_bad, cq_erro
 
 /* The lines of each sentence, side by side. */
 static cq_status gather_lines(const reading *r, cq_error *error) {
-  cq_corpus *c = r->corpus;
+  cq_sentences *c = r->corpus;
   c->starts = cq_alloc_array_zeroed(c->n + 1, sizeof *c->starts);
   c->lines = cq_alloc_array(c->n_lines, sizeof *c->lines);
   size_t *next = cq_alloc_array(c->n, sizeof *next);
@@ -110,8 +110,8 @@ static cq_status gather_lines(const reading *r, cq_error *error) {
   return ok ? CQ_OK : memory(error);
 }
 
-cq_status cq_corpus_read(cq_corpus *out, const char *path, bool skip_bad, cq_error *error) {
-  *out = (cq_corpus){0};
+cq_status cq_sentences_read(cq_sentences *out, const char *path, bool skip_bad, cq_error *error) {
+  *out = (cq_sentences){0};
   reading r = {.corpus = out};
   cq_status status = read_lines(&r, path, skip_bad, error);
   if (!status && out->n == 0)
@@ -124,24 +124,24 @@ cq_status cq_corpus_read(cq_corpus *out, const char *path, bool skip_bad, cq_err
   return status;
 }
 
-void cq_corpus_free(cq_corpus *corpus) {
+void cq_sentences_free(cq_sentences *corpus) {
   cq_map_free(&corpus->line_of);
   cq_arena_free(&corpus->text);
   cq_free(corpus->sentences);
   cq_free(corpus->lines);
   cq_free(corpus->starts);
   cq_free(corpus->ids);
-  *corpus = (cq_corpus){0};
+  *corpus = (cq_sentences){0};
 }
 
-cq_slice cq_corpus_sentence(const cq_corpus *c, uint32_t sentence) {
+cq_slice cq_sentences_text(const cq_sentences *c, uint32_t sentence) {
   return c->sentences ? c->sentences[sentence] : (cq_slice){NULL, 0};
 }
 
-size_t cq_corpus_n_lines(const cq_corpus *c, uint32_t sentence) {
+size_t cq_sentences_n_lines(const cq_sentences *c, uint32_t sentence) {
   return c->starts ? c->starts[sentence + 1] - c->starts[sentence] : 1;
 }
 
-cq_slice cq_corpus_id(const cq_corpus *c, uint32_t sentence, size_t i) {
+cq_slice cq_sentences_id(const cq_sentences *c, uint32_t sentence, size_t i) {
   return c->ids ? c->ids[c->lines[c->starts[sentence] + i]] : (cq_slice){NULL, 0};
 }

@@ -4,7 +4,7 @@
 #include "base/memory.h"
 #include "base/slice.h"
 #include "calque/mine.h"
-#include "recipe/corpus.h"
+#include "recipe/sentences.h"
 
 #include <math.h>
 
@@ -20,8 +20,9 @@ static bool is(cq_slice slice, const char *text) {
 
 static void repeated_sentences_are_one(void **state) {
   (void)state;
-  cq_corpus c;
-  assert_int_equal(cq_corpus_read(&c, written("plain", "One.\nTwo.\n\nOne.\n \nThree.\nTwo.\n"), false, NULL), CQ_OK);
+  cq_sentences c;
+  assert_int_equal(cq_sentences_read(&c, written("plain", "One.\nTwo.\n\nOne.\n \nThree.\nTwo.\n"), false, NULL),
+                   CQ_OK);
   assert_int_equal(c.n, 3);
   assert_int_equal(c.n_lines, 5);
   assert_int_equal(c.n_blank, 2);
@@ -31,20 +32,21 @@ static void repeated_sentences_are_one(void **state) {
   const size_t starts[] = {0, 2, 4, 5};
   assert_memory_equal(c.lines, lines, sizeof lines);
   assert_memory_equal(c.starts, starts, sizeof starts);
-  cq_corpus_free(&c);
+  cq_sentences_free(&c);
 }
 
 static void ids_are_found(void **state) {
   (void)state;
-  cq_corpus c;
-  assert_int_equal(cq_corpus_read(&c, written("ids", "x1\tOne.\nx2\tOne.\nx3\t\nx4\tA\ttab.\n"), false, NULL), CQ_OK);
+  cq_sentences c;
+  assert_int_equal(cq_sentences_read(&c, written("ids", "x1\tOne.\nx2\tOne.\nx3\t\nx4\tA\ttab.\n"), false, NULL),
+                   CQ_OK);
   assert_int_equal(c.n, 2);
   assert_int_equal(c.n_lines, 3);
   assert_int_equal(c.n_blank, 1);
   assert_true(is(c.sentences[1], "A\ttab."));
   assert_true(is(c.ids[2], "x4"));
   assert_int_equal(cq_map_get(&c.line_of, cq_slice_of("x4")), 2);
-  cq_corpus_free(&c);
+  cq_sentences_free(&c);
 }
 
 static void bad_lines_are_named(void **state) {
@@ -63,17 +65,17 @@ static void bad_lines_are_named(void **state) {
       {"\n\n", CQ_ERR_ARGUMENT, 0, 0},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    cq_corpus c;
+    cq_sentences c;
     cq_error error = {0};
     const char *path = written("bad", cases[i].text);
-    assert_int_equal(cq_corpus_read(&c, path, false, &error), cases[i].status);
+    assert_int_equal(cq_sentences_read(&c, path, false, &error), cases[i].status);
     assert_int_equal(error.line, cases[i].line);
     assert_non_null(strstr(error.message, "bad"));
-    cq_corpus_free(&c);
-    const cq_status status = cq_corpus_read(&c, path, true, &error);
+    cq_sentences_free(&c);
+    const cq_status status = cq_sentences_read(&c, path, true, &error);
     assert_int_equal(status, cases[i].n_with_skipping ? CQ_OK : CQ_ERR_ARGUMENT);
     assert_int_equal(c.n, cases[i].n_with_skipping);
-    cq_corpus_free(&c);
+    cq_sentences_free(&c);
   }
 }
 
@@ -81,13 +83,13 @@ static void every_allocation_may_fail(void **state) {
   (void)state;
   const char *path = written("small", "x1\tOne.\nx2\tOne.\nx3\tTwo.\n");
   for (long n = 1;; n++) {
-    cq_corpus c;
+    cq_sentences c;
     cq_alloc_fail_at(n);
-    const cq_status status = cq_corpus_read(&c, path, false, NULL);
+    const cq_status status = cq_sentences_read(&c, path, false, NULL);
     const bool failed = cq_alloc_failed();
     cq_alloc_fail_at(0);
     assert_int_equal(status, failed ? CQ_ERR_MEMORY : CQ_OK);
-    cq_corpus_free(&c);
+    cq_sentences_free(&c);
     if (!failed) break;
   }
 }
