@@ -9,6 +9,7 @@
 #include "calque/clir.h"
 #include "calque/cluster.h"
 #include "calque/compare.h"
+#include "calque/corpus.h"
 #include "calque/distill.h"
 #include "calque/embedding.h"
 #include "calque/encoder.h"

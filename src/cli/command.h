@@ -57,6 +57,11 @@ typedef struct cli_option {
 
 typedef struct cli_command cli_command;
 
+/* Of a list in help: "  NAME ARGUMENTS   text". */
+typedef struct cli_list_item {
+  const char *name, *arguments, *text;
+} cli_list_item;
+
 /* One run of a command. */
 typedef struct cli_call {
   const cli_command *command;
@@ -71,12 +76,14 @@ typedef struct cli_call {
 
 struct cli_command {
   const char *name;
-  const char *summary;     /* one line, in the list of commands */
-  const char *arguments;   /* for the usage line: "A B [FILE]"; NULL: none */
-  int least_arguments;     /* how many of them there must be */
-  int most_arguments;      /* and may be; -1: any number */
-  const char *description; /* a paragraph or more of help */
-  const char *example;     /* lines as they are typed, without indentation */
+  const char *summary;                        /* one line, in the list of commands */
+  const char *arguments;                      /* for the usage line: "A B [FILE]"; NULL: none */
+  int least_arguments;                        /* how many of them there must be */
+  int most_arguments;                         /* and may be; -1: any number */
+  const char *description;                    /* a paragraph or more of help */
+  const char *example;                        /* lines as they are typed, without indentation */
+  const char *list_title;                     /* of a list in help; NULL: there is none */
+  bool (*list)(cli_list_item *out, size_t i); /* the list's i-th item; false: there are no more */
   const cli_option *options;
   size_t n_options;
   const cli_option *more_options; /* those it has in common with a command whose struct its own begins with */

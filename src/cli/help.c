@@ -83,6 +83,19 @@ static void children_help(const cli_command *const *children) {
   }
 }
 
+static void list_help(const cli_command *command) {
+  cli_list_item item;
+  printf("\n%s:\n", command->list_title);
+  for (size_t i = 0; command->list(&item, i); i++) {
+    const int width = printf("  %s %s", item.name, item.arguments);
+    if (width + 2 > LEFT)
+      printf("\n%*s", LEFT, "");
+    else
+      printf("%*s", LEFT - width, "");
+    print_wrapped(item.text, LEFT, LEFT);
+  }
+}
+
 void cli_help(const cli_command *command, const char *path) {
   if (command->children) {
     printf("Usage: %s COMMAND [OPTION...]\n\n", path);
@@ -106,6 +119,7 @@ void cli_help(const cli_command *command, const char *path) {
     children_help(command->children);
   } else {
     void *values = calloc(1, command->options_size + 1);
+    if (command->list) list_help(command);
     printf("\nOptions:\n");
     if (values && command->defaults) command->defaults(values);
     for (size_t i = 0; values && i < cli_option_count(command); i++) option_help(cli_option_at(command, i), values);

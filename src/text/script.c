@@ -4,13 +4,17 @@
 
 #include <unicode/uscript.h>
 
+/* ICU's number as ours. */
+static int script_of(UScriptCode script) {
+  if (script <= USCRIPT_INHERITED || script == USCRIPT_UNKNOWN || (int)script >= CQ_N_SCRIPTS) return CQ_SCRIPT_NONE;
+  if (script == USCRIPT_HIRAGANA || script == USCRIPT_KATAKANA) return USCRIPT_HAN;
+  return script;
+}
+
 int cq_char_script(uint32_t c) {
   UErrorCode error = U_ZERO_ERROR;
   const UScriptCode script = uscript_getScript((UChar32)c, &error);
-  if (U_FAILURE(error) || script <= USCRIPT_INHERITED || script == USCRIPT_UNKNOWN || (int)script >= CQ_N_SCRIPTS)
-    return CQ_SCRIPT_NONE;
-  if (script == USCRIPT_HIRAGANA || script == USCRIPT_KATAKANA) return USCRIPT_HAN;
-  return script;
+  return U_FAILURE(error) ? CQ_SCRIPT_NONE : script_of(script);
 }
 
 int cq_script_of(cq_slice text) {
@@ -29,4 +33,25 @@ int cq_script_of(cq_slice text) {
     if (script != CQ_SCRIPT_NONE && counts[script] > most) most = counts[script], best = script;
   }
   return best;
+}
+
+bool cq_scripts_of_language(cq_scripts *out, const char *language) {
+  enum { ROOM = sizeof out->items / sizeof *out->items };
+  UScriptCode codes[ROOM];
+  UErrorCode error = U_ZERO_ERROR;
+  const int n = uscript_getCode(language, codes, ROOM, &error);
+  *out = (cq_scripts){0};
+  for (int i = 0; i < n && !U_FAILURE(error); i++) {
+    /* Simplified and traditional are ways of writing Han; characters have the one script. */
+    const bool han = codes[i] == USCRIPT_SIMPLIFIED_HAN || codes[i] == USCRIPT_TRADITIONAL_HAN;
+    const int script = script_of(han ? USCRIPT_HAN : codes[i]);
+    if (script != CQ_SCRIPT_NONE && !cq_scripts_have(out, script)) out->items[out->n++] = script;
+  }
+  return out->n > 0;
+}
+
+bool cq_scripts_have(const cq_scripts *scripts, int script) {
+  for (size_t i = 0; i < scripts->n; i++)
+    if (scripts->items[i] == script) return true;
+  return false;
 }

@@ -16,4 +16,14 @@ int cq_char_script(uint32_t c);
 /* The script that most characters of a text have; of two that have as many, the one that comes first. */
 int cq_script_of(cq_slice text);
 
+/* What a language is written in. */
+typedef struct cq_scripts {
+  int items[8];
+  size_t n;
+} cq_scripts;
+
+/* Of a language by its code ("ru", "zh", "sr-Latn"), as CLDR has it; false: it is not known. */
+bool cq_scripts_of_language(cq_scripts *out, const char *language);
+bool cq_scripts_have(const cq_scripts *scripts, int script);
+
 #endif

@@ -1,0 +1,29 @@
+/* A file of text that is written from its start to its end, gzipped when its name ends in .gz.
+ *
+ *   cq_text_writer w;
+ *   cq_text_writer_open(&w, "pairs.tsv.gz", &err);        // NULL or "-": standard output
+ *   cq_text_writer_put(&w, "a\tb\n", 4, &err);
+ *   cq_text_writer_commit(&w, &err);                      // it appears whole, or not at all
+ *
+ * What is no regular file (a pipe, a device, a link) is written as it stands. */
+#ifndef BASE_TEXT_WRITER_H
+#define BASE_TEXT_WRITER_H
+
+#include "base/file.h"
+
+typedef struct cq_text_writer {
+  cq_writer file; /* a regular file's */
+  FILE *stream;
+  char *path; /* what errors call it */
+  char *text; /* what is not handed on yet */
+  size_t n_text;
+  struct cq_text_packer *packer; /* NULL: no gzip */
+} cq_text_writer;
+
+CQ_MUST_USE cq_status cq_text_writer_open(cq_text_writer *out, const char *path, cq_error *error);
+CQ_MUST_USE cq_status cq_text_writer_put(cq_text_writer *w, const char *bytes, size_t n, cq_error *error);
+/* Errors: CQ_ERR_IO; a regular file is untouched then, and its temporary is gone. */
+CQ_MUST_USE cq_status cq_text_writer_commit(cq_text_writer *w, cq_error *error);
+void cq_text_writer_abort(cq_text_writer *w); /* legal after commit and on {0} */
+
+#endif

@@ -1,0 +1,90 @@
+/* Files of as many lines, the n-th of each saying the same: Moses pairs, and Europarl, whose files have lines of markup
+ * (<SPEAKER ID=3 NAME="...">) between. */
+#include "corpus/format.h"
+
+#include "base/error.h"
+
+enum { MOST_FILES = 64 };
+
+typedef struct aligned {
+  cq_form base;
+  cq_lines *files[MOST_FILES];
+} aligned;
+
+static cq_status open_files(cq_form *form, cq_error *error) {
+  aligned *a = (aligned *)form;
+  cq_status status = CQ_OK;
+  for (size_t i = 0; !status && i < form->o->n_inputs; i++)
+    status = cq_lines_open(&a->files[i], form->o->inputs[i], error);
+  return status;
+}
+
+static void close_files(cq_form *form) {
+  aligned *a = (aligned *)form;
+  for (size_t i = 0; i < MOST_FILES; i++) cq_lines_close(a->files[i]);
+}
+
+/* A line of each file; *malformed when one of them is and that is to be passed over. */
+static cq_status read_lines(cq_row *out, bool *is_malformed, aligned *a, cq_error *error) {
+  const size_t n = a->base.o->n_inputs;
+  *is_malformed = false;
+  for (size_t i = 0; i < n; i++) {
+    cq_error why = {0};
+    const cq_status status = cq_lines_next(&out->columns[i], a->files[i], &why);
+    if (status == CQ_ERR_FORMAT && a->base.o->flow.skip_bad && !cq_lines_broken(a->files[i])) {
+      *is_malformed = true;
+      out->columns[i] = cq_slice_of("");
+    } else if (status) {
+      if (error) *error = why;
+      return status;
+    }
+    if (!out->columns[i].data == !out->columns[0].data) continue;
+    const cq_lines *ended = a->files[out->columns[i].data ? 0 : i], *other = a->files[out->columns[i].data ? i : 0];
+    return cq_fail_file(error, CQ_ERR_FORMAT, cq_lines_path(ended), "ends after line %llu, %s goes on",
+                        (unsigned long long)cq_lines_number(ended), cq_lines_path(other));
+  }
+  out->n = out->columns[0].data ? n : 0;
+  return CQ_OK;
+}
+
+static bool is_markup(cq_slice line) {
+  line = cq_slice_trimmed(line);
+  return line.n > 1 && line.data[0] == '<' && line.data[line.n - 1] == '>';
+}
+
+static cq_status next_row(cq_row *out, cq_form *form, cq_error *error) {
+  for (;;) {
+    bool is_malformed, markup = false;
+    cq_status status = read_lines(out, &is_malformed, (aligned *)form, error);
+    if (status || out->n == 0) return status;
+    status = cq_corpus_count_row(form->counts, &form->o->flow, error);
+    if (status) return status;
+    for (size_t i = 0; form->kind == &cq_form_europarl && i < out->n; i++) markup |= is_markup(out->columns[i]);
+    if (!is_malformed && !markup) return CQ_OK;
+    cq_corpus_lose(form->counts, is_malformed ? "malformed" : "markup");
+  }
+}
+
+const cq_form_kind cq_form_moses = {
+    .about = {.name = "moses",
+              .inputs = "SOURCE TARGET...",
+              .least_inputs = 2,
+              .most_inputs = MOST_FILES,
+              .help = "files of as many lines, the n-th of each being translations: Moses, most of OPUS and WMT"},
+    .size = sizeof(aligned),
+    .open = open_files,
+    .next = next_row,
+    .close = close_files,
+};
+
+const cq_form_kind cq_form_europarl = {
+    .about = {.name = "europarl",
+              .inputs = "SOURCE TARGET...",
+              .least_inputs = 2,
+              .most_inputs = MOST_FILES,
+              .help = "the same, without lines of markup: Europarl as it is aligned at statmt.org"},
+    .size = sizeof(aligned),
+    .open = open_files,
+    .next = next_row,
+    .close = close_files,
+};

@@ -1,0 +1,97 @@
+#include "base/error.h"
+#include "base/random.h"
+#include "corpus/key.h"
+#include "corpus/rows.h"
+
+typedef struct dedup {
+  const cq_corpus_dedup_options *o;
+  cq_key_set held_out, seen[2]; /* seen: of rows or of one side; the second for the others of CQ_REPEATS_ANY */
+  cq_builder room;
+  uint64_t keys[CQ_ROW_MOST]; /* of a row's sides */
+} dedup;
+
+static cq_status find_keys(dedup *d, const cq_row *row, cq_error *error) {
+  for (size_t c = 0; c < row->n; c++)
+    if (!cq_key_of(&d->keys[c], row->columns[c], d->o->match, &d->room)) return cq_fail_memory(error, "sentences");
+  return CQ_OK;
+}
+
+static cq_status read_held_out(dedup *d, cq_error *error) {
+  cq_corpus_counts uncounted = {0};
+  const cq_corpus_flow flow = {.skip_bad = d->o->flow.skip_bad};
+  cq_rows rows = {
+      .paths = d->o->held_out, .n_paths = d->o->n_held_out, .least = 1, .flow = &flow, .counts = &uncounted};
+  cq_row row;
+  cq_status status;
+  for (;;) {
+    status = cq_rows_next(&row, &rows, error);
+    if (status || row.n == 0) break;
+    status = find_keys(d, &row, error);
+    for (size_t c = 0; !status && c < row.n; c++) {
+      bool is_new;
+      if (row.columns[c].n > 0 && !cq_key_set_put(&is_new, &d->held_out, d->keys[c]))
+        status = cq_fail_memory(error, "held-out sentences");
+    }
+    if (status) break;
+  }
+  cq_rows_close(&rows);
+  return status;
+}
+
+/* A number of all sides; the sides' order counts. */
+static uint64_t key_of_row(const dedup *d, size_t n) {
+  uint64_t key = n;
+  for (size_t c = 0; c < n; c++) key = cq_mix(key + 0x9e3779b97f4a7c15u) ^ d->keys[c];
+  return key;
+}
+
+/* Why a row is left out; NULL: it is not. All of its keys are remembered in any case. */
+static cq_status judge(const char **why, dedup *d, size_t n, cq_error *error) {
+  const cq_corpus_repeats by = d->o->repeats;
+  bool is_new = true, repeats = false, stored = true;
+  *why = NULL;
+  for (size_t c = 0; c < n; c++)
+    if (cq_key_set_has(&d->held_out, d->keys[c])) *why = "held out";
+  if (*why) return CQ_OK;
+  if (by == CQ_REPEATS_ANY) {
+    for (size_t c = 0; c < n && stored; c++) {
+      stored = cq_key_set_put(&is_new, &d->seen[c > 0], d->keys[c]);
+      repeats |= !is_new;
+    }
+  } else {
+    const uint64_t key = by == CQ_REPEATS_ROW ? key_of_row(d, n) : d->keys[by == CQ_REPEATS_SECOND];
+    stored = cq_key_set_put(&is_new, &d->seen[0], key);
+    repeats = !is_new;
+  }
+  if (!stored) return cq_fail_memory(error, "sentences that were seen");
+  if (repeats) *why = "repeated";
+  return CQ_OK;
+}
+
+cq_status cq_corpus_dedup(cq_corpus_counts *counts, const cq_corpus_dedup_options *o, cq_error *error) {
+  *counts = (cq_corpus_counts){0};
+  dedup d = {.o = o};
+  cq_row_writer writer;
+  cq_rows rows = {.paths = o->inputs, .n_paths = o->n_inputs, .least = 2, .flow = &o->flow, .counts = counts};
+  cq_row row;
+  cq_status status = read_held_out(&d, error);
+  if (!status) status = cq_row_writer_open(&writer, &o->flow, counts, error);
+  if (!status) {
+    for (;;) {
+      const char *why;
+      status = cq_rows_next(&row, &rows, error);
+      if (status || row.n == 0) break;
+      status = find_keys(&d, &row, error);
+      if (!status) status = judge(&why, &d, row.n, error);
+      if (!status && !why) status = cq_row_writer_line(&writer, row.line, error);
+      if (status) break;
+      if (why) cq_corpus_lose(counts, why);
+    }
+    status = cq_row_writer_finish(&writer, status, error);
+  }
+  cq_rows_close(&rows);
+  for (size_t i = 0; i < 2; i++) cq_key_set_free(&d.seen[i]);
+  cq_key_set_free(&d.held_out);
+  cq_builder_free(&d.room);
+  return status;
+}

@@ -1,0 +1,27 @@
+/* What makes two sentences the same, and a set of such. */
+#ifndef CORPUS_KEY_H
+#define CORPUS_KEY_H
+
+#include "base/slice.h"
+#include "calque/corpus.h"
+
+/* Appends a sentence as it is compared: as it is, or its letters, digits and their marks in lower case (NFKC); a
+ * sentence that has none of these as it is. */
+void cq_key_text(cq_builder *out, cq_slice sentence, cq_corpus_match match);
+
+/* 64 bits of the same; builder is room to work in. False: out of memory. */
+bool cq_key_of(uint64_t *out, cq_slice sentence, cq_corpus_match match, cq_builder *room);
+
+/* Numbers that were seen. */
+typedef struct cq_key_set {
+  uint64_t *slots; /* [capacity], a power of two; 0: free */
+  size_t n, capacity;
+  bool has_zero;
+} cq_key_set;
+
+/* *is_new: it was not there. False: out of memory. */
+bool cq_key_set_put(bool *is_new, cq_key_set *set, uint64_t key);
+bool cq_key_set_has(const cq_key_set *set, uint64_t key);
+void cq_key_set_free(cq_key_set *set);
+
+#endif

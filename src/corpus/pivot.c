@@ -1,0 +1,236 @@
+/* Joining two files on a sentence that both have.
+ *
+ *   second file ── rows by their key, in memory ──┐
+ *   first file ──── row by row ───────────────────┴──▶ row x row
+ *
+ * When the second is too large for that, both are first split into parts by 64 bits of the key, on disk, and the parts are
+ * joined one after the other (the GRACE join of Kitsuregawa, Tanaka & Moto-oka 1983). */
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/map.h"
+#include "base/memory.h"
+#include "corpus/key.h"
+#include "corpus/rows.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { MOST_PARTS = 256, NOWHERE = UINT32_MAX };
+
+static const char first_alone[] = "of the first, without a partner";
+static const char second_alone[] = "of the second, without a partner";
+
+typedef struct pivot {
+  const cq_corpus_pivot_options *o;
+  cq_corpus_counts *counts;
+  cq_row_writer writer;
+  cq_builder key;
+} pivot;
+
+static cq_status key_of(cq_slice *out, pivot *p, const cq_row *row, size_t side, cq_error *error) {
+  cq_builder_clear(&p->key);
+  cq_key_text(&p->key, row->columns[p->o->on[side] - 1], p->o->match);
+  *out = (cq_slice){p->key.data ? p->key.data : "", p->key.n};
+  return p->key.failed ? cq_fail_memory(error, "sentences") : CQ_OK;
+}
+
+/* --- in memory --- */
+
+/* Rows of the second file. */
+typedef struct shelf {
+  cq_map first_of;       /* key -> the first row that has it */
+  cq_slice *lines;       /* [n] */
+  uint32_t *next, *last; /* [n] the next row of the same key; of the first one, the last */
+  bool *is_used;         /* [n] of the first one of a key */
+  size_t n, capacities[4];
+  cq_arena arena;
+} shelf;
+
+static void shelf_free(shelf *s) {
+  cq_map_free(&s->first_of);
+  cq_free(s->lines);
+  cq_free(s->next);
+  cq_free(s->last);
+  cq_free(s->is_used);
+  cq_arena_free(&s->arena);
+}
+
+static cq_status shelve(shelf *s, cq_slice key, cq_slice line, cq_error *error) {
+  const size_t n = s->n + 1;
+  const uint64_t first = cq_map_get(&s->first_of, key);
+  const char *copy = cq_arena_strndup(&s->arena, line.data, line.n);
+  if (n >= NOWHERE) return cq_fail(error, CQ_ERR_LIMIT, "more than %u rows of the second file in memory", NOWHERE);
+  if (!copy || !cq_reserve((void **)&s->lines, &s->capacities[0], n, sizeof *s->lines) ||
+      !cq_reserve((void **)&s->next, &s->capacities[1], n, sizeof *s->next) ||
+      !cq_reserve((void **)&s->last, &s->capacities[2], n, sizeof *s->last) ||
+      !cq_reserve((void **)&s->is_used, &s->capacities[3], n, sizeof *s->is_used) ||
+      (first == CQ_MAP_NONE && !cq_map_put(&s->first_of, key, s->n)))
+    return cq_fail_memory(error, "rows of the second file");
+  const uint32_t here = (uint32_t)s->n++;
+  s->lines[here] = (cq_slice){copy, line.n};
+  s->next[here] = NOWHERE, s->last[here] = here, s->is_used[here] = false;
+  if (first != CQ_MAP_NONE) {
+    s->next[s->last[first]] = here;
+    s->last[first] = here;
+  }
+  return CQ_OK;
+}
+
+/* The row's other columns, then the partner's. */
+static cq_status write_pair(pivot *p, const cq_row *row, cq_slice partner, cq_error *error) {
+  cq_row of_partner, out = {.n = 0};
+  of_partner.n = cq_tsv_split(of_partner.columns, CQ_ROW_MOST, partner);
+  if (row->n + of_partner.n - 2 > CQ_ROW_MOST)
+    return cq_fail(error, CQ_ERR_LIMIT, "a row of more than %d columns", CQ_ROW_MOST);
+  const cq_row *sides[2] = {row, &of_partner};
+  for (size_t s = 0; s < 2; s++)
+    for (size_t c = 0; c < sides[s]->n; c++)
+      if (c + 1 != p->o->on[s]) out.columns[out.n++] = sides[s]->columns[c];
+  return cq_row_writer_put(&p->writer, &out, error);
+}
+
+static cq_status join_row(pivot *p, shelf *s, const cq_row *row, cq_error *error) {
+  cq_slice key;
+  cq_status status = key_of(&key, p, row, 0, error);
+  if (status) return status;
+  const uint64_t first = key.n ? cq_map_get(&s->first_of, key) : CQ_MAP_NONE;
+  if (first == CQ_MAP_NONE) {
+    cq_corpus_lose(p->counts, first_alone);
+    return CQ_OK;
+  }
+  s->is_used[first] = true;
+  size_t n = 0;
+  for (uint32_t i = (uint32_t)first; i != NOWHERE && !status; i = s->next[i]) {
+    if (p->o->most && n++ == p->o->most) {
+      cq_corpus_lose(p->counts, "with more partners than --most");
+      break;
+    }
+    status = write_pair(p, row, s->lines[i], error);
+  }
+  return status;
+}
+
+/* Rows of the second that nobody asked for. */
+static void count_alone(pivot *p, const shelf *s) {
+  bool *is_known = s->is_used;
+  for (size_t i = 0; i < s->n; i++) {
+    if (s->next[i] != NOWHERE) is_known[s->next[i]] = is_known[i]; /* the first of a key speaks for all */
+    if (!is_known[i]) cq_corpus_lose(p->counts, second_alone);
+  }
+}
+
+/* Rows of a file, or of a part of it, read by a flow of its own when they were counted before. */
+static cq_rows rows_of(pivot *p, size_t side, const char *const *path, const cq_corpus_flow *flow,
+                       cq_corpus_counts *counts) {
+  const size_t on = p->o->on[side];
+  return (cq_rows){.paths = path, .n_paths = 1, .least = on > 2 ? on : 2, .flow = flow, .counts = counts};
+}
+
+static cq_status join(pivot *p, const char *const paths[2], const cq_corpus_flow *flow, cq_corpus_counts *counts,
+                      cq_error *error) {
+  shelf s = {0};
+  cq_row row;
+  cq_status status = CQ_OK;
+  for (size_t side = 2; !status && side-- > 0;) {
+    cq_rows rows = rows_of(p, side, &paths[side], flow, counts);
+    for (;;) {
+      status = cq_rows_next(&row, &rows, error);
+      if (status || row.n == 0) break;
+      cq_slice key;
+      if (side == 0)
+        status = join_row(p, &s, &row, error);
+      else if (!(status = key_of(&key, p, &row, side, error)))
+        status = shelve(&s, key, row.line, error);
+      if (status) break;
+    }
+    cq_rows_close(&rows);
+  }
+  if (!status) count_alone(p, &s);
+  shelf_free(&s);
+  return status;
+}
+
+/* --- on disk --- */
+
+static void part_path(char *out, size_t size, const char *directory, size_t side, size_t part) {
+  snprintf(out, size, "%s/%zu-%zu", directory, side, part);
+}
+
+static cq_status split(pivot *p, const char *directory, size_t side, size_t n_parts, cq_error *error) {
+  static FILE *const none = NULL;
+  char path[PATH_MAX];
+  FILE *parts[MOST_PARTS];
+  cq_row row;
+  cq_status status = CQ_OK;
+  cq_rows rows = rows_of(p, side, &p->o->inputs[side], &p->o->flow, p->counts);
+  for (size_t i = 0; i < n_parts; i++) parts[i] = none;
+  for (size_t i = 0; i < n_parts && !status; i++) {
+    part_path(path, sizeof path, directory, side, i);
+    if (!(parts[i] = fopen(path, "wb"))) status = cq_fail_errno(error, path, "cannot create");
+  }
+  while (!status) {
+    cq_slice key;
+    status = cq_rows_next(&row, &rows, error);
+    if (status || row.n == 0) break;
+    status = key_of(&key, p, &row, side, error);
+    if (status) break;
+    FILE *part = parts[cq_hash(key.data, key.n) % n_parts];
+    if (fwrite(row.line.data, 1, row.line.n, part) != row.line.n || putc('\n', part) == EOF)
+      status = cq_fail_errno(error, directory, "cannot write");
+  }
+  for (size_t i = 0; i < n_parts; i++)
+    if (parts[i] && fclose(parts[i]) != 0 && !status) status = cq_fail_errno(error, directory, "cannot write");
+  cq_rows_close(&rows);
+  return status;
+}
+
+static cq_status join_parts(pivot *p, size_t n_parts, cq_error *error) {
+  const char *temporary = getenv("TMPDIR");
+  const cq_corpus_flow silent = {0};
+  cq_corpus_counts uncounted = {0};
+  char directory[PATH_MAX - 64], path[2][PATH_MAX];
+  const int n = snprintf(directory, sizeof directory, "%s/calque-pivot-XXXXXX", temporary ? temporary : "/tmp");
+  if (n < 0 || (size_t)n >= sizeof directory) return cq_fail(error, CQ_ERR_ARGUMENT, "TMPDIR is too long a path");
+  if (!mkdtemp(directory)) return cq_fail_errno(error, directory, "cannot create");
+  cq_status status = CQ_OK;
+  for (size_t side = 0; !status && side < 2; side++) status = split(p, directory, side, n_parts, error);
+  for (size_t i = 0; !status && i < n_parts; i++) {
+    for (size_t side = 0; side < 2; side++) part_path(path[side], sizeof path[side], directory, side, i);
+    status = join(p, (const char *const[2]){path[0], path[1]}, &silent, &uncounted, error);
+    for (size_t side = 0; side < 2; side++) unlink(path[side]);
+  }
+  cq_directory_remove(directory);
+  return status;
+}
+
+/* Into how many parts the second file must be split, from what it takes on disk. */
+static size_t count_parts(const cq_corpus_pivot_options *o) {
+  enum { OF_GZIP = 4, OF_A_ROW = 2 }; /* times so large are texts, and a row in memory with its key */
+  const double memory = (o->memory_gb > 0 ? o->memory_gb : 1) * (1 << 30);
+  const char *path = o->inputs[1];
+  const size_t n = strlen(path);
+  struct stat info;
+  if (stat(path, &info) != 0 || !S_ISREG(info.st_mode)) return 64; /* nobody knows what will come */
+  const double bytes = (double)info.st_size * (n > 3 && !strcmp(path + n - 3, ".gz") ? OF_GZIP : 1) * OF_A_ROW;
+  return bytes < memory ? 1 : (size_t)fmin(MOST_PARTS, ceil(2 * bytes / memory));
+}
+
+cq_status cq_corpus_pivot(cq_corpus_counts *counts, const cq_corpus_pivot_options *o, cq_error *error) {
+  *counts = (cq_corpus_counts){0};
+  for (size_t i = 0; i < 2; i++)
+    if (o->on[i] < 1 || o->on[i] > CQ_ROW_MOST)
+      return cq_fail(error, CQ_ERR_ARGUMENT, "column %zu, expected 1 to %d", o->on[i], CQ_ROW_MOST);
+  if (!strcmp(o->inputs[0], "-") && !strcmp(o->inputs[1], "-"))
+    return cq_fail(error, CQ_ERR_ARGUMENT, "both files are standard input");
+  pivot p = {.o = o, .counts = counts};
+  const size_t n_parts = count_parts(o);
+  cq_status status = cq_row_writer_open(&p.writer, &o->flow, counts, error);
+  if (status) return status;
+  status = n_parts > 1 ? join_parts(&p, n_parts, error) : join(&p, o->inputs, &o->flow, counts, error);
+  cq_builder_free(&p.key);
+  return cq_row_writer_finish(&p.writer, status, error);
+}

@@ -1,0 +1,135 @@
+#include "corpus/rows.h"
+
+#include "base/error.h"
+
+#include <string.h>
+
+/* --- counts --- */
+
+void cq_corpus_lose(cq_corpus_counts *counts, const char *reason) {
+  size_t i = 0;
+  while (i < counts->n_losses && strcmp(counts->losses[i].reason, reason) != 0) i++;
+  if (i == CQ_CORPUS_MOST_LOSSES) return;
+  if (i == counts->n_losses) counts->losses[counts->n_losses++].reason = reason;
+  counts->losses[i].n++;
+}
+
+cq_status cq_corpus_count_row(cq_corpus_counts *counts, const cq_corpus_flow *flow, cq_error *error) {
+  enum { EVERY = 8192 };
+  if (++counts->n_read % EVERY != 0 || !flow->progress) return CQ_OK;
+  return flow->progress(flow->progress_context, counts->n_read) ? CQ_OK : cq_fail(error, CQ_ERR_STOPPED, "stopped");
+}
+
+/* --- reading --- */
+
+cq_status cq_corpus_line(cq_slice *out, cq_lines *lines, const cq_corpus_flow *flow, cq_corpus_counts *counts,
+                         cq_error *error) {
+  cq_error why = {0};
+  for (;;) {
+    const cq_status status = cq_lines_next(out, lines, &why);
+    if (!status) return CQ_OK;
+    if (status != CQ_ERR_FORMAT || !flow->skip_bad || cq_lines_broken(lines)) {
+      if (error) *error = why;
+      return status;
+    }
+    counts->n_read++;
+    cq_corpus_lose(counts, "malformed");
+  }
+}
+
+static cq_status malformed(const cq_rows *r, size_t n, cq_error *error) {
+  if (r->flow->skip_bad) {
+    cq_corpus_lose(r->counts, "malformed");
+    return CQ_OK;
+  }
+  const char *path = cq_lines_path(r->lines);
+  const uint64_t line = cq_lines_number(r->lines);
+  if (n > CQ_ROW_MOST) return cq_fail_line(error, CQ_ERR_FORMAT, path, line, "more than %d columns", CQ_ROW_MOST);
+  return cq_fail_line(error, CQ_ERR_FORMAT, path, line, "%zu columns, expected at least %zu", n, r->least);
+}
+
+cq_status cq_rows_next(cq_row *out, cq_rows *r, cq_error *error) {
+  out->n = 0;
+  for (;;) {
+    cq_status status = CQ_OK;
+    if (!r->lines) {
+      if (r->next_path == r->n_paths) return CQ_OK;
+      status = cq_lines_open(&r->lines, r->paths[r->next_path++], error);
+    }
+    if (!status) status = cq_corpus_line(&out->line, r->lines, r->flow, r->counts, error);
+    if (status) return status;
+    if (!out->line.data) {
+      cq_rows_close(r);
+      continue;
+    }
+    status = cq_corpus_count_row(r->counts, r->flow, error);
+    if (status) return status;
+    const size_t n = cq_tsv_split(out->columns, CQ_ROW_MOST, out->line);
+    if (n >= r->least && n <= CQ_ROW_MOST) {
+      out->n = n;
+      return CQ_OK;
+    }
+    status = malformed(r, n, error);
+    if (status) return status;
+  }
+}
+
+void cq_rows_close(cq_rows *r) {
+  cq_lines_close(r->lines);
+  r->lines = NULL;
+}
+
+/* --- writing --- */
+
+cq_status cq_row_writer_open(cq_row_writer *out, const cq_corpus_flow *flow, cq_corpus_counts *counts,
+                             cq_error *error) {
+  *out = (cq_row_writer){.counts = counts};
+  return cq_text_writer_open(&out->text, flow->output, error);
+}
+
+cq_status cq_row_writer_line(cq_row_writer *w, cq_slice line, cq_error *error) {
+  w->counts->n_written++;
+  const cq_status status = cq_text_writer_put(&w->text, line.data, line.n, error);
+  return status ? status : cq_text_writer_put(&w->text, "\n", 1, error);
+}
+
+/* A column without what would break the line. */
+static cq_status put_column(cq_row_writer *w, cq_slice text, cq_error *error) {
+  cq_status status = CQ_OK;
+  while (!status && text.n) {
+    size_t n = 0;
+    while (n < text.n && text.data[n] != '\t' && text.data[n] != '\n' && text.data[n] != '\r') n++;
+    status = cq_text_writer_put(&w->text, text.data, n, error);
+    if (n == text.n) break;
+    while (n < text.n && cq_is_blank(text.data[n])) n++; /* not at the end: it is trimmed */
+    text.data += n, text.n -= n;
+    if (!status) status = cq_text_writer_put(&w->text, " ", 1, error);
+  }
+  return status;
+}
+
+cq_status cq_row_writer_put(cq_row_writer *w, const cq_row *row, cq_error *error) {
+  cq_slice columns[CQ_ROW_MOST];
+  bool any = false;
+  for (size_t c = 0; c < row->n; c++) {
+    columns[c] = cq_slice_trimmed(row->columns[c]);
+    any |= c > 0 && columns[c].n > 0;
+  }
+  if (!any || columns[0].n == 0) {
+    cq_corpus_lose(w->counts, "empty");
+    return CQ_OK;
+  }
+  cq_status status = CQ_OK;
+  for (size_t c = 0; !status && c < row->n; c++) {
+    status = put_column(w, columns[c], error);
+    if (!status) status = cq_text_writer_put(&w->text, c + 1 < row->n ? "\t" : "\n", 1, error);
+  }
+  w->counts->n_written++;
+  return status;
+}
+
+cq_status cq_row_writer_finish(cq_row_writer *w, cq_status status, cq_error *error) {
+  if (!status) status = cq_text_writer_commit(&w->text, error);
+  cq_text_writer_abort(&w->text);
+  return status;
+}

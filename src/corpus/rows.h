@@ -1,0 +1,62 @@
+/* Rows of parallel text: read from tab-separated files, counted, written. */
+#ifndef CORPUS_ROWS_H
+#define CORPUS_ROWS_H
+
+#include "base/text_writer.h"
+#include "calque/corpus.h"
+#include "calque/lines.h"
+
+enum { CQ_ROW_MOST = 256 };
+
+typedef struct cq_row {
+  cq_slice line; /* all of it, of what is read from tab-separated files */
+  cq_slice columns[CQ_ROW_MOST];
+  size_t n;
+} cq_row;
+
+/* --- counts --- */
+
+/* reason is a literal: losses are told apart by their text. */
+void cq_corpus_lose(cq_corpus_counts *counts, const char *reason);
+/* Another row was read; CQ_ERR_STOPPED when progress says so. */
+CQ_MUST_USE cq_status cq_corpus_count_row(cq_corpus_counts *counts, const cq_corpus_flow *flow, cq_error *error);
+
+/* --- reading --- */
+
+/* The next line; out->data NULL at the end. With skip_bad, malformed ones are counted and passed over. */
+CQ_MUST_USE cq_status cq_corpus_line(cq_slice *out, cq_lines *lines, const cq_corpus_flow *flow,
+                                     cq_corpus_counts *counts, cq_error *error);
+
+/* Files one after the other. */
+typedef struct cq_rows {
+  const char *const *paths;
+  size_t n_paths;
+  size_t least; /* columns of a row; fewer make it malformed */
+  const cq_corpus_flow *flow;
+  cq_corpus_counts *counts;
+  cq_lines *lines; /* from here on private */
+  size_t next_path;
+} cq_rows;
+
+/* The next row, valid until the call after; n is 0 at the end. */
+CQ_MUST_USE cq_status cq_rows_next(cq_row *out, cq_rows *rows, cq_error *error);
+void cq_rows_close(cq_rows *rows);
+
+/* --- writing --- */
+
+typedef struct cq_row_writer {
+  cq_text_writer text;
+  cq_corpus_counts *counts;
+} cq_row_writer;
+
+CQ_MUST_USE cq_status cq_row_writer_open(cq_row_writer *out, const cq_corpus_flow *flow, cq_corpus_counts *counts,
+                                         cq_error *error);
+/* A line as it is. */
+CQ_MUST_USE cq_status cq_row_writer_line(cq_row_writer *w, cq_slice line, cq_error *error);
+/* Columns, white space around them taken away, tabs and line breaks within made blanks; one whose first side or all
+ * others are empty is counted as lost. */
+CQ_MUST_USE cq_status cq_row_writer_put(cq_row_writer *w, const cq_row *row, cq_error *error);
+/* Commits unless status, the work's, is an error already; closes in any case. Returns the first error. */
+CQ_MUST_USE cq_status cq_row_writer_finish(cq_row_writer *w, cq_status status, cq_error *error);
+
+#endif

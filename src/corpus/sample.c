@@ -1,0 +1,86 @@
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/random.h"
+#include "corpus/rows.h"
+
+#include <stdlib.h>
+
+/* A row that is kept, and which of all it was. */
+typedef struct kept {
+  uint64_t number;
+  char *line; /* owned */
+  size_t n;
+} kept;
+
+static int by_number(const void *a, const void *b) {
+  const uint64_t x = ((const kept *)a)->number, y = ((const kept *)b)->number;
+  return (x > y) - (x < y);
+}
+
+static cq_status keep(kept *place, uint64_t number, cq_slice line, cq_error *error) {
+  char *copy = cq_strndup(line.data, line.n);
+  if (!copy) return cq_fail_memory(error, "sampled rows");
+  cq_free(place->line);
+  *place = (kept){number, copy, line.n};
+  return CQ_OK;
+}
+
+/* Row i replaces a kept one at random with chance n / (i + 1). */
+static cq_status take_some(cq_row_writer *w, cq_rows *rows, const cq_corpus_sample_options *o, cq_error *error) {
+  cq_row row;
+  kept *items = NULL;
+  size_t n = 0, capacity = 0;
+  cq_random random = cq_random_seeded(o->seed, 0);
+  cq_status status;
+  for (uint64_t number = 0;; number++) {
+    status = cq_rows_next(&row, rows, error);
+    if (status || row.n == 0) break;
+    uint64_t place = n;
+    if (n == o->n) {
+      place = cq_random_below(&random, number + 1);
+      cq_corpus_lose(rows->counts, "not drawn");
+      if (place >= n) continue;
+    } else if (!cq_reserve((void **)&items, &capacity, n + 1, sizeof *items)) {
+      status = cq_fail_memory(error, "sampled rows");
+      break;
+    } else {
+      items[n++] = (kept){0};
+    }
+    status = keep(&items[place], number, row.line, error);
+    if (status) break;
+  }
+  if (n) qsort(items, n, sizeof *items, by_number);
+  for (size_t i = 0; i < n; i++) {
+    if (!status) status = cq_row_writer_line(w, (cq_slice){items[i].line, items[i].n}, error);
+    cq_free(items[i].line);
+  }
+  cq_free(items);
+  return status;
+}
+
+static cq_status take_share(cq_row_writer *w, cq_rows *rows, const cq_corpus_sample_options *o, cq_error *error) {
+  cq_row row;
+  for (uint64_t number = 0;; number++) {
+    cq_status status = cq_rows_next(&row, rows, error);
+    if (status || row.n == 0) return status;
+    cq_random random = cq_random_seeded(o->seed, number);
+    if (cq_random_uniform(&random) < o->share)
+      status = cq_row_writer_line(w, row.line, error);
+    else
+      cq_corpus_lose(rows->counts, "not drawn");
+    if (status) return status;
+  }
+}
+
+cq_status cq_corpus_sample(cq_corpus_counts *counts, const cq_corpus_sample_options *o, cq_error *error) {
+  *counts = (cq_corpus_counts){0};
+  if (o->n == 0 && !(o->share > 0 && o->share <= 1))
+    return cq_fail(error, CQ_ERR_ARGUMENT, "neither a number of rows nor a share of them within (0, 1]");
+  cq_row_writer writer;
+  cq_rows rows = {.paths = o->inputs, .n_paths = o->n_inputs, .least = 1, .flow = &o->flow, .counts = counts};
+  cq_status status = cq_row_writer_open(&writer, &o->flow, counts, error);
+  if (status) return status;
+  status = o->n > 0 ? take_some(&writer, &rows, o, error) : take_share(&writer, &rows, o, error);
+  cq_rows_close(&rows);
+  return cq_row_writer_finish(&writer, status, error);
+}

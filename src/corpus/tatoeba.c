@@ -1,0 +1,99 @@
+/* Tatoeba's exports, of all languages or of some:
+ *
+ *   sentences.csv   1276 <tab> eng <tab> Let's try something.
+ *   links.csv       1276 <tab> 5350                                two sentences that translate one another
+ *
+ * The sentences of the two languages are held in memory. A link that is there both ways gives one row: Tatoeba lists
+ * each twice, and of a and b only the way from the first language counts. */
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/map.h"
+#include "base/memory.h"
+#include "corpus/format.h"
+
+#include <string.h>
+
+typedef struct tatoeba {
+  cq_form base;
+  cq_rows links;
+  cq_map places[2]; /* of a language: id -> which of texts */
+  cq_slice *texts;
+  size_t n, capacity;
+  cq_arena arena;
+} tatoeba;
+
+static cq_status keep_sentence(tatoeba *t, int side, const cq_row *row, cq_error *error) {
+  const cq_slice text = row->columns[2];
+  char *copy = cq_arena_strndup(&t->arena, text.data, text.n);
+  if (!copy || !cq_reserve((void **)&t->texts, &t->capacity, t->n + 1, sizeof *t->texts) ||
+      !cq_map_put(&t->places[side], row->columns[0], t->n))
+    return cq_fail_memory(error, "sentences");
+  t->texts[t->n++] = (cq_slice){copy, text.n};
+  return CQ_OK;
+}
+
+static cq_status read_sentences(tatoeba *t, cq_error *error) {
+  const cq_corpus_convert_options *o = t->base.o;
+  cq_corpus_counts uncounted = {0}; /* sentences are no rows */
+  cq_rows rows = {
+      .paths = o->inputs + 1, .n_paths = o->n_inputs - 1, .least = 3, .flow = &o->flow, .counts = &uncounted};
+  cq_row row;
+  cq_status status;
+  for (;;) {
+    status = cq_rows_next(&row, &rows, error);
+    if (status || row.n == 0) break;
+    for (int side = 0; !status && side < 2; side++)
+      if (cq_slice_equal(row.columns[1], cq_slice_of(o->columns[side]))) status = keep_sentence(t, side, &row, error);
+    if (status) break;
+  }
+  cq_rows_close(&rows);
+  for (size_t i = 0; !status && i < 2; i++)
+    if (t->places[i].n == 0) status = cq_fail(error, CQ_ERR_ARGUMENT, "no sentence is of language '%s'", o->columns[i]);
+  return status;
+}
+
+static cq_status open_tatoeba(cq_form *form, cq_error *error) {
+  tatoeba *t = (tatoeba *)form;
+  if (form->o->n_columns != 2)
+    return cq_fail(error, CQ_ERR_ARGUMENT, "tatoeba: %zu languages, expected 2", form->o->n_columns);
+  t->links =
+      (cq_rows){.paths = form->o->inputs, .n_paths = 1, .least = 2, .flow = &form->o->flow, .counts = form->counts};
+  return read_sentences(t, error);
+}
+
+static cq_status next_row(cq_row *out, cq_form *form, cq_error *error) {
+  tatoeba *t = (tatoeba *)form;
+  for (;;) {
+    cq_status status = cq_rows_next(out, &t->links, error);
+    if (status || out->n == 0) return status;
+    uint64_t places[2];
+    for (size_t i = 0; i < 2; i++) places[i] = cq_map_get(&t->places[i], out->columns[i]);
+    if (places[0] != CQ_MAP_NONE && places[1] != CQ_MAP_NONE) {
+      for (size_t i = 0; i < 2; i++) out->columns[i] = t->texts[places[i]];
+      out->n = 2;
+      return CQ_OK;
+    }
+    cq_corpus_lose(form->counts, "other languages, or the other way");
+  }
+}
+
+static void close_tatoeba(cq_form *form) {
+  tatoeba *t = (tatoeba *)form;
+  cq_rows_close(&t->links);
+  for (size_t i = 0; i < 2; i++) cq_map_free(&t->places[i]);
+  cq_free(t->texts);
+  cq_arena_free(&t->arena);
+}
+
+const cq_form_kind cq_form_tatoeba = {
+    .about = {.name = "tatoeba",
+              .inputs = "LINKS SENTENCES...",
+              .least_inputs = 2,
+              .most_inputs = 1024,
+              .has_columns = true,
+              .help = "Tatoeba's exports links.csv and sentences.csv, or those of single languages; --columns eng,fra"},
+    .size = sizeof(tatoeba),
+    .open = open_tatoeba,
+    .next = next_row,
+    .close = close_tatoeba,
+};

@@ -1,0 +1,142 @@
+/* TMX, the exchange form of translation memories (LISA 2005, 1.4b), plain or gzipped, in any encoding that it declares:
+ *
+ *   <tu> <tuv xml:lang="en-GB"><seg>It <hi>rains</hi>.</seg></tuv> <tuv xml:lang="de"><seg>Es regnet.</seg></tuv> </tu>
+ *
+ * A unit gives a row if it has all languages that are asked for, of several segments in a language the first. "en" stands
+ * for "en-GB" as well. What <bpt>, <ept>, <it>, <ph> and <ut> hold is the layout's, not the text's. */
+#include "base/error.h"
+#include "base/memory.h"
+#include "corpus/format.h"
+#include "corpus/xml.h"
+
+#include <string.h>
+#include <strings.h>
+
+typedef struct tmx {
+  cq_form base;
+  cq_xml *xml;
+  cq_builder *texts; /* [n_columns] of the unit */
+  bool *is_there;    /* [n_columns] */
+  int language;      /* of the variant: a column, or -1 */
+  int hidden;        /* how deep in the layout's */
+  bool in_segment;
+  size_t next_input;
+} tmx;
+
+static bool is_layout(const char *name) {
+  static const char *const names[] = {"bpt", "ept", "it", "ph", "ut"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (!strcmp(name, names[i])) return true;
+  return false;
+}
+
+static void open_variant(tmx *t, const char **attributes) {
+  const cq_corpus_convert_options *o = t->base.o;
+  const char *language = cq_xml_attribute(attributes, "xml:lang");
+  if (!language) language = cq_xml_attribute(attributes, "lang"); /* before 1.4 */
+  t->language = -1;
+  for (size_t c = 0; language && c < o->n_columns && t->language < 0; c++) {
+    const size_t n = strlen(o->columns[c]);
+    if (!strncasecmp(language, o->columns[c], n) && (language[n] == '\0' || language[n] == '-' || language[n] == '_') &&
+        !t->is_there[c])
+      t->language = (int)c;
+  }
+}
+
+static void open_tag(void *context, const char *name, const char **attributes) {
+  tmx *t = context;
+  if (t->in_segment) {
+    t->hidden += t->hidden > 0 || is_layout(name);
+  } else if (!strcmp(name, "tu")) {
+    for (size_t c = 0; c < t->base.o->n_columns; c++) {
+      cq_builder_clear(&t->texts[c]);
+      t->is_there[c] = false;
+    }
+    t->language = -1;
+  } else if (!strcmp(name, "tuv")) {
+    open_variant(t, attributes);
+  } else if (!strcmp(name, "seg") && t->language >= 0) {
+    t->in_segment = t->is_there[t->language] = true;
+    t->hidden = 0;
+  }
+}
+
+static void close_tag(void *context, const char *name) {
+  tmx *t = context;
+  if (t->hidden > 0)
+    t->hidden--;
+  else if (!strcmp(name, "seg"))
+    t->in_segment = false, t->language = -1;
+  else if (!strcmp(name, "tu"))
+    cq_xml_pause(t->xml);
+}
+
+static void text(void *context, const char *bytes, int n) {
+  tmx *t = context;
+  if (!t->in_segment || t->hidden > 0) return;
+  cq_builder_bytes(&t->texts[t->language], bytes, (size_t)n);
+  if (t->texts[t->language].failed) cq_xml_refuse(t->xml, NULL);
+}
+
+static cq_status open_input(tmx *t, cq_error *error) {
+  const cq_xml_ear ear = {open_tag, close_tag, text, t};
+  return cq_xml_open(&t->xml, t->base.o->inputs[t->next_input++], ear, error);
+}
+
+static cq_status open_tmx(cq_form *form, cq_error *error) {
+  tmx *t = (tmx *)form;
+  const size_t n = form->o->n_columns;
+  if (n == 0) return cq_fail(error, CQ_ERR_ARGUMENT, "tmx: which languages?");
+  t->texts = cq_alloc_array_zeroed(n, sizeof *t->texts);
+  t->is_there = cq_alloc_array_zeroed(n, sizeof *t->is_there);
+  if (!t->texts || !t->is_there) return cq_fail_memory(error, "tmx");
+  return open_input(t, error);
+}
+
+static cq_status next_row(cq_row *out, cq_form *form, cq_error *error) {
+  tmx *t = (tmx *)form;
+  out->n = 0;
+  for (;;) {
+    bool more, complete = true;
+    cq_status status = cq_xml_read(&more, t->xml, error);
+    if (!status && !more) {
+      if (t->next_input == form->o->n_inputs) return CQ_OK;
+      cq_xml_close(t->xml);
+      t->xml = NULL;
+      status = open_input(t, error);
+      if (!status) continue;
+    }
+    if (!status) status = cq_corpus_count_row(form->counts, &form->o->flow, error);
+    if (status) return status;
+    for (size_t c = 0; c < form->o->n_columns; c++) {
+      complete &= t->is_there[c];
+      out->columns[c] = (cq_slice){t->texts[c].data ? t->texts[c].data : "", t->texts[c].n};
+    }
+    if (complete) {
+      out->n = form->o->n_columns;
+      return CQ_OK;
+    }
+    cq_corpus_lose(form->counts, "without a language");
+  }
+}
+
+static void close_tmx(cq_form *form) {
+  tmx *t = (tmx *)form;
+  cq_xml_close(t->xml);
+  for (size_t c = 0; t->texts && c < form->o->n_columns; c++) cq_builder_free(&t->texts[c]);
+  cq_free(t->texts);
+  cq_free(t->is_there);
+}
+
+const cq_form_kind cq_form_tmx = {
+    .about = {.name = "tmx",
+              .inputs = "FILE...",
+              .least_inputs = 1,
+              .most_inputs = 1024,
+              .has_columns = true,
+              .help = "translation memories: units that have all languages of --columns en,de"},
+    .size = sizeof(tmx),
+    .open = open_tmx,
+    .next = next_row,
+    .close = close_tmx,
+};

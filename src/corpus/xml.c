@@ -1,0 +1,137 @@
+#include "corpus/xml.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+
+#include <errno.h>
+#include <expat.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <zlib.h>
+
+enum { CHUNK = 64 * 1024 };
+
+struct cq_xml {
+  char *path;
+  gzFile file;
+  XML_Parser parser;
+  cq_xml_ear ear;
+  bool suspended, over;
+  cq_error refusal; /* what the ear has against the file */
+};
+
+static void start_element(void *xml, const char *name, const char **attributes) {
+  const cq_xml *x = xml;
+  if (x->ear.open_tag && !x->refusal.status) x->ear.open_tag(x->ear.context, name, attributes);
+}
+
+static void end_element(void *xml, const char *name) {
+  const cq_xml *x = xml;
+  if (x->ear.close_tag && !x->refusal.status) x->ear.close_tag(x->ear.context, name);
+}
+
+static void character_data(void *xml, const char *bytes, int n) {
+  const cq_xml *x = xml;
+  if (x->ear.text && !x->refusal.status) x->ear.text(x->ear.context, bytes, n);
+}
+
+cq_status cq_xml_open(cq_xml **out, const char *path, cq_xml_ear ear, cq_error *error) {
+  static const XML_Memory_Handling_Suite memory = {malloc, realloc, free};
+  *out = NULL;
+  cq_xml *x = cq_alloc_zeroed(sizeof *x);
+  if (!x) return cq_fail_memory(error, path);
+  cq_status status = CQ_OK;
+  x->ear = ear;
+  x->path = cq_strdup(path);
+  x->parser = x->path ? XML_ParserCreate_MM(NULL, &memory, NULL) : NULL;
+  errno = 0;
+  if (!x->parser)
+    status = cq_fail_memory(error, path);
+  else if (!(x->file = gzopen(path, "rb")))
+    status = errno ? cq_fail_errno(error, path, "cannot open") : cq_fail_memory(error, path);
+  if (status) {
+    cq_xml_close(x);
+    return status;
+  }
+  XML_SetUserData(x->parser, x);
+  XML_SetElementHandler(x->parser, start_element, end_element);
+  XML_SetCharacterDataHandler(x->parser, character_data);
+  *out = x;
+  return CQ_OK;
+}
+
+static cq_status fail_parse(const cq_xml *x, cq_error *error) {
+  const enum XML_Error code = XML_GetErrorCode(x->parser);
+  if (x->refusal.status == CQ_ERR_MEMORY || code == XML_ERROR_NO_MEMORY) return cq_fail_memory(error, x->path);
+  return cq_fail_line(error, CQ_ERR_FORMAT, x->path, XML_GetCurrentLineNumber(x->parser), "%s",
+                      x->refusal.status ? x->refusal.message : XML_ErrorString(code));
+}
+
+/* The next bytes of the file into expat's own buffer. */
+static cq_status feed(enum XML_Status *parsed, cq_xml *x, cq_error *error) {
+  void *buffer = XML_GetBuffer(x->parser, CHUNK);
+  if (!buffer) return cq_fail_memory(error, x->path);
+  const int n = gzread(x->file, buffer, CHUNK);
+  int code = Z_OK;
+  const char *why = gzerror(x->file, &code);
+  if (code == Z_ERRNO) return cq_fail_errno(error, x->path, "cannot read");
+  if (n < 0 || (code != Z_OK && code != Z_STREAM_END))
+    return cq_fail_file(error, CQ_ERR_FORMAT, x->path, "broken gzip stream: %s", why);
+  *parsed = XML_ParseBuffer(x->parser, n, n == 0);
+  return CQ_OK;
+}
+
+cq_status cq_xml_read(bool *more, cq_xml *x, cq_error *error) {
+  *more = false;
+  while (!x->over) {
+    enum XML_Status parsed = XML_STATUS_OK;
+    cq_status status = CQ_OK;
+    if (x->suspended)
+      parsed = XML_ResumeParser(x->parser);
+    else
+      status = feed(&parsed, x, error);
+    x->suspended = false;
+    if (status) return status;
+    if (parsed == XML_STATUS_ERROR) return fail_parse(x, error);
+    XML_ParsingStatus now;
+    XML_GetParsingStatus(x->parser, &now);
+    x->over = now.parsing == XML_FINISHED;
+    if (parsed == XML_STATUS_SUSPENDED) {
+      x->suspended = true;
+      *more = true;
+      return CQ_OK;
+    }
+  }
+  return CQ_OK;
+}
+
+void cq_xml_pause(cq_xml *x) {
+  XML_StopParser(x->parser, XML_TRUE);
+}
+
+void cq_xml_refuse(cq_xml *x, const char *format, ...) {
+  if (x->refusal.status) return;
+  x->refusal.status = format ? CQ_ERR_FORMAT : CQ_ERR_MEMORY;
+  if (format) {
+    va_list values;
+    va_start(values, format);
+    vsnprintf(x->refusal.message, sizeof x->refusal.message, format, values);
+    va_end(values);
+  }
+  XML_StopParser(x->parser, XML_FALSE);
+}
+
+void cq_xml_close(cq_xml *x) {
+  if (!x) return;
+  if (x->file) gzclose_r(x->file);
+  if (x->parser) XML_ParserFree(x->parser);
+  cq_free(x->path);
+  cq_free(x);
+}
+
+const char *cq_xml_attribute(const char **attributes, const char *name) {
+  for (size_t i = 0; attributes[i]; i += 2)
+    if (!strcmp(attributes[i], name)) return attributes[i + 1];
+  return NULL;
+}

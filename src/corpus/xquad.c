@@ -1,0 +1,126 @@
+/* Questions on paragraphs in the form of SQuAD, the same in two files of different languages (XQuAD, MLQA):
+ *
+ *   {"data": [{"paragraphs": [{"context": "...", "qas": [{"id": "56be", "question": "...", "answers": [...]}]}]}]}
+ *
+ * A row for each question that both have, by its id, and before those of a paragraph one for the paragraph, if the first
+ * of its questions that both have stands in it. Both files are held in memory. */
+#include "base/error.h"
+#include "base/map.h"
+#include "corpus/format.h"
+#include "format/json.h"
+
+typedef struct xquad {
+  cq_form base;
+  json_t *files[2];
+  cq_map questions; /* of the second file: id -> its json_t */
+  cq_map contexts;  /* of the second file: id of a question -> the json_t of its paragraph */
+  size_t article, paragraph, question;
+  bool context_is_done;
+} xquad;
+
+/* The i-th of the array `key`; NULL: there are no more, or no such array. */
+static json_t *item(const json_t *object, const char *key, size_t i) {
+  return json_array_get(json_object_get(object, key), i);
+}
+
+static cq_slice text_of(const json_t *object, const char *key) {
+  const json_t *value = json_object_get(object, key);
+  return json_is_string(value) ? (cq_slice){json_string_value(value), json_string_length(value)} : (cq_slice){0};
+}
+
+static cq_status bad(const char *path, const char *key, size_t article, size_t paragraph, cq_error *error) {
+  return cq_fail_file(error, CQ_ERR_FORMAT, path, "article %zu, paragraph %zu: no text under '%s'", article + 1,
+                      paragraph + 1, key);
+}
+
+/* Checks that all texts are there; with maps, remembers the questions. */
+static cq_status walk(xquad *x, size_t side, cq_error *error) {
+  const char *path = x->base.o->inputs[side];
+  const json_t *article, *paragraph, *question;
+  if (!json_is_array(json_object_get(x->files[side], "data")))
+    return cq_fail_file(error, CQ_ERR_FORMAT, path, "no array 'data'");
+  for (size_t a = 0; (article = item(x->files[side], "data", a)); a++)
+    for (size_t p = 0; (paragraph = item(article, "paragraphs", p)); p++) {
+      if (!text_of(paragraph, "context").data) return bad(path, "context", a, p, error);
+      for (size_t q = 0; (question = item(paragraph, "qas", q)); q++) {
+        const cq_slice id = text_of(question, "id");
+        if (!id.data) return bad(path, "id", a, p, error);
+        if (!text_of(question, "question").data) return bad(path, "question", a, p, error);
+        if (side == 1 && (!cq_map_put(&x->questions, id, (uint64_t)(uintptr_t)question) ||
+                          !cq_map_put(&x->contexts, id, (uint64_t)(uintptr_t)paragraph)))
+          return cq_fail_memory(error, path);
+      }
+    }
+  return CQ_OK;
+}
+
+static cq_status open_xquad(cq_form *form, cq_error *error) {
+  xquad *x = (xquad *)form;
+  cq_status status = CQ_OK;
+  for (size_t i = 0; !status && i < 2; i++) {
+    status = cq_json_read(&x->files[i], form->o->inputs[i], error);
+    if (!status) status = walk(x, i, error);
+  }
+  return status;
+}
+
+static const json_t *find(const cq_map *map, cq_slice id) {
+  const uint64_t value = cq_map_get(map, id);
+  return value == CQ_MAP_NONE ? NULL : (const json_t *)(uintptr_t)value;
+}
+
+static void set(cq_row *out, const json_t *a, const json_t *b, const char *key) {
+  out->columns[0] = text_of(a, key), out->columns[1] = text_of(b, key);
+  out->n = 2;
+}
+
+static cq_status next_row(cq_row *out, cq_form *form, cq_error *error) {
+  xquad *x = (xquad *)form;
+  const json_t *article, *paragraph, *question;
+  out->n = 0;
+  while ((article = item(x->files[0], "data", x->article))) {
+    if (!(paragraph = item(article, "paragraphs", x->paragraph))) {
+      x->article++, x->paragraph = 0;
+      continue;
+    }
+    if (!(question = item(paragraph, "qas", x->question))) {
+      x->paragraph++, x->question = 0, x->context_is_done = false;
+      continue;
+    }
+    const json_t *other = find(&x->questions, text_of(question, "id"));
+    const cq_status status = cq_corpus_count_row(form->counts, &form->o->flow, error);
+    if (status) return status;
+    if (!other) {
+      cq_corpus_lose(form->counts, "without a translation");
+      x->question++;
+    } else if (!x->context_is_done) {
+      set(out, paragraph, find(&x->contexts, text_of(question, "id")), "context");
+      x->context_is_done = true;
+      return CQ_OK;
+    } else {
+      set(out, question, other, "question");
+      x->question++;
+      return CQ_OK;
+    }
+  }
+  return CQ_OK;
+}
+
+static void close_xquad(cq_form *form) {
+  xquad *x = (xquad *)form;
+  for (size_t i = 0; i < 2; i++) json_decref(x->files[i]);
+  cq_map_free(&x->questions);
+  cq_map_free(&x->contexts);
+}
+
+const cq_form_kind cq_form_xquad = {
+    .about = {.name = "xquad",
+              .inputs = "FIRST.json SECOND.json",
+              .least_inputs = 2,
+              .most_inputs = 2,
+              .help = "questions and paragraphs in SQuAD's form, the same in two languages: XQuAD, MLQA"},
+    .size = sizeof(xquad),
+    .open = open_xquad,
+    .next = next_row,
+    .close = close_xquad,
+};
