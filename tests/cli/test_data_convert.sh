@@ -1,0 +1,181 @@
+# calque data convert: each format to tab-separated columns, what is left out and why, and what is refused.
+. "$(dirname "$0")/common.sh"
+
+converts() { # EXPECTED ARGUMENTS...: standard output is this
+  local expected=$1
+  shift
+  expect 0 data convert "$@"
+  printf "$expected" >expected
+  same expected stdout
+}
+refused() { # TEXT ARGUMENTS...: fails, saying so, and leaves nothing behind
+  local text=$1
+  shift
+  expect 1 data convert "$@" -o refused.tsv
+  stderr_has "$text"
+  absent refused.tsv
+}
+
+# Moses, of two files and of three; lines with an empty side are left out, tabs within are blanks.
+printf 'A cat.\n\nTwo\tdogs. \n' >x.en
+printf 'Eine Katze.\nNichts.\nZwei Hunde.\n' >x.de
+printf 'Un chat.\n\nDeux chiens.' >x.fr
+converts 'A cat.\tEine Katze.\nTwo dogs.\tZwei Hunde.\n' --from moses x.en x.de
+stderr_has "3 rows read, 2 written; 1 empty"
+converts 'A cat.\tEine Katze.\tUn chat.\nTwo dogs.\tZwei Hunde.\tDeux chiens.\n' -f moses x.en x.de x.fr
+gzip -k x.en
+expect 0 data convert --from moses x.en.gz x.de -o out.tsv.gz
+gzip -dc out.tsv.gz >unpacked
+printf 'A cat.\tEine Katze.\nTwo dogs.\tZwei Hunde.\n' >expected
+same expected unpacked
+gzip -t out.tsv.gz || fail "the output is no sound gzip file"
+head -n 2 x.de >short.de
+refused "short.de: ends after line 2, x.en goes on" --from moses x.en short.de
+refused "short.de: ends after line 2, x.en goes on" --from moses short.de x.en
+printf 'A cat.\n\xff\nTwo dogs.\n' >bad.en
+refused "bad.en:2: not UTF-8" --from moses bad.en x.de
+converts 'A cat.\tEine Katze.\nTwo dogs.\tZwei Hunde.\n' --from moses --skip-bad bad.en x.de
+stderr_has "1 malformed"
+expect 2 data convert --from moses x.en
+stderr_has "moses is read from SOURCE TARGET..."
+expect 2 data convert --from moses --columns 1,2 x.en x.de
+stderr_has "no columns to choose"
+expect 2 data convert --from parchment x.en
+stderr_has "no format 'parchment'"
+refused "nowhere.de: cannot open" --from moses x.en nowhere.de
+
+# Europarl: the same without markup.
+printf '<CHAPTER ID=1>\nThe sitting is open.\n<P>\n' >e.en
+printf '<CHAPTER ID=1>\nDie Sitzung ist offen.\n<P>\n' >e.de
+converts 'The sitting is open.\tDie Sitzung ist offen.\n' --from europarl e.en e.de
+stderr_has "2 markup"
+
+# Tables.
+printf 'id1\teins\tone\nid2\tzwei\ttwo\n' >t.tsv
+converts 'one\teins\ntwo\tzwei\n' --from tsv --columns 3,2 t.tsv
+converts 'id1\teins\nid2\tzwei\n' --from tsv t.tsv
+printf 'one\tun\n' >more.tsv
+expect_from more.tsv 0 data convert --from tsv t.tsv -
+printf 'id1\teins\nid2\tzwei\none\tun\n' >expected
+same expected stdout
+refused "t.tsv:1: 3 columns, expected at least 4" --from tsv --columns 1,4 t.tsv
+refused "column 'en', expected a number" --from tsv --columns en,de t.tsv
+refused "1 columns, expected 2" --from tsv --columns 1 t.tsv
+printf 'en\tde\tfr\nyes\tja\toui\nno\t\tnon\n' >ted.tsv
+converts 'oui\tyes\nnon\tno\n' --from ted2020 --columns fr,en ted.tsv
+converts 'yes\tja\n' --from ted2020 --columns en,de ted.tsv
+stderr_has "2 rows read, 1 written; 1 empty"
+converts 'yes\tja\toui\nno\t\tnon\n' --from ted2020 --columns en,de,fr ted.tsv
+refused "no column is named 'it'" --from ted2020 --columns en,it ted.tsv
+refused "which columns?" --from ted2020 ted.tsv
+: >empty
+refused "empty: no line of column names" --from ted2020 --columns en,de empty
+printf '1.3\tgood\tgut\n1.05\tfair\tordentlich\n1.0499\tbad\tschlecht\n' >wm.tsv
+converts 'good\tgut\nfair\tordentlich\n' --from wikimatrix wm.tsv
+stderr_has "1 below the threshold"
+converts 'good\tgut\n' --from wikimatrix --threshold 1.2 wm.tsv
+printf '1.3\tgood\tgut\nx1\tfair\tordentlich\n' >wm.tsv
+refused "wm.tsv:2: 'x1', expected a score" --from wikimatrix wm.tsv
+converts 'good\tgut\n' --from wikimatrix --skip-bad wm.tsv
+printf 'cat chat\ndog\tchien\n' >muse.txt
+converts 'cat\tchat\ndog\tchien\n' --from muse muse.txt
+printf 'cat chat\ndog\n' >muse.txt
+refused "muse.txt:2: 'dog', expected two words" --from muse muse.txt
+printf 'cat chat noir\n' >muse.txt
+refused "muse.txt:1: 'cat chat noir', expected two words" --from muse muse.txt
+
+# TMX: languages with regions, several segments, layout, entities, UTF-16.
+cat >memory.tmx <<'END'
+<?xml version="1.0" encoding="UTF-8"?>
+<!DOCTYPE tmx SYSTEM "tmx14.dtd">
+<tmx version="1.4"><header srclang="en"/><body>
+<tu><tuv xml:lang="EN-gb"><seg>It <hi>rains</hi> &amp; snows<ph x="1">&lt;br/&gt;<sub>not this</sub></ph>.</seg></tuv>
+    <tuv xml:lang="de"><seg>Es regnet
+ und schneit.</seg></tuv><tuv xml:lang="fr"><seg>Il pleut.</seg></tuv></tu>
+<tu><tuv xml:lang="en"><seg>Alone.</seg></tuv></tu>
+<tu><tuv lang="de"><seg>Alt.</seg></tuv><tuv lang="en"><prop>note</prop><seg>Old.</seg></tuv><tuv lang="en"><seg>Aged.</seg></tuv></tu>
+<tu><tuv xml:lang="eng"><seg>Other code.</seg></tuv><tuv xml:lang="de"><seg>Anders.</seg></tuv></tu>
+</body></tmx>
+END
+converts 'It rains & snows.\tEs regnet und schneit.\nOld.\tAlt.\n' --from tmx --columns en,de memory.tmx
+stderr_has "4 rows read, 2 written; 2 without a language"
+converts 'Il pleut.\tIt rains & snows.\n' --from tmx --columns fr,en memory.tmx
+iconv -f UTF-8 -t UTF-16 memory.tmx | sed 's/U\x00T\x00F\x00-\x008/U\x00T\x00F\x00-\x001\x006/' >wide.tmx
+expect 0 data convert --from tmx --columns en,de memory.tmx -o narrow.tsv
+expect 0 data convert --from tmx --columns en,de wide.tmx
+same narrow.tsv stdout
+gzip -k memory.tmx
+expect 0 data convert --from tmx --columns en,de memory.tmx.gz memory.tmx
+lines_are stdout 4
+head -n 6 memory.tmx >cut.tmx
+refused "cut.tmx:7: no element found" --from tmx --columns en,de cut.tmx
+head -c 100 memory.tmx.gz >cut.tmx.gz
+refused "cut.tmx.gz: broken gzip stream" --from tmx --columns en,de cut.tmx.gz
+refused "which languages?" --from tmx memory.tmx
+
+# OPUS: tokenised and not, one to many, a gzipped document, links as lines.
+mkdir -p root/en root/de
+printf '<text><s id="1"><w id="1.1">It</w> <w id="1.2">rains</w> <w>.</w></s>\n<s id="2">\n<w>Yes</w>\n</s><s id="3"><w>Well</w></s></text>' >root/en/a.xml
+printf '<text><s id="1">Es regnet .</s><s id="2">Ja\n</s><s id="4">Nun ja</s></text>' | gzip >root/de/a.xml.gz
+cat >links.xml <<'END'
+<cesAlign><linkGrp fromDoc="en/a.xml.gz" toDoc="de/a.xml.gz"><link xtargets="1;1"/><link xtargets="2 3;2 4" certainty="1"/>
+<link xtargets="3;"/><link xtargets="9;1"/></linkGrp></cesAlign>
+END
+converts 'It rains .\tEs regnet .\nYes Well\tJa Nun ja\n' --from opus links.xml root
+stderr_has "4 rows read, 2 written; 1 without a translation, 1 sentences that are not there"
+printf 'en/a.xml.gz\tde/a.xml.gz\t1\t1\nen/a.xml.gz\tde/a.xml.gz\t2 3\t2 4\t0.9\n' >links.tsv
+converts 'It rains .\tEs regnet .\nYes Well\tJa Nun ja\n' --from ids links.tsv root
+printf 'en/a.xml.gz\tde/a.xml.gz\t1\n' >bad.tsv
+refused "bad.tsv:1: 3 columns, expected at least 4" --from ids bad.tsv root
+printf '<cesAlign>\n<link xtargets="1;1"/></cesAlign>' >bad.xml
+refused "bad.xml:2: a link before the group" --from opus bad.xml root
+printf '<cesAlign><linkGrp fromDoc="en/a.xml" toDoc="de/a.xml.gz">\n<link xtargets="1 1"/></linkGrp></cesAlign>' >bad.xml
+refused "bad.xml:2: a link without xtargets" --from opus bad.xml root
+printf '<linkGrp fromDoc="en/a.xml" toDoc="de/none.xml">\n<link xtargets="1;1"/></linkGrp>' >bad.xml
+refused "de/none.xml: cannot open" --from opus bad.xml root
+printf '<text><s id="1">A</s>\n<s id="1">B</s></text>' >root/de/twice.xml
+printf '<linkGrp fromDoc="en/a.xml" toDoc="de/twice.xml">\n<link xtargets="1;1"/></linkGrp>' >bad.xml
+refused "twice.xml:2: two sentences of id '1'" --from opus bad.xml root
+
+# Tatoeba: links both ways give one row.
+printf '1\teng\tA house.\n2\tdeu\tEin Haus.\n3\tfra\tUne maison.\n4\teng\tA home.\n' >sentences.csv
+printf '1\t2\n2\t1\n4\t2\n2\t4\n1\t3\n7\t2\n' >links.csv
+converts 'A house.\tEin Haus.\nA home.\tEin Haus.\n' --from tatoeba --columns eng,deu links.csv sentences.csv
+refused "no sentence is of language 'ita'" --from tatoeba --columns eng,ita links.csv sentences.csv
+printf '1\teng\n' >bad.csv
+refused "bad.csv:1: 2 columns, expected at least 3" --from tatoeba --columns eng,deu links.csv bad.csv
+refused "0 languages, expected 2" --from tatoeba links.csv sentences.csv
+
+# Wikipedia's dumps: escapes, other namespaces and languages, rows over several statements.
+cat >page.sql <<'END'
+-- a dump
+CREATE TABLE `page` (
+INSERT INTO `page` VALUES (12,0,'Old_town','',0,0.5,NULL),(13,1,'Old_town','x'),(14,0,'It\'s_(a)_\"test\",_\\yes','');
+INSERT INTO `page` VALUES (15,0,'Nothing','');
+END
+cat >langlinks.sql <<'END'
+INSERT INTO `langlinks` VALUES (12,'de','Altstadt'),(12,'fr','Vieille ville'),(13,'de','Diskussion'),(14,'de','Das ist\'s');
+END
+converts 'Old town\tAltstadt\nIt'"'"'s (a) "test", \\yes\tDas ist'"'"'s\n' --from wikititles --columns en,de page.sql langlinks.sql
+stderr_has "4 rows read, 2 written; 1 no article, 1 without a translation"
+refused "no link to language 'it'" --from wikititles --columns en,it page.sql langlinks.sql
+printf "INSERT INTO \`page\` VALUES (12,0,'Open" >bad.sql
+refused "bad.sql:1: expected the end of a value" --from wikititles --columns en,de bad.sql langlinks.sql
+printf "\nINSERT INTO \`page\` VALUES (12,0);\n" >bad.sql
+refused "bad.sql:2: expected three values" --from wikititles --columns en,de bad.sql langlinks.sql
+printf "INSERT INTO \`page\` of nothing\n" >bad.sql
+refused "bad.sql:1: expected VALUES" --from wikititles --columns en,de bad.sql langlinks.sql
+
+# Questions: those both have, and a paragraph before its first.
+printf '{"data":[{"paragraphs":[{"context":"Rain\\nfell.","qas":[{"id":"a","question":"What fell?"},{"id":"b","question":"When?"}]},{"context":"Alone.","qas":[{"id":"z","question":"Who?"}]}]}]}' >q.en
+printf '{"data":[{"paragraphs":[{"context":"Regen fiel.","qas":[{"id":"b","question":"Wann?"},{"id":"a","question":"Was fiel?"}]}]}]}' >q.de
+converts 'Rain fell.\tRegen fiel.\nWhat fell?\tWas fiel?\nWhen?\tWann?\n' --from xquad q.en q.de
+stderr_has "1 without a translation"
+printf '{"data":[{"paragraphs":[{"context":"Rain.","qas":[{"id":"a"}]}]}]}' >bad.json
+refused "bad.json: article 1, paragraph 1: no text under 'question'" --from xquad q.en bad.json
+printf '{"data":\n[' >bad.json
+refused "bad.json:2" --from xquad bad.json q.de
+printf '[]' >bad.json
+refused "bad.json: no array 'data'" --from xquad bad.json q.de
+
+finish

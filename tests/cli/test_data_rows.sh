@@ -1,0 +1,123 @@
+# calque data pivot, sample, dedup, filter.
+. "$(dirname "$0")/common.sh"
+
+gives() { # EXPECTED COMMAND ARGUMENTS...: standard output is this
+  local expected=$1
+  shift
+  expect 0 data "$@"
+  printf "$expected" >expected
+  same expected stdout
+}
+
+# Pivot: the first file's order, several partners, columns that are joined on.
+printf 'A cat.\tUn chat.\nA dog.\tUn chien.\na dog\tLe chien.\nNo.\tNon.\n' >en-fr.tsv
+printf 'A dog.\tUn cane.\nYes.\tSì.\nA cat.\tUn gatto.\nA cat.\tIl gatto.\n' >en-it.tsv
+gives 'Un chat.\tUn gatto.\nUn chat.\tIl gatto.\nUn chien.\tUn cane.\n' pivot en-fr.tsv en-it.tsv
+stderr_has "8 rows read, 3 written; 2 of the first, without a partner, 1 of the second, without a partner"
+gives 'Un chat.\tUn gatto.\nUn chat.\tIl gatto.\nUn chien.\tUn cane.\nLe chien.\tUn cane.\n' \
+  pivot en-fr.tsv en-it.tsv --match normalised
+gives 'Un chat.\tUn gatto.\nUn chien.\tUn cane.\n' pivot en-fr.tsv en-it.tsv --most 1
+stderr_has "1 with more partners than --most"
+awk -F '\t' '{ print $2 "\t" $1 "\tmore" }' en-it.tsv >it-en.tsv
+gives 'Un chat.\tUn gatto.\tmore\nUn chat.\tIl gatto.\tmore\nUn chien.\tUn cane.\tmore\n' pivot --on 1,2 en-fr.tsv it-en.tsv
+expect_from en-it.tsv 0 data pivot en-fr.tsv - # of standard input nobody knows the size: through parts on disk
+sort stdout >got
+printf 'Un chat.\tIl gatto.\nUn chat.\tUn gatto.\nUn chien.\tUn cane.\n' >expected
+same expected got
+stderr_has "2 of the first, without a partner, 1 of the second, without a partner"
+awk 'BEGIN { for (i = 0; i < 30000; i++) printf "sentence number %d of many\tphrase %d\n", i % 20000, i }' >many-a.tsv
+awk 'BEGIN { for (i = 9999; i < 25000; i++) printf "sentence number %d of many\tfrase %d\n", i, i }' >many-b.tsv
+expect 0 data pivot many-a.tsv many-b.tsv -o whole.tsv
+expect 0 data pivot many-a.tsv many-b.tsv --memory 0.001 -o parts.tsv
+stderr_has "45001 rows read, 10002 written; 19998 of the first, without a partner, 5000 of the second, without a partner"
+lines_are whole.tsv 10002
+sort whole.tsv >a && sort parts.tsv >b
+same a b
+[ -z "$(ls -d "${TMPDIR:-/tmp}"/calque-pivot-* 2>/dev/null)" ] || fail "parts were left behind"
+expect 2 data pivot en-fr.tsv
+expect 2 data pivot en-fr.tsv en-it.tsv --on 1
+expect 2 data pivot en-fr.tsv en-it.tsv --on 1,0
+expect 1 data pivot en-fr.tsv en-it.tsv --on 3,1
+stderr_has "en-fr.tsv:1: 2 columns, expected at least 3"
+expect 1 data pivot - -
+stderr_has "both files are standard input"
+printf 'lonely\n' >one.tsv
+expect 1 data pivot en-fr.tsv one.tsv -o out.tsv
+stderr_has "one.tsv:1: 1 columns"
+absent out.tsv
+gives '' pivot en-fr.tsv one.tsv --skip-bad
+
+# Sample: so many, in their order, the same at every call, others by another seed; every row has the same chance.
+seq 1 1000 >thousand
+expect 0 data sample --rows 50 thousand -o fifty
+lines_are fifty 50
+sort -n fifty | cmp -s - fifty || fail "the sample is not in order"
+expect 0 data sample --rows 50 thousand
+same fifty stdout
+expect 0 data sample --rows 50 --seed 2 thousand
+cmp -s fifty stdout && fail "another seed draws the same"
+expect 0 data sample --rows 5000 thousand
+same thousand stdout
+expect 0 data sample --share 0.3 thousand
+n=$(wc -l <stdout)
+[ "$n" -gt 250 ] && [ "$n" -lt 350 ] || fail "$n rows of 1000 by a share of 0.3"
+for seed in $(seq 1 200); do "$PROGRAM" data sample --rows 2 --seed "$seed" - 2>/dev/null < <(seq 1 10); done >draws
+sort draws | uniq -c | awk '$1 < 20 || $1 > 65 { bad = 1 } END { exit NR != 10 || bad }' || fail "rows have different chances: $(sort -n draws | uniq -c | tr '\n' ' ')"
+expect 2 data sample thousand
+expect 2 data sample --rows 5 --share 0.1 thousand
+
+# Dedup: of rows, of sides; against test sets.
+printf 'A cat.\tUn chat.\na  CAT!\tun chat\nA cat.\tLe chat.\nNo.\tUn chat.\n\xc3\x89t\xc3\xa9\tSummer\nE\xcc\x81TE\xcc\x81\tsummer\n...\t!!!\n...\t???\n' >d.tsv
+gives 'A cat.\tUn chat.\nA cat.\tLe chat.\nNo.\tUn chat.\n\xc3\x89t\xc3\xa9\tSummer\n...\t!!!\n...\t???\n' dedup d.tsv
+stderr_has "8 rows read, 6 written; 2 repeated"
+expect 0 data dedup --match exact d.tsv
+same d.tsv stdout
+gives 'A cat.\tUn chat.\n\xc3\x89t\xc3\xa9\tSummer\n...\t!!!\n' dedup --by any d.tsv
+gives 'A cat.\tUn chat.\nNo.\tUn chat.\n\xc3\x89t\xc3\xa9\tSummer\n...\t!!!\n' dedup --by first d.tsv
+gives 'A cat.\tUn chat.\nA cat.\tLe chat.\n\xc3\x89t\xc3\xa9\tSummer\n...\t!!!\n...\t???\n' dedup --by second d.tsv
+printf 'LE CHAT\nsummer\tno\n' >test.tsv
+gives 'A cat.\tUn chat.\n...\t!!!\n...\t???\n' dedup d.tsv --against test.tsv
+stderr_has "1 repeated, 4 held out"
+cat d.tsv d.tsv >twice.tsv
+expect 0 data dedup d.tsv d.tsv -o a.tsv
+expect 0 data dedup twice.tsv -o b.tsv
+same a.tsv b.tsv
+expect 1 data dedup d.tsv --against nowhere.tsv -o out.tsv
+stderr_has "nowhere.tsv"
+absent out.tsv
+
+# Filter.
+printf 'A cat.\tUn chat.\nYes, it is.\tyes it is\n\tVuoto\nOne\tA sentence that is longer than what it translates by far.\nA\tB\nTea\tчай\n' >f.tsv
+gives 'A cat.\tUn chat.\nA\tB\nTea\tчай\n' filter f.tsv
+stderr_has "6 rows read, 3 written; 1 identical sides, 1 empty, 1 lengths too different"
+gives 'A cat.\tUn chat.\nYes, it is.\tyes it is\nA\tB\nTea\tчай\n' filter --keep-identical f.tsv
+gives 'A cat.\tUn chat.\nTea\tчай\n' filter --min-characters 2 f.tsv
+gives 'A\tB\nTea\tчай\n' filter --max-characters 5 f.tsv
+gives 'A cat.\tUn chat.\nA\tB\n' filter --languages en,fr f.tsv
+stderr_has "1 another script"
+gives 'Tea\tчай\n' filter --languages en,ru --min-characters 2 f.tsv
+gives '' filter --languages ja,zh f.tsv
+printf '図書館へ行く\t我去图书馆。\nコーヒー\t咖啡 2\n...\t123\nкофе\tkava\n' >j.tsv
+gives '図書館へ行く\t我去图书馆。\nコーヒー\t咖啡 2\n...\t123\n' filter --languages ja,zh j.tsv
+gives 'кофе\tkava\n' filter --languages sr,hr --min-characters 4 j.tsv
+expect 1 data filter --languages en,xq f.tsv
+stderr_has "language 'xq'"
+printf 'one\n' >one.tsv
+expect 1 data filter one.tsv
+stderr_has "one.tsv:1: 1 columns, expected at least 2"
+expect 0 data filter --max-ratio 0 --max-characters 0 f.tsv
+lines_are stdout 4
+
+# What cannot be written.
+if [ -e /dev/full ]; then
+  expect 1 data filter f.tsv -o /dev/full
+  stderr_has "/dev/full"
+fi
+expect 0 data filter f.tsv -o /dev/null
+[ -c /dev/null ] || fail "/dev/null was replaced"
+expect 1 data filter f.tsv -o nowhere/out.tsv
+stderr_has "nowhere/out.tsv"
+expect 1 data dedup nowhere.tsv
+expect 2 data
+
+finish
