@@ -128,8 +128,9 @@ typedef struct cq_autoencode_options {
                                exchange: Lample et al. 2018, eq. 3; 0: there is none */
   int discriminator_hidden;    /* its hidden layer */
   cq_autoencode_feed feed;
-  double noise;        /* added to the vectors that decoders read: length of it, on average */
-  double word_dropout; /* share of the tokens that decoders read which become <unk> */
+  double noise;                /* added to the vectors that decoders read: length of it, on average */
+  double word_dropout;         /* share of the tokens that decoders read which become <unk> */
+  double encoder_word_dropout; /* the same of the tokens that encoders read in training */
   /* course */
   double together_epochs, encoder_epochs, decoder_epochs; /* stages, in this order; the last on frozen encoders */
   int patience; /* a stage ends after this many epochs of decoders without a better dev, and the next goes on from

@@ -13,7 +13,7 @@ typedef struct cli_autoencode_args {
 } cli_autoencode_args;
 
 /* For commands whose struct begins with cli_autoencode_args. */
-enum { CLI_AUTOENCODE_N_OPTIONS = 53 };
+enum { CLI_AUTOENCODE_N_OPTIONS = 54 };
 extern const cli_option cli_autoencode_options[CLI_AUTOENCODE_N_OPTIONS];
 void cli_autoencode_defaults(void *options);
 #define CLI_AUTOENCODE_OPTIONS .more_options = cli_autoencode_options, .n_more_options = CLI_AUTOENCODE_N_OPTIONS

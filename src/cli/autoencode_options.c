@@ -117,6 +117,8 @@ const cli_option cli_autoencode_options[CLI_AUTOENCODE_N_OPTIONS] = {
     CHOICE_OPTION("feed", o.feed, feeds, "whose vectors decoders learn to read"),
     NUMBER_OPTION("noise", o.noise, 1e6, "length of what is added to the vectors that decoders learn to read"),
     NUMBER_OPTION("word-dropout", o.word_dropout, 0.99, "share of the words that decoders read that are hidden"),
+    NUMBER_OPTION("encoder-word-dropout", o.encoder_word_dropout, 0.99,
+                  "share of the words that encoders read, in training, that are hidden"),
     NUMBER_OPTION("together", o.together_epochs, 1e6,
                   "epochs of everything at once, first; 0 when only stages are given"),
     NUMBER_OPTION("encoder-epochs", o.encoder_epochs, 1e6, "then epochs of encoders alone"),

@@ -450,7 +450,7 @@ const cli_command cli_data = {
     .name = "data",
     .summary = "parallel text: convert, pivot, sample, dedup, filter",
     .description = "Brings parallel text into tab-separated columns, and makes training data of it.",
-    .example = "calque data convert --from moses news.en.gz news.de.gz | calque data filter | calque data dedup -o "
-               "en-de.tsv.gz",
+    .example = "calque data convert --from moses news.en.gz news.de.gz -o raw.tsv\n"
+               "calque data filter --languages en,de raw.tsv | calque data dedup -o en-de.tsv.gz",
     .children = children,
 };

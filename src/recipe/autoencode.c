@@ -224,6 +224,7 @@ static cq_autoencoder_options trainer_options(const run *r, const stage *s) {
       .temperature = o->temperature,
       .noise = o->noise,
       .word_dropout = o->word_dropout,
+      .encoder_word_dropout = o->encoder_word_dropout,
       .optimizer = {.beta1 = 0.9,
                     .beta2 = 0.999,
                     .eps = 1e-8,

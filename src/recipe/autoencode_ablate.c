@@ -35,6 +35,8 @@ CHANGE(noise, o->noise = 0.3)
 CHANGE(no_dropout, o->encoder_dropout = o->decoder_dropout = 0)
 CHANGE(no_word_dropout, o->word_dropout = 0)
 CHANGE(word_dropout, o->word_dropout = 0.1)
+CHANGE(no_encoder_word_dropout, o->encoder_word_dropout = 0)
+CHANGE(encoder_word_dropout, o->encoder_word_dropout = 0.2)
 CHANGE(one_layer, o->n_layers = 1)
 CHANGE(two_layers, o->n_layers = 2)
 CHANGE(one_way, o->bidirectional = false)
@@ -83,6 +85,8 @@ static const struct {
     {"dropout-0", no_dropout},
     {"word-dropout-0", no_word_dropout},
     {"word-dropout-0.1", word_dropout},
+    {"encoder-word-dropout-0", no_encoder_word_dropout},
+    {"encoder-word-dropout-0.2", encoder_word_dropout},
     {"layers-1", one_layer},
     {"layers-2", two_layers},
     {"one-way", one_way},

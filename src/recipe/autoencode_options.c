@@ -101,9 +101,9 @@ static cq_status check_sizes(const cq_autoencode_options *o, cq_error *error) {
       return cq_fail(error, CQ_ERR_ARGUMENT, "%s is %d, expected %d to %d", sizes[i].name, sizes[i].value,
                      sizes[i].least, sizes[i].most);
   if (!(o->encoder_dropout >= 0 && o->encoder_dropout < 1 && o->decoder_dropout >= 0 && o->decoder_dropout < 1 &&
-        o->word_dropout >= 0 && o->word_dropout < 1))
-    return cq_fail(error, CQ_ERR_ARGUMENT, "dropout %g, %g and of words %g: expected 0 or more and less than 1",
-                   o->encoder_dropout, o->decoder_dropout, o->word_dropout);
+        o->word_dropout >= 0 && o->word_dropout < 1 && o->encoder_word_dropout >= 0 && o->encoder_word_dropout < 1))
+    return cq_fail(error, CQ_ERR_ARGUMENT, "dropout %g, %g and of words %g, %g: expected 0 or more and less than 1",
+                   o->encoder_dropout, o->decoder_dropout, o->word_dropout, o->encoder_word_dropout);
   if (!o->latent_at_every_step && !o->latent_as_state && !o->states_from_encoder)
     return cq_fail(error, CQ_ERR_ARGUMENT, "a decoder that never sees the sentence");
   if (o->states_from_encoder && (o->latent_as_state || o->bidirectional))
@@ -198,4 +198,5 @@ void cq_autoencode_describe(cq_builder *out, const cq_autoencode_options *o) {
   cq_builder_printf(out, "|%d %d %d %s %s %.17g %.17g %d %d %.17g", o->words_hidden, o->shared_latent,
                     o->states_from_encoder, o->teacher ? o->teacher : "", o->teacher ? o->teacher_language : "",
                     o->distillation, o->adversary, o->discriminator_hidden, o->two_optimizers, o->contrast_rate);
+  cq_builder_printf(out, "|%.17g", o->encoder_word_dropout);
 }

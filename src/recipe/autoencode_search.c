@@ -49,6 +49,7 @@ static const value values[] = {
     REAL("temperature", temperature, true, 0, 0),
     REAL("noise", noise, false, 0, 0),
     REAL("word-dropout", word_dropout, false, 0, 0),
+    REAL("encoder-word-dropout", encoder_word_dropout, false, 0, 0),
 };
 enum { N_VALUES = sizeof values / sizeof *values };
 

@@ -24,7 +24,9 @@ static cq_status lay_out(cq_autoencoder_trainer *t, cq_error *error) {
       s->loss = 0, s->status = CQ_OK;
       s->starts = cq_workspace_take(&s->lane.workspace, (s->n + 1) * sizeof *s->starts);
       s->keys = cq_workspace_take(&s->lane.workspace, (s->n + 1) * sizeof *s->keys);
-      if (!s->starts || !s->keys) return cq_fail_memory(error, "batch");
+      s->read =
+          cq_workspace_take(&s->lane.workspace, (size_t)(h->starts[at] - h->starts[s->first] + 1) * sizeof *s->read);
+      if (!s->starts || !s->keys || !s->read) return cq_fail_memory(error, "batch");
       for (size_t i = 0; i <= s->n; i++) s->starts[i] = h->starts[s->first + i] - h->starts[s->first];
       s->laid_out = cq_workspace_mark(&s->lane.workspace);
       s->batch = (cq_batch){.ids = h->ids.ids + h->starts[s->first],
@@ -43,6 +45,25 @@ static cq_batch read_by(const cq_autoencoder_trainer *t, cq_autoencoder_shard *s
   for (size_t i = 0; i < s->n; i++)
     s->keys[i] = cq_reader_key(cq_sentence_key(t->o.seed, t->n_batches, s->half, s->first + i), reader);
   batch.keys = s->keys;
+  return batch;
+}
+
+/* The same as its encoder, which is trained, reads them: some tokens, none at a sentence's ends, are hidden. */
+static cq_batch read_by_encoder(const cq_autoencoder_trainer *t, cq_autoencoder_shard *s) {
+  enum { SITE = UINT32_MAX - 2 };
+  cq_batch batch = read_by(t, s, t->reader);
+  const uint32_t least = (uint32_t)(t->o.encoder_word_dropout * UINT32_MAX);
+  if (least == 0) return batch;
+  const int32_t unknown = unknown_of(side_of(t, s->half));
+  for (size_t q = 0; q < s->n; q++) {
+    const uint64_t key = cq_dropout_key(s->keys[q], SITE);
+    for (int64_t i = s->starts[q]; i < s->starts[q + 1]; i++) {
+      const bool is_end = i == s->starts[q] || i + 1 == s->starts[q + 1];
+      const bool hidden = !is_end && cq_dropout_bits(key, (uint32_t)(i - s->starts[q])) < least;
+      s->read[i] = hidden ? unknown : s->batch.ids[i];
+    }
+  }
+  batch.ids = s->read;
   return batch;
 }
 
@@ -66,7 +87,7 @@ static void encode_shard(void *context, size_t i, int worker) {
   if (!train && t->reader == CQ_READ_ENCODER_AGAIN) return; /* its vectors are there */
   s->loss = 0;
   cq_workspace_release(&s->lane.workspace, s->laid_out);
-  const cq_batch batch = train ? read_by(t, s, t->reader) : s->batch; /* a frozen encoder has no dropout */
+  const cq_batch batch = train ? read_by_encoder(t, s) : s->batch; /* a frozen encoder has no dropout */
   s->status =
       cq_encoder_forward(&s->lane, side_of(t, s->half)->encoder, &batch, &y, train ? &s->tape : NULL, &s->error);
   for (size_t r = 0; !s->status && r < s->n; r++)
@@ -136,7 +157,7 @@ static void backward_shard(void *context, size_t item, int worker) {
   const size_t i = l->first + item;
   cq_autoencoder_shard *s = &t->shards[i];
   if (s->n == 0 || s->status || !trains_encoder(side_of(t, s->half))) return;
-  const cq_batch batch = read_by(t, s, t->reader);
+  const cq_batch batch = read_by_encoder(t, s);
   cq_tensor dy = cq_tensor_f32(t->halves[s->half].gradient + s->first * (size_t)t->dim, (int64_t)s->n, t->dim);
   s->status =
       cq_encoder_backward(&s->lane, side_of(t, s->half)->encoder, &batch, dy, &s->tape, gradients_of(t, i), &s->error);
@@ -177,6 +198,14 @@ static cq_status align(cq_autoencoder_trainer *t, cq_autoencoder_report *report,
 
 /* --- a step --- */
 
+/* The rows of a table that a half's sentences are read by, and the one of what is hidden from the reader. */
+static cq_status catch_up_table(cq_autoencoder_trainer *t, const cq_param *table, const cq_half *h, int32_t unknown,
+                                cq_error *error) {
+  cq_status status = cq_optimizer_catch_up(&t->optimizer, table, h->ids.ids, (int64_t)h->ids.n, t->pool, error);
+  if (!status && unknown >= 0) status = cq_optimizer_catch_up(&t->optimizer, table, &unknown, 1, t->pool, error);
+  return status;
+}
+
 static cq_status catch_up(cq_autoencoder_trainer *t, cq_error *error) {
   cq_status status = CQ_OK;
   for (int which = 0; which < n_halves(t); which++) {
@@ -184,15 +213,11 @@ static cq_status catch_up(cq_autoencoder_trainer *t, cq_error *error) {
     const cq_autoencoder_side *s = side_of(t, which);
     const cq_params *of_encoder = &s->encoder->params;
     for (size_t i = 0; !status && trains_encoder(s) && i < of_encoder->n; i++)
-      if (of_encoder->items[i]->table)
-        status =
-            cq_optimizer_catch_up(&t->optimizer, of_encoder->items[i], h->ids.ids, (int64_t)h->ids.n, t->pool, error);
+      if (of_encoder->items[i]->table) status = catch_up_table(t, of_encoder->items[i], h, unknown_of(s), error);
     if (status || !trains_decoder(t, s)) continue;
     size_t n;
     const cq_param *table = cq_decoder_params(&n, s->decoder);
-    const int32_t unknown = cq_tokenizer_describe(cq_decoder_tokenizer(s->decoder))->unk_id;
-    status = cq_optimizer_catch_up(&t->optimizer, table, h->ids.ids, (int64_t)h->ids.n, t->pool, error);
-    if (!status) status = cq_optimizer_catch_up(&t->optimizer, table, &unknown, 1, t->pool, error);
+    status = catch_up_table(t, table, h, cq_tokenizer_describe(cq_decoder_tokenizer(s->decoder))->unk_id, error);
   }
   return status;
 }

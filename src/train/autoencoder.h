@@ -45,7 +45,8 @@ typedef struct cq_autoencoder_options {
   double margin;      /* of CQ_CONTRAST_PAIRS */
   double temperature; /* of CQ_CONTRAST_IN_BATCH: cosines are divided by it */
   double noise; /* deviation of what is added to each element of the vectors that decoders read, times sqrt(dim) */
-  double word_dropout; /* of what decoders read: see cq_decoder_batch */
+  double word_dropout;         /* of what decoders read: see cq_decoder_batch */
+  double encoder_word_dropout; /* share of the tokens that trained encoders read which become <unk> */
   cq_adversary adversary_by;
   int64_t discriminator_hidden; /* dimensions of its hidden layer; its weights do not decay */
   double discriminator_rate;    /* its learning rate, relative to the optimizer's */

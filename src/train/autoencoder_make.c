@@ -46,9 +46,10 @@ static cq_status check(const cq_autoencoder_trainer *t, cq_error *error) {
     return cq_fail(error, CQ_ERR_ARGUMENT, "vectors contrasted at %g times the learning rate", o->contrast_rate);
   if (o->adversary > 0 && t->n_sides != 2)
     return cq_fail(error, CQ_ERR_ARGUMENT, "a discriminator of %d languages, expected 2", t->n_sides);
-  if (!(o->temperature > 0) || !(o->margin >= 0) || !(o->noise >= 0) || !(o->word_dropout >= 0 && o->word_dropout < 1))
-    return cq_fail(error, CQ_ERR_ARGUMENT, "temperature %g, margin %g, noise %g, word dropout %g", o->temperature,
-                   o->margin, o->noise, o->word_dropout);
+  if (!(o->temperature > 0) || !(o->margin >= 0) || !(o->noise >= 0) ||
+      !(o->word_dropout >= 0 && o->word_dropout < 1) || !(o->encoder_word_dropout >= 0 && o->encoder_word_dropout < 1))
+    return cq_fail(error, CQ_ERR_ARGUMENT, "temperature %g, margin %g, noise %g, word dropout %g and %g",
+                   o->temperature, o->margin, o->noise, o->word_dropout, o->encoder_word_dropout);
   bool any = false;
   for (const cq_autoencoder_side *s = t->sides; s < t->sides + t->n_sides; s++) {
     any |= trains_encoder(s) || trains_decoder(t, s);
@@ -58,6 +59,8 @@ static cq_status check(const cq_autoencoder_trainer *t, cq_error *error) {
     if (s->decoder && cq_decoder_shape_of(s->decoder)->latent_dim != t->dim)
       return cq_fail(error, CQ_ERR_ARGUMENT, "a decoder of vectors of %lld dimensions, the encoders give %lld",
                      (long long)cq_decoder_shape_of(s->decoder)->latent_dim, (long long)t->dim);
+    if (o->encoder_word_dropout > 0 && unknown_of(s) < 0)
+      return cq_fail(error, CQ_ERR_ARGUMENT, "words are to be hidden from an encoder that has no <unk>");
     if (s->decoder && !share_vocabulary(s))
       return cq_fail(error, CQ_ERR_ARGUMENT, "a decoder writes other tokens than its encoder reads");
     /* Whichever languages a decoder learns from, it is to translate from all. */

@@ -15,6 +15,7 @@ typedef struct cq_autoencoder_shard {
   cq_batch batch;
   int64_t *starts;
   uint64_t *keys; /* [n] of whoever reads the sentences at present */
+  int32_t *read;  /* [tokens] what an encoder is shown of them */
   cq_tape tape;
   double loss;      /* of the decoder, summed over tokens */
   cq_mark laid_out; /* of the workspace, before any activations */
@@ -58,6 +59,11 @@ static inline bool trains_decoder(const cq_autoencoder_trainer *t, const cq_auto
 /* Whose sentences a half of the batch holds. */
 static inline const cq_autoencoder_side *side_of(const cq_autoencoder_trainer *t, int which) {
   return &t->sides[t->batch.side[which]];
+}
+
+/* What a hidden word is to an encoder; below 0: it knows none. */
+static inline int32_t unknown_of(const cq_autoencoder_side *side) {
+  return cq_tokenizer_describe(cq_encoder_text_module(side->encoder)->tokenizer)->unk_id;
 }
 
 static inline int n_halves(const cq_autoencoder_trainer *t) {

@@ -196,7 +196,7 @@ static inline cq_autoencoder_options noisy_options(const problem *p) {
   cq_autoencoder_options o = options_of(&variants[N_VARIANTS - 1], p);
   o.discriminator_rate = 2;
   o.feed = CQ_FEED_BOTH;
-  o.noise = 0.3, o.word_dropout = 0.3;
+  o.noise = 0.3, o.word_dropout = 0.3, o.encoder_word_dropout = 0.2;
   o.optimizer = (cq_optimizer_options){.beta1 = 0.9,
                                        .beta2 = 0.999,
                                        .eps = 1e-8,

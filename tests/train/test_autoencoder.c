@@ -310,6 +310,45 @@ static void decoders_forget_by_their_keys(void **state) {
   }
 }
 
+/* Hiding words is reading sentences in which other letters, that nobody knows, stand for them. */
+static void encoders_read_hidden_words_as_unknown(void **state) {
+  (void)state;
+  static char hidden[2][N][32];
+  static cq_slice slices[2][N];
+  const uint64_t seed = 9;
+  size_t n_hidden = 0, n_shown = 0;
+  for (int s = 0; s < 2; s++)
+    for (size_t i = 0; i < N; i++) {
+      const uint64_t key =
+          cq_dropout_key(cq_reader_key(cq_sentence_key(seed, 0, s, i), CQ_READ_ENCODER), UINT32_MAX - 2);
+      strcpy(hidden[s][i], texts[s][i]);
+      for (size_t c = 0; c < strlen(texts[s][i]); c += 2) { /* letters, behind <s> */
+        const bool hide = cq_dropout_bits(key, (uint32_t)(c / 2 + 1)) < (uint32_t)(0.4 * UINT32_MAX);
+        if (hide) hidden[s][i][c] = 'z';
+        n_hidden += hide, n_shown += !hide;
+      }
+      slices[s][i] = cq_slice_of(hidden[s][i]);
+    }
+  assert_true(n_hidden > 5 && n_shown > 5);
+  variant v = variants[0];
+  v.reconstruction = 0, v.distance = v.contrast = 1;
+  problem p[2];
+  for (int literally = 0; literally < 2; literally++) {
+    make_sides(&p[literally], true, 0);
+    cq_autoencoder_options o = options_of(&v, &p[literally]);
+    assert_int_equal(o.seed, seed);
+    o.encoder_word_dropout = literally ? 0 : 0.4;
+    p[literally].rate = 0.1;
+    start(&p[literally], &o, NULL);
+    cq_autoencoder_batch batch = pairs_of(N);
+    cq_autoencoder_report r;
+    for (int s = 0; s < 2 && literally; s++) batch.sentences[s] = slices[s];
+    assert_int_equal(cq_autoencoder_step(p[literally].trainer, &batch, &r, NULL), CQ_OK);
+  }
+  assert_true(hash_of(&p[0]) == hash_of(&p[1]));
+  for (int literally = 0; literally < 2; literally++) tear_down(&p[literally]);
+}
+
 /* Of two masks that drop half each, half the elements agree; where readers share a key, all do. */
 static void readers_forget_on_their_own(void **state) {
   enum { N_SENTENCES = 500, LENGTH = 40, N_READERS = CQ_READ_DECODER_OF_OTHER + 1 };
@@ -337,6 +376,7 @@ int main(void) {
       cmocka_unit_test(frozen_encoders_read_without_dropout),
       cmocka_unit_test(a_shared_layer_is_one),
       cmocka_unit_test(decoders_forget_by_their_keys),
+      cmocka_unit_test(encoders_read_hidden_words_as_unknown),
       cmocka_unit_test(readers_forget_on_their_own),
   };
   return cmocka_run_group_tests(tests, make_test_directory, remove_test_directory);

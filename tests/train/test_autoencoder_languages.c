@@ -118,7 +118,7 @@ static void a_discriminator_knows_languages(void **state) {
     problem p;
     make_sides(&p, true, 0);
     cq_autoencoder_options o = noisy_options(&p);
-    o.noise = o.word_dropout = 0, p.rate = 1e-2;
+    o.noise = o.word_dropout = o.encoder_word_dropout = 0, p.rate = 1e-2;
     start(&p, &o, NULL);
     for (int i = 0; i < 2; i++) {
       cq_autoencoder_batch batch = pairs_of(N);

@@ -131,7 +131,7 @@ static void two_optimizers_are_two_trainers(void **state) {
   for (int k = 0; k < 3; k++) {
     make_sides(all[k], true, 0);
     cq_autoencoder_options o = noisy_options(all[k]);
-    o.noise = o.word_dropout = 0;
+    o.noise = o.word_dropout = o.encoder_word_dropout = 0;
     all[k]->rate = 5e-3;
     if (k == 0) {
       o.two_optimizers = true, o.contrast_rate = 0.5;
@@ -428,7 +428,9 @@ static void wrong_options(void **state) {
   REFUSED(o.temperature = 0, "temperature 0")
   REFUSED(o.margin = -2, "margin -2")
   REFUSED(o.noise = -1, "noise -1")
-  REFUSED(o.word_dropout = 1, "word dropout 1")
+  REFUSED(o.word_dropout = 1, "word dropout 1 and 0")
+  REFUSED(o.encoder_word_dropout = 1, "word dropout 0 and 1")
+  REFUSED(o.encoder_word_dropout = 1, "word dropout 0 and 1")
   const cq_decoder_shape wide = {
       .embedding_dim = 2, .hidden_dim = 2, .n_layers = 1, .latent_dim = DIM + 1, .latent_as_state = true};
   const cq_decoder_shape small = {
