@@ -1,0 +1,256 @@
+/* What calque data does, under failing allocations; sets of keys; files that are written as text. */
+#include "support/files.h"
+
+#include "base/memory.h"
+#include "base/random.h"
+#include "base/text_writer.h"
+#include "calque/corpus.h"
+#include "calque/lines.h"
+#include "corpus/key.h"
+
+/* --- keys --- */
+
+static void keys_of_sentences(void **state) {
+  static const struct {
+    const char *one, *other;
+    bool same;
+  } cases[] = {
+      {"A cat.", "a CAT!", true},
+      {"A cat.", "A cats.", false},
+      {"\xc3\x89t\xc3\xa9", "e\xcc\x81te\xcc\x81", true},
+      {"\xef\xbc\xa1\xef\xbc\x92", "a2", true},
+      {"...", "!!!", false},
+      {"...", "...", true},
+      {"", "", true},
+      {"", " ", false},
+      {"caf\xc3\xa9", "cafe", false},
+      {"Stra\xc3\x9f"
+       "e 3",
+       "stra\xc3\x9f"
+       "e-3",
+       true},
+      {"\xe5\x9b\xbe\xe3\x80\x82", "\xe5\x9b\xbe", true},
+  };
+  (void)state;
+  cq_builder room = {0};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    uint64_t keys[2];
+    for (int k = 0; k < 2; k++)
+      assert_true(cq_key_of(&keys[k], cq_slice_of(k ? cases[i].other : cases[i].one), CQ_CORPUS_NORMALISED, &room));
+    if ((keys[0] == keys[1]) != cases[i].same) fail_msg("'%s' and '%s'", cases[i].one, cases[i].other);
+    for (int k = 0; k < 2; k++)
+      assert_true(cq_key_of(&keys[k], cq_slice_of(k ? cases[i].other : cases[i].one), CQ_CORPUS_EXACT, &room));
+    assert_true((keys[0] == keys[1]) == !strcmp(cases[i].one, cases[i].other));
+  }
+  cq_builder_free(&room);
+}
+
+static void sets_hold_what_was_put(void **state) {
+  enum { MANY = 20000 };
+  (void)state;
+  cq_key_set set = {0};
+  bool is_new;
+  assert_false(cq_key_set_has(&set, 0) || cq_key_set_has(&set, 1));
+  for (uint64_t i = 0; i < MANY; i++) { /* 0 among them; half collide in their low bits */
+    const uint64_t key = i % 2 ? i << 40 : cq_mix(i);
+    assert_true(cq_key_set_put(&is_new, &set, key) && is_new);
+    assert_true(cq_key_set_put(&is_new, &set, key) && !is_new);
+  }
+  assert_true(4 * set.n <= 3 * set.capacity && set.capacity <= 4 * MANY);
+  for (uint64_t i = 0; i < MANY; i++) {
+    assert_true(cq_key_set_has(&set, i % 2 ? i << 40 : cq_mix(i)));
+    assert_false(cq_key_set_has(&set, cq_mix(i + MANY)));
+  }
+  cq_key_set_free(&set);
+}
+
+/* --- writing --- */
+
+static void texts_are_written_whole(void **state) {
+  static const char *const names[] = {"text", "text.gz"};
+  enum { PIECE = 100003, N_PIECES = 9 }; /* no multiple of any buffer */
+  static char piece[PIECE];
+  (void)state;
+  for (int i = 0; i < PIECE; i++) piece[i] = (char)(i % 61 == 60 ? '\n' : 'a' + i * 7 % 23);
+  for (int zipped = 0; zipped < 2; zipped++) {
+    char path[4096];
+    snprintf(path, sizeof path, "%s", test_path(names[zipped]));
+    cq_text_writer w;
+    assert_int_equal(cq_text_writer_open(&w, path, NULL), CQ_OK);
+    for (int i = 0; i < N_PIECES; i++) assert_int_equal(cq_text_writer_put(&w, piece, PIECE, NULL), CQ_OK);
+    assert_int_not_equal(access(path, F_OK), 0);
+    assert_int_equal(cq_text_writer_commit(&w, NULL), CQ_OK);
+    cq_text_writer_abort(&w);
+    size_t n;
+    unsigned char *bytes = read_bytes(&n, path);
+    assert_true(zipped ? n < PIECE && bytes[0] == 0x1f : n == N_PIECES * PIECE);
+    free(bytes);
+    cq_lines *lines;
+    cq_slice line;
+    size_t at = 0;
+    assert_int_equal(cq_lines_open(&lines, path, NULL), CQ_OK);
+    for (;;) {
+      assert_int_equal(cq_lines_next(&line, lines, NULL), CQ_OK);
+      if (!line.data) break;
+      for (size_t i = 0; i < line.n; i++, at++) assert_int_equal(line.data[i], piece[at % PIECE]);
+      at++;
+    }
+    assert_true(at >= N_PIECES * PIECE);
+    cq_lines_close(lines);
+  }
+  cq_text_writer w;
+  assert_int_equal(cq_text_writer_open(&w, test_path("never"), NULL), CQ_OK);
+  assert_int_equal(cq_text_writer_put(&w, piece, PIECE, NULL), CQ_OK);
+  cq_text_writer_abort(&w);
+  assert_int_not_equal(access(test_path("never"), F_OK), 0);
+}
+
+/* --- stopping, failing --- */
+
+static char paths[12][4096];
+static const char *file(int i, const char *name, const char *text) {
+  snprintf(paths[i], sizeof paths[i], "%s", test_path(name));
+  write_text(paths[i], text);
+  return paths[i];
+}
+
+static bool refuse(void *context, uint64_t n_read) {
+  *(uint64_t *)context = n_read;
+  return false;
+}
+
+static void progress_may_stop(void **state) {
+  (void)state;
+  cq_builder text = {0};
+  uint64_t told = 0;
+  for (int i = 0; i < 20000; i++) cq_builder_printf(&text, "%d\t%d\n", i, i);
+  const char *in = file(0, "many.tsv", text.data);
+  cq_builder_free(&text);
+  cq_corpus_sample_options o = {.inputs = &in, .n_inputs = 1, .share = 1};
+  cq_corpus_counts counts;
+  snprintf(paths[1], sizeof paths[1], "%s", test_path("stopped.tsv"));
+  o.flow = (cq_corpus_flow){.output = paths[1], .progress = refuse, .progress_context = &told};
+  assert_int_equal(cq_corpus_sample(&counts, &o, NULL), CQ_ERR_STOPPED);
+  assert_true(told > 0 && told < 20000);
+  assert_int_not_equal(access(paths[1], F_OK), 0);
+}
+
+typedef cq_status (*job)(cq_corpus_counts *counts, const cq_corpus_flow *flow, cq_error *error);
+
+static cq_status convert(cq_corpus_counts *counts, const cq_corpus_flow *flow, cq_error *error, const char *format,
+                         const char *first, const char *second, bool columns) {
+  const char *const inputs[] = {first, second}, *const languages[] = {"en", "de"};
+  const cq_corpus_convert_options o = {.format = format,
+                                       .inputs = inputs,
+                                       .n_inputs = second ? 2 : 1,
+                                       .columns = languages,
+                                       .n_columns = columns ? 2 : 0,
+                                       .flow = *flow};
+  return cq_corpus_convert(counts, &o, error);
+}
+
+static cq_status convert_moses(cq_corpus_counts *counts, const cq_corpus_flow *flow, cq_error *error) {
+  return convert(counts, flow, error, "moses", paths[0], paths[1], false);
+}
+static cq_status convert_tmx(cq_corpus_counts *counts, const cq_corpus_flow *flow, cq_error *error) {
+  return convert(counts, flow, error, "tmx", paths[2], NULL, true);
+}
+static cq_status convert_opus(cq_corpus_counts *counts, const cq_corpus_flow *flow, cq_error *error) {
+  return convert(counts, flow, error, "opus", paths[3], "", false);
+}
+static cq_status convert_ids(cq_corpus_counts *counts, const cq_corpus_flow *flow, cq_error *error) {
+  return convert(counts, flow, error, "ids", paths[5], "", false);
+}
+static cq_status convert_tatoeba(cq_corpus_counts *counts, const cq_corpus_flow *flow, cq_error *error) {
+  return convert(counts, flow, error, "tatoeba", paths[6], paths[7], true);
+}
+static cq_status convert_wikititles(cq_corpus_counts *counts, const cq_corpus_flow *flow, cq_error *error) {
+  return convert(counts, flow, error, "wikititles", paths[8], paths[9], true);
+}
+static cq_status convert_xquad(cq_corpus_counts *counts, const cq_corpus_flow *flow, cq_error *error) {
+  return convert(counts, flow, error, "xquad", paths[10], paths[10], false);
+}
+static cq_status pivot(cq_corpus_counts *counts, const cq_corpus_flow *flow, cq_error *error) {
+  const cq_corpus_pivot_options o = {
+      .inputs = {paths[11], paths[11]}, .on = {1, 1}, .match = CQ_CORPUS_NORMALISED, .flow = *flow};
+  return cq_corpus_pivot(counts, &o, error);
+}
+static cq_status pivot_on_disk(cq_corpus_counts *counts, const cq_corpus_flow *flow, cq_error *error) {
+  const cq_corpus_pivot_options o = {.inputs = {paths[11], paths[11]}, .on = {1, 2}, .memory_gb = 1e-8, .flow = *flow};
+  return cq_corpus_pivot(counts, &o, error);
+}
+static cq_status sample(cq_corpus_counts *counts, const cq_corpus_flow *flow, cq_error *error) {
+  const char *in = paths[11];
+  const cq_corpus_sample_options o = {.inputs = &in, .n_inputs = 1, .n = 2, .flow = *flow};
+  return cq_corpus_sample(counts, &o, error);
+}
+static cq_status dedup(cq_corpus_counts *counts, const cq_corpus_flow *flow, cq_error *error) {
+  const char *in = paths[11], *held_out = paths[0];
+  const cq_corpus_dedup_options o = {.inputs = &in,
+                                     .n_inputs = 1,
+                                     .held_out = &held_out,
+                                     .n_held_out = 1,
+                                     .match = CQ_CORPUS_NORMALISED,
+                                     .repeats = CQ_REPEATS_ANY,
+                                     .flow = *flow};
+  return cq_corpus_dedup(counts, &o, error);
+}
+static cq_status filter(cq_corpus_counts *counts, const cq_corpus_flow *flow, cq_error *error) {
+  const char *in = paths[11];
+  const cq_corpus_filter_options o = {.inputs = &in, .n_inputs = 1, .flow = *flow};
+  return cq_corpus_filter(counts, &o, error);
+}
+
+static void every_allocation_may_fail(void **state) {
+  static const struct {
+    job run;
+    uint64_t n_written;
+  } jobs[] = {{convert_moses, 2}, {convert_tmx, 1},     {convert_opus, 1},
+              {convert_ids, 1},   {convert_tatoeba, 1}, {convert_wikititles, 1},
+              {convert_xquad, 2}, {pivot, 3},           {pivot_on_disk, 1},
+              {sample, 2},        {dedup, 2},           {filter, 3}};
+  char output[4096], links[16384];
+  (void)state;
+  file(0, "x.en", "A cat.\nA dog.\n");
+  file(1, "x.de", "Eine Katze.\nEin Hund.\n");
+  file(2, "x.tmx", "<tmx><tu><tuv xml:lang='en'><seg>A</seg></tuv><tuv xml:lang='de'><seg>B</seg></tuv></tu></tmx>");
+  file(4, "d.xml", "<t><s id='1'>A</s><s id='2'><w>B</w> <w>c</w></s></t>");
+  snprintf(links, sizeof links, "<linkGrp fromDoc='%s' toDoc='%s'><link xtargets='1;1 2'/></linkGrp>", paths[4],
+           paths[4]);
+  file(3, "links.xml", links);
+  snprintf(links, sizeof links, "%s\t%s\t1 2\t1\n", paths[4], paths[4]);
+  file(5, "links.tsv", links);
+  file(6, "links.csv", "1\t2\n2\t1\n");
+  file(7, "sentences.csv", "1\ten\tA house.\n2\tde\tEin Haus.\n");
+  file(8, "page.sql", "INSERT INTO `page` VALUES (1,0,'Old_town');\n");
+  file(9, "langlinks.sql", "INSERT INTO `langlinks` VALUES (1,'de','Altstadt');\n");
+  file(10, "q.json", "{\"data\":[{\"paragraphs\":[{\"context\":\"C\",\"qas\":[{\"id\":\"1\",\"question\":\"Q\"}]}]}]}");
+  file(11, "rows.tsv", "A cat.\tkitty\n\xc3\xa9t\xc3\xa9\tsummer\nsummer\thot\n");
+  snprintf(output, sizeof output, "%s", test_path("out.tsv.gz"));
+  const cq_corpus_flow flow = {.output = output};
+  for (size_t j = 0; j < sizeof jobs / sizeof *jobs; j++)
+    for (long n = 1;; n++) {
+      cq_corpus_counts counts;
+      cq_error error = {0};
+      cq_alloc_fail_at(n);
+      const cq_status status = jobs[j].run(&counts, &flow, &error);
+      const bool failed = cq_alloc_failed();
+      cq_alloc_fail_at(0);
+      if (status != (failed ? CQ_ERR_MEMORY : CQ_OK)) fail_msg("job %zu, allocation %ld: %s", j, n, error.message);
+      assert_true(access(output, F_OK) == (failed ? -1 : 0));
+      if (failed) continue;
+      if (counts.n_written != jobs[j].n_written)
+        fail_msg("job %zu: %llu rows", j, (unsigned long long)counts.n_written);
+      unlink(output);
+      break;
+    }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(keys_of_sentences),         cmocka_unit_test(sets_hold_what_was_put),
+      cmocka_unit_test(texts_are_written_whole),   cmocka_unit_test(progress_may_stop),
+      cmocka_unit_test(every_allocation_may_fail),
+  };
+  return cmocka_run_group_tests(tests, make_test_directory, remove_test_directory);
+}
