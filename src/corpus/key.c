@@ -5,20 +5,44 @@
 #include "base/utf8.h"
 #include "text/unicode.h"
 
-static bool is_ascii(cq_slice text) {
-  unsigned char all = 0;
-  for (size_t i = 0; i < text.n; i++) all |= (unsigned char)text.data[i];
-  return all < 0x80;
+static bool is_key_character(uint32_t c) {
+  return cq_char_is_letter(c) || cq_char_is_number(c) || cq_char_is_mark(c);
 }
 
-static void add_ascii(cq_builder *out, cq_slice text) {
-  for (size_t i = 0; i < text.n; i++) {
-    const char c = text.data[i];
-    if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'))
-      cq_builder_char(out, c);
-    else if (c >= 'A' && c <= 'Z')
-      cq_builder_char(out, (char)(c - 'A' + 'a'));
+/* Whether NFKC has nothing to do with a character, whatever stands beside it in a text of such, or turns it into what is
+ * left out like itself: ASCII, Latin-1's and Latin Extended-A's letters, Russian ones, quotation marks and dashes. */
+static bool is_plain(uint32_t c) {
+  if (c < 0x80) return true;
+  if (c >= 0xc0 && c < 0x17f) return c != 0x132 && c != 0x133 && c != 0x13f && c != 0x140 && c != 0x149;
+  return c == 0xa0 || c == 0xab || c == 0xbb || (c >= 0x400 && c < 0x482) || (c >= 0x2010 && c < 0x2020 && c != 0x2017);
+}
+
+/* Text of plain characters; false: it is not. */
+static bool add_plain(cq_builder *out, cq_slice text) {
+  enum { RUN = 256 };
+  const size_t before = out->n;
+  for (size_t i = 0; i < text.n;) {
+    char run[RUN]; /* of ASCII: a builder's append is dear */
+    size_t n_run = 0;
+    for (; i < text.n && n_run < RUN && (unsigned char)text.data[i] < 0x80; i++) {
+      const char c = text.data[i], lower = (char)(c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c);
+      run[n_run] = lower;
+      n_run += (lower >= 'a' && lower <= 'z') || (lower >= '0' && lower <= '9');
+    }
+    if (n_run) cq_builder_bytes(out, run, n_run);
+    if (i == text.n || (unsigned char)text.data[i] < 0x80) continue;
+    uint32_t c, lower[2];
+    i += cq_utf8_decode(&c, text.data + i, text.n - i);
+    if (!is_plain(c)) {
+      if (out->data) out->data[before] = '\0';
+      out->n = before;
+      return false;
+    }
+    const int n = cq_char_lower(lower, c);
+    for (int k = 0; k < n; k++)
+      if (is_key_character(lower[k])) cq_builder_code(out, lower[k]);
   }
+  return true;
 }
 
 static void add_any(cq_builder *out, cq_slice text) {
@@ -28,7 +52,7 @@ static void add_any(cq_builder *out, cq_slice text) {
   for (size_t i = 0; i < lower.n;) {
     uint32_t c;
     const size_t n = cq_utf8_decode(&c, lower.data + i, lower.n - i);
-    if (cq_char_is_letter(c) || cq_char_is_number(c) || cq_char_is_mark(c)) cq_builder_bytes(out, lower.data + i, n);
+    if (is_key_character(c)) cq_builder_bytes(out, lower.data + i, n);
     i += n;
   }
   out->failed |= form.failed || lower.failed;
@@ -38,12 +62,7 @@ static void add_any(cq_builder *out, cq_slice text) {
 
 void cq_key_text(cq_builder *out, cq_slice sentence, cq_corpus_match match) {
   const size_t before = out->n;
-  if (match == CQ_CORPUS_NORMALISED) {
-    if (is_ascii(sentence))
-      add_ascii(out, sentence);
-    else
-      add_any(out, sentence);
-  }
+  if (match == CQ_CORPUS_NORMALISED && !add_plain(out, sentence)) add_any(out, sentence);
   if (out->n == before) cq_builder_bytes(out, sentence.data, sentence.n);
 }
 

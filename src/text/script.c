@@ -12,6 +12,7 @@ static int script_of(UScriptCode script) {
 }
 
 int cq_char_script(uint32_t c) {
+  if (c < 0x80) return (c | 0x20) >= 'a' && (c | 0x20) <= 'z' ? USCRIPT_LATIN : CQ_SCRIPT_NONE;
   UErrorCode error = U_ZERO_ERROR;
   const UScriptCode script = uscript_getScript((UChar32)c, &error);
   return U_FAILURE(error) ? CQ_SCRIPT_NONE : script_of(script);
