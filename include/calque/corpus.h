@@ -151,6 +151,43 @@ typedef struct cq_corpus_filter_options {
 CQ_API CQ_MUST_USE cq_status cq_corpus_filter(cq_corpus_counts *counts, const cq_corpus_filter_options *options,
                                               cq_error *error);
 
+/* --- figures --- */
+
+enum { CQ_CORPUS_MOST_SCRIPTS = 3 };
+
+typedef struct cq_corpus_column {
+  uint64_t n, n_empty;    /* rows that have the column; of them, those with nothing but white space there */
+  uint64_t n_distinct;    /* sentences, byte for byte, empty ones not counted */
+  double mean_characters; /* of sentences that are not empty, as all that follows */
+  uint64_t median_characters, most_characters;
+  uint64_t characters_95; /* that many or fewer have 95 % of them */
+  double mean_words;      /* between white space */
+  struct {
+    char name[32];                   /* "Latin", "Cyrillic": what most letters of a sentence are */
+    double share;                    /* of the sentences */
+  } scripts[CQ_CORPUS_MOST_SCRIPTS]; /* the most frequent ones first; of those that are missing the share is 0 */
+} cq_corpus_column;
+
+typedef struct cq_corpus_figures {
+  uint64_t n_rows, n_distinct; /* n_distinct: rows, byte for byte */
+  uint64_t n_identical;        /* rows of which two sides are the same, letter for letter */
+  uint64_t n_malformed;        /* lines, with skip_bad */
+  size_t n_columns;
+  cq_corpus_column *columns; /* [n_columns] */
+} cq_corpus_figures;
+
+typedef struct cq_corpus_stats_options {
+  const char *const *inputs; /* one after the other */
+  size_t n_inputs;
+  cq_corpus_flow flow; /* its output is not asked for */
+} cq_corpus_stats_options;
+
+/* What a corpus consists of. Memory grows by about 20 bytes a row and side that is not yet there, as in cq_corpus_dedup.
+ * *out is {0} after an error; release with cq_corpus_figures_free. */
+CQ_API CQ_MUST_USE cq_status cq_corpus_stats(cq_corpus_figures *out, const cq_corpus_stats_options *options,
+                                             cq_error *error);
+CQ_API void cq_corpus_figures_free(cq_corpus_figures *figures);
+
 #ifdef __cplusplus
 }
 #endif

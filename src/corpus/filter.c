@@ -22,25 +22,6 @@ static bool is_lopsided(const filter *f, size_t n) {
   return (double)(most + SMOOTHING) > f->o->most_ratio * (double)(least + SMOOTHING);
 }
 
-/* Whether two sides say the same letters. */
-static cq_status find_identical(bool *out, filter *f, const cq_row *row, cq_error *error) {
-  cq_slice keys[CQ_ROW_MOST];
-  size_t ends[CQ_ROW_MOST];
-  *out = false;
-  cq_builder_clear(&f->keys);
-  for (size_t c = 0; c < row->n; c++) {
-    cq_key_text(&f->keys, row->columns[c], CQ_CORPUS_NORMALISED);
-    ends[c] = f->keys.n;
-  }
-  if (f->keys.failed) return cq_fail_memory(error, "sentences");
-  for (size_t c = 0; c < row->n; c++) {
-    const size_t begin = c ? ends[c - 1] : 0;
-    keys[c] = (cq_slice){f->keys.data + begin, ends[c] - begin};
-    for (size_t d = 0; d < c && keys[c].n > 0; d++) *out |= cq_slice_equal(keys[c], keys[d]);
-  }
-  return CQ_OK;
-}
-
 static bool is_foreign(const filter *f, const cq_row *row) {
   for (size_t c = 0; c < row->n && c < f->o->n_languages; c++) {
     const int script = cq_script_of(row->columns[c]);
@@ -64,9 +45,9 @@ static cq_status judge(const char **why, filter *f, const cq_row *row, cq_error 
   if (!*why && o->most_ratio > 0 && is_lopsided(f, row->n)) *why = "lengths too different";
   if (!*why && is_foreign(f, row)) *why = "another script";
   if (*why || o->keep_identical) return CQ_OK;
-  const cq_status status = find_identical(&identical, f, row, error);
+  if (!cq_key_some_equal(&identical, row->columns, row->n, &f->keys)) return cq_fail_memory(error, "sentences");
   if (identical) *why = "identical sides";
-  return status;
+  return CQ_OK;
 }
 
 cq_status cq_corpus_filter(cq_corpus_counts *counts, const cq_corpus_filter_options *o, cq_error *error) {

@@ -3,6 +3,7 @@
 #include "base/checksum.h"
 #include "base/memory.h"
 #include "base/utf8.h"
+#include "corpus/rows.h"
 #include "text/unicode.h"
 
 static bool is_key_character(uint32_t c) {
@@ -75,6 +76,25 @@ bool cq_key_of(uint64_t *out, cq_slice sentence, cq_corpus_match match, cq_build
   cq_key_text(room, sentence, match);
   *out = cq_checksum(room->data, room->n, 0);
   return !room->failed;
+}
+
+bool cq_key_some_equal(bool *out, const cq_slice *sentences, size_t n, cq_builder *room) {
+  size_t ends[CQ_ROW_MOST];
+  *out = false;
+  cq_builder_clear(room);
+  for (size_t i = 0; i < n; i++) {
+    cq_key_text(room, sentences[i], CQ_CORPUS_NORMALISED);
+    ends[i] = room->n;
+  }
+  if (room->failed) return false;
+  for (size_t i = 0; i < n; i++)
+    for (size_t k = 0; k < i && !*out; k++) {
+      const size_t begins[2] = {i ? ends[i - 1] : 0, k ? ends[k - 1] : 0};
+      const cq_slice a = {room->data + begins[0], ends[i] - begins[0]},
+                     b = {room->data + begins[1], ends[k] - begins[1]};
+      *out = a.n > 0 && cq_slice_equal(a, b);
+    }
+  return true;
 }
 
 /* --- sets --- */

@@ -36,6 +36,11 @@ int cq_script_of(cq_slice text) {
   return best;
 }
 
+const char *cq_script_name(int script) {
+  const char *name = script == CQ_SCRIPT_NONE ? NULL : uscript_getName((UScriptCode)script);
+  return name ? name : "none";
+}
+
 bool cq_scripts_of_language(cq_scripts *out, const char *language) {
   enum { ROOM = sizeof out->items / sizeof *out->items };
   UScriptCode codes[ROOM];

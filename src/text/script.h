@@ -16,6 +16,9 @@ int cq_char_script(uint32_t c);
 /* The script that most characters of a text have; of two that have as many, the one that comes first. */
 int cq_script_of(cq_slice text);
 
+/* "Latin", "Cyrillic"; "none". */
+const char *cq_script_name(int script);
+
 /* What a language is written in. */
 typedef struct cq_scripts {
   int items[8];

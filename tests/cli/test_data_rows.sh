@@ -1,4 +1,4 @@
-# calque data pivot, sample, dedup, filter.
+# calque data pivot, sample, dedup, filter, stats.
 . "$(dirname "$0")/common.sh"
 
 gives() { # EXPECTED COMMAND ARGUMENTS...: standard output is this
@@ -107,6 +107,30 @@ expect 1 data filter one.tsv
 stderr_has "one.tsv:1: 1 columns, expected at least 2"
 expect 0 data filter --max-ratio 0 --max-characters 0 f.tsv
 lines_are stdout 4
+
+# Stats.
+printf 'A cat sat.\tЧай\n\tпусто\nA cat sat.\tTom\nYes!\tyes\nTom\tтри слова тут\n...\t12\n' >s.tsv
+expect 0 data stats s.tsv --csv
+cat >expected <<'END'
+column,rows,empty,distinct,characters,median,95%,most,words,script
+1,6,1,4,6.0,4,10,10,1.8,Latin 80.0% none 20.0%
+2,6,0,6,4.8,3,13,13,1.3,Cyrillic 50.0% Latin 33.3% none 16.7%
+END
+same expected stdout
+stderr_has "6 rows, 6 distinct, 1 with identical sides, 0 malformed lines skipped"
+expect 0 data stats s.tsv s.tsv --json
+stdout_has '{"rows": 12, "distinct": 6, "identical": 2, "malformed": 0, "columns": ['
+stdout_has '"Cyrillic": 0.5'
+expect 2 data stats --csv --json s.tsv
+printf '\xff\nA\tB\tC\n' >bad.tsv
+expect 1 data stats bad.tsv
+stderr_has "bad.tsv:1: not UTF-8"
+expect 0 data stats --skip-bad bad.tsv
+stderr_has "1 malformed lines skipped"
+lines_are stdout 4
+: >empty
+expect 0 data stats empty
+lines_are stdout 1
 
 # What cannot be written.
 if [ -e /dev/full ]; then

@@ -1,0 +1,124 @@
+#include "base/checksum.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/utf8.h"
+#include "corpus/key.h"
+#include "corpus/rows.h"
+#include "text/script.h"
+
+#include <string.h>
+
+enum { LONGEST = 4096 }; /* sentences with more characters are counted together */
+
+/* A column's counts. */
+typedef struct tally {
+  uint64_t n, n_empty, n_characters, n_words, most;
+  uint64_t lengths[LONGEST + 1];
+  uint64_t scripts[CQ_N_SCRIPTS];
+  cq_key_set distinct;
+} tally;
+
+typedef struct stats {
+  tally *columns[CQ_ROW_MOST]; /* [n] */
+  size_t n;
+  cq_key_set rows;
+  cq_builder room;
+} stats;
+
+static uint64_t count_words(cq_slice text) {
+  uint64_t n = 0;
+  for (size_t i = 0; i < text.n; i++) n += !cq_is_blank(text.data[i]) && (i == 0 || cq_is_blank(text.data[i - 1]));
+  return n;
+}
+
+static bool add_side(tally *t, cq_slice text) {
+  bool is_new;
+  text = cq_slice_trimmed(text);
+  t->n++;
+  if (text.n == 0) {
+    t->n_empty++;
+    return true;
+  }
+  const uint64_t length = cq_utf8_length(text.data, text.n);
+  t->n_characters += length, t->n_words += count_words(text);
+  t->most = length > t->most ? length : t->most;
+  t->lengths[length < LONGEST ? length : LONGEST]++;
+  t->scripts[cq_script_of(text)]++;
+  return cq_key_set_put(&is_new, &t->distinct, cq_checksum(text.data, text.n, 0));
+}
+
+static cq_status add_row(cq_corpus_figures *out, stats *s, const cq_row *row, cq_error *error) {
+  bool is_new, identical, fine = true;
+  for (; s->n < row->n && fine; s->n += fine) fine = (s->columns[s->n] = cq_alloc_zeroed(sizeof(tally)));
+  for (size_t c = 0; c < row->n && fine; c++) fine = add_side(s->columns[c], row->columns[c]);
+  fine = fine && cq_key_set_put(&is_new, &s->rows, cq_checksum(row->line.data, row->line.n, 0)) &&
+         cq_key_some_equal(&identical, row->columns, row->n, &s->room);
+  if (!fine) return cq_fail_memory(error, "sentences that were seen");
+  out->n_rows++, out->n_distinct += is_new, out->n_identical += identical;
+  return CQ_OK;
+}
+
+/* The least length that a share of the sentences do not exceed. */
+static uint64_t length_of_share(const tally *t, double share) {
+  const double wanted = share * (double)(t->n - t->n_empty);
+  uint64_t n = 0, length = 0;
+  while (length < LONGEST && (double)(n += t->lengths[length]) < wanted) length++;
+  return length < LONGEST ? length : t->most;
+}
+
+static void sum_up(cq_corpus_column *out, const tally *t) {
+  const uint64_t n = t->n - t->n_empty;
+  *out = (cq_corpus_column){.n = t->n, .n_empty = t->n_empty};
+  if (n == 0) return;
+  out->n_distinct = t->distinct.n + t->distinct.has_zero;
+  out->mean_characters = (double)t->n_characters / (double)n, out->mean_words = (double)t->n_words / (double)n;
+  out->median_characters = length_of_share(t, 0.5), out->characters_95 = length_of_share(t, 0.95);
+  out->most_characters = t->most;
+  uint64_t before = UINT64_MAX;
+  int last = -1;
+  for (int i = 0; i < CQ_CORPUS_MOST_SCRIPTS; i++) { /* the next most frequent, of equally frequent ones by number */
+    int best = -1;
+    for (int s = 0; s < CQ_N_SCRIPTS; s++)
+      if (t->scripts[s] > 0 && (t->scripts[s] < before || (t->scripts[s] == before && s > last)) &&
+          (best < 0 || t->scripts[s] > t->scripts[best]))
+        best = s;
+    if (best < 0) break;
+    before = t->scripts[best], last = best;
+    snprintf(out->scripts[i].name, sizeof out->scripts[i].name, "%s", cq_script_name(best));
+    out->scripts[i].share = (double)t->scripts[best] / (double)n;
+  }
+}
+
+cq_status cq_corpus_stats(cq_corpus_figures *out, const cq_corpus_stats_options *o, cq_error *error) {
+  *out = (cq_corpus_figures){0};
+  stats s = {0};
+  cq_corpus_counts counts = {0};
+  cq_row row;
+  cq_rows rows = {.paths = o->inputs, .n_paths = o->n_inputs, .least = 1, .flow = &o->flow, .counts = &counts};
+  cq_status status;
+  for (;;) {
+    status = cq_rows_next(&row, &rows, error);
+    if (status || row.n == 0) break;
+    status = add_row(out, &s, &row, error);
+    if (status) break;
+  }
+  cq_rows_close(&rows);
+  if (!status && !(out->columns = cq_alloc_array(s.n, sizeof *out->columns)))
+    status = cq_fail_memory(error, "figures of columns");
+  for (size_t c = 0; c < s.n; c++) {
+    if (!status) sum_up(&out->columns[c], s.columns[c]);
+    cq_key_set_free(&s.columns[c]->distinct);
+    cq_free(s.columns[c]);
+  }
+  cq_key_set_free(&s.rows);
+  cq_builder_free(&s.room);
+  out->n_columns = s.n;
+  if (counts.n_losses > 0) out->n_malformed = counts.losses[0].n; /* there is no other loss */
+  if (status) cq_corpus_figures_free(out);
+  return status;
+}
+
+void cq_corpus_figures_free(cq_corpus_figures *figures) {
+  cq_free(figures->columns);
+  *figures = (cq_corpus_figures){0};
+}
