@@ -19,12 +19,12 @@ static cq_status find_keys(dedup *d, const cq_row *row, cq_error *error) {
 static cq_status read_held_out(dedup *d, cq_error *error) {
   cq_corpus_counts uncounted = {0};
   const cq_corpus_flow flow = {.skip_bad = d->o->flow.skip_bad};
-  cq_rows rows = {
+  cq_row_reader rows = {
       .paths = d->o->held_out, .n_paths = d->o->n_held_out, .least = 1, .flow = &flow, .counts = &uncounted};
   cq_row row;
   cq_status status;
   for (;;) {
-    status = cq_rows_next(&row, &rows, error);
+    status = cq_row_reader_next(&row, &rows, error);
     if (status || row.n == 0) break;
     status = find_keys(d, &row, error);
     for (size_t c = 0; !status && c < row.n; c++) {
@@ -34,7 +34,7 @@ static cq_status read_held_out(dedup *d, cq_error *error) {
     }
     if (status) break;
   }
-  cq_rows_close(&rows);
+  cq_row_reader_close(&rows);
   return status;
 }
 
@@ -72,14 +72,14 @@ cq_status cq_corpus_dedup(cq_corpus_counts *counts, const cq_corpus_dedup_option
   *counts = (cq_corpus_counts){0};
   dedup d = {.o = o};
   cq_row_writer writer;
-  cq_rows rows = {.paths = o->inputs, .n_paths = o->n_inputs, .least = 2, .flow = &o->flow, .counts = counts};
+  cq_row_reader rows = {.paths = o->inputs, .n_paths = o->n_inputs, .least = 2, .flow = &o->flow, .counts = counts};
   cq_row row;
   cq_status status = read_held_out(&d, error);
   if (!status) status = cq_row_writer_open(&writer, &o->flow, counts, error);
   if (!status) {
     for (;;) {
       const char *why;
-      status = cq_rows_next(&row, &rows, error);
+      status = cq_row_reader_next(&row, &rows, error);
       if (status || row.n == 0) break;
       status = find_keys(&d, &row, error);
       if (!status) status = judge(&why, &d, row.n, error);
@@ -89,7 +89,7 @@ cq_status cq_corpus_dedup(cq_corpus_counts *counts, const cq_corpus_dedup_option
     }
     status = cq_row_writer_finish(&writer, status, error);
   }
-  cq_rows_close(&rows);
+  cq_row_reader_close(&rows);
   for (size_t i = 0; i < 2; i++) cq_key_set_free(&d.seen[i]);
   cq_key_set_free(&d.held_out);
   cq_builder_free(&d.room);

@@ -59,23 +59,23 @@ cq_status cq_corpus_filter(cq_corpus_counts *counts, const cq_corpus_filter_opti
       return cq_fail(error, CQ_ERR_ARGUMENT, "what language '%s' is written in is not known", o->languages[i]);
   cq_row_writer writer;
   cq_row row;
-  cq_rows rows = {.paths = o->inputs,
-                  .n_paths = o->n_inputs,
-                  .least = o->n_languages > 2 ? o->n_languages : 2,
-                  .flow = &o->flow,
-                  .counts = counts};
+  cq_row_reader rows = {.paths = o->inputs,
+                        .n_paths = o->n_inputs,
+                        .least = o->n_languages > 2 ? o->n_languages : 2,
+                        .flow = &o->flow,
+                        .counts = counts};
   cq_status status = cq_row_writer_open(&writer, &o->flow, counts, error);
   if (status) return status;
   for (;;) {
     const char *why;
-    status = cq_rows_next(&row, &rows, error);
+    status = cq_row_reader_next(&row, &rows, error);
     if (status || row.n == 0) break;
     status = judge(&why, &f, &row, error);
     if (!status && !why) status = cq_row_writer_line(&writer, row.line, error);
     if (status) break;
     if (why) cq_corpus_lose(counts, why);
   }
-  cq_rows_close(&rows);
+  cq_row_reader_close(&rows);
   cq_builder_free(&f.keys);
   return cq_row_writer_finish(&writer, status, error);
 }

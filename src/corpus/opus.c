@@ -30,10 +30,10 @@ typedef struct document {
 typedef struct opus {
   cq_form base;
   document sides[2];
-  cq_xml *xml;    /* of links */
-  cq_rows rows;   /* of links a line each */
-  char *names[2]; /* of the documents that links are about */
-  char *link;     /* the numbers of a link, "4 5;6"; NULL: the group gave none */
+  cq_xml *xml;        /* of links */
+  cq_row_reader rows; /* of links a line each */
+  char *names[2];     /* of the documents that links are about */
+  char *link;         /* the numbers of a link, "4 5;6"; NULL: the group gave none */
   cq_builder texts[2];
 } opus;
 
@@ -198,8 +198,8 @@ static cq_status next_link(cq_row *out, cq_form *form, cq_error *error) {
 
 static cq_status open_ids(cq_form *form, cq_error *error) {
   opus *o = (opus *)form;
-  o->rows =
-      (cq_rows){.paths = form->o->inputs, .n_paths = 1, .least = 4, .flow = &form->o->flow, .counts = form->counts};
+  o->rows = (cq_row_reader){
+      .paths = form->o->inputs, .n_paths = 1, .least = 4, .flow = &form->o->flow, .counts = form->counts};
   (void)error;
   return CQ_OK;
 }
@@ -207,7 +207,7 @@ static cq_status open_ids(cq_form *form, cq_error *error) {
 static cq_status next_line(cq_row *out, cq_form *form, cq_error *error) {
   opus *o = (opus *)form;
   for (;;) {
-    cq_status status = cq_rows_next(out, &o->rows, error);
+    cq_status status = cq_row_reader_next(out, &o->rows, error);
     if (status || out->n == 0) return status;
     form->counts->n_read--; /* follow counts it */
     const cq_slice ids[2] = {out->columns[2], out->columns[3]};
@@ -224,7 +224,7 @@ static cq_status next_line(cq_row *out, cq_form *form, cq_error *error) {
 static void close_opus(cq_form *form) {
   opus *o = (opus *)form;
   cq_xml_close(o->xml);
-  cq_rows_close(&o->rows);
+  cq_row_reader_close(&o->rows);
   cq_free(o->link);
   for (size_t i = 0; i < 2; i++) {
     document_free(&o->sides[i]);

@@ -124,10 +124,10 @@ static void count_alone(pivot *p, const shelf *s) {
 }
 
 /* Rows of a file, or of a part of it, read by a flow of its own when they were counted before. */
-static cq_rows rows_of(pivot *p, size_t side, const char *const *path, const cq_corpus_flow *flow,
-                       cq_corpus_counts *counts) {
+static cq_row_reader rows_of(pivot *p, size_t side, const char *const *path, const cq_corpus_flow *flow,
+                             cq_corpus_counts *counts) {
   const size_t on = p->o->on[side];
-  return (cq_rows){.paths = path, .n_paths = 1, .least = on > 2 ? on : 2, .flow = flow, .counts = counts};
+  return (cq_row_reader){.paths = path, .n_paths = 1, .least = on > 2 ? on : 2, .flow = flow, .counts = counts};
 }
 
 static cq_status join(pivot *p, const char *const paths[2], const cq_corpus_flow *flow, cq_corpus_counts *counts,
@@ -136,9 +136,9 @@ static cq_status join(pivot *p, const char *const paths[2], const cq_corpus_flow
   cq_row row;
   cq_status status = CQ_OK;
   for (size_t side = 2; !status && side-- > 0;) {
-    cq_rows rows = rows_of(p, side, &paths[side], flow, counts);
+    cq_row_reader rows = rows_of(p, side, &paths[side], flow, counts);
     for (;;) {
-      status = cq_rows_next(&row, &rows, error);
+      status = cq_row_reader_next(&row, &rows, error);
       if (status || row.n == 0) break;
       cq_slice key;
       if (side == 0)
@@ -147,7 +147,7 @@ static cq_status join(pivot *p, const char *const paths[2], const cq_corpus_flow
         status = shelve(&s, key, row.line, error);
       if (status) break;
     }
-    cq_rows_close(&rows);
+    cq_row_reader_close(&rows);
   }
   if (!status) count_alone(p, &s);
   shelf_free(&s);
@@ -166,7 +166,7 @@ static cq_status split(pivot *p, const char *directory, size_t side, size_t n_pa
   FILE *parts[MOST_PARTS];
   cq_row row;
   cq_status status = CQ_OK;
-  cq_rows rows = rows_of(p, side, &p->o->inputs[side], &p->o->flow, p->counts);
+  cq_row_reader rows = rows_of(p, side, &p->o->inputs[side], &p->o->flow, p->counts);
   for (size_t i = 0; i < n_parts; i++) parts[i] = none;
   for (size_t i = 0; i < n_parts && !status; i++) {
     part_path(path, sizeof path, directory, side, i);
@@ -174,7 +174,7 @@ static cq_status split(pivot *p, const char *directory, size_t side, size_t n_pa
   }
   while (!status) {
     cq_slice key;
-    status = cq_rows_next(&row, &rows, error);
+    status = cq_row_reader_next(&row, &rows, error);
     if (status || row.n == 0) break;
     status = key_of(&key, p, &row, side, error);
     if (status) break;
@@ -184,7 +184,7 @@ static cq_status split(pivot *p, const char *directory, size_t side, size_t n_pa
   }
   for (size_t i = 0; i < n_parts; i++)
     if (parts[i] && fclose(parts[i]) != 0 && !status) status = cq_fail_errno(error, directory, "cannot write");
-  cq_rows_close(&rows);
+  cq_row_reader_close(&rows);
   return status;
 }
 

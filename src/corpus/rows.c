@@ -37,7 +37,7 @@ cq_status cq_corpus_line(cq_slice *out, cq_lines *lines, const cq_corpus_flow *f
   }
 }
 
-static cq_status malformed(const cq_rows *r, size_t n, cq_error *error) {
+static cq_status malformed(const cq_row_reader *r, size_t n, cq_error *error) {
   if (r->flow->skip_bad) {
     cq_corpus_lose(r->counts, "malformed");
     return CQ_OK;
@@ -48,7 +48,7 @@ static cq_status malformed(const cq_rows *r, size_t n, cq_error *error) {
   return cq_fail_line(error, CQ_ERR_FORMAT, path, line, "%zu columns, expected at least %zu", n, r->least);
 }
 
-cq_status cq_rows_next(cq_row *out, cq_rows *r, cq_error *error) {
+cq_status cq_row_reader_next(cq_row *out, cq_row_reader *r, cq_error *error) {
   out->n = 0;
   for (;;) {
     cq_status status = CQ_OK;
@@ -59,7 +59,7 @@ cq_status cq_rows_next(cq_row *out, cq_rows *r, cq_error *error) {
     if (!status) status = cq_corpus_line(&out->line, r->lines, r->flow, r->counts, error);
     if (status) return status;
     if (!out->line.data) {
-      cq_rows_close(r);
+      cq_row_reader_close(r);
       continue;
     }
     status = cq_corpus_count_row(r->counts, r->flow, error);
@@ -74,7 +74,7 @@ cq_status cq_rows_next(cq_row *out, cq_rows *r, cq_error *error) {
   }
 }
 
-void cq_rows_close(cq_rows *r) {
+void cq_row_reader_close(cq_row_reader *r) {
   cq_lines_close(r->lines);
   r->lines = NULL;
 }

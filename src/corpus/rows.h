@@ -28,7 +28,7 @@ CQ_MUST_USE cq_status cq_corpus_line(cq_slice *out, cq_lines *lines, const cq_co
                                      cq_corpus_counts *counts, cq_error *error);
 
 /* Files one after the other. */
-typedef struct cq_rows {
+typedef struct cq_row_reader {
   const char *const *paths;
   size_t n_paths;
   size_t least; /* columns of a row; fewer make it malformed */
@@ -36,11 +36,11 @@ typedef struct cq_rows {
   cq_corpus_counts *counts;
   cq_lines *lines; /* from here on private */
   size_t next_path;
-} cq_rows;
+} cq_row_reader;
 
 /* The next row, valid until the call after; n is 0 at the end. */
-CQ_MUST_USE cq_status cq_rows_next(cq_row *out, cq_rows *rows, cq_error *error);
-void cq_rows_close(cq_rows *rows);
+CQ_MUST_USE cq_status cq_row_reader_next(cq_row *out, cq_row_reader *rows, cq_error *error);
+void cq_row_reader_close(cq_row_reader *rows);
 
 /* --- writing --- */
 

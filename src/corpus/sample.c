@@ -26,14 +26,14 @@ static cq_status keep(kept *place, uint64_t number, cq_slice line, cq_error *err
 }
 
 /* Row i replaces a kept one at random with chance n / (i + 1). */
-static cq_status take_some(cq_row_writer *w, cq_rows *rows, const cq_corpus_sample_options *o, cq_error *error) {
+static cq_status take_some(cq_row_writer *w, cq_row_reader *rows, const cq_corpus_sample_options *o, cq_error *error) {
   cq_row row;
   kept *items = NULL;
   size_t n = 0, capacity = 0;
   cq_random random = cq_random_seeded(o->seed, 0);
   cq_status status;
   for (uint64_t number = 0;; number++) {
-    status = cq_rows_next(&row, rows, error);
+    status = cq_row_reader_next(&row, rows, error);
     if (status || row.n == 0) break;
     uint64_t place = n;
     if (n == o->n) {
@@ -58,10 +58,10 @@ static cq_status take_some(cq_row_writer *w, cq_rows *rows, const cq_corpus_samp
   return status;
 }
 
-static cq_status take_share(cq_row_writer *w, cq_rows *rows, const cq_corpus_sample_options *o, cq_error *error) {
+static cq_status take_share(cq_row_writer *w, cq_row_reader *rows, const cq_corpus_sample_options *o, cq_error *error) {
   cq_row row;
   for (uint64_t number = 0;; number++) {
-    cq_status status = cq_rows_next(&row, rows, error);
+    cq_status status = cq_row_reader_next(&row, rows, error);
     if (status || row.n == 0) return status;
     cq_random random = cq_random_seeded(o->seed, number);
     if (cq_random_uniform(&random) < o->share)
@@ -77,10 +77,10 @@ cq_status cq_corpus_sample(cq_corpus_counts *counts, const cq_corpus_sample_opti
   if (o->n == 0 && !(o->share > 0 && o->share <= 1))
     return cq_fail(error, CQ_ERR_ARGUMENT, "neither a number of rows nor a share of them within (0, 1]");
   cq_row_writer writer;
-  cq_rows rows = {.paths = o->inputs, .n_paths = o->n_inputs, .least = 1, .flow = &o->flow, .counts = counts};
+  cq_row_reader rows = {.paths = o->inputs, .n_paths = o->n_inputs, .least = 1, .flow = &o->flow, .counts = counts};
   cq_status status = cq_row_writer_open(&writer, &o->flow, counts, error);
   if (status) return status;
   status = o->n > 0 ? take_some(&writer, &rows, o, error) : take_share(&writer, &rows, o, error);
-  cq_rows_close(&rows);
+  cq_row_reader_close(&rows);
   return cq_row_writer_finish(&writer, status, error);
 }

@@ -94,15 +94,15 @@ cq_status cq_corpus_stats(cq_corpus_figures *out, const cq_corpus_stats_options 
   stats s = {0};
   cq_corpus_counts counts = {0};
   cq_row row;
-  cq_rows rows = {.paths = o->inputs, .n_paths = o->n_inputs, .least = 1, .flow = &o->flow, .counts = &counts};
+  cq_row_reader rows = {.paths = o->inputs, .n_paths = o->n_inputs, .least = 1, .flow = &o->flow, .counts = &counts};
   cq_status status;
   for (;;) {
-    status = cq_rows_next(&row, &rows, error);
+    status = cq_row_reader_next(&row, &rows, error);
     if (status || row.n == 0) break;
     status = add_row(out, &s, &row, error);
     if (status) break;
   }
-  cq_rows_close(&rows);
+  cq_row_reader_close(&rows);
   if (!status && !(out->columns = cq_alloc_array(s.n, sizeof *out->columns)))
     status = cq_fail_memory(error, "figures of columns");
   for (size_t c = 0; c < s.n; c++) {

@@ -12,7 +12,7 @@ enum { MOST_FILES = 1024 };
 
 typedef struct table {
   cq_form base;
-  cq_rows rows;
+  cq_row_reader rows;
   size_t score;               /* its column, from 1; 0: none */
   size_t places[CQ_ROW_MOST]; /* [n], from 0: the columns that are taken */
   size_t n;
@@ -36,7 +36,7 @@ static cq_status take_names(table *t, cq_error *error) {
   const cq_corpus_convert_options *o = t->base.o;
   cq_row head;
   if (o->n_columns == 0) return cq_fail(error, CQ_ERR_ARGUMENT, "%s: which columns?", t->base.kind->about.name);
-  cq_status status = cq_rows_next(&head, &t->rows, error);
+  cq_status status = cq_row_reader_next(&head, &t->rows, error);
   if (status) return status;
   if (head.n == 0) return cq_fail_file(error, CQ_ERR_FORMAT, o->inputs[0], "no line of column names");
   t->base.counts->n_read--; /* it is no row */
@@ -52,8 +52,8 @@ static cq_status take_names(table *t, cq_error *error) {
 
 static cq_status begin(table *t, size_t least, cq_error *error) {
   const cq_corpus_convert_options *o = t->base.o;
-  t->rows =
-      (cq_rows){.paths = o->inputs, .n_paths = o->n_inputs, .least = 1, .flow = &o->flow, .counts = t->base.counts};
+  t->rows = (cq_row_reader){
+      .paths = o->inputs, .n_paths = o->n_inputs, .least = 1, .flow = &o->flow, .counts = t->base.counts};
   cq_status status = CQ_OK;
   if (t->base.kind == &cq_form_ted2020)
     status = take_names(t, error);
@@ -78,7 +78,7 @@ static cq_status open_scored(cq_form *form, cq_error *error) {
 }
 
 static void close_table(cq_form *form) {
-  cq_rows_close(&((table *)form)->rows);
+  cq_row_reader_close(&((table *)form)->rows);
 }
 
 static cq_status malformed(table *t, cq_slice field, const char *expected, cq_error *error) {
@@ -94,7 +94,7 @@ static cq_status next_row(cq_row *out, cq_form *form, cq_error *error) {
   table *t = (table *)form;
   cq_slice taken[CQ_ROW_MOST];
   for (;;) {
-    cq_status status = cq_rows_next(out, &t->rows, error);
+    cq_status status = cq_row_reader_next(out, &t->rows, error);
     if (status || out->n == 0) return status;
     if (t->score) {
       double score;
@@ -120,7 +120,7 @@ static cq_status next_row(cq_row *out, cq_form *form, cq_error *error) {
 static cq_status next_words(cq_row *out, cq_form *form, cq_error *error) {
   table *t = (table *)form;
   for (;;) {
-    cq_status status = cq_rows_next(out, &t->rows, error);
+    cq_status status = cq_row_reader_next(out, &t->rows, error);
     if (status || out->n == 0) return status;
     const cq_slice line = cq_slice_trimmed(out->line);
     size_t end = 0, begin_second;

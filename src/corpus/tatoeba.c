@@ -15,7 +15,7 @@
 
 typedef struct tatoeba {
   cq_form base;
-  cq_rows links;
+  cq_row_reader links;
   cq_map places[2]; /* of a language: id -> which of texts */
   cq_slice *texts;
   size_t n, capacity;
@@ -35,18 +35,18 @@ static cq_status keep_sentence(tatoeba *t, int side, const cq_row *row, cq_error
 static cq_status read_sentences(tatoeba *t, cq_error *error) {
   const cq_corpus_convert_options *o = t->base.o;
   cq_corpus_counts uncounted = {0}; /* sentences are no rows */
-  cq_rows rows = {
+  cq_row_reader rows = {
       .paths = o->inputs + 1, .n_paths = o->n_inputs - 1, .least = 3, .flow = &o->flow, .counts = &uncounted};
   cq_row row;
   cq_status status;
   for (;;) {
-    status = cq_rows_next(&row, &rows, error);
+    status = cq_row_reader_next(&row, &rows, error);
     if (status || row.n == 0) break;
     for (int side = 0; !status && side < 2; side++)
       if (cq_slice_equal(row.columns[1], cq_slice_of(o->columns[side]))) status = keep_sentence(t, side, &row, error);
     if (status) break;
   }
-  cq_rows_close(&rows);
+  cq_row_reader_close(&rows);
   for (size_t i = 0; !status && i < 2; i++)
     if (t->places[i].n == 0) status = cq_fail(error, CQ_ERR_ARGUMENT, "no sentence is of language '%s'", o->columns[i]);
   return status;
@@ -56,15 +56,15 @@ static cq_status open_tatoeba(cq_form *form, cq_error *error) {
   tatoeba *t = (tatoeba *)form;
   if (form->o->n_columns != 2)
     return cq_fail(error, CQ_ERR_ARGUMENT, "tatoeba: %zu languages, expected 2", form->o->n_columns);
-  t->links =
-      (cq_rows){.paths = form->o->inputs, .n_paths = 1, .least = 2, .flow = &form->o->flow, .counts = form->counts};
+  t->links = (cq_row_reader){
+      .paths = form->o->inputs, .n_paths = 1, .least = 2, .flow = &form->o->flow, .counts = form->counts};
   return read_sentences(t, error);
 }
 
 static cq_status next_row(cq_row *out, cq_form *form, cq_error *error) {
   tatoeba *t = (tatoeba *)form;
   for (;;) {
-    cq_status status = cq_rows_next(out, &t->links, error);
+    cq_status status = cq_row_reader_next(out, &t->links, error);
     if (status || out->n == 0) return status;
     uint64_t places[2];
     for (size_t i = 0; i < 2; i++) places[i] = cq_map_get(&t->places[i], out->columns[i]);
@@ -79,7 +79,7 @@ static cq_status next_row(cq_row *out, cq_form *form, cq_error *error) {
 
 static void close_tatoeba(cq_form *form) {
   tatoeba *t = (tatoeba *)form;
-  cq_rows_close(&t->links);
+  cq_row_reader_close(&t->links);
   for (size_t i = 0; i < 2; i++) cq_map_free(&t->places[i]);
   cq_free(t->texts);
   cq_arena_free(&t->arena);
