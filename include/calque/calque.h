@@ -6,6 +6,7 @@
 #include "calque/autoencode.h"
 #include "calque/autoencode_trials.h"
 #include "calque/chart.h"
+#include "calque/classify.h"
 #include "calque/clir.h"
 #include "calque/cluster.h"
 #include "calque/compare.h"

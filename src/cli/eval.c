@@ -1,4 +1,4 @@
-/* calque eval mse | translation | xsim | sts: measures over any number of files, a row each, and their average.
+/* calque eval mse | translation | xsim | sts | classify: measures over any number of files, a row each, and their average.
  *
  * A measure is a row of the `measures` table's kind: a heading, a function that fills one file's cells, and a command.
  * All share the options, the table, and the JSON. */
@@ -11,9 +11,10 @@
 #include <string.h>
 
 struct args {
-  const char *model, *teacher, *prompt;
+  const char *model, *teacher, *prompt, *train;
   int threads, max_length;
   uint64_t max_rows;
+  double c;
   bool json, csv, skip_bad;
 };
 
@@ -37,6 +38,7 @@ typedef struct row {
 /* What every file of one call is measured with. */
 typedef struct bench {
   cq_encoder *model, *teacher;
+  cq_classifier *classifier; /* learned from --train */
   cq_pool *pool;
   cq_eval_options options;
 } bench;
@@ -84,6 +86,14 @@ static cq_status sts_of_file(row *out, const bench *b, const char *file, cq_erro
   return status;
 }
 
+static cq_status classify_of_file(row *out, const bench *b, const char *file, cq_error *error) {
+  cq_classify_result r = {0};
+  cq_status status = cq_eval_classify(&r, b->classifier, b->pool, file, &b->options, error);
+  out->n = r.n, out->n_skipped = r.n_skipped;
+  out->figures[0] = r.accuracy, out->figures[1] = r.macro_f1, out->figures[2] = r.chance;
+  return status;
+}
+
 static const figure mse_figures[] = {
     {"target_mse", "target x100", 1, 4, true},
     {"source_mse", "source x100", 1, 4, true},
@@ -106,11 +116,19 @@ static const figure sts_figures[] = {
     {"pearson", "Pearson x100", 100, 2, true},
 };
 
+static const figure classify_figures[] = {
+    {"accuracy", "accuracy %", 100, 2, true},
+    {"macro_f1", "macro F1 x100", 100, 2, true},
+    {"most_frequent", "most frequent %", 100, 2, true},
+};
+
 static const measure mse = {"mse", mse_figures, sizeof mse_figures / sizeof *mse_figures, mse_of_file};
 static const measure translation = {"translation", translation_figures,
                                     sizeof translation_figures / sizeof *translation_figures, translation_of_file};
 static const measure xsim = {"xsim", xsim_figures, sizeof xsim_figures / sizeof *xsim_figures, xsim_of_file};
 static const measure sts = {"sts", sts_figures, sizeof sts_figures / sizeof *sts_figures, sts_of_file};
+static const measure classify = {"classify", classify_figures, sizeof classify_figures / sizeof *classify_figures,
+                                 classify_of_file};
 
 /* ---- what they share ---- */
 
@@ -199,7 +217,15 @@ static int open_bench(bench *b, const struct args *args) {
   b->options.max_rows = args->max_rows, b->options.skip_bad = args->skip_bad, b->options.prompt = args->prompt;
   int code = cli_open_model(&b->model, args->model, args->max_length);
   if (code == CLI_OK && args->teacher) code = cli_open_model(&b->teacher, args->teacher, args->max_length);
-  return code == CLI_OK ? cli_open_pool(&b->pool, args->threads) : code;
+  if (code == CLI_OK) code = cli_open_pool(&b->pool, args->threads);
+  if (code || !args->train) return code;
+  cq_error error = {0};
+  cq_logistic_options o = cq_logistic_default_options();
+  o.c = args->c;
+  if (cq_classifier_train(&b->classifier, b->model, b->pool, args->train, &o, &b->options, &error))
+    return cli_fail_error(&error);
+  cli_note("%s: %zu classes", args->train, cq_classifier_n_classes(b->classifier));
+  return CLI_OK;
 }
 
 static int evaluate(const cli_call *call, const measure *m) {
@@ -227,6 +253,7 @@ static int evaluate(const cli_call *call, const measure *m) {
   for (size_t i = 0; i < n_rows; i++) free(rows[i].label);
   free(rows);
   cq_pool_free(b.pool);
+  cq_classifier_free(b.classifier);
   cq_encoder_free(b.model);
   cq_encoder_free(b.teacher);
   return code;
@@ -258,6 +285,28 @@ static const cli_option mse_options[] = {
     SHARED_OPTIONS,
 };
 
+static const cli_option classify_options[] = {
+    CLI_MODEL(struct args, model),
+    {.name = "train",
+     .type = CLI_TEXT,
+     .required = true,
+     .argument = "FILE",
+     .offset = offsetof(struct args, train),
+     .help = "sentences and their classes to learn from, in any language"},
+    {.name = "c",
+     .type = CLI_NUMBER,
+     .argument = "X",
+     .offset = offsetof(struct args, c),
+     .least = 1e-9,
+     .greatest = 1e9,
+     .help = "how much what was learned from weighs beside the size of the weights"},
+    SHARED_OPTIONS,
+};
+
+static void classify_defaults(void *values) {
+  ((struct args *)values)->c = cq_logistic_default_options().c;
+}
+
 static int run_mse(const cli_call *call) {
   return evaluate(call, &mse);
 }
@@ -272,6 +321,10 @@ static int run_xsim(const cli_call *call) {
 
 static int run_sts(const cli_call *call) {
   return evaluate(call, &sts);
+}
+
+static int run_classify(const cli_call *call) {
+  return evaluate(call, &classify);
 }
 
 static const cli_command eval_mse = {
@@ -330,15 +383,33 @@ static const cli_command eval_sts = {
     .run = run_sts,
 };
 
+static const cli_command eval_classify = {
+    .name = "classify",
+    .summary = "classes learned in one language and found in others",
+    .arguments = "[LABEL=]FILE...",
+    .least_arguments = 1,
+    .most_arguments = -1,
+    .description =
+        "A logistic regression on the model's vectors, as they are, learns from the sentences of --train, and "
+        "is measured on files in other languages: lines of SENTENCE, CLASS, separated by a tab. Beside "
+        "the accuracy and the mean of the classes' F1 stands the share of the most frequent class.",
+    .example = "calque eval classify --model multilingual --train topics-en.tsv.gz de=topics-de.tsv.gz",
+    CLI_OPTIONS(struct args, classify_options),
+    .defaults = classify_defaults,
+    .run = run_classify,
+};
+
 extern const cli_command cli_eval_bucc, cli_eval_mt, cli_eval_retrieval;
 static const cli_command *const children[] = {
-    &eval_mse, &eval_translation, &eval_xsim, &eval_sts, &cli_eval_bucc, &cli_eval_retrieval, &cli_eval_mt, NULL,
+    &eval_mse,      &eval_translation,   &eval_xsim,   &eval_sts, &eval_classify,
+    &cli_eval_bucc, &cli_eval_retrieval, &cli_eval_mt, NULL,
 };
 
 const cli_command cli_eval = {
     .name = "eval",
-    .summary = "measure a model: mse, translation, xsim, sts; what it mined: bucc; what was retrieved: retrieval; "
-               "translations: mt",
+    .summary =
+        "measure a model: mse, translation, xsim, sts, classify; what it mined: bucc; what was retrieved: retrieval; "
+        "translations: mt",
     .description =
         "Measures a model on files of tab-separated lines, plain or gzipped: a row per file and the average. bucc "
         "measures pairs that were mined, retrieval ranked documents, mt translations.",

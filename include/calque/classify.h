@@ -1,0 +1,80 @@
+/* Classes of sentences from their vectors: a logistic regression on a frozen encoder, learned in one language and used in
+ * others. How well that goes says how much of a meaning's place does not depend on the language.
+ *
+ *   cq_classifier *c;
+ *   cq_classifier_train(&c, encoder, pool, "topics-en.tsv.gz", NULL, NULL, &err);      // lines of sentence, tab, class
+ *   cq_classify_result r;
+ *   cq_eval_classify(&r, c, pool, "topics-de.tsv.gz", NULL, &err);
+ *   cq_classifier_free(c);
+ *
+ * The regression comes on vectors, too. */
+#ifndef CALQUE_CLASSIFY_H
+#define CALQUE_CLASSIFY_H
+
+#include "calque/eval.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* --- on vectors --- */
+
+typedef struct cq_logistic_options {
+  double c;            /* how much the likelihood weighs beside the weights' size, above 0 */
+  double tolerance;    /* ends when no element of the gradient is larger, in parts of n * c */
+  int most_iterations; /* or after so many */
+} cq_logistic_options;
+CQ_API cq_logistic_options cq_logistic_default_options(void); /* 1, 1e-6, 1000 */
+
+typedef struct cq_logistic {
+  size_t n_classes, dim;
+  double *weights;  /* [n_classes, dim + 1], the last of a row its intercept */
+  double loss;      /* what has been made least */
+  int n_iterations; /* that it took */
+  bool converged;   /* within the tolerance */
+} cq_logistic;
+
+/* The weights of p(k | x) = softmax(W x + b) that make c * sum of -log p + |W|^2 / 2 least, as scikit-learn's
+ * LogisticRegression does; intercepts are free. The least is one point, whatever the way to it, which is L-BFGS here
+ * (Liu & Nocedal 1989) in double precision.
+ *   vectors   [n, dim];  classes  [n], below n_classes
+ * Errors: CQ_ERR_ARGUMENT for fewer than two classes, no rows, a class out of range, vectors that are not finite, options
+ * out of range; CQ_ERR_MEMORY. *out is {0} then; release with cq_logistic_free. */
+CQ_API CQ_MUST_USE cq_status cq_logistic_train(cq_logistic *out, const float *vectors, const uint32_t *classes,
+                                               size_t n, size_t dim, size_t n_classes,
+                                               const cq_logistic_options *options, cq_pool *pool, cq_error *error);
+CQ_API void cq_logistic_free(cq_logistic *model);
+/* The most probable class of a vector [dim]; of equally probable ones the first. */
+CQ_API uint32_t cq_logistic_class(const cq_logistic *model, const float *vector);
+
+/* Of n predictions: the share that is right, and the mean over the classes that occur, as gold or predicted, of F1. */
+typedef struct cq_classify_result {
+  double accuracy, macro_f1;
+  double chance; /* the share of gold's most frequent class */
+  size_t n, n_skipped;
+} cq_classify_result;
+/* Errors: CQ_ERR_ARGUMENT when n is 0 or a class is n_classes or more; CQ_ERR_MEMORY. */
+CQ_API CQ_MUST_USE cq_status cq_classify_score(cq_classify_result *out, const uint32_t *predicted, const uint32_t *gold,
+                                               size_t n, size_t n_classes, cq_error *error);
+
+/* --- on a model and a file of lines: SENTENCE tab CLASS --- */
+
+typedef struct cq_classifier cq_classifier;
+
+/* Learns from a file; the encoder is borrowed. options NULL: the defaults; of eval's, those of reading and encoding.
+ * Errors: CQ_ERR_ARGUMENT for a file of one class; those of reading, encoding and cq_logistic_train. */
+CQ_API CQ_MUST_USE cq_status cq_classifier_train(cq_classifier **out, const cq_encoder *encoder, cq_pool *pool,
+                                                 const char *file, const cq_logistic_options *options,
+                                                 const cq_eval_options *eval_options, cq_error *error);
+CQ_API void cq_classifier_free(cq_classifier *classifier);
+CQ_API size_t cq_classifier_n_classes(const cq_classifier *classifier);
+
+/* Measures it on a file. Errors: CQ_ERR_FORMAT with the line's number among the rows for a class that was not learned;
+ * those of reading and encoding. */
+CQ_API CQ_MUST_USE cq_status cq_eval_classify(cq_classify_result *out, const cq_classifier *classifier, cq_pool *pool,
+                                              const char *file, const cq_eval_options *options, cq_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
