@@ -11,11 +11,18 @@ static bool is_key_character(uint32_t c) {
 }
 
 /* Whether NFKC has nothing to do with a character, whatever stands beside it in a text of such, or turns it into what is
- * left out like itself: ASCII, Latin-1's and Latin Extended-A's letters, Russian ones, quotation marks and dashes. */
+ * left out like itself: the letters, signs and punctuation of most text in Latin, Greek, Russian, Chinese, Japanese and
+ * Korean. */
 static bool is_plain(uint32_t c) {
-  if (c < 0x80) return true;
-  if (c >= 0xc0 && c < 0x17f) return c != 0x132 && c != 0x133 && c != 0x13f && c != 0x140 && c != 0x149;
-  return c == 0xa0 || c == 0xab || c == 0xbb || (c >= 0x400 && c < 0x482) || (c >= 0x2010 && c < 0x2020 && c != 0x2017);
+  static const uint16_t ranges[][2] = {
+      {0x00, 0xa7},     {0xa9, 0xa9},     {0xab, 0xae},     {0xb0, 0xb1},     {0xb6, 0xb7},     {0xbb, 0xbb},
+      {0xbf, 0x131},    {0x134, 0x13e},   {0x141, 0x148},   {0x14a, 0x17e},   {0x386, 0x386},   {0x388, 0x3ce},
+      {0x400, 0x481},   {0x2010, 0x2016}, {0x2018, 0x2027}, {0x20ac, 0x20ac}, {0x3001, 0x3002}, {0x3041, 0x3096},
+      {0x30a1, 0x30fe}, {0x4e00, 0x9fff}, {0xac00, 0xd7a3}, {0xff01, 0xff01}, {0xff0c, 0xff0c}, {0xff1f, 0xff1f}};
+  if (c < 0xa8) return true;
+  for (size_t i = 1; i < sizeof ranges / sizeof *ranges && c >= ranges[i][0]; i++)
+    if (c <= ranges[i][1]) return true;
+  return false;
 }
 
 /* Text of plain characters; false: it is not. */
