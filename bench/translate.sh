@@ -8,6 +8,7 @@
 #   RUN   PAIR-KIND, PAIR fr-it or en-de (multi30k), KIND one of
 #           own        decoders learn from their own language's vectors alone
 #           more       the same, and text of one language besides (fr-it)
+#           hub        the same, with English as a third language and the pairs that it has with both (fr-it)
 #           other      from the other language's, without losses between languages: a supervised encoder-decoder, the bound
 #           both       from both in turn
 #           described  the system as described, everything at once, 16 numbers
@@ -40,6 +41,8 @@ fr_it_text() {
   gzip -dc "$from"/test-*.tsv.gz | cat - "$work/fr-it.dev.tsv" | cut -f 1,2 >"$work/held-out.tsv"
   gzip -dc "$data"/en-fr/train-{anki,tatoeba}.tsv.gz | cut -f 2 | LC_ALL=C sort -u | awk 'NR % 2' | unseen 1 1 >"$work/fr.txt"
   gzip -dc "$data"/en-it/train-{tatoeba,tldr,stsb-mt}.tsv.gz | cut -f 2 | LC_ALL=C sort -u | unseen 1 1 >"$work/it.txt"
+  gzip -dc "$data"/en-fr/train-{anki,tatoeba}.tsv.gz | cut -f 1,2 | LC_ALL=C sort -u | unseen 2 2 >"$work/en-fr.tsv"
+  gzip -dc "$data"/en-it/train-{tatoeba,tldr}.tsv.gz | cut -f 1,2 | LC_ALL=C sort -u | unseen 2 2 >"$work/en-it.tsv"
   unseen 1 2 <"$work/all.tsv" >"$work/fr-it.tmp"
   mv "$work/fr-it.tmp" "$work/fr-it.tsv" # the last: with it all is there
 }
@@ -63,9 +66,11 @@ bleu() {
 for run in "$@"; do
   pair=${run%-*} kind=${run##*-} a=${run%%-*}
   b=${pair#*-} model=$work/$run
-  options=(--vocab-size 6000 --max-tokens 50 --max-characters 150 --together "${EPOCHS:-12}")
+  options=(--vocab-size 6000 --together "${EPOCHS:-12}")
+  limits=(--max-tokens 50 --max-characters 150)
   if [ "$pair" = fr-it ]; then
     fr_it_text
+    limits=(--max-tokens 40 --max-characters 80) # the test's sentences are short
     text=(fr,it="$work/fr-it.tsv") dev=$work/fr-it.dev.tsv tests=("$data"/fr-it/test-{tatoeba,flores}.tsv.gz)
   else
     text=(en,de="$data/en-de/train-multi30k.tsv.gz") dev=$data/en-de/dev-multi30k.tsv.gz
@@ -74,13 +79,14 @@ for run in "$@"; do
   case $kind in
   own) ;;
   more) text+=(fr="$work/fr.txt" it="$work/it.txt") ;;
+  hub) text+=(en,fr="$work/en-fr.tsv" en,it="$work/en-it.tsv") ;;
   other) options+=(--feed other --alpha 0 --distance 0 --noise 0) ;;
   both) options+=(--feed both) ;;
-  described) options=(--recipe as-described --together "${EPOCHS:-12}" --max-tokens 50 --max-characters 150) ;;
+  described) options=(--recipe as-described --together "${EPOCHS:-12}") ;;
   *) echo "unknown run $run" >&2; exit 2 ;;
   esac
   read -r -a more <<<"${OPTIONS:-}"
-  [ -d "$model" ] || "$program" autoencode train "$model" "${text[@]}" --dev "$a,$b=$dev" "${options[@]}" "${more[@]}" --resume \
+  [ -d "$model" ] || "$program" autoencode train "$model" "${text[@]}" --dev "$a,$b=$dev" "${options[@]}" "${limits[@]}" "${more[@]}" --resume \
     --threads "$threads" >&2
   for test in "${tests[@]}"; do
     name=$(basename "$test" .tsv.gz)
