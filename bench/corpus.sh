@@ -7,10 +7,9 @@
 # MB/s of input as one core reads it (user and system time), seconds, greatest resident memory in MB.
 set -euo pipefail
 [ $# -ge 2 ] || { sed -n '2,7s/^# \{0,1\}//p' "$0" >&2; exit 2; }
-program=$1 work=$2 millions=${3:-10}
+program=$(realpath -e "$1") work=$2 millions=${3:-10}
 mkdir -p "$work"
 cd "$work"
-program=$(realpath "$program" 2>/dev/null || echo "$OLDPWD/$program")
 
 make_pairs() { # N: the same at every call
   awk -v n="$1" 'BEGIN {

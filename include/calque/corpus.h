@@ -70,7 +70,7 @@ typedef struct cq_corpus_convert_options {
   size_t n_inputs;
   const char *const *columns; /* what the columns of the output are, in their order; none: the format's default */
   size_t n_columns;
-  double threshold; /* the least score of a pair, where the format has scores; 0: the format's default */
+  double threshold; /* the least score of a pair, where the format has scores; below 0: the format's default */
   cq_corpus_flow flow;
 } cq_corpus_convert_options;
 
@@ -112,7 +112,8 @@ typedef struct cq_corpus_sample_options {
 CQ_API CQ_MUST_USE cq_status cq_corpus_sample(cq_corpus_counts *counts, const cq_corpus_sample_options *options,
                                               cq_error *error);
 
-/* What makes a row a repetition of an earlier one: all its sides, or any, or the first, or the second. */
+/* What makes a row a repetition of an earlier one: all its sides, or any, or the first, or the second, each as the same
+ * side of the earlier one; an empty side repeats nothing. */
 typedef enum cq_corpus_repeats {
   CQ_REPEATS_ROW,
   CQ_REPEATS_ANY,
@@ -123,7 +124,8 @@ typedef enum cq_corpus_repeats {
 typedef struct cq_corpus_dedup_options {
   const char *const *inputs; /* one after the other */
   size_t n_inputs;
-  const char *const *held_out; /* a row that has any sentence of these files, in any column, is left out */
+  const char *const *held_out; /* a row that has any sentence of these files, in any column, is left out; a malformed
+                                  line there is an error in any case */
   size_t n_held_out;
   cq_corpus_match match;
   cq_corpus_repeats repeats;
@@ -147,7 +149,7 @@ typedef struct cq_corpus_filter_options {
   cq_corpus_flow flow;
 } cq_corpus_filter_options;
 
-/* Rows that may be translations. A side's script is the one that most of its letters have; sides without letters pass. */
+/* Rows that may be translations. Of rows of three columns and more all but the first may be empty. A side's script is the one that most of its letters have; sides without letters pass. */
 CQ_API CQ_MUST_USE cq_status cq_corpus_filter(cq_corpus_counts *counts, const cq_corpus_filter_options *options,
                                               cq_error *error);
 

@@ -3,6 +3,8 @@
 #include "base/error.h"
 #include "base/memory.h"
 
+#include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <zlib.h>
@@ -41,16 +43,17 @@ static cq_status start_packer(cq_text_writer *w, cq_error *error) {
 cq_status cq_text_writer_open(cq_text_writer *out, const char *path, cq_error *error) {
   const bool standard = !path || !strcmp(path, "-");
   struct stat info;
+  char resolved[PATH_MAX];
   *out = (cq_text_writer){.path = cq_strdup(standard ? "<stdout>" : path), .text = cq_alloc(TEXT_BYTES)};
   cq_status status = out->path && out->text ? CQ_OK : cq_fail_memory(error, path);
   const size_t n = out->path ? strlen(out->path) : 0;
   if (!status && !standard && n > 3 && !strcmp(out->path + n - 3, ".gz")) status = start_packer(out, error);
   if (!status && standard) {
     out->stream = stdout;
-  } else if (!status && lstat(path, &info) == 0 && !S_ISREG(info.st_mode)) {
+  } else if (!status && stat(path, &info) == 0 && !S_ISREG(info.st_mode)) {
     if (!(out->stream = fopen(path, "wb"))) status = cq_fail_errno(error, path, "cannot create");
   } else if (!status) {
-    status = cq_writer_open(&out->file, path, error);
+    status = cq_writer_open(&out->file, realpath(path, resolved) ? resolved : path, error);
     out->stream = out->file.stream;
   }
   if (status) cq_text_writer_abort(out);
@@ -58,7 +61,10 @@ cq_status cq_text_writer_open(cq_text_writer *out, const char *path, cq_error *e
 }
 
 static cq_status hand_on(cq_text_writer *w, const void *bytes, size_t n, cq_error *error) {
-  return fwrite(bytes, 1, n, w->stream) == n ? CQ_OK : cq_fail_errno(error, w->path, "cannot write");
+  if (fwrite(bytes, 1, n, w->stream) == n) return CQ_OK;
+  const cq_status status = cq_fail_errno(error, w->path, "cannot write");
+  if (w->stream == stdout) clearerr(stdout); /* it is said */
+  return status;
 }
 
 /* Hands on what text holds; `flush` is zlib's. */
@@ -97,6 +103,7 @@ cq_status cq_text_writer_commit(cq_text_writer *w, cq_error *error) {
     if (!status) status = cq_writer_commit(&w->file, error);
   } else if (!status && fflush(w->stream) != 0) {
     status = cq_fail_errno(error, w->path, "cannot write");
+    if (w->stream == stdout) clearerr(stdout);
   }
   cq_text_writer_abort(w);
   return status;

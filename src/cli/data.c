@@ -66,6 +66,7 @@ const cli_command cli_data = {
     .summary = "parallel text: convert, pivot, sample, dedup, filter, stats",
     .description = "Brings parallel text into tab-separated columns, and makes training data of it.",
     .example = "calque data convert --from moses news.en.gz news.de.gz -o raw.tsv\n"
-               "calque data filter --languages en,de raw.tsv | calque data dedup -o en-de.tsv.gz",
+               "calque data filter --languages en,de raw.tsv -o clean.tsv\n"
+               "calque data dedup clean.tsv --against test.tsv -o en-de.tsv.gz",
     .children = children,
 };

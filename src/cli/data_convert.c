@@ -34,6 +34,10 @@ static const cli_option convert_options[] = {
      .help = "of wikimatrix: the least score"},
 };
 
+static void convert_defaults(void *options) {
+  *(struct convert_args *)options = (struct convert_args){.threshold = -1};
+}
+
 static bool list_format(cli_list_item *out, size_t i) {
   const cq_corpus_format *format = cq_corpus_format_at(i);
   if (format) *out = (cli_list_item){format->name, format->inputs, format->help};
@@ -54,6 +58,8 @@ static int run_convert(const cli_call *call) {
   if (o.n_inputs < format->least_inputs || o.n_inputs > format->most_inputs)
     return cli_usage(call->path, "%s is read from %s", format->name, format->inputs);
   if (args->columns && !format->has_columns) return cli_usage(call->path, "%s has no columns to choose", format->name);
+  if (cli_given(call, "threshold") && strcmp(format->name, "wikimatrix") != 0)
+    return cli_usage(call->path, "%s has no scores for --threshold", format->name);
   int code = cli_data_split(&columns, &o.n_columns, &copy, args->columns);
   if (code == CLI_OK) {
     o.columns = columns;
@@ -81,5 +87,6 @@ const cli_command cli_data_convert = {
                "calque data convert --from tmx --columns en,it dgt.tmx -o en-it.tsv.gz",
     CLI_OPTIONS(struct convert_args, convert_options),
     CLI_DATA_FLOW_OPTIONS,
+    .defaults = convert_defaults,
     .run = run_convert,
 };

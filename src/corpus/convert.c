@@ -35,6 +35,7 @@ cq_status cq_corpus_convert(cq_corpus_counts *counts, const cq_corpus_convert_op
   cq_row row;
   *counts = (cq_corpus_counts){0};
   cq_status status = find_kind(&kind, o, error);
+  if (!status) status = cq_corpus_check_inputs(o->inputs, o->n_inputs, NULL, 0, error);
   if (status) return status;
   cq_form *form = cq_alloc_zeroed(kind->size);
   if (!form) return cq_fail_memory(error, kind->about.name);

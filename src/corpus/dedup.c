@@ -5,7 +5,7 @@
 
 typedef struct dedup {
   const cq_corpus_dedup_options *o;
-  cq_key_set held_out, seen[2]; /* seen: of rows or of one side; the second for the others of CQ_REPEATS_ANY */
+  cq_key_set held_out, seen; /* seen: of rows or of sides */
   cq_builder room;
   uint64_t keys[CQ_ROW_MOST]; /* of a row's sides */
 } dedup;
@@ -18,7 +18,8 @@ static cq_status find_keys(dedup *d, const cq_row *row, cq_error *error) {
 
 static cq_status read_held_out(dedup *d, cq_error *error) {
   cq_corpus_counts uncounted = {0};
-  const cq_corpus_flow flow = {.skip_bad = d->o->flow.skip_bad};
+  cq_corpus_flow flow = d->o->flow;
+  flow.skip_bad = false; /* what is not read is not held out */
   cq_row_reader rows = {
       .paths = d->o->held_out, .n_paths = d->o->n_held_out, .least = 1, .flow = &flow, .counts = &uncounted};
   cq_row row;
@@ -45,8 +46,17 @@ static uint64_t key_of_row(const dedup *d, size_t n) {
   return key;
 }
 
-/* Why a row is left out; NULL: it is not. All of its keys are remembered in any case. */
-static cq_status judge(const char **why, dedup *d, size_t n, cq_error *error) {
+/* Remembers a sentence of a side; an empty one is none. */
+static bool see_side(bool *repeats, dedup *d, const cq_row *row, size_t c) {
+  bool is_new = true;
+  const bool stored = row->columns[c].n == 0 || cq_key_set_put(&is_new, &d->seen, cq_mix(d->keys[c] + c));
+  *repeats |= !is_new;
+  return stored;
+}
+
+/* Why a row is left out; NULL: it is not. What is held out is not remembered. */
+static cq_status judge(const char **why, dedup *d, const cq_row *row, cq_error *error) {
+  const size_t n = row->n;
   const cq_corpus_repeats by = d->o->repeats;
   bool is_new = true, repeats = false, stored = true;
   *why = NULL;
@@ -54,14 +64,12 @@ static cq_status judge(const char **why, dedup *d, size_t n, cq_error *error) {
     if (cq_key_set_has(&d->held_out, d->keys[c])) *why = "held out";
   if (*why) return CQ_OK;
   if (by == CQ_REPEATS_ANY) {
-    for (size_t c = 0; c < n && stored; c++) {
-      stored = cq_key_set_put(&is_new, &d->seen[c > 0], d->keys[c]);
-      repeats |= !is_new;
-    }
-  } else {
-    const uint64_t key = by == CQ_REPEATS_ROW ? key_of_row(d, n) : d->keys[by == CQ_REPEATS_SECOND];
-    stored = cq_key_set_put(&is_new, &d->seen[0], key);
+    for (size_t c = 0; c < n && stored; c++) stored = see_side(&repeats, d, row, c);
+  } else if (by == CQ_REPEATS_ROW) {
+    stored = cq_key_set_put(&is_new, &d->seen, key_of_row(d, n));
     repeats = !is_new;
+  } else {
+    stored = see_side(&repeats, d, row, by == CQ_REPEATS_SECOND);
   }
   if (!stored) return cq_fail_memory(error, "sentences that were seen");
   if (repeats) *why = "repeated";
@@ -74,7 +82,8 @@ cq_status cq_corpus_dedup(cq_corpus_counts *counts, const cq_corpus_dedup_option
   cq_row_writer writer;
   cq_row_reader rows = {.paths = o->inputs, .n_paths = o->n_inputs, .least = 2, .flow = &o->flow, .counts = counts};
   cq_row row;
-  cq_status status = read_held_out(&d, error);
+  cq_status status = cq_corpus_check_inputs(o->inputs, o->n_inputs, o->held_out, o->n_held_out, error);
+  if (!status) status = read_held_out(&d, error);
   if (!status) status = cq_row_writer_open(&writer, &o->flow, counts, error);
   if (!status) {
     for (;;) {
@@ -82,7 +91,7 @@ cq_status cq_corpus_dedup(cq_corpus_counts *counts, const cq_corpus_dedup_option
       status = cq_row_reader_next(&row, &rows, error);
       if (status || row.n == 0) break;
       status = find_keys(&d, &row, error);
-      if (!status) status = judge(&why, &d, row.n, error);
+      if (!status) status = judge(&why, &d, &row, error);
       if (!status && !why) status = cq_row_writer_line(&writer, row.line, error);
       if (status) break;
       if (why) cq_corpus_lose(counts, why);
@@ -90,7 +99,7 @@ cq_status cq_corpus_dedup(cq_corpus_counts *counts, const cq_corpus_dedup_option
     status = cq_row_writer_finish(&writer, status, error);
   }
   cq_row_reader_close(&rows);
-  for (size_t i = 0; i < 2; i++) cq_key_set_free(&d.seen[i]);
+  cq_key_set_free(&d.seen);
   cq_key_set_free(&d.held_out);
   cq_builder_free(&d.room);
   return status;

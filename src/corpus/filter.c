@@ -16,6 +16,7 @@ static bool is_lopsided(const filter *f, size_t n) {
   enum { SMOOTHING = 10 };
   uint64_t least = UINT64_MAX, most = 0;
   for (size_t c = 0; c < n; c++) {
+    if (f->characters[c] == 0) continue;
     if (f->characters[c] < least) least = f->characters[c];
     if (f->characters[c] > most) most = f->characters[c];
   }
@@ -37,8 +38,11 @@ static cq_status judge(const char **why, filter *f, const cq_row *row, cq_error 
   *why = NULL;
   for (size_t c = 0; c < row->n; c++) {
     const cq_slice side = cq_slice_trimmed(row->columns[c]);
-    if (side.n == 0 && row->n == 2) *why = "empty";
     f->characters[c] = cq_utf8_length(side.data, side.n);
+    if (side.n == 0) { /* of several translations some may be missing */
+      if (c == 0 || row->n == 2) *why = "empty";
+      continue;
+    }
     if (f->characters[c] < o->least_characters) *why = *why ? *why : "too short";
     if (o->most_characters && f->characters[c] > o->most_characters) *why = *why ? *why : "too long";
   }
@@ -55,7 +59,7 @@ cq_status cq_corpus_filter(cq_corpus_counts *counts, const cq_corpus_filter_opti
   if (o->n_languages > CQ_ROW_MOST) return cq_fail(error, CQ_ERR_ARGUMENT, "%zu languages", o->n_languages);
   filter f = {.o = o};
   for (size_t i = 0; i < o->n_languages; i++)
-    if (!cq_scripts_of_language(&f.scripts[i], o->languages[i]))
+    if (!o->languages[i][0] || !cq_scripts_of_language(&f.scripts[i], o->languages[i]))
       return cq_fail(error, CQ_ERR_ARGUMENT, "what language '%s' is written in is not known", o->languages[i]);
   cq_row_writer writer;
   cq_row row;
@@ -64,7 +68,8 @@ cq_status cq_corpus_filter(cq_corpus_counts *counts, const cq_corpus_filter_opti
                         .least = o->n_languages > 2 ? o->n_languages : 2,
                         .flow = &o->flow,
                         .counts = counts};
-  cq_status status = cq_row_writer_open(&writer, &o->flow, counts, error);
+  cq_status status = cq_corpus_check_inputs(o->inputs, o->n_inputs, NULL, 0, error);
+  if (!status) status = cq_row_writer_open(&writer, &o->flow, counts, error);
   if (status) return status;
   for (;;) {
     const char *why;

@@ -25,6 +25,7 @@ typedef struct document {
   /* while it is read */
   cq_xml *xml;
   bool in_sentence;
+  size_t begin; /* of its text */
 } document;
 
 typedef struct opus {
@@ -51,11 +52,11 @@ static void open_sentence(void *context, const char *name, const char **attribut
   document *d = context;
   if (strcmp(name, "s") != 0) return;
   const char *id = cq_xml_attribute(attributes, "id");
-  if (!id) {
-    cq_xml_refuse(d->xml, "a sentence without id");
+  if (!id || d->in_sentence) {
+    cq_xml_refuse(d->xml, id ? "a sentence within another" : "a sentence without id");
     return;
   }
-  d->in_sentence = true;
+  d->in_sentence = true, d->begin = d->texts.n;
   if (cq_map_get(&d->places, cq_slice_of(id)) != CQ_MAP_NONE)
     cq_xml_refuse(d->xml, "two sentences of id '%.80s'", id);
   else if (!cq_map_put(&d->places, cq_slice_of(id), d->texts.n))
@@ -66,7 +67,7 @@ static void close_sentence(void *context, const char *name) {
   document *d = context;
   if (strcmp(name, "s") != 0) return;
   d->in_sentence = false;
-  if (d->texts.n && d->texts.data[d->texts.n - 1] == ' ') d->texts.n--; /* behind the last word */
+  if (d->texts.n > d->begin && d->texts.data[d->texts.n - 1] == ' ') d->texts.n--; /* behind the last word */
   cq_builder_char(&d->texts, '\0');
   if (d->texts.failed) cq_xml_refuse(d->xml, NULL);
 }
@@ -83,9 +84,14 @@ static void add_text(cq_builder *b, size_t begin, const char *bytes, size_t n) {
 static void sentence_text(void *context, const char *bytes, int n) {
   document *d = context;
   if (!d->in_sentence) return;
-  size_t begin = d->texts.n; /* of the sentence: behind the zero before it */
-  while (begin > 0 && d->texts.data[begin - 1] != '\0') begin--;
-  add_text(&d->texts, begin, bytes, (size_t)n);
+  add_text(&d->texts, d->begin, bytes, (size_t)n);
+}
+
+/* Whether a name from a file is no path down from a directory. */
+static bool leads_out(const char *name) {
+  for (const char *p = name; p; p = (p = strchr(p, '/')) ? p + 1 : NULL)
+    if (!strncmp(p, "..", 2) && (p[2] == '/' || p[2] == '\0')) return true;
+  return name[0] == '/' || name[0] == '\0';
 }
 
 static cq_status read_document(document *d, const char *name, const char *root, cq_error *error) {
@@ -94,6 +100,8 @@ static cq_status read_document(document *d, const char *name, const char *root, 
   bool more;
   if (d->name && !strcmp(d->name, name)) return CQ_OK;
   document_free(d);
+  if (leads_out(name))
+    return cq_fail_file(error, CQ_ERR_FORMAT, name, "a document must lie under the directory that was named");
   cq_status status = cq_path_join(path, sizeof path, root, name, error);
   if (!status && !cq_file_exists(path) && n > 3 && !strcmp(name + n - 3, ".gz")) path[strlen(path) - 3] = '\0';
   if (!status)
@@ -186,6 +194,8 @@ static cq_status next_link(cq_row *out, cq_form *form, cq_error *error) {
     bool more;
     cq_status status = cq_xml_read(&more, o->xml, error);
     out->n = 0;
+    if (!status && !more && !o->names[0])
+      return cq_fail_file(error, CQ_ERR_FORMAT, form->o->inputs[0], "no <linkGrp> in it: does it hold links?");
     if (status || !more) return status;
     const char *between = strchr(o->link, ';');
     const cq_slice ids[2] = {{o->link, (size_t)(between - o->link)}, cq_slice_of(between + 1)};

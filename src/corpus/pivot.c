@@ -19,7 +19,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { MOST_PARTS = 256, NOWHERE = UINT32_MAX };
+enum { MOST_PARTS = 256 };
+#define NOWHERE UINT32_MAX
 
 static const char first_alone[] = "of the first, without a partner";
 static const char second_alone[] = "of the second, without a partner";
@@ -161,16 +162,15 @@ static void part_path(char *out, size_t size, const char *directory, size_t side
 }
 
 static cq_status split(pivot *p, const char *directory, size_t side, size_t n_parts, cq_error *error) {
-  static FILE *const none = NULL;
   char path[PATH_MAX];
   FILE *parts[MOST_PARTS];
   cq_row row;
   cq_status status = CQ_OK;
   cq_row_reader rows = rows_of(p, side, &p->o->inputs[side], &p->o->flow, p->counts);
-  for (size_t i = 0; i < n_parts; i++) parts[i] = none;
+  for (size_t i = 0; i < n_parts; i++) parts[i] = NULL;
   for (size_t i = 0; i < n_parts && !status; i++) {
     part_path(path, sizeof path, directory, side, i);
-    if (!(parts[i] = fopen(path, "wb"))) status = cq_fail_errno(error, path, "cannot create");
+    if (!(parts[i] = fopen(path, "wbe"))) status = cq_fail_errno(error, path, "cannot create");
   }
   while (!status) {
     cq_slice key;
@@ -178,7 +178,7 @@ static cq_status split(pivot *p, const char *directory, size_t side, size_t n_pa
     if (status || row.n == 0) break;
     status = key_of(&key, p, &row, side, error);
     if (status) break;
-    FILE *part = parts[cq_hash(key.data, key.n) % n_parts];
+    FILE *part = parts[(cq_hash(key.data, key.n) >> 32) % n_parts];
     if (fwrite(row.line.data, 1, row.line.n, part) != row.line.n || putc('\n', part) == EOF)
       status = cq_fail_errno(error, directory, "cannot write");
   }
@@ -190,17 +190,19 @@ static cq_status split(pivot *p, const char *directory, size_t side, size_t n_pa
 
 static cq_status join_parts(pivot *p, size_t n_parts, cq_error *error) {
   const char *temporary = getenv("TMPDIR");
-  const cq_corpus_flow silent = {0};
+  cq_corpus_flow flow = p->o->flow;
+  flow.skip_bad = false; /* they were skipped */
   cq_corpus_counts uncounted = {0};
   char directory[PATH_MAX - 64], path[2][PATH_MAX];
-  const int n = snprintf(directory, sizeof directory, "%s/calque-pivot-XXXXXX", temporary ? temporary : "/tmp");
+  const int n =
+      snprintf(directory, sizeof directory, "%s/calque-pivot-XXXXXX", temporary && *temporary ? temporary : "/tmp");
   if (n < 0 || (size_t)n >= sizeof directory) return cq_fail(error, CQ_ERR_ARGUMENT, "TMPDIR is too long a path");
   if (!mkdtemp(directory)) return cq_fail_errno(error, directory, "cannot create");
   cq_status status = CQ_OK;
   for (size_t side = 0; !status && side < 2; side++) status = split(p, directory, side, n_parts, error);
   for (size_t i = 0; !status && i < n_parts; i++) {
     for (size_t side = 0; side < 2; side++) part_path(path[side], sizeof path[side], directory, side, i);
-    status = join(p, (const char *const[2]){path[0], path[1]}, &silent, &uncounted, error);
+    status = join(p, (const char *const[2]){path[0], path[1]}, &flow, &uncounted, error);
     for (size_t side = 0; side < 2; side++) unlink(path[side]);
   }
   cq_directory_remove(directory);
@@ -209,7 +211,7 @@ static cq_status join_parts(pivot *p, size_t n_parts, cq_error *error) {
 
 /* Into how many parts the second file must be split, from what it takes on disk. */
 static size_t count_parts(const cq_corpus_pivot_options *o) {
-  enum { OF_GZIP = 4, OF_A_ROW = 2 }; /* times so large are texts, and a row in memory with its key */
+  enum { OF_GZIP = 6, OF_A_ROW = 8 }; /* times so large are texts, and a short row in memory with its key */
   const double memory = (o->memory_gb > 0 ? o->memory_gb : 1) * (1 << 30);
   const char *path = o->inputs[1];
   const size_t n = strlen(path);

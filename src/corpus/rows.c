@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* --- counts --- */
@@ -9,7 +10,7 @@
 void cq_corpus_lose(cq_corpus_counts *counts, const char *reason) {
   size_t i = 0;
   while (i < counts->n_losses && strcmp(counts->losses[i].reason, reason) != 0) i++;
-  if (i == CQ_CORPUS_MOST_LOSSES) return;
+  assert(i < CQ_CORPUS_MOST_LOSSES);
   if (i == counts->n_losses) counts->losses[counts->n_losses++].reason = reason;
   counts->losses[i].n++;
 }
@@ -21,6 +22,13 @@ cq_status cq_corpus_count_row(cq_corpus_counts *counts, const cq_corpus_flow *fl
 }
 
 /* --- reading --- */
+
+cq_status cq_corpus_check_inputs(const char *const *inputs, size_t n, const char *const *more, size_t n_more,
+                                 cq_error *error) {
+  size_t n_standard = 0;
+  for (size_t i = 0; i < n + n_more; i++) n_standard += !strcmp(i < n ? inputs[i] : more[i - n], "-");
+  return n_standard < 2 ? CQ_OK : cq_fail(error, CQ_ERR_ARGUMENT, "standard input is named %zu times", n_standard);
+}
 
 cq_status cq_corpus_line(cq_slice *out, cq_lines *lines, const cq_corpus_flow *flow, cq_corpus_counts *counts,
                          cq_error *error) {

@@ -23,6 +23,10 @@ CQ_MUST_USE cq_status cq_corpus_count_row(cq_corpus_counts *counts, const cq_cor
 
 /* --- reading --- */
 
+/* Standard input can be read once. Errors: CQ_ERR_ARGUMENT when it is there twice. */
+CQ_MUST_USE cq_status cq_corpus_check_inputs(const char *const *inputs, size_t n, const char *const *more,
+                                             size_t n_more, cq_error *error);
+
 /* The next line; out->data NULL at the end. With skip_bad, malformed ones are counted and passed over. */
 CQ_MUST_USE cq_status cq_corpus_line(cq_slice *out, cq_lines *lines, const cq_corpus_flow *flow,
                                      cq_corpus_counts *counts, cq_error *error);

@@ -78,7 +78,8 @@ cq_status cq_corpus_sample(cq_corpus_counts *counts, const cq_corpus_sample_opti
     return cq_fail(error, CQ_ERR_ARGUMENT, "neither a number of rows nor a share of them within (0, 1]");
   cq_row_writer writer;
   cq_row_reader rows = {.paths = o->inputs, .n_paths = o->n_inputs, .least = 1, .flow = &o->flow, .counts = counts};
-  cq_status status = cq_row_writer_open(&writer, &o->flow, counts, error);
+  cq_status status = cq_corpus_check_inputs(o->inputs, o->n_inputs, NULL, 0, error);
+  if (!status) status = cq_row_writer_open(&writer, &o->flow, counts, error);
   if (status) return status;
   status = o->n > 0 ? take_some(&writer, &rows, o, error) : take_share(&writer, &rows, o, error);
   cq_row_reader_close(&rows);

@@ -95,8 +95,8 @@ cq_status cq_corpus_stats(cq_corpus_figures *out, const cq_corpus_stats_options 
   cq_corpus_counts counts = {0};
   cq_row row;
   cq_row_reader rows = {.paths = o->inputs, .n_paths = o->n_inputs, .least = 1, .flow = &o->flow, .counts = &counts};
-  cq_status status;
-  for (;;) {
+  cq_status status = cq_corpus_check_inputs(o->inputs, o->n_inputs, NULL, 0, error);
+  while (!status) {
     status = cq_row_reader_next(&row, &rows, error);
     if (status || row.n == 0) break;
     status = add_row(out, &s, &row, error);

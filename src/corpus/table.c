@@ -73,7 +73,7 @@ static cq_status open_table(cq_form *form, cq_error *error) {
 static cq_status open_scored(cq_form *form, cq_error *error) {
   table *t = (table *)form;
   t->score = 1;
-  t->threshold = form->o->threshold > 0 ? form->o->threshold : 1.05;
+  t->threshold = form->o->threshold >= 0 ? form->o->threshold : 1.05;
   return begin(t, 3, error);
 }
 

@@ -1,4 +1,4 @@
-/* TMX, the exchange form of translation memories (LISA 2005, 1.4b), plain or gzipped, in any encoding that it declares:
+/* TMX, the exchange form of translation memories (LISA 2005, 1.4b), plain or gzipped, in UTF-8, UTF-16 or Latin-1:
  *
  *   <tu> <tuv xml:lang="en-GB"><seg>It <hi>rains</hi>.</seg></tuv> <tuv xml:lang="de"><seg>Es regnet.</seg></tuv> </tu>
  *
@@ -21,6 +21,7 @@ typedef struct tmx {
   int hidden;        /* how deep in the layout's */
   bool in_segment;
   size_t next_input;
+  uint64_t n_before; /* rows counted before the file at hand */
 } tmx;
 
 static bool is_layout(const char *name) {
@@ -100,6 +101,9 @@ static cq_status next_row(cq_row *out, cq_form *form, cq_error *error) {
     bool more, complete = true;
     cq_status status = cq_xml_read(&more, t->xml, error);
     if (!status && !more) {
+      if (form->counts->n_read == t->n_before)
+        return cq_fail_file(error, CQ_ERR_FORMAT, form->o->inputs[t->next_input - 1], "no <tu> in it: is it TMX?");
+      t->n_before = form->counts->n_read;
       if (t->next_input == form->o->n_inputs) return CQ_OK;
       cq_xml_close(t->xml);
       t->xml = NULL;

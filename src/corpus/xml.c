@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 #include <zlib.h>
 
 enum { CHUNK = 64 * 1024 };
@@ -36,6 +37,18 @@ static void character_data(void *xml, const char *bytes, int n) {
   if (x->ear.text && !x->refusal.status) x->ear.text(x->ear.context, bytes, n);
 }
 
+/* Of a DTD that is not read nobody knows what an entity stands for: text would be lost. */
+static void skipped_entity(void *xml, const char *name, int is_parameter) {
+  if (!is_parameter) cq_xml_refuse(xml, "entity '&%.80s;' is not defined", name);
+}
+
+static int external_entity(XML_Parser parser, const char *context, const char *base, const char *system,
+                           const char *public) {
+  (void)context, (void)base, (void)public;
+  cq_xml_refuse(XML_GetUserData(parser), "an entity of another file, '%.80s'", system ? system : "");
+  return XML_STATUS_ERROR;
+}
+
 cq_status cq_xml_open(cq_xml **out, const char *path, cq_xml_ear ear, cq_error *error) {
   static const XML_Memory_Handling_Suite memory = {malloc, realloc, free};
   *out = NULL;
@@ -48,7 +61,7 @@ cq_status cq_xml_open(cq_xml **out, const char *path, cq_xml_ear ear, cq_error *
   errno = 0;
   if (!x->parser)
     status = cq_fail_memory(error, path);
-  else if (!(x->file = gzopen(path, "rb")))
+  else if (!(x->file = strcmp(path, "-") != 0 ? gzopen(path, "rb") : gzdopen(dup(STDIN_FILENO), "rb")))
     status = errno ? cq_fail_errno(error, path, "cannot open") : cq_fail_memory(error, path);
   if (status) {
     cq_xml_close(x);
@@ -57,6 +70,8 @@ cq_status cq_xml_open(cq_xml **out, const char *path, cq_xml_ear ear, cq_error *
   XML_SetUserData(x->parser, x);
   XML_SetElementHandler(x->parser, start_element, end_element);
   XML_SetCharacterDataHandler(x->parser, character_data);
+  XML_SetSkippedEntityHandler(x->parser, skipped_entity);
+  XML_SetExternalEntityRefHandler(x->parser, external_entity);
   *out = x;
   return CQ_OK;
 }

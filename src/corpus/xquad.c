@@ -1,4 +1,4 @@
-/* Questions on paragraphs in the form of SQuAD, the same in two files of different languages (XQuAD, MLQA):
+/* Questions on paragraphs in the form of SQuAD, the same in two files of different languages (XQuAD):
  *
  *   {"data": [{"paragraphs": [{"context": "...", "qas": [{"id": "56be", "question": "...", "answers": [...]}]}]}]}
  *
@@ -6,6 +6,7 @@
  * of its questions that both have stands in it. Both files are held in memory. */
 #include "base/error.h"
 #include "base/map.h"
+#include "base/memory.h"
 #include "corpus/format.h"
 #include "format/json.h"
 
@@ -39,18 +40,24 @@ static cq_status walk(xquad *x, size_t side, cq_error *error) {
   const json_t *article, *paragraph, *question;
   if (!json_is_array(json_object_get(x->files[side], "data")))
     return cq_fail_file(error, CQ_ERR_FORMAT, path, "no array 'data'");
-  for (size_t a = 0; (article = item(x->files[side], "data", a)); a++)
+  for (size_t a = 0; (article = item(x->files[side], "data", a)); a++) {
+    if (!json_is_array(json_object_get(article, "paragraphs")))
+      return cq_fail_file(error, CQ_ERR_FORMAT, path, "article %zu: no array 'paragraphs'", a + 1);
     for (size_t p = 0; (paragraph = item(article, "paragraphs", p)); p++) {
       if (!text_of(paragraph, "context").data) return bad(path, "context", a, p, error);
       for (size_t q = 0; (question = item(paragraph, "qas", q)); q++) {
         const cq_slice id = text_of(question, "id");
         if (!id.data) return bad(path, "id", a, p, error);
         if (!text_of(question, "question").data) return bad(path, "question", a, p, error);
+        if (side == 1 && cq_map_get(&x->questions, id) != CQ_MAP_NONE)
+          return cq_fail_file(error, CQ_ERR_FORMAT, path, "two questions of id '%.*s'", (int)cq_smaller(id.n, 80),
+                              id.data);
         if (side == 1 && (!cq_map_put(&x->questions, id, (uint64_t)(uintptr_t)question) ||
                           !cq_map_put(&x->contexts, id, (uint64_t)(uintptr_t)paragraph)))
           return cq_fail_memory(error, path);
       }
     }
+  }
   return CQ_OK;
 }
 
@@ -118,7 +125,7 @@ const cq_form_kind cq_form_xquad = {
               .inputs = "FIRST.json SECOND.json",
               .least_inputs = 2,
               .most_inputs = 2,
-              .help = "questions and paragraphs in SQuAD's form, the same in two languages: XQuAD, MLQA"},
+              .help = "questions and paragraphs in SQuAD's form, the same in two languages: XQuAD; plain files"},
     .size = sizeof(xquad),
     .open = open_xquad,
     .next = next_row,

@@ -123,7 +123,7 @@ static void turn(double *direction, const history *h, const double *gradient) {
 
 static bool is_flat(const double *gradient, size_t n, double least) {
   for (size_t i = 0; i < n; i++)
-    if (fabs(gradient[i]) > least) return false;
+    if (!(fabs(gradient[i]) <= least)) return false;
   return true;
 }
 

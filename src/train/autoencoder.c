@@ -50,13 +50,13 @@ static cq_batch read_by(const cq_autoencoder_trainer *t, cq_autoencoder_shard *s
 
 /* The same as its encoder, which is trained, reads them: some tokens, none at a sentence's ends, are hidden. */
 static cq_batch read_by_encoder(const cq_autoencoder_trainer *t, cq_autoencoder_shard *s) {
-  enum { SITE = UINT32_MAX - 2 };
+  const uint32_t site = UINT32_MAX - 2;
   cq_batch batch = read_by(t, s, t->reader);
   const uint32_t least = (uint32_t)(t->o.encoder_word_dropout * UINT32_MAX);
   if (least == 0) return batch;
   const int32_t unknown = unknown_of(side_of(t, s->half));
   for (size_t q = 0; q < s->n; q++) {
-    const uint64_t key = cq_dropout_key(s->keys[q], SITE);
+    const uint64_t key = cq_dropout_key(s->keys[q], site);
     for (int64_t i = s->starts[q]; i < s->starts[q + 1]; i++) {
       const bool is_end = i == s->starts[q] || i + 1 == s->starts[q + 1];
       const bool hidden = !is_end && cq_dropout_bits(key, (uint32_t)(i - s->starts[q])) < least;

@@ -43,6 +43,7 @@ stderr_has "no columns to choose"
 expect 2 data convert --from parchment x.en
 stderr_has "no format 'parchment'"
 refused "nowhere.de: cannot open" --from moses x.en nowhere.de
+refused "standard input is named 2 times" --from moses - -
 
 # Europarl: the same without markup.
 printf '<CHAPTER ID=1>\nThe sitting is open.\n<P>\n' >e.en
@@ -74,6 +75,9 @@ printf '1.3\tgood\tgut\n1.05\tfair\tordentlich\n1.0499\tbad\tschlecht\n' >wm.tsv
 converts 'good\tgut\nfair\tordentlich\n' --from wikimatrix wm.tsv
 stderr_has "1 below the threshold"
 converts 'good\tgut\n' --from wikimatrix --threshold 1.2 wm.tsv
+converts 'good\tgut\nfair\tordentlich\nbad\tschlecht\n' --from wikimatrix --threshold 0 wm.tsv
+expect 2 data convert --from tsv --threshold 1 wm.tsv
+stderr_has "no scores"
 printf '1.3\tgood\tgut\nx1\tfair\tordentlich\n' >wm.tsv
 refused "wm.tsv:2: 'x1', expected a score" --from wikimatrix wm.tsv
 converts 'good\tgut\n' --from wikimatrix --skip-bad wm.tsv
@@ -112,6 +116,14 @@ refused "cut.tmx:7: no element found" --from tmx --columns en,de cut.tmx
 head -c 100 memory.tmx.gz >cut.tmx.gz
 refused "cut.tmx.gz: broken gzip stream" --from tmx --columns en,de cut.tmx.gz
 refused "which languages?" --from tmx memory.tmx
+expect_from memory.tmx.gz 0 data convert --from tmx --columns en,de
+lines_are stdout 2
+printf '<!DOCTYPE tmx SYSTEM "tmx14.dtd">\n<tmx><tu><tuv xml:lang="en"><seg>caf&eacute;</seg></tuv></tu></tmx>' >bad.tmx
+refused "bad.tmx:2: entity '&eacute;' is not defined" --from tmx --columns en,de bad.tmx
+printf '<!DOCTYPE tmx [<!ENTITY x SYSTEM "/etc/hostname">]>\n<tmx><tu><tuv xml:lang="en"><seg>a&x;</seg></tuv></tu></tmx>' >bad.tmx
+refused "bad.tmx:2: an entity of another file" --from tmx --columns en,de bad.tmx
+printf '<xliff><file/></xliff>' >bad.tmx
+refused "bad.tmx: no <tu> in it" --from tmx --columns en,de memory.tmx bad.tmx
 
 # OPUS: tokenised and not, one to many, a gzipped document, links as lines.
 mkdir -p root/en root/de
@@ -136,6 +148,13 @@ refused "de/none.xml: cannot open" --from opus bad.xml root
 printf '<text><s id="1">A</s>\n<s id="1">B</s></text>' >root/de/twice.xml
 printf '<linkGrp fromDoc="en/a.xml" toDoc="de/twice.xml">\n<link xtargets="1;1"/></linkGrp>' >bad.xml
 refused "twice.xml:2: two sentences of id '1'" --from opus bad.xml root
+printf '<text><s id="1">A <s id="2">B</s> C</s></text>' >root/de/twice.xml
+refused "twice.xml:1: a sentence within another" --from opus bad.xml root
+refused "no <linkGrp> in it" --from opus root/en/a.xml root
+for name in ../root/de/a.xml.gz /etc/hostname de/../../x ..; do
+  printf 'en/a.xml.gz\t%s\t1\t1\n' "$name" >bad.tsv
+  refused "must lie under the directory" --from ids bad.tsv root
+done
 
 # Tatoeba: links both ways give one row.
 printf '1\teng\tA house.\n2\tdeu\tEin Haus.\n3\tfra\tUne maison.\n4\teng\tA home.\n' >sentences.csv
@@ -175,6 +194,10 @@ printf '{"data":[{"paragraphs":[{"context":"Rain.","qas":[{"id":"a"}]}]}]}' >bad
 refused "bad.json: article 1, paragraph 1: no text under 'question'" --from xquad q.en bad.json
 printf '{"data":\n[' >bad.json
 refused "bad.json:2" --from xquad bad.json q.de
+printf '{"data":[1]}' >bad.json
+refused "bad.json: article 1: no array 'paragraphs'" --from xquad q.en bad.json
+printf '{"data":[{"paragraphs":[{"context":"R","qas":[{"id":"a","question":"Q"},{"id":"a","question":"P"}]}]}]}' >bad.json
+refused "bad.json: two questions of id 'a'" --from xquad q.en bad.json
 printf '[]' >bad.json
 refused "bad.json: no array 'data'" --from xquad bad.json q.de
 

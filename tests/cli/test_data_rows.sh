@@ -41,6 +41,8 @@ expect 1 data pivot en-fr.tsv en-it.tsv --on 3,1
 stderr_has "en-fr.tsv:1: 2 columns, expected at least 3"
 expect 1 data pivot - -
 stderr_has "both files are standard input"
+TMPDIR="" expect_from en-it.tsv 0 data pivot en-fr.tsv -
+lines_are stdout 3
 printf 'lonely\n' >one.tsv
 expect 1 data pivot en-fr.tsv one.tsv -o out.tsv
 stderr_has "one.tsv:1: 1 columns"
@@ -86,6 +88,17 @@ expect 1 data dedup d.tsv --against nowhere.tsv -o out.tsv
 stderr_has "nowhere.tsv"
 absent out.tsv
 
+printf 'a1\tb1\t\na2\t\tc2\na3\tb3\t\na4\ta1\tb1\n' >gaps.tsv # what is missing repeats nothing, nor does another side
+expect 0 data dedup --by any gaps.tsv
+same gaps.tsv stdout
+expect 0 data dedup --by second gaps.tsv
+same gaps.tsv stdout
+printf 'A cat\xff\n' >bad.tsv
+expect 1 data dedup d.tsv --skip-bad --against bad.tsv
+stderr_has "bad.tsv:1: not UTF-8"
+expect 1 data dedup --against -
+stderr_has "standard input is named 2 times"
+
 # Filter.
 printf 'A cat.\tUn chat.\nYes, it is.\tyes it is\n\tVuoto\nOne\tA sentence that is longer than what it translates by far.\nA\tB\nTea\tчай\n' >f.tsv
 gives 'A cat.\tUn chat.\nA\tB\nTea\tчай\n' filter f.tsv
@@ -102,6 +115,10 @@ gives '図書館へ行く\t我去图书馆。\nコーヒー\t咖啡 2\n...\t123\
 gives 'кофе\tkava\n' filter --languages sr,hr --min-characters 4 j.tsv
 expect 1 data filter --languages en,xq f.tsv
 stderr_has "language 'xq'"
+printf 'One\t\tUno.\n\tUn\tUno\n' >gaps.tsv
+gives 'One\t\tUno.\n' filter --languages en,fr,it gaps.tsv
+stderr_has "1 empty"
+expect 1 data filter --languages en, f.tsv
 printf 'one\n' >one.tsv
 expect 1 data filter one.tsv
 stderr_has "one.tsv:1: 1 columns, expected at least 2"
@@ -139,6 +156,17 @@ if [ -e /dev/full ]; then
 fi
 expect 0 data filter f.tsv -o /dev/null
 [ -c /dev/null ] || fail "/dev/null was replaced"
+cp f.tsv real.tsv
+ln -s real.tsv link.tsv
+expect 0 data filter link.tsv -o link.tsv
+[ -L link.tsv ] || fail "the link was replaced"
+expect 0 data filter f.tsv
+cp stdout kept
+same real.tsv kept
+expect 1 data filter one.tsv -o link.tsv
+same real.tsv kept
+expect 0 data filter f.tsv -o f.tsv
+same f.tsv real.tsv
 expect 1 data filter f.tsv -o nowhere/out.tsv
 stderr_has "nowhere/out.tsv"
 expect 1 data dedup nowhere.tsv

@@ -132,7 +132,7 @@ static void texts_are_written_whole(void **state) {
 
 /* --- stopping, failing --- */
 
-static char paths[12][4096];
+static char paths[12][4096], directory[4096];
 static const char *file(int i, const char *name, const char *text) {
   snprintf(paths[i], sizeof paths[i], "%s", test_path(name));
   write_text(paths[i], text);
@@ -181,10 +181,10 @@ static cq_status convert_tmx(cq_corpus_counts *counts, const cq_corpus_flow *flo
   return convert(counts, flow, error, "tmx", paths[2], NULL, true);
 }
 static cq_status convert_opus(cq_corpus_counts *counts, const cq_corpus_flow *flow, cq_error *error) {
-  return convert(counts, flow, error, "opus", paths[3], "", false);
+  return convert(counts, flow, error, "opus", paths[3], directory, false);
 }
 static cq_status convert_ids(cq_corpus_counts *counts, const cq_corpus_flow *flow, cq_error *error) {
-  return convert(counts, flow, error, "ids", paths[5], "", false);
+  return convert(counts, flow, error, "ids", paths[5], directory, false);
 }
 static cq_status convert_tatoeba(cq_corpus_counts *counts, const cq_corpus_flow *flow, cq_error *error) {
   return convert(counts, flow, error, "tatoeba", paths[6], paths[7], true);
@@ -240,10 +240,10 @@ static void every_allocation_may_fail(void **state) {
   file(1, "x.de", "Eine Katze.\nEin Hund.\n");
   file(2, "x.tmx", "<tmx><tu><tuv xml:lang='en'><seg>A</seg></tuv><tuv xml:lang='de'><seg>B</seg></tuv></tu></tmx>");
   file(4, "d.xml", "<t><s id='1'>A</s><s id='2'><w>B</w> <w>c</w></s></t>");
-  snprintf(links, sizeof links, "<linkGrp fromDoc='%s' toDoc='%s'><link xtargets='1;1 2'/></linkGrp>", paths[4],
-           paths[4]);
+  snprintf(links, sizeof links, "<linkGrp fromDoc='%s' toDoc='%s'><link xtargets='1;1 2'/></linkGrp>", "d.xml",
+           "d.xml");
   file(3, "links.xml", links);
-  snprintf(links, sizeof links, "%s\t%s\t1 2\t1\n", paths[4], paths[4]);
+  snprintf(links, sizeof links, "%s\t%s\t1 2\t1\n", "d.xml", "d.xml");
   file(5, "links.tsv", links);
   file(6, "links.csv", "1\t2\n2\t1\n");
   file(7, "sentences.csv", "1\ten\tA house.\n2\tde\tEin Haus.\n");
@@ -252,6 +252,7 @@ static void every_allocation_may_fail(void **state) {
   file(10, "q.json", "{\"data\":[{\"paragraphs\":[{\"context\":\"C\",\"qas\":[{\"id\":\"1\",\"question\":\"Q\"}]}]}]}");
   file(11, "rows.tsv", "A cat.\tkitty\n\xc3\xa9t\xc3\xa9\tsummer\nsummer\thot\n");
   snprintf(output, sizeof output, "%s", test_path("out.tsv.gz"));
+  snprintf(directory, sizeof directory, "%s", test_path("."));
   const cq_corpus_flow flow = {.output = output};
   for (size_t j = 0; j < sizeof jobs / sizeof *jobs; j++)
     for (long n = 1;; n++) {
