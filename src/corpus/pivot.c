@@ -12,6 +12,7 @@
 #include "corpus/key.h"
 #include "corpus/rows.h"
 
+#include <assert.h>
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
@@ -103,6 +104,7 @@ static cq_status join_row(pivot *p, shelf *s, const cq_row *row, cq_error *error
     cq_corpus_lose(p->counts, first_alone);
     return CQ_OK;
   }
+  assert(s->is_used && first < s->n);
   s->is_used[first] = true;
   size_t n = 0;
   for (uint32_t i = (uint32_t)first; i != NOWHERE && !status; i = s->next[i]) {

@@ -49,8 +49,12 @@ static bool add_side(tally *t, cq_slice text) {
 
 static cq_status add_row(cq_corpus_figures *out, stats *s, const cq_row *row, cq_error *error) {
   bool is_new, identical, fine = true;
-  for (; s->n < row->n && fine; s->n += fine) fine = (s->columns[s->n] = cq_alloc_zeroed(sizeof(tally)));
-  for (size_t c = 0; c < row->n && fine; c++) fine = add_side(s->columns[c], row->columns[c]);
+  for (size_t c = 0; c < row->n && fine; c++) {
+    tally *t = c < s->n ? s->columns[c] : cq_alloc_zeroed(sizeof *t);
+    if (!t) return cq_fail_memory(error, "figures of columns");
+    if (c == s->n) s->columns[s->n++] = t;
+    fine = add_side(t, row->columns[c]);
+  }
   fine = fine && cq_key_set_put(&is_new, &s->rows, cq_checksum(row->line.data, row->line.n, 0)) &&
          cq_key_some_equal(&identical, row->columns, row->n, &s->room);
   if (!fine) return cq_fail_memory(error, "sentences that were seen");
