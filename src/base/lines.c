@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/utf8.h"
+#include "base/zlib_memory.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -40,17 +41,6 @@ struct cq_lines {
   bool broken;
   uint64_t number;
 };
-
-/* zlib's memory, so that tests can make it fail. */
-static void *zlib_alloc(void *opaque, unsigned n, unsigned size) {
-  (void)opaque;
-  return cq_alloc_array(n, size);
-}
-
-static void zlib_free(void *opaque, void *p) {
-  (void)opaque;
-  cq_free(p);
-}
 
 /* Reads at least one byte into p unless the file is over; 0 then. */
 static cq_status read_some(size_t *got, cq_lines *l, void *p, size_t n) {
@@ -88,8 +78,8 @@ static cq_status detect(cq_lines *l) {
   }
   l->gzip = l->raw_end >= 2 && l->raw[0] == 0x1F && l->raw[1] == 0x8B ? BETWEEN_MEMBERS : PLAIN;
   if (l->gzip == PLAIN) return CQ_OK;
-  l->stream.zalloc = zlib_alloc;
-  l->stream.zfree = zlib_free;
+  l->stream.zalloc = cq_zlib_alloc;
+  l->stream.zfree = cq_zlib_free;
   int code = inflateInit2(&l->stream, 15 + 16); /* 16: a gzip wrapper and nothing else */
   if (code == Z_MEM_ERROR) return cq_fail_memory(&l->failure, l->path);
   if (code != Z_OK) return cq_fail_file(&l->failure, CQ_ERR_UNSUPPORTED, l->path, "zlib does not start");

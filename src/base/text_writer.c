@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/zlib_memory.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -16,20 +17,10 @@ struct cq_text_packer {
   unsigned char packed[PACKED_BYTES];
 };
 
-static void *zlib_alloc(void *opaque, unsigned n, unsigned size) {
-  (void)opaque;
-  return cq_alloc_array(n, size);
-}
-
-static void zlib_free(void *opaque, void *p) {
-  (void)opaque;
-  cq_free(p);
-}
-
 static cq_status start_packer(cq_text_writer *w, cq_error *error) {
   struct cq_text_packer *p = cq_alloc_zeroed(sizeof *p);
   if (!p) return cq_fail_memory(error, w->path);
-  p->stream.zalloc = zlib_alloc, p->stream.zfree = zlib_free;
+  p->stream.zalloc = cq_zlib_alloc, p->stream.zfree = cq_zlib_free;
   const int code = deflateInit2(&p->stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY);
   if (code == Z_OK) {
     w->packer = p;
