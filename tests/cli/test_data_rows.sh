@@ -9,6 +9,9 @@ gives() { # EXPECTED COMMAND ARGUMENTS...: standard output is this
   same expected stdout
 }
 
+mkdir parts
+export TMPDIR=$PWD/parts # others may be at work in /tmp
+
 # Pivot: the first file's order, several partners, columns that are joined on.
 printf 'A cat.\tUn chat.\nA dog.\tUn chien.\na dog\tLe chien.\nNo.\tNon.\n' >en-fr.tsv
 printf 'A dog.\tUn cane.\nYes.\tSì.\nA cat.\tUn gatto.\nA cat.\tIl gatto.\n' >en-it.tsv
@@ -33,7 +36,7 @@ stderr_has "45001 rows read, 10002 written; 19998 of the first, without a partne
 lines_are whole.tsv 10002
 sort whole.tsv >a && sort parts.tsv >b
 same a b
-[ -z "$(ls -d "${TMPDIR:-/tmp}"/calque-pivot-* 2>/dev/null)" ] || fail "parts were left behind"
+[ -z "$(ls parts)" ] || fail "parts were left behind: $(ls parts)"
 expect 2 data pivot en-fr.tsv
 expect 2 data pivot en-fr.tsv en-it.tsv --on 1
 expect 2 data pivot en-fr.tsv en-it.tsv --on 1,0
