@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "base/slice.h"
 #include "base/utf8.h"
+#include "text/letters.h"
 #include "text/unicode.h"
 
 #include <stdlib.h>
@@ -11,25 +12,10 @@
 
 /* --- copies --- */
 
-/* The letters and numbers of a text, lower case, in compatibility form. */
-static void letters_of(cq_builder *out, cq_slice text) {
-  cq_builder normal = {0}, lower = {0};
-  cq_text_normal_form(&normal, text, CQ_NFKC);
-  cq_text_lower(&lower, (cq_slice){normal.data, normal.n});
-  for (size_t i = 0; i < lower.n;) {
-    uint32_t c;
-    i += cq_utf8_decode(&c, lower.data + i, lower.n - i);
-    if (cq_char_is_letter(c) || cq_char_is_number(c)) cq_builder_code(out, c);
-  }
-  out->failed |= normal.failed | lower.failed;
-  cq_builder_free(&normal);
-  cq_builder_free(&lower);
-}
-
 static bool is_copy(cq_slice a, cq_slice b, bool *failed) {
   cq_builder x = {0}, y = {0};
-  letters_of(&x, a);
-  letters_of(&y, b);
+  cq_text_letters(&x, a, false);
+  cq_text_letters(&y, b, false);
   const bool same = x.n > 0 && x.n == y.n && memcmp(x.data, y.data, x.n) == 0;
   *failed |= x.failed | y.failed;
   cq_builder_free(&x);

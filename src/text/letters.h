@@ -1,0 +1,11 @@
+/* What is left of a sentence when only its letters and digits count. */
+#ifndef TEXT_LETTERS_H
+#define TEXT_LETTERS_H
+
+#include "base/slice.h"
+
+/* Appends the letters and numbers of a text, and their marks if these are wanted, lower case, in compatibility form
+ * (NFKC). A failed allocation sets out->failed. */
+void cq_text_letters(cq_builder *out, cq_slice text, bool marks);
+
+#endif
