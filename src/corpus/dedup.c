@@ -55,11 +55,14 @@ static bool see_side(bool *repeats, dedup *d, const cq_row *row, size_t c) {
 }
 
 /* Why a row is left out; NULL: it is not. What is held out is not remembered. */
-static cq_status judge(const char **why, dedup *d, const cq_row *row, cq_error *error) {
+static cq_status judge(const char **why, void *context, const cq_row *row, cq_error *error) {
+  dedup *d = context;
   const size_t n = row->n;
   const cq_corpus_repeats by = d->o->repeats;
   bool is_new = true, repeats = false, stored = true;
   *why = NULL;
+  const cq_status status = find_keys(d, row, error);
+  if (status) return status;
   for (size_t c = 0; c < n; c++)
     if (cq_key_set_has(&d->held_out, d->keys[c])) *why = "held out";
   if (*why) return CQ_OK;
@@ -79,26 +82,10 @@ static cq_status judge(const char **why, dedup *d, const cq_row *row, cq_error *
 cq_status cq_corpus_dedup(cq_corpus_counts *counts, const cq_corpus_dedup_options *o, cq_error *error) {
   *counts = (cq_corpus_counts){0};
   dedup d = {.o = o};
-  cq_row_writer writer;
   cq_row_reader rows = {.paths = o->inputs, .n_paths = o->n_inputs, .least = 2, .flow = &o->flow, .counts = counts};
-  cq_row row;
   cq_status status = cq_corpus_check_inputs(o->inputs, o->n_inputs, o->held_out, o->n_held_out, error);
   if (!status) status = read_held_out(&d, error);
-  if (!status) status = cq_row_writer_open(&writer, &o->flow, counts, error);
-  if (!status) {
-    for (;;) {
-      const char *why;
-      status = cq_row_reader_next(&row, &rows, error);
-      if (status || row.n == 0) break;
-      status = find_keys(&d, &row, error);
-      if (!status) status = judge(&why, &d, &row, error);
-      if (!status && !why) status = cq_row_writer_line(&writer, row.line, error);
-      if (status) break;
-      if (why) cq_corpus_lose(counts, why);
-    }
-    status = cq_row_writer_finish(&writer, status, error);
-  }
-  cq_row_reader_close(&rows);
+  if (!status) status = cq_corpus_choose(&rows, judge, &d, error);
   cq_key_set_free(&d.seen);
   cq_key_set_free(&d.held_out);
   cq_builder_free(&d.room);

@@ -32,7 +32,8 @@ static bool is_foreign(const filter *f, const cq_row *row) {
 }
 
 /* Why a row is left out; NULL: it is not. */
-static cq_status judge(const char **why, filter *f, const cq_row *row, cq_error *error) {
+static cq_status judge(const char **why, void *context, const cq_row *row, cq_error *error) {
+  filter *f = context;
   const cq_corpus_filter_options *o = f->o;
   bool identical = false;
   *why = NULL;
@@ -61,26 +62,13 @@ cq_status cq_corpus_filter(cq_corpus_counts *counts, const cq_corpus_filter_opti
   for (size_t i = 0; i < o->n_languages; i++)
     if (!o->languages[i][0] || !cq_scripts_of_language(&f.scripts[i], o->languages[i]))
       return cq_fail(error, CQ_ERR_ARGUMENT, "what language '%s' is written in is not known", o->languages[i]);
-  cq_row_writer writer;
-  cq_row row;
   cq_row_reader rows = {.paths = o->inputs,
                         .n_paths = o->n_inputs,
                         .least = o->n_languages > 2 ? o->n_languages : 2,
                         .flow = &o->flow,
                         .counts = counts};
   cq_status status = cq_corpus_check_inputs(o->inputs, o->n_inputs, NULL, 0, error);
-  if (!status) status = cq_row_writer_open(&writer, &o->flow, counts, error);
-  if (status) return status;
-  for (;;) {
-    const char *why;
-    status = cq_row_reader_next(&row, &rows, error);
-    if (status || row.n == 0) break;
-    status = judge(&why, &f, &row, error);
-    if (!status && !why) status = cq_row_writer_line(&writer, row.line, error);
-    if (status) break;
-    if (why) cq_corpus_lose(counts, why);
-  }
-  cq_row_reader_close(&rows);
+  if (!status) status = cq_corpus_choose(&rows, judge, &f, error);
   cq_builder_free(&f.keys);
-  return cq_row_writer_finish(&writer, status, error);
+  return status;
 }

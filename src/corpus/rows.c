@@ -141,3 +141,23 @@ cq_status cq_row_writer_finish(cq_row_writer *w, cq_status status, cq_error *err
   cq_text_writer_abort(&w->text);
   return status;
 }
+
+/* --- choosing --- */
+
+cq_status cq_corpus_choose(cq_row_reader *rows, cq_row_judge judge, void *context, cq_error *error) {
+  cq_row_writer writer;
+  cq_row row;
+  cq_status status = cq_row_writer_open(&writer, rows->flow, rows->counts, error);
+  if (status) return status;
+  for (;;) {
+    const char *why;
+    status = cq_row_reader_next(&row, rows, error);
+    if (status || row.n == 0) break;
+    status = judge(&why, context, &row, error);
+    if (!status && !why) status = cq_row_writer_line(&writer, row.line, error);
+    if (status) break;
+    if (why) cq_corpus_lose(rows->counts, why);
+  }
+  cq_row_reader_close(rows);
+  return cq_row_writer_finish(&writer, status, error);
+}

@@ -63,4 +63,13 @@ CQ_MUST_USE cq_status cq_row_writer_put(cq_row_writer *w, const cq_row *row, cq_
 /* Commits unless status, the work's, is an error already; closes in any case. Returns the first error. */
 CQ_MUST_USE cq_status cq_row_writer_finish(cq_row_writer *w, cq_status status, cq_error *error);
 
+/* --- choosing --- */
+
+/* Why a row is left out, a literal for cq_corpus_lose; NULL: it is kept. */
+typedef cq_status (*cq_row_judge)(const char **why, void *context, const cq_row *row, cq_error *error);
+
+/* Writes those rows of a reader that the judge keeps, as they are, to where the reader's flow says, and counts the others;
+ * closes the reader. */
+CQ_MUST_USE cq_status cq_corpus_choose(cq_row_reader *rows, cq_row_judge judge, void *context, cq_error *error);
+
 #endif

@@ -5,6 +5,8 @@
 
 #include <stdlib.h>
 
+static const char not_drawn[] = "not drawn";
+
 /* A row that is kept, and which of all it was. */
 typedef struct kept {
   uint64_t number;
@@ -38,7 +40,7 @@ static cq_status take_some(cq_row_writer *w, cq_row_reader *rows, const cq_corpu
     uint64_t place = n;
     if (n == o->n) {
       place = cq_random_below(&random, number + 1);
-      cq_corpus_lose(rows->counts, "not drawn");
+      cq_corpus_lose(rows->counts, not_drawn);
       if (place >= n) continue;
     } else if (!cq_reserve((void **)&items, &capacity, n + 1, sizeof *items)) {
       status = cq_fail_memory(error, "sampled rows");
@@ -58,30 +60,31 @@ static cq_status take_some(cq_row_writer *w, cq_row_reader *rows, const cq_corpu
   return status;
 }
 
-static cq_status take_share(cq_row_writer *w, cq_row_reader *rows, const cq_corpus_sample_options *o, cq_error *error) {
-  cq_row row;
-  for (uint64_t number = 0;; number++) {
-    cq_status status = cq_row_reader_next(&row, rows, error);
-    if (status || row.n == 0) return status;
-    cq_random random = cq_random_seeded(o->seed, number);
-    if (cq_random_uniform(&random) < o->share)
-      status = cq_row_writer_line(w, row.line, error);
-    else
-      cq_corpus_lose(rows->counts, "not drawn");
-    if (status) return status;
-  }
+typedef struct coin {
+  const cq_corpus_sample_options *o;
+  uint64_t n_thrown;
+} coin;
+
+static cq_status throw_coin(const char **why, void *context, const cq_row *row, cq_error *error) {
+  coin *c = context;
+  cq_random random = cq_random_seeded(c->o->seed, c->n_thrown++);
+  *why = cq_random_uniform(&random) < c->o->share ? NULL : not_drawn;
+  (void)row, (void)error;
+  return CQ_OK;
 }
 
 cq_status cq_corpus_sample(cq_corpus_counts *counts, const cq_corpus_sample_options *o, cq_error *error) {
   *counts = (cq_corpus_counts){0};
   if (o->n == 0 && !(o->share > 0 && o->share <= 1))
     return cq_fail(error, CQ_ERR_ARGUMENT, "neither a number of rows nor a share of them within (0, 1]");
-  cq_row_writer writer;
+  coin c = {.o = o};
   cq_row_reader rows = {.paths = o->inputs, .n_paths = o->n_inputs, .least = 1, .flow = &o->flow, .counts = counts};
   cq_status status = cq_corpus_check_inputs(o->inputs, o->n_inputs, NULL, 0, error);
+  if (!status && o->n == 0) return cq_corpus_choose(&rows, throw_coin, &c, error);
+  cq_row_writer writer;
   if (!status) status = cq_row_writer_open(&writer, &o->flow, counts, error);
   if (status) return status;
-  status = o->n > 0 ? take_some(&writer, &rows, o, error) : take_share(&writer, &rows, o, error);
+  status = take_some(&writer, &rows, o, error);
   cq_row_reader_close(&rows);
   return cq_row_writer_finish(&writer, status, error);
 }
