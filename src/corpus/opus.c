@@ -130,11 +130,11 @@ static bool gather(cq_builder *out, const document *d, cq_slice ids) {
   return true;
 }
 
-/* A row of a link; n is 0 when it gives none. */
+/* A row of a link that is counted; n is 0 when it gives none. */
 static cq_status follow(cq_row *out, opus *o, const char *const names[2], const cq_slice ids[2], cq_error *error) {
   out->n = 0;
-  cq_status status = cq_corpus_count_row(o->base.counts, &o->base.o->flow, error);
-  if (!status && (cq_slice_trimmed(ids[0]).n == 0 || cq_slice_trimmed(ids[1]).n == 0)) {
+  cq_status status = CQ_OK;
+  if (cq_slice_trimmed(ids[0]).n == 0 || cq_slice_trimmed(ids[1]).n == 0) {
     cq_corpus_lose(o->base.counts, "without a translation");
     return CQ_OK;
   }
@@ -199,7 +199,8 @@ static cq_status next_link(cq_row *out, cq_form *form, cq_error *error) {
     if (status || !more) return status;
     const char *between = strchr(o->link, ';');
     const cq_slice ids[2] = {{o->link, (size_t)(between - o->link)}, cq_slice_of(between + 1)};
-    status = follow(out, o, (const char *const *)o->names, ids, error);
+    status = cq_corpus_count_row(form->counts, &form->o->flow, error);
+    if (!status) status = follow(out, o, (const char *const *)o->names, ids, error);
     if (status || out->n > 0) return status;
   }
 }
@@ -219,7 +220,6 @@ static cq_status next_line(cq_row *out, cq_form *form, cq_error *error) {
   for (;;) {
     cq_status status = cq_row_reader_next(out, &o->rows, error);
     if (status || out->n == 0) return status;
-    form->counts->n_read--; /* follow counts it */
     const cq_slice ids[2] = {out->columns[2], out->columns[3]};
     for (size_t i = 0; !status && i < 2; i++) {
       cq_free(o->names[i]);
