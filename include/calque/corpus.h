@@ -58,6 +58,7 @@ typedef struct cq_corpus_format {
   const char *inputs; /* "LINKS SENTENCES" */
   size_t least_inputs, most_inputs;
   bool has_columns; /* to choose */
+  bool has_scores;  /* for a threshold */
   const char *help;
 } cq_corpus_format;
 
@@ -149,7 +150,8 @@ typedef struct cq_corpus_filter_options {
   cq_corpus_flow flow;
 } cq_corpus_filter_options;
 
-/* Rows that may be translations. Of rows of three columns and more all but the first may be empty. A side's script is the one that most of its letters have; sides without letters pass. */
+/* Rows that may be translations. Of rows of three columns and more all but the first may be empty. A side's script is
+ * the one that most of its letters have; sides without letters pass. */
 CQ_API CQ_MUST_USE cq_status cq_corpus_filter(cq_corpus_counts *counts, const cq_corpus_filter_options *options,
                                               cq_error *error);
 

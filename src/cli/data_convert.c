@@ -58,7 +58,7 @@ static int run_convert(const cli_call *call) {
   if (o.n_inputs < format->least_inputs || o.n_inputs > format->most_inputs)
     return cli_usage(call->path, "%s is read from %s", format->name, format->inputs);
   if (args->columns && !format->has_columns) return cli_usage(call->path, "%s has no columns to choose", format->name);
-  if (cli_given(call, "threshold") && strcmp(format->name, "wikimatrix") != 0)
+  if (cli_given(call, "threshold") && !format->has_scores)
     return cli_usage(call->path, "%s has no scores for --threshold", format->name);
   int code = cli_data_split(&columns, &o.n_columns, &copy, args->columns);
   if (code == CLI_OK) {

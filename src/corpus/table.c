@@ -13,7 +13,6 @@ enum { MOST_FILES = 1024 };
 typedef struct table {
   cq_form base;
   cq_row_reader rows;
-  size_t score;               /* its column, from 1; 0: none */
   size_t places[CQ_ROW_MOST]; /* [n], from 0: the columns that are taken */
   size_t n;
   double threshold;
@@ -50,31 +49,31 @@ static cq_status take_names(table *t, cq_error *error) {
   return CQ_OK;
 }
 
-static cq_status begin(table *t, size_t least, cq_error *error) {
-  const cq_corpus_convert_options *o = t->base.o;
-  t->rows = (cq_row_reader){
-      .paths = o->inputs, .n_paths = o->n_inputs, .least = 1, .flow = &o->flow, .counts = t->base.counts};
-  cq_status status = CQ_OK;
+/* Every form: the lines, whatever is on them. */
+static cq_status open_lines(cq_form *form, cq_error *error) {
+  const cq_corpus_convert_options *o = form->o;
+  ((table *)form)->rows =
+      (cq_row_reader){.paths = o->inputs, .n_paths = o->n_inputs, .least = 1, .flow = &o->flow, .counts = form->counts};
+  (void)error;
+  return CQ_OK;
+}
+
+/* Columns; a score comes before them. */
+static cq_status open_table(cq_form *form, cq_error *error) {
+  table *t = (table *)form;
+  const cq_corpus_convert_options *o = form->o;
+  const size_t first = form->kind->about.has_scores;
+  t->threshold = o->threshold >= 0 ? o->threshold : 1.05;
+  cq_status status = open_lines(form, error);
   if (t->base.kind == &cq_form_ted2020)
     status = take_names(t, error);
   else if (o->n_columns > 0)
     status = take_numbers(t, error);
-  for (size_t i = 0; !status && t->n < 2 && i < 2; i++) t->places[t->n++] = (t->score == 1) + i;
+  for (size_t i = 0; !status && t->n < 2 && i < 2; i++) t->places[t->n++] = first + i;
+  t->rows.least = first + 2;
   for (size_t i = 0; i < t->n; i++)
-    if (t->places[i] + 1 > least) least = t->places[i] + 1;
-  t->rows.least = least;
+    if (t->places[i] >= t->rows.least) t->rows.least = t->places[i] + 1;
   return status;
-}
-
-static cq_status open_table(cq_form *form, cq_error *error) {
-  return begin((table *)form, 2, error);
-}
-
-static cq_status open_scored(cq_form *form, cq_error *error) {
-  table *t = (table *)form;
-  t->score = 1;
-  t->threshold = form->o->threshold >= 0 ? form->o->threshold : 1.05;
-  return begin(t, 3, error);
 }
 
 static void close_table(cq_form *form) {
@@ -96,11 +95,10 @@ static cq_status next_row(cq_row *out, cq_form *form, cq_error *error) {
   for (;;) {
     cq_status status = cq_row_reader_next(out, &t->rows, error);
     if (status || out->n == 0) return status;
-    if (t->score) {
+    if (form->kind->about.has_scores) {
       double score;
-      const cq_slice field = out->columns[t->score - 1];
-      if (!cq_slice_number(&score, field)) {
-        status = malformed(t, field, "a score", error);
+      if (!cq_slice_number(&score, out->columns[0])) {
+        status = malformed(t, out->columns[0], "a score", error);
         if (status) return status;
         continue;
       }
@@ -116,6 +114,13 @@ static cq_status next_row(cq_row *out, cq_form *form, cq_error *error) {
   }
 }
 
+/* To the first white space. */
+static size_t word_length(cq_slice text) {
+  size_t n = 0;
+  while (n < text.n && !cq_is_blank(text.data[n])) n++;
+  return n;
+}
+
 /* Two words with white space between. */
 static cq_status next_words(cq_row *out, cq_form *form, cq_error *error) {
   table *t = (table *)form;
@@ -123,42 +128,38 @@ static cq_status next_words(cq_row *out, cq_form *form, cq_error *error) {
     cq_status status = cq_row_reader_next(out, &t->rows, error);
     if (status || out->n == 0) return status;
     const cq_slice line = cq_slice_trimmed(out->line);
-    size_t end = 0, begin_second;
-    while (end < line.n && !cq_is_blank(line.data[end])) end++;
-    for (begin_second = end; begin_second < line.n && cq_is_blank(line.data[begin_second]);) begin_second++;
-    out->columns[0] = (cq_slice){line.data, end};
-    out->columns[1] = (cq_slice){line.data + begin_second, line.n - begin_second};
+    const size_t first = word_length(line);
+    const cq_slice rest = cq_slice_trimmed((cq_slice){line.data + first, line.n - first});
+    out->columns[0] = (cq_slice){line.data, first};
+    out->columns[1] = rest;
     out->n = 2;
-    size_t more = 0;
-    while (more < out->columns[1].n && !cq_is_blank(out->columns[1].data[more])) more++;
-    if (out->columns[1].n > 0 && more == out->columns[1].n) return CQ_OK;
+    if (rest.n > 0 && word_length(rest) == rest.n) return CQ_OK;
     status = malformed(t, line, "two words", error);
     if (status) return status;
   }
 }
 
-static cq_status open_words(cq_form *form, cq_error *error) {
-  const cq_status status = begin((table *)form, 1, error);
-  ((table *)form)->rows.least = 1;
-  return status;
-}
-
-#define TABLE_FORM(label, files, most, choice, text, opens, nexts)                                                     \
+#define TABLE_FORM(label, files, most, columns, scores, text, opens, nexts)                                            \
   {                                                                                                                    \
-    .about =                                                                                                           \
-        {.name = label, .inputs = files, .least_inputs = 1, .most_inputs = most, .has_columns = choice, .help = text}, \
+    .about = {.name = label,                                                                                           \
+              .inputs = files,                                                                                         \
+              .least_inputs = 1,                                                                                       \
+              .most_inputs = most,                                                                                     \
+              .has_columns = columns,                                                                                  \
+              .has_scores = scores,                                                                                    \
+              .help = text},                                                                                           \
     .size = sizeof(table), .open = opens, .next = nexts, .close = close_table,                                         \
   }
 
 const cq_form_kind cq_form_tsv =
-    TABLE_FORM("tsv", "FILE...", MOST_FILES, true, "tab-separated columns: the first two, or those of --columns 3,1",
-               open_table, next_row);
+    TABLE_FORM("tsv", "FILE...", MOST_FILES, true, false,
+               "tab-separated columns: the first two, or those of --columns 3,1", open_table, next_row);
 const cq_form_kind cq_form_ted2020 =
-    TABLE_FORM("ted2020", "FILE", 1, true,
+    TABLE_FORM("ted2020", "FILE", 1, true, false,
                "tab-separated columns that the first line names, as TED2020's; --columns en,de", open_table, next_row);
 const cq_form_kind cq_form_wikimatrix = TABLE_FORM(
-    "wikimatrix", "FILE...", MOST_FILES, false,
-    "score, sentence, translation between tabs: WikiMatrix, CCMatrix; pairs of --threshold", open_scored, next_row);
+    "wikimatrix", "FILE...", MOST_FILES, false, true,
+    "score, sentence, translation between tabs: WikiMatrix, CCMatrix; pairs of --threshold", open_table, next_row);
 const cq_form_kind cq_form_muse =
-    TABLE_FORM("muse", "FILE...", MOST_FILES, false, "two words a line, a blank or tab between: MUSE's dictionaries",
-               open_words, next_words);
+    TABLE_FORM("muse", "FILE...", MOST_FILES, false, false,
+               "two words a line, a blank or tab between: MUSE's dictionaries", open_lines, next_words);
