@@ -52,11 +52,20 @@ static void default_of(char *out, size_t size, const cli_option *o, const void *
   }
 }
 
+/* What is explained at the left, the explanation beside or, when that is too long, under it. */
+static void print_entry(const char *left, const char *text) {
+  if (strlen(left) + 2 > LEFT)
+    printf("%s\n%*s", left, LEFT, "");
+  else
+    printf("%-*s", LEFT, left);
+  print_wrapped(text, LEFT, LEFT);
+}
+
 static void option_help(const cli_option *o, const void *values) {
   char left[128], text[1024], standard[128];
   size_t n;
-  int width = snprintf(left, sizeof left, "  %c%c%c --%s%s%s", o->letter ? '-' : ' ', o->letter ? o->letter : ' ',
-                       o->letter ? ',' : ' ', o->name, o->argument ? " " : "", o->argument ? o->argument : "");
+  snprintf(left, sizeof left, "  %c%c%c --%s%s%s", o->letter ? '-' : ' ', o->letter ? o->letter : ' ',
+           o->letter ? ',' : ' ', o->name, o->argument ? " " : "", o->argument ? o->argument : "");
   n = (size_t)snprintf(text, sizeof text, "%s", o->help);
   const char *const *choices = o->type == CLI_CHOICE ? o->choices : o->type == CLI_ANSWER ? cli_answers : NULL;
   for (size_t i = 0; choices && choices[i] && n < sizeof text; i++)
@@ -68,11 +77,7 @@ static void option_help(const cli_option *o, const void *values) {
     snprintf(text + n, sizeof text - n, " (may be repeated)");
   else if (n < sizeof text && standard[0])
     snprintf(text + n, sizeof text - n, " (default: %s)", standard);
-  if (width + 2 > LEFT)
-    printf("%s\n%*s", left, LEFT, "");
-  else
-    printf("%-*s", LEFT, left);
-  print_wrapped(text, LEFT, LEFT);
+  print_entry(left, text);
 }
 
 static void children_help(const cli_command *const *children) {
@@ -87,12 +92,9 @@ static void list_help(const cli_command *command) {
   cli_list_item item;
   printf("\n%s:\n", command->list_title);
   for (size_t i = 0; command->list(&item, i); i++) {
-    const int width = printf("  %s %s", item.name, item.arguments);
-    if (width + 2 > LEFT)
-      printf("\n%*s", LEFT, "");
-    else
-      printf("%*s", LEFT - width, "");
-    print_wrapped(item.text, LEFT, LEFT);
+    char left[128];
+    snprintf(left, sizeof left, "  %s %s", item.name, item.arguments);
+    print_entry(left, item.text);
   }
 }
 
