@@ -53,10 +53,11 @@ static void add_shard(void *context, size_t shard, int worker) {
     double most = -INFINITY, sum = 0;
     score(s, p->at, x, p->n_classes, p->dim);
     for (size_t k = 0; k < p->n_classes; k++) most = fmax(most, s[k]);
-    for (size_t k = 0; k < p->n_classes; k++) sum += exp(s[k] - most);
-    loss += log(sum) + most - s[p->classes[i]];
+    const double own = s[p->classes[i]];
+    for (size_t k = 0; k < p->n_classes; k++) sum += s[k] = exp(s[k] - most);
+    loss += log(sum) + most - own;
     for (size_t k = 0; k < p->n_classes; k++) {
-      const double error = exp(s[k] - most) / sum - (k == p->classes[i]);
+      const double error = s[k] / sum - (k == p->classes[i]);
       double *row = g + k * (p->dim + 1);
       for (size_t d = 0; d < p->dim; d++) row[d] += error * (double)x[d];
       row[p->dim] += error;
