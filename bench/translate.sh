@@ -25,16 +25,15 @@ mkdir -p "$work"
 fr_it_text() {
   local from=$data/fr-it
   [ -s "$work/fr-it.tsv" ] && return
-  local tab=$'\t'
   english() { # of one folder, without captions and health
     local file
     for file in "$data/$1"/train-*.tsv.gz; do
       case $file in *multi30k* | *stsb* | *tico*) ;; *) gzip -dc "$file" | cut -f 1,2 ;; esac
-    done | LC_ALL=C sort -u
+    done
   }
-  english en-fr >"$work/en-fr.sorted"
-  english en-it >"$work/en-it.sorted"
-  LC_ALL=C join -t "$tab" -o 1.2,2.2 "$work/en-fr.sorted" "$work/en-it.sorted" | LC_ALL=C sort -u >"$work/pivoted.tsv"
+  english en-fr >"$work/from-en.fr.tsv"
+  english en-it >"$work/from-en.it.tsv"
+  "$program" data pivot "$work/from-en.fr.tsv" "$work/from-en.it.tsv" | LC_ALL=C sort -u >"$work/pivoted.tsv"
   gzip -dc "$from"/train-{tatoeba,partut,tldr,stsb-mt,news}.tsv.gz | cut -f 1,2 | LC_ALL=C sort -u - "$work/pivoted.tsv" >"$work/all.tsv"
   awk -F '\t' 'NR == FNR { a[$1]++; b[$2]++; next } a[$1] == 1 && b[$2] == 1 && ++n % 15 == 0 && ++m <= 500' \
     "$work/all.tsv" <(gzip -dc "$from/train-tatoeba.tsv.gz" | cut -f 1,2) >"$work/fr-it.dev.tsv"
