@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-static bool show(void *context, const cq_distill_progress *p) {
+static bool show(void *context, const cq_training_progress *p) {
   (void)context;
   if (p->n_steps)
     fprintf(stderr, "\r%-10s %6.1f %%  loss %.5f ", p->phase, 100.0 * (double)p->step / (double)p->n_steps, p->loss);
@@ -27,9 +27,9 @@ int main(int argc, char **argv) {
   s.text_files = (const char *const[]){argv[2]}, s.n_text_files = 1, s.vocab_size = 1000; /* real text: 30000 */
 
   cq_distill_options d = cq_distill_default_options();
-  d.teacher = argv[1], d.student = student, d.output = output;
-  d.train = &(cq_distill_data){.path = argv[2], .weight = 1}, d.n_train = 1, d.best_by = CQ_BEST_LAST;
-  d.steps = strtoull(argv[4], NULL, 10), d.progress = show;
+  d.teacher = argv[1], d.student = student, d.run.output = output;
+  d.train = &(cq_training_data){.path = argv[2], .weight = 1}, d.n_train = 1, d.run.best_by = CQ_BEST_LAST;
+  d.run.steps = strtoull(argv[4], NULL, 10), d.run.progress = show;
 
   cq_status status = cq_pool_open(&pool, 0, &error);
   if (!status) status = cq_student_new(student, &s, pool, &error);

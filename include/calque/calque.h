@@ -29,6 +29,7 @@
 #include "calque/slice.h"
 #include "calque/status.h"
 #include "calque/student.h"
+#include "calque/training.h"
 #include "calque/words.h"
 
 #endif

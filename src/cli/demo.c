@@ -149,7 +149,7 @@ static int failed(demo *d) {
   return cli_fail_error(&d->error);
 }
 
-static bool watch(void *context, const cq_distill_progress *p) {
+static bool watch(void *context, const cq_training_progress *p) {
   demo *d = context;
   char remark[80];
   if (p->text || strcmp(p->phase, "train") != 0) return true; /* its tables come in this program's own form */
@@ -295,23 +295,23 @@ static int look_before(demo *d) {
 }
 
 static int learn(demo *d, char *files[N_LANGUAGES]) {
-  cq_distill_data train[N_LANGUAGES];
-  cq_distill_result result;
+  cq_training_data train[N_LANGUAGES];
+  cq_training_result result;
   char teacher[PATH_BYTES], student[PATH_BYTES], output[PATH_BYTES], cache[PATH_BYTES];
   if (!path_join(teacher, d->sample, "teacher") || !path_join(student, d->work, "student") ||
       !path_join(output, d->work, "multilingual") || !path_join(cache, d->work, "cache"))
     return cli_fail("--work is too long");
   for (size_t i = 0; i < N_LANGUAGES; i++)
-    train[i] = (cq_distill_data){.path = files[i], .label = languages[i].name, .weight = 1};
+    train[i] = (cq_training_data){.path = files[i], .label = languages[i].name, .weight = 1};
   cq_distill_options o = cq_distill_default_options();
-  o.teacher = teacher, o.student = student, o.output = output, o.cache_directory = cache;
+  o.teacher = teacher, o.student = student, o.run.output = output, o.cache_directory = cache;
   o.train = train, o.n_train = N_LANGUAGES;
-  o.learning_rate = 2e-3, o.embedding_learning_rate = 5e-3;
-  o.adam_eps = 1e-8; /* a small model's gradients are tiny */
-  o.epochs = d->args->quick ? 1 : 3;
-  o.max_sentences = d->args->quick ? 2000 : 0;
-  o.evaluate_every = 0, o.checkpoint_every = 1000000, o.best_by = CQ_BEST_LAST;
-  o.progress = watch, o.progress_context = d;
+  o.run.learning_rate = 2e-3, o.run.embedding_learning_rate = 5e-3;
+  o.run.adam_eps = 1e-8; /* a small model's gradients are tiny */
+  o.run.epochs = d->args->quick ? 1 : 3;
+  o.run.max_sentences = d->args->quick ? 2000 : 0;
+  o.run.evaluate_every = 0, o.run.checkpoint_every = 1000000, o.run.best_by = CQ_BEST_LAST;
+  o.run.progress = watch, o.run.progress_context = d;
   double start_s = cli_now_s();
   if (cq_distill(&o, d->pool, &result, &d->error)) return failed(d);
   cli_progress_clear(&d->line);
@@ -321,7 +321,7 @@ static int learn(demo *d, char *files[N_LANGUAGES]) {
   printf("The student read each English sentence and its translation, and both of its vectors moved towards the "
          "teacher's\n"
          "vector of the English: %llu steps of %d pairs in %.0f s.\n",
-         (unsigned long long)result.steps, o.batch_pairs, cli_now_s() - start_s);
+         (unsigned long long)result.steps, o.run.batch_pairs, cli_now_s() - start_s);
   return CLI_OK;
 }
 

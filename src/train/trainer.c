@@ -138,6 +138,7 @@ static cq_status tokenize(cq_trainer *t, cq_step_report *report, cq_error *error
     t->keys[i] = cq_mix(cq_mix(t->options.seed + 1) ^ cq_mix(t->n_batches + 1)) + i;
     report->n_truncated += truncated;
   }
+  report->n_sentences += t->n;
   report->n_tokens += t->ids.n;
   return CQ_OK;
 }

@@ -38,7 +38,7 @@ typedef struct cq_step_report {
   double loss;          /* mean over all n * dim of (y - target)^2, before the update */
   double gradient_norm; /* before clipping; of the last update */
   bool updated;         /* false while batches are accumulated */
-  uint64_t n_tokens, n_truncated;
+  uint64_t n_sentences, n_tokens, n_truncated;
 } cq_step_report;
 
 /* Computes a batch and, when it completes an accumulation, updates the model. */

@@ -1,9 +1,9 @@
-/* What a distillation run measures of its student, on held-out files read once. */
-#ifndef RECIPE_DISTILL_EVAL_H
-#define RECIPE_DISTILL_EVAL_H
+/* What a training run measures of its encoder, on held-out files read once. */
+#ifndef RECIPE_DEV_SETS_H
+#define RECIPE_DEV_SETS_H
 
 #include "base/slice.h"
-#include "calque/distill.h"
+#include "calque/training.h"
 #include "recipe/cached_encoder.h"
 #include "recipe/evaluate.h"
 
@@ -19,11 +19,12 @@ typedef struct cq_dev_sets {
   size_t n_parallel, n_sts;
 } cq_dev_sets;
 
-CQ_MUST_USE cq_status cq_dev_sets_read(cq_dev_sets *out, const cq_distill_options *options, cq_error *error);
+CQ_MUST_USE cq_status cq_dev_sets_read(cq_dev_sets *out, const cq_training_options *options, cq_error *error);
 void cq_dev_sets_free(cq_dev_sets *sets);
 
 /* One evaluation: a row a set, and their means. */
 typedef struct cq_dev_figures {
+  bool has_mse;                                /* there was a teacher to compare with */
   cq_mse_result *mse;                          /* [n_parallel] */
   cq_translation_result *translation;          /* [n_parallel] */
   cq_sts_result *sts;                          /* [n_sts] */
@@ -34,8 +35,8 @@ typedef struct cq_dev_figures {
   const char *collapsed;
 } cq_dev_figures;
 
-/* dim: of the student; the teacher's first so many dimensions count. */
-CQ_MUST_USE cq_status cq_dev_evaluate(cq_dev_figures *out, const cq_dev_sets *sets, const cq_encoder *student,
+/* Of a teacher, which may be NULL, the first so many dimensions count as the encoder has. */
+CQ_MUST_USE cq_status cq_dev_evaluate(cq_dev_figures *out, const cq_dev_sets *sets, const cq_encoder *encoder,
                                       const cq_cached_encoder *teacher, cq_pool *pool, cq_error *error);
 void cq_dev_figures_free(cq_dev_figures *figures);
 

@@ -1,4 +1,4 @@
-#include "recipe/distill_eval.h"
+#include "recipe/dev_sets.h"
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -11,7 +11,8 @@
 
 /* ---- the sets ---- */
 
-static cq_status read_set(cq_dev_set *out, const cq_distill_data *data, int n_columns, bool skip_bad, cq_error *error) {
+static cq_status read_set(cq_dev_set *out, const cq_training_data *data, int n_columns, bool skip_bad,
+                          cq_error *error) {
   char label[512];
   cq_eval_options options = cq_eval_default_options();
   options.skip_bad = skip_bad;
@@ -22,7 +23,7 @@ static cq_status read_set(cq_dev_set *out, const cq_distill_data *data, int n_co
   return out->label ? CQ_OK : cq_fail_memory(error, data->path);
 }
 
-cq_status cq_dev_sets_read(cq_dev_sets *out, const cq_distill_options *o, cq_error *error) {
+cq_status cq_dev_sets_read(cq_dev_sets *out, const cq_training_options *o, cq_error *error) {
   *out = (cq_dev_sets){.n_parallel = o->n_dev, .n_sts = o->n_sts};
   out->parallel = cq_alloc_array_zeroed(o->n_dev, sizeof *out->parallel);
   out->sts = cq_alloc_array_zeroed(o->n_sts, sizeof *out->sts);
@@ -53,18 +54,21 @@ static float *teacher_matrix(const cq_cached_encoder *teacher, const cq_slice *t
 }
 
 static cq_status evaluate_parallel(cq_mse_result *mse, cq_translation_result *translation, double *student_variance,
-                                   const cq_dev_set *set, const cq_encoder *student, const cq_cached_encoder *teacher,
+                                   const cq_dev_set *set, const cq_encoder *encoder, const cq_cached_encoder *teacher,
                                    cq_pool *pool, cq_error *error) {
   const cq_rows *rows = &set->rows;
-  const size_t dim = (size_t)cq_encoder_dim(student);
-  float *source = NULL, *target = NULL, *wanted = teacher_matrix(teacher, rows->column[0], rows->n, dim);
-  cq_status status = wanted ? CQ_OK : cq_fail_memory(error, "the teacher's vectors");
-  if (!status) status = cq_encode_column(&source, student, pool, rows->column[0], rows->n, NULL, error);
-  if (!status) status = cq_encode_column(&target, student, pool, rows->column[1], rows->n, NULL, error);
+  const size_t dim = (size_t)cq_encoder_dim(encoder);
+  float *source = NULL, *target = NULL;
+  float *wanted = teacher ? teacher_matrix(teacher, rows->column[0], rows->n, dim) : NULL;
+  cq_status status = wanted || !teacher ? CQ_OK : cq_fail_memory(error, "the teacher's vectors");
+  if (!status) status = cq_encode_column(&source, encoder, pool, rows->column[0], rows->n, NULL, error);
+  if (!status) status = cq_encode_column(&target, encoder, pool, rows->column[1], rows->n, NULL, error);
   if (!status) status = cq_rows_translation(translation, rows, source, target, dim, pool, error);
-  if (!status) status = cq_vector_spread(&mse->teacher_variance, &mse->teacher_norm, wanted, rows->n, dim, error);
+  *mse = (cq_mse_result){.target = NAN, .source = NAN, .teacher_variance = NAN, .teacher_norm = NAN};
   if (!status) status = cq_vector_spread(student_variance, NULL, target, rows->n, dim, error);
-  if (!status) {
+  if (!status && wanted)
+    status = cq_vector_spread(&mse->teacher_variance, &mse->teacher_norm, wanted, rows->n, dim, error);
+  if (!status && wanted) {
     mse->target = cq_mse_100(wanted, target, rows->n, dim);
     mse->source = cq_mse_100(wanted, source, rows->n, dim);
     mse->n = rows->n;
@@ -75,30 +79,30 @@ static cq_status evaluate_parallel(cq_mse_result *mse, cq_translation_result *tr
   return status;
 }
 
-static cq_status evaluate_sts(cq_sts_result *out, const cq_dev_set *set, const cq_encoder *student, cq_pool *pool,
+static cq_status evaluate_sts(cq_sts_result *out, const cq_dev_set *set, const cq_encoder *encoder, cq_pool *pool,
                               cq_error *error) {
   const cq_rows *rows = &set->rows;
   float *first = NULL, *second = NULL;
-  cq_status status = cq_encode_column(&first, student, pool, rows->column[0], rows->n, NULL, error);
-  if (!status) status = cq_encode_column(&second, student, pool, rows->column[1], rows->n, NULL, error);
-  if (!status) status = cq_rows_sts(out, rows, first, second, (size_t)cq_encoder_dim(student), error);
+  cq_status status = cq_encode_column(&first, encoder, pool, rows->column[0], rows->n, NULL, error);
+  if (!status) status = cq_encode_column(&second, encoder, pool, rows->column[1], rows->n, NULL, error);
+  if (!status) status = cq_rows_sts(out, rows, first, second, (size_t)cq_encoder_dim(encoder), error);
   cq_free(first);
   cq_free(second);
   return status;
 }
 
-cq_status cq_dev_evaluate(cq_dev_figures *out, const cq_dev_sets *sets, const cq_encoder *student,
+cq_status cq_dev_evaluate(cq_dev_figures *out, const cq_dev_sets *sets, const cq_encoder *encoder,
                           const cq_cached_encoder *teacher, cq_pool *pool, cq_error *error) {
   const double n_parallel = (double)sets->n_parallel, n_sts = (double)sets->n_sts;
   double mse = 0, translation = 0, sts = 0, student_variance = 0, teacher_variance = 0;
-  *out = (cq_dev_figures){0};
+  *out = (cq_dev_figures){.has_mse = teacher != NULL};
   out->mse = cq_alloc_array_zeroed(sets->n_parallel, sizeof *out->mse);
   out->translation = cq_alloc_array_zeroed(sets->n_parallel, sizeof *out->translation);
   out->sts = cq_alloc_array_zeroed(sets->n_sts, sizeof *out->sts);
   cq_status status = out->mse && out->translation && out->sts ? CQ_OK : cq_fail_memory(error, "figures");
   for (size_t i = 0; !status && i < sets->n_parallel; i++) {
     double variance = 0;
-    status = evaluate_parallel(&out->mse[i], &out->translation[i], &variance, &sets->parallel[i], student, teacher,
+    status = evaluate_parallel(&out->mse[i], &out->translation[i], &variance, &sets->parallel[i], encoder, teacher,
                                pool, error);
     mse += out->mse[i].target;
     translation += out->translation[i].mean;
@@ -107,7 +111,7 @@ cq_status cq_dev_evaluate(cq_dev_figures *out, const cq_dev_sets *sets, const cq
     teacher_variance += out->mse[i].teacher_variance;
   }
   for (size_t i = 0; !status && i < sets->n_sts; i++) {
-    status = evaluate_sts(&out->sts[i], &sets->sts[i], student, pool, error);
+    status = evaluate_sts(&out->sts[i], &sets->sts[i], encoder, pool, error);
     sts += out->sts[i].spearman;
   }
   /* 0 / 0 says it well: no sets, no mean. */
@@ -160,28 +164,30 @@ static void heading(cq_builder *out, bool markdown, const char *const *names, si
 
 void cq_dev_table(cq_builder *out, const cq_dev_sets *sets, const cq_dev_figures *before, const cq_dev_figures *figures,
                   bool markdown) {
-  static const char *const parallel_names[] = {"parallel text", "src>trg %",   "trg>src %", "MSE trg",
-                                               "MSE src",       "teacher var", "chance %"};
+  static const char *const parallel_names[] = {"parallel text", "src>trg %", "trg>src %",  "chance %",
+                                               "MSE trg",       "MSE src",   "teacher var"};
   static const char *const sts_names[] = {"similarity", "Spearman", "Pearson"};
   const bool two = before != NULL;
-  if (sets->n_parallel) heading(out, markdown, parallel_names, 7);
+  if (sets->n_parallel) heading(out, markdown, parallel_names, figures->has_mse ? 7 : 4);
   for (size_t i = 0; i < sets->n_parallel; i++) {
     const cq_translation_result *t = &figures->translation[i], *tb = two ? &before->translation[i] : t;
     const cq_mse_result *m = &figures->mse[i], *mb = two ? &before->mse[i] : m;
     cq_builder_printf(out, markdown ? "| %s |" : "%-28s", sets->parallel[i].label);
     cell(out, markdown, "%.1f", 100 * tb->source_to_target, 100 * t->source_to_target, two);
     cell(out, markdown, "%.1f", 100 * tb->target_to_source, 100 * t->target_to_source, two);
-    cell(out, markdown, "%.4f", mb->target, m->target, two);
-    cell(out, markdown, "%.4f", mb->source, m->source, two);
-    cell(out, markdown, "%.4f", 0, m->teacher_variance, false);
     cell(out, markdown, "%.1f", 0, 100.0 / (double)t->n, false);
+    if (figures->has_mse) {
+      cell(out, markdown, "%.4f", mb->target, m->target, two);
+      cell(out, markdown, "%.4f", mb->source, m->source, two);
+      cell(out, markdown, "%.4f", 0, m->teacher_variance, false);
+    }
     cq_builder_char(out, '\n');
   }
   if (sets->n_parallel > 1) {
     cq_builder_printf(out, markdown ? "| %s |" : "%-28s", "mean");
     const double now = 100 * figures->mean_translation, then = two ? 100 * before->mean_translation : 0;
     cell(out, markdown, "%.1f", then, now, two);
-    if (markdown) cq_builder_text(out, " | | | | |");
+    if (markdown) cq_builder_text(out, figures->has_mse ? " | | | | |" : " | |");
     cq_builder_char(out, '\n');
   }
   if (sets->n_sts && sets->n_parallel) cq_builder_char(out, '\n');

@@ -1,0 +1,83 @@
+/* What all trainings of an encoder have in common: the steps, what is measured on the way, and where a run keeps its
+ * work. calque/distill.h and calque/finetune.h say what is learned from.
+ *
+ * A run is exact: at one SIMD level it gives the same bits for any number of threads, and killed at any moment it
+ * goes on from its last checkpoint to the same final model. */
+#ifndef CALQUE_TRAINING_H
+#define CALQUE_TRAINING_H
+
+#include "calque/schedule.h"
+#include "calque/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A .tsv or .tsv.gz to train on or to measure on. */
+typedef struct cq_training_data {
+  const char *path;
+  const char *label; /* name in reports; NULL: from the path */
+  double weight; /* train: how often this set is drawn from, relative to the others; any other than 1 means balanced */
+} cq_training_data;
+
+typedef enum cq_best_by { CQ_BEST_TRANSLATION, CQ_BEST_MSE, CQ_BEST_STS, CQ_BEST_LAST } cq_best_by;
+
+/* One line of news from a run, for a progress bar or a log. */
+typedef struct cq_training_progress {
+  const char *phase;      /* "data", "teacher", "train", "evaluate" */
+  uint64_t step, n_steps; /* or items done and in all, outside "train" */
+  double epoch, loss, learning_rate, gradient_norm;
+  double sentences_per_second, seconds_left;
+  const char *text; /* a table or remark to show as it is; NULL when there is none */
+} cq_training_progress;
+/* Return false to stop the run after a checkpoint (CQ_ERR_STOPPED). */
+typedef bool (*cq_training_progress_fn)(void *context, const cq_training_progress *progress);
+
+typedef struct cq_training_options {
+  const char *output; /* directory of the final model; work in progress lives in OUTPUT.work beside it */
+  const cq_training_data *dev,
+      *sts; /* dev: pairs, for translation accuracy (and mse to a teacher); sts: sentence, sentence, gold */
+  size_t n_dev, n_sts;
+  bool resume;        /* go on from OUTPUT.work when it is there; false: that is CQ_ERR_ARGUMENT */
+  bool replace;       /* overwrite an existing output directory */
+  bool skip_bad;      /* count malformed lines and go on */
+  int max_characters; /* drop sentences longer than this many characters; 0: no limit */
+  int max_seq_length; /* tokens; 0: the model's */
+  int max_sentences;  /* entries read from each training file; 0: all */
+  bool no_shuffle;    /* batches in file order (for comparisons) */
+  bool balanced;      /* draw from all sets alike by weight, small ones repeating; false: one shuffle of all entries */
+  int batch_pairs;    /* entries in a batch, each a pair of sentences */
+  int accumulate;     /* batches summed before an update */
+  double epochs;      /* passes over the data; ignored when steps > 0 */
+  uint64_t steps;
+  double learning_rate, embedding_learning_rate; /* the latter for word embeddings; 0: the same */
+  double weight_decay, adam_beta1, adam_beta2, adam_eps;
+  double clip_norm;    /* 0: no clipping */
+  double warmup_steps; /* below 1: a share of all steps */
+  cq_schedule schedule;
+  double dropout;       /* below 0: what the model's config says */
+  int evaluate_every;   /* steps; 0: only at the end */
+  int checkpoint_every; /* steps */
+  cq_best_by best_by;   /* which figure decides the model that is kept */
+  int n_shards;         /* gradients are summed over this fixed number of shards, whatever the number of threads */
+  uint64_t seed;
+  const char *log_path; /* JSON lines; NULL: log.jsonl in the work directory, in the end beside the model */
+  cq_training_progress_fn progress;
+  void *progress_context;
+} cq_training_options;
+
+typedef struct cq_training_result {
+  uint64_t steps, best_step;
+  double final_loss; /* a running mean over the last steps; 0 when none was left to do */
+  double
+      best_score; /* mean accuracy, minus the mean MSE, or mean correlation, as best_by says; NaN: the last was kept */
+} cq_training_result;
+
+#ifdef __cplusplus
+}
+#endif
+#endif
