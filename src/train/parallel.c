@@ -15,7 +15,7 @@ enum { MAX_COLUMNS = 64 };
 /* A pair as read, before translations of one source are brought together. */
 typedef struct raw_pair {
   uint32_t next; /* next pair of the same source + 1; 0: none */
-  cq_slice target;
+  cq_slice target, third;
 } raw_pair;
 
 typedef struct reading {
@@ -85,10 +85,10 @@ static bool too_long(const reading *r, cq_slice text) {
 }
 
 /* Adds a translation to an entry, once: an entry's translations are a set. */
-static cq_status add_pair(reading *r, uint32_t entry, cq_slice target, cq_error *error) {
+static cq_status add_pair(reading *r, uint32_t entry, cq_slice target, cq_slice third, cq_error *error) {
   assert(r->first_pair && entry < r->n_entries);
   for (uint32_t p = r->first_pair[entry]; p; p = r->pairs[p - 1].next) {
-    if (cq_slice_equal(r->pairs[p - 1].target, target)) return CQ_OK;
+    if (cq_slice_equal(r->pairs[p - 1].target, target) && cq_slice_equal(r->pairs[p - 1].third, third)) return CQ_OK;
   }
   if (r->n_pairs >= UINT32_MAX - 1 - r->data->n_targets)
     return cq_fail(error, CQ_ERR_LIMIT, "more than %u pairs", UINT32_MAX - 1);
@@ -97,6 +97,7 @@ static cq_status add_pair(reading *r, uint32_t entry, cq_slice target, cq_error 
   raw_pair *pair = &r->pairs[r->n_pairs];
   *pair = (raw_pair){0};
   cq_status status = keep(&pair->target, r->data, target, error);
+  if (!status && third.n) status = keep(&pair->third, r->data, third, error);
   if (status) return status;
   const uint32_t number = (uint32_t)++r->n_pairs;
   if (r->last_pair[entry])
@@ -120,7 +121,35 @@ static cq_status read_alone(bool *full, reading *r, const cq_lines *lines, const
     return CQ_OK;
   }
   const cq_status status = entry_of(&entry, full, r, columns[column - 1], error);
-  return status || *full ? status : add_pair(r, entry, columns[column - 1], error);
+  return status || *full ? status : add_pair(r, entry, columns[column - 1], (cq_slice){0}, error);
+}
+
+/* A pair and what is said of it. */
+static cq_status read_judged(bool *full, reading *r, const cq_lines *lines, const cq_slice *columns, size_t n,
+                             cq_error *error) {
+  const cq_parallel_options *o = r->options;
+  const bool with_negative = o->third == CQ_THIRD_NEGATIVE;
+  const char *path = cq_lines_path(lines);
+  const uint64_t number = cq_lines_number(lines);
+  double score;
+  if (n < (with_negative ? 2 : 3) || (with_negative && n > 3))
+    return cq_fail_line(error, CQ_ERR_FORMAT, path, number, "%zu columns, expected two sentences and %s", n,
+                        o->third == CQ_THIRD_LABEL   ? "a label"
+                        : o->third == CQ_THIRD_SCORE ? "a score"
+                                                     : "perhaps one that the first must not be taken for");
+  if (n > 3) n = 3;
+  for (size_t c = 0; c < n; c++)
+    if (columns[c].n == 0) return cq_fail_line(error, CQ_ERR_FORMAT, path, number, "column %zu is empty", c + 1);
+  if (o->third == CQ_THIRD_SCORE && !(cq_slice_number(&score, columns[2]) && score >= 0 && score <= o->greatest_score))
+    return cq_fail_line(error, CQ_ERR_FORMAT, path, number, "'%.*s' is not a score from 0 to %g",
+                        (int)(columns[2].n < 40 ? columns[2].n : 40), columns[2].data, o->greatest_score);
+  if (too_long(r, columns[0]) || too_long(r, columns[1]) || (with_negative && n == 3 && too_long(r, columns[2]))) {
+    r->set->n_long++;
+    return CQ_OK;
+  }
+  uint32_t entry = 0;
+  const cq_status status = entry_of(&entry, full, r, columns[0], error);
+  return status || *full ? status : add_pair(r, entry, columns[1], n == 3 ? columns[2] : (cq_slice){0}, error);
 }
 
 static cq_status read_line(bool *full, reading *r, const cq_lines *lines, cq_slice line, cq_error *error) {
@@ -129,6 +158,7 @@ static cq_status read_line(bool *full, reading *r, const cq_lines *lines, cq_sli
   const uint64_t number = cq_lines_number(lines);
   const size_t n = cq_tsv_split(columns, MAX_COLUMNS, line);
   if (r->options->only_column) return read_alone(full, r, lines, columns, n < MAX_COLUMNS ? n : MAX_COLUMNS, error);
+  if (r->options->third) return read_judged(full, r, lines, columns, n < MAX_COLUMNS ? n : MAX_COLUMNS, error);
   if (n < 2)
     return cq_fail_line(error, CQ_ERR_FORMAT, path, number,
                         "%zu column, expected a source and at least one translation separated by tabs", n);
@@ -149,7 +179,7 @@ static cq_status read_line(bool *full, reading *r, const cq_lines *lines, cq_sli
     if (too_long(r, columns[c]))
       r->set->n_long++;
     else
-      status = add_pair(r, entry, columns[c], error);
+      status = add_pair(r, entry, columns[c], (cq_slice){0}, error);
   }
   return status;
 }
@@ -158,13 +188,16 @@ static cq_status read_line(bool *full, reading *r, const cq_lines *lines, cq_sli
 static cq_status gather(reading *r, cq_error *error) {
   cq_parallel *d = r->data;
   if (!cq_reserve((void **)&d->entries, &d->entry_capacity, d->n_entries + r->n_entries, sizeof *d->entries) ||
-      !cq_reserve((void **)&d->targets, &d->target_capacity, d->n_targets + r->n_pairs, sizeof *d->targets))
+      !cq_reserve((void **)&d->targets, &d->target_capacity, d->n_targets + r->n_pairs, sizeof *d->targets) ||
+      !cq_reserve((void **)&d->thirds, &d->third_capacity, d->n_targets + r->n_pairs, sizeof *d->thirds))
     return cq_fail_memory(error, "parallel text");
   r->set->first_entry = (uint32_t)d->n_entries;
   for (size_t e = 0; e < r->n_entries; e++) {
     cq_entry entry = {.source = r->entry_sources[e], .first_target = (uint32_t)d->n_targets};
-    for (uint32_t p = r->first_pair[e]; p; p = r->pairs[p - 1].next)
+    for (uint32_t p = r->first_pair[e]; p; p = r->pairs[p - 1].next) {
+      d->thirds[d->n_targets] = r->pairs[p - 1].third;
       d->targets[d->n_targets++] = r->pairs[p - 1].target;
+    }
     entry.n_targets = (uint32_t)d->n_targets - entry.first_target;
     if (entry.n_targets) d->entries[d->n_entries++] = entry; /* all translations were too long: no entry */
   }
@@ -247,6 +280,7 @@ cq_status cq_parallel_add(cq_parallel *data, const char *path, const char *label
 void cq_parallel_free(cq_parallel *data) {
   cq_free(data->sources);
   cq_free(data->targets);
+  cq_free(data->thirds);
   cq_free(data->entries);
   cq_free(data->sets);
   cq_map_free(&data->source_ids);
@@ -257,6 +291,7 @@ void cq_parallel_free(cq_parallel *data) {
 uint64_t cq_parallel_checksum(const cq_parallel *data, uint64_t sum) {
   for (size_t i = 0; i < data->n_sources; i++) sum = cq_checksum(data->sources[i].data, data->sources[i].n, sum);
   for (size_t i = 0; i < data->n_targets; i++) sum = cq_checksum(data->targets[i].data, data->targets[i].n, sum);
+  for (size_t i = 0; i < data->n_targets; i++) sum = cq_checksum(data->thirds[i].data, data->thirds[i].n, sum);
   return sum;
 }
 

@@ -1,6 +1,10 @@
-/* Parallel text in memory: sources, each with its translations, in one or more weighted sets.
+/* Pairs of sentences in memory: sources, each with its translations, in one or more weighted sets.
  *
  *   file: source TAB target [TAB target ...]   ->   entry: source, its translations in all lines of the file
+ *
+ * or, for other tasks, with something on each pair behind it:
+ *
+ *   file: source TAB target TAB third          ->   entry: source, its targets in all lines, each with its third
  *
  * A source that stands in several sets is stored, and later embedded by the teacher, once. */
 #ifndef TRAIN_PARALLEL_H
@@ -31,28 +35,39 @@ typedef struct cq_parallel {
   cq_arena text;
   cq_map source_ids;
   cq_slice *sources, *targets;
-  size_t n_sources, source_capacity, n_targets, target_capacity;
+  cq_slice *thirds; /* [n_targets]; data NULL: none */
+  size_t n_sources, source_capacity, n_targets, target_capacity, third_capacity;
   cq_entry *entries;
   size_t n_entries, entry_capacity;
   cq_parallel_set *sets;
   size_t n_sets, set_capacity;
 } cq_parallel;
 
+/* What a line's third column is. */
+typedef enum cq_third {
+  CQ_THIRD_TARGET,   /* another translation, as all that follow */
+  CQ_THIRD_LABEL,    /* any text; what follows is nobody's */
+  CQ_THIRD_SCORE,    /* a number from 0 to greatest_score; what follows is nobody's */
+  CQ_THIRD_NEGATIVE, /* where there is one: a sentence that the source must not be taken for */
+} cq_third;
+
 typedef struct cq_parallel_options {
   bool skip_bad;       /* count malformed lines and go on */
   int max_characters;  /* leave out pairs with a longer side; 0: no limit */
   int64_t max_entries; /* sources read from a file; 0: all */
+  cq_third third;
+  double greatest_score;
   int only_column; /* text of one language: a line's first or second column, which is its own translation; 0: pairs */
 } cq_parallel_options;
 
 /* Adds a file as a set. label NULL: made from the path ("en-de/train-anki").
- * Errors: CQ_ERR_FORMAT with file and line (one column, an empty column, not UTF-8), CQ_ERR_FORMAT when nothing is left
+ * Errors: CQ_ERR_FORMAT with file and line (too few columns, an empty column, no score, not UTF-8), CQ_ERR_FORMAT when nothing is left
  * of the file, CQ_ERR_IO, CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_parallel_add(cq_parallel *data, const char *path, const char *label, double weight,
                                       const cq_parallel_options *options, cq_error *error);
 void cq_parallel_free(cq_parallel *data);
 uint64_t cq_parallel_pairs(const cq_parallel *data);
-/* Of all sources, then of all targets, going on from a sum of what was before. */
+/* Of all sources, targets and thirds, going on from a sum of what was before. */
 uint64_t cq_parallel_checksum(const cq_parallel *data, uint64_t sum);
 
 enum { CQ_PARALLEL_SUMMARY = 1024 }; /* bytes */

@@ -23,10 +23,11 @@ double cq_space_pairs(const cq_space *s, double margin, double weight);
 /* The mean over one language's sentences of |v - target|^2, targets [n, dim]: of a teacher, for example. */
 double cq_space_distillation(const cq_space *s, int side, const float *targets, double weight);
 
-/* -log of the softmax over all translations in the batch, of cosines divided by the temperature, the mean over both
- * languages' sentences. Similarities are made block by block, twice, so that memory grows with n and not with its
- * square; the result does not depend on the number of threads. A vector of length 0 has no direction, and no gradient.
- * Source: van den Oord et al. 2018, eq. 4. Errors: CQ_ERR_MEMORY. */
+/* The mean over pairs of (cos(a, b) - wanted)^2, wanted [n]. A vector of length 0 has cosine 0, and no gradient. Source:
+ * Reimers & Gurevych 2019, section 3, the regression objective. */
+double cq_space_cosines(const cq_space *s, const float *wanted, double weight);
+
+/* Each sentence is to find its translation among the batch's, both ways: contrast.h. Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_space_in_batch(double *loss, const cq_space *s, double temperature, double weight,
                                         cq_lane *lane, cq_pool *pool, cq_error *error);
 

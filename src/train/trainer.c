@@ -13,30 +13,40 @@
  * touched once a block, so it should not be small. */
 #define BLOCK_TOKENS 1024
 
+/* A range of the batch's sentences. */
+typedef struct shard {
+  cq_lane lane;
+  size_t first, n;
+  double loss;
+  cq_batch batch; /* of a joint step, from forward to backward */
+  cq_tape tape;
+  cq_status status;
+  cq_error error;
+} shard;
+
 struct cq_trainer {
   cq_encoder *encoder;
   cq_pool *pool;
   cq_trainer_options options;
   cq_optimizer optimizer;
-  cq_gradients *shards; /* [n_shards] */
-  cq_lane *lanes;       /* [n_workers] */
-  int n_workers;
+  cq_gradients *gradients; /* [n_shards] */
+  shard *shards;           /* [n_shards] */
   uint64_t n_batches;
   cq_slice prompt; /* the student's default prompt: trained as it will be used */
   int32_t n_left_out;
   cq_builder with_prompt;
 
   /* The batch at hand. */
-  const cq_example *examples;
+  const cq_example *examples; /* NULL: joint */
+  const cq_slice *texts;      /* joint */
   size_t n, capacity;
   cq_ids ids;
-  int64_t *starts;      /* [n + 1] */
-  int32_t *skip;        /* [n] all n_left_out */
-  uint64_t *keys;       /* [n] */
-  size_t *shard_starts; /* [n_shards + 1] sentences */
-  double *shard_loss;
-  cq_status *shard_status;
-  cq_error *shard_error;
+  int64_t *starts; /* [n + 1] */
+  int32_t *skip;   /* [n] all n_left_out */
+  uint64_t *keys;  /* [n] */
+  /* A joint step's. */
+  float *vectors, *vector_gradients; /* [n, dim] */
+  size_t vector_capacity;
 };
 
 cq_status cq_trainer_new(cq_trainer **out, cq_encoder *encoder, cq_pool *pool, const cq_trainer_options *options,
@@ -51,27 +61,20 @@ cq_status cq_trainer_new(cq_trainer **out, cq_encoder *encoder, cq_pool *pool, c
   t->encoder = encoder;
   t->pool = pool;
   t->options = *options;
-  t->n_workers = cq_pool_n_threads(pool);
   const size_t n_shards = (size_t)options->n_shards;
+  t->gradients = cq_alloc_array_zeroed(n_shards, sizeof *t->gradients);
   t->shards = cq_alloc_array_zeroed(n_shards, sizeof *t->shards);
-  t->lanes = cq_alloc_array_zeroed((size_t)t->n_workers, sizeof *t->lanes);
-  t->shard_starts = cq_alloc_array(n_shards + 1, sizeof *t->shard_starts);
-  t->shard_loss = cq_alloc_array(n_shards, sizeof *t->shard_loss);
-  t->shard_status = cq_alloc_array(n_shards, sizeof *t->shard_status);
-  t->shard_error = cq_alloc_array(n_shards, sizeof *t->shard_error);
-  cq_status status = CQ_OK;
-  if (!t->shards || !t->lanes || !t->shard_starts || !t->shard_loss || !t->shard_status || !t->shard_error)
-    status = cq_fail_memory(error, "trainer");
+  cq_status status = t->gradients && t->shards ? CQ_OK : cq_fail_memory(error, "trainer");
   const cq_encode_options defaults = cq_encode_default_options();
   if (!status) status = cq_encoder_prompt(&t->prompt, &t->n_left_out, encoder, &defaults, error);
   if (!status) status = cq_encoder_make_trainable(encoder, pool, error);
-  for (size_t i = 0; !status && i < n_shards; i++) status = cq_gradients_new(&t->shards[i], &encoder->params, error);
+  for (size_t i = 0; !status && i < n_shards; i++) status = cq_gradients_new(&t->gradients[i], &encoder->params, error);
   if (!status) status = cq_optimizer_new(&t->optimizer, &encoder->params, encoder->kernels, &options->optimizer, error);
   if (status) {
     cq_trainer_free(t);
     return status;
   }
-  for (int w = 0; w < t->n_workers; w++) t->lanes[w].kernels = encoder->kernels;
+  for (size_t i = 0; i < n_shards; i++) t->shards[i].lane.kernels = encoder->kernels;
   *out = t;
   return CQ_OK;
 }
@@ -79,19 +82,17 @@ cq_status cq_trainer_new(cq_trainer **out, cq_encoder *encoder, cq_pool *pool, c
 void cq_trainer_free(cq_trainer *t) {
   if (!t) return;
   if (t->optimizer.params) cq_optimizer_free(&t->optimizer);
-  for (int i = 0; t->shards && i < t->options.n_shards; i++) cq_gradients_free(&t->shards[i]);
-  for (int w = 0; t->lanes && w < t->n_workers; w++) cq_workspace_free(&t->lanes[w].workspace);
+  for (int i = 0; t->gradients && i < t->options.n_shards; i++) cq_gradients_free(&t->gradients[i]);
+  for (int i = 0; t->shards && i < t->options.n_shards; i++) cq_workspace_free(&t->shards[i].lane.workspace);
+  cq_free(t->gradients);
   cq_free(t->shards);
-  cq_free(t->lanes);
   cq_free(t->ids.ids);
   cq_free(t->starts);
   cq_free(t->keys);
   cq_free(t->skip);
   cq_builder_free(&t->with_prompt);
-  cq_free(t->shard_starts);
-  cq_free(t->shard_loss);
-  cq_free(t->shard_status);
-  cq_free(t->shard_error);
+  cq_free(t->vectors);
+  cq_free(t->vector_gradients);
   cq_free(t);
 }
 
@@ -123,7 +124,7 @@ static cq_status tokenize(cq_trainer *t, cq_step_report *report, cq_error *error
   t->starts[0] = 0;
   for (size_t i = 0; i < t->n; i++) {
     bool truncated = false;
-    cq_slice text = t->examples[i].text;
+    cq_slice text = t->examples ? t->examples[i].text : t->texts[i];
     if (t->prompt.n) {
       cq_builder_clear(&t->with_prompt);
       cq_builder_bytes(&t->with_prompt, t->prompt.data, t->prompt.n);
@@ -146,57 +147,103 @@ static cq_status tokenize(cq_trainer *t, cq_step_report *report, cq_error *error
 /* Shard k begins at the first sentence at or behind k / n_shards of the tokens. */
 static void cut_into_shards(cq_trainer *t) {
   const int64_t n_tokens = (int64_t)t->ids.n, n_shards = t->options.n_shards;
-  size_t s = 0;
+  size_t at = 0;
   for (int64_t k = 0; k < n_shards; k++) {
-    while (s < t->n && t->starts[s] < n_tokens * k / n_shards) s++;
-    t->shard_starts[k] = s;
+    shard *s = &t->shards[k];
+    s->first = at;
+    while (at < t->n && (k + 1 == n_shards || t->starts[at] < n_tokens * (k + 1) / n_shards)) at++;
+    s->n = at - s->first;
+    s->loss = 0, s->status = CQ_OK;
   }
-  t->shard_starts[n_shards] = t->n;
 }
 
-/* ---- forward and backward of a block ---- */
-
-static cq_status compute_block(cq_trainer *t, cq_lane *lane, cq_gradients *gradients, size_t first, size_t n,
-                               double *loss, cq_error *error) {
-  const cq_kernels *k = lane->kernels;
-  const cq_mark mark = cq_workspace_mark(&lane->workspace);
+/* n sentences as a batch, whose starts lie in the lane's workspace. */
+static cq_status take(cq_batch *out, const cq_trainer *t, cq_lane *lane, size_t first, size_t n, cq_error *error) {
   int64_t *starts = cq_workspace_take(&lane->workspace, (n + 1) * sizeof *starts);
   if (!starts) return cq_fail_memory(error, "batch");
   for (size_t i = 0; i <= n; i++) starts[i] = t->starts[first + i] - t->starts[first];
-  const cq_batch batch = {.ids = t->ids.ids + t->starts[first],
-                          .starts = starts,
-                          .n_seqs = (int64_t)n,
-                          .skip = t->n_left_out ? t->skip + first : NULL,
-                          .keys = t->options.dropout ? t->keys + first : NULL};
+  *out = (cq_batch){.ids = t->ids.ids + t->starts[first],
+                    .starts = starts,
+                    .n_seqs = (int64_t)n,
+                    .skip = t->n_left_out ? t->skip + first : NULL,
+                    .keys = t->options.dropout ? t->keys + first : NULL};
+  return CQ_OK;
+}
+
+/* ---- vectors by themselves: forward and backward block by block ---- */
+
+static cq_status compute_block(cq_trainer *t, shard *s, cq_gradients *gradients, size_t first, size_t n) {
+  cq_lane *lane = &s->lane;
+  const cq_mark mark = cq_workspace_mark(&lane->workspace);
+  cq_batch batch;
   cq_tape tape;
   cq_tensor y;
-  cq_status status = cq_encoder_forward(lane, t->encoder, &batch, &y, &tape, error);
+  cq_status status = take(&batch, t, lane, first, n, &s->error);
+  if (!status) status = cq_encoder_forward(lane, t->encoder, &batch, &y, &tape, &s->error);
   if (!status) {
     cq_tensor dy = cq_workspace_f32(&lane->workspace, y.rows, y.cols);
-    if (!dy.data) return cq_fail_memory(error, "gradient of the sentence vectors");
+    if (!dy.data) return cq_fail_memory(&s->error, "gradient of the sentence vectors");
     /* The loss is the mean over the whole batch, so its gradient is 2 / (sentences * dim) times the difference. */
     const float factor = (float)(2.0 / ((double)t->n * (double)y.cols));
     for (size_t i = 0; i < n; i++)
-      *loss += k->squared_error(cq_f32(cq_tensor_rows(dy, (int64_t)i, 1)), cq_f32(cq_tensor_rows(y, (int64_t)i, 1)),
-                                t->examples[first + i].target, factor, y.cols);
-    status = cq_encoder_backward(lane, t->encoder, &batch, dy, &tape, gradients, error);
+      s->loss += lane->kernels->squared_error(cq_f32(cq_tensor_rows(dy, (int64_t)i, 1)),
+                                              cq_f32(cq_tensor_rows(y, (int64_t)i, 1)), t->examples[first + i].target,
+                                              factor, y.cols);
+    status = cq_encoder_backward(lane, t->encoder, &batch, dy, &tape, gradients, &s->error);
   }
   cq_workspace_release(&lane->workspace, mark);
   return status;
 }
 
-static void compute_shard(void *context, size_t shard, int worker) {
+static void compute_shard(void *context, size_t k, int worker) {
   cq_trainer *t = context;
-  double loss = 0;
-  cq_status status = CQ_OK;
-  for (size_t s = t->shard_starts[shard], end = t->shard_starts[shard + 1]; !status && s < end;) {
+  shard *s = &t->shards[k];
+  (void)worker;
+  for (size_t i = s->first, end = s->first + s->n; !s->status && i < end;) {
     size_t n = 1;
-    while (s + n < end && t->starts[s + n + 1] - t->starts[s] <= BLOCK_TOKENS) n++;
-    status = compute_block(t, &t->lanes[worker], &t->shards[shard], s, n, &loss, &t->shard_error[shard]);
-    s += n;
+    while (i + n < end && t->starts[i + n + 1] - t->starts[i] <= BLOCK_TOKENS) n++;
+    s->status = compute_block(t, s, &t->gradients[k], i, n);
+    i += n;
   }
-  t->shard_loss[shard] = loss;
-  t->shard_status[shard] = status;
+}
+
+/* ---- vectors together: all forward, the loss, all backward ---- */
+
+static void forward_shard(void *context, size_t k, int worker) {
+  cq_trainer *t = context;
+  shard *s = &t->shards[k];
+  const size_t dim = (size_t)cq_encoder_dim(t->encoder);
+  cq_tensor y;
+  (void)worker;
+  if (s->n == 0) return;
+  s->status = take(&s->batch, t, &s->lane, s->first, s->n, &s->error);
+  if (!s->status) s->status = cq_encoder_forward(&s->lane, t->encoder, &s->batch, &y, &s->tape, &s->error);
+  for (size_t i = 0; !s->status && i < s->n; i++)
+    memcpy(t->vectors + (s->first + i) * dim, cq_f32(cq_tensor_rows(y, (int64_t)i, 1)), dim * sizeof(float));
+}
+
+static void backward_shard(void *context, size_t k, int worker) {
+  cq_trainer *t = context;
+  shard *s = &t->shards[k];
+  const int64_t dim = cq_encoder_dim(t->encoder);
+  (void)worker;
+  if (s->n == 0) return;
+  const cq_tensor dy = cq_tensor_f32(t->vector_gradients + (int64_t)s->first * dim, (int64_t)s->n, dim);
+  s->status = cq_encoder_backward(&s->lane, t->encoder, &s->batch, dy, &s->tape, &t->gradients[k], &s->error);
+}
+
+static cq_status make_vector_room(cq_trainer *t, cq_error *error) {
+  const size_t floats = t->n * (size_t)cq_encoder_dim(t->encoder);
+  if (floats > t->vector_capacity) {
+    cq_free(t->vectors);
+    cq_free(t->vector_gradients);
+    t->vectors = cq_alloc_array(floats, sizeof *t->vectors);
+    t->vector_gradients = cq_alloc_array(floats, sizeof *t->vector_gradients);
+    t->vector_capacity = t->vectors && t->vector_gradients ? floats : 0;
+    if (!t->vector_capacity) return cq_fail_memory(error, "sentence vectors");
+  }
+  memset(t->vector_gradients, 0, floats * sizeof *t->vector_gradients);
+  return CQ_OK;
 }
 
 /* ---- a step ---- */
@@ -211,36 +258,68 @@ static cq_status catch_up_tables(cq_trainer *t, cq_error *error) {
 }
 
 static cq_status update(cq_trainer *t, cq_step_report *report, cq_error *error) {
-  cq_status status = cq_gradients_reduce(t->shards, t->options.n_shards, t->encoder->kernels, t->pool, error);
+  cq_status status = cq_gradients_reduce(t->gradients, t->options.n_shards, t->encoder->kernels, t->pool, error);
   if (status) return status;
-  cq_optimizer_update(&t->optimizer, &t->shards[0], 1.0 / t->options.accumulate, t->pool, &report->gradient_norm);
-  for (int i = 0; i < t->options.n_shards; i++) cq_gradients_clear(&t->shards[i]);
+  cq_optimizer_update(&t->optimizer, &t->gradients[0], 1.0 / t->options.accumulate, t->pool, &report->gradient_norm);
+  for (int i = 0; i < t->options.n_shards; i++) cq_gradients_clear(&t->gradients[i]);
   report->updated = true;
   return cq_encoder_pack(t->encoder, t->pool, true, error);
 }
 
-cq_status cq_trainer_step(cq_trainer *t, const cq_example *examples, size_t n, cq_step_report *report,
-                          cq_error *error) {
+static cq_status first_failure(const cq_trainer *t, cq_error *error) {
+  for (int k = 0; k < t->options.n_shards; k++)
+    if (t->shards[k].status) {
+      if (error) *error = t->shards[k].error;
+      return t->shards[k].status;
+    }
+  return CQ_OK;
+}
+
+static cq_status begin(cq_trainer *t, size_t n, cq_step_report *report, cq_error *error) {
   *report = (cq_step_report){0};
   if (n == 0) return cq_fail(error, CQ_ERR_ARGUMENT, "an empty batch");
-  t->examples = examples;
   t->n = n;
   cq_status status = tokenize(t, report, error);
   if (!status) status = catch_up_tables(t, error);
-  if (status) return status;
-  cut_into_shards(t);
-  cq_pool_run(t->pool, (size_t)t->options.n_shards, compute_shard, t);
-  double sum = 0;
-  for (int i = 0; i < t->options.n_shards; i++) {
-    if (t->shard_status[i]) {
-      if (error) *error = t->shard_error[i];
-      return t->shard_status[i];
-    }
-    sum += t->shard_loss[i];
-  }
-  report->loss = sum / ((double)n * (double)cq_encoder_dim(t->encoder));
+  if (!status) cut_into_shards(t);
+  return status;
+}
+
+static cq_status end(cq_trainer *t, cq_step_report *report, cq_error *error) {
   t->n_batches++;
   return t->n_batches % (uint64_t)t->options.accumulate == 0 ? update(t, report, error) : CQ_OK;
+}
+
+cq_status cq_trainer_step(cq_trainer *t, const cq_example *examples, size_t n, cq_step_report *report,
+                          cq_error *error) {
+  t->examples = examples;
+  cq_status status = begin(t, n, report, error);
+  if (status) return status;
+  cq_pool_run(t->pool, (size_t)t->options.n_shards, compute_shard, t);
+  status = first_failure(t, error);
+  if (status) return status;
+  double sum = 0;
+  for (int k = 0; k < t->options.n_shards; k++) sum += t->shards[k].loss;
+  report->loss = sum / ((double)n * (double)cq_encoder_dim(t->encoder));
+  return end(t, report, error);
+}
+
+cq_status cq_trainer_step_jointly(cq_trainer *t, const cq_slice *texts, size_t n, cq_joint_loss loss, void *context,
+                                  cq_step_report *report, cq_error *error) {
+  const size_t n_shards = (size_t)t->options.n_shards;
+  t->examples = NULL, t->texts = texts;
+  cq_status status = begin(t, n, report, error);
+  if (!status) status = make_vector_room(t, error);
+  if (status) return status;
+  cq_pool_run(t->pool, n_shards, forward_shard, t);
+  status = first_failure(t, error);
+  if (!status) status = loss(context, &report->loss, t->vector_gradients, t->vectors, n, error);
+  if (!status) {
+    cq_pool_run(t->pool, n_shards, backward_shard, t);
+    status = first_failure(t, error);
+  }
+  for (size_t k = 0; k < n_shards; k++) cq_workspace_release(&t->shards[k].lane.workspace, (cq_mark){0, 0});
+  return status ? status : end(t, report, error);
 }
 
 void cq_trainer_settle(cq_trainer *t) {

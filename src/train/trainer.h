@@ -1,8 +1,9 @@
-/* One training step of an encoder on vectors it should give: backward -> reduce -> update.
+/* One training step of an encoder: forward -> loss -> backward -> reduce -> update. The loss is either of each vector
+ * by itself, towards one it should be, or of all of a batch's vectors together.
  *
- * A batch's sentences are cut, in order, into n_shards ranges of about as many tokens each; a shard is computed in
- * blocks of whole sequences by whichever thread is free, and the shards' gradients are summed over a fixed tree. So the
- * result is a function of the batch and n_shards alone, bit for bit, and not of the number of threads. */
+ * A batch's sentences are cut, in order, into n_shards ranges of about as many tokens each; a shard is computed by
+ * whichever thread is free, and the shards' gradients are summed over a fixed tree. So the result is a function of the
+ * batch and n_shards alone, bit for bit, and not of the number of threads. */
 #ifndef TRAIN_TRAINER_H
 #define TRAIN_TRAINER_H
 
@@ -35,15 +36,23 @@ CQ_MUST_USE cq_status cq_trainer_new(cq_trainer **out, cq_encoder *encoder, cq_p
 void cq_trainer_free(cq_trainer *t);
 
 typedef struct cq_step_report {
-  double loss;          /* mean over all n * dim of (y - target)^2, before the update */
+  double loss;          /* before the update */
   double gradient_norm; /* before clipping; of the last update */
   bool updated;         /* false while batches are accumulated */
   uint64_t n_sentences, n_tokens, n_truncated;
 } cq_step_report;
 
-/* Computes a batch and, when it completes an accumulation, updates the model. */
+/* Computes a batch and, when it completes an accumulation, updates the model. The loss is the mean over all n * dim of
+ * (y - target)^2. */
 CQ_MUST_USE cq_status cq_trainer_step(cq_trainer *t, const cq_example *examples, size_t n, cq_step_report *report,
                                       cq_error *error);
+
+/* Gives the loss of n vectors, and adds its gradient to theirs; both [n, dim]. */
+typedef cq_status (*cq_joint_loss)(void *context, double *loss, float *gradients, const float *vectors, size_t n,
+                                   cq_error *error);
+/* The same by a loss of all vectors together. Activations of the whole batch are kept from forward to backward. */
+CQ_MUST_USE cq_status cq_trainer_step_jointly(cq_trainer *t, const cq_slice *texts, size_t n, cq_joint_loss loss,
+                                              void *context, cq_step_report *report, cq_error *error);
 
 /* Batches computed and updates done so far. */
 uint64_t cq_trainer_batches(const cq_trainer *t);

@@ -10,8 +10,8 @@
 
 #include <math.h>
 
-typedef enum loss { DISTANCE, DISTILLATION, PAIRS, IN_BATCH, N_LOSSES } loss;
-static const char *const names[N_LOSSES] = {"distance", "distillation", "pairs", "in_batch"};
+typedef enum loss { DISTANCE, DISTILLATION, PAIRS, IN_BATCH, COSINES, N_LOSSES } loss;
+static const char *const names[N_LOSSES] = {"distance", "distillation", "pairs", "in_batch", "cosines"};
 
 typedef struct problem {
   int64_t n, dim;
@@ -54,6 +54,7 @@ static double run(problem *p, loss which, const cq_kernels *kernels, cq_pool *po
     value = cq_space_distillation(&space, 0, p->targets, p->weight) +
             cq_space_distillation(&space, 1, p->targets, p->weight);
   if (which == PAIRS) value = cq_space_pairs(&space, p->number, p->weight);
+  if (which == COSINES) value = cq_space_cosines(&space, p->targets, p->weight); /* the first [n] of them */
   if (which == IN_BATCH)
     assert_int_equal(cq_space_in_batch(&value, &space, p->number, p->weight, &lane, pool, NULL), CQ_OK);
   cq_workspace_free(&lane.workspace);
@@ -83,6 +84,10 @@ static double plain(const problem *p, matrices v, loss which) {
       for (int64_t j = i * dim; j < (i + 1) * dim; j++) sum += pow(v[s][j] - (double)p->targets[j], 2);
     if (which == DISTANCE || which == PAIRS) sum += gap(x, v[1] + i * dim, dim);
     if (which == PAIRS && n > 1) sum += pow(fmax(0, p->number - sqrt(gap(x, v[1] + (i + 1) % n * dim, dim))), 2);
+    if (which == COSINES) {
+      const double *y = v[1] + i * dim;
+      sum += pow(dot(x, y, dim) / sqrt(dot(x, x, dim) * dot(y, y, dim)) - (double)p->targets[i], 2);
+    }
     for (int way = 0; way < 2 && which == IN_BATCH; way++) {
       const double *a = v[way] + i * dim;
       double all = 0, own = 0;
@@ -143,6 +148,8 @@ static void gradients_are_those_of_plain_loops(void **state) {
       check(sizes[i], 5, IN_BATCH, 0.5, levels[k]);
       check(sizes[i], 17, IN_BATCH, 0.1, levels[k]);
       check(sizes[i], 1, IN_BATCH, 1, levels[k]);
+      check(sizes[i], 1, COSINES, 0, levels[k]);
+      check(sizes[i], 19, COSINES, 0, levels[k]);
     }
 }
 
@@ -218,7 +225,8 @@ static void vectors_of_length_0_have_no_direction(void **state) {
     assert_true(isfinite(run(&p, which, cq_kernels_best(), NULL)));
     for (int s = 0; s < 2; s++)
       for (int64_t i = 0; i < p.n * p.dim; i++) assert_true(fabs((double)p.gradients[s][i]) < 20);
-    for (int64_t i = 2 * p.dim; i < 3 * p.dim && which == IN_BATCH; i++) assert_true(p.gradients[0][i] == before_of(i));
+    for (int64_t i = 2 * p.dim; i < 3 * p.dim && (which == IN_BATCH || which == COSINES); i++)
+      assert_true(p.gradients[0][i] == before_of(i));
     unmake(&p);
   }
 }

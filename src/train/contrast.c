@@ -1,0 +1,138 @@
+#include "train/contrast.h"
+
+#include "base/error.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { BLOCK_ROWS = 64 };
+
+typedef struct search {
+  const cq_contrast *c;
+  const cq_kernels *kernels;
+  int64_t n_blocks[2];
+  double scale;        /* of the gradient of a similarity over the temperature */
+  float *units[2];     /* [n, dim] the vectors, at length 1 */
+  float *lengths[2];   /* [n] that they had */
+  float *columns[2];   /* the same, packed as the right side of units units^T */
+  float *rows[2];      /* and of weights units */
+  double *log_sums[2]; /* [n] log of the softmax's denominator, of a row that is to find something */
+  double *own;         /* [n[0]] a pair's similarity over the temperature */
+  float *blocks;       /* [workers][BLOCK_ROWS, n[1] + dim] */
+} search;
+
+static void make_units(void *context, size_t side, int worker) {
+  const search *b = context;
+  const cq_contrast *c = b->c;
+  (void)worker;
+  b->kernels->normalize(b->units[side], b->lengths[side], c->vectors[side], c->n[side], c->dim);
+  b->kernels->pack(b->columns[side], b->units[side], 1, c->dim, c->dim, c->n[side]);
+  b->kernels->pack(b->rows[side], b->units[side], c->dim, 1, c->n[side], c->dim);
+}
+
+/* Some rows of the cosines of one side, in the worker's block. */
+typedef struct block {
+  int side;
+  int64_t first, m; /* rows */
+  int64_t n;        /* columns: rows of the other side */
+  float *cosines;   /* [m, n] */
+  float *gradient;  /* [m, dim], room only */
+} block;
+
+static block similarities(const search *b, size_t item, int worker) {
+  const cq_contrast *c = b->c;
+  const int side = (int64_t)item >= b->n_blocks[0];
+  const int64_t first = ((int64_t)item - (side ? b->n_blocks[0] : 0)) * BLOCK_ROWS, left = c->n[side] - first;
+  block out = {.side = side,
+               .first = first,
+               .m = left < BLOCK_ROWS ? left : BLOCK_ROWS,
+               .n = c->n[1 - side],
+               .cosines = b->blocks + worker * BLOCK_ROWS * (c->n[1] + c->dim)};
+  out.gradient = out.cosines + BLOCK_ROWS * out.n;
+  b->kernels->product(out.cosines, out.n, b->units[side] + first * c->dim, c->dim, b->columns[1 - side], out.m, out.n,
+                      c->dim, NULL);
+  return out;
+}
+
+static bool seeks(const cq_contrast *c, int side, int64_t row) {
+  return side == 0 || (c->both_ways && row < c->n[0]);
+}
+
+static void sum_rows(void *context, size_t item, int worker) {
+  const search *b = context;
+  const double temperature = b->c->temperature;
+  const block k = similarities(b, item, worker);
+  for (int64_t r = 0; r < k.m && seeks(b->c, k.side, k.first + r); r++) {
+    const float *row = k.cosines + r * k.n;
+    float most = -INFINITY;
+    double sum = 0;
+    for (int64_t j = 0; j < k.n; j++) most = row[j] > most ? row[j] : most;
+    for (int64_t j = 0; j < k.n; j++) sum += exp(((double)row[j] - (double)most) / temperature);
+    b->log_sums[k.side][k.first + r] = (double)most / temperature + log(sum);
+    if (k.side == 0) b->own[k.first + r] = (double)row[k.first + r] / temperature;
+  }
+}
+
+/* What a row wants of its similarity x to another: its probability less 1 where that is its own. */
+static double wish(const search *b, int side, int64_t row, double x, bool is_own) {
+  return seeks(b->c, side, row) ? exp(x - b->log_sums[side][row]) - is_own : 0;
+}
+
+static void add_gradients(void *context, size_t item, int worker) {
+  const search *b = context;
+  const cq_contrast *c = b->c;
+  const block k = similarities(b, item, worker);
+  for (int64_t r = 0; r < k.m; r++) {
+    float *row = k.cosines + r * k.n;
+    const int64_t i = k.first + r;
+    for (int64_t j = 0; j < k.n; j++) {
+      const double x = (double)row[j] / c->temperature;
+      row[j] = (float)(b->scale * (wish(b, k.side, i, x, i == j) + wish(b, 1 - k.side, j, x, i == j)));
+    }
+  }
+  b->kernels->product(k.gradient, c->dim, k.cosines, k.n, b->rows[1 - k.side], k.m, c->dim, k.n, NULL);
+  b->kernels->normalize_backward(k.gradient, k.gradient, b->units[k.side] + k.first * c->dim,
+                                 b->lengths[k.side] + k.first, k.m, c->dim);
+  for (int64_t r = 0; r < k.m; r++)
+    if (b->lengths[k.side][k.first + r] <= 1e-12f) memset(k.gradient + r * c->dim, 0, (size_t)c->dim * sizeof(float));
+  b->kernels->add(c->gradients[k.side] + k.first * c->dim, k.gradient, k.m * c->dim);
+}
+
+static bool make_room(search *b, cq_workspace *w, int n_workers) {
+  const cq_contrast *c = b->c;
+  bool ok = true;
+  for (int s = 0; s < 2; s++) {
+    const int64_t n = c->n[s], dim = c->dim;
+    b->n_blocks[s] = (n + BLOCK_ROWS - 1) / BLOCK_ROWS;
+    b->units[s] = cq_workspace_take(w, (size_t)(n * dim) * sizeof(float));
+    b->lengths[s] = cq_workspace_take(w, (size_t)n * sizeof(float));
+    b->columns[s] = cq_workspace_take(w, (size_t)b->kernels->packed_floats(dim, n) * sizeof(float));
+    b->rows[s] = cq_workspace_take(w, (size_t)b->kernels->packed_floats(n, dim) * sizeof(float));
+    b->log_sums[s] = cq_workspace_take(w, (size_t)n * sizeof(double));
+    ok = ok && b->units[s] && b->lengths[s] && b->columns[s] && b->rows[s] && b->log_sums[s];
+  }
+  b->own = cq_workspace_take(w, (size_t)c->n[0] * sizeof(double));
+  b->blocks = cq_workspace_take(w, (size_t)(n_workers * BLOCK_ROWS * (c->n[1] + c->dim)) * sizeof(float));
+  return ok && b->own && b->blocks;
+}
+
+cq_status cq_contrast_loss(double *loss, const cq_contrast *c, double weight, cq_lane *lane, cq_pool *pool,
+                           cq_error *error) {
+  const cq_mark mark = cq_workspace_mark(&lane->workspace);
+  const double n_seeking = (c->both_ways ? 2 : 1) * (double)c->n[0];
+  search b = {.c = c, .kernels = lane->kernels, .scale = weight / (n_seeking * c->temperature)};
+  const bool ok = make_room(&b, &lane->workspace, cq_pool_n_threads(pool));
+  double sum = 0;
+  if (ok) {
+    cq_pool_run(pool, 2, make_units, &b);
+    cq_pool_run(pool, (size_t)(b.n_blocks[0] + (c->both_ways ? b.n_blocks[1] : 0)), sum_rows, &b);
+    cq_pool_run(pool, (size_t)(b.n_blocks[0] + b.n_blocks[1]), add_gradients, &b);
+    for (int64_t i = 0; i < c->n[0]; i++) {
+      sum += b.log_sums[0][i] - b.own[i];
+      if (c->both_ways) sum += b.log_sums[1][i] - b.own[i];
+    }
+  }
+  cq_workspace_release(&lane->workspace, mark);
+  *loss = sum / n_seeking;
+  return ok ? CQ_OK : cq_fail_memory(error, "similarities of a batch");
+}

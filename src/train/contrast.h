@@ -1,0 +1,26 @@
+/* Finding one's own among others: -log of the softmax over a batch's candidates, of cosines divided by a temperature.
+ * Sources: van den Oord et al. 2018, eq. 4; Henderson et al. 2017, section 4.4 (multiple negatives ranking). */
+#ifndef TRAIN_CONTRAST_H
+#define TRAIN_CONTRAST_H
+
+#include "base/pool.h"
+#include "calque/status.h"
+#include "tensor/workspace.h"
+
+/* Row i of the first vectors is to find row i of the second; the second's rows behind those are nobody's own. */
+typedef struct cq_contrast {
+  const float *vectors[2]; /* [n[0], dim], [n[1], dim] */
+  float *gradients[2];     /* the same, added to */
+  int64_t n[2];            /* 1 <= n[0] <= n[1] */
+  int64_t dim;
+  double temperature;
+  bool both_ways; /* the first n[0] of the second are to find theirs, too */
+} cq_contrast;
+
+/* The mean over all that are to find something; adds weight times its gradient. Similarities are made block by block,
+ * twice, so that memory grows with n and not with its square; the result does not depend on the number of threads. A
+ * vector of length 0 has no direction, and no gradient. Errors: CQ_ERR_MEMORY. */
+CQ_MUST_USE cq_status cq_contrast_loss(double *loss, const cq_contrast *c, double weight, cq_lane *lane, cq_pool *pool,
+                                       cq_error *error);
+
+#endif

@@ -1,0 +1,53 @@
+/* Which of some labels a pair of sentences has, told from their vectors:
+ *
+ *   (u, v, |u - v|) [3 dim] --linear--> [n_labels] --softmax--> probabilities
+ *
+ * It learns beside the encoder, by an optimiser of its own, and is thrown away when the encoder has learned from it:
+ *
+ *   cq_label_head_judge(h, &report, &space, labels, error);   // gradients of the vectors
+ *   cq_label_head_learn(h, scale, pool, error);               // its own, of all it has judged since
+ *
+ * Source: Reimers & Gurevych 2019, section 3, the classification objective; with a bias, as sentence-transformers. */
+#ifndef TRAIN_LABEL_HEAD_H
+#define TRAIN_LABEL_HEAD_H
+
+#include "format/checkpoint.h"
+#include "nn/optimizer.h"
+#include "train/space_loss.h"
+
+typedef struct cq_label_head_options {
+  int64_t dim, n_labels;
+  uint64_t seed;
+  cq_optimizer_options optimizer;
+} cq_label_head_options;
+
+typedef struct cq_label_head_report {
+  double loss;     /* cross-entropy, the mean over pairs */
+  double accuracy; /* share of the pairs whose label is the likeliest */
+} cq_label_head_report;
+
+typedef struct cq_label_head cq_label_head;
+
+/* A fresh one, drawn as PyTorch draws linear layers. Errors: CQ_ERR_ARGUMENT, CQ_ERR_MEMORY. */
+CQ_MUST_USE cq_status cq_label_head_new(cq_label_head **out, const cq_kernels *kernels,
+                                        const cq_label_head_options *options, cq_error *error);
+void cq_label_head_free(cq_label_head *h);
+
+/* Of the pairs' labels, [n], each below n_labels. Adds the loss's gradient to the space's, and its own to what it
+ * keeps. Errors: CQ_ERR_MEMORY. */
+CQ_MUST_USE cq_status cq_label_head_judge(cq_label_head *h, cq_label_head_report *report, const cq_space *space,
+                                          const uint32_t *labels, cq_error *error);
+/* An update by the gradient kept, times scale. Errors: CQ_ERR_LIMIT when that is not finite, CQ_ERR_MEMORY. */
+CQ_MUST_USE cq_status cq_label_head_learn(cq_label_head *h, double scale, cq_pool *pool, cq_error *error);
+
+/* Weight [n_labels, 3 dim] and bias; to be packed when they were changed. */
+const cq_params *cq_label_head_params(const cq_label_head *h);
+/* Their gradients that are kept. */
+const cq_gradients *cq_label_head_gradients(const cq_label_head *h);
+CQ_MUST_USE cq_status cq_label_head_pack(cq_label_head *h, cq_error *error);
+
+/* Its whole state as sections "labels.*", and back. Errors of restoring: CQ_ERR_FORMAT. */
+CQ_MUST_USE cq_status cq_label_head_save(const cq_label_head *h, cq_checkpoint_writer *w, cq_error *error);
+CQ_MUST_USE cq_status cq_label_head_restore(cq_label_head *h, const cq_checkpoint *c, cq_error *error);
+
+#endif
