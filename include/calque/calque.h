@@ -15,6 +15,7 @@
 #include "calque/embedding.h"
 #include "calque/encoder.h"
 #include "calque/eval.h"
+#include "calque/finetune.h"
 #include "calque/index.h"
 #include "calque/lexical.h"
 #include "calque/lines.h"

@@ -1,0 +1,83 @@
+# calque finetune: each kind of pairs is learned, runs go on to the same bits, bad files are named.
+. "$(dirname "$0")/common.sh"
+
+# A sentence and its translation, which share no word; every other sentence stands beside another's.
+pairs 28 | sed 's/ in house [0-9]*//; s/, Haus [0-9]*//' >like.tsv
+awk -F '\t' '{ first[NR] = $1; second[NR] = $2 } END { for (i = 1; i <= NR; i++) {
+  print first[i] "\t" second[i] "\tentailment"
+  print first[i] "\t" second[(i * 5) % NR + 1] "\tneutral" } }' like.tsv >nli.tsv
+awk -F '\t' -v OFS='\t' '{ print $1, $2, $3 == "neutral" ? 0.5 : 4.5 }' nli.tsv >scored.tsv
+cp scored.tsv sts.tsv
+awk -F '\t' '{ print $0 "\tIt is something else, number " NR "." }' like.tsv >hard.tsv
+cp like.tsv dev.tsv
+pairs 300 >text.tsv
+"$PROGRAM" model new --kind static --text text.tsv --vocab-size 80 --dim 24 model 2>stderr || fail "no model"
+common="finetune --model model --seed 3 --epochs 40 --warmup 0"
+
+# The rank correlation of what comes out.
+spearman() { "$PROGRAM" eval sts --model "$1" --csv sts.tsv 2>stderr | awk -F , 'NR == 1 { for (i = 1; i <= NF; i++) if ($i ~ /[Ss]pearman/) c = i } NR == 2 { print $c }'; }
+rises() { # MODEL LEAST
+  local is
+  is=$(spearman "$1")
+  awk -v is="${is:-none}" -v least="$2" 'BEGIN { exit !(is + 0 > least) }' || fail "$1 has a correlation of $is, expected more than $2"
+}
+
+awk -v is="$(spearman model)" 'BEGIN { exit !(is < 0.5) }' || fail "the untrained model knows it already"
+expect 0 $common --lr 0.01 --scored scored.tsv --output by-scores
+rises by-scores 0.85
+grep -q "squared error of the cosine" by-scores/README.md || fail "the card does not say how it was made"
+expect 0 $common --lr 0.01 --nli nli.tsv --output by-labels --sts sts.tsv --evaluate-every 30
+stderr_has "Spearman"
+rises by-labels 0.6
+expect 0 $common --lr 0.01 --pairs hard.tsv --dev dev.tsv --batch 14 --both-ways --output by-pairs --json
+stdout_has '"best_score"'
+grep -q "| dev |.* -> " by-pairs/README.md || fail "the card has no figures before and after"
+grep -q "MSE src" by-pairs/README.md && fail "an MSE without a teacher"
+
+# All kinds at once, in more than one file; stopped and gone on with, by another number of threads.
+all="$common --lr 0.01 --nli nli.tsv --scored scored.tsv --pairs like.tsv --pairs hard.tsv:2 --checkpoint-every 5 --accumulate 2"
+expect 0 $all --output whole --threads 2
+"$PROGRAM" $all --output stopped --threads 2 >stdout 2>stderr &
+pid=$!
+for _ in $(seq 200); do
+  [ -e stopped.work/checkpoint ] && break
+  kill -0 $pid 2>/dev/null || break
+  sleep 0.01
+done
+kill -INT $pid 2>/dev/null
+wait $pid
+[ -e stopped ] || expect 0 $all --output stopped --threads 1 --resume
+expect 0 model check whole stopped --least-cosine 1
+for file in whole stopped; do find $file -name '*.safetensors' | xargs sha256sum | cut -d ' ' -f 1 >$file.sum; done
+same whole.sum stopped.sum
+
+# What cannot be.
+expect 2 $common --output o
+stderr_has "nothing to learn from"
+printf 'a\tb\t4\nc\td\t6\n' >high.tsv
+expect 1 $common --scored high.tsv --output o
+stderr_has "high.tsv:2: '6' is not a score from 0 to 5"
+printf 'a\tb\tyes\n' >word.tsv
+expect 1 $common --scored word.tsv --output o
+stderr_has "word.tsv:1:"
+expect 1 $common --nli like.tsv --output o
+stderr_has "like.tsv:1: 2 columns, expected two sentences and a label"
+expect 1 $common --nli word.tsv --output o
+stderr_has "one label"
+printf 'a\tb\tc\td\n' >wide.tsv
+expect 1 $common --pairs wide.tsv --output o
+stderr_has "wide.tsv:1: 4 columns"
+printf 'a\t\tc\n' >empty.tsv
+expect 1 $common --nli empty.tsv --output o
+stderr_has "column 2 is empty"
+expect 1 $common --scored scored.tsv --temperature 0 --output o
+stderr_has "temperature"
+expect 1 $common --scored scored.tsv --best-by mse --dev dev.tsv --output o
+stderr_has "teacher"
+expect 1 $common --scored nowhere.tsv --output o
+stderr_has "nowhere.tsv"
+expect 1 $common --scored scored.tsv --lr 1e30 --clip 0 --output nan
+stderr_has "finite"
+[ ! -e nan ] || fail "a model of no numbers"
+absent o
+finish
