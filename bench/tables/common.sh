@@ -1,0 +1,105 @@
+# Sourced by the tables. Arguments of each: PROGRAM DATA TEACHER WORK, where WORK holds what runs.sh made; Markdown goes to
+# standard output. Rows of the papers stand beside ours; a model that is not there is "not run here".
+set -euo pipefail
+[ $# -ge 4 ] || { sed -n '2,/^set/s/^# \{0,1\}//p' "$0" | grep -v '^set' >&2; exit 2; }
+program=$1 data=$2 teacher=$3 work=$4
+threads=${THREADS:-2}
+
+# heading COLUMN...: the first is of the rows' names.
+heading() {
+  printf '|'; printf ' %s |' "$@"; echo
+  printf '|---|'; shift; printf '%.0s---:|' "$@"; echo
+}
+# row NAME CELL...
+row() { printf '|'; printf ' %s |' "$@"; echo; }
+
+# average CELL...: the cells, and their mean when all are numbers.
+with_average() {
+  printf '%s\n' "$@"
+  printf '%s\n' "$@" | awk '$1 !~ /^-?[0-9.]+$/ { no = 1 } { sum += $1 } END { if (no) print "—"; else printf "%.1f\n", sum / NR }'
+}
+
+# Of an "eval" command's table, the column of that name, a line a file, times 100.
+column() {
+  awk -F , -v name="$1" -v factor="${2:-100}" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) c = i; next }
+    $1 != "average" { printf "%.1f\n", factor * $c }'
+}
+
+# sts MODEL FILE...: Spearman x 100 of each; "—" for files that are not there.
+sts() {
+  local model=$1 file there=()
+  shift
+  for file in "$@"; do [ ! -f "$file" ] || there+=("$file"); done
+  local figures=()
+  [ ${#there[@]} -eq 0 ] || mapfile -t figures < <("$program" eval sts --model "$model" --threads "$threads" --csv "${there[@]}" | column spearman)
+  local i=0
+  for file in "$@"; do
+    if [ -f "$file" ]; then echo "${figures[i++]}"; else echo "—"; fi
+  done
+}
+
+# sts_row NAME MODEL FILE...: a row of them and their average.
+sts_row() {
+  local name=$1 model=$2
+  shift 2
+  local -a cells
+  if [ ! -d "$model" ]; then
+    row "$name" "not run here" $(printf '—%.0s ' "$@")
+    return
+  fi
+  mapfile -t cells < <(sts "$model" "$@")
+  mapfile -t cells < <(with_average "${cells[@]}")
+  row "$name" "${cells[@]}"
+}
+
+# The systems of tables 1 and 2 that runs.sh makes: calls $1 NAME MODEL ARGUMENT... for each.
+each_system() {
+  local call=$1
+  shift
+  "$call" "the teacher alone" "$teacher" "$@"
+  "$call" "a transformer that has learned nothing, mean" "$work/student-of-student-transformer" "$@"
+  "$call" "the teacher after stsb-en, by its scores" "$work/teacher-stsb" "$@"
+  "$call" "the teacher's body, seven languages ← teacher" "$work/langs-all" "$@"
+  "$call" "the same, 50,000 pairs a language, drawn alike" "$work/langs-50k" "$@"
+}
+
+# crossed_sts LANGUAGE: a file of the STS benchmark's test pairs, English on the left and LANGUAGE on the right.
+crossed_sts() {
+  local out=$work/text/stsb-en-$1.tsv
+  mkdir -p "$work/text"
+  [ -s "$out" ] || paste <(gzip -dc "$data/sts/stsb-en-test.tsv.gz") <(gzip -dc "$data/sts/stsb-$1-test.tsv.gz") |
+    awk -F '\t' -v OFS='\t' '{ print $1, $5, $3 }' >"$out"
+  echo "$out"
+}
+
+# translation MODEL FILE...: accuracy x 100, the mean of both directions, of each.
+translation() {
+  local model=$1
+  shift
+  "$program" eval translation --model "$model" --threads "$threads" --csv "$@" | column mean
+}
+
+# mse MODEL FILE...: of translations to the teacher's vectors of the sources, x 100.
+mse() {
+  local model=$1
+  shift
+  "$program" eval mse --model "$model" --teacher "$teacher" --threads "$threads" --csv "$@" |
+    awk -F , 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "target") c = i; next } $1 != "average" { printf "%.3f\n", $c }'
+}
+
+# compare NAME MODEL: how well English-German is known: pairs, accuracy, MSE, STS and its share of what size-all reaches.
+compare_heading() { heading "$1" pairs tatoeba flores ntrex "MSE of ntrex" "STS-B de" "STS-B en-de" "share of all %"; }
+compare() {
+  local name=$1 model=$2 pairs=$3 all test=("$data"/parallel/en-de/test-{tatoeba,flores,ntrex}.tsv.gz)
+  if [ ! -d "$model" ]; then
+    row "$name" "$pairs" "not run here" — — — — — —
+    return
+  fi
+  all=$(sts "$work/size-all" "$(crossed_sts de)")
+  local -a found accuracy
+  mapfile -t accuracy < <(translation "$model" "${test[@]}")
+  mapfile -t found < <(sts "$model" "$data/sts/stsb-de-test.tsv.gz" "$(crossed_sts de)")
+  row "$name" "$pairs" "${accuracy[@]}" "$(mse "$model" "${test[2]}")" "${found[@]}" \
+    "$(awk -v a="${found[1]}" -v b="$all" 'BEGIN { printf "%.0f", 100 * a / b }')"
+}
+rows_of() { wc -l <"$work/text/$1.tsv" 2>/dev/null || echo —; }

@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# Chintha & Gundeti, table 1: the mean cosine of held-out pairs, a column a language, and beside it that of pairs put together
+# at random (each sentence with the next one's translation), without which the mean says little.
+#
+#   bench/tables/held_out.sh PROGRAM DATA TEACHER WORK
+. "$(dirname "$0")/common.sh"
+
+languages=(ar de es fr hi ru zh)
+mean_cosine() { "$program" similarity --model "$1" --threads "$threads" --tsv - | awk '{ sum += $1 } END { printf "%.3f\n", sum / NR }'; }
+heading "held-out news (ntrex): translations / strangers" "${languages[@]}"
+of_model() { # NAME MODEL
+  [ -d "$2" ] || { row "$1" "not run here" — — — — — —; return; }
+  local cells=() pairs
+  for language in "${languages[@]}"; do
+    pairs=$(gzip -dc "$data/parallel/en-$language/test-ntrex.tsv.gz" | cut -f 1,2)
+    cells+=("$(mean_cosine "$2" <<<"$pairs") / $(paste <(cut -f 1 <<<"$pairs") <(cut -f 2 <<<"$pairs" | tail -n +2) |
+      head -n -1 | mean_cosine "$2")")
+  done
+  row "$1" "${cells[@]}"
+}
+of_model "the teacher alone" "$teacher"
+of_model "seven languages, 50,000 pairs each, drawn alike" "$work/langs-50k"
+of_model "seven languages, all pairs" "$work/langs-all"

@@ -1,0 +1,108 @@
+#!/usr/bin/env bash
+# Trains the students that the tables compare: equal steps each, one after the other.
+#
+#   bench/tables/runs.sh PROGRAM DATA TEACHER WORK [RUN...]
+#
+#   DATA   holds parallel/en-XX/train-*.tsv.gz, dict/xling-en-de-train.tsv
+#   WORK   keeps text, students and models (WORK/RUN); called again, the script goes on where it stopped
+#   RUN    none: the list. English-German on the body of the teacher under a vocabulary of both languages:
+#            size-1k size-5k size-10k size-25k size-all       so many pairs of all
+#            set-everyday set-captions set-news set-technical set-dict     one kind of text; set-dict: words alone
+#          the same text as size-all on other students:
+#            student-transformer student-bilstm student-static     without the teacher's body
+#          other languages:
+#            lang-es lang-ar                        one with English
+#            langs-all langs-50k                    seven; the second at most 50,000 pairs of each, drawn from alike
+#   STEPS (1000), BATCH (64), SEED (1), THREADS (2), LONG (3000: steps of langs-all) in the environment change the runs
+set -euo pipefail
+[ $# -ge 4 ] || { sed -n '2,18s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+program=$1 data=$2 teacher=$3 work=$4
+shift 4
+all=(size-{1k,5k,10k,25k,all} set-{everyday,captions,news,technical,dict} student-{transformer,bilstm,static} lang-{es,ar} langs-{all,50k})
+seven=(ar de es fr hi ru zh)
+[ $# -gt 0 ] || { printf '%s\n' "${all[@]}"; exit; }
+threads=${THREADS:-2} seed=${SEED:-1}
+mkdir -p "$work/text"
+
+# text NAME FILE...: the files' pairs as one file, each once, in random order; prints its path.
+text() {
+  local out=$work/text/$1.tsv
+  shift
+  if [ ! -s "$out" ]; then
+    "$program" data dedup "$@" | awk -v seed="$seed" 'BEGIN { srand(seed) } { printf "%.9f\t%s\n", rand(), $0 }' | LC_ALL=C sort |
+      cut -f 2- >"$out.tmp"
+    mv "$out.tmp" "$out"
+  fi
+  echo "$out"
+}
+
+for run in "$@"; do
+  model=$work/$run student=$work/student-of-$run
+  [ ! -d "$model" ] || continue
+  options=(--kind new-vocabulary --from "$teacher" --vocab-size 32000)
+  rates=(--lr 3e-4 --embedding-lr 1e-3 --eps 1e-9 --dropout 0)
+  steps=${STEPS:-1000}
+  pairs=() mono=() dev=("$data/parallel/en-de/dev-ntrex.tsv.gz") balanced=()
+  de=$data/parallel/en-de/train
+  case $run in
+  size-*)
+    whole=$(text en-de "$de"-*.tsv.gz)
+    n=${run#size-}
+    if [ "$n" = all ]; then
+      pairs=("$whole")
+    else
+      pairs=("$work/text/en-de-$n.tsv")
+      head -n "${n%k}000" "$whole" >"${pairs[0]}"
+    fi
+    ;;
+  set-everyday) pairs=("$(text everyday "$de"-{anki,tatoeba}.tsv.gz)") ;;
+  set-captions) pairs=("$(text captions "$de"-{multi30k,stsb-mt}.tsv.gz)") ;;
+  set-news) pairs=("$(text news "$de"-news.tsv.gz)") ;;
+  set-technical) pairs=("$(text technical "$de"-tldr.tsv.gz)") ;;
+  set-dict) pairs=("$(text dict "$data/dict/xling-en-de-train.tsv")") ;;
+  student-*)
+    pairs=("$(text en-de "$de"-*.tsv.gz)")
+    options=(--kind "${run#student-}" --dim 384 --vocab-size 32000 --normalize)
+    rates=(--lr 1e-3 --embedding-lr 5e-3 --eps 1e-9 --dropout 0)
+    [ "$run" != student-bilstm ] || options+=(--layers 1)
+    ;;
+  lang-*)
+    pairs=("$(text "en-${run#lang-}" "$data/parallel/en-${run#lang-}"/train-*.tsv.gz)")
+    dev=("$data/parallel/en-${run#lang-}/dev-ntrex.tsv.gz")
+    ;;
+  langs-*)
+    dev=()
+    options=(--kind new-vocabulary --from "$teacher" --vocab-size 64000)
+    balanced=(--balanced)
+    for language in "${seven[@]}"; do
+      whole=$(text "en-$language" "$data/parallel/en-$language"/train-*.tsv.gz)
+      if [ "$run" = langs-50k ]; then
+        head -n 50000 "$whole" >"$work/text/en-$language-50k.tsv"
+        whole=$work/text/en-$language-50k.tsv
+      fi
+      pairs+=("$whole")
+      dev+=("$data/parallel/en-$language/dev-ntrex.tsv.gz")
+    done
+    [ "$run" = langs-50k ] || steps=${LONG:-3000}
+    ;;
+  *) echo "there is no run $run" >&2; exit 2 ;;
+  esac
+  # German that nobody has translated is not scarce: words come from all of it, their meaning from the pairs.
+  case $run in
+  size-* | set-*)
+    mono=("$work/text/en-de.txt")
+    [ -s "${mono[0]}" ] || tr '\t' '\n' <"$(text en-de "$de"-*.tsv.gz)" >"${mono[0]}"
+    ;;
+  esac
+  train=()
+  for file in "${pairs[@]}"; do
+    weight=$(wc -l <"$file" | awk '{ printf "%.1f", sqrt($1) }') # as docs/results.md: by the root of their rows
+    [ "$run" = langs-all ] && train+=(--train "$file:$weight") || train+=(--train "$file")
+  done
+  echo "== $run: $(cat "${pairs[@]}" | wc -l) pairs, $steps steps" >&2
+  [ -d "$student" ] || "$program" model new "$student" "${options[@]}" --threads "$threads" "${pairs[@]/#/--text=}" \
+    ${mono[@]+"${mono[@]/#/--text=}"} >&2
+  "$program" distill --teacher "$teacher" --student "$student" "${train[@]}" "${dev[@]/#/--dev=}" "${balanced[@]}" --output "$model" \
+    --cache "$work/cache" --resume --steps "$steps" --batch "${BATCH:-64}" "${rates[@]}" --warmup 0.1 --evaluate-every 500 \
+    --checkpoint-every 100 --best-by last --seed "$seed" --threads "$threads" >&2
+done
