@@ -3,7 +3,7 @@
 #
 #   bench/tables/runs.sh PROGRAM DATA TEACHER WORK [RUN...]
 #
-#   DATA   holds parallel/en-XX/train-*.tsv.gz, dict/xling-en-de-train.tsv
+#   DATA   holds parallel/en-XX/{train-*,dev-ntrex}.tsv.gz, dict/xling-en-de-train.tsv, sts/stsb-en-{train,dev}.tsv.gz
 #   WORK   keeps text, students and models (WORK/RUN); called again, the script goes on where it stopped
 #   RUN    none: the list. English-German on the body of the teacher under a vocabulary of both languages:
 #            size-1k size-5k size-10k size-25k size-all       so many pairs of all
@@ -13,12 +13,14 @@
 #          other languages:
 #            lang-es lang-ar                        one with English
 #            langs-all langs-50k                    seven; the second at most 50,000 pairs of each, drawn from alike
+#          a baseline without other languages:
+#            teacher-stsb                           the teacher after the scores of stsb-en, four epochs of batches of 16
 #   STEPS (1000), BATCH (64), SEED (1), THREADS (2), LONG (3000: steps of langs-all) in the environment change the runs
 set -euo pipefail
-[ $# -ge 4 ] || { sed -n '2,18s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+[ $# -ge 4 ] || { sed -n '2,20s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 program=$1 data=$2 teacher=$3 work=$4
 shift 4
-all=(size-{1k,5k,10k,25k,all} set-{everyday,captions,news,technical,dict} student-{transformer,bilstm,static} lang-{es,ar} langs-{all,50k})
+all=(size-{1k,5k,10k,25k,all} set-{everyday,captions,news,technical,dict} student-{transformer,bilstm,static} lang-{es,ar} langs-{all,50k} teacher-stsb)
 seven=(ar de es fr hi ru zh)
 [ $# -gt 0 ] || { printf '%s\n' "${all[@]}"; exit; }
 threads=${THREADS:-2} seed=${SEED:-1}
@@ -39,6 +41,11 @@ text() {
 for run in "$@"; do
   model=$work/$run student=$work/student-of-$run
   [ ! -d "$model" ] || continue
+  if [ "$run" = teacher-stsb ]; then
+    "$program" finetune --model "$teacher" --scored "$data/sts/stsb-en-train.tsv.gz" --sts "$data/sts/stsb-en-dev.tsv.gz" --output "$model" \
+      --resume --epochs 4 --batch 16 --lr 2e-5 --evaluate-every 360 --seed "$seed" --threads "$threads" >&2
+    continue
+  fi
   options=(--kind new-vocabulary --from "$teacher" --vocab-size 32000)
   rates=(--lr 3e-4 --embedding-lr 1e-3 --eps 1e-9 --dropout 0)
   steps=${STEPS:-1000}
