@@ -19,8 +19,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
   } while (0)
 
 /* A path for this process's temporary file number i. */
+enum { TEMPORARY_FILES = 3 };
 static inline const char *temporary_file(unsigned i) {
-  static char paths[2][64];
+  static char paths[TEMPORARY_FILES][64];
   if (!paths[i][0])
     snprintf(paths[i], sizeof paths[i], "%s/calque-fuzz-%ld-%u", access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp",
              (long)getpid(), i);
@@ -28,8 +29,7 @@ static inline const char *temporary_file(unsigned i) {
 }
 
 static inline void remove_temporary_files(void) {
-  unlink(temporary_file(0));
-  unlink(temporary_file(1));
+  for (unsigned i = 0; i < TEMPORARY_FILES; i++) unlink(temporary_file(i));
 }
 
 /* The input as a file: readers take paths. */

@@ -1,5 +1,5 @@
 /* Any bytes as two files of parallel text, a line of '=' between them, in every form that is read, are an error that says
- * where or rows of well-formed text, and no row is lost without being counted. */
+ * where or rows of well-formed text, and no row is lost without being counted. So are rows made from the files' rows. */
 #define _GNU_SOURCE
 #include "fuzz.h"
 
@@ -63,6 +63,57 @@ static void read_form(const cq_form_kind *kind, const char *const inputs[2], boo
   CHECK(status ? n <= counts.n_read : n == counts.n_read);
 }
 
+static void check_rewritten(const cq_corpus_counts *counts, cq_status status, const cq_error *error, bool adds_up) {
+  uint64_t n = counts->n_written;
+  for (size_t i = 0; i < counts->n_losses; i++) n += counts->losses[i].n;
+  CHECK(!status || error->message[0]);
+  CHECK(!status || status == CQ_ERR_FORMAT || status == CQ_ERR_ARGUMENT || status == CQ_ERR_IO);
+  if (!status && adds_up) CHECK(n == counts->n_read);
+}
+
+/* Both files as columns, in every way that rows are made from rows. */
+static void rewrite(const char *const inputs[2], bool odd) {
+  static const char *const languages[] = {"en", "ru"};
+  const cq_corpus_flow flow = {.output = temporary_file(2), .skip_bad = odd};
+  cq_corpus_counts counts;
+  cq_error error = {0};
+  cq_status status;
+  for (cq_corpus_repeats repeats = CQ_REPEATS_ROW; repeats <= CQ_REPEATS_SECOND; repeats++) {
+    const cq_corpus_dedup_options o = {.inputs = inputs,
+                                       .n_inputs = 1,
+                                       .held_out = &inputs[1],
+                                       .n_held_out = odd,
+                                       .match = odd ? CQ_CORPUS_NORMALISED : CQ_CORPUS_EXACT,
+                                       .repeats = repeats,
+                                       .flow = flow};
+    counts = (cq_corpus_counts){0};
+    status = cq_corpus_dedup(&counts, &o, &error);
+    check_rewritten(&counts, status, &error, true);
+  }
+  const cq_corpus_filter_options filter = {.inputs = inputs,
+                                           .n_inputs = 2,
+                                           .least_characters = 1,
+                                           .most_characters = 40,
+                                           .most_ratio = 1.5,
+                                           .languages = languages,
+                                           .n_languages = odd ? 2 : 0,
+                                           .flow = flow};
+  counts = (cq_corpus_counts){0};
+  status = cq_corpus_filter(&counts, &filter, &error);
+  check_rewritten(&counts, status, &error, true);
+  const cq_corpus_pivot_options pivot = {.inputs = {inputs[0], inputs[1]},
+                                         .on = {1, 1},
+                                         .match = odd ? CQ_CORPUS_NORMALISED : CQ_CORPUS_EXACT,
+                                         .flow = flow};
+  counts = (cq_corpus_counts){0};
+  status = cq_corpus_pivot(&counts, &pivot, &error);
+  check_rewritten(&counts, status, &error, false);
+  const cq_corpus_sample_options sample = {.inputs = inputs, .n_inputs = 2, .n = 3, .seed = 1, .flow = flow};
+  counts = (cq_corpus_counts){0};
+  status = cq_corpus_sample(&counts, &sample, &error);
+  check_rewritten(&counts, status, &error, true);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
   const uint8_t *end = n > 0 ? memmem(data, n, "\n=\n", 3) : NULL;
   const size_t n_first = end ? (size_t)(end - data) + 1 : n, from = end ? n_first + 2 : n;
@@ -80,5 +131,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
     const char *const inputs[2] = {first, links ? directory : temporary_file(1)};
     read_form(kinds[i], inputs, data && n % 2);
   }
+  rewrite((const char *const[2]){first, temporary_file(1)}, data && n % 2);
   return 0;
 }

@@ -68,6 +68,7 @@ CQ_API CQ_MUST_USE cq_status cq_classifier_train(cq_classifier **out, const cq_e
                                                  const cq_eval_options *eval_options, cq_error *error);
 CQ_API void cq_classifier_free(cq_classifier *classifier);
 CQ_API size_t cq_classifier_n_classes(const cq_classifier *classifier);
+CQ_API bool cq_classifier_converged(const cq_classifier *classifier); /* else: after the most iterations */
 
 /* Measures it on a file. Errors: CQ_ERR_FORMAT with the line's number among the rows for a class that was not learned;
  * those of reading and encoding. */

@@ -224,7 +224,8 @@ static int open_bench(bench *b, const struct args *args) {
   o.c = args->c;
   if (cq_classifier_train(&b->classifier, b->model, b->pool, args->train, &o, &b->options, &error))
     return cli_fail_error(&error);
-  cli_note("%s: %zu classes", args->train, cq_classifier_n_classes(b->classifier));
+  cli_note("%s: %zu classes%s", args->train, cq_classifier_n_classes(b->classifier),
+           cq_classifier_converged(b->classifier) ? "" : "; the regression is not at its end yet: a smaller --c helps");
   return CLI_OK;
 }
 

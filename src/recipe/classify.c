@@ -91,6 +91,10 @@ size_t cq_classifier_n_classes(const cq_classifier *c) {
   return c->classes.n;
 }
 
+bool cq_classifier_converged(const cq_classifier *c) {
+  return c->model.converged;
+}
+
 cq_status cq_eval_classify(cq_classify_result *out, const cq_classifier *c, cq_pool *pool, const char *file,
                            const cq_eval_options *options, cq_error *error) {
   labelled_vectors v;
