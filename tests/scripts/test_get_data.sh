@@ -35,7 +35,7 @@ stderr_has "put it at data/en-fr.txt by other means"
 absent data/en-fr.txt
 printf 'cat chat\n' >data/en-fr.txt
 gets 0 data muse en-fr
-stdout_has "calque data convert --from muse"
+stdout_has "calque data convert --from muse data/en-fr.txt"
 lines_are asked 0
 lines_are data/SHA256SUMS 1
 gets 0 data muse en-fr
