@@ -1,6 +1,8 @@
 #!/bin/bash
 # Finetuning side by side with sentence-transformers and PyTorch: the same model, data, order and options.
 #   bench/finetune.sh CALQUE VENV DATA [WORK]
+# CALQUE is the built program; VENV the peer environment (made when it is not there); DATA holds parallel/ and
+# sts/stsb-en-train.tsv.gz.
 # 1. dropout 0: the loss curves of the first steps must lie on each other (relative difference at most 1e-3), for pairs ranked
 #    among a batch's and for scores.
 # 2. time of a step with dropout, both sides in turn (wants an otherwise idle machine).

@@ -21,16 +21,18 @@ f1() { # MODEL LANGUAGE
   mkdir -p "$work/mined"
   for set in train test; do
     pairs=$work/mined/$(basename "$1")-$2-$set.tsv
-    [ -s "$pairs" ] || "$program" mine --model "$1" --cache "$work/cache" --threads "$threads" --margin ratio --text --output "$pairs" \
+    [ -s "$pairs" ] || "$program" mine --model "$1" --cache "$work/cache" --threads "$threads" --margin ratio --output "$pairs" \
       "$folder/$2-en.$set.$2.gz" "$folder/$2-en.$set.en.gz" 2>>"$work/mined/log"
     files+=("$folder/$2-en.$set.gold" "$pairs")
   done
-  "$program" eval bucc --csv "${files[@]}" | awk -F , 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "f1") c = i } END { printf "%.1f\n", 100 * $c }'
+  column f1 %.1f 100 "$program" eval bucc --csv "${files[@]}" | tail -n 1 # train, then test
 }
 of_model() { # NAME MODEL
   [ -d "$2" ] || { row "$1" "not run here" — — — —; return; }
   local -a cells
-  mapfile -t cells < <(for language in "${languages[@]}"; do f1 "$2" "$language"; done)
+  local found
+  found=$(for language in "${languages[@]}"; do f1 "$2" "$language"; done)
+  mapfile -t cells <<<"$found"
   mapfile -t cells < <(with_average "${cells[@]}")
   row "$1" "${cells[@]}"
 }

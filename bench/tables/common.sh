@@ -1,6 +1,7 @@
 # Sourced by the tables. Arguments of each: PROGRAM DATA TEACHER WORK, where WORK holds what runs.sh made; Markdown goes to
 # standard output. Rows of the papers stand beside ours; a model that is not there is "not run here".
 set -euo pipefail
+shopt -s inherit_errexit
 [ $# -ge 4 ] || { sed -n '2,/^set/s/^# \{0,1\}//p' "$0" | grep -v '^set' >&2; exit 2; }
 program=$1 data=$2 teacher=$3 work=$4
 threads=${THREADS:-2}
@@ -19,10 +20,14 @@ with_average() {
   printf '%s\n' "$@" | awk '$1 !~ /^-?[0-9.]+$/ { no = 1 } { sum += $1 } END { if (no) print "—"; else printf "%.1f\n", sum / NR }'
 }
 
-# Of an "eval" command's table, the column of that name, a line a file, times 100.
+# column NAME FORMAT FACTOR COMMAND...: of an "eval" command's table, the column of that name times a factor, a line a file.
 column() {
-  awk -F , -v name="$1" -v factor="${2:-100}" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) c = i; next }
-    $1 != "average" { printf "%.1f\n", factor * $c }'
+  local name=$1 format=$2 factor=$3 table
+  shift 3
+  table=$("$@") || exit 1
+  awk -F , -v name="$name" -v format="$format\n" -v factor="$factor" '
+    NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) c = i; if (!c) { print "no column " name >"/dev/stderr"; exit 1 } next }
+    $1 != "average" { printf format, factor * $c }' <<<"$table"
 }
 
 # sts MODEL FILE...: Spearman x 100 of each; "—" for files that are not there.
@@ -30,9 +35,9 @@ sts() {
   local model=$1 file there=()
   shift
   for file in "$@"; do [ ! -f "$file" ] || there+=("$file"); done
-  local figures=()
-  [ ${#there[@]} -eq 0 ] || mapfile -t figures < <("$program" eval sts --model "$model" --threads "$threads" --csv "${there[@]}" | column spearman)
-  local i=0
+  local figures=() found= i=0
+  [ ${#there[@]} -eq 0 ] || found=$(column spearman %.1f 100 "$program" eval sts --model "$model" --threads "$threads" --csv "${there[@]}")
+  mapfile -t figures <<<"$found"
   for file in "$@"; do
     if [ -f "$file" ]; then echo "${figures[i++]}"; else echo "—"; fi
   done
@@ -40,14 +45,15 @@ sts() {
 
 # sts_row NAME MODEL FILE...: a row of them and their average.
 sts_row() {
-  local name=$1 model=$2
+  local name=$1 model=$2 found
   shift 2
   local -a cells
   if [ ! -d "$model" ]; then
     row "$name" "not run here" $(printf '—%.0s ' "$@")
     return
   fi
-  mapfile -t cells < <(sts "$model" "$@")
+  found=$(sts "$model" "$@")
+  mapfile -t cells <<<"$found"
   mapfile -t cells < <(with_average "${cells[@]}")
   row "$name" "${cells[@]}"
 }
@@ -76,30 +82,31 @@ crossed_sts() {
 translation() {
   local model=$1
   shift
-  "$program" eval translation --model "$model" --threads "$threads" --csv "$@" | column mean
+  column mean %.1f 100 "$program" eval translation --model "$model" --threads "$threads" --csv "$@"
 }
 
 # mse MODEL FILE...: of translations to the teacher's vectors of the sources, x 100.
 mse() {
   local model=$1
   shift
-  "$program" eval mse --model "$model" --teacher "$teacher" --threads "$threads" --csv "$@" |
-    awk -F , 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "target") c = i; next } $1 != "average" { printf "%.3f\n", $c }'
+  column target_mse %.3f 1 "$program" eval mse --model "$model" --teacher "$teacher" --threads "$threads" --csv "$@"
 }
 
 # compare NAME MODEL: how well English-German is known: pairs, accuracy, MSE, STS and its share of what size-all reaches.
 compare_heading() { heading "$1" pairs tatoeba flores ntrex "MSE of ntrex" "STS-B de" "STS-B en-de" "share of all %"; }
 compare() {
-  local name=$1 model=$2 pairs=$3 all test=("$data"/parallel/en-de/test-{tatoeba,flores,ntrex}.tsv.gz)
+  local name=$1 model=$2 pairs=$3 all=— error_here accuracies similar share test=("$data"/parallel/en-de/test-{tatoeba,flores,ntrex}.tsv.gz)
   if [ ! -d "$model" ]; then
     row "$name" "$pairs" "not run here" — — — — — —
     return
   fi
-  all=$(sts "$work/size-all" "$(crossed_sts de)")
-  local -a found accuracy
-  mapfile -t accuracy < <(translation "$model" "${test[@]}")
-  mapfile -t found < <(sts "$model" "$data/sts/stsb-de-test.tsv.gz" "$(crossed_sts de)")
-  row "$name" "$pairs" "${accuracy[@]}" "$(mse "$model" "${test[2]}")" "${found[@]}" \
-    "$(awk -v a="${found[1]}" -v b="$all" 'BEGIN { printf "%.0f", 100 * a / b }')"
+  [ ! -d "$work/size-all" ] || all=$(sts "$work/size-all" "$(crossed_sts de)")
+  accuracies=$(translation "$model" "${test[@]}")
+  error_here=$(mse "$model" "${test[2]}")
+  similar=$(sts "$model" "$data/sts/stsb-de-test.tsv.gz" "$(crossed_sts de)")
+  share=$(awk -v a="${similar##*$'\n'}" -v b="$all" 'BEGIN { if (b + 0 > 0) printf "%.0f", 100 * a / b; else print "—" }')
+  local -a cells
+  mapfile -t cells <<<"$accuracies"$'\n'"$error_here"$'\n'"$similar"$'\n'"$share"
+  row "$name" "$pairs" "${cells[@]}"
 }
-rows_of() { wc -l <"$work/text/$1.tsv" 2>/dev/null || echo —; }
+rows_of() { if [ -f "$work/text/$1.tsv" ]; then wc -l <"$work/text/$1.tsv"; else echo —; fi; }

@@ -17,6 +17,7 @@
 #            teacher-stsb                           the teacher after the scores of stsb-en, four epochs of batches of 16
 #   STEPS (1000), BATCH (64), SEED (1), THREADS (2), LONG (3000: steps of langs-all) in the environment change the runs
 set -euo pipefail
+shopt -s inherit_errexit
 [ $# -ge 4 ] || { sed -n '2,20s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 program=$1 data=$2 teacher=$3 work=$4
 shift 4

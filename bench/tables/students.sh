@@ -15,12 +15,13 @@ heading "one language or seven" tatoeba flores ntrex "STS-B" "STS-B with English
 one() { # NAME MODEL LANGUAGE
   local language=$3 folder=$data/parallel/en-$3
   [ -d "$2" ] || { row "$1" "not run here" — — — — — —; return; }
-  local -a cells figures
-  mapfile -t cells < <(translation "$2" "$folder"/test-{tatoeba,flores,ntrex}.tsv.gz)
-  crossed=/
+  local -a cells
+  local accuracies similar crossed=/
+  accuracies=$(translation "$2" "$folder"/test-{tatoeba,flores,ntrex}.tsv.gz)
   [ ! -f "$data/sts/stsb-$language-test.tsv.gz" ] || crossed=$(crossed_sts "$language")
-  mapfile -t figures < <(sts "$2" "$data/sts/stsb-$language-test.tsv.gz" "$crossed" "$data/sts/sts17-$language-"{"$language",en}.tsv)
-  row "$1" "${cells[@]}" "${figures[@]}"
+  similar=$(sts "$2" "$data/sts/stsb-$language-test.tsv.gz" "$crossed" "$data/sts/sts17-$language-"{"$language",en}.tsv)
+  mapfile -t cells <<<"$accuracies"$'\n'"$similar"
+  row "$1" "${cells[@]}"
 }
 one "German alone" "$work/size-all" de
 one "German, of seven" "$work/langs-50k" de

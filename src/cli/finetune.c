@@ -23,7 +23,9 @@ static const cli_option options[] = {
      .type = CLI_LIST,
      .argument = "[LABEL=]TSV[:WEIGHT]",
      AT(labelled),
-     .help = "pairs and what they are to each other: sentence, sentence, label, in any words"},
+     .help =
+         "pairs and what they are to each other: sentence, sentence, label, in any words; of several files of a kind "
+         "one of weight 2 is drawn from twice as often (which means --balanced among them)"},
     {.name = "scored",
      .type = CLI_LIST,
      .argument = "[LABEL=]TSV[:WEIGHT]",
@@ -34,7 +36,7 @@ static const cli_option options[] = {
      .argument = "[LABEL=]TSV[:WEIGHT]",
      AT(pairs),
      .help = "pairs that mean the same, or question and answer; a third column holds what the first must not be taken "
-             "for; a greater --batch makes this harder, and better"},
+             "for; a greater --batch makes this harder, and better, and takes memory (--accumulate does neither)"},
     {.name = "greatest-score",
      .type = CLI_NUMBER,
      .argument = "X",
@@ -65,7 +67,7 @@ static int run(const cli_call *call) {
     cq_training_result result = {0};
     o.labelled = labelled, o.n_labelled = args->labelled.n;
     o.scored = scored, o.n_scored = args->scored.n;
-    o.pairs = pairs, o.n_pairs = args->pairs.n;
+    o.ranked = pairs, o.n_ranked = args->pairs.n;
     o.run = t.o;
     const cq_status status = cq_finetune(&o, t.pool, &result, &error);
     code = cli_training_done(&t, status, &result, &error);

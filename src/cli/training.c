@@ -31,8 +31,8 @@ const cli_option cli_training_options[CLI_TRAINING_N_OPTIONS] = {
      .type = CLI_LIST,
      .argument = "[LABEL=]TSV",
      AT(dev),
-     .help = "held-out pairs, a sentence and its translation or paraphrase: which of them find each other (and, of a "
-             "teacher, MSE)"},
+     .help = "held-out pairs, a sentence and its translation or paraphrase: which of them find each other (and, in a "
+             "distillation, MSE)"},
     {.name = "sts",
      .type = CLI_LIST,
      .argument = "[LABEL=]TSV",
@@ -142,7 +142,7 @@ const cli_option cli_training_options[CLI_TRAINING_N_OPTIONS] = {
      AT(best_by),
      .choices = bests,
      .default_text = "translation with --dev, else sts with --sts, else last",
-     .help = "the figure that decides which model is kept"},
+     .help = "the figure that decides which model is kept; mse in a distillation"},
     {.name = "shards",
      .type = CLI_INT,
      .argument = "N",

@@ -152,7 +152,6 @@ static void card_task(const void *context, cq_builder *card) {
   cq_model_card_name(card, r->o->student);
   cq_builder_text(card, "\n- loss: mean squared error to the teacher's vector of the source, on the source and on its "
                         "translation\n");
-  if (r->sampling == CQ_SAMPLE_BALANCED) cq_builder_text(card, "- drawn from the files by weight\n");
 }
 
 cq_status cq_distill(const cq_distill_options *options, cq_pool *pool, cq_training_result *result, cq_error *error) {
@@ -171,7 +170,7 @@ cq_status cq_distill(const cq_distill_options *options, cq_pool *pool, cq_traini
   cq_builder what = {0};
   status = cq_training_open(t, &options->run, &task, pool, error);
   const cq_parallel_options text = cq_training_text_options(t);
-  if (!status) status = cq_training_sampling(&r->sampling, &options->run, options->train, options->n_train, error);
+  if (!status) status = cq_training_sampling(&r->sampling, t, options->train, options->n_train, error);
   if (!status) status = cq_training_read(&r->data, t, options->train, options->n_train, &text, error);
   if (!status)
     status =

@@ -2,7 +2,7 @@
  *
  *   labelled ─┐                 ┌─▶ label head
  *   scored   ─┼─▶ batch of one ─┼─▶ cosines         ─▶ gradients of the vectors ─▶ encoder
- *   pairs    ─┘                 └─▶ ranking */
+ *   ranked   ─┘                 └─▶ ranking */
 #include "calque/finetune.h"
 
 #include "base/error.h"
@@ -13,7 +13,10 @@
 #include "train/contrast.h"
 #include "train/label_head.h"
 
-typedef enum kind { LABELLED, SCORED, PAIRS, N_KINDS } kind;
+#include <math.h>
+
+typedef enum kind { LABELLED, SCORED, RANKED, N_KINDS } kind;
+static const char *const names[N_KINDS] = {"labelled", "scored", "ranked"};
 
 cq_finetune_options cq_finetune_default_options(void) {
   cq_finetune_options o = {.greatest_score = 5, .temperature = 0.05, .run = cq_training_default_options()};
@@ -36,23 +39,26 @@ typedef struct run {
   const cq_finetune_options *o;
   cq_training training;
   task tasks[N_KINDS];
-  uint64_t n_dealt;     /* batches of all kinds */
-  cq_intern labels;     /* names, as they came */
-  uint32_t *label_of;   /* [labelled targets] */
-  cq_label_head *head;  /* NULL: no labels */
-  cq_lane lane;         /* of the ranking */
-  cq_pair *pairs;       /* [batch_pairs] the batch at hand */
-  cq_slice *texts;      /* [3 batch_pairs] firsts, seconds, negatives */
-  uint32_t *labels_now; /* [batch_pairs] */
-  float *scores_now;    /* [batch_pairs] */
-  kind kind;            /* of the batch */
+  uint64_t n_dealt;                    /* batches of all kinds */
+  cq_intern labels;                    /* names, as they came */
+  uint32_t *label_of;                  /* [labelled targets] */
+  cq_intern texts_known;               /* of ranked pairs, to tell equal ones */
+  uint32_t *target_ids, *negative_ids; /* [ranked targets] */
+  cq_label_head *head;                 /* NULL: no labels */
+  cq_lane lane;                        /* of the ranking */
+  cq_pair *pairs;                      /* [batch_pairs] the batch at hand */
+  cq_slice *texts;                     /* [3 batch_pairs] firsts, seconds, negatives */
+  uint32_t *labels_now;                /* [batch_pairs] */
+  float *scores_now;                   /* [batch_pairs] */
+  uint32_t *ids_now[2];                /* [batch_pairs], [2 batch_pairs] texts of the two sides, equal when they are */
+  kind kind;                           /* of the batch */
 } run;
 
 /* ---- data ---- */
 
 static cq_status check_options(const cq_finetune_options *o, cq_error *error) {
   if (!o->model) return cq_fail(error, CQ_ERR_ARGUMENT, "a model is needed");
-  if (o->n_labelled + o->n_scored + o->n_pairs == 0)
+  if (o->n_labelled + o->n_scored + o->n_ranked == 0)
     return cq_fail(error, CQ_ERR_ARGUMENT, "at least one file to train on is needed");
   if (!(o->greatest_score > 0))
     return cq_fail(error, CQ_ERR_ARGUMENT, "the greatest score is %g, expected more than 0", o->greatest_score);
@@ -66,11 +72,11 @@ static cq_status check_options(const cq_finetune_options *o, cq_error *error) {
 static cq_status read_task(run *r, kind k, cq_error *error) {
   static const cq_third thirds[N_KINDS] = {CQ_THIRD_LABEL, CQ_THIRD_SCORE, CQ_THIRD_NEGATIVE};
   task *t = &r->tasks[k];
-  cq_sampling sampling;
+  cq_sampling sampling = CQ_SAMPLE_SHUFFLED;
   cq_parallel_options options = cq_training_text_options(&r->training);
   options.third = thirds[k], options.greatest_score = r->o->greatest_score;
   if (t->n_files == 0) return CQ_OK;
-  cq_status status = cq_training_sampling(&sampling, &r->o->run, t->files, t->n_files, error);
+  cq_status status = cq_training_sampling(&sampling, &r->training, t->files, t->n_files, error);
   if (!status) status = cq_training_read(&t->data, &r->training, t->files, t->n_files, &options, error);
   if (status) return status;
   t->n_pairs = cq_parallel_pairs(&t->data);
@@ -89,11 +95,29 @@ static cq_status number_labels(run *r, cq_error *error) {
   return CQ_OK;
 }
 
+/* Equal texts get equal numbers. */
+static cq_status number_texts(run *r, cq_error *error) {
+  const cq_parallel *data = &r->tasks[RANKED].data;
+  const size_t n = data->n_targets, n_batch = (size_t)r->o->run.batch_pairs;
+  r->target_ids = cq_alloc_array(n, sizeof *r->target_ids);
+  r->negative_ids = cq_alloc_array(n, sizeof *r->negative_ids);
+  r->ids_now[0] = cq_alloc_array(n_batch, sizeof *r->ids_now[0]);
+  r->ids_now[1] = cq_alloc_array(n_batch, 2 * sizeof *r->ids_now[1]);
+  bool ok = r->target_ids && r->negative_ids && r->ids_now[0] && r->ids_now[1];
+  for (size_t i = 0; ok && i < n; i++) {
+    r->target_ids[i] = cq_intern_put(&r->texts_known, data->targets[i]);
+    r->negative_ids[i] = data->thirds[i].n ? cq_intern_put(&r->texts_known, data->thirds[i]) : 0;
+    ok = r->target_ids[i] != CQ_INTERN_NONE && r->negative_ids[i] != CQ_INTERN_NONE;
+  }
+  return ok ? CQ_OK : cq_fail_memory(error, "texts");
+}
+
 static cq_status read_data(run *r, cq_error *error) {
   const size_t n = (size_t)r->o->run.batch_pairs;
   cq_status status = CQ_OK;
   for (kind k = 0; !status && k < N_KINDS; k++) status = read_task(r, k, error);
   if (!status) status = number_labels(r, error);
+  if (!status) status = number_texts(r, error);
   if (status) return status;
   r->pairs = cq_alloc_array(n, sizeof *r->pairs);
   r->texts = cq_alloc_array(n, 3 * sizeof *r->texts);
@@ -147,7 +171,12 @@ static size_t fill_batch(run *r, uint64_t number) {
     r->texts[n + i] = t->data.targets[target];
     if (r->kind == LABELLED) r->labels_now[i] = r->label_of[target];
     if (r->kind == SCORED && cq_slice_number(&score, third)) r->scores_now[i] = (float)(score / r->o->greatest_score);
-    if (r->kind == PAIRS && third.n) r->texts[n_texts++] = third;
+    if (r->kind != RANKED) continue;
+    r->ids_now[0][i] = r->pairs[i].source;
+    r->ids_now[1][i] = r->target_ids[target];
+    if (third.n == 0) continue;
+    r->ids_now[1][n_texts - n] = r->negative_ids[target];
+    r->texts[n_texts++] = third;
   }
   return n_texts;
 }
@@ -167,11 +196,12 @@ static cq_status judge(void *context, double *loss, float *gradients, const floa
     break;
   }
   case SCORED: *loss = cq_space_cosines(&space, r->scores_now, 1); break;
-  case PAIRS: {
+  case RANKED: {
     const cq_contrast c = {.vectors = {space.vectors[0], space.vectors[1]},
                            .gradients = {space.gradients[0], space.gradients[1]},
                            .n = {n, (int64_t)n_texts - n},
                            .dim = dim,
+                           .ids = {r->ids_now[0], r->ids_now[1]},
                            .temperature = r->o->temperature,
                            .both_ways = r->o->both_ways};
     status = cq_contrast_loss(loss, &c, 1, &r->lane, r->training.pool, error);
@@ -187,7 +217,9 @@ static cq_status compute_batch(void *context, cq_step_report *report, cq_error *
   cq_trainer *trainer = r->training.trainer;
   const size_t n_texts = fill_batch(r, cq_trainer_batches(trainer));
   cq_status status = cq_trainer_step_jointly(trainer, r->texts, n_texts, judge, r, report, error);
-  if (!status && r->head && report->updated)
+  r->training.kind = names[r->kind];
+  const bool sound = isfinite(report->loss) && isfinite(report->gradient_norm); /* else the run ends, and says so */
+  if (!status && r->head && report->updated && sound)
     status = cq_label_head_learn(r->head, 1.0 / r->o->run.accumulate, r->training.pool, error);
   return status;
 }
@@ -248,7 +280,7 @@ static void card_task(const void *context, cq_builder *card) {
   if (o->n_scored > 0)
     cq_builder_printf(card, "- scores, from 0 to %g: squared error of the cosine (Reimers & Gurevych 2019)\n",
                       o->greatest_score);
-  if (o->n_pairs > 0)
+  if (o->n_ranked > 0)
     cq_builder_printf(card, "- pairs: ranking among the batch's%s, temperature %g (Henderson et al. 2017)\n",
                       o->both_ways ? ", both ways" : "", o->temperature);
 }
@@ -260,9 +292,14 @@ static void release(run *r) {
     cq_parallel_free(&r->tasks[k].data);
   }
   cq_intern_free(&r->labels);
+  cq_intern_free(&r->texts_known);
   cq_label_head_free(r->head);
   cq_workspace_free(&r->lane.workspace);
   cq_free(r->label_of);
+  cq_free(r->target_ids);
+  cq_free(r->negative_ids);
+  cq_free(r->ids_now[0]);
+  cq_free(r->ids_now[1]);
   cq_free(r->pairs);
   cq_free(r->texts);
   cq_free(r->labels_now);
@@ -278,7 +315,7 @@ cq_status cq_finetune(const cq_finetune_options *options, cq_pool *pool, cq_trai
   r->o = options;
   r->tasks[LABELLED] = (task){.files = options->labelled, .n_files = options->n_labelled};
   r->tasks[SCORED] = (task){.files = options->scored, .n_files = options->n_scored};
-  r->tasks[PAIRS] = (task){.files = options->pairs, .n_files = options->n_pairs};
+  r->tasks[RANKED] = (task){.files = options->ranked, .n_files = options->n_ranked};
   const cq_training_task about = {.name = "finetune",
                                   .batch = compute_batch,
                                   .save = save,

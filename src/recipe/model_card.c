@@ -33,12 +33,15 @@ void cq_model_card_data(cq_builder *out, const cq_parallel *data) {
 static void write_options(cq_builder *out, const cq_training *run, uint64_t kept_step) {
   const cq_training_options *o = run->o;
   cq_builder_printf(out,
-                    "- %llu steps of %d pairs%s; the model is the one of step %llu\n"
+                    "- %llu steps of %lld pairs%s; the model is the one of step %llu\n"
                     "- AdamW: learning rate %g (word embeddings %g), betas %g and %g, eps %g, weight decay %g, "
                     "clipping at %g\n"
                     "- %s schedule, warm-up %g; seed %llu; %d shards\n",
-                    (unsigned long long)run->n_steps, o->batch_pairs * o->accumulate,
-                    o->no_shuffle ? ", in file order" : "", (unsigned long long)kept_step, o->learning_rate,
+                    (unsigned long long)run->n_steps, (long long)o->batch_pairs * o->accumulate,
+                    o->no_shuffle    ? ", in file order"
+                    : run->by_weight ? ", drawn from the files by weight"
+                                     : ", shuffled",
+                    (unsigned long long)kept_step, o->learning_rate,
                     o->embedding_learning_rate > 0 ? o->embedding_learning_rate : o->learning_rate, o->adam_beta1,
                     o->adam_beta2, o->adam_eps, o->weight_decay, o->clip_norm, schedule_name(o->schedule),
                     o->warmup_steps, (unsigned long long)o->seed, o->n_shards);

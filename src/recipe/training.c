@@ -81,8 +81,8 @@ static cq_status check_options(const cq_training_options *o, cq_error *error) {
                    o->adam_beta2, o->adam_eps);
   if (o->n_shards < 1 || o->n_shards > CQ_MAX_SHARDS)
     return cq_fail(error, CQ_ERR_ARGUMENT, "%d shards, expected 1 to %d", o->n_shards, CQ_MAX_SHARDS);
-  if (o->accumulate < 1)
-    return cq_fail(error, CQ_ERR_ARGUMENT, "%d batches to accumulate, expected at least 1", o->accumulate);
+  if (o->accumulate < 1 || o->accumulate > 1 << 20)
+    return cq_fail(error, CQ_ERR_ARGUMENT, "%d batches to accumulate, expected 1 to %d", o->accumulate, 1 << 20);
   if (o->dropout >= 1) return cq_fail(error, CQ_ERR_ARGUMENT, "the dropout is %g, expected below 1", o->dropout);
   if (!(o->warmup_steps >= 0 && o->warmup_steps < 0x1p53) || o->clip_norm < 0 || o->weight_decay < 0 ||
       o->evaluate_every < 0 || o->checkpoint_every < 0)
@@ -95,6 +95,7 @@ static cq_status check_options(const cq_training_options *o, cq_error *error) {
 }
 
 static uint64_t checksum_rows(const cq_rows *rows, uint64_t sum) {
+  sum = cq_checksum(&rows->n, sizeof rows->n, sum);
   for (size_t i = 0; i < rows->n; i++) {
     for (int c = 0; c < 2; c++) sum = cq_checksum(rows->column[c][i].data, rows->column[c][i].n, sum);
     if (rows->gold) sum = cq_checksum(&rows->gold[i], sizeof *rows->gold, sum);
@@ -148,10 +149,12 @@ cq_status cq_training_read(cq_parallel *data, cq_training *r, const cq_training_
   return status;
 }
 
-cq_status cq_training_sampling(cq_sampling *out, const cq_training_options *o, const cq_training_data *files, size_t n,
+cq_status cq_training_sampling(cq_sampling *out, cq_training *r, const cq_training_data *files, size_t n,
                                cq_error *error) {
+  const cq_training_options *o = r->o;
   bool weighted = o->balanced;
-  for (size_t i = 0; i < n; i++) weighted |= files[i].weight != 1;
+  for (size_t i = 0; i < n; i++) weighted |= n > 1 && files[i].weight != 1;
+  r->by_weight |= weighted;
   if (o->no_shuffle && weighted)
     return cq_fail(error, CQ_ERR_ARGUMENT, "file order and balanced drawing, or weights, exclude each other");
   *out = o->no_shuffle ? CQ_SAMPLE_IN_ORDER : weighted ? CQ_SAMPLE_BALANCED : CQ_SAMPLE_SHUFFLED;
@@ -362,9 +365,10 @@ static cq_status one_step(cq_training *r, cq_error *error) {
   r->smooth_loss = r->smooth_loss > 0 ? 0.98 * r->smooth_loss + 0.02 * loss : loss;
   const uint64_t step = cq_trainer_updates(r->trainer);
   return cq_run_log_write(&r->log,
-                          json_pack("{s:s, s:I, s:f, s:f, s:f, s:f}", "type", "step", "step", (json_int_t)step, "loss",
-                                    loss, "learning_rate", learning_rate(r, step, false), "gradient_norm",
-                                    report.gradient_norm, "seconds", cq_seconds(CLOCK_MONOTONIC) - begun),
+                          json_pack("{s:s, s:I, s:s*, s:f, s:f, s:f, s:f}", "type", "step", "step", (json_int_t)step,
+                                    "kind", r->kind, "loss", loss, "learning_rate", learning_rate(r, step, false),
+                                    "gradient_norm", report.gradient_norm, "seconds",
+                                    cq_seconds(CLOCK_MONOTONIC) - begun),
                           error);
 }
 

@@ -46,6 +46,8 @@ typedef struct cq_training {
   cq_trainer *trainer;
   cq_dev_sets dev;
   cq_schedule_plan plan;
+  bool by_weight;   /* files are drawn from by weight */
+  const char *kind; /* of the last batch, for the log; NULL: all are of one */
   uint64_t n_pairs; /* of an epoch */
   uint64_t n_steps;
   cq_work_directory work;
@@ -76,9 +78,9 @@ CQ_MUST_USE cq_status cq_training_open_encoder(cq_training *r, const char *name,
 CQ_MUST_USE cq_status cq_training_read(cq_parallel *data, cq_training *r, const cq_training_data *files, size_t n,
                                        const cq_parallel_options *options, cq_error *error);
 cq_parallel_options cq_training_text_options(const cq_training *r);
-/* Weights mean something only when sets are drawn from. Errors: CQ_ERR_ARGUMENT when file order was asked for, too. */
-CQ_MUST_USE cq_status cq_training_sampling(cq_sampling *out, const cq_training_options *o,
-                                           const cq_training_data *files, size_t n, cq_error *error);
+/* Weights mean something only when there are several sets to draw from. Errors: CQ_ERR_ARGUMENT when file order was asked for, too. */
+CQ_MUST_USE cq_status cq_training_sampling(cq_sampling *out, cq_training *r, const cq_training_data *files, size_t n,
+                                           cq_error *error);
 
 /* --- the run --- */
 

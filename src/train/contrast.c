@@ -39,6 +39,20 @@ typedef struct block {
   float *gradient;  /* [m, dim], room only */
 } block;
 
+/* Rows i of the first and j of the second side that are not each other's, but might as well be. */
+static bool is_no_answer(const cq_contrast *c, int64_t i, int64_t j) {
+  if (!c->ids[0] || i == j) return false;
+  return c->ids[1][i] == c->ids[1][j] || (j < c->n[0] && c->ids[0][i] == c->ids[0][j]);
+}
+
+/* Cosines that count for nothing, as far from everything as can be. */
+static void drop_no_answers(const cq_contrast *c, const block *k) {
+  for (int64_t r = 0; c->ids[0] && r < k->m; r++)
+    for (int64_t j = 0; j < k->n; j++)
+      if (k->side == 0 ? is_no_answer(c, k->first + r, j) : is_no_answer(c, j, k->first + r))
+        k->cosines[r * k->n + j] = -INFINITY;
+}
+
 static block similarities(const search *b, size_t item, int worker) {
   const cq_contrast *c = b->c;
   const int side = (int64_t)item >= b->n_blocks[0];
@@ -51,6 +65,7 @@ static block similarities(const search *b, size_t item, int worker) {
   out.gradient = out.cosines + BLOCK_ROWS * out.n;
   b->kernels->product(out.cosines, out.n, b->units[side] + first * c->dim, c->dim, b->columns[1 - side], out.m, out.n,
                       c->dim, NULL);
+  drop_no_answers(c, &out);
   return out;
 }
 

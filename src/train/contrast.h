@@ -7,10 +7,14 @@
 #include "calque/status.h"
 #include "tensor/workspace.h"
 
-/* Row i of the first vectors is to find row i of the second; the second's rows behind those are nobody's own. */
+/* Row i of the first vectors is to find row i of the second; the second's rows behind those are nobody's own.
+ *
+ * Where rows have ids, equal ones of a side are the same text. What is the same as one's own, or belongs to the same as
+ * oneself, is then no wrong answer: it is not among the candidates. */
 typedef struct cq_contrast {
   const float *vectors[2]; /* [n[0], dim], [n[1], dim] */
   float *gradients[2];     /* the same, added to */
+  const uint32_t *ids[2];  /* [n[0]], [n[1]]; NULL: all differ */
   int64_t n[2];            /* 1 <= n[0] <= n[1] */
   int64_t dim;
   double temperature;

@@ -289,6 +289,10 @@ void cq_parallel_free(cq_parallel *data) {
 }
 
 uint64_t cq_parallel_checksum(const cq_parallel *data, uint64_t sum) {
+  for (size_t i = 0; i < data->n_entries; i++) {
+    const uint32_t entry[2] = {data->entries[i].source, data->entries[i].n_targets};
+    sum = cq_checksum(entry, sizeof entry, sum);
+  }
   for (size_t i = 0; i < data->n_sources; i++) sum = cq_checksum(data->sources[i].data, data->sources[i].n, sum);
   for (size_t i = 0; i < data->n_targets; i++) sum = cq_checksum(data->targets[i].data, data->targets[i].n, sum);
   for (size_t i = 0; i < data->n_targets; i++) sum = cq_checksum(data->thirds[i].data, data->thirds[i].n, sum);

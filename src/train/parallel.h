@@ -67,7 +67,7 @@ CQ_MUST_USE cq_status cq_parallel_add(cq_parallel *data, const char *path, const
                                       const cq_parallel_options *options, cq_error *error);
 void cq_parallel_free(cq_parallel *data);
 uint64_t cq_parallel_pairs(const cq_parallel *data);
-/* Of all sources, targets and thirds, going on from a sum of what was before. */
+/* Of all entries, sources, targets and thirds, going on from a sum of what was before. */
 uint64_t cq_parallel_checksum(const cq_parallel *data, uint64_t sum);
 
 enum { CQ_PARALLEL_SUMMARY = 1024 }; /* bytes */

@@ -9,16 +9,16 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A shard's block: its activations are kept from forward to backward, so it bounds memory; a weight's gradient is
- * touched once a block, so it should not be small. */
+/* A block of a shard whose vectors have losses of their own: its activations are kept from forward to backward, so it
+ * bounds memory; a weight's gradient is touched once a block, so it should not be small. */
 #define BLOCK_TOKENS 1024
 
 /* A range of the batch's sentences. */
 typedef struct shard {
-  cq_lane lane;
   size_t first, n;
   double loss;
-  cq_batch batch; /* of a joint step, from forward to backward */
+  cq_lane lane; /* of a joint step, as what follows: from forward to backward, whoever computes them */
+  cq_batch batch;
   cq_tape tape;
   cq_status status;
   cq_error error;
@@ -31,6 +31,8 @@ struct cq_trainer {
   cq_optimizer optimizer;
   cq_gradients *gradients; /* [n_shards] */
   shard *shards;           /* [n_shards] */
+  cq_lane *lanes;          /* [n_workers] */
+  int n_workers;
   uint64_t n_batches;
   cq_slice prompt; /* the student's default prompt: trained as it will be used */
   int32_t n_left_out;
@@ -64,7 +66,9 @@ cq_status cq_trainer_new(cq_trainer **out, cq_encoder *encoder, cq_pool *pool, c
   const size_t n_shards = (size_t)options->n_shards;
   t->gradients = cq_alloc_array_zeroed(n_shards, sizeof *t->gradients);
   t->shards = cq_alloc_array_zeroed(n_shards, sizeof *t->shards);
-  cq_status status = t->gradients && t->shards ? CQ_OK : cq_fail_memory(error, "trainer");
+  t->n_workers = cq_pool_n_threads(pool);
+  t->lanes = cq_alloc_array_zeroed((size_t)t->n_workers, sizeof *t->lanes);
+  cq_status status = t->gradients && t->shards && t->lanes ? CQ_OK : cq_fail_memory(error, "trainer");
   const cq_encode_options defaults = cq_encode_default_options();
   if (!status) status = cq_encoder_prompt(&t->prompt, &t->n_left_out, encoder, &defaults, error);
   if (!status) status = cq_encoder_make_trainable(encoder, pool, error);
@@ -75,6 +79,7 @@ cq_status cq_trainer_new(cq_trainer **out, cq_encoder *encoder, cq_pool *pool, c
     return status;
   }
   for (size_t i = 0; i < n_shards; i++) t->shards[i].lane.kernels = encoder->kernels;
+  for (int w = 0; w < t->n_workers; w++) t->lanes[w].kernels = encoder->kernels;
   *out = t;
   return CQ_OK;
 }
@@ -84,8 +89,10 @@ void cq_trainer_free(cq_trainer *t) {
   if (t->optimizer.params) cq_optimizer_free(&t->optimizer);
   for (int i = 0; t->gradients && i < t->options.n_shards; i++) cq_gradients_free(&t->gradients[i]);
   for (int i = 0; t->shards && i < t->options.n_shards; i++) cq_workspace_free(&t->shards[i].lane.workspace);
+  for (int w = 0; t->lanes && w < t->n_workers; w++) cq_workspace_free(&t->lanes[w].workspace);
   cq_free(t->gradients);
   cq_free(t->shards);
+  cq_free(t->lanes);
   cq_free(t->ids.ids);
   cq_free(t->starts);
   cq_free(t->keys);
@@ -172,8 +179,8 @@ static cq_status take(cq_batch *out, const cq_trainer *t, cq_lane *lane, size_t 
 
 /* ---- vectors by themselves: forward and backward block by block ---- */
 
-static cq_status compute_block(cq_trainer *t, shard *s, cq_gradients *gradients, size_t first, size_t n) {
-  cq_lane *lane = &s->lane;
+static cq_status compute_block(cq_trainer *t, cq_lane *lane, shard *s, cq_gradients *gradients, size_t first,
+                               size_t n) {
   const cq_mark mark = cq_workspace_mark(&lane->workspace);
   cq_batch batch;
   cq_tape tape;
@@ -198,11 +205,10 @@ static cq_status compute_block(cq_trainer *t, shard *s, cq_gradients *gradients,
 static void compute_shard(void *context, size_t k, int worker) {
   cq_trainer *t = context;
   shard *s = &t->shards[k];
-  (void)worker;
   for (size_t i = s->first, end = s->first + s->n; !s->status && i < end;) {
     size_t n = 1;
     while (i + n < end && t->starts[i + n + 1] - t->starts[i] <= BLOCK_TOKENS) n++;
-    s->status = compute_block(t, s, &t->gradients[k], i, n);
+    s->status = compute_block(t, &t->lanes[worker], s, &t->gradients[k], i, n);
     i += n;
   }
 }

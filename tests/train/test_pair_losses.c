@@ -178,12 +178,18 @@ static double cosine(const double *a, const double *b, int64_t n) {
   return ab / sqrt(aa * bb);
 }
 
+static bool may_be_its_own(const cq_contrast *c, int64_t i, int64_t j) {
+  if (!c->ids[0] || i == j) return false;
+  return c->ids[1][i] == c->ids[1][j] || (j < c->n[0] && c->ids[0][i] == c->ids[0][j]);
+}
+
 static double plain(const cq_contrast *c, double *const v[2]) {
   double sum = 0;
   for (int way = 0; way < (c->both_ways ? 2 : 1); way++)
     for (int64_t i = 0; i < c->n[0]; i++) {
       double all = 0, own = 0;
       for (int64_t j = 0; j < c->n[1 - way]; j++) {
+        if (way == 0 ? may_be_its_own(c, i, j) : may_be_its_own(c, j, i)) continue;
         const double x = cosine(v[way] + i * c->dim, v[1 - way] + j * c->dim, c->dim) / c->temperature;
         all += exp(x);
         if (i == j) own = x;
@@ -193,9 +199,12 @@ static double plain(const cq_contrast *c, double *const v[2]) {
   return sum / (double)c->n[0] / (c->both_ways ? 2 : 1);
 }
 
-static void check(int64_t n, int64_t n_candidates, bool both_ways, const cq_kernels *kernels) {
+static void check(int64_t n, int64_t n_candidates, bool both_ways, bool repeats, const cq_kernels *kernels) {
   problem p = make(n, n_candidates, 5, both_ways);
   const cq_contrast *c = &p.c;
+  uint32_t ids[2][MOST];
+  for (int64_t i = 0; i < n_candidates; i++) ids[0][i] = (uint32_t)(i % 4), ids[1][i] = (uint32_t)(i % 7);
+  if (repeats) p.c.ids[0] = ids[0], p.c.ids[1] = ids[1];
   double *v[2];
   for (int s = 0; s < 2; s++) {
     v[s] = malloc((size_t)(c->n[s] * c->dim) * sizeof(double));
@@ -228,7 +237,7 @@ static void ranking_is_that_of_plain_loops(void **state) {
   (void)state;
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
     for (size_t k = 0; k < n_levels; k++)
-      for (int both_ways = 0; both_ways < 2; both_ways++) check(sizes[i][0], sizes[i][1], both_ways, levels[k]);
+      for (int how = 0; how < 4; how++) check(sizes[i][0], sizes[i][1], how & 1, how & 2, levels[k]);
 }
 
 static void threads_do_not_change_a_bit(void **state) {

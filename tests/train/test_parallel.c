@@ -47,6 +47,73 @@ static void translations_of_a_source_are_a_set(void **state) {
   cq_parallel_free(&data);
 }
 
+static void what_is_said_of_pairs_stays_with_them(void **state) {
+  cq_parallel data = {0}, other = {0};
+  cq_parallel_options options = {.third = CQ_THIRD_LABEL, .max_characters = 10};
+  (void)state;
+  const char *path = written("nli.tsv", "A cat.\tAn animal.\tentailment\n"
+                                        "A dog.\tA cat.\tcontradiction\tnobody's\n"
+                                        "A cat.\tA dog.\tcontradiction\n"
+                                        "A cat.\tAn animal.\tentailment\n"
+                                        "A cat.\tAn animal.\tneutral\n"
+                                        "A cat.\tOf too many characters\tneutral\n");
+  assert_int_equal(cq_parallel_add(&data, path, NULL, 1, &options, NULL), CQ_OK);
+  assert_int_equal(data.n_entries, 2);
+  assert_int_equal(cq_parallel_pairs(&data), 4); /* the same pair twice is one, with another label it is two */
+  assert_int_equal(data.sets[0].n_long, 1);
+  const cq_entry *cat = &data.entries[0];
+  static const char *const wanted[][2] = {
+      {"An animal.", "entailment"}, {"A dog.", "contradiction"}, {"An animal.", "neutral"}};
+  assert_int_equal(cat->n_targets, 3);
+  for (uint32_t i = 0; i < 3; i++) {
+    assert_true(is(data.targets[cat->first_target + i], wanted[i][0]));
+    assert_true(is(data.thirds[cat->first_target + i], wanted[i][1]));
+  }
+  cq_parallel_free(&data);
+
+  /* A sentence that is not meant need not be there, and is measured like the others. */
+  options.third = CQ_THIRD_NEGATIVE;
+  path =
+      written("ranked.tsv", "A cat.\tAn animal.\nA cat.\tA pet.\tA plant.\nA dog.\tA pet.\tOf too many characters\n");
+  assert_int_equal(cq_parallel_add(&data, path, NULL, 1, &options, NULL), CQ_OK);
+  assert_int_equal(cq_parallel_pairs(&data), 2);
+  assert_true(data.thirds[0].n == 0 && is(data.thirds[1], "A plant."));
+  assert_int_equal(data.sets[0].n_long, 1);
+  cq_parallel_free(&data);
+
+  /* Whose a target is, and what is said of it, is part of what a run goes on with. */
+  options = (cq_parallel_options){0};
+  assert_int_equal(cq_parallel_add(&data, written("1.tsv", "A\tx\ty\nB\tz\n"), NULL, 1, &options, NULL), CQ_OK);
+  assert_int_equal(cq_parallel_add(&other, written("2.tsv", "A\tx\nB\ty\tz\n"), NULL, 1, &options, NULL), CQ_OK);
+  assert_true(cq_parallel_checksum(&data, 0) != cq_parallel_checksum(&other, 0));
+  cq_parallel_free(&data);
+  cq_parallel_free(&other);
+}
+
+static void malformed_judgements_are_named(void **state) {
+  static const struct {
+    cq_third third;
+    const char *text;
+  } cases[] = {{CQ_THIRD_LABEL, "a\tb\tc\na\tb\n"},       {CQ_THIRD_LABEL, "a\tb\tc\na\tb\t\n"},
+               {CQ_THIRD_SCORE, "a\tb\t1\na\tb\tone\n"},  {CQ_THIRD_SCORE, "a\tb\t1\na\tb\t5.01\n"},
+               {CQ_THIRD_SCORE, "a\tb\t1\na\tb\t-0.1\n"}, {CQ_THIRD_SCORE, "a\tb\t1\na\tb\tnan\n"},
+               {CQ_THIRD_NEGATIVE, "a\tb\na\tb\tc\td\n"}, {CQ_THIRD_NEGATIVE, "a\tb\na\n"}};
+  (void)state;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    cq_parallel data = {0};
+    cq_error error = {0};
+    cq_parallel_options options = {.third = cases[i].third, .greatest_score = 5};
+    const char *path = written("bad.tsv", cases[i].text);
+    if (cq_parallel_add(&data, path, NULL, 1, &options, &error) != CQ_ERR_FORMAT) fail_msg("case %zu is read", i);
+    assert_int_equal(error.line, 2);
+    cq_parallel_free(&data);
+    options.skip_bad = true;
+    assert_int_equal(cq_parallel_add(&data, path, NULL, 1, &options, &error), CQ_OK);
+    assert_int_equal(data.sets[0].n_bad, 1);
+    cq_parallel_free(&data);
+  }
+}
+
 static void malformed_lines_are_named(void **state) {
   (void)state;
   const struct {
@@ -209,6 +276,8 @@ static void rates_rise_and_fall(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(translations_of_a_source_are_a_set),
+      cmocka_unit_test(what_is_said_of_pairs_stays_with_them),
+      cmocka_unit_test(malformed_judgements_are_named),
       cmocka_unit_test(malformed_lines_are_named),
       cmocka_unit_test(labels_are_the_last_two_names),
       cmocka_unit_test(every_allocation_may_fail),

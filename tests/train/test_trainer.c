@@ -222,9 +222,41 @@ static void threads_do_not_change_a_bit(void **state) {
   for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
     const uint64_t one = train_and_hash(models[i], 1, 12, false);
     for (int n = 2; n <= 5; n++) assert_true(train_and_hash(models[i], n, 12, false) == one);
-    /* Nor does it whether a loss is computed vector by vector, or of all together. */
+    /* Nor does it whether a loss is computed vector by vector, or of all together (these shards are one block each). */
     for (int n = 1; n <= 4; n++) assert_true(train_and_hash(models[i], n, 12, true) == one);
   }
+}
+
+/* A joint step without memory for something changes nothing but its own room, and works when there is some. */
+static void memory_may_be_short(void **state) {
+  cq_encoder *encoder = open_model("bert-cased");
+  const int dim = cq_encoder_dim(encoder);
+  float *targets = cq_alloc_array(N, (size_t)dim * sizeof *targets);
+  cq_example examples[N];
+  cq_slice batch[N];
+  cq_trainer *trainer;
+  cq_step_report report;
+  const cq_trainer_options options = options_for(3, true);
+  (void)state;
+  make_examples(examples, targets, dim);
+  for (int i = 0; i < N; i++) batch[i] = examples[i].text;
+  joint j = {examples, (size_t)dim};
+  assert_int_equal(cq_trainer_new(&trainer, encoder, NULL, &options, NULL), CQ_OK);
+  for (long n = 1;; n++) {
+    cq_alloc_fail_at(n);
+    const cq_status status = cq_trainer_step_jointly(trainer, batch, N, towards_targets, &j, &report, NULL);
+    const bool failed = cq_alloc_failed();
+    cq_alloc_fail_at(0);
+    if (!failed) {
+      assert_int_equal(status, CQ_OK);
+      break;
+    }
+    assert_int_equal(status, CQ_ERR_MEMORY);
+  }
+  assert_true(isfinite(report.loss));
+  cq_trainer_free(trainer);
+  cq_encoder_free(encoder);
+  cq_free(targets);
 }
 
 /* ---- lazy tables ---- */
@@ -439,6 +471,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(gradients_agree_with_differences),
       cmocka_unit_test(threads_do_not_change_a_bit),
+      cmocka_unit_test(memory_may_be_short),
       cmocka_unit_test(lazy_tables_equal_dense_updates),
       cmocka_unit_test(two_lazy_optimisers_take_turns),
       cmocka_unit_test(a_restored_trainer_goes_on_to_the_same_bits),
