@@ -71,8 +71,11 @@ for run in "$@"; do
   student-*)
     pairs=("$(text en-de "$de"-*.tsv.gz)")
     options=(--kind "${run#student-}" --dim 384 --vocab-size 32000 --normalize)
-    rates=(--lr 1e-3 --embedding-lr 5e-3 --eps 1e-9 --dropout 0)
-    [ "$run" != student-bilstm ] || options+=(--layers 1)
+    case $run in # chosen on dev-ntrex in a quarter of the steps
+    *-transformer) rates=(--lr 5e-4 --embedding-lr 1e-1 --eps 1e-9 --dropout 0) ;;
+    *-bilstm) rates=(--lr 1e-3 --embedding-lr 1e-1 --eps 1e-9 --dropout 0) options+=(--layers 1) ;;
+    *-static) rates=(--lr 3e-1 --embedding-lr 3e-1 --eps 1e-9 --dropout 0) ;;
+    esac
     ;;
   lang-*)
     pairs=("$(text "en-${run#lang-}" "$data/parallel/en-${run#lang-}"/train-*.tsv.gz)")
@@ -112,5 +115,5 @@ for run in "$@"; do
     ${mono[@]+"${mono[@]/#/--text=}"} >&2
   "$program" distill --teacher "$teacher" --student "$student" "${train[@]}" "${dev[@]/#/--dev=}" "${balanced[@]}" --output "$model" \
     --cache "$work/cache" --resume --steps "$steps" --batch "${BATCH:-64}" "${rates[@]}" --warmup 0.1 --evaluate-every 500 \
-    --checkpoint-every 100 --best-by last --seed "$seed" --threads "$threads" >&2
+    --checkpoint-every 500 --best-by last --seed "$seed" --threads "$threads" >&2
 done

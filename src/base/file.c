@@ -284,7 +284,8 @@ cq_status cq_directory_lock(int *lock, const char *path, cq_error *error) {
 }
 
 void cq_directory_remove(const char *path) {
-  DIR *dir = opendir(path);
+  struct stat self;
+  DIR *dir = lstat(path, &self) == 0 && S_ISDIR(self.st_mode) ? opendir(path) : NULL; /* never through a link */
   if (!dir) return;
   for (struct dirent *entry; (entry = readdir(dir));) {
     char child[PATH_MAX];
@@ -304,8 +305,10 @@ void cq_directory_remove(const char *path) {
 cq_status cq_directory_writer_open(cq_directory_writer *out, const char *path, bool replace, cq_error *error) {
   *out = (cq_directory_writer){.replace = replace};
   if (!replace && cq_file_exists(path)) return cq_fail_file(error, CQ_ERR_ARGUMENT, path, "already exists");
-  if (cq_file_exists(path) && !cq_is_directory(path))
-    return cq_fail_file(error, CQ_ERR_ARGUMENT, path, "is a file, expected a directory to replace");
+  struct stat info;
+  if (lstat(path, &info) == 0 && !S_ISDIR(info.st_mode))
+    return cq_fail_file(error, CQ_ERR_ARGUMENT, path, "is a %s, expected a directory to replace",
+                        S_ISLNK(info.st_mode) ? "symbolic link" : "file");
   out->path = cq_strdup(path);
   out->temporary = temporary_name(path);
   if (!out->path || !out->temporary) {

@@ -269,7 +269,7 @@ cq_status cq_lines_next(cq_slice *out, cq_lines *l, cq_error *error) {
     if (line.n == 0 && !newline) return CQ_OK; /* a mark and nothing else: an empty file */
   }
   l->number++;
-  if (newline && line.n && line.data[line.n - 1] == '\r') line.n--;
+  if (line.n && line.data[line.n - 1] == '\r') line.n--;
   if (line.n > MAX_LINE) return too_long(l, error);
   cq_status status = check(l, line, error);
   if (!status) *out = line;

@@ -50,8 +50,8 @@ static const char *const built_in[] = {
 /* Figures over all sentences: of the differences between numbers, and of the cosines between vectors. */
 typedef struct differences {
   double greatest, sum, least_cosine, cosine_sum;
-  size_t n, n_numbers;
-  char worst[96]; /* the sentence of the least cosine, its beginning */
+  size_t n, n_numbers, n_broken; /* sentences; numbers; sentences whose vectors are no numbers */
+  char worst[96];                /* the sentence of the least cosine, its beginning */
 } differences;
 
 static void compare_rows(differences *d, const float *a, const float *b, const cq_slice *sentences, size_t n,
@@ -59,7 +59,9 @@ static void compare_rows(differences *d, const float *a, const float *b, const c
   for (size_t i = 0; i < n; i++) {
     const float *x = a + i * dim, *y = b + i * dim;
     bool same = !memcmp(x, y, dim * sizeof *x); /* two zero vectors agree, though their cosine is 0 */
-    double cosine = same ? 1 : cq_cosine(x, y, dim);
+    double cosine = same ? 1 : cq_cosine(x, y, dim), sum = 0;
+    for (size_t j = 0; j < dim; j++) sum += (double)x[j] + (double)y[j];
+    d->n_broken += isfinite(sum) ? 0 : 1;
     for (size_t j = 0; j < dim; j++) {
       double difference = fabs((double)x[j] - (double)y[j]);
       if (!(difference <= d->greatest)) d->greatest = difference; /* NaN sticks */
@@ -123,6 +125,7 @@ static int report_check(const differences *d, const struct args *args) {
            d->n, d->greatest, mean, d->least_cosine, d->worst[0] ? "  (" : "", d->worst, d->worst[0] ? ")" : "",
            mean_cosine);
   }
+  if (d->n_broken) return cli_fail("the vectors of %zu sentences are no numbers", d->n_broken);
   if (args->least_cosine > -1 && !(d->least_cosine >= args->least_cosine))
     return cli_fail("the least cosine is %.8f, expected at least %.8f", d->least_cosine, args->least_cosine);
   return CLI_OK;

@@ -11,12 +11,20 @@
 
 /* ---- the sets ---- */
 
+/* Without a difference there is no correlation. */
+static cq_status check_scores(const cq_rows *rows, const char *path, cq_error *error) {
+  for (size_t i = 1; i < rows->n; i++)
+    if (rows->gold[i] != rows->gold[0]) return CQ_OK;
+  return cq_fail_file(error, CQ_ERR_ARGUMENT, path, "all scores are equal: nothing correlates with them");
+}
+
 static cq_status read_set(cq_dev_set *out, const cq_training_data *data, int n_columns, bool skip_bad,
                           cq_error *error) {
   char label[512];
   cq_eval_options options = cq_eval_default_options();
   options.skip_bad = skip_bad;
   cq_status status = cq_rows_read(&out->rows, data->path, n_columns, &options, error);
+  if (!status && n_columns == 3) status = check_scores(&out->rows, data->path, error);
   if (!status && !data->label) status = cq_parallel_label(label, sizeof label, data->path, error);
   if (status) return status;
   out->label = cq_arena_strdup(&out->rows.text, data->label ? data->label : label);

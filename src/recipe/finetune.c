@@ -83,6 +83,41 @@ static cq_status read_task(run *r, kind k, cq_error *error) {
   return cq_sampler_new(&t->sampler, &t->data, sampling, r->o->run.seed + (uint64_t)k, error);
 }
 
+/* A ranking needs wrong answers. */
+static cq_status check_ranked(const run *r, cq_error *error) {
+  const task *t = &r->tasks[RANKED];
+  const int n = r->o->run.batch_pairs;
+  bool negatives = false;
+  for (size_t i = 0; i < t->data.n_targets; i++) negatives |= t->data.thirds[i].n > 0;
+  if (t->n_files == 0) return CQ_OK;
+  if ((uint64_t)n > t->n_pairs)
+    return cq_fail_file(error, CQ_ERR_ARGUMENT, t->files[0].path,
+                        "a batch of %d of %llu pairs to rank: make it smaller", n, (unsigned long long)t->n_pairs);
+  if (n == 1 && !negatives)
+    return cq_fail_file(error, CQ_ERR_ARGUMENT, t->files[0].path, "a batch of one pair holds no wrong answers");
+  return CQ_OK;
+}
+
+/* "labels: entailment 314, neutral 290", as far as there is room. */
+static cq_status tell_labels(run *r, cq_error *error) {
+  enum { SHOWN = 10 };
+  const cq_parallel *data = &r->tasks[LABELLED].data;
+  cq_builder text = {0};
+  size_t *counts = cq_alloc_array_zeroed(r->labels.n, sizeof *counts);
+  for (size_t i = 0; counts && i < data->n_targets; i++) counts[r->label_of[i]]++;
+  cq_builder_printf(&text, "%u labels:", r->labels.n);
+  for (uint32_t k = 0; counts && k < r->labels.n && k < SHOWN; k++) {
+    const cq_slice name = r->labels.items[k];
+    cq_builder_printf(&text, "%s %.*s %zu", k ? "," : "", (int)cq_smaller(name.n, 40), name.data, counts[k]);
+  }
+  if (r->labels.n > SHOWN) cq_builder_text(&text, ", ...");
+  const bool ok = counts && !text.failed;
+  if (ok) cq_training_notice(&r->training, text.data);
+  cq_builder_free(&text);
+  cq_free(counts);
+  return ok ? CQ_OK : cq_fail_memory(error, "labels");
+}
+
 static cq_status number_labels(run *r, cq_error *error) {
   const cq_parallel *data = &r->tasks[LABELLED].data;
   r->label_of = cq_alloc_array(data->n_targets, sizeof *r->label_of);
@@ -92,7 +127,7 @@ static cq_status number_labels(run *r, cq_error *error) {
       return cq_fail_memory(error, "labels");
   if (r->tasks[LABELLED].n_files > 0 && r->labels.n < 2)
     return cq_fail_file(error, CQ_ERR_ARGUMENT, r->tasks[LABELLED].files[0].path, "all pairs have one label");
-  return CQ_OK;
+  return r->labels.n ? tell_labels(r, error) : CQ_OK;
 }
 
 /* Equal texts get equal numbers. */
@@ -116,6 +151,7 @@ static cq_status read_data(run *r, cq_error *error) {
   const size_t n = (size_t)r->o->run.batch_pairs;
   cq_status status = CQ_OK;
   for (kind k = 0; !status && k < N_KINDS; k++) status = read_task(r, k, error);
+  if (!status) status = check_ranked(r, error);
   if (!status) status = number_labels(r, error);
   if (!status) status = number_texts(r, error);
   if (status) return status;

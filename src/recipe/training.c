@@ -18,7 +18,7 @@ bool cq_training_tell(cq_training *r, const char *phase, uint64_t step, uint64_t
   cq_training_progress p = {.phase = phase,
                             .step = step,
                             .n_steps = n,
-                            .loss = r->smooth_loss,
+                            .loss = r->state.smooth_loss,
                             .gradient_norm = r->gradient_norm,
                             .text = text};
   p.seconds_left = done ? elapsed / (double)done * (double)(n - step) : 0;
@@ -86,7 +86,8 @@ static cq_status check_options(const cq_training_options *o, cq_error *error) {
   if (o->dropout >= 1) return cq_fail(error, CQ_ERR_ARGUMENT, "the dropout is %g, expected below 1", o->dropout);
   if (!(o->warmup_steps >= 0 && o->warmup_steps < 0x1p53) || o->clip_norm < 0 || o->weight_decay < 0 ||
       o->evaluate_every < 0 || o->checkpoint_every < 0)
-    return cq_fail(error, CQ_ERR_ARGUMENT, "warm-up, clipping, weight decay and intervals cannot be negative");
+    return cq_fail(error, CQ_ERR_ARGUMENT,
+                   "warm-up, clipping, weight decay or an interval is negative, or the warm-up without end");
   const bool needs_dev = o->best_by == CQ_BEST_TRANSLATION || o->best_by == CQ_BEST_MSE;
   if ((needs_dev && o->n_dev == 0) || (o->best_by == CQ_BEST_STS && o->n_sts == 0))
     return cq_fail(error, CQ_ERR_ARGUMENT, "choosing the best model by %s needs %s files; or keep the last",
@@ -359,10 +360,12 @@ static cq_status one_step(cq_training *r, cq_error *error) {
     r->sentences += report.n_sentences;
   }
   if (!isfinite(loss) || !isfinite(report.gradient_norm))
-    return cq_fail(error, CQ_ERR_LIMIT, "the loss or its gradient is not finite at step %llu: lower the learning rate",
-                   (unsigned long long)cq_trainer_updates(r->trainer));
+    return cq_fail(error, CQ_ERR_LIMIT, "the loss or its gradient is not finite at step %llu%s",
+                   (unsigned long long)cq_trainer_updates(r->trainer),
+                   cq_trainer_updates(r->trainer) > 1 ? ": lower the learning rate, and remove what is left of this run"
+                                                      : "");
   r->gradient_norm = report.gradient_norm;
-  r->smooth_loss = r->smooth_loss > 0 ? 0.98 * r->smooth_loss + 0.02 * loss : loss;
+  r->state.smooth_loss = r->state.smooth_loss > 0 ? 0.98 * r->state.smooth_loss + 0.02 * loss : loss;
   const uint64_t step = cq_trainer_updates(r->trainer);
   return cq_run_log_write(&r->log,
                           json_pack("{s:s, s:I, s:s*, s:f, s:f, s:f, s:f}", "type", "step", "step", (json_int_t)step,
@@ -370,6 +373,23 @@ static cq_status one_step(cq_training *r, cq_error *error) {
                                     "gradient_norm", report.gradient_norm, "seconds",
                                     cq_seconds(CLOCK_MONOTONIC) - begun),
                           error);
+}
+
+/* The last update may have been one too many. What is kept, measured or saved has gone through here. */
+static cq_status check_weights(const cq_training *r, cq_error *error) {
+  const cq_params *params = &r->encoder->params;
+  for (size_t i = 0; i < params->n; i++) {
+    const cq_param *p = params->items[i];
+    const int64_t n = cq_param_floats(p);
+    double sum = 0; /* of zeros, unless something is no number */
+    for (int64_t j = 0; j < n; j++) sum += (double)p->value[j] * 0;
+    if (isnan(sum))
+      return cq_fail(error, CQ_ERR_LIMIT, "%s: weights that are no numbers after step %llu%s", p->name,
+                     (unsigned long long)cq_trainer_updates(r->trainer),
+                     cq_trainer_updates(r->trainer) ? ": lower the learning rate, and remove what is left of this run"
+                                                    : ": the model is broken");
+  }
+  return CQ_OK;
 }
 
 static bool due(uint64_t step, int every) {
@@ -381,15 +401,19 @@ static cq_status train(cq_training *r, cq_error *error) {
   r->started = cq_seconds(CLOCK_MONOTONIC);
   r->sentences = 0;
   r->first_step = cq_trainer_updates(r->trainer);
-  if (r->first_step == 0) status = evaluate(r, 0, error);
+  status = check_weights(r, error);
+  if (!status && r->first_step == 0) status = evaluate(r, 0, error);
   while (!status && !r->stopped && cq_trainer_updates(r->trainer) < r->n_steps) {
     status = one_step(r, error);
     if (status) break;
     const uint64_t step = cq_trainer_updates(r->trainer);
     const bool last = step == r->n_steps;
     if (!cq_training_tell(r, "train", step, r->n_steps, NULL)) r->stopped = true;
-    if (last || due(step, r->o->evaluate_every)) status = evaluate(r, step, error);
-    if (!status && (last || r->stopped || due(step, r->o->checkpoint_every))) status = save_checkpoint(r, error);
+    const bool measured = last || due(step, r->o->evaluate_every);
+    const bool saved = last || r->stopped || due(step, r->o->checkpoint_every);
+    if (measured || saved) status = check_weights(r, error);
+    if (!status && measured) status = evaluate(r, step, error);
+    if (!status && saved) status = save_checkpoint(r, error);
   }
   if (r->truncated) {
     char text[160];
@@ -432,8 +456,8 @@ cq_status cq_training_run(cq_training *r, const cq_builder *what, cq_training_re
   if (!status) status = train(r, error);
   if (!status) status = finish(r, error);
   if (!status && result)
-    *result = (cq_training_result){r->n_steps, r->state.has_best ? r->state.best_step : r->n_steps, r->smooth_loss,
-                                   r->state.has_best ? r->state.best_score : NAN};
+    *result = (cq_training_result){r->n_steps, r->state.has_best ? r->state.best_step : r->n_steps,
+                                   r->state.smooth_loss, r->state.has_best ? r->state.best_score : NAN};
   if (!status) status = cq_run_log_close(&r->log, error);
   return status ? status : cq_work_directory_finish(&r->work, r->o->output, !r->o->log_path, error);
 }

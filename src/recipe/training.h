@@ -33,7 +33,7 @@ typedef struct cq_training_task {
 /* What a checkpoint says besides the trainer's state. Fixed-size numbers only: it is stored as it lies. */
 typedef struct cq_training_state {
   uint64_t options_checksum, step, best_step, log_bytes;
-  double best_score;
+  double best_score, smooth_loss; /* a running mean for people */
   uint64_t has_best;
 } cq_training_state;
 
@@ -55,7 +55,7 @@ typedef struct cq_training {
   cq_training_state state;
   cq_dev_figures before, now;
   bool has_before, stopped;
-  double started, smooth_loss, gradient_norm; /* seconds; a running mean for people; the last update's */
+  double started, gradient_norm; /* seconds; the last update's */
   uint64_t first_step, sentences, truncated;
 } cq_training;
 

@@ -32,6 +32,49 @@ static cq_status check_is_ours(const char *path, cq_error *error) {
   return status;
 }
 
+static bool has_model(const char *path) {
+  static const char *const marks[] = {"modules.json", "autoencoder.json"};
+  char inside[CQ_WORK_PATH];
+  bool has = false;
+  for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
+    has |= cq_path_join(inside, sizeof inside, path, marks[i], NULL) == CQ_OK && cq_file_exists(inside);
+  return has;
+}
+
+static bool is_empty(const char *path) {
+  size_t n = 0;
+  DIR *dir = opendir(path);
+  while (dir && readdir(dir)) n++;
+  if (dir) closedir(dir);
+  return dir && n <= 2;
+}
+
+/* What would only show when the work is done. */
+static cq_status check_output(const char *output, cq_error *error) {
+  struct stat info;
+  char parent[CQ_WORK_PATH];
+  size_t n = strlen(output);
+  while (n > 1 && output[n - 1] == '/') n--;
+  size_t name = n;
+  while (name > 0 && output[name - 1] != '/') name--;
+  if (n == 0 || (n - name == 1 && output[name] == '.') || (n - name == 2 && !strncmp(output + name, "..", 2)) ||
+      n == name)
+    return cq_fail(error, CQ_ERR_ARGUMENT, "the output '%s' is no name of a directory to make", output);
+  if (n - name > 200) return cq_fail_file(error, CQ_ERR_ARGUMENT, output, "the name is too long");
+  if (lstat(output, &info) == 0) {
+    if (!S_ISDIR(info.st_mode))
+      return cq_fail_file(error, CQ_ERR_ARGUMENT, output, "is a %s, expected a directory or nothing",
+                          S_ISLNK(info.st_mode) ? "symbolic link" : "file");
+    if (!has_model(output) && !is_empty(output))
+      return cq_fail_file(error, CQ_ERR_ARGUMENT, output, "already exists, and holds no model");
+  }
+  if (name == 0) name = 1, output = ".";
+  if (snprintf(parent, sizeof parent, "%.*s", (int)name, output) >= (int)sizeof parent)
+    return cq_fail_file(error, CQ_ERR_ARGUMENT, output, "the path is too long");
+  if (access(parent, W_OK) != 0 && errno != ENOENT) return cq_fail_errno(error, parent, "cannot write here");
+  return CQ_OK;
+}
+
 static cq_status name_paths(cq_work_directory *w, const char *output, const char *log_path, cq_error *error) {
   size_t n = strlen(output);
   while (n > 1 && output[n - 1] == '/') n--;
@@ -47,7 +90,8 @@ static cq_status name_paths(cq_work_directory *w, const char *output, const char
 cq_status cq_work_directory_open(cq_work_directory *out, const char *output, const char *log_path, bool resume,
                                  bool replace, cq_error *error) {
   *out = (cq_work_directory){0};
-  cq_status status = name_paths(out, output, log_path, error);
+  cq_status status = check_output(output, error);
+  if (!status) status = name_paths(out, output, log_path, error);
   if (status) return status;
   cq_remove_leftovers(out->path);
   out->under_way = cq_file_exists(out->checkpoint);
@@ -59,7 +103,8 @@ cq_status cq_work_directory_open(cq_work_directory *out, const char *output, con
                         resume ? "already exists, and no run is under way beside it: it is finished"
                                : "already exists");
   struct stat info;
-  if (log_path && !resume && !replace && stat(log_path, &info) == 0 && S_ISREG(info.st_mode) && info.st_size > 0)
+  if (log_path && !out->under_way && !replace && stat(log_path, &info) == 0 && S_ISREG(info.st_mode) &&
+      info.st_size > 0)
     return cq_fail_file(error, CQ_ERR_ARGUMENT, log_path, "already exists");
   return check_is_ours(out->path, error);
 }

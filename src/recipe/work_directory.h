@@ -24,9 +24,10 @@ typedef struct cq_work_directory {
 /* Names the paths and checks what is there; the directory itself is made by cq_work_directory_begin once there is
  * something to put in.
  *   log_path  the caller's place for the log; NULL: inside
- * Errors: CQ_ERR_ARGUMENT when the output exists and neither replace nor a run under way allows that, when a run is
+ * Errors: CQ_ERR_ARGUMENT when the output is no name, exists and holds something else than a model, or exists and neither
+ * replace nor a run under way allows that, when a run is
  * under way and resume is not asked for, when the directory holds files that are not a run's, when there is text at
- * log_path and neither resume nor replace is asked for; CQ_ERR_IO. */
+ * log_path that is neither this run's nor to be replaced; CQ_ERR_IO when the output's place cannot be written to. */
 CQ_MUST_USE cq_status cq_work_directory_open(cq_work_directory *out, const char *output, const char *log_path,
                                              bool resume, bool replace, cq_error *error);
 

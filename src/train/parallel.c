@@ -133,7 +133,8 @@ static cq_status read_judged(bool *full, reading *r, const cq_lines *lines, cons
   const uint64_t number = cq_lines_number(lines);
   double score;
   if (n < (with_negative ? 2 : 3) || (with_negative && n > 3))
-    return cq_fail_line(error, CQ_ERR_FORMAT, path, number, "%zu columns, expected two sentences and %s", n,
+    return cq_fail_line(error, CQ_ERR_FORMAT, path, number, "%zu column%s, expected two sentences and %s", n,
+                        n == 1 ? "" : "s",
                         o->third == CQ_THIRD_LABEL   ? "a label"
                         : o->third == CQ_THIRD_SCORE ? "a score"
                                                      : "perhaps one that the first must not be taken for");

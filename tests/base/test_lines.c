@@ -83,7 +83,7 @@ static void line_ends_are_dropped(void **state) {
   EXPECT("a\n", "a|");
   EXPECT("a\nb", "a|b|");
   EXPECT("a\r\nb\r\n", "a|b|");
-  EXPECT("a\r\rb\r", "a\r\rb\r|");
+  EXPECT("a\r\rb\r", "a\r\rb|"); /* the last line of a file that ends before its line feed */
   EXPECT("\r\n", "|");
   EXPECT("\xEF\xBB\xBF", "");
   EXPECT("\xEF\xBB\xBF\n", "|");

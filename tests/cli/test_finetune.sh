@@ -28,6 +28,7 @@ rises by-scores 0.85
 grep -q "squared error of the cosine" by-scores/README.md || fail "the card does not say how it was made"
 expect 0 $common --lr 0.01 --nli nli.tsv --output by-labels --sts sts.tsv --evaluate-every 30
 stderr_has "Spearman"
+stderr_has "2 labels: entailment 28, neutral 28"
 rises by-labels 0.6
 expect 0 $common --lr 0.01 --pairs hard.tsv --dev dev.tsv --batch 14 --both-ways --output by-pairs --json
 stdout_has '"best_score"'
@@ -64,12 +65,13 @@ expect 0 $common --lr 0.01 --nli nli.tsv --no-shuffle --batch 16 --steps 7 --out
 expect 0 $common --lr 0.01 --nli nli.tsv --no-shuffle --batch 8 --accumulate 2 --steps 7 --output two --dropout 0
 expect 0 model check one two --least-cosine 0.99999
 
-# What equals a sentence's own is no wrong answer to it: a batch of one pair, many times over, has none at all.
-head -n 1 like.tsv >alone.tsv
-printf '%s\tIt is something else.\n' "$(cat alone.tsv)" >against.tsv
-expect 0 $common --lr 1e-12 --pairs alone.tsv --batch 8 --steps 1 --both-ways --output alone
+# What belongs to a sentence is no wrong answer to it: a batch of one sentence's pairs has none at all.
+printf 'The sky.\tHimmel\nThe sky.\tWolken\nThe clouds.\tWolken\n' >alone.tsv
+awk -F '\t' '{ print $0 "\tErde" }' alone.tsv >against.tsv
+sed -i '1,2!d' alone.tsv
+expect 0 $common --lr 1e-12 --pairs alone.tsv --batch 2 --steps 1 --both-ways --output alone
 grep -q '"loss":0.0,' alone/log.jsonl || fail "a pair is taken for a wrong answer to itself: $(cat alone/log.jsonl)"
-expect 0 $common --lr 1e-12 --pairs against.tsv --batch 8 --steps 1 --output against
+expect 0 $common --lr 1e-12 --pairs against.tsv --batch 3 --steps 1 --output against
 grep -q '"loss":0.0,' against/log.jsonl && fail "what is not meant is no wrong answer"
 
 # What cannot be.
@@ -91,6 +93,32 @@ stderr_has "wide.tsv:1: 4 columns"
 printf 'a\t\tc\n' >empty.tsv
 expect 1 $common --nli empty.tsv --output o
 stderr_has "column 2 is empty"
+expect 1 $common --pairs like.tsv --batch 29 --output o
+stderr_has "a batch of 29 of 28 pairs"
+expect 1 $common --pairs like.tsv --batch 1 --output o
+stderr_has "no wrong answers"
+printf 'a\tb\t3\nc\td\t3\n' >flat.tsv
+expect 1 $common --scored scored.tsv --sts flat.tsv --output o
+stderr_has "flat.tsv: all scores are equal"
+expect 1 $common --scored scored.tsv --lr 1e39 --clip 0 --steps 1 --output o
+stderr_has "no numbers after step 1"
+rm -rf o.work
+for name in '' . .. some/..; do
+  expect 1 $common --scored scored.tsv --replace --output "$name"
+  stderr_has "no name of a directory"
+done
+mkdir mine && echo mine >mine/notes.txt
+expect 1 $common --scored scored.tsv --output mine --replace
+stderr_has "holds no model"
+same mine/notes.txt <(echo mine)
+ln -s whole link
+expect 1 $common --scored scored.tsv --output link --replace
+stderr_has "symbolic link"
+[ -f whole/modules.json ] || fail "a link's target was emptied"
+cp scored.tsv log.jsonl
+expect 1 $common --scored scored.tsv --output o --log log.jsonl --resume
+stderr_has "log.jsonl: already exists"
+same log.jsonl scored.tsv
 expect 1 $common --scored scored.tsv --temperature 0 --output o
 stderr_has "temperature"
 expect 1 $common --scored scored.tsv --best-by mse --dev dev.tsv --output o
