@@ -10,6 +10,7 @@
 #            set-everyday set-captions set-news set-technical set-dict     one kind of text; set-dict: words alone
 #          the same text as size-all on other students:
 #            student-transformer student-bilstm student-static     without the teacher's body
+#            student-static-20k                     the last with 20,000 steps, which take it a few minutes
 #          other languages:
 #            lang-es lang-ar                        one with English
 #            langs-all langs-50k                    seven; the second at most 50,000 pairs of each, drawn from alike
@@ -18,10 +19,10 @@
 #   STEPS (1000), BATCH (64), SEED (1), THREADS (2), LONG (3000: steps of langs-all) in the environment change the runs
 set -euo pipefail
 shopt -s inherit_errexit
-[ $# -ge 4 ] || { sed -n '2,20s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+[ $# -ge 4 ] || { sed -n '2,21s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 program=$1 data=$2 teacher=$3 work=$4
 shift 4
-all=(size-{1k,5k,10k,25k,all} set-{everyday,captions,news,technical,dict} student-{transformer,bilstm,static} lang-{es,ar} langs-{all,50k} teacher-stsb)
+all=(size-{1k,5k,10k,25k,all} set-{everyday,captions,news,technical,dict} student-{transformer,bilstm,static,static-20k} lang-{es,ar} langs-{all,50k} teacher-stsb)
 seven=(ar de es fr hi ru zh)
 [ $# -gt 0 ] || { printf '%s\n' "${all[@]}"; exit; }
 threads=${THREADS:-2} seed=${SEED:-1}
@@ -70,11 +71,13 @@ for run in "$@"; do
   set-dict) pairs=("$(text dict "$data/dict/xling-en-de-train.tsv")") ;;
   student-*)
     pairs=("$(text en-de "$de"-*.tsv.gz)")
-    options=(--kind "${run#student-}" --dim 384 --vocab-size 32000 --normalize)
+    kind=${run#student-}
+    options=(--kind "${kind%-20k}" --dim 384 --vocab-size 32000 --normalize)
+    [ "$run" != student-static-20k ] || steps=20000
     case $run in # chosen on dev-ntrex in a quarter of the steps
     *-transformer) rates=(--lr 5e-4 --embedding-lr 1e-1 --eps 1e-9 --dropout 0) ;;
     *-bilstm) rates=(--lr 1e-3 --embedding-lr 1e-1 --eps 1e-9 --dropout 0) options+=(--layers 1) ;;
-    *-static) rates=(--lr 3e-1 --embedding-lr 3e-1 --eps 1e-9 --dropout 0) ;;
+    *-static*) rates=(--lr 3e-1 --embedding-lr 3e-1 --eps 1e-9 --dropout 0) ;;
     esac
     ;;
   lang-*)

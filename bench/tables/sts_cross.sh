@@ -31,6 +31,6 @@ heading "STS benchmark, test" "${names[@]}" average
 each_system sts_row "${crossed[@]}"
 sts_row "the teacher's body, German alone ← teacher" "$work/size-all" "${crossed[0]}" / / / / /
 sts_row "the teacher's body, Spanish alone ← teacher" "$work/lang-es" / "${crossed[1]}" / / / /
-for kind in transformer bilstm static; do
+for kind in transformer bilstm static static-20k; do
   sts_row "a fresh $kind, German alone ← teacher" "$work/student-$kind" "${crossed[0]}" / / / / /
 done

@@ -10,6 +10,7 @@ compare "the teacher's body, new vocabulary" "$work/size-all" "$(rows_of en-de)"
 compare "a fresh transformer of its size" "$work/student-transformer" "$(rows_of en-de)"
 compare "BiLSTM, maximum over words (LASER's shape)" "$work/student-bilstm" "$(rows_of en-de)"
 compare "mean of word vectors (static)" "$work/student-static" "$(rows_of en-de)"
+compare "the same, 20,000 steps" "$work/student-static-20k" "$(rows_of en-de)"
 echo
 heading "one language or seven" tatoeba flores ntrex "STS-B" "STS-B with English" "STS 2017" "STS 2017 with English"
 one() { # NAME MODEL LANGUAGE

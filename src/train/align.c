@@ -11,6 +11,7 @@
 #define TENSION    4.0  /* how fast the prior falls with the distance from the diagonal */
 #define P_NULL     0.08 /* prior of a token that nothing on the other side stands for */
 #define STEPS      256  /* the prior's table */
+#define FEW        9    /* pairs of tokens of which it is plain enough what goes with what: in an entry of a dictionary */
 
 /* A source id and a target id that occur together; the table is open-addressed. */
 typedef struct entry {
@@ -95,8 +96,8 @@ static entry *place_of(const cq_aligner *a, int32_t source, int32_t target, uint
   }
 }
 
-/* Two rounds over the text: which pairs are seen a second time (two bit tables by hash, so that a rare collision lets a
- * pair in that was seen once), then those become entries. */
+/* Two rounds over the text: which pairs are seen a second time, or among few (two bit tables by hash, so that a rare
+ * collision lets a pair in that was seen once), then those become entries. */
 static cq_status find_pairs(cq_aligner *a, cq_error *error) {
   uint64_t events = 0;
   for (size_t at = 0; at < a->n_tokens; at += 2 + (size_t)a->tokens[at] + (size_t)a->tokens[at + 1])
@@ -125,7 +126,7 @@ static cq_status find_pairs(cq_aligner *a, cq_error *error) {
           const uint64_t hash = hash_pair(source[i], target[j]), bit = hash >> 20 & (n_bits - 1);
           const uint64_t mask = UINT64_C(1) << (bit & 63);
           if (round == 0) {
-            twice[bit / 64] |= once[bit / 64] & mask;
+            twice[bit / 64] |= n * m <= FEW ? mask : once[bit / 64] & mask;
             once[bit / 64] |= mask;
           } else if (twice[bit / 64] & mask) {
             entry *e = place_of(a, source[i], target[j], hash);
