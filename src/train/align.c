@@ -11,7 +11,7 @@
 #define TENSION    4.0  /* how fast the prior falls with the distance from the diagonal */
 #define P_NULL     0.08 /* prior of a token that nothing on the other side stands for */
 #define STEPS      256  /* the prior's table */
-#define FEW        9    /* pairs of tokens of which it is plain enough what goes with what: in an entry of a dictionary */
+#define FEW        9 /* pairs of tokens of which it is plain enough what goes with what: in an entry of a dictionary */
 
 /* A source id and a target id that occur together; the table is open-addressed. */
 typedef struct entry {
