@@ -68,7 +68,10 @@ for run in "$@"; do
   set-captions) pairs=("$(text captions "$de"-{multi30k,stsb-mt}.tsv.gz)") ;;
   set-news) pairs=("$(text news "$de"-news.tsv.gz)") ;;
   set-technical) pairs=("$(text technical "$de"-tldr.tsv.gz)") ;;
-  set-dict) pairs=("$(text dict "$data/dict/xling-en-de-train.tsv")") ;;
+  set-dict)
+    pairs=("$(text dict "$data/dict/xling-en-de-train.tsv")")
+    rates=(--lr 3e-5 --embedding-lr 1e-3 --eps 1e-9 --dropout 0) # the body is to stay one for sentences
+    ;;
   student-*)
     pairs=("$(text en-de "$de"-*.tsv.gz)")
     kind=${run#student-}
