@@ -48,7 +48,8 @@ static const char *choice_name(const void *context, size_t i) {
 }
 
 static int bad_range(const char *path, const cli_option *o, const char *text) {
-  if (o->greatest > 0) return cli_usage(path, "--%s is %s, expected %g to %g", o->name, text, o->least, o->greatest);
+  if (o->greatest > 0)
+    return cli_usage(path, "--%s is %s, expected %.10g to %.10g", o->name, text, o->least, o->greatest);
   return cli_usage(path, "--%s is %s, expected at least %g", o->name, text, o->least);
 }
 

@@ -254,8 +254,9 @@ cq_status cq_parallel_add(cq_parallel *data, const char *path, const char *label
     label = name;
   }
   if (status) return status;
-  if (!(weight > 0))
-    return cq_fail_file(error, CQ_ERR_ARGUMENT, path, "the weight is %g, expected more than 0", weight);
+  if (!(weight > 0 && weight <= 1e12))
+    return cq_fail_file(error, CQ_ERR_ARGUMENT, path, "the weight is %g, expected more than 0 and at most 1e12",
+                        weight);
   if (!cq_reserve((void **)&data->sets, &data->set_capacity, data->n_sets + 1, sizeof *data->sets))
     return cq_fail_memory(error, path);
   cq_parallel_set *set = &data->sets[data->n_sets];
