@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Makes the figures of autoencoders that translate in docs/results.md again: trains, then BLEU both ways on held-out text.
+# Makes the figures of autoencoders that translate in docs/results.md again: trains, then BLEU both ways on held-out text, and of
+# each language written from itself.
 #
 #   bench/translate.sh PROGRAM DATA WORK RUN...
 #
@@ -14,7 +15,7 @@
 #           described  the system as described, everything at once, 16 numbers
 #   EPOCHS, THREADS, OPTIONS in the environment change the runs
 set -euo pipefail
-[ $# -ge 4 ] || { sed -n '2,15s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+[ $# -ge 4 ] || { sed -n '2,16s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 program=$1 data=$2/parallel work=$3
 shift 3
 threads=${THREADS:-2}
@@ -54,10 +55,14 @@ unseen() {
     { for (i = a; i <= b; i++) if (plain($i) in held) next; print }' "$work/held-out.tsv" -
 }
 
-# bleu MODEL FROM TO COLUMN FILE BEAM
+# bleu FROM TO FILE BEAM: of the model's translations of the file's column of FROM, which may be TO itself: how well it says again
+# what it has read.
 bleu() {
-  gzip -dc "$5" | cut -f $((3 - $4)) >"$work/reference"
-  "$program" autoencode translate --model "$1" --from "$2" --to "$3" --tsv "$4" --beam "$6" --threads "$threads" "$5" \
+  local from=1 to=1
+  [ "$1" = "$a" ] || from=2
+  [ "$2" = "$a" ] || to=2
+  gzip -dc "$3" | cut -f "$to" >"$work/reference"
+  "$program" autoencode translate --model "$model" --from "$1" --to "$2" --tsv "$from" --beam "$4" --threads "$threads" "$3" \
     >"$work/hypothesis"
   "$program" eval mt "$work/hypothesis" "$work/reference" --measure bleu --csv | awk -F , 'NR == 2 { printf "%.2f", $2 }'
 }
@@ -90,7 +95,8 @@ for run in "$@"; do
   for test in "${tests[@]}"; do
     name=$(basename "$test" .tsv.gz)
     for beam in 1 5; do
-      echo "| $run | ${name#test-} | $beam | $(bleu "$model" "$a" "$b" 1 "$test" $beam) | $(bleu "$model" "$b" "$a" 2 "$test" $beam) |"
+      echo "| $run | ${name#test-} | beam $beam | $a-$b $(bleu "$a" "$b" "$test" $beam) | $b-$a $(bleu "$b" "$a" "$test" $beam) |" \
+        "$a-$a $(bleu "$a" "$a" "$test" $beam) | $b-$b $(bleu "$b" "$b" "$test" $beam) |"
     done
   done
 done
