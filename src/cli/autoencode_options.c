@@ -12,8 +12,7 @@ static const char *const contrasts[] = {"pairs", "in-batch", NULL};  /* in cq_au
 static const char *const feeds[] = {"own", "other", "both", NULL};   /* in cq_autoencode_feed's */
 static const char *const latents[] = {"both", "state", "every-step", "encoder-states", "encoder-states-every-step",
                                       NULL};
-static const char *const schedules[] = {"linear", "constant", "cosine", NULL}; /* in cq_schedule's order */
-static const char *const measures[] = {"bleu", "chrf", "meteor", NULL};        /* in cq_autoencode_measure's */
+static const char *const measures[] = {"bleu", "chrf", "meteor", NULL}; /* in cq_autoencode_measure's */
 enum { LATENT_BOTH, LATENT_STATE, LATENT_EVERY_STEP, LATENT_STATES, LATENT_STATES_EVERY_STEP };
 
 void cli_autoencode_defaults(void *options) {
@@ -138,7 +137,7 @@ const cli_option cli_autoencode_options[CLI_AUTOENCODE_N_OPTIONS] = {
                   "with --two-optimizers, the learning rate of the losses between vectors, relative to --lr"),
     NUMBER_OPTION("weight-decay", o.weight_decay, 1, "of AdamW"),
     NUMBER_OPTION("clip-norm", o.clip_norm, 1e6, "longest gradient; 0: any"),
-    CHOICE_OPTION("schedule", o.schedule, schedules, "how the rate falls in a stage"),
+    CHOICE_OPTION("schedule", o.schedule, cq_schedule_names, "how the rate falls in a stage"),
     NUMBER_OPTION("warmup", o.warmup, 1, "share of a stage's steps in which the rate rises"),
     {.name = "seed",
      .type = CLI_COUNT,

@@ -9,7 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char *const schedules[] = {"linear", "constant", "cosine", NULL};  /* in cq_schedule's order */
 static const char *const bests[] = {"translation", "mse", "sts", "last", NULL}; /* in cq_best_by's order */
 
 void cli_training_defaults(cli_training_args *args, const cq_training_options *o) {
@@ -101,7 +100,7 @@ const cli_option cli_training_options[CLI_TRAINING_N_OPTIONS] = {
      .type = CLI_CHOICE,
      .argument = "SHAPE",
      AT(schedule),
-     .choices = schedules,
+     .choices = cq_schedule_names,
      .help = "learning rate after the warm-up"},
     {.name = "warmup",
      .type = CLI_NUMBER,

@@ -401,10 +401,6 @@ static cq_status start_or_resume(run *r, cq_error *error) {
 
 /* --- the loop --- */
 
-static bool is_due(uint64_t step, int every) {
-  return every > 0 && step % (uint64_t)every == 0;
-}
-
 static bool waits_too_long(const run *r) {
   return r->o->patience > 0 && r->state.n_waited >= (uint64_t)r->o->patience;
 }
@@ -424,7 +420,7 @@ static cq_status train_on(run *r, const stage *s, cq_autoencoder_trainer *t, uin
       status = cq_autoencoder_settle(t, error);
       if (!status) status = keep_best(r, s->name, (double)step / (double)n_epoch, error);
     }
-    if (!status && (stop || step == n_steps || waits_too_long(r) || is_due(step, r->o->checkpoint_every)))
+    if (!status && (stop || step == n_steps || waits_too_long(r) || cq_is_due(step, r->o->checkpoint_every)))
       status = save_checkpoint(r, s, step, t, error);
     if (!status && stop)
       status = cq_fail(error, CQ_ERR_STOPPED, "stopped at step %llu of %llu (%s); resume to go on",

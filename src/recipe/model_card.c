@@ -1,14 +1,5 @@
 #include "recipe/model_card.h"
 
-static const char *schedule_name(cq_schedule schedule) {
-  switch (schedule) {
-  case CQ_SCHEDULE_LINEAR: return "linear";
-  case CQ_SCHEDULE_CONSTANT: return "constant";
-  case CQ_SCHEDULE_COSINE: return "cosine";
-  }
-  return "unknown";
-}
-
 void cq_model_card_name(cq_builder *out, const char *path) {
   size_t end = strlen(path);
   while (end > 1 && path[end - 1] == '/') end--;
@@ -43,7 +34,7 @@ static void write_options(cq_builder *out, const cq_training *run, uint64_t kept
                                      : ", shuffled",
                     (unsigned long long)kept_step, o->learning_rate,
                     o->embedding_learning_rate > 0 ? o->embedding_learning_rate : o->learning_rate, o->adam_beta1,
-                    o->adam_beta2, o->adam_eps, o->weight_decay, o->clip_norm, schedule_name(o->schedule),
+                    o->adam_beta2, o->adam_eps, o->weight_decay, o->clip_norm, cq_schedule_names[o->schedule],
                     o->warmup_steps, (unsigned long long)o->seed, o->n_shards);
   if (o->dropout >= 0) cq_builder_printf(out, "- dropout %g\n", o->dropout);
 }

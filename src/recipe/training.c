@@ -392,10 +392,6 @@ static cq_status check_weights(const cq_training *r, cq_error *error) {
   return CQ_OK;
 }
 
-static bool due(uint64_t step, int every) {
-  return every > 0 && step % (uint64_t)every == 0;
-}
-
 static cq_status train(cq_training *r, cq_error *error) {
   cq_status status = CQ_OK;
   r->started = cq_seconds(CLOCK_MONOTONIC);
@@ -409,8 +405,8 @@ static cq_status train(cq_training *r, cq_error *error) {
     const uint64_t step = cq_trainer_updates(r->trainer);
     const bool last = step == r->n_steps;
     if (!cq_training_tell(r, "train", step, r->n_steps, NULL)) r->stopped = true;
-    const bool measured = last || due(step, r->o->evaluate_every);
-    const bool saved = last || r->stopped || due(step, r->o->checkpoint_every);
+    const bool measured = last || cq_is_due(step, r->o->evaluate_every);
+    const bool saved = last || r->stopped || cq_is_due(step, r->o->checkpoint_every);
     if (measured || saved) status = check_weights(r, error);
     if (!status && measured) status = evaluate(r, step, error);
     if (!status && saved) status = save_checkpoint(r, error);

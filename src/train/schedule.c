@@ -1,6 +1,9 @@
 #include "train/schedule.h"
 
 #include <math.h>
+#include <stddef.h>
+
+const char *const cq_schedule_names[] = {"linear", "constant", "cosine", NULL};
 
 double cq_schedule_factor(const cq_schedule_plan *plan, uint64_t step) {
   const double done = (double)(step - 1), warmup = (double)plan->n_warmup, total = (double)plan->n_steps;
