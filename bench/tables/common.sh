@@ -92,12 +92,13 @@ mse() {
   column target_mse %.3f 1 "$program" eval mse --model "$model" --teacher "$teacher" --threads "$threads" --csv "$@"
 }
 
-# compare NAME MODEL: how well English-German is known: pairs, accuracy, MSE, STS and its share of what size-all reaches.
-compare_heading() { heading "$1" pairs tatoeba flores ntrex "MSE of ntrex" "STS-B de" "STS-B en-de" "share of all %"; }
+# compare NAME MODEL PAIRS [CELL...]: how well English-German is known: accuracy, MSE, STS and its share of what size-all
+# reaches, then cells of the caller's.
+compare_heading() { heading "$1" pairs tatoeba flores ntrex "MSE of ntrex" "STS-B de" "STS-B en-de" "share of all %" "${@:2}"; }
 compare() {
-  local name=$1 model=$2 pairs=$3 all=— error_here accuracies similar share test=("$data"/parallel/en-de/test-{tatoeba,flores,ntrex}.tsv.gz)
+  local name=$1 model=$2 pairs=$3 more=("${@:4}") all=— error_here accuracies similar share test=("$data"/parallel/en-de/test-{tatoeba,flores,ntrex}.tsv.gz)
   if [ ! -d "$model" ]; then
-    row "$name" "$pairs" "not run here" — — — — — —
+    row "$name" "$pairs" "not run here" — — — — — — "${more[@]}"
     return
   fi
   [ ! -d "$work/size-all" ] || all=$(sts "$work/size-all" "$(crossed_sts de)")
@@ -107,6 +108,6 @@ compare() {
   share=$(awk -v a="${similar##*$'\n'}" -v b="$all" 'BEGIN { if (b + 0 > 0) printf "%.0f", 100 * a / b; else print "—" }')
   local -a cells
   mapfile -t cells <<<"$accuracies"$'\n'"$error_here"$'\n'"$similar"$'\n'"$share"
-  row "$name" "$pairs" "${cells[@]}"
+  row "$name" "$pairs" "${cells[@]}" "${more[@]}"
 }
 rows_of() { if [ -f "$work/text/$1.tsv" ]; then wc -l <"$work/text/$1.tsv"; else echo —; fi; }
