@@ -28,7 +28,7 @@ f1() { # MODEL LANGUAGE
   column f1 %.1f 100 "$program" eval bucc --csv "${files[@]}" | tail -n 1 # train, then test
 }
 of_model() { # NAME MODEL
-  [ -d "$2" ] || { row "$1" "not run here" — — — —; return; }
+  is_there "$2" || { row "$1" "not run here" — — — —; return; }
   local -a cells
   local found
   found=$(for language in "${languages[@]}"; do f1 "$2" "$language"; done)

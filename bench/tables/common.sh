@@ -43,12 +43,15 @@ sts() {
   done
 }
 
+# is_there MODEL: a directory, or a name in the local Hugging Face cache.
+is_there() { [ -d "$1" ] || "$program" model info "$1" >/dev/null 2>&1; }
+
 # sts_row NAME MODEL FILE...: a row of them and their average.
 sts_row() {
   local name=$1 model=$2 found
   shift 2
   local -a cells
-  if [ ! -d "$model" ]; then
+  if ! is_there "$model"; then
     row "$name" "not run here" $(printf '—%.0s ' "$@")
     return
   fi
@@ -58,15 +61,23 @@ sts_row() {
   row "$name" "${cells[@]}"
 }
 
-# The systems of tables 1 and 2 that runs.sh makes: calls $1 NAME MODEL ARGUMENT... for each.
+# The systems of tables 1 to 3 that runs.sh makes, or that a user has in the local Hugging Face cache (MBERT and XLM_R name
+# others): calls $1 NAME MODEL ARGUMENT... for each.
 each_system() {
   local call=$1
   shift
-  "$call" "the teacher alone" "$teacher" "$@"
+  "$call" "*ours:* the teacher alone" "$teacher" "$@"
   "$call" "a transformer that has learned nothing, mean" "$work/student-of-student-transformer" "$@"
   "$call" "the teacher after stsb-en, by its scores" "$work/teacher-stsb" "$@"
   "$call" "the teacher's body, seven languages ← teacher" "$work/langs-all" "$@"
   "$call" "the same, 50,000 pairs a language, drawn alike" "$work/langs-50k" "$@"
+  "$call" "mBERT, mean" "${MBERT:-bert-base-multilingual-cased}" "$@"
+  "$call" "XLM-R, mean" "${XLM_R:-xlm-roberta-base}" "$@"
+  "$call" "mBERT-nli-stsb" "$work/mbert-nli-stsb" "$@"
+  "$call" "XLM-R-nli-stsb" "$work/xlm-r-nli-stsb" "$@"
+  "$call" "LaBSE" sentence-transformers/LaBSE "$@"
+  "$call" "mBERT, seven languages ← teacher" "$work/mbert-langs" "$@"
+  "$call" "XLM-R, seven languages ← teacher" "$work/xlm-r-langs" "$@"
 }
 
 # crossed_sts LANGUAGE: a file of the STS benchmark's test pairs, English on the left and LANGUAGE on the right.

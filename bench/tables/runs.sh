@@ -16,10 +16,13 @@
 #            langs-all langs-50k                    seven; the second at most 50,000 pairs of each, drawn from alike
 #          a baseline without other languages:
 #            teacher-stsb                           the teacher after the scores of stsb-en, four epochs of batches of 16
+#          not in the list, on multilingual bodies that you have (names in the local Hugging Face cache, or MBERT and XLM_R):
+#            mbert-nli-stsb xlm-r-nli-stsb          the body after DATA/nli/train.tsv.gz (sentence, sentence, label), then stsb-en
+#            mbert-langs xlm-r-langs                the body as a student, LONG steps of seven languages
 #   STEPS (1000), BATCH (64), SEED (1), THREADS (2), LONG (3000: steps of langs-all) in the environment change the runs
 set -euo pipefail
 shopt -s inherit_errexit
-[ $# -ge 4 ] || { sed -n '2,21s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+[ $# -ge 4 ] || { sed -n '2,24s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 program=$1 data=$2 teacher=$3 work=$4
 shift 4
 all=(size-{1k,5k,10k,25k,all} set-{everyday,captions,news,technical,dict} student-{transformer,bilstm,static,static-20k} lang-{es,ar} langs-{all,50k} teacher-stsb)
@@ -40,12 +43,29 @@ text() {
   echo "$out"
 }
 
+# finetune FROM TO OPTION...: as SBERT was.
+finetune() {
+  "$program" finetune --model "$1" --output "$2" "${@:3}" --sts "$data/sts/stsb-en-dev.tsv.gz" --resume --batch 16 --lr 2e-5 \
+    --evaluate-every 360 --seed "$seed" --threads "$threads" >&2
+}
+
+# width MODEL: how many numbers its vectors have.
+width() { "$program" model info --json "$1" | awk -F '[:,]' '$1 ~ /"dim"/ { print $2 + 0; exit }'; }
+
 for run in "$@"; do
   model=$work/$run student=$work/student-of-$run
   [ ! -d "$model" ] || continue
-  if [ "$run" = teacher-stsb ]; then
-    "$program" finetune --model "$teacher" --scored "$data/sts/stsb-en-train.tsv.gz" --sts "$data/sts/stsb-en-dev.tsv.gz" --output "$model" \
-      --resume --epochs 4 --batch 16 --lr 2e-5 --evaluate-every 360 --seed "$seed" --threads "$threads" >&2
+  case $run in
+  mbert-*) body=${MBERT:-bert-base-multilingual-cased} ;;
+  xlm-r-*) body=${XLM_R:-xlm-roberta-base} ;;
+  *) body=$teacher ;;
+  esac
+  if [ "${run##*-}" = stsb ]; then
+    if [ "$run" != teacher-stsb ]; then
+      [ -d "$work/$run-first" ] || finetune "$body" "$work/$run-first" --nli "$data/nli/train.tsv.gz" --epochs 1
+      body=$work/$run-first
+    fi
+    finetune "$body" "$model" --scored "$data/sts/stsb-en-train.tsv.gz" --epochs 4
     continue
   fi
   options=(--kind new-vocabulary --from "$teacher" --vocab-size 32000)
@@ -87,9 +107,14 @@ for run in "$@"; do
     pairs=("$(text "en-${run#lang-}" "$data/parallel/en-${run#lang-}"/train-*.tsv.gz)")
     dev=("$data/parallel/en-${run#lang-}/dev-ntrex.tsv.gz")
     ;;
-  langs-*)
+  langs-* | *-langs)
     dev=()
     options=(--kind new-vocabulary --from "$teacher" --vocab-size 64000)
+    if [ "${run##*-}" = langs ]; then
+      rates=(--lr 2e-5 --eps 1e-6) # the paper's
+      options=(--kind copy --from "$body")
+      [ "$(width "$body")" = "$(width "$teacher")" ] || options+=(--output-dim "$(width "$teacher")")
+    fi
     balanced=(--balanced)
     for language in "${seven[@]}"; do
       whole=$(text "en-$language" "$data/parallel/en-$language"/train-*.tsv.gz)
@@ -113,12 +138,16 @@ for run in "$@"; do
   esac
   train=()
   for file in "${pairs[@]}"; do
-    weight=$(wc -l <"$file" | awk '{ printf "%.1f", sqrt($1) }') # as docs/results.md: by the root of their rows
-    [ "$run" = langs-all ] && train+=(--train "$file:$weight") || train+=(--train "$file")
+    weight= # all of seven languages: by the root of their rows, as docs/results.md has it
+    case $run in
+    langs-all | *-langs) weight=:$(wc -l <"$file" | awk '{ printf "%.1f", sqrt($1) }') ;;
+    esac
+    train+=(--train "$file$weight")
   done
   echo "== $run: $(cat "${pairs[@]}" | wc -l) pairs, $steps steps" >&2
-  [ -d "$student" ] || "$program" model new "$student" "${options[@]}" --threads "$threads" "${pairs[@]/#/--text=}" \
-    ${mono[@]+"${mono[@]/#/--text=}"} >&2
+  words_from=("${pairs[@]}" "${mono[@]}")
+  [ "${options[1]}" != copy ] || words_from=()
+  [ -d "$student" ] || "$program" model new "$student" "${options[@]}" --threads "$threads" "${words_from[@]/#/--text=}" >&2
   "$program" distill --teacher "$teacher" --student "$student" "${train[@]}" "${dev[@]/#/--dev=}" "${balanced[@]}" --output "$model" \
     --cache "$work/cache" --resume --steps "$steps" --batch "${BATCH:-64}" "${rates[@]}" --warmup 0.1 --evaluate-every 500 \
     --checkpoint-every 500 --best-by last --seed "$seed" --threads "$threads" >&2
