@@ -6,9 +6,9 @@
 #include "base/utf8.h"
 #include "calque/lines.h"
 #include "text/unicode.h"
+#include "text/word_splitter.h"
 
 #include <libstemmer.h>
-#include <unicode/ubrk.h>
 
 enum {
   LONGEST_KEPT = 64,   /* bytes; longer chunks (a sentence of Chinese) hardly ever come again */
@@ -171,37 +171,7 @@ static void to_normal_form(cq_builder *out, cq_builder *scratch, cq_slice text, 
   out->failed |= failed;
 }
 
-/* --- words --- */
-
-typedef struct word_list {
-  cq_slice *items;
-  size_t n, capacity;
-} word_list;
-
-static cq_status open_breaks(UBreakIterator **out, cq_error *error) {
-  UErrorCode code = U_ZERO_ERROR;
-  *out = ubrk_open(UBRK_WORD, "", NULL, 0, &code);
-  return U_SUCCESS(code) ? CQ_OK
-                         : cq_fail(error, CQ_ERR_UNSUPPORTED, "ICU has no word boundaries: %s", u_errorName(code));
-}
-
-/* out = the words of a text in normal form, which lie in it. */
-static bool split(word_list *out, UBreakIterator *breaks, cq_slice text) {
-  UErrorCode code = U_ZERO_ERROR;
-  UText view = UTEXT_INITIALIZER;
-  out->n = 0;
-  utext_openUTF8(&view, text.data, (int64_t)text.n, &code);
-  ubrk_setUText(breaks, &view, &code);
-  bool ok = U_SUCCESS(code);
-  int32_t from = ok ? ubrk_first(breaks) : 0;
-  for (int32_t to; ok && (to = ubrk_next(breaks)) != UBRK_DONE; from = to) {
-    if (ubrk_getRuleStatus(breaks) < UBRK_WORD_NONE_LIMIT) continue;
-    ok = cq_reserve((void **)&out->items, &out->capacity, out->n + 1, sizeof *out->items);
-    if (ok) out->items[out->n++] = (cq_slice){text.data + from, (size_t)(to - from)};
-  }
-  utext_close(&view);
-  return ok;
-}
+/* --- analyzer --- */
 
 /* out = n words with a blank between them, which no word has: how a stop word of several is called. */
 static cq_slice joined(cq_builder *out, const cq_slice *words, size_t n) {
@@ -212,8 +182,6 @@ static cq_slice joined(cq_builder *out, const cq_slice *words, size_t n) {
   }
   return (cq_slice){out->data, out->n};
 }
-
-/* --- analyzer --- */
 
 struct cq_analyzer {
   char code[LONGEST_CODE + 1];
@@ -232,14 +200,13 @@ static bool put_stop_word(cq_analyzer *a, cq_slice name) {
 
 typedef struct stop_reader {
   cq_lines *lines;
-  UBreakIterator *breaks;
+  cq_word_splitter words;
   cq_builder normal, scratch;
-  word_list words;
 } stop_reader;
 
 static cq_status add_stop_word(cq_analyzer *a, stop_reader *r, cq_slice chunk, cq_error *error) {
   to_normal_form(&r->normal, &r->scratch, chunk, a->language.rules);
-  bool ok = !r->normal.failed && split(&r->words, r->breaks, (cq_slice){r->normal.data, r->normal.n});
+  bool ok = !r->normal.failed && cq_word_splitter_run(&r->words, (cq_slice){r->normal.data, r->normal.n});
   if (ok && r->words.n > MOST_WORDS)
     return cq_fail_line(error, CQ_ERR_FORMAT, cq_lines_path(r->lines), cq_lines_number(r->lines),
                         "a stop word of %zu words, expected at most %d", r->words.n, MOST_WORDS);
@@ -254,15 +221,14 @@ static cq_status read_stop_words(cq_analyzer *a, const char *path, cq_error *err
   stop_reader r = {0};
   cq_slice line, chunk;
   cq_status status = cq_lines_open(&r.lines, path, error);
-  if (!status) status = open_breaks(&r.breaks, error);
+  if (!status) status = cq_word_splitter_open(&r.words, error);
   while (!status && !(status = cq_lines_next(&line, r.lines, error)) && line.data)
     while (!status && next_chunk(&chunk, &line) && *chunk.data != '#' && *chunk.data != '|')
       status = add_stop_word(a, &r, chunk, error);
   cq_lines_close(r.lines);
-  if (r.breaks) ubrk_close(r.breaks);
+  cq_word_splitter_close(&r.words);
   cq_builder_free(&r.normal);
   cq_builder_free(&r.scratch);
-  cq_free(r.words.items);
   return status;
 }
 
@@ -321,12 +287,11 @@ const cq_intern *cq_analyzer_stop_words(const cq_analyzer *a) {
 struct cq_analysis {
   const cq_analyzer *analyzer;
   struct sb_stemmer *stemmer;
-  UBreakIterator *breaks;
   cq_intern terms;
   cq_map met; /* chunk ──▶ the place of its terms in kept, and how many they are */
   cq_ids kept, text;
   cq_builder normal, scratch;
-  word_list words; /* of a chunk */
+  cq_word_splitter words; /* of a chunk */
 };
 
 cq_status cq_analysis_open(cq_analysis **out, const cq_analyzer *analyzer, cq_error *error) {
@@ -334,7 +299,7 @@ cq_status cq_analysis_open(cq_analysis **out, const cq_analyzer *analyzer, cq_er
   cq_analysis *a = cq_alloc_zeroed(sizeof *a);
   if (!a) return cq_fail_memory(error, "an analysis");
   a->analyzer = analyzer;
-  cq_status status = open_breaks(&a->breaks, error);
+  cq_status status = cq_word_splitter_open(&a->words, error);
   if (!status && analyzer->stems && !(a->stemmer = sb_stemmer_new(analyzer->language.stemmer, NULL)))
     status = cq_fail(error, CQ_ERR_UNSUPPORTED, "this libstemmer has no stemmer for %s", analyzer->language.stemmer);
   if (status)
@@ -346,7 +311,6 @@ cq_status cq_analysis_open(cq_analysis **out, const cq_analyzer *analyzer, cq_er
 
 void cq_analysis_free(cq_analysis *a) {
   if (!a) return;
-  if (a->breaks) ubrk_close(a->breaks);
   if (a->stemmer) sb_stemmer_delete(a->stemmer);
   cq_intern_free(&a->terms);
   cq_map_free(&a->met);
@@ -354,7 +318,7 @@ void cq_analysis_free(cq_analysis *a) {
   cq_ids_free(&a->text);
   cq_builder_free(&a->normal);
   cq_builder_free(&a->scratch);
-  cq_free(a->words.items);
+  cq_word_splitter_close(&a->words);
   cq_free(a);
 }
 
@@ -387,7 +351,7 @@ static bool add_word(cq_analysis *a, cq_slice word) {
 /* The slow part: a chunk that has not been met. */
 static bool add_words(cq_analysis *a, cq_slice chunk) {
   to_normal_form(&a->normal, &a->scratch, chunk, a->analyzer->language.rules);
-  bool ok = !a->normal.failed && split(&a->words, a->breaks, (cq_slice){a->normal.data, a->normal.n});
+  bool ok = !a->normal.failed && cq_word_splitter_run(&a->words, (cq_slice){a->normal.data, a->normal.n});
   for (size_t i = 0, n; ok && i < a->words.n; i += n ? n : 1)
     ok = find_stopped(&n, a, i) && (n || add_word(a, a->words.items[i]));
   return ok;
