@@ -112,6 +112,15 @@ static void rewrite(const char *const inputs[2], bool odd) {
   counts = (cq_corpus_counts){0};
   status = cq_corpus_sample(&counts, &sample, &error);
   check_rewritten(&counts, status, &error, true);
+  const cq_corpus_gloss_options gloss = {.inputs = inputs,
+                                         .n_inputs = 1,
+                                         .dictionaries = &inputs[1],
+                                         .n_dictionaries = 1,
+                                         .least = odd ? 0.5 : 0,
+                                         .flow = flow};
+  counts = (cq_corpus_counts){0};
+  status = cq_corpus_gloss(&counts, &gloss, &error);
+  check_rewritten(&counts, status, &error, true);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {

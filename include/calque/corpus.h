@@ -155,6 +155,23 @@ typedef struct cq_corpus_filter_options {
 CQ_API CQ_MUST_USE cq_status cq_corpus_filter(cq_corpus_counts *counts, const cq_corpus_filter_options *options,
                                               cq_error *error);
 
+typedef struct cq_corpus_gloss_options {
+  const char *const *inputs; /* one after the other */
+  size_t n_inputs;
+  size_t column;                   /* of the inputs, from 1, in which the sentences stand; 0: 1 */
+  const char *const *dictionaries; /* rows of a word and its translations, one after the other; held in memory */
+  size_t n_dictionaries;
+  double least; /* share of a sentence's words, within [0, 1], that must be known; one must be in any case */
+  uint64_t seed;
+  cq_corpus_flow flow;
+} cq_corpus_gloss_options;
+
+/* Sentences and what becomes of them when their words are translated one by one: parallel text where there is but a
+ * dictionary (Lample et al. 2018, "word-by-word"). A word is found in any case; of several translations one is drawn, and
+ * one that is not known stays as it is. Errors: CQ_ERR_ARGUMENT when no word has a translation. */
+CQ_API CQ_MUST_USE cq_status cq_corpus_gloss(cq_corpus_counts *counts, const cq_corpus_gloss_options *options,
+                                             cq_error *error);
+
 /* --- figures --- */
 
 enum { CQ_CORPUS_MOST_SCRIPTS = 3 };

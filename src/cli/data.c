@@ -1,4 +1,4 @@
-/* calque data: parallel text from other forms, joined, sampled, rid of repetitions, filtered, counted. */
+/* calque data: parallel text from other forms, joined, sampled, rid of repetitions, filtered, made by a dictionary, counted. */
 #include "data.h"
 
 #include "stop.h"
@@ -58,12 +58,12 @@ int cli_data_split(const char ***out, size_t *n, char **copy, const char *text) 
   return CLI_OK;
 }
 
-static const cli_command *const children[] = {
-    &cli_data_convert, &cli_data_pivot, &cli_data_sample, &cli_data_dedup, &cli_data_filter, &cli_data_stats, NULL};
+static const cli_command *const children[] = {&cli_data_convert, &cli_data_pivot, &cli_data_sample, &cli_data_dedup,
+                                              &cli_data_filter,  &cli_data_gloss, &cli_data_stats,  NULL};
 
 const cli_command cli_data = {
     .name = "data",
-    .summary = "parallel text: convert, pivot, sample, dedup, filter, stats",
+    .summary = "parallel text: convert, pivot, sample, dedup, filter, gloss, stats",
     .description = "Brings parallel text into tab-separated columns, and makes training data of it.",
     .example = "calque data convert --from moses news.en.gz news.de.gz -o raw.tsv\n"
                "calque data filter --languages en,de raw.tsv -o clean.tsv\n"

@@ -30,6 +30,6 @@ extern const char *const cli_data_standard_input[1];
 int cli_data_split(const char ***out, size_t *n, char **copy, const char *text);
 
 extern const cli_command cli_data_convert, cli_data_pivot, cli_data_sample, cli_data_dedup, cli_data_filter,
-    cli_data_stats;
+    cli_data_gloss, cli_data_stats;
 
 #endif

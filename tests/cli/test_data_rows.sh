@@ -128,6 +128,33 @@ stderr_has "one.tsv:1: 1 columns, expected at least 2"
 expect 0 data filter --max-ratio 0 --max-characters 0 f.tsv
 lines_are stdout 4
 
+# Gloss: in any case; one of several translations, the same one for a seed; punctuation and what is not known stay.
+printf 'cat\tKatze\nThe\tdie\n\tnichts\ndog\t\nsleeps\tschläft\nказка\tMärchen\n' >words.tsv
+printf "The cat's dog, or a Cat; sleeps.\nNothing here.\nThe dog of a man\nСКАЗКА, казка!\n" >g.txt
+gives "The cat's dog, or a Cat; sleeps.\tdie cat's dog, or a Katze; schläft.\nThe dog of a man\tdie dog of a man\nСКАЗКА, казка!\tСКАЗКА, Märchen!\n" \
+  gloss --dictionary words.tsv g.txt
+stderr_has "4 rows read, 3 written; 1 without a word of the dictionary"
+gives 'СКАЗКА, казка!\tСКАЗКА, Märchen!\n' gloss -d words.tsv --least 0.5 g.txt
+stderr_has "1 written; 2 with too few words of the dictionary, 1 without a word of the dictionary"
+printf 'one\teins\none\tein\teiner\n' >number.tsv
+printf 'x\tone\n%.0s' 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 >ones.tsv
+expect 0 data gloss -d number.tsv --column 2 ones.tsv
+for word in eins ein einer; do grep -qx "one	$word" stdout || fail "'one' has never become '$word'"; done
+mv stdout drawn
+expect 0 data gloss -d number.tsv --column 2 ones.tsv
+same drawn stdout
+expect 0 data gloss -d number.tsv --column 2 --seed 2 ones.tsv
+! cmp -s drawn stdout || fail "another seed draws the same"
+expect 1 data gloss -d number.tsv --column 3 ones.tsv
+stderr_has "ones.tsv:1: 2 columns, expected at least 3"
+expect 1 data gloss -d g.txt g.txt
+stderr_has "g.txt:1: 1 columns, expected at least 2"
+printf 'word\t\n' >nnumber.tsv
+expect 1 data gloss -d nnumber.tsv g.txt
+stderr_has "nnumber.tsv: no word with a translation"
+expect 2 data gloss g.txt
+stderr_has "dictionary"
+
 # Stats.
 printf 'A cat sat.\tЧай\n\tпусто\nA cat sat.\tTom\nYes!\tyes\nTom\tтри слова тут\n...\t12\n' >s.tsv
 expect 0 data stats s.tsv --csv

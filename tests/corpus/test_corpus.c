@@ -107,7 +107,7 @@ static void texts_are_written_whole(void **state) {
 
 /* --- stopping, failing --- */
 
-static char paths[12][4096], directory[4096];
+static char paths[13][4096], directory[4096];
 static const char *file(int i, const char *name, const char *text) {
   snprintf(paths[i], sizeof paths[i], "%s", test_path(name));
   write_text(paths[i], text);
@@ -200,6 +200,12 @@ static cq_status filter(cq_corpus_counts *counts, const cq_corpus_flow *flow, cq
   const cq_corpus_filter_options o = {.inputs = &in, .n_inputs = 1, .flow = *flow};
   return cq_corpus_filter(counts, &o, error);
 }
+static cq_status gloss(cq_corpus_counts *counts, const cq_corpus_flow *flow, cq_error *error) {
+  const char *in = paths[0], *dictionary = paths[12];
+  const cq_corpus_gloss_options o = {
+      .inputs = &in, .n_inputs = 1, .dictionaries = &dictionary, .n_dictionaries = 1, .flow = *flow};
+  return cq_corpus_gloss(counts, &o, error);
+}
 
 static void every_allocation_may_fail(void **state) {
   static const struct {
@@ -208,7 +214,8 @@ static void every_allocation_may_fail(void **state) {
   } jobs[] = {{convert_moses, 2}, {convert_tmx, 1},     {convert_opus, 1},
               {convert_ids, 1},   {convert_tatoeba, 1}, {convert_wikititles, 1},
               {convert_xquad, 2}, {pivot, 3},           {pivot_on_disk, 1},
-              {sample, 2},        {dedup, 2},           {filter, 3}};
+              {sample, 2},        {dedup, 2},           {filter, 3},
+              {gloss, 2}};
   char output[4096], links[16384];
   (void)state;
   file(0, "x.en", "A cat.\nA dog.\n");
@@ -226,6 +233,7 @@ static void every_allocation_may_fail(void **state) {
   file(9, "langlinks.sql", "INSERT INTO `langlinks` VALUES (1,'de','Altstadt');\n");
   file(10, "q.json", "{\"data\":[{\"paragraphs\":[{\"context\":\"C\",\"qas\":[{\"id\":\"1\",\"question\":\"Q\"}]}]}]}");
   file(11, "rows.tsv", "A cat.\tkitty\n\xc3\xa9t\xc3\xa9\tsummer\nsummer\thot\n");
+  file(12, "words.tsv", "a\tein\teine\nCAT\tKatze\n");
   snprintf(output, sizeof output, "%s", test_path("out.tsv.gz"));
   snprintf(directory, sizeof directory, "%s", test_path("."));
   const cq_corpus_flow flow = {.output = output};

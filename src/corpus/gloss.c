@@ -1,0 +1,178 @@
+#include "base/error.h"
+#include "base/map.h"
+#include "base/memory.h"
+#include "base/random.h"
+#include "corpus/rows.h"
+#include "text/unicode.h"
+#include "text/word_splitter.h"
+
+#define NOWHERE UINT32_MAX
+
+static const char no_word_known[] = "without a word of the dictionary";
+static const char few_words_known[] = "with too few words of the dictionary";
+
+/* A word's translations, in the order of the dictionary, are a chain. */
+typedef struct translation {
+  cq_slice text;
+  uint32_t next;
+} translation;
+
+/* The first and last of a word's chain, and how many there are. */
+typedef struct entry {
+  uint32_t first, last, n;
+} entry;
+
+typedef struct glosser {
+  const cq_corpus_gloss_options *o;
+  cq_map words; /* a word in lower case -> its entry */
+  entry *entries;
+  translation *translations;
+  size_t n_entries, n_translations, capacities[2];
+  cq_arena texts;
+  cq_word_splitter splitter;
+  cq_builder lower, line;
+} glosser;
+
+static cq_slice lower(glosser *g, cq_slice word) {
+  cq_builder_clear(&g->lower);
+  cq_text_lower(&g->lower, word);
+  return (cq_slice){g->lower.data ? g->lower.data : "", g->lower.n};
+}
+
+/* --- the dictionary --- */
+
+static bool add_translation(glosser *g, entry *e, cq_slice text) {
+  const char *copy = cq_arena_strndup(&g->texts, text.data, text.n);
+  if (!copy || g->n_translations >= NOWHERE ||
+      !cq_reserve((void **)&g->translations, &g->capacities[1], g->n_translations + 1, sizeof *g->translations))
+    return false;
+  const uint32_t here = (uint32_t)g->n_translations++;
+  g->translations[here] = (translation){{copy, text.n}, NOWHERE};
+  if (e->n++)
+    g->translations[e->last].next = here;
+  else
+    e->first = here;
+  e->last = here;
+  return true;
+}
+
+static bool add_word(glosser *g, const cq_row *row) {
+  const cq_slice word = lower(g, cq_slice_trimmed(row->columns[0]));
+  if (g->lower.failed || word.n == 0) return !g->lower.failed;
+  uint64_t i = cq_map_get(&g->words, word);
+  if (i == CQ_MAP_NONE) {
+    i = g->n_entries;
+    if (!cq_reserve((void **)&g->entries, &g->capacities[0], g->n_entries + 1, sizeof *g->entries) ||
+        !cq_map_put(&g->words, word, i))
+      return false;
+    g->entries[g->n_entries++] = (entry){0};
+  }
+  for (size_t c = 1; c < row->n; c++) {
+    const cq_slice text = cq_slice_trimmed(row->columns[c]);
+    if (text.n && !add_translation(g, &g->entries[i], text)) return false;
+  }
+  return true;
+}
+
+static cq_status read_dictionary(glosser *g, cq_error *error) {
+  cq_corpus_counts uncounted = {0};
+  cq_row row;
+  cq_row_reader rows = {.paths = g->o->dictionaries,
+                        .n_paths = g->o->n_dictionaries,
+                        .least = 2,
+                        .flow = &g->o->flow,
+                        .counts = &uncounted};
+  cq_status status;
+  while (!(status = cq_row_reader_next(&row, &rows, error)) && row.n)
+    if (!add_word(g, &row)) {
+      status = cq_fail_memory(error, "a dictionary");
+      break;
+    }
+  cq_row_reader_close(&rows);
+  return status;
+}
+
+/* --- sentences --- */
+
+/* One of a word's translations, at random; NULL data: it has none. */
+static cq_slice translate(glosser *g, cq_slice word, cq_random *random) {
+  const uint64_t i = cq_map_get(&g->words, lower(g, word));
+  if (i == CQ_MAP_NONE || g->entries[i].n == 0) return (cq_slice){0};
+  const entry *e = &g->entries[i];
+  uint32_t at = e->first;
+  for (uint64_t skip = cq_random_below(random, e->n); skip > 0; skip--) at = g->translations[at].next;
+  return g->translations[at].text;
+}
+
+/* g->line = the sentence with those words translated that are known. */
+static cq_status gloss(uint64_t *n_known, glosser *g, cq_slice sentence, cq_random *random, cq_error *error) {
+  const char *at = sentence.data, *end = sentence.data + sentence.n;
+  *n_known = 0;
+  cq_builder_clear(&g->line);
+  if (!cq_word_splitter_run(&g->splitter, sentence)) return cq_fail_memory(error, "a sentence's words");
+  for (size_t i = 0; i < g->splitter.n; i++) {
+    const cq_slice word = g->splitter.items[i], other = translate(g, word, random);
+    if (g->lower.failed) return cq_fail_memory(error, "a word");
+    if (!other.data) continue;
+    cq_builder_bytes(&g->line, at, (size_t)(word.data - at));
+    cq_builder_bytes(&g->line, other.data, other.n);
+    at = word.data + word.n;
+    ++*n_known;
+  }
+  cq_builder_bytes(&g->line, at, (size_t)(end - at));
+  return g->line.failed ? cq_fail_memory(error, "a sentence") : CQ_OK;
+}
+
+static cq_status gloss_rows(glosser *g, cq_row_reader *rows, cq_row_writer *w, cq_error *error) {
+  cq_row row;
+  cq_status status;
+  for (uint64_t number = 0;; number++) {
+    status = cq_row_reader_next(&row, rows, error);
+    if (status || row.n == 0) return status;
+    cq_random random = cq_random_seeded(g->o->seed, number);
+    uint64_t n_known;
+    const cq_slice sentence = row.columns[rows->least - 1];
+    status = gloss(&n_known, g, sentence, &random, error);
+    if (status) return status;
+    if (n_known == 0 || (double)n_known < g->o->least * (double)g->splitter.n) {
+      cq_corpus_lose(rows->counts, n_known ? few_words_known : no_word_known);
+      continue;
+    }
+    const cq_row out = {.columns = {sentence, {g->line.data, g->line.n}}, .n = 2};
+    status = cq_row_writer_put(w, &out, error);
+    if (status) return status;
+  }
+}
+
+static void glosser_free(glosser *g) {
+  cq_map_free(&g->words);
+  cq_free(g->entries);
+  cq_free(g->translations);
+  cq_arena_free(&g->texts);
+  cq_word_splitter_close(&g->splitter);
+  cq_builder_free(&g->lower);
+  cq_builder_free(&g->line);
+}
+
+cq_status cq_corpus_gloss(cq_corpus_counts *counts, const cq_corpus_gloss_options *o, cq_error *error) {
+  *counts = (cq_corpus_counts){0};
+  if (o->n_dictionaries == 0) return cq_fail(error, CQ_ERR_ARGUMENT, "no dictionary");
+  if (!(o->least >= 0 && o->least <= 1)) return cq_fail(error, CQ_ERR_ARGUMENT, "a share of words outside 0 to 1");
+  glosser g = {.o = o};
+  cq_row_reader rows = {.paths = o->inputs,
+                        .n_paths = o->n_inputs,
+                        .least = o->column ? o->column : 1,
+                        .flow = &o->flow,
+                        .counts = counts};
+  cq_row_writer writer;
+  cq_status status = cq_corpus_check_inputs(o->inputs, o->n_inputs, o->dictionaries, o->n_dictionaries, error);
+  if (!status) status = cq_word_splitter_open(&g.splitter, error);
+  if (!status) status = read_dictionary(&g, error);
+  if (!status && g.n_translations == 0)
+    status = cq_fail_file(error, CQ_ERR_ARGUMENT, o->dictionaries[0], "no word with a translation");
+  if (!status && !(status = cq_row_writer_open(&writer, &o->flow, counts, error)))
+    status = cq_row_writer_finish(&writer, gloss_rows(&g, &rows, &writer, error), error);
+  cq_row_reader_close(&rows);
+  glosser_free(&g);
+  return status;
+}
