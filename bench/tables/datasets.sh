@@ -8,6 +8,7 @@
 compare_heading "text"
 compare "the teacher, which has seen none" "$teacher" 0
 compare "a dictionary: words alone" "$work/set-dict" "$(rows_of dict)"
+compare "English sentences, translated word by word with it" "$work/set-gloss" "$(rows_of gloss)"
 compare "technical phrases (tldr)" "$work/set-technical" "$(rows_of technical)"
 compare "news (WMT newstest)" "$work/set-news" "$(rows_of news)"
 compare "captions (Multi30k, STS-B translated)" "$work/set-captions" "$(rows_of captions)"

@@ -8,6 +8,7 @@
 #   RUN    none: the list. English-German on the body of the teacher under a vocabulary of both languages:
 #            size-1k size-5k size-10k size-25k size-all       so many pairs of all
 #            set-everyday set-captions set-news set-technical set-dict     one kind of text; set-dict: words alone
+#            set-gloss                              English sentences, translated word by word with the dictionary of set-dict
 #          the same text as size-all on other students:
 #            student-transformer student-bilstm student-static     without the teacher's body
 #            student-static-20k                     the last with 20,000 steps, which take it a few minutes
@@ -22,10 +23,10 @@
 #   STEPS (1000), BATCH (64), SEED (1), THREADS (2), LONG (3000: steps of langs-all) in the environment change the runs
 set -euo pipefail
 shopt -s inherit_errexit
-[ $# -ge 4 ] || { sed -n '2,24s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+[ $# -ge 4 ] || { sed -n '2,25s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 program=$1 data=$2 teacher=$3 work=$4
 shift 4
-all=(size-{1k,5k,10k,25k,all} set-{everyday,captions,news,technical,dict} student-{transformer,bilstm,static,static-20k} lang-{es,ar} langs-{all,50k} teacher-stsb)
+all=(size-{1k,5k,10k,25k,all} set-{everyday,captions,news,technical,dict,gloss} student-{transformer,bilstm,static,static-20k} lang-{es,ar} langs-{all,50k} teacher-stsb)
 seven=(ar de es fr hi ru zh)
 [ $# -gt 0 ] || { printf '%s\n' "${all[@]}"; exit; }
 threads=${THREADS:-2} seed=${SEED:-1}
@@ -71,7 +72,7 @@ for run in "$@"; do
   options=(--kind new-vocabulary --from "$teacher" --vocab-size 32000)
   rates=(--lr 3e-4 --embedding-lr 1e-3 --eps 1e-9 --dropout 0)
   steps=${STEPS:-1000}
-  pairs=() mono=() dev=("$data/parallel/en-de/dev-ntrex.tsv.gz") balanced=()
+  pairs=() words_from=() mono=() dev=("$data/parallel/en-de/dev-ntrex.tsv.gz") balanced=()
   de=$data/parallel/en-de/train
   case $run in
   size-*)
@@ -91,6 +92,11 @@ for run in "$@"; do
   set-dict)
     pairs=("$(text dict "$data/dict/xling-en-de-train.tsv")")
     rates=(--lr 3e-5 --embedding-lr 1e-3 --eps 1e-9 --dropout 0) # the body is to stay one for sentences
+    ;;
+  set-gloss)
+    words_from=("$(text dict "$data/dict/xling-en-de-train.tsv")")
+    pairs=("$work/text/gloss.tsv")
+    "$program" data gloss --dictionary "${words_from[0]}" "$(text en-de "$de"-*.tsv.gz)" --output "${pairs[0]}"
     ;;
   student-*)
     pairs=("$(text en-de "$de"-*.tsv.gz)")
@@ -145,7 +151,8 @@ for run in "$@"; do
     train+=(--train "$file$weight")
   done
   echo "== $run: $(cat "${pairs[@]}" | wc -l) pairs, $steps steps" >&2
-  words_from=("${pairs[@]}" "${mono[@]}")
+  [ ${#words_from[@]} -gt 0 ] || words_from=("${pairs[@]}") # what new words mean is learned from
+  words_from+=("${mono[@]}")
   [ "${options[1]}" != copy ] || words_from=()
   [ -d "$student" ] || "$program" model new "$student" "${options[@]}" --threads "$threads" "${words_from[@]/#/--text=}" >&2
   "$program" distill --teacher "$teacher" --student "$student" "${train[@]}" "${dev[@]/#/--dev=}" "${balanced[@]}" --output "$model" \
