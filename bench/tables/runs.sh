@@ -112,7 +112,7 @@ for run in "$@"; do
   lang-*)
     pairs=("$(text "en-${run#lang-}" "$data/parallel/en-${run#lang-}"/train-*.tsv.gz)")
     dev=("$data/parallel/en-${run#lang-}/dev-ntrex.tsv.gz")
-    [ "$run" != lang-ar ] || options+=(--vocab-size 24000) # 12,754 pairs have no more pieces
+    [ "$run" != lang-ar ] || options[-1]=24000 # 12,754 pairs have no more pieces
     ;;
   langs-* | *-langs)
     dev=()
