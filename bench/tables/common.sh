@@ -107,12 +107,13 @@ mse() {
 # reaches, then cells of the caller's.
 compare_heading() { heading "$1" pairs tatoeba flores ntrex "MSE of ntrex" "STS-B de" "STS-B en-de" "share of all %" "${@:2}"; }
 compare() {
-  local name=$1 model=$2 pairs=$3 more=("${@:4}") all=— error_here accuracies similar share test=("$data"/parallel/en-de/test-{tatoeba,flores,ntrex}.tsv.gz)
+  local name=$1 model=$2 pairs=$3 more=("${@:4}") all=— error_here accuracies similar share
+  local test=("$data"/parallel/en-de/test-{tatoeba,flores,ntrex}.tsv.gz)
   if [ ! -d "$model" ]; then
     row "$name" "$pairs" "not run here" — — — — — — "${more[@]}"
     return
   fi
-  [ ! -d "$work/size-all" ] || all=$(sts "$work/size-all" "$(crossed_sts de)")
+  [ ! -d "$work/size-all" ] || all=${sts_of_all:=$(sts "$work/size-all" "$(crossed_sts de)")} # once for all rows
   accuracies=$(translation "$model" "${test[@]}")
   error_here=$(mse "$model" "${test[2]}")
   similar=$(sts "$model" "$data/sts/stsb-de-test.tsv.gz" "$(crossed_sts de)")

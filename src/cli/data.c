@@ -1,4 +1,5 @@
-/* calque data: parallel text from other forms, joined, sampled, rid of repetitions, filtered, made by a dictionary, counted. */
+/* calque data: parallel text from other forms, joined, sampled, rid of repetitions, filtered, made by a dictionary,
+ * counted. */
 #include "data.h"
 
 #include "stop.h"

@@ -25,9 +25,9 @@ typedef struct cq_work_directory {
  * something to put in.
  *   log_path  the caller's place for the log; NULL: inside
  * Errors: CQ_ERR_ARGUMENT when the output is no name, exists and holds something else than a model, or exists and neither
- * replace nor a run under way allows that, when a run is
- * under way and resume is not asked for, when the directory holds files that are not a run's, when there is text at
- * log_path that is neither this run's nor to be replaced; CQ_ERR_IO when the output's place cannot be written to. */
+ * replace nor a run under way allows that, when a run is under way and resume is not asked for, when the directory holds
+ * files that are not a run's, when there is text at log_path that is neither this run's nor to be replaced; CQ_ERR_IO
+ * when the output's place cannot be written to. */
 CQ_MUST_USE cq_status cq_work_directory_open(cq_work_directory *out, const char *output, const char *log_path,
                                              bool resume, bool replace, cq_error *error);
 

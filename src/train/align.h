@@ -11,7 +11,8 @@
  * words are not. Source: Brown et al. 1993; the diagonal from Dyer, Chahuneau & Smith 2013, with a fixed tension.
  *
  * Memory is bounded by the pairs of ids that occur together at least twice; pairs seen once are left out, as they say
- * nothing, but where there are few of them: a word and its translation, from a dictionary, say it at once. Sums run in the order of the sentences: the result is the same every time. */
+ * nothing, but where there are few of them: a word and its translation, from a dictionary, say it at once. Sums run in
+ * the order of the sentences: the result is the same every time. */
 #ifndef TRAIN_ALIGN_H
 #define TRAIN_ALIGN_H
 

@@ -149,9 +149,9 @@ expect 1 data gloss -d number.tsv --column 3 ones.tsv
 stderr_has "ones.tsv:1: 2 columns, expected at least 3"
 expect 1 data gloss -d g.txt g.txt
 stderr_has "g.txt:1: 1 columns, expected at least 2"
-printf 'word\t\n' >nnumber.tsv
-expect 1 data gloss -d nnumber.tsv g.txt
-stderr_has "nnumber.tsv: no word with a translation"
+printf 'word\t\n' >none.tsv
+expect 1 data gloss -d none.tsv g.txt
+stderr_has "none.tsv: no word with a translation"
 expect 2 data gloss g.txt
 stderr_has "dictionary"
 
