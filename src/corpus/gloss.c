@@ -1,33 +1,19 @@
 #include "base/error.h"
-#include "base/map.h"
 #include "base/memory.h"
+#include "base/multimap.h"
 #include "base/random.h"
 #include "corpus/rows.h"
 #include "text/unicode.h"
 #include "text/word_splitter.h"
 
-#define NOWHERE UINT32_MAX
-
 static const char no_word_known[] = "without a word of the dictionary";
 static const char few_words_known[] = "with too few words of the dictionary";
 
-/* A word's translations, in the order of the dictionary, are a chain. */
-typedef struct translation {
-  cq_slice text;
-  uint32_t next;
-} translation;
-
-/* The first and last of a word's chain, and how many there are. */
-typedef struct entry {
-  uint32_t first, last, n;
-} entry;
-
 typedef struct glosser {
   const cq_corpus_gloss_options *o;
-  cq_map words; /* a word in lower case -> its entry */
-  entry *entries;
-  translation *translations;
-  size_t n_entries, n_translations, capacities[2];
+  cq_multimap words;      /* by the word in lower case */
+  cq_slice *translations; /* [words.n] */
+  size_t capacity;
   cq_arena texts;
   cq_word_splitter splitter;
   cq_builder lower, line;
@@ -41,35 +27,22 @@ static cq_slice lower(glosser *g, cq_slice word) {
 
 /* --- the dictionary --- */
 
-static bool add_translation(glosser *g, entry *e, cq_slice text) {
+static bool add_translation(glosser *g, cq_slice word, cq_slice text) {
+  const size_t n = g->words.n + 1;
   const char *copy = cq_arena_strndup(&g->texts, text.data, text.n);
-  if (!copy || g->n_translations >= NOWHERE ||
-      !cq_reserve((void **)&g->translations, &g->capacities[1], g->n_translations + 1, sizeof *g->translations))
+  if (!copy || !cq_reserve((void **)&g->translations, &g->capacity, n, sizeof *g->translations) ||
+      !cq_multimap_add(&g->words, word))
     return false;
-  const uint32_t here = (uint32_t)g->n_translations++;
-  g->translations[here] = (translation){{copy, text.n}, NOWHERE};
-  if (e->n++)
-    g->translations[e->last].next = here;
-  else
-    e->first = here;
-  e->last = here;
+  g->translations[n - 1] = (cq_slice){copy, text.n};
   return true;
 }
 
 static bool add_word(glosser *g, const cq_row *row) {
   const cq_slice word = lower(g, cq_slice_trimmed(row->columns[0]));
   if (g->lower.failed || word.n == 0) return !g->lower.failed;
-  uint64_t i = cq_map_get(&g->words, word);
-  if (i == CQ_MAP_NONE) {
-    i = g->n_entries;
-    if (!cq_reserve((void **)&g->entries, &g->capacities[0], g->n_entries + 1, sizeof *g->entries) ||
-        !cq_map_put(&g->words, word, i))
-      return false;
-    g->entries[g->n_entries++] = (entry){0};
-  }
   for (size_t c = 1; c < row->n; c++) {
     const cq_slice text = cq_slice_trimmed(row->columns[c]);
-    if (text.n && !add_translation(g, &g->entries[i], text)) return false;
+    if (text.n && !add_translation(g, word, text)) return false;
   }
   return true;
 }
@@ -96,12 +69,13 @@ static cq_status read_dictionary(glosser *g, cq_error *error) {
 
 /* One of a word's translations, at random; NULL data: it has none. */
 static cq_slice translate(glosser *g, cq_slice word, cq_random *random) {
-  const uint64_t i = cq_map_get(&g->words, lower(g, word));
-  if (i == CQ_MAP_NONE || g->entries[i].n == 0) return (cq_slice){0};
-  const entry *e = &g->entries[i];
-  uint32_t at = e->first;
-  for (uint64_t skip = cq_random_below(random, e->n); skip > 0; skip--) at = g->translations[at].next;
-  return g->translations[at].text;
+  const uint32_t first = cq_multimap_first(&g->words, lower(g, word));
+  uint64_t n = 0;
+  for (uint32_t i = first; i != CQ_MULTIMAP_NONE; i = cq_multimap_next(&g->words, i)) n++;
+  if (n == 0) return (cq_slice){0};
+  uint32_t at = first;
+  for (uint64_t skip = cq_random_below(random, n); skip > 0; skip--) at = cq_multimap_next(&g->words, at);
+  return g->translations[at];
 }
 
 /* g->line = the sentence with those words translated that are known. */
@@ -145,8 +119,7 @@ static cq_status gloss_rows(glosser *g, cq_row_reader *rows, cq_row_writer *w, c
 }
 
 static void glosser_free(glosser *g) {
-  cq_map_free(&g->words);
-  cq_free(g->entries);
+  cq_multimap_free(&g->words);
   cq_free(g->translations);
   cq_arena_free(&g->texts);
   cq_word_splitter_close(&g->splitter);
@@ -168,7 +141,7 @@ cq_status cq_corpus_gloss(cq_corpus_counts *counts, const cq_corpus_gloss_option
   cq_status status = cq_corpus_check_inputs(o->inputs, o->n_inputs, o->dictionaries, o->n_dictionaries, error);
   if (!status) status = cq_word_splitter_open(&g.splitter, error);
   if (!status) status = read_dictionary(&g, error);
-  if (!status && g.n_translations == 0)
+  if (!status && g.words.n == 0)
     status = cq_fail_file(error, CQ_ERR_ARGUMENT, o->dictionaries[0], "no word with a translation");
   if (!status && !(status = cq_row_writer_open(&writer, &o->flow, counts, error)))
     status = cq_row_writer_finish(&writer, gloss_rows(&g, &rows, &writer, error), error);

@@ -7,8 +7,8 @@
  * joined one after the other (the GRACE join of Kitsuregawa, Tanaka & Moto-oka 1983). */
 #include "base/arena.h"
 #include "base/error.h"
-#include "base/map.h"
 #include "base/memory.h"
+#include "base/multimap.h"
 #include "corpus/key.h"
 #include "corpus/rows.h"
 
@@ -21,7 +21,6 @@
 #include <unistd.h>
 
 enum { MOST_PARTS = 256 };
-#define NOWHERE UINT32_MAX
 
 static const char first_alone[] = "of the first, without a partner";
 static const char second_alone[] = "of the second, without a partner";
@@ -44,41 +43,28 @@ static cq_status key_of(cq_slice *out, pivot *p, const cq_row *row, size_t side,
 
 /* Rows of the second file. */
 typedef struct shelf {
-  cq_map first_of;       /* key -> the first row that has it */
-  cq_slice *lines;       /* [n] */
-  uint32_t *next, *last; /* [n] the next row of the same key; of the first one, the last */
-  bool *is_used;         /* [n] of the first one of a key */
-  size_t n, capacities[4];
+  cq_multimap rows; /* by key */
+  cq_slice *lines;  /* [rows.n] */
+  bool *is_used;    /* [rows.n] of the first one of a key */
+  size_t capacities[2];
   cq_arena arena;
 } shelf;
 
 static void shelf_free(shelf *s) {
-  cq_map_free(&s->first_of);
+  cq_multimap_free(&s->rows);
   cq_free(s->lines);
-  cq_free(s->next);
-  cq_free(s->last);
   cq_free(s->is_used);
   cq_arena_free(&s->arena);
 }
 
 static cq_status shelve(shelf *s, cq_slice key, cq_slice line, cq_error *error) {
-  const size_t n = s->n + 1;
-  const uint64_t first = cq_map_get(&s->first_of, key);
+  const size_t n = s->rows.n + 1;
   const char *copy = cq_arena_strndup(&s->arena, line.data, line.n);
-  if (n >= NOWHERE) return cq_fail(error, CQ_ERR_LIMIT, "more than %u rows of the second file in memory", NOWHERE);
   if (!copy || !cq_reserve((void **)&s->lines, &s->capacities[0], n, sizeof *s->lines) ||
-      !cq_reserve((void **)&s->next, &s->capacities[1], n, sizeof *s->next) ||
-      !cq_reserve((void **)&s->last, &s->capacities[2], n, sizeof *s->last) ||
-      !cq_reserve((void **)&s->is_used, &s->capacities[3], n, sizeof *s->is_used) ||
-      (first == CQ_MAP_NONE && !cq_map_put(&s->first_of, key, s->n)))
+      !cq_reserve((void **)&s->is_used, &s->capacities[1], n, sizeof *s->is_used) || !cq_multimap_add(&s->rows, key))
     return cq_fail_memory(error, "rows of the second file");
-  const uint32_t here = (uint32_t)s->n++;
-  s->lines[here] = (cq_slice){copy, line.n};
-  s->next[here] = NOWHERE, s->last[here] = here, s->is_used[here] = false;
-  if (first != CQ_MAP_NONE) {
-    s->next[s->last[first]] = here;
-    s->last[first] = here;
-  }
+  s->lines[n - 1] = (cq_slice){copy, line.n};
+  s->is_used[n - 1] = false;
   return CQ_OK;
 }
 
@@ -99,15 +85,15 @@ static cq_status join_row(pivot *p, shelf *s, const cq_row *row, cq_error *error
   cq_slice key;
   cq_status status = key_of(&key, p, row, 0, error);
   if (status) return status;
-  const uint64_t first = key.n ? cq_map_get(&s->first_of, key) : CQ_MAP_NONE;
-  if (first == CQ_MAP_NONE) {
+  const uint32_t first = key.n ? cq_multimap_first(&s->rows, key) : CQ_MULTIMAP_NONE;
+  if (first == CQ_MULTIMAP_NONE) {
     cq_corpus_lose(p->counts, first_alone);
     return CQ_OK;
   }
-  assert(s->is_used && first < s->n);
+  assert(s->is_used && first < s->rows.n);
   s->is_used[first] = true;
   size_t n = 0;
-  for (uint32_t i = (uint32_t)first; i != NOWHERE && !status; i = s->next[i]) {
+  for (uint32_t i = first; i != CQ_MULTIMAP_NONE && !status; i = cq_multimap_next(&s->rows, i)) {
     if (p->o->most && n++ == p->o->most) {
       cq_corpus_lose(p->counts, "with more partners than --most");
       break;
@@ -120,8 +106,9 @@ static cq_status join_row(pivot *p, shelf *s, const cq_row *row, cq_error *error
 /* Rows of the second that nobody asked for. */
 static void count_alone(pivot *p, const shelf *s) {
   bool *is_known = s->is_used;
-  for (size_t i = 0; i < s->n; i++) {
-    if (s->next[i] != NOWHERE) is_known[s->next[i]] = is_known[i]; /* the first of a key speaks for all */
+  for (uint32_t i = 0; i < s->rows.n; i++) {
+    const uint32_t next = cq_multimap_next(&s->rows, i);
+    if (next != CQ_MULTIMAP_NONE) is_known[next] = is_known[i]; /* the first of a key speaks for all */
     if (!is_known[i]) cq_corpus_lose(p->counts, second_alone);
   }
 }
