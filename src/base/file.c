@@ -111,15 +111,26 @@ cq_status cq_path_join(char *out, size_t out_size, const char *dir, const char *
   return CQ_OK;
 }
 
+size_t cq_path_length(const char *path) {
+  size_t n = strlen(path);
+  while (n > 1 && path[n - 1] == '/') n--;
+  return n;
+}
+
+cq_slice cq_path_name(const char *path) {
+  const size_t end = cq_path_length(path);
+  size_t start = end;
+  while (start > 0 && path[start - 1] != '/') start--;
+  return (cq_slice){path + start, end - start};
+}
+
 /* ---- writing ---- */
 
 /* "PATH.TAG-PID-N": beside the target, so that rename stays within one file system. */
 static char *name_beside(const char *path, const char *tag) {
   static unsigned counter;
   cq_builder b = {0};
-  size_t n = strlen(path);
-  while (n > 1 && path[n - 1] == '/') n--;
-  cq_builder_bytes(&b, path, n);
+  cq_builder_bytes(&b, path, cq_path_length(path));
   cq_builder_printf(&b, ".%s-%ld-%u", tag, (long)getpid(), __atomic_fetch_add(&counter, 1, __ATOMIC_RELAXED));
   if (!b.failed) return b.data;
   cq_builder_free(&b);
@@ -136,8 +147,7 @@ static cq_status open_parent(int *fd, const char *path, cq_error *error) {
   char *parent = cq_strdup(path);
   *fd = -1;
   if (!parent) return cq_fail_memory(error, path);
-  size_t n = strlen(parent);
-  while (n > 1 && parent[n - 1] == '/') parent[--n] = '\0';
+  parent[cq_path_length(parent)] = '\0';
   char *slash = strrchr(parent, '/');
   if (slash == parent)
     slash[1] = '\0';
@@ -156,9 +166,8 @@ static cq_status sync_parent(int fd, const char *path, cq_error *error) {
 
 void cq_remove_leftovers(const char *path) {
   char target[PATH_MAX], directory[PATH_MAX], name[PATH_MAX];
-  int n = snprintf(target, sizeof target, "%s", path);
+  int n = snprintf(target, sizeof target, "%.*s", (int)cq_path_length(path), path);
   if (n < 0 || (size_t)n >= sizeof target) return;
-  while (n > 1 && target[n - 1] == '/') target[--n] = '\0';
   path = target;
   const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
   n = snprintf(directory, sizeof directory, "%.*s", slash ? (int)(base - path) : 1, slash ? path : ".");

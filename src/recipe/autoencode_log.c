@@ -180,8 +180,7 @@ static cq_status read_lines(reader *r, cq_error *error) {
 
 /* The log that a path stands for. */
 static cq_status name_log(char **out, const char *path, cq_error *error) {
-  size_t n = strlen(path);
-  while (n > 1 && path[n - 1] == '/') n--;
+  const size_t n = cq_path_length(path);
   const size_t size = n + sizeof ".work/log.jsonl";
   char *name = cq_alloc(size);
   if (!name) return cq_fail_memory(error, path);

@@ -1,12 +1,11 @@
 #include "recipe/model_card.h"
 
+#include "base/file.h"
+
 void cq_model_card_name(cq_builder *out, const char *path) {
-  size_t end = strlen(path);
-  while (end > 1 && path[end - 1] == '/') end--;
-  size_t start = end;
-  while (start > 0 && path[start - 1] != '/') start--;
+  const cq_slice name = cq_path_name(path);
   cq_builder_char(out, '`');
-  cq_builder_bytes(out, path + start, end - start);
+  cq_builder_bytes(out, name.data, name.n);
   cq_builder_char(out, '`');
 }
 

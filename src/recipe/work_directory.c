@@ -53,14 +53,10 @@ static bool is_empty(const char *path) {
 static cq_status check_output(const char *output, cq_error *error) {
   struct stat info;
   char parent[CQ_WORK_PATH];
-  size_t n = strlen(output);
-  while (n > 1 && output[n - 1] == '/') n--;
-  size_t name = n;
-  while (name > 0 && output[name - 1] != '/') name--;
-  if (n == 0 || (n - name == 1 && output[name] == '.') || (n - name == 2 && !strncmp(output + name, "..", 2)) ||
-      n == name)
+  const cq_slice name = cq_path_name(output);
+  if (name.n == 0 || cq_slice_equal(name, cq_slice_of(".")) || cq_slice_equal(name, cq_slice_of("..")))
     return cq_fail(error, CQ_ERR_ARGUMENT, "the output '%s' is no name of a directory to make", output);
-  if (n - name > 200) return cq_fail_file(error, CQ_ERR_ARGUMENT, output, "the name is too long");
+  if (name.n > 200) return cq_fail_file(error, CQ_ERR_ARGUMENT, output, "the name is too long");
   if (lstat(output, &info) == 0) {
     if (!S_ISDIR(info.st_mode))
       return cq_fail_file(error, CQ_ERR_ARGUMENT, output, "is a %s, expected a directory or nothing",
@@ -68,16 +64,15 @@ static cq_status check_output(const char *output, cq_error *error) {
     if (!has_model(output) && !is_empty(output))
       return cq_fail_file(error, CQ_ERR_ARGUMENT, output, "already exists, and holds no model");
   }
-  if (name == 0) name = 1, output = ".";
-  if (snprintf(parent, sizeof parent, "%.*s", (int)name, output) >= (int)sizeof parent)
+  const int n = (int)(name.data - output);
+  if (snprintf(parent, sizeof parent, "%.*s", n ? n : 1, n ? output : ".") >= (int)sizeof parent)
     return cq_fail_file(error, CQ_ERR_ARGUMENT, output, "the path is too long");
   if (access(parent, W_OK) != 0 && errno != ENOENT) return cq_fail_errno(error, parent, "cannot write here");
   return CQ_OK;
 }
 
 static cq_status name_paths(cq_work_directory *w, const char *output, const char *log_path, cq_error *error) {
-  size_t n = strlen(output);
-  while (n > 1 && output[n - 1] == '/') n--;
+  const size_t n = cq_path_length(output);
   if (snprintf(w->path, CQ_WORK_PATH, "%.*s.work", (int)n, output) >= CQ_WORK_PATH)
     return cq_fail_file(error, CQ_ERR_ARGUMENT, output, "the path is too long");
   cq_status status = cq_path_join(w->checkpoint, CQ_WORK_PATH, w->path, "checkpoint", error);

@@ -44,7 +44,7 @@ static void reading_reports_what_is_wrong(void **state) {
   cq_mapping_close(&m);
 }
 
-static void paths_are_joined(void **state) {
+static void paths_are_joined_and_taken_apart(void **state) {
   (void)state;
   char out[8];
   cq_error error = {0};
@@ -57,6 +57,14 @@ static void paths_are_joined(void **state) {
   assert_int_equal(cq_path_join(out, sizeof out, "ab", "", &error), CQ_OK);
   assert_string_equal(out, "ab");
   assert_int_equal(cq_path_join(out, sizeof out, "abc", "defg", &error), CQ_ERR_ARGUMENT);
+  static const struct {
+    const char *path, *name;
+    size_t n;
+  } of[] = {{"a/bc//", "bc", 4}, {"bc", "bc", 2}, {"/bc", "bc", 3}, {"/", "", 1}, {"//", "", 1}, {"", "", 0}};
+  for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+    assert_int_equal(cq_path_length(of[i].path), of[i].n);
+    assert_true(cq_slice_equal(cq_path_name(of[i].path), cq_slice_of(of[i].name)));
+  }
 }
 
 static void a_file_appears_on_commit_only(void **state) {
@@ -326,7 +334,7 @@ static void allocation_failures_are_reported(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(reading_reports_what_is_wrong),
-      cmocka_unit_test(paths_are_joined),
+      cmocka_unit_test(paths_are_joined_and_taken_apart),
       cmocka_unit_test(a_file_appears_on_commit_only),
       cmocka_unit_test(a_full_disk_leaves_nothing),
       cmocka_unit_test(the_full_device_is_reported),
