@@ -251,7 +251,9 @@ cq_status cq_checkpoint_get(const void **out, size_t n, const cq_checkpoint *c, 
   *out = cq_checkpoint_find(&found, c, name);
   if (!*out) return cq_fail_file(error, CQ_ERR_FORMAT, c->path, "no section '%s'", name);
   if (found != n)
-    return cq_fail_file(error, CQ_ERR_FORMAT, c->path, "section '%s' has %zu bytes, expected %zu", name, found, n);
+    return cq_fail_file(error, CQ_ERR_FORMAT, c->path,
+                        "section '%s' has %zu bytes, expected %zu: written by another run, or by another version", name,
+                        found, n);
   return CQ_OK;
 }
 
