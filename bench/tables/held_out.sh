@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Chintha & Gundeti, table 1: the mean cosine of held-out pairs, a column a language, and beside it that of pairs put together
-# at random (each sentence with the next one's translation), without which the mean says little.
+# Chintha & Gundeti, table 1: the mean cosine of held-out pairs, a column a language, and beside it that of strangers (each
+# sentence with the next one's translation), without which the mean says little.
 #
 #   bench/tables/held_out.sh PROGRAM DATA TEACHER WORK
 . "$(dirname "$0")/common.sh"

@@ -14,13 +14,13 @@
 #            student-static-20k                     the last with 20,000 steps, which take it a few minutes
 #          other languages:
 #            lang-es lang-ar                        one with English
-#            langs-all langs-50k                    seven; the second at most 50,000 pairs of each, drawn from alike
+#            langs-all langs-50k                    seven, drawn from alike; the first LONG steps, the second at most 50,000 pairs of each
 #          a baseline without other languages:
 #            teacher-stsb                           the teacher after the scores of stsb-en, four epochs of batches of 16
 #          not in the list, on multilingual bodies that you have (names in the local Hugging Face cache, or MBERT and XLM_R):
 #            mbert-nli-stsb xlm-r-nli-stsb          the body after DATA/nli/train.tsv.gz (sentence, sentence, label), then stsb-en
 #            mbert-langs xlm-r-langs                the body as a student, LONG steps of seven languages
-#   STEPS (1000), BATCH (64), SEED (1), THREADS (2), LONG (3000: steps of langs-all) in the environment change the runs
+#   STEPS (1000), BATCH (64), SEED (1), THREADS (2), LONG (6000: steps of langs-all) in the environment change the runs
 set -euo pipefail
 shopt -s inherit_errexit
 [ $# -ge 4 ] || { sed -n '2,25s/^# \{0,1\}//p' "$0" >&2; exit 2; }
@@ -132,7 +132,7 @@ for run in "$@"; do
       pairs+=("$whole")
       dev+=("$data/parallel/en-$language/dev-ntrex.tsv.gz")
     done
-    [ "$run" = langs-50k ] || steps=${LONG:-3000}
+    [ "$run" = langs-50k ] || steps=${LONG:-6000}
     ;;
   *) echo "there is no run $run" >&2; exit 2 ;;
   esac
@@ -143,20 +143,12 @@ for run in "$@"; do
     [ -s "${mono[0]}" ] || tr '\t' '\n' <"$(text en-de "$de"-*.tsv.gz)" >"${mono[0]}"
     ;;
   esac
-  train=()
-  for file in "${pairs[@]}"; do
-    weight= # all of seven languages: by the root of their rows, as docs/results.md has it
-    case $run in
-    langs-all | *-langs) weight=:$(wc -l <"$file" | awk '{ printf "%.1f", sqrt($1) }') ;;
-    esac
-    train+=(--train "$file$weight")
-  done
   echo "== $run: $(cat "${pairs[@]}" | wc -l) pairs, $steps steps" >&2
   [ ${#words_from[@]} -gt 0 ] || words_from=("${pairs[@]}") # what new words mean is learned from
   words_from+=("${mono[@]}")
   [ "${options[1]}" != copy ] || words_from=()
   [ -d "$student" ] || "$program" model new "$student" "${options[@]}" --threads "$threads" "${words_from[@]/#/--text=}" >&2
-  "$program" distill --teacher "$teacher" --student "$student" "${train[@]}" "${dev[@]/#/--dev=}" "${balanced[@]}" --output "$model" \
+  "$program" distill --teacher "$teacher" --student "$student" "${pairs[@]/#/--train=}" "${dev[@]/#/--dev=}" "${balanced[@]}" --output "$model" \
     --cache "$work/cache" --resume --steps "$steps" --batch "${BATCH:-64}" "${rates[@]}" --warmup 0.1 --evaluate-every 500 \
     --checkpoint-every 500 --best-by last --seed "$seed" --threads "$threads" >&2
 done
