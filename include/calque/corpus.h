@@ -81,8 +81,8 @@ CQ_API CQ_MUST_USE cq_status cq_corpus_convert(cq_corpus_counts *counts, const c
 
 /* --- from rows to rows --- */
 
-/* How sentences are compared: byte for byte, or as the letters and digits that are in them, in lower case (NFKC), and
- * nothing else; a sentence without any is compared byte for byte. */
+/* How sentences are compared: byte for byte, or as the letters and digits that are in them, whatever their case (NFKC,
+ * full case folding), and nothing else; a sentence without any is compared byte for byte. */
 typedef enum cq_corpus_match { CQ_CORPUS_EXACT, CQ_CORPUS_NORMALISED } cq_corpus_match;
 
 typedef struct cq_corpus_pivot_options {

@@ -10,7 +10,7 @@ static const char *const matches[] = {"exact", "normalised", NULL}; /* in cq_cor
 #define MATCH_OPTION(owner, field)                                                                                     \
   {                                                                                                                    \
     .name = "match", .type = CLI_CHOICE, .argument = "HOW", .offset = offsetof(owner, field), .choices = matches,      \
-    .help = "what makes two sentences the same: every byte, or letters and digits in lower case"                       \
+    .help = "what makes two sentences the same: every byte, or letters and digits whatever their case"                 \
   }
 
 struct pivot_args {

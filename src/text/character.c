@@ -156,3 +156,13 @@ int cq_char_lower(uint32_t out[2], uint32_t c) {
   out[0] = (uint32_t)utf8proc_tolower((utf8proc_int32_t)c);
   return 1;
 }
+
+int cq_char_fold(uint32_t out[3], uint32_t c) {
+  if (c < 0x80) return cq_char_lower(out, c);
+  utf8proc_int32_t folded[3];
+  const utf8proc_ssize_t n = utf8proc_decompose_char((utf8proc_int32_t)c, folded, 3, UTF8PROC_CASEFOLD, NULL);
+  out[0] = c;
+  if (n < 0 || n > 3) return 1; /* not a character of Unicode */
+  for (utf8proc_ssize_t i = 0; i < n; i++) out[i] = (uint32_t)folded[i];
+  return (int)n;
+}

@@ -7,6 +7,13 @@ static bool is_kept(uint32_t c, bool marks) {
   return cq_char_is_letter(c) || cq_char_is_number(c) || (marks && cq_char_is_mark(c));
 }
 
+static void add_folded(cq_builder *out, uint32_t c, bool marks) {
+  uint32_t folded[3];
+  const int n = cq_char_fold(folded, c);
+  for (int k = 0; k < n; k++)
+    if (is_kept(folded[k], marks)) cq_builder_code(out, folded[k]);
+}
+
 /* Whether NFKC has nothing to do with a character, whatever stands beside it in a text of such, or turns it into what is
  * left out like itself: the letters, signs and punctuation of most text in Latin, Greek, Russian, Chinese, Japanese and
  * Korean. */
@@ -35,33 +42,28 @@ static bool add_plain(cq_builder *out, cq_slice text, bool marks) {
     }
     if (n_run) cq_builder_bytes(out, run, n_run);
     if (i == text.n || (unsigned char)text.data[i] < 0x80) continue;
-    uint32_t c, lower[2];
+    uint32_t c;
     i += cq_utf8_decode(&c, text.data + i, text.n - i);
     if (!is_plain(c)) {
       if (out->data) out->data[before] = '\0';
       out->n = before;
       return false;
     }
-    const int n = cq_char_lower(lower, c);
-    for (int k = 0; k < n; k++)
-      if (is_kept(lower[k], marks)) cq_builder_code(out, lower[k]);
+    add_folded(out, c, marks);
   }
   return true;
 }
 
 static void add_any(cq_builder *out, cq_slice text, bool marks) {
-  cq_builder form = {0}, lower = {0};
+  cq_builder form = {0};
   cq_text_normal_form(&form, text, CQ_NFKC);
-  cq_text_lower(&lower, (cq_slice){form.data, form.n});
-  for (size_t i = 0; i < lower.n;) {
+  for (size_t i = 0; i < form.n;) {
     uint32_t c;
-    const size_t n = cq_utf8_decode(&c, lower.data + i, lower.n - i);
-    if (is_kept(c, marks)) cq_builder_bytes(out, lower.data + i, n);
-    i += n;
+    i += cq_utf8_decode(&c, form.data + i, form.n - i);
+    add_folded(out, c, marks);
   }
-  out->failed |= form.failed || lower.failed;
+  out->failed |= form.failed;
   cq_builder_free(&form);
-  cq_builder_free(&lower);
 }
 
 void cq_text_letters(cq_builder *out, cq_slice text, bool marks) {

@@ -14,6 +14,9 @@ static void letters_by_hand(void **state) {
       {"\xe0\xa4\x95\xe0\xa4\xbf", "\xe0\xa4\x95\xe0\xa4\xbf", "\xe0\xa4\x95"},
       {"\xc4\xb0", "i\xcc\x87", "i"}, /* the one letter that becomes two characters */
       {"\xe2\x80\x94 ...", "", ""},
+      {"GRUSS, Gru\xc3\x9f, GRU\xe1\xba\x9e.", "grussgrussgruss", "grussgrussgruss"},
+      {"\xce\xa3\xce\xb1\xcf\x82", "\xcf\x83\xce\xb1\xcf\x83", "\xcf\x83\xce\xb1\xcf\x83"}, /* every sigma is one */
+      {"\xef\xac\x83", "ffi", "ffi"},
   };
   (void)state;
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
