@@ -44,6 +44,8 @@ int cli_data_report(cq_status status, const cq_corpus_counts *counts, cli_progre
   return CLI_OK;
 }
 
+const char *const cli_data_matches[] = {"exact", "normalised", NULL};
+
 const char *const cli_data_standard_input[1] = {"-"};
 
 int cli_data_split(const char ***out, size_t *n, char **copy, const char *text) {

@@ -20,6 +20,15 @@ cq_corpus_flow cli_data_flow_of(const cli_data_flow *args, cli_progress *progres
 /* "20613 rows read, 19615 written; 998 too long", or the error. */
 int cli_data_report(cq_status status, const cq_corpus_counts *counts, cli_progress *progress, const cq_error *error);
 
+/* How sentences are compared, as a number of cq_corpus_match. */
+extern const char *const cli_data_matches[];
+#define CLI_DATA_MATCH(owner, field)                                                                                   \
+  {                                                                                                                    \
+    .name = "match", .type = CLI_CHOICE, .argument = "HOW", .offset = offsetof(owner, field),                          \
+    .choices = cli_data_matches,                                                                                       \
+    .help = "what makes two sentences the same: every byte, or letters and digits whatever their case"                 \
+  }
+
 /* Standard input where no file is named. */
 extern const char *const cli_data_standard_input[1];
 #define CLI_DATA_INPUTS(call)                                                                                          \

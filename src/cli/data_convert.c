@@ -17,7 +17,7 @@ static const cli_option convert_options[] = {
      .required = true,
      .argument = "FORMAT",
      .offset = offsetof(struct convert_args, from),
-     .help = "what FILE... are; see below"},
+     .help = "what FILE... are; see above"},
     {.name = "columns",
      .letter = 'c',
      .type = CLI_TEXT,
@@ -35,7 +35,7 @@ static const cli_option convert_options[] = {
 };
 
 static void convert_defaults(void *options) {
-  *(struct convert_args *)options = (struct convert_args){.threshold = -1};
+  *(struct convert_args *)options = (struct convert_args){.threshold = cq_corpus_convert_default_options().threshold};
 }
 
 static bool list_format(cli_list_item *out, size_t i) {
@@ -46,7 +46,7 @@ static bool list_format(cli_list_item *out, size_t i) {
 
 static int run_convert(const cli_call *call) {
   const struct convert_args *args = call->options;
-  cq_corpus_convert_options o = {.format = args->from, CLI_DATA_INPUTS(call), .threshold = args->threshold};
+  cq_corpus_convert_options o = {CLI_DATA_INPUTS(call), .format = args->from, .threshold = args->threshold};
   cq_corpus_counts counts;
   cq_error error = {0};
   cli_progress progress;

@@ -72,7 +72,7 @@ static void option_help(const cli_option *o, const void *values) {
     n += (size_t)snprintf(text + n, sizeof text - n, "%s%s", i ? ", " : ": ", choices[i]);
   default_of(standard, sizeof standard, o, values);
   if (n < sizeof text && o->required)
-    snprintf(text + n, sizeof text - n, " (required)");
+    snprintf(text + n, sizeof text - n, o->type == CLI_LIST ? " (required; may be repeated)" : " (required)");
   else if (n < sizeof text && o->type == CLI_LIST)
     snprintf(text + n, sizeof text - n, " (may be repeated)");
   else if (n < sizeof text && standard[0])
