@@ -7,22 +7,16 @@ static bool is_kept(uint32_t c, bool marks) {
   return cq_char_is_letter(c) || cq_char_is_number(c) || (marks && cq_char_is_mark(c));
 }
 
-static void add_folded(cq_builder *out, uint32_t c, bool marks) {
-  uint32_t folded[3];
-  const int n = cq_char_fold(folded, c);
-  for (int k = 0; k < n; k++)
-    if (is_kept(folded[k], marks)) cq_builder_code(out, folded[k]);
-}
-
-/* Whether NFKC has nothing to do with a character, whatever stands beside it in a text of such, or turns it into what is
- * left out like itself: the letters, signs and punctuation of most text in Latin, Greek, Russian, Chinese, Japanese and
+/* Whether NFKC has nothing to do with a character nor with what it folds to, whatever stands beside it in a text of such,
+ * or turns it into what is left out like itself: the letters, signs and punctuation of most text in Latin, Greek, Russian, Chinese, Japanese and
  * Korean. */
 static bool is_plain(uint32_t c) {
   static const uint16_t ranges[][2] = {
       {0x00, 0xa7},     {0xa9, 0xa9},     {0xab, 0xae},     {0xb0, 0xb1},     {0xb6, 0xb7},     {0xbb, 0xbb},
-      {0xbf, 0x131},    {0x134, 0x13e},   {0x141, 0x148},   {0x14a, 0x17e},   {0x386, 0x386},   {0x388, 0x3ce},
-      {0x400, 0x481},   {0x2010, 0x2016}, {0x2018, 0x2027}, {0x20ac, 0x20ac}, {0x3001, 0x3002}, {0x3041, 0x3096},
-      {0x30a1, 0x30fe}, {0x4e00, 0x9fff}, {0xac00, 0xd7a3}, {0xff01, 0xff01}, {0xff0c, 0xff0c}, {0xff1f, 0xff1f}};
+      {0xbf, 0x131},    {0x134, 0x13e},   {0x141, 0x148},   {0x14a, 0x17e},   {0x386, 0x386},   {0x388, 0x38f},
+      {0x391, 0x3af},   {0x3b1, 0x3ce},   {0x400, 0x481},   {0x2010, 0x2016}, {0x2018, 0x2027}, {0x20ac, 0x20ac},
+      {0x3001, 0x3002}, {0x3041, 0x3096}, {0x30a1, 0x30fe}, {0x4e00, 0x9fff}, {0xac00, 0xd7a3}, {0xff01, 0xff01},
+      {0xff0c, 0xff0c}, {0xff1f, 0xff1f}};
   for (size_t i = 0; i < sizeof ranges / sizeof *ranges && c >= ranges[i][0]; i++)
     if (c <= ranges[i][1]) return true;
   return false;
@@ -42,28 +36,31 @@ static bool add_plain(cq_builder *out, cq_slice text, bool marks) {
     }
     if (n_run) cq_builder_bytes(out, run, n_run);
     if (i == text.n || (unsigned char)text.data[i] < 0x80) continue;
-    uint32_t c;
+    uint32_t c, folded[3];
     i += cq_utf8_decode(&c, text.data + i, text.n - i);
     if (!is_plain(c)) {
       if (out->data) out->data[before] = '\0';
       out->n = before;
       return false;
     }
-    add_folded(out, c, marks);
+    const int n = cq_char_fold(folded, c);
+    for (int k = 0; k < n; k++)
+      if (is_kept(folded[k], marks)) cq_builder_code(out, folded[k]);
   }
   return true;
 }
 
 static void add_any(cq_builder *out, cq_slice text, bool marks) {
-  cq_builder form = {0};
-  cq_text_normal_form(&form, text, CQ_NFKC);
-  for (size_t i = 0; i < form.n;) {
+  cq_builder folded = {0};
+  cq_text_fold(&folded, text);
+  for (size_t i = 0; i < folded.n;) {
     uint32_t c;
-    i += cq_utf8_decode(&c, form.data + i, form.n - i);
-    add_folded(out, c, marks);
+    const size_t n = cq_utf8_decode(&c, folded.data + i, folded.n - i);
+    if (is_kept(c, marks)) cq_builder_bytes(out, folded.data + i, n);
+    i += n;
   }
-  out->failed |= form.failed;
-  cq_builder_free(&form);
+  out->failed |= folded.failed;
+  cq_builder_free(&folded);
 }
 
 void cq_text_letters(cq_builder *out, cq_slice text, bool marks) {

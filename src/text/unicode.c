@@ -118,6 +118,27 @@ void cq_text_lower(cq_builder *out, cq_slice text) {
   }
 }
 
+void cq_text_fold(cq_builder *out, cq_slice text) {
+  size_t n_ascii = 0;
+  while (n_ascii < text.n && (unsigned char)text.data[n_ascii] < 0x80) n_ascii++;
+  if (n_ascii == text.n) {
+    cq_text_lower(out, text);
+    return;
+  }
+  cq_builder form = {0}, folded = {0};
+  cq_text_normal_form(&form, text, CQ_NFKC);
+  for (size_t i = 0; i < form.n;) {
+    uint32_t c, other[3];
+    i += cq_utf8_decode(&c, form.data + i, form.n - i);
+    const int n = cq_char_fold(other, c);
+    for (int k = 0; k < n; k++) put_code(&folded, other[k]);
+  }
+  cq_text_normal_form(out, (cq_slice){folded.data, folded.n}, CQ_NFKC);
+  out->failed |= form.failed || folded.failed;
+  cq_builder_free(&form);
+  cq_builder_free(&folded);
+}
+
 static bool is_cased(uint32_t c) {
   utf8proc_category_t k = utf8proc_category((utf8proc_int32_t)c);
   return k == UTF8PROC_CATEGORY_LU || k == UTF8PROC_CATEGORY_LL || k == UTF8PROC_CATEGORY_LT;

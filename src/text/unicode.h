@@ -51,6 +51,9 @@ void cq_text_lower(cq_builder *out, cq_slice text);
  * does). */
 void cq_text_lower_in_context(cq_builder *out, cq_slice text);
 
+/* Text that is the same for all that differ in case and compatibility forms only: NFKC, each character folded, NFKC. */
+void cq_text_fold(cq_builder *out, cq_slice text);
+
 /* Removes marks; decompose first (CQ_NFD) to take accents off. */
 void cq_text_strip_marks(cq_builder *out, cq_slice text);
 

@@ -17,6 +17,7 @@ static void letters_by_hand(void **state) {
       {"GRUSS, Gru\xc3\x9f, GRU\xe1\xba\x9e.", "grussgrussgruss", "grussgrussgruss"},
       {"\xce\xa3\xce\xb1\xcf\x82", "\xcf\x83\xce\xb1\xcf\x83", "\xcf\x83\xce\xb1\xcf\x83"}, /* every sigma is one */
       {"\xef\xac\x83", "ffi", "ffi"},
+      {"\xce\xaa\xcc\x81", "\xce\x90", "\xce\x90"}, /* composed again after folding */
   };
   (void)state;
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
