@@ -10,11 +10,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static const cq_form_kind *const kinds[] = {
-    &cq_form_moses, &cq_form_europarl, &cq_form_tsv, &cq_form_ted2020, &cq_form_wikimatrix, &cq_form_muse,
-    &cq_form_tmx,   &cq_form_opus,     &cq_form_ids, &cq_form_tatoeba, &cq_form_wikititles, &cq_form_xquad,
-};
-
 /* The second file as DIR/d, too: what links of OPUS lead to. */
 static char directory[80], document[96];
 
@@ -31,6 +26,7 @@ static void write_file(const char *path, const uint8_t *data, size_t n) {
 static void check_text(cq_slice text) {
   CHECK(text.data || text.n == 0);
   CHECK(cq_utf8_invalid_at(text.data, text.n) == text.n);
+  CHECK(text.n == 0 || !memchr(text.data, '\0', text.n));
 }
 
 static void read_form(const cq_form_kind *kind, const char *const inputs[2], bool skip_bad) {
@@ -135,10 +131,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
   write_file(temporary_file(1), data + from, n - from);
   write_file(document, data + from, n - from);
   const char *first = input_file(data, n_first);
-  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-    const bool links = kinds[i] == &cq_form_opus || kinds[i] == &cq_form_ids;
+  for (size_t i = 0; cq_form_kinds[i]; i++) {
+    const bool links = cq_form_kinds[i] == &cq_form_opus || cq_form_kinds[i] == &cq_form_ids;
     const char *const inputs[2] = {first, links ? directory : temporary_file(1)};
-    read_form(kinds[i], inputs, data && n % 2);
+    read_form(cq_form_kinds[i], inputs, data && n % 2);
   }
   rewrite((const char *const[2]){first, temporary_file(1)}, data && n % 2);
   return 0;

@@ -1,7 +1,8 @@
 /* Parallel text on its way to a training: from the forms it is published in to tab-separated columns, and there joined,
  * sampled, rid of repetitions, filtered and counted.
  *
- *   cq_corpus_convert_options o = {.format = "moses", .inputs = files, .n_inputs = 2, .flow.output = "en-fr.tsv.gz"};
+ *   cq_corpus_convert_options o = cq_corpus_convert_default_options();
+ *   o.format = "moses", o.inputs = files, o.n_inputs = 2, o.flow.output = "en-fr.tsv.gz";
  *   cq_corpus_counts counts;
  *   cq_corpus_convert(&counts, &o, &err);                     // counts.n_written rows; counts.losses says the rest
  *   cq_corpus_pivot_options p = {.inputs = {"en-fr.tsv.gz", "en-it.tsv.gz"}, .on = {1, 1}, .flow.output = "fr-it.tsv"};
@@ -75,6 +76,8 @@ typedef struct cq_corpus_convert_options {
   cq_corpus_flow flow;
 } cq_corpus_convert_options;
 
+CQ_API cq_corpus_convert_options cq_corpus_convert_default_options(void); /* the format's columns and threshold */
+
 /* Rows of which the first column or all others are empty are left out; tabs and line breaks within text become blanks. */
 CQ_API CQ_MUST_USE cq_status cq_corpus_convert(cq_corpus_counts *counts, const cq_corpus_convert_options *options,
                                                cq_error *error);
@@ -89,7 +92,7 @@ typedef struct cq_corpus_pivot_options {
   const char *inputs[2];
   size_t on[2]; /* the column, from 1, in which the sentence that both know stands */
   cq_corpus_match match;
-  size_t most;      /* rows of one shared sentence; 0: all */
+  size_t most;      /* partners of a row of the first file; 0: all */
   double memory_gb; /* what the second file may take, about (GiB); 0: 1. Larger ones are split on disk, in $TMPDIR */
   cq_corpus_flow flow;
 } cq_corpus_pivot_options;
@@ -167,7 +170,7 @@ typedef struct cq_corpus_gloss_options {
 } cq_corpus_gloss_options;
 
 /* Sentences and what becomes of them when their words are translated one by one: parallel text where there is but a
- * dictionary (Lample et al. 2018, "word-by-word"). A word is found in any case; of several translations one is drawn, and
+ * dictionary (Lample et al. 2018, "word-by-word"). A word is found whatever its case; of several translations one is drawn, and
  * one that is not known stays as it is. Errors: CQ_ERR_ARGUMENT when no word has a translation. */
 CQ_API CQ_MUST_USE cq_status cq_corpus_gloss(cq_corpus_counts *counts, const cq_corpus_gloss_options *options,
                                              cq_error *error);

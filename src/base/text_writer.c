@@ -36,7 +36,7 @@ cq_status cq_text_writer_open(cq_text_writer *out, const char *path, cq_error *e
   struct stat info;
   char resolved[PATH_MAX];
   *out = (cq_text_writer){.path = cq_strdup(standard ? "<stdout>" : path), .text = cq_alloc(TEXT_BYTES)};
-  cq_status status = out->path && out->text ? CQ_OK : cq_fail_memory(error, path);
+  cq_status status = out->path && out->text ? CQ_OK : cq_fail_memory(error, standard ? "<stdout>" : path);
   const size_t n = out->path ? strlen(out->path) : 0;
   if (!status && !standard && n > 3 && !strcmp(out->path + n - 3, ".gz")) status = start_packer(out, error);
   if (!status && standard) {

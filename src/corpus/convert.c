@@ -4,29 +4,34 @@
 
 #include <string.h>
 
-static const cq_form_kind *const kinds[] = {
-    &cq_form_moses, &cq_form_europarl, &cq_form_tsv, &cq_form_ted2020, &cq_form_wikimatrix, &cq_form_muse,
-    &cq_form_tmx,   &cq_form_opus,     &cq_form_ids, &cq_form_tatoeba, &cq_form_wikititles, &cq_form_xquad,
+const cq_form_kind *const cq_form_kinds[] = {
+    &cq_form_moses,      &cq_form_europarl, &cq_form_tsv,  &cq_form_ted2020, &cq_form_wikimatrix,
+    &cq_form_muse,       &cq_form_tmx,      &cq_form_opus, &cq_form_ids,     &cq_form_tatoeba,
+    &cq_form_wikititles, &cq_form_xquad,    NULL,
 };
-enum { N_KINDS = sizeof kinds / sizeof *kinds };
+enum { N_KINDS = sizeof cq_form_kinds / sizeof *cq_form_kinds - 1 };
 
 const cq_corpus_format *cq_corpus_format_at(size_t i) {
-  return i < N_KINDS ? &kinds[i]->about : NULL;
+  return i < N_KINDS ? &cq_form_kinds[i]->about : NULL;
 }
 
 static cq_status find_kind(const cq_form_kind **out, const cq_corpus_convert_options *o, cq_error *error) {
   size_t i = 0;
-  while (i < N_KINDS && strcmp(kinds[i]->about.name, o->format) != 0) i++;
+  while (i < N_KINDS && strcmp(cq_form_kinds[i]->about.name, o->format) != 0) i++;
   if (i == N_KINDS) return cq_fail(error, CQ_ERR_ARGUMENT, "no format is named '%s'", o->format);
-  const cq_corpus_format *about = &kinds[i]->about;
+  const cq_corpus_format *about = &cq_form_kinds[i]->about;
   if (o->n_inputs < about->least_inputs || o->n_inputs > about->most_inputs)
     return cq_fail(error, CQ_ERR_ARGUMENT, "%zu files, %s takes %s", o->n_inputs, about->name, about->inputs);
   if (o->n_columns > 0 && !about->has_columns)
     return cq_fail(error, CQ_ERR_ARGUMENT, "%s has no columns to choose", about->name);
   if (o->n_columns == 1 || o->n_columns > CQ_ROW_MOST)
     return cq_fail(error, CQ_ERR_ARGUMENT, "%zu columns, expected 2 to %d", o->n_columns, CQ_ROW_MOST);
-  *out = kinds[i];
+  *out = cq_form_kinds[i];
   return CQ_OK;
+}
+
+cq_corpus_convert_options cq_corpus_convert_default_options(void) {
+  return (cq_corpus_convert_options){.threshold = -1};
 }
 
 cq_status cq_corpus_convert(cq_corpus_counts *counts, const cq_corpus_convert_options *o, cq_error *error) {

@@ -27,5 +27,7 @@ struct cq_form {
 
 extern const cq_form_kind cq_form_moses, cq_form_europarl, cq_form_tsv, cq_form_ted2020, cq_form_wikimatrix,
     cq_form_muse, cq_form_tmx, cq_form_opus, cq_form_ids, cq_form_tatoeba, cq_form_wikititles, cq_form_xquad;
+/* All of them, then NULL. */
+extern const cq_form_kind *const cq_form_kinds[];
 
 #endif

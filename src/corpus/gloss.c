@@ -11,18 +11,18 @@ static const char few_words_known[] = "with too few words of the dictionary";
 
 typedef struct glosser {
   const cq_corpus_gloss_options *o;
-  cq_multimap words;      /* by the word in lower case */
+  cq_multimap words;      /* by the folded word */
   cq_slice *translations; /* [words.n] */
   size_t capacity;
   cq_arena texts;
   cq_word_splitter splitter;
-  cq_builder lower, line;
+  cq_builder folded, line;
 } glosser;
 
-static cq_slice lower(glosser *g, cq_slice word) {
-  cq_builder_clear(&g->lower);
-  cq_text_lower(&g->lower, word);
-  return (cq_slice){g->lower.data ? g->lower.data : "", g->lower.n};
+static cq_slice fold(glosser *g, cq_slice word) {
+  cq_builder_clear(&g->folded);
+  cq_text_fold(&g->folded, word);
+  return (cq_slice){g->folded.data ? g->folded.data : "", g->folded.n};
 }
 
 /* --- the dictionary --- */
@@ -38,8 +38,8 @@ static bool add_translation(glosser *g, cq_slice word, cq_slice text) {
 }
 
 static bool add_word(glosser *g, const cq_row *row) {
-  const cq_slice word = lower(g, cq_slice_trimmed(row->columns[0]));
-  if (g->lower.failed || word.n == 0) return !g->lower.failed;
+  const cq_slice word = fold(g, cq_slice_trimmed(row->columns[0]));
+  if (g->folded.failed || word.n == 0) return !g->folded.failed;
   for (size_t c = 1; c < row->n; c++) {
     const cq_slice text = cq_slice_trimmed(row->columns[c]);
     if (text.n && !add_translation(g, word, text)) return false;
@@ -47,8 +47,8 @@ static bool add_word(glosser *g, const cq_row *row) {
   return true;
 }
 
-static cq_status read_dictionary(glosser *g, cq_error *error) {
-  cq_corpus_counts uncounted = {0};
+static cq_status read_dictionary(glosser *g, cq_corpus_counts *counts, cq_error *error) {
+  cq_corpus_counts uncounted = {0}; /* words are no rows */
   cq_row row;
   cq_row_reader rows = {.paths = g->o->dictionaries,
                         .n_paths = g->o->n_dictionaries,
@@ -62,6 +62,7 @@ static cq_status read_dictionary(glosser *g, cq_error *error) {
       break;
     }
   cq_row_reader_close(&rows);
+  cq_corpus_add_losses(counts, &uncounted);
   return status;
 }
 
@@ -69,7 +70,7 @@ static cq_status read_dictionary(glosser *g, cq_error *error) {
 
 /* One of a word's translations, at random; NULL data: it has none. */
 static cq_slice translate(glosser *g, cq_slice word, cq_random *random) {
-  const uint32_t first = cq_multimap_first(&g->words, lower(g, word));
+  const uint32_t first = cq_multimap_first(&g->words, fold(g, word));
   uint64_t n = 0;
   for (uint32_t i = first; i != CQ_MULTIMAP_NONE; i = cq_multimap_next(&g->words, i)) n++;
   if (n == 0) return (cq_slice){0};
@@ -86,7 +87,7 @@ static cq_status gloss(uint64_t *n_known, glosser *g, cq_slice sentence, cq_rand
   if (!cq_word_splitter_run(&g->splitter, sentence)) return cq_fail_memory(error, "a sentence's words");
   for (size_t i = 0; i < g->splitter.n; i++) {
     const cq_slice word = g->splitter.items[i], other = translate(g, word, random);
-    if (g->lower.failed) return cq_fail_memory(error, "a word");
+    if (g->folded.failed) return cq_fail_memory(error, "a word");
     if (!other.data) continue;
     cq_builder_bytes(&g->line, at, (size_t)(word.data - at));
     cq_builder_bytes(&g->line, other.data, other.n);
@@ -108,7 +109,7 @@ static cq_status gloss_rows(glosser *g, cq_row_reader *rows, cq_row_writer *w, c
     const cq_slice sentence = row.columns[rows->least - 1];
     status = gloss(&n_known, g, sentence, &random, error);
     if (status) return status;
-    if (n_known == 0 || (double)n_known < g->o->least * (double)g->splitter.n) {
+    if (n_known == 0 || (double)n_known / (double)g->splitter.n < g->o->least) {
       cq_corpus_lose(rows->counts, n_known ? few_words_known : no_word_known);
       continue;
     }
@@ -123,7 +124,7 @@ static void glosser_free(glosser *g) {
   cq_free(g->translations);
   cq_arena_free(&g->texts);
   cq_word_splitter_close(&g->splitter);
-  cq_builder_free(&g->lower);
+  cq_builder_free(&g->folded);
   cq_builder_free(&g->line);
 }
 
@@ -140,7 +141,7 @@ cq_status cq_corpus_gloss(cq_corpus_counts *counts, const cq_corpus_gloss_option
   cq_row_writer writer;
   cq_status status = cq_corpus_check_inputs(o->inputs, o->n_inputs, o->dictionaries, o->n_dictionaries, error);
   if (!status) status = cq_word_splitter_open(&g.splitter, error);
-  if (!status) status = read_dictionary(&g, error);
+  if (!status) status = read_dictionary(&g, counts, error);
   if (!status && g.words.n == 0)
     status = cq_fail_file(error, CQ_ERR_ARGUMENT, o->dictionaries[0], "no word with a translation");
   if (!status && !(status = cq_row_writer_open(&writer, &o->flow, counts, error)))

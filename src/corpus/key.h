@@ -5,7 +5,7 @@
 #include "base/slice.h"
 #include "calque/corpus.h"
 
-/* Appends a sentence as it is compared: as it is, or its letters, digits and their marks in lower case (NFKC); a
+/* Appends a sentence as it is compared: as it is, or its letters, digits and their marks, case folded (NFKC); a
  * sentence that has none of these as it is. */
 void cq_key_text(cq_builder *out, cq_slice sentence, cq_corpus_match match);
 

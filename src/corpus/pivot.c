@@ -92,13 +92,14 @@ static cq_status join_row(pivot *p, shelf *s, const cq_row *row, cq_error *error
   }
   assert(s->is_used && first < s->rows.n);
   s->is_used[first] = true;
-  size_t n = 0;
+  size_t n = 0, n_written = 0;
   for (uint32_t i = first; i != CQ_MULTIMAP_NONE && !status; i = cq_multimap_next(&s->rows, i)) {
     if (p->o->most && n++ == p->o->most) {
       cq_corpus_lose(p->counts, "with more partners than --most");
       break;
     }
     status = write_pair(p, row, s->lines[i], error);
+    if (!status && ++n_written % CQ_CORPUS_EVERY == 0) status = cq_corpus_ask(p->counts, &p->o->flow, error);
   }
   return status;
 }
@@ -150,6 +151,9 @@ static void part_path(char *out, size_t size, const char *directory, size_t side
   snprintf(out, size, "%s/%zu-%zu", directory, side, part);
 }
 
+/* Parts begin with a mark and have carriage returns, which whoever reads lines takes away: a row's own then stay. */
+static const char mark[] = "\xEF\xBB\xBF";
+
 static cq_status split(pivot *p, const char *directory, size_t side, size_t n_parts, cq_error *error) {
   char path[PATH_MAX];
   FILE *parts[MOST_PARTS];
@@ -159,7 +163,8 @@ static cq_status split(pivot *p, const char *directory, size_t side, size_t n_pa
   for (size_t i = 0; i < n_parts; i++) parts[i] = NULL;
   for (size_t i = 0; i < n_parts && !status; i++) {
     part_path(path, sizeof path, directory, side, i);
-    if (!(parts[i] = fopen(path, "wbe"))) status = cq_fail_errno(error, path, "cannot create");
+    if (!(parts[i] = fopen(path, "wbe")) || fputs(mark, parts[i]) == EOF)
+      status = cq_fail_errno(error, path, "cannot create");
   }
   while (!status) {
     cq_slice key;
@@ -168,7 +173,7 @@ static cq_status split(pivot *p, const char *directory, size_t side, size_t n_pa
     status = key_of(&key, p, &row, side, error);
     if (status) break;
     FILE *part = parts[(cq_hash(key.data, key.n) >> 32) % n_parts];
-    if (fwrite(row.line.data, 1, row.line.n, part) != row.line.n || putc('\n', part) == EOF)
+    if (fwrite(row.line.data, 1, row.line.n, part) != row.line.n || fputs("\r\n", part) == EOF)
       status = cq_fail_errno(error, directory, "cannot write");
   }
   for (size_t i = 0; i < n_parts; i++)

@@ -7,17 +7,31 @@
 
 /* --- counts --- */
 
-void cq_corpus_lose(cq_corpus_counts *counts, const char *reason) {
+static void lose(cq_corpus_counts *counts, const char *reason, uint64_t n) {
   size_t i = 0;
   while (i < counts->n_losses && strcmp(counts->losses[i].reason, reason) != 0) i++;
   assert(i < CQ_CORPUS_MOST_LOSSES);
   if (i == counts->n_losses) counts->losses[counts->n_losses++].reason = reason;
-  counts->losses[i].n++;
+  counts->losses[i].n += n;
+}
+
+void cq_corpus_lose(cq_corpus_counts *counts, const char *reason) {
+  lose(counts, reason, 1);
+}
+
+void cq_corpus_add_losses(cq_corpus_counts *counts, const cq_corpus_counts *other) {
+  for (size_t i = 0; i < other->n_losses; i++) {
+    counts->n_read += other->losses[i].n;
+    lose(counts, other->losses[i].reason, other->losses[i].n);
+  }
 }
 
 cq_status cq_corpus_count_row(cq_corpus_counts *counts, const cq_corpus_flow *flow, cq_error *error) {
-  enum { EVERY = 8192 };
-  if (++counts->n_read % EVERY != 0 || !flow->progress) return CQ_OK;
+  return ++counts->n_read % CQ_CORPUS_EVERY == 0 ? cq_corpus_ask(counts, flow, error) : CQ_OK;
+}
+
+cq_status cq_corpus_ask(const cq_corpus_counts *counts, const cq_corpus_flow *flow, cq_error *error) {
+  if (!flow->progress) return CQ_OK;
   return flow->progress(flow->progress_context, counts->n_read) ? CQ_OK : cq_fail(error, CQ_ERR_STOPPED, "stopped");
 }
 

@@ -6,14 +6,17 @@
 #include "corpus/rows.h"
 #include "text/script.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-enum { LONGEST = 4096 }; /* sentences with more characters are counted together */
+enum { SHORT = 4096 }; /* lengths below are counted, the few others kept one by one */
 
 /* A column's counts. */
 typedef struct tally {
   uint64_t n, n_empty, n_characters, n_words, most;
-  uint64_t lengths[LONGEST + 1];
+  uint64_t lengths[SHORT];
+  uint64_t *long_ones; /* [n_long] */
+  size_t n_long, capacity;
   uint64_t scripts[CQ_N_SCRIPTS];
   cq_key_set distinct;
 } tally;
@@ -42,7 +45,12 @@ static bool add_side(tally *t, cq_slice text) {
   const uint64_t length = cq_utf8_length(text.data, text.n);
   t->n_characters += length, t->n_words += count_words(text);
   t->most = length > t->most ? length : t->most;
-  t->lengths[length < LONGEST ? length : LONGEST]++;
+  if (length < SHORT)
+    t->lengths[length]++;
+  else if (cq_reserve((void **)&t->long_ones, &t->capacity, t->n_long + 1, sizeof *t->long_ones))
+    t->long_ones[t->n_long++] = length;
+  else
+    return false;
   t->scripts[cq_script_of(text)]++;
   return cq_key_set_put(&is_new, &t->distinct, cq_checksum(text.data, text.n, 0));
 }
@@ -62,18 +70,27 @@ static cq_status add_row(cq_corpus_figures *out, stats *s, const cq_row *row, cq
   return CQ_OK;
 }
 
-/* The least length that a share of the sentences do not exceed. */
+/* The least length that a share of the sentences do not exceed; the long ones in their order. */
 static uint64_t length_of_share(const tally *t, double share) {
   const double wanted = share * (double)(t->n - t->n_empty);
-  uint64_t n = 0, length = 0;
-  while (length < LONGEST && (double)(n += t->lengths[length]) < wanted) length++;
-  return length < LONGEST ? length : t->most;
+  uint64_t n = 0;
+  for (uint64_t length = 0; length < SHORT; length++)
+    if ((double)(n += t->lengths[length]) >= wanted) return length;
+  size_t i = 0;
+  while (i + 1 < t->n_long && (double)(n + i + 1) < wanted) i++;
+  return t->long_ones[i];
 }
 
-static void sum_up(cq_corpus_column *out, const tally *t) {
+static int by_length(const void *a, const void *b) {
+  const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+  return (x > y) - (x < y);
+}
+
+static void sum_up(cq_corpus_column *out, tally *t) {
   const uint64_t n = t->n - t->n_empty;
   *out = (cq_corpus_column){.n = t->n, .n_empty = t->n_empty};
   if (n == 0) return;
+  if (t->n_long) qsort(t->long_ones, t->n_long, sizeof *t->long_ones, by_length);
   out->n_distinct = t->distinct.n + t->distinct.has_zero;
   out->mean_characters = (double)t->n_characters / (double)n, out->mean_words = (double)t->n_words / (double)n;
   out->median_characters = length_of_share(t, 0.5), out->characters_95 = length_of_share(t, 0.95);
@@ -112,6 +129,7 @@ cq_status cq_corpus_stats(cq_corpus_figures *out, const cq_corpus_stats_options 
   for (size_t c = 0; c < s.n; c++) {
     if (!status) sum_up(&out->columns[c], s.columns[c]);
     cq_key_set_free(&s.columns[c]->distinct);
+    cq_free(s.columns[c]->long_ones);
     cq_free(s.columns[c]);
   }
   cq_key_set_free(&s.rows);

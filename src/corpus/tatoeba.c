@@ -47,6 +47,7 @@ static cq_status read_sentences(tatoeba *t, cq_error *error) {
     if (status) break;
   }
   cq_row_reader_close(&rows);
+  cq_corpus_add_losses(t->base.counts, &uncounted);
   for (size_t i = 0; !status && i < 2; i++)
     if (t->places[i].n == 0) status = cq_fail(error, CQ_ERR_ARGUMENT, "no sentence is of language '%s'", o->columns[i]);
   return status;

@@ -73,7 +73,7 @@ static cq_status next_insert(bool *over, dump *d, cq_form *form, cq_error *error
     d->rest = line;
     if (!at || (size_t)(end - at) < sizeof values - 1) return broken(d, "VALUES", error);
     d->rest = (cq_slice){at + sizeof values - 1, (size_t)(end - at) - (sizeof values - 1)};
-    return CQ_OK;
+    return cq_corpus_ask(form->counts, &form->o->flow, error);
   }
 }
 

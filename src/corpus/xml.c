@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <expat.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -49,6 +50,15 @@ static int external_entity(XML_Parser parser, const char *context, const char *b
   return XML_STATUS_ERROR;
 }
 
+static cq_status open_file(cq_xml *x, cq_error *error) {
+  errno = 0;
+  const int fd = strcmp(x->path, "-") != 0 ? open(x->path, O_RDONLY | O_CLOEXEC) : dup(STDIN_FILENO);
+  if (fd >= 0 && (x->file = gzdopen(fd, "rb"))) return CQ_OK;
+  if (fd < 0) return cq_fail_errno(error, x->path, "cannot open");
+  close(fd);
+  return cq_fail_memory(error, x->path);
+}
+
 cq_status cq_xml_open(cq_xml **out, const char *path, cq_xml_ear ear, cq_error *error) {
   static const XML_Memory_Handling_Suite memory = {malloc, realloc, free};
   *out = NULL;
@@ -58,11 +68,10 @@ cq_status cq_xml_open(cq_xml **out, const char *path, cq_xml_ear ear, cq_error *
   x->ear = ear;
   x->path = cq_strdup(path);
   x->parser = x->path ? XML_ParserCreate_MM(NULL, &memory, NULL) : NULL;
-  errno = 0;
-  if (!x->parser)
+  if (x->parser)
+    status = open_file(x, error);
+  else
     status = cq_fail_memory(error, path);
-  else if (!(x->file = strcmp(path, "-") != 0 ? gzopen(path, "rb") : gzdopen(dup(STDIN_FILENO), "rb")))
-    status = errno ? cq_fail_errno(error, path, "cannot open") : cq_fail_memory(error, path);
   if (status) {
     cq_xml_close(x);
     return status;

@@ -10,6 +10,8 @@
 #include "corpus/format.h"
 #include "format/json.h"
 
+#include <string.h>
+
 typedef struct xquad {
   cq_form base;
   json_t *files[2];
@@ -26,12 +28,14 @@ static json_t *item(const json_t *object, const char *key, size_t i) {
 
 static cq_slice text_of(const json_t *object, const char *key) {
   const json_t *value = json_object_get(object, key);
-  return json_is_string(value) ? (cq_slice){json_string_value(value), json_string_length(value)} : (cq_slice){0};
+  const size_t n = json_string_length(value);
+  if (!json_is_string(value) || memchr(json_string_value(value), '\0', n)) return (cq_slice){0};
+  return (cq_slice){json_string_value(value), n};
 }
 
 static cq_status bad(const char *path, const char *key, size_t article, size_t paragraph, cq_error *error) {
-  return cq_fail_file(error, CQ_ERR_FORMAT, path, "article %zu, paragraph %zu: no text under '%s'", article + 1,
-                      paragraph + 1, key);
+  return cq_fail_file(error, CQ_ERR_FORMAT, path, "article %zu, paragraph %zu: no text under '%s', or one with NUL",
+                      article + 1, paragraph + 1, key);
 }
 
 /* Checks that all texts are there; with maps, remembers the questions. */

@@ -164,6 +164,9 @@ refused "no sentence is of language 'ita'" --from tatoeba --columns eng,ita link
 printf '1\teng\n' >bad.csv
 refused "bad.csv:1: 2 columns, expected at least 3" --from tatoeba --columns eng,deu links.csv bad.csv
 refused "0 languages, expected 2" --from tatoeba links.csv sentences.csv
+cat sentences.csv bad.csv >some.csv
+expect 0 data convert --from tatoeba --columns eng,deu links.csv some.csv --skip-bad
+stderr_has "1 malformed"
 
 # Wikipedia's dumps: escapes, other namespaces and languages, rows over several statements.
 cat >page.sql <<'END'
@@ -192,6 +195,8 @@ converts 'Rain fell.\tRegen fiel.\nWhat fell?\tWas fiel?\nWhen?\tWann?\n' --from
 stderr_has "1 without a translation"
 printf '{"data":[{"paragraphs":[{"context":"Rain.","qas":[{"id":"a"}]}]}]}' >bad.json
 refused "bad.json: article 1, paragraph 1: no text under 'question'" --from xquad q.en bad.json
+printf '{"data":[{"paragraphs":[{"context":"R\\u0000","qas":[]}]}]}' >bad.json
+refused "bad.json: article 1, paragraph 1: no text under 'context', or one with NUL" --from xquad q.en bad.json
 printf '{"data":\n[' >bad.json
 refused "bad.json:2" --from xquad bad.json q.de
 printf '{"data":[1]}' >bad.json

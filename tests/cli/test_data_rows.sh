@@ -36,6 +36,12 @@ stderr_has "45001 rows read, 10002 written; 19998 of the first, without a partne
 lines_are whole.tsv 10002
 sort whole.tsv >a && sort parts.tsv >b
 same a b
+printf '\xef\xbb\xbf\xef\xbb\xbfx\tone\n\xef\xbb\xbfy\ttwo\r\r\n' >marked-a.tsv # a row's own marks and carriage returns stay
+printf 'X\tone\nY\ttwo\nZ\ttwo\r\r\n' >marked-b.tsv
+gives '\xef\xbb\xbfx\tX\n\xef\xbb\xbfy\tZ\n' pivot --on 2,2 marked-a.tsv marked-b.tsv
+expect_from marked-b.tsv 0 data pivot --on 2,2 marked-a.tsv -
+LC_ALL=C sort stdout >got
+same expected got
 [ -z "$(ls parts)" ] || fail "parts were left behind: $(ls parts)"
 expect 2 data pivot en-fr.tsv
 expect 2 data pivot en-fr.tsv en-it.tsv --on 1
@@ -136,6 +142,13 @@ gives "The cat's dog, or a Cat; sleeps.\tdie cat's dog, or a Katze; schläft.\nT
 stderr_has "4 rows read, 3 written; 1 without a word of the dictionary"
 gives 'СКАЗКА, казка!\tСКАЗКА, Märchen!\n' gloss -d words.tsv --least 0.5 g.txt
 stderr_has "1 written; 2 with too few words of the dictionary, 1 without a word of the dictionary"
+printf 'straße\tstreet\nλόγος\tword\ncaf\xc3\xa9\tcoffee\n' >folded.tsv
+printf 'STRASSE ΛΌΓΟΣ CAFE\xcc\x81 x\n' >folded.txt
+gives 'STRASSE ΛΌΓΟΣ CAFE\xcc\x81 x\tstreet word coffee x\n' gloss -d folded.tsv folded.txt
+printf 'a a a a a a a b b b b b b b b b b b b b b b b b b\n' >share.txt # 7 of 25: what is a little more than 0.28
+printf 'a\tx\n\xff\nalone\n' >a.tsv
+expect 0 data gloss --skip-bad -d a.tsv --least 0.28 share.txt
+stderr_has "3 rows read, 1 written; 2 malformed"
 printf 'one\teins\none\tein\teiner\n' >number.tsv
 printf 'x\tone\n%.0s' 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 >ones.tsv
 expect 0 data gloss -d number.tsv --column 2 ones.tsv
@@ -169,6 +182,9 @@ expect 0 data stats s.tsv s.tsv --json
 stdout_has '{"rows": 12, "distinct": 6, "identical": 2, "malformed": 0, "columns": ['
 stdout_has '"Cyrillic": 0.5'
 expect 2 data stats --csv --json s.tsv
+for n in 3 5000 6000 7000 9000; do printf "%${n}s\n" . | tr ' ' a; done >long.txt
+expect 0 data stats long.txt --csv
+stdout_has '1,5,0,5,5400.6,6000,9000,9000,1.0,'
 printf '\xff\nA\tB\tC\n' >bad.tsv
 expect 1 data stats bad.tsv
 stderr_has "bad.tsv:1: not UTF-8"
