@@ -80,12 +80,16 @@ each_system() {
   "$call" "XLM-R, seven languages ← teacher" "$work/xlm-r-langs" "$@"
 }
 
-# crossed_sts LANGUAGE: a file of the STS benchmark's test pairs, English on the left and LANGUAGE on the right.
+# crossed_sts LANGUAGE: a file of the STS benchmark's test pairs, English on the left and LANGUAGE on the right; it is not
+# there when LANGUAGE's are not.
 crossed_sts() {
   local out=$work/text/stsb-en-$1.tsv
   mkdir -p "$work/text"
-  [ -s "$out" ] || paste <(gzip -dc "$data/sts/stsb-en-test.tsv.gz") <(gzip -dc "$data/sts/stsb-$1-test.tsv.gz") |
-    awk -F '\t' -v OFS='\t' '{ print $1, $5, $3 }' >"$out"
+  if [ ! -s "$out" ] && [ -f "$data/sts/stsb-$1-test.tsv.gz" ]; then
+    paste <(gzip -dc "$data/sts/stsb-en-test.tsv.gz") <(gzip -dc "$data/sts/stsb-$1-test.tsv.gz") |
+      awk -F '\t' -v OFS='\t' '{ print $1, $5, $3 }' >"$out.tmp"
+    mv "$out.tmp" "$out"
+  fi
   echo "$out"
 }
 
@@ -109,7 +113,7 @@ compare_heading() { heading "$1" pairs tatoeba flores ntrex "MSE of ntrex" "STS-
 compare() {
   local name=$1 model=$2 pairs=$3 more=("${@:4}") all=— error_here accuracies similar share
   local test=("$data"/parallel/en-de/test-{tatoeba,flores,ntrex}.tsv.gz)
-  if [ ! -d "$model" ]; then
+  if ! is_there "$model"; then
     row "$name" "$pairs" "not run here" — — — — — — "${more[@]}"
     return
   fi

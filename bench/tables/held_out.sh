@@ -9,12 +9,13 @@ languages=(ar de es fr hi ru zh)
 mean_cosine() { "$program" similarity --model "$1" --threads "$threads" --tsv - | awk '{ sum += $1 } END { printf "%.3f\n", sum / NR }'; }
 heading "held-out news (ntrex): translations / strangers" "${languages[@]}"
 of_model() { # NAME MODEL
-  [ -d "$2" ] || { row "$1" "not run here" — — — — — —; return; }
-  local cells=() pairs
+  is_there "$2" || { row "$1" "not run here" — — — — — —; return; }
+  local cells=() pairs of_pairs of_strangers
   for language in "${languages[@]}"; do
     pairs=$(gzip -dc "$data/parallel/en-$language/test-ntrex.tsv.gz" | cut -f 1,2)
-    cells+=("$(mean_cosine "$2" <<<"$pairs") / $(paste <(cut -f 1 <<<"$pairs") <(cut -f 2 <<<"$pairs" | tail -n +2) |
-      head -n -1 | mean_cosine "$2")")
+    of_pairs=$(mean_cosine "$2" <<<"$pairs")
+    of_strangers=$(paste <(cut -f 1 <<<"$pairs") <(cut -f 2 <<<"$pairs" | tail -n +2) | head -n -1 | mean_cosine "$2")
+    cells+=("$of_pairs / $of_strangers")
   done
   row "$1" "${cells[@]}"
 }

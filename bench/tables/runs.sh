@@ -140,7 +140,10 @@ for run in "$@"; do
   case $run in
   size-* | set-*)
     mono=("$work/text/en-de.txt")
-    [ -s "${mono[0]}" ] || tr '\t' '\n' <"$(text en-de "$de"-*.tsv.gz)" >"${mono[0]}"
+    if [ ! -s "${mono[0]}" ]; then
+      tr '\t' '\n' <"$(text en-de "$de"-*.tsv.gz)" >"${mono[0]}.tmp"
+      mv "${mono[0]}.tmp" "${mono[0]}"
+    fi
     ;;
   esac
   echo "== $run: $(cat "${pairs[@]}" | wc -l) pairs, $steps steps" >&2
