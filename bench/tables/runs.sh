@@ -14,7 +14,8 @@
 #            student-static-20k                     the last with 20,000 steps, which take it a few minutes
 #          other languages:
 #            lang-es lang-ar                        one with English
-#            langs-all langs-50k                    seven, drawn from alike; the first LONG steps, the second at most 50,000 pairs of each
+#            langs-all langs-50k                    seven, drawn from alike, a vocabulary from at most 50,000
+#                                                   pairs of each; the first LONG steps, the second 1,000 of these pairs
 #          a baseline without other languages:
 #            teacher-stsb                           the teacher after the scores of stsb-en, four epochs of batches of 16
 #          not in the list, on multilingual bodies that you have (names in the local Hugging Face cache, or MBERT and XLM_R):
@@ -23,7 +24,7 @@
 #   STEPS (1000), BATCH (64), SEED (1), THREADS (2), LONG (6000: steps of langs-all) in the environment change the runs
 set -euo pipefail
 shopt -s inherit_errexit
-[ $# -ge 4 ] || { sed -n '2,25s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+[ $# -ge 4 ] || { sed -n '2,26s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 program=$1 data=$2 teacher=$3 work=$4
 shift 4
 all=(size-{1k,5k,10k,25k,all} set-{everyday,captions,news,technical,dict,gloss} student-{transformer,bilstm,static,static-20k} lang-{es,ar} langs-{all,50k} teacher-stsb)
@@ -125,11 +126,10 @@ for run in "$@"; do
     balanced=(--balanced)
     for language in "${seven[@]}"; do
       whole=$(text "en-$language" "$data/parallel/en-$language"/train-*.tsv.gz)
-      if [ "$run" = langs-50k ]; then
-        head -n 50000 "$whole" >"$work/text/en-$language-50k.tsv"
-        whole=$work/text/en-$language-50k.tsv
-      fi
-      pairs+=("$whole")
+      some=$work/text/en-$language-50k.tsv
+      head -n 50000 "$whole" >"$some"
+      words_from+=("$some") # the pieces of a language that has little text would be few among those of all text
+      if [ "$run" = langs-50k ]; then pairs+=("$some"); else pairs+=("$whole"); fi
       dev+=("$data/parallel/en-$language/dev-ntrex.tsv.gz")
     done
     [ "$run" = langs-50k ] || steps=${LONG:-6000}
