@@ -84,8 +84,8 @@ CQ_API CQ_MUST_USE cq_status cq_corpus_convert(cq_corpus_counts *counts, const c
 
 /* --- from rows to rows --- */
 
-/* How sentences are compared: byte for byte, or as the letters and digits that are in them, whatever their case (NFKC,
- * full case folding), and nothing else; a sentence without any is compared byte for byte. */
+/* How sentences are compared: byte for byte, or as the letters and digits that are in them, whatever their case
+ * (NFKC, full case folding), and nothing else; a sentence without any is compared byte for byte. */
 typedef enum cq_corpus_match { CQ_CORPUS_EXACT, CQ_CORPUS_NORMALISED } cq_corpus_match;
 
 typedef struct cq_corpus_pivot_options {
@@ -170,8 +170,8 @@ typedef struct cq_corpus_gloss_options {
 } cq_corpus_gloss_options;
 
 /* Sentences and what becomes of them when their words are translated one by one: parallel text where there is but a
- * dictionary (Lample et al. 2018, "word-by-word"). A word is found whatever its case; of several translations one is drawn, and
- * one that is not known stays as it is. Errors: CQ_ERR_ARGUMENT when no word has a translation. */
+ * dictionary (Lample et al. 2018, "word-by-word"). A word is found whatever its case; of several translations one is drawn,
+ * and a word that is not known stays as it is. Errors: CQ_ERR_ARGUMENT when no word has a translation. */
 CQ_API CQ_MUST_USE cq_status cq_corpus_gloss(cq_corpus_counts *counts, const cq_corpus_gloss_options *options,
                                              cq_error *error);
 

@@ -124,6 +124,12 @@ cq_slice cq_path_name(const char *path) {
   return (cq_slice){path + start, end - start};
 }
 
+bool cq_path_parent(char *out, size_t out_size, const char *path) {
+  const size_t n = (size_t)(cq_path_name(path).data - path);
+  const int written = snprintf(out, out_size, "%.*s", n ? (int)n : 1, n ? path : ".");
+  return written >= 0 && (size_t)written < out_size;
+}
+
 /* ---- writing ---- */
 
 /* "PATH.TAG-PID-N": beside the target, so that rename stays within one file system. */
@@ -144,19 +150,10 @@ static char *temporary_name(const char *path) {
 /* A handle on the directory that holds path, to sync it once a new name is in it; taken before the name is put there,
  * so that nothing but the sync itself can fail afterwards. -1 with CQ_OK: the directory may be written but not read. */
 static cq_status open_parent(int *fd, const char *path, cq_error *error) {
-  char *parent = cq_strdup(path);
-  *fd = -1;
-  if (!parent) return cq_fail_memory(error, path);
-  parent[cq_path_length(parent)] = '\0';
-  char *slash = strrchr(parent, '/');
-  if (slash == parent)
-    slash[1] = '\0';
-  else if (slash)
-    *slash = '\0';
-  *fd = open(slash ? parent : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  cq_status status = *fd < 0 && errno != EACCES ? cq_fail_errno(error, path, "cannot open the directory of") : CQ_OK;
-  cq_free(parent);
-  return status;
+  char parent[PATH_MAX];
+  errno = ENAMETOOLONG;
+  *fd = cq_path_parent(parent, sizeof parent, path) ? open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+  return *fd < 0 && errno != EACCES ? cq_fail_errno(error, path, "cannot open the directory of") : CQ_OK;
 }
 
 static cq_status sync_parent(int fd, const char *path, cq_error *error) {
@@ -165,22 +162,17 @@ static cq_status sync_parent(int fd, const char *path, cq_error *error) {
 }
 
 void cq_remove_leftovers(const char *path) {
-  char target[PATH_MAX], directory[PATH_MAX], name[PATH_MAX];
-  int n = snprintf(target, sizeof target, "%.*s", (int)cq_path_length(path), path);
-  if (n < 0 || (size_t)n >= sizeof target) return;
-  path = target;
-  const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
-  n = snprintf(directory, sizeof directory, "%.*s", slash ? (int)(base - path) : 1, slash ? path : ".");
-  if (n < 0 || (size_t)n >= sizeof directory) return;
+  char directory[PATH_MAX], name[PATH_MAX];
+  const cq_slice base = cq_path_name(path);
+  if (!cq_path_parent(directory, sizeof directory, path)) return;
   DIR *dir = opendir(directory);
   if (!dir) return;
-  size_t base_n = strlen(base);
   for (struct dirent *entry; (entry = readdir(dir));) {
     long pid;
     char end;
     unsigned count;
-    if (strncmp(entry->d_name, base, base_n) != 0) continue;
-    if (sscanf(entry->d_name + base_n, ".tmp-%ld-%u%c", &pid, &count, &end) != 2 || pid <= 0) continue;
+    if (strncmp(entry->d_name, base.data, base.n) != 0) continue;
+    if (sscanf(entry->d_name + base.n, ".tmp-%ld-%u%c", &pid, &count, &end) != 2 || pid <= 0) continue;
     if (kill((pid_t)pid, 0) == 0 || errno != ESRCH) continue;
     if (snprintf(name, sizeof name, "%s/%s", directory, entry->d_name) >= (int)sizeof name) continue;
     int fd = open(name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);

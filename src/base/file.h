@@ -28,9 +28,11 @@ bool cq_is_directory(const char *path);
 /* "DIR/NAME" into the caller's buffer; CQ_ERR_ARGUMENT when it does not fit. DIR "" gives NAME. */
 CQ_MUST_USE cq_status cq_path_join(char *out, size_t out_size, const char *dir, const char *name, cq_error *error);
 
-/* How many bytes a path has before the slashes at its end ("/" keeps its one), and its last part, "" for "/". */
+/* How many bytes a path has before the slashes at its end ("/" keeps its one); its last part, "" for "/". */
 size_t cq_path_length(const char *path);
 cq_slice cq_path_name(const char *path);
+/* The directory that the last part is in, with its slash, "." for a name alone; false when it does not fit. */
+bool cq_path_parent(char *out, size_t out_size, const char *path);
 
 /* --- writing: a temporary file beside the target, synced and renamed over it on commit; opening removes the temporary
  * files of killed processes --- */

@@ -92,14 +92,14 @@ static cq_status join_row(pivot *p, shelf *s, const cq_row *row, cq_error *error
   }
   assert(s->is_used && first < s->rows.n);
   s->is_used[first] = true;
-  size_t n = 0, n_written = 0;
+  size_t n = 0;
   for (uint32_t i = first; i != CQ_MULTIMAP_NONE && !status; i = cq_multimap_next(&s->rows, i)) {
-    if (p->o->most && n++ == p->o->most) {
+    if (p->o->most && n == p->o->most) {
       cq_corpus_lose(p->counts, "with more partners than --most");
       break;
     }
     status = write_pair(p, row, s->lines[i], error);
-    if (!status && ++n_written % CQ_CORPUS_EVERY == 0) status = cq_corpus_ask(p->counts, &p->o->flow, error);
+    if (!status && ++n % CQ_CORPUS_EVERY == 0) status = cq_corpus_ask(p->counts, &p->o->flow, error);
   }
   return status;
 }

@@ -3,7 +3,6 @@
 #include "base/error.h"
 #include "base/memory.h"
 
-#include <errno.h>
 #include <expat.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -51,10 +50,9 @@ static int external_entity(XML_Parser parser, const char *context, const char *b
 }
 
 static cq_status open_file(cq_xml *x, cq_error *error) {
-  errno = 0;
   const int fd = strcmp(x->path, "-") != 0 ? open(x->path, O_RDONLY | O_CLOEXEC) : dup(STDIN_FILENO);
-  if (fd >= 0 && (x->file = gzdopen(fd, "rb"))) return CQ_OK;
   if (fd < 0) return cq_fail_errno(error, x->path, "cannot open");
+  if ((x->file = gzdopen(fd, "rb"))) return CQ_OK;
   close(fd);
   return cq_fail_memory(error, x->path);
 }

@@ -64,8 +64,7 @@ static cq_status check_output(const char *output, cq_error *error) {
     if (!has_model(output) && !is_empty(output))
       return cq_fail_file(error, CQ_ERR_ARGUMENT, output, "already exists, and holds no model");
   }
-  const int n = (int)(name.data - output);
-  if (snprintf(parent, sizeof parent, "%.*s", n ? n : 1, n ? output : ".") >= (int)sizeof parent)
+  if (!cq_path_parent(parent, sizeof parent, output))
     return cq_fail_file(error, CQ_ERR_ARGUMENT, output, "the path is too long");
   if (access(parent, W_OK) != 0 && errno != ENOENT) return cq_fail_errno(error, parent, "cannot write here");
   return CQ_OK;

@@ -57,13 +57,17 @@ static void paths_are_joined_and_taken_apart(void **state) {
   assert_int_equal(cq_path_join(out, sizeof out, "ab", "", &error), CQ_OK);
   assert_string_equal(out, "ab");
   assert_int_equal(cq_path_join(out, sizeof out, "abc", "defg", &error), CQ_ERR_ARGUMENT);
+  assert_false(cq_path_parent(out, sizeof out, "abc/def/g"));
   static const struct {
-    const char *path, *name;
+    const char *path, *name, *parent;
     size_t n;
-  } of[] = {{"a/bc//", "bc", 4}, {"bc", "bc", 2}, {"/bc", "bc", 3}, {"/", "", 1}, {"//", "", 1}, {"", "", 0}};
+  } of[] = {{"a/bc//", "bc", "a/", 4}, {"bc", "bc", ".", 2}, {"/bc", "bc", "/", 3},
+            {"/", "", "/", 1},         {"//", "", "/", 1},   {"", "", ".", 0}};
   for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
     assert_int_equal(cq_path_length(of[i].path), of[i].n);
     assert_true(cq_slice_equal(cq_path_name(of[i].path), cq_slice_of(of[i].name)));
+    assert_true(cq_path_parent(out, sizeof out, of[i].path));
+    assert_string_equal(out, of[i].parent);
   }
 }
 

@@ -24,6 +24,11 @@ static void keys_of_sentences(void **state) {
       {"", "", true},
       {"", " ", false},
       {"caf\xc3\xa9", "cafe", false},
+      {"Stra\xc3\x9f"
+       "e 3",
+       "stra\xc3\x9f"
+       "e-3",
+       true},
       {"Gru\xc3\x9f 3", "GRUSS-3", true},
       {"\xce\xa3\xce\x91\xce\xa3", "\xcf\x83\xce\xb1\xcf\x82", true}, /* a sigma at the end */
       {"\xe5\x9b\xbe\xe3\x80\x82", "\xe5\x9b\xbe", true},
