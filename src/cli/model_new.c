@@ -153,7 +153,8 @@ const cli_command cli_model_new = {
     .most_arguments = 1,
     .description =
         "Writes a new model. A good student for new languages is the teacher's own body under a vocabulary of "
-        "the languages it shall know (--kind new-vocabulary).",
+        "the languages it shall know (--kind new-vocabulary). New pieces begin where the teacher's words are "
+        "that they translate; each FILE of translations is aligned by itself: a language a file is best.",
     .example = "calque model new --kind new-vocabulary --from all-MiniLM-L6-v2 --text train/en-de.tsv.gz student",
     CLI_OPTIONS(struct args, options),
     .defaults = defaults,

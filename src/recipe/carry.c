@@ -161,8 +161,11 @@ static cq_status fill_rows(carry *c, cq_carry_over how, cq_error *error) {
 /* --- alignment --- */
 
 typedef struct parallel {
-  cq_aligner *aligner;
-  uint64_t *source_count; /* [n_new] occurrences of a piece in source sentences */
+  cq_aligner *aligner;    /* of the file being read */
+  double *source_count;   /* [n_new] occurrences of a piece in source sentences */
+  double *target_count;   /* [n_new] occurrences of a piece in translations that say what it means */
+  float *meaning;         /* [n_new, dim] what it means there: the sum over those */
+  float *meaning_of_file; /* [dim] */
   cq_ids source, target;
 } parallel;
 
@@ -188,20 +191,18 @@ static cq_status add_line(carry *c, parallel *p, cq_slice line, cq_error *error)
   return status;
 }
 
-static cq_status read_parallel(carry *c, parallel *p, const char *const *files, size_t n_files, cq_error *error) {
-  cq_status status = CQ_OK;
-  for (size_t f = 0; !status && f < n_files; f++) {
-    cq_lines *lines;
-    cq_slice line;
-    if ((status = cq_lines_open(&lines, files[f], error))) return status;
-    for (;;) {
-      status = cq_lines_next(&line, lines, error);
-      /* What is malformed was told of when the vocabulary was trained on these files. */
-      if (status == CQ_ERR_FORMAT && !cq_lines_broken(lines)) continue;
-      if (status || !line.data || (status = add_line(c, p, line, error))) break;
-    }
-    cq_lines_close(lines);
+static cq_status read_parallel(carry *c, parallel *p, const char *file, cq_error *error) {
+  cq_lines *lines;
+  cq_slice line;
+  cq_status status = cq_lines_open(&lines, file, error);
+  if (status) return status;
+  for (;;) {
+    status = cq_lines_next(&line, lines, error);
+    /* What is malformed was told of when the vocabulary was trained on these files. */
+    if (status == CQ_ERR_FORMAT && !cq_lines_broken(lines)) continue;
+    if (status || !line.data || (status = add_line(c, p, line, error))) break;
   }
+  cq_lines_close(lines);
   return status;
 }
 
@@ -226,33 +227,54 @@ static void mean_of_links(const carry *c, float *mean, const cq_link *links, siz
   for (int64_t j = 0; j < c->dim; j++) mean[j] *= scale;
 }
 
-/* A piece's row: what it means in translations, mixed with what it means in the source by its counts there. */
-static void mix_aligned(carry *c, const parallel *p, int64_t id, float *aligned) {
+static void add_meanings(const carry *c, parallel *p) {
   cq_link links[MAX_LINKS];
-  const size_t n = cq_aligner_links(p->aligner, (int32_t)id, links, MAX_LINKS);
-  if (n == 0) return;
-  float *row = c->rows + id * c->dim;
-  mean_of_links(c, aligned, links, n);
-  const double here = (double)p->source_count[id], there = (double)cq_aligner_count(p->aligner, (int32_t)id);
-  const float share = (float)(there / (here + there));
-  for (int64_t j = 0; j < c->dim; j++) row[j] = share * aligned[j] + (1 - share) * row[j];
-  c->stats->n_aligned++;
+  for (int64_t id = 0; id < c->n_new; id++) {
+    const size_t n = role_of(c, id) < 0 ? cq_aligner_links(p->aligner, (int32_t)id, links, MAX_LINKS) : 0;
+    if (n == 0) continue;
+    const uint64_t count = cq_aligner_count(p->aligner, (int32_t)id);
+    float *sum = p->meaning + id * c->dim;
+    mean_of_links(c, p->meaning_of_file, links, n);
+    for (int64_t j = 0; j < c->dim; j++) sum[j] += (float)count * p->meaning_of_file[j];
+    p->target_count[id] += (double)count;
+  }
 }
 
+static cq_status align_file(carry *c, parallel *p, const char *file, cq_error *error) {
+  cq_status status = cq_aligner_new(&p->aligner, c->n_old, c->n_new, error);
+  if (!status) status = read_parallel(c, p, file, error);
+  if (!status) status = cq_aligner_run(p->aligner, N_ITERATIONS, error);
+  if (!status) add_meanings(c, p);
+  cq_aligner_free(p->aligner);
+  return status;
+}
+
+/* A piece's row: what it means in translations, mixed with what it means in the source by its counts. */
+static void mix(carry *c, const parallel *p) {
+  for (int64_t id = 0; id < c->n_new; id++) {
+    const double there = p->target_count[id], both = there + p->source_count[id];
+    if (there <= 0) continue;
+    const float share = (float)(there / both), *sum = p->meaning + id * c->dim;
+    float *row = c->rows + id * c->dim;
+    for (int64_t j = 0; j < c->dim; j++) row[j] = sum[j] / (float)both + (1 - share) * row[j];
+    c->stats->n_aligned++;
+  }
+}
+
+/* Each file by itself: in one text of many languages a source word's probability would be shared among its translations
+ * into all of them, and those of languages with little text would get next to none. */
 static cq_status align(carry *c, const char *const *files, size_t n_files, cq_error *error) {
-  parallel p = {.source_count = cq_alloc_array_zeroed((size_t)c->n_new, sizeof *p.source_count)};
-  float *aligned = cq_alloc_array((size_t)c->dim, sizeof *aligned);
-  cq_status status = p.source_count && aligned ? CQ_OK : cq_fail_memory(error, "alignment");
-  if (!status) status = cq_aligner_new(&p.aligner, c->n_old, c->n_new, error);
-  if (!status) status = read_parallel(c, &p, files, n_files, error);
-  if (!status) status = cq_aligner_run(p.aligner, N_ITERATIONS, error);
-  for (int64_t id = 0; !status && id < c->n_new; id++)
-    if (role_of(c, id) < 0) mix_aligned(c, &p, id, aligned);
-  cq_aligner_free(p.aligner);
-  cq_free(p.source_count);
-  cq_free(p.source.ids);
-  cq_free(p.target.ids);
-  cq_free(aligned);
+  const size_t n = (size_t)c->n_new, dim = (size_t)c->dim;
+  parallel p = {.source_count = cq_alloc_array_zeroed(n, sizeof *p.source_count),
+                .target_count = cq_alloc_array_zeroed(n, sizeof *p.target_count),
+                .meaning = cq_alloc_array_zeroed(n * dim, sizeof *p.meaning),
+                .meaning_of_file = cq_alloc_array(dim, sizeof *p.meaning_of_file)};
+  const bool ok = p.source_count && p.target_count && p.meaning && p.meaning_of_file;
+  cq_status status = ok ? CQ_OK : cq_fail_memory(error, "alignment");
+  for (size_t f = 0; !status && f < n_files; f++) status = align_file(c, &p, files[f], error);
+  if (!status) mix(c, &p);
+  cq_free(p.source_count), cq_free(p.target_count), cq_free(p.meaning), cq_free(p.meaning_of_file);
+  cq_free(p.source.ids), cq_free(p.target.ids);
   return status;
 }
 

@@ -5,8 +5,8 @@
  *   SHARED otherwise                          drawn from the old rows' mean and variance
  *   MEAN otherwise                            mean of the rows of the old tokens that the piece's text splits into
  *   ALIGN                                     in translations: mean of the rows of the old tokens that stand for it in the
- *                                             source, by train/align.h; in the source: as MEAN; mixed by how often the
- *                                             piece occurs on either side */
+ *                                             source, by train/align.h, each file by itself; in the source: as MEAN;
+ *                                             mixed by how often the piece occurs in each file and on either side */
 #ifndef RECIPE_CARRY_H
 #define RECIPE_CARRY_H
 

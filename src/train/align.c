@@ -37,8 +37,8 @@ struct cq_aligner {
 
 cq_status cq_aligner_new(cq_aligner **out, int64_t n_source, int64_t n_target, cq_error *error) {
   cq_aligner *a = cq_alloc_zeroed(sizeof *a);
-  if (!a) return cq_fail_memory(error, "an aligner");
   *out = a;
+  if (!a) return cq_fail_memory(error, "an aligner");
   a->n_source = n_source;
   a->n_target = n_target;
   for (int i = 0; i <= STEPS; i++) a->prior[i] = (float)exp(-TENSION * i / STEPS);

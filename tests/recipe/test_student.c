@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "calque/calque.h"
 #include "model/encoder.h"
+#include "recipe/carry.h"
 #include "train/align.h"
 
 #include <math.h>
@@ -218,13 +219,11 @@ static double margin_of(const cq_encoder *encoder) {
   return sum / (double)n;
 }
 
-/* With the alignment, a sentence and its translation are near each other before any training. The old model is a static
- * one whose pieces are the words of the English side. */
-static void alignment_brings_translations_together(void **state) {
-  double margin[2];
-  char model[400], english[400];
+/* A static model whose pieces are the words of the English side. */
+static const char *english_model(void) {
+  static char model[400];
+  char english[400];
   const char *file = english;
-  (void)state;
   snprintf(model, sizeof model, "%s", test_path("english"));
   snprintf(english, sizeof english, "%s", test_path("english.txt"));
   FILE *f = fopen(english, "w");
@@ -238,8 +237,16 @@ static void alignment_brings_translations_together(void **state) {
   o.vocab_bpe = true;
   o.vocab_size = 110;
   assert_int_equal(cq_student_new(model, &o, NULL, NULL), CQ_OK);
+  return model;
+}
+
+/* With the alignment, a sentence and its translation are near each other before any training. */
+static void alignment_brings_translations_together(void **state) {
+  double margin[2];
+  const char *model = english_model();
+  (void)state;
   for (int i = 0; i < 2; i++) {
-    o = options_for(CQ_STUDENT_NEW_VOCABULARY);
+    cq_student_options o = options_for(CQ_STUDENT_NEW_VOCABULARY);
     o.from = model;
     o.vocab_bpe = true;
     o.vocab_size = 170;
@@ -252,6 +259,67 @@ static void alignment_brings_translations_together(void **state) {
   assert_non_null(strstr(notices, "245 pairs"));
   assert_true(margin[1] > 0.1);
   assert_true(margin[1] > margin[0] + 0.1);
+}
+
+/* The rows for a student's vocabulary, placed by what files say. */
+static float *rows_by(const cq_encoder *old, const cq_encoder *student, const char *const *files, size_t n_files) {
+  const cq_tokenizer *tokenizer = student->modules[0]->tokenizer, *old_tokenizer = old->modules[0]->tokenizer;
+  const int64_t n = cq_tokenizer_describe(tokenizer)->vocab_size, dim = cq_encoder_dim(old),
+                n_old = cq_tokenizer_describe(old_tokenizer)->vocab_size;
+  float *rows = test_malloc((size_t)(n * dim) * sizeof *rows);
+  cq_random random = cq_random_seeded(1, 0);
+  cq_carry_stats stats;
+
+  assert_int_equal(cq_carry_over_rows(rows, tokenizer, row_of(old, 0), n_old, dim, old_tokenizer, CQ_CARRY_ALIGN, files,
+                                      n_files, &random, &stats, NULL),
+                   CQ_OK);
+  return rows;
+}
+
+/* The same English, said four times over in a language of its own letters. */
+static const char *larger_corpus(void) {
+  static char path[400];
+  snprintf(path, sizeof path, "%s", test_path("larger.tsv"));
+  FILE *f = fopen(path, "w");
+  assert_non_null(f);
+  for (int again = 0; again < 4; again++)
+    for (size_t w = 0; w < COUNT(who); w++)
+      for (size_t d = 0; d < COUNT(does); d++)
+        for (size_t o = 0; o < COUNT(what); o++)
+          fprintf(f, "%s %s %s.\t%c%c %c%c %c%c\n", who[w][0], does[d][0], what[o][0], 'A' + (int)w, 'Q', 'H' + (int)d,
+                  'X', 'M' + (int)o, 'Z');
+  assert_int_equal(fclose(f), 0);
+  return path;
+}
+
+/* A language's pieces stand where its own file puts them, however much there is of another. */
+static void each_file_is_aligned_by_itself(void **state) {
+  static const char *words[] = {"Hund", "Katze", "Kind", "Frau", "sieht", "findet", "liebt", "Sonne", "Fluss", "Musik"};
+  const char *files[2] = {corpus(), larger_corpus()};
+  cq_encoder *old;
+  (void)state;
+  assert_int_equal(cq_encoder_open(&old, english_model(), NULL, NULL), CQ_OK);
+  cq_student_options o = options_for(CQ_STUDENT_STATIC);
+  o.text_files = files;
+  o.n_text_files = 2;
+  o.vocab_bpe = true;
+  o.vocab_size = 260;
+  cq_encoder *student = make(&o);
+  float *alone = rows_by(old, student, files, 1), *beside = rows_by(old, student, files, 2);
+  const int64_t dim = cq_encoder_dim(old);
+  size_t n_moved = 0;
+  for (size_t i = 0; i < COUNT(words); i++) {
+    const int64_t id = id_of(student, words[i], CQ_PIECE_START);
+    assert_true(id >= 0);
+    assert_memory_equal(alone + id * dim, beside + id * dim, (size_t)dim * sizeof(float));
+  }
+  const int64_t own = id_of(student, "AQ", CQ_PIECE_START);
+  assert_true(own >= 0);
+  for (int64_t j = 0; j < dim; j++) n_moved += alone[own * dim + j] != beside[own * dim + j];
+  assert_int_equal(n_moved, dim);
+  test_free(alone), test_free(beside);
+  cq_encoder_free(student);
+  cq_encoder_free(old);
 }
 
 /* --- what cannot be made --- */
@@ -378,6 +446,7 @@ int main(void) {
       cmocka_unit_test(a_copy_is_the_same),
       cmocka_unit_test(rows_are_carried_over),
       cmocka_unit_test(alignment_brings_translations_together),
+      cmocka_unit_test(each_file_is_aligned_by_itself),
       cmocka_unit_test(refusals),
       cmocka_unit_test(the_aligner_finds_the_dictionary),
       cmocka_unit_test(allocations_may_fail),
