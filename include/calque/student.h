@@ -30,7 +30,7 @@ typedef enum cq_student_kind {
 typedef enum cq_carry_over {
   CQ_CARRY_SHARED, /* rows of pieces both vocabularies have; the others are drawn from the old rows' mean and variance */
   CQ_CARRY_MEAN,   /* the others are the mean of the old rows of the piece's own old tokens */
-  CQ_CARRY_ALIGN, /* the others are the mean of old rows weighted by a word-alignment model of each file of parallel text */
+  CQ_CARRY_ALIGN,  /* the others are the mean of old rows weighted by a word-alignment model of each parallel file */
 } cq_carry_over;
 
 typedef struct cq_student_options {

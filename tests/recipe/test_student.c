@@ -269,7 +269,6 @@ static float *rows_by(const cq_encoder *old, const cq_encoder *student, const ch
   float *rows = test_malloc((size_t)(n * dim) * sizeof *rows);
   cq_random random = cq_random_seeded(1, 0);
   cq_carry_stats stats;
-
   assert_int_equal(cq_carry_over_rows(rows, tokenizer, row_of(old, 0), n_old, dim, old_tokenizer, CQ_CARRY_ALIGN, files,
                                       n_files, &random, &stats, NULL),
                    CQ_OK);
