@@ -1,4 +1,5 @@
-# cq_module(NAME DEPS ... LINK ...) makes the target cq_NAME of the folder it is called in.
+# cq_module(NAME DEPS ... LINK ...) makes the target cq_NAME of the folder it is called in, src/NAME; a room within a
+# folder is a module of its own, "recipe/run".
 #
 # A folder's headers are found as "NAME/x.h", and only by the folders that list it under DEPS (or reach it
 # through them): every module gets an include directory of its own that holds nothing but a link to the folder.
@@ -18,7 +19,8 @@ if(CALQUE_SANITIZE)
   add_link_options(-fsanitize=${CALQUE_SANITIZE})
 endif()
 
-function(cq_module name)
+function(cq_module folder)
+  string(REPLACE / _ name ${folder})
   cmake_parse_arguments(ARG "" "" "DEPS;LINK" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS *.c *.cc)
   if(NOT sources)
@@ -26,12 +28,14 @@ function(cq_module name)
     set(sources ${CMAKE_CURRENT_BINARY_DIR}/empty.c)
   endif()
   add_library(cq_${name} OBJECT ${sources})
-  file(MAKE_DIRECTORY ${CQ_INCLUDE_ROOT}/${name})
-  file(CREATE_LINK ${CMAKE_CURRENT_SOURCE_DIR} ${CQ_INCLUDE_ROOT}/${name}/${name} SYMBOLIC)
+  get_filename_component(parent ${CQ_INCLUDE_ROOT}/${name}/${folder} DIRECTORY)
+  file(MAKE_DIRECTORY ${parent})
+  file(CREATE_LINK ${CMAKE_CURRENT_SOURCE_DIR} ${CQ_INCLUDE_ROOT}/${name}/${folder} SYMBOLIC)
   target_include_directories(cq_${name} PUBLIC ${CQ_INCLUDE_ROOT}/${name} PUBLIC ${CMAKE_SOURCE_DIR}/include)
   target_compile_options(cq_${name} PRIVATE ${CQ_WARNINGS})
   target_compile_definitions(cq_${name} PUBLIC _POSIX_C_SOURCE=200809L _DEFAULT_SOURCE _FILE_OFFSET_BITS=64 PRIVATE CQ_BUILDING)
   foreach(dep IN LISTS ARG_DEPS)
+    string(REPLACE / _ dep ${dep})
     target_link_libraries(cq_${name} PUBLIC cq_${dep})
   endforeach()
   target_link_libraries(cq_${name} PUBLIC ${ARG_LINK})

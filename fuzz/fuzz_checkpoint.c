@@ -3,7 +3,7 @@
 #include "fuzz.h"
 
 #include "base/checksum.h"
-#include "format/checkpoint.h"
+#include "store/checkpoint.h"
 
 #include <string.h>
 

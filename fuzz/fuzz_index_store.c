@@ -3,7 +3,7 @@
 #define _GNU_SOURCE
 #include "fuzz.h"
 
-#include "format/index_store.h"
+#include "store/index_store.h"
 
 #include <string.h>
 #include <sys/stat.h>

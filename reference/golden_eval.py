@@ -1,4 +1,4 @@
-"""Writes tests/golden/eval/: figures that the measures of src/eval/ and src/recipe/evaluate.c must reproduce.
+"""Writes tests/golden/eval/: figures that the measures of src/eval/ and src/recipe/evaluate/evaluate.c must reproduce.
 
     HF_HUB_OFFLINE=1 python reference/golden_eval.py tests/golden
 

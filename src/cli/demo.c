@@ -5,8 +5,8 @@
  *          one question, six languages ◀── translations found ◀── measured again ◀───────────┘
  *
  * Like every command it uses nothing but the public headers, so it is also an example of the library's use. */
-#include "command.h"
-#include "report.h"
+#include "cli/frame/command.h"
+#include "cli/frame/report.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* The program: a table of commands, and finding the one that is meant.
  *
- * To add a command: write src/cli/NAME.c after the pattern in command.h, declare it below, and give it a row in the
+ * To add a command: write src/cli/ROOM/NAME.c after the pattern in command.h, declare it below, and give it a row in the
  * table. Its help text, option parsing and error messages follow from the declaration. */
-#include "command.h"
-#include "report.h"
+#include "cli/frame/command.h"
+#include "cli/frame/report.h"
 
 #include <assert.h>
 #include <signal.h>

@@ -5,7 +5,6 @@
 #include "base/memory.h"
 #include "format/json.h"
 #include "model/modules.h"
-#include "model/states.h"
 #include "nn/embedding.h"
 #include "nn/norm.h"
 #include "nn/token_best.h"
@@ -293,7 +292,8 @@ static cq_status make_states(first_states *out, cq_lane *lane, const cq_decoder 
   }
   assert(given.rows == n && given.cols == width);
   for (int64_t l = 0; l < s->n_layers; l++)
-    cq_states_copy(state_of(out->hidden, out->cells, l, n, s->hidden_dim), cq_states_of_layer(given, s->n_layers, l));
+    cq_lstm_state_copy(state_of(out->hidden, out->cells, l, n, s->hidden_dim),
+                       cq_lstm_state_of_layer(given, s->n_layers, l));
   return CQ_OK;
 }
 
@@ -398,7 +398,8 @@ static cq_status backward(cq_lane *lane, const cq_decoder *d, const cq_decoder_b
   if (status || !wanted) return status;
   cq_tensor dall = cq_workspace_f32(w, n_seqs, 2 * s->n_layers * s->hidden_dim);
   if (!dall.data) return cq_fail_memory(error, "a decoder's gradient");
-  for (int64_t l = 0; l < s->n_layers; l++) cq_states_copy(cq_states_of_layer(dall, s->n_layers, l), dstates[l]);
+  for (int64_t l = 0; l < s->n_layers; l++)
+    cq_lstm_state_copy(cq_lstm_state_of_layer(dall, s->n_layers, l), dstates[l]);
   if (s->states_from_encoder) {
     assert(cq_is_dense(dgiven) && dgiven.rows == n_seqs && dgiven.cols == dall.cols);
     lane->kernels->add(cq_f32(dgiven), cq_f32(dall), n_seqs * dall.cols);

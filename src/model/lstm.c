@@ -12,7 +12,6 @@
 #include "base/file.h"
 #include "format/json.h"
 #include "model/modules.h"
-#include "model/states.h"
 #include "nn/norm.h"
 
 #include <math.h>
@@ -232,7 +231,7 @@ static cq_status lstm_forward(cq_lane *lane, const cq_module *module, const cq_b
     if (!y->data) return cq_fail_memory(error, "an LSTM");
     status =
         cq_lstm_forward(lane, &l->layers[i], &tape->plan, *y, &last, x, NULL, saved ? &tape->layers[i] : NULL, error);
-    if (!status && last.hidden.data) cq_states_copy(cq_states_of_layer(batch->final, l->n_layers, i), last);
+    if (!status && last.hidden.data) cq_lstm_state_copy(cq_lstm_state_of_layer(batch->final, l->n_layers, i), last);
     if (i + 1 < l->n_layers) cq_dropout_apply(lane, batch, *y, l->dropout, (uint32_t)i);
     x = *y;
   }
@@ -249,7 +248,7 @@ static cq_status lstm_backward(cq_lane *lane, const cq_module *module, const cq_
   for (int64_t i = l->n_layers; !status && i-- > 0;) {
     if (i + 1 < l->n_layers) cq_dropout_apply(lane, batch, dy, l->dropout, (uint32_t)i);
     cq_tensor below = i == 0 && dx->data ? *dx : cq_workspace_f32(&lane->workspace, x.rows, l->layers[i].in);
-    if (dlast.hidden.data) cq_states_copy(dlast, cq_states_of_layer(batch->dfinal, l->n_layers, i));
+    if (dlast.hidden.data) cq_lstm_state_copy(dlast, cq_lstm_state_of_layer(batch->dfinal, l->n_layers, i));
     status = below.data ? cq_lstm_backward(lane, &l->layers[i], &tape->plan, gradients, below, NULL, dy, &dlast,
                                            &tape->layers[i], error)
                         : cq_fail_memory(error, "an LSTM's gradient");

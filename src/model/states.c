@@ -3,19 +3,6 @@
 #include "base/error.h"
 #include "model/modules.h"
 
-#include <string.h>
-
-static void copy_rows(cq_tensor to, cq_tensor from) {
-  assert(to.rows == from.rows && to.cols == from.cols);
-  for (int64_t i = 0; i < to.rows; i++)
-    memcpy(cq_f32(to) + i * to.stride, cq_f32(from) + i * from.stride, (size_t)to.cols * sizeof(float));
-}
-
-void cq_states_copy(cq_lstm_state to, cq_lstm_state from) {
-  copy_rows(to.hidden, from.hidden);
-  copy_rows(to.cell, from.cell);
-}
-
 /* The one LSTM of an encoder, which must have one direction. */
 static cq_status find_lstm(cq_lstm_sizes *out, const cq_encoder *encoder, cq_error *error) {
   int n = 0;

@@ -1,7 +1,6 @@
 /* States that an encoder hands to a decoder: what each layer of the one's LSTM has after a sentence's last token is
- * what each layer of the other's has before its first. A sentence's are one row of numbers, as its vector is:
- *
- *     hidden of layer 0 | ... | hidden of layer L - 1 | cell of layer 0 | ... | cell of layer L - 1        2 L dim
+ * what each layer of the other's has before its first. A sentence's are one row of numbers, as its vector is;
+ * cq_lstm_state_of_layer (nn/lstm.h) draws the row.
  *
  * An encoder leaves them in cq_batch.final and takes their gradient from cq_batch.dfinal. */
 #ifndef MODEL_STATES_H
@@ -9,7 +8,6 @@
 
 #include "model/decoder.h"
 #include "model/encoder.h"
-#include "nn/lstm.h"
 
 /* How many numbers an encoder's states are. Errors: CQ_ERR_ARGUMENT for one that ends in no states a decoder could
  * begin with: without an LSTM, with two, or with one that reads both ways. */
@@ -19,13 +17,5 @@ int64_t cq_decoder_states_width(const cq_decoder *decoder);
 /* Whether a decoder can begin where an encoder ended: its LSTM has as many layers of one size. A decoder that takes no
  * states can always. Errors: CQ_ERR_ARGUMENT, saying what each has. */
 CQ_MUST_USE cq_status cq_states_check(const cq_decoder *decoder, const cq_encoder *encoder, cq_error *error);
-
-/* Layer l's columns of rows of states. */
-static inline cq_lstm_state cq_states_of_layer(cq_tensor rows, int64_t n_layers, int64_t l) {
-  const int64_t dim = rows.cols / (2 * n_layers);
-  return (cq_lstm_state){cq_tensor_columns(rows, l * dim, dim), cq_tensor_columns(rows, (n_layers + l) * dim, dim)};
-}
-/* Copies a layer's states, columns or dense. */
-void cq_states_copy(cq_lstm_state to, cq_lstm_state from);
 
 #endif

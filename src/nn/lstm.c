@@ -278,3 +278,16 @@ cq_status cq_lstm_step(cq_lane *lane, const cq_lstm *l, cq_tensor hidden, cq_ten
   cq_workspace_release(&lane->workspace, mark);
   return CQ_OK;
 }
+
+/* --- states --- */
+
+static void copy_rows(cq_tensor to, cq_tensor from) {
+  assert(to.rows == from.rows && to.cols == from.cols);
+  for (int64_t i = 0; i < to.rows; i++)
+    memcpy(cq_f32(to) + i * to.stride, cq_f32(from) + i * from.stride, (size_t)to.cols * sizeof(float));
+}
+
+void cq_lstm_state_copy(cq_lstm_state to, cq_lstm_state from) {
+  copy_rows(to.hidden, from.hidden);
+  copy_rows(to.cell, from.cell);
+}

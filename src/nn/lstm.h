@@ -54,6 +54,16 @@ typedef struct cq_lstm_state {
   cq_tensor hidden, cell;
 } cq_lstm_state;
 
+/* Layer l's columns of rows that hold the states of all layers, one row a sequence:
+ *
+ *     hidden of layer 0 | ... | hidden of layer L - 1 | cell of layer 0 | ... | cell of layer L - 1        2 L dim */
+static inline cq_lstm_state cq_lstm_state_of_layer(cq_tensor rows, int64_t n_layers, int64_t l) {
+  const int64_t dim = rows.cols / (2 * n_layers);
+  return (cq_lstm_state){cq_tensor_columns(rows, l * dim, dim), cq_tensor_columns(rows, (n_layers + l) * dim, dim)};
+}
+/* Copies a layer's states, columns or dense. */
+void cq_lstm_state_copy(cq_lstm_state to, cq_lstm_state from);
+
 typedef struct cq_lstm_saved {
   cq_tensor x[2];      /* inputs in rows */
   cq_tensor gates[2];  /* activated, [n_tokens, 4 dim] */

@@ -3,7 +3,7 @@
 #include "base/checksum.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "format/checkpoint.h"
+#include "store/checkpoint.h"
 
 static uint64_t checksum_of_rows(const cq_row_set *rows, uint64_t key) {
   for (size_t i = 0; i < rows->n; i++) key = cq_checksum(cq_row(rows, i), rows->dim * sizeof(float), key);

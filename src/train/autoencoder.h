@@ -15,10 +15,10 @@
 #define TRAIN_AUTOENCODER_H
 
 #include "base/pool.h"
-#include "format/checkpoint.h"
 #include "model/decoder.h"
 #include "model/encoder.h"
 #include "nn/optimizer.h"
+#include "store/checkpoint.h"
 #include "train/discriminator.h"
 
 typedef enum cq_contrast {

@@ -13,8 +13,8 @@
 #ifndef TRAIN_DISCRIMINATOR_H
 #define TRAIN_DISCRIMINATOR_H
 
-#include "format/checkpoint.h"
 #include "nn/optimizer.h"
+#include "store/checkpoint.h"
 #include "train/space_loss.h"
 
 /* What encoders are to make less. */

@@ -2,8 +2,8 @@
 #ifndef TRAIN_OPTIMIZER_STATE_H
 #define TRAIN_OPTIMIZER_STATE_H
 
-#include "format/checkpoint.h"
 #include "nn/optimizer.h"
+#include "store/checkpoint.h"
 
 /* "parameters", "adam.m", "adam.v" and a "table.steps.N" for each table, each behind the prefix, which has 32 bytes or
  * less; the number of updates is the caller's to keep. Errors: CQ_ERR_IO, CQ_ERR_MEMORY. */

@@ -7,9 +7,9 @@
 #ifndef TRAIN_TRAINER_H
 #define TRAIN_TRAINER_H
 
-#include "format/checkpoint.h"
 #include "model/encoder.h"
 #include "nn/optimizer.h"
+#include "store/checkpoint.h"
 
 #define CQ_MAX_SHARDS 256
 

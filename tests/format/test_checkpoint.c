@@ -2,7 +2,7 @@
 #include "support/files.h"
 
 #include "base/memory.h"
-#include "format/checkpoint.h"
+#include "store/checkpoint.h"
 
 #include <signal.h>
 #include <sys/resource.h>

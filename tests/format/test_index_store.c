@@ -3,7 +3,7 @@
 
 #include "base/memory.h"
 #include "base/slice.h"
-#include "format/index_store.h"
+#include "store/index_store.h"
 
 enum { DIM = 3 };
 

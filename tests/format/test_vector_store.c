@@ -3,7 +3,7 @@
 
 #include "base/memory.h"
 #include "base/slice.h"
-#include "format/vector_store.h"
+#include "store/vector_store.h"
 
 enum { DIM = 3 };
 

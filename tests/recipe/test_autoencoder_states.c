@@ -5,7 +5,7 @@
 #include "model/beam.h"
 #include "model/modules.h"
 #include "model/states.h"
-#include "recipe/autoencoder.h"
+#include "recipe/autoencode/autoencoder.h"
 
 enum { N_LETTERS = 6, HIDDEN = 6, N_LAYERS = 2, DIM = 4, WIDTH = 2 * N_LAYERS * HIDDEN };
 

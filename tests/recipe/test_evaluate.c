@@ -2,7 +2,7 @@
 #include "eval/golden.h"
 
 #include "base/memory.h"
-#include "recipe/evaluate.h"
+#include "recipe/evaluate/evaluate.h"
 
 #include <unistd.h>
 

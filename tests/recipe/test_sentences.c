@@ -4,7 +4,7 @@
 #include "base/memory.h"
 #include "base/slice.h"
 #include "calque/mine.h"
-#include "recipe/sentences.h"
+#include "recipe/encode/sentences.h"
 
 #include <math.h>
 

@@ -4,7 +4,7 @@
 #include "base/memory.h"
 #include "calque/calque.h"
 #include "model/encoder.h"
-#include "recipe/carry.h"
+#include "recipe/student/carry.h"
 #include "train/align.h"
 
 #include <math.h>

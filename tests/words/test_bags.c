@@ -8,7 +8,7 @@
 
 #include "base/memory.h"
 #include "base/random.h"
-#include "words/bags.h"
+#include "clir/bags.h"
 
 #include <math.h>
 #include <stdlib.h>

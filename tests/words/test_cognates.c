@@ -9,7 +9,7 @@
 
 #include "base/memory.h"
 #include "base/random.h"
-#include "words/cognates.h"
+#include "clir/cognates.h"
 
 #include <math.h>
 #include <stdio.h>

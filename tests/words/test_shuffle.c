@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "base/memory.h"
-#include "words/shuffle.h"
+#include "clir/shuffle.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 
 #include "base/memory.h"
 #include "base/random.h"
-#include "words/translate.h"
+#include "clir/translate.h"
 
 #include <math.h>
 #include <stdlib.h>

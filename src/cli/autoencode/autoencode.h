@@ -1,0 +1,44 @@
+/* What the commands that train autoencoders have in common: options, files with their languages, news. */
+#ifndef CLI_AUTOENCODE_AUTOENCODE_H
+#define CLI_AUTOENCODE_AUTOENCODE_H
+
+#include "cli/frame/command.h"
+#include "cli/frame/report.h"
+
+typedef struct cli_autoencode_args {
+  cq_autoencode_options o;
+  int recipe, latent, threads;
+  const char *languages;
+  cli_list dev;
+} cli_autoencode_args;
+
+/* For commands whose struct begins with cli_autoencode_args. */
+enum { CLI_AUTOENCODE_N_OPTIONS = 54 };
+extern const cli_option cli_autoencode_options[CLI_AUTOENCODE_N_OPTIONS];
+void cli_autoencode_defaults(void *options);
+#define CLI_AUTOENCODE_OPTIONS .more_options = cli_autoencode_options, .n_more_options = CLI_AUTOENCODE_N_OPTIONS
+
+/* What a call asks for: the recipe's values, but what was given. */
+typedef struct cli_autoencode_run {
+  cq_autoencode_options o; /* its output is the first argument */
+  cli_progress progress;
+  cq_pool *pool;
+  size_t n_texts;
+  cq_autoencode_text *texts; /* what is trained on, then dev */
+  char **codes;              /* the memory of their languages */
+} cli_autoencode_run;
+
+/* Returns an exit code; what was made is freed by cli_autoencode_end in any case. */
+int cli_autoencode_begin(cli_autoencode_run *out, const cli_call *call);
+/* What to return after the library's status: says the error, and how to go on. */
+int cli_autoencode_failed(cli_autoencode_run *run, const cli_call *call, cq_status status, const cq_error *error);
+void cli_autoencode_end(cli_autoencode_run *run);
+
+enum { CLI_CODES = 64 }; /* bytes of two languages' codes */
+/* "fr,it" to two codes, which lie in `codes`. Returns CLI_OK, or CLI_USAGE after saying why on standard error. */
+int cli_two_codes(const char *out[2], char codes[CLI_CODES], const char *command_path, const char *text);
+
+extern const cli_command cli_autoencode_encode; /* in encode.c */
+extern const cli_command cli_autoencode_train, cli_autoencode_plot, cli_autoencode_search, cli_autoencode_ablate;
+
+#endif

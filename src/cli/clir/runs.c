@@ -1,0 +1,90 @@
+/* calque clir dense | fuse: runs beside those of clir.c, for comparison and to be fused. */
+#include "cli/clir/clir.h"
+#include "cli/frame/report.h"
+
+struct dense_args {
+  const char *model, *tag;
+  int top, threads;
+};
+
+static void dense_defaults(void *options) {
+  *(struct dense_args *)options = (struct dense_args){.top = 1000, .tag = "calque"};
+}
+
+static const cli_option dense_options[] = {
+    CLI_MODEL(struct dense_args, model),
+    CLI_RUN_TOP(struct dense_args, top, "topic"),
+    CLI_RUN_TAG(struct dense_args, tag),
+    CLI_THREADS(struct dense_args, threads),
+};
+
+static int run_dense(const cli_call *call) {
+  const struct dense_args *args = call->options;
+  cq_error error = {0};
+  cq_encoder *encoder = NULL;
+  cq_pool *pool = NULL;
+  int code = cli_open_model(&encoder, args->model, 0);
+  if (code == CLI_OK) code = cli_open_pool(&pool, args->threads);
+  if (code == CLI_OK &&
+      cq_dense_run(stdout, encoder, call->arguments[0], call->arguments[1], (size_t)args->top, args->tag, pool, &error))
+    code = cli_fail_error(&error);
+  cq_encoder_free(encoder);
+  cq_pool_free(pool);
+  return code;
+}
+
+const cli_command cli_clir_dense = {
+    .name = "dense",
+    .summary = "rank documents by a multilingual model's vectors, as a TREC run",
+    .arguments = "DOCS TOPICS",
+    .least_arguments = 2,
+    .most_arguments = 2,
+    .description =
+        "What a distilled student makes of the same collections, for comparison with what is learned without "
+        "parallel data, and to be fused with it.",
+    .example = "calque clir dense --model multilingual docs.hi.trec topics.en.xml >dense.txt",
+    CLI_OPTIONS(struct dense_args, dense_options),
+    .defaults = dense_defaults,
+    .run = run_dense,
+};
+
+struct fuse_args {
+  const char *tag;
+  double k;
+  int top;
+};
+
+static void fuse_defaults(void *options) {
+  *(struct fuse_args *)options = (struct fuse_args){.top = 1000, .tag = "calque", .k = 60};
+}
+
+static const cli_option fuse_options[] = {
+    {.name = "rank-constant",
+     .type = CLI_NUMBER,
+     .argument = "X",
+     .offset = offsetof(struct fuse_args, k),
+     .help = "added to ranks: the greater, the less the first ranks stand out"},
+    CLI_RUN_TOP(struct fuse_args, top, "topic"),
+    CLI_RUN_TAG(struct fuse_args, tag),
+};
+
+static int run_fuse(const cli_call *call) {
+  const struct fuse_args *args = call->options;
+  cq_error error = {0};
+  if (cq_fuse_runs(stdout, call->arguments, call->n_arguments, args->k, (size_t)args->top, args->tag, &error))
+    return cli_fail_error(&error);
+  return CLI_OK;
+}
+
+const cli_command cli_clir_fuse = {
+    .name = "fuse",
+    .summary = "make one run of several, by reciprocal ranks",
+    .arguments = "RUN RUN...",
+    .least_arguments = 2,
+    .most_arguments = -1,
+    .description = "A document's score is the sum of 1 / (60 + its rank) over the runs that have it.",
+    .example = "calque clir fuse lexical.txt dense.txt >fused.txt",
+    CLI_OPTIONS(struct fuse_args, fuse_options),
+    .defaults = fuse_defaults,
+    .run = run_fuse,
+};

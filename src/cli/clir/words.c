@@ -1,0 +1,305 @@
+/* calque words train | nearest | loss: vectors of words. */
+#include "cli/frame/command.h"
+#include "cli/frame/report.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct train_args {
+  cq_words_options o;
+  uint64_t buckets;
+  const char *state;
+  int threads;
+};
+
+static void train_defaults(void *options) {
+  struct train_args *args = options;
+  *args = (struct train_args){.o = cq_words_default_options()};
+  args->buckets = args->o.buckets;
+}
+
+#define CORPUS_OPTIONS(owner, o)                                                                                       \
+  {.name = "window",                                                                                                   \
+   .letter = 'w',                                                                                                      \
+   .type = CLI_INT,                                                                                                    \
+   .argument = "N",                                                                                                    \
+   .offset = offsetof(owner, o.window),                                                                                \
+   .least = 1,                                                                                                         \
+   .greatest = 10000,                                                                                                  \
+   .help = "words on either side, of which each word takes 1 to N"},                                                   \
+      {.name = "negative",                                                                                             \
+       .type = CLI_INT,                                                                                                \
+       .argument = "N",                                                                                                \
+       .offset = offsetof(owner, o.negative),                                                                          \
+       .least = 1,                                                                                                     \
+       .greatest = 63,                                                                                                 \
+       .help = "words drawn at random against each pair"},                                                             \
+      {.name = "sample",                                                                                               \
+       .type = CLI_NUMBER,                                                                                             \
+       .argument = "X",                                                                                                \
+       .offset = offsetof(owner, o.sample),                                                                            \
+       .greatest = 1,                                                                                                  \
+       .help = "thin out words that are more than this share of the text"},                                            \
+  {                                                                                                                    \
+    .name = "seed", .type = CLI_COUNT, .argument = "N", .offset = offsetof(owner, o.seed),                             \
+    .help = "of all that is random"                                                                                    \
+  }
+
+static const cli_option train_options[] = {
+    {.name = "dim",
+     .type = CLI_INT,
+     .argument = "N",
+     .offset = offsetof(struct train_args, o.dim),
+     .least = 1,
+     .greatest = 1 << 16,
+     .help = "numbers a vector"},
+    CORPUS_OPTIONS(struct train_args, o),
+    {.name = "epochs",
+     .type = CLI_INT,
+     .argument = "N",
+     .offset = offsetof(struct train_args, o.epochs),
+     .least = 1,
+     .greatest = 100000,
+     .help = "times through the text"},
+    {.name = "lr",
+     .type = CLI_NUMBER,
+     .argument = "X",
+     .offset = offsetof(struct train_args, o.rate),
+     .help = "learning rate at the beginning; it falls to --least-lr"},
+    {.name = "least-lr",
+     .type = CLI_NUMBER,
+     .argument = "X",
+     .offset = offsetof(struct train_args, o.least_rate),
+     .help = "learning rate at the end"},
+    {.name = "min-count",
+     .type = CLI_COUNT,
+     .argument = "N",
+     .offset = offsetof(struct train_args, o.min_count),
+     .help = "leave out words that are rarer"},
+    {.name = "cbow",
+     .type = CLI_FLAG,
+     .offset = offsetof(struct train_args, o.cbow),
+     .help = "predict a word from the mean of those around it, instead of from each"},
+    {.name = "share-negatives",
+     .type = CLI_FLAG,
+     .offset = offsetof(struct train_args, o.share_negatives),
+     .help = "draw negatives once for a word and all around it: several times as fast, not quite the same"},
+    {.name = "shortest-ngram",
+     .type = CLI_INT,
+     .argument = "N",
+     .offset = offsetof(struct train_args, o.shortest_ngram),
+     .help = "sub-words of so many characters and more"},
+    {.name = "longest-ngram",
+     .type = CLI_INT,
+     .argument = "N",
+     .offset = offsetof(struct train_args, o.longest_ngram),
+     .help = "and up to so many; 0: words only"},
+    {.name = "buckets",
+     .type = CLI_COUNT,
+     .argument = "N",
+     .offset = offsetof(struct train_args, buckets),
+     .greatest = 1 << 28,
+     .help = "that sub-words share"},
+    {.name = "state",
+     .type = CLI_TEXT,
+     .argument = "PREFIX",
+     .offset = offsetof(struct train_args, state),
+     .default_text = "none",
+     .help = "also write PREFIX.in.npy, PREFIX.out.npy and PREFIX.vocab, for `words loss`"},
+    {.name = "threads",
+     .letter = 't',
+     .type = CLI_INT,
+     .argument = "N",
+     .offset = offsetof(struct train_args, threads),
+     .greatest = 1024,
+     .default_text = "one per processor",
+     .help = "with 1 the result depends on the seed alone; more write to one another's vectors as they go"},
+};
+
+typedef struct watched {
+  cli_progress progress;
+} watched;
+
+static void draw(void *context, uint64_t done, uint64_t all) {
+  cli_progress_draw(&((watched *)context)->progress, "words", done, all, "", false);
+}
+
+static int run_train(const cli_call *call) {
+  const struct train_args *args = call->options;
+  cq_words_options o = args->o;
+  watched w = {.progress = cli_progress_start()};
+  cq_error error = {0};
+  cq_pool *pool;
+  cq_words *words = NULL;
+  o.buckets = (uint32_t)args->buckets;
+  o.progress = draw, o.context = &w;
+  int code = cli_open_pool(&pool, args->threads);
+  if (code) return code;
+  const double begin = cli_now_s();
+  if (cq_words_train(&words, call->arguments[0], &o, pool, &error)) code = CLI_FAILED;
+  const double seconds = cli_now_s() - begin;
+  if (!code && (cq_words_save(words, call->arguments[1], &error) ||
+                (args->state && cq_words_save_state(words, args->state, &error))))
+    code = CLI_FAILED;
+  cli_progress_clear(&w.progress);
+  if (code)
+    code = cli_fail_error(&error);
+  else
+    cli_note("%zu words of %d dimensions; %" PRIu64 " words read in %.2f s, %.0f a second", cq_words_n(words),
+             cq_words_dim(words), cq_words_n_read(words), seconds, (double)cq_words_n_read(words) / seconds);
+  cq_words_free(words);
+  cq_pool_free(pool);
+  return code;
+}
+
+static const cli_command words_train = {
+    .name = "train",
+    .summary = "learn vectors of words from text",
+    .arguments = "CORPUS VECTORS",
+    .least_arguments = 2,
+    .most_arguments = 2,
+    .description =
+        "CORPUS has a document a line, words between blanks (`calque lexical terms` makes such lines); plain or "
+        "gzipped. "
+        "VECTORS is written in word2vec's text format. Skip-gram with negative sampling, as gensim has it, or CBOW; "
+        "with sub-words as fastText.",
+    .example = "calque words train corpus.txt vectors.txt --window 10 --epochs 20",
+    CLI_OPTIONS(struct train_args, train_options),
+    .defaults = train_defaults,
+    .run = run_train,
+};
+
+/* --- nearest --- */
+
+struct nearest_args {
+  int top, threads;
+};
+
+static void nearest_defaults(void *options) {
+  *(struct nearest_args *)options = (struct nearest_args){.top = 10};
+}
+
+static const cli_option nearest_options[] = {
+    {.name = "top",
+     .letter = 'k',
+     .type = CLI_INT,
+     .argument = "N",
+     .offset = offsetof(struct nearest_args, top),
+     .least = 1,
+     .greatest = 100000,
+     .help = "words for each"},
+    CLI_THREADS(struct nearest_args, threads),
+};
+
+static int print_nearest(const cq_words *words, const char *word, int top, cq_pool *pool) {
+  const size_t at = cq_words_find(words, (cq_slice){word, strlen(word)}), n = cq_words_n(words);
+  const int dim = cq_words_dim(words);
+  if (at == SIZE_MAX) {
+    cli_note("there is no word '%s'", word);
+    return CLI_OK;
+  }
+  cq_error error = {0};
+  const size_t k = (size_t)top + 1 < n ? (size_t)top + 1 : n;
+  cq_neighbours found = {0};
+  cq_nearest_options o = cq_nearest_default_options();
+  o.k = k;
+  int code = CLI_OK;
+  if (cq_nearest(&found, NULL, cq_words_vector(words, at), 1, cq_words_vector(words, 0), n, (size_t)dim, &o, pool,
+                 &error))
+    code = cli_fail_error(&error);
+  for (size_t i = 0, shown = 0; code == CLI_OK && i < k && shown < (size_t)top; i++) {
+    if (found.index[i] == at || found.index[i] == UINT32_MAX) continue;
+    const cq_slice other = cq_words_word(words, found.index[i]);
+    printf("%s\t%.4f\t%.*s\n", word, found.cosine[i], (int)other.n, other.data);
+    shown++;
+  }
+  cq_neighbours_free(&found);
+  return code;
+}
+
+static int run_nearest(const cli_call *call) {
+  const struct nearest_args *args = call->options;
+  cq_error error = {0};
+  cq_pool *pool;
+  cq_words *words = NULL;
+  int code = cli_open_pool(&pool, args->threads);
+  if (code == CLI_OK && cq_words_open(&words, call->arguments[0], &error)) code = cli_fail_error(&error);
+  for (size_t i = 1; code == CLI_OK && i < call->n_arguments; i++)
+    code = print_nearest(words, call->arguments[i], args->top, pool);
+  cq_words_free(words);
+  cq_pool_free(pool);
+  return code;
+}
+
+static const cli_command words_nearest = {
+    .name = "nearest",
+    .summary = "show the words whose vectors are nearest to a word's",
+    .arguments = "VECTORS WORD...",
+    .least_arguments = 2,
+    .most_arguments = -1,
+    .description = "Prints lines of word, cosine and neighbour, separated by tabs, best first.",
+    .example = "calque words nearest vectors.txt river --top 5",
+    CLI_OPTIONS(struct nearest_args, nearest_options),
+    .defaults = nearest_defaults,
+    .run = run_nearest,
+};
+
+/* --- loss --- */
+
+struct loss_args {
+  cq_words_options o;
+  int threads;
+};
+
+static void loss_defaults(void *options) {
+  *(struct loss_args *)options = (struct loss_args){.o = cq_words_default_options()};
+}
+
+static const cli_option loss_options[] = {
+    CORPUS_OPTIONS(struct loss_args, o),
+    CLI_THREADS(struct loss_args, threads),
+};
+
+static int run_loss(const cli_call *call) {
+  const struct loss_args *args = call->options;
+  cq_error error = {0};
+  cq_pool *pool;
+  int code = cli_open_pool(&pool, args->threads);
+  for (size_t i = 1; code == CLI_OK && i < call->n_arguments; i++) {
+    double loss;
+    if (cq_words_loss(&loss, call->arguments[0], call->arguments[i], &args->o, pool, &error))
+      code = cli_fail_error(&error);
+    else
+      printf("%s\t%.6f\n", call->arguments[i], loss);
+  }
+  cq_pool_free(pool);
+  return code;
+}
+
+static const cli_command words_loss = {
+    .name = "loss",
+    .summary = "measure how well trained vectors predict a text's words",
+    .arguments = "CORPUS PREFIX...",
+    .least_arguments = 2,
+    .most_arguments = -1,
+    .description =
+        "Prints the mean loss a pair of word and neighbour for each state PREFIX.in.npy, PREFIX.out.npy, PREFIX.vocab. "
+        "Windows and negatives are drawn from the seed, the same for every state.",
+    .example = "calque words loss corpus.txt ours gensims --window 10",
+    CLI_OPTIONS(struct loss_args, loss_options),
+    .defaults = loss_defaults,
+    .run = run_loss,
+};
+
+static const cli_command *const children[] = {&words_train, &words_nearest, &words_loss, NULL};
+
+const cli_command cli_words = {
+    .name = "words",
+    .summary = "vectors of words: train, nearest, loss",
+    .description =
+        "Learns vectors of words from text: skip-gram or CBOW with negative sampling, with sub-words if wanted.",
+    .example = "calque words train corpus.txt vectors.txt\n"
+               "calque words nearest vectors.txt river",
+    .children = children,
+};

@@ -1,0 +1,404 @@
+/* calque encode: sentences in, vectors out.
+ *
+ *   files ──▶ chunk of --batch lines ──▶ encoder ──▶ precision ──▶ JSON lines | .npy | raw numbers
+ *
+ * Memory holds one chunk, whatever the input's length. int8 needs each dimension's range before the first row can be
+ * written: from --calibration, or from a first pass over the input when it can be read twice. */
+#include "cli/autoencode/autoencode.h"
+#include "cli/encode/sentences.h"
+#include "cli/frame/command.h"
+#include "cli/frame/output.h"
+#include "cli/frame/report.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PRECISION_F32, PRECISION_INT8, PRECISION_BINARY, PRECISION_UBINARY };
+static const char *const precisions[] = {"f32", "int8", "binary", "ubinary", NULL};
+
+enum { FORMAT_JSONL, FORMAT_NPY, FORMAT_RAW };
+
+struct args {
+  const char *model, *output, *prompt, *prompt_name, *calibration;
+  const char *language; /* of an autoencoder; NULL: the model is an encoder */
+  int threads, max_length, column, truncate_dim, batch, precision;
+  bool normalize, strict, skip_bad;
+};
+
+static void defaults(void *options) {
+  *(struct args *)options = (struct args){.batch = 1024};
+}
+
+static const cli_option options[] = {
+    CLI_MODEL(struct args, model),
+    {.name = "output",
+     .letter = 'o',
+     .type = CLI_TEXT,
+     .argument = "FILE",
+     .offset = offsetof(struct args, output),
+     .default_text = "JSON lines on standard output",
+     .help =
+         "write here, by the name's ending: .npy (NumPy), .jsonl (JSON lines), .bin (the numbers alone, row by row)"},
+    {.name = "tsv",
+     .type = CLI_INT,
+     .argument = "COLUMN",
+     .offset = offsetof(struct args, column),
+     .least = 1,
+     .greatest = 64,
+     .default_text = "the whole line",
+     .help = "take this tab-separated column of each line, from 1"},
+    {.name = "normalize",
+     .letter = 'n',
+     .type = CLI_FLAG,
+     .offset = offsetof(struct args, normalize),
+     .help = "scale each vector to length 1"},
+    {.name = "truncate-dim",
+     .type = CLI_INT,
+     .argument = "N",
+     .offset = offsetof(struct args, truncate_dim),
+     .least = 1,
+     .default_text = "all",
+     .help = "keep the first N dimensions"},
+    {.name = "precision",
+     .letter = 'p',
+     .type = CLI_CHOICE,
+     .argument = "TYPE",
+     .offset = offsetof(struct args, precision),
+     .choices = precisions,
+     .help = "type of the numbers"},
+    {.name = "calibration",
+     .type = CLI_TEXT,
+     .argument = "FILE",
+     .offset = offsetof(struct args, calibration),
+     .default_text = "a first pass over the input",
+     .help = "int8: take each dimension's range from these sentences, or from the vectors of a .npy file"},
+    CLI_PROMPT(struct args, prompt),
+    {.name = "prompt-name",
+     .type = CLI_TEXT,
+     .argument = "NAME",
+     .offset = offsetof(struct args, prompt_name),
+     .help = "use the model's prompt of this name"},
+    CLI_MAX_LENGTH(struct args, max_length),
+    {.name = "strict",
+     .type = CLI_FLAG,
+     .offset = offsetof(struct args, strict),
+     .help = "fail at a sentence that is too long, instead of cutting and counting it"},
+    CLI_SKIP_BAD(struct args, skip_bad),
+    CLI_BATCH(struct args, batch),
+    CLI_THREADS(struct args, threads),
+};
+
+static const cli_option language_option[] = {
+    {.name = "language",
+     .letter = 'l',
+     .type = CLI_TEXT,
+     .required = true,
+     .argument = "CODE",
+     .offset = offsetof(struct args, language),
+     .help = "the language of the sentences"},
+};
+
+/* Everything one run holds. */
+typedef struct job {
+  const struct args *args;
+  cq_encoder *encoder;
+  cq_pool *pool;
+  cli_sentences in;
+  size_t dim, n_columns; /* numbers in a vector before and after --precision */
+  int format;
+  float *vectors;     /* [batch, dim] */
+  float *ranges;      /* [2, dim], int8 only */
+  signed char *small; /* [batch, n_columns] */
+  cq_npy_writer *npy;
+  cli_output file;
+  FILE *stream;
+  cq_encode_stats stats;
+  cli_place first_cut;
+} job;
+
+static int format_of(int *format, const cli_call *call, const char *output) {
+  const char *dot = output ? strrchr(output, '.') : NULL;
+  if (!output || (dot && (!strcmp(dot, ".jsonl") || !strcmp(dot, ".json"))))
+    *format = FORMAT_JSONL;
+  else if (dot && !strcmp(dot, ".npy"))
+    *format = FORMAT_NPY;
+  else if (dot && (!strcmp(dot, ".bin") || !strcmp(dot, ".f32") || !strcmp(dot, ".raw")))
+    *format = FORMAT_RAW;
+  else
+    return cli_usage(call->path, "--output is '%s', expected a name that ends in .npy, .jsonl or .bin", output);
+  return CLI_OK;
+}
+
+/* Encodes the current chunk into j->vectors. */
+static int encode_chunk(job *j, const cli_sentences *in) {
+  cq_error error = {0};
+  cq_encode_options o = cq_encode_default_options();
+  cq_encode_stats stats = {0};
+  o.prompt = j->args->prompt, o.prompt_name = j->args->prompt_name;
+  o.normalize = j->args->normalize, o.truncate_dim = j->args->truncate_dim, o.strict = j->args->strict;
+  if (cq_encoder_encode(j->vectors, j->encoder, j->pool, in->slices, in->n, &o, &stats, &error))
+    return cli_sentences_fail(in, &error);
+  for (size_t i = 0; i < in->n * j->dim; i++)
+    if (!isfinite(j->vectors[i])) {
+      const cli_place *place = &in->places[i / j->dim];
+      return cli_fail("%s:%" PRIu64 ": the model gives a vector with %g in it", place->path, place->line,
+                      (double)j->vectors[i]);
+    }
+  if (stats.n_truncated && !j->stats.n_truncated) j->first_cut = in->places[stats.first_truncated];
+  j->stats.n_sentences += stats.n_sentences;
+  j->stats.n_truncated += stats.n_truncated;
+  return CLI_OK;
+}
+
+static void widen(float *ranges, const float *more, size_t dim, bool first) {
+  for (size_t i = 0; i < dim; i++) {
+    if (first || more[i] < ranges[i]) ranges[i] = more[i];
+    if (first || more[dim + i] > ranges[dim + i]) ranges[dim + i] = more[dim + i];
+  }
+}
+
+/* Ranges over all that `in` gives. */
+static int ranges_of_sentences(job *j, cli_sentences *in) {
+  cq_error error = {0};
+  bool first = true;
+  float *more = calloc(2 * j->dim, sizeof *more);
+  int code = CLI_OK;
+  if (!more) return cli_fail("out of memory");
+  while (code == CLI_OK) {
+    if (cli_sentences_next(in, &error)) code = cli_sentences_fail(in, &error);
+    if (code || in->n == 0) break;
+    if ((code = encode_chunk(j, in))) break;
+    cq_int8_ranges(more, j->vectors, in->n, j->dim);
+    widen(j->ranges, more, j->dim, first);
+    first = false;
+  }
+  free(more);
+  j->stats = (cq_encode_stats){0};
+  return code;
+}
+
+static int ranges_of_npy(job *j, const char *path) {
+  cq_error error = {0};
+  cq_npy *npy = NULL;
+  int code = CLI_OK;
+  if (cq_npy_open(&npy, path, &error)) return cli_fail_error(&error);
+  if (cq_npy_dtype(npy) != CQ_NPY_F32)
+    code = cli_fail("%s: expected numbers of type float32", path);
+  else if (cq_npy_columns(npy) != (int64_t)j->dim || cq_npy_rows(npy) < 1)
+    code = cli_fail("%s: expected rows of %zu numbers, has %" PRId64 " rows of %" PRId64, path, j->dim,
+                    cq_npy_rows(npy), cq_npy_columns(npy));
+  else
+    cq_int8_ranges(j->ranges, cq_npy_data(npy), (size_t)cq_npy_rows(npy), j->dim);
+  cq_npy_close(npy);
+  return code;
+}
+
+static int find_ranges(job *j, const cli_call *call) {
+  const char *path = j->args->calibration;
+  size_t n = path ? strlen(path) : 0;
+  j->ranges = calloc(2 * j->dim, sizeof *j->ranges);
+  if (!j->ranges) return cli_fail("out of memory");
+  if (n > 4 && !strcmp(path + n - 4, ".npy")) return ranges_of_npy(j, path);
+  if (path) {
+    cli_sentences in = {.paths = &path, .n_paths = 1, .n_columns = 1, .rows = j->in.rows, .skip_bad = j->in.skip_bad};
+    int code = ranges_of_sentences(j, &in);
+    cli_sentences_close(&in);
+    return code;
+  }
+  if (!cli_sentences_can_repeat(&j->in))
+    return cli_usage(call->path, "--precision int8 needs --calibration FILE when the input can be read only once");
+  int code = ranges_of_sentences(j, &j->in);
+  cli_sentences_rewind(&j->in);
+  return code;
+}
+
+static int open_output(job *j) {
+  static const cq_npy_type types[] = {CQ_NPY_F32, CQ_NPY_I8, CQ_NPY_I8, CQ_NPY_U8};
+  cq_error error = {0};
+  cq_status status = CQ_OK;
+  const char *path = j->args->output;
+  if (j->format == FORMAT_NPY)
+    status = cq_npy_writer_open(&j->npy, path, types[j->args->precision], (int64_t)j->n_columns, &error);
+  else if (path)
+    status = cli_output_open(&j->file, path, &error);
+  if (status) return cli_fail_error(&error);
+  j->stream = path ? j->file.stream : stdout;
+  return CLI_OK;
+}
+
+/* {"text": "...", "embedding": [...]}; nine digits give every f32 back exactly. */
+static void write_json(job *j, cq_slice text, size_t row) {
+  fputs("{\"text\": ", j->stream);
+  cli_json_text(j->stream, text.data, text.n);
+  fputs(", \"embedding\": [", j->stream);
+  for (size_t i = 0; i < j->n_columns; i++) {
+    const char *comma = i ? ", " : "";
+    size_t at = row * j->n_columns + i;
+    if (j->args->precision == PRECISION_F32)
+      fprintf(j->stream, "%s%.9g", comma, (double)j->vectors[at]);
+    else if (j->args->precision == PRECISION_UBINARY)
+      fprintf(j->stream, "%s%d", comma, (unsigned char)j->small[at]);
+    else
+      fprintf(j->stream, "%s%d", comma, j->small[at]);
+  }
+  fputs("]}\n", j->stream);
+}
+
+static int write_chunk(job *j) {
+  cq_error error = {0};
+  size_t n = j->in.n;
+  const void *rows = j->args->precision == PRECISION_F32 ? (const void *)j->vectors : j->small;
+  size_t row_bytes = j->n_columns * (j->args->precision == PRECISION_F32 ? sizeof(float) : 1);
+  switch (j->args->precision) {
+  case PRECISION_INT8: cq_quantize_int8(j->small, j->vectors, n, j->dim, j->ranges); break;
+  case PRECISION_BINARY: cq_quantize_binary(j->small, j->vectors, n, j->dim); break;
+  case PRECISION_UBINARY: cq_quantize_ubinary((unsigned char *)j->small, j->vectors, n, j->dim); break;
+  default: break;
+  }
+  if (j->format == FORMAT_NPY) {
+    if (cq_npy_writer_rows(j->npy, rows, n, &error)) return cli_fail_error(&error);
+    return CLI_OK;
+  }
+  if (j->format == FORMAT_RAW)
+    fwrite(rows, row_bytes, n, j->stream);
+  else
+    for (size_t i = 0; i < n; i++) write_json(j, j->in.slices[i], i);
+  if (!ferror(j->stream)) return CLI_OK;
+  if (!j->args->output) return CLI_FAILED; /* said when standard output is finished */
+  cli_output_fail(&j->file, &error);
+  return cli_fail_error(&error);
+}
+
+static int write_all(job *j) {
+  cq_error error = {0};
+  cli_progress progress = cli_progress_start();
+  bool show = j->args->output || !progress.terminal; /* not among the lines of data on the same terminal */
+  for (;;) {
+    if (cli_sentences_next(&j->in, &error)) {
+      cli_progress_clear(&progress);
+      return cli_sentences_fail(&j->in, &error);
+    }
+    if (j->in.n == 0) break;
+    int code = encode_chunk(j, &j->in);
+    if (code == CLI_OK) code = write_chunk(j);
+    if (code) {
+      cli_progress_clear(&progress);
+      return code;
+    }
+    char rate[64];
+    snprintf(rate, sizeof rate, "%.0f sentences/s", (double)j->in.n_read / (cli_now_s() - progress.started_s + 1e-9));
+    if (show) cli_progress_draw(&progress, "encoded", j->in.n_read, 0, rate, false);
+  }
+  cli_progress_clear(&progress);
+  if (j->in.n_read == 0) return cli_fail("no sentence is left, %" PRIu64 " lines were skipped", j->in.n_skipped);
+  return CLI_OK;
+}
+
+static int commit(job *j) {
+  cq_error error = {0};
+  cq_status status = CQ_OK;
+  if (j->npy) {
+    status = cq_npy_writer_commit(j->npy, &error);
+    j->npy = NULL;
+  } else if (j->args->output) {
+    status = cli_output_commit(&j->file, &error);
+  }
+  return status ? cli_fail_error(&error) : CLI_OK;
+}
+
+static void remarks(const job *j) {
+  if (j->in.n_skipped) cli_note("%" PRIu64 " malformed lines were skipped", j->in.n_skipped);
+  if (j->stats.n_truncated)
+    cli_note("%" PRIu64 " of %" PRIu64 " sentences were longer than %d tokens and were cut (the first: %s:%" PRIu64 ")",
+             j->stats.n_truncated, j->stats.n_sentences, cq_encoder_max_seq_length(j->encoder),
+             strcmp(j->first_cut.path, "-") ? j->first_cut.path : "<stdin>", j->first_cut.line);
+}
+
+static int open_encoder(cq_encoder **out, const struct args *args) {
+  char path[4096];
+  if (!args->language) return cli_open_model(out, args->model, args->max_length);
+  if (strchr(args->language, '/') ||
+      snprintf(path, sizeof path, "%s/encoder-%s", args->model, args->language) >= (int)sizeof path)
+    return cli_fail("'%s' is no language's code", args->language);
+  return cli_open_model(out, path, args->max_length);
+}
+
+static int run(const cli_call *call) {
+  const struct args *args = call->options;
+  job j = {.args = args,
+           .in = {.paths = call->arguments,
+                  .n_paths = call->n_arguments,
+                  .columns = {args->column},
+                  .n_columns = 1,
+                  .rows = (size_t)args->batch,
+                  .skip_bad = args->skip_bad}};
+  int code = format_of(&j.format, call, args->output);
+  if (code) return code;
+  if (args->prompt && args->prompt_name) return cli_usage(call->path, "--prompt and --prompt-name exclude each other");
+  if (args->calibration && args->precision != PRECISION_INT8)
+    return cli_usage(call->path, "--calibration is for --precision int8 only");
+  code = CLI_FAILED;
+  if (open_encoder(&j.encoder, args) || cli_open_pool(&j.pool, args->threads)) goto done;
+  j.dim = (size_t)cq_encoder_dim(j.encoder);
+  if ((size_t)args->truncate_dim > j.dim) {
+    cli_fail("--truncate-dim is %d, the model has %zu dimensions", args->truncate_dim, j.dim);
+    goto done;
+  }
+  if (args->truncate_dim) j.dim = (size_t)args->truncate_dim;
+  j.n_columns = args->precision >= PRECISION_BINARY ? (j.dim + 7) / 8 : j.dim;
+  j.vectors = malloc(j.in.rows * j.dim * sizeof *j.vectors);
+  j.small = malloc(j.in.rows * j.n_columns);
+  if (!j.vectors || !j.small) {
+    cli_fail("out of memory");
+    goto done;
+  }
+  if (args->precision == PRECISION_INT8 && (code = find_ranges(&j, call))) goto done;
+  code = open_output(&j);
+  if (code == CLI_OK) code = write_all(&j);
+  if (code == CLI_OK) code = commit(&j);
+  if (code == CLI_OK) remarks(&j);
+done:
+  if (j.npy) cq_npy_writer_abort(j.npy);
+  cli_output_abort(&j.file);
+  cli_sentences_close(&j.in);
+  free(j.vectors);
+  free(j.small);
+  free(j.ranges);
+  cq_pool_free(j.pool);
+  cq_encoder_free(j.encoder);
+  return code;
+}
+
+const cli_command cli_encode = {
+    .name = "encode",
+    .summary = "turn sentences into vectors",
+    .arguments = "[FILE...]",
+    .most_arguments = -1,
+    .description =
+        "Turns sentences, one a line, into vectors. Files may be gzipped; without one, or for \"-\", standard input is "
+        "read. On standard output each sentence becomes a line {\"text\": ..., \"embedding\": [...]}; --output writes "
+        "a file instead. Memory stays the same however long the input is.",
+    .example = "echo \"A dog barks.\" | calque encode --model all-MiniLM-L6-v2\n"
+               "calque encode --model all-MiniLM-L6-v2 --normalize --output vectors.npy sentences.txt.gz",
+    CLI_OPTIONS(struct args, options),
+    .defaults = defaults,
+    .run = run,
+};
+
+const cli_command cli_autoencode_encode = {
+    .name = "encode",
+    .summary = "turn sentences of one language into vectors",
+    .arguments = "[FILE...]",
+    .least_arguments = 0,
+    .most_arguments = -1,
+    .description = "`calque encode` with a language's encoder, which is also an encoder by itself: MODEL/encoder-CODE, "
+                   "for every command that takes a model.",
+    .example = "calque autoencode encode --model fr-it --language fr -o french.npy french.txt",
+    CLI_OPTIONS(struct args, language_option),
+    .more_options = options,
+    .n_more_options = sizeof options / sizeof *options,
+    .defaults = defaults,
+    .run = run,
+};

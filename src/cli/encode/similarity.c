@@ -1,0 +1,156 @@
+/* calque similarity: the cosine of two sentences, or of two columns of a file, line by line. */
+#include "cli/encode/sentences.h"
+#include "cli/frame/command.h"
+#include "cli/frame/report.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct args {
+  const char *model, *tsv, *columns, *prompt;
+  int threads, max_length, batch;
+  bool json, skip_bad;
+};
+
+static void defaults(void *options) {
+  *(struct args *)options = (struct args){.columns = "1,2", .batch = 1024};
+}
+
+static const cli_option options[] = {
+    CLI_MODEL(struct args, model),
+    {.name = "tsv",
+     .type = CLI_TEXT,
+     .argument = "FILE",
+     .offset = offsetof(struct args, tsv),
+     .help = "compare two columns of this file (\"-\": standard input) instead of two arguments"},
+    {.name = "columns",
+     .type = CLI_TEXT,
+     .argument = "A,B",
+     .offset = offsetof(struct args, columns),
+     .help = "the two columns, from 1"},
+    CLI_PROMPT(struct args, prompt),
+    CLI_MAX_LENGTH(struct args, max_length),
+    CLI_JSON(struct args, json),
+    CLI_SKIP_BAD(struct args, skip_bad),
+    CLI_BATCH(struct args, batch),
+    CLI_THREADS(struct args, threads),
+};
+
+typedef struct job {
+  const struct args *args;
+  cq_encoder *encoder;
+  cq_pool *pool;
+  cq_encode_options encode;
+  cq_encode_stats stats;
+  size_t dim;
+} job;
+
+static void print_pair(bool json, double cosine, cq_slice a, cq_slice b) {
+  if (json) {
+    printf("{\"similarity\": %.6f, \"a\": ", cosine);
+    cli_json_text(stdout, a.data, a.n);
+    fputs(", \"b\": ", stdout);
+    cli_json_text(stdout, b.data, b.n);
+    fputs("}\n", stdout);
+  } else {
+    printf("%.4f\t%.*s\t%.*s\n", cosine, (int)a.n, a.data, (int)b.n, b.data);
+  }
+}
+
+static int compare_two(job *j, const char *a, const char *b) {
+  cq_error error = {0};
+  cq_slice pair[2] = {{a, strlen(a)}, {b, strlen(b)}};
+  float *vectors = malloc(2 * j->dim * sizeof *vectors);
+  int code = CLI_OK;
+  if (!vectors) return cli_fail("out of memory");
+  if (cq_encoder_encode(vectors, j->encoder, j->pool, pair, 2, &j->encode, &j->stats, &error)) {
+    code = cli_fail_error(&error);
+  } else {
+    double cosine = cq_cosine(vectors, vectors + j->dim, j->dim);
+    if (j->args->json)
+      print_pair(true, cosine, pair[0], pair[1]);
+    else
+      printf("%.4f\n", cosine);
+  }
+  free(vectors);
+  return code;
+}
+
+static int compare_columns(job *j, int column_a, int column_b) {
+  cq_error error = {0};
+  int code = CLI_OK;
+  cli_sentences in = {.paths = &j->args->tsv,
+                      .n_paths = 1,
+                      .columns = {column_a, column_b},
+                      .n_columns = 2,
+                      .rows = (size_t)j->args->batch,
+                      .skip_bad = j->args->skip_bad};
+  float *vectors = malloc(in.rows * 2 * j->dim * sizeof *vectors);
+  if (!vectors) code = cli_fail("out of memory");
+  while (code == CLI_OK) {
+    if (cli_sentences_next(&in, &error)) code = cli_sentences_fail(&in, &error);
+    if (code || in.n == 0) break;
+    if (cq_encoder_encode(vectors, j->encoder, j->pool, in.slices, 2 * in.n, &j->encode, &j->stats, &error)) {
+      code = cli_sentences_fail(&in, &error);
+      break;
+    }
+    for (size_t i = 0; i < in.n; i++) {
+      const float *row = vectors + 2 * i * j->dim;
+      print_pair(j->args->json, cq_cosine(row, row + j->dim, j->dim), in.slices[2 * i], in.slices[2 * i + 1]);
+    }
+    if (ferror(stdout)) code = CLI_FAILED; /* said when standard output is finished */
+  }
+  if (in.n_skipped) cli_note("%" PRIu64 " malformed lines were skipped", in.n_skipped);
+  cli_sentences_close(&in);
+  free(vectors);
+  return code;
+}
+
+/* "A,B", each from 1 to 64. */
+static bool parse_columns(int *a, int *b, const char *text) {
+  char first[8];
+  uint64_t x, y;
+  size_t n = strcspn(text, ",");
+  if (n >= sizeof first || text[n] != ',') return false;
+  memcpy(first, text, n), first[n] = '\0';
+  if (!cli_parse_count(&x, first) || !cli_parse_count(&y, text + n + 1)) return false;
+  *a = (int)x, *b = (int)y;
+  return x >= 1 && x <= 64 && y >= 1 && y <= 64;
+}
+
+static int run(const cli_call *call) {
+  const struct args *args = call->options;
+  job j = {.args = args, .encode = cq_encode_default_options()};
+  int code = CLI_FAILED, column_a, column_b;
+  if (args->tsv ? call->n_arguments != 0 : call->n_arguments != 2)
+    return cli_usage(call->path, "expected two sentences, or --tsv FILE and none");
+  if (!parse_columns(&column_a, &column_b, args->columns))
+    return cli_usage(call->path, "--columns is '%s', expected two numbers from 1 to 64 such as 1,2", args->columns);
+  j.encode.prompt = args->prompt;
+  if (cli_open_model(&j.encoder, args->model, args->max_length) || cli_open_pool(&j.pool, args->threads)) goto done;
+  j.dim = (size_t)cq_encoder_dim(j.encoder);
+  code = args->tsv ? compare_columns(&j, column_a, column_b) : compare_two(&j, call->arguments[0], call->arguments[1]);
+  if (code == CLI_OK && j.stats.n_truncated)
+    cli_note("%" PRIu64 " of %" PRIu64 " sentences were longer than %d tokens and were cut", j.stats.n_truncated,
+             j.stats.n_sentences, cq_encoder_max_seq_length(j.encoder));
+done:
+  cq_pool_free(j.pool);
+  cq_encoder_free(j.encoder);
+  return code;
+}
+
+const cli_command cli_similarity = {
+    .name = "similarity",
+    .summary = "compare two sentences, or two columns of a file",
+    .arguments = "[A B]",
+    .most_arguments = 2,
+    .description =
+        "Prints the cosine of two sentences' vectors: 1 for the same meaning, near 0 for unrelated ones. With "
+        "--tsv, a line COSINE, A, B, separated by tabs, for each line of a file.",
+    .example = "calque similarity --model multilingual \"A dog barks.\" \"Ein Hund bellt.\"\n"
+               "calque similarity --model multilingual --tsv pairs.tsv.gz | sort -rn | head",
+    CLI_OPTIONS(struct args, options),
+    .defaults = defaults,
+    .run = run,
+};

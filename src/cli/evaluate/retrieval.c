@@ -1,0 +1,87 @@
+/* calque eval retrieval: a ranked run against relevance judgements. */
+#include "cli/frame/command.h"
+#include "cli/frame/report.h"
+
+struct args {
+  cli_list measures;
+  bool per_topic, complete, in_double, json;
+};
+
+static const cli_option options[] = {
+    {.name = "measure",
+     .type = CLI_LIST,
+     .argument = "NAME",
+     .offset = offsetof(struct args, measures),
+     .help = "map, Rprec, bpref, recip_rank, ndcg, num_ret, num_rel, num_rel_ret, or with a cutoff P_10, recall_100, "
+             "ndcg_cut_10; else the usual ones"},
+    {.name = "per-topic",
+     .letter = 'q',
+     .type = CLI_FLAG,
+     .offset = offsetof(struct args, per_topic),
+     .help = "print each topic's figures before those over all"},
+    {.name = "complete",
+     .letter = 'c',
+     .type = CLI_FLAG,
+     .offset = offsetof(struct args, complete),
+     .help = "count topics that the run has nothing for, as found nothing; else they are left out"},
+    {.name = "double",
+     .type = CLI_FLAG,
+     .offset = offsetof(struct args, in_double),
+     .help = "compare scores in double precision, as trec_eval 10 does; else in f32, as 9 does"},
+    CLI_JSON(struct args, json),
+};
+
+/* One topic's figures or, of ALL, those over all. */
+enum { ALL = -1 };
+
+static cq_slice name_of(const cq_retrieval_eval *r, long topic) {
+  return topic == ALL ? (cq_slice){"all", 3} : cq_retrieval_eval_topic(r, (size_t)topic);
+}
+
+static double figure(const cq_retrieval_eval *r, long topic, size_t m) {
+  return topic == ALL ? cq_retrieval_eval_overall(r, m) : cq_retrieval_eval_value(r, (size_t)topic, m);
+}
+
+static void print_json(const cq_retrieval_eval *r, long topic) {
+  printf("{\"topic\": ");
+  cli_json_text(stdout, name_of(r, topic).data, name_of(r, topic).n);
+  for (size_t m = 0; m < cq_retrieval_eval_n_measures(r); m++)
+    printf(", \"%s\": %.9g", cq_retrieval_eval_measure(r, m), figure(r, topic, m));
+  printf("}\n");
+}
+
+static void print_lines(const cq_retrieval_eval *r, long topic) {
+  const cq_slice name = name_of(r, topic);
+  for (size_t m = 0; m < cq_retrieval_eval_n_measures(r); m++)
+    printf("%s\t%.*s\t%.*f\n", cq_retrieval_eval_measure(r, m), (int)name.n, name.data,
+           cq_retrieval_eval_is_count(r, m) ? 0 : 4, figure(r, topic, m));
+}
+
+static int run(const cli_call *call) {
+  const struct args *args = call->options;
+  const cq_retrieval_eval_options o = {args->measures.n ? args->measures.items : NULL, args->measures.n, args->complete,
+                                       args->in_double};
+  void (*const print)(const cq_retrieval_eval *, long) = args->json ? print_json : print_lines;
+  cq_error error = {0};
+  cq_retrieval_eval *r;
+  if (cq_eval_retrieval(&r, call->arguments[0], call->arguments[1], &o, &error)) return cli_fail_error(&error);
+  for (size_t t = 0; args->per_topic && t < cq_retrieval_eval_n_topics(r); t++) print(r, (long)t);
+  print(r, ALL);
+  cq_retrieval_eval_free(r);
+  return CLI_OK;
+}
+
+const cli_command cli_eval_retrieval = {
+    .name = "retrieval",
+    .summary = "precision, recall and their like of ranked documents",
+    .arguments = "QRELS RUN",
+    .least_arguments = 2,
+    .most_arguments = 2,
+    .description =
+        "Compares a run, lines of topic, Q0, document, rank, score and tag, with relevance judgements, lines of topic, "
+        "iteration, document and relevance; plain or gzipped. Prints lines of measure, topic and figure, as "
+        "trec_eval does, with trec_eval's figures.",
+    .example = "calque eval retrieval qrels.txt run.txt --measure map --measure ndcg_cut_10",
+    CLI_OPTIONS(struct args, options),
+    .run = run,
+};

@@ -1,0 +1,23 @@
+/* Models, threads and labelled files, from the arguments that commands share. */
+#include "cli/frame/command.h"
+#include "cli/frame/report.h"
+
+#include <string.h>
+#include <unistd.h>
+
+int cli_open_model(cq_encoder **out, const char *name, int max_length) {
+  cq_error error = {0};
+  cq_encoder_options o = cq_encoder_default_options();
+  o.max_seq_length = max_length, o.notice = cli_notice;
+  return cq_encoder_open(out, name, &o, &error) ? cli_fail_error(&error) : CLI_OK;
+}
+
+int cli_open_pool(cq_pool **out, int n_threads) {
+  cq_error error = {0};
+  return cq_pool_open(out, n_threads, &error) ? cli_fail_error(&error) : CLI_OK;
+}
+
+const char *cli_label_end(const char *argument) {
+  const char *equals = strchr(argument, '=');
+  return equals && equals > argument && access(argument, F_OK) != 0 ? equals : NULL;
+}

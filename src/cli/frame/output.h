@@ -1,0 +1,22 @@
+/* A file that a command writes: it appears whole when committed, or not at all. */
+#ifndef CLI_FRAME_OUTPUT_H
+#define CLI_FRAME_OUTPUT_H
+
+#include "calque/status.h"
+
+#include <stdio.h>
+
+typedef struct cli_output {
+  FILE *stream;
+  char *path, *temporary; /* temporary NULL: a device, a pipe or a link, written directly */
+} cli_output;
+
+CQ_MUST_USE cq_status cli_output_open(cli_output *out, const char *path, cq_error *error);
+CQ_MUST_USE cq_status cli_output_commit(cli_output *out, cq_error *error);
+void cli_output_abort(cli_output *out); /* legal on {0} and after a commit */
+/* After a write that failed: fills the error from errno. */
+cq_status cli_output_fail(const cli_output *out, cq_error *error);
+/* A text as a file; path NULL: to standard output. */
+CQ_MUST_USE cq_status cli_output_text(const char *path, const char *text, cq_error *error);
+
+#endif

@@ -1,0 +1,243 @@
+#include "cli/frame/report.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+/* ---- standard error ---- */
+
+static void say(const char *format, va_list list) {
+  fflush(stdout); /* so that the two streams stay in order on a terminal */
+  fputs("calque: ", stderr);
+  vfprintf(stderr, format, list);
+  fputc('\n', stderr);
+}
+
+int(cli_usage)(const char *path, const char *format, ...) {
+  va_list list;
+  va_start(list, format);
+  say(format, list);
+  va_end(list);
+  fprintf(stderr, "Try '%s --help'.\n", path);
+  return CLI_USAGE;
+}
+
+int(cli_fail)(const char *format, ...) {
+  va_list list;
+  va_start(list, format);
+  say(format, list);
+  va_end(list);
+  return CLI_FAILED;
+}
+
+int(cli_fail_error)(const cq_error *error) {
+  return cli_fail("%s", error->message);
+}
+
+void cli_note(const char *format, ...) {
+  va_list list;
+  va_start(list, format);
+  say(format, list);
+  va_end(list);
+}
+
+void cli_notice(void *context, const char *text) {
+  (void)context;
+  cli_note("%s", text);
+}
+
+/* ---- standard output ---- */
+
+int cli_finish_output(int code) {
+  errno = 0;
+  if (fflush(stdout) == 0 && !ferror(stdout)) return code;
+  if (errno == EPIPE) return CLI_FAILED; /* the reader has seen enough */
+  if (code == CLI_OK || code == CLI_FAILED)
+    return cli_fail("<stdout>: cannot write: %s", errno ? strerror(errno) : "an earlier write failed");
+  return code;
+}
+
+void cli_field(FILE *stream, cq_slice text) {
+  for (size_t i = 0; i < text.n; i++) putc(text.data[i] == '\t' ? ' ' : text.data[i], stream);
+}
+
+void cli_json_text(FILE *stream, const char *text, size_t n) {
+  putc('"', stream);
+  for (size_t i = 0; i < n; i++) {
+    unsigned char c = (unsigned char)text[i];
+    if (c == '"' || c == '\\')
+      putc('\\', stream), putc(c, stream);
+    else if (c == '\t')
+      fputs("\\t", stream);
+    else if (c < 0x20 || c == 0x7f)
+      fprintf(stream, "\\u%04x", c);
+    else
+      putc(c, stream);
+  }
+  putc('"', stream);
+}
+
+void cli_table_cell(cli_table *table, const char *format, ...) {
+  va_list list;
+  char *cell = NULL;
+  if (table->n_cells == table->capacity) {
+    size_t capacity = table->capacity ? 2 * table->capacity : 64;
+    char **cells = realloc(table->cells, capacity * sizeof *cells);
+    if (!cells) {
+      table->failed = true;
+      return;
+    }
+    table->cells = cells, table->capacity = capacity;
+  }
+  va_start(list, format);
+  int n = vsnprintf(NULL, 0, format, list);
+  va_end(list);
+  if (n >= 0) cell = malloc((size_t)n + 1);
+  if (!cell) {
+    table->failed = true;
+    return;
+  }
+  va_start(list, format);
+  vsnprintf(cell, (size_t)n + 1, format, list);
+  va_end(list);
+  table->cells[table->n_cells++] = cell;
+}
+
+/* Characters, not bytes: good enough for labels, wrong only for double-width ones. */
+static int width_of(const char *text) {
+  int n = 0;
+  for (; *text; text++) n += ((unsigned char)*text & 0xc0) != 0x80;
+  return n;
+}
+
+static void print_csv_cell(const char *cell, FILE *stream) {
+  if (!strpbrk(cell, ",\"\r\n")) {
+    fputs(cell, stream);
+    return;
+  }
+  putc('"', stream);
+  for (; *cell; cell++) {
+    if (*cell == '"') putc('"', stream);
+    putc(*cell, stream);
+  }
+  putc('"', stream);
+}
+
+void cli_table_print(const cli_table *table, FILE *stream, bool csv) {
+  size_t columns = table->n_columns;
+  for (size_t i = 0; i < table->n_cells; i++) {
+    size_t column = i % columns;
+    const char *cell = table->cells[i];
+    if (csv) {
+      if (column) putc(',', stream);
+      print_csv_cell(cell, stream);
+    } else {
+      int width = 0;
+      for (size_t j = column; j < table->n_cells; j += columns)
+        if (width_of(table->cells[j]) > width) width = width_of(table->cells[j]);
+      int blanks = width - width_of(cell);
+      if (column == 0)
+        fprintf(stream, "%s%*s", cell, blanks, "");
+      else
+        fprintf(stream, "  %*s%s", blanks, "", cell);
+    }
+    if (column + 1 == columns) putc('\n', stream);
+  }
+}
+
+void cli_table_free(cli_table *table) {
+  for (size_t i = 0; i < table->n_cells; i++) free(table->cells[i]);
+  free(table->cells);
+  *table = (cli_table){0};
+}
+
+/* ---- progress ---- */
+
+double cli_now_s(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+void cli_duration(char out[24], double seconds) {
+  long s = seconds < 0 || !isfinite(seconds) ? 0 : seconds > 1e8 ? 100000000 : lround(seconds);
+  if (s < 60)
+    snprintf(out, 24, "%lds", s);
+  else if (s < 3600)
+    snprintf(out, 24, "%ld:%02ld", s / 60, s % 60);
+  else
+    snprintf(out, 24, "%ld:%02ld:%02ld", s / 3600, s / 60 % 60, s % 60);
+}
+
+cli_progress cli_progress_start(void) {
+  double now = cli_now_s();
+  return (cli_progress){.terminal = isatty(STDERR_FILENO) != 0, .last_s = now, .started_s = now};
+}
+
+void cli_progress_clear(cli_progress *p) {
+  if (p->drawn) fputs("\r\033[K", stderr);
+  p->drawn = false;
+}
+
+bool cli_progress_watch(void *progress, const char *what, uint64_t done, uint64_t n_all) {
+  cli_progress *p = progress;
+  char remark[64] = "", left[24];
+  if (done == n_all) {
+    cli_progress_clear(p);
+    *p = cli_progress_start();
+    return true;
+  }
+  if (!p->watched_s)
+    p->watched_s = cli_now_s(), p->watched_from = done; /* what a resumed run found done took no time */
+  if (done > p->watched_from) {
+    cli_duration(left, (cli_now_s() - p->watched_s) / (double)(done - p->watched_from) * (double)(n_all - done));
+    snprintf(remark, sizeof remark, "%s left", left);
+  }
+  cli_progress_draw(p, what, done, n_all, remark, false);
+  return true;
+}
+
+/* Columns of the terminal; a line that is longer would leave its beginning behind when it is drawn again. */
+static size_t terminal_width(void) {
+  struct winsize size;
+  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+void cli_progress_draw(cli_progress *p, const char *what, uint64_t done, uint64_t n_all, const char *remark, bool now) {
+  enum { MOST_CELLS = 24, LEAST_CELLS = 4 };
+  char counts[64], bar[MOST_CELLS + 4] = "", line[512];
+  double time_s = cli_now_s();
+  /* In a log, lines grow rarer: every 10 s at first, every 5 min after some hours. */
+  double interval_s = p->terminal ? 0.1 : fmin(fmax((time_s - p->started_s) / 20, 10), 300);
+  if (!now && time_s - p->last_s < interval_s) return;
+  p->last_s = time_s;
+  if (n_all)
+    snprintf(counts, sizeof counts, "%" PRIu64 "/%" PRIu64, done, n_all);
+  else
+    snprintf(counts, sizeof counts, "%" PRIu64, done);
+  if (!remark) remark = "";
+  const char *gap = remark[0] ? "  " : "";
+  if (!p->terminal) {
+    fprintf(stderr, "%s %s%s%s\n", what, counts, gap, remark);
+    return;
+  }
+  size_t width = terminal_width() - 1, rest = strlen(what) + strlen(counts) + strlen(remark) + 6;
+  if (n_all && rest + LEAST_CELLS <= width) {
+    size_t cells = width - rest < MOST_CELLS ? width - rest : MOST_CELLS;
+    size_t full = done >= n_all ? cells : (size_t)((double)done / (double)n_all * (double)cells);
+    memset(bar, '-', cells + 2);
+    memset(bar + 1, '#', full);
+    bar[0] = '[', bar[cells + 1] = ']', bar[cells + 2] = ' ';
+  }
+  snprintf(line, sizeof line, "%s %s%s%s%s", what, bar, counts, gap, remark);
+  if (strlen(line) > width && width < sizeof line) line[width] = '\0';
+  fprintf(stderr, "\r\033[K%s", line);
+  p->drawn = true;
+  fflush(stderr);
+}

@@ -1,0 +1,79 @@
+/* What commands say: errors and remarks on standard error, tables on standard output, a progress line. */
+#ifndef CLI_FRAME_REPORT_H
+#define CLI_FRAME_REPORT_H
+
+#include "cli/frame/command.h"
+
+#include <stdio.h>
+
+/* ---- standard error ---- */
+
+/* "calque: MESSAGE" and where to find help; returns CLI_USAGE. */
+int cli_usage(const char *path, const char *format, ...) CQ_PRINTF(2, 3);
+/* "calque: MESSAGE"; returns CLI_FAILED. */
+int cli_fail(const char *format, ...) CQ_PRINTF(1, 2);
+int cli_fail_error(const cq_error *error);
+#ifdef __clang_analyzer__ /* it sees one source file at a time: these never return CLI_OK */
+#define cli_usage(path, ...)                                                                                           \
+  __extension__({                                                                                                      \
+    (void)(cli_usage)(path, __VA_ARGS__);                                                                              \
+    CLI_USAGE;                                                                                                         \
+  })
+#define cli_fail(...)                                                                                                  \
+  __extension__({                                                                                                      \
+    (void)(cli_fail)(__VA_ARGS__);                                                                                     \
+    CLI_FAILED;                                                                                                        \
+  })
+#define cli_fail_error(error)                                                                                          \
+  __extension__({                                                                                                      \
+    (void)(cli_fail_error)(error);                                                                                     \
+    CLI_FAILED;                                                                                                        \
+  })
+#endif
+/* A remark: "calque: MESSAGE". */
+void cli_note(const char *format, ...) CQ_PRINTF(1, 2);
+/* The same as a cq_notice_fn. */
+void cli_notice(void *context, const char *text);
+
+/* ---- standard output ---- */
+
+/* Flushes standard output; a write that failed (a full disk, a closed pipe) is said and makes CLI_FAILED of CLI_OK. */
+int cli_finish_output(int code);
+/* A column of a line: tabs within become blanks. */
+void cli_field(FILE *stream, cq_slice text);
+/* Text as a JSON string, quotes included. */
+void cli_json_text(FILE *stream, const char *text, size_t n);
+
+/* A table of text cells, aligned for a reader or as CSV (RFC 4180). The first column is flushed left, the others right.
+ */
+typedef struct cli_table {
+  size_t n_columns, n_cells, capacity;
+  char **cells; /* row by row; the first row is the heading */
+  bool failed;  /* out of memory */
+} cli_table;
+void cli_table_cell(cli_table *table, const char *format, ...) CQ_PRINTF(2, 3);
+void cli_table_print(const cli_table *table, FILE *stream, bool csv);
+void cli_table_free(cli_table *table);
+
+/* ---- progress ---- */
+
+/* A line that is redrawn in place on a terminal, and repeated now and then elsewhere. */
+typedef struct cli_progress {
+  bool terminal;
+  bool drawn;       /* the terminal's last line holds it */
+  double last_s;    /* when it was drawn */
+  double started_s; /* when the program began to draw */
+  double watched_s; /* cli_progress_watch: its first call, and what was done then */
+  uint64_t watched_from;
+} cli_progress;
+cli_progress cli_progress_start(void);
+/* done of n_all items (n_all 0: unknown), what they are, and a remark or NULL. `now` draws whatever the time. */
+void cli_progress_draw(cli_progress *p, const char *what, uint64_t done, uint64_t n_all, const char *remark, bool now);
+void cli_progress_clear(cli_progress *p);
+/* The same as a callback on a cli_progress: how much of what is done, and how long the rest will take. Never stops. */
+bool cli_progress_watch(void *progress, const char *what, uint64_t done, uint64_t n_all);
+double cli_now_s(void);
+/* "59s", "1:02:03" */
+void cli_duration(char out[24], double seconds);
+
+#endif

@@ -1,0 +1,311 @@
+/* calque index new | add | remove | approximate | info: documents to be searched by meaning. Searching them is
+ * search.c. */
+#include "cli/encode/sentences.h"
+#include "cli/frame/command.h"
+#include "cli/frame/report.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- new --- */
+
+struct new_args {
+  const char *model;
+};
+
+static const cli_option new_options[] = {CLI_MODEL(struct new_args, model)};
+
+static int run_new(const cli_call *call) {
+  const struct new_args *args = call->options;
+  cq_error error = {0};
+  if (cq_index_create(call->arguments[0], args->model, cli_notice, NULL, &error)) return cli_fail_error(&error);
+  cli_note("made %s for %s", call->arguments[0], args->model);
+  return CLI_OK;
+}
+
+static const cli_command index_new = {
+    .name = "new",
+    .summary = "make an empty index for a model",
+    .arguments = "INDEX",
+    .least_arguments = 1,
+    .most_arguments = 1,
+    .example = "calque index new --model multilingual news.index",
+    CLI_OPTIONS(struct new_args, new_options),
+    .run = run_new,
+};
+
+/* --- add --- */
+
+struct add_args {
+  const char *model, *language;
+  int batch, threads;
+  bool ids, skip_bad;
+};
+
+static void add_defaults(void *options) {
+  *(struct add_args *)options = (struct add_args){.batch = 1024, .language = ""};
+}
+
+#define MODEL_OF_INDEX(owner)                                                                                          \
+  {                                                                                                                    \
+    .name = "model", .letter = 'm', .type = CLI_TEXT, .argument = "MODEL", .offset = offsetof(owner, model),           \
+    .default_text = "the name it was made with", .help = "where the index's model is now"                              \
+  }
+
+static const cli_option add_options[] = {
+    MODEL_OF_INDEX(struct add_args),
+    {.name = "language",
+     .letter = 'l',
+     .type = CLI_TEXT,
+     .argument = "CODE",
+     .offset = offsetof(struct add_args, language),
+     .default_text = "none",
+     .help = "the documents' language, for searching in some only"},
+    {.name = "ids",
+     .type = CLI_FLAG,
+     .offset = offsetof(struct add_args, ids),
+     .help = "lines are an id, a tab and a text; else ids are FILE:LINE"},
+    CLI_SKIP_BAD(struct add_args, skip_bad),
+    CLI_BATCH(struct add_args, batch),
+    CLI_THREADS(struct add_args, threads),
+};
+
+typedef struct adding {
+  const struct add_args *args;
+  cq_index *index;
+  cq_pool *pool;
+  cli_sentences in;
+  cq_document *documents; /* [batch] */
+  char (*names)[512];     /* [batch], ids that are made here */
+  uint64_t n_added, n_blank;
+} adding;
+
+static bool is_blank(cq_slice text) {
+  size_t i = 0;
+  while (i < text.n && strchr(" \t\r\f\v", text.data[i])) i++;
+  return i == text.n;
+}
+
+/* Leaves blank lines out of the chunk: a document of nothing would be near every query. */
+static void drop_blanks(adding *a) {
+  cli_sentences *in = &a->in;
+  const size_t columns = (size_t)in->n_columns;
+  size_t n = 0;
+  for (size_t i = 0; i < in->n; i++) {
+    if (is_blank(in->slices[columns * (i + 1) - 1])) continue;
+    memmove(in->slices + columns * n, in->slices + columns * i, columns * sizeof *in->slices);
+    in->places[n++] = in->places[i];
+  }
+  a->n_blank += in->n - n;
+  a->n_added += n;
+  in->n = n;
+}
+
+/* The chunk at hand. */
+static int add_chunk(adding *a) {
+  cq_error error = {0};
+  for (size_t i = 0; i < a->in.n; i++) {
+    cq_document *d = &a->documents[i];
+    d->language = (cq_slice){a->args->language, strlen(a->args->language)};
+    if (a->args->ids) {
+      d->id = a->in.slices[2 * i], d->text = a->in.slices[2 * i + 1];
+      continue;
+    }
+    const cli_place *place = &a->in.places[i];
+    const int n = snprintf(a->names[i], sizeof a->names[i], "%s:%" PRIu64,
+                           strcmp(place->path, "-") ? place->path : "<stdin>", place->line);
+    if (n >= (int)sizeof a->names[i]) return cli_fail("%s: the path is too long for an id", place->path);
+    d->id = (cq_slice){a->names[i], (size_t)n}, d->text = a->in.slices[i];
+  }
+  return cq_index_add(a->index, a->documents, a->in.n, a->pool, &error) ? cli_sentences_fail(&a->in, &error) : CLI_OK;
+}
+
+static int add_all(adding *a) {
+  cq_error error = {0};
+  cli_progress progress = cli_progress_start();
+  const size_t before = cq_index_size(a->index);
+  int code = CLI_OK;
+  while (code == CLI_OK) {
+    if (cli_sentences_next(&a->in, &error)) code = cli_sentences_fail(&a->in, &error);
+    if (code || a->in.n == 0) break;
+    drop_blanks(a);
+    code = add_chunk(a);
+    cli_progress_draw(&progress, "added", a->in.n_read, 0, "", false);
+  }
+  cli_progress_clear(&progress);
+  if (code == CLI_OK && a->in.n_skipped) cli_note("%" PRIu64 " malformed lines were skipped", a->in.n_skipped);
+  if (code == CLI_OK && a->n_blank) cli_note("%" PRIu64 " blank lines were left out", a->n_blank);
+  if (code == CLI_OK && cq_index_commit(a->index, &error)) code = cli_fail_error(&error);
+  if (code) return code;
+  const size_t after = cq_index_size(a->index), n_replaced = before + (size_t)a->n_added - after;
+  char replaced[64] = "";
+  if (n_replaced) snprintf(replaced, sizeof replaced, ", %zu of them in place of earlier ones", n_replaced);
+  cli_note("added %" PRIu64 " documents%s, the index has %zu", a->n_added, replaced, after);
+  return code;
+}
+
+static int run_add(const cli_call *call) {
+  const struct add_args *args = call->options;
+  cq_error error = {0};
+  adding a = {.args = args,
+              .in = {.paths = call->arguments + 1,
+                     .n_paths = call->n_arguments - 1,
+                     .columns = {args->ids ? 1 : 0, 2},
+                     .n_columns = args->ids ? 2 : 1,
+                     .rows = (size_t)args->batch,
+                     .skip_bad = args->skip_bad}};
+  int code = cli_open_pool(&a.pool, args->threads);
+  if (code == CLI_OK && cq_index_open(&a.index, call->arguments[0], args->model, true, cli_notice, NULL, &error))
+    code = cli_fail_error(&error);
+  if (code == CLI_OK) {
+    a.documents = calloc(a.in.rows, sizeof *a.documents);
+    a.names = calloc(a.in.rows, sizeof *a.names);
+    code = a.documents && a.names ? add_all(&a) : cli_fail("out of memory");
+  }
+  cli_sentences_close(&a.in);
+  free(a.documents);
+  free(a.names);
+  cq_index_free(a.index);
+  cq_pool_free(a.pool);
+  return code;
+}
+
+static const cli_command index_add = {
+    .name = "add",
+    .summary = "add documents, a line each",
+    .arguments = "INDEX [FILE...]",
+    .least_arguments = 1,
+    .most_arguments = -1,
+    .description = "Adds the lines of files, plain or gzipped, or of standard input. A document takes the place of an "
+                   "earlier one with "
+                   "its id. All are added or, when anything fails, none.",
+    .example = "calque index add news.index --language de news.de.gz",
+    CLI_OPTIONS(struct add_args, add_options),
+    .defaults = add_defaults,
+    .run = run_add,
+};
+
+/* --- remove --- */
+
+static int run_remove(const cli_call *call) {
+  const size_t n = call->n_arguments - 1;
+  cq_error error = {0};
+  cq_index *index = NULL;
+  size_t n_removed = 0;
+  int code = CLI_OK;
+  if (cq_index_open(&index, call->arguments[0], NULL, true, cli_notice, NULL, &error)) code = cli_fail_error(&error);
+  for (size_t i = 0; i < n && code == CLI_OK; i++) {
+    const cq_slice id = {call->arguments[i + 1], strlen(call->arguments[i + 1])};
+    size_t is_removed = 0;
+    if (cq_index_remove(index, &id, 1, &is_removed, &error)) code = cli_fail_error(&error);
+    if (code == CLI_OK && !is_removed) cli_note("there is no document '%s'", call->arguments[i + 1]);
+    n_removed += is_removed;
+  }
+  if (code == CLI_OK && cq_index_commit(index, &error)) code = cli_fail_error(&error);
+  if (code == CLI_OK) cli_note("removed %zu of %zu documents, the index has %zu", n_removed, n, cq_index_size(index));
+  cq_index_free(index);
+  return code;
+}
+
+static const cli_command index_remove = {
+    .name = "remove",
+    .summary = "remove documents by id",
+    .arguments = "INDEX ID...",
+    .least_arguments = 2,
+    .most_arguments = -1,
+    .example = "calque index remove news.index news.de.gz:17",
+    .run = run_remove,
+};
+
+/* --- approximate --- */
+
+struct approximate_args {
+  int method, threads;
+};
+
+static void approximate_defaults(void *options) {
+  *(struct approximate_args *)options = (struct approximate_args){.method = CQ_APPROXIMATE_HNSW};
+}
+
+static const char *const methods[] = {"none", "ivf", "hnsw", NULL}; /* in cq_approximation's order */
+
+static const cli_option approximate_options[] = {
+    {.name = "method",
+     .type = CLI_CHOICE,
+     .argument = "METHOD",
+     .choices = methods,
+     .offset = offsetof(struct approximate_args, method),
+     .help = "hnsw: a graph, quick to search; ivf: lists, quick to make; none: search exactly again"},
+    CLI_THREADS(struct approximate_args, threads),
+};
+
+static int run_approximate(const cli_call *call) {
+  const struct approximate_args *args = call->options;
+  cq_error error = {0};
+  cq_index *index = NULL;
+  cq_pool *pool = NULL;
+  int code = cli_open_pool(&pool, args->threads);
+  if (code == CLI_OK &&
+      (cq_index_open(&index, call->arguments[0], NULL, true, cli_notice, NULL, &error) ||
+       cq_index_approximate(index, (cq_approximation)args->method, pool, &error) || cq_index_commit(index, &error)))
+    code = cli_fail_error(&error);
+  if (code == CLI_OK) cli_note("%zu vectors are approximated", cq_index_approximated(index));
+  cq_index_free(index);
+  cq_pool_free(pool);
+  return code;
+}
+
+static const cli_command index_approximate = {
+    .name = "approximate",
+    .summary = "make searching faster than exact, for millions of documents and many queries",
+    .arguments = "INDEX",
+    .least_arguments = 1,
+    .most_arguments = 1,
+    .description =
+        "Builds what FAISS needs to name candidates without looking at every vector; their scores are exact, but "
+        "some neighbours may be missed. Documents added later are searched exactly beside it until it is "
+        "built anew. Needs calque's plugin for FAISS, which is built where libfaiss is installed.",
+    .example = "calque index approximate news.index --method ivf",
+    CLI_OPTIONS(struct approximate_args, approximate_options),
+    .defaults = approximate_defaults,
+    .run = run_approximate,
+};
+
+/* --- info --- */
+
+static int run_info(const cli_call *call) {
+  cq_error error = {0};
+  cq_index *index;
+  if (cq_index_open(&index, call->arguments[0], NULL, false, cli_notice, NULL, &error)) return cli_fail_error(&error);
+  printf("documents   %zu\ndimensions  %d\nmodel       %s\napproximate %zu\n", cq_index_size(index),
+         cq_index_dim(index), cq_index_model(index), cq_index_approximated(index));
+  cq_index_free(index);
+  return CLI_OK;
+}
+
+static const cli_command index_info = {
+    .name = "info",
+    .summary = "show how much is in an index, and of which model",
+    .arguments = "INDEX",
+    .least_arguments = 1,
+    .most_arguments = 1,
+    .example = "calque index info news.index",
+    .run = run_info,
+};
+
+static const cli_command *const children[] = {&index_new,         &index_add,  &index_remove,
+                                              &index_approximate, &index_info, NULL};
+
+const cli_command cli_index = {
+    .name = "index",
+    .summary = "keep documents to be searched by meaning: new, add, remove, approximate, info",
+    .description =
+        "An index is a directory with documents and their vectors. A change counts when it is complete: a process "
+        "killed at any moment leaves the index as it was. One process changes it at a time; searching never "
+        "waits.",
+    .example = "calque index new --model multilingual news.index\n"
+               "calque index add news.index --language de news.de.gz\n"
+               "calque search news.index \"rising rents in the capital\"",
+    .children = children,
+};

@@ -1,0 +1,170 @@
+/* calque search: the documents of an index that are nearest to a query, whatever language either is in. */
+#include "cli/frame/command.h"
+#include "cli/frame/report.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct args {
+  const char *model, *language, *queries;
+  int top, effort, threads;
+  bool json, exact;
+};
+
+static void defaults(void *options) {
+  *(struct args *)options = (struct args){.top = (int)cq_search_default_options().k};
+}
+
+static const cli_option options[] = {
+    {.name = "model",
+     .letter = 'm',
+     .type = CLI_TEXT,
+     .argument = "MODEL",
+     .offset = offsetof(struct args, model),
+     .default_text = "the name the index was made with",
+     .help = "where the index's model is now"},
+    {.name = "queries",
+     .letter = 'q',
+     .type = CLI_TEXT,
+     .argument = "FILE",
+     .offset = offsetof(struct args, queries),
+     .default_text = "none",
+     .help = "ask the lines of this file, too; - is standard input"},
+    {.name = "top",
+     .letter = 'k',
+     .type = CLI_INT,
+     .argument = "N",
+     .offset = offsetof(struct args, top),
+     .least = 1,
+     .greatest = 100000,
+     .help = "documents for each query"},
+    {.name = "language",
+     .letter = 'l',
+     .type = CLI_TEXT,
+     .argument = "CODE",
+     .offset = offsetof(struct args, language),
+     .default_text = "all",
+     .help = "only documents that were added with this language"},
+    {.name = "exact",
+     .type = CLI_FLAG,
+     .offset = offsetof(struct args, exact),
+     .help = "look at every document, even where the index is approximated"},
+    {.name = "effort",
+     .type = CLI_INT,
+     .argument = "N",
+     .offset = offsetof(struct args, effort),
+     .least = 0,
+     .greatest = 1000000,
+     .default_text = "as many as seem right",
+     .help = "of an approximated index, lists looked into (ivf) or candidates kept on the way (hnsw)"},
+    CLI_JSON(struct args, json),
+    CLI_THREADS(struct args, threads),
+};
+
+static void json_field(const char *name, cq_slice text) {
+  printf(", \"%s\": ", name);
+  cli_json_text(stdout, text.data, text.n);
+}
+
+static void print_hit(const cq_hit *hit, cq_slice query, size_t rank, bool json) {
+  const cq_document *d = &hit->document;
+  if (json) {
+    printf("{\"query\": ");
+    cli_json_text(stdout, query.data, query.n);
+    printf(", \"rank\": %zu, \"cosine\": %.6f", rank, hit->cosine);
+    json_field("id", d->id);
+    json_field("language", d->language);
+    json_field("text", d->text);
+    printf("}\n");
+  } else {
+    const cq_slice fields[] = {d->id, d->language, d->text};
+    printf("%.4f", hit->cosine);
+    for (int i = 0; i < 3; i++) putchar('\t'), cli_field(stdout, fields[i]);
+    putchar('\n');
+  }
+}
+
+typedef struct queries {
+  cq_slice *items;
+  size_t n, capacity;
+} queries;
+
+/* Keeps a copy. */
+static bool add_query(queries *q, cq_slice text) {
+  if (q->n == q->capacity) {
+    const size_t capacity = q->capacity ? 2 * q->capacity : 16;
+    cq_slice *items = realloc(q->items, capacity * sizeof *items);
+    if (!items) return false;
+    q->items = items, q->capacity = capacity;
+  }
+  char *copy = malloc(text.n + 1);
+  if (!copy) return false;
+  memcpy(copy, text.data, text.n);
+  q->items[q->n++] = (cq_slice){copy, text.n};
+  return true;
+}
+
+static int read_queries(queries *q, const char *path) {
+  cq_error error = {0};
+  cq_lines *lines;
+  cq_slice line;
+  cq_status status = cq_lines_open(&lines, path, &error);
+  if (status) return cli_fail_error(&error);
+  int code = CLI_OK;
+  while (code == CLI_OK && !(status = cq_lines_next(&line, lines, &error)) && line.data)
+    if (line.n && !add_query(q, line)) code = cli_fail("out of memory");
+  cq_lines_close(lines);
+  return status ? cli_fail_error(&error) : code;
+}
+
+static void free_queries(queries *q) {
+  for (size_t i = 0; i < q->n; i++) free((char *)q->items[i].data);
+  free(q->items);
+}
+
+static int run(const cli_call *call) {
+  const struct args *args = call->options;
+  queries q = {0};
+  const cq_search_options o = {
+      .k = (size_t)args->top, .language = args->language, .exact = args->exact, .effort = (size_t)args->effort};
+  cq_error error = {0};
+  cq_index *index = NULL;
+  cq_pool *pool = NULL;
+  cq_hit *hits = NULL;
+  int code = CLI_OK;
+  for (size_t i = 1; i < call->n_arguments && code == CLI_OK; i++)
+    if (!add_query(&q, (cq_slice){call->arguments[i], strlen(call->arguments[i])})) code = cli_fail("out of memory");
+  if (code == CLI_OK && args->queries) code = read_queries(&q, args->queries);
+  if (code == CLI_OK && q.n == 0)
+    code = cli_usage(call->path, "no query: give one behind INDEX, or a file of --queries");
+  if (code == CLI_OK) code = cli_open_pool(&pool, args->threads);
+  if (code == CLI_OK && (cq_index_open(&index, call->arguments[0], args->model, false, cli_notice, NULL, &error) ||
+                         cq_index_search(&hits, index, q.items, q.n, &o, pool, &error)))
+    code = cli_fail_error(&error);
+  for (size_t i = 0; i < q.n && code == CLI_OK; i++) {
+    if (q.n > 1 && !args->json) printf("%s# %.*s\n", i ? "\n" : "", (int)q.items[i].n, q.items[i].data);
+    for (size_t rank = 0; rank < o.k && hits[i * o.k + rank].document.id.data; rank++)
+      print_hit(&hits[i * o.k + rank], q.items[i], rank + 1, args->json);
+  }
+  free(hits);
+  free_queries(&q);
+  cq_index_free(index);
+  cq_pool_free(pool);
+  return code;
+}
+
+const cli_command cli_search = {
+    .name = "search",
+    .summary = "find the documents of an index that mean what a query says",
+    .arguments = "INDEX [QUERY...]",
+    .least_arguments = 1,
+    .most_arguments = -1,
+    .description =
+        "Prints lines of cosine, id, language and text, separated by tabs, best first. Query and documents may be "
+        "in different languages; several queries have a line '# query' above their documents. The search is exact "
+        "unless the index is approximated.",
+    .example = "calque search news.index \"rising rents in the capital\" --language de --top 3",
+    CLI_OPTIONS(struct args, options),
+    .defaults = defaults,
+    .run = run,
+};

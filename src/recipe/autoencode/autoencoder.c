@@ -1,0 +1,280 @@
+/* Autoencoders on disk, and translating with them. */
+#include "recipe/autoencode/autoencoder.h"
+
+#include "base/checksum.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/memory.h"
+#include "base/pool.h"
+#include "base/utf8.h"
+#include "format/json.h"
+#include "model/beam.h"
+#include "model/states.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* --- the directory --- */
+
+enum { MOST_CODE = 48 };
+
+bool cq_autoencoder_is_code(const char *code) {
+  const size_t n = strlen(code);
+  return n > 0 && n <= MOST_CODE && !strchr(code, '/') && cq_utf8_invalid_at(code, n) == n;
+}
+
+static cq_status part_path(char out[4096], const char *directory, const char *kind, const char *code, cq_error *error) {
+  char name[MOST_CODE + 16];
+  snprintf(name, sizeof name, "%s-%s", kind, code);
+  return cq_path_join(out, 4096, directory, name, error);
+}
+
+static cq_status save_tongue(const cq_tongue *t, const char *directory, cq_error *error) {
+  char path[4096];
+  cq_status status = part_path(path, directory, "encoder", t->code, error);
+  if (!status) status = cq_encoder_save(t->encoder, path, false, NULL, error);
+  if (!status) status = part_path(path, directory, "decoder", t->code, error);
+  if (!status) status = cq_directory_make(path, error);
+  return status ? status : cq_decoder_save(t->decoder, path, error);
+}
+
+cq_status cq_autoencoder_save(const cq_autoencoder *a, const char *directory, bool replace, cq_error *error) {
+  cq_directory_writer w = {0};
+  json_t *codes = json_array();
+  bool ok = codes != NULL;
+  for (size_t i = 0; ok && i < a->n; i++) ok = !json_array_append_new(codes, json_string(a->tongues[i].code));
+  cq_status status =
+      ok ? cq_directory_writer_open(&w, directory, replace, error) : cq_fail_memory(error, "autoencoders");
+  if (status) {
+    json_decref(codes);
+    return status;
+  }
+  status = cq_json_save(json_pack("{s:s, s:o}", "type", "calque.autoencoder", "languages", codes), w.temporary,
+                        "autoencoder.json", error);
+  for (size_t i = 0; !status && i < a->n; i++) status = save_tongue(&a->tongues[i], w.temporary, error);
+  if (!status) return cq_directory_writer_commit(&w, error);
+  cq_directory_writer_abort(&w);
+  return status;
+}
+
+static bool is_same_vocabulary(const cq_tokenizer *a, const cq_tokenizer *b) {
+  const int64_t n = cq_tokenizer_describe(a)->vocab_size;
+  bool same = n == cq_tokenizer_describe(b)->vocab_size;
+  for (int32_t id = 0; same && (int64_t)id < n; id++) {
+    cq_slice text[2] = {{NULL, 0}, {NULL, 0}};
+    cq_piece_kind kind[2] = {0, 0};
+    const bool is[2] = {cq_tokenizer_piece(&text[0], &kind[0], a, id), cq_tokenizer_piece(&text[1], &kind[1], b, id)};
+    same = is[0] == is[1] && (!is[0] || (kind[0] == kind[1] && cq_slice_equal(text[0], text[1])));
+  }
+  return same;
+}
+
+uint64_t cq_autoencoder_sum_vocabularies(const cq_autoencoder *a, uint64_t sum) {
+  for (size_t i = 0; i < a->n; i++) {
+    const cq_tokenizer *t = cq_decoder_tokenizer(a->tongues[i].decoder);
+    for (int32_t id = 0; (int64_t)id < cq_tokenizer_describe(t)->vocab_size; id++) {
+      cq_slice text;
+      cq_piece_kind kind;
+      if (cq_tokenizer_piece(&text, &kind, t, id)) sum = cq_checksum(text.data, text.n, sum + (uint64_t)kind);
+    }
+  }
+  return sum;
+}
+
+cq_status cq_autoencoder_check(const cq_autoencoder *a, cq_error *error) {
+  for (size_t i = 0; i < a->n; i++)
+    for (size_t from = 0; from < a->n; from++) {
+      cq_error why = {0};
+      if (cq_states_check(a->tongues[i].decoder, a->tongues[from].encoder, &why))
+        return cq_fail(error, CQ_ERR_ARGUMENT, "from '%s' into '%s': %s", a->tongues[from].code, a->tongues[i].code,
+                       why.message);
+    }
+  return CQ_OK;
+}
+
+static cq_status open_tongue(cq_tongue *t, const char *code, const char *directory, cq_error *error) {
+  char path[4096];
+  t->code = cq_strdup(code);
+  if (!t->code) return cq_fail_memory(error, code);
+  cq_status status = part_path(path, directory, "encoder", code, error);
+  if (!status) status = cq_encoder_open(&t->encoder, path, NULL, error);
+  if (!status) status = part_path(path, directory, "decoder", code, error);
+  if (!status) status = cq_decoder_open(&t->decoder, path, error);
+  if (!status && cq_decoder_shape_of(t->decoder)->latent_dim != cq_encoder_dim(t->encoder))
+    status =
+        cq_fail_file(error, CQ_ERR_FORMAT, path, "reads vectors of %lld dimensions, the encoder gives %lld",
+                     (long long)cq_decoder_shape_of(t->decoder)->latent_dim, (long long)cq_encoder_dim(t->encoder));
+  const cq_tokenizer *read = status ? NULL : cq_encoder_text_module(t->encoder)->tokenizer;
+  if (!status && (!read || !is_same_vocabulary(read, cq_decoder_tokenizer(t->decoder))))
+    status = cq_fail_file(error, CQ_ERR_FORMAT, path, "the vocabulary is another than the encoder's");
+  return status;
+}
+
+static cq_status open_tongues(cq_autoencoder *a, const json_t *codes, const char *directory, const char *path,
+                              cq_error *error) {
+  cq_status status = CQ_OK;
+  if (!json_is_array(codes) || json_array_size(codes) < 2)
+    return cq_fail_file(error, CQ_ERR_FORMAT, path, "key 'languages' is no list of two or more codes");
+  const size_t n = json_array_size(codes);
+  a->tongues = cq_alloc_array_zeroed(n, sizeof *a->tongues);
+  if (!a->tongues) return cq_fail_memory(error, "autoencoders");
+  for (a->n = 0; !status && a->n < n; a->n++) {
+    const char *code = json_string_value(json_array_get(codes, a->n));
+    status = code && cq_autoencoder_is_code(code) ? open_tongue(&a->tongues[a->n], code, directory, error)
+                                                  : cq_fail_file(error, CQ_ERR_FORMAT, path, "a language without code");
+    if (!status && cq_encoder_dim(a->tongues[a->n].encoder) != cq_encoder_dim(a->tongues[0].encoder))
+      status = cq_fail_file(error, CQ_ERR_FORMAT, path, "the vectors of '%s' have another dimension", code);
+  }
+  cq_error why = {0};
+  if (!status && cq_autoencoder_check(a, &why)) status = cq_fail_file(error, CQ_ERR_FORMAT, path, "%s", why.message);
+  return status;
+}
+
+cq_status cq_autoencoder_open(cq_autoencoder **out, const char *directory, cq_error *error) {
+  char path[4096];
+  json_t *config = NULL;
+  *out = NULL;
+  cq_status status = cq_path_join(path, sizeof path, directory, "autoencoder.json", error);
+  if (!status) status = cq_json_read(&config, path, error);
+  if (status) return status;
+  cq_autoencoder *a = cq_alloc_zeroed(sizeof *a);
+  status = a ? open_tongues(a, json_object_get(config, "languages"), directory, path, error)
+             : cq_fail_memory(error, "autoencoders");
+  json_decref(config);
+  if (status)
+    cq_autoencoder_free(a);
+  else
+    *out = a;
+  return status;
+}
+
+void cq_autoencoder_release(cq_autoencoder *a) {
+  for (size_t i = 0; a->tongues && i < a->n; i++) {
+    cq_free(a->tongues[i].code);
+    cq_encoder_free(a->tongues[i].encoder);
+    cq_decoder_free(a->tongues[i].decoder);
+  }
+  cq_free(a->tongues);
+}
+
+void cq_autoencoder_take(cq_autoencoder *to, cq_autoencoder *from) {
+  *to = *from;
+  cq_free(from);
+}
+
+cq_status cq_autoencoder_reserve(cq_autoencoder *a, size_t n, cq_error *error) {
+  cq_tongue *tongues = cq_alloc_array_zeroed(n, sizeof *tongues);
+  if (!tongues) return cq_fail_memory(error, "autoencoders");
+  for (size_t i = 0; i < a->n; i++) tongues[i] = a->tongues[i];
+  cq_free(a->tongues);
+  a->tongues = tongues;
+  return CQ_OK;
+}
+
+void cq_autoencoder_free(cq_autoencoder *a) {
+  if (a) cq_autoencoder_release(a);
+  cq_free(a);
+}
+
+size_t cq_autoencoder_count(const cq_autoencoder *a) {
+  return a->n;
+}
+
+const char *cq_autoencoder_language(const cq_autoencoder *a, size_t index) {
+  return a->tongues[index].code;
+}
+
+static const cq_tongue *tongue_of(const cq_autoencoder *a, const char *code) {
+  for (size_t i = 0; i < a->n; i++)
+    if (!strcmp(a->tongues[i].code, code)) return &a->tongues[i];
+  return NULL;
+}
+
+const cq_encoder *cq_autoencoder_encoder(const cq_autoencoder *a, const char *language) {
+  const cq_tongue *t = tongue_of(a, language);
+  return t ? t->encoder : NULL;
+}
+
+/* --- translating --- */
+
+cq_translate_options cq_translate_default_options(void) {
+  return (cq_translate_options){.beam = 5, .max_tokens = 100, .length_penalty = 1};
+}
+
+enum { AT_ONCE = 32 }; /* sentences that are written side by side */
+
+typedef struct translating {
+  const cq_decoder *decoder;
+  cq_tensor vectors, states; /* [n, dim]; what the decoder begins with, data NULL where it takes nothing */
+  size_t n;
+  cq_beam_options o;
+  char **out;
+  cq_lane *lanes;    /* [threads] */
+  cq_status *status; /* [threads] */
+  cq_error *errors;
+} translating;
+
+static void translate_run(void *context, size_t item, int worker) {
+  translating *t = context;
+  const size_t first = item * AT_ONCE, n = cq_smaller(t->n - first, AT_ONCE);
+  cq_ids ids[AT_ONCE] = {{0}};
+  if (t->status[worker]) return;
+  const cq_tensor latent = cq_tensor_rows(t->vectors, (int64_t)first, (int64_t)n),
+                  states = t->states.data ? cq_tensor_rows(t->states, (int64_t)first, (int64_t)n) : t->states;
+  cq_status status = cq_decoder_write(ids, &t->lanes[worker], t->decoder, latent, states, &t->o, &t->errors[worker]);
+  for (size_t i = 0; i < n; i++) {
+    cq_builder text = {0};
+    if (!status) {
+      cq_tokenizer_text(&text, cq_decoder_tokenizer(t->decoder), ids[i].ids, ids[i].n);
+      t->out[first + i] = text.failed ? NULL : strdup(text.data ? text.data : "");
+      if (!t->out[first + i]) status = cq_fail_memory(&t->errors[worker], "a translation");
+    }
+    cq_builder_free(&text);
+    cq_free(ids[i].ids);
+  }
+  t->status[worker] = status;
+}
+
+static cq_status write_all(translating *t, cq_pool *pool, cq_error *error) {
+  const size_t n_workers = (size_t)cq_pool_n_threads(pool);
+  t->lanes = cq_alloc_array_zeroed(n_workers, sizeof *t->lanes);
+  t->status = cq_alloc_array_zeroed(n_workers, sizeof *t->status);
+  t->errors = cq_alloc_array_zeroed(n_workers, sizeof *t->errors);
+  cq_status status = t->lanes && t->status && t->errors ? CQ_OK : cq_fail_memory(error, "translations");
+  for (size_t i = 0; !status && i < n_workers; i++) t->lanes[i].kernels = cq_kernels_best();
+  if (!status) cq_pool_run(pool, (t->n + AT_ONCE - 1) / AT_ONCE, translate_run, t);
+  for (size_t i = 0; !status && i < n_workers; i++)
+    if ((status = t->status[i]) && error) *error = t->errors[i];
+  for (size_t i = 0; t->lanes && i < n_workers; i++) cq_workspace_free(&t->lanes[i].workspace);
+  cq_free(t->lanes);
+  cq_free(t->status);
+  cq_free(t->errors);
+  return status;
+}
+
+cq_status cq_autoencoder_translate(char **out, const cq_autoencoder *a, const char *from, const char *to,
+                                   const cq_slice *sentences, size_t n, const cq_translate_options *options,
+                                   cq_encode_stats *stats, cq_pool *pool, cq_error *error) {
+  const cq_tongue *source = tongue_of(a, from), *target = tongue_of(a, to);
+  const cq_translate_options usual = cq_translate_default_options(), *o = options ? options : &usual;
+  for (size_t i = 0; i < n; i++) out[i] = NULL;
+  if (!source || !target) return cq_fail(error, CQ_ERR_ARGUMENT, "the model does not know '%s'", source ? to : from);
+  if (n == 0) return CQ_OK;
+  const int64_t dim = cq_encoder_dim(source->encoder), width = cq_decoder_states_width(target->decoder);
+  float *vectors = cq_alloc_array(n, (size_t)dim * sizeof *vectors),
+        *states = width > 0 ? cq_alloc_array(n, (size_t)width * sizeof *states) : NULL;
+  cq_status status = vectors && (states || width == 0) ? CQ_OK : cq_fail_memory(error, "sentence vectors");
+  translating t = {.decoder = target->decoder,
+                   .vectors = cq_tensor_f32(vectors, (int64_t)n, dim),
+                   .states = cq_tensor_f32(states, (int64_t)n, width),
+                   .n = n,
+                   .o = {o->beam, o->max_tokens, o->length_penalty},
+                   .out = out};
+  if (!status)
+    status = cq_encoder_encode_states(vectors, t.states, source->encoder, pool, sentences, n, NULL, stats, error);
+  if (!status) status = write_all(&t, pool, error);
+  cq_free(vectors);
+  cq_free(states);
+  for (size_t i = 0; status && i < n; i++) free(out[i]), out[i] = NULL;
+  return status;
+}

@@ -1,0 +1,39 @@
+/* A model of autoencoders as autoencode.c trains it. */
+#ifndef RECIPE_AUTOENCODE_AUTOENCODER_H
+#define RECIPE_AUTOENCODE_AUTOENCODER_H
+
+#include "calque/autoencode.h"
+#include "model/decoder.h"
+#include "model/encoder.h"
+
+typedef struct cq_tongue {
+  char *code;
+  cq_encoder *encoder;
+  cq_decoder *decoder;
+} cq_tongue;
+
+struct cq_autoencoder {
+  cq_tongue *tongues;
+  size_t n;
+};
+
+/* Whether a language can be called so: its code is part of directories' names, and of JSON. */
+bool cq_autoencoder_is_code(const char *code);
+
+/* Frees what it holds, and not itself; legal on {0}. */
+void cq_autoencoder_release(cq_autoencoder *a);
+/* Moves what an opened model holds into *to, which holds nothing, and frees the rest of it. */
+void cq_autoencoder_take(cq_autoencoder *to, cq_autoencoder *from);
+/* Room for n languages in all; those beyond the present ones are zero. Errors: CQ_ERR_MEMORY. */
+CQ_MUST_USE cq_status cq_autoencoder_reserve(cq_autoencoder *a, size_t n, cq_error *error);
+
+/* Whether any of its languages can be translated into any other. Errors: CQ_ERR_ARGUMENT. */
+CQ_MUST_USE cq_status cq_autoencoder_check(const cq_autoencoder *a, cq_error *error);
+/* Goes on from a sum of what was before. */
+uint64_t cq_autoencoder_sum_vocabularies(const cq_autoencoder *a, uint64_t sum);
+
+/* Writes the directory, whole or not at all. */
+CQ_MUST_USE cq_status cq_autoencoder_save(const cq_autoencoder *a, const char *directory, bool replace,
+                                          cq_error *error);
+
+#endif

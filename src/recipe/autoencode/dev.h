@@ -1,0 +1,16 @@
+/* How well autoencoders translate held-out text. */
+#ifndef RECIPE_AUTOENCODE_DEV_H
+#define RECIPE_AUTOENCODE_DEV_H
+
+#include "recipe/autoencode/data.h"
+
+/* What the measures are called in files, by cq_autoencode_measure. */
+extern const char *const cq_autoencode_measures[CQ_AUTOENCODE_N_MEASURES];
+
+/* A group's second language written from its first, greedily, or the other way round; of a sentence's translations the
+ * first counts. codes: of all languages. Errors: cq_autoencoder_translate's. */
+CQ_MUST_USE cq_status cq_autoencode_measure_way(double scores[CQ_AUTOENCODE_N_MEASURES], const cq_autoencoder *model,
+                                                const char *const *codes, const cq_text_group *group, bool back,
+                                                int max_tokens, cq_pool *pool, cq_error *error);
+
+#endif

@@ -1,0 +1,15 @@
+/* A language of an autoencoder before anything is learned. */
+#ifndef RECIPE_AUTOENCODE_FRESH_H
+#define RECIPE_AUTOENCODE_FRESH_H
+
+#include "recipe/autoencode/autoencoder.h"
+#include "recipe/autoencode/data.h"
+
+/* A vocabulary of the language's text in the data, an encoder and a decoder of the options' sizes; latent_dim instead of
+ * theirs. scratch: a directory to be made and removed. On failure what was made is in *out, for cq_autoencoder_release.
+ * Errors: CQ_ERR_ARGUMENT when the text is too small for the vocabulary, CQ_ERR_IO, CQ_ERR_MEMORY. */
+CQ_MUST_USE cq_status cq_tongue_new(cq_tongue *out, const char *code, const cq_autoencode_data *data, int language,
+                                    int latent_dim, const char *scratch, const cq_autoencode_options *options,
+                                    cq_pool *pool, cq_error *error);
+
+#endif

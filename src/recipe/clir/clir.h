@@ -1,0 +1,46 @@
+/* The collections as clir_*.c see them. */
+#ifndef RECIPE_CLIR_CLIR_H
+#define RECIPE_CLIR_CLIR_H
+
+#include "calque/clir.h"
+#include "clir/shuffle.h"
+#include "format/collection.h"
+#include "format/trec.h"
+#include "words/corpus.h"
+
+typedef struct cq_clir_side {
+  char *code;
+  cq_lexical *index;                /* its documents in the same order as here */
+  cq_ids words;                     /* of all documents, then of all topics, as numbers of the shared vocabulary */
+  cq_word_run *documents, *queries; /* [n_documents], [n_topics] runs of words */
+  size_t n_documents;
+  cq_intern plain_words; /* the same without stems, in a vocabulary of the language's own */
+  cq_ids plain;
+  cq_word_run *plain_documents, *plain_queries;
+  cq_judgements judgements;
+  size_t *first_judgement; /* [n_topics] and how many each has */
+  size_t *n_judgements;
+  uint32_t **relevant; /* [n_topics][n_relevant] documents */
+  size_t *n_relevant;
+  bool *has; /* [vocabulary] which words its documents have */
+} cq_clir_side;
+
+struct cq_clir {
+  cq_intern words; /* of all languages */
+  cq_clir_side *sides;
+  size_t n;
+  cq_slice *topics; /* [n_topics] numbers */
+  size_t n_topics, n_unknown;
+  cq_arena text;
+};
+
+/* Errors: CQ_ERR_ARGUMENT when there is no such language. */
+CQ_MUST_USE cq_status cq_clir_side_of(const cq_clir_side **out, const cq_clir *clir, const char *code, cq_error *error);
+
+/* [n_topics, k] hits, all of them none, for the caller to free(); NULL: out of memory. */
+cq_lexical_hit *cq_clir_hits(const cq_clir *clir, size_t k);
+
+/* A topic's query in a language for its index. False: out of memory. */
+CQ_MUST_USE bool cq_clir_own_query(cq_lexical_query *out, const cq_clir *clir, const cq_clir_side *side, size_t topic);
+
+#endif

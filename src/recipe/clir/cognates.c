@@ -1,0 +1,486 @@
+/* Words of two languages brought together by how they are written: which letters go together is learned from what the
+ * documents of one topic have in common. */
+#include "recipe/clir/cognates.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/utf8.h"
+#include "calque/nearest.h"
+#include "clir/cognates.h"
+#include "text/script.h"
+#include "text/unicode.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum {
+  SHORTEST = 4, /* characters of salient words */
+  LONGEST = 20,
+  MOST_GROUPS_OF_WORD = 2, /* a salient word is in so few topics */
+  CANDIDATES = 50,         /* target words that a source word is compared with */
+};
+
+static const double least_entry = 0.03;
+
+/* EM may start badly: these differ in how fast words are let in, and those that fail are thrown away. */
+static const struct schedule {
+  int stages[6];
+  size_t n;
+} schedules[] = {
+    {{2, 4, 8, 16, 32}, 5}, {{3, 10}, 2}, {{3, 6, 12, 24}, 4}, {{2, 6, 18}, 3}, {{1, 2, 4, 8, 16, 32}, 6},
+};
+enum { N_SCHEDULES = sizeof schedules / sizeof *schedules };
+static const double near_best = 0.75; /* a contrast of this share of the best one's is near it */
+
+cq_cognate_options cq_cognate_default_options(void) {
+  return (cq_cognate_options){.at = 10,
+                              .sharpness = 2,
+                              .mu = 300,
+                              .mu_feedback = 500,
+                              .query_share = 0.3,
+                              .similar_share = 0.5,
+                              .first_share = 0.25,
+                              .n_source = 6,
+                              .n_target = 10,
+                              .n_source_words = 100,
+                              .n_target_words = 50};
+}
+
+/* --- words that are spelled in letters --- */
+
+typedef struct spelled {
+  cq_slice *words;
+  uint32_t *plain;  /* [n] their numbers among plain words */
+  uint32_t *number; /* [plain words] and back; UINT32_MAX: it has digits or is of another script */
+  uint8_t *n_characters;
+  uint32_t n;
+} spelled;
+
+static bool has_number(cq_slice word, size_t *n_characters) {
+  bool found = false;
+  *n_characters = 0;
+  for (size_t i = 0; i < word.n; ++*n_characters) {
+    uint32_t c;
+    i += cq_utf8_decode(&c, word.data + i, word.n - i);
+    found |= cq_char_is_number(c);
+  }
+  return found;
+}
+
+/* The script of most words. Words of another one stand as they are in whatever language they are quoted, and would be
+ * all that is learned: no word of the language's own letters explains theirs as well. */
+static int script_of_most(const cq_intern *words) {
+  uint32_t counts[CQ_N_SCRIPTS] = {0};
+  int most = CQ_SCRIPT_NONE;
+  for (uint32_t w = 0; w < words->n; w++) {
+    const int script = cq_script_of(words->items[w]);
+    if (script != CQ_SCRIPT_NONE && (++counts[script] > counts[most] || most == CQ_SCRIPT_NONE)) most = script;
+  }
+  return most;
+}
+
+/* bags: only words that they have, so that no title of a topic says anything; NULL: all words. */
+static cq_status spell_side(spelled *s, const cq_clir_side *side, const cq_bags *bags, cq_error *error) {
+  const uint32_t n = side->plain_words.n;
+  s->words = cq_alloc_array(n, sizeof *s->words);
+  s->plain = cq_alloc_array(n, sizeof *s->plain);
+  s->number = cq_alloc_array(n, sizeof *s->number);
+  s->n_characters = cq_alloc_array(n, sizeof *s->n_characters);
+  if (!s->words || !s->plain || !s->number || !s->n_characters) return cq_fail_memory(error, "words");
+  const int script = script_of_most(&side->plain_words);
+  for (uint32_t w = 0; w < n; w++) {
+    size_t n_characters;
+    const cq_slice word = side->plain_words.items[w];
+    s->number[w] = UINT32_MAX;
+    if (has_number(word, &n_characters) || cq_script_of(word) != script || (bags && !(bags->masses[w] > 0))) continue;
+    s->number[w] = s->n;
+    s->words[s->n] = word;
+    s->n_characters[s->n] = (uint8_t)cq_smaller(n_characters, 255);
+    s->plain[s->n++] = w;
+  }
+  return CQ_OK;
+}
+
+static void free_spelled(spelled *s) {
+  cq_free(s->words);
+  cq_free(s->plain);
+  cq_free(s->number);
+  cq_free(s->n_characters);
+}
+
+/* --- two languages, of which a table is learned --- */
+
+typedef struct between {
+  const cq_clir *clir;
+  const cq_clir_side *from, *to;
+  const cq_bags *from_plain, *to_plain;
+  const bool *held_out;
+  bool of_queries; /* words that only queries of `from` have, too */
+  const cq_cognate_options *o;
+  cq_word_table table;
+  double contrast;
+} between;
+
+/* --- groups: topics whose documents are known in both languages --- */
+
+typedef struct grouping {
+  size_t *topics; /* [n] */
+  size_t n;
+  cq_ids words[2];
+  size_t *starts[2]; /* [n + 1] into words, of each language */
+  cq_cognate_group *groups;
+} grouping;
+
+static bool same_documents(const cq_clir_side *s, size_t a, size_t b) {
+  return s->n_relevant[a] == s->n_relevant[b] &&
+         (s->n_relevant[a] == 0 || !memcmp(s->relevant[a], s->relevant[b], s->n_relevant[a] * sizeof **s->relevant));
+}
+
+/* Topics of one article share their documents: one of them stands for all. */
+static cq_status choose_topics(grouping *g, const between *c, cq_error *error) {
+  g->topics = cq_alloc_array(c->clir->n_topics, sizeof *g->topics);
+  if (!g->topics) return cq_fail_memory(error, "topics");
+  for (size_t t = 0; t < c->clir->n_topics; t++) {
+    bool is_new = !(c->held_out && c->held_out[t]) && c->from->n_relevant[t] && c->to->n_relevant[t];
+    for (size_t i = 0; is_new && i < g->n; i++)
+      is_new = !same_documents(c->from, t, g->topics[i]) || !same_documents(c->to, t, g->topics[i]);
+    if (is_new) g->topics[g->n++] = t;
+  }
+  return CQ_OK;
+}
+
+typedef struct salient {
+  double score;
+  uint32_t word;
+} salient;
+
+static int most_salient_first(const void *a, const void *b) {
+  const salient *p = a, *q = b;
+  if (p->score != q->score) return p->score > q->score ? -1 : 1;
+  return (p->word > q->word) - (p->word < q->word);
+}
+
+typedef struct tally {
+  uint32_t count, documents, groups;
+} tally;
+
+/* How often a group's documents have each plain word, and how many of them; `touched` are the words. */
+static bool count_group(tally *tallies, cq_ids *touched, const cq_clir_side *side, const cq_bags *bags, size_t topic) {
+  bool ok = true;
+  touched->n = 0;
+  for (size_t i = 0; ok && i < side->n_relevant[topic]; i++) {
+    const uint32_t d = side->relevant[topic][i];
+    for (size_t k = bags->starts[d]; ok && k < bags->starts[d + 1]; k++) {
+      tally *t = &tallies[bags->items[k].word];
+      if (t->documents == 0) ok = cq_ids_append(touched, &bags->items[k].word, 1);
+      t->count += (uint32_t)bags->items[k].weight;
+      t->documents++;
+    }
+  }
+  return ok;
+}
+
+static void clear(tally *tallies, const cq_ids *touched) {
+  for (size_t i = 0; i < touched->n; i++) tallies[touched->items[i]].count = tallies[touched->items[i]].documents = 0;
+}
+
+/* One language's salient words of every group: in few groups, and there often, in many documents, and in few
+ * elsewhere. */
+static cq_status find_salient(grouping *g, int which, const cq_clir_side *side, const cq_bags *bags, const spelled *s,
+                              cq_error *error) {
+  tally *tallies = cq_alloc_array_zeroed(bags->n_words, sizeof *tallies);
+  salient *found = cq_alloc_array(bags->n_words, sizeof *found);
+  cq_ids touched = {0};
+  g->starts[which] = cq_alloc_array_zeroed(g->n + 1, sizeof *g->starts[which]);
+  bool ok = tallies && found && g->starts[which];
+  for (size_t i = 0; ok && i < g->n; i++) {
+    ok = count_group(tallies, &touched, side, bags, g->topics[i]);
+    for (size_t k = 0; k < touched.n; k++) tallies[touched.items[k]].groups++;
+    clear(tallies, &touched);
+  }
+  for (size_t i = 0; ok && i < g->n; i++) {
+    size_t n = 0;
+    ok = count_group(tallies, &touched, side, bags, g->topics[i]);
+    for (size_t k = 0; k < touched.n; k++) {
+      const uint32_t word = touched.items[k], number = s->number[word];
+      const tally *t = &tallies[word];
+      if (number == UINT32_MAX || t->groups > MOST_GROUPS_OF_WORD || s->n_characters[number] < SHORTEST ||
+          s->n_characters[number] > LONGEST)
+        continue;
+      found[n++] = (salient){(double)t->count * t->documents * bags->idf[word] + 1e-6 * bags->idf[word], number};
+    }
+    clear(tallies, &touched);
+    if (n) qsort(found, n, sizeof *found, most_salient_first);
+    for (size_t k = 0; ok && k < n; k++) ok = cq_ids_append(&g->words[which], &found[k].word, 1);
+    g->starts[which][i + 1] = g->words[which].n;
+  }
+  cq_free(tallies);
+  cq_free(found);
+  cq_ids_free(&touched);
+  return ok ? CQ_OK : cq_fail_memory(error, "salient words");
+}
+
+static cq_status make_groups(grouping *g, const between *c, const spelled *from, const spelled *to, cq_error *error) {
+  cq_status status = choose_topics(g, c, error);
+  if (!status && g->n < 3)
+    status = cq_fail(error, CQ_ERR_ARGUMENT, "%zu topics have documents in both languages, expected at least 3", g->n);
+  if (!status) status = find_salient(g, 0, c->from, c->from_plain, from, error);
+  if (!status) status = find_salient(g, 1, c->to, c->to_plain, to, error);
+  if (!status && !(g->groups = cq_alloc_array(g->n, sizeof *g->groups))) status = cq_fail_memory(error, "topics");
+  for (size_t i = 0; !status && i < g->n; i++)
+    g->groups[i] = (cq_cognate_group){g->words[0].items + g->starts[0][i], g->words[1].items + g->starts[1][i],
+                                      g->starts[0][i + 1] - g->starts[0][i], g->starts[1][i + 1] - g->starts[1][i]};
+  return status;
+}
+
+static void free_grouping(grouping *g) {
+  cq_free(g->topics);
+  cq_free(g->groups);
+  for (int i = 0; i < 2; i++) {
+    cq_ids_free(&g->words[i]);
+    cq_free(g->starts[i]);
+  }
+}
+
+/* --- the table --- */
+
+/* Target words whose letters are nearest to those expected of each source word. */
+static cq_status find_candidates(cq_neighbours *out, const cq_cognates *letters, uint32_t n_from, uint32_t n_to,
+                                 cq_pool *pool, cq_error *error) {
+  const size_t dim = (size_t)cq_cognates_n_letters(letters);
+  float *expected = cq_alloc_array(n_from, dim * sizeof *expected), *spelt = cq_alloc_array(n_to, dim * sizeof *spelt);
+  cq_nearest_options o = cq_nearest_default_options();
+  o.k = cq_smaller(CANDIDATES, n_to);
+  cq_status status = expected && spelt ? CQ_OK : cq_fail_memory(error, "letters");
+  if (!status) {
+    status = cq_cognates_expected(expected, letters, error);
+    cq_cognates_letters(spelt, letters);
+  }
+  if (!status) status = cq_nearest(out, NULL, expected, n_from, spelt, n_to, dim, &o, pool, error);
+  cq_free(expected);
+  cq_free(spelt);
+  return status;
+}
+
+typedef struct scoring {
+  const cq_cognates *letters;
+  const cq_neighbours *candidates;
+  double *scores; /* [n, k] */
+} scoring;
+
+static void score_row(void *context, size_t row, int worker) {
+  (void)worker;
+  const scoring *s = context;
+  for (size_t i = row * s->candidates->k; i < (row + 1) * s->candidates->k; i++)
+    s->scores[i] = s->candidates->index[i] == UINT32_MAX || !(s->candidates->cosine[i] > 0)
+                       ? -INFINITY
+                       : cq_cognates_score(s->letters, (uint32_t)row, s->candidates->index[i]);
+}
+
+/* The entries: a pair's odds, less what it lacks to the best pair of either word. Words written the same have 1. */
+static cq_status fill_table(cq_word_table *table, const between *c, const scoring *s, const spelled *from,
+                            const spelled *to, cq_error *error) {
+  const size_t k = s->candidates->k;
+  size_t n = 0, capacity = 0;
+  double *best = cq_alloc_array_zeroed(to->n, sizeof *best);
+  table->n_sources = c->from->plain_words.n, table->n_targets = c->to->plain_words.n;
+  table->starts = cq_alloc_array_zeroed((size_t)table->n_sources + 1, sizeof *table->starts);
+  if (!best || !table->starts) {
+    cq_free(best);
+    return cq_fail_memory(error, "a table of words");
+  }
+  for (size_t i = 0; i < s->candidates->n * k; i++)
+    if (s->scores[i] > -INFINITY) best[s->candidates->index[i]] = fmax(best[s->candidates->index[i]], s->scores[i]);
+  bool ok = true;
+  for (uint32_t w = 0; ok && w < table->n_sources; w++) {
+    const uint32_t same = cq_intern_find(&c->to->plain_words, c->from->plain_words.items[w]), row = from->number[w];
+    double row_best = 0;
+    for (size_t i = 0; row != UINT32_MAX && i < k; i++) row_best = fmax(row_best, s->scores[row * k + i]);
+    for (size_t i = 0; ok && row != UINT32_MAX && i < k; i++) {
+      const double score = s->scores[row * k + i];
+      if (!(score > 0)) continue;
+      const uint32_t column = s->candidates->index[row * k + i];
+      const double lack = fmin(row_best - score, best[column] - score);
+      const double entry = exp(-lack / c->o->sharpness) / (1 + exp(c->o->at - score));
+      if (entry <= least_entry || to->plain[column] == same) continue;
+      ok = cq_reserve((void **)&table->items, &capacity, n + 1, sizeof *table->items);
+      if (ok) table->items[n++] = (cq_weighted_word){to->plain[column], (float)entry};
+    }
+    if (ok && same != CQ_INTERN_NONE) {
+      ok = cq_reserve((void **)&table->items, &capacity, n + 1, sizeof *table->items);
+      if (ok) table->items[n++] = (cq_weighted_word){same, 1};
+    }
+    table->starts[w + 1] = n;
+  }
+  cq_free(best);
+  return ok ? CQ_OK : cq_fail_memory(error, "a table of words");
+}
+
+/* The table of letters as they are known at last by one schedule. */
+static cq_status table_of(cq_word_table *out, const between *c, const cq_cognates *letters, const spelled *from,
+                          const spelled *to, cq_pool *pool, cq_error *error) {
+  cq_neighbours candidates = {0};
+  scoring s = {.letters = letters, .candidates = &candidates};
+  cq_status status = find_candidates(&candidates, letters, from->n, to->n, pool, error);
+  if (!status && !(s.scores = cq_alloc_array(candidates.n, candidates.k * sizeof *s.scores)))
+    status = cq_fail_memory(error, "a table of words");
+  if (!status) {
+    cq_pool_run(pool, candidates.n, score_row, &s);
+    status = fill_table(out, c, &s, from, to, error);
+  }
+  cq_free(s.scores);
+  cq_neighbours_free(&candidates);
+  return status;
+}
+
+static bool is_near_best(double contrast, double best) {
+  return contrast == best || contrast >= best * near_best;
+}
+
+/* The mean of the tables of all schedules that did not fail: of those whose contrast is near the best's. */
+static cq_status learn_table(between *c, cq_cognates *letters, const grouping *g, const spelled *from,
+                             const spelled *to, cq_pool *pool, cq_error *error) {
+  cq_word_table tables[N_SCHEDULES] = {{0}}, good[N_SCHEDULES];
+  double contrasts[N_SCHEDULES];
+  size_t n = 0;
+  cq_status status = CQ_OK;
+  c->contrast = -INFINITY;
+  for (size_t i = 0; !status && i < N_SCHEDULES; i++) {
+    status = cq_cognates_learn(letters, g->groups, g->n, schedules[i].stages, schedules[i].n, pool, error);
+    if (!status) status = cq_cognates_contrast(&contrasts[i], letters, g->groups, g->n, pool, error);
+    if (status) break;
+    c->contrast = fmax(c->contrast, contrasts[i]);
+    if (!is_near_best(contrasts[i], c->contrast)) continue;
+    status = cq_cognates_finish(letters, g->groups, g->n, pool, error);
+    if (!status) status = table_of(&tables[i], c, letters, from, to, pool, error);
+  }
+  for (size_t i = 0; !status && i < N_SCHEDULES; i++)
+    if (is_near_best(contrasts[i], c->contrast)) good[n++] = tables[i];
+  if (!status) status = cq_word_table_mean(&c->table, good, n, error);
+  for (size_t i = 0; i < N_SCHEDULES; i++) cq_word_table_free(&tables[i]);
+  return status;
+}
+
+static cq_status learn_between(between *c, cq_pool *pool, cq_error *error) {
+  spelled from = {0}, to = {0};
+  grouping g = {0};
+  cq_cognates *letters = NULL;
+  cq_status status = spell_side(&from, c->from, c->of_queries ? NULL : c->from_plain, error);
+  if (!status) status = spell_side(&to, c->to, c->to_plain, error);
+  if (!status) status = make_groups(&g, c, &from, &to, error);
+  if (!status) status = cq_cognates_open(&letters, from.words, from.n, to.words, to.n, error);
+  if (!status) status = learn_table(c, letters, &g, &from, &to, pool, error);
+  cq_cognates_free(letters);
+  free_grouping(&g);
+  free_spelled(&from);
+  free_spelled(&to);
+  return status;
+}
+
+/* The table by way of a third language. */
+static cq_status learn_through(cq_word_table *out, const between *direct, const cq_clir_side *third, cq_pool *pool,
+                               cq_error *error) {
+  cq_bags bags = {0};
+  between first = *direct, second = *direct;
+  first.table = second.table = (cq_word_table){0};
+  first.to = second.from = third;
+  first.to_plain = second.from_plain = &bags;
+  second.of_queries = false;
+  cq_status status = cq_bags_open(&bags, third->plain_documents, third->n_documents, third->plain_words.n, error);
+  if (!status) status = learn_between(&first, pool, error);
+  if (!status) status = learn_between(&second, pool, error);
+  if (!status) status = cq_word_table_through(out, &first.table, &second.table, (float)least_entry, error);
+  cq_word_table_free(&first.table);
+  cq_word_table_free(&second.table);
+  cq_bags_close(&bags);
+  return status;
+}
+
+/* The mean of the direct table and of those by way of every other language there is. */
+static cq_status make_table(cq_clir_cognates *c, const bool *held_out, const cq_bags *to_plain, cq_pool *pool,
+                            cq_error *error) {
+  between direct = {c->clir, c->from, c->to, &c->from_plain, to_plain, held_out, true, &c->o, {0}, 0};
+  cq_word_table *tables = cq_alloc_array_zeroed(c->clir->n, sizeof *tables);
+  size_t n = 1;
+  cq_status status = tables ? learn_between(&direct, pool, error) : cq_fail_memory(error, "a table of words");
+  for (size_t i = 0; !status && i < c->clir->n; i++)
+    if (&c->clir->sides[i] != c->from && &c->clir->sides[i] != c->to)
+      status = learn_through(&tables[n++], &direct, &c->clir->sides[i], pool, error);
+  if (tables) tables[0] = direct.table;
+  if (!status) status = cq_word_table_mean(&c->table, tables, n, error);
+  for (size_t i = 0; tables && i < n; i++) cq_word_table_free(&tables[i]);
+  cq_free(tables);
+  c->contrast = direct.contrast;
+  return status;
+}
+
+static cq_status check_options(const cq_cognate_options *o, cq_error *error) {
+  if (!(o->sharpness > 0) || !(o->mu > 0) || !(o->mu_feedback > 0) || !(o->at > -1e6 && o->at < 1e6))
+    return cq_fail(error, CQ_ERR_ARGUMENT, "sharpness %g, mu %g and %g, at %g: expected numbers above 0", o->sharpness,
+                   o->mu, o->mu_feedback, o->at);
+  if (o->n_source < 1 || o->n_target < 1 || o->n_source_words < 1 || o->n_target_words < 1)
+    return cq_fail(error, CQ_ERR_ARGUMENT, "feedback of %d and %d documents, %d and %d words: expected at least 1",
+                   o->n_source, o->n_target, o->n_source_words, o->n_target_words);
+  if (!(o->query_share >= 0 && o->query_share <= 1 && o->first_share >= 0 && o->first_share <= 1) ||
+      !(o->similar_share >= 0 && o->similar_share < 1e6))
+    return cq_fail(error, CQ_ERR_ARGUMENT, "shares %g, %g and %g: expected 0 to 1", o->query_share, o->first_share,
+                   o->similar_share);
+  return CQ_OK;
+}
+
+cq_status cq_clir_learn_cognates(cq_clir_cognates **out, const cq_clir *clir, const bool *held_out, const char *from,
+                                 const char *to, const cq_cognate_options *options, cq_pool *pool, cq_error *error) {
+  *out = NULL;
+  cq_clir_cognates *c = cq_alloc_zeroed(sizeof *c);
+  if (!c) return cq_fail_memory(error, "cognates");
+  c->clir = clir;
+  c->o = options ? *options : cq_cognate_default_options();
+  cq_bags to_plain = {0};
+  cq_status status = check_options(&c->o, error);
+  if (!status) status = cq_clir_side_of(&c->from, clir, from, error);
+  if (!status) status = cq_clir_side_of(&c->to, clir, to, error);
+  if (!status && c->from == c->to)
+    status = cq_fail(error, CQ_ERR_ARGUMENT, "from '%s' to '%s': two languages are needed", from, to);
+  if (!status)
+    status =
+        cq_bags_open(&c->from_plain, c->from->plain_documents, c->from->n_documents, c->from->plain_words.n, error);
+  if (!status)
+    status = cq_bags_open(&to_plain, c->to->plain_documents, c->to->n_documents, c->to->plain_words.n, error);
+  if (!status) status = cq_bags_open(&c->from_stems, c->from->documents, c->from->n_documents, clir->words.n, error);
+  if (!status) status = cq_bags_open(&c->to_stems, c->to->documents, c->to->n_documents, clir->words.n, error);
+  if (!status) status = make_table(c, held_out, &to_plain, pool, error);
+  if (!status) status = cq_bags_project(&c->projected, &to_plain, &c->table, error);
+  if (!status && !(c->idf = cq_alloc_array(c->from->plain_words.n, sizeof *c->idf)))
+    status = cq_fail_memory(error, "cognates");
+  for (uint32_t w = 0; !status && w < c->from->plain_words.n; w++)
+    c->idf[w] = c->projected.masses[w] > 0 ? fmin(c->projected.idf[w], c->from_plain.idf[w]) : 0;
+  cq_bags_close(&to_plain);
+  if (status)
+    cq_clir_cognates_free(c);
+  else
+    *out = c;
+  return status;
+}
+
+void cq_clir_cognates_free(cq_clir_cognates *c) {
+  if (!c) return;
+  cq_word_table_free(&c->table);
+  cq_bags_close(&c->from_plain);
+  cq_bags_close(&c->from_stems);
+  cq_bags_close(&c->to_stems);
+  cq_bags_close(&c->projected);
+  cq_free(c->idf);
+  cq_free(c);
+}
+
+cq_status cq_clir_cognates_set(cq_clir_cognates *c, const cq_cognate_options *options, cq_error *error) {
+  cq_status status = check_options(options, error);
+  const cq_cognate_options before = c->o;
+  if (status) return status;
+  c->o = *options;
+  c->o.at = before.at, c->o.sharpness = before.sharpness;
+  return CQ_OK;
+}
+
+double cq_clir_cognates_contrast(const cq_clir_cognates *c) {
+  return c->contrast;
+}

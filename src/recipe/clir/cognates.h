@@ -1,0 +1,19 @@
+/* What cognates.c learns and cognates_search.c searches by. */
+#ifndef RECIPE_CLIR_COGNATES_H
+#define RECIPE_CLIR_COGNATES_H
+
+#include "clir/bags.h"
+#include "recipe/clir/clir.h"
+
+struct cq_clir_cognates {
+  const cq_clir *clir;
+  const cq_clir_side *from, *to;
+  cq_cognate_options o;
+  cq_word_table table; /* plain words */
+  cq_bags from_plain, from_stems, to_stems;
+  cq_bags projected; /* documents of `to` in plain words of `from` */
+  double *idf;       /* [plain words of from] for documents like others, 0 for words that the projection lacks */
+  double contrast;
+};
+
+#endif

@@ -1,0 +1,250 @@
+/* Vectors of words in several languages, from topics' documents; and what a query becomes by them. */
+#include "recipe/clir/model.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "format/word_vectors.h"
+
+#include <stdlib.h>
+
+cq_clir_options cq_clir_default_options(void) {
+  cq_clir_options o = {.kappa = 10, .words = cq_words_default_options(), .tau = 10};
+  o.words.window = 25;
+  o.words.buckets = 1 << 16; /* these vocabularies are small */
+  o.ranking = cq_lexical_default_options();
+  o.ranking.k = 1000;
+  return o;
+}
+
+/* --- the text --- */
+
+static bool mix(cq_ids *out, const cq_word_run *runs, size_t n, const cq_clir_options *o, cq_random *random) {
+  return o->mixing == CQ_MIX_BY_LENGTH ? cq_shuffle_by_length(out, runs, n)
+                                       : cq_shuffle_at_random(out, runs, n, random);
+}
+
+/* Tuples of documents of a topic, mixed, as documents of the corpus. */
+static cq_status add_topic(cq_word_corpus *corpus, const cq_clir *c, const cq_document_set *sets,
+                           const cq_clir_options *o, cq_random *random, cq_error *error) {
+  cq_ids tuples = {0}, text = {0};
+  cq_word_run *runs = cq_alloc_array(c->n, sizeof *runs);
+  bool ok = runs && cq_align_documents(&tuples, sets, c->n, random);
+  cq_status status = CQ_OK;
+  for (size_t first = 0; ok && !status && first < tuples.n; first += c->n) {
+    text.n = 0;
+    for (size_t i = 0; i < c->n; i++) {
+      const uint32_t d = tuples.items[first + i];
+      runs[i] = d == CQ_NO_DOCUMENT ? (cq_word_run){NULL, 0} : c->sides[i].documents[d];
+    }
+    ok = mix(&text, runs, c->n, o, random);
+    if (ok) status = cq_word_corpus_add(corpus, text.items, text.n, error);
+  }
+  cq_free(runs);
+  cq_ids_free(&tuples);
+  cq_ids_free(&text);
+  return ok || status ? status : cq_fail_memory(error, "a topic's documents");
+}
+
+cq_status cq_clir_best_of(cq_lexical_hit **out, const cq_clir *c, const cq_clir_side *side, size_t topic, size_t k,
+                          const cq_clir_options *o, cq_error *error) {
+  cq_lexical_query query;
+  cq_lexical_options ranking = o->ranking;
+  ranking.k = k;
+  *out = NULL;
+  if (!cq_clir_own_query(&query, c, side, topic)) return cq_fail_memory(error, "a query");
+  cq_status status = cq_lexical_search(out, side->index, &query, 1, &ranking, NULL, error);
+  cq_lexical_query_free(&query);
+  return status;
+}
+
+/* A topic's pseudo-relevant documents in a language: the best kappa for its query there. */
+static cq_status find_pseudo_relevant(cq_ids *out, const cq_clir *c, const cq_clir_side *side, size_t topic,
+                                      const cq_clir_options *o, cq_error *error) {
+  const size_t kappa = (size_t)o->kappa;
+  cq_lexical_hit *hits;
+  cq_status status = cq_clir_best_of(&hits, c, side, topic, kappa, o, error);
+  for (size_t i = 0; !status && i < kappa && hits[i].id.data; i++) {
+    const uint32_t d = (uint32_t)hits[i].document;
+    if (!cq_ids_append(out, &d, 1)) status = cq_fail_memory(error, "a query");
+  }
+  free(hits);
+  return status;
+}
+
+/* What is known of a topic that is held out. */
+static cq_status add_held_out(cq_word_corpus *corpus, const cq_clir *c, const cq_clir_side *from, size_t topic,
+                              const cq_clir_options *o, cq_random *random, cq_error *error) {
+  cq_ids *found = cq_alloc_array_zeroed(c->n, sizeof *found);
+  cq_document_set *sets = cq_alloc_array_zeroed(c->n, sizeof *sets);
+  cq_status status = found && sets ? CQ_OK : cq_fail_memory(error, "a topic");
+  for (size_t i = 0; !status && i < c->n; i++) {
+    if (!o->pseudo_in_all && &c->sides[i] != from) continue;
+    status = find_pseudo_relevant(&found[i], c, &c->sides[i], topic, o, error);
+    sets[i] = (cq_document_set){found[i].items, found[i].n};
+    for (size_t k = 0; !status && !o->pseudo_in_all && k < found[i].n; k++) {
+      const cq_word_run *run = &c->sides[i].documents[found[i].items[k]];
+      status = cq_word_corpus_add(corpus, run->words, run->n, error);
+    }
+  }
+  if (!status && o->pseudo_in_all) status = add_topic(corpus, c, sets, o, random, error);
+  for (size_t i = 0; found && i < c->n; i++) cq_ids_free(&found[i]);
+  cq_free(found);
+  cq_free(sets);
+  return status;
+}
+
+static cq_status make_corpus(cq_word_corpus *corpus, const cq_clir *c, const bool *held_out, const cq_clir_side *from,
+                             const cq_clir_options *o, cq_error *error) {
+  cq_document_set *sets = cq_alloc_array_zeroed(c->n, sizeof *sets);
+  cq_status status = sets ? CQ_OK : cq_fail_memory(error, "topics");
+  /* The corpus begins with the collections' numbers for words. */
+  for (uint32_t w = 0; !status && w < c->words.n; w++)
+    if (cq_intern_put(&corpus->words, c->words.items[w]) == CQ_INTERN_NONE) status = cq_fail_memory(error, "words");
+  for (size_t t = 0; !status && t < c->n_topics; t++) {
+    cq_random random = cq_random_seeded(o->words.seed, t);
+    if (held_out && held_out[t]) {
+      if (o->kappa > 0) status = add_held_out(corpus, c, from, t, o, &random, error);
+      continue;
+    }
+    for (size_t i = 0; i < c->n; i++) sets[i] = (cq_document_set){c->sides[i].relevant[t], c->sides[i].n_relevant[t]};
+    status = add_topic(corpus, c, sets, o, &random, error);
+  }
+  for (size_t i = 0; !status && o->all_documents && i < c->n; i++)
+    for (size_t d = 0; !status && d < c->sides[i].n_documents; d++)
+      status = cq_word_corpus_add(corpus, c->sides[i].documents[d].words, c->sides[i].documents[d].n, error);
+  cq_free(sets);
+  return status ? status : cq_word_corpus_finish(corpus, o->words.min_count, error);
+}
+
+/* --- the model --- */
+
+static cq_status number_words(cq_clir_model *m, cq_error *error) {
+  const cq_intern *words = &m->clir->words;
+  m->number = cq_alloc_array(words->n, sizeof *m->number);
+  if (!m->number) return cq_fail_memory(error, "a model");
+  for (uint32_t w = 0; w < words->n; w++) m->number[w] = cq_intern_find(&m->corpus.words, words->items[w]);
+  return CQ_OK;
+}
+
+cq_status cq_clir_train(cq_clir_model **out, const cq_clir *c, const bool *held_out, const char *from_code,
+                        const cq_clir_options *options, cq_pool *pool, cq_error *error) {
+  const cq_clir_options o = options ? *options : cq_clir_default_options();
+  const cq_clir_side *from = NULL;
+  cq_word_model trained = {0};
+  *out = NULL;
+  cq_clir_model *m = cq_alloc_zeroed(sizeof *m);
+  if (!m) return cq_fail_memory(error, "a model");
+  m->clir = c;
+  cq_status status = held_out ? cq_clir_side_of(&from, c, from_code, error) : CQ_OK;
+  if (!status) status = make_corpus(&m->corpus, c, held_out, from, &o, error);
+  if (!status && m->corpus.tokens.n == 0)
+    status = cq_fail(error, CQ_ERR_ARGUMENT, "no topic has relevant documents in two of the languages");
+  if (!status) status = cq_word_model_train(&trained, &m->corpus, &o.words, pool, error);
+  if (!status) {
+    const uint32_t n = m->corpus.words.n;
+    m->dim = o.words.dim;
+    m->vectors = cq_alloc_array(n, (size_t)m->dim * sizeof *m->vectors);
+    if (!m->vectors) status = cq_fail_memory(error, "a model");
+    for (uint32_t w = 0; !status && w < n; w++)
+      cq_word_model_vector(m->vectors + (size_t)w * (size_t)m->dim, &trained, w);
+    if (!status) status = number_words(m, error);
+  }
+  cq_word_model_free(&trained);
+  if (status)
+    cq_clir_model_free(m);
+  else
+    *out = m;
+  return status;
+}
+
+void cq_clir_model_free(cq_clir_model *m) {
+  if (!m) return;
+  cq_word_corpus_free(&m->corpus);
+  cq_free(m->vectors);
+  cq_free(m->number);
+  cq_free(m);
+}
+
+size_t cq_clir_n_trained(const cq_clir_model *m) {
+  return m->corpus.tokens.n;
+}
+
+cq_status cq_clir_save(const cq_clir_model *m, const char *path, cq_error *error) {
+  const cq_word_vectors vectors = {m->corpus.words, m->vectors, m->dim};
+  return cq_word_vectors_write(&vectors, path, error);
+}
+
+cq_status cq_clir_load(cq_clir_model **out, const cq_clir *c, const char *path, cq_error *error) {
+  cq_word_vectors vectors;
+  *out = NULL;
+  cq_clir_model *m = cq_alloc_zeroed(sizeof *m);
+  if (!m) return cq_fail_memory(error, path);
+  cq_status status = cq_word_vectors_read(&vectors, path, error);
+  m->clir = c, m->corpus.words = vectors.words, m->vectors = vectors.data, m->dim = vectors.dim;
+  if (!status) status = number_words(m, error);
+  if (status)
+    cq_clir_model_free(m);
+  else
+    *out = m;
+  return status;
+}
+
+/* --- expansion --- */
+
+cq_status cq_clir_translator(cq_translator *out, const cq_clir_model *m, const cq_clir_side *from,
+                             const cq_clir_side *to, const cq_clir_options *o, cq_error *error) {
+  const uint32_t n = m->corpus.words.n;
+  bool *is_source = cq_alloc_array_zeroed(n, 2 * sizeof *is_source);
+  if (!is_source) return cq_fail_memory(error, "a vocabulary");
+  bool *is_target = is_source + n;
+  for (uint32_t w = 0; w < m->clir->words.n; w++) {
+    if (m->number[w] == CQ_INTERN_NONE) continue;
+    is_source[m->number[w]] = from->has[w];
+    is_target[m->number[w]] = to->has[w];
+  }
+  cq_status status = cq_translator_open(out, m->vectors, n, m->dim, is_source, is_target, o->csls, NULL, error);
+  cq_free(is_source);
+  return status;
+}
+
+cq_status cq_clir_translate(cq_translation **out, size_t *n, const cq_clir_model *m, const cq_translator *translator,
+                            const uint32_t *words, size_t n_words, const cq_clir_options *o, cq_error *error) {
+  const size_t tau = o->tau > 0 ? (size_t)o->tau : 0;
+  *n = 0;
+  *out = cq_alloc_array(n_words * tau + 1, sizeof **out);
+  if (!*out) return cq_fail_memory(error, "a query");
+  const size_t found =
+      cq_translate(*out, translator, words, n_words, tau, o->method == CQ_CLIR_SUM, m->vectors, m->dim);
+  if (found == SIZE_MAX) return cq_fail_memory(error, "a query");
+  *n = found;
+  return CQ_OK;
+}
+
+cq_status cq_clir_expand(cq_clir_word **out, size_t *n, const cq_clir_model *m, const char *from, const char *to,
+                         cq_slice query, const cq_clir_options *options, cq_error *error) {
+  const cq_clir_options o = options ? *options : cq_clir_default_options();
+  const cq_clir_side *source, *target;
+  cq_translator translator = {0};
+  cq_translation *found = NULL;
+  cq_lexical_query terms = {0};
+  cq_ids words = {0};
+  *out = NULL, *n = 0;
+  cq_status status = cq_clir_side_of(&source, m->clir, from, error);
+  if (!status) status = cq_clir_side_of(&target, m->clir, to, error);
+  if (!status) status = cq_lexical_parse(&terms, source->index, query, error);
+  for (size_t i = 0; !status && i < terms.n; i++) {
+    const uint32_t word = cq_intern_find(&m->corpus.words, terms.terms[i].term);
+    if (word != CQ_INTERN_NONE && !cq_ids_append(&words, &word, 1)) status = cq_fail_memory(error, "a query");
+  }
+  if (!status) status = cq_clir_translator(&translator, m, source, target, &o, error);
+  if (!status) status = cq_clir_translate(&found, n, m, &translator, words.items, words.n, &o, error);
+  if (!status && !(*out = malloc((*n + 1) * sizeof **out))) status = cq_fail_memory(error, "a query");
+  for (size_t i = 0; !status && i < *n; i++)
+    (*out)[i] = (cq_clir_word){found[i].from == CQ_ALL_WORDS ? (cq_slice){0} : m->corpus.words.items[found[i].from],
+                               m->corpus.words.items[found[i].to], (double)found[i].cosine, (double)found[i].score};
+  cq_free(found);
+  cq_ids_free(&words);
+  cq_lexical_query_free(&terms);
+  cq_translator_close(&translator);
+  return status;
+}

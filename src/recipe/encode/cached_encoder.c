@@ -1,0 +1,125 @@
+#include "recipe/encode/cached_encoder.h"
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/map.h"
+#include "base/memory.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+
+enum { CHUNK = 2048 }; /* texts encoded between two appends: what a crash may cost */
+
+cq_status cq_cache_path(char *out, size_t n, const char *cache, const char *name, cq_error *error) {
+  const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+  int written;
+  if (cache)
+    written = snprintf(out, n, "%s/%s", cache, name);
+  else if (xdg && xdg[0])
+    written = snprintf(out, n, "%s/calque/%s", xdg, name);
+  else if (home && home[0])
+    written = snprintf(out, n, "%s/.cache/calque/%s", home, name);
+  else
+    return cq_fail(error, CQ_ERR_ARGUMENT, "no place to keep vectors: name a cache directory or set HOME");
+  if (written < 0 || (size_t)written >= n)
+    return cq_fail(error, CQ_ERR_ARGUMENT, "the cache directory's path is too long");
+  return CQ_OK;
+}
+
+cq_status cq_cached_encoder_open(cq_cached_encoder *out, const char *model, const char *cache, cq_notice_fn notice,
+                                 void *notice_context, cq_error *error) {
+  const cq_encoder_options options = {.notice = notice, .notice_context = notice_context};
+  char fingerprint[33], name[48], directory[4096];
+  *out = (cq_cached_encoder){0};
+  cq_status status = cq_encoder_open(&out->encoder, model, &options, error);
+  if (!status) status = cq_encoder_fingerprint(fingerprint, out->encoder, error);
+  if (!status) {
+    snprintf(name, sizeof name, "vectors/%s", fingerprint);
+    status = cq_cache_path(directory, sizeof directory, cache, name, error);
+  }
+  if (!status) {
+    out->dim = cq_encoder_dim(out->encoder);
+    status = cq_vector_store_open(&out->store, directory, out->dim, error);
+  }
+  if (status) cq_cached_encoder_close(out);
+  return status;
+}
+
+void cq_cached_encoder_close(cq_cached_encoder *t) {
+  cq_vector_store_close(t->store);
+  cq_encoder_free(t->encoder);
+  *t = (cq_cached_encoder){0};
+}
+
+/* The distinct texts that the store lacks. */
+static cq_status list_missing(cq_slice **out, size_t *n_out, const cq_cached_encoder *t, const cq_slice *texts,
+                              size_t n, cq_error *error) {
+  cq_map seen = {0};
+  size_t n_missing = 0;
+  cq_status status = CQ_OK;
+  cq_slice *missing = cq_alloc_array(n, sizeof *missing);
+  if (!missing) return cq_fail_memory(error, "texts to encode");
+  for (size_t i = 0; !status && i < n; i++) {
+    if (cq_vector_store_find(t->store, texts[i]) >= 0 || cq_map_get(&seen, texts[i]) != CQ_MAP_NONE) continue;
+    if (!cq_map_put_borrowed(&seen, texts[i], i)) status = cq_fail_memory(error, "texts to encode");
+    missing[n_missing++] = texts[i];
+  }
+  cq_map_free(&seen);
+  if (status)
+    cq_free(missing);
+  else {
+    *out = missing;
+    *n_out = n_missing;
+  }
+  return status;
+}
+
+/* What is no number would be kept for good. */
+static cq_status check_finite(const float *vectors, size_t dim, const cq_slice *texts, size_t n, cq_error *error) {
+  for (size_t i = 0; i < n * dim; i++)
+    if (!isfinite(vectors[i]))
+      return cq_fail(error, CQ_ERR_ARGUMENT, "the model gives a vector with a number that is not finite for '%.*s'",
+                     (int)(texts[i / dim].n < 200 ? texts[i / dim].n : 200), texts[i / dim].data);
+  return CQ_OK;
+}
+
+cq_status cq_cached_encoder_prepare(cq_cached_encoder *t, const cq_slice *texts, size_t n, cq_pool *pool,
+                                    cq_cached_progress progress, void *context, cq_error *error) {
+  cq_slice *missing = NULL;
+  size_t n_missing = 0;
+  cq_status status = list_missing(&missing, &n_missing, t, texts, n, error);
+  if (status) return status;
+  float *vectors = cq_alloc_array(CHUNK * (size_t)t->dim, sizeof *vectors);
+  if (!vectors) status = cq_fail_memory(error, "vectors");
+  for (size_t first = 0; !status && first < n_missing; first += CHUNK) {
+    const size_t count = n_missing - first < CHUNK ? n_missing - first : CHUNK;
+    status = cq_encoder_encode(vectors, t->encoder, pool, missing + first, count, NULL, NULL, error);
+    if (!status) status = check_finite(vectors, (size_t)t->dim, missing + first, count, error);
+    if (!status) status = cq_vector_store_append(t->store, missing + first, count, vectors, error);
+    if (!status && progress && !progress(context, first + count, n_missing))
+      status = cq_fail(error, CQ_ERR_STOPPED, "stopped while encoding; the vectors so far are kept");
+  }
+  cq_free(vectors);
+  cq_free(missing);
+  return status;
+}
+
+cq_status cq_cached_encoder_map(cq_cached_encoder *t, cq_error *error) {
+  return cq_vector_store_map(&t->vectors, t->store, error);
+}
+
+void cq_cached_encoder_dismiss(cq_cached_encoder *t) {
+  cq_encoder_free(t->encoder);
+  t->encoder = NULL;
+}
+
+int64_t cq_cached_encoder_record(const cq_cached_encoder *t, cq_slice text) {
+  const int64_t record = cq_vector_store_find(t->store, text);
+  assert(record >= 0 && t->vectors);
+  return record;
+}
+
+const float *cq_cached_encoder_vector(const cq_cached_encoder *t, cq_slice text) {
+  return t->vectors + cq_cached_encoder_record(t, text) * t->dim;
+}

@@ -1,0 +1,37 @@
+/* An encoder that is asked once for each text: its vectors are kept on disk by model and text. */
+#ifndef RECIPE_ENCODE_CACHED_ENCODER_H
+#define RECIPE_ENCODE_CACHED_ENCODER_H
+
+#include "calque/encoder.h"
+#include "store/vector_store.h"
+
+typedef struct cq_cached_encoder {
+  cq_encoder *encoder;
+  cq_vector_store *store;
+  int64_t dim;
+  const float *vectors; /* [n_records, dim] once mapped */
+} cq_cached_encoder;
+
+/* CACHE/NAME, CACHE by default $XDG_CACHE_HOME/calque or ~/.cache/calque. Errors: CQ_ERR_ARGUMENT when there is
+ * neither a cache directory nor a home, or the path is too long. */
+CQ_MUST_USE cq_status cq_cache_path(char *out, size_t n, const char *cache, const char *name, cq_error *error);
+
+/* cache NULL: $XDG_CACHE_HOME/calque or ~/.cache/calque. Errors: those of opening a model and the store;
+ * CQ_ERR_ARGUMENT when there is neither a cache directory nor a home. */
+CQ_MUST_USE cq_status cq_cached_encoder_open(cq_cached_encoder *out, const char *model, const char *cache,
+                                             cq_notice_fn notice, void *notice_context, cq_error *error);
+void cq_cached_encoder_close(cq_cached_encoder *t);
+
+/* Makes sure that each text has its vector. progress is told how many of the missing ones are done and may stop. */
+typedef bool (*cq_cached_progress)(void *context, uint64_t done, uint64_t n);
+CQ_MUST_USE cq_status cq_cached_encoder_prepare(cq_cached_encoder *t, const cq_slice *texts, size_t n, cq_pool *pool,
+                                                cq_cached_progress progress, void *context, cq_error *error);
+
+/* After all is prepared: maps the vectors, then gives a text's, [dim], or its row among them. */
+CQ_MUST_USE cq_status cq_cached_encoder_map(cq_cached_encoder *t, cq_error *error);
+int64_t cq_cached_encoder_record(const cq_cached_encoder *t, cq_slice text);
+/* Lets the model go, which nothing is left for; the vectors stay. */
+void cq_cached_encoder_dismiss(cq_cached_encoder *t);
+const float *cq_cached_encoder_vector(const cq_cached_encoder *t, cq_slice text);
+
+#endif

@@ -1,0 +1,46 @@
+/* Files as rows of vectors: of text, encoded once and kept on disk by model and sentence; or of vectors, mapped as
+ * they lie. */
+#ifndef RECIPE_ENCODE_EMBEDDED_H
+#define RECIPE_ENCODE_EMBEDDED_H
+
+#include "calque/mine.h"
+#include "format/matrix.h"
+#include "recipe/encode/cached_encoder.h"
+#include "recipe/encode/sentences.h"
+
+typedef struct cq_embedded {
+  cq_sentences corpus; /* of text: row i is its sentence i */
+  cq_matrix matrix;    /* of vectors */
+  uint32_t *rows;      /* [n] where row i's vector stands among `vectors`; NULL: in order */
+  const float *vectors;
+  size_t n, dim;
+} cq_embedded;
+
+/* A caller's progress function together with what it is to be told of. */
+typedef struct cq_watched {
+  cq_mine_progress_fn progress; /* NULL: nobody asks */
+  void *context;
+  const char *what;
+} cq_watched;
+/* Passes on how much is done, as encoding and searching tell it: context is a cq_watched. */
+bool cq_watched_tell(void *context, uint64_t done, uint64_t n_all);
+
+/* As the fields of the same names in cq_mine_options. */
+typedef struct cq_embedding {
+  const char *model, *cache_directory;
+  size_t raw_dim;
+  bool skip_bad;
+  cq_notice_fn notice;
+  void *notice_context;
+  cq_cached_progress progress;
+  void *progress_context;
+} cq_embedding;
+
+/* Opens n files (at most 2) into out [n]; their dimensions are the same. *store holds the vectors of text until it is
+ * closed. Errors: those of reading files, opening the model and encoding; CQ_ERR_ARGUMENT for different dimensions.
+ * Release both, also after an error. */
+CQ_MUST_USE cq_status cq_embedded_open(cq_embedded *out, cq_cached_encoder *store, const char *const *paths, size_t n,
+                                       const cq_embedding *how, cq_pool *pool, cq_error *error);
+void cq_embedded_close(cq_embedded *embedded);
+
+#endif

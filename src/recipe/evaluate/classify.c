@@ -1,0 +1,113 @@
+/* A classifier on a frozen encoder: rows of a file -> vectors -> logistic regression -> classes of another file's rows. */
+#include "calque/classify.h"
+
+#include "base/error.h"
+#include "base/intern.h"
+#include "base/memory.h"
+#include "recipe/evaluate/evaluate.h"
+
+struct cq_classifier {
+  const cq_encoder *encoder;
+  cq_intern classes; /* names, as they came in training */
+  cq_logistic model;
+};
+
+typedef struct labelled_vectors {
+  cq_rows rows;
+  float *vectors;    /* [n, dim] */
+  uint32_t *classes; /* [n] */
+} labelled_vectors;
+
+static void vectors_free(labelled_vectors *v) {
+  cq_rows_free(&v->rows);
+  cq_free(v->vectors);
+  cq_free(v->classes);
+}
+
+/* Names of classes as they come in training get numbers: into v. */
+static cq_status number_classes(labelled_vectors *v, cq_intern *classes, cq_error *error) {
+  for (size_t i = 0; i < v->rows.n; i++)
+    if ((v->classes[i] = cq_intern_put(classes, v->rows.column[1][i])) == CQ_INTERN_NONE)
+      return cq_fail_memory(error, "classes");
+  return CQ_OK;
+}
+
+static cq_status find_classes(labelled_vectors *v, const cq_intern *classes, const char *file, cq_error *error) {
+  for (size_t i = 0; i < v->rows.n; i++) {
+    const cq_slice name = v->rows.column[1][i];
+    if ((v->classes[i] = cq_intern_find(classes, name)) == CQ_INTERN_NONE)
+      return cq_fail_file(error, CQ_ERR_FORMAT, file,
+                          "row %zu is of class '%.*s', of which there was none to learn from", i + 1,
+                          (int)cq_smaller(name.n, 80), name.data);
+  }
+  return CQ_OK;
+}
+
+static cq_status read_rows(labelled_vectors *out, const char *file, const cq_eval_options *options, cq_error *error) {
+  *out = (labelled_vectors){0};
+  cq_status status = cq_rows_read(&out->rows, file, 2, options, error);
+  if (!status && !(out->classes = cq_alloc_array(out->rows.n, sizeof *out->classes)))
+    status = cq_fail_memory(error, "classes");
+  return status;
+}
+
+static cq_status encode(labelled_vectors *v, const cq_encoder *encoder, cq_pool *pool, const cq_eval_options *options,
+                        cq_error *error) {
+  return cq_encode_column(&v->vectors, encoder, pool, v->rows.column[0], v->rows.n, options ? options->prompt : NULL,
+                          error);
+}
+
+cq_status cq_classifier_train(cq_classifier **out, const cq_encoder *encoder, cq_pool *pool, const char *file,
+                              const cq_logistic_options *options, const cq_eval_options *eval_options,
+                              cq_error *error) {
+  labelled_vectors v;
+  *out = NULL;
+  cq_classifier *c = cq_alloc_zeroed(sizeof *c);
+  if (!c) return cq_fail_memory(error, "classifier");
+  c->encoder = encoder;
+  cq_status status = read_rows(&v, file, eval_options, error);
+  if (!status) status = number_classes(&v, &c->classes, error);
+  if (!status && c->classes.n < 2) status = cq_fail_file(error, CQ_ERR_ARGUMENT, file, "all rows are of one class");
+  if (!status) status = encode(&v, encoder, pool, eval_options, error);
+  if (!status)
+    status = cq_logistic_train(&c->model, v.vectors, v.classes, v.rows.n, (size_t)cq_encoder_dim(encoder), c->classes.n,
+                               options, pool, error);
+  vectors_free(&v);
+  if (status)
+    cq_classifier_free(c);
+  else
+    *out = c;
+  return status;
+}
+
+void cq_classifier_free(cq_classifier *c) {
+  if (!c) return;
+  cq_intern_free(&c->classes);
+  cq_logistic_free(&c->model);
+  cq_free(c);
+}
+
+size_t cq_classifier_n_classes(const cq_classifier *c) {
+  return c->classes.n;
+}
+
+bool cq_classifier_converged(const cq_classifier *c) {
+  return c->model.converged;
+}
+
+cq_status cq_eval_classify(cq_classify_result *out, const cq_classifier *c, cq_pool *pool, const char *file,
+                           const cq_eval_options *options, cq_error *error) {
+  labelled_vectors v;
+  cq_status status = read_rows(&v, file, options, error);
+  if (!status) status = find_classes(&v, &c->classes, file, error);
+  if (!status) status = encode(&v, c->encoder, pool, options, error);
+  uint32_t *predicted = status ? NULL : cq_alloc_array(v.rows.n, sizeof *predicted);
+  if (!status && !predicted) status = cq_fail_memory(error, "classes");
+  for (size_t i = 0; !status && i < v.rows.n; i++)
+    predicted[i] = cq_logistic_class(&c->model, v.vectors + i * c->model.dim);
+  if (!status) status = cq_classify_score(out, predicted, v.classes, v.rows.n, c->classes.n, error);
+  if (!status) out->n_skipped = v.rows.n_skipped;
+  cq_free(predicted);
+  vectors_free(&v);
+  return status;
+}

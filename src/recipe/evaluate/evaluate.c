@@ -1,0 +1,305 @@
+/* The three measures on a model and a file.
+ *
+ *   file -> rows (text in memory) -> vectors, column by column -> the measure (src/eval/)
+ *
+ * mse           teacher(source) against student(target), and against student(source)
+ * translation   nearest neighbours between the two columns
+ * sts           the correlation of cosine(first, second) and gold
+ *
+ * Sources: Reimers & Gurevych 2020, section 3; the counting of repeated sentences is sentence-transformers'. */
+#include "recipe/evaluate/evaluate.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/slice.h"
+#include "calque/embedding.h"
+#include "calque/lines.h"
+#include "calque/mine.h"
+#include "eval/translation.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CHUNK = 4096 }; /* sentences handed to the encoder at once */
+
+cq_eval_options cq_eval_default_options(void) {
+  return (cq_eval_options){0};
+}
+
+/* --- rows --- */
+
+/* Splits a line and checks it. */
+static cq_status parse_row(cq_slice columns[3], double *gold, cq_slice line, int n_columns, const cq_lines *lines,
+                           cq_error *error) {
+  const char *path = cq_lines_path(lines);
+  uint64_t number = cq_lines_number(lines);
+  size_t n = cq_tsv_split(columns, 3, line);
+  if (n < (size_t)n_columns)
+    return cq_fail_line(error, CQ_ERR_FORMAT, path, number, "%zu column%s, expected %s", n, n == 1 ? "" : "s",
+                        n_columns == 2 ? "source TAB target" : "sentence TAB sentence TAB gold");
+  for (int c = 0; c < 2; c++)
+    if (columns[c].n == 0)
+      return cq_fail_line(error, CQ_ERR_FORMAT, path, number, "column %d is empty, expected a sentence", c + 1);
+  if (n_columns == 3 && !cq_slice_number(gold, columns[2]))
+    return cq_fail_line(error, CQ_ERR_FORMAT, path, number, "column 3 is '%.*s', expected a number",
+                        (int)(columns[2].n < 40 ? columns[2].n : 40), columns[2].data);
+  return CQ_OK;
+}
+
+static cq_status append_row(cq_rows *rows, size_t capacity[3], const cq_slice columns[3], double gold, int n_columns,
+                            cq_error *error) {
+  for (int c = 0; c < 2; c++) {
+    char *copy = cq_arena_strndup(&rows->text, columns[c].data, columns[c].n);
+    if (!copy || !cq_reserve((void **)&rows->column[c], &capacity[c], rows->n + 1, sizeof *rows->column[c]))
+      return cq_fail_memory(error, "the rows of a file");
+    rows->column[c][rows->n] = (cq_slice){copy, columns[c].n};
+  }
+  if (n_columns == 3) {
+    if (!cq_reserve((void **)&rows->gold, &capacity[2], rows->n + 1, sizeof *rows->gold))
+      return cq_fail_memory(error, "the rows of a file");
+    rows->gold[rows->n] = gold;
+  }
+  rows->n++;
+  return CQ_OK;
+}
+
+cq_status cq_rows_read(cq_rows *out, const char *file, int n_columns, const cq_eval_options *options, cq_error *error) {
+  const cq_eval_options defaults = cq_eval_default_options();
+  if (!options) options = &defaults;
+  cq_lines *lines = NULL;
+  size_t capacity[3] = {0};
+  *out = (cq_rows){0};
+  cq_status status = cq_lines_open(&lines, file, error);
+  if (status != CQ_OK) return status;
+  while (options->max_rows == 0 || out->n < options->max_rows) {
+    cq_slice line, columns[3];
+    double gold = 0;
+    cq_error fault = {0};
+    status = cq_lines_next(&line, lines, &fault);
+    if (status == CQ_OK && !line.data) break;
+    if (status == CQ_OK) status = parse_row(columns, &gold, line, n_columns, lines, &fault);
+    if (status == CQ_ERR_FORMAT && options->skip_bad && !cq_lines_broken(lines)) {
+      out->n_skipped++;
+      continue;
+    }
+    if (status == CQ_OK) status = append_row(out, capacity, columns, gold, n_columns, &fault);
+    if (status != CQ_OK) {
+      if (error) *error = fault;
+      goto done;
+    }
+  }
+  status = CQ_OK;
+  if (out->n == 0 && out->n_skipped > 0)
+    status = cq_fail_file(error, CQ_ERR_ARGUMENT, file, "no rows are left: %zu of them malformed", out->n_skipped);
+  else if (out->n == 0)
+    status = cq_fail_file(error, CQ_ERR_ARGUMENT, file, "the file is empty");
+done:
+  cq_lines_close(lines);
+  return status;
+}
+
+void cq_rows_free(cq_rows *rows) {
+  cq_arena_free(&rows->text);
+  cq_free(rows->column[0]);
+  cq_free(rows->column[1]);
+  cq_free(rows->gold);
+  *rows = (cq_rows){0};
+}
+
+/* --- vectors --- */
+
+cq_status cq_encode_column(float **out, const cq_encoder *encoder, cq_pool *pool, const cq_slice *sentences, size_t n,
+                           const char *prompt, cq_error *error) {
+  cq_status status = CQ_OK;
+  size_t dim = (size_t)cq_encoder_dim(encoder);
+  cq_encode_options options = cq_encode_default_options();
+  options.prompt = prompt;
+  float *vectors = cq_alloc_array(n, dim * sizeof *vectors);
+  if (!vectors) return cq_fail_memory(error, "the vectors of a file");
+  for (size_t start = 0; start < n && status == CQ_OK; start += CHUNK) {
+    size_t count = n - start < CHUNK ? n - start : CHUNK;
+    status = cq_encoder_encode(vectors + start * dim, encoder, pool, sentences + start, count, &options, NULL, error);
+  }
+  if (status != CQ_OK) {
+    cq_free(vectors);
+    return status;
+  }
+  *out = vectors;
+  return CQ_OK;
+}
+
+/* --- the measures --- */
+
+/* The share of rows whose best match has the text of the right one. */
+static double share_right(const size_t *best, const cq_slice *text, size_t n) {
+  size_t right = 0;
+  for (size_t i = 0; i < n; i++) right += best[i] < n && (best[i] == i || cq_slice_equal(text[best[i]], text[i]));
+  return (double)right / (double)n;
+}
+
+cq_status cq_rows_translation(cq_translation_result *out, const cq_rows *rows, const float *source, const float *target,
+                              size_t dim, cq_pool *pool, cq_error *error) {
+  cq_status status;
+  size_t n = rows->n, *best = cq_alloc_array(n, sizeof *best);
+  if (!best) return cq_fail_memory(error, "matches");
+  cq_translation_result r = {.n = n, .n_skipped = rows->n_skipped};
+  if ((status = cq_best_matches(best, source, n, target, n, dim, pool, error)) != CQ_OK) goto done;
+  r.source_to_target = share_right(best, rows->column[1], n);
+  if ((status = cq_best_matches(best, target, n, source, n, dim, pool, error)) != CQ_OK) goto done;
+  r.target_to_source = share_right(best, rows->column[0], n);
+  r.mean = (r.source_to_target + r.target_to_source) / 2;
+  *out = r;
+done:
+  cq_free(best);
+  return status;
+}
+
+cq_status cq_rows_sts(cq_sts_result *out, const cq_rows *rows, const float *first, const float *second, size_t dim,
+                      cq_error *error) {
+  double *cosines = cq_alloc_array(rows->n, sizeof *cosines);
+  if (!cosines) return cq_fail_memory(error, "cosines");
+  for (size_t i = 0; i < rows->n; i++) cosines[i] = cq_cosine(first + i * dim, second + i * dim, dim);
+  cq_sts_result r = {.n = rows->n, .n_skipped = rows->n_skipped, .pearson = cq_pearson(cosines, rows->gold, rows->n)};
+  cq_status status = cq_spearman(&r.spearman, cosines, rows->gold, rows->n, error);
+  if (status == CQ_OK) *out = r;
+  cq_free(cosines);
+  return status;
+}
+
+cq_status cq_vector_spread(double *variance_100, double *norm, const float *vectors, size_t n, size_t dim,
+                           cq_error *error) {
+  double *mean = cq_alloc_array_zeroed(dim, sizeof *mean), variance = 0, lengths = 0;
+  if (!mean) return cq_fail_memory(error, "the mean vector");
+  for (size_t i = 0; i < n; i++)
+    for (size_t d = 0; d < dim; d++) mean[d] += (double)vectors[i * dim + d] / (double)n;
+  for (size_t i = 0; i < n; i++) {
+    double squares = 0;
+    for (size_t d = 0; d < dim; d++) {
+      double x = (double)vectors[i * dim + d];
+      squares += x * x;
+      variance += (x - mean[d]) * (x - mean[d]);
+    }
+    lengths += sqrt(squares);
+  }
+  *variance_100 = 100 * variance / ((double)n * (double)dim);
+  if (norm) *norm = lengths / (double)n;
+  cq_free(mean);
+  return CQ_OK;
+}
+
+/* --- on files --- */
+
+cq_status cq_eval_mse(cq_mse_result *out, const cq_encoder *teacher, const cq_encoder *student, cq_pool *pool,
+                      const char *file, const cq_eval_options *options, cq_error *error) {
+  const char *prompt = options ? options->prompt : NULL;
+  const size_t dim = (size_t)cq_encoder_dim(student), teacher_dim = (size_t)cq_encoder_dim(teacher);
+  float *wanted = NULL, *target = NULL, *source = NULL;
+  cq_rows rows = {0};
+  cq_status status;
+  if (dim > teacher_dim)
+    return cq_fail(error, CQ_ERR_ARGUMENT, "mse: the student's vectors have %zu dimensions, the teacher's %zu", dim,
+                   teacher_dim);
+  if ((status = cq_rows_read(&rows, file, 2, options, error)) != CQ_OK) goto done;
+  if ((status = cq_encode_column(&wanted, teacher, pool, rows.column[0], rows.n, prompt, error)) != CQ_OK ||
+      (status = cq_encode_column(&target, student, pool, rows.column[1], rows.n, prompt, error)) != CQ_OK ||
+      (status = cq_encode_column(&source, student, pool, rows.column[0], rows.n, prompt, error)) != CQ_OK)
+    goto done;
+  /* A student of fewer dimensions was taught the teacher's first ones. */
+  for (size_t i = 1; dim < teacher_dim && i < rows.n; i++)
+    memmove(wanted + i * dim, wanted + i * teacher_dim, dim * sizeof *wanted);
+  cq_mse_result r = {.n = rows.n, .n_skipped = rows.n_skipped};
+  if ((status = cq_vector_spread(&r.teacher_variance, &r.teacher_norm, wanted, rows.n, dim, error)) != CQ_OK) goto done;
+  r.target = cq_mse_100(wanted, target, rows.n, dim);
+  r.source = cq_mse_100(wanted, source, rows.n, dim);
+  *out = r;
+done:
+  cq_free(source);
+  cq_free(target);
+  cq_free(wanted);
+  cq_rows_free(&rows);
+  return status;
+}
+
+/* Reads a file and encodes its two columns. */
+static cq_status both_columns(cq_rows *rows, float *vectors[2], const cq_encoder *encoder, cq_pool *pool,
+                              const char *file, int n_columns, const cq_eval_options *options, cq_error *error) {
+  const char *prompt = options ? options->prompt : NULL;
+  cq_status status = cq_rows_read(rows, file, n_columns, options, error);
+  for (int c = 0; c < 2 && status == CQ_OK; c++)
+    status = cq_encode_column(&vectors[c], encoder, pool, rows->column[c], rows->n, prompt, error);
+  return status;
+}
+
+cq_status cq_eval_translation(cq_translation_result *out, const cq_encoder *encoder, cq_pool *pool, const char *file,
+                              const cq_eval_options *options, cq_error *error) {
+  float *vectors[2] = {NULL, NULL};
+  cq_rows rows = {0};
+  cq_status status = both_columns(&rows, vectors, encoder, pool, file, 2, options, error);
+  if (status == CQ_OK)
+    status = cq_rows_translation(out, &rows, vectors[0], vectors[1], (size_t)cq_encoder_dim(encoder), pool, error);
+  cq_free(vectors[0]);
+  cq_free(vectors[1]);
+  cq_rows_free(&rows);
+  return status;
+}
+
+/* The share of rows whose best candidate is wrong: forward of sources, backward of targets. */
+static cq_status margin_errors(double *out, const cq_rows *rows, cq_retrieval retrieval, const cq_neighbours *of_source,
+                               const cq_neighbours *of_target, cq_error *error) {
+  cq_margin_options o = cq_margin_default_options();
+  cq_mined_pair *pairs;
+  size_t n;
+  const int answers = retrieval == CQ_RETRIEVE_FORWARD;
+  o.retrieval = retrieval;
+  cq_status status = cq_margin_pairs(&pairs, &n, of_source, of_target, &o, error);
+  size_t *best = status ? NULL : cq_alloc_array(rows->n, sizeof *best);
+  if (!status && !best) status = cq_fail_memory(error, "matches");
+  for (size_t i = 0; !status && i < n; i++) {
+    if (answers)
+      best[pairs[i].source] = pairs[i].target;
+    else
+      best[pairs[i].target] = pairs[i].source;
+  }
+  if (!status) *out = 1 - share_right(best, rows->column[answers], rows->n);
+  cq_free(best);
+  free(pairs);
+  return status;
+}
+
+cq_status cq_eval_xsim(cq_translation_result *out, const cq_encoder *encoder, cq_pool *pool, const char *file,
+                       const cq_eval_options *options, cq_error *error) {
+  float *vectors[2] = {NULL, NULL};
+  cq_rows rows = {0};
+  cq_neighbours of_source = {0}, of_target = {0};
+  cq_translation_result r = {0};
+  cq_status status = both_columns(&rows, vectors, encoder, pool, file, 2, options, error);
+  if (!status)
+    status = cq_nearest(&of_source, &of_target, vectors[0], rows.n, vectors[1], rows.n, (size_t)cq_encoder_dim(encoder),
+                        NULL, pool, error);
+  if (!status) status = margin_errors(&r.source_to_target, &rows, CQ_RETRIEVE_FORWARD, &of_source, &of_target, error);
+  if (!status) status = margin_errors(&r.target_to_source, &rows, CQ_RETRIEVE_BACKWARD, &of_source, &of_target, error);
+  if (!status) {
+    r.mean = (r.source_to_target + r.target_to_source) / 2;
+    r.n = rows.n, r.n_skipped = rows.n_skipped;
+    *out = r;
+  }
+  cq_neighbours_free(&of_source);
+  cq_neighbours_free(&of_target);
+  cq_free(vectors[0]);
+  cq_free(vectors[1]);
+  cq_rows_free(&rows);
+  return status;
+}
+
+cq_status cq_eval_sts(cq_sts_result *out, const cq_encoder *encoder, cq_pool *pool, const char *file,
+                      const cq_eval_options *options, cq_error *error) {
+  float *vectors[2] = {NULL, NULL};
+  cq_rows rows = {0};
+  cq_status status = both_columns(&rows, vectors, encoder, pool, file, 3, options, error);
+  if (status == CQ_OK) status = cq_rows_sts(out, &rows, vectors[0], vectors[1], (size_t)cq_encoder_dim(encoder), error);
+  cq_free(vectors[0]);
+  cq_free(vectors[1]);
+  cq_rows_free(&rows);
+  return status;
+}

@@ -1,0 +1,39 @@
+/* What evaluation on files consists of, for recipes that evaluate while they train: read the rows once, encode a
+ * column, and measure as often as wanted. */
+#ifndef RECIPE_EVALUATE_EVALUATE_H
+#define RECIPE_EVALUATE_EVALUATE_H
+
+#include "base/arena.h"
+#include "calque/eval.h"
+
+/* The rows of a file in memory: two columns of text, and the gold scores where a third was asked for. */
+typedef struct cq_rows {
+  cq_arena text;
+  cq_slice *column[2]; /* [n] each; the text lives in the arena */
+  double *gold;        /* [n]; NULL when two columns were read */
+  size_t n, n_skipped;
+} cq_rows;
+
+/* Reads a file of n_columns (2 or 3) columns; further columns are ignored. Release with cq_rows_free, also after an
+ * error. Errors: CQ_ERR_FORMAT with the line for fewer columns, an empty sentence, a gold score that is no number or
+ * invalid UTF-8 (with options->skip_bad these are counted instead); CQ_ERR_ARGUMENT when no rows are left; CQ_ERR_IO,
+ * CQ_ERR_MEMORY. */
+CQ_MUST_USE cq_status cq_rows_read(cq_rows *out, const char *file, int n_columns, const cq_eval_options *options,
+                                   cq_error *error);
+void cq_rows_free(cq_rows *rows);
+
+/* Encodes n sentences into a new array [n, dim], *out, to be released with cq_free. */
+CQ_MUST_USE cq_status cq_encode_column(float **out, const cq_encoder *encoder, cq_pool *pool, const cq_slice *sentences,
+                                       size_t n, const char *prompt, cq_error *error);
+
+/* The measures on vectors of the rows' columns; these fill out->n and out->n_skipped as well. */
+CQ_MUST_USE cq_status cq_rows_translation(cq_translation_result *out, const cq_rows *rows, const float *source,
+                                          const float *target, size_t dim, cq_pool *pool, cq_error *error);
+CQ_MUST_USE cq_status cq_rows_sts(cq_sts_result *out, const cq_rows *rows, const float *first, const float *second,
+                                  size_t dim, cq_error *error);
+/* How far n vectors [n, dim] spread: the mean over dimensions of their variance, times 100 as the MSE is, and their
+ * mean length (NULL: not wanted). Errors: CQ_ERR_MEMORY. */
+CQ_MUST_USE cq_status cq_vector_spread(double *variance_100, double *norm, const float *vectors, size_t n, size_t dim,
+                                       cq_error *error);
+
+#endif

@@ -1,0 +1,237 @@
+#include "recipe/run/dev_sets.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/number.h"
+#include "calque/embedding.h"
+#include "train/parallel.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- the sets ---- */
+
+/* Without a difference there is no correlation. */
+static cq_status check_scores(const cq_rows *rows, const char *path, cq_error *error) {
+  for (size_t i = 1; i < rows->n; i++)
+    if (rows->gold[i] != rows->gold[0]) return CQ_OK;
+  return cq_fail_file(error, CQ_ERR_ARGUMENT, path, "all scores are equal: nothing correlates with them");
+}
+
+static cq_status read_set(cq_dev_set *out, const cq_training_data *data, int n_columns, bool skip_bad,
+                          cq_error *error) {
+  char label[512];
+  cq_eval_options options = cq_eval_default_options();
+  options.skip_bad = skip_bad;
+  cq_status status = cq_rows_read(&out->rows, data->path, n_columns, &options, error);
+  if (!status && n_columns == 3) status = check_scores(&out->rows, data->path, error);
+  if (!status && !data->label) status = cq_parallel_label(label, sizeof label, data->path, error);
+  if (status) return status;
+  out->label = cq_arena_strdup(&out->rows.text, data->label ? data->label : label);
+  return out->label ? CQ_OK : cq_fail_memory(error, data->path);
+}
+
+cq_status cq_dev_sets_read(cq_dev_sets *out, const cq_training_options *o, cq_error *error) {
+  *out = (cq_dev_sets){.n_parallel = o->n_dev, .n_sts = o->n_sts};
+  out->parallel = cq_alloc_array_zeroed(o->n_dev, sizeof *out->parallel);
+  out->sts = cq_alloc_array_zeroed(o->n_sts, sizeof *out->sts);
+  cq_status status = out->parallel && out->sts ? CQ_OK : cq_fail_memory(error, "evaluation sets");
+  for (size_t i = 0; !status && i < o->n_dev; i++)
+    status = read_set(&out->parallel[i], &o->dev[i], 2, o->skip_bad, error);
+  for (size_t i = 0; !status && i < o->n_sts; i++) status = read_set(&out->sts[i], &o->sts[i], 3, o->skip_bad, error);
+  if (status) cq_dev_sets_free(out);
+  return status;
+}
+
+void cq_dev_sets_free(cq_dev_sets *sets) {
+  for (size_t i = 0; sets->parallel && i < sets->n_parallel; i++) cq_rows_free(&sets->parallel[i].rows);
+  for (size_t i = 0; sets->sts && i < sets->n_sts; i++) cq_rows_free(&sets->sts[i].rows);
+  cq_free(sets->parallel);
+  cq_free(sets->sts);
+  *sets = (cq_dev_sets){0};
+}
+
+/* ---- figures ---- */
+
+/* The teacher's vectors of a column, cut to the student's dimension. */
+static float *teacher_matrix(const cq_cached_encoder *teacher, const cq_slice *texts, size_t n, size_t dim) {
+  float *matrix = cq_alloc_array(n, dim * sizeof *matrix);
+  for (size_t i = 0; matrix && i < n; i++)
+    memcpy(matrix + i * dim, cq_cached_encoder_vector(teacher, texts[i]), dim * sizeof *matrix);
+  return matrix;
+}
+
+static cq_status evaluate_parallel(cq_mse_result *mse, cq_translation_result *translation, double *student_variance,
+                                   const cq_dev_set *set, const cq_encoder *encoder, const cq_cached_encoder *teacher,
+                                   cq_pool *pool, cq_error *error) {
+  const cq_rows *rows = &set->rows;
+  const size_t dim = (size_t)cq_encoder_dim(encoder);
+  float *source = NULL, *target = NULL;
+  float *wanted = teacher ? teacher_matrix(teacher, rows->column[0], rows->n, dim) : NULL;
+  cq_status status = wanted || !teacher ? CQ_OK : cq_fail_memory(error, "the teacher's vectors");
+  if (!status) status = cq_encode_column(&source, encoder, pool, rows->column[0], rows->n, NULL, error);
+  if (!status) status = cq_encode_column(&target, encoder, pool, rows->column[1], rows->n, NULL, error);
+  if (!status) status = cq_rows_translation(translation, rows, source, target, dim, pool, error);
+  *mse = (cq_mse_result){.target = NAN, .source = NAN, .teacher_variance = NAN, .teacher_norm = NAN};
+  if (!status) status = cq_vector_spread(student_variance, NULL, target, rows->n, dim, error);
+  if (!status && wanted)
+    status = cq_vector_spread(&mse->teacher_variance, &mse->teacher_norm, wanted, rows->n, dim, error);
+  if (!status && wanted) {
+    mse->target = cq_mse_100(wanted, target, rows->n, dim);
+    mse->source = cq_mse_100(wanted, source, rows->n, dim);
+    mse->n = rows->n;
+  }
+  cq_free(source);
+  cq_free(target);
+  cq_free(wanted);
+  return status;
+}
+
+static cq_status evaluate_sts(cq_sts_result *out, const cq_dev_set *set, const cq_encoder *encoder, cq_pool *pool,
+                              cq_error *error) {
+  const cq_rows *rows = &set->rows;
+  float *first = NULL, *second = NULL;
+  cq_status status = cq_encode_column(&first, encoder, pool, rows->column[0], rows->n, NULL, error);
+  if (!status) status = cq_encode_column(&second, encoder, pool, rows->column[1], rows->n, NULL, error);
+  if (!status) status = cq_rows_sts(out, rows, first, second, (size_t)cq_encoder_dim(encoder), error);
+  cq_free(first);
+  cq_free(second);
+  return status;
+}
+
+cq_status cq_dev_evaluate(cq_dev_figures *out, const cq_dev_sets *sets, const cq_encoder *encoder,
+                          const cq_cached_encoder *teacher, cq_pool *pool, cq_error *error) {
+  const double n_parallel = (double)sets->n_parallel, n_sts = (double)sets->n_sts;
+  double mse = 0, translation = 0, sts = 0, student_variance = 0, teacher_variance = 0;
+  *out = (cq_dev_figures){.has_mse = teacher != NULL};
+  out->mse = cq_alloc_array_zeroed(sets->n_parallel, sizeof *out->mse);
+  out->translation = cq_alloc_array_zeroed(sets->n_parallel, sizeof *out->translation);
+  out->sts = cq_alloc_array_zeroed(sets->n_sts, sizeof *out->sts);
+  cq_status status = out->mse && out->translation && out->sts ? CQ_OK : cq_fail_memory(error, "figures");
+  for (size_t i = 0; !status && i < sets->n_parallel; i++) {
+    double variance = 0;
+    status = evaluate_parallel(&out->mse[i], &out->translation[i], &variance, &sets->parallel[i], encoder, teacher,
+                               pool, error);
+    mse += out->mse[i].target;
+    translation += out->translation[i].mean;
+    student_variance += variance;
+    if (!out->collapsed && variance < 0.05 * out->mse[i].teacher_variance) out->collapsed = sets->parallel[i].label;
+    teacher_variance += out->mse[i].teacher_variance;
+  }
+  for (size_t i = 0; !status && i < sets->n_sts; i++) {
+    status = evaluate_sts(&out->sts[i], &sets->sts[i], encoder, pool, error);
+    sts += out->sts[i].spearman;
+  }
+  /* 0 / 0 says it well: no sets, no mean. */
+  out->mean_mse = mse / n_parallel;
+  out->mean_translation = translation / n_parallel;
+  out->student_variance = student_variance / n_parallel;
+  out->teacher_variance = teacher_variance / n_parallel;
+  out->mean_sts = sts / n_sts;
+  if (status) cq_dev_figures_free(out);
+  return status;
+}
+
+void cq_dev_figures_free(cq_dev_figures *figures) {
+  cq_free(figures->mse);
+  cq_free(figures->translation);
+  cq_free(figures->sts);
+  *figures = (cq_dev_figures){0};
+}
+
+/* ---- showing them ---- */
+
+static void cell(cq_builder *out, bool markdown, const char *format, double before, double now, bool has_before) {
+  char text[64];
+  int n = 0;
+  if (has_before) {
+    n = cq_snprintf(text, sizeof text, format, before);
+    n += snprintf(text + n, sizeof text - (size_t)n, " -> ");
+  }
+  cq_snprintf(text + n, sizeof text - (size_t)n, format, now);
+  if (markdown)
+    cq_builder_printf(out, " %s |", text);
+  else
+    cq_builder_printf(out, "  %11s", text);
+}
+
+static void heading(cq_builder *out, bool markdown, const char *const *names, size_t n) {
+  cq_builder_printf(out, markdown ? "| %s |" : "%-28s", names[0]);
+  for (size_t i = 1; i < n; i++) {
+    if (markdown)
+      cq_builder_printf(out, " %s |", names[i]);
+    else
+      cq_builder_printf(out, "  %11s", names[i]);
+  }
+  cq_builder_char(out, '\n');
+  if (!markdown) return;
+  cq_builder_text(out, "|---|");
+  for (size_t i = 1; i < n; i++) cq_builder_text(out, "---:|");
+  cq_builder_char(out, '\n');
+}
+
+void cq_dev_table(cq_builder *out, const cq_dev_sets *sets, const cq_dev_figures *before, const cq_dev_figures *figures,
+                  bool markdown) {
+  static const char *const parallel_names[] = {"parallel text", "src>trg %", "trg>src %",  "chance %",
+                                               "MSE trg",       "MSE src",   "teacher var"};
+  static const char *const sts_names[] = {"similarity", "Spearman", "Pearson"};
+  const bool two = before != NULL;
+  if (sets->n_parallel) heading(out, markdown, parallel_names, figures->has_mse ? 7 : 4);
+  for (size_t i = 0; i < sets->n_parallel; i++) {
+    const cq_translation_result *t = &figures->translation[i], *tb = two ? &before->translation[i] : t;
+    const cq_mse_result *m = &figures->mse[i], *mb = two ? &before->mse[i] : m;
+    cq_builder_printf(out, markdown ? "| %s |" : "%-28s", sets->parallel[i].label);
+    cell(out, markdown, "%.1f", 100 * tb->source_to_target, 100 * t->source_to_target, two);
+    cell(out, markdown, "%.1f", 100 * tb->target_to_source, 100 * t->target_to_source, two);
+    cell(out, markdown, "%.1f", 0, 100.0 / (double)t->n, false);
+    if (figures->has_mse) {
+      cell(out, markdown, "%.4f", mb->target, m->target, two);
+      cell(out, markdown, "%.4f", mb->source, m->source, two);
+      cell(out, markdown, "%.4f", 0, m->teacher_variance, false);
+    }
+    cq_builder_char(out, '\n');
+  }
+  if (sets->n_parallel > 1) {
+    cq_builder_printf(out, markdown ? "| %s |" : "%-28s", "mean");
+    const double now = 100 * figures->mean_translation, then = two ? 100 * before->mean_translation : 0;
+    cell(out, markdown, "%.1f", then, now, two);
+    if (markdown) cq_builder_text(out, figures->has_mse ? " | | | | |" : " | |");
+    cq_builder_char(out, '\n');
+  }
+  if (sets->n_sts && sets->n_parallel) cq_builder_char(out, '\n');
+  if (sets->n_sts) heading(out, markdown, sts_names, 3);
+  for (size_t i = 0; i < sets->n_sts; i++) {
+    const cq_sts_result *s = &figures->sts[i], *sb = two ? &before->sts[i] : s;
+    cq_builder_printf(out, markdown ? "| %s |" : "%-28s", sets->sts[i].label);
+    cell(out, markdown, "%.2f", 100 * sb->spearman, 100 * s->spearman, two);
+    cell(out, markdown, "%.2f", 100 * sb->pearson, 100 * s->pearson, two);
+    cq_builder_char(out, '\n');
+  }
+}
+
+/* NaN has no place in JSON. */
+static json_t *number(double x) {
+  return isfinite(x) ? json_real(x) : json_null();
+}
+
+json_t *cq_dev_json(const cq_dev_sets *sets, const cq_dev_figures *figures) {
+  json_t *parallel = json_array(), *sts = json_array();
+  for (size_t i = 0; i < sets->n_parallel; i++) {
+    const cq_translation_result *t = &figures->translation[i];
+    const cq_mse_result *m = &figures->mse[i];
+    json_array_append_new(parallel,
+                          json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:I}", "label", sets->parallel[i].label,
+                                    "source_to_target", number(t->source_to_target), "target_to_source",
+                                    number(t->target_to_source), "mse_target", number(m->target), "mse_source",
+                                    number(m->source), "teacher_variance", number(m->teacher_variance), "teacher_norm",
+                                    number(m->teacher_norm), "n", (json_int_t)t->n));
+  }
+  for (size_t i = 0; i < sets->n_sts; i++)
+    json_array_append_new(sts, json_pack("{s:s, s:o, s:o, s:I}", "label", sets->sts[i].label, "spearman",
+                                         number(figures->sts[i].spearman), "pearson", number(figures->sts[i].pearson),
+                                         "n", (json_int_t)figures->sts[i].n));
+  return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "parallel", parallel, "sts", sts, "mean_translation",
+                   number(figures->mean_translation), "mean_mse", number(figures->mean_mse), "mean_sts",
+                   number(figures->mean_sts), "student_variance", number(figures->student_variance), "teacher_variance",
+                   number(figures->teacher_variance));
+}

@@ -1,0 +1,49 @@
+/* What a training run measures of its encoder, on held-out files read once. */
+#ifndef RECIPE_RUN_DEV_SETS_H
+#define RECIPE_RUN_DEV_SETS_H
+
+#include "base/slice.h"
+#include "calque/training.h"
+#include "recipe/encode/cached_encoder.h"
+#include "recipe/evaluate/evaluate.h"
+
+#include <jansson.h>
+
+typedef struct cq_dev_set {
+  const char *label; /* in the rows' arena */
+  cq_rows rows;
+} cq_dev_set;
+
+typedef struct cq_dev_sets {
+  cq_dev_set *parallel, *sts;
+  size_t n_parallel, n_sts;
+} cq_dev_sets;
+
+CQ_MUST_USE cq_status cq_dev_sets_read(cq_dev_sets *out, const cq_training_options *options, cq_error *error);
+void cq_dev_sets_free(cq_dev_sets *sets);
+
+/* One evaluation: a row a set, and their means. */
+typedef struct cq_dev_figures {
+  bool has_mse;                                /* there was a teacher to compare with */
+  cq_mse_result *mse;                          /* [n_parallel] */
+  cq_translation_result *translation;          /* [n_parallel] */
+  cq_sts_result *sts;                          /* [n_sts] */
+  double mean_mse, mean_translation, mean_sts; /* NaN without sets */
+  double student_variance, teacher_variance;   /* x 100, over all targets; NaN without parallel sets */
+  /* The first set on which the student's vectors hardly differ from one another although the teacher's do; NULL:
+   * none. */
+  const char *collapsed;
+} cq_dev_figures;
+
+/* Of a teacher, which may be NULL, the first so many dimensions count as the encoder has. */
+CQ_MUST_USE cq_status cq_dev_evaluate(cq_dev_figures *out, const cq_dev_sets *sets, const cq_encoder *encoder,
+                                      const cq_cached_encoder *teacher, cq_pool *pool, cq_error *error);
+void cq_dev_figures_free(cq_dev_figures *figures);
+
+/* The table as text, or as Markdown for a model card, which may show the figures before training beside them (before
+ * NULL: not); and the record as JSON. */
+void cq_dev_table(cq_builder *out, const cq_dev_sets *sets, const cq_dev_figures *before, const cq_dev_figures *figures,
+                  bool markdown);
+json_t *cq_dev_json(const cq_dev_sets *sets, const cq_dev_figures *figures);
+
+#endif

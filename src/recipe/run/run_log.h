@@ -1,0 +1,27 @@
+/* The log of a run: one JSON object a line, appended as the run goes. Its length is part of every checkpoint; a resumed
+ * run cuts the log back to there, so that it reads as if nothing had happened. */
+#ifndef RECIPE_RUN_RUN_LOG_H
+#define RECIPE_RUN_RUN_LOG_H
+
+#include "calque/status.h"
+
+#include <jansson.h>
+#include <stdint.h>
+#include <stdio.h>
+
+typedef struct cq_run_log {
+  FILE *stream;
+  char *path;
+} cq_run_log;
+
+/* Opens for appending behind the first keep bytes; what lies beyond is cut off. A log shorter than that (deleted by
+ * hand, say) goes on where it ends. */
+CQ_MUST_USE cq_status cq_run_log_open(cq_run_log *out, const char *path, uint64_t keep, cq_error *error);
+/* Closing may be when a full disk shows. A closed log may be closed again. */
+CQ_MUST_USE cq_status cq_run_log_close(cq_run_log *log, cq_error *error);
+/* Writes one record and releases it; NULL (json_pack failed) is CQ_ERR_MEMORY. */
+CQ_MUST_USE cq_status cq_run_log_write(cq_run_log *log, json_t *record, cq_error *error);
+/* Brings the log to the disk and tells how long it is. */
+CQ_MUST_USE cq_status cq_run_log_length(uint64_t *out, cq_run_log *log, cq_error *error);
+
+#endif

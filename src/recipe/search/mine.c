@@ -1,0 +1,267 @@
+/* Mining, put together.
+ *
+ *   files -> distinct sentences -> vectors, kept on disk by model and text -> neighbours both ways -> margins -> pairs
+ *   files of vectors ------------------------------------------------------->
+ *
+ * Source: Artetxe & Schwenk 2019. */
+#include "calque/mine.h"
+
+#include "base/checksum.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/map.h"
+#include "base/memory.h"
+#include "calque/lines.h"
+#include "recipe/encode/embedded.h"
+#include "search/filter.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct cq_mining {
+  cq_cached_encoder store;
+  cq_embedded sides[2]; /* the second is empty when pairs are within the first */
+  size_t n_sides;
+  cq_mined_pair *pairs;
+  size_t n_pairs;
+  cq_f1_point tuned;
+};
+
+cq_mine_options cq_mine_default_options(void) {
+  return (cq_mine_options){.k = 4, .first_pass = CQ_FIRST_INT8, .choice = cq_margin_default_options()};
+}
+
+/* --- sides --- */
+
+static cq_status open_sides(cq_mining *m, const cq_mine_options *o, cq_pool *pool, cq_error *error) {
+  cq_watched w = {o->progress, o->progress_context, "encode"};
+  const cq_embedding how = {o->model,  o->cache_directory, o->raw_dim,      o->skip_bad,
+                            o->notice, o->notice_context,  cq_watched_tell, &w};
+  return cq_embedded_open(m->sides, &m->store, (const char *const[]){o->source, o->target}, m->n_sides, &how, pool,
+                          error);
+}
+
+/* --- gold --- */
+
+/* The row of an id; an unknown one is an error. */
+static cq_status row_of_id(uint32_t *out, const cq_embedded *s, const uint32_t *row_of_line, cq_slice id,
+                           const char *path, uint64_t number, cq_error *error) {
+  const uint64_t line = cq_map_get(&s->corpus.line_of, id);
+  if (line == CQ_MAP_NONE)
+    return cq_fail_line(error, CQ_ERR_ARGUMENT, path, number, "the id '%.*s' is in no line of the corpus", (int)id.n,
+                        id.data);
+  *out = row_of_line[line];
+  return CQ_OK;
+}
+
+static uint32_t *rows_of_lines(const cq_sentences *c) {
+  uint32_t *rows = cq_alloc_array(c->n_lines, sizeof *rows);
+  for (size_t i = 0; rows && i < c->n; i++)
+    for (size_t l = c->starts[i]; l < c->starts[i + 1]; l++) rows[c->lines[l]] = (uint32_t)i;
+  return rows;
+}
+
+static cq_slice pair_key(const uint32_t pair[2]) {
+  return (cq_slice){(const char *)pair, 2 * sizeof *pair};
+}
+
+/* What gold names: of each pair of rows, how many pairs of ids; and how many of those in all. */
+typedef struct gold {
+  cq_map rows, ids; /* each: pair -> count */
+} gold;
+
+static void gold_free(gold *g) {
+  cq_map_free(&g->rows);
+  cq_map_free(&g->ids);
+}
+
+static uint64_t gold_count(const gold *g, const uint32_t pair[2]) {
+  const uint64_t count = cq_map_get(&g->rows, pair_key(pair));
+  return count == CQ_MAP_NONE ? 0 : count;
+}
+
+static cq_status gold_add(gold *g, const cq_mining *m, uint32_t *const rows[2], cq_slice line, const char *path,
+                          uint64_t number, cq_error *error) {
+  cq_slice columns[2];
+  uint32_t pair[2] = {0};
+  cq_status status = CQ_OK;
+  if (cq_tsv_split(columns, 2, line) != 2)
+    return cq_fail_line(error, CQ_ERR_FORMAT, path, number, "expected two ids separated by a tab");
+  for (int i = 0; !status && i < 2; i++)
+    status = row_of_id(&pair[i], &m->sides[i], rows[i], columns[i], path, number, error);
+  if (status || cq_map_get(&g->ids, line) != CQ_MAP_NONE) return status;
+  return cq_map_put(&g->ids, line, 1) && cq_map_put(&g->rows, pair_key(pair), gold_count(g, pair) + 1)
+             ? CQ_OK
+             : cq_fail_memory(error, path);
+}
+
+static cq_status gold_read(gold *g, const cq_mining *m, const char *path, cq_error *error) {
+  if (!m->sides[0].corpus.ids || !m->sides[1].corpus.ids)
+    return cq_fail(error, CQ_ERR_ARGUMENT,
+                   "a gold file names ids: source and target must be files of id, tab, sentence");
+  uint32_t *const rows[2] = {rows_of_lines(&m->sides[0].corpus), rows_of_lines(&m->sides[1].corpus)};
+  cq_lines *lines = NULL;
+  cq_slice line = {NULL, 0};
+  cq_status status = rows[0] && rows[1] ? cq_lines_open(&lines, path, error) : cq_fail_memory(error, path);
+  while (!status && !(status = cq_lines_next(&line, lines, error)) && line.data)
+    status = gold_add(g, m, rows, line, path, cq_lines_number(lines), error);
+  if (!status && g->ids.n == 0) status = cq_fail_file(error, CQ_ERR_FORMAT, path, "there is no pair in it");
+  cq_lines_close(lines);
+  cq_free(rows[0]);
+  cq_free(rows[1]);
+  return status;
+}
+
+/* How many pairs of ids a pair of rows stands for. */
+static size_t n_id_pairs(const cq_mining *m, const cq_mined_pair *p) {
+  return cq_mining_n_lines(m, CQ_SOURCE, p->source) * cq_mining_n_lines(m, CQ_TARGET, p->target);
+}
+
+/* Finds the threshold of greatest F1, counting pairs of ids as they are printed, and drops the pairs below it. */
+static cq_status tune(cq_mining *m, const gold *g, cq_error *error) {
+  cq_f1_point *curve = NULL;
+  size_t n = 0, at = 0, n_points = 0;
+  for (size_t i = 0; i < m->n_pairs; i++) n += n_id_pairs(m, &m->pairs[i]);
+  double *scores = cq_alloc_array(n, sizeof *scores);
+  bool *correct = cq_alloc_array(n, sizeof *correct);
+  cq_status status = scores && correct ? CQ_OK : cq_fail_memory(error, "gold");
+  for (size_t i = 0; !status && i < m->n_pairs; i++) {
+    const cq_mined_pair *p = &m->pairs[i];
+    const size_t n_pairs = n_id_pairs(m, p), n_correct = gold_count(g, (uint32_t[]){p->source, p->target});
+    for (size_t j = 0; j < n_pairs; j++, at++) scores[at] = p->score, correct[at] = j < n_correct;
+  }
+  if (!status) status = cq_f1_curve(&curve, &n_points, scores, correct, n, g->ids.n, error);
+  if (!status) {
+    m->tuned = cq_f1_best(curve, n_points);
+    while (m->n_pairs > 0 && m->pairs[m->n_pairs - 1].score < m->tuned.threshold) m->n_pairs--;
+  }
+  free(curve);
+  cq_free(scores);
+  cq_free(correct);
+  return status;
+}
+
+/* --- the mine --- */
+
+static cq_status filter(cq_mining *m, const cq_mine_options *o, cq_error *error) {
+  size_t n = 0;
+  bool failed = false;
+  for (size_t i = 0; i < m->n_pairs; i++) {
+    const cq_mined_pair p = m->pairs[i];
+    if (!cq_filter_pair(cq_mining_sentence(m, CQ_SOURCE, p.source), cq_mining_sentence(m, CQ_TARGET, p.target), o->drop,
+                        &failed))
+      m->pairs[n++] = p;
+  }
+  if (o->notice && n < m->n_pairs) {
+    char text[96];
+    snprintf(text, sizeof text, "%zu of %zu pairs were dropped by the filters", m->n_pairs - n, m->n_pairs);
+    o->notice(o->notice_context, text);
+  }
+  m->n_pairs = n;
+  return failed ? cq_fail_memory(error, "filters") : CQ_OK;
+}
+
+static uint64_t add_path(uint64_t key, const char *path) {
+  char whole[PATH_MAX];
+  const char *name = realpath(path, whole) ? whole : path;
+  return cq_checksum(name, strlen(name), key);
+}
+
+/* Where the search's state is kept while it runs: by the files, the model and the figures that matter. */
+static cq_status checkpoint_path(char out[PATH_MAX], const cq_mine_options *o, cq_error *error) {
+  char name[64], directory[PATH_MAX];
+  uint64_t key = add_path(o->k, o->source);
+  if (o->target) key = add_path(key, o->target);
+  if (o->model) key = add_path(key, o->model);
+  snprintf(name, sizeof name, "%016llx", (unsigned long long)key);
+  cq_status status = cq_cache_path(directory, sizeof directory, o->cache_directory, "searches", error);
+  if (!status) status = cq_directory_make(directory, error);
+  return status ? status : cq_path_join(out, PATH_MAX, directory, name, error);
+}
+
+static cq_status find_pairs(cq_mining *m, const cq_mine_options *o, cq_pool *pool, cq_error *error) {
+  const cq_embedded *s = &m->sides[0], *t = &m->sides[1];
+  cq_neighbours of_source = {0}, of_target = {0};
+  cq_watched w = {o->progress, o->progress_context, "search"};
+  char checkpoint[PATH_MAX];
+  cq_nearest_options nearest = cq_nearest_default_options();
+  nearest.k = o->k, nearest.first_pass = o->first_pass, nearest.checkpoint = checkpoint;
+  nearest.x_rows = s->rows, nearest.y_rows = t->rows;
+  nearest.progress = cq_watched_tell, nearest.progress_context = &w;
+  cq_error no_place = {0};
+  cq_status status = CQ_OK;
+  if (checkpoint_path(checkpoint, o, &no_place)) {
+    nearest.checkpoint = NULL;
+    if (o->notice) o->notice(o->notice_context, no_place.message);
+    if (o->notice) o->notice(o->notice_context, "the search cannot be resumed if it is stopped");
+  }
+  if (m->n_sides == 1) {
+    status = cq_nearest_within(&of_source, s->vectors, s->n, s->dim, &nearest, pool, error);
+    if (!status) status = cq_margin_pairs_within(&m->pairs, &m->n_pairs, &of_source, &o->choice, error);
+  } else {
+    status = cq_nearest(&of_source, &of_target, s->vectors, s->n, t->vectors, t->n, s->dim, &nearest, pool, error);
+    if (!status) status = cq_margin_pairs(&m->pairs, &m->n_pairs, &of_source, &of_target, &o->choice, error);
+  }
+  cq_neighbours_free(&of_source);
+  cq_neighbours_free(&of_target);
+  return status;
+}
+
+cq_status cq_mine(cq_mining **out, const cq_mine_options *options, cq_pool *pool, cq_error *error) {
+  const cq_mine_options *o = options;
+  gold g = {0};
+  *out = NULL;
+  if (!o->source) return cq_fail(error, CQ_ERR_ARGUMENT, "a source file is needed");
+  if (!o->target && o->gold) return cq_fail(error, CQ_ERR_ARGUMENT, "gold names a source and a target id");
+  if (!o->model && (o->drop || o->gold))
+    return cq_fail(error, CQ_ERR_ARGUMENT, "filters and gold ids need text, and a model to encode it with");
+  cq_mining *m = cq_alloc_zeroed(sizeof *m);
+  if (!m) return cq_fail_memory(error, "mining");
+  m->n_sides = o->target ? 2 : 1;
+  cq_status status = open_sides(m, o, pool, error);
+  if (!status && o->gold) status = gold_read(&g, m, o->gold, error); /* before the search, which takes long */
+  if (!status) status = find_pairs(m, o, pool, error);
+  if (!status && o->drop) status = filter(m, o, error);
+  if (!status && o->gold) status = tune(m, &g, error);
+  gold_free(&g);
+  if (status) {
+    cq_mining_free(m);
+    return status;
+  }
+  *out = m;
+  return CQ_OK;
+}
+
+void cq_mining_free(cq_mining *mining) {
+  if (!mining) return;
+  for (int i = 0; i < 2; i++) cq_embedded_close(&mining->sides[i]);
+  cq_cached_encoder_close(&mining->store);
+  free(mining->pairs);
+  cq_free(mining);
+}
+
+const cq_mined_pair *cq_mining_pairs(size_t *n, const cq_mining *mining) {
+  *n = mining->n_pairs;
+  return mining->pairs;
+}
+
+static const cq_sentences *corpus_of(const cq_mining *mining, cq_side which) {
+  return &mining->sides[mining->n_sides == 1 ? CQ_SOURCE : which].corpus;
+}
+
+cq_slice cq_mining_sentence(const cq_mining *mining, cq_side which, uint32_t row) {
+  return cq_sentences_text(corpus_of(mining, which), row);
+}
+
+size_t cq_mining_n_lines(const cq_mining *mining, cq_side which, uint32_t row) {
+  return cq_sentences_n_lines(corpus_of(mining, which), row);
+}
+
+cq_slice cq_mining_id(const cq_mining *mining, cq_side which, uint32_t row, size_t i) {
+  return cq_sentences_id(corpus_of(mining, which), row, i);
+}
+
+cq_f1_point cq_mining_tuned(const cq_mining *mining) {
+  return mining->tuned;
+}

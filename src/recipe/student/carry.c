@@ -1,0 +1,306 @@
+#include "recipe/student/carry.h"
+
+#include "base/error.h"
+#include "base/map.h"
+#include "base/memory.h"
+#include "base/utf8.h"
+#include "calque/lines.h"
+#include "text/unicode.h"
+#include "train/align.h"
+
+#include <math.h>
+#include <string.h>
+
+#define MAX_COLUMNS  64
+#define MAX_LINKS    16
+#define N_ITERATIONS 5
+
+typedef struct carry {
+  float *rows;
+  const float *old;
+  int64_t n_new, n_old, dim;
+  const cq_tokenizer *new_tokenizer, *old_tokenizer;
+  const cq_tokenizer_info *new_info, *old_info;
+  cq_map pieces;           /* kind and text of an old piece -> its id */
+  float *mean, *deviation; /* [dim] of the old rows of ordinary pieces */
+  cq_random *random;
+  cq_carry_stats *stats;
+  cq_builder text;
+  cq_ids ids;
+} carry;
+
+/* --- the old vocabulary --- */
+
+static bool is_ordinary(cq_piece_kind kind) {
+  return kind == CQ_PIECE_START || kind == CQ_PIECE_INSIDE;
+}
+
+/* The text as the old vocabulary would write it, with the kind before it, in c->text. */
+static cq_slice key_of(carry *c, cq_slice text, cq_piece_kind kind, bool lower) {
+  cq_builder_clear(&c->text);
+  cq_builder_char(&c->text, kind == CQ_PIECE_START ? '_' : '#');
+  if (lower)
+    cq_text_lower(&c->text, text);
+  else
+    cq_builder_bytes(&c->text, text.data, text.n);
+  return (cq_slice){c->text.data, c->text.n};
+}
+
+static cq_status read_old(carry *c, cq_error *error) {
+  int64_t n = 0;
+  const size_t n_bytes = (size_t)c->dim * sizeof(double);
+  double *sum = cq_alloc_zeroed(n_bytes), *squares = cq_alloc_zeroed(n_bytes);
+  c->mean = cq_alloc_array((size_t)c->dim, sizeof *c->mean);
+  c->deviation = cq_alloc_array((size_t)c->dim, sizeof *c->deviation);
+  bool ok = sum && squares && c->mean && c->deviation;
+  for (int64_t id = 0; ok && id < c->old_info->vocab_size && id < c->n_old; id++) {
+    cq_slice text;
+    cq_piece_kind kind;
+    if (!cq_tokenizer_piece(&text, &kind, c->old_tokenizer, (int32_t)id) || !is_ordinary(kind)) continue;
+    cq_slice key = key_of(c, text, kind, false);
+    ok = !c->text.failed && (cq_map_get(&c->pieces, key) != CQ_MAP_NONE || cq_map_put(&c->pieces, key, (uint64_t)id));
+    const float *row = c->old + id * c->dim;
+    for (int64_t j = 0; j < c->dim; j++) {
+      sum[j] += (double)row[j];
+      squares[j] += (double)row[j] * (double)row[j];
+    }
+    n++;
+  }
+  for (int64_t j = 0; ok && j < c->dim; j++) {
+    double mean = n > 0 ? sum[j] / (double)n : 0, variance = n > 0 ? squares[j] / (double)n - mean * mean : 0;
+    c->mean[j] = (float)mean;
+    c->deviation[j] = (float)sqrt(fmax(variance, 0));
+  }
+  cq_free(sum);
+  cq_free(squares);
+  return ok ? CQ_OK : cq_fail_memory(error, "the old vocabulary");
+}
+
+/* WordPiece splits text at punctuation and ideographs, so that these are always at a "word's" start. */
+static bool stands_alone(cq_slice text) {
+  uint32_t code;
+  return text.n > 0 && cq_utf8_decode(&code, text.data, text.n) == text.n &&
+         (cq_char_is_bert_punctuation(code) || cq_char_is_cjk(code));
+}
+
+/* The old id of the same piece; -1: none. */
+static int64_t shared_id(carry *c, cq_slice text, cq_piece_kind kind) {
+  const bool word_piece = strcmp(c->old_info->type, "WordPiece") == 0;
+  if (!is_ordinary(kind) || text.n == 0) return -1;
+  cq_piece_kind order[2] = {kind, kind == CQ_PIECE_START ? CQ_PIECE_INSIDE : CQ_PIECE_START};
+  int n = word_piece ? 1 : 2;
+  if (word_piece && stands_alone(text)) order[0] = CQ_PIECE_START;
+  for (int i = 0; i < n; i++) {
+    uint64_t id = cq_map_get(&c->pieces, key_of(c, text, order[i], c->old_info->lowercase));
+    if (id != CQ_MAP_NONE) return (int64_t)id;
+  }
+  return -1;
+}
+
+/* --- one row --- */
+
+static void draw(carry *c, float *row) {
+  for (int64_t j = 0; j < c->dim; j++) row[j] = c->mean[j] + (float)cq_random_normal(c->random) * c->deviation[j];
+}
+
+/* The mean of the old tokens that a piece's text splits into; false when it has none but unknown ones. */
+static bool mean_of_tokens(carry *c, float *row, cq_slice text, cq_error *error, cq_status *status) {
+  int n = 0;
+  c->ids.n = 0;
+  *status = text.n > 0 ? cq_tokenizer_encode(&c->ids, c->old_tokenizer, text, false, 0, NULL, error) : CQ_OK;
+  if (*status) return false;
+  memset(row, 0, (size_t)c->dim * sizeof *row);
+  for (size_t i = 0; i < c->ids.n; i++) {
+    if (c->ids.ids[i] == c->old_info->unk_id || c->ids.ids[i] >= c->n_old) continue;
+    const float *old = c->old + c->ids.ids[i] * c->dim;
+    for (int64_t j = 0; j < c->dim; j++) row[j] += old[j];
+    n++;
+  }
+  for (int64_t j = 0; j < c->dim && n > 0; j++) row[j] /= (float)n;
+  return n > 0;
+}
+
+/* The old id that plays a new special id's part; -1: none. */
+static int64_t role_of(const carry *c, int64_t id) {
+  const cq_tokenizer_info *n = c->new_info, *o = c->old_info;
+  if (id == n->cls_id) return o->cls_id;
+  if (id == n->sep_id) return o->sep_id;
+  if (id == n->pad_id) return o->pad_id;
+  if (id == n->unk_id) return o->unk_id;
+  if (id == n->mask_id) return o->mask_id;
+  return -1;
+}
+
+static cq_status fill_rows(carry *c, cq_carry_over how, cq_error *error) {
+  for (int64_t id = 0; id < c->n_new; id++) {
+    float *row = c->rows + id * c->dim;
+    cq_slice text = {"", 0};
+    cq_piece_kind kind = CQ_PIECE_OTHER;
+    cq_status status = CQ_OK;
+    (void)cq_tokenizer_piece(&text, &kind, c->new_tokenizer, (int32_t)id);
+    int64_t from = role_of(c, id), *count = &c->stats->n_special;
+    if (from < 0) {
+      from = shared_id(c, text, kind);
+      count = &c->stats->n_shared;
+      if (c->text.failed) return cq_fail_memory(error, "a piece");
+    }
+    if (from >= 0 && from < c->n_old) {
+      memcpy(row, c->old + from * c->dim, (size_t)c->dim * sizeof *row);
+    } else if (how != CQ_CARRY_SHARED && is_ordinary(kind) && mean_of_tokens(c, row, text, error, &status)) {
+      count = &c->stats->n_mean;
+    } else {
+      if (status) return status;
+      draw(c, row);
+      count = &c->stats->n_drawn;
+    }
+    ++*count;
+  }
+  return CQ_OK;
+}
+
+/* --- alignment --- */
+
+typedef struct parallel {
+  cq_aligner *aligner;    /* of the file being read */
+  double *source_count;   /* [n_new] occurrences of a piece in source sentences */
+  double *target_count;   /* [n_new] occurrences of a piece in translations that say what it means */
+  float *meaning;         /* [n_new, dim] what it means there: the sum over those */
+  float *meaning_of_file; /* [dim] */
+  cq_ids source, target;
+} parallel;
+
+static cq_status add_line(carry *c, parallel *p, cq_slice line, cq_error *error) {
+  cq_slice columns[MAX_COLUMNS];
+  const size_t n = cq_tsv_split(columns, MAX_COLUMNS, line);
+  if (n < 2 || n > MAX_COLUMNS) return CQ_OK; /* no translations; or malformed, see read_parallel */
+  p->source.n = p->target.n = 0;
+  cq_status status = cq_tokenizer_encode(&p->target, c->new_tokenizer, columns[0], false, 0, NULL, error);
+  for (size_t i = 0; !status && i < p->target.n; i++) p->source_count[p->target.ids[i]]++;
+  if (!status) status = cq_tokenizer_encode(&p->source, c->old_tokenizer, columns[0], false, 0, NULL, error);
+  size_t n_known = 0;
+  for (size_t i = 0; i < p->source.n; i++)
+    if (p->source.ids[i] != c->old_info->unk_id && p->source.ids[i] < c->n_old)
+      p->source.ids[n_known++] = p->source.ids[i];
+  p->source.n = n_known;
+  for (size_t k = 1; !status && k < n; k++) {
+    p->target.n = 0;
+    status = cq_tokenizer_encode(&p->target, c->new_tokenizer, columns[k], false, 0, NULL, error);
+    if (!status) status = cq_aligner_add(p->aligner, p->source.ids, p->source.n, p->target.ids, p->target.n, error);
+    c->stats->n_pairs++;
+  }
+  return status;
+}
+
+static cq_status read_parallel(carry *c, parallel *p, const char *file, cq_error *error) {
+  cq_lines *lines;
+  cq_slice line;
+  cq_status status = cq_lines_open(&lines, file, error);
+  if (status) return status;
+  for (;;) {
+    status = cq_lines_next(&line, lines, error);
+    /* What is malformed was told of when the vocabulary was trained on these files. */
+    if (status == CQ_ERR_FORMAT && !cq_lines_broken(lines)) continue;
+    if (status || !line.data || (status = add_line(c, p, line, error))) break;
+  }
+  cq_lines_close(lines);
+  return status;
+}
+
+static double length_of(const float *row, int64_t dim) {
+  double sum = 0;
+  for (int64_t j = 0; j < dim; j++) sum += (double)row[j] * (double)row[j];
+  return sqrt(sum);
+}
+
+/* The weighted mean of the linked rows, as long as they are in the mean: a mean of rows that point apart is short,
+ * and the encoder was trained on rows of full length. */
+static void mean_of_links(const carry *c, float *mean, const cq_link *links, size_t n) {
+  double length = 0;
+  memset(mean, 0, (size_t)c->dim * sizeof *mean);
+  for (size_t i = 0; i < n; i++) {
+    const float *old = c->old + links[i].source * c->dim;
+    for (int64_t j = 0; j < c->dim; j++) mean[j] += links[i].weight * old[j];
+    length += (double)links[i].weight * length_of(old, c->dim);
+  }
+  const double short_length = length_of(mean, c->dim);
+  const float scale = short_length > 0 ? (float)(length / short_length) : 1;
+  for (int64_t j = 0; j < c->dim; j++) mean[j] *= scale;
+}
+
+static void add_meanings(const carry *c, parallel *p) {
+  cq_link links[MAX_LINKS];
+  for (int64_t id = 0; id < c->n_new; id++) {
+    const size_t n = role_of(c, id) < 0 ? cq_aligner_links(p->aligner, (int32_t)id, links, MAX_LINKS) : 0;
+    if (n == 0) continue;
+    const uint64_t count = cq_aligner_count(p->aligner, (int32_t)id);
+    float *sum = p->meaning + id * c->dim;
+    mean_of_links(c, p->meaning_of_file, links, n);
+    for (int64_t j = 0; j < c->dim; j++) sum[j] += (float)count * p->meaning_of_file[j];
+    p->target_count[id] += (double)count;
+  }
+}
+
+static cq_status align_file(carry *c, parallel *p, const char *file, cq_error *error) {
+  cq_status status = cq_aligner_new(&p->aligner, c->n_old, c->n_new, error);
+  if (!status) status = read_parallel(c, p, file, error);
+  if (!status) status = cq_aligner_run(p->aligner, N_ITERATIONS, error);
+  if (!status) add_meanings(c, p);
+  cq_aligner_free(p->aligner);
+  return status;
+}
+
+/* A piece's row: what it means in translations, mixed with what it means in the source by its counts. */
+static void mix(carry *c, const parallel *p) {
+  for (int64_t id = 0; id < c->n_new; id++) {
+    const double there = p->target_count[id], both = there + p->source_count[id];
+    if (there <= 0) continue;
+    const float share = (float)(there / both), *sum = p->meaning + id * c->dim;
+    float *row = c->rows + id * c->dim;
+    for (int64_t j = 0; j < c->dim; j++) row[j] = sum[j] / (float)both + (1 - share) * row[j];
+    c->stats->n_aligned++;
+  }
+}
+
+/* Each file by itself: in one text of many languages a source word's probability would be shared among its translations
+ * into all of them, and those of languages with little text would get next to none. */
+static cq_status align(carry *c, const char *const *files, size_t n_files, cq_error *error) {
+  const size_t n = (size_t)c->n_new, dim = (size_t)c->dim;
+  parallel p = {.source_count = cq_alloc_array_zeroed(n, sizeof *p.source_count),
+                .target_count = cq_alloc_array_zeroed(n, sizeof *p.target_count),
+                .meaning = cq_alloc_array_zeroed(n * dim, sizeof *p.meaning),
+                .meaning_of_file = cq_alloc_array(dim, sizeof *p.meaning_of_file)};
+  const bool ok = p.source_count && p.target_count && p.meaning && p.meaning_of_file;
+  cq_status status = ok ? CQ_OK : cq_fail_memory(error, "alignment");
+  for (size_t f = 0; !status && f < n_files; f++) status = align_file(c, &p, files[f], error);
+  if (!status) mix(c, &p);
+  cq_free(p.source_count), cq_free(p.target_count), cq_free(p.meaning), cq_free(p.meaning_of_file);
+  cq_free(p.source.ids), cq_free(p.target.ids);
+  return status;
+}
+
+cq_status cq_carry_over_rows(float *rows, const cq_tokenizer *new_tokenizer, const float *old, int64_t n_old,
+                             int64_t dim, const cq_tokenizer *old_tokenizer, cq_carry_over how,
+                             const char *const *text_files, size_t n_text_files, cq_random *random,
+                             cq_carry_stats *stats, cq_error *error) {
+  carry c = {.rows = rows,
+             .old = old,
+             .n_old = n_old,
+             .dim = dim,
+             .new_tokenizer = new_tokenizer,
+             .old_tokenizer = old_tokenizer,
+             .new_info = cq_tokenizer_describe(new_tokenizer),
+             .old_info = cq_tokenizer_describe(old_tokenizer),
+             .random = random,
+             .stats = stats};
+  c.n_new = c.new_info->vocab_size;
+  *stats = (cq_carry_stats){0};
+  cq_status status = read_old(&c, error);
+  if (!status) status = fill_rows(&c, how, error);
+  if (!status && how == CQ_CARRY_ALIGN) status = align(&c, text_files, n_text_files, error);
+  cq_map_free(&c.pieces);
+  cq_free(c.mean);
+  cq_free(c.deviation);
+  cq_builder_free(&c.text);
+  cq_free(c.ids.ids);
+  return status;
+}

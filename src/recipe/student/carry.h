@@ -1,0 +1,28 @@
+/* Rows for a new vocabulary's pieces out of an old vocabulary's embedding.
+ *
+ *   piece is special                          the old row of the same role: <s> from [CLS], </s> from [SEP], ...
+ *   both vocabularies have it                 the old row: WordPiece "x" at a word's start is "\u2581x", "##x" is "x"
+ *   SHARED otherwise                          drawn from the old rows' mean and variance
+ *   MEAN otherwise                            mean of the rows of the old tokens that the piece's text splits into
+ *   ALIGN                                     in translations: mean of the rows of the old tokens that stand for it in the
+ *                                             source, by train/align.h, each file by itself; in the source: as MEAN;
+ *                                             mixed by how often the piece occurs in each file and on either side */
+#ifndef RECIPE_STUDENT_CARRY_H
+#define RECIPE_STUDENT_CARRY_H
+
+#include "base/random.h"
+#include "calque/student.h"
+#include "token/tokenizer.h"
+
+typedef struct cq_carry_stats {
+  int64_t n_special, n_shared, n_mean, n_drawn, n_aligned; /* aligned pieces are counted in one of the others, too */
+  uint64_t n_pairs;                                        /* pairs of sentences aligned */
+} cq_carry_stats;
+
+/* rows [new vocab_size, dim] from old [n_old, dim]. text_files: for ALIGN, those with several columns. */
+CQ_MUST_USE cq_status cq_carry_over_rows(float *rows, const cq_tokenizer *new_tokenizer, const float *old,
+                                         int64_t n_old, int64_t dim, const cq_tokenizer *old_tokenizer,
+                                         cq_carry_over how, const char *const *text_files, size_t n_text_files,
+                                         cq_random *random, cq_carry_stats *stats, cq_error *error);
+
+#endif

@@ -1,0 +1,193 @@
+/* Multilingual knowledge distillation, put together.
+ *
+ *   files -> pairs -> batches of (source, translation) -> student -> MSE to teacher(source) on both -> AdamW
+ *               \-> distinct sources -> teacher, once -> vectors on disk
+ *
+ * Source: Reimers & Gurevych 2020, section 2. */
+#include "calque/distill.h"
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "model/modules.h"
+#include "recipe/encode/cached_encoder.h"
+#include "recipe/run/model_card.h"
+#include "recipe/run/training.h"
+
+cq_distill_options cq_distill_default_options(void) {
+  cq_distill_options o = {.dim_match = CQ_DIM_EQUAL, .run = cq_training_default_options()};
+  o.run.best_by = CQ_BEST_TRANSLATION;
+  return o;
+}
+
+typedef struct run {
+  const cq_distill_options *o;
+  cq_training training;
+  cq_parallel data;
+  cq_cached_encoder teacher;
+  cq_sampler sampler;
+  cq_sampling sampling;
+  cq_pair *pairs;       /* [batch_pairs] */
+  cq_example *examples; /* [2 batch_pairs] */
+} run;
+
+static bool tell_teacher(void *context, uint64_t done, uint64_t n) {
+  cq_training *t = context;
+  t->sentences = done;
+  return cq_training_tell(t, "teacher", done, n, NULL);
+}
+
+static cq_status check_options(const cq_distill_options *o, cq_error *error) {
+  if (!o->teacher || !o->student) return cq_fail(error, CQ_ERR_ARGUMENT, "a teacher and a student are needed");
+  if (o->n_train == 0) return cq_fail(error, CQ_ERR_ARGUMENT, "at least one file to train on is needed");
+  return CQ_OK;
+}
+
+/* ---- the teacher ---- */
+
+static cq_status prepare_teacher(run *r, cq_error *error) {
+  cq_training *t = &r->training;
+  t->started = cq_seconds(CLOCK_MONOTONIC);
+  cq_status status =
+      cq_cached_encoder_prepare(&r->teacher, r->data.sources, r->data.n_sources, t->pool, tell_teacher, t, error);
+  for (size_t i = 0; !status && i < t->dev.n_parallel; i++)
+    status = cq_cached_encoder_prepare(&r->teacher, t->dev.parallel[i].rows.column[0], t->dev.parallel[i].rows.n,
+                                       t->pool, NULL, NULL, error);
+  t->teacher = &r->teacher;
+  return status ? status : cq_cached_encoder_map(&r->teacher, error);
+}
+
+/* ---- the student ---- */
+
+/* A Dense from the student's width to the teacher's; where the student ends with vectors of length 1, it still does. */
+static cq_status append_projection(run *r, cq_error *error) {
+  cq_encoder *e = r->training.encoder;
+  cq_module *dense, *normalize = NULL;
+  cq_random random = cq_random_seeded(r->o->run.seed, 0x0de15e);
+  const bool normalized = e->modules[e->n_modules - 1]->type == &cq_normalize_type;
+  if (normalized) e->n_modules--; /* it has no parameters; a wider one follows */
+  char *path = cq_arena_printf(&e->arena, "%zu_Dense", e->n_modules);
+  char *end = cq_arena_printf(&e->arena, "%zu_Normalize", e->n_modules + 1);
+  if (!path || !end) return cq_fail_memory(error, "projection");
+  cq_status status =
+      cq_dense_new(&dense, cq_encoder_dim(e), r->teacher.dim, CQ_IDENTITY, path, &random, &e->arena, error);
+  if (!status) status = cq_encoder_append(e, dense, error);
+  if (!status && normalized) status = cq_normalize_new(&normalize, r->teacher.dim, end, &e->arena, error);
+  if (!status && normalized) status = cq_encoder_append(e, normalize, error);
+  return status ? status : cq_encoder_pack(e, r->training.pool, false, error);
+}
+
+static cq_status open_student(run *r, cq_error *error) {
+  const cq_distill_options *o = r->o;
+  cq_status status = cq_training_open_encoder(&r->training, o->student, error);
+  if (status) return status;
+  const int dim = cq_encoder_dim(r->training.encoder);
+  switch (o->dim_match) {
+  case CQ_DIM_PROJECT: return dim == r->teacher.dim ? CQ_OK : append_projection(r, error);
+  case CQ_DIM_TRUNCATE:
+    if (dim <= r->teacher.dim) return CQ_OK;
+    break;
+  case CQ_DIM_EQUAL:
+    if (dim == r->teacher.dim) return CQ_OK;
+    break;
+  }
+  return cq_fail(error, CQ_ERR_ARGUMENT,
+                 "the student %s has %d dimensions, the teacher %s %lld: ask for a projection%s", o->student, dim,
+                 o->teacher, (long long)r->teacher.dim, dim < r->teacher.dim ? " or truncation" : "");
+}
+
+/* ---- the task ---- */
+
+static cq_status make_batches(run *r, cq_error *error) {
+  const size_t n = (size_t)r->o->run.batch_pairs;
+  r->pairs = cq_alloc_array(n, sizeof *r->pairs);
+  r->examples = cq_alloc_array(n, 2 * sizeof *r->examples);
+  if (!r->pairs || !r->examples) return cq_fail_memory(error, "batch");
+  return cq_sampler_new(&r->sampler, &r->data, r->sampling, r->o->run.seed, error);
+}
+
+static cq_status compute_batch(void *context, cq_step_report *report, cq_error *error) {
+  run *r = context;
+  cq_trainer *trainer = r->training.trainer;
+  const size_t n = (size_t)r->o->run.batch_pairs;
+  cq_sampler_draw(r->pairs, &r->sampler, cq_trainer_batches(trainer), n);
+  for (size_t i = 0; i < n; i++) {
+    const cq_slice source = r->data.sources[r->pairs[i].source];
+    const float *target = cq_cached_encoder_vector(&r->teacher, source);
+    r->examples[i] = (cq_example){source, target};
+    r->examples[n + i] = (cq_example){r->data.targets[r->pairs[i].target], target};
+  }
+  return cq_trainer_step(trainer, r->examples, 2 * n, report, error);
+}
+
+/* What a run that is resumed must have as it had. */
+static cq_status describe(cq_builder *what, const run *r, cq_error *error) {
+  char teacher[33];
+  cq_status status = cq_encoder_fingerprint(teacher, r->teacher.encoder, error);
+  if (status) return status;
+  cq_builder_printf(what, "%s %d", teacher, (int)r->o->dim_match);
+  cq_training_describe_data(what, &r->data);
+  return CQ_OK;
+}
+
+static void card_title(const void *context, cq_builder *card) {
+  const run *r = context;
+  cq_builder_text(card, "A sentence encoder that gives a sentence and its translations one vector. Made with calque by "
+                        "multilingual knowledge distillation (Reimers & Gurevych 2020) from ");
+  cq_model_card_name(card, r->o->teacher);
+  cq_builder_char(card, '.');
+}
+
+static void card_data(const void *context, cq_builder *card) {
+  const run *r = context;
+  cq_model_card_data_heading(card);
+  cq_model_card_data(card, &r->data);
+}
+
+static void card_task(const void *context, cq_builder *card) {
+  const run *r = context;
+  cq_builder_text(card, "- teacher ");
+  cq_model_card_name(card, r->o->teacher);
+  cq_builder_text(card, ", student begun from ");
+  cq_model_card_name(card, r->o->student);
+  cq_builder_text(card, "\n- loss: mean squared error to the teacher's vector of the source, on the source and on its "
+                        "translation\n");
+}
+
+cq_status cq_distill(const cq_distill_options *options, cq_pool *pool, cq_training_result *result, cq_error *error) {
+  cq_status status = check_options(options, error);
+  if (status) return status;
+  run *r = cq_alloc_zeroed(sizeof *r);
+  if (!r) return cq_fail_memory(error, "distillation");
+  r->o = options;
+  const cq_training_task task = {.name = "distill",
+                                 .batch = compute_batch,
+                                 .card_title = card_title,
+                                 .card_data = card_data,
+                                 .card_task = card_task,
+                                 .context = r};
+  cq_training *t = &r->training;
+  cq_builder what = {0};
+  status = cq_training_open(t, &options->run, &task, pool, error);
+  const cq_parallel_options text = cq_training_text_options(t);
+  if (!status) status = cq_training_sampling(&r->sampling, t, options->train, options->n_train, error);
+  if (!status) status = cq_training_read(&r->data, t, options->train, options->n_train, &text, error);
+  if (!status)
+    status =
+        cq_cached_encoder_open(&r->teacher, options->teacher, options->cache_directory, cq_training_notice, t, error);
+  if (!status) status = open_student(r, error);
+  if (!status) status = prepare_teacher(r, error);
+  if (!status) status = make_batches(r, error);
+  if (!status) status = describe(&what, r, error);
+  if (!status) status = cq_training_begin(t, cq_parallel_pairs(&r->data), error);
+  if (!status) status = cq_training_run(t, &what, result, error);
+  cq_builder_free(&what);
+  cq_training_close(t);
+  cq_sampler_free(&r->sampler);
+  cq_cached_encoder_close(&r->teacher);
+  cq_parallel_free(&r->data);
+  cq_free(r->pairs);
+  cq_free(r->examples);
+  cq_free(r);
+  return status;
+}

@@ -1,0 +1,374 @@
+/* Finetuning, put together.
+ *
+ *   labelled ─┐                 ┌─▶ label head
+ *   scored   ─┼─▶ batch of one ─┼─▶ cosines         ─▶ gradients of the vectors ─▶ encoder
+ *   ranked   ─┘                 └─▶ ranking */
+#include "calque/finetune.h"
+
+#include "base/error.h"
+#include "base/intern.h"
+#include "base/memory.h"
+#include "recipe/run/model_card.h"
+#include "recipe/run/training.h"
+#include "train/contrast.h"
+#include "train/label_head.h"
+
+#include <math.h>
+
+typedef enum kind { LABELLED, SCORED, RANKED, N_KINDS } kind;
+static const char *const names[N_KINDS] = {"labelled", "scored", "ranked"};
+
+cq_finetune_options cq_finetune_default_options(void) {
+  cq_finetune_options o = {.greatest_score = 5, .temperature = 0.05, .run = cq_training_default_options()};
+  o.run.epochs = 1;
+  o.run.batch_pairs = 16;
+  return o;
+}
+
+/* Files of one kind. */
+typedef struct task {
+  const cq_training_data *files;
+  size_t n_files;
+  cq_parallel data;
+  cq_sampler sampler;
+  uint64_t n_pairs; /* 0: there are none */
+  uint64_t n_dealt; /* batches */
+} task;
+
+typedef struct run {
+  const cq_finetune_options *o;
+  cq_training training;
+  task tasks[N_KINDS];
+  uint64_t n_dealt;                    /* batches of all kinds */
+  cq_intern labels;                    /* names, as they came */
+  uint32_t *label_of;                  /* [labelled targets] */
+  cq_intern texts_known;               /* of ranked pairs, to tell equal ones */
+  uint32_t *target_ids, *negative_ids; /* [ranked targets] */
+  cq_label_head *head;                 /* NULL: no labels */
+  cq_lane lane;                        /* of the ranking */
+  cq_pair *pairs;                      /* [batch_pairs] the batch at hand */
+  cq_slice *texts;                     /* [3 batch_pairs] firsts, seconds, negatives */
+  uint32_t *labels_now;                /* [batch_pairs] */
+  float *scores_now;                   /* [batch_pairs] */
+  uint32_t *ids_now[2];                /* [batch_pairs], [2 batch_pairs] texts of the two sides, equal when they are */
+  kind kind;                           /* of the batch */
+} run;
+
+/* ---- data ---- */
+
+static cq_status check_options(const cq_finetune_options *o, cq_error *error) {
+  if (!o->model) return cq_fail(error, CQ_ERR_ARGUMENT, "a model is needed");
+  if (o->n_labelled + o->n_scored + o->n_ranked == 0)
+    return cq_fail(error, CQ_ERR_ARGUMENT, "at least one file to train on is needed");
+  if (!(o->greatest_score > 0))
+    return cq_fail(error, CQ_ERR_ARGUMENT, "the greatest score is %g, expected more than 0", o->greatest_score);
+  if (!(o->temperature > 0))
+    return cq_fail(error, CQ_ERR_ARGUMENT, "the temperature is %g, expected more than 0", o->temperature);
+  if (o->run.best_by == CQ_BEST_MSE)
+    return cq_fail(error, CQ_ERR_ARGUMENT, "without a teacher there is no MSE to choose the best model by");
+  return CQ_OK;
+}
+
+static cq_status read_task(run *r, kind k, cq_error *error) {
+  static const cq_third thirds[N_KINDS] = {CQ_THIRD_LABEL, CQ_THIRD_SCORE, CQ_THIRD_NEGATIVE};
+  task *t = &r->tasks[k];
+  cq_sampling sampling = CQ_SAMPLE_SHUFFLED;
+  cq_parallel_options options = cq_training_text_options(&r->training);
+  options.third = thirds[k], options.greatest_score = r->o->greatest_score;
+  if (t->n_files == 0) return CQ_OK;
+  cq_status status = cq_training_sampling(&sampling, &r->training, t->files, t->n_files, error);
+  if (!status) status = cq_training_read(&t->data, &r->training, t->files, t->n_files, &options, error);
+  if (status) return status;
+  t->n_pairs = cq_parallel_pairs(&t->data);
+  return cq_sampler_new(&t->sampler, &t->data, sampling, r->o->run.seed + (uint64_t)k, error);
+}
+
+/* A ranking needs wrong answers. */
+static cq_status check_ranked(const run *r, cq_error *error) {
+  const task *t = &r->tasks[RANKED];
+  const int n = r->o->run.batch_pairs;
+  bool negatives = false;
+  for (size_t i = 0; i < t->data.n_targets; i++) negatives |= t->data.thirds[i].n > 0;
+  if (t->n_files == 0) return CQ_OK;
+  if ((uint64_t)n > t->n_pairs)
+    return cq_fail_file(error, CQ_ERR_ARGUMENT, t->files[0].path,
+                        "a batch of %d of %llu pairs to rank: make it smaller", n, (unsigned long long)t->n_pairs);
+  if (n == 1 && !negatives)
+    return cq_fail_file(error, CQ_ERR_ARGUMENT, t->files[0].path, "a batch of one pair holds no wrong answers");
+  return CQ_OK;
+}
+
+/* "labels: entailment 314, neutral 290", as far as there is room. */
+static cq_status tell_labels(run *r, cq_error *error) {
+  enum { SHOWN = 10 };
+  const cq_parallel *data = &r->tasks[LABELLED].data;
+  cq_builder text = {0};
+  size_t *counts = cq_alloc_array_zeroed(r->labels.n, sizeof *counts);
+  for (size_t i = 0; counts && i < data->n_targets; i++) counts[r->label_of[i]]++;
+  cq_builder_printf(&text, "%u labels:", r->labels.n);
+  for (uint32_t k = 0; counts && k < r->labels.n && k < SHOWN; k++) {
+    const cq_slice name = r->labels.items[k];
+    cq_builder_printf(&text, "%s %.*s %zu", k ? "," : "", (int)cq_smaller(name.n, 40), name.data, counts[k]);
+  }
+  if (r->labels.n > SHOWN) cq_builder_text(&text, ", ...");
+  const bool ok = counts && !text.failed;
+  if (ok) cq_training_notice(&r->training, text.data);
+  cq_builder_free(&text);
+  cq_free(counts);
+  return ok ? CQ_OK : cq_fail_memory(error, "labels");
+}
+
+static cq_status number_labels(run *r, cq_error *error) {
+  const cq_parallel *data = &r->tasks[LABELLED].data;
+  r->label_of = cq_alloc_array(data->n_targets, sizeof *r->label_of);
+  if (!r->label_of) return cq_fail_memory(error, "labels");
+  for (size_t i = 0; i < data->n_targets; i++)
+    if ((r->label_of[i] = cq_intern_put(&r->labels, data->thirds[i])) == CQ_INTERN_NONE)
+      return cq_fail_memory(error, "labels");
+  if (r->tasks[LABELLED].n_files > 0 && r->labels.n < 2)
+    return cq_fail_file(error, CQ_ERR_ARGUMENT, r->tasks[LABELLED].files[0].path, "all pairs have one label");
+  return r->labels.n ? tell_labels(r, error) : CQ_OK;
+}
+
+/* Equal texts get equal numbers. */
+static cq_status number_texts(run *r, cq_error *error) {
+  const cq_parallel *data = &r->tasks[RANKED].data;
+  const size_t n = data->n_targets, n_batch = (size_t)r->o->run.batch_pairs;
+  r->target_ids = cq_alloc_array(n, sizeof *r->target_ids);
+  r->negative_ids = cq_alloc_array(n, sizeof *r->negative_ids);
+  r->ids_now[0] = cq_alloc_array(n_batch, sizeof *r->ids_now[0]);
+  r->ids_now[1] = cq_alloc_array(n_batch, 2 * sizeof *r->ids_now[1]);
+  bool ok = r->target_ids && r->negative_ids && r->ids_now[0] && r->ids_now[1];
+  for (size_t i = 0; ok && i < n; i++) {
+    r->target_ids[i] = cq_intern_put(&r->texts_known, data->targets[i]);
+    r->negative_ids[i] = data->thirds[i].n ? cq_intern_put(&r->texts_known, data->thirds[i]) : 0;
+    ok = r->target_ids[i] != CQ_INTERN_NONE && r->negative_ids[i] != CQ_INTERN_NONE;
+  }
+  return ok ? CQ_OK : cq_fail_memory(error, "texts");
+}
+
+static cq_status read_data(run *r, cq_error *error) {
+  const size_t n = (size_t)r->o->run.batch_pairs;
+  cq_status status = CQ_OK;
+  for (kind k = 0; !status && k < N_KINDS; k++) status = read_task(r, k, error);
+  if (!status) status = check_ranked(r, error);
+  if (!status) status = number_labels(r, error);
+  if (!status) status = number_texts(r, error);
+  if (status) return status;
+  r->pairs = cq_alloc_array(n, sizeof *r->pairs);
+  r->texts = cq_alloc_array(n, 3 * sizeof *r->texts);
+  r->labels_now = cq_alloc_array(n, sizeof *r->labels_now);
+  r->scores_now = cq_alloc_array(n, sizeof *r->scores_now);
+  return r->pairs && r->texts && r->labels_now && r->scores_now ? CQ_OK : cq_fail_memory(error, "batch");
+}
+
+static uint64_t count_pairs(const run *r) {
+  uint64_t n = 0;
+  for (kind k = 0; k < N_KINDS; k++) n += r->tasks[k].n_pairs;
+  return n;
+}
+
+/* ---- a batch ---- */
+
+/* The kind that is furthest behind its share gets the next batch. */
+static kind deal(run *r) {
+  const double n_pairs = (double)count_pairs(r);
+  double furthest = -1;
+  kind chosen = 0;
+  for (kind k = 0; k < N_KINDS; k++) {
+    const task *t = &r->tasks[k];
+    const double behind = (double)t->n_pairs / n_pairs * (double)(r->n_dealt + 1) - (double)t->n_dealt;
+    if (t->n_pairs > 0 && behind > furthest) furthest = behind, chosen = k;
+  }
+  r->tasks[chosen].n_dealt++;
+  r->n_dealt++;
+  return chosen;
+}
+
+/* Which kind batch number n is of: what has been dealt before it is dealt again where a run goes on. */
+static kind kind_of_batch(run *r, uint64_t n) {
+  assert(r->n_dealt <= n);
+  while (r->n_dealt < n) deal(r);
+  return deal(r);
+}
+
+/* Fills the batch's texts and what is said of them. Returns how many texts there are. */
+static size_t fill_batch(run *r, uint64_t number) {
+  const size_t n = (size_t)r->o->run.batch_pairs;
+  r->kind = kind_of_batch(r, number);
+  task *t = &r->tasks[r->kind];
+  size_t n_texts = 2 * n;
+  cq_sampler_draw(r->pairs, &t->sampler, t->n_dealt - 1, n);
+  for (size_t i = 0; i < n; i++) {
+    const uint32_t target = r->pairs[i].target;
+    const cq_slice third = t->data.thirds[target];
+    double score;
+    r->texts[i] = t->data.sources[r->pairs[i].source];
+    r->texts[n + i] = t->data.targets[target];
+    if (r->kind == LABELLED) r->labels_now[i] = r->label_of[target];
+    if (r->kind == SCORED && cq_slice_number(&score, third)) r->scores_now[i] = (float)(score / r->o->greatest_score);
+    if (r->kind != RANKED) continue;
+    r->ids_now[0][i] = r->pairs[i].source;
+    r->ids_now[1][i] = r->target_ids[target];
+    if (third.n == 0) continue;
+    r->ids_now[1][n_texts - n] = r->negative_ids[target];
+    r->texts[n_texts++] = third;
+  }
+  return n_texts;
+}
+
+/* The loss of the batch's vectors. */
+static cq_status judge(void *context, double *loss, float *gradients, const float *vectors, size_t n_texts,
+                       cq_error *error) {
+  run *r = context;
+  const int64_t n = r->o->run.batch_pairs, dim = cq_encoder_dim(r->training.encoder);
+  const cq_space space = {{vectors, vectors + n * dim}, {gradients, gradients + n * dim}, n, dim};
+  cq_status status = CQ_OK;
+  switch (r->kind) {
+  case LABELLED: {
+    cq_label_head_report report;
+    status = cq_label_head_judge(r->head, &report, &space, r->labels_now, error);
+    *loss = report.loss;
+    break;
+  }
+  case SCORED: *loss = cq_space_cosines(&space, r->scores_now, 1); break;
+  case RANKED: {
+    const cq_contrast c = {.vectors = {space.vectors[0], space.vectors[1]},
+                           .gradients = {space.gradients[0], space.gradients[1]},
+                           .n = {n, (int64_t)n_texts - n},
+                           .dim = dim,
+                           .ids = {r->ids_now[0], r->ids_now[1]},
+                           .temperature = r->o->temperature,
+                           .both_ways = r->o->both_ways};
+    status = cq_contrast_loss(loss, &c, 1, &r->lane, r->training.pool, error);
+    break;
+  }
+  case N_KINDS: break;
+  }
+  return status;
+}
+
+static cq_status compute_batch(void *context, cq_step_report *report, cq_error *error) {
+  run *r = context;
+  cq_trainer *trainer = r->training.trainer;
+  const size_t n_texts = fill_batch(r, cq_trainer_batches(trainer));
+  cq_status status = cq_trainer_step_jointly(trainer, r->texts, n_texts, judge, r, report, error);
+  r->training.kind = names[r->kind];
+  const bool sound = isfinite(report->loss) && isfinite(report->gradient_norm); /* else the run ends, and says so */
+  if (!status && r->head && report->updated && sound)
+    status = cq_label_head_learn(r->head, 1.0 / r->o->run.accumulate, r->training.pool, error);
+  return status;
+}
+
+/* ---- the rest of the task ---- */
+
+static cq_status make_head(run *r, cq_error *error) {
+  r->lane.kernels = r->training.encoder->kernels;
+  if (r->labels.n == 0) return CQ_OK;
+  const cq_label_head_options options = {.dim = cq_encoder_dim(r->training.encoder),
+                                         .n_labels = (int64_t)r->labels.n,
+                                         .seed = r->o->run.seed,
+                                         .optimizer = cq_training_optimizer(&r->training)};
+  return cq_label_head_new(&r->head, r->lane.kernels, &options, error);
+}
+
+static cq_status save(void *context, cq_checkpoint_writer *w, cq_error *error) {
+  const run *r = context;
+  return r->head ? cq_label_head_save(r->head, w, error) : CQ_OK;
+}
+
+static cq_status restore(void *context, const cq_checkpoint *c, cq_error *error) {
+  run *r = context;
+  return r->head ? cq_label_head_restore(r->head, c, error) : CQ_OK;
+}
+
+static void describe(cq_builder *what, const run *r) {
+  const cq_finetune_options *o = r->o;
+  cq_builder_printf(what, "%.17g %.17g %d", o->greatest_score, o->temperature, o->both_ways);
+  for (kind k = 0; k < N_KINDS; k++) {
+    cq_builder_char(what, ';');
+    cq_training_describe_data(what, &r->tasks[k].data);
+  }
+}
+
+static void card_title(const void *context, cq_builder *card) {
+  const run *r = context;
+  cq_builder_text(card, "A sentence encoder. Made with calque by finetuning ");
+  cq_model_card_name(card, r->o->model);
+  cq_builder_char(card, '.');
+}
+
+static void card_data(const void *context, cq_builder *card) {
+  const run *r = context;
+  cq_model_card_data_heading(card);
+  for (kind k = 0; k < N_KINDS; k++) cq_model_card_data(card, &r->tasks[k].data);
+}
+
+static void card_task(const void *context, cq_builder *card) {
+  const run *r = context;
+  const cq_finetune_options *o = r->o;
+  cq_builder_text(card, "- begun from ");
+  cq_model_card_name(card, o->model);
+  cq_builder_char(card, '\n');
+  if (o->n_labelled > 0)
+    cq_builder_printf(card, "- labels: cross-entropy of %u, told from (u, v, |u - v|) (Reimers & Gurevych 2019)\n",
+                      r->labels.n);
+  if (o->n_scored > 0)
+    cq_builder_printf(card, "- scores, from 0 to %g: squared error of the cosine (Reimers & Gurevych 2019)\n",
+                      o->greatest_score);
+  if (o->n_ranked > 0)
+    cq_builder_printf(card, "- pairs: ranking among the batch's%s, temperature %g (Henderson et al. 2017)\n",
+                      o->both_ways ? ", both ways" : "", o->temperature);
+}
+
+static void release(run *r) {
+  cq_training_close(&r->training);
+  for (kind k = 0; k < N_KINDS; k++) {
+    cq_sampler_free(&r->tasks[k].sampler);
+    cq_parallel_free(&r->tasks[k].data);
+  }
+  cq_intern_free(&r->labels);
+  cq_intern_free(&r->texts_known);
+  cq_label_head_free(r->head);
+  cq_workspace_free(&r->lane.workspace);
+  cq_free(r->label_of);
+  cq_free(r->target_ids);
+  cq_free(r->negative_ids);
+  cq_free(r->ids_now[0]);
+  cq_free(r->ids_now[1]);
+  cq_free(r->pairs);
+  cq_free(r->texts);
+  cq_free(r->labels_now);
+  cq_free(r->scores_now);
+  cq_free(r);
+}
+
+cq_status cq_finetune(const cq_finetune_options *options, cq_pool *pool, cq_training_result *result, cq_error *error) {
+  cq_status status = check_options(options, error);
+  if (status) return status;
+  run *r = cq_alloc_zeroed(sizeof *r);
+  if (!r) return cq_fail_memory(error, "finetuning");
+  r->o = options;
+  r->tasks[LABELLED] = (task){.files = options->labelled, .n_files = options->n_labelled};
+  r->tasks[SCORED] = (task){.files = options->scored, .n_files = options->n_scored};
+  r->tasks[RANKED] = (task){.files = options->ranked, .n_files = options->n_ranked};
+  const cq_training_task about = {.name = "finetune",
+                                  .batch = compute_batch,
+                                  .save = save,
+                                  .restore = restore,
+                                  .card_title = card_title,
+                                  .card_data = card_data,
+                                  .card_task = card_task,
+                                  .context = r};
+  cq_builder what = {0};
+  status = cq_training_open(&r->training, &options->run, &about, pool, error);
+  if (!status) status = read_data(r, error);
+  if (!status) status = cq_training_open_encoder(&r->training, options->model, error);
+  if (!status) status = cq_training_begin(&r->training, count_pairs(r), error);
+  if (!status) status = make_head(r, error);
+  describe(&what, r);
+  if (!status) status = cq_training_run(&r->training, &what, result, error);
+  cq_builder_free(&what);
+  release(r);
+  return status;
+}
