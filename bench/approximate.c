@@ -23,7 +23,7 @@ static int fail(const cq_error *error) {
 typedef struct bench {
   const float *queries, *rows;
   size_t n_queries, n, dim;
-  cq_pool *pool;
+  cq_context *ctx;
   cq_neighbours exact; /* [n_queries, K] */
 } bench;
 
@@ -41,7 +41,7 @@ static int try_effort(const bench *b, const cq_approximate *a, const char *metho
   const double start = cq_seconds(CLOCK_MONOTONIC);
   for (size_t q = 0; q < b->n_queries; q++) {
     cq_neighbours got;
-    if (cq_approximate_top(&got, a, b->queries + q * b->dim, 1, b->rows, b->n, b->dim, K, effort, NULL, NULL, b->pool,
+    if (cq_approximate_top(&got, a, b->queries + q * b->dim, 1, b->rows, b->n, b->dim, K, effort, NULL, NULL, b->ctx,
                            &error))
       return fail(&error);
     n_found += common(got.index, b->exact.index + q * K);
@@ -59,7 +59,7 @@ static int try_method(const bench *b, bool graph, const char *path) {
   cq_approximate *a;
   cq_error error = {0};
   double start = cq_seconds(CLOCK_MONOTONIC);
-  if (cq_approximate_build(path, graph, b->rows, b->n, b->dim, b->pool, &error)) return fail(&error);
+  if (cq_approximate_build(path, graph, b->rows, b->n, b->dim, b->ctx, &error)) return fail(&error);
   printf("# %s: built in %.1f s\n", method, cq_seconds(CLOCK_MONOTONIC) - start);
   if (cq_approximate_open(&a, path, b->n, b->dim, &error)) return fail(&error);
   int code = 0;
@@ -75,23 +75,23 @@ int main(int argc, char **argv) {
   bench b = {0};
   if (argc < 4) return fprintf(stderr, "usage: bench_approximate VECTORS N DIM [QUERIES]\n"), 2;
   b.n = (size_t)atol(argv[2]), b.dim = (size_t)atol(argv[3]), b.n_queries = argc > 4 ? (size_t)atol(argv[4]) : 1000;
-  if (cq_mapping_open(&file, argv[1], &error) || cq_pool_open(&b.pool, 2, &error)) return fail(&error);
+  if (cq_mapping_open(&file, argv[1], &error) || cq_context_open(&b.ctx, 2, &error)) return fail(&error);
   if ((b.n_queries + b.n) * b.dim * sizeof(float) > file.n) return fprintf(stderr, "too few vectors\n"), 2;
   b.queries = (const float *)(const void *)file.data, b.rows = b.queries + b.n_queries * b.dim;
   const double start = cq_seconds(CLOCK_MONOTONIC);
   for (size_t q = 0; q < 20; q++) {
     cq_neighbours got;
-    if (cq_top(&got, b.queries + q * b.dim, 1, b.rows, b.n, b.dim, K, NULL, NULL, b.pool, &error)) return fail(&error);
+    if (cq_top(&got, b.queries + q * b.dim, 1, b.rows, b.n, b.dim, K, NULL, NULL, b.ctx, &error)) return fail(&error);
     cq_neighbours_free(&got);
   }
   printf("method\teffort\tms a query\trecall of %d, %%\nexact\t-\t%.3f\t100\n", K,
          (cq_seconds(CLOCK_MONOTONIC) - start) / 20 * 1e3);
   fflush(stdout);
-  if (cq_top(&b.exact, b.queries, b.n_queries, b.rows, b.n, b.dim, K, NULL, NULL, b.pool, &error)) return fail(&error);
+  if (cq_top(&b.exact, b.queries, b.n_queries, b.rows, b.n, b.dim, K, NULL, NULL, b.ctx, &error)) return fail(&error);
   int code = try_method(&b, false, "bench-approximate.tmp");
   if (!code) code = try_method(&b, true, "bench-approximate.tmp");
   cq_neighbours_free(&b.exact);
-  cq_pool_free(b.pool);
+  cq_context_free(b.ctx);
   cq_mapping_close(&file);
   return code;
 }

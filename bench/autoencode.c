@@ -153,7 +153,7 @@ static void write_run(void *context, size_t item, int worker) {
 typedef struct bench {
   cq_autoencoder_side sides[2];
   cq_autoencoder_trainer *trainer;
-  cq_pool *pool;
+  cq_context *ctx;
   cq_slice *sentences; /* [N_BATCHES][2][BATCH] */
   uint64_t n_steps;
   writing writing;
@@ -183,7 +183,7 @@ static void write_sentences(bench *b) {
   bias->value[end] = -1e4f;
   must(cq_decoder_pack(d, false, &error));
   const double wall = cq_seconds(CLOCK_MONOTONIC), cpu = cq_seconds(CLOCK_PROCESS_CPUTIME_ID);
-  cq_pool_run(b->pool, N_WRITTEN / AT_ONCE, write_run, &b->writing);
+  cq_context_run(b->ctx, N_WRITTEN / AT_ONCE, write_run, &b->writing);
   printf("%.6f %.6f %d 0\n", cq_seconds(CLOCK_MONOTONIC) - wall, cq_seconds(CLOCK_PROCESS_CPUTIME_ID) - cpu,
          N_WRITTEN * N_TOKENS);
   bias->value[end] = before;
@@ -206,14 +206,14 @@ int main(int argc, char **argv) {
       .margin = 1,
       .temperature = 0.05,
       .optimizer = {.beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8, .clip_norm = 1, .learning_rate = learning_rate}};
-  must(cq_pool_open(&b.pool, threads, &error));
+  must(cq_context_open(&b.ctx, threads, &error));
   write_vocabulary(directory);
   for (int s = 0; s < 2; s++)
     b.sides[s] = (cq_autoencoder_side){.encoder = make_encoder(directory, &random),
                                        .decoder = make_decoder(directory, argc > 3 && atoi(argv[3]) != 0, &random)};
   b.sentences = draw_sentences();
   write_batches(directory, b.sides[0].encoder, b.sentences);
-  must(cq_autoencoder_trainer_new(&b.trainer, &params, b.sides, 2, b.pool, &o, &error));
+  must(cq_autoencoder_trainer_new(&b.trainer, &params, b.sides, 2, b.ctx, &o, &error));
   b.writing = (writing){.decoder = b.sides[0].decoder,
                         .vectors = must_have(cq_alloc_array(N_WRITTEN * LATENT, sizeof(float))),
                         .lanes = must_have(cq_alloc_array_zeroed((size_t)threads, sizeof(cq_lane)))};
@@ -244,6 +244,6 @@ int main(int argc, char **argv) {
   cq_free(b.sentences);
   cq_free(b.writing.lanes);
   cq_free(b.writing.vectors);
-  cq_pool_free(b.pool);
+  cq_context_free(b.ctx);
   return 0;
 }

@@ -180,6 +180,6 @@ int main(int argc, char **argv) {
   if (!open_bench(argc, argv, 1)) return 2;
   run_lstms();
   run_losses();
-  cq_pool_free(bench.pool);
+  cq_context_free(bench.ctx);
   return 0;
 }

@@ -9,8 +9,8 @@
 #define BENCH_HARNESS_H
 
 #include "base/clock.h"
+#include "base/context.h"
 #include "base/memory.h"
-#include "base/pool.h"
 #include "base/random.h"
 #include "tensor/kernels.h"
 
@@ -29,7 +29,7 @@ static struct {
   int n_threads;
   const char *only;
   double seconds;
-  cq_pool *pool;
+  cq_context *ctx;
   char machine[64];
 } bench = {.n_threads = 1, .seconds = 0.15};
 
@@ -76,7 +76,7 @@ static inline double measure_peak(void) {
     if (bench.n_threads == 1)
       peak_item(NULL, 0, 0);
     else
-      cq_pool_run(bench.pool, (size_t)bench.n_threads, peak_item, NULL);
+      cq_context_run(bench.ctx, (size_t)bench.n_threads, peak_item, NULL);
     rates[i] = 1e-9 * peak_flops * bench.n_threads / (cq_seconds(clock) - start);
   }
   qsort(rates, RUNS, sizeof *rates, by_value);
@@ -118,7 +118,7 @@ static inline void run_case(const bench_case *c) {
     if (bench.n_threads == 1)
       case_item(&run, 0, 0);
     else
-      cq_pool_run(bench.pool, (size_t)bench.n_threads, case_item, &run);
+      cq_context_run(bench.ctx, (size_t)bench.n_threads, case_item, &run);
     times[n] = cq_seconds(clock) - start;
     spent += times[n];
   }
@@ -173,7 +173,7 @@ static inline bool open_bench(int argc, char **argv, int max_threads) {
     return false;
   }
   name_machine();
-  if (cq_pool_open(&bench.pool, bench.n_threads, NULL) != CQ_OK) return false;
+  if (cq_context_open(&bench.ctx, bench.n_threads, NULL) != CQ_OK) return false;
   printf("machine\tlevel\tthreads\tdtype\tkernel\tshape\tmedian_us\tspread_%%\trate\tunit\tshare_of_peak_%%\n");
   printf("%s\t%s\t%d\tf32\tpeak\t-\t-\t-\t%.2f\tGF/s\t100.0\n", bench.machine, bench.k->name, bench.n_threads,
          measure_peak());

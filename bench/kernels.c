@@ -287,6 +287,6 @@ int main(int argc, char **argv) {
   run_products();
   run_attentions();
   run_others();
-  cq_pool_free(bench.pool);
+  cq_context_free(bench.ctx);
   return 0;
 }

@@ -23,7 +23,7 @@ int main(int argc, char **argv) {
   if (argc < 7) return fprintf(stderr, "usage: bench_lexical INDEX QUERIES MODEL K THREADS PASSES\n"), 2;
   cq_error error = {0};
   cq_lexical *index;
-  cq_pool *pool;
+  cq_context *ctx;
   cq_lines *lines;
   cq_slice line, columns[2];
   cq_lexical_query *queries = calloc(100000, sizeof *queries);
@@ -35,14 +35,14 @@ int main(int argc, char **argv) {
   const int n_passes = atoi(argv[6]);
   double *seconds = calloc((size_t)n_passes, sizeof *seconds), cpu = 0;
   cq_status status = cq_lexical_open(&index, argv[1], &error);
-  if (!status) status = cq_pool_open(&pool, atoi(argv[5]), &error);
+  if (!status) status = cq_context_open(&ctx, atoi(argv[5]), &error);
   if (!status) status = cq_lines_open(&lines, argv[2], &error);
   while (!status && n < 100000 && !(status = cq_lines_next(&line, lines, &error)) && line.data)
     if (cq_tsv_split(columns, 2, line) == 2) status = cq_lexical_parse(&queries[n++], index, columns[1], &error);
   for (int pass = -1; !status && pass < n_passes; pass++) { /* the first one warms up */
     cq_lexical_hit *hits;
     const double wall = cq_seconds(CLOCK_MONOTONIC), before = cq_seconds(CLOCK_PROCESS_CPUTIME_ID);
-    status = cq_lexical_search(&hits, index, queries, n, &o, pool, &error);
+    status = cq_lexical_search(&hits, index, queries, n, &o, ctx, &error);
     if (pass >= 0)
       seconds[pass] = cq_seconds(CLOCK_MONOTONIC) - wall, cpu += cq_seconds(CLOCK_PROCESS_CPUTIME_ID) - before;
     if (!status) free(hits);

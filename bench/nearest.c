@@ -19,11 +19,11 @@ static int fail(const cq_error *error) {
 int main(int argc, char **argv) {
   cq_error error = {0};
   cq_npy *x, *y;
-  cq_pool *pool;
+  cq_context *ctx;
   char line[64];
   if (argc < 5) return fprintf(stderr, "usage: bench_nearest X.npy Y.npy K THREADS [OUT]\n"), 2;
   if (cq_npy_open(&x, argv[1], &error) || cq_npy_open(&y, argv[2], &error) ||
-      cq_pool_open(&pool, atoi(argv[4]), &error))
+      cq_context_open(&ctx, atoi(argv[4]), &error))
     return fail(&error);
   const size_t n_x = (size_t)cq_npy_rows(x), n_y = (size_t)cq_npy_rows(y), dim = (size_t)cq_npy_columns(x);
   cq_nearest_options o = cq_nearest_default_options();
@@ -34,7 +34,7 @@ int main(int argc, char **argv) {
     cq_neighbours of_x, of_y;
     o.first_pass = strncmp(line, "int8", 4) == 0 ? CQ_FIRST_INT8 : CQ_FIRST_F32;
     const double start = cq_seconds(CLOCK_MONOTONIC);
-    if (cq_nearest(&of_x, &of_y, cq_npy_data(x), n_x, cq_npy_data(y), n_y, dim, &o, pool, &error)) return fail(&error);
+    if (cq_nearest(&of_x, &of_y, cq_npy_data(x), n_x, cq_npy_data(y), n_y, dim, &o, ctx, &error)) return fail(&error);
     const double seconds = cq_seconds(CLOCK_MONOTONIC) - start;
     if (argc > 5) { /* for comparison: the neighbours of both sides, row by row */
       FILE *out = fopen(argv[5], "wb");
@@ -48,7 +48,7 @@ int main(int argc, char **argv) {
     cq_neighbours_free(&of_x);
     cq_neighbours_free(&of_y);
   }
-  cq_pool_free(pool);
+  cq_context_free(ctx);
   cq_npy_close(x);
   cq_npy_close(y);
   return 0;

@@ -2,8 +2,8 @@
  * words read a second, as bench/peers/gensim_bench.py counts them; reading the text and counting its words are not in
  * it. */
 #include "base/clock.h"
+#include "base/context.h"
 #include "base/error.h"
-#include "base/pool.h"
 #include "words/train.h"
 
 #include <stdio.h>
@@ -24,9 +24,9 @@ int main(int argc, char **argv) {
   o.epochs = argc > 5 ? atoi(argv[5]) : 1;
   cq_error error = {0};
   cq_word_corpus corpus = {0};
-  cq_pool *pool;
+  cq_context *ctx;
   if (cq_word_corpus_read(&corpus, argv[1], &error) || cq_word_corpus_finish(&corpus, 1, &error) ||
-      cq_pool_open(&pool, threads, &error))
+      cq_context_open(&ctx, threads, &error))
     return fail(&error);
   printf("way\tthreads\twindow\tdim\ttrain_s\tcpu_s\traw_words\traw_words/s\traw_words/cpu_s\n");
   static const char *const ways[] = {"skip-gram", "skip-gram, shared negatives", "cbow"};
@@ -34,13 +34,13 @@ int main(int argc, char **argv) {
     cq_word_model model;
     o.share_negatives = way == 1, o.cbow = way == 2;
     const double wall = cq_seconds(CLOCK_MONOTONIC), cpu = cq_seconds(CLOCK_PROCESS_CPUTIME_ID);
-    if (cq_word_model_train(&model, &corpus, &o, pool, &error)) return fail(&error);
+    if (cq_word_model_train(&model, &corpus, &o, ctx, &error)) return fail(&error);
     const double seconds = cq_seconds(CLOCK_MONOTONIC) - wall, cpu_seconds = cq_seconds(CLOCK_PROCESS_CPUTIME_ID) - cpu;
     printf("%s\t%d\t%d\t%d\t%.2f\t%.2f\t%llu\t%.0f\t%.0f\n", ways[way], threads, o.window, o.dim, seconds, cpu_seconds,
            (unsigned long long)model.n_read, (double)model.n_read / seconds, (double)model.n_read / cpu_seconds);
     cq_word_model_free(&model);
   }
   cq_word_corpus_free(&corpus);
-  cq_pool_free(pool);
+  cq_context_free(ctx);
   return 0;
 }

@@ -21,7 +21,7 @@ int main(int argc, char **argv) {
   size_t dim = (size_t)cq_encoder_dim(encoder);
   vectors = calloc(N * dim, sizeof *vectors);
   for (int i = 0; i < N; i++) sentences[i] = (cq_slice){texts[i], strlen(texts[i])};
-  if (!vectors || cq_encoder_encode(vectors, encoder, NULL, sentences, N, NULL, NULL, &error)) goto done;
+  if (!vectors || cq_encoder_encode(vectors, NULL, encoder, sentences, N, NULL, NULL, &error)) goto done;
 
   for (int i = 0; i < N; i++) printf("%6.3f  %s\n", cq_cosine(vectors, vectors + (size_t)i * dim, dim), texts[i]);
   code = EXIT_SUCCESS;

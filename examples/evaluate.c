@@ -8,21 +8,21 @@
 int main(int argc, char **argv) {
   cq_error error = {0};
   cq_encoder *encoder = NULL;
-  cq_pool *pool = NULL;
+  cq_context *ctx = NULL;
   if (argc < 3) return fprintf(stderr, "usage: %s MODEL TSV...\n", argv[0]), 2;
 
   cq_status status = cq_encoder_open(&encoder, argv[1], NULL, &error);
-  if (!status) status = cq_pool_open(&pool, 0, &error); /* a thread for each processor */
+  if (!status) status = cq_context_open(&ctx, 0, &error); /* a thread for each processor */
 
   for (int i = 2; i < argc && !status; i++) {
     cq_translation_result r;
-    status = cq_eval_translation(&r, encoder, pool, argv[i], NULL, &error);
+    status = cq_eval_translation(&r, encoder, argv[i], NULL, ctx, &error);
     if (!status)
       printf("%s: %.1f %% forward, %.1f %% back, by chance %.2f %%\n", argv[i], 100 * r.source_to_target,
              100 * r.target_to_source, 100 / (double)r.n);
   }
   if (status) fprintf(stderr, "%s\n", error.message);
-  cq_pool_free(pool);
+  cq_context_free(ctx);
   cq_encoder_free(encoder);
   return status ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -16,7 +16,7 @@ static bool show(void *context, const cq_training_progress *p) {
 
 int main(int argc, char **argv) {
   cq_error error = {0};
-  cq_pool *pool = NULL;
+  cq_context *ctx = NULL;
   char student[4096], output[4096];
   if (argc != 5) return fprintf(stderr, "usage: %s TEACHER TSV DIRECTORY STEPS\n", argv[0]), 2;
   snprintf(student, sizeof student, "%s/student", argv[3]);
@@ -31,10 +31,10 @@ int main(int argc, char **argv) {
   d.train = &(cq_training_data){.path = argv[2], .weight = 1}, d.n_train = 1, d.run.best_by = CQ_BEST_LAST;
   d.run.steps = strtoull(argv[4], NULL, 10), d.run.progress = show;
 
-  cq_status status = cq_pool_open(&pool, 0, &error);
-  if (!status) status = cq_student_new(student, &s, pool, &error);
-  if (!status) status = cq_distill(&d, pool, NULL, &error);
+  cq_status status = cq_context_open(&ctx, 0, &error);
+  if (!status) status = cq_student_new(student, &s, ctx, &error);
+  if (!status) status = cq_distill(NULL, &d, ctx, &error);
   fprintf(stderr, "\n%s\n", status ? error.message : output);
-  cq_pool_free(pool);
+  cq_context_free(ctx);
   return status ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -26,17 +26,17 @@ def calque(library, model, texts, threads):
     """Encodes through the C API, so that a run is timed as it is for the peer: without starting and loading."""
     import numpy as np
     lib = ctypes.CDLL(library)
-    encoder, pool, error = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.create_string_buffer(4096)
+    encoder, context, error = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.create_string_buffer(4096)
     if lib.cq_encoder_open(ctypes.byref(encoder), model.encode(), None, error):
         sys.exit("calque cannot open " + model)
-    assert lib.cq_pool_open(ctypes.byref(pool), threads, None) == 0
+    assert lib.cq_context_open(ctypes.byref(context), threads, None) == 0
     encoded = [t.encode() for t in texts]
     slices = (Slice * len(encoded))(*[Slice(t, len(t)) for t in encoded])
     out = np.zeros((len(texts), lib.cq_encoder_dim(encoder)), np.float32)
 
     def run():
-        status = lib.cq_encoder_encode(out.ctypes.data_as(ctypes.c_void_p), encoder, pool, slices,
-                                       ctypes.c_size_t(len(encoded)), None, None, error)
+        status = lib.cq_encoder_encode(out.ctypes.data_as(ctypes.c_void_p), None, encoder, slices,
+                                       ctypes.c_size_t(len(encoded)), None, context, error)
         assert status == 0, error.raw
         return out
 

@@ -4,11 +4,11 @@
  *   const cq_autoencode_text train[] = {{"fr-it.tsv.gz", {"fr", "it"}}, {"more.it.txt", {"it"}}};
  *   cq_autoencode_options o = cq_autoencode_translating();
  *   o.output = "fr-it", o.train = train, o.n_train = 2;
- *   cq_autoencode(&o, pool, NULL, &err);
+ *   cq_autoencode(NULL, &o, ctx, &err);
  *
  *   cq_autoencoder *a;
  *   cq_autoencoder_open(&a, "fr-it", &err);
- *   cq_autoencoder_translate(out, a, "fr", "it", sentences, n, NULL, NULL, pool, &err);
+ *   cq_autoencoder_translate(out, NULL, a, "fr", "it", sentences, n, NULL, ctx, &err);
  *
  * A model is a directory: autoencoder.json, and for each language encoder-XX (sentence-transformers' layout) and
  * decoder-XX. Sources: Dore's dual autoencoders for the system as described; Sutskever et al. 2014, Cho et al. 2014 for
@@ -16,8 +16,8 @@
 #ifndef CALQUE_AUTOENCODE_H
 #define CALQUE_AUTOENCODE_H
 
+#include "calque/context.h"
 #include "calque/encoder.h"
-#include "calque/pool.h"
 #include "calque/schedule.h"
 #include "calque/slice.h"
 
@@ -46,10 +46,11 @@ CQ_API cq_translate_options cq_translate_default_options(void); /* 5, 100, 1 */
  * threads. An empty sentence is translated like any other text; of one
  * longer than its encoder reads only the beginning is. stats: as cq_encoder_encode; may be NULL. Errors: CQ_ERR_ARGUMENT for an unknown language or
  * options out of range; CQ_ERR_MEMORY. */
-CQ_API CQ_MUST_USE cq_status cq_autoencoder_translate(char **out, const cq_autoencoder *autoencoder, const char *from,
+CQ_API CQ_MUST_USE cq_status cq_autoencoder_translate(char **out, cq_encode_stats *stats,
+                                                      const cq_autoencoder *autoencoder, const char *from,
                                                       const char *to, const cq_slice *sentences, size_t n,
-                                                      const cq_translate_options *options, cq_encode_stats *stats,
-                                                      cq_pool *pool, cq_error *error);
+                                                      const cq_translate_options *options, cq_context *ctx,
+                                                      cq_error *error);
 
 /* --- training --- */
 
@@ -165,8 +166,8 @@ typedef struct cq_autoencode_result {
 /* Trains and writes the model. result may be NULL. Errors: CQ_ERR_ARGUMENT; CQ_ERR_FORMAT with file and line;
  * CQ_ERR_LIMIT with the stage's step when a loss or a gradient is not finite, the best model so far being kept at
  * OUTPUT.work/best; CQ_ERR_STOPPED; CQ_ERR_IO; CQ_ERR_MEMORY. */
-CQ_API CQ_MUST_USE cq_status cq_autoencode(const cq_autoencode_options *options, cq_pool *pool,
-                                           cq_autoencode_result *result, cq_error *error);
+CQ_API CQ_MUST_USE cq_status cq_autoencode(cq_autoencode_result *result, const cq_autoencode_options *options,
+                                           cq_context *ctx, cq_error *error);
 
 /* --- what a run has logged --- */
 

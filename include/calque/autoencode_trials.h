@@ -47,7 +47,7 @@ CQ_API cq_autoencode_search_options cq_autoencode_search_default_options(void); 
 /* base: everything but what is searched; its output is the directory, its dev must be there, base.best_by chooses. A
  * trial whose loss is no number has failed, and the search goes on. Errors: cq_autoencode's; CQ_ERR_ARGUMENT. */
 CQ_API CQ_MUST_USE cq_status cq_autoencode_search(const cq_autoencode_options *base,
-                                                  const cq_autoencode_search_options *options, cq_pool *pool,
+                                                  const cq_autoencode_search_options *options, cq_context *ctx,
                                                   cq_error *error);
 
 CQ_API size_t cq_autoencode_ablations(void);             /* how many changes there are */
@@ -56,7 +56,7 @@ CQ_API const char *cq_autoencode_ablation(size_t index); /* its name: "alpha-0";
  * made here, which base.progress is told with the reason. only [n_only]: names of the changes wanted; 0: all.
  * Errors: as above; CQ_ERR_ARGUMENT for a name that there is not. */
 CQ_API CQ_MUST_USE cq_status cq_autoencode_ablate(const cq_autoencode_options *base, const char *const *only,
-                                                  size_t n_only, bool keep_models, cq_pool *pool, cq_error *error);
+                                                  size_t n_only, bool keep_models, cq_context *ctx, cq_error *error);
 
 #ifdef __cplusplus
 }

@@ -2,9 +2,9 @@
  * others. How well that goes says how much of a meaning's place does not depend on the language.
  *
  *   cq_classifier *c;
- *   cq_classifier_train(&c, encoder, pool, "topics-en.tsv.gz", NULL, NULL, &err);      // lines of sentence, tab, class
+ *   cq_classifier_train(&c, encoder, "topics-en.tsv.gz", NULL, NULL, ctx, &err);      // lines of sentence, tab, class
  *   cq_classify_result r;
- *   cq_eval_classify(&r, c, pool, "topics-de.tsv.gz", NULL, &err);
+ *   cq_eval_classify(&r, c, "topics-de.tsv.gz", NULL, ctx, &err);
  *   cq_classifier_free(c);
  *
  * The regression comes on vectors, too. */
@@ -42,7 +42,7 @@ typedef struct cq_logistic {
  * out of range; CQ_ERR_MEMORY. *out is {0} then; release with cq_logistic_free. */
 CQ_API CQ_MUST_USE cq_status cq_logistic_train(cq_logistic *out, const float *vectors, const uint32_t *classes,
                                                size_t n, size_t dim, size_t n_classes,
-                                               const cq_logistic_options *options, cq_pool *pool, cq_error *error);
+                                               const cq_logistic_options *options, cq_context *ctx, cq_error *error);
 CQ_API void cq_logistic_free(cq_logistic *model);
 /* The most probable class of a vector [dim]; of equally probable ones the first. */
 CQ_API uint32_t cq_logistic_class(const cq_logistic *model, const float *vector);
@@ -63,17 +63,18 @@ typedef struct cq_classifier cq_classifier;
 
 /* Learns from a file; the encoder is borrowed. options NULL: the defaults; of eval's, those of reading and encoding.
  * Errors: CQ_ERR_ARGUMENT for a file of one class; those of reading, encoding and cq_logistic_train. */
-CQ_API CQ_MUST_USE cq_status cq_classifier_train(cq_classifier **out, const cq_encoder *encoder, cq_pool *pool,
-                                                 const char *file, const cq_logistic_options *options,
-                                                 const cq_eval_options *eval_options, cq_error *error);
+CQ_API CQ_MUST_USE cq_status cq_classifier_train(cq_classifier **out, const cq_encoder *encoder, const char *file,
+                                                 const cq_logistic_options *options,
+                                                 const cq_eval_options *eval_options, cq_context *ctx, cq_error *error);
 CQ_API void cq_classifier_free(cq_classifier *classifier);
 CQ_API size_t cq_classifier_n_classes(const cq_classifier *classifier);
 CQ_API bool cq_classifier_converged(const cq_classifier *classifier); /* else: after the most iterations */
 
 /* Measures it on a file. Errors: CQ_ERR_FORMAT with the line's number among the rows for a class that was not learned;
  * those of reading and encoding. */
-CQ_API CQ_MUST_USE cq_status cq_eval_classify(cq_classify_result *out, const cq_classifier *classifier, cq_pool *pool,
-                                              const char *file, const cq_eval_options *options, cq_error *error);
+CQ_API CQ_MUST_USE cq_status cq_eval_classify(cq_classify_result *out, const cq_classifier *classifier,
+                                              const char *file, const cq_eval_options *options, cq_context *ctx,
+                                              cq_error *error);
 
 #ifdef __cplusplus
 }

@@ -1,10 +1,10 @@
 /* Cross-lingual retrieval without parallel data: queries in one language, documents in another, and nothing to go by
  * but test collections whose topics are translations of one another.
  *
- *   cq_clir_open(&c, languages, n, "work", pool, &err);                 // documents, topics and judgements of each
- *   cq_clir_train(&m, c, held_out, &options, pool, &err);               // topics but those held out
+ *   cq_clir_open(&c, languages, n, "work", ctx, &err);                 // documents, topics and judgements of each
+ *   cq_clir_train(&m, c, held_out, &options, ctx, &err);               // topics but those held out
  *   cq_clir_expand(&words, &n, m, "en", "hi", query, &options, &err);   // what a query becomes
- *   cq_clir_search(&hits, c, m, "en", "hi", held_out, &options, pool, &err);
+ *   cq_clir_search(&hits, c, m, "en", "hi", held_out, &options, ctx, &err);
  *   cq_clir_write_run(stdout, c, hits, options.ranking.k, "tag", &err);
  *
  * The documents that are relevant to a topic in each language are put together in tuples, their words shuffled into
@@ -36,7 +36,7 @@ typedef struct cq_clir cq_clir; /* shareable while nobody frees it, as is what i
  * is one word. Documents that judgements name and the collection lacks are counted and left out. Errors: those of the
  * files. */
 CQ_API CQ_MUST_USE cq_status cq_clir_open(cq_clir **out, const cq_clir_language *languages, size_t n, const char *work,
-                                          cq_pool *pool, cq_error *error);
+                                          cq_context *ctx, cq_error *error);
 CQ_API void cq_clir_free(cq_clir *clir);
 
 typedef struct cq_clir_info {
@@ -95,11 +95,11 @@ typedef struct cq_clir_model cq_clir_model;
 /* Learns vectors of all languages' words.
  *   held_out  [n_topics] topics whose judgements and translations are not to be looked at; NULL: none
  *   from      the language that held-out topics are asked in
- *   pool      with several threads results differ from run to run, as cq_words_train says; NULL: they depend on the seed alone
+ *   ctx      with several threads results differ from run to run, as cq_words_train says; NULL: they depend on the seed alone
  * A topic without relevant documents in a language is aligned without that language; with none in all but one it is
  * left out. */
 CQ_API CQ_MUST_USE cq_status cq_clir_train(cq_clir_model **out, const cq_clir *clir, const bool *held_out,
-                                           const char *from, const cq_clir_options *options, cq_pool *pool,
+                                           const char *from, const cq_clir_options *options, cq_context *ctx,
                                            cq_error *error);
 CQ_API void cq_clir_model_free(cq_clir_model *model);
 /* Keeps a model as word2vec's text, and takes one from there. Errors: those of the file. */
@@ -123,7 +123,7 @@ CQ_API CQ_MUST_USE cq_status cq_clir_expand(cq_clir_word **out, size_t *n, const
  * of vectors. */
 CQ_API CQ_MUST_USE cq_status cq_clir_search(cq_lexical_hit **out, const cq_clir *clir, const cq_clir_model *model,
                                             const char *from, const char *to, const bool *asked,
-                                            const cq_clir_options *options, cq_pool *pool, cq_error *error);
+                                            const cq_clir_options *options, cq_context *ctx, cq_error *error);
 /* The hits as a TREC run. Errors: CQ_ERR_ARGUMENT for a tag with blanks; CQ_ERR_IO. */
 CQ_API CQ_MUST_USE cq_status cq_clir_write_run(FILE *out, const cq_clir *clir, const cq_lexical_hit *hits, size_t k,
                                                const char *tag, cq_error *error);
@@ -157,7 +157,7 @@ CQ_API cq_cognate_options cq_cognate_default_options(void);
  * for scripts of more than 1,000 letters; CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_clir_learn_cognates(cq_clir_cognates **out, const cq_clir *clir, const bool *held_out,
                                                     const char *from, const char *to, const cq_cognate_options *options,
-                                                    cq_pool *pool, cq_error *error);
+                                                    cq_context *ctx, cq_error *error);
 CQ_API void cq_clir_cognates_free(cq_clir_cognates *cognates);
 /* Options of searching from now on; `at` and `sharpness`, which the table is made by, stay. Errors: CQ_ERR_ARGUMENT
  * for some out of range. */
@@ -172,7 +172,7 @@ CQ_API CQ_MUST_USE cq_status cq_clir_cognates_expand(cq_clir_word **out, size_t 
                                                      cq_slice query, cq_error *error);
 /* As cq_clir_search. */
 CQ_API CQ_MUST_USE cq_status cq_clir_search_cognates(cq_lexical_hit **out, const cq_clir_cognates *cognates,
-                                                     const bool *asked, size_t k, cq_pool *pool, cq_error *error);
+                                                     const bool *asked, size_t k, cq_context *ctx, cq_error *error);
 
 /* --- cross-validation --- */
 
@@ -210,7 +210,7 @@ typedef struct cq_clir_fold {
  * Trainings of the grid run side by side, each by one thread, so that results depend on the seed alone. */
 CQ_API CQ_MUST_USE cq_status cq_clir_validate(cq_lexical_hit **hits, cq_clir_fold *folds, const cq_clir *clir,
                                               const char *from, const char *to, const cq_clir_folds *how,
-                                              const cq_clir_grid *grid, const cq_clir_options *options, cq_pool *pool,
+                                              const cq_clir_grid *grid, const cq_clir_options *options, cq_context *ctx,
                                               cq_error *error);
 
 /* The same by words that are written alike. How the query, documents like the source's and target feedback are
@@ -218,7 +218,7 @@ CQ_API CQ_MUST_USE cq_status cq_clir_validate(cq_lexical_hit **hits, cq_clir_fol
  * two; folds have what was chosen, their MAP and times. */
 CQ_API CQ_MUST_USE cq_status cq_clir_validate_cognates(cq_lexical_hit **hits, cq_clir_fold *folds, const cq_clir *clir,
                                                        const char *from, const char *to, const cq_clir_folds *how,
-                                                       const cq_cognate_options *options, size_t k, cq_pool *pool,
+                                                       const cq_cognate_options *options, size_t k, cq_context *ctx,
                                                        cq_error *error);
 
 #ifdef __cplusplus

@@ -3,7 +3,7 @@
  *   cq_cluster_options o = cq_cluster_default_options();
  *   o.file = "reviews.txt.gz", o.model = "multilingual";
  *   cq_clustering *c;
- *   cq_cluster(&c, &o, pool, &err);
+ *   cq_cluster(&c, &o, ctx, &err);
  *   for (size_t i = 0; i < cq_clustering_n(c); i++) ... cq_clustering_members(&n, c, i) ...   // the largest first
  *   cq_clustering_free(c);
  *
@@ -59,7 +59,7 @@ typedef struct cq_clustering cq_clustering;
 
 /* Clusters a file's sentences; one that stands several times counts once. Errors: those of cq_mine; CQ_ERR_LIMIT for
  * more than n_most near pairs. */
-CQ_API CQ_MUST_USE cq_status cq_cluster(cq_clustering **out, const cq_cluster_options *options, cq_pool *pool,
+CQ_API CQ_MUST_USE cq_status cq_cluster(cq_clustering **out, const cq_cluster_options *options, cq_context *ctx,
                                         cq_error *error);
 CQ_API void cq_clustering_free(cq_clustering *clustering);
 CQ_API size_t cq_clustering_n(const cq_clustering *clustering);

@@ -5,11 +5,11 @@
  *   cq_distill_options o = cq_distill_default_options();
  *   o.teacher = "all-MiniLM-L6-v2", o.student = "student-dir", o.run.output = "multilingual";
  *   o.train = sets, o.n_train = 2, o.run.dev = dev, o.run.n_dev = 2;
- *   cq_distill(&o, pool, NULL, &err); */
+ *   cq_distill(NULL, &o, ctx, &err); */
 #ifndef CALQUE_DISTILL_H
 #define CALQUE_DISTILL_H
 
-#include "calque/pool.h"
+#include "calque/context.h"
 #include "calque/training.h"
 
 #ifdef __cplusplus
@@ -32,7 +32,7 @@ typedef struct cq_distill_options {
 CQ_API cq_distill_options cq_distill_default_options(void);
 
 /* Runs to the end. Errors: CQ_ERR_ARGUMENT, CQ_ERR_FORMAT (file and line), CQ_ERR_IO, CQ_ERR_STOPPED, CQ_ERR_MEMORY. */
-CQ_API CQ_MUST_USE cq_status cq_distill(const cq_distill_options *options, cq_pool *pool, cq_training_result *result,
+CQ_API CQ_MUST_USE cq_status cq_distill(cq_training_result *result, const cq_distill_options *options, cq_context *ctx,
                                         cq_error *error);
 
 #ifdef __cplusplus

@@ -3,16 +3,16 @@
  *   cq_encoder *encoder;
  *   cq_encoder_open(&encoder, "all-MiniLM-L6-v2", NULL, &err);      // a directory, or a name in the local Hugging Face cache
  *   float *vectors = malloc(n * cq_encoder_dim(encoder) * sizeof(float));
- *   cq_encoder_encode(vectors, encoder, pool, sentences, n, NULL, NULL, &err);
+ *   cq_encoder_encode(vectors, NULL, encoder, sentences, n, NULL, ctx, &err);
  *   cq_encoder_free(encoder);
  *
- * An encoder is immutable once open and may be shared by threads; each call needs a pool of its own (or NULL). A
+ * An encoder is immutable once open and may be shared by threads; each call needs a context of its own (or NULL). A
  * sentence's vector does not depend on the other sentences of the call, their order, or the number of threads: it is
  * bit-identical on one SIMD level. */
 #ifndef CALQUE_ENCODER_H
 #define CALQUE_ENCODER_H
 
-#include "calque/pool.h"
+#include "calque/context.h"
 #include "calque/slice.h"
 #include "calque/status.h"
 
@@ -85,9 +85,9 @@ typedef struct cq_encode_stats {
  *   stats    added to, not reset; may be NULL
  * Errors: CQ_ERR_FORMAT (a sentence is not UTF-8, its index in error->line, 1-based), CQ_ERR_LIMIT, CQ_ERR_ARGUMENT,
  * CQ_ERR_MEMORY. */
-CQ_API CQ_MUST_USE cq_status cq_encoder_encode(float *out, const cq_encoder *encoder, cq_pool *pool,
+CQ_API CQ_MUST_USE cq_status cq_encoder_encode(float *out, cq_encode_stats *stats, const cq_encoder *encoder,
                                                const cq_slice *sentences, size_t n, const cq_encode_options *options,
-                                               cq_encode_stats *stats, cq_error *error);
+                                               cq_context *ctx, cq_error *error);
 
 #ifdef __cplusplus
 }

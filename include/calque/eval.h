@@ -2,7 +2,7 @@
  * of what was mined with it.
  *
  *   cq_translation_result r;
- *   cq_eval_translation(&r, encoder, pool, "test-tatoeba.tsv.gz", NULL, &err);
+ *   cq_eval_translation(&r, encoder, "test-tatoeba.tsv.gz", NULL, ctx, &err);
  *   printf("%.1f %% and %.1f %%\n", 100 * r.source_to_target, 100 * r.target_to_source);
  *
  * Each measure comes twice: on vectors, and on a model and a file. Source: Reimers & Gurevych 2020, section 3. */
@@ -29,7 +29,7 @@ typedef struct cq_translation_result {
   size_t n, n_skipped;                             /* n_skipped: malformed lines of a file; 0 on vectors */
 } cq_translation_result;
 CQ_API CQ_MUST_USE cq_status cq_translation_accuracy(cq_translation_result *out, const float *a, const float *b,
-                                                     size_t n, size_t dim, cq_pool *pool, cq_error *error);
+                                                     size_t n, size_t dim, cq_context *ctx, cq_error *error);
 
 /* Spearman's rank correlation, average ranks on ties; NaN when n < 2 or a side is constant.
  * Errors: CQ_ERR_ARGUMENT for NaN in the input, CQ_ERR_MEMORY. */
@@ -77,20 +77,21 @@ typedef struct cq_mse_result {
 /* A student of fewer dimensions than the teacher is measured against the teacher's first ones (distillation's
  * truncation). Errors: CQ_ERR_ARGUMENT when it has more, or the file has no rows; those of reading and encoding. */
 CQ_API CQ_MUST_USE cq_status cq_eval_mse(cq_mse_result *out, const cq_encoder *teacher, const cq_encoder *student,
-                                         cq_pool *pool, const char *file, const cq_eval_options *options,
+                                         const char *file, const cq_eval_options *options, cq_context *ctx,
                                          cq_error *error);
 
 /* Translation accuracy of a file's two columns. A match whose text equals the right one's is right: a sentence that
  * stands twice in the file is no mistake (as sentence-transformers' TranslationEvaluator counts). Errors:
  * CQ_ERR_ARGUMENT when the file has no rows; those of reading and encoding. */
-CQ_API CQ_MUST_USE cq_status cq_eval_translation(cq_translation_result *out, const cq_encoder *encoder, cq_pool *pool,
-                                                 const char *file, const cq_eval_options *options, cq_error *error);
+CQ_API CQ_MUST_USE cq_status cq_eval_translation(cq_translation_result *out, const cq_encoder *encoder,
+                                                 const char *file, const cq_eval_options *options, cq_context *ctx,
+                                                 cq_error *error);
 
 /* The same by margin and as error rates: the share of rows whose best candidate by the ratio margin, of the 4
  * nearest, is not their translation. Errors: as above. Source: Artetxe & Schwenk 2019, equation 2; the measure is
  * LASER's xsim. */
-CQ_API CQ_MUST_USE cq_status cq_eval_xsim(cq_translation_result *out, const cq_encoder *encoder, cq_pool *pool,
-                                          const char *file, const cq_eval_options *options, cq_error *error);
+CQ_API CQ_MUST_USE cq_status cq_eval_xsim(cq_translation_result *out, const cq_encoder *encoder, const char *file,
+                                          const cq_eval_options *options, cq_context *ctx, cq_error *error);
 
 /* Correlation of cosine and gold score over a file of three columns.
  * Errors: CQ_ERR_FORMAT for a gold score that is no number; CQ_ERR_ARGUMENT when the file has no rows; those of
@@ -99,8 +100,8 @@ typedef struct cq_sts_result {
   double spearman, pearson;
   size_t n, n_skipped;
 } cq_sts_result;
-CQ_API CQ_MUST_USE cq_status cq_eval_sts(cq_sts_result *out, const cq_encoder *encoder, cq_pool *pool, const char *file,
-                                         const cq_eval_options *options, cq_error *error);
+CQ_API CQ_MUST_USE cq_status cq_eval_sts(cq_sts_result *out, const cq_encoder *encoder, const char *file,
+                                         const cq_eval_options *options, cq_context *ctx, cq_error *error);
 
 #ifdef __cplusplus
 }

@@ -9,11 +9,11 @@
  *
  *   cq_finetune_options o = cq_finetune_default_options();
  *   o.model = "body", o.ranked = &file, o.n_ranked = 1, o.run.batch_pairs = 64, o.run.output = "encoder";
- *   cq_finetune(&o, pool, NULL, &err); */
+ *   cq_finetune(NULL, &o, ctx, &err); */
 #ifndef CALQUE_FINETUNE_H
 #define CALQUE_FINETUNE_H
 
-#include "calque/pool.h"
+#include "calque/context.h"
 #include "calque/training.h"
 
 #ifdef __cplusplus
@@ -40,8 +40,8 @@ CQ_API cq_finetune_options cq_finetune_default_options(void);
 
 /* Runs to the end. result may be NULL. Errors: CQ_ERR_ARGUMENT, CQ_ERR_FORMAT (file and line), CQ_ERR_IO,
  * CQ_ERR_STOPPED, CQ_ERR_LIMIT when the loss is no number any more, CQ_ERR_MEMORY. */
-CQ_API CQ_MUST_USE cq_status cq_finetune(const cq_finetune_options *options, cq_pool *pool, cq_training_result *result,
-                                         cq_error *error);
+CQ_API CQ_MUST_USE cq_status cq_finetune(cq_training_result *result, const cq_finetune_options *options,
+                                         cq_context *ctx, cq_error *error);
 
 #ifdef __cplusplus
 }

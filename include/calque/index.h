@@ -2,8 +2,8 @@
  *
  *   cq_index_create("news.index", "multilingual", NULL, NULL, &err);
  *   cq_index_open(&index, "news.index", NULL, true, NULL, NULL, &err);
- *   cq_index_add(index, documents, n, pool, &err), cq_index_commit(index, &err);
- *   cq_index_search(&hits, index, &query, 1, &options, pool, &err);         // hits[0 .. k), best first
+ *   cq_index_add(index, documents, n, ctx, &err), cq_index_commit(index, &err);
+ *   cq_index_search(&hits, index, &query, 1, &options, ctx, &err);         // hits[0 .. k), best first
  *   free(hits), cq_index_free(index);
  *
  * Search is exact unless an approximation is made, which pays from some millions of documents on. A change counts
@@ -51,7 +51,7 @@ CQ_API size_t cq_index_approximated(const cq_index *index);
  * which *n_removed were there. Errors: CQ_ERR_ARGUMENT for an id that is empty or comes twice before a commit, or for
  * a tab or newline in id or language or a newline in text; those of encoding; CQ_ERR_IO (a full disk: what counts is
  * untouched). */
-CQ_API CQ_MUST_USE cq_status cq_index_add(cq_index *index, const cq_document *documents, size_t n, cq_pool *pool,
+CQ_API CQ_MUST_USE cq_status cq_index_add(cq_index *index, const cq_document *documents, size_t n, cq_context *ctx,
                                           cq_error *error);
 CQ_API CQ_MUST_USE cq_status cq_index_remove(cq_index *index, const cq_slice *ids, size_t n, size_t *n_removed,
                                              cq_error *error);
@@ -66,7 +66,7 @@ typedef enum cq_approximation {
  * later are searched exactly beside it, until it is made anew. Two HNSW graphs of the same documents may differ.
  * Errors: CQ_ERR_UNSUPPORTED where calque's plugin for FAISS is missing; CQ_ERR_ARGUMENT for an index without
  * documents; CQ_ERR_IO, CQ_ERR_MEMORY. */
-CQ_API CQ_MUST_USE cq_status cq_index_approximate(cq_index *index, cq_approximation method, cq_pool *pool,
+CQ_API CQ_MUST_USE cq_status cq_index_approximate(cq_index *index, cq_approximation method, cq_context *ctx,
                                                   cq_error *error);
 
 /* Makes the changes count. */
@@ -88,7 +88,7 @@ CQ_API cq_search_options cq_search_default_options(void); /* 10, all */
 /* The documents nearest to each query by cosine: *out [n_queries, k], best first, released with free().
  * Errors: those of encoding; CQ_ERR_ARGUMENT for k 0; CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_index_search(cq_hit **out, cq_index *index, const cq_slice *queries, size_t n_queries,
-                                             const cq_search_options *options, cq_pool *pool, cq_error *error);
+                                             const cq_search_options *options, cq_context *ctx, cq_error *error);
 
 #ifdef __cplusplus
 }

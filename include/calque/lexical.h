@@ -2,11 +2,11 @@
  *
  *   const char *files[] = {"docs.trec.gz"};
  *   cq_lexical_build_options how = {.analysis = {.language = "de", .stop_words = "de.txt"}};
- *   cq_lexical_build("news.lexical", files, 1, &how, pool, &err);
+ *   cq_lexical_build("news.lexical", files, 1, &how, ctx, &err);
  *   cq_lexical_open(&index, "news.lexical", &err);
  *   cq_lexical_query query;
  *   cq_lexical_parse(&query, index, text, &err);
- *   cq_lexical_search(&hits, index, &query, 1, NULL, pool, &err);           // hits[0 .. k), best first
+ *   cq_lexical_search(&hits, index, &query, 1, NULL, ctx, &err);           // hits[0 .. k), best first
  *   free(hits), cq_lexical_query_free(&query), cq_lexical_free(index);
  *
  * Ranking is exact: documents that cannot be among the best k are passed over by bounds, none that can. A document
@@ -16,7 +16,7 @@
 #define CALQUE_LEXICAL_H
 
 #include "calque/analysis.h"
-#include "calque/pool.h"
+#include "calque/context.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -44,7 +44,8 @@ typedef struct cq_lexical_build_options {
  * when the directory exists; CQ_ERR_FORMAT with the line for malformed documents, a document without an id or with
  * one that another has; CQ_ERR_IO, CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_lexical_build(const char *directory, const char *const *paths, size_t n_paths,
-                                              const cq_lexical_build_options *options, cq_pool *pool, cq_error *error);
+                                              const cq_lexical_build_options *options, cq_context *ctx,
+                                              cq_error *error);
 
 /* --- an index --- */
 
@@ -116,7 +117,7 @@ typedef struct cq_lexical_hit {
  * weights so great that sums would not be exact; CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_lexical_search(cq_lexical_hit **out, const cq_lexical *index,
                                                const cq_lexical_query *queries, size_t n_queries,
-                                               const cq_lexical_options *options, cq_pool *pool, cq_error *error);
+                                               const cq_lexical_options *options, cq_context *ctx, cq_error *error);
 
 /* Searches for every topic of a file and writes a TREC run: topic, Q0, document, rank, score, tag. A topic that finds
  * nothing has no lines.
@@ -124,7 +125,7 @@ CQ_API CQ_MUST_USE cq_status cq_lexical_search(cq_lexical_hit **out, const cq_le
  *   fields   letters of what makes the query: t title, d description, n narrative; NULL: "t"
  * Errors: those of reading topics and of searching. */
 CQ_API CQ_MUST_USE cq_status cq_lexical_run(FILE *out, const cq_lexical *index, const char *topics, const char *fields,
-                                            const cq_lexical_options *options, const char *tag, cq_pool *pool,
+                                            const cq_lexical_options *options, const char *tag, cq_context *ctx,
                                             cq_error *error);
 
 #ifdef __cplusplus

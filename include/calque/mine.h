@@ -1,7 +1,7 @@
 /* Mining parallel sentences: margins over nearest neighbours, pairs, and the threshold that labelled data suggest.
  *
  *   cq_neighbours of_x, of_y;                                        // calque/nearest.h
- *   cq_nearest(&of_x, &of_y, x, n_x, y, n_y, dim, NULL, pool, &err);
+ *   cq_nearest(&of_x, &of_y, x, n_x, y, n_y, dim, NULL, ctx, &err);
  *   cq_mined_pair *pairs;
  *   size_t n;
  *   cq_margin_pairs(&pairs, &n, &of_x, &of_y, NULL, &err);           // best first
@@ -98,7 +98,7 @@ typedef enum cq_side { CQ_SOURCE, CQ_TARGET } cq_side;
  * Errors: those of opening models and reading files (file and line); CQ_ERR_ARGUMENT for vectors of different
  * dimensions or with numbers that are not finite, or an unknown id in gold (file and line); CQ_ERR_STOPPED (what was
  * encoded is kept in the cache). */
-CQ_API CQ_MUST_USE cq_status cq_mine(cq_mining **out, const cq_mine_options *options, cq_pool *pool, cq_error *error);
+CQ_API CQ_MUST_USE cq_status cq_mine(cq_mining **out, const cq_mine_options *options, cq_context *ctx, cq_error *error);
 CQ_API void cq_mining_free(cq_mining *mining);
 
 /* The pairs, best first; borrowed. */

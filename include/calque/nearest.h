@@ -1,7 +1,7 @@
 /* Nearest neighbours by cosine, exactly, both ways from one pass.
  *
  *   cq_neighbours of_x, of_y;
- *   cq_nearest(&of_x, &of_y, x, n_x, y, n_y, dim, NULL, pool, &err);
+ *   cq_nearest(&of_x, &of_y, x, n_x, y, n_y, dim, NULL, ctx, &err);
  *   printf("%u at %.3f\n", of_x.index[0], of_x.cosine[0]);           // the row of y nearest to row 0 of x
  *   cq_neighbours_free(&of_x), cq_neighbours_free(&of_y);
  *
@@ -11,7 +11,7 @@
 #ifndef CALQUE_NEAREST_H
 #define CALQUE_NEAREST_H
 
-#include "calque/pool.h"
+#include "calque/context.h"
 #include "calque/status.h"
 
 #include <stdbool.h>
@@ -60,11 +60,11 @@ CQ_API cq_nearest_options cq_nearest_default_options(void);
  * Source: Artetxe & Schwenk 2019, section 3: the neighbours that margins are taken over. */
 CQ_API CQ_MUST_USE cq_status cq_nearest(cq_neighbours *of_x, cq_neighbours *of_y, const float *x, size_t n_x,
                                         const float *y, size_t n_y, size_t dim, const cq_nearest_options *options,
-                                        cq_pool *pool, cq_error *error);
+                                        cq_context *ctx, cq_error *error);
 
 /* The k nearest other rows of the same matrix for each row: half the work of cq_nearest(x, x). */
 CQ_API CQ_MUST_USE cq_status cq_nearest_within(cq_neighbours *out, const float *x, size_t n, size_t dim,
-                                               const cq_nearest_options *options, cq_pool *pool, cq_error *error);
+                                               const cq_nearest_options *options, cq_context *ctx, cq_error *error);
 
 /* Two rows of one matrix that are near each other. */
 typedef struct cq_near_pair {
@@ -78,7 +78,7 @@ typedef struct cq_near_pair {
  * Errors: as above; CQ_ERR_LIMIT for more than n_most pairs. */
 CQ_API CQ_MUST_USE cq_status cq_near_pairs(cq_near_pair **out, size_t *n_pairs, const float *x, size_t n, size_t dim,
                                            double least, size_t n_most, const cq_nearest_options *options,
-                                           cq_pool *pool, cq_error *error);
+                                           cq_context *ctx, cq_error *error);
 
 #ifdef __cplusplus
 }

@@ -2,16 +2,16 @@
  * plane can, and t-SNE, which keeps neighbours together and says nothing of what is far apart.
  *
  *   double *places = malloc(n * 2 * sizeof *places), shares[2];
- *   cq_pca(places, shares, vectors, n, dim, 2, pool, &err);             // x = places[2 * i], y = places[2 * i + 1]
+ *   cq_pca(places, shares, vectors, n, dim, 2, ctx, &err);             // x = places[2 * i], y = places[2 * i + 1]
  *
  *   cq_tsne_options o = cq_tsne_default_options();
- *   cq_tsne(places, vectors, n, dim, &o, pool, &err);
+ *   cq_tsne(places, vectors, n, dim, &o, ctx, &err);
  *
  * Everything is computed in double precision, and is the same for any number of threads. */
 #ifndef CALQUE_PROJECT_H
 #define CALQUE_PROJECT_H
 
-#include "calque/pool.h"
+#include "calque/context.h"
 #include "calque/status.h"
 
 #include <stdbool.h>
@@ -31,7 +31,7 @@ extern "C" {
  * [1, dim] and for a number that is not finite, naming its place; CQ_ERR_MEMORY.
  * Source: Hotelling 1933; by subspace iteration (Halko et al. 2011, algorithm 4.4) until nothing moves. */
 CQ_API CQ_MUST_USE cq_status cq_pca(double *out, double *shares, const float *vectors, size_t n, int dim,
-                                    int n_components, cq_pool *pool, cq_error *error);
+                                    int n_components, cq_context *ctx, cq_error *error);
 
 enum { CQ_TSNE_MOST_VECTORS = 5000 }; /* there are numbers for each two of them: 200 MB */
 
@@ -62,7 +62,7 @@ CQ_API cq_tsne_options cq_tsne_default_options(void);
  * Source: van der Maaten & Hinton 2008, equations 1 to 5 and algorithm 1, with the gains of Jacobs 1988 as there; the
  * start from principal components is Kobak & Berens 2019, the learning rate by n Belkina et al. 2019. */
 CQ_API CQ_MUST_USE cq_status cq_tsne(double *out, const float *vectors, size_t n, int dim,
-                                     const cq_tsne_options *options, cq_pool *pool, cq_error *error);
+                                     const cq_tsne_options *options, cq_context *ctx, cq_error *error);
 
 #ifdef __cplusplus
 }

@@ -54,7 +54,7 @@ CQ_API double cq_retrieval_eval_overall(const cq_retrieval_eval *retrieval, size
  * documents a topic. Forms of files as for cq_lexical_build and cq_lexical_run. Errors: those of reading and
  * encoding; CQ_ERR_FORMAT for no documents. */
 CQ_API CQ_MUST_USE cq_status cq_dense_run(FILE *out, const cq_encoder *encoder, const char *documents,
-                                          const char *topics, size_t k, const char *tag, cq_pool *pool,
+                                          const char *topics, size_t k, const char *tag, cq_context *ctx,
                                           cq_error *error);
 
 /* Several runs as one: a document's score is the sum of 1 / (k + its rank) over the runs that have it; the best

@@ -4,11 +4,11 @@
  *   o.kind = CQ_STUDENT_NEW_VOCABULARY;
  *   o.from = "all-MiniLM-L6-v2";
  *   o.text_files = files, o.n_text_files = 2, o.vocab_size = 32000;
- *   cq_student_new("student-dir", &o, pool, &err); */
+ *   cq_student_new("student-dir", &o, ctx, &err); */
 #ifndef CALQUE_STUDENT_H
 #define CALQUE_STUDENT_H
 
-#include "calque/pool.h"
+#include "calque/context.h"
 #include "calque/status.h"
 
 #include <stdbool.h>
@@ -58,7 +58,7 @@ CQ_API cq_student_options cq_student_default_options(void);
 
 /* Writes the student to `directory`. Errors: CQ_ERR_ARGUMENT (sizes that do not fit, an existing directory), those of
  * opening `from` and of reading the text. */
-CQ_API CQ_MUST_USE cq_status cq_student_new(const char *directory, const cq_student_options *options, cq_pool *pool,
+CQ_API CQ_MUST_USE cq_status cq_student_new(const char *directory, const cq_student_options *options, cq_context *ctx,
                                             cq_error *error);
 
 #ifdef __cplusplus

@@ -1,7 +1,7 @@
 /* Word vectors by negative sampling: skip-gram or CBOW, with sub-words if wanted.
  *
  *   cq_words_options o = cq_words_default_options();
- *   cq_words_train(&words, "corpus.txt", &o, pool, &err);      // a document a line, words between blanks
+ *   cq_words_train(&words, "corpus.txt", &o, ctx, &err);      // a document a line, words between blanks
  *   cq_words_save(words, "vectors.txt", &err);                 // word2vec's format, which gensim reads
  *   cq_words_free(words);
  *
@@ -12,7 +12,7 @@
 #ifndef CALQUE_WORDS_H
 #define CALQUE_WORDS_H
 
-#include "calque/pool.h"
+#include "calque/context.h"
 #include "calque/slice.h"
 
 #include <stdbool.h>
@@ -42,7 +42,7 @@ typedef struct cq_words cq_words;
 
 /* Errors: CQ_ERR_ARGUMENT for options out of range or a corpus without words; those of reading; CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_words_train(cq_words **out, const char *corpus, const cq_words_options *options,
-                                            cq_pool *pool, cq_error *error);
+                                            cq_context *ctx, cq_error *error);
 /* Reads word2vec's text format: a line of words and dimensions, then a word and its numbers a line. Errors:
  * CQ_ERR_FORMAT with the line. */
 CQ_API CQ_MUST_USE cq_status cq_words_open(cq_words **out, const char *path, cq_error *error);
@@ -65,7 +65,7 @@ CQ_API uint64_t cq_words_n_read(const cq_words *words);
  * anew from the seed, the same for every state over the same words. Errors: those of reading; CQ_ERR_FORMAT for files
  * that do not fit one another. */
 CQ_API CQ_MUST_USE cq_status cq_words_loss(double *loss, const char *corpus, const char *prefix,
-                                           const cq_words_options *options, cq_pool *pool, cq_error *error);
+                                           const cq_words_options *options, cq_context *ctx, cq_error *error);
 
 #ifdef __cplusplus
 }

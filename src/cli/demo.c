@@ -56,7 +56,7 @@ typedef struct figures {
 typedef struct demo {
   const struct args *args;
   char sample[PATH_BYTES], work[PATH_BYTES];
-  cq_pool *pool;
+  cq_context *ctx;
   cq_encoder *teacher, *student;
   double started_s;
   cli_progress line;
@@ -175,7 +175,7 @@ static int meet_teacher(demo *d) {
   float *vectors = malloc(2 * N * dim * sizeof *vectors);
   if (!vectors) return cli_fail("out of memory");
   for (size_t i = 0; i < 2 * N; i++) sentences[i] = (cq_slice){pairs[i / 2][i % 2], strlen(pairs[i / 2][i % 2])};
-  cq_status status = cq_encoder_encode(vectors, d->teacher, d->pool, sentences, 2 * N, NULL, NULL, &d->error);
+  cq_status status = cq_encoder_encode(vectors, NULL, d->teacher, sentences, 2 * N, NULL, d->ctx, &d->error);
   if (status == CQ_OK) {
     printf(
         "A small English model: %lld numbers, vectors of %zu dimensions. The cosine of two vectors says how alike two\n"
@@ -200,7 +200,7 @@ static int make_student(demo *d, char *files[N_LANGUAGES]) {
   o.text_files = (const char *const *)files, o.n_text_files = N_LANGUAGES;
   o.vocab_size = d->args->quick ? 4000 : 5000;
   o.lowercase = true, o.replace = true;
-  if (cq_student_new(path, &o, d->pool, &d->error)) return failed(d);
+  if (cq_student_new(path, &o, d->ctx, &d->error)) return failed(d);
   if (cq_encoder_open(&d->student, path, NULL, &d->error)) return failed(d);
   printf("The teacher's body under a new vocabulary of %d pieces, made from the training text of all six languages.\n"
          "Each new piece begins near the English words that stand beside it in translations.\n",
@@ -217,9 +217,9 @@ static int measure(demo *d, figures out[N_LANGUAGES]) {
     cq_sts_result similarity;
     cq_status status = CQ_ERR_MEMORY;
     if (test && sts) {
-      status = cq_eval_translation(&translation, d->student, d->pool, test, NULL, &d->error);
-      if (!status) status = cq_eval_mse(&mse, d->teacher, d->student, d->pool, test, NULL, &d->error);
-      if (!status) status = cq_eval_sts(&similarity, d->student, d->pool, sts, NULL, &d->error);
+      status = cq_eval_translation(&translation, d->student, test, NULL, d->ctx, &d->error);
+      if (!status) status = cq_eval_mse(&mse, d->teacher, d->student, test, NULL, d->ctx, &d->error);
+      if (!status) status = cq_eval_sts(&similarity, d->student, sts, NULL, d->ctx, &d->error);
     }
     free(test);
     free(sts);
@@ -273,13 +273,13 @@ static int look_before(demo *d) {
   cq_status status = CQ_OK;
   char *sts = sample_file(d, "sts", "en");
   if (!sts) return cli_fail("out of memory");
-  status = cq_eval_sts(&english, d->teacher, d->pool, sts, NULL, &d->error);
+  status = cq_eval_sts(&english, d->teacher, sts, NULL, d->ctx, &d->error);
   free(sts);
   for (size_t i = 0; !status && i < N_LANGUAGES; i++) {
     cq_translation_result translation;
     char *test = sample_file(d, "test", languages[i].code);
     if (!test) return cli_fail("out of memory");
-    status = cq_eval_translation(&translation, d->teacher, d->pool, test, NULL, &d->error);
+    status = cq_eval_translation(&translation, d->teacher, test, NULL, d->ctx, &d->error);
     free(test);
     d->of_teacher[i] = 100 * translation.mean;
   }
@@ -313,7 +313,7 @@ static int learn(demo *d, char *files[N_LANGUAGES]) {
   o.run.evaluate_every = 0, o.run.checkpoint_every = 1000000, o.run.best_by = CQ_BEST_LAST;
   o.run.progress = watch, o.run.progress_context = d;
   double start_s = cli_now_s();
-  if (cq_distill(&o, d->pool, &result, &d->error)) return failed(d);
+  if (cq_distill(&result, &o, d->ctx, &d->error)) return failed(d);
   cli_progress_clear(&d->line);
   cq_encoder_free(d->student);
   d->student = NULL;
@@ -383,7 +383,7 @@ static int read_test(demo *d, pool_of_text *p) {
   p->vectors = malloc((p->n + 1) * dim * sizeof *p->vectors);
   if (!p->slices || !p->vectors) return cli_fail("out of memory");
   for (size_t i = 0; i < p->n; i++) p->slices[i] = (cq_slice){p->text[i], strlen(p->text[i])};
-  if (cq_encoder_encode(p->vectors, d->student, d->pool, p->slices, p->n, NULL, NULL, &d->error)) return failed(d);
+  if (cq_encoder_encode(p->vectors, NULL, d->student, p->slices, p->n, NULL, d->ctx, &d->error)) return failed(d);
   return CLI_OK;
 }
 
@@ -425,7 +425,7 @@ static int ask(demo *d, const pool_of_text *p, const char *question, const char 
   int code = CLI_OK;
   if (!hits || !vector) {
     code = cli_fail("out of memory");
-  } else if (cq_encoder_encode(vector, d->student, d->pool, &slice, 1, NULL, NULL, &d->error)) {
+  } else if (cq_encoder_encode(vector, NULL, d->student, &slice, 1, NULL, d->ctx, &d->error)) {
     code = failed(d);
   } else {
     for (size_t i = 0; i < p->n; i++) hits[i] = (hit){cq_cosine(vector, p->vectors + i * dim, dim), i};
@@ -484,19 +484,19 @@ static int run(const cli_call *call) {
       code = cli_fail("out of memory");
       goto done;
     }
-  if (cq_pool_open(&d->pool, d->args->threads, &d->error)) {
+  if (cq_context_open(&d->ctx, d->args->threads, &d->error)) {
     code = failed(d);
     goto done;
   }
   printf("An English model learns German, Spanish, Russian, Hindi and Arabic.\n"
          "Sample corpus: %s. Threads: %d, kernels: %s.\n",
-         d->sample, cq_pool_n_threads(d->pool), cq_simd_level());
+         d->sample, cq_context_n_threads(d->ctx), cq_simd_level());
   code = tell(d, files);
 done:
   for (size_t i = 0; i < N_LANGUAGES; i++) free(files[i]);
   cq_encoder_free(d->student);
   cq_encoder_free(d->teacher);
-  cq_pool_free(d->pool);
+  cq_context_free(d->ctx);
   free(d);
   return code;
 }

@@ -409,15 +409,15 @@ static void close_iteration(iteration *it) {
   for (int s = 0; s < SHARDS; s++) cq_free(it->counts[s].p11);
 }
 
-static void iterate(cq_cognates *c, iteration *it, int n, double most, cq_pool *pool) {
+static void iterate(cq_cognates *c, iteration *it, int n, double most, cq_context *ctx) {
   for (int i = 0; i < n; i++) {
-    cq_pool_run(pool, SHARDS, count_shard, it);
+    cq_context_run(ctx, SHARDS, count_shard, it);
     maximise(c, it, most);
   }
 }
 
 cq_status cq_cognates_learn(cq_cognates *c, const cq_cognate_group *groups, size_t n_groups, const int *schedule,
-                            size_t n_schedule, cq_pool *pool, cq_error *error) {
+                            size_t n_schedule, cq_context *ctx, cq_error *error) {
   iteration it;
   cq_status status = open_iteration(&it, c, error);
   begin(c);
@@ -427,14 +427,14 @@ cq_status cq_cognates_learn(cq_cognates *c, const cq_cognate_group *groups, size
     status = pairs_of(&pairs, &it.n, groups, n_groups, most, error);
     it.pairs = pairs, it.n_all = it.n;
     c->share = most_matches(groups, n_groups, most);
-    if (!status && it.n) iterate(c, &it, STAGE_ITERATIONS, c->share, pool);
+    if (!status && it.n) iterate(c, &it, STAGE_ITERATIONS, c->share, ctx);
     cq_free(pairs);
   }
   close_iteration(&it);
   return status;
 }
 
-cq_status cq_cognates_finish(cq_cognates *c, const cq_cognate_group *groups, size_t n_groups, cq_pool *pool,
+cq_status cq_cognates_finish(cq_cognates *c, const cq_cognate_group *groups, size_t n_groups, cq_context *ctx,
                              cq_error *error) {
   const double most = most_matches(groups, n_groups, MOST_OF_GROUP);
   iteration it;
@@ -446,11 +446,11 @@ cq_status cq_cognates_finish(cq_cognates *c, const cq_cognate_group *groups, siz
   it.pairs = pairs;
   c->share = most;
   if (!status && it.n) {
-    iterate(c, &it, LAST_ITERATIONS, most, pool);
+    iterate(c, &it, LAST_ITERATIONS, most, ctx);
     it.doubles = c->p.p21;
     if (it.doubles) {
       let_doubles_in(c);
-      iterate(c, &it, 1, most, pool);
+      iterate(c, &it, 1, most, ctx);
     }
   }
   cq_free(pairs);
@@ -490,11 +490,11 @@ static void contrast_group(void *context, size_t g, int worker) {
 }
 
 cq_status cq_cognates_contrast(double *contrast, const cq_cognates *c, const cq_cognate_group *groups, size_t n_groups,
-                               cq_pool *pool, cq_error *error) {
+                               cq_context *ctx, cq_error *error) {
   contrasting k = {c, groups, n_groups, cq_alloc_array(n_groups, sizeof *k.sums)};
   *contrast = 0;
   if (!k.sums) return cq_fail_memory(error, "a contrast");
-  cq_pool_run(pool, n_groups, contrast_group, &k);
+  cq_context_run(ctx, n_groups, contrast_group, &k);
   for (size_t g = 0; g < n_groups; g++) *contrast += k.sums[g];
   cq_free(k.sums);
   return CQ_OK;

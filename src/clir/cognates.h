@@ -15,7 +15,7 @@
 #ifndef CLIR_COGNATES_H
 #define CLIR_COGNATES_H
 
-#include "base/pool.h"
+#include "base/context.h"
 #include "base/slice.h"
 #include "calque/status.h"
 
@@ -39,15 +39,15 @@ typedef struct cq_cognate_group {
 /* Begins anew and learns: for each number of the schedule, ten iterations on so many of the most salient words of
  * each group. Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_cognates_learn(cq_cognates *cognates, const cq_cognate_group *groups, size_t n_groups,
-                                        const int *schedule, size_t n_schedule, cq_pool *pool, cq_error *error);
+                                        const int *schedule, size_t n_schedule, cq_context *ctx, cq_error *error);
 /* Goes on with what was learned: four iterations on the pairs of all words of the groups (of the 200 most salient)
  * whose letters may go together, and one with steps of two letters. Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_cognates_finish(cq_cognates *cognates, const cq_cognate_group *groups, size_t n_groups,
-                                         cq_pool *pool, cq_error *error);
+                                         cq_context *ctx, cq_error *error);
 /* How much better words of a group match than words of different groups, in words: about 0 when nothing was learned.
  * Looks at the 30 most salient. */
 CQ_MUST_USE cq_status cq_cognates_contrast(double *contrast, const cq_cognates *cognates,
-                                           const cq_cognate_group *groups, size_t n_groups, cq_pool *pool,
+                                           const cq_cognate_group *groups, size_t n_groups, cq_context *ctx,
                                            cq_error *error);
 
 /* log p(match) - log p(noise) of a pair. */

@@ -48,7 +48,7 @@ static void crowd_one(void *context, size_t word, int worker) {
 }
 
 cq_status cq_translator_open(cq_translator *t, const float *vectors, uint32_t n, int dim, const bool *is_source,
-                             const bool *is_target, int csls, cq_pool *pool, cq_error *error) {
+                             const bool *is_target, int csls, cq_context *ctx, cq_error *error) {
   *t = (cq_translator){.n = n, .stride = (dim + LINE_FLOATS - 1) / LINE_FLOATS * LINE_FLOATS};
   t->vectors = cq_alloc_array_zeroed(n, (size_t)t->stride * sizeof *t->vectors);
   t->targets = cq_alloc_array(n, sizeof *t->targets);
@@ -64,7 +64,7 @@ cq_status cq_translator_open(cq_translator *t, const float *vectors, uint32_t n,
     if (is_target[w]) t->targets[t->n_targets++] = w;
   }
   crowding_work work = {t, is_source, is_target, csls < MOST_CSLS ? csls : MOST_CSLS};
-  if (corrects) cq_pool_run(pool, n, crowd_one, &work);
+  if (corrects) cq_context_run(ctx, n, crowd_one, &work);
   return CQ_OK;
 }
 

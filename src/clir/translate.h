@@ -2,7 +2,7 @@
 #ifndef CLIR_TRANSLATE_H
 #define CLIR_TRANSLATE_H
 
-#include "base/pool.h"
+#include "base/context.h"
 #include "calque/status.h"
 
 #include <stdbool.h>
@@ -31,7 +31,7 @@ typedef struct cq_translation {
  *   csls             neighbours to correct hubs by, at most 100; 0 and below: none. Source: Conneau et al. 2018, eq. 4: 2 cos - r(x) - r(y)
  * Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_translator_open(cq_translator *out, const float *vectors, uint32_t n, int dim,
-                                         const bool *is_source, const bool *is_target, int csls, cq_pool *pool,
+                                         const bool *is_source, const bool *is_target, int csls, cq_context *ctx,
                                          cq_error *error);
 void cq_translator_close(cq_translator *translator);
 

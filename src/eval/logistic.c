@@ -1,9 +1,9 @@
 /* Multinomial logistic regression by L-BFGS (Liu & Nocedal 1989): the two-loop recursion over the last steps and the
  * gradient's changes, and a backtracking search for a step that makes the loss less enough (Armijo) with the curvature
  * kept positive. */
+#include "base/context.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/pool.h"
 #include "calque/classify.h"
 
 #include <math.h>
@@ -20,7 +20,7 @@ typedef struct problem {
   const uint32_t *classes;
   size_t n, dim, n_classes, n_weights;
   double c;
-  cq_pool *pool;
+  cq_context *ctx;
   const double *at;  /* weights */
   double *gradients; /* [N_SHARDS, n_weights] */
   double *scores;    /* [N_SHARDS, n_classes] */
@@ -70,7 +70,7 @@ static void add_shard(void *context, size_t shard, int worker) {
 static double measure(double *gradient, problem *p, const double *weights) {
   double likelihood = 0, squares = 0;
   p->at = weights;
-  cq_pool_run(p->pool, N_SHARDS, add_shard, p);
+  cq_context_run(p->ctx, N_SHARDS, add_shard, p);
   memset(gradient, 0, p->n_weights * sizeof *gradient);
   for (size_t s = 0; s < N_SHARDS; s++) {
     likelihood += p->losses[s];
@@ -169,11 +169,11 @@ static cq_status check(const float *vectors, const uint32_t *classes, size_t n, 
 }
 
 cq_status cq_logistic_train(cq_logistic *out, const float *vectors, const uint32_t *classes, size_t n, size_t dim,
-                            size_t n_classes, const cq_logistic_options *options, cq_pool *pool, cq_error *error) {
+                            size_t n_classes, const cq_logistic_options *options, cq_context *ctx, cq_error *error) {
   const cq_logistic_options o = options ? *options : cq_logistic_default_options();
   *out = (cq_logistic){.n_classes = n_classes, .dim = dim};
   cq_status status = check(vectors, classes, n, dim, n_classes, &o, error);
-  problem p = {vectors, classes, n, dim, n_classes, n_classes * (dim + 1), o.c, pool, NULL, NULL, NULL, {0}};
+  problem p = {vectors, classes, n, dim, n_classes, n_classes * (dim + 1), o.c, ctx, NULL, NULL, NULL, {0}};
   history h = {.n = p.n_weights};
   double *rooms = NULL;
   if (!status) {

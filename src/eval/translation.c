@@ -16,9 +16,9 @@
  * Source of the measure: Reimers & Gurevych 2020, section 3.3 (bitext accuracy on Tatoeba). */
 #include "eval/translation.h"
 
+#include "base/context.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/pool.h"
 #include "tensor/kernels.h"
 
 #include <math.h>
@@ -130,9 +130,9 @@ static void match_block(void *context, size_t block, int worker) {
 }
 
 cq_status cq_best_matches(size_t *best, const float *a, size_t n_a, const float *b, size_t n_b, size_t dim,
-                          cq_pool *pool, cq_error *error) {
+                          cq_context *ctx, cq_error *error) {
   cq_status status = CQ_OK;
-  size_t workers = pool ? (size_t)cq_pool_n_threads(pool) : 1, chunks = (n_b + COLUMNS - 1) / COLUMNS;
+  size_t workers = ctx ? (size_t)cq_context_n_threads(ctx) : 1, chunks = (n_b + COLUMNS - 1) / COLUMNS;
   search s = {.best = best, .a = a, .b = b, .n_a = n_a, .n_b = n_b, .dim = dim, .kernels = cq_kernels_best()};
   /* Two unit vectors rounded to f32 and a sum of dim products, each within a relative 2^-24: the error of one cosine is
    * below (dim + 4) 2^-24, and two are compared. */
@@ -148,8 +148,8 @@ cq_status cq_best_matches(size_t *best, const float *a, size_t n_a, const float 
     status = cq_fail_memory(error, "nearest neighbours");
     goto done;
   }
-  cq_pool_run(pool, chunks, pack_chunk, &s);
-  cq_pool_run(pool, (n_a + ROWS - 1) / ROWS, match_block, &s);
+  cq_context_run(ctx, chunks, pack_chunk, &s);
+  cq_context_run(ctx, (n_a + ROWS - 1) / ROWS, match_block, &s);
 done:
   cq_free(s.kept);
   cq_free(s.scratch);
@@ -160,14 +160,14 @@ done:
 }
 
 cq_status cq_translation_accuracy(cq_translation_result *out, const float *a, const float *b, size_t n, size_t dim,
-                                  cq_pool *pool, cq_error *error) {
+                                  cq_context *ctx, cq_error *error) {
   cq_status status;
   if (n == 0) return cq_fail(error, CQ_ERR_ARGUMENT, "translation accuracy: there are no pairs");
   size_t *best = cq_alloc_array(n, sizeof *best), right_b = 0, right_a = 0;
   if (!best) return cq_fail_memory(error, "matches");
-  if ((status = cq_best_matches(best, a, n, b, n, dim, pool, error)) != CQ_OK) goto done;
+  if ((status = cq_best_matches(best, a, n, b, n, dim, ctx, error)) != CQ_OK) goto done;
   for (size_t i = 0; i < n; i++) right_b += best[i] == i;
-  if ((status = cq_best_matches(best, b, n, a, n, dim, pool, error)) != CQ_OK) goto done;
+  if ((status = cq_best_matches(best, b, n, a, n, dim, ctx, error)) != CQ_OK) goto done;
   for (size_t i = 0; i < n; i++) right_a += best[i] == i;
   *out = (cq_translation_result){(double)right_b / (double)n, (double)right_a / (double)n,
                                  (double)(right_a + right_b) / (2 * (double)n), n, 0};

@@ -8,6 +8,6 @@
  * n_b when there is none (n_b is 0, or no cosine is a number). Equal to the plain loop in double precision, on every
  * SIMD level. Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_best_matches(size_t *best, const float *a, size_t n_a, const float *b, size_t n_b, size_t dim,
-                                      cq_pool *pool, cq_error *error);
+                                      cq_context *ctx, cq_error *error);
 
 #endif

@@ -21,7 +21,7 @@ typedef struct building {
   const cq_lexical_build_options *options;
   cq_collection *collection;
   cq_inverter *inverter;
-  cq_pool *pool;
+  cq_context *ctx;
   const char *directory;
   round now, next;
   cq_status status[ROUND + 1]; /* of reading, and of each batch */
@@ -82,7 +82,7 @@ static cq_status write_segment(building *b, cq_error *error) {
   char path[PATH_MAX];
   if (b->n_documents == 0) return CQ_OK;
   cq_status status = cq_lexical_segment_path(path, sizeof path, b->directory, b->n_segments + 1, error);
-  if (!status) status = cq_inverter_write(path, b->inverter, b->segment, b->n_segment, b->pool, error);
+  if (!status) status = cq_inverter_write(path, b->inverter, b->segment, b->n_segment, b->ctx, error);
   for (size_t i = 0; i < b->n_segment; i++) cq_batch_free(b->segment[i]);
   b->n_segment = 0, b->n_documents = 0;
   b->n_segments++;
@@ -148,7 +148,7 @@ static cq_status build(building *b, cq_error *error) {
     b->now = b->next;
     b->next = (round){0};
     place_round(b);
-    cq_pool_run(b->pool, b->now.n + 1, work, b);
+    cq_context_run(b->ctx, b->now.n + 1, work, b);
     /* The first failure in the order of the files; what was read ahead comes last. */
     for (size_t i = 1; i <= b->now.n + 1 && !status; i++) {
       const size_t at = i <= b->now.n ? i : 0;
@@ -161,14 +161,14 @@ static cq_status build(building *b, cq_error *error) {
 }
 
 cq_status cq_lexical_build(const char *directory, const char *const *paths, size_t n_paths,
-                           const cq_lexical_build_options *options, cq_pool *pool, cq_error *error) {
+                           const cq_lexical_build_options *options, cq_context *ctx, cq_error *error) {
   static const cq_lexical_build_options defaults;
-  building b = {.options = options ? options : &defaults, .pool = pool};
+  building b = {.options = options ? options : &defaults, .ctx = ctx};
   cq_directory_writer writer = {0};
   cq_analyzer *analyzer = NULL;
   cq_status status = cq_analyzer_open(&analyzer, &b.options->analysis, error);
   if (!status) status = cq_collection_open(&b.collection, paths, n_paths, error);
-  if (!status) status = cq_inverter_open(&b.inverter, analyzer, pool ? cq_pool_n_threads(pool) : 1, error);
+  if (!status) status = cq_inverter_open(&b.inverter, analyzer, ctx ? cq_context_n_threads(ctx) : 1, error);
   if (!status) status = cq_directory_writer_open(&writer, directory, false, error);
   b.directory = writer.temporary;
   if (!status) status = build(&b, error);

@@ -346,7 +346,7 @@ static void write_range(void *context, size_t range, int worker_number) {
 }
 
 cq_status cq_inverter_write(const char *path, cq_inverter *inverter, cq_batch *const *batches, size_t n_batches,
-                            cq_pool *pool, cq_error *error) {
+                            cq_context *ctx, cq_error *error) {
   writing *w = cq_alloc_zeroed(sizeof *w);
   if (!w) return cq_fail_memory(error, "a segment");
   w->inverter = inverter, w->batches = batches, w->n_batches = n_batches;
@@ -356,7 +356,7 @@ cq_status cq_inverter_write(const char *path, cq_inverter *inverter, cq_batch *c
   if (!status) {
     sort_terms(w->sorted, w->n_terms, inverter->terms.items);
     cut_ranges(w);
-    cq_pool_run(pool, N_RANGES, write_range, w);
+    cq_context_run(ctx, N_RANGES, write_range, w);
     terms = cq_alloc_array(w->n_terms, sizeof *terms);
     bool failed = !terms;
     for (int i = 0; i < N_RANGES; i++) failed |= w->failed[i];

@@ -7,7 +7,7 @@
 #ifndef LEXICAL_INVERT_H
 #define LEXICAL_INVERT_H
 
-#include "base/pool.h"
+#include "base/context.h"
 #include "format/collection.h"
 #include "lexical/segment.h"
 #include "text/analyzer.h"
@@ -43,6 +43,6 @@ void cq_batch_free(cq_batch *batch);
 
 /* Writes the segment of batches in order. Errors: CQ_ERR_IO, CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_inverter_write(const char *path, cq_inverter *inverter, cq_batch *const *batches,
-                                        size_t n_batches, cq_pool *pool, cq_error *error);
+                                        size_t n_batches, cq_context *ctx, cq_error *error);
 
 #endif

@@ -23,7 +23,7 @@ static cq_status fill_query(cq_lexical_query *out, const cq_lexical *index, cons
 }
 
 cq_status cq_lexical_run(FILE *out, const cq_lexical *index, const char *path, const char *fields,
-                         const cq_lexical_options *options, const char *tag, cq_pool *pool, cq_error *error) {
+                         const cq_lexical_options *options, const char *tag, cq_context *ctx, cq_error *error) {
   const cq_lexical_options o = options ? *options : cq_lexical_default_options();
   cq_topics topics;
   cq_lexical_query *queries = NULL;
@@ -38,7 +38,7 @@ cq_status cq_lexical_run(FILE *out, const cq_lexical *index, const char *path, c
   if (!queries) status = cq_fail_memory(error, path);
   for (size_t i = 0; !status && i < topics.n; i++)
     status = fill_query(&queries[i], index, &topics.items[i], fields, error);
-  if (!status) status = cq_lexical_search(&hits, index, queries, topics.n, &o, pool, error);
+  if (!status) status = cq_lexical_search(&hits, index, queries, topics.n, &o, ctx, error);
   for (size_t i = 0; !status && i < topics.n; i++)
     for (size_t rank = 0; rank < o.k && hits[i * o.k + rank].id.data; rank++)
       cq_run_write(out, topics.items[i].id, hits[i * o.k + rank].id, rank + 1, hits[i * o.k + rank].score, tag);

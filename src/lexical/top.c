@@ -10,9 +10,9 @@
  *
  * Scores are exact sums (score.h), so that it does not matter which terms are added first.
  * Source: Turtle & Flood 1995 (MaxScore), with bounds by block as Ding & Suel 2011, and by windows as Lucene 9 does. */
+#include "base/context.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/pool.h"
 #include "lexical/index.h"
 #include "lexical/score.h"
 
@@ -343,9 +343,9 @@ static void search_one(void *context, size_t item, int worker) {
 }
 
 cq_status cq_lexical_search(cq_lexical_hit **out, const cq_lexical *index, const cq_lexical_query *queries,
-                            size_t n_queries, const cq_lexical_options *options, cq_pool *pool, cq_error *error) {
+                            size_t n_queries, const cq_lexical_options *options, cq_context *ctx, cq_error *error) {
   const cq_lexical_options o = options ? *options : cq_lexical_default_options();
-  const size_t n_workers = pool ? (size_t)cq_pool_n_threads(pool) : 1;
+  const size_t n_workers = ctx ? (size_t)cq_context_n_threads(ctx) : 1;
   const uint64_t n_documents = index->first[index->n_segments];
   cq_scoring scoring = {0};
   all_queries all = {.queries = queries, .k = o.k};
@@ -367,7 +367,7 @@ cq_status cq_lexical_search(cq_lexical_hit **out, const cq_lexical *index, const
     for (int i = 0; i < WINDOW; i++) all.workers[w]->scores[i] = -0.0;
   }
   if (!status && !ok) status = cq_fail_memory(error, "a search");
-  if (!status) cq_pool_run(pool, n_queries, search_one, &all);
+  if (!status) cq_context_run(ctx, n_queries, search_one, &all);
   for (size_t i = 0; !status && i < n_queries; i++) {
     status = all.status[i];
     if (status && error) *error = all.errors[i];

@@ -68,13 +68,13 @@ CQ_MUST_USE cq_status cq_encoder_backward(cq_lane *lane, const cq_encoder *encod
 
 /* cq_encoder_encode, and `states` of each sentence besides, [n, cq_encoder_states_width] dense (data NULL: not wanted);
  * see model/states.h. */
-CQ_MUST_USE cq_status cq_encoder_encode_states(float *out, cq_tensor states, const cq_encoder *encoder, cq_pool *pool,
-                                               const cq_slice *sentences, size_t n, const cq_encode_options *options,
-                                               cq_encode_stats *stats, cq_error *error);
+CQ_MUST_USE cq_status cq_encoder_encode_states(float *out, cq_tensor states, cq_encode_stats *stats,
+                                               const cq_encoder *encoder, const cq_slice *sentences, size_t n,
+                                               const cq_encode_options *options, cq_context *ctx, cq_error *error);
 
 /* Makes the parameters writable (copied out of the mapping) and packs for backward too. */
-CQ_MUST_USE cq_status cq_encoder_make_trainable(cq_encoder *encoder, cq_pool *pool, cq_error *error);
+CQ_MUST_USE cq_status cq_encoder_make_trainable(cq_encoder *encoder, cq_context *ctx, cq_error *error);
 /* Packs all weights again after an update of the parameters. */
-CQ_MUST_USE cq_status cq_encoder_pack(cq_encoder *encoder, cq_pool *pool, bool training, cq_error *error);
+CQ_MUST_USE cq_status cq_encoder_pack(cq_encoder *encoder, cq_context *ctx, bool training, cq_error *error);
 
 #endif

@@ -234,10 +234,10 @@ static cq_status pooling_forward(cq_lane *lane, const cq_module *module, const c
         memset(row, 0, (size_t)dim * sizeof *row);
         continue;
       }
-      k->pool(row, keep ? keep->argmax + s * dim : NULL, rows, r.n, dim, p->modes[m]);
+      k->ctx(row, keep ? keep->argmax + s * dim : NULL, rows, r.n, dim, p->modes[m]);
       if (p->modes[m] == CQ_POOL_WEIGHTED_MEAN && r.skipped > 0) {
         double share = share_of_weighted(r);
-        k->pool(other, NULL, rows, r.n, dim, CQ_POOL_MEAN);
+        k->ctx(other, NULL, rows, r.n, dim, CQ_POOL_MEAN);
         k->scale(row, row, (float)share, dim);
         k->scale(other, other, (float)(1 - share), dim);
         k->add(row, other, dim);

@@ -2,9 +2,9 @@
  *
  * Sequences are cut, in order, into blocks of about BLOCK_TOKENS tokens. A block goes through all modules in one lane,
  * without meeting another: no barrier inside the stack, and a sentence's arithmetic is the same in every block. */
+#include "base/context.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/pool.h"
 #include "base/utf8.h"
 #include "model/encoder.h"
 
@@ -74,8 +74,8 @@ static void pack_part(void *context, size_t item, int worker) {
   if (status) p->status[worker] = status;
 }
 
-cq_status cq_encoder_pack(cq_encoder *encoder, cq_pool *pool, bool training, cq_error *error) {
-  const size_t n_workers = (size_t)cq_pool_n_threads(pool);
+cq_status cq_encoder_pack(cq_encoder *encoder, cq_context *ctx, bool training, cq_error *error) {
+  const size_t n_workers = (size_t)cq_context_n_threads(ctx);
   packing p = {.encoder = encoder,
                .training = training,
                .status = cq_alloc_array_zeroed(n_workers, sizeof *p.status),
@@ -86,7 +86,7 @@ cq_status cq_encoder_pack(cq_encoder *encoder, cq_pool *pool, bool training, cq_
   if (!p.status || !p.errors)
     status = cq_fail_memory(error, "packed weights");
   else
-    cq_pool_run(pool, n_parts, pack_part, &p);
+    cq_context_run(ctx, n_parts, pack_part, &p);
   for (size_t w = 0; !status && w < n_workers; w++) {
     status = p.status[w];
     if (status && error) *error = p.errors[w];
@@ -96,9 +96,9 @@ cq_status cq_encoder_pack(cq_encoder *encoder, cq_pool *pool, bool training, cq_
   return status;
 }
 
-cq_status cq_encoder_make_trainable(cq_encoder *encoder, cq_pool *pool, cq_error *error) {
+cq_status cq_encoder_make_trainable(cq_encoder *encoder, cq_context *ctx, cq_error *error) {
   cq_status status = cq_params_own(&encoder->params, error);
-  return status ? status : cq_encoder_pack(encoder, pool, true, error);
+  return status ? status : cq_encoder_pack(encoder, ctx, true, error);
 }
 
 /* ---- encode ---- */
@@ -305,16 +305,16 @@ static cq_status count_truncated(const encoding *e, cq_encode_stats *stats, cq_e
   return CQ_OK;
 }
 
-cq_status cq_encoder_encode(float *out, const cq_encoder *encoder, cq_pool *pool, const cq_slice *sentences, size_t n,
-                            const cq_encode_options *options, cq_encode_stats *stats, cq_error *error) {
-  return cq_encoder_encode_states(out, (cq_tensor){0}, encoder, pool, sentences, n, options, stats, error);
+cq_status cq_encoder_encode(float *out, cq_encode_stats *stats, const cq_encoder *encoder, const cq_slice *sentences,
+                            size_t n, const cq_encode_options *options, cq_context *ctx, cq_error *error) {
+  return cq_encoder_encode_states(out, (cq_tensor){0}, stats, encoder, sentences, n, options, ctx, error);
 }
 
-cq_status cq_encoder_encode_states(float *out, cq_tensor states, const cq_encoder *encoder, cq_pool *pool,
+cq_status cq_encoder_encode_states(float *out, cq_tensor states, cq_encode_stats *stats, const cq_encoder *encoder,
                                    const cq_slice *sentences, size_t n, const cq_encode_options *options,
-                                   cq_encode_stats *stats, cq_error *error) {
+                                   cq_context *ctx, cq_error *error) {
   const cq_encode_options defaults = cq_encode_default_options();
-  const int n_workers = cq_pool_n_threads(pool);
+  const int n_workers = cq_context_n_threads(ctx);
   const size_t n_runs = (n + RUN - 1) / RUN, n_items = n > 0 ? n : 1;
   encoding e = {.encoder = encoder,
                 .options = options ? options : &defaults,
@@ -352,12 +352,12 @@ cq_status cq_encoder_encode_states(float *out, cq_tensor states, const cq_encode
     e.error_items[w] = SIZE_MAX;
   }
 
-  cq_pool_run(pool, n_runs, tokenize_run, &e);
+  cq_context_run(ctx, n_runs, tokenize_run, &e);
   status = first_failure(&e, n_runs, n_workers, error);
   if (!status) status = lay_out(&e, n_runs, error);
   if (!status) status = count_truncated(&e, stats, error);
   if (!status) {
-    cq_pool_run(pool, e.n_blocks, compute_block, &e);
+    cq_context_run(ctx, e.n_blocks, compute_block, &e);
     status = first_failure(&e, e.n_blocks, n_workers, error);
   }
   for (size_t r = 0; r < n_runs; r++) cq_free(e.ids[r].ids);

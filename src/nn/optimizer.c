@@ -117,7 +117,7 @@ static void catch_up_rows(void *context, size_t item, int worker) {
 }
 
 /* Brings distinct rows up, in parallel. */
-static void catch_up(catching_up *c, cq_pool *pool) {
+static void catch_up(catching_up *c, cq_context *ctx) {
   const int64_t present = (int64_t)c->o[1]->step;
   int64_t oldest = present;
   for (int64_t i = 0; i < c->n; i++) {
@@ -135,13 +135,13 @@ static void catch_up(catching_up *c, cq_pool *pool) {
       for (int64_t t = c->first; t <= c->last && c->o[k]; t++)
         if (t + c->ahead[k] > 0)
           steps[k][t - c->first] = numbers(c->o[k], (uint64_t)(t + c->ahead[k]), true, c->table->decay, 0);
-    cq_pool_run(pool, (size_t)((c->n + ROWS_PER_ITEM - 1) / ROWS_PER_ITEM), catch_up_rows, c);
+    cq_context_run(ctx, (size_t)((c->n + ROWS_PER_ITEM - 1) / ROWS_PER_ITEM), catch_up_rows, c);
     oldest = c->last;
   }
   c->steps[0] = c->steps[1] = NULL; /* they end here */
 }
 
-cq_status cq_optimizer_catch_up(cq_optimizer *o, const cq_param *table, const int32_t *ids, int64_t n, cq_pool *pool,
+cq_status cq_optimizer_catch_up(cq_optimizer *o, const cq_param *table, const int32_t *ids, int64_t n, cq_context *ctx,
                                 cq_error *error) {
   catching_up c = catching(o, table, NULL, 0);
   uint32_t *row_steps = o->row_steps[table->offset];
@@ -162,18 +162,18 @@ cq_status cq_optimizer_catch_up(cq_optimizer *o, const cq_param *table, const in
   }
   for (int64_t i = 0; i < n_behind; i++) row_steps[behind[i]] = kept[i];
   c.ids = behind, c.n = n_behind;
-  catch_up(&c, pool);
+  catch_up(&c, ctx);
   cq_free(behind);
   cq_free(kept);
   return CQ_OK;
 }
 
-void cq_optimizer_flush(cq_optimizer *o, cq_pool *pool) {
+void cq_optimizer_flush(cq_optimizer *o, cq_context *ctx) {
   for (size_t i = 0; i < o->params->n; i++) {
     const cq_param *p = o->params->items[i];
     if (!p->table) continue;
     catching_up c = catching(o, p, NULL, p->rows);
-    catch_up(&c, pool);
+    catch_up(&c, ctx);
   }
 }
 
@@ -195,10 +195,10 @@ static void reduce_chunk(void *context, size_t item, int worker) {
   }
 }
 
-cq_status cq_gradients_reduce(cq_gradients *shards, int n_shards, const cq_kernels *kernels, cq_pool *pool,
+cq_status cq_gradients_reduce(cq_gradients *shards, int n_shards, const cq_kernels *kernels, cq_context *ctx,
                               cq_error *error) {
   reduction r = {shards, n_shards, kernels};
-  cq_pool_run(pool, (size_t)chunks_of(shards[0].n_dense), reduce_chunk, &r);
+  cq_context_run(ctx, (size_t)chunks_of(shards[0].n_dense), reduce_chunk, &r);
   for (int step = 1; step < n_shards; step *= 2) {
     for (int i = 0; i + step < n_shards; i += 2 * step) {
       cq_status status = cq_gradients_add_tables(&shards[i], &shards[i + step], kernels, error);
@@ -223,10 +223,10 @@ static void square_chunk(void *context, size_t item, int worker) {
   u->o->partial_sums[item] = u->o->kernels->sum_squares(u->gradients->dense + first, left < CHUNK ? left : CHUNK);
 }
 
-static double norm_of(updating *u, cq_pool *pool) {
+static double norm_of(updating *u, cq_context *ctx) {
   const size_t n_chunks = (size_t)chunks_of(u->gradients->n_dense);
   double sum = 0;
-  cq_pool_run(pool, n_chunks, square_chunk, u);
+  cq_context_run(ctx, n_chunks, square_chunk, u);
   for (size_t i = 0; i < n_chunks; i++) sum += u->o->partial_sums[i];
   for (int i = 0; i < u->gradients->n_tables; i++) {
     const cq_table_gradient *t = &u->gradients->tables[i];
@@ -255,9 +255,9 @@ static void update_param(void *context, size_t item, int worker) {
   }
 }
 
-void cq_optimizer_update(cq_optimizer *o, const cq_gradients *gradients, double scale, cq_pool *pool, double *norm) {
+void cq_optimizer_update(cq_optimizer *o, const cq_gradients *gradients, double scale, cq_context *ctx, double *norm) {
   updating u = {.o = o, .gradients = gradients, .scale = scale};
-  const double length = norm_of(&u, pool);
+  const double length = norm_of(&u, ctx);
   if (norm) *norm = length;
   /* As torch.nn.utils.clip_grad_norm_ has it. */
   if (o->options.clip_norm > 0) {
@@ -265,5 +265,5 @@ void cq_optimizer_update(cq_optimizer *o, const cq_gradients *gradients, double 
     if (factor < 1) u.scale *= factor;
   }
   o->step++;
-  cq_pool_run(pool, o->params->n, update_param, &u);
+  cq_context_run(ctx, o->params->n, update_param, &u);
 }

@@ -10,7 +10,7 @@
 #ifndef NN_OPTIMIZER_H
 #define NN_OPTIMIZER_H
 
-#include "base/pool.h"
+#include "base/context.h"
 #include "nn/param.h"
 
 typedef struct cq_optimizer_options {
@@ -42,16 +42,16 @@ void cq_optimizer_free(cq_optimizer *o);
 /* Brings rows ids [n] of a table to the present step (an id may repeat): before the first update of a turn. Errors:
  * CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_optimizer_catch_up(cq_optimizer *o, const cq_param *table, const int32_t *ids, int64_t n,
-                                            cq_pool *pool, cq_error *error);
+                                            cq_context *ctx, cq_error *error);
 /* Brings every row of every table to the present step. */
-void cq_optimizer_flush(cq_optimizer *o, cq_pool *pool);
+void cq_optimizer_flush(cq_optimizer *o, cq_context *ctx);
 
 /* Sums the shards into shards[0] over a fixed tree: ((0 + 1) + (2 + 3)) + ..., whatever the number of threads. */
-CQ_MUST_USE cq_status cq_gradients_reduce(cq_gradients *shards, int n_shards, const cq_kernels *kernels, cq_pool *pool,
-                                          cq_error *error);
+CQ_MUST_USE cq_status cq_gradients_reduce(cq_gradients *shards, int n_shards, const cq_kernels *kernels,
+                                          cq_context *ctx, cq_error *error);
 
 /* One update from the gradients, each multiplied by `scale` first (1 / accumulated batches). Rows of tables in the
  * gradient must have been caught up. *norm: the gradients' length after `scale`, before clipping. */
-void cq_optimizer_update(cq_optimizer *o, const cq_gradients *gradients, double scale, cq_pool *pool, double *norm);
+void cq_optimizer_update(cq_optimizer *o, const cq_gradients *gradients, double scale, cq_context *ctx, double *norm);
 
 #endif

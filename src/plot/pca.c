@@ -6,9 +6,9 @@
  *
  * m is greater than the number of components, so that a direction is found as fast as its variance exceeds the m-th;
  * with m = dim the first round is exact. */
+#include "base/context.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/pool.h"
 #include "base/random.h"
 #include "calque/project.h"
 #include "plot/points.h"
@@ -165,11 +165,11 @@ static bool is_found(const analysis *a, size_t k) {
   return true;
 }
 
-static void find_directions(analysis *a, size_t k, cq_pool *pool) {
+static void find_directions(analysis *a, size_t k, cq_context *ctx) {
   memset(a->v, 0, a->m * a->dim * sizeof *a->v);
   make_basis(a->v, a->m, a->dim);
   for (int round = 0; round < MOST_ROUNDS; round++) {
-    cq_pool_run(pool, a->m, apply_covariance, a);
+    cq_context_run(ctx, a->m, apply_covariance, a);
     rotate_basis(a);
     if (is_found(a, k)) break;
     memcpy(a->v, a->w, a->m * a->dim * sizeof *a->v);
@@ -202,8 +202,8 @@ static cq_status allocate(analysis *a, cq_error *error) {
              : cq_fail_memory(error, "vectors to project");
 }
 
-cq_status cq_pca(double *out, double *shares, const float *vectors, size_t n, int dim, int n_components, cq_pool *pool,
-                 cq_error *error) {
+cq_status cq_pca(double *out, double *shares, const float *vectors, size_t n, int dim, int n_components,
+                 cq_context *ctx, cq_error *error) {
   cq_status status = cq_points_check(vectors, n, dim, error);
   if (status) return status;
   if (n_components < 1 || n_components > dim)
@@ -212,8 +212,8 @@ cq_status cq_pca(double *out, double *shares, const float *vectors, size_t n, in
   analysis a = {.n = n, .dim = (size_t)dim, .m = cq_smaller((size_t)dim, k + MORE_DIRECTIONS)};
   if ((status = allocate(&a, error))) goto done;
   centre(&a, vectors);
-  cq_pool_run(pool, a.dim, covariance_row, &a);
-  find_directions(&a, k, pool);
+  cq_context_run(ctx, a.dim, covariance_row, &a);
+  find_directions(&a, k, ctx);
   double all = 0;
   for (size_t d = 0; d < a.dim; d++) all += a.covariance[d * a.dim + d];
   for (size_t c = 0; c < k; c++) {

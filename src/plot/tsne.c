@@ -87,9 +87,9 @@ static void near_row(void *context, size_t i, int worker) {
 }
 
 /* p [n, n]: the mean of both ways, of sum 1. */
-static void find_nearness(double *p, const float *vectors, size_t n, size_t dim, double perplexity, cq_pool *pool) {
+static void find_nearness(double *p, const float *vectors, size_t n, size_t dim, double perplexity, cq_context *ctx) {
   nearness s = {p, vectors, n, dim, perplexity};
-  cq_pool_run(pool, n, near_row, &s);
+  cq_context_run(ctx, n, near_row, &s);
   for (size_t i = 0; i < n; i++)
     for (size_t j = i + 1; j < n; j++) p[i * n + j] = p[j * n + i] = (p[i * n + j] + p[j * n + i]) / (2 * (double)n);
 }
@@ -127,10 +127,10 @@ static void force_rows(void *context, size_t block, int worker) {
 }
 
 double cq_tsne_gradient(double *gradient, const double *p, const double *y, size_t n, double exaggeration,
-                        bool divergence, double *work, cq_pool *pool) {
+                        bool divergence, double *work, cq_context *ctx) {
   forces f = {p, y, n, divergence, work};
   double sum = 0, log_sum = 0;
-  cq_pool_run(pool, (n + BLOCK - 1) / BLOCK, force_rows, &f);
+  cq_context_run(ctx, (n + BLOCK - 1) / BLOCK, force_rows, &f);
   for (size_t i = 0; i < n; i++) sum += work[i * CQ_TSNE_WORK + 4], log_sum += work[i * CQ_TSNE_WORK + 5];
   for (size_t i = 0; i < n; i++)
     for (size_t c = 0; c < 2; c++)
@@ -142,11 +142,11 @@ double cq_tsne_gradient(double *gradient, const double *p, const double *y, size
 
 /* Principal components, so small that all points feel one another, and a hundredth of that at random, without which
  * vectors on a line would stay on one. */
-static cq_status start(double *y, const float *vectors, size_t n, int dim, uint64_t seed, cq_pool *pool,
+static cq_status start(double *y, const float *vectors, size_t n, int dim, uint64_t seed, cq_context *ctx,
                        cq_error *error) {
   const size_t k = dim > 1 ? 2 : 1;
   double variance = 0;
-  cq_status status = cq_pca(y, NULL, vectors, n, dim, (int)k, pool, error);
+  cq_status status = cq_pca(y, NULL, vectors, n, dim, (int)k, ctx, error);
   if (status) return status;
   for (size_t i = 0; i < n; i++) variance += y[k * i] * y[k * i] / (double)n;
   const double scale = variance > 0 ? 1e-4 / sqrt(variance) : 0;
@@ -177,14 +177,14 @@ static void step(double *y, double *velocity, double *gains, const double *gradi
   centre(y, n);
 }
 
-static cq_status descend(double *y, const double *p, double *work, size_t n, const cq_tsne_options *o, cq_pool *pool,
+static cq_status descend(double *y, const double *p, double *work, size_t n, const cq_tsne_options *o, cq_context *ctx,
                          cq_error *error) {
   double *velocity = work, *gains = work + 2 * n, *gradient = work + 4 * n, *rows = work + 6 * n;
   const double rate = o->learning_rate > 0 ? o->learning_rate : fmax((double)n / o->exaggeration / 4, 50);
   for (size_t i = 0; i < 2 * n; i++) velocity[i] = 0, gains[i] = 1;
   for (int i = 0; i < o->n_iterations; i++) {
     const bool early = i < o->n_exaggerated;
-    cq_tsne_gradient(gradient, p, y, n, early ? o->exaggeration : 1, false, rows, pool);
+    cq_tsne_gradient(gradient, p, y, n, early ? o->exaggeration : 1, false, rows, ctx);
     step(y, velocity, gains, gradient, n, rate, early ? 0.5 : 0.8);
     const bool shown = (i + 1) % SHOW_EVERY == 0 || i + 1 == o->n_iterations;
     if (shown && o->progress && !o->progress(o->progress_context, (uint64_t)i + 1, (uint64_t)o->n_iterations))
@@ -193,11 +193,11 @@ static cq_status descend(double *y, const double *p, double *work, size_t n, con
   for (size_t i = 0; i < 2 * n; i++)
     if (!isfinite(y[i]))
       return cq_fail(error, CQ_ERR_ARGUMENT, "the learning rate %g drives the points apart without end", rate);
-  if (o->divergence) *o->divergence = cq_tsne_gradient(gradient, p, y, n, 1, true, rows, pool);
+  if (o->divergence) *o->divergence = cq_tsne_gradient(gradient, p, y, n, 1, true, rows, ctx);
   return CQ_OK;
 }
 
-cq_status cq_tsne(double *out, const float *vectors, size_t n, int dim, const cq_tsne_options *options, cq_pool *pool,
+cq_status cq_tsne(double *out, const float *vectors, size_t n, int dim, const cq_tsne_options *options, cq_context *ctx,
                   cq_error *error) {
   const cq_tsne_options o = options ? *options : cq_tsne_default_options();
   cq_status status = cq_points_check(vectors, n, dim, error);
@@ -205,9 +205,9 @@ cq_status cq_tsne(double *out, const float *vectors, size_t n, int dim, const cq
   if (status) return status;
   double *p = cq_alloc_array(n * n, sizeof *p), *work = cq_alloc_array(n * (6 + CQ_TSNE_WORK), sizeof *work);
   if (!p || !work) status = cq_fail_memory(error, "t-SNE");
-  if (!status) status = start(out, vectors, n, dim, o.seed, pool, error);
-  if (!status) find_nearness(p, vectors, n, (size_t)dim, o.perplexity, pool);
-  if (!status) status = descend(out, p, work, n, &o, pool, error);
+  if (!status) status = start(out, vectors, n, dim, o.seed, ctx, error);
+  if (!status) find_nearness(p, vectors, n, (size_t)dim, o.perplexity, ctx);
+  if (!status) status = descend(out, p, work, n, &o, ctx, error);
   cq_free(p);
   cq_free(work);
   return status;

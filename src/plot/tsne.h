@@ -2,7 +2,7 @@
 #ifndef PLOT_TSNE_H
 #define PLOT_TSNE_H
 
-#include "base/pool.h"
+#include "base/context.h"
 
 #include <stdbool.h>
 
@@ -18,6 +18,6 @@ void cq_tsne_neighbours(double *p, size_t n, size_t self, double perplexity);
  * Returns the divergence, sum p log(p / q) in nats, when asked to; else NaN. */
 enum { CQ_TSNE_WORK = 6 };
 double cq_tsne_gradient(double *gradient, const double *p, const double *y, size_t n, double exaggeration,
-                        bool divergence, double *work, cq_pool *pool);
+                        bool divergence, double *work, cq_context *ctx);
 
 #endif

@@ -75,14 +75,14 @@ static cq_status save(const cq_faiss_plugin *faiss, const void *index, const cha
   return status;
 }
 
-cq_status cq_approximate_build(const char *path, bool graph, const float *vectors, size_t n, size_t dim, cq_pool *pool,
-                               cq_error *error) {
+cq_status cq_approximate_build(const char *path, bool graph, const float *vectors, size_t n, size_t dim,
+                               cq_context *ctx, cq_error *error) {
   const cq_faiss_plugin *faiss;
   char message[512];
   void *index = NULL;
   cq_status status = load_plugin(&faiss, error);
   if (status) return status;
-  if (faiss->make(&index, graph, n, dim, cq_pool_n_threads(pool), message, sizeof message))
+  if (faiss->make(&index, graph, n, dim, cq_context_n_threads(ctx), message, sizeof message))
     return cq_fail(error, CQ_ERR_MEMORY, "FAISS: %s", message);
   status = train(faiss, index, vectors, n, dim, error);
   if (!status) status = add(faiss, index, vectors, n, dim, error);
@@ -148,7 +148,7 @@ static int ascending(const void *a, const void *b) {
 /* One query's candidates, rows [n] of those covered (a file is not trusted to know): the allowed ones by their exact
  * cosines. False in *enough: too few were allowed. */
 static cq_status look_at(cq_neighbours *out, bool *enough, size_t q, int64_t *rows, size_t n, size_t n_covered,
-                         const float *query, const float *documents, size_t dim, const view *v, cq_pool *pool,
+                         const float *query, const float *documents, size_t dim, const view *v, cq_context *ctx,
                          cq_error *error) {
   cq_neighbours found = {0};
   size_t n_allowed = 0;
@@ -161,7 +161,7 @@ static cq_status look_at(cq_neighbours *out, bool *enough, size_t q, int64_t *ro
   if (!gathered) return cq_fail_memory(error, "candidates");
   for (size_t i = 0; i < n_allowed; i++)
     memcpy(gathered + i * dim, documents + (size_t)rows[i] * dim, dim * sizeof *gathered);
-  const cq_status status = cq_top(&found, query, 1, gathered, n_allowed, dim, out->k, NULL, NULL, pool, error);
+  const cq_status status = cq_top(&found, query, 1, gathered, n_allowed, dim, out->k, NULL, NULL, ctx, error);
   if (!status) take_over(out, q, &found, 0, rows, 0);
   cq_neighbours_free(&found);
   cq_free(gathered);
@@ -170,7 +170,7 @@ static cq_status look_at(cq_neighbours *out, bool *enough, size_t q, int64_t *ro
 
 cq_status cq_approximate_top(cq_neighbours *out, const cq_approximate *a, const float *queries, size_t n_queries,
                              const float *documents, size_t n, size_t dim, size_t k, size_t effort,
-                             bool (*allowed)(const void *context, size_t row), const void *context, cq_pool *pool,
+                             bool (*allowed)(const void *context, size_t row), const void *context, cq_context *ctx,
                              cq_error *error) {
   const size_t named = k * CANDIDATES_FOR_ONE > LEAST_CANDIDATES ? k * CANDIDATES_FOR_ONE : LEAST_CANDIDATES;
   const size_t n_candidates = cq_smaller(named, a->n);
@@ -179,7 +179,7 @@ cq_status cq_approximate_top(cq_neighbours *out, const cq_approximate *a, const 
   char message[512];
   /* The rows behind come first: this checks the arguments and makes the lists. */
   cq_status status =
-      cq_top(out, queries, n_queries, documents + a->n * dim, n - a->n, dim, k, is_allowed, &behind, pool, error);
+      cq_top(out, queries, n_queries, documents + a->n * dim, n - a->n, dim, k, is_allowed, &behind, ctx, error);
   if (status) return status;
   for (size_t i = 0; i < n_queries * k; i++)
     if (out->index[i] != UINT32_MAX) out->index[i] += (uint32_t)a->n;
@@ -188,7 +188,7 @@ cq_status cq_approximate_top(cq_neighbours *out, const cq_approximate *a, const 
   if (!unit || !rows) status = cq_fail_memory(error, "candidates");
   if (!status) {
     cq_kernels_best()->normalize(unit, NULL, queries, (int64_t)n_queries, (int64_t)dim);
-    if (a->faiss->search(rows, a->index, unit, n_queries, n_candidates, effort, cq_pool_n_threads(pool), message,
+    if (a->faiss->search(rows, a->index, unit, n_queries, n_candidates, effort, cq_context_n_threads(ctx), message,
                          sizeof message))
       status = cq_fail(error, CQ_ERR_MEMORY, "FAISS: %s", message);
   }
@@ -196,9 +196,9 @@ cq_status cq_approximate_top(cq_neighbours *out, const cq_approximate *a, const 
     const float *query = queries + q * dim;
     bool enough;
     status =
-        look_at(out, &enough, q, rows + q * n_candidates, n_candidates, a->n, query, documents, dim, &all, pool, error);
+        look_at(out, &enough, q, rows + q * n_candidates, n_candidates, a->n, query, documents, dim, &all, ctx, error);
     if (status || enough) continue;
-    status = cq_top(&found, query, 1, documents, a->n, dim, k, is_allowed, &all, pool, error);
+    status = cq_top(&found, query, 1, documents, a->n, dim, k, is_allowed, &all, ctx, error);
     if (!status) take_over(out, q, &found, 0, NULL, 0);
     cq_neighbours_free(&found);
   }

@@ -11,7 +11,7 @@ typedef struct cq_approximate cq_approximate;
 /* Writes the approximation of n vectors [n, dim], n >= 1, by a graph (HNSW) or by lists (IVF), whole or not at all.
  * Errors: CQ_ERR_UNSUPPORTED without the plugin; CQ_ERR_IO, CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_approximate_build(const char *path, bool graph, const float *vectors, size_t n, size_t dim,
-                                           cq_pool *pool, cq_error *error);
+                                           cq_context *ctx, cq_error *error);
 /* Opens one that was made of the first n rows of a matrix. Errors: CQ_ERR_UNSUPPORTED without the plugin;
  * CQ_ERR_FORMAT for a file that is none, or of another matrix' size. */
 CQ_MUST_USE cq_status cq_approximate_open(cq_approximate **out, const char *path, size_t n, size_t dim,
@@ -24,6 +24,6 @@ void cq_approximate_free(cq_approximate *a);
 CQ_MUST_USE cq_status cq_approximate_top(cq_neighbours *out, const cq_approximate *a, const float *queries,
                                          size_t n_queries, const float *documents, size_t n, size_t dim, size_t k,
                                          size_t effort, bool (*allowed)(const void *context, size_t row),
-                                         const void *context, cq_pool *pool, cq_error *error);
+                                         const void *context, cq_context *ctx, cq_error *error);
 
 #endif

@@ -1,8 +1,8 @@
 /* All pairs above a cosine: the pass of pass.c with one bound for all rows. Each thread keeps what it finds; sorting
  * brings it into an order that does not depend on them. */
+#include "base/context.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/pool.h"
 #include "search/pass.h"
 
 #include <math.h>
@@ -67,10 +67,10 @@ static cq_status bring_together(cq_near_pair **out, size_t *n, gathering *g, siz
 }
 
 static cq_status run(gathering *g, cq_pass *pass, size_t n_rows, size_t n_workers, const cq_nearest_options *o,
-                     cq_pool *pool, cq_error *error) {
+                     cq_context *ctx, cq_error *error) {
   cq_status status = CQ_OK;
   for (size_t done = 0, n; !status && done < n_rows;) {
-    done = cq_pass_run(pass, done, pool);
+    done = cq_pass_run(pass, done, ctx);
     status = count(&n, g, n_workers, error);
     if (!status && o->progress && !o->progress(o->progress_context, done, n_rows))
       status = cq_fail(error, CQ_ERR_STOPPED, "stopped after %zu of %zu rows", done, n_rows);
@@ -79,9 +79,9 @@ static cq_status run(gathering *g, cq_pass *pass, size_t n_rows, size_t n_worker
 }
 
 cq_status cq_near_pairs(cq_near_pair **out, size_t *n_pairs, const float *x, size_t n, size_t dim, double least,
-                        size_t n_most, const cq_nearest_options *options, cq_pool *pool, cq_error *error) {
+                        size_t n_most, const cq_nearest_options *options, cq_context *ctx, cq_error *error) {
   const cq_nearest_options o = options ? *options : cq_nearest_default_options();
-  const size_t n_workers = pool ? (size_t)cq_pool_n_threads(pool) : 1;
+  const size_t n_workers = ctx ? (size_t)cq_context_n_threads(ctx) : 1;
   _Atomic float *bounds = cq_alloc_array(n, sizeof *bounds);
   gathering g = {.least = least,
                  .n_most = n_most,
@@ -98,11 +98,10 @@ cq_status cq_near_pairs(cq_near_pair **out, size_t *n_pairs, const float *x, siz
                          .context = &g};
   cq_pass *pass = NULL;
   *out = NULL, *n_pairs = 0;
-  cq_status status =
-      g.of_worker && bounds ? cq_pass_open(&pass, &of, pool, error) : cq_fail_memory(error, "near pairs");
+  cq_status status = g.of_worker && bounds ? cq_pass_open(&pass, &of, ctx, error) : cq_fail_memory(error, "near pairs");
   for (size_t i = 0; !status && i < n; i++)
     atomic_store_explicit(&bounds[i], cq_pass_bound(pass, least), memory_order_relaxed);
-  if (!status) status = run(&g, pass, n, n_workers, &o, pool, error);
+  if (!status) status = run(&g, pass, n, n_workers, &o, ctx, error);
   if (!status) status = bring_together(out, n_pairs, &g, n_workers, error);
   for (size_t w = 0; g.of_worker && w < n_workers; w++) cq_free(g.of_worker[w].pairs);
   cq_pass_free(pass);

@@ -80,7 +80,7 @@ static size_t work_done(const cq_pass_of *of, size_t done) {
   return of->within ? of->y.n - (size_t)(left * left * (double)of->y.n) : done;
 }
 
-static cq_status run(search *s, const cq_pass_of *of, const cq_nearest_options *o, cq_pool *pool, cq_error *error) {
+static cq_status run(search *s, const cq_pass_of *of, const cq_nearest_options *o, cq_context *ctx, cq_error *error) {
   const uint64_t key = o->checkpoint ? cq_search_key(&of->x, &of->y, o->k, of->within) : 0;
   cq_neighbours *of_x = &s->rows->lists, *of_y = s->other && s->other != s->rows ? &s->other->lists : NULL;
   double saved = cq_seconds(CLOCK_MONOTONIC);
@@ -94,7 +94,7 @@ static cq_status run(search *s, const cq_pass_of *of, const cq_nearest_options *
   if (!status) renew_bounds(s, s->rows);
   if (!status && of_y) renew_bounds(s, s->other);
   while (!status && done < of->y.n) {
-    done = cq_pass_run(s->pass, done, pool);
+    done = cq_pass_run(s->pass, done, ctx);
     const bool stop = o->progress && !o->progress(o->progress_context, work_done(of, done), of->y.n);
     if (o->checkpoint && done < of->y.n && (stop || cq_seconds(CLOCK_MONOTONIC) - saved >= o->checkpoint_every_s)) {
       /* Without room for it a search still ends; only one that stops now has lost something. */
@@ -109,7 +109,7 @@ static cq_status run(search *s, const cq_pass_of *of, const cq_nearest_options *
 }
 
 static cq_status find(cq_neighbours *of_x, cq_neighbours *of_y, cq_pass_of *of, const cq_nearest_options *options,
-                      cq_pool *pool, cq_error *error) {
+                      cq_context *ctx, cq_error *error) {
   const cq_nearest_options o = options ? *options : cq_nearest_default_options();
   const size_t others_of_x = of->within ? of->x.n - (of->x.n > 0) : of->y.n;
   cq_status status = CQ_OK;
@@ -124,9 +124,9 @@ static cq_status find(cq_neighbours *of_x, cq_neighbours *of_y, cq_pass_of *of, 
   of->x.at = o.x_rows, of->y.at = of->within ? o.x_rows : o.y_rows;
   of->first_pass = o.first_pass, of->found = found, of->context = s;
   of->x_bounds = s->rows->bounds, of->y_bounds = s->other ? s->other->bounds : NULL;
-  if (!status) status = cq_pass_open(&s->pass, of, pool, error);
+  if (!status) status = cq_pass_open(&s->pass, of, ctx, error);
   if (!status && s->rows->lists.k > 0 && of->x.n > 0)
-    status = run(s, of, &o, pool, error); /* else there is nothing to find */
+    status = run(s, of, &o, ctx, error); /* else there is nothing to find */
   for (int i = 0; i < 2; i++) {
     if (status) cq_neighbours_free(&s->sides[i].lists);
     cq_free((void *)s->sides[i].bounds);
@@ -139,16 +139,16 @@ static cq_status find(cq_neighbours *of_x, cq_neighbours *of_y, cq_pass_of *of, 
 }
 
 cq_status cq_nearest(cq_neighbours *of_x, cq_neighbours *of_y, const float *x, size_t n_x, const float *y, size_t n_y,
-                     size_t dim, const cq_nearest_options *options, cq_pool *pool, cq_error *error) {
+                     size_t dim, const cq_nearest_options *options, cq_context *ctx, cq_error *error) {
   cq_pass_of of = {.x = {x, NULL, n_x, dim}, .y = {y, NULL, n_y, dim}};
   *of_x = (cq_neighbours){0};
   if (of_y) *of_y = (cq_neighbours){0};
-  return find(of_x, of_y, &of, options, pool, error);
+  return find(of_x, of_y, &of, options, ctx, error);
 }
 
 cq_status cq_nearest_within(cq_neighbours *out, const float *x, size_t n, size_t dim, const cq_nearest_options *options,
-                            cq_pool *pool, cq_error *error) {
+                            cq_context *ctx, cq_error *error) {
   cq_pass_of of = {.x = {x, NULL, n, dim}, .y = {x, NULL, n, dim}, .within = true};
   *out = (cq_neighbours){0};
-  return find(out, NULL, &of, options, pool, error);
+  return find(out, NULL, &of, options, ctx, error);
 }

@@ -15,9 +15,9 @@
  * compute. */
 #include "search/pass.h"
 
+#include "base/context.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/pool.h"
 #include "search/lists.h"
 #include "tensor/int8.h"
 #include "tensor/kernels.h"
@@ -179,11 +179,11 @@ static void match_block(void *context, size_t block, int number) {
   settle_all(p, number, start);
 }
 
-size_t cq_pass_run(cq_pass *p, size_t done, cq_pool *pool) {
+size_t cq_pass_run(cq_pass *p, size_t done, cq_context *ctx) {
   p->chunk = done;
   p->n_columns = cq_smaller(p->chunk_columns, p->of.y.n - done);
-  cq_pool_run(pool, (p->n_columns + COLUMNS - 1) / COLUMNS, pack_panel, p);
-  cq_pool_run(pool, (p->of.x.n - first_row(p) + ROWS - 1) / ROWS, match_block, p);
+  cq_context_run(ctx, (p->n_columns + COLUMNS - 1) / COLUMNS, pack_panel, p);
+  cq_context_run(ctx, (p->of.x.n - first_row(p) + ROWS - 1) / ROWS, match_block, p);
   return done + p->n_columns;
 }
 
@@ -196,7 +196,7 @@ static bool worker_new(worker *w, const cq_pass *p) {
   return w->unit && w->left && w->column_bounds;
 }
 
-static bool allocate(cq_pass *p, cq_pool *pool) {
+static bool allocate(cq_pass *p, cq_context *ctx) {
   p->kernels = cq_kernels_best();
   p->int8 = p->of.first_pass == CQ_FIRST_INT8 && p->dim <= CQ_INT8_MAX_DIM ? cq_int8_best() : NULL;
   /* Two unit vectors rounded to f32, a sum of dim products, each within a relative 2^-24, and a little for the
@@ -209,7 +209,7 @@ static bool allocate(cq_pass *p, cq_pool *pool) {
   const double work = 2.0 * (double)p->dim * COLUMNS * (double)(p->of.x.n + 1);
   const size_t timely = (size_t)(CHUNK_WORK / work) + 1;
   p->chunk_columns = (panels == 0 ? 1 : cq_smaller(panels, cq_smaller(needed, timely))) * COLUMNS;
-  p->n_workers = pool ? (size_t)cq_pool_n_threads(pool) : 1;
+  p->n_workers = ctx ? (size_t)cq_context_n_threads(ctx) : 1;
   p->packed = cq_alloc_array(p->chunk_columns / COLUMNS, p->panel_bytes);
   p->workers = cq_alloc_array_zeroed(p->n_workers, sizeof *p->workers);
   if (!p->packed || !p->workers) return false;
@@ -218,7 +218,7 @@ static bool allocate(cq_pass *p, cq_pool *pool) {
   return true;
 }
 
-cq_status cq_pass_open(cq_pass **out, const cq_pass_of *of, cq_pool *pool, cq_error *error) {
+cq_status cq_pass_open(cq_pass **out, const cq_pass_of *of, cq_context *ctx, cq_error *error) {
   *out = NULL;
   if (of->x.dim == 0) return cq_fail(error, CQ_ERR_ARGUMENT, "nearest neighbours of vectors without numbers");
   if (of->x.n >= UINT32_MAX || of->y.n >= UINT32_MAX)
@@ -232,7 +232,7 @@ cq_status cq_pass_open(cq_pass **out, const cq_pass_of *of, cq_pool *pool, cq_er
     p->length_y = p->length_x;
   else if (!status)
     status = cq_exact_lengths(&p->length_y, &of->y, "second", error);
-  if (!status && !allocate(p, pool)) status = cq_fail_memory(error, "a search");
+  if (!status && !allocate(p, ctx)) status = cq_fail_memory(error, "a search");
   if (status)
     cq_pass_free(p);
   else

@@ -17,7 +17,7 @@ typedef struct cq_pass_of {
   /* [x.n], [y.n] what a row or a column asks for, as cq_pass_bound() says it: a cosine that may reach either is
    * computed. Bounds may rise meanwhile. y_bounds NULL: the rows decide alone; within: as x_bounds. */
   const _Atomic float *x_bounds, *y_bounds;
-  /* Called by the pool's threads, each with its number: the exact cosine of rows i of x and j of y, which may be
+  /* Called by the context's threads, each with its number: the exact cosine of rows i of x and j of y, which may be
    * lower than what was asked for. */
   void (*found)(void *context, int worker, size_t i, size_t j, double cosine);
   void *context;
@@ -25,13 +25,13 @@ typedef struct cq_pass_of {
 
 /* Errors: CQ_ERR_ARGUMENT for a number that is not finite, naming side and row, dim 0, or 2^32 - 1 rows;
  * CQ_ERR_MEMORY. */
-CQ_MUST_USE cq_status cq_pass_open(cq_pass **out, const cq_pass_of *of, cq_pool *pool, cq_error *error);
+CQ_MUST_USE cq_status cq_pass_open(cq_pass **out, const cq_pass_of *of, cq_context *ctx, cq_error *error);
 void cq_pass_free(cq_pass *pass);
 
 /* The least score that may belong to such a cosine, or a higher one: what bounds are made of. */
 float cq_pass_bound(const cq_pass *pass, double cosine);
 
 /* Looks at the next rows of y, after the first `done`, with all of x; returns how many are done then. */
-size_t cq_pass_run(cq_pass *pass, size_t done, cq_pool *pool);
+size_t cq_pass_run(cq_pass *pass, size_t done, cq_context *ctx);
 
 #endif

@@ -4,9 +4,9 @@
  * them is copied or packed. */
 #include "search/top.h"
 
+#include "base/context.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/pool.h"
 #include "search/lists.h"
 #include "tensor/kernels.h"
 
@@ -57,8 +57,8 @@ static void score_block(void *context, size_t block, int worker_index) {
   }
 }
 
-static cq_status workers_new(top *t, size_t n_queries, size_t k, cq_pool *pool, cq_error *error) {
-  t->n_workers = pool ? (size_t)cq_pool_n_threads(pool) : 1;
+static cq_status workers_new(top *t, size_t n_queries, size_t k, cq_context *ctx, cq_error *error) {
+  t->n_workers = ctx ? (size_t)cq_context_n_threads(ctx) : 1;
   t->packed = cq_alloc_array((size_t)t->kernels->packed_floats((int64_t)t->dim, MAX_QUERIES), sizeof *t->packed);
   t->workers = cq_alloc_array_zeroed(t->n_workers, sizeof *t->workers);
   bool ok = t->packed && t->workers;
@@ -80,10 +80,10 @@ static void workers_free(top *t) {
 }
 
 /* One round of queries, into out's lists from `first` on. */
-static void run_round(top *t, cq_neighbours *out, size_t first, cq_pool *pool) {
+static void run_round(top *t, cq_neighbours *out, size_t first, cq_context *ctx) {
   t->kernels->pack(t->packed, t->queries, 1, (int64_t)t->dim, (int64_t)t->dim, (int64_t)t->n_queries);
   for (size_t i = 0; i < t->n_workers; i++) cq_lists_clear(&t->workers[i].lists, 0, t->n_queries);
-  cq_pool_run(pool, (t->n + ROWS - 1) / ROWS, score_block, t);
+  cq_context_run(ctx, (t->n + ROWS - 1) / ROWS, score_block, t);
   for (size_t q = 0; q < t->n_queries; q++) {
     for (size_t i = 0; i < t->n_workers; i++) {
       const cq_neighbours *from = &t->workers[i].lists;
@@ -95,7 +95,7 @@ static void run_round(top *t, cq_neighbours *out, size_t first, cq_pool *pool) {
 
 cq_status cq_top(cq_neighbours *out, const float *queries, size_t n_queries, const float *documents, size_t n,
                  size_t dim, size_t k, bool (*allowed)(const void *context, size_t row), const void *context,
-                 cq_pool *pool, cq_error *error) {
+                 cq_context *ctx, cq_error *error) {
   top t = {.documents = documents,
            .n = n,
            .dim = dim,
@@ -109,13 +109,13 @@ cq_status cq_top(cq_neighbours *out, const float *queries, size_t n_queries, con
     return cq_fail(error, CQ_ERR_ARGUMENT, "a search for the %zu nearest of %zu rows of %zu numbers", k, n, dim);
   const cq_row_set rows = {.data = queries, .n = n_queries, .dim = dim};
   cq_status status = cq_exact_lengths(&lengths, &rows, "query", error);
-  if (!status) status = workers_new(&t, n_queries, k, pool, error);
+  if (!status) status = workers_new(&t, n_queries, k, ctx, error);
   if (!status && !cq_lists_new(out, n_queries, k)) status = cq_fail_memory(error, "results");
   if (!status) cq_lists_clear(out, 0, n_queries);
   for (size_t first = 0; !status && first < n_queries; first += MAX_QUERIES) {
     t.queries = queries + first * dim, t.lengths = lengths + first;
     t.n_queries = cq_smaller(MAX_QUERIES, n_queries - first);
-    run_round(&t, out, first, pool);
+    run_round(&t, out, first, ctx);
   }
   workers_free(&t);
   cq_free(lengths);

@@ -10,6 +10,6 @@
  * a number in queries that is not finite, k or dim 0; CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_top(cq_neighbours *out, const float *queries, size_t n_queries, const float *documents,
                              size_t n, size_t dim, size_t k, bool (*allowed)(const void *context, size_t row),
-                             const void *context, cq_pool *pool, cq_error *error);
+                             const void *context, cq_context *ctx, cq_error *error);
 
 #endif

@@ -186,14 +186,14 @@ static cq_status align(cq_autoencoder_trainer *t, cq_autoencoder_report *report,
   cq_status status = CQ_OK;
   if (o->contrast > 0 && o->contrast_by == CQ_CONTRAST_IN_BATCH)
     status =
-        cq_space_in_batch(&report->contrast, &space, o->temperature, o->contrast, &t->shards[0].lane, t->pool, error);
+        cq_space_in_batch(&report->contrast, &space, o->temperature, o->contrast, &t->shards[0].lane, t->ctx, error);
   if (status || !t->discriminator) return status;
   const int first = t->batch.side[0]; /* it knows languages, whichever half they are */
   const cq_space by_side = {{space.vectors[first], space.vectors[1 - first]},
                             {space.gradients[first], space.gradients[1 - first]},
                             space.n,
                             space.dim};
-  return cq_discriminator_judge(t->discriminator, &report->discriminator, &by_side, o->adversary, t->pool, error);
+  return cq_discriminator_judge(t->discriminator, &report->discriminator, &by_side, o->adversary, t->ctx, error);
 }
 
 /* --- a step --- */
@@ -201,8 +201,8 @@ static cq_status align(cq_autoencoder_trainer *t, cq_autoencoder_report *report,
 /* The rows of a table that a half's sentences are read by, and the one of what is hidden from the reader. */
 static cq_status catch_up_table(cq_autoencoder_trainer *t, const cq_param *table, const cq_half *h, int32_t unknown,
                                 cq_error *error) {
-  cq_status status = cq_optimizer_catch_up(&t->optimizer, table, h->ids.ids, (int64_t)h->ids.n, t->pool, error);
-  if (!status && unknown >= 0) status = cq_optimizer_catch_up(&t->optimizer, table, &unknown, 1, t->pool, error);
+  cq_status status = cq_optimizer_catch_up(&t->optimizer, table, h->ids.ids, (int64_t)h->ids.n, t->ctx, error);
+  if (!status && unknown >= 0) status = cq_optimizer_catch_up(&t->optimizer, table, &unknown, 1, t->ctx, error);
   return status;
 }
 
@@ -242,19 +242,19 @@ typedef struct update {
 static cq_status compute(cq_autoencoder_trainer *t, const update *u, cq_autoencoder_report *report, cq_error *error) {
   const size_t n_shards = 2 * (size_t)t->o.n_shards;
   decoding own = {t, false}, other = {t, true};
-  cq_pool_run(t->pool, n_shards, encode_shard, t);
+  cq_context_run(t->ctx, n_shards, encode_shard, t);
   cq_status status = first_failure(t, error);
   for (int s = 0; s < n_halves(t); s++) memset(t->halves[s].gradient, 0, t->batch.n * (size_t)t->dim * sizeof(float));
   if (!status && u->between) status = align(t, report, error);
   if (status) return status;
   /* Decoders of one kind at a time, so that each half's gradients are added to by one shard at a time. */
   const bool writing = u->writing && t->o.reconstruction > 0;
-  if (writing && feed_of(t) != CQ_FEED_OTHER) cq_pool_run(t->pool, n_shards, decode_shard, &own);
-  if (writing && feed_of(t) != CQ_FEED_OWN) cq_pool_run(t->pool, n_shards, decode_shard, &other);
+  if (writing && feed_of(t) != CQ_FEED_OTHER) cq_context_run(t->ctx, n_shards, decode_shard, &own);
+  if (writing && feed_of(t) != CQ_FEED_OWN) cq_context_run(t->ctx, n_shards, decode_shard, &other);
   /* One language after the other where both add to the gradients of a shared layer. */
   learning all = {t, 0}, second = {t, n_shards / 2};
-  cq_pool_run(t->pool, t->shared.n ? n_shards / 2 : n_shards, backward_shard, &all);
-  if (t->shared.n) cq_pool_run(t->pool, n_shards / 2, backward_shard, &second);
+  cq_context_run(t->ctx, t->shared.n ? n_shards / 2 : n_shards, backward_shard, &all);
+  if (t->shared.n) cq_context_run(t->ctx, n_shards / 2, backward_shard, &second);
   status = first_failure(t, error);
   for (int s = 0; !status && s < n_halves(t); s++) {
     double sum = 0;
@@ -285,14 +285,14 @@ static void clear_gradients(void *context, size_t item, int worker) {
 static cq_status make(cq_autoencoder_trainer *t, const update *u, cq_autoencoder_report *report, cq_error *error) {
   cq_status status = compute(t, u, report, error);
   if (!status) status = check_losses(t, report, error);
-  if (!status) status = cq_gradients_reduce(u->gradients, t->o.n_shards, t->kernels, t->pool, error);
-  if (!status) cq_optimizer_update(u->optimizer, &u->gradients[0], 1, t->pool, u->norm);
+  if (!status) status = cq_gradients_reduce(u->gradients, t->o.n_shards, t->kernels, t->ctx, error);
+  if (!status) cq_optimizer_update(u->optimizer, &u->gradients[0], 1, t->ctx, u->norm);
   if (!status && !isfinite(*u->norm))
     status = cq_fail(error, CQ_ERR_LIMIT, "batch %llu: the gradient's length is %g",
                      (unsigned long long)t->n_batches + 1, *u->norm);
   if (!status && u->between && t->discriminator && n_halves(t) == 2 && aligns(t))
-    status = cq_discriminator_learn(t->discriminator, t->pool, error);
-  cq_pool_run(t->pool, (size_t)t->o.n_shards, clear_gradients, u->gradients);
+    status = cq_discriminator_learn(t->discriminator, t->ctx, error);
+  cq_context_run(t->ctx, (size_t)t->o.n_shards, clear_gradients, u->gradients);
   return status;
 }
 
@@ -303,7 +303,7 @@ static cq_status make_first(cq_autoencoder_trainer *t, cq_autoencoder_report *re
   if (aligns(t)) {
     status = make(t, &first, report, error);
   } else {
-    cq_optimizer_update(&t->between, &t->between_gradients[0], 1, t->pool, NULL);
+    cq_optimizer_update(&t->between, &t->between_gradients[0], 1, t->ctx, NULL);
     status = catch_up(t, error);
   }
   return status ? status : cq_autoencoder_pack_encoders(t, error);
@@ -345,7 +345,7 @@ cq_status cq_autoencoder_step(cq_autoencoder_trainer *t, const cq_autoencoder_ba
 }
 
 cq_status cq_autoencoder_settle(cq_autoencoder_trainer *t, cq_error *error) {
-  cq_optimizer_flush(&t->optimizer, t->pool);
+  cq_optimizer_flush(&t->optimizer, t->ctx);
   cq_status status = cq_autoencoder_pack(t, true, error);
   return status ? status : cq_autoencoder_pack_decoders(t, true, false, error);
 }

@@ -14,7 +14,7 @@
 #ifndef TRAIN_AUTOENCODER_H
 #define TRAIN_AUTOENCODER_H
 
-#include "base/pool.h"
+#include "base/context.h"
 #include "model/decoder.h"
 #include "model/encoder.h"
 #include "nn/optimizer.h"
@@ -65,7 +65,7 @@ typedef struct cq_autoencoder_trainer cq_autoencoder_trainer;
  * is of vectors alone; frozen encoders must be packed. params, {0}, receives what is trained, and owns its values from
  * then on: it is the caller's to free, after the models. Errors: CQ_ERR_ARGUMENT, CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_autoencoder_trainer_new(cq_autoencoder_trainer **out, cq_params *params,
-                                                 const cq_autoencoder_side *sides, int n_sides, cq_pool *pool,
+                                                 const cq_autoencoder_side *sides, int n_sides, cq_context *ctx,
                                                  const cq_autoencoder_options *options, cq_error *error);
 void cq_autoencoder_trainer_free(cq_autoencoder_trainer *t);
 

@@ -122,7 +122,7 @@ static void pack_decoder(void *context, size_t i, int worker) {
 
 cq_status cq_autoencoder_pack_decoders(cq_autoencoder_trainer *t, bool all, bool training, cq_error *error) {
   packing p = {.t = t, .all = all, .training = training};
-  cq_pool_run(t->pool, (size_t)t->n_sides, pack_decoder, &p);
+  cq_context_run(t->ctx, (size_t)t->n_sides, pack_decoder, &p);
   for (int s = 0; s < t->n_sides; s++) {
     if (!p.status[s]) continue;
     if (error) *error = p.errors[s];
@@ -134,7 +134,7 @@ cq_status cq_autoencoder_pack_decoders(cq_autoencoder_trainer *t, bool all, bool
 cq_status cq_autoencoder_pack_encoders(cq_autoencoder_trainer *t, cq_error *error) {
   cq_status status = CQ_OK;
   for (const cq_autoencoder_side *s = t->sides; !status && s < t->sides + t->n_sides; s++)
-    if (trains_encoder(s)) status = cq_encoder_pack(s->encoder, t->pool, true, error);
+    if (trains_encoder(s)) status = cq_encoder_pack(s->encoder, t->ctx, true, error);
   return status;
 }
 
@@ -190,7 +190,7 @@ static cq_status make_discriminator(cq_autoencoder_trainer *t, cq_error *error) 
 }
 
 cq_status cq_autoencoder_trainer_new(cq_autoencoder_trainer **out, cq_params *params, const cq_autoencoder_side *sides,
-                                     int n_sides, cq_pool *pool, const cq_autoencoder_options *options,
+                                     int n_sides, cq_context *ctx, const cq_autoencoder_options *options,
                                      cq_error *error) {
   *out = NULL;
   if (n_sides < 1 || n_sides > MOST_SIDES)
@@ -206,7 +206,7 @@ cq_status cq_autoencoder_trainer_new(cq_autoencoder_trainer **out, cq_params *pa
   t->n_sides = n_sides;
   t->o = *options;
   t->params = params;
-  t->pool = pool;
+  t->ctx = ctx;
   t->kernels = sides[0].encoder->kernels;
   t->dim = cq_encoder_dim(sides[0].encoder);
   cq_status status = check(t, error);

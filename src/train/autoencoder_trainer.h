@@ -27,7 +27,7 @@ struct cq_autoencoder_trainer {
   cq_autoencoder_side *sides;
   int n_sides;
   cq_autoencoder_options o;
-  cq_pool *pool;
+  cq_context *ctx;
   const cq_kernels *kernels;
   cq_params *params;      /* of all that is not frozen */
   cq_shared_layer shared; /* {0}: none */

@@ -131,17 +131,17 @@ static bool make_room(search *b, cq_workspace *w, int n_workers) {
   return ok && b->own && b->blocks;
 }
 
-cq_status cq_contrast_loss(double *loss, const cq_contrast *c, double weight, cq_lane *lane, cq_pool *pool,
+cq_status cq_contrast_loss(double *loss, const cq_contrast *c, double weight, cq_lane *lane, cq_context *ctx,
                            cq_error *error) {
   const cq_mark mark = cq_workspace_mark(&lane->workspace);
   const double n_seeking = (c->both_ways ? 2 : 1) * (double)c->n[0];
   search b = {.c = c, .kernels = lane->kernels, .scale = weight / (n_seeking * c->temperature)};
-  const bool ok = make_room(&b, &lane->workspace, cq_pool_n_threads(pool));
+  const bool ok = make_room(&b, &lane->workspace, cq_context_n_threads(ctx));
   double sum = 0;
   if (ok) {
-    cq_pool_run(pool, 2, make_units, &b);
-    cq_pool_run(pool, (size_t)(b.n_blocks[0] + (c->both_ways ? b.n_blocks[1] : 0)), sum_rows, &b);
-    cq_pool_run(pool, (size_t)(b.n_blocks[0] + b.n_blocks[1]), add_gradients, &b);
+    cq_context_run(ctx, 2, make_units, &b);
+    cq_context_run(ctx, (size_t)(b.n_blocks[0] + (c->both_ways ? b.n_blocks[1] : 0)), sum_rows, &b);
+    cq_context_run(ctx, (size_t)(b.n_blocks[0] + b.n_blocks[1]), add_gradients, &b);
     for (int64_t i = 0; i < c->n[0]; i++) {
       sum += b.log_sums[0][i] - b.own[i];
       if (c->both_ways) sum += b.log_sums[1][i] - b.own[i];

@@ -189,13 +189,13 @@ static void judge_shard(void *context, size_t k, int worker) {
 }
 
 cq_status cq_discriminator_judge(cq_discriminator *d, cq_discriminator_report *report, const cq_space *space,
-                                 double weight, cq_pool *pool, cq_error *error) {
+                                 double weight, cq_context *ctx, cq_error *error) {
   judging j = {d, space, weight};
   const double count = 2 * (double)space->n;
   int64_t n_right = 0;
   assert(space->dim == d->o.dim);
   *report = (cq_discriminator_report){0};
-  cq_pool_run(pool, (size_t)d->o.n_shards, judge_shard, &j);
+  cq_context_run(ctx, (size_t)d->o.n_shards, judge_shard, &j);
   for (int k = 0; k < d->o.n_shards; k++) {
     const shard *s = &d->shards[k];
     if (s->status) {
@@ -211,11 +211,11 @@ cq_status cq_discriminator_judge(cq_discriminator *d, cq_discriminator_report *r
   return CQ_OK;
 }
 
-cq_status cq_discriminator_learn(cq_discriminator *d, cq_pool *pool, cq_error *error) {
+cq_status cq_discriminator_learn(cq_discriminator *d, cq_context *ctx, cq_error *error) {
   double norm;
-  cq_status status = cq_gradients_reduce(d->gradients, d->o.n_shards, d->kernels, pool, error);
+  cq_status status = cq_gradients_reduce(d->gradients, d->o.n_shards, d->kernels, ctx, error);
   if (status) return status;
-  cq_optimizer_update(&d->optimizer, &d->gradients[0], 1, pool, &norm);
+  cq_optimizer_update(&d->optimizer, &d->gradients[0], 1, ctx, &norm);
   if (!isfinite(norm)) return cq_fail(error, CQ_ERR_LIMIT, "the length of the discriminator's gradient is %g", norm);
   return cq_discriminator_pack(d, error);
 }

@@ -5,8 +5,8 @@
  *
  * It learns beside the encoders, by an optimiser of its own:
  *
- *   cq_discriminator_judge(d, &report, &space, weight, pool, error);   // gradients of the vectors
- *   cq_discriminator_learn(d, pool, error);                            // its own, of what it has judged last
+ *   cq_discriminator_judge(d, &report, &space, weight, ctx, error);   // gradients of the vectors
+ *   cq_discriminator_learn(d, ctx, error);                            // its own, of what it has judged last
  *
  * Results do not depend on the number of threads. Sources: Ganin et al. 2016 (the reversed gradient), Lample et al.
  * 2018 (the other language's label; the slope of 0.2). */
@@ -49,9 +49,9 @@ void cq_discriminator_free(cq_discriminator *d);
 /* Adds weight times the gradient of what the encoders make less to the space's; keeps its own. Errors:
  * CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_discriminator_judge(cq_discriminator *d, cq_discriminator_report *report,
-                                             const cq_space *space, double weight, cq_pool *pool, cq_error *error);
+                                             const cq_space *space, double weight, cq_context *ctx, cq_error *error);
 /* An update by the gradient kept. Errors: CQ_ERR_LIMIT when that is not finite (the discriminator is spoilt then). */
-CQ_MUST_USE cq_status cq_discriminator_learn(cq_discriminator *d, cq_pool *pool, cq_error *error);
+CQ_MUST_USE cq_status cq_discriminator_learn(cq_discriminator *d, cq_context *ctx, cq_error *error);
 
 /* Weight and bias of the first layer, and of the second. To be packed when they were changed. */
 const cq_params *cq_discriminator_params(const cq_discriminator *d);

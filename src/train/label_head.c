@@ -150,9 +150,9 @@ cq_status cq_label_head_judge(cq_label_head *h, cq_label_head_report *report, co
   return status;
 }
 
-cq_status cq_label_head_learn(cq_label_head *h, double scale, cq_pool *pool, cq_error *error) {
+cq_status cq_label_head_learn(cq_label_head *h, double scale, cq_context *ctx, cq_error *error) {
   double norm;
-  cq_optimizer_update(&h->optimizer, &h->gradients, scale, pool, &norm);
+  cq_optimizer_update(&h->optimizer, &h->gradients, scale, ctx, &norm);
   cq_gradients_clear(&h->gradients);
   if (!isfinite(norm)) return cq_fail(error, CQ_ERR_LIMIT, "the length of the labels' gradient is %g", norm);
   return cq_label_head_pack(h, error);

@@ -1,8 +1,8 @@
 #include "train/trainer.h"
 
+#include "base/context.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/pool.h"
 #include "base/random.h"
 #include "train/optimizer_state.h"
 
@@ -26,7 +26,7 @@ typedef struct shard {
 
 struct cq_trainer {
   cq_encoder *encoder;
-  cq_pool *pool;
+  cq_context *ctx;
   cq_trainer_options options;
   cq_optimizer optimizer;
   cq_gradients *gradients; /* [n_shards] */
@@ -51,7 +51,7 @@ struct cq_trainer {
   size_t vector_capacity;
 };
 
-cq_status cq_trainer_new(cq_trainer **out, cq_encoder *encoder, cq_pool *pool, const cq_trainer_options *options,
+cq_status cq_trainer_new(cq_trainer **out, cq_encoder *encoder, cq_context *ctx, const cq_trainer_options *options,
                          cq_error *error) {
   *out = NULL;
   if (options->n_shards < 1 || options->n_shards > CQ_MAX_SHARDS)
@@ -61,17 +61,17 @@ cq_status cq_trainer_new(cq_trainer **out, cq_encoder *encoder, cq_pool *pool, c
   cq_trainer *t = cq_alloc_zeroed(sizeof *t);
   if (!t) return cq_fail_memory(error, "trainer");
   t->encoder = encoder;
-  t->pool = pool;
+  t->ctx = ctx;
   t->options = *options;
   const size_t n_shards = (size_t)options->n_shards;
   t->gradients = cq_alloc_array_zeroed(n_shards, sizeof *t->gradients);
   t->shards = cq_alloc_array_zeroed(n_shards, sizeof *t->shards);
-  t->n_workers = cq_pool_n_threads(pool);
+  t->n_workers = cq_context_n_threads(ctx);
   t->lanes = cq_alloc_array_zeroed((size_t)t->n_workers, sizeof *t->lanes);
   cq_status status = t->gradients && t->shards && t->lanes ? CQ_OK : cq_fail_memory(error, "trainer");
   const cq_encode_options defaults = cq_encode_default_options();
   if (!status) status = cq_encoder_prompt(&t->prompt, &t->n_left_out, encoder, &defaults, error);
-  if (!status) status = cq_encoder_make_trainable(encoder, pool, error);
+  if (!status) status = cq_encoder_make_trainable(encoder, ctx, error);
   for (size_t i = 0; !status && i < n_shards; i++) status = cq_gradients_new(&t->gradients[i], &encoder->params, error);
   if (!status) status = cq_optimizer_new(&t->optimizer, &encoder->params, encoder->kernels, &options->optimizer, error);
   if (status) {
@@ -258,18 +258,18 @@ static cq_status catch_up_tables(cq_trainer *t, cq_error *error) {
   cq_status status = CQ_OK;
   for (size_t i = 0; !status && i < t->encoder->params.n; i++) {
     const cq_param *p = t->encoder->params.items[i];
-    if (p->table) status = cq_optimizer_catch_up(&t->optimizer, p, t->ids.ids, (int64_t)t->ids.n, t->pool, error);
+    if (p->table) status = cq_optimizer_catch_up(&t->optimizer, p, t->ids.ids, (int64_t)t->ids.n, t->ctx, error);
   }
   return status;
 }
 
 static cq_status update(cq_trainer *t, cq_step_report *report, cq_error *error) {
-  cq_status status = cq_gradients_reduce(t->gradients, t->options.n_shards, t->encoder->kernels, t->pool, error);
+  cq_status status = cq_gradients_reduce(t->gradients, t->options.n_shards, t->encoder->kernels, t->ctx, error);
   if (status) return status;
-  cq_optimizer_update(&t->optimizer, &t->gradients[0], 1.0 / t->options.accumulate, t->pool, &report->gradient_norm);
+  cq_optimizer_update(&t->optimizer, &t->gradients[0], 1.0 / t->options.accumulate, t->ctx, &report->gradient_norm);
   for (int i = 0; i < t->options.n_shards; i++) cq_gradients_clear(&t->gradients[i]);
   report->updated = true;
-  return cq_encoder_pack(t->encoder, t->pool, true, error);
+  return cq_encoder_pack(t->encoder, t->ctx, true, error);
 }
 
 static cq_status first_failure(const cq_trainer *t, cq_error *error) {
@@ -301,7 +301,7 @@ cq_status cq_trainer_step(cq_trainer *t, const cq_example *examples, size_t n, c
   t->examples = examples;
   cq_status status = begin(t, n, report, error);
   if (status) return status;
-  cq_pool_run(t->pool, (size_t)t->options.n_shards, compute_shard, t);
+  cq_context_run(t->ctx, (size_t)t->options.n_shards, compute_shard, t);
   status = first_failure(t, error);
   if (status) return status;
   double sum = 0;
@@ -317,11 +317,11 @@ cq_status cq_trainer_step_jointly(cq_trainer *t, const cq_slice *texts, size_t n
   cq_status status = begin(t, n, report, error);
   if (!status) status = make_vector_room(t, error);
   if (status) return status;
-  cq_pool_run(t->pool, n_shards, forward_shard, t);
+  cq_context_run(t->ctx, n_shards, forward_shard, t);
   status = first_failure(t, error);
   if (!status) status = loss(context, &report->loss, t->vector_gradients, t->vectors, n, error);
   if (!status) {
-    cq_pool_run(t->pool, n_shards, backward_shard, t);
+    cq_context_run(t->ctx, n_shards, backward_shard, t);
     status = first_failure(t, error);
   }
   for (size_t k = 0; k < n_shards; k++) cq_workspace_release(&t->shards[k].lane.workspace, (cq_mark){0, 0});
@@ -329,7 +329,7 @@ cq_status cq_trainer_step_jointly(cq_trainer *t, const cq_slice *texts, size_t n
 }
 
 void cq_trainer_settle(cq_trainer *t) {
-  cq_optimizer_flush(&t->optimizer, t->pool);
+  cq_optimizer_flush(&t->optimizer, t->ctx);
 }
 
 /* ---- state ---- */
@@ -372,5 +372,5 @@ cq_status cq_trainer_restore(cq_trainer *t, const cq_checkpoint *c, cq_error *er
   if (status) return status;
   t->n_batches = counts[0];
   t->optimizer.step = counts[1];
-  return cq_encoder_pack(t->encoder, t->pool, true, error);
+  return cq_encoder_pack(t->encoder, t->ctx, true, error);
 }

@@ -31,7 +31,7 @@ typedef struct cq_trainer cq_trainer;
 
 /* Makes the encoder trainable (cq_encoder_make_trainable) and allocates gradients and optimiser state. The encoder is
  * borrowed. Errors: CQ_ERR_ARGUMENT, CQ_ERR_MEMORY. */
-CQ_MUST_USE cq_status cq_trainer_new(cq_trainer **out, cq_encoder *encoder, cq_pool *pool,
+CQ_MUST_USE cq_status cq_trainer_new(cq_trainer **out, cq_encoder *encoder, cq_context *ctx,
                                      const cq_trainer_options *options, cq_error *error);
 void cq_trainer_free(cq_trainer *t);
 

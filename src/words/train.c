@@ -9,9 +9,9 @@
  * around it; a negative that is that word is left out, not drawn again. */
 #include "words/train.h"
 
+#include "base/context.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/pool.h"
 #include "base/utf8.h"
 #include "tensor/kernels.h"
 #include "words/negatives.h"
@@ -325,8 +325,8 @@ static cq_status check_options(const cq_words_options *o, cq_error *error) {
   return CQ_OK;
 }
 
-static cq_status open_workers(training *t, cq_pool *pool, cq_error *error) {
-  t->n_workers = pool ? (size_t)cq_pool_n_threads(pool) : 1;
+static cq_status open_workers(training *t, cq_context *ctx, cq_error *error) {
+  t->n_workers = ctx ? (size_t)cq_context_n_threads(ctx) : 1;
   t->workers = cq_alloc_array_zeroed(t->n_workers, sizeof *t->workers);
   bool ok = t->workers != NULL;
   for (size_t i = 0; ok && i < t->n_workers; i++) {
@@ -349,25 +349,25 @@ static void close_training(training *t) {
 }
 
 /* All but the model. */
-static cq_status open_training(training *t, const uint64_t *counts, cq_pool *pool, cq_error *error) {
+static cq_status open_training(training *t, const uint64_t *counts, cq_context *ctx, cq_error *error) {
   cq_status status = check_options(t->o, error);
   if (!status && t->corpus->tokens.n == 0) status = cq_fail(error, CQ_ERR_ARGUMENT, "the corpus has no words");
   if (!status) status = cq_negatives_open(&t->negatives, counts, t->corpus->words.n, 0.75, error);
   if (!status) status = set_keep(t, error);
   if (!status) status = jobs_of(&t->jobs, t->corpus, error);
-  if (!status) status = open_workers(t, pool, error);
+  if (!status) status = open_workers(t, ctx, error);
   return status;
 }
 
 cq_status cq_word_model_train(cq_word_model *out, const cq_word_corpus *corpus, const cq_words_options *o,
-                              cq_pool *pool, cq_error *error) {
+                              cq_context *ctx, cq_error *error) {
   training t = {.corpus = corpus, .o = o, .k = cq_kernels_best(), .model = out};
   *out = (cq_word_model){0};
   cq_status status = check_options(o, error);
   if (!status) status = make_model(out, corpus, o, error);
-  if (!status) status = open_training(&t, corpus->counts, pool, error);
+  if (!status) status = open_training(&t, corpus->counts, ctx, error);
   for (t.epoch = 0; !status && t.epoch < o->epochs; t.epoch++) {
-    cq_pool_run(pool, t.jobs.n, run_job, &t);
+    cq_context_run(ctx, t.jobs.n, run_job, &t);
     for (size_t i = 0; i < t.n_workers; i++)
       if (t.workers[i].failed) status = cq_fail_memory(error, "training");
   }
@@ -419,18 +419,18 @@ static void measure_job(void *context, size_t job, int worker_number) {
 }
 
 cq_status cq_word_model_loss(double *loss, const cq_word_model *model, const cq_word_corpus *corpus,
-                             const uint64_t *counts, const cq_words_options *o, cq_pool *pool, cq_error *error) {
+                             const uint64_t *counts, const cq_words_options *o, cq_context *ctx, cq_error *error) {
   /* An epoch of its own: nothing is drawn as any training drew it. */
   measuring q = {.t = {.corpus = corpus, .o = o, .k = cq_kernels_best(), .model = (cq_word_model *)model, .epoch = -1}};
   double sum = 0;
   uint64_t n_pairs = 0;
-  cq_status status = open_training(&q.t, counts, pool, error);
+  cq_status status = open_training(&q.t, counts, ctx, error);
   if (!status) {
     q.sums = cq_alloc_array(q.t.jobs.n, sizeof *q.sums);
     q.n_pairs = cq_alloc_array(q.t.jobs.n, sizeof *q.n_pairs);
     if (!q.sums || !q.n_pairs) status = cq_fail_memory(error, "a loss");
   }
-  if (!status) cq_pool_run(pool, q.t.jobs.n, measure_job, &q);
+  if (!status) cq_context_run(ctx, q.t.jobs.n, measure_job, &q);
   for (size_t i = 0; !status && i < q.t.jobs.n; i++) sum += q.sums[i], n_pairs += q.n_pairs[i];
   if (!status && n_pairs == 0)
     status = cq_fail(error, CQ_ERR_ARGUMENT, "the corpus has no two words beside each other");

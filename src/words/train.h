@@ -20,7 +20,7 @@ typedef struct cq_word_model {
 
 /* Errors: CQ_ERR_ARGUMENT for options out of range or a corpus without words; CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_word_model_train(cq_word_model *out, const cq_word_corpus *corpus,
-                                          const cq_words_options *options, cq_pool *pool, cq_error *error);
+                                          const cq_words_options *options, cq_context *ctx, cq_error *error);
 void cq_word_model_free(cq_word_model *model);
 
 /* A word's vector: its row or, with sub-words, the mean of it and theirs. */
@@ -32,7 +32,7 @@ CQ_MUST_USE bool cq_word_grams(cq_ids *out, cq_slice word, const cq_words_option
 
 /* The mean loss a pair; see calque/words.h. */
 CQ_MUST_USE cq_status cq_word_model_loss(double *loss, const cq_word_model *model, const cq_word_corpus *corpus,
-                                         const uint64_t *counts, const cq_words_options *options, cq_pool *pool,
+                                         const uint64_t *counts, const cq_words_options *options, cq_context *ctx,
                                          cq_error *error);
 
 #endif

@@ -31,7 +31,7 @@ cq_words_options cq_words_default_options(void) {
                             .buckets = 2000000};
 }
 
-cq_status cq_words_train(cq_words **out, const char *path, const cq_words_options *options, cq_pool *pool,
+cq_status cq_words_train(cq_words **out, const char *path, const cq_words_options *options, cq_context *ctx,
                          cq_error *error) {
   const cq_words_options o = options ? *options : cq_words_default_options();
   cq_word_corpus corpus = {0};
@@ -40,7 +40,7 @@ cq_status cq_words_train(cq_words **out, const char *path, const cq_words_option
   if (!w) return cq_fail_memory(error, "word vectors");
   cq_status status = cq_word_corpus_read(&corpus, path, error);
   if (!status) status = cq_word_corpus_finish(&corpus, o.min_count, error);
-  if (!status) status = cq_word_model_train(&w->model, &corpus, &o, pool, error);
+  if (!status) status = cq_word_model_train(&w->model, &corpus, &o, ctx, error);
   if (!status) {
     w->vectors.words = corpus.words, corpus.words = (cq_intern){0};
     w->counts = corpus.counts, corpus.counts = NULL;
@@ -192,7 +192,7 @@ static cq_status corpus_of_state(cq_word_corpus *out, const state *s, const char
 }
 
 cq_status cq_words_loss(double *loss, const char *corpus_path, const char *prefix, const cq_words_options *options,
-                        cq_pool *pool, cq_error *error) {
+                        cq_context *ctx, cq_error *error) {
   const cq_words_options o = options ? *options : cq_words_default_options();
   char path[PATH_MAX];
   state s = {0};
@@ -205,7 +205,7 @@ cq_status cq_words_loss(double *loss, const char *corpus_path, const char *prefi
   if (!status) status = state_path(path, prefix, "out.npy", error);
   if (!status) status = read_rows(&s.model.out, &s, path, error);
   if (!status) status = corpus_of_state(&corpus, &s, corpus_path, error);
-  if (!status) status = cq_word_model_loss(loss, &s.model, &corpus, s.counts, &o, pool, error);
+  if (!status) status = cq_word_model_loss(loss, &s.model, &corpus, s.counts, &o, ctx, error);
   cq_word_corpus_free(&corpus);
   cq_word_model_free(&s.model);
   cq_intern_free(&s.words);

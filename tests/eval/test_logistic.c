@@ -75,13 +75,13 @@ static void the_least_is_that_of_scikit_learn(void **state) {
 static void threads_make_no_difference(void **state) {
   (void)state;
   cq_logistic m[2];
-  cq_pool *pool;
-  assert_int_equal(cq_pool_open(&pool, 3, NULL), CQ_OK);
+  cq_context *ctx;
+  assert_int_equal(cq_context_open(&ctx, 3, NULL), CQ_OK);
   for (int i = 0; i < 2; i++)
-    assert_int_equal(cq_logistic_train(&m[i], vectors, classes, N, DIM, K, NULL, i ? pool : NULL, NULL), CQ_OK);
+    assert_int_equal(cq_logistic_train(&m[i], vectors, classes, N, DIM, K, NULL, i ? ctx : NULL, NULL), CQ_OK);
   assert_memory_equal(m[0].weights, m[1].weights, K * (DIM + 1) * sizeof(double));
   for (int i = 0; i < 2; i++) cq_logistic_free(&m[i]);
-  cq_pool_free(pool);
+  cq_context_free(ctx);
 }
 
 /* Classes apart from one another: the weights stay finite, and every row is right. One that does not occur is never

@@ -24,10 +24,10 @@ static void fill(float *x, size_t n, uint64_t seed) {
   for (size_t i = 0; i < n; i++) x[i] = (float)cq_random_normal(&r);
 }
 
-static void check(const float *a, size_t n_a, const float *b, size_t n_b, size_t dim, cq_pool *pool) {
+static void check(const float *a, size_t n_a, const float *b, size_t n_b, size_t dim, cq_context *ctx) {
   size_t *expected = malloc((n_a + 1) * sizeof *expected), *got = malloc((n_a + 1) * sizeof *got);
   plain_matches(expected, a, n_a, b, n_b, dim);
-  assert_int_equal(cq_best_matches(got, a, n_a, b, n_b, dim, pool, NULL), CQ_OK);
+  assert_int_equal(cq_best_matches(got, a, n_a, b, n_b, dim, ctx, NULL), CQ_OK);
   for (size_t i = 0; i < n_a; i++)
     if (got[i] != expected[i])
       fail_msg("%zu x %zu x %zu: row %zu matches %zu, expected %zu", n_a, n_b, dim, i, got[i], expected[i]);
@@ -40,18 +40,18 @@ static void matches_equal_the_plain_loop(void **state) {
   const size_t sizes[][3] = {{1, 1, 1},     {3, 7, 2},    {48, 512, 16}, {49, 513, 33}, {1, 600, 5},
                              {130, 90, 64}, {7, 1500, 3}, {0, 4, 4},     {4, 0, 4}};
   for (int threads = 0; threads <= 3; threads++) {
-    cq_pool *pool = NULL;
-    if (threads) assert_int_equal(cq_pool_open(&pool, threads, NULL), CQ_OK);
+    cq_context *ctx = NULL;
+    if (threads) assert_int_equal(cq_context_open(&ctx, threads, NULL), CQ_OK);
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
       size_t n_a = sizes[s][0], n_b = sizes[s][1], dim = sizes[s][2];
       float *a = malloc((n_a * dim + 1) * sizeof *a), *b = malloc((n_b * dim + 1) * sizeof *b);
       fill(a, n_a * dim, s);
       fill(b, n_b * dim, s + 100);
-      check(a, n_a, b, n_b, dim, pool);
+      check(a, n_a, b, n_b, dim, ctx);
       free(a);
       free(b);
     }
-    cq_pool_free(pool);
+    cq_context_free(ctx);
   }
 }
 

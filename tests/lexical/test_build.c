@@ -22,10 +22,10 @@ static const char *kept_path(const char *name) {
 
 static cq_status build_of(const char *name, const char *const *paths, size_t n, const cq_lexical_build_options *how,
                           int n_threads, cq_error *error) {
-  cq_pool *pool = NULL;
-  if (n_threads) assert_int_equal(cq_pool_open(&pool, n_threads, NULL), CQ_OK);
-  const cq_status status = cq_lexical_build(test_path(name), paths, n, how, pool, error);
-  cq_pool_free(pool);
+  cq_context *ctx = NULL;
+  if (n_threads) assert_int_equal(cq_context_open(&ctx, n_threads, NULL), CQ_OK);
+  const cq_status status = cq_lexical_build(test_path(name), paths, n, how, ctx, error);
+  cq_context_free(ctx);
   return status;
 }
 

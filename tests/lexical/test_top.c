@@ -54,7 +54,7 @@ static collection *make_collection(uint32_t n_documents, uint64_t seed) {
 
 static void build(const collection *c, const char *name, uint32_t segment_documents, int n_threads) {
   cq_builder text = {0};
-  cq_pool *pool;
+  cq_context *ctx;
   char path[400];
   const cq_lexical_build_options how = {.segment_documents = segment_documents};
   for (uint32_t d = 0; d < c->n_documents; d++) {
@@ -66,9 +66,9 @@ static void build(const collection *c, const char *name, uint32_t segment_docume
   snprintf(path, sizeof path, "%s.tsv", test_path(name));
   write_bytes(path, text.data, text.n);
   const char *const paths[] = {path};
-  assert_int_equal(cq_pool_open(&pool, n_threads, NULL), CQ_OK);
-  assert_int_equal(cq_lexical_build(test_path(name), paths, 1, &how, pool, NULL), CQ_OK);
-  cq_pool_free(pool);
+  assert_int_equal(cq_context_open(&ctx, n_threads, NULL), CQ_OK);
+  assert_int_equal(cq_lexical_build(test_path(name), paths, 1, &how, ctx, NULL), CQ_OK);
+  cq_context_free(ctx);
   cq_builder_free(&text);
 }
 
@@ -207,10 +207,10 @@ static size_t check_hits(const cq_lexical_hit *hits, size_t k, const collection 
 static cq_lexical_hit *search(const cq_lexical *index, const cq_lexical_query *queries, size_t n,
                               const cq_lexical_options *o, int n_threads) {
   cq_lexical_hit *hits;
-  cq_pool *pool = NULL;
-  if (n_threads) assert_int_equal(cq_pool_open(&pool, n_threads, NULL), CQ_OK);
-  assert_int_equal(cq_lexical_search(&hits, index, queries, n, o, pool, NULL), CQ_OK);
-  cq_pool_free(pool);
+  cq_context *ctx = NULL;
+  if (n_threads) assert_int_equal(cq_context_open(&ctx, n_threads, NULL), CQ_OK);
+  assert_int_equal(cq_lexical_search(&hits, index, queries, n, o, ctx, NULL), CQ_OK);
+  cq_context_free(ctx);
   return hits;
 }
 

@@ -38,7 +38,7 @@ static int free_sentences(void **state) {
 static float *encode(const cq_encoder *encoder) {
   cq_error error = {0};
   float *vectors = malloc(n_sentences * (size_t)cq_encoder_dim(encoder) * sizeof *vectors);
-  cq_status status = cq_encoder_encode(vectors, encoder, NULL, sentences, n_sentences, NULL, NULL, &error);
+  cq_status status = cq_encoder_encode(vectors, NULL, encoder, sentences, n_sentences, NULL, NULL, &error);
   if (status) fail_msg("%s", error.message);
   return vectors;
 }

@@ -4,7 +4,7 @@
  * states to hand over. */
 #include "support/decoders.h"
 
-#include "base/pool.h"
+#include "base/context.h"
 #include "model/modules.h"
 #include "model/states.h"
 
@@ -332,18 +332,18 @@ static void states_do_not_depend_on_the_way(void **state) {
   assert_int_equal(width, 2 * 2 * DIM);
   float *vectors[3], *states[3];
   for (int way = 0; way < 3; way++) {
-    cq_pool *pool;
-    assert_int_equal(cq_pool_open(&pool, way + 1, NULL), CQ_OK);
+    cq_context *ctx;
+    assert_int_equal(cq_context_open(&ctx, way + 1, NULL), CQ_OK);
     vectors[way] = calloc(N_TEXTS * LATENT, sizeof(float));
     states[way] = calloc((size_t)(N_TEXTS * width), sizeof(float));
-    assert_int_equal(cq_encoder_encode_states(vectors[way], cq_tensor_f32(states[way], N_TEXTS, width), e, pool,
-                                              sentences, N_TEXTS, NULL, NULL, NULL),
+    assert_int_equal(cq_encoder_encode_states(vectors[way], cq_tensor_f32(states[way], N_TEXTS, width), NULL, e,
+                                              sentences, N_TEXTS, NULL, ctx, NULL),
                      CQ_OK);
     assert_memory_equal(vectors[way], vectors[0], N_TEXTS * LATENT * sizeof(float));
     assert_memory_equal(states[way], states[0], (size_t)(N_TEXTS * width) * sizeof(float));
-    cq_pool_free(pool);
+    cq_context_free(ctx);
   }
-  assert_int_equal(cq_encoder_encode(vectors[1], e, NULL, sentences, N_TEXTS, NULL, NULL, NULL), CQ_OK);
+  assert_int_equal(cq_encoder_encode(vectors[1], NULL, e, sentences, N_TEXTS, NULL, NULL, NULL), CQ_OK);
   assert_memory_equal(vectors[1], vectors[0], N_TEXTS * LATENT * sizeof(float));
   for (int i = 0; i < 5; i++) {
     cq_ids ids = {0};

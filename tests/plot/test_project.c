@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
+#include "base/context.h"
 #include "base/memory.h"
-#include "base/pool.h"
 #include "base/random.h"
 #include "calque/project.h"
 #include "plot/tsne.h"
@@ -222,18 +222,18 @@ static void results_do_not_depend_on_threads(void **state) {
   enum { N = 101, DIM = 33 };
   static float vectors[N * DIM];
   double y[2][2 * N], places[2][3 * N];
-  cq_pool *pool;
+  cq_context *ctx;
   vectors_of_noise(vectors, N, DIM, 12);
   cq_tsne_options o = cq_tsne_default_options();
   o.n_iterations = 60;
-  assert_int_equal(cq_pool_open(&pool, 3, NULL), CQ_OK);
+  assert_int_equal(cq_context_open(&ctx, 3, NULL), CQ_OK);
   for (int t = 0; t < 2; t++) {
-    assert_int_equal(cq_tsne(y[t], vectors, N, DIM, &o, t ? pool : NULL, NULL), CQ_OK);
-    assert_int_equal(cq_pca(places[t], NULL, vectors, N, DIM, 3, t ? pool : NULL, NULL), CQ_OK);
+    assert_int_equal(cq_tsne(y[t], vectors, N, DIM, &o, t ? ctx : NULL, NULL), CQ_OK);
+    assert_int_equal(cq_pca(places[t], NULL, vectors, N, DIM, 3, t ? ctx : NULL, NULL), CQ_OK);
   }
   assert_memory_equal(y[0], y[1], sizeof y[0]);
   assert_memory_equal(places[0], places[1], sizeof places[0]);
-  cq_pool_free(pool);
+  cq_context_free(ctx);
 }
 
 /* What lies on a line, and what lies twice at one place, is laid out in two dimensions nevertheless. */

@@ -42,7 +42,7 @@ static const char *model(void) {
     cq_autoencode_result result;
     snprintf(path, sizeof path, "%s", test_path("model"));
     const cq_autoencode_options o = tiny_options(path, files);
-    if (cq_autoencode(&o, NULL, &result, &error)) fail_msg("%s", error.message);
+    if (cq_autoencode(&result, &o, NULL, &error)) fail_msg("%s", error.message);
     assert_int_equal(result.n_steps, 3 * ((result.n_pairs + 7) / 8));
     assert_true(isnan(result.dev[CQ_AUTOENCODE_BLEU]));
   }
@@ -86,7 +86,7 @@ static void wrong_options(void **state) {
     cq_error error = {0};                                                                                              \
     o.train = &text;                                                                                                   \
     change;                                                                                                            \
-    const cq_status status = cq_autoencode(&o, NULL, NULL, &error);                                                    \
+    const cq_status status = cq_autoencode(NULL, &o, NULL, &error);                                                    \
     if (status != CQ_ERR_ARGUMENT) fail_msg("%s: status %d: %s", word, status, error.message);                         \
     if (!strstr(error.message, word)) fail_msg("'%s' does not say '%s'", error.message, word);                         \
     if (access(output, F_OK) == 0) fail_msg("%s: a model was written", word);                                          \
@@ -145,7 +145,7 @@ static void runs_can_be_stopped(void **state) {
   (void)state;
   cq_autoencode_options o = tiny_options(test_path("stopped"), files);
   o.progress = stop_at_third, o.progress_context = &n;
-  assert_int_equal(cq_autoencode(&o, NULL, NULL, NULL), CQ_ERR_STOPPED);
+  assert_int_equal(cq_autoencode(NULL, &o, NULL, NULL), CQ_ERR_STOPPED);
   assert_int_equal(n, 3);
   assert_int_equal(access(test_path("stopped"), F_OK), -1);
 }
@@ -179,13 +179,13 @@ static void runs_that_were_stopped_go_on_to_the_same_model(void **state) {
   for (; status == CQ_ERR_STOPPED; n_runs++) {
     int n = 1;
     o.progress = stop_at_third, o.progress_context = &n;
-    status = cq_autoencode(&o, NULL, NULL, &error);
+    status = cq_autoencode(NULL, &o, NULL, &error);
     if (n_runs == 1) { /* another run may not take its place */
       cq_autoencode_options other = o;
       other.seed = 77, other.progress = NULL;
-      assert_int_equal(cq_autoencode(&other, NULL, NULL, NULL), CQ_ERR_ARGUMENT);
+      assert_int_equal(cq_autoencode(NULL, &other, NULL, NULL), CQ_ERR_ARGUMENT);
       other.resume = false;
-      assert_int_equal(cq_autoencode(&other, NULL, NULL, NULL), CQ_ERR_ARGUMENT);
+      assert_int_equal(cq_autoencode(NULL, &other, NULL, NULL), CQ_ERR_ARGUMENT);
     }
     o.resume = true;
   }
@@ -203,7 +203,7 @@ static void runs_that_go_wrong_say_where(void **state) {
   o.learning_rate = 1e38;
   o.clip_norm = 0;
   o.unit_length = false;
-  assert_int_equal(cq_autoencode(&o, NULL, NULL, &error), CQ_ERR_LIMIT);
+  assert_int_equal(cq_autoencode(NULL, &o, NULL, &error), CQ_ERR_LIMIT);
   assert_true(!strncmp(error.message, "encoders, step ", 15) &&
               strstr(error.message, "wrong.work holds the last checkpoint"));
   assert_int_equal(access(test_path("wrong"), F_OK), -1);
@@ -218,7 +218,7 @@ static void models_translate(void **state) {
   cq_error error = {0};
   cq_slice sentences[N];
   char *out[N], *again[N];
-  cq_pool *pool;
+  cq_context *ctx;
   (void)state;
   if (cq_autoencoder_open(&a, model(), &error)) fail_msg("%s", error.message);
   assert_int_equal(cq_autoencoder_count(a), 2);
@@ -226,20 +226,20 @@ static void models_translate(void **state) {
   assert_null(cq_autoencoder_encoder(a, "zz"));
   assert_int_equal(cq_encoder_dim(cq_autoencoder_encoder(a, "xx")), 7);
   for (int i = 0; i < N; i++) sentences[i] = cq_slice_of(texts[i % 4]);
-  assert_int_equal(cq_pool_open(&pool, 3, NULL), CQ_OK);
-  assert_int_equal(cq_autoencoder_translate(out, a, "xx", "yy", sentences, N, NULL, NULL, NULL, NULL), CQ_OK);
-  assert_int_equal(cq_autoencoder_translate(again, a, "xx", "yy", sentences, N, NULL, NULL, pool, NULL), CQ_OK);
+  assert_int_equal(cq_context_open(&ctx, 3, NULL), CQ_OK);
+  assert_int_equal(cq_autoencoder_translate(out, NULL, a, "xx", "yy", sentences, N, NULL, NULL, NULL), CQ_OK);
+  assert_int_equal(cq_autoencoder_translate(again, NULL, a, "xx", "yy", sentences, N, NULL, ctx, NULL), CQ_OK);
   for (int i = 0; i < N; i++) {
     assert_string_equal(out[i], again[i]);
     assert_string_equal(out[i], out[i % 4]);
   }
   for (int i = 0; i < N; i++) free(out[i]), free(again[i]);
-  assert_int_equal(cq_autoencoder_translate(out, a, "xx", "yy", NULL, 0, NULL, NULL, pool, NULL), CQ_OK);
-  assert_int_equal(cq_autoencoder_translate(out, a, "xx", "zz", sentences, N, NULL, NULL, pool, &error),
+  assert_int_equal(cq_autoencoder_translate(out, NULL, a, "xx", "yy", NULL, 0, NULL, ctx, NULL), CQ_OK);
+  assert_int_equal(cq_autoencoder_translate(out, NULL, a, "xx", "zz", sentences, N, NULL, ctx, &error),
                    CQ_ERR_ARGUMENT);
   assert_non_null(strstr(error.message, "'zz'"));
   out[0] = out[N - 1] = (char *)"not yet";
-  assert_int_equal(cq_autoencoder_translate(out, a, "zz", "xx", sentences, N, NULL, NULL, pool, &error),
+  assert_int_equal(cq_autoencoder_translate(out, NULL, a, "zz", "xx", sentences, N, NULL, ctx, &error),
                    CQ_ERR_ARGUMENT);
   assert_non_null(strstr(error.message, "'zz'"));
   assert_true(!out[0] && !out[N - 1]);
@@ -248,12 +248,12 @@ static void models_translate(void **state) {
     if (i == 0) o.beam = 0;
     if (i == 1) o.max_tokens = 0;
     if (i == 2) o.length_penalty = NAN;
-    assert_int_equal(cq_autoencoder_translate(out, a, "xx", "yy", sentences, N, &o, NULL, pool, &error),
+    assert_int_equal(cq_autoencoder_translate(out, NULL, a, "xx", "yy", sentences, N, &o, ctx, &error),
                      CQ_ERR_ARGUMENT);
     assert_non_null(strstr(error.message, "beam"));
     assert_null(out[0]);
   }
-  cq_pool_free(pool);
+  cq_context_free(ctx);
   cq_autoencoder_free(a);
   cq_autoencoder_free(NULL);
 }
@@ -273,7 +273,7 @@ static void allocations_may_fail(void **state) {
       cq_alloc_fail_at(n);
       const cq_status status =
           way == 0 ? cq_autoencoder_open(&a, model(), &error)
-                   : cq_autoencoder_translate(out, opened, "xx", "yy", sentences, 2, NULL, NULL, NULL, &error);
+                   : cq_autoencoder_translate(out, NULL, opened, "xx", "yy", sentences, 2, NULL, NULL, &error);
       const bool failed = cq_alloc_failed();
       cq_alloc_fail_at(0);
       cq_autoencoder_free(a);
@@ -299,7 +299,7 @@ static void training_may_run_out_of_memory(void **state) {
     o.encoder_epochs = o.decoder_epochs = 0.3;
     o.resume = true; /* what a run before has saved may be gone on with */
     cq_alloc_fail_at(n);
-    const cq_status status = cq_autoencode(&o, NULL, NULL, &error);
+    const cq_status status = cq_autoencode(NULL, &o, NULL, &error);
     const bool failed = cq_alloc_failed();
     cq_alloc_fail_at(0);
     if (!failed) {

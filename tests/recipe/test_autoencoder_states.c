@@ -77,11 +77,11 @@ static void models_translate(void **state) {
         const cq_tongue *source = &a->tongues[from], *target = &a->tongues[to];
         char *out[3][N];
         for (int way = 0; way < 3; way++) {
-          cq_pool *pool;
-          assert_int_equal(cq_pool_open(&pool, way + 1, NULL), CQ_OK);
-          if (cq_autoencoder_translate(out[way], a, source->code, target->code, sentences, N, &o, NULL, pool, &error))
+          cq_context *ctx;
+          assert_int_equal(cq_context_open(&ctx, way + 1, NULL), CQ_OK);
+          if (cq_autoencoder_translate(out[way], NULL, a, source->code, target->code, sentences, N, &o, ctx, &error))
             fail_msg("%s", error.message);
-          cq_pool_free(pool);
+          cq_context_free(ctx);
           for (int i = 0; i < N; i++) assert_string_equal(out[way][i], out[0][i]);
         }
         for (int i = 0; i < N; i++) {
@@ -91,7 +91,7 @@ static void models_translate(void **state) {
           float vector[DIM], states[WIDTH];
           const cq_tensor row = cq_tensor_f32(states, 1, WIDTH);
           assert_int_equal(
-              cq_encoder_encode_states(vector, row, source->encoder, NULL, &sentences[i], 1, NULL, NULL, NULL), CQ_OK);
+              cq_encoder_encode_states(vector, row, NULL, source->encoder, &sentences[i], 1, NULL, NULL, NULL), CQ_OK);
           assert_int_equal(
               cq_decoder_write(&ids, &lane, target->decoder, cq_tensor_f32(vector, 1, DIM), row, &alike, NULL), CQ_OK);
           cq_tokenizer_text(&text, cq_decoder_tokenizer(target->decoder), ids.ids, ids.n);
@@ -141,7 +141,7 @@ static void allocations_may_fail(void **state) {
     char *out[2] = {NULL, NULL};
     cq_error error = {0};
     cq_alloc_fail_at(n);
-    const cq_status status = cq_autoencoder_translate(out, a, "xx", "yy", sentences, 2, NULL, NULL, NULL, &error);
+    const cq_status status = cq_autoencoder_translate(out, NULL, a, "xx", "yy", sentences, 2, NULL, NULL, &error);
     const bool failed = cq_alloc_failed();
     cq_alloc_fail_at(0);
     for (int i = 0; i < 2; i++) free(out[i]);

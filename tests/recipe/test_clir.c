@@ -561,12 +561,12 @@ static outcome by_cognates(const changes *change, int fold, bool other_order, in
   cq_clir_cognates *cognates;
   cq_lexical_hit *hits;
   bool *held_out;
-  cq_pool *pool = NULL;
+  cq_context *ctx = NULL;
   const cq_cognate_options o = short_words();
-  if (n_threads) assert_int_equal(cq_pool_open(&pool, n_threads, NULL), CQ_OK);
+  if (n_threads) assert_int_equal(cq_context_open(&ctx, n_threads, NULL), CQ_OK);
   assert_int_equal(cq_clir_fold_topics(&held_out, c, &(cq_clir_folds){.n = 4, .group = 1}, fold, NULL), CQ_OK);
-  assert_int_equal(cq_clir_learn_cognates(&cognates, c, held_out, "aa", "bb", &o, pool, NULL), CQ_OK);
-  assert_int_equal(cq_clir_search_cognates(&hits, cognates, held_out, DEPTH, pool, NULL), CQ_OK);
+  assert_int_equal(cq_clir_learn_cognates(&cognates, c, held_out, "aa", "bb", &o, ctx, NULL), CQ_OK);
+  assert_int_equal(cq_clir_search_cognates(&hits, cognates, held_out, DEPTH, ctx, NULL), CQ_OK);
   keep_run(&out, c, hits, DEPTH);
   assert_true(out.n_run > 0);
   double *scores = malloc(TOPICS * DEPTH * sizeof *scores);
@@ -579,7 +579,7 @@ static outcome by_cognates(const changes *change, int fold, bool other_order, in
   free(hits);
   free(held_out);
   cq_clir_cognates_free(cognates);
-  cq_pool_free(pool);
+  cq_context_free(ctx);
   cq_clir_free(c);
   return out;
 }
@@ -876,11 +876,11 @@ static const int kappas[] = {2, 3}, windows[] = {3, 6}, taus[] = {1, 4};
 static const cq_clir_grid grid = {kappas, windows, taus, 2, 2, 2}, one = {kappas, windows, taus, 1, 1, 1};
 
 static char *validated(const cq_clir *c, cq_clir_fold *folds, const cq_clir_options *o, const cq_clir_grid *g,
-                       cq_pool *pool) {
+                       cq_context *ctx) {
   cq_lexical_hit *hits;
   outcome out = {0};
-  assert_int_equal(
-      cq_clir_validate(&hits, folds, c, "aa", "bb", &(cq_clir_folds){.n = 4, .group = 1}, g, o, pool, NULL), CQ_OK);
+  assert_int_equal(cq_clir_validate(&hits, folds, c, "aa", "bb", &(cq_clir_folds){.n = 4, .group = 1}, g, o, ctx, NULL),
+                   CQ_OK);
   keep_run(&out, c, hits, o->ranking.k);
   free(hits);
   return out.run;
@@ -891,10 +891,10 @@ static void validation_does_not_depend_on_threads(void **state) {
   cq_clir *c = opened(&none, false);
   cq_clir_options o = tiny_options();
   cq_clir_fold folds[2][4];
-  cq_pool *pool;
+  cq_context *ctx;
   o.words.epochs = 10;
-  assert_int_equal(cq_pool_open(&pool, 3, NULL), CQ_OK);
-  char *a = validated(c, folds[0], &o, &grid, NULL), *b = validated(c, folds[1], &o, &grid, pool);
+  assert_int_equal(cq_context_open(&ctx, 3, NULL), CQ_OK);
+  char *a = validated(c, folds[0], &o, &grid, NULL), *b = validated(c, folds[1], &o, &grid, ctx);
   assert_string_equal(a, b);
   for (int f = 0; f < 4; f++) {
     assert_int_equal(folds[0][f].kappa, folds[1][f].kappa);
@@ -906,7 +906,7 @@ static void validation_does_not_depend_on_threads(void **state) {
   }
   free(a), free(b);
   /* A grid of one: what is tested is what training and searching give. */
-  a = validated(c, folds[0], &o, &one, pool);
+  a = validated(c, folds[0], &o, &one, ctx);
   o.kappa = 2, o.words.window = 3, o.tau = 1;
   for (int f = 0; f < 4; f++) {
     outcome direct = outcome_of(&none, f, &o, false);
@@ -921,7 +921,7 @@ static void validation_does_not_depend_on_threads(void **state) {
     free_outcome(&direct);
   }
   free(a);
-  cq_pool_free(pool);
+  cq_context_free(ctx);
   cq_clir_free(c);
 }
 

@@ -164,7 +164,7 @@ static void mse_equals_sentence_transformers(void **state) {
   (void)state;
   cq_encoder *teacher = open_model(MODEL("bert-uncased")), *student = open_model(MODEL("xlmr-both"));
   cq_mse_result r;
-  assert_int_equal(cq_eval_mse(&r, teacher, student, NULL, GOLDEN "pairs.tsv", NULL, NULL), CQ_OK);
+  assert_int_equal(cq_eval_mse(&r, teacher, student, GOLDEN "pairs.tsv", NULL, NULL, NULL), CQ_OK);
   /* Theirs is summed in single precision. */
   assert_near(r.target, golden_number("eval_mse_target"), 1e-3);
   assert_near(r.source, golden_number("eval_mse_source"), 1e-3);
@@ -186,7 +186,7 @@ static void translation_equals_sentence_transformers(void **state) {
       snprintf(path, sizeof path, MODEL("%s"), models[m]);
       cq_encoder *encoder = open_model(path);
       snprintf(path, sizeof path, GOLDEN "%s.tsv", files[f]);
-      assert_int_equal(cq_eval_translation(&r, encoder, NULL, path, NULL, NULL), CQ_OK);
+      assert_int_equal(cq_eval_translation(&r, encoder, path, NULL, NULL, NULL), CQ_OK);
       snprintf(name, sizeof name, "eval_source_to_target_%s_%s", files[f], models[m]);
       assert_near(r.source_to_target, golden_number(name), 1e-12);
       snprintf(name, sizeof name, "eval_target_to_source_%s_%s", files[f], models[m]);
@@ -199,7 +199,7 @@ static void sts_equals_sentence_transformers(void **state) {
   (void)state;
   cq_encoder *encoder = open_model(MODEL("xlmr-both"));
   cq_sts_result r;
-  assert_int_equal(cq_eval_sts(&r, encoder, NULL, GOLDEN "sts.tsv", NULL, NULL), CQ_OK);
+  assert_int_equal(cq_eval_sts(&r, encoder, GOLDEN "sts.tsv", NULL, NULL, NULL), CQ_OK);
   assert_near(r.spearman, golden_number("eval_spearman"), 1e-12);
   assert_near(r.pearson, golden_number("eval_pearson"), 1e-5);
   assert_int_equal(r.n, 15);
@@ -215,7 +215,7 @@ static void a_narrower_student_is_measured_on_the_first_dimensions(void **state)
   cq_mse_result r;
   float *wanted, *target;
   assert_true(dim < wide);
-  assert_int_equal(cq_eval_mse(&r, teacher, student, NULL, GOLDEN "pairs.tsv", NULL, NULL), CQ_OK);
+  assert_int_equal(cq_eval_mse(&r, teacher, student, GOLDEN "pairs.tsv", NULL, NULL, NULL), CQ_OK);
   assert_int_equal(cq_rows_read(&rows, GOLDEN "pairs.tsv", 2, NULL, NULL), CQ_OK);
   assert_int_equal(cq_encode_column(&wanted, teacher, NULL, rows.column[0], rows.n, NULL, NULL), CQ_OK);
   assert_int_equal(cq_encode_column(&target, student, NULL, rows.column[1], rows.n, NULL, NULL), CQ_OK);
@@ -241,17 +241,17 @@ static void faults_reach_the_caller(void **state) {
   cq_translation_result translation;
   cq_sts_result sts;
   cq_error error = {0};
-  assert_int_equal(cq_eval_mse(&mse, other, teacher, NULL, GOLDEN "pairs.tsv", NULL, &error), CQ_ERR_ARGUMENT);
+  assert_int_equal(cq_eval_mse(&mse, other, teacher, GOLDEN "pairs.tsv", NULL, NULL, &error), CQ_ERR_ARGUMENT);
   assert_non_null(strstr(error.message, "24 dimensions, the teacher's 20"));
   const char *file = file_of("a\tb\nc\n");
-  assert_int_equal(cq_eval_mse(&mse, teacher, teacher, NULL, file, NULL, &error), CQ_ERR_FORMAT);
+  assert_int_equal(cq_eval_mse(&mse, teacher, teacher, file, NULL, NULL, &error), CQ_ERR_FORMAT);
   assert_int_equal(error.line, 2);
-  assert_int_equal(cq_eval_translation(&translation, teacher, NULL, file, NULL, &error), CQ_ERR_FORMAT);
+  assert_int_equal(cq_eval_translation(&translation, teacher, file, NULL, NULL, &error), CQ_ERR_FORMAT);
   assert_int_equal(error.line, 2);
-  assert_int_equal(cq_eval_sts(&sts, teacher, NULL, file, NULL, &error), CQ_ERR_FORMAT);
+  assert_int_equal(cq_eval_sts(&sts, teacher, file, NULL, NULL, &error), CQ_ERR_FORMAT);
   assert_int_equal(error.line, 1);
   cq_eval_options skip = {.skip_bad = true};
-  assert_int_equal(cq_eval_translation(&translation, teacher, NULL, file, &skip, &error), CQ_OK);
+  assert_int_equal(cq_eval_translation(&translation, teacher, file, &skip, NULL, &error), CQ_OK);
   assert_int_equal(translation.n_skipped, 1);
   assert_true(translation.mean == 1);
   cq_encoder_free(teacher);
@@ -269,9 +269,9 @@ static void every_failed_allocation_of_a_measure_is_reported(void **state) {
       cq_sts_result sts;
       cq_error error = {0};
       cq_alloc_fail_at(n);
-      cq_status status = measure == 0   ? cq_eval_mse(&mse, encoder, encoder, NULL, file, NULL, &error)
-                         : measure == 1 ? cq_eval_translation(&translation, encoder, NULL, file, NULL, &error)
-                                        : cq_eval_sts(&sts, encoder, NULL, file, NULL, &error);
+      cq_status status = measure == 0   ? cq_eval_mse(&mse, encoder, encoder, file, NULL, NULL, &error)
+                         : measure == 1 ? cq_eval_translation(&translation, encoder, file, NULL, NULL, &error)
+                                        : cq_eval_sts(&sts, encoder, file, NULL, NULL, &error);
       bool failed = cq_alloc_failed();
       cq_alloc_fail_at(0);
       if (!failed) {

@@ -71,7 +71,7 @@ static double similarity(const cq_encoder *encoder, const char *a, const char *b
   float vectors[2 * 512];
   const cq_slice slices[2] = {cq_slice_of(a), cq_slice_of(b)};
   assert_true(dim <= 512);
-  assert_int_equal(cq_encoder_encode(vectors, encoder, NULL, slices, 2, NULL, NULL, NULL), CQ_OK);
+  assert_int_equal(cq_encoder_encode(vectors, NULL, encoder, slices, 2, NULL, NULL, NULL), CQ_OK);
   for (int i = 0; i < 2 * dim; i++) assert_true(isfinite(vectors[i]));
   return cq_cosine(vectors, vectors + dim, (size_t)dim);
 }

@@ -25,13 +25,13 @@ static void pairs_equal_the_plain_loop(void **state) {
   float *x = rows_with_copies(1);
   for (size_t t = 0; t < 5; t++) {
     for (int threads = 0; threads <= 3; threads++) {
-      cq_pool *pool = NULL;
+      cq_context *ctx = NULL;
       cq_near_pair *pairs;
       size_t n, at = 0;
       cq_nearest_options o = cq_nearest_default_options();
       o.first_pass = threads % 2 ? CQ_FIRST_INT8 : CQ_FIRST_F32;
-      if (threads) assert_int_equal(cq_pool_open(&pool, threads, NULL), CQ_OK);
-      assert_int_equal(cq_near_pairs(&pairs, &n, x, N, DIM, thresholds[t], N * N, &o, pool, NULL), CQ_OK);
+      if (threads) assert_int_equal(cq_context_open(&ctx, threads, NULL), CQ_OK);
+      assert_int_equal(cq_near_pairs(&pairs, &n, x, N, DIM, thresholds[t], N * N, &o, ctx, NULL), CQ_OK);
       for (uint32_t i = 0; i < N; i++) {
         for (uint32_t j = 0; j < i; j++) {
           const double cosine = cq_cosine(x + i * DIM, x + j * DIM, DIM);
@@ -46,7 +46,7 @@ static void pairs_equal_the_plain_loop(void **state) {
       }
       assert_int_equal(at, n);
       free(pairs);
-      cq_pool_free(pool);
+      cq_context_free(ctx);
     }
   }
   free(x);

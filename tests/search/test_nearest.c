@@ -55,18 +55,18 @@ static void check_same(const cq_neighbours *a, const cq_neighbours *b) {
   assert_memory_equal(a->cosine, b->cosine, a->n * a->k * sizeof *a->cosine);
 }
 
-static void check_both(const float *x, size_t n_x, const float *y, size_t n_y, size_t dim, size_t k, cq_pool *pool) {
+static void check_both(const float *x, size_t n_x, const float *y, size_t n_y, size_t dim, size_t k, cq_context *ctx) {
   cq_neighbours of_x, of_y, alone;
   cq_nearest_options o = {.k = k};
-  assert_int_equal(cq_nearest(&of_x, &of_y, x, n_x, y, n_y, dim, &o, pool, NULL), CQ_OK);
+  assert_int_equal(cq_nearest(&of_x, &of_y, x, n_x, y, n_y, dim, &o, ctx, NULL), CQ_OK);
   check_lists(&of_x, x, n_x, y, n_y, dim, k, false);
   check_lists(&of_y, y, n_y, x, n_x, dim, k, false);
-  assert_int_equal(cq_nearest(&alone, NULL, x, n_x, y, n_y, dim, &o, pool, NULL), CQ_OK);
+  assert_int_equal(cq_nearest(&alone, NULL, x, n_x, y, n_y, dim, &o, ctx, NULL), CQ_OK);
   check_same(&alone, &of_x);
   cq_neighbours_free(&alone);
   o.first_pass = CQ_FIRST_INT8;
   cq_neighbours int8_x, int8_y;
-  assert_int_equal(cq_nearest(&int8_x, &int8_y, x, n_x, y, n_y, dim, &o, pool, NULL), CQ_OK);
+  assert_int_equal(cq_nearest(&int8_x, &int8_y, x, n_x, y, n_y, dim, &o, ctx, NULL), CQ_OK);
   check_same(&int8_x, &of_x);
   check_same(&int8_y, &of_y);
   cq_neighbours_free(&int8_x);
@@ -75,10 +75,10 @@ static void check_both(const float *x, size_t n_x, const float *y, size_t n_y, s
   cq_neighbours_free(&of_y);
 }
 
-static void check_within(const float *x, size_t n, size_t dim, size_t k, cq_pool *pool) {
+static void check_within(const float *x, size_t n, size_t dim, size_t k, cq_context *ctx) {
   cq_neighbours got;
   const cq_nearest_options o = {.k = k};
-  assert_int_equal(cq_nearest_within(&got, x, n, dim, &o, pool, NULL), CQ_OK);
+  assert_int_equal(cq_nearest_within(&got, x, n, dim, &o, ctx, NULL), CQ_OK);
   check_lists(&got, x, n, x, n, dim, k, true);
   cq_neighbours_free(&got);
 }
@@ -107,22 +107,22 @@ static void both_ways_equal_the_plain_loop(void **state) {
                              {130, 9, 3}, {700, 40, 24}, {0, 4, 4},     {4, 0, 4},     {0, 0, 4},   {200, 1100, 7}};
   const size_t ks[] = {1, 4, 13};
   for (int threads = 0; threads <= 3; threads++) {
-    cq_pool *pool = NULL;
-    if (threads) assert_int_equal(cq_pool_open(&pool, threads, NULL), CQ_OK);
+    cq_context *ctx = NULL;
+    if (threads) assert_int_equal(cq_context_open(&ctx, threads, NULL), CQ_OK);
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
       const size_t n_x = sizes[s][0], n_y = sizes[s][1], dim = sizes[s][2], k = ks[(s + (size_t)threads) % 3];
       float *x = normal_rows(n_x, dim, s), *y = normal_rows(n_y, dim, s + 100);
-      check_both(x, n_x, y, n_y, dim, k, pool);
-      check_within(x, n_x, dim, k, pool);
+      check_both(x, n_x, y, n_y, dim, k, ctx);
+      check_within(x, n_x, dim, k, ctx);
       free(x);
       free(y);
       x = coarse_rows(n_x, dim, s), y = coarse_rows(n_y, dim, s + 200);
-      check_both(x, n_x, y, n_y, dim, k, pool);
-      check_within(x, n_x, dim, k, pool);
+      check_both(x, n_x, y, n_y, dim, k, ctx);
+      check_within(x, n_x, dim, k, ctx);
       free(x);
       free(y);
     }
-    cq_pool_free(pool);
+    cq_context_free(ctx);
   }
 }
 
@@ -130,18 +130,18 @@ static void both_ways_equal_the_plain_loop(void **state) {
 static void several_chunks_equal_the_plain_loop(void **state) {
   (void)state;
   enum { N = 100, M = 500, DIM = 12000, EIGHT_BITS = 1024, MANY = 17000 };
-  cq_pool *pool;
-  assert_int_equal(cq_pool_open(&pool, 2, NULL), CQ_OK);
+  cq_context *ctx;
+  assert_int_equal(cq_context_open(&ctx, 2, NULL), CQ_OK);
   float *x = normal_rows(N, DIM, 1), *y = normal_rows(M, DIM, 2);
   for (size_t i = 0; i < 100; i++) memcpy(y + (M - 1 - i) * DIM, x + i * DIM, DIM * sizeof *x); /* far copies */
-  check_both(x, N, y, M, DIM, 3, pool);
-  check_within(y, 400, DIM, 3, pool);
+  check_both(x, N, y, M, DIM, 3, ctx);
+  check_within(y, 400, DIM, 3, ctx);
   free(x);
   x = normal_rows(MANY, EIGHT_BITS, 5);
-  check_both(y, 20, x, MANY, EIGHT_BITS, 3, pool);
+  check_both(y, 20, x, MANY, EIGHT_BITS, 3, ctx);
   free(x);
   free(y);
-  cq_pool_free(pool);
+  cq_context_free(ctx);
 }
 
 /* Copies, scaled copies, and rows that differ in the last bit: where an f32 score cannot decide. */

@@ -21,10 +21,10 @@ static bool is_odd(const void *context, size_t row) {
 
 /* Rank by rank: no allowed row outside of the list is better than the list's last. */
 static void check(const float *queries, size_t n_queries, const float *documents, size_t n, size_t dim, size_t k,
-                  bool (*allowed)(const void *, size_t), cq_pool *pool) {
+                  bool (*allowed)(const void *, size_t), cq_context *ctx) {
   cq_neighbours got;
   bool *seen = malloc(n + 1);
-  assert_int_equal(cq_top(&got, queries, n_queries, documents, n, dim, k, allowed, NULL, pool, NULL), CQ_OK);
+  assert_int_equal(cq_top(&got, queries, n_queries, documents, n, dim, k, allowed, NULL, ctx, NULL), CQ_OK);
   assert_int_equal(got.n, n_queries);
   assert_int_equal(got.k, k);
   for (size_t q = 0; q < n_queries; q++) {
@@ -58,8 +58,8 @@ static void the_nearest_are_found(void **state) {
   const size_t sizes[][4] = {{1, 1, 1, 1},  {3, 700, 16, 5}, {70, 300, 33, 4},
                              {2, 3, 8, 10}, {0, 5, 4, 2},    {4, 0, 4, 2}};
   for (int threads = 0; threads <= 2; threads++) {
-    cq_pool *pool = NULL;
-    if (threads) assert_int_equal(cq_pool_open(&pool, threads, NULL), CQ_OK);
+    cq_context *ctx = NULL;
+    if (threads) assert_int_equal(cq_context_open(&ctx, threads, NULL), CQ_OK);
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
       const size_t n_queries = sizes[s][0], n = sizes[s][1], dim = sizes[s][2], k = sizes[s][3];
       for (int coarse = 0; coarse < 2; coarse++) {
@@ -68,13 +68,13 @@ static void the_nearest_are_found(void **state) {
         for (size_t i = 0; i < n_queries * dim; i++) queries[i] = (float)cq_random_normal(&r);
         for (size_t i = 0; i < n * dim; i++)
           rows[i] = coarse ? (float)cq_random_below(&r, 3) - 1 : (float)cq_random_normal(&r) * 3;
-        check(queries, n_queries, rows, n, dim, k, NULL, pool);
-        check(queries, n_queries, rows, n, dim, k, is_odd, pool);
+        check(queries, n_queries, rows, n, dim, k, NULL, ctx);
+        check(queries, n_queries, rows, n, dim, k, is_odd, ctx);
         free(queries);
         free(rows);
       }
     }
-    cq_pool_free(pool);
+    cq_context_free(ctx);
   }
 }
 

@@ -123,9 +123,9 @@ static inline void make_sides(problem *p, bool unit_length, double dropout) {
                                         .decoder = make_decoder(&shape, N_LETTERS, 0.5, 50 + (uint64_t)s)};
 }
 
-static inline void start(problem *p, const cq_autoencoder_options *o, cq_pool *pool) {
+static inline void start(problem *p, const cq_autoencoder_options *o, cq_context *ctx) {
   cq_error error = {0};
-  if (cq_autoencoder_trainer_new(&p->trainer, &p->params, p->sides, 2, pool, o, &error)) fail_msg("%s", error.message);
+  if (cq_autoencoder_trainer_new(&p->trainer, &p->params, p->sides, 2, ctx, o, &error)) fail_msg("%s", error.message);
 }
 
 static inline void tear_down(problem *p) {

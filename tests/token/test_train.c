@@ -2,8 +2,8 @@
  * SentencePiece's own on the trained model. */
 #include "golden.h"
 
+#include "base/context.h"
 #include "base/file.h"
-#include "base/pool.h"
 #include "token/sentencepiece_shim.h"
 
 /* Sentences made by rule from words of five languages. */
@@ -209,19 +209,19 @@ static void encode_in_thread(void *context, size_t item, int worker) {
 static void test_threads(void **state) {
   (void)state;
   static const char *const names[] = {"wordpiece-uncased", "sentencepiece-unigram", "byte-level"};
-  cq_pool *pool;
+  cq_context *ctx;
   cq_error error = {0};
-  assert_int_equal(cq_pool_open(&pool, 4, &error), CQ_OK);
+  assert_int_equal(cq_context_open(&ctx, 4, &error), CQ_OK);
   for (size_t i = 0; i < 3; i++) {
     cq_tokenizer *t = open_tokenizer(golden_path(names[i]));
     job j = {t, {0}, 0};
     encode(&j.expected, t, cq_slice_of("the old mill река पुरानी 河流 Boat"), 0, NULL);
-    cq_pool_run(pool, 400, encode_in_thread, &j);
+    cq_context_run(ctx, 400, encode_in_thread, &j);
     assert_int_equal(j.wrong, 0);
     cq_free(j.expected.ids);
     cq_tokenizer_free(t);
   }
-  cq_pool_free(pool);
+  cq_context_free(ctx);
 }
 
 int main(void) {

@@ -111,7 +111,7 @@ static void losses_are_the_plain_sums(void **state) {
       const cq_autoencoder_options o = options_of(v, &p);
       start(&p, &o, NULL);
       for (int s = 0; s < 2; s++)
-        assert_int_equal(cq_encoder_encode(vectors[s][0], p.sides[s].encoder, NULL, batch_of(s), n, NULL, NULL, NULL),
+        assert_int_equal(cq_encoder_encode(vectors[s][0], NULL, p.sides[s].encoder, batch_of(s), n, NULL, NULL, NULL),
                          CQ_OK);
       const cq_autoencoder_report r = step(&p, n);
       const cq_discriminator_report judged = plain_judgement(&o, vectors, n);
@@ -229,7 +229,7 @@ static void frozen_encoders_read_without_dropout(void **state) {
     cq_encoder_free(p.sides[s].encoder);
     p.sides[s].encoder = make_encoder(40 + s, true, 0.5);
     p.sides[s].encoder_frozen = true;
-    assert_int_equal(cq_encoder_encode(vectors[s][0], p.sides[s].encoder, NULL, batch_of((int)s), N, NULL, NULL, NULL),
+    assert_int_equal(cq_encoder_encode(vectors[s][0], NULL, p.sides[s].encoder, batch_of((int)s), N, NULL, NULL, NULL),
                      CQ_OK);
   }
   const cq_autoencoder_options o = options_of(&variants[0], &p);
@@ -262,7 +262,7 @@ static void a_shared_layer_is_one(void **state) {
   for (int i = 0; i < 5; i++) {
     assert_int_equal(cq_autoencoder_settle(p.trainer, NULL), CQ_OK);
     for (int s = 0; s < 2; s++)
-      assert_int_equal(cq_encoder_encode(vectors[s][0], p.sides[s].encoder, NULL, batch_of(s), N, NULL, NULL, NULL),
+      assert_int_equal(cq_encoder_encode(vectors[s][0], NULL, p.sides[s].encoder, batch_of(s), N, NULL, NULL, NULL),
                        CQ_OK);
     expect_near("a shared layer", "the distance", step(&p, N).distance, plain_distance(vectors, N));
     for (size_t k = 0; k < 2; k++) /* weight, bias */
@@ -283,7 +283,7 @@ static void decoders_forget_by_their_keys(void **state) {
     make_sides(&p, true, 0.4);
     for (int s = 0; s < 2; s++) {
       p.sides[s].encoder_frozen = true;
-      assert_int_equal(cq_encoder_encode(vectors[s][0], p.sides[s].encoder, NULL, batch_of(s), N, NULL, NULL, NULL),
+      assert_int_equal(cq_encoder_encode(vectors[s][0], NULL, p.sides[s].encoder, batch_of(s), N, NULL, NULL, NULL),
                        CQ_OK);
     }
     cq_autoencoder_options o = options_of(&variants[feed], &p);

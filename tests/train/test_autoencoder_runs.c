@@ -15,7 +15,7 @@ static void change(cq_autoencoder_options *o, int kind) {
 }
 
 /* All is lost but a checkpoint. */
-static void interrupt(problem *p, const cq_autoencoder_options *o, cq_pool *pool) {
+static void interrupt(problem *p, const cq_autoencoder_options *o, cq_context *ctx) {
   cq_checkpoint_writer *w;
   cq_checkpoint *c;
   const double rate = p->rate;
@@ -25,7 +25,7 @@ static void interrupt(problem *p, const cq_autoencoder_options *o, cq_pool *pool
   tear_down(p);
   make_sides(p, true, 0.2);
   p->rate = rate;
-  start(p, o, pool);
+  start(p, o, ctx);
   assert_int_equal(cq_checkpoint_open(&c, test_path("autoencoder.checkpoint"), NULL), CQ_OK);
   assert_int_equal(cq_autoencoder_trainer_restore(p->trainer, c, NULL), CQ_OK);
   cq_checkpoint_close(c);
@@ -36,17 +36,17 @@ enum { N_STEPS = 30 };
 /* interrupted: before that step; 0: never. */
 static uint64_t train_and_hash(int kind, int n_threads, uint64_t seed, int n_shards, int interrupted, double *first,
                                double *last) {
-  cq_pool *pool;
+  cq_context *ctx;
   problem p;
-  assert_int_equal(cq_pool_open(&pool, n_threads, NULL), CQ_OK);
+  assert_int_equal(cq_context_open(&ctx, n_threads, NULL), CQ_OK);
   make_sides(&p, true, 0.2);
   cq_autoencoder_options o = noisy_options(&p);
   o.seed = seed, o.n_shards = n_shards;
   change(&o, kind);
   p.rate = 5e-3;
-  start(&p, &o, pool);
+  start(&p, &o, ctx);
   for (int i = 0; i < N_STEPS; i++) {
-    if (interrupted && i == interrupted) interrupt(&p, &o, pool);
+    if (interrupted && i == interrupted) interrupt(&p, &o, ctx);
     const cq_autoencoder_report r = step(&p, i % 3 == 2 ? 2 : N - (size_t)(i % 2));
     if (i == 0) *first = total(&variants[N_VARIANTS - 1], &r);
     if (i % 3 == 0) *last = total(&variants[N_VARIANTS - 1], &r);
@@ -55,7 +55,7 @@ static uint64_t train_and_hash(int kind, int n_threads, uint64_t seed, int n_sha
   assert_int_equal(cq_autoencoder_settle(p.trainer, NULL), CQ_OK);
   const uint64_t hash = hash_of(&p);
   tear_down(&p);
-  cq_pool_free(pool);
+  cq_context_free(ctx);
   return hash;
 }
 

@@ -2,7 +2,7 @@
  * give for the whole batch at once, whatever is frozen and whoever reads whom; threads; what does not fit. */
 #include "support/decoders.h"
 
-#include "base/pool.h"
+#include "base/context.h"
 #include "model/modules.h"
 #include "model/states.h"
 #include "train/autoencoder.h"
@@ -95,9 +95,9 @@ static cq_autoencoder_options usual_options(const problem *p, cq_feed feed) {
                                   .optimizer = {.learning_rate = rate_of, .context = &p->rate}};
 }
 
-static void start(problem *p, const cq_autoencoder_options *o, cq_pool *pool) {
+static void start(problem *p, const cq_autoencoder_options *o, cq_context *ctx) {
   cq_error error = {0};
-  if (cq_autoencoder_trainer_new(&p->trainer, &p->params, p->sides, 2, pool, o, &error)) fail_msg("%s", error.message);
+  if (cq_autoencoder_trainer_new(&p->trainer, &p->params, p->sides, 2, ctx, o, &error)) fail_msg("%s", error.message);
 }
 
 static void tear_down(problem *p) {
@@ -285,16 +285,16 @@ static void text_of_one_language(void **state) {
 /* --- threads --- */
 
 static uint64_t train_and_hash(int n_threads, double *first, double *last) {
-  cq_pool *pool;
+  cq_context *ctx;
   problem p;
   uint64_t hash = 0;
-  assert_int_equal(cq_pool_open(&pool, n_threads, NULL), CQ_OK);
+  assert_int_equal(cq_context_open(&ctx, n_threads, NULL), CQ_OK);
   make_sides(&p, &taking, &blind, 0.2);
   cq_autoencoder_options o = usual_options(&p, CQ_FEED_BOTH);
   o.contrast = 1, o.contrast_by = CQ_CONTRAST_IN_BATCH, o.noise = 0.3, o.word_dropout = 0.2;
   o.optimizer.beta1 = 0.9, o.optimizer.beta2 = 0.999, o.optimizer.eps = 1e-8;
   p.rate = 5e-3;
-  start(&p, &o, pool);
+  start(&p, &o, ctx);
   for (int i = 0; i < 30; i++) {
     const cq_autoencoder_report r = step(&p, i % 3 == 2 ? 2 : N - (size_t)(i % 2));
     if (i == 0) *first = r.nll[0] + r.nll[1];
@@ -304,7 +304,7 @@ static uint64_t train_and_hash(int n_threads, double *first, double *last) {
   for (size_t i = 0; i < p.params.n; i++)
     hash = cq_mix(hash) ^ cq_hash(p.params.items[i]->value, (size_t)cq_param_floats(p.params.items[i]) * 4);
   tear_down(&p);
-  cq_pool_free(pool);
+  cq_context_free(ctx);
   return hash;
 }
 

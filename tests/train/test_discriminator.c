@@ -2,8 +2,8 @@
  * vectors against finite differences of plain loops in double precision, and runs of it. */
 #include "support/files.h"
 
+#include "base/context.h"
 #include "base/memory.h"
-#include "base/pool.h"
 #include "base/random.h"
 #include "format/safetensors.h"
 #include "train/discriminator.h"
@@ -54,16 +54,16 @@ static void make(problem *p, int64_t n, const cq_discriminator_options *o) {
   }
 }
 
-static void judge(problem *p, cq_pool *pool) {
+static void judge(problem *p, cq_context *ctx) {
   const cq_space space = {{p->vectors[0], p->vectors[1]}, {p->gradients[0], p->gradients[1]}, p->n, p->o.dim};
   for (int s = 0; s < 2; s++)
     for (int64_t i = 0; i < p->n * p->o.dim; i++) p->gradients[s][i] = before_of(i);
-  assert_int_equal(cq_discriminator_judge(p->d, &p->report, &space, p->weight, pool, NULL), CQ_OK);
+  assert_int_equal(cq_discriminator_judge(p->d, &p->report, &space, p->weight, ctx, NULL), CQ_OK);
 }
 
-static void learn(problem *p, cq_pool *pool) {
+static void learn(problem *p, cq_context *ctx) {
   cq_error error = {0};
-  if (cq_discriminator_learn(p->d, pool, &error)) fail_msg("%s", error.message);
+  if (cq_discriminator_learn(p->d, ctx, &error)) fail_msg("%s", error.message);
 }
 
 static float *values_of(const problem *p, size_t which) {
@@ -239,9 +239,9 @@ static void pytorch_agrees(void **state) {
  * lost at half way but a checkpoint. */
 static uint64_t run(int n_threads, int n_shards, bool interrupted, double first[2], double last[2]) {
   static problem p;
-  cq_pool *pool;
+  cq_context *ctx;
   uint64_t hash = 0;
-  assert_int_equal(cq_pool_open(&pool, n_threads, NULL), CQ_OK);
+  assert_int_equal(cq_context_open(&ctx, n_threads, NULL), CQ_OK);
   cq_discriminator_options o = options_of(6, 20, CQ_ADVERSARY_REVERSED, 0.05);
   o.n_shards = n_shards;
   make(&p, 50, &o);
@@ -266,15 +266,15 @@ static uint64_t run(int n_threads, int n_shards, bool interrupted, double first[
       for (int64_t i = 0; i < p.n * o.dim; i++)
         p.vectors[s][i] = (float)(cq_random_normal(&random) + (i % o.dim == 0 ? 1.3 * (double)s : 0));
     }
-    judge(&p, pool);
+    judge(&p, ctx);
     if (step == 0) first[0] = p.report.loss, first[1] = p.report.accuracy;
     last[0] = p.report.loss, last[1] = p.report.accuracy;
     for (int s = 0; s < 2; s++) hash = cq_mix(hash) ^ cq_hash(p.gradients[s], (size_t)(p.n * o.dim) * sizeof(float));
-    learn(&p, pool);
+    learn(&p, ctx);
   }
   rate = 0;
   cq_discriminator_free(p.d);
-  cq_pool_free(pool);
+  cq_context_free(ctx);
   return hash;
 }
 

@@ -2,8 +2,8 @@
  * against finite differences of plain loops in double precision, on any number of threads, with little memory. */
 #include "support/files.h"
 
+#include "base/context.h"
 #include "base/memory.h"
-#include "base/pool.h"
 #include "base/random.h"
 #include "format/safetensors.h"
 #include "train/contrast.h"
@@ -163,11 +163,11 @@ static void unmake(problem *p) {
   }
 }
 
-static double run(problem *p, const cq_kernels *kernels, cq_pool *pool) {
+static double run(problem *p, const cq_kernels *kernels, cq_context *ctx) {
   cq_lane lane = {.kernels = kernels};
   double loss;
   for (int s = 0; s < 2; s++) memset(p->gradients[s], 0, (size_t)(p->c.n[s] * p->c.dim) * sizeof(float));
-  assert_int_equal(cq_contrast_loss(&loss, &p->c, 1, &lane, pool, NULL), CQ_OK);
+  assert_int_equal(cq_contrast_loss(&loss, &p->c, 1, &lane, ctx, NULL), CQ_OK);
   cq_workspace_free(&lane.workspace);
   return loss;
 }
@@ -245,12 +245,12 @@ static void threads_do_not_change_a_bit(void **state) {
   const double value = run(&one, cq_kernels_best(), NULL);
   (void)state;
   for (int n_threads = 1; n_threads <= 3; n_threads++) {
-    cq_pool *pool;
-    assert_int_equal(cq_pool_open(&pool, n_threads, NULL), CQ_OK);
-    assert_true(run(&many, cq_kernels_best(), pool) == value);
+    cq_context *ctx;
+    assert_int_equal(cq_context_open(&ctx, n_threads, NULL), CQ_OK);
+    assert_true(run(&many, cq_kernels_best(), ctx) == value);
     for (int s = 0; s < 2; s++)
       assert_memory_equal(one.gradients[s], many.gradients[s], (size_t)(one.c.n[s] * one.c.dim) * sizeof(float));
-    cq_pool_free(pool);
+    cq_context_free(ctx);
   }
   unmake(&one);
   unmake(&many);

@@ -2,8 +2,8 @@
  * double precision whose finite differences check the gradients, and on any number of threads. */
 #include "support/files.h"
 
+#include "base/context.h"
 #include "base/memory.h"
-#include "base/pool.h"
 #include "base/random.h"
 #include "format/safetensors.h"
 #include "train/space_loss.h"
@@ -43,7 +43,7 @@ static void unmake(problem *p) {
   free(p->targets);
 }
 
-static double run(problem *p, loss which, const cq_kernels *kernels, cq_pool *pool) {
+static double run(problem *p, loss which, const cq_kernels *kernels, cq_context *ctx) {
   const cq_space space = {{p->vectors[0], p->vectors[1]}, {p->gradients[0], p->gradients[1]}, p->n, p->dim};
   cq_lane lane = {.kernels = kernels};
   double value = NAN;
@@ -56,7 +56,7 @@ static double run(problem *p, loss which, const cq_kernels *kernels, cq_pool *po
   if (which == PAIRS) value = cq_space_pairs(&space, p->number, p->weight);
   if (which == COSINES) value = cq_space_cosines(&space, p->targets, p->weight); /* the first [n] of them */
   if (which == IN_BATCH)
-    assert_int_equal(cq_space_in_batch(&value, &space, p->number, p->weight, &lane, pool, NULL), CQ_OK);
+    assert_int_equal(cq_space_in_batch(&value, &space, p->number, p->weight, &lane, ctx, NULL), CQ_OK);
   cq_workspace_free(&lane.workspace);
   return value;
 }
@@ -205,12 +205,12 @@ static void threads_do_not_change_a_bit(void **state) {
   problem one = make(300, 9, 0.2), many = make(300, 9, 0.2);
   const double value = run(&one, IN_BATCH, cq_kernels_best(), NULL);
   for (int n_threads = 1; n_threads <= 3; n_threads++) {
-    cq_pool *pool;
-    assert_int_equal(cq_pool_open(&pool, n_threads, NULL), CQ_OK);
-    assert_true(run(&many, IN_BATCH, cq_kernels_best(), pool) == value);
+    cq_context *ctx;
+    assert_int_equal(cq_context_open(&ctx, n_threads, NULL), CQ_OK);
+    assert_true(run(&many, IN_BATCH, cq_kernels_best(), ctx) == value);
     for (int s = 0; s < 2; s++)
       assert_memory_equal(one.gradients[s], many.gradients[s], (size_t)(one.n * one.dim) * sizeof(float));
-    cq_pool_free(pool);
+    cq_context_free(ctx);
   }
   unmake(&one);
   unmake(&many);

@@ -71,7 +71,7 @@ static double loss_of(cq_encoder *encoder, const float *targets) {
   double sum = 0;
   for (int i = 0; i < N; i++) slices[i] = cq_slice_of(texts[i]);
   assert_int_equal(cq_encoder_pack(encoder, NULL, true, NULL), CQ_OK);
-  assert_int_equal(cq_encoder_encode(y, encoder, NULL, slices, N, NULL, NULL, NULL), CQ_OK);
+  assert_int_equal(cq_encoder_encode(y, NULL, encoder, slices, N, NULL, NULL, NULL), CQ_OK);
   for (int i = 0; i < N * dim; i++) sum += ((double)y[i] - targets[i]) * ((double)y[i] - targets[i]);
   cq_free(y);
   return sum / (N * dim);
@@ -181,17 +181,17 @@ static cq_status towards_targets(void *context, double *loss, float *gradients, 
 }
 
 static uint64_t train_and_hash(const char *model, int n_threads, int n_steps, bool jointly) {
-  cq_pool *pool;
+  cq_context *ctx;
   cq_trainer *trainer;
   cq_step_report report;
-  assert_int_equal(cq_pool_open(&pool, n_threads, NULL), CQ_OK);
+  assert_int_equal(cq_context_open(&ctx, n_threads, NULL), CQ_OK);
   cq_encoder *encoder = open_model(model);
   const int dim = cq_encoder_dim(encoder);
   float *targets = cq_alloc_array(N, (size_t)dim * sizeof *targets);
   cq_example examples[N];
   make_examples(examples, targets, dim);
   const cq_trainer_options options = options_for(4, true);
-  assert_int_equal(cq_trainer_new(&trainer, encoder, pool, &options, NULL), CQ_OK);
+  assert_int_equal(cq_trainer_new(&trainer, encoder, ctx, &options, NULL), CQ_OK);
   double first = 0;
   for (int i = 0; i < n_steps; i++) {
     const cq_example *batch = examples + i % 3;
@@ -212,7 +212,7 @@ static uint64_t train_and_hash(const char *model, int n_threads, int n_steps, bo
   cq_trainer_free(trainer);
   cq_encoder_free(encoder);
   cq_free(targets);
-  cq_pool_free(pool);
+  cq_context_free(ctx);
   return hash;
 }
 

@@ -92,9 +92,9 @@ static cq_cognates *opened(const language *targets) {
 
 static const int schedule[] = {3, 6, 12};
 
-static void learn(cq_cognates *c, const lists *l, bool finish, cq_pool *pool) {
-  assert_int_equal(cq_cognates_learn(c, l->groups, GROUPS, schedule, 3, pool, NULL), CQ_OK);
-  if (finish) assert_int_equal(cq_cognates_finish(c, l->groups, GROUPS, pool, NULL), CQ_OK);
+static void learn(cq_cognates *c, const lists *l, bool finish, cq_context *ctx) {
+  assert_int_equal(cq_cognates_learn(c, l->groups, GROUPS, schedule, 3, ctx, NULL), CQ_OK);
+  if (finish) assert_int_equal(cq_cognates_finish(c, l->groups, GROUPS, ctx, NULL), CQ_OK);
 }
 
 static int ascending(const void *a, const void *b) {
@@ -161,17 +161,17 @@ static void threads_change_no_bit(void **state) {
   cq_cognates *c = opened(&greek);
   double *scores[2], contrasts[2];
   for (int i = 0; i < 2; i++) {
-    cq_pool *pool;
-    assert_int_equal(cq_pool_open(&pool, i ? 3 : 1, NULL), CQ_OK);
-    learn(c, &related, true, pool);
-    assert_int_equal(cq_cognates_contrast(&contrasts[i], c, related.groups, GROUPS, pool, NULL), CQ_OK);
+    cq_context *ctx;
+    assert_int_equal(cq_context_open(&ctx, i ? 3 : 1, NULL), CQ_OK);
+    learn(c, &related, true, ctx);
+    assert_int_equal(cq_cognates_contrast(&contrasts[i], c, related.groups, GROUPS, ctx, NULL), CQ_OK);
     scores[i] = malloc(2 * N * sizeof *scores[i]);
     assert_non_null(scores[i]);
     for (uint32_t w = 0; w < N; w++) {
       scores[i][2 * w] = cq_cognates_score(c, w, w);
       scores[i][2 * w + 1] = cq_cognates_score(c, w, (w + 11) % N);
     }
-    cq_pool_free(pool);
+    cq_context_free(ctx);
   }
   assert_memory_equal(scores[0], scores[1], 2 * N * sizeof *scores[0]);
   assert_memory_equal(&contrasts[0], &contrasts[1], sizeof contrasts[0]);

@@ -62,9 +62,9 @@ static cq_words_options tiny_options(void) {
       .dim = 5, .window = 3, .negative = 2, .epochs = 2, .rate = 0.1, .least_rate = 0.01, .seed = 3, .buckets = 50};
 }
 
-static cq_word_model trained(const cq_word_corpus *c, const cq_words_options *o, cq_pool *pool) {
+static cq_word_model trained(const cq_word_corpus *c, const cq_words_options *o, cq_context *ctx) {
   cq_word_model m;
-  assert_int_equal(cq_word_model_train(&m, c, o, pool, NULL), CQ_OK);
+  assert_int_equal(cq_word_model_train(&m, c, o, ctx, NULL), CQ_OK);
   return m;
 }
 
@@ -248,20 +248,20 @@ static void the_seed_decides_every_bit(void **state) {
   assert_int_equal(cq_word_corpus_finish(&c, 1, NULL), CQ_OK);
   for (int way = 0; way < 4; way++) {
     cq_words_options o = tiny_options();
-    cq_pool *pool;
+    cq_context *ctx;
     o.cbow = way == 1, o.share_negatives = way == 2;
     o.sample = 0.01;
     if (way == 3) o.shortest_ngram = 3, o.longest_ngram = 4;
     cq_word_model a = trained(&c, &o, NULL), b = trained(&c, &o, NULL);
-    assert_int_equal(cq_pool_open(&pool, 1, NULL), CQ_OK);
-    cq_word_model in_pool = trained(&c, &o, pool);
+    assert_int_equal(cq_context_open(&ctx, 1, NULL), CQ_OK);
+    cq_word_model in_pool = trained(&c, &o, ctx);
     assert_true(same_model(&a, &b, rows_of(&a, &o)) && same_model(&a, &in_pool, rows_of(&a, &o)));
     assert_int_equal(a.n_read, c.tokens.n * (uint64_t)o.epochs);
     o.seed++;
     cq_word_model other = trained(&c, &o, NULL);
     assert_false(same_model(&a, &other, rows_of(&a, &o)));
     cq_word_model_free(&a), cq_word_model_free(&b), cq_word_model_free(&in_pool), cq_word_model_free(&other);
-    cq_pool_free(pool);
+    cq_context_free(ctx);
   }
   cq_word_corpus_free(&c);
 }
@@ -330,22 +330,22 @@ static void words_of_one_topic_come_together(void **state) {
 static void several_threads_learn_as_well(void **state) {
   (void)state;
   cq_word_corpus c = topical_corpus(6000);
-  cq_pool *pool;
+  cq_context *ctx;
   count(&c);
-  assert_int_equal(cq_pool_open(&pool, 3, NULL), CQ_OK);
+  assert_int_equal(cq_context_open(&ctx, 3, NULL), CQ_OK);
   for (int way = 0; way < 3; way++) {
     cq_words_options o = topic_options();
     double within, between;
     o.epochs = 6;
     o.cbow = way == 1;
     if (way == 2) o.shortest_ngram = 3, o.longest_ngram = 3;
-    cq_word_model m = trained(&c, &o, pool);
+    cq_word_model m = trained(&c, &o, ctx);
     measure_topics(&within, &between, &m);
     assert_true(within > between + 0.1);
     assert_int_equal(m.n_read, 6 * c.tokens.n);
     cq_word_model_free(&m);
   }
-  cq_pool_free(pool);
+  cq_context_free(ctx);
   cq_word_corpus_free(&c);
 }
 
@@ -357,9 +357,9 @@ static void loss_falls_with_epochs(void **state) {
   count(&c);
   const int epochs[] = {1, 4, 16, 40};
   cq_words_options o = topic_options();
-  cq_pool *pool;
+  cq_context *ctx;
   double last = (1 + o.negative) * log(2) * 1.001; /* of output vectors that are still zero */
-  assert_int_equal(cq_pool_open(&pool, 2, NULL), CQ_OK);
+  assert_int_equal(cq_context_open(&ctx, 2, NULL), CQ_OK);
   for (size_t i = 0; i < 4; i++) {
     cq_words_options measuring = topic_options();
     double loss, again;
@@ -367,13 +367,13 @@ static void loss_falls_with_epochs(void **state) {
     measuring.seed = 999;
     cq_word_model m = trained(&c, &o, NULL);
     assert_int_equal(cq_word_model_loss(&loss, &m, &c, c.counts, &measuring, NULL, NULL), CQ_OK);
-    assert_int_equal(cq_word_model_loss(&again, &m, &c, c.counts, &measuring, pool, NULL), CQ_OK);
+    assert_int_equal(cq_word_model_loss(&again, &m, &c, c.counts, &measuring, ctx, NULL), CQ_OK);
     assert_true(loss == again); /* measuring does not depend on threads */
     assert_true(loss < last);
     last = loss;
     cq_word_model_free(&m);
   }
-  cq_pool_free(pool);
+  cq_context_free(ctx);
   cq_word_corpus_free(&c);
 }
 

@@ -170,15 +170,15 @@ static double mean_of_nearest(size_t word, const bool *language) {
 static void the_plain_loop_says_the_same(void **state) {
   (void)state;
   cq_random random = cq_random_seeded(21, 0);
-  cq_pool *pool;
+  cq_context *ctx;
   for (size_t w = 0; w < MANY; w++) {
     of_source[w] = w % 2 == 0, of_target[w] = w % 2 == 1;
     for (size_t i = 0; i < WIDE; i++) x[w][i] = (float)cq_random_normal(&random) * (float)(1 + w);
   }
-  assert_int_equal(cq_pool_open(&pool, 3, NULL), CQ_OK);
+  assert_int_equal(cq_context_open(&ctx, 3, NULL), CQ_OK);
   for (int csls = 0; csls <= K; csls += K) {
     cq_translator t;
-    assert_int_equal(cq_translator_open(&t, x[0], MANY, WIDE, of_source, of_target, csls, csls ? pool : NULL, NULL),
+    assert_int_equal(cq_translator_open(&t, x[0], MANY, WIDE, of_source, of_target, csls, csls ? ctx : NULL, NULL),
                      CQ_OK);
     for (uint32_t w = 0; w < MANY; w += 2) {
       cq_translation got[MANY];
@@ -197,7 +197,7 @@ static void the_plain_loop_says_the_same(void **state) {
     }
     cq_translator_close(&t);
   }
-  cq_pool_free(pool);
+  cq_context_free(ctx);
 }
 
 static void every_allocation_may_fail(void **state) {

@@ -73,12 +73,12 @@ static const cli_option translate_options[] = {
 };
 
 static int translate_chunk(cq_encode_stats *stats, const cli_sentences *in, const cq_autoencoder *model,
-                           const struct translate_args *args, cq_pool *pool) {
+                           const struct translate_args *args, cq_context *ctx) {
   char **out = calloc(in->n, sizeof *out);
   cq_error error = {0};
   if (!out) return cli_fail("out of memory");
   int code = CLI_OK;
-  if (cq_autoencoder_translate(out, model, args->from, args->to, in->slices, in->n, &args->o, stats, pool, &error))
+  if (cq_autoencoder_translate(out, stats, model, args->from, args->to, in->slices, in->n, &args->o, ctx, &error))
     code = cli_sentences_fail(in, &error);
   for (size_t i = 0; i < in->n; i++) {
     if (code == CLI_OK) puts(out[i]);
@@ -92,7 +92,7 @@ static int run_translate(const cli_call *call) {
   const struct translate_args *args = call->options;
   cq_error error = {0};
   cq_autoencoder *model = NULL;
-  cq_pool *pool = NULL;
+  cq_context *ctx = NULL;
   cq_encode_stats stats = {0};
   cli_sentences in = {.paths = call->arguments,
                       .n_paths = call->n_arguments,
@@ -100,12 +100,12 @@ static int run_translate(const cli_call *call) {
                       .n_columns = 1,
                       .rows = (size_t)args->batch,
                       .skip_bad = args->skip_bad};
-  int code = cli_open_pool(&pool, args->threads);
+  int code = cli_open_context(&ctx, args->threads);
   if (code == CLI_OK && cq_autoencoder_open(&model, args->model, &error)) code = cli_fail_error(&error);
   while (code == CLI_OK) {
     if (cli_sentences_next(&in, &error)) code = cli_fail_error(&error);
     if (code != CLI_OK || in.n == 0) break;
-    code = translate_chunk(&stats, &in, model, args, pool);
+    code = translate_chunk(&stats, &in, model, args, ctx);
   }
   if (code == CLI_OK && stats.n_truncated)
     cli_note("%" PRIu64 " of %" PRIu64 " sentences are longer than the encoder reads and were cut", stats.n_truncated,
@@ -113,7 +113,7 @@ static int run_translate(const cli_call *call) {
   if (code == CLI_OK && in.n_skipped) cli_note("%" PRIu64 " lines were skipped", in.n_skipped);
   cli_sentences_close(&in);
   cq_autoencoder_free(model);
-  cq_pool_free(pool);
+  cq_context_free(ctx);
   return code;
 }
 

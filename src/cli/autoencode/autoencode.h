@@ -22,7 +22,7 @@ void cli_autoencode_defaults(void *options);
 typedef struct cli_autoencode_run {
   cq_autoencode_options o; /* its output is the first argument */
   cli_progress progress;
-  cq_pool *pool;
+  cq_context *ctx;
   size_t n_texts;
   cq_autoencode_text *texts; /* what is trained on, then dev */
   char **codes;              /* the memory of their languages */

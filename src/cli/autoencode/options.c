@@ -249,7 +249,7 @@ int cli_autoencode_begin(cli_autoencode_run *r, const cli_call *call) {
   r->o.progress = show, r->o.progress_context = &r->progress;
   r->o.output = call->arguments[0];
   int code = read_texts(r, call);
-  if (code == CLI_OK) code = cli_open_pool(&r->pool, args->threads);
+  if (code == CLI_OK) code = cli_open_context(&r->ctx, args->threads);
   if (code == CLI_OK) cli_stop_catch();
   return code;
 }
@@ -263,7 +263,7 @@ int cli_autoencode_failed(cli_autoencode_run *r, const cli_call *call, cq_status
 }
 
 void cli_autoencode_end(cli_autoencode_run *r) {
-  cq_pool_free(r->pool);
+  cq_context_free(r->ctx);
   for (size_t i = 0; r->codes && i < r->n_texts; i++) free(r->codes[i]);
   free(r->codes);
   free(r->texts);

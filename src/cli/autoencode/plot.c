@@ -156,7 +156,7 @@ static void sample_free(sample *s) {
 
 /* out [2, n, dim]: the vectors of the first column, then of the second. */
 static int encode(float **out, int *dim, const cq_autoencoder *model, const char *const languages[2], const sample *s,
-                  cq_pool *pool) {
+                  cq_context *ctx) {
   cq_error error = {0};
   cq_slice *slices = malloc(s->n * sizeof *slices);
   int code = slices ? CLI_OK : cli_fail("out of memory");
@@ -173,7 +173,7 @@ static int encode(float **out, int *dim, const cq_autoencoder *model, const char
       break;
     }
     for (size_t i = 0; i < s->n; i++) slices[i] = (cq_slice){s->texts[2 * i + c], s->lengths[2 * i + c]};
-    if (cq_encoder_encode(*out + c * s->n * (size_t)*dim, encoder, pool, slices, s->n, NULL, NULL, &error))
+    if (cq_encoder_encode(*out + c * s->n * (size_t)*dim, NULL, encoder, slices, s->n, NULL, ctx, &error))
       code = cli_fail_error(&error);
   }
   free(slices);
@@ -187,12 +187,12 @@ static bool watch(void *context, uint64_t iteration, uint64_t n_iterations) {
 
 /* places [n, 2] of vectors [n, dim], and what the figure calls its axes (NULL: nothing) and the way. */
 static int project(double *places, char labels[2][64], char *way, size_t way_size, const float *vectors, size_t n,
-                   int dim, const cli_call *call, cq_pool *pool) {
+                   int dim, const cli_call *call, cq_context *ctx) {
   const struct space_args *args = call->options;
   cq_error error = {0};
   if (args->by == BY_PCA) {
     double shares[2];
-    if (cq_pca(places, shares, vectors, n, dim, 2, pool, &error)) return cli_fail_error(&error);
+    if (cq_pca(places, shares, vectors, n, dim, 2, ctx, &error)) return cli_fail_error(&error);
     for (int c = 0; c < 2; c++)
       snprintf(labels[c], sizeof labels[c], "%s principal component, %.1f%% of the variance", c ? "second" : "first",
                100 * shares[c]);
@@ -205,7 +205,7 @@ static int project(double *places, char labels[2][64], char *way, size_t way_siz
   if (!cli_given(call, "perplexity") && o.perplexity > most) o.perplexity = most;
   o.divergence = &divergence, o.progress = watch, o.progress_context = &progress;
   cli_stop_catch();
-  const cq_status status = cq_tsne(places, vectors, n, dim, &o, pool, &error);
+  const cq_status status = cq_tsne(places, vectors, n, dim, &o, ctx, &error);
   cli_progress_clear(&progress);
   if (status) return cli_fail_error(&error);
   cli_note("Kullback-Leibler divergence %.4f after %d iterations", divergence, o.n_iterations);
@@ -261,7 +261,7 @@ static int run_space(const cli_call *call) {
   char codes[CLI_CODES], labels[2][64], way[64];
   cq_error error = {0};
   cq_autoencoder *model = NULL;
-  cq_pool *pool = NULL;
+  cq_context *ctx = NULL;
   sample s = {0};
   float *vectors = NULL;
   double *places = NULL;
@@ -279,20 +279,20 @@ static int run_space(const cli_call *call) {
                      CQ_TSNE_MOST_VECTORS / 2);
   int code = args->languages ? cli_two_codes(languages, codes, call->path, args->languages) : CLI_OK;
   if (code) return code;
-  code = cli_open_pool(&pool, args->threads);
+  code = cli_open_context(&ctx, args->threads);
   if (code == CLI_OK && cq_autoencoder_open(&model, args->model, &error)) code = cli_fail_error(&error);
   for (size_t c = 0; c < 2 && code == CLI_OK && !args->languages; c++) languages[c] = cq_autoencoder_language(model, c);
   if (code == CLI_OK) code = take_sample(&s, &in, (size_t)args->sentences, args->tsne.seed);
-  if (code == CLI_OK) code = encode(&vectors, &dim, model, languages, &s, pool);
+  if (code == CLI_OK) code = encode(&vectors, &dim, model, languages, &s, ctx);
   if (code == CLI_OK && !(places = malloc(4 * s.n * sizeof *places))) code = cli_fail("out of memory");
-  if (code == CLI_OK) code = project(places, labels, way, sizeof way, vectors, 2 * s.n, dim, call, pool);
+  if (code == CLI_OK) code = project(places, labels, way, sizeof way, vectors, 2 * s.n, dim, call, ctx);
   if (code == CLI_OK) code = draw_space(args, languages, places, s.n, labels, way);
   free(places);
   free(vectors);
   sample_free(&s);
   cli_sentences_close(&in);
   cq_autoencoder_free(model);
-  cq_pool_free(pool);
+  cq_context_free(ctx);
   return code;
 }
 

@@ -10,7 +10,7 @@ static int run_train(const cli_call *call) {
   cq_error error = {0};
   int code = cli_autoencode_begin(&run, call);
   if (code == CLI_OK) {
-    const cq_status status = cq_autoencode(&run.o, run.pool, &result, &error);
+    const cq_status status = cq_autoencode(&result, &run.o, run.ctx, &error);
     code = cli_autoencode_failed(&run, call, status, &error);
   }
   if (code == CLI_OK) {

@@ -97,7 +97,7 @@ static int search(const cli_call *call, const cq_autoencode_range *ranges, const
   cq_error error = {0};
   int code = cli_autoencode_begin(&run, call);
   if (code == CLI_OK) {
-    const cq_status status = cq_autoencode_search(&run.o, &o, run.pool, &error);
+    const cq_status status = cq_autoencode_search(&run.o, &o, run.ctx, &error);
     code = cli_autoencode_failed(&run, call, status, &error);
   }
   if (code == CLI_OK) print_table(run.o.output);
@@ -187,7 +187,7 @@ static int run_ablate(const cli_call *call) {
   int code = cli_autoencode_begin(&run, call);
   if (code == CLI_OK) {
     const cq_status status =
-        cq_autoencode_ablate(&run.o, args->only.items, args->only.n, args->keep_models, run.pool, &error);
+        cq_autoencode_ablate(&run.o, args->only.items, args->only.n, args->keep_models, run.ctx, &error);
     code = cli_autoencode_failed(&run, call, status, &error);
   }
   if (code == CLI_OK) print_table(run.o.output);

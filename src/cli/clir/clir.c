@@ -70,16 +70,16 @@ static int run_build(const cli_call *call) {
   const cli_clir_args *args = call->options;
   const cq_clir_options o = cli_clir_options_of(args);
   cq_error error = {0};
-  cq_pool *pool = NULL;
+  cq_context *ctx = NULL;
   cli_collections c = {0};
   cq_clir_model *model = NULL;
   int code = check_fold(args);
-  if (code == CLI_OK) code = cli_open_pool(&pool, args->threads);
-  if (code == CLI_OK) code = cli_collections_open(&c, &args->sources, pool);
+  if (code == CLI_OK) code = cli_open_context(&ctx, args->threads);
+  if (code == CLI_OK) code = cli_collections_open(&c, &args->sources, ctx);
   bool *held_out = NULL;
   if (code == CLI_OK) code = find_fold(&held_out, args, c.clir);
   if (code == CLI_OK) {
-    if (cq_clir_train(&model, c.clir, held_out, args->from ? args->from : c.languages[0].code, &o, pool, &error) ||
+    if (cq_clir_train(&model, c.clir, held_out, args->from ? args->from : c.languages[0].code, &o, ctx, &error) ||
         cq_clir_save(model, call->arguments[0], &error))
       code = cli_fail_error(&error);
     else
@@ -88,7 +88,7 @@ static int run_build(const cli_call *call) {
   free(held_out);
   cq_clir_model_free(model);
   cli_collections_close(&c);
-  cq_pool_free(pool);
+  cq_context_free(ctx);
   return code;
 }
 
@@ -155,16 +155,16 @@ static int run_expand(const cli_call *call) {
   const cli_clir_args *args = call->options;
   const bool by_letters = args->method == CLI_CLIR_COGNATES;
   cq_error error = {0};
-  cq_pool *pool = NULL;
+  cq_context *ctx = NULL;
   cli_collections c = {0};
   cq_clir_model *model = NULL;
   cq_clir_cognates *cognates = NULL;
   if (!by_letters && call->n_arguments < 2)
     return cli_usage(call->path, "no VECTORS or no QUERY; only --method cognates does without vectors");
-  int code = cli_open_pool(&pool, args->threads);
-  if (code == CLI_OK) code = cli_collections_open(&c, &args->sources, pool);
+  int code = cli_open_context(&ctx, args->threads);
+  if (code == CLI_OK) code = cli_collections_open(&c, &args->sources, ctx);
   if (code == CLI_OK &&
-      (by_letters ? cq_clir_learn_cognates(&cognates, c.clir, NULL, args->from, args->to, NULL, pool, &error)
+      (by_letters ? cq_clir_learn_cognates(&cognates, c.clir, NULL, args->from, args->to, NULL, ctx, &error)
                   : cq_clir_load(&model, c.clir, call->arguments[0], &error)))
     code = cli_fail_error(&error);
   for (size_t i = by_letters ? 0 : 1; code == CLI_OK && i < call->n_arguments; i++)
@@ -172,7 +172,7 @@ static int run_expand(const cli_call *call) {
   cq_clir_cognates_free(cognates);
   cq_clir_model_free(model);
   cli_collections_close(&c);
-  cq_pool_free(pool);
+  cq_context_free(ctx);
   return code;
 }
 
@@ -209,10 +209,10 @@ static const cli_option run_options[] = {
 };
 
 static cq_status search_by_letters(cq_lexical_hit **hits, const cli_clir_args *args, const cq_clir *clir,
-                                   const bool *asked, size_t k, cq_pool *pool, cq_error *error) {
+                                   const bool *asked, size_t k, cq_context *ctx, cq_error *error) {
   cq_clir_cognates *cognates;
-  cq_status status = cq_clir_learn_cognates(&cognates, clir, asked, args->from, args->to, NULL, pool, error);
-  if (!status) status = cq_clir_search_cognates(hits, cognates, asked, k, pool, error);
+  cq_status status = cq_clir_learn_cognates(&cognates, clir, asked, args->from, args->to, NULL, ctx, error);
+  if (!status) status = cq_clir_search_cognates(hits, cognates, asked, k, ctx, error);
   cq_clir_cognates_free(cognates);
   return status;
 }
@@ -224,7 +224,7 @@ static int run_run(const cli_call *call) {
   const bool by_letters = args->method == CLI_CLIR_COGNATES && !monolingual;
   bool *asked = NULL;
   cq_error error = {0};
-  cq_pool *pool = NULL;
+  cq_context *ctx = NULL;
   cli_collections c = {0};
   cq_clir_model *model = NULL;
   cq_lexical_hit *hits = NULL;
@@ -234,15 +234,15 @@ static int run_run(const cli_call *call) {
   if (code == CLI_OK && !monolingual && !by_letters && call->n_arguments == 0)
     code = cli_usage(call->path, "no VECTORS, which only --method cognates, or a run from a language to itself, can do "
                                  "without");
-  if (code == CLI_OK) code = cli_open_pool(&pool, args->threads);
-  if (code == CLI_OK) code = cli_collections_open(&c, &args->sources, pool);
+  if (code == CLI_OK) code = cli_open_context(&ctx, args->threads);
+  if (code == CLI_OK) code = cli_collections_open(&c, &args->sources, ctx);
   if (code == CLI_OK && call->n_arguments && cq_clir_load(&model, c.clir, call->arguments[0], &error))
     code = cli_fail_error(&error);
   if (code == CLI_OK) code = find_fold(&asked, args, c.clir);
   if (code == CLI_OK) {
     const cq_status status = by_letters
-                                 ? search_by_letters(&hits, args, c.clir, asked, o.ranking.k, pool, &error)
-                                 : cq_clir_search(&hits, c.clir, model, args->from, args->to, asked, &o, pool, &error);
+                                 ? search_by_letters(&hits, args, c.clir, asked, o.ranking.k, ctx, &error)
+                                 : cq_clir_search(&hits, c.clir, model, args->from, args->to, asked, &o, ctx, &error);
     if (status || cq_clir_write_run(stdout, c.clir, hits, o.ranking.k, args->tag, &error))
       code = cli_fail_error(&error);
   }
@@ -250,7 +250,7 @@ static int run_run(const cli_call *call) {
   free(hits);
   cq_clir_model_free(model);
   cli_collections_close(&c);
-  cq_pool_free(pool);
+  cq_context_free(ctx);
   return code;
 }
 

@@ -248,7 +248,7 @@ typedef struct cli_collections {
 
 /* Opens the collections that the options name, into *c, which is zeroed before; says why not on standard error. What
  * was opened until then is closed by cli_collections_close, too. */
-int cli_collections_open(cli_collections *c, const cli_clir_sources *sources, cq_pool *pool);
+int cli_collections_open(cli_collections *c, const cli_clir_sources *sources, cq_context *ctx);
 void cli_collections_close(cli_collections *c);
 
 #endif

@@ -66,11 +66,11 @@ static int run_build(const cli_call *call) {
                                       .progress = draw,
                                       .context = &progress};
   cq_error error = {0};
-  cq_pool *pool;
+  cq_context *ctx;
   cq_lexical *index = NULL;
-  int code = cli_open_pool(&pool, args->threads);
+  int code = cli_open_context(&ctx, args->threads);
   if (code) return code;
-  if (cq_lexical_build(call->arguments[0], call->arguments + 1, call->n_arguments - 1, &o, pool, &error) ||
+  if (cq_lexical_build(call->arguments[0], call->arguments + 1, call->n_arguments - 1, &o, ctx, &error) ||
       cq_lexical_open(&index, call->arguments[0], &error))
     code = CLI_FAILED;
   cli_progress_clear(&progress);
@@ -82,7 +82,7 @@ static int run_build(const cli_call *call) {
              about.n_terms);
   }
   cq_lexical_free(index);
-  cq_pool_free(pool);
+  cq_context_free(ctx);
   return code;
 }
 
@@ -168,15 +168,15 @@ static int run_search(const cli_call *call) {
   const struct ranking_args *args = call->options;
   const cq_lexical_options o = ranking(args);
   cq_error error = {0};
-  cq_pool *pool;
+  cq_context *ctx;
   cq_lexical *index = NULL;
-  int code = cli_open_pool(&pool, args->threads);
+  int code = cli_open_context(&ctx, args->threads);
   if (code == CLI_OK && cq_lexical_open(&index, call->arguments[0], &error)) code = cli_fail_error(&error);
   for (size_t i = 1; code == CLI_OK && i < call->n_arguments; i++) {
     cq_lexical_query query = {0};
     cq_lexical_hit *hits = NULL;
     const cq_slice text = {call->arguments[i], strlen(call->arguments[i])};
-    if (cq_lexical_parse(&query, index, text, &error) || cq_lexical_search(&hits, index, &query, 1, &o, pool, &error))
+    if (cq_lexical_parse(&query, index, text, &error) || cq_lexical_search(&hits, index, &query, 1, &o, ctx, &error))
       code = cli_fail_error(&error);
     if (code == CLI_OK && call->n_arguments > 2) printf("%s# %s\n", i > 1 ? "\n" : "", call->arguments[i]);
     for (size_t rank = 0; code == CLI_OK && rank < o.k && hits[rank].id.data; rank++)
@@ -185,7 +185,7 @@ static int run_search(const cli_call *call) {
     cq_lexical_query_free(&query);
   }
   cq_lexical_free(index);
-  cq_pool_free(pool);
+  cq_context_free(ctx);
   return code;
 }
 
@@ -216,14 +216,14 @@ static int run_run(const cli_call *call) {
   const struct ranking_args *args = call->options;
   const cq_lexical_options o = ranking(args);
   cq_error error = {0};
-  cq_pool *pool;
+  cq_context *ctx;
   cq_lexical *index = NULL;
-  int code = cli_open_pool(&pool, args->threads);
+  int code = cli_open_context(&ctx, args->threads);
   if (code == CLI_OK && (cq_lexical_open(&index, call->arguments[0], &error) ||
-                         cq_lexical_run(stdout, index, call->arguments[1], args->fields, &o, args->tag, pool, &error)))
+                         cq_lexical_run(stdout, index, call->arguments[1], args->fields, &o, args->tag, ctx, &error)))
     code = cli_fail_error(&error);
   cq_lexical_free(index);
-  cq_pool_free(pool);
+  cq_context_free(ctx);
   return code;
 }
 

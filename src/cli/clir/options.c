@@ -94,14 +94,14 @@ static bool add_language(cli_collections *c, const cli_clir_sources *s, const ch
   return l->documents && l->topics && l->judgements && (!s->stop_words || l->stop_words);
 }
 
-int cli_collections_open(cli_collections *c, const cli_clir_sources *s, cq_pool *pool) {
+int cli_collections_open(cli_collections *c, const cli_clir_sources *s, cq_context *ctx) {
   cq_error error = {0};
   char *codes = filled(c, s->languages, "%") ? c->texts[0] : NULL;
   for (char *code = codes ? strtok(codes, ",") : NULL; code; code = strtok(NULL, ",")) {
     if (c->n == CLI_CLIR_MOST_LANGUAGES) return cli_fail("at most %d languages", CLI_CLIR_MOST_LANGUAGES);
     if (!add_language(c, s, code)) return cli_fail("out of memory");
   }
-  if (cq_clir_open(&c->clir, c->languages, c->n, s->work, pool, &error)) return cli_fail_error(&error);
+  if (cq_clir_open(&c->clir, c->languages, c->n, s->work, ctx, &error)) return cli_fail_error(&error);
   const cq_clir_info about = cq_clir_about(c->clir);
   if (about.n_unknown) cli_note("%zu judgements are of documents that are not there", about.n_unknown);
   return CLI_OK;

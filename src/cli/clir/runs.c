@@ -22,14 +22,14 @@ static int run_dense(const cli_call *call) {
   const struct dense_args *args = call->options;
   cq_error error = {0};
   cq_encoder *encoder = NULL;
-  cq_pool *pool = NULL;
+  cq_context *ctx = NULL;
   int code = cli_open_model(&encoder, args->model, 0);
-  if (code == CLI_OK) code = cli_open_pool(&pool, args->threads);
+  if (code == CLI_OK) code = cli_open_context(&ctx, args->threads);
   if (code == CLI_OK &&
-      cq_dense_run(stdout, encoder, call->arguments[0], call->arguments[1], (size_t)args->top, args->tag, pool, &error))
+      cq_dense_run(stdout, encoder, call->arguments[0], call->arguments[1], (size_t)args->top, args->tag, ctx, &error))
     code = cli_fail_error(&error);
   cq_encoder_free(encoder);
-  cq_pool_free(pool);
+  cq_context_free(ctx);
   return code;
 }
 

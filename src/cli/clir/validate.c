@@ -78,7 +78,7 @@ static int run_validate(const cli_call *call) {
   int lists[3][MOST_CHOICES];
   cq_clir_grid grid = {lists[0], lists[1], lists[2], 0, 0, 0};
   cq_error error = {0};
-  cq_pool *pool = NULL;
+  cq_context *ctx = NULL;
   cli_collections c = {0};
   cq_lexical_hit *hits = NULL;
   cq_clir_fold *folds = calloc((size_t)args->n_folds, sizeof *folds);
@@ -87,15 +87,15 @@ static int run_validate(const cli_call *call) {
   if (code == CLI_OK) code = read_list(lists[0], &grid.n_kappas, &args->kappas, kappas, 3, "kappa");
   if (code == CLI_OK) code = read_list(lists[1], &grid.n_windows, &args->windows, windows, 3, "window");
   if (code == CLI_OK) code = read_list(lists[2], &grid.n_taus, &args->taus, taus, 3, "tau");
-  if (code == CLI_OK) code = cli_open_pool(&pool, args->threads);
-  if (code == CLI_OK) code = cli_collections_open(&c, &args->sources, pool);
+  if (code == CLI_OK) code = cli_open_context(&ctx, args->threads);
+  if (code == CLI_OK) code = cli_collections_open(&c, &args->sources, ctx);
   if (code == CLI_OK) {
     const cq_clir_folds how = cli_clir_folds_of(args);
     const cq_status status =
         args->method == CLI_CLIR_COGNATES
-            ? cq_clir_validate_cognates(&hits, folds, c.clir, args->from, args->to, &how, NULL, o.ranking.k, pool,
+            ? cq_clir_validate_cognates(&hits, folds, c.clir, args->from, args->to, &how, NULL, o.ranking.k, ctx,
                                         &error)
-            : cq_clir_validate(&hits, folds, c.clir, args->from, args->to, &how, &grid, &o, pool, &error);
+            : cq_clir_validate(&hits, folds, c.clir, args->from, args->to, &how, &grid, &o, ctx, &error);
     if (status) code = cli_fail_error(&error);
   }
   if (code == CLI_OK) {
@@ -106,7 +106,7 @@ static int run_validate(const cli_call *call) {
   free(hits);
   free(folds);
   cli_collections_close(&c);
-  cq_pool_free(pool);
+  cq_context_free(ctx);
   return code;
 }
 

@@ -130,14 +130,14 @@ static int run_train(const cli_call *call) {
   cq_words_options o = args->o;
   watched w = {.progress = cli_progress_start()};
   cq_error error = {0};
-  cq_pool *pool;
+  cq_context *ctx;
   cq_words *words = NULL;
   o.buckets = (uint32_t)args->buckets;
   o.progress = draw, o.context = &w;
-  int code = cli_open_pool(&pool, args->threads);
+  int code = cli_open_context(&ctx, args->threads);
   if (code) return code;
   const double begin = cli_now_s();
-  if (cq_words_train(&words, call->arguments[0], &o, pool, &error)) code = CLI_FAILED;
+  if (cq_words_train(&words, call->arguments[0], &o, ctx, &error)) code = CLI_FAILED;
   const double seconds = cli_now_s() - begin;
   if (!code && (cq_words_save(words, call->arguments[1], &error) ||
                 (args->state && cq_words_save_state(words, args->state, &error))))
@@ -149,7 +149,7 @@ static int run_train(const cli_call *call) {
     cli_note("%zu words of %d dimensions; %" PRIu64 " words read in %.2f s, %.0f a second", cq_words_n(words),
              cq_words_dim(words), cq_words_n_read(words), seconds, (double)cq_words_n_read(words) / seconds);
   cq_words_free(words);
-  cq_pool_free(pool);
+  cq_context_free(ctx);
   return code;
 }
 
@@ -192,7 +192,7 @@ static const cli_option nearest_options[] = {
     CLI_THREADS(struct nearest_args, threads),
 };
 
-static int print_nearest(const cq_words *words, const char *word, int top, cq_pool *pool) {
+static int print_nearest(const cq_words *words, const char *word, int top, cq_context *ctx) {
   const size_t at = cq_words_find(words, (cq_slice){word, strlen(word)}), n = cq_words_n(words);
   const int dim = cq_words_dim(words);
   if (at == SIZE_MAX) {
@@ -205,7 +205,7 @@ static int print_nearest(const cq_words *words, const char *word, int top, cq_po
   cq_nearest_options o = cq_nearest_default_options();
   o.k = k;
   int code = CLI_OK;
-  if (cq_nearest(&found, NULL, cq_words_vector(words, at), 1, cq_words_vector(words, 0), n, (size_t)dim, &o, pool,
+  if (cq_nearest(&found, NULL, cq_words_vector(words, at), 1, cq_words_vector(words, 0), n, (size_t)dim, &o, ctx,
                  &error))
     code = cli_fail_error(&error);
   for (size_t i = 0, shown = 0; code == CLI_OK && i < k && shown < (size_t)top; i++) {
@@ -221,14 +221,14 @@ static int print_nearest(const cq_words *words, const char *word, int top, cq_po
 static int run_nearest(const cli_call *call) {
   const struct nearest_args *args = call->options;
   cq_error error = {0};
-  cq_pool *pool;
+  cq_context *ctx;
   cq_words *words = NULL;
-  int code = cli_open_pool(&pool, args->threads);
+  int code = cli_open_context(&ctx, args->threads);
   if (code == CLI_OK && cq_words_open(&words, call->arguments[0], &error)) code = cli_fail_error(&error);
   for (size_t i = 1; code == CLI_OK && i < call->n_arguments; i++)
-    code = print_nearest(words, call->arguments[i], args->top, pool);
+    code = print_nearest(words, call->arguments[i], args->top, ctx);
   cq_words_free(words);
-  cq_pool_free(pool);
+  cq_context_free(ctx);
   return code;
 }
 
@@ -264,16 +264,16 @@ static const cli_option loss_options[] = {
 static int run_loss(const cli_call *call) {
   const struct loss_args *args = call->options;
   cq_error error = {0};
-  cq_pool *pool;
-  int code = cli_open_pool(&pool, args->threads);
+  cq_context *ctx;
+  int code = cli_open_context(&ctx, args->threads);
   for (size_t i = 1; code == CLI_OK && i < call->n_arguments; i++) {
     double loss;
-    if (cq_words_loss(&loss, call->arguments[0], call->arguments[i], &args->o, pool, &error))
+    if (cq_words_loss(&loss, call->arguments[0], call->arguments[i], &args->o, ctx, &error))
       code = cli_fail_error(&error);
     else
       printf("%s\t%.6f\n", call->arguments[i], loss);
   }
-  cq_pool_free(pool);
+  cq_context_free(ctx);
   return code;
 }
 

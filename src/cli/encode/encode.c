@@ -104,7 +104,7 @@ static const cli_option language_option[] = {
 typedef struct job {
   const struct args *args;
   cq_encoder *encoder;
-  cq_pool *pool;
+  cq_context *ctx;
   cli_sentences in;
   size_t dim, n_columns; /* numbers in a vector before and after --precision */
   int format;
@@ -138,7 +138,7 @@ static int encode_chunk(job *j, const cli_sentences *in) {
   cq_encode_stats stats = {0};
   o.prompt = j->args->prompt, o.prompt_name = j->args->prompt_name;
   o.normalize = j->args->normalize, o.truncate_dim = j->args->truncate_dim, o.strict = j->args->strict;
-  if (cq_encoder_encode(j->vectors, j->encoder, j->pool, in->slices, in->n, &o, &stats, &error))
+  if (cq_encoder_encode(j->vectors, &stats, j->encoder, in->slices, in->n, &o, j->ctx, &error))
     return cli_sentences_fail(in, &error);
   for (size_t i = 0; i < in->n * j->dim; i++)
     if (!isfinite(j->vectors[i])) {
@@ -340,7 +340,7 @@ static int run(const cli_call *call) {
   if (args->calibration && args->precision != PRECISION_INT8)
     return cli_usage(call->path, "--calibration is for --precision int8 only");
   code = CLI_FAILED;
-  if (open_encoder(&j.encoder, args) || cli_open_pool(&j.pool, args->threads)) goto done;
+  if (open_encoder(&j.encoder, args) || cli_open_context(&j.ctx, args->threads)) goto done;
   j.dim = (size_t)cq_encoder_dim(j.encoder);
   if ((size_t)args->truncate_dim > j.dim) {
     cli_fail("--truncate-dim is %d, the model has %zu dimensions", args->truncate_dim, j.dim);
@@ -366,7 +366,7 @@ done:
   free(j.vectors);
   free(j.small);
   free(j.ranges);
-  cq_pool_free(j.pool);
+  cq_context_free(j.ctx);
   cq_encoder_free(j.encoder);
   return code;
 }

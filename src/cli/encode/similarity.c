@@ -40,7 +40,7 @@ static const cli_option options[] = {
 typedef struct job {
   const struct args *args;
   cq_encoder *encoder;
-  cq_pool *pool;
+  cq_context *ctx;
   cq_encode_options encode;
   cq_encode_stats stats;
   size_t dim;
@@ -64,7 +64,7 @@ static int compare_two(job *j, const char *a, const char *b) {
   float *vectors = malloc(2 * j->dim * sizeof *vectors);
   int code = CLI_OK;
   if (!vectors) return cli_fail("out of memory");
-  if (cq_encoder_encode(vectors, j->encoder, j->pool, pair, 2, &j->encode, &j->stats, &error)) {
+  if (cq_encoder_encode(vectors, &j->stats, j->encoder, pair, 2, &j->encode, j->ctx, &error)) {
     code = cli_fail_error(&error);
   } else {
     double cosine = cq_cosine(vectors, vectors + j->dim, j->dim);
@@ -91,7 +91,7 @@ static int compare_columns(job *j, int column_a, int column_b) {
   while (code == CLI_OK) {
     if (cli_sentences_next(&in, &error)) code = cli_sentences_fail(&in, &error);
     if (code || in.n == 0) break;
-    if (cq_encoder_encode(vectors, j->encoder, j->pool, in.slices, 2 * in.n, &j->encode, &j->stats, &error)) {
+    if (cq_encoder_encode(vectors, &j->stats, j->encoder, in.slices, 2 * in.n, &j->encode, j->ctx, &error)) {
       code = cli_sentences_fail(&in, &error);
       break;
     }
@@ -128,14 +128,14 @@ static int run(const cli_call *call) {
   if (!parse_columns(&column_a, &column_b, args->columns))
     return cli_usage(call->path, "--columns is '%s', expected two numbers from 1 to 64 such as 1,2", args->columns);
   j.encode.prompt = args->prompt;
-  if (cli_open_model(&j.encoder, args->model, args->max_length) || cli_open_pool(&j.pool, args->threads)) goto done;
+  if (cli_open_model(&j.encoder, args->model, args->max_length) || cli_open_context(&j.ctx, args->threads)) goto done;
   j.dim = (size_t)cq_encoder_dim(j.encoder);
   code = args->tsv ? compare_columns(&j, column_a, column_b) : compare_two(&j, call->arguments[0], call->arguments[1]);
   if (code == CLI_OK && j.stats.n_truncated)
     cli_note("%" PRIu64 " of %" PRIu64 " sentences were longer than %d tokens and were cut", j.stats.n_truncated,
              j.stats.n_sentences, cq_encoder_max_seq_length(j.encoder));
 done:
-  cq_pool_free(j.pool);
+  cq_context_free(j.ctx);
   cq_encoder_free(j.encoder);
   return code;
 }

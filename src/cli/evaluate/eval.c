@@ -39,7 +39,7 @@ typedef struct row {
 typedef struct bench {
   cq_encoder *model, *teacher;
   cq_classifier *classifier; /* learned from --train */
-  cq_pool *pool;
+  cq_context *ctx;
   cq_eval_options options;
 } bench;
 
@@ -54,7 +54,7 @@ typedef struct measure {
 
 static cq_status mse_of_file(row *out, const bench *b, const char *file, cq_error *error) {
   cq_mse_result r = {0};
-  cq_status status = cq_eval_mse(&r, b->teacher, b->model, b->pool, file, &b->options, error);
+  cq_status status = cq_eval_mse(&r, b->teacher, b->model, file, &b->options, b->ctx, error);
   out->n = r.n, out->n_skipped = r.n_skipped;
   out->figures[0] = r.target, out->figures[1] = r.source;
   out->figures[2] = r.teacher_variance, out->figures[3] = r.teacher_norm;
@@ -63,7 +63,7 @@ static cq_status mse_of_file(row *out, const bench *b, const char *file, cq_erro
 
 static cq_status translation_of_file(row *out, const bench *b, const char *file, cq_error *error) {
   cq_translation_result r = {0};
-  cq_status status = cq_eval_translation(&r, b->model, b->pool, file, &b->options, error);
+  cq_status status = cq_eval_translation(&r, b->model, file, &b->options, b->ctx, error);
   out->n = r.n, out->n_skipped = r.n_skipped;
   out->figures[0] = r.source_to_target, out->figures[1] = r.target_to_source, out->figures[2] = r.mean;
   out->figures[3] = r.n ? 1 / (double)r.n : NAN;
@@ -72,7 +72,7 @@ static cq_status translation_of_file(row *out, const bench *b, const char *file,
 
 static cq_status xsim_of_file(row *out, const bench *b, const char *file, cq_error *error) {
   cq_translation_result r = {0};
-  cq_status status = cq_eval_xsim(&r, b->model, b->pool, file, &b->options, error);
+  cq_status status = cq_eval_xsim(&r, b->model, file, &b->options, b->ctx, error);
   out->n = r.n, out->n_skipped = r.n_skipped;
   out->figures[0] = r.source_to_target, out->figures[1] = r.target_to_source, out->figures[2] = r.mean;
   return status;
@@ -80,7 +80,7 @@ static cq_status xsim_of_file(row *out, const bench *b, const char *file, cq_err
 
 static cq_status sts_of_file(row *out, const bench *b, const char *file, cq_error *error) {
   cq_sts_result r = {0};
-  cq_status status = cq_eval_sts(&r, b->model, b->pool, file, &b->options, error);
+  cq_status status = cq_eval_sts(&r, b->model, file, &b->options, b->ctx, error);
   out->n = r.n, out->n_skipped = r.n_skipped;
   out->figures[0] = r.spearman, out->figures[1] = r.pearson;
   return status;
@@ -88,7 +88,7 @@ static cq_status sts_of_file(row *out, const bench *b, const char *file, cq_erro
 
 static cq_status classify_of_file(row *out, const bench *b, const char *file, cq_error *error) {
   cq_classify_result r = {0};
-  cq_status status = cq_eval_classify(&r, b->classifier, b->pool, file, &b->options, error);
+  cq_status status = cq_eval_classify(&r, b->classifier, file, &b->options, b->ctx, error);
   out->n = r.n, out->n_skipped = r.n_skipped;
   out->figures[0] = r.accuracy, out->figures[1] = r.macro_f1, out->figures[2] = r.chance;
   return status;
@@ -217,12 +217,12 @@ static int open_bench(bench *b, const struct args *args) {
   b->options.max_rows = args->max_rows, b->options.skip_bad = args->skip_bad, b->options.prompt = args->prompt;
   int code = cli_open_model(&b->model, args->model, args->max_length);
   if (code == CLI_OK && args->teacher) code = cli_open_model(&b->teacher, args->teacher, args->max_length);
-  if (code == CLI_OK) code = cli_open_pool(&b->pool, args->threads);
+  if (code == CLI_OK) code = cli_open_context(&b->ctx, args->threads);
   if (code || !args->train) return code;
   cq_error error = {0};
   cq_logistic_options o = cq_logistic_default_options();
   o.c = args->c;
-  if (cq_classifier_train(&b->classifier, b->model, b->pool, args->train, &o, &b->options, &error))
+  if (cq_classifier_train(&b->classifier, b->model, args->train, &o, &b->options, b->ctx, &error))
     return cli_fail_error(&error);
   cli_note("%s: %zu classes%s", args->train, cq_classifier_n_classes(b->classifier),
            cq_classifier_converged(b->classifier) ? "" : "; the regression is not at its end yet: a smaller --c helps");
@@ -253,7 +253,7 @@ static int evaluate(const cli_call *call, const measure *m) {
   if (code == CLI_OK) code = args->json ? print_json(m, args, rows, n_rows) : print_table(m, rows, n_rows, args->csv);
   for (size_t i = 0; i < n_rows; i++) free(rows[i].label);
   free(rows);
-  cq_pool_free(b.pool);
+  cq_context_free(b.ctx);
   cq_classifier_free(b.classifier);
   cq_encoder_free(b.model);
   cq_encoder_free(b.teacher);

@@ -173,7 +173,7 @@ extern const char *const cli_first_passes[]; /* in cq_first_pass's order */
 /* Opens a model with the options that commands have for it; says why not on standard error. max_length 0: the
  * model's. */
 int cli_open_model(cq_encoder **out, const char *name, int max_length);
-int cli_open_pool(cq_pool **out, int n_threads);
+int cli_open_context(cq_context **out, int n_threads);
 /* Where the label of "[LABEL=]FILE" ends, its '='; NULL: there is none. A file of exactly that name is meant as it
  * is. */
 const char *cli_label_end(const char *argument);

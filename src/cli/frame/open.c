@@ -12,9 +12,9 @@ int cli_open_model(cq_encoder **out, const char *name, int max_length) {
   return cq_encoder_open(out, name, &o, &error) ? cli_fail_error(&error) : CLI_OK;
 }
 
-int cli_open_pool(cq_pool **out, int n_threads) {
+int cli_open_context(cq_context **out, int n_threads) {
   cq_error error = {0};
-  return cq_pool_open(out, n_threads, &error) ? cli_fail_error(&error) : CLI_OK;
+  return cq_context_open(out, n_threads, &error) ? cli_fail_error(&error) : CLI_OK;
 }
 
 const char *cli_label_end(const char *argument) {

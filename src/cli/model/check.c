@@ -80,7 +80,7 @@ static void compare_rows(differences *d, const float *a, const float *b, const c
 
 typedef struct pair {
   cq_encoder *models[2];
-  cq_pool *pool;
+  cq_context *ctx;
   size_t dim;
   float *vectors[2];
 } pair;
@@ -88,7 +88,7 @@ typedef struct pair {
 static cq_status compare_chunk(differences *d, pair *p, const cq_slice *sentences, size_t n, cq_error *error) {
   cq_encode_options o = cq_encode_default_options();
   for (int m = 0; m < 2; m++) {
-    cq_status status = cq_encoder_encode(p->vectors[m], p->models[m], p->pool, sentences, n, &o, NULL, error);
+    cq_status status = cq_encoder_encode(p->vectors[m], NULL, p->models[m], sentences, n, &o, p->ctx, error);
     if (status) return status;
   }
   compare_rows(d, p->vectors[0], p->vectors[1], sentences, n, p->dim);
@@ -139,7 +139,7 @@ static int run(const cli_call *call) {
   differences d = {.least_cosine = 1};
   int code = CLI_FAILED;
   if (cli_open_model(&p.models[0], call->arguments[0], args->max_length) ||
-      cli_open_model(&p.models[1], call->arguments[1], args->max_length) || cli_open_pool(&p.pool, args->threads))
+      cli_open_model(&p.models[1], call->arguments[1], args->max_length) || cli_open_context(&p.ctx, args->threads))
     goto done;
   p.dim = (size_t)cq_encoder_dim(p.models[0]);
   if ((size_t)cq_encoder_dim(p.models[1]) != p.dim) {
@@ -165,7 +165,7 @@ done:
     free(p.vectors[m]);
     cq_encoder_free(p.models[m]);
   }
-  cq_pool_free(p.pool);
+  cq_context_free(p.ctx);
   return code;
 }
 

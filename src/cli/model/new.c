@@ -126,7 +126,7 @@ static int run(const cli_call *call) {
   const struct args *args = call->options;
   cq_student_options o = args->o;
   cq_error error = {0};
-  cq_pool *pool = NULL;
+  cq_context *ctx = NULL;
   o.kind = (cq_student_kind)args->kind, o.carry_over = (cq_carry_over)args->carry_over;
   o.vocab_words = args->vocabulary == 1;
   o.text_files = args->text.items, o.n_text_files = args->text.n;
@@ -137,9 +137,9 @@ static int run(const cli_call *call) {
   if (o.kind != CQ_STUDENT_COPY && !o.n_text_files)
     return cli_usage(call->path, "--kind %s needs --text FILE for its vocabulary", kinds[args->kind]);
   if (o.vocab_words && o.vocab_bpe) return cli_usage(call->path, "--bpe is for --vocabulary pieces");
-  cq_status status = cq_pool_open(&pool, args->threads, &error);
-  if (!status) status = cq_student_new(call->arguments[0], &o, pool, &error);
-  cq_pool_free(pool);
+  cq_status status = cq_context_open(&ctx, args->threads, &error);
+  if (!status) status = cq_student_new(call->arguments[0], &o, ctx, &error);
+  cq_context_free(ctx);
   if (status) return cli_fail_error(&error);
   cli_note("wrote %s", call->arguments[0]);
   return CLI_OK;

@@ -61,7 +61,7 @@ static void print_member(const cq_clustering *c, size_t cluster, const cq_member
 static int run(const cli_call *call) {
   const struct args *args = call->options;
   cq_error error = {0};
-  cq_pool *pool = NULL;
+  cq_context *ctx = NULL;
   cq_clustering *c = NULL;
   cli_progress line = cli_progress_start();
   cq_cluster_options o = cq_cluster_default_options();
@@ -71,9 +71,9 @@ static int run(const cli_call *call) {
   o.threshold = args->threshold, o.min_size = (size_t)args->min_size;
   o.first_pass = (cq_first_pass)args->first_pass;
   o.notice = cli_notice, o.progress = cli_progress_watch, o.progress_context = &line;
-  int code = cli_open_pool(&pool, args->threads);
+  int code = cli_open_context(&ctx, args->threads);
   if (code == CLI_OK) {
-    code = cq_cluster(&c, &o, pool, &error) ? CLI_FAILED : CLI_OK;
+    code = cq_cluster(&c, &o, ctx, &error) ? CLI_FAILED : CLI_OK;
     cli_progress_clear(&line);
     if (code) cli_fail_error(&error);
   }
@@ -85,7 +85,7 @@ static int run(const cli_call *call) {
   }
   if (code == CLI_OK) cli_note("%zu clusters of %zu sentences", cq_clustering_n(c), n_members);
   cq_clustering_free(c);
-  cq_pool_free(pool);
+  cq_context_free(ctx);
   return code;
 }
 

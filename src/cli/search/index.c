@@ -74,7 +74,7 @@ static const cli_option add_options[] = {
 typedef struct adding {
   const struct add_args *args;
   cq_index *index;
-  cq_pool *pool;
+  cq_context *ctx;
   cli_sentences in;
   cq_document *documents; /* [batch] */
   char (*names)[512];     /* [batch], ids that are made here */
@@ -118,7 +118,7 @@ static int add_chunk(adding *a) {
     if (n >= (int)sizeof a->names[i]) return cli_fail("%s: the path is too long for an id", place->path);
     d->id = (cq_slice){a->names[i], (size_t)n}, d->text = a->in.slices[i];
   }
-  return cq_index_add(a->index, a->documents, a->in.n, a->pool, &error) ? cli_sentences_fail(&a->in, &error) : CLI_OK;
+  return cq_index_add(a->index, a->documents, a->in.n, a->ctx, &error) ? cli_sentences_fail(&a->in, &error) : CLI_OK;
 }
 
 static int add_all(adding *a) {
@@ -155,7 +155,7 @@ static int run_add(const cli_call *call) {
                      .n_columns = args->ids ? 2 : 1,
                      .rows = (size_t)args->batch,
                      .skip_bad = args->skip_bad}};
-  int code = cli_open_pool(&a.pool, args->threads);
+  int code = cli_open_context(&a.ctx, args->threads);
   if (code == CLI_OK && cq_index_open(&a.index, call->arguments[0], args->model, true, cli_notice, NULL, &error))
     code = cli_fail_error(&error);
   if (code == CLI_OK) {
@@ -167,7 +167,7 @@ static int run_add(const cli_call *call) {
   free(a.documents);
   free(a.names);
   cq_index_free(a.index);
-  cq_pool_free(a.pool);
+  cq_context_free(a.ctx);
   return code;
 }
 
@@ -244,15 +244,15 @@ static int run_approximate(const cli_call *call) {
   const struct approximate_args *args = call->options;
   cq_error error = {0};
   cq_index *index = NULL;
-  cq_pool *pool = NULL;
-  int code = cli_open_pool(&pool, args->threads);
+  cq_context *ctx = NULL;
+  int code = cli_open_context(&ctx, args->threads);
   if (code == CLI_OK &&
       (cq_index_open(&index, call->arguments[0], NULL, true, cli_notice, NULL, &error) ||
-       cq_index_approximate(index, (cq_approximation)args->method, pool, &error) || cq_index_commit(index, &error)))
+       cq_index_approximate(index, (cq_approximation)args->method, ctx, &error) || cq_index_commit(index, &error)))
     code = cli_fail_error(&error);
   if (code == CLI_OK) cli_note("%zu vectors are approximated", cq_index_approximated(index));
   cq_index_free(index);
-  cq_pool_free(pool);
+  cq_context_free(ctx);
   return code;
 }
 

@@ -171,7 +171,7 @@ static int read_filters(unsigned *drop, const cli_call *call, const cli_list *li
 static int run(const cli_call *call) {
   const struct args *args = call->options;
   cq_error error = {0};
-  cq_pool *pool = NULL;
+  cq_context *ctx = NULL;
   cq_mining *mining = NULL;
   cli_progress line = cli_progress_start();
   cq_mine_options o = cq_mine_default_options();
@@ -190,9 +190,9 @@ static int run(const cli_call *call) {
                                  args->threshold};
   o.notice = cli_notice, o.progress = cli_progress_watch, o.progress_context = &line;
   code = check_output(args->output);
-  if (code == CLI_OK) code = cli_open_pool(&pool, args->threads);
+  if (code == CLI_OK) code = cli_open_context(&ctx, args->threads);
   if (code == CLI_OK) {
-    code = cq_mine(&mining, &o, pool, &error) ? CLI_FAILED : CLI_OK;
+    code = cq_mine(&mining, &o, ctx, &error) ? CLI_FAILED : CLI_OK;
     cli_progress_clear(&line);
     if (code) cli_fail_error(&error);
   }
@@ -203,7 +203,7 @@ static int run(const cli_call *call) {
   }
   if (code == CLI_OK) code = write_pairs(args, mining);
   cq_mining_free(mining);
-  cq_pool_free(pool);
+  cq_context_free(ctx);
   return code;
 }
 

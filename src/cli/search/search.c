@@ -129,7 +129,7 @@ static int run(const cli_call *call) {
       .k = (size_t)args->top, .language = args->language, .exact = args->exact, .effort = (size_t)args->effort};
   cq_error error = {0};
   cq_index *index = NULL;
-  cq_pool *pool = NULL;
+  cq_context *ctx = NULL;
   cq_hit *hits = NULL;
   int code = CLI_OK;
   for (size_t i = 1; i < call->n_arguments && code == CLI_OK; i++)
@@ -137,9 +137,9 @@ static int run(const cli_call *call) {
   if (code == CLI_OK && args->queries) code = read_queries(&q, args->queries);
   if (code == CLI_OK && q.n == 0)
     code = cli_usage(call->path, "no query: give one behind INDEX, or a file of --queries");
-  if (code == CLI_OK) code = cli_open_pool(&pool, args->threads);
+  if (code == CLI_OK) code = cli_open_context(&ctx, args->threads);
   if (code == CLI_OK && (cq_index_open(&index, call->arguments[0], args->model, false, cli_notice, NULL, &error) ||
-                         cq_index_search(&hits, index, q.items, q.n, &o, pool, &error)))
+                         cq_index_search(&hits, index, q.items, q.n, &o, ctx, &error)))
     code = cli_fail_error(&error);
   for (size_t i = 0; i < q.n && code == CLI_OK; i++) {
     if (q.n > 1 && !args->json) printf("%s# %.*s\n", i ? "\n" : "", (int)q.items[i].n, q.items[i].data);
@@ -149,7 +149,7 @@ static int run(const cli_call *call) {
   free(hits);
   free_queries(&q);
   cq_index_free(index);
-  cq_pool_free(pool);
+  cq_context_free(ctx);
   return code;
 }
 

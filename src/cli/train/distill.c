@@ -69,7 +69,7 @@ static int run(const cli_call *call) {
     o.train = train, o.n_train = args->train.n;
     o.dim_match = (cq_dim_match)args->dim_match;
     o.run = t.o;
-    const cq_status status = cq_distill(&o, t.pool, &result, &error);
+    const cq_status status = cq_distill(&result, &o, t.ctx, &error);
     code = cli_training_done(&t, status, &result, &error);
   }
   cli_training_end(&t);

@@ -69,7 +69,7 @@ static int run(const cli_call *call) {
     o.scored = scored, o.n_scored = args->scored.n;
     o.ranked = pairs, o.n_ranked = args->pairs.n;
     o.run = t.o;
-    const cq_status status = cq_finetune(&o, t.pool, &result, &error);
+    const cq_status status = cq_finetune(&result, &o, t.ctx, &error);
     code = cli_training_done(&t, status, &result, &error);
   }
   cli_training_end(&t);

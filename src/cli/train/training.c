@@ -256,7 +256,7 @@ int cli_training_begin(cli_training *t, const cli_call *call) {
     t->o.best_by = t->o.n_dev ? CQ_BEST_TRANSLATION : t->o.n_sts ? CQ_BEST_STS : CQ_BEST_LAST;
   t->o.progress = watch, t->o.progress_context = t;
   cli_stop_catch();
-  return cli_open_pool(&t->pool, args->threads);
+  return cli_open_context(&t->ctx, args->threads);
 }
 
 static void report(const cli_training_args *args, const cq_training_result *r) {
@@ -285,7 +285,7 @@ int cli_training_done(cli_training *t, cq_status status, const cq_training_resul
 }
 
 void cli_training_end(cli_training *t) {
-  cq_pool_free(t->pool);
+  cq_context_free(t->ctx);
   free(t->dev);
   free(t->sts);
 }

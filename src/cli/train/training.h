@@ -22,7 +22,7 @@ void cli_training_defaults(cli_training_args *args, const cq_training_options *o
 typedef struct cli_training {
   const cli_call *call;
   cq_training_options o;
-  cq_pool *pool;
+  cq_context *ctx;
   cq_training_data *dev, *sts;
   cli_progress line;
   char phase[24];
@@ -32,7 +32,7 @@ typedef struct cli_training {
 /* Files of training data, "[LABEL=]TSV[:WEIGHT]", as one block to be freed. Returns an exit code. */
 int cli_training_data(cq_training_data **out, const cli_call *call, const char *option, const cli_list *list);
 
-/* Fills t->o and opens the pool. Returns an exit code; to be ended by cli_training_end in any case. */
+/* Fills t->o and opens the context. Returns an exit code; to be ended by cli_training_end in any case. */
 int cli_training_begin(cli_training *t, const cli_call *call);
 /* What to return after the library's status: tells the result, or the error and how to go on. */
 int cli_training_done(cli_training *t, cq_status status, const cq_training_result *result, const cq_error *error);

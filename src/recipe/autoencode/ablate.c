@@ -161,18 +161,18 @@ static void tell(const cq_autoencode_options *base, const char *name, const char
   if (base->progress) base->progress(base->progress_context, &news);
 }
 
-static cq_status run(cq_trials *t, const char *name, const cq_autoencode_options *o, bool keep_model, cq_pool *pool,
+static cq_status run(cq_trials *t, const char *name, const cq_autoencode_options *o, bool keep_model, cq_context *ctx,
                      cq_error *error) {
   const cq_trial *trial;
   tell(o, name, NULL);
-  const cq_status status = cq_trials_run(&trial, t, name, "", o, pool, error);
+  const cq_status status = cq_trials_run(&trial, t, name, "", o, ctx, error);
   if (!status && !keep_model && trial->is_made) cq_trials_drop_model(t, trial);
   return status;
 }
 
 /* Leaves out a change that nothing can be trained with: encoders alone with no loss of theirs, a discriminator for
  * three languages. */
-static cq_status run_change(cq_trials *t, size_t i, bool by_name, bool keep_model, cq_pool *pool, cq_error *error) {
+static cq_status run_change(cq_trials *t, size_t i, bool by_name, bool keep_model, cq_context *ctx, cq_error *error) {
   cq_autoencode_options o = *t->base;
   cq_error why = {0};
   bool same = false;
@@ -185,7 +185,7 @@ static cq_status run_change(cq_trials *t, size_t i, bool by_name, bool keep_mode
   }
   status = cq_autoencode_check(&o, &why);
   const bool checked = !status;
-  if (checked) status = run(t, ablations[i].name, &o, keep_model, pool, &why);
+  if (checked) status = run(t, ablations[i].name, &o, keep_model, ctx, &why);
   if (status == CQ_ERR_ARGUMENT && (!checked || t->refused)) {
     tell(t->base, ablations[i].name, why.message);
     return CQ_OK;
@@ -195,14 +195,14 @@ static cq_status run_change(cq_trials *t, size_t i, bool by_name, bool keep_mode
 }
 
 cq_status cq_autoencode_ablate(const cq_autoencode_options *base, const char *const *only, size_t n_only,
-                               bool keep_models, cq_pool *pool, cq_error *error) {
+                               bool keep_models, cq_context *ctx, cq_error *error) {
   cq_trials trials = {0};
   cq_status status = check_names(only, n_only, error);
   if (!status) status = cq_trials_begin(&trials, base, error);
-  if (!status) status = run(&trials, "base", base, keep_models, pool, error);
+  if (!status) status = run(&trials, "base", base, keep_models, ctx, error);
   for (size_t i = 0; !status && i < N_ABLATIONS; i++)
     if (!n_only || is_among(ablations[i].name, only, n_only))
-      status = run_change(&trials, i, n_only > 0, keep_models, pool, error);
+      status = run_change(&trials, i, n_only > 0, keep_models, ctx, error);
   cq_trials_free(&trials);
   return status;
 }

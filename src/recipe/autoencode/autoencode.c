@@ -47,7 +47,7 @@ typedef struct progress_state {
 
 typedef struct run {
   const cq_autoencode_options *o;
-  cq_pool *pool;
+  cq_context *ctx;
   const char *codes[MOST_LANGUAGES]; /* those of the model that is joined, in its order, then the new ones */
   size_t n_codes, n_joined;
   cq_autoencode_data data;
@@ -130,7 +130,7 @@ static cq_status make_model(run *r, cq_error *error) {
   cq_status status = cq_autoencoder_reserve(&r->model, r->n_codes, error);
   while (!status && r->model.n < r->n_codes) {
     const size_t i = r->model.n++;
-    status = cq_tongue_new(&r->model.tongues[i], r->codes[i], &r->data, (int)i, latent_dim, r->work.best, r->o, r->pool,
+    status = cq_tongue_new(&r->model.tongues[i], r->codes[i], &r->data, (int)i, latent_dim, r->work.best, r->o, r->ctx,
                            error);
   }
   return status ? status : cq_autoencoder_check(&r->model, error);
@@ -153,7 +153,7 @@ static cq_status measure(double mean[CQ_AUTOENCODE_N_MEASURES], run *r, const ch
       double of_way[CQ_AUTOENCODE_N_MEASURES];
       char way[128];
       snprintf(way, sizeof way, "%s-%s", r->codes[g->language[back]], r->codes[g->language[1 - back]]);
-      status = cq_autoencode_measure_way(of_way, &r->model, r->codes, g, back, r->o->max_tokens, r->pool, error);
+      status = cq_autoencode_measure_way(of_way, &r->model, r->codes, g, back, r->o->max_tokens, r->ctx, error);
       if (status) break;
       json_t *scores = json_object();
       int failed = json_object_set_new(ways, way, scores);
@@ -388,7 +388,7 @@ static cq_status start_or_resume(run *r, cq_error *error) {
   if (!status && r->resumed) status = for_all_params(r, read_param, r->resumed, error);
   if (!status && r->resumed) r->state = found;
   for (size_t i = 0; !status && r->resumed && i < r->model.n; i++)
-    status = cq_encoder_pack(r->model.tongues[i].encoder, r->pool, false, error);
+    status = cq_encoder_pack(r->model.tongues[i].encoder, r->ctx, false, error);
   if (!status) status = cq_run_log_open(&r->log, r->work.log, r->state.log_bytes, error);
   if (status || r->state.log_bytes > 0) return status;
   json_t *codes = json_array();
@@ -459,7 +459,7 @@ static cq_status run_stage(run *r, const stage *s, cq_error *error) {
   if (!r->resumed) r->state.n_waited = 0, r->state.loss = 0;
   const cq_autoencoder_options options = trainer_options(r, s);
   cq_autoencoder_trainer *t;
-  status = cq_autoencoder_trainer_new(&t, &r->params[s->number], sides, (int)r->n_codes, r->pool, &options, error);
+  status = cq_autoencoder_trainer_new(&t, &r->params[s->number], sides, (int)r->n_codes, r->ctx, &options, error);
   if (!status && r->resumed) {
     status = cq_autoencoder_trainer_restore(t, r->resumed, error);
     cq_checkpoint_close(r->resumed);
@@ -503,19 +503,20 @@ static void release(run *r) {
   cq_free(r);
 }
 
-cq_status cq_autoencode(const cq_autoencode_options *o, cq_pool *pool, cq_autoencode_result *result, cq_error *error) {
+cq_status cq_autoencode(cq_autoencode_result *result, const cq_autoencode_options *o, cq_context *ctx,
+                        cq_error *error) {
   cq_status status = cq_autoencode_check(o, error);
   if (status) return status;
   run *r = cq_alloc_zeroed(sizeof *r);
   if (!r) return cq_fail_memory(error, "autoencoders");
-  r->o = o, r->pool = pool;
+  r->o = o, r->ctx = ctx;
   status = cq_work_directory_open(&r->work, o->output, NULL, o->resume, o->replace, error);
   if (!status) status = name_languages(r, error);
   if (!status) status = cq_autoencode_data_load(&r->data, o, r->codes, r->n_codes, told, r, error);
   if (!status) status = start_or_resume(r, error);
   if (!status && o->teacher)
     status = cq_autoencode_teacher_open(&r->teacher, o, &r->data, r->codes, r->n_codes,
-                                        cq_encoder_dim(r->model.tongues[0].encoder), pool, error);
+                                        cq_encoder_dim(r->model.tongues[0].encoder), ctx, error);
   if (!status) status = train(r, error);
   if (!status) status = finish(r, error);
   if (!status) status = cq_run_log_close(&r->log, error);

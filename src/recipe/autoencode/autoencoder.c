@@ -2,10 +2,10 @@
 #include "recipe/autoencode/autoencoder.h"
 
 #include "base/checksum.h"
+#include "base/context.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/memory.h"
-#include "base/pool.h"
 #include "base/utf8.h"
 #include "format/json.h"
 #include "model/beam.h"
@@ -235,14 +235,14 @@ static void translate_run(void *context, size_t item, int worker) {
   t->status[worker] = status;
 }
 
-static cq_status write_all(translating *t, cq_pool *pool, cq_error *error) {
-  const size_t n_workers = (size_t)cq_pool_n_threads(pool);
+static cq_status write_all(translating *t, cq_context *ctx, cq_error *error) {
+  const size_t n_workers = (size_t)cq_context_n_threads(ctx);
   t->lanes = cq_alloc_array_zeroed(n_workers, sizeof *t->lanes);
   t->status = cq_alloc_array_zeroed(n_workers, sizeof *t->status);
   t->errors = cq_alloc_array_zeroed(n_workers, sizeof *t->errors);
   cq_status status = t->lanes && t->status && t->errors ? CQ_OK : cq_fail_memory(error, "translations");
   for (size_t i = 0; !status && i < n_workers; i++) t->lanes[i].kernels = cq_kernels_best();
-  if (!status) cq_pool_run(pool, (t->n + AT_ONCE - 1) / AT_ONCE, translate_run, t);
+  if (!status) cq_context_run(ctx, (t->n + AT_ONCE - 1) / AT_ONCE, translate_run, t);
   for (size_t i = 0; !status && i < n_workers; i++)
     if ((status = t->status[i]) && error) *error = t->errors[i];
   for (size_t i = 0; t->lanes && i < n_workers; i++) cq_workspace_free(&t->lanes[i].workspace);
@@ -252,9 +252,9 @@ static cq_status write_all(translating *t, cq_pool *pool, cq_error *error) {
   return status;
 }
 
-cq_status cq_autoencoder_translate(char **out, const cq_autoencoder *a, const char *from, const char *to,
-                                   const cq_slice *sentences, size_t n, const cq_translate_options *options,
-                                   cq_encode_stats *stats, cq_pool *pool, cq_error *error) {
+cq_status cq_autoencoder_translate(char **out, cq_encode_stats *stats, const cq_autoencoder *a, const char *from,
+                                   const char *to, const cq_slice *sentences, size_t n,
+                                   const cq_translate_options *options, cq_context *ctx, cq_error *error) {
   const cq_tongue *source = tongue_of(a, from), *target = tongue_of(a, to);
   const cq_translate_options usual = cq_translate_default_options(), *o = options ? options : &usual;
   for (size_t i = 0; i < n; i++) out[i] = NULL;
@@ -271,8 +271,8 @@ cq_status cq_autoencoder_translate(char **out, const cq_autoencoder *a, const ch
                    .o = {o->beam, o->max_tokens, o->length_penalty},
                    .out = out};
   if (!status)
-    status = cq_encoder_encode_states(vectors, t.states, source->encoder, pool, sentences, n, NULL, stats, error);
-  if (!status) status = write_all(&t, pool, error);
+    status = cq_encoder_encode_states(vectors, t.states, stats, source->encoder, sentences, n, NULL, ctx, error);
+  if (!status) status = write_all(&t, ctx, error);
   cq_free(vectors);
   cq_free(states);
   for (size_t i = 0; status && i < n; i++) free(out[i]), out[i] = NULL;

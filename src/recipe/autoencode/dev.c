@@ -25,7 +25,7 @@ static cq_status score(double scores[CQ_AUTOENCODE_N_MEASURES], const cq_mt_text
 
 cq_status cq_autoencode_measure_way(double scores[CQ_AUTOENCODE_N_MEASURES], const cq_autoencoder *model,
                                     const char *const *codes, const cq_text_group *group, bool back, int max_tokens,
-                                    cq_pool *pool, cq_error *error) {
+                                    cq_context *ctx, cq_error *error) {
   const cq_parallel *dev = &group->text;
   const size_t n = dev->n_entries;
   const char *first = codes[group->language[0]], *second = codes[group->language[1]];
@@ -40,8 +40,8 @@ cq_status cq_autoencode_measure_way(double scores[CQ_AUTOENCODE_N_MEASURES], con
     references[i] = back ? source : target;
   }
   if (!status)
-    status = cq_autoencoder_translate(out, model, back ? second : first, back ? first : second, sources, n, &greedy,
-                                      NULL, pool, error);
+    status = cq_autoencoder_translate(out, NULL, model, back ? second : first, back ? first : second, sources, n,
+                                      &greedy, ctx, error);
   for (size_t i = 0; !status && i < n; i++) hypotheses[i] = cq_slice_of(out[i]);
   const cq_mt_texts texts = {hypotheses, (const cq_slice *const[]){references}, n, 1};
   if (!status) status = score(scores, &texts, error);

@@ -11,6 +11,6 @@ extern const char *const cq_autoencode_measures[CQ_AUTOENCODE_N_MEASURES];
  * first counts. codes: of all languages. Errors: cq_autoencoder_translate's. */
 CQ_MUST_USE cq_status cq_autoencode_measure_way(double scores[CQ_AUTOENCODE_N_MEASURES], const cq_autoencoder *model,
                                                 const char *const *codes, const cq_text_group *group, bool back,
-                                                int max_tokens, cq_pool *pool, cq_error *error);
+                                                int max_tokens, cq_context *ctx, cq_error *error);
 
 #endif

@@ -53,7 +53,7 @@ static cq_status fill_encoder(cq_encoder *e, cq_tokenizer **tokenizer, int laten
 }
 
 cq_status cq_tongue_new(cq_tongue *t, const char *code, const cq_autoencode_data *data, int language, int latent_dim,
-                        const char *scratch, const cq_autoencode_options *o, cq_pool *pool, cq_error *error) {
+                        const char *scratch, const cq_autoencode_options *o, cq_context *ctx, cq_error *error) {
   cq_random random = cq_random_seeded(o->seed, 100 + (uint64_t)language);
   cq_tokenizer *vocabulary[2] = {NULL, NULL};
   const cq_decoder_shape shape = {.embedding_dim = o->embedding_dim,
@@ -70,7 +70,7 @@ cq_status cq_tongue_new(cq_tongue *t, const char *code, const cq_autoencode_data
       t->code ? make_vocabulary(vocabulary, data, language, scratch, o, error) : cq_fail_memory(error, "autoencoders");
   if (!status) status = cq_encoder_new(&t->encoder, error);
   if (!status) status = fill_encoder(t->encoder, &vocabulary[0], latent_dim, o, &random, error);
-  if (!status) status = cq_encoder_pack(t->encoder, pool, false, error);
+  if (!status) status = cq_encoder_pack(t->encoder, ctx, false, error);
   if (!status) status = cq_decoder_new(&t->decoder, vocabulary[1], &shape, &random, error);
   if (!status) vocabulary[1] = NULL;
   cq_tokenizer_free(vocabulary[0]);

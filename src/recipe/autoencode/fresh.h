@@ -10,6 +10,6 @@
  * Errors: CQ_ERR_ARGUMENT when the text is too small for the vocabulary, CQ_ERR_IO, CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_tongue_new(cq_tongue *out, const char *code, const cq_autoencode_data *data, int language,
                                     int latent_dim, const char *scratch, const cq_autoencode_options *options,
-                                    cq_pool *pool, cq_error *error);
+                                    cq_context *ctx, cq_error *error);
 
 #endif

@@ -180,7 +180,7 @@ static void tell(const cq_autoencode_options *base, int rung, int n_rungs, size_
 }
 
 static cq_status run_rung(cq_trials *t, survivor *in, size_t n, int rung, const drawn_value ranges[N_VALUES],
-                          const cq_autoencode_search_options *s, cq_pool *pool, cq_error *error) {
+                          const cq_autoencode_search_options *s, cq_context *ctx, cq_error *error) {
   cq_status status = CQ_OK;
   const double share = pow(s->eta, rung + 1 - s->n_rungs);
   for (size_t i = 0; !status && i < n; i++) {
@@ -191,7 +191,7 @@ static cq_status run_rung(cq_trials *t, survivor *in, size_t n, int rung, const 
     o.together_epochs *= share, o.encoder_epochs *= share, o.decoder_epochs *= share;
     snprintf(name, sizeof name, "trial-%02zu-rung-%d", in[i].trial + 1, rung + 1);
     tell(t->base, rung, s->n_rungs, i, n, text);
-    status = cq_trials_run(&trial, t, name, text, &o, pool, error);
+    status = cq_trials_run(&trial, t, name, text, &o, ctx, error);
     if (!status) in[i].at = (size_t)(trial - t->items);
   }
   return status;
@@ -208,12 +208,12 @@ static void sort(survivor *in, size_t n, const cq_trials *t) {
 }
 
 static cq_status climb(cq_trials *t, survivor *in, const drawn_value ranges[N_VALUES],
-                       const cq_autoencode_search_options *s, cq_pool *pool, cq_error *error) {
+                       const cq_autoencode_search_options *s, cq_context *ctx, cq_error *error) {
   cq_status status = CQ_OK;
   size_t n = (size_t)s->n_trials;
   for (int rung = 0; !status && rung < s->n_rungs; rung++) {
     const bool is_last = rung + 1 == s->n_rungs;
-    status = run_rung(t, in, n, rung, ranges, s, pool, error);
+    status = run_rung(t, in, n, rung, ranges, s, ctx, error);
     if (status) break;
     sort(in, n, t);
     for (size_t i = is_last ? 1 : 0; i < n && !(is_last && s->keep_models); i++) {
@@ -226,8 +226,8 @@ static cq_status climb(cq_trials *t, survivor *in, const drawn_value ranges[N_VA
   return status;
 }
 
-cq_status cq_autoencode_search(const cq_autoencode_options *base, const cq_autoencode_search_options *s, cq_pool *pool,
-                               cq_error *error) {
+cq_status cq_autoencode_search(const cq_autoencode_options *base, const cq_autoencode_search_options *s,
+                               cq_context *ctx, cq_error *error) {
   drawn_value ranges[N_VALUES];
   cq_trials trials = {0};
   if (s->n_trials < 1 || s->n_trials > 10000 || s->n_rungs < 1 || s->n_rungs > 20 || !(s->eta > 1 && s->eta <= 100))
@@ -239,7 +239,7 @@ cq_status cq_autoencode_search(const cq_autoencode_options *base, const cq_autoe
   survivor *in = status ? NULL : cq_alloc_array((size_t)s->n_trials, sizeof *in);
   if (!status && !in) status = cq_fail_memory(error, "trials");
   for (int i = 0; !status && i < s->n_trials; i++) in[i] = (survivor){.trial = (size_t)i};
-  if (!status) status = climb(&trials, in, ranges, s, pool, error);
+  if (!status) status = climb(&trials, in, ranges, s, ctx, error);
   cq_free(in);
   cq_trials_free(&trials);
   return status;

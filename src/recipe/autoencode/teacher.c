@@ -10,7 +10,7 @@ static int half_of(const cq_autoencode_teacher *t, const int language[2]) {
   return language[0] == t->language ? 0 : language[1] == t->language ? 1 : -1;
 }
 
-static cq_status prepare(cq_autoencode_teacher *t, const cq_autoencode_data *data, cq_pool *pool, cq_error *error) {
+static cq_status prepare(cq_autoencode_teacher *t, const cq_autoencode_data *data, cq_context *ctx, cq_error *error) {
   cq_status status = CQ_OK;
   size_t n = 0;
   for (size_t i = 0; !status && i < data->train.n; i++) {
@@ -19,14 +19,14 @@ static cq_status prepare(cq_autoencode_teacher *t, const cq_autoencode_data *dat
     if (half < 0) continue;
     n++;
     status = cq_cached_encoder_prepare(&t->encoder, half ? g->text.targets : g->text.sources,
-                                       half ? g->text.n_targets : g->text.n_sources, pool, NULL, NULL, error);
+                                       half ? g->text.n_targets : g->text.n_sources, ctx, NULL, NULL, error);
   }
   return status || n ? status : cq_fail(error, CQ_ERR_ARGUMENT, "there is no text of the teacher's language");
 }
 
 cq_status cq_autoencode_teacher_open(cq_autoencode_teacher *out, const cq_autoencode_options *o,
                                      const cq_autoencode_data *data, const char *const *codes, size_t n_codes,
-                                     int64_t latent_dim, cq_pool *pool, cq_error *error) {
+                                     int64_t latent_dim, cq_context *ctx, cq_error *error) {
   *out = (cq_autoencode_teacher){.language = -1};
   for (size_t i = 0; i < n_codes; i++)
     if (!strcmp(codes[i], o->teacher_language)) out->language = (int)i;
@@ -36,7 +36,7 @@ cq_status cq_autoencode_teacher_open(cq_autoencode_teacher *out, const cq_autoen
   if (!status && out->encoder.dim != latent_dim)
     status = cq_fail_file(error, CQ_ERR_ARGUMENT, o->teacher, "vectors of %lld dimensions, the autoencoders' have %lld",
                           (long long)out->encoder.dim, (long long)latent_dim);
-  if (!status) status = prepare(out, data, pool, error);
+  if (!status) status = prepare(out, data, ctx, error);
   if (!status) status = cq_cached_encoder_map(&out->encoder, error);
   if (!status) cq_cached_encoder_dismiss(&out->encoder);
   out->targets = status ? NULL : cq_alloc_array((size_t)o->batch_pairs, (size_t)latent_dim * sizeof *out->targets);

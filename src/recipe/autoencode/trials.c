@@ -273,7 +273,7 @@ static cq_status write_table(const cq_trials *t, cq_error *error) {
 
 /* --- a trial --- */
 
-static cq_status make(cq_trial *trial, cq_trials *t, const cq_autoencode_options *o, cq_pool *pool, cq_error *error) {
+static cq_status make(cq_trial *trial, cq_trials *t, const cq_autoencode_options *o, cq_context *ctx, cq_error *error) {
   char output[4096], work[4096], checkpoint[4096];
   cq_autoencode_result result;
   cq_autoencode_options here = *o;
@@ -284,7 +284,7 @@ static cq_status make(cq_trial *trial, cq_trials *t, const cq_autoencode_options
   const bool had_work = cq_file_exists(work), had_checkpoint = cq_file_exists(checkpoint);
   here.output = output, here.resume = here.replace = true;
   const double begun = cq_seconds(CLOCK_MONOTONIC);
-  status = cq_autoencode(&here, pool, &result, error);
+  status = cq_autoencode(&result, &here, ctx, error);
   trial->seconds = cq_seconds(CLOCK_MONOTONIC) - begun;
   if (status == CQ_ERR_LIMIT) {
     trial->failed = true;
@@ -299,18 +299,18 @@ static cq_status make(cq_trial *trial, cq_trials *t, const cq_autoencode_options
 }
 
 static cq_status make_and_record(cq_trial *trial, cq_trials *t, const char *values, const cq_autoencode_options *o,
-                                 cq_pool *pool, const char *path, cq_error *error) {
+                                 cq_context *ctx, const char *path, cq_error *error) {
   snprintf(trial->values, sizeof trial->values, "%s", values);
   trial->epochs = o->together_epochs + o->encoder_epochs + o->decoder_epochs;
   cq_status status = sum_up(trial->sum, o, error);
-  if (!status) status = make(trial, t, o, pool, error);
+  if (!status) status = make(trial, t, o, ctx, error);
   if (!status) status = write_record(trial, path, error);
   trial->is_done = trial->is_made = !status;
   return status;
 }
 
 cq_status cq_trials_run(const cq_trial **out, cq_trials *t, const char *name, const char *values,
-                        const cq_autoencode_options *o, cq_pool *pool, cq_error *error) {
+                        const cq_autoencode_options *o, cq_context *ctx, cq_error *error) {
   char path[4096], sum[CQ_TRIAL_SUM];
   size_t at = 0;
   *out = NULL;
@@ -324,7 +324,7 @@ cq_status cq_trials_run(const cq_trial **out, cq_trials *t, const char *name, co
   if (status) return status;
   cq_trial *trial = &t->items[at];
   if (!trial->is_done) {
-    status = make_and_record(trial, t, values, o, pool, path, error);
+    status = make_and_record(trial, t, values, o, ctx, path, error);
   } else {
     status = sum_up(sum, o, error);
     if (!status && strcmp(trial->sum, sum) != 0)

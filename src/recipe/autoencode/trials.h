@@ -41,7 +41,7 @@ void cq_trials_free(cq_trials *t); /* legal on {0} */
  * good until the next. Errors: cq_autoencode's but a loss that is no number; CQ_ERR_ARGUMENT when the trial was made
  * with other options or data. */
 CQ_MUST_USE cq_status cq_trials_run(const cq_trial **out, cq_trials *t, const char *name, const char *values,
-                                    const cq_autoencode_options *o, cq_pool *pool, cq_error *error);
+                                    const cq_autoencode_options *o, cq_context *ctx, cq_error *error);
 /* Removes a trial's model, if it is there. */
 void cq_trials_drop_model(const cq_trials *t, const cq_trial *trial);
 /* Whether a is better than b by base's best_by; what has failed is worst. */

@@ -245,7 +245,7 @@ static void free_grouping(grouping *g) {
 
 /* Target words whose letters are nearest to those expected of each source word. */
 static cq_status find_candidates(cq_neighbours *out, const cq_cognates *letters, uint32_t n_from, uint32_t n_to,
-                                 cq_pool *pool, cq_error *error) {
+                                 cq_context *ctx, cq_error *error) {
   const size_t dim = (size_t)cq_cognates_n_letters(letters);
   float *expected = cq_alloc_array(n_from, dim * sizeof *expected), *spelt = cq_alloc_array(n_to, dim * sizeof *spelt);
   cq_nearest_options o = cq_nearest_default_options();
@@ -255,7 +255,7 @@ static cq_status find_candidates(cq_neighbours *out, const cq_cognates *letters,
     status = cq_cognates_expected(expected, letters, error);
     cq_cognates_letters(spelt, letters);
   }
-  if (!status) status = cq_nearest(out, NULL, expected, n_from, spelt, n_to, dim, &o, pool, error);
+  if (!status) status = cq_nearest(out, NULL, expected, n_from, spelt, n_to, dim, &o, ctx, error);
   cq_free(expected);
   cq_free(spelt);
   return status;
@@ -317,14 +317,14 @@ static cq_status fill_table(cq_word_table *table, const between *c, const scorin
 
 /* The table of letters as they are known at last by one schedule. */
 static cq_status table_of(cq_word_table *out, const between *c, const cq_cognates *letters, const spelled *from,
-                          const spelled *to, cq_pool *pool, cq_error *error) {
+                          const spelled *to, cq_context *ctx, cq_error *error) {
   cq_neighbours candidates = {0};
   scoring s = {.letters = letters, .candidates = &candidates};
-  cq_status status = find_candidates(&candidates, letters, from->n, to->n, pool, error);
+  cq_status status = find_candidates(&candidates, letters, from->n, to->n, ctx, error);
   if (!status && !(s.scores = cq_alloc_array(candidates.n, candidates.k * sizeof *s.scores)))
     status = cq_fail_memory(error, "a table of words");
   if (!status) {
-    cq_pool_run(pool, candidates.n, score_row, &s);
+    cq_context_run(ctx, candidates.n, score_row, &s);
     status = fill_table(out, c, &s, from, to, error);
   }
   cq_free(s.scores);
@@ -338,20 +338,20 @@ static bool is_near_best(double contrast, double best) {
 
 /* The mean of the tables of all schedules that did not fail: of those whose contrast is near the best's. */
 static cq_status learn_table(between *c, cq_cognates *letters, const grouping *g, const spelled *from,
-                             const spelled *to, cq_pool *pool, cq_error *error) {
+                             const spelled *to, cq_context *ctx, cq_error *error) {
   cq_word_table tables[N_SCHEDULES] = {{0}}, good[N_SCHEDULES];
   double contrasts[N_SCHEDULES];
   size_t n = 0;
   cq_status status = CQ_OK;
   c->contrast = -INFINITY;
   for (size_t i = 0; !status && i < N_SCHEDULES; i++) {
-    status = cq_cognates_learn(letters, g->groups, g->n, schedules[i].stages, schedules[i].n, pool, error);
-    if (!status) status = cq_cognates_contrast(&contrasts[i], letters, g->groups, g->n, pool, error);
+    status = cq_cognates_learn(letters, g->groups, g->n, schedules[i].stages, schedules[i].n, ctx, error);
+    if (!status) status = cq_cognates_contrast(&contrasts[i], letters, g->groups, g->n, ctx, error);
     if (status) break;
     c->contrast = fmax(c->contrast, contrasts[i]);
     if (!is_near_best(contrasts[i], c->contrast)) continue;
-    status = cq_cognates_finish(letters, g->groups, g->n, pool, error);
-    if (!status) status = table_of(&tables[i], c, letters, from, to, pool, error);
+    status = cq_cognates_finish(letters, g->groups, g->n, ctx, error);
+    if (!status) status = table_of(&tables[i], c, letters, from, to, ctx, error);
   }
   for (size_t i = 0; !status && i < N_SCHEDULES; i++)
     if (is_near_best(contrasts[i], c->contrast)) good[n++] = tables[i];
@@ -360,7 +360,7 @@ static cq_status learn_table(between *c, cq_cognates *letters, const grouping *g
   return status;
 }
 
-static cq_status learn_between(between *c, cq_pool *pool, cq_error *error) {
+static cq_status learn_between(between *c, cq_context *ctx, cq_error *error) {
   spelled from = {0}, to = {0};
   grouping g = {0};
   cq_cognates *letters = NULL;
@@ -368,7 +368,7 @@ static cq_status learn_between(between *c, cq_pool *pool, cq_error *error) {
   if (!status) status = spell_side(&to, c->to, c->to_plain, error);
   if (!status) status = make_groups(&g, c, &from, &to, error);
   if (!status) status = cq_cognates_open(&letters, from.words, from.n, to.words, to.n, error);
-  if (!status) status = learn_table(c, letters, &g, &from, &to, pool, error);
+  if (!status) status = learn_table(c, letters, &g, &from, &to, ctx, error);
   cq_cognates_free(letters);
   free_grouping(&g);
   free_spelled(&from);
@@ -377,7 +377,7 @@ static cq_status learn_between(between *c, cq_pool *pool, cq_error *error) {
 }
 
 /* The table by way of a third language. */
-static cq_status learn_through(cq_word_table *out, const between *direct, const cq_clir_side *third, cq_pool *pool,
+static cq_status learn_through(cq_word_table *out, const between *direct, const cq_clir_side *third, cq_context *ctx,
                                cq_error *error) {
   cq_bags bags = {0};
   between first = *direct, second = *direct;
@@ -386,8 +386,8 @@ static cq_status learn_through(cq_word_table *out, const between *direct, const 
   first.to_plain = second.from_plain = &bags;
   second.of_queries = false;
   cq_status status = cq_bags_open(&bags, third->plain_documents, third->n_documents, third->plain_words.n, error);
-  if (!status) status = learn_between(&first, pool, error);
-  if (!status) status = learn_between(&second, pool, error);
+  if (!status) status = learn_between(&first, ctx, error);
+  if (!status) status = learn_between(&second, ctx, error);
   if (!status) status = cq_word_table_through(out, &first.table, &second.table, (float)least_entry, error);
   cq_word_table_free(&first.table);
   cq_word_table_free(&second.table);
@@ -396,15 +396,15 @@ static cq_status learn_through(cq_word_table *out, const between *direct, const 
 }
 
 /* The mean of the direct table and of those by way of every other language there is. */
-static cq_status make_table(cq_clir_cognates *c, const bool *held_out, const cq_bags *to_plain, cq_pool *pool,
+static cq_status make_table(cq_clir_cognates *c, const bool *held_out, const cq_bags *to_plain, cq_context *ctx,
                             cq_error *error) {
   between direct = {c->clir, c->from, c->to, &c->from_plain, to_plain, held_out, true, &c->o, {0}, 0};
   cq_word_table *tables = cq_alloc_array_zeroed(c->clir->n, sizeof *tables);
   size_t n = 1;
-  cq_status status = tables ? learn_between(&direct, pool, error) : cq_fail_memory(error, "a table of words");
+  cq_status status = tables ? learn_between(&direct, ctx, error) : cq_fail_memory(error, "a table of words");
   for (size_t i = 0; !status && i < c->clir->n; i++)
     if (&c->clir->sides[i] != c->from && &c->clir->sides[i] != c->to)
-      status = learn_through(&tables[n++], &direct, &c->clir->sides[i], pool, error);
+      status = learn_through(&tables[n++], &direct, &c->clir->sides[i], ctx, error);
   if (tables) tables[0] = direct.table;
   if (!status) status = cq_word_table_mean(&c->table, tables, n, error);
   for (size_t i = 0; tables && i < n; i++) cq_word_table_free(&tables[i]);
@@ -428,7 +428,7 @@ static cq_status check_options(const cq_cognate_options *o, cq_error *error) {
 }
 
 cq_status cq_clir_learn_cognates(cq_clir_cognates **out, const cq_clir *clir, const bool *held_out, const char *from,
-                                 const char *to, const cq_cognate_options *options, cq_pool *pool, cq_error *error) {
+                                 const char *to, const cq_cognate_options *options, cq_context *ctx, cq_error *error) {
   *out = NULL;
   cq_clir_cognates *c = cq_alloc_zeroed(sizeof *c);
   if (!c) return cq_fail_memory(error, "cognates");
@@ -447,7 +447,7 @@ cq_status cq_clir_learn_cognates(cq_clir_cognates **out, const cq_clir *clir, co
     status = cq_bags_open(&to_plain, c->to->plain_documents, c->to->n_documents, c->to->plain_words.n, error);
   if (!status) status = cq_bags_open(&c->from_stems, c->from->documents, c->from->n_documents, clir->words.n, error);
   if (!status) status = cq_bags_open(&c->to_stems, c->to->documents, c->to->n_documents, clir->words.n, error);
-  if (!status) status = make_table(c, held_out, &to_plain, pool, error);
+  if (!status) status = make_table(c, held_out, &to_plain, ctx, error);
   if (!status) status = cq_bags_project(&c->projected, &to_plain, &c->table, error);
   if (!status && !(c->idf = cq_alloc_array(c->from->plain_words.n, sizeof *c->idf)))
     status = cq_fail_memory(error, "cognates");

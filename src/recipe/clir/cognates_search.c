@@ -1,8 +1,8 @@
 /* Queries find documents of another language by words that are written alike and by feedback; what becomes of a query
  * is shown. */
+#include "base/context.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/pool.h"
 #include "recipe/clir/cognates.h"
 #include "text/analyzer.h"
 
@@ -130,8 +130,8 @@ static void search_topic(void *context, size_t t, int worker) {
 }
 
 cq_status cq_clir_search_cognates(cq_lexical_hit **out, const cq_clir_cognates *c, const bool *asked, size_t k,
-                                  cq_pool *pool, cq_error *error) {
-  const size_t n_workers = pool ? (size_t)cq_pool_n_threads(pool) : 1;
+                                  cq_context *ctx, cq_error *error) {
+  const size_t n_workers = ctx ? (size_t)cq_context_n_threads(ctx) : 1;
   searching s = {.c = c, .asked = asked, .k = k};
   s.hits = cq_clir_hits(c->clir, k);
   s.rooms = cq_alloc_array_zeroed(n_workers, sizeof *s.rooms);
@@ -140,7 +140,7 @@ cq_status cq_clir_search_cognates(cq_lexical_hit **out, const cq_clir_cognates *
   bool ok = s.hits && s.rooms && s.status && s.errors;
   for (size_t i = 0; ok && i < n_workers; i++) ok = open_room(&s.rooms[i], c);
   cq_status status = ok ? CQ_OK : cq_fail_memory(error, "a search");
-  if (!status) cq_pool_run(pool, c->clir->n_topics, search_topic, &s);
+  if (!status) cq_context_run(ctx, c->clir->n_topics, search_topic, &s);
   for (size_t i = 0; !status && i < n_workers; i++)
     if ((status = s.status[i]) && error) *error = s.errors[i];
   for (size_t i = 0; s.rooms && i < n_workers; i++) close_room(&s.rooms[i]);

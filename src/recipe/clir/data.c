@@ -92,23 +92,23 @@ static cq_status read_documents(reading *r, cq_error *error) {
   return status;
 }
 
-static cq_status build_index(reading *r, const char *work, cq_pool *pool, cq_error *error) {
+static cq_status build_index(reading *r, const char *work, cq_context *ctx, cq_error *error) {
   char path[PATH_MAX], name[64];
   snprintf(name, sizeof name, "%s.lexical", r->from->code);
   const cq_lexical_build_options o = {.analysis = {r->from->code, r->from->stop_words, r->from->no_stems}};
   cq_status status = cq_path_join(path, sizeof path, work, name, error);
-  if (!status) status = cq_lexical_build(path, &r->from->documents, 1, &o, pool, error);
+  if (!status) status = cq_lexical_build(path, &r->from->documents, 1, &o, ctx, error);
   return status ? status : cq_lexical_open(&r->side->index, path, error);
 }
 
-static cq_status open_side(reading *r, const char *work, cq_pool *pool, cq_error *error) {
+static cq_status open_side(reading *r, const char *work, cq_context *ctx, cq_error *error) {
   cq_clir_side *side = r->side;
   side->code = cq_strdup(r->from->code);
   if (!side->code) return cq_fail_memory(error, r->from->code);
   cq_status status = start_running(&r->stems, r->from, !r->from->no_stems, &r->clir->words, &side->words, error);
   if (!status) status = start_running(&r->plain, r->from, false, &side->plain_words, &side->plain, error);
   if (!status) status = read_documents(r, error);
-  if (!status) status = build_index(r, work, pool, error);
+  if (!status) status = build_index(r, work, ctx, error);
   if (!status) status = cq_topics_read(&r->topics, r->from->topics, error);
   if (!status) status = cq_judgements_read(&r->side->judgements, r->from->judgements, error);
   return status;
@@ -216,7 +216,7 @@ static cq_status make_temporary(char path[PATH_MAX], cq_error *error) {
   return status;
 }
 
-cq_status cq_clir_open(cq_clir **out, const cq_clir_language *languages, size_t n, const char *work, cq_pool *pool,
+cq_status cq_clir_open(cq_clir **out, const cq_clir_language *languages, size_t n, const char *work, cq_context *ctx,
                        cq_error *error) {
   *out = NULL;
   if (n == 0) return cq_fail(error, CQ_ERR_ARGUMENT, "no languages");
@@ -234,7 +234,7 @@ cq_status cq_clir_open(cq_clir **out, const cq_clir_language *languages, size_t 
   for (size_t i = 0; !status && i < n; i++) {
     readings[i] = (reading){.clir = c, .side = &c->sides[i], .from = &languages[i]};
     c->n = i + 1;
-    status = open_side(&readings[i], work ? work : temporary, pool, error);
+    status = open_side(&readings[i], work ? work : temporary, ctx, error);
     if (!status) status = find_relevant(c, &c->sides[i], error);
   }
   for (size_t i = 0; !status && i < n; i++) status = read_queries(&readings[i], error);

@@ -127,7 +127,7 @@ static cq_status number_words(cq_clir_model *m, cq_error *error) {
 }
 
 cq_status cq_clir_train(cq_clir_model **out, const cq_clir *c, const bool *held_out, const char *from_code,
-                        const cq_clir_options *options, cq_pool *pool, cq_error *error) {
+                        const cq_clir_options *options, cq_context *ctx, cq_error *error) {
   const cq_clir_options o = options ? *options : cq_clir_default_options();
   const cq_clir_side *from = NULL;
   cq_word_model trained = {0};
@@ -139,7 +139,7 @@ cq_status cq_clir_train(cq_clir_model **out, const cq_clir *c, const bool *held_
   if (!status) status = make_corpus(&m->corpus, c, held_out, from, &o, error);
   if (!status && m->corpus.tokens.n == 0)
     status = cq_fail(error, CQ_ERR_ARGUMENT, "no topic has relevant documents in two of the languages");
-  if (!status) status = cq_word_model_train(&trained, &m->corpus, &o.words, pool, error);
+  if (!status) status = cq_word_model_train(&trained, &m->corpus, &o.words, ctx, error);
   if (!status) {
     const uint32_t n = m->corpus.words.n;
     m->dim = o.words.dim;

@@ -162,7 +162,7 @@ static cq_status make_query(cq_lexical_query *out, const asking *a, const cq_tra
   return status;
 }
 
-static cq_status search_by_words(cq_lexical_hit **out, const asking *a, cq_pool *pool, cq_error *error) {
+static cq_status search_by_words(cq_lexical_hit **out, const asking *a, cq_context *ctx, cq_error *error) {
   const size_t n = a->clir->n_topics;
   cq_translator translator = {0};
   cq_lexical_query *queries = cq_alloc_array_zeroed(n, sizeof *queries);
@@ -170,7 +170,7 @@ static cq_status search_by_words(cq_lexical_hit **out, const asking *a, cq_pool 
   if (!status && a->from != a->to) status = cq_clir_translator(&translator, a->model, a->from, a->to, a->o, error);
   for (size_t t = 0; !status && t < n; t++)
     if (is_asked(a, t)) status = make_query(&queries[t], a, &translator, t, error);
-  if (!status) status = cq_lexical_search(out, a->to->index, queries, n, &a->o->ranking, pool, error);
+  if (!status) status = cq_lexical_search(out, a->to->index, queries, n, &a->o->ranking, ctx, error);
   for (size_t t = 0; queries && t < n; t++) cq_lexical_query_free(&queries[t]);
   cq_free(queries);
   cq_translator_close(&translator);
@@ -187,7 +187,7 @@ static void add_vectors(float *sum, const cq_clir_model *m, const cq_word_run *r
   }
 }
 
-static cq_status search_by_documents(cq_lexical_hit **out, const asking *a, cq_pool *pool, cq_error *error) {
+static cq_status search_by_documents(cq_lexical_hit **out, const asking *a, cq_context *ctx, cq_error *error) {
   const size_t n = a->clir->n_topics, n_documents = a->to->n_documents, dim = (size_t)a->model->dim;
   const size_t k = a->o->ranking.k, k_found = cq_smaller(k, n_documents);
   cq_neighbours found = {0};
@@ -199,7 +199,7 @@ static cq_status search_by_documents(cq_lexical_hit **out, const asking *a, cq_p
   for (size_t t = 0; !status && t < n; t++)
     if (is_asked(a, t)) add_vectors(queries + t * dim, a->model, &a->from->queries[t]);
   if (!status && n_documents)
-    status = cq_top(&found, queries, n, documents, n_documents, dim, k_found, NULL, NULL, pool, error);
+    status = cq_top(&found, queries, n, documents, n_documents, dim, k_found, NULL, NULL, ctx, error);
   for (size_t t = 0; !status && t < n; t++) {
     bool is_known = false; /* a query whose words are all unknown finds nothing */
     for (size_t i = 0; i < dim; i++) is_known |= queries[t * dim + i] != 0;
@@ -219,7 +219,7 @@ static cq_status search_by_documents(cq_lexical_hit **out, const asking *a, cq_p
 /* --- both --- */
 
 cq_status cq_clir_search(cq_lexical_hit **out, const cq_clir *clir, const cq_clir_model *model, const char *from,
-                         const char *to, const bool *asked, const cq_clir_options *options, cq_pool *pool,
+                         const char *to, const bool *asked, const cq_clir_options *options, cq_context *ctx,
                          cq_error *error) {
   const cq_clir_options o = options ? *options : cq_clir_default_options();
   asking a = {.clir = clir, .model = model, .o = &o, .asked = asked};
@@ -235,8 +235,8 @@ cq_status cq_clir_search(cq_lexical_hit **out, const cq_clir *clir, const cq_cli
   if (!status && uses_source(&o))
     status = cq_bags_open(&a.source, a.from->documents, a.from->n_documents, clir->words.n, error);
   if (!status)
-    status = o.method == CQ_CLIR_DOCUMENTS && model ? search_by_documents(out, &a, pool, error)
-                                                    : search_by_words(out, &a, pool, error);
+    status = o.method == CQ_CLIR_DOCUMENTS && model ? search_by_documents(out, &a, ctx, error)
+                                                    : search_by_words(out, &a, ctx, error);
   cq_bags_close(&a.source);
   return status;
 }

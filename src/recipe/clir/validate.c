@@ -1,8 +1,8 @@
 /* Cross-validation over topics: what there is to choose is chosen without looking at what is tested. */
 #include "base/clock.h"
+#include "base/context.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/pool.h"
 #include "calque/compare.h"
 #include "recipe/clir/clir.h"
 
@@ -192,7 +192,7 @@ static cq_status make_trials(validation *v, cq_error *error) {
 
 cq_status cq_clir_validate(cq_lexical_hit **hits, cq_clir_fold *folds, const cq_clir *clir, const char *from,
                            const char *to, const cq_clir_folds *how, const cq_clir_grid *grid,
-                           const cq_clir_options *options, cq_pool *pool, cq_error *error) {
+                           const cq_clir_options *options, cq_context *ctx, cq_error *error) {
   const cq_clir_options o = options ? *options : cq_clir_default_options();
   const cq_clir_folds all = cq_clir_default_folds();
   validation v = {.clir = clir, .from = from, .to = to, .grid = grid, .o = &o, .how = how ? how : &all};
@@ -206,12 +206,12 @@ cq_status cq_clir_validate(cq_lexical_hit **hits, cq_clir_fold *folds, const cq_
   status = v.folds ? make_trials(&v, error) : cq_fail_memory(error, "folds");
   /* A grid of one needs no validation. */
   if (!status && grid->n_kappas * grid->n_windows * grid->n_taus > 1) {
-    cq_pool_run(pool, v.n_trials, run_trial, &v);
+    cq_context_run(ctx, v.n_trials, run_trial, &v);
     status = first_failure(&v, error);
   }
   for (int f = 0; !status && f < n_folds; f++) choose(&v, f);
   if (!status) {
-    cq_pool_run(pool, (size_t)n_folds, test_fold, &v);
+    cq_context_run(ctx, (size_t)n_folds, test_fold, &v);
     status = first_failure(&v, error);
   }
   if (!status && folds) memcpy(folds, v.folds, (size_t)n_folds * sizeof *folds);
@@ -245,14 +245,14 @@ static cq_cognate_options weights(int variant) {
 
 /* Adds the mean average precision that every variant has on a fold. */
 static cq_status add_maps(double maps[N_VARIANTS], cq_clir_cognates *cognates, const validation *v, int fold, size_t k,
-                          cq_pool *pool, cq_error *error) {
+                          cq_context *ctx, cq_error *error) {
   bool *asked = topics_of(v, fold, fold, false);
   cq_status status = asked ? CQ_OK : cq_fail_memory(error, "topics");
   for (int i = 0; !status && i < N_VARIANTS; i++) {
     cq_lexical_hit *hits = NULL;
     const cq_cognate_options o = weights(i);
     status = cq_clir_cognates_set(cognates, &o, error);
-    if (!status) status = cq_clir_search_cognates(&hits, cognates, asked, k, pool, error);
+    if (!status) status = cq_clir_search_cognates(&hits, cognates, asked, k, ctx, error);
     const double map = status ? NAN : cq_clir_map(v->clir, v->to, hits, k, asked);
     if (!isnan(map)) maps[i] += map / (v->how->n - 1);
     free(hits);
@@ -263,7 +263,7 @@ static cq_status add_maps(double maps[N_VARIANTS], cq_clir_cognates *cognates, c
 
 /* maps [folds][variants]: the mean over all other folds, each searched by what is learned without it and the fold. Two
  * folds need this once, as the one and as the other. */
-static cq_status validate_weights(double (*maps)[N_VARIANTS], const validation *v, size_t k, cq_pool *pool,
+static cq_status validate_weights(double (*maps)[N_VARIANTS], const validation *v, size_t k, cq_context *ctx,
                                   cq_error *error) {
   cq_status status = CQ_OK;
   for (int a = 0; !status && a < v->how->n; a++)
@@ -271,9 +271,9 @@ static cq_status validate_weights(double (*maps)[N_VARIANTS], const validation *
       bool *held_out = topics_of(v, a, b, true);
       cq_clir_cognates *cognates = NULL;
       if (!held_out) status = cq_fail_memory(error, "topics");
-      if (!status) status = cq_clir_learn_cognates(&cognates, v->clir, held_out, v->from, v->to, NULL, pool, error);
-      if (!status) status = add_maps(maps[a], cognates, v, b, k, pool, error);
-      if (!status) status = add_maps(maps[b], cognates, v, a, k, pool, error);
+      if (!status) status = cq_clir_learn_cognates(&cognates, v->clir, held_out, v->from, v->to, NULL, ctx, error);
+      if (!status) status = add_maps(maps[a], cognates, v, b, k, ctx, error);
+      if (!status) status = add_maps(maps[b], cognates, v, a, k, ctx, error);
       cq_clir_cognates_free(cognates);
       cq_free(held_out);
     }
@@ -289,16 +289,16 @@ static int best_of(const double maps[N_VARIANTS]) {
 
 /* One fold's topics: learned without them, searched for, and their hits put among all. */
 static cq_status test_cognates(cq_lexical_hit *all, cq_clir_fold *fold, const validation *v, int number,
-                               const cq_cognate_options *o, size_t k, cq_pool *pool, cq_error *error) {
+                               const cq_cognate_options *o, size_t k, cq_context *ctx, cq_error *error) {
   bool *asked = topics_of(v, number, number, false), *held_out = topics_of(v, number, number, true);
   cq_clir_cognates *cognates = NULL;
   cq_lexical_hit *hits = NULL;
   cq_status status = asked && held_out ? CQ_OK : cq_fail_memory(error, "topics");
   double begin = cq_seconds(CLOCK_MONOTONIC);
-  if (!status) status = cq_clir_learn_cognates(&cognates, v->clir, held_out, v->from, v->to, o, pool, error);
+  if (!status) status = cq_clir_learn_cognates(&cognates, v->clir, held_out, v->from, v->to, o, ctx, error);
   fold->seconds_before = cq_seconds(CLOCK_MONOTONIC) - begin;
   begin = cq_seconds(CLOCK_MONOTONIC);
-  if (!status) status = cq_clir_search_cognates(&hits, cognates, asked, k, pool, error);
+  if (!status) status = cq_clir_search_cognates(&hits, cognates, asked, k, ctx, error);
   fold->seconds_retrieval = cq_seconds(CLOCK_MONOTONIC) - begin;
   fold->query_share = o->query_share, fold->similar_share = o->similar_share, fold->first_share = o->first_share;
   if (!status) {
@@ -316,7 +316,7 @@ static cq_status test_cognates(cq_lexical_hit *all, cq_clir_fold *fold, const va
 
 cq_status cq_clir_validate_cognates(cq_lexical_hit **out, cq_clir_fold *folds, const cq_clir *clir, const char *from,
                                     const char *to, const cq_clir_folds *how, const cq_cognate_options *options,
-                                    size_t k, cq_pool *pool, cq_error *error) {
+                                    size_t k, cq_context *ctx, cq_error *error) {
   const cq_clir_folds all_folds = cq_clir_default_folds();
   validation v = {.clir = clir, .from = from, .to = to, .how = how ? how : &all_folds};
   *out = NULL;
@@ -326,12 +326,12 @@ cq_status cq_clir_validate_cognates(cq_lexical_hit **out, cq_clir_fold *folds, c
   cq_lexical_hit *all = cq_clir_hits(clir, k);
   double(*maps)[N_VARIANTS] = cq_alloc_array_zeroed((size_t)v.how->n, sizeof *maps);
   if (!all || !maps) status = cq_fail_memory(error, "a validation");
-  if (!status && choose) status = validate_weights(maps, &v, k, pool, error);
+  if (!status && choose) status = validate_weights(maps, &v, k, ctx, error);
   for (int f = 0; !status && f < v.how->n; f++) {
     cq_clir_fold fold = {.map_chosen = NAN};
     cq_cognate_options o = options ? *options : cq_cognate_default_options();
     if (choose) o = weights(best_of(maps[f])), fold.map_chosen = maps[f][best_of(maps[f])];
-    status = test_cognates(all, &fold, &v, f, &o, k, pool, error);
+    status = test_cognates(all, &fold, &v, f, &o, k, ctx, error);
     if (!status && folds) folds[f] = fold;
   }
   cq_free(maps);

@@ -84,7 +84,7 @@ static cq_status check_finite(const float *vectors, size_t dim, const cq_slice *
   return CQ_OK;
 }
 
-cq_status cq_cached_encoder_prepare(cq_cached_encoder *t, const cq_slice *texts, size_t n, cq_pool *pool,
+cq_status cq_cached_encoder_prepare(cq_cached_encoder *t, const cq_slice *texts, size_t n, cq_context *ctx,
                                     cq_cached_progress progress, void *context, cq_error *error) {
   cq_slice *missing = NULL;
   size_t n_missing = 0;
@@ -94,7 +94,7 @@ cq_status cq_cached_encoder_prepare(cq_cached_encoder *t, const cq_slice *texts,
   if (!vectors) status = cq_fail_memory(error, "vectors");
   for (size_t first = 0; !status && first < n_missing; first += CHUNK) {
     const size_t count = n_missing - first < CHUNK ? n_missing - first : CHUNK;
-    status = cq_encoder_encode(vectors, t->encoder, pool, missing + first, count, NULL, NULL, error);
+    status = cq_encoder_encode(vectors, NULL, t->encoder, missing + first, count, NULL, ctx, error);
     if (!status) status = check_finite(vectors, (size_t)t->dim, missing + first, count, error);
     if (!status) status = cq_vector_store_append(t->store, missing + first, count, vectors, error);
     if (!status && progress && !progress(context, first + count, n_missing))

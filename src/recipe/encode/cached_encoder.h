@@ -24,7 +24,7 @@ void cq_cached_encoder_close(cq_cached_encoder *t);
 
 /* Makes sure that each text has its vector. progress is told how many of the missing ones are done and may stop. */
 typedef bool (*cq_cached_progress)(void *context, uint64_t done, uint64_t n);
-CQ_MUST_USE cq_status cq_cached_encoder_prepare(cq_cached_encoder *t, const cq_slice *texts, size_t n, cq_pool *pool,
+CQ_MUST_USE cq_status cq_cached_encoder_prepare(cq_cached_encoder *t, const cq_slice *texts, size_t n, cq_context *ctx,
                                                 cq_cached_progress progress, void *context, cq_error *error);
 
 /* After all is prepared: maps the vectors, then gives a text's, [dim], or its row among them. */

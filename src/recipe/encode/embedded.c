@@ -43,7 +43,7 @@ static cq_status locate(cq_embedded *e, const cq_cached_encoder *store, cq_error
 
 /* All files are read before the model is opened: what is wrong with them should not be told after minutes. */
 static cq_status encode_text(cq_embedded *out, cq_cached_encoder *store, const char *const *paths, size_t n,
-                             const cq_embedding *how, cq_pool *pool, cq_error *error) {
+                             const cq_embedding *how, cq_context *ctx, cq_error *error) {
   cq_status status = CQ_OK;
   for (size_t i = 0; !status && i < n; i++) {
     status = cq_sentences_read(&out[i].corpus, paths[i], how->skip_bad, error);
@@ -54,7 +54,7 @@ static cq_status encode_text(cq_embedded *out, cq_cached_encoder *store, const c
   if (!status)
     status = cq_cached_encoder_open(store, how->model, how->cache_directory, how->notice, how->notice_context, error);
   for (size_t i = 0; !status && i < n; i++)
-    status = cq_cached_encoder_prepare(store, out[i].corpus.sentences, out[i].corpus.n, pool, how->progress,
+    status = cq_cached_encoder_prepare(store, out[i].corpus.sentences, out[i].corpus.n, ctx, how->progress,
                                        how->progress_context, error);
   if (!status) status = cq_cached_encoder_map(store, error);
   for (size_t i = 0; !status && i < n; i++) status = locate(&out[i], store, error);
@@ -71,9 +71,9 @@ static cq_status open_vectors(cq_embedded *e, const char *path, size_t raw_dim, 
 }
 
 cq_status cq_embedded_open(cq_embedded *out, cq_cached_encoder *store, const char *const *paths, size_t n,
-                           const cq_embedding *how, cq_pool *pool, cq_error *error) {
+                           const cq_embedding *how, cq_context *ctx, cq_error *error) {
   cq_status status = CQ_OK;
-  if (how->model) return encode_text(out, store, paths, n, how, pool, error);
+  if (how->model) return encode_text(out, store, paths, n, how, ctx, error);
   for (size_t i = 0; !status && i < n; i++) status = open_vectors(&out[i], paths[i], how->raw_dim, error);
   if (!status && n == 2 && out[0].dim != out[1].dim)
     status = cq_fail(error, CQ_ERR_ARGUMENT, "%s has rows of %zu numbers, %s of %zu", paths[0], out[0].dim, paths[1],

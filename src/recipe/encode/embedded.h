@@ -40,7 +40,7 @@ typedef struct cq_embedding {
  * closed. Errors: those of reading files, opening the model and encoding; CQ_ERR_ARGUMENT for different dimensions.
  * Release both, also after an error. */
 CQ_MUST_USE cq_status cq_embedded_open(cq_embedded *out, cq_cached_encoder *store, const char *const *paths, size_t n,
-                                       const cq_embedding *how, cq_pool *pool, cq_error *error);
+                                       const cq_embedding *how, cq_context *ctx, cq_error *error);
 void cq_embedded_close(cq_embedded *embedded);
 
 #endif

@@ -51,14 +51,14 @@ static cq_status read_rows(labelled_vectors *out, const char *file, const cq_eva
   return status;
 }
 
-static cq_status encode(labelled_vectors *v, const cq_encoder *encoder, cq_pool *pool, const cq_eval_options *options,
+static cq_status encode(labelled_vectors *v, const cq_encoder *encoder, cq_context *ctx, const cq_eval_options *options,
                         cq_error *error) {
-  return cq_encode_column(&v->vectors, encoder, pool, v->rows.column[0], v->rows.n, options ? options->prompt : NULL,
+  return cq_encode_column(&v->vectors, encoder, ctx, v->rows.column[0], v->rows.n, options ? options->prompt : NULL,
                           error);
 }
 
-cq_status cq_classifier_train(cq_classifier **out, const cq_encoder *encoder, cq_pool *pool, const char *file,
-                              const cq_logistic_options *options, const cq_eval_options *eval_options,
+cq_status cq_classifier_train(cq_classifier **out, const cq_encoder *encoder, const char *file,
+                              const cq_logistic_options *options, const cq_eval_options *eval_options, cq_context *ctx,
                               cq_error *error) {
   labelled_vectors v;
   *out = NULL;
@@ -68,10 +68,10 @@ cq_status cq_classifier_train(cq_classifier **out, const cq_encoder *encoder, cq
   cq_status status = read_rows(&v, file, eval_options, error);
   if (!status) status = number_classes(&v, &c->classes, error);
   if (!status && c->classes.n < 2) status = cq_fail_file(error, CQ_ERR_ARGUMENT, file, "all rows are of one class");
-  if (!status) status = encode(&v, encoder, pool, eval_options, error);
+  if (!status) status = encode(&v, encoder, ctx, eval_options, error);
   if (!status)
     status = cq_logistic_train(&c->model, v.vectors, v.classes, v.rows.n, (size_t)cq_encoder_dim(encoder), c->classes.n,
-                               options, pool, error);
+                               options, ctx, error);
   vectors_free(&v);
   if (status)
     cq_classifier_free(c);
@@ -95,12 +95,12 @@ bool cq_classifier_converged(const cq_classifier *c) {
   return c->model.converged;
 }
 
-cq_status cq_eval_classify(cq_classify_result *out, const cq_classifier *c, cq_pool *pool, const char *file,
-                           const cq_eval_options *options, cq_error *error) {
+cq_status cq_eval_classify(cq_classify_result *out, const cq_classifier *c, const char *file,
+                           const cq_eval_options *options, cq_context *ctx, cq_error *error) {
   labelled_vectors v;
   cq_status status = read_rows(&v, file, options, error);
   if (!status) status = find_classes(&v, &c->classes, file, error);
-  if (!status) status = encode(&v, c->encoder, pool, options, error);
+  if (!status) status = encode(&v, c->encoder, ctx, options, error);
   uint32_t *predicted = status ? NULL : cq_alloc_array(v.rows.n, sizeof *predicted);
   if (!status && !predicted) status = cq_fail_memory(error, "classes");
   for (size_t i = 0; !status && i < v.rows.n; i++)

@@ -109,7 +109,7 @@ void cq_rows_free(cq_rows *rows) {
 
 /* --- vectors --- */
 
-cq_status cq_encode_column(float **out, const cq_encoder *encoder, cq_pool *pool, const cq_slice *sentences, size_t n,
+cq_status cq_encode_column(float **out, const cq_encoder *encoder, cq_context *ctx, const cq_slice *sentences, size_t n,
                            const char *prompt, cq_error *error) {
   cq_status status = CQ_OK;
   size_t dim = (size_t)cq_encoder_dim(encoder);
@@ -119,7 +119,7 @@ cq_status cq_encode_column(float **out, const cq_encoder *encoder, cq_pool *pool
   if (!vectors) return cq_fail_memory(error, "the vectors of a file");
   for (size_t start = 0; start < n && status == CQ_OK; start += CHUNK) {
     size_t count = n - start < CHUNK ? n - start : CHUNK;
-    status = cq_encoder_encode(vectors + start * dim, encoder, pool, sentences + start, count, &options, NULL, error);
+    status = cq_encoder_encode(vectors + start * dim, NULL, encoder, sentences + start, count, &options, ctx, error);
   }
   if (status != CQ_OK) {
     cq_free(vectors);
@@ -139,14 +139,14 @@ static double share_right(const size_t *best, const cq_slice *text, size_t n) {
 }
 
 cq_status cq_rows_translation(cq_translation_result *out, const cq_rows *rows, const float *source, const float *target,
-                              size_t dim, cq_pool *pool, cq_error *error) {
+                              size_t dim, cq_context *ctx, cq_error *error) {
   cq_status status;
   size_t n = rows->n, *best = cq_alloc_array(n, sizeof *best);
   if (!best) return cq_fail_memory(error, "matches");
   cq_translation_result r = {.n = n, .n_skipped = rows->n_skipped};
-  if ((status = cq_best_matches(best, source, n, target, n, dim, pool, error)) != CQ_OK) goto done;
+  if ((status = cq_best_matches(best, source, n, target, n, dim, ctx, error)) != CQ_OK) goto done;
   r.source_to_target = share_right(best, rows->column[1], n);
-  if ((status = cq_best_matches(best, target, n, source, n, dim, pool, error)) != CQ_OK) goto done;
+  if ((status = cq_best_matches(best, target, n, source, n, dim, ctx, error)) != CQ_OK) goto done;
   r.target_to_source = share_right(best, rows->column[0], n);
   r.mean = (r.source_to_target + r.target_to_source) / 2;
   *out = r;
@@ -190,8 +190,8 @@ cq_status cq_vector_spread(double *variance_100, double *norm, const float *vect
 
 /* --- on files --- */
 
-cq_status cq_eval_mse(cq_mse_result *out, const cq_encoder *teacher, const cq_encoder *student, cq_pool *pool,
-                      const char *file, const cq_eval_options *options, cq_error *error) {
+cq_status cq_eval_mse(cq_mse_result *out, const cq_encoder *teacher, const cq_encoder *student, const char *file,
+                      const cq_eval_options *options, cq_context *ctx, cq_error *error) {
   const char *prompt = options ? options->prompt : NULL;
   const size_t dim = (size_t)cq_encoder_dim(student), teacher_dim = (size_t)cq_encoder_dim(teacher);
   float *wanted = NULL, *target = NULL, *source = NULL;
@@ -201,9 +201,9 @@ cq_status cq_eval_mse(cq_mse_result *out, const cq_encoder *teacher, const cq_en
     return cq_fail(error, CQ_ERR_ARGUMENT, "mse: the student's vectors have %zu dimensions, the teacher's %zu", dim,
                    teacher_dim);
   if ((status = cq_rows_read(&rows, file, 2, options, error)) != CQ_OK) goto done;
-  if ((status = cq_encode_column(&wanted, teacher, pool, rows.column[0], rows.n, prompt, error)) != CQ_OK ||
-      (status = cq_encode_column(&target, student, pool, rows.column[1], rows.n, prompt, error)) != CQ_OK ||
-      (status = cq_encode_column(&source, student, pool, rows.column[0], rows.n, prompt, error)) != CQ_OK)
+  if ((status = cq_encode_column(&wanted, teacher, ctx, rows.column[0], rows.n, prompt, error)) != CQ_OK ||
+      (status = cq_encode_column(&target, student, ctx, rows.column[1], rows.n, prompt, error)) != CQ_OK ||
+      (status = cq_encode_column(&source, student, ctx, rows.column[0], rows.n, prompt, error)) != CQ_OK)
     goto done;
   /* A student of fewer dimensions was taught the teacher's first ones. */
   for (size_t i = 1; dim < teacher_dim && i < rows.n; i++)
@@ -222,22 +222,22 @@ done:
 }
 
 /* Reads a file and encodes its two columns. */
-static cq_status both_columns(cq_rows *rows, float *vectors[2], const cq_encoder *encoder, cq_pool *pool,
+static cq_status both_columns(cq_rows *rows, float *vectors[2], const cq_encoder *encoder, cq_context *ctx,
                               const char *file, int n_columns, const cq_eval_options *options, cq_error *error) {
   const char *prompt = options ? options->prompt : NULL;
   cq_status status = cq_rows_read(rows, file, n_columns, options, error);
   for (int c = 0; c < 2 && status == CQ_OK; c++)
-    status = cq_encode_column(&vectors[c], encoder, pool, rows->column[c], rows->n, prompt, error);
+    status = cq_encode_column(&vectors[c], encoder, ctx, rows->column[c], rows->n, prompt, error);
   return status;
 }
 
-cq_status cq_eval_translation(cq_translation_result *out, const cq_encoder *encoder, cq_pool *pool, const char *file,
-                              const cq_eval_options *options, cq_error *error) {
+cq_status cq_eval_translation(cq_translation_result *out, const cq_encoder *encoder, const char *file,
+                              const cq_eval_options *options, cq_context *ctx, cq_error *error) {
   float *vectors[2] = {NULL, NULL};
   cq_rows rows = {0};
-  cq_status status = both_columns(&rows, vectors, encoder, pool, file, 2, options, error);
+  cq_status status = both_columns(&rows, vectors, encoder, ctx, file, 2, options, error);
   if (status == CQ_OK)
-    status = cq_rows_translation(out, &rows, vectors[0], vectors[1], (size_t)cq_encoder_dim(encoder), pool, error);
+    status = cq_rows_translation(out, &rows, vectors[0], vectors[1], (size_t)cq_encoder_dim(encoder), ctx, error);
   cq_free(vectors[0]);
   cq_free(vectors[1]);
   cq_rows_free(&rows);
@@ -267,16 +267,16 @@ static cq_status margin_errors(double *out, const cq_rows *rows, cq_retrieval re
   return status;
 }
 
-cq_status cq_eval_xsim(cq_translation_result *out, const cq_encoder *encoder, cq_pool *pool, const char *file,
-                       const cq_eval_options *options, cq_error *error) {
+cq_status cq_eval_xsim(cq_translation_result *out, const cq_encoder *encoder, const char *file,
+                       const cq_eval_options *options, cq_context *ctx, cq_error *error) {
   float *vectors[2] = {NULL, NULL};
   cq_rows rows = {0};
   cq_neighbours of_source = {0}, of_target = {0};
   cq_translation_result r = {0};
-  cq_status status = both_columns(&rows, vectors, encoder, pool, file, 2, options, error);
+  cq_status status = both_columns(&rows, vectors, encoder, ctx, file, 2, options, error);
   if (!status)
     status = cq_nearest(&of_source, &of_target, vectors[0], rows.n, vectors[1], rows.n, (size_t)cq_encoder_dim(encoder),
-                        NULL, pool, error);
+                        NULL, ctx, error);
   if (!status) status = margin_errors(&r.source_to_target, &rows, CQ_RETRIEVE_FORWARD, &of_source, &of_target, error);
   if (!status) status = margin_errors(&r.target_to_source, &rows, CQ_RETRIEVE_BACKWARD, &of_source, &of_target, error);
   if (!status) {
@@ -292,11 +292,11 @@ cq_status cq_eval_xsim(cq_translation_result *out, const cq_encoder *encoder, cq
   return status;
 }
 
-cq_status cq_eval_sts(cq_sts_result *out, const cq_encoder *encoder, cq_pool *pool, const char *file,
-                      const cq_eval_options *options, cq_error *error) {
+cq_status cq_eval_sts(cq_sts_result *out, const cq_encoder *encoder, const char *file, const cq_eval_options *options,
+                      cq_context *ctx, cq_error *error) {
   float *vectors[2] = {NULL, NULL};
   cq_rows rows = {0};
-  cq_status status = both_columns(&rows, vectors, encoder, pool, file, 3, options, error);
+  cq_status status = both_columns(&rows, vectors, encoder, ctx, file, 3, options, error);
   if (status == CQ_OK) status = cq_rows_sts(out, &rows, vectors[0], vectors[1], (size_t)cq_encoder_dim(encoder), error);
   cq_free(vectors[0]);
   cq_free(vectors[1]);

@@ -23,12 +23,12 @@ CQ_MUST_USE cq_status cq_rows_read(cq_rows *out, const char *file, int n_columns
 void cq_rows_free(cq_rows *rows);
 
 /* Encodes n sentences into a new array [n, dim], *out, to be released with cq_free. */
-CQ_MUST_USE cq_status cq_encode_column(float **out, const cq_encoder *encoder, cq_pool *pool, const cq_slice *sentences,
-                                       size_t n, const char *prompt, cq_error *error);
+CQ_MUST_USE cq_status cq_encode_column(float **out, const cq_encoder *encoder, cq_context *ctx,
+                                       const cq_slice *sentences, size_t n, const char *prompt, cq_error *error);
 
 /* The measures on vectors of the rows' columns; these fill out->n and out->n_skipped as well. */
 CQ_MUST_USE cq_status cq_rows_translation(cq_translation_result *out, const cq_rows *rows, const float *source,
-                                          const float *target, size_t dim, cq_pool *pool, cq_error *error);
+                                          const float *target, size_t dim, cq_context *ctx, cq_error *error);
 CQ_MUST_USE cq_status cq_rows_sts(cq_sts_result *out, const cq_rows *rows, const float *first, const float *second,
                                   size_t dim, cq_error *error);
 /* How far n vectors [n, dim] spread: the mean over dimensions of their variance, times 100 as the MSE is, and their

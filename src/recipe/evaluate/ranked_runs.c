@@ -50,15 +50,15 @@ static cq_status read_documents(texts *out, const char *path, cq_error *error) {
   return status;
 }
 
-static cq_status encode(float **out, const cq_encoder *encoder, const cq_slice *items, size_t n, cq_pool *pool,
+static cq_status encode(float **out, const cq_encoder *encoder, const cq_slice *items, size_t n, cq_context *ctx,
                         cq_error *error) {
   *out = cq_alloc_array(n, (size_t)cq_encoder_dim(encoder) * sizeof **out);
   if (!*out) return cq_fail_memory(error, "vectors");
-  return cq_encoder_encode(*out, encoder, pool, items, n, NULL, NULL, error);
+  return cq_encoder_encode(*out, NULL, encoder, items, n, NULL, ctx, error);
 }
 
 cq_status cq_dense_run(FILE *out, const cq_encoder *encoder, const char *documents_path, const char *topics_path,
-                       size_t k, const char *tag, cq_pool *pool, cq_error *error) {
+                       size_t k, const char *tag, cq_context *ctx, cq_error *error) {
   texts documents = {0};
   cq_topics topics = {0};
   cq_slice *titles = NULL;
@@ -70,12 +70,12 @@ cq_status cq_dense_run(FILE *out, const cq_encoder *encoder, const char *documen
   if (!status) status = cq_topics_read(&topics, topics_path, error);
   if (!status && !(titles = cq_alloc_array(topics.n, sizeof *titles))) status = cq_fail_memory(error, "topics");
   for (size_t i = 0; !status && i < topics.n; i++) titles[i] = topics.items[i].title;
-  if (!status) status = encode(&x, encoder, titles, topics.n, pool, error);
-  if (!status) status = encode(&y, encoder, documents.items, documents.n, pool, error);
+  if (!status) status = encode(&x, encoder, titles, topics.n, ctx, error);
+  if (!status) status = encode(&y, encoder, documents.items, documents.n, ctx, error);
   const size_t n_found = cq_smaller(k, documents.n);
   if (!status)
     status =
-        cq_top(&found, x, topics.n, y, documents.n, (size_t)cq_encoder_dim(encoder), n_found, NULL, NULL, pool, error);
+        cq_top(&found, x, topics.n, y, documents.n, (size_t)cq_encoder_dim(encoder), n_found, NULL, NULL, ctx, error);
   for (size_t t = 0; !status && t < topics.n; t++)
     for (size_t rank = 0; rank < n_found && found.index[t * n_found + rank] != UINT32_MAX; rank++)
       cq_run_write(out, topics.items[t].id, documents.ids[found.index[t * n_found + rank]], rank + 1,

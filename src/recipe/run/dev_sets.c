@@ -63,15 +63,15 @@ static float *teacher_matrix(const cq_cached_encoder *teacher, const cq_slice *t
 
 static cq_status evaluate_parallel(cq_mse_result *mse, cq_translation_result *translation, double *student_variance,
                                    const cq_dev_set *set, const cq_encoder *encoder, const cq_cached_encoder *teacher,
-                                   cq_pool *pool, cq_error *error) {
+                                   cq_context *ctx, cq_error *error) {
   const cq_rows *rows = &set->rows;
   const size_t dim = (size_t)cq_encoder_dim(encoder);
   float *source = NULL, *target = NULL;
   float *wanted = teacher ? teacher_matrix(teacher, rows->column[0], rows->n, dim) : NULL;
   cq_status status = wanted || !teacher ? CQ_OK : cq_fail_memory(error, "the teacher's vectors");
-  if (!status) status = cq_encode_column(&source, encoder, pool, rows->column[0], rows->n, NULL, error);
-  if (!status) status = cq_encode_column(&target, encoder, pool, rows->column[1], rows->n, NULL, error);
-  if (!status) status = cq_rows_translation(translation, rows, source, target, dim, pool, error);
+  if (!status) status = cq_encode_column(&source, encoder, ctx, rows->column[0], rows->n, NULL, error);
+  if (!status) status = cq_encode_column(&target, encoder, ctx, rows->column[1], rows->n, NULL, error);
+  if (!status) status = cq_rows_translation(translation, rows, source, target, dim, ctx, error);
   *mse = (cq_mse_result){.target = NAN, .source = NAN, .teacher_variance = NAN, .teacher_norm = NAN};
   if (!status) status = cq_vector_spread(student_variance, NULL, target, rows->n, dim, error);
   if (!status && wanted)
@@ -87,12 +87,12 @@ static cq_status evaluate_parallel(cq_mse_result *mse, cq_translation_result *tr
   return status;
 }
 
-static cq_status evaluate_sts(cq_sts_result *out, const cq_dev_set *set, const cq_encoder *encoder, cq_pool *pool,
+static cq_status evaluate_sts(cq_sts_result *out, const cq_dev_set *set, const cq_encoder *encoder, cq_context *ctx,
                               cq_error *error) {
   const cq_rows *rows = &set->rows;
   float *first = NULL, *second = NULL;
-  cq_status status = cq_encode_column(&first, encoder, pool, rows->column[0], rows->n, NULL, error);
-  if (!status) status = cq_encode_column(&second, encoder, pool, rows->column[1], rows->n, NULL, error);
+  cq_status status = cq_encode_column(&first, encoder, ctx, rows->column[0], rows->n, NULL, error);
+  if (!status) status = cq_encode_column(&second, encoder, ctx, rows->column[1], rows->n, NULL, error);
   if (!status) status = cq_rows_sts(out, rows, first, second, (size_t)cq_encoder_dim(encoder), error);
   cq_free(first);
   cq_free(second);
@@ -100,7 +100,7 @@ static cq_status evaluate_sts(cq_sts_result *out, const cq_dev_set *set, const c
 }
 
 cq_status cq_dev_evaluate(cq_dev_figures *out, const cq_dev_sets *sets, const cq_encoder *encoder,
-                          const cq_cached_encoder *teacher, cq_pool *pool, cq_error *error) {
+                          const cq_cached_encoder *teacher, cq_context *ctx, cq_error *error) {
   const double n_parallel = (double)sets->n_parallel, n_sts = (double)sets->n_sts;
   double mse = 0, translation = 0, sts = 0, student_variance = 0, teacher_variance = 0;
   *out = (cq_dev_figures){.has_mse = teacher != NULL};
@@ -110,8 +110,8 @@ cq_status cq_dev_evaluate(cq_dev_figures *out, const cq_dev_sets *sets, const cq
   cq_status status = out->mse && out->translation && out->sts ? CQ_OK : cq_fail_memory(error, "figures");
   for (size_t i = 0; !status && i < sets->n_parallel; i++) {
     double variance = 0;
-    status = evaluate_parallel(&out->mse[i], &out->translation[i], &variance, &sets->parallel[i], encoder, teacher,
-                               pool, error);
+    status = evaluate_parallel(&out->mse[i], &out->translation[i], &variance, &sets->parallel[i], encoder, teacher, ctx,
+                               error);
     mse += out->mse[i].target;
     translation += out->translation[i].mean;
     student_variance += variance;
@@ -119,7 +119,7 @@ cq_status cq_dev_evaluate(cq_dev_figures *out, const cq_dev_sets *sets, const cq
     teacher_variance += out->mse[i].teacher_variance;
   }
   for (size_t i = 0; !status && i < sets->n_sts; i++) {
-    status = evaluate_sts(&out->sts[i], &sets->sts[i], encoder, pool, error);
+    status = evaluate_sts(&out->sts[i], &sets->sts[i], encoder, ctx, error);
     sts += out->sts[i].spearman;
   }
   /* 0 / 0 says it well: no sets, no mean. */

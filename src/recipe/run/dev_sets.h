@@ -37,7 +37,7 @@ typedef struct cq_dev_figures {
 
 /* Of a teacher, which may be NULL, the first so many dimensions count as the encoder has. */
 CQ_MUST_USE cq_status cq_dev_evaluate(cq_dev_figures *out, const cq_dev_sets *sets, const cq_encoder *encoder,
-                                      const cq_cached_encoder *teacher, cq_pool *pool, cq_error *error);
+                                      const cq_cached_encoder *teacher, cq_context *ctx, cq_error *error);
 void cq_dev_figures_free(cq_dev_figures *figures);
 
 /* The table as text, or as Markdown for a model card, which may show the figures before training beside them (before

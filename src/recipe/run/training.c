@@ -177,9 +177,9 @@ cq_status cq_training_open_encoder(cq_training *r, const char *name, cq_error *e
 
 /* ---- getting ready ---- */
 
-cq_status cq_training_open(cq_training *r, const cq_training_options *o, const cq_training_task *task, cq_pool *pool,
+cq_status cq_training_open(cq_training *r, const cq_training_options *o, const cq_training_task *task, cq_context *ctx,
                            cq_error *error) {
-  *r = (cq_training){.o = o, .pool = pool, .task = *task, .started = cq_seconds(CLOCK_MONOTONIC)};
+  *r = (cq_training){.o = o, .ctx = ctx, .task = *task, .started = cq_seconds(CLOCK_MONOTONIC)};
   cq_status status = check_options(o, error);
   if (!status) status = cq_work_directory_open(&r->work, o->output, o->log_path, o->resume, o->replace, error);
   return status ? status : cq_dev_sets_read(&r->dev, o, error);
@@ -222,7 +222,7 @@ cq_status cq_training_begin(cq_training *r, uint64_t n_pairs, cq_error *error) {
   cq_status status = CQ_OK;
   /* The untrained encoder, for the card's "before"; of a resumed run too, whose weights are not restored yet. */
   if (measures(r)) {
-    status = cq_dev_evaluate(&r->before, &r->dev, r->encoder, r->teacher, r->pool, error);
+    status = cq_dev_evaluate(&r->before, &r->dev, r->encoder, r->teacher, r->ctx, error);
     r->has_before = !status;
   }
   if (status) return status;
@@ -241,7 +241,7 @@ cq_status cq_training_begin(cq_training *r, uint64_t n_pairs, cq_error *error) {
       .dropout = o->dropout != 0,
       .optimizer = cq_training_optimizer(r),
   };
-  return cq_trainer_new(&r->trainer, r->encoder, r->pool, &options, error);
+  return cq_trainer_new(&r->trainer, r->encoder, r->ctx, &options, error);
 }
 
 /* ---- state ---- */
@@ -326,7 +326,7 @@ static cq_status evaluate(cq_training *r, uint64_t step, cq_error *error) {
   if (!measures(r)) return CQ_OK;
   cq_trainer_settle(r->trainer);
   cq_dev_figures_free(&r->now);
-  cq_status status = cq_dev_evaluate(&r->now, &r->dev, r->encoder, r->teacher, r->pool, error);
+  cq_status status = cq_dev_evaluate(&r->now, &r->dev, r->encoder, r->teacher, r->ctx, error);
   if (!status) {
     json_t *figures = cq_dev_json(&r->dev, &r->now);
     status = cq_run_log_write(&r->log,
@@ -435,7 +435,7 @@ static cq_status finish(cq_training *r, cq_error *error) {
   const cq_encoder *model = best ? kept : r->encoder;
   if (!status && measures(r)) {
     cq_dev_figures_free(&r->now);
-    status = cq_dev_evaluate(&r->now, &r->dev, model, r->teacher, r->pool, error);
+    status = cq_dev_evaluate(&r->now, &r->dev, model, r->teacher, r->ctx, error);
   }
   if (!status) {
     cq_model_card_write(&card, r, best ? r->state.best_step : r->n_steps);

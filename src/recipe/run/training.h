@@ -39,7 +39,7 @@ typedef struct cq_training_state {
 
 typedef struct cq_training {
   const cq_training_options *o;
-  cq_pool *pool;
+  cq_context *ctx;
   cq_training_task task;
   cq_encoder *encoder;              /* that learns */
   const cq_cached_encoder *teacher; /* of the MSE on dev; NULL: there is none */
@@ -65,7 +65,7 @@ cq_training_options cq_training_default_options(void);
 /* Checks the options, finds the work directory, reads what is measured on. What lies at r counts as open from here on,
  * whatever is returned. */
 CQ_MUST_USE cq_status cq_training_open(cq_training *r, const cq_training_options *o, const cq_training_task *task,
-                                       cq_pool *pool, cq_error *error);
+                                       cq_context *ctx, cq_error *error);
 void cq_training_close(cq_training *r);
 
 /* --- for the task, while it gets ready --- */

@@ -17,21 +17,21 @@ cq_cluster_options cq_cluster_default_options(void) {
   return (cq_cluster_options){.threshold = 0.75, .min_size = 10, .n_most = 200000000, .first_pass = CQ_FIRST_INT8};
 }
 
-static cq_status find(cq_clustering *c, const cq_cluster_options *o, cq_pool *pool, cq_error *error) {
+static cq_status find(cq_clustering *c, const cq_cluster_options *o, cq_context *ctx, cq_error *error) {
   cq_watched w = {o->progress, o->progress_context, "search"};
   cq_nearest_options nearest = cq_nearest_default_options();
   cq_near_pair *pairs;
   size_t n;
   nearest.first_pass = o->first_pass, nearest.x_rows = c->file.rows;
   nearest.progress = cq_watched_tell, nearest.progress_context = &w;
-  cq_status status = cq_near_pairs(&pairs, &n, c->file.vectors, c->file.n, c->file.dim, o->threshold, o->n_most,
-                                   &nearest, pool, error);
+  cq_status status =
+      cq_near_pairs(&pairs, &n, c->file.vectors, c->file.n, c->file.dim, o->threshold, o->n_most, &nearest, ctx, error);
   if (!status) status = cq_communities_find(&c->communities, pairs, n, c->file.n, o->min_size, error);
   free(pairs);
   return status;
 }
 
-cq_status cq_cluster(cq_clustering **out, const cq_cluster_options *options, cq_pool *pool, cq_error *error) {
+cq_status cq_cluster(cq_clustering **out, const cq_cluster_options *options, cq_context *ctx, cq_error *error) {
   const cq_cluster_options *o = options;
   cq_watched w = {o->progress, o->progress_context, "encode"};
   const cq_embedding how = {o->model,  o->cache_directory, o->raw_dim,      o->skip_bad,
@@ -40,8 +40,8 @@ cq_status cq_cluster(cq_clustering **out, const cq_cluster_options *options, cq_
   if (!o->file) return cq_fail(error, CQ_ERR_ARGUMENT, "a file is needed");
   cq_clustering *c = cq_alloc_zeroed(sizeof *c);
   if (!c) return cq_fail_memory(error, "clustering");
-  cq_status status = cq_embedded_open(&c->file, &c->store, &o->file, 1, &how, pool, error);
-  if (!status) status = find(c, o, pool, error);
+  cq_status status = cq_embedded_open(&c->file, &c->store, &o->file, 1, &how, ctx, error);
+  if (!status) status = find(c, o, ctx, error);
   if (status)
     cq_clustering_free(c);
   else

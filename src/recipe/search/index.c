@@ -123,7 +123,7 @@ static cq_status check_finite(const float *vectors, size_t n, size_t dim, const 
   return CQ_OK;
 }
 
-cq_status cq_index_add(cq_index *index, const cq_document *documents, size_t n, cq_pool *pool, cq_error *error) {
+cq_status cq_index_add(cq_index *index, const cq_document *documents, size_t n, cq_context *ctx, cq_error *error) {
   cq_status status = need_model(index, NULL, error);
   if (status) return status;
   const size_t dim = (size_t)cq_encoder_dim(index->encoder);
@@ -135,7 +135,7 @@ cq_status cq_index_add(cq_index *index, const cq_document *documents, size_t n, 
     texts[i] = documents[i].text;
     records[i] = (cq_index_record){documents[i].id, documents[i].language, documents[i].text};
   }
-  if (!status) status = cq_encoder_encode(vectors, index->encoder, pool, texts, n, NULL, NULL, error);
+  if (!status) status = cq_encoder_encode(vectors, NULL, index->encoder, texts, n, NULL, ctx, error);
   if (!status) status = check_finite(vectors, n, dim, documents, error);
   if (!status) status = cq_index_store_append(index->store, records, n, vectors, error);
   cq_free(records);
@@ -156,7 +156,7 @@ cq_status cq_index_remove(cq_index *index, const cq_slice *ids, size_t n, size_t
   return CQ_OK;
 }
 
-cq_status cq_index_approximate(cq_index *index, cq_approximation method, cq_pool *pool, cq_error *error) {
+cq_status cq_index_approximate(cq_index *index, cq_approximation method, cq_context *ctx, cq_error *error) {
   const cq_index_info info = cq_index_store_info(index->store);
   char path[PATH_MAX];
   cq_status status = CQ_OK;
@@ -165,7 +165,7 @@ cq_status cq_index_approximate(cq_index *index, cq_approximation method, cq_pool
     status = cq_index_store_approximate(path, index->store, true, error);
     if (!status)
       status = cq_approximate_build(path, method == CQ_APPROXIMATE_HNSW, cq_index_store_vectors(index->store),
-                                    (size_t)info.n, (size_t)info.dim, pool, error);
+                                    (size_t)info.n, (size_t)info.dim, ctx, error);
   }
   if (!status) cq_index_store_set_approximate(index->store, method != CQ_APPROXIMATE_NONE);
   return status;
@@ -202,7 +202,7 @@ static cq_status open_approximate(cq_index *index, cq_error *error) {
 }
 
 cq_status cq_index_search(cq_hit **out, cq_index *index, const cq_slice *queries, size_t n_queries,
-                          const cq_search_options *options, cq_pool *pool, cq_error *error) {
+                          const cq_search_options *options, cq_context *ctx, cq_error *error) {
   const cq_search_options o = options ? *options : cq_search_default_options();
   const cq_index_info info = cq_index_store_info(index->store);
   filter f = {.store = index->store};
@@ -213,7 +213,7 @@ cq_status cq_index_search(cq_hit **out, cq_index *index, const cq_slice *queries
   if (o.language) f.language = cq_slice_of(o.language);
   float *vectors = cq_alloc_array(n_queries, (size_t)info.dim * sizeof *vectors);
   if (!vectors) return cq_fail_memory(error, "queries");
-  status = cq_encoder_encode(vectors, index->encoder, pool, queries, n_queries, NULL, NULL, error);
+  status = cq_encoder_encode(vectors, NULL, index->encoder, queries, n_queries, NULL, ctx, error);
   const float *documents = cq_index_store_vectors(index->store);
   const size_t n = (size_t)info.n, dim = (size_t)info.dim;
   bool exact = o.exact || info.n_approximate == 0;
@@ -223,9 +223,9 @@ cq_status cq_index_search(cq_hit **out, cq_index *index, const cq_slice *queries
     exact = true, status = CQ_OK;
   }
   if (!status)
-    status = exact ? cq_top(&found, vectors, n_queries, documents, n, dim, o.k, is_allowed, &f, pool, error)
+    status = exact ? cq_top(&found, vectors, n_queries, documents, n, dim, o.k, is_allowed, &f, ctx, error)
                    : cq_approximate_top(&found, index->approximate, vectors, n_queries, documents, n, dim, o.k,
-                                        o.effort, is_allowed, &f, pool, error);
+                                        o.effort, is_allowed, &f, ctx, error);
   cq_hit *hits = status ? NULL : calloc(n_queries * o.k + 1, sizeof *hits);
   if (!status && !hits) status = cq_fail_memory(error, "results");
   for (size_t i = 0; !status && i < n_queries * o.k; i++) {

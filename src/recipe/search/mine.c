@@ -34,11 +34,11 @@ cq_mine_options cq_mine_default_options(void) {
 
 /* --- sides --- */
 
-static cq_status open_sides(cq_mining *m, const cq_mine_options *o, cq_pool *pool, cq_error *error) {
+static cq_status open_sides(cq_mining *m, const cq_mine_options *o, cq_context *ctx, cq_error *error) {
   cq_watched w = {o->progress, o->progress_context, "encode"};
   const cq_embedding how = {o->model,  o->cache_directory, o->raw_dim,      o->skip_bad,
                             o->notice, o->notice_context,  cq_watched_tell, &w};
-  return cq_embedded_open(m->sides, &m->store, (const char *const[]){o->source, o->target}, m->n_sides, &how, pool,
+  return cq_embedded_open(m->sides, &m->store, (const char *const[]){o->source, o->target}, m->n_sides, &how, ctx,
                           error);
 }
 
@@ -180,7 +180,7 @@ static cq_status checkpoint_path(char out[PATH_MAX], const cq_mine_options *o, c
   return status ? status : cq_path_join(out, PATH_MAX, directory, name, error);
 }
 
-static cq_status find_pairs(cq_mining *m, const cq_mine_options *o, cq_pool *pool, cq_error *error) {
+static cq_status find_pairs(cq_mining *m, const cq_mine_options *o, cq_context *ctx, cq_error *error) {
   const cq_embedded *s = &m->sides[0], *t = &m->sides[1];
   cq_neighbours of_source = {0}, of_target = {0};
   cq_watched w = {o->progress, o->progress_context, "search"};
@@ -197,10 +197,10 @@ static cq_status find_pairs(cq_mining *m, const cq_mine_options *o, cq_pool *poo
     if (o->notice) o->notice(o->notice_context, "the search cannot be resumed if it is stopped");
   }
   if (m->n_sides == 1) {
-    status = cq_nearest_within(&of_source, s->vectors, s->n, s->dim, &nearest, pool, error);
+    status = cq_nearest_within(&of_source, s->vectors, s->n, s->dim, &nearest, ctx, error);
     if (!status) status = cq_margin_pairs_within(&m->pairs, &m->n_pairs, &of_source, &o->choice, error);
   } else {
-    status = cq_nearest(&of_source, &of_target, s->vectors, s->n, t->vectors, t->n, s->dim, &nearest, pool, error);
+    status = cq_nearest(&of_source, &of_target, s->vectors, s->n, t->vectors, t->n, s->dim, &nearest, ctx, error);
     if (!status) status = cq_margin_pairs(&m->pairs, &m->n_pairs, &of_source, &of_target, &o->choice, error);
   }
   cq_neighbours_free(&of_source);
@@ -208,7 +208,7 @@ static cq_status find_pairs(cq_mining *m, const cq_mine_options *o, cq_pool *poo
   return status;
 }
 
-cq_status cq_mine(cq_mining **out, const cq_mine_options *options, cq_pool *pool, cq_error *error) {
+cq_status cq_mine(cq_mining **out, const cq_mine_options *options, cq_context *ctx, cq_error *error) {
   const cq_mine_options *o = options;
   gold g = {0};
   *out = NULL;
@@ -219,9 +219,9 @@ cq_status cq_mine(cq_mining **out, const cq_mine_options *options, cq_pool *pool
   cq_mining *m = cq_alloc_zeroed(sizeof *m);
   if (!m) return cq_fail_memory(error, "mining");
   m->n_sides = o->target ? 2 : 1;
-  cq_status status = open_sides(m, o, pool, error);
+  cq_status status = open_sides(m, o, ctx, error);
   if (!status && o->gold) status = gold_read(&g, m, o->gold, error); /* before the search, which takes long */
-  if (!status) status = find_pairs(m, o, pool, error);
+  if (!status) status = find_pairs(m, o, ctx, error);
   if (!status && o->drop) status = filter(m, o, error);
   if (!status && o->gold) status = tune(m, &g, error);
   gold_free(&g);

@@ -366,8 +366,8 @@ static cq_status make_fresh(cq_encoder **out, const char *directory, const cq_st
   return status ? status : append_ending(*out, o, o->normalize, random, error);
 }
 
-cq_status cq_student_new(const char *directory, const cq_student_options *o, cq_pool *pool, cq_error *error) {
-  (void)pool; /* training a vocabulary and aligning run on threads of their own or on one, so that the result is one */
+cq_status cq_student_new(const char *directory, const cq_student_options *o, cq_context *ctx, cq_error *error) {
+  (void)ctx; /* training a vocabulary and aligning run on threads of their own or on one, so that the result is one */
   cq_encoder *e = NULL;
   cq_random random = cq_random_seeded(o->seed, 0);
   cq_status status = CQ_OK;

@@ -49,10 +49,10 @@ static cq_status prepare_teacher(run *r, cq_error *error) {
   cq_training *t = &r->training;
   t->started = cq_seconds(CLOCK_MONOTONIC);
   cq_status status =
-      cq_cached_encoder_prepare(&r->teacher, r->data.sources, r->data.n_sources, t->pool, tell_teacher, t, error);
+      cq_cached_encoder_prepare(&r->teacher, r->data.sources, r->data.n_sources, t->ctx, tell_teacher, t, error);
   for (size_t i = 0; !status && i < t->dev.n_parallel; i++)
     status = cq_cached_encoder_prepare(&r->teacher, t->dev.parallel[i].rows.column[0], t->dev.parallel[i].rows.n,
-                                       t->pool, NULL, NULL, error);
+                                       t->ctx, NULL, NULL, error);
   t->teacher = &r->teacher;
   return status ? status : cq_cached_encoder_map(&r->teacher, error);
 }
@@ -74,7 +74,7 @@ static cq_status append_projection(run *r, cq_error *error) {
   if (!status) status = cq_encoder_append(e, dense, error);
   if (!status && normalized) status = cq_normalize_new(&normalize, r->teacher.dim, end, &e->arena, error);
   if (!status && normalized) status = cq_encoder_append(e, normalize, error);
-  return status ? status : cq_encoder_pack(e, r->training.pool, false, error);
+  return status ? status : cq_encoder_pack(e, r->training.ctx, false, error);
 }
 
 static cq_status open_student(run *r, cq_error *error) {
@@ -154,7 +154,7 @@ static void card_task(const void *context, cq_builder *card) {
                         "translation\n");
 }
 
-cq_status cq_distill(const cq_distill_options *options, cq_pool *pool, cq_training_result *result, cq_error *error) {
+cq_status cq_distill(cq_training_result *result, const cq_distill_options *options, cq_context *ctx, cq_error *error) {
   cq_status status = check_options(options, error);
   if (status) return status;
   run *r = cq_alloc_zeroed(sizeof *r);
@@ -168,7 +168,7 @@ cq_status cq_distill(const cq_distill_options *options, cq_pool *pool, cq_traini
                                  .context = r};
   cq_training *t = &r->training;
   cq_builder what = {0};
-  status = cq_training_open(t, &options->run, &task, pool, error);
+  status = cq_training_open(t, &options->run, &task, ctx, error);
   const cq_parallel_options text = cq_training_text_options(t);
   if (!status) status = cq_training_sampling(&r->sampling, t, options->train, options->n_train, error);
   if (!status) status = cq_training_read(&r->data, t, options->train, options->n_train, &text, error);

@@ -240,7 +240,7 @@ static cq_status judge(void *context, double *loss, float *gradients, const floa
                            .ids = {r->ids_now[0], r->ids_now[1]},
                            .temperature = r->o->temperature,
                            .both_ways = r->o->both_ways};
-    status = cq_contrast_loss(loss, &c, 1, &r->lane, r->training.pool, error);
+    status = cq_contrast_loss(loss, &c, 1, &r->lane, r->training.ctx, error);
     break;
   }
   case N_KINDS: break;
@@ -256,7 +256,7 @@ static cq_status compute_batch(void *context, cq_step_report *report, cq_error *
   r->training.kind = names[r->kind];
   const bool sound = isfinite(report->loss) && isfinite(report->gradient_norm); /* else the run ends, and says so */
   if (!status && r->head && report->updated && sound)
-    status = cq_label_head_learn(r->head, 1.0 / r->o->run.accumulate, r->training.pool, error);
+    status = cq_label_head_learn(r->head, 1.0 / r->o->run.accumulate, r->training.ctx, error);
   return status;
 }
 
@@ -343,7 +343,8 @@ static void release(run *r) {
   cq_free(r);
 }
 
-cq_status cq_finetune(const cq_finetune_options *options, cq_pool *pool, cq_training_result *result, cq_error *error) {
+cq_status cq_finetune(cq_training_result *result, const cq_finetune_options *options, cq_context *ctx,
+                      cq_error *error) {
   cq_status status = check_options(options, error);
   if (status) return status;
   run *r = cq_alloc_zeroed(sizeof *r);
@@ -361,7 +362,7 @@ cq_status cq_finetune(const cq_finetune_options *options, cq_pool *pool, cq_trai
                                   .card_task = card_task,
                                   .context = r};
   cq_builder what = {0};
-  status = cq_training_open(&r->training, &options->run, &about, pool, error);
+  status = cq_training_open(&r->training, &options->run, &about, ctx, error);
   if (!status) status = read_data(r, error);
   if (!status) status = cq_training_open_encoder(&r->training, options->model, error);
   if (!status) status = cq_training_begin(&r->training, count_pairs(r), error);

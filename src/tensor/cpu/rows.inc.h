@@ -158,7 +158,7 @@ INLINE void pool_greatest(float *y, int32_t *argmax, const float *tokens, int64_
   }
 }
 
-static void pool(float *y, int32_t *argmax, const float *tokens, int64_t n_tokens, int64_t dim, cq_pooling_mode mode) {
+static void ctx(float *y, int32_t *argmax, const float *tokens, int64_t n_tokens, int64_t dim, cq_pooling_mode mode) {
   if (mode == CQ_POOL_MAX) {
     pool_greatest(y, argmax, tokens, n_tokens, dim);
     return;

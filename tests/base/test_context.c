@@ -1,6 +1,6 @@
 /* The pool runs every item once, whatever the number of threads. */
+#include "base/context.h"
 #include "base/memory.h"
-#include "base/pool.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,29 +23,29 @@ static void every_item_runs_once(void **state) {
   (void)state;
   for (int threads = 1; threads <= 5; threads++) {
     static _Atomic int seen[N];
-    cq_pool *pool;
+    cq_context *ctx;
     memset(seen, 0, sizeof seen);
-    assert_int_equal(cq_pool_open(&pool, threads, NULL), CQ_OK);
-    assert_int_equal(cq_pool_n_threads(pool), threads);
-    for (int round = 0; round < 50; round++) cq_pool_run(pool, N, count, seen);
+    assert_int_equal(cq_context_open(&ctx, threads, NULL), CQ_OK);
+    assert_int_equal(cq_context_n_threads(ctx), threads);
+    for (int round = 0; round < 50; round++) cq_context_run(ctx, N, count, seen);
     for (int i = 0; i < N; i++) assert_int_equal(seen[i], 50);
-    cq_pool_free(pool);
+    cq_context_free(ctx);
   }
 }
 
 static void every_failed_allocation_is_reported(void **state) {
   (void)state;
   for (long n = 1;; n++) {
-    cq_pool *pool;
+    cq_context *ctx;
     cq_error error = {0};
     cq_alloc_fail_at(n);
-    cq_status status = cq_pool_open(&pool, 2, &error);
+    cq_status status = cq_context_open(&ctx, 2, &error);
     bool failed = cq_alloc_failed();
     cq_alloc_fail_at(0);
-    cq_pool_free(pool);
+    cq_context_free(ctx);
     if (!failed) break;
     assert_int_equal(status, CQ_ERR_MEMORY);
-    assert_null(pool);
+    assert_null(ctx);
   }
 }
 
