@@ -24,6 +24,7 @@
 #include "calque/mt.h"
 #include "calque/nearest.h"
 #include "calque/npy.h"
+#include "calque/options.h"
 #include "calque/project.h"
 #include "calque/retrieval.h"
 #include "calque/schedule.h"

@@ -47,6 +47,9 @@ typedef struct cq_error {
 /* A status code as text: "ok", "argument", "io", ... Never NULL. */
 CQ_API const char *cq_status_name(cq_status status);
 
+/* Releases memory that a function of calque has given: arrays and texts; handles have functions of their own. NULL is legal. */
+CQ_API void cq_free(void *memory);
+
 /* Receives remarks that are not errors ("no modules.json: mean pooling"), one line each, without newline. */
 typedef void (*cq_notice_fn)(void *context, const char *text);
 

@@ -5,6 +5,8 @@
 #ifndef BASE_MEMORY_H
 #define BASE_MEMORY_H
 
+#include "calque/status.h" /* cq_free */
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -19,7 +21,6 @@ void *cq_grow(void *old, size_t old_bytes,
               size_t new_bytes); /* realloc that keeps the alignment; old stays on failure */
 char *cq_strdup(const char *text);
 char *cq_strndup(const char *text, size_t n);
-void cq_free(void *p);
 
 /* Makes room for one more element in a growing array; false on failure (the array stays).
  *   if (!cq_reserve((void **)&items, &capacity, n + 1, sizeof *items)) ... */

@@ -23,26 +23,27 @@ static const struct language {
 };
 
 struct args {
+  size_t size;
   const char *sample, *work;
   int threads;
   bool quick;
 };
 
-static const cli_option options[] = {
+static const cq_option options[] = {
     {.name = "sample",
-     .type = CLI_TEXT,
+     .type = CQ_OPTION_TEXT,
      .argument = "DIR",
      .offset = offsetof(struct args, sample),
-     .default_text = "$CALQUE_SAMPLE, the source tree's, or the installed one",
+     .otherwise = "$CALQUE_SAMPLE, the source tree's, or the installed one",
      .help = "the sample corpus"},
     {.name = "work",
-     .type = CLI_TEXT,
+     .type = CQ_OPTION_TEXT,
      .argument = "DIR",
      .offset = offsetof(struct args, work),
-     .default_text = "a new directory in $TMPDIR or /tmp",
+     .otherwise = "a new directory in $TMPDIR or /tmp",
      .help = "where the models go"},
     {.name = "quick",
-     .type = CLI_FLAG,
+     .type = CQ_OPTION_FLAG,
      .offset = offsetof(struct args, quick),
      .help = "learn from less text, for a test in seconds instead of a minute"},
     CLI_THREADS(struct args, threads),

@@ -35,27 +35,28 @@ static const char *child_name(const void *context, size_t i) {
 /* Runs a command that is no group, with the words that follow its name. */
 static int run_command(const cli_command *command, const char *path, int argc, char **argv, int all_argc,
                        char **all_argv) {
-  bool help = false, given[CLI_MOST_OPTIONS];
+  bool help = false;
   size_t n_arguments = 0;
-  void *values = calloc(1, command->options_size + 1);
+  cli_values values = {0};
   const char **arguments = calloc((size_t)argc + 1, sizeof *arguments);
-  int code;
-  if (!values || !arguments) {
-    code = cli_fail("out of memory");
-    goto done;
-  }
-  if (command->defaults) command->defaults(values);
-  code = cli_options_parse(command, path, values, argc, argv, given, arguments, &n_arguments, &help);
+  int code = arguments ? cli_values_new(&values, command) : cli_fail("out of memory");
+  if (code == CLI_OK) code = cli_options_parse(command, path, &values, argc, argv, arguments, &n_arguments, &help);
   if (code == CLI_OK && help) {
     cli_help(command, path);
   } else if (code == CLI_OK) {
-    cli_call call = {command, path, values, arguments, n_arguments, given, all_argc, all_argv};
+    const cli_call call = {.command = command,
+                           .path = path,
+                           .library = values.library ? cq_options_struct(values.library) : NULL,
+                           .options = cq_options_struct(values.own),
+                           .arguments = arguments,
+                           .n_arguments = n_arguments,
+                           .values = &values,
+                           .argc = all_argc,
+                           .argv = all_argv};
     assert(command->run); /* a command runs or has commands below it */
     code = command->run(&call);
   }
-done:
-  if (values) cli_options_free(command, values);
-  free(values);
+  cli_values_free(&values);
   free(arguments);
   return code;
 }
@@ -83,7 +84,7 @@ static int dispatch(int argc, char **argv) {
     if (word[0] == '-') return cli_usage(path, "unknown option %s before a command", word);
     while (*child && strcmp((*child)->name, word) != 0) child++, n++;
     if (!*child) {
-      const char *near = cli_nearest(word, child_name, command->children, n);
+      const char *near = cq_nearest_name(word, child_name, command->children, n);
       if (near) return cli_usage(path, "'%s' is not a command of %s, did you mean '%s'?", word, path, near);
       return cli_usage(path, "'%s' is not a command of %s", word, path);
     }

@@ -9,6 +9,7 @@
 /* --- translate --- */
 
 struct translate_args {
+  size_t size;
   const char *model, *from, *to;
   cq_translate_options o;
   int column, batch, threads;
@@ -19,53 +20,53 @@ static void translate_defaults(void *options) {
   *(struct translate_args *)options = (struct translate_args){.o = cq_translate_default_options(), .batch = 1024};
 }
 
-static const cli_option translate_options[] = {
+static const cq_option translate_options[] = {
     {.name = "model",
      .letter = 'm',
-     .type = CLI_TEXT,
-     .required = true,
+     .type = CQ_OPTION_TEXT,
+     .flags = CQ_OPTION_REQUIRED,
      .argument = "DIR",
      .offset = offsetof(struct translate_args, model),
      .help = "what `calque autoencode train` has written"},
     {.name = "from",
-     .type = CLI_TEXT,
-     .required = true,
+     .type = CQ_OPTION_TEXT,
+     .flags = CQ_OPTION_REQUIRED,
      .argument = "CODE",
      .offset = offsetof(struct translate_args, from),
      .help = "the language of the sentences"},
     {.name = "to",
-     .type = CLI_TEXT,
-     .required = true,
+     .type = CQ_OPTION_TEXT,
+     .flags = CQ_OPTION_REQUIRED,
      .argument = "CODE",
      .offset = offsetof(struct translate_args, to),
      .help = "the language to write; the same: what is left of a sentence in its vector"},
     {.name = "beam",
-     .type = CLI_INT,
+     .type = CQ_OPTION_INT,
      .argument = "N",
      .offset = offsetof(struct translate_args, o.beam),
-     .least = 1,
-     .greatest = 1000,
+     .min = 1,
+     .max = 1000,
      .help = "beginnings kept of each translation; 1: greedy"},
     {.name = "max-tokens",
-     .type = CLI_INT,
+     .type = CQ_OPTION_INT,
      .argument = "N",
      .offset = offsetof(struct translate_args, o.max_tokens),
-     .least = 1,
-     .greatest = 1 << 16,
+     .min = 1,
+     .max = 1 << 16,
      .help = "a translation ends there"},
     {.name = "length-penalty",
-     .type = CLI_NUMBER,
+     .type = CQ_OPTION_NUMBER,
      .argument = "X",
      .offset = offsetof(struct translate_args, o.length_penalty),
-     .greatest = 10,
+     .max = 10,
      .help = "a translation's score is its log probability / length^X"},
     {.name = "tsv",
-     .type = CLI_INT,
+     .type = CQ_OPTION_INT,
      .argument = "COLUMN",
      .offset = offsetof(struct translate_args, column),
-     .least = 1,
-     .greatest = 64,
-     .default_text = "the whole line",
+     .min = 1,
+     .max = 64,
+     .otherwise = "the whole line",
      .help = "take this tab-separated column of each line, from 1"},
     CLI_SKIP_BAD(struct translate_args, skip_bad),
     CLI_BATCH(struct translate_args, batch),
@@ -121,8 +122,8 @@ static const cli_command autoencode_translate = {
     .name = "translate",
     .summary = "translate sentences",
     .arguments = "[FILE...]",
-    .least_arguments = 0,
-    .most_arguments = -1,
+    .min_arguments = 0,
+    .max_arguments = -1,
     .description =
         "A sentence a line, from files or standard input; a translation a line. Each is encoded into one "
         "vector, which is all that the decoder of the other language sees, unless it was trained to begin where "

@@ -6,6 +6,7 @@
 #include "cli/frame/report.h"
 
 typedef struct cli_autoencode_args {
+  size_t size;
   cq_autoencode_options o;
   int recipe, latent, threads;
   const char *languages;
@@ -14,7 +15,7 @@ typedef struct cli_autoencode_args {
 
 /* For commands whose struct begins with cli_autoencode_args. */
 enum { CLI_AUTOENCODE_N_OPTIONS = 54 };
-extern const cli_option cli_autoencode_options[CLI_AUTOENCODE_N_OPTIONS];
+extern const cq_option cli_autoencode_options[CLI_AUTOENCODE_N_OPTIONS];
 void cli_autoencode_defaults(void *options);
 #define CLI_AUTOENCODE_OPTIONS .more_options = cli_autoencode_options, .n_more_options = CLI_AUTOENCODE_N_OPTIONS
 

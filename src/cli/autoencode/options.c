@@ -22,47 +22,48 @@ void cli_autoencode_defaults(void *options) {
 
 #define INT_OPTION(title, field, low, text)                                                                            \
   {                                                                                                                    \
-    .name = title, .type = CLI_INT, .argument = "N", .offset = offsetof(cli_autoencode_args, field), .least = low,     \
-    .greatest = 1 << 16, .help = text                                                                                  \
+    .name = title, .type = CQ_OPTION_INT, .argument = "N", .offset = offsetof(cli_autoencode_args, field), .min = low, \
+    .max = 1 << 16, .help = text                                                                                       \
   }
 #define NUMBER_OPTION(title, field, most, text)                                                                        \
   {                                                                                                                    \
-    .name = title, .type = CLI_NUMBER, .argument = "X", .offset = offsetof(cli_autoencode_args, field),                \
-    .greatest = most, .help = text                                                                                     \
+    .name = title, .type = CQ_OPTION_NUMBER, .argument = "X", .offset = offsetof(cli_autoencode_args, field),          \
+    .max = most, .help = text                                                                                          \
   }
 #define CHOICE_OPTION(title, field, names, text)                                                                       \
   {                                                                                                                    \
-    .name = title, .type = CLI_CHOICE, .argument = "HOW", .offset = offsetof(cli_autoencode_args, field),              \
+    .name = title, .type = CQ_OPTION_CHOICE, .argument = "HOW", .offset = offsetof(cli_autoencode_args, field),        \
     .choices = names, .help = text                                                                                     \
   }
 
 #define ANSWER_OPTION(title, field, text)                                                                              \
   {                                                                                                                    \
-    .name = title, .type = CLI_ANSWER, .argument = "yes|no", .offset = offsetof(cli_autoencode_args, field),           \
+    .name = title, .type = CQ_OPTION_YES_NO, .argument = "yes|no", .offset = offsetof(cli_autoencode_args, field),     \
     .help = text                                                                                                       \
   }
 
-const cli_option cli_autoencode_options[CLI_AUTOENCODE_N_OPTIONS] = {
+const cq_option cli_autoencode_options[CLI_AUTOENCODE_N_OPTIONS] = {
     {.name = "languages",
      .letter = 'l',
-     .type = CLI_TEXT,
+     .type = CQ_OPTION_TEXT,
      .argument = "A,B",
      .offset = offsetof(cli_autoencode_args, languages),
-     .default_text = "each file's own",
+     .otherwise = "each file's own",
      .help = "codes of the first and second column of files that do not say it themselves"},
     {.name = "dev",
-     .type = CLI_LIST,
+     .type = CQ_OPTION_TEXTS,
+     .count_offset = offsetof(cli_autoencode_args, dev.n),
      .argument = "FILE",
      .offset = offsetof(cli_autoencode_args, dev),
-     .default_text = "none",
+     .otherwise = "none",
      .help = "pairs that are translated both ways after each epoch of decoders; the best model is kept; may "
              "be given again and again"},
     CHOICE_OPTION("best-by", o.best_by, measures, "what makes a model on --dev the best"),
     {.name = "join",
-     .type = CLI_TEXT,
+     .type = CQ_OPTION_TEXT,
      .argument = "DIR",
      .offset = offsetof(cli_autoencode_args, o.joined),
-     .default_text = "none",
+     .otherwise = "none",
      .help = "a model whose space the new languages enter; its languages stay as they are"},
     CHOICE_OPTION("recipe", recipe, recipes, "what the options below are where they are not given"),
     CHOICE_OPTION("vocabulary", o.vocabulary, vocabularies, "what a language is written in"),
@@ -85,10 +86,10 @@ const cli_option cli_autoencode_options[CLI_AUTOENCODE_N_OPTIONS] = {
     NUMBER_OPTION("decoder-dropout", o.decoder_dropout, 0.99, "before, between and after layers of decoders"),
     INT_OPTION("max-tokens", o.max_tokens, 3, "longer sentences are cut"),
     {.name = "max-characters",
-     .type = CLI_INT,
+     .type = CQ_OPTION_INT,
      .argument = "N",
      .offset = offsetof(cli_autoencode_args, o.max_characters),
-     .greatest = 1 << 20,
+     .max = 1 << 20,
      .help = "pairs with a longer side are left out; 0: none"},
     NUMBER_OPTION("alpha", o.contrast, 1e6, "weight of the contrastive loss"),
     NUMBER_OPTION("beta", o.reconstruction, 1e6, "weight of -log p of the sentences, of both languages' sum"),
@@ -99,16 +100,16 @@ const cli_option cli_autoencode_options[CLI_AUTOENCODE_N_OPTIONS] = {
     NUMBER_OPTION("margin", o.margin, 1e6, "of --contrast pairs"),
     NUMBER_OPTION("temperature", o.temperature, 1e6, "of --contrast in-batch"),
     {.name = "teacher",
-     .type = CLI_TEXT,
+     .type = CQ_OPTION_TEXT,
      .argument = "MODEL",
      .offset = offsetof(cli_autoencode_args, o.teacher),
-     .default_text = "none",
+     .otherwise = "none",
      .help = "a model of --latent dimensions whose vectors the sentences and their translations are drawn to"},
     {.name = "teacher-language",
-     .type = CLI_TEXT,
+     .type = CQ_OPTION_TEXT,
      .argument = "CODE",
      .offset = offsetof(cli_autoencode_args, o.teacher_language),
-     .default_text = "none",
+     .otherwise = "none",
      .help = "the language that it reads"},
     NUMBER_OPTION("distillation", o.distillation, 1e6, "weight of the squared distance from the teacher's vectors"),
     NUMBER_OPTION("adversary", o.adversary, 1e6,
@@ -123,11 +124,11 @@ const cli_option cli_autoencode_options[CLI_AUTOENCODE_N_OPTIONS] = {
     NUMBER_OPTION("encoder-epochs", o.encoder_epochs, 1e6, "then epochs of encoders alone"),
     NUMBER_OPTION("decoder-epochs", o.decoder_epochs, 1e6, "at last epochs of decoders, on frozen encoders"),
     {.name = "patience",
-     .type = CLI_INT,
+     .type = CQ_OPTION_INT,
      .argument = "N",
      .offset = offsetof(cli_autoencode_args, o.patience),
-     .greatest = 1 << 16,
-     .default_text = "never",
+     .max = 1 << 16,
+     .otherwise = "never",
      .help = "end a stage after this many epochs of decoders without a better --dev"},
     INT_OPTION("batch", o.batch_pairs, 1, "pairs of a batch"),
     NUMBER_OPTION("lr", o.learning_rate, 1, "learning rate at its peak"),
@@ -140,17 +141,17 @@ const cli_option cli_autoencode_options[CLI_AUTOENCODE_N_OPTIONS] = {
     CHOICE_OPTION("schedule", o.schedule, cq_schedule_names, "how the rate falls in a stage"),
     NUMBER_OPTION("warmup", o.warmup, 1, "share of a stage's steps in which the rate rises"),
     {.name = "seed",
-     .type = CLI_COUNT,
+     .type = CQ_OPTION_COUNT,
      .argument = "N",
      .offset = offsetof(cli_autoencode_args, o.seed),
      .help = "of all that is random"},
     {.name = "resume",
-     .type = CLI_FLAG,
+     .type = CQ_OPTION_FLAG,
      .offset = offsetof(cli_autoencode_args, o.resume),
      .help = "go on from where an interrupted run was"},
     INT_OPTION("checkpoint-every", o.checkpoint_every, 1, "steps after which all that --resume needs is saved"),
     {.name = "replace",
-     .type = CLI_FLAG,
+     .type = CQ_OPTION_FLAG,
      .offset = offsetof(cli_autoencode_args, o.replace),
      .help = "overwrite what exists"},
     CLI_SKIP_BAD(cli_autoencode_args, o.skip_bad),
@@ -163,11 +164,11 @@ static cq_autoencode_options chosen_options(const cli_call *call) {
   cli_autoencode_args chosen = {.o = args->recipe == AS_DESCRIBED ? cq_autoencode_as_described()
                                                                   : cq_autoencode_translating()};
   static const size_t sizes[] = {
-      [CLI_FLAG] = sizeof(bool),     [CLI_INT] = sizeof(int),     [CLI_COUNT] = sizeof(uint64_t),
-      [CLI_NUMBER] = sizeof(double), [CLI_TEXT] = sizeof(char *), [CLI_CHOICE] = sizeof(int),
-      [CLI_LIST] = sizeof(cli_list), [CLI_ANSWER] = sizeof(bool)};
+      [CQ_OPTION_FLAG] = sizeof(bool),      [CQ_OPTION_INT] = sizeof(int),     [CQ_OPTION_COUNT] = sizeof(uint64_t),
+      [CQ_OPTION_NUMBER] = sizeof(double),  [CQ_OPTION_TEXT] = sizeof(char *), [CQ_OPTION_CHOICE] = sizeof(int),
+      [CQ_OPTION_TEXTS] = sizeof(cli_list), [CQ_OPTION_YES_NO] = sizeof(bool)};
   for (size_t i = 0; i < CLI_AUTOENCODE_N_OPTIONS; i++) {
-    const cli_option *o = &cli_autoencode_options[i];
+    const cq_option *o = &cli_autoencode_options[i];
     if (cli_given(call, o->name)) memcpy((char *)&chosen + o->offset, (const char *)args + o->offset, sizes[o->type]);
   }
   if (!cli_given(call, "together") && args->o.encoder_epochs + args->o.decoder_epochs > 0) chosen.o.together_epochs = 0;

@@ -12,8 +12,8 @@
 
 #define OUTPUT_OPTION(owner)                                                                                           \
   {                                                                                                                    \
-    .name = "output", .letter = 'o', .type = CLI_TEXT, .argument = "FILE", .offset = offsetof(owner, output),          \
-    .default_text = "standard output", .help = "write the figure here, as SVG"                                         \
+    .name = "output", .letter = 'o', .type = CQ_OPTION_TEXT, .argument = "FILE", .offset = offsetof(owner, output),    \
+    .otherwise = "standard output", .help = "write the figure here, as SVG"                                            \
   }
 
 /* Draws the charts and writes them. */
@@ -32,6 +32,7 @@ enum { BY_PCA, BY_TSNE };
 static const char *const ways[] = {"pca", "tsne", NULL};
 
 struct space_args {
+  size_t size;
   const char *model, *languages, *output;
   int by, sentences, threads;
   cq_tsne_options tsne;
@@ -42,55 +43,55 @@ static void space_defaults(void *options) {
   *(struct space_args *)options = (struct space_args){.sentences = 500, .tsne = cq_tsne_default_options()};
 }
 
-static const cli_option space_options[] = {
+static const cq_option space_options[] = {
     {.name = "model",
      .letter = 'm',
-     .type = CLI_TEXT,
-     .required = true,
+     .type = CQ_OPTION_TEXT,
+     .flags = CQ_OPTION_REQUIRED,
      .argument = "DIR",
      .offset = offsetof(struct space_args, model),
      .help = "what `calque autoencode train` has written"},
     {.name = "languages",
      .letter = 'l',
-     .type = CLI_TEXT,
+     .type = CQ_OPTION_TEXT,
      .argument = "A,B",
      .offset = offsetof(struct space_args, languages),
-     .default_text = "the model's first two",
+     .otherwise = "the model's first two",
      .help = "codes of the first and second column"},
     {.name = "by",
-     .type = CLI_CHOICE,
+     .type = CQ_OPTION_CHOICE,
      .argument = "HOW",
      .choices = ways,
      .offset = offsetof(struct space_args, by),
      .help = "principal components, which keep distances as far as a plane can, or t-SNE, which keeps neighbours"},
     {.name = "sentences",
-     .type = CLI_INT,
+     .type = CQ_OPTION_INT,
      .argument = "N",
      .offset = offsetof(struct space_args, sentences),
-     .least = 2,
-     .greatest = 1 << 20,
+     .min = 2,
+     .max = 1 << 20,
      .help = "pairs to draw; of more, so many at random"},
     {.name = "join",
-     .type = CLI_FLAG,
+     .type = CQ_OPTION_FLAG,
      .offset = offsetof(struct space_args, join),
      .help = "draw a line from each sentence to its translation"},
     {.name = "perplexity",
-     .type = CLI_NUMBER,
+     .type = CQ_OPTION_NUMBER,
      .argument = "X",
      .offset = offsetof(struct space_args, tsne.perplexity),
-     .least = 1,
-     .greatest = CQ_TSNE_MOST_VECTORS,
-     .default_text = "30, less for fewer than 46 pairs",
+     .min = 1,
+     .max = CQ_TSNE_MOST_VECTORS,
+     .otherwise = "30, less for fewer than 46 pairs",
      .help = "of --by tsne: how many neighbours count, about"},
     {.name = "iterations",
-     .type = CLI_INT,
+     .type = CQ_OPTION_INT,
      .argument = "N",
      .offset = offsetof(struct space_args, tsne.n_iterations),
-     .least = 1,
-     .greatest = 1 << 20,
+     .min = 1,
+     .max = 1 << 20,
      .help = "of --by tsne"},
     {.name = "seed",
-     .type = CLI_COUNT,
+     .type = CQ_OPTION_COUNT,
      .argument = "N",
      .offset = offsetof(struct space_args, tsne.seed),
      .help = "of the choice of pairs, and of where t-SNE starts"},
@@ -300,8 +301,8 @@ static const cli_command plot_space = {
     .name = "space",
     .summary = "where two languages' sentences lie in the space that they share",
     .arguments = "[PAIRS...]",
-    .least_arguments = 0,
-    .most_arguments = -1,
+    .min_arguments = 0,
+    .max_arguments = -1,
     .description = "PAIRS are files of two columns between tabs, or standard input. Each sentence is a point, in the "
                    "colour of its language; translations should lie together. t-SNE takes time and memory by the "
                    "square of the sentences, of which it takes 5,000 at most, and its distances between what is far "
@@ -315,18 +316,19 @@ static const cli_command plot_space = {
 /* --- losses --- */
 
 struct losses_args {
+  size_t size;
   const char *output;
   int smooth;
 };
 
-static const cli_option losses_options[] = {
+static const cq_option losses_options[] = {
     {.name = "smooth",
-     .type = CLI_INT,
+     .type = CQ_OPTION_INT,
      .argument = "N",
      .offset = offsetof(struct losses_args, smooth),
-     .least = 1,
-     .greatest = 1 << 30,
-     .default_text = "about a 200th of all",
+     .min = 1,
+     .max = 1 << 30,
+     .otherwise = "about a 200th of all",
      .help = "steps, the mean of which is a point of a line"},
     OUTPUT_OPTION(struct losses_args),
 };
@@ -488,8 +490,8 @@ static const cli_command plot_losses = {
     .name = "losses",
     .summary = "how a training went: its losses, and BLEU on dev",
     .arguments = "MODEL",
-    .least_arguments = 1,
-    .most_arguments = 1,
+    .min_arguments = 1,
+    .max_arguments = 1,
     .description = "MODEL is what `calque autoencode train` has written or is writing: while there is a MODEL.work, "
                    "it is the run at work there that is drawn. Or a log of such a run, log.jsonl in these directories.",
     .example = "calque autoencode plot losses fr-it -o losses.svg",

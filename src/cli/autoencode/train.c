@@ -27,8 +27,8 @@ const cli_command cli_autoencode_train = {
     .name = "train",
     .summary = "train an encoder and a decoder of each language around one space",
     .arguments = "MODEL PAIRS...",
-    .least_arguments = 2,
-    .most_arguments = -1,
+    .min_arguments = 2,
+    .max_arguments = -1,
     .description =
         "PAIRS are files of two columns between tabs, plain or gzipped, each with its columns' languages before "
         "it: fr,it=FILE; or, for text of one language, it=FILE, or ,it=FILE where it is the second column. Any "

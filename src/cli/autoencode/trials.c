@@ -34,40 +34,41 @@ static void search_defaults(void *options) {
   args->n_trials = o.n_trials, args->n_rungs = o.n_rungs, args->eta = o.eta;
 }
 
-static const cli_option search_options[] = {
+static const cq_option search_options[] = {
     {.name = "trials",
-     .type = CLI_INT,
+     .type = CQ_OPTION_INT,
      .argument = "N",
      .offset = offsetof(struct search_args, n_trials),
-     .least = 1,
-     .greatest = 10000,
+     .min = 1,
+     .max = 10000,
      .help = "how many sets of values are drawn"},
     {.name = "rungs",
-     .type = CLI_INT,
+     .type = CQ_OPTION_INT,
      .argument = "N",
      .offset = offsetof(struct search_args, n_rungs),
-     .least = 1,
-     .greatest = 20,
+     .min = 1,
+     .max = 20,
      .help = "how often the best are trained again, for longer; 1: plain random search"},
     {.name = "eta",
-     .type = CLI_NUMBER,
+     .type = CQ_OPTION_NUMBER,
      .argument = "X",
      .offset = offsetof(struct search_args, eta),
-     .least = 1.01,
-     .greatest = 100,
+     .min = 1.01,
+     .max = 100,
      .help = "of so many trials one goes on to the next rung, and is trained so much longer"},
     {.name = "range",
-     .type = CLI_LIST,
+     .type = CQ_OPTION_TEXTS,
+     .count_offset = offsetof(struct search_args, ranges.n),
      .argument = "OPTION=LOW:HIGH",
      .offset = offsetof(struct search_args, ranges),
-     .default_text = "--list's",
+     .otherwise = "--list's",
      .help = "search an option's value there; may be given again and again"},
     {.name = "keep",
-     .type = CLI_FLAG,
+     .type = CQ_OPTION_FLAG,
      .offset = offsetof(struct search_args, keep_models),
      .help = "keep all models of the last rung, not only the best"},
     {.name = "list",
-     .type = CLI_FLAG,
+     .type = CQ_OPTION_FLAG,
      .offset = offsetof(struct search_args, list),
      .help = "print what can be searched, its usual range after tabs, and do nothing else"},
 };
@@ -140,8 +141,8 @@ const cli_command cli_autoencode_search = {
     .name = "search",
     .summary = "search the values that autoencoders are trained with",
     .arguments = "DIRECTORY PAIRS...",
-    .least_arguments = 0, /* --list takes none */
-    .most_arguments = -1,
+    .min_arguments = 0, /* --list takes none */
+    .max_arguments = -1,
     .description =
         "Trains with values drawn at random, for a small share of the epochs; then the best of them again for a "
         "greater share, and so on to all epochs: successive halving. --list prints what can be searched. What has a "
@@ -163,16 +164,20 @@ struct ablate_args {
   bool keep_models, list;
 };
 
-static const cli_option ablate_options[] = {
+static const cq_option ablate_options[] = {
     {.name = "only",
-     .type = CLI_LIST,
+     .type = CQ_OPTION_TEXTS,
+     .count_offset = offsetof(struct ablate_args, only.n),
      .argument = "NAME",
      .offset = offsetof(struct ablate_args, only),
-     .default_text = "all",
+     .otherwise = "all",
      .help = "make this change; may be given again and again"},
-    {.name = "keep", .type = CLI_FLAG, .offset = offsetof(struct ablate_args, keep_models), .help = "keep the models"},
+    {.name = "keep",
+     .type = CQ_OPTION_FLAG,
+     .offset = offsetof(struct ablate_args, keep_models),
+     .help = "keep the models"},
     {.name = "list",
-     .type = CLI_FLAG,
+     .type = CQ_OPTION_FLAG,
      .offset = offsetof(struct ablate_args, list),
      .help = "print the names of all changes, and do nothing else"},
 };
@@ -199,8 +204,8 @@ const cli_command cli_autoencode_ablate = {
     .name = "ablate",
     .summary = "train autoencoders with one thing changed at a time",
     .arguments = "DIRECTORY PAIRS...",
-    .least_arguments = 0, /* --list takes none */
-    .most_arguments = -1,
+    .min_arguments = 0, /* --list takes none */
+    .max_arguments = -1,
     .description =
         "Trains as `calque autoencode train` would with the same options, then again with one thing changed, for "
         "each change by itself that is one; --list prints their names. What cannot be trained with is left out, and "

@@ -26,43 +26,43 @@ static void build_defaults(void *options) {
   ((cli_clir_args *)options)->threads = 1;
 }
 
-static const cli_option build_options[] = {
+static const cq_option build_options[] = {
     CLI_CLIR_SOURCE_OPTIONS,
     {.name = "window",
      .letter = 'w',
-     .type = CLI_INT,
+     .type = CQ_OPTION_INT,
      .argument = "N",
      .offset = offsetof(cli_clir_args, o.words.window),
-     .least = 1,
-     .greatest = 10000,
+     .min = 1,
+     .max = 10000,
      .help = "words on either side of a word"},
     {.name = "hold-out",
-     .type = CLI_INT,
+     .type = CQ_OPTION_INT,
      .argument = "FOLD",
      .offset = offsetof(cli_clir_args, fold),
-     .default_text = "none",
+     .otherwise = "none",
      .help = "learn nothing from the topics of this fold, 1 and up, but their queries in --from"},
     {.name = "from",
-     .type = CLI_TEXT,
+     .type = CQ_OPTION_TEXT,
      .argument = "CODE",
      .offset = offsetof(cli_clir_args, from),
-     .default_text = "the first",
+     .otherwise = "the first",
      .help = "the language of the queries that are held out"},
     {.name = "kappa",
-     .type = CLI_INT,
+     .type = CQ_OPTION_INT,
      .argument = "N",
      .offset = offsetof(cli_clir_args, o.kappa),
-     .greatest = 100000,
+     .max = 100000,
      .help = "pseudo-relevant documents of a topic that is held out"},
     CLI_CLIR_FOLD_OPTIONS,
     CLI_CLIR_TRAIN_OPTIONS,
     {.name = "threads",
      .letter = 't',
-     .type = CLI_INT,
+     .type = CQ_OPTION_INT,
      .argument = "N",
      .offset = offsetof(cli_clir_args, threads),
-     .least = 1,
-     .greatest = 1024,
+     .min = 1,
+     .max = 1024,
      .help = "with 1 the result depends on the seed alone; more write to one another's vectors as they go"},
 };
 
@@ -96,8 +96,8 @@ static const cli_command clir_build = {
     .name = "build",
     .summary = "learn vectors of several languages' words from their test collections",
     .arguments = "VECTORS",
-    .least_arguments = 1,
-    .most_arguments = 1,
+    .min_arguments = 1,
+    .max_arguments = 1,
     .description = "For each topic the relevant documents of every language are put together in tuples and their words "
                    "shuffled into "
                    "one another; vectors are learned of the whole and written in word2vec's text format.",
@@ -109,7 +109,7 @@ static const cli_command clir_build = {
 
 /* --- expand and run --- */
 
-static const cli_option expand_options[] = {
+static const cq_option expand_options[] = {
     CLI_CLIR_BETWEEN_OPTIONS,
     CLI_CLIR_SOURCE_OPTIONS,
     CLI_CLIR_TAU_OPTION,
@@ -180,8 +180,8 @@ static const cli_command clir_expand = {
     .name = "expand",
     .summary = "show what a query becomes in another language",
     .arguments = "[VECTORS] QUERY...",
-    .least_arguments = 1,
-    .most_arguments = -1,
+    .min_arguments = 1,
+    .max_arguments = -1,
     .description = "Prints lines of the query's word (* for the sum of all), cosine and word of the other language, "
                    "separated by tabs; by --method cognates, instead of the cosine, how far the two are one word.",
     .example = "calque clir expand vectors.txt \"rising rents\" --from en --to hi" CLI_CLIR_EXAMPLE,
@@ -190,7 +190,7 @@ static const cli_command clir_expand = {
     .run = run_expand,
 };
 
-static const cli_option run_options[] = {
+static const cq_option run_options[] = {
     CLI_CLIR_BETWEEN_OPTIONS,
     CLI_CLIR_SOURCE_OPTIONS,
     CLI_CLIR_TAU_OPTION,
@@ -198,10 +198,10 @@ static const cli_option run_options[] = {
     CLI_CLIR_SEARCH_OPTIONS,
     CLI_CLIR_WEIGHT_OPTIONS,
     {.name = "hold-out",
-     .type = CLI_INT,
+     .type = CQ_OPTION_INT,
      .argument = "FOLD",
      .offset = offsetof(cli_clir_args, fold),
-     .default_text = "all topics",
+     .otherwise = "all topics",
      .help = "search for the topics of this fold only, 1 and up"},
     CLI_CLIR_FOLD_OPTIONS,
     CLI_RUN_TAG(cli_clir_args, tag),
@@ -258,8 +258,8 @@ static const cli_command clir_run = {
     .name = "run",
     .summary = "search for topics in another language, as a TREC run",
     .arguments = "[VECTORS]",
-    .least_arguments = 0,
-    .most_arguments = 1,
+    .min_arguments = 0,
+    .max_arguments = 1,
     .description =
         "Prints lines of topic, Q0, document, rank, score and tag. From a language to itself it is the "
         "monolingual run. Without --hold-out, topics that were learned from are searched for, too: figures of "

@@ -22,6 +22,7 @@ typedef struct cli_clir_sources {
 } cli_clir_sources;
 
 typedef struct cli_clir_args {
+  size_t size;
   cli_clir_sources sources;
   cq_clir_options o;
   const char *from, *to, *tag;
@@ -46,138 +47,138 @@ enum { CLI_CLIR_COGNATES = 3 };
 #define CLI_CLIR_SOURCE_OPTIONS                                                                                        \
   {.name = "languages",                                                                                                \
    .letter = 'l',                                                                                                      \
-   .type = CLI_TEXT,                                                                                                   \
-   .required = true,                                                                                                   \
+   .type = CQ_OPTION_TEXT,                                                                                             \
+   .flags = CQ_OPTION_REQUIRED,                                                                                        \
    .argument = "CODES",                                                                                                \
    .offset = offsetof(cli_clir_args, sources.languages),                                                               \
    .help = "the languages that vectors are learned of, between commas: en,hi"},                                        \
       {.name = "docs",                                                                                                 \
-       .type = CLI_TEXT,                                                                                               \
-       .required = true,                                                                                               \
+       .type = CQ_OPTION_TEXT,                                                                                         \
+       .flags = CQ_OPTION_REQUIRED,                                                                                    \
        .argument = "PATTERN",                                                                                          \
        .offset = offsetof(cli_clir_args, sources.documents),                                                           \
        .help = "where each language's documents are; % stands for its code: docs.%.trec"},                             \
       {.name = "topics",                                                                                               \
-       .type = CLI_TEXT,                                                                                               \
-       .required = true,                                                                                               \
+       .type = CQ_OPTION_TEXT,                                                                                         \
+       .flags = CQ_OPTION_REQUIRED,                                                                                    \
        .argument = "PATTERN",                                                                                          \
        .offset = offsetof(cli_clir_args, sources.topics),                                                              \
        .help = "its topics; those of one number are translations"},                                                    \
       {.name = "qrels",                                                                                                \
-       .type = CLI_TEXT,                                                                                               \
-       .required = true,                                                                                               \
+       .type = CQ_OPTION_TEXT,                                                                                         \
+       .flags = CQ_OPTION_REQUIRED,                                                                                    \
        .argument = "PATTERN",                                                                                          \
        .offset = offsetof(cli_clir_args, sources.judgements),                                                          \
        .help = "its relevance judgements"},                                                                            \
       {.name = "stop-words",                                                                                           \
-       .type = CLI_TEXT,                                                                                               \
+       .type = CQ_OPTION_TEXT,                                                                                         \
        .argument = "PATTERN",                                                                                          \
        .offset = offsetof(cli_clir_args, sources.stop_words),                                                          \
-       .default_text = "none",                                                                                         \
+       .otherwise = "none",                                                                                            \
        .help = "words to leave out, between blanks or a line each"},                                                   \
       {.name = "no-stems",                                                                                             \
-       .type = CLI_FLAG,                                                                                               \
+       .type = CQ_OPTION_FLAG,                                                                                         \
        .offset = offsetof(cli_clir_args, sources.no_stems),                                                            \
        .help = "keep words as they are, though a language has a stemmer"},                                             \
   {                                                                                                                    \
-    .name = "work", .type = CLI_TEXT, .argument = "DIR", .offset = offsetof(cli_clir_args, sources.work),              \
-    .default_text = "a temporary one", .help = "keep the lexical indexes in this new directory"                        \
+    .name = "work", .type = CQ_OPTION_TEXT, .argument = "DIR", .offset = offsetof(cli_clir_args, sources.work),        \
+    .otherwise = "a temporary one", .help = "keep the lexical indexes in this new directory"                           \
   }
 
 #define CLI_CLIR_BETWEEN_OPTIONS                                                                                       \
   {.name = "from",                                                                                                     \
-   .type = CLI_TEXT,                                                                                                   \
-   .required = true,                                                                                                   \
+   .type = CQ_OPTION_TEXT,                                                                                             \
+   .flags = CQ_OPTION_REQUIRED,                                                                                        \
    .argument = "CODE",                                                                                                 \
    .offset = offsetof(cli_clir_args, from),                                                                            \
    .help = "the language of the queries"},                                                                             \
   {                                                                                                                    \
-    .name = "to", .type = CLI_TEXT, .required = true, .argument = "CODE", .offset = offsetof(cli_clir_args, to),       \
-    .help = "the language of the documents"                                                                            \
+    .name = "to", .type = CQ_OPTION_TEXT, .flags = CQ_OPTION_REQUIRED, .argument = "CODE",                             \
+    .offset = offsetof(cli_clir_args, to), .help = "the language of the documents"                                     \
   }
 
 /* Which topics are held out. */
 #define CLI_CLIR_FOLD_OPTIONS                                                                                          \
   {.name = "folds",                                                                                                    \
-   .type = CLI_INT,                                                                                                    \
+   .type = CQ_OPTION_INT,                                                                                              \
    .argument = "N",                                                                                                    \
    .offset = offsetof(cli_clir_args, n_folds),                                                                         \
-   .least = 2,                                                                                                         \
-   .greatest = 1000,                                                                                                   \
+   .min = 2,                                                                                                           \
+   .max = 1000,                                                                                                        \
    .help = "parts that topics are cut into"},                                                                          \
   {                                                                                                                    \
-    .name = "group", .type = CLI_INT, .argument = "N", .offset = offsetof(cli_clir_args, group), .least = 1,           \
-    .greatest = 1000000, .help = "consecutive topic numbers that stay together: those of one article"                  \
+    .name = "group", .type = CQ_OPTION_INT, .argument = "N", .offset = offsetof(cli_clir_args, group), .min = 1,       \
+    .max = 1000000, .help = "consecutive topic numbers that stay together: those of one article"                       \
   }
 
 /* How vectors are learned. */
 #define CLI_CLIR_TRAIN_OPTIONS                                                                                         \
   {.name = "mix",                                                                                                      \
-   .type = CLI_CHOICE,                                                                                                 \
+   .type = CQ_OPTION_CHOICE,                                                                                           \
    .argument = "HOW",                                                                                                  \
    .choices = cli_clir_mixings,                                                                                        \
    .offset = offsetof(cli_clir_args, mixing),                                                                          \
    .help = "how documents of one topic become one text: words in turn by their lengths, or in random order"},          \
       {.name = "all-documents",                                                                                        \
-       .type = CLI_FLAG,                                                                                               \
+       .type = CQ_OPTION_FLAG,                                                                                         \
        .offset = offsetof(cli_clir_args, o.all_documents),                                                             \
        .help = "learn from every document by itself, too, so that words of no aligned one get vectors"},               \
       {.name = "pseudo-in-all",                                                                                        \
-       .type = CLI_FLAG,                                                                                               \
+       .type = CQ_OPTION_FLAG,                                                                                         \
        .offset = offsetof(cli_clir_args, o.pseudo_in_all),                                                             \
        .help = "look for pseudo-relevant documents in all languages, by the translations of topics held out"},         \
       {.name = "dim",                                                                                                  \
-       .type = CLI_INT,                                                                                                \
+       .type = CQ_OPTION_INT,                                                                                          \
        .argument = "N",                                                                                                \
        .offset = offsetof(cli_clir_args, o.words.dim),                                                                 \
-       .least = 1,                                                                                                     \
-       .greatest = 1 << 16,                                                                                            \
+       .min = 1,                                                                                                       \
+       .max = 1 << 16,                                                                                                 \
        .help = "numbers a vector"},                                                                                    \
       {.name = "epochs",                                                                                               \
-       .type = CLI_INT,                                                                                                \
+       .type = CQ_OPTION_INT,                                                                                          \
        .argument = "N",                                                                                                \
        .offset = offsetof(cli_clir_args, o.words.epochs),                                                              \
-       .least = 1,                                                                                                     \
-       .greatest = 100000,                                                                                             \
+       .min = 1,                                                                                                       \
+       .max = 100000,                                                                                                  \
        .help = "times through the text"},                                                                              \
       {.name = "lr",                                                                                                   \
-       .type = CLI_NUMBER,                                                                                             \
+       .type = CQ_OPTION_NUMBER,                                                                                       \
        .argument = "X",                                                                                                \
        .offset = offsetof(cli_clir_args, o.words.rate),                                                                \
        .help = "learning rate at the beginning"},                                                                      \
       {.name = "sample",                                                                                               \
-       .type = CLI_NUMBER,                                                                                             \
+       .type = CQ_OPTION_NUMBER,                                                                                       \
        .argument = "X",                                                                                                \
        .offset = offsetof(cli_clir_args, o.words.sample),                                                              \
-       .greatest = 1,                                                                                                  \
+       .max = 1,                                                                                                       \
        .help = "thin out words that are more than this share of the text; 0: none"},                                   \
       {.name = "share-negatives",                                                                                      \
-       .type = CLI_FLAG,                                                                                               \
+       .type = CQ_OPTION_FLAG,                                                                                         \
        .offset = offsetof(cli_clir_args, o.words.share_negatives),                                                     \
        .help = "draw negatives once for a word and all around it: several times as fast, another algorithm"},          \
       {.name = "cbow",                                                                                                 \
-       .type = CLI_FLAG,                                                                                               \
+       .type = CQ_OPTION_FLAG,                                                                                         \
        .offset = offsetof(cli_clir_args, o.words.cbow),                                                                \
        .help = "CBOW instead of skip-gram"},                                                                           \
       {.name = "shortest-ngram",                                                                                       \
-       .type = CLI_INT,                                                                                                \
+       .type = CQ_OPTION_INT,                                                                                          \
        .argument = "N",                                                                                                \
        .offset = offsetof(cli_clir_args, o.words.shortest_ngram),                                                      \
        .help = "sub-words of so many characters and more"},                                                            \
       {.name = "longest-ngram",                                                                                        \
-       .type = CLI_INT,                                                                                                \
+       .type = CQ_OPTION_INT,                                                                                          \
        .argument = "N",                                                                                                \
        .offset = offsetof(cli_clir_args, o.words.longest_ngram),                                                       \
        .help = "and up to so many; 0: words only"},                                                                    \
   {                                                                                                                    \
-    .name = "seed", .type = CLI_COUNT, .argument = "N", .offset = offsetof(cli_clir_args, o.words.seed),               \
+    .name = "seed", .type = CQ_OPTION_COUNT, .argument = "N", .offset = offsetof(cli_clir_args, o.words.seed),         \
     .help = "of all that is random"                                                                                    \
   }
 
 /* How queries are translated, and documents ranked. more: what is to be said of the last method. */
 #define CLI_CLIR_METHOD_OPTION(more)                                                                                   \
   {                                                                                                                    \
-    .name = "method", .letter = 'm', .type = CLI_CHOICE, .argument = "METHOD", .choices = cli_clir_methods,            \
+    .name = "method", .letter = 'm', .type = CQ_OPTION_CHOICE, .argument = "METHOD", .choices = cli_clir_methods,      \
     .offset = offsetof(cli_clir_args, method),                                                                         \
     .help = "search for the nearest words of each word, of their sum; rank documents by the sum of their vectors"      \
             "; or, of two languages, go by words that are written alike" more                                          \
@@ -185,41 +186,41 @@ enum { CLI_CLIR_COGNATES = 3 };
 
 #define CLI_CLIR_TAU_OPTION                                                                                            \
   {                                                                                                                    \
-    .name = "tau", .type = CLI_INT, .argument = "N", .offset = offsetof(cli_clir_args, o.tau), .least = 1,             \
-    .greatest = 100000, .help = "words for each word of the query, or for their sum"                                   \
+    .name = "tau", .type = CQ_OPTION_INT, .argument = "N", .offset = offsetof(cli_clir_args, o.tau), .min = 1,         \
+    .max = 100000, .help = "words for each word of the query, or for their sum"                                        \
   }
 
 #define CLI_CLIR_SEARCH_OPTIONS                                                                                        \
   {.name = "weighted",                                                                                                 \
-   .type = CLI_FLAG,                                                                                                   \
+   .type = CQ_OPTION_FLAG,                                                                                             \
    .offset = offsetof(cli_clir_args, o.weighted),                                                                      \
    .help = "multiply a word's score by its cosine"},                                                                   \
       {.name = "csls",                                                                                                 \
-       .type = CLI_INT,                                                                                                \
+       .type = CQ_OPTION_INT,                                                                                          \
        .argument = "K",                                                                                                \
        .offset = offsetof(cli_clir_args, o.csls),                                                                      \
-       .greatest = 100,                                                                                                \
+       .max = 100,                                                                                                     \
        .help = "correct for words that are near to all, by their K nearest; 0: do not"},                               \
       {.name = "keep-words",                                                                                           \
-       .type = CLI_FLAG,                                                                                               \
+       .type = CQ_OPTION_FLAG,                                                                                         \
        .offset = offsetof(cli_clir_args, o.keep_words),                                                                \
        .help = "search for the query's own words, too"},                                                               \
       {.name = "mu",                                                                                                   \
-       .type = CLI_NUMBER,                                                                                             \
+       .type = CQ_OPTION_NUMBER,                                                                                       \
        .argument = "X",                                                                                                \
        .offset = offsetof(cli_clir_args, o.ranking.mu),                                                                \
-       .default_text = "2500",                                                                                         \
+       .otherwise = "2500",                                                                                            \
        .help = "the weight of the collection in a document's language model"},                                         \
       CLI_RUN_TOP(cli_clir_args, top, "topic")
 
 #define CLI_CLIR_WEIGHT_OPTIONS                                                                                        \
   {.name = "idf",                                                                                                      \
-   .type = CLI_FLAG,                                                                                                   \
+   .type = CQ_OPTION_FLAG,                                                                                             \
    .offset = offsetof(cli_clir_args, o.idf),                                                                           \
    .help = "multiply a word's score by how rare the query's word that it is for is among its language's documents"},   \
   {                                                                                                                    \
-    .name = "feedback", .type = CLI_INT, .argument = "N", .offset = offsetof(cli_clir_args, o.feedback),               \
-    .greatest = 10000,                                                                                                 \
+    .name = "feedback", .type = CQ_OPTION_INT, .argument = "N", .offset = offsetof(cli_clir_args, o.feedback),         \
+    .max = 10000,                                                                                                      \
     .help =                                                                                                            \
         "before translation, add the N words that the query's best documents in its own language have most of, as "    \
         "half of its weight; 0: none"                                                                                  \

@@ -8,46 +8,47 @@
 
 #define CLI_LANGUAGE(owner, field)                                                                                     \
   {                                                                                                                    \
-    .name = "language", .letter = 'l', .type = CLI_TEXT, .argument = "CODE", .offset = offsetof(owner, field),         \
-    .default_text = "none",                                                                                            \
-    .help = "the language, for its stemmer and its rules of writing: a code, as en, de, hi, ar"                        \
+    .name = "language", .letter = 'l', .type = CQ_OPTION_TEXT, .argument = "CODE", .offset = offsetof(owner, field),   \
+    .otherwise = "none", .help = "the language, for its stemmer and its rules of writing: a code, as en, de, hi, ar"   \
   }
 #define CLI_STOP_WORDS(owner, field)                                                                                   \
   {                                                                                                                    \
-    .name = "stop-words", .type = CLI_TEXT, .argument = "FILE", .offset = offsetof(owner, field),                      \
-    .default_text = "none", .help = "leave these words out; between blanks or a line each"                             \
+    .name = "stop-words", .type = CQ_OPTION_TEXT, .argument = "FILE", .offset = offsetof(owner, field),                \
+    .otherwise = "none", .help = "leave these words out; between blanks or a line each"                                \
   }
 #define CLI_NO_STEMS(owner, field)                                                                                     \
   {                                                                                                                    \
-    .name = "no-stems", .type = CLI_FLAG, .offset = offsetof(owner, field),                                            \
+    .name = "no-stems", .type = CQ_OPTION_FLAG, .offset = offsetof(owner, field),                                      \
     .help = "keep words as they are, though the language has a stemmer"                                                \
   }
 
 /* --- build --- */
 
 struct build_args {
+  size_t size;
   cq_analysis_options analysis;
   cli_list fields;
   uint64_t segment_documents;
   int threads;
 };
 
-static const cli_option build_options[] = {
+static const cq_option build_options[] = {
     CLI_LANGUAGE(struct build_args, analysis.language),
     CLI_STOP_WORDS(struct build_args, analysis.stop_words),
     CLI_NO_STEMS(struct build_args, analysis.no_stems),
     {.name = "field",
-     .type = CLI_LIST,
+     .type = CQ_OPTION_TEXTS,
+     .count_offset = offsetof(struct build_args, fields.n),
      .argument = "NAME",
      .offset = offsetof(struct build_args, fields),
      .help = "only the text of this tag or member, as TITLE; may be given again. Else all of a TREC document, title, "
              "text and contents of a JSON object"},
     {.name = "segment-documents",
-     .type = CLI_COUNT,
+     .type = CQ_OPTION_COUNT,
      .argument = "N",
      .offset = offsetof(struct build_args, segment_documents),
-     .greatest = 4e9,
-     .default_text = "as many as half a gigabyte of text has",
+     .max = 4e9,
+     .otherwise = "as many as half a gigabyte of text has",
      .help = "documents a segment"},
     CLI_THREADS(struct build_args, threads),
 };
@@ -90,8 +91,8 @@ static const cli_command lexical_build = {
     .name = "build",
     .summary = "make an index of documents' words",
     .arguments = "INDEX FILE...",
-    .least_arguments = 2,
-    .most_arguments = -1,
+    .min_arguments = 2,
+    .max_arguments = -1,
     .description =
         "Reads files and directories, plain or gzipped: TREC documents (<DOC><DOCNO>...), JSON lines with \"id\" and "
         "\"text\", or lines of id, tab and text; which one it is, each file's beginning tells. Words are split at the "
@@ -109,32 +110,33 @@ static const char *const models[] = {"dirichlet", "dirichlet-lucene", "bm25", "b
 #define RANKING_OPTIONS(owner)                                                                                         \
   {.name = "model",                                                                                                    \
    .letter = 'm',                                                                                                      \
-   .type = CLI_CHOICE,                                                                                                 \
+   .type = CQ_OPTION_CHOICE,                                                                                           \
    .argument = "MODEL",                                                                                                \
    .choices = models,                                                                                                  \
    .offset = offsetof(owner, model),                                                                                   \
    .help = "query likelihood smoothed by Dirichlet's prior as Terrier or as Lucene has it, or BM25"},                  \
       CLI_RUN_TOP(owner, top, "query"),                                                                                \
       {.name = "mu",                                                                                                   \
-       .type = CLI_NUMBER,                                                                                             \
+       .type = CQ_OPTION_NUMBER,                                                                                       \
        .argument = "X",                                                                                                \
        .offset = offsetof(owner, mu),                                                                                  \
-       .default_text = "2500; dirichlet-lucene: 2000",                                                                 \
+       .otherwise = "2500; dirichlet-lucene: 2000",                                                                    \
        .help = "the weight of the collection in a document's language model"},                                         \
-      {.name = "k1", .type = CLI_NUMBER, .argument = "X", .offset = offsetof(owner, k1), .help = "of BM25"},           \
+      {.name = "k1", .type = CQ_OPTION_NUMBER, .argument = "X", .offset = offsetof(owner, k1), .help = "of BM25"},     \
       {.name = "b",                                                                                                    \
-       .type = CLI_NUMBER,                                                                                             \
+       .type = CQ_OPTION_NUMBER,                                                                                       \
        .argument = "X",                                                                                                \
        .offset = offsetof(owner, b),                                                                                   \
-       .greatest = 1,                                                                                                  \
+       .max = 1,                                                                                                       \
        .help = "of BM25: how much length counts"},                                                                     \
       {.name = "exhaustive",                                                                                           \
-       .type = CLI_FLAG,                                                                                               \
+       .type = CQ_OPTION_FLAG,                                                                                         \
        .offset = offsetof(owner, exhaustive),                                                                          \
        .help = "look at every posting; the same result, slower"},                                                      \
       CLI_THREADS(owner, threads)
 
 struct ranking_args {
+  size_t size;
   const char *fields, *tag;
   int model, top, threads;
   double mu, k1, b;
@@ -162,7 +164,7 @@ static cq_lexical_options ranking(const struct ranking_args *args) {
                               .exhaustive = args->exhaustive};
 }
 
-static const cli_option search_options[] = {RANKING_OPTIONS(struct ranking_args)};
+static const cq_option search_options[] = {RANKING_OPTIONS(struct ranking_args)};
 
 static int run_search(const cli_call *call) {
   const struct ranking_args *args = call->options;
@@ -193,8 +195,8 @@ static const cli_command lexical_search = {
     .name = "search",
     .summary = "find the documents of an index that have a query's words",
     .arguments = "INDEX QUERY...",
-    .least_arguments = 2,
-    .most_arguments = -1,
+    .min_arguments = 2,
+    .max_arguments = -1,
     .description = "Prints lines of score and id, separated by a tab, best first.",
     .example = "calque lexical search news.lexical \"steigende Mieten in der Hauptstadt\"",
     CLI_OPTIONS(struct ranking_args, search_options),
@@ -202,9 +204,9 @@ static const cli_command lexical_search = {
     .run = run_search,
 };
 
-static const cli_option run_options[] = {
+static const cq_option run_options[] = {
     {.name = "fields",
-     .type = CLI_TEXT,
+     .type = CQ_OPTION_TEXT,
      .argument = "LETTERS",
      .offset = offsetof(struct ranking_args, fields),
      .help = "what of a topic is the query: t title, d description, n narrative"},
@@ -231,8 +233,8 @@ static const cli_command lexical_run = {
     .name = "run",
     .summary = "search for all topics of a test collection, as a TREC run",
     .arguments = "INDEX TOPICS",
-    .least_arguments = 2,
-    .most_arguments = 2,
+    .min_arguments = 2,
+    .max_arguments = 2,
     .description = "Topics are TREC's, FIRE's or CLEF's (<top>), JSON lines, or lines of id, tab and query. Prints "
                    "lines of topic, Q0, "
                    "document, rank, score and tag, which `calque eval retrieval` compares with judgements.",
@@ -245,7 +247,7 @@ static const cli_command lexical_run = {
 
 /* --- terms --- */
 
-static const cli_option terms_options[] = {
+static const cq_option terms_options[] = {
     CLI_LANGUAGE(cq_analysis_options, language),
     CLI_STOP_WORDS(cq_analysis_options, stop_words),
     CLI_NO_STEMS(cq_analysis_options, no_stems),
@@ -289,8 +291,8 @@ static const cli_command lexical_terms = {
     .name = "terms",
     .summary = "show the terms that a text is indexed under",
     .arguments = "[TEXT...]",
-    .least_arguments = 0,
-    .most_arguments = -1,
+    .min_arguments = 0,
+    .max_arguments = -1,
     .description = "Prints the terms of each text, or of each line of standard input, separated by blanks.",
     .example = "calque lexical terms --language en \"The houses' roofs were leaking\"",
     CLI_OPTIONS(cq_analysis_options, terms_options),
@@ -316,8 +318,8 @@ static const cli_command lexical_info = {
     .name = "info",
     .summary = "show how much is in an index, and how its text was analysed",
     .arguments = "INDEX",
-    .least_arguments = 1,
-    .most_arguments = 1,
+    .min_arguments = 1,
+    .max_arguments = 1,
     .example = "calque lexical info news.lexical",
     .run = run_info,
 };

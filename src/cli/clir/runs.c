@@ -3,6 +3,7 @@
 #include "cli/frame/report.h"
 
 struct dense_args {
+  size_t size;
   const char *model, *tag;
   int top, threads;
 };
@@ -11,7 +12,7 @@ static void dense_defaults(void *options) {
   *(struct dense_args *)options = (struct dense_args){.top = 1000, .tag = "calque"};
 }
 
-static const cli_option dense_options[] = {
+static const cq_option dense_options[] = {
     CLI_MODEL(struct dense_args, model),
     CLI_RUN_TOP(struct dense_args, top, "topic"),
     CLI_RUN_TAG(struct dense_args, tag),
@@ -37,8 +38,8 @@ const cli_command cli_clir_dense = {
     .name = "dense",
     .summary = "rank documents by a multilingual model's vectors, as a TREC run",
     .arguments = "DOCS TOPICS",
-    .least_arguments = 2,
-    .most_arguments = 2,
+    .min_arguments = 2,
+    .max_arguments = 2,
     .description =
         "What a distilled student makes of the same collections, for comparison with what is learned without "
         "parallel data, and to be fused with it.",
@@ -49,6 +50,7 @@ const cli_command cli_clir_dense = {
 };
 
 struct fuse_args {
+  size_t size;
   const char *tag;
   double k;
   int top;
@@ -58,9 +60,9 @@ static void fuse_defaults(void *options) {
   *(struct fuse_args *)options = (struct fuse_args){.top = 1000, .tag = "calque", .k = 60};
 }
 
-static const cli_option fuse_options[] = {
+static const cq_option fuse_options[] = {
     {.name = "rank-constant",
-     .type = CLI_NUMBER,
+     .type = CQ_OPTION_NUMBER,
      .argument = "X",
      .offset = offsetof(struct fuse_args, k),
      .help = "added to ranks: the greater, the less the first ranks stand out"},
@@ -80,8 +82,8 @@ const cli_command cli_clir_fuse = {
     .name = "fuse",
     .summary = "make one run of several, by reciprocal ranks",
     .arguments = "RUN RUN...",
-    .least_arguments = 2,
-    .most_arguments = -1,
+    .min_arguments = 2,
+    .max_arguments = -1,
     .description = "A document's score is the sum of 1 / (60 + its rank) over the runs that have it.",
     .example = "calque clir fuse lexical.txt dense.txt >fused.txt",
     CLI_OPTIONS(struct fuse_args, fuse_options),

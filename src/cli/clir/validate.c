@@ -5,22 +5,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const cli_option validate_options[] = {
+static const cq_option validate_options[] = {
     CLI_CLIR_BETWEEN_OPTIONS,
     CLI_CLIR_SOURCE_OPTIONS,
     {.name = "kappa",
-     .type = CLI_LIST,
+     .type = CQ_OPTION_TEXTS,
+     .count_offset = offsetof(cli_clir_args, kappas.n),
      .argument = "N",
      .offset = offsetof(cli_clir_args, kappas),
      .help = "pseudo-relevant documents to choose among; may be given again. Else 5, 10, 20"},
     {.name = "window",
      .letter = 'w',
-     .type = CLI_LIST,
+     .type = CQ_OPTION_TEXTS,
+     .count_offset = offsetof(cli_clir_args, windows.n),
      .argument = "N",
      .offset = offsetof(cli_clir_args, windows),
      .help = "windows to choose among. Else 10, 25, 50"},
     {.name = "tau",
-     .type = CLI_LIST,
+     .type = CQ_OPTION_TEXTS,
+     .count_offset = offsetof(cli_clir_args, taus.n),
      .argument = "N",
      .offset = offsetof(cli_clir_args, taus),
      .help = "words for each word to choose among. Else 5, 10, 15"},
@@ -30,11 +33,11 @@ static const cli_option validate_options[] = {
     CLI_CLIR_SEARCH_OPTIONS,
     CLI_CLIR_WEIGHT_OPTIONS,
     {.name = "share",
-     .type = CLI_NUMBER,
+     .type = CQ_OPTION_NUMBER,
      .argument = "X",
      .offset = offsetof(cli_clir_args, share),
-     .greatest = 1,
-     .default_text = "all",
+     .max = 1,
+     .otherwise = "all",
      .help = "learn from this share of the training groups only, in quarters: for learning curves"},
     CLI_RUN_TAG(cli_clir_args, tag),
     CLI_THREADS(cli_clir_args, threads),
@@ -114,8 +117,8 @@ const cli_command cli_clir_validate = {
     .name = "validate",
     .summary = "cross-validate over topics, choosing kappa, window and tau on the training folds",
     .arguments = NULL,
-    .least_arguments = 0,
-    .most_arguments = 0,
+    .min_arguments = 0,
+    .max_arguments = 0,
     .description =
         "For each fold the best choice is found by validation on another one, then vectors are learned from all topics "
         "but the fold's, and these are searched for. Prints the run of all topics; what was chosen goes to standard "

@@ -7,6 +7,7 @@
 #include <string.h>
 
 struct train_args {
+  size_t size;
   cq_words_options o;
   uint64_t buckets;
   const char *state;
@@ -22,98 +23,98 @@ static void train_defaults(void *options) {
 #define CORPUS_OPTIONS(owner, o)                                                                                       \
   {.name = "window",                                                                                                   \
    .letter = 'w',                                                                                                      \
-   .type = CLI_INT,                                                                                                    \
+   .type = CQ_OPTION_INT,                                                                                              \
    .argument = "N",                                                                                                    \
    .offset = offsetof(owner, o.window),                                                                                \
-   .least = 1,                                                                                                         \
-   .greatest = 10000,                                                                                                  \
+   .min = 1,                                                                                                           \
+   .max = 10000,                                                                                                       \
    .help = "words on either side, of which each word takes 1 to N"},                                                   \
       {.name = "negative",                                                                                             \
-       .type = CLI_INT,                                                                                                \
+       .type = CQ_OPTION_INT,                                                                                          \
        .argument = "N",                                                                                                \
        .offset = offsetof(owner, o.negative),                                                                          \
-       .least = 1,                                                                                                     \
-       .greatest = 63,                                                                                                 \
+       .min = 1,                                                                                                       \
+       .max = 63,                                                                                                      \
        .help = "words drawn at random against each pair"},                                                             \
       {.name = "sample",                                                                                               \
-       .type = CLI_NUMBER,                                                                                             \
+       .type = CQ_OPTION_NUMBER,                                                                                       \
        .argument = "X",                                                                                                \
        .offset = offsetof(owner, o.sample),                                                                            \
-       .greatest = 1,                                                                                                  \
+       .max = 1,                                                                                                       \
        .help = "thin out words that are more than this share of the text"},                                            \
   {                                                                                                                    \
-    .name = "seed", .type = CLI_COUNT, .argument = "N", .offset = offsetof(owner, o.seed),                             \
+    .name = "seed", .type = CQ_OPTION_COUNT, .argument = "N", .offset = offsetof(owner, o.seed),                       \
     .help = "of all that is random"                                                                                    \
   }
 
-static const cli_option train_options[] = {
+static const cq_option train_options[] = {
     {.name = "dim",
-     .type = CLI_INT,
+     .type = CQ_OPTION_INT,
      .argument = "N",
      .offset = offsetof(struct train_args, o.dim),
-     .least = 1,
-     .greatest = 1 << 16,
+     .min = 1,
+     .max = 1 << 16,
      .help = "numbers a vector"},
     CORPUS_OPTIONS(struct train_args, o),
     {.name = "epochs",
-     .type = CLI_INT,
+     .type = CQ_OPTION_INT,
      .argument = "N",
      .offset = offsetof(struct train_args, o.epochs),
-     .least = 1,
-     .greatest = 100000,
+     .min = 1,
+     .max = 100000,
      .help = "times through the text"},
     {.name = "lr",
-     .type = CLI_NUMBER,
+     .type = CQ_OPTION_NUMBER,
      .argument = "X",
      .offset = offsetof(struct train_args, o.rate),
      .help = "learning rate at the beginning; it falls to --least-lr"},
     {.name = "least-lr",
-     .type = CLI_NUMBER,
+     .type = CQ_OPTION_NUMBER,
      .argument = "X",
      .offset = offsetof(struct train_args, o.least_rate),
      .help = "learning rate at the end"},
     {.name = "min-count",
-     .type = CLI_COUNT,
+     .type = CQ_OPTION_COUNT,
      .argument = "N",
      .offset = offsetof(struct train_args, o.min_count),
      .help = "leave out words that are rarer"},
     {.name = "cbow",
-     .type = CLI_FLAG,
+     .type = CQ_OPTION_FLAG,
      .offset = offsetof(struct train_args, o.cbow),
      .help = "predict a word from the mean of those around it, instead of from each"},
     {.name = "share-negatives",
-     .type = CLI_FLAG,
+     .type = CQ_OPTION_FLAG,
      .offset = offsetof(struct train_args, o.share_negatives),
      .help = "draw negatives once for a word and all around it: several times as fast, not quite the same"},
     {.name = "shortest-ngram",
-     .type = CLI_INT,
+     .type = CQ_OPTION_INT,
      .argument = "N",
      .offset = offsetof(struct train_args, o.shortest_ngram),
      .help = "sub-words of so many characters and more"},
     {.name = "longest-ngram",
-     .type = CLI_INT,
+     .type = CQ_OPTION_INT,
      .argument = "N",
      .offset = offsetof(struct train_args, o.longest_ngram),
      .help = "and up to so many; 0: words only"},
     {.name = "buckets",
-     .type = CLI_COUNT,
+     .type = CQ_OPTION_COUNT,
      .argument = "N",
      .offset = offsetof(struct train_args, buckets),
-     .greatest = 1 << 28,
+     .max = 1 << 28,
      .help = "that sub-words share"},
     {.name = "state",
-     .type = CLI_TEXT,
+     .type = CQ_OPTION_TEXT,
      .argument = "PREFIX",
      .offset = offsetof(struct train_args, state),
-     .default_text = "none",
+     .otherwise = "none",
      .help = "also write PREFIX.in.npy, PREFIX.out.npy and PREFIX.vocab, for `words loss`"},
     {.name = "threads",
      .letter = 't',
-     .type = CLI_INT,
+     .type = CQ_OPTION_INT,
      .argument = "N",
      .offset = offsetof(struct train_args, threads),
-     .greatest = 1024,
-     .default_text = "one per processor",
+     .max = 1024,
+     .otherwise = "one per processor",
      .help = "with 1 the result depends on the seed alone; more write to one another's vectors as they go"},
 };
 
@@ -157,8 +158,8 @@ static const cli_command words_train = {
     .name = "train",
     .summary = "learn vectors of words from text",
     .arguments = "CORPUS VECTORS",
-    .least_arguments = 2,
-    .most_arguments = 2,
+    .min_arguments = 2,
+    .max_arguments = 2,
     .description =
         "CORPUS has a document a line, words between blanks (`calque lexical terms` makes such lines); plain or "
         "gzipped. "
@@ -173,6 +174,7 @@ static const cli_command words_train = {
 /* --- nearest --- */
 
 struct nearest_args {
+  size_t size;
   int top, threads;
 };
 
@@ -180,14 +182,14 @@ static void nearest_defaults(void *options) {
   *(struct nearest_args *)options = (struct nearest_args){.top = 10};
 }
 
-static const cli_option nearest_options[] = {
+static const cq_option nearest_options[] = {
     {.name = "top",
      .letter = 'k',
-     .type = CLI_INT,
+     .type = CQ_OPTION_INT,
      .argument = "N",
      .offset = offsetof(struct nearest_args, top),
-     .least = 1,
-     .greatest = 100000,
+     .min = 1,
+     .max = 100000,
      .help = "words for each"},
     CLI_THREADS(struct nearest_args, threads),
 };
@@ -236,8 +238,8 @@ static const cli_command words_nearest = {
     .name = "nearest",
     .summary = "show the words whose vectors are nearest to a word's",
     .arguments = "VECTORS WORD...",
-    .least_arguments = 2,
-    .most_arguments = -1,
+    .min_arguments = 2,
+    .max_arguments = -1,
     .description = "Prints lines of word, cosine and neighbour, separated by tabs, best first.",
     .example = "calque words nearest vectors.txt river --top 5",
     CLI_OPTIONS(struct nearest_args, nearest_options),
@@ -248,6 +250,7 @@ static const cli_command words_nearest = {
 /* --- loss --- */
 
 struct loss_args {
+  size_t size;
   cq_words_options o;
   int threads;
 };
@@ -256,7 +259,7 @@ static void loss_defaults(void *options) {
   *(struct loss_args *)options = (struct loss_args){.o = cq_words_default_options()};
 }
 
-static const cli_option loss_options[] = {
+static const cq_option loss_options[] = {
     CORPUS_OPTIONS(struct loss_args, o),
     CLI_THREADS(struct loss_args, threads),
 };
@@ -281,8 +284,8 @@ static const cli_command words_loss = {
     .name = "loss",
     .summary = "measure how well trained vectors predict a text's words",
     .arguments = "CORPUS PREFIX...",
-    .least_arguments = 2,
-    .most_arguments = -1,
+    .min_arguments = 2,
+    .max_arguments = -1,
     .description =
         "Prints the mean loss a pair of word and neighbour for each state PREFIX.in.npy, PREFIX.out.npy, PREFIX.vocab. "
         "Windows and negatives are drawn from the seed, the same for every state.",

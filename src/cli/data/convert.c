@@ -10,27 +10,27 @@ struct convert_args {
   double threshold;
 };
 
-static const cli_option convert_options[] = {
+static const cq_option convert_options[] = {
     {.name = "from",
      .letter = 'f',
-     .type = CLI_TEXT,
-     .required = true,
+     .type = CQ_OPTION_TEXT,
+     .flags = CQ_OPTION_REQUIRED,
      .argument = "FORMAT",
      .offset = offsetof(struct convert_args, from),
      .help = "what FILE... are; see above"},
     {.name = "columns",
      .letter = 'c',
-     .type = CLI_TEXT,
+     .type = CQ_OPTION_TEXT,
      .argument = "A,B,...",
      .offset = offsetof(struct convert_args, columns),
-     .default_text = "",
+     .otherwise = "",
      .help = "what the output's columns are: languages, or columns of the input"},
     {.name = "threshold",
-     .type = CLI_NUMBER,
+     .type = CQ_OPTION_NUMBER,
      .argument = "X",
      .offset = offsetof(struct convert_args, threshold),
-     .greatest = 1e9,
-     .default_text = "1.05",
+     .max = 1e9,
+     .otherwise = "1.05",
      .help = "of wikimatrix: the least score"},
 };
 
@@ -76,8 +76,8 @@ const cli_command cli_data_convert = {
     .name = "convert",
     .summary = "Moses, TMX, OPUS, TED2020, Tatoeba, WikiMatrix, MUSE ... to tab-separated columns",
     .arguments = "FILE...",
-    .least_arguments = 0,
-    .most_arguments = -1,
+    .min_arguments = 0,
+    .max_arguments = -1,
     .description =
         "Reads parallel text as it is published, and writes a row a line: a sentence, a tab, its translation. Says how "
         "many rows were left out, and why. Files may be gzipped; --columns takes what the format says.",

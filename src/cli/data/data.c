@@ -8,13 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-const cli_option cli_data_flow_options[CLI_DATA_N_FLOW_OPTIONS] = {
+const cq_option cli_data_flow_options[CLI_DATA_N_FLOW_OPTIONS] = {
     {.name = "output",
      .letter = 'o',
-     .type = CLI_TEXT,
+     .type = CQ_OPTION_TEXT,
      .argument = "FILE",
      .offset = offsetof(cli_data_flow, output),
-     .default_text = "standard output",
+     .otherwise = "standard output",
      .help = "write the rows here, gzipped when the name ends in .gz"},
     CLI_SKIP_BAD(cli_data_flow, skip_bad),
 };

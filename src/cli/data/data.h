@@ -7,12 +7,13 @@
 
 /* What commands that write rows have; their structs begin with it. */
 typedef struct cli_data_flow {
+  size_t size;
   const char *output;
   bool skip_bad;
 } cli_data_flow;
 
 enum { CLI_DATA_N_FLOW_OPTIONS = 2 };
-extern const cli_option cli_data_flow_options[CLI_DATA_N_FLOW_OPTIONS];
+extern const cq_option cli_data_flow_options[CLI_DATA_N_FLOW_OPTIONS];
 #define CLI_DATA_FLOW_OPTIONS .more_options = cli_data_flow_options, .n_more_options = CLI_DATA_N_FLOW_OPTIONS
 
 /* Draws on progress as rows are read, and stops when the user asks to. */
@@ -24,7 +25,7 @@ int cli_data_report(cq_status status, const cq_corpus_counts *counts, cli_progre
 extern const char *const cli_data_matches[];
 #define CLI_DATA_MATCH(owner, field)                                                                                   \
   {                                                                                                                    \
-    .name = "match", .type = CLI_CHOICE, .argument = "HOW", .offset = offsetof(owner, field),                          \
+    .name = "match", .type = CQ_OPTION_CHOICE, .argument = "HOW", .offset = offsetof(owner, field),                    \
     .choices = cli_data_matches,                                                                                       \
     .help = "what makes two sentences the same: every byte, or letters and digits whatever their case"                 \
   }

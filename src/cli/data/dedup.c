@@ -13,15 +13,16 @@ static void dedup_defaults(void *options) {
   *(struct dedup_args *)options = (struct dedup_args){.match = CQ_CORPUS_NORMALISED};
 }
 
-static const cli_option dedup_options[] = {
+static const cq_option dedup_options[] = {
     {.name = "against",
      .letter = 'a',
-     .type = CLI_LIST,
+     .type = CQ_OPTION_TEXTS,
+     .count_offset = offsetof(struct dedup_args, against.n),
      .argument = "FILE",
      .offset = offsetof(struct dedup_args, against),
      .help = "leave out rows that have a sentence of this file in any column: a test set's"},
     {.name = "by",
-     .type = CLI_CHOICE,
+     .type = CQ_OPTION_CHOICE,
      .argument = "WHAT",
      .offset = offsetof(struct dedup_args, repeats),
      .choices = repeats,
@@ -45,8 +46,8 @@ const cli_command cli_data_dedup = {
     .name = "dedup",
     .summary = "leave out rows that repeat earlier ones, or share a sentence with a test set",
     .arguments = "[FILE...]",
-    .least_arguments = 0,
-    .most_arguments = -1,
+    .min_arguments = 0,
+    .max_arguments = -1,
     .description = "Of rows that repeat one another the first is kept. Files are taken one after the other; none is "
                    "standard input. Memory grows by about 20 bytes a row.",
     .example = "calque data dedup train-*.tsv.gz --against test.tsv.gz --against dev.tsv.gz -o train.tsv.gz",

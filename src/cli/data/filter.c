@@ -15,32 +15,32 @@ static void filter_defaults(void *options) {
   *(struct filter_args *)options = (struct filter_args){.least = 1, .most = 1000, .ratio = 3};
 }
 
-static const cli_option filter_options[] = {
+static const cq_option filter_options[] = {
     {.name = "min-characters",
-     .type = CLI_COUNT,
+     .type = CQ_OPTION_COUNT,
      .argument = "N",
      .offset = offsetof(struct filter_args, least),
      .help = "of every side"},
     {.name = "max-characters",
-     .type = CLI_COUNT,
+     .type = CQ_OPTION_COUNT,
      .argument = "N",
      .offset = offsetof(struct filter_args, most),
      .help = "of every side; 0: any number"},
     {.name = "max-ratio",
-     .type = CLI_NUMBER,
+     .type = CQ_OPTION_NUMBER,
      .argument = "X",
      .offset = offsetof(struct filter_args, ratio),
-     .greatest = 1e6,
+     .max = 1e6,
      .help = "of the longer side's characters to the shorter's, ten added to both; 0: any"},
     {.name = "languages",
      .letter = 'l',
-     .type = CLI_TEXT,
+     .type = CQ_OPTION_TEXT,
      .argument = "A,B,...",
      .offset = offsetof(struct filter_args, languages),
-     .default_text = "any",
+     .otherwise = "any",
      .help = "the columns' codes: leave out rows in another script"},
     {.name = "keep-identical",
-     .type = CLI_FLAG,
+     .type = CQ_OPTION_FLAG,
      .offset = offsetof(struct filter_args, keep_identical),
      .help = "keep rows whose sides say the same, letter for letter"},
 };
@@ -70,8 +70,8 @@ const cli_command cli_data_filter = {
     .name = "filter",
     .summary = "leave out rows that are no translations: by length, script, identical sides",
     .arguments = "[FILE...]",
-    .least_arguments = 0,
-    .most_arguments = -1,
+    .min_arguments = 0,
+    .max_arguments = -1,
     .description =
         "Files are taken one after the other; none is standard input. A side is in the script that most of its "
         "letters have; one without letters is in any.",

@@ -12,29 +12,30 @@ static void gloss_defaults(void *options) {
   *(struct gloss_args *)options = (struct gloss_args){.column = 1, .seed = 1};
 }
 
-static const cli_option gloss_options[] = {
+static const cq_option gloss_options[] = {
     {.name = "dictionary",
      .letter = 'd',
-     .type = CLI_LIST,
+     .type = CQ_OPTION_TEXTS,
+     .count_offset = offsetof(struct gloss_args, dictionaries.n),
      .argument = "FILE",
      .offset = offsetof(struct gloss_args, dictionaries),
-     .required = true,
+     .flags = CQ_OPTION_REQUIRED,
      .help = "rows of a word and its translations"},
     {.name = "column",
-     .type = CLI_COUNT,
+     .type = CQ_OPTION_COUNT,
      .argument = "N",
      .offset = offsetof(struct gloss_args, column),
-     .least = 1,
-     .greatest = 256,
+     .min = 1,
+     .max = 256,
      .help = "of the files, in which the sentences stand"},
     {.name = "least",
-     .type = CLI_NUMBER,
+     .type = CQ_OPTION_NUMBER,
      .argument = "X",
      .offset = offsetof(struct gloss_args, least),
-     .greatest = 1,
+     .max = 1,
      .help = "leave out sentences of whose words a smaller share is known; one must be in any case"},
     {.name = "seed",
-     .type = CLI_COUNT,
+     .type = CQ_OPTION_COUNT,
      .argument = "N",
      .offset = offsetof(struct gloss_args, seed),
      .help = "of which translation is taken, where a word has several"},
@@ -60,8 +61,8 @@ const cli_command cli_data_gloss = {
     .name = "gloss",
     .summary = "sentences translated word by word, for languages with a dictionary and no translations",
     .arguments = "[FILE...]",
-    .least_arguments = 0,
-    .most_arguments = -1,
+    .min_arguments = 0,
+    .max_arguments = -1,
     .description =
         "Writes each sentence and what becomes of it when the words that a dictionary has are translated one by one, "
         "and the others left as they are. A student learns a language's words from that far better than from the "

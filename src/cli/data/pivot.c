@@ -15,25 +15,25 @@ static void pivot_defaults(void *options) {
   *(struct pivot_args *)options = (struct pivot_args){.on = "1,1", .memory = 1};
 }
 
-static const cli_option pivot_options[] = {
+static const cq_option pivot_options[] = {
     {.name = "on",
-     .type = CLI_TEXT,
+     .type = CQ_OPTION_TEXT,
      .argument = "A,B",
      .offset = offsetof(struct pivot_args, on),
      .help = "the columns of the language that both have"},
     CLI_DATA_MATCH(struct pivot_args, match),
     {.name = "most",
-     .type = CLI_COUNT,
+     .type = CQ_OPTION_COUNT,
      .argument = "N",
      .offset = offsetof(struct pivot_args, most),
-     .default_text = "all",
+     .otherwise = "all",
      .help = "partners of a row: a sentence that each file has often gives many"},
     {.name = "memory",
-     .type = CLI_NUMBER,
+     .type = CQ_OPTION_NUMBER,
      .argument = "GIB",
      .offset = offsetof(struct pivot_args, memory),
-     .least = 0.001,
-     .greatest = 1e6,
+     .min = 0.001,
+     .max = 1e6,
      .help = "what SECOND may take, about; a larger one is split on disk, in $TMPDIR"},
 };
 
@@ -70,8 +70,8 @@ const cli_command cli_data_pivot = {
     .name = "pivot",
     .summary = "join two corpora that have a language in common",
     .arguments = "FIRST SECOND",
-    .least_arguments = 2,
-    .most_arguments = 2,
+    .min_arguments = 2,
+    .max_arguments = 2,
     .description =
         "From English-French and English-Italian comes French-Italian: rows with the same English are joined, "
         "and their other columns written, the first file's and then the second's. Every row of the one "

@@ -4,14 +4,15 @@
 #include <inttypes.h>
 
 struct stats_args {
+  size_t size;
   bool skip_bad, json, csv;
 };
 
-static const cli_option stats_options[] = {
+static const cq_option stats_options[] = {
     CLI_SKIP_BAD(struct stats_args, skip_bad),
     CLI_JSON(struct stats_args, json),
     {.name = "csv",
-     .type = CLI_FLAG,
+     .type = CQ_OPTION_FLAG,
      .offset = offsetof(struct stats_args, csv),
      .help = "print comma-separated values"},
 };
@@ -97,8 +98,8 @@ const cli_command cli_data_stats = {
     .name = "stats",
     .summary = "rows, lengths, scripts, repetitions of each column",
     .arguments = "[FILE...]",
-    .least_arguments = 0,
-    .most_arguments = -1,
+    .min_arguments = 0,
+    .max_arguments = -1,
     .description =
         "A line for each column: its rows, those that are empty there, distinct sentences, and, of sentences "
         "that are not empty, the characters of the mean, the median, all but 5 % and the longest, words "

@@ -21,6 +21,7 @@ static const char *const precisions[] = {"f32", "int8", "binary", "ubinary", NUL
 enum { FORMAT_JSONL, FORMAT_NPY, FORMAT_RAW };
 
 struct args {
+  size_t size;
   const char *model, *output, *prompt, *prompt_name, *calibration;
   const char *language; /* of an autoencoder; NULL: the model is an encoder */
   int threads, max_length, column, truncate_dim, batch, precision;
@@ -31,58 +32,58 @@ static void defaults(void *options) {
   *(struct args *)options = (struct args){.batch = 1024};
 }
 
-static const cli_option options[] = {
+static const cq_option options[] = {
     CLI_MODEL(struct args, model),
     {.name = "output",
      .letter = 'o',
-     .type = CLI_TEXT,
+     .type = CQ_OPTION_TEXT,
      .argument = "FILE",
      .offset = offsetof(struct args, output),
-     .default_text = "JSON lines on standard output",
+     .otherwise = "JSON lines on standard output",
      .help =
          "write here, by the name's ending: .npy (NumPy), .jsonl (JSON lines), .bin (the numbers alone, row by row)"},
     {.name = "tsv",
-     .type = CLI_INT,
+     .type = CQ_OPTION_INT,
      .argument = "COLUMN",
      .offset = offsetof(struct args, column),
-     .least = 1,
-     .greatest = 64,
-     .default_text = "the whole line",
+     .min = 1,
+     .max = 64,
+     .otherwise = "the whole line",
      .help = "take this tab-separated column of each line, from 1"},
     {.name = "normalize",
      .letter = 'n',
-     .type = CLI_FLAG,
+     .type = CQ_OPTION_FLAG,
      .offset = offsetof(struct args, normalize),
      .help = "scale each vector to length 1"},
     {.name = "truncate-dim",
-     .type = CLI_INT,
+     .type = CQ_OPTION_INT,
      .argument = "N",
      .offset = offsetof(struct args, truncate_dim),
-     .least = 1,
-     .default_text = "all",
+     .min = 1,
+     .otherwise = "all",
      .help = "keep the first N dimensions"},
     {.name = "precision",
      .letter = 'p',
-     .type = CLI_CHOICE,
+     .type = CQ_OPTION_CHOICE,
      .argument = "TYPE",
      .offset = offsetof(struct args, precision),
      .choices = precisions,
      .help = "type of the numbers"},
     {.name = "calibration",
-     .type = CLI_TEXT,
+     .type = CQ_OPTION_TEXT,
      .argument = "FILE",
      .offset = offsetof(struct args, calibration),
-     .default_text = "a first pass over the input",
+     .otherwise = "a first pass over the input",
      .help = "int8: take each dimension's range from these sentences, or from the vectors of a .npy file"},
     CLI_PROMPT(struct args, prompt),
     {.name = "prompt-name",
-     .type = CLI_TEXT,
+     .type = CQ_OPTION_TEXT,
      .argument = "NAME",
      .offset = offsetof(struct args, prompt_name),
      .help = "use the model's prompt of this name"},
     CLI_MAX_LENGTH(struct args, max_length),
     {.name = "strict",
-     .type = CLI_FLAG,
+     .type = CQ_OPTION_FLAG,
      .offset = offsetof(struct args, strict),
      .help = "fail at a sentence that is too long, instead of cutting and counting it"},
     CLI_SKIP_BAD(struct args, skip_bad),
@@ -90,11 +91,11 @@ static const cli_option options[] = {
     CLI_THREADS(struct args, threads),
 };
 
-static const cli_option language_option[] = {
+static const cq_option language_option[] = {
     {.name = "language",
      .letter = 'l',
-     .type = CLI_TEXT,
-     .required = true,
+     .type = CQ_OPTION_TEXT,
+     .flags = CQ_OPTION_REQUIRED,
      .argument = "CODE",
      .offset = offsetof(struct args, language),
      .help = "the language of the sentences"},
@@ -375,7 +376,7 @@ const cli_command cli_encode = {
     .name = "encode",
     .summary = "turn sentences into vectors",
     .arguments = "[FILE...]",
-    .most_arguments = -1,
+    .max_arguments = -1,
     .description =
         "Turns sentences, one a line, into vectors. Files may be gzipped; without one, or for \"-\", standard input is "
         "read. On standard output each sentence becomes a line {\"text\": ..., \"embedding\": [...]}; --output writes "
@@ -391,8 +392,8 @@ const cli_command cli_autoencode_encode = {
     .name = "encode",
     .summary = "turn sentences of one language into vectors",
     .arguments = "[FILE...]",
-    .least_arguments = 0,
-    .most_arguments = -1,
+    .min_arguments = 0,
+    .max_arguments = -1,
     .description = "`calque encode` with a language's encoder, which is also an encoder by itself: MODEL/encoder-CODE, "
                    "for every command that takes a model.",
     .example = "calque autoencode encode --model fr-it --language fr -o french.npy french.txt",

@@ -8,6 +8,7 @@
 #include <string.h>
 
 struct args {
+  size_t size;
   const char *model, *tsv, *columns, *prompt;
   int threads, max_length, batch;
   bool json, skip_bad;
@@ -17,15 +18,15 @@ static void defaults(void *options) {
   *(struct args *)options = (struct args){.columns = "1,2", .batch = 1024};
 }
 
-static const cli_option options[] = {
+static const cq_option options[] = {
     CLI_MODEL(struct args, model),
     {.name = "tsv",
-     .type = CLI_TEXT,
+     .type = CQ_OPTION_TEXT,
      .argument = "FILE",
      .offset = offsetof(struct args, tsv),
      .help = "compare two columns of this file (\"-\": standard input) instead of two arguments"},
     {.name = "columns",
-     .type = CLI_TEXT,
+     .type = CQ_OPTION_TEXT,
      .argument = "A,B",
      .offset = offsetof(struct args, columns),
      .help = "the two columns, from 1"},
@@ -144,7 +145,7 @@ const cli_command cli_similarity = {
     .name = "similarity",
     .summary = "compare two sentences, or two columns of a file",
     .arguments = "[A B]",
-    .most_arguments = 2,
+    .max_arguments = 2,
     .description =
         "Prints the cosine of two sentences' vectors: 1 for the same meaning, near 0 for unrelated ones. With "
         "--tsv, a line COSINE, A, B, separated by tabs, for each line of a file.",

@@ -9,6 +9,7 @@
 #include <string.h>
 
 struct args {
+  size_t size;
   const char *curve;
   int sweep, errors;
   bool json, csv;
@@ -18,30 +19,33 @@ static void defaults(void *options) {
   *(struct args *)options = (struct args){.sweep = 0, .errors = 0};
 }
 
-static const cli_option options[] = {
+static const cq_option options[] = {
     {.name = "sweep",
-     .type = CLI_INT,
+     .type = CQ_OPTION_INT,
      .argument = "N",
      .offset = offsetof(struct args, sweep),
-     .least = 2,
-     .greatest = 1000,
-     .default_text = "none",
+     .min = 2,
+     .max = 1000,
+     .otherwise = "none",
      .help = "add a row for each of N thresholds, evenly from the lowest score to the highest"},
     {.name = "errors",
-     .type = CLI_INT,
+     .type = CQ_OPTION_INT,
      .argument = "N",
      .offset = offsetof(struct args, errors),
-     .least = 1,
-     .default_text = "none",
+     .min = 1,
+     .otherwise = "none",
      .help =
          "list the N best-scored pairs of the last PAIRS that gold lacks, on standard error: gold misses true pairs"},
     {.name = "curve",
-     .type = CLI_TEXT,
+     .type = CQ_OPTION_TEXT,
      .argument = "FILE.svg",
      .offset = offsetof(struct args, curve),
      .help = "draw precision over recall of the last PAIRS"},
     CLI_JSON(struct args, json),
-    {.name = "csv", .type = CLI_FLAG, .offset = offsetof(struct args, csv), .help = "print comma-separated values"},
+    {.name = "csv",
+     .type = CQ_OPTION_FLAG,
+     .offset = offsetof(struct args, csv),
+     .help = "print comma-separated values"},
 };
 
 /* One row of the table. */
@@ -219,8 +223,8 @@ const cli_command cli_eval_bucc = {
     .name = "bucc",
     .summary = "precision, recall and F1 of mined pairs",
     .arguments = "GOLD PAIRS [GOLD PAIRS]",
-    .least_arguments = 2,
-    .most_arguments = 4,
+    .min_arguments = 2,
+    .max_arguments = 4,
     .description =
         "Compares mined pairs with gold: lines of score, source id and target id, as 'calque mine' prints them for "
         "files of "

@@ -9,6 +9,7 @@ enum { TEST_ALL = CQ_N_TESTS };
 static const char *const tests[] = {"wilcoxon", "t", "randomisation", "all", NULL};
 
 struct args {
+  size_t size;
   cli_list measures;
   int test;
   cq_compare_options o;
@@ -17,41 +18,42 @@ struct args {
 
 #define AT(field) .offset = offsetof(struct args, field)
 
-static const cli_option options[] = {
+static const cq_option options[] = {
     {.name = "measure",
-     .type = CLI_LIST,
+     .type = CQ_OPTION_TEXTS,
+     .count_offset = offsetof(struct args, measures.n),
      .argument = "NAME",
      AT(measures),
-     .default_text = "map",
+     .otherwise = "map",
      .help = "what to compare, as 'calque eval retrieval' names it"},
     {.name = "test",
-     .type = CLI_CHOICE,
+     .type = CQ_OPTION_CHOICE,
      .argument = "TEST",
      AT(test),
      .choices = tests,
      .help = "of the differences' signed ranks, of their mean under a normal distribution, or under random signs"},
     {.name = "group",
      .letter = 'g',
-     .type = CLI_COUNT,
+     .type = CQ_OPTION_COUNT,
      .argument = "N",
      AT(o.topics_per_group),
-     .least = 1,
-     .default_text = "topics are tested",
+     .min = 1,
+     .otherwise = "topics are tested",
      .help = "test means over groups of N consecutive topic numbers: 1 to N, N + 1 to 2 N and so on"},
     {.name = "all-pairs",
      .letter = 'a',
-     .type = CLI_FLAG,
+     .type = CQ_OPTION_FLAG,
      AT(o.all_pairs),
      .help = "compare every two runs; else all to the first"},
     {.name = "samples",
-     .type = CLI_COUNT,
+     .type = CQ_OPTION_COUNT,
      .argument = "N",
      AT(o.n_samples),
-     .least = 1,
+     .min = 1,
      .help = "random signs to try where there are more than 20 differences"},
-    {.name = "seed", .type = CLI_COUNT, .argument = "N", AT(o.seed), .help = "of the random signs"},
+    {.name = "seed", .type = CQ_OPTION_COUNT, .argument = "N", AT(o.seed), .help = "of the random signs"},
     {.name = "double",
-     .type = CLI_FLAG,
+     .type = CQ_OPTION_FLAG,
      AT(o.in_double),
      .help = "compare scores in double precision, as trec_eval 10 does; else in f32, as 9 does"},
     CLI_JSON(struct args, json),
@@ -188,8 +190,8 @@ const cli_command cli_compare = {
     .name = "compare",
     .summary = "whether ranked runs differ by more than chance",
     .arguments = "QRELS RUN RUN...",
-    .least_arguments = 3,
-    .most_arguments = -1,
+    .min_arguments = 3,
+    .max_arguments = -1,
     .description =
         "Evaluates TREC runs against relevance judgements and compares each to the first: means, their difference, on "
         "how many topics it won, lost and tied, and the p-value of a paired two-sided test, as it is and corrected by "

@@ -11,6 +11,7 @@
 #include <string.h>
 
 struct args {
+  size_t size;
   const char *model, *teacher, *prompt, *train;
   int threads, max_length;
   uint64_t max_rows;
@@ -264,42 +265,45 @@ static int evaluate(const cli_call *call, const measure *m) {
 
 #define SHARED_OPTIONS                                                                                                 \
   {.name = "max-rows",                                                                                                 \
-   .type = CLI_COUNT,                                                                                                  \
+   .type = CQ_OPTION_COUNT,                                                                                            \
    .argument = "N",                                                                                                    \
    .offset = offsetof(struct args, max_rows),                                                                          \
-   .least = 1,                                                                                                         \
-   .default_text = "all",                                                                                              \
+   .min = 1,                                                                                                           \
+   .otherwise = "all",                                                                                                 \
    .help = "use the first N rows of each file"},                                                                       \
       CLI_PROMPT(struct args, prompt), CLI_MAX_LENGTH(struct args, max_length), CLI_JSON(struct args, json),           \
-      {.name = "csv", .type = CLI_FLAG, .offset = offsetof(struct args, csv), .help = "print comma-separated values"}, \
+      {.name = "csv",                                                                                                  \
+       .type = CQ_OPTION_FLAG,                                                                                         \
+       .offset = offsetof(struct args, csv),                                                                           \
+       .help = "print comma-separated values"},                                                                        \
       CLI_SKIP_BAD(struct args, skip_bad), CLI_THREADS(struct args, threads)
 
-static const cli_option options[] = {CLI_MODEL(struct args, model), SHARED_OPTIONS};
-static const cli_option mse_options[] = {
+static const cq_option options[] = {CLI_MODEL(struct args, model), SHARED_OPTIONS};
+static const cq_option mse_options[] = {
     CLI_MODEL(struct args, model),
     {.name = "teacher",
-     .type = CLI_TEXT,
-     .required = true,
+     .type = CQ_OPTION_TEXT,
+     .flags = CQ_OPTION_REQUIRED,
      .argument = "MODEL",
      .offset = offsetof(struct args, teacher),
      .help = "the model whose vectors of the first column are the target"},
     SHARED_OPTIONS,
 };
 
-static const cli_option classify_options[] = {
+static const cq_option classify_options[] = {
     CLI_MODEL(struct args, model),
     {.name = "train",
-     .type = CLI_TEXT,
-     .required = true,
+     .type = CQ_OPTION_TEXT,
+     .flags = CQ_OPTION_REQUIRED,
      .argument = "FILE",
      .offset = offsetof(struct args, train),
      .help = "sentences and their classes to learn from, in any language"},
     {.name = "c",
-     .type = CLI_NUMBER,
+     .type = CQ_OPTION_NUMBER,
      .argument = "X",
      .offset = offsetof(struct args, c),
-     .least = 1e-9,
-     .greatest = 1e9,
+     .min = 1e-9,
+     .max = 1e9,
      .help = "how much what was learned from weighs beside the size of the weights"},
     SHARED_OPTIONS,
 };
@@ -332,8 +336,8 @@ static const cli_command eval_mse = {
     .name = "mse",
     .summary = "distance to a teacher's vectors",
     .arguments = "[LABEL=]FILE...",
-    .least_arguments = 1,
-    .most_arguments = -1,
+    .min_arguments = 1,
+    .max_arguments = -1,
     .description =
         "Mean squared difference, times 100, between the model's vectors of both columns of a file and a "
         "teacher's vectors of the first. The teacher's own variance stands beside it: a model that gives one "
@@ -347,8 +351,8 @@ static const cli_command eval_translation = {
     .name = "translation",
     .summary = "how often the nearest sentence is the translation",
     .arguments = "[LABEL=]FILE...",
-    .least_arguments = 1,
-    .most_arguments = -1,
+    .min_arguments = 1,
+    .max_arguments = -1,
     .description =
         "For each sentence of one column, whether the most similar one of the other column is its translation, "
         "both ways. Chance is one in as many as there are rows.",
@@ -361,8 +365,8 @@ static const cli_command eval_xsim = {
     .name = "xsim",
     .summary = "how often the best margin is not the translation",
     .arguments = "[LABEL=]FILE...",
-    .least_arguments = 1,
-    .most_arguments = -1,
+    .min_arguments = 1,
+    .max_arguments = -1,
     .description = "As 'eval translation', but the error rate, and by the margin of the cosine over those of the four "
                    "nearest neighbours (Artetxe & Schwenk 2019), as in mining.",
     .example = "calque eval xsim --model multilingual de=test/en-de.tsv.gz",
@@ -374,8 +378,8 @@ static const cli_command eval_sts = {
     .name = "sts",
     .summary = "agreement with people's judgements of similarity",
     .arguments = "[LABEL=]FILE...",
-    .least_arguments = 1,
-    .most_arguments = -1,
+    .min_arguments = 1,
+    .max_arguments = -1,
     .description =
         "Rank correlation (Spearman) between the cosine of two sentences and a gold score, over files of lines "
         "SENTENCE, SENTENCE, SCORE, separated by tabs.",
@@ -388,8 +392,8 @@ static const cli_command eval_classify = {
     .name = "classify",
     .summary = "classes learned in one language and found in others",
     .arguments = "[LABEL=]FILE...",
-    .least_arguments = 1,
-    .most_arguments = -1,
+    .min_arguments = 1,
+    .max_arguments = -1,
     .description =
         "A logistic regression on the model's vectors, as they are, learns from the sentences of --train, and "
         "is measured on files in other languages: lines of SENTENCE, CLASS, separated by a tab. Beside "

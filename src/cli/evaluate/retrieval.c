@@ -3,29 +3,31 @@
 #include "cli/frame/report.h"
 
 struct args {
+  size_t size;
   cli_list measures;
   bool per_topic, complete, in_double, json;
 };
 
-static const cli_option options[] = {
+static const cq_option options[] = {
     {.name = "measure",
-     .type = CLI_LIST,
+     .type = CQ_OPTION_TEXTS,
+     .count_offset = offsetof(struct args, measures.n),
      .argument = "NAME",
      .offset = offsetof(struct args, measures),
      .help = "map, Rprec, bpref, recip_rank, ndcg, num_ret, num_rel, num_rel_ret, or with a cutoff P_10, recall_100, "
              "ndcg_cut_10; else the usual ones"},
     {.name = "per-topic",
      .letter = 'q',
-     .type = CLI_FLAG,
+     .type = CQ_OPTION_FLAG,
      .offset = offsetof(struct args, per_topic),
      .help = "print each topic's figures before those over all"},
     {.name = "complete",
      .letter = 'c',
-     .type = CLI_FLAG,
+     .type = CQ_OPTION_FLAG,
      .offset = offsetof(struct args, complete),
      .help = "count topics that the run has nothing for, as found nothing; else they are left out"},
     {.name = "double",
-     .type = CLI_FLAG,
+     .type = CQ_OPTION_FLAG,
      .offset = offsetof(struct args, in_double),
      .help = "compare scores in double precision, as trec_eval 10 does; else in f32, as 9 does"},
     CLI_JSON(struct args, json),
@@ -75,8 +77,8 @@ const cli_command cli_eval_retrieval = {
     .name = "retrieval",
     .summary = "precision, recall and their like of ranked documents",
     .arguments = "QRELS RUN",
-    .least_arguments = 2,
-    .most_arguments = 2,
+    .min_arguments = 2,
+    .max_arguments = 2,
     .description =
         "Compares a run, lines of topic, Q0, document, rank, score and tag, with relevance judgements, lines of topic, "
         "iteration, document and relevance; plain or gzipped. Prints lines of measure, topic and figure, as "

@@ -31,24 +31,14 @@ static void print_wrapped(const char *text, int column, int indent) {
 }
 
 /* The default as text, "" when there is none worth showing. */
-static void default_of(char *out, size_t size, const cli_option *o, const void *values) {
-  const void *place = (const char *)values + o->offset;
+static void default_of(char *out, size_t size, const cq_option *row, const cq_options *values) {
+  char *value = NULL;
   out[0] = '\0';
-  if (o->default_text) {
-    snprintf(out, size, "%s", o->default_text);
-    return;
-  }
-  switch (o->type) {
-  case CLI_FLAG:
-  case CLI_LIST: break;
-  case CLI_INT: snprintf(out, size, "%d", *(const int *)place); break;
-  case CLI_COUNT: snprintf(out, size, "%llu", (unsigned long long)*(const uint64_t *)place); break;
-  case CLI_NUMBER: snprintf(out, size, "%g", *(const double *)place); break;
-  case CLI_TEXT:
-    if (*(const char *const *)place) snprintf(out, size, "%s", *(const char *const *)place);
-    break;
-  case CLI_CHOICE: snprintf(out, size, "%s", o->choices[*(const int *)place]); break;
-  case CLI_ANSWER: snprintf(out, size, "%s", cli_answers[*(const bool *)place]); break;
+  if (row->otherwise) {
+    snprintf(out, size, "%s", row->otherwise);
+  } else if (row->type != CQ_OPTION_FLAG && !cq_options_get(&value, values, row->name, 0, NULL) && value) {
+    snprintf(out, size, "%s", value);
+    cq_free(value);
   }
 }
 
@@ -61,19 +51,21 @@ static void print_entry(const char *left, const char *text) {
   print_wrapped(text, LEFT, LEFT);
 }
 
-static void option_help(const cli_option *o, const void *values) {
+static void option_help(const cq_option *o, const cq_options *values) {
+  static const char *const answers[] = {"no", "yes", NULL};
   char left[128], text[1024], standard[128];
   size_t n;
   snprintf(left, sizeof left, "  %c%c%c --%s%s%s", o->letter ? '-' : ' ', o->letter ? o->letter : ' ',
            o->letter ? ',' : ' ', o->name, o->argument ? " " : "", o->argument ? o->argument : "");
   n = (size_t)snprintf(text, sizeof text, "%s", o->help);
-  const char *const *choices = o->type == CLI_CHOICE ? o->choices : o->type == CLI_ANSWER ? cli_answers : NULL;
+  const char *const *choices = o->type == CQ_OPTION_YES_NO ? answers : o->choices;
+  const bool several = o->type >= CQ_OPTION_TEXTS || o->type == CQ_OPTION_CHOICES;
   for (size_t i = 0; choices && choices[i] && n < sizeof text; i++)
     n += (size_t)snprintf(text + n, sizeof text - n, "%s%s", i ? ", " : ": ", choices[i]);
   default_of(standard, sizeof standard, o, values);
-  if (n < sizeof text && o->required)
-    snprintf(text + n, sizeof text - n, o->type == CLI_LIST ? " (required; may be repeated)" : " (required)");
-  else if (n < sizeof text && o->type == CLI_LIST)
+  if (n < sizeof text && o->flags & CQ_OPTION_REQUIRED)
+    snprintf(text + n, sizeof text - n, several ? " (required; may be repeated)" : " (required)");
+  else if (n < sizeof text && several)
     snprintf(text + n, sizeof text - n, " (may be repeated)");
   else if (n < sizeof text && standard[0])
     snprintf(text + n, sizeof text - n, " (default: %s)", standard);
@@ -98,37 +90,44 @@ static void list_help(const cli_command *command) {
   }
 }
 
+static void usage(const cli_command *command, const char *path, const cli_values *values) {
+  char text[1024];
+  const int column = printf("Usage: %s", path);
+  const cq_options *from;
+  const cq_option *row;
+  size_t n = 0;
+  text[0] = '\0';
+  for (size_t i = 0; (row = cli_values_row(&from, values, command, i)) && n < sizeof text; i++)
+    if (row->flags & CQ_OPTION_REQUIRED)
+      n += (size_t)snprintf(text + n, sizeof text - n, " --%s %s", row->name, row->argument);
+  if (n < sizeof text)
+    snprintf(text + n, sizeof text - n, " [OPTION...]%s%s", command->arguments ? " " : "",
+             command->arguments ? command->arguments : "");
+  print_wrapped(text, column, 4);
+  putchar('\n');
+}
+
+static void options_help(const cli_command *command, const cli_values *values) {
+  const cq_options *from;
+  const cq_option *row;
+  if (command->list) list_help(command);
+  printf("\nOptions:\n");
+  for (size_t i = 0; (row = cli_values_row(&from, values, command, i)); i++) option_help(row, from);
+  printf("%-*s%s\n", LEFT, "  -h, --help", "show this text");
+}
+
 void cli_help(const cli_command *command, const char *path) {
-  if (command->children) {
+  cli_values values = {0};
+  if (command->children)
     printf("Usage: %s COMMAND [OPTION...]\n\n", path);
-  } else {
-    char usage[1024];
-    int column = printf("Usage: %s", path);
-    size_t n = 0;
-    usage[0] = '\0';
-    for (size_t i = 0; i < cli_option_count(command) && n < sizeof usage; i++) {
-      const cli_option *o = cli_option_at(command, i);
-      if (o->required) n += (size_t)snprintf(usage + n, sizeof usage - n, " --%s %s", o->name, o->argument);
-    }
-    if (n < sizeof usage)
-      snprintf(usage + n, sizeof usage - n, " [OPTION...]%s%s", command->arguments ? " " : "",
-               command->arguments ? command->arguments : "");
-    print_wrapped(usage, column, 4);
-    putchar('\n');
-  }
+  else if (cli_values_new(&values, command) == CLI_OK)
+    usage(command, path, &values);
   print_wrapped(command->description ? command->description : command->summary, 0, 0);
-  if (command->children) {
+  if (command->children)
     children_help(command->children);
-  } else {
-    void *values = calloc(1, command->options_size + 1);
-    if (command->list) list_help(command);
-    printf("\nOptions:\n");
-    if (values && command->defaults) command->defaults(values);
-    for (size_t i = 0; values && i < cli_option_count(command); i++) option_help(cli_option_at(command, i), values);
-    printf("%-*s%s\n", LEFT, "  -h, --help", "show this text");
-    if (values) cli_options_free(command, values);
-    free(values);
-  }
+  else
+    options_help(command, &values);
+  cli_values_free(&values);
   if (command->example) {
     printf("\nExample:\n  ");
     for (const char *p = command->example; *p; p++) {

@@ -1,17 +1,15 @@
-/* From argv to a command's struct. Accepted: --name VALUE, --name=VALUE, -n VALUE, -nVALUE, flags without a value, and
+/* From argv to a command's structs. Accepted: --name VALUE, --name=VALUE, -n VALUE, -nVALUE, flags without a value, and
  * "--", after which everything is an argument. Nothing is guessed: an unknown name, a value that is not wholly of its
- * type, or a repeated option that is not a list, is an error that says what was expected. */
+ * type, or a repeated option that takes one value, is an error that says what was expected. */
 #include "cli/frame/command.h"
 #include "cli/frame/report.h"
 
 #include <assert.h>
 #include <errno.h>
-#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-const char *const cli_answers[] = {"no", "yes", NULL};
 const char *const cli_first_passes[] = {"f32", "int8", NULL};
 
 bool cli_parse_number(double *out, const char *text) {
@@ -35,189 +33,164 @@ bool cli_parse_count(uint64_t *out, const char *text) {
   return true;
 }
 
-static bool parse_int(int *out, const char *text) {
-  uint64_t magnitude;
-  bool negative = text[0] == '-';
-  if (!cli_parse_count(&magnitude, text + negative) || magnitude > INT_MAX) return false;
-  *out = negative ? -(int)magnitude : (int)magnitude;
-  return true;
+/* --- a command's values --- */
+
+/* Rows that a command shares stand behind its own, as one table. */
+int cli_values_new(cli_values *out, const cli_command *command) {
+  const size_t n = command->n_options + command->n_more_options;
+  cq_error error = {0};
+  *out = (cli_values){.rows = calloc(n + 1, sizeof *out->rows)};
+  if (!out->rows) return cli_fail("out of memory");
+  if (command->n_options) memcpy(out->rows, command->options, command->n_options * sizeof *out->rows);
+  if (command->n_more_options)
+    memcpy(out->rows + command->n_options, command->more_options, command->n_more_options * sizeof *out->rows);
+  out->own_group = (cq_option_group){.name = command->name,
+                                     .size = command->options_size + sizeof(size_t), /* even of a command without any */
+                                     .row_size = sizeof *out->rows,
+                                     .rows = out->rows,
+                                     .n_rows = n};
+  cq_status status = cq_options_new(&out->own, &out->own_group, &error);
+  if (!status && command->group) status = cq_options_new(&out->library, cq_option_group_find(command->group), &error);
+  if (status) return cli_fail_error(&error);
+  if (command->defaults) command->defaults(cq_options_struct(out->own));
+  if (command->library_defaults) command->library_defaults(cq_options_struct(out->library));
+  return CLI_OK;
 }
 
-static const char *choice_name(const void *context, size_t i) {
-  return ((const cli_option *)context)->choices[i];
+void cli_values_free(cli_values *values) {
+  cq_options_free(values->library);
+  cq_options_free(values->own);
+  free(values->rows);
 }
 
-static int bad_range(const char *path, const cli_option *o, const char *text) {
-  if (o->greatest > 0)
-    return cli_usage(path, "--%s is %s, expected %.10g to %.10g", o->name, text, o->least, o->greatest);
-  return cli_usage(path, "--%s is %s, expected at least %g", o->name, text, o->least);
+static bool is_taken(const cli_command *command, const char *name) {
+  for (size_t i = 0; command->taken && command->taken[i]; i++)
+    if (!strcmp(command->taken[i], name)) return true;
+  return false;
 }
 
-static bool in_range(const cli_option *o, double value) {
-  return value >= o->least && (o->greatest <= 0 || value <= o->greatest);
+const cq_option *cli_values_row(const cq_options **from, const cli_values *values, const cli_command *command,
+                                size_t i) {
+  const cq_option *row;
+  *from = values->library;
+  for (size_t r = 0; values->library && (row = cq_options_row(values->library, r)); r++)
+    if (!is_taken(command, row->name) && i-- == 0) return row;
+  *from = values->own;
+  return cq_options_row(values->own, i);
 }
 
-static int store_choice(int *place, const char *path, const cli_option *o, const char *text) {
-  size_t n = 0;
-  char names[512] = "";
-  for (; o->choices[n]; n++) {
-    if (!strcmp(o->choices[n], text)) {
-      *place = (int)n;
-      return CLI_OK;
-    }
-    size_t used = strlen(names);
-    snprintf(names + used, sizeof names - used, "%s%s", n ? ", " : "", o->choices[n]);
+/* --- argv --- */
+
+/* What is parsed at present. */
+typedef struct parsing {
+  const cli_command *command;
+  const char *path;
+  cli_values *values;
+} parsing;
+
+static const cq_option *row_at(const parsing *p, size_t i) {
+  const cq_options *from;
+  return cli_values_row(&from, p->values, p->command, i);
+}
+
+static const char *row_name(const void *context, size_t i) {
+  return row_at(context, i)->name;
+}
+
+/* The number of the option of a name or letter; *n receives how many there are. */
+static size_t find(size_t *n, const parsing *p, const char *name, size_t n_name, char letter) {
+  size_t found = SIZE_MAX;
+  const cq_option *row;
+  for (*n = 0; (row = row_at(p, *n)); ++*n)
+    if (found == SIZE_MAX &&
+        (name ? strlen(row->name) == n_name && !memcmp(row->name, name, n_name) : row->letter == letter))
+      found = *n;
+  return found;
+}
+
+static int unknown_option(const parsing *p, const char *name, size_t n_name, size_t n) {
+  char word[64];
+  snprintf(word, sizeof word, "%.*s", (int)(n_name < 63 ? n_name : 63), name);
+  const char *near = cq_nearest_name(word, row_name, p, n);
+  if (near) return cli_usage(p->path, "unknown option --%s, did you mean --%s?", word, near);
+  return cli_usage(p->path, "unknown option --%s", word);
+}
+
+static bool takes_several(const cq_option *row) {
+  return row->type >= CQ_OPTION_TEXTS || row->type == CQ_OPTION_CHOICES;
+}
+
+static int set(const parsing *p, cq_options *of, const cq_option *row, const char *value) {
+  cq_error error = {0};
+  if (row->type != CQ_OPTION_FLAG && !takes_several(row) && cq_options_is_set(of, row->name))
+    return cli_usage(p->path, "--%s is given twice", row->name);
+  if (cq_options_set(of, row->name, value, &error)) return cli_usage(p->path, "--%s", error.message);
+  return CLI_OK;
+}
+
+/* The option at argv[*i], and its value if that is apart. */
+static int parse_option(const parsing *p, int *i, int argc, char **argv) {
+  const char *word = argv[*i], *value = NULL;
+  const bool is_long = word[1] == '-';
+  const size_t n_name = is_long ? strcspn(word + 2, "=") : 1;
+  size_t n;
+  const size_t index = find(&n, p, is_long ? word + 2 : NULL, n_name, word[1]);
+  if (index == SIZE_MAX)
+    return is_long ? unknown_option(p, word + 2, n_name, n) : cli_usage(p->path, "unknown option -%c", word[1]);
+  const cq_options *from;
+  const cq_option *row = cli_values_row(&from, p->values, p->command, index);
+  if (is_long && word[2 + n_name] == '=') value = word + 3 + n_name;
+  if (!is_long && word[2] != '\0') value = word + 2;
+  if (value && row->type == CQ_OPTION_FLAG)
+    return is_long ? cli_usage(p->path, "--%s takes no value", row->name)
+                   : cli_usage(p->path, "-%c takes no value, got '%s'", word[1], value);
+  if (row->type == CQ_OPTION_FLAG) value = "yes";
+  if (!value) {
+    if (*i + 1 == argc) return cli_usage(p->path, "--%s needs a value: %s", row->name, row->argument);
+    value = argv[++*i];
   }
-  const char *near = cli_nearest(text, choice_name, o, n);
-  if (near) return cli_usage(path, "--%s is '%s', did you mean '%s'? (one of %s)", o->name, text, near, names);
-  return cli_usage(path, "--%s is '%s', expected one of %s", o->name, text, names);
+  return set(p, from == p->values->own ? p->values->own : p->values->library, row, value);
 }
 
-static int store(const char *path, const cli_option *o, void *values, const char *text) {
-  void *place = (char *)values + o->offset;
-  switch (o->type) {
-  case CLI_FLAG: *(bool *)place = true; return CLI_OK;
-  case CLI_TEXT: *(const char **)place = text; return CLI_OK;
-  case CLI_CHOICE: return store_choice(place, path, o, text);
-  case CLI_ANSWER: {
-    cli_option answers = *o;
-    int answer = 0;
-    answers.choices = cli_answers;
-    const int code = store_choice(&answer, path, &answers, text);
-    *(bool *)place = answer;
-    return code;
-  }
-  case CLI_INT: {
-    int value;
-    if (!parse_int(&value, text)) return cli_usage(path, "--%s is '%s', expected a whole number", o->name, text);
-    if (!in_range(o, value)) return bad_range(path, o, text);
-    *(int *)place = value;
-    return CLI_OK;
-  }
-  case CLI_COUNT: {
-    uint64_t value;
-    if (!cli_parse_count(&value, text)) return cli_usage(path, "--%s is '%s', expected a whole number", o->name, text);
-    if (!in_range(o, (double)value)) return bad_range(path, o, text);
-    *(uint64_t *)place = value;
-    return CLI_OK;
-  }
-  case CLI_NUMBER: {
-    double value;
-    if (!cli_parse_number(&value, text)) return cli_usage(path, "--%s is '%s', expected a number", o->name, text);
-    if (!in_range(o, value)) return bad_range(path, o, text);
-    *(double *)place = value;
-    return CLI_OK;
-  }
-  case CLI_LIST: {
-    cli_list *list = place;
-    const char **grown = realloc(list->items, (list->n + 1) * sizeof *grown);
-    if (!grown) return cli_usage(path, "out of memory");
-    list->items = grown;
-    list->items[list->n++] = text;
-    return CLI_OK;
-  }
-  }
-  return CLI_USAGE;
+static int check_required(const parsing *p) {
+  const cq_options *from;
+  const cq_option *row;
+  for (size_t i = 0; (row = cli_values_row(&from, p->values, p->command, i)); i++)
+    if (row->flags & CQ_OPTION_REQUIRED && !cq_options_is_set(from, row->name))
+      return cli_usage(p->path, "--%s %s is missing", row->name, row->argument);
+  return CLI_OK;
 }
 
-size_t cli_option_count(const cli_command *command) {
-  return command->n_options + command->n_more_options;
-}
-
-const cli_option *cli_option_at(const cli_command *command, size_t i) {
-  return i < command->n_options ? &command->options[i] : &command->more_options[i - command->n_options];
-}
-
-static const char *option_name(const void *context, size_t i) {
-  return cli_option_at(context, i)->name;
-}
-
-/* The option's number; that of options when there is none of the name. */
-static size_t find_long(const cli_command *command, const char *name, size_t n) {
-  size_t i = 0;
-  for (; i < cli_option_count(command); i++) {
-    const cli_option *o = cli_option_at(command, i);
-    if (strlen(o->name) == n && !memcmp(o->name, name, n)) break;
-  }
-  return i;
-}
-
-static size_t find_letter(const cli_command *command, char letter) {
-  size_t i = 0;
-  while (i < cli_option_count(command) && cli_option_at(command, i)->letter != letter) i++;
-  return i;
-}
-
-static int unknown_option(const cli_command *command, const char *path, const char *word, size_t n_name) {
-  char name[64];
-  snprintf(name, sizeof name, "%.*s", (int)(n_name < 63 ? n_name : 63), word + 2);
-  const char *near = cli_nearest(name, option_name, command, cli_option_count(command));
-  if (near) return cli_usage(path, "unknown option --%s, did you mean --%s?", name, near);
-  return cli_usage(path, "unknown option --%s", name);
-}
-
-int cli_options_parse(const cli_command *command, const char *path, void *values, int argc, char **argv, bool *given,
+int cli_options_parse(const cli_command *command, const char *path, cli_values *values, int argc, char **argv,
                       const char **arguments, size_t *n_arguments, bool *help) {
-  const size_t n_options = cli_option_count(command);
+  const parsing p = {command, path, values};
   bool options_over = false;
+  int code = CLI_OK;
   *n_arguments = 0, *help = false;
-  assert(n_options <= CLI_MOST_OPTIONS);
-  memset(given, 0, CLI_MOST_OPTIONS * sizeof *given);
-  for (int i = 0; i < argc; i++) {
-    const char *word = argv[i], *value = NULL;
+  for (int i = 0; code == CLI_OK && i < argc; i++) {
+    const char *word = argv[i];
     if (options_over || word[0] != '-' || word[1] == '\0') {
       arguments[(*n_arguments)++] = word;
-      continue;
-    }
-    if (!strcmp(word, "--")) {
+    } else if (!strcmp(word, "--")) {
       options_over = true;
-      continue;
-    }
-    if (!strcmp(word, "--help") || !strcmp(word, "-h")) {
+    } else if (!strcmp(word, "--help") || !strcmp(word, "-h")) {
       *help = true;
       return CLI_OK;
+    } else {
+      code = parse_option(&p, &i, argc, argv);
     }
-    const bool is_long = word[1] == '-';
-    const size_t n_name = is_long ? strcspn(word + 2, "=") : 1;
-    const size_t index = is_long ? find_long(command, word + 2, n_name) : find_letter(command, word[1]);
-    if (index == n_options)
-      return is_long ? unknown_option(command, path, word, n_name) : cli_usage(path, "unknown option -%c", word[1]);
-    const cli_option *o = cli_option_at(command, index);
-    if (is_long && word[2 + n_name] == '=') value = word + 3 + n_name;
-    if (!is_long && word[2] != '\0') value = word + 2;
-    if (value && o->type == CLI_FLAG)
-      return is_long ? cli_usage(path, "--%s takes no value", o->name)
-                     : cli_usage(path, "-%c takes no value, got '%s'", word[1], value);
-    if (!value && o->type != CLI_FLAG) {
-      if (i + 1 == argc) return cli_usage(path, "--%s needs a value: %s", o->name, o->argument);
-      value = argv[++i];
-    }
-    if (given[index] && o->type != CLI_LIST && o->type != CLI_FLAG)
-      return cli_usage(path, "--%s is given twice", o->name);
-    given[index] = true;
-    int status = store(path, o, values, value);
-    if (status) return status;
   }
-  for (size_t i = 0; i < n_options; i++) {
-    const cli_option *o = cli_option_at(command, i);
-    if (o->required && !given[i]) return cli_usage(path, "--%s %s is missing", o->name, o->argument);
-  }
-  int most = command->most_arguments;
-  if (*n_arguments < (size_t)command->least_arguments)
+  if (code == CLI_OK) code = check_required(&p);
+  if (code) return code;
+  const int max = command->max_arguments;
+  if (*n_arguments < (size_t)command->min_arguments)
     return cli_usage(path, "%s: expected %s", *n_arguments ? "an argument is missing" : "no argument is given",
                      command->arguments);
-  if (most >= 0 && *n_arguments > (size_t)most) return cli_usage(path, "unexpected argument '%s'", arguments[most]);
+  if (max >= 0 && *n_arguments > (size_t)max) return cli_usage(path, "unexpected argument '%s'", arguments[max]);
   return CLI_OK;
 }
 
 bool cli_given(const cli_call *call, const char *name) {
-  const size_t i = find_long(call->command, name, strlen(name));
-  return i < cli_option_count(call->command) && call->given[i];
-}
-
-void cli_options_free(const cli_command *command, void *values) {
-  for (size_t i = 0; i < cli_option_count(command); i++) {
-    const cli_option *o = cli_option_at(command, i);
-    if (o->type == CLI_LIST) free(((cli_list *)(void *)((char *)values + o->offset))->items);
-  }
+  return cq_options_is_set(call->values->own, name) ||
+         (call->values->library && cq_options_is_set(call->values->library, name));
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 struct args {
+  size_t size;
   int threads, max_length;
   double least_cosine;
   bool json;
@@ -17,14 +18,14 @@ static void defaults(void *options) {
   *(struct args *)options = (struct args){.least_cosine = -1};
 }
 
-static const cli_option options[] = {
+static const cq_option options[] = {
     {.name = "least-cosine",
-     .type = CLI_NUMBER,
+     .type = CQ_OPTION_NUMBER,
      .argument = "X",
      .offset = offsetof(struct args, least_cosine),
-     .least = -1,
-     .greatest = 1,
-     .default_text = "any",
+     .min = -1,
+     .max = 1,
+     .otherwise = "any",
      .help = "fail when a sentence's two vectors have a cosine below this, e.g. 0.99999"},
     CLI_MAX_LENGTH(struct args, max_length),
     CLI_JSON(struct args, json),
@@ -173,8 +174,8 @@ const cli_command cli_model_check = {
     .name = "check",
     .summary = "how far two models' vectors lie apart",
     .arguments = "A B [FILE]",
-    .least_arguments = 2,
-    .most_arguments = 3,
+    .min_arguments = 2,
+    .max_arguments = 3,
     .description = "Encodes the same sentences with two models and compares the vectors: after a conversion, say. The "
                    "sentences are a file's lines (\"-\": standard input), or a dozen built-in ones in several scripts.",
     .example = "calque model check original converted sentences.txt --least-cosine 0.99999",

@@ -9,10 +9,11 @@
 extern const cli_command cli_model_new, cli_model_check;
 
 struct info_args {
+  size_t size;
   bool json;
 };
 
-static const cli_option info_options[] = {CLI_JSON(struct info_args, json)};
+static const cq_option info_options[] = {CLI_JSON(struct info_args, json)};
 
 /* One level of a JSON description as indented "name  value" lines; arrays of plain values stay on one line. */
 static void print_value(const char *name, const json_t *value, int indent) {
@@ -85,8 +86,8 @@ static const cli_command model_info = {
     .name = "info",
     .summary = "show a model: modules, shapes, tokenizer, prompts",
     .arguments = "MODEL",
-    .least_arguments = 1,
-    .most_arguments = 1,
+    .min_arguments = 1,
+    .max_arguments = 1,
     .description = "Shows what a model is made of. The fingerprint is the same for two models exactly when their "
                    "configuration, vocabulary and weights are.",
     .example = "calque model info all-MiniLM-L6-v2",

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 struct args {
+  size_t size;
   const char *model, *cache;
   double threshold;
   int threads, min_size, dim, first_pass;
@@ -18,21 +19,21 @@ static void defaults(void *options) {
 }
 
 #define AT(field) .offset = offsetof(struct args, field)
-static const cli_option options[] = {
+static const cq_option options[] = {
     CLI_MODEL_OR_VECTORS(struct args, model, "FILE holds vectors"),
     {.name = "threshold",
-     .type = CLI_NUMBER,
+     .type = CQ_OPTION_NUMBER,
      .argument = "X",
      AT(threshold),
-     .least = -1,
-     .greatest = 1,
+     .min = -1,
+     .max = 1,
      .help = "the least cosine of a sentence and its cluster's centre"},
     {.name = "min-size",
-     .type = CLI_INT,
+     .type = CQ_OPTION_INT,
      .argument = "N",
      AT(min_size),
-     .least = 1,
-     .greatest = 1000000000,
+     .min = 1,
+     .max = 1000000000,
      .help = "leave out smaller clusters"},
     CLI_FIRST_PASS(struct args, first_pass,
                    "numbers in which near sentences are first looked for; the clusters are the same"),
@@ -93,8 +94,8 @@ const cli_command cli_cluster = {
     .name = "cluster",
     .summary = "put sentences of a file together that mean about the same",
     .arguments = "FILE",
-    .least_arguments = 1,
-    .most_arguments = 1,
+    .min_arguments = 1,
+    .max_arguments = 1,
     .description =
         "A cluster is a sentence, its centre, and all sentences near it that are in no larger cluster. Prints lines of "
         "cluster, cosine to the centre and sentence, the largest cluster first and its centre at its head. A file "

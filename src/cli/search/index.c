@@ -11,10 +11,11 @@
 /* --- new --- */
 
 struct new_args {
+  size_t size;
   const char *model;
 };
 
-static const cli_option new_options[] = {CLI_MODEL(struct new_args, model)};
+static const cq_option new_options[] = {CLI_MODEL(struct new_args, model)};
 
 static int run_new(const cli_call *call) {
   const struct new_args *args = call->options;
@@ -28,8 +29,8 @@ static const cli_command index_new = {
     .name = "new",
     .summary = "make an empty index for a model",
     .arguments = "INDEX",
-    .least_arguments = 1,
-    .most_arguments = 1,
+    .min_arguments = 1,
+    .max_arguments = 1,
     .example = "calque index new --model multilingual news.index",
     CLI_OPTIONS(struct new_args, new_options),
     .run = run_new,
@@ -38,6 +39,7 @@ static const cli_command index_new = {
 /* --- add --- */
 
 struct add_args {
+  size_t size;
   const char *model, *language;
   int batch, threads;
   bool ids, skip_bad;
@@ -49,21 +51,21 @@ static void add_defaults(void *options) {
 
 #define MODEL_OF_INDEX(owner)                                                                                          \
   {                                                                                                                    \
-    .name = "model", .letter = 'm', .type = CLI_TEXT, .argument = "MODEL", .offset = offsetof(owner, model),           \
-    .default_text = "the name it was made with", .help = "where the index's model is now"                              \
+    .name = "model", .letter = 'm', .type = CQ_OPTION_TEXT, .argument = "MODEL", .offset = offsetof(owner, model),     \
+    .otherwise = "the name it was made with", .help = "where the index's model is now"                                 \
   }
 
-static const cli_option add_options[] = {
+static const cq_option add_options[] = {
     MODEL_OF_INDEX(struct add_args),
     {.name = "language",
      .letter = 'l',
-     .type = CLI_TEXT,
+     .type = CQ_OPTION_TEXT,
      .argument = "CODE",
      .offset = offsetof(struct add_args, language),
-     .default_text = "none",
+     .otherwise = "none",
      .help = "the documents' language, for searching in some only"},
     {.name = "ids",
-     .type = CLI_FLAG,
+     .type = CQ_OPTION_FLAG,
      .offset = offsetof(struct add_args, ids),
      .help = "lines are an id, a tab and a text; else ids are FILE:LINE"},
     CLI_SKIP_BAD(struct add_args, skip_bad),
@@ -175,8 +177,8 @@ static const cli_command index_add = {
     .name = "add",
     .summary = "add documents, a line each",
     .arguments = "INDEX [FILE...]",
-    .least_arguments = 1,
-    .most_arguments = -1,
+    .min_arguments = 1,
+    .max_arguments = -1,
     .description = "Adds the lines of files, plain or gzipped, or of standard input. A document takes the place of an "
                    "earlier one with "
                    "its id. All are added or, when anything fails, none.",
@@ -212,8 +214,8 @@ static const cli_command index_remove = {
     .name = "remove",
     .summary = "remove documents by id",
     .arguments = "INDEX ID...",
-    .least_arguments = 2,
-    .most_arguments = -1,
+    .min_arguments = 2,
+    .max_arguments = -1,
     .example = "calque index remove news.index news.de.gz:17",
     .run = run_remove,
 };
@@ -221,6 +223,7 @@ static const cli_command index_remove = {
 /* --- approximate --- */
 
 struct approximate_args {
+  size_t size;
   int method, threads;
 };
 
@@ -230,9 +233,9 @@ static void approximate_defaults(void *options) {
 
 static const char *const methods[] = {"none", "ivf", "hnsw", NULL}; /* in cq_approximation's order */
 
-static const cli_option approximate_options[] = {
+static const cq_option approximate_options[] = {
     {.name = "method",
-     .type = CLI_CHOICE,
+     .type = CQ_OPTION_CHOICE,
      .argument = "METHOD",
      .choices = methods,
      .offset = offsetof(struct approximate_args, method),
@@ -260,8 +263,8 @@ static const cli_command index_approximate = {
     .name = "approximate",
     .summary = "make searching faster than exact, for millions of documents and many queries",
     .arguments = "INDEX",
-    .least_arguments = 1,
-    .most_arguments = 1,
+    .min_arguments = 1,
+    .max_arguments = 1,
     .description =
         "Builds what FAISS needs to name candidates without looking at every vector; their scores are exact, but "
         "some neighbours may be missed. Documents added later are searched exactly beside it until it is "
@@ -288,8 +291,8 @@ static const cli_command index_info = {
     .name = "info",
     .summary = "show how much is in an index, and of which model",
     .arguments = "INDEX",
-    .least_arguments = 1,
-    .most_arguments = 1,
+    .min_arguments = 1,
+    .max_arguments = 1,
     .example = "calque index info news.index",
     .run = run_info,
 };

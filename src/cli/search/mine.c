@@ -14,6 +14,7 @@ static const char *const margins[] = {"ratio", "distance", "absolute", NULL};
 static const char *const retrievals[] = {"forward", "backward", "intersect", "max", NULL};
 
 struct args {
+  size_t size;
   const char *model, *cache, *output, *gold;
   cli_list drop;
   double threshold;
@@ -32,18 +33,23 @@ static void defaults(void *options) {
 }
 
 #define AT(field) .offset = offsetof(struct args, field)
-static const cli_option options[] = {
+static const cq_option options[] = {
     CLI_MODEL_OR_VECTORS(struct args, model, "SOURCE and TARGET are vectors"),
     {.name = "output",
      .letter = 'o',
-     .type = CLI_TEXT,
+     .type = CQ_OPTION_TEXT,
      .argument = "FILE",
      AT(output),
-     .default_text = "standard output",
+     .otherwise = "standard output",
      .help = "write the pairs here"},
-    {.name = "margin", .type = CLI_CHOICE, .argument = "KIND", AT(margin), .choices = margins, .help = "the score"},
+    {.name = "margin",
+     .type = CQ_OPTION_CHOICE,
+     .argument = "KIND",
+     AT(margin),
+     .choices = margins,
+     .help = "the score"},
     {.name = "retrieval",
-     .type = CLI_CHOICE,
+     .type = CQ_OPTION_CHOICE,
      .argument = "KIND",
      AT(retrieval),
      .choices = retrievals,
@@ -51,39 +57,40 @@ static const cli_option options[] = {
          "candidates: each source's best, each target's best, both at once, or both sides' taken one to one by score"},
     {.name = "k",
      .letter = 'k',
-     .type = CLI_INT,
+     .type = CQ_OPTION_INT,
      .argument = "N",
      AT(k),
-     .least = 1,
-     .greatest = 4096,
+     .min = 1,
+     .max = 4096,
      .help = "neighbours that a margin is taken over"},
     CLI_FIRST_PASS(struct args, first_pass, "numbers in which candidates are first looked for; the pairs are the same"),
     {.name = "candidates",
-     .type = CLI_INT,
+     .type = CQ_OPTION_INT,
      .argument = "N",
      AT(candidates),
-     .least = 1,
-     .greatest = 4096,
+     .min = 1,
+     .max = 4096,
      .help = "forward and backward: the N best of each sentence, at most k"},
     {.name = "threshold",
-     .type = CLI_NUMBER,
+     .type = CQ_OPTION_NUMBER,
      .argument = "X",
      AT(threshold),
-     .least = -INFINITY,
-     .default_text = "none",
+     .min = -INFINITY,
+     .otherwise = "none",
      .help = "leave out pairs that score less"},
     {.name = "threshold-from",
-     .type = CLI_TEXT,
+     .type = CQ_OPTION_TEXT,
      .argument = "GOLD",
      AT(gold),
      .help = "take the threshold of greatest F1 on this file of true pairs: source id, tab, target id"},
     {.name = "drop",
-     .type = CLI_LIST,
+     .type = CQ_OPTION_TEXTS,
+     .count_offset = offsetof(struct args, drop.n),
      .argument = "KIND",
      AT(drop),
      .help = "leave out pairs with the same text on both sides (copies), other digits (numbers), or URLs and addresses "
              "on one side or little else (links)"},
-    {.name = "text", .type = CLI_FLAG, AT(text), .help = "files of ids: add cosine and sentences to each line"},
+    {.name = "text", .type = CQ_OPTION_FLAG, AT(text), .help = "files of ids: add cosine and sentences to each line"},
     CLI_RAW_DIM(struct args, dim, "numbers in a row, for files of f32 alone (LASER's)"),
     CLI_VECTOR_CACHE(
         struct args, cache,
@@ -211,8 +218,8 @@ const cli_command cli_mine = {
     .name = "mine",
     .summary = "find translations between two corpora, or paraphrases in one",
     .arguments = "SOURCE [TARGET]",
-    .least_arguments = 1,
-    .most_arguments = 2,
+    .min_arguments = 1,
+    .max_arguments = 2,
     .description =
         "Finds sentences of two files that are translations of one another, by the margin of their cosine over those "
         "of "

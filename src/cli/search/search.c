@@ -6,6 +6,7 @@
 #include <string.h>
 
 struct args {
+  size_t size;
   const char *model, *language, *queries;
   int top, effort, threads;
   bool json, exact;
@@ -15,47 +16,47 @@ static void defaults(void *options) {
   *(struct args *)options = (struct args){.top = (int)cq_search_default_options().k};
 }
 
-static const cli_option options[] = {
+static const cq_option options[] = {
     {.name = "model",
      .letter = 'm',
-     .type = CLI_TEXT,
+     .type = CQ_OPTION_TEXT,
      .argument = "MODEL",
      .offset = offsetof(struct args, model),
-     .default_text = "the name the index was made with",
+     .otherwise = "the name the index was made with",
      .help = "where the index's model is now"},
     {.name = "queries",
      .letter = 'q',
-     .type = CLI_TEXT,
+     .type = CQ_OPTION_TEXT,
      .argument = "FILE",
      .offset = offsetof(struct args, queries),
-     .default_text = "none",
+     .otherwise = "none",
      .help = "ask the lines of this file, too; - is standard input"},
     {.name = "top",
      .letter = 'k',
-     .type = CLI_INT,
+     .type = CQ_OPTION_INT,
      .argument = "N",
      .offset = offsetof(struct args, top),
-     .least = 1,
-     .greatest = 100000,
+     .min = 1,
+     .max = 100000,
      .help = "documents for each query"},
     {.name = "language",
      .letter = 'l',
-     .type = CLI_TEXT,
+     .type = CQ_OPTION_TEXT,
      .argument = "CODE",
      .offset = offsetof(struct args, language),
-     .default_text = "all",
+     .otherwise = "all",
      .help = "only documents that were added with this language"},
     {.name = "exact",
-     .type = CLI_FLAG,
+     .type = CQ_OPTION_FLAG,
      .offset = offsetof(struct args, exact),
      .help = "look at every document, even where the index is approximated"},
     {.name = "effort",
-     .type = CLI_INT,
+     .type = CQ_OPTION_INT,
      .argument = "N",
      .offset = offsetof(struct args, effort),
-     .least = 0,
-     .greatest = 1000000,
-     .default_text = "as many as seem right",
+     .min = 0,
+     .max = 1000000,
+     .otherwise = "as many as seem right",
      .help = "of an approximated index, lists looked into (ivf) or candidates kept on the way (hnsw)"},
     CLI_JSON(struct args, json),
     CLI_THREADS(struct args, threads),
@@ -157,8 +158,8 @@ const cli_command cli_search = {
     .name = "search",
     .summary = "find the documents of an index that mean what a query says",
     .arguments = "INDEX [QUERY...]",
-    .least_arguments = 1,
-    .most_arguments = -1,
+    .min_arguments = 1,
+    .max_arguments = -1,
     .description =
         "Prints lines of cosine, id, language and text, separated by tabs, best first. Query and documents may be "
         "in different languages; several queries have a line '# query' above their documents. The search is exact "

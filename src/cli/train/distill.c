@@ -21,37 +21,38 @@ static void defaults(void *options) {
 }
 
 #define AT(field) .offset = offsetof(struct args, field)
-static const cli_option options[] = {
+static const cq_option options[] = {
     {.name = "teacher",
-     .type = CLI_TEXT,
-     .required = true,
+     .type = CQ_OPTION_TEXT,
+     .flags = CQ_OPTION_REQUIRED,
      .argument = "MODEL",
      AT(o.teacher),
      .help = "the model that knows the first column's language: a directory, or a name in the local cache"},
     {.name = "student",
-     .type = CLI_TEXT,
-     .required = true,
+     .type = CQ_OPTION_TEXT,
+     .flags = CQ_OPTION_REQUIRED,
      .argument = "MODEL",
      AT(o.student),
      .help = "the model to train, e.g. one that 'calque model new' made"},
     {.name = "train",
-     .type = CLI_LIST,
-     .required = true,
+     .type = CQ_OPTION_TEXTS,
+     .count_offset = offsetof(struct args, train.n),
+     .flags = CQ_OPTION_REQUIRED,
      .argument = "[LABEL=]TSV[:WEIGHT]",
      AT(train),
      .help = "parallel text, a source and its translations on a line; a set of weight 2 is drawn from twice as often "
              "(which means --balanced)"},
     {.name = "dim-match",
-     .type = CLI_CHOICE,
+     .type = CQ_OPTION_CHOICE,
      .argument = "WAY",
      AT(dim_match),
      .choices = dim_matches,
      .help = "when student and teacher differ in dimension: refuse, learn a projection, use the teacher's first ones"},
     {.name = "cache",
-     .type = CLI_TEXT,
+     .type = CQ_OPTION_TEXT,
      .argument = "DIR",
      AT(o.cache_directory),
-     .default_text = "~/.cache/calque",
+     .otherwise = "~/.cache/calque",
      .help = "where the teacher's vectors are kept for the next run"},
 };
 #undef AT

@@ -17,37 +17,43 @@ static void defaults(void *options) {
 }
 
 #define AT(field) .offset = offsetof(struct args, field)
-static const cli_option options[] = {
+static const cq_option options[] = {
     CLI_MODEL(struct args, o.model),
     {.name = "nli",
-     .type = CLI_LIST,
+     .type = CQ_OPTION_TEXTS,
+     .count_offset = offsetof(struct args, labelled.n),
      .argument = "[LABEL=]TSV[:WEIGHT]",
      AT(labelled),
      .help =
          "pairs and what they are to each other: sentence, sentence, label, in any words; of several files of a kind "
          "one of weight 2 is drawn from twice as often (which means --balanced among them)"},
     {.name = "scored",
-     .type = CLI_LIST,
+     .type = CQ_OPTION_TEXTS,
+     .count_offset = offsetof(struct args, scored.n),
      .argument = "[LABEL=]TSV[:WEIGHT]",
      AT(scored),
      .help = "pairs and how alike they are: sentence, sentence, score"},
     {.name = "pairs",
-     .type = CLI_LIST,
+     .type = CQ_OPTION_TEXTS,
+     .count_offset = offsetof(struct args, pairs.n),
      .argument = "[LABEL=]TSV[:WEIGHT]",
      AT(pairs),
      .help = "pairs that mean the same, or question and answer; a third column holds what the first must not be taken "
              "for; a greater --batch makes this harder, and better, and takes memory (--accumulate does neither)"},
     {.name = "greatest-score",
-     .type = CLI_NUMBER,
+     .type = CQ_OPTION_NUMBER,
      .argument = "X",
      AT(o.greatest_score),
      .help = "what stands for a cosine of 1 in --scored; 0 stands for 0"},
     {.name = "temperature",
-     .type = CLI_NUMBER,
+     .type = CQ_OPTION_NUMBER,
      .argument = "X",
      AT(o.temperature),
      .help = "cosines of --pairs are divided by it before the softmax"},
-    {.name = "both-ways", .type = CLI_FLAG, AT(o.both_ways), .help = "the second of --pairs is to find the first, too"},
+    {.name = "both-ways",
+     .type = CQ_OPTION_FLAG,
+     AT(o.both_ways),
+     .help = "the second of --pairs is to find the first, too"},
 };
 #undef AT
 

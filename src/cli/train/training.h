@@ -6,6 +6,7 @@
 #include "cli/frame/report.h"
 
 typedef struct cli_training_args {
+  size_t size;
   cq_training_options o;
   cli_list dev, sts;
   int schedule, best_by, threads;
@@ -14,7 +15,7 @@ typedef struct cli_training_args {
 
 /* For commands whose struct begins with cli_training_args, and whose defaults begin with these. */
 enum { CLI_TRAINING_N_OPTIONS = 33 };
-extern const cli_option cli_training_options[CLI_TRAINING_N_OPTIONS];
+extern const cq_option cli_training_options[CLI_TRAINING_N_OPTIONS];
 void cli_training_defaults(cli_training_args *args, const cq_training_options *o);
 #define CLI_TRAINING_OPTIONS .more_options = cli_training_options, .n_more_options = CLI_TRAINING_N_OPTIONS
 

@@ -1,5 +1,5 @@
 /* The nearest spelling to a mistyped word. */
-#include "cli/frame/command.h"
+#include "calque/options.h"
 
 #include <string.h>
 
@@ -24,8 +24,8 @@ static size_t distance(const char *a, const char *b) {
   return rows[n_a % 3][n_b];
 }
 
-const char *cli_nearest(const char *word, const char *(*name)(const void *context, size_t i), const void *context,
-                        size_t n) {
+const char *cq_nearest_name(const char *word, const char *(*name)(const void *context, size_t i), const void *context,
+                            size_t n) {
   size_t length = strlen(word), best = length <= 3 ? 2 : 3; /* a distance below this is near */
   const char *nearest = NULL;
   if (length < 2) return NULL;

@@ -1,0 +1,136 @@
+/* Options: a plain struct in C, and every option by its name for command lines, files and other languages.
+ *
+ *   cq_distill_options o = cq_distill_default_options();             // C: fields as calque/distill.h has them
+ *   o.teacher = "all-MiniLM-L6-v2";
+ *
+ *   cq_options *o;                                                   // by name
+ *   cq_options_new(&o, cq_option_group_find("distill"), &err);
+ *   cq_options_set(o, "teacher", "all-MiniLM-L6-v2", &err);
+ *   cq_options_set(o, "lr", "2e-3", &err);
+ *   cq_distill(&result, cq_options_struct(o), ctx, &err);
+ *   cq_options_free(o);
+ *
+ * The options of one function are a group, and a group is one table, a row an option. Defaults, checks, help, what a
+ * resumed run must have in common with the interrupted one, JSON and the options' names all come from that row.
+ *
+ * Every option struct begins with its size, which its ..._default_options() sets: a program that was built with an older
+ * header hands over a shorter struct, and the options it does not know have their defaults. A struct that was not
+ * initialised is CQ_ERR_ARGUMENT; NULL stands for the defaults. A group within a group is a pointer to its struct.
+ *
+ * Threads: groups and rows are constants; a cq_options belongs to one thread at a time. */
+#ifndef CALQUE_OPTIONS_H
+#define CALQUE_OPTIONS_H
+
+#include "calque/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum cq_option_type {
+  CQ_OPTION_FLAG,      /* bool; on a command line without a value */
+  CQ_OPTION_YES_NO,    /* bool, "yes" or "no" */
+  CQ_OPTION_INT,       /* int */
+  CQ_OPTION_SIZE,      /* size_t */
+  CQ_OPTION_COUNT,     /* uint64_t */
+  CQ_OPTION_NUMBER,    /* double */
+  CQ_OPTION_CHOICE,    /* an enum, whose values from 0 on are the choices */
+  CQ_OPTION_CHOICES,   /* unsigned: bit i stands for choice i; set again and again */
+  CQ_OPTION_TEXT,      /* const char *; NULL: not set */
+  CQ_OPTION_TEXTS,     /* const char *const * and a size_t; set again and again, as what follows */
+  CQ_OPTION_DATA,      /* const cq_training_data * and a size_t: "[LABEL=]FILE[:WEIGHT]" (calque/training.h) */
+  CQ_OPTION_LANGUAGES, /* const cq_autoencode_text * and a size_t: "[A,B=]FILE" (calque/autoencode.h) */
+} cq_option_type;
+
+/* Whether an option changes what is computed: such a one must be the same when a run is resumed. */
+typedef enum cq_option_effect { CQ_KEEPS_RESULT, CQ_CHANGES_RESULT } cq_option_effect;
+
+enum {
+  CQ_OPTION_REQUIRED = 1,
+  CQ_OPTION_ABOVE_MIN = 2, /* min itself is out of range */
+  CQ_OPTION_BELOW_MAX = 4, /* max itself is */
+};
+
+typedef struct cq_option {
+  const char *name;     /* "lr": on command lines, in JSON, in messages */
+  const char *argument; /* what help calls the value, with its unit: "PAIRS" */
+  const char *help;
+  const char *const *choices; /* names, NULL-terminated */
+  const char *text;           /* the default of a text */
+  const char *otherwise;      /* what help says instead of the default: "the model's"; "" says nothing */
+  double number;              /* the default of everything else: of a choice its index, of a bool 0 or 1 */
+  double min, max;            /* of numbers; both 0: any */
+  size_t offset;              /* of the value in the group's struct */
+  size_t count_offset;        /* of the count, where there are several values */
+  cq_option_type type;
+  cq_option_effect effect;
+  unsigned flags; /* CQ_OPTION_REQUIRED ... */
+  char letter;    /* of the short form; 0: none */
+} cq_option;
+
+typedef struct cq_option_group cq_option_group;
+
+/* A group within a group: where the pointer to its struct lies, and what differs from its own defaults. */
+typedef struct cq_option_part {
+  const cq_option_group *group;
+  size_t offset;
+} cq_option_part;
+
+struct cq_option_group {
+  const char *name;
+  size_t size, row_size; /* of the struct; of a row */
+  const cq_option *rows;
+  size_t n_rows;
+  const cq_option_part *parts;
+  size_t n_parts;
+  /* What no single row can say; called when all rows are in range. NULL: nothing. */
+  cq_status (*check)(const void *options, cq_error *error);
+};
+
+/* The library's groups: "distill", "encode", "words", ... NULL: there is none of that name, or none behind the last. */
+CQ_API const cq_option_group *cq_option_group_find(const char *name);
+CQ_API const cq_option_group *cq_option_group_at(size_t i);
+
+/* Sets a group's struct [size] to the defaults: what the inline cq_..._default_options() of each header call. */
+CQ_API void cq_options_init(void *options, size_t size, const char *group);
+
+/* --- by name --- */
+
+typedef struct cq_options cq_options;
+
+/* A struct of the group, and of the groups within it, with their defaults. Errors: CQ_ERR_ARGUMENT for NULL as a group;
+ * CQ_ERR_MEMORY. */
+CQ_API CQ_MUST_USE cq_status cq_options_new(cq_options **out, const cq_option_group *group, cq_error *error);
+CQ_API void cq_options_free(cq_options *options);
+
+/* Sets an option from text, which is copied; of several values it adds one. Errors: CQ_ERR_ARGUMENT for a name that there
+ * is not, with the nearest one, or a value that is not wholly of its type and in its range; CQ_ERR_MEMORY. */
+CQ_API CQ_MUST_USE cq_status cq_options_set(cq_options *options, const char *name, const char *value, cq_error *error);
+/* Whether it was set, whatever its value. */
+CQ_API bool cq_options_is_set(const cq_options *options, const char *name);
+/* An option's value as text, as cq_options_set reads it; NULL for a text that is not set. Of several values the i-th, NULL
+ * beyond the last. *out is to be released with cq_free. Errors: CQ_ERR_ARGUMENT for a name that there is not;
+ * CQ_ERR_MEMORY. */
+CQ_API CQ_MUST_USE cq_status cq_options_get(char **out, const cq_options *options, const char *name, size_t i,
+                                            cq_error *error);
+/* All values as a JSON object, to be released with cq_free. Errors: CQ_ERR_MEMORY. */
+CQ_API CQ_MUST_USE cq_status cq_options_json(char **out, const cq_options *options, cq_error *error);
+
+/* The struct, for the function that takes it: as long as the options live. Changes through it are seen by name as well. */
+CQ_API void *cq_options_struct(cq_options *options);
+
+/* All rows, those of groups within it behind its own; NULL beyond the last. */
+CQ_API const cq_option *cq_options_row(const cq_options *options, size_t i);
+
+/* Of n names the one nearest to a misspelt word; NULL when none is near. */
+CQ_API const char *cq_nearest_name(const char *word, const char *(*name)(const void *context, size_t i),
+                                   const void *context, size_t n);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

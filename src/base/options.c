@@ -1,0 +1,561 @@
+#include "base/options.h"
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/number.h"
+#include "base/slice.h"
+#include "calque/autoencode.h"
+#include "calque/training.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *const yes_no[] = {"no", "yes", NULL};
+
+/* --- values as they lie in a struct --- */
+
+static void *place_of(const cq_option *row, void *options) {
+  return (char *)options + row->offset;
+}
+
+static const void *value_of(const cq_option *row, const void *options) {
+  return (const char *)options + row->offset;
+}
+
+static size_t n_choices(const cq_option *row) {
+  size_t n = 0;
+  while (row->choices[n]) n++;
+  return n;
+}
+
+/* A value that is a number, or the index of a name. */
+static double number_of(const cq_option *row, const void *options) {
+  const void *value = value_of(row, options);
+  switch (row->type) {
+  case CQ_OPTION_FLAG:
+  case CQ_OPTION_YES_NO: return *(const bool *)value;
+  case CQ_OPTION_INT:
+  case CQ_OPTION_CHOICE: return *(const int *)value;
+  case CQ_OPTION_CHOICES: return *(const unsigned *)value;
+  case CQ_OPTION_SIZE: return (double)*(const size_t *)value;
+  case CQ_OPTION_COUNT: return (double)*(const uint64_t *)value;
+  case CQ_OPTION_NUMBER: return *(const double *)value;
+  default: return 0;
+  }
+}
+
+static void set_number(const cq_option *row, void *options, double x) {
+  void *place = place_of(row, options);
+  switch (row->type) {
+  case CQ_OPTION_FLAG:
+  case CQ_OPTION_YES_NO: *(bool *)place = x != 0; break;
+  case CQ_OPTION_INT:
+  case CQ_OPTION_CHOICE: *(int *)place = (int)x; break;
+  case CQ_OPTION_CHOICES: *(unsigned *)place = (unsigned)x; break;
+  case CQ_OPTION_SIZE: *(size_t *)place = (size_t)x; break;
+  case CQ_OPTION_COUNT: *(uint64_t *)place = (uint64_t)x; break;
+  case CQ_OPTION_NUMBER: *(double *)place = x; break;
+  default: break;
+  }
+}
+
+void cq_options_defaults(void *out, const cq_option_group *group) {
+  memset(out, 0, group->size);
+  *(size_t *)out = group->size;
+  for (size_t i = 0; i < group->n_rows; i++) {
+    const cq_option *row = cq_group_row(group, i);
+    if (row->type == CQ_OPTION_TEXT)
+      *(const char **)place_of(row, out) = row->text;
+    else
+      set_number(row, out, row->number);
+  }
+}
+
+/* --- checks --- */
+
+static bool in_range(const cq_option *row, double x) {
+  const bool below = row->max == 0 || (row->flags & CQ_OPTION_BELOW_MAX ? x < row->max : x <= row->max);
+  return below && (row->flags & CQ_OPTION_ABOVE_MIN ? x > row->min : x >= row->min);
+}
+
+static cq_status fail_range(const cq_option *row, const char *value, cq_error *error) {
+  const char *from = row->flags & CQ_OPTION_ABOVE_MIN ? "more than" : "at least",
+             *to = row->flags & CQ_OPTION_BELOW_MAX ? "less than" : "at most";
+  if (row->max == 0 || isinf(row->max))
+    return cq_fail(error, CQ_ERR_ARGUMENT, "%s is %s, expected %s %.10g", row->name, value, from, row->min);
+  if (!(row->flags & (CQ_OPTION_ABOVE_MIN | CQ_OPTION_BELOW_MAX)))
+    return cq_fail(error, CQ_ERR_ARGUMENT, "%s is %s, expected %.10g to %.10g", row->name, value, row->min, row->max);
+  return cq_fail(error, CQ_ERR_ARGUMENT, "%s is %s, expected %s %.10g and %s %.10g", row->name, value, from, row->min,
+                 to, row->max);
+}
+
+static cq_status fail_number(const cq_option *row, double x, cq_error *error) {
+  char text[32];
+  cq_snprintf(text, sizeof text, "%.10g", x);
+  return fail_range(row, text, error);
+}
+
+static cq_status check_row(const cq_option *row, const void *options, cq_error *error) {
+  const double x = number_of(row, options);
+  switch (row->type) {
+  case CQ_OPTION_CHOICE:
+    if (x >= 0 && x < (double)n_choices(row)) return CQ_OK;
+    return cq_fail(error, CQ_ERR_ARGUMENT, "%s is %g, expected 0 to %zu", row->name, x, n_choices(row) - 1);
+  case CQ_OPTION_INT:
+  case CQ_OPTION_SIZE:
+  case CQ_OPTION_COUNT:
+  case CQ_OPTION_NUMBER: return in_range(row, x) ? CQ_OK : fail_number(row, x, error);
+  default: return CQ_OK;
+  }
+}
+
+cq_status cq_options_check(const cq_option_group *group, const void *options, cq_error *error) {
+  for (size_t i = 0; i < group->n_rows; i++) {
+    const cq_status status = check_row(cq_group_row(group, i), options, error);
+    if (status) return status;
+  }
+  return group->check ? group->check(options, error) : CQ_OK;
+}
+
+cq_status cq_options_take(void *out, const cq_option_group *group, const void *given, cq_error *error) {
+  cq_options_defaults(out, group);
+  if (!given) return CQ_OK;
+  const size_t size = *(const size_t *)given;
+  if (size < sizeof size || size > (size_t)1 << 16)
+    return cq_fail(error, CQ_ERR_ARGUMENT, "the %s options were not initialised with their defaults", group->name);
+  for (size_t i = group->size; i < size; i++)
+    if (((const char *)given)[i])
+      return cq_fail(error, CQ_ERR_ARGUMENT,
+                     "the %s options are of a later version of calque and use what this has not", group->name);
+  memcpy(out, given, size < group->size ? size : group->size);
+  *(size_t *)out = group->size;
+  return cq_options_check(group, out, error);
+}
+
+/* --- text to values --- */
+
+static bool parse_count(uint64_t *out, const char *text) {
+  char *end;
+  if (text[0] == '\0' || strspn(text, "0123456789") != strlen(text)) return false;
+  errno = 0;
+  const unsigned long long value = strtoull(text, &end, 10);
+  if (*end != '\0' || errno == ERANGE) return false;
+  *out = value;
+  return true;
+}
+
+static bool parse_int(int *out, const char *text) {
+  uint64_t magnitude;
+  const bool negative = text[0] == '-';
+  if (!parse_count(&magnitude, text + negative) || magnitude > INT_MAX) return false;
+  *out = negative ? -(int)magnitude : (int)magnitude;
+  return true;
+}
+
+static const char *choice_name(const void *choices, size_t i) {
+  return ((const char *const *)choices)[i];
+}
+
+static cq_status parse_choice(size_t *out, const char *name, const char *const *choices, const char *text,
+                              cq_error *error) {
+  size_t n = 0, used = 0;
+  char names[512] = "";
+  for (; choices[n]; n++) {
+    if (!strcmp(choices[n], text)) {
+      *out = n;
+      return CQ_OK;
+    }
+    if (used < sizeof names)
+      used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", n ? ", " : "", choices[n]);
+  }
+  const char *near = cq_nearest_name(text, choice_name, choices, n);
+  if (near)
+    return cq_fail(error, CQ_ERR_ARGUMENT, "%s is '%s', did you mean '%s'? (one of %s)", name, text, near, names);
+  return cq_fail(error, CQ_ERR_ARGUMENT, "%s is '%s', expected one of %s", name, text, names);
+}
+
+/* A row's number from text, in range. */
+static cq_status parse_ranged(const cq_option *row, void *options, const char *text, cq_error *error) {
+  bool parsed = false;
+  double x = 0;
+  int whole;
+  uint64_t count;
+  if (row->type == CQ_OPTION_NUMBER) {
+    parsed = cq_slice_number(&x, cq_slice_of(text));
+  } else if (row->type == CQ_OPTION_INT) {
+    parsed = parse_int(&whole, text);
+    if (parsed) x = whole;
+  } else {
+    parsed = parse_count(&count, text);
+    if (parsed) x = (double)count;
+  }
+  if (!parsed)
+    return cq_fail(error, CQ_ERR_ARGUMENT, "%s is '%s', expected a %snumber", row->name, text,
+                   row->type == CQ_OPTION_NUMBER ? "" : "whole ");
+  if (!in_range(row, x)) return fail_range(row, text, error);
+  set_number(row, options, x);
+  if (row->type == CQ_OPTION_COUNT) *(uint64_t *)place_of(row, options) = count; /* doubles have 53 bits */
+  return CQ_OK;
+}
+
+/* Where the label of "[LABEL=]FILE" ends, its '='; NULL: there is none. A file of exactly that name is meant as it is. */
+static char *label_end(char *text) {
+  char *equals = strchr(text, '=');
+  return equals && equals != text && access(text, F_OK) != 0 ? equals : NULL;
+}
+
+static cq_status parse_data(cq_training_data *out, const cq_option *row, char *text, cq_error *error) {
+  char *colon = strrchr(text, ':');
+  double weight;
+  *out = (cq_training_data){.path = text, .weight = 1};
+  if (access(text, F_OK) == 0) return CQ_OK;
+  if (colon && cq_slice_number(&weight, cq_slice_of(colon + 1))) {
+    if (!(weight > 0)) return cq_fail(error, CQ_ERR_ARGUMENT, "%s %s: the weight must be above 0", row->name, text);
+    *colon = '\0';
+    out->weight = weight;
+  }
+  char *equals = label_end(text);
+  if (equals) {
+    *equals = '\0';
+    out->label = text, out->path = equals + 1;
+  }
+  return CQ_OK;
+}
+
+/* "fr,it=FILE", "it=FILE", ",it=FILE"; FILE alone is of the languages that the options name for all. */
+static cq_status parse_languages(cq_autoencode_text *out, const cq_option *row, char *text, cq_error *error) {
+  char *equals = label_end(text);
+  *out = (cq_autoencode_text){.path = text};
+  if (!equals || memchr(text, '/', (size_t)(equals - text))) return CQ_OK;
+  *equals = '\0';
+  char *comma = strchr(text, ',');
+  if (comma) *comma = '\0';
+  out->path = equals + 1;
+  out->languages[0] = *text ? text : NULL;
+  out->languages[1] = comma && comma[1] ? comma + 1 : NULL;
+  if ((!out->languages[0] && !out->languages[1]) || (comma && (!comma[1] || strchr(comma + 1, ','))))
+    return cq_fail(error, CQ_ERR_ARGUMENT,
+                   "%s '%s%s%s': expected one or two languages before '=', as fr,it or fr or ,it", row->name, text,
+                   comma ? "," : "", comma ? comma + 1 : "");
+  return CQ_OK;
+}
+
+static const size_t item_sizes[] = {[CQ_OPTION_TEXTS] = sizeof(const char *),
+                                    [CQ_OPTION_DATA] = sizeof(cq_training_data),
+                                    [CQ_OPTION_LANGUAGES] = sizeof(cq_autoencode_text)};
+
+/* One more value of several; the old array stays in the arena. */
+static cq_status parse_item(const cq_option *row, void *options, char *text, cq_arena *arena, cq_error *error) {
+  size_t *n = (size_t *)(void *)((char *)options + row->count_offset);
+  void **items = place_of(row, options);
+  const size_t size = item_sizes[row->type];
+  char *grown = cq_arena_alloc(arena, (*n + 1) * size);
+  if (!grown) return cq_fail_memory(error, row->name);
+  if (*n) memcpy(grown, *items, *n * size);
+  void *last = grown + *n * size;
+  cq_status status = CQ_OK;
+  if (row->type == CQ_OPTION_TEXTS)
+    *(const char **)last = text;
+  else if (row->type == CQ_OPTION_DATA)
+    status = parse_data(last, row, text, error);
+  else
+    status = parse_languages(last, row, text, error);
+  if (status) return status;
+  *items = grown;
+  ++*n;
+  return CQ_OK;
+}
+
+static cq_status parse(const cq_option *row, void *options, const char *value, cq_arena *arena, cq_error *error) {
+  size_t choice = 0;
+  cq_status status = CQ_OK;
+  char *copy = NULL;
+  switch (row->type) {
+  case CQ_OPTION_INT:
+  case CQ_OPTION_SIZE:
+  case CQ_OPTION_COUNT:
+  case CQ_OPTION_NUMBER: return parse_ranged(row, options, value, error);
+  case CQ_OPTION_FLAG:
+  case CQ_OPTION_YES_NO:
+    status = parse_choice(&choice, row->name, yes_no, value, error);
+    if (!status) set_number(row, options, (double)choice);
+    return status;
+  case CQ_OPTION_CHOICE:
+  case CQ_OPTION_CHOICES:
+    status = parse_choice(&choice, row->name, row->choices, value, error);
+    if (!status && row->type == CQ_OPTION_CHOICES)
+      *(unsigned *)place_of(row, options) |= 1u << choice;
+    else if (!status)
+      *(int *)place_of(row, options) = (int)choice;
+    return status;
+  default:
+    copy = cq_arena_strdup(arena, value);
+    if (!copy) return cq_fail_memory(error, row->name);
+    if (row->type != CQ_OPTION_TEXT) return parse_item(row, options, copy, arena, error);
+    *(const char **)place_of(row, options) = copy;
+    return CQ_OK;
+  }
+}
+
+/* --- values to text --- */
+
+/* As few digits as read back as the same number. */
+static void print_number(char out[32], double x) {
+  for (int digits = 6; digits <= 17; digits++) {
+    cq_snprintf(out, 32, "%.*g", digits, x);
+    if (cq_strtod(out, NULL) == x) return;
+  }
+}
+
+static void add_item(cq_builder *b, const cq_option *row, const void *options, size_t i) {
+  const void *items = *(const void *const *)value_of(row, options);
+  if (row->type == CQ_OPTION_TEXTS) {
+    cq_builder_text(b, ((const char *const *)items)[i]);
+  } else if (row->type == CQ_OPTION_DATA) {
+    const cq_training_data *d = &((const cq_training_data *)items)[i];
+    char weight[32];
+    print_number(weight, d->weight);
+    cq_builder_printf(b, "%s%s%s", d->label ? d->label : "", d->label ? "=" : "", d->path);
+    if (d->weight != 1) cq_builder_printf(b, ":%s", weight);
+  } else {
+    const cq_autoencode_text *t = &((const cq_autoencode_text *)items)[i];
+    const char *a = t->languages[0], *c = t->languages[1];
+    cq_builder_printf(b, "%s%s%s%s%s", a ? a : "", c ? "," : "", c ? c : "", a || c ? "=" : "", t->path);
+  }
+}
+
+/* The i-th value as text, from 0; false when there is none. */
+static bool print(cq_builder *b, const cq_option *row, const void *options, size_t i) {
+  const void *value = value_of(row, options);
+  char number[32];
+  switch (row->type) {
+  case CQ_OPTION_TEXT:
+    if (i || !*(const char *const *)value) return false;
+    cq_builder_text(b, *(const char *const *)value);
+    return true;
+  case CQ_OPTION_TEXTS:
+  case CQ_OPTION_DATA:
+  case CQ_OPTION_LANGUAGES:
+    if (i >= *(const size_t *)(const void *)((const char *)options + row->count_offset)) return false;
+    add_item(b, row, options, i);
+    return true;
+  case CQ_OPTION_CHOICES:
+    for (size_t c = 0; row->choices[c]; c++)
+      if (*(const unsigned *)value & 1u << c && i-- == 0) {
+        cq_builder_text(b, row->choices[c]);
+        return true;
+      }
+    return false;
+  default: break;
+  }
+  if (i) return false;
+  if (row->type == CQ_OPTION_CHOICE) {
+    const int choice = *(const int *)value;
+    cq_builder_text(b, choice >= 0 && (size_t)choice < n_choices(row) ? row->choices[choice] : "?");
+  } else if (row->type == CQ_OPTION_FLAG || row->type == CQ_OPTION_YES_NO) {
+    cq_builder_text(b, yes_no[*(const bool *)value]);
+  } else if (row->type == CQ_OPTION_COUNT) {
+    cq_builder_printf(b, "%llu", (unsigned long long)*(const uint64_t *)value);
+  } else {
+    print_number(number, number_of(row, options));
+    cq_builder_text(b, number);
+  }
+  return true;
+}
+
+bool cq_options_each(const cq_option_group *group, const void *options, cq_option_fn with, void *context) {
+  cq_builder b = {0};
+  bool going = true;
+  for (size_t r = 0; going && r < group->n_rows; r++) {
+    const cq_option *row = cq_group_row(group, r);
+    size_t i = 0;
+    for (;; i++) {
+      cq_builder_clear(&b);
+      cq_builder_text(&b, "");
+      if (!print(&b, row, options, i)) break;
+      going = !b.failed && with(context, row, b.data);
+      if (!going) break;
+    }
+    if (going && i == 0) going = with(context, row, NULL);
+  }
+  cq_builder_free(&b);
+  return going;
+}
+
+/* --- by name --- */
+
+/* A group's struct, and the first of its rows among all. */
+typedef struct level {
+  const cq_option_group *group;
+  void *options;
+  size_t first;
+} level;
+
+enum { MOST_LEVELS = 8, MOST_ROWS = 256 };
+
+struct cq_options {
+  cq_arena arena; /* structs and the text in them */
+  level levels[MOST_LEVELS];
+  size_t n_levels, n_rows;
+  bool set[MOST_ROWS];
+};
+
+static cq_status add_level(cq_options *o, void **out, const cq_option_group *group, cq_error *error) {
+  void *options = cq_arena_alloc(&o->arena, group->size);
+  if (!options) return cq_fail_memory(error, group->name);
+  assert(o->n_levels < MOST_LEVELS && o->n_rows + group->n_rows <= MOST_ROWS); /* groups are the program's own */
+  o->levels[o->n_levels++] = (level){group, options, o->n_rows};
+  o->n_rows += group->n_rows;
+  cq_options_defaults(options, group);
+  *out = options;
+  cq_status status = CQ_OK;
+  for (size_t i = 0; !status && i < group->n_parts; i++)
+    status = add_level(o, (void **)(void *)((char *)options + group->parts[i].offset), group->parts[i].group, error);
+  return status;
+}
+
+cq_status cq_options_new(cq_options **out, const cq_option_group *group, cq_error *error) {
+  void *ignored;
+  *out = NULL;
+  if (!group) return cq_fail(error, CQ_ERR_ARGUMENT, "no group of options");
+  cq_options *o = cq_alloc_zeroed(sizeof *o);
+  if (!o) return cq_fail_memory(error, group->name);
+  const cq_status status = add_level(o, &ignored, group, error);
+  if (status)
+    cq_options_free(o);
+  else
+    *out = o;
+  return status;
+}
+
+void cq_options_free(cq_options *options) {
+  if (!options) return;
+  cq_arena_free(&options->arena);
+  cq_free(options);
+}
+
+void *cq_options_struct(cq_options *options) {
+  return options->levels[0].options;
+}
+
+static const level *level_of(const cq_options *o, size_t i) {
+  const level *l = o->levels;
+  while (i >= l->first + l->group->n_rows) l++;
+  return l;
+}
+
+const cq_option *cq_options_row(const cq_options *options, size_t i) {
+  if (i >= options->n_rows) return NULL;
+  const level *l = level_of(options, i);
+  return cq_group_row(l->group, i - l->first);
+}
+
+static size_t find(const cq_options *o, const char *name) {
+  size_t i = 0;
+  while (i < o->n_rows && strcmp(cq_options_row(o, i)->name, name) != 0) i++;
+  return i;
+}
+
+static const char *row_name(const void *options, size_t i) {
+  return cq_options_row(options, i)->name;
+}
+
+static cq_status find_known(size_t *out, const cq_options *o, const char *name, cq_error *error) {
+  *out = find(o, name);
+  if (*out < o->n_rows) return CQ_OK;
+  const char *near = cq_nearest_name(name, row_name, o, o->n_rows);
+  return cq_fail(error, CQ_ERR_ARGUMENT, "unknown option %s%s%s", name, near ? ", did you mean " : "",
+                 near ? near : "");
+}
+
+cq_status cq_options_set(cq_options *options, const char *name, const char *value, cq_error *error) {
+  size_t i;
+  cq_status status = find_known(&i, options, name, error);
+  if (status) return status;
+  const level *l = level_of(options, i);
+  status = parse(cq_group_row(l->group, i - l->first), l->options, value, &options->arena, error);
+  if (!status) options->set[i] = true;
+  return status;
+}
+
+bool cq_options_is_set(const cq_options *options, const char *name) {
+  const size_t i = find(options, name);
+  return i < options->n_rows && options->set[i];
+}
+
+cq_status cq_options_get(char **out, const cq_options *options, const char *name, size_t i, cq_error *error) {
+  size_t at;
+  cq_builder b = {0};
+  *out = NULL;
+  cq_status status = find_known(&at, options, name, error);
+  if (status) return status;
+  const level *l = level_of(options, at);
+  cq_builder_text(&b, "");
+  if (print(&b, cq_group_row(l->group, at - l->first), l->options, i)) {
+    *out = b.failed ? NULL : cq_strdup(b.data);
+    if (!*out) status = cq_fail_memory(error, name);
+  }
+  cq_builder_free(&b);
+  return status;
+}
+
+/* --- JSON --- */
+
+typedef struct json {
+  cq_builder text;
+  const cq_option *last; /* row, whose array is open if it is of several values */
+} json;
+
+static bool is_several(const cq_option *row) {
+  return row->type >= CQ_OPTION_TEXTS || row->type == CQ_OPTION_CHOICES;
+}
+
+static void add_json_text(cq_builder *b, const char *text) {
+  cq_builder_char(b, '"');
+  for (const unsigned char *p = (const unsigned char *)text; *p; p++) {
+    if (*p == '"' || *p == '\\')
+      cq_builder_printf(b, "\\%c", *p);
+    else if (*p < 0x20)
+      cq_builder_printf(b, "\\u%04x", *p);
+    else
+      cq_builder_char(b, (char)*p);
+  }
+  cq_builder_char(b, '"');
+}
+
+static bool add_json(void *context, const cq_option *row, const char *value) {
+  json *j = context;
+  const bool again = j->last == row, several = is_several(row);
+  if (!again && j->last && is_several(j->last)) cq_builder_char(&j->text, ']');
+  if (j->last) cq_builder_text(&j->text, ", ");
+  if (!again) cq_builder_printf(&j->text, "\"%s\": %s", row->name, several ? "[" : "");
+  j->last = row;
+  if (!value)
+    cq_builder_text(&j->text, several ? "" : "null");
+  else if (row->type == CQ_OPTION_FLAG || row->type == CQ_OPTION_YES_NO)
+    cq_builder_text(&j->text, strcmp(value, "yes") ? "false" : "true");
+  else if (row->type >= CQ_OPTION_INT && row->type <= CQ_OPTION_NUMBER && !strstr(value, "inf"))
+    cq_builder_text(&j->text, value);
+  else
+    add_json_text(&j->text, value);
+  return !j->text.failed;
+}
+
+cq_status cq_options_json(char **out, const cq_options *options, cq_error *error) {
+  json j = {0};
+  bool made = true;
+  cq_builder_char(&j.text, '{');
+  for (size_t i = 0; made && i < options->n_levels; i++)
+    made = cq_options_each(options->levels[i].group, options->levels[i].options, add_json, &j);
+  if (j.last && is_several(j.last)) cq_builder_char(&j.text, ']');
+  cq_builder_char(&j.text, '}');
+  *out = made && !j.text.failed ? cq_strdup(j.text.data) : NULL;
+  cq_builder_free(&j.text);
+  return *out ? CQ_OK : cq_fail_memory(error, "options");
+}

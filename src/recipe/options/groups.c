@@ -1,0 +1,38 @@
+/* The library's groups of options, each of which stands beside its function. */
+#include "base/options.h"
+
+#include <assert.h>
+#include <string.h>
+
+#define GROUPS(X)
+
+#define DECLARE(name) extern const cq_option_group cq_group_##name;
+GROUPS(DECLARE)
+
+#define ROW(name) &cq_group_##name,
+static const cq_option_group *const groups[] = {GROUPS(ROW) NULL};
+
+const cq_option_group *cq_option_group_at(size_t i) {
+  return i < sizeof groups / sizeof *groups ? groups[i] : NULL;
+}
+
+const cq_option_group *cq_option_group_find(const char *name) {
+  const cq_option_group *const *g = groups;
+  while (*g && strcmp((*g)->name, name) != 0) g++;
+  return *g;
+}
+
+void cq_options_init(void *options, size_t size, const char *group) {
+  const cq_option_group *g = cq_option_group_find(group);
+  assert(g && size >= sizeof size); /* the headers name groups that there are */
+  /* A program that knows fewer options than this library gets the first of them; one that knows more, zeros behind. */
+  union {
+    max_align_t aligned;
+    char bytes[4096];
+  } whole;
+  assert(g->size <= sizeof whole);
+  cq_options_defaults(&whole, g);
+  memset(options, 0, size);
+  memcpy(options, &whole, size < g->size ? size : g->size);
+  *(size_t *)options = size;
+}
