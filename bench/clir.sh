@@ -61,7 +61,7 @@ beyond() {
   validate "$1" "$2" "$3" paper-epochs --epochs 25 --kappa 10 --window 25 --tau 1 --tau 5 --tau 10
   validate "$1" "$2" "$3" paper-pseudo-in-all --pseudo-in-all --kappa 10
   validate "$1" "$2" "$3" paper-keep --keep-words --kappa 10 --tau 1 --tau 5 --tau 10
-  validate "$1" "$2" "$3" paper-subwords --shortest-ngram 3 --longest-ngram 6 --kappa 10 --window 25 --tau 1 --tau 5 --tau 10
+  validate "$1" "$2" "$3" paper-subwords --min-ngram 3 --max-ngram 6 --kappa 10 --window 25 --tau 1 --tau 5 --tau 10
   validate "$1" "$2" "$3" paper-all --all-documents --kappa 10 --window 25 --epochs 25 --tau 1 --tau 5 --tau 10
   validate "$1" "$2" "$3" vulic-moens-all --mix at-random --method documents --all-documents --kappa 0 --tau 1 --window 25 --window 50 --epochs 25
 }

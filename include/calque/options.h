@@ -97,6 +97,12 @@ CQ_API const cq_option_group *cq_option_group_at(size_t i);
 
 /* Sets a group's struct [size] to the defaults: what the inline cq_..._default_options() of each header call. */
 CQ_API void cq_options_init(void *options, size_t size, const char *group);
+#define CQ_DEFAULT_OPTIONS(type, function, group)                                                                      \
+  static inline type function(void) {                                                                                  \
+    type options;                                                                                                      \
+    cq_options_init(&options, sizeof options, group);                                                                  \
+    return options;                                                                                                    \
+  }
 
 /* --- by name --- */
 
@@ -129,6 +135,42 @@ CQ_API const cq_option *cq_options_row(const cq_options *options, size_t i);
 /* Of n names the one nearest to a misspelt word; NULL when none is near. */
 CQ_API const char *cq_nearest_name(const char *word, const char *(*name)(const void *context, size_t i),
                                    const void *context, size_t n);
+
+/* --- writing tables ---
+ *
+ *   static const cq_option rows[] = {
+ *       {CQ_TEXT(struct args, "output", output, KEEPS, "DIR", "the trained model"), .letter = 'o'},
+ *       {CQ_NUMBER(struct args, "lr", learning_rate, CHANGES, 2e-5, 0, 1, "RATE", "peak learning rate")},
+ *   };
+ *   const cq_option_group group = {.name = "thing", CQ_ROWS(struct args, rows)};
+ */
+
+#define CQ_ROW(owner, kind, title, field, changes, value, text_of_help)                                                \
+  .name = (title), .type = (kind), .offset = offsetof(owner, field), .effect = CQ_##changes##_RESULT,                  \
+  .argument = (value), .help = (text_of_help)
+#define CQ_FLAG(owner, title, field, changes, help) CQ_ROW(owner, CQ_OPTION_FLAG, title, field, changes, NULL, help)
+#define CQ_YES_NO(owner, title, field, changes, value, help)                                                           \
+  CQ_ROW(owner, CQ_OPTION_YES_NO, title, field, changes, "yes|no", help), .number = (value)
+#define CQ_RANGED(owner, kind, title, field, changes, value, low, high, unit, help)                                    \
+  CQ_ROW(owner, kind, title, field, changes, unit, help), .number = (value), .min = (low), .max = (high)
+#define CQ_INT(owner, ...)    CQ_RANGED(owner, CQ_OPTION_INT, __VA_ARGS__)
+#define CQ_SIZE(owner, ...)   CQ_RANGED(owner, CQ_OPTION_SIZE, __VA_ARGS__)
+#define CQ_COUNT(owner, ...)  CQ_RANGED(owner, CQ_OPTION_COUNT, __VA_ARGS__)
+#define CQ_NUMBER(owner, ...) CQ_RANGED(owner, CQ_OPTION_NUMBER, __VA_ARGS__)
+#define CQ_CHOICE(owner, title, field, changes, value, names, unit, help)                                              \
+  CQ_ROW(owner, CQ_OPTION_CHOICE, title, field, changes, unit, help), .number = (value), .choices = (names)
+#define CQ_CHOICES(owner, title, field, changes, names, unit, help)                                                    \
+  CQ_ROW(owner, CQ_OPTION_CHOICES, title, field, changes, unit, help), .choices = (names)
+#define CQ_TEXT(owner, title, field, changes, unit, help)                                                              \
+  CQ_ROW(owner, CQ_OPTION_TEXT, title, field, changes, unit, help)
+#define CQ_SEVERAL(owner, kind, title, field, n, changes, unit, help)                                                  \
+  CQ_ROW(owner, kind, title, field, changes, unit, help), .count_offset = offsetof(owner, n)
+#define CQ_TEXTS(owner, ...)     CQ_SEVERAL(owner, CQ_OPTION_TEXTS, __VA_ARGS__)
+#define CQ_DATA(owner, ...)      CQ_SEVERAL(owner, CQ_OPTION_DATA, __VA_ARGS__)
+#define CQ_LANGUAGES(owner, ...) CQ_SEVERAL(owner, CQ_OPTION_LANGUAGES, __VA_ARGS__)
+
+#define CQ_ROWS(owner, table)                                                                                          \
+  .size = sizeof(owner), .row_size = sizeof *(table), .rows = (table), .n_rows = sizeof(table) / sizeof *(table)
 
 #ifdef __cplusplus
 }

@@ -13,6 +13,7 @@
 #define CALQUE_WORDS_H
 
 #include "calque/context.h"
+#include "calque/options.h"
 #include "calque/slice.h"
 
 #include <stdbool.h>
@@ -23,20 +24,21 @@ extern "C" {
 #endif
 
 typedef struct cq_words_options {
+  size_t size;
   int dim, window, negative, epochs;
-  double rate, least_rate; /* falls linearly with the words read, from one to the other */
-  double sample;           /* words more frequent than this share are thinned out; 0: none is */
-  uint64_t min_count;      /* rarer words are left out */
+  double learning_rate, min_learning_rate; /* falls linearly with the words read, from one to the other */
+  double sample;      /* words more frequent than this share of the text are subsampled; 0: none is */
+  uint64_t min_count; /* rarer words are left out */
   uint64_t seed;
-  bool cbow;            /* a word from the mean of those around it, instead of each of those from it */
-  bool share_negatives; /* draws once for a word and all around it: another algorithm, several times as fast */
-  int shortest_ngram, longest_ngram;                            /* sub-words of so many characters; 0: none */
-  uint32_t buckets;                                             /* that sub-words share */
+  bool cbow;                /* CBOW instead of skip-gram */
+  bool share_negatives;     /* draws once for a word and all around it: another algorithm, several times as fast */
+  int min_ngram, max_ngram; /* subwords of so many characters; max 0: none */
+  uint64_t buckets;         /* that subwords share */
   void (*progress)(void *context, uint64_t done, uint64_t all); /* words, over all epochs */
-  void *context;
+  void *progress_context;
 } cq_words_options;
-/* 100 dimensions, window 5, 5 negatives, 5 epochs, rate 0.01 to 0.0001, sample 0.001, all words, seed 1. */
-CQ_API cq_words_options cq_words_default_options(void);
+/* 100 dimensions, window 5, 5 negatives, 5 epochs, rate 0.01 to 0.0001, sample 0.001, all words, seed 1: group "words". */
+CQ_DEFAULT_OPTIONS(cq_words_options, cq_words_default_options, "words")
 
 typedef struct cq_words cq_words;
 

@@ -22,7 +22,6 @@
 enum {
   JOB_TOKENS = 10000,
   LINE_FLOATS = 16,
-  MOST_NEGATIVES = 63,
 };
 
 /* --- jobs --- */
@@ -84,13 +83,13 @@ bool cq_word_grams(cq_ids *out, cq_slice word, const cq_words_options *o) {
     uint32_t c, hash = 2166136261u;
     step = cq_utf8_decode(&c, b.data + first, b.n - first);
     int n_characters = 0;
-    for (size_t at = first; ok && at < b.n && n_characters < o->longest_ngram;) {
+    for (size_t at = first; ok && at < b.n && n_characters < o->max_ngram;) {
       const size_t n = cq_utf8_decode(&c, b.data + at, b.n - at);
       for (size_t i = 0; i < n; i++) hash = (hash ^ sign_extended(b.data[at + i])) * 16777619u;
       at += n;
       n_characters++;
-      if (n_characters < o->shortest_ngram || (n_characters == 1 && (first == 0 || at == b.n))) continue;
-      const uint32_t bucket = hash % o->buckets;
+      if (n_characters < o->min_ngram || (n_characters == 1 && (first == 0 || at == b.n))) continue;
+      const uint32_t bucket = hash % (uint32_t)o->buckets;
       ok = cq_ids_append(out, &bucket, 1);
     }
   }
@@ -118,7 +117,7 @@ static cq_status find_grams(cq_word_model *m, const cq_word_corpus *c, const cq_
 static cq_status make_model(cq_word_model *m, const cq_word_corpus *c, const cq_words_options *o, cq_error *error) {
   *m = (cq_word_model){.n = c->words.n, .dim = o->dim};
   m->stride = (o->dim + LINE_FLOATS - 1) / LINE_FLOATS * LINE_FLOATS;
-  const bool has_grams = o->longest_ngram > 0;
+  const bool has_grams = o->max_ngram > 0;
   const size_t rows = m->n + (has_grams ? (size_t)o->buckets : 0);
   m->in = cq_alloc_array_zeroed(rows, (size_t)m->stride * sizeof *m->in);
   m->out = cq_alloc_array_zeroed(m->n, (size_t)m->stride * sizeof *m->out);
@@ -197,7 +196,7 @@ static uint32_t thin_out(uint32_t *kept, const training *t, piece p, cq_random *
 
 /* rows[0] = target, then negatives; returns how many in all. Their rows are on their way from memory when it returns.
  * */
-static int draw(uint32_t rows[MOST_NEGATIVES + 1], const training *t, uint32_t target, cq_random *random) {
+static int draw(uint32_t rows[CQ_MOST_NEGATIVES + 1], const training *t, uint32_t target, cq_random *random) {
   const cq_word_model *m = t->model;
   int n = 1;
   rows[0] = target;
@@ -247,7 +246,7 @@ static void lay_window(uint32_t *low, uint32_t *high, const training *t, uint32_
 static void train_skip_gram(const training *t, worker *w, uint32_t n, float rate, cq_random *random) {
   const cq_word_model *m = t->model;
   for (uint32_t i = 0; i < n; i++) {
-    uint32_t rows[2][MOST_NEGATIVES + 1], low, high;
+    uint32_t rows[2][CQ_MOST_NEGATIVES + 1], low, high;
     lay_window(&low, &high, t, i, n, random);
     if (low == high) continue;
     int now = 0, n_rows[2] = {draw(rows[0], t, w->kept[i], random), 0};
@@ -269,7 +268,7 @@ static void train_skip_gram(const training *t, worker *w, uint32_t n, float rate
 
 static void train_cbow(const training *t, worker *w, uint32_t n, float rate, cq_random *random) {
   for (uint32_t i = 0; i < n; i++) {
-    uint32_t rows[MOST_NEGATIVES + 1], low, high;
+    uint32_t rows[CQ_MOST_NEGATIVES + 1], low, high;
     lay_window(&low, &high, t, i, n, random);
     if (low == high) continue;
     const int n_rows = draw(rows, t, w->kept[i], random);
@@ -292,7 +291,8 @@ static void run_job(void *context, size_t job, int worker_number) {
   const size_t first = t->jobs.starts[job], end = t->jobs.starts[job + 1];
   const double all = (double)t->corpus->tokens.n;
   const double done = (t->epoch + (double)pieces[first].first / all) / t->o->epochs;
-  const float rate = (float)fmax(t->o->rate - (t->o->rate - t->o->least_rate) * done, t->o->least_rate);
+  const float rate = (float)fmax(t->o->learning_rate - (t->o->learning_rate - t->o->min_learning_rate) * done,
+                                 t->o->min_learning_rate);
   uint64_t n_read = 0;
   for (size_t p = first; p < end; p++) {
     const uint32_t n = thin_out(w->kept, t, pieces[p], &random);
@@ -305,24 +305,7 @@ static void run_job(void *context, size_t job, int worker_number) {
   }
   const uint64_t before = atomic_fetch_add(&t->n_done, n_read);
   if (t->o->progress && worker_number == 0)
-    t->o->progress(t->o->context, before + n_read, t->corpus->tokens.n * (uint64_t)t->o->epochs);
-}
-
-static cq_status check_options(const cq_words_options *o, cq_error *error) {
-  if (o->dim < 1 || o->dim > 1 << 16) return cq_fail(error, CQ_ERR_ARGUMENT, "dim is %d, expected 1 to 65536", o->dim);
-  if (o->window < 1) return cq_fail(error, CQ_ERR_ARGUMENT, "the window is %d, expected at least 1", o->window);
-  if (o->negative < 1 || o->negative > MOST_NEGATIVES)
-    return cq_fail(error, CQ_ERR_ARGUMENT, "%d negatives, expected 1 to %d", o->negative, MOST_NEGATIVES);
-  if (o->epochs < 1) return cq_fail(error, CQ_ERR_ARGUMENT, "%d epochs, expected at least 1", o->epochs);
-  if (!(o->rate > 0 && o->rate < 100) || !(o->least_rate >= 0 && o->least_rate <= o->rate))
-    return cq_fail(error, CQ_ERR_ARGUMENT, "a learning rate from %g to %g, expected one above 0 that falls", o->rate,
-                   o->least_rate);
-  if (!(o->sample >= 0 && o->sample < 1))
-    return cq_fail(error, CQ_ERR_ARGUMENT, "sample is %g, expected a share below 1", o->sample);
-  if (o->longest_ngram && (o->shortest_ngram < 1 || o->shortest_ngram > o->longest_ngram || o->buckets < 1))
-    return cq_fail(error, CQ_ERR_ARGUMENT, "sub-words of %d to %d characters in %u buckets", o->shortest_ngram,
-                   o->longest_ngram, o->buckets);
-  return CQ_OK;
+    t->o->progress(t->o->progress_context, before + n_read, t->corpus->tokens.n * (uint64_t)t->o->epochs);
 }
 
 static cq_status open_workers(training *t, cq_context *ctx, cq_error *error) {
@@ -350,7 +333,7 @@ static void close_training(training *t) {
 
 /* All but the model. */
 static cq_status open_training(training *t, const uint64_t *counts, cq_context *ctx, cq_error *error) {
-  cq_status status = check_options(t->o, error);
+  cq_status status = cq_options_check(&cq_group_words, t->o, error);
   if (!status && t->corpus->tokens.n == 0) status = cq_fail(error, CQ_ERR_ARGUMENT, "the corpus has no words");
   if (!status) status = cq_negatives_open(&t->negatives, counts, t->corpus->words.n, 0.75, error);
   if (!status) status = set_keep(t, error);
@@ -363,7 +346,7 @@ cq_status cq_word_model_train(cq_word_model *out, const cq_word_corpus *corpus, 
                               cq_context *ctx, cq_error *error) {
   training t = {.corpus = corpus, .o = o, .k = cq_kernels_best(), .model = out};
   *out = (cq_word_model){0};
-  cq_status status = check_options(o, error);
+  cq_status status = cq_options_check(&cq_group_words, o, error);
   if (!status) status = make_model(out, corpus, o, error);
   if (!status) status = open_training(&t, corpus->counts, ctx, error);
   for (t.epoch = 0; !status && t.epoch < o->epochs; t.epoch++) {
@@ -401,7 +384,7 @@ static void measure_job(void *context, size_t job, int worker_number) {
   for (size_t p = t->jobs.starts[job]; p < t->jobs.starts[job + 1]; p++) {
     const uint32_t n = thin_out(w->kept, t, t->jobs.pieces[p], &random);
     for (uint32_t i = 0; i < n; i++) {
-      uint32_t rows[MOST_NEGATIVES + 1], low, high;
+      uint32_t rows[CQ_MOST_NEGATIVES + 1], low, high;
       lay_window(&low, &high, t, i, n, &random);
       for (uint32_t j = low; j <= high; j++) {
         if (j == i) continue;

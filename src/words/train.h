@@ -2,17 +2,21 @@
 #ifndef WORDS_TRAIN_H
 #define WORDS_TRAIN_H
 
+#include "base/options.h"
 #include "calque/words.h"
 #include "words/corpus.h"
+
+extern const cq_option_group cq_group_words;
+enum { CQ_MOST_NEGATIVES = 63 };
 
 /* Rows lie `stride` floats apart, a whole number of cache lines, and are zero behind dim. */
 typedef struct cq_word_model {
   uint32_t n;
   int dim;
   int64_t stride;
-  float *in;  /* [n + buckets, stride] words, then sub-words */
+  float *in;  /* [n + buckets, stride] words, then subwords */
   float *out; /* [n, stride] */
-  /* of sub-words: those of word w are grams[gram_starts[w] .. gram_starts[w + 1]), row numbers of in; NULL: there are
+  /* of subwords: those of word w are grams[gram_starts[w] .. gram_starts[w + 1]), row numbers of in; NULL: there are
    * none */
   uint32_t *grams, *gram_starts;
   uint64_t n_read; /* tokens, over all epochs */
@@ -23,10 +27,10 @@ CQ_MUST_USE cq_status cq_word_model_train(cq_word_model *out, const cq_word_corp
                                           const cq_words_options *options, cq_context *ctx, cq_error *error);
 void cq_word_model_free(cq_word_model *model);
 
-/* A word's vector: its row or, with sub-words, the mean of it and theirs. */
+/* A word's vector: its row or, with subwords, the mean of it and theirs. */
 void cq_word_model_vector(float *out, const cq_word_model *model, uint32_t word);
 
-/* The sub-words of a word, as bucket numbers appended to out: the runs of shortest to longest characters of "<word>".
+/* The subwords of a word, as bucket numbers appended to out: the runs of min_ngram to max_ngram characters of "<word>".
  * Source: Bojanowski et al. 2017, section 3.2; the hash is fastText's, FNV-1a of signed bytes. */
 CQ_MUST_USE bool cq_word_grams(cq_ids *out, cq_slice word, const cq_words_options *options);
 

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/options.h"
 #include "calque/lines.h"
 #include "calque/npy.h"
 #include "format/word_vectors.h"
@@ -18,27 +19,53 @@ struct cq_words {
   uint64_t *counts;
 };
 
-cq_words_options cq_words_default_options(void) {
-  return (cq_words_options){.dim = 100,
-                            .window = 5,
-                            .negative = 5,
-                            .epochs = 5,
-                            .rate = 0.01,
-                            .least_rate = 0.0001,
-                            .sample = 1e-3,
-                            .min_count = 1,
-                            .seed = 1,
-                            .buckets = 2000000};
+#define O cq_words_options
+static const cq_option option_rows[] = {
+    {CQ_INT(O, "dim", dim, CHANGES, 100, 1, 1 << 16, "N", "dimensions of a vector")},
+    {CQ_INT(O, "window", window, CHANGES, 5, 1, 10000, "N", "words on either side, of which each word takes 1 to N"),
+     .letter = 'w'},
+    {CQ_INT(O, "negative", negative, CHANGES, 5, 1, CQ_MOST_NEGATIVES, "N", "negative samples for each pair")},
+    {CQ_NUMBER(O, "sample", sample, CHANGES, 1e-3, 0, 1, "X",
+               "subsample words that are more than this share of the text"),
+     .flags = CQ_OPTION_BELOW_MAX},
+    {CQ_COUNT(O, "seed", seed, CHANGES, 1, 0, 0, "N", "of the random numbers")},
+    {CQ_INT(O, "epochs", epochs, CHANGES, 5, 1, 100000, "N", "passes over the text")},
+    {CQ_NUMBER(O, "lr", learning_rate, CHANGES, 0.01, 0, 100, "RATE",
+               "learning rate at the start; it falls to --min-lr"),
+     .flags = CQ_OPTION_ABOVE_MIN | CQ_OPTION_BELOW_MAX},
+    {CQ_NUMBER(O, "min-lr", min_learning_rate, CHANGES, 0.0001, 0, 100, "RATE", "learning rate at the end")},
+    {CQ_COUNT(O, "min-count", min_count, CHANGES, 1, 0, 0, "N", "leave out words that are rarer")},
+    {CQ_FLAG(O, "cbow", cbow, CHANGES, "CBOW instead of skip-gram: predict a word from the mean of those around it")},
+    {CQ_FLAG(O, "share-negatives", share_negatives, CHANGES,
+             "draw negatives once for a word and all around it: several times as fast, another algorithm")},
+    {CQ_INT(O, "min-ngram", min_ngram, CHANGES, 0, 0, 0, "N", "subwords of this many characters and more")},
+    {CQ_INT(O, "max-ngram", max_ngram, CHANGES, 0, 0, 0, "N", "and up to this many; 0: words only")},
+    {CQ_COUNT(O, "buckets", buckets, CHANGES, 2000000, 1, 1 << 28, "N", "hash buckets that subwords share")},
+};
+#undef O
+
+static cq_status check(const void *options, cq_error *error) {
+  const cq_words_options *o = options;
+  if (o->min_learning_rate > o->learning_rate)
+    return cq_fail(error, CQ_ERR_ARGUMENT, "the learning rate goes from %g to %g, expected one that falls",
+                   o->learning_rate, o->min_learning_rate);
+  if (o->max_ngram && (o->min_ngram < 1 || o->min_ngram > o->max_ngram))
+    return cq_fail(error, CQ_ERR_ARGUMENT, "subwords of %d to %d characters", o->min_ngram, o->max_ngram);
+  return CQ_OK;
 }
+
+const cq_option_group cq_group_words = {.name = "words", CQ_ROWS(cq_words_options, option_rows), .check = check};
 
 cq_status cq_words_train(cq_words **out, const char *path, const cq_words_options *options, cq_context *ctx,
                          cq_error *error) {
-  const cq_words_options o = options ? *options : cq_words_default_options();
+  cq_words_options o;
   cq_word_corpus corpus = {0};
   *out = NULL;
+  cq_status status = cq_options_take(&o, &cq_group_words, options, error);
+  if (status) return status;
   cq_words *w = cq_alloc_zeroed(sizeof *w);
   if (!w) return cq_fail_memory(error, "word vectors");
-  cq_status status = cq_word_corpus_read(&corpus, path, error);
+  status = cq_word_corpus_read(&corpus, path, error);
   if (!status) status = cq_word_corpus_finish(&corpus, o.min_count, error);
   if (!status) status = cq_word_model_train(&w->model, &corpus, &o, ctx, error);
   if (!status) {
@@ -193,11 +220,12 @@ static cq_status corpus_of_state(cq_word_corpus *out, const state *s, const char
 
 cq_status cq_words_loss(double *loss, const char *corpus_path, const char *prefix, const cq_words_options *options,
                         cq_context *ctx, cq_error *error) {
-  const cq_words_options o = options ? *options : cq_words_default_options();
+  cq_words_options o;
   char path[PATH_MAX];
   state s = {0};
   cq_word_corpus corpus = {0};
-  cq_status status = state_path(path, prefix, "vocab", error);
+  cq_status status = cq_options_take(&o, &cq_group_words, options, error);
+  if (!status) status = state_path(path, prefix, "vocab", error);
   if (!status) status = read_vocabulary(&s, path, error);
   s.model.n = s.words.n;
   if (!status) status = state_path(path, prefix, "in.npy", error);

@@ -187,7 +187,7 @@ expect 1 clir validate --languages en --docs 'docs.%' --topics 'topics.%' --qrel
 stderr_has "two languages are needed"
 
 for option in "--kappa 5" "--window 10" "--tau 5" "--mix at-random" --all-documents --pseudo-in-all "--dim 10" "--epochs 1" \
-  "--lr 0.1" "--sample 0" --cbow "--shortest-ngram 3" "--longest-ngram 0" "--seed 1" --weighted --idf "--feedback 5" "--csls 0" --keep-words "--mu 9"; do
+  "--lr 0.1" "--sample 0" --cbow "--min-ngram 3" "--max-ngram 0" "--seed 1" --weighted --idf "--feedback 5" "--csls 0" --keep-words "--mu 9"; do
   expect 2 clir validate $sources --from en --to nl --folds 2 --method cognates $option
   stderr_has "${option%% *} is about word vectors, which --method cognates does without"
   stdout_is_empty

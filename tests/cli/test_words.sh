@@ -25,7 +25,7 @@ expect_from corpus.txt 0 words train - again.txt $train
 same vectors.txt again.txt
 expect 0 words train corpus.txt again.txt $train --seed 2
 cmp -s vectors.txt again.txt && fail "another seed gives the same vectors"
-for way in --cbow --share-negatives "--shortest-ngram 3 --longest-ngram 4 --buckets 500" "--min-count 2"; do
+for way in --cbow --share-negatives "--min-ngram 3 --max-ngram 4 --buckets 500" "--min-count 2"; do
   expect 0 words train corpus.txt other.txt $train $way
   cmp -s vectors.txt other.txt && fail "$way changes nothing"
 done
@@ -75,10 +75,10 @@ stderr_has "nowhere"
 expect 1 words train empty refused.txt
 stderr_has "the corpus has no words"
 expect 1 words train corpus.txt refused.txt --min-count 1000000
-expect 1 words train corpus.txt refused.txt --lr 0.01 --least-lr 0.1
-stderr_has "a learning rate from 0.01 to 0.1, expected one above 0 that falls"
-expect 1 words train corpus.txt refused.txt --longest-ngram 4
-stderr_has "sub-words of 0 to 4 characters"
+expect 1 words train corpus.txt refused.txt --lr 0.01 --min-lr 0.1
+stderr_has "the learning rate goes from 0.01 to 0.1, expected one that falls"
+expect 1 words train corpus.txt refused.txt --max-ngram 4
+stderr_has "subwords of 0 to 4 characters"
 printf 'a b\n\377\n' >bad.txt
 expect 1 words train bad.txt refused.txt
 stderr_has "bad.txt:2: "

@@ -123,7 +123,7 @@ static cq_clir *opened(const changes *change, bool other_order) {
 
 static cq_clir_options tiny_options(void) {
   cq_clir_options o = cq_clir_default_options();
-  o.words.dim = 16, o.words.epochs = 40, o.words.rate = 0.05, o.words.sample = 0, o.words.window = 5;
+  o.words.dim = 16, o.words.epochs = 40, o.words.learning_rate = 0.05, o.words.sample = 0, o.words.window = 5;
   o.kappa = 3, o.tau = 3, o.ranking.k = 40;
   return o;
 }

@@ -20,7 +20,7 @@ static const char *corpus(void) {
 
 static cq_words_options tiny_options(void) {
   cq_words_options o = cq_words_default_options();
-  o.dim = 3, o.window = 2, o.negative = 2, o.epochs = 3, o.rate = 0.1, o.sample = 0, o.buckets = 20;
+  o.dim = 3, o.window = 2, o.negative = 2, o.epochs = 3, o.learning_rate = 0.1, o.sample = 0, o.buckets = 20;
   return o;
 }
 
@@ -38,7 +38,7 @@ static void what_is_saved_is_read_again(void **state) {
   (void)state;
   cq_words_options o = tiny_options();
   for (int way = 0; way < 2; way++) {
-    if (way) o.shortest_ngram = 3, o.longest_ngram = 4;
+    if (way) o.min_ngram = 3, o.max_ngram = 4;
     cq_words *w = trained(&o), *again;
     assert_int_equal(cq_words_n(w), 7);
     assert_int_equal(cq_words_dim(w), 3);
@@ -140,7 +140,7 @@ static void a_state_measures_its_training(void **state) {
   assert_int_equal(cq_words_open(&read, test_path("v.txt"), NULL), CQ_OK);
   assert_int_equal(cq_words_save_state(read, test_path("other"), &error), CQ_ERR_ARGUMENT);
   cq_words_free(w), cq_words_free(read);
-  o.shortest_ngram = o.longest_ngram = 3;
+  o.min_ngram = o.max_ngram = 3;
   w = trained(&o);
   assert_int_equal(cq_words_save_state(w, test_path("other"), &error), CQ_ERR_ARGUMENT);
   assert_int_equal(count_files("other"), 0);

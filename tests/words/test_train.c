@@ -58,8 +58,14 @@ static cq_word_corpus topical_corpus(size_t n_documents) {
 }
 
 static cq_words_options tiny_options(void) {
-  return (cq_words_options){
-      .dim = 5, .window = 3, .negative = 2, .epochs = 2, .rate = 0.1, .least_rate = 0.01, .seed = 3, .buckets = 50};
+  return (cq_words_options){.dim = 5,
+                            .window = 3,
+                            .negative = 2,
+                            .epochs = 2,
+                            .learning_rate = 0.1,
+                            .min_learning_rate = 0.01,
+                            .seed = 3,
+                            .buckets = 50};
 }
 
 static cq_word_model trained(const cq_word_corpus *c, const cq_words_options *o, cq_context *ctx) {
@@ -69,7 +75,7 @@ static cq_word_model trained(const cq_word_corpus *c, const cq_words_options *o,
 }
 
 static size_t rows_of(const cq_word_model *m, const cq_words_options *o) {
-  return m->n + (o->longest_ngram ? o->buckets : 0);
+  return m->n + (o->max_ngram ? o->buckets : 0);
 }
 
 static bool same_model(const cq_word_model *a, const cq_word_model *b, size_t rows) {
@@ -182,7 +188,7 @@ static void plain_train(plain *p) {
   }
   assert_int_equal(cq_negatives_open(&p->negatives, p->corpus->counts, p->corpus->words.n, 0.75, NULL), CQ_OK);
   for (int epoch = 0; epoch < o->epochs; epoch++) {
-    const double rate = o->rate - (o->rate - o->least_rate) * epoch / o->epochs;
+    const double rate = o->learning_rate - (o->learning_rate - o->min_learning_rate) * epoch / o->epochs;
     cq_random random = cq_random_seeded(cq_mix(o->seed) + (uint64_t)epoch + 1, 0);
     for (size_t d = 0; d < p->corpus->n_documents; d++)
       plain_document(p, p->corpus->tokens.items + p->corpus->starts[d], p->corpus->starts[d + 1] - p->corpus->starts[d],
@@ -216,12 +222,12 @@ static void steps_are_those_of_finite_differences(void **state) {
   cq_words_options o[7];
   const char *const names[] = {"one step's worth", "skip-gram",         "shared", "cbow",
                                "sub-words",        "cbow of sub-words", "thinned"};
-  for (size_t i = 0; i < 7; i++) o[i] = tiny_options(), o[i].epochs = 4, o[i].rate = 0.3;
+  for (size_t i = 0; i < 7; i++) o[i] = tiny_options(), o[i].epochs = 4, o[i].learning_rate = 0.3;
   o[0].window = o[0].negative = o[0].epochs = 1;
   o[2].share_negatives = true;
   o[3].cbow = true;
-  o[4].shortest_ngram = 2, o[4].longest_ngram = 3;
-  o[5].cbow = true, o[5].shortest_ngram = 3, o[5].longest_ngram = 3;
+  o[4].min_ngram = 2, o[4].max_ngram = 3;
+  o[5].cbow = true, o[5].min_ngram = 3, o[5].max_ngram = 3;
   o[6].sample = 0.05, o[6].negative = 7;
   for (size_t i = 0; i < 7; i++) {
     cq_word_corpus c = corpus_of(verses);
@@ -251,7 +257,7 @@ static void the_seed_decides_every_bit(void **state) {
     cq_context *ctx;
     o.cbow = way == 1, o.share_negatives = way == 2;
     o.sample = 0.01;
-    if (way == 3) o.shortest_ngram = 3, o.longest_ngram = 4;
+    if (way == 3) o.min_ngram = 3, o.max_ngram = 4;
     cq_word_model a = trained(&c, &o, NULL), b = trained(&c, &o, NULL);
     assert_int_equal(cq_context_open(&ctx, 1, NULL), CQ_OK);
     cq_word_model in_pool = trained(&c, &o, ctx);
@@ -295,7 +301,7 @@ static void measure_topics(double *within, double *between, const cq_word_model 
 
 static cq_words_options topic_options(void) {
   cq_words_options o = tiny_options();
-  o.dim = 16, o.window = 5, o.negative = 5, o.epochs = 30, o.rate = 0.05, o.buckets = 1000;
+  o.dim = 16, o.window = 5, o.negative = 5, o.epochs = 30, o.learning_rate = 0.05, o.buckets = 1000;
   return o;
 }
 
@@ -314,7 +320,7 @@ static void words_of_one_topic_come_together(void **state) {
     cq_words_options o = topic_options();
     double within, between;
     o.cbow = way == 1, o.share_negatives = way == 2;
-    if (way >= 3) o.shortest_ngram = 3, o.longest_ngram = 4;
+    if (way >= 3) o.min_ngram = 3, o.max_ngram = 4;
     if (way == 4) o.cbow = true;
     if (o.cbow) o.epochs *= 4; /* a step a word, not one a pair */
     cq_word_model m = trained(&c, &o, NULL);
@@ -338,7 +344,7 @@ static void several_threads_learn_as_well(void **state) {
     double within, between;
     o.epochs = 6;
     o.cbow = way == 1;
-    if (way == 2) o.shortest_ngram = 3, o.longest_ngram = 3;
+    if (way == 2) o.min_ngram = 3, o.max_ngram = 3;
     cq_word_model m = trained(&c, &o, ctx);
     measure_topics(&within, &between, &m);
     assert_true(within > between + 0.1);
@@ -418,25 +424,25 @@ static void options_out_of_range(void **state) {
   CASE(dim = 0, "dim is 0, expected 1 to 65536");
   CASE(dim = -4, "dim is -4, expected 1 to 65536");
   CASE(dim = (1 << 16) + 1, "dim is 65537, expected 1 to 65536");
-  CASE(window = 0, "the window is 0, expected at least 1");
-  CASE(negative = 0, "0 negatives, expected 1 to 63");
-  CASE(negative = 64, "64 negatives, expected 1 to 63");
-  CASE(epochs = 0, "0 epochs, expected at least 1");
-  CASE(rate = 0, "a learning rate from 0 to 0.01, expected one above 0 that falls");
-  CASE(rate = NAN, NULL);
-  CASE(rate = INFINITY, NULL);
-  CASE(least_rate = 0.2, "a learning rate from 0.1 to 0.2, expected one above 0 that falls");
-  CASE(least_rate = -0.1, NULL);
-  CASE(least_rate = NAN, NULL);
-  CASE(sample = -1, "sample is -1, expected a share below 1");
-  CASE(sample = 1, "sample is 1, expected a share below 1");
+  CASE(window = 0, "window is 0, expected 1 to 10000");
+  CASE(negative = 0, "negative is 0, expected 1 to 63");
+  CASE(negative = 64, "negative is 64, expected 1 to 63");
+  CASE(epochs = 0, "epochs is 0, expected 1 to 100000");
+  CASE(learning_rate = 0, "lr is 0, expected more than 0 and less than 100");
+  CASE(learning_rate = NAN, NULL);
+  CASE(learning_rate = INFINITY, NULL);
+  CASE(min_learning_rate = 0.2, "the learning rate goes from 0.1 to 0.2, expected one that falls");
+  CASE(min_learning_rate = -0.1, NULL);
+  CASE(min_learning_rate = NAN, NULL);
+  CASE(sample = -1, "sample is -1, expected at least 0 and less than 1");
+  CASE(sample = 1, "sample is 1, expected at least 0 and less than 1");
   CASE(sample = NAN, NULL);
-  CASE(longest_ngram = 4, "sub-words of 0 to 4 characters in 50 buckets");
-  CASE(longest_ngram = -1, NULL);
-  CASE(longest_ngram = 4, "sub-words of 5 to 4 characters in 50 buckets");
-  cases[n - 1].o.shortest_ngram = 5;
-  CASE(longest_ngram = 4, "sub-words of 3 to 4 characters in 0 buckets");
-  cases[n - 1].o.shortest_ngram = 3, cases[n - 1].o.buckets = 0;
+  CASE(max_ngram = 4, "subwords of 0 to 4 characters");
+  CASE(max_ngram = -1, NULL);
+  CASE(max_ngram = 4, "subwords of 5 to 4 characters");
+  cases[n - 1].o.min_ngram = 5;
+  CASE(max_ngram = 4, "buckets is 0, expected 1 to 268435456");
+  cases[n - 1].o.min_ngram = 3, cases[n - 1].o.buckets = 0;
 #undef CASE
   assert_int_equal(n, 20);
   for (size_t i = 0; i < n; i++) {
@@ -447,7 +453,7 @@ static void options_out_of_range(void **state) {
   assert_int_equal(cq_word_model_train(&m, &none, &usual, NULL, &error), CQ_ERR_ARGUMENT);
   assert_string_equal(error.message, "the corpus has no words");
   cq_words_options wide = usual;
-  wide.window = INT32_MAX, wide.rate = wide.least_rate = 0.5, wide.negative = 63;
+  wide.window = 10000, wide.learning_rate = wide.min_learning_rate = 0.5, wide.negative = 63;
   m = trained(&c, &wide, NULL);
   cq_word_model_free(&m);
   cq_word_corpus_free(&c);
@@ -485,7 +491,7 @@ static void documents_of_one_word_teach_nothing(void **state) {
   double loss;
   for (int way = 0; way < 3; way++) {
     o.cbow = way == 1;
-    if (way == 2) o.shortest_ngram = o.longest_ngram = 1; /* "<a>": the letter alone */
+    if (way == 2) o.min_ngram = o.max_ngram = 1; /* "<a>": the letter alone */
     cq_word_model m = trained(&c, &o, NULL);
     for (uint32_t w = 0; w < 3; w++) {
       cq_random random = cq_random_seeded(o.seed, w);
@@ -506,7 +512,7 @@ static void documents_of_one_word_teach_nothing(void **state) {
 
 static void expect_grams(const char *word, int shortest, int longest, uint32_t buckets, const uint32_t *expected,
                          size_t n) {
-  const cq_words_options o = {.shortest_ngram = shortest, .longest_ngram = longest, .buckets = buckets};
+  const cq_words_options o = {.min_ngram = shortest, .max_ngram = longest, .buckets = buckets};
   cq_ids ids = {0};
   assert_true(cq_word_grams(&ids, (cq_slice){word, strlen(word)}, &o));
   assert_int_equal(ids.n, n);
@@ -536,7 +542,7 @@ static void a_vector_is_the_mean_with_its_sub_words(void **state) {
   (void)state;
   cq_word_corpus c = corpus_of("cat a cat a");
   cq_words_options o = tiny_options();
-  o.shortest_ngram = 5, o.longest_ngram = 6;
+  o.min_ngram = 5, o.max_ngram = 6;
   cq_word_model m = trained(&c, &o, NULL);
   float got[5];
   assert_int_equal(m.gram_starts[1] - m.gram_starts[0], 1); /* <cat> */
@@ -559,7 +565,7 @@ static void every_allocation_may_fail(void **state) {
   for (int way = 0; way < 4; way++) {
     cq_words_options o = tiny_options();
     o.cbow = way % 2;
-    if (way >= 2) o.shortest_ngram = 3, o.longest_ngram = 4;
+    if (way >= 2) o.min_ngram = 3, o.max_ngram = 4;
     for (long n = 1;; n++) {
       cq_word_model m;
       double loss;
@@ -588,7 +594,7 @@ static void progress_is_told(void **state) {
   cq_words_options o = tiny_options();
   uint64_t seen[2] = {0};
   count(&c);
-  o.progress = progress_counts_to_the_end, o.context = seen;
+  o.progress = progress_counts_to_the_end, o.progress_context = seen;
   cq_word_model m = trained(&c, &o, NULL);
   assert_int_equal(seen[0], 2 * c.tokens.n);
   assert_int_equal(seen[1], 2 * c.tokens.n);

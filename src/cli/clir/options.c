@@ -34,27 +34,10 @@ int cli_clir_check_tag(const char *tag) {
 }
 
 static const char *const about_vectors[] = {
-    "kappa",
-    "window",
-    "mix",
-    "all-documents",
-    "pseudo-in-all",
-    "dim",
-    "epochs",
-    "lr",
-    "sample",
-    "share-negatives",
-    "cbow",
-    "seed",
-    "shortest-ngram",
-    "longest-ngram",
-    "tau",
-    "weighted",
-    "idf",
-    "csls",
-    "mu",
-    "keep-words",
-    "feedback",
+    "kappa",     "window",     "mix",      "all-documents",   "pseudo-in-all", "dim",
+    "epochs",    "lr",         "sample",   "share-negatives", "cbow",          "seed",
+    "min-ngram", "max-ngram",  "tau",      "weighted",        "idf",           "csls",
+    "mu",        "keep-words", "feedback",
 };
 
 int cli_clir_check_no_vectors(const cli_call *call) {

@@ -8,114 +8,17 @@
 
 struct train_args {
   size_t size;
-  cq_words_options o;
-  uint64_t buckets;
   const char *state;
   int threads;
 };
 
-static void train_defaults(void *options) {
-  struct train_args *args = options;
-  *args = (struct train_args){.o = cq_words_default_options()};
-  args->buckets = args->o.buckets;
-}
-
-#define CORPUS_OPTIONS(owner, o)                                                                                       \
-  {.name = "window",                                                                                                   \
-   .letter = 'w',                                                                                                      \
-   .type = CQ_OPTION_INT,                                                                                              \
-   .argument = "N",                                                                                                    \
-   .offset = offsetof(owner, o.window),                                                                                \
-   .min = 1,                                                                                                           \
-   .max = 10000,                                                                                                       \
-   .help = "words on either side, of which each word takes 1 to N"},                                                   \
-      {.name = "negative",                                                                                             \
-       .type = CQ_OPTION_INT,                                                                                          \
-       .argument = "N",                                                                                                \
-       .offset = offsetof(owner, o.negative),                                                                          \
-       .min = 1,                                                                                                       \
-       .max = 63,                                                                                                      \
-       .help = "words drawn at random against each pair"},                                                             \
-      {.name = "sample",                                                                                               \
-       .type = CQ_OPTION_NUMBER,                                                                                       \
-       .argument = "X",                                                                                                \
-       .offset = offsetof(owner, o.sample),                                                                            \
-       .max = 1,                                                                                                       \
-       .help = "thin out words that are more than this share of the text"},                                            \
-  {                                                                                                                    \
-    .name = "seed", .type = CQ_OPTION_COUNT, .argument = "N", .offset = offsetof(owner, o.seed),                       \
-    .help = "of all that is random"                                                                                    \
-  }
-
 static const cq_option train_options[] = {
-    {.name = "dim",
-     .type = CQ_OPTION_INT,
-     .argument = "N",
-     .offset = offsetof(struct train_args, o.dim),
-     .min = 1,
-     .max = 1 << 16,
-     .help = "numbers a vector"},
-    CORPUS_OPTIONS(struct train_args, o),
-    {.name = "epochs",
-     .type = CQ_OPTION_INT,
-     .argument = "N",
-     .offset = offsetof(struct train_args, o.epochs),
-     .min = 1,
-     .max = 100000,
-     .help = "times through the text"},
-    {.name = "lr",
-     .type = CQ_OPTION_NUMBER,
-     .argument = "X",
-     .offset = offsetof(struct train_args, o.rate),
-     .help = "learning rate at the beginning; it falls to --least-lr"},
-    {.name = "least-lr",
-     .type = CQ_OPTION_NUMBER,
-     .argument = "X",
-     .offset = offsetof(struct train_args, o.least_rate),
-     .help = "learning rate at the end"},
-    {.name = "min-count",
-     .type = CQ_OPTION_COUNT,
-     .argument = "N",
-     .offset = offsetof(struct train_args, o.min_count),
-     .help = "leave out words that are rarer"},
-    {.name = "cbow",
-     .type = CQ_OPTION_FLAG,
-     .offset = offsetof(struct train_args, o.cbow),
-     .help = "predict a word from the mean of those around it, instead of from each"},
-    {.name = "share-negatives",
-     .type = CQ_OPTION_FLAG,
-     .offset = offsetof(struct train_args, o.share_negatives),
-     .help = "draw negatives once for a word and all around it: several times as fast, not quite the same"},
-    {.name = "shortest-ngram",
-     .type = CQ_OPTION_INT,
-     .argument = "N",
-     .offset = offsetof(struct train_args, o.shortest_ngram),
-     .help = "sub-words of so many characters and more"},
-    {.name = "longest-ngram",
-     .type = CQ_OPTION_INT,
-     .argument = "N",
-     .offset = offsetof(struct train_args, o.longest_ngram),
-     .help = "and up to so many; 0: words only"},
-    {.name = "buckets",
-     .type = CQ_OPTION_COUNT,
-     .argument = "N",
-     .offset = offsetof(struct train_args, buckets),
-     .max = 1 << 28,
-     .help = "that sub-words share"},
-    {.name = "state",
-     .type = CQ_OPTION_TEXT,
-     .argument = "PREFIX",
-     .offset = offsetof(struct train_args, state),
-     .otherwise = "none",
-     .help = "also write PREFIX.in.npy, PREFIX.out.npy and PREFIX.vocab, for `words loss`"},
-    {.name = "threads",
-     .letter = 't',
-     .type = CQ_OPTION_INT,
-     .argument = "N",
-     .offset = offsetof(struct train_args, threads),
-     .max = 1024,
-     .otherwise = "one per processor",
-     .help = "with 1 the result depends on the seed alone; more write to one another's vectors as they go"},
+    {CQ_TEXT(struct train_args, "state", state, KEEPS, "PREFIX",
+             "also write PREFIX.in.npy, PREFIX.out.npy and PREFIX.vocab, for `words loss`"),
+     .otherwise = "none"},
+    {CQ_INT(struct train_args, "threads", threads, CHANGES, 0, 0, 1024, "N",
+            "with 1 the result depends on the seed alone; more write to one another's vectors as they go (Hogwild)"),
+     .letter = 't', .otherwise = "one per processor"},
 };
 
 typedef struct watched {
@@ -128,17 +31,16 @@ static void draw(void *context, uint64_t done, uint64_t all) {
 
 static int run_train(const cli_call *call) {
   const struct train_args *args = call->options;
-  cq_words_options o = args->o;
+  cq_words_options *o = call->library;
   watched w = {.progress = cli_progress_start()};
   cq_error error = {0};
   cq_context *ctx;
   cq_words *words = NULL;
-  o.buckets = (uint32_t)args->buckets;
-  o.progress = draw, o.context = &w;
+  o->progress = draw, o->progress_context = &w;
   int code = cli_open_context(&ctx, args->threads);
   if (code) return code;
   const double begin = cli_now_s();
-  if (cq_words_train(&words, call->arguments[0], &o, ctx, &error)) code = CLI_FAILED;
+  if (cq_words_train(&words, call->arguments[0], o, ctx, &error)) code = CLI_FAILED;
   const double seconds = cli_now_s() - begin;
   if (!code && (cq_words_save(words, call->arguments[1], &error) ||
                 (args->state && cq_words_save_state(words, args->state, &error))))
@@ -166,8 +68,8 @@ static const cli_command words_train = {
         "VECTORS is written in word2vec's text format. Skip-gram with negative sampling, as gensim has it, or CBOW; "
         "with sub-words as fastText.",
     .example = "calque words train corpus.txt vectors.txt --window 10 --epochs 20",
+    .group = "words",
     CLI_OPTIONS(struct train_args, train_options),
-    .defaults = train_defaults,
     .run = run_train,
 };
 
@@ -251,18 +153,13 @@ static const cli_command words_nearest = {
 
 struct loss_args {
   size_t size;
-  cq_words_options o;
   int threads;
 };
 
-static void loss_defaults(void *options) {
-  *(struct loss_args *)options = (struct loss_args){.o = cq_words_default_options()};
-}
-
-static const cq_option loss_options[] = {
-    CORPUS_OPTIONS(struct loss_args, o),
-    CLI_THREADS(struct loss_args, threads),
-};
+static const cq_option loss_options[] = {CLI_THREADS(struct loss_args, threads)};
+/* The loss has no part in how vectors are learned. */
+static const char *const not_of_loss[] = {
+    "dim", "epochs", "lr", "min-lr", "min-count", "cbow", "share-negatives", "min-ngram", "max-ngram", "buckets", NULL};
 
 static int run_loss(const cli_call *call) {
   const struct loss_args *args = call->options;
@@ -271,7 +168,7 @@ static int run_loss(const cli_call *call) {
   int code = cli_open_context(&ctx, args->threads);
   for (size_t i = 1; code == CLI_OK && i < call->n_arguments; i++) {
     double loss;
-    if (cq_words_loss(&loss, call->arguments[0], call->arguments[i], &args->o, ctx, &error))
+    if (cq_words_loss(&loss, call->arguments[0], call->arguments[i], call->library, ctx, &error))
       code = cli_fail_error(&error);
     else
       printf("%s\t%.6f\n", call->arguments[i], loss);
@@ -290,8 +187,9 @@ static const cli_command words_loss = {
         "Prints the mean loss a pair of word and neighbour for each state PREFIX.in.npy, PREFIX.out.npy, PREFIX.vocab. "
         "Windows and negatives are drawn from the seed, the same for every state.",
     .example = "calque words loss corpus.txt ours gensims --window 10",
+    .group = "words",
+    .taken = not_of_loss,
     CLI_OPTIONS(struct loss_args, loss_options),
-    .defaults = loss_defaults,
     .run = run_loss,
 };
 
