@@ -32,6 +32,7 @@
 #include "calque/status.h"
 #include "calque/student.h"
 #include "calque/training.h"
+#include "calque/version.h"
 #include "calque/words.h"
 
 #endif

@@ -78,7 +78,7 @@ static int dispatch(int argc, char **argv) {
       return CLI_OK;
     }
     if (command == &program && !strcmp(word, "--version")) {
-      printf("calque %s\n", CQ_VERSION);
+      printf("calque %s\n", cq_version());
       return CLI_OK;
     }
     if (word[0] == '-') return cli_usage(path, "unknown option %s before a command", word);

@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "base/utf8.h"
 #include "calque/mt.h"
+#include "calque/version.h"
 #include "eval/mt_tokens.h"
 #include "eval/ngrams.h"
 #include "text/unicode.h"

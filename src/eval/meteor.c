@@ -7,6 +7,7 @@
 #include "calque/analysis.h"
 #include "calque/lines.h"
 #include "calque/mt.h"
+#include "calque/version.h"
 #include "eval/meteor_align.h"
 #include "eval/mt_tokens.h"
 #include "text/unicode.h"

@@ -2,6 +2,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "calque/version.h"
 #include "format/json.h"
 #include "model/encoder.h"
 

@@ -25,7 +25,7 @@ cp "$SOURCE/examples/encode_and_compare.c" project/
 cat >project/CMakeLists.txt <<'END'
 cmake_minimum_required(VERSION 3.22)
 project(user C)
-find_package(calque 0.1 REQUIRED)
+find_package(calque 0.2 REQUIRED)
 add_executable(user encode_and_compare.c)
 target_link_libraries(user PRIVATE calque::calque)
 END

@@ -1,0 +1,9 @@
+#include "calque/version.h"
+
+const char *cq_version(void) {
+  return CQ_VERSION;
+}
+
+int cq_version_number(void) {
+  return CQ_VERSION_NUMBER;
+}
