@@ -123,6 +123,8 @@ CQ_API bool cq_options_is_set(const cq_options *options, const char *name);
  * CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_options_get(char **out, const cq_options *options, const char *name, size_t i,
                                             cq_error *error);
+/* What the function that takes the struct would refuse of it. Errors: CQ_ERR_ARGUMENT. */
+CQ_API CQ_MUST_USE cq_status cq_options_check(const cq_options *options, cq_error *error);
 /* All values as a JSON object, to be released with cq_free. Errors: CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_options_json(char **out, const cq_options *options, cq_error *error);
 

@@ -9,6 +9,7 @@
 #define CALQUE_STUDENT_H
 
 #include "calque/context.h"
+#include "calque/options.h"
 #include "calque/status.h"
 
 #include <stdbool.h>
@@ -27,6 +28,13 @@ typedef enum cq_student_kind {
   CQ_STUDENT_STATIC,         /* a fresh embedding bag */
 } cq_student_kind;
 
+typedef enum cq_student_vocabulary {
+  CQ_VOCABULARY_UNIGRAM, /* SentencePiece's unigram model (Kudo 2018) */
+  CQ_VOCABULARY_BPE,     /* SentencePiece's byte-pair encoding (Sennrich et al. 2016) */
+  CQ_VOCABULARY_WORDS,   /* the most frequent whole words; fewer when the text has fewer */
+} cq_student_vocabulary;
+
+/* Where the embedding rows of new pieces come from. */
 typedef enum cq_carry_over {
   CQ_CARRY_SHARED, /* rows of pieces both vocabularies have; the others are drawn from the old rows' mean and variance */
   CQ_CARRY_MEAN,   /* the others are the mean of the old rows of the piece's own old tokens */
@@ -34,27 +42,29 @@ typedef enum cq_carry_over {
 } cq_carry_over;
 
 typedef struct cq_student_options {
+  size_t size;
   cq_student_kind kind;
   const char *from;              /* COPY, NEW_VOCABULARY: directory or cached name */
   const char *const *text_files; /* text for the vocabulary: .txt or .tsv, plain or gzip; all columns are used */
   size_t n_text_files;
-  bool skip_bad;             /* count malformed lines of text and go on */
-  int vocab_size;            /* pieces, special ones included */
-  bool vocab_bpe;            /* SentencePiece BPE instead of unigram */
-  bool vocab_words;          /* the most frequent whole words instead of pieces; fewer when the text has fewer */
-  double character_coverage; /* share of characters that pieces must cover, e.g. 0.9995 */
-  bool lowercase;            /* fold case in the vocabulary's normaliser */
-  cq_carry_over carry_over;  /* NEW_VOCABULARY */
-  int dim, n_layers, n_heads, feed_forward_dim, max_seq_length; /* the fresh kinds; max_seq_length 0: 128 */
-  double dropout;                                               /* TRANSFORMER, BILSTM */
-  int output_dim; /* > 0: a Dense module from the pooled width to this many */
+  cq_student_vocabulary vocabulary;
+  int vocab_size;                               /* pieces, special ones included, or words at most */
+  double character_coverage;                    /* share of the text's characters that pieces must cover */
+  bool lowercase;                               /* fold case in the vocabulary's normaliser */
+  cq_carry_over carry_over;                     /* NEW_VOCABULARY */
+  int dim, n_layers, n_heads, feed_forward_dim; /* the fresh kinds */
+  int max_seq_length;                           /* tokens; 0: 128, or what `from` has */
+  double dropout;                               /* TRANSFORMER, BILSTM */
+  int output_dim;                               /* above 0: a Dense module from the pooled width to this many */
   bool normalize; /* end with a Normalize module (fresh kinds; otherwise `from` decides) */
   bool replace;   /* overwrite an existing directory */
+  bool skip_bad;  /* count malformed lines of text and go on */
   uint64_t seed;
   cq_notice_fn notice;
   void *notice_context;
 } cq_student_options;
-CQ_API cq_student_options cq_student_default_options(void);
+/* A new vocabulary of 32,000 pieces, placed by alignment: group "student". */
+CQ_DEFAULT_OPTIONS(cq_student_options, cq_student_default_options, "student")
 
 /* Writes the student to `directory`. Errors: CQ_ERR_ARGUMENT (sizes that do not fit, an existing directory), those of
  * opening `from` and of reading the text. */

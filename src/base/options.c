@@ -115,7 +115,7 @@ static cq_status check_row(const cq_option *row, const void *options, cq_error *
   }
 }
 
-cq_status cq_options_check(const cq_option_group *group, const void *options, cq_error *error) {
+cq_status cq_group_check(const cq_option_group *group, const void *options, cq_error *error) {
   for (size_t i = 0; i < group->n_rows; i++) {
     const cq_status status = check_row(cq_group_row(group, i), options, error);
     if (status) return status;
@@ -135,7 +135,7 @@ cq_status cq_options_take(void *out, const cq_option_group *group, const void *g
                      "the %s options are of a later version of calque and use what this has not", group->name);
   memcpy(out, given, size < group->size ? size : group->size);
   *(size_t *)out = group->size;
-  return cq_options_check(group, out, error);
+  return cq_group_check(group, out, error);
 }
 
 /* --- text to values --- */
@@ -502,6 +502,13 @@ cq_status cq_options_get(char **out, const cq_options *options, const char *name
     if (!*out) status = cq_fail_memory(error, name);
   }
   cq_builder_free(&b);
+  return status;
+}
+
+cq_status cq_options_check(const cq_options *options, cq_error *error) {
+  cq_status status = CQ_OK;
+  for (size_t i = 0; !status && i < options->n_levels; i++)
+    status = cq_group_check(options->levels[i].group, options->levels[i].options, error);
   return status;
 }
 

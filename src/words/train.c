@@ -333,7 +333,7 @@ static void close_training(training *t) {
 
 /* All but the model. */
 static cq_status open_training(training *t, const uint64_t *counts, cq_context *ctx, cq_error *error) {
-  cq_status status = cq_options_check(&cq_group_words, t->o, error);
+  cq_status status = cq_group_check(&cq_group_words, t->o, error);
   if (!status && t->corpus->tokens.n == 0) status = cq_fail(error, CQ_ERR_ARGUMENT, "the corpus has no words");
   if (!status) status = cq_negatives_open(&t->negatives, counts, t->corpus->words.n, 0.75, error);
   if (!status) status = set_keep(t, error);
@@ -346,7 +346,7 @@ cq_status cq_word_model_train(cq_word_model *out, const cq_word_corpus *corpus, 
                               cq_context *ctx, cq_error *error) {
   training t = {.corpus = corpus, .o = o, .k = cq_kernels_best(), .model = out};
   *out = (cq_word_model){0};
-  cq_status status = cq_options_check(&cq_group_words, o, error);
+  cq_status status = cq_group_check(&cq_group_words, o, error);
   if (!status) status = make_model(out, corpus, o, error);
   if (!status) status = open_training(&t, corpus->counts, ctx, error);
   for (t.epoch = 0; !status && t.epoch < o->epochs; t.epoch++) {

@@ -93,9 +93,9 @@ expect 2 model info
 expect 2 model info a b
 stderr_has "unexpected argument 'b'"
 expect 2 model new --kind copy out
-stderr_has "needs --from"
+stderr_has "needs 'from'"
 expect 2 model new --kind static out
-stderr_has "needs --text"
+stderr_has "needs 'text'"
 expect 2 distill --teacher t --student s --output o
 stderr_has "--train"
 expect 2 distill --teacher t --student s --output o --train f:0

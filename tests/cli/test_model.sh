@@ -54,8 +54,9 @@ expect 0 model new --kind copy --from words-bilstm words-copy
 expect 0 model check words-bilstm words-copy --least-cosine 1
 expect 0 model new --kind new-vocabulary --vocabulary words --from "$TEACHER" $text words-renewed
 expect 0 encode --model words-renewed text.tsv
-expect 2 model new --kind static --vocabulary words --bpe $text $small out
-stderr_has "--bpe is for --vocabulary pieces"
+expect 0 model new --kind static --vocabulary bpe $text $small pieces-bpe
+expect 2 model new --kind static --vocabulary pieces $text $small out
+stderr_has "expected one of unigram, bpe, words"
 printf '\xef\xbb\xbf\n \t\n' >blank.tsv
 expect 1 model new --kind static --vocabulary words --text blank.tsv $small out
 stderr_has "no word to make a vocabulary of"

@@ -234,7 +234,7 @@ static const char *english_model(void) {
   assert_int_equal(fclose(f), 0);
   cq_student_options o = options_for(CQ_STUDENT_STATIC);
   o.text_files = &file;
-  o.vocab_bpe = true;
+  o.vocabulary = CQ_VOCABULARY_BPE;
   o.vocab_size = 110;
   assert_int_equal(cq_student_new(model, &o, NULL, NULL), CQ_OK);
   return model;
@@ -248,7 +248,7 @@ static void alignment_brings_translations_together(void **state) {
   for (int i = 0; i < 2; i++) {
     cq_student_options o = options_for(CQ_STUDENT_NEW_VOCABULARY);
     o.from = model;
-    o.vocab_bpe = true;
+    o.vocabulary = CQ_VOCABULARY_BPE;
     o.vocab_size = 170;
     o.max_seq_length = 0;
     o.carry_over = i == 0 ? CQ_CARRY_SHARED : CQ_CARRY_ALIGN;
@@ -301,7 +301,7 @@ static void each_file_is_aligned_by_itself(void **state) {
   cq_student_options o = options_for(CQ_STUDENT_STATIC);
   o.text_files = files;
   o.n_text_files = 2;
-  o.vocab_bpe = true;
+  o.vocabulary = CQ_VOCABULARY_BPE;
   o.vocab_size = 260;
   cq_encoder *student = make(&o);
   float *alone = rows_by(old, student, files, 1), *beside = rows_by(old, student, files, 2);
@@ -339,7 +339,7 @@ static void refusals(void **state) {
   expect_refused(&o, CQ_ERR_ARGUMENT, "5 heads");
   o = options_for(CQ_STUDENT_BILSTM);
   o.dim = 25;
-  expect_refused(&o, CQ_ERR_ARGUMENT, "25");
+  expect_refused(&o, CQ_ERR_ARGUMENT, "dim is 25, a BiLSTM's is even");
   o = options_for(CQ_STUDENT_STATIC);
   o.n_text_files = 0;
   expect_refused(&o, CQ_ERR_ARGUMENT, "text");
@@ -358,7 +358,7 @@ static void refusals(void **state) {
   assert_int_equal(error.line, 2);
   assert_non_null(strstr(error.file, "bad.tsv"));
   o = options_for(CQ_STUDENT_COPY);
-  expect_refused(&o, CQ_ERR_ARGUMENT, "no model");
+  expect_refused(&o, CQ_ERR_ARGUMENT, "kind copy needs 'from', a model to start with");
   o.from = "no/such-model";
   expect_refused(&o, CQ_ERR_IO, "no/such-model");
   o = options_for(CQ_STUDENT_STATIC);

@@ -184,6 +184,9 @@ const cq_option *cli_values_row(const cq_options **from, const cli_values *value
  * CLI_OK, or CLI_USAGE after saying why on standard error. *help is set when --help was among them. */
 int cli_options_parse(const cli_command *command, const char *path, cli_values *values, int argc, char **argv,
                       const char **arguments, size_t *n_arguments, bool *help);
+/* Whether the library's function would take the values: CLI_OK, or CLI_USAGE after saying why not. For commands to call when
+ * they have set what arguments say. */
+int cli_check_options(const cli_call *call);
 /* Whether an option was there, whatever its value; one that the command has not was not. */
 bool cli_given(const cli_call *call, const char *name);
 

@@ -194,3 +194,8 @@ bool cli_given(const cli_call *call, const char *name) {
   return cq_options_is_set(call->values->own, name) ||
          (call->values->library && cq_options_is_set(call->values->library, name));
 }
+
+int cli_check_options(const cli_call *call) {
+  cq_error error = {0};
+  return cq_options_check(call->values->library, &error) ? cli_usage(call->path, "%s", error.message) : CLI_OK;
+}

@@ -4,7 +4,9 @@
 #include <assert.h>
 #include <string.h>
 
-#define GROUPS(X) X(words)
+#define GROUPS(X)                                                                                                      \
+  X(student)                                                                                                           \
+  X(words)
 
 #define DECLARE(name) extern const cq_option_group cq_group_##name;
 GROUPS(DECLARE)

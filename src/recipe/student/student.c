@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/options.h"
 #include "calque/lines.h"
 #include "format/json.h"
 #include "model/encoder.h"
@@ -23,18 +24,67 @@
 
 #define MAX_COLUMNS 64
 
-cq_student_options cq_student_default_options(void) {
-  return (cq_student_options){.kind = CQ_STUDENT_NEW_VOCABULARY,
-                              .vocab_size = 32000,
-                              .character_coverage = 0.9995,
-                              .carry_over = CQ_CARRY_ALIGN,
-                              .dim = 384,
-                              .n_layers = 6,
-                              .n_heads = 12,
-                              .feed_forward_dim = 1536,
-                              .dropout = 0.1,
-                              .seed = 42};
+static const char *const kinds[] = {"copy", "new-vocabulary", "transformer", "bilstm", "static", NULL};
+static const char *const vocabularies[] = {"unigram", "bpe", "words", NULL};
+static const char *const carry_overs[] = {"shared", "mean", "align", NULL};
+
+#define O cq_student_options
+static const cq_option option_rows[] = {
+    {CQ_CHOICE(O, "kind", kind, CHANGES, CQ_STUDENT_NEW_VOCABULARY, kinds, "KIND",
+               "an existing model as it is, its body under a vocabulary trained on the text, or a fresh model"),
+     .letter = 'k'},
+    {CQ_TEXT(O, "from", from, CHANGES, "MODEL",
+             "copy, new-vocabulary: the model to start from, a directory or a name in the local Hugging Face cache"),
+     .letter = 'f'},
+    {CQ_TEXTS(O, "text", text_files, n_text_files, CHANGES, "FILE",
+              "train the vocabulary on this text: .txt or .tsv, plain or gzipped, every column of it")},
+    {CQ_CHOICE(O, "vocabulary", vocabulary, CHANGES, CQ_VOCABULARY_UNIGRAM, vocabularies, "UNITS",
+               "SentencePiece's pieces by a unigram model or by byte-pair encoding, or the most frequent whole words")},
+    {CQ_INT(O, "vocab-size", vocab_size, CHANGES, 32000, 8, 1 << 24, "N",
+            "pieces or, at most, words in the vocabulary")},
+    {CQ_NUMBER(O, "coverage", character_coverage, CHANGES, 0.9995, 0.5, 1, "SHARE",
+               "share of the text's characters that pieces must cover")},
+    {CQ_FLAG(O, "lowercase", lowercase, CHANGES, "fold case")},
+    {CQ_CHOICE(
+        O, "carry-over", carry_over, CHANGES, CQ_CARRY_ALIGN, carry_overs, "METHOD",
+        "new-vocabulary: where the embeddings of new pieces come from: pieces that both vocabularies have, the mean of "
+        "a piece's old tokens, or the words it translates by a word alignment")},
+    {CQ_INT(O, "dim", dim, CHANGES, 384, 1, 1 << 16, "N", "fresh kinds: hidden size")},
+    {CQ_INT(O, "layers", n_layers, CHANGES, 6, 1, 1024, "N", "transformer, bilstm: layers")},
+    {CQ_INT(O, "heads", n_heads, CHANGES, 12, 1, 1024, "N", "transformer: attention heads")},
+    {CQ_INT(O, "feed-forward", feed_forward_dim, CHANGES, 1536, 1, 1 << 20, "N",
+            "transformer: size of the feed-forward layer")},
+    {CQ_INT(O, "max-length", max_seq_length, CHANGES, 0, 0, 1 << 16, "TOKENS", "maximum sequence length"),
+     .otherwise = "fresh kinds: 128"},
+    {CQ_NUMBER(O, "dropout", dropout, CHANGES, 0.1, 0, 1, "P", "transformer, bilstm: dropout while training"),
+     .flags = CQ_OPTION_BELOW_MAX},
+    {CQ_INT(O, "output-dim", output_dim, CHANGES, 0, 0, 1 << 16, "N", "end with a linear layer to N dimensions"),
+     .otherwise = "the body's size"},
+    {CQ_FLAG(O, "normalize", normalize, CHANGES, "fresh kinds: end with vectors of length 1")},
+    {CQ_FLAG(O, "skip-bad", skip_bad, CHANGES, "count malformed lines and go on, instead of failing at the first")},
+    {CQ_COUNT(O, "seed", seed, CHANGES, 42, 0, 0, "N", "of the random numbers")},
+    {CQ_FLAG(O, "replace", replace, KEEPS, "overwrite an existing directory")},
+};
+#undef O
+
+static cq_status check_options(const void *options, cq_error *error) {
+  const cq_student_options *o = options;
+  const bool is_fresh = o->kind != CQ_STUDENT_COPY && o->kind != CQ_STUDENT_NEW_VOCABULARY;
+  if (!is_fresh && !o->from)
+    return cq_fail(error, CQ_ERR_ARGUMENT, "kind %s needs 'from', a model to start with", kinds[o->kind]);
+  if (is_fresh && o->from)
+    return cq_fail(error, CQ_ERR_ARGUMENT, "kind %s starts from nothing: it takes no 'from'", kinds[o->kind]);
+  if (o->kind != CQ_STUDENT_COPY && o->n_text_files == 0)
+    return cq_fail(error, CQ_ERR_ARGUMENT, "kind %s needs 'text' for its vocabulary", kinds[o->kind]);
+  if (o->kind == CQ_STUDENT_BILSTM && o->dim % 2 != 0)
+    return cq_fail(error, CQ_ERR_ARGUMENT, "dim is %d, a BiLSTM's is even", o->dim);
+  if (o->kind == CQ_STUDENT_TRANSFORMER && o->dim % o->n_heads != 0)
+    return cq_fail(error, CQ_ERR_ARGUMENT, "dim %d does not divide into %d heads", o->dim, o->n_heads);
+  return CQ_OK;
 }
+
+const cq_option_group cq_group_student = {
+    .name = "student", CQ_ROWS(cq_student_options, option_rows), .check = check_options};
 
 static void notice(const cq_student_options *o, const char *text) {
   if (o->notice) o->notice(o->notice_context, text);
@@ -95,19 +145,17 @@ static bool next_sentence(void *context, cq_slice *sentence) {
 }
 
 static cq_status train_vocabulary(cq_tokenizer **out, const cq_student_options *o, bool lowercase, cq_error *error) {
-  if (o->n_text_files == 0) return cq_fail(error, CQ_ERR_ARGUMENT, "no text to train a vocabulary on");
-  if (o->vocab_size < 8 || o->vocab_size > 1 << 24)
-    return cq_fail(error, CQ_ERR_ARGUMENT, "vocab_size is %d, expected 8 or more", o->vocab_size);
   text *t = cq_alloc_zeroed(sizeof *t);
   if (!t) return cq_fail_memory(error, "text");
   t->options = o;
   const cq_sentencepiece_training training = {.vocab_size = o->vocab_size,
-                                              .bpe = o->vocab_bpe,
+                                              .bpe = o->vocabulary == CQ_VOCABULARY_BPE,
                                               .character_coverage = o->character_coverage,
                                               .lowercase = lowercase};
   const cq_words_training words = {.vocab_size = o->vocab_size, .lowercase = lowercase};
-  cq_status status = o->vocab_words ? cq_tokenizer_train_words(out, next_sentence, t, &words, error)
-                                    : cq_tokenizer_train_sentencepiece(out, next_sentence, t, &training, error);
+  cq_status status = o->vocabulary == CQ_VOCABULARY_WORDS
+                         ? cq_tokenizer_train_words(out, next_sentence, t, &words, error)
+                         : cq_tokenizer_train_sentencepiece(out, next_sentence, t, &training, error);
   if (t->status) { /* what was read is not the whole text */
     if (!status) cq_tokenizer_free(*out);
     *out = NULL;
@@ -334,27 +382,11 @@ static cq_status fresh_static(cq_encoder *e, const cq_student_options *o, cq_tok
   return cq_encoder_append(e, module, error);
 }
 
-static cq_status check_sizes(const cq_student_options *o, cq_error *error) {
-  if (o->dim < 1) return cq_fail(error, CQ_ERR_ARGUMENT, "dim is %d, expected 1 or more", o->dim);
-  if (!(o->dropout >= 0 && o->dropout < 1))
-    return cq_fail(error, CQ_ERR_ARGUMENT, "dropout is %g, expected 0 or more and less than 1", o->dropout);
-  if (o->kind == CQ_STUDENT_STATIC) return CQ_OK;
-  if (o->n_layers < 1) return cq_fail(error, CQ_ERR_ARGUMENT, "n_layers is %d, expected 1 or more", o->n_layers);
-  if (o->kind == CQ_STUDENT_BILSTM)
-    return o->dim % 2 == 0 ? CQ_OK : cq_fail(error, CQ_ERR_ARGUMENT, "dim is %d, a BiLSTM's is even", o->dim);
-  if (o->n_heads < 1 || o->dim % o->n_heads != 0)
-    return cq_fail(error, CQ_ERR_ARGUMENT, "dim %d does not divide into %d heads", o->dim, o->n_heads);
-  if (o->feed_forward_dim < 1)
-    return cq_fail(error, CQ_ERR_ARGUMENT, "feed_forward_dim is %d, expected 1 or more", o->feed_forward_dim);
-  return CQ_OK;
-}
-
 static cq_status make_fresh(cq_encoder **out, const char *directory, const cq_student_options *o, cq_random *random,
                             cq_error *error) {
   const int length = o->max_seq_length > 0 ? o->max_seq_length : 128;
   cq_tokenizer *tokenizer = NULL;
-  cq_status status = check_sizes(o, error);
-  if (!status) status = train_vocabulary(&tokenizer, o, o->lowercase, error);
+  cq_status status = train_vocabulary(&tokenizer, o, o->lowercase, error);
   if (status) return status;
   if (o->kind == CQ_STUDENT_TRANSFORMER) {
     status = fresh_transformer(out, directory, o, length, tokenizer, random, error);
@@ -366,18 +398,20 @@ static cq_status make_fresh(cq_encoder **out, const char *directory, const cq_st
   return status ? status : append_ending(*out, o, o->normalize, random, error);
 }
 
-cq_status cq_student_new(const char *directory, const cq_student_options *o, cq_context *ctx, cq_error *error) {
+cq_status cq_student_new(const char *directory, const cq_student_options *options, cq_context *ctx, cq_error *error) {
   (void)ctx; /* training a vocabulary and aligning run on threads of their own or on one, so that the result is one */
+  cq_student_options taken;
+  const cq_student_options *o = &taken;
   cq_encoder *e = NULL;
-  cq_random random = cq_random_seeded(o->seed, 0);
-  cq_status status = CQ_OK;
-  const bool from_model = o->kind == CQ_STUDENT_COPY || o->kind == CQ_STUDENT_NEW_VOCABULARY;
+  cq_status status = cq_options_take(&taken, &cq_group_student, options, error);
+  if (status) return status;
   if (!o->replace && cq_file_exists(directory))
     return cq_fail_file(error, CQ_ERR_ARGUMENT, directory, "exists already");
-  if (from_model && !o->from) return cq_fail(error, CQ_ERR_ARGUMENT, "no model to start from");
-  if (from_model) {
-    const cq_encoder_options options = {.notice = o->notice, .notice_context = o->notice_context};
-    status = cq_encoder_open(&e, o->from, &options, error);
+  cq_random random = cq_random_seeded(o->seed, 0);
+  if (o->from) {
+    cq_encoder_options opening = cq_encoder_default_options();
+    opening.notice = o->notice, opening.notice_context = o->notice_context;
+    status = cq_encoder_open(&e, o->from, &opening, error);
     if (!status && o->kind == CQ_STUDENT_NEW_VOCABULARY) status = change_vocabulary(e, o, &random, error);
     if (!status && o->max_seq_length > 0) status = cq_encoder_limit(e, o->max_seq_length, error);
     if (!status) status = append_ending(e, o, false, &random, error);
