@@ -18,6 +18,7 @@
 
 #include "calque/context.h"
 #include "calque/encoder.h"
+#include "calque/options.h"
 #include "calque/schedule.h"
 #include "calque/slice.h"
 
@@ -36,13 +37,15 @@ CQ_API const char *cq_autoencoder_language(const cq_autoencoder *autoencoder, si
 CQ_API const cq_encoder *cq_autoencoder_encoder(const cq_autoencoder *autoencoder, const char *language);
 
 typedef struct cq_translate_options {
+  size_t size;
   int beam;              /* 1: greedy */
   int max_tokens;        /* of a translation */
   double length_penalty; /* a translation's score is its log probability / length^this */
 } cq_translate_options;
-CQ_API cq_translate_options cq_translate_default_options(void); /* 5, 100, 1 */
+/* A beam of 5, 100 tokens, a length penalty of 1: group "translate". */
+CQ_DEFAULT_OPTIONS(cq_translate_options, cq_translate_default_options, "translate")
 
-/* out [n] receives translations, each to be released with free(); NULLs when the call fails. The same for any number of
+/* out [n] receives translations, each to be released with cq_free(); NULLs when the call fails. The same for any number of
  * threads. An empty sentence is translated like any other text; of one
  * longer than its encoder reads only the beginning is. stats: as cq_encoder_encode; may be NULL. Errors: CQ_ERR_ARGUMENT for an unknown language or
  * options out of range; CQ_ERR_MEMORY. */
@@ -54,7 +57,7 @@ CQ_API CQ_MUST_USE cq_status cq_autoencoder_translate(char **out, cq_encode_stat
 
 /* --- training --- */
 
-/* SentencePiece's pieces, or whole words and marks by frequency, the rest unknown. */
+/* SentencePiece's pieces, or whole words and punctuation by frequency, the rest unknown. */
 typedef enum cq_autoencode_vocabulary { CQ_AUTOENCODE_PIECES, CQ_AUTOENCODE_WORDS } cq_autoencode_vocabulary;
 typedef enum cq_autoencode_pooling { CQ_AUTOENCODE_LAST, CQ_AUTOENCODE_MAX, CQ_AUTOENCODE_MEAN } cq_autoencode_pooling;
 typedef enum cq_autoencode_contrast { CQ_AUTOENCODE_PAIRS, CQ_AUTOENCODE_IN_BATCH } cq_autoencode_contrast;
@@ -65,6 +68,15 @@ typedef enum cq_autoencode_measure {
   CQ_AUTOENCODE_METEOR
 } cq_autoencode_measure;
 enum { CQ_AUTOENCODE_N_MEASURES = 3 };
+/* What decoders take a sentence's vector for. */
+typedef enum cq_autoencode_latent {
+  CQ_AUTOENCODE_LATENT_BOTH,       /* the two that follow */
+  CQ_AUTOENCODE_LATENT_STATE,      /* the state they begin with */
+  CQ_AUTOENCODE_LATENT_EVERY_STEP, /* a part of each input */
+  /* They begin with the states the encoder ended in, which reads one way then, instead: alone, or with every step. */
+  CQ_AUTOENCODE_ENCODER_STATES,
+  CQ_AUTOENCODE_ENCODER_STATES_EVERY_STEP
+} cq_autoencode_latent;
 typedef enum cq_autoencode_feed { CQ_AUTOENCODE_OWN, CQ_AUTOENCODE_OTHER, CQ_AUTOENCODE_BOTH } cq_autoencode_feed;
 
 /* Text to train on or to measure by. */
@@ -87,6 +99,7 @@ typedef struct cq_autoencode_progress {
 typedef bool (*cq_autoencode_progress_fn)(void *context, const cq_autoencode_progress *progress);
 
 typedef struct cq_autoencode_options {
+  size_t size;
   const char *output;
   bool replace;
   bool resume;          /* go on from OUTPUT.work when it is there; false: that is CQ_ERR_ARGUMENT */
@@ -111,10 +124,8 @@ typedef struct cq_autoencode_options {
   bool relu;          /* after the linear layer that gives the vector */
   bool unit_length;   /* vectors of length one */
   bool shared_latent; /* the layer that gives the vector is one for all languages */
-  bool latent_at_every_step, latent_as_state;
-  bool states_from_encoder; /* decoders begin where the encoder ended; encoders read one way then, and the vector is not
-                               the first state */
-  bool words_hidden;        /* decoders do not read what they have written: they see the encoder's side alone */
+  cq_autoencode_latent latent_as;
+  bool words_hidden; /* decoders do not read what they have written: they see the encoder's side alone */
   double encoder_dropout, decoder_dropout;
   int max_tokens; /* of a sentence */
   /* losses */
@@ -149,13 +160,13 @@ typedef struct cq_autoencode_options {
   void *progress_context;
 } cq_autoencode_options;
 
+/* What translates: bidirectional, max pooling, vectors of length one, drawn together by in-batch contrast (InfoNCE) and by
+ * distance, while decoders learn, under noise, to write from their own language's: group "autoencode". */
+CQ_DEFAULT_OPTIONS(cq_autoencode_options, cq_autoencode_translating, "autoencode")
 /* The system as described, with its best values (table 5): batch 16, rate 2e-4, embedding 150, hidden 256, latent 16
  * after ReLU, two layers one way, dropout 0.139 and 0.102, alpha 1.039, beta 1.440, everything trained at once; a margin
- * of 1.5 and 30 epochs, and decoders that read no words, as in its authors' program. */
-CQ_API cq_autoencode_options cq_autoencode_as_described(void);
-/* What translates: bidirectional, maximum over words, vectors of length one, drawn together by contrast with the batch's
- * other translations and by distance, while decoders learn, under noise, to write from their own language's. */
-CQ_API cq_autoencode_options cq_autoencode_translating(void);
+ * of 1.5 and 30 epochs, and decoders that read no words, as in its authors' program: group "autoencode-as-described". */
+CQ_DEFAULT_OPTIONS(cq_autoencode_options, cq_autoencode_as_described, "autoencode-as-described")
 
 typedef struct cq_autoencode_result {
   uint64_t n_pairs, n_steps;

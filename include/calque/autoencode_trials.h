@@ -17,32 +17,34 @@
 extern "C" {
 #endif
 
-/* Where a value is searched: by the name that the program's option has. Numbers drawn have four digits. */
+/* A value that can be searched, by the name of its option, and its usual range: 0 to 0 for what is searched only where a
+ * range is given. */
 typedef struct cq_autoencode_range {
   const char *name;
-  double low, high; /* both may be drawn; equal: all trials have this value */
+  double low, high;
 } cq_autoencode_range;
 
-CQ_API size_t cq_autoencode_search_values(void); /* how many values can be searched */
-/* One of them: its name and its usual range, which is 0 to 0 for what is searched only where a range is given; a NULL
- * name beyond the last. */
-CQ_API cq_autoencode_range cq_autoencode_search_value(size_t index);
+CQ_API size_t cq_autoencode_search_values(void);                                /* how many values can be searched */
+CQ_API void cq_autoencode_search_value(cq_autoencode_range *out, size_t index); /* a NULL name beyond the last */
 
 /* Random search (Bergstra & Bengio 2012), by successive halving when there are several rungs (Jamieson & Talwalkar
  * 2016): rung k of R trains the best n / eta^k trials anew, for the share eta^(k + 1 - R) of base's epochs. Values and
  * order depend on the seed alone. */
 typedef struct cq_autoencode_search_options {
+  size_t size;
   int n_trials, n_rungs;
   double eta;
-  /* Instead of, or besides, the usual ones, which are Dore's table 5's but for alpha and beta. All that have a usual
-   * one, save layers, are drawn by their logarithm, as temperature. */
-  const cq_autoencode_range *ranges;
+  /* "lr=1e-4:1e-2", instead of, or besides, the usual ranges, which are Dore's table 5's but for alpha and beta. Numbers
+   * drawn have four digits; all that have a usual range, save layers, are drawn by their logarithm, as temperature. Both
+   * ends may be drawn; equal: all trials have this value. */
+  const char *const *ranges;
   size_t n_ranges;
   const char *const *fixed; /* names of what is not searched, but as base has it; a range given for one goes before */
   size_t n_fixed;
   bool keep_models; /* of the last rung; otherwise, of what this call makes, its best alone */
 } cq_autoencode_search_options;
-CQ_API cq_autoencode_search_options cq_autoencode_search_default_options(void); /* 27 trials, 3 rungs, 3 */
+/* 27 trials, 3 rungs, eta 3: group "autoencode-search". */
+CQ_DEFAULT_OPTIONS(cq_autoencode_search_options, cq_autoencode_search_default_options, "autoencode-search")
 
 /* base: everything but what is searched; its output is the directory, its dev must be there, base.best_by chooses. A
  * trial whose loss is no number has failed, and the search goes on. Errors: cq_autoencode's; CQ_ERR_ARGUMENT. */
@@ -52,11 +54,20 @@ CQ_API CQ_MUST_USE cq_status cq_autoencode_search(const cq_autoencode_options *b
 
 CQ_API size_t cq_autoencode_ablations(void);             /* how many changes there are */
 CQ_API const char *cq_autoencode_ablation(size_t index); /* its name: "alpha-0"; NULL beyond the last */
+typedef struct cq_autoencode_ablate_options {
+  size_t size;
+  const char *const *only; /* names of the changes wanted; none: all */
+  size_t n_only;
+  bool keep_models;
+} cq_autoencode_ablate_options;
+/* All changes, no models kept: group "autoencode-ablate". */
+CQ_DEFAULT_OPTIONS(cq_autoencode_ablate_options, cq_autoencode_ablate_default_options, "autoencode-ablate")
+
 /* Trains base, and base with each change by itself. Left out are those that change nothing, and those that cannot be
- * made here, which base.progress is told with the reason. only [n_only]: names of the changes wanted; 0: all.
- * Errors: as above; CQ_ERR_ARGUMENT for a name that there is not. */
-CQ_API CQ_MUST_USE cq_status cq_autoencode_ablate(const cq_autoencode_options *base, const char *const *only,
-                                                  size_t n_only, bool keep_models, cq_context *ctx, cq_error *error);
+ * made here, which base.progress is told with the reason. Errors: as above; CQ_ERR_ARGUMENT for a name that there is not. */
+CQ_API CQ_MUST_USE cq_status cq_autoencode_ablate(const cq_autoencode_options *base,
+                                                  const cq_autoencode_ablate_options *options, cq_context *ctx,
+                                                  cq_error *error);
 
 #ifdef __cplusplus
 }

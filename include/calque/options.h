@@ -89,6 +89,7 @@ struct cq_option_group {
   size_t n_parts;
   /* What no single row can say; called when all rows are in range. NULL: nothing. */
   cq_status (*check)(const void *options, cq_error *error);
+  void (*defaults)(void *options); /* other defaults than the rows'; NULL: none */
 };
 
 /* The library's groups: "distill", "encode", "words", ... NULL: there is none of that name, or none behind the last. */

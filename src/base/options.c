@@ -75,6 +75,7 @@ void cq_options_defaults(void *out, const cq_option_group *group) {
     else
       set_number(row, out, row->number);
   }
+  if (group->defaults) group->defaults(out);
 }
 
 /* --- checks --- */
@@ -301,6 +302,17 @@ static cq_status parse(const cq_option *row, void *options, const char *value, c
     *(const char **)place_of(row, options) = copy;
     return CQ_OK;
   }
+}
+
+cq_status cq_group_set(const cq_option_group *group, void *options, const char *name, const char *value,
+                       cq_error *error) {
+  for (size_t i = 0; i < group->n_rows; i++) {
+    const cq_option *row = cq_group_row(group, i);
+    if (strcmp(row->name, name) != 0) continue;
+    assert(row->type < CQ_OPTION_TEXT); /* nothing here owns a text */
+    return parse(row, options, value, NULL, error);
+  }
+  return cq_fail(error, CQ_ERR_ARGUMENT, "unknown option %s", name);
 }
 
 /* --- values to text --- */

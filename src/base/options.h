@@ -18,6 +18,9 @@ void cq_options_defaults(void *out, const cq_option_group *group);
  * struct that was not initialised, that a newer library's caller uses options of which this one does not know, or that
  * has a value out of range. */
 CQ_MUST_USE cq_status cq_options_take(void *out, const cq_option_group *group, const void *given, cq_error *error);
+/* Sets an option that is no text and of one value. Errors: CQ_ERR_ARGUMENT as cq_options_set. */
+CQ_MUST_USE cq_status cq_group_set(const cq_option_group *group, void *options, const char *name, const char *value,
+                                   cq_error *error);
 CQ_MUST_USE cq_status cq_group_check(const cq_option_group *group, const void *options, cq_error *error);
 
 /* Told the name and the value as text; the value NULL: not set. False stops. */

@@ -132,7 +132,7 @@ expect 2 autoencode train new pairs.tsv
 stderr_has "--languages"
 for languages in "" , xx, xx,yy,zz xx,,; do
   expect 2 autoencode train new pairs.tsv --languages "$languages"
-  stderr_has "is no languages of columns"
+  stderr_has "expected the languages of columns"
 done
 long=$(printf 'x%.0s' $(seq 70))
 expect 1 autoencode train new pairs.tsv --languages "$long,yy"
@@ -168,8 +168,8 @@ expect 1 autoencode train new pairs.tsv $short --latent-as encoder-states
 stderr_has "reads one way only"
 expect 1 autoencode train new xx,yy=pairs.tsv xx,zz=pairs.tsv $short --adversary 1
 stderr_has "a discriminator is for two languages, here are 3"
-expect 1 autoencode train new pairs.tsv $short --temperature 0
-stderr_has "temperature 0"
+expect 2 autoencode train new pairs.tsv $short --temperature 0
+stderr_has "temperature is 0"
 expect 1 autoencode train new pairs.tsv $short --alpha 0 --distance 0
 stderr_has "losses weighted"
 [ ! -e new ] || fail "a model was left behind"

@@ -73,7 +73,7 @@ for range in layers=-1:3 layers=1:99 word-dropout=0:1 lr=-1:-1; do
   expect 1 autoencode search new $train --range $range
 done
 expect 1 autoencode search new $train --range layers=-1:3
-stderr_has "n_layers is -1, expected 1 to 64"
+stderr_has "layers is -1, expected 1 to 64"
 for range in layers=1:1e10 layers=-1e300:3 layers=1.5:2.5; do
   expect 1 autoencode search new $train --range $range
   stderr_has "layers from"

@@ -103,34 +103,34 @@ static void wrong_options(void **state) {
   REFUSED(text.languages[0] = "\xff", "is no language's code")
   REFUSED(text.languages[0] = "a-code-that-is-too-long-to-be-part-of-a-name-of-any-sort", "is no language's code")
   REFUSED(o.n_train = 0, "a file")
-  REFUSED(o.vocab_size = 0, "vocab_size is 0")
+  REFUSED(o.vocab_size = 0, "vocab-size is 0")
   REFUSED(o.vocab_size = 4000, "4000")
-  REFUSED(o.embedding_dim = 0, "embedding_dim is 0")
-  REFUSED(o.hidden_dim = -4, "hidden_dim is -4")
-  REFUSED(o.latent_dim = 1 << 20, "latent_dim is 1048576")
-  REFUSED(o.n_layers = 0, "n_layers is 0")
-  REFUSED(o.max_tokens = 2, "max_tokens is 2")
-  REFUSED(o.batch_pairs = 0, "batch_pairs is 0")
-  REFUSED(o.n_shards = 100, "n_shards is 100")
-  REFUSED(o.max_characters = -1, "max_characters is -1")
-  REFUSED(o.encoder_dropout = 1, "dropout 1")
-  REFUSED(o.decoder_dropout = NAN, "dropout")
-  REFUSED(o.word_dropout = -0.5, "words -0.5")
-  REFUSED(o.latent_at_every_step = o.latent_as_state = false, "never sees")
-  REFUSED(o.learning_rate = 0, "learning rate 0")
-  REFUSED(o.warmup = 2, "warm-up 2")
-  REFUSED(o.encoder_epochs = -1, "-1")
+  REFUSED(o.embedding_dim = 0, "embedding is 0")
+  REFUSED(o.hidden_dim = -4, "hidden is -4")
+  REFUSED(o.latent_dim = 1 << 20, "latent is 1048576")
+  REFUSED(o.n_layers = 0, "layers is 0")
+  REFUSED(o.max_tokens = 2, "max-tokens is 2")
+  REFUSED(o.batch_pairs = 0, "batch is 0")
+  REFUSED(o.n_shards = 100, "shards is 100")
+  REFUSED(o.max_characters = -1, "max-characters is -1")
+  REFUSED(o.encoder_dropout = 1, "encoder-dropout is 1")
+  REFUSED(o.decoder_dropout = NAN, "decoder-dropout is nan")
+  REFUSED(o.word_dropout = -0.5, "word-dropout is -0.5")
+  REFUSED(o.latent_as = CQ_AUTOENCODE_ENCODER_STATES, "bidirectional is yes")
+  REFUSED(o.learning_rate = 0, "lr is 0")
+  REFUSED(o.warmup = 2, "warmup is 2")
+  REFUSED(o.encoder_epochs = -1, "encoder-epochs is -1")
   REFUSED(o.decoder_epochs = 0, "decoders need some")
-  REFUSED(o.decoder_epochs = INFINITY, "inf epochs")
-  REFUSED(o.temperature = 0, "temperature 0")
-  REFUSED(o.margin = -1, "margin -1")
+  REFUSED(o.decoder_epochs = INFINITY, "decoder-epochs is inf")
+  REFUSED(o.temperature = 0, "temperature is 0")
+  REFUSED(o.margin = -1, "margin is -1")
   REFUSED(o.contrast = o.distance = 0, "losses weighted")
-  REFUSED(o.contrast = NAN, "losses weighted")
+  REFUSED(o.contrast = NAN, "alpha is nan")
   /* The stage before would have been in order. */
   REFUSED(o.reconstruction = 0, "losses weighted")
-  REFUSED(o.noise = -1, "noise -1")
-  REFUSED(o.weight_decay = -1, "weight decay -1")
-  REFUSED(o.clip_norm = NAN, "clip norm")
+  REFUSED(o.noise = -1, "noise is -1")
+  REFUSED(o.weight_decay = -1, "weight-decay is -1")
+  REFUSED(o.clip_norm = NAN, "clip-norm is nan")
 }
 
 static bool stop_at_third(void *context, const cq_autoencode_progress *p) {
@@ -243,6 +243,7 @@ static void models_translate(void **state) {
                    CQ_ERR_ARGUMENT);
   assert_non_null(strstr(error.message, "'zz'"));
   assert_true(!out[0] && !out[N - 1]);
+  const char *const refused[] = {"beam is 0", "max-tokens is 0", "length-penalty is nan"};
   for (int i = 0; i < 3; i++) {
     cq_translate_options o = cq_translate_default_options();
     if (i == 0) o.beam = 0;
@@ -250,7 +251,7 @@ static void models_translate(void **state) {
     if (i == 2) o.length_penalty = NAN;
     assert_int_equal(cq_autoencoder_translate(out, NULL, a, "xx", "yy", sentences, N, &o, ctx, &error),
                      CQ_ERR_ARGUMENT);
-    assert_non_null(strstr(error.message, "beam"));
+    assert_non_null(strstr(error.message, refused[i]));
     assert_null(out[0]);
   }
   cq_context_free(ctx);

@@ -72,7 +72,8 @@ static void models_translate(void **state) {
   for (size_t from = 0; from < 3; from++)
     for (size_t to = 0; to < 3; to++)
       for (int beam = 1; beam <= 4; beam += 3) {
-        const cq_translate_options o = {.beam = beam, .max_tokens = 9, .length_penalty = 1};
+        cq_translate_options o = cq_translate_default_options();
+        o.beam = beam, o.max_tokens = 9;
         const cq_beam_options alike = {.beam = beam, .max_tokens = 9, .length_penalty = 1};
         const cq_tongue *source = &a->tongues[from], *target = &a->tongues[to];
         char *out[3][N];

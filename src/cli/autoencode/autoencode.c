@@ -11,79 +11,38 @@
 struct translate_args {
   size_t size;
   const char *model, *from, *to;
-  cq_translate_options o;
   int column, batch, threads;
   bool skip_bad;
 };
 
-static void translate_defaults(void *options) {
-  *(struct translate_args *)options = (struct translate_args){.o = cq_translate_default_options(), .batch = 1024};
-}
-
+#define ARGS struct translate_args
 static const cq_option translate_options[] = {
-    {.name = "model",
-     .letter = 'm',
-     .type = CQ_OPTION_TEXT,
-     .flags = CQ_OPTION_REQUIRED,
-     .argument = "DIR",
-     .offset = offsetof(struct translate_args, model),
-     .help = "what `calque autoencode train` has written"},
-    {.name = "from",
-     .type = CQ_OPTION_TEXT,
-     .flags = CQ_OPTION_REQUIRED,
-     .argument = "CODE",
-     .offset = offsetof(struct translate_args, from),
-     .help = "the language of the sentences"},
-    {.name = "to",
-     .type = CQ_OPTION_TEXT,
-     .flags = CQ_OPTION_REQUIRED,
-     .argument = "CODE",
-     .offset = offsetof(struct translate_args, to),
-     .help = "the language to write; the same: what is left of a sentence in its vector"},
-    {.name = "beam",
-     .type = CQ_OPTION_INT,
-     .argument = "N",
-     .offset = offsetof(struct translate_args, o.beam),
-     .min = 1,
-     .max = 1000,
-     .help = "beginnings kept of each translation; 1: greedy"},
-    {.name = "max-tokens",
-     .type = CQ_OPTION_INT,
-     .argument = "N",
-     .offset = offsetof(struct translate_args, o.max_tokens),
-     .min = 1,
-     .max = 1 << 16,
-     .help = "a translation ends there"},
-    {.name = "length-penalty",
-     .type = CQ_OPTION_NUMBER,
-     .argument = "X",
-     .offset = offsetof(struct translate_args, o.length_penalty),
-     .max = 10,
-     .help = "a translation's score is its log probability / length^X"},
-    {.name = "tsv",
-     .type = CQ_OPTION_INT,
-     .argument = "COLUMN",
-     .offset = offsetof(struct translate_args, column),
-     .min = 1,
-     .max = 64,
-     .otherwise = "the whole line",
-     .help = "take this tab-separated column of each line, from 1"},
-    CLI_SKIP_BAD(struct translate_args, skip_bad),
-    CLI_BATCH(struct translate_args, batch),
-    CLI_THREADS(struct translate_args, threads),
+    {CQ_TEXT(ARGS, "model", model, CHANGES, "DIR", "what `calque autoencode train` has written"), .letter = 'm',
+     .flags = CQ_OPTION_REQUIRED},
+    {CQ_TEXT(ARGS, "from", from, CHANGES, "CODE", "the language of the sentences"), .flags = CQ_OPTION_REQUIRED},
+    {CQ_TEXT(ARGS, "to", to, CHANGES, "CODE",
+             "the language to write; the same: what is left of a sentence in its vector"),
+     .flags = CQ_OPTION_REQUIRED},
+    {CQ_INT(ARGS, "tsv", column, CHANGES, 0, 0, 64, "COLUMN", "take this tab-separated column of each line, from 1"),
+     .otherwise = "the whole line"},
+    CLI_SKIP_BAD(ARGS, skip_bad),
+    CLI_BATCH(ARGS, batch),
+    CLI_THREADS(ARGS, threads),
 };
+#undef ARGS
 
 static int translate_chunk(cq_encode_stats *stats, const cli_sentences *in, const cq_autoencoder *model,
-                           const struct translate_args *args, cq_context *ctx) {
+                           const cli_call *call, cq_context *ctx) {
+  const struct translate_args *args = call->options;
   char **out = calloc(in->n, sizeof *out);
   cq_error error = {0};
   if (!out) return cli_fail("out of memory");
   int code = CLI_OK;
-  if (cq_autoencoder_translate(out, stats, model, args->from, args->to, in->slices, in->n, &args->o, ctx, &error))
+  if (cq_autoencoder_translate(out, stats, model, args->from, args->to, in->slices, in->n, call->library, ctx, &error))
     code = cli_sentences_fail(in, &error);
   for (size_t i = 0; i < in->n; i++) {
     if (code == CLI_OK) puts(out[i]);
-    free(out[i]);
+    cq_free(out[i]);
   }
   free(out);
   return code;
@@ -106,7 +65,7 @@ static int run_translate(const cli_call *call) {
   while (code == CLI_OK) {
     if (cli_sentences_next(&in, &error)) code = cli_fail_error(&error);
     if (code != CLI_OK || in.n == 0) break;
-    code = translate_chunk(&stats, &in, model, args, ctx);
+    code = translate_chunk(&stats, &in, model, call, ctx);
   }
   if (code == CLI_OK && stats.n_truncated)
     cli_note("%" PRIu64 " of %" PRIu64 " sentences are longer than the encoder reads and were cut", stats.n_truncated,
@@ -129,8 +88,8 @@ static const cli_command autoencode_translate = {
         "vector, which is all that the decoder of the other language sees, unless it was trained to begin where "
         "the encoder has ended.",
     .example = "echo \"Le chat dort.\" | calque autoencode translate --model fr-it --from fr --to it",
+    .group = "translate",
     CLI_OPTIONS(struct translate_args, translate_options),
-    .defaults = translate_defaults,
     .run = run_translate,
 };
 

@@ -7,26 +7,27 @@
 
 typedef struct cli_autoencode_args {
   size_t size;
-  cq_autoencode_options o;
-  int recipe, latent, threads;
+  int recipe, threads;
   const char *languages;
-  cli_list dev;
 } cli_autoencode_args;
 
 /* For commands whose struct begins with cli_autoencode_args. */
-enum { CLI_AUTOENCODE_N_OPTIONS = 54 };
+enum { CLI_AUTOENCODE_N_OPTIONS = 3 };
 extern const cq_option cli_autoencode_options[CLI_AUTOENCODE_N_OPTIONS];
-void cli_autoencode_defaults(void *options);
-#define CLI_AUTOENCODE_OPTIONS .more_options = cli_autoencode_options, .n_more_options = CLI_AUTOENCODE_N_OPTIONS
+extern const char *const cli_autoencode_taken[];
+#define CLI_AUTOENCODE_OPTIONS                                                                                         \
+  .group = "autoencode", .taken = cli_autoencode_taken, .more_options = cli_autoencode_options,                        \
+  .n_more_options = CLI_AUTOENCODE_N_OPTIONS
+
+enum { CLI_CODES = 256 }; /* bytes of two languages' codes */
 
 /* What a call asks for: the recipe's values, but what was given. */
 typedef struct cli_autoencode_run {
-  cq_autoencode_options o; /* its output is the first argument */
+  cq_options *options;
+  cq_autoencode_options *o; /* their struct */
   cli_progress progress;
   cq_context *ctx;
-  size_t n_texts;
-  cq_autoencode_text *texts; /* what is trained on, then dev */
-  char **codes;              /* the memory of their languages */
+  char codes[CLI_CODES];
 } cli_autoencode_run;
 
 /* Returns an exit code; what was made is freed by cli_autoencode_end in any case. */
@@ -35,7 +36,6 @@ int cli_autoencode_begin(cli_autoencode_run *out, const cli_call *call);
 int cli_autoencode_failed(cli_autoencode_run *run, const cli_call *call, cq_status status, const cq_error *error);
 void cli_autoencode_end(cli_autoencode_run *run);
 
-enum { CLI_CODES = 64 }; /* bytes of two languages' codes */
 /* "fr,it" to two codes, which lie in `codes`. Returns CLI_OK, or CLI_USAGE after saying why on standard error. */
 int cli_two_codes(const char *out[2], char codes[CLI_CODES], const char *command_path, const char *text);
 

@@ -10,7 +10,7 @@ static int run_train(const cli_call *call) {
   cq_error error = {0};
   int code = cli_autoencode_begin(&run, call);
   if (code == CLI_OK) {
-    const cq_status status = cq_autoencode(&result, &run.o, run.ctx, &error);
+    const cq_status status = cq_autoencode(&result, run.o, run.ctx, &error);
     code = cli_autoencode_failed(&run, call, status, &error);
   }
   if (code == CLI_OK) {
@@ -44,6 +44,5 @@ const cli_command cli_autoencode_train = {
     .example = "calque autoencode train fr-it fr,it=train.tsv.gz --dev fr,it=dev.tsv.gz",
     .options_size = sizeof(cli_autoencode_args),
     CLI_AUTOENCODE_OPTIONS,
-    .defaults = cli_autoencode_defaults,
     .run = run_train,
 };

@@ -27,88 +27,53 @@ struct search_args {
   bool keep_models, list;
 };
 
-static void search_defaults(void *options) {
-  struct search_args *args = options;
-  const cq_autoencode_search_options o = cq_autoencode_search_default_options();
-  cli_autoencode_defaults(&args->train);
-  args->n_trials = o.n_trials, args->n_rungs = o.n_rungs, args->eta = o.eta;
-}
-
+#define ARGS struct search_args
 static const cq_option search_options[] = {
-    {.name = "trials",
-     .type = CQ_OPTION_INT,
-     .argument = "N",
-     .offset = offsetof(struct search_args, n_trials),
-     .min = 1,
-     .max = 10000,
-     .help = "how many sets of values are drawn"},
-    {.name = "rungs",
-     .type = CQ_OPTION_INT,
-     .argument = "N",
-     .offset = offsetof(struct search_args, n_rungs),
-     .min = 1,
-     .max = 20,
-     .help = "how often the best are trained again, for longer; 1: plain random search"},
-    {.name = "eta",
-     .type = CQ_OPTION_NUMBER,
-     .argument = "X",
-     .offset = offsetof(struct search_args, eta),
-     .min = 1.01,
-     .max = 100,
-     .help = "of so many trials one goes on to the next rung, and is trained so much longer"},
-    {.name = "range",
-     .type = CQ_OPTION_TEXTS,
-     .count_offset = offsetof(struct search_args, ranges.n),
-     .argument = "OPTION=LOW:HIGH",
-     .offset = offsetof(struct search_args, ranges),
-     .otherwise = "--list's",
-     .help = "search an option's value there; may be given again and again"},
-    {.name = "keep",
-     .type = CQ_OPTION_FLAG,
-     .offset = offsetof(struct search_args, keep_models),
-     .help = "keep all models of the last rung, not only the best"},
-    {.name = "list",
-     .type = CQ_OPTION_FLAG,
-     .offset = offsetof(struct search_args, list),
-     .help = "print what can be searched, its usual range after tabs, and do nothing else"},
+    {CQ_INT(ARGS, "trials", n_trials, CHANGES, 27, 1, 10000, "N", "how many sets of values are drawn")},
+    {CQ_INT(ARGS, "rungs", n_rungs, CHANGES, 3, 1, 20, "N",
+            "how often the best are trained again, for longer; 1: plain random search")},
+    {CQ_NUMBER(ARGS, "eta", eta, CHANGES, 3, 1.01, 100, "X",
+               "of so many trials one goes on to the next rung, and is trained so much longer")},
+    {CQ_TEXTS(ARGS, "range", ranges, ranges.n, CHANGES, "OPTION=LOW:HIGH", "search an option's value there"),
+     .otherwise = "--list's"},
+    {CQ_FLAG(ARGS, "keep", keep_models, KEEPS, "keep all models of the last rung, not only the best")},
+    {CQ_FLAG(ARGS, "list", list, KEEPS, "print what can be searched, its usual range after tabs, and do nothing else")},
 };
+#undef ARGS
 
-/* "lr=1e-4:1e-2"; *name is to be freed. */
-static int read_range(cq_autoencode_range *out, char **name, const char *text, const char *path) {
-  const char *equals = strchr(text, '='), *colon = equals ? strchr(equals, ':') : NULL;
-  char low[64] = "";
-  if (colon && colon - equals < 64) memcpy(low, equals + 1, (size_t)(colon - equals - 1));
-  if (!colon || !cli_parse_number(&out->low, low) || !cli_parse_number(&out->high, colon + 1))
-    return cli_usage(path, "--range is '%s', expected an option and two numbers as lr=1e-4:1e-2", text);
-  out->name = *name = strndup(text, (size_t)(equals - text));
-  return *name ? CLI_OK : cli_fail("out of memory");
+/* Whether ranges can be read, before anything is opened. */
+static int check_ranges(const cli_call *call, const cli_list *ranges) {
+  cq_options *o;
+  cq_error error = {0};
+  cq_status status = cq_options_new(&o, cq_option_group_find("autoencode-search"), &error);
+  for (size_t i = 0; !status && i < ranges->n; i++) status = cq_options_set(o, "range", ranges->items[i], &error);
+  if (!status) status = cq_options_check(o, &error);
+  cq_options_free(o);
+  return status ? cli_usage(call->path, "--%s", error.message) : CLI_OK;
 }
 
-static int search(const cli_call *call, const cq_autoencode_range *ranges, const char *const *fixed, size_t n_fixed) {
+static int search(const cli_call *call, const char *const *fixed, size_t n_fixed) {
   const struct search_args *args = call->options;
-  const cq_autoencode_search_options o = {.n_trials = args->n_trials,
-                                          .n_rungs = args->n_rungs,
-                                          .eta = args->eta,
-                                          .ranges = ranges,
-                                          .n_ranges = args->ranges.n,
-                                          .fixed = fixed,
-                                          .n_fixed = n_fixed,
-                                          .keep_models = args->keep_models};
+  cq_autoencode_search_options o = cq_autoencode_search_default_options();
   cli_autoencode_run run;
   cq_error error = {0};
+  o.n_trials = args->n_trials, o.n_rungs = args->n_rungs, o.eta = args->eta, o.keep_models = args->keep_models;
+  o.ranges = args->ranges.items, o.n_ranges = args->ranges.n;
+  o.fixed = fixed, o.n_fixed = n_fixed;
   int code = cli_autoencode_begin(&run, call);
   if (code == CLI_OK) {
-    const cq_status status = cq_autoencode_search(&run.o, &o, run.ctx, &error);
+    const cq_status status = cq_autoencode_search(run.o, &o, run.ctx, &error);
     code = cli_autoencode_failed(&run, call, status, &error);
   }
-  if (code == CLI_OK) print_table(run.o.output);
+  if (code == CLI_OK) print_table(run.o->output);
   cli_autoencode_end(&run);
   return code;
 }
 
 static int list_values(void) {
   for (size_t i = 0; i < cq_autoencode_search_values(); i++) {
-    const cq_autoencode_range value = cq_autoencode_search_value(i);
+    cq_autoencode_range value;
+    cq_autoencode_search_value(&value, i);
     printf("%s", value.name);
     if (value.low < value.high) printf("\t%g\t%g", value.low, value.high);
     putchar('\n');
@@ -120,20 +85,18 @@ static int run_search(const cli_call *call) {
   const struct search_args *args = call->options;
   if (args->list) return list_values();
   if (call->n_arguments < 2) return too_few(call);
-  cq_autoencode_range *ranges = calloc(args->ranges.n + 1, sizeof *ranges);
-  char **names = calloc(args->ranges.n + 1, sizeof *names);
-  const char **fixed = calloc(cq_autoencode_search_values(), sizeof *fixed);
+  const size_t n_values = cq_autoencode_search_values();
+  const char **fixed = calloc(n_values, sizeof *fixed);
   size_t n_fixed = 0;
-  int code = ranges && names && fixed ? CLI_OK : cli_fail("out of memory");
-  for (size_t i = 0; code == CLI_OK && i < args->ranges.n; i++)
-    code = read_range(&ranges[i], &names[i], args->ranges.items[i], call->path);
-  for (size_t i = 0; code == CLI_OK && i < cq_autoencode_search_values(); i++)
-    if (cli_given(call, cq_autoencode_search_value(i).name)) fixed[n_fixed++] = cq_autoencode_search_value(i).name;
-  if (code == CLI_OK) code = search(call, ranges, fixed, n_fixed);
-  for (size_t i = 0; names && i < args->ranges.n; i++) free(names[i]);
+  if (!fixed) return cli_fail("out of memory");
+  for (size_t i = 0; i < n_values; i++) {
+    cq_autoencode_range value;
+    cq_autoencode_search_value(&value, i);
+    if (cli_given(call, value.name)) fixed[n_fixed++] = value.name;
+  }
+  int code = check_ranges(call, &args->ranges);
+  if (code == CLI_OK) code = search(call, fixed, n_fixed);
   free(fixed);
-  free(names);
-  free(ranges);
   return code;
 }
 
@@ -152,7 +115,6 @@ const cli_command cli_autoencode_search = {
     .example = "calque autoencode search found fr,it=train.tsv.gz --dev fr,it=dev.tsv.gz --range lr=1e-3:1e-2",
     CLI_OPTIONS(struct search_args, search_options),
     CLI_AUTOENCODE_OPTIONS,
-    .defaults = search_defaults,
     .run = run_search,
 };
 
@@ -165,21 +127,9 @@ struct ablate_args {
 };
 
 static const cq_option ablate_options[] = {
-    {.name = "only",
-     .type = CQ_OPTION_TEXTS,
-     .count_offset = offsetof(struct ablate_args, only.n),
-     .argument = "NAME",
-     .offset = offsetof(struct ablate_args, only),
-     .otherwise = "all",
-     .help = "make this change; may be given again and again"},
-    {.name = "keep",
-     .type = CQ_OPTION_FLAG,
-     .offset = offsetof(struct ablate_args, keep_models),
-     .help = "keep the models"},
-    {.name = "list",
-     .type = CQ_OPTION_FLAG,
-     .offset = offsetof(struct ablate_args, list),
-     .help = "print the names of all changes, and do nothing else"},
+    {CQ_TEXTS(struct ablate_args, "only", only, only.n, CHANGES, "NAME", "make this change"), .otherwise = "all"},
+    {CQ_FLAG(struct ablate_args, "keep", keep_models, KEEPS, "keep the models")},
+    {CQ_FLAG(struct ablate_args, "list", list, KEEPS, "print the names of all changes, and do nothing else")},
 };
 
 static int run_ablate(const cli_call *call) {
@@ -191,11 +141,12 @@ static int run_ablate(const cli_call *call) {
   cq_error error = {0};
   int code = cli_autoencode_begin(&run, call);
   if (code == CLI_OK) {
-    const cq_status status =
-        cq_autoencode_ablate(&run.o, args->only.items, args->only.n, args->keep_models, run.ctx, &error);
+    cq_autoencode_ablate_options o = cq_autoencode_ablate_default_options();
+    o.only = args->only.items, o.n_only = args->only.n, o.keep_models = args->keep_models;
+    const cq_status status = cq_autoencode_ablate(run.o, &o, run.ctx, &error);
     code = cli_autoencode_failed(&run, call, status, &error);
   }
-  if (code == CLI_OK) print_table(run.o.output);
+  if (code == CLI_OK) print_table(run.o->output);
   cli_autoencode_end(&run);
   return code;
 }
@@ -213,6 +164,5 @@ const cli_command cli_autoencode_ablate = {
     .example = "calque autoencode ablate changes fr,it=train.tsv.gz --dev fr,it=dev.tsv.gz --only noise-0",
     CLI_OPTIONS(struct ablate_args, ablate_options),
     CLI_AUTOENCODE_OPTIONS,
-    .defaults = cli_autoencode_defaults,
     .run = run_ablate,
 };

@@ -110,7 +110,7 @@ struct cli_command {
 #define CLI_BATCH(owner, field)                                                                                        \
   {                                                                                                                    \
     .name = "batch", .letter = 'b', .type = CQ_OPTION_INT, .argument = "N", .offset = offsetof(owner, field),          \
-    .min = 1, .max = 1 << 20, .help = "lines held in memory at a time; results do not depend on it"                    \
+    .min = 1, .max = 1 << 20, .number = 1024, .help = "lines held in memory at a time; results do not depend on it"    \
   }
 #define CLI_MAX_LENGTH(owner, field)                                                                                   \
   {                                                                                                                    \

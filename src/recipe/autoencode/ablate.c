@@ -20,103 +20,56 @@ static void encoders_first(cq_autoencode_options *o) {
   o->together_epochs = 0;
 }
 
-#define CHANGE(name, statement)                                                                                        \
-  static void name(cq_autoencode_options *o) {                                                                         \
-    statement;                                                                                                         \
-  }
-CHANGE(no_contrast, o->contrast = 0)
-CHANGE(no_reconstruction, o->reconstruction = 0)
-CHANGE(contrast_pairs, o->contrast_by = CQ_AUTOENCODE_PAIRS)
-CHANGE(contrast_in_batch, o->contrast_by = CQ_AUTOENCODE_IN_BATCH)
-CHANGE(no_distance, o->distance = 0)
-CHANGE(distance, o->distance = 1)
-CHANGE(no_noise, o->noise = 0)
-CHANGE(noise, o->noise = 0.3)
-CHANGE(no_dropout, o->encoder_dropout = o->decoder_dropout = 0)
-CHANGE(no_word_dropout, o->word_dropout = 0)
-CHANGE(word_dropout, o->word_dropout = 0.1)
-CHANGE(no_encoder_word_dropout, o->encoder_word_dropout = 0)
-CHANGE(encoder_word_dropout, o->encoder_word_dropout = 0.2)
-CHANGE(one_layer, o->n_layers = 1)
-CHANGE(two_layers, o->n_layers = 2)
-CHANGE(one_way, o->bidirectional = false)
-CHANGE(both_ways, o->bidirectional = true)
-CHANGE(pooling_last, o->pooling = CQ_AUTOENCODE_LAST)
-CHANGE(pooling_max, o->pooling = CQ_AUTOENCODE_MAX)
-CHANGE(pooling_mean, o->pooling = CQ_AUTOENCODE_MEAN)
-CHANGE(no_relu, o->relu = false)
-CHANGE(relu, o->relu = true)
-CHANGE(any_length, o->unit_length = false)
-CHANGE(unit_length, o->unit_length = true)
-CHANGE(latent_16, o->latent_dim = 16)
-CHANGE(latent_64, o->latent_dim = 64)
-CHANGE(latent_256, o->latent_dim = 256)
-CHANGE(shared_latent, o->shared_latent = true)
-CHANGE(latent_each, o->shared_latent = false)
-CHANGE(two_optimizers, o->two_optimizers = true)
-CHANGE(one_optimizer, o->two_optimizers = false)
-CHANGE(no_adversary, o->adversary = 0)
-CHANGE(adversary, o->adversary = 0.1)
-CHANGE(states, (o->states_from_encoder = true, o->latent_as_state = o->bidirectional = false))
-CHANGE(as_state, (o->latent_as_state = true, o->latent_at_every_step = o->states_from_encoder = false))
-CHANGE(at_every_step, (o->latent_at_every_step = true, o->latent_as_state = o->states_from_encoder = false))
-CHANGE(as_both, (o->latent_as_state = o->latent_at_every_step = true, o->states_from_encoder = false))
-CHANGE(words_hidden, o->words_hidden = true)
-CHANGE(words_read, o->words_hidden = false)
-CHANGE(feed_other, o->feed = CQ_AUTOENCODE_OTHER)
-CHANGE(feed_both, o->feed = CQ_AUTOENCODE_BOTH)
-CHANGE(pieces, o->vocabulary = CQ_AUTOENCODE_PIECES)
-CHANGE(words, o->vocabulary = CQ_AUTOENCODE_WORDS)
-
+/* A change is a function, or options as text. */
 static const struct {
-  const char *name;
+  const char *name, *options;
   void (*change)(cq_autoencode_options *o);
 } ablations[] = {
-    {"at-once", at_once},
-    {"encoders-first", encoders_first},
-    {"alpha-0", no_contrast},
-    {"beta-0", no_reconstruction},
-    {"contrast-pairs", contrast_pairs},
-    {"contrast-in-batch", contrast_in_batch},
-    {"distance-0", no_distance},
-    {"distance-1", distance},
-    {"noise-0", no_noise},
-    {"noise-0.3", noise},
-    {"dropout-0", no_dropout},
-    {"word-dropout-0", no_word_dropout},
-    {"word-dropout-0.1", word_dropout},
-    {"encoder-word-dropout-0", no_encoder_word_dropout},
-    {"encoder-word-dropout-0.2", encoder_word_dropout},
-    {"layers-1", one_layer},
-    {"layers-2", two_layers},
-    {"one-way", one_way},
-    {"both-ways", both_ways},
-    {"pooling-last", pooling_last},
-    {"pooling-max", pooling_max},
-    {"pooling-mean", pooling_mean},
-    {"no-relu", no_relu},
-    {"relu", relu},
-    {"any-length", any_length},
-    {"unit-length", unit_length},
-    {"latent-16", latent_16},
-    {"latent-64", latent_64},
-    {"latent-256", latent_256},
-    {"shared-latent", shared_latent},
-    {"latent-each", latent_each},
-    {"two-optimizers", two_optimizers},
-    {"one-optimizer", one_optimizer},
-    {"adversary-0", no_adversary},
-    {"adversary-0.1", adversary},
-    {"latent-as-states", states},
-    {"latent-as-state", as_state},
-    {"latent-as-every-step", at_every_step},
-    {"latent-as-both", as_both},
-    {"words-hidden", words_hidden},
-    {"words-read", words_read},
-    {"feed-other", feed_other},
-    {"feed-both", feed_both},
-    {"vocabulary-pieces", pieces},
-    {"vocabulary-words", words},
+    {"at-once", NULL, at_once},
+    {"encoders-first", NULL, encoders_first},
+    {"alpha-0", "alpha=0", NULL},
+    {"beta-0", "beta=0", NULL},
+    {"contrast-pairs", "contrast=pairs", NULL},
+    {"contrast-in-batch", "contrast=in-batch", NULL},
+    {"distance-0", "distance=0", NULL},
+    {"distance-1", "distance=1", NULL},
+    {"noise-0", "noise=0", NULL},
+    {"noise-0.3", "noise=0.3", NULL},
+    {"dropout-0", "encoder-dropout=0 decoder-dropout=0", NULL},
+    {"word-dropout-0", "word-dropout=0", NULL},
+    {"word-dropout-0.1", "word-dropout=0.1", NULL},
+    {"encoder-word-dropout-0", "encoder-word-dropout=0", NULL},
+    {"encoder-word-dropout-0.2", "encoder-word-dropout=0.2", NULL},
+    {"layers-1", "layers=1", NULL},
+    {"layers-2", "layers=2", NULL},
+    {"one-way", "bidirectional=no", NULL},
+    {"both-ways", "bidirectional=yes", NULL},
+    {"pooling-last", "pooling=last", NULL},
+    {"pooling-max", "pooling=max", NULL},
+    {"pooling-mean", "pooling=mean", NULL},
+    {"no-relu", "relu=no", NULL},
+    {"relu", "relu=yes", NULL},
+    {"any-length", "unit-length=no", NULL},
+    {"unit-length", "unit-length=yes", NULL},
+    {"latent-16", "latent=16", NULL},
+    {"latent-64", "latent=64", NULL},
+    {"latent-256", "latent=256", NULL},
+    {"shared-latent", "shared-latent=yes", NULL},
+    {"latent-each", "shared-latent=no", NULL},
+    {"two-optimizers", "two-optimizers=yes", NULL},
+    {"one-optimizer", "two-optimizers=no", NULL},
+    {"adversary-0", "adversary=0", NULL},
+    {"adversary-0.1", "adversary=0.1", NULL},
+    {"latent-as-states", "latent-as=encoder-states-every-step bidirectional=no", NULL},
+    {"latent-as-state", "latent-as=state", NULL},
+    {"latent-as-every-step", "latent-as=every-step", NULL},
+    {"latent-as-both", "latent-as=both", NULL},
+    {"words-hidden", "words-hidden=yes", NULL},
+    {"words-read", "words-hidden=no", NULL},
+    {"feed-other", "feed=other", NULL},
+    {"feed-both", "feed=both", NULL},
+    {"vocabulary-pieces", "vocabulary=pieces", NULL},
+    {"vocabulary-words", "vocabulary=words", NULL},
 };
 enum { N_ABLATIONS = sizeof ablations / sizeof *ablations };
 
@@ -126,6 +79,19 @@ size_t cq_autoencode_ablations(void) {
 
 const char *cq_autoencode_ablation(size_t index) {
   return index < N_ABLATIONS ? ablations[index].name : NULL;
+}
+
+static cq_status apply_change(cq_autoencode_options *o, size_t i, cq_error *error) {
+  cq_status status = CQ_OK;
+  if (ablations[i].change) ablations[i].change(o);
+  for (const char *at = ablations[i].options; !status && at && *at;) {
+    char name[32], value[32];
+    int n = 0;
+    sscanf(at, "%31[^=]=%31[^ ] %n", name, value, &n);
+    status = cq_group_set(&cq_group_autoencode, o, name, value, error);
+    at += n;
+  }
+  return status;
 }
 
 static bool is_among(const char *name, const char *const *names, size_t n) {
@@ -154,17 +120,17 @@ static cq_status is_same(bool *out, const cq_autoencode_options *a, const cq_aut
   return status;
 }
 
-static void tell(const cq_autoencode_options *base, const char *name, const char *why) {
+static void tell_ablation(const cq_autoencode_options *base, const char *name, const char *why) {
   char line[CQ_TRIAL_NAME + 1100]; /* a name and an error's message */
   const cq_autoencode_progress news = {.phase = "ablation", .text = line};
   snprintf(line, sizeof line, "%s%s%s", name, why ? " is left out: " : "", why ? why : "");
   if (base->progress) base->progress(base->progress_context, &news);
 }
 
-static cq_status run(cq_trials *t, const char *name, const cq_autoencode_options *o, bool keep_model, cq_context *ctx,
-                     cq_error *error) {
+static cq_status run_and_tell(cq_trials *t, const char *name, const cq_autoencode_options *o, bool keep_model,
+                              cq_context *ctx, cq_error *error) {
   const cq_trial *trial;
-  tell(o, name, NULL);
+  tell_ablation(o, name, NULL);
   const cq_status status = cq_trials_run(&trial, t, name, "", o, ctx, error);
   if (!status && !keep_model && trial->is_made) cq_trials_drop_model(t, trial);
   return status;
@@ -176,33 +142,45 @@ static cq_status run_change(cq_trials *t, size_t i, bool by_name, bool keep_mode
   cq_autoencode_options o = *t->base;
   cq_error why = {0};
   bool same = false;
-  ablations[i].change(&o);
-  cq_status status = is_same(&same, &o, t->base, error);
+  cq_status status = apply_change(&o, i, error);
+  if (!status) status = is_same(&same, &o, t->base, error);
   if (status) return status;
   if (same) {
-    if (by_name) tell(t->base, ablations[i].name, "it changes nothing");
+    if (by_name) tell_ablation(t->base, ablations[i].name, "it changes nothing");
     return CQ_OK;
   }
   status = cq_autoencode_check(&o, &why);
   const bool checked = !status;
-  if (checked) status = run(t, ablations[i].name, &o, keep_model, ctx, &why);
+  if (checked) status = run_and_tell(t, ablations[i].name, &o, keep_model, ctx, &why);
   if (status == CQ_ERR_ARGUMENT && (!checked || t->refused)) {
-    tell(t->base, ablations[i].name, why.message);
+    tell_ablation(t->base, ablations[i].name, why.message);
     return CQ_OK;
   }
   if (status && error) *error = why;
   return status;
 }
 
-cq_status cq_autoencode_ablate(const cq_autoencode_options *base, const char *const *only, size_t n_only,
-                               bool keep_models, cq_context *ctx, cq_error *error) {
+static const cq_option option_rows[] = {
+    {CQ_TEXTS(cq_autoencode_ablate_options, "only", only, n_only, CHANGES, "NAME", "make this change"),
+     .otherwise = "all"},
+    {CQ_FLAG(cq_autoencode_ablate_options, "keep", keep_models, KEEPS, "keep the models")},
+};
+const cq_option_group cq_group_autoencode_ablate = {.name = "autoencode-ablate",
+                                                    CQ_ROWS(cq_autoencode_ablate_options, option_rows)};
+
+cq_status cq_autoencode_ablate(const cq_autoencode_options *base, const cq_autoencode_ablate_options *options,
+                               cq_context *ctx, cq_error *error) {
+  cq_autoencode_options taken;
+  cq_autoencode_ablate_options o;
   cq_trials trials = {0};
-  cq_status status = check_names(only, n_only, error);
-  if (!status) status = cq_trials_begin(&trials, base, error);
-  if (!status) status = run(&trials, "base", base, keep_models, ctx, error);
+  cq_status status = cq_options_take(&taken, &cq_group_autoencode, base, error);
+  if (!status) status = cq_options_take(&o, &cq_group_autoencode_ablate, options, error);
+  if (!status) status = check_names(o.only, o.n_only, error);
+  if (!status) status = cq_trials_begin(&trials, &taken, error);
+  if (!status) status = run_and_tell(&trials, "base", &taken, o.keep_models, ctx, error);
   for (size_t i = 0; !status && i < N_ABLATIONS; i++)
-    if (!n_only || is_among(ablations[i].name, only, n_only))
-      status = run_change(&trials, i, n_only > 0, keep_models, ctx, error);
+    if (!o.n_only || is_among(ablations[i].name, o.only, o.n_only))
+      status = run_change(&trials, i, o.n_only > 0, o.keep_models, ctx, error);
   cq_trials_free(&trials);
   return status;
 }

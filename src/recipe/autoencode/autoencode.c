@@ -503,9 +503,11 @@ static void release(run *r) {
   cq_free(r);
 }
 
-cq_status cq_autoencode(cq_autoencode_result *result, const cq_autoencode_options *o, cq_context *ctx,
+cq_status cq_autoencode(cq_autoencode_result *result, const cq_autoencode_options *options, cq_context *ctx,
                         cq_error *error) {
-  cq_status status = cq_autoencode_check(o, error);
+  cq_autoencode_options taken;
+  const cq_autoencode_options *o = &taken;
+  cq_status status = cq_options_take(&taken, &cq_group_autoencode, options, error);
   if (status) return status;
   run *r = cq_alloc_zeroed(sizeof *r);
   if (!r) return cq_fail_memory(error, "autoencoders");

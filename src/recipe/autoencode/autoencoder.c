@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/options.h"
 #include "base/utf8.h"
 #include "format/json.h"
 #include "model/beam.h"
@@ -197,9 +198,15 @@ const cq_encoder *cq_autoencoder_encoder(const cq_autoencoder *a, const char *la
 
 /* --- translating --- */
 
-cq_translate_options cq_translate_default_options(void) {
-  return (cq_translate_options){.beam = 5, .max_tokens = 100, .length_penalty = 1};
-}
+#define O cq_translate_options
+static const cq_option option_rows[] = {
+    {CQ_INT(O, "beam", beam, CHANGES, 5, 1, 1024, "N", "beam size: hypotheses kept of each translation; 1: greedy")},
+    {CQ_INT(O, "max-tokens", max_tokens, CHANGES, 100, 1, 1 << 16, "N", "a translation ends there")},
+    {CQ_NUMBER(O, "length-penalty", length_penalty, CHANGES, 1, 0, 100, "X",
+               "a translation's score is its log probability / length^X")},
+};
+#undef O
+const cq_option_group cq_group_translate = {.name = "translate", CQ_ROWS(cq_translate_options, option_rows)};
 
 enum { AT_ONCE = 32 }; /* sentences that are written side by side */
 
@@ -226,7 +233,7 @@ static void translate_run(void *context, size_t item, int worker) {
     cq_builder text = {0};
     if (!status) {
       cq_tokenizer_text(&text, cq_decoder_tokenizer(t->decoder), ids[i].ids, ids[i].n);
-      t->out[first + i] = text.failed ? NULL : strdup(text.data ? text.data : "");
+      t->out[first + i] = text.failed ? NULL : cq_strdup(text.data ? text.data : "");
       if (!t->out[first + i]) status = cq_fail_memory(&t->errors[worker], "a translation");
     }
     cq_builder_free(&text);
@@ -256,25 +263,27 @@ cq_status cq_autoencoder_translate(char **out, cq_encode_stats *stats, const cq_
                                    const char *to, const cq_slice *sentences, size_t n,
                                    const cq_translate_options *options, cq_context *ctx, cq_error *error) {
   const cq_tongue *source = tongue_of(a, from), *target = tongue_of(a, to);
-  const cq_translate_options usual = cq_translate_default_options(), *o = options ? options : &usual;
+  cq_translate_options o;
   for (size_t i = 0; i < n; i++) out[i] = NULL;
+  cq_status status = cq_options_take(&o, &cq_group_translate, options, error);
+  if (status) return status;
   if (!source || !target) return cq_fail(error, CQ_ERR_ARGUMENT, "the model does not know '%s'", source ? to : from);
   if (n == 0) return CQ_OK;
   const int64_t dim = cq_encoder_dim(source->encoder), width = cq_decoder_states_width(target->decoder);
   float *vectors = cq_alloc_array(n, (size_t)dim * sizeof *vectors),
         *states = width > 0 ? cq_alloc_array(n, (size_t)width * sizeof *states) : NULL;
-  cq_status status = vectors && (states || width == 0) ? CQ_OK : cq_fail_memory(error, "sentence vectors");
+  status = vectors && (states || width == 0) ? CQ_OK : cq_fail_memory(error, "sentence vectors");
   translating t = {.decoder = target->decoder,
                    .vectors = cq_tensor_f32(vectors, (int64_t)n, dim),
                    .states = cq_tensor_f32(states, (int64_t)n, width),
                    .n = n,
-                   .o = {o->beam, o->max_tokens, o->length_penalty},
+                   .o = {o.beam, o.max_tokens, o.length_penalty},
                    .out = out};
   if (!status)
     status = cq_encoder_encode_states(vectors, t.states, stats, source->encoder, sentences, n, NULL, ctx, error);
   if (!status) status = write_all(&t, ctx, error);
   cq_free(vectors);
   cq_free(states);
-  for (size_t i = 0; status && i < n; i++) free(out[i]), out[i] = NULL;
+  for (size_t i = 0; status && i < n; i++) cq_free(out[i]), out[i] = NULL;
   return status;
 }

@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-const char *const cq_autoencode_measures[CQ_AUTOENCODE_N_MEASURES] = {
+const char *const cq_autoencode_measures[CQ_AUTOENCODE_N_MEASURES + 1] = {
     [CQ_AUTOENCODE_BLEU] = "bleu", [CQ_AUTOENCODE_CHRF] = "chrf", [CQ_AUTOENCODE_METEOR] = "meteor"};
 
 static cq_status score(double scores[CQ_AUTOENCODE_N_MEASURES], const cq_mt_texts *texts, cq_error *error) {
@@ -29,7 +29,8 @@ cq_status cq_autoencode_measure_way(double scores[CQ_AUTOENCODE_N_MEASURES], con
   const cq_parallel *dev = &group->text;
   const size_t n = dev->n_entries;
   const char *first = codes[group->language[0]], *second = codes[group->language[1]];
-  const cq_translate_options greedy = {.beam = 1, .max_tokens = max_tokens, .length_penalty = 1};
+  cq_translate_options greedy = cq_translate_default_options();
+  greedy.beam = 1, greedy.max_tokens = max_tokens;
   cq_slice *sources = cq_alloc_array(n, sizeof *sources), *references = cq_alloc_array(n, sizeof *references),
            *hypotheses = cq_alloc_array(n, sizeof *hypotheses);
   char **out = cq_alloc_array_zeroed(n, sizeof *out);
@@ -45,7 +46,7 @@ cq_status cq_autoencode_measure_way(double scores[CQ_AUTOENCODE_N_MEASURES], con
   for (size_t i = 0; !status && i < n; i++) hypotheses[i] = cq_slice_of(out[i]);
   const cq_mt_texts texts = {hypotheses, (const cq_slice *const[]){references}, n, 1};
   if (!status) status = score(scores, &texts, error);
-  for (size_t i = 0; out && i < n; i++) free(out[i]);
+  for (size_t i = 0; out && i < n; i++) cq_free(out[i]);
   cq_free(sources);
   cq_free(references);
   cq_free(hypotheses);

@@ -5,7 +5,7 @@
 #include "recipe/autoencode/data.h"
 
 /* What the measures are called in files, by cq_autoencode_measure. */
-extern const char *const cq_autoencode_measures[CQ_AUTOENCODE_N_MEASURES];
+extern const char *const cq_autoencode_measures[CQ_AUTOENCODE_N_MEASURES + 1]; /* NULL-terminated */
 
 /* A group's second language written from its first, greedily, or the other way round; of a sentence's translations the
  * first counts. codes: of all languages. Errors: cq_autoencoder_translate's. */

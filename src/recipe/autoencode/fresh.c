@@ -56,15 +56,18 @@ cq_status cq_tongue_new(cq_tongue *t, const char *code, const cq_autoencode_data
                         const char *scratch, const cq_autoencode_options *o, cq_context *ctx, cq_error *error) {
   cq_random random = cq_random_seeded(o->seed, 100 + (uint64_t)language);
   cq_tokenizer *vocabulary[2] = {NULL, NULL};
-  const cq_decoder_shape shape = {.embedding_dim = o->embedding_dim,
-                                  .hidden_dim = o->hidden_dim,
-                                  .n_layers = o->n_layers,
-                                  .latent_dim = latent_dim,
-                                  .latent_at_every_step = o->latent_at_every_step,
-                                  .latent_as_state = o->latent_as_state,
-                                  .states_from_encoder = o->states_from_encoder,
-                                  .words_hidden = o->words_hidden,
-                                  .dropout = o->decoder_dropout};
+  const cq_autoencode_latent as = o->latent_as;
+  const cq_decoder_shape shape = {
+      .embedding_dim = o->embedding_dim,
+      .hidden_dim = o->hidden_dim,
+      .n_layers = o->n_layers,
+      .latent_dim = latent_dim,
+      .latent_at_every_step = as == CQ_AUTOENCODE_LATENT_BOTH || as == CQ_AUTOENCODE_LATENT_EVERY_STEP ||
+                              as == CQ_AUTOENCODE_ENCODER_STATES_EVERY_STEP,
+      .latent_as_state = as == CQ_AUTOENCODE_LATENT_BOTH || as == CQ_AUTOENCODE_LATENT_STATE,
+      .states_from_encoder = as >= CQ_AUTOENCODE_ENCODER_STATES,
+      .words_hidden = o->words_hidden,
+      .dropout = o->decoder_dropout};
   *t = (cq_tongue){.code = cq_strdup(code)};
   cq_status status =
       t->code ? make_vocabulary(vocabulary, data, language, scratch, o, error) : cq_fail_memory(error, "autoencoders");

@@ -3,134 +3,166 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "recipe/autoencode/autoencoder.h"
+#include "recipe/autoencode/dev.h"
 
-#include <math.h>
 #include <string.h>
 
-enum { MOST_EPOCHS = 1000000 };
+static const char *const vocabularies[] = {"pieces", "words", NULL};
+static const char *const poolings[] = {"last", "max", "mean", NULL};
+static const char *const contrasts[] = {"pairs", "in-batch", NULL};
+static const char *const feeds[] = {"own", "other", "both", NULL};
+static const char *const latents[] = {"both", "state", "every-step", "encoder-states", "encoder-states-every-step",
+                                      NULL};
 
-cq_autoencode_options cq_autoencode_as_described(void) {
-  return (cq_autoencode_options){.max_characters = 250,
-                                 .vocab_size = 8000,
-                                 .embedding_dim = 150,
-                                 .hidden_dim = 256,
-                                 .latent_dim = 16,
-                                 .n_layers = 2,
-                                 .pooling = CQ_AUTOENCODE_LAST,
-                                 .relu = true,
-                                 .shared_latent = true,
-                                 .latent_at_every_step = true,
-                                 .states_from_encoder = true,
-                                 .words_hidden = true,
-                                 .encoder_dropout = 0.139,
-                                 .decoder_dropout = 0.102,
-                                 .max_tokens = 100,
-                                 .reconstruction = 1.440,
-                                 .contrast = 1.039,
-                                 .contrast_by = CQ_AUTOENCODE_PAIRS,
-                                 .margin = 1.5,
-                                 .temperature = 0.05,
-                                 .distillation = 1,
-                                 .discriminator_hidden = 256,
-                                 .contrast_rate = 1,
-                                 .feed = CQ_AUTOENCODE_OWN,
-                                 .together_epochs = 30,
-                                 .batch_pairs = 16,
-                                 .learning_rate = 2e-4,
-                                 .weight_decay = 0,
-                                 .clip_norm = 1,
-                                 .warmup = 0.02,
-                                 .schedule = CQ_SCHEDULE_LINEAR,
-                                 .checkpoint_every = 200,
-                                 .n_shards = 2,
-                                 .seed = 1};
+enum { MAX_SIZE = 1 << 16, MAX_EPOCHS = 1000000 };
+
+#define O cq_autoencode_options
+static const cq_option option_rows[] = {
+    {CQ_TEXT(O, "output", output, KEEPS, "DIR", "the trained model; work in progress lives in DIR.work"),
+     .flags = CQ_OPTION_REQUIRED},
+    {CQ_LANGUAGES(O, "train", train, n_train, CHANGES, "[A,B=]FILE", "text to train on, with its columns' languages"),
+     .flags = CQ_OPTION_REQUIRED},
+    {CQ_LANGUAGES(O, "dev", dev, n_dev, CHANGES, "[A,B=]FILE",
+                  "held-out pairs, translated both ways after each epoch of decoders; the best model is kept")},
+    {CQ_CHOICE(O, "best-by", best_by, CHANGES, CQ_AUTOENCODE_BLEU, cq_autoencode_measures, "MEASURE",
+               "what makes a model on --dev the best")},
+    {CQ_TEXT(O, "join", joined, CHANGES, "DIR",
+             "a model whose space the new languages enter; its languages stay as they are"),
+     .otherwise = "none"},
+    {CQ_CHOICE(O, "vocabulary", vocabulary, CHANGES, CQ_AUTOENCODE_PIECES, vocabularies, "UNITS",
+               "tokens of a language")},
+    {CQ_INT(O, "vocab-size", vocab_size, CHANGES, 8000, 8, 1 << 20, "N", "pieces or, at most, words of each language")},
+    {CQ_INT(O, "embedding", embedding_dim, CHANGES, 256, 1, MAX_SIZE, "N", "dimensions of a token's embedding")},
+    {CQ_INT(O, "hidden", hidden_dim, CHANGES, 320, 1, MAX_SIZE, "N", "hidden size of an LSTM's layer and direction")},
+    {CQ_INT(O, "latent", latent_dim, CHANGES, 512, 1, MAX_SIZE, "N", "dimensions of a sentence's vector")},
+    {CQ_INT(O, "layers", n_layers, CHANGES, 1, 1, 64, "N", "layers of each LSTM")},
+    {CQ_YES_NO(O, "bidirectional", bidirectional, CHANGES, true, "encoders read in both directions")},
+    {CQ_CHOICE(O, "pooling", pooling, CHANGES, CQ_AUTOENCODE_MAX, poolings, "HOW",
+               "how a vector comes from the states of the tokens")},
+    {CQ_YES_NO(O, "relu", relu, CHANGES, false, "a ReLU after the linear layer that gives the vector")},
+    {CQ_YES_NO(O, "unit-length", unit_length, CHANGES, true, "vectors are scaled to length 1")},
+    {CQ_YES_NO(O, "shared-latent", shared_latent, CHANGES, false,
+               "the layer that gives the vector is one for all languages")},
+    {CQ_CHOICE(O, "latent-as", latent_as, CHANGES, CQ_AUTOENCODE_LATENT_BOTH, latents, "HOW",
+               "what decoders take the vector for: state, the state they begin with; every-step, a part of each input; "
+               "both; encoder-states: they begin where the encoder, which reads one way then, has ended instead")},
+    {CQ_YES_NO(O, "words-hidden", words_hidden, CHANGES, false, "decoders do not read the words they have written")},
+    {CQ_NUMBER(O, "encoder-dropout", encoder_dropout, CHANGES, 0.1, 0, 1, "P",
+               "dropout between layers of encoders, where they have several"),
+     .flags = CQ_OPTION_BELOW_MAX},
+    {CQ_NUMBER(O, "decoder-dropout", decoder_dropout, CHANGES, 0.1, 0, 1, "P",
+               "dropout before, between and after layers of decoders"),
+     .flags = CQ_OPTION_BELOW_MAX},
+    {CQ_INT(O, "max-tokens", max_tokens, CHANGES, 100, 3, MAX_SIZE, "N", "longer sentences are truncated")},
+    {CQ_INT(O, "max-characters", max_characters, CHANGES, 250, 0, 0, "N",
+            "pairs with a longer side are left out; 0: none")},
+    {CQ_NUMBER(O, "alpha", contrast, CHANGES, 1, 0, 1e308, "X", "weight of the contrastive loss")},
+    {CQ_NUMBER(O, "beta", reconstruction, CHANGES, 1, 0, 1e308, "X",
+               "weight of the reconstruction, -log p of the sentences of both languages")},
+    {CQ_NUMBER(O, "distance", distance, CHANGES, 1, 0, 1e6, "X", "weight of the squared distance of translations")},
+    {CQ_CHOICE(
+        O, "contrast", contrast_by, CHANGES, CQ_AUTOENCODE_IN_BATCH, contrasts, "HOW",
+        "the contrastive loss: against one other translation, by a margin, or against all of the batch (InfoNCE, "
+        "in-batch negatives)")},
+    {CQ_NUMBER(O, "margin", margin, CHANGES, 1, 0, 1e6, "X", "of --contrast pairs")},
+    {CQ_NUMBER(O, "temperature", temperature, CHANGES, 0.05, 0, 1e6, "X", "of --contrast in-batch"),
+     .flags = CQ_OPTION_ABOVE_MIN},
+    {CQ_TEXT(O, "teacher", teacher, CHANGES, "MODEL",
+             "a model of --latent dimensions whose vectors the sentences and their translations are drawn to"),
+     .otherwise = "none"},
+    {CQ_TEXT(O, "teacher-language", teacher_language, CHANGES, "CODE", "the language that it reads"),
+     .otherwise = "none"},
+    {CQ_NUMBER(O, "distillation", distillation, CHANGES, 1, 0, 1e6, "X",
+               "weight of the squared distance from the teacher's vectors")},
+    {CQ_TEXT(O, "cache", cache_directory, KEEPS, "DIR", "where the teacher's vectors are kept"),
+     .otherwise = "~/.cache/calque"},
+    {CQ_NUMBER(
+        O, "adversary", adversary, CHANGES, 0, 0, 1e6, "X",
+        "weight of the adversarial loss: a discriminator learns to tell two languages apart, encoders to fool it")},
+    {CQ_INT(O, "discriminator-hidden", discriminator_hidden, CHANGES, 256, 1, MAX_SIZE, "N",
+            "hidden size of the discriminator")},
+    {CQ_CHOICE(O, "feed", feed, CHANGES, CQ_AUTOENCODE_OWN, feeds, "WHOSE",
+               "whose vectors decoders learn to read: their own language's, another's, or both")},
+    {CQ_NUMBER(O, "noise", noise, CHANGES, 0.2, 0, 1e6, "X",
+               "length of the noise added to the vectors that decoders read")},
+    {CQ_NUMBER(O, "word-dropout", word_dropout, CHANGES, 0.05, 0, 1, "P",
+               "share of the words that decoders read that become <unk>"),
+     .flags = CQ_OPTION_BELOW_MAX},
+    {CQ_NUMBER(O, "encoder-word-dropout", encoder_word_dropout, CHANGES, 0, 0, 1, "P",
+               "share of the words that encoders read, in training, that become <unk>"),
+     .flags = CQ_OPTION_BELOW_MAX},
+    {CQ_NUMBER(O, "together", together_epochs, CHANGES, 12, 0, MAX_EPOCHS, "EPOCHS",
+               "first, of everything at once; 0 when only the stages that follow are given")},
+    {CQ_NUMBER(O, "encoder-epochs", encoder_epochs, CHANGES, 0, 0, MAX_EPOCHS, "EPOCHS", "then, of encoders alone")},
+    {CQ_NUMBER(O, "decoder-epochs", decoder_epochs, CHANGES, 0, 0, MAX_EPOCHS, "EPOCHS",
+               "last, of decoders on frozen encoders")},
+    {CQ_INT(O, "patience", patience, CHANGES, 0, 0, 0, "EPOCHS",
+            "early stopping: end a stage after this many epochs of decoders without a better --dev"),
+     .otherwise = "never"},
+    {CQ_INT(O, "batch", batch_pairs, CHANGES, 64, 1, MAX_SIZE, "PAIRS", "pairs in a batch"), .letter = 'b'},
+    {CQ_NUMBER(O, "lr", learning_rate, CHANGES, 4e-3, 0, 1e38, "RATE", "peak learning rate"),
+     .flags = CQ_OPTION_ABOVE_MIN},
+    {CQ_YES_NO(O, "two-optimizers", two_optimizers, CHANGES, false,
+               "in --together, the losses between vectors have an optimiser of their own")},
+    {CQ_NUMBER(O, "contrast-rate", contrast_rate, CHANGES, 1, 0, 1e6, "X",
+               "with --two-optimizers, the learning rate of the losses between vectors, relative to --lr")},
+    {CQ_NUMBER(O, "weight-decay", weight_decay, CHANGES, 0, 0, 1, "X", "AdamW's")},
+    {CQ_NUMBER(O, "clip-norm", clip_norm, CHANGES, 1, 0, 1e6, "NORM",
+               "clip longer gradients to this length; 0: never")},
+    {CQ_CHOICE(O, "schedule", schedule, CHANGES, CQ_SCHEDULE_LINEAR, cq_schedule_names, "SHAPE",
+               "how the learning rate falls in each stage")},
+    {CQ_NUMBER(O, "warmup", warmup, CHANGES, 0.02, 0, 1, "SHARE",
+               "share of a stage's steps in which the learning rate rises")},
+    {CQ_INT(O, "shards", n_shards, CHANGES, 2, 1, 64, "N",
+            "parts that a batch's gradient is summed from; as many threads can work, and results depend on it")},
+    {CQ_COUNT(O, "seed", seed, CHANGES, 1, 0, 0, "N", "of the random numbers")},
+    {CQ_FLAG(O, "resume", resume, KEEPS, "go on from the last checkpoint in DIR.work")},
+    {CQ_INT(O, "checkpoint-every", checkpoint_every, KEEPS, 200, 0, 0, "STEPS",
+            "save all that --resume needs; 0: at the end of a stage and when stopped")},
+    {CQ_FLAG(O, "replace", replace, KEEPS, "overwrite an existing output directory")},
+    {CQ_FLAG(O, "skip-bad", skip_bad, KEEPS, "count malformed lines and go on, instead of failing at the first")},
+};
+
+static void as_described(void *options) {
+  O *o = options;
+  o->embedding_dim = 150, o->hidden_dim = 256, o->latent_dim = 16, o->n_layers = 2;
+  o->bidirectional = false, o->pooling = CQ_AUTOENCODE_LAST;
+  o->relu = true, o->unit_length = false, o->shared_latent = true;
+  o->latent_as = CQ_AUTOENCODE_ENCODER_STATES_EVERY_STEP, o->words_hidden = true;
+  o->encoder_dropout = 0.139, o->decoder_dropout = 0.102;
+  o->contrast = 1.039, o->reconstruction = 1.440, o->distance = 0;
+  o->contrast_by = CQ_AUTOENCODE_PAIRS, o->margin = 1.5;
+  o->noise = 0, o->word_dropout = 0;
+  o->together_epochs = 30, o->batch_pairs = 16, o->learning_rate = 2e-4;
 }
 
-cq_autoencode_options cq_autoencode_translating(void) {
-  cq_autoencode_options o = cq_autoencode_as_described();
-  o.latent_dim = 512;
-  o.hidden_dim = 320;
-  o.embedding_dim = 256;
-  o.n_layers = 1;
-  o.bidirectional = true;
-  o.pooling = CQ_AUTOENCODE_MAX;
-  o.relu = false;
-  o.unit_length = true;
-  o.shared_latent = false;
-  o.latent_as_state = o.latent_at_every_step = true;
-  o.states_from_encoder = o.words_hidden = false;
-  o.encoder_dropout = 0.1;
-  o.decoder_dropout = 0.1;
-  o.reconstruction = 1;
-  o.contrast = 1;
-  o.contrast_by = CQ_AUTOENCODE_IN_BATCH;
-  o.margin = 1;
-  o.distance = 1;
-  o.noise = 0.2;
-  o.word_dropout = 0.05;
-  o.together_epochs = 12;
-  o.batch_pairs = 64;
-  o.learning_rate = 4e-3;
-  return o;
-}
-
-static cq_status check_sizes(const cq_autoencode_options *o, cq_error *error) {
-  enum { MOST = 1 << 16, MOST_LAYERS = 64 };
-  const struct {
-    const char *name;
-    int value, least, most;
-  } sizes[] = {{"vocabulary", (int)o->vocabulary, CQ_AUTOENCODE_PIECES, CQ_AUTOENCODE_WORDS},
-               {"vocab_size", o->vocab_size, 8, 1 << 20},
-               {"embedding_dim", o->embedding_dim, 1, MOST},
-               {"hidden_dim", o->hidden_dim, 1, MOST},
-               {"latent_dim", o->latent_dim, 1, MOST},
-               {"n_layers", o->n_layers, 1, MOST_LAYERS},
-               {"max_tokens", o->max_tokens, 3, MOST},
-               {"batch_pairs", o->batch_pairs, 1, MOST},
-               {"discriminator_hidden", o->discriminator_hidden, 1, MOST},
-               {"n_shards", o->n_shards, 1, 64},
-               {"max_characters", o->max_characters, 0, INT32_MAX},
-               {"patience", o->patience, 0, INT32_MAX},
-               {"pooling", (int)o->pooling, CQ_AUTOENCODE_LAST, CQ_AUTOENCODE_MEAN},
-               {"contrast_by", (int)o->contrast_by, CQ_AUTOENCODE_PAIRS, CQ_AUTOENCODE_IN_BATCH},
-               {"feed", (int)o->feed, CQ_AUTOENCODE_OWN, CQ_AUTOENCODE_BOTH},
-               {"best_by", (int)o->best_by, CQ_AUTOENCODE_BLEU, CQ_AUTOENCODE_METEOR},
-               {"schedule", (int)o->schedule, CQ_SCHEDULE_LINEAR, CQ_SCHEDULE_COSINE}};
-  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-    if (sizes[i].value < sizes[i].least || sizes[i].value > sizes[i].most)
-      return cq_fail(error, CQ_ERR_ARGUMENT, "%s is %d, expected %d to %d", sizes[i].name, sizes[i].value,
-                     sizes[i].least, sizes[i].most);
-  if (!(o->encoder_dropout >= 0 && o->encoder_dropout < 1 && o->decoder_dropout >= 0 && o->decoder_dropout < 1 &&
-        o->word_dropout >= 0 && o->word_dropout < 1 && o->encoder_word_dropout >= 0 && o->encoder_word_dropout < 1))
-    return cq_fail(error, CQ_ERR_ARGUMENT, "dropout %g, %g and of words %g, %g: expected 0 or more and less than 1",
-                   o->encoder_dropout, o->decoder_dropout, o->word_dropout, o->encoder_word_dropout);
-  if (!o->latent_at_every_step && !o->latent_as_state && !o->states_from_encoder)
-    return cq_fail(error, CQ_ERR_ARGUMENT, "a decoder that never sees the sentence");
-  if (o->states_from_encoder && (o->latent_as_state || o->bidirectional))
-    return cq_fail(error, CQ_ERR_ARGUMENT, "decoders begin where the encoder ended, %s",
-                   o->bidirectional ? "which then reads one way only" : "or with the vector: not with both");
+static cq_status check_decoders(const O *o, cq_error *error) {
+  const bool from_encoder = o->latent_as >= CQ_AUTOENCODE_ENCODER_STATES;
+  if (from_encoder && o->bidirectional)
+    return cq_fail(error, CQ_ERR_ARGUMENT,
+                   "latent-as is %s: the encoder reads one way only then, and bidirectional is yes",
+                   latents[o->latent_as]);
+  if (o->patience > 0 && o->n_dev == 0)
+    return cq_fail(error, CQ_ERR_ARGUMENT, "patience without dev: there is nothing to wait for");
+  if (!(o->together_epochs + o->decoder_epochs > 0))
+    return cq_fail(error, CQ_ERR_ARGUMENT, "no epochs of decoders: decoders need some");
   return CQ_OK;
 }
 
 /* What a stage's trainer would refuse, some of them hours later. */
-static cq_status check_losses(const cq_autoencode_options *o, cq_error *error) {
+static cq_status check_losses(const O *o, cq_error *error) {
   const double distillation = o->teacher ? o->distillation : 0,
                between = o->contrast + o->distance + distillation + o->adversary;
   /* Encoders can be trained alone, together with decoders that never learn: to see what contrast does by itself. */
-  const bool writes = o->reconstruction > 0 || (o->reconstruction == 0 && between > 0 && o->decoder_epochs == 0);
-  if (!(writes && o->contrast >= 0 && o->distance >= 0 && distillation >= 0 && o->adversary >= 0) ||
-      (o->encoder_epochs > 0 && !(between > 0)))
-    return cq_fail(error, CQ_ERR_ARGUMENT,
-                   "losses weighted: -log p (beta) %g, contrast (alpha) %g, distance %g, distillation %g, adversary "
-                   "%g; decoders need "
-                   "the first above 0, encoders alone one of the others",
-                   o->reconstruction, o->contrast, o->distance, distillation, o->adversary);
+  const bool writes = o->reconstruction > 0 || (between > 0 && o->decoder_epochs == 0);
+  if (!writes || (o->encoder_epochs > 0 && !(between > 0)))
+    return cq_fail(
+        error, CQ_ERR_ARGUMENT,
+        "losses weighted: reconstruction (beta) %g, contrast (alpha) %g, distance %g, distillation %g, adversary "
+        "%g; decoders need the first above 0, encoders alone one of the others",
+        o->reconstruction, o->contrast, o->distance, distillation, o->adversary);
   if (o->teacher && !o->teacher_language)
     return cq_fail(error, CQ_ERR_ARGUMENT, "a teacher without the language that it reads");
-  if (!(o->contrast_rate >= 0)) return cq_fail(error, CQ_ERR_ARGUMENT, "contrast rate %g", o->contrast_rate);
-  if (!(o->temperature > 0) || !(o->margin >= 0) || !(o->noise >= 0) || !(o->weight_decay >= 0) || !(o->clip_norm >= 0))
-    return cq_fail(error, CQ_ERR_ARGUMENT, "temperature %g, margin %g, noise %g, weight decay %g, clip norm %g",
-                   o->temperature, o->margin, o->noise, o->weight_decay, o->clip_norm);
   return CQ_OK;
 }
 
@@ -151,10 +183,8 @@ static cq_status check_text(const cq_autoencode_text *text, bool is_dev, cq_erro
   return CQ_OK;
 }
 
-cq_status cq_autoencode_check(const cq_autoencode_options *o, cq_error *error) {
+static cq_status check_texts(const O *o, cq_error *error) {
   cq_status status = CQ_OK;
-  if (!o->output || o->n_train == 0)
-    return cq_fail(error, CQ_ERR_ARGUMENT, "an output directory and a file to train on are needed");
   for (size_t i = 0; !status && i < o->n_train; i++) status = check_text(&o->train[i], false, error);
   for (size_t i = 0; !status && i < o->n_dev; i++) status = check_text(&o->dev[i], true, error);
   for (size_t i = 0; !status && i < o->n_dev; i++)
@@ -164,19 +194,34 @@ cq_status cq_autoencode_check(const cq_autoencode_options *o, cq_error *error) {
         status = cq_fail_file(error, CQ_ERR_ARGUMENT, o->dev[i].path,
                               "dev has both %s,%s and %s,%s: expected one order", o->dev[k].languages[0],
                               o->dev[k].languages[1], o->dev[i].languages[0], o->dev[i].languages[1]);
-  if (status) return status;
-  if (o->patience > 0 && o->n_dev == 0)
-    return cq_fail(error, CQ_ERR_ARGUMENT, "patience without dev: there is nothing to wait for");
-  if (!(o->learning_rate > 0) || !(o->warmup >= 0 && o->warmup <= 1))
-    return cq_fail(error, CQ_ERR_ARGUMENT, "learning rate %g, warm-up %g", o->learning_rate, o->warmup);
-  const double epochs[] = {o->together_epochs, o->encoder_epochs, o->decoder_epochs};
-  for (int i = 0; i < 3; i++)
-    if (!(epochs[i] >= 0 && epochs[i] <= MOST_EPOCHS))
-      return cq_fail(error, CQ_ERR_ARGUMENT, "%g epochs, expected 0 to %d", epochs[i], MOST_EPOCHS);
-  if (!(o->together_epochs + o->decoder_epochs > 0))
-    return cq_fail(error, CQ_ERR_ARGUMENT, "no epochs of decoders: decoders need some");
-  status = check_losses(o, error);
-  return status ? status : check_sizes(o, error);
+  return status;
+}
+
+static cq_status check_options(const void *options, cq_error *error) {
+  const O *o = options;
+  if (!o->output || o->n_train == 0)
+    return cq_fail(error, CQ_ERR_ARGUMENT, "an output directory and a file to train on are needed");
+  cq_status status = check_texts(o, error);
+  if (!status) status = check_losses(o, error);
+  return status ? status : check_decoders(o, error);
+}
+#undef O
+
+const cq_option_group cq_group_autoencode = {
+    .name = "autoencode", CQ_ROWS(cq_autoencode_options, option_rows), .check = check_options};
+const cq_option_group cq_group_autoencode_as_described = {.name = "autoencode-as-described",
+                                                          CQ_ROWS(cq_autoencode_options, option_rows),
+                                                          .check = check_options,
+                                                          .defaults = as_described};
+
+cq_status cq_autoencode_check(const cq_autoencode_options *options, cq_error *error) {
+  return cq_group_check(&cq_group_autoencode, options, error);
+}
+
+static bool describe_row(void *out, const cq_option *row, const char *value) {
+  if (row->effect == CQ_CHANGES_RESULT && row->type < CQ_OPTION_TEXTS)
+    cq_builder_printf(out, "%s\t%s\n", row->name, value ? value : "");
+  return true;
 }
 
 void cq_autoencode_describe(cq_builder *out, const cq_autoencode_options *o) {
@@ -184,19 +229,5 @@ void cq_autoencode_describe(cq_builder *out, const cq_autoencode_options *o) {
     const cq_autoencode_text *text = i < o->n_train ? &o->train[i] : &o->dev[i - o->n_train];
     for (int s = 0; s < 2; s++) cq_builder_printf(out, "%s,", text->languages[s] ? text->languages[s] : "-");
   }
-  cq_builder_printf(out, "%d %d %d %d %d %d %d %d %d %d %d %.17g %.17g %d|", o->vocab_size, o->embedding_dim,
-                    o->hidden_dim, o->latent_dim, o->n_layers, o->bidirectional, (int)o->pooling, o->relu,
-                    o->unit_length, o->latent_at_every_step, o->latent_as_state, o->encoder_dropout, o->decoder_dropout,
-                    o->max_tokens);
-  cq_builder_printf(out, "%.17g %.17g %.17g %d %.17g %.17g %d %.17g %.17g|", o->reconstruction, o->contrast,
-                    o->distance, (int)o->contrast_by, o->margin, o->temperature, (int)o->feed, o->noise,
-                    o->word_dropout);
-  cq_builder_printf(out, "%.17g %.17g %.17g %d %.17g %.17g %.17g %.17g %d %llu %d|", o->together_epochs,
-                    o->encoder_epochs, o->decoder_epochs, o->batch_pairs, o->learning_rate, o->weight_decay,
-                    o->clip_norm, o->warmup, o->n_shards, (unsigned long long)o->seed, o->max_characters);
-  cq_builder_printf(out, "%d %d %d %d", (int)o->schedule, o->patience, (int)o->vocabulary, (int)o->best_by);
-  cq_builder_printf(out, "|%d %d %d %s %s %.17g %.17g %d %d %.17g", o->words_hidden, o->shared_latent,
-                    o->states_from_encoder, o->teacher ? o->teacher : "", o->teacher ? o->teacher_language : "",
-                    o->distillation, o->adversary, o->discriminator_hidden, o->two_optimizers, o->contrast_rate);
-  cq_builder_printf(out, "|%.17g", o->encoder_word_dropout);
+  if (!cq_options_each(&cq_group_autoencode, o, describe_row, out)) out->failed = true;
 }

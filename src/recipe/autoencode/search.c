@@ -3,21 +3,21 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/random.h"
+#include "base/slice.h"
 #include "recipe/autoencode/options.h"
 #include "recipe/autoencode/trials.h"
 
 #include <math.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* --- what can be searched: by Dore's table 5, but for alpha and beta, which are best beyond its ranges --- */
 
-enum { MOST_WHOLE = 1 << 30 };
+enum { MAX_WHOLE = 1 << 30 };
 
+/* A value that can be searched, named as its option. */
 typedef struct value {
   const char *name;
-  size_t offset; /* in cq_autoencode_options */
   bool is_int, by_logarithm;
   double low, high; /* usual; 0 and 0: only where a range is given */
 } value;
@@ -29,41 +29,33 @@ typedef struct drawn_value {
   double low, high;
 } drawn_value;
 
-#define INT(title, field, log, low, high)                                                                              \
-  { title, offsetof(cq_autoencode_options, field), true, log, low, high }
-#define REAL(title, field, log, low, high)                                                                             \
-  { title, offsetof(cq_autoencode_options, field), false, log, low, high }
 static const value values[] = {
-    INT("batch", batch_pairs, true, 16, 128),
-    REAL("lr", learning_rate, true, 1e-4, 1e-1),
-    INT("embedding", embedding_dim, true, 50, 150),
-    INT("hidden", hidden_dim, true, 64, 256),
-    INT("latent", latent_dim, true, 16, 64),
-    INT("layers", n_layers, false, 1, 3),
-    REAL("encoder-dropout", encoder_dropout, true, 0.1, 0.3),
-    REAL("decoder-dropout", decoder_dropout, true, 0.1, 0.3),
-    REAL("alpha", contrast, true, 0.5, 2),
-    REAL("beta", reconstruction, true, 0.5, 2),
-    REAL("distance", distance, false, 0, 0),
-    REAL("margin", margin, false, 0, 0),
-    REAL("temperature", temperature, true, 0, 0),
-    REAL("noise", noise, false, 0, 0),
-    REAL("word-dropout", word_dropout, false, 0, 0),
-    REAL("encoder-word-dropout", encoder_word_dropout, false, 0, 0),
+    {"batch", true, true, 16, 128},
+    {"lr", false, true, 1e-4, 1e-1},
+    {"embedding", true, true, 50, 150},
+    {"hidden", true, true, 64, 256},
+    {"latent", true, true, 16, 64},
+    {"layers", true, false, 1, 3},
+    {"encoder-dropout", false, true, 0.1, 0.3},
+    {"decoder-dropout", false, true, 0.1, 0.3},
+    {"alpha", false, true, 0.5, 2},
+    {"beta", false, true, 0.5, 2},
+    {"distance", false, false, 0, 0},
+    {"margin", false, false, 0, 0},
+    {"temperature", false, true, 0, 0},
+    {"noise", false, false, 0, 0},
+    {"word-dropout", false, false, 0, 0},
+    {"encoder-word-dropout", false, false, 0, 0},
 };
 enum { N_VALUES = sizeof values / sizeof *values };
-
-cq_autoencode_search_options cq_autoencode_search_default_options(void) {
-  return (cq_autoencode_search_options){.n_trials = 27, .n_rungs = 3, .eta = 3};
-}
 
 size_t cq_autoencode_search_values(void) {
   return N_VALUES;
 }
 
-cq_autoencode_range cq_autoencode_search_value(size_t index) {
-  if (index >= N_VALUES) return (cq_autoencode_range){0};
-  return (cq_autoencode_range){values[index].name, values[index].low, values[index].high};
+void cq_autoencode_search_value(cq_autoencode_range *out, size_t index) {
+  *out = index < N_VALUES ? (cq_autoencode_range){values[index].name, values[index].low, values[index].high}
+                          : (cq_autoencode_range){0};
 }
 
 static cq_status find_value(size_t *out, const char *name, cq_error *error) {
@@ -72,17 +64,63 @@ static cq_status find_value(size_t *out, const char *name, cq_error *error) {
   return cq_fail(error, CQ_ERR_ARGUMENT, "'%s' is no value that can be searched", name);
 }
 
-static cq_status set_range(drawn_value *out, const cq_autoencode_range *range, cq_error *error) {
-  const double low = range->low, high = range->high;
-  if (!(low <= high) || !isfinite(low) || !isfinite(high) || (out->of->by_logarithm && !(low > 0) && low < high))
-    return cq_fail(error, CQ_ERR_ARGUMENT, "%s from %g to %g: expected the lower first%s", range->name, low, high,
-                   out->of->by_logarithm ? ", above 0" : "");
-  if (out->of->is_int && (low != floor(low) || high != floor(high) || low < -MOST_WHOLE || high > MOST_WHOLE))
-    return cq_fail(error, CQ_ERR_ARGUMENT, "%s from %g to %g: expected whole numbers of at most %d", range->name, low,
-                   high, MOST_WHOLE);
-  out->low = low, out->high = high, out->in_use = true;
+/* "lr=1e-4:1e-2" */
+typedef struct range {
+  char name[32];
+  double low, high;
+} range;
+
+static cq_status read_range(range *out, const char *text, cq_error *error) {
+  const char *equals = strchr(text, '='), *colon = equals ? strchr(equals, ':') : NULL;
+  memset(out, 0, sizeof *out);
+  if (!colon || equals - text >= (int)sizeof out->name ||
+      !cq_slice_number(&out->low, (cq_slice){equals + 1, (size_t)(colon - equals - 1)}) ||
+      !cq_slice_number(&out->high, cq_slice_of(colon + 1)))
+    return cq_fail(error, CQ_ERR_ARGUMENT, "range is '%s', expected an option and two numbers as lr=1e-4:1e-2", text);
+  memcpy(out->name, text, (size_t)(equals - text));
   return CQ_OK;
 }
+
+static cq_status set_range(drawn_value out[N_VALUES], const range *r, cq_error *error) {
+  size_t v;
+  cq_status status = find_value(&v, r->name, error);
+  if (status) return status;
+  const value *of = out[v].of;
+  if (r->low > r->high || (of->by_logarithm && !(r->low > 0) && r->low < r->high))
+    return cq_fail(error, CQ_ERR_ARGUMENT, "%s from %g to %g: expected the lower first%s", r->name, r->low, r->high,
+                   of->by_logarithm ? ", above 0" : "");
+  if (of->is_int &&
+      (r->low != floor(r->low) || r->high != floor(r->high) || r->low < -MAX_WHOLE || r->high > MAX_WHOLE))
+    return cq_fail(error, CQ_ERR_ARGUMENT, "%s from %g to %g: expected whole numbers of at most %d", r->name, r->low,
+                   r->high, MAX_WHOLE);
+  out[v].low = r->low, out[v].high = r->high, out[v].in_use = true;
+  return CQ_OK;
+}
+
+static cq_status check_options(const void *options, cq_error *error) {
+  const cq_autoencode_search_options *o = options;
+  cq_status status = CQ_OK;
+  range r;
+  for (size_t i = 0; !status && i < o->n_ranges; i++) status = read_range(&r, o->ranges[i], error);
+  return status;
+}
+
+#define O cq_autoencode_search_options
+static const cq_option option_rows[] = {
+    {CQ_INT(O, "trials", n_trials, CHANGES, 27, 1, 10000, "N", "how many sets of values are drawn")},
+    {CQ_INT(O, "rungs", n_rungs, CHANGES, 3, 1, 20, "N",
+            "how often the best are trained again, for longer; 1: plain random search")},
+    {CQ_NUMBER(O, "eta", eta, CHANGES, 3, 1, 100, "X",
+               "of so many trials one goes on to the next rung, and is trained so much longer"),
+     .flags = CQ_OPTION_ABOVE_MIN},
+    {CQ_TEXTS(O, "range", ranges, n_ranges, CHANGES, "OPTION=LOW:HIGH", "search an option's value there"),
+     .otherwise = "--list's"},
+    {CQ_TEXTS(O, "fixed", fixed, n_fixed, CHANGES, "OPTION", "do not search an option's value")},
+    {CQ_FLAG(O, "keep", keep_models, KEEPS, "keep all models of the last rung, not only the best")},
+};
+#undef O
+const cq_option_group cq_group_autoencode_search = {
+    .name = "autoencode-search", CQ_ROWS(cq_autoencode_search_options, option_rows), .check = check_options};
 
 /* The usual ranges but for what is fixed, under the given ones. */
 static cq_status set_ranges(drawn_value out[N_VALUES], const cq_autoencode_search_options *s, cq_error *error) {
@@ -95,20 +133,28 @@ static cq_status set_ranges(drawn_value out[N_VALUES], const cq_autoencode_searc
     if (!status) out[v].in_use = false;
   }
   for (size_t i = 0; !status && i < s->n_ranges; i++) {
-    status = find_value(&v, s->ranges[i].name, error);
-    if (!status) status = set_range(&out[v], &s->ranges[i], error);
+    range r;
+    status = read_range(&r, s->ranges[i], error);
+    if (!status) status = set_range(out, &r, error);
   }
   return status;
 }
 
 /* --- a trial's values --- */
 
-static void set(cq_autoencode_options *o, const value *v, double x) {
-  const int whole = v->is_int ? (int)x : 0;
-  if (v->is_int)
-    memcpy((char *)o + v->offset, &whole, sizeof whole);
-  else
-    memcpy((char *)o + v->offset, &x, sizeof x);
+/* In four digits or, where these do not read as the same number, as few as do. */
+static void print_value(char out[32], const value *v, double x) {
+  if (v->is_int) cq_snprintf(out, 32, "%d", (int)x);
+  for (int digits = 4; !v->is_int && digits <= 17; digits++) {
+    cq_snprintf(out, 32, "%.*g", digits, x);
+    if (cq_strtod(out, NULL) == x) return;
+  }
+}
+
+static cq_status set(cq_autoencode_options *o, const value *v, double x, cq_error *error) {
+  char text[32];
+  print_value(text, v, x);
+  return cq_group_set(&cq_group_autoencode, o, v->name, text, error);
 }
 
 /* Whether both ends of all ranges can be trained with: what is between can be as well. */
@@ -117,18 +163,10 @@ static cq_status check_ends(const cq_autoencode_options *base, const drawn_value
   for (int high = 0; !status && high < 2; high++) {
     cq_autoencode_options o = *base;
     for (int v = 0; v < N_VALUES; v++)
-      if (ranges[v].in_use) set(&o, ranges[v].of, high ? ranges[v].high : ranges[v].low);
-    status = cq_autoencode_check(&o, error);
+      if (!status && ranges[v].in_use) status = set(&o, ranges[v].of, high ? ranges[v].high : ranges[v].low, error);
+    if (!status) status = cq_autoencode_check(&o, error);
   }
   return status;
-}
-
-/* In four digits or, where these do not read as the same number, as few as do. */
-static void print_value(char out[32], double x) {
-  for (int digits = 4; digits <= 17; digits++) {
-    cq_snprintf(out, 32, "%.*g", digits, x);
-    if (cq_strtod(out, NULL) == x) return;
-  }
 }
 
 /* Rounded to what is printed, so that a trial can be made again from its record. */
@@ -146,8 +184,9 @@ static double at(const drawn_value *r, double u) {
 
 /* Draws for every value, searched or not, so that one value's range does not change another's draws. Writes "lr 0.001,
  * batch 32". */
-static void draw(cq_autoencode_options *o, char text[CQ_TRIAL_VALUES], const drawn_value ranges[N_VALUES],
-                 uint64_t seed, size_t trial) {
+static cq_status draw(cq_autoencode_options *o, char text[CQ_TRIAL_VALUES], const drawn_value ranges[N_VALUES],
+                      uint64_t seed, size_t trial, cq_error *error) {
+  cq_status status = CQ_OK;
   cq_random random = cq_random_seeded(seed ^ cq_mix(0x736561726368), trial);
   text[0] = '\0';
   for (int v = 0; v < N_VALUES; v++) {
@@ -155,14 +194,12 @@ static void draw(cq_autoencode_options *o, char text[CQ_TRIAL_VALUES], const dra
     const double u = cq_random_uniform(&random);
     if (!ranges[v].in_use) continue;
     const double x = at(&ranges[v], u);
-    set(o, ranges[v].of, x);
+    if (!status) status = set(o, ranges[v].of, x, error);
     const size_t n = strlen(text);
-    if (ranges[v].of->is_int)
-      snprintf(number, sizeof number, "%d", (int)x);
-    else
-      print_value(number, x);
+    print_value(number, ranges[v].of, x);
     snprintf(text + n, CQ_TRIAL_VALUES - n, "%s%s %s", n ? ", " : "", ranges[v].of->name, number);
   }
+  return status;
 }
 
 /* --- rungs --- */
@@ -172,7 +209,7 @@ typedef struct survivor {
   size_t at; /* in the trials made */
 } survivor;
 
-static void tell(const cq_autoencode_options *base, int rung, int n_rungs, size_t i, size_t n, const char *text) {
+static void tell_trial(const cq_autoencode_options *base, int rung, int n_rungs, size_t i, size_t n, const char *text) {
   char line[640];
   const cq_autoencode_progress news = {.phase = "search", .text = line};
   snprintf(line, sizeof line, "rung %d of %d, trial %zu of %zu: %s", rung + 1, n_rungs, i + 1, n, text);
@@ -187,10 +224,11 @@ static cq_status run_rung(cq_trials *t, survivor *in, size_t n, int rung, const 
     char name[CQ_TRIAL_NAME], text[CQ_TRIAL_VALUES];
     const cq_trial *trial;
     cq_autoencode_options o = *t->base;
-    draw(&o, text, ranges, o.seed, in[i].trial);
+    status = draw(&o, text, ranges, o.seed, in[i].trial, error);
+    if (status) return status;
     o.together_epochs *= share, o.encoder_epochs *= share, o.decoder_epochs *= share;
     snprintf(name, sizeof name, "trial-%02zu-rung-%d", in[i].trial + 1, rung + 1);
-    tell(t->base, rung, s->n_rungs, i, n, text);
+    tell_trial(t->base, rung, s->n_rungs, i, n, text);
     status = cq_trials_run(&trial, t, name, text, &o, ctx, error);
     if (!status) in[i].at = (size_t)(trial - t->items);
   }
@@ -226,16 +264,18 @@ static cq_status climb(cq_trials *t, survivor *in, const drawn_value ranges[N_VA
   return status;
 }
 
-cq_status cq_autoencode_search(const cq_autoencode_options *base, const cq_autoencode_search_options *s,
+cq_status cq_autoencode_search(const cq_autoencode_options *base, const cq_autoencode_search_options *options,
                                cq_context *ctx, cq_error *error) {
+  cq_autoencode_options taken;
+  cq_autoencode_search_options o;
+  const cq_autoencode_search_options *s = &o;
   drawn_value ranges[N_VALUES];
   cq_trials trials = {0};
-  if (s->n_trials < 1 || s->n_trials > 10000 || s->n_rungs < 1 || s->n_rungs > 20 || !(s->eta > 1 && s->eta <= 100))
-    return cq_fail(error, CQ_ERR_ARGUMENT, "%d trials, %d rungs, eta %g: expected 1 to 10000, 1 to 20, above 1 to 100",
-                   s->n_trials, s->n_rungs, s->eta);
-  cq_status status = set_ranges(ranges, s, error);
-  if (!status) status = check_ends(base, ranges, error);
-  if (!status) status = cq_trials_begin(&trials, base, error);
+  cq_status status = cq_options_take(&taken, &cq_group_autoencode, base, error);
+  if (!status) status = cq_options_take(&o, &cq_group_autoencode_search, options, error);
+  if (!status) status = set_ranges(ranges, s, error);
+  if (!status) status = check_ends(&taken, ranges, error);
+  if (!status) status = cq_trials_begin(&trials, &taken, error);
   survivor *in = status ? NULL : cq_alloc_array((size_t)s->n_trials, sizeof *in);
   if (!status && !in) status = cq_fail_memory(error, "trials");
   for (int i = 0; !status && i < s->n_trials; i++) in[i] = (survivor){.trial = (size_t)i};

@@ -5,7 +5,12 @@
 #include <string.h>
 
 #define GROUPS(X)                                                                                                      \
+  X(autoencode)                                                                                                        \
+  X(autoencode_ablate)                                                                                                 \
+  X(autoencode_as_described)                                                                                           \
+  X(autoencode_search)                                                                                                 \
   X(student)                                                                                                           \
+  X(translate)                                                                                                         \
   X(words)
 
 #define DECLARE(name) extern const cq_option_group cq_group_##name;
