@@ -9,8 +9,8 @@
  * -log p, from vectors computed anew.
  *
  * A decoder reads the vectors of its own language, of the other's, or of both in turn. Any encoder or decoder may be
- * frozen; a frozen decoder takes no part. Pairs are cut into n_shards ranges of each language whose gradients are
- * summed over a fixed tree, so that the result does not depend on the number of threads. */
+ * frozen; a frozen decoder takes no part. Each language's sentences are computed in shards (train/shards.h), so that the
+ * result does not depend on the number of threads. */
 #ifndef TRAIN_AUTOENCODER_H
 #define TRAIN_AUTOENCODER_H
 
@@ -20,6 +20,7 @@
 #include "nn/optimizer.h"
 #include "store/checkpoint.h"
 #include "train/discriminator.h"
+#include "train/exchange.h"
 
 typedef enum cq_contrast {
   CQ_CONTRAST_PAIRS,    /* distances: cq_space_pairs */
@@ -56,6 +57,7 @@ typedef struct cq_autoencoder_options {
   bool shared_latent;   /* the encoders' last Dense modules are one: see train/shared_layer.h. The first's values are
                            taken; all encoders are trained, or none (then nothing is shared here) */
   cq_optimizer_options optimizer;
+  const cq_exchange *exchange; /* with other processes; NULL: there are none */
 } cq_autoencoder_options;
 
 typedef struct cq_autoencoder_trainer cq_autoencoder_trainer;

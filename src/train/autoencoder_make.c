@@ -3,11 +3,10 @@
 #include "base/memory.h"
 #include "model/states.h"
 #include "train/autoencoder_trainer.h"
-#include "train/optimizer_state.h"
 
 #include <string.h>
 
-enum { MOST_SIDES = CQ_MOST_SHARING };
+enum { MAX_SIDES = CQ_MOST_SHARING };
 
 /* --- making --- */
 
@@ -34,7 +33,6 @@ static bool share_vocabulary(const cq_autoencoder_side *side) {
 
 static cq_status check(const cq_autoencoder_trainer *t, cq_error *error) {
   const cq_autoencoder_options *o = &t->o;
-  if (o->n_shards < 1 || o->n_shards > 64) return cq_fail(error, CQ_ERR_ARGUMENT, "%d shards", o->n_shards);
   const double weights[] = {o->reconstruction, o->contrast, o->distance, o->distillation, o->adversary};
   double sum = 0;
   bool fine = true;
@@ -73,7 +71,7 @@ static cq_status check(const cq_autoencoder_trainer *t, cq_error *error) {
 }
 
 static cq_status find_shared(cq_autoencoder_trainer *t, cq_error *error) {
-  const cq_encoder *encoders[MOST_SIDES];
+  const cq_encoder *encoders[MAX_SIDES];
   if (!t->o.shared_latent || !trains_encoders(t)) return CQ_OK;
   for (int s = 0; s < t->n_sides; s++) {
     if (!trains_encoder(&t->sides[s]))
@@ -108,8 +106,8 @@ static cq_status gather_params(cq_autoencoder_trainer *t, cq_error *error) {
 typedef struct packing {
   cq_autoencoder_trainer *t;
   bool all, training; /* all: frozen decoders too */
-  cq_status status[MOST_SIDES];
-  cq_error errors[MOST_SIDES];
+  cq_status status[MAX_SIDES];
+  cq_error errors[MAX_SIDES];
 } packing;
 
 static void pack_decoder(void *context, size_t i, int worker) {
@@ -138,9 +136,14 @@ cq_status cq_autoencoder_pack_encoders(cq_autoencoder_trainer *t, cq_error *erro
   return status;
 }
 
-cq_status cq_autoencoder_pack(cq_autoencoder_trainer *t, bool all, cq_error *error) {
-  cq_status status = cq_autoencoder_pack_encoders(t, error);
-  return status ? status : cq_autoencoder_pack_decoders(t, all, true, error);
+static cq_status pack_encoders(void *owner, cq_context *ctx, cq_error *error) {
+  (void)ctx;
+  return cq_autoencoder_pack_encoders(owner, error);
+}
+
+static cq_status pack_trained(void *owner, cq_context *ctx, cq_error *error) {
+  cq_status status = pack_encoders(owner, ctx, error);
+  return status ? status : cq_autoencoder_pack_decoders(owner, false, true, error);
 }
 
 static double contrast_rate(const void *context, uint64_t step, bool table) {
@@ -149,21 +152,18 @@ static double contrast_rate(const void *context, uint64_t step, bool table) {
 }
 
 /* One or two; two where there are both kinds of losses to share out. */
-static cq_status make_optimizers(cq_autoencoder_trainer *t, cq_error *error) {
+static cq_status make_updates(cq_autoencoder_trainer *t, cq_error *error) {
   const cq_autoencoder_options *o = &t->o;
   const bool writing = trains_decoders(t), between = o->contrast + o->distance + o->distillation + o->adversary > 0;
   cq_optimizer_options of_all = o->optimizer, of_between = of_all;
   of_between.learning_rate = contrast_rate, of_between.context = o;
   if (o->two_optimizers && !writing) of_all = of_between;
-  cq_status status = cq_optimizer_new(&t->optimizer, t->params, t->kernels, &of_all, error);
+  cq_status status =
+      cq_update_new(&t->update, "", t->params, t->kernels, o->n_shards, o->exchange, &of_all, pack_trained, t, error);
   if (status || !o->two_optimizers || !writing || !trains_encoders(t) || !between) return status;
   of_between.weight_decay = 0;
-  t->between_gradients = cq_alloc_array((size_t)o->n_shards, sizeof *t->between_gradients);
-  if (!t->between_gradients) return cq_fail_memory(error, "trainer");
-  for (int i = 0; i < o->n_shards; i++) t->between_gradients[i] = cq_gradients_first(&t->gradients[i], &t->of_encoders);
-  status = cq_optimizer_new(&t->between, &t->of_encoders, t->kernels, &of_between, error);
-  if (!status) t->optimizer.before = &t->between;
-  return status;
+  return cq_update_new_before(&t->alignment, "alignment", &t->update, &t->of_encoders, &of_between, pack_encoders, t,
+                              error);
 }
 
 static double discriminator_rate(const void *context, uint64_t step, bool table) {
@@ -193,8 +193,8 @@ cq_status cq_autoencoder_trainer_new(cq_autoencoder_trainer **out, cq_params *pa
                                      int n_sides, cq_context *ctx, const cq_autoencoder_options *options,
                                      cq_error *error) {
   *out = NULL;
-  if (n_sides < 1 || n_sides > MOST_SIDES)
-    return cq_fail(error, CQ_ERR_ARGUMENT, "%d languages, expected 1 to %d", n_sides, MOST_SIDES);
+  if (n_sides < 1 || n_sides > MAX_SIDES)
+    return cq_fail(error, CQ_ERR_ARGUMENT, "%d languages, expected 1 to %d", n_sides, MAX_SIDES);
   cq_autoencoder_trainer *t = cq_alloc_zeroed(sizeof *t);
   if (!t) return cq_fail_memory(error, "trainer");
   t->sides = cq_alloc_array((size_t)n_sides, sizeof *t->sides);
@@ -209,26 +209,18 @@ cq_status cq_autoencoder_trainer_new(cq_autoencoder_trainer **out, cq_params *pa
   t->ctx = ctx;
   t->kernels = sides[0].encoder->kernels;
   t->dim = cq_encoder_dim(sides[0].encoder);
+  /* What may refuse comes before anything is taken over. */
   cq_status status = check(t, error);
-  if (!status) status = make_discriminator(t, error); /* what may refuse comes before anything is taken over */
+  if (!status) status = cq_shards_new(&t->shards, options->n_shards, 2, t->kernels, options->exchange, error);
+  if (!status) status = make_discriminator(t, error);
   for (const cq_autoencoder_side *s = t->sides; !status && s < t->sides + n_sides; s++)
     if (trains_decoder(t, s) && cq_decoder_states_width(s->decoder) > 0)
       t->states_width = cq_decoder_states_width(s->decoder);
-  const size_t n_shards = 2 * (size_t)options->n_shards;
-  if (!status) {
-    t->shards = cq_alloc_array_zeroed(n_shards, sizeof *t->shards);
-    t->gradients = cq_alloc_array_zeroed((size_t)options->n_shards, sizeof *t->gradients);
-    if (!t->shards || !t->gradients) status = cq_fail_memory(error, "trainer");
-  }
   if (!status) status = find_shared(t, error);
   if (!status) status = gather_params(t, error);
-  if (!status) status = cq_autoencoder_pack(t, true, error);
-  for (size_t i = 0; !status && i < n_shards; i++) {
-    t->shards[i].lane.kernels = t->kernels;
-    t->shards[i].half = (int)(i / (size_t)options->n_shards);
-  }
-  for (int i = 0; !status && i < options->n_shards; i++) status = cq_gradients_new(&t->gradients[i], t->params, error);
-  if (!status) status = make_optimizers(t, error);
+  if (!status) status = cq_autoencoder_pack_encoders(t, error);
+  if (!status) status = cq_autoencoder_pack_decoders(t, true, true, error);
+  if (!status) status = make_updates(t, error);
   if (status)
     cq_autoencoder_trainer_free(t);
   else
@@ -239,40 +231,30 @@ cq_status cq_autoencoder_trainer_new(cq_autoencoder_trainer **out, cq_params *pa
 void cq_autoencoder_trainer_free(cq_autoencoder_trainer *t) {
   if (!t) return;
   cq_discriminator_free(t->discriminator);
-  if (t->optimizer.params) cq_optimizer_free(&t->optimizer);
-  if (t->between.params) cq_optimizer_free(&t->between);
-  for (int i = 0; t->gradients && i < t->o.n_shards; i++) cq_gradients_free(&t->gradients[i]);
-  for (int i = 0; t->shards && i < 2 * t->o.n_shards; i++) cq_workspace_free(&t->shards[i].lane.workspace);
-  for (int s = 0; s < 2; s++) cq_half_free(&t->halves[s]);
-  cq_free(t->shards);
-  cq_free(t->gradients);
-  cq_free(t->between_gradients);
+  cq_update_free(&t->alignment);
+  cq_update_free(&t->update);
+  cq_shards_free(&t->shards);
+  for (int c = 0; c < 2; c++) cq_sequences_free(&t->columns[c]);
   cq_free(t->sides);
   cq_free(t);
 }
 
 uint64_t cq_autoencoder_updates(const cq_autoencoder_trainer *t) {
-  return t->optimizer.step;
+  return t->update.optimizer.step;
 }
 
 /* --- state --- */
 
 cq_status cq_autoencoder_trainer_save(cq_autoencoder_trainer *t, cq_checkpoint_writer *w, cq_error *error) {
-  const uint64_t counts[3] = {t->n_batches, t->optimizer.step, t->between.step};
-  cq_status status = cq_checkpoint_writer_section(w, "counts", counts, sizeof counts, error);
-  if (!status) status = cq_optimizer_save(&t->optimizer, "", w, error);
-  if (!status && t->between.params) status = cq_optimizer_save_moments(&t->between, "between.", w, error);
+  cq_status status = cq_checkpoint_writer_section(w, "batches", &t->n_batches, sizeof t->n_batches, error);
+  if (!status) status = cq_update_save(&t->update, w, error);
+  if (!status && t->alignment.name) status = cq_update_save(&t->alignment, w, error);
   return status || !t->discriminator ? status : cq_discriminator_save(t->discriminator, w, error);
 }
 
 cq_status cq_autoencoder_trainer_restore(cq_autoencoder_trainer *t, const cq_checkpoint *c, cq_error *error) {
-  uint64_t counts[3];
-  cq_status status = cq_checkpoint_read(counts, sizeof counts, c, "counts", error);
-  if (!status) status = cq_optimizer_restore(&t->optimizer, "", c, error);
-  if (!status && t->between.params) status = cq_optimizer_restore_moments(&t->between, "between.", c, error);
-  if (!status && t->discriminator) status = cq_discriminator_restore(t->discriminator, c, error);
-  if (status) return status;
-  t->n_batches = counts[0];
-  t->optimizer.step = counts[1], t->between.step = counts[2];
-  return cq_autoencoder_pack(t, true, error);
+  cq_status status = cq_checkpoint_read(&t->n_batches, sizeof t->n_batches, c, "batches", error);
+  if (!status) status = cq_update_restore(&t->update, c, t->ctx, error);
+  if (!status && t->alignment.name) status = cq_update_restore(&t->alignment, c, t->ctx, error);
+  return status || !t->discriminator ? status : cq_discriminator_restore(t->discriminator, c, error);
 }

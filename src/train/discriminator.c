@@ -4,22 +4,14 @@
 #include "base/memory.h"
 #include "model/modules.h"
 #include "nn/linear.h"
-#include "train/optimizer_state.h"
+#include "train/shards.h"
+#include "train/update.h"
 
 #include <math.h>
 
 static const float slope = 0.2f; /* of the leaky ReLU below 0 */
 
 enum { HIDDEN, HIDDEN_BIAS, OUTPUT, OUTPUT_BIAS, N_PARAMS };
-
-/* A range of the batch, of both languages. */
-typedef struct shard {
-  cq_lane lane;
-  double loss, adversary; /* sums */
-  int64_t n_right;
-  cq_status status;
-  cq_error error;
-} shard;
 
 struct cq_discriminator {
   cq_discriminator_options o;
@@ -28,10 +20,11 @@ struct cq_discriminator {
   cq_param each[N_PARAMS];
   cq_params params;
   cq_linear hidden, output;
-  cq_optimizer optimizer;
-  shard *shards;           /* [n_shards] */
-  cq_gradients *gradients; /* [n_shards] */
+  cq_update update;
+  cq_shards shards; /* of the batch's pairs */
 };
+
+enum { SUM_LOSS, SUM_ADVERSARY, SUM_RIGHT };
 
 /* --- making --- */
 
@@ -64,6 +57,11 @@ static cq_status make_params(cq_discriminator *d, cq_error *error) {
   return cq_params_own(&d->params, error);
 }
 
+static cq_status pack_layers(void *owner, cq_context *ctx, cq_error *error) {
+  (void)ctx;
+  return cq_discriminator_pack(owner, error);
+}
+
 cq_status cq_discriminator_new(cq_discriminator **out, const cq_kernels *kernels,
                                const cq_discriminator_options *options, cq_error *error) {
   *out = NULL;
@@ -75,16 +73,12 @@ cq_status cq_discriminator_new(cq_discriminator **out, const cq_kernels *kernels
   d->kernels = kernels;
   d->hidden = (cq_linear){.weight = &d->each[HIDDEN], .bias = &d->each[HIDDEN_BIAS]};
   d->output = (cq_linear){.weight = &d->each[OUTPUT], .bias = &d->each[OUTPUT_BIAS]};
-  d->shards = cq_alloc_array_zeroed((size_t)options->n_shards, sizeof *d->shards);
-  d->gradients = cq_alloc_array_zeroed((size_t)options->n_shards, sizeof *d->gradients);
-  if (!d->shards || !d->gradients) status = cq_fail_memory(error, "a discriminator");
+  status = cq_shards_new(&d->shards, options->n_shards, 1, kernels, NULL, error);
   if (!status) status = make_params(d, error);
   if (!status) status = cq_discriminator_pack(d, error);
-  for (int i = 0; !status && i < options->n_shards; i++) {
-    d->shards[i].lane.kernels = kernels;
-    status = cq_gradients_new(&d->gradients[i], &d->params, error);
-  }
-  if (!status) status = cq_optimizer_new(&d->optimizer, &d->params, kernels, &options->optimizer, error);
+  if (!status)
+    status = cq_update_new(&d->update, "discriminator", &d->params, kernels, options->n_shards, NULL,
+                           &options->optimizer, pack_layers, d, error);
   if (status)
     cq_discriminator_free(d);
   else
@@ -94,15 +88,12 @@ cq_status cq_discriminator_new(cq_discriminator **out, const cq_kernels *kernels
 
 void cq_discriminator_free(cq_discriminator *d) {
   if (!d) return;
-  if (d->optimizer.params) cq_optimizer_free(&d->optimizer);
-  for (int i = 0; d->gradients && i < d->o.n_shards; i++) cq_gradients_free(&d->gradients[i]);
-  for (int i = 0; d->shards && i < d->o.n_shards; i++) cq_workspace_free(&d->shards[i].lane.workspace);
+  cq_update_free(&d->update);
+  cq_shards_free(&d->shards);
   cq_linear_free(&d->hidden);
   cq_linear_free(&d->output);
   cq_params_free(&d->params);
   cq_arena_free(&d->arena);
-  cq_free(d->shards);
-  cq_free(d->gradients);
   cq_free(d);
 }
 
@@ -115,13 +106,13 @@ cq_status cq_discriminator_pack(cq_discriminator *d, cq_error *error) {
   return status ? status : cq_linear_pack(&d->output, d->kernels, true, error);
 }
 
-/* --- judging --- */
+/* --- forward, and back to the vectors --- */
 
-typedef struct judging {
+typedef struct forward {
   cq_discriminator *d;
   const cq_space *space;
   double weight;
-} judging;
+} forward;
 
 /* -log p of a label y in [0, 1] under the log odds x. */
 static double cross_entropy(double x, double y) {
@@ -129,15 +120,16 @@ static double cross_entropy(double x, double y) {
 }
 
 /* Some vectors of one language: their part of the loss, and of all gradients. */
-static cq_status judge_rows(const judging *j, shard *s, cq_gradients *gradients, int side, int64_t first, int64_t n) {
-  cq_discriminator *d = j->d;
-  const int64_t dim = d->o.dim, n_hidden = d->o.hidden;
-  const double count = 2 * (double)j->space->n, sign = side ? 1 : -1;
+static cq_status forward_language(const forward *f, cq_shard *s, int side) {
+  cq_discriminator *d = f->d;
+  cq_gradients *gradients = cq_update_gradients(&d->update, s->number, d->shards.first_own);
+  const int64_t first = (int64_t)s->first, n = (int64_t)s->n, dim = d->o.dim, n_hidden = d->o.hidden;
+  const double count = 2 * (double)f->space->n, sign = side ? 1 : -1;
   const double label = side ? 1 - d->o.smoothing : d->o.smoothing;
   const bool swapped = d->o.adversary_by == CQ_ADVERSARY_SWAPPED;
   const float *w = d->each[OUTPUT].value;
   cq_workspace *room = &s->lane.workspace;
-  const cq_tensor v = cq_tensor_f32((float *)(uintptr_t)(j->space->vectors[side] + first * dim), n, dim),
+  const cq_tensor v = cq_tensor_f32((float *)(uintptr_t)(f->space->vectors[side] + first * dim), n, dim),
                   before = cq_workspace_f32(room, n, n_hidden), hidden = cq_workspace_f32(room, n, n_hidden),
                   odds = cq_workspace_f32(room, n, 1), dv = cq_workspace_f32(room, n, dim);
   const cq_tensor none = {0};
@@ -151,11 +143,11 @@ static cq_status judge_rows(const judging *j, shard *s, cq_gradients *gradients,
   cq_linear_forward(&s->lane, &d->output, odds, hidden, CQ_IDENTITY, none);
   for (int64_t i = 0; i < n; i++) {
     const double at = (double)o[i], p = 1 / (1 + exp(-at)), loss = cross_entropy(at, label);
-    s->loss += loss;
-    s->adversary += swapped ? cross_entropy(at, 1 - label) : -loss;
-    s->n_right += sign * at > 0;
+    s->sums[SUM_LOSS] += loss;
+    s->sums[SUM_ADVERSARY] += swapped ? cross_entropy(at, 1 - label) : -loss;
+    s->sums[SUM_RIGHT] += sign * at > 0;
     o[i] = (float)((p - label) / count);
-    dv_of_odds[i] = (float)(j->weight * (swapped ? p - (1 - label) : label - p) / count);
+    dv_of_odds[i] = (float)(f->weight * (swapped ? p - (1 - label) : label - p) / count);
   }
 
   cq_status status = cq_linear_backward(&s->lane, &d->output, gradients, none, false, odds, hidden, &s->error);
@@ -169,70 +161,47 @@ static cq_status judge_rows(const judging *j, shard *s, cq_gradients *gradients,
     s->lane.kernels->scale(cq_f32(dv) + i * dim, cq_f32(dv) + i * dim, dv_of_odds[i], dim);
     s->lane.kernels->scale(x + i * n_hidden, x + i * n_hidden, o[i], n_hidden);
   }
-  s->lane.kernels->add(j->space->gradients[side] + first * dim, cq_f32(dv), n * dim);
+  s->lane.kernels->add(f->space->gradients[side] + first * dim, cq_f32(dv), n * dim);
   return cq_linear_backward(&s->lane, &d->hidden, gradients, none, false, before, v, &s->error);
 }
 
-static void judge_shard(void *context, size_t k, int worker) {
-  const judging *j = context;
-  shard *s = &j->d->shards[k];
-  const int64_t n = j->space->n, n_shards = j->d->o.n_shards, first = n * (int64_t)k / n_shards,
-                end = n * ((int64_t)k + 1) / n_shards;
+static cq_status forward_shard(void *context, cq_shard *s, int worker) {
+  cq_status status = CQ_OK;
   (void)worker;
-  s->loss = s->adversary = 0, s->n_right = 0, s->status = CQ_OK;
-  cq_gradients_clear(&j->d->gradients[k]);
-  for (int side = 0; side < 2 && end > first && !s->status; side++) {
+  for (int side = 0; side < 2 && !status; side++) {
     const cq_mark mark = cq_workspace_mark(&s->lane.workspace);
-    s->status = judge_rows(j, s, &j->d->gradients[k], side, first, end - first);
+    status = forward_language(context, s, side);
     cq_workspace_release(&s->lane.workspace, mark);
   }
+  return status;
 }
 
-cq_status cq_discriminator_judge(cq_discriminator *d, cq_discriminator_report *report, const cq_space *space,
-                                 double weight, cq_context *ctx, cq_error *error) {
-  judging j = {d, space, weight};
+cq_status cq_discriminator_forward(cq_discriminator *d, cq_discriminator_report *report, const cq_space *space,
+                                   double weight, cq_context *ctx, cq_error *error) {
+  forward f = {d, space, weight};
+  double sums[CQ_SHARD_SUMS];
   const double count = 2 * (double)space->n;
-  int64_t n_right = 0;
   assert(space->dim == d->o.dim);
   *report = (cq_discriminator_report){0};
-  cq_context_run(ctx, (size_t)d->o.n_shards, judge_shard, &j);
-  for (int k = 0; k < d->o.n_shards; k++) {
-    const shard *s = &d->shards[k];
-    if (s->status) {
-      if (error) *error = s->error;
-      return s->status;
-    }
-    report->loss += s->loss;
-    report->adversary += s->adversary;
-    n_right += s->n_right;
-  }
-  report->loss /= count, report->adversary /= count;
-  report->accuracy = (double)n_right / count;
+  cq_update_clear(&d->update, ctx);
+  cq_shards_cut_rows(&d->shards, 0, (size_t)space->n);
+  cq_status status = cq_shards_run(&d->shards, 0, forward_shard, &f, ctx, error);
+  if (!status) status = cq_shards_sum(sums, &d->shards, 0, error);
+  if (status) return status;
+  *report = (cq_discriminator_report){
+      .loss = sums[SUM_LOSS] / count, .adversary = sums[SUM_ADVERSARY] / count, .accuracy = sums[SUM_RIGHT] / count};
   return CQ_OK;
 }
 
-cq_status cq_discriminator_learn(cq_discriminator *d, cq_context *ctx, cq_error *error) {
+cq_status cq_discriminator_update(cq_discriminator *d, cq_context *ctx, cq_error *error) {
   double norm;
-  cq_status status = cq_gradients_reduce(d->gradients, d->o.n_shards, d->kernels, ctx, error);
-  if (status) return status;
-  cq_optimizer_update(&d->optimizer, &d->gradients[0], 1, ctx, &norm);
-  if (!isfinite(norm)) return cq_fail(error, CQ_ERR_LIMIT, "the length of the discriminator's gradient is %g", norm);
-  return cq_discriminator_pack(d, error);
+  return cq_update_apply(&norm, &d->update, 1, ctx, error);
 }
 
-/* --- state --- */
-
 cq_status cq_discriminator_save(const cq_discriminator *d, cq_checkpoint_writer *w, cq_error *error) {
-  cq_status status =
-      cq_checkpoint_writer_section(w, "discriminator.step", &d->optimizer.step, sizeof d->optimizer.step, error);
-  return status ? status : cq_optimizer_save(&d->optimizer, "discriminator.", w, error);
+  return cq_update_save(&d->update, w, error);
 }
 
 cq_status cq_discriminator_restore(cq_discriminator *d, const cq_checkpoint *c, cq_error *error) {
-  uint64_t step;
-  cq_status status = cq_checkpoint_read(&step, sizeof step, c, "discriminator.step", error);
-  if (!status) status = cq_optimizer_restore(&d->optimizer, "discriminator.", c, error);
-  if (status) return status;
-  d->optimizer.step = step;
-  return cq_discriminator_pack(d, error);
+  return cq_update_restore(&d->update, c, NULL, error);
 }

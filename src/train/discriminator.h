@@ -5,8 +5,8 @@
  *
  * It learns beside the encoders, by an optimiser of its own:
  *
- *   cq_discriminator_judge(d, &report, &space, weight, ctx, error);   // gradients of the vectors
- *   cq_discriminator_learn(d, ctx, error);                            // its own, of what it has judged last
+ *   cq_discriminator_forward(d, &report, &space, weight, ctx, error);   // gradients of the vectors
+ *   cq_discriminator_update(d, ctx, error);                             // its own, of the last forward
  *
  * Results do not depend on the number of threads. Sources: Ganin et al. 2016 (the reversed gradient), Lample et al.
  * 2018 (the other language's label; the slope of 0.2). */
@@ -28,7 +28,7 @@ typedef struct cq_discriminator_options {
   int64_t dim, hidden;
   cq_adversary adversary_by;
   double smoothing; /* labels are this and 1 less this, instead of 0 and 1; below 0.5 */
-  int n_shards;     /* ranges of the batch, whose gradients are summed over a fixed tree */
+  int n_shards;     /* ranges of the batch: train/shards.h */
   uint64_t seed;
   cq_optimizer_options optimizer;
 } cq_discriminator_options;
@@ -48,10 +48,10 @@ void cq_discriminator_free(cq_discriminator *d);
 
 /* Adds weight times the gradient of what the encoders make less to the space's; keeps its own. Errors:
  * CQ_ERR_MEMORY. */
-CQ_MUST_USE cq_status cq_discriminator_judge(cq_discriminator *d, cq_discriminator_report *report,
-                                             const cq_space *space, double weight, cq_context *ctx, cq_error *error);
+CQ_MUST_USE cq_status cq_discriminator_forward(cq_discriminator *d, cq_discriminator_report *report,
+                                               const cq_space *space, double weight, cq_context *ctx, cq_error *error);
 /* An update by the gradient kept. Errors: CQ_ERR_LIMIT when that is not finite (the discriminator is spoilt then). */
-CQ_MUST_USE cq_status cq_discriminator_learn(cq_discriminator *d, cq_context *ctx, cq_error *error);
+CQ_MUST_USE cq_status cq_discriminator_update(cq_discriminator *d, cq_context *ctx, cq_error *error);
 
 /* Weight and bias of the first layer, and of the second. To be packed when they were changed. */
 const cq_params *cq_discriminator_params(const cq_discriminator *d);

@@ -4,7 +4,7 @@
 #include "base/memory.h"
 #include "model/modules.h"
 #include "nn/linear.h"
-#include "train/optimizer_state.h"
+#include "train/update.h"
 
 #include <math.h>
 #include <string.h>
@@ -17,8 +17,7 @@ struct cq_label_head {
   cq_param each[N_PARAMS];
   cq_params params;
   cq_linear layer;
-  cq_optimizer optimizer;
-  cq_gradients gradients;
+  cq_update update; /* one shard: the batch */
   cq_lane lane;
 };
 
@@ -40,6 +39,11 @@ static cq_status make_params(cq_label_head *h, cq_error *error) {
   return cq_params_own(&h->params, error);
 }
 
+static cq_status pack_layer(void *owner, cq_context *ctx, cq_error *error) {
+  (void)ctx;
+  return cq_label_head_pack(owner, error);
+}
+
 cq_status cq_label_head_new(cq_label_head **out, const cq_kernels *kernels, const cq_label_head_options *options,
                             cq_error *error) {
   *out = NULL;
@@ -51,8 +55,9 @@ cq_status cq_label_head_new(cq_label_head **out, const cq_kernels *kernels, cons
   h->lane.kernels = kernels;
   cq_status status = make_params(h, error);
   if (!status) status = cq_label_head_pack(h, error);
-  if (!status) status = cq_gradients_new(&h->gradients, &h->params, error);
-  if (!status) status = cq_optimizer_new(&h->optimizer, &h->params, kernels, &options->optimizer, error);
+  if (!status)
+    status =
+        cq_update_new(&h->update, "labels", &h->params, kernels, 1, NULL, &options->optimizer, pack_layer, h, error);
   if (status)
     cq_label_head_free(h);
   else
@@ -62,8 +67,7 @@ cq_status cq_label_head_new(cq_label_head **out, const cq_kernels *kernels, cons
 
 void cq_label_head_free(cq_label_head *h) {
   if (!h) return;
-  if (h->optimizer.params) cq_optimizer_free(&h->optimizer);
-  cq_gradients_free(&h->gradients);
+  cq_update_free(&h->update);
   cq_workspace_free(&h->lane.workspace);
   cq_linear_free(&h->layer);
   cq_params_free(&h->params);
@@ -76,14 +80,14 @@ const cq_params *cq_label_head_params(const cq_label_head *h) {
 }
 
 const cq_gradients *cq_label_head_gradients(const cq_label_head *h) {
-  return &h->gradients;
+  return h->update.gradients;
 }
 
 cq_status cq_label_head_pack(cq_label_head *h, cq_error *error) {
   return cq_linear_pack(&h->layer, h->lane.kernels, true, error);
 }
 
-/* --- judging --- */
+/* --- forward, and back to the vectors --- */
 
 /* (u, v, |u - v|) of each pair. */
 static void combine(float *features, const cq_space *s) {
@@ -123,8 +127,8 @@ static double softmax_loss(float *row, int64_t n, uint32_t label, double factor,
   return loss;
 }
 
-cq_status cq_label_head_judge(cq_label_head *h, cq_label_head_report *report, const cq_space *space,
-                              const uint32_t *labels, cq_error *error) {
+cq_status cq_label_head_forward(cq_label_head *h, cq_label_head_report *report, const cq_space *space,
+                                const uint32_t *labels, cq_error *error) {
   cq_workspace *room = &h->lane.workspace;
   const cq_mark mark = cq_workspace_mark(room);
   const int64_t n = space->n, width = 3 * h->o.dim;
@@ -142,7 +146,7 @@ cq_status cq_label_head_judge(cq_label_head *h, cq_label_head_report *report, co
       sum += softmax_loss(cq_f32(cq_tensor_rows(logits, i, 1)), h->o.n_labels, labels[i], 1 / (double)n, &right);
       n_right += right;
     }
-    status = cq_linear_backward(&h->lane, &h->layer, &h->gradients, dfeatures, false, logits, features, error);
+    status = cq_linear_backward(&h->lane, &h->layer, h->update.gradients, dfeatures, false, logits, features, error);
   }
   if (!status) combine_backward(space, cq_f32(dfeatures));
   cq_workspace_release(room, mark);
@@ -150,27 +154,15 @@ cq_status cq_label_head_judge(cq_label_head *h, cq_label_head_report *report, co
   return status;
 }
 
-cq_status cq_label_head_learn(cq_label_head *h, double scale, cq_context *ctx, cq_error *error) {
+cq_status cq_label_head_update(cq_label_head *h, double scale, cq_context *ctx, cq_error *error) {
   double norm;
-  cq_optimizer_update(&h->optimizer, &h->gradients, scale, ctx, &norm);
-  cq_gradients_clear(&h->gradients);
-  if (!isfinite(norm)) return cq_fail(error, CQ_ERR_LIMIT, "the length of the labels' gradient is %g", norm);
-  return cq_label_head_pack(h, error);
+  return cq_update_apply(&norm, &h->update, scale, ctx, error);
 }
 
-/* --- state --- */
-
 cq_status cq_label_head_save(const cq_label_head *h, cq_checkpoint_writer *w, cq_error *error) {
-  cq_status status =
-      cq_checkpoint_writer_section(w, "labels.step", &h->optimizer.step, sizeof h->optimizer.step, error);
-  return status ? status : cq_optimizer_save(&h->optimizer, "labels.", w, error);
+  return cq_update_save(&h->update, w, error);
 }
 
 cq_status cq_label_head_restore(cq_label_head *h, const cq_checkpoint *c, cq_error *error) {
-  uint64_t step;
-  cq_status status = cq_checkpoint_read(&step, sizeof step, c, "labels.step", error);
-  if (!status) status = cq_optimizer_restore(&h->optimizer, "labels.", c, error);
-  if (status) return status;
-  h->optimizer.step = step;
-  return cq_label_head_pack(h, error);
+  return cq_update_restore(&h->update, c, NULL, error);
 }

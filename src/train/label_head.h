@@ -4,8 +4,8 @@
  *
  * It learns beside the encoder, by an optimiser of its own, and is thrown away when the encoder has learned from it:
  *
- *   cq_label_head_judge(h, &report, &space, labels, error);   // gradients of the vectors
- *   cq_label_head_learn(h, scale, ctx, error);               // its own, of all it has judged since
+ *   cq_label_head_forward(h, &report, &space, labels, error);   // gradients of the vectors
+ *   cq_label_head_update(h, scale, ctx, error);                 // its own, of all since the last update
  *
  * Source: Reimers & Gurevych 2019, section 3, the classification objective; with a bias, as sentence-transformers. */
 #ifndef TRAIN_LABEL_HEAD_H
@@ -35,10 +35,10 @@ void cq_label_head_free(cq_label_head *h);
 
 /* Of the pairs' labels, [n], each below n_labels. Adds the loss's gradient to the space's, and its own to what it
  * keeps. Errors: CQ_ERR_MEMORY. */
-CQ_MUST_USE cq_status cq_label_head_judge(cq_label_head *h, cq_label_head_report *report, const cq_space *space,
-                                          const uint32_t *labels, cq_error *error);
+CQ_MUST_USE cq_status cq_label_head_forward(cq_label_head *h, cq_label_head_report *report, const cq_space *space,
+                                            const uint32_t *labels, cq_error *error);
 /* An update by the gradient kept, times scale. Errors: CQ_ERR_LIMIT when that is not finite, CQ_ERR_MEMORY. */
-CQ_MUST_USE cq_status cq_label_head_learn(cq_label_head *h, double scale, cq_context *ctx, cq_error *error);
+CQ_MUST_USE cq_status cq_label_head_update(cq_label_head *h, double scale, cq_context *ctx, cq_error *error);
 
 /* Weight [n_labels, 3 dim] and bias; to be packed when they were changed. */
 const cq_params *cq_label_head_params(const cq_label_head *h);

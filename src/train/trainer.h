@@ -1,23 +1,13 @@
-/* One training step of an encoder: forward -> loss -> backward -> reduce -> update. The loss is either of each vector
- * by itself, towards one it should be, or of all of a batch's vectors together.
- *
- * A batch's sentences are cut, in order, into n_shards ranges of about as many tokens each; a shard is computed by
- * whichever thread is free, and the shards' gradients are summed over a fixed tree. So the result is a function of the
- * batch and n_shards alone, bit for bit, and not of the number of threads. */
+/* One training step of an encoder: forward -> loss -> backward -> update. The loss is either of each vector by itself,
+ * towards one it should be, or of all of a batch's vectors together. A batch is computed in shards (train/shards.h), so
+ * that the result does not depend on the number of threads. */
 #ifndef TRAIN_TRAINER_H
 #define TRAIN_TRAINER_H
 
 #include "model/encoder.h"
 #include "nn/optimizer.h"
 #include "store/checkpoint.h"
-
-#define CQ_MAX_SHARDS 256
-
-/* A sentence and the vector it should have. */
-typedef struct cq_example {
-  cq_slice text;
-  const float *target; /* [dim] */
-} cq_example;
+#include "train/exchange.h"
 
 typedef struct cq_trainer_options {
   int n_shards;
@@ -25,6 +15,7 @@ typedef struct cq_trainer_options {
   uint64_t seed;  /* of dropout */
   bool dropout;   /* use the model's dropouts */
   cq_optimizer_options optimizer;
+  const cq_exchange *exchange; /* with other processes; NULL: there are none */
 } cq_trainer_options;
 
 typedef struct cq_trainer cq_trainer;
@@ -42,10 +33,11 @@ typedef struct cq_step_report {
   uint64_t n_sentences, n_tokens, n_truncated;
 } cq_step_report;
 
-/* Computes a batch and, when it completes an accumulation, updates the model. The loss is the mean over all n * dim of
- * (y - target)^2. */
-CQ_MUST_USE cq_status cq_trainer_step(cq_trainer *t, const cq_example *examples, size_t n, cq_step_report *report,
-                                      cq_error *error);
+/* Computes a batch and, when it completes an accumulation, updates the model. targets [n]: the vector that each sentence
+ * should have; the loss is the mean over all n * dim of (y - target)^2. Errors: CQ_ERR_LIMIT when the loss or the
+ * gradient is not finite (the model is spoilt in the latter case), CQ_ERR_MEMORY; an accumulation cannot go on then. */
+CQ_MUST_USE cq_status cq_trainer_step(cq_trainer *t, const cq_slice *texts, const float *const *targets, size_t n,
+                                      cq_step_report *report, cq_error *error);
 
 /* Gives the loss of n vectors, and adds its gradient to theirs; both [n, dim]. */
 typedef cq_status (*cq_joint_loss)(void *context, double *loss, float *gradients, const float *vectors, size_t n,
@@ -63,7 +55,7 @@ uint64_t cq_trainer_updates(const cq_trainer *t);
 void cq_trainer_settle(cq_trainer *t);
 
 /* The trainer's whole state as sections of a checkpoint, and back. Legal only between updates (not amid an
- * accumulation). Errors of restoring: CQ_ERR_FORMAT when the checkpoint is of another model or other options. */
+ * accumulation). Errors of restoring: CQ_ERR_FORMAT when the checkpoint is of another model. */
 CQ_MUST_USE cq_status cq_trainer_save(cq_trainer *t, cq_checkpoint_writer *w, cq_error *error);
 CQ_MUST_USE cq_status cq_trainer_restore(cq_trainer *t, const cq_checkpoint *c, cq_error *error);
 

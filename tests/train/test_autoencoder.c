@@ -1,7 +1,7 @@
 /* The autoencoders' step: its losses against plain sums, its gradients against differences of the losses it reports. */
 #include "support/autoencoders.h"
 
-#include "train/pair_batch.h"
+#include "train/autoencoder_trainer.h"
 
 /* --- losses --- */
 
@@ -89,7 +89,7 @@ static cq_discriminator_report plain_judgement(const cq_autoencoder_options *o, 
   cq_discriminator *d;
   if (o->adversary == 0) return report;
   assert_int_equal(cq_discriminator_new(&d, cq_kernels_best(), &options, NULL), CQ_OK);
-  assert_int_equal(cq_discriminator_judge(d, &report, &space, 1, NULL, NULL), CQ_OK);
+  assert_int_equal(cq_discriminator_forward(d, &report, &space, 1, NULL, NULL), CQ_OK);
   cq_discriminator_free(d);
   return report;
 }

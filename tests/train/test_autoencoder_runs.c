@@ -386,7 +386,7 @@ static void a_gradient_that_is_no_number_is_told(void **state) {
   start(&p, &o, NULL);
   assert_int_equal(cq_autoencoder_step(p.trainer, &batch, &report, &error), CQ_ERR_LIMIT);
   assert_true(isfinite(report.nll[0]) && !isfinite(report.gradient_norm));
-  assert_non_null(strstr(error.message, "batch 1: the gradient"));
+  assert_non_null(strstr(error.message, "the gradient is"));
   tear_down(&p);
 }
 
@@ -413,7 +413,7 @@ static void wrong_options(void **state) {
     expect_refused(&p, &o, word);                                                                                      \
   }
   REFUSED(o.n_shards = 0, "0 shards")
-  REFUSED(o.n_shards = 65, "65 shards")
+  REFUSED(o.n_shards = 257, "257 shards")
   REFUSED(o.reconstruction = o.contrast = o.distance = 0, "losses")
   REFUSED(o.distance = -1, "losses")
   REFUSED(o.distillation = -1, "losses")

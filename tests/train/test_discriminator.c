@@ -58,12 +58,12 @@ static void judge(problem *p, cq_context *ctx) {
   const cq_space space = {{p->vectors[0], p->vectors[1]}, {p->gradients[0], p->gradients[1]}, p->n, p->o.dim};
   for (int s = 0; s < 2; s++)
     for (int64_t i = 0; i < p->n * p->o.dim; i++) p->gradients[s][i] = before_of(i);
-  assert_int_equal(cq_discriminator_judge(p->d, &p->report, &space, p->weight, ctx, NULL), CQ_OK);
+  assert_int_equal(cq_discriminator_forward(p->d, &p->report, &space, p->weight, ctx, NULL), CQ_OK);
 }
 
 static void learn(problem *p, cq_context *ctx) {
   cq_error error = {0};
-  if (cq_discriminator_learn(p->d, ctx, &error)) fail_msg("%s", error.message);
+  if (cq_discriminator_update(p->d, ctx, &error)) fail_msg("%s", error.message);
 }
 
 static float *values_of(const problem *p, size_t which) {
@@ -332,7 +332,7 @@ static void numbers_without_end(void **state) {
   p.vectors[1][5] = NAN;
   judge(&p, NULL);
   assert_false(isfinite(p.report.loss) || isfinite(p.report.adversary));
-  assert_int_equal(cq_discriminator_learn(p.d, NULL, &error), CQ_ERR_LIMIT);
+  assert_int_equal(cq_discriminator_update(p.d, NULL, &error), CQ_ERR_LIMIT);
   assert_non_null(strstr(error.message, "discriminator's gradient"));
   cq_discriminator_free(p.d);
 }
@@ -368,7 +368,7 @@ static void memory_may_be_short(void **state) {
       const cq_space space = {{p.vectors[0], p.vectors[1]}, {p.gradients[0], p.gradients[1]}, p.n, p.o.dim};
       cq_alloc_fail_at(n);
       if (in_judging)
-        status = cq_discriminator_judge(p.d, &p.report, &space, 1, NULL, &error);
+        status = cq_discriminator_forward(p.d, &p.report, &space, 1, NULL, &error);
       else
         status = cq_discriminator_new(&d, cq_kernels_best(), &o, &error);
       const bool failed = cq_alloc_failed();

@@ -125,7 +125,7 @@ static void labels_are_those_of_sentence_transformers(void **state) {
   memcpy(params->items[1]->value, tensor(&g, "labels.bias"), (size_t)n_labels * sizeof(float));
   assert_int_equal(cq_label_head_pack(h, NULL), CQ_OK);
   for (int64_t i = 0; i < g.n; i++) labels[i] = (uint32_t)tensor(&g, "labels")[i];
-  assert_int_equal(cq_label_head_judge(h, &report, &space, labels, NULL), CQ_OK);
+  assert_int_equal(cq_label_head_forward(h, &report, &space, labels, NULL), CQ_OK);
   same_loss(&g, "labels", report.loss);
   same(&g, "labels", "du", du, g.n * g.dim);
   same(&g, "labels", "dv", dv, g.n * g.dim);
@@ -284,8 +284,8 @@ static void labels_are_learned_and_gone_on_with(void **state) {
   for (int step = 0; step < 200; step++) {
     memset(du, 0, sizeof du);
     memset(dv, 0, sizeof dv);
-    assert_int_equal(cq_label_head_judge(h, step ? &last : &first, &space, labels, NULL), CQ_OK);
-    assert_int_equal(cq_label_head_learn(h, 1, NULL, NULL), CQ_OK);
+    assert_int_equal(cq_label_head_forward(h, step ? &last : &first, &space, labels, NULL), CQ_OK);
+    assert_int_equal(cq_label_head_update(h, 1, NULL, NULL), CQ_OK);
   }
   assert_true(last.accuracy > 0.95 && last.loss < first.loss / 4);
 
@@ -299,11 +299,11 @@ static void labels_are_learned_and_gone_on_with(void **state) {
   assert_int_equal(cq_label_head_restore(other, c, NULL), CQ_OK);
   cq_checkpoint_close(c);
   for (int step = 0; step < 3; step++) {
-    assert_int_equal(cq_label_head_judge(h, &last, &space, labels, NULL), CQ_OK);
-    assert_int_equal(cq_label_head_judge(other, &again, &space, labels, NULL), CQ_OK);
+    assert_int_equal(cq_label_head_forward(h, &last, &space, labels, NULL), CQ_OK);
+    assert_int_equal(cq_label_head_forward(other, &again, &space, labels, NULL), CQ_OK);
     assert_true(last.loss == again.loss);
-    assert_int_equal(cq_label_head_learn(h, 1, NULL, NULL), CQ_OK);
-    assert_int_equal(cq_label_head_learn(other, 1, NULL, NULL), CQ_OK);
+    assert_int_equal(cq_label_head_update(h, 1, NULL, NULL), CQ_OK);
+    assert_int_equal(cq_label_head_update(other, 1, NULL, NULL), CQ_OK);
   }
   cq_label_head_free(h);
   cq_label_head_free(other);
@@ -318,9 +318,9 @@ static void what_is_no_number_is_seen(void **state) {
   (void)state;
   make_pairs(u, v, labels);
   v[5] = NAN;
-  assert_int_equal(cq_label_head_judge(h, &report, &space, labels, NULL), CQ_OK);
+  assert_int_equal(cq_label_head_forward(h, &report, &space, labels, NULL), CQ_OK);
   assert_false(isfinite(report.loss));
-  assert_int_equal(cq_label_head_learn(h, 1, NULL, NULL), CQ_ERR_LIMIT);
+  assert_int_equal(cq_label_head_update(h, 1, NULL, NULL), CQ_ERR_LIMIT);
   cq_label_head_free(h);
 }
 
@@ -337,7 +337,7 @@ static void memory_may_be_short(void **state) {
     cq_label_head_report report;
     cq_alloc_fail_at(n);
     cq_status status = cq_label_head_new(&h, cq_kernels_best(), &o, NULL);
-    if (!status) status = cq_label_head_judge(h, &report, &space, labels, NULL);
+    if (!status) status = cq_label_head_forward(h, &report, &space, labels, NULL);
     const bool failed = cq_alloc_failed();
     cq_alloc_fail_at(0);
     cq_label_head_free(h);

@@ -39,10 +39,18 @@ static cq_encoder *open_model(const char *name) {
   return encoder;
 }
 
-static void make_examples(cq_example *examples, float *targets, int dim) {
+/* What texts[i] should have, and the texts for the trainer. */
+typedef struct examples {
+  cq_slice texts[N];
+  const float *targets[N];
+} examples;
+
+static examples make_examples(float *targets, int dim) {
+  examples e;
   cq_random r = cq_random_seeded(7, 7);
   for (int i = 0; i < N * dim; i++) targets[i] = (float)cq_random_normal(&r) * 0.3f;
-  for (int i = 0; i < N; i++) examples[i] = (cq_example){cq_slice_of(texts[i]), targets + i * dim};
+  for (int i = 0; i < N; i++) e.texts[i] = cq_slice_of(texts[i]), e.targets[i] = targets + i * dim;
+  return e;
 }
 
 static const double rate = 1e-3;
@@ -112,9 +120,8 @@ static void check_gradients(const char *name) {
   cq_encoder *encoder = open_model(name);
   const int dim = cq_encoder_dim(encoder);
   float *targets = cq_alloc_array(N, (size_t)dim * sizeof *targets);
-  cq_example examples[N];
   cq_gradients gradients;
-  make_examples(examples, targets, dim);
+  make_examples(targets, dim);
   assert_int_equal(cq_encoder_make_trainable(encoder, NULL, NULL), CQ_OK);
   assert_int_equal(cq_gradients_new(&gradients, &encoder->params, NULL), CQ_OK);
   backward_all(encoder, targets, &gradients);
@@ -162,7 +169,7 @@ static void gradients_agree_with_differences(void **state) {
 /* ---- the same bits for any number of threads ---- */
 
 typedef struct joint {
-  const cq_example *examples;
+  const float *const *targets;
   size_t dim;
 } joint;
 
@@ -174,7 +181,7 @@ static cq_status towards_targets(void *context, double *loss, float *gradients, 
   double sum = 0;
   (void)error;
   for (size_t i = 0; i < n; i++)
-    sum += cq_kernels_best()->squared_error(gradients + i * j->dim, vectors + i * j->dim, j->examples[i].target, factor,
+    sum += cq_kernels_best()->squared_error(gradients + i * j->dim, vectors + i * j->dim, j->targets[i], factor,
                                             (int64_t)j->dim);
   *loss = sum / ((double)n * (double)j->dim);
   return CQ_OK;
@@ -188,21 +195,17 @@ static uint64_t train_and_hash(const char *model, int n_threads, int n_steps, bo
   cq_encoder *encoder = open_model(model);
   const int dim = cq_encoder_dim(encoder);
   float *targets = cq_alloc_array(N, (size_t)dim * sizeof *targets);
-  cq_example examples[N];
-  make_examples(examples, targets, dim);
+  const examples e = make_examples(targets, dim);
   const cq_trainer_options options = options_for(4, true);
   assert_int_equal(cq_trainer_new(&trainer, encoder, ctx, &options, NULL), CQ_OK);
   double first = 0;
   for (int i = 0; i < n_steps; i++) {
-    const cq_example *batch = examples + i % 3;
-    const size_t n = N - (size_t)(i % 3);
-    cq_slice batch_texts[N];
-    for (size_t t = 0; t < n; t++) batch_texts[t] = batch[t].text;
-    joint j = {batch, (size_t)dim};
-    if (jointly)
-      assert_int_equal(cq_trainer_step_jointly(trainer, batch_texts, n, towards_targets, &j, &report, NULL), CQ_OK);
-    else
-      assert_int_equal(cq_trainer_step(trainer, batch, n, &report, NULL), CQ_OK);
+    const size_t from = (size_t)i % 3, n = N - from;
+    joint j = {e.targets + from, (size_t)dim};
+    const cq_status status =
+        jointly ? cq_trainer_step_jointly(trainer, e.texts + from, n, towards_targets, &j, &report, NULL)
+                : cq_trainer_step(trainer, e.texts + from, e.targets + from, n, &report, NULL);
+    assert_int_equal(status, CQ_OK);
     if (i == 0) first = report.loss;
   }
   assert_true(report.loss < first);
@@ -232,19 +235,16 @@ static void memory_may_be_short(void **state) {
   cq_encoder *encoder = open_model("bert-cased");
   const int dim = cq_encoder_dim(encoder);
   float *targets = cq_alloc_array(N, (size_t)dim * sizeof *targets);
-  cq_example examples[N];
-  cq_slice batch[N];
   cq_trainer *trainer;
   cq_step_report report;
   const cq_trainer_options options = options_for(3, true);
   (void)state;
-  make_examples(examples, targets, dim);
-  for (int i = 0; i < N; i++) batch[i] = examples[i].text;
-  joint j = {examples, (size_t)dim};
+  const examples e = make_examples(targets, dim);
+  joint j = {e.targets, (size_t)dim};
   assert_int_equal(cq_trainer_new(&trainer, encoder, NULL, &options, NULL), CQ_OK);
   for (long n = 1;; n++) {
     cq_alloc_fail_at(n);
-    const cq_status status = cq_trainer_step_jointly(trainer, batch, N, towards_targets, &j, &report, NULL);
+    const cq_status status = cq_trainer_step_jointly(trainer, e.texts, N, towards_targets, &j, &report, NULL);
     const bool failed = cq_alloc_failed();
     cq_alloc_fail_at(0);
     if (!failed) {
@@ -387,7 +387,6 @@ static void a_restored_trainer_goes_on_to_the_same_bits(void **state) {
   (void)state;
   const char *path = test_path("trainer.checkpoint");
   float *targets = NULL, *values[2];
-  cq_example examples[N];
   for (int interrupted = 0; interrupted < 2; interrupted++) {
     cq_encoder *encoder = open_model("bert-cased");
     const int dim = cq_encoder_dim(encoder);
@@ -395,7 +394,7 @@ static void a_restored_trainer_goes_on_to_the_same_bits(void **state) {
     cq_trainer *trainer;
     cq_step_report report;
     if (!targets) targets = cq_alloc_array(N, (size_t)dim * sizeof *targets);
-    make_examples(examples, targets, dim);
+    const examples e = make_examples(targets, dim);
     assert_int_equal(cq_trainer_new(&trainer, encoder, NULL, &options, NULL), CQ_OK);
     for (int i = 0; i < 20; i++) {
       if (interrupted && i == 9) { /* all is lost but the file */
@@ -413,7 +412,7 @@ static void a_restored_trainer_goes_on_to_the_same_bits(void **state) {
         cq_checkpoint_close(c);
         assert_int_equal(cq_trainer_updates(trainer), 9);
       }
-      assert_int_equal(cq_trainer_step(trainer, examples + i % 4, 6, &report, NULL), CQ_OK);
+      assert_int_equal(cq_trainer_step(trainer, e.texts + i % 4, e.targets + i % 4, 6, &report, NULL), CQ_OK);
     }
     cq_trainer_settle(trainer);
     const size_t n = (size_t)encoder->params.n_dense;
@@ -437,18 +436,19 @@ static void accumulation_equals_one_larger_batch(void **state) {
   for (int parts = 1; parts <= 2; parts++) {
     cq_encoder *encoder = open_model("bert-cased");
     const int dim = cq_encoder_dim(encoder);
-    cq_example examples[N];
     cq_trainer *trainer;
     cq_step_report report;
     if (!targets) targets = cq_alloc_array(N, (size_t)dim * sizeof *targets);
-    make_examples(examples, targets, dim);
+    const examples e = make_examples(targets, dim);
     cq_trainer_options options = options_for(2, false);
     options.accumulate = parts;
     assert_int_equal(cq_trainer_new(&trainer, encoder, NULL, &options, NULL), CQ_OK);
     for (int step = 0; step < 3; step++) {
-      for (int part = 0; part < parts; part++)
-        assert_int_equal(cq_trainer_step(trainer, examples + part * N / parts, (size_t)(N / parts), &report, NULL),
+      for (int part = 0; part < parts; part++) {
+        const int from = part * N / parts;
+        assert_int_equal(cq_trainer_step(trainer, e.texts + from, e.targets + from, (size_t)(N / parts), &report, NULL),
                          CQ_OK);
+      }
     }
     assert_int_equal(cq_trainer_updates(trainer), 3);
     n = (size_t)encoder->params.n_dense;

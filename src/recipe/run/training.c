@@ -352,21 +352,21 @@ static cq_status one_step(cq_training *r, cq_error *error) {
   cq_step_report report = {0};
   double loss = 0;
   const double begun = cq_seconds(CLOCK_MONOTONIC);
+  const uint64_t step = cq_trainer_updates(r->trainer) + 1;
   for (int i = 0; i < r->o->accumulate; i++) {
-    cq_status status = r->task.batch(r->task.context, &report, error);
+    cq_error why = {0};
+    cq_status status = r->task.batch(r->task.context, &report, &why);
+    if (status == CQ_ERR_LIMIT)
+      return cq_fail(error, status, "not finite at step %llu: %s: lower the learning rate, and remove %s",
+                     (unsigned long long)step, why.message, r->work.path);
+    if (status && error) *error = why;
     if (status) return status;
     loss += report.loss / r->o->accumulate;
     r->truncated += report.n_truncated;
     r->sentences += report.n_sentences;
   }
-  if (!isfinite(loss) || !isfinite(report.gradient_norm))
-    return cq_fail(error, CQ_ERR_LIMIT, "the loss or its gradient is not finite at step %llu%s",
-                   (unsigned long long)cq_trainer_updates(r->trainer),
-                   cq_trainer_updates(r->trainer) > 1 ? ": lower the learning rate, and remove what is left of this run"
-                                                      : "");
   r->gradient_norm = report.gradient_norm;
   r->state.smooth_loss = r->state.smooth_loss > 0 ? 0.98 * r->state.smooth_loss + 0.02 * loss : loss;
-  const uint64_t step = cq_trainer_updates(r->trainer);
   return cq_run_log_write(&r->log,
                           json_pack("{s:s, s:I, s:s*, s:f, s:f, s:f, s:f}", "type", "step", "step", (json_int_t)step,
                                     "kind", r->kind, "loss", loss, "learning_rate", learning_rate(r, step, false),

@@ -27,8 +27,9 @@ typedef struct run {
   cq_cached_encoder teacher;
   cq_sampler sampler;
   cq_sampling sampling;
-  cq_pair *pairs;       /* [batch_pairs] */
-  cq_example *examples; /* [2 batch_pairs] */
+  cq_pair *pairs;        /* [batch_pairs] */
+  cq_slice *texts;       /* [2 batch_pairs] sources, translations */
+  const float **targets; /* [2 batch_pairs] the teacher's vectors */
 } run;
 
 static bool tell_teacher(void *context, uint64_t done, uint64_t n) {
@@ -101,8 +102,9 @@ static cq_status open_student(run *r, cq_error *error) {
 static cq_status make_batches(run *r, cq_error *error) {
   const size_t n = (size_t)r->o->run.batch_pairs;
   r->pairs = cq_alloc_array(n, sizeof *r->pairs);
-  r->examples = cq_alloc_array(n, 2 * sizeof *r->examples);
-  if (!r->pairs || !r->examples) return cq_fail_memory(error, "batch");
+  r->texts = cq_alloc_array(n, 2 * sizeof *r->texts);
+  r->targets = cq_alloc_array(n, 2 * sizeof *r->targets);
+  if (!r->pairs || !r->texts || !r->targets) return cq_fail_memory(error, "batch");
   return cq_sampler_new(&r->sampler, &r->data, r->sampling, r->o->run.seed, error);
 }
 
@@ -112,12 +114,11 @@ static cq_status compute_batch(void *context, cq_step_report *report, cq_error *
   const size_t n = (size_t)r->o->run.batch_pairs;
   cq_sampler_draw(r->pairs, &r->sampler, cq_trainer_batches(trainer), n);
   for (size_t i = 0; i < n; i++) {
-    const cq_slice source = r->data.sources[r->pairs[i].source];
-    const float *target = cq_cached_encoder_vector(&r->teacher, source);
-    r->examples[i] = (cq_example){source, target};
-    r->examples[n + i] = (cq_example){r->data.targets[r->pairs[i].target], target};
+    r->texts[i] = r->data.sources[r->pairs[i].source];
+    r->texts[n + i] = r->data.targets[r->pairs[i].target];
+    r->targets[i] = r->targets[n + i] = cq_cached_encoder_vector(&r->teacher, r->texts[i]);
   }
-  return cq_trainer_step(trainer, r->examples, 2 * n, report, error);
+  return cq_trainer_step(trainer, r->texts, r->targets, 2 * n, report, error);
 }
 
 /* What a run that is resumed must have as it had. */
@@ -187,7 +188,8 @@ cq_status cq_distill(cq_training_result *result, const cq_distill_options *optio
   cq_cached_encoder_close(&r->teacher);
   cq_parallel_free(&r->data);
   cq_free(r->pairs);
-  cq_free(r->examples);
+  cq_free(r->texts);
+  cq_free(r->targets);
   cq_free(r);
   return status;
 }

@@ -13,8 +13,6 @@
 #include "train/contrast.h"
 #include "train/label_head.h"
 
-#include <math.h>
-
 typedef enum kind { LABELLED, SCORED, RANKED, N_KINDS } kind;
 static const char *const names[N_KINDS] = {"labelled", "scored", "ranked"};
 
@@ -227,7 +225,7 @@ static cq_status judge(void *context, double *loss, float *gradients, const floa
   switch (r->kind) {
   case LABELLED: {
     cq_label_head_report report;
-    status = cq_label_head_judge(r->head, &report, &space, r->labels_now, error);
+    status = cq_label_head_forward(r->head, &report, &space, r->labels_now, error);
     *loss = report.loss;
     break;
   }
@@ -254,9 +252,8 @@ static cq_status compute_batch(void *context, cq_step_report *report, cq_error *
   const size_t n_texts = fill_batch(r, cq_trainer_batches(trainer));
   cq_status status = cq_trainer_step_jointly(trainer, r->texts, n_texts, judge, r, report, error);
   r->training.kind = names[r->kind];
-  const bool sound = isfinite(report->loss) && isfinite(report->gradient_norm); /* else the run ends, and says so */
-  if (!status && r->head && report->updated && sound)
-    status = cq_label_head_learn(r->head, 1.0 / r->o->run.accumulate, r->training.ctx, error);
+  if (!status && r->head && report->updated)
+    status = cq_label_head_update(r->head, 1.0 / r->o->run.accumulate, r->training.ctx, error);
   return status;
 }
 
