@@ -1,0 +1,300 @@
+/* Training by several ranks, here threads with a model each that exchange gradients through memory: the bits must be
+ * those of one process. */
+#include "support/autoencoders.h"
+
+#include "base/memory.h"
+#include "train/trainer.h"
+
+#include <math.h>
+#include <pthread.h>
+
+enum { MAX_RANKS = 5, N_STEPS = 4 };
+
+/* --- the exchange --- */
+
+typedef struct meeting {
+  pthread_barrier_t barrier;
+  int n_ranks;
+  void *given[MAX_RANKS];
+} meeting;
+
+typedef struct rank {
+  meeting *meeting;
+  int number;
+  cq_exchange exchange;
+} rank;
+
+typedef void (*add_fn)(void *into, const void *from, size_t n);
+
+static void add_floats(void *into, const void *from, size_t n) {
+  cq_kernels_best()->add(into, from, (int64_t)n);
+}
+
+static void add_doubles(void *into, const void *from, size_t n) {
+  for (size_t i = 0; i < n; i++) ((double *)into)[i] += ((const double *)from)[i];
+}
+
+static void add_rows(void *into, const void *from, size_t n) {
+  (void)n;
+  if (cq_gradients_add_tables(into, from, cq_kernels_best(), NULL)) abort();
+}
+
+/* The first rank adds over the tree; *sum is there until cq_leave. */
+static const void *meet(const rank *r, void *own, size_t n, add_fn add_up) {
+  meeting *m = r->meeting;
+  m->given[r->number] = own;
+  pthread_barrier_wait(&m->barrier);
+  for (int step = 1; r->number == 0 && step < m->n_ranks; step *= 2)
+    for (int i = 0; i + step < m->n_ranks; i += 2 * step) add_up(m->given[i], m->given[i + step], n);
+  pthread_barrier_wait(&m->barrier);
+  return m->given[0];
+}
+
+static cq_status leave(const rank *r) {
+  pthread_barrier_wait(&r->meeting->barrier);
+  return CQ_OK;
+}
+
+static cq_status sum_dense(void *context, float *values, int64_t n, cq_error *error) {
+  (void)error;
+  const void *sum = meet(context, values, (size_t)n, add_floats);
+  if (sum != values) memcpy(values, sum, (size_t)n * sizeof *values);
+  return leave(context);
+}
+
+static cq_status sum_scalars(void *context, double *values, size_t n, cq_error *error) {
+  (void)error;
+  const void *sum = meet(context, values, n, add_doubles);
+  if (sum != values) memcpy(values, sum, n * sizeof *values);
+  return leave(context);
+}
+
+static cq_status sum_rows(void *context, cq_gradients *gradients, cq_error *error) {
+  (void)error;
+  const void *sum = meet(context, gradients, 0, add_rows);
+  for (int i = 0; sum != gradients && i < gradients->n_tables; i++) {
+    cq_table_gradient *t = &gradients->tables[i];
+    for (size_t s = 0; s < t->n; s++) t->slot_of[t->row_of[s]] = 0;
+    t->n = 0;
+  }
+  if (sum != gradients) add_rows(gradients, sum, 0);
+  return leave(context);
+}
+
+static void gather(meeting *m, rank ranks[], int n_ranks) {
+  *m = (meeting){.n_ranks = n_ranks};
+  pthread_barrier_init(&m->barrier, NULL, (unsigned)n_ranks);
+  for (int i = 0; i < n_ranks; i++) ranks[i] = (rank){m, i, {i, n_ranks, sum_dense, sum_rows, sum_scalars, &ranks[i]}};
+}
+
+static void run_all(void *(*run)(void *), void *items, size_t size, int n_ranks) {
+  pthread_t threads[MAX_RANKS];
+  for (int i = 0; i < n_ranks; i++)
+    assert_int_equal(pthread_create(&threads[i], NULL, run, (char *)items + i * (long)size), 0);
+  for (int i = 0; i < n_ranks; i++) pthread_join(threads[i], NULL);
+}
+
+static void who_has_which_shards(void **state) {
+  (void)state;
+  for (int n_ranks = 1; n_ranks < 9; n_ranks++)
+    for (int n_shards = 1; n_shards < 40; n_shards++) {
+      int next = 0, block = 0;
+      for (int i = 0; i < n_ranks; i++) {
+        const cq_exchange e = {.rank = i, .n_ranks = n_ranks};
+        int first;
+        const int n = cq_exchange_shards(&first, &e, n_shards);
+        assert_int_equal(first, next);
+        if (i == 0) block = n;
+        assert_true(n >= 0 && n <= block && (n_ranks == 1 || (block & (block - 1)) == 0));
+        if (first + n < n_shards) assert_int_equal(n, block);
+        next += n;
+      }
+      assert_int_equal(next, n_shards);
+    }
+}
+
+/* --- encoders --- */
+
+typedef struct encoder_rank {
+  cq_encoder *encoder;
+  cq_trainer *trainer;
+  bool jointly, failed;
+  double loss, norm; /* of the last step */
+} encoder_rank;
+
+static const char *const sentences[] = {"The cat sleeps.",
+                                        "x",
+                                        "Where is the nearest station, please?",
+                                        "No.",
+                                        "No, no.",
+                                        "Two and two make four; three and three make six.",
+                                        "It rains."};
+enum { N_SENTENCES = sizeof sentences / sizeof *sentences };
+
+static float target_of(size_t i) {
+  return (float)(i % 13) * 0.1f - 0.6f;
+}
+
+static cq_status towards_targets(void *context, double *loss, float *gradients, const float *vectors, size_t n,
+                                 cq_error *error) {
+  const size_t dim = *(const size_t *)context;
+  (void)error;
+  *loss = 0;
+  for (size_t i = 0; i < n * dim; i++) {
+    gradients[i] += vectors[i] - target_of(i);
+    *loss += 0.5 * ((double)vectors[i] - (double)target_of(i)) * ((double)vectors[i] - (double)target_of(i));
+  }
+  return CQ_OK;
+}
+
+static void *train_encoder(void *item) {
+  encoder_rank *r = item;
+  cq_slice slices[N_SENTENCES];
+  const float *targets[N_SENTENCES];
+  size_t dim = (size_t)cq_encoder_dim(r->encoder);
+  float *target = malloc(N_SENTENCES * dim * sizeof *target);
+  for (size_t i = 0; i < N_SENTENCES * dim; i++) target[i] = target_of(i);
+  for (size_t i = 0; i < N_SENTENCES; i++) slices[i] = cq_slice_of(sentences[i]), targets[i] = target + i * dim;
+  for (int step = 0; step < N_STEPS; step++) {
+    cq_step_report report;
+    const size_t n = N_SENTENCES - (size_t)step % 3;
+    const cq_status status = r->jointly
+                                 ? cq_trainer_step_jointly(r->trainer, slices, n, towards_targets, &dim, &report, NULL)
+                                 : cq_trainer_step(r->trainer, slices, targets, n, &report, NULL);
+    r->failed |= status != CQ_OK;
+    r->loss = report.loss, r->norm = report.gradient_norm;
+  }
+  cq_trainer_settle(r->trainer);
+  free(target);
+  return NULL;
+}
+
+static void open_rank(encoder_rank *r, const char *model, int n_shards, bool jointly, const double *rate,
+                      const cq_exchange *exchange) {
+  char path[512];
+  const cq_trainer_options o = {.n_shards = n_shards,
+                                .accumulate = 2,
+                                .seed = 5,
+                                .dropout = true,
+                                .exchange = exchange,
+                                .optimizer = {.beta1 = 0.9,
+                                              .beta2 = 0.999,
+                                              .eps = 1e-8,
+                                              .weight_decay = 0.01,
+                                              .clip_norm = 1,
+                                              .learning_rate = rate_of,
+                                              .context = rate}};
+  snprintf(path, sizeof path, "%s/golden/models/%s", CQ_TESTS_DIR, model);
+  *r = (encoder_rank){.jointly = jointly};
+  assert_int_equal(cq_encoder_open(&r->encoder, path, NULL, NULL), CQ_OK);
+  assert_int_equal(cq_trainer_new(&r->trainer, r->encoder, NULL, &o, NULL), CQ_OK);
+}
+
+static uint64_t hash_of_params(const cq_params *params) {
+  uint64_t hash = 0;
+  for (size_t i = 0; i < params->n; i++)
+    hash = cq_mix(hash) ^ cq_hash(params->items[i]->value, (size_t)cq_param_floats(params->items[i]) * 4);
+  return hash;
+}
+
+static void check_encoders(const char *model, int n_ranks, int n_shards, bool jointly) {
+  static const double rate = 1e-3;
+  encoder_rank alone, many[MAX_RANKS];
+  meeting m;
+  rank ranks[MAX_RANKS];
+  open_rank(&alone, model, n_shards, jointly, &rate, NULL);
+  train_encoder(&alone);
+  gather(&m, ranks, n_ranks);
+  for (int i = 0; i < n_ranks; i++) open_rank(&many[i], model, n_shards, jointly, &rate, &ranks[i].exchange);
+  run_all(train_encoder, many, sizeof *many, n_ranks);
+  for (int i = 0; i < n_ranks; i++) {
+    assert_false(many[i].failed || alone.failed);
+    if (hash_of_params(&many[i].encoder->params) != hash_of_params(&alone.encoder->params))
+      fail_msg("%s, %d shards, %d ranks, %s: rank %d has other bits", model, n_shards, n_ranks,
+               jointly ? "jointly" : "one by one", i);
+    assert_true(many[i].loss == alone.loss && many[i].norm == alone.norm && alone.norm > 0);
+    cq_trainer_free(many[i].trainer);
+    cq_encoder_free(many[i].encoder);
+  }
+  cq_trainer_free(alone.trainer);
+  cq_encoder_free(alone.encoder);
+  pthread_barrier_destroy(&m.barrier);
+}
+
+static void encoders_have_the_bits_of_one_process(void **state) {
+  (void)state;
+  for (int n_ranks = 2; n_ranks <= MAX_RANKS; n_ranks++)
+    for (int n_shards = 1; n_shards <= 11; n_shards += 5)
+      for (int jointly = 0; jointly < 2; jointly++) {
+        check_encoders("bert-cased", n_ranks, n_shards, jointly);
+        check_encoders("static-mean", n_ranks, n_shards, jointly);
+      }
+}
+
+/* --- autoencoders --- */
+
+typedef struct autoencoder_rank {
+  problem p;
+  bool failed;
+  double nll, norm;
+} autoencoder_rank;
+
+static void *train_autoencoders(void *item) {
+  autoencoder_rank *r = item;
+  for (int step = 0; step < N_STEPS; step++) {
+    cq_autoencoder_batch batch = pairs_of((size_t)(N - step % 2));
+    cq_autoencoder_report report;
+    if (step == 2) batch.side[1] = -1;
+    r->failed |= cq_autoencoder_step(r->p.trainer, &batch, &report, NULL) != CQ_OK;
+    r->nll = report.nll[0] + report.nll[1], r->norm = report.gradient_norm;
+  }
+  r->failed |= cq_autoencoder_settle(r->p.trainer, NULL) != CQ_OK;
+  return NULL;
+}
+
+static void open_autoencoders(autoencoder_rank *r, bool two, int n_shards, const cq_exchange *exchange) {
+  *r = (autoencoder_rank){.failed = false};
+  make_sides(&r->p, true, 0.2);
+  cq_autoencoder_options o = noisy_options(&r->p);
+  o.two_optimizers = two, o.contrast_rate = 1, o.shared_latent = two;
+  o.n_shards = n_shards;
+  o.exchange = exchange;
+  r->p.rate = 1e-2;
+  start(&r->p, &o, NULL);
+}
+
+static void check_autoencoders(bool two, int n_ranks, int n_shards) {
+  static autoencoder_rank alone, many[MAX_RANKS];
+  meeting m;
+  rank ranks[MAX_RANKS];
+  open_autoencoders(&alone, two, n_shards, NULL);
+  train_autoencoders(&alone);
+  gather(&m, ranks, n_ranks);
+  for (int i = 0; i < n_ranks; i++) open_autoencoders(&many[i], two, n_shards, &ranks[i].exchange);
+  run_all(train_autoencoders, many, sizeof *many, n_ranks);
+  for (int i = 0; i < n_ranks; i++) {
+    assert_false(many[i].failed || alone.failed);
+    if (hash_of(&many[i].p) != hash_of(&alone.p))
+      fail_msg("%d shards, %d ranks, two optimisers %d: rank %d has other bits", n_shards, n_ranks, two, i);
+    assert_true(many[i].nll == alone.nll && many[i].norm == alone.norm && alone.norm > 0);
+    tear_down(&many[i].p);
+  }
+  tear_down(&alone.p);
+  pthread_barrier_destroy(&m.barrier);
+}
+
+static void autoencoders_have_the_bits_of_one_process(void **state) {
+  (void)state;
+  for (int n_ranks = 2; n_ranks <= MAX_RANKS; n_ranks++)
+    for (int n_shards = 1; n_shards <= 5; n_shards += 2)
+      for (int two = 0; two < 2; two++) check_autoencoders(two, n_ranks, n_shards);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(who_has_which_shards),
+      cmocka_unit_test(encoders_have_the_bits_of_one_process),
+      cmocka_unit_test(autoencoders_have_the_bits_of_one_process),
+  };
+  return cmocka_run_group_tests(tests, make_test_directory, remove_test_directory);
+}
