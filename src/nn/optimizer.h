@@ -39,8 +39,8 @@ CQ_MUST_USE cq_status cq_optimizer_new(cq_optimizer *out, cq_params *params, con
                                        const cq_optimizer_options *options, cq_error *error);
 void cq_optimizer_free(cq_optimizer *o);
 
-/* Brings rows ids [n] of a table to the present step (an id may repeat): before the first update of a turn. Errors:
- * CQ_ERR_MEMORY. */
+/* Brings rows ids [n] of a table to the present step (an id may repeat): before the first update of a turn, and before
+ * the second those that the first has not touched. Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_optimizer_catch_up(cq_optimizer *o, const cq_param *table, const int32_t *ids, int64_t n,
                                             cq_context *ctx, cq_error *error);
 /* Brings every row of every table to the present step. */

@@ -278,11 +278,12 @@ static cq_status take_turn(cq_autoencoder_trainer *t, const turn *u, cq_autoenco
   return cq_discriminator_update(t->discriminator, t->ctx, error);
 }
 
-/* The first of two updates. A batch without its losses is none to the discriminator, but momentum goes on. */
+/* The first of two updates. A batch without its losses is none to the discriminator, but momentum goes on; so it does
+ * for words that were hidden from encoders, and may not be when they read again. */
 static cq_status take_first_turn(cq_autoencoder_trainer *t, cq_autoencoder_report *report, cq_error *error) {
   const turn first = {&t->alignment, true, false, &report->space_gradient_norm};
-  if (aligns(t)) return take_turn(t, &first, report, error);
-  cq_status status = cq_update_apply(&report->space_gradient_norm, &t->alignment, 1, t->ctx, error);
+  cq_status status =
+      aligns(t) ? take_turn(t, &first, report, error) : cq_update_apply(first.norm, first.update, 1, t->ctx, error);
   return status ? status : catch_up(t, error);
 }
 

@@ -1,6 +1,8 @@
 /* Runs of the autoencoders' step: on any number of threads, with parts frozen, and when something is wrong. */
 #include "support/autoencoders.h"
 
+#include "train/autoencoder_trainer.h"
+
 /* --- threads, seeds --- */
 
 /* What is trained besides, by number. */
@@ -186,6 +188,30 @@ static void without_decoders_one_optimizer_is_enough(void **state) {
     tear_down(&p);
   }
   assert_true(hash[0] == hash[1]);
+}
+
+/* A word that is hidden when encoders read first and not when they read again: its row is updated by both all the same,
+ * in order. */
+static void hidden_words_miss_no_update(void **state) {
+  problem p;
+  (void)state;
+  make_sides(&p, true, 0);
+  cq_autoencoder_options o = noisy_options(&p);
+  o.two_optimizers = true, o.contrast_rate = 1;
+  o.encoder_word_dropout = 0.5;
+  p.rate = 1e-2;
+  start(&p, &o, NULL);
+  for (int i = 1; i <= 5; i++) {
+    step(&p, N);
+    const cq_params *of_encoders = &p.trainer->of_encoders;
+    for (size_t k = 0; k < of_encoders->n; k++) {
+      const cq_param *table = of_encoders->items[k];
+      const cq_sequences *read = &p.trainer->columns[k > 0];
+      for (size_t id = 0; table->table && id < read->ids.n; id++)
+        assert_int_equal(p.trainer->alignment.optimizer.row_steps[table->offset][read->ids.ids[id]], i);
+    }
+  }
+  tear_down(&p);
 }
 
 static void of_two_updates_the_first_stays(void **state) {
@@ -508,6 +534,7 @@ int main(void) {
       cmocka_unit_test(a_checkpoint_of_another_kind_is_refused),
       cmocka_unit_test(two_optimizers_are_two_trainers),
       cmocka_unit_test(without_decoders_one_optimizer_is_enough),
+      cmocka_unit_test(hidden_words_miss_no_update),
       cmocka_unit_test(of_two_updates_the_first_stays),
       cmocka_unit_test(settling_changes_no_bit_of_two),
       cmocka_unit_test(what_is_frozen_stays),
