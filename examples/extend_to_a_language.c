@@ -26,10 +26,11 @@ int main(int argc, char **argv) {
   s.kind = CQ_STUDENT_NEW_VOCABULARY, s.from = argv[1];
   s.text_files = (const char *const[]){argv[2]}, s.n_text_files = 1, s.vocab_size = 1000; /* real text: 30000 */
 
+  cq_training_options run = cq_training_default_options();
+  run.output = output, run.steps = strtoull(argv[4], NULL, 10), run.progress = show;
   cq_distill_options d = cq_distill_default_options();
-  d.teacher = argv[1], d.student = student, d.run.output = output;
-  d.train = &(cq_training_data){.path = argv[2], .weight = 1}, d.n_train = 1, d.run.best_by = CQ_BEST_LAST;
-  d.run.steps = strtoull(argv[4], NULL, 10), d.run.progress = show;
+  d.teacher = argv[1], d.student = student, d.run = &run;
+  d.train = &(cq_training_data){.path = argv[2], .weight = 1}, d.n_train = 1;
 
   cq_status status = cq_context_open(&ctx, 0, &error);
   if (!status) status = cq_student_new(student, &s, ctx, &error);

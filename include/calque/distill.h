@@ -2,9 +2,10 @@
  * of the source. Source: Reimers & Gurevych 2020, section 2, equation 1:
  *   mean over the batch of (M(s) - M'(s))^2 + (M(s) - M'(t))^2.
  *
+ *   cq_training_options run = cq_training_default_options();
+ *   run.output = "multilingual", run.dev = dev, run.n_dev = 2;
  *   cq_distill_options o = cq_distill_default_options();
- *   o.teacher = "all-MiniLM-L6-v2", o.student = "student-dir", o.run.output = "multilingual";
- *   o.train = sets, o.n_train = 2, o.run.dev = dev, o.run.n_dev = 2;
+ *   o.teacher = "all-MiniLM-L6-v2", o.student = "student-dir", o.train = sets, o.n_train = 2, o.run = &run;
  *   cq_distill(NULL, &o, ctx, &err); */
 #ifndef CALQUE_DISTILL_H
 #define CALQUE_DISTILL_H
@@ -22,14 +23,16 @@ typedef enum cq_dim_match {
   CQ_DIM_TRUNCATE /* the teacher's first dimensions are the target */
 } cq_dim_match;
 typedef struct cq_distill_options {
+  size_t size;
   const char *teacher, *student; /* directories or cached names */
   const cq_training_data *train; /* of two or more columns, the first in a language the teacher knows */
   size_t n_train;
   cq_dim_match dim_match;
-  const char *cache_directory; /* teacher vectors; NULL: $XDG_CACHE_HOME/calque or ~/.cache/calque */
-  cq_training_options run;
+  const char *cache_directory;    /* teacher vectors; NULL: $XDG_CACHE_HOME/calque or ~/.cache/calque */
+  const cq_training_options *run; /* its output is needed */
 } cq_distill_options;
-CQ_API cq_distill_options cq_distill_default_options(void);
+/* Group "distill", with "training" within it. */
+CQ_DEFAULT_OPTIONS(cq_distill_options, cq_distill_default_options, "distill")
 
 /* Runs to the end. Errors: CQ_ERR_ARGUMENT, CQ_ERR_FORMAT (file and line), CQ_ERR_IO, CQ_ERR_STOPPED, CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_distill(cq_training_result *result, const cq_distill_options *options, cq_context *ctx,

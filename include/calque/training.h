@@ -6,6 +6,7 @@
 #ifndef CALQUE_TRAINING_H
 #define CALQUE_TRAINING_H
 
+#include "calque/options.h"
 #include "calque/schedule.h"
 #include "calque/status.h"
 
@@ -24,7 +25,8 @@ typedef struct cq_training_data {
   double weight; /* train: how often this set is drawn from, relative to the others; any other than 1 means balanced */
 } cq_training_data;
 
-typedef enum cq_best_by { CQ_BEST_TRANSLATION, CQ_BEST_MSE, CQ_BEST_STS, CQ_BEST_LAST } cq_best_by;
+/* Which held-out figure decides the model that is kept. AUTO: translation with dev, else STS with sts, else the last. */
+typedef enum cq_best_by { CQ_BEST_AUTO, CQ_BEST_TRANSLATION, CQ_BEST_MSE, CQ_BEST_STS, CQ_BEST_LAST } cq_best_by;
 
 /* One line of news from a run, for a progress bar or a log. */
 typedef struct cq_training_progress {
@@ -38,6 +40,7 @@ typedef struct cq_training_progress {
 typedef bool (*cq_training_progress_fn)(void *context, const cq_training_progress *progress);
 
 typedef struct cq_training_options {
+  size_t size;
   const char *output; /* directory of the final model; work in progress lives in OUTPUT.work beside it */
   const cq_training_data *dev,
       *sts; /* dev: pairs, for translation accuracy (and mse to a teacher); sts: sentence, sentence, gold */
@@ -62,13 +65,15 @@ typedef struct cq_training_options {
   double dropout;       /* below 0: what the model's config says */
   int evaluate_every;   /* steps; 0: only at the end */
   int checkpoint_every; /* steps */
-  cq_best_by best_by;   /* which figure decides the model that is kept */
-  int n_shards;         /* gradients are summed over this fixed number of shards, whatever the number of threads */
+  cq_best_by best_by;
+  int n_shards; /* gradients are summed over this fixed number of shards, whatever the number of threads */
   uint64_t seed;
   const char *log_path; /* JSON lines; NULL: log.jsonl in the work directory, in the end beside the model */
   cq_training_progress_fn progress;
   void *progress_context;
 } cq_training_options;
+/* Five epochs of batches of 64, AdamW at 2e-5 after a warm-up of a tenth of the steps: group "training". */
+CQ_DEFAULT_OPTIONS(cq_training_options, cq_training_default_options, "training")
 
 typedef struct cq_training_result {
   uint64_t steps, best_step;

@@ -304,15 +304,17 @@ static int learn(demo *d, char *files[N_LANGUAGES]) {
     return cli_fail("--work is too long");
   for (size_t i = 0; i < N_LANGUAGES; i++)
     train[i] = (cq_training_data){.path = files[i], .label = languages[i].name, .weight = 1};
+  cq_training_options run = cq_training_default_options();
   cq_distill_options o = cq_distill_default_options();
-  o.teacher = teacher, o.student = student, o.run.output = output, o.cache_directory = cache;
+  o.run = &run;
+  o.teacher = teacher, o.student = student, run.output = output, o.cache_directory = cache;
   o.train = train, o.n_train = N_LANGUAGES;
-  o.run.learning_rate = 2e-3, o.run.embedding_learning_rate = 5e-3;
-  o.run.adam_eps = 1e-8; /* a small model's gradients are tiny */
-  o.run.epochs = d->args->quick ? 1 : 3;
-  o.run.max_sentences = d->args->quick ? 2000 : 0;
-  o.run.evaluate_every = 0, o.run.checkpoint_every = 1000000, o.run.best_by = CQ_BEST_LAST;
-  o.run.progress = watch, o.run.progress_context = d;
+  run.learning_rate = 2e-3, run.embedding_learning_rate = 5e-3;
+  run.adam_eps = 1e-8; /* a small model's gradients are tiny */
+  run.epochs = d->args->quick ? 1 : 3;
+  run.max_sentences = d->args->quick ? 2000 : 0;
+  run.evaluate_every = 0, run.checkpoint_every = 1000000, run.best_by = CQ_BEST_LAST;
+  run.progress = watch, run.progress_context = d;
   double start_s = cli_now_s();
   if (cq_distill(&result, &o, d->ctx, &d->error)) return failed(d);
   cli_progress_clear(&d->line);
@@ -322,7 +324,7 @@ static int learn(demo *d, char *files[N_LANGUAGES]) {
   printf("The student read each English sentence and its translation, and both of its vectors moved towards the "
          "teacher's\n"
          "vector of the English: %llu steps of %d pairs in %.0f s.\n",
-         (unsigned long long)result.steps, o.run.batch_pairs, cli_now_s() - start_s);
+         (unsigned long long)result.steps, run.batch_pairs, cli_now_s() - start_s);
   return CLI_OK;
 }
 

@@ -141,9 +141,9 @@ static cq_status read_judged(bool *full, reading *r, const cq_lines *lines, cons
   if (n > 3) n = 3;
   for (size_t c = 0; c < n; c++)
     if (columns[c].n == 0) return cq_fail_line(error, CQ_ERR_FORMAT, path, number, "column %zu is empty", c + 1);
-  if (o->third == CQ_THIRD_SCORE && !(cq_slice_number(&score, columns[2]) && score >= 0 && score <= o->greatest_score))
+  if (o->third == CQ_THIRD_SCORE && !(cq_slice_number(&score, columns[2]) && score >= 0 && score <= o->max_score))
     return cq_fail_line(error, CQ_ERR_FORMAT, path, number, "'%.*s' is not a score from 0 to %g",
-                        (int)(columns[2].n < 40 ? columns[2].n : 40), columns[2].data, o->greatest_score);
+                        (int)(columns[2].n < 40 ? columns[2].n : 40), columns[2].data, o->max_score);
   if (too_long(r, columns[0]) || too_long(r, columns[1]) || (with_negative && n == 3 && too_long(r, columns[2]))) {
     r->set->n_long++;
     return CQ_OK;

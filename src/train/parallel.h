@@ -47,7 +47,7 @@ typedef struct cq_parallel {
 typedef enum cq_third {
   CQ_THIRD_TARGET,   /* another translation, as all that follow */
   CQ_THIRD_LABEL,    /* any text; what follows is nobody's */
-  CQ_THIRD_SCORE,    /* a number from 0 to greatest_score; what follows is nobody's */
+  CQ_THIRD_SCORE,    /* a number from 0 to max_score; what follows is nobody's */
   CQ_THIRD_NEGATIVE, /* where there is one: a sentence that the source must not be taken for */
 } cq_third;
 
@@ -56,7 +56,7 @@ typedef struct cq_parallel_options {
   int max_characters;  /* leave out pairs with a longer side; 0: no limit */
   int64_t max_entries; /* sources read from a file; 0: all */
   cq_third third;
-  double greatest_score;
+  double max_score;
   int only_column; /* text of one language: a line's first or second column, which is its own translation; 0: pairs */
 } cq_parallel_options;
 

@@ -36,7 +36,7 @@ expect 1 $run --output o
 stderr_has "best-notes.txt"
 rm -r o.work
 expect 2 $run --output o --shards 300
-expect 1 distill --teacher "$TEACHER" --student student --dim-match project --train de.tsv --output o --epochs 1e30
+expect 2 distill --teacher "$TEACHER" --student student --dim-match project --train de.tsv --output o --epochs 1e30
 stderr_has "epochs"
 expect 1 $run --output o --no-shuffle
 stderr_has "weights"

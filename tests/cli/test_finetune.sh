@@ -30,7 +30,7 @@ expect 0 $common --lr 0.01 --nli nli.tsv --output by-labels --sts sts.tsv --eval
 stderr_has "Spearman"
 stderr_has "2 labels: entailment 28, neutral 28"
 rises by-labels 0.6
-expect 0 $common --lr 0.01 --pairs hard.tsv --dev dev.tsv --batch 14 --both-ways --output by-pairs --json
+expect 0 $common --lr 0.01 --pairs hard.tsv --dev dev.tsv --batch 14 --symmetric --output by-pairs --json
 stdout_has '"best_score"'
 grep -q "| dev |.* -> " by-pairs/README.md || fail "the card has no figures before and after"
 grep -q "MSE src" by-pairs/README.md && fail "an MSE without a teacher"
@@ -69,7 +69,7 @@ expect 0 model check one two --least-cosine 0.99999
 printf 'The sky.\tHimmel\nThe sky.\tWolken\nThe clouds.\tWolken\n' >alone.tsv
 awk -F '\t' '{ print $0 "\tErde" }' alone.tsv >against.tsv
 sed -i '1,2!d' alone.tsv
-expect 0 $common --lr 1e-12 --pairs alone.tsv --batch 2 --steps 1 --both-ways --output alone
+expect 0 $common --lr 1e-12 --pairs alone.tsv --batch 2 --steps 1 --symmetric --output alone
 grep -q '"loss":0.0,' alone/log.jsonl || fail "a pair is taken for a wrong answer to itself: $(cat alone/log.jsonl)"
 expect 0 $common --lr 1e-12 --pairs against.tsv --batch 3 --steps 1 --output against
 grep -q '"loss":0.0,' against/log.jsonl && fail "what is not meant is no wrong answer"
@@ -119,9 +119,9 @@ cp scored.tsv log.jsonl
 expect 1 $common --scored scored.tsv --output o --log log.jsonl --resume
 stderr_has "log.jsonl: already exists"
 same log.jsonl scored.tsv
-expect 1 $common --scored scored.tsv --temperature 0 --output o
+expect 2 $common --scored scored.tsv --temperature 0 --output o
 stderr_has "temperature"
-expect 1 $common --scored scored.tsv --best-by mse --dev dev.tsv --output o
+expect 2 $common --scored scored.tsv --best-by mse --dev dev.tsv --output o
 stderr_has "teacher"
 expect 1 $common --scored nowhere.tsv --output o
 stderr_has "nowhere.tsv"

@@ -105,5 +105,5 @@ stderr_has "--lr is 'nan', expected a number"
 expect 2 distill --teacher t --student s --output o --train f --lr 1e400
 stderr_has "expected a number"
 expect 2 distill --teacher t --student s --output o --train f --dropout 1.5
-stderr_has "--dropout is 1.5, expected -1 to 0.99"
+stderr_has "--dropout is 1.5, expected at least -1 and less than 1"
 finish

@@ -102,7 +102,7 @@ static void malformed_judgements_are_named(void **state) {
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     cq_parallel data = {0};
     cq_error error = {0};
-    cq_parallel_options options = {.third = cases[i].third, .greatest_score = 5};
+    cq_parallel_options options = {.third = cases[i].third, .max_score = 5};
     const char *path = written("bad.tsv", cases[i].text);
     if (cq_parallel_add(&data, path, NULL, 1, &options, &error) != CQ_ERR_FORMAT) fail_msg("case %zu is read", i);
     assert_int_equal(error.line, 2);

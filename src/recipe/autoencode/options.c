@@ -100,7 +100,7 @@ static const cq_option option_rows[] = {
             "early stopping: end a stage after this many epochs of decoders without a better --dev"),
      .otherwise = "never"},
     {CQ_INT(O, "batch", batch_pairs, CHANGES, 64, 1, MAX_SIZE, "PAIRS", "pairs in a batch"), .letter = 'b'},
-    {CQ_NUMBER(O, "lr", learning_rate, CHANGES, 4e-3, 0, 1e38, "RATE", "peak learning rate"),
+    {CQ_NUMBER(O, "lr", learning_rate, CHANGES, 4e-3, 0, 1e300, "RATE", "peak learning rate"),
      .flags = CQ_OPTION_ABOVE_MIN},
     {CQ_YES_NO(O, "two-optimizers", two_optimizers, CHANGES, false,
                "in --together, the losses between vectors have an optimiser of their own")},

@@ -9,7 +9,11 @@
   X(autoencode_ablate)                                                                                                 \
   X(autoencode_as_described)                                                                                           \
   X(autoencode_search)                                                                                                 \
+  X(distill)                                                                                                           \
+  X(finetune)                                                                                                          \
+  X(finetune_training)                                                                                                 \
   X(student)                                                                                                           \
+  X(training)                                                                                                          \
   X(translate)                                                                                                         \
   X(words)
 

@@ -36,65 +36,6 @@ void cq_training_notice(void *training, const char *text) {
 
 /* ---- options ---- */
 
-cq_training_options cq_training_default_options(void) {
-  return (cq_training_options){
-      .max_characters = 250,
-      .batch_pairs = 64,
-      .accumulate = 1,
-      .epochs = 5,
-      .learning_rate = 2e-5,
-      .weight_decay = 0.01,
-      .adam_beta1 = 0.9,
-      .adam_beta2 = 0.999,
-      .adam_eps =
-          1e-8, /* not the paper's 1e-6: a unit-length teacher makes gradients so small that it would damp them */
-      .clip_norm = 1,
-      .warmup_steps = 0.1,
-      .schedule = CQ_SCHEDULE_LINEAR,
-      .dropout = -1,
-      .evaluate_every = 1000,
-      .checkpoint_every = 1000,
-      .best_by = CQ_BEST_LAST,
-      .n_shards = 4,
-      .seed = 1,
-  };
-}
-
-enum { MOST_EPOCHS = 1000000 };
-
-static const char *measure_name(cq_best_by by) {
-  return by == CQ_BEST_TRANSLATION ? "translation" : by == CQ_BEST_MSE ? "MSE" : "STS";
-}
-
-static cq_status check_options(const cq_training_options *o, cq_error *error) {
-  if (!o->output) return cq_fail(error, CQ_ERR_ARGUMENT, "an output directory is needed");
-  if (o->batch_pairs < 1 || o->batch_pairs > 1 << 20)
-    return cq_fail(error, CQ_ERR_ARGUMENT, "batch_pairs is %d, expected 1 to %d", o->batch_pairs, 1 << 20);
-  if (!(o->learning_rate > 0) || o->embedding_learning_rate < 0)
-    return cq_fail(error, CQ_ERR_ARGUMENT, "the learning rate is %g, expected more than 0", o->learning_rate);
-  if (o->steps == 0 && !(o->epochs > 0 && o->epochs <= MOST_EPOCHS))
-    return cq_fail(error, CQ_ERR_ARGUMENT, "%g epochs, expected more than 0 and at most %d, or a number of steps",
-                   o->epochs, MOST_EPOCHS);
-  if (!(o->adam_beta1 >= 0 && o->adam_beta1 < 1 && o->adam_beta2 >= 0 && o->adam_beta2 < 1 && o->adam_eps > 0))
-    return cq_fail(error, CQ_ERR_ARGUMENT,
-                   "Adam's beta1, beta2, eps are %g, %g, %g; expected [0, 1), [0, 1), more than 0", o->adam_beta1,
-                   o->adam_beta2, o->adam_eps);
-  if (o->n_shards < 1 || o->n_shards > CQ_MAX_SHARDS)
-    return cq_fail(error, CQ_ERR_ARGUMENT, "%d shards, expected 1 to %d", o->n_shards, CQ_MAX_SHARDS);
-  if (o->accumulate < 1 || o->accumulate > 1 << 20)
-    return cq_fail(error, CQ_ERR_ARGUMENT, "%d batches to accumulate, expected 1 to %d", o->accumulate, 1 << 20);
-  if (o->dropout >= 1) return cq_fail(error, CQ_ERR_ARGUMENT, "the dropout is %g, expected below 1", o->dropout);
-  if (!(o->warmup_steps >= 0 && o->warmup_steps < 0x1p53) || o->clip_norm < 0 || o->weight_decay < 0 ||
-      o->evaluate_every < 0 || o->checkpoint_every < 0)
-    return cq_fail(error, CQ_ERR_ARGUMENT,
-                   "warm-up, clipping, weight decay or an interval is negative, or the warm-up without end");
-  const bool needs_dev = o->best_by == CQ_BEST_TRANSLATION || o->best_by == CQ_BEST_MSE;
-  if ((needs_dev && o->n_dev == 0) || (o->best_by == CQ_BEST_STS && o->n_sts == 0))
-    return cq_fail(error, CQ_ERR_ARGUMENT, "choosing the best model by %s needs %s files; or keep the last",
-                   measure_name(o->best_by), needs_dev ? "development" : "STS");
-  return CQ_OK;
-}
-
 static uint64_t checksum_rows(const cq_rows *rows, uint64_t sum) {
   sum = cq_checksum(&rows->n, sizeof rows->n, sum);
   for (size_t i = 0; i < rows->n; i++) {
@@ -179,9 +120,12 @@ cq_status cq_training_open_encoder(cq_training *r, const char *name, cq_error *e
 
 cq_status cq_training_open(cq_training *r, const cq_training_options *o, const cq_training_task *task, cq_context *ctx,
                            cq_error *error) {
-  *r = (cq_training){.o = o, .ctx = ctx, .task = *task, .started = cq_seconds(CLOCK_MONOTONIC)};
-  cq_status status = check_options(o, error);
-  if (!status) status = cq_work_directory_open(&r->work, o->output, o->log_path, o->resume, o->replace, error);
+  *r = (cq_training){.ctx = ctx, .task = *task, .started = cq_seconds(CLOCK_MONOTONIC)};
+  r->options = *o;
+  r->o = o = &r->options;
+  if (o->best_by == CQ_BEST_AUTO)
+    r->options.best_by = o->n_dev ? CQ_BEST_TRANSLATION : o->n_sts ? CQ_BEST_STS : CQ_BEST_LAST;
+  cq_status status = cq_work_directory_open(&r->work, o->output, o->log_path, o->resume, o->replace, error);
   return status ? status : cq_dev_sets_read(&r->dev, o, error);
 }
 
@@ -300,7 +244,8 @@ static double score(const cq_training *r, const cq_dev_figures *f) {
   case CQ_BEST_TRANSLATION: return f->mean_translation;
   case CQ_BEST_MSE: return -f->mean_mse;
   case CQ_BEST_STS: return f->mean_sts;
-  case CQ_BEST_LAST: return NAN;
+  case CQ_BEST_AUTO:
+  case CQ_BEST_LAST: break;
   }
   return NAN;
 }

@@ -38,6 +38,7 @@ typedef struct cq_training_state {
 } cq_training_state;
 
 typedef struct cq_training {
+  cq_training_options options; /* taken, best_by decided */
   const cq_training_options *o;
   cq_context *ctx;
   cq_training_task task;
@@ -59,10 +60,7 @@ typedef struct cq_training {
   uint64_t first_step, sentences, truncated;
 } cq_training;
 
-/* What the public recipes' own defaults begin with. */
-cq_training_options cq_training_default_options(void);
-
-/* Checks the options, finds the work directory, reads what is measured on. What lies at r counts as open from here on,
+/* o: taken by the table (recipe/run/options.h). Finds the work directory, reads what is measured on. What lies at r counts as open from here on,
  * whatever is returned. */
 CQ_MUST_USE cq_status cq_training_open(cq_training *r, const cq_training_options *o, const cq_training_task *task,
                                        cq_context *ctx, cq_error *error);

@@ -9,19 +9,48 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/options.h"
 #include "model/modules.h"
 #include "recipe/encode/cached_encoder.h"
 #include "recipe/run/model_card.h"
+#include "recipe/run/options.h"
 #include "recipe/run/training.h"
 
-cq_distill_options cq_distill_default_options(void) {
-  cq_distill_options o = {.dim_match = CQ_DIM_EQUAL, .run = cq_training_default_options()};
-  o.run.best_by = CQ_BEST_TRANSLATION;
-  return o;
+static const char *const dim_matches[] = {"equal", "project", "truncate", NULL};
+
+#define O cq_distill_options
+static const cq_option option_rows[] = {
+    {CQ_TEXT(
+         O, "teacher", teacher, CHANGES, "MODEL",
+         "the model that knows the first column's language: a directory, or a name in the local Hugging Face cache"),
+     .flags = CQ_OPTION_REQUIRED},
+    {CQ_TEXT(O, "student", student, CHANGES, "MODEL", "the model to train, e.g. one that 'calque model new' made"),
+     .flags = CQ_OPTION_REQUIRED},
+    {CQ_DATA(O, "train", train, n_train, CHANGES, "[LABEL=]TSV[:WEIGHT]",
+             "parallel text, a source and its translations on a line; a set of weight 2 is drawn from twice as often "
+             "(which means --balanced)"),
+     .flags = CQ_OPTION_REQUIRED},
+    {CQ_CHOICE(
+        O, "dim-match", dim_match, CHANGES, CQ_DIM_EQUAL, dim_matches, "HOW",
+        "when student and teacher differ in dimension: refuse, learn a projection, use the teacher's first ones")},
+    {CQ_TEXT(O, "cache", cache_directory, KEEPS, "DIR", "where the teacher's vectors are kept for the next run"),
+     .otherwise = "~/.cache/calque"},
+};
+
+static cq_status check_options(const void *options, cq_error *error) {
+  const O *o = options;
+  if (!o->teacher || !o->student) return cq_fail(error, CQ_ERR_ARGUMENT, "a teacher and a student are needed");
+  if (o->n_train == 0) return cq_fail(error, CQ_ERR_ARGUMENT, "at least one file to train on is needed");
+  return CQ_OK;
 }
 
+static const cq_option_part parts[] = {{&cq_group_training, offsetof(O, run)}};
+const cq_option_group cq_group_distill = {
+    .name = "distill", CQ_ROWS(O, option_rows), .parts = parts, .n_parts = 1, .check = check_options};
+#undef O
+
 typedef struct run {
-  const cq_distill_options *o;
+  cq_distill_options o;
   cq_training training;
   cq_parallel data;
   cq_cached_encoder teacher;
@@ -36,12 +65,6 @@ static bool tell_teacher(void *context, uint64_t done, uint64_t n) {
   cq_training *t = context;
   t->sentences = done;
   return cq_training_tell(t, "teacher", done, n, NULL);
-}
-
-static cq_status check_options(const cq_distill_options *o, cq_error *error) {
-  if (!o->teacher || !o->student) return cq_fail(error, CQ_ERR_ARGUMENT, "a teacher and a student are needed");
-  if (o->n_train == 0) return cq_fail(error, CQ_ERR_ARGUMENT, "at least one file to train on is needed");
-  return CQ_OK;
 }
 
 /* ---- the teacher ---- */
@@ -64,7 +87,7 @@ static cq_status prepare_teacher(run *r, cq_error *error) {
 static cq_status append_projection(run *r, cq_error *error) {
   cq_encoder *e = r->training.encoder;
   cq_module *dense, *normalize = NULL;
-  cq_random random = cq_random_seeded(r->o->run.seed, 0x0de15e);
+  cq_random random = cq_random_seeded(r->training.o->seed, 0x0de15e);
   const bool normalized = e->modules[e->n_modules - 1]->type == &cq_normalize_type;
   if (normalized) e->n_modules--; /* it has no parameters; a wider one follows */
   char *path = cq_arena_printf(&e->arena, "%zu_Dense", e->n_modules);
@@ -79,7 +102,7 @@ static cq_status append_projection(run *r, cq_error *error) {
 }
 
 static cq_status open_student(run *r, cq_error *error) {
-  const cq_distill_options *o = r->o;
+  const cq_distill_options *o = &r->o;
   cq_status status = cq_training_open_encoder(&r->training, o->student, error);
   if (status) return status;
   const int dim = cq_encoder_dim(r->training.encoder);
@@ -100,18 +123,18 @@ static cq_status open_student(run *r, cq_error *error) {
 /* ---- the task ---- */
 
 static cq_status make_batches(run *r, cq_error *error) {
-  const size_t n = (size_t)r->o->run.batch_pairs;
+  const size_t n = (size_t)r->training.o->batch_pairs;
   r->pairs = cq_alloc_array(n, sizeof *r->pairs);
   r->texts = cq_alloc_array(n, 2 * sizeof *r->texts);
   r->targets = cq_alloc_array(n, 2 * sizeof *r->targets);
   if (!r->pairs || !r->texts || !r->targets) return cq_fail_memory(error, "batch");
-  return cq_sampler_new(&r->sampler, &r->data, r->sampling, r->o->run.seed, error);
+  return cq_sampler_new(&r->sampler, &r->data, r->sampling, r->training.o->seed, error);
 }
 
 static cq_status compute_batch(void *context, cq_step_report *report, cq_error *error) {
   run *r = context;
   cq_trainer *trainer = r->training.trainer;
-  const size_t n = (size_t)r->o->run.batch_pairs;
+  const size_t n = (size_t)r->training.o->batch_pairs;
   cq_sampler_draw(r->pairs, &r->sampler, cq_trainer_batches(trainer), n);
   for (size_t i = 0; i < n; i++) {
     r->texts[i] = r->data.sources[r->pairs[i].source];
@@ -126,7 +149,7 @@ static cq_status describe(cq_builder *what, const run *r, cq_error *error) {
   char teacher[33];
   cq_status status = cq_encoder_fingerprint(teacher, r->teacher.encoder, error);
   if (status) return status;
-  cq_builder_printf(what, "%s %d", teacher, (int)r->o->dim_match);
+  cq_builder_printf(what, "%s %d", teacher, (int)r->o.dim_match);
   cq_training_describe_data(what, &r->data);
   return CQ_OK;
 }
@@ -135,7 +158,7 @@ static void card_title(const void *context, cq_builder *card) {
   const run *r = context;
   cq_builder_text(card, "A sentence encoder that gives a sentence and its translations one vector. Made with calque by "
                         "multilingual knowledge distillation (Reimers & Gurevych 2020) from ");
-  cq_model_card_name(card, r->o->teacher);
+  cq_model_card_name(card, r->o.teacher);
   cq_builder_char(card, '.');
 }
 
@@ -148,19 +171,18 @@ static void card_data(const void *context, cq_builder *card) {
 static void card_task(const void *context, cq_builder *card) {
   const run *r = context;
   cq_builder_text(card, "- teacher ");
-  cq_model_card_name(card, r->o->teacher);
+  cq_model_card_name(card, r->o.teacher);
   cq_builder_text(card, ", student begun from ");
-  cq_model_card_name(card, r->o->student);
+  cq_model_card_name(card, r->o.student);
   cq_builder_text(card, "\n- loss: mean squared error to the teacher's vector of the source, on the source and on its "
                         "translation\n");
 }
 
 cq_status cq_distill(cq_training_result *result, const cq_distill_options *options, cq_context *ctx, cq_error *error) {
-  cq_status status = check_options(options, error);
-  if (status) return status;
   run *r = cq_alloc_zeroed(sizeof *r);
   if (!r) return cq_fail_memory(error, "distillation");
-  r->o = options;
+  const cq_distill_options *o = &r->o;
+  cq_training_options training;
   const cq_training_task task = {.name = "distill",
                                  .batch = compute_batch,
                                  .card_title = card_title,
@@ -169,13 +191,15 @@ cq_status cq_distill(cq_training_result *result, const cq_distill_options *optio
                                  .context = r};
   cq_training *t = &r->training;
   cq_builder what = {0};
-  status = cq_training_open(t, &options->run, &task, ctx, error);
+  cq_status status = cq_options_take(&r->o, &cq_group_distill, options, error);
+  if (!status) status = cq_options_take(&training, &cq_group_training, o->run, error);
+  if (!status) status = cq_group_check(&cq_group_training, &training, error); /* without a struct of its own, too */
+  if (!status) status = cq_training_open(t, &training, &task, ctx, error);
   const cq_parallel_options text = cq_training_text_options(t);
-  if (!status) status = cq_training_sampling(&r->sampling, t, options->train, options->n_train, error);
-  if (!status) status = cq_training_read(&r->data, t, options->train, options->n_train, &text, error);
+  if (!status) status = cq_training_sampling(&r->sampling, t, o->train, o->n_train, error);
+  if (!status) status = cq_training_read(&r->data, t, o->train, o->n_train, &text, error);
   if (!status)
-    status =
-        cq_cached_encoder_open(&r->teacher, options->teacher, options->cache_directory, cq_training_notice, t, error);
+    status = cq_cached_encoder_open(&r->teacher, o->teacher, o->cache_directory, cq_training_notice, t, error);
   if (!status) status = open_student(r, error);
   if (!status) status = prepare_teacher(r, error);
   if (!status) status = make_batches(r, error);

@@ -1,4 +1,4 @@
-/* Finetuning, put together.
+/* Fine-tuning, put together.
  *
  *   labelled ─┐                 ┌─▶ label head
  *   scored   ─┼─▶ batch of one ─┼─▶ cosines         ─▶ gradients of the vectors ─▶ encoder
@@ -8,7 +8,9 @@
 #include "base/error.h"
 #include "base/intern.h"
 #include "base/memory.h"
+#include "base/options.h"
 #include "recipe/run/model_card.h"
+#include "recipe/run/options.h"
 #include "recipe/run/training.h"
 #include "train/contrast.h"
 #include "train/label_head.h"
@@ -16,12 +18,45 @@
 typedef enum kind { LABELLED, SCORED, RANKED, N_KINDS } kind;
 static const char *const names[N_KINDS] = {"labelled", "scored", "ranked"};
 
-cq_finetune_options cq_finetune_default_options(void) {
-  cq_finetune_options o = {.greatest_score = 5, .temperature = 0.05, .run = cq_training_default_options()};
-  o.run.epochs = 1;
-  o.run.batch_pairs = 16;
-  return o;
+#define O cq_finetune_options
+static const cq_option option_rows[] = {
+    {CQ_TEXT(O, "model", model, CHANGES, "MODEL",
+             "the model to train: a directory, or a name in the local Hugging Face cache"),
+     .letter = 'm', .flags = CQ_OPTION_REQUIRED},
+    {CQ_DATA(O, "nli", nli, n_nli, CHANGES, "[LABEL=]TSV[:WEIGHT]",
+             "labelled pairs (sentence, sentence, label, in any words), by a softmax loss (NLI); of several files of a "
+             "kind one "
+             "of weight 2 is drawn from twice as often (which means --balanced among them)")},
+    {CQ_DATA(O, "scored", scored, n_scored, CHANGES, "[LABEL=]TSV[:WEIGHT]",
+             "scored pairs (sentence, sentence, score), by the cosine similarity loss")},
+    {CQ_DATA(
+        O, "pairs", pairs, n_pairs, CHANGES, "[LABEL=]TSV[:WEIGHT]",
+        "pairs that mean the same, or question and answer, by a contrastive loss (InfoNCE, MultipleNegativesRanking) "
+        "over in-batch negatives; a third column is a hard negative. A larger --batch has more negatives: better, and "
+        "more memory (--accumulate does neither)")},
+    {CQ_NUMBER(O, "max-score", max_score, CHANGES, 5, 0, 1e308, "X",
+               "the score in --scored that stands for a cosine of 1; 0 stands for 0"),
+     .flags = CQ_OPTION_ABOVE_MIN},
+    {CQ_NUMBER(O, "temperature", temperature, CHANGES, 0.05, 0, 1e308, "X",
+               "cosines of --pairs are divided by it before the softmax (1 / scale)"),
+     .flags = CQ_OPTION_ABOVE_MIN},
+    {CQ_FLAG(O, "symmetric", symmetric, CHANGES, "the second of --pairs is to find the first, too")},
+};
+
+static cq_status check_options(const void *options, cq_error *error) {
+  const O *o = options;
+  if (!o->model) return cq_fail(error, CQ_ERR_ARGUMENT, "a model is needed");
+  if (o->n_nli + o->n_scored + o->n_pairs == 0)
+    return cq_fail(error, CQ_ERR_ARGUMENT, "there is nothing to learn from: nli, scored or pairs");
+  if (o->run && o->run->best_by == CQ_BEST_MSE)
+    return cq_fail(error, CQ_ERR_ARGUMENT, "without a teacher there is no MSE to choose the best model by");
+  return CQ_OK;
 }
+
+static const cq_option_part parts[] = {{&cq_group_finetune_training, offsetof(O, run)}};
+const cq_option_group cq_group_finetune = {
+    .name = "finetune", CQ_ROWS(O, option_rows), .parts = parts, .n_parts = 1, .check = check_options};
+#undef O
 
 /* Files of one kind. */
 typedef struct task {
@@ -34,7 +69,7 @@ typedef struct task {
 } task;
 
 typedef struct run {
-  const cq_finetune_options *o;
+  cq_finetune_options o;
   cq_training training;
   task tasks[N_KINDS];
   uint64_t n_dealt;                    /* batches of all kinds */
@@ -54,37 +89,24 @@ typedef struct run {
 
 /* ---- data ---- */
 
-static cq_status check_options(const cq_finetune_options *o, cq_error *error) {
-  if (!o->model) return cq_fail(error, CQ_ERR_ARGUMENT, "a model is needed");
-  if (o->n_labelled + o->n_scored + o->n_ranked == 0)
-    return cq_fail(error, CQ_ERR_ARGUMENT, "at least one file to train on is needed");
-  if (!(o->greatest_score > 0))
-    return cq_fail(error, CQ_ERR_ARGUMENT, "the greatest score is %g, expected more than 0", o->greatest_score);
-  if (!(o->temperature > 0))
-    return cq_fail(error, CQ_ERR_ARGUMENT, "the temperature is %g, expected more than 0", o->temperature);
-  if (o->run.best_by == CQ_BEST_MSE)
-    return cq_fail(error, CQ_ERR_ARGUMENT, "without a teacher there is no MSE to choose the best model by");
-  return CQ_OK;
-}
-
 static cq_status read_task(run *r, kind k, cq_error *error) {
   static const cq_third thirds[N_KINDS] = {CQ_THIRD_LABEL, CQ_THIRD_SCORE, CQ_THIRD_NEGATIVE};
   task *t = &r->tasks[k];
   cq_sampling sampling = CQ_SAMPLE_SHUFFLED;
   cq_parallel_options options = cq_training_text_options(&r->training);
-  options.third = thirds[k], options.greatest_score = r->o->greatest_score;
+  options.third = thirds[k], options.max_score = r->o.max_score;
   if (t->n_files == 0) return CQ_OK;
   cq_status status = cq_training_sampling(&sampling, &r->training, t->files, t->n_files, error);
   if (!status) status = cq_training_read(&t->data, &r->training, t->files, t->n_files, &options, error);
   if (status) return status;
   t->n_pairs = cq_parallel_pairs(&t->data);
-  return cq_sampler_new(&t->sampler, &t->data, sampling, r->o->run.seed + (uint64_t)k, error);
+  return cq_sampler_new(&t->sampler, &t->data, sampling, r->training.o->seed + (uint64_t)k, error);
 }
 
 /* A ranking needs wrong answers. */
 static cq_status check_ranked(const run *r, cq_error *error) {
   const task *t = &r->tasks[RANKED];
-  const int n = r->o->run.batch_pairs;
+  const int n = r->training.o->batch_pairs;
   bool negatives = false;
   for (size_t i = 0; i < t->data.n_targets; i++) negatives |= t->data.thirds[i].n > 0;
   if (t->n_files == 0) return CQ_OK;
@@ -131,7 +153,7 @@ static cq_status number_labels(run *r, cq_error *error) {
 /* Equal texts get equal numbers. */
 static cq_status number_texts(run *r, cq_error *error) {
   const cq_parallel *data = &r->tasks[RANKED].data;
-  const size_t n = data->n_targets, n_batch = (size_t)r->o->run.batch_pairs;
+  const size_t n = data->n_targets, n_batch = (size_t)r->training.o->batch_pairs;
   r->target_ids = cq_alloc_array(n, sizeof *r->target_ids);
   r->negative_ids = cq_alloc_array(n, sizeof *r->negative_ids);
   r->ids_now[0] = cq_alloc_array(n_batch, sizeof *r->ids_now[0]);
@@ -146,7 +168,7 @@ static cq_status number_texts(run *r, cq_error *error) {
 }
 
 static cq_status read_data(run *r, cq_error *error) {
-  const size_t n = (size_t)r->o->run.batch_pairs;
+  const size_t n = (size_t)r->training.o->batch_pairs;
   cq_status status = CQ_OK;
   for (kind k = 0; !status && k < N_KINDS; k++) status = read_task(r, k, error);
   if (!status) status = check_ranked(r, error);
@@ -192,7 +214,7 @@ static kind kind_of_batch(run *r, uint64_t n) {
 
 /* Fills the batch's texts and what is said of them. Returns how many texts there are. */
 static size_t fill_batch(run *r, uint64_t number) {
-  const size_t n = (size_t)r->o->run.batch_pairs;
+  const size_t n = (size_t)r->training.o->batch_pairs;
   r->kind = kind_of_batch(r, number);
   task *t = &r->tasks[r->kind];
   size_t n_texts = 2 * n;
@@ -204,7 +226,7 @@ static size_t fill_batch(run *r, uint64_t number) {
     r->texts[i] = t->data.sources[r->pairs[i].source];
     r->texts[n + i] = t->data.targets[target];
     if (r->kind == LABELLED) r->labels_now[i] = r->label_of[target];
-    if (r->kind == SCORED && cq_slice_number(&score, third)) r->scores_now[i] = (float)(score / r->o->greatest_score);
+    if (r->kind == SCORED && cq_slice_number(&score, third)) r->scores_now[i] = (float)(score / r->o.max_score);
     if (r->kind != RANKED) continue;
     r->ids_now[0][i] = r->pairs[i].source;
     r->ids_now[1][i] = r->target_ids[target];
@@ -219,7 +241,7 @@ static size_t fill_batch(run *r, uint64_t number) {
 static cq_status judge(void *context, double *loss, float *gradients, const float *vectors, size_t n_texts,
                        cq_error *error) {
   run *r = context;
-  const int64_t n = r->o->run.batch_pairs, dim = cq_encoder_dim(r->training.encoder);
+  const int64_t n = r->training.o->batch_pairs, dim = cq_encoder_dim(r->training.encoder);
   const cq_space space = {{vectors, vectors + n * dim}, {gradients, gradients + n * dim}, n, dim};
   cq_status status = CQ_OK;
   switch (r->kind) {
@@ -236,8 +258,8 @@ static cq_status judge(void *context, double *loss, float *gradients, const floa
                            .n = {n, (int64_t)n_texts - n},
                            .dim = dim,
                            .ids = {r->ids_now[0], r->ids_now[1]},
-                           .temperature = r->o->temperature,
-                           .both_ways = r->o->both_ways};
+                           .temperature = r->o.temperature,
+                           .both_ways = r->o.symmetric};
     status = cq_contrast_loss(loss, &c, 1, &r->lane, r->training.ctx, error);
     break;
   }
@@ -253,7 +275,7 @@ static cq_status compute_batch(void *context, cq_step_report *report, cq_error *
   cq_status status = cq_trainer_step_jointly(trainer, r->texts, n_texts, judge, r, report, error);
   r->training.kind = names[r->kind];
   if (!status && r->head && report->updated)
-    status = cq_label_head_update(r->head, 1.0 / r->o->run.accumulate, r->training.ctx, error);
+    status = cq_label_head_update(r->head, 1.0 / r->training.o->accumulate, r->training.ctx, error);
   return status;
 }
 
@@ -264,7 +286,7 @@ static cq_status make_head(run *r, cq_error *error) {
   if (r->labels.n == 0) return CQ_OK;
   const cq_label_head_options options = {.dim = cq_encoder_dim(r->training.encoder),
                                          .n_labels = (int64_t)r->labels.n,
-                                         .seed = r->o->run.seed,
+                                         .seed = r->training.o->seed,
                                          .optimizer = cq_training_optimizer(&r->training)};
   return cq_label_head_new(&r->head, r->lane.kernels, &options, error);
 }
@@ -280,8 +302,8 @@ static cq_status restore(void *context, const cq_checkpoint *c, cq_error *error)
 }
 
 static void describe(cq_builder *what, const run *r) {
-  const cq_finetune_options *o = r->o;
-  cq_builder_printf(what, "%.17g %.17g %d", o->greatest_score, o->temperature, o->both_ways);
+  const cq_finetune_options *o = &r->o;
+  cq_builder_printf(what, "%.17g %.17g %d", o->max_score, o->temperature, o->symmetric);
   for (kind k = 0; k < N_KINDS; k++) {
     cq_builder_char(what, ';');
     cq_training_describe_data(what, &r->tasks[k].data);
@@ -291,7 +313,7 @@ static void describe(cq_builder *what, const run *r) {
 static void card_title(const void *context, cq_builder *card) {
   const run *r = context;
   cq_builder_text(card, "A sentence encoder. Made with calque by finetuning ");
-  cq_model_card_name(card, r->o->model);
+  cq_model_card_name(card, r->o.model);
   cq_builder_char(card, '.');
 }
 
@@ -303,19 +325,19 @@ static void card_data(const void *context, cq_builder *card) {
 
 static void card_task(const void *context, cq_builder *card) {
   const run *r = context;
-  const cq_finetune_options *o = r->o;
+  const cq_finetune_options *o = &r->o;
   cq_builder_text(card, "- begun from ");
   cq_model_card_name(card, o->model);
   cq_builder_char(card, '\n');
-  if (o->n_labelled > 0)
+  if (o->n_nli > 0)
     cq_builder_printf(card, "- labels: cross-entropy of %u, told from (u, v, |u - v|) (Reimers & Gurevych 2019)\n",
                       r->labels.n);
   if (o->n_scored > 0)
     cq_builder_printf(card, "- scores, from 0 to %g: squared error of the cosine (Reimers & Gurevych 2019)\n",
-                      o->greatest_score);
-  if (o->n_ranked > 0)
+                      o->max_score);
+  if (o->n_pairs > 0)
     cq_builder_printf(card, "- pairs: ranking among the batch's%s, temperature %g (Henderson et al. 2017)\n",
-                      o->both_ways ? ", both ways" : "", o->temperature);
+                      o->symmetric ? ", both ways" : "", o->temperature);
 }
 
 static void release(run *r) {
@@ -342,14 +364,15 @@ static void release(run *r) {
 
 cq_status cq_finetune(cq_training_result *result, const cq_finetune_options *options, cq_context *ctx,
                       cq_error *error) {
-  cq_status status = check_options(options, error);
-  if (status) return status;
+  cq_training_options training;
   run *r = cq_alloc_zeroed(sizeof *r);
-  if (!r) return cq_fail_memory(error, "finetuning");
-  r->o = options;
-  r->tasks[LABELLED] = (task){.files = options->labelled, .n_files = options->n_labelled};
-  r->tasks[SCORED] = (task){.files = options->scored, .n_files = options->n_scored};
-  r->tasks[RANKED] = (task){.files = options->ranked, .n_files = options->n_ranked};
+  if (!r) return cq_fail_memory(error, "fine-tuning");
+  cq_status status = cq_options_take(&r->o, &cq_group_finetune, options, error);
+  if (!status) status = cq_options_take(&training, &cq_group_finetune_training, r->o.run, error);
+  if (!status) status = cq_group_check(&cq_group_training, &training, error); /* without a struct of its own, too */
+  r->tasks[LABELLED] = (task){.files = r->o.nli, .n_files = r->o.n_nli};
+  r->tasks[SCORED] = (task){.files = r->o.scored, .n_files = r->o.n_scored};
+  r->tasks[RANKED] = (task){.files = r->o.pairs, .n_files = r->o.n_pairs};
   const cq_training_task about = {.name = "finetune",
                                   .batch = compute_batch,
                                   .save = save,
@@ -359,12 +382,12 @@ cq_status cq_finetune(cq_training_result *result, const cq_finetune_options *opt
                                   .card_task = card_task,
                                   .context = r};
   cq_builder what = {0};
-  status = cq_training_open(&r->training, &options->run, &about, ctx, error);
+  if (!status) status = cq_training_open(&r->training, &training, &about, ctx, error);
   if (!status) status = read_data(r, error);
-  if (!status) status = cq_training_open_encoder(&r->training, options->model, error);
+  if (!status) status = cq_training_open_encoder(&r->training, r->o.model, error);
   if (!status) status = cq_training_begin(&r->training, count_pairs(r), error);
   if (!status) status = make_head(r, error);
-  describe(&what, r);
+  if (!status) describe(&what, r);
   if (!status) status = cq_training_run(&r->training, &what, result, error);
   cq_builder_free(&what);
   release(r);
