@@ -1,4 +1,4 @@
-/* Running work on a context's threads. See calque/context.h for its making. */
+/* Running work on a context's threads, and keeping memory with it between calls. See calque/context.h for its making. */
 #ifndef BASE_CONTEXT_H
 #define BASE_CONTEXT_H
 
@@ -7,9 +7,25 @@
 #include <stddef.h>
 
 /* Calls work(context, item, worker) for every item in [0, n_items) and returns when all are done. Items are handed
- * out in order, one at a time, to whichever worker is free; worker is in [0, n_threads). ctx NULL runs all on the
- * caller. Work must not call cq_context_run on the same ctx. */
+ * out in order, one at a time, to whichever worker is free. worker is in [0, n_threads): the calling thread is worker
+ * 0, and no two threads have the same number in one call. Any number of threads may call this at once: each works on
+ * its own items, and threads of the context that are idle help with any of them. ctx NULL, one item, and a call from
+ * inside of work of the same ctx run on the caller alone. */
 void cq_context_run(cq_context *ctx, size_t n_items, void (*work)(void *context, size_t item, int worker),
                     void *context);
+
+/* --- spares: objects that a call makes, such as a worker's memory, and leaves to later calls --- */
+
+/* What objects are interchangeable, known by its address. */
+typedef struct cq_spare_kind {
+  void (*free)(void *object);
+} cq_spare_kind;
+
+/* An object of that kind, of those that this thread put back if there is one; NULL: none is left, make one. */
+void *cq_context_take(cq_context *ctx, const cq_spare_kind *kind);
+
+/* Puts an object back that holds n_bytes, from wherever it is. Those put back longest ago are freed when there are too
+ * many or too large ones; without a context (ctx NULL) it is freed at once. */
+void cq_context_put(cq_context *ctx, const cq_spare_kind *kind, void *object, size_t n_bytes);
 
 #endif
