@@ -45,7 +45,7 @@ int main(int argc, char **argv) {
     status = cq_lexical_search(&hits, index, queries, n, &o, ctx, &error);
     if (pass >= 0)
       seconds[pass] = cq_seconds(CLOCK_MONOTONIC) - wall, cpu += cq_seconds(CLOCK_PROCESS_CPUTIME_ID) - before;
-    if (!status) free(hits);
+    if (!status) cq_free(hits);
   }
   if (status) return fprintf(stderr, "%s\n", error.message), 1;
   qsort(seconds, (size_t)n_passes, sizeof *seconds, ascending);

@@ -14,7 +14,7 @@ static void check_curve(const cq_labelled *l, bool by_cosine) {
   CHECK(cq_labelled_curve(&curve, &n_points, l, by_cosine, NULL) == CQ_OK);
   for (size_t i = 0; i < n_points; i++)
     CHECK(curve[i].f1 >= 0 && curve[i].f1 <= 1 && curve[i].n_correct <= curve[i].n_taken);
-  free(curve);
+  cq_free(curve);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {

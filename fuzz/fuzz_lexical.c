@@ -96,7 +96,7 @@ static void search(const cq_lexical *index, const cq_lexical_query *query, uint6
       CHECK(rank == 0 || hits[rank].score <= hits[rank - 1].score);
       for (size_t k = 0; k < hits[rank].id.n; k++) sum += (unsigned char)hits[rank].id.data[k];
     }
-    free(hits);
+    cq_free(hits);
   }
 }
 

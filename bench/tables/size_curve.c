@@ -26,6 +26,6 @@ int main(void) {
   if (n == 0) return fprintf(stderr, "size_curve: no lines of four numbers\n"), EXIT_FAILURE;
   if (cq_chart_svg(&svg, &chart, 1, &error)) return fprintf(stderr, "size_curve: %s\n", error.message), EXIT_FAILURE;
   fputs(svg, stdout);
-  free(svg);
+  cq_free(svg);
   return EXIT_SUCCESS;
 }

@@ -33,7 +33,7 @@ typedef struct cq_analysis_options {
   bool no_stems;          /* though the language has a stemmer */
 } cq_analysis_options;
 
-/* The terms of a text, in order: *out[n], released with free().
+/* The terms of a text, in order: *out[n], released with cq_free().
  * Errors: CQ_ERR_ARGUMENT for what is no code of a language; CQ_ERR_FORMAT for a file of stop words that
  * is no text, or a stop word of more than 16 words; CQ_ERR_IO, CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_analyze(cq_slice **out, size_t *n, cq_slice text, const cq_analysis_options *options,

@@ -2,7 +2,7 @@
  *
  *   cq_chart chart = {.title = "de-en", .x_label = "recall", .y_label = "precision", .x = {0, 1}, .y = {0, 1}};
  *   chart.series = &(cq_chart_series){.name = "margin", .x = recall, .y = precision, .n = n}, chart.n_series = 1;
- *   cq_chart_svg(&svg, &chart, 1, &err);                         // free(svg)
+ *   cq_chart_svg(&svg, &chart, 1, &err);                         // cq_free(svg)
  */
 #ifndef CALQUE_CHART_H
 #define CALQUE_CHART_H
@@ -49,7 +49,7 @@ typedef struct cq_chart {
   bool no_numbers;   /* on the axes, nor lines at them: distances mean something, places do not */
 } cq_chart;
 
-/* Charts, one below the other, as a document of its own. out: release with free().
+/* Charts, one below the other, as a document of its own. out: release with cq_free().
  * Bytes of texts that are not UTF-8, and characters that XML has not, become U+FFFD.
  * Errors: CQ_ERR_ARGUMENT for an axis without extent or a chart too small to draw in, CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_chart_svg(char **out, const cq_chart *charts, size_t n_charts, cq_error *error);

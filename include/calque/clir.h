@@ -112,12 +112,12 @@ typedef struct cq_clir_word {
   double cosine, score;
 } cq_clir_word;
 
-/* What a query becomes: *out [n], released with free(); words of the query that the text lacks give nothing. */
+/* What a query becomes: *out [n], released with cq_free(); words of the query that the text lacks give nothing. */
 CQ_API CQ_MUST_USE cq_status cq_clir_expand(cq_clir_word **out, size_t *n, const cq_clir_model *model, const char *from,
                                             const char *to, cq_slice query, const cq_clir_options *options,
                                             cq_error *error);
 
-/* Searches for topics in another language: *out [n_topics, k], those not asked for without hits, released with free().
+/* Searches for topics in another language: *out [n_topics, k], those not asked for without hits, released with cq_free().
  *   asked  [n_topics]; NULL: all
  * from and to the same: the monolingual run. Errors: CQ_ERR_ARGUMENT for idf or feedback with sums
  * of vectors. */
@@ -166,7 +166,7 @@ CQ_API CQ_MUST_USE cq_status cq_clir_cognates_set(cq_clir_cognates *cognates, co
 /* How many words of a topic find their like in its documents more than in another's: about 0 where nothing was
  * learned. */
 CQ_API double cq_clir_cognates_contrast(const cq_clir_cognates *cognates);
-/* The entries of a query's words in the table, word after word, each's best first: *out [n], released with free();
+/* The entries of a query's words in the table, word after word, each's best first: *out [n], released with cq_free();
  * cosine and score are the entry. The query is analysed without stems. Errors: CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_clir_cognates_expand(cq_clir_word **out, size_t *n, const cq_clir_cognates *cognates,
                                                      cq_slice query, cq_error *error);
@@ -184,7 +184,7 @@ typedef struct cq_clir_folds {
 } cq_clir_folds;
 CQ_API cq_clir_folds cq_clir_default_folds(void); /* five of groups of one */
 
-/* *out [n_topics]: those of a fold, from 0 on; released with free(). Errors: CQ_ERR_ARGUMENT for a fold without
+/* *out [n_topics]: those of a fold, from 0 on; released with cq_free(). Errors: CQ_ERR_ARGUMENT for a fold without
  * topics, or a topic that is no number where groups are asked for; CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_clir_fold_topics(bool **out, const cq_clir *clir, const cq_clir_folds *folds, int fold,
                                                  cq_error *error);

@@ -54,7 +54,7 @@ CQ_API int cq_encoder_dim(const cq_encoder *encoder);
 CQ_API int cq_encoder_max_seq_length(const cq_encoder *encoder);
 CQ_API int64_t cq_encoder_n_parameters(const cq_encoder *encoder);
 
-/* A description as JSON: modules, shapes, tokenizer, prompts, parameters. Release with free(). */
+/* A description as JSON: modules, shapes, tokenizer, prompts, parameters. Release with cq_free(). */
 CQ_API CQ_MUST_USE cq_status cq_encoder_describe(char **out_json, const cq_encoder *encoder, cq_error *error);
 
 /* 16 bytes of identity as 32 hex digits: equal when configuration, vocabulary and weights are. */

@@ -48,7 +48,7 @@ CQ_API cq_f1_point cq_f1_at(double threshold, const double *scores, const bool *
 
 /* At every threshold that makes a difference, the highest first: midway between two neighbouring scores, and the lowest
  * score itself. Candidates of equal score are taken together.
- *   out   released with free(); NULL when n is 0
+ *   out   released with cq_free(); NULL when n is 0
  * Errors: CQ_ERR_ARGUMENT for a NaN score or more correct candidates than n_gold; CQ_ERR_MEMORY.
  * Source: the midpoint rule of Artetxe & Schwenk 2019, section 4.1. */
 CQ_API CQ_MUST_USE cq_status cq_f1_curve(cq_f1_point **out, size_t *n_points, const double *scores, const bool *correct,

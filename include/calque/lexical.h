@@ -7,7 +7,7 @@
  *   cq_lexical_query query;
  *   cq_lexical_parse(&query, index, text, &err);
  *   cq_lexical_search(&hits, index, &query, 1, NULL, ctx, &err);           // hits[0 .. k), best first
- *   free(hits), cq_lexical_query_free(&query), cq_lexical_free(index);
+ *   cq_free(hits), cq_lexical_query_free(&query), cq_lexical_free(index);
  *
  * Ranking is exact: documents that cannot be among the best k are passed over by bounds, none that can. A document
  * without any of the query's terms is not found. Scores are sums of multiples of 2^-32, so that neither the order of
@@ -112,7 +112,7 @@ typedef struct cq_lexical_hit {
   uint64_t document;
 } cq_lexical_hit;
 
-/* The best documents of each query: *out [n_queries, k], released with free(). A query none of whose terms is in the
+/* The best documents of each query: *out [n_queries, k], released with cq_free(). A query none of whose terms is in the
  * index finds nothing. Errors: CQ_ERR_ARGUMENT for k 0, a parameter out of range, a weight that is not above 0 or
  * weights so great that sums would not be exact; CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_lexical_search(cq_lexical_hit **out, const cq_lexical *index,

@@ -5,7 +5,7 @@
  *   cq_mined_pair *pairs;
  *   size_t n;
  *   cq_margin_pairs(&pairs, &n, &of_x, &of_y, NULL, &err);           // best first
- *   free(pairs);
+ *   cq_free(pairs);
  *
  * cq_mine does all of it on two files. Source: Artetxe & Schwenk 2019, sections 3 and 4. */
 #ifndef CALQUE_MINE_H
@@ -47,7 +47,7 @@ typedef struct cq_margin_options {
 CQ_API cq_margin_options cq_margin_default_options(void); /* ratio, max, 1, none */
 
 /* Scores candidates from both sides' neighbours and chooses pairs, best first (then by source, then by target).
- *   out      released with free(); NULL when there are none
+ *   out      released with cq_free(); NULL when there are none
  *   options  NULL for the defaults
  * Errors: CQ_ERR_ARGUMENT when the neighbours are not of one search; CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_margin_pairs(cq_mined_pair **out, size_t *n, const cq_neighbours *of_source,

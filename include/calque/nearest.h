@@ -73,7 +73,7 @@ typedef struct cq_near_pair {
 } cq_near_pair;
 
 /* All pairs of rows whose cosine is at least `least`, by (row, other), however many a row has.
- *   out      released with free(); NULL when there are none
+ *   out      released with cq_free(); NULL when there are none
  *   options  its k and checkpoint are not looked at
  * Errors: as above; CQ_ERR_LIMIT for more than n_most pairs. */
 CQ_API CQ_MUST_USE cq_status cq_near_pairs(cq_near_pair **out, size_t *n_pairs, const float *x, size_t n, size_t dim,

@@ -46,7 +46,7 @@ cq_status cq_f1_curve(cq_f1_point **out, size_t *n_points, const double *scores,
   if (all_correct > n_gold)
     return cq_fail(error, CQ_ERR_ARGUMENT, "F1: %zu candidates are correct, of %zu in all", all_correct, n_gold);
   scored *order = cq_alloc_array(n, sizeof *order);
-  cq_f1_point *points = order ? malloc(n * sizeof *points) : NULL;
+  cq_f1_point *points = order ? cq_alloc_array(n, sizeof *points) : NULL;
   if (!points) {
     cq_free(order);
     return cq_fail_memory(error, "a curve");

@@ -147,7 +147,7 @@ cq_status cq_lexical_parse(cq_lexical_query *out, const cq_lexical *x, cq_slice 
   if (!status) {
     const cq_slice *terms = cq_analysis_terms(analysis)->items;
     for (size_t i = 0; i < n; i++) n_bytes += terms[ids[i]].n;
-    out->terms = malloc(n * sizeof *out->terms + n_bytes + 1);
+    out->terms = cq_alloc(n * sizeof *out->terms + n_bytes + 1);
     if (!out->terms) status = cq_fail_memory(error, "a query");
     char *bytes = (char *)(out->terms + n);
     for (; !status && out->n < n; out->n++) {
@@ -162,6 +162,6 @@ cq_status cq_lexical_parse(cq_lexical_query *out, const cq_lexical *x, cq_slice 
 }
 
 void cq_lexical_query_free(cq_lexical_query *query) {
-  free(query->terms);
+  cq_free(query->terms);
   *query = (cq_lexical_query){0};
 }

@@ -45,7 +45,7 @@ cq_status cq_lexical_run(FILE *out, const cq_lexical *index, const char *path, c
   if (!status && ferror(out)) status = cq_fail(error, CQ_ERR_IO, "the run cannot be written");
   for (size_t i = 0; queries && i < topics.n; i++) cq_lexical_query_free(&queries[i]);
   cq_free(queries);
-  free(hits);
+  cq_free(hits);
   cq_topics_free(&topics);
   return status;
 }

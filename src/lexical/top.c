@@ -354,7 +354,8 @@ cq_status cq_lexical_search(cq_lexical_hit **out, const cq_lexical *index, const
   if (o.k == 0) return cq_fail(error, CQ_ERR_ARGUMENT, "k is 0, expected at least 1");
   const cq_collection_counts counts = {(double)n_documents, (double)index->n_occurrences};
   cq_status status = cq_scoring_open(&scoring, &o, counts, index->longest, error);
-  all.hits = cq_checked_mul(&n_hits, n_queries, o.k) ? calloc(n_hits ? n_hits : 1, sizeof *all.hits) : NULL;
+  all.hits =
+      cq_checked_mul(&n_hits, n_queries, o.k) ? cq_alloc_array_zeroed(n_hits ? n_hits : 1, sizeof *all.hits) : NULL;
   all.status = cq_alloc_array_zeroed(n_queries, sizeof *all.status);
   all.errors = cq_alloc_array_zeroed(n_queries, sizeof *all.errors);
   all.workers = cq_alloc_array_zeroed(n_workers, sizeof *all.workers);
@@ -384,7 +385,7 @@ cq_status cq_lexical_search(cq_lexical_hit **out, const cq_lexical *index, const
   cq_free(all.errors);
   cq_scoring_free(&scoring);
   if (status)
-    free(all.hits);
+    cq_free(all.hits);
   else
     *out = all.hits;
   return status;

@@ -78,7 +78,9 @@ cq_status cq_encoder_describe(char **out_json, const cq_encoder *e, cq_error *er
   if (status) return status;
   bool ok = json_object_set_new(object, "directory", text_or_null(e->directory)) == 0 &&
             json_object_set_new(object, "simd", json_string(cq_simd_level())) == 0;
-  *out_json = ok ? json_dumps(object, JSON_INDENT(2)) : NULL;
+  char *text = ok ? json_dumps(object, JSON_INDENT(2)) : NULL;
+  *out_json = text ? cq_strdup(text) : NULL;
+  free(text);
   json_decref(object);
   return *out_json ? CQ_OK : cq_fail_memory(error, "a description");
 }

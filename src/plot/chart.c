@@ -11,6 +11,7 @@
 #include "calque/chart.h"
 
 #include "base/error.h"
+#include "base/memory.h"
 #include "plot/axis.h"
 #include "plot/svg.h"
 
@@ -269,7 +270,7 @@ cq_status cq_chart_svg(char **out, const cq_chart *charts, size_t n_charts, cq_e
     height += l.height;
   }
   cq_builder_text(&b, "</svg>\n");
-  if (!status) *out = b.failed ? NULL : strdup(b.data);
+  if (!status) *out = b.failed ? NULL : cq_strdup(b.data);
   cq_builder_free(&b);
   return *out || status ? status : cq_fail_memory(error, "a chart");
 }

@@ -122,7 +122,7 @@ static cq_status choose(pairs *p, const cq_neighbours *of_source, const cq_neigh
   uint32_t *best_source = cq_alloc_array(of_target->n, sizeof *best_source);
   bool *taken = cq_alloc_array_zeroed(of_source->n + of_target->n, sizeof *taken);
   cq_status status = CQ_OK;
-  p->items = calloc(most + 1, sizeof *p->items);
+  p->items = cq_alloc_array_zeroed(most + 1, sizeof *p->items);
   if (!source_means || !target_means || !best_source || !taken || !p->items)
     status = cq_fail_memory(error, "candidate pairs");
   if (!status && forward) status = add_candidates(p, of_source, source_means, target_means, false, o, per_row, error);
@@ -163,7 +163,7 @@ static cq_status choose_within(pairs *p, const cq_neighbours *neighbours, const 
   const size_t per_row = one ? 1 : candidates_of(o, neighbours), most = neighbours->n * per_row;
   double *means = means_of(neighbours);
   bool *taken = cq_alloc_array_zeroed(neighbours->n, sizeof *taken);
-  p->items = calloc(most + 1, sizeof *p->items);
+  p->items = cq_alloc_array_zeroed(most + 1, sizeof *p->items);
   cq_status status = means && taken && p->items ? CQ_OK : cq_fail_memory(error, "candidate pairs");
   if (!status) status = add_candidates(p, neighbours, means, means, false, o, per_row, error);
   if (!status) {
@@ -199,7 +199,7 @@ static cq_status check(const cq_neighbours *of_source, const cq_neighbours *of_t
 /* Hands the pairs over. */
 static cq_status give(cq_mined_pair **out, size_t *n, pairs *p, cq_status status) {
   if (status || p->n == 0) {
-    free(p->items);
+    cq_free(p->items);
     return status;
   }
   *out = p->items, *n = p->n;

@@ -55,7 +55,7 @@ static cq_status bring_together(cq_near_pair **out, size_t *n, gathering *g, siz
   cq_status status = count(n, g, n_workers, error);
   if (status || *n == 0) return status;
   size_t at = 0;
-  *out = malloc(*n * sizeof **out);
+  *out = cq_alloc_array(*n, sizeof **out);
   if (!*out) return cq_fail_memory(error, "near pairs");
   for (size_t w = 0; w < n_workers; w++) {
     const finds *f = &g->of_worker[w];

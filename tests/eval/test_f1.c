@@ -26,7 +26,7 @@ static void a_curve_by_hand(void **state) {
   const cq_f1_point best = cq_f1_best(curve, n);
   assert_float_equal(best.threshold, 1, 0);
   assert_float_equal(best.f1, 2 * 0.6 * 0.75 / 1.35, 1e-15);
-  free(curve);
+  cq_free(curve);
 }
 
 static void ends_and_errors(void **state) {
@@ -43,11 +43,11 @@ static void ends_and_errors(void **state) {
   /* There is no number between the two. */
   assert_int_equal(cq_f1_curve(&curve, &n, scores, correct, 2, 1, NULL), CQ_OK);
   assert_true(curve[0].threshold == up && cq_f1_at(curve[0].threshold, scores, correct, 2, 1).n_taken == 1);
-  free(curve);
+  cq_free(curve);
   /* Nothing correct, no gold. */
   assert_int_equal(cq_f1_curve(&curve, &n, scores, (bool[]){false, false}, 2, 0, NULL), CQ_OK);
   assert_float_equal(cq_f1_best(curve, n).f1, 0, 0);
-  free(curve);
+  cq_free(curve);
   assert_int_equal(cq_f1_curve(&curve, &n, bad, correct, 1, 1, &error), CQ_ERR_ARGUMENT);
   assert_string_equal(error.message, "F1: score 1 is not a number");
   assert_int_equal(cq_f1_curve(&curve, &n, scores, (bool[]){true, true}, 2, 1, &error), CQ_ERR_ARGUMENT);

@@ -93,7 +93,7 @@ static void documents_are_counted(void **state) {
     o.model = (cq_lexical_model)m;
     assert_int_equal(cq_lexical_search(&hits, index, &query, 1, &o, NULL, NULL), CQ_OK);
     assert_null(hits[0].id.data);
-    free(hits);
+    cq_free(hits);
   }
   cq_lexical_free(index);
 }

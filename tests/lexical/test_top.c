@@ -239,8 +239,8 @@ static void check_model(const collection *c, const cq_lexical *index, cq_lexical
       for (size_t rank = 0; rank < o.k && pruned[q * o.k + rank].id.data; rank++)
         *n_negative += pruned[q * o.k + rank].score < 0;
     }
-    free(pruned);
-    free(all);
+    cq_free(pruned);
+    cq_free(all);
   }
 }
 
@@ -305,8 +305,8 @@ static void words_of_most_documents_count_against_them(void **state) {
       assert_non_null(pruned[299].id.data);
       assert_null(pruned[300].id.data);
     }
-    free(pruned);
-    free(all);
+    cq_free(pruned);
+    cq_free(all);
   }
   cq_lexical_query_free(&query);
   cq_lexical_free(index);
@@ -332,7 +332,7 @@ static void segments_and_threads_change_nothing(void **state) {
     for (int n_threads = 1; n_threads <= 3; n_threads++) {
       cq_lexical_hit *hits = search(one, as, N, &o, n_threads);
       same_hits(hits, expected, N * K);
-      free(hits);
+      cq_free(hits);
     }
     for (size_t i = 0; i < 2; i++) {
       cq_lexical *index = opened(others[i]);
@@ -341,12 +341,12 @@ static void segments_and_threads_change_nothing(void **state) {
         o.exhaustive = exhaustive;
         cq_lexical_hit *hits = search(index, as, N, &o, 2);
         same_hits(hits, expected, N * K);
-        free(hits);
+        cq_free(hits);
       }
       o.exhaustive = false;
       cq_lexical_free(index);
     }
-    free(expected);
+    cq_free(expected);
   }
   cq_lexical_free(one);
   free(c);
@@ -384,7 +384,7 @@ static void what_cannot_matter_is_not_looked_at(void **state) {
     const double mu = o.model == CQ_DIRICHLET ? 2500 : 2000, T = 2 * N + 5;
     assert_true(fabs(scores[m] - formula(o.model, mu, 1.2, 0.75, 3, 5, N + 2, N, T, N) -
                      formula(o.model, mu, 1.2, 0.75, 2, 5, 3, 2, T, N)) < 1e-9);
-    free(hits);
+    cq_free(hits);
   }
   cq_lexical_free(index);
 
@@ -415,7 +415,7 @@ static void what_cannot_matter_is_not_looked_at(void **state) {
     assert_int_equal(cq_lexical_search(&hits, index, &query, 1, &o, NULL, &error), CQ_OK);
     assert_int_equal(hits[0].document, SECOND);
     assert_true(hits[0].score == scores[m]);
-    free(hits);
+    cq_free(hits);
     o.exhaustive = true;
     assert_int_equal(cq_lexical_search(&hits, index, &query, 1, &o, NULL, &error), CQ_ERR_FORMAT);
     assert_string_equal(error.message, "segment 1 of the index is damaged");
@@ -463,7 +463,7 @@ static void bad_options_are_refused(void **state) {
     cq_lexical_hit *hits;
     assert_int_equal(cq_lexical_search(&hits, index, queries, n, NULL, NULL, NULL), CQ_OK);
     for (size_t i = 0; i < n * 10; i++) assert_null(hits[i].id.data);
-    free(hits);
+    cq_free(hits);
   }
   cq_lexical_free(index);
 }
@@ -529,7 +529,7 @@ static void damaged_postings_are_safe(void **state) {
       n_errors += status != CQ_OK;
       for (size_t rank = 0; !status && rank < K && hits[rank].id.data; rank++)
         assert_true(hits[rank].document < MOST_DOCUMENTS && isfinite(hits[rank].score));
-      free(hits);
+      cq_free(hits);
     }
     cq_lexical_free(index);
   }
@@ -560,7 +560,7 @@ static void every_allocation_may_fail(void **state) {
     cq_alloc_fail_at(0);
     assert_int_equal(status, failed ? CQ_ERR_MEMORY : CQ_OK);
     assert_true(!failed || error.message[0]);
-    free(hits);
+    cq_free(hits);
     cq_lexical_query_free(&parsed);
     cq_lexical_free(index);
     if (!failed) break;

@@ -79,24 +79,24 @@ static void points_lie_where_they_should(void **state) {
   assert_non_null(strstr(svg, ">P &amp; R</text>"));
   assert_non_null(strstr(svg, ">0.2</text>"));
   assert_int_equal(count(svg, "<circle"), 0);
-  free(svg);
+  cq_free(svg);
 
   series.kind = CQ_CHART_POINTS;
   svg = drawn(&chart, 1);
   assert_int_equal(count(svg, "<circle"), 4 + 1); /* and the legend's */
   assert_non_null(strstr(svg, "<circle cx=\"342.0\" cy=\"246.0\""));
-  free(svg);
+  cq_free(svg);
 
   series.kind = CQ_CHART_MARKED_LINE;
   svg = drawn(&chart, 1);
   assert_int_equal(count(svg, "<circle"), 4 + 1);
   assert_non_null(strstr(svg, "L616.0 428.0 M616.0 64.0 \""));
-  free(svg);
+  cq_free(svg);
 
   series.kind = CQ_CHART_JOINS; /* 0-1 and 4-5, of which the latter is no number; 2-3 leaves the chart */
   svg = drawn(&chart, 1);
   assert_non_null(strstr(svg, "d=\"M68.0 64.0 L342.0 246.0 \""));
-  free(svg);
+  cq_free(svg);
 }
 
 static void joins_take_no_colour(void **state) {
@@ -110,7 +110,7 @@ static void joins_take_no_colour(void **state) {
   assert_int_equal(count(svg, "stroke=\"#009e73\""), 2);
   assert_int_equal(count(svg, "stroke=\"#999\""), 2);
   assert_int_equal(count(svg, "stroke=\"#d55e00\""), 0);
-  free(svg);
+  cq_free(svg);
 }
 
 /* Where the legend has no room in one row it takes another: the plot begins lower, and is as high. */
@@ -129,7 +129,7 @@ static void legends_wrap_above_the_plot(void **state) {
     assert_non_null(strstr(svg, tops[chart.n_series]));
     assert_non_null(strstr(svg, sizes[chart.n_series]));
     assert_int_equal(count(svg, long_name), (chart.n_series + 1) / 2);
-    free(svg);
+    cq_free(svg);
   }
 }
 
@@ -141,7 +141,7 @@ static void axes_are_fitted(void **state) {
   char *svg = drawn(&chart, 1);
   assert_non_null(strstr(svg, ">0</text>")); /* 1 is near enough to 0 for 4, and 2 for 8.5 */
   assert_non_null(strstr(svg, ">8</text>"));
-  free(svg);
+  cq_free(svg);
 
   /* One unit on both axes, 4 % of room around: 6.5 takes the 436 from top to bottom, but for that. */
   chart.same_unit = true;
@@ -153,12 +153,12 @@ static void axes_are_fitted(void **state) {
   assert_float_equal((cx[1] - cx[0]) / 3, (cy[0] - cy[1]) / 6.5, 0.1);
   assert_float_equal((cy[0] - cy[1]) / 6.5, (452 - 16) / (6.5 * 1.08), 0.1);
   assert_float_equal((cx[0] + cx[1]) / 2, (48 + 616) / 2.0, 0.1);
-  free(svg);
+  cq_free(svg);
 
   chart.no_numbers = true;
   svg = drawn(&chart, 1);
   assert_int_equal(count(svg, "<text"), 0);
-  free(svg);
+  cq_free(svg);
 }
 
 static void numbers_at_ticks_are_round(void **state) {
@@ -210,7 +210,7 @@ static void marks_and_charts_below_one_another(void **state) {
   assert_non_null(strstr(svg, ">a&lt;b</text>"));
   assert_null(strstr(svg, "outside"));
   assert_null(strstr(svg, "nowhere"));
-  free(svg);
+  cq_free(svg);
 }
 
 static void text_that_xml_has_not_is_replaced(void **state) {
@@ -218,7 +218,7 @@ static void text_that_xml_has_not_is_replaced(void **state) {
   const cq_chart chart = {.title = "a\x01z\xff\xc3\xa9\xef\xbf\xbe.", .x = {0, 1}, .y = {0, 1}};
   char *svg = drawn(&chart, 1);
   assert_non_null(strstr(svg, ">a\xef\xbf\xbdz\xef\xbf\xbd\xc3\xa9\xef\xbf\xbd.</text>"));
-  free(svg);
+  cq_free(svg);
 }
 
 static void errors_are_told(void **state) {

@@ -233,7 +233,7 @@ static void models_translate(void **state) {
     assert_string_equal(out[i], again[i]);
     assert_string_equal(out[i], out[i % 4]);
   }
-  for (int i = 0; i < N; i++) free(out[i]), free(again[i]);
+  for (int i = 0; i < N; i++) cq_free(out[i]), cq_free(again[i]);
   assert_int_equal(cq_autoencoder_translate(out, NULL, a, "xx", "yy", NULL, 0, NULL, ctx, NULL), CQ_OK);
   assert_int_equal(cq_autoencoder_translate(out, NULL, a, "xx", "zz", sentences, N, NULL, ctx, &error),
                    CQ_ERR_ARGUMENT);
@@ -278,7 +278,7 @@ static void allocations_may_fail(void **state) {
       const bool failed = cq_alloc_failed();
       cq_alloc_fail_at(0);
       cq_autoencoder_free(a);
-      for (int i = 0; i < 2; i++) free(out[i]);
+      for (int i = 0; i < 2; i++) cq_free(out[i]);
       if (!failed) {
         assert_int_equal(status, CQ_OK);
         assert_true(n > 10);

@@ -104,7 +104,7 @@ static void models_translate(void **state) {
           cq_workspace_free(&lane.workspace);
         }
         for (int way = 0; way < 3; way++)
-          for (int i = 0; i < N; i++) free(out[way][i]);
+          for (int i = 0; i < N; i++) cq_free(out[way][i]);
       }
   assert_true(n_characters > 1000 && n_differ > 300);
   cq_autoencoder_free(a);
@@ -145,7 +145,7 @@ static void allocations_may_fail(void **state) {
     const cq_status status = cq_autoencoder_translate(out, NULL, a, "xx", "yy", sentences, 2, NULL, NULL, &error);
     const bool failed = cq_alloc_failed();
     cq_alloc_fail_at(0);
-    for (int i = 0; i < 2; i++) free(out[i]);
+    for (int i = 0; i < 2; i++) cq_free(out[i]);
     if (!failed) {
       assert_int_equal(status, CQ_OK);
       assert_true(n > 10);

@@ -133,7 +133,7 @@ static double map_of(const cq_clir *c, const cq_clir_model *m, const char *from,
   cq_lexical_hit *hits;
   assert_int_equal(cq_clir_search(&hits, c, m, from, to, asked, o, NULL, NULL), CQ_OK);
   const double map = cq_clir_map(c, to, hits, o->ranking.k, asked);
-  free(hits);
+  cq_free(hits);
   return map;
 }
 
@@ -230,15 +230,15 @@ static void queries_become_words_of_their_topic(void **state) {
     assert_memory_equal(words[i].to.data + words[i].to.n - 2, "zt", 2);
     assert_true(words[i].score == words[i].cosine && (i % 3 == 0 || words[i - 1].score >= words[i].score));
   }
-  free(words);
+  cq_free(words);
   o.method = CQ_CLIR_SUM, o.tau = 1000;
   assert_int_equal(cq_clir_expand(&words, &n, m, "aa", "bb", (cq_slice){"bavk bevk", 9}, &o, NULL), CQ_OK);
   assert_int_equal(n, TOPICS * WORDS + 2); /* all there are, best first */
   for (size_t i = 0; i < WORDS; i++) assert_true(words[i].to.data[0] == 'b' && words[i].from.n == 0);
-  free(words);
+  cq_free(words);
   assert_int_equal(cq_clir_expand(&words, &n, m, "aa", "bb", (cq_slice){"unheard", 7}, &o, NULL), CQ_OK);
   assert_int_equal(n, 0);
-  free(words);
+  cq_free(words);
   cq_clir_model_free(m);
   cq_clir_free(c);
 }
@@ -277,7 +277,7 @@ static void check_hits(const cq_clir *c, const cq_clir_model *m, const char *to,
     assert_true(fabs(hits[i].score - expected[i].score) < 1e-6);
     if (!hits[i].id.data || !expected[i].id.data) assert_true(!hits[i].id.data && !expected[i].id.data);
   }
-  free(hits), free(expected);
+  cq_free(hits), cq_free(expected);
 }
 
 /* Feedback of the first topic by plain loops: terms [n of vocabulary] "bavk" and its like, and what each weighs. */
@@ -307,7 +307,7 @@ static void feed_back(double *weights, const char *const *vocabulary, size_t n, 
   }
   for (size_t w = 0; w < n; w++) sum += weights[w] *= idf_of(vocabulary[w]);
   for (size_t w = 0; w < n; w++) weights[w] /= sum;
-  free(hits), free(text);
+  cq_free(hits), free(text);
 }
 
 /* Checks the longer query of the first topic, within its language. */
@@ -373,7 +373,7 @@ static void queries_weigh_by_their_own_language(void **state) {
         terms[n_terms++] = (cq_lexical_term){words[i].to, weight};
     }
     check_hits(c, m, "bb", &o, index[1], terms, n_terms);
-    free(words);
+    cq_free(words);
   }
   cq_lexical_term own[] = {{cq_slice_of("bavk"), idf[0]}, {cq_slice_of("bevk"), idf[1]}};
   check_hits(c, NULL, "aa", &o, index[0], own, 2);
@@ -409,7 +409,7 @@ static void unknown_queries_find_nothing(void **state) {
     /* As words, kavk is in no document of bb; as vectors, it is near some. */
     if (o.method != CQ_CLIR_DOCUMENTS) assert_null(hits[o.ranking.k].id.data);
     assert_null(hits[2 * o.ranking.k].id.data); /* not asked for */
-    free(hits);
+    cq_free(hits);
   }
   cq_clir_model_free(m);
   /* Learned from topics that are not these, their words are unknown. */
@@ -422,7 +422,7 @@ static void unknown_queries_find_nothing(void **state) {
     assert_int_equal(cq_clir_search(&hits, c, m, "aa", "bb", NULL, &o, NULL, NULL), CQ_OK);
     assert_null(hits[0].id.data);
     assert_non_null(hits[2 * o.ranking.k].id.data);
-    free(hits);
+    cq_free(hits);
   }
   cq_clir_model_free(m);
   cq_clir_free(c);
@@ -479,8 +479,8 @@ static outcome outcome_of(const changes *change, int fold, const cq_clir_options
   assert_int_equal(cq_clir_search(&hits, c, m, "aa", "bb", held_out, o, NULL, NULL), CQ_OK);
   keep_run(&out, c, hits, o->ranking.k);
   assert_true(out.n_run > 0 || o->pseudo_in_all); /* of titles that find nothing, nothing is learned */
-  free(hits);
-  free(held_out);
+  cq_free(hits);
+  cq_free(held_out);
   cq_clir_model_free(m);
   cq_clir_free(c);
   return out;
@@ -576,8 +576,8 @@ static outcome by_cognates(const changes *change, int fold, bool other_order, in
     scores[i] = hits[i].id.data ? hits[i].score : 0;
   }
   out.vectors = (unsigned char *)scores, out.n_vectors = TOPICS * DEPTH * sizeof *scores;
-  free(hits);
-  free(held_out);
+  cq_free(hits);
+  cq_free(held_out);
   cq_clir_cognates_free(cognates);
   cq_context_free(ctx);
   cq_clir_free(c);
@@ -600,7 +600,7 @@ static void cognates_find_documents(void **state) {
     assert_int_equal(cq_clir_search_cognates(&hits, cognates, held_out, DEPTH, NULL, NULL), CQ_OK);
     const double map = cq_clir_map(c, "bb", hits, DEPTH, held_out);
     if (fold < 0 && !(map > 0.8)) fail_msg("MAP %.3f", map);
-    free(hits);
+    cq_free(hits);
     if (fold < 0) {
       assert_int_equal(cq_clir_cognates_expand(&words, &n, cognates, (cq_slice){"bavk", 4}, NULL), CQ_OK);
       assert_true(n > 0);
@@ -608,12 +608,12 @@ static void cognates_find_documents(void **state) {
         assert_true(words[i].to.data[0] == 'b' && !memcmp(words[i].to.data + 2, "zt", 2));
         assert_true(words[i].score > 0 && words[i].score <= 1 && (i == 0 || words[i].score <= words[i - 1].score));
       }
-      free(words);
+      cq_free(words);
       assert_int_equal(cq_clir_cognates_expand(&words, &n, cognates, (cq_slice){"unheard", 7}, NULL), CQ_OK);
       assert_int_equal(n, 0);
-      free(words);
+      cq_free(words);
     }
-    free(held_out);
+    cq_free(held_out);
     cq_clir_cognates_free(cognates);
   }
   cq_clir_free(c);
@@ -643,7 +643,7 @@ static void words_that_are_quoted_teach_nothing(void **state) {
     }
     assert_int_equal(n_quoted, 2 * quotes);
     assert_true((int)n > n_quoted);
-    free(words);
+    cq_free(words);
     cq_clir_cognates_free(cognates);
     cq_clir_free(c);
   }
@@ -719,13 +719,13 @@ static void unknown_queries_have_no_cognates(void **state) {
   assert_int_equal(cq_clir_learn_cognates(&cognates, c, NULL, "aa", "bb", &o, NULL, NULL), CQ_OK);
   assert_int_equal(cq_clir_search_cognates(&hits, cognates, NULL, DEPTH, NULL, NULL), CQ_OK);
   for (int t = 0; t < TOPICS; t++) assert_int_equal(hits[t * DEPTH].id.data == NULL, t == 4);
-  free(hits);
+  cq_free(hits);
   /* k may be more than there are documents. */
   enum { ALL = TOPICS * (DOCUMENTS - 1) + 1 };
   assert_int_equal(cq_clir_search_cognates(&hits, cognates, NULL, ALL + 5, NULL, NULL), CQ_OK);
   assert_non_null(hits[ALL - 1].id.data);
   assert_null(hits[ALL].id.data);
-  free(hits);
+  cq_free(hits);
   cq_clir_cognates_free(cognates);
   cq_clir_free(c);
 }
@@ -740,7 +740,7 @@ static void cognates_are_validated_fold_by_fold(void **state) {
   outcome whole = {0};
   assert_int_equal(cq_clir_validate_cognates(&hits, folds, c, "aa", "bb", &how, &o, DEPTH, NULL, NULL), CQ_OK);
   keep_run(&whole, c, hits, DEPTH);
-  free(hits);
+  cq_free(hits);
   for (int f = 0; f < 4; f++) {
     outcome direct = by_cognates(&none, f, false, 0);
     char *kept = strdup(whole.run);
@@ -768,7 +768,7 @@ static void every_allocation_of_cognates_may_fail(void **state) {
     const bool failed = cq_alloc_failed();
     cq_alloc_fail_at(0);
     assert_int_equal(status, failed ? CQ_ERR_MEMORY : CQ_OK);
-    free(hits);
+    cq_free(hits);
     cq_clir_cognates_free(cognates);
     if (!failed) break;
   }
@@ -810,7 +810,7 @@ static void a_model_is_kept(void **state) {
   assert_int_equal(cq_clir_load(&again, c, test_path("kept.txt"), NULL), CQ_OK);
   assert_int_equal(cq_clir_search(&hits[0], c, m, "aa", "bb", NULL, &o, NULL, NULL), CQ_OK);
   assert_int_equal(cq_clir_search(&hits[1], c, again, "aa", "bb", NULL, &o, NULL, NULL), CQ_OK);
-  for (int i = 0; i < 2; i++) keep_run(&runs[i], c, hits[i], o.ranking.k), free(hits[i]);
+  for (int i = 0; i < 2; i++) keep_run(&runs[i], c, hits[i], o.ranking.k), cq_free(hits[i]);
   assert_string_equal(runs[0].run, runs[1].run);
   for (int i = 0; i < 2; i++) free_outcome(&runs[i]);
   cq_clir_model_free(again);
@@ -882,7 +882,7 @@ static char *validated(const cq_clir *c, cq_clir_fold *folds, const cq_clir_opti
   assert_int_equal(cq_clir_validate(&hits, folds, c, "aa", "bb", &(cq_clir_folds){.n = 4, .group = 1}, g, o, ctx, NULL),
                    CQ_OK);
   keep_run(&out, c, hits, o->ranking.k);
-  free(hits);
+  cq_free(hits);
   return out.run;
 }
 
@@ -986,7 +986,7 @@ static void folds_without_relevant_documents(void **state) {
     fail_msg("%s", error.message);
   assert_true(folds[1].kappa == 2 && folds[1].window == 3 && folds[1].tau == 1);
   assert_true(isnan(folds[1].map_chosen) && isnan(folds[2].map_tested));
-  free(hits);
+  cq_free(hits);
   cq_clir_free(c);
 }
 
@@ -1015,7 +1015,7 @@ static void every_allocation_may_fail(void **state) {
       const bool failed = cq_alloc_failed();
       cq_alloc_fail_at(0);
       assert_int_equal(status, failed ? CQ_ERR_MEMORY : CQ_OK);
-      free(words), free(hits);
+      cq_free(words), cq_free(hits);
       cq_clir_model_free(m);
       if (!failed) break;
     }

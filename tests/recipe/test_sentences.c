@@ -112,7 +112,7 @@ static void labelled_pairs_are_read_and_judged(void **state) {
   assert_int_equal(cq_labelled_curve(&curve, &n, &l, false, NULL), CQ_OK);
   assert_int_equal(n, 3);
   assert_float_equal(cq_f1_best(curve, n).f1, 2.0 / 3, 1e-12); /* all three taken, two right */
-  free(curve);
+  cq_free(curve);
   assert_int_equal(cq_labelled_at(&point, &l, true, 0.75, NULL), CQ_OK);
   assert_int_equal(point.n_taken, 2);
   assert_int_equal(point.n_correct, 1);

@@ -34,7 +34,7 @@ static void expect(cq_margin margin, cq_retrieval retrieval, size_t per_row, dou
     assert_float_equal(got[i].score, expected[i].score, 1e-15);
     assert_float_equal(got[i].cosine, expected[i].cosine, 1e-15);
   }
-  free(got);
+  cq_free(got);
 }
 
 static void pairs_by_hand(void **state) {
@@ -100,7 +100,7 @@ static void scores_equal_the_plain_loop(void **state) {
     assert_float_equal(p.score, cosines[p.source][p.target] / ((mean_x[p.source] + mean_y[p.target]) / 2), 1e-12);
     assert_true(i == 0 || pairs[i - 1].score >= p.score);
   }
-  free(pairs);
+  cq_free(pairs);
   /* The default: no row twice, and no pair left out for a lower one. */
   assert_int_equal(cq_margin_pairs(&pairs, &n, &of_x, &of_y, NULL, NULL), CQ_OK);
   bool source_seen[N] = {false}, target_seen[M] = {false};
@@ -108,7 +108,7 @@ static void scores_equal_the_plain_loop(void **state) {
     assert_false(source_seen[pairs[i].source] || target_seen[pairs[i].target]);
     source_seen[pairs[i].source] = target_seen[pairs[i].target] = true;
   }
-  free(pairs);
+  cq_free(pairs);
   cq_neighbours_free(&of_x);
   cq_neighbours_free(&of_y);
 }
@@ -140,7 +140,7 @@ static void pairs_within_by_hand(void **state) {
       assert_int_equal(pairs[i].target, b);
       assert_float_equal(pairs[i].score, pairs[i].cosine / ((means[a] + means[b]) / 2), 1e-15);
     }
-    free(pairs);
+    cq_free(pairs);
   }
 }
 
@@ -162,7 +162,7 @@ static void empty_sides_zero_vectors_and_errors(void **state) {
   assert_int_equal(cq_margin_pairs(&pairs, &n, &of_x, &of_y, NULL, NULL), CQ_OK);
   assert_int_equal(n, 1); /* both rows' best are each other's first */
   assert_float_equal(pairs[0].score, 0, 0);
-  free(pairs);
+  cq_free(pairs);
   cq_neighbours_free(&of_x);
   cq_neighbours_free(&of_y);
 }
@@ -177,7 +177,7 @@ static void every_allocation_may_fail(void **state) {
     const bool failed = cq_alloc_failed();
     cq_alloc_fail_at(0);
     assert_int_equal(status, failed ? CQ_ERR_MEMORY : CQ_OK);
-    free(pairs);
+    cq_free(pairs);
     if (!failed) break;
   }
 }

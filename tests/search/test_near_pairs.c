@@ -45,7 +45,7 @@ static void pairs_equal_the_plain_loop(void **state) {
         }
       }
       assert_int_equal(at, n);
-      free(pairs);
+      cq_free(pairs);
       cq_context_free(ctx);
     }
   }
@@ -109,7 +109,7 @@ static void every_allocation_may_fail(void **state) {
     const bool failed = cq_alloc_failed();
     cq_alloc_fail_at(0);
     assert_int_equal(status, failed ? CQ_ERR_MEMORY : CQ_OK);
-    free(pairs);
+    cq_free(pairs);
     cq_communities_free(&c);
     if (!failed) break;
   }

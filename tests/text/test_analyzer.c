@@ -376,7 +376,7 @@ static cq_slice run_once(cq_builder *out, const char *language, cq_slice text) {
     if (i) cq_builder_char(out, '|');
     cq_builder_bytes(out, terms[i].data, terms[i].n);
   }
-  free(terms);
+  cq_free(terms);
   return (cq_slice){out->data, out->n};
 }
 
@@ -474,11 +474,11 @@ static void terms_of_one_text(void **state) {
   assert_int_equal(n, 3);
   assert_true(cq_slice_equal(terms[0], cq_slice_of("one")) && cq_slice_equal(terms[1], cq_slice_of("two")) &&
               cq_slice_equal(terms[2], cq_slice_of("one")));
-  free(terms);
+  cq_free(terms);
   assert_int_equal(cq_analyze(&terms, &n, (cq_slice){NULL, 0}, NULL, &error), CQ_OK);
   assert_non_null(terms);
   assert_int_equal(n, 0);
-  free(terms);
+  cq_free(terms);
   const cq_analysis_options wrong = {.stop_words = test_path("nowhere")};
   assert_int_equal(cq_analyze(&terms, &n, cq_slice_of("one"), &wrong, &error), CQ_ERR_IO);
   assert_true(!terms && n == 0);
@@ -503,7 +503,7 @@ static void failed_allocations_are_reported(void **state) {
       assert_int_equal(status, CQ_OK);
       assert_in_range(n_terms, 9, 14);
       assert_true(n > 15);
-      free(terms);
+      cq_free(terms);
       break;
     }
     if (status != CQ_ERR_MEMORY) fail_msg("allocation %ld gave status %d", n, status);

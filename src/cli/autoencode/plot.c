@@ -22,7 +22,7 @@ static int write_figure(const char *path, const cq_chart *charts, size_t n) {
   char *svg;
   cq_status status = cq_chart_svg(&svg, charts, n, &error);
   if (!status) status = cli_output_text(path, svg, &error);
-  free(svg);
+  cq_free(svg);
   return status ? cli_fail_error(&error) : CLI_OK;
 }
 

@@ -85,7 +85,7 @@ static int run_build(const cli_call *call) {
     else
       cli_note("learned from %zu words of text; wrote %s", cq_clir_n_trained(model), call->arguments[0]);
   }
-  free(held_out);
+  cq_free(held_out);
   cq_clir_model_free(model);
   cli_collections_close(&c);
   cq_context_free(ctx);
@@ -147,7 +147,7 @@ static int print_expansion(const cq_clir_model *model, const cq_clir_cognates *c
              (int)w->to.n, w->to.data);
     }
   }
-  free(words);
+  cq_free(words);
   return CLI_OK;
 }
 
@@ -246,8 +246,8 @@ static int run_run(const cli_call *call) {
     if (status || cq_clir_write_run(stdout, c.clir, hits, o.ranking.k, args->tag, &error))
       code = cli_fail_error(&error);
   }
-  free(asked);
-  free(hits);
+  cq_free(asked);
+  cq_free(hits);
   cq_clir_model_free(model);
   cli_collections_close(&c);
   cq_context_free(ctx);

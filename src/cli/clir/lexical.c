@@ -183,7 +183,7 @@ static int run_search(const cli_call *call) {
     if (code == CLI_OK && call->n_arguments > 2) printf("%s# %s\n", i > 1 ? "\n" : "", call->arguments[i]);
     for (size_t rank = 0; code == CLI_OK && rank < o.k && hits[rank].id.data; rank++)
       printf("%.4f\t%.*s\n", hits[rank].score, (int)hits[rank].id.n, hits[rank].id.data);
-    free(hits);
+    cq_free(hits);
     cq_lexical_query_free(&query);
   }
   cq_lexical_free(index);

@@ -106,7 +106,7 @@ static int run_validate(const cli_call *call) {
     cli_note("MAP %.4f over all topics", cq_clir_map(c.clir, args->to, hits, o.ranking.k, NULL));
     if (cq_clir_write_run(stdout, c.clir, hits, o.ranking.k, args->tag, &error)) code = cli_fail_error(&error);
   }
-  free(hits);
+  cq_free(hits);
   free(folds);
   cli_collections_close(&c);
   cq_context_free(ctx);

@@ -132,7 +132,7 @@ static int tuned(report *r, cq_f1_point *best, const cq_labelled *l, const char 
   size_t n;
   if (cq_labelled_curve(&curve, &n, l, by_cosine, &error)) return cli_fail_error(&error);
   *best = cq_f1_best(curve, n);
-  free(curve);
+  cq_free(curve);
   return add_row(r, set, by_cosine ? "cosine" : "score", *best) ? CLI_OK : cli_fail("out of memory");
 }
 
@@ -170,11 +170,11 @@ static int draw(const cq_labelled *l, const char *set, const char *path) {
     for (size_t i = 0; i < n && values[s]; i++) values[s][i] = curve[i].recall, values[s][n + i] = curve[i].precision;
     series[s].x = values[s], series[s].y = values[s] ? values[s] + n : NULL, series[s].n = values[s] ? n : 0;
     chart.n_series++;
-    free(curve);
+    cq_free(curve);
   }
   if (!status && code == CLI_OK) status = cq_chart_svg(&svg, &chart, 1, &error);
   if (!status && code == CLI_OK) status = cli_output_text(path, svg, &error);
-  free(svg);
+  cq_free(svg);
   free(values[0]);
   free(values[1]);
   return status ? cli_fail_error(&error) : code;

@@ -77,7 +77,7 @@ static int run_info(const cli_call *call) {
   code = CLI_OK;
 done:
   json_decref(json);
-  free(text);
+  cq_free(text);
   cq_encoder_free(encoder);
   return code;
 }

@@ -37,7 +37,7 @@ struct cq_clir {
 /* Errors: CQ_ERR_ARGUMENT when there is no such language. */
 CQ_MUST_USE cq_status cq_clir_side_of(const cq_clir_side **out, const cq_clir *clir, const char *code, cq_error *error);
 
-/* [n_topics, k] hits, all of them none, for the caller to free(); NULL: out of memory. */
+/* [n_topics, k] hits, all of them none, for the caller to cq_free(); NULL: out of memory. */
 cq_lexical_hit *cq_clir_hits(const cq_clir *clir, size_t k);
 
 /* A topic's query in a language for its index. False: out of memory. */

@@ -147,7 +147,7 @@ cq_status cq_clir_search_cognates(cq_lexical_hit **out, const cq_clir_cognates *
   cq_free(s.rooms);
   cq_free(s.status);
   cq_free(s.errors);
-  if (status) free(s.hits), s.hits = NULL;
+  if (status) cq_free(s.hits), s.hits = NULL;
   *out = s.hits;
   return status;
 }

@@ -299,12 +299,12 @@ cq_status cq_clir_side_of(const cq_clir_side **out, const cq_clir *c, const char
 cq_lexical_hit *cq_clir_hits(const cq_clir *c, size_t k) {
   size_t n;
   if (!cq_checked_mul(&n, c->n_topics, k) || !cq_checked_add(&n, n, 1)) return NULL;
-  return calloc(n, sizeof(cq_lexical_hit));
+  return cq_alloc_array_zeroed(n, sizeof(cq_lexical_hit));
 }
 
 bool cq_clir_own_query(cq_lexical_query *out, const cq_clir *c, const cq_clir_side *s, size_t topic) {
   const cq_word_run *q = &s->queries[topic];
-  *out = (cq_lexical_query){malloc((q->n + 1) * sizeof *out->terms), q->n};
+  *out = (cq_lexical_query){cq_alloc_array(q->n + 1, sizeof *out->terms), q->n};
   for (size_t i = 0; out->terms && i < q->n; i++) out->terms[i] = (cq_lexical_term){c->words.items[q->words[i]], 1};
   return out->terms != NULL;
 }

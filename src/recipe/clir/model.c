@@ -67,7 +67,7 @@ static cq_status find_pseudo_relevant(cq_ids *out, const cq_clir *c, const cq_cl
     const uint32_t d = (uint32_t)hits[i].document;
     if (!cq_ids_append(out, &d, 1)) status = cq_fail_memory(error, "a query");
   }
-  free(hits);
+  cq_free(hits);
   return status;
 }
 
@@ -238,7 +238,7 @@ cq_status cq_clir_expand(cq_clir_word **out, size_t *n, const cq_clir_model *m, 
   }
   if (!status) status = cq_clir_translator(&translator, m, source, target, &o, error);
   if (!status) status = cq_clir_translate(&found, n, m, &translator, words.items, words.n, &o, error);
-  if (!status && !(*out = malloc((*n + 1) * sizeof **out))) status = cq_fail_memory(error, "a query");
+  if (!status && !(*out = cq_alloc_array(*n + 1, sizeof **out))) status = cq_fail_memory(error, "a query");
   for (size_t i = 0; !status && i < *n; i++)
     (*out)[i] = (cq_clir_word){found[i].from == CQ_ALL_WORDS ? (cq_slice){0} : m->corpus.words.items[found[i].from],
                                m->corpus.words.items[found[i].to], (double)found[i].cosine, (double)found[i].score};

@@ -14,7 +14,7 @@ struct cq_clir_model {
   int dim;
 };
 
-/* The best k documents for a topic's query within its language: *out [k], released with free(). */
+/* The best k documents for a topic's query within its language: *out [k], released with cq_free(). */
 CQ_MUST_USE cq_status cq_clir_best_of(cq_lexical_hit **out, const cq_clir *clir, const cq_clir_side *side, size_t topic,
                                       size_t k, const cq_clir_options *options, cq_error *error);
 

@@ -79,7 +79,7 @@ static cq_status feed_back(double *words, const asking *a, size_t topic, cq_erro
   for (; !status && n < FEEDBACK_DOCUMENTS && hits[n].id.data; n++) scores[hits[n].document] = hits[n].score;
   if (!status) status = cq_top_weights(weights, scores, a->source.n, n, CQ_BY_LIKELIHOOD, error);
   if (!status) status = cq_bags_feedback(words, &a->source, weights, (size_t)a->o->feedback, NULL, error);
-  free(hits);
+  cq_free(hits);
   cq_free(scores);
   cq_free(weights);
   return status;
@@ -125,7 +125,8 @@ static cq_status translate_topic(cq_lexical_query *out, const asking *a, const c
   const size_t tau = a->o->tau > 0 ? (size_t)a->o->tau : 0;
   cq_ids known = {0}; /* the model's numbers of the words it has */
   cq_status status = CQ_OK;
-  if (!(out->terms = calloc(source->n * (tau + 1) + 1, sizeof *out->terms))) return cq_fail_memory(error, "a query");
+  if (!(out->terms = cq_alloc_array_zeroed(source->n * (tau + 1) + 1, sizeof *out->terms)))
+    return cq_fail_memory(error, "a query");
   for (size_t i = 0; !status && i < source->n; i++) {
     const uint32_t word = a->model->number[source->words[i]];
     if (word == CQ_INTERN_NONE) continue;
@@ -144,7 +145,7 @@ static cq_status translate_topic(cq_lexical_query *out, const asking *a, const c
 
 /* A word that comes again is added up here, as Terrier's model would keep the first one's weight. */
 static cq_status own_words(cq_lexical_query *out, const asking *a, const source_query *source, cq_error *error) {
-  if (!(out->terms = calloc(source->n + 1, sizeof *out->terms))) return cq_fail_memory(error, "a query");
+  if (!(out->terms = cq_alloc_array_zeroed(source->n + 1, sizeof *out->terms))) return cq_fail_memory(error, "a query");
   for (size_t i = 0; i < source->n; i++)
     add_term(out, a->clir->words.items[source->words[i]], source->weights[i], true);
   return CQ_OK;
@@ -212,7 +213,7 @@ static cq_status search_by_documents(cq_lexical_hit **out, const asking *a, cq_c
   cq_neighbours_free(&found);
   cq_free(queries);
   cq_free(documents);
-  if (status) free(*out), *out = NULL;
+  if (status) cq_free(*out), *out = NULL;
   return status;
 }
 

@@ -69,7 +69,7 @@ cq_status cq_clir_fold_topics(bool **out, const cq_clir *clir, const cq_clir_fol
   uint64_t *groups;
   *out = NULL;
   cq_status status = find_groups(&groups, clir, how, error);
-  if (!status && !(*out = malloc(clir->n_topics))) status = cq_fail_memory(error, "topics");
+  if (!status && !(*out = cq_alloc(clir->n_topics))) status = cq_fail_memory(error, "topics");
   for (size_t t = 0; !status && t < clir->n_topics; t++) (*out)[t] = fold_of(groups[t], how) == fold;
   cq_free(groups);
   return status;
@@ -107,7 +107,7 @@ static void run_trial(void *context, size_t item, int worker) {
     o.tau = v->grid->taus[i];
     t->status = cq_clir_search(&hits, v->clir, model, v->from, v->to, asked, &o, NULL, &t->error);
     if (!t->status) t->maps[i] = cq_clir_map(v->clir, v->to, hits, o.ranking.k, asked);
-    free(hits);
+    cq_free(hits);
   }
   cq_clir_model_free(model);
   cq_free(held_out);
@@ -149,7 +149,7 @@ static void test_fold(void *context, size_t item, int worker) {
   for (size_t t = 0; !status && t < v->clir->n_topics; t++)
     if (asked[t]) memcpy(v->hits + t * k, hits + t * k, k * sizeof *hits);
   v->status[item] = status;
-  free(hits);
+  cq_free(hits);
   cq_clir_model_free(model);
   cq_free(asked);
   cq_free(held_out);
@@ -222,7 +222,7 @@ cq_status cq_clir_validate(cq_lexical_hit **hits, cq_clir_fold *folds, const cq_
   cq_free(v.status);
   cq_free(v.errors);
   if (status)
-    free(v.hits);
+    cq_free(v.hits);
   else
     *hits = v.hits;
   return status;
@@ -255,7 +255,7 @@ static cq_status add_maps(double maps[N_VARIANTS], cq_clir_cognates *cognates, c
     if (!status) status = cq_clir_search_cognates(&hits, cognates, asked, k, ctx, error);
     const double map = status ? NAN : cq_clir_map(v->clir, v->to, hits, k, asked);
     if (!isnan(map)) maps[i] += map / (v->how->n - 1);
-    free(hits);
+    cq_free(hits);
   }
   cq_free(asked);
   return status;
@@ -307,7 +307,7 @@ static cq_status test_cognates(cq_lexical_hit *all, cq_clir_fold *fold, const va
   }
   for (size_t t = 0; !status && t < v->clir->n_topics; t++)
     if (asked[t]) memcpy(all + t * k, hits + t * k, k * sizeof *hits);
-  free(hits);
+  cq_free(hits);
   cq_free(asked);
   cq_free(held_out);
   cq_clir_cognates_free(cognates);
@@ -337,7 +337,7 @@ cq_status cq_clir_validate_cognates(cq_lexical_hit **out, cq_clir_fold *folds, c
   cq_free(maps);
   cq_free(v.groups);
   if (status)
-    free(all);
+    cq_free(all);
   else
     *out = all;
   return status;

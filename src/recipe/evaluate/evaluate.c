@@ -263,7 +263,7 @@ static cq_status margin_errors(double *out, const cq_rows *rows, cq_retrieval re
   }
   if (!status) *out = 1 - share_right(best, rows->column[answers], rows->n);
   cq_free(best);
-  free(pairs);
+  cq_free(pairs);
   return status;
 }
 

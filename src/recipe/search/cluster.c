@@ -27,7 +27,7 @@ static cq_status find(cq_clustering *c, const cq_cluster_options *o, cq_context 
   cq_status status =
       cq_near_pairs(&pairs, &n, c->file.vectors, c->file.n, c->file.dim, o->threshold, o->n_most, &nearest, ctx, error);
   if (!status) status = cq_communities_find(&c->communities, pairs, n, c->file.n, o->min_size, error);
-  free(pairs);
+  cq_free(pairs);
   return status;
 }
 

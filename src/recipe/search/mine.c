@@ -136,7 +136,7 @@ static cq_status tune(cq_mining *m, const gold *g, cq_error *error) {
     m->tuned = cq_f1_best(curve, n_points);
     while (m->n_pairs > 0 && m->pairs[m->n_pairs - 1].score < m->tuned.threshold) m->n_pairs--;
   }
-  free(curve);
+  cq_free(curve);
   cq_free(scores);
   cq_free(correct);
   return status;
@@ -237,7 +237,7 @@ void cq_mining_free(cq_mining *mining) {
   if (!mining) return;
   for (int i = 0; i < 2; i++) cq_embedded_close(&mining->sides[i]);
   cq_cached_encoder_close(&mining->store);
-  free(mining->pairs);
+  cq_free(mining->pairs);
   cq_free(mining);
 }
 
