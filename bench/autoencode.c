@@ -121,7 +121,7 @@ static void write_batches(const char *directory, const cq_encoder *e, const cq_s
   for (int i = 0; i < N_BATCHES * 2 * BATCH; i++) {
     bool truncated;
     ids.n = 0;
-    must(cq_encoder_tokenize(&ids, e, sentences[i], &truncated, &error));
+    must(cq_encoder_tokenize(&ids, e, NULL, sentences[i], &truncated, &error));
     for (size_t j = 0; j < ids.n; j++) fprintf(f, "%d%c", ids.ids[j], j + 1 < ids.n ? ' ' : '\n');
   }
   fclose(f);

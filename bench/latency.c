@@ -54,16 +54,17 @@ static void *encode_in_turn(void *argument) {
   cq_error error = {0};
   cq_lane lane = {.kernels = bench.encoder->kernels};
   cq_ids ids = {0};
+  cq_token_memory *memory = cq_token_memory_new();
   bool truncated;
   float *vector = cq_alloc_array((size_t)cq_encoder_dim(bench.encoder), sizeof *vector);
-  if (!vector) abort();
+  if (!vector || !memory) abort();
   for (int run = -WARM_UP; run < bench.n_runs; run++) {
     const cq_slice sentence = cq_slice_of(bench.sentences[(size_t)(run + WARM_UP) % bench.n_sentences]);
     cq_tensor y;
     double at[4];
     ids.n = 0;
     at[0] = now_us();
-    must(cq_encoder_tokenize(&ids, bench.encoder, sentence, &truncated, &error), &error);
+    must(cq_encoder_tokenize(&ids, bench.encoder, memory, sentence, &truncated, &error), &error);
     at[1] = now_us();
     must(cq_encoder_encode(vector, NULL, bench.encoder, &sentence, 1, NULL, bench.ctx, &error), &error);
     at[2] = now_us();
@@ -82,6 +83,7 @@ static void *encode_in_turn(void *argument) {
   }
   cq_free(vector);
   cq_free(ids.ids);
+  cq_token_memory_free(memory);
   cq_workspace_free(&lane.workspace);
   return NULL;
 }

@@ -119,7 +119,8 @@ static cq_status include_tokenizer(identity *id, const cq_module *text, cq_error
   }
   cq_ids ids = {0};
   bool truncated;
-  cq_status status = cq_tokenizer_encode(&ids, tokenizer, cq_slice_of(probe), text->add_special, 0, &truncated, error);
+  cq_status status =
+      cq_tokenizer_encode(&ids, tokenizer, NULL, cq_slice_of(probe), text->add_special, 0, &truncated, error);
   if (!status) include(id, ids.ids, ids.n * sizeof *ids.ids);
   cq_free(ids.ids);
   return status;

@@ -44,9 +44,9 @@ static inline const cq_module *cq_encoder_text_module(const cq_encoder *e) {
   return e->modules[0];
 }
 
-/* ids of one sentence, cut to the model's length. */
-CQ_MUST_USE cq_status cq_encoder_tokenize(cq_ids *out, const cq_encoder *encoder, cq_slice sentence, bool *truncated,
-                                          cq_error *error);
+/* Appends the ids of one sentence, truncated to the model's length. memory: as cq_tokenizer_encode's. */
+CQ_MUST_USE cq_status cq_encoder_tokenize(cq_ids *out, const cq_encoder *encoder, cq_token_memory *memory,
+                                          cq_slice sentence, bool *truncated, cq_error *error);
 
 /* What is put before every sentence, from the options or the model ("" when nothing), and how many leading tokens
  * pooling then leaves out (0 when it sees the prompt). Errors: CQ_ERR_ARGUMENT for an unknown prompt_name,

@@ -56,8 +56,8 @@ struct cq_module_type {
   CQ_MUST_USE cq_status (*open)(cq_module **out, const cq_module_source *source, cq_error *error);
   /* Appends a sentence's ids, at most max_length (0: no limit); NULL: module->tokenizer does it with add_special. A
    * type has its own where sentence-transformers cuts or splits differently. The sentence is well-formed UTF-8. */
-  CQ_MUST_USE cq_status (*tokenize)(cq_ids *out, const cq_module *module, cq_slice sentence, size_t max_length,
-                                    bool *truncated, cq_error *error);
+  CQ_MUST_USE cq_status (*tokenize)(cq_ids *out, const cq_module *module, cq_token_memory *memory, cq_slice sentence,
+                                    size_t max_length, bool *truncated, cq_error *error);
   /* Writes config, weights and tokenizer files into the module's directory, which exists. */
   CQ_MUST_USE cq_status (*save)(const cq_module *module, const char *directory, cq_error *error);
   /* Adds what `calque model info` shows: sizes, modes, activation. */

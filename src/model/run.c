@@ -14,12 +14,12 @@
 
 /* ---- text to ids ---- */
 
-cq_status cq_encoder_tokenize(cq_ids *out, const cq_encoder *encoder, cq_slice sentence, bool *truncated,
-                              cq_error *error) {
+cq_status cq_encoder_tokenize(cq_ids *out, const cq_encoder *encoder, cq_token_memory *memory, cq_slice sentence,
+                              bool *truncated, cq_error *error) {
   const cq_module *text = cq_encoder_text_module(encoder);
   if (text->type->tokenize)
-    return text->type->tokenize(out, text, sentence, (size_t)encoder->max_seq_length, truncated, error);
-  return cq_tokenizer_encode(out, text->tokenizer, sentence, text->add_special, (size_t)encoder->max_seq_length,
+    return text->type->tokenize(out, text, memory, sentence, (size_t)encoder->max_seq_length, truncated, error);
+  return cq_tokenizer_encode(out, text->tokenizer, memory, sentence, text->add_special, (size_t)encoder->max_seq_length,
                              truncated, error);
 }
 
@@ -111,16 +111,51 @@ cq_encoder_options cq_encoder_default_options(void) {
   return (cq_encoder_options){0};
 }
 
-/* One call's state; items of the first round are runs of sentences to tokenize, of the second blocks to compute. */
+/* What a thread encodes with, kept with the context from call to call: a call that finds some allocates nothing. */
+typedef struct encode_memory {
+  cq_lane lane;
+  cq_token_memory *tokens;
+  cq_builder with_prompt;
+  cq_ids ids;
+} encode_memory;
+
+static void encode_memory_free(void *object) {
+  encode_memory *m = object;
+  cq_workspace_free(&m->lane.workspace);
+  cq_token_memory_free(m->tokens);
+  cq_builder_free(&m->with_prompt);
+  cq_free(m->ids.ids);
+  cq_free(m);
+}
+
+static const cq_spare_kind encode_memory_kind = {encode_memory_free};
+
+/* NULL: out of memory. */
+static encode_memory *take_memory(cq_context *ctx, const cq_encoder *encoder) {
+  encode_memory *m = cq_context_take(ctx, &encode_memory_kind);
+  if (!m && (m = cq_alloc_zeroed(sizeof *m)) && !(m->tokens = cq_token_memory_new())) cq_free(m), m = NULL;
+  if (m) m->lane.kernels = encoder->kernels;
+  return m;
+}
+
+static void put_memory(cq_context *ctx, encode_memory *m) {
+  cq_context_put(ctx, &encode_memory_kind, m,
+                 sizeof *m + cq_workspace_bytes(&m->lane.workspace) + cq_token_memory_bytes(m->tokens) +
+                     m->with_prompt.capacity + m->ids.capacity * sizeof *m->ids.ids);
+}
+
+/* One call's state, in the calling thread's workspace; items of the first round are runs of sentences to tokenize, of the second blocks to compute. */
 typedef struct encoding {
   const cq_encoder *encoder;
   const cq_encode_options *options;
   const cq_slice *sentences;
   size_t n;
+  cq_context *ctx;
+  encode_memory *memory; /* the calling thread's, worker 0; other workers take theirs for each item */
   cq_slice prompt;
   int32_t n_prompt; /* tokens pooling leaves out; 0: none */
 
-  cq_ids *ids; /* one a run of sentences */
+  cq_ids *ids; /* one a run of sentences; the first run's are kept in memory */
   int64_t *lengths;
   bool *truncated;
 
@@ -131,7 +166,6 @@ typedef struct encoding {
   float *out;
   cq_tensor states; /* data NULL: not wanted */
   int64_t dim;
-  cq_lane *lanes; /* one a worker */
 
   cq_status *status; /* one an item: the first in order is reported, whichever thread met it */
   cq_error *errors;  /* one a worker */
@@ -159,44 +193,46 @@ static cq_status first_failure(const encoding *e, size_t n_items, int n_workers,
   return CQ_OK;
 }
 
+static encode_memory *memory_of(const encoding *e, int worker) {
+  return worker == 0 ? e->memory : take_memory(e->ctx, e->encoder);
+}
+
+static void done_with(const encoding *e, int worker, encode_memory *m) {
+  if (worker > 0 && m) put_memory(e->ctx, m);
+}
+
 static void tokenize_run(void *context, size_t item, int worker) {
   encoding *e = context;
-  cq_builder with_prompt = {0};
+  encode_memory *m = memory_of(e, worker);
   cq_error error = {0};
-  cq_status status = CQ_OK;
+  cq_status status = m ? CQ_OK : cq_fail_memory(&error, "token ids");
   const size_t last = (item + 1) * RUN < e->n ? (item + 1) * RUN : e->n;
   for (size_t s = item * RUN; !status && s < last; s++) {
     cq_slice text = e->sentences[s];
     if (e->prompt.n) {
-      cq_builder_clear(&with_prompt);
-      cq_builder_bytes(&with_prompt, e->prompt.data, e->prompt.n);
-      cq_builder_bytes(&with_prompt, text.data, text.n);
-      if (with_prompt.failed) {
+      cq_builder_clear(&m->with_prompt);
+      cq_builder_bytes(&m->with_prompt, e->prompt.data, e->prompt.n);
+      cq_builder_bytes(&m->with_prompt, text.data, text.n);
+      if (m->with_prompt.failed) {
         status = cq_fail_memory(&error, "prompt");
         break;
       }
-      text = (cq_slice){with_prompt.data, with_prompt.n};
+      text = (cq_slice){m->with_prompt.data, m->with_prompt.n};
     }
     const size_t before = e->ids[item].n;
-    status = cq_encoder_tokenize(&e->ids[item], e->encoder, text, &e->truncated[s], &error);
+    status = cq_encoder_tokenize(&e->ids[item], e->encoder, m->tokens, text, &e->truncated[s], &error);
     e->lengths[s] = (int64_t)(e->ids[item].n - before);
   }
-  cq_builder_free(&with_prompt);
+  done_with(e, worker, m);
   if (status) fail_item(e, item, worker, status, &error);
 }
 
-static void compute_block(void *context, size_t item, int worker) {
-  encoding *e = context;
-  cq_lane *lane = &e->lanes[worker];
-  cq_error error = {0};
-  const size_t first = e->block_starts[item], n = e->block_starts[item + 1] - first;
-  const cq_mark mark = cq_workspace_mark(&lane->workspace);
+/* The vectors of a block's sentences. */
+static cq_status compute(encoding *e, cq_lane *lane, size_t block, cq_error *error) {
+  const size_t first = e->block_starts[block], n = e->block_starts[block + 1] - first;
   int64_t *starts = cq_workspace_take(&lane->workspace, (n + 1) * sizeof *starts);
   int32_t *skip = cq_workspace_take(&lane->workspace, (n + 1) * sizeof *skip);
-  if (!starts || !skip) {
-    fail_item(e, item, worker, cq_fail_memory(&error, "batch"), &error);
-    return;
-  }
+  if (!starts || !skip) return cq_fail_memory(error, "batch");
   for (size_t s = 0; s <= n; s++) {
     starts[s] = e->starts[first + s] - e->starts[first];
     skip[s] = e->n_prompt;
@@ -207,39 +243,47 @@ static void compute_block(void *context, size_t item, int worker) {
                           .skip = e->n_prompt ? skip : NULL,
                           .final = e->states.data ? cq_tensor_rows(e->states, (int64_t)first, (int64_t)n) : e->states};
   cq_tensor y;
-  cq_status status = cq_encoder_forward(lane, e->encoder, &batch, &y, NULL, &error);
-  if (status) {
-    fail_item(e, item, worker, status, &error);
+  const cq_status status = cq_encoder_forward(lane, e->encoder, &batch, &y, NULL, error);
+  if (status) return status;
+  float *rows = e->out + (int64_t)first * e->dim;
+  for (size_t s = 0; s < n; s++)
+    lane->kernels->scale(rows + (int64_t)s * e->dim, cq_f32(cq_tensor_rows(y, (int64_t)s, 1)), 1.0f, e->dim);
+  if (e->options->normalize) lane->kernels->normalize(rows, NULL, rows, (int64_t)n, e->dim);
+  return CQ_OK;
+}
+
+static void compute_block(void *context, size_t item, int worker) {
+  encoding *e = context;
+  encode_memory *m = memory_of(e, worker);
+  cq_error error = {0};
+  cq_status status;
+  if (m) {
+    const cq_mark mark = cq_workspace_mark(&m->lane.workspace);
+    status = compute(e, &m->lane, item, &error);
+    cq_workspace_release(&m->lane.workspace, mark);
+    done_with(e, worker, m);
   } else {
-    for (size_t s = 0; s < n; s++) {
-      float *row = e->out + (int64_t)(first + s) * e->dim;
-      lane->kernels->scale(row, cq_f32(cq_tensor_rows(y, (int64_t)s, 1)), 1.0f, e->dim);
-    }
-    if (e->options->normalize) {
-      float *rows = e->out + (int64_t)first * e->dim;
-      lane->kernels->normalize(rows, NULL, rows, (int64_t)n, e->dim);
-    }
+    status = cq_fail_memory(&error, "batch");
   }
-  cq_workspace_release(&lane->workspace, mark);
+  if (status) fail_item(e, item, worker, status, &error);
 }
 
 /* Tokens at a sequence's start that are the prompt's: its own ids, the closing special token not counted. */
-static cq_status count_prompt(int32_t *out, const cq_encoder *encoder, cq_slice prompt, cq_error *error) {
-  cq_ids ids = {0};
+static cq_status count_prompt(int32_t *out, const cq_encoder *encoder, cq_slice prompt, cq_ids *ids,
+                              cq_token_memory *memory, cq_error *error) {
   bool truncated;
   const cq_module *text = cq_encoder_text_module(encoder);
-  cq_status status = cq_encoder_tokenize(&ids, encoder, prompt, &truncated, error);
-  if (!status) {
-    const cq_tokenizer_info *info = cq_tokenizer_describe(text->tokenizer);
-    const bool closed = ids.n && text->add_special && info->sep_id >= 0 && ids.ids[ids.n - 1] == info->sep_id;
-    *out = (int32_t)(ids.n - closed);
-  }
-  cq_free(ids.ids);
-  return status;
+  ids->n = 0;
+  cq_status status = cq_encoder_tokenize(ids, encoder, memory, prompt, &truncated, error);
+  if (status) return status;
+  const cq_tokenizer_info *info = cq_tokenizer_describe(text->tokenizer);
+  const bool closed = ids->n && text->add_special && info->sep_id >= 0 && ids->ids[ids->n - 1] == info->sep_id;
+  *out = (int32_t)(ids->n - closed);
+  return CQ_OK;
 }
 
-cq_status cq_encoder_prompt(cq_slice *out, int32_t *n_left_out, const cq_encoder *encoder, const cq_encode_options *o,
-                            cq_error *error) {
+static cq_status find_prompt(cq_slice *out, int32_t *n_left_out, const cq_encoder *encoder, const cq_encode_options *o,
+                             cq_ids *ids, cq_token_memory *memory, cq_error *error) {
   const char *text = o->prompt, *name = o->prompt_name ? o->prompt_name : encoder->default_prompt_name;
   *out = (cq_slice){"", 0};
   *n_left_out = 0;
@@ -249,7 +293,15 @@ cq_status cq_encoder_prompt(cq_slice *out, int32_t *n_left_out, const cq_encoder
       return cq_fail(error, CQ_ERR_ARGUMENT, "the model %s has no prompt named '%s'", encoder->directory, name);
   }
   if (text) *out = cq_slice_of(text);
-  return out->n && !encoder->include_prompt ? count_prompt(n_left_out, encoder, *out, error) : CQ_OK;
+  return out->n && !encoder->include_prompt ? count_prompt(n_left_out, encoder, *out, ids, memory, error) : CQ_OK;
+}
+
+cq_status cq_encoder_prompt(cq_slice *out, int32_t *n_left_out, const cq_encoder *encoder, const cq_encode_options *o,
+                            cq_error *error) {
+  cq_ids ids = {0};
+  const cq_status status = find_prompt(out, n_left_out, encoder, o, &ids, NULL, error);
+  cq_free(ids.ids);
+  return status;
 }
 
 static cq_status check_text(const cq_slice *sentences, size_t n, cq_error *error) {
@@ -267,7 +319,7 @@ static cq_status check_text(const cq_slice *sentences, size_t n, cq_error *error
 static cq_status lay_out(encoding *e, size_t n_runs, cq_error *error) {
   e->starts[0] = 0;
   for (size_t s = 0; s < e->n; s++) e->starts[s + 1] = e->starts[s] + e->lengths[s];
-  e->flat = cq_alloc_array((size_t)e->starts[e->n], sizeof *e->flat);
+  e->flat = cq_workspace_take(&e->memory->lane.workspace, (size_t)e->starts[e->n] * sizeof *e->flat);
   if (!e->flat) return cq_fail_memory(error, "token ids");
   for (size_t r = 0; r < n_runs; r++) {
     if (e->ids[r].n) memcpy(e->flat + e->starts[r * RUN], e->ids[r].ids, e->ids[r].n * sizeof *e->flat);
@@ -310,59 +362,64 @@ cq_status cq_encoder_encode(float *out, cq_encode_stats *stats, const cq_encoder
   return cq_encoder_encode_states(out, (cq_tensor){0}, stats, encoder, sentences, n, options, ctx, error);
 }
 
+/* Arrays by sentence, run, item and worker. */
+static cq_status take_arrays(encoding *e, size_t n_runs, int n_workers, cq_error *error) {
+  cq_workspace *w = &e->memory->lane.workspace;
+  e->ids = cq_workspace_take(w, n_runs * sizeof *e->ids);
+  e->lengths = cq_workspace_take(w, e->n * sizeof *e->lengths);
+  e->truncated = cq_workspace_take(w, e->n * sizeof *e->truncated);
+  e->starts = cq_workspace_take(w, (e->n + 1) * sizeof *e->starts);
+  e->block_starts = cq_workspace_take(w, (e->n + 1) * sizeof *e->block_starts);
+  e->status = cq_workspace_take(w, e->n * sizeof *e->status);
+  e->errors = cq_workspace_take(w, (size_t)n_workers * sizeof *e->errors);
+  e->error_items = cq_workspace_take(w, (size_t)n_workers * sizeof *e->error_items);
+  if (!e->ids || !e->lengths || !e->truncated || !e->starts || !e->block_starts || !e->status || !e->errors ||
+      !e->error_items)
+    return cq_fail_memory(error, "encoding");
+  memset(e->ids, 0, n_runs * sizeof *e->ids);
+  memset(e->status, 0, e->n * sizeof *e->status);
+  for (int i = 0; i < n_workers; i++) e->error_items[i] = SIZE_MAX;
+  return CQ_OK;
+}
+
+static cq_status encode(encoding *e, cq_encode_stats *stats, int n_workers, cq_error *error) {
+  const size_t n_runs = (e->n + RUN - 1) / RUN;
+  cq_status status = take_arrays(e, n_runs, n_workers, error);
+  if (status) return status;
+  e->ids[0] = e->memory->ids, e->ids[0].n = 0;
+  cq_context_run(e->ctx, n_runs, tokenize_run, e);
+  status = first_failure(e, n_runs, n_workers, error);
+  if (!status) status = lay_out(e, n_runs, error);
+  e->memory->ids = e->ids[0];
+  for (size_t r = 1; r < n_runs; r++) cq_free(e->ids[r].ids);
+  if (!status) status = count_truncated(e, stats, error);
+  if (status) return status;
+  cq_context_run(e->ctx, e->n_blocks, compute_block, e);
+  return first_failure(e, e->n_blocks, n_workers, error);
+}
+
 cq_status cq_encoder_encode_states(float *out, cq_tensor states, cq_encode_stats *stats, const cq_encoder *encoder,
                                    const cq_slice *sentences, size_t n, const cq_encode_options *options,
                                    cq_context *ctx, cq_error *error) {
   const cq_encode_options defaults = cq_encode_default_options();
-  const int n_workers = cq_context_n_threads(ctx);
-  const size_t n_runs = (n + RUN - 1) / RUN, n_items = n > 0 ? n : 1;
   encoding e = {.encoder = encoder,
                 .options = options ? options : &defaults,
                 .sentences = sentences,
                 .n = n,
+                .ctx = ctx,
                 .out = out,
                 .states = states};
-  cq_arena arena = {0};
   if (e.options->truncate_dim < 0 || e.options->truncate_dim > cq_encoder_dim(encoder))
     return cq_fail(error, CQ_ERR_ARGUMENT, "truncate_dim is %d, expected 0 to the model's %d", e.options->truncate_dim,
                    cq_encoder_dim(encoder));
   e.dim = e.options->truncate_dim ? e.options->truncate_dim : cq_encoder_dim(encoder);
   cq_status status = check_text(sentences, n, error);
-  if (!status) status = cq_encoder_prompt(&e.prompt, &e.n_prompt, encoder, e.options, error);
-  if (status || n == 0) return status;
-
-  e.ids = cq_arena_array(&arena, n_runs, sizeof *e.ids);
-  e.lengths = cq_arena_array(&arena, n_items, sizeof *e.lengths);
-  e.truncated = cq_arena_array(&arena, n_items, sizeof *e.truncated);
-  e.starts = cq_arena_array(&arena, n_items + 1, sizeof *e.starts);
-  e.block_starts = cq_arena_array(&arena, n_items + 1, sizeof *e.block_starts);
-  e.status = cq_arena_array(&arena, n_items, sizeof *e.status);
-  e.lanes = cq_arena_array(&arena, (size_t)n_workers, sizeof *e.lanes);
-  e.errors = cq_arena_array(&arena, (size_t)n_workers, sizeof *e.errors);
-  e.error_items = cq_arena_array(&arena, (size_t)n_workers, sizeof *e.error_items);
-  if (!e.ids || !e.lengths || !e.truncated || !e.starts || !e.block_starts || !e.status || !e.lanes || !e.errors ||
-      !e.error_items) {
-    cq_arena_free(&arena);
-    return cq_fail_memory(error, "encoding");
-  }
-  memset(e.ids, 0, n_runs * sizeof *e.ids);
-  memset(e.status, 0, n_items * sizeof *e.status);
-  for (int w = 0; w < n_workers; w++) {
-    e.lanes[w] = (cq_lane){.kernels = encoder->kernels};
-    e.error_items[w] = SIZE_MAX;
-  }
-
-  cq_context_run(ctx, n_runs, tokenize_run, &e);
-  status = first_failure(&e, n_runs, n_workers, error);
-  if (!status) status = lay_out(&e, n_runs, error);
-  if (!status) status = count_truncated(&e, stats, error);
-  if (!status) {
-    cq_context_run(ctx, e.n_blocks, compute_block, &e);
-    status = first_failure(&e, e.n_blocks, n_workers, error);
-  }
-  for (size_t r = 0; r < n_runs; r++) cq_free(e.ids[r].ids);
-  for (int w = 0; w < n_workers; w++) cq_workspace_free(&e.lanes[w].workspace);
-  cq_free(e.flat);
-  cq_arena_free(&arena);
+  if (status) return status;
+  e.memory = take_memory(ctx, encoder);
+  if (!e.memory) return cq_fail_memory(error, "encoding");
+  status = find_prompt(&e.prompt, &e.n_prompt, encoder, e.options, &e.memory->ids, e.memory->tokens, error);
+  if (!status && n > 0) status = encode(&e, stats, cq_context_n_threads(ctx), error);
+  cq_workspace_release(&e.memory->lane.workspace, (cq_mark){0, 0});
+  put_memory(ctx, e.memory);
   return status;
 }

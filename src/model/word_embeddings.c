@@ -131,12 +131,12 @@ static cq_status word_embeddings_describe(const cq_module *module, json_t *objec
   return ok ? CQ_OK : cq_fail_memory(error, "a description");
 }
 
-static cq_status word_embeddings_tokenize(cq_ids *out, const cq_module *module, cq_slice sentence, size_t max_length,
-                                          bool *truncated, cq_error *error) {
+static cq_status word_embeddings_tokenize(cq_ids *out, const cq_module *module, cq_token_memory *memory,
+                                          cq_slice sentence, size_t max_length, bool *truncated, cq_error *error) {
   const word_embeddings *m = (const word_embeddings *)module;
   const size_t before = out->n;
   cq_status status = m->words ? cq_whitespace_encode(out, m->words, sentence, error)
-                              : cq_tokenizer_encode(out, m->base.tokenizer, sentence, true, 0, NULL, error);
+                              : cq_tokenizer_encode(out, m->base.tokenizer, memory, sentence, true, 0, NULL, error);
   if (status) return status;
   const bool too_long = max_length > 0 && out->n - before > max_length;
   if (too_long) out->n = before + max_length;

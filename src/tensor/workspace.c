@@ -58,6 +58,12 @@ void cq_workspace_release(cq_workspace *w, cq_mark mark) {
   w->used = mark.used;
 }
 
+size_t cq_workspace_bytes(const cq_workspace *w) {
+  size_t n = w->capacity * sizeof *w->chunks;
+  for (size_t i = 0; i < w->n_chunks; i++) n += w->chunks[i].size;
+  return n;
+}
+
 void cq_workspace_free(cq_workspace *w) {
   for (size_t i = 0; i < w->n_chunks; i++) cq_free(w->chunks[i].data);
   cq_free(w->chunks);

@@ -25,6 +25,7 @@ void *cq_workspace_take(cq_workspace *w, size_t n_bytes); /* 64-byte aligned, un
 cq_tensor cq_workspace_f32(cq_workspace *w, int64_t rows, int64_t cols);
 cq_mark cq_workspace_mark(const cq_workspace *w);
 void cq_workspace_release(cq_workspace *w, cq_mark mark);
+size_t cq_workspace_bytes(const cq_workspace *w); /* that it holds, in use or not */
 void cq_workspace_free(cq_workspace *w);
 
 /* What a layer needs to run: the kernels of its backend and one worker's memory. One lane belongs to one thread. */

@@ -10,29 +10,51 @@
 
 /* --- encoding --- */
 
-typedef struct workspace {
+struct cq_token_memory {
   cq_builder lowered, normal, other[2];
   cq_words words[2];
   void *scratch;
   size_t scratch_size;
-} workspace;
+};
 
-static void workspace_free(workspace *w) {
-  cq_builder_free(&w->lowered);
-  cq_builder_free(&w->normal);
-  cq_builder_free(&w->other[0]);
-  cq_builder_free(&w->other[1]);
+static void release(cq_token_memory *m) {
+  cq_builder_free(&m->lowered);
+  cq_builder_free(&m->normal);
+  cq_builder_free(&m->other[0]);
+  cq_builder_free(&m->other[1]);
   for (int i = 0; i < 2; i++) {
-    cq_builder_free(&w->words[i].text);
-    cq_free(w->words[i].words);
+    cq_builder_free(&m->words[i].text);
+    cq_free(m->words[i].words);
   }
-  cq_free(w->scratch);
+  cq_free(m->scratch);
+}
+
+cq_token_memory *cq_token_memory_new(void) {
+  return cq_alloc_zeroed(sizeof(cq_token_memory));
+}
+
+size_t cq_token_memory_bytes(const cq_token_memory *m) {
+  size_t n = sizeof *m + m->lowered.capacity + m->normal.capacity + m->other[0].capacity + m->other[1].capacity;
+  for (int i = 0; i < 2; i++) n += m->words[i].text.capacity + m->words[i].capacity * sizeof *m->words[i].words;
+  return n + m->scratch_size;
+}
+
+void cq_token_memory_free(cq_token_memory *m) {
+  if (!m) return;
+  release(m);
+  cq_free(m);
 }
 
 /* Normalised text between added tokens. */
-static bool encode_plain(cq_ids *out, const cq_tokenizer *t, workspace *w, cq_slice text, bool at_start, size_t limit) {
+static bool encode_plain(cq_ids *out, const cq_tokenizer *t, cq_token_memory *w, cq_slice text, bool at_start,
+                         size_t limit) {
   if (text.n == 0) return true;
   cq_words *words = &w->words[0];
+  if (words->text.capacity < words[1].text.capacity) { /* the steps of the last text handed it over */
+    const cq_builder larger = words[1].text;
+    words[1].text = words->text;
+    words->text = larger;
+  }
   words->n = 0;
   cq_builder_clear(&words->text);
   cq_builder_bytes(&words->text, text.data, text.n);
@@ -47,7 +69,8 @@ static bool encode_plain(cq_ids *out, const cq_tokenizer *t, workspace *w, cq_sl
 }
 
 /* Text between added tokens of the raw kind: normalised, then searched for those of the other kind. */
-static bool encode_raw(cq_ids *out, const cq_tokenizer *t, workspace *w, cq_slice text, bool at_start, size_t limit) {
+static bool encode_raw(cq_ids *out, const cq_tokenizer *t, cq_token_memory *w, cq_slice text, bool at_start,
+                       size_t limit) {
   cq_builder_clear(&w->normal);
   if (!cq_normalizers_run(&w->normal, w->other, &t->normalizers, text)) return false;
   cq_slice normal = {w->normal.data ? w->normal.data : "", w->normal.n};
@@ -62,7 +85,7 @@ static bool encode_raw(cq_ids *out, const cq_tokenizer *t, workspace *w, cq_slic
 }
 
 /* All of a text's ids, or somewhat more than limit of them. */
-static bool encode_text(cq_ids *out, const cq_tokenizer *t, workspace *w, cq_slice text, size_t limit) {
+static bool encode_text(cq_ids *out, const cq_tokenizer *t, cq_token_memory *w, cq_slice text, size_t limit) {
   const cq_added_token *token;
   size_t done = 0, start, end;
   while (out->n <= limit && cq_added_find(&token, &start, &end, &t->added, false, text, done)) {
@@ -80,9 +103,9 @@ static bool put_all(cq_ids *out, const int32_t *ids, size_t n) {
   return true;
 }
 
-cq_status cq_tokenizer_encode(cq_ids *out, const cq_tokenizer *tokenizer, cq_slice text, bool add_special,
-                              size_t max_length, bool *truncated, cq_error *error) {
-  workspace w = {0};
+cq_status cq_tokenizer_encode(cq_ids *out, const cq_tokenizer *tokenizer, cq_token_memory *memory, cq_slice text,
+                              bool add_special, size_t max_length, bool *truncated, cq_error *error) {
+  cq_token_memory own = {0}, *w = memory ? memory : &own;
   size_t n_special = add_special ? tokenizer->n_before + tokenizer->n_after : 0, first = out->n;
   size_t limit = SIZE_MAX; /* out->n may grow to this before the text is cut */
   bool ok = true, cut = false;
@@ -93,18 +116,19 @@ cq_status cq_tokenizer_encode(cq_ids *out, const cq_tokenizer *tokenizer, cq_sli
   if (text.data == NULL) text.data = "";
   if (add_special) ok = put_all(out, tokenizer->before, tokenizer->n_before);
   if (ok && tokenizer->lowercase_first) {
-    cq_text_lower_in_context(&w.lowered, text);
-    ok = !w.lowered.failed;
-    text = (cq_slice){w.lowered.data ? w.lowered.data : "", w.lowered.n};
+    cq_builder_clear(&w->lowered);
+    cq_text_lower_in_context(&w->lowered, text);
+    ok = !w->lowered.failed;
+    text = (cq_slice){w->lowered.data ? w->lowered.data : "", w->lowered.n};
   }
-  ok = ok && encode_text(out, tokenizer, &w, text, limit);
+  ok = ok && encode_text(out, tokenizer, w, text, limit);
   if (ok && out->n > limit) {
     out->n = limit;
     cut = true;
   }
   if (ok && add_special) ok = put_all(out, tokenizer->after, tokenizer->n_after);
   if (ok && max_length && out->n - first > max_length) out->n = first + max_length; /* less room than special tokens */
-  workspace_free(&w);
+  release(&own);
   if (!ok) {
     out->n = first;
     return cq_fail_memory(error, "token ids");

@@ -41,13 +41,22 @@ CQ_MUST_USE cq_status cq_tokenizer_open(cq_tokenizer **out, const char *director
 void cq_tokenizer_free(cq_tokenizer *tokenizer);
 const cq_tokenizer_info *cq_tokenizer_describe(const cq_tokenizer *tokenizer);
 
+/* What a tokenizer works in, kept from sentence to sentence so that nothing is allocated for each. Of one thread at a
+ * time, for any tokenizer. */
+typedef struct cq_token_memory cq_token_memory;
+cq_token_memory *cq_token_memory_new(void); /* NULL: out of memory */
+size_t cq_token_memory_bytes(const cq_token_memory *memory);
+void cq_token_memory_free(cq_token_memory *memory);
+
 /* Appends one sentence's ids to out.
+ *   memory       NULL: some for this call
  *   add_special  put the special tokens around (static models do without)
  *   max_length   keep at most so many ids, special ones included (0: no limit): the end of the text is cut
  *   truncated    set to whether anything was cut; may be NULL
  * text is well-formed UTF-8 (checked by the caller). Errors: CQ_ERR_MEMORY. */
-CQ_MUST_USE cq_status cq_tokenizer_encode(cq_ids *out, const cq_tokenizer *tokenizer, cq_slice text, bool add_special,
-                                          size_t max_length, bool *truncated, cq_error *error);
+CQ_MUST_USE cq_status cq_tokenizer_encode(cq_ids *out, const cq_tokenizer *tokenizer, cq_token_memory *memory,
+                                          cq_slice text, bool add_special, size_t max_length, bool *truncated,
+                                          cq_error *error);
 
 /* Writes into an existing directory what Hugging Face transformers needs to load the same tokenizer: the files it was
  * opened from, byte for byte, and those of tokenizer.json, tokenizer_config.json and special_tokens_map.json that were

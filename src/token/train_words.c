@@ -57,7 +57,7 @@ static cq_status count_words(cq_tokenizer *t, bool (*next)(void *context, cq_sli
   while (!status && next(context, &sentence)) {
     ids.n = 0;
     if (cq_utf8_invalid_at(sentence.data, sentence.n) == sentence.n)
-      status = cq_tokenizer_encode(&ids, t, sentence, false, 0, NULL, error);
+      status = cq_tokenizer_encode(&ids, t, NULL, sentence, false, 0, NULL, error);
   }
   t->model.kind = kind;
   cq_free(ids.ids);

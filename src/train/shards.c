@@ -38,7 +38,7 @@ static cq_status tokenize(cq_sequences *s, const cq_encoder *encoder, cq_slice t
     if (s->with_prompt.failed) return cq_fail_memory(error, "prompt");
     text = (cq_slice){s->with_prompt.data, s->with_prompt.n};
   }
-  cq_status status = cq_encoder_tokenize(&s->ids, encoder, text, &truncated, error);
+  cq_status status = cq_encoder_tokenize(&s->ids, encoder, NULL, text, &truncated, error);
   if (n_truncated) *n_truncated += truncated;
   return status;
 }

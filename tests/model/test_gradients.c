@@ -37,7 +37,7 @@ static void set_up(problem *p, const char *name) {
   p->lane.kernels = p->encoder->kernels;
   for (int s = 0; s < N; s++) {
     bool truncated;
-    assert_int_equal(cq_encoder_tokenize(&p->ids, p->encoder, cq_slice_of(texts[s]), &truncated, NULL), CQ_OK);
+    assert_int_equal(cq_encoder_tokenize(&p->ids, p->encoder, NULL, cq_slice_of(texts[s]), &truncated, NULL), CQ_OK);
     p->starts[s + 1] = (int64_t)p->ids.n;
     p->skip[s] = SKIP;
   }

@@ -350,7 +350,7 @@ static void states_do_not_depend_on_the_way(void **state) {
     cq_lane lane = {.kernels = cq_kernels_best()};
     bool truncated;
     float alone[MOST_STATES];
-    assert_int_equal(cq_encoder_tokenize(&ids, e, sentences[i], &truncated, NULL), CQ_OK);
+    assert_int_equal(cq_encoder_tokenize(&ids, e, NULL, sentences[i], &truncated, NULL), CQ_OK);
     const int64_t starts[] = {0, (int64_t)ids.n};
     const cq_batch batch = {.ids = ids.ids, .starts = starts, .n_seqs = 1, .final = cq_tensor_f32(alone, 1, width)};
     for (int with_tape = 0; with_tape < 2; with_tape++) {

@@ -47,10 +47,13 @@ static inline cq_tokenizer *open_tokenizer(const char *directory) {
   return t;
 }
 
+static cq_token_memory *golden_memory; /* one for all tokenizers and texts */
+
 static inline void encode(cq_ids *ids, const cq_tokenizer *t, cq_slice text, size_t max_length, bool *cut) {
   cq_error error = {0};
   ids->n = 0;
-  if (cq_tokenizer_encode(ids, t, text, true, max_length, cut, &error)) fail_msg("%s", error.message);
+  if (!golden_memory) golden_memory = cq_token_memory_new();
+  if (cq_tokenizer_encode(ids, t, golden_memory, text, true, max_length, cut, &error)) fail_msg("%s", error.message);
 }
 
 #endif

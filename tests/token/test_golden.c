@@ -120,12 +120,12 @@ static void test_without_special(void **state) {
   cq_slice text = cq_slice_of("Reading slowly is better");
   encode(&with, t, text, 0, NULL);
   bool truncated = true;
-  assert_int_equal(cq_tokenizer_encode(&without, t, text, false, 0, &truncated, &error), CQ_OK);
+  assert_int_equal(cq_tokenizer_encode(&without, t, NULL, text, false, 0, &truncated, &error), CQ_OK);
   assert_false(truncated);
   assert_int_equal(without.n + 2, with.n);
   assert_memory_equal(without.ids, with.ids + 1, without.n * sizeof *without.ids);
   /* ids are appended */
-  assert_int_equal(cq_tokenizer_encode(&without, t, text, false, 2, &truncated, &error), CQ_OK);
+  assert_int_equal(cq_tokenizer_encode(&without, t, NULL, text, false, 2, &truncated, &error), CQ_OK);
   assert_true(truncated);
   assert_int_equal(without.n, with.n);
   cq_free(with.ids);
@@ -240,7 +240,7 @@ static void expect_piece(const char *name, const char *text, bool first, const c
   cq_error error = {0};
   cq_slice found;
   cq_piece_kind found_kind;
-  assert_int_equal(cq_tokenizer_encode(&ids, t, cq_slice_of(text), false, 0, NULL, &error), CQ_OK);
+  assert_int_equal(cq_tokenizer_encode(&ids, t, NULL, cq_slice_of(text), false, 0, NULL, &error), CQ_OK);
   assert_true(ids.n > 0);
   assert_true(cq_tokenizer_piece(&found, &found_kind, t, first ? ids.ids[0] : ids.ids[ids.n - 1]));
   if (found.n != strlen(piece) || memcmp(found.data, piece, found.n) != 0)

@@ -13,7 +13,7 @@ static void expect_text(const cq_tokenizer *t, const int32_t *ids, size_t n, con
 
 static void expect_round_trip(const cq_tokenizer *t, const char *sentence, const char *expected) {
   cq_ids ids = {0};
-  assert_int_equal(cq_tokenizer_encode(&ids, t, cq_slice_of(sentence), true, 0, NULL, NULL), CQ_OK);
+  assert_int_equal(cq_tokenizer_encode(&ids, t, NULL, cq_slice_of(sentence), true, 0, NULL, NULL), CQ_OK);
   expect_text(t, ids.ids, ids.n, expected);
   cq_free(ids.ids);
 }

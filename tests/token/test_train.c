@@ -200,7 +200,7 @@ static void encode_in_thread(void *context, size_t item, int worker) {
   (void)item;
   (void)worker;
   cq_status status =
-      cq_tokenizer_encode(&ids, j->t, cq_slice_of("the old mill река पुरानी 河流 Boat"), true, 0, NULL, NULL);
+      cq_tokenizer_encode(&ids, j->t, NULL, cq_slice_of("the old mill река पुरानी 河流 Boat"), true, 0, NULL, NULL);
   if (status || ids.n != j->expected.n || memcmp(ids.ids, j->expected.ids, ids.n * sizeof *ids.ids) != 0)
     __atomic_fetch_add(&j->wrong, 1, __ATOMIC_RELAXED);
   cq_free(ids.ids);

@@ -64,7 +64,8 @@ static double plain_reconstruction(problem *p, float v[2][N][DIM], size_t n, int
     cq_ids ids = {0};
     bool truncated;
     double z[DIM];
-    assert_int_equal(cq_encoder_tokenize(&ids, p->sides[side].encoder, batch_of(side)[i], &truncated, NULL), CQ_OK);
+    assert_int_equal(cq_encoder_tokenize(&ids, p->sides[side].encoder, NULL, batch_of(side)[i], &truncated, NULL),
+                     CQ_OK);
     for (int j = 0; j < DIM; j++) z[j] = (double)v[from][i][j];
     sum += plain_nll(&plain, z, NULL, ids.ids, (int64_t)ids.n, keys ? &keys[i] : NULL, word_dropout);
     n_written += ids.n - 1;

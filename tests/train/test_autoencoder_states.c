@@ -137,7 +137,7 @@ static void read_whole(whole *w, const cq_encoder *e, int side, size_t n) {
   *w = (whole){.lane = {.kernels = cq_kernels_best()}};
   for (size_t i = 0; i < n; i++) {
     bool truncated;
-    assert_int_equal(cq_encoder_tokenize(&w->ids, e, batch_of(side)[i], &truncated, NULL), CQ_OK);
+    assert_int_equal(cq_encoder_tokenize(&w->ids, e, NULL, batch_of(side)[i], &truncated, NULL), CQ_OK);
     w->starts[i + 1] = (int64_t)w->ids.n;
   }
   w->batch = (cq_batch){.ids = w->ids.ids,

@@ -93,7 +93,7 @@ static void backward_all(cq_encoder *encoder, const float *targets, cq_gradients
   int64_t starts[N + 1] = {0};
   for (int i = 0; i < N; i++) {
     bool truncated;
-    assert_int_equal(cq_encoder_tokenize(&ids, encoder, cq_slice_of(texts[i]), &truncated, NULL), CQ_OK);
+    assert_int_equal(cq_encoder_tokenize(&ids, encoder, NULL, cq_slice_of(texts[i]), &truncated, NULL), CQ_OK);
     starts[i + 1] = (int64_t)ids.n;
   }
   const cq_batch batch = {.ids = ids.ids, .starts = starts, .n_seqs = N};

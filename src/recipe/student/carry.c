@@ -107,7 +107,7 @@ static void draw(carry *c, float *row) {
 static bool mean_of_tokens(carry *c, float *row, cq_slice text, cq_error *error, cq_status *status) {
   int n = 0;
   c->ids.n = 0;
-  *status = text.n > 0 ? cq_tokenizer_encode(&c->ids, c->old_tokenizer, text, false, 0, NULL, error) : CQ_OK;
+  *status = text.n > 0 ? cq_tokenizer_encode(&c->ids, c->old_tokenizer, NULL, text, false, 0, NULL, error) : CQ_OK;
   if (*status) return false;
   memset(row, 0, (size_t)c->dim * sizeof *row);
   for (size_t i = 0; i < c->ids.n; i++) {
@@ -174,9 +174,9 @@ static cq_status add_line(carry *c, parallel *p, cq_slice line, cq_error *error)
   const size_t n = cq_tsv_split(columns, MAX_COLUMNS, line);
   if (n < 2 || n > MAX_COLUMNS) return CQ_OK; /* no translations; or malformed, see read_parallel */
   p->source.n = p->target.n = 0;
-  cq_status status = cq_tokenizer_encode(&p->target, c->new_tokenizer, columns[0], false, 0, NULL, error);
+  cq_status status = cq_tokenizer_encode(&p->target, c->new_tokenizer, NULL, columns[0], false, 0, NULL, error);
   for (size_t i = 0; !status && i < p->target.n; i++) p->source_count[p->target.ids[i]]++;
-  if (!status) status = cq_tokenizer_encode(&p->source, c->old_tokenizer, columns[0], false, 0, NULL, error);
+  if (!status) status = cq_tokenizer_encode(&p->source, c->old_tokenizer, NULL, columns[0], false, 0, NULL, error);
   size_t n_known = 0;
   for (size_t i = 0; i < p->source.n; i++)
     if (p->source.ids[i] != c->old_info->unk_id && p->source.ids[i] < c->n_old)
@@ -184,7 +184,7 @@ static cq_status add_line(carry *c, parallel *p, cq_slice line, cq_error *error)
   p->source.n = n_known;
   for (size_t k = 1; !status && k < n; k++) {
     p->target.n = 0;
-    status = cq_tokenizer_encode(&p->target, c->new_tokenizer, columns[k], false, 0, NULL, error);
+    status = cq_tokenizer_encode(&p->target, c->new_tokenizer, NULL, columns[k], false, 0, NULL, error);
     if (!status) status = cq_aligner_add(p->aligner, p->source.ids, p->source.n, p->target.ids, p->target.n, error);
     c->stats->n_pairs++;
   }
