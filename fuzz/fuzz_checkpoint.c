@@ -2,7 +2,7 @@
  * input is tried as it is and with its checksums put right. */
 #include "fuzz.h"
 
-#include "base/checksum.h"
+#include "base/hash.h"
 #include "store/checkpoint.h"
 
 #include <string.h>
@@ -36,8 +36,8 @@ static void put_right(uint8_t *data, size_t n) {
     size_t name = at + 32, section = name;
     if (r[2] > 255 || r[2] > n - name) return;
     section = (name + (size_t)r[2] + 63) / 64 * 64;
-    if (r[2] && section <= n && r[0] <= n - section) r[1] = cq_checksum(data + section, (size_t)r[0], 0);
-    r[3] = cq_checksum(data + name, (size_t)r[2], cq_checksum(r, 24, 0));
+    if (r[2] && section <= n && r[0] <= n - section) r[1] = cq_hash64(data + section, (size_t)r[0], 0);
+    r[3] = cq_hash64(data + name, (size_t)r[2], cq_hash64(r, 24, 0));
     memcpy(data + at, r, sizeof r);
     if (r[2] == 0 || section > n || r[0] > n - section) return;
     at = (section + (size_t)r[0] + 63) / 64 * 64;

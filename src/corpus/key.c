@@ -1,6 +1,6 @@
 #include "corpus/key.h"
 
-#include "base/checksum.h"
+#include "base/hash.h"
 #include "base/memory.h"
 #include "corpus/rows.h"
 #include "text/letters.h"
@@ -13,12 +13,12 @@ void cq_key_text(cq_builder *out, cq_slice sentence, cq_corpus_match match) {
 
 bool cq_key_of(uint64_t *out, cq_slice sentence, cq_corpus_match match, cq_builder *room) {
   if (match == CQ_CORPUS_EXACT) {
-    *out = cq_checksum(sentence.data, sentence.n, 0);
+    *out = cq_hash64(sentence.data, sentence.n, 0);
     return true;
   }
   cq_builder_clear(room);
   cq_key_text(room, sentence, match);
-  *out = cq_checksum(room->data, room->n, 0);
+  *out = cq_hash64(room->data, room->n, 0);
   return !room->failed;
 }
 

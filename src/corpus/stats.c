@@ -1,5 +1,5 @@
-#include "base/checksum.h"
 #include "base/error.h"
+#include "base/hash.h"
 #include "base/memory.h"
 #include "base/utf8.h"
 #include "corpus/key.h"
@@ -52,7 +52,7 @@ static bool add_side(tally *t, cq_slice text) {
   else
     return false;
   t->scripts[cq_script_of(text)]++;
-  return cq_key_set_put(&is_new, &t->distinct, cq_checksum(text.data, text.n, 0));
+  return cq_key_set_put(&is_new, &t->distinct, cq_hash64(text.data, text.n, 0));
 }
 
 static cq_status add_row(cq_corpus_figures *out, stats *s, const cq_row *row, cq_error *error) {
@@ -63,7 +63,7 @@ static cq_status add_row(cq_corpus_figures *out, stats *s, const cq_row *row, cq
     if (c == s->n) s->columns[s->n++] = t;
     fine = add_side(t, row->columns[c]);
   }
-  fine = fine && cq_key_set_put(&is_new, &s->rows, cq_checksum(row->line.data, row->line.n, 0)) &&
+  fine = fine && cq_key_set_put(&is_new, &s->rows, cq_hash64(row->line.data, row->line.n, 0)) &&
          cq_key_some_equal(&identical, row->columns, row->n, &s->room);
   if (!fine) return cq_fail_memory(error, "sentences that were seen");
   out->n_rows++, out->n_distinct += is_new, out->n_identical += identical;

@@ -1,6 +1,6 @@
 /* Telling what is in an encoder: its sizes, its description, its identity. */
-#include "base/checksum.h"
 #include "base/error.h"
+#include "base/hash.h"
 #include "base/memory.h"
 #include "model/encoder.h"
 
@@ -87,13 +87,8 @@ cq_status cq_encoder_describe(char **out_json, const cq_encoder *e, cq_error *er
 
 /* --- identity --- */
 
-/* Two independent sums, each the seed of the next run's. */
-typedef struct identity {
-  uint64_t half[2];
-} identity;
-
-static void include(identity *id, const void *bytes, size_t n) {
-  for (int i = 0; i < 2; i++) id->half[i] = cq_checksum(bytes, n, id->half[i] + n);
+static void include(cq_identity *id, const void *bytes, size_t n) {
+  *id = cq_hash128_add(*id, bytes, n);
 }
 
 /* What normalisers, pre-tokenizers and merges do shows in how they cut this; a table of them would depend on the file
@@ -107,7 +102,7 @@ static const char probe[] =
     "\xE4\xBD\xA0\xE5\xA5\xBD\xE3\x80\x82 \xE0\xA4\xA8\xE0\xA4\xAE\xE0\xA4\xB8\xE0\xA5\x8D\xE0\xA4\xA4\xE0\xA5\x87 "
     "\xD9\x85\xD8\xB1\xD8\xAD\xD8\xA8\xD8\xA7 internationalisation UPPER lower MiXeD x_y @z #1 \xF0\x9F\x98\x80";
 
-static cq_status include_tokenizer(identity *id, const cq_module *text, cq_error *error) {
+static cq_status include_tokenizer(cq_identity *id, const cq_module *text, cq_error *error) {
   const cq_tokenizer *tokenizer = text->tokenizer;
   if (!tokenizer) return CQ_OK;
   for (int64_t i = 0; i < cq_tokenizer_describe(tokenizer)->vocab_size; i++) {
@@ -128,7 +123,7 @@ static cq_status include_tokenizer(identity *id, const cq_module *text, cq_error
 
 cq_status cq_encoder_fingerprint(char out[33], const cq_encoder *e, cq_error *error) {
   json_t *object;
-  identity id = {{1, 2}};
+  cq_identity id = {0};
   cq_status status = describe(&object, e, error);
   if (status) return status;
   char *text = json_dumps(object, JSON_COMPACT | JSON_SORT_KEYS);
@@ -142,6 +137,6 @@ cq_status cq_encoder_fingerprint(char out[33], const cq_encoder *e, cq_error *er
     include(&id, p->name, strlen(p->name));
     include(&id, p->value, (size_t)cq_param_floats(p) * sizeof(float));
   }
-  if (!status) snprintf(out, 33, "%016llx%016llx", (unsigned long long)id.half[0], (unsigned long long)id.half[1]);
+  if (!status) cq_identity_hex(out, id);
   return status;
 }

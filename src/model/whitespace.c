@@ -1,6 +1,5 @@
 #include "model/whitespace.h"
 
-#include "base/checksum.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/map.h"
@@ -63,10 +62,10 @@ void cq_whitespace_free(cq_whitespace *w) {
   cq_free(w);
 }
 
-uint64_t cq_whitespace_checksum(const cq_whitespace *w) {
+cq_identity cq_whitespace_identity(const cq_whitespace *w) {
   cq_builder text = {0};
   cq_json_append(&text, w->config, -1);
-  const uint64_t sum = cq_checksum(text.data, text.n, 1);
+  const cq_identity sum = cq_hash128(text.data, text.n);
   cq_builder_free(&text);
   return sum;
 }

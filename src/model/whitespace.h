@@ -6,6 +6,7 @@
 #define MODEL_WHITESPACE_H
 
 #include "base/arena.h"
+#include "base/hash.h"
 #include "base/slice.h"
 #include "calque/status.h"
 #include "token/tokenizer.h"
@@ -15,7 +16,7 @@ typedef struct cq_whitespace cq_whitespace;
 CQ_MUST_USE cq_status cq_whitespace_open(cq_whitespace **out, const char *directory, cq_error *error);
 void cq_whitespace_free(cq_whitespace *w);
 CQ_MUST_USE cq_status cq_whitespace_save(const cq_whitespace *w, const char *directory, cq_error *error);
-uint64_t cq_whitespace_checksum(const cq_whitespace *w); /* of words, their order, and the switches */
+cq_identity cq_whitespace_identity(const cq_whitespace *w); /* of words, their order, and the switches */
 int64_t cq_whitespace_size(const cq_whitespace *w);
 CQ_MUST_USE cq_status cq_whitespace_encode(cq_ids *out, const cq_whitespace *w, cq_slice text, cq_error *error);
 

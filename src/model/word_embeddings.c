@@ -124,8 +124,8 @@ static cq_status word_embeddings_describe(const cq_module *module, json_t *objec
             json_object_set_new(object, "tokenizer", json_string(m->words ? "whitespace" : "subword")) == 0 &&
             json_object_set_new(object, "update_embeddings", json_boolean(!m->frozen)) == 0;
   if (m->words) { /* the words have no tokenizer to be told apart by */
-    char sum[24];
-    snprintf(sum, sizeof sum, "%016llx", (unsigned long long)cq_whitespace_checksum(m->words));
+    char sum[CQ_IDENTITY_HEX];
+    cq_identity_hex(sum, cq_whitespace_identity(m->words));
     ok = ok && json_object_set_new(object, "words_checksum", json_string(sum)) == 0;
   }
   return ok ? CQ_OK : cq_fail_memory(error, "a description");

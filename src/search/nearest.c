@@ -81,7 +81,7 @@ static size_t work_done(const cq_pass_of *of, size_t done) {
 }
 
 static cq_status run(search *s, const cq_pass_of *of, const cq_nearest_options *o, cq_context *ctx, cq_error *error) {
-  const uint64_t key = o->checkpoint ? cq_search_key(&of->x, &of->y, o->k, of->within) : 0;
+  const cq_identity key = o->checkpoint ? cq_search_identity(&of->x, &of->y, o->k, of->within) : (cq_identity){0};
   cq_neighbours *of_x = &s->rows->lists, *of_y = s->other && s->other != s->rows ? &s->other->lists : NULL;
   double saved = cq_seconds(CLOCK_MONOTONIC);
   size_t done = 0;

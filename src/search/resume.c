@@ -1,23 +1,23 @@
 #include "search/resume.h"
 
-#include "base/checksum.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "store/checkpoint.h"
 
-static uint64_t checksum_of_rows(const cq_row_set *rows, uint64_t key) {
-  for (size_t i = 0; i < rows->n; i++) key = cq_checksum(cq_row(rows, i), rows->dim * sizeof(float), key);
+static cq_identity add_rows(cq_identity key, const cq_row_set *rows) {
+  for (size_t i = 0; i < rows->n; i++) key = cq_hash128_add(key, cq_row(rows, i), rows->dim * sizeof(float));
   return key;
 }
 
-uint64_t cq_search_key(const cq_row_set *x, const cq_row_set *y, size_t k, bool within) {
+cq_identity cq_search_identity(const cq_row_set *x, const cq_row_set *y, size_t k, bool within) {
   const uint64_t sizes[] = {x->n, y->n, x->dim, k, within};
-  const uint64_t key = checksum_of_rows(x, cq_checksum(sizes, sizeof sizes, 1));
-  return within ? key : checksum_of_rows(y, key);
+  const cq_identity key = add_rows(cq_hash128(sizes, sizeof sizes), x);
+  return within ? key : add_rows(key, y);
 }
 
 typedef struct state {
-  uint64_t key, done;
+  cq_identity key;
+  uint64_t done;
 } state;
 
 static cq_status save_lists(cq_checkpoint_writer *w, const char *const names[2], const cq_neighbours *lists,
@@ -43,7 +43,7 @@ static bool are_rows(const cq_neighbours *lists, size_t n) {
 
 static const char *const x_names[] = {"x.index", "x.cosine"}, *const y_names[] = {"y.index", "y.cosine"};
 
-cq_status cq_search_save(const char *path, uint64_t key, size_t done, const cq_neighbours *of_x,
+cq_status cq_search_save(const char *path, cq_identity key, size_t done, const cq_neighbours *of_x,
                          const cq_neighbours *of_y, cq_error *error) {
   const state s = {key, done};
   cq_checkpoint_writer *w;
@@ -57,7 +57,7 @@ cq_status cq_search_save(const char *path, uint64_t key, size_t done, const cq_n
   return status;
 }
 
-cq_status cq_search_load(size_t *done, const char *path, uint64_t key, size_t n_y, cq_neighbours *of_x,
+cq_status cq_search_load(size_t *done, const char *path, cq_identity key, size_t n_y, cq_neighbours *of_x,
                          cq_neighbours *of_y, cq_error *error) {
   cq_checkpoint *c;
   state s;
@@ -66,7 +66,7 @@ cq_status cq_search_load(size_t *done, const char *path, uint64_t key, size_t n_
   cq_status status = cq_checkpoint_open(&c, path, error);
   if (status) return status;
   status = cq_checkpoint_read(&s, sizeof s, c, "search", error);
-  if (!status && s.key == key) {
+  if (!status && cq_identity_equal(s.key, key)) {
     status = load_lists(c, x_names, of_x, error);
     if (!status && of_y) status = load_lists(c, y_names, of_y, error);
     if (!status && (s.done > n_y || !are_rows(of_x, n_y) || (of_y && !are_rows(of_y, of_x->n))))

@@ -2,18 +2,19 @@
 #ifndef SEARCH_RESUME_H
 #define SEARCH_RESUME_H
 
+#include "base/hash.h"
 #include "calque/nearest.h"
 #include "search/rows.h"
 
 /* What a search is of: its kind, sizes and every byte of its vectors. */
-uint64_t cq_search_key(const cq_row_set *x, const cq_row_set *y, size_t k, bool within);
+cq_identity cq_search_identity(const cq_row_set *x, const cq_row_set *y, size_t k, bool within);
 
 /* Writes the lists as they are after `done` rows of y, in place of what was there. of_y may be NULL. */
-CQ_MUST_USE cq_status cq_search_save(const char *path, uint64_t key, size_t done, const cq_neighbours *of_x,
+CQ_MUST_USE cq_status cq_search_save(const char *path, cq_identity key, size_t done, const cq_neighbours *of_x,
                                      const cq_neighbours *of_y, cq_error *error);
 /* Reads them back: *done 0 and the lists as they were when there is no such file, or it is of another search.
  * Errors: CQ_ERR_FORMAT for a broken file (remove it to begin anew); CQ_ERR_IO. */
-CQ_MUST_USE cq_status cq_search_load(size_t *done, const char *path, uint64_t key, size_t n_y, cq_neighbours *of_x,
+CQ_MUST_USE cq_status cq_search_load(size_t *done, const char *path, cq_identity key, size_t n_y, cq_neighbours *of_x,
                                      cq_neighbours *of_y, cq_error *error);
 
 #endif

@@ -1,18 +1,18 @@
 /* The file, all numbers little-endian, every part filled with zeros up to a multiple of 64 bytes:
  *
  *    0   8  "CQSTATE\n"                       head
- *    8   8  version, 1
+ *    8   8  version, 2
  *   16  48  zeros
  *
  *    0   8  n, bytes of data                  one record a section
- *    8   8  checksum of the data
+ *    8   8  check of the data: XXH3, 64 bits
  *   16   8  bytes of the name, 1 to 255
- *   24   8  checksum of the 24 bytes before and the name
+ *   24   8  check of the name, seeded with that of the 24 bytes before
  *   32   .  name, zeros, data, zeros
  *
  *    0   8  number of sections                the last record, then the file is over
  *    8  16  zeros
- *   24   8  checksum of the 24 bytes before
+ *   24   8  check of the 24 bytes before, in the same way
  *   32  32  zeros
  *
  * A record without a name is the last one, so a file cut between two records is seen to be cut. No byte of the file is
@@ -20,9 +20,9 @@
 #include "store/checkpoint.h"
 
 #include "base/arena.h"
-#include "base/checksum.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/map.h"
 #include "base/memory.h"
 
@@ -30,6 +30,7 @@
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "sections are borrowed from a little-endian file");
 
+#define VERSION  2 /* 1 had checks of another kind */
 #define UNIT     ((size_t)64)
 #define MAX_NAME ((size_t)255)
 
@@ -49,7 +50,7 @@ struct head {
 _Static_assert(sizeof(struct head) == UNIT, "the head is written as it lies in memory");
 
 static uint64_t record_sum(const struct record *r, const char *name) {
-  return cq_checksum(name, (size_t)r->name_n, cq_checksum(r, offsetof(struct record, sum), 0));
+  return cq_hash64(name, (size_t)r->name_n, cq_hash64(r, offsetof(struct record, sum), 0));
 }
 
 /* ---- writing ---- */
@@ -64,7 +65,7 @@ cq_status cq_checkpoint_writer_open(cq_checkpoint_writer **out, const char *path
   *out = NULL;
   cq_checkpoint_writer *w = cq_alloc_zeroed(sizeof *w);
   if (!w) return cq_fail_memory(error, path);
-  struct head head = {.version = 1};
+  struct head head = {.version = VERSION};
   memcpy(head.magic, magic, sizeof magic);
   cq_status status = cq_writer_open(&w->writer, path, error);
   if (!status) status = cq_writer_bytes(&w->writer, &head, sizeof head, error);
@@ -93,7 +94,7 @@ cq_status cq_checkpoint_writer_section(cq_checkpoint_writer *w, const char *name
     return cq_fail_file(error, CQ_ERR_ARGUMENT, w->writer.path, "two sections are named '%s'", name);
   if (!cq_map_put(&w->names, key, 0)) return cq_fail_memory(error, w->writer.path);
   w->n_sections++;
-  cq_status status = write_record(w, (struct record){n, cq_checksum(bytes, n, 0), key.n, 0}, name, error);
+  cq_status status = write_record(w, (struct record){n, cq_hash64(bytes, n, 0), key.n, 0}, name, error);
   if (!status) status = cq_writer_bytes(&w->writer, bytes, n, error);
   return status || n % UNIT == 0 ? status : cq_writer_bytes(&w->writer, zeros, UNIT - n % UNIT, error);
 }
@@ -178,7 +179,7 @@ static cq_status read_record(bool *last, size_t *at, cq_checkpoint *c, cq_error 
   if (r.n > n - *at)
     return cq_fail_byte(error, CQ_ERR_FORMAT, c->path, n, "the file ends in section '%s', which has %llu bytes",
                         section.name, (unsigned long long)r.n);
-  if (cq_checksum(section.data, section.n, 0) != r.data_sum)
+  if (cq_hash64(section.data, section.n, 0) != r.data_sum)
     return cq_fail_byte(error, CQ_ERR_FORMAT, c->path, *at, "section '%s' does not agree with its checksum",
                         section.name);
   *at += section.n;
@@ -195,9 +196,9 @@ static cq_status read_all(cq_checkpoint *c, cq_error *error) {
   if (c->mapping.n < sizeof head)
     return cq_fail_byte(error, CQ_ERR_FORMAT, c->path, c->mapping.n, "the file ends too early");
   memcpy(&head, c->mapping.data, sizeof head);
-  if (head.version != 1)
-    return cq_fail_byte(error, CQ_ERR_UNSUPPORTED, c->path, 8, "a checkpoint of version %llu, expected 1",
-                        (unsigned long long)head.version);
+  if (head.version != VERSION)
+    return cq_fail_byte(error, CQ_ERR_UNSUPPORTED, c->path, 8, "a checkpoint of version %llu, expected %d",
+                        (unsigned long long)head.version, VERSION);
   size_t zero_from = offsetof(struct head, zeros);
   cq_status status = skip_zeros(&zero_from, c, error);
   while (!status && !last) status = read_record(&last, &at, c, error);

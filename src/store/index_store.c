@@ -14,11 +14,13 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#define FORMAT "calque index 1"
+/* The first knew models by fingerprints of another kind; all else was the same. */
+static const char *const formats[] = {"calque index 1", "calque index 2"};
 
 /* What the manifest says. */
 typedef struct manifest {
   char *model, *fingerprint;
+  int format; /* of formats */
   int64_t dim, n, n_bytes, generation;
   int64_t n_deleted_bytes;            /* of deleted-G */
   int64_t approximate, n_approximate; /* its generation, and how many records it covers */
@@ -71,9 +73,9 @@ static void manifest_free(manifest *m) {
 }
 
 static cq_status manifest_save(const char *directory, const manifest *m, cq_error *error) {
-  return cq_json_save(json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "format", FORMAT, "model",
-                                m->model, "fingerprint", m->fingerprint, "dim", (json_int_t)m->dim, "documents",
-                                (json_int_t)m->n, "bytes", (json_int_t)m->n_bytes, "deleted_generation",
+  return cq_json_save(json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "format", formats[m->format],
+                                "model", m->model, "fingerprint", m->fingerprint, "dim", (json_int_t)m->dim,
+                                "documents", (json_int_t)m->n, "bytes", (json_int_t)m->n_bytes, "deleted_generation",
                                 (json_int_t)m->generation, "deleted_bytes", (json_int_t)m->n_deleted_bytes,
                                 "approximate_generation", (json_int_t)m->approximate, "approximate_documents",
                                 (json_int_t)m->n_approximate),
@@ -96,8 +98,9 @@ static cq_status manifest_read(manifest *out, const char *directory, cq_error *e
   cq_status status = path_of(path, directory, "manifest.json", error);
   if (!status) status = cq_json_read(&json, path, error);
   if (!status) status = cq_json_get_string(&format, json, "format", path, error);
-  if (!status && (!format || strcmp(format, FORMAT) != 0))
-    status = cq_fail_file(error, CQ_ERR_FORMAT, path, "\"format\" is not \"" FORMAT "\"");
+  while (!status && out->format < 2 && (!format || strcmp(format, formats[out->format]) != 0)) out->format++;
+  if (!status && out->format == 2)
+    status = cq_fail_file(error, CQ_ERR_FORMAT, path, "\"format\" is not \"%s\"", formats[1]);
   if (!status) status = copy_string(&out->model, json, "model", path, error);
   if (!status) status = copy_string(&out->fingerprint, json, "fingerprint", path, error);
   if (!status) status = cq_json_get_int(&out->dim, json, "dim", 1, 1 << 20, path, error);
@@ -118,7 +121,7 @@ cq_status cq_index_store_create(const char *directory, const char *model, const 
                                 cq_error *error) {
   cq_directory_writer w = {0};
   char *owned[2] = {cq_strdup(model), cq_strdup(fingerprint)};
-  const manifest m = {.model = owned[0], .fingerprint = owned[1], .dim = dim};
+  const manifest m = {.model = owned[0], .fingerprint = owned[1], .format = 1, .dim = dim};
   char path[PATH_MAX];
   cq_status status = owned[0] && owned[1] ? CQ_OK : cq_fail_memory(error, directory);
   if (!status) status = cq_directory_writer_open(&w, directory, false, error);
@@ -284,7 +287,8 @@ void cq_index_store_close(cq_index_store *s) {
 }
 
 cq_index_info cq_index_store_info(const cq_index_store *s) {
-  return (cq_index_info){s->m.model, s->m.fingerprint, s->m.dim, s->m.n, s->m.n - s->n_deleted, s->m.n_approximate};
+  return (cq_index_info){
+      s->m.model, s->m.format ? s->m.fingerprint : NULL, s->m.dim, s->m.n, s->m.n - s->n_deleted, s->m.n_approximate};
 }
 
 const float *cq_index_store_vectors(const cq_index_store *s) {
@@ -375,6 +379,15 @@ void cq_index_store_set_approximate(cq_index_store *s, bool is_there) {
   assert(s->lock >= 0);
   s->next_approximate = s->m.approximate + 1;
   s->n_approximate = is_there ? s->m.n : 0;
+}
+
+cq_status cq_index_store_set_fingerprint(cq_index_store *s, const char *fingerprint, cq_error *error) {
+  char *owned = cq_strdup(fingerprint);
+  assert(s->lock >= 0);
+  if (!owned) return cq_fail_memory(error, s->directory);
+  cq_free(s->m.fingerprint);
+  s->m.fingerprint = owned, s->m.format = 1;
+  return CQ_OK;
 }
 
 cq_status cq_index_store_commit(cq_index_store *s, cq_error *error) {

@@ -28,7 +28,7 @@ typedef struct cq_index_record {
 
 typedef struct cq_index_info {
   const char *model;       /* the name it was made with */
-  const char *fingerprint; /* cq_encoder_fingerprint's */
+  const char *fingerprint; /* cq_encoder_fingerprint's; NULL: calque 0.1 made it, and had other fingerprints */
   int64_t dim;
   int64_t n;             /* records, deleted ones included */
   int64_t n_live;        /* those that are not */
@@ -63,6 +63,8 @@ CQ_MUST_USE cq_status cq_index_store_approximate(char path[PATH_MAX], const cq_i
                                                  cq_error *error);
 /* From the next commit on: the next one, for the records that count now; or none. */
 void cq_index_store_set_approximate(cq_index_store *store, bool is_there);
+/* Of the model, where none could be compared; kept at the next commit of changes. Errors: CQ_ERR_MEMORY. */
+CQ_MUST_USE cq_status cq_index_store_set_fingerprint(cq_index_store *store, const char *fingerprint, cq_error *error);
 /* Makes the changes count, all at once, and opens the store on them. */
 CQ_MUST_USE cq_status cq_index_store_commit(cq_index_store *store, cq_error *error);
 

@@ -1,8 +1,8 @@
 #include "store/vector_store.h"
 
-#include "base/checksum.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/map.h"
 #include "base/memory.h"
 
@@ -16,10 +16,6 @@
 
 #define MAX_PATH 4096
 
-typedef struct text_key {
-  uint64_t half[2];
-} text_key;
-
 struct cq_vector_store {
   char keys_path[MAX_PATH], vectors_path[MAX_PATH];
   int keys, vectors; /* file descriptors */
@@ -29,11 +25,7 @@ struct cq_vector_store {
   size_t mapped_bytes;
 };
 
-static text_key key_of(cq_slice text) {
-  return (text_key){{cq_checksum(text.data, text.n, 1), cq_checksum(text.data, text.n, 2)}};
-}
-
-static cq_slice bytes_of(const text_key *key) {
+static cq_slice bytes_of(const cq_identity *key) {
   return (cq_slice){(const char *)key, sizeof *key};
 }
 
@@ -50,7 +42,7 @@ static cq_status size_of(int64_t *size, int fd, const char *path, cq_error *erro
 }
 
 static cq_status load_keys(cq_vector_store *s, cq_error *error) {
-  text_key block[256];
+  cq_identity block[256];
   for (int64_t first = 0; first < s->n;) {
     const size_t want = (size_t)(s->n - first < 256 ? s->n - first : 256) * sizeof *block;
     const ssize_t got = pread(s->keys, block, want, (off_t)first * (off_t)sizeof *block);
@@ -82,10 +74,10 @@ cq_status cq_vector_store_open(cq_vector_store **out, const char *directory, int
   if (!status) status = size_of(&keys_size, s->keys, s->keys_path, error);
   if (!status) status = size_of(&vectors_size, s->vectors, s->vectors_path, error);
   if (!status) {
-    const int64_t row = dim * (int64_t)sizeof(float), n_keys = keys_size / (int64_t)sizeof(text_key),
+    const int64_t row = dim * (int64_t)sizeof(float), n_keys = keys_size / (int64_t)sizeof(cq_identity),
                   n_vectors = vectors_size / row;
     s->n = n_keys < n_vectors ? n_keys : n_vectors;
-    if (ftruncate(s->keys, (off_t)(s->n * (int64_t)sizeof(text_key))) != 0 ||
+    if (ftruncate(s->keys, (off_t)(s->n * (int64_t)sizeof(cq_identity))) != 0 ||
         ftruncate(s->vectors, (off_t)(s->n * row)) != 0)
       status = cq_fail_errno(error, directory, "cannot cut to whole records");
   }
@@ -107,7 +99,7 @@ void cq_vector_store_close(cq_vector_store *s) {
 }
 
 int64_t cq_vector_store_find(const cq_vector_store *s, cq_slice text) {
-  const text_key key = key_of(text);
+  const cq_identity key = cq_hash128(text.data, text.n);
   const uint64_t record = cq_map_get(&s->records, bytes_of(&key));
   return record == CQ_MAP_NONE ? -1 : (int64_t)record;
 }
@@ -120,7 +112,7 @@ cq_status cq_vector_store_append(cq_vector_store *s, const cq_slice *texts, size
   cq_status status = cq_write_at(s->vectors, vectors, n * (size_t)row, s->n * row, s->vectors_path, error);
   if (!status && fdatasync(s->vectors) != 0) status = cq_fail_errno(error, s->vectors_path, "cannot write");
   for (size_t i = 0; !status && i < n; i++) {
-    const text_key key = key_of(texts[i]);
+    const cq_identity key = cq_hash128(texts[i].data, texts[i].n);
     status = cq_write_at(s->keys, &key, sizeof key, s->n * (int64_t)sizeof key, s->keys_path, error);
     if (!status && !cq_map_put(&s->records, bytes_of(&key), (uint64_t)s->n))
       status = cq_fail_memory(error, s->keys_path);

@@ -1,6 +1,6 @@
 /* Vectors on disk by text: what a model said of a sentence, kept so that it is asked once.
  *
- *   DIRECTORY/keys      16 bytes a text: two independent 64-bit checksums of its bytes
+ *   DIRECTORY/keys      16 bytes a text: XXH3 of its bytes, 128 bits
  *   DIRECTORY/vectors   dim f32 a text, in the same order
  *
  * Both files only grow. A record counts when both its halves are there whole: after a crash the longer file is cut to

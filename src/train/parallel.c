@@ -1,6 +1,5 @@
 #include "train/parallel.h"
 
-#include "base/checksum.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/utf8.h"
@@ -290,14 +289,15 @@ void cq_parallel_free(cq_parallel *data) {
   *data = (cq_parallel){0};
 }
 
-uint64_t cq_parallel_checksum(const cq_parallel *data, uint64_t sum) {
+cq_identity cq_parallel_identity(cq_identity before, const cq_parallel *data) {
+  cq_identity sum = before;
   for (size_t i = 0; i < data->n_entries; i++) {
     const uint32_t entry[2] = {data->entries[i].source, data->entries[i].n_targets};
-    sum = cq_checksum(entry, sizeof entry, sum);
+    sum = cq_hash128_add(sum, entry, sizeof entry);
   }
-  for (size_t i = 0; i < data->n_sources; i++) sum = cq_checksum(data->sources[i].data, data->sources[i].n, sum);
-  for (size_t i = 0; i < data->n_targets; i++) sum = cq_checksum(data->targets[i].data, data->targets[i].n, sum);
-  for (size_t i = 0; i < data->n_targets; i++) sum = cq_checksum(data->thirds[i].data, data->thirds[i].n, sum);
+  for (size_t i = 0; i < data->n_sources; i++) sum = cq_hash128_add(sum, data->sources[i].data, data->sources[i].n);
+  for (size_t i = 0; i < data->n_targets; i++) sum = cq_hash128_add(sum, data->targets[i].data, data->targets[i].n);
+  for (size_t i = 0; i < data->n_targets; i++) sum = cq_hash128_add(sum, data->thirds[i].data, data->thirds[i].n);
   return sum;
 }
 

@@ -10,6 +10,7 @@
 #ifndef TRAIN_PARALLEL_H
 #define TRAIN_PARALLEL_H
 
+#include "base/hash.h"
 #include "base/map.h"
 #include "base/slice.h"
 #include "calque/status.h"
@@ -67,8 +68,8 @@ CQ_MUST_USE cq_status cq_parallel_add(cq_parallel *data, const char *path, const
                                       const cq_parallel_options *options, cq_error *error);
 void cq_parallel_free(cq_parallel *data);
 uint64_t cq_parallel_pairs(const cq_parallel *data);
-/* Of all entries, sources, targets and thirds, going on from a sum of what was before. */
-uint64_t cq_parallel_checksum(const cq_parallel *data, uint64_t sum);
+/* What had this identity with all entries, sources, targets and thirds behind it. */
+cq_identity cq_parallel_identity(cq_identity before, const cq_parallel *data);
 
 enum { CQ_PARALLEL_SUMMARY = 1024 }; /* bytes */
 /* A line on what was read of a set, and what was left out; a long label is cut. */

@@ -1,13 +1,11 @@
-/* Random numbers: fixed streams (files depend on them), their moments, and the checksum. */
+/* Random numbers: fixed streams (files depend on them), their moments. */
 #include "support/files.h"
 
-#include "base/checksum.h"
 #include "base/random.h"
 
 #include <math.h>
 
-/* These values are the generator's definition: a change of them breaks every seeded result and every stored checksum.
- */
+/* These values are the generator's definition: a change of them breaks every seeded result. */
 static void streams_are_fixed(void **state) {
   (void)state;
   cq_random r = {0};
@@ -72,33 +70,12 @@ static void shuffling_permutes_evenly(void **state) {
   cq_random_shuffle(&r, NULL, 0);
 }
 
-static void a_checksum_sees_every_bit(void **state) {
-  (void)state;
-  unsigned char bytes[200] = {0};
-  for (size_t n = 0; n <= sizeof bytes; n += 33) {
-    uint64_t sum = cq_checksum(bytes, n, 0);
-    for (size_t bit = 0; bit < 8 * n; bit++) {
-      bytes[bit / 8] ^= (unsigned char)(1u << bit % 8);
-      assert_true(cq_checksum(bytes, n, 0) != sum);
-      bytes[bit / 8] ^= (unsigned char)(1u << bit % 8);
-    }
-    for (size_t m = 0; m < n; m++) assert_true(cq_checksum(bytes, m, 0) != sum); /* zeros of another length */
-    assert_true(cq_checksum(bytes, n, 1) != sum);
-  }
-  /* The highest bit of two words of one lane: a product alone would let them cancel. */
-  uint64_t sum = cq_checksum(bytes, 200, 0);
-  bytes[7] ^= 0x80;
-  bytes[39] ^= 0x80;
-  assert_true(cq_checksum(bytes, 200, 0) != sum);
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(streams_are_fixed),
       cmocka_unit_test(uniform_and_normal_have_their_moments),
       cmocka_unit_test(below_is_even),
       cmocka_unit_test(shuffling_permutes_evenly),
-      cmocka_unit_test(a_checksum_sees_every_bit),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -59,6 +59,21 @@ expect 1 search tabs.index "A B."
 stderr_has "say where it is now"
 expect 0 search tabs.index "A B." --model moved
 
+# An index of calque 0.1 knows its model by a fingerprint that cannot be compared: it opens by the model's name.
+sed -i 's/"calque index 2"/"calque index 1"/; s/"fingerprint": "/&0/' tabs.index/manifest.json
+expect 1 search tabs.index "A B." --model moved
+stderr_has "was made by calque 0.1 with '$tmp/model'"
+mv moved model
+expect 0 search tabs.index "A B."
+stderr_has "told by name and dimensions only"
+printf 'C.\n' >c.txt
+expect 0 index add tabs.index c.txt
+stderr_has "told by name and dimensions only"
+expect 0 search tabs.index "C."
+grep -q "calque 0.1" stderr && fail "the index is still one of calque 0.1"
+"$PROGRAM" model info model | sed -n 's/^fingerprint *//p' >print
+grep -q "$(cat print)" tabs.index/manifest.json || fail "the index did not get the fingerprint"
+
 # What is refused leaves the index as it was.
 expect 1 index new --model "$TEACHER" an.index
 stderr_has "exists"

@@ -147,6 +147,33 @@ static void broken_files_are_named(void **state) {
   assert_int_equal(cq_index_store_open(&s, test_path("five"), false, NULL), CQ_ERR_FORMAT);
 }
 
+/* Of the first format only the fingerprint is another. */
+static void the_first_format_gets_a_fingerprint(void **state) {
+  (void)state;
+  static const char first[] = "{\"format\": \"calque index 1\", \"model\": \"m\", \"fingerprint\": \"f\", \"dim\": 3}";
+  const cq_index_record one = record("a", "de", "Eins."), two = record("b", "de", "Zwei.");
+  const float vector[DIM] = {1, 2, 3};
+  size_t n;
+  cq_index_store *s = fresh("eleven");
+  cq_index_store_close(s);
+  write_text(test_path("eleven/manifest.json"), first);
+  for (int again = 0; again < 2; again++) { /* changes without a fingerprint leave the format as it was */
+    assert_int_equal(cq_index_store_open(&s, test_path("eleven"), true, NULL), CQ_OK);
+    assert_null(cq_index_store_info(s).fingerprint);
+    assert_int_equal(cq_index_store_append(s, again ? &two : &one, 1, vector, NULL), CQ_OK);
+    if (again) assert_int_equal(cq_index_store_set_fingerprint(s, "feed", NULL), CQ_OK);
+    assert_int_equal(cq_index_store_commit(s, NULL), CQ_OK);
+    cq_index_store_close(s);
+  }
+  assert_int_equal(cq_index_store_open(&s, test_path("eleven"), false, NULL), CQ_OK);
+  assert_string_equal(cq_index_store_info(s).fingerprint, "feed");
+  assert_int_equal(cq_index_store_info(s).n, 2);
+  cq_index_store_close(s);
+  char *manifest = (char *)read_bytes(&n, test_path("eleven/manifest.json"));
+  assert_non_null(strstr(manifest, "calque index 2"));
+  free(manifest);
+}
+
 /* A killed writer's tail is cut when the next one opens: a full disk has its room back. */
 static void what_never_counted_takes_no_room(void **state) {
   (void)state;
@@ -222,8 +249,9 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(changes_count_when_committed),     cmocka_unit_test(what_was_not_committed_is_written_over),
       cmocka_unit_test(bad_documents_are_refused),        cmocka_unit_test(one_process_writes),
-      cmocka_unit_test(broken_files_are_named),           cmocka_unit_test(what_never_counted_takes_no_room),
-      cmocka_unit_test(other_generations_are_cleared_up), cmocka_unit_test(every_allocation_may_fail),
+      cmocka_unit_test(broken_files_are_named),           cmocka_unit_test(the_first_format_gets_a_fingerprint),
+      cmocka_unit_test(what_never_counted_takes_no_room), cmocka_unit_test(other_generations_are_cleared_up),
+      cmocka_unit_test(every_allocation_may_fail),
   };
   return cmocka_run_group_tests(tests, make_test_directory, remove_test_directory);
 }

@@ -7,10 +7,10 @@
  * A checkpoint holds the state of the stage's trainer and all values of the model; a stage is gone on with from there,
  * so that the model is bit for bit what an uninterrupted run would have given. Work in progress lies in OUTPUT.work
  * (work_directory.h). */
-#include "base/checksum.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "recipe/autoencode/autoencoder.h"
@@ -39,10 +39,11 @@ typedef struct stage {
 
 /* What a checkpoint says besides values. Fixed-size numbers only: it is stored as it lies. */
 typedef struct progress_state {
-  uint64_t options_checksum, stage, step, n_steps, log_bytes; /* step: of the stage; n_steps: of all until now */
-  uint64_t n_waited;                                          /* epochs of the stage since the best */
-  double loss;                                                /* a running mean over the stage */
-  double dev[CQ_AUTOENCODE_N_MEASURES];                       /* of the best model; NaN: there is none yet */
+  cq_identity options;                      /* everything that must be the same for a run to be gone on with */
+  uint64_t stage, step, n_steps, log_bytes; /* step: of the stage; n_steps: of all until now */
+  uint64_t n_waited;                        /* epochs of the stage since the best */
+  double loss;                              /* a running mean over the stage */
+  double dev[CQ_AUTOENCODE_N_MEASURES];     /* of the best model; NaN: there is none yet */
 } progress_state;
 
 typedef struct run {
@@ -315,22 +316,23 @@ static cq_status read_param(void *context, const char *name, cq_param *p, cq_err
   return cq_checkpoint_read(p->value, (size_t)cq_param_floats(p) * sizeof(float), context, name, error);
 }
 
-static cq_status sum_param(void *context, const char *name, cq_param *p, cq_error *error) {
-  uint64_t *sum = context;
+static cq_status include_param(void *context, const char *name, cq_param *p, cq_error *error) {
+  cq_identity *sum = context;
   (void)name, (void)error;
-  *sum = cq_checksum(p->value, (size_t)cq_param_floats(p) * sizeof(float), *sum);
+  *sum = cq_hash128_add(*sum, p->value, (size_t)cq_param_floats(p) * sizeof(float));
   return CQ_OK;
 }
 
-/* Everything that must be the same for a run to be gone on with. */
-static cq_status checksum_options(uint64_t *out, const run *r, cq_error *error) {
+static cq_status identify_options(cq_identity *out, const run *r, cq_error *error) {
   cq_builder b = {0};
-  uint64_t sum = cq_autoencode_data_checksum(&r->data);
-  cq_status status = for_all_params(r, sum_param, &sum, error); /* of what is joined */
+  cq_identity sum = cq_autoencode_data_identity(&r->data);
+  char hex[CQ_IDENTITY_HEX];
+  cq_status status = for_all_params(r, include_param, &sum, error); /* of what is joined */
   cq_autoencode_describe(&b, r->o);
-  cq_builder_printf(&b, "%llu %s", (unsigned long long)sum, cq_simd_level()); /* another level gives other bits */
+  cq_identity_hex(hex, sum);
+  cq_builder_printf(&b, "%s %s", hex, cq_simd_level()); /* another level gives other bits */
   if (!status && b.failed) status = cq_fail_memory(error, "options");
-  if (!status) *out = cq_checksum(b.data, b.n, 0);
+  if (!status) *out = cq_hash128(b.data, b.n);
   cq_builder_free(&b);
   return status;
 }
@@ -376,12 +378,12 @@ static cq_status start_or_resume(run *r, cq_error *error) {
   r->state = (progress_state){0};
   for (int m = 0; m < CQ_AUTOENCODE_N_MEASURES; m++) r->state.dev[m] = NAN;
   cq_status status = cq_work_directory_begin(&r->work, error);
-  if (!status) status = checksum_options(&r->state.options_checksum, r, error);
+  if (!status) status = identify_options(&r->state.options, r, error);
   if (!status) status = make_model(r, error);
-  if (!status) r->state.options_checksum = cq_autoencoder_sum_vocabularies(&r->model, r->state.options_checksum);
+  if (!status) r->state.options = cq_autoencoder_vocabularies(r->state.options, &r->model);
   if (!status && r->work.under_way) status = cq_checkpoint_open(&r->resumed, r->work.checkpoint, error);
   if (!status && r->resumed) status = cq_checkpoint_read(&found, sizeof found, r->resumed, "autoencode", error);
-  if (!status && r->resumed && (found.options_checksum != r->state.options_checksum || found.stage >= N_STAGES))
+  if (!status && r->resumed && (!cq_identity_equal(found.options, r->state.options) || found.stage >= N_STAGES))
     status =
         cq_fail_file(error, CQ_ERR_ARGUMENT, r->work.path, "the run under way has other data, options or SIMD level");
   if (!status && r->resumed) status = read_drawn(r, error);

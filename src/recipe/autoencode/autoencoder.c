@@ -1,7 +1,6 @@
 /* Autoencoders on disk, and translating with them. */
 #include "recipe/autoencode/autoencoder.h"
 
-#include "base/checksum.h"
 #include "base/context.h"
 #include "base/error.h"
 #include "base/file.h"
@@ -70,13 +69,16 @@ static bool is_same_vocabulary(const cq_tokenizer *a, const cq_tokenizer *b) {
   return same;
 }
 
-uint64_t cq_autoencoder_sum_vocabularies(const cq_autoencoder *a, uint64_t sum) {
+cq_identity cq_autoencoder_vocabularies(cq_identity before, const cq_autoencoder *a) {
+  cq_identity sum = before;
   for (size_t i = 0; i < a->n; i++) {
     const cq_tokenizer *t = cq_decoder_tokenizer(a->tongues[i].decoder);
     for (int32_t id = 0; (int64_t)id < cq_tokenizer_describe(t)->vocab_size; id++) {
       cq_slice text;
       cq_piece_kind kind;
-      if (cq_tokenizer_piece(&text, &kind, t, id)) sum = cq_checksum(text.data, text.n, sum + (uint64_t)kind);
+      if (!cq_tokenizer_piece(&text, &kind, t, id)) continue;
+      sum = cq_hash128_add(sum, &(char){(char)kind}, 1);
+      sum = cq_hash128_add(sum, text.data, text.n);
     }
   }
   return sum;

@@ -2,6 +2,7 @@
 #ifndef RECIPE_AUTOENCODE_AUTOENCODER_H
 #define RECIPE_AUTOENCODE_AUTOENCODER_H
 
+#include "base/hash.h"
 #include "calque/autoencode.h"
 #include "model/decoder.h"
 #include "model/encoder.h"
@@ -30,7 +31,7 @@ CQ_MUST_USE cq_status cq_autoencoder_reserve(cq_autoencoder *a, size_t n, cq_err
 /* Whether any of its languages can be translated into any other. Errors: CQ_ERR_ARGUMENT. */
 CQ_MUST_USE cq_status cq_autoencoder_check(const cq_autoencoder *a, cq_error *error);
 /* Goes on from a sum of what was before. */
-uint64_t cq_autoencoder_sum_vocabularies(const cq_autoencoder *a, uint64_t sum);
+cq_identity cq_autoencoder_vocabularies(cq_identity before, const cq_autoencoder *a);
 
 /* Writes the directory, whole or not at all. */
 CQ_MUST_USE cq_status cq_autoencoder_save(const cq_autoencoder *a, const char *directory, bool replace,

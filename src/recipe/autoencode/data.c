@@ -74,10 +74,10 @@ void cq_autoencode_data_free(cq_autoencode_data *data) {
   *data = (cq_autoencode_data){0};
 }
 
-uint64_t cq_autoencode_data_checksum(const cq_autoencode_data *data) {
-  uint64_t sum = 0;
-  for (size_t i = 0; i < data->train.n; i++) sum = cq_parallel_checksum(&data->train.items[i].text, sum);
-  for (size_t i = 0; i < data->dev.n; i++) sum = cq_parallel_checksum(&data->dev.items[i].text, sum);
+cq_identity cq_autoencode_data_identity(const cq_autoencode_data *data) {
+  cq_identity sum = {0};
+  for (size_t i = 0; i < data->train.n; i++) sum = cq_parallel_identity(sum, &data->train.items[i].text);
+  for (size_t i = 0; i < data->dev.n; i++) sum = cq_parallel_identity(sum, &data->dev.items[i].text);
   return sum;
 }
 

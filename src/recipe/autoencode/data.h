@@ -4,6 +4,7 @@
 #ifndef RECIPE_AUTOENCODE_DATA_H
 #define RECIPE_AUTOENCODE_DATA_H
 
+#include "base/hash.h"
 #include "calque/autoencode.h"
 #include "train/autoencoder.h"
 #include "train/sampler.h"
@@ -35,7 +36,7 @@ CQ_MUST_USE cq_status cq_autoencode_data_load(cq_autoencode_data *out, const cq_
                                               const char *const *codes, size_t n_codes, cq_autoencode_told told,
                                               void *context, cq_error *error);
 void cq_autoencode_data_free(cq_autoencode_data *data); /* legal on {0} */
-uint64_t cq_autoencode_data_checksum(const cq_autoencode_data *data);
+cq_identity cq_autoencode_data_identity(const cq_autoencode_data *data);
 /* Of all groups in use. */
 uint64_t cq_autoencode_data_pairs(const cq_autoencode_data *data);
 

@@ -1,9 +1,9 @@
 #include "recipe/autoencode/trials.h"
 
-#include "base/checksum.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "format/json.h"
@@ -46,12 +46,12 @@ static cq_status add_data(cq_builder *b, const cq_autoencode_options *o, cq_erro
   return status ? status : add_file(b, joined, error);
 }
 
-static cq_status sum_up(char out[CQ_TRIAL_SUM], const cq_autoencode_options *o, cq_error *error) {
+static cq_status sum_up(char out[CQ_IDENTITY_HEX], const cq_autoencode_options *o, cq_error *error) {
   cq_builder b = {0};
   cq_autoencode_describe(&b, o);
   cq_status status = add_data(&b, o, error);
   if (!status && b.failed) status = cq_fail_memory(error, "options");
-  if (!status) snprintf(out, CQ_TRIAL_SUM, "%016llx", (unsigned long long)cq_checksum(b.data, b.n, 0));
+  if (!status) cq_identity_hex(out, cq_hash128(b.data, b.n));
   cq_builder_free(&b);
   return status;
 }
@@ -202,7 +202,7 @@ static void remove_trials(cq_trials *t) {
 }
 
 cq_status cq_trials_begin(cq_trials *out, const cq_autoencode_options *base, cq_error *error) {
-  char sum[CQ_TRIAL_SUM];
+  char sum[CQ_IDENTITY_HEX];
   *out = (cq_trials){.base = base};
   cq_status status = cq_autoencode_check(base, error);
   if (status) return status;
@@ -311,7 +311,7 @@ static cq_status make_and_record(cq_trial *trial, cq_trials *t, const char *valu
 
 cq_status cq_trials_run(const cq_trial **out, cq_trials *t, const char *name, const char *values,
                         const cq_autoencode_options *o, cq_context *ctx, cq_error *error) {
-  char path[4096], sum[CQ_TRIAL_SUM];
+  char path[4096], sum[CQ_IDENTITY_HEX];
   size_t at = 0;
   *out = NULL;
   t->refused = false;

@@ -7,14 +7,15 @@
 #ifndef RECIPE_AUTOENCODE_TRIALS_H
 #define RECIPE_AUTOENCODE_TRIALS_H
 
+#include "base/hash.h"
 #include "calque/autoencode_trials.h"
 
-enum { CQ_TRIAL_NAME = 64, CQ_TRIAL_VALUES = 512, CQ_TRIAL_SUM = 24 };
+enum { CQ_TRIAL_NAME = 64, CQ_TRIAL_VALUES = 512 };
 
 typedef struct cq_trial {
   char name[CQ_TRIAL_NAME];
   char values[CQ_TRIAL_VALUES]; /* of what is searched or changed, for the table */
-  char sum[CQ_TRIAL_SUM];       /* of its options and data */
+  char sum[CQ_IDENTITY_HEX];    /* of its options and data */
   double dev[CQ_AUTOENCODE_N_MEASURES];
   double loss, epochs, seconds;
   bool failed;  /* its loss was no number */

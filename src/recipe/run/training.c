@@ -1,6 +1,5 @@
 #include "recipe/run/training.h"
 
-#include "base/checksum.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
@@ -36,19 +35,18 @@ void cq_training_notice(void *training, const char *text) {
 
 /* ---- options ---- */
 
-static uint64_t checksum_rows(const cq_rows *rows, uint64_t sum) {
-  sum = cq_checksum(&rows->n, sizeof rows->n, sum);
+static cq_identity include_rows(cq_identity sum, const cq_rows *rows) {
+  sum = cq_hash128_add(sum, &rows->n, sizeof rows->n);
   for (size_t i = 0; i < rows->n; i++) {
-    for (int c = 0; c < 2; c++) sum = cq_checksum(rows->column[c][i].data, rows->column[c][i].n, sum);
-    if (rows->gold) sum = cq_checksum(&rows->gold[i], sizeof *rows->gold, sum);
+    for (int c = 0; c < 2; c++) sum = cq_hash128_add(sum, rows->column[c][i].data, rows->column[c][i].n);
+    if (rows->gold) sum = cq_hash128_add(sum, &rows->gold[i], sizeof *rows->gold);
   }
   return sum;
 }
 
-/* Everything that must be the same for a run to be gone on with. */
-static cq_status checksum_options(uint64_t *out, const cq_training *r, const cq_builder *what, cq_error *error) {
+static cq_status identify_options(cq_identity *out, const cq_training *r, const cq_builder *what, cq_error *error) {
   const cq_training_options *o = r->o;
-  char encoder[33];
+  char encoder[CQ_IDENTITY_HEX], hex[CQ_IDENTITY_HEX];
   cq_builder b = {0};
   cq_status status = cq_encoder_fingerprint(encoder, r->encoder, error);
   if (status) return status;
@@ -59,14 +57,15 @@ static cq_status checksum_options(uint64_t *out, const cq_training *r, const cq_
       o->weight_decay, o->adam_beta1, o->adam_beta2, o->adam_eps, o->clip_norm, o->warmup_steps, (int)o->schedule,
       o->dropout, o->evaluate_every, (int)o->best_by, o->n_shards, (unsigned long long)o->seed);
   cq_builder_bytes(&b, what->data, what->n);
-  uint64_t text = 0;
-  for (size_t i = 0; i < o->n_dev; i++) text = checksum_rows(&r->dev.parallel[i].rows, text);
-  for (size_t i = 0; i < o->n_sts; i++) text = checksum_rows(&r->dev.sts[i].rows, text);
-  cq_builder_printf(&b, "|%llu %s", (unsigned long long)text, cq_simd_level()); /* another level gives other bits */
+  cq_identity text = {0};
+  for (size_t i = 0; i < o->n_dev; i++) text = include_rows(text, &r->dev.parallel[i].rows);
+  for (size_t i = 0; i < o->n_sts; i++) text = include_rows(text, &r->dev.sts[i].rows);
+  cq_identity_hex(hex, text);
+  cq_builder_printf(&b, "|%s %s", hex, cq_simd_level()); /* another level gives other bits */
   if (b.failed || what->failed)
     status = cq_fail_memory(error, "options");
   else
-    *out = cq_checksum(b.data, b.n, 0);
+    *out = cq_hash128(b.data, b.n);
   cq_builder_free(&b);
   return status;
 }
@@ -106,7 +105,9 @@ cq_status cq_training_sampling(cq_sampling *out, cq_training *r, const cq_traini
 void cq_training_describe_data(cq_builder *what, const cq_parallel *data) {
   for (size_t i = 0; i < data->n_sets; i++)
     cq_builder_printf(what, "|%s %.17g %u", data->sets[i].path, data->sets[i].weight, data->sets[i].n_pairs);
-  cq_builder_printf(what, "|%llu", (unsigned long long)cq_parallel_checksum(data, 0));
+  char hex[CQ_IDENTITY_HEX];
+  cq_identity_hex(hex, cq_parallel_identity((cq_identity){0}, data));
+  cq_builder_printf(what, "|%s", hex);
 }
 
 cq_status cq_training_open_encoder(cq_training *r, const char *name, cq_error *error) {
@@ -212,7 +213,7 @@ static cq_status restore(cq_training *r, cq_error *error) {
   cq_status status = cq_checkpoint_open(&c, r->work.checkpoint, error);
   if (status) return status;
   status = cq_checkpoint_read(&found, sizeof found, c, r->task.name, error);
-  if (!status && found.options_checksum != r->state.options_checksum)
+  if (!status && !cq_identity_equal(found.options, r->state.options))
     status = cq_fail_file(error, CQ_ERR_ARGUMENT, r->work.path,
                           "the run under way has other data, models, options or SIMD level");
   if (!status) status = cq_trainer_restore(r->trainer, c, error);
@@ -224,7 +225,7 @@ static cq_status restore(cq_training *r, cq_error *error) {
 
 static cq_status start_or_resume(cq_training *r, const cq_builder *what, cq_error *error) {
   cq_status status = cq_work_directory_begin(&r->work, error);
-  if (!status) status = checksum_options(&r->state.options_checksum, r, what, error);
+  if (!status) status = identify_options(&r->state.options, r, what, error);
   const bool resuming = r->work.under_way;
   if (!status && resuming) status = restore(r, error);
   if (!status) status = cq_run_log_open(&r->log, r->work.log, r->state.log_bytes, error);

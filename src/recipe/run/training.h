@@ -7,6 +7,7 @@
 #ifndef RECIPE_RUN_TRAINING_H
 #define RECIPE_RUN_TRAINING_H
 
+#include "base/hash.h"
 #include "calque/training.h"
 #include "recipe/run/dev_sets.h"
 #include "recipe/run/run_log.h"
@@ -32,7 +33,8 @@ typedef struct cq_training_task {
 
 /* What a checkpoint says besides the trainer's state. Fixed-size numbers only: it is stored as it lies. */
 typedef struct cq_training_state {
-  uint64_t options_checksum, step, best_step, log_bytes;
+  cq_identity options; /* everything that must be the same for a run to be gone on with */
+  uint64_t step, best_step, log_bytes;
   double best_score, smooth_loss; /* a running mean for people */
   uint64_t has_best;
 } cq_training_state;

@@ -15,6 +15,7 @@
 
 struct cq_index {
   char *directory;
+  bool writing;
   cq_index_store *store;
   cq_encoder *encoder;         /* NULL: not needed yet */
   cq_approximate *approximate; /* NULL: likewise, or there is none */
@@ -45,23 +46,46 @@ cq_status cq_index_create(const char *directory, const char *model, cq_notice_fn
   return status;
 }
 
+static const char *last_component(const char *name) {
+  const char *slash = strrchr(name, '/');
+  return slash ? slash + 1 : name;
+}
+
+/* An index of calque 0.1 has a fingerprint that cannot be compared: the name has to do. What is written gets the new one. */
+static cq_status accept_old(cq_index *index, const char *name, const char *fingerprint, cq_error *error) {
+  const char *had = cq_index_store_info(index->store).model;
+  char text[1024];
+  if (strcmp(last_component(name), last_component(had)) != 0)
+    return cq_fail_file(error, CQ_ERR_ARGUMENT, index->directory,
+                        "was made by calque 0.1 with '%s': only a model of that name is taken, not %s", had, name);
+  snprintf(text, sizeof text,
+           "calque 0.1 made the index: whether %.400s is its model is told by name and dimensions only", name);
+  if (index->notice) index->notice(index->notice_context, text);
+  return index->writing ? cq_index_store_set_fingerprint(index->store, fingerprint, error) : CQ_OK;
+}
+
+static cq_status compare_model(cq_index *index, const char *name, const char *fingerprint, cq_error *error) {
+  const cq_index_info info = cq_index_store_info(index->store);
+  const int dim = cq_encoder_dim(index->encoder);
+  if (info.fingerprint && strcmp(fingerprint, info.fingerprint) != 0)
+    return cq_fail_file(error, CQ_ERR_ARGUMENT, index->directory,
+                        "was made with another model than %s ('%s', of fingerprint %s, not %s)", name, info.model,
+                        info.fingerprint, fingerprint);
+  if (dim != info.dim)
+    return cq_fail_file(error, CQ_ERR_FORMAT, index->directory, "the manifest says %lld dimensions, the model has %d",
+                        (long long)info.dim, dim);
+  return info.fingerprint ? CQ_OK : accept_old(index, name, fingerprint, error);
+}
+
 /* Opens the model, model NULL: by the name it had, and sees that it is the index's. */
 static cq_status need_model(cq_index *index, const char *model, cq_error *error) {
-  const cq_index_info info = cq_index_store_info(index->store);
-  const char *name = model ? model : info.model;
+  const char *name = model ? model : cq_index_store_info(index->store).model;
   char fingerprint[33];
   if (index->encoder) return CQ_OK;
   cq_status status = open_model(&index->encoder, fingerprint, name, index->notice, index->notice_context, error);
   if (status && !model && index->notice)
     index->notice(index->notice_context, "the index was made with that model; say where it is now");
-  if (!status && strcmp(fingerprint, info.fingerprint) != 0)
-    status = cq_fail_file(error, CQ_ERR_ARGUMENT, index->directory,
-                          "was made with another model than %s ('%s', of fingerprint %s, not %s)", name, info.model,
-                          info.fingerprint, fingerprint);
-  if (!status && cq_encoder_dim(index->encoder) != info.dim)
-    status =
-        cq_fail_file(error, CQ_ERR_FORMAT, index->directory, "the manifest says %lld dimensions, the model has %lld",
-                     (long long)info.dim, (long long)cq_encoder_dim(index->encoder));
+  if (!status) status = compare_model(index, name, fingerprint, error);
   if (status) {
     cq_encoder_free(index->encoder);
     index->encoder = NULL;
@@ -75,7 +99,7 @@ cq_status cq_index_open(cq_index **out, const char *directory, const char *model
   cq_index *index = cq_alloc_zeroed(sizeof *index);
   if (!index) return cq_fail_memory(error, directory);
   index->notice = notice, index->notice_context = notice_context;
-  index->directory = cq_strdup(directory);
+  index->directory = cq_strdup(directory), index->writing = writing;
   cq_status status = index->directory ? cq_index_store_open(&index->store, directory, writing, error)
                                       : cq_fail_memory(error, directory);
   if (!status && model) status = need_model(index, model, error);

@@ -6,9 +6,9 @@
  * Source: Artetxe & Schwenk 2019. */
 #include "calque/mine.h"
 
-#include "base/checksum.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/map.h"
 #include "base/memory.h"
 #include "calque/lines.h"
@@ -162,19 +162,19 @@ static cq_status filter(cq_mining *m, const cq_mine_options *o, cq_error *error)
   return failed ? cq_fail_memory(error, "filters") : CQ_OK;
 }
 
-static uint64_t add_path(uint64_t key, const char *path) {
+static cq_identity add_path(cq_identity key, const char *path) {
   char whole[PATH_MAX];
   const char *name = realpath(path, whole) ? whole : path;
-  return cq_checksum(name, strlen(name), key);
+  return cq_hash128_add(key, name, strlen(name));
 }
 
 /* Where the search's state is kept while it runs: by the files, the model and the figures that matter. */
 static cq_status checkpoint_path(char out[PATH_MAX], const cq_mine_options *o, cq_error *error) {
-  char name[64], directory[PATH_MAX];
-  uint64_t key = add_path(o->k, o->source);
+  char name[CQ_IDENTITY_HEX], directory[PATH_MAX];
+  cq_identity key = add_path(cq_hash128(&o->k, sizeof o->k), o->source);
   if (o->target) key = add_path(key, o->target);
   if (o->model) key = add_path(key, o->model);
-  snprintf(name, sizeof name, "%016llx", (unsigned long long)key);
+  cq_identity_hex(name, key);
   cq_status status = cq_cache_path(directory, sizeof directory, o->cache_directory, "searches", error);
   if (!status) status = cq_directory_make(directory, error);
   return status ? status : cq_path_join(out, PATH_MAX, directory, name, error);

@@ -1,0 +1,26 @@
+/* Hashes of bytes: XXH3, the same on every machine. They find decay and tell contents apart; they are no defence
+ * against someone who wants two contents to look the same. */
+#ifndef BASE_HASH_H
+#define BASE_HASH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* 64 bits, for tables in memory and for checks of what is read back. */
+uint64_t cq_hash64(const void *bytes, size_t n, uint64_t seed);
+
+/* 128 bits, for whatever is known by its hash alone: no two of 2^50 contents share one, but by a chance of 2^-29. */
+typedef struct cq_identity {
+  uint64_t low, high;
+} cq_identity;
+
+enum { CQ_IDENTITY_HEX = 33 }; /* 32 digits and the end */
+
+cq_identity cq_hash128(const void *bytes, size_t n);
+/* The identity of what had this identity with a further part behind it. Where a part ends counts. */
+cq_identity cq_hash128_add(cq_identity before, const void *bytes, size_t n);
+bool cq_identity_equal(cq_identity a, cq_identity b);
+void cq_identity_hex(char out[CQ_IDENTITY_HEX], cq_identity identity); /* as xxhsum -H128 prints it */
+
+#endif
