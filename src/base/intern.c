@@ -8,20 +8,18 @@ uint32_t cq_intern_find(const cq_intern *intern, cq_slice text) {
 }
 
 uint32_t cq_intern_put(cq_intern *intern, cq_slice text) {
-  const uint32_t known = cq_intern_find(intern, text);
-  if (known != CQ_INTERN_NONE) return known;
+  cq_map_entry *e = cq_map_at(&intern->ids, text);
+  if (!e) return CQ_INTERN_NONE;
+  if (e->value != CQ_MAP_NONE) return (uint32_t)e->value;
   if (intern->n == CQ_INTERN_NONE - 1 ||
       !cq_reserve((void **)&intern->items, &intern->capacity, (size_t)intern->n + 1, sizeof *intern->items))
     return CQ_INTERN_NONE;
-  const char *copy = cq_arena_strndup(&intern->bytes, text.data, text.n);
-  if (!copy || !cq_map_put_borrowed(&intern->ids, (cq_slice){copy, text.n}, intern->n)) return CQ_INTERN_NONE;
-  intern->items[intern->n] = (cq_slice){copy, text.n};
-  return intern->n++;
+  intern->items[intern->n] = (cq_slice){e->key, e->n};
+  return (uint32_t)(e->value = intern->n++);
 }
 
 void cq_intern_free(cq_intern *intern) {
   cq_free(intern->items);
   cq_map_free(&intern->ids);
-  cq_arena_free(&intern->bytes);
   *intern = (cq_intern){0};
 }

@@ -2,7 +2,6 @@
 #ifndef BASE_INTERN_H
 #define BASE_INTERN_H
 
-#include "base/arena.h"
 #include "base/map.h"
 #include "base/slice.h"
 
@@ -13,7 +12,6 @@ typedef struct cq_intern {
   uint32_t n;
   size_t capacity;
   cq_map ids;
-  cq_arena bytes;
 } cq_intern;
 
 #define CQ_INTERN_NONE UINT32_MAX

@@ -1,70 +1,64 @@
 #include "base/map.h"
 
+#include "base/hash.h"
 #include "base/memory.h"
-#include "base/random.h"
+#include "base/table.h"
 
-struct cq_map_entry {
-  const char *key;
-  size_t n;
-  uint64_t hash, value; /* key NULL: empty */
-};
-
-uint64_t cq_hash(const void *bytes, size_t n) {
-  const unsigned char *p = bytes;
-  uint64_t h = 0xcbf29ce484222325u;
-  for (size_t i = 0; i < n; i++) h = (h ^ p[i]) * 0x100000001b3u;
-  return cq_mix(h);
+static bool is_free(const void *slot, const void *unused) {
+  (void)unused;
+  return !((const cq_map_entry *)slot)->key;
 }
 
-/* The slot that holds the key, or the empty one where it belongs. */
-static struct cq_map_entry *find(struct cq_map_entry *entries, size_t capacity, cq_slice key, uint64_t hash) {
-  size_t mask = capacity - 1, i = (size_t)hash & mask;
-  while (entries[i].key && !(entries[i].hash == hash && entries[i].n == key.n &&
-                             (key.n == 0 || !memcmp(entries[i].key, key.data, key.n))))
-    i = (i + 1) & mask;
-  return &entries[i];
+static bool ends(const void *slot, const void *sought) {
+  const cq_map_entry *e = slot, *s = sought;
+  return !e->key || (e->hash == s->hash && e->n == s->n && (s->n == 0 || !memcmp(e->key, s->key, s->n)));
+}
+
+static uint64_t hash_of(const void *slot) {
+  return ((const cq_map_entry *)slot)->hash;
+}
+
+static const cq_table_kind kind = {sizeof(cq_map_entry), 64, 2, is_free, hash_of};
+
+static cq_map_entry *find(const cq_map *map, const cq_map_entry *sought) {
+  return cq_table_find(map->entries, map->capacity, sizeof *sought, sought->hash, ends, sought);
+}
+
+static cq_map_entry sought(cq_slice key) {
+  return (cq_map_entry){key.data ? key.data : "", key.n, cq_hash64(key.data, key.n, 0), CQ_MAP_NONE};
 }
 
 uint64_t cq_map_get(const cq_map *map, cq_slice key) {
   if (!map->capacity) return CQ_MAP_NONE;
-  const struct cq_map_entry *e = find(map->entries, map->capacity, key, cq_hash(key.data, key.n));
+  const cq_map_entry s = sought(key), *e = find(map, &s);
   return e->key ? e->value : CQ_MAP_NONE;
 }
 
-static bool grow(cq_map *map) {
-  size_t capacity = map->capacity ? map->capacity * 2 : 64;
-  struct cq_map_entry *entries = cq_alloc_array_zeroed(capacity, sizeof *entries);
-  if (!entries) return false;
-  for (size_t i = 0; i < map->capacity; i++) {
-    struct cq_map_entry *old = &map->entries[i];
-    if (old->key) *find(entries, capacity, (cq_slice){old->key, old->n}, old->hash) = *old;
-  }
-  cq_free(map->entries);
-  map->entries = entries;
-  map->capacity = capacity;
-  return true;
+static cq_map_entry *at(cq_map *map, cq_slice key, bool copy) {
+  if (!cq_table_reserve((void **)&map->entries, &map->capacity, map->n, &kind)) return NULL;
+  cq_map_entry s = sought(key), *e = find(map, &s);
+  if (e->key) return e;
+  if (copy && !(s.key = cq_arena_strndup(&map->keys, key.data, key.n))) return NULL;
+  map->n++;
+  *e = s;
+  return e;
 }
 
-static bool put(cq_map *map, cq_slice key, uint64_t value, bool copy) {
-  if (map->n * 2 >= map->capacity && !grow(map)) return false;
-  uint64_t hash = cq_hash(key.data, key.n);
-  struct cq_map_entry *e = find(map->entries, map->capacity, key, hash);
-  if (!e->key) {
-    const char *bytes = copy ? cq_arena_strndup(&map->keys, key.data, key.n) : (key.data ? key.data : "");
-    if (!bytes) return false;
-    *e = (struct cq_map_entry){bytes, key.n, hash, value};
-    map->n++;
-  }
-  e->value = value;
-  return true;
+cq_map_entry *cq_map_at(cq_map *map, cq_slice key) {
+  return at(map, key, true);
+}
+
+static bool put(cq_map_entry *e, uint64_t value) {
+  if (e) e->value = value;
+  return e != NULL;
 }
 
 bool cq_map_put(cq_map *map, cq_slice key, uint64_t value) {
-  return put(map, key, value, true);
+  return put(at(map, key, true), value);
 }
 
 bool cq_map_put_borrowed(cq_map *map, cq_slice key, uint64_t value) {
-  return put(map, key, value, false);
+  return put(at(map, key, false), value);
 }
 
 void cq_map_free(cq_map *map) {

@@ -1,4 +1,4 @@
-/* A hash map from byte strings to 64-bit numbers; open addressing, keys copied into the map. */
+/* A hash map from byte strings to 64-bit numbers. */
 #ifndef BASE_MAP_H
 #define BASE_MAP_H
 
@@ -7,8 +7,14 @@
 
 #include <stdint.h>
 
+typedef struct cq_map_entry {
+  const char *key; /* NULL: free */
+  size_t n;
+  uint64_t hash, value;
+} cq_map_entry;
+
 typedef struct cq_map {
-  struct cq_map_entry *entries;
+  cq_map_entry *entries;
   size_t n, capacity;
   cq_arena keys;
 } cq_map;
@@ -17,13 +23,13 @@ typedef struct cq_map {
 
 /* The value of a key, CQ_MAP_NONE when absent. */
 uint64_t cq_map_get(const cq_map *map, cq_slice key);
-/* Sets a key's value, replacing an earlier one; false when out of memory. */
+/* Sets a key's value, replacing an earlier one; false when out of memory. The map has a copy of the key. */
 bool cq_map_put(cq_map *map, cq_slice key, uint64_t value);
 /* Like put, but the key's bytes are borrowed: they must outlive the map and stay as they are. */
 bool cq_map_put_borrowed(cq_map *map, cq_slice key, uint64_t value);
+/* A key's entry, whose value may be set: that of a new one is CQ_MAP_NONE, its key a copy with a NUL behind it. Valid
+ * until the next change. NULL when out of memory. */
+cq_map_entry *cq_map_at(cq_map *map, cq_slice key);
 void cq_map_free(cq_map *map);
-
-/* The map's hash, for others that need one (FNV-1a folded through a 64-bit finaliser); stable across machines. */
-uint64_t cq_hash(const void *bytes, size_t n);
 
 #endif

@@ -1,4 +1,5 @@
 #include "base/error.h"
+#include "base/key_set.h"
 #include "base/random.h"
 #include "corpus/key.h"
 #include "corpus/rows.h"

@@ -1,7 +1,6 @@
 #include "corpus/key.h"
 
 #include "base/hash.h"
-#include "base/memory.h"
 #include "corpus/rows.h"
 #include "text/letters.h"
 
@@ -39,47 +38,4 @@ bool cq_key_some_equal(bool *out, const cq_slice *sentences, size_t n, cq_builde
       *out = a.n > 0 && cq_slice_equal(a, b);
     }
   return true;
-}
-
-/* --- sets --- */
-
-static size_t place_of(const uint64_t *slots, size_t capacity, uint64_t key) {
-  size_t i = (size_t)(key & (capacity - 1));
-  while (slots[i] != 0 && slots[i] != key) i = (i + 1) & (capacity - 1);
-  return i;
-}
-
-static bool grow(cq_key_set *s) {
-  const size_t capacity = s->capacity ? 2 * s->capacity : 1024;
-  uint64_t *slots = cq_alloc_array_zeroed(capacity, sizeof *slots);
-  if (!slots) return false;
-  for (size_t i = 0; i < s->capacity; i++)
-    if (s->slots[i] != 0) slots[place_of(slots, capacity, s->slots[i])] = s->slots[i];
-  cq_free(s->slots);
-  s->slots = slots, s->capacity = capacity;
-  return true;
-}
-
-bool cq_key_set_put(bool *is_new, cq_key_set *s, uint64_t key) {
-  if (key == 0) {
-    *is_new = !s->has_zero;
-    s->has_zero = true;
-    return true;
-  }
-  if (4 * (s->n + 1) > 3 * s->capacity && !grow(s)) return false;
-  const size_t i = place_of(s->slots, s->capacity, key);
-  *is_new = s->slots[i] == 0;
-  s->slots[i] = key;
-  s->n += *is_new;
-  return true;
-}
-
-bool cq_key_set_has(const cq_key_set *s, uint64_t key) {
-  if (key == 0) return s->has_zero;
-  return s->capacity > 0 && s->slots[place_of(s->slots, s->capacity, key)] == key;
-}
-
-void cq_key_set_free(cq_key_set *s) {
-  cq_free(s->slots);
-  *s = (cq_key_set){0};
 }

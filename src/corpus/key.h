@@ -1,4 +1,4 @@
-/* What makes two sentences the same, and a set of such. */
+/* What makes two sentences the same. */
 #ifndef CORPUS_KEY_H
 #define CORPUS_KEY_H
 
@@ -15,17 +15,5 @@ bool cq_key_of(uint64_t *out, cq_slice sentence, cq_corpus_match match, cq_build
 /* Whether two of n sentences, up to CQ_ROW_MOST, are the same, CQ_CORPUS_NORMALISED and not empty. False: out of
  * memory. */
 bool cq_key_some_equal(bool *out, const cq_slice *sentences, size_t n, cq_builder *room);
-
-/* Numbers that were seen. */
-typedef struct cq_key_set {
-  uint64_t *slots; /* [capacity], a power of two; 0: free */
-  size_t n, capacity;
-  bool has_zero;
-} cq_key_set;
-
-/* *is_new: it was not there. False: out of memory. */
-bool cq_key_set_put(bool *is_new, cq_key_set *set, uint64_t key);
-bool cq_key_set_has(const cq_key_set *set, uint64_t key);
-void cq_key_set_free(cq_key_set *set);
 
 #endif

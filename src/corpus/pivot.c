@@ -7,6 +7,7 @@
  * joined one after the other (the GRACE join of Kitsuregawa, Tanaka & Moto-oka 1983). */
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/hash.h"
 #include "base/memory.h"
 #include "base/multimap.h"
 #include "corpus/key.h"
@@ -172,7 +173,7 @@ static cq_status split(pivot *p, const char *directory, size_t side, size_t n_pa
     if (status || row.n == 0) break;
     status = key_of(&key, p, &row, side, error);
     if (status) break;
-    FILE *part = parts[(cq_hash(key.data, key.n) >> 32) % n_parts];
+    FILE *part = parts[(cq_hash64(key.data, key.n, 0) >> 32) % n_parts];
     if (fwrite(row.line.data, 1, row.line.n, part) != row.line.n || fputs("\r\n", part) == EOF)
       status = cq_fail_errno(error, directory, "cannot write");
   }

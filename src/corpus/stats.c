@@ -1,5 +1,6 @@
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/key_set.h"
 #include "base/memory.h"
 #include "base/utf8.h"
 #include "corpus/key.h"
@@ -91,7 +92,7 @@ static void sum_up(cq_corpus_column *out, tally *t) {
   *out = (cq_corpus_column){.n = t->n, .n_empty = t->n_empty};
   if (n == 0) return;
   if (t->n_long) qsort(t->long_ones, t->n_long, sizeof *t->long_ones, by_length);
-  out->n_distinct = t->distinct.n + t->distinct.has_zero;
+  out->n_distinct = t->distinct.n;
   out->mean_characters = (double)t->n_characters / (double)n, out->mean_words = (double)t->n_words / (double)n;
   out->median_characters = length_of_share(t, 0.5), out->characters_95 = length_of_share(t, 0.95);
   out->most_characters = t->most;

@@ -1,10 +1,11 @@
 #include "eval/ngrams.h"
 
 #include "base/memory.h"
+#include "base/table.h"
 
 #include <string.h>
 
-/* Open addressing; number NONE is an empty slot. */
+/* Number NONE is a free slot. */
 typedef struct cq_ngram_slot {
   uint32_t before, unit, number;
 } cq_ngram_slot;
@@ -45,13 +46,17 @@ size_t cq_ngrams_total(const cq_ngrams *g, size_t text) {
   return n < g->order ? 0 : n - g->order + 1;
 }
 
-static uint32_t number_of(cq_ngrams *g, size_t mask, uint32_t before, uint32_t unit) {
-  uint64_t h = ((uint64_t)before << 32 | unit) * 0x9E3779B97F4A7C15u;
-  size_t at = (size_t)(h >> 32) & mask;
-  while (g->slots[at].number != NONE && (g->slots[at].before != before || g->slots[at].unit != unit))
-    at = (at + 1) & mask;
-  if (g->slots[at].number == NONE) g->slots[at] = (cq_ngram_slot){before, unit, g->n_kinds++};
-  return g->slots[at].number;
+static bool ends(const void *slot, const void *sought) {
+  const cq_ngram_slot *a = slot, *b = sought;
+  return a->number == NONE || (a->before == b->before && a->unit == b->unit);
+}
+
+static uint32_t number_of(cq_ngrams *g, size_t n_slots, uint32_t before, uint32_t unit) {
+  const cq_ngram_slot sought = {before, unit, g->n_kinds};
+  const uint64_t hash = ((uint64_t)before << 32 | unit) * 0x9E3779B97F4A7C15u >> 32;
+  cq_ngram_slot *slot = cq_table_find(g->slots, n_slots, sizeof *slot, hash, ends, &sought);
+  if (slot->number == NONE) *slot = sought, g->n_kinds++;
+  return slot->number;
 }
 
 bool cq_ngrams_next(cq_ngrams *g) {
@@ -67,7 +72,7 @@ bool cq_ngrams_next(cq_ngrams *g) {
   g->n_kinds = 0;
   for (size_t t = 0; t < g->n_texts; t++)
     for (size_t i = start_of(g, t), k = cq_ngrams_total(g, t); k > 0; i++, k--)
-      g->numbers[i] = number_of(g, n_slots - 1, first ? 0 : g->numbers[i], g->units.items[i + g->order - 1]);
+      g->numbers[i] = number_of(g, n_slots, first ? 0 : g->numbers[i], g->units.items[i + g->order - 1]);
   memset(g->counts, 0, g->n_texts * g->n_kinds * sizeof *g->counts);
   for (size_t t = 0; t < g->n_texts; t++)
     for (size_t i = start_of(g, t), k = cq_ngrams_total(g, t); k > 0; i++, k--)

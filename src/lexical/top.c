@@ -12,6 +12,7 @@
  * Source: Turtle & Flood 1995 (MaxScore), with bounds by block as Ding & Suel 2011, and by windows as Lucene 9 does. */
 #include "base/context.h"
 #include "base/error.h"
+#include "base/heap.h"
 #include "base/memory.h"
 #include "lexical/index.h"
 #include "lexical/score.h"
@@ -109,31 +110,17 @@ typedef struct searching {
   size_t terms_capacity;
 } searching;
 
-static bool is_worse(const cq_lexical_hit *a, const cq_lexical_hit *b) {
-  return a->score < b->score || (a->score == b->score && a->document > b->document);
-}
-
-static void sift_down(cq_lexical_hit *heap, size_t n, size_t at) {
-  const cq_lexical_hit it = heap[at];
-  for (size_t child; (child = 2 * at + 1) < n; at = child) {
-    if (child + 1 < n && is_worse(&heap[child + 1], &heap[child])) child++;
-    if (!is_worse(&heap[child], &it)) break;
-    heap[at] = heap[child];
-  }
-  heap[at] = it;
+static bool is_worse(const void *a, const void *b) {
+  const cq_lexical_hit *x = a, *y = b;
+  return x->score < y->score || (x->score == y->score && x->document > y->document);
 }
 
 static void offer(searching *s, double score, uint64_t document) {
   const cq_lexical_hit it = {.score = score, .document = document};
-  const size_t k = s->options->k;
-  if (s->n_heap == k) {
-    s->heap[0] = it;
-    sift_down(s->heap, k, 0);
-    return;
-  }
-  size_t at = s->n_heap++;
-  for (; at > 0 && is_worse(&it, &s->heap[(at - 1) / 2]); at = (at - 1) / 2) s->heap[at] = s->heap[(at - 1) / 2];
-  s->heap[at] = it;
+  if (s->n_heap == s->options->k)
+    cq_heap_replace(s->heap, s->n_heap, sizeof it, &it, is_worse);
+  else
+    cq_heap_push(s->heap, s->n_heap++, sizeof it, &it, is_worse);
 }
 
 /* What a document must come over; documents come in ascending order, so that an equal score does not do. */

@@ -8,8 +8,10 @@
 #include "token/internal.h"
 
 #include "base/error.h"
+#include "base/heap.h"
 #include "base/memory.h"
 #include "base/random.h"
+#include "base/table.h"
 #include "base/utf8.h"
 
 typedef struct merge {
@@ -29,16 +31,20 @@ void cq_merges_free(cq_merges *merges) {
   cq_free(merges);
 }
 
-static size_t slot_of(const cq_merges *merges, int32_t left, int32_t right) {
-  return (size_t)cq_mix((uint64_t)(uint32_t)left << 32 | (uint32_t)right) & (merges->capacity - 1);
+static bool ends(const void *slot, const void *sought) {
+  const merge *a = slot, *b = sought;
+  return a->left < 0 || (a->left == b->left && a->right == b->right);
+}
+
+static merge *place_of(const cq_merges *merges, int32_t left, int32_t right) {
+  const merge sought = {.left = left, .right = right};
+  const uint64_t hash = cq_mix((uint64_t)(uint32_t)left << 32 | (uint32_t)right);
+  return cq_table_find(merges->slots, merges->capacity, sizeof sought, hash, ends, &sought);
 }
 
 static const merge *find(const cq_merges *merges, int32_t left, int32_t right) {
-  for (size_t i = slot_of(merges, left, right);; i = (i + 1) & (merges->capacity - 1)) {
-    const merge *m = &merges->slots[i];
-    if (m->left < 0) return NULL;
-    if (m->left == left && m->right == right) return m;
-  }
+  const merge *m = place_of(merges, left, right);
+  return m->left < 0 ? NULL : m;
 }
 
 cq_merges *cq_merges_new(size_t n) {
@@ -57,13 +63,7 @@ cq_merges *cq_merges_new(size_t n) {
 
 void cq_merges_put(cq_merges *merges, int32_t left, int32_t right, int32_t merged) {
   if (2 * merges->n + 2 > merges->capacity) return;
-  uint32_t rank = (uint32_t)merges->n++;
-  for (size_t i = slot_of(merges, left, right);; i = (i + 1) & (merges->capacity - 1)) {
-    merge *m = &merges->slots[i];
-    if (m->left >= 0 && !(m->left == left && m->right == right)) continue;
-    *m = (merge){left, right, merged, rank};
-    return;
-  }
+  *place_of(merges, left, right) = (merge){left, right, merged, (uint32_t)merges->n++};
 }
 
 cq_merge_view *cq_merges_list(const cq_merges *merges, size_t *n) {
@@ -197,39 +197,16 @@ static void merge_short(symbol *s, size_t *n, const cq_merges *merges) {
   }
 }
 
-static bool before(const candidate *a, const candidate *b) {
-  return a->rank != b->rank ? a->rank < b->rank : a->at < b->at;
-}
-
-static void heap_push(candidate *heap, size_t *n, candidate c) {
-  size_t i = (*n)++;
-  while (i > 0 && before(&c, &heap[(i - 1) / 2])) {
-    heap[i] = heap[(i - 1) / 2];
-    i = (i - 1) / 2;
-  }
-  heap[i] = c;
-}
-
-static candidate heap_pop(candidate *heap, size_t *n) {
-  candidate top = heap[0], last = heap[--*n];
-  size_t i = 0;
-  for (;;) {
-    size_t child = 2 * i + 1;
-    if (child >= *n) break;
-    if (child + 1 < *n && before(&heap[child + 1], &heap[child])) child++;
-    if (!before(&heap[child], &last)) break;
-    heap[i] = heap[child];
-    i = child;
-  }
-  heap[i] = last;
-  return top;
+static bool before(const void *a, const void *b) {
+  const candidate *x = a, *y = b;
+  return x->rank != y->rank ? x->rank < y->rank : x->at < y->at;
 }
 
 static void push_pair(candidate *heap, size_t *n_heap, const symbol *s, int32_t at, const cq_merges *merges) {
   if (at < 0 || s[at].next < 0) return;
   int32_t left = s[at].id, right = s[s[at].next].id;
   const merge *m = find(merges, left, right);
-  if (m) heap_push(heap, n_heap, (candidate){m->rank, at, left, right, m->merged});
+  if (m) cq_heap_push(heap, (*n_heap)++, sizeof *heap, &(candidate){m->rank, at, left, right, m->merged}, before);
 }
 
 /* heap has room for 3 n: n - 1 pairs at first, and at most two more for each of n - 1 merges. */
@@ -241,7 +218,9 @@ static void merge_long(symbol *s, size_t *n, candidate *heap, const cq_merges *m
   }
   for (size_t i = 0; i + 1 < count; i++) push_pair(heap, &n_heap, s, (int32_t)i, merges);
   while (n_heap) {
-    candidate c = heap_pop(heap, &n_heap);
+    const candidate c = heap[0];
+    n_heap--;
+    cq_heap_replace(heap, n_heap, sizeof *heap, &heap[n_heap], before);
     symbol *left = &s[c.at];
     if (left->id != c.left || left->next < 0 || s[left->next].id != c.right)
       continue; /* a neighbour has changed since */

@@ -1,6 +1,6 @@
 /* A set of byte strings with a number each, walked byte by byte: the vocabulary's index.
  *
- *   node, byte -> node     one open-addressed table of edges, eight bytes an edge
+ *   node, byte -> node     one table of edges, eight bytes an edge
  *   node -> value          -1 where no string ends
  *
  * Building costs one insertion a byte and no sorting, walking one probe a byte. */
@@ -8,6 +8,7 @@
 #define TOKEN_TRIE_H
 
 #include "base/slice.h"
+#include "base/table.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,7 +23,6 @@ typedef struct cq_trie {
   uint64_t *edges; /* (node number << 8 | byte) << 32 | child; 0 is an empty slot, as no child is the root */
   int32_t *values;
   size_t edge_capacity, n_nodes, node_capacity;
-  unsigned shift;
 } cq_trie;
 
 /* Sets a string's value (>= 0), replacing an earlier one; false when out of memory or past CQ_TRIE_MAX_NODES. */
@@ -33,22 +33,24 @@ int32_t cq_trie_get(const cq_trie *trie, cq_slice key);
 uint32_t cq_trie_walk(const cq_trie *trie, uint32_t node, cq_slice key);
 void cq_trie_free(cq_trie *trie);
 
-/* Where an edge's search begins. Two rounds: with one, the keys' regular steps of 256 pile up. */
-static inline size_t cq_trie_slot(uint32_t key, unsigned shift) {
+/* Two rounds: with one, the keys' regular steps of 256 pile up. */
+static inline uint64_t cq_trie_hash(uint32_t key) {
   uint64_t h = key * UINT64_C(0x9E3779B97F4A7C15);
   h = (h ^ (h >> 32)) * UINT64_C(0xBF58476D1CE4E5B9);
-  return (size_t)(h >> shift);
+  return h >> 32;
+}
+
+static inline bool cq_trie_ends(const void *slot, const void *key) {
+  const uint64_t edge = *(const uint64_t *)slot;
+  return edge == 0 || (uint32_t)(edge >> 32) == *(const uint32_t *)key;
 }
 
 static inline uint32_t cq_trie_step(const cq_trie *trie, uint32_t node, unsigned char byte) {
   if (!trie->edge_capacity) return CQ_TRIE_NONE;
-  uint32_t key = node << 8 | byte; /* what stands above the number falls out */
-  size_t mask = trie->edge_capacity - 1, i = cq_trie_slot(key, trie->shift);
-  for (;; i = (i + 1) & mask) {
-    uint64_t edge = trie->edges[i];
-    if (edge == 0) return CQ_TRIE_NONE;
-    if ((uint32_t)(edge >> 32) == key) return (uint32_t)edge;
-  }
+  const uint32_t key = node << 8 | byte; /* what stands above the number falls out */
+  const uint64_t edge =
+      *(uint64_t *)cq_table_find(trie->edges, trie->edge_capacity, sizeof edge, cq_trie_hash(key), cq_trie_ends, &key);
+  return edge ? (uint32_t)edge : CQ_TRIE_NONE;
 }
 
 /* The value of the string that ends at a node (which is not CQ_TRIE_NONE), -1 when none does. */

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/table.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -13,7 +14,7 @@
 #define STEPS      256  /* the prior's table */
 #define FEW        9 /* pairs of tokens of which it is plain enough what goes with what: in an entry of a dictionary */
 
-/* A source id and a target id that occur together; the table is open-addressed. */
+/* A source id and a target id that occur together. */
 typedef struct entry {
   uint32_t source, target;     /* target + 1; 0: free */
   float forward, backward;     /* p(source | target), p(target | source) */
@@ -88,12 +89,15 @@ static uint64_t hash_pair(int32_t source, int32_t target) {
   return x ^ x >> 32;
 }
 
+static bool ends(const void *slot, const void *sought) {
+  const entry *a = slot, *b = sought;
+  return a->target == 0 || (a->source == b->source && a->target == b->target);
+}
+
 /* The pair's place, or the free one where it would go. */
 static entry *place_of(const cq_aligner *a, int32_t source, int32_t target, uint64_t hash) {
-  for (size_t i = hash & (a->capacity - 1);; i = (i + 1) & (a->capacity - 1)) {
-    entry *e = &a->table[i];
-    if (e->target == 0 || (e->source == (uint32_t)source && e->target == (uint32_t)target + 1)) return e;
-  }
+  const entry sought = {.source = (uint32_t)source, .target = (uint32_t)target + 1};
+  return cq_table_find(a->table, a->capacity, sizeof sought, hash, ends, &sought);
 }
 
 /* Two rounds over the text: which pairs are seen a second time, or among few (two bit tables by hash, so that a rare

@@ -1,8 +1,7 @@
-/* What calque data does, under failing allocations; sets of keys; files that are written as text. */
+/* What calque data does, under failing allocations; files that are written as text. */
 #include "support/files.h"
 
 #include "base/memory.h"
-#include "base/random.h"
 #include "base/text_writer.h"
 #include "calque/corpus.h"
 #include "calque/lines.h"
@@ -45,25 +44,6 @@ static void keys_of_sentences(void **state) {
     assert_true((keys[0] == keys[1]) == !strcmp(cases[i].one, cases[i].other));
   }
   cq_builder_free(&room);
-}
-
-static void sets_hold_what_was_put(void **state) {
-  enum { MANY = 20000 };
-  (void)state;
-  cq_key_set set = {0};
-  bool is_new;
-  assert_false(cq_key_set_has(&set, 0) || cq_key_set_has(&set, 1));
-  for (uint64_t i = 0; i < MANY; i++) { /* 0 among them; half collide in their low bits */
-    const uint64_t key = i % 2 ? i << 40 : cq_mix(i);
-    assert_true(cq_key_set_put(&is_new, &set, key) && is_new);
-    assert_true(cq_key_set_put(&is_new, &set, key) && !is_new);
-  }
-  assert_true(4 * set.n <= 3 * set.capacity && set.capacity <= 4 * MANY);
-  for (uint64_t i = 0; i < MANY; i++) {
-    assert_true(cq_key_set_has(&set, i % 2 ? i << 40 : cq_mix(i)));
-    assert_false(cq_key_set_has(&set, cq_mix(i + MANY)));
-  }
-  cq_key_set_free(&set);
 }
 
 /* --- writing --- */
@@ -259,8 +239,7 @@ static void every_allocation_may_fail(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(keys_of_sentences),         cmocka_unit_test(sets_hold_what_was_put),
-      cmocka_unit_test(texts_are_written_whole),   cmocka_unit_test(progress_may_stop),
+      cmocka_unit_test(keys_of_sentences),         cmocka_unit_test(texts_are_written_whole),   cmocka_unit_test(progress_may_stop),
       cmocka_unit_test(every_allocation_may_fail),
   };
   return cmocka_run_group_tests(tests, make_test_directory, remove_test_directory);

@@ -6,6 +6,7 @@
 #include "support/decoders.h"
 
 #include "base/error.h"
+#include "base/hash.h"
 #include "model/modules.h"
 #include "train/autoencoder.h"
 
@@ -212,7 +213,7 @@ static inline cq_autoencoder_options noisy_options(const problem *p) {
 static inline uint64_t hash_of(const problem *p) {
   uint64_t hash = 0;
   for (size_t i = 0; i < p->params.n; i++)
-    hash = cq_mix(hash) ^ cq_hash(p->params.items[i]->value, (size_t)cq_param_floats(p->params.items[i]) * 4);
+    hash = cq_mix(hash) ^ cq_hash64(p->params.items[i]->value, (size_t)cq_param_floats(p->params.items[i]) * 4, 0);
   return hash;
 }
 

@@ -7,7 +7,7 @@ static uint64_t side_hash(const cq_autoencoder_side *side) {
   const cq_param *of_decoder = cq_decoder_params(&n, side->decoder);
   for (size_t i = 0; i < side->encoder->params.n + n; i++) {
     const cq_param *p = i < n ? &of_decoder[i] : side->encoder->params.items[i - n];
-    hash = cq_mix(hash) ^ cq_hash(p->value, (size_t)cq_param_floats(p) * 4);
+    hash = cq_mix(hash) ^ cq_hash64(p->value, (size_t)cq_param_floats(p) * 4, 0);
   }
   return hash;
 }

@@ -3,6 +3,7 @@
 #include "support/decoders.h"
 
 #include "base/context.h"
+#include "base/hash.h"
 #include "model/modules.h"
 #include "model/states.h"
 #include "train/autoencoder.h"
@@ -256,7 +257,7 @@ static uint64_t hash_of_side(const cq_autoencoder_side *side) {
   const cq_param *of_decoder = cq_decoder_params(&n, side->decoder);
   for (size_t i = 0; i < n + side->encoder->params.n; i++) {
     const cq_param *p = i < n ? &of_decoder[i] : side->encoder->params.items[i - n];
-    hash = cq_mix(hash) ^ cq_hash(p->value, (size_t)cq_param_floats(p) * 4);
+    hash = cq_mix(hash) ^ cq_hash64(p->value, (size_t)cq_param_floats(p) * 4, 0);
   }
   return hash;
 }
@@ -302,7 +303,7 @@ static uint64_t train_and_hash(int n_threads, double *first, double *last) {
   }
   assert_int_equal(cq_autoencoder_settle(p.trainer, NULL), CQ_OK);
   for (size_t i = 0; i < p.params.n; i++)
-    hash = cq_mix(hash) ^ cq_hash(p.params.items[i]->value, (size_t)cq_param_floats(p.params.items[i]) * 4);
+    hash = cq_mix(hash) ^ cq_hash64(p.params.items[i]->value, (size_t)cq_param_floats(p.params.items[i]) * 4, 0);
   tear_down(&p);
   cq_context_free(ctx);
   return hash;

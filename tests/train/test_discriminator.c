@@ -3,6 +3,7 @@
 #include "support/files.h"
 
 #include "base/context.h"
+#include "base/hash.h"
 #include "base/memory.h"
 #include "base/random.h"
 #include "format/safetensors.h"
@@ -269,7 +270,8 @@ static uint64_t run(int n_threads, int n_shards, bool interrupted, double first[
     judge(&p, ctx);
     if (step == 0) first[0] = p.report.loss, first[1] = p.report.accuracy;
     last[0] = p.report.loss, last[1] = p.report.accuracy;
-    for (int s = 0; s < 2; s++) hash = cq_mix(hash) ^ cq_hash(p.gradients[s], (size_t)(p.n * o.dim) * sizeof(float));
+    for (int s = 0; s < 2; s++)
+      hash = cq_mix(hash) ^ cq_hash64(p.gradients[s], (size_t)(p.n * o.dim) * sizeof(float), 0);
     learn(&p, ctx);
   }
   rate = 0;

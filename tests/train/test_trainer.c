@@ -2,6 +2,7 @@
 #include "support/files.h"
 
 #include "base/error.h"
+#include "base/hash.h"
 #include "base/memory.h"
 #include "base/random.h"
 #include "train/trainer.h"
@@ -210,8 +211,9 @@ static uint64_t train_and_hash(const char *model, int n_threads, int n_steps, bo
   }
   assert_true(report.loss < first);
   cq_trainer_settle(trainer);
-  const uint64_t hash = cq_hash(encoder->params.own, (size_t)encoder->params.n_dense * sizeof(float)) ^
-                        cq_hash(encoder->params.items[0]->value, (size_t)cq_param_floats(encoder->params.items[0]) * 4);
+  const uint64_t hash =
+      cq_hash64(encoder->params.own, (size_t)encoder->params.n_dense * sizeof(float), 0) ^
+      cq_hash64(encoder->params.items[0]->value, (size_t)cq_param_floats(encoder->params.items[0]) * 4, 0);
   cq_trainer_free(trainer);
   cq_encoder_free(encoder);
   cq_free(targets);

@@ -1,0 +1,34 @@
+/* A binary heap in an array of its owner's: what comes before all others is at the top. Inlined into its owners, with
+ * their order in it. */
+#ifndef BASE_HEAP_H
+#define BASE_HEAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+/* Puts an item into a heap of n, which has room for it; the item is not in the array. */
+static inline __attribute__((always_inline)) void
+cq_heap_push(void *heap, size_t n, size_t item_bytes, const void *item, bool (*before)(const void *, const void *)) {
+  char *items = heap;
+  size_t at = n;
+  for (size_t up; at > 0 && before(item, items + (up = (at - 1) / 2) * item_bytes); at = up)
+    memcpy(items + at * item_bytes, items + up * item_bytes, item_bytes);
+  memcpy(items + at * item_bytes, item, item_bytes);
+}
+
+/* Puts an item in the place of the top of a heap of n; the item is not among the n. To take the top away, put the last
+ * item in its place in a heap of one less. */
+static inline __attribute__((always_inline)) void
+cq_heap_replace(void *heap, size_t n, size_t item_bytes, const void *item, bool (*before)(const void *, const void *)) {
+  char *items = heap;
+  size_t at = 0;
+  for (size_t child; (child = 2 * at + 1) < n; at = child) {
+    if (child + 1 < n && before(items + (child + 1) * item_bytes, items + child * item_bytes)) child++;
+    if (!before(items + child * item_bytes, item)) break;
+    memcpy(items + at * item_bytes, items + child * item_bytes, item_bytes);
+  }
+  memmove(items + at * item_bytes, item, item_bytes);
+}
+
+#endif
