@@ -53,23 +53,16 @@ void *cq_alloc_array_zeroed(size_t n, size_t size) {
   return cq_checked_mul(&n_bytes, n, size) ? cq_alloc_zeroed(n_bytes) : NULL;
 }
 
-void *cq_grow(void *old, size_t old_bytes, size_t new_bytes) {
-  void *p = cq_alloc(new_bytes);
-  if (!p) return NULL;
-  if (old) memcpy(p, old, old_bytes < new_bytes ? old_bytes : new_bytes);
-  free(old);
-  return p;
-}
-
 bool cq_reserve(void **array, size_t *capacity, size_t needed, size_t element_size) {
   if (needed <= *capacity) return true;
-  size_t wanted = *capacity ? *capacity : 16, n_bytes;
+  size_t wanted = *capacity ? *capacity : 16;
   while (wanted < needed) {
     if (!cq_checked_mul(&wanted, wanted, 2)) return false;
   }
-  if (!cq_checked_mul(&n_bytes, wanted, element_size)) return false;
-  void *p = cq_grow(*array, *capacity * element_size, n_bytes);
+  void *p = cq_alloc_array(wanted, element_size);
   if (!p) return false;
+  if (*array) memcpy(p, *array, *capacity * element_size);
+  free(*array);
   *array = p;
   *capacity = wanted;
   return true;

@@ -17,8 +17,6 @@ void *cq_alloc(size_t n_bytes); /* uninitialised; NULL on failure; n_bytes 0 giv
 void *cq_alloc_zeroed(size_t n_bytes);
 void *cq_alloc_array(size_t n, size_t size); /* uninitialised */
 void *cq_alloc_array_zeroed(size_t n, size_t size);
-void *cq_grow(void *old, size_t old_bytes,
-              size_t new_bytes); /* realloc that keeps the alignment; old stays on failure */
 char *cq_strdup(const char *text);
 char *cq_strndup(const char *text, size_t n);
 

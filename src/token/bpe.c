@@ -261,7 +261,7 @@ static bool encode(cq_ids *out, const cq_tokenizer *t, cq_slice word, void **scr
   if (word.n > INT32_MAX / 4 || !cq_checked_mul(&n_bytes, word.n + 1, sizeof(symbol))) return false;
   n_bytes = (n_bytes + 63) & ~(size_t)63;
   if (word.n > SHORT_WORD && !cq_checked_mul(&heap_bytes, word.n + 1, 3 * sizeof(candidate))) return false;
-  if (!cq_scratch(scratch, scratch_size, n_bytes + heap_bytes)) return false;
+  if (!cq_reserve(scratch, scratch_size, n_bytes + heap_bytes, 1)) return false;
   symbol *s = *scratch;
   candidate *heap = (candidate *)((char *)*scratch + n_bytes);
   size_t n = 0;

@@ -194,8 +194,6 @@ typedef struct cq_merge_view {
 cq_merge_view *cq_merges_list(const cq_merges *merges, size_t *n);
 
 bool cq_ids_put(cq_ids *ids, int32_t id);
-/* Makes scratch hold n_bytes at least; its content is lost. */
-bool cq_scratch(void **scratch, size_t *size, size_t n_bytes);
 
 /* --- the tokenizer --- */
 

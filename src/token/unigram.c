@@ -89,7 +89,8 @@ static bool encode(cq_ids *out, const cq_tokenizer *t, cq_slice word, void **scr
   const cq_model *m = &t->model;
   const cq_trie *trie = &t->vocab.index;
   size_t n = word.n, n_bytes;
-  if (!cq_checked_mul(&n_bytes, n + 1, sizeof(node)) || n > UINT32_MAX || !cq_scratch(scratch, scratch_size, n_bytes))
+  if (!cq_checked_mul(&n_bytes, n + 1, sizeof(node)) || n > UINT32_MAX ||
+      !cq_reserve(scratch, scratch_size, n_bytes, 1))
     return false;
   node *best = *scratch;
   memset(best, 0, n_bytes);

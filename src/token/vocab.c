@@ -60,14 +60,3 @@ bool cq_ids_put(cq_ids *ids, int32_t id) {
   ids->ids[ids->n++] = id;
   return true;
 }
-
-bool cq_scratch(void **scratch, size_t *size, size_t n_bytes) {
-  if (*size >= n_bytes) return true;
-  size_t wanted = n_bytes < 4096 ? 4096 : n_bytes + n_bytes / 2;
-  void *grown = cq_alloc(wanted);
-  if (!grown) return false;
-  cq_free(*scratch);
-  *scratch = grown;
-  *size = wanted;
-  return true;
-}
