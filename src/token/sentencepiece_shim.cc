@@ -4,11 +4,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
-#include <sentencepiece_processor.h>
 #include <sentencepiece_trainer.h>
 #include <string>
 #include <unordered_map>
-#include <vector>
 
 namespace {
 
@@ -57,19 +55,5 @@ extern "C" int cq_sp_train(char **model, size_t *n_bytes, const char *const *key
   } catch (const std::exception &e) {
     std::snprintf(message, message_size, "%s", e.what());
     return 1;
-  }
-}
-
-extern "C" long cq_sp_encode(int32_t *ids, size_t capacity, const char *model, size_t n_bytes, const char *text,
-                             size_t n) {
-  try {
-    sentencepiece::SentencePieceProcessor processor;
-    std::vector<int> out;
-    if (!processor.LoadFromSerializedProto(absl::string_view(model, n_bytes)).ok()) return -1;
-    if (!processor.Encode(absl::string_view(text, n), &out).ok()) return -1;
-    for (size_t i = 0; i < out.size() && i < capacity; i++) ids[i] = out[i];
-    return static_cast<long>(out.size());
-  } catch (const std::exception &) {
-    return -1;
   }
 }

@@ -1,9 +1,8 @@
-/* libsentencepiece (C++) behind C: its trainer, and its encoder as the yardstick of our own. */
+/* libsentencepiece's trainer (C++) behind C. Its models are read by model_proto.h, which says why. */
 #ifndef TOKEN_SENTENCEPIECE_SHIM_H
 #define TOKEN_SENTENCEPIECE_SHIM_H
 
 #include <stddef.h>
-#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -14,9 +13,6 @@ extern "C" {
 int cq_sp_train(char **model, size_t *n_bytes, const char *const *keys, const char *const *values, size_t n_options,
                 int (*next)(void *context, const char **text, size_t *n), void *context, char *message,
                 size_t message_size);
-
-/* Encodes a text with a model; returns the number of ids (the first `capacity` of them are stored), or -1. */
-long cq_sp_encode(int32_t *ids, size_t capacity, const char *model, size_t n_bytes, const char *text, size_t n);
 
 #ifdef __cplusplus
 }

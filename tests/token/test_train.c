@@ -4,7 +4,8 @@
 
 #include "base/context.h"
 #include "base/file.h"
-#include "token/sentencepiece_shim.h"
+#include "base/context.h"
+#include "support/sentencepiece.h"
 
 /* Sentences made by rule from words of five languages. */
 typedef struct maker {
@@ -65,7 +66,7 @@ static void expect_layout(const cq_tokenizer *t, int vocab_size) {
 static void expect_as_library(const cq_tokenizer *t, const unsigned char *model, size_t n_bytes, const char *sentence) {
   int32_t theirs[256];
   cq_ids ours = {0};
-  long n = cq_sp_encode(theirs, 256, (const char *)model, n_bytes, sentence, strlen(sentence));
+  long n = sentencepiece_encode(theirs, 256, (const char *)model, n_bytes, sentence, strlen(sentence));
   assert_true(n >= 0 && n <= 256);
   encode(&ours, t, cq_slice_of(sentence), 0, NULL);
   assert_int_equal(ours.n, (size_t)n + 2);
