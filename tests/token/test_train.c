@@ -4,7 +4,6 @@
 
 #include "base/context.h"
 #include "base/file.h"
-#include "base/context.h"
 #include "support/sentencepiece.h"
 
 /* Sentences made by rule from words of five languages. */

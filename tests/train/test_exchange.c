@@ -2,6 +2,7 @@
  * those of one process. */
 #include "support/autoencoders.h"
 
+#include "base/hash.h"
 #include "base/memory.h"
 #include "train/trainer.h"
 
@@ -193,7 +194,7 @@ static void open_rank(encoder_rank *r, const char *model, int n_shards, bool joi
 static uint64_t hash_of_params(const cq_params *params) {
   uint64_t hash = 0;
   for (size_t i = 0; i < params->n; i++)
-    hash = cq_mix(hash) ^ cq_hash(params->items[i]->value, (size_t)cq_param_floats(params->items[i]) * 4);
+    hash = cq_mix(hash) ^ cq_hash64(params->items[i]->value, (size_t)cq_param_floats(params->items[i]) * 4, 0);
   return hash;
 }
 
