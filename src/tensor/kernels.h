@@ -5,8 +5,8 @@
  *   k->product(y, out, x, in, packed, n_tokens, out, in, &(cq_epilogue){.bias = bias});
  *
  * Levels: "reference" (ref/: plain loops, the specification), "portable" (any processor), "avx2", "avx512". All
- * pointers are to memory of the table's backend; callers above src/tensor/ pass them on and never look through them.
- * Matrices are row-major; a "stride" is the distance of two rows in elements. int64_t sizes may be 0 (then nothing is
+ * pointers are to the process's memory, and layers also read and write elements themselves where a loop is no arithmetic
+ * worth a kernel (gathering rows, copying states, positions). Matrices are row-major; a "stride" is the distance of two rows in elements. int64_t sizes may be 0 (then nothing is
  * done; a product with k 0 is the epilogue of zeros). NaN and infinities pass through as in IEEE arithmetic, never
  * hidden.
  *

@@ -1,5 +1,5 @@
-/* A tensor is a view of a matrix in a backend's memory: shape and element type travel with the pointer. Only kernels
- * look through `data`; layers slice views and hand them on. */
+/* A tensor is a view of a matrix in memory: shape and element type travel with the pointer. Layers slice views and hand them
+ * to kernels; where they read elements themselves, cq_f32 asserts the type. */
 #ifndef TENSOR_TENSOR_H
 #define TENSOR_TENSOR_H
 
