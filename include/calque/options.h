@@ -41,7 +41,8 @@ typedef enum cq_option_type {
   CQ_OPTION_CHOICE,    /* an enum, whose values from 0 on are the choices */
   CQ_OPTION_CHOICES,   /* unsigned: bit i stands for choice i; set again and again */
   CQ_OPTION_TEXT,      /* const char *; NULL: not set */
-  CQ_OPTION_TEXTS,     /* const char *const * and a size_t; set again and again, as what follows */
+  CQ_OPTION_INTS,      /* const int * and a size_t; set again and again, as what follows */
+  CQ_OPTION_TEXTS,     /* const char *const * and a size_t */
   CQ_OPTION_DATA,      /* const cq_training_data * and a size_t: "[LABEL=]FILE[:WEIGHT]" (calque/training.h) */
   CQ_OPTION_LANGUAGES, /* const cq_autoencode_text * and a size_t: "[A,B=]FILE" (calque/autoencode.h) */
 } cq_option_type;
@@ -53,6 +54,7 @@ enum {
   CQ_OPTION_REQUIRED = 1,
   CQ_OPTION_ABOVE_MIN = 2, /* min itself is out of range */
   CQ_OPTION_BELOW_MAX = 4, /* max itself is */
+  CQ_OPTION_COMMAS = 8,    /* of several texts: what is set is split at its commas */
 };
 
 typedef struct cq_option {
@@ -74,10 +76,15 @@ typedef struct cq_option {
 
 typedef struct cq_option_group cq_option_group;
 
+static inline bool cq_option_is_several(const cq_option *row) {
+  return row->type >= CQ_OPTION_INTS || row->type == CQ_OPTION_CHOICES;
+}
+
 /* A group within a group: where the pointer to its struct lies, and what differs from its own defaults. */
 typedef struct cq_option_part {
   const cq_option_group *group;
   size_t offset;
+  void (*defaults)(void *options); /* sets what differs; NULL: nothing does */
 } cq_option_part;
 
 struct cq_option_group {
@@ -96,7 +103,8 @@ struct cq_option_group {
 CQ_API const cq_option_group *cq_option_group_find(const char *name);
 CQ_API const cq_option_group *cq_option_group_at(size_t i);
 
-/* Sets a group's struct [size] to the defaults: what the inline cq_..._default_options() of each header call. */
+/* Sets a group's struct [size] to the defaults: what the inline cq_..._default_options() of each header call. "a.b" is
+ * group b as group a has it: with the defaults that differ. */
 CQ_API void cq_options_init(void *options, size_t size, const char *group);
 #define CQ_DEFAULT_OPTIONS(type, function, group)                                                                      \
   static inline type function(void) {                                                                                  \
@@ -168,6 +176,8 @@ CQ_API const char *cq_nearest_name(const char *word, const char *(*name)(const v
   CQ_ROW(owner, CQ_OPTION_TEXT, title, field, changes, unit, help)
 #define CQ_SEVERAL(owner, kind, title, field, n, changes, unit, help)                                                  \
   CQ_ROW(owner, kind, title, field, changes, unit, help), .count_offset = offsetof(owner, n)
+#define CQ_INTS(owner, title, field, n, changes, low, high, unit, help)                                                \
+  CQ_SEVERAL(owner, CQ_OPTION_INTS, title, field, n, changes, unit, help), .min = (low), .max = (high)
 #define CQ_TEXTS(owner, ...)     CQ_SEVERAL(owner, CQ_OPTION_TEXTS, __VA_ARGS__)
 #define CQ_DATA(owner, ...)      CQ_SEVERAL(owner, CQ_OPTION_DATA, __VA_ARGS__)
 #define CQ_LANGUAGES(owner, ...) CQ_SEVERAL(owner, CQ_OPTION_LANGUAGES, __VA_ARGS__)

@@ -102,8 +102,18 @@ static cq_status fail_number(const cq_option *row, double x, cq_error *error) {
   return fail_range(row, text, error);
 }
 
+static cq_status fail_missing(const cq_option *row, cq_error *error) {
+  return cq_fail(error, CQ_ERR_ARGUMENT, "%s is missing", row->name);
+}
+
+static size_t n_items(const cq_option *row, const void *options) {
+  return *(const size_t *)(const void *)((const char *)options + row->count_offset);
+}
+
 static cq_status check_row(const cq_option *row, const void *options, cq_error *error) {
   const double x = number_of(row, options);
+  const bool required = row->flags & CQ_OPTION_REQUIRED;
+  const int *ints;
   switch (row->type) {
   case CQ_OPTION_CHOICE:
     if (x >= 0 && x < (double)n_choices(row)) return CQ_OK;
@@ -112,6 +122,14 @@ static cq_status check_row(const cq_option *row, const void *options, cq_error *
   case CQ_OPTION_SIZE:
   case CQ_OPTION_COUNT:
   case CQ_OPTION_NUMBER: return in_range(row, x) ? CQ_OK : fail_number(row, x, error);
+  case CQ_OPTION_INTS:
+    ints = *(const int *const *)value_of(row, options);
+    for (size_t i = 0; i < n_items(row, options); i++)
+      if (!in_range(row, ints[i])) return fail_number(row, ints[i], error);
+    return CQ_OK;
+  case CQ_OPTION_TEXT:
+    return required && !*(const char *const *)value_of(row, options) ? fail_missing(row, error) : CQ_OK;
+  case CQ_OPTION_TEXTS: return required && n_items(row, options) == 0 ? fail_missing(row, error) : CQ_OK;
   default: return CQ_OK;
   }
 }
@@ -137,6 +155,14 @@ cq_status cq_options_take(void *out, const cq_option_group *group, const void *g
   memcpy(out, given, size < group->size ? size : group->size);
   *(size_t *)out = group->size;
   return cq_group_check(group, out, error);
+}
+
+cq_status cq_options_take_part(void *out, const cq_option_part *part, const void *owner, cq_error *error) {
+  const void *given = *(const void *const *)(const void *)((const char *)owner + part->offset);
+  if (given) return cq_options_take(out, part->group, given, error);
+  cq_options_defaults(out, part->group);
+  if (part->defaults) part->defaults(out);
+  return CQ_OK;
 }
 
 /* --- text to values --- */
@@ -181,6 +207,11 @@ static cq_status parse_choice(size_t *out, const char *name, const char *const *
   return cq_fail(error, CQ_ERR_ARGUMENT, "%s is '%s', expected one of %s", name, text, names);
 }
 
+static cq_status fail_parse(const cq_option *row, const char *text, cq_error *error) {
+  return cq_fail(error, CQ_ERR_ARGUMENT, "%s is '%s', expected a %snumber", row->name, text,
+                 row->type == CQ_OPTION_NUMBER ? "" : "whole ");
+}
+
 /* A row's number from text, in range. */
 static cq_status parse_ranged(const cq_option *row, void *options, const char *text, cq_error *error) {
   bool parsed = false;
@@ -196,9 +227,7 @@ static cq_status parse_ranged(const cq_option *row, void *options, const char *t
     parsed = parse_count(&count, text);
     if (parsed) x = (double)count;
   }
-  if (!parsed)
-    return cq_fail(error, CQ_ERR_ARGUMENT, "%s is '%s', expected a %snumber", row->name, text,
-                   row->type == CQ_OPTION_NUMBER ? "" : "whole ");
+  if (!parsed) return fail_parse(row, text, error);
   if (!in_range(row, x)) return fail_range(row, text, error);
   set_number(row, options, x);
   if (row->type == CQ_OPTION_COUNT) *(uint64_t *)place_of(row, options) = count; /* doubles have 53 bits */
@@ -247,7 +276,8 @@ static cq_status parse_languages(cq_autoencode_text *out, const cq_option *row, 
   return CQ_OK;
 }
 
-static const size_t item_sizes[] = {[CQ_OPTION_TEXTS] = sizeof(const char *),
+static const size_t item_sizes[] = {[CQ_OPTION_INTS] = sizeof(int),
+                                    [CQ_OPTION_TEXTS] = sizeof(const char *),
                                     [CQ_OPTION_DATA] = sizeof(cq_training_data),
                                     [CQ_OPTION_LANGUAGES] = sizeof(cq_autoencode_text)};
 
@@ -261,7 +291,11 @@ static cq_status parse_item(const cq_option *row, void *options, char *text, cq_
   if (*n) memcpy(grown, *items, *n * size);
   void *last = grown + *n * size;
   cq_status status = CQ_OK;
-  if (row->type == CQ_OPTION_TEXTS)
+  if (row->type == CQ_OPTION_INTS && !parse_int(last, text))
+    status = fail_parse(row, text, error);
+  else if (row->type == CQ_OPTION_INTS)
+    status = in_range(row, *(int *)last) ? CQ_OK : fail_range(row, text, error);
+  else if (row->type == CQ_OPTION_TEXTS)
     *(const char **)last = text;
   else if (row->type == CQ_OPTION_DATA)
     status = parse_data(last, row, text, error);
@@ -298,9 +332,13 @@ static cq_status parse(const cq_option *row, void *options, const char *value, c
   default:
     copy = cq_arena_strdup(arena, value);
     if (!copy) return cq_fail_memory(error, row->name);
-    if (row->type != CQ_OPTION_TEXT) return parse_item(row, options, copy, arena, error);
-    *(const char **)place_of(row, options) = copy;
-    return CQ_OK;
+    if (row->type == CQ_OPTION_TEXT)
+      *(const char **)place_of(row, options) = copy;
+    else if (row->flags & CQ_OPTION_COMMAS)
+      for (char *item; !status && (item = strsep(&copy, ","));) status = parse_item(row, options, item, arena, error);
+    else
+      status = parse_item(row, options, copy, arena, error);
+    return status;
   }
 }
 
@@ -327,7 +365,9 @@ static void print_number(char out[32], double x) {
 
 static void add_item(cq_builder *b, const cq_option *row, const void *options, size_t i) {
   const void *items = *(const void *const *)value_of(row, options);
-  if (row->type == CQ_OPTION_TEXTS) {
+  if (row->type == CQ_OPTION_INTS) {
+    cq_builder_printf(b, "%d", ((const int *)items)[i]);
+  } else if (row->type == CQ_OPTION_TEXTS) {
     cq_builder_text(b, ((const char *const *)items)[i]);
   } else if (row->type == CQ_OPTION_DATA) {
     const cq_training_data *d = &((const cq_training_data *)items)[i];
@@ -351,10 +391,11 @@ static bool print(cq_builder *b, const cq_option *row, const void *options, size
     if (i || !*(const char *const *)value) return false;
     cq_builder_text(b, *(const char *const *)value);
     return true;
+  case CQ_OPTION_INTS:
   case CQ_OPTION_TEXTS:
   case CQ_OPTION_DATA:
   case CQ_OPTION_LANGUAGES:
-    if (i >= *(const size_t *)(const void *)((const char *)options + row->count_offset)) return false;
+    if (i >= n_items(row, options)) return false;
     add_item(b, row, options, i);
     return true;
   case CQ_OPTION_CHOICES:
@@ -427,8 +468,12 @@ static cq_status add_level(cq_options *o, void **out, const cq_option_group *gro
   cq_options_defaults(options, group);
   *out = options;
   cq_status status = CQ_OK;
-  for (size_t i = 0; !status && i < group->n_parts; i++)
-    status = add_level(o, (void **)(void *)((char *)options + group->parts[i].offset), group->parts[i].group, error);
+  for (size_t i = 0; !status && i < group->n_parts; i++) {
+    const cq_option_part *part = &group->parts[i];
+    void **place = (void **)(void *)((char *)options + part->offset);
+    status = add_level(o, place, part->group, error);
+    if (!status && part->defaults) part->defaults(*place);
+  }
   return status;
 }
 
@@ -522,59 +567,4 @@ cq_status cq_options_check(const cq_options *options, cq_error *error) {
   for (size_t i = 0; !status && i < options->n_levels; i++)
     status = cq_group_check(options->levels[i].group, options->levels[i].options, error);
   return status;
-}
-
-/* --- JSON --- */
-
-typedef struct json {
-  cq_builder text;
-  const cq_option *last; /* row, whose array is open if it is of several values */
-} json;
-
-static bool is_several(const cq_option *row) {
-  return row->type >= CQ_OPTION_TEXTS || row->type == CQ_OPTION_CHOICES;
-}
-
-static void add_json_text(cq_builder *b, const char *text) {
-  cq_builder_char(b, '"');
-  for (const unsigned char *p = (const unsigned char *)text; *p; p++) {
-    if (*p == '"' || *p == '\\')
-      cq_builder_printf(b, "\\%c", *p);
-    else if (*p < 0x20)
-      cq_builder_printf(b, "\\u%04x", *p);
-    else
-      cq_builder_char(b, (char)*p);
-  }
-  cq_builder_char(b, '"');
-}
-
-static bool add_json(void *context, const cq_option *row, const char *value) {
-  json *j = context;
-  const bool again = j->last == row, several = is_several(row);
-  if (!again && j->last && is_several(j->last)) cq_builder_char(&j->text, ']');
-  if (j->last) cq_builder_text(&j->text, ", ");
-  if (!again) cq_builder_printf(&j->text, "\"%s\": %s", row->name, several ? "[" : "");
-  j->last = row;
-  if (!value)
-    cq_builder_text(&j->text, several ? "" : "null");
-  else if (row->type == CQ_OPTION_FLAG || row->type == CQ_OPTION_YES_NO)
-    cq_builder_text(&j->text, strcmp(value, "yes") ? "false" : "true");
-  else if (row->type >= CQ_OPTION_INT && row->type <= CQ_OPTION_NUMBER && !strstr(value, "inf"))
-    cq_builder_text(&j->text, value);
-  else
-    add_json_text(&j->text, value);
-  return !j->text.failed;
-}
-
-cq_status cq_options_json(char **out, const cq_options *options, cq_error *error) {
-  json j = {0};
-  bool made = true;
-  cq_builder_char(&j.text, '{');
-  for (size_t i = 0; made && i < options->n_levels; i++)
-    made = cq_options_each(options->levels[i].group, options->levels[i].options, add_json, &j);
-  if (j.last && is_several(j.last)) cq_builder_char(&j.text, ']');
-  cq_builder_char(&j.text, '}');
-  *out = made && !j.text.failed ? cq_strdup(j.text.data) : NULL;
-  cq_builder_free(&j.text);
-  return *out ? CQ_OK : cq_fail_memory(error, "options");
 }

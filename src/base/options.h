@@ -21,6 +21,8 @@ CQ_MUST_USE cq_status cq_options_take(void *out, const cq_option_group *group, c
 /* Sets an option that is no text and of one value. Errors: CQ_ERR_ARGUMENT as cq_options_set. */
 CQ_MUST_USE cq_status cq_group_set(const cq_option_group *group, void *options, const char *name, const char *value,
                                    cq_error *error);
+/* The same for a group within a group, from its owner's struct: NULL there stands for what the part has as defaults. */
+CQ_MUST_USE cq_status cq_options_take_part(void *out, const cq_option_part *part, const void *owner, cq_error *error);
 CQ_MUST_USE cq_status cq_group_check(const cq_option_group *group, const void *options, cq_error *error);
 
 /* Told the name and the value as text; the value NULL: not set. False stops. */

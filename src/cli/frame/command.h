@@ -29,7 +29,7 @@
 #include <stdint.h>
 
 enum { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 2 }; /* exit codes */
-enum { CLI_MOST_OPTIONS = 128 };                    /* of a command */
+enum { CLI_MAX_PARTS = 4 };                         /* groups of the library's in a command's own struct */
 
 /* Values of an option that may be given again and again; its row has the offsets of both. */
 typedef struct cli_list {
@@ -43,8 +43,15 @@ typedef struct cli_command cli_command;
 typedef struct cli_values {
   cq_option *rows; /* the own ones, those shared among commands among them */
   cq_option_group own_group;
+  cq_option_part parts[CLI_MAX_PARTS];
   cq_options *library, *own;
 } cli_values;
+
+/* Another group of the library's options: where in the command's own struct the pointer to its struct lies. */
+typedef struct cli_part {
+  const char *group;
+  size_t offset;
+} cli_part;
 
 /* Of a list in help: "  NAME ARGUMENTS   text". */
 typedef struct cli_list_item {
@@ -82,6 +89,7 @@ struct cli_command {
   const cq_option *more_options; /* those it has in common with a command whose struct its own begins with */
   size_t n_more_options;
   size_t options_size;
+  const cli_part *parts;                   /* further groups of the library's, up to one without a name; NULL: none */
   void (*defaults)(void *options);         /* of its own, beyond those in its rows; NULL: none */
   void (*library_defaults)(void *library); /* where they are others than the library's; NULL: nowhere */
   int (*run)(const cli_call *call);

@@ -48,7 +48,10 @@ int cli_values_new(cli_values *out, const cli_command *command) {
                                      .size = command->options_size + sizeof(size_t), /* even of a command without any */
                                      .row_size = sizeof *out->rows,
                                      .rows = out->rows,
-                                     .n_rows = n};
+                                     .n_rows = n,
+                                     .parts = out->parts};
+  for (const cli_part *p = command->parts; p && p->group; p++)
+    out->parts[out->own_group.n_parts++] = (cq_option_part){cq_option_group_find(p->group), p->offset, NULL};
   cq_status status = cq_options_new(&out->own, &out->own_group, &error);
   if (!status && command->group) status = cq_options_new(&out->library, cq_option_group_find(command->group), &error);
   if (status) return cli_fail_error(&error);
@@ -116,13 +119,9 @@ static int unknown_option(const parsing *p, const char *name, size_t n_name, siz
   return cli_usage(p->path, "unknown option --%s", word);
 }
 
-static bool takes_several(const cq_option *row) {
-  return row->type >= CQ_OPTION_TEXTS || row->type == CQ_OPTION_CHOICES;
-}
-
 static int set(const parsing *p, cq_options *of, const cq_option *row, const char *value) {
   cq_error error = {0};
-  if (row->type != CQ_OPTION_FLAG && !takes_several(row) && cq_options_is_set(of, row->name))
+  if (row->type != CQ_OPTION_FLAG && !cq_option_is_several(row) && cq_options_is_set(of, row->name))
     return cli_usage(p->path, "--%s is given twice", row->name);
   if (cq_options_set(of, row->name, value, &error)) return cli_usage(p->path, "--%s", error.message);
   return CLI_OK;

@@ -33,8 +33,19 @@ const cq_option_group *cq_option_group_find(const char *name) {
   return *g;
 }
 
+/* The part of a group that is called "group.part". */
+static const cq_option_part *find_part(const char *name) {
+  for (const cq_option_group *const *g = groups; *g; g++) {
+    const size_t n = strlen((*g)->name);
+    for (size_t i = 0; !strncmp((*g)->name, name, n) && name[n] == '.' && i < (*g)->n_parts; i++)
+      if (!strcmp((*g)->parts[i].group->name, name + n + 1)) return &(*g)->parts[i];
+  }
+  return NULL;
+}
+
 void cq_options_init(void *options, size_t size, const char *group) {
-  const cq_option_group *g = cq_option_group_find(group);
+  const cq_option_part *part = find_part(group);
+  const cq_option_group *g = part ? part->group : cq_option_group_find(group);
   assert(g && size >= sizeof size); /* the headers name groups that there are */
   /* A program that knows fewer options than this library gets the first of them; one that knows more, zeros behind. */
   union {
@@ -43,6 +54,7 @@ void cq_options_init(void *options, size_t size, const char *group) {
   } whole;
   assert(g->size <= sizeof whole);
   cq_options_defaults(&whole, g);
+  if (part && part->defaults) part->defaults(&whole);
   memset(options, 0, size);
   memcpy(options, &whole, size < g->size ? size : g->size);
   *(size_t *)options = size;
