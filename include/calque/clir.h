@@ -5,7 +5,7 @@
  *   cq_clir_train(&m, c, held_out, &options, ctx, &err);               // topics but those held out
  *   cq_clir_expand(&words, &n, m, "en", "hi", query, &options, &err);   // what a query becomes
  *   cq_clir_search(&hits, c, m, "en", "hi", held_out, &options, ctx, &err);
- *   cq_clir_write_run(stdout, c, hits, options.ranking.k, "tag", &err);
+ *   cq_clir_write_run("run.txt", c, hits, options.ranking.k, "tag", &err);
  *
  * The documents that are relevant to a topic in each language are put together in tuples, their words shuffled into
  * one another, and vectors learned of the whole; a word's neighbours of the other language are what its query
@@ -124,9 +124,10 @@ CQ_API CQ_MUST_USE cq_status cq_clir_expand(cq_clir_word **out, size_t *n, const
 CQ_API CQ_MUST_USE cq_status cq_clir_search(cq_lexical_hit **out, const cq_clir *clir, const cq_clir_model *model,
                                             const char *from, const char *to, const bool *asked,
                                             const cq_clir_options *options, cq_context *ctx, cq_error *error);
-/* The hits as a TREC run. Errors: CQ_ERR_ARGUMENT for a tag with blanks; CQ_ERR_IO. */
-CQ_API CQ_MUST_USE cq_status cq_clir_write_run(FILE *out, const cq_clir *clir, const cq_lexical_hit *hits, size_t k,
-                                               const char *tag, cq_error *error);
+/* Writes hits as a TREC run to a file; NULL or "-": standard output. Errors: CQ_ERR_ARGUMENT for an empty tag or one
+ * with blanks; CQ_ERR_IO. */
+CQ_API CQ_MUST_USE cq_status cq_clir_write_run(const char *run, const cq_clir *clir, const cq_lexical_hit *hits,
+                                               size_t k, const char *tag, cq_error *error);
 /* The mean average precision of hits over the topics asked for that have relevant documents. */
 CQ_API double cq_clir_map(const cq_clir *clir, const char *to, const cq_lexical_hit *hits, size_t k, const bool *asked);
 

@@ -1,25 +1,30 @@
-/* Search by words: an index of postings, and ranking by query likelihood or BM25.
+/* Search by words: an inverted index, ranked by query likelihood or BM25.
  *
+ *   cq_analysis_options german = cq_analysis_default_options();
+ *   german.language = "de", german.stop_words = "de.txt";
+ *   cq_lexical_build_options o = cq_lexical_build_default_options();
+ *   o.analysis = &german;
  *   const char *files[] = {"docs.trec.gz"};
- *   cq_lexical_build_options how = {.analysis = {.language = "de", .stop_words = "de.txt"}};
- *   cq_lexical_build("news.lexical", files, 1, &how, ctx, &err);
+ *   cq_lexical_build("news.lexical", files, 1, &o, ctx, &err);
  *   cq_lexical_open(&index, "news.lexical", &err);
  *   cq_lexical_query query;
  *   cq_lexical_parse(&query, index, text, &err);
  *   cq_lexical_search(&hits, index, &query, 1, NULL, ctx, &err);           // hits[0 .. k), best first
  *   cq_free(hits), cq_lexical_query_free(&query), cq_lexical_free(index);
  *
- * Ranking is exact: documents that cannot be among the best k are passed over by bounds, none that can. A document
- * without any of the query's terms is not found. Scores are sums of multiples of 2^-32, so that neither the order of
- * terms nor what was passed over changes a bit; of equal scores the document that was read first comes first. */
+ * Ranking is exact: score bounds skip only documents that cannot be among the top k (MaxScore by blocks). A document
+ * without any of the query's terms is not found. Scores are sums of multiples of 2^-32, so neither the order of terms nor
+ * what was skipped changes a bit; among equal scores the document that was read first comes first.
+ *
+ * Threads: an open index may be searched by any number of threads at once. */
 #ifndef CALQUE_LEXICAL_H
 #define CALQUE_LEXICAL_H
 
 #include "calque/analysis.h"
 #include "calque/context.h"
+#include "calque/options.h"
 
 #include <stdint.h>
-#include <stdio.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -30,40 +35,45 @@ typedef struct cq_lexical cq_lexical;
 /* --- building --- */
 
 typedef struct cq_lexical_build_options {
-  cq_analysis_options analysis;
+  size_t size;
   const char *const
-      *fields; /* only the text of these tags (TREC) or members (JSON); NULL: all, or title, text, contents */
+      *fields; /* index only the text of these tags (TREC) or members (JSON); none: all of a TREC document;
+                                title, text and contents of a JSON object */
   size_t n_fields;
-  uint32_t segment_documents; /* at most so many documents a segment; 0: as many as half a gigabyte of text has */
+  uint64_t segment_documents; /* documents per segment; 0: as many as have half a gigabyte of text */
+  const cq_analysis_options *analysis;
   void (*progress)(void *context, uint64_t n_documents);
-  void *context;
+  void *progress_context;
 } cq_lexical_build_options;
+/* Group "lexical-build". */
+CQ_DEFAULT_OPTIONS(cq_lexical_build_options, cq_lexical_build_default_options, "lexical-build")
 
-/* Makes an index of the documents of files and directories: TREC, TSV or JSON lines, told by content; plain or
+/* Builds an index of the documents of files and directories: TREC, TSV or JSON lines, recognised by content, plain or
  * gzipped. It appears whole or not at all. An empty document counts as one without terms. Errors: CQ_ERR_ARGUMENT
- * when the directory exists; CQ_ERR_FORMAT with the line for malformed documents, a document without an id or with
- * one that another has; CQ_ERR_IO, CQ_ERR_MEMORY. */
+ * when the directory exists; CQ_ERR_FORMAT with the line for a malformed document, one without an id or with
+ * an id that another has; CQ_ERR_IO, CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_lexical_build(const char *directory, const char *const *paths, size_t n_paths,
                                               const cq_lexical_build_options *options, cq_context *ctx,
                                               cq_error *error);
 
 /* --- an index --- */
 
-/* Errors: CQ_ERR_FORMAT for what is no index or a damaged one; CQ_ERR_IO. Shareable while nobody frees it. */
+/* Errors: CQ_ERR_FORMAT for what is not an index, or a damaged one; CQ_ERR_IO. */
 CQ_API CQ_MUST_USE cq_status cq_lexical_open(cq_lexical **out, const char *directory, cq_error *error);
 CQ_API void cq_lexical_free(cq_lexical *index);
 
 typedef struct cq_lexical_info {
   uint64_t n_documents, n_occurrences; /* of terms */
-  uint64_t n_terms;                    /* different ones; over the segments when there are several */
+  uint64_t n_terms;                    /* distinct ones, summed over the segments */
   size_t n_segments;
   const char *language;
   bool stems;
   size_t n_stop_words;
 } cq_lexical_info;
-CQ_API cq_lexical_info cq_lexical_about(const cq_lexical *index);
+/* Borrowed from the index. */
+CQ_API const cq_lexical_info *cq_lexical_about(const cq_lexical *index);
 CQ_API cq_slice cq_lexical_id(const cq_lexical *index, uint64_t document);
-/* In how many documents a term is, and how often in all; both 0 for one that is not there. */
+/* A term's document frequency and collection frequency; both 0 for one that is not there. */
 CQ_API void cq_lexical_count(uint64_t *n_documents, uint64_t *n_occurrences, const cq_lexical *index, cq_slice term);
 
 /* --- ranking --- */
@@ -75,27 +85,29 @@ typedef enum cq_lexical_model {
   CQ_BM25_TERRIER, /* log2((N - n + .5) / (n + .5)) (k1 + 1) tf / (tf + k1 (1 - b + b dl/avgdl)), and qtf by k3 = 8: Terrier's */
   CQ_N_LEXICAL_MODELS
 } cq_lexical_model;
-/* tf, qtf: how often the term is in the document, in the query; dl: the document's terms; F, n: how often the term is
- * in the collection, and in how many documents; T, N: all terms and documents; avgdl: T/N. Sources: Zhai & Lafferty
- * 2004, eq. 6; Robertson et al. 1994; as Terrier 5 and Lucene 8 have them, with exact lengths. */
-CQ_API const char *
-cq_lexical_model_name(cq_lexical_model model); /* "dirichlet", "dirichlet-lucene", "bm25", "bm25-terrier" */
+/* tf, qtf: the term's frequency in the document, in the query; dl: the document's length in terms; F, n: the term's
+ * collection frequency and document frequency; T, N: terms and documents of the collection; avgdl: T/N. Sources: Zhai &
+ * Lafferty 2004, eq. 6; Robertson et al. 1994; as Terrier 5 and Lucene 8 implement them, with exact lengths. */
+/* "dirichlet", "dirichlet-lucene", "bm25", "bm25-terrier" */
+CQ_API const char *cq_lexical_model_name(cq_lexical_model model);
 
 typedef struct cq_lexical_options {
+  size_t size;
   cq_lexical_model model;
-  size_t k;
-  double mu;       /* 0: 2500, Lucene's 2000 */
-  double k1, b;    /* negative: 1.2 and 0.75 */
-  bool exhaustive; /* look at every posting: the same result, slower */
+  size_t k;        /* top-k */
+  double mu;       /* Dirichlet smoothing; 0: 2500, Lucene's 2000 */
+  double k1, b;    /* BM25 */
+  bool exhaustive; /* score every posting: the same result, slower */
 } cq_lexical_options;
-CQ_API cq_lexical_options cq_lexical_default_options(void);
+/* Group "lexical": query likelihood as Terrier implements it, the top 10. */
+CQ_DEFAULT_OPTIONS(cq_lexical_options, cq_lexical_default_options, "lexical")
 
 typedef struct cq_lexical_term {
   cq_slice term; /* as it is in the index: analysed */
-  double weight; /* above 0; its score is multiplied by it */
+  double weight; /* above 0; multiplies the term's score */
 } cq_lexical_term;
 
-/* Terms that come again: Terrier's Dirichlet keeps the first weight, the others add the weights up. */
+/* Repeated terms: Terrier's Dirichlet keeps the first weight, the other models add the weights. */
 typedef struct cq_lexical_query {
   cq_lexical_term *terms;
   size_t n;
@@ -107,26 +119,27 @@ CQ_API CQ_MUST_USE cq_status cq_lexical_parse(cq_lexical_query *out, const cq_le
 CQ_API void cq_lexical_query_free(cq_lexical_query *query);
 
 typedef struct cq_lexical_hit {
-  cq_slice id; /* borrowed; data NULL: there are no more */
+  cq_slice id; /* borrowed; data NULL: no more hits */
   double score;
   uint64_t document;
 } cq_lexical_hit;
 
-/* The best documents of each query: *out [n_queries, k], released with cq_free(). A query none of whose terms is in the
- * index finds nothing. Errors: CQ_ERR_ARGUMENT for k 0, a parameter out of range, a weight that is not above 0 or
- * weights so great that sums would not be exact; CQ_ERR_MEMORY. */
+/* The top k documents for each query: *out [n_queries, k], released with cq_free(). A query with none of its terms in the
+ * index finds nothing. Errors: CQ_ERR_ARGUMENT for options out of range, a weight that is not above 0, or
+ * weights so large that sums would not be exact; CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_lexical_search(cq_lexical_hit **out, const cq_lexical *index,
                                                const cq_lexical_query *queries, size_t n_queries,
                                                const cq_lexical_options *options, cq_context *ctx, cq_error *error);
 
 /* Searches for every topic of a file and writes a TREC run: topic, Q0, document, rank, score, tag. A topic that finds
  * nothing has no lines.
+ *   run      the file to write; NULL or "-": standard output
  *   topics   TREC's (<top>), TSV or JSON lines
  *   fields   letters of what makes the query: t title, d description, n narrative; NULL: "t"
- * Errors: those of reading topics and of searching. */
-CQ_API CQ_MUST_USE cq_status cq_lexical_run(FILE *out, const cq_lexical *index, const char *topics, const char *fields,
-                                            const cq_lexical_options *options, const char *tag, cq_context *ctx,
-                                            cq_error *error);
+ * Errors: those of reading topics, of searching and of writing; CQ_ERR_ARGUMENT for an empty tag or one with blanks. */
+CQ_API CQ_MUST_USE cq_status cq_lexical_run(const char *run, const cq_lexical *index, const char *topics,
+                                            const char *fields, const cq_lexical_options *options, const char *tag,
+                                            cq_context *ctx, cq_error *error);
 
 #ifdef __cplusplus
 }

@@ -214,7 +214,8 @@ cq_status cq_meteor(cq_meteor_result *out, double *sentences, const cq_mt_texts 
   cq_status status = cq_mt_check(texts, "METEOR", error);
   if (!status) status = check(&m.o, error);
   if (!status && m.o.language)
-    status = cq_terms_open(&m.terms, &(cq_analysis_options){.language = m.o.language}, error);
+    status = cq_terms_open(
+        &m.terms, &(cq_analysis_options){.size = sizeof(cq_analysis_options), .language = m.o.language}, error);
   if (!status && m.o.synonyms) status = read_synonyms(&m, error);
   for (size_t i = 0; !status && i < texts->n; i++) {
     if ((status = measure(&one, &m, texts, i, error)) != CQ_OK) break;

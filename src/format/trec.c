@@ -188,6 +188,17 @@ cq_status cq_run_check_tag(const char *tag, cq_error *error) {
   return ok ? CQ_OK : cq_fail(error, CQ_ERR_ARGUMENT, "the tag '%s' is empty or has blanks", tag);
 }
 
+cq_status cq_run_put(cq_text_writer *out, cq_slice topic, cq_slice document, size_t rank, double score, const char *tag,
+                     cq_error *error) {
+  char end[64];
+  const int n = cq_snprintf(end, sizeof end, " %zu %.12g ", rank, score);
+  const cq_slice parts[] = {topic, {" Q0 ", 4}, document, {end, (size_t)n}, cq_slice_of(tag), {"\n", 1}};
+  cq_status status = CQ_OK;
+  for (size_t i = 0; !status && i < sizeof parts / sizeof *parts; i++)
+    status = cq_text_writer_put(out, parts[i].data, parts[i].n, error);
+  return status;
+}
+
 void cq_run_write(FILE *out, cq_slice topic, cq_slice document, size_t rank, double score, const char *tag) {
   cq_fprintf(out, "%.*s Q0 %.*s %zu %.12g %s\n", (int)topic.n, topic.data, (int)document.n, document.data, rank, score,
              tag);

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/map.h"
 #include "base/memory.h"
+#include "base/options.h"
 #include "lexical/index.h"
 #include "lexical/invert.h"
 
@@ -35,18 +36,33 @@ typedef struct building {
 } building;
 
 static uint32_t segment_limit(const building *b) {
-  return b->options->segment_documents ? b->options->segment_documents : UINT32_MAX / 2;
+  return b->options->segment_documents ? (uint32_t)b->options->segment_documents : UINT32_MAX / 2;
 }
+
+#define O cq_lexical_build_options
+static const cq_option option_rows[] = {
+    {CQ_TEXTS(
+        O, "field", fields, n_fields, CHANGES, "NAME",
+        "index only the text of this tag or member, such as TITLE; by default all of a TREC document; title, text "
+        "and contents of a JSON object")},
+    {CQ_COUNT(O, "segment-documents", segment_documents, KEEPS, 0, 0, 4e9, "N", "documents per segment"),
+     .otherwise = "as many as have half a gigabyte of text"},
+};
+static const cq_option_part parts[] = {{&cq_group_analysis, offsetof(O, analysis), NULL}};
+#undef O
+
+const cq_option_group cq_group_lexical_build = {
+    .name = "lexical-build", CQ_ROWS(cq_lexical_build_options, option_rows), .parts = parts, .n_parts = 1};
 
 /* --- reading --- */
 
 static cq_status read_batch(cq_batch **out, building *b, cq_error *error) {
-  const uint32_t most = segment_limit(b) < BATCH_DOCUMENTS ? segment_limit(b) : BATCH_DOCUMENTS;
+  const uint32_t max = segment_limit(b) < BATCH_DOCUMENTS ? segment_limit(b) : BATCH_DOCUMENTS;
   cq_raw_document raw = {0};
   cq_status status = CQ_OK;
   cq_batch *batch = *out = cq_alloc_zeroed(sizeof *batch);
   if (!batch) return cq_fail_memory(error, "documents");
-  while (batch->n < most && batch->raw_bytes.n < BATCH_BYTES) {
+  while (batch->n < max && batch->raw_bytes.n < BATCH_BYTES) {
     status = cq_collection_next(&raw, b->collection, error);
     if (status || !raw.bytes.data) break;
     if ((status = cq_batch_add(batch, &raw, error))) break;
@@ -130,7 +146,7 @@ static cq_status keep_round(building *b, cq_error *error) {
     b->n_documents += batch->n;
     b->n_done += batch->n;
   }
-  if (!status && b->options->progress) b->options->progress(b->options->context, b->n_done);
+  if (!status && b->options->progress) b->options->progress(b->options->progress_context, b->n_done);
   return status;
 }
 
@@ -162,19 +178,20 @@ static cq_status build(building *b, cq_error *error) {
 
 cq_status cq_lexical_build(const char *directory, const char *const *paths, size_t n_paths,
                            const cq_lexical_build_options *options, cq_context *ctx, cq_error *error) {
-  static const cq_lexical_build_options defaults;
-  building b = {.options = options ? options : &defaults, .ctx = ctx};
+  cq_lexical_build_options o;
+  building b = {.options = &o, .ctx = ctx};
   cq_directory_writer writer = {0};
   cq_analyzer *analyzer = NULL;
-  cq_status status = cq_analyzer_open(&analyzer, &b.options->analysis, error);
+  cq_status status = cq_options_take(&o, &cq_group_lexical_build, options, error);
+  if (!status) status = cq_analyzer_open(&analyzer, o.analysis, error);
   if (!status) status = cq_collection_open(&b.collection, paths, n_paths, error);
   if (!status) status = cq_inverter_open(&b.inverter, analyzer, ctx ? cq_context_n_threads(ctx) : 1, error);
   if (!status) status = cq_directory_writer_open(&writer, directory, false, error);
   b.directory = writer.temporary;
   if (!status) status = build(&b, error);
   if (!status && b.n_done == 0) status = cq_fail(error, CQ_ERR_FORMAT, "%s: no documents", n_paths ? paths[0] : "");
-  if (!status && b.n_segments > CQ_MOST_SEGMENTS)
-    status = cq_fail(error, CQ_ERR_ARGUMENT, "%zu segments, expected at most %d", b.n_segments, CQ_MOST_SEGMENTS);
+  if (!status && b.n_segments > CQ_MAX_SEGMENTS)
+    status = cq_fail(error, CQ_ERR_ARGUMENT, "%zu segments, expected at most %d", b.n_segments, CQ_MAX_SEGMENTS);
   if (!status) status = cq_lexical_write_manifest(b.directory, analyzer, b.n_segments, error);
   if (!status) status = cq_directory_writer_commit(&writer, error);
   cq_directory_writer_abort(&writer);

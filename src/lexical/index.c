@@ -60,7 +60,7 @@ static cq_status read_manifest(cq_lexical *x, const char *directory, cq_error *e
   if (!status) status = cq_json_get_int(&version, manifest, "lexical_index", 0, INT64_MAX, path, error);
   if (!status && version != VERSION)
     status = cq_fail_file(error, CQ_ERR_FORMAT, path, "not the manifest of a lexical index of version %d", VERSION);
-  if (!status) status = cq_json_get_int(&n_segments, manifest, "segments", 0, CQ_MOST_SEGMENTS, path, error);
+  if (!status) status = cq_json_get_int(&n_segments, manifest, "segments", 0, CQ_MAX_SEGMENTS, path, error);
   if (!status) status = cq_json_get_string(&language, manifest, "language", path, error);
   if (!status) status = cq_json_get_bool(&stems, manifest, "stems", path, error);
   if (!status) status = read_stop_words(&stop_words, &n_stop_words, manifest, path, error);
@@ -90,14 +90,19 @@ cq_status cq_lexical_open(cq_lexical **out, const char *directory, cq_error *err
     if (!status) status = cq_segment_open(s, path, error);
     if (status) break;
     x->first[x->n_segments + 1] = x->first[x->n_segments] + s->n_documents;
-    x->n_occurrences += s->n_occurrences;
+    x->about.n_occurrences += s->n_occurrences;
+    x->about.n_terms += s->n_terms;
     for (uint32_t d = 0; d < s->n_documents; d++)
-      if (s->lengths[d] > x->longest) x->longest = s->lengths[d];
+      if (s->lengths[d] > x->max_length) x->max_length = s->lengths[d];
   }
-  if (status)
+  if (status) {
     cq_lexical_free(x);
-  else
-    *out = x;
+    return status;
+  }
+  x->about.n_documents = x->first[n], x->about.n_segments = n;
+  x->about.language = cq_analyzer_language(x->analyzer), x->about.stems = cq_analyzer_stems(x->analyzer);
+  x->about.n_stop_words = cq_analyzer_stop_words(x->analyzer)->n;
+  *out = x;
   return status;
 }
 
@@ -110,15 +115,8 @@ void cq_lexical_free(cq_lexical *x) {
   cq_free(x);
 }
 
-cq_lexical_info cq_lexical_about(const cq_lexical *x) {
-  cq_lexical_info info = {.n_documents = x->first[x->n_segments],
-                          .n_occurrences = x->n_occurrences,
-                          .n_segments = x->n_segments,
-                          .language = cq_analyzer_language(x->analyzer),
-                          .stems = cq_analyzer_stems(x->analyzer),
-                          .n_stop_words = cq_analyzer_stop_words(x->analyzer)->n};
-  for (size_t i = 0; i < x->n_segments; i++) info.n_terms += x->segments[i].n_terms;
-  return info;
+const cq_lexical_info *cq_lexical_about(const cq_lexical *x) {
+  return &x->about;
 }
 
 cq_slice cq_lexical_id(const cq_lexical *x, uint64_t document) {

@@ -9,15 +9,17 @@
 #include "lexical/segment.h"
 #include "text/analyzer.h"
 
-enum { CQ_MOST_SEGMENTS = 1 << 16 };
+extern const cq_option_group cq_group_lexical_build;
+
+enum { CQ_MAX_SEGMENTS = 1 << 16 };
 
 struct cq_lexical {
   cq_analyzer *analyzer;
   cq_segment *segments;
   uint64_t *first; /* [n_segments + 1] the number of each one's first document; and of all documents */
   size_t n_segments;
-  uint64_t n_occurrences;
-  uint32_t longest; /* document, in terms */
+  cq_lexical_info about;
+  uint32_t max_length; /* the longest document's, in terms */
 };
 
 /* The manifest of an index whose segments are in the directory already. */

@@ -2,25 +2,40 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/options.h"
 
 #include <math.h>
 
-enum { MOST_LENGTHS = 1 << 20 }; /* in the table; of longer documents the part is computed each time */
+enum { MAX_LENGTHS = 1 << 20 }; /* in the table; for longer documents the part is computed each time */
 
 /* Adding and taking away a number of 2^20 and a half rounds to a multiple of 2^-32. */
 static inline double rounded(double score) {
-  const double shift = 1.5 * CQ_GREATEST_SCORE;
+  const double shift = 1.5 * CQ_MAX_SCORE;
   return (score + shift) - shift;
 }
 
+static const char *const models[] = {"dirichlet", "dirichlet-lucene", "bm25", "bm25-terrier", NULL};
+
 const char *cq_lexical_model_name(cq_lexical_model model) {
-  static const char *const names[] = {"dirichlet", "dirichlet-lucene", "bm25", "bm25-terrier"};
-  return names[model];
+  return models[model];
 }
 
-cq_lexical_options cq_lexical_default_options(void) {
-  return (cq_lexical_options){.model = CQ_DIRICHLET, .k = 10, .mu = 0, .k1 = -1, .b = -1};
-}
+#define O cq_lexical_options
+static const cq_option option_rows[] = {
+    {CQ_CHOICE(O, "model", model, CHANGES, CQ_DIRICHLET, models, "MODEL",
+               "query likelihood with Dirichlet smoothing as Terrier or as Lucene implements it, or BM25"),
+     .letter = 'm'},
+    {CQ_SIZE(O, "top", k, CHANGES, 10, 1, 0, "K", "documents for each query"), .letter = 'k'},
+    {CQ_NUMBER(O, "mu", mu, CHANGES, 0, 0, 1e12, "X",
+               "Dirichlet smoothing: the weight of the collection's language model"),
+     .flags = CQ_OPTION_BELOW_MAX, .otherwise = "2500; dirichlet-lucene: 2000"},
+    {CQ_NUMBER(O, "k1", k1, CHANGES, 1.2, 0, 1000, "X", "BM25: term frequency saturation")},
+    {CQ_NUMBER(O, "b", b, CHANGES, 0.75, 0, 1, "X", "BM25: document length normalisation")},
+    {CQ_FLAG(O, "exhaustive", exhaustive, KEEPS, "score every posting; the same result, slower")},
+};
+#undef O
+
+const cq_option_group cq_group_lexical = {.name = "lexical", CQ_ROWS(cq_lexical_options, option_rows)};
 
 static double part_of_length(const cq_scoring *s, double length) {
   const double average = s->counts.n_occurrences / s->counts.n_documents;
@@ -47,17 +62,11 @@ static inline double by_frequency(const cq_term_scoring *t, uint32_t frequency) 
   return frequency < CQ_TABLED ? t->by_frequency[frequency] : part_of_frequency(t, frequency);
 }
 
-cq_status cq_scoring_open(cq_scoring *out, const cq_lexical_options *o, cq_collection_counts counts, uint32_t longest,
-                          cq_error *error) {
-  *out = (cq_scoring){.model = o->model, .counts = counts};
-  out->mu = o->mu != 0 ? o->mu : o->model == CQ_DIRICHLET_LUCENE ? 2000 : 2500;
-  out->k1 = o->k1 >= 0 ? o->k1 : 1.2;
-  out->b = o->b >= 0 ? o->b : 0.75;
-  if (!(out->mu > 0 && out->mu < 1e12))
-    return cq_fail(error, CQ_ERR_ARGUMENT, "mu is %g, expected a positive number", out->mu);
-  if (!(out->k1 <= 1000)) return cq_fail(error, CQ_ERR_ARGUMENT, "k1 is %g, expected at most 1000", out->k1);
-  if (!(out->b <= 1)) return cq_fail(error, CQ_ERR_ARGUMENT, "b is %g, expected at most 1", out->b);
-  const uint32_t n = longest < MOST_LENGTHS ? longest + 1 : MOST_LENGTHS;
+cq_status cq_scoring_open(cq_scoring *out, const cq_lexical_options *o, cq_collection_counts counts,
+                          uint32_t max_length, cq_error *error) {
+  *out = (cq_scoring){.model = o->model, .k1 = o->k1, .b = o->b, .counts = counts};
+  out->mu = o->mu > 0 ? o->mu : o->model == CQ_DIRICHLET_LUCENE ? 2000 : 2500;
+  const uint32_t n = max_length < MAX_LENGTHS ? max_length + 1 : MAX_LENGTHS;
   out->by_length = cq_alloc_array(n, sizeof *out->by_length);
   if (!out->by_length) return cq_fail_memory(error, "scores by length");
   for (uint32_t i = 0; i < n; i++) out->by_length[i] = part_of_length(out, i);
@@ -102,10 +111,10 @@ void cq_term_score_add(double *accumulators, uint32_t first, const cq_term_scori
   const double weight = t->weight, factor = t->factor;
   const cq_scoring *s = t->of;
   if (s->model == CQ_DIRICHLET || s->model == CQ_DIRICHLET_LUCENE) {
-    const double least = s->model == CQ_DIRICHLET_LUCENE ? 0 : -INFINITY;
+    const double min = s->model == CQ_DIRICHLET_LUCENE ? 0 : -INFINITY;
     for (size_t i = 0; i < n; i++) {
       const double sum = by_frequency(t, frequencies[i]) + by_length(s, lengths[documents[i]]);
-      accumulators[documents[i] - first] += rounded(weight * (sum > least ? sum : least));
+      accumulators[documents[i] - first] += rounded(weight * (sum > min ? sum : min));
     }
   } else {
     for (size_t i = 0; i < n; i++) {

@@ -1,4 +1,4 @@
-/* What a term is worth in a document, by every model; see calque/lexical.h for the formulas. */
+/* The score of a term in a document, by every model; see calque/lexical.h for the formulas. */
 #ifndef LEXICAL_SCORE_H
 #define LEXICAL_SCORE_H
 
@@ -7,6 +7,8 @@
 typedef struct cq_collection_counts {
   double n_documents, n_occurrences;
 } cq_collection_counts;
+
+extern const cq_option_group cq_group_lexical;
 
 /* A model with its parameters, on a collection. */
 typedef struct cq_scoring {
@@ -17,9 +19,9 @@ typedef struct cq_scoring {
   uint32_t n_lengths;
 } cq_scoring;
 
-/* longest: the longest document's length. Errors: CQ_ERR_ARGUMENT for parameters out of range; CQ_ERR_MEMORY. */
+/* max_length: the longest document's. Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_scoring_open(cq_scoring *out, const cq_lexical_options *options, cq_collection_counts counts,
-                                      uint32_t longest, cq_error *error);
+                                      uint32_t max_length, cq_error *error);
 void cq_scoring_free(cq_scoring *scoring);
 
 enum { CQ_TABLED = 32 }; /* frequencies below are looked up */
@@ -41,7 +43,7 @@ void cq_term_score_add(double *accumulators, uint32_t first, const cq_term_scori
                        const uint32_t *frequencies, const uint32_t *lengths, size_t n);
 
 /* Sums are exact below this. */
-#define CQ_GREATEST_SCORE 1048576.0
-#define CQ_SCORE_UNIT     (1.0 / 4294967296.0)
+#define CQ_MAX_SCORE  1048576.0
+#define CQ_SCORE_UNIT (1.0 / 4294967296.0)
 
 #endif

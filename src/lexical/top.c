@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/heap.h"
 #include "base/memory.h"
+#include "base/options.h"
 #include "lexical/index.h"
 #include "lexical/score.h"
 
@@ -228,7 +229,7 @@ static cq_status merge_terms(cq_lexical_term *out, size_t *n, const cq_lexical_q
   for (size_t i = 0; !status && i < query->n; i++) {
     const cq_lexical_term *t = &query->terms[i];
     const uint32_t before = seen.n, id = cq_intern_put(&seen, t->term);
-    if (!(t->weight > 0 && t->weight < CQ_GREATEST_SCORE))
+    if (!(t->weight > 0 && t->weight < CQ_MAX_SCORE))
       status = cq_fail(error, CQ_ERR_ARGUMENT, "the weight of '%.*s' is %g, expected a number above 0", (int)t->term.n,
                        t->term.data, t->weight);
     else if (id == CQ_INTERN_NONE)
@@ -279,9 +280,9 @@ static cq_status enter_segment(searching *s, size_t segment_number, const cq_lex
     enter_block(c, 0);
     s->n_cursors++;
     greatest +=
-        fabs(cq_term_score(&c->scoring, UINT32_MAX, 0)) + fabs(cq_term_score(&c->scoring, 1, s->index->longest));
+        fabs(cq_term_score(&c->scoring, UINT32_MAX, 0)) + fabs(cq_term_score(&c->scoring, 1, s->index->max_length));
   }
-  return greatest < CQ_GREATEST_SCORE
+  return greatest < CQ_MAX_SCORE
              ? CQ_OK
              : cq_fail(error, CQ_ERR_ARGUMENT, "the weights are too great: sums of scores would not be exact");
 }
@@ -331,16 +332,18 @@ static void search_one(void *context, size_t item, int worker) {
 
 cq_status cq_lexical_search(cq_lexical_hit **out, const cq_lexical *index, const cq_lexical_query *queries,
                             size_t n_queries, const cq_lexical_options *options, cq_context *ctx, cq_error *error) {
-  const cq_lexical_options o = options ? *options : cq_lexical_default_options();
+  cq_lexical_options o;
   const size_t n_workers = ctx ? (size_t)cq_context_n_threads(ctx) : 1;
   const uint64_t n_documents = index->first[index->n_segments];
   cq_scoring scoring = {0};
-  all_queries all = {.queries = queries, .k = o.k};
+  all_queries all = {.queries = queries};
   size_t n_hits;
   *out = NULL;
-  if (o.k == 0) return cq_fail(error, CQ_ERR_ARGUMENT, "k is 0, expected at least 1");
-  const cq_collection_counts counts = {(double)n_documents, (double)index->n_occurrences};
-  cq_status status = cq_scoring_open(&scoring, &o, counts, index->longest, error);
+  cq_status status = cq_options_take(&o, &cq_group_lexical, options, error);
+  if (status) return status;
+  all.k = o.k;
+  const cq_collection_counts counts = {(double)n_documents, (double)index->about.n_occurrences};
+  status = cq_scoring_open(&scoring, &o, counts, index->max_length, error);
   all.hits =
       cq_checked_mul(&n_hits, n_queries, o.k) ? cq_alloc_array_zeroed(n_hits ? n_hits : 1, sizeof *all.hits) : NULL;
   all.status = cq_alloc_array_zeroed(n_queries, sizeof *all.status);

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/ids.h"
 #include "base/memory.h"
+#include "base/options.h"
 #include "base/utf8.h"
 #include "calque/lines.h"
 #include "text/unicode.h"
@@ -11,9 +12,9 @@
 #include <libstemmer.h>
 
 enum {
-  LONGEST_KEPT = 64,   /* bytes; longer chunks (a sentence of Chinese) hardly ever come again */
-  MOST_KEPT = 4 << 20, /* chunks */
-  MOST_WORDS = 16,     /* of one stop word */
+  MAX_KEPT_BYTES = 64, /* longer chunks (a sentence of Chinese) hardly ever occur again */
+  MAX_KEPT = 4 << 20,  /* chunks */
+  MAX_WORDS = 16,      /* of one stop word */
 };
 
 /* --- languages --- */
@@ -63,7 +64,7 @@ static language language_of(const char *code) {
   return (language){code, NULL, 0};
 }
 
-enum { LONGEST_CODE = 3 };
+enum { MAX_CODE = 3 };
 
 /* How many of these characters text begins with. */
 static size_t n_letters(const char *text) {
@@ -74,9 +75,9 @@ static size_t n_digits(const char *text) {
 }
 
 /* BCP 47's language, script and region: the language in lower case, the others left out. "" is no language. */
-static bool read_code(char out[LONGEST_CODE + 1], const char *text) {
+static bool read_code(char out[MAX_CODE + 1], const char *text) {
   const size_t n = n_letters(text);
-  if (*text && n != 2 && n != LONGEST_CODE) return false;
+  if (*text && n != 2 && n != MAX_CODE) return false;
   for (size_t i = 0; i < n; i++) out[i] = (char)(text[i] | 0x20);
   out[n] = '\0';
   text += n;
@@ -89,7 +90,7 @@ static bool read_code(char out[LONGEST_CODE + 1], const char *text) {
 }
 
 bool cq_has_stemmer(const char *text) {
-  char code[LONGEST_CODE + 1];
+  char code[MAX_CODE + 1];
   return text && read_code(code, text) && language_of(code).stemmer;
 }
 
@@ -184,17 +185,17 @@ static cq_slice joined(cq_builder *out, const cq_slice *words, size_t n) {
 }
 
 struct cq_analyzer {
-  char code[LONGEST_CODE + 1];
+  char code[MAX_CODE + 1];
   language language;
   bool stems;
   cq_intern stop_words;
-  size_t longest; /* words of a stop word */
+  size_t max_words; /* of a stop word */
 };
 
 static bool put_stop_word(cq_analyzer *a, cq_slice name) {
   size_t n = 1;
   for (size_t i = 0; i < name.n; i++) n += name.data[i] == ' ';
-  if (n > a->longest) a->longest = cq_smaller(n, MOST_WORDS);
+  if (n > a->max_words) a->max_words = cq_smaller(n, MAX_WORDS);
   return cq_intern_put(&a->stop_words, name) != CQ_INTERN_NONE;
 }
 
@@ -207,9 +208,9 @@ typedef struct stop_reader {
 static cq_status add_stop_word(cq_analyzer *a, stop_reader *r, cq_slice chunk, cq_error *error) {
   to_normal_form(&r->normal, &r->scratch, chunk, a->language.rules);
   bool ok = !r->normal.failed && cq_word_splitter_run(&r->words, (cq_slice){r->normal.data, r->normal.n});
-  if (ok && r->words.n > MOST_WORDS)
+  if (ok && r->words.n > MAX_WORDS)
     return cq_fail_line(error, CQ_ERR_FORMAT, cq_lines_path(r->lines), cq_lines_number(r->lines),
-                        "a stop word of %zu words, expected at most %d", r->words.n, MOST_WORDS);
+                        "a stop word of %zu words, expected at most %d", r->words.n, MAX_WORDS);
   if (ok && r->words.n) {
     const cq_slice name = joined(&r->scratch, r->words.items, r->words.n);
     ok = !r->scratch.failed && put_stop_word(a, name);
@@ -232,7 +233,7 @@ static cq_status read_stop_words(cq_analyzer *a, const char *path, cq_error *err
   return status;
 }
 
-static cq_status start(cq_analyzer **out, const char *code, bool stems, cq_error *error) {
+static cq_status start_analyzer(cq_analyzer **out, const char *code, bool stems, cq_error *error) {
   *out = NULL;
   cq_analyzer *a = cq_alloc_zeroed(sizeof *a);
   if (!a) return cq_fail_memory(error, "an analyzer");
@@ -248,16 +249,32 @@ static cq_status start(cq_analyzer **out, const char *code, bool stems, cq_error
   return CQ_OK;
 }
 
-cq_status cq_analyzer_open(cq_analyzer **out, const cq_analysis_options *o, cq_error *error) {
-  cq_status status = start(out, o ? o->language : NULL, !(o && o->no_stems), error);
-  if (!status && o && o->stop_words) status = read_stop_words(*out, o->stop_words, error);
+#define O cq_analysis_options
+static const cq_option option_rows[] = {
+    {CQ_TEXT(O, "language", language, CHANGES, "CODE",
+             "the language, for its stemmer and its rules of writing: a code such as en, de, hi or ar"),
+     .letter = 'l', .otherwise = "none"},
+    {CQ_TEXT(O, "stop-words", stop_words, CHANGES, "FILE", "remove these words; separated by blanks or line breaks"),
+     .otherwise = "none"},
+    {CQ_FLAG(O, "no-stems", no_stems, CHANGES, "do not stem, even if the language has a stemmer")},
+};
+#undef O
+
+const cq_option_group cq_group_analysis = {.name = "analysis", CQ_ROWS(cq_analysis_options, option_rows)};
+
+cq_status cq_analyzer_open(cq_analyzer **out, const cq_analysis_options *options, cq_error *error) {
+  cq_analysis_options o;
+  *out = NULL;
+  cq_status status = cq_options_take(&o, &cq_group_analysis, options, error);
+  if (!status) status = start_analyzer(out, o.language, !o.no_stems, error);
+  if (!status && o.stop_words) status = read_stop_words(*out, o.stop_words, error);
   if (status) cq_analyzer_free(*out), *out = NULL;
   return status;
 }
 
 cq_status cq_analyzer_open_with(cq_analyzer **out, const char *code, bool stems, const cq_slice *stop_words,
                                 size_t n_stop_words, cq_error *error) {
-  cq_status status = start(out, code, stems, error);
+  cq_status status = start_analyzer(out, code, stems, error);
   for (size_t i = 0; !status && i < n_stop_words; i++)
     if (!put_stop_word(*out, stop_words[i])) status = cq_fail_memory(error, "stop words");
   if (status) cq_analyzer_free(*out), *out = NULL;
@@ -288,7 +305,7 @@ struct cq_analysis {
   const cq_analyzer *analyzer;
   struct sb_stemmer *stemmer;
   cq_intern terms;
-  cq_map met; /* chunk ──▶ the place of its terms in kept, and how many they are */
+  cq_map seen; /* chunk ──▶ the place of its terms in kept, and how many they are */
   cq_ids kept, text;
   cq_builder normal, scratch;
   cq_word_splitter words; /* of a chunk */
@@ -313,7 +330,7 @@ void cq_analysis_free(cq_analysis *a) {
   if (!a) return;
   if (a->stemmer) sb_stemmer_delete(a->stemmer);
   cq_intern_free(&a->terms);
-  cq_map_free(&a->met);
+  cq_map_free(&a->seen);
   cq_ids_free(&a->kept);
   cq_ids_free(&a->text);
   cq_builder_free(&a->normal);
@@ -326,9 +343,9 @@ const cq_intern *cq_analysis_terms(const cq_analysis *a) {
   return &a->terms;
 }
 
-/* *n: how many of a chunk's words, from the i-th on, are one stop word, the longest there is; 0: they are none. */
+/* *n: how many of a chunk's words, from the i-th on, are one stop word, the longest match; 0: they are none. */
 static bool find_stopped(size_t *n, cq_analysis *a, size_t i) {
-  for (*n = cq_smaller(a->analyzer->longest, a->words.n - i); *n > 0; --*n) {
+  for (*n = cq_smaller(a->analyzer->max_words, a->words.n - i); *n > 0; --*n) {
     const cq_slice name = *n == 1 ? a->words.items[i] : joined(&a->scratch, a->words.items + i, *n);
     if (*n > 1 && a->scratch.failed) return false;
     if (cq_intern_find(&a->analyzer->stop_words, name) != CQ_INTERN_NONE) return true;
@@ -348,7 +365,7 @@ static bool add_word(cq_analysis *a, cq_slice word) {
   return id != CQ_INTERN_NONE && cq_ids_append(&a->text, &id, 1);
 }
 
-/* The slow part: a chunk that has not been met. */
+/* The slow part: a chunk that has not been seen. */
 static bool add_words(cq_analysis *a, cq_slice chunk) {
   to_normal_form(&a->normal, &a->scratch, chunk, a->analyzer->language.rules);
   bool ok = !a->normal.failed && cq_word_splitter_run(&a->words, (cq_slice){a->normal.data, a->normal.n});
@@ -358,13 +375,13 @@ static bool add_words(cq_analysis *a, cq_slice chunk) {
 }
 
 static bool add_chunk(cq_analysis *a, cq_slice chunk) {
-  const uint64_t met = chunk.n <= LONGEST_KEPT ? cq_map_get(&a->met, chunk) : CQ_MAP_NONE;
-  if (met != CQ_MAP_NONE) return cq_ids_append(&a->text, a->kept.items + (met >> 8), met & 0xff);
+  const uint64_t seen = chunk.n <= MAX_KEPT_BYTES ? cq_map_get(&a->seen, chunk) : CQ_MAP_NONE;
+  if (seen != CQ_MAP_NONE) return cq_ids_append(&a->text, a->kept.items + (seen >> 8), seen & 0xff);
   const size_t before = a->text.n, at = a->kept.n;
   if (!add_words(a, chunk)) return false;
   const size_t n = a->text.n - before;
-  if (chunk.n > LONGEST_KEPT || n > 0xff || a->met.n >= MOST_KEPT) return true;
-  return cq_ids_append(&a->kept, a->text.items + before, n) && cq_map_put(&a->met, chunk, (uint64_t)at << 8 | n);
+  if (chunk.n > MAX_KEPT_BYTES || n > 0xff || a->seen.n >= MAX_KEPT) return true;
+  return cq_ids_append(&a->kept, a->text.items + before, n) && cq_map_put(&a->seen, chunk, (uint64_t)at << 8 | n);
 }
 
 cq_status cq_analysis_run(const uint32_t **ids, size_t *n, cq_analysis *a, cq_slice text, cq_error *error) {

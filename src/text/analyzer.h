@@ -1,4 +1,4 @@
-/* Text to terms. An analyzer says what is done and is shared; an analysis is one thread's doing of it, with a
+/* Text to terms. An analyzer holds the rules and is shared; an analysis applies them in one thread, with a
  * vocabulary of its own: terms are numbers there.
  *
  *   text ──▶ chunks between ASCII blanks ──▶ met before? ── yes ──▶ the same numbers as then
@@ -14,6 +14,8 @@
 
 typedef struct cq_analyzer cq_analyzer;
 typedef struct cq_analysis cq_analysis;
+
+extern const cq_option_group cq_group_analysis;
 
 /* stop_words: [n_stop_words] another analyzer's, as cq_analyzer_stop_words has them. Errors: cq_analyze's. */
 CQ_MUST_USE cq_status cq_analyzer_open(cq_analyzer **out, const cq_analysis_options *options, cq_error *error);

@@ -66,13 +66,13 @@ static void documents_are_counted(void **state) {
   write_text(test_path("docs.tsv"), "a\tOne two, two three.\n\nb\t\nc\t ... \nd\tTwo!\n");
   assert_int_equal(build("counted", "docs.tsv", NULL), CQ_OK);
   cq_lexical *index = opened("counted");
-  const cq_lexical_info about = cq_lexical_about(index);
-  assert_int_equal(about.n_documents, 4);
-  assert_int_equal(about.n_occurrences, 5);
-  assert_int_equal(about.n_terms, 3);
-  assert_int_equal(about.n_segments, 1);
-  assert_string_equal(about.language, "");
-  assert_false(about.stems);
+  const cq_lexical_info *about = cq_lexical_about(index);
+  assert_int_equal(about->n_documents, 4);
+  assert_int_equal(about->n_occurrences, 5);
+  assert_int_equal(about->n_terms, 3);
+  assert_int_equal(about->n_segments, 1);
+  assert_string_equal(about->language, "");
+  assert_false(about->stems);
   counts_are(index, "two", 2, 3);
   counts_are(index, "one", 1, 1);
   counts_are(index, "Two", 0, 0);
@@ -83,8 +83,8 @@ static void documents_are_counted(void **state) {
   write_text(test_path("blank.tsv"), "a\t\nb\t\n");
   assert_int_equal(build("blank", "blank.tsv", NULL), CQ_OK);
   index = opened("blank");
-  assert_int_equal(cq_lexical_about(index).n_documents, 2);
-  assert_int_equal(cq_lexical_about(index).n_occurrences, 0);
+  assert_int_equal(cq_lexical_about(index)->n_documents, 2);
+  assert_int_equal(cq_lexical_about(index)->n_occurrences, 0);
   cq_lexical_term term = {cq_slice_of("a"), 1};
   const cq_lexical_query query = {&term, 1};
   for (int m = 0; m < CQ_N_LEXICAL_MODELS; m++) {
@@ -103,15 +103,16 @@ static void the_analysis_is_remembered(void **state) {
   write_text(test_path("houses.tsv"), "a\tThe houses' roofs\nb\tA house\n");
   write_text(test_path("stop.txt"), "the\na\n");
   const char *const paths[] = {test_path("houses.tsv")};
-  const cq_lexical_build_options how = {.analysis = {.language = "en", .stop_words = test_path("stop.txt")}};
+  const cq_analysis_options english = {.size = sizeof english, .language = "en", .stop_words = test_path("stop.txt")};
+  const cq_lexical_build_options how = {.size = sizeof how, .analysis = &english};
   assert_int_equal(build_of("stems", paths, 1, &how, 0, NULL), CQ_OK);
   unlink(test_path("stop.txt")); /* the index has its own */
   cq_lexical *index = opened("stems");
-  const cq_lexical_info about = cq_lexical_about(index);
-  assert_string_equal(about.language, "en");
-  assert_true(about.stems);
-  assert_int_equal(about.n_stop_words, 2);
-  assert_int_equal(about.n_terms, 2);
+  const cq_lexical_info *about = cq_lexical_about(index);
+  assert_string_equal(about->language, "en");
+  assert_true(about->stems);
+  assert_int_equal(about->n_stop_words, 2);
+  assert_int_equal(about->n_terms, 2);
   counts_are(index, "hous", 2, 2);
   cq_lexical_query query;
   assert_int_equal(cq_lexical_parse(&query, index, cq_slice_of("the HOUSING"), NULL), CQ_OK);
@@ -135,7 +136,7 @@ static void forms_and_fields_give_the_same(void **state) {
   same_files("same-1/segment-1", "same-3/segment-1");
   const char *const fields[] = {"title"}, *const trec[] = {test_path("same.trec")},
                     *const json[] = {test_path("same.jsonl")};
-  const cq_lexical_build_options how = {.fields = fields, .n_fields = 1};
+  const cq_lexical_build_options how = {.size = sizeof how, .fields = fields, .n_fields = 1};
   assert_int_equal(build_of("title-1", trec, 1, &how, 0, NULL), CQ_OK);
   assert_int_equal(build_of("title-2", json, 1, &how, 0, NULL), CQ_OK);
   cq_lexical *index = opened("title-1");
@@ -175,7 +176,7 @@ static void what_is_wrong_is_named(void **state) {
   write_text(test_path("wrong"), "1\t\n2\t\nno tab\n4\t\n5\t\n6\t\n7\t\n8\t\n9\t\n\xff\t\n");
   const char *const wrong[] = {kept_path("wrong")};
   /* What is read ahead while line 3 is looked into is not reported before it. */
-  const cq_lexical_build_options pieces = {.segment_documents = 1};
+  const cq_lexical_build_options pieces = {.size = sizeof pieces, .segment_documents = 1};
   assert_int_equal(build_of("refused", wrong, 1, &pieces, 2, &error), CQ_ERR_FORMAT);
   assert_int_equal(error.line, 3);
   write_text(test_path("empty.tsv"), "");
@@ -189,10 +190,12 @@ static void what_is_wrong_is_named(void **state) {
   assert_non_null(strstr(error.message, "nowhere: there is no such file or directory"));
   left_nothing("refused");
   const char *const paths[] = {test_path("docs.tsv")};
-  const cq_lexical_build_options no_words = {.analysis = {.stop_words = test_path("no-words")}};
+  const cq_analysis_options stop_words = {.size = sizeof stop_words, .stop_words = test_path("no-words")};
+  const cq_lexical_build_options no_words = {.size = sizeof no_words, .analysis = &stop_words};
   assert_int_equal(build_of("refused", paths, 1, &no_words, 0, &error), CQ_ERR_IO);
   assert_non_null(strstr(error.message, "no-words"));
-  const cq_lexical_build_options no_code = {.analysis = {.language = "english"}};
+  const cq_analysis_options english = {.size = sizeof english, .language = "english"};
+  const cq_lexical_build_options no_code = {.size = sizeof no_code, .analysis = &english};
   assert_int_equal(build_of("refused", paths, 1, &no_code, 0, &error), CQ_ERR_ARGUMENT);
   left_nothing("refused");
 }
@@ -210,7 +213,7 @@ static void ids_are_one_s_own_everywhere(void **state) {
   const char *const paths[] = {kept_path("first.tsv"), kept_path("second.tsv")};
   for (int n_threads = 1; n_threads <= 3; n_threads++) {
     cq_error error = {0};
-    const cq_lexical_build_options how = {.segment_documents = n_threads == 2 ? 700 : 0};
+    const cq_lexical_build_options how = {.size = sizeof how, .segment_documents = n_threads == 2 ? 700 : 0};
     assert_int_equal(build_of("twice", paths, 2, &how, n_threads, &error), CQ_ERR_FORMAT);
     assert_string_equal(error.file, test_path("second.tsv"));
     assert_int_equal(error.line, 1501);
@@ -245,7 +248,7 @@ static void a_mistake_in_a_large_collection(void **state) {
   for (size_t i = 0; i < sizeof segments / sizeof *segments; i++)
     for (int n_threads = 0; n_threads <= 2; n_threads++) {
       cq_error error = {0};
-      const cq_lexical_build_options how = {.segment_documents = segments[i]};
+      const cq_lexical_build_options how = {.size = sizeof how, .segment_documents = segments[i]};
       assert_int_equal(build_of("unfinished", paths, 1, &how, n_threads, &error), CQ_ERR_FORMAT);
       assert_string_equal(error.file, paths[0]);
       assert_int_equal(error.line, (WRONG - 1) * LINES + 1);
@@ -296,18 +299,18 @@ static void threads_change_no_byte(void **state) {
     for (int n_threads = 1; n_threads <= 3; n_threads++) {
       uint64_t progress = 0;
       const cq_lexical_build_options how = {
-          .segment_documents = segments[i], .progress = count_calls, .context = &progress};
+          .size = sizeof how, .segment_documents = segments[i], .progress = count_calls, .progress_context = &progress};
       char *name = names[n_threads - 1];
       snprintf(name, sizeof names[0], "many-%zu-%d", i, n_threads);
       assert_int_equal(build_of(name, paths, 1, &how, n_threads, NULL), CQ_OK);
       assert_int_equal(progress, N);
     }
     cq_lexical *index = opened(names[0]);
-    const cq_lexical_info about = cq_lexical_about(index);
-    assert_int_equal(about.n_documents, N);
-    assert_int_equal(about.n_occurrences, n_tokens);
+    const cq_lexical_info *about = cq_lexical_about(index);
+    assert_int_equal(about->n_documents, N);
+    assert_int_equal(about->n_occurrences, n_tokens);
     /* Segments are made of batches of 4096 documents, or fewer when fewer are asked for. */
-    assert_int_equal(about.n_segments, i == 0 ? 1 : i == 1 ? (N + 4095) / 4096 : (N + 1110) / 1111);
+    assert_int_equal(about->n_segments, i == 0 ? 1 : i == 1 ? (N + 4095) / 4096 : (N + 1110) / 1111);
     uint64_t n_documents, n_occurrences;
     cq_lexical_count(&n_documents, &n_occurrences, index, cq_slice_of("longprefix0"));
     static uint64_t expected[2];
@@ -320,7 +323,7 @@ static void threads_change_no_byte(void **state) {
     }
     for (int other = 1; other < 3; other++) {
       char a[64], b[64];
-      for (size_t s = 0; s <= about.n_segments; s++) {
+      for (size_t s = 0; s <= about->n_segments; s++) {
         snprintf(a, sizeof a, s ? "%s/segment-%zu" : "%s/manifest.json", names[0], s);
         snprintf(b, sizeof b, s ? "%s/segment-%zu" : "%s/manifest.json", names[other], s);
         same_files(a, b);
@@ -343,7 +346,7 @@ static void a_killed_build_is_no_index(void **state) {
   const pid_t child = fork();
   assert_true(child >= 0);
   if (child == 0) {
-    const cq_lexical_build_options how = {.progress = kill_me};
+    const cq_lexical_build_options how = {.size = sizeof how, .progress = kill_me};
     _exit(cq_lexical_build(test_path("killed"), paths, 1, &how, NULL, NULL));
   }
   int how_it_ended;
@@ -396,8 +399,8 @@ static void every_allocation_may_fail(void **state) {
   write_text(test_path("some.tsv"), "a\tred wine\nb\tblue wine, red house\nc\t\nd\tred\n");
   write_text(test_path("words.txt"), "the\n");
   const char *const paths[] = {kept_path("some.tsv")};
-  const cq_lexical_build_options how = {.analysis = {.language = "en", .stop_words = kept_path("words.txt")},
-                                        .segment_documents = 2};
+  const cq_analysis_options english = {.size = sizeof english, .language = "en", .stop_words = kept_path("words.txt")};
+  const cq_lexical_build_options how = {.size = sizeof how, .analysis = &english, .segment_documents = 2};
   for (long n = 1;; n++) {
     cq_error error = {0};
     cq_alloc_fail_at(n);

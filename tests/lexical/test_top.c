@@ -56,7 +56,7 @@ static void build(const collection *c, const char *name, uint32_t segment_docume
   cq_builder text = {0};
   cq_context *ctx;
   char path[400];
-  const cq_lexical_build_options how = {.segment_documents = segment_documents};
+  const cq_lexical_build_options how = {.size = sizeof how, .segment_documents = segment_documents};
   for (uint32_t d = 0; d < c->n_documents; d++) {
     cq_builder_printf(&text, "d%u\t", d);
     for (uint32_t i = c->starts[d]; i < c->starts[d + 1]; i++) cq_builder_printf(&text, "w%u ", c->tokens[i]);
@@ -323,7 +323,7 @@ static void segments_and_threads_change_nothing(void **state) {
   build(c, "several", 2500, 1);
   build(c, "dozens", 190, 3);
   cq_lexical *one = opened("one");
-  assert_int_equal(cq_lexical_about(one).n_segments, 1);
+  assert_int_equal(cq_lexical_about(one)->n_segments, 1);
   static const char *const others[] = {"several", "dozens"};
   for (int m = 0; m < CQ_N_LEXICAL_MODELS; m++) {
     cq_lexical_options o = cq_lexical_default_options();
@@ -336,7 +336,7 @@ static void segments_and_threads_change_nothing(void **state) {
     }
     for (size_t i = 0; i < 2; i++) {
       cq_lexical *index = opened(others[i]);
-      assert_int_equal(cq_lexical_about(index).n_segments, i ? (MOST_DOCUMENTS + 189) / 190 : 4);
+      assert_int_equal(cq_lexical_about(index)->n_segments, i ? (MOST_DOCUMENTS + 189) / 190 : 4);
       for (int exhaustive = 0; exhaustive < 2; exhaustive++) {
         o.exhaustive = exhaustive;
         cq_lexical_hit *hits = search(index, as, N, &o, 2);
@@ -430,22 +430,25 @@ static void bad_options_are_refused(void **state) {
   build(c, "bad", 0, 1);
   free(c);
   cq_lexical *index = opened("bad");
+  enum { SIZE = sizeof(cq_lexical_options) };
   static const struct {
     cq_lexical_options options;
     double weight;
     const char *why;
   } cases[] = {
-      {{.k = 0}, 1, "k is 0"},
-      {{.k = 1, .mu = -3}, 1, "mu is -3"},
-      {{.k = 1, .mu = NAN}, 1, "mu is nan"},
-      {{.k = 1, .mu = INFINITY}, 1, "mu is inf"},
-      {{.model = CQ_BM25, .k = 1, .k1 = 1001, .b = 0.5}, 1, "k1 is 1001"},
-      {{.model = CQ_BM25, .k = 1, .k1 = 1, .b = 1.5}, 1, "b is 1.5"},
-      {{.k = 1}, 0, "the weight of 'w0' is 0"},
-      {{.k = 1}, -1, "the weight of 'w0' is -1"},
-      {{.k = 1}, NAN, "the weight of 'w0' is nan"},
-      {{.k = 1}, INFINITY, "the weight of 'w0' is inf"},
-      {{.k = 1}, 1e6, "the weights are too great"},
+      {{SIZE, .k = 0}, 1, "top is 0, expected at least 1"},
+      {{SIZE, .k = 1, .mu = -3}, 1, "mu is -3, expected at least 0 and less than 1e+12"},
+      {{SIZE, .k = 1, .mu = NAN}, 1, "mu is nan"},
+      {{SIZE, .k = 1, .mu = INFINITY}, 1, "mu is inf"},
+      {{SIZE, .model = CQ_BM25, .k = 1, .k1 = 1001, .b = 0.5}, 1, "k1 is 1001, expected 0 to 1000"},
+      {{SIZE, .model = CQ_BM25, .k = 1, .k1 = 1, .b = 1.5}, 1, "b is 1.5, expected 0 to 1"},
+      {{SIZE, .model = CQ_BM25, .k = 1, .k1 = -1}, 1, "k1 is -1, expected 0 to 1000"},
+      {{SIZE, .model = CQ_N_LEXICAL_MODELS, .k = 1}, 1, "model is 4, expected 0 to 3"},
+      {{SIZE, .k = 1}, 0, "the weight of 'w0' is 0"},
+      {{SIZE, .k = 1}, -1, "the weight of 'w0' is -1"},
+      {{SIZE, .k = 1}, NAN, "the weight of 'w0' is nan"},
+      {{SIZE, .k = 1}, INFINITY, "the weight of 'w0' is inf"},
+      {{SIZE, .k = 1}, 1e6, "the weights are too great"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     cq_error error = {0};

@@ -169,7 +169,7 @@ static void named_stemmers_are_there(void **state) {
 /* Terms without stems and stop words; the file has `words`. */
 static void check_without(const char *language, const char *words, const char *text, const char *expected) {
   const char *path = test_path("stop.txt");
-  const cq_analysis_options o = {.language = language, .stop_words = path, .no_stems = true};
+  const cq_analysis_options o = {.size = sizeof o, .language = language, .stop_words = path, .no_stems = true};
   cq_analyzer *analyzer;
   cq_error error = {0};
   write_text(path, words);
@@ -181,7 +181,7 @@ static void check_without(const char *language, const char *words, const char *t
 static void stop_words_are_compared_before_stemming(void **state) {
   (void)state;
   const char *path = test_path("stop.txt");
-  const cq_analysis_options o = {.language = "en", .stop_words = path};
+  const cq_analysis_options o = {.size = sizeof o, .language = "en", .stop_words = path};
   cq_analyzer *analyzer;
   write_text(path, "Houses\nＴＨＥ\ndon’t\n of \n\nTHE\n  \n");
   assert_int_equal(cq_analyzer_open(&analyzer, &o, NULL), CQ_OK);
@@ -222,7 +222,7 @@ static void stop_words_of_several_words_match_as_a_whole(void **state) {
 static void stop_words_are_not_endless(void **state) {
   (void)state;
   const char *path = test_path("stop.txt");
-  const cq_analysis_options o = {.stop_words = path};
+  const cq_analysis_options o = {.size = sizeof o, .stop_words = path};
   cq_analyzer *analyzer;
   cq_error error = {0};
   write_text(path, "a\n1-2-3-4-5-6-7-8-9-10-11-12-13-14-15-16\n");
@@ -240,7 +240,7 @@ static void stop_words_are_not_endless(void **state) {
 static void stored_stop_words_stay(void **state) {
   (void)state;
   const char *path = test_path("stop.txt");
-  const cq_analysis_options o = {.language = "fr", .stop_words = path, .no_stems = true};
+  const cq_analysis_options o = {.size = sizeof o, .language = "fr", .stop_words = path, .no_stems = true};
   cq_analyzer *once, *twice;
   write_text(path, "İ L' celui-ci 一转眼");
   assert_int_equal(cq_analyzer_open(&once, &o, NULL), CQ_OK);
@@ -257,7 +257,7 @@ static void stored_stop_words_stay(void **state) {
 static void stop_words_come_from_a_file(void **state) {
   (void)state;
   const char *path = test_path("stop.txt");
-  const cq_analysis_options o = {.language = "en", .stop_words = path};
+  const cq_analysis_options o = {.size = sizeof o, .language = "en", .stop_words = path};
   cq_analyzer *analyzer;
   cq_error error = {0};
   write_text(path, "\xEF\xBB\xBF# a remark\nThe\r\n\n \tat \n#at dawn\nthe");
@@ -368,7 +368,7 @@ static void vowel_am_is_one_character(void **state) {
 static cq_slice run_once(cq_builder *out, const char *language, cq_slice text) {
   cq_slice *terms;
   size_t n;
-  const cq_analysis_options o = {.language = language, .no_stems = true};
+  const cq_analysis_options o = {.size = sizeof o, .language = language, .no_stems = true};
   assert_int_equal(cq_analyze(&terms, &n, text, &o, NULL), CQ_OK);
   cq_builder_clear(out);
   cq_builder_bytes(out, "", 0);
@@ -479,7 +479,7 @@ static void terms_of_one_text(void **state) {
   assert_non_null(terms);
   assert_int_equal(n, 0);
   cq_free(terms);
-  const cq_analysis_options wrong = {.stop_words = test_path("nowhere")};
+  const cq_analysis_options wrong = {.size = sizeof wrong, .stop_words = test_path("nowhere")};
   assert_int_equal(cq_analyze(&terms, &n, cq_slice_of("one"), &wrong, &error), CQ_ERR_IO);
   assert_true(!terms && n == 0);
 }
@@ -487,7 +487,7 @@ static void terms_of_one_text(void **state) {
 static void failed_allocations_are_reported(void **state) {
   (void)state;
   const char *path = test_path("few.txt");
-  const cq_analysis_options o = {.language = "en", .stop_words = path};
+  const cq_analysis_options o = {.size = sizeof o, .language = "en", .stop_words = path};
   const cq_slice text =
       cq_slice_of("The old Häuser de\xCC\x81j\xC3\xA0 H\xCC\xB1 and 图书馆, the old harbour of the town again");
   write_text(path, "the\nof\n");

@@ -243,7 +243,7 @@ static int run_run(const cli_call *call) {
     const cq_status status = by_letters
                                  ? search_by_letters(&hits, args, c.clir, asked, o.ranking.k, ctx, &error)
                                  : cq_clir_search(&hits, c.clir, model, args->from, args->to, asked, &o, ctx, &error);
-    if (status || cq_clir_write_run(stdout, c.clir, hits, o.ranking.k, args->tag, &error))
+    if (status || cq_clir_write_run(NULL, c.clir, hits, o.ranking.k, args->tag, &error))
       code = cli_fail_error(&error);
   }
   cq_free(asked);

@@ -6,81 +6,32 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CLI_LANGUAGE(owner, field)                                                                                     \
-  {                                                                                                                    \
-    .name = "language", .letter = 'l', .type = CQ_OPTION_TEXT, .argument = "CODE", .offset = offsetof(owner, field),   \
-    .otherwise = "none", .help = "the language, for its stemmer and its rules of writing: a code, as en, de, hi, ar"   \
-  }
-#define CLI_STOP_WORDS(owner, field)                                                                                   \
-  {                                                                                                                    \
-    .name = "stop-words", .type = CQ_OPTION_TEXT, .argument = "FILE", .offset = offsetof(owner, field),                \
-    .otherwise = "none", .help = "leave these words out; between blanks or a line each"                                \
-  }
-#define CLI_NO_STEMS(owner, field)                                                                                     \
-  {                                                                                                                    \
-    .name = "no-stems", .type = CQ_OPTION_FLAG, .offset = offsetof(owner, field),                                      \
-    .help = "keep words as they are, though the language has a stemmer"                                                \
-  }
-
 /* --- build --- */
 
-struct build_args {
-  size_t size;
-  cq_analysis_options analysis;
-  cli_list fields;
-  uint64_t segment_documents;
-  int threads;
-};
-
-static const cq_option build_options[] = {
-    CLI_LANGUAGE(struct build_args, analysis.language),
-    CLI_STOP_WORDS(struct build_args, analysis.stop_words),
-    CLI_NO_STEMS(struct build_args, analysis.no_stems),
-    {.name = "field",
-     .type = CQ_OPTION_TEXTS,
-     .count_offset = offsetof(struct build_args, fields.n),
-     .argument = "NAME",
-     .offset = offsetof(struct build_args, fields),
-     .help = "only the text of this tag or member, as TITLE; may be given again. Else all of a TREC document, title, "
-             "text and contents of a JSON object"},
-    {.name = "segment-documents",
-     .type = CQ_OPTION_COUNT,
-     .argument = "N",
-     .offset = offsetof(struct build_args, segment_documents),
-     .max = 4e9,
-     .otherwise = "as many as half a gigabyte of text has",
-     .help = "documents a segment"},
-    CLI_THREADS(struct build_args, threads),
-};
-
-static void draw(void *context, uint64_t n_documents) {
+static void draw_indexed(void *context, uint64_t n_documents) {
   cli_progress_draw(context, "indexed", n_documents, 0, "", false);
 }
 
 static int run_build(const cli_call *call) {
-  const struct build_args *args = call->options;
+  const cli_threads_args *args = call->options;
   cli_progress progress = cli_progress_start();
-  const cq_lexical_build_options o = {.analysis = args->analysis,
-                                      .fields = args->fields.n ? args->fields.items : NULL,
-                                      .n_fields = args->fields.n,
-                                      .segment_documents = (uint32_t)args->segment_documents,
-                                      .progress = draw,
-                                      .context = &progress};
+  cq_lexical_build_options *o = call->library;
   cq_error error = {0};
   cq_context *ctx;
   cq_lexical *index = NULL;
   int code = cli_open_context(&ctx, args->threads);
   if (code) return code;
-  if (cq_lexical_build(call->arguments[0], call->arguments + 1, call->n_arguments - 1, &o, ctx, &error) ||
+  o->progress = draw_indexed, o->progress_context = &progress;
+  if (cq_lexical_build(call->arguments[0], call->arguments + 1, call->n_arguments - 1, o, ctx, &error) ||
       cq_lexical_open(&index, call->arguments[0], &error))
     code = CLI_FAILED;
   cli_progress_clear(&progress);
   if (code) {
     code = cli_fail_error(&error);
   } else {
-    const cq_lexical_info about = cq_lexical_about(index);
-    cli_note("%" PRIu64 " documents, %" PRIu64 " terms, %" PRIu64 " different", about.n_documents, about.n_occurrences,
-             about.n_terms);
+    const cq_lexical_info *about = cq_lexical_about(index);
+    cli_note("%" PRIu64 " documents, %" PRIu64 " terms, %" PRIu64 " different", about->n_documents,
+             about->n_occurrences, about->n_terms);
   }
   cq_lexical_free(index);
   cq_context_free(ctx);
@@ -95,80 +46,20 @@ static const cli_command lexical_build = {
     .max_arguments = -1,
     .description =
         "Reads files and directories, plain or gzipped: TREC documents (<DOC><DOCNO>...), JSON lines with \"id\" and "
-        "\"text\", or lines of id, tab and text; which one it is, each file's beginning tells. Words are split at the "
-        "boundaries of Unicode, with dictionaries for Chinese, Japanese and Thai, put into normal form and lower case, "
-        "and stemmed where the language has a stemmer.",
+        "\"text\", or lines of id, tab and text; the format is recognised by how a file begins. Words are split at "
+        "Unicode's word boundaries, with dictionaries for Chinese, Japanese and Thai, normalised, put into lower case, "
+        "and stemmed if the language has a stemmer.",
     .example = "calque lexical build news.lexical --language de --stop-words de.txt news.trec.gz",
-    CLI_OPTIONS(struct build_args, build_options),
+    .group = "lexical-build",
+    CLI_THREADS_ONLY,
     .run = run_build,
 };
 
 /* --- ranking --- */
 
-static const char *const models[] = {"dirichlet", "dirichlet-lucene", "bm25", "bm25-terrier", NULL};
-
-#define RANKING_OPTIONS(owner)                                                                                         \
-  {.name = "model",                                                                                                    \
-   .letter = 'm',                                                                                                      \
-   .type = CQ_OPTION_CHOICE,                                                                                           \
-   .argument = "MODEL",                                                                                                \
-   .choices = models,                                                                                                  \
-   .offset = offsetof(owner, model),                                                                                   \
-   .help = "query likelihood smoothed by Dirichlet's prior as Terrier or as Lucene has it, or BM25"},                  \
-      CLI_RUN_TOP(owner, top, "query"),                                                                                \
-      {.name = "mu",                                                                                                   \
-       .type = CQ_OPTION_NUMBER,                                                                                       \
-       .argument = "X",                                                                                                \
-       .offset = offsetof(owner, mu),                                                                                  \
-       .otherwise = "2500; dirichlet-lucene: 2000",                                                                    \
-       .help = "the weight of the collection in a document's language model"},                                         \
-      {.name = "k1", .type = CQ_OPTION_NUMBER, .argument = "X", .offset = offsetof(owner, k1), .help = "of BM25"},     \
-      {.name = "b",                                                                                                    \
-       .type = CQ_OPTION_NUMBER,                                                                                       \
-       .argument = "X",                                                                                                \
-       .offset = offsetof(owner, b),                                                                                   \
-       .max = 1,                                                                                                       \
-       .help = "of BM25: how much length counts"},                                                                     \
-      {.name = "exhaustive",                                                                                           \
-       .type = CQ_OPTION_FLAG,                                                                                         \
-       .offset = offsetof(owner, exhaustive),                                                                          \
-       .help = "look at every posting; the same result, slower"},                                                      \
-      CLI_THREADS(owner, threads)
-
-struct ranking_args {
-  size_t size;
-  const char *fields, *tag;
-  int model, top, threads;
-  double mu, k1, b;
-  bool exhaustive;
-};
-
-static void ranking_defaults(struct ranking_args *args, int top) {
-  *args = (struct ranking_args){.top = top, .fields = "t", .tag = "calque", .k1 = 1.2, .b = 0.75};
-}
-
-static void search_defaults(void *options) {
-  ranking_defaults(options, 10);
-}
-
-static void run_defaults(void *options) {
-  ranking_defaults(options, 1000);
-}
-
-static cq_lexical_options ranking(const struct ranking_args *args) {
-  return (cq_lexical_options){.model = (cq_lexical_model)args->model,
-                              .k = (size_t)args->top,
-                              .mu = args->mu,
-                              .k1 = args->k1,
-                              .b = args->b,
-                              .exhaustive = args->exhaustive};
-}
-
-static const cq_option search_options[] = {RANKING_OPTIONS(struct ranking_args)};
-
 static int run_search(const cli_call *call) {
-  const struct ranking_args *args = call->options;
-  const cq_lexical_options o = ranking(args);
+  const cli_threads_args *args = call->options;
+  const cq_lexical_options *o = call->library;
   cq_error error = {0};
   cq_context *ctx;
   cq_lexical *index = NULL;
@@ -178,10 +69,10 @@ static int run_search(const cli_call *call) {
     cq_lexical_query query = {0};
     cq_lexical_hit *hits = NULL;
     const cq_slice text = {call->arguments[i], strlen(call->arguments[i])};
-    if (cq_lexical_parse(&query, index, text, &error) || cq_lexical_search(&hits, index, &query, 1, &o, ctx, &error))
+    if (cq_lexical_parse(&query, index, text, &error) || cq_lexical_search(&hits, index, &query, 1, o, ctx, &error))
       code = cli_fail_error(&error);
     if (code == CLI_OK && call->n_arguments > 2) printf("%s# %s\n", i > 1 ? "\n" : "", call->arguments[i]);
-    for (size_t rank = 0; code == CLI_OK && rank < o.k && hits[rank].id.data; rank++)
+    for (size_t rank = 0; code == CLI_OK && rank < o->k && hits[rank].id.data; rank++)
       printf("%.4f\t%.*s\n", hits[rank].score, (int)hits[rank].id.n, hits[rank].id.data);
     cq_free(hits);
     cq_lexical_query_free(&query);
@@ -199,30 +90,38 @@ static const cli_command lexical_search = {
     .max_arguments = -1,
     .description = "Prints lines of score and id, separated by a tab, best first.",
     .example = "calque lexical search news.lexical \"steigende Mieten in der Hauptstadt\"",
-    CLI_OPTIONS(struct ranking_args, search_options),
-    .defaults = search_defaults,
+    .group = "lexical",
+    CLI_THREADS_ONLY,
     .run = run_search,
 };
 
-static const cq_option run_options[] = {
-    {.name = "fields",
-     .type = CQ_OPTION_TEXT,
-     .argument = "LETTERS",
-     .offset = offsetof(struct ranking_args, fields),
-     .help = "what of a topic is the query: t title, d description, n narrative"},
-    CLI_RUN_TAG(struct ranking_args, tag),
-    RANKING_OPTIONS(struct ranking_args),
+struct run_args {
+  size_t size;
+  const char *fields, *tag;
+  int threads;
 };
 
+static const cq_option run_options[] = {
+    {CQ_TEXT(struct run_args, "fields", fields, CHANGES, "LETTERS",
+             "what of a topic is the query: t title, d description, n narrative"),
+     .text = "t"},
+    CLI_RUN_TAG(struct run_args, tag),
+    CLI_THREADS(struct run_args, threads),
+};
+
+static void run_defaults(void *library) {
+  ((cq_lexical_options *)library)->k = 1000;
+}
+
 static int run_run(const cli_call *call) {
-  const struct ranking_args *args = call->options;
-  const cq_lexical_options o = ranking(args);
+  const struct run_args *args = call->options;
   cq_error error = {0};
   cq_context *ctx;
   cq_lexical *index = NULL;
   int code = cli_open_context(&ctx, args->threads);
-  if (code == CLI_OK && (cq_lexical_open(&index, call->arguments[0], &error) ||
-                         cq_lexical_run(stdout, index, call->arguments[1], args->fields, &o, args->tag, ctx, &error)))
+  if (code == CLI_OK &&
+      (cq_lexical_open(&index, call->arguments[0], &error) ||
+       cq_lexical_run(NULL, index, call->arguments[1], args->fields, call->library, args->tag, ctx, &error)))
     code = cli_fail_error(&error);
   cq_lexical_free(index);
   cq_context_free(ctx);
@@ -240,18 +139,13 @@ static const cli_command lexical_run = {
                    "document, rank, score and tag, which `calque eval retrieval` compares with judgements.",
     .example = "calque lexical run news.lexical topics.xml --fields td >run.txt\n"
                "calque eval retrieval qrels.txt run.txt",
-    CLI_OPTIONS(struct ranking_args, run_options),
-    .defaults = run_defaults,
+    .group = "lexical",
+    CLI_OPTIONS(struct run_args, run_options),
+    .library_defaults = run_defaults,
     .run = run_run,
 };
 
 /* --- terms --- */
-
-static const cq_option terms_options[] = {
-    CLI_LANGUAGE(cq_analysis_options, language),
-    CLI_STOP_WORDS(cq_analysis_options, stop_words),
-    CLI_NO_STEMS(cq_analysis_options, no_stems),
-};
 
 static int print_terms(cq_terms *terms, cq_slice text) {
   cq_error error = {0};
@@ -279,7 +173,7 @@ static int print_lines(cq_terms *terms) {
 static int run_terms(const cli_call *call) {
   cq_error error = {0};
   cq_terms *terms;
-  if (cq_terms_open(&terms, call->options, &error)) return cli_fail_error(&error);
+  if (cq_terms_open(&terms, call->library, &error)) return cli_fail_error(&error);
   int code = call->n_arguments ? CLI_OK : print_lines(terms);
   for (size_t i = 0; code == CLI_OK && i < call->n_arguments; i++)
     code = print_terms(terms, (cq_slice){call->arguments[i], strlen(call->arguments[i])});
@@ -295,7 +189,7 @@ static const cli_command lexical_terms = {
     .max_arguments = -1,
     .description = "Prints the terms of each text, or of each line of standard input, separated by blanks.",
     .example = "calque lexical terms --language en \"The houses' roofs were leaking\"",
-    CLI_OPTIONS(cq_analysis_options, terms_options),
+    .group = "analysis",
     .run = run_terms,
 };
 
@@ -305,11 +199,11 @@ static int run_info(const cli_call *call) {
   cq_error error = {0};
   cq_lexical *index;
   if (cq_lexical_open(&index, call->arguments[0], &error)) return cli_fail_error(&error);
-  const cq_lexical_info about = cq_lexical_about(index);
+  const cq_lexical_info *about = cq_lexical_about(index);
   printf("documents   %" PRIu64 "\nterms       %" PRIu64 "\ndifferent   %" PRIu64
          "\nsegments    %zu\nlanguage    %s\nstems       %s\nstop words  %zu\n",
-         about.n_documents, about.n_occurrences, about.n_terms, about.n_segments,
-         *about.language ? about.language : "none", about.stems ? "yes" : "no", about.n_stop_words);
+         about->n_documents, about->n_occurrences, about->n_terms, about->n_segments,
+         *about->language ? about->language : "none", about->stems ? "yes" : "no", about->n_stop_words);
   cq_lexical_free(index);
   return CLI_OK;
 }

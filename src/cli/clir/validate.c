@@ -104,7 +104,7 @@ static int run_validate(const cli_call *call) {
   if (code == CLI_OK) {
     for (int f = 0; f < args->n_folds; f++) note_fold(f + 1, &folds[f], args->method == CLI_CLIR_COGNATES);
     cli_note("MAP %.4f over all topics", cq_clir_map(c.clir, args->to, hits, o.ranking.k, NULL));
-    if (cq_clir_write_run(stdout, c.clir, hits, o.ranking.k, args->tag, &error)) code = cli_fail_error(&error);
+    if (cq_clir_write_run(NULL, c.clir, hits, o.ranking.k, args->tag, &error)) code = cli_fail_error(&error);
   }
   cq_free(hits);
   free(folds);

@@ -110,6 +110,13 @@ struct cli_command {
     .name = "threads", .letter = 't', .type = CQ_OPTION_INT, .argument = "N", .offset = offsetof(owner, field),        \
     .max = 1024, .otherwise = "one per processor", .help = "threads to compute with; results do not depend on it"      \
   }
+/* Own options of a command that has no other. */
+typedef struct cli_threads_args {
+  size_t size;
+  int threads;
+} cli_threads_args;
+extern const cq_option cli_threads_options[1];
+#define CLI_THREADS_ONLY .options = cli_threads_options, .n_options = 1, .options_size = sizeof(cli_threads_args)
 #define CLI_PROMPT(owner, field)                                                                                       \
   {                                                                                                                    \
     .name = "prompt", .type = CQ_OPTION_TEXT, .argument = "TEXT", .offset = offsetof(owner, field),                    \
@@ -160,7 +167,7 @@ struct cli_command {
   }
 #define CLI_RUN_TAG(owner, field)                                                                                      \
   {                                                                                                                    \
-    .name = "tag", .type = CQ_OPTION_TEXT, .argument = "NAME", .offset = offsetof(owner, field),                       \
+    .name = "tag", .type = CQ_OPTION_TEXT, .argument = "NAME", .offset = offsetof(owner, field), .text = "calque",     \
     .help = "the run's name, its last column"                                                                          \
   }
 #define CLI_JSON(owner, field)                                                                                         \

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+const cq_option cli_threads_options[1] = {CLI_THREADS(cli_threads_args, threads)};
+
 const char *const cli_first_passes[] = {"f32", "int8", NULL};
 
 bool cli_parse_number(double *out, const char *text) {

@@ -175,7 +175,7 @@ static bool add_entries(cq_clir_word **out, size_t *n, size_t *capacity, const c
 
 cq_status cq_clir_cognates_expand(cq_clir_word **out, size_t *n, const cq_clir_cognates *c, cq_slice query,
                                   cq_error *error) {
-  const cq_analysis_options o = {c->from->code, NULL, true}; /* words to leave out are in no table */
+  const cq_analysis_options o = {sizeof o, c->from->code, NULL, true}; /* stop words are in no table */
   cq_analyzer *analyzer = NULL;
   cq_analysis *analysis = NULL;
   const uint32_t *terms;

@@ -31,7 +31,7 @@ typedef struct reading {
 
 static cq_status start_running(running *r, const cq_clir_language *from, bool stems, cq_intern *vocabulary,
                                cq_ids *words, cq_error *error) {
-  const cq_analysis_options o = {from->code, from->stop_words, !stems};
+  const cq_analysis_options o = {sizeof o, from->code, from->stop_words, !stems};
   r->vocabulary = vocabulary, r->words = words;
   cq_status status = cq_analyzer_open(&r->analyzer, &o, error);
   return status ? status : cq_analysis_open(&r->analysis, r->analyzer, error);
@@ -95,7 +95,8 @@ static cq_status read_documents(reading *r, cq_error *error) {
 static cq_status build_index(reading *r, const char *work, cq_context *ctx, cq_error *error) {
   char path[PATH_MAX], name[64];
   snprintf(name, sizeof name, "%s.lexical", r->from->code);
-  const cq_lexical_build_options o = {.analysis = {r->from->code, r->from->stop_words, r->from->no_stems}};
+  const cq_analysis_options analysis = {sizeof analysis, r->from->code, r->from->stop_words, r->from->no_stems};
+  const cq_lexical_build_options o = {.size = sizeof o, .analysis = &analysis};
   cq_status status = cq_path_join(path, sizeof path, work, name, error);
   if (!status) status = cq_lexical_build(path, &r->from->documents, 1, &o, ctx, error);
   return status ? status : cq_lexical_open(&r->side->index, path, error);

@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "clir/bags.h"
 #include "eval/ranking.h"
+#include "lexical/run.h"
 #include "recipe/clir/model.h"
 #include "search/top.h"
 
@@ -242,13 +243,9 @@ cq_status cq_clir_search(cq_lexical_hit **out, const cq_clir *clir, const cq_cli
   return status;
 }
 
-cq_status cq_clir_write_run(FILE *out, const cq_clir *clir, const cq_lexical_hit *hits, size_t k, const char *tag,
+cq_status cq_clir_write_run(const char *run, const cq_clir *clir, const cq_lexical_hit *hits, size_t k, const char *tag,
                             cq_error *error) {
-  cq_status status = cq_run_check_tag(tag, error);
-  for (size_t t = 0; !status && t < clir->n_topics; t++)
-    for (size_t rank = 0; rank < k && hits[t * k + rank].id.data; rank++)
-      cq_run_write(out, clir->topics[t], hits[t * k + rank].id, rank + 1, hits[t * k + rank].score, tag);
-  return !status && ferror(out) ? cq_fail(error, CQ_ERR_IO, "the run cannot be written") : status;
+  return cq_hits_write_run(run, clir->topics, clir->n_topics, hits, k, tag, error);
 }
 
 /* As trec_eval 9 ranks: by score in f32, of equal ones the greatest name first. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #define GROUPS(X)                                                                                                      \
+  X(analysis)                                                                                                          \
   X(autoencode)                                                                                                        \
   X(autoencode_ablate)                                                                                                 \
   X(autoencode_as_described)                                                                                           \
@@ -12,6 +13,8 @@
   X(distill)                                                                                                           \
   X(finetune)                                                                                                          \
   X(finetune_training)                                                                                                 \
+  X(lexical)                                                                                                           \
+  X(lexical_build)                                                                                                     \
   X(student)                                                                                                           \
   X(training)                                                                                                          \
   X(translate)                                                                                                         \
