@@ -2,28 +2,29 @@
 
 #include "base/memory.h"
 
-bool cq_shuffle_by_length(cq_ids *out, const cq_word_run *documents, size_t n) {
+bool cq_shuffle_by_length(cq_u32_array *out, const cq_word_run *documents, size_t n) {
   size_t fewest = 0;
   for (size_t i = 0; i < n; i++)
     if (documents[i].n && (fewest == 0 || documents[i].n < fewest)) fewest = documents[i].n;
   for (size_t round = 0; round < fewest; round++)
     for (size_t i = 0; i < n; i++) {
       const size_t share = (documents[i].n + fewest - 1) / fewest, at = round * share;
-      if (at < documents[i].n && !cq_ids_append(out, documents[i].words + at, cq_smaller(share, documents[i].n - at)))
+      if (at < documents[i].n &&
+          !cq_u32_array_append(out, documents[i].words + at, cq_smaller(share, documents[i].n - at)))
         return false;
     }
   return true;
 }
 
-bool cq_shuffle_at_random(cq_ids *out, const cq_word_run *documents, size_t n, cq_random *random) {
+bool cq_shuffle_at_random(cq_u32_array *out, const cq_word_run *documents, size_t n, cq_random *random) {
   const size_t first = out->n;
   for (size_t i = 0; i < n; i++)
-    if (!cq_ids_append(out, documents[i].words, documents[i].n)) return false;
+    if (!cq_u32_array_append(out, documents[i].words, documents[i].n)) return false;
   if (out->n > first) cq_random_shuffle(random, out->items + first, out->n - first);
   return true;
 }
 
-bool cq_align_documents(cq_ids *tuples, const cq_document_set *sets, size_t n, cq_random *random) {
+bool cq_align_documents(cq_u32_array *tuples, const cq_document_set *sets, size_t n, cq_random *random) {
   size_t fewest = 0, n_languages = 0;
   for (size_t i = 0; i < n; i++) {
     if (sets[i].n == 0) continue;
@@ -34,7 +35,7 @@ bool cq_align_documents(cq_ids *tuples, const cq_document_set *sets, size_t n, c
   const size_t first = tuples->n;
   const uint32_t none = CQ_NO_DOCUMENT;
   for (size_t i = 0; i < fewest * n; i++)
-    if (!cq_ids_append(tuples, &none, 1)) return false;
+    if (!cq_u32_array_append(tuples, &none, 1)) return false;
   bool has_fewest = false;
   for (size_t i = 0; i < n; i++) {
     if (sets[i].n == 0) continue;

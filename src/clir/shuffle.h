@@ -16,10 +16,10 @@ typedef struct cq_word_run {
  * rounded up, then of the next, round after round, until there are none left. Of lengths 3 and 7 it is one word,
  * three words, one, three, one, one. Order within a language stays. Empty documents are left out. False: out of
  * memory. Source: Niyogi et al. 2018, section 2.1: n_k = ceil(t_k / t_min). */
-CQ_MUST_USE bool cq_shuffle_by_length(cq_ids *out, const cq_word_run *documents, size_t n);
+CQ_MUST_USE bool cq_shuffle_by_length(cq_u32_array *out, const cq_word_run *documents, size_t n);
 
 /* Appends the documents' words in random order. Source: Vulic & Moens 2015, section 3 (merge and shuffle). */
-CQ_MUST_USE bool cq_shuffle_at_random(cq_ids *out, const cq_word_run *documents, size_t n, cq_random *random);
+CQ_MUST_USE bool cq_shuffle_at_random(cq_u32_array *out, const cq_word_run *documents, size_t n, cq_random *random);
 
 /* One language's documents on a topic. */
 typedef struct cq_document_set {
@@ -33,6 +33,6 @@ typedef struct cq_document_set {
  *   tuples   [fewest, n] appended; CQ_NO_DOCUMENT where a language is left out
  * False: out of memory. Source: Niyogi et al. 2018, section 2.1. */
 #define CQ_NO_DOCUMENT UINT32_MAX
-CQ_MUST_USE bool cq_align_documents(cq_ids *tuples, const cq_document_set *sets, size_t n, cq_random *random);
+CQ_MUST_USE bool cq_align_documents(cq_u32_array *tuples, const cq_document_set *sets, size_t n, cq_random *random);
 
 #endif

@@ -50,7 +50,7 @@ static bool is_ascii_sign(char c) {
 
 static bool add_word(measurer *m, cq_slice word) {
   const uint32_t id = cq_intern_put(&m->known, word);
-  return id != CQ_INTERN_NONE && cq_ids_append(&m->words.units, &id, 1);
+  return id != CQ_INTERN_NONE && cq_u32_array_append(&m->words.units, &id, 1);
 }
 
 /* A word whose last character is a sign, else whose first is, makes two. */
@@ -79,7 +79,7 @@ static bool add_text(measurer *m, cq_slice text) {
     uint32_t c;
     n = cq_utf8_decode(&c, text.data + i, text.n - i);
     const bool space = cq_mt_is_space(c);
-    if (!space || m->o.whitespace) ok = cq_ids_append(&m->chars.units, &c, 1);
+    if (!space || m->o.whitespace) ok = cq_u32_array_append(&m->chars.units, &c, 1);
     if (space && ok) ok = add_words(m, (cq_slice){text.data + word, i - word});
     if (space) word = i + n;
   }

@@ -1,8 +1,8 @@
 /* METEOR: words to numbers of words, of stems and of groups; alignments; counts; and one formula over them. */
 #include "base/error.h"
-#include "base/ids.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/u32_array.h"
 #include "base/utf8.h"
 #include "calque/analysis.h"
 #include "calque/lines.h"
@@ -26,11 +26,12 @@ typedef struct measurer {
   cq_mt_tokenizer tokenizer;
   cq_terms *terms; /* NULL: words are their own stems */
   cq_intern stems;
-  cq_ids stem_of;         /* by number of word */
-  cq_ids sets_of, parent; /* by number of stem: its first membership; towards the stem that stands for its group */
+  cq_u32_array stem_of; /* by number of word */
+  cq_u32_array sets_of,
+      parent; /* by number of stem: its first membership; towards the stem that stands for its group */
   membership *memberships;
   size_t n_memberships, memberships_capacity;
-  cq_ids tokens;
+  cq_u32_array tokens;
   cq_builder text;
   cq_meteor_word *words[2]; /* of the hypothesis, of a reference */
   size_t words_capacity[2];
@@ -56,8 +57,8 @@ static cq_status stem_number(uint32_t *out, measurer *m, cq_slice word, cq_error
   }
   const uint32_t none = NONE;
   *out = m->text.failed ? CQ_INTERN_NONE : cq_intern_put(&m->stems, n ? (cq_slice){m->text.data, m->text.n} : word);
-  if (*out == CQ_INTERN_NONE ||
-      (*out == m->parent.n && (!cq_ids_append(&m->parent, out, 1) || !cq_ids_append(&m->sets_of, &none, 1))))
+  if (*out == CQ_INTERN_NONE || (*out == m->parent.n && (!cq_u32_array_append(&m->parent, out, 1) ||
+                                                         !cq_u32_array_append(&m->sets_of, &none, 1))))
     return cq_fail_memory(error, "METEOR");
   return CQ_OK;
 }
@@ -146,7 +147,7 @@ static cq_status words_of(measurer *m, int side, size_t *n, cq_slice text, size_
     uint32_t stem;
     cq_status status = stem_number(&stem, m, m->tokenizer.words.items[m->stem_of.n], error);
     if (status) return status;
-    if (!cq_ids_append(&m->stem_of, &stem, 1)) return cq_fail_memory(error, "METEOR");
+    if (!cq_u32_array_append(&m->stem_of, &stem, 1)) return cq_fail_memory(error, "METEOR");
   }
   for (size_t i = 0; i < m->tokens.n; i++) {
     const uint32_t word = m->tokens.items[i], stem = m->stem_of.items[word];
@@ -233,10 +234,10 @@ cq_status cq_meteor(cq_meteor_result *out, double *sentences, const cq_mt_texts 
   cq_mt_tokenizer_free(&m.tokenizer);
   cq_terms_free(m.terms);
   cq_intern_free(&m.stems);
-  cq_ids_free(&m.stem_of);
-  cq_ids_free(&m.sets_of);
-  cq_ids_free(&m.parent);
-  cq_ids_free(&m.tokens);
+  cq_u32_array_free(&m.stem_of);
+  cq_u32_array_free(&m.sets_of);
+  cq_u32_array_free(&m.parent);
+  cq_u32_array_free(&m.tokens);
   cq_free(m.memberships);
   cq_builder_free(&m.text);
   cq_free(m.words[0]);

@@ -185,7 +185,7 @@ static bool cut(cq_mt_tokenizer *t, cq_slice text) {
   return true;
 }
 
-bool cq_mt_tokenize(cq_ids *out, cq_mt_tokenizer *t, cq_slice text) {
+bool cq_mt_tokenize(cq_u32_array *out, cq_mt_tokenizer *t, cq_slice text) {
   cq_builder_clear(&t->text);
   if (t->lowercase) {
     cq_text_lower_in_context(&t->text, text);
@@ -208,7 +208,7 @@ bool cq_mt_tokenize(cq_ids *out, cq_mt_tokenizer *t, cq_slice text) {
     if (t->word.failed) return false;
     if (t->word.n) {
       const uint32_t id = cq_intern_put(&t->words, (cq_slice){t->word.data, t->word.n});
-      if (id == CQ_INTERN_NONE || !cq_ids_append(out, &id, 1)) return false;
+      if (id == CQ_INTERN_NONE || !cq_u32_array_append(out, &id, 1)) return false;
     }
     if (i < t->from.n && cq_mt_is_space(t->from.items[i])) i++;
   }

@@ -2,9 +2,9 @@
 #ifndef EVAL_MT_TOKENS_H
 #define EVAL_MT_TOKENS_H
 
-#include "base/ids.h"
 #include "base/intern.h"
 #include "base/slice.h"
+#include "base/u32_array.h"
 #include "calque/mt.h"
 
 typedef struct cq_mt_tokenizer {
@@ -21,7 +21,7 @@ typedef struct cq_mt_tokenizer {
 
 void cq_mt_tokenizer_free(cq_mt_tokenizer *t);
 /* Appends the numbers of a text's words; false: out of memory. */
-bool cq_mt_tokenize(cq_ids *out, cq_mt_tokenizer *t, cq_slice text);
+bool cq_mt_tokenize(cq_u32_array *out, cq_mt_tokenizer *t, cq_slice text);
 
 bool cq_mt_is_space(uint32_t c);                    /* what Python's str.split() splits at */
 const char *cq_mt_tokens_name(cq_mt_tokens tokens); /* in signatures */

@@ -19,7 +19,7 @@ void cq_ngrams_clear(cq_ngrams *g) {
 }
 
 void cq_ngrams_free(cq_ngrams *g) {
-  cq_ids_free(&g->units);
+  cq_u32_array_free(&g->units);
   cq_free(g->ends);
   cq_free(g->numbers);
   cq_free(g->counts);

@@ -8,10 +8,10 @@
 #ifndef EVAL_NGRAMS_H
 #define EVAL_NGRAMS_H
 
-#include "base/ids.h"
+#include "base/u32_array.h"
 
 typedef struct cq_ngrams {
-  cq_ids units;
+  cq_u32_array units;
   size_t *ends; /* [n_texts] of the texts within units */
   size_t n_texts, ends_capacity;
   size_t order;     /* of what follows; 0: none was counted yet */

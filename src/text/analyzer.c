@@ -1,9 +1,9 @@
 #include "text/analyzer.h"
 
 #include "base/error.h"
-#include "base/ids.h"
 #include "base/memory.h"
 #include "base/options.h"
+#include "base/u32_array.h"
 #include "base/utf8.h"
 #include "calque/lines.h"
 #include "text/unicode.h"
@@ -306,7 +306,7 @@ struct cq_analysis {
   struct sb_stemmer *stemmer;
   cq_intern terms;
   cq_map seen; /* chunk ──▶ the place of its terms in kept, and how many they are */
-  cq_ids kept, text;
+  cq_u32_array kept, text;
   cq_builder normal, scratch;
   cq_word_splitter words; /* of a chunk */
 };
@@ -331,8 +331,8 @@ void cq_analysis_free(cq_analysis *a) {
   if (a->stemmer) sb_stemmer_delete(a->stemmer);
   cq_intern_free(&a->terms);
   cq_map_free(&a->seen);
-  cq_ids_free(&a->kept);
-  cq_ids_free(&a->text);
+  cq_u32_array_free(&a->kept);
+  cq_u32_array_free(&a->text);
   cq_builder_free(&a->normal);
   cq_builder_free(&a->scratch);
   cq_word_splitter_close(&a->words);
@@ -362,7 +362,7 @@ static bool add_word(cq_analysis *a, cq_slice word) {
     if (word.n == 0) return true;
   }
   const uint32_t id = cq_intern_put(&a->terms, word);
-  return id != CQ_INTERN_NONE && cq_ids_append(&a->text, &id, 1);
+  return id != CQ_INTERN_NONE && cq_u32_array_append(&a->text, &id, 1);
 }
 
 /* The slow part: a chunk that has not been seen. */
@@ -376,12 +376,12 @@ static bool add_words(cq_analysis *a, cq_slice chunk) {
 
 static bool add_chunk(cq_analysis *a, cq_slice chunk) {
   const uint64_t seen = chunk.n <= MAX_KEPT_BYTES ? cq_map_get(&a->seen, chunk) : CQ_MAP_NONE;
-  if (seen != CQ_MAP_NONE) return cq_ids_append(&a->text, a->kept.items + (seen >> 8), seen & 0xff);
+  if (seen != CQ_MAP_NONE) return cq_u32_array_append(&a->text, a->kept.items + (seen >> 8), seen & 0xff);
   const size_t before = a->text.n, at = a->kept.n;
   if (!add_words(a, chunk)) return false;
   const size_t n = a->text.n - before;
   if (chunk.n > MAX_KEPT_BYTES || n > 0xff || a->seen.n >= MAX_KEPT) return true;
-  return cq_ids_append(&a->kept, a->text.items + before, n) && cq_map_put(&a->seen, chunk, (uint64_t)at << 8 | n);
+  return cq_u32_array_append(&a->kept, a->text.items + before, n) && cq_map_put(&a->seen, chunk, (uint64_t)at << 8 | n);
 }
 
 cq_status cq_analysis_run(const uint32_t **ids, size_t *n, cq_analysis *a, cq_slice text, cq_error *error) {

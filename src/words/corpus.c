@@ -8,7 +8,7 @@
 
 cq_status cq_word_corpus_add(cq_word_corpus *c, const uint32_t *words, size_t n, cq_error *error) {
   if (!cq_reserve((void **)&c->starts, &c->starts_capacity, c->n_documents + 2, sizeof *c->starts) ||
-      !cq_ids_append(&c->tokens, words, n))
+      !cq_u32_array_append(&c->tokens, words, n))
     return cq_fail_memory(error, "a corpus");
   c->starts[0] = 0;
   c->starts[++c->n_documents] = c->tokens.n;
@@ -18,7 +18,7 @@ cq_status cq_word_corpus_add(cq_word_corpus *c, const uint32_t *words, size_t n,
 cq_status cq_word_corpus_read(cq_word_corpus *c, const char *path, cq_error *error) {
   cq_lines *lines;
   cq_slice line;
-  cq_ids ids = {0};
+  cq_u32_array ids = {0};
   cq_status status = cq_lines_open(&lines, path, error);
   if (status) return status;
   while (!(status = cq_lines_next(&line, lines, error)) && line.data) {
@@ -27,12 +27,12 @@ cq_status cq_word_corpus_read(cq_word_corpus *c, const char *path, cq_error *err
       for (end = i; end < line.n && !cq_is_blank(line.data[end]);) end++;
       if (end == i) continue;
       const uint32_t id = cq_intern_put(&c->words, (cq_slice){line.data + i, end - i});
-      if (id == CQ_INTERN_NONE || !cq_ids_append(&ids, &id, 1)) status = cq_fail_memory(error, path);
+      if (id == CQ_INTERN_NONE || !cq_u32_array_append(&ids, &id, 1)) status = cq_fail_memory(error, path);
     }
     if (!status) status = cq_word_corpus_add(c, ids.items, ids.n, error);
     if (status) break;
   }
-  cq_ids_free(&ids);
+  cq_u32_array_free(&ids);
   cq_lines_close(lines);
   return status;
 }
@@ -96,7 +96,7 @@ cq_status cq_word_corpus_finish(cq_word_corpus *c, uint64_t min_count, cq_error 
 void cq_word_corpus_free(cq_word_corpus *c) {
   cq_intern_free(&c->words);
   cq_free(c->counts);
-  cq_ids_free(&c->tokens);
+  cq_u32_array_free(&c->tokens);
   cq_free(c->starts);
   *c = (cq_word_corpus){0};
 }

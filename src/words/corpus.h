@@ -2,14 +2,14 @@
 #ifndef WORDS_CORPUS_H
 #define WORDS_CORPUS_H
 
-#include "base/ids.h"
 #include "base/intern.h"
+#include "base/u32_array.h"
 #include "calque/status.h"
 
 typedef struct cq_word_corpus {
   cq_intern words;  /* after cq_word_corpus_finish by falling count, of equal ones the first met first */
   uint64_t *counts; /* [words.n] */
-  cq_ids tokens;
+  cq_u32_array tokens;
   size_t *starts; /* [n_documents + 1] into tokens */
   size_t n_documents, starts_capacity;
 } cq_word_corpus;

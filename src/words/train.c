@@ -73,7 +73,7 @@ static uint32_t sign_extended(char byte) {
   return ((uint32_t)(unsigned char)byte ^ 0x80u) - 0x80u;
 }
 
-bool cq_word_grams(cq_ids *out, cq_slice word, const cq_words_options *o) {
+bool cq_word_grams(cq_u32_array *out, cq_slice word, const cq_words_options *o) {
   cq_builder b = {0};
   bool ok = true;
   cq_builder_char(&b, '<');
@@ -90,7 +90,7 @@ bool cq_word_grams(cq_ids *out, cq_slice word, const cq_words_options *o) {
       n_characters++;
       if (n_characters < o->min_ngram || (n_characters == 1 && (first == 0 || at == b.n))) continue;
       const uint32_t bucket = hash % (uint32_t)o->buckets;
-      ok = cq_ids_append(out, &bucket, 1);
+      ok = cq_u32_array_append(out, &bucket, 1);
     }
   }
   ok &= !b.failed;
@@ -99,7 +99,7 @@ bool cq_word_grams(cq_ids *out, cq_slice word, const cq_words_options *o) {
 }
 
 static cq_status find_grams(cq_word_model *m, const cq_word_corpus *c, const cq_words_options *o, cq_error *error) {
-  cq_ids ids = {0};
+  cq_u32_array ids = {0};
   m->gram_starts = cq_alloc_array((size_t)m->n + 1, sizeof *m->gram_starts);
   bool ok = m->gram_starts != NULL;
   for (uint32_t w = 0; ok && w < m->n; w++) {
@@ -152,7 +152,7 @@ void cq_word_model_vector(float *out, const cq_word_model *m, uint32_t word) {
 
 typedef struct worker {
   uint32_t kept[JOB_TOKENS];
-  cq_ids inputs;
+  cq_u32_array inputs;
   float *x, *dx; /* [stride] */
   bool failed;
 } worker;
@@ -231,9 +231,9 @@ static void step_of_mean(const training *t, worker *w, const uint32_t *rows, int
 
 static bool add_input(const training *t, worker *w, uint32_t word) {
   const cq_word_model *m = t->model;
-  if (!cq_ids_append(&w->inputs, &word, 1)) return false;
-  return !m->grams ||
-         cq_ids_append(&w->inputs, m->grams + m->gram_starts[word], m->gram_starts[word + 1] - m->gram_starts[word]);
+  if (!cq_u32_array_append(&w->inputs, &word, 1)) return false;
+  return !m->grams || cq_u32_array_append(&w->inputs, m->grams + m->gram_starts[word],
+                                          m->gram_starts[word + 1] - m->gram_starts[word]);
 }
 
 /* The words around place i: from *low to *high, i itself among them. */
@@ -323,7 +323,7 @@ static cq_status open_workers(training *t, cq_context *ctx, cq_error *error) {
 static void close_training(training *t) {
   for (size_t i = 0; t->workers && i < t->n_workers; i++) {
     cq_free(t->workers[i].x);
-    cq_ids_free(&t->workers[i].inputs);
+    cq_u32_array_free(&t->workers[i].inputs);
   }
   cq_free(t->workers);
   cq_free(t->keep);

@@ -32,7 +32,7 @@ void cq_word_model_vector(float *out, const cq_word_model *model, uint32_t word)
 
 /* The subwords of a word, as bucket numbers appended to out: the runs of min_ngram to max_ngram characters of "<word>".
  * Source: Bojanowski et al. 2017, section 3.2; the hash is fastText's, FNV-1a of signed bytes. */
-CQ_MUST_USE bool cq_word_grams(cq_ids *out, cq_slice word, const cq_words_options *options);
+CQ_MUST_USE bool cq_word_grams(cq_u32_array *out, cq_slice word, const cq_words_options *options);
 
 /* The mean loss a pair; see calque/words.h. */
 CQ_MUST_USE cq_status cq_word_model_loss(double *loss, const cq_word_model *model, const cq_word_corpus *corpus,

@@ -199,7 +199,7 @@ static cq_status read_rows(float **out, state *s, const char *path, cq_error *er
 /* The corpus in the state's numbers; words that it lacks are left out. */
 static cq_status corpus_of_state(cq_word_corpus *out, const state *s, const char *path, cq_error *error) {
   cq_word_corpus read = {0};
-  cq_ids ids = {0};
+  cq_u32_array ids = {0};
   cq_status status = cq_word_corpus_read(&read, path, error);
   for (uint32_t i = 0; !status && i < s->words.n; i++)
     if (cq_intern_put(&out->words, s->words.items[i]) == CQ_INTERN_NONE) status = cq_fail_memory(error, path);
@@ -207,13 +207,13 @@ static cq_status corpus_of_state(cq_word_corpus *out, const state *s, const char
     ids.n = 0;
     for (size_t i = read.starts[d]; !status && i < read.starts[d + 1]; i++) {
       const uint32_t id = cq_intern_find(&s->words, read.words.items[read.tokens.items[i]]);
-      if (id != CQ_INTERN_NONE && !cq_ids_append(&ids, &id, 1)) status = cq_fail_memory(error, path);
+      if (id != CQ_INTERN_NONE && !cq_u32_array_append(&ids, &id, 1)) status = cq_fail_memory(error, path);
     }
     if (!status) status = cq_word_corpus_add(out, ids.items, ids.n, error);
   }
   if (!status && !(out->counts = cq_alloc_array(s->words.n, sizeof *out->counts))) status = cq_fail_memory(error, path);
   if (!status && s->words.n) memcpy(out->counts, s->counts, s->words.n * sizeof *out->counts);
-  cq_ids_free(&ids);
+  cq_u32_array_free(&ids);
   cq_word_corpus_free(&read);
   return status;
 }

@@ -154,7 +154,7 @@ static void golden_scores(void **state) {
 
 static void tokens_are(cq_mt_tokens tokens, const char *text, const char *expected) {
   cq_mt_tokenizer t = {.tokens = tokens};
-  cq_ids ids = {0};
+  cq_u32_array ids = {0};
   cq_builder got = {0};
   assert_true(cq_mt_tokenize(&ids, &t, cq_slice_of(text)));
   for (size_t i = 0; i < ids.n; i++) {
@@ -163,7 +163,7 @@ static void tokens_are(cq_mt_tokens tokens, const char *text, const char *expect
   }
   assert_string_equal(got.data ? got.data : "", expected);
   cq_builder_free(&got);
-  cq_ids_free(&ids);
+  cq_u32_array_free(&ids);
   cq_mt_tokenizer_free(&t);
 }
 

@@ -30,7 +30,7 @@ static void runs_of(cq_word_run *runs, const size_t *lengths, size_t n) {
 }
 
 /* Every word of the documents once, and those of one language in order, from `first` on. */
-static void expect_whole(const cq_ids *ids, size_t first, const size_t *lengths, size_t n) {
+static void expect_whole(const cq_u32_array *ids, size_t first, const size_t *lengths, size_t n) {
   size_t next[MOST_LANGUAGES] = {0}, n_words = 0;
   for (size_t l = 0; l < n; l++) n_words += lengths[l];
   assert_int_equal(ids->n - first, n_words);
@@ -43,14 +43,14 @@ static void expect_whole(const cq_ids *ids, size_t first, const size_t *lengths,
 
 static void expect_languages(const size_t *lengths, size_t n, const char *expected) {
   cq_word_run runs[MOST_LANGUAGES];
-  cq_ids ids = {0};
+  cq_u32_array ids = {0};
   runs_of(runs, lengths, n);
   assert_true(cq_shuffle_by_length(&ids, runs, n));
   assert_int_equal(ids.n, strlen(expected));
   for (size_t i = 0; i < ids.n; i++)
     if ("ABCDE"[ids.items[i] / MOST_WORDS] != expected[i]) fail_msg("%s: word %zu is another language's", expected, i);
   expect_whole(&ids, 0, lengths, n);
-  cq_ids_free(&ids);
+  cq_u32_array_free(&ids);
 }
 
 static void worked_examples(void **state) {
@@ -74,17 +74,17 @@ static void empty_documents_are_left_out(void **state) {
   expect_languages((size_t[]){0, 0}, 2, "");
   expect_languages((size_t[]){4}, 1, "AAAA");
   expect_languages(NULL, 0, "");
-  cq_ids ids = {0};
+  cq_u32_array ids = {0};
   const cq_word_run none[] = {{NULL, 0}, {words[1], 2}};
   assert_true(cq_shuffle_by_length(&ids, none, 2));
   assert_int_equal(ids.n, 2);
-  cq_ids_free(&ids);
+  cq_u32_array_free(&ids);
 }
 
 static void every_word_once_for_random_lengths(void **state) {
   (void)state;
   cq_random random = cq_random_seeded(11, 0);
-  cq_ids ids = {0};
+  cq_u32_array ids = {0};
   for (int round = 0; round < 500; round++) {
     const size_t n = 1 + cq_random_below(&random, MOST_LANGUAGES), first = ids.n;
     size_t lengths[MOST_LANGUAGES];
@@ -96,7 +96,7 @@ static void every_word_once_for_random_lengths(void **state) {
     expect_whole(&ids, first, lengths, n);
     if (round % 50 == 49) ids.n = 0;
   }
-  cq_ids_free(&ids);
+  cq_u32_array_free(&ids);
 }
 
 /* No stretch of one language is longer than its share of the round. */
@@ -105,7 +105,7 @@ static void languages_take_turns_by_their_lengths(void **state) {
   const size_t lengths[] = {40, 100, 399};
   const size_t shares[] = {1, 3, 10};
   cq_word_run runs[3];
-  cq_ids ids = {0};
+  cq_u32_array ids = {0};
   runs_of(runs, lengths, 3);
   assert_true(cq_shuffle_by_length(&ids, runs, 3));
   size_t longest[3] = {0};
@@ -115,7 +115,7 @@ static void languages_take_turns_by_their_lengths(void **state) {
     if (i < 120 && n > longest[l]) longest[l] = n; /* while all three have words left */
   }
   for (size_t l = 0; l < 3; l++) assert_int_equal(longest[l], shares[l]);
-  cq_ids_free(&ids);
+  cq_u32_array_free(&ids);
 }
 
 static int ascending(const void *a, const void *b) {
@@ -127,10 +127,10 @@ static void at_random_every_word_once_and_by_the_seed(void **state) {
   (void)state;
   const size_t lengths[] = {30, 0, 70};
   cq_word_run runs[3];
-  cq_ids ids = {0}, again = {0}, other = {0};
+  cq_u32_array ids = {0}, again = {0}, other = {0};
   const uint32_t before = 7;
   runs_of(runs, lengths, 3);
-  assert_true(cq_ids_append(&ids, &before, 1));
+  assert_true(cq_u32_array_append(&ids, &before, 1));
   assert_true(cq_shuffle_at_random(&ids, runs, 3, &(cq_random){5}));
   assert_true(cq_shuffle_at_random(&again, runs, 3, &(cq_random){5}));
   assert_true(cq_shuffle_at_random(&other, runs, 3, &(cq_random){6}));
@@ -141,7 +141,7 @@ static void at_random_every_word_once_and_by_the_seed(void **state) {
   qsort(again.items, again.n, sizeof *again.items, ascending);
   for (uint32_t i = 0; i < 30; i++) assert_int_equal(again.items[i], i);
   for (uint32_t i = 0; i < 70; i++) assert_int_equal(again.items[30 + i], 2 * MOST_WORDS + i);
-  cq_ids_free(&ids), cq_ids_free(&again), cq_ids_free(&other);
+  cq_u32_array_free(&ids), cq_u32_array_free(&again), cq_u32_array_free(&other);
 }
 
 /* Each of three words comes first about as often as the others. */
@@ -152,7 +152,7 @@ static void at_random_is_even(void **state) {
   size_t first[3] = {0};
   cq_random random = cq_random_seeded(3, 3);
   cq_word_run runs[2];
-  cq_ids ids = {0};
+  cq_u32_array ids = {0};
   runs_of(runs, lengths, 2);
   for (int i = 0; i < N; i++) {
     ids.n = 0;
@@ -160,7 +160,7 @@ static void at_random_is_even(void **state) {
     first[ids.items[0] == 0 ? 0 : 1 + ids.items[0] - MOST_WORDS]++;
   }
   for (int i = 0; i < 3; i++) assert_true(first[i] > N / 3 - 130 && first[i] < N / 3 + 130); /* five deviations */
-  cq_ids_free(&ids);
+  cq_u32_array_free(&ids);
 }
 
 /* --- alignment --- */
@@ -170,7 +170,7 @@ static uint32_t numbers[] = {10, 11, 12, 13, 14, 15, 16, 17, 18, 19};
 static void expect_tuples(const size_t *sizes, size_t n, uint64_t seed) {
   cq_document_set sets[MOST_LANGUAGES];
   size_t fewest = SIZE_MAX, n_languages = 0;
-  cq_ids tuples = {0}, again = {0};
+  cq_u32_array tuples = {0}, again = {0};
   for (size_t i = 0; i < n; i++) {
     sets[i] = (cq_document_set){sizes[i] ? numbers : NULL, sizes[i]};
     if (sizes[i] == 0) continue;
@@ -196,7 +196,7 @@ static void expect_tuples(const size_t *sizes, size_t n, uint64_t seed) {
       seen[d - 10] = true;
     }
   }
-  cq_ids_free(&tuples), cq_ids_free(&again);
+  cq_u32_array_free(&tuples), cq_u32_array_free(&again);
 }
 
 static void tuples_are_of_distinct_documents(void **state) {
@@ -219,10 +219,10 @@ static void tuples_are_appended_and_drawn_anew(void **state) {
   (void)state;
   const cq_document_set sets[] = {{numbers, 2}, {numbers, 10}};
   const uint32_t before = 99;
-  cq_ids tuples = {0};
+  cq_u32_array tuples = {0};
   cq_random random = {1};
   bool other = false, drawn[10] = {false};
-  assert_true(cq_ids_append(&tuples, &before, 1));
+  assert_true(cq_u32_array_append(&tuples, &before, 1));
   for (size_t round = 0; round < 100; round++) assert_true(cq_align_documents(&tuples, sets, 2, &random));
   assert_int_equal(tuples.n, 1 + 100 * 4);
   assert_int_equal(tuples.items[0], 99);
@@ -232,7 +232,7 @@ static void tuples_are_appended_and_drawn_anew(void **state) {
   }
   assert_true(other);
   for (int d = 0; d < 10; d++) assert_true(drawn[d]); /* of the longer list every document has its turn */
-  cq_ids_free(&tuples);
+  cq_u32_array_free(&tuples);
 }
 
 static void every_allocation_may_fail(void **state) {
@@ -242,7 +242,7 @@ static void every_allocation_may_fail(void **state) {
   cq_word_run runs[2];
   runs_of(runs, lengths, 2);
   for (long n = 1;; n++) {
-    cq_ids shuffled = {0}, mixed = {0}, tuples = {0};
+    cq_u32_array shuffled = {0}, mixed = {0}, tuples = {0};
     cq_random random = {1};
     cq_alloc_fail_at(n);
     const bool ok = cq_shuffle_by_length(&shuffled, runs, 2) && cq_shuffle_at_random(&mixed, runs, 2, &random) &&
@@ -250,7 +250,7 @@ static void every_allocation_may_fail(void **state) {
     const bool failed = cq_alloc_failed();
     cq_alloc_fail_at(0);
     assert_int_equal(ok, !failed);
-    cq_ids_free(&shuffled), cq_ids_free(&mixed), cq_ids_free(&tuples);
+    cq_u32_array_free(&shuffled), cq_u32_array_free(&mixed), cq_u32_array_free(&tuples);
     if (!failed) break;
   }
 }

@@ -513,11 +513,11 @@ static void documents_of_one_word_teach_nothing(void **state) {
 static void expect_grams(const char *word, int shortest, int longest, uint32_t buckets, const uint32_t *expected,
                          size_t n) {
   const cq_words_options o = {.min_ngram = shortest, .max_ngram = longest, .buckets = buckets};
-  cq_ids ids = {0};
+  cq_u32_array ids = {0};
   assert_true(cq_word_grams(&ids, (cq_slice){word, strlen(word)}, &o));
   assert_int_equal(ids.n, n);
   for (size_t i = 0; i < n; i++) assert_int_equal(ids.items[i], expected[i]);
-  cq_ids_free(&ids);
+  cq_u32_array_free(&ids);
 }
 
 /* FNV-1a in 32 bits, 2166136261 and 16777619, of bytes that are signed; worked out apart from this program. */

@@ -11,11 +11,11 @@
 typedef struct cq_clir_side {
   char *code;
   cq_lexical *index;                /* its documents in the same order as here */
-  cq_ids words;                     /* of all documents, then of all topics, as numbers of the shared vocabulary */
+  cq_u32_array words;               /* of all documents, then of all topics, as numbers of the shared vocabulary */
   cq_word_run *documents, *queries; /* [n_documents], [n_topics] runs of words */
   size_t n_documents;
   cq_intern plain_words; /* the same without stems, in a vocabulary of the language's own */
-  cq_ids plain;
+  cq_u32_array plain;
   cq_word_run *plain_documents, *plain_queries;
   cq_judgements judgements;
   size_t *first_judgement; /* [n_topics] and how many each has */

@@ -125,7 +125,7 @@ typedef struct between {
 typedef struct grouping {
   size_t *topics; /* [n] */
   size_t n;
-  cq_ids words[2];
+  cq_u32_array words[2];
   size_t *starts[2]; /* [n + 1] into words, of each language */
   cq_cognate_group *groups;
 } grouping;
@@ -164,14 +164,15 @@ typedef struct tally {
 } tally;
 
 /* How often a group's documents have each plain word, and how many of them; `touched` are the words. */
-static bool count_group(tally *tallies, cq_ids *touched, const cq_clir_side *side, const cq_bags *bags, size_t topic) {
+static bool count_group(tally *tallies, cq_u32_array *touched, const cq_clir_side *side, const cq_bags *bags,
+                        size_t topic) {
   bool ok = true;
   touched->n = 0;
   for (size_t i = 0; ok && i < side->n_relevant[topic]; i++) {
     const uint32_t d = side->relevant[topic][i];
     for (size_t k = bags->starts[d]; ok && k < bags->starts[d + 1]; k++) {
       tally *t = &tallies[bags->items[k].word];
-      if (t->documents == 0) ok = cq_ids_append(touched, &bags->items[k].word, 1);
+      if (t->documents == 0) ok = cq_u32_array_append(touched, &bags->items[k].word, 1);
       t->count += (uint32_t)bags->items[k].weight;
       t->documents++;
     }
@@ -179,7 +180,7 @@ static bool count_group(tally *tallies, cq_ids *touched, const cq_clir_side *sid
   return ok;
 }
 
-static void clear(tally *tallies, const cq_ids *touched) {
+static void clear(tally *tallies, const cq_u32_array *touched) {
   for (size_t i = 0; i < touched->n; i++) tallies[touched->items[i]].count = tallies[touched->items[i]].documents = 0;
 }
 
@@ -189,7 +190,7 @@ static cq_status find_salient(grouping *g, int which, const cq_clir_side *side, 
                               cq_error *error) {
   tally *tallies = cq_alloc_array_zeroed(bags->n_words, sizeof *tallies);
   salient *found = cq_alloc_array(bags->n_words, sizeof *found);
-  cq_ids touched = {0};
+  cq_u32_array touched = {0};
   g->starts[which] = cq_alloc_array_zeroed(g->n + 1, sizeof *g->starts[which]);
   bool ok = tallies && found && g->starts[which];
   for (size_t i = 0; ok && i < g->n; i++) {
@@ -210,12 +211,12 @@ static cq_status find_salient(grouping *g, int which, const cq_clir_side *side, 
     }
     clear(tallies, &touched);
     if (n) qsort(found, n, sizeof *found, most_salient_first);
-    for (size_t k = 0; ok && k < n; k++) ok = cq_ids_append(&g->words[which], &found[k].word, 1);
+    for (size_t k = 0; ok && k < n; k++) ok = cq_u32_array_append(&g->words[which], &found[k].word, 1);
     g->starts[which][i + 1] = g->words[which].n;
   }
   cq_free(tallies);
   cq_free(found);
-  cq_ids_free(&touched);
+  cq_u32_array_free(&touched);
   return ok ? CQ_OK : cq_fail_memory(error, "salient words");
 }
 
@@ -236,7 +237,7 @@ static void free_grouping(grouping *g) {
   cq_free(g->topics);
   cq_free(g->groups);
   for (int i = 0; i < 2; i++) {
-    cq_ids_free(&g->words[i]);
+    cq_u32_array_free(&g->words[i]);
     cq_free(g->starts[i]);
   }
 }

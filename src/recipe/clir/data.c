@@ -15,7 +15,7 @@ typedef struct running {
   cq_analyzer *analyzer;
   cq_analysis *analysis;
   cq_intern *vocabulary;
-  cq_ids *words;
+  cq_u32_array *words;
   size_t *ends; /* of the runs */
   size_t n, capacity;
 } running;
@@ -30,7 +30,7 @@ typedef struct reading {
 } reading;
 
 static cq_status start_running(running *r, const cq_clir_language *from, bool stems, cq_intern *vocabulary,
-                               cq_ids *words, cq_error *error) {
+                               cq_u32_array *words, cq_error *error) {
   const cq_analysis_options o = {sizeof o, from->code, from->stop_words, !stems};
   r->vocabulary = vocabulary, r->words = words;
   cq_status status = cq_analyzer_open(&r->analyzer, &o, error);
@@ -49,7 +49,7 @@ static cq_status run_text(running *r, cq_slice text, cq_error *error) {
   cq_status status = cq_analysis_run(&own, &n, r->analysis, text, error);
   for (size_t i = 0; !status && i < n; i++) {
     const uint32_t id = cq_intern_put(r->vocabulary, cq_analysis_terms(r->analysis)->items[own[i]]);
-    if (id == CQ_INTERN_NONE || !cq_ids_append(r->words, &id, 1)) status = cq_fail_memory(error, "words");
+    if (id == CQ_INTERN_NONE || !cq_u32_array_append(r->words, &id, 1)) status = cq_fail_memory(error, "words");
   }
   if (!status && !cq_reserve((void **)&r->ends, &r->capacity, r->n + 1, sizeof *r->ends))
     status = cq_fail_memory(error, "words");
@@ -267,9 +267,9 @@ void cq_clir_free(cq_clir *c) {
     cq_free(s->documents);
     cq_free(s->queries);
     cq_free(s->has);
-    cq_ids_free(&s->words);
+    cq_u32_array_free(&s->words);
     cq_intern_free(&s->plain_words);
-    cq_ids_free(&s->plain);
+    cq_u32_array_free(&s->plain);
     cq_free(s->plain_documents);
     cq_free(s->plain_queries);
     cq_judgements_free(&s->judgements);

@@ -18,7 +18,7 @@ cq_clir_options cq_clir_default_options(void) {
 
 /* --- the text --- */
 
-static bool mix(cq_ids *out, const cq_word_run *runs, size_t n, const cq_clir_options *o, cq_random *random) {
+static bool mix(cq_u32_array *out, const cq_word_run *runs, size_t n, const cq_clir_options *o, cq_random *random) {
   return o->mixing == CQ_MIX_BY_LENGTH ? cq_shuffle_by_length(out, runs, n)
                                        : cq_shuffle_at_random(out, runs, n, random);
 }
@@ -26,7 +26,7 @@ static bool mix(cq_ids *out, const cq_word_run *runs, size_t n, const cq_clir_op
 /* Tuples of documents of a topic, mixed, as documents of the corpus. */
 static cq_status add_topic(cq_word_corpus *corpus, const cq_clir *c, const cq_document_set *sets,
                            const cq_clir_options *o, cq_random *random, cq_error *error) {
-  cq_ids tuples = {0}, text = {0};
+  cq_u32_array tuples = {0}, text = {0};
   cq_word_run *runs = cq_alloc_array(c->n, sizeof *runs);
   bool ok = runs && cq_align_documents(&tuples, sets, c->n, random);
   cq_status status = CQ_OK;
@@ -40,8 +40,8 @@ static cq_status add_topic(cq_word_corpus *corpus, const cq_clir *c, const cq_do
     if (ok) status = cq_word_corpus_add(corpus, text.items, text.n, error);
   }
   cq_free(runs);
-  cq_ids_free(&tuples);
-  cq_ids_free(&text);
+  cq_u32_array_free(&tuples);
+  cq_u32_array_free(&text);
   return ok || status ? status : cq_fail_memory(error, "a topic's documents");
 }
 
@@ -58,14 +58,14 @@ cq_status cq_clir_best_of(cq_lexical_hit **out, const cq_clir *c, const cq_clir_
 }
 
 /* A topic's pseudo-relevant documents in a language: the best kappa for its query there. */
-static cq_status find_pseudo_relevant(cq_ids *out, const cq_clir *c, const cq_clir_side *side, size_t topic,
+static cq_status find_pseudo_relevant(cq_u32_array *out, const cq_clir *c, const cq_clir_side *side, size_t topic,
                                       const cq_clir_options *o, cq_error *error) {
   const size_t kappa = (size_t)o->kappa;
   cq_lexical_hit *hits;
   cq_status status = cq_clir_best_of(&hits, c, side, topic, kappa, o, error);
   for (size_t i = 0; !status && i < kappa && hits[i].id.data; i++) {
     const uint32_t d = (uint32_t)hits[i].document;
-    if (!cq_ids_append(out, &d, 1)) status = cq_fail_memory(error, "a query");
+    if (!cq_u32_array_append(out, &d, 1)) status = cq_fail_memory(error, "a query");
   }
   cq_free(hits);
   return status;
@@ -74,7 +74,7 @@ static cq_status find_pseudo_relevant(cq_ids *out, const cq_clir *c, const cq_cl
 /* What is known of a topic that is held out. */
 static cq_status add_held_out(cq_word_corpus *corpus, const cq_clir *c, const cq_clir_side *from, size_t topic,
                               const cq_clir_options *o, cq_random *random, cq_error *error) {
-  cq_ids *found = cq_alloc_array_zeroed(c->n, sizeof *found);
+  cq_u32_array *found = cq_alloc_array_zeroed(c->n, sizeof *found);
   cq_document_set *sets = cq_alloc_array_zeroed(c->n, sizeof *sets);
   cq_status status = found && sets ? CQ_OK : cq_fail_memory(error, "a topic");
   for (size_t i = 0; !status && i < c->n; i++) {
@@ -87,7 +87,7 @@ static cq_status add_held_out(cq_word_corpus *corpus, const cq_clir *c, const cq
     }
   }
   if (!status && o->pseudo_in_all) status = add_topic(corpus, c, sets, o, random, error);
-  for (size_t i = 0; found && i < c->n; i++) cq_ids_free(&found[i]);
+  for (size_t i = 0; found && i < c->n; i++) cq_u32_array_free(&found[i]);
   cq_free(found);
   cq_free(sets);
   return status;
@@ -227,14 +227,14 @@ cq_status cq_clir_expand(cq_clir_word **out, size_t *n, const cq_clir_model *m, 
   cq_translator translator = {0};
   cq_translation *found = NULL;
   cq_lexical_query terms = {0};
-  cq_ids words = {0};
+  cq_u32_array words = {0};
   *out = NULL, *n = 0;
   cq_status status = cq_clir_side_of(&source, m->clir, from, error);
   if (!status) status = cq_clir_side_of(&target, m->clir, to, error);
   if (!status) status = cq_lexical_parse(&terms, source->index, query, error);
   for (size_t i = 0; !status && i < terms.n; i++) {
     const uint32_t word = cq_intern_find(&m->corpus.words, terms.terms[i].term);
-    if (word != CQ_INTERN_NONE && !cq_ids_append(&words, &word, 1)) status = cq_fail_memory(error, "a query");
+    if (word != CQ_INTERN_NONE && !cq_u32_array_append(&words, &word, 1)) status = cq_fail_memory(error, "a query");
   }
   if (!status) status = cq_clir_translator(&translator, m, source, target, &o, error);
   if (!status) status = cq_clir_translate(&found, n, m, &translator, words.items, words.n, &o, error);
@@ -243,7 +243,7 @@ cq_status cq_clir_expand(cq_clir_word **out, size_t *n, const cq_clir_model *m, 
     (*out)[i] = (cq_clir_word){found[i].from == CQ_ALL_WORDS ? (cq_slice){0} : m->corpus.words.items[found[i].from],
                                m->corpus.words.items[found[i].to], (double)found[i].cosine, (double)found[i].score};
   cq_free(found);
-  cq_ids_free(&words);
+  cq_u32_array_free(&words);
   cq_lexical_query_free(&terms);
   cq_translator_close(&translator);
   return status;

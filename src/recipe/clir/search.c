@@ -124,7 +124,7 @@ static cq_status add_translations(cq_lexical_query *out, const asking *a, const 
 static cq_status translate_topic(cq_lexical_query *out, const asking *a, const cq_translator *translator,
                                  const source_query *source, cq_error *error) {
   const size_t tau = a->o->tau > 0 ? (size_t)a->o->tau : 0;
-  cq_ids known = {0}; /* the model's numbers of the words it has */
+  cq_u32_array known = {0}; /* the model's numbers of the words it has */
   cq_status status = CQ_OK;
   if (!(out->terms = cq_alloc_array_zeroed(source->n * (tau + 1) + 1, sizeof *out->terms)))
     return cq_fail_memory(error, "a query");
@@ -133,14 +133,14 @@ static cq_status translate_topic(cq_lexical_query *out, const asking *a, const c
     if (word == CQ_INTERN_NONE) continue;
     if (a->o->method != CQ_CLIR_SUM)
       status = add_translations(out, a, translator, &word, 1, source->weights[i], error);
-    else if (!cq_ids_append(&known, &word, 1))
+    else if (!cq_u32_array_append(&known, &word, 1))
       status = cq_fail_memory(error, "a query");
   }
   if (!status && known.n) status = add_translations(out, a, translator, known.items, known.n, 1, error);
   for (size_t i = 0; !status && a->o->keep_words && i < source->n; i++)
     if (a->to->has[source->words[i]])
       add_term(out, a->clir->words.items[source->words[i]], source->weights[i], are_weighted(a->o));
-  cq_ids_free(&known);
+  cq_u32_array_free(&known);
   return status;
 }
 
