@@ -1,4 +1,4 @@
-/* Any bytes as two files of parallel text, a line of '=' between them, in every form that is read, are an error that says
+/* Any bytes as two files of parallel text, a line of '=' between them, in every format that is read, are an error that says
  * where or rows of well-formed text, and no row is lost without being counted. So are rows made from the files' rows. */
 #define _GNU_SOURCE
 #include "fuzz.h"
@@ -29,91 +29,77 @@ static void check_text(cq_slice text) {
   CHECK(text.n == 0 || !memchr(text.data, '\0', text.n));
 }
 
-static void read_form(const cq_form_kind *kind, const char *const inputs[2], bool skip_bad) {
+static void read_format(const cq_format *format, const char *const inputs[2], bool skip_bad) {
   static const char *const names[] = {"en", "de"}, *const numbers[] = {"2", "1"};
-  const bool by_number = kind == &cq_form_tsv;
-  const cq_corpus_convert_options o = {.inputs = inputs,
-                                       .n_inputs = cq_smaller(2, kind->about.most_inputs),
-                                       .columns = by_number ? numbers : names,
-                                       .n_columns = kind->about.has_columns ? 2 : 0,
-                                       .flow.skip_bad = skip_bad};
+  const bool by_number = format == &cq_format_tsv;
+  cq_corpus_convert_options o = cq_corpus_convert_default_options();
+  o.inputs = inputs, o.n_inputs = cq_smaller(2, format->about.max_inputs);
+  o.columns = by_number ? numbers : names, o.n_columns = format->about.has_columns ? 2 : 0;
   cq_corpus_counts counts = {0};
   cq_error error = {0};
   cq_row row;
   uint64_t n = 0;
-  cq_form *form = cq_alloc_zeroed(kind->size);
-  *form = (cq_form){kind, &o, &counts};
-  cq_status status = kind->open(form, &error);
+  cq_format_reader *reader = cq_alloc_zeroed(format->size);
+  *reader = (cq_format_reader){format, &o, {.skip_bad = skip_bad}, &counts};
+  cq_status status = format->open(reader, &error);
   while (!status) {
-    status = kind->next(&row, form, &error);
+    status = format->next(&row, reader, &error);
     if (status || row.n == 0) break;
     n++;
     CHECK(row.n == 2);
     for (size_t c = 0; c < row.n; c++) check_text(row.columns[c]);
   }
-  kind->close(form);
-  cq_free(form);
+  format->close(reader);
+  cq_free(reader);
   CHECK(!status || error.message[0]);
   CHECK(!status || status == CQ_ERR_FORMAT || status == CQ_ERR_ARGUMENT || status == CQ_ERR_IO);
-  for (size_t i = 0; i < counts.n_losses; i++) n += counts.losses[i].n;
+  for (size_t i = 0; i < counts.n_reasons; i++) n += counts.dropped[i].n;
   CHECK(status ? n <= counts.n_read : n == counts.n_read);
 }
 
 static void check_rewritten(const cq_corpus_counts *counts, cq_status status, const cq_error *error, bool adds_up) {
   uint64_t n = counts->n_written;
-  for (size_t i = 0; i < counts->n_losses; i++) n += counts->losses[i].n;
+  for (size_t i = 0; i < counts->n_reasons; i++) n += counts->dropped[i].n;
   CHECK(!status || error->message[0]);
   CHECK(!status || status == CQ_ERR_FORMAT || status == CQ_ERR_ARGUMENT || status == CQ_ERR_IO);
   if (!status && adds_up) CHECK(n == counts->n_read);
 }
 
-/* Both files as columns, in every way that rows are made from rows. */
+/* Both files as columns, by everything that makes rows from rows. */
 static void rewrite(const char *const inputs[2], bool odd) {
   static const char *const languages[] = {"en", "ru"};
-  const cq_corpus_flow flow = {.output = temporary_file(2), .skip_bad = odd};
+  const char *const output = temporary_file(2);
   cq_corpus_counts counts;
   cq_error error = {0};
   cq_status status;
   for (cq_corpus_repeats repeats = CQ_REPEATS_ROW; repeats <= CQ_REPEATS_SECOND; repeats++) {
-    const cq_corpus_dedup_options o = {.inputs = inputs,
-                                       .n_inputs = 1,
-                                       .held_out = &inputs[1],
-                                       .n_held_out = odd,
-                                       .match = odd ? CQ_CORPUS_NORMALISED : CQ_CORPUS_EXACT,
-                                       .repeats = repeats,
-                                       .flow = flow};
+    cq_corpus_dedup_options o = cq_corpus_dedup_default_options();
+    o.inputs = inputs, o.n_inputs = 1, o.held_out = &inputs[1], o.n_held_out = odd;
+    o.match = odd ? CQ_CORPUS_NORMALISED : CQ_CORPUS_EXACT, o.repeats = repeats, o.output = output, o.skip_bad = odd;
     counts = (cq_corpus_counts){0};
     status = cq_corpus_dedup(&counts, &o, &error);
     check_rewritten(&counts, status, &error, true);
   }
-  const cq_corpus_filter_options filter = {.inputs = inputs,
-                                           .n_inputs = 2,
-                                           .least_characters = 1,
-                                           .most_characters = 40,
-                                           .most_ratio = 1.5,
-                                           .languages = languages,
-                                           .n_languages = odd ? 2 : 0,
-                                           .flow = flow};
+  cq_corpus_filter_options filter = cq_corpus_filter_default_options();
+  filter.inputs = inputs, filter.n_inputs = 2, filter.max_characters = 40, filter.max_ratio = 1.5;
+  filter.languages = languages, filter.n_languages = odd ? 2 : 0, filter.output = output, filter.skip_bad = odd;
   counts = (cq_corpus_counts){0};
   status = cq_corpus_filter(&counts, &filter, &error);
   check_rewritten(&counts, status, &error, true);
-  const cq_corpus_pivot_options pivot = {.inputs = {inputs[0], inputs[1]},
-                                         .on = {1, 1},
-                                         .match = odd ? CQ_CORPUS_NORMALISED : CQ_CORPUS_EXACT,
-                                         .flow = flow};
+  cq_corpus_pivot_options pivot = cq_corpus_pivot_default_options();
+  pivot.first = inputs[0], pivot.second = inputs[1], pivot.output = output, pivot.skip_bad = odd;
+  pivot.match = odd ? CQ_CORPUS_NORMALISED : CQ_CORPUS_EXACT;
   counts = (cq_corpus_counts){0};
   status = cq_corpus_pivot(&counts, &pivot, &error);
   check_rewritten(&counts, status, &error, false);
-  const cq_corpus_sample_options sample = {.inputs = inputs, .n_inputs = 2, .n = 3, .seed = 1, .flow = flow};
+  cq_corpus_sample_options sample = cq_corpus_sample_default_options();
+  sample.inputs = inputs, sample.n_inputs = 2, sample.n = 3, sample.output = output, sample.skip_bad = odd;
   counts = (cq_corpus_counts){0};
   status = cq_corpus_sample(&counts, &sample, &error);
   check_rewritten(&counts, status, &error, true);
-  const cq_corpus_gloss_options gloss = {.inputs = inputs,
-                                         .n_inputs = 1,
-                                         .dictionaries = &inputs[1],
-                                         .n_dictionaries = 1,
-                                         .least = odd ? 0.5 : 0,
-                                         .flow = flow};
+  cq_corpus_gloss_options gloss = cq_corpus_gloss_default_options();
+  gloss.inputs = inputs, gloss.n_inputs = 1, gloss.dictionaries = &inputs[1], gloss.n_dictionaries = 1;
+  gloss.min_known = odd ? 0.5 : 0, gloss.output = output, gloss.skip_bad = odd;
   counts = (cq_corpus_counts){0};
   status = cq_corpus_gloss(&counts, &gloss, &error);
   check_rewritten(&counts, status, &error, true);
@@ -131,10 +117,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
   write_file(temporary_file(1), data + from, n - from);
   write_file(document, data + from, n - from);
   const char *first = input_file(data, n_first);
-  for (size_t i = 0; cq_form_kinds[i]; i++) {
-    const bool links = cq_form_kinds[i] == &cq_form_opus || cq_form_kinds[i] == &cq_form_ids;
+  for (size_t i = 0; cq_formats[i]; i++) {
+    const bool links = cq_formats[i] == &cq_format_opus || cq_formats[i] == &cq_format_ids;
     const char *const inputs[2] = {first, links ? directory : temporary_file(1)};
-    read_form(cq_form_kinds[i], inputs, data && n % 2);
+    read_format(cq_formats[i], inputs, data && n % 2);
   }
   rewrite((const char *const[2]){first, temporary_file(1)}, data && n % 2);
   return 0;

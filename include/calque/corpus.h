@@ -1,23 +1,27 @@
-/* Parallel text on its way to a training: from the forms it is published in to tab-separated columns, and there joined,
- * sampled, rid of repetitions, filtered and counted.
+/* Parallel text on its way to training: from the formats it is published in to tab-separated columns; these are joined,
+ * sampled, deduplicated, filtered and counted.
  *
  *   cq_corpus_convert_options o = cq_corpus_convert_default_options();
- *   o.format = "moses", o.inputs = files, o.n_inputs = 2, o.flow.output = "en-fr.tsv.gz";
+ *   o.format = "moses", o.inputs = files, o.n_inputs = 2, o.output = "en-fr.tsv.gz";
  *   cq_corpus_counts counts;
- *   cq_corpus_convert(&counts, &o, &err);                     // counts.n_written rows; counts.losses says the rest
- *   cq_corpus_pivot_options p = {.inputs = {"en-fr.tsv.gz", "en-it.tsv.gz"}, .on = {1, 1}, .flow.output = "fr-it.tsv"};
+ *   cq_corpus_convert(&counts, &o, &err);               // counts.n_written rows; counts.dropped: the others
+ *   cq_corpus_pivot_options p = cq_corpus_pivot_default_options();
+ *   p.first = "en-fr.tsv.gz", p.second = "en-it.tsv.gz", p.output = "fr-it.tsv";
  *   cq_corpus_pivot(&counts, &p, &err);
  *
- * A row is a line: a sentence and its translations, a tab between them, no quoting. Files are plain or gzipped, "-" is
+ * A row is a line: a sentence and its translations, separated by tabs, no quoting. Files are plain or gzipped, "-" is
  * standard input; an output whose name ends in .gz is gzipped, NULL is standard output, and a file appears whole or not
- * at all. Rows stream through: memory grows with the text only where a function says so. A row that is left out is
- * counted under why.
+ * at all. Rows are streamed: memory grows with the text only where a function says so. Every dropped row is counted
+ * under a reason.
  *
- * Errors of all: CQ_ERR_FORMAT with file and line for a line that is not UTF-8 or lacks a column (skip_bad: it is counted
- * instead), CQ_ERR_STOPPED when progress says so, CQ_ERR_ARGUMENT, CQ_ERR_IO, CQ_ERR_MEMORY. */
+ * Errors of all: CQ_ERR_FORMAT with file and line for a line that is not UTF-8 or lacks a column (skip_bad: it is
+ * counted instead), CQ_ERR_STOPPED when progress returns false, CQ_ERR_ARGUMENT, CQ_ERR_IO, CQ_ERR_MEMORY.
+ *
+ * Threads: any number of calls may run at once. */
 #ifndef CALQUE_CORPUS_H
 #define CALQUE_CORPUS_H
 
+#include "calque/options.h"
 #include "calque/status.h"
 
 #include <stdbool.h>
@@ -30,94 +34,104 @@ extern "C" {
 
 /* --- what became of the rows --- */
 
-enum { CQ_CORPUS_MOST_LOSSES = 12 };
+enum { CQ_CORPUS_MAX_REASONS = 12 };
 
 typedef struct cq_corpus_counts {
   uint64_t n_read, n_written; /* rows */
   struct {
     const char *reason; /* static: "empty", "malformed" ... */
     uint64_t n;
-  } losses[CQ_CORPUS_MOST_LOSSES]; /* of reasons that came up, in the order in which they did */
-  size_t n_losses;
+  } dropped[CQ_CORPUS_MAX_REASONS]; /* [n_reasons] in the order in which the reasons first occurred */
+  size_t n_reasons;
 } cq_corpus_counts;
 
-/* Told how many rows were read, now and then; false stops. */
+/* Told from time to time how many rows were read; false stops. */
 typedef bool (*cq_corpus_progress_fn)(void *context, uint64_t n_read);
 
-/* What all have in common. */
-typedef struct cq_corpus_flow {
-  const char *output;
-  bool skip_bad;
-  cq_corpus_progress_fn progress;
-  void *progress_context;
-} cq_corpus_flow;
-
-/* --- from other forms --- */
+/* --- from other file formats --- */
 
 typedef struct cq_corpus_format {
   const char *name;
   const char *inputs; /* "LINKS SENTENCES" */
-  size_t least_inputs, most_inputs;
+  size_t min_inputs, max_inputs;
   bool has_columns; /* to choose */
   bool has_scores;  /* for a threshold */
   const char *help;
 } cq_corpus_format;
 
-/* The i-th form that can be read; NULL: there are no more. */
+/* The i-th format that can be read; NULL beyond the last. */
 CQ_API const cq_corpus_format *cq_corpus_format_at(size_t i);
 
 typedef struct cq_corpus_convert_options {
+  size_t size;
   const char *format; /* a cq_corpus_format's name */
   const char *const *inputs;
   size_t n_inputs;
-  const char *const *columns; /* what the columns of the output are, in their order; none: the format's default */
+  const char *const *columns; /* the output's columns, in their order; none: the format's default */
   size_t n_columns;
-  double threshold; /* the least score of a pair, where the format has scores; below 0: the format's default */
-  cq_corpus_flow flow;
+  double threshold; /* min score of a pair, where the format has scores; below 0: the format's default */
+  const char *output;
+  bool skip_bad;
+  cq_corpus_progress_fn progress;
+  void *progress_context;
 } cq_corpus_convert_options;
+/* Group "corpus-convert". */
+CQ_DEFAULT_OPTIONS(cq_corpus_convert_options, cq_corpus_convert_default_options, "corpus-convert")
 
-CQ_API cq_corpus_convert_options cq_corpus_convert_default_options(void); /* the format's columns and threshold */
-
-/* Rows of which the first column or all others are empty are left out; tabs and line breaks within text become blanks. */
+/* Rows are dropped if the first column is empty or all others are; tabs and line breaks within text become blanks. */
 CQ_API CQ_MUST_USE cq_status cq_corpus_convert(cq_corpus_counts *counts, const cq_corpus_convert_options *options,
                                                cq_error *error);
 
 /* --- from rows to rows --- */
 
-/* How sentences are compared: byte for byte, or as the letters and digits that are in them, whatever their case
- * (NFKC, full case folding), and nothing else; a sentence without any is compared byte for byte. */
+/* How sentences are compared: byte for byte, or by their letters and digits alone, ignoring case
+ * (NFKC, full case folding); a sentence without letters and digits is compared byte for byte. */
 typedef enum cq_corpus_match { CQ_CORPUS_EXACT, CQ_CORPUS_NORMALISED } cq_corpus_match;
 
 typedef struct cq_corpus_pivot_options {
-  const char *inputs[2];
-  size_t on[2]; /* the column, from 1, in which the sentence that both know stands */
+  size_t size;
+  const char *first, *second;
+  const char *on; /* "A,B": the column of each, from 1, with the sentences that both have */
   cq_corpus_match match;
-  size_t most;      /* partners of a row of the first file; 0: all */
-  double memory_gb; /* what the second file may take, about (GiB); 0: 1. Larger ones are split on disk, in $TMPDIR */
-  cq_corpus_flow flow;
+  uint64_t max_partners; /* of a row of the first file; 0: all */
+  double memory_gb;      /* for the second file, approximately (GiB); a larger one is split on disk, in $TMPDIR */
+  const char *output;
+  bool skip_bad;
+  cq_corpus_progress_fn progress;
+  void *progress_context;
 } cq_corpus_pivot_options;
+/* Group "corpus-pivot". */
+CQ_DEFAULT_OPTIONS(cq_corpus_pivot_options, cq_corpus_pivot_default_options, "corpus-pivot")
 
-/* Joins two corpora that have a language in common: from English-French and English-Italian comes French-Italian, as Dore
- * did with Europarl. A row is the first's other columns, then the second's. Every row of the one meets every row of the
- * other that has the sentence; the order is the first file's, then the second's (of split files: within each part). */
+/* Joins two corpora that have a language in common: English-French and English-Italian give French-Italian, as Dore
+ * did with Europarl. A row is the first's other columns, then the second's. Every row of one file is paired with
+ * every row of the other that has the sentence; the order is the first file's, then the second's (of split files:
+ * within each part). */
 CQ_API CQ_MUST_USE cq_status cq_corpus_pivot(cq_corpus_counts *counts, const cq_corpus_pivot_options *options,
                                              cq_error *error);
 
 typedef struct cq_corpus_sample_options {
+  size_t size;
   const char *const *inputs; /* one after the other */
   size_t n_inputs;
-  uint64_t n;   /* so many rows, held in memory; 0: by share */
-  double share; /* of all rows, each by itself */
+  uint64_t n;   /* this many rows, held in memory; 0: by share */
+  double share; /* the chance of each row; 0: by number */
   uint64_t seed;
-  cq_corpus_flow flow;
+  const char *output;
+  bool skip_bad;
+  cq_corpus_progress_fn progress;
+  void *progress_context;
 } cq_corpus_sample_options;
+/* Group "corpus-sample". */
+CQ_DEFAULT_OPTIONS(cq_corpus_sample_options, cq_corpus_sample_default_options, "corpus-sample")
 
-/* Some of the rows, at random, in their order; all rows have the same chance (Vitter 1985, algorithm R). */
+/* A random sample of the rows, in their order; all rows have the same chance (reservoir sampling: Vitter 1985,
+ * algorithm R). */
 CQ_API CQ_MUST_USE cq_status cq_corpus_sample(cq_corpus_counts *counts, const cq_corpus_sample_options *options,
                                               cq_error *error);
 
-/* What makes a row a repetition of an earlier one: all its sides, or any, or the first, or the second, each as the same
- * side of the earlier one; an empty side repeats nothing. */
+/* What makes a row a repetition of an earlier one: the row as a whole, any of its sides, the first, or the second,
+ * each equal to the same side of the earlier row; an empty side repeats nothing. */
 typedef enum cq_corpus_repeats {
   CQ_REPEATS_ROW,
   CQ_REPEATS_ANY,
@@ -126,87 +140,110 @@ typedef enum cq_corpus_repeats {
 } cq_corpus_repeats;
 
 typedef struct cq_corpus_dedup_options {
+  size_t size;
   const char *const *inputs; /* one after the other */
   size_t n_inputs;
-  const char *const *held_out; /* a row that has any sentence of these files, in any column, is left out; a malformed
-                                  line there is an error in any case */
+  const char *const *held_out; /* a row with any sentence of these files, in any column, is dropped; a malformed
+                                  line there is always an error */
   size_t n_held_out;
   cq_corpus_match match;
   cq_corpus_repeats repeats;
-  cq_corpus_flow flow;
+  const char *output;
+  bool skip_bad;
+  cq_corpus_progress_fn progress;
+  void *progress_context;
 } cq_corpus_dedup_options;
+/* Group "corpus-dedup". */
+CQ_DEFAULT_OPTIONS(cq_corpus_dedup_options, cq_corpus_dedup_default_options, "corpus-dedup")
 
-/* Of rows that repeat one another the first. Sentences are known by 64 bits of them, of which up to 21 bytes a row (or a
- * side, for CQ_REPEATS_ANY) are kept: 60 million different ones take 1 GiB while the table does not grow, and hold two
- * that are taken for one with a chance of 1 in 10,000. */
+/* Keeps the first of rows that repeat one another. Sentences are known by 64 bits, and up to 21 bytes a row (or a
+ * side, for CQ_REPEATS_ANY) are kept: 60 million distinct ones take 1 GiB while the table does not grow, and two of
+ * them are taken for one with a chance of 1 in 10,000. */
 CQ_API CQ_MUST_USE cq_status cq_corpus_dedup(cq_corpus_counts *counts, const cq_corpus_dedup_options *options,
                                              cq_error *error);
 
 typedef struct cq_corpus_filter_options {
+  size_t size;
   const char *const *inputs; /* one after the other */
   size_t n_inputs;
-  uint64_t least_characters, most_characters; /* of every side; most 0: any number */
-  double most_ratio;            /* of the longer side's characters to the shorter's, ten added to both; 0: any */
+  uint64_t min_characters, max_characters; /* of every side; max 0: any number */
+  double max_ratio;             /* of the longer side's characters to the shorter's, ten added to both; 0: any */
   const char *const *languages; /* codes of the columns: their sentences must be in that language's script; none: any */
   size_t n_languages;
-  bool keep_identical; /* rows of which two sides are the same, compared CQ_CORPUS_NORMALISED */
-  cq_corpus_flow flow;
+  bool keep_identical; /* keep rows with two equal sides, compared CQ_CORPUS_NORMALISED */
+  const char *output;
+  bool skip_bad;
+  cq_corpus_progress_fn progress;
+  void *progress_context;
 } cq_corpus_filter_options;
+/* Group "corpus-filter". */
+CQ_DEFAULT_OPTIONS(cq_corpus_filter_options, cq_corpus_filter_default_options, "corpus-filter")
 
-/* Rows that may be translations. Of rows of three columns and more all but the first may be empty. A side's script is
- * the one that most of its letters have; sides without letters pass. */
+/* Drops rows that cannot be translations. In rows of three columns and more all but the first may be empty. A side's
+ * script is that of most of its letters; sides without letters pass. */
 CQ_API CQ_MUST_USE cq_status cq_corpus_filter(cq_corpus_counts *counts, const cq_corpus_filter_options *options,
                                               cq_error *error);
 
 typedef struct cq_corpus_gloss_options {
+  size_t size;
   const char *const *inputs; /* one after the other */
   size_t n_inputs;
-  size_t column;                   /* of the inputs, from 1, in which the sentences stand; 0: 1 */
+  size_t column;                   /* of the inputs, from 1, with the sentences */
   const char *const *dictionaries; /* rows of a word and its translations, one after the other; held in memory */
   size_t n_dictionaries;
-  double least; /* share of a sentence's words, within [0, 1], that must be known; one must be in any case */
+  double min_known; /* share of a sentence's words that must be known; at least one must be in any case */
   uint64_t seed;
-  cq_corpus_flow flow;
+  const char *output;
+  bool skip_bad;
+  cq_corpus_progress_fn progress;
+  void *progress_context;
 } cq_corpus_gloss_options;
+/* Group "corpus-gloss". */
+CQ_DEFAULT_OPTIONS(cq_corpus_gloss_options, cq_corpus_gloss_default_options, "corpus-gloss")
 
-/* Sentences and what becomes of them when their words are translated one by one: parallel text where there is but a
- * dictionary (Lample et al. 2018, "word-by-word"). A word is found whatever its case; of several translations one is drawn,
- * and a word that is not known stays as it is. Errors: CQ_ERR_ARGUMENT when no word has a translation. */
+/* Sentences and their word-by-word translations: parallel text from a dictionary alone (Lample et al. 2018,
+ * "word-by-word"). Words are looked up regardless of case; of several translations one is drawn, and an unknown word
+ * stays as it is. Errors: CQ_ERR_ARGUMENT when no word has a translation. */
 CQ_API CQ_MUST_USE cq_status cq_corpus_gloss(cq_corpus_counts *counts, const cq_corpus_gloss_options *options,
                                              cq_error *error);
 
-/* --- figures --- */
+/* --- statistics --- */
 
-enum { CQ_CORPUS_MOST_SCRIPTS = 3 };
+enum { CQ_CORPUS_MAX_SCRIPTS = 3 };
 
 typedef struct cq_corpus_column {
-  uint64_t n, n_empty;    /* rows that have the column; of them, those with nothing but white space there */
-  uint64_t n_distinct;    /* sentences, byte for byte, empty ones not counted */
+  uint64_t n, n_empty;    /* rows that have the column; those of them with nothing but white space there */
+  uint64_t n_distinct;    /* sentences, byte for byte, not counting empty ones */
   double mean_characters; /* of sentences that are not empty, as all that follows */
-  uint64_t median_characters, most_characters;
-  uint64_t characters_95; /* that many or fewer have 95 % of them */
-  double mean_words;      /* between white space */
+  uint64_t median_characters, max_characters;
+  uint64_t characters_95; /* the 95th percentile */
+  double mean_words;      /* separated by white space */
   struct {
-    char name[32];                   /* "Latin", "Cyrillic": what most letters of a sentence are */
-    double share;                    /* of the sentences */
-  } scripts[CQ_CORPUS_MOST_SCRIPTS]; /* the most frequent ones first; of those that are missing the share is 0 */
+    char name[32];                  /* "Latin", "Cyrillic": the script of most of a sentence's letters */
+    double share;                   /* of the sentences */
+  } scripts[CQ_CORPUS_MAX_SCRIPTS]; /* the most frequent first; a share of 0: no more */
 } cq_corpus_column;
 
 typedef struct cq_corpus_figures {
   uint64_t n_rows, n_distinct; /* n_distinct: rows, byte for byte */
-  uint64_t n_identical;        /* rows of which two sides are the same, letter for letter */
+  uint64_t n_identical;        /* rows with two equal sides, compared CQ_CORPUS_NORMALISED */
   uint64_t n_malformed;        /* lines, with skip_bad */
   size_t n_columns;
   cq_corpus_column *columns; /* [n_columns] */
 } cq_corpus_figures;
 
 typedef struct cq_corpus_stats_options {
+  size_t size;
   const char *const *inputs; /* one after the other */
   size_t n_inputs;
-  cq_corpus_flow flow; /* its output is not asked for */
+  bool skip_bad;
+  cq_corpus_progress_fn progress;
+  void *progress_context;
 } cq_corpus_stats_options;
+/* Group "corpus-stats". */
+CQ_DEFAULT_OPTIONS(cq_corpus_stats_options, cq_corpus_stats_default_options, "corpus-stats")
 
-/* What a corpus consists of. Memory grows by about 20 bytes a row and side that is not yet there, as in cq_corpus_dedup.
+/* Statistics of a corpus. Memory grows by about 20 bytes for each new row and side, as in cq_corpus_dedup.
  * *out is {0} after an error; release with cq_corpus_figures_free. */
 CQ_API CQ_MUST_USE cq_status cq_corpus_stats(cq_corpus_figures *out, const cq_corpus_stats_options *options,
                                              cq_error *error);

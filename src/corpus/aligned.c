@@ -4,24 +4,24 @@
 
 #include "base/error.h"
 
-enum { MOST_FILES = 64 };
+enum { MAX_FILES = 64 };
 
 typedef struct aligned {
-  cq_form base;
-  cq_lines *files[MOST_FILES];
+  cq_format_reader base;
+  cq_lines *files[MAX_FILES];
 } aligned;
 
-static cq_status open_files(cq_form *form, cq_error *error) {
-  aligned *a = (aligned *)form;
+static cq_status open_files(cq_format_reader *reader, cq_error *error) {
+  aligned *a = (aligned *)reader;
   cq_status status = CQ_OK;
-  for (size_t i = 0; !status && i < form->o->n_inputs; i++)
-    status = cq_lines_open(&a->files[i], form->o->inputs[i], error);
+  for (size_t i = 0; !status && i < reader->o->n_inputs; i++)
+    status = cq_lines_open(&a->files[i], reader->o->inputs[i], error);
   return status;
 }
 
-static void close_files(cq_form *form) {
-  aligned *a = (aligned *)form;
-  for (size_t i = 0; i < MOST_FILES; i++) cq_lines_close(a->files[i]);
+static void close_files(cq_format_reader *reader) {
+  aligned *a = (aligned *)reader;
+  for (size_t i = 0; i < MAX_FILES; i++) cq_lines_close(a->files[i]);
 }
 
 /* A line of each file; *malformed when one of them is and that is to be passed over. */
@@ -31,7 +31,7 @@ static cq_status read_lines(cq_row *out, bool *is_malformed, aligned *a, cq_erro
   for (size_t i = 0; i < n; i++) {
     cq_error why = {0};
     const cq_status status = cq_lines_next(&out->columns[i], a->files[i], &why);
-    if (status == CQ_ERR_FORMAT && a->base.o->flow.skip_bad && !cq_lines_broken(a->files[i])) {
+    if (status == CQ_ERR_FORMAT && a->base.flow.skip_bad && !cq_lines_broken(a->files[i])) {
       *is_malformed = true;
       out->columns[i] = cq_slice_of("");
     } else if (status) {
@@ -52,36 +52,36 @@ static bool is_markup(cq_slice line) {
   return line.n > 1 && line.data[0] == '<' && line.data[line.n - 1] == '>';
 }
 
-static cq_status next_row(cq_row *out, cq_form *form, cq_error *error) {
+static cq_status next_row(cq_row *out, cq_format_reader *reader, cq_error *error) {
   for (;;) {
     bool is_malformed, markup = false;
-    cq_status status = read_lines(out, &is_malformed, (aligned *)form, error);
+    cq_status status = read_lines(out, &is_malformed, (aligned *)reader, error);
     if (status || out->n == 0) return status;
-    status = cq_corpus_count_row(form->counts, &form->o->flow, error);
+    status = cq_corpus_count_row(reader->counts, &reader->flow, error);
     if (status) return status;
-    for (size_t i = 0; form->kind == &cq_form_europarl && i < out->n; i++) markup |= is_markup(out->columns[i]);
+    for (size_t i = 0; reader->format == &cq_format_europarl && i < out->n; i++) markup |= is_markup(out->columns[i]);
     if (!is_malformed && !markup) return CQ_OK;
-    cq_corpus_lose(form->counts, is_malformed ? "malformed" : "markup");
+    cq_corpus_drop(reader->counts, is_malformed ? "malformed" : "markup");
   }
 }
 
-const cq_form_kind cq_form_moses = {
+const cq_format cq_format_moses = {
     .about = {.name = "moses",
               .inputs = "SOURCE TARGET...",
-              .least_inputs = 2,
-              .most_inputs = MOST_FILES,
-              .help = "files of as many lines, the n-th of each being translations: Moses, most of OPUS and WMT"},
+              .min_inputs = 2,
+              .max_inputs = MAX_FILES,
+              .help = "files of which the n-th lines are translations: Moses, most of OPUS and WMT"},
     .size = sizeof(aligned),
     .open = open_files,
     .next = next_row,
     .close = close_files,
 };
 
-const cq_form_kind cq_form_europarl = {
+const cq_format cq_format_europarl = {
     .about = {.name = "europarl",
               .inputs = "SOURCE TARGET...",
-              .least_inputs = 2,
-              .most_inputs = MOST_FILES,
+              .min_inputs = 2,
+              .max_inputs = MAX_FILES,
               .help = "the same, without lines of markup: Europarl as it is aligned at statmt.org"},
     .size = sizeof(aligned),
     .open = open_files,

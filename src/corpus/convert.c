@@ -4,59 +4,88 @@
 
 #include <string.h>
 
-const cq_form_kind *const cq_form_kinds[] = {
-    &cq_form_moses,      &cq_form_europarl, &cq_form_tsv,  &cq_form_ted2020, &cq_form_wikimatrix,
-    &cq_form_muse,       &cq_form_tmx,      &cq_form_opus, &cq_form_ids,     &cq_form_tatoeba,
-    &cq_form_wikititles, &cq_form_xquad,    NULL,
+const cq_format *const cq_formats[] = {
+    &cq_format_moses,
+    &cq_format_europarl,
+    &cq_format_tsv,
+    &cq_format_ted2020,
+    &cq_format_wikimatrix,
+    &cq_format_muse,
+    &cq_format_tmx,
+    &cq_format_opus,
+    &cq_format_ids,
+    &cq_format_tatoeba,
+    &cq_format_wikititles,
+    &cq_format_xquad,
+    NULL,
 };
-enum { N_KINDS = sizeof cq_form_kinds / sizeof *cq_form_kinds - 1 };
+enum { N_FORMATS = sizeof cq_formats / sizeof *cq_formats - 1 };
 
 const cq_corpus_format *cq_corpus_format_at(size_t i) {
-  return i < N_KINDS ? &cq_form_kinds[i]->about : NULL;
+  return i < N_FORMATS ? &cq_formats[i]->about : NULL;
 }
 
-static cq_status find_kind(const cq_form_kind **out, const cq_corpus_convert_options *o, cq_error *error) {
+static const cq_format *find_format(const char *name) {
   size_t i = 0;
-  while (i < N_KINDS && strcmp(cq_form_kinds[i]->about.name, o->format) != 0) i++;
-  if (i == N_KINDS) return cq_fail(error, CQ_ERR_ARGUMENT, "no format is named '%s'", o->format);
-  const cq_corpus_format *about = &cq_form_kinds[i]->about;
-  if (o->n_inputs < about->least_inputs || o->n_inputs > about->most_inputs)
-    return cq_fail(error, CQ_ERR_ARGUMENT, "%zu files, %s takes %s", o->n_inputs, about->name, about->inputs);
+  while (i < N_FORMATS && strcmp(cq_formats[i]->about.name, name) != 0) i++;
+  return cq_formats[i];
+}
+
+#define O cq_corpus_convert_options
+static const cq_option option_rows[] = {
+    CQ_CORPUS_INPUT_ROW(O),
+    {CQ_TEXT(O, "from", format, CHANGES, "FORMAT", "the files' format; see the list"), .letter = 'f',
+     .flags = CQ_OPTION_REQUIRED},
+    {CQ_TEXTS(O, "columns", columns, n_columns, CHANGES, "A,B,...",
+              "the output's columns: languages, or columns of the input"),
+     .letter = 'c', .flags = CQ_OPTION_COMMAS, .otherwise = ""},
+    {CQ_NUMBER(O, "threshold", threshold, CHANGES, -1, -1, 1e9, "X", "wikimatrix: min score"), .otherwise = "1.05"},
+    CQ_CORPUS_OUTPUT_ROWS(O),
+};
+#undef O
+static cq_status check_convert_options(const void *options, cq_error *error) {
+  const cq_corpus_convert_options *o = options;
+  const cq_format *format = find_format(o->format);
+  if (!format) return cq_fail(error, CQ_ERR_ARGUMENT, "there is no format '%s'", o->format);
+  const cq_corpus_format *about = &format->about;
+  if (o->n_inputs < about->min_inputs || o->n_inputs > about->max_inputs)
+    return cq_fail(error, CQ_ERR_ARGUMENT, "%s is read from %s, not from %zu files", about->name, about->inputs,
+                   o->n_inputs);
   if (o->n_columns > 0 && !about->has_columns)
     return cq_fail(error, CQ_ERR_ARGUMENT, "%s has no columns to choose", about->name);
-  if (o->n_columns == 1 || o->n_columns > CQ_ROW_MOST)
-    return cq_fail(error, CQ_ERR_ARGUMENT, "%zu columns, expected 2 to %d", o->n_columns, CQ_ROW_MOST);
-  *out = cq_form_kinds[i];
+  if (o->n_columns == 1 || o->n_columns > CQ_ROW_MAX)
+    return cq_fail(error, CQ_ERR_ARGUMENT, "%zu columns, expected 2 to %d", o->n_columns, CQ_ROW_MAX);
+  if (o->threshold >= 0 && !about->has_scores)
+    return cq_fail(error, CQ_ERR_ARGUMENT, "%s has no scores for a threshold", about->name);
   return CQ_OK;
 }
+const cq_option_group cq_group_corpus_convert = {
+    .name = "corpus-convert", CQ_ROWS(cq_corpus_convert_options, option_rows), .check = check_convert_options};
 
-cq_corpus_convert_options cq_corpus_convert_default_options(void) {
-  return (cq_corpus_convert_options){.threshold = -1};
-}
-
-cq_status cq_corpus_convert(cq_corpus_counts *counts, const cq_corpus_convert_options *o, cq_error *error) {
-  const cq_form_kind *kind = NULL;
+cq_status cq_corpus_convert(cq_corpus_counts *counts, const cq_corpus_convert_options *options, cq_error *error) {
+  cq_corpus_convert_options o;
   cq_row_writer writer;
   cq_row row;
   *counts = (cq_corpus_counts){0};
-  cq_status status = find_kind(&kind, o, error);
-  if (!status) status = cq_corpus_check_inputs(o->inputs, o->n_inputs, NULL, 0, error);
+  cq_status status = cq_options_take(&o, &cq_group_corpus_convert, options, error);
+  if (!status) status = cq_corpus_check_inputs(o.inputs, o.n_inputs, NULL, 0, error);
   if (status) return status;
-  cq_form *form = cq_alloc_zeroed(kind->size);
-  if (!form) return cq_fail_memory(error, kind->about.name);
-  *form = (cq_form){kind, o, counts};
-  status = kind->open(form, error);
-  if (!status) status = cq_row_writer_open(&writer, &o->flow, counts, error);
+  const cq_format *format = find_format(o.format);
+  cq_format_reader *reader = cq_alloc_zeroed(format->size);
+  if (!reader) return cq_fail_memory(error, o.format);
+  *reader = (cq_format_reader){format, &o, CQ_CORPUS_FLOW(&o), counts};
+  status = format->open(reader, error);
+  if (!status) status = cq_row_writer_open(&writer, &reader->flow, counts, error);
   if (!status) {
     for (;;) {
-      status = kind->next(&row, form, error);
+      status = format->next(&row, reader, error);
       if (status || row.n == 0) break;
       status = cq_row_writer_put(&writer, &row, error);
       if (status) break;
     }
     status = cq_row_writer_finish(&writer, status, error);
   }
-  kind->close(form);
-  cq_free(form);
+  format->close(reader);
+  cq_free(reader);
   return status;
 }

@@ -4,11 +4,27 @@
 #include "corpus/key.h"
 #include "corpus/rows.h"
 
+static const char *const repeats_names[] = {"row", "any", "first", "second", NULL};
+
+#define O cq_corpus_dedup_options
+static const cq_option option_rows[] = {
+    CQ_CORPUS_INPUT_ROW(O),
+    {CQ_TEXTS(O, "against", held_out, n_held_out, CHANGES, "FILE",
+              "drop rows that share a sentence with this file in any column: a test set"),
+     .letter = 'a'},
+    {CQ_CHOICE(O, "by", repeats, CHANGES, CQ_REPEATS_ROW, repeats_names, "WHAT",
+               "what must repeat an earlier row: the row as a whole, any of its sides, the first or the second")},
+    CQ_CORPUS_MATCH_ROW(O, CQ_CORPUS_NORMALISED),
+    CQ_CORPUS_OUTPUT_ROWS(O),
+};
+#undef O
+const cq_option_group cq_group_corpus_dedup = {.name = "corpus-dedup", CQ_ROWS(cq_corpus_dedup_options, option_rows)};
+
 typedef struct dedup {
   const cq_corpus_dedup_options *o;
   cq_key_set held_out, seen; /* seen: of rows or of sides */
   cq_builder room;
-  uint64_t keys[CQ_ROW_MOST]; /* of a row's sides */
+  uint64_t keys[CQ_ROW_MAX]; /* of a row's sides */
 } dedup;
 
 static cq_status find_keys(dedup *d, const cq_row *row, cq_error *error) {
@@ -19,10 +35,10 @@ static cq_status find_keys(dedup *d, const cq_row *row, cq_error *error) {
 
 static cq_status read_held_out(dedup *d, cq_error *error) {
   cq_corpus_counts uncounted = {0};
-  cq_corpus_flow flow = d->o->flow;
+  cq_corpus_flow flow = CQ_CORPUS_FLOW(d->o);
   flow.skip_bad = false; /* what is not read is not held out */
   cq_row_reader rows = {
-      .paths = d->o->held_out, .n_paths = d->o->n_held_out, .least = 1, .flow = &flow, .counts = &uncounted};
+      .paths = d->o->held_out, .n_paths = d->o->n_held_out, .min_columns = 1, .flow = &flow, .counts = &uncounted};
   cq_row row;
   cq_status status;
   for (;;) {
@@ -55,8 +71,8 @@ static bool see_side(bool *repeats, dedup *d, const cq_row *row, size_t c) {
   return stored;
 }
 
-/* Why a row is left out; NULL: it is not. What is held out is not remembered. */
-static cq_status judge(const char **why, void *context, const cq_row *row, cq_error *error) {
+/* What is held out is not remembered. */
+static cq_status check_repetition(const char **why, void *context, const cq_row *row, cq_error *error) {
   dedup *d = context;
   const size_t n = row->n;
   const cq_corpus_repeats by = d->o->repeats;
@@ -80,13 +96,17 @@ static cq_status judge(const char **why, void *context, const cq_row *row, cq_er
   return CQ_OK;
 }
 
-cq_status cq_corpus_dedup(cq_corpus_counts *counts, const cq_corpus_dedup_options *o, cq_error *error) {
+cq_status cq_corpus_dedup(cq_corpus_counts *counts, const cq_corpus_dedup_options *options, cq_error *error) {
+  cq_corpus_dedup_options o;
   *counts = (cq_corpus_counts){0};
-  dedup d = {.o = o};
-  cq_row_reader rows = {.paths = o->inputs, .n_paths = o->n_inputs, .least = 2, .flow = &o->flow, .counts = counts};
-  cq_status status = cq_corpus_check_inputs(o->inputs, o->n_inputs, o->held_out, o->n_held_out, error);
+  cq_status status = cq_options_take(&o, &cq_group_corpus_dedup, options, error);
+  if (status) return status;
+  dedup d = {.o = &o};
+  const cq_corpus_flow flow = CQ_CORPUS_FLOW(&o);
+  cq_row_reader rows = {.paths = o.inputs, .n_paths = o.n_inputs, .min_columns = 2, .flow = &flow, .counts = counts};
+  status = cq_corpus_check_inputs(o.inputs, o.n_inputs, o.held_out, o.n_held_out, error);
   if (!status) status = read_held_out(&d, error);
-  if (!status) status = cq_corpus_choose(&rows, judge, &d, error);
+  if (!status) status = cq_corpus_choose(&rows, check_repetition, &d, error);
   cq_key_set_free(&d.seen);
   cq_key_set_free(&d.held_out);
   cq_builder_free(&d.room);

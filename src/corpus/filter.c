@@ -4,23 +4,44 @@
 #include "corpus/rows.h"
 #include "text/script.h"
 
+#define O cq_corpus_filter_options
+static const cq_option option_rows[] = {
+    CQ_CORPUS_INPUT_ROW(O),
+    {CQ_COUNT(O, "min-characters", min_characters, CHANGES, 1, 0, 0, "N", "of every side")},
+    {CQ_COUNT(O, "max-characters", max_characters, CHANGES, 1000, 0, 0, "N", "of every side; 0: any number")},
+    {CQ_NUMBER(O, "max-ratio", max_ratio, CHANGES, 3, 0, 1e6, "X",
+               "of the longer side's characters to the shorter's, ten added to both; 0: any")},
+    {CQ_TEXTS(O, "languages", languages, n_languages, CHANGES, "A,B,...",
+              "language codes of the columns: drop rows in another script"),
+     .letter = 'l', .flags = CQ_OPTION_COMMAS, .otherwise = "any"},
+    {CQ_FLAG(O, "keep-identical", keep_identical, CHANGES, "keep rows with two sides of the same letters and digits")},
+    CQ_CORPUS_OUTPUT_ROWS(O),
+};
+#undef O
+static cq_status check_filter_options(const void *options, cq_error *error) {
+  const cq_corpus_filter_options *o = options;
+  return o->n_languages <= CQ_ROW_MAX ? CQ_OK : cq_fail(error, CQ_ERR_ARGUMENT, "%zu languages", o->n_languages);
+}
+const cq_option_group cq_group_corpus_filter = {
+    .name = "corpus-filter", CQ_ROWS(cq_corpus_filter_options, option_rows), .check = check_filter_options};
+
 typedef struct filter {
   const cq_corpus_filter_options *o;
-  cq_scripts scripts[CQ_ROW_MOST]; /* of the languages */
-  uint64_t characters[CQ_ROW_MOST];
+  cq_scripts scripts[CQ_ROW_MAX]; /* of the languages */
+  uint64_t characters[CQ_ROW_MAX];
   cq_builder keys;
 } filter;
 
 /* Lengths a little apart mean nothing in short sentences: ten characters are added to both. */
 static bool is_lopsided(const filter *f, size_t n) {
   enum { SMOOTHING = 10 };
-  uint64_t least = UINT64_MAX, most = 0;
+  uint64_t min = UINT64_MAX, max = 0;
   for (size_t c = 0; c < n; c++) {
     if (f->characters[c] == 0) continue;
-    if (f->characters[c] < least) least = f->characters[c];
-    if (f->characters[c] > most) most = f->characters[c];
+    if (f->characters[c] < min) min = f->characters[c];
+    if (f->characters[c] > max) max = f->characters[c];
   }
-  return (double)(most + SMOOTHING) > f->o->most_ratio * (double)(least + SMOOTHING);
+  return (double)(max + SMOOTHING) > f->o->max_ratio * (double)(min + SMOOTHING);
 }
 
 static bool is_foreign(const filter *f, const cq_row *row) {
@@ -31,8 +52,7 @@ static bool is_foreign(const filter *f, const cq_row *row) {
   return false;
 }
 
-/* Why a row is left out; NULL: it is not. */
-static cq_status judge(const char **why, void *context, const cq_row *row, cq_error *error) {
+static cq_status check_translation(const char **why, void *context, const cq_row *row, cq_error *error) {
   filter *f = context;
   const cq_corpus_filter_options *o = f->o;
   bool identical = false;
@@ -44,10 +64,10 @@ static cq_status judge(const char **why, void *context, const cq_row *row, cq_er
       if (c == 0 || row->n == 2) *why = "empty";
       continue;
     }
-    if (f->characters[c] < o->least_characters) *why = *why ? *why : "too short";
-    if (o->most_characters && f->characters[c] > o->most_characters) *why = *why ? *why : "too long";
+    if (f->characters[c] < o->min_characters) *why = *why ? *why : "too short";
+    if (o->max_characters && f->characters[c] > o->max_characters) *why = *why ? *why : "too long";
   }
-  if (!*why && o->most_ratio > 0 && is_lopsided(f, row->n)) *why = "lengths too different";
+  if (!*why && o->max_ratio > 0 && is_lopsided(f, row->n)) *why = "lengths too different";
   if (!*why && is_foreign(f, row)) *why = "another script";
   if (*why || o->keep_identical) return CQ_OK;
   if (!cq_key_some_equal(&identical, row->columns, row->n, &f->keys)) return cq_fail_memory(error, "sentences");
@@ -55,20 +75,23 @@ static cq_status judge(const char **why, void *context, const cq_row *row, cq_er
   return CQ_OK;
 }
 
-cq_status cq_corpus_filter(cq_corpus_counts *counts, const cq_corpus_filter_options *o, cq_error *error) {
+cq_status cq_corpus_filter(cq_corpus_counts *counts, const cq_corpus_filter_options *options, cq_error *error) {
+  cq_corpus_filter_options o;
   *counts = (cq_corpus_counts){0};
-  if (o->n_languages > CQ_ROW_MOST) return cq_fail(error, CQ_ERR_ARGUMENT, "%zu languages", o->n_languages);
-  filter f = {.o = o};
-  for (size_t i = 0; i < o->n_languages; i++)
-    if (!o->languages[i][0] || !cq_scripts_of_language(&f.scripts[i], o->languages[i]))
-      return cq_fail(error, CQ_ERR_ARGUMENT, "what language '%s' is written in is not known", o->languages[i]);
-  cq_row_reader rows = {.paths = o->inputs,
-                        .n_paths = o->n_inputs,
-                        .least = o->n_languages > 2 ? o->n_languages : 2,
-                        .flow = &o->flow,
+  cq_status status = cq_options_take(&o, &cq_group_corpus_filter, options, error);
+  if (status) return status;
+  filter f = {.o = &o};
+  for (size_t i = 0; i < o.n_languages; i++)
+    if (!o.languages[i][0] || !cq_scripts_of_language(&f.scripts[i], o.languages[i]))
+      return cq_fail(error, CQ_ERR_ARGUMENT, "what language '%s' is written in is not known", o.languages[i]);
+  const cq_corpus_flow flow = CQ_CORPUS_FLOW(&o);
+  cq_row_reader rows = {.paths = o.inputs,
+                        .n_paths = o.n_inputs,
+                        .min_columns = o.n_languages > 2 ? o.n_languages : 2,
+                        .flow = &flow,
                         .counts = counts};
-  cq_status status = cq_corpus_check_inputs(o->inputs, o->n_inputs, NULL, 0, error);
-  if (!status) status = cq_corpus_choose(&rows, judge, &f, error);
+  status = cq_corpus_check_inputs(o.inputs, o.n_inputs, NULL, 0, error);
+  if (!status) status = cq_corpus_choose(&rows, check_translation, &f, error);
   cq_builder_free(&f.keys);
   return status;
 }

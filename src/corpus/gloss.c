@@ -9,8 +9,23 @@
 static const char no_word_known[] = "without a word of the dictionary";
 static const char few_words_known[] = "with too few words of the dictionary";
 
+#define O cq_corpus_gloss_options
+static const cq_option option_rows[] = {
+    CQ_CORPUS_INPUT_ROW(O),
+    {CQ_TEXTS(O, "dictionary", dictionaries, n_dictionaries, CHANGES, "FILE", "rows of a word and its translations"),
+     .letter = 'd', .flags = CQ_OPTION_REQUIRED},
+    {CQ_SIZE(O, "column", column, CHANGES, 1, 1, CQ_ROW_MAX, "N", "the files' column with the sentences")},
+    {CQ_NUMBER(O, "min-known", min_known, CHANGES, 0, 0, 1, "SHARE",
+               "drop sentences with a smaller share of known words; one must be known in any case")},
+    {CQ_COUNT(O, "seed", seed, CHANGES, 1, 0, 0, "N", "of the choice among a word's translations")},
+    CQ_CORPUS_OUTPUT_ROWS(O),
+};
+#undef O
+const cq_option_group cq_group_corpus_gloss = {.name = "corpus-gloss", CQ_ROWS(cq_corpus_gloss_options, option_rows)};
+
 typedef struct glosser {
   const cq_corpus_gloss_options *o;
+  cq_corpus_flow flow;
   cq_multimap words;      /* by the folded word */
   cq_slice *translations; /* [words.n] */
   size_t capacity;
@@ -52,8 +67,8 @@ static cq_status read_dictionary(glosser *g, cq_corpus_counts *counts, cq_error 
   cq_row row;
   cq_row_reader rows = {.paths = g->o->dictionaries,
                         .n_paths = g->o->n_dictionaries,
-                        .least = 2,
-                        .flow = &g->o->flow,
+                        .min_columns = 2,
+                        .flow = &g->flow,
                         .counts = &uncounted};
   cq_status status;
   while (!(status = cq_row_reader_next(&row, &rows, error)) && row.n)
@@ -62,7 +77,7 @@ static cq_status read_dictionary(glosser *g, cq_corpus_counts *counts, cq_error 
       break;
     }
   cq_row_reader_close(&rows);
-  cq_corpus_add_losses(counts, &uncounted);
+  cq_corpus_add_dropped(counts, &uncounted);
   return status;
 }
 
@@ -106,11 +121,11 @@ static cq_status gloss_rows(glosser *g, cq_row_reader *rows, cq_row_writer *w, c
     if (status || row.n == 0) return status;
     cq_random random = cq_random_seeded(g->o->seed, number);
     uint64_t n_known;
-    const cq_slice sentence = row.columns[rows->least - 1];
+    const cq_slice sentence = row.columns[rows->min_columns - 1];
     status = gloss(&n_known, g, sentence, &random, error);
     if (status) return status;
-    if (n_known == 0 || (double)n_known / (double)g->splitter.n < g->o->least) {
-      cq_corpus_lose(rows->counts, n_known ? few_words_known : no_word_known);
+    if (n_known == 0 || (double)n_known / (double)g->splitter.n < g->o->min_known) {
+      cq_corpus_drop(rows->counts, n_known ? few_words_known : no_word_known);
       continue;
     }
     const cq_row out = {.columns = {sentence, {g->line.data, g->line.n}}, .n = 2};
@@ -128,23 +143,21 @@ static void glosser_free(glosser *g) {
   cq_builder_free(&g->line);
 }
 
-cq_status cq_corpus_gloss(cq_corpus_counts *counts, const cq_corpus_gloss_options *o, cq_error *error) {
+cq_status cq_corpus_gloss(cq_corpus_counts *counts, const cq_corpus_gloss_options *options, cq_error *error) {
+  cq_corpus_gloss_options o;
   *counts = (cq_corpus_counts){0};
-  if (o->n_dictionaries == 0) return cq_fail(error, CQ_ERR_ARGUMENT, "no dictionary");
-  if (!(o->least >= 0 && o->least <= 1)) return cq_fail(error, CQ_ERR_ARGUMENT, "a share of words outside 0 to 1");
-  glosser g = {.o = o};
-  cq_row_reader rows = {.paths = o->inputs,
-                        .n_paths = o->n_inputs,
-                        .least = o->column ? o->column : 1,
-                        .flow = &o->flow,
-                        .counts = counts};
+  cq_status status = cq_options_take(&o, &cq_group_corpus_gloss, options, error);
+  if (status) return status;
+  glosser g = {.o = &o, .flow = CQ_CORPUS_FLOW(&o)};
+  cq_row_reader rows = {
+      .paths = o.inputs, .n_paths = o.n_inputs, .min_columns = o.column, .flow = &g.flow, .counts = counts};
   cq_row_writer writer;
-  cq_status status = cq_corpus_check_inputs(o->inputs, o->n_inputs, o->dictionaries, o->n_dictionaries, error);
+  status = cq_corpus_check_inputs(o.inputs, o.n_inputs, o.dictionaries, o.n_dictionaries, error);
   if (!status) status = cq_word_splitter_open(&g.splitter, error);
   if (!status) status = read_dictionary(&g, counts, error);
   if (!status && g.words.n == 0)
-    status = cq_fail_file(error, CQ_ERR_ARGUMENT, o->dictionaries[0], "no word with a translation");
-  if (!status && !(status = cq_row_writer_open(&writer, &o->flow, counts, error)))
+    status = cq_fail_file(error, CQ_ERR_ARGUMENT, o.dictionaries[0], "no word with a translation");
+  if (!status && !(status = cq_row_writer_open(&writer, &g.flow, counts, error)))
     status = cq_row_writer_finish(&writer, gloss_rows(&g, &rows, &writer, error), error);
   cq_row_reader_close(&rows);
   glosser_free(&g);

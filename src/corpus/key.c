@@ -22,7 +22,7 @@ bool cq_key_of(uint64_t *out, cq_slice sentence, cq_corpus_match match, cq_build
 }
 
 bool cq_key_some_equal(bool *out, const cq_slice *sentences, size_t n, cq_builder *room) {
-  size_t ends[CQ_ROW_MOST];
+  size_t ends[CQ_ROW_MAX];
   *out = false;
   cq_builder_clear(room);
   for (size_t i = 0; i < n; i++) {

@@ -29,7 +29,7 @@ typedef struct document {
 } document;
 
 typedef struct opus {
-  cq_form base;
+  cq_format_reader base;
   document sides[2];
   cq_xml *xml;        /* of links */
   cq_row_reader rows; /* of links a line each */
@@ -135,14 +135,14 @@ static cq_status follow(cq_row *out, opus *o, const char *const names[2], const 
   out->n = 0;
   cq_status status = CQ_OK;
   if (cq_slice_trimmed(ids[0]).n == 0 || cq_slice_trimmed(ids[1]).n == 0) {
-    cq_corpus_lose(o->base.counts, "without a translation");
+    cq_corpus_drop(o->base.counts, "without a translation");
     return CQ_OK;
   }
   for (size_t i = 0; !status && i < 2; i++) status = read_document(&o->sides[i], names[i], o->base.o->inputs[1], error);
   if (status) return status;
   for (size_t i = 0; i < 2; i++) {
     if (!gather(&o->texts[i], &o->sides[i], ids[i])) {
-      cq_corpus_lose(o->base.counts, "sentences that are not there");
+      cq_corpus_drop(o->base.counts, "sentences that are not there");
       return CQ_OK;
     }
     if (o->texts[i].failed) return cq_fail_memory(error, names[i]);
@@ -183,23 +183,23 @@ static void open_link(void *context, const char *name, const char **attributes) 
   }
 }
 
-static cq_status open_opus(cq_form *form, cq_error *error) {
-  opus *o = (opus *)form;
-  return cq_xml_open(&o->xml, form->o->inputs[0], (cq_xml_ear){.open_tag = open_link, .context = o}, error);
+static cq_status open_opus(cq_format_reader *reader, cq_error *error) {
+  opus *o = (opus *)reader;
+  return cq_xml_open(&o->xml, reader->o->inputs[0], (cq_xml_ear){.open_tag = open_link, .context = o}, error);
 }
 
-static cq_status next_link(cq_row *out, cq_form *form, cq_error *error) {
-  opus *o = (opus *)form;
+static cq_status next_link(cq_row *out, cq_format_reader *reader, cq_error *error) {
+  opus *o = (opus *)reader;
   for (;;) {
     bool more;
     cq_status status = cq_xml_read(&more, o->xml, error);
     out->n = 0;
     if (!status && !more && !o->names[0])
-      return cq_fail_file(error, CQ_ERR_FORMAT, form->o->inputs[0], "no <linkGrp> in it: does it hold links?");
+      return cq_fail_file(error, CQ_ERR_FORMAT, reader->o->inputs[0], "no <linkGrp> in it: does it hold links?");
     if (status || !more) return status;
     const char *between = strchr(o->link, ';');
     const cq_slice ids[2] = {{o->link, (size_t)(between - o->link)}, cq_slice_of(between + 1)};
-    status = cq_corpus_count_row(form->counts, &form->o->flow, error);
+    status = cq_corpus_count_row(reader->counts, &reader->flow, error);
     if (!status) status = follow(out, o, (const char *const *)o->names, ids, error);
     if (status || out->n > 0) return status;
   }
@@ -207,16 +207,16 @@ static cq_status next_link(cq_row *out, cq_form *form, cq_error *error) {
 
 /* --- links a line each --- */
 
-static cq_status open_ids(cq_form *form, cq_error *error) {
-  opus *o = (opus *)form;
+static cq_status open_ids(cq_format_reader *reader, cq_error *error) {
+  opus *o = (opus *)reader;
   o->rows = (cq_row_reader){
-      .paths = form->o->inputs, .n_paths = 1, .least = 4, .flow = &form->o->flow, .counts = form->counts};
+      .paths = reader->o->inputs, .n_paths = 1, .min_columns = 4, .flow = &reader->flow, .counts = reader->counts};
   (void)error;
   return CQ_OK;
 }
 
-static cq_status next_line(cq_row *out, cq_form *form, cq_error *error) {
-  opus *o = (opus *)form;
+static cq_status next_line(cq_row *out, cq_format_reader *reader, cq_error *error) {
+  opus *o = (opus *)reader;
   for (;;) {
     cq_status status = cq_row_reader_next(out, &o->rows, error);
     if (status || out->n == 0) return status;
@@ -224,15 +224,15 @@ static cq_status next_line(cq_row *out, cq_form *form, cq_error *error) {
     for (size_t i = 0; !status && i < 2; i++) {
       cq_free(o->names[i]);
       if (!(o->names[i] = cq_strndup(out->columns[i].data, out->columns[i].n)))
-        status = cq_fail_memory(error, form->o->inputs[0]);
+        status = cq_fail_memory(error, reader->o->inputs[0]);
     }
     if (!status) status = follow(out, o, (const char *const *)o->names, ids, error);
     if (status || out->n > 0) return status;
   }
 }
 
-static void close_opus(cq_form *form) {
-  opus *o = (opus *)form;
+static void close_opus(cq_format_reader *reader) {
+  opus *o = (opus *)reader;
   cq_xml_close(o->xml);
   cq_row_reader_close(&o->rows);
   cq_free(o->link);
@@ -243,11 +243,11 @@ static void close_opus(cq_form *form) {
   }
 }
 
-const cq_form_kind cq_form_opus = {
+const cq_format cq_format_opus = {
     .about = {.name = "opus",
               .inputs = "LINKS.xml DIR",
-              .least_inputs = 2,
-              .most_inputs = 2,
+              .min_inputs = 2,
+              .max_inputs = 2,
               .help = "OPUS's XML: links between documents that lie under DIR, tokenised or not"},
     .size = sizeof(opus),
     .open = open_opus,
@@ -255,11 +255,11 @@ const cq_form_kind cq_form_opus = {
     .close = close_opus,
 };
 
-const cq_form_kind cq_form_ids = {
+const cq_format cq_format_ids = {
     .about = {.name = "ids",
               .inputs = "LINKS.tsv DIR",
-              .least_inputs = 2,
-              .most_inputs = 2,
+              .min_inputs = 2,
+              .max_inputs = 2,
               .help = "the same with a link a line, as JW300's: two documents, the sentences of each"},
     .size = sizeof(opus),
     .open = open_ids,

@@ -21,13 +21,60 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { MOST_PARTS = 256 };
+enum { MAX_PARTS = 256 };
 
 static const char first_alone[] = "of the first, without a partner";
 static const char second_alone[] = "of the second, without a partner";
 
+/* "A,B" to two columns from 1 on. */
+static bool parse_columns(size_t out[2], const char *text) {
+  const char *comma = strchr(text, ',');
+  double numbers[2];
+  if (!comma || !cq_slice_number(&numbers[0], (cq_slice){text, (size_t)(comma - text)}) ||
+      !cq_slice_number(&numbers[1], cq_slice_of(comma + 1)))
+    return false;
+  for (int i = 0; i < 2; i++) {
+    if (!(numbers[i] >= 1 && numbers[i] <= CQ_ROW_MAX) || numbers[i] != floor(numbers[i])) return false;
+    out[i] = (size_t)numbers[i];
+  }
+  return true;
+}
+
+#define O cq_corpus_pivot_options
+static const cq_option option_rows[] = {
+    {CQ_TEXT(O, "first", first, CHANGES, "FILE", "the corpus whose other columns come first"),
+     .flags = CQ_OPTION_REQUIRED},
+    {CQ_TEXT(O, "second", second, CHANGES, "FILE", "the corpus whose other columns come after these"),
+     .flags = CQ_OPTION_REQUIRED},
+    {CQ_TEXT(O, "on", on, CHANGES, "A,B", "the column of each with the language that both have"), .text = "1,1"},
+    CQ_CORPUS_MATCH_ROW(O, CQ_CORPUS_EXACT),
+    {CQ_COUNT(O, "max-partners", max_partners, CHANGES, 0, 0, 0, "N",
+              "partners of a row: a sentence that occurs often in both files gives many rows"),
+     .otherwise = "all"},
+    {CQ_NUMBER(O, "memory", memory_gb, CHANGES, 1, 0, 1e6, "GIB",
+               "for the second file, approximately; a larger one is split on disk, in $TMPDIR"),
+     .flags = CQ_OPTION_ABOVE_MIN},
+    CQ_CORPUS_OUTPUT_ROWS(O),
+};
+#undef O
+static cq_status check_pivot_options(const void *options, cq_error *error) {
+  const cq_corpus_pivot_options *o = options;
+  size_t on[2];
+  if (!o->on || !parse_columns(on, o->on))
+    return cq_fail(error, CQ_ERR_ARGUMENT, "on is '%s', expected two columns from 1 to %d, as 1,2", o->on ? o->on : "",
+                   CQ_ROW_MAX);
+  if (!strcmp(o->first, "-") && !strcmp(o->second, "-"))
+    return cq_fail(error, CQ_ERR_ARGUMENT, "both files are standard input");
+  return CQ_OK;
+}
+const cq_option_group cq_group_corpus_pivot = {
+    .name = "corpus-pivot", CQ_ROWS(cq_corpus_pivot_options, option_rows), .check = check_pivot_options};
+
 typedef struct pivot {
   const cq_corpus_pivot_options *o;
+  const char *inputs[2];
+  size_t on[2];
+  cq_corpus_flow flow;
   cq_corpus_counts *counts;
   cq_row_writer writer;
   cq_builder key;
@@ -35,7 +82,7 @@ typedef struct pivot {
 
 static cq_status key_of(cq_slice *out, pivot *p, const cq_row *row, size_t side, cq_error *error) {
   cq_builder_clear(&p->key);
-  cq_key_text(&p->key, row->columns[p->o->on[side] - 1], p->o->match);
+  cq_key_text(&p->key, row->columns[p->on[side] - 1], p->o->match);
   *out = (cq_slice){p->key.data ? p->key.data : "", p->key.n};
   return p->key.failed ? cq_fail_memory(error, "sentences") : CQ_OK;
 }
@@ -72,13 +119,13 @@ static cq_status shelve(shelf *s, cq_slice key, cq_slice line, cq_error *error) 
 /* The row's other columns, then the partner's. */
 static cq_status write_pair(pivot *p, const cq_row *row, cq_slice partner, cq_error *error) {
   cq_row of_partner, out = {.n = 0};
-  of_partner.n = cq_tsv_split(of_partner.columns, CQ_ROW_MOST, partner);
-  if (row->n + of_partner.n - 2 > CQ_ROW_MOST)
-    return cq_fail(error, CQ_ERR_LIMIT, "a row of more than %d columns", CQ_ROW_MOST);
+  of_partner.n = cq_tsv_split(of_partner.columns, CQ_ROW_MAX, partner);
+  if (row->n + of_partner.n - 2 > CQ_ROW_MAX)
+    return cq_fail(error, CQ_ERR_LIMIT, "a row of more than %d columns", CQ_ROW_MAX);
   const cq_row *sides[2] = {row, &of_partner};
   for (size_t s = 0; s < 2; s++)
     for (size_t c = 0; c < sides[s]->n; c++)
-      if (c + 1 != p->o->on[s]) out.columns[out.n++] = sides[s]->columns[c];
+      if (c + 1 != p->on[s]) out.columns[out.n++] = sides[s]->columns[c];
   return cq_row_writer_put(&p->writer, &out, error);
 }
 
@@ -88,19 +135,19 @@ static cq_status join_row(pivot *p, shelf *s, const cq_row *row, cq_error *error
   if (status) return status;
   const uint32_t first = key.n ? cq_multimap_first(&s->rows, key) : CQ_MULTIMAP_NONE;
   if (first == CQ_MULTIMAP_NONE) {
-    cq_corpus_lose(p->counts, first_alone);
+    cq_corpus_drop(p->counts, first_alone);
     return CQ_OK;
   }
   assert(s->is_used && first < s->rows.n);
   s->is_used[first] = true;
   size_t n = 0;
   for (uint32_t i = first; i != CQ_MULTIMAP_NONE && !status; i = cq_multimap_next(&s->rows, i)) {
-    if (p->o->most && n == p->o->most) {
-      cq_corpus_lose(p->counts, "with more partners than --most");
+    if (p->o->max_partners && n == p->o->max_partners) {
+      cq_corpus_drop(p->counts, "with more partners than max-partners");
       break;
     }
     status = write_pair(p, row, s->lines[i], error);
-    if (!status && ++n % CQ_CORPUS_EVERY == 0) status = cq_corpus_ask(p->counts, &p->o->flow, error);
+    if (!status && ++n % CQ_CORPUS_EVERY == 0) status = cq_corpus_ask(p->counts, &p->flow, error);
   }
   return status;
 }
@@ -111,15 +158,15 @@ static void count_alone(pivot *p, const shelf *s) {
   for (uint32_t i = 0; i < s->rows.n; i++) {
     const uint32_t next = cq_multimap_next(&s->rows, i);
     if (next != CQ_MULTIMAP_NONE) is_known[next] = is_known[i]; /* the first of a key speaks for all */
-    if (!is_known[i]) cq_corpus_lose(p->counts, second_alone);
+    if (!is_known[i]) cq_corpus_drop(p->counts, second_alone);
   }
 }
 
 /* Rows of a file, or of a part of it, read by a flow of its own when they were counted before. */
 static cq_row_reader rows_of(pivot *p, size_t side, const char *const *path, const cq_corpus_flow *flow,
                              cq_corpus_counts *counts) {
-  const size_t on = p->o->on[side];
-  return (cq_row_reader){.paths = path, .n_paths = 1, .least = on > 2 ? on : 2, .flow = flow, .counts = counts};
+  const size_t on = p->on[side];
+  return (cq_row_reader){.paths = path, .n_paths = 1, .min_columns = on > 2 ? on : 2, .flow = flow, .counts = counts};
 }
 
 static cq_status join(pivot *p, const char *const paths[2], const cq_corpus_flow *flow, cq_corpus_counts *counts,
@@ -157,10 +204,10 @@ static const char mark[] = "\xEF\xBB\xBF";
 
 static cq_status split(pivot *p, const char *directory, size_t side, size_t n_parts, cq_error *error) {
   char path[PATH_MAX];
-  FILE *parts[MOST_PARTS];
+  FILE *parts[MAX_PARTS];
   cq_row row;
   cq_status status = CQ_OK;
-  cq_row_reader rows = rows_of(p, side, &p->o->inputs[side], &p->o->flow, p->counts);
+  cq_row_reader rows = rows_of(p, side, &p->inputs[side], &p->flow, p->counts);
   for (size_t i = 0; i < n_parts; i++) parts[i] = NULL;
   for (size_t i = 0; i < n_parts && !status; i++) {
     part_path(path, sizeof path, directory, side, i);
@@ -185,7 +232,7 @@ static cq_status split(pivot *p, const char *directory, size_t side, size_t n_pa
 
 static cq_status join_parts(pivot *p, size_t n_parts, cq_error *error) {
   const char *temporary = getenv("TMPDIR");
-  cq_corpus_flow flow = p->o->flow;
+  cq_corpus_flow flow = p->flow;
   flow.skip_bad = false; /* they were skipped */
   cq_corpus_counts uncounted = {0};
   char directory[PATH_MAX - 64], path[2][PATH_MAX];
@@ -207,27 +254,26 @@ static cq_status join_parts(pivot *p, size_t n_parts, cq_error *error) {
 /* Into how many parts the second file must be split, from what it takes on disk. */
 static size_t count_parts(const cq_corpus_pivot_options *o) {
   enum { OF_GZIP = 6, OF_A_ROW = 8 }; /* times so large are texts, and a short row in memory with its key */
-  const double memory = (o->memory_gb > 0 ? o->memory_gb : 1) * (1 << 30);
-  const char *path = o->inputs[1];
+  const double memory = o->memory_gb * (1 << 30);
+  const char *path = o->second;
   const size_t n = strlen(path);
   struct stat info;
   if (stat(path, &info) != 0 || !S_ISREG(info.st_mode)) return 64; /* nobody knows what will come */
   const double bytes = (double)info.st_size * (n > 3 && !strcmp(path + n - 3, ".gz") ? OF_GZIP : 1) * OF_A_ROW;
-  return bytes < memory ? 1 : (size_t)fmin(MOST_PARTS, ceil(2 * bytes / memory));
+  return bytes < memory ? 1 : (size_t)fmin(MAX_PARTS, ceil(2 * bytes / memory));
 }
 
-cq_status cq_corpus_pivot(cq_corpus_counts *counts, const cq_corpus_pivot_options *o, cq_error *error) {
+cq_status cq_corpus_pivot(cq_corpus_counts *counts, const cq_corpus_pivot_options *options, cq_error *error) {
+  cq_corpus_pivot_options o;
   *counts = (cq_corpus_counts){0};
-  for (size_t i = 0; i < 2; i++)
-    if (o->on[i] < 1 || o->on[i] > CQ_ROW_MOST)
-      return cq_fail(error, CQ_ERR_ARGUMENT, "column %zu, expected 1 to %d", o->on[i], CQ_ROW_MOST);
-  if (!strcmp(o->inputs[0], "-") && !strcmp(o->inputs[1], "-"))
-    return cq_fail(error, CQ_ERR_ARGUMENT, "both files are standard input");
-  pivot p = {.o = o, .counts = counts};
-  const size_t n_parts = count_parts(o);
-  cq_status status = cq_row_writer_open(&p.writer, &o->flow, counts, error);
+  cq_status status = cq_options_take(&o, &cq_group_corpus_pivot, options, error);
   if (status) return status;
-  status = n_parts > 1 ? join_parts(&p, n_parts, error) : join(&p, o->inputs, &o->flow, counts, error);
+  pivot p = {.o = &o, .inputs = {o.first, o.second}, .flow = CQ_CORPUS_FLOW(&o), .counts = counts};
+  parse_columns(p.on, o.on); /* which was checked */
+  const size_t n_parts = count_parts(&o);
+  status = cq_row_writer_open(&p.writer, &p.flow, counts, error);
+  if (status) return status;
+  status = n_parts > 1 ? join_parts(&p, n_parts, error) : join(&p, p.inputs, &p.flow, counts, error);
   cq_builder_free(&p.key);
   return cq_row_writer_finish(&p.writer, status, error);
 }

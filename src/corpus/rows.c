@@ -5,24 +5,26 @@
 #include <assert.h>
 #include <string.h>
 
+const char *const cq_corpus_matches[] = {"exact", "normalised", NULL};
+
 /* --- counts --- */
 
-static void lose(cq_corpus_counts *counts, const char *reason, uint64_t n) {
+static void count_dropped(cq_corpus_counts *counts, const char *reason, uint64_t n) {
   size_t i = 0;
-  while (i < counts->n_losses && strcmp(counts->losses[i].reason, reason) != 0) i++;
-  assert(i < CQ_CORPUS_MOST_LOSSES);
-  if (i == counts->n_losses) counts->losses[counts->n_losses++].reason = reason;
-  counts->losses[i].n += n;
+  while (i < counts->n_reasons && strcmp(counts->dropped[i].reason, reason) != 0) i++;
+  assert(i < CQ_CORPUS_MAX_REASONS);
+  if (i == counts->n_reasons) counts->dropped[counts->n_reasons++].reason = reason;
+  counts->dropped[i].n += n;
 }
 
-void cq_corpus_lose(cq_corpus_counts *counts, const char *reason) {
-  lose(counts, reason, 1);
+void cq_corpus_drop(cq_corpus_counts *counts, const char *reason) {
+  count_dropped(counts, reason, 1);
 }
 
-void cq_corpus_add_losses(cq_corpus_counts *counts, const cq_corpus_counts *other) {
-  for (size_t i = 0; i < other->n_losses; i++) {
-    counts->n_read += other->losses[i].n;
-    lose(counts, other->losses[i].reason, other->losses[i].n);
+void cq_corpus_add_dropped(cq_corpus_counts *counts, const cq_corpus_counts *other) {
+  for (size_t i = 0; i < other->n_reasons; i++) {
+    counts->n_read += other->dropped[i].n;
+    count_dropped(counts, other->dropped[i].reason, other->dropped[i].n);
   }
 }
 
@@ -55,19 +57,19 @@ cq_status cq_corpus_line(cq_slice *out, cq_lines *lines, const cq_corpus_flow *f
       return status;
     }
     counts->n_read++;
-    cq_corpus_lose(counts, "malformed");
+    cq_corpus_drop(counts, "malformed");
   }
 }
 
 static cq_status malformed(const cq_row_reader *r, size_t n, cq_error *error) {
   if (r->flow->skip_bad) {
-    cq_corpus_lose(r->counts, "malformed");
+    cq_corpus_drop(r->counts, "malformed");
     return CQ_OK;
   }
   const char *path = cq_lines_path(r->lines);
   const uint64_t line = cq_lines_number(r->lines);
-  if (n > CQ_ROW_MOST) return cq_fail_line(error, CQ_ERR_FORMAT, path, line, "more than %d columns", CQ_ROW_MOST);
-  return cq_fail_line(error, CQ_ERR_FORMAT, path, line, "%zu columns, expected at least %zu", n, r->least);
+  if (n > CQ_ROW_MAX) return cq_fail_line(error, CQ_ERR_FORMAT, path, line, "more than %d columns", CQ_ROW_MAX);
+  return cq_fail_line(error, CQ_ERR_FORMAT, path, line, "%zu columns, expected at least %zu", n, r->min_columns);
 }
 
 cq_status cq_row_reader_next(cq_row *out, cq_row_reader *r, cq_error *error) {
@@ -86,8 +88,8 @@ cq_status cq_row_reader_next(cq_row *out, cq_row_reader *r, cq_error *error) {
     }
     status = cq_corpus_count_row(r->counts, r->flow, error);
     if (status) return status;
-    const size_t n = cq_tsv_split(out->columns, CQ_ROW_MOST, out->line);
-    if (n >= r->least && n <= CQ_ROW_MOST) {
+    const size_t n = cq_tsv_split(out->columns, CQ_ROW_MAX, out->line);
+    if (n >= r->min_columns && n <= CQ_ROW_MAX) {
       out->n = n;
       return CQ_OK;
     }
@@ -131,14 +133,14 @@ static cq_status put_column(cq_row_writer *w, cq_slice text, cq_error *error) {
 }
 
 cq_status cq_row_writer_put(cq_row_writer *w, const cq_row *row, cq_error *error) {
-  cq_slice columns[CQ_ROW_MOST];
+  cq_slice columns[CQ_ROW_MAX];
   bool any = false;
   for (size_t c = 0; c < row->n; c++) {
     columns[c] = cq_slice_trimmed(row->columns[c]);
     any |= c > 0 && columns[c].n > 0;
   }
   if (!any || columns[0].n == 0) {
-    cq_corpus_lose(w->counts, "empty");
+    cq_corpus_drop(w->counts, "empty");
     return CQ_OK;
   }
   cq_status status = CQ_OK;
@@ -158,7 +160,7 @@ cq_status cq_row_writer_finish(cq_row_writer *w, cq_status status, cq_error *err
 
 /* --- choosing --- */
 
-cq_status cq_corpus_choose(cq_row_reader *rows, cq_row_judge judge, void *context, cq_error *error) {
+cq_status cq_corpus_choose(cq_row_reader *rows, cq_row_check check, void *context, cq_error *error) {
   cq_row_writer writer;
   cq_row row;
   cq_status status = cq_row_writer_open(&writer, rows->flow, rows->counts, error);
@@ -167,10 +169,10 @@ cq_status cq_corpus_choose(cq_row_reader *rows, cq_row_judge judge, void *contex
     const char *why;
     status = cq_row_reader_next(&row, rows, error);
     if (status || row.n == 0) break;
-    status = judge(&why, context, &row, error);
+    status = check(&why, context, &row, error);
     if (!status && !why) status = cq_row_writer_line(&writer, row.line, error);
     if (status) break;
-    if (why) cq_corpus_lose(rows->counts, why);
+    if (why) cq_corpus_drop(rows->counts, why);
   }
   cq_row_reader_close(rows);
   return cq_row_writer_finish(&writer, status, error);

@@ -1,25 +1,61 @@
-/* Rows of parallel text: read from tab-separated files, counted, written. */
+/* Rows of parallel text: read from tab-separated files, counted, written. What the groups of options have in common. */
 #ifndef CORPUS_ROWS_H
 #define CORPUS_ROWS_H
 
+#include "base/options.h"
 #include "base/text_writer.h"
 #include "calque/corpus.h"
 #include "calque/lines.h"
 
-enum { CQ_ROW_MOST = 256 };
+enum { CQ_ROW_MAX = 256 };
 
 typedef struct cq_row {
   cq_slice line; /* all of it, of what is read from tab-separated files */
-  cq_slice columns[CQ_ROW_MOST];
+  cq_slice columns[CQ_ROW_MAX];
   size_t n;
 } cq_row;
 
+/* --- options --- */
+
+extern const cq_option_group cq_group_corpus_convert, cq_group_corpus_dedup, cq_group_corpus_filter,
+    cq_group_corpus_gloss, cq_group_corpus_pivot, cq_group_corpus_sample, cq_group_corpus_stats;
+
+/* Rows that several groups have. */
+#define CQ_CORPUS_INPUT_ROW(owner)                                                                                     \
+  {                                                                                                                    \
+    CQ_TEXTS(owner, "input", inputs, n_inputs, CHANGES, "FILE",                                                        \
+             "a file to read, after those before; -: standard input"),                                                 \
+        .flags = CQ_OPTION_REQUIRED                                                                                    \
+  }
+#define CQ_CORPUS_SKIP_BAD_ROW(owner)                                                                                  \
+  { CQ_FLAG(owner, "skip-bad", skip_bad, CHANGES, "count malformed lines and go on, instead of failing at the first") }
+#define CQ_CORPUS_OUTPUT_ROWS(owner)                                                                                   \
+  {CQ_TEXT(owner, "output", output, KEEPS, "FILE", "write the rows here, gzipped if the name ends in .gz"),            \
+   .letter = 'o', .otherwise = "standard output"},                                                                     \
+      CQ_CORPUS_SKIP_BAD_ROW(owner)
+#define CQ_CORPUS_MATCH_ROW(owner, value)                                                                              \
+  {                                                                                                                    \
+    CQ_CHOICE(owner, "match", match, CHANGES, value, cq_corpus_matches, "HOW",                                         \
+              "compare sentences byte for byte, or by their letters and digits, ignoring case")                        \
+  }
+extern const char *const cq_corpus_matches[]; /* names of a cq_corpus_match */
+
+/* Where rows go, of all options. */
+typedef struct cq_corpus_flow {
+  const char *output;
+  bool skip_bad;
+  cq_corpus_progress_fn progress;
+  void *progress_context;
+} cq_corpus_flow;
+#define CQ_CORPUS_FLOW(options)                                                                                        \
+  ((cq_corpus_flow){(options)->output, (options)->skip_bad, (options)->progress, (options)->progress_context})
+
 /* --- counts --- */
 
-/* reason is a literal: losses are told apart by their text. */
-void cq_corpus_lose(cq_corpus_counts *counts, const char *reason);
-/* What was lost of a file whose other rows are not counted, as rows read and lost. */
-void cq_corpus_add_losses(cq_corpus_counts *counts, const cq_corpus_counts *other);
+/* reason is a literal: reasons are told apart by their text. */
+void cq_corpus_drop(cq_corpus_counts *counts, const char *reason);
+/* What was dropped of a file whose other rows are not counted, as rows read and dropped. */
+void cq_corpus_add_dropped(cq_corpus_counts *counts, const cq_corpus_counts *other);
 /* Another row was read. Every CQ_CORPUS_EVERY rows progress is asked whether to go on, as the second does at once: for
  * work that takes long between two rows. Errors: CQ_ERR_STOPPED. */
 enum { CQ_CORPUS_EVERY = 8192 };
@@ -40,7 +76,7 @@ CQ_MUST_USE cq_status cq_corpus_line(cq_slice *out, cq_lines *lines, const cq_co
 typedef struct cq_row_reader {
   const char *const *paths;
   size_t n_paths;
-  size_t least; /* columns of a row; fewer make it malformed */
+  size_t min_columns; /* of a row; fewer make it malformed */
   const cq_corpus_flow *flow;
   cq_corpus_counts *counts;
   cq_lines *lines; /* from here on private */
@@ -63,18 +99,18 @@ CQ_MUST_USE cq_status cq_row_writer_open(cq_row_writer *out, const cq_corpus_flo
 /* A line as it is. */
 CQ_MUST_USE cq_status cq_row_writer_line(cq_row_writer *w, cq_slice line, cq_error *error);
 /* Columns, white space around them taken away, tabs and line breaks within made blanks; one whose first side or all
- * others are empty is counted as lost. */
+ * others are empty is counted as dropped. */
 CQ_MUST_USE cq_status cq_row_writer_put(cq_row_writer *w, const cq_row *row, cq_error *error);
 /* Commits unless status, the work's, is an error already; closes in any case. Returns the first error. */
 CQ_MUST_USE cq_status cq_row_writer_finish(cq_row_writer *w, cq_status status, cq_error *error);
 
 /* --- choosing --- */
 
-/* Why a row is left out, a literal for cq_corpus_lose; NULL: it is kept. */
-typedef cq_status (*cq_row_judge)(const char **why, void *context, const cq_row *row, cq_error *error);
+/* *why: why a row is dropped, a literal for cq_corpus_drop; NULL: it is kept. */
+typedef cq_status (*cq_row_check)(const char **why, void *context, const cq_row *row, cq_error *error);
 
-/* Writes those rows of a reader that the judge keeps, as they are, to where the reader's flow says, and counts the others;
+/* Writes those rows of a reader that a check keeps, as they are, to where the reader's flow says, and counts the others;
  * closes the reader. */
-CQ_MUST_USE cq_status cq_corpus_choose(cq_row_reader *rows, cq_row_judge judge, void *context, cq_error *error);
+CQ_MUST_USE cq_status cq_corpus_choose(cq_row_reader *rows, cq_row_check check, void *context, cq_error *error);
 
 #endif

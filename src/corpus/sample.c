@@ -7,6 +7,24 @@
 
 static const char not_drawn[] = "not drawn";
 
+#define O cq_corpus_sample_options
+static const cq_option option_rows[] = {
+    CQ_CORPUS_INPUT_ROW(O),
+    {CQ_COUNT(O, "rows", n, CHANGES, 0, 0, 0, "N", "this many rows, held in memory; all if there are fewer"),
+     .letter = 'n', .otherwise = ""},
+    {CQ_NUMBER(O, "share", share, CHANGES, 0, 0, 1, "X", "or each row with this probability"), .otherwise = ""},
+    {CQ_COUNT(O, "seed", seed, CHANGES, 1, 0, 0, "N", "of the random numbers")},
+    CQ_CORPUS_OUTPUT_ROWS(O),
+};
+#undef O
+static cq_status check_sample_options(const void *options, cq_error *error) {
+  const cq_corpus_sample_options *o = options;
+  return (o->n > 0) != (o->share > 0) ? CQ_OK
+                                      : cq_fail(error, CQ_ERR_ARGUMENT, "expected either rows or share, above 0");
+}
+const cq_option_group cq_group_corpus_sample = {
+    .name = "corpus-sample", CQ_ROWS(cq_corpus_sample_options, option_rows), .check = check_sample_options};
+
 /* A row that is kept, and which of all it was. */
 typedef struct kept {
   uint64_t number;
@@ -40,7 +58,7 @@ static cq_status take_some(cq_row_writer *w, cq_row_reader *rows, const cq_corpu
     uint64_t place = n;
     if (n == o->n) {
       place = cq_random_below(&random, number + 1);
-      cq_corpus_lose(rows->counts, not_drawn);
+      cq_corpus_drop(rows->counts, not_drawn);
       if (place >= n) continue;
     } else if (!cq_reserve((void **)&items, &capacity, n + 1, sizeof *items)) {
       status = cq_fail_memory(error, "sampled rows");
@@ -73,18 +91,20 @@ static cq_status throw_coin(const char **why, void *context, const cq_row *row, 
   return CQ_OK;
 }
 
-cq_status cq_corpus_sample(cq_corpus_counts *counts, const cq_corpus_sample_options *o, cq_error *error) {
+cq_status cq_corpus_sample(cq_corpus_counts *counts, const cq_corpus_sample_options *options, cq_error *error) {
+  cq_corpus_sample_options o;
   *counts = (cq_corpus_counts){0};
-  if (o->n == 0 && !(o->share > 0 && o->share <= 1))
-    return cq_fail(error, CQ_ERR_ARGUMENT, "neither a number of rows nor a share of them within (0, 1]");
-  coin c = {.o = o};
-  cq_row_reader rows = {.paths = o->inputs, .n_paths = o->n_inputs, .least = 1, .flow = &o->flow, .counts = counts};
-  cq_status status = cq_corpus_check_inputs(o->inputs, o->n_inputs, NULL, 0, error);
-  if (!status && o->n == 0) return cq_corpus_choose(&rows, throw_coin, &c, error);
-  cq_row_writer writer;
-  if (!status) status = cq_row_writer_open(&writer, &o->flow, counts, error);
+  cq_status status = cq_options_take(&o, &cq_group_corpus_sample, options, error);
   if (status) return status;
-  status = take_some(&writer, &rows, o, error);
+  coin c = {.o = &o};
+  const cq_corpus_flow flow = CQ_CORPUS_FLOW(&o);
+  cq_row_reader rows = {.paths = o.inputs, .n_paths = o.n_inputs, .min_columns = 1, .flow = &flow, .counts = counts};
+  status = cq_corpus_check_inputs(o.inputs, o.n_inputs, NULL, 0, error);
+  if (!status && o.n == 0) return cq_corpus_choose(&rows, throw_coin, &c, error);
+  cq_row_writer writer;
+  if (!status) status = cq_row_writer_open(&writer, &flow, counts, error);
+  if (status) return status;
+  status = take_some(&writer, &rows, &o, error);
   cq_row_reader_close(&rows);
   return cq_row_writer_finish(&writer, status, error);
 }

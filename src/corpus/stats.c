@@ -10,11 +10,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define O cq_corpus_stats_options
+static const cq_option option_rows[] = {CQ_CORPUS_INPUT_ROW(O), CQ_CORPUS_SKIP_BAD_ROW(O)};
+#undef O
+const cq_option_group cq_group_corpus_stats = {.name = "corpus-stats", CQ_ROWS(cq_corpus_stats_options, option_rows)};
+
 enum { SHORT = 4096 }; /* lengths below are counted, the few others kept one by one */
 
 /* A column's counts. */
 typedef struct tally {
-  uint64_t n, n_empty, n_characters, n_words, most;
+  uint64_t n, n_empty, n_characters, n_words, max;
   uint64_t lengths[SHORT];
   uint64_t *long_ones; /* [n_long] */
   size_t n_long, capacity;
@@ -23,7 +28,7 @@ typedef struct tally {
 } tally;
 
 typedef struct stats {
-  tally *columns[CQ_ROW_MOST]; /* [n] */
+  tally *columns[CQ_ROW_MAX]; /* [n] */
   size_t n;
   cq_key_set rows;
   cq_builder room;
@@ -45,7 +50,7 @@ static bool add_side(tally *t, cq_slice text) {
   }
   const uint64_t length = cq_utf8_length(text.data, text.n);
   t->n_characters += length, t->n_words += count_words(text);
-  t->most = length > t->most ? length : t->most;
+  t->max = length > t->max ? length : t->max;
   if (length < SHORT)
     t->lengths[length]++;
   else if (cq_reserve((void **)&t->long_ones, &t->capacity, t->n_long + 1, sizeof *t->long_ones))
@@ -71,7 +76,7 @@ static cq_status add_row(cq_corpus_figures *out, stats *s, const cq_row *row, cq
   return CQ_OK;
 }
 
-/* The least length that a share of the sentences do not exceed; the long ones in their order. */
+/* The smallest length that a share of the sentences do not exceed; the long ones in their order. */
 static uint64_t length_of_share(const tally *t, double share) {
   const double wanted = share * (double)(t->n - t->n_empty);
   uint64_t n = 0;
@@ -95,10 +100,10 @@ static void sum_up(cq_corpus_column *out, tally *t) {
   out->n_distinct = t->distinct.n;
   out->mean_characters = (double)t->n_characters / (double)n, out->mean_words = (double)t->n_words / (double)n;
   out->median_characters = length_of_share(t, 0.5), out->characters_95 = length_of_share(t, 0.95);
-  out->most_characters = t->most;
+  out->max_characters = t->max;
   uint64_t before = UINT64_MAX;
   int last = -1;
-  for (int i = 0; i < CQ_CORPUS_MOST_SCRIPTS; i++) { /* the next most frequent, of equally frequent ones by number */
+  for (int i = 0; i < CQ_CORPUS_MAX_SCRIPTS; i++) { /* the next most frequent, of equally frequent ones by number */
     int best = -1;
     for (int s = 0; s < CQ_N_SCRIPTS; s++)
       if (t->scripts[s] > 0 && (t->scripts[s] < before || (t->scripts[s] == before && s > last)) &&
@@ -111,13 +116,17 @@ static void sum_up(cq_corpus_column *out, tally *t) {
   }
 }
 
-cq_status cq_corpus_stats(cq_corpus_figures *out, const cq_corpus_stats_options *o, cq_error *error) {
+cq_status cq_corpus_stats(cq_corpus_figures *out, const cq_corpus_stats_options *options, cq_error *error) {
+  cq_corpus_stats_options o;
   *out = (cq_corpus_figures){0};
+  cq_status status = cq_options_take(&o, &cq_group_corpus_stats, options, error);
+  if (status) return status;
   stats s = {0};
   cq_corpus_counts counts = {0};
   cq_row row;
-  cq_row_reader rows = {.paths = o->inputs, .n_paths = o->n_inputs, .least = 1, .flow = &o->flow, .counts = &counts};
-  cq_status status = cq_corpus_check_inputs(o->inputs, o->n_inputs, NULL, 0, error);
+  const cq_corpus_flow flow = {.skip_bad = o.skip_bad, .progress = o.progress, .progress_context = o.progress_context};
+  cq_row_reader rows = {.paths = o.inputs, .n_paths = o.n_inputs, .min_columns = 1, .flow = &flow, .counts = &counts};
+  status = cq_corpus_check_inputs(o.inputs, o.n_inputs, NULL, 0, error);
   while (!status) {
     status = cq_row_reader_next(&row, &rows, error);
     if (status || row.n == 0) break;
@@ -136,7 +145,7 @@ cq_status cq_corpus_stats(cq_corpus_figures *out, const cq_corpus_stats_options 
   cq_key_set_free(&s.rows);
   cq_builder_free(&s.room);
   out->n_columns = s.n;
-  if (counts.n_losses > 0) out->n_malformed = counts.losses[0].n; /* there is no other loss */
+  if (counts.n_reasons > 0) out->n_malformed = counts.dropped[0].n; /* there is no other reason */
   if (status) cq_corpus_figures_free(out);
   return status;
 }

@@ -3,8 +3,8 @@
  *   sentences.csv   1276 <tab> eng <tab> Let's try something.
  *   links.csv       1276 <tab> 5350                                two sentences that translate one another
  *
- * The sentences of the two languages are held in memory. A link that is there both ways gives one row: Tatoeba lists
- * each twice, and of a and b only the way from the first language counts. */
+ * The sentences of the two languages are held in memory. A link that is there in both directions gives one row: Tatoeba
+ * lists each twice, and only the direction from the first language counts. */
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/map.h"
@@ -14,7 +14,7 @@
 #include <string.h>
 
 typedef struct tatoeba {
-  cq_form base;
+  cq_format_reader base;
   cq_row_reader links;
   cq_map places[2]; /* of a language: id -> which of texts */
   cq_slice *texts;
@@ -35,8 +35,11 @@ static cq_status keep_sentence(tatoeba *t, int side, const cq_row *row, cq_error
 static cq_status read_sentences(tatoeba *t, cq_error *error) {
   const cq_corpus_convert_options *o = t->base.o;
   cq_corpus_counts uncounted = {0}; /* sentences are no rows */
-  cq_row_reader rows = {
-      .paths = o->inputs + 1, .n_paths = o->n_inputs - 1, .least = 3, .flow = &o->flow, .counts = &uncounted};
+  cq_row_reader rows = {.paths = o->inputs + 1,
+                        .n_paths = o->n_inputs - 1,
+                        .min_columns = 3,
+                        .flow = &t->base.flow,
+                        .counts = &uncounted};
   cq_row row;
   cq_status status;
   for (;;) {
@@ -47,23 +50,23 @@ static cq_status read_sentences(tatoeba *t, cq_error *error) {
     if (status) break;
   }
   cq_row_reader_close(&rows);
-  cq_corpus_add_losses(t->base.counts, &uncounted);
+  cq_corpus_add_dropped(t->base.counts, &uncounted);
   for (size_t i = 0; !status && i < 2; i++)
     if (t->places[i].n == 0) status = cq_fail(error, CQ_ERR_ARGUMENT, "no sentence is of language '%s'", o->columns[i]);
   return status;
 }
 
-static cq_status open_tatoeba(cq_form *form, cq_error *error) {
-  tatoeba *t = (tatoeba *)form;
-  if (form->o->n_columns != 2)
-    return cq_fail(error, CQ_ERR_ARGUMENT, "tatoeba: %zu languages, expected 2", form->o->n_columns);
+static cq_status open_tatoeba(cq_format_reader *reader, cq_error *error) {
+  tatoeba *t = (tatoeba *)reader;
+  if (reader->o->n_columns != 2)
+    return cq_fail(error, CQ_ERR_ARGUMENT, "tatoeba: %zu languages, expected 2", reader->o->n_columns);
   t->links = (cq_row_reader){
-      .paths = form->o->inputs, .n_paths = 1, .least = 2, .flow = &form->o->flow, .counts = form->counts};
+      .paths = reader->o->inputs, .n_paths = 1, .min_columns = 2, .flow = &reader->flow, .counts = reader->counts};
   return read_sentences(t, error);
 }
 
-static cq_status next_row(cq_row *out, cq_form *form, cq_error *error) {
-  tatoeba *t = (tatoeba *)form;
+static cq_status next_row(cq_row *out, cq_format_reader *reader, cq_error *error) {
+  tatoeba *t = (tatoeba *)reader;
   for (;;) {
     cq_status status = cq_row_reader_next(out, &t->links, error);
     if (status || out->n == 0) return status;
@@ -74,23 +77,23 @@ static cq_status next_row(cq_row *out, cq_form *form, cq_error *error) {
       out->n = 2;
       return CQ_OK;
     }
-    cq_corpus_lose(form->counts, "other languages, or the other way");
+    cq_corpus_drop(reader->counts, "other languages, or the other direction");
   }
 }
 
-static void close_tatoeba(cq_form *form) {
-  tatoeba *t = (tatoeba *)form;
+static void close_tatoeba(cq_format_reader *reader) {
+  tatoeba *t = (tatoeba *)reader;
   cq_row_reader_close(&t->links);
   for (size_t i = 0; i < 2; i++) cq_map_free(&t->places[i]);
   cq_free(t->texts);
   cq_arena_free(&t->arena);
 }
 
-const cq_form_kind cq_form_tatoeba = {
+const cq_format cq_format_tatoeba = {
     .about = {.name = "tatoeba",
               .inputs = "LINKS SENTENCES...",
-              .least_inputs = 2,
-              .most_inputs = 1024,
+              .min_inputs = 2,
+              .max_inputs = 1024,
               .has_columns = true,
               .help = "Tatoeba's exports links.csv and sentences.csv, or those of single languages; --columns eng,fra"},
     .size = sizeof(tatoeba),

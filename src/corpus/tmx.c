@@ -1,4 +1,4 @@
-/* TMX, the exchange form of translation memories (LISA 2005, 1.4b), plain or gzipped, in UTF-8, UTF-16 or Latin-1:
+/* TMX, the exchange format of translation memories (LISA 2005, 1.4b), plain or gzipped, in UTF-8, UTF-16 or Latin-1:
  *
  *   <tu> <tuv xml:lang="en-GB"><seg>It <hi>rains</hi>.</seg></tuv> <tuv xml:lang="de"><seg>Es regnet.</seg></tuv> </tu>
  *
@@ -13,7 +13,7 @@
 #include <strings.h>
 
 typedef struct tmx {
-  cq_form base;
+  cq_format_reader base;
   cq_xml *xml;
   cq_builder *texts; /* [n_columns] of the unit */
   bool *is_there;    /* [n_columns] */
@@ -84,9 +84,9 @@ static cq_status open_input(tmx *t, cq_error *error) {
   return cq_xml_open(&t->xml, t->base.o->inputs[t->next_input++], ear, error);
 }
 
-static cq_status open_tmx(cq_form *form, cq_error *error) {
-  tmx *t = (tmx *)form;
-  const size_t n = form->o->n_columns;
+static cq_status open_tmx(cq_format_reader *reader, cq_error *error) {
+  tmx *t = (tmx *)reader;
+  const size_t n = reader->o->n_columns;
   if (n == 0) return cq_fail(error, CQ_ERR_ARGUMENT, "tmx: which languages?");
   t->texts = cq_alloc_array_zeroed(n, sizeof *t->texts);
   t->is_there = cq_alloc_array_zeroed(n, sizeof *t->is_there);
@@ -94,49 +94,49 @@ static cq_status open_tmx(cq_form *form, cq_error *error) {
   return open_input(t, error);
 }
 
-static cq_status next_row(cq_row *out, cq_form *form, cq_error *error) {
-  tmx *t = (tmx *)form;
+static cq_status next_row(cq_row *out, cq_format_reader *reader, cq_error *error) {
+  tmx *t = (tmx *)reader;
   out->n = 0;
   for (;;) {
     bool more, complete = true;
     cq_status status = cq_xml_read(&more, t->xml, error);
     if (!status && !more) {
-      if (form->counts->n_read == t->n_before)
-        return cq_fail_file(error, CQ_ERR_FORMAT, form->o->inputs[t->next_input - 1], "no <tu> in it: is it TMX?");
-      t->n_before = form->counts->n_read;
-      if (t->next_input == form->o->n_inputs) return CQ_OK;
+      if (reader->counts->n_read == t->n_before)
+        return cq_fail_file(error, CQ_ERR_FORMAT, reader->o->inputs[t->next_input - 1], "no <tu> in it: is it TMX?");
+      t->n_before = reader->counts->n_read;
+      if (t->next_input == reader->o->n_inputs) return CQ_OK;
       cq_xml_close(t->xml);
       t->xml = NULL;
       status = open_input(t, error);
       if (!status) continue;
     }
-    if (!status) status = cq_corpus_count_row(form->counts, &form->o->flow, error);
+    if (!status) status = cq_corpus_count_row(reader->counts, &reader->flow, error);
     if (status) return status;
-    for (size_t c = 0; c < form->o->n_columns; c++) {
+    for (size_t c = 0; c < reader->o->n_columns; c++) {
       complete &= t->is_there[c];
       out->columns[c] = (cq_slice){t->texts[c].data ? t->texts[c].data : "", t->texts[c].n};
     }
     if (complete) {
-      out->n = form->o->n_columns;
+      out->n = reader->o->n_columns;
       return CQ_OK;
     }
-    cq_corpus_lose(form->counts, "without a language");
+    cq_corpus_drop(reader->counts, "without a language");
   }
 }
 
-static void close_tmx(cq_form *form) {
-  tmx *t = (tmx *)form;
+static void close_tmx(cq_format_reader *reader) {
+  tmx *t = (tmx *)reader;
   cq_xml_close(t->xml);
-  for (size_t c = 0; t->texts && c < form->o->n_columns; c++) cq_builder_free(&t->texts[c]);
+  for (size_t c = 0; t->texts && c < reader->o->n_columns; c++) cq_builder_free(&t->texts[c]);
   cq_free(t->texts);
   cq_free(t->is_there);
 }
 
-const cq_form_kind cq_form_tmx = {
+const cq_format cq_format_tmx = {
     .about = {.name = "tmx",
               .inputs = "FILE...",
-              .least_inputs = 1,
-              .most_inputs = 1024,
+              .min_inputs = 1,
+              .max_inputs = 1024,
               .has_columns = true,
               .help = "translation memories: units that have all languages of --columns en,de"},
     .size = sizeof(tmx),

@@ -21,7 +21,7 @@ typedef struct dump {
 } dump;
 
 typedef struct wikititles {
-  cq_form base;
+  cq_format_reader base;
   dump pages;
   cq_map titles; /* number of a page, as text -> where its other title begins in texts */
   cq_builder texts, title;
@@ -57,11 +57,11 @@ static bool take_value(size_t *begin, size_t *end, dump *d) {
 }
 
 /* The next line of tuples; *over at the end of the file. */
-static cq_status next_insert(bool *over, dump *d, cq_form *form, cq_error *error) {
+static cq_status next_insert(bool *over, dump *d, cq_format_reader *reader, cq_error *error) {
   static const char insert[] = "INSERT INTO ", values[] = " VALUES ";
   for (;;) {
     cq_slice line;
-    cq_status status = cq_corpus_line(&line, d->lines, &form->o->flow, form->counts, error);
+    cq_status status = cq_corpus_line(&line, d->lines, &reader->flow, reader->counts, error);
     *over = !line.data;
     if (status || *over) return status;
     if (line.n < sizeof insert || memcmp(line.data, insert, sizeof insert - 1) != 0) continue;
@@ -73,16 +73,16 @@ static cq_status next_insert(bool *over, dump *d, cq_form *form, cq_error *error
     d->rest = line;
     if (!at || (size_t)(end - at) < sizeof values - 1) return broken(d, "VALUES", error);
     d->rest = (cq_slice){at + sizeof values - 1, (size_t)(end - at) - (sizeof values - 1)};
-    return cq_corpus_ask(form->counts, &form->o->flow, error);
+    return cq_corpus_ask(reader->counts, &reader->flow, error);
   }
 }
 
 /* The next tuple's first three values, valid until the call after; *over at the end. */
-static cq_status next_tuple(bool *over, dump *d, cq_form *form, cq_error *error) {
+static cq_status next_tuple(bool *over, dump *d, cq_format_reader *reader, cq_error *error) {
   size_t begin[3] = {0}, end[3] = {0};
   *over = false;
   if (d->rest.n == 0 || *d->rest.data == ';') {
-    const cq_status status = next_insert(over, d, form, error);
+    const cq_status status = next_insert(over, d, reader, error);
     if (status || *over) return status;
   } else if (!take(d, ',')) {
     return broken(d, "a comma", error);
@@ -135,36 +135,36 @@ static cq_status read_links(wikititles *w, cq_error *error) {
   return status;
 }
 
-static cq_status open_wikititles(cq_form *form, cq_error *error) {
-  wikititles *w = (wikititles *)form;
-  if (form->o->n_columns != 2)
-    return cq_fail(error, CQ_ERR_ARGUMENT, "wikititles: %zu languages, expected 2", form->o->n_columns);
+static cq_status open_wikititles(cq_format_reader *reader, cq_error *error) {
+  wikititles *w = (wikititles *)reader;
+  if (reader->o->n_columns != 2)
+    return cq_fail(error, CQ_ERR_ARGUMENT, "wikititles: %zu languages, expected 2", reader->o->n_columns);
   const cq_status status = read_links(w, error);
-  return status ? status : cq_lines_open(&w->pages.lines, form->o->inputs[0], error);
+  return status ? status : cq_lines_open(&w->pages.lines, reader->o->inputs[0], error);
 }
 
-static cq_status next_row(cq_row *out, cq_form *form, cq_error *error) {
-  wikititles *w = (wikititles *)form;
+static cq_status next_row(cq_row *out, cq_format_reader *reader, cq_error *error) {
+  wikititles *w = (wikititles *)reader;
   for (;;) {
     bool over;
-    cq_status status = next_tuple(&over, &w->pages, form, error);
+    cq_status status = next_tuple(&over, &w->pages, reader, error);
     out->n = 0;
     if (status || over) return status;
-    status = cq_corpus_count_row(form->counts, &form->o->flow, error);
+    status = cq_corpus_count_row(reader->counts, &reader->flow, error);
     if (status) return status;
     const cq_slice *page = w->pages.values;
     if (!cq_slice_equal(page[1], cq_slice_of("0"))) {
-      cq_corpus_lose(form->counts, "no article");
+      cq_corpus_drop(reader->counts, "no article");
       continue;
     }
     const uint64_t place = cq_map_get(&w->titles, page[0]);
     if (place == CQ_MAP_NONE) {
-      cq_corpus_lose(form->counts, "without a translation");
+      cq_corpus_drop(reader->counts, "without a translation");
       continue;
     }
     cq_builder_clear(&w->title);
     add_title(&w->title, page[2]);
-    if (w->title.failed) return cq_fail_memory(error, form->o->inputs[0]);
+    if (w->title.failed) return cq_fail_memory(error, reader->o->inputs[0]);
     out->columns[0] = (cq_slice){w->title.data ? w->title.data : "", w->title.n};
     out->columns[1] = cq_slice_of(w->texts.data + place);
     out->n = 2;
@@ -172,19 +172,19 @@ static cq_status next_row(cq_row *out, cq_form *form, cq_error *error) {
   }
 }
 
-static void close_wikititles(cq_form *form) {
-  wikititles *w = (wikititles *)form;
+static void close_wikititles(cq_format_reader *reader) {
+  wikititles *w = (wikititles *)reader;
   close_dump(&w->pages);
   cq_map_free(&w->titles);
   cq_builder_free(&w->texts);
   cq_builder_free(&w->title);
 }
 
-const cq_form_kind cq_form_wikititles = {
+const cq_format cq_format_wikititles = {
     .about = {.name = "wikititles",
               .inputs = "PAGE.sql LANGLINKS.sql",
-              .least_inputs = 2,
-              .most_inputs = 2,
+              .min_inputs = 2,
+              .max_inputs = 2,
               .has_columns = true,
               .help =
                   "titles of Wikipedia's articles and of those in another language, from two dumps; --columns en,de: "

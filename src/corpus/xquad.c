@@ -1,4 +1,4 @@
-/* Questions on paragraphs in the form of SQuAD, the same in two files of different languages (XQuAD):
+/* Questions on paragraphs in SQuAD's format, the same in two files of different languages (XQuAD):
  *
  *   {"data": [{"paragraphs": [{"context": "...", "qas": [{"id": "56be", "question": "...", "answers": [...]}]}]}]}
  *
@@ -13,7 +13,7 @@
 #include <string.h>
 
 typedef struct xquad {
-  cq_form base;
+  cq_format_reader base;
   json_t *files[2];
   cq_map questions; /* of the second file: id -> its json_t */
   cq_map contexts;  /* of the second file: id of a question -> the json_t of its paragraph */
@@ -65,11 +65,11 @@ static cq_status walk(xquad *x, size_t side, cq_error *error) {
   return CQ_OK;
 }
 
-static cq_status open_xquad(cq_form *form, cq_error *error) {
-  xquad *x = (xquad *)form;
+static cq_status open_xquad(cq_format_reader *reader, cq_error *error) {
+  xquad *x = (xquad *)reader;
   cq_status status = CQ_OK;
   for (size_t i = 0; !status && i < 2; i++) {
-    status = cq_json_read(&x->files[i], form->o->inputs[i], error);
+    status = cq_json_read(&x->files[i], reader->o->inputs[i], error);
     if (!status) status = walk(x, i, error);
   }
   return status;
@@ -85,8 +85,8 @@ static void set(cq_row *out, const json_t *a, const json_t *b, const char *key) 
   out->n = 2;
 }
 
-static cq_status next_row(cq_row *out, cq_form *form, cq_error *error) {
-  xquad *x = (xquad *)form;
+static cq_status next_row(cq_row *out, cq_format_reader *reader, cq_error *error) {
+  xquad *x = (xquad *)reader;
   const json_t *article, *paragraph, *question;
   out->n = 0;
   while ((article = item(x->files[0], "data", x->article))) {
@@ -99,10 +99,10 @@ static cq_status next_row(cq_row *out, cq_form *form, cq_error *error) {
       continue;
     }
     const json_t *other = find(&x->questions, text_of(question, "id"));
-    const cq_status status = cq_corpus_count_row(form->counts, &form->o->flow, error);
+    const cq_status status = cq_corpus_count_row(reader->counts, &reader->flow, error);
     if (status) return status;
     if (!other) {
-      cq_corpus_lose(form->counts, "without a translation");
+      cq_corpus_drop(reader->counts, "without a translation");
       x->question++;
     } else if (!x->context_is_done) {
       set(out, paragraph, find(&x->contexts, text_of(question, "id")), "context");
@@ -117,19 +117,19 @@ static cq_status next_row(cq_row *out, cq_form *form, cq_error *error) {
   return CQ_OK;
 }
 
-static void close_xquad(cq_form *form) {
-  xquad *x = (xquad *)form;
+static void close_xquad(cq_format_reader *reader) {
+  xquad *x = (xquad *)reader;
   for (size_t i = 0; i < 2; i++) json_decref(x->files[i]);
   cq_map_free(&x->questions);
   cq_map_free(&x->contexts);
 }
 
-const cq_form_kind cq_form_xquad = {
+const cq_format cq_format_xquad = {
     .about = {.name = "xquad",
               .inputs = "FIRST.json SECOND.json",
-              .least_inputs = 2,
-              .most_inputs = 2,
-              .help = "questions and paragraphs in SQuAD's form, the same in two languages: XQuAD; plain files"},
+              .min_inputs = 2,
+              .max_inputs = 2,
+              .help = "questions and paragraphs in SQuAD's format, the same in two languages: XQuAD; plain files"},
     .size = sizeof(xquad),
     .open = open_xquad,
     .next = next_row,

@@ -41,7 +41,7 @@ stderr_has "moses is read from SOURCE TARGET..."
 expect 2 data convert --from moses --columns 1,2 x.en x.de
 stderr_has "no columns to choose"
 expect 2 data convert --from parchment x.en
-stderr_has "no format 'parchment'"
+stderr_has "there is no format 'parchment'"
 refused "nowhere.de: cannot open" --from moses x.en nowhere.de
 refused "standard input is named 2 times" --from moses - -
 
@@ -61,7 +61,9 @@ printf 'id1\teins\nid2\tzwei\none\tun\n' >expected
 same expected stdout
 refused "t.tsv:1: 3 columns, expected at least 4" --from tsv --columns 1,4 t.tsv
 refused "column 'en', expected a number" --from tsv --columns en,de t.tsv
-refused "1 columns, expected 2" --from tsv --columns 1 t.tsv
+expect 2 data convert --from tsv --columns 1 t.tsv -o refused.tsv
+stderr_has "1 columns, expected 2"
+absent refused.tsv
 printf 'en\tde\tfr\nyes\tja\toui\nno\t\tnon\n' >ted.tsv
 converts 'oui\tyes\nnon\tno\n' --from ted2020 --columns fr,en ted.tsv
 converts 'yes\tja\n' --from ted2020 --columns en,de ted.tsv

@@ -19,8 +19,8 @@ gives 'Un chat.\tUn gatto.\nUn chat.\tIl gatto.\nUn chien.\tUn cane.\n' pivot en
 stderr_has "8 rows read, 3 written; 2 of the first, without a partner, 1 of the second, without a partner"
 gives 'Un chat.\tUn gatto.\nUn chat.\tIl gatto.\nUn chien.\tUn cane.\nLe chien.\tUn cane.\n' \
   pivot en-fr.tsv en-it.tsv --match normalised
-gives 'Un chat.\tUn gatto.\nUn chien.\tUn cane.\n' pivot en-fr.tsv en-it.tsv --most 1
-stderr_has "1 with more partners than --most"
+gives 'Un chat.\tUn gatto.\nUn chien.\tUn cane.\n' pivot en-fr.tsv en-it.tsv --max-partners 1
+stderr_has "1 with more partners than max-partners"
 awk -F '\t' '{ print $2 "\t" $1 "\tmore" }' en-it.tsv >it-en.tsv
 gives 'Un chat.\tUn gatto.\tmore\nUn chat.\tIl gatto.\tmore\nUn chien.\tUn cane.\tmore\n' pivot --on 1,2 en-fr.tsv it-en.tsv
 expect_from en-it.tsv 0 data pivot en-fr.tsv - # of standard input nobody knows the size: through parts on disk
@@ -45,10 +45,11 @@ same expected got
 [ -z "$(ls parts)" ] || fail "parts were left behind: $(ls parts)"
 expect 2 data pivot en-fr.tsv
 expect 2 data pivot en-fr.tsv en-it.tsv --on 1
+stderr_has "on is '1', expected two columns from 1 to 256, as 1,2"
 expect 2 data pivot en-fr.tsv en-it.tsv --on 1,0
 expect 1 data pivot en-fr.tsv en-it.tsv --on 3,1
 stderr_has "en-fr.tsv:1: 2 columns, expected at least 3"
-expect 1 data pivot - -
+expect 2 data pivot - -
 stderr_has "both files are standard input"
 TMPDIR="" expect_from en-it.tsv 0 data pivot en-fr.tsv -
 lines_are stdout 3
@@ -76,6 +77,7 @@ for seed in $(seq 1 200); do "$PROGRAM" data sample --rows 2 --seed "$seed" - 2>
 sort draws | uniq -c | awk '$1 < 20 || $1 > 65 { bad = 1 } END { exit NR != 10 || bad }' || fail "rows have different chances: $(sort -n draws | uniq -c | tr '\n' ' ')"
 expect 2 data sample thousand
 expect 2 data sample --rows 5 --share 0.1 thousand
+stderr_has "expected either rows or share"
 
 # Dedup: of rows, of sides; against test sets.
 printf 'A cat.\tUn chat.\na  CAT!\tun chat\nA cat.\tLe chat.\nNo.\tUn chat.\n\xc3\x89t\xc3\xa9\tSummer\nE\xcc\x81TE\xcc\x81\tsummer\n...\t!!!\n...\t???\n' >d.tsv
@@ -140,14 +142,14 @@ printf "The cat's dog, or a Cat; sleeps.\nNothing here.\nThe dog of a man\nСК�
 gives "The cat's dog, or a Cat; sleeps.\tdie cat's dog, or a Katze; schläft.\nThe dog of a man\tdie dog of a man\nСКАЗКА, казка!\tСКАЗКА, Märchen!\n" \
   gloss --dictionary words.tsv g.txt
 stderr_has "4 rows read, 3 written; 1 without a word of the dictionary"
-gives 'СКАЗКА, казка!\tСКАЗКА, Märchen!\n' gloss -d words.tsv --least 0.5 g.txt
+gives 'СКАЗКА, казка!\tСКАЗКА, Märchen!\n' gloss -d words.tsv --min-known 0.5 g.txt
 stderr_has "1 written; 2 with too few words of the dictionary, 1 without a word of the dictionary"
 printf 'straße\tstreet\nλόγος\tword\ncaf\xc3\xa9\tcoffee\n' >folded.tsv
 printf 'STRASSE ΛΌΓΟΣ CAFE\xcc\x81 x\n' >folded.txt
 gives 'STRASSE ΛΌΓΟΣ CAFE\xcc\x81 x\tstreet word coffee x\n' gloss -d folded.tsv folded.txt
 printf 'a a a a a a a b b b b b b b b b b b b b b b b b b\n' >share.txt # 7 of 25: what is a little more than 0.28
 printf 'a\tx\n\xff\nalone\n' >a.tsv
-expect 0 data gloss --skip-bad -d a.tsv --least 0.28 share.txt
+expect 0 data gloss --skip-bad -d a.tsv --min-known 0.28 share.txt
 stderr_has "3 rows read, 1 written; 2 malformed"
 printf 'one\teins\none\tein\teiner\n' >number.tsv
 printf 'x\tone\n%.0s' 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 >ones.tsv
@@ -172,7 +174,7 @@ stderr_has "dictionary"
 printf 'A cat sat.\tЧай\n\tпусто\nA cat sat.\tTom\nYes!\tyes\nTom\tтри слова тут\n...\t12\n' >s.tsv
 expect 0 data stats s.tsv --csv
 cat >expected <<'END'
-column,rows,empty,distinct,characters,median,95%,most,words,script
+column,rows,empty,distinct,characters,median,95%,max,words,script
 1,6,1,4,6.0,4,10,10,1.8,Latin 80.0% none 20.0%
 2,6,0,6,4.8,3,13,13,1.3,Cyrillic 50.0% Latin 33.3% none 16.7%
 END

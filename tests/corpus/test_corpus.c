@@ -108,84 +108,83 @@ static void progress_may_stop(void **state) {
   for (int i = 0; i < 20000; i++) cq_builder_printf(&text, "%d\t%d\n", i, i);
   const char *in = file(0, "many.tsv", text.data);
   cq_builder_free(&text);
-  cq_corpus_sample_options o = {.inputs = &in, .n_inputs = 1, .share = 1};
+  cq_corpus_sample_options o = cq_corpus_sample_default_options();
   cq_corpus_counts counts;
   snprintf(paths[1], sizeof paths[1], "%s", test_path("stopped.tsv"));
-  o.flow = (cq_corpus_flow){.output = paths[1], .progress = refuse, .progress_context = &told};
+  o.inputs = &in, o.n_inputs = 1, o.share = 1;
+  o.output = paths[1], o.progress = refuse, o.progress_context = &told;
   assert_int_equal(cq_corpus_sample(&counts, &o, NULL), CQ_ERR_STOPPED);
   assert_true(told > 0 && told < 20000);
   assert_int_not_equal(access(paths[1], F_OK), 0);
 }
 
-typedef cq_status (*job)(cq_corpus_counts *counts, const cq_corpus_flow *flow, cq_error *error);
+typedef cq_status (*job)(cq_corpus_counts *counts, const char *output, cq_error *error);
 
-static cq_status convert(cq_corpus_counts *counts, const cq_corpus_flow *flow, cq_error *error, const char *format,
+static cq_status convert(cq_corpus_counts *counts, const char *output, cq_error *error, const char *format,
                          const char *first, const char *second, bool columns) {
   const char *const inputs[] = {first, second}, *const languages[] = {"en", "de"};
-  const cq_corpus_convert_options o = {.format = format,
-                                       .inputs = inputs,
-                                       .n_inputs = second ? 2 : 1,
-                                       .columns = languages,
-                                       .n_columns = columns ? 2 : 0,
-                                       .flow = *flow};
+  cq_corpus_convert_options o = cq_corpus_convert_default_options();
+  o.format = format, o.inputs = inputs, o.n_inputs = second ? 2 : 1;
+  o.columns = languages, o.n_columns = columns ? 2 : 0, o.output = output;
   return cq_corpus_convert(counts, &o, error);
 }
 
-static cq_status convert_moses(cq_corpus_counts *counts, const cq_corpus_flow *flow, cq_error *error) {
-  return convert(counts, flow, error, "moses", paths[0], paths[1], false);
+static cq_status convert_moses(cq_corpus_counts *counts, const char *output, cq_error *error) {
+  return convert(counts, output, error, "moses", paths[0], paths[1], false);
 }
-static cq_status convert_tmx(cq_corpus_counts *counts, const cq_corpus_flow *flow, cq_error *error) {
-  return convert(counts, flow, error, "tmx", paths[2], NULL, true);
+static cq_status convert_tmx(cq_corpus_counts *counts, const char *output, cq_error *error) {
+  return convert(counts, output, error, "tmx", paths[2], NULL, true);
 }
-static cq_status convert_opus(cq_corpus_counts *counts, const cq_corpus_flow *flow, cq_error *error) {
-  return convert(counts, flow, error, "opus", paths[3], directory, false);
+static cq_status convert_opus(cq_corpus_counts *counts, const char *output, cq_error *error) {
+  return convert(counts, output, error, "opus", paths[3], directory, false);
 }
-static cq_status convert_ids(cq_corpus_counts *counts, const cq_corpus_flow *flow, cq_error *error) {
-  return convert(counts, flow, error, "ids", paths[5], directory, false);
+static cq_status convert_ids(cq_corpus_counts *counts, const char *output, cq_error *error) {
+  return convert(counts, output, error, "ids", paths[5], directory, false);
 }
-static cq_status convert_tatoeba(cq_corpus_counts *counts, const cq_corpus_flow *flow, cq_error *error) {
-  return convert(counts, flow, error, "tatoeba", paths[6], paths[7], true);
+static cq_status convert_tatoeba(cq_corpus_counts *counts, const char *output, cq_error *error) {
+  return convert(counts, output, error, "tatoeba", paths[6], paths[7], true);
 }
-static cq_status convert_wikititles(cq_corpus_counts *counts, const cq_corpus_flow *flow, cq_error *error) {
-  return convert(counts, flow, error, "wikititles", paths[8], paths[9], true);
+static cq_status convert_wikititles(cq_corpus_counts *counts, const char *output, cq_error *error) {
+  return convert(counts, output, error, "wikititles", paths[8], paths[9], true);
 }
-static cq_status convert_xquad(cq_corpus_counts *counts, const cq_corpus_flow *flow, cq_error *error) {
-  return convert(counts, flow, error, "xquad", paths[10], paths[10], false);
+static cq_status convert_xquad(cq_corpus_counts *counts, const char *output, cq_error *error) {
+  return convert(counts, output, error, "xquad", paths[10], paths[10], false);
 }
-static cq_status pivot(cq_corpus_counts *counts, const cq_corpus_flow *flow, cq_error *error) {
-  const cq_corpus_pivot_options o = {
-      .inputs = {paths[11], paths[11]}, .on = {1, 1}, .match = CQ_CORPUS_NORMALISED, .flow = *flow};
+static cq_status pivot_rows(cq_corpus_counts *counts, const char *output, cq_error *error, const char *on,
+                            double memory_gb, cq_corpus_match match) {
+  cq_corpus_pivot_options o = cq_corpus_pivot_default_options();
+  o.first = o.second = paths[11], o.on = on, o.match = match, o.memory_gb = memory_gb, o.output = output;
   return cq_corpus_pivot(counts, &o, error);
 }
-static cq_status pivot_on_disk(cq_corpus_counts *counts, const cq_corpus_flow *flow, cq_error *error) {
-  const cq_corpus_pivot_options o = {.inputs = {paths[11], paths[11]}, .on = {1, 2}, .memory_gb = 1e-8, .flow = *flow};
-  return cq_corpus_pivot(counts, &o, error);
+static cq_status pivot(cq_corpus_counts *counts, const char *output, cq_error *error) {
+  return pivot_rows(counts, output, error, "1,1", 1, CQ_CORPUS_NORMALISED);
 }
-static cq_status sample(cq_corpus_counts *counts, const cq_corpus_flow *flow, cq_error *error) {
+static cq_status pivot_on_disk(cq_corpus_counts *counts, const char *output, cq_error *error) {
+  return pivot_rows(counts, output, error, "1,2", 1e-8, CQ_CORPUS_EXACT);
+}
+static cq_status sample(cq_corpus_counts *counts, const char *output, cq_error *error) {
   const char *in = paths[11];
-  const cq_corpus_sample_options o = {.inputs = &in, .n_inputs = 1, .n = 2, .flow = *flow};
+  cq_corpus_sample_options o = cq_corpus_sample_default_options();
+  o.inputs = &in, o.n_inputs = 1, o.n = 2, o.output = output;
   return cq_corpus_sample(counts, &o, error);
 }
-static cq_status dedup(cq_corpus_counts *counts, const cq_corpus_flow *flow, cq_error *error) {
+static cq_status dedup(cq_corpus_counts *counts, const char *output, cq_error *error) {
   const char *in = paths[11], *held_out = paths[0];
-  const cq_corpus_dedup_options o = {.inputs = &in,
-                                     .n_inputs = 1,
-                                     .held_out = &held_out,
-                                     .n_held_out = 1,
-                                     .match = CQ_CORPUS_NORMALISED,
-                                     .repeats = CQ_REPEATS_ANY,
-                                     .flow = *flow};
+  cq_corpus_dedup_options o = cq_corpus_dedup_default_options();
+  o.inputs = &in, o.n_inputs = 1, o.held_out = &held_out, o.n_held_out = 1, o.repeats = CQ_REPEATS_ANY;
+  o.output = output;
   return cq_corpus_dedup(counts, &o, error);
 }
-static cq_status filter(cq_corpus_counts *counts, const cq_corpus_flow *flow, cq_error *error) {
+static cq_status filter(cq_corpus_counts *counts, const char *output, cq_error *error) {
   const char *in = paths[11];
-  const cq_corpus_filter_options o = {.inputs = &in, .n_inputs = 1, .flow = *flow};
+  cq_corpus_filter_options o = cq_corpus_filter_default_options();
+  o.inputs = &in, o.n_inputs = 1, o.output = output;
   return cq_corpus_filter(counts, &o, error);
 }
-static cq_status gloss(cq_corpus_counts *counts, const cq_corpus_flow *flow, cq_error *error) {
+static cq_status gloss(cq_corpus_counts *counts, const char *output, cq_error *error) {
   const char *in = paths[0], *dictionary = paths[12];
-  const cq_corpus_gloss_options o = {
-      .inputs = &in, .n_inputs = 1, .dictionaries = &dictionary, .n_dictionaries = 1, .flow = *flow};
+  cq_corpus_gloss_options o = cq_corpus_gloss_default_options();
+  o.inputs = &in, o.n_inputs = 1, o.dictionaries = &dictionary, o.n_dictionaries = 1, o.output = output;
   return cq_corpus_gloss(counts, &o, error);
 }
 
@@ -218,13 +217,12 @@ static void every_allocation_may_fail(void **state) {
   file(12, "words.tsv", "a\tein\teine\nCAT\tKatze\n");
   snprintf(output, sizeof output, "%s", test_path("out.tsv.gz"));
   snprintf(directory, sizeof directory, "%s", test_path("."));
-  const cq_corpus_flow flow = {.output = output};
   for (size_t j = 0; j < sizeof jobs / sizeof *jobs; j++)
     for (long n = 1;; n++) {
       cq_corpus_counts counts;
       cq_error error = {0};
       cq_alloc_fail_at(n);
-      const cq_status status = jobs[j].run(&counts, &flow, &error);
+      const cq_status status = jobs[j].run(&counts, output, &error);
       const bool failed = cq_alloc_failed();
       cq_alloc_fail_at(0);
       if (status != (failed ? CQ_ERR_MEMORY : CQ_OK)) fail_msg("job %zu, allocation %ld: %s", j, n, error.message);

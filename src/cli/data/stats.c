@@ -5,29 +5,25 @@
 
 struct stats_args {
   size_t size;
-  bool skip_bad, json, csv;
+  bool json, csv;
 };
 
 static const cq_option stats_options[] = {
-    CLI_SKIP_BAD(struct stats_args, skip_bad),
     CLI_JSON(struct stats_args, json),
-    {.name = "csv",
-     .type = CQ_OPTION_FLAG,
-     .offset = offsetof(struct stats_args, csv),
-     .help = "print comma-separated values"},
+    {CQ_FLAG(struct stats_args, "csv", csv, KEEPS, "print comma-separated values")},
 };
 
 static void print_scripts(char *out, size_t size, const cq_corpus_column *column) {
   size_t n = 0;
   out[0] = '\0';
-  for (int i = 0; i < CQ_CORPUS_MOST_SCRIPTS && column->scripts[i].share > 0 && n < size; i++)
+  for (int i = 0; i < CQ_CORPUS_MAX_SCRIPTS && column->scripts[i].share > 0 && n < size; i++)
     n += (size_t)snprintf(out + n, size - n, "%s%s %.1f%%", i ? " " : "", column->scripts[i].name,
                           100 * column->scripts[i].share);
 }
 
 static int print_stats(const cq_corpus_figures *f, bool csv) {
   static const char *const heads[] = {"column", "rows", "empty", "distinct", "characters",
-                                      "median", "95%",  "most",  "words",    "script"};
+                                      "median", "95%",  "max",   "words",    "script"};
   cli_table table = {.n_columns = sizeof heads / sizeof *heads};
   char scripts[160];
   for (size_t i = 0; i < table.n_columns; i++) cli_table_cell(&table, "%s", heads[i]);
@@ -40,7 +36,7 @@ static int print_stats(const cq_corpus_figures *f, bool csv) {
     cli_table_cell(&table, "%.1f", column->mean_characters);
     cli_table_cell(&table, "%" PRIu64, column->median_characters);
     cli_table_cell(&table, "%" PRIu64, column->characters_95);
-    cli_table_cell(&table, "%" PRIu64, column->most_characters);
+    cli_table_cell(&table, "%" PRIu64, column->max_characters);
     cli_table_cell(&table, "%.1f", column->mean_words);
     print_scripts(scripts, sizeof scripts, column);
     cli_table_cell(&table, "%s", scripts);
@@ -59,11 +55,11 @@ static void print_stats_json(const cq_corpus_figures *f) {
     const cq_corpus_column *column = &f->columns[c];
     printf("%s\n  {\"rows\": %" PRIu64 ", \"empty\": %" PRIu64 ", \"distinct\": %" PRIu64
            ", \"mean_characters\": %.9g, "
-           "\"median_characters\": %" PRIu64 ", \"characters_95\": %" PRIu64 ", \"most_characters\": %" PRIu64
+           "\"median_characters\": %" PRIu64 ", \"characters_95\": %" PRIu64 ", \"max_characters\": %" PRIu64
            ", \"mean_words\": %.9g, \"scripts\": {",
            c ? "," : "", column->n, column->n_empty, column->n_distinct, column->mean_characters,
-           column->median_characters, column->characters_95, column->most_characters, column->mean_words);
-    for (int i = 0; i < CQ_CORPUS_MOST_SCRIPTS && column->scripts[i].share > 0; i++)
+           column->median_characters, column->characters_95, column->max_characters, column->mean_words);
+    for (int i = 0; i < CQ_CORPUS_MAX_SCRIPTS && column->scripts[i].share > 0; i++)
       printf("%s\"%s\": %.9g", i ? ", " : "", column->scripts[i].name, column->scripts[i].share);
     printf("}}");
   }
@@ -72,16 +68,15 @@ static void print_stats_json(const cq_corpus_figures *f) {
 
 static int run_stats(const cli_call *call) {
   const struct stats_args *args = call->options;
+  cq_corpus_stats_options *o = call->library;
   cq_corpus_figures figures;
-  cq_error error = {0};
-  cli_progress progress;
-  cq_corpus_stats_options o = {CLI_DATA_INPUTS(call)};
-  const cli_data_flow flow = {.skip_bad = args->skip_bad};
+  cli_data_run run = cli_data_start();
   if (args->json && args->csv) return cli_usage(call->path, "--json and --csv exclude each other");
-  o.flow = cli_data_flow_of(&flow, &progress);
-  const cq_status status = cq_corpus_stats(&figures, &o, &error);
-  cli_progress_clear(&progress);
-  if (status) return cli_fail_error(&error);
+  CLI_DATA_INPUTS(o, call);
+  CLI_DATA_WATCH(o, &run);
+  const cq_status status = cq_corpus_stats(&figures, o, &run.error);
+  cli_progress_clear(&run.progress);
+  if (status) return cli_fail_error(&run.error);
   int code = CLI_OK;
   if (args->json)
     print_stats_json(&figures);
@@ -96,16 +91,17 @@ static int run_stats(const cli_call *call) {
 
 const cli_command cli_data_stats = {
     .name = "stats",
-    .summary = "rows, lengths, scripts, repetitions of each column",
+    .summary = "count rows, lengths, scripts and distinct sentences of each column",
     .arguments = "[FILE...]",
     .min_arguments = 0,
     .max_arguments = -1,
     .description =
-        "A line for each column: its rows, those that are empty there, distinct sentences, and, of sentences "
-        "that are not empty, the characters of the mean, the median, all but 5 % and the longest, words "
-        "between blanks, and what they are written in. Files are taken one after the other; none is standard "
-        "input.",
+        "A line for each column: rows, empty sentences, distinct sentences; and of sentences that are not empty: "
+        "mean, median, 95th percentile and max of their characters, mean words (separated by blanks), and their "
+        "scripts. Files are read one after the other; without any, standard input.",
     .example = "calque data stats en-de.tsv.gz",
+    .group = "corpus-stats",
+    .taken = cli_data_inputs_taken,
     CLI_OPTIONS(struct stats_args, stats_options),
     .run = run_stats,
 };

@@ -59,7 +59,7 @@ static void option_help(const cq_option *o, const cq_options *values) {
            o->letter ? ',' : ' ', o->name, o->argument ? " " : "", o->argument ? o->argument : "");
   n = (size_t)snprintf(text, sizeof text, "%s", o->help);
   const char *const *choices = o->type == CQ_OPTION_YES_NO ? answers : o->choices;
-  const bool several = cq_option_is_several(o);
+  const bool several = cq_option_is_several(o) && !(o->flags & CQ_OPTION_COMMAS);
   for (size_t i = 0; choices && choices[i] && n < sizeof text; i++)
     n += (size_t)snprintf(text + n, sizeof text - n, "%s%s", i ? ", " : ": ", choices[i]);
   default_of(standard, sizeof standard, o, values);

@@ -13,6 +13,13 @@
   X(distill)                                                                                                           \
   X(finetune)                                                                                                          \
   X(finetune_training)                                                                                                 \
+  X(corpus_convert)                                                                                                    \
+  X(corpus_dedup)                                                                                                      \
+  X(corpus_filter)                                                                                                     \
+  X(corpus_gloss)                                                                                                      \
+  X(corpus_pivot)                                                                                                      \
+  X(corpus_sample)                                                                                                     \
+  X(corpus_stats)                                                                                                      \
   X(lexical)                                                                                                           \
   X(lexical_build)                                                                                                     \
   X(student)                                                                                                           \
