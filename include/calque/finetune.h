@@ -39,10 +39,10 @@ typedef struct cq_finetune_options {
   bool symmetric;                  /* pairs: the second is to find the first, too */
   const cq_training_options *run;  /* its output is needed */
 } cq_finetune_options;
-/* Scores to 5, a temperature of 0.05: group "finetune", with "finetune-training" within it. */
+/* Scores to 5, a temperature of 0.05: group "finetune", with "training" within it. */
 CQ_DEFAULT_OPTIONS(cq_finetune_options, cq_finetune_default_options, "finetune")
 /* A training's, but one epoch of batches of 16. */
-CQ_DEFAULT_OPTIONS(cq_training_options, cq_finetune_default_training, "finetune-training")
+CQ_DEFAULT_OPTIONS(cq_training_options, cq_finetune_default_training, "finetune.training")
 
 /* Runs to the end. result may be NULL. Errors: CQ_ERR_ARGUMENT, CQ_ERR_FORMAT (file and line), CQ_ERR_IO,
  * CQ_ERR_STOPPED, CQ_ERR_LIMIT when the loss is no number any more, CQ_ERR_MEMORY. */

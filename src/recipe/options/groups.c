@@ -12,7 +12,6 @@
   X(autoencode_search)                                                                                                 \
   X(distill)                                                                                                           \
   X(finetune)                                                                                                          \
-  X(finetune_training)                                                                                                 \
   X(corpus_convert)                                                                                                    \
   X(corpus_dedup)                                                                                                      \
   X(corpus_filter)                                                                                                     \

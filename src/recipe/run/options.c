@@ -82,11 +82,4 @@ static cq_status check_options(const void *options, cq_error *error) {
   return CQ_OK;
 }
 
-static void finetune_defaults(void *options) {
-  O *o = options;
-  o->epochs = 1, o->batch_pairs = 16;
-}
-
 const cq_option_group cq_group_training = {.name = "training", CQ_ROWS(O, option_rows), .check = check_options};
-const cq_option_group cq_group_finetune_training = {
-    .name = "finetune-training", CQ_ROWS(O, option_rows), .check = check_options, .defaults = finetune_defaults};

@@ -4,6 +4,6 @@
 
 #include "base/options.h"
 
-extern const cq_option_group cq_group_training, cq_group_finetune_training;
+extern const cq_option_group cq_group_training;
 
 #endif

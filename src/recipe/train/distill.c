@@ -44,7 +44,7 @@ static cq_status check_options(const void *options, cq_error *error) {
   return CQ_OK;
 }
 
-static const cq_option_part parts[] = {{&cq_group_training, offsetof(O, run)}};
+static const cq_option_part parts[] = {{&cq_group_training, offsetof(O, run), NULL}};
 const cq_option_group cq_group_distill = {
     .name = "distill", CQ_ROWS(O, option_rows), .parts = parts, .n_parts = 1, .check = check_options};
 #undef O
@@ -192,7 +192,7 @@ cq_status cq_distill(cq_training_result *result, const cq_distill_options *optio
   cq_training *t = &r->training;
   cq_builder what = {0};
   cq_status status = cq_options_take(&r->o, &cq_group_distill, options, error);
-  if (!status) status = cq_options_take(&training, &cq_group_training, o->run, error);
+  if (!status) status = cq_options_take_part(&training, &parts[0], o, error);
   if (!status) status = cq_group_check(&cq_group_training, &training, error); /* without a struct of its own, too */
   if (!status) status = cq_training_open(t, &training, &task, ctx, error);
   const cq_parallel_options text = cq_training_text_options(t);

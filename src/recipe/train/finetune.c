@@ -53,7 +53,12 @@ static cq_status check_options(const void *options, cq_error *error) {
   return CQ_OK;
 }
 
-static const cq_option_part parts[] = {{&cq_group_finetune_training, offsetof(O, run)}};
+static void training_defaults(void *options) {
+  cq_training_options *o = options;
+  o->epochs = 1, o->batch_pairs = 16;
+}
+
+static const cq_option_part parts[] = {{&cq_group_training, offsetof(O, run), training_defaults}};
 const cq_option_group cq_group_finetune = {
     .name = "finetune", CQ_ROWS(O, option_rows), .parts = parts, .n_parts = 1, .check = check_options};
 #undef O
@@ -368,7 +373,7 @@ cq_status cq_finetune(cq_training_result *result, const cq_finetune_options *opt
   run *r = cq_alloc_zeroed(sizeof *r);
   if (!r) return cq_fail_memory(error, "fine-tuning");
   cq_status status = cq_options_take(&r->o, &cq_group_finetune, options, error);
-  if (!status) status = cq_options_take(&training, &cq_group_finetune_training, r->o.run, error);
+  if (!status) status = cq_options_take_part(&training, &parts[0], &r->o, error);
   if (!status) status = cq_group_check(&cq_group_training, &training, error); /* without a struct of its own, too */
   r->tasks[LABELLED] = (task){.files = r->o.nli, .n_files = r->o.n_nli};
   r->tasks[SCORED] = (task){.files = r->o.scored, .n_files = r->o.n_scored};
