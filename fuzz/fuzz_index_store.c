@@ -56,15 +56,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
     CHECK(status == CQ_ERR_FORMAT || status == CQ_ERR_UNSUPPORTED || status == CQ_ERR_IO || status == CQ_ERR_MEMORY);
     return 0;
   }
-  const cq_index_info info = cq_index_store_info(store);
+  cq_index_snapshot *snapshot = cq_index_store_hold(store);
+  cq_index_store_close(store);
+  const cq_index_info info = cq_index_snapshot_info(snapshot);
   int64_t n_live = 0;
   CHECK(info.dim > 0 && info.n >= 0 && info.n * info.dim * 4 <= (int64_t)sizeof vectors);
   for (int64_t i = 0; i < info.n; i++) {
-    const cq_index_record r = cq_index_store_record(store, i);
+    const cq_index_record r = cq_index_snapshot_record(snapshot, i);
     CHECK(!memchr(r.id.data, '\t', r.id.n) && !memchr(r.text.data, '\n', r.text.n));
-    n_live += cq_index_store_is_live(store, i);
+    n_live += cq_index_snapshot_is_live(snapshot, i);
   }
   CHECK(n_live == info.n_live && info.n_approximate <= info.n);
-  cq_index_store_close(store);
+  cq_index_snapshot_release(snapshot);
   return 0;
 }

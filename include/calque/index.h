@@ -3,12 +3,18 @@
  *   cq_index_create("news.index", "multilingual", NULL, NULL, &err);
  *   cq_index_open(&index, "news.index", NULL, true, NULL, NULL, &err);
  *   cq_index_add(index, documents, n, ctx, &err), cq_index_commit(index, &err);
- *   cq_index_search(&hits, index, &query, 1, &options, ctx, &err);         // hits[0 .. k), best first
- *   free(hits), cq_index_free(index);
+ *   cq_index_search(&hits, index, &query, 1, &options, ctx, &err);
+ *   const cq_hit *best = cq_hits_of(hits, 0, &n_found);                    // best[0 .. n_found), best first
+ *   cq_hits_free(hits), cq_index_free(index);
  *
  * Search is exact unless an approximation is made, which pays from some millions of documents on. A change counts
  * when it is committed, all at once: a process killed at any moment leaves the index as it was before or as it is
- * after. One process writes at a time; readers need not wait. */
+ * after. One process has an index open for writing at a time; readers need not wait.
+ *
+ * Threads: all functions may be called on one index by any number of threads at once, but for cq_index_free. Those that
+ * change it wait for each other. A search works on one snapshot, the newest one when it begins, and its hits keep that
+ * snapshot: no commit changes what a search or its hits see. A commit is seen at once by the handle that it was made
+ * with; handles of other processes see it after cq_index_refresh. */
 #ifndef CALQUE_INDEX_H
 #define CALQUE_INDEX_H
 
@@ -36,11 +42,18 @@ CQ_API CQ_MUST_USE cq_status cq_index_create(const char *directory, const char *
 /* Opens an index.
  *   model    what encodes documents and queries; NULL: the one it was made with, by its name then, opened when it is needed
  *   writing  waits for nobody: CQ_ERR_ARGUMENT when it is open for writing elsewhere
+ *   notice   called by any thread that uses the index
  * Errors: CQ_ERR_ARGUMENT when the model is not the one it was made with (with NULL told by what needs it);
  * CQ_ERR_FORMAT, CQ_ERR_IO. */
 CQ_API CQ_MUST_USE cq_status cq_index_open(cq_index **out, const char *directory, const char *model, bool writing,
                                            cq_notice_fn notice, void *notice_context, cq_error *error);
-CQ_API void cq_index_free(cq_index *index);
+CQ_API void cq_index_free(cq_index *index); /* hits stay */
+/* Looks for what another process has committed since, for the searches that begin from now on: some microseconds where
+ * there is nothing, else the time to map the files and to find the lines of new documents.
+ *   changed  whether there was something; may be NULL
+ * Errors: CQ_ERR_ARGUMENT when another index is in its place; CQ_ERR_FORMAT, CQ_ERR_IO, CQ_ERR_MEMORY. The index stays
+ * as it was on an error. */
+CQ_API CQ_MUST_USE cq_status cq_index_refresh(cq_index *index, bool *changed, cq_error *error);
 CQ_API size_t cq_index_size(const cq_index *index); /* documents that count */
 CQ_API int cq_index_dim(const cq_index *index);
 CQ_API const char *cq_index_model(const cq_index *index); /* the name it was made with */
@@ -48,9 +61,9 @@ CQ_API const char *cq_index_model(const cq_index *index); /* the name it was mad
 CQ_API size_t cq_index_approximated(const cq_index *index);
 
 /* Adds documents, found after the next commit, in place of those that have their ids; and removes documents by id, of
- * which *n_removed were there. Errors: CQ_ERR_ARGUMENT for an id that is empty or comes twice before a commit, or for
- * a tab or newline in id or language or a newline in text; those of encoding; CQ_ERR_IO (a full disk: what counts is
- * untouched). */
+ * which *n_removed were there. A failed call changes nothing. Errors: CQ_ERR_ARGUMENT for an index that is not open for
+ * writing, for an id that is empty or comes twice before a commit, or for a tab or newline in id or language or a
+ * newline in text; those of encoding; CQ_ERR_IO (a full disk). */
 CQ_API CQ_MUST_USE cq_status cq_index_add(cq_index *index, const cq_document *documents, size_t n, cq_context *ctx,
                                           cq_error *error);
 CQ_API CQ_MUST_USE cq_status cq_index_remove(cq_index *index, const cq_slice *ids, size_t n, size_t *n_removed,
@@ -65,16 +78,17 @@ typedef enum cq_approximation {
 /* Makes, of the documents that count, or drops an approximation; it counts from the next commit on. Documents added
  * later are searched exactly beside it, until it is made anew. Two HNSW graphs of the same documents may differ.
  * Errors: CQ_ERR_UNSUPPORTED where calque's plugin for FAISS is missing; CQ_ERR_ARGUMENT for an index without
- * documents; CQ_ERR_IO, CQ_ERR_MEMORY. */
+ * documents, or one that is not open for writing; CQ_ERR_IO, CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_index_approximate(cq_index *index, cq_approximation method, cq_context *ctx,
                                                   cq_error *error);
 
-/* Makes the changes count. */
+/* Makes the changes of all threads count. A failed call leaves them as they were. Errors: CQ_ERR_ARGUMENT for an index
+ * that is not open for writing; CQ_ERR_IO, CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_index_commit(cq_index *index, cq_error *error);
 
 typedef struct cq_hit {
   double cosine;
-  cq_document document; /* borrowed until the next commit; id.data NULL: there are no more */
+  cq_document document; /* belongs to the hits */
 } cq_hit;
 
 typedef struct cq_search_options {
@@ -85,10 +99,19 @@ typedef struct cq_search_options {
 } cq_search_options;
 CQ_API cq_search_options cq_search_default_options(void); /* 10, all */
 
-/* The documents nearest to each query by cosine: *out [n_queries, k], best first, released with free().
- * Errors: those of encoding; CQ_ERR_ARGUMENT for k 0; CQ_ERR_MEMORY. */
-CQ_API CQ_MUST_USE cq_status cq_index_search(cq_hit **out, cq_index *index, const cq_slice *queries, size_t n_queries,
-                                             const cq_search_options *options, cq_context *ctx, cq_error *error);
+/* What a search found; good until it is released, whatever becomes of the index. May be read by any thread. */
+typedef struct cq_hits cq_hits;
+/* The documents nearest to a query (from 0), best first; *n of them, at most k. */
+CQ_API const cq_hit *cq_hits_of(const cq_hits *hits, size_t query, size_t *n);
+CQ_API void cq_hits_free(cq_hits *hits);
+
+/* The documents nearest to each query by cosine. Where there is an approximation but not calque's plugin for FAISS, the
+ * search is exact, and `notice` of cq_index_open is told, once. Where another process has replaced the approximation,
+ * the search is of what that process has committed.
+ * Errors: those of encoding; CQ_ERR_ARGUMENT for k 0; CQ_ERR_FORMAT for a broken approximation; CQ_ERR_MEMORY. */
+CQ_API CQ_MUST_USE cq_status cq_index_search(cq_hits **out, const cq_index *index, const cq_slice *queries,
+                                             size_t n_queries, const cq_search_options *options, cq_context *ctx,
+                                             cq_error *error);
 
 #ifdef __cplusplus
 }

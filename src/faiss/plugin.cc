@@ -34,9 +34,20 @@ template <typename F> int guarded(char *message, size_t message_size, F f) {
   return 1;
 }
 
-int make(void **out, int graph, size_t n, size_t dim, int n_threads, char *message, size_t message_size) {
+// OpenMP's threads for the calling thread, which may use OpenMP itself.
+class Threads {
+public:
+  explicit Threads(int n) : before(omp_get_max_threads()) { omp_set_num_threads(std::max(1, n)); }
+  ~Threads() { omp_set_num_threads(before); }
+  Threads(const Threads &) = delete;
+  Threads &operator=(const Threads &) = delete;
+
+private:
+  int before;
+};
+
+int make(void **out, int graph, size_t n, size_t dim, char *message, size_t message_size) {
   return guarded(message, message_size, [&] {
-    omp_set_num_threads(n_threads);
     const auto type = faiss::ScalarQuantizer::QT_8bit;
     if (graph) {
       auto index = std::make_unique<faiss::IndexHNSWSQ>(static_cast<int>(dim), type, links);
@@ -54,12 +65,14 @@ int make(void **out, int graph, size_t n, size_t dim, int n_threads, char *messa
   });
 }
 
-int train(void *index, const float *vectors, size_t n, char *message, size_t message_size) {
+int train(void *index, const float *vectors, size_t n, int n_threads, char *message, size_t message_size) {
+  const Threads threads(n_threads);
   return guarded(message, message_size,
                  [&] { static_cast<faiss::Index *>(index)->train(static_cast<int64_t>(n), vectors); });
 }
 
-int add(void *index, const float *vectors, size_t n, char *message, size_t message_size) {
+int add(void *index, const float *vectors, size_t n, int n_threads, char *message, size_t message_size) {
+  const Threads threads(n_threads);
   return guarded(message, message_size,
                  [&] { static_cast<faiss::Index *>(index)->add(static_cast<int64_t>(n), vectors); });
 }
@@ -68,29 +81,34 @@ int write(FILE *to, const void *index, char *message, size_t message_size) {
   return guarded(message, message_size, [&] { faiss::write_index(static_cast<const faiss::Index *>(index), to); });
 }
 
-int read(void **out, const char *path, size_t *n, size_t *dim, char *message, size_t message_size) {
+int read(void **out, FILE *from, size_t *n, size_t *dim, char *message, size_t message_size) {
   return guarded(message, message_size, [&] {
-    faiss::Index *index = faiss::read_index(path);
+    faiss::Index *index = faiss::read_index(from);
     *out = index;
     *n = static_cast<size_t>(index->ntotal);
     *dim = static_cast<size_t>(index->d);
   });
 }
 
-int search(int64_t *rows, void *index, const float *queries, size_t n_queries, size_t k, size_t effort, int n_threads,
-           char *message, size_t message_size) {
+int search(int64_t *rows, const void *index, const float *queries, size_t n_queries, size_t k, size_t effort,
+           int n_threads, char *message, size_t message_size) {
+  const Threads threads(static_cast<int>(std::min(n_queries, static_cast<size_t>(n_threads))));
   return guarded(message, message_size, [&] {
-    omp_set_num_threads(n_threads);
     std::vector<float> scores(n_queries * k);
-    auto *any = static_cast<faiss::Index *>(index);
+    const auto *any = static_cast<const faiss::Index *>(index);
     if (any == nullptr) throw std::invalid_argument("no index");
-    const auto n = static_cast<int64_t>(n_queries), n_best = static_cast<int64_t>(k);
-    if (auto *ivf = dynamic_cast<faiss::IndexIVF *>(any)) {
-      ivf->nprobe = std::min(ivf->nlist, effort ? effort : std::max<size_t>(8, ivf->nlist / 32));
-    } else if (auto *graph = dynamic_cast<faiss::IndexHNSW *>(any)) {
-      graph->hnsw.efSearch = static_cast<int>(std::max(k, effort ? effort : least_effort));
+    // Options of this search alone: others search the same index.
+    faiss::SearchParametersIVF of_lists;
+    faiss::SearchParametersHNSW of_graph;
+    const faiss::SearchParameters *parameters = nullptr;
+    if (const auto *ivf = dynamic_cast<const faiss::IndexIVF *>(any)) {
+      of_lists.nprobe = std::min(ivf->nlist, effort ? effort : std::max<size_t>(8, ivf->nlist / 32));
+      parameters = &of_lists;
+    } else if (dynamic_cast<const faiss::IndexHNSW *>(any) != nullptr) {
+      of_graph.efSearch = static_cast<int>(std::max(k, effort ? effort : least_effort));
+      parameters = &of_graph;
     }
-    any->search(n, queries, n_best, scores.data(), rows);
+    any->search(static_cast<int64_t>(n_queries), queries, static_cast<int64_t>(k), scores.data(), rows, parameters);
   });
 }
 

@@ -35,7 +35,7 @@ static cq_status load_plugin(const cq_faiss_plugin **out, cq_error *error) {
 /* --- building --- */
 
 static cq_status train(const cq_faiss_plugin *faiss, void *index, const float *vectors, size_t n, size_t dim,
-                       cq_error *error) {
+                       int n_threads, cq_error *error) {
   const cq_kernels *kernels = cq_kernels_best();
   const size_t n_taken = cq_smaller(n, CQ_FAISS_MOST_TRAINING_ROWS);
   char message[512];
@@ -43,13 +43,13 @@ static cq_status train(const cq_faiss_plugin *faiss, void *index, const float *v
   if (!sample) return cq_fail_memory(error, "a sample of vectors");
   for (size_t i = 0; i < n_taken; i++) /* evenly from all of them */
     kernels->normalize(sample + i * dim, NULL, vectors + i * n / n_taken * dim, 1, (int64_t)dim);
-  const int failed = faiss->train(index, sample, n_taken, message, sizeof message);
+  const int failed = faiss->train(index, sample, n_taken, n_threads, message, sizeof message);
   cq_free(sample);
   return failed ? cq_fail(error, CQ_ERR_MEMORY, "FAISS: %s", message) : CQ_OK;
 }
 
 static cq_status add(const cq_faiss_plugin *faiss, void *index, const float *vectors, size_t n, size_t dim,
-                     cq_error *error) {
+                     int n_threads, cq_error *error) {
   const cq_kernels *kernels = cq_kernels_best();
   char message[512];
   int failed = 0;
@@ -58,7 +58,7 @@ static cq_status add(const cq_faiss_plugin *faiss, void *index, const float *vec
   for (size_t first = 0; first < n && !failed; first += BLOCK) {
     const size_t count = cq_smaller(BLOCK, n - first);
     kernels->normalize(unit, NULL, vectors + first * dim, (int64_t)count, (int64_t)dim);
-    failed = faiss->add(index, unit, count, message, sizeof message);
+    failed = faiss->add(index, unit, count, n_threads, message, sizeof message);
   }
   cq_free(unit);
   return failed ? cq_fail(error, CQ_ERR_MEMORY, "FAISS: %s", message) : CQ_OK;
@@ -82,10 +82,11 @@ cq_status cq_approximate_build(const char *path, bool graph, const float *vector
   void *index = NULL;
   cq_status status = load_plugin(&faiss, error);
   if (status) return status;
-  if (faiss->make(&index, graph, n, dim, cq_context_n_threads(ctx), message, sizeof message))
+  if (faiss->make(&index, graph, n, dim, message, sizeof message))
     return cq_fail(error, CQ_ERR_MEMORY, "FAISS: %s", message);
-  status = train(faiss, index, vectors, n, dim, error);
-  if (!status) status = add(faiss, index, vectors, n, dim, error);
+  const int n_threads = cq_context_n_threads(ctx);
+  status = train(faiss, index, vectors, n, dim, n_threads, error);
+  if (!status) status = add(faiss, index, vectors, n, dim, n_threads, error);
   if (!status) status = save(faiss, index, path, error);
   faiss->free(index);
   return status;
@@ -98,8 +99,11 @@ cq_status cq_approximate_open(cq_approximate **out, const char *path, size_t n, 
   cq_approximate *a = cq_alloc_zeroed(sizeof *a);
   if (!a) return cq_fail_memory(error, path);
   cq_status status = load_plugin(&a->faiss, error);
-  if (!status && a->faiss->read(&a->index, path, &n_in_file, &dim_in_file, message, sizeof message))
+  FILE *file = status ? NULL : fopen(path, "rbe"); /* once it is open it does not matter whether it is replaced */
+  if (!status && !file) status = cq_fail_errno(error, path, "cannot open");
+  if (!status && a->faiss->read(&a->index, file, &n_in_file, &dim_in_file, message, sizeof message))
     status = cq_fail_file(error, CQ_ERR_FORMAT, path, "FAISS: %s", message);
+  if (file) fclose(file);
   if (!status && (n_in_file != n || dim_in_file != dim))
     status = cq_fail_file(error, CQ_ERR_FORMAT, path, "covers %zu vectors of %zu numbers, not %zu of %zu", n_in_file,
                           dim_in_file, n, dim);

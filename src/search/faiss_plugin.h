@@ -13,20 +13,20 @@
 extern "C" {
 #endif
 
-enum { CQ_FAISS_PLUGIN_VERSION = 1, CQ_FAISS_MOST_TRAINING_ROWS = 1 << 18 };
+enum { CQ_FAISS_PLUGIN_VERSION = 2, CQ_FAISS_MOST_TRAINING_ROWS = 1 << 18 };
 
 typedef struct cq_faiss_plugin {
   int version; /* CQ_FAISS_PLUGIN_VERSION */
   /* An empty index for n vectors of dim numbers; by graph (HNSW) or by lists (IVF), 8 bits a number. */
-  int (*make)(void **out, int graph, size_t n, size_t dim, int n_threads, char *message, size_t message_size);
+  int (*make)(void **out, int graph, size_t n, size_t dim, char *message, size_t message_size);
   /* On at most CQ_FAISS_MOST_TRAINING_ROWS. */
-  int (*train)(void *index, const float *vectors, size_t n, char *message, size_t message_size);
-  int (*add)(void *index, const float *vectors, size_t n, char *message, size_t message_size);
+  int (*train)(void *index, const float *vectors, size_t n, int n_threads, char *message, size_t message_size);
+  int (*add)(void *index, const float *vectors, size_t n, int n_threads, char *message, size_t message_size);
   int (*write)(FILE *to, const void *index, char *message, size_t message_size);
-  int (*read)(void **out, const char *path, size_t *n, size_t *dim, char *message, size_t message_size);
+  int (*read)(void **out, FILE *from, size_t *n, size_t *dim, char *message, size_t message_size);
   /* The rows of about the k nearest of each query: rows [n_queries, k], -1 where there are fewer. effort: lists
-   * looked into or candidates kept on the way; 0: as many as seem right. One search at a time. */
-  int (*search)(int64_t *rows, void *index, const float *queries, size_t n_queries, size_t k, size_t effort,
+   * looked into or candidates kept on the way; 0: as many as seem right. Any number of threads may search at once. */
+  int (*search)(int64_t *rows, const void *index, const float *queries, size_t n_queries, size_t k, size_t effort,
                 int n_threads, char *message, size_t message_size);
   void (*free)(void *index);
 } cq_faiss_plugin;

@@ -18,6 +18,25 @@ static cq_index_store *fresh(const char *name) {
   return s;
 }
 
+/* Of the newest snapshot, which the store holds. */
+static cq_index_snapshot *newest(cq_index_store *s) {
+  cq_index_snapshot *snapshot = cq_index_store_hold(s);
+  cq_index_snapshot_release(snapshot);
+  return snapshot;
+}
+
+static cq_index_info info_of(cq_index_store *s) {
+  return cq_index_snapshot_info(newest(s));
+}
+
+/* How many of them were there. */
+static size_t removed(cq_index_store *s, const char *id) {
+  const cq_slice slice = cq_slice_of(id);
+  size_t n;
+  assert_int_equal(cq_index_store_remove(s, &slice, 1, &n, NULL), CQ_OK);
+  return n;
+}
+
 static bool is(cq_slice slice, const char *text) {
   return cq_slice_equal(slice, cq_slice_of(text));
 }
@@ -28,40 +47,40 @@ static void changes_count_when_committed(void **state) {
   const cq_index_record records[] = {record("a", "de", "Eins."), record("b", "", "T\two.")};
   const float vectors[2 * DIM] = {1, 2, 3, 4, 5, 6};
   assert_int_equal(cq_index_store_append(s, records, 2, vectors, NULL), CQ_OK);
-  assert_int_equal(cq_index_store_info(s).n, 0);
+  assert_int_equal(info_of(s).n, 0);
   assert_int_equal(cq_index_store_open(&reader, test_path("one"), false, NULL), CQ_OK);
-  assert_int_equal(cq_index_store_info(reader).n, 0);
+  assert_int_equal(info_of(reader).n, 0);
   cq_index_store_close(reader);
   assert_int_equal(cq_index_store_commit(s, NULL), CQ_OK);
   assert_int_equal(cq_index_store_open(&reader, test_path("one"), false, NULL), CQ_OK);
-  const cq_index_info info = cq_index_store_info(reader);
+  const cq_index_info info = info_of(reader);
   assert_int_equal(info.n, 2);
   assert_int_equal(info.n_live, 2);
   assert_int_equal(info.dim, DIM);
   assert_string_equal(info.model, "a model");
   assert_string_equal(info.fingerprint, "f00d");
-  assert_memory_equal(cq_index_store_vectors(reader), vectors, sizeof vectors);
-  assert_true(is(cq_index_store_record(reader, 0).language, "de") &&
-              is(cq_index_store_record(reader, 1).text, "T\two."));
-  assert_int_equal(cq_index_store_find(s, cq_slice_of("b")), 1);
-  assert_int_equal(cq_index_store_find(s, cq_slice_of("c")), -1);
+  assert_memory_equal(cq_index_snapshot_vectors(newest(reader)), vectors, sizeof vectors);
+  assert_true(is(cq_index_snapshot_record(newest(reader), 0).language, "de") &&
+              is(cq_index_snapshot_record(newest(reader), 1).text, "T\two."));
   cq_index_store_close(reader);
   /* b anew, a removed: three records, one of them live. */
   const cq_index_record again = record("b", "en", "Two.");
   assert_int_equal(cq_index_store_append(s, &again, 1, vectors, NULL), CQ_OK);
-  cq_index_store_delete(s, 0);
+  assert_int_equal(removed(s, "a"), 1);
+  assert_int_equal(removed(s, "a"), 0);
+  assert_int_equal(removed(s, "c"), 0);
+  assert_int_equal(info_of(s).n_live, 2); /* as long as it is not committed */
   assert_int_equal(cq_index_store_commit(s, NULL), CQ_OK);
   cq_index_store_close(s);
   assert_int_equal(cq_index_store_open(&s, test_path("one"), true, NULL), CQ_OK);
-  assert_int_equal(cq_index_store_info(s).n, 3);
-  assert_int_equal(cq_index_store_info(s).n_live, 1);
-  assert_int_equal(cq_index_store_find(s, cq_slice_of("a")), -1);
-  assert_int_equal(cq_index_store_find(s, cq_slice_of("b")), 2);
-  assert_false(cq_index_store_is_live(s, 1));
+  assert_int_equal(info_of(s).n, 3);
+  assert_int_equal(info_of(s).n_live, 1);
+  assert_false(cq_index_snapshot_is_live(newest(s), 1));
   /* Another generation replaces the first. */
-  cq_index_store_delete(s, 2);
+  assert_int_equal(removed(s, "a"), 0);
+  assert_int_equal(removed(s, "b"), 1);
   assert_int_equal(cq_index_store_commit(s, NULL), CQ_OK);
-  assert_int_equal(cq_index_store_info(s).n_live, 0);
+  assert_int_equal(info_of(s).n_live, 0);
   cq_index_store_close(s);
   assert_int_not_equal(access(test_path("one/deleted-1"), F_OK), 0);
   assert_int_equal(access(test_path("one/deleted-2"), F_OK), 0);
@@ -77,9 +96,9 @@ static void what_was_not_committed_is_written_over(void **state) {
   assert_int_equal(cq_index_store_open(&s, test_path("two"), true, NULL), CQ_OK);
   assert_int_equal(cq_index_store_append(s, &kept, 1, second, NULL), CQ_OK);
   assert_int_equal(cq_index_store_commit(s, NULL), CQ_OK);
-  assert_int_equal(cq_index_store_info(s).n, 1);
-  assert_true(is(cq_index_store_record(s, 0).text, "K."));
-  assert_memory_equal(cq_index_store_vectors(s), second, sizeof second);
+  assert_int_equal(info_of(s).n, 1);
+  assert_true(is(cq_index_snapshot_record(newest(s), 0).text, "K."));
+  assert_memory_equal(cq_index_snapshot_vectors(newest(s)), second, sizeof second);
   cq_index_store_close(s);
 }
 
@@ -110,6 +129,91 @@ static void one_process_writes(void **state) {
   assert_int_equal(cq_index_store_open(&other, test_path("none"), false, NULL), CQ_ERR_IO);
 }
 
+/* A failed append leaves all as it was: the same documents can be added when what was wrong is mended. */
+static void a_failed_append_changes_nothing(void **state) {
+  (void)state;
+  cq_index_store *s = fresh("nine");
+  const float vectors[3 * DIM] = {1, 2, 3, 4, 5, 6, 7, 8, 9};
+  const cq_index_record old = record("a", "", "Old."),
+                        bad[] = {record("a", "", "x"), record("b", "", "y"), record("", "", "z")};
+  assert_int_equal(cq_index_store_append(s, &old, 1, vectors, NULL), CQ_OK);
+  assert_int_equal(cq_index_store_commit(s, NULL), CQ_OK);
+  assert_int_equal(cq_index_store_append(s, bad, 3, vectors, NULL), CQ_ERR_ARGUMENT);
+  assert_int_equal(cq_index_store_commit(s, NULL), CQ_OK);
+  assert_int_equal(info_of(s).n, 1);
+  assert_int_equal(info_of(s).n_live, 1);
+  assert_int_equal(cq_index_store_append(s, bad, 2, vectors, NULL), CQ_OK);
+  assert_int_equal(cq_index_store_commit(s, NULL), CQ_OK);
+  assert_int_equal(info_of(s).n, 3);
+  assert_int_equal(info_of(s).n_live, 2);
+  assert_false(cq_index_snapshot_is_live(newest(s), 0));
+  assert_int_equal(removed(s, "a"), 1);
+  cq_index_store_close(s);
+}
+
+/* A snapshot stays as it was while the index goes on, and after the store is closed; readers see what is new when they
+ * look for it. */
+static void snapshots_stay(void **state) {
+  (void)state;
+  cq_index_store *s = fresh("ten"), *reader, *other;
+  const float vectors[2 * DIM] = {1, 2, 3, 4, 5, 6};
+  const cq_index_record a = record("a", "de", "Eins."), b = record("b", "en", "Two.");
+  bool changed;
+  assert_int_equal(cq_index_store_append(s, &a, 1, vectors, NULL), CQ_OK);
+  assert_int_equal(cq_index_store_commit(s, NULL), CQ_OK);
+  assert_int_equal(cq_index_store_open(&reader, test_path("ten"), false, NULL), CQ_OK);
+  cq_index_snapshot *before = cq_index_store_hold(reader);
+  assert_int_equal(cq_index_store_refresh(reader, &changed, NULL), CQ_OK);
+  assert_false(changed);
+  assert_int_equal(cq_index_store_append(s, &b, 1, vectors + DIM, NULL), CQ_OK);
+  assert_int_equal(removed(s, "a"), 1);
+  assert_int_equal(cq_index_store_refresh(reader, &changed, NULL), CQ_OK);
+  assert_false(changed);
+  assert_int_equal(cq_index_store_commit(s, NULL), CQ_OK);
+  assert_int_equal(info_of(reader).n, 1);
+  assert_int_equal(cq_index_store_refresh(reader, &changed, NULL), CQ_OK);
+  assert_true(changed);
+  assert_int_equal(info_of(reader).n, 2);
+  assert_int_equal(info_of(reader).n_live, 1);
+  assert_true(is(cq_index_snapshot_record(newest(reader), 1).id, "b"));
+  assert_true(is(cq_index_snapshot_record(newest(reader), 1).text, "Two."));
+  assert_memory_equal(cq_index_snapshot_vectors(newest(reader)), vectors, sizeof vectors);
+  /* Another index in the same place is none of its future. */
+  assert_int_equal(rename(test_path("ten"), test_path("moved")), 0);
+  other = fresh("ten");
+  cq_error error = {0};
+  assert_int_equal(cq_index_store_refresh(reader, &changed, &error), CQ_ERR_ARGUMENT);
+  assert_non_null(strstr(error.message, "another index is in its place"));
+  assert_false(changed);
+  assert_int_equal(info_of(reader).n, 2);
+  cq_index_store_close(other);
+  cq_index_store_close(s);
+  cq_index_store_close(reader);
+  const cq_index_info info = cq_index_snapshot_info(before);
+  assert_int_equal(info.n, 1);
+  assert_int_equal(info.n_live, 1);
+  assert_true(is(cq_index_snapshot_record(before, 0).text, "Eins."));
+  assert_memory_equal(cq_index_snapshot_vectors(before), vectors, sizeof(float) * DIM);
+  cq_index_snapshot_release(before);
+}
+
+static void readers_do_not_write(void **state) {
+  (void)state;
+  cq_index_store_close(fresh("eleven"));
+  cq_index_store *s;
+  const cq_index_record one = record("a", "", "x");
+  const float vector[DIM] = {1, 2, 3};
+  cq_error error = {0};
+  size_t n;
+  assert_int_equal(cq_index_store_open(&s, test_path("eleven"), false, NULL), CQ_OK);
+  assert_int_equal(cq_index_store_append(s, &one, 1, vector, &error), CQ_ERR_ARGUMENT);
+  assert_non_null(strstr(error.message, "it is open for reading only"));
+  assert_int_equal(cq_index_store_remove(s, &one.id, 1, &n, NULL), CQ_ERR_ARGUMENT);
+  assert_int_equal(cq_index_store_set_approximate(s, false, NULL), CQ_ERR_ARGUMENT);
+  assert_int_equal(cq_index_store_commit(s, NULL), CQ_ERR_ARGUMENT);
+  cq_index_store_close(s);
+}
+
 /* Every file cut at every byte, and a manifest that lies. */
 static void broken_files_are_named(void **state) {
   (void)state;
@@ -118,7 +222,7 @@ static void broken_files_are_named(void **state) {
   const float vectors[2 * DIM] = {1, 2, 3, 4, 5, 6};
   assert_int_equal(cq_index_store_append(s, records, 2, vectors, NULL), CQ_OK);
   assert_int_equal(cq_index_store_commit(s, NULL), CQ_OK);
-  cq_index_store_delete(s, 0);
+  assert_int_equal(removed(s, "a"), 1);
   assert_int_equal(cq_index_store_commit(s, NULL), CQ_OK);
   cq_index_store_close(s);
   static const char *const files[] = {"five/documents", "five/vectors", "five/manifest.json"};
@@ -154,22 +258,28 @@ static void the_first_format_gets_a_fingerprint(void **state) {
   const cq_index_record one = record("a", "de", "Eins."), two = record("b", "de", "Zwei.");
   const float vector[DIM] = {1, 2, 3};
   size_t n;
-  cq_index_store *s = fresh("eleven");
+  bool changed;
+  cq_index_store *s = fresh("first"), *reader;
   cq_index_store_close(s);
-  write_text(test_path("eleven/manifest.json"), first);
+  write_text(test_path("first/manifest.json"), first);
+  assert_int_equal(cq_index_store_open(&reader, test_path("first"), false, NULL), CQ_OK);
   for (int again = 0; again < 2; again++) { /* changes without a fingerprint leave the format as it was */
-    assert_int_equal(cq_index_store_open(&s, test_path("eleven"), true, NULL), CQ_OK);
-    assert_null(cq_index_store_info(s).fingerprint);
+    assert_int_equal(cq_index_store_open(&s, test_path("first"), true, NULL), CQ_OK);
+    assert_null(info_of(s).fingerprint);
     assert_int_equal(cq_index_store_append(s, again ? &two : &one, 1, vector, NULL), CQ_OK);
     if (again) assert_int_equal(cq_index_store_set_fingerprint(s, "feed", NULL), CQ_OK);
     assert_int_equal(cq_index_store_commit(s, NULL), CQ_OK);
     cq_index_store_close(s);
+    assert_int_equal(cq_index_store_refresh(reader, &changed, NULL), CQ_OK);
+    assert_true(changed);
   }
-  assert_int_equal(cq_index_store_open(&s, test_path("eleven"), false, NULL), CQ_OK);
-  assert_string_equal(cq_index_store_info(s).fingerprint, "feed");
-  assert_int_equal(cq_index_store_info(s).n, 2);
+  assert_string_equal(info_of(reader).fingerprint, "feed");
+  cq_index_store_close(reader);
+  assert_int_equal(cq_index_store_open(&s, test_path("first"), false, NULL), CQ_OK);
+  assert_string_equal(info_of(s).fingerprint, "feed");
+  assert_int_equal(info_of(s).n, 2);
   cq_index_store_close(s);
-  char *manifest = (char *)read_bytes(&n, test_path("eleven/manifest.json"));
+  char *manifest = (char *)read_bytes(&n, test_path("first/manifest.json"));
   assert_non_null(strstr(manifest, "calque index 2"));
   free(manifest);
 }
@@ -207,7 +317,7 @@ static void other_generations_are_cleared_up(void **state) {
   assert_int_equal(cq_index_store_append(s, both, 2, vectors, NULL), CQ_OK);
   assert_int_equal(cq_index_store_commit(s, NULL), CQ_OK);
   for (int64_t i = 0; i < 2; i++) {
-    cq_index_store_delete(s, i);
+    assert_int_equal(removed(s, i ? "b" : "a"), 1);
     assert_int_equal(cq_index_store_commit(s, NULL), CQ_OK);
   }
   cq_index_store_close(s);
@@ -216,7 +326,7 @@ static void other_generations_are_cleared_up(void **state) {
   cq_index_store_close(s);
   for (size_t i = 0; i < 3; i++) assert_int_equal(access(test_path(left[i]), F_OK), 0);
   assert_int_equal(cq_index_store_open(&s, test_path("eight"), true, NULL), CQ_OK);
-  assert_int_equal(cq_index_store_info(s).n_live, 0);
+  assert_int_equal(info_of(s).n_live, 0);
   cq_index_store_close(s);
   for (size_t i = 0; i < 3; i++) assert_int_not_equal(access(test_path(left[i]), F_OK), 0);
   assert_int_equal(access(test_path("eight/deleted-2"), F_OK), 0);
@@ -224,34 +334,76 @@ static void other_generations_are_cleared_up(void **state) {
 
 static void every_allocation_may_fail(void **state) {
   (void)state;
-  cq_index_store *s = fresh("six");
+  cq_index_store *s = fresh("six"), *reader;
   const cq_index_record one = record("a", "de", "Eins.");
   const float vector[DIM] = {1, 2, 3};
+  bool changed;
   assert_int_equal(cq_index_store_append(s, &one, 1, vector, NULL), CQ_OK);
   assert_int_equal(cq_index_store_commit(s, NULL), CQ_OK);
   cq_index_store_close(s);
   for (long n = 1;; n++) {
+    assert_int_equal(cq_index_store_open(&reader, test_path("six"), false, NULL), CQ_OK);
     cq_alloc_fail_at(n);
     cq_status status = cq_index_store_open(&s, test_path("six"), true, NULL);
     if (!status) {
       status = cq_index_store_append(s, &one, 1, vector, NULL);
       if (!status) status = cq_index_store_commit(s, NULL);
+      if (!status) status = cq_index_store_refresh(reader, &changed, NULL);
       cq_index_store_close(s);
     }
     const bool failed = cq_alloc_failed();
     cq_alloc_fail_at(0);
     assert_int_equal(status, failed ? CQ_ERR_MEMORY : CQ_OK);
+    assert_int_equal(info_of(reader).n_live, 1); /* as before or as after */
+    cq_index_store_close(reader);
     if (!failed) break;
   }
 }
 
+/* A call that fails can be made again. */
+static void a_failed_call_can_be_made_again(void **state) {
+  (void)state;
+  cq_index_store *s = fresh("twelve");
+  const cq_index_record one = record("a", "de", "Eins."), two = record("b", "de", "Zwei.");
+  const float vector[DIM] = {1, 2, 3};
+  assert_int_equal(cq_index_store_append(s, &one, 1, vector, NULL), CQ_OK);
+  assert_int_equal(cq_index_store_commit(s, NULL), CQ_OK);
+  for (int commits = 0; commits < 2; commits++) {
+    bool failed = true;
+    if (!commits) assert_int_equal(removed(s, "a"), 1);
+    for (long n = 1; failed; n++) {
+      cq_alloc_fail_at(n);
+      const cq_status status =
+          commits ? cq_index_store_commit(s, NULL) : cq_index_store_append(s, &two, 1, vector, NULL);
+      failed = cq_alloc_failed();
+      cq_alloc_fail_at(0);
+      assert_int_equal(status, failed ? CQ_ERR_MEMORY : CQ_OK);
+    }
+  }
+  assert_int_equal(info_of(s).n, 2);
+  assert_int_equal(info_of(s).n_live, 1);
+  cq_index_store_close(s);
+  assert_int_equal(cq_index_store_open(&s, test_path("twelve"), false, NULL), CQ_OK);
+  assert_int_equal(info_of(s).n_live, 1);
+  assert_true(is(cq_index_snapshot_record(newest(s), 1).text, "Zwei."));
+  cq_index_store_close(s);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(changes_count_when_committed),     cmocka_unit_test(what_was_not_committed_is_written_over),
-      cmocka_unit_test(bad_documents_are_refused),        cmocka_unit_test(one_process_writes),
-      cmocka_unit_test(broken_files_are_named),           cmocka_unit_test(the_first_format_gets_a_fingerprint),
-      cmocka_unit_test(what_never_counted_takes_no_room), cmocka_unit_test(other_generations_are_cleared_up),
+      cmocka_unit_test(changes_count_when_committed),
+      cmocka_unit_test(what_was_not_committed_is_written_over),
+      cmocka_unit_test(bad_documents_are_refused),
+      cmocka_unit_test(one_process_writes),
+      cmocka_unit_test(broken_files_are_named),
+      cmocka_unit_test(what_never_counted_takes_no_room),
+      cmocka_unit_test(other_generations_are_cleared_up),
       cmocka_unit_test(every_allocation_may_fail),
+      cmocka_unit_test(a_failed_append_changes_nothing),
+      cmocka_unit_test(snapshots_stay),
+      cmocka_unit_test(readers_do_not_write),
+      cmocka_unit_test(the_first_format_gets_a_fingerprint),
+      cmocka_unit_test(a_failed_call_can_be_made_again),
   };
   return cmocka_run_group_tests(tests, make_test_directory, remove_test_directory);
 }

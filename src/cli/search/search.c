@@ -131,7 +131,7 @@ static int run(const cli_call *call) {
   cq_error error = {0};
   cq_index *index = NULL;
   cq_context *ctx = NULL;
-  cq_hit *hits = NULL;
+  cq_hits *hits = NULL;
   int code = CLI_OK;
   for (size_t i = 1; i < call->n_arguments && code == CLI_OK; i++)
     if (!add_query(&q, (cq_slice){call->arguments[i], strlen(call->arguments[i])})) code = cli_fail("out of memory");
@@ -144,10 +144,11 @@ static int run(const cli_call *call) {
     code = cli_fail_error(&error);
   for (size_t i = 0; i < q.n && code == CLI_OK; i++) {
     if (q.n > 1 && !args->json) printf("%s# %.*s\n", i ? "\n" : "", (int)q.items[i].n, q.items[i].data);
-    for (size_t rank = 0; rank < o.k && hits[i * o.k + rank].document.id.data; rank++)
-      print_hit(&hits[i * o.k + rank], q.items[i], rank + 1, args->json);
+    size_t n_found;
+    const cq_hit *found = cq_hits_of(hits, i, &n_found);
+    for (size_t rank = 0; rank < n_found; rank++) print_hit(&found[rank], q.items[i], rank + 1, args->json);
   }
-  free(hits);
+  cq_hits_free(hits);
   free_queries(&q);
   cq_index_free(index);
   cq_context_free(ctx);

@@ -10,17 +10,44 @@
 #include "store/index_store.h"
 
 #include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* An approximation in memory, shared by the searches that use it and by the index, while it is the newest. */
+typedef struct approximation {
+  cq_approximate *it;
+  int64_t generation;
+  int n_users; /* with the mutex */
+} approximation;
+
+/* What searches open when they first need it, all together once. */
+typedef struct shared {
+  pthread_mutex_t opening; /* held by the one thread that opens the encoder */
+  _Atomic(cq_encoder *) encoder;
+  pthread_mutex_t approximating; /* guards what follows */
+  approximation *newest;
+  bool has_no_plugin, is_told;
+  pthread_mutex_t writing; /* held by the one thread that changes the index */
+} shared;
+
 struct cq_index {
-  char *directory;
-  bool writing;
+  char *directory, *model, *fingerprint; /* fingerprint NULL: an index of calque 0.1 */
+  int64_t dim;
   cq_index_store *store;
-  cq_encoder *encoder;         /* NULL: not needed yet */
-  cq_approximate *approximate; /* NULL: likewise, or there is none */
+  bool is_writing;
+  shared *shared;
   cq_notice_fn notice;
   void *notice_context;
+};
+
+struct cq_hits {
+  cq_index_snapshot *snapshot; /* has the documents */
+  size_t n_queries, k;
+  cq_hit *all; /* [n_queries, k] */
+  size_t *n;   /* [n_queries] */
 };
 
 cq_search_options cq_search_default_options(void) {
@@ -52,57 +79,92 @@ static const char *last_component(const char *name) {
 }
 
 /* An index of calque 0.1 has a fingerprint that cannot be compared: the name has to do. What is written gets the new one. */
-static cq_status accept_old(cq_index *index, const char *name, const char *fingerprint, cq_error *error) {
-  const char *had = cq_index_store_info(index->store).model;
+static cq_status accept_old(const cq_index *index, const char *name, const char *fingerprint, cq_error *error) {
   char text[1024];
-  if (strcmp(last_component(name), last_component(had)) != 0)
+  if (strcmp(last_component(name), last_component(index->model)) != 0)
     return cq_fail_file(error, CQ_ERR_ARGUMENT, index->directory,
-                        "was made by calque 0.1 with '%s': only a model of that name is taken, not %s", had, name);
+                        "was made by calque 0.1 with '%s': only a model of that name is taken, not %s", index->model,
+                        name);
   snprintf(text, sizeof text,
            "calque 0.1 made the index: whether %.400s is its model is told by name and dimensions only", name);
   if (index->notice) index->notice(index->notice_context, text);
-  return index->writing ? cq_index_store_set_fingerprint(index->store, fingerprint, error) : CQ_OK;
+  if (!index->is_writing) return CQ_OK;
+  pthread_mutex_lock(&index->shared->writing);
+  const cq_status status = cq_index_store_set_fingerprint(index->store, fingerprint, error);
+  pthread_mutex_unlock(&index->shared->writing);
+  return status;
 }
 
-static cq_status compare_model(cq_index *index, const char *name, const char *fingerprint, cq_error *error) {
-  const cq_index_info info = cq_index_store_info(index->store);
-  const int dim = cq_encoder_dim(index->encoder);
-  if (info.fingerprint && strcmp(fingerprint, info.fingerprint) != 0)
+static cq_status compare_model(const cq_index *index, const cq_encoder *encoder, const char *name,
+                               const char *fingerprint, cq_error *error) {
+  const int dim = cq_encoder_dim(encoder);
+  if (index->fingerprint && strcmp(fingerprint, index->fingerprint) != 0)
     return cq_fail_file(error, CQ_ERR_ARGUMENT, index->directory,
-                        "was made with another model than %s ('%s', of fingerprint %s, not %s)", name, info.model,
-                        info.fingerprint, fingerprint);
-  if (dim != info.dim)
+                        "was made with another model than %s ('%s', of fingerprint %s, not %s)", name, index->model,
+                        index->fingerprint, fingerprint);
+  if (dim != index->dim)
     return cq_fail_file(error, CQ_ERR_FORMAT, index->directory, "the manifest says %lld dimensions, the model has %d",
-                        (long long)info.dim, dim);
-  return info.fingerprint ? CQ_OK : accept_old(index, name, fingerprint, error);
+                        (long long)index->dim, dim);
+  return index->fingerprint ? CQ_OK : accept_old(index, name, fingerprint, error);
 }
 
 /* Opens the model, model NULL: by the name it had, and sees that it is the index's. */
-static cq_status need_model(cq_index *index, const char *model, cq_error *error) {
-  const char *name = model ? model : cq_index_store_info(index->store).model;
+static cq_status open_own_model(cq_encoder **out, const cq_index *index, const char *model, cq_error *error) {
+  const char *name = model ? model : index->model;
   char fingerprint[33];
-  if (index->encoder) return CQ_OK;
-  cq_status status = open_model(&index->encoder, fingerprint, name, index->notice, index->notice_context, error);
+  cq_status status = open_model(out, fingerprint, name, index->notice, index->notice_context, error);
   if (status && !model && index->notice)
     index->notice(index->notice_context, "the index was made with that model; say where it is now");
-  if (!status) status = compare_model(index, name, fingerprint, error);
-  if (status) {
-    cq_encoder_free(index->encoder);
-    index->encoder = NULL;
+  return status ? status : compare_model(index, *out, name, fingerprint, error);
+}
+
+static cq_status need_model(const cq_encoder **out, const cq_index *index, const char *model, cq_error *error) {
+  cq_status status = CQ_OK;
+  if ((*out = atomic_load(&index->shared->encoder))) return CQ_OK;
+  pthread_mutex_lock(&index->shared->opening);
+  if (!(*out = atomic_load(&index->shared->encoder))) {
+    cq_encoder *encoder = NULL;
+    status = open_own_model(&encoder, index, model, error);
+    if (status)
+      cq_encoder_free(encoder);
+    else
+      atomic_store(&index->shared->encoder, encoder);
+    *out = status ? NULL : encoder;
   }
+  pthread_mutex_unlock(&index->shared->opening);
   return status;
+}
+
+static cq_status remember(cq_index *index, cq_error *error) {
+  cq_index_snapshot *snapshot = cq_index_store_hold(index->store);
+  const cq_index_info info = cq_index_snapshot_info(snapshot);
+  index->dim = info.dim;
+  index->model = cq_strdup(info.model);
+  bool ok = index->model != NULL;
+  if (info.fingerprint) ok = (index->fingerprint = cq_strdup(info.fingerprint)) && ok;
+  cq_index_snapshot_release(snapshot);
+  return ok ? CQ_OK : cq_fail_memory(error, index->directory);
 }
 
 cq_status cq_index_open(cq_index **out, const char *directory, const char *model, bool writing, cq_notice_fn notice,
                         void *notice_context, cq_error *error) {
+  const cq_encoder *encoder;
   *out = NULL;
   cq_index *index = cq_alloc_zeroed(sizeof *index);
   if (!index) return cq_fail_memory(error, directory);
+  index->is_writing = writing;
   index->notice = notice, index->notice_context = notice_context;
-  index->directory = cq_strdup(directory), index->writing = writing;
-  cq_status status = index->directory ? cq_index_store_open(&index->store, directory, writing, error)
-                                      : cq_fail_memory(error, directory);
-  if (!status && model) status = need_model(index, model, error);
+  index->directory = cq_strdup(directory);
+  index->shared = cq_alloc_zeroed(sizeof *index->shared);
+  cq_status status = index->directory && index->shared ? CQ_OK : cq_fail_memory(error, directory);
+  if (index->shared) {
+    pthread_mutex_init(&index->shared->opening, NULL);
+    pthread_mutex_init(&index->shared->approximating, NULL);
+    pthread_mutex_init(&index->shared->writing, NULL);
+  }
+  if (!status) status = cq_index_store_open(&index->store, directory, writing, error);
+  if (!status) status = remember(index, error);
+  if (!status && model) status = need_model(&encoder, index, model, error);
   if (status)
     cq_index_free(index);
   else
@@ -110,29 +172,59 @@ cq_status cq_index_open(cq_index **out, const char *directory, const char *model
   return status;
 }
 
+static void approximation_free(approximation *a) {
+  if (!a) return;
+  cq_approximate_free(a->it);
+  cq_free(a);
+}
+
 void cq_index_free(cq_index *index) {
   if (!index) return;
-  cq_approximate_free(index->approximate);
+  if (index->shared) {
+    approximation_free(index->shared->newest);
+    cq_encoder_free(atomic_load(&index->shared->encoder));
+    pthread_mutex_destroy(&index->shared->opening);
+    pthread_mutex_destroy(&index->shared->approximating);
+    pthread_mutex_destroy(&index->shared->writing);
+  }
+  cq_free(index->shared);
   cq_index_store_close(index->store);
-  cq_encoder_free(index->encoder);
+  cq_free(index->fingerprint);
+  cq_free(index->model);
   cq_free(index->directory);
   cq_free(index);
 }
 
+cq_status cq_index_refresh(cq_index *index, bool *changed, cq_error *error) {
+  bool is_newer;
+  const cq_status status = cq_index_store_refresh(index->store, &is_newer, error);
+  if (changed) *changed = is_newer;
+  return status;
+}
+
+/* Numbers of the newest snapshot. */
+static cq_index_info info_of(const cq_index *index) {
+  cq_index_snapshot *snapshot = cq_index_store_hold(index->store);
+  cq_index_info info = cq_index_snapshot_info(snapshot);
+  info.model = index->model, info.fingerprint = index->fingerprint;
+  cq_index_snapshot_release(snapshot);
+  return info;
+}
+
 size_t cq_index_size(const cq_index *index) {
-  return (size_t)cq_index_store_info(index->store).n_live;
+  return (size_t)info_of(index).n_live;
 }
 
 int cq_index_dim(const cq_index *index) {
-  return (int)cq_index_store_info(index->store).dim;
+  return (int)index->dim;
 }
 
 const char *cq_index_model(const cq_index *index) {
-  return cq_index_store_info(index->store).model;
+  return index->model;
 }
 
 size_t cq_index_approximated(const cq_index *index) {
-  return (size_t)cq_index_store_info(index->store).n_approximate;
+  return (size_t)info_of(index).n_approximate;
 }
 
 /* --- changes --- */
@@ -148,9 +240,10 @@ static cq_status check_finite(const float *vectors, size_t n, size_t dim, const 
 }
 
 cq_status cq_index_add(cq_index *index, const cq_document *documents, size_t n, cq_context *ctx, cq_error *error) {
-  cq_status status = need_model(index, NULL, error);
+  const cq_encoder *encoder;
+  cq_status status = need_model(&encoder, index, NULL, error);
   if (status) return status;
-  const size_t dim = (size_t)cq_encoder_dim(index->encoder);
+  const size_t dim = (size_t)index->dim;
   float *vectors = cq_alloc_array(n, dim * sizeof *vectors);
   cq_slice *texts = cq_alloc_array(n, sizeof *texts);
   cq_index_record *records = cq_alloc_array(n, sizeof *records);
@@ -159,9 +252,13 @@ cq_status cq_index_add(cq_index *index, const cq_document *documents, size_t n, 
     texts[i] = documents[i].text;
     records[i] = (cq_index_record){documents[i].id, documents[i].language, documents[i].text};
   }
-  if (!status) status = cq_encoder_encode(vectors, NULL, index->encoder, texts, n, NULL, ctx, error);
+  if (!status) status = cq_encoder_encode(vectors, NULL, encoder, texts, n, NULL, ctx, error);
   if (!status) status = check_finite(vectors, n, dim, documents, error);
-  if (!status) status = cq_index_store_append(index->store, records, n, vectors, error);
+  if (!status) {
+    pthread_mutex_lock(&index->shared->writing);
+    status = cq_index_store_append(index->store, records, n, vectors, error);
+    pthread_mutex_unlock(&index->shared->writing);
+  }
   cq_free(records);
   cq_free(texts);
   cq_free(vectors);
@@ -169,96 +266,205 @@ cq_status cq_index_add(cq_index *index, const cq_document *documents, size_t n, 
 }
 
 cq_status cq_index_remove(cq_index *index, const cq_slice *ids, size_t n, size_t *n_removed, cq_error *error) {
-  (void)error; /* nothing fails before the commit */
-  *n_removed = 0;
-  for (size_t i = 0; i < n; i++) {
-    const int64_t record = cq_index_store_find(index->store, ids[i]);
-    if (record < 0) continue;
-    cq_index_store_delete(index->store, record);
-    ++*n_removed;
-  }
-  return CQ_OK;
+  pthread_mutex_lock(&index->shared->writing);
+  const cq_status status = cq_index_store_remove(index->store, ids, n, n_removed, error);
+  pthread_mutex_unlock(&index->shared->writing);
+  return status;
+}
+
+static cq_status approximate(cq_index *index, bool graph, cq_context *ctx, cq_error *error) {
+  cq_index_snapshot *snapshot = cq_index_store_hold(index->store); /* stays the newest: this thread is the writer */
+  const cq_index_info info = cq_index_snapshot_info(snapshot);
+  char path[PATH_MAX];
+  cq_status status = info.n ? cq_index_store_approximate(path, index->store, info.approximate + 1, error)
+                            : cq_fail(error, CQ_ERR_ARGUMENT, "an index without documents cannot be approximated");
+  if (!status)
+    status = cq_approximate_build(path, graph, cq_index_snapshot_vectors(snapshot), (size_t)info.n, (size_t)info.dim,
+                                  ctx, error);
+  cq_index_snapshot_release(snapshot);
+  return status;
 }
 
 cq_status cq_index_approximate(cq_index *index, cq_approximation method, cq_context *ctx, cq_error *error) {
-  const cq_index_info info = cq_index_store_info(index->store);
-  char path[PATH_MAX];
-  cq_status status = CQ_OK;
-  if (method != CQ_APPROXIMATE_NONE) {
-    if (info.n == 0) return cq_fail(error, CQ_ERR_ARGUMENT, "an index without documents cannot be approximated");
-    status = cq_index_store_approximate(path, index->store, true, error);
-    if (!status)
-      status = cq_approximate_build(path, method == CQ_APPROXIMATE_HNSW, cq_index_store_vectors(index->store),
-                                    (size_t)info.n, (size_t)info.dim, ctx, error);
-  }
-  if (!status) cq_index_store_set_approximate(index->store, method != CQ_APPROXIMATE_NONE);
+  pthread_mutex_lock(&index->shared->writing);
+  cq_status status = cq_index_store_check_writing(index->store, error);
+  if (!status && method != CQ_APPROXIMATE_NONE) status = approximate(index, method == CQ_APPROXIMATE_HNSW, ctx, error);
+  if (!status) status = cq_index_store_set_approximate(index->store, method != CQ_APPROXIMATE_NONE, error);
+  pthread_mutex_unlock(&index->shared->writing);
   return status;
 }
 
 cq_status cq_index_commit(cq_index *index, cq_error *error) {
-  cq_approximate_free(index->approximate);
-  index->approximate = NULL;
-  return cq_index_store_commit(index->store, error);
+  pthread_mutex_lock(&index->shared->writing);
+  const cq_status status = cq_index_store_commit(index->store, error);
+  pthread_mutex_unlock(&index->shared->writing);
+  return status;
+}
+
+/* --- approximations --- */
+
+/* The approximation of a snapshot, to be let go of; opened when it is not the one at hand. Errors: CQ_ERR_IO where it
+ * is no longer there, CQ_ERR_UNSUPPORTED without the plugin. */
+static cq_status hold_approximation(approximation **out, const cq_index *index, const cq_index_info *info,
+                                    cq_error *error) {
+  shared *s = index->shared;
+  approximation *mine = NULL, *gone = NULL;
+  char path[PATH_MAX];
+  cq_status status = CQ_OK;
+  pthread_mutex_lock(&s->approximating);
+  if (s->newest && s->newest->generation == info->approximate) {
+    mine = s->newest;
+    mine->n_users++;
+  } else if (s->has_no_plugin) {
+    status = CQ_ERR_UNSUPPORTED;
+  } else {
+    mine = cq_alloc_zeroed(sizeof *mine);
+    status = mine ? cq_index_store_approximate(path, index->store, info->approximate, error)
+                  : cq_fail_memory(error, index->directory);
+    if (!status) status = cq_approximate_open(&mine->it, path, (size_t)info->n_approximate, (size_t)info->dim, error);
+    s->has_no_plugin = status == CQ_ERR_UNSUPPORTED;
+    if (status) {
+      cq_free(mine);
+      mine = NULL;
+    } else {
+      mine->generation = info->approximate, mine->n_users = 1;
+      if (!s->newest || s->newest->generation < mine->generation) {
+        if (s->newest && --s->newest->n_users == 0) gone = s->newest;
+        s->newest = mine;
+        mine->n_users++;
+      }
+    }
+  }
+  pthread_mutex_unlock(&s->approximating);
+  approximation_free(gone);
+  *out = mine;
+  return status;
+}
+
+static void let_go(const cq_index *index, approximation *a) {
+  if (!a) return;
+  pthread_mutex_lock(&index->shared->approximating);
+  const bool is_last = --a->n_users == 0;
+  pthread_mutex_unlock(&index->shared->approximating);
+  if (is_last) approximation_free(a);
+}
+
+static void tell_once(const cq_index *index, const char *reason) {
+  char text[1200];
+  pthread_mutex_lock(&index->shared->approximating);
+  const bool is_told = index->shared->is_told;
+  index->shared->is_told = true;
+  pthread_mutex_unlock(&index->shared->approximating);
+  if (is_told || !index->notice) return;
+  snprintf(text, sizeof text, "the approximation cannot be used, searching exactly: %s", reason);
+  index->notice(index->notice_context, text);
 }
 
 /* --- search --- */
 
 typedef struct filter {
-  const cq_index_store *store;
+  const cq_index_snapshot *snapshot;
   cq_slice language; /* data NULL: all */
 } filter;
 
 static bool is_allowed(const void *context, size_t row) {
   const filter *f = context;
-  if (!cq_index_store_is_live(f->store, (int64_t)row)) return false;
-  return !f->language.data || cq_slice_equal(cq_index_store_record(f->store, (int64_t)row).language, f->language);
+  if (!cq_index_snapshot_is_live(f->snapshot, (int64_t)row)) return false;
+  return !f->language.data || cq_slice_equal(cq_index_snapshot_record(f->snapshot, (int64_t)row).language, f->language);
 }
 
-/* Opens the approximation when it is first needed. */
-static cq_status open_approximate(cq_index *index, cq_error *error) {
-  const cq_index_info info = cq_index_store_info(index->store);
-  char path[PATH_MAX];
-  if (index->approximate) return CQ_OK;
-  cq_status status = cq_index_store_approximate(path, index->store, false, error);
-  if (!status && !cq_file_exists(path)) status = CQ_ERR_IO;
-  return status ? status
-                : cq_approximate_open(&index->approximate, path, (size_t)info.n_approximate, (size_t)info.dim, error);
+/* A snapshot and, unless `exact`, its approximation (NULL: it has none, or none can be used). An approximation that
+ * another process has replaced is gone: then there is a newer snapshot. */
+static cq_status hold_newest(cq_index_snapshot **snapshot, approximation **out, const cq_index *index, bool exact,
+                             cq_error *error) {
+  *snapshot = cq_index_store_hold(index->store);
+  *out = NULL;
+  for (;;) {
+    const cq_index_info info = cq_index_snapshot_info(*snapshot);
+    cq_error e = {0};
+    bool changed;
+    if (exact || info.n_approximate == 0) return CQ_OK;
+    const cq_status status = hold_approximation(out, index, &info, &e);
+    if (status != CQ_ERR_IO && status != CQ_ERR_UNSUPPORTED) {
+      if (status && error) *error = e;
+      return status;
+    }
+    if (status == CQ_ERR_IO && !cq_index_store_refresh(index->store, &changed, NULL)) {
+      cq_index_snapshot_release(*snapshot);
+      *snapshot = cq_index_store_hold(index->store);
+      if (cq_index_snapshot_info(*snapshot).approximate != info.approximate) continue;
+    }
+    tell_once(index, e.message);
+    return CQ_OK;
+  }
 }
 
-cq_status cq_index_search(cq_hit **out, cq_index *index, const cq_slice *queries, size_t n_queries,
+/* Takes the snapshot over. */
+static cq_status make_hits(cq_hits **out, cq_index_snapshot *snapshot, const cq_neighbours *found, cq_error *error) {
+  cq_hits *hits = cq_alloc_zeroed(sizeof *hits);
+  if (hits) {
+    *hits = (cq_hits){.snapshot = snapshot, .n_queries = found->n, .k = found->k};
+    hits->n = cq_alloc_array_zeroed(found->n, sizeof *hits->n);
+    hits->all = cq_alloc_array_zeroed(found->n * found->k, sizeof *hits->all);
+  } else {
+    cq_index_snapshot_release(snapshot);
+  }
+  if (!hits || !hits->n || !hits->all) {
+    cq_hits_free(hits);
+    return cq_fail_memory(error, "results");
+  }
+  for (size_t i = 0; i < found->n * found->k; i++) {
+    if (found->index[i] == UINT32_MAX) continue;
+    const cq_index_record r = cq_index_snapshot_record(snapshot, found->index[i]);
+    hits->all[i] = (cq_hit){found->cosine[i], {r.id, r.language, r.text}};
+    hits->n[i / found->k]++;
+  }
+  *out = hits;
+  return CQ_OK;
+}
+
+cq_status cq_index_search(cq_hits **out, const cq_index *index, const cq_slice *queries, size_t n_queries,
                           const cq_search_options *options, cq_context *ctx, cq_error *error) {
   const cq_search_options o = options ? *options : cq_search_default_options();
-  const cq_index_info info = cq_index_store_info(index->store);
-  filter f = {.store = index->store};
+  const size_t dim = (size_t)index->dim;
+  const cq_encoder *encoder;
+  cq_index_snapshot *snapshot = NULL;
+  approximation *approximate = NULL;
   cq_neighbours found = {0};
   *out = NULL;
-  cq_status status = need_model(index, NULL, error);
+  cq_status status = need_model(&encoder, index, NULL, error);
   if (status) return status;
-  if (o.language) f.language = cq_slice_of(o.language);
-  float *vectors = cq_alloc_array(n_queries, (size_t)info.dim * sizeof *vectors);
+  float *vectors = cq_alloc_array(n_queries, dim * sizeof *vectors);
   if (!vectors) return cq_fail_memory(error, "queries");
-  status = cq_encoder_encode(vectors, NULL, index->encoder, queries, n_queries, NULL, ctx, error);
-  const float *documents = cq_index_store_vectors(index->store);
-  const size_t n = (size_t)info.n, dim = (size_t)info.dim;
-  bool exact = o.exact || info.n_approximate == 0;
-  if (!status && !exact) status = open_approximate(index, error);
-  if (status == CQ_ERR_UNSUPPORTED || status == CQ_ERR_IO) { /* no plugin, or another made the approximation anew */
-    if (index->notice) index->notice(index->notice_context, "the approximation cannot be used: searching exactly");
-    exact = true, status = CQ_OK;
+  status = cq_encoder_encode(vectors, NULL, encoder, queries, n_queries, NULL, ctx, error);
+  if (!status) status = hold_newest(&snapshot, &approximate, index, o.exact, error);
+  if (!status) {
+    const filter f = {snapshot, o.language ? cq_slice_of(o.language) : (cq_slice){0}};
+    const float *documents = cq_index_snapshot_vectors(snapshot);
+    const size_t n = (size_t)cq_index_snapshot_info(snapshot).n;
+    status = approximate ? cq_approximate_top(&found, approximate->it, vectors, n_queries, documents, n, dim, o.k,
+                                              o.effort, is_allowed, &f, ctx, error)
+                         : cq_top(&found, vectors, n_queries, documents, n, dim, o.k, is_allowed, &f, ctx, error);
   }
-  if (!status)
-    status = exact ? cq_top(&found, vectors, n_queries, documents, n, dim, o.k, is_allowed, &f, ctx, error)
-                   : cq_approximate_top(&found, index->approximate, vectors, n_queries, documents, n, dim, o.k,
-                                        o.effort, is_allowed, &f, ctx, error);
-  cq_hit *hits = status ? NULL : calloc(n_queries * o.k + 1, sizeof *hits);
-  if (!status && !hits) status = cq_fail_memory(error, "results");
-  for (size_t i = 0; !status && i < n_queries * o.k; i++) {
-    if (found.index[i] == UINT32_MAX) continue;
-    const cq_index_record r = cq_index_store_record(index->store, found.index[i]);
-    hits[i] = (cq_hit){found.cosine[i], {r.id, r.language, r.text}};
-  }
+  let_go(index, approximate);
+  if (status)
+    cq_index_snapshot_release(snapshot);
+  else
+    status = make_hits(out, snapshot, &found, error);
   cq_neighbours_free(&found);
   cq_free(vectors);
-  *out = hits;
   return status;
+}
+
+const cq_hit *cq_hits_of(const cq_hits *hits, size_t query, size_t *n) {
+  *n = query < hits->n_queries ? hits->n[query] : 0;
+  return *n ? hits->all + query * hits->k : NULL;
+}
+
+void cq_hits_free(cq_hits *hits) {
+  if (!hits) return;
+  cq_index_snapshot_release(hits->snapshot);
+  cq_free(hits->all);
+  cq_free(hits->n);
+  cq_free(hits);
 }
