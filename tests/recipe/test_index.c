@@ -1,0 +1,188 @@
+/* The index from outside: what hits and changes are good for, and what is refused. Threads and processes are
+ * test_threads.c's. */
+#include "support/files.h"
+
+#include "base/memory.h"
+#include "calque/calque.h"
+
+#include <dlfcn.h>
+
+#define MODEL CQ_TESTS_DIR "/golden/models/bert-uncased"
+
+static cq_slice slice(const char *text) {
+  return (cq_slice){text, strlen(text)};
+}
+
+static const char *const lines[] = {"a river", "the house by the river", "late trains", "a garden"};
+enum { N = 4 };
+
+static cq_index *fresh(const char *name) {
+  cq_document documents[N];
+  cq_index *index;
+  cq_error error = {0};
+  for (size_t i = 0; i < N; i++)
+    documents[i] = (cq_document){{"abcd" + i, 1}, slice(i % 2 ? "en" : "xx"), slice(lines[i])};
+  if (cq_index_create(test_path(name), MODEL, NULL, NULL, &error) ||
+      cq_index_open(&index, test_path(name), NULL, true, NULL, NULL, &error) ||
+      cq_index_add(index, documents, N, NULL, &error) || cq_index_commit(index, &error))
+    fail_msg("%s", error.message);
+  return index;
+}
+
+/* The best document for a line itself is that line. */
+static void hits_outlive_the_index(void **state) {
+  (void)state;
+  cq_index *index = fresh("hits.index");
+  cq_search_options o = cq_search_default_options();
+  o.k = 3;
+  cq_slice queries[N];
+  for (size_t i = 0; i < N; i++) queries[i] = slice(lines[i]);
+  cq_hits *hits, *of_language;
+  size_t n;
+  assert_int_equal(cq_index_search(&hits, index, queries, N, &o, NULL, NULL), CQ_OK);
+  o.language = "xx";
+  assert_int_equal(cq_index_search(&of_language, index, queries, 1, &o, NULL, NULL), CQ_OK);
+  assert_int_equal(cq_index_remove(index, &(cq_slice){"a", 1}, 1, &n, NULL), CQ_OK);
+  assert_int_equal(n, 1);
+  assert_int_equal(cq_index_size(index), N); /* before the commit */
+  assert_int_equal(cq_index_commit(index, NULL), CQ_OK);
+  assert_int_equal(cq_index_size(index), N - 1);
+  cq_index_free(index);
+  for (size_t q = 0; q < N; q++) {
+    const cq_hit *hit = cq_hits_of(hits, q, &n);
+    assert_int_equal(n, 3);
+    assert_true(hit[0].cosine > 0.999 && hit[0].cosine >= hit[1].cosine && hit[1].cosine >= hit[2].cosine);
+    assert_memory_equal(hit[0].document.text.data, lines[q], strlen(lines[q]));
+    assert_int_equal(hit[0].document.id.n, 1);
+  }
+  assert_non_null(cq_hits_of(of_language, 0, &n));
+  assert_int_equal(n, 2);
+  assert_null(cq_hits_of(of_language, 1, &n));
+  assert_int_equal(n, 0);
+  cq_hits_free(hits);
+  cq_hits_free(of_language);
+  cq_hits_free(NULL);
+}
+
+static void an_open_index_sees_commits_when_it_looks(void **state) {
+  (void)state;
+  cq_index *index = fresh("refresh.index"), *reader;
+  const cq_document more = {{"e", 1}, {"xx", 2}, slice("a cat")};
+  bool changed = true;
+  assert_int_equal(cq_index_open(&reader, test_path("refresh.index"), NULL, false, NULL, NULL, NULL), CQ_OK);
+  assert_int_equal(cq_index_refresh(reader, &changed, NULL), CQ_OK);
+  assert_false(changed);
+  assert_int_equal(cq_index_add(index, &more, 1, NULL, NULL), CQ_OK);
+  assert_int_equal(cq_index_commit(index, NULL), CQ_OK);
+  assert_int_equal(cq_index_size(index), N + 1);
+  assert_int_equal(cq_index_size(reader), N);
+  assert_int_equal(cq_index_refresh(reader, &changed, NULL), CQ_OK);
+  assert_true(changed);
+  assert_int_equal(cq_index_size(reader), N + 1);
+  assert_int_equal(cq_index_refresh(index, &changed, NULL), CQ_OK);
+  assert_false(changed);
+  cq_index_free(index);
+  cq_index_free(reader);
+}
+
+static void an_index_for_reading_refuses_changes(void **state) {
+  (void)state;
+  cq_index_free(fresh("reading.index"));
+  cq_index *index;
+  cq_error error = {0};
+  size_t n;
+  const cq_document more = {{"e", 1}, {"xx", 2}, slice("a cat")};
+  assert_int_equal(cq_index_open(&index, test_path("reading.index"), NULL, false, NULL, NULL, NULL), CQ_OK);
+  assert_int_equal(cq_index_add(index, &more, 1, NULL, &error), CQ_ERR_ARGUMENT);
+  assert_non_null(strstr(error.message, "it is open for reading only"));
+  assert_int_equal(cq_index_remove(index, &more.id, 1, &n, NULL), CQ_ERR_ARGUMENT);
+  assert_int_equal(cq_index_approximate(index, CQ_APPROXIMATE_NONE, NULL, NULL), CQ_ERR_ARGUMENT);
+  assert_int_equal(cq_index_approximate(index, CQ_APPROXIMATE_IVF, NULL, NULL), CQ_ERR_ARGUMENT);
+  assert_int_equal(cq_index_commit(index, NULL), CQ_ERR_ARGUMENT);
+  cq_index_free(index);
+}
+
+/* --- an approximation, but no plugin to use it with: this program's path does not lead to it --- */
+
+static int n_told;
+static char told[2048];
+static void count_notice(void *context, const char *remark) {
+  (void)context;
+  n_told++;
+  snprintf(told, sizeof told, "%s", remark);
+}
+
+static void without_the_plugin_search_is_exact(void **state) {
+  (void)state;
+  if (dlopen("libcalque_faiss.so", RTLD_NOW | RTLD_LOCAL)) {
+    print_message("skipped: the plugin for FAISS is installed where every program finds it\n");
+    return;
+  }
+  cq_index_free(fresh("exact.index"));
+  /* A manifest that says there is one. */
+  const char *path = test_path("exact.index/manifest.json");
+  size_t n;
+  char *manifest = (char *)read_bytes(&n, path), *at = strstr(manifest, "\"approximate_generation\": 0");
+  assert_non_null(at);
+  at[strlen("\"approximate_generation\": ")] = '1';
+  at = strstr(manifest, "\"approximate_documents\": 0");
+  assert_non_null(at);
+  at[strlen("\"approximate_documents\": ")] = '3';
+  write_bytes(path, manifest, n);
+  free(manifest);
+  cq_index *index;
+  cq_error error = {0};
+  assert_int_equal(cq_index_open(&index, test_path("exact.index"), NULL, false, count_notice, NULL, NULL), CQ_OK);
+  assert_int_equal(cq_index_approximated(index), 3);
+  const cq_slice query = slice(lines[1]);
+  for (int i = 0; i < 3; i++) {
+    cq_hits *hits;
+    assert_int_equal(cq_index_search(&hits, index, &query, 1, NULL, NULL, &error), CQ_OK);
+    assert_int_equal(error.status, CQ_OK);
+    assert_string_equal(error.message, "");
+    const cq_hit *hit = cq_hits_of(hits, 0, &n);
+    assert_int_equal(n, N);
+    assert_memory_equal(hit->document.text.data, lines[1], strlen(lines[1]));
+    cq_hits_free(hits);
+  }
+  assert_int_equal(n_told, 1);
+  assert_non_null(strstr(told, "searching exactly"));
+  assert_non_null(strstr(told, "plugin for FAISS"));
+  cq_index_free(index);
+}
+
+static void every_allocation_of_a_search_may_fail(void **state) {
+  (void)state;
+  cq_index_free(fresh("memory.index"));
+  const cq_slice query = slice(lines[2]);
+  bool failed = true;
+  for (long n = 1; failed; n++) {
+    cq_index *index = NULL;
+    cq_hits *hits = NULL;
+    size_t n_found;
+    cq_alloc_fail_at(n);
+    cq_status status = cq_index_open(&index, test_path("memory.index"), NULL, false, NULL, NULL, NULL);
+    if (!status) status = cq_index_search(&hits, index, &query, 1, NULL, NULL, NULL);
+    failed = cq_alloc_failed();
+    cq_alloc_fail_at(0);
+    assert_int_equal(status, failed ? CQ_ERR_MEMORY : CQ_OK);
+    if (failed) assert_null(hits);
+    if (failed && index) { /* it can be searched nevertheless */
+      assert_int_equal(cq_index_search(&hits, index, &query, 1, NULL, NULL, NULL), CQ_OK);
+    }
+    if (hits) assert_memory_equal(cq_hits_of(hits, 0, &n_found)->document.text.data, lines[2], strlen(lines[2]));
+    cq_hits_free(hits);
+    cq_index_free(index);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(hits_outlive_the_index),
+      cmocka_unit_test(an_open_index_sees_commits_when_it_looks),
+      cmocka_unit_test(an_index_for_reading_refuses_changes),
+      cmocka_unit_test(without_the_plugin_search_is_exact),
+      cmocka_unit_test(every_allocation_of_a_search_may_fail),
+  };
+  return cmocka_run_group_tests(tests, make_test_directory, remove_test_directory);
+}
