@@ -6,7 +6,7 @@
 
 static const char *const models[] = {"bert-uncased", "bert-prompt", "bert-xlmr",  "xlmr-model",      "roberta-mean",
                                      "bilstm-max",   "static-mean", "mpnet-mean", "distilbert-dense"};
-enum { N_MODELS = sizeof models / sizeof *models, N = 200, MAX_DIM = 512 };
+enum { N_MODELS = sizeof models / sizeof *models, N = 70, MAX_DIM = 512 };
 
 static cq_slice texts[N];
 static float expected[N * MAX_DIM], found[N * MAX_DIM];
