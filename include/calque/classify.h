@@ -1,5 +1,5 @@
-/* Classes of sentences from their vectors: a logistic regression on a frozen encoder, learned in one language and used in
- * others. How well that goes says how much of a meaning's place does not depend on the language.
+/* Cross-lingual classification: a logistic regression on a frozen encoder's vectors, trained in one language and measured
+ * in others. How well it transfers says how language-independent the vectors are.
  *
  *   cq_classifier *c;
  *   cq_classifier_train(&c, encoder, "topics-en.tsv.gz", NULL, NULL, ctx, &err);      // lines of sentence, tab, class
@@ -7,7 +7,7 @@
  *   cq_eval_classify(&r, c, "topics-de.tsv.gz", NULL, ctx, &err);
  *   cq_classifier_free(c);
  *
- * The regression comes on vectors, too. */
+ * The regression works on vectors alone, too. */
 #ifndef CALQUE_CLASSIFY_H
 #define CALQUE_CLASSIFY_H
 
@@ -19,24 +19,25 @@ extern "C" {
 
 /* --- on vectors --- */
 
-typedef struct cq_logistic_options {
-  double c;            /* how much the likelihood weighs beside the weights' size, above 0 */
-  double tolerance;    /* ends when no element of the gradient is larger, in parts of n * c */
-  int most_iterations; /* or after so many */
+typedef struct cq_logistic_options { /* group "logistic" */
+  size_t size;
+  double c;           /* inverse regularisation strength, as scikit-learn's C */
+  double tolerance;   /* ends when no element of the gradient is larger, in parts of n * c */
+  int max_iterations; /* or after this many */
 } cq_logistic_options;
-CQ_API cq_logistic_options cq_logistic_default_options(void); /* 1, 1e-6, 1000 */
+CQ_DEFAULT_OPTIONS(cq_logistic_options, cq_logistic_default_options, "logistic")
 
 typedef struct cq_logistic {
   size_t n_classes, dim;
   double *weights;  /* [n_classes, dim + 1], the last of a row its intercept */
-  double loss;      /* what has been made least */
+  double loss;      /* the minimum that was found */
   int n_iterations; /* that it took */
   bool converged;   /* within the tolerance */
 } cq_logistic;
 
-/* The weights of p(k | x) = softmax(W x + b) that make c * sum of -log p + |W|^2 / 2 least, as scikit-learn's
- * LogisticRegression does; intercepts are free. The least is one point, whatever the way to it, which is L-BFGS here
- * (Liu & Nocedal 1989) in double precision.
+/* The weights of p(k | x) = softmax(W x + b) that minimise c * sum of -log p + |W|^2 / 2, as scikit-learn's
+ * LogisticRegression does; intercepts are not regularised. The minimum is unique; it is found by L-BFGS (Liu & Nocedal
+ * 1989) in double precision.
  *   vectors   [n, dim];  classes  [n], below n_classes
  * Errors: CQ_ERR_ARGUMENT for fewer than two classes, no rows, a class out of range, vectors that are not finite, options
  * out of range; CQ_ERR_MEMORY. *out is {0} then; release with cq_logistic_free. */
@@ -47,7 +48,7 @@ CQ_API void cq_logistic_free(cq_logistic *model);
 /* The most probable class of a vector [dim]; of equally probable ones the first. */
 CQ_API uint32_t cq_logistic_class(const cq_logistic *model, const float *vector);
 
-/* Of n predictions: the share that is right, and the mean over the classes that occur, as gold or predicted, of F1. */
+/* Of n predictions: accuracy, and F1 averaged over the classes that occur, as gold or predicted. */
 typedef struct cq_classify_result {
   double accuracy, macro_f1;
   double chance; /* the share of gold's most frequent class */
@@ -61,16 +62,17 @@ CQ_API CQ_MUST_USE cq_status cq_classify_score(cq_classify_result *out, const ui
 
 typedef struct cq_classifier cq_classifier;
 
-/* Learns from a file; the encoder is borrowed. options NULL: the defaults; of eval's, those of reading and encoding.
+/* Trains on a file; the encoder is borrowed. options, eval_options  NULL for the defaults; the latter say how the file is
+ * read and encoded.
  * Errors: CQ_ERR_ARGUMENT for a file of one class; those of reading, encoding and cq_logistic_train. */
 CQ_API CQ_MUST_USE cq_status cq_classifier_train(cq_classifier **out, const cq_encoder *encoder, const char *file,
                                                  const cq_logistic_options *options,
                                                  const cq_eval_options *eval_options, cq_context *ctx, cq_error *error);
 CQ_API void cq_classifier_free(cq_classifier *classifier);
 CQ_API size_t cq_classifier_n_classes(const cq_classifier *classifier);
-CQ_API bool cq_classifier_converged(const cq_classifier *classifier); /* else: after the most iterations */
+CQ_API bool cq_classifier_converged(const cq_classifier *classifier); /* else: after max_iterations */
 
-/* Measures it on a file. Errors: CQ_ERR_FORMAT with the line's number among the rows for a class that was not learned;
+/* Measures it on a file. Errors: CQ_ERR_FORMAT with the line's number among the rows for a class that was not in the training file;
  * those of reading and encoding. */
 CQ_API CQ_MUST_USE cq_status cq_eval_classify(cq_classify_result *out, const cq_classifier *classifier,
                                               const char *file, const cq_eval_options *options, cq_context *ctx,

@@ -1,4 +1,4 @@
-/* Arithmetic on embeddings that are already computed: cosine, and smaller number types.
+/* Arithmetic on embeddings that are already computed: cosine similarity and quantisation.
  *
  *   float ranges[2 * dim];
  *   cq_int8_ranges(ranges, calibration, n_calibration, dim);
@@ -20,7 +20,7 @@ extern "C" {
 /* Cosine of two vectors, summed in double precision; 0 when either is all zero. */
 CQ_API double cq_cosine(const float *a, const float *b, size_t dim);
 
-/* Least and greatest value of each dimension: ranges [2, dim], minima first. n may be 0 (then all zero). */
+/* Minimum and maximum of each dimension: ranges [2, dim], minima first. n may be 0 (then all zero). */
 CQ_API void cq_int8_ranges(float *ranges, const float *vectors, size_t n, size_t dim);
 
 /* Scalar quantisation as sentence-transformers' quantize_embeddings does it (6.2; releases before truncated towards

@@ -13,6 +13,7 @@
 #define CALQUE_ENCODER_H
 
 #include "calque/context.h"
+#include "calque/options.h"
 #include "calque/slice.h"
 #include "calque/status.h"
 
@@ -26,12 +27,13 @@ extern "C" {
 
 typedef struct cq_encoder cq_encoder;
 
-typedef struct cq_encoder_options {
+typedef struct cq_encoder_options { /* group "encoder" */
+  size_t size;
   int max_seq_length;  /* tokens, special ones included; 0: what the model says */
   cq_notice_fn notice; /* told what was assumed, e.g. mean pooling for a directory without modules.json; may be NULL */
   void *notice_context;
 } cq_encoder_options;
-CQ_API cq_encoder_options cq_encoder_default_options(void);
+CQ_DEFAULT_OPTIONS(cq_encoder_options, cq_encoder_default_options, "encoder")
 
 /* Opens a sentence-transformers directory (modules.json), a Hugging Face encoder directory (then mean pooling,
  * noticed), or either by its name in the local cache (HF_HUB_CACHE, HF_HOME, ~/.cache/huggingface); nothing is
@@ -64,19 +66,20 @@ CQ_API CQ_MUST_USE cq_status cq_encoder_fingerprint(char out[33], const cq_encod
  * it. */
 CQ_API const char *cq_simd_level(void);
 
-typedef struct cq_encode_options {
+typedef struct cq_encode_options { /* group "encode" */
+  size_t size;
   const char *prompt; /* put before every sentence; NULL: the one prompt_name says, else the model's default prompt */
   const char *prompt_name; /* a key of the model's prompts; an unknown one is CQ_ERR_ARGUMENT */
   bool normalize;          /* scale each vector to length 1 (after truncate_dim) */
-  int truncate_dim;        /* keep the first so many dimensions; 0: all */
-  bool strict;             /* a sentence longer than the model takes is CQ_ERR_LIMIT instead of being cut */
+  int truncate_dim;        /* keep only this many leading dimensions (Matryoshka models); 0: all */
+  bool strict; /* a sentence longer than the model's maximum sequence length is CQ_ERR_LIMIT instead of truncated */
 } cq_encode_options;
-CQ_API cq_encode_options cq_encode_default_options(void);
+CQ_DEFAULT_OPTIONS(cq_encode_options, cq_encode_default_options, "encode")
 
 typedef struct cq_encode_stats {
   uint64_t n_sentences, n_tokens; /* tokens after truncation, special ones included */
-  uint64_t n_truncated;           /* sentences that were cut */
-  uint64_t first_truncated;       /* index of the first of them in this call; kept when this call cut none */
+  uint64_t n_truncated;           /* sentences that were truncated */
+  uint64_t first_truncated;       /* index of the first of them in this call; kept when this call truncated none */
 } cq_encode_stats;
 
 /* Encodes n sentences.

@@ -1,5 +1,5 @@
-/* The measures of a multilingual encoder: MSE to a teacher, translation accuracy, semantic textual similarity; and F1
- * of what was mined with it.
+/* Evaluation of a multilingual encoder: MSE to a teacher, translation accuracy, semantic textual similarity (STS); and
+ * precision, recall and F1 of mined pairs.
  *
  *   cq_translation_result r;
  *   cq_eval_translation(&r, encoder, "test-tatoeba.tsv.gz", NULL, ctx, &err);
@@ -10,6 +10,7 @@
 #define CALQUE_EVAL_H
 
 #include "calque/encoder.h"
+#include "calque/options.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -44,7 +45,8 @@ typedef struct cq_f1_point {
 } cq_f1_point;
 
 /* At one threshold. n_gold: how many correct ones there are in all, found or not. */
-CQ_API cq_f1_point cq_f1_at(double threshold, const double *scores, const bool *correct, size_t n, size_t n_gold);
+CQ_API void cq_f1_at(cq_f1_point *out, double threshold, const double *scores, const bool *correct, size_t n,
+                     size_t n_gold);
 
 /* At every threshold that makes a difference, the highest first: midway between two neighbouring scores, and the lowest
  * score itself. Candidates of equal score are taken together.
@@ -53,25 +55,25 @@ CQ_API cq_f1_point cq_f1_at(double threshold, const double *scores, const bool *
  * Source: the midpoint rule of Artetxe & Schwenk 2019, section 4.1. */
 CQ_API CQ_MUST_USE cq_status cq_f1_curve(cq_f1_point **out, size_t *n_points, const double *scores, const bool *correct,
                                          size_t n, size_t n_gold, cq_error *error);
-/* The point of greatest F1, of several the highest threshold; all zero for an empty curve. */
-CQ_API cq_f1_point cq_f1_best(const cq_f1_point *curve, size_t n_points);
+/* The point of maximum F1, of several the one of the highest threshold; all zero for an empty curve. */
+CQ_API void cq_f1_best(cq_f1_point *out, const cq_f1_point *curve, size_t n_points);
 
 /* --- on a model and a file of lines: SOURCE tab TARGET [tab GOLD] --- */
 
-typedef struct cq_eval_options {
-  size_t max_rows; /* use the first so many rows; 0: all */
+typedef struct cq_eval_options { /* group "eval" */
+  size_t size;
+  size_t max_rows; /* use only the first rows, this many; 0: all */
   bool skip_bad;   /* count malformed lines and go on, instead of CQ_ERR_FORMAT */
   const char *prompt;
 } cq_eval_options;
-CQ_API cq_eval_options cq_eval_default_options(void);
+CQ_DEFAULT_OPTIONS(cq_eval_options, cq_eval_default_options, "eval")
 
 /* The student on both sides of a file against the teacher's vectors of its first column. */
 typedef struct cq_mse_result {
-  double target; /* x 100: student(target) against teacher(source), the paper's measure */
-  double source; /* x 100: student(source) against teacher(source) */
-  double
-      teacher_variance; /* x 100: mean square of the teacher's vectors about their mean, the figure of a constant student */
-  double teacher_norm; /* mean length of the teacher's vectors */
+  double target;           /* x 100: student(target) against teacher(source), the paper's measure */
+  double source;           /* x 100: student(source) against teacher(source) */
+  double teacher_variance; /* x 100: that of the teacher's vectors, which a student of one constant vector reaches */
+  double teacher_norm;     /* mean length of the teacher's vectors */
   size_t n, n_skipped;
 } cq_mse_result;
 /* A student of fewer dimensions than the teacher is measured against the teacher's first ones (distillation's

@@ -1,4 +1,4 @@
-/* Precision, recall and F1 of scored candidates, and the threshold at which F1 is greatest. */
+/* Precision, recall and F1 of scored candidates, and the threshold of maximum F1. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "calque/eval.h"
@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-static cq_f1_point point(double threshold, size_t n_taken, size_t n_correct, size_t n_gold) {
+static cq_f1_point f1_point(double threshold, size_t n_taken, size_t n_correct, size_t n_gold) {
   cq_f1_point p = {.threshold = threshold, .n_taken = n_taken, .n_correct = n_correct};
   if (n_taken) p.precision = (double)n_correct / (double)n_taken;
   if (n_gold) p.recall = (double)n_correct / (double)n_gold;
@@ -14,14 +14,14 @@ static cq_f1_point point(double threshold, size_t n_taken, size_t n_correct, siz
   return p;
 }
 
-cq_f1_point cq_f1_at(double threshold, const double *scores, const bool *correct, size_t n, size_t n_gold) {
+void cq_f1_at(cq_f1_point *out, double threshold, const double *scores, const bool *correct, size_t n, size_t n_gold) {
   size_t n_taken = 0, n_correct = 0;
   for (size_t i = 0; i < n; i++) {
     if (!(scores[i] >= threshold)) continue;
     n_taken++;
     n_correct += correct[i];
   }
-  return point(threshold, n_taken, n_correct, n_gold);
+  *out = f1_point(threshold, n_taken, n_correct, n_gold);
 }
 
 typedef struct scored {
@@ -60,16 +60,16 @@ cq_status cq_f1_curve(cq_f1_point **out, size_t *n_points, const double *scores,
     if (!last && order[i + 1].score == order[i].score) continue;
     /* Of two scores beside each other the middle may round to the upper: then that one is the threshold. */
     const double middle = last ? order[i].score : order[i + 1].score + (order[i].score - order[i + 1].score) / 2;
-    points[count++] = point(!last && middle <= order[i + 1].score ? order[i].score : middle, i + 1, n_correct, n_gold);
+    points[count++] =
+        f1_point(!last && middle <= order[i + 1].score ? order[i].score : middle, i + 1, n_correct, n_gold);
   }
   cq_free(order);
   *out = points, *n_points = count;
   return CQ_OK;
 }
 
-cq_f1_point cq_f1_best(const cq_f1_point *curve, size_t n_points) {
-  cq_f1_point best = {0};
+void cq_f1_best(cq_f1_point *out, const cq_f1_point *curve, size_t n_points) {
+  *out = (cq_f1_point){0};
   for (size_t i = 0; i < n_points; i++)
-    if (i == 0 || curve[i].f1 > best.f1) best = curve[i];
-  return best;
+    if (i == 0 || curve[i].f1 > out->f1) *out = curve[i];
 }

@@ -136,7 +136,7 @@ cq_status cq_labelled_at(cq_f1_point *out, const cq_labelled *labelled, bool by_
   double *scores = NULL;
   bool *correct = NULL;
   cq_status status = figures(&scores, &correct, labelled, by_cosine, error);
-  if (!status) *out = cq_f1_at(threshold, scores, correct, labelled->n, labelled->n_gold);
+  if (!status) cq_f1_at(out, threshold, scores, correct, labelled->n, labelled->n_gold);
   cq_free(scores);
   cq_free(correct);
   return status;

@@ -4,6 +4,7 @@
 #include "base/context.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/options.h"
 #include "calque/classify.h"
 
 #include <math.h>
@@ -11,9 +12,17 @@
 
 enum { MEMORY = 10, N_SHARDS = 16 };
 
-cq_logistic_options cq_logistic_default_options(void) {
-  return (cq_logistic_options){.c = 1, .tolerance = 1e-6, .most_iterations = 1000};
-}
+#define O cq_logistic_options
+static const cq_option option_rows[] = {
+    {CQ_NUMBER(O, "c", c, CHANGES, 1, 1e-9, 1e9, "X",
+               "inverse of the regularisation strength, as scikit-learn's C: less means smaller weights")},
+    {CQ_NUMBER(O, "tolerance", tolerance, CHANGES, 1e-6, 0, 0, "X",
+               "converged when no element of the gradient exceeds this, in parts of rows times c")},
+    {CQ_INT(O, "max-iterations", max_iterations, CHANGES, 1000, 1, 1 << 30, "N", "L-BFGS iterations at most")},
+};
+#undef O
+
+const cq_option_group cq_group_logistic = {.name = "logistic", CQ_ROWS(cq_logistic_options, option_rows)};
 
 typedef struct problem {
   const float *vectors;
@@ -135,7 +144,7 @@ static void descend(cq_logistic *out, problem *p, history *h, double *rooms, con
          *step = rooms + 4 * n, *change = rooms + 5 * n, *weights = out->weights;
   const double flat = o->tolerance * p->c * (double)p->n;
   out->loss = measure(gradient, p, weights);
-  while (!(out->converged = is_flat(gradient, n, flat)) && out->n_iterations < o->most_iterations) {
+  while (!(out->converged = is_flat(gradient, n, flat)) && out->n_iterations < o->max_iterations) {
     turn(direction, h, gradient);
     const double slope = dot(direction, gradient, n);
     double length = h->n_kept ? 1 : 1 / fmax(1, sqrt(dot(gradient, gradient, n))), loss = INFINITY;
@@ -154,12 +163,10 @@ static void descend(cq_logistic *out, problem *p, history *h, double *rooms, con
   }
 }
 
-static cq_status check(const float *vectors, const uint32_t *classes, size_t n, size_t dim, size_t n_classes,
-                       const cq_logistic_options *o, cq_error *error) {
+static cq_status check_labelled(const float *vectors, const uint32_t *classes, size_t n, size_t dim, size_t n_classes,
+                                cq_error *error) {
   if (n == 0 || n_classes < 2)
     return cq_fail(error, CQ_ERR_ARGUMENT, "%zu rows of %zu classes, expected rows of two or more", n, n_classes);
-  if (!(o->c > 0 && isfinite(o->c)) || !(o->tolerance >= 0) || o->most_iterations < 1)
-    return cq_fail(error, CQ_ERR_ARGUMENT, "c %g, tolerance %g, %d iterations", o->c, o->tolerance, o->most_iterations);
   for (size_t i = 0; i < n; i++)
     if (classes[i] >= n_classes)
       return cq_fail(error, CQ_ERR_ARGUMENT, "row %zu is of class %u of %zu", i, (unsigned)classes[i], n_classes);
@@ -170,9 +177,10 @@ static cq_status check(const float *vectors, const uint32_t *classes, size_t n, 
 
 cq_status cq_logistic_train(cq_logistic *out, const float *vectors, const uint32_t *classes, size_t n, size_t dim,
                             size_t n_classes, const cq_logistic_options *options, cq_context *ctx, cq_error *error) {
-  const cq_logistic_options o = options ? *options : cq_logistic_default_options();
+  cq_logistic_options o;
   *out = (cq_logistic){.n_classes = n_classes, .dim = dim};
-  cq_status status = check(vectors, classes, n, dim, n_classes, &o, error);
+  cq_status status = cq_options_take(&o, &cq_group_logistic, options, error);
+  if (!status) status = check_labelled(vectors, classes, n, dim, n_classes, error);
   problem p = {vectors, classes, n, dim, n_classes, n_classes * (dim + 1), o.c, ctx, NULL, NULL, NULL, {0}};
   history h = {.n = p.n_weights};
   double *rooms = NULL;

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/options.h"
 #include "format/json.h"
 #include "model/encoder.h"
 #include "model/modules.h"
@@ -281,15 +282,23 @@ static cq_status open_plain(cq_encoder *e, const char *list_path, const cq_encod
   return CQ_OK;
 }
 
+#define O cq_encoder_options
+static const cq_option option_rows[] = {
+    {CQ_INT(O, "max-length", max_seq_length, CHANGES, 0, 0, 0, "TOKENS",
+            "truncate sentences to this maximum sequence length, special tokens included"),
+     .otherwise = "the model's"},
+};
+#undef O
+
+const cq_option_group cq_group_encoder = {.name = "encoder", CQ_ROWS(cq_encoder_options, option_rows)};
+
 cq_status cq_encoder_open(cq_encoder **out, const char *name, const cq_encoder_options *options, cq_error *error) {
-  static const cq_encoder_options defaults = {0};
+  cq_encoder_options taken;
   char directory[MAX_PATH], path[MAX_PATH];
   cq_encoder *e = NULL;
   json_t *list = NULL;
-  if (!options) options = &defaults;
-  if (options->max_seq_length < 0)
-    return cq_fail(error, CQ_ERR_ARGUMENT, "max_seq_length is %d, expected 0 or more", options->max_seq_length);
-  cq_status status = cq_model_resolve(directory, sizeof directory, name, error);
+  cq_status status = cq_options_take(&taken, &cq_group_encoder, options, error);
+  if (!status) status = cq_model_resolve(directory, sizeof directory, name, error);
   if (status || (status = cq_encoder_new(&e, error))) return status;
   if (!(e->directory = cq_strdup(directory))) {
     status = cq_fail_memory(error, "an encoder");
@@ -305,9 +314,9 @@ cq_status cq_encoder_open(cq_encoder **out, const char *name, const cq_encoder_o
       (status = cq_path_join(path, sizeof path, directory, "modules.json", error)))
     goto done;
   if (!cq_file_exists(path)) {
-    status = open_plain(e, path, options, error);
+    status = open_plain(e, path, &taken, error);
   } else if (!(status = cq_json_read(&list, path, error))) {
-    status = open_listed(e, list, path, options, error);
+    status = open_listed(e, list, path, &taken, error);
   }
   if (!status) status = cq_encoder_pack(e, NULL, false, error);
 done:

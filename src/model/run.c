@@ -5,6 +5,7 @@
 #include "base/context.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/options.h"
 #include "base/utf8.h"
 #include "model/encoder.h"
 
@@ -103,13 +104,25 @@ cq_status cq_encoder_make_trainable(cq_encoder *encoder, cq_context *ctx, cq_err
 
 /* ---- encode ---- */
 
-cq_encode_options cq_encode_default_options(void) {
-  return (cq_encode_options){0};
+#define O cq_encode_options
+static const cq_option option_rows[] = {
+    {CQ_TEXT(O, "prompt", prompt, CHANGES, "TEXT", "put this before every sentence"), .otherwise = "the model's"},
+    {CQ_TEXT(O, "prompt-name", prompt_name, CHANGES, "NAME", "use the model's prompt of this name")},
+    {CQ_FLAG(O, "normalize", normalize, CHANGES, "scale each vector to length 1"), .letter = 'n'},
+    {CQ_INT(O, "truncate-dim", truncate_dim, CHANGES, 0, 0, 0, "N", "keep the first N dimensions"), .otherwise = "all"},
+    {CQ_FLAG(O, "strict", strict, KEEPS,
+             "fail at a sentence longer than the maximum sequence length, instead of truncating it")},
+};
+#undef O
+
+static cq_status check_encode(const void *options, cq_error *error) {
+  const cq_encode_options *o = options;
+  if (!o->prompt || !o->prompt_name) return CQ_OK;
+  return cq_fail(error, CQ_ERR_ARGUMENT, "prompt and prompt-name exclude each other");
 }
 
-cq_encoder_options cq_encoder_default_options(void) {
-  return (cq_encoder_options){0};
-}
+const cq_option_group cq_group_encode = {
+    .name = "encode", CQ_ROWS(cq_encode_options, option_rows), .check = check_encode};
 
 /* What a thread encodes with, kept with the context from call to call: a call that finds some allocates nothing. */
 typedef struct encode_memory {
@@ -401,19 +414,22 @@ static cq_status encode(encoding *e, cq_encode_stats *stats, int n_workers, cq_e
 cq_status cq_encoder_encode_states(float *out, cq_tensor states, cq_encode_stats *stats, const cq_encoder *encoder,
                                    const cq_slice *sentences, size_t n, const cq_encode_options *options,
                                    cq_context *ctx, cq_error *error) {
-  const cq_encode_options defaults = cq_encode_default_options();
+  static const cq_encode_options defaults = {.size = sizeof defaults}; /* all zero: a call without options skips them */
+  cq_encode_options taken;
+  cq_status status = options ? cq_options_take(&taken, &cq_group_encode, options, error) : CQ_OK;
+  if (status) return status;
   encoding e = {.encoder = encoder,
-                .options = options ? options : &defaults,
+                .options = options ? &taken : &defaults,
                 .sentences = sentences,
                 .n = n,
                 .ctx = ctx,
                 .out = out,
                 .states = states};
-  if (e.options->truncate_dim < 0 || e.options->truncate_dim > cq_encoder_dim(encoder))
-    return cq_fail(error, CQ_ERR_ARGUMENT, "truncate_dim is %d, expected 0 to the model's %d", e.options->truncate_dim,
+  if (e.options->truncate_dim > cq_encoder_dim(encoder))
+    return cq_fail(error, CQ_ERR_ARGUMENT, "truncate-dim is %d, expected 0 to the model's %d", e.options->truncate_dim,
                    cq_encoder_dim(encoder));
   e.dim = e.options->truncate_dim ? e.options->truncate_dim : cq_encoder_dim(encoder);
-  cq_status status = check_text(sentences, n, error);
+  status = check_text(sentences, n, error);
   if (status) return status;
   e.memory = take_memory(ctx, encoder);
   if (!e.memory) return cq_fail_memory(error, "encoding");

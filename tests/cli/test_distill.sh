@@ -76,7 +76,7 @@ else
   stderr_has "--resume"
   expect 0 $run --output stopped --threads 1 --resume
 fi
-expect 0 model check whole stopped --least-cosine 1
+expect 0 model check whole stopped --min-cosine 1
 find whole -name '*.safetensors' | grep -q . || fail "no weights in whole"
 for file in $(cd whole && find . -name '*.safetensors'); do same "whole/$file" "stopped/$file"; done
 finish

@@ -62,7 +62,7 @@ expect 0 encode $model --normalize --truncate-dim 16 --output unit.bin en.txt
 od -An -v -tf4 -w64 unit.bin | awk '{ s = 0; for (i = 1; i <= NF; i++) s += $i * $i; if (s < 0.999 || s > 1.001) bad = 1 } END { exit bad }' ||
   fail "--normalize: a vector's length is not 1"
 expect 1 encode $model --truncate-dim 100000 --output big.bin en.txt
-stderr_has "--truncate-dim is 100000"
+stderr_has "truncate-dim is 100000, expected 0 to the model's"
 absent big.bin
 expect 0 encode $model --precision int8 --output int8.bin en.txt
 bytes_are int8.bin $((40 * dim))
@@ -91,7 +91,7 @@ expect 1 encode $model --prompt-name no-such-prompt --output prompted2.bin en.tx
 stderr_has "no-such-prompt"
 absent prompted2.bin
 expect 0 encode $model --max-length 4 --output cut.bin en.txt
-stderr_has "were longer than 4 tokens and were cut (the first: en.txt:1)"
+stderr_has "were longer than 4 tokens and were truncated (the first: en.txt:1)"
 expect 1 encode $model --max-length 4 --strict --output strict.bin en.txt
 stderr_has "en.txt:1:"
 absent strict.bin

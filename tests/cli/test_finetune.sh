@@ -48,7 +48,7 @@ done
 kill -INT $pid 2>/dev/null
 wait $pid
 if [ -e stopped ]; then echo "note: the run was over before the signal came"; else expect 0 $all --output stopped --threads 1 --resume; fi
-expect 0 model check whole stopped --least-cosine 1
+expect 0 model check whole stopped --min-cosine 1
 for file in whole stopped; do find $file -name '*.safetensors' -exec sha256sum {} + | cut -d ' ' -f 1 >$file.sum; done
 [ -s whole.sum ] || fail "no weights in whole"
 same whole.sum stopped.sum
@@ -63,7 +63,7 @@ done
 # Two batches of 8 are one of 16, but for rounding; of ranked pairs they are not.
 expect 0 $common --lr 0.01 --nli nli.tsv --no-shuffle --batch 16 --steps 7 --output one --dropout 0
 expect 0 $common --lr 0.01 --nli nli.tsv --no-shuffle --batch 8 --accumulate 2 --steps 7 --output two --dropout 0
-expect 0 model check one two --least-cosine 0.99999
+expect 0 model check one two --min-cosine 0.99999
 
 # What belongs to a sentence is no wrong answer to it: a batch of one sentence's pairs has none at all.
 printf 'The sky.\tHimmel\nThe sky.\tWolken\nThe clouds.\tWolken\n' >alone.tsv

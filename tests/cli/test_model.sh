@@ -9,10 +9,10 @@ stdout_has '"fingerprint"'
 
 # A copy is the same model; another is not.
 expect 0 model new --kind copy --from "$TEACHER" copy
-expect 0 model check "$TEACHER" copy --least-cosine 1
-stdout_has "greatest difference  0"
+expect 0 model check "$TEACHER" copy --min-cosine 1
+stdout_has "max difference       0"
 expect 0 model check "$TEACHER" copy --json
-stdout_has '"greatest_difference": 0,'
+stdout_has '"max_difference": 0,'
 "$PROGRAM" model info "$TEACHER" | grep fingerprint >one
 "$PROGRAM" model info copy | grep fingerprint >two
 same one two
@@ -34,10 +34,10 @@ for kind in transformer bilstm static; do
   expect 0 similarity --model fresh-$kind "One." "Eins."
 done
 expect 0 model new --kind static $text $small again
-expect 0 model check fresh-static again --least-cosine 1
+expect 0 model check fresh-static again --min-cosine 1
 expect 0 model new --kind static $text $small --seed 2 other
-expect 1 model check fresh-static other --least-cosine 0.99999
-stderr_has "the least cosine is"
+expect 1 model check fresh-static other --min-cosine 0.99999
+stderr_has "the lowest cosine is"
 expect 0 model new --kind new-vocabulary --from "$TEACHER" $text renewed
 expect 0 model info renewed
 
@@ -49,9 +49,9 @@ for kind in transformer bilstm static; do
   grep -q '"type": *"WordLevel"' "$(find words-$kind -name tokenizer.json)" || fail "no words in tokenizer.json"
 done
 expect 0 model new --kind static --vocabulary words $text $small words-again
-expect 0 model check words-static words-again --least-cosine 1
+expect 0 model check words-static words-again --min-cosine 1
 expect 0 model new --kind copy --from words-bilstm words-copy
-expect 0 model check words-bilstm words-copy --least-cosine 1
+expect 0 model check words-bilstm words-copy --min-cosine 1
 expect 0 model new --kind new-vocabulary --vocabulary words --from "$TEACHER" $text words-renewed
 expect 0 encode --model words-renewed text.tsv
 expect 0 model new --kind static --vocabulary bpe $text $small pieces-bpe

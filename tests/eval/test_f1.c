@@ -19,11 +19,13 @@ static void a_curve_by_hand(void **state) {
     assert_float_equal(curve[i].threshold, thresholds[i], 1e-15);
     assert_float_equal(curve[i].precision, precisions[i], 1e-15);
     assert_float_equal(curve[i].recall, recalls[i], 1e-15);
-    const cq_f1_point same = cq_f1_at(curve[i].threshold, scores, correct, 5, 4);
+    cq_f1_point same;
+    cq_f1_at(&same, curve[i].threshold, scores, correct, 5, 4);
     assert_float_equal(same.f1, curve[i].f1, 1e-15);
     assert_int_equal(same.n_taken, curve[i].n_taken);
   }
-  const cq_f1_point best = cq_f1_best(curve, n);
+  cq_f1_point best;
+  cq_f1_best(&best, curve, n);
   assert_float_equal(best.threshold, 1, 0);
   assert_float_equal(best.f1, 2 * 0.6 * 0.75 / 1.35, 1e-15);
   cq_free(curve);
@@ -31,7 +33,7 @@ static void a_curve_by_hand(void **state) {
 
 static void ends_and_errors(void **state) {
   (void)state;
-  cq_f1_point *curve;
+  cq_f1_point *curve, point;
   size_t n = 9;
   const double up = nextafter(1, 2), scores[] = {1, up}, bad[] = {NAN};
   const bool correct[] = {false, true};
@@ -39,14 +41,17 @@ static void ends_and_errors(void **state) {
   assert_int_equal(cq_f1_curve(&curve, &n, scores, correct, 0, 3, NULL), CQ_OK);
   assert_null(curve);
   assert_int_equal(n, 0);
-  assert_float_equal(cq_f1_best(curve, n).f1, 0, 0);
+  cq_f1_best(&point, curve, n);
+  assert_float_equal(point.f1, 0, 0);
   /* There is no number between the two. */
   assert_int_equal(cq_f1_curve(&curve, &n, scores, correct, 2, 1, NULL), CQ_OK);
-  assert_true(curve[0].threshold == up && cq_f1_at(curve[0].threshold, scores, correct, 2, 1).n_taken == 1);
+  cq_f1_at(&point, curve[0].threshold, scores, correct, 2, 1);
+  assert_true(curve[0].threshold == up && point.n_taken == 1);
   cq_free(curve);
   /* Nothing correct, no gold. */
   assert_int_equal(cq_f1_curve(&curve, &n, scores, (bool[]){false, false}, 2, 0, NULL), CQ_OK);
-  assert_float_equal(cq_f1_best(curve, n).f1, 0, 0);
+  cq_f1_best(&point, curve, n);
+  assert_float_equal(point.f1, 0, 0);
   cq_free(curve);
   assert_int_equal(cq_f1_curve(&curve, &n, bad, correct, 1, 1, &error), CQ_ERR_ARGUMENT);
   assert_string_equal(error.message, "F1: score 1 is not a number");

@@ -126,6 +126,7 @@ static void what_is_refused(void **state) {
   assert_non_null(strstr(error.message, "is of class 2 of 2"));
   o.c = 0;
   assert_int_equal(cq_logistic_train(&m, vectors, classes, N, DIM, K, &o, NULL, &error), CQ_ERR_ARGUMENT);
+  assert_string_equal(error.message, "c is 0, expected 1e-09 to 1000000000");
   assert_null(m.weights);
   for (long n = 1;; n++) {
     cq_alloc_fail_at(n);

@@ -276,7 +276,8 @@ static void plain_directories_take_the_mean(void **state) {
   char said[512] = "";
   cq_encoder *encoder;
   cq_error error = {0};
-  const cq_encoder_options options = {.notice = keep_notice, .notice_context = said};
+  cq_encoder_options options = cq_encoder_default_options();
+  options.notice = keep_notice, options.notice_context = said;
   (void)state;
   assert_int_equal(cq_encoder_open(&encoder, tests_file("golden/models/plain-bert"), &options, &error), CQ_OK);
   assert_non_null(strstr(said, "no modules.json"));
@@ -290,7 +291,8 @@ static void plain_directories_take_the_mean(void **state) {
 static int length_with(const char *file, const char *text, int asked) {
   cq_encoder *encoder;
   cq_error error = {0};
-  const cq_encoder_options options = {.max_seq_length = asked};
+  cq_encoder_options options = cq_encoder_default_options();
+  options.max_seq_length = asked;
   char *path = copy_model("bert-uncased", "length");
   unlink(file_of("length", "sentence_bert_config.json"));
   if (file) write_text(file_of("length", file), text);

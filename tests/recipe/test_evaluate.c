@@ -36,7 +36,8 @@ static const char *file_of(const char *text) {
 static void rows_are_read(void **state) {
   (void)state;
   cq_rows rows;
-  cq_eval_options two = {.max_rows = 2};
+  cq_eval_options two = cq_eval_default_options();
+  two.max_rows = 2;
   const char *file = file_of("\xef\xbb\xbfone\teins\r\ntwo\tzwei\tmore\t\nthree\tdrei\n");
   assert_int_equal(cq_rows_read(&rows, file, 2, NULL, NULL), CQ_OK);
   assert_int_equal(rows.n, 3);
@@ -95,7 +96,8 @@ static void bad_lines_are_counted_when_asked(void **state) {
   (void)state;
   cq_rows rows;
   cq_error error = {0};
-  cq_eval_options skip = {.skip_bad = true};
+  cq_eval_options skip = cq_eval_default_options();
+  skip.skip_bad = true;
   assert_int_equal(cq_rows_read(&rows, file_of("a\tb\nx\n\xc3(\ty\n\tz\nc\td\n"), 2, &skip, &error), CQ_OK);
   assert_int_equal(rows.n, 2);
   assert_int_equal(rows.n_skipped, 3);
@@ -250,7 +252,8 @@ static void faults_reach_the_caller(void **state) {
   assert_int_equal(error.line, 2);
   assert_int_equal(cq_eval_sts(&sts, teacher, file, NULL, NULL, &error), CQ_ERR_FORMAT);
   assert_int_equal(error.line, 1);
-  cq_eval_options skip = {.skip_bad = true};
+  cq_eval_options skip = cq_eval_default_options();
+  skip.skip_bad = true;
   assert_int_equal(cq_eval_translation(&translation, teacher, file, &skip, NULL, &error), CQ_OK);
   assert_int_equal(translation.n_skipped, 1);
   assert_true(translation.mean == 1);

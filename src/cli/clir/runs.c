@@ -24,7 +24,7 @@ static int run_dense(const cli_call *call) {
   cq_error error = {0};
   cq_encoder *encoder = NULL;
   cq_context *ctx = NULL;
-  int code = cli_open_model(&encoder, args->model, 0);
+  int code = cli_open_model(&encoder, args->model, NULL);
   if (code == CLI_OK) code = cli_open_context(&ctx, args->threads);
   if (code == CLI_OK &&
       cq_dense_run(stdout, encoder, call->arguments[0], call->arguments[1], (size_t)args->top, args->tag, ctx, &error))

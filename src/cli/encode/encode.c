@@ -22,84 +22,41 @@ enum { FORMAT_JSONL, FORMAT_NPY, FORMAT_RAW };
 
 struct args {
   size_t size;
-  const char *model, *output, *prompt, *prompt_name, *calibration;
+  const char *model, *output, *calibration;
   const char *language; /* of an autoencoder; NULL: the model is an encoder */
-  int threads, max_length, column, truncate_dim, batch, precision;
-  bool normalize, strict, skip_bad;
+  int threads, column, batch, precision;
+  bool skip_bad;
+  const cq_encode_options *encode;
+  const cq_encoder_options *encoder;
 };
-
-static void defaults(void *options) {
-  *(struct args *)options = (struct args){.batch = 1024};
-}
 
 static const cq_option options[] = {
     CLI_MODEL(struct args, model),
-    {.name = "output",
-     .letter = 'o',
-     .type = CQ_OPTION_TEXT,
-     .argument = "FILE",
-     .offset = offsetof(struct args, output),
-     .otherwise = "JSON lines on standard output",
-     .help =
-         "write here, by the name's ending: .npy (NumPy), .jsonl (JSON lines), .bin (the numbers alone, row by row)"},
-    {.name = "tsv",
-     .type = CQ_OPTION_INT,
-     .argument = "COLUMN",
-     .offset = offsetof(struct args, column),
-     .min = 1,
-     .max = 64,
-     .otherwise = "the whole line",
-     .help = "take this tab-separated column of each line, from 1"},
-    {.name = "normalize",
-     .letter = 'n',
-     .type = CQ_OPTION_FLAG,
-     .offset = offsetof(struct args, normalize),
-     .help = "scale each vector to length 1"},
-    {.name = "truncate-dim",
-     .type = CQ_OPTION_INT,
-     .argument = "N",
-     .offset = offsetof(struct args, truncate_dim),
-     .min = 1,
-     .otherwise = "all",
-     .help = "keep the first N dimensions"},
-    {.name = "precision",
-     .letter = 'p',
-     .type = CQ_OPTION_CHOICE,
-     .argument = "TYPE",
-     .offset = offsetof(struct args, precision),
-     .choices = precisions,
-     .help = "type of the numbers"},
-    {.name = "calibration",
-     .type = CQ_OPTION_TEXT,
-     .argument = "FILE",
-     .offset = offsetof(struct args, calibration),
-     .otherwise = "a first pass over the input",
-     .help = "int8: take each dimension's range from these sentences, or from the vectors of a .npy file"},
-    CLI_PROMPT(struct args, prompt),
-    {.name = "prompt-name",
-     .type = CQ_OPTION_TEXT,
-     .argument = "NAME",
-     .offset = offsetof(struct args, prompt_name),
-     .help = "use the model's prompt of this name"},
-    CLI_MAX_LENGTH(struct args, max_length),
-    {.name = "strict",
-     .type = CQ_OPTION_FLAG,
-     .offset = offsetof(struct args, strict),
-     .help = "fail at a sentence that is too long, instead of cutting and counting it"},
+    {CQ_TEXT(
+         struct args, "output", output, CHANGES, "FILE",
+         "write here, by the name's ending: .npy (NumPy), .jsonl (JSON lines), .bin (the numbers alone, row by row)"),
+     .letter = 'o', .otherwise = "JSON lines on standard output"},
+    {CQ_INT(struct args, "tsv", column, CHANGES, 0, 0, 64, "COLUMN",
+            "take this tab-separated column of each line, from 1"),
+     .otherwise = "the whole line"},
+    {CQ_CHOICE(struct args, "precision", precision, CHANGES, PRECISION_F32, precisions, "TYPE",
+               "number format: float32, or quantised to 8 bits or one bit a dimension"),
+     .letter = 'p'},
+    {CQ_TEXT(struct args, "calibration", calibration, CHANGES, "FILE",
+             "int8: take each dimension's range from these sentences, or from the vectors of a .npy file"),
+     .otherwise = "a first pass over the input"},
     CLI_SKIP_BAD(struct args, skip_bad),
     CLI_BATCH(struct args, batch),
     CLI_THREADS(struct args, threads),
 };
 
 static const cq_option language_option[] = {
-    {.name = "language",
-     .letter = 'l',
-     .type = CQ_OPTION_TEXT,
-     .flags = CQ_OPTION_REQUIRED,
-     .argument = "CODE",
-     .offset = offsetof(struct args, language),
-     .help = "the language of the sentences"},
+    {CQ_TEXT(struct args, "language", language, CHANGES, "CODE", "the language of the sentences"), .letter = 'l',
+     .flags = CQ_OPTION_REQUIRED},
 };
+
+static const cli_part parts[] = {
+    {"encode", offsetof(struct args, encode)}, {"encoder", offsetof(struct args, encoder)}, {0}};
 
 /* Everything one run holds. */
 typedef struct job {
@@ -135,11 +92,8 @@ static int format_of(int *format, const cli_call *call, const char *output) {
 /* Encodes the current chunk into j->vectors. */
 static int encode_chunk(job *j, const cli_sentences *in) {
   cq_error error = {0};
-  cq_encode_options o = cq_encode_default_options();
   cq_encode_stats stats = {0};
-  o.prompt = j->args->prompt, o.prompt_name = j->args->prompt_name;
-  o.normalize = j->args->normalize, o.truncate_dim = j->args->truncate_dim, o.strict = j->args->strict;
-  if (cq_encoder_encode(j->vectors, &stats, j->encoder, in->slices, in->n, &o, j->ctx, &error))
+  if (cq_encoder_encode(j->vectors, &stats, j->encoder, in->slices, in->n, j->args->encode, j->ctx, &error))
     return cli_sentences_fail(in, &error);
   for (size_t i = 0; i < in->n * j->dim; i++)
     if (!isfinite(j->vectors[i])) {
@@ -312,21 +266,22 @@ static int commit(job *j) {
 static void remarks(const job *j) {
   if (j->in.n_skipped) cli_note("%" PRIu64 " malformed lines were skipped", j->in.n_skipped);
   if (j->stats.n_truncated)
-    cli_note("%" PRIu64 " of %" PRIu64 " sentences were longer than %d tokens and were cut (the first: %s:%" PRIu64 ")",
+    cli_note("%" PRIu64 " of %" PRIu64
+             " sentences were longer than %d tokens and were truncated (the first: %s:%" PRIu64 ")",
              j->stats.n_truncated, j->stats.n_sentences, cq_encoder_max_seq_length(j->encoder),
              strcmp(j->first_cut.path, "-") ? j->first_cut.path : "<stdin>", j->first_cut.line);
 }
 
 static int open_encoder(cq_encoder **out, const struct args *args) {
   char path[4096];
-  if (!args->language) return cli_open_model(out, args->model, args->max_length);
+  if (!args->language) return cli_open_model(out, args->model, args->encoder);
   if (strchr(args->language, '/') ||
       snprintf(path, sizeof path, "%s/encoder-%s", args->model, args->language) >= (int)sizeof path)
     return cli_fail("'%s' is no language's code", args->language);
-  return cli_open_model(out, path, args->max_length);
+  return cli_open_model(out, path, args->encoder);
 }
 
-static int run(const cli_call *call) {
+static int run_encode(const cli_call *call) {
   const struct args *args = call->options;
   job j = {.args = args,
            .in = {.paths = call->arguments,
@@ -336,18 +291,15 @@ static int run(const cli_call *call) {
                   .rows = (size_t)args->batch,
                   .skip_bad = args->skip_bad}};
   int code = format_of(&j.format, call, args->output);
+  if (code == CLI_OK) code = cli_check_options(call);
   if (code) return code;
-  if (args->prompt && args->prompt_name) return cli_usage(call->path, "--prompt and --prompt-name exclude each other");
   if (args->calibration && args->precision != PRECISION_INT8)
     return cli_usage(call->path, "--calibration is for --precision int8 only");
   code = CLI_FAILED;
   if (open_encoder(&j.encoder, args) || cli_open_context(&j.ctx, args->threads)) goto done;
   j.dim = (size_t)cq_encoder_dim(j.encoder);
-  if ((size_t)args->truncate_dim > j.dim) {
-    cli_fail("--truncate-dim is %d, the model has %zu dimensions", args->truncate_dim, j.dim);
-    goto done;
-  }
-  if (args->truncate_dim) j.dim = (size_t)args->truncate_dim;
+  const size_t kept = (size_t)args->encode->truncate_dim; /* more than the model has is cq_encoder_encode's to refuse */
+  if (kept && kept < j.dim) j.dim = kept;
   j.n_columns = args->precision >= PRECISION_BINARY ? (j.dim + 7) / 8 : j.dim;
   j.vectors = malloc(j.in.rows * j.dim * sizeof *j.vectors);
   j.small = malloc(j.in.rows * j.n_columns);
@@ -384,15 +336,14 @@ const cli_command cli_encode = {
     .example = "echo \"A dog barks.\" | calque encode --model all-MiniLM-L6-v2\n"
                "calque encode --model all-MiniLM-L6-v2 --normalize --output vectors.npy sentences.txt.gz",
     CLI_OPTIONS(struct args, options),
-    .defaults = defaults,
-    .run = run,
+    .parts = parts,
+    .run = run_encode,
 };
 
 const cli_command cli_autoencode_encode = {
     .name = "encode",
     .summary = "turn sentences of one language into vectors",
     .arguments = "[FILE...]",
-    .min_arguments = 0,
     .max_arguments = -1,
     .description = "`calque encode` with a language's encoder, which is also an encoder by itself: MODEL/encoder-CODE, "
                    "for every command that takes a model.",
@@ -400,6 +351,6 @@ const cli_command cli_autoencode_encode = {
     CLI_OPTIONS(struct args, language_option),
     .more_options = options,
     .n_more_options = sizeof options / sizeof *options,
-    .defaults = defaults,
-    .run = run,
+    .parts = parts,
+    .run = run_encode,
 };

@@ -9,40 +9,31 @@
 
 struct args {
   size_t size;
-  const char *model, *tsv, *columns, *prompt;
-  int threads, max_length, batch;
+  const char *model, *tsv, *columns;
+  int threads, batch;
   bool json, skip_bad;
+  const cq_encode_options *encode;
+  const cq_encoder_options *encoder;
 };
-
-static void defaults(void *options) {
-  *(struct args *)options = (struct args){.columns = "1,2", .batch = 1024};
-}
 
 static const cq_option options[] = {
     CLI_MODEL(struct args, model),
-    {.name = "tsv",
-     .type = CQ_OPTION_TEXT,
-     .argument = "FILE",
-     .offset = offsetof(struct args, tsv),
-     .help = "compare two columns of this file (\"-\": standard input) instead of two arguments"},
-    {.name = "columns",
-     .type = CQ_OPTION_TEXT,
-     .argument = "A,B",
-     .offset = offsetof(struct args, columns),
-     .help = "the two columns, from 1"},
-    CLI_PROMPT(struct args, prompt),
-    CLI_MAX_LENGTH(struct args, max_length),
+    {CQ_TEXT(struct args, "tsv", tsv, CHANGES, "FILE",
+             "compare two columns of this file (\"-\": standard input) instead of two arguments")},
+    {CQ_TEXT(struct args, "columns", columns, CHANGES, "A,B", "the two columns, from 1"), .text = "1,2"},
     CLI_JSON(struct args, json),
     CLI_SKIP_BAD(struct args, skip_bad),
     CLI_BATCH(struct args, batch),
     CLI_THREADS(struct args, threads),
 };
+static const cli_part parts[] = {
+    {"encode", offsetof(struct args, encode)}, {"encoder", offsetof(struct args, encoder)}, {0}};
+static const char *const of_no_cosine[] = {"normalize", "strict", NULL};
 
 typedef struct job {
   const struct args *args;
   cq_encoder *encoder;
   cq_context *ctx;
-  cq_encode_options encode;
   cq_encode_stats stats;
   size_t dim;
 } job;
@@ -65,7 +56,7 @@ static int compare_two(job *j, const char *a, const char *b) {
   float *vectors = malloc(2 * j->dim * sizeof *vectors);
   int code = CLI_OK;
   if (!vectors) return cli_fail("out of memory");
-  if (cq_encoder_encode(vectors, &j->stats, j->encoder, pair, 2, &j->encode, j->ctx, &error)) {
+  if (cq_encoder_encode(vectors, &j->stats, j->encoder, pair, 2, j->args->encode, j->ctx, &error)) {
     code = cli_fail_error(&error);
   } else {
     double cosine = cq_cosine(vectors, vectors + j->dim, j->dim);
@@ -92,7 +83,7 @@ static int compare_columns(job *j, int column_a, int column_b) {
   while (code == CLI_OK) {
     if (cli_sentences_next(&in, &error)) code = cli_sentences_fail(&in, &error);
     if (code || in.n == 0) break;
-    if (cq_encoder_encode(vectors, &j->stats, j->encoder, in.slices, 2 * in.n, &j->encode, j->ctx, &error)) {
+    if (cq_encoder_encode(vectors, &j->stats, j->encoder, in.slices, 2 * in.n, j->args->encode, j->ctx, &error)) {
       code = cli_sentences_fail(&in, &error);
       break;
     }
@@ -120,20 +111,24 @@ static bool parse_columns(int *a, int *b, const char *text) {
   return x >= 1 && x <= 64 && y >= 1 && y <= 64;
 }
 
-static int run(const cli_call *call) {
+static int run_similarity(const cli_call *call) {
   const struct args *args = call->options;
-  job j = {.args = args, .encode = cq_encode_default_options()};
-  int code = CLI_FAILED, column_a, column_b;
+  job j = {.args = args};
+  int code = cli_check_options(call), column_a, column_b;
+  if (code) return code;
   if (args->tsv ? call->n_arguments != 0 : call->n_arguments != 2)
     return cli_usage(call->path, "expected two sentences, or --tsv FILE and none");
   if (!parse_columns(&column_a, &column_b, args->columns))
     return cli_usage(call->path, "--columns is '%s', expected two numbers from 1 to 64 such as 1,2", args->columns);
-  j.encode.prompt = args->prompt;
-  if (cli_open_model(&j.encoder, args->model, args->max_length) || cli_open_context(&j.ctx, args->threads)) goto done;
+  code = cli_open_model(&j.encoder, args->model, args->encoder);
+  if (code == CLI_OK) code = cli_open_context(&j.ctx, args->threads);
+  if (code) goto done;
+  const size_t kept = (size_t)args->encode->truncate_dim; /* more than the model has is cq_encoder_encode's to refuse */
   j.dim = (size_t)cq_encoder_dim(j.encoder);
+  if (kept && kept < j.dim) j.dim = kept;
   code = args->tsv ? compare_columns(&j, column_a, column_b) : compare_two(&j, call->arguments[0], call->arguments[1]);
   if (code == CLI_OK && j.stats.n_truncated)
-    cli_note("%" PRIu64 " of %" PRIu64 " sentences were longer than %d tokens and were cut", j.stats.n_truncated,
+    cli_note("%" PRIu64 " of %" PRIu64 " sentences were longer than %d tokens and were truncated", j.stats.n_truncated,
              j.stats.n_sentences, cq_encoder_max_seq_length(j.encoder));
 done:
   cq_context_free(j.ctx);
@@ -152,6 +147,7 @@ const cli_command cli_similarity = {
     .example = "calque similarity --model multilingual \"A dog barks.\" \"Ein Hund bellt.\"\n"
                "calque similarity --model multilingual --tsv pairs.tsv.gz | sort -rn | head",
     CLI_OPTIONS(struct args, options),
-    .defaults = defaults,
-    .run = run,
+    .parts = parts,
+    .taken = of_no_cosine,
+    .run = run_similarity,
 };

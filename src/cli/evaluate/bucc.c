@@ -131,7 +131,7 @@ static int tuned(report *r, cq_f1_point *best, const cq_labelled *l, const char 
   cq_f1_point *curve;
   size_t n;
   if (cq_labelled_curve(&curve, &n, l, by_cosine, &error)) return cli_fail_error(&error);
-  *best = cq_f1_best(curve, n);
+  cq_f1_best(best, curve, n);
   cq_free(curve);
   return add_row(r, set, by_cosine ? "cosine" : "score", *best) ? CLI_OK : cli_fail("out of memory");
 }

@@ -1,7 +1,6 @@
 /* calque eval mse | translation | xsim | sts | classify: measures over any number of files, a row each, and their average.
  *
- * A measure is a row of the `measures` table's kind: a heading, a function that fills one file's cells, and a command.
- * All share the options, the table, and the JSON. */
+ * A measure is a row of the `measures` table (its figures, a function that fills them for one file) and a command. All share the options, the table, and the JSON. */
 #include "cli/frame/command.h"
 #include "cli/frame/report.h"
 
@@ -12,14 +11,15 @@
 
 struct args {
   size_t size;
-  const char *model, *teacher, *prompt, *train;
-  int threads, max_length;
-  uint64_t max_rows;
-  double c;
-  bool json, csv, skip_bad;
+  const char *model, *teacher, *train;
+  int threads;
+  bool json, csv;
+  const cq_eval_options *eval;
+  const cq_encoder_options *encoder;
+  const cq_logistic_options *logistic;
 };
 
-enum { MOST_FIGURES = 5 };
+enum { MAX_FIGURES = 5 };
 
 /* One column of a measure's table. */
 typedef struct figure {
@@ -33,7 +33,7 @@ typedef struct figure {
 typedef struct row {
   char *label;
   size_t n, n_skipped;
-  double figures[MOST_FIGURES];
+  double figures[MAX_FIGURES];
 } row;
 
 /* What every file of one call is measured with. */
@@ -41,7 +41,7 @@ typedef struct bench {
   cq_encoder *model, *teacher;
   cq_classifier *classifier; /* learned from --train */
   cq_context *ctx;
-  cq_eval_options options;
+  const cq_eval_options *options;
 } bench;
 
 typedef struct measure {
@@ -55,7 +55,7 @@ typedef struct measure {
 
 static cq_status mse_of_file(row *out, const bench *b, const char *file, cq_error *error) {
   cq_mse_result r = {0};
-  cq_status status = cq_eval_mse(&r, b->teacher, b->model, file, &b->options, b->ctx, error);
+  cq_status status = cq_eval_mse(&r, b->teacher, b->model, file, b->options, b->ctx, error);
   out->n = r.n, out->n_skipped = r.n_skipped;
   out->figures[0] = r.target, out->figures[1] = r.source;
   out->figures[2] = r.teacher_variance, out->figures[3] = r.teacher_norm;
@@ -64,7 +64,7 @@ static cq_status mse_of_file(row *out, const bench *b, const char *file, cq_erro
 
 static cq_status translation_of_file(row *out, const bench *b, const char *file, cq_error *error) {
   cq_translation_result r = {0};
-  cq_status status = cq_eval_translation(&r, b->model, file, &b->options, b->ctx, error);
+  cq_status status = cq_eval_translation(&r, b->model, file, b->options, b->ctx, error);
   out->n = r.n, out->n_skipped = r.n_skipped;
   out->figures[0] = r.source_to_target, out->figures[1] = r.target_to_source, out->figures[2] = r.mean;
   out->figures[3] = r.n ? 1 / (double)r.n : NAN;
@@ -73,7 +73,7 @@ static cq_status translation_of_file(row *out, const bench *b, const char *file,
 
 static cq_status xsim_of_file(row *out, const bench *b, const char *file, cq_error *error) {
   cq_translation_result r = {0};
-  cq_status status = cq_eval_xsim(&r, b->model, file, &b->options, b->ctx, error);
+  cq_status status = cq_eval_xsim(&r, b->model, file, b->options, b->ctx, error);
   out->n = r.n, out->n_skipped = r.n_skipped;
   out->figures[0] = r.source_to_target, out->figures[1] = r.target_to_source, out->figures[2] = r.mean;
   return status;
@@ -81,7 +81,7 @@ static cq_status xsim_of_file(row *out, const bench *b, const char *file, cq_err
 
 static cq_status sts_of_file(row *out, const bench *b, const char *file, cq_error *error) {
   cq_sts_result r = {0};
-  cq_status status = cq_eval_sts(&r, b->model, file, &b->options, b->ctx, error);
+  cq_status status = cq_eval_sts(&r, b->model, file, b->options, b->ctx, error);
   out->n = r.n, out->n_skipped = r.n_skipped;
   out->figures[0] = r.spearman, out->figures[1] = r.pearson;
   return status;
@@ -89,7 +89,7 @@ static cq_status sts_of_file(row *out, const bench *b, const char *file, cq_erro
 
 static cq_status classify_of_file(row *out, const bench *b, const char *file, cq_error *error) {
   cq_classify_result r = {0};
-  cq_status status = cq_eval_classify(&r, b->classifier, file, &b->options, b->ctx, error);
+  cq_status status = cq_eval_classify(&r, b->classifier, file, b->options, b->ctx, error);
   out->n = r.n, out->n_skipped = r.n_skipped;
   out->figures[0] = r.accuracy, out->figures[1] = r.macro_f1, out->figures[2] = r.chance;
   return status;
@@ -123,13 +123,12 @@ static const figure classify_figures[] = {
     {"most_frequent", "most frequent %", 100, 2, true},
 };
 
-static const measure mse = {"mse", mse_figures, sizeof mse_figures / sizeof *mse_figures, mse_of_file};
-static const measure translation = {"translation", translation_figures,
-                                    sizeof translation_figures / sizeof *translation_figures, translation_of_file};
-static const measure xsim = {"xsim", xsim_figures, sizeof xsim_figures / sizeof *xsim_figures, xsim_of_file};
-static const measure sts = {"sts", sts_figures, sizeof sts_figures / sizeof *sts_figures, sts_of_file};
-static const measure classify = {"classify", classify_figures, sizeof classify_figures / sizeof *classify_figures,
-                                 classify_of_file};
+#define MEASURE(name, title) title, name##_figures, sizeof name##_figures / sizeof *name##_figures, name##_of_file
+static const measure measures[] = {{MEASURE(mse, "mse")},
+                                   {MEASURE(translation, "translation")},
+                                   {MEASURE(xsim, "xsim")},
+                                   {MEASURE(sts, "sts")},
+                                   {MEASURE(classify, "classify")}};
 
 /* ---- what they share ---- */
 
@@ -214,24 +213,25 @@ static int print_json(const measure *m, const struct args *args, const row *rows
 }
 
 static int open_bench(bench *b, const struct args *args) {
-  b->options = cq_eval_default_options();
-  b->options.max_rows = args->max_rows, b->options.skip_bad = args->skip_bad, b->options.prompt = args->prompt;
-  int code = cli_open_model(&b->model, args->model, args->max_length);
-  if (code == CLI_OK && args->teacher) code = cli_open_model(&b->teacher, args->teacher, args->max_length);
+  cq_error error = {0};
+  b->options = args->eval;
+  int code = cli_open_model(&b->model, args->model, args->encoder);
+  if (code == CLI_OK && args->teacher) code = cli_open_model(&b->teacher, args->teacher, args->encoder);
   if (code == CLI_OK) code = cli_open_context(&b->ctx, args->threads);
   if (code || !args->train) return code;
-  cq_error error = {0};
-  cq_logistic_options o = cq_logistic_default_options();
-  o.c = args->c;
-  if (cq_classifier_train(&b->classifier, b->model, args->train, &o, &b->options, b->ctx, &error))
+  if (cq_classifier_train(&b->classifier, b->model, args->train, args->logistic, args->eval, b->ctx, &error))
     return cli_fail_error(&error);
   cli_note("%s: %zu classes%s", args->train, cq_classifier_n_classes(b->classifier),
-           cq_classifier_converged(b->classifier) ? "" : "; the regression is not at its end yet: a smaller --c helps");
+           cq_classifier_converged(b->classifier)
+               ? ""
+               : "; the regression has not converged: a smaller --c or more --max-iterations help");
   return CLI_OK;
 }
 
-static int evaluate(const cli_call *call, const measure *m) {
+static int run_measure(const cli_call *call) {
   const struct args *args = call->options;
+  const measure *m = measures;
+  while (strcmp(m->name, call->command->name) != 0) m++;
   bench b = {0};
   cli_progress progress = cli_progress_start();
   size_t n_rows = call->n_arguments;
@@ -263,145 +263,86 @@ static int evaluate(const cli_call *call, const measure *m) {
 
 /* ---- the commands ---- */
 
-#define SHARED_OPTIONS                                                                                                 \
-  {.name = "max-rows",                                                                                                 \
-   .type = CQ_OPTION_COUNT,                                                                                            \
-   .argument = "N",                                                                                                    \
-   .offset = offsetof(struct args, max_rows),                                                                          \
-   .min = 1,                                                                                                           \
-   .otherwise = "all",                                                                                                 \
-   .help = "use the first N rows of each file"},                                                                       \
-      CLI_PROMPT(struct args, prompt), CLI_MAX_LENGTH(struct args, max_length), CLI_JSON(struct args, json),           \
-      {.name = "csv",                                                                                                  \
-       .type = CQ_OPTION_FLAG,                                                                                         \
-       .offset = offsetof(struct args, csv),                                                                           \
-       .help = "print comma-separated values"},                                                                        \
-      CLI_SKIP_BAD(struct args, skip_bad), CLI_THREADS(struct args, threads)
-
-static const cq_option options[] = {CLI_MODEL(struct args, model), SHARED_OPTIONS};
-static const cq_option mse_options[] = {
-    CLI_MODEL(struct args, model),
-    {.name = "teacher",
-     .type = CQ_OPTION_TEXT,
-     .flags = CQ_OPTION_REQUIRED,
-     .argument = "MODEL",
-     .offset = offsetof(struct args, teacher),
-     .help = "the model whose vectors of the first column are the target"},
-    SHARED_OPTIONS,
-};
-
+static const cq_option options[] = {CLI_MODEL(struct args, model), CLI_JSON(struct args, json),
+                                    CLI_CSV(struct args, csv), CLI_THREADS(struct args, threads)};
+static const cq_option mse_options[] = {{CQ_TEXT(struct args, "teacher", teacher, CHANGES, "MODEL",
+                                                 "the model whose vectors of the first column are the target"),
+                                         .flags = CQ_OPTION_REQUIRED}};
 static const cq_option classify_options[] = {
-    CLI_MODEL(struct args, model),
-    {.name = "train",
-     .type = CQ_OPTION_TEXT,
-     .flags = CQ_OPTION_REQUIRED,
-     .argument = "FILE",
-     .offset = offsetof(struct args, train),
-     .help = "sentences and their classes to learn from, in any language"},
-    {.name = "c",
-     .type = CQ_OPTION_NUMBER,
-     .argument = "X",
-     .offset = offsetof(struct args, c),
-     .min = 1e-9,
-     .max = 1e9,
-     .help = "how much what was learned from weighs beside the size of the weights"},
-    SHARED_OPTIONS,
-};
+    {CQ_TEXT(struct args, "train", train, CHANGES, "FILE", "sentences and their classes to train on, in any language"),
+     .flags = CQ_OPTION_REQUIRED}};
 
-static void classify_defaults(void *values) {
-  ((struct args *)values)->c = cq_logistic_default_options().c;
-}
+static const cli_part parts[] = {
+    {"eval", offsetof(struct args, eval)}, {"encoder", offsetof(struct args, encoder)}, {0}};
+static const cli_part classify_parts[] = {{"eval", offsetof(struct args, eval)},
+                                          {"encoder", offsetof(struct args, encoder)},
+                                          {"logistic", offsetof(struct args, logistic)},
+                                          {0}};
 
-static int run_mse(const cli_call *call) {
-  return evaluate(call, &mse);
-}
-
-static int run_translation(const cli_call *call) {
-  return evaluate(call, &translation);
-}
-
-static int run_xsim(const cli_call *call) {
-  return evaluate(call, &xsim);
-}
-
-static int run_sts(const cli_call *call) {
-  return evaluate(call, &sts);
-}
-
-static int run_classify(const cli_call *call) {
-  return evaluate(call, &classify);
-}
+#define OWN_AND_SHARED(table)                                                                                          \
+  CLI_OPTIONS(struct args, table), .more_options = options, .n_more_options = sizeof options / sizeof *options
+#define OF_FILES .arguments = "[LABEL=]FILE...", .min_arguments = 1, .max_arguments = -1, .run = run_measure
 
 static const cli_command eval_mse = {
     .name = "mse",
     .summary = "distance to a teacher's vectors",
-    .arguments = "[LABEL=]FILE...",
-    .min_arguments = 1,
-    .max_arguments = -1,
+    OF_FILES,
     .description =
         "Mean squared difference, times 100, between the model's vectors of both columns of a file and a "
         "teacher's vectors of the first. The teacher's own variance stands beside it: a model that gives one "
         "constant vector can reach that figure, so only what is well below it counts.",
     .example = "calque eval mse --model multilingual --teacher all-MiniLM-L6-v2 de=dev/en-de.tsv.gz",
-    CLI_OPTIONS(struct args, mse_options),
-    .run = run_mse,
+    OWN_AND_SHARED(mse_options),
+    .parts = parts,
 };
 
 static const cli_command eval_translation = {
     .name = "translation",
     .summary = "how often the nearest sentence is the translation",
-    .arguments = "[LABEL=]FILE...",
-    .min_arguments = 1,
-    .max_arguments = -1,
+    OF_FILES,
     .description =
         "For each sentence of one column, whether the most similar one of the other column is its translation, "
         "both ways. Chance is one in as many as there are rows.",
     .example = "calque eval translation --model multilingual de=test/en-de.tsv.gz ru=test/en-ru.tsv.gz",
     CLI_OPTIONS(struct args, options),
-    .run = run_translation,
+    .parts = parts,
 };
 
 static const cli_command eval_xsim = {
     .name = "xsim",
     .summary = "how often the best margin is not the translation",
-    .arguments = "[LABEL=]FILE...",
-    .min_arguments = 1,
-    .max_arguments = -1,
+    OF_FILES,
     .description = "As 'eval translation', but the error rate, and by the margin of the cosine over those of the four "
                    "nearest neighbours (Artetxe & Schwenk 2019), as in mining.",
     .example = "calque eval xsim --model multilingual de=test/en-de.tsv.gz",
     CLI_OPTIONS(struct args, options),
-    .run = run_xsim,
+    .parts = parts,
 };
 
 static const cli_command eval_sts = {
     .name = "sts",
-    .summary = "agreement with people's judgements of similarity",
-    .arguments = "[LABEL=]FILE...",
-    .min_arguments = 1,
-    .max_arguments = -1,
+    .summary = "correlation with human similarity scores (STS)",
+    OF_FILES,
     .description =
         "Rank correlation (Spearman) between the cosine of two sentences and a gold score, over files of lines "
         "SENTENCE, SENTENCE, SCORE, separated by tabs.",
     .example = "calque eval sts --model multilingual --json sts/en-de.tsv",
     CLI_OPTIONS(struct args, options),
-    .run = run_sts,
+    .parts = parts,
 };
 
 static const cli_command eval_classify = {
     .name = "classify",
-    .summary = "classes learned in one language and found in others",
-    .arguments = "[LABEL=]FILE...",
-    .min_arguments = 1,
-    .max_arguments = -1,
-    .description =
-        "A logistic regression on the model's vectors, as they are, learns from the sentences of --train, and "
-        "is measured on files in other languages: lines of SENTENCE, CLASS, separated by a tab. Beside "
-        "the accuracy and the mean of the classes' F1 stands the share of the most frequent class.",
+    .summary = "cross-lingual classification: classes learned in one language, tested in others",
+    OF_FILES,
+    .description = "A logistic regression on the frozen model's vectors is trained on the sentences of --train and "
+                   "measured on files "
+                   "in other languages: lines of SENTENCE, CLASS, separated by a tab. Beside accuracy and "
+                   "macro-averaged F1 stands "
+                   "the share of the most frequent class.",
     .example = "calque eval classify --model multilingual --train topics-en.tsv.gz de=topics-de.tsv.gz",
-    CLI_OPTIONS(struct args, classify_options),
-    .defaults = classify_defaults,
-    .run = run_classify,
+    OWN_AND_SHARED(classify_options),
+    .parts = classify_parts,
 };
 
 extern const cli_command cli_eval_bucc, cli_eval_mt, cli_eval_retrieval;

@@ -89,7 +89,8 @@ struct cli_command {
   const cq_option *more_options; /* those it has in common with a command whose struct its own begins with */
   size_t n_more_options;
   size_t options_size;
-  const cli_part *parts;                   /* further groups of the library's, up to one without a name; NULL: none */
+  const cli_part *parts;                   /* further groups of the library's, up to one without a name; NULL: none. Of
+ options of one name the first is the command's */
   void (*defaults)(void *options);         /* of its own, beyond those in its rows; NULL: none */
   void (*library_defaults)(void *library); /* where they are others than the library's; NULL: nowhere */
   int (*run)(const cli_call *call);
@@ -117,20 +118,10 @@ typedef struct cli_threads_args {
 } cli_threads_args;
 extern const cq_option cli_threads_options[1];
 #define CLI_THREADS_ONLY .options = cli_threads_options, .n_options = 1, .options_size = sizeof(cli_threads_args)
-#define CLI_PROMPT(owner, field)                                                                                       \
-  {                                                                                                                    \
-    .name = "prompt", .type = CQ_OPTION_TEXT, .argument = "TEXT", .offset = offsetof(owner, field),                    \
-    .otherwise = "the model's", .help = "put this before every sentence"                                               \
-  }
 #define CLI_BATCH(owner, field)                                                                                        \
   {                                                                                                                    \
     .name = "batch", .letter = 'b', .type = CQ_OPTION_INT, .argument = "N", .offset = offsetof(owner, field),          \
     .min = 1, .max = 1 << 20, .number = 1024, .help = "lines held in memory at a time; results do not depend on it"    \
-  }
-#define CLI_MAX_LENGTH(owner, field)                                                                                   \
-  {                                                                                                                    \
-    .name = "max-length", .type = CQ_OPTION_INT, .argument = "TOKENS", .offset = offsetof(owner, field),               \
-    .otherwise = "the model's", .help = "cut sentences after this many tokens, special ones included"                  \
   }
 /* Options of what reads sentences with a model or vectors without: what lacks a model, and help that names the files.
  * */
@@ -172,14 +163,15 @@ extern const cq_option cli_threads_options[1];
   }
 #define CLI_JSON(owner, field)                                                                                         \
   { .name = "json", .type = CQ_OPTION_FLAG, .offset = offsetof(owner, field), .help = "print JSON, for machines" }
+#define CLI_CSV(owner, field)                                                                                          \
+  { .name = "csv", .type = CQ_OPTION_FLAG, .offset = offsetof(owner, field), .help = "print comma-separated values" }
 
 extern const char *const cli_first_passes[]; /* in cq_first_pass's order */
 
 /* ---- open.c ---- */
 
-/* Opens a model with the options that commands have for it; says why not on standard error. max_length 0: the
- * model's. */
-int cli_open_model(cq_encoder **out, const char *name, int max_length);
+/* Opens a model; says why not on standard error. options NULL: the defaults; its notice is set here. */
+int cli_open_model(cq_encoder **out, const char *name, const cq_encoder_options *options);
 int cli_open_context(cq_context **out, int n_threads);
 /* Where the label of "[LABEL=]FILE" ends, its '='; NULL: there is none. A file of exactly that name is meant as it
  * is. */
@@ -190,8 +182,8 @@ const char *cli_label_end(const char *argument);
 /* All options of a command with their defaults. Returns CLI_OK or CLI_FAILED; to be freed in any case. */
 int cli_values_new(cli_values *out, const cli_command *command);
 void cli_values_free(cli_values *values);
-/* The i-th row that is an option of the command: the library's, then its own; NULL beyond the last. *from receives whose
- * value it is. */
+/* The i-th row that is an option of the command: the group's, its own, those of its parts; NULL beyond the last. *from
+ * receives whose value it is. */
 const cq_option *cli_values_row(const cq_options **from, const cli_values *values, const cli_command *command,
                                 size_t i);
 

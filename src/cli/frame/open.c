@@ -5,10 +5,10 @@
 #include <string.h>
 #include <unistd.h>
 
-int cli_open_model(cq_encoder **out, const char *name, int max_length) {
+int cli_open_model(cq_encoder **out, const char *name, const cq_encoder_options *options) {
   cq_error error = {0};
-  cq_encoder_options o = cq_encoder_default_options();
-  o.max_seq_length = max_length, o.notice = cli_notice;
+  cq_encoder_options o = options ? *options : cq_encoder_default_options();
+  o.notice = cli_notice;
   return cq_encoder_open(out, name, &o, &error) ? cli_fail_error(&error) : CLI_OK;
 }
 

@@ -74,6 +74,14 @@ static bool is_taken(const cli_command *command, const char *name) {
   return false;
 }
 
+/* Whether one of the first n rows has the name. */
+static bool is_among(const cq_options *options, size_t n, const char *name) {
+  const cq_option *row;
+  for (size_t r = 0; options && r < n && (row = cq_options_row(options, r)); r++)
+    if (!strcmp(row->name, name)) return true;
+  return false;
+}
+
 const cq_option *cli_values_row(const cq_options **from, const cli_values *values, const cli_command *command,
                                 size_t i) {
   const cq_option *row;
@@ -81,7 +89,13 @@ const cq_option *cli_values_row(const cq_options **from, const cli_values *value
   for (size_t r = 0; values->library && (row = cq_options_row(values->library, r)); r++)
     if (!is_taken(command, row->name) && i-- == 0) return row;
   *from = values->own;
-  return cq_options_row(values->own, i);
+  for (size_t r = 0; (row = cq_options_row(values->own, r)); r++) {
+    const bool hidden = r >= values->own_group.n_rows &&
+                        (is_taken(command, row->name) || is_among(values->library, SIZE_MAX, row->name) ||
+                         is_among(values->own, r, row->name));
+    if (!hidden && i-- == 0) return row;
+  }
+  return NULL;
 }
 
 /* --- argv --- */
@@ -198,5 +212,9 @@ bool cli_given(const cli_call *call, const char *name) {
 
 int cli_check_options(const cli_call *call) {
   cq_error error = {0};
-  return cq_options_check(call->values->library, &error) ? cli_usage(call->path, "%s", error.message) : CLI_OK;
+  const cli_values *v = call->values;
+  return (v->library && cq_options_check(v->library, &error)) ||
+                 (v->own_group.n_parts && cq_options_check(v->own, &error))
+             ? cli_usage(call->path, "%s", error.message)
+             : CLI_OK;
 }

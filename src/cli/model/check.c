@@ -9,28 +9,21 @@
 
 struct args {
   size_t size;
-  int threads, max_length;
-  double least_cosine;
+  int threads;
+  double min_cosine;
   bool json;
+  const cq_encoder_options *encoder;
 };
 
-static void defaults(void *options) {
-  *(struct args *)options = (struct args){.least_cosine = -1};
-}
-
 static const cq_option options[] = {
-    {.name = "least-cosine",
-     .type = CQ_OPTION_NUMBER,
-     .argument = "X",
-     .offset = offsetof(struct args, least_cosine),
-     .min = -1,
-     .max = 1,
-     .otherwise = "any",
-     .help = "fail when a sentence's two vectors have a cosine below this, e.g. 0.99999"},
-    CLI_MAX_LENGTH(struct args, max_length),
+    {CQ_NUMBER(struct args, "min-cosine", min_cosine, CHANGES, -1, -1, 1, "X",
+               "fail when a sentence's two vectors have a cosine below this, e.g. 0.99999"),
+     .otherwise = "any"},
     CLI_JSON(struct args, json),
     CLI_THREADS(struct args, threads),
 };
+
+static const cli_part parts[] = {{"encoder", offsetof(struct args, encoder)}, {0}};
 
 /* What is compared when no file is given: scripts, lengths, and what tokenizers trip over. */
 static const char *const built_in[] = {
@@ -50,9 +43,9 @@ static const char *const built_in[] = {
 
 /* Figures over all sentences: of the differences between numbers, and of the cosines between vectors. */
 typedef struct differences {
-  double greatest, sum, least_cosine, cosine_sum;
+  double max_difference, sum, min_cosine, cosine_sum;
   size_t n, n_numbers, n_broken; /* sentences; numbers; sentences whose vectors are no numbers */
-  char worst[96];                /* the sentence of the least cosine, its beginning */
+  char worst[96];                /* the sentence of the lowest cosine, its beginning */
 } differences;
 
 static void compare_rows(differences *d, const float *a, const float *b, const cq_slice *sentences, size_t n,
@@ -65,11 +58,11 @@ static void compare_rows(differences *d, const float *a, const float *b, const c
     d->n_broken += isfinite(sum) ? 0 : 1;
     for (size_t j = 0; j < dim; j++) {
       double difference = fabs((double)x[j] - (double)y[j]);
-      if (!(difference <= d->greatest)) d->greatest = difference; /* NaN sticks */
+      if (!(difference <= d->max_difference)) d->max_difference = difference; /* NaN sticks */
       d->sum += difference;
     }
-    if (!(cosine >= d->least_cosine)) {
-      d->least_cosine = cosine;
+    if (!(cosine >= d->min_cosine)) {
+      d->min_cosine = cosine;
       size_t shown = sentences[i].n < 60 ? sentences[i].n : 60;
       while (shown && shown < sentences[i].n && ((unsigned char)sentences[i].data[shown] & 0xc0) == 0x80) shown--;
       snprintf(d->worst, sizeof d->worst, "%.*s%s", (int)shown, sentences[i].data, shown < sentences[i].n ? "..." : "");
@@ -114,33 +107,33 @@ static int report_check(const differences *d, const struct args *args) {
   double mean = d->n_numbers ? d->sum / (double)d->n_numbers : 0;
   double mean_cosine = d->n ? d->cosine_sum / (double)d->n : 0;
   if (args->json) {
-    printf("{\"n\": %zu, \"greatest_difference\": %.9g, \"mean_difference\": %.9g, \"least_cosine\": %.9g, "
+    printf("{\"n\": %zu, \"max_difference\": %.9g, \"mean_difference\": %.9g, \"min_cosine\": %.9g, "
            "\"mean_cosine\": %.9g, \"worst\": ",
-           d->n, d->greatest, mean, d->least_cosine, mean_cosine);
+           d->n, d->max_difference, mean, d->min_cosine, mean_cosine);
     cli_json_text(stdout, d->worst, strlen(d->worst));
     fputs("}\n", stdout);
   } else {
-    printf("sentences            %zu\ngreatest difference  %.3g\nmean difference      %.3g\nleast cosine         "
+    printf("sentences            %zu\nmax difference       %.3g\nmean difference      %.3g\nmin cosine           "
            "%.8f%s%s%s\n"
            "mean cosine          %.8f\n",
-           d->n, d->greatest, mean, d->least_cosine, d->worst[0] ? "  (" : "", d->worst, d->worst[0] ? ")" : "",
+           d->n, d->max_difference, mean, d->min_cosine, d->worst[0] ? "  (" : "", d->worst, d->worst[0] ? ")" : "",
            mean_cosine);
   }
   if (d->n_broken) return cli_fail("the vectors of %zu sentences are no numbers", d->n_broken);
-  if (args->least_cosine > -1 && !(d->least_cosine >= args->least_cosine))
-    return cli_fail("the least cosine is %.8f, expected at least %.8f", d->least_cosine, args->least_cosine);
+  if (args->min_cosine > -1 && !(d->min_cosine >= args->min_cosine))
+    return cli_fail("the lowest cosine is %.8f, expected at least %.8f", d->min_cosine, args->min_cosine);
   return CLI_OK;
 }
 
-static int run(const cli_call *call) {
+static int run_check(const cli_call *call) {
   enum { ROWS = 1024, N_BUILT_IN = sizeof built_in / sizeof *built_in };
   const struct args *args = call->options;
   cq_error error = {0};
   pair p = {0};
-  differences d = {.least_cosine = 1};
+  differences d = {.min_cosine = 1};
   int code = CLI_FAILED;
-  if (cli_open_model(&p.models[0], call->arguments[0], args->max_length) ||
-      cli_open_model(&p.models[1], call->arguments[1], args->max_length) || cli_open_context(&p.ctx, args->threads))
+  if (cli_open_model(&p.models[0], call->arguments[0], args->encoder) ||
+      cli_open_model(&p.models[1], call->arguments[1], args->encoder) || cli_open_context(&p.ctx, args->threads))
     goto done;
   p.dim = (size_t)cq_encoder_dim(p.models[0]);
   if ((size_t)cq_encoder_dim(p.models[1]) != p.dim) {
@@ -178,8 +171,8 @@ const cli_command cli_model_check = {
     .max_arguments = 3,
     .description = "Encodes the same sentences with two models and compares the vectors: after a conversion, say. The "
                    "sentences are a file's lines (\"-\": standard input), or a dozen built-in ones in several scripts.",
-    .example = "calque model check original converted sentences.txt --least-cosine 0.99999",
+    .example = "calque model check original converted sentences.txt --min-cosine 0.99999",
     CLI_OPTIONS(struct args, options),
-    .defaults = defaults,
-    .run = run,
+    .parts = parts,
+    .run = run_check,
 };

@@ -29,7 +29,8 @@ cq_status cq_cache_path(char *out, size_t n, const char *cache, const char *name
 
 cq_status cq_cached_encoder_open(cq_cached_encoder *out, const char *model, const char *cache, cq_notice_fn notice,
                                  void *notice_context, cq_error *error) {
-  const cq_encoder_options options = {.notice = notice, .notice_context = notice_context};
+  cq_encoder_options options = cq_encoder_default_options();
+  options.notice = notice, options.notice_context = notice_context;
   char fingerprint[33], name[48], directory[4096];
   *out = (cq_cached_encoder){0};
   cq_status status = cq_encoder_open(&out->encoder, model, &options, error);

@@ -43,32 +43,29 @@ static cq_status find_classes(labelled_vectors *v, const cq_intern *classes, con
   return CQ_OK;
 }
 
-static cq_status read_rows(labelled_vectors *out, const char *file, const cq_eval_options *options, cq_error *error) {
+static cq_status read_labelled(labelled_vectors *out, cq_eval_options *o, const char *file,
+                               const cq_eval_options *options, cq_error *error) {
   *out = (labelled_vectors){0};
-  cq_status status = cq_rows_read(&out->rows, file, 2, options, error);
+  cq_status status = cq_options_take(o, &cq_group_eval, options, error);
+  if (!status) status = cq_rows_read(&out->rows, file, 2, o, error);
   if (!status && !(out->classes = cq_alloc_array(out->rows.n, sizeof *out->classes)))
     status = cq_fail_memory(error, "classes");
   return status;
-}
-
-static cq_status encode(labelled_vectors *v, const cq_encoder *encoder, cq_context *ctx, const cq_eval_options *options,
-                        cq_error *error) {
-  return cq_encode_column(&v->vectors, encoder, ctx, v->rows.column[0], v->rows.n, options ? options->prompt : NULL,
-                          error);
 }
 
 cq_status cq_classifier_train(cq_classifier **out, const cq_encoder *encoder, const char *file,
                               const cq_logistic_options *options, const cq_eval_options *eval_options, cq_context *ctx,
                               cq_error *error) {
   labelled_vectors v;
+  cq_eval_options o;
   *out = NULL;
   cq_classifier *c = cq_alloc_zeroed(sizeof *c);
   if (!c) return cq_fail_memory(error, "classifier");
   c->encoder = encoder;
-  cq_status status = read_rows(&v, file, eval_options, error);
+  cq_status status = read_labelled(&v, &o, file, eval_options, error);
   if (!status) status = number_classes(&v, &c->classes, error);
   if (!status && c->classes.n < 2) status = cq_fail_file(error, CQ_ERR_ARGUMENT, file, "all rows are of one class");
-  if (!status) status = encode(&v, encoder, ctx, eval_options, error);
+  if (!status) status = cq_encode_column(&v.vectors, encoder, ctx, v.rows.column[0], v.rows.n, o.prompt, error);
   if (!status)
     status = cq_logistic_train(&c->model, v.vectors, v.classes, v.rows.n, (size_t)cq_encoder_dim(encoder), c->classes.n,
                                options, ctx, error);
@@ -98,9 +95,10 @@ bool cq_classifier_converged(const cq_classifier *c) {
 cq_status cq_eval_classify(cq_classify_result *out, const cq_classifier *c, const char *file,
                            const cq_eval_options *options, cq_context *ctx, cq_error *error) {
   labelled_vectors v;
-  cq_status status = read_rows(&v, file, options, error);
+  cq_eval_options o;
+  cq_status status = read_labelled(&v, &o, file, options, error);
   if (!status) status = find_classes(&v, &c->classes, file, error);
-  if (!status) status = encode(&v, c->encoder, ctx, options, error);
+  if (!status) status = cq_encode_column(&v.vectors, c->encoder, ctx, v.rows.column[0], v.rows.n, o.prompt, error);
   uint32_t *predicted = status ? NULL : cq_alloc_array(v.rows.n, sizeof *predicted);
   if (!status && !predicted) status = cq_fail_memory(error, "classes");
   for (size_t i = 0; !status && i < v.rows.n; i++)

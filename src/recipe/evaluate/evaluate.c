@@ -23,9 +23,15 @@
 
 enum { CHUNK = 4096 }; /* sentences handed to the encoder at once */
 
-cq_eval_options cq_eval_default_options(void) {
-  return (cq_eval_options){0};
-}
+#define O cq_eval_options
+static const cq_option option_rows[] = {
+    {CQ_SIZE(O, "max-rows", max_rows, CHANGES, 0, 0, 0, "N", "use the first N rows of each file"), .otherwise = "all"},
+    {CQ_TEXT(O, "prompt", prompt, CHANGES, "TEXT", "put this before every sentence"), .otherwise = "the model's"},
+    {CQ_FLAG(O, "skip-bad", skip_bad, CHANGES, "count malformed lines and go on, instead of failing at the first")},
+};
+#undef O
+
+const cq_option_group cq_group_eval = {.name = "eval", CQ_ROWS(cq_eval_options, option_rows)};
 
 /* --- rows --- */
 
@@ -65,21 +71,21 @@ static cq_status append_row(cq_rows *rows, size_t capacity[3], const cq_slice co
 }
 
 cq_status cq_rows_read(cq_rows *out, const char *file, int n_columns, const cq_eval_options *options, cq_error *error) {
-  const cq_eval_options defaults = cq_eval_default_options();
-  if (!options) options = &defaults;
+  cq_eval_options o;
   cq_lines *lines = NULL;
   size_t capacity[3] = {0};
   *out = (cq_rows){0};
-  cq_status status = cq_lines_open(&lines, file, error);
+  cq_status status = cq_options_take(&o, &cq_group_eval, options, error);
+  if (!status) status = cq_lines_open(&lines, file, error);
   if (status != CQ_OK) return status;
-  while (options->max_rows == 0 || out->n < options->max_rows) {
+  while (o.max_rows == 0 || out->n < o.max_rows) {
     cq_slice line, columns[3];
     double gold = 0;
     cq_error fault = {0};
     status = cq_lines_next(&line, lines, &fault);
     if (status == CQ_OK && !line.data) break;
     if (status == CQ_OK) status = parse_row(columns, &gold, line, n_columns, lines, &fault);
-    if (status == CQ_ERR_FORMAT && options->skip_bad && !cq_lines_broken(lines)) {
+    if (status == CQ_ERR_FORMAT && o.skip_bad && !cq_lines_broken(lines)) {
       out->n_skipped++;
       continue;
     }
@@ -192,18 +198,19 @@ cq_status cq_vector_spread(double *variance_100, double *norm, const float *vect
 
 cq_status cq_eval_mse(cq_mse_result *out, const cq_encoder *teacher, const cq_encoder *student, const char *file,
                       const cq_eval_options *options, cq_context *ctx, cq_error *error) {
-  const char *prompt = options ? options->prompt : NULL;
+  cq_eval_options o;
   const size_t dim = (size_t)cq_encoder_dim(student), teacher_dim = (size_t)cq_encoder_dim(teacher);
   float *wanted = NULL, *target = NULL, *source = NULL;
   cq_rows rows = {0};
-  cq_status status;
+  cq_status status = cq_options_take(&o, &cq_group_eval, options, error);
+  if (status) return status;
   if (dim > teacher_dim)
     return cq_fail(error, CQ_ERR_ARGUMENT, "mse: the student's vectors have %zu dimensions, the teacher's %zu", dim,
                    teacher_dim);
-  if ((status = cq_rows_read(&rows, file, 2, options, error)) != CQ_OK) goto done;
-  if ((status = cq_encode_column(&wanted, teacher, ctx, rows.column[0], rows.n, prompt, error)) != CQ_OK ||
-      (status = cq_encode_column(&target, student, ctx, rows.column[1], rows.n, prompt, error)) != CQ_OK ||
-      (status = cq_encode_column(&source, student, ctx, rows.column[0], rows.n, prompt, error)) != CQ_OK)
+  if ((status = cq_rows_read(&rows, file, 2, &o, error)) != CQ_OK) goto done;
+  if ((status = cq_encode_column(&wanted, teacher, ctx, rows.column[0], rows.n, o.prompt, error)) != CQ_OK ||
+      (status = cq_encode_column(&target, student, ctx, rows.column[1], rows.n, o.prompt, error)) != CQ_OK ||
+      (status = cq_encode_column(&source, student, ctx, rows.column[0], rows.n, o.prompt, error)) != CQ_OK)
     goto done;
   /* A student of fewer dimensions was taught the teacher's first ones. */
   for (size_t i = 1; dim < teacher_dim && i < rows.n; i++)
@@ -224,10 +231,11 @@ done:
 /* Reads a file and encodes its two columns. */
 static cq_status both_columns(cq_rows *rows, float *vectors[2], const cq_encoder *encoder, cq_context *ctx,
                               const char *file, int n_columns, const cq_eval_options *options, cq_error *error) {
-  const char *prompt = options ? options->prompt : NULL;
-  cq_status status = cq_rows_read(rows, file, n_columns, options, error);
+  cq_eval_options o;
+  cq_status status = cq_options_take(&o, &cq_group_eval, options, error);
+  if (!status) status = cq_rows_read(rows, file, n_columns, &o, error);
   for (int c = 0; c < 2 && status == CQ_OK; c++)
-    status = cq_encode_column(&vectors[c], encoder, ctx, rows->column[c], rows->n, prompt, error);
+    status = cq_encode_column(&vectors[c], encoder, ctx, rows->column[c], rows->n, o.prompt, error);
   return status;
 }
 

@@ -4,7 +4,10 @@
 #define RECIPE_EVALUATE_EVALUATE_H
 
 #include "base/arena.h"
+#include "base/options.h"
 #include "calque/eval.h"
+
+extern const cq_option_group cq_group_eval;
 
 /* The rows of a file in memory: two columns of text, and the gold scores where a third was asked for. */
 typedef struct cq_rows {

@@ -10,8 +10,6 @@
   X(autoencode_ablate)                                                                                                 \
   X(autoencode_as_described)                                                                                           \
   X(autoencode_search)                                                                                                 \
-  X(distill)                                                                                                           \
-  X(finetune)                                                                                                          \
   X(corpus_convert)                                                                                                    \
   X(corpus_dedup)                                                                                                      \
   X(corpus_filter)                                                                                                     \
@@ -19,8 +17,14 @@
   X(corpus_pivot)                                                                                                      \
   X(corpus_sample)                                                                                                     \
   X(corpus_stats)                                                                                                      \
+  X(distill)                                                                                                           \
+  X(encode)                                                                                                            \
+  X(encoder)                                                                                                           \
+  X(eval)                                                                                                              \
+  X(finetune)                                                                                                          \
   X(lexical)                                                                                                           \
   X(lexical_build)                                                                                                     \
+  X(logistic)                                                                                                          \
   X(student)                                                                                                           \
   X(training)                                                                                                          \
   X(translate)                                                                                                         \

@@ -111,7 +111,8 @@ void cq_training_describe_data(cq_builder *what, const cq_parallel *data) {
 }
 
 cq_status cq_training_open_encoder(cq_training *r, const char *name, cq_error *error) {
-  const cq_encoder_options options = {.notice = cq_training_notice, .notice_context = r};
+  cq_encoder_options options = cq_encoder_default_options();
+  options.notice = cq_training_notice, options.notice_context = r;
   cq_status status = cq_encoder_open(&r->encoder, name, &options, error);
   if (!status && r->o->max_seq_length > 0) status = cq_encoder_limit(r->encoder, r->o->max_seq_length, error);
   return status;

@@ -56,7 +56,8 @@ cq_search_options cq_search_default_options(void) {
 
 static cq_status open_model(cq_encoder **out, char fingerprint[33], const char *model, cq_notice_fn notice,
                             void *notice_context, cq_error *error) {
-  const cq_encoder_options options = {.notice = notice, .notice_context = notice_context};
+  cq_encoder_options options = cq_encoder_default_options();
+  options.notice = notice, options.notice_context = notice_context;
   cq_status status = cq_encoder_open(out, model, &options, error);
   return status ? status : cq_encoder_fingerprint(fingerprint, *out, error);
 }

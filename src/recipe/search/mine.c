@@ -133,7 +133,7 @@ static cq_status tune(cq_mining *m, const gold *g, cq_error *error) {
   }
   if (!status) status = cq_f1_curve(&curve, &n_points, scores, correct, n, g->ids.n, error);
   if (!status) {
-    m->tuned = cq_f1_best(curve, n_points);
+    cq_f1_best(&m->tuned, curve, n_points);
     while (m->n_pairs > 0 && m->pairs[m->n_pairs - 1].score < m->tuned.threshold) m->n_pairs--;
   }
   cq_free(curve);
