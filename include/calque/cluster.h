@@ -1,4 +1,4 @@
-/* Clusters of sentences that mean about the same, in whatever languages.
+/* Clusters of sentences of similar meaning, across languages (community detection).
  *
  *   cq_cluster_options o = cq_cluster_default_options();
  *   o.file = "reviews.txt.gz", o.model = "multilingual";
@@ -40,12 +40,13 @@ CQ_API void cq_communities_free(cq_communities *communities);
 
 /* --- on a file --- */
 
-typedef struct cq_cluster_options {
+typedef struct cq_cluster_options { /* group "cluster" */
+  size_t size;
   const char *file, *model, *cache_directory; /* as in cq_mine_options: text with a model, else vectors */
   size_t raw_dim;
-  double threshold; /* the least cosine to a centre */
+  double threshold; /* minimum cosine to a cluster's centre */
   size_t min_size;  /* distinct sentences */
-  size_t n_most;    /* near pairs that are kept in memory; more are an error */
+  size_t max_pairs; /* near pairs that are kept in memory; more are an error */
   cq_first_pass first_pass;
   bool skip_bad;
   cq_notice_fn notice;
@@ -53,12 +54,12 @@ typedef struct cq_cluster_options {
   cq_mine_progress_fn progress;
   void *progress_context;
 } cq_cluster_options;
-CQ_API cq_cluster_options cq_cluster_default_options(void); /* 0.75, 10, 200 million */
+CQ_DEFAULT_OPTIONS(cq_cluster_options, cq_cluster_default_options, "cluster") /* 0.75, 10, 200 million */
 
 typedef struct cq_clustering cq_clustering;
 
 /* Clusters a file's sentences; one that stands several times counts once. Errors: those of cq_mine; CQ_ERR_LIMIT for
- * more than n_most near pairs. */
+ * more than max_pairs near pairs. */
 CQ_API CQ_MUST_USE cq_status cq_cluster(cq_clustering **out, const cq_cluster_options *options, cq_context *ctx,
                                         cq_error *error);
 CQ_API void cq_clustering_free(cq_clustering *clustering);

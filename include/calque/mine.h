@@ -1,4 +1,5 @@
-/* Mining parallel sentences: margins over nearest neighbours, pairs, and the threshold that labelled data suggest.
+/* Mining parallel sentences (bitext mining): margin-based scores over nearest neighbours, the choice of pairs, and a
+ * threshold tuned on labelled data.
  *
  *   cq_neighbours of_x, of_y;                                        // calque/nearest.h
  *   cq_nearest(&of_x, &of_y, x, n_x, y, n_y, dim, NULL, ctx, &err);
@@ -38,13 +39,14 @@ typedef struct cq_mined_pair {
   double score, cosine;
 } cq_mined_pair;
 
-typedef struct cq_margin_options {
+typedef struct cq_margin_options { /* group "margin" */
+  size_t size;
   cq_margin margin;
   cq_retrieval retrieval;
-  size_t per_row;   /* forward and backward: so many best candidates of a row instead of one */
-  double threshold; /* pairs below it are left out */
+  size_t n_candidates; /* forward and backward: the top candidates of each row, instead of one */
+  double threshold;    /* pairs that score lower are left out */
 } cq_margin_options;
-CQ_API cq_margin_options cq_margin_default_options(void); /* ratio, max, 1, none */
+CQ_DEFAULT_OPTIONS(cq_margin_options, cq_margin_default_options, "margin") /* ratio, max, 1, none */
 
 /* Scores candidates from both sides' neighbours and chooses pairs, best first (then by source, then by target).
  *   out      released with cq_free(); NULL when there are none
@@ -71,25 +73,26 @@ enum {
 /* done of n_all, what: "encode" or "search"; return false to stop (CQ_ERR_STOPPED). */
 typedef bool (*cq_mine_progress_fn)(void *context, const char *what, uint64_t done, uint64_t n_all);
 
-typedef struct cq_mine_options {
-  const char *source,
-      *target;       /* with a model: text, a sentence or an id, a tab and a sentence a line, plain or gzipped;
-                                  without: vectors, .npy or numbers of f32 alone; target NULL: pairs within source */
-  const char *model; /* NULL: source and target hold vectors */
+typedef struct cq_mine_options { /* group "mine" */
+  size_t size;
+  /* With a model text: each line a sentence, or an id, a tab and a sentence; plain or gzipped. Without one vectors: .npy, or
+   * f32 numbers alone. target NULL: pairs within source. */
+  const char *source, *target;
+  const char *model;           /* NULL: source and target hold vectors */
   const char *cache_directory; /* for the vectors of text; NULL: $XDG_CACHE_HOME/calque or ~/.cache/calque */
-  size_t raw_dim;              /* vectors that are numbers alone: how many make a row; else 0 */
+  size_t raw_dim;              /* dimension of vectors in files of f32 numbers alone; else 0 */
   size_t k;                    /* neighbours that a margin is taken over */
   cq_first_pass first_pass;
-  cq_margin_options choice;
-  const char *gold; /* lines of two ids, source and target: the threshold is the one of greatest F1 on them */
-  unsigned drop;    /* CQ_DROP_*: after scoring, from text only */
+  const cq_margin_options *margin; /* NULL: the defaults */
+  const char *gold; /* lines of two ids, source and target: the threshold is the one of maximum F1 on them */
+  unsigned drop;    /* CQ_DROP_*: filters after scoring, of text only */
   bool skip_bad;    /* count malformed lines and go on */
   cq_notice_fn notice;
   void *notice_context;
   cq_mine_progress_fn progress;
   void *progress_context;
 } cq_mine_options;
-CQ_API cq_mine_options cq_mine_default_options(void);
+CQ_DEFAULT_OPTIONS(cq_mine_options, cq_mine_default_options, "mine")
 
 typedef struct cq_mining cq_mining;
 typedef enum cq_side { CQ_SOURCE, CQ_TARGET } cq_side;
@@ -108,10 +111,10 @@ CQ_API cq_slice cq_mining_sentence(const cq_mining *mining, cq_side side, uint32
 /* In how many lines a row's sentence stands, and the i-th one's id; data NULL when lines have none. */
 CQ_API size_t cq_mining_n_lines(const cq_mining *mining, cq_side side, uint32_t row);
 CQ_API cq_slice cq_mining_id(const cq_mining *mining, cq_side side, uint32_t row, size_t i);
-/* With gold: the point chosen; without, all zero. */
-CQ_API cq_f1_point cq_mining_tuned(const cq_mining *mining);
+/* With gold: the point chosen; without, all zero. Borrowed. */
+CQ_API const cq_f1_point *cq_mining_tuned(const cq_mining *mining);
 
-/* --- what was mined against what is known --- */
+/* --- mined pairs against a gold standard --- */
 
 typedef struct cq_labelled_pair {
   double score, cosine; /* cosine NaN when the file has none */

@@ -1,17 +1,18 @@
-/* Nearest neighbours by cosine, exactly, both ways from one pass.
+/* Exact nearest neighbours by cosine similarity, in both directions from one pass.
  *
  *   cq_neighbours of_x, of_y;
  *   cq_nearest(&of_x, &of_y, x, n_x, y, n_y, dim, NULL, ctx, &err);
  *   printf("%u at %.3f\n", of_x.index[0], of_x.cosine[0]);           // the row of y nearest to row 0 of x
  *   cq_neighbours_free(&of_x), cq_neighbours_free(&of_y);
  *
- * The matrix of cosines is never stored, and vectors stay where they are, in mapped files say: memory is the results
- * and some twenty megabytes. Cosines are those of the plain loop in double precision, and so is the choice, ties
- * included, whatever the SIMD level and the number of threads. */
+ * The matrix of cosines is never stored, and vectors are read in place, from mapped files for instance: memory is the
+ * results and some twenty megabytes. Cosines and neighbours are those of a plain loop in double precision, ties included,
+ * at every SIMD level and number of threads. For approximate nearest neighbours (ANN) see calque/index.h. */
 #ifndef CALQUE_NEAREST_H
 #define CALQUE_NEAREST_H
 
 #include "calque/context.h"
+#include "calque/options.h"
 #include "calque/status.h"
 
 #include <stdbool.h>
@@ -22,7 +23,7 @@
 extern "C" {
 #endif
 
-/* Each row's k nearest rows of the other side, nearest first, of equally near ones the lowest index first. */
+/* Each row's k nearest rows of the other side (top-k), nearest first, the lowest index first among equals. */
 typedef struct cq_neighbours {
   size_t n, k;
   uint32_t *index; /* [n, k] */
@@ -33,24 +34,25 @@ CQ_API void cq_neighbours_free(cq_neighbours *neighbours);
 /* done of n_all equal parts; return false to stop (CQ_ERR_STOPPED). */
 typedef bool (*cq_nearest_progress_fn)(void *context, uint64_t done, uint64_t n_all);
 
-/* In what numbers candidates are first looked for; the result is the same. */
+/* The number format of the first pass over all cosines. What it lets through is computed again exactly, so that the
+ * result is the same. */
 typedef enum cq_first_pass {
   CQ_FIRST_F32,
   CQ_FIRST_INT8, /* faster where the processor has AVX-512 VNNI and vectors at most 1,024 dimensions; else as f32 */
 } cq_first_pass;
 
-typedef struct cq_nearest_options {
+typedef struct cq_nearest_options { /* group "nearest" */
+  size_t size;
   size_t k; /* neighbours of each row, at most as many as the other side has rows */
   cq_first_pass first_pass;
   const uint32_t *x_rows, *y_rows; /* [n_x], [n_y]: row i stands at row x_rows[i] of x; NULL: at row i */
-  const char
-      *checkpoint; /* a file to go on from when it is there and of this search, written now and then and removed at
+  const char *checkpoint; /* a file to resume from if it is there and of this search; written every so often, removed at
                              the end; NULL: none */
   double checkpoint_every_s;
   cq_nearest_progress_fn progress;
   void *progress_context;
 } cq_nearest_options;
-CQ_API cq_nearest_options cq_nearest_default_options(void);
+CQ_DEFAULT_OPTIONS(cq_nearest_options, cq_nearest_default_options, "nearest")
 
 /* The k nearest rows of y [n_y, dim] for each row of x [n_x, dim], and the reverse.
  *   of_y     NULL: not wanted
@@ -72,12 +74,12 @@ typedef struct cq_near_pair {
   double cosine;
 } cq_near_pair;
 
-/* All pairs of rows whose cosine is at least `least`, by (row, other), however many a row has.
+/* All pairs of rows whose cosine is at least min_cosine, by (row, other), however many a row has.
  *   out      released with cq_free(); NULL when there are none
- *   options  its k and checkpoint are not looked at
- * Errors: as above; CQ_ERR_LIMIT for more than n_most pairs. */
+ *   options  k and checkpoint are ignored
+ * Errors: as above; CQ_ERR_LIMIT for more than max_pairs. */
 CQ_API CQ_MUST_USE cq_status cq_near_pairs(cq_near_pair **out, size_t *n_pairs, const float *x, size_t n, size_t dim,
-                                           double least, size_t n_most, const cq_nearest_options *options,
+                                           double min_cosine, size_t max_pairs, const cq_nearest_options *options,
                                            cq_context *ctx, cq_error *error);
 
 #ifdef __cplusplus

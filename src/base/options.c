@@ -144,7 +144,7 @@ cq_status cq_group_check(const cq_option_group *group, const void *options, cq_e
 
 cq_status cq_options_take(void *out, const cq_option_group *group, const void *given, cq_error *error) {
   cq_options_defaults(out, group);
-  if (!given) return CQ_OK;
+  if (!given) return group->check ? group->check(out, error) : CQ_OK;
   const size_t size = *(const size_t *)given;
   if (size < sizeof size || size > (size_t)1 << 16)
     return cq_fail(error, CQ_ERR_ARGUMENT, "the %s options were not initialised with their defaults", group->name);
@@ -415,6 +415,8 @@ static bool print(cq_builder *b, const cq_option *row, const void *options, size
     cq_builder_text(b, yes_no[*(const bool *)value]);
   } else if (row->type == CQ_OPTION_COUNT) {
     cq_builder_printf(b, "%llu", (unsigned long long)*(const uint64_t *)value);
+  } else if (row->type != CQ_OPTION_NUMBER) {
+    cq_builder_printf(b, "%.0f", number_of(row, options));
   } else {
     print_number(number, number_of(row, options));
     cq_builder_text(b, number);

@@ -10,15 +10,31 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "search/options.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-cq_margin_options cq_margin_default_options(void) {
-  return (cq_margin_options){
-      .margin = CQ_MARGIN_RATIO, .retrieval = CQ_RETRIEVE_MAX, .per_row = 1, .threshold = -INFINITY};
-}
+static const char *const margins[] = {"ratio", "distance", "absolute", NULL};              /* cq_margin */
+static const char *const retrievals[] = {"forward", "backward", "intersect", "max", NULL}; /* cq_retrieval */
+
+#define O cq_margin_options
+static const cq_option option_rows[] = {
+    {CQ_CHOICE(O, "margin", margin, CHANGES, CQ_MARGIN_RATIO, margins, "KIND",
+               "score: cosine over, or minus, the mean of the neighbours' cosines, or the cosine itself")},
+    {CQ_CHOICE(
+        O, "retrieval", retrieval, CHANGES, CQ_RETRIEVE_MAX, retrievals, "KIND",
+        "pairs: each source's best target, each target's best source, those that are both, or the best of either "
+        "taken greedily by score, no sentence twice")},
+    {CQ_SIZE(O, "candidates", n_candidates, CHANGES, 1, 1, 4096, "N",
+             "forward and backward: the top N of each sentence, at most k")},
+    {CQ_NUMBER(O, "threshold", threshold, CHANGES, -INFINITY, -INFINITY, 0, "X", "leave out pairs that score less"),
+     .otherwise = "none"},
+};
+#undef O
+
+const cq_option_group cq_group_margin = {.name = "margin", CQ_ROWS(cq_margin_options, option_rows)};
 
 /* The candidates, and room for more. */
 typedef struct pairs {
@@ -109,12 +125,12 @@ static void drop_below(pairs *p, double threshold) {
 /* So many of a row's neighbours are candidates; what their lists hold already bounds the product with the number of
  * rows. */
 static size_t candidates_of(const cq_margin_options *o, const cq_neighbours *lists) {
-  return o->per_row < lists->k ? o->per_row : lists->k;
+  return o->n_candidates < lists->k ? o->n_candidates : lists->k;
 }
 
 /* The candidates of the retrieval's kind, best first. */
-static cq_status choose(pairs *p, const cq_neighbours *of_source, const cq_neighbours *of_target,
-                        const cq_margin_options *o, cq_error *error) {
+static cq_status choose_pairs(pairs *p, const cq_neighbours *of_source, const cq_neighbours *of_target,
+                              const cq_margin_options *o, cq_error *error) {
   const bool forward = o->retrieval != CQ_RETRIEVE_BACKWARD, backward = o->retrieval != CQ_RETRIEVE_FORWARD;
   const size_t per_row = forward && backward ? 1 : candidates_of(o, forward ? of_source : of_target);
   const size_t most = (forward ? of_source->n * per_row : 0) + (backward ? of_target->n * per_row : 0);
@@ -187,9 +203,10 @@ static bool of_one_search(const cq_neighbours *of_source, const cq_neighbours *o
   return true;
 }
 
-static cq_status check(const cq_neighbours *of_source, const cq_neighbours *of_target, const cq_margin_options *o,
-                       cq_error *error) {
-  if (o->per_row == 0) return cq_fail(error, CQ_ERR_ARGUMENT, "0 candidates of a row, expected 1 or more");
+static cq_status check_margin(cq_margin_options *taken, const cq_margin_options *options,
+                              const cq_neighbours *of_source, const cq_neighbours *of_target, cq_error *error) {
+  const cq_status status = cq_options_take(taken, &cq_group_margin, options, error);
+  if (status) return status;
   if (!of_one_search(of_source, of_target))
     return cq_fail(error, CQ_ERR_ARGUMENT, "neighbours of %zu and of %zu rows are not of one search", of_source->n,
                    of_target->n);
@@ -208,20 +225,20 @@ static cq_status give(cq_mined_pair **out, size_t *n, pairs *p, cq_status status
 
 cq_status cq_margin_pairs(cq_mined_pair **out, size_t *n, const cq_neighbours *of_source,
                           const cq_neighbours *of_target, const cq_margin_options *options, cq_error *error) {
-  const cq_margin_options o = options ? *options : cq_margin_default_options();
+  cq_margin_options o;
   pairs p = {0};
   *out = NULL, *n = 0;
-  cq_status status = check(of_source, of_target, &o, error);
-  if (!status) status = choose(&p, of_source, of_target, &o, error);
+  cq_status status = check_margin(&o, options, of_source, of_target, error);
+  if (!status) status = choose_pairs(&p, of_source, of_target, &o, error);
   return give(out, n, &p, status);
 }
 
 cq_status cq_margin_pairs_within(cq_mined_pair **out, size_t *n, const cq_neighbours *neighbours,
                                  const cq_margin_options *options, cq_error *error) {
-  const cq_margin_options o = options ? *options : cq_margin_default_options();
+  cq_margin_options o;
   pairs p = {0};
   *out = NULL, *n = 0;
-  cq_status status = check(neighbours, neighbours, &o, error);
+  cq_status status = check_margin(&o, options, neighbours, neighbours, error);
   if (!status) status = choose_within(&p, neighbours, &o, error);
   return give(out, n, &p, status);
 }

@@ -3,6 +3,7 @@
 #include "base/context.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "search/options.h"
 #include "search/pass.h"
 
 #include <math.h>
@@ -16,22 +17,22 @@ typedef struct finds {
 } finds;
 
 typedef struct gathering {
-  double least;
-  size_t n_most;
+  double min_cosine;
+  size_t max_pairs;
   atomic_size_t n; /* found by all threads */
   _Atomic float *bounds;
   size_t n_rows;
   finds *of_worker; /* [n_workers] */
 } gathering;
 
-static void found(void *context, int worker, size_t i, size_t j, double cosine) {
+static void keep_pair(void *context, int worker, size_t i, size_t j, double cosine) {
   gathering *g = context;
   finds *f = &g->of_worker[worker];
-  if (cosine < g->least || f->failed) return;
+  if (cosine < g->min_cosine || f->failed) return;
   const size_t n_before = atomic_fetch_add_explicit(&g->n, 1, memory_order_relaxed);
-  if (n_before == g->n_most) /* one too many: nothing more is asked for */
+  if (n_before == g->max_pairs) /* one too many: nothing more is asked for */
     for (size_t row = 0; row < g->n_rows; row++) atomic_store_explicit(&g->bounds[row], INFINITY, memory_order_relaxed);
-  if (n_before >= g->n_most) return;
+  if (n_before >= g->max_pairs) return;
   f->failed = !cq_reserve((void **)&f->pairs, &f->capacity, f->n + 1, sizeof *f->pairs);
   if (!f->failed) f->pairs[f->n++] = (cq_near_pair){(uint32_t)i, (uint32_t)j, cosine};
 }
@@ -46,9 +47,9 @@ static cq_status count(size_t *n, gathering *g, size_t n_workers, cq_error *erro
   for (size_t w = 0; w < n_workers; w++)
     if (g->of_worker[w].failed) return cq_fail_memory(error, "near pairs");
   *n = atomic_load_explicit(&g->n, memory_order_relaxed);
-  return *n <= g->n_most
-             ? CQ_OK
-             : cq_fail(error, CQ_ERR_LIMIT, "more than %zu pairs have a cosine of %g or more", g->n_most, g->least);
+  return *n <= g->max_pairs ? CQ_OK
+                            : cq_fail(error, CQ_ERR_LIMIT, "more than %zu pairs have a cosine of %g or more",
+                                      g->max_pairs, g->min_cosine);
 }
 
 static cq_status bring_together(cq_near_pair **out, size_t *n, gathering *g, size_t n_workers, cq_error *error) {
@@ -66,8 +67,8 @@ static cq_status bring_together(cq_near_pair **out, size_t *n, gathering *g, siz
   return CQ_OK;
 }
 
-static cq_status run(gathering *g, cq_pass *pass, size_t n_rows, size_t n_workers, const cq_nearest_options *o,
-                     cq_context *ctx, cq_error *error) {
+static cq_status run_near_pairs(gathering *g, cq_pass *pass, size_t n_rows, size_t n_workers,
+                                const cq_nearest_options *o, cq_context *ctx, cq_error *error) {
   cq_status status = CQ_OK;
   for (size_t done = 0, n; !status && done < n_rows;) {
     done = cq_pass_run(pass, done, ctx);
@@ -78,13 +79,16 @@ static cq_status run(gathering *g, cq_pass *pass, size_t n_rows, size_t n_worker
   return status;
 }
 
-cq_status cq_near_pairs(cq_near_pair **out, size_t *n_pairs, const float *x, size_t n, size_t dim, double least,
-                        size_t n_most, const cq_nearest_options *options, cq_context *ctx, cq_error *error) {
-  const cq_nearest_options o = options ? *options : cq_nearest_default_options();
+cq_status cq_near_pairs(cq_near_pair **out, size_t *n_pairs, const float *x, size_t n, size_t dim, double min_cosine,
+                        size_t max_pairs, const cq_nearest_options *options, cq_context *ctx, cq_error *error) {
+  cq_nearest_options o;
+  *out = NULL, *n_pairs = 0;
+  cq_status status = cq_options_take(&o, &cq_group_nearest, options, error);
+  if (status) return status;
   const size_t n_workers = ctx ? (size_t)cq_context_n_threads(ctx) : 1;
   _Atomic float *bounds = cq_alloc_array(n, sizeof *bounds);
-  gathering g = {.least = least,
-                 .n_most = n_most,
+  gathering g = {.min_cosine = min_cosine,
+                 .max_pairs = max_pairs,
                  .bounds = bounds,
                  .n_rows = n,
                  .of_worker = cq_alloc_array_zeroed(n_workers, sizeof *g.of_worker)};
@@ -94,14 +98,13 @@ cq_status cq_near_pairs(cq_near_pair **out, size_t *n_pairs, const float *x, siz
                          .within = true,
                          .first_pass = o.first_pass,
                          .x_bounds = bounds,
-                         .found = found,
+                         .found = keep_pair,
                          .context = &g};
   cq_pass *pass = NULL;
-  *out = NULL, *n_pairs = 0;
-  cq_status status = g.of_worker && bounds ? cq_pass_open(&pass, &of, ctx, error) : cq_fail_memory(error, "near pairs");
+  status = g.of_worker && bounds ? cq_pass_open(&pass, &of, ctx, error) : cq_fail_memory(error, "near pairs");
   for (size_t i = 0; !status && i < n; i++)
-    atomic_store_explicit(&bounds[i], cq_pass_bound(pass, least), memory_order_relaxed);
-  if (!status) status = run(&g, pass, n, n_workers, &o, ctx, error);
+    atomic_store_explicit(&bounds[i], cq_pass_bound(pass, min_cosine), memory_order_relaxed);
+  if (!status) status = run_near_pairs(&g, pass, n, n_workers, &o, ctx, error);
   if (!status) status = bring_together(out, n_pairs, &g, n_workers, error);
   for (size_t w = 0; g.of_worker && w < n_workers; w++) cq_free(g.of_worker[w].pairs);
   cq_pass_free(pass);

@@ -1,7 +1,7 @@
 /* Nearest neighbours: lists of the best k by (cosine, index), filled by one pass over all cosines (pass.c) for both
  * sides.
  *
- * All threads share the lists, each guarded by one of some locks. What a list asks of the pass is its least cosine, so
+ * All threads share the lists, each guarded by one of some locks. What a list asks of the pass is its lowest cosine, so
  * that what is kept is exact whatever the order of the work; it rises so fast that a row of a million meets some
  * dozens of places that matter. Adversaries (all rows alike) cost time, never exactness. Within one matrix a pair is
  * offered to both its rows. */
@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "search/lists.h"
+#include "search/options.h"
 #include "search/pass.h"
 #include "search/resume.h"
 
@@ -33,9 +34,20 @@ typedef struct search {
   atomic_flag locks[LOCKS];
 } search;
 
-cq_nearest_options cq_nearest_default_options(void) {
-  return (cq_nearest_options){.k = 4, .checkpoint_every_s = 60};
-}
+const char *const cq_first_pass_names[] = {"f32", "int8", NULL};
+
+#define O cq_nearest_options
+static const cq_option option_rows[] = {
+    {CQ_SIZE(O, "k", k, CHANGES, 4, 1, 0, "N", "nearest neighbours of each row"), .letter = 'k'},
+    {CQ_CHOICE(O, "first-pass", first_pass, KEEPS, CQ_FIRST_F32, cq_first_pass_names, "TYPE",
+               "number format of the first pass; cosines are then computed exactly, the result is the same")},
+    {CQ_TEXT(O, "checkpoint", checkpoint, KEEPS, "FILE", "keep the search's state here, and resume from it"),
+     .otherwise = "none"},
+    {CQ_NUMBER(O, "checkpoint-every", checkpoint_every_s, KEEPS, 60, 0, 0, "S", "seconds between two checkpoints")},
+};
+#undef O
+
+const cq_option_group cq_group_nearest = {.name = "nearest", CQ_ROWS(cq_nearest_options, option_rows)};
 
 /* --- lists --- */
 
@@ -80,7 +92,8 @@ static size_t work_done(const cq_pass_of *of, size_t done) {
   return of->within ? of->y.n - (size_t)(left * left * (double)of->y.n) : done;
 }
 
-static cq_status run(search *s, const cq_pass_of *of, const cq_nearest_options *o, cq_context *ctx, cq_error *error) {
+static cq_status run_search(search *s, const cq_pass_of *of, const cq_nearest_options *o, cq_context *ctx,
+                            cq_error *error) {
   const cq_identity key = o->checkpoint ? cq_search_identity(&of->x, &of->y, o->k, of->within) : (cq_identity){0};
   cq_neighbours *of_x = &s->rows->lists, *of_y = s->other && s->other != s->rows ? &s->other->lists : NULL;
   double saved = cq_seconds(CLOCK_MONOTONIC);
@@ -108,12 +121,12 @@ static cq_status run(search *s, const cq_pass_of *of, const cq_nearest_options *
   return status;
 }
 
-static cq_status find(cq_neighbours *of_x, cq_neighbours *of_y, cq_pass_of *of, const cq_nearest_options *options,
-                      cq_context *ctx, cq_error *error) {
-  const cq_nearest_options o = options ? *options : cq_nearest_default_options();
+static cq_status find_nearest(cq_neighbours *of_x, cq_neighbours *of_y, cq_pass_of *of,
+                              const cq_nearest_options *options, cq_context *ctx, cq_error *error) {
+  cq_nearest_options o;
   const size_t others_of_x = of->within ? of->x.n - (of->x.n > 0) : of->y.n;
-  cq_status status = CQ_OK;
-  if (o.k == 0) return cq_fail(error, CQ_ERR_ARGUMENT, "nearest neighbours: k is 0, expected 1 or more");
+  cq_status status = cq_options_take(&o, &cq_group_nearest, options, error);
+  if (status) return status;
   search *s = cq_alloc_zeroed(sizeof *s);
   if (!s) return cq_fail_memory(error, "a search");
   for (size_t i = 0; i < LOCKS; i++) atomic_flag_clear(&s->locks[i]);
@@ -126,7 +139,7 @@ static cq_status find(cq_neighbours *of_x, cq_neighbours *of_y, cq_pass_of *of, 
   of->x_bounds = s->rows->bounds, of->y_bounds = s->other ? s->other->bounds : NULL;
   if (!status) status = cq_pass_open(&s->pass, of, ctx, error);
   if (!status && s->rows->lists.k > 0 && of->x.n > 0)
-    status = run(s, of, &o, ctx, error); /* else there is nothing to find */
+    status = run_search(s, of, &o, ctx, error); /* else there is nothing to find */
   for (int i = 0; i < 2; i++) {
     if (status) cq_neighbours_free(&s->sides[i].lists);
     cq_free((void *)s->sides[i].bounds);
@@ -143,12 +156,12 @@ cq_status cq_nearest(cq_neighbours *of_x, cq_neighbours *of_y, const float *x, s
   cq_pass_of of = {.x = {x, NULL, n_x, dim}, .y = {y, NULL, n_y, dim}};
   *of_x = (cq_neighbours){0};
   if (of_y) *of_y = (cq_neighbours){0};
-  return find(of_x, of_y, &of, options, ctx, error);
+  return find_nearest(of_x, of_y, &of, options, ctx, error);
 }
 
 cq_status cq_nearest_within(cq_neighbours *out, const float *x, size_t n, size_t dim, const cq_nearest_options *options,
                             cq_context *ctx, cq_error *error) {
   cq_pass_of of = {.x = {x, NULL, n, dim}, .y = {x, NULL, n, dim}, .within = true};
   *out = (cq_neighbours){0};
-  return find(out, NULL, &of, options, ctx, error);
+  return find_nearest(out, NULL, &of, options, ctx, error);
 }

@@ -21,9 +21,10 @@ static double source_cosine[] = {0.9, 0.6, 0.8, 0.7}, target_cosine[] = {0.9, 0.
 static const cq_neighbours of_source = {2, 2, source_index, source_cosine};
 static const cq_neighbours of_target = {3, 2, target_index, target_cosine};
 
-static void expect(cq_margin margin, cq_retrieval retrieval, size_t per_row, double threshold,
+static void expect(cq_margin margin, cq_retrieval retrieval, size_t n_candidates, double threshold,
                    const cq_mined_pair *expected, size_t n_expected) {
-  const cq_margin_options o = {margin, retrieval, per_row, threshold};
+  cq_margin_options o = cq_margin_default_options();
+  o.margin = margin, o.retrieval = retrieval, o.n_candidates = n_candidates, o.threshold = threshold;
   cq_mined_pair *got;
   size_t n;
   assert_int_equal(cq_margin_pairs(&got, &n, &of_source, &of_target, &o, NULL), CQ_OK);
@@ -92,7 +93,8 @@ static void scores_equal_the_plain_loop(void **state) {
   cq_mined_pair *pairs;
   size_t n;
   assert_int_equal(cq_nearest(&of_x, &of_y, x, N, y, M, DIM, NULL, NULL, NULL), CQ_OK);
-  const cq_margin_options all = {CQ_MARGIN_RATIO, CQ_RETRIEVE_FORWARD, K, -INFINITY};
+  cq_margin_options all = cq_margin_default_options();
+  all.retrieval = CQ_RETRIEVE_FORWARD, all.n_candidates = K;
   assert_int_equal(cq_margin_pairs(&pairs, &n, &of_x, &of_y, &all, NULL), CQ_OK);
   assert_int_equal(n, N * K);
   for (size_t i = 0; i < n; i++) {

@@ -57,7 +57,8 @@ static void check_same(const cq_neighbours *a, const cq_neighbours *b) {
 
 static void check_both(const float *x, size_t n_x, const float *y, size_t n_y, size_t dim, size_t k, cq_context *ctx) {
   cq_neighbours of_x, of_y, alone;
-  cq_nearest_options o = {.k = k};
+  cq_nearest_options o = cq_nearest_default_options();
+  o.k = k;
   assert_int_equal(cq_nearest(&of_x, &of_y, x, n_x, y, n_y, dim, &o, ctx, NULL), CQ_OK);
   check_lists(&of_x, x, n_x, y, n_y, dim, k, false);
   check_lists(&of_y, y, n_y, x, n_x, dim, k, false);
@@ -77,7 +78,8 @@ static void check_both(const float *x, size_t n_x, const float *y, size_t n_y, s
 
 static void check_within(const float *x, size_t n, size_t dim, size_t k, cq_context *ctx) {
   cq_neighbours got;
-  const cq_nearest_options o = {.k = k};
+  cq_nearest_options o = cq_nearest_default_options();
+  o.k = k;
   assert_int_equal(cq_nearest_within(&got, x, n, dim, &o, ctx, NULL), CQ_OK);
   check_lists(&got, x, n, x, n, dim, k, true);
   cq_neighbours_free(&got);
@@ -235,8 +237,10 @@ static void bad_input_is_named(void **state) {
   assert_int_equal(cq_nearest_within(&of_x, x, 2, DIM, NULL, NULL, &error), CQ_ERR_ARGUMENT);
   x[0] = 1;
   assert_int_equal(cq_nearest(&of_x, &of_y, x, 2, y, 3, 0, NULL, NULL, &error), CQ_ERR_ARGUMENT);
-  const cq_nearest_options none = {.k = 0}, stopping = {.k = 4, .progress = stop_at_once, .progress_context = &n_calls};
+  cq_nearest_options none = cq_nearest_default_options(), stopping = none;
+  none.k = 0, stopping.progress = stop_at_once, stopping.progress_context = &n_calls;
   assert_int_equal(cq_nearest(&of_x, &of_y, x, 2, y, 3, DIM, &none, NULL, &error), CQ_ERR_ARGUMENT);
+  assert_string_equal(error.message, "k is 0, expected at least 1");
   assert_int_equal(cq_nearest(&of_x, &of_y, x, 2, y, 3, DIM, &stopping, NULL, &error), CQ_ERR_STOPPED);
   assert_int_equal(n_calls, 1);
   assert_null(of_x.index);
@@ -295,7 +299,8 @@ static void every_allocation_may_fail(void **state) {
   for (long n = 1;; n++) {
     cq_neighbours of_x, of_y;
     cq_alloc_fail_at(n);
-    const cq_nearest_options o = {.k = 4, .first_pass = n % 2 ? CQ_FIRST_F32 : CQ_FIRST_INT8};
+    cq_nearest_options o = cq_nearest_default_options();
+    o.first_pass = n % 2 ? CQ_FIRST_F32 : CQ_FIRST_INT8;
     const cq_status status = cq_nearest(&of_x, &of_y, x, 30, y, 40, DIM, &o, NULL, NULL);
     const bool failed = cq_alloc_failed();
     cq_alloc_fail_at(0);

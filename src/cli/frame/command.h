@@ -123,28 +123,6 @@ extern const cq_option cli_threads_options[1];
     .name = "batch", .letter = 'b', .type = CQ_OPTION_INT, .argument = "N", .offset = offsetof(owner, field),          \
     .min = 1, .max = 1 << 20, .number = 1024, .help = "lines held in memory at a time; results do not depend on it"    \
   }
-/* Options of what reads sentences with a model or vectors without: what lacks a model, and help that names the files.
- * */
-#define CLI_MODEL_OR_VECTORS(owner, field, without)                                                                    \
-  {                                                                                                                    \
-    .name = "model", .letter = 'm', .type = CQ_OPTION_TEXT, .argument = "MODEL", .offset = offsetof(owner, field),     \
-    .otherwise = without, .help = "encodes the sentences: a directory, or a name in the local Hugging Face cache"      \
-  }
-#define CLI_FIRST_PASS(owner, field, text)                                                                             \
-  {                                                                                                                    \
-    .name = "first-pass", .type = CQ_OPTION_CHOICE, .argument = "TYPE", .offset = offsetof(owner, field),              \
-    .choices = cli_first_passes, .help = text                                                                          \
-  }
-#define CLI_RAW_DIM(owner, field, text)                                                                                \
-  {                                                                                                                    \
-    .name = "dim", .type = CQ_OPTION_INT, .argument = "N", .offset = offsetof(owner, field), .min = 1, .max = 1 << 20, \
-    .otherwise = "a .npy file says it", .help = text                                                                   \
-  }
-#define CLI_VECTOR_CACHE(owner, field, text)                                                                           \
-  {                                                                                                                    \
-    .name = "cache", .type = CQ_OPTION_TEXT, .argument = "DIR", .offset = offsetof(owner, field),                      \
-    .otherwise = "~/.cache/calque", .help = text                                                                       \
-  }
 #define CLI_SKIP_BAD(owner, field)                                                                                     \
   {                                                                                                                    \
     .name = "skip-bad", .type = CQ_OPTION_FLAG, .offset = offsetof(owner, field),                                      \
@@ -165,8 +143,6 @@ extern const cq_option cli_threads_options[1];
   { .name = "json", .type = CQ_OPTION_FLAG, .offset = offsetof(owner, field), .help = "print JSON, for machines" }
 #define CLI_CSV(owner, field)                                                                                          \
   { .name = "csv", .type = CQ_OPTION_FLAG, .offset = offsetof(owner, field), .help = "print comma-separated values" }
-
-extern const char *const cli_first_passes[]; /* in cq_first_pass's order */
 
 /* ---- open.c ---- */
 

@@ -12,8 +12,6 @@
 
 const cq_option cli_threads_options[1] = {CLI_THREADS(cli_threads_args, threads)};
 
-const char *const cli_first_passes[] = {"f32", "int8", NULL};
-
 bool cli_parse_number(double *out, const char *text) {
   char *end;
   /* strtod also takes leading blanks, "nan", "infinity" and hexadecimal: none of them is meant by anybody here. */

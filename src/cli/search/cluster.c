@@ -1,48 +1,10 @@
-/* calque cluster: sentences of a file that mean about the same, put together. */
+/* calque cluster: groups of sentences of similar meaning. */
 #include "cli/frame/command.h"
 #include "cli/frame/report.h"
 
 #include <inttypes.h>
 
-struct args {
-  size_t size;
-  const char *model, *cache;
-  double threshold;
-  int threads, min_size, dim, first_pass;
-  bool skip_bad;
-};
-
-static void defaults(void *options) {
-  const cq_cluster_options o = cq_cluster_default_options();
-  *(struct args *)options =
-      (struct args){.threshold = o.threshold, .min_size = (int)o.min_size, .first_pass = (int)o.first_pass};
-}
-
-#define AT(field) .offset = offsetof(struct args, field)
-static const cq_option options[] = {
-    CLI_MODEL_OR_VECTORS(struct args, model, "FILE holds vectors"),
-    {.name = "threshold",
-     .type = CQ_OPTION_NUMBER,
-     .argument = "X",
-     AT(threshold),
-     .min = -1,
-     .max = 1,
-     .help = "the least cosine of a sentence and its cluster's centre"},
-    {.name = "min-size",
-     .type = CQ_OPTION_INT,
-     .argument = "N",
-     AT(min_size),
-     .min = 1,
-     .max = 1000000000,
-     .help = "leave out smaller clusters"},
-    CLI_FIRST_PASS(struct args, first_pass,
-                   "numbers in which near sentences are first looked for; the clusters are the same"),
-    CLI_RAW_DIM(struct args, dim, "numbers in a row, for a file of f32 alone (LASER's)"),
-    CLI_VECTOR_CACHE(struct args, cache, "where vectors are kept for the next run"),
-    CLI_SKIP_BAD(struct args, skip_bad),
-    CLI_THREADS(struct args, threads),
-};
-#undef AT
+static const char *const as_arguments[] = {"file", NULL};
 
 /* A line for each line of the file that the sentence stands in, if those have ids; else one. */
 static void print_member(const cq_clustering *c, size_t cluster, const cq_member *m) {
@@ -59,22 +21,19 @@ static void print_member(const cq_clustering *c, size_t cluster, const cq_member
   }
 }
 
-static int run(const cli_call *call) {
-  const struct args *args = call->options;
+static int run_cluster(const cli_call *call) {
+  const cli_threads_args *args = call->options;
   cq_error error = {0};
   cq_context *ctx = NULL;
   cq_clustering *c = NULL;
   cli_progress line = cli_progress_start();
-  cq_cluster_options o = cq_cluster_default_options();
-  if (args->model && args->dim) return cli_usage(call->path, "--dim is for files of vectors, without --model");
-  o.file = call->arguments[0], o.model = args->model, o.cache_directory = args->cache;
-  o.raw_dim = (size_t)args->dim, o.skip_bad = args->skip_bad;
-  o.threshold = args->threshold, o.min_size = (size_t)args->min_size;
-  o.first_pass = (cq_first_pass)args->first_pass;
-  o.notice = cli_notice, o.progress = cli_progress_watch, o.progress_context = &line;
-  int code = cli_open_context(&ctx, args->threads);
+  cq_cluster_options *o = call->library;
+  o->file = call->arguments[0];
+  o->notice = cli_notice, o->progress = cli_progress_watch, o->progress_context = &line;
+  int code = cli_check_options(call);
+  if (code == CLI_OK) code = cli_open_context(&ctx, args->threads);
   if (code == CLI_OK) {
-    code = cq_cluster(&c, &o, ctx, &error) ? CLI_FAILED : CLI_OK;
+    code = cq_cluster(&c, o, ctx, &error) ? CLI_FAILED : CLI_OK;
     cli_progress_clear(&line);
     if (code) cli_fail_error(&error);
   }
@@ -92,19 +51,20 @@ static int run(const cli_call *call) {
 
 const cli_command cli_cluster = {
     .name = "cluster",
-    .summary = "put sentences of a file together that mean about the same",
+    .summary = "group the sentences of a file by meaning",
     .arguments = "FILE",
     .min_arguments = 1,
     .max_arguments = 1,
     .description =
-        "A cluster is a sentence, its centre, and all sentences near it that are in no larger cluster. Prints lines of "
-        "cluster, cosine to the centre and sentence, the largest cluster first and its centre at its head. A file "
-        "holds a "
-        "sentence a line, or an id, a tab and a sentence (then ids are printed, too); plain or gzipped. Without "
-        "--model it "
-        "holds vectors, and row numbers are printed. A sentence that stands several times counts once.",
+        "Community detection, as in sentence-transformers: a cluster is a sentence, its centre, and all sentences near "
+        "it that are in no larger cluster. Prints lines of cluster, cosine to the centre and sentence, the largest "
+        "cluster first and its centre at its head. A file holds a sentence a line, or an id, a tab and a sentence "
+        "(then "
+        "ids are printed, too); plain or gzipped. Without --model it holds vectors, and row numbers are printed. "
+        "Duplicate sentences count once.",
     .example = "calque cluster --model multilingual reviews.txt.gz --threshold 0.8 --min-size 5",
-    CLI_OPTIONS(struct args, options),
-    .defaults = defaults,
-    .run = run,
+    .group = "cluster",
+    .taken = as_arguments,
+    CLI_THREADS_ONLY,
+    .run = run_cluster,
 };

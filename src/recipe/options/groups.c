@@ -10,6 +10,7 @@
   X(autoencode_ablate)                                                                                                 \
   X(autoencode_as_described)                                                                                           \
   X(autoencode_search)                                                                                                 \
+  X(cluster)                                                                                                           \
   X(corpus_convert)                                                                                                    \
   X(corpus_dedup)                                                                                                      \
   X(corpus_filter)                                                                                                     \
@@ -25,6 +26,9 @@
   X(lexical)                                                                                                           \
   X(lexical_build)                                                                                                     \
   X(logistic)                                                                                                          \
+  X(margin)                                                                                                            \
+  X(mine)                                                                                                              \
+  X(nearest)                                                                                                           \
   X(student)                                                                                                           \
   X(training)                                                                                                          \
   X(translate)                                                                                                         \

@@ -14,6 +14,7 @@
 #include "calque/lines.h"
 #include "recipe/encode/embedded.h"
 #include "search/filter.h"
+#include "search/options.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -28,9 +29,47 @@ struct cq_mining {
   cq_f1_point tuned;
 };
 
-cq_mine_options cq_mine_default_options(void) {
-  return (cq_mine_options){.k = 4, .first_pass = CQ_FIRST_INT8, .choice = cq_margin_default_options()};
+static const char *const filters[] = {"copies", "numbers", "links", NULL}; /* CQ_DROP_ */
+
+#define O cq_mine_options
+static const cq_option option_rows[] = {
+    {CQ_TEXT(O, "source", source, CHANGES, "FILE", "sentences, or vectors, of one language")},
+    {CQ_TEXT(O, "target", target, CHANGES, "FILE", "those of the other; without, pairs are sought within source")},
+    {CQ_TEXT(O, "model", model, CHANGES, "MODEL",
+             "encodes the sentences: a directory, or a name in the local Hugging Face cache"),
+     .letter = 'm', .otherwise = "files hold vectors"},
+    {CQ_TEXT(O, "cache", cache_directory, KEEPS, "DIR",
+             "where vectors are kept for the next run, and a long search's state, from which it resumes"),
+     .otherwise = "~/.cache/calque"},
+    {CQ_SIZE(O, "dim", raw_dim, CHANGES, 0, 0, 1 << 20, "N",
+             "dimension of the vectors, for files of f32 numbers alone (LASER's)"),
+     .otherwise = "a .npy file says it"},
+    {CQ_SIZE(O, "k", k, CHANGES, 4, 1, 4096, "N", "nearest neighbours that a margin is taken over"), .letter = 'k'},
+    {CQ_CHOICE(O, "first-pass", first_pass, KEEPS, CQ_FIRST_INT8, cq_first_pass_names, "TYPE",
+               "number format of the first pass over all cosines; the pairs are the same")},
+    {CQ_TEXT(O, "threshold-from", gold, CHANGES, "GOLD",
+             "take the threshold of maximum F1 on this gold standard: source id, tab, target id")},
+    {CQ_CHOICES(O, "drop", drop, CHANGES, filters, "KIND",
+                "leave out pairs with the same text on both sides (copies), different digits (numbers), or URLs and "
+                "addresses on one side or little else (links)")},
+    {CQ_FLAG(O, "skip-bad", skip_bad, CHANGES, "count malformed lines and go on, instead of failing at the first")},
+};
+#undef O
+
+static cq_status check_mine(const void *options, cq_error *error) {
+  const cq_mine_options *o = options;
+  if (!o->source) return cq_fail(error, CQ_ERR_ARGUMENT, "a source file is needed");
+  if (!o->target && o->gold)
+    return cq_fail(error, CQ_ERR_ARGUMENT, "threshold-from is for pairs between two files, a source and a target");
+  if (!o->model && (o->drop || o->gold))
+    return cq_fail(error, CQ_ERR_ARGUMENT, "threshold-from and drop need sentences, and a model to encode them");
+  if (o->model && o->raw_dim) return cq_fail(error, CQ_ERR_ARGUMENT, "dim is for files of vectors, without a model");
+  return CQ_OK;
 }
+
+static const cq_option_part parts[] = {{&cq_group_margin, offsetof(cq_mine_options, margin), NULL}};
+const cq_option_group cq_group_mine = {
+    .name = "mine", CQ_ROWS(cq_mine_options, option_rows), .parts = parts, .n_parts = 1, .check = check_mine};
 
 /* --- sides --- */
 
@@ -118,7 +157,7 @@ static size_t n_id_pairs(const cq_mining *m, const cq_mined_pair *p) {
   return cq_mining_n_lines(m, CQ_SOURCE, p->source) * cq_mining_n_lines(m, CQ_TARGET, p->target);
 }
 
-/* Finds the threshold of greatest F1, counting pairs of ids as they are printed, and drops the pairs below it. */
+/* Finds the threshold of maximum F1, counting pairs of ids as they are printed, and drops the pairs below it. */
 static cq_status tune(cq_mining *m, const gold *g, cq_error *error) {
   cq_f1_point *curve = NULL;
   size_t n = 0, at = 0, n_points = 0;
@@ -144,7 +183,7 @@ static cq_status tune(cq_mining *m, const gold *g, cq_error *error) {
 
 /* --- the mine --- */
 
-static cq_status filter(cq_mining *m, const cq_mine_options *o, cq_error *error) {
+static cq_status drop_filtered(cq_mining *m, const cq_mine_options *o, cq_error *error) {
   size_t n = 0;
   bool failed = false;
   for (size_t i = 0; i < m->n_pairs; i++) {
@@ -198,10 +237,10 @@ static cq_status find_pairs(cq_mining *m, const cq_mine_options *o, cq_context *
   }
   if (m->n_sides == 1) {
     status = cq_nearest_within(&of_source, s->vectors, s->n, s->dim, &nearest, ctx, error);
-    if (!status) status = cq_margin_pairs_within(&m->pairs, &m->n_pairs, &of_source, &o->choice, error);
+    if (!status) status = cq_margin_pairs_within(&m->pairs, &m->n_pairs, &of_source, o->margin, error);
   } else {
     status = cq_nearest(&of_source, &of_target, s->vectors, s->n, t->vectors, t->n, s->dim, &nearest, ctx, error);
-    if (!status) status = cq_margin_pairs(&m->pairs, &m->n_pairs, &of_source, &of_target, &o->choice, error);
+    if (!status) status = cq_margin_pairs(&m->pairs, &m->n_pairs, &of_source, &of_target, o->margin, error);
   }
   cq_neighbours_free(&of_source);
   cq_neighbours_free(&of_target);
@@ -209,20 +248,22 @@ static cq_status find_pairs(cq_mining *m, const cq_mine_options *o, cq_context *
 }
 
 cq_status cq_mine(cq_mining **out, const cq_mine_options *options, cq_context *ctx, cq_error *error) {
-  const cq_mine_options *o = options;
+  cq_mine_options taken;
+  cq_margin_options margin;
+  const cq_mine_options *o = &taken;
   gold g = {0};
   *out = NULL;
-  if (!o->source) return cq_fail(error, CQ_ERR_ARGUMENT, "a source file is needed");
-  if (!o->target && o->gold) return cq_fail(error, CQ_ERR_ARGUMENT, "gold names a source and a target id");
-  if (!o->model && (o->drop || o->gold))
-    return cq_fail(error, CQ_ERR_ARGUMENT, "filters and gold ids need text, and a model to encode it with");
+  cq_status status = cq_options_take(&taken, &cq_group_mine, options, error);
+  if (!status) status = cq_options_take_part(&margin, parts, &taken, error); /* before the work */
+  if (status) return status;
+  taken.margin = &margin;
   cq_mining *m = cq_alloc_zeroed(sizeof *m);
   if (!m) return cq_fail_memory(error, "mining");
   m->n_sides = o->target ? 2 : 1;
-  cq_status status = open_sides(m, o, ctx, error);
+  status = open_sides(m, o, ctx, error);
   if (!status && o->gold) status = gold_read(&g, m, o->gold, error); /* before the search, which takes long */
   if (!status) status = find_pairs(m, o, ctx, error);
-  if (!status && o->drop) status = filter(m, o, error);
+  if (!status && o->drop) status = drop_filtered(m, o, error);
   if (!status && o->gold) status = tune(m, &g, error);
   gold_free(&g);
   if (status) {
@@ -262,6 +303,6 @@ cq_slice cq_mining_id(const cq_mining *mining, cq_side which, uint32_t row, size
   return cq_sentences_id(corpus_of(mining, which), row, i);
 }
 
-cq_f1_point cq_mining_tuned(const cq_mining *mining) {
-  return mining->tuned;
+const cq_f1_point *cq_mining_tuned(const cq_mining *mining) {
+  return &mining->tuned;
 }
