@@ -12,6 +12,7 @@
 #ifndef CALQUE_MT_H
 #define CALQUE_MT_H
 
+#include "calque/options.h"
 #include "calque/slice.h"
 #include "calque/status.h"
 
@@ -58,14 +59,15 @@ typedef enum cq_bleu_smoothing {
 
 enum { CQ_BLEU_ORDER = 4 };
 
-typedef struct cq_bleu_options {
+typedef struct cq_bleu_options { /* group "bleu" */
+  size_t size;
   cq_mt_tokens tokens;
   bool lowercase;
   cq_bleu_smoothing smoothing;
   double smooth_value;  /* below 0: the smoothing's own */
   bool effective_order; /* only orders of which the hypotheses have n-grams: for single sentences */
 } cq_bleu_options;
-CQ_API cq_bleu_options cq_bleu_default_options(void); /* 13a, exp */
+CQ_DEFAULT_OPTIONS(cq_bleu_options, cq_bleu_default_options, "bleu") /* 13a, exp */
 
 typedef struct cq_bleu_result {
   double score;
@@ -79,23 +81,25 @@ typedef struct cq_bleu_result {
  * reference has it, times a penalty for being shorter than the references. 0 when nothing matches.
  *   sentences   [n] BLEU of each sentence, effective order and the same smoothing; NULL: not wanted
  *   options     NULL for the defaults
- * Errors: CQ_ERR_ARGUMENT for no sentences, no references, or an infinite or NaN smooth_value; CQ_ERR_MEMORY.
+ * Errors: CQ_ERR_ARGUMENT for no sentences, no references or options out of range; CQ_ERR_MEMORY.
  * Source: Papineni et al. 2002; smoothing Chen & Cherry 2014, methods 1 to 3; details as sacreBLEU (Post 2018). */
 CQ_API CQ_MUST_USE cq_status cq_bleu(cq_bleu_result *out, double *sentences, const cq_mt_texts *texts,
                                      const cq_bleu_options *options, cq_error *error);
 /* "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:calque-0.1.0" */
-CQ_API void cq_bleu_signature(char out[CQ_MT_SIGNATURE], const cq_bleu_options *options, size_t n_references);
+CQ_API CQ_MUST_USE cq_status cq_bleu_signature(char out[CQ_MT_SIGNATURE], const cq_bleu_options *options,
+                                               size_t n_references, cq_error *error);
 
 /* --- chrF --- */
 
-typedef struct cq_chrf_options {
+typedef struct cq_chrf_options { /* group "chrf" */
+  size_t size;
   int char_order; /* 1 to 16 */
   int word_order; /* 0 to 16; 2: chrF++ */
   double beta;    /* > 0: recall weighs beta^2 times as much as precision */
   bool lowercase;
   bool whitespace; /* blanks are characters, too */
 } cq_chrf_options;
-CQ_API cq_chrf_options cq_chrf_default_options(void); /* 6, 0, 2 */
+CQ_DEFAULT_OPTIONS(cq_chrf_options, cq_chrf_default_options, "chrf") /* 6, 0, 2 */
 
 /* chrF of a corpus: F of the mean precision and the mean recall of n-grams of characters and of words, whose ASCII
  * punctuation at one end is cut off, over the orders that both sides have. Of several references each sentence is
@@ -106,11 +110,13 @@ CQ_API cq_chrf_options cq_chrf_default_options(void); /* 6, 0, 2 */
 CQ_API CQ_MUST_USE cq_status cq_chrf(double *out, double *sentences, const cq_mt_texts *texts,
                                      const cq_chrf_options *options, cq_error *error);
 /* "nrefs:1|case:mixed|eff:yes|nc:6|nw:0|space:no|version:calque-0.1.0" */
-CQ_API void cq_chrf_signature(char out[CQ_MT_SIGNATURE], const cq_chrf_options *options, size_t n_references);
+CQ_API CQ_MUST_USE cq_status cq_chrf_signature(char out[CQ_MT_SIGNATURE], const cq_chrf_options *options,
+                                               size_t n_references, cq_error *error);
 
 /* --- METEOR --- */
 
-typedef struct cq_meteor_options {
+typedef struct cq_meteor_options { /* group "meteor" */
+  size_t size;
   double alpha, beta, gamma;
   cq_mt_tokens tokens;
   const char *language; /* a code as "de", whose stems match; NULL: no stems */
@@ -118,7 +124,7 @@ typedef struct cq_meteor_options {
                            begin with # say nothing. A word may be in several sets, and is compared by its stem where
                            there are stems */
 } cq_meteor_options;
-CQ_API cq_meteor_options cq_meteor_default_options(void); /* 0.9, 3, 0.5; 13a, neither stems nor synonyms */
+CQ_DEFAULT_OPTIONS(cq_meteor_options, cq_meteor_default_options, "meteor") /* 0.9, 3, 0.5; 13a, no stems, no synonyms */
 
 typedef struct cq_meteor_result {
   double score;                                    /* of the corpus: from the sums of all sentences' counts */
@@ -146,7 +152,8 @@ typedef struct cq_meteor_result {
 CQ_API CQ_MUST_USE cq_status cq_meteor(cq_meteor_result *out, double *sentences, const cq_mt_texts *texts,
                                        const cq_meteor_options *options, cq_error *error);
 /* "nrefs:1|case:lc|tok:13a|stem:de|syn:no|alpha:0.9|beta:3|gamma:0.5|version:calque-0.1.0" */
-CQ_API void cq_meteor_signature(char out[CQ_MT_SIGNATURE], const cq_meteor_options *options, size_t n_references);
+CQ_API CQ_MUST_USE cq_status cq_meteor_signature(char out[CQ_MT_SIGNATURE], const cq_meteor_options *options,
+                                                 size_t n_references, cq_error *error);
 
 #ifdef __cplusplus
 }

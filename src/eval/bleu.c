@@ -2,6 +2,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/options.h"
 #include "calque/mt.h"
 #include "calque/version.h"
 #include "eval/mt_tokens.h"
@@ -10,9 +11,23 @@
 #include <math.h>
 #include <stdio.h>
 
-cq_bleu_options cq_bleu_default_options(void) {
-  return (cq_bleu_options){.tokens = CQ_MT_13A, .smoothing = CQ_BLEU_EXP, .smooth_value = -1};
-}
+static const char *const smoothings[] = {"exp", "floor", "add-k", "none", NULL}; /* cq_bleu_smoothing */
+
+#define O cq_bleu_options
+static const cq_option option_rows[] = {
+    {CQ_CHOICE(O, "tokens", tokens, CHANGES, CQ_MT_13A, cq_mt_tokens_names, "RULES",
+               "tokenisation into words, by sacreBLEU's names")},
+    {CQ_FLAG(O, "lowercase", lowercase, CHANGES, "compare in lower case, as METEOR always does")},
+    {CQ_CHOICE(O, "smooth", smoothing, CHANGES, CQ_BLEU_EXP, smoothings, "METHOD",
+               "BLEU: smoothing of n-gram orders without a match")},
+    {CQ_NUMBER(O, "smooth-value", smooth_value, CHANGES, -1, -1, 1e6, "X", "BLEU: what floor and add-k take or add"),
+     .otherwise = "0.1 for floor, 1 for add-k"},
+    {CQ_FLAG(O, "effective-order", effective_order, CHANGES,
+             "BLEU: only the orders of which the hypotheses have n-grams, as for single sentences")},
+};
+#undef O
+
+const cq_option_group cq_group_bleu = {.name = "bleu", CQ_ROWS(cq_bleu_options, option_rows)};
 
 static double smooth_value(const cq_bleu_options *o) {
   if (o->smooth_value >= 0) return o->smooth_value;
@@ -20,7 +35,7 @@ static double smooth_value(const cq_bleu_options *o) {
 }
 
 /* Fills the figures of r from its counts. */
-static void score(cq_bleu_result *r, const cq_bleu_options *o, bool effective_order) {
+static void score_bleu(cq_bleu_result *r, const cq_bleu_options *o, bool effective_order) {
   const double hypothesis = (double)r->n_hypothesis_words, reference = (double)r->n_reference_words;
   size_t n_correct = 0, n_orders = CQ_BLEU_ORDER;
   double unmatched = 1, sum = 0;
@@ -54,8 +69,8 @@ static size_t nearest_length(const cq_ngrams *g, size_t n) {
 }
 
 /* out = the counts of one sentence. */
-static cq_status count(cq_bleu_result *out, cq_ngrams *g, cq_mt_tokenizer *tokenizer, const cq_mt_texts *texts,
-                       size_t i, cq_error *error) {
+static cq_status count_bleu(cq_bleu_result *out, cq_ngrams *g, cq_mt_tokenizer *tokenizer, const cq_mt_texts *texts,
+                            size_t i, cq_error *error) {
   cq_ngrams_clear(g);
   bool ok = cq_mt_tokenize(&g->units, tokenizer, texts->hypotheses[i]) && cq_ngrams_end_text(g);
   for (size_t r = 0; ok && r < texts->n_references; r++)
@@ -73,23 +88,22 @@ static cq_status count(cq_bleu_result *out, cq_ngrams *g, cq_mt_tokenizer *token
 
 cq_status cq_bleu(cq_bleu_result *out, double *sentences, const cq_mt_texts *texts, const cq_bleu_options *options,
                   cq_error *error) {
-  const cq_bleu_options o = options ? *options : cq_bleu_default_options();
-  cq_mt_tokenizer tokenizer = {.tokens = o.tokens, .lowercase = o.lowercase};
+  cq_bleu_options o;
   cq_bleu_result all = {0}, one;
   cq_ngrams g = {0};
-  cq_status status = cq_mt_check(texts, "BLEU", error);
-  if (!status && !isfinite(o.smooth_value))
-    status = cq_fail(error, CQ_ERR_ARGUMENT, "BLEU: the smoothing's value is %g, expected a number", o.smooth_value);
+  cq_status status = cq_options_take(&o, &cq_group_bleu, options, error);
+  if (!status) status = cq_mt_check(texts, "BLEU", error);
+  cq_mt_tokenizer tokenizer = {.tokens = o.tokens, .lowercase = o.lowercase};
   for (size_t i = 0; !status && i < texts->n; i++) {
-    if ((status = count(&one, &g, &tokenizer, texts, i, error)) != CQ_OK) break;
+    if ((status = count_bleu(&one, &g, &tokenizer, texts, i, error)) != CQ_OK) break;
     all.n_hypothesis_words += one.n_hypothesis_words, all.n_reference_words += one.n_reference_words;
     for (size_t n = 0; n < CQ_BLEU_ORDER; n++) all.n_correct[n] += one.n_correct[n], all.n_total[n] += one.n_total[n];
     if (!sentences) continue;
-    score(&one, &o, true);
+    score_bleu(&one, &o, true);
     sentences[i] = one.score;
   }
   if (!status) {
-    score(&all, &o, o.effective_order);
+    score_bleu(&all, &o, o.effective_order);
     *out = all;
   }
   cq_ngrams_free(&g);
@@ -97,14 +111,16 @@ cq_status cq_bleu(cq_bleu_result *out, double *sentences, const cq_mt_texts *tex
   return status;
 }
 
-void cq_bleu_signature(char out[CQ_MT_SIGNATURE], const cq_bleu_options *options, size_t n_references) {
-  static const char *const names[] = {
-      [CQ_BLEU_EXP] = "exp", [CQ_BLEU_FLOOR] = "floor", [CQ_BLEU_ADD_K] = "add-k", [CQ_BLEU_UNSMOOTHED] = "none"};
-  const cq_bleu_options o = options ? *options : cq_bleu_default_options();
+cq_status cq_bleu_signature(char out[CQ_MT_SIGNATURE], const cq_bleu_options *options, size_t n_references,
+                            cq_error *error) {
+  cq_bleu_options o;
   char value[32] = "";
+  const cq_status status = cq_options_take(&o, &cq_group_bleu, options, error);
+  if (status) return status;
   if (o.smoothing == CQ_BLEU_FLOOR || o.smoothing == CQ_BLEU_ADD_K)
     cq_snprintf(value, sizeof value, "[%.2f]", smooth_value(&o));
   snprintf(out, CQ_MT_SIGNATURE, "nrefs:%zu|case:%s|eff:%s|tok:%s|smooth:%s%s|version:calque-" CQ_VERSION, n_references,
-           o.lowercase ? "lc" : "mixed", o.effective_order ? "yes" : "no", cq_mt_tokens_name(o.tokens),
-           names[o.smoothing], value);
+           o.lowercase ? "lc" : "mixed", o.effective_order ? "yes" : "no", cq_mt_tokens_names[o.tokens],
+           smoothings[o.smoothing], value);
+  return CQ_OK;
 }

@@ -1,6 +1,7 @@
 /* chrF: n-grams of characters and of words, their precisions and recalls averaged over the orders, and F of the two. */
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/options.h"
 #include "base/utf8.h"
 #include "calque/mt.h"
 #include "calque/version.h"
@@ -10,7 +11,7 @@
 
 #include <stdio.h>
 
-enum { MOST_ORDER = 16 };
+enum { MAX_ORDER = 16 };
 
 typedef struct counts {
   size_t hypothesis, reference, matches;
@@ -25,11 +26,20 @@ typedef struct measurer {
   counts *of_references;  /* [n_references, n_orders] of one sentence */
 } measurer;
 
-cq_chrf_options cq_chrf_default_options(void) {
-  return (cq_chrf_options){.char_order = 6, .word_order = 0, .beta = 2};
-}
+#define O cq_chrf_options
+static const cq_option option_rows[] = {
+    {CQ_INT(O, "char-order", char_order, CHANGES, 6, 1, MAX_ORDER, "N", "n-grams of up to this many characters")},
+    {CQ_INT(O, "word-order", word_order, CHANGES, 0, 0, MAX_ORDER, "N", "and of up to this many words; 2: chrF++")},
+    {CQ_NUMBER(O, "beta", beta, CHANGES, 2, 0, 1e6, "X", "recall weighs beta squared times as much as precision"),
+     .flags = CQ_OPTION_ABOVE_MIN | CQ_OPTION_BELOW_MAX},
+    {CQ_FLAG(O, "lowercase", lowercase, CHANGES, "compare in lower case")},
+    {CQ_FLAG(O, "whitespace", whitespace, CHANGES, "blanks are characters, too")},
+};
+#undef O
 
-static double score(const counts *c, size_t n_orders, double beta) {
+const cq_option_group cq_group_chrf = {.name = "chrf", CQ_ROWS(cq_chrf_options, option_rows)};
+
+static double score_chrf(const counts *c, size_t n_orders, double beta) {
   const double factor = beta * beta;
   double precision = 0, recall = 0;
   size_t n = 0;
@@ -111,7 +121,7 @@ static const counts *count(double *best_score, measurer *m, const cq_mt_texts *t
     return NULL;
   for (size_t r = 0; r < texts->n_references; r++) {
     const counts *c = m->of_references + r * m->n_orders;
-    const double s = score(c, m->n_orders, m->o.beta);
+    const double s = score_chrf(c, m->n_orders, m->o.beta);
     if (!best || s > *best_score) best = c, *best_score = s;
   }
   return best;
@@ -119,15 +129,11 @@ static const counts *count(double *best_score, measurer *m, const cq_mt_texts *t
 
 cq_status cq_chrf(double *out, double *sentences, const cq_mt_texts *texts, const cq_chrf_options *options,
                   cq_error *error) {
-  measurer m = {.o = options ? *options : cq_chrf_default_options()};
-  counts all[2 * MOST_ORDER] = {0};
-  cq_status status = cq_mt_check(texts, "chrF", error);
+  measurer m = {0};
+  counts all[2 * MAX_ORDER] = {0};
+  cq_status status = cq_options_take(&m.o, &cq_group_chrf, options, error);
+  if (!status) status = cq_mt_check(texts, "chrF", error);
   if (status) return status;
-  if (m.o.char_order < 1 || m.o.char_order > MOST_ORDER || m.o.word_order < 0 || m.o.word_order > MOST_ORDER)
-    return cq_fail(error, CQ_ERR_ARGUMENT, "chrF: orders %d and %d, expected 1 to %d and 0 to %d", m.o.char_order,
-                   m.o.word_order, MOST_ORDER, MOST_ORDER);
-  if (!(m.o.beta > 0 && m.o.beta < 1e6))
-    return cq_fail(error, CQ_ERR_ARGUMENT, "chrF: beta is %g, expected a number above 0", m.o.beta);
   m.n_orders = (size_t)m.o.char_order + (size_t)m.o.word_order;
   m.of_references = cq_alloc_array(texts->n_references, m.n_orders * sizeof *m.of_references);
   if (!m.of_references) return cq_fail_memory(error, "chrF");
@@ -144,7 +150,7 @@ cq_status cq_chrf(double *out, double *sentences, const cq_mt_texts *texts, cons
     }
     if (sentences) sentences[i] = sentence;
   }
-  if (!status) *out = score(all, m.n_orders, m.o.beta);
+  if (!status) *out = score_chrf(all, m.n_orders, m.o.beta);
   cq_ngrams_free(&m.chars);
   cq_ngrams_free(&m.words);
   cq_intern_free(&m.known);
@@ -153,8 +159,12 @@ cq_status cq_chrf(double *out, double *sentences, const cq_mt_texts *texts, cons
   return status;
 }
 
-void cq_chrf_signature(char out[CQ_MT_SIGNATURE], const cq_chrf_options *options, size_t n_references) {
-  const cq_chrf_options o = options ? *options : cq_chrf_default_options();
+cq_status cq_chrf_signature(char out[CQ_MT_SIGNATURE], const cq_chrf_options *options, size_t n_references,
+                            cq_error *error) {
+  cq_chrf_options o;
+  const cq_status status = cq_options_take(&o, &cq_group_chrf, options, error);
+  if (status) return status;
   snprintf(out, CQ_MT_SIGNATURE, "nrefs:%zu|case:%s|eff:yes|nc:%d|nw:%d|space:%s|version:calque-" CQ_VERSION,
            n_references, o.lowercase ? "lc" : "mixed", o.char_order, o.word_order, o.whitespace ? "yes" : "no");
+  return CQ_OK;
 }

@@ -2,6 +2,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/options.h"
 #include "base/u32_array.h"
 #include "base/utf8.h"
 #include "calque/analysis.h"
@@ -37,9 +38,30 @@ typedef struct measurer {
   size_t words_capacity[2];
 } measurer;
 
-cq_meteor_options cq_meteor_default_options(void) {
-  return (cq_meteor_options){.alpha = 0.9, .beta = 3, .gamma = 0.5, .tokens = CQ_MT_13A};
+#define O cq_meteor_options
+static const cq_option option_rows[] = {
+    {CQ_CHOICE(O, "tokens", tokens, CHANGES, CQ_MT_13A, cq_mt_tokens_names, "RULES",
+               "tokenisation into words, by sacreBLEU's names")},
+    {CQ_TEXT(O, "language", language, CHANGES, "CODE",
+             "METEOR: match words with the same stem in this language, too: en, de, hi, ar ..."),
+     .letter = 'l', .otherwise = "none"},
+    {CQ_TEXT(O, "synonyms", synonyms, CHANGES, "FILE",
+             "METEOR: match synonyms, too: a set of words a line, separated by tabs"),
+     .otherwise = "none"},
+    {CQ_NUMBER(O, "alpha", alpha, CHANGES, 0.9, 0, 1, "X", "METEOR: weight of recall against precision")},
+    {CQ_NUMBER(O, "beta", beta, CHANGES, 3, 0, 1e6, "X", "METEOR: exponent of the fragmentation penalty")},
+    {CQ_NUMBER(O, "gamma", gamma, CHANGES, 0.5, 0, 1, "X", "METEOR: maximum fragmentation penalty")},
+};
+#undef O
+
+static cq_status check_meteor(const void *options, cq_error *error) {
+  const cq_meteor_options *o = options;
+  if (!o->language || cq_has_stemmer(o->language)) return CQ_OK;
+  return cq_fail(error, CQ_ERR_ARGUMENT, "METEOR: there is no stemmer for the language '%s'", o->language);
 }
+
+const cq_option_group cq_group_meteor = {
+    .name = "meteor", CQ_ROWS(cq_meteor_options, option_rows), .check = check_meteor};
 
 /* --- stems and sets --- */
 
@@ -196,24 +218,14 @@ static cq_status measure(cq_meteor_result *out, measurer *m, const cq_mt_texts *
 
 /* --- the measure --- */
 
-static cq_status check(const cq_meteor_options *o, cq_error *error) {
-  if (!(o->alpha >= 0 && o->alpha <= 1 && o->gamma >= 0 && o->gamma <= 1 && o->beta >= 0 && isfinite(o->beta)))
-    return cq_fail(error, CQ_ERR_ARGUMENT,
-                   "METEOR: alpha %g, beta %g, gamma %g, expected alpha and gamma from 0 to 1 and beta from 0",
-                   o->alpha, o->beta, o->gamma);
-  if (o->language && !cq_has_stemmer(o->language))
-    return cq_fail(error, CQ_ERR_ARGUMENT, "METEOR: there is no stemmer for the language '%s'", o->language);
-  return CQ_OK;
-}
-
 cq_status cq_meteor(cq_meteor_result *out, double *sentences, const cq_mt_texts *texts,
                     const cq_meteor_options *options, cq_error *error) {
-  measurer m = {.o = options ? *options : cq_meteor_default_options()};
+  measurer m = {0};
   cq_meteor_result all = {0}, one = {0};
   double sum = 0;
+  cq_status status = cq_options_take(&m.o, &cq_group_meteor, options, error);
   m.tokenizer.tokens = m.o.tokens, m.tokenizer.lowercase = true;
-  cq_status status = cq_mt_check(texts, "METEOR", error);
-  if (!status) status = check(&m.o, error);
+  if (!status) status = cq_mt_check(texts, "METEOR", error);
   if (!status && m.o.language)
     status = cq_terms_open(
         &m.terms, &(cq_analysis_options){.size = sizeof(cq_analysis_options), .language = m.o.language}, error);
@@ -245,10 +257,14 @@ cq_status cq_meteor(cq_meteor_result *out, double *sentences, const cq_mt_texts 
   return status;
 }
 
-void cq_meteor_signature(char out[CQ_MT_SIGNATURE], const cq_meteor_options *options, size_t n_references) {
-  const cq_meteor_options o = options ? *options : cq_meteor_default_options();
+cq_status cq_meteor_signature(char out[CQ_MT_SIGNATURE], const cq_meteor_options *options, size_t n_references,
+                              cq_error *error) {
+  cq_meteor_options o;
+  const cq_status status = cq_options_take(&o, &cq_group_meteor, options, error);
+  if (status) return status;
   cq_snprintf(out, CQ_MT_SIGNATURE,
               "nrefs:%zu|case:lc|tok:%s|stem:%.15s|syn:%s|alpha:%g|beta:%g|gamma:%g|version:calque-" CQ_VERSION,
-              n_references, cq_mt_tokens_name(o.tokens), o.language ? o.language : "no", o.synonyms ? "yes" : "no",
+              n_references, cq_mt_tokens_names[o.tokens], o.language ? o.language : "no", o.synonyms ? "yes" : "no",
               o.alpha, o.beta, o.gamma);
+  return CQ_OK;
 }

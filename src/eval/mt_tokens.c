@@ -224,12 +224,7 @@ void cq_mt_tokenizer_free(cq_mt_tokenizer *t) {
   *t = (cq_mt_tokenizer){0};
 }
 
-const char *cq_mt_tokens_name(cq_mt_tokens tokens) {
-  static const char *const names[] = {
-      [CQ_MT_13A] = "13a", [CQ_MT_INTL] = "intl", [CQ_MT_ZH] = "zh", [CQ_MT_CHAR] = "char", [CQ_MT_NONE] = "none",
-  };
-  return names[tokens];
-}
+const char *const cq_mt_tokens_names[] = {"13a", "intl", "zh", "char", "none", NULL};
 
 cq_status cq_mt_check(const cq_mt_texts *texts, const char *measure, cq_error *error) {
   if (texts->n == 0) return cq_fail(error, CQ_ERR_ARGUMENT, "%s: there are no sentences", measure);

@@ -23,8 +23,8 @@ void cq_mt_tokenizer_free(cq_mt_tokenizer *t);
 /* Appends the numbers of a text's words; false: out of memory. */
 bool cq_mt_tokenize(cq_u32_array *out, cq_mt_tokenizer *t, cq_slice text);
 
-bool cq_mt_is_space(uint32_t c);                    /* what Python's str.split() splits at */
-const char *cq_mt_tokens_name(cq_mt_tokens tokens); /* in signatures */
+bool cq_mt_is_space(uint32_t c);               /* what Python's str.split() splits at */
+extern const char *const cq_mt_tokens_names[]; /* in options and signatures */
 /* CQ_ERR_ARGUMENT when there is nothing to measure or to measure by. */
 CQ_MUST_USE cq_status cq_mt_check(const cq_mt_texts *texts, const char *measure, cq_error *error);
 

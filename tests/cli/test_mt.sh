@@ -33,10 +33,10 @@ stdout_has "100.00"
 expect 2 eval mt h
 expect 2 eval mt h r --json --csv
 expect 2 eval mt h r --measure ter
-stderr_has "there is no measure 'ter'"
+stderr_has "measure is 'ter', expected one of bleu, chrf, chrf++, meteor"
 expect 2 eval mt h r --tokens 14
 expect 2 eval mt h r --alpha 2
-expect 2 eval mt h r --smooth-value -1
+expect 2 eval mt h r --smooth-value -2
 printf 'one\n' >short
 expect 1 eval mt h short
 stderr_has "short:2: the file ends after 1 line"

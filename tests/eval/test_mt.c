@@ -53,11 +53,9 @@ static void check_bleu(char *line, char *second) {
   assert_int_equal(sscanf(line, "bleu %15s %15s %lf %d %d %d%n", token, smoothing, &value, &lowercase, &effective,
                           &n_references, &used),
                    6);
-  const cq_bleu_options o = {.tokens = (cq_mt_tokens)index_of(tokens, token),
-                             .smoothing = (cq_bleu_smoothing)index_of(smoothings, smoothing),
-                             .smooth_value = value,
-                             .lowercase = lowercase,
-                             .effective_order = effective};
+  cq_bleu_options o = cq_bleu_default_options();
+  o.tokens = (cq_mt_tokens)index_of(tokens, token), o.smoothing = (cq_bleu_smoothing)index_of(smoothings, smoothing);
+  o.smooth_value = value, o.lowercase = lowercase, o.effective_order = effective;
   cq_mt_texts *texts = texts_of((size_t)n_references);
   cq_bleu_result r;
   char *at = line + used;
@@ -73,7 +71,7 @@ static void check_bleu(char *line, char *second) {
 }
 
 static void check_chrf(char *line, char *second) {
-  cq_chrf_options o = {0};
+  cq_chrf_options o = cq_chrf_default_options();
   double score, sentences[64];
   int lowercase, whitespace, n_references, used;
   assert_int_equal(sscanf(line, "chrf %d %d %lf %d %d %d%n", &o.char_order, &o.word_order, &o.beta, &lowercase,
@@ -348,18 +346,19 @@ static void malformed_text(void **state) {
   const cq_slice *const one = &r, *const same = &h;
   const cq_mt_texts other = {&h, &one, 1, 1}, texts = {&h, &same, 1, 1};
   for (cq_mt_tokens tokens = CQ_MT_13A; tokens <= CQ_MT_NONE; tokens++) {
-    const cq_bleu_options o = {.tokens = tokens, .lowercase = true, .effective_order = true, .smooth_value = -1};
+    cq_bleu_options o = cq_bleu_default_options();
+    o.tokens = tokens, o.lowercase = true, o.effective_order = true;
     cq_bleu_result bleu;
     assert_int_equal(cq_bleu(&bleu, NULL, &other, &o, NULL), CQ_OK);
     assert_true(bleu.score > 0);
     assert_int_equal(cq_bleu(&bleu, NULL, &texts, &o, NULL), CQ_OK);
     assert_near(bleu.score, 100, 1e-9);
   }
-  const cq_chrf_options o = {6, 2, 2, true, true};
+  cq_chrf_options o = cq_chrf_default_options();
   cq_meteor_options m = cq_meteor_default_options();
   cq_meteor_result meteor;
   double chrf;
-  m.language = "en";
+  o.word_order = 2, o.lowercase = o.whitespace = true, m.language = "en";
   assert_int_equal(cq_chrf(&chrf, NULL, &texts, &o, NULL), CQ_OK);
   assert_near(chrf, 100, 1e-9);
   assert_int_equal(cq_meteor(&meteor, NULL, &texts, &m, NULL), CQ_OK);
@@ -370,14 +369,14 @@ static void signatures(void **state) {
   (void)state;
   char text[CQ_MT_SIGNATURE];
   cq_bleu_options o = cq_bleu_default_options();
-  cq_bleu_signature(text, NULL, 1);
+  assert_int_equal(cq_bleu_signature(text, NULL, 1, NULL), CQ_OK);
   assert_memory_equal(text, "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:calque-", 60);
   o.smoothing = CQ_BLEU_ADD_K, o.lowercase = true, o.tokens = CQ_MT_INTL;
-  cq_bleu_signature(text, &o, 3);
+  assert_int_equal(cq_bleu_signature(text, &o, 3, NULL), CQ_OK);
   assert_memory_equal(text, "nrefs:3|case:lc|eff:no|tok:intl|smooth:add-k[1.00]|version:calque-", 66);
-  cq_chrf_signature(text, NULL, 2);
+  assert_int_equal(cq_chrf_signature(text, NULL, 2, NULL), CQ_OK);
   assert_memory_equal(text, "nrefs:2|case:mixed|eff:yes|nc:6|nw:0|space:no|version:calque-", 61);
-  cq_meteor_signature(text, NULL, 1);
+  assert_int_equal(cq_meteor_signature(text, NULL, 1, NULL), CQ_OK);
   assert_memory_equal(text, "nrefs:1|case:lc|tok:13a|stem:no|syn:no|alpha:0.9|beta:3|gamma:0.5|version:calque-", 81);
 }
 
@@ -385,9 +384,11 @@ static void signatures_have_a_point(void **state) {
   (void)state;
   char text[CQ_MT_SIGNATURE];
   if (!take_comma()) return;
-  cq_bleu_signature(text, &(cq_bleu_options){.smoothing = CQ_BLEU_FLOOR, .smooth_value = -1}, 1);
+  cq_bleu_options o = cq_bleu_default_options();
+  o.smoothing = CQ_BLEU_FLOOR;
+  assert_int_equal(cq_bleu_signature(text, &o, 1, NULL), CQ_OK);
   const bool bleu = strstr(text, "floor[0.10]");
-  cq_meteor_signature(text, NULL, 1);
+  assert_int_equal(cq_meteor_signature(text, NULL, 1, NULL), CQ_OK);
   const bool meteor = strstr(text, "alpha:0.9|beta:3|gamma:0.5");
   give_comma_back();
   assert_true(bleu && meteor);
@@ -472,15 +473,21 @@ static void bad_options(void **state) {
   cq_bleu_options b = cq_bleu_default_options();
   b.smooth_value = NAN;
   assert_int_equal(cq_bleu(&bleu, NULL, &texts, &b, &error), CQ_ERR_ARGUMENT);
-  const cq_chrf_options bad_chrf[] = {{0, 0, 2, 0, 0},  {17, 0, 2, 0, 0}, {6, -1, 2, 0, 0},
-                                      {6, 17, 2, 0, 0}, {6, 0, 0, 0, 0},  {6, 0, NAN, 0, 0}};
-  for (size_t i = 0; i < sizeof bad_chrf / sizeof *bad_chrf; i++)
-    assert_int_equal(cq_chrf(&chrf, NULL, &texts, &bad_chrf[i], &error), CQ_ERR_ARGUMENT);
+  assert_string_equal(error.message, "smooth-value is nan, expected -1 to 1000000");
+  const double bad_chrf[][3] = {{0, 0, 2}, {17, 0, 2}, {6, -1, 2}, {6, 17, 2}, {6, 0, 0}, {6, 0, NAN}};
+  for (size_t i = 0; i < sizeof bad_chrf / sizeof *bad_chrf; i++) {
+    cq_chrf_options o = cq_chrf_default_options();
+    o.char_order = (int)bad_chrf[i][0], o.word_order = (int)bad_chrf[i][1], o.beta = bad_chrf[i][2];
+    assert_int_equal(cq_chrf(&chrf, NULL, &texts, &o, &error), CQ_ERR_ARGUMENT);
+  }
+  assert_string_equal(error.message, "beta is nan, expected more than 0 and less than 1000000");
   const double bad_meteor[][3] = {{1.1, 3, .5}, {NAN, 3, .5}, {.9, -1, .5}, {.9, INFINITY, .5}, {.9, 3, 2}};
   for (size_t i = 0; i < sizeof bad_meteor / sizeof *bad_meteor; i++) {
-    const cq_meteor_options o = {.alpha = bad_meteor[i][0], .beta = bad_meteor[i][1], .gamma = bad_meteor[i][2]};
+    cq_meteor_options o = cq_meteor_default_options();
+    o.alpha = bad_meteor[i][0], o.beta = bad_meteor[i][1], o.gamma = bad_meteor[i][2];
     assert_int_equal(cq_meteor(&meteor, NULL, &texts, &o, &error), CQ_ERR_ARGUMENT);
   }
+  assert_string_equal(error.message, "gamma is 2, expected 0 to 1");
   cq_meteor_options o = cq_meteor_default_options();
   o.language = "zh";
   assert_int_equal(cq_meteor(&meteor, NULL, &texts, &o, &error), CQ_ERR_ARGUMENT);

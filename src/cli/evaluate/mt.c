@@ -7,100 +7,28 @@
 
 enum { BLEU, CHRF, CHRF_WORDS, METEOR, N_MEASURES };
 
+static const char *const measure_names[] = {"bleu", "chrf", "chrf++", "meteor", NULL};
+
 struct args {
   size_t size;
-  cli_list measures;
-  cq_mt_tokens tokens;
-  cq_bleu_smoothing smoothing;
-  double smooth_value;
-  cq_meteor_options meteor;
-  bool lowercase, sentences, json, csv;
+  unsigned measures; /* bit m: measure m; 0: all */
+  bool sentences, json, csv;
+  const cq_bleu_options *bleu;
+  cq_meteor_options *meteor;
 };
-
-static const char *const tokens[] = {"13a", "intl", "zh", "char", "none", NULL}; /* in cq_mt_tokens's order */
-static const char *const smoothings[] = {"exp", "floor", "add-k", "none", NULL}; /* in cq_bleu_smoothing's */
-
-static void defaults(void *options) {
-  *(struct args *)options = (struct args){.smooth_value = -1, .meteor = cq_meteor_default_options()};
-}
 
 static const cq_option options[] = {
-    {.name = "measure",
-     .type = CQ_OPTION_TEXTS,
-     .count_offset = offsetof(struct args, measures.n),
-     .argument = "NAME",
-     .offset = offsetof(struct args, measures),
-     .help = "bleu, chrf, chrf++ or meteor; else all"},
-    {.name = "tokens",
-     .type = CQ_OPTION_CHOICE,
-     .argument = "RULES",
-     .offset = offsetof(struct args, tokens),
-     .choices = tokens,
-     .help = "what BLEU and METEOR take for a word"},
-    {.name = "lowercase",
-     .type = CQ_OPTION_FLAG,
-     .offset = offsetof(struct args, lowercase),
-     .help = "BLEU and chrF of text in lower case; METEOR's always is"},
-    {.name = "smooth",
-     .type = CQ_OPTION_CHOICE,
-     .argument = "METHOD",
-     .offset = offsetof(struct args, smoothing),
-     .choices = smoothings,
-     .help = "BLEU: what orders without a match count"},
-    {.name = "smooth-value",
-     .type = CQ_OPTION_NUMBER,
-     .argument = "X",
-     .offset = offsetof(struct args, smooth_value),
-     .max = 1e6,
-     .otherwise = "0.1 for floor, 1 for add-k",
-     .help = "BLEU: how much of one"},
-    {.name = "language",
-     .letter = 'l',
-     .type = CQ_OPTION_TEXT,
-     .argument = "CODE",
-     .offset = offsetof(struct args, meteor.language),
-     .otherwise = "none",
-     .help = "METEOR: match words with the same stem in this language, too: en, de, hi, ar ..."},
-    {.name = "synonyms",
-     .type = CQ_OPTION_TEXT,
-     .argument = "FILE",
-     .offset = offsetof(struct args, meteor.synonyms),
-     .otherwise = "none",
-     .help = "METEOR: match synonyms, too: a set of words a line, separated by tabs"},
-    {.name = "alpha",
-     .type = CQ_OPTION_NUMBER,
-     .argument = "X",
-     .offset = offsetof(struct args, meteor.alpha),
-     .max = 1,
-     .help = "METEOR: weight of recall"},
-    {.name = "beta",
-     .type = CQ_OPTION_NUMBER,
-     .argument = "X",
-     .offset = offsetof(struct args, meteor.beta),
-     .max = 1e6,
-     .help = "METEOR: power of the chunks' share"},
-    {.name = "gamma",
-     .type = CQ_OPTION_NUMBER,
-     .argument = "X",
-     .offset = offsetof(struct args, meteor.gamma),
-     .max = 1,
-     .help = "METEOR: greatest penalty for chunks"},
-    {.name = "sentences",
-     .letter = 's',
-     .type = CQ_OPTION_FLAG,
-     .offset = offsetof(struct args, sentences),
-     .help = "print a line for each sentence before those of the corpus"},
+    {CQ_CHOICES(struct args, "measure", measures, CHANGES, measure_names, "NAME", "compute only this")},
+    {CQ_FLAG(struct args, "sentences", sentences, CHANGES, "print a line for each sentence before those of the corpus"),
+     .letter = 's'},
     CLI_JSON(struct args, json),
-    {.name = "csv",
-     .type = CQ_OPTION_FLAG,
-     .offset = offsetof(struct args, csv),
-     .help = "print comma-separated values"},
+    CLI_CSV(struct args, csv),
 };
+static const cli_part parts[] = {{"bleu", offsetof(struct args, bleu)}, {"meteor", offsetof(struct args, meteor)}, {0}};
+static const char *const not_of_corpora[] = {"effective-order", NULL};
 
 /* One measure of one call. */
 typedef struct figure {
-  const char *name;    /* as in --measure */
-  const char *heading; /* in the table */
   bool wanted;
   double score, *sentences; /* [n] */
   char signature[CQ_MT_SIGNATURE];
@@ -112,67 +40,46 @@ typedef struct figures {
   cq_meteor_result meteor;
 } figures;
 
-static const figure measures[N_MEASURES] = {
-    [BLEU] = {"bleu", "BLEU"},
-    [CHRF] = {"chrf", "chrF"},
-    [CHRF_WORDS] = {"chrf++", "chrF++"},
-    [METEOR] = {"meteor", "METEOR"},
-};
+static const char *const headings[N_MEASURES] = {"BLEU", "chrF", "chrF++", "METEOR"};
 
 /* --- measuring --- */
 
-static int choose(figures *f, const cli_call *call) {
-  const struct args *args = call->options;
-  memcpy(f->each, measures, sizeof measures);
-  for (size_t m = 0; m < N_MEASURES; m++) f->each[m].wanted = args->measures.n == 0;
-  for (size_t i = 0; i < args->measures.n; i++) {
-    size_t m = 0;
-    while (m < N_MEASURES && strcmp(args->measures.items[i], measures[m].name) != 0) m++;
-    if (m == N_MEASURES)
-      return cli_usage(call->path, "there is no measure '%s', expected bleu, chrf, chrf++ or meteor",
-                       args->measures.items[i]);
-    f->each[m].wanted = true;
-  }
-  return CLI_OK;
+static cq_status measure_bleu(figures *f, const struct args *args, const cq_mt_texts *texts, cq_error *error) {
+  figure *own = &f->each[BLEU];
+  cq_status status = cq_bleu(&f->bleu, own->sentences, texts, args->bleu, error);
+  own->score = f->bleu.score;
+  return status ? status : cq_bleu_signature(own->signature, args->bleu, texts->n_references, error);
 }
 
-static cq_status bleu(figures *f, const struct args *args, const cq_mt_texts *texts, cq_error *error) {
-  const cq_bleu_options o = {.tokens = args->tokens,
-                             .lowercase = args->lowercase,
-                             .smoothing = args->smoothing,
-                             .smooth_value = args->smooth_value};
-  cq_bleu_signature(f->each[BLEU].signature, &o, texts->n_references);
-  cq_status status = cq_bleu(&f->bleu, f->each[BLEU].sentences, texts, &o, error);
-  f->each[BLEU].score = f->bleu.score;
-  return status;
-}
-
-static cq_status chrf(figure *f, int word_order, const struct args *args, const cq_mt_texts *texts, cq_error *error) {
+static cq_status measure_chrf(figure *own, int word_order, const struct args *args, const cq_mt_texts *texts,
+                              cq_error *error) {
   cq_chrf_options o = cq_chrf_default_options();
-  o.word_order = word_order, o.lowercase = args->lowercase;
-  cq_chrf_signature(f->signature, &o, texts->n_references);
-  return cq_chrf(&f->score, f->sentences, texts, &o, error);
+  o.word_order = word_order, o.lowercase = args->bleu->lowercase;
+  cq_status status = cq_chrf(&own->score, own->sentences, texts, &o, error);
+  return status ? status : cq_chrf_signature(own->signature, &o, texts->n_references, error);
 }
 
-static cq_status meteor(figures *f, const struct args *args, const cq_mt_texts *texts, cq_error *error) {
-  cq_meteor_options o = args->meteor;
-  o.tokens = args->tokens;
-  cq_meteor_signature(f->each[METEOR].signature, &o, texts->n_references);
-  cq_status status = cq_meteor(&f->meteor, f->each[METEOR].sentences, texts, &o, error);
-  f->each[METEOR].score = f->meteor.score;
-  return status;
+static cq_status measure_meteor(figures *f, const struct args *args, const cq_mt_texts *texts, cq_error *error) {
+  figure *own = &f->each[METEOR];
+  args->meteor->tokens = args->bleu->tokens; /* --tokens is of both */
+  cq_status status = cq_meteor(&f->meteor, own->sentences, texts, args->meteor, error);
+  own->score = f->meteor.score;
+  return status ? status : cq_meteor_signature(own->signature, args->meteor, texts->n_references, error);
 }
 
 static int measure(figures *f, const struct args *args, const cq_mt_texts *texts) {
   cq_error error = {0};
   cq_status status = CQ_OK;
-  for (size_t m = 0; args->sentences && m < N_MEASURES; m++)
-    if (f->each[m].wanted && !(f->each[m].sentences = calloc(texts->n, sizeof(double))))
+  for (unsigned m = 0; m < N_MEASURES; m++) {
+    figure *own = &f->each[m];
+    own->wanted = !args->measures || args->measures & 1u << m;
+    if (args->sentences && own->wanted && !(own->sentences = calloc(texts->n, sizeof(double))))
       return cli_fail("out of memory");
-  if (f->each[BLEU].wanted) status = bleu(f, args, texts, &error);
-  if (!status && f->each[CHRF].wanted) status = chrf(&f->each[CHRF], 0, args, texts, &error);
-  if (!status && f->each[CHRF_WORDS].wanted) status = chrf(&f->each[CHRF_WORDS], 2, args, texts, &error);
-  if (!status && f->each[METEOR].wanted) status = meteor(f, args, texts, &error);
+  }
+  if (f->each[BLEU].wanted) status = measure_bleu(f, args, texts, &error);
+  if (!status && f->each[CHRF].wanted) status = measure_chrf(&f->each[CHRF], 0, args, texts, &error);
+  if (!status && f->each[CHRF_WORDS].wanted) status = measure_chrf(&f->each[CHRF_WORDS], 2, args, texts, &error);
+  if (!status && f->each[METEOR].wanted) status = measure_meteor(f, args, texts, &error);
   if (!status && f->meteor.n_approximate)
     cli_note("METEOR: %zu sentences repeat words too often for all alignments to be tried", f->meteor.n_approximate);
   return status ? cli_fail_error(&error) : CLI_OK;
@@ -205,7 +112,7 @@ static void print_json(const figures *f, const struct args *args, const cq_mt_te
   printf("{\"measure\": \"mt\", \"n\": %zu, \"results\": [", texts->n);
   for (size_t m = 0; m < N_MEASURES; m++) {
     if (!f->each[m].wanted) continue;
-    printf("%s\n  {\"name\": \"%s\", \"score\": %.9g, \"signature\": ", between, f->each[m].name, f->each[m].score);
+    printf("%s\n  {\"name\": \"%s\", \"score\": %.9g, \"signature\": ", between, measure_names[m], f->each[m].score);
     cli_json_text(stdout, f->each[m].signature, strlen(f->each[m].signature));
     if (m == BLEU) print_bleu_counts(&f->bleu);
     if (m == METEOR) print_meteor_counts(&f->meteor);
@@ -218,7 +125,7 @@ static void print_json(const figures *f, const struct args *args, const cq_mt_te
     between = "";
     for (size_t m = 0; m < N_MEASURES; m++) {
       if (!f->each[m].wanted) continue;
-      printf("%s\"%s\": %.9g", between, f->each[m].name, f->each[m].sentences[i]);
+      printf("%s\"%s\": %.9g", between, measure_names[m], f->each[m].sentences[i]);
       between = ", ";
     }
     printf("}");
@@ -229,7 +136,7 @@ static void print_json(const figures *f, const struct args *args, const cq_mt_te
 static void sentence_rows(cli_table *table, const figures *f, size_t n, bool csv) {
   cli_table_cell(table, "sentence");
   for (size_t m = 0; m < N_MEASURES; m++)
-    if (f->each[m].wanted) cli_table_cell(table, "%s", csv ? f->each[m].name : f->each[m].heading);
+    if (f->each[m].wanted) cli_table_cell(table, "%s", csv ? measure_names[m] : headings[m]);
   for (size_t i = 0; i < n; i++) {
     cli_table_cell(table, "%zu", i + 1);
     for (size_t m = 0; m < N_MEASURES; m++)
@@ -243,7 +150,7 @@ static void corpus_rows(cli_table *table, const figures *f, bool csv) {
   cli_table_cell(table, "signature");
   for (size_t m = 0; m < N_MEASURES; m++) {
     if (!f->each[m].wanted) continue;
-    cli_table_cell(table, "%s", csv ? f->each[m].name : f->each[m].heading);
+    cli_table_cell(table, "%s", csv ? measure_names[m] : headings[m]);
     cli_table_cell(table, csv ? "%.9g" : "%.2f", f->each[m].score);
     cli_table_cell(table, "%s", f->each[m].signature);
     if (m != METEOR) continue;
@@ -269,17 +176,15 @@ static int print_tables(const figures *f, const struct args *args, const cq_mt_t
   return failed ? cli_fail("out of memory") : CLI_OK;
 }
 
-static int run(const cli_call *call) {
+static int run_mt(const cli_call *call) {
   const struct args *args = call->options;
   figures f = {0};
   cq_error error = {0};
   cq_mt_texts *texts;
   if (args->json && args->csv) return cli_usage(call->path, "--json and --csv exclude each other");
-  int code = choose(&f, call);
-  if (code) return code;
   if (cq_mt_read(&texts, call->arguments[0], call->arguments + 1, call->n_arguments - 1, &error))
     return cli_fail_error(&error);
-  code = measure(&f, args, texts);
+  int code = measure(&f, args, texts);
   if (code == CLI_OK && args->json)
     print_json(&f, args, texts);
   else if (code == CLI_OK)
@@ -304,6 +209,7 @@ const cli_command cli_eval_mt = {
     .example = "calque eval mt output.de reference.de --language de\n"
                "calque eval mt output.zh first.zh second.zh --tokens zh --measure bleu --json",
     CLI_OPTIONS(struct args, options),
-    .defaults = defaults,
-    .run = run,
+    .parts = parts,
+    .taken = not_of_corpora,
+    .run = run_mt,
 };

@@ -10,6 +10,8 @@
   X(autoencode_ablate)                                                                                                 \
   X(autoencode_as_described)                                                                                           \
   X(autoencode_search)                                                                                                 \
+  X(bleu)                                                                                                              \
+  X(chrf)                                                                                                              \
   X(cluster)                                                                                                           \
   X(corpus_convert)                                                                                                    \
   X(corpus_dedup)                                                                                                      \
@@ -27,6 +29,7 @@
   X(lexical_build)                                                                                                     \
   X(logistic)                                                                                                          \
   X(margin)                                                                                                            \
+  X(meteor)                                                                                                            \
   X(mine)                                                                                                              \
   X(nearest)                                                                                                           \
   X(student)                                                                                                           \
