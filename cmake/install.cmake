@@ -1,4 +1,4 @@
-# make install: program, shared library, headers, calque.pc, and a CMake package that gives calque::calque.
+# make install: program, shared library, headers, manual, calque.pc, and a CMake package that gives calque::calque.
 include(CMakePackageConfigHelpers)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/calque)
@@ -12,6 +12,32 @@ install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/calque DESTINATION ${CMAKE_INSTALL
 # The sample corpus and its teacher, on which the installed `calque demo` runs.
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/sample DESTINATION ${CMAKE_INSTALL_DATADIR}/calque PATTERN "__pycache__" EXCLUDE)
 install(FILES ${CMAKE_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/calque)
+
+# Man pages and completions, which the program writes itself. zsh looks for those of packages in a place of its own.
+if(NOT CMAKE_CROSSCOMPILING)
+  set(manual ${CMAKE_BINARY_DIR}/manual)
+  add_custom_command(
+    OUTPUT ${manual}/stamp
+    COMMAND ${CMAKE_COMMAND} -E rm -rf ${manual}
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${manual}
+    COMMAND calque_program manual man ${manual}/man1
+    COMMAND calque_program manual bash ${manual}/bash
+    COMMAND calque_program manual zsh ${manual}/zsh
+    COMMAND calque_program manual fish ${manual}/fish
+    COMMAND ${CMAKE_COMMAND} -E touch ${manual}/stamp
+    DEPENDS calque_program
+    COMMENT "Writing man pages and completions")
+  add_custom_target(manual ALL DEPENDS ${manual}/stamp)
+  if(CMAKE_INSTALL_PREFIX STREQUAL "/usr")
+    set(zsh_directory zsh/vendor-completions)
+  else()
+    set(zsh_directory zsh/site-functions)
+  endif()
+  install(DIRECTORY ${manual}/man1 DESTINATION ${CMAKE_INSTALL_MANDIR})
+  install(FILES ${manual}/bash/calque DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+  install(FILES ${manual}/zsh/_calque DESTINATION ${CMAKE_INSTALL_DATADIR}/${zsh_directory})
+  install(FILES ${manual}/fish/calque.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+endif()
 
 # The installed program finds the library that was installed with it, wherever both are moved to.
 file(RELATIVE_PATH bin_to_lib ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})

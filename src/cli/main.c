@@ -11,15 +11,16 @@
 #include <string.h>
 
 extern const cli_command cli_encode, cli_similarity, cli_eval, cli_model, cli_distill, cli_mine, cli_cluster, cli_index,
-    cli_search, cli_lexical, cli_words, cli_clir, cli_compare, cli_autoencode, cli_data, cli_demo, cli_finetune;
+    cli_search, cli_lexical, cli_words, cli_clir, cli_compare, cli_autoencode, cli_data, cli_demo, cli_finetune,
+    cli_manual;
 
 static const cli_command *const commands[] = {
-    &cli_encode, &cli_similarity, &cli_eval,  &cli_compare, &cli_distill, &cli_finetune,
-    &cli_mine,   &cli_cluster,    &cli_index, &cli_search,  &cli_lexical, &cli_words,
-    &cli_clir,   &cli_autoencode, &cli_data,  &cli_model,   &cli_demo,    NULL,
+    &cli_encode,  &cli_similarity, &cli_eval,   &cli_compare, &cli_distill, &cli_finetune, &cli_mine,
+    &cli_cluster, &cli_index,      &cli_search, &cli_lexical, &cli_words,   &cli_clir,     &cli_autoencode,
+    &cli_data,    &cli_model,      &cli_demo,   &cli_manual,  NULL,
 };
 
-static const cli_command program = {
+const cli_command cli_program = {
     .name = "calque",
     .summary = "multilingual sentence embeddings",
     .description = "calque makes one meaning share one vector in every language: it trains, runs and evaluates "
@@ -62,7 +63,7 @@ static int run_command(const cli_command *command, const char *path, int argc, c
 }
 
 static int dispatch(int argc, char **argv) {
-  const cli_command *command = &program;
+  const cli_command *command = &cli_program;
   char path[128] = "calque";
   int i = 1;
   while (command->children) {
@@ -73,11 +74,11 @@ static int dispatch(int argc, char **argv) {
       cli_usage(path, "%s needs a command", path);
       return CLI_USAGE;
     }
-    if (!strcmp(word, "--help") || !strcmp(word, "-h") || (command == &program && !strcmp(word, "help"))) {
+    if (!strcmp(word, "--help") || !strcmp(word, "-h") || (command == &cli_program && !strcmp(word, "help"))) {
       cli_help(command, path);
       return CLI_OK;
     }
-    if (command == &program && !strcmp(word, "--version")) {
+    if (command == &cli_program && !strcmp(word, "--version")) {
       printf("calque %s\n", cq_version());
       return CLI_OK;
     }

@@ -34,6 +34,12 @@ END
 project/build/user "$TEACHER" >stdout 2>stderr || fail "the example built by CMake fails"
 stdout_has "1.000  The dog sleeps."
 
+# The manual is where man and the shells look for it.
+for file in man/man1/calque.1 man/man1/calque-model-new.1 bash-completion/completions/calque zsh/site-functions/_calque \
+  fish/vendor_completions.d/calque.fish; do
+  [ -s "$prefix/share/$file" ] || fail "share/$file is not installed"
+done
+
 # Every public header compiles alone, in C and in C++.
 for header in "$prefix"/include/calque/*.h; do
   cc -std=c11 -Wall -Wextra -Werror -fsyntax-only -x c -I"$prefix/include" "$header" || fail "$header alone, in C"

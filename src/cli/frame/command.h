@@ -180,5 +180,13 @@ bool cli_parse_count(uint64_t *out, const char *text);
 /* ---- help.c ---- */
 
 void cli_help(const cli_command *command, const char *path);
+/* What help says of an option: its text, choices, default; and, if wished, the range of numbers. */
+void cli_option_text(char *out, size_t size, const cq_option *row, const cq_options *values, bool with_range);
+/* The values that an option takes, NULL-terminated; NULL: it is no choice. */
+const char *const *cli_option_choices(const cq_option *row);
+
+/* ---- main.c ---- */
+
+extern const cli_command cli_program; /* all commands are below it */
 
 #endif

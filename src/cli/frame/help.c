@@ -51,24 +51,44 @@ static void print_entry(const char *left, const char *text) {
   print_wrapped(text, LEFT, LEFT);
 }
 
-static void option_help(const cq_option *o, const cq_options *values) {
+/* The range of a number, "; 1 to 1024"; nothing when any will do. */
+static size_t append_range(char *out, size_t size, const cq_option *row) {
+  const bool above = row->flags & CQ_OPTION_ABOVE_MIN, below = row->flags & CQ_OPTION_BELOW_MAX;
+  const bool open = row->max == 0 || row->max >= 1e9;
+  const bool is_number = (row->type >= CQ_OPTION_INT && row->type <= CQ_OPTION_NUMBER) || row->type == CQ_OPTION_INTS;
+  if (!is_number || (open && row->min == 0 && !above)) return 0;
+  if (open) return (size_t)snprintf(out, size, "; %s %.10g", above ? "more than" : "at least", row->min);
+  if (!above && !below) return (size_t)snprintf(out, size, "; %.10g to %.10g", row->min, row->max);
+  return (size_t)snprintf(out, size, "; %s %.10g and %s %.10g", above ? "more than" : "at least", row->min,
+                          below ? "less than" : "at most", row->max);
+}
+
+const char *const *cli_option_choices(const cq_option *row) {
   static const char *const answers[] = {"no", "yes", NULL};
-  char left[128], text[1024], standard[128];
-  size_t n;
+  return row->type == CQ_OPTION_YES_NO ? answers : row->choices;
+}
+
+void cli_option_text(char *out, size_t size, const cq_option *o, const cq_options *values, bool with_range) {
+  const char *const *choices = cli_option_choices(o);
+  const bool several = cq_option_is_several(o) && !(o->flags & CQ_OPTION_COMMAS);
+  char standard[128], notes[512] = ""; /* each note begins with "; " */
+  size_t n = (size_t)snprintf(out, size, "%s", o->help), n_notes = 0;
+  for (size_t i = 0; choices && choices[i] && n < size; i++)
+    n += (size_t)snprintf(out + n, size - n, "%s%s", i ? ", " : ": ", choices[i]);
+  if (o->flags & CQ_OPTION_REQUIRED) n_notes += (size_t)snprintf(notes, sizeof notes, "; required");
+  if (several) n_notes += (size_t)snprintf(notes + n_notes, sizeof notes - n_notes, "; may be repeated");
+  if (with_range) n_notes += append_range(notes + n_notes, sizeof notes - n_notes, o);
+  default_of(standard, sizeof standard, o, values);
+  if (standard[0] && !several && !(o->flags & CQ_OPTION_REQUIRED))
+    snprintf(notes + n_notes, sizeof notes - n_notes, "; default: %s", standard);
+  if (n < size && notes[0]) snprintf(out + n, size - n, " (%s)", notes + 2);
+}
+
+static void option_help(const cq_option *o, const cq_options *values) {
+  char left[128], text[1024];
   snprintf(left, sizeof left, "  %c%c%c --%s%s%s", o->letter ? '-' : ' ', o->letter ? o->letter : ' ',
            o->letter ? ',' : ' ', o->name, o->argument ? " " : "", o->argument ? o->argument : "");
-  n = (size_t)snprintf(text, sizeof text, "%s", o->help);
-  const char *const *choices = o->type == CQ_OPTION_YES_NO ? answers : o->choices;
-  const bool several = cq_option_is_several(o) && !(o->flags & CQ_OPTION_COMMAS);
-  for (size_t i = 0; choices && choices[i] && n < sizeof text; i++)
-    n += (size_t)snprintf(text + n, sizeof text - n, "%s%s", i ? ", " : ": ", choices[i]);
-  default_of(standard, sizeof standard, o, values);
-  if (n < sizeof text && o->flags & CQ_OPTION_REQUIRED)
-    snprintf(text + n, sizeof text - n, several ? " (required; may be repeated)" : " (required)");
-  else if (n < sizeof text && several)
-    snprintf(text + n, sizeof text - n, " (may be repeated)");
-  else if (n < sizeof text && standard[0])
-    snprintf(text + n, sizeof text - n, " (default: %s)", standard);
+  cli_option_text(text, sizeof text, o, values, false);
   print_entry(left, text);
 }
 
