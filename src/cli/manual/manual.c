@@ -46,7 +46,9 @@ const cq_option *cli_page_option(char *text, size_t size, const cli_page *page, 
 
 bool cli_is_listed(const cli_command *command, const char *argument) {
   const size_t n = argument ? strspn(argument, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") : 0;
-  return n && command->list && !strncasecmp(argument, command->list_title, n); /* FORMAT, Formats */
+  if (n == 0 || !command->list) return false;
+  const char *last = strrchr(command->list_title, ' '); /* FORMAT, File formats */
+  return !strncasecmp(argument, last ? last + 1 : command->list_title, n);
 }
 
 /* --- files --- */
