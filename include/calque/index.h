@@ -1,7 +1,8 @@
 /* A search index: documents in any of a model's languages, found by meaning.
  *
- *   cq_index_create("news.index", "multilingual", NULL, NULL, &err);
- *   cq_index_open(&index, "news.index", NULL, true, NULL, NULL, &err);
+ *   cq_index_options o = cq_index_default_options();
+ *   o.model = "multilingual", o.writing = true;
+ *   cq_index_create("news.index", &o, &err), cq_index_open(&index, "news.index", &o, &err);
  *   cq_index_add(index, documents, n, ctx, &err), cq_index_commit(index, &err);
  *   cq_index_search(&hits, index, &query, 1, &options, ctx, &err);
  *   const cq_hit *best = cq_hits_of(hits, 0, &n_found);                    // best[0 .. n_found), best first
@@ -19,6 +20,7 @@
 #define CALQUE_INDEX_H
 
 #include "calque/encoder.h"
+#include "calque/options.h"
 
 #include <stdbool.h>
 
@@ -34,19 +36,26 @@ typedef struct cq_document {
   cq_slice text;
 } cq_document;
 
-/* Makes an empty index for a model. Errors: CQ_ERR_ARGUMENT when the directory exists; those of opening the model;
- * CQ_ERR_IO. */
-CQ_API CQ_MUST_USE cq_status cq_index_create(const char *directory, const char *model, cq_notice_fn notice,
-                                             void *notice_context, cq_error *error);
+typedef struct cq_index_options {
+  size_t size;
+  const char
+      *model;   /* encodes documents and queries: what an index is made for. Opening: NULL: the one it was made with, by
+                        its name then, opened when it is needed */
+  bool writing; /* documents are added or removed; waits for nobody */
+  cq_notice_fn notice; /* called by any thread that uses the index */
+  void *notice_context;
+} cq_index_options;
+/* For reading: group "index". */
+CQ_DEFAULT_OPTIONS(cq_index_options, cq_index_default_options, "index")
 
-/* Opens an index.
- *   model    what encodes documents and queries; NULL: the one it was made with, by its name then, opened when it is needed
- *   writing  waits for nobody: CQ_ERR_ARGUMENT when it is open for writing elsewhere
- *   notice   called by any thread that uses the index
- * Errors: CQ_ERR_ARGUMENT when the model is not the one it was made with (with NULL told by what needs it);
- * CQ_ERR_FORMAT, CQ_ERR_IO. */
-CQ_API CQ_MUST_USE cq_status cq_index_open(cq_index **out, const char *directory, const char *model, bool writing,
-                                           cq_notice_fn notice, void *notice_context, cq_error *error);
+/* Makes an empty index for options->model. Errors: CQ_ERR_ARGUMENT when the directory exists; those of opening the model;
+ * CQ_ERR_IO. */
+CQ_API CQ_MUST_USE cq_status cq_index_create(const char *directory, const cq_index_options *options, cq_error *error);
+
+/* Opens an index; options NULL: for reading. Errors: CQ_ERR_ARGUMENT when the model is not the one it was made with (with
+ * NULL told by what needs it), and for writing when it is open for writing elsewhere; CQ_ERR_FORMAT, CQ_ERR_IO. */
+CQ_API CQ_MUST_USE cq_status cq_index_open(cq_index **out, const char *directory, const cq_index_options *options,
+                                           cq_error *error);
 CQ_API void cq_index_free(cq_index *index); /* hits stay */
 /* Looks for what another process has committed since, for the searches that begin from now on: some microseconds where
  * there is nothing, else the time to map the files and to find the lines of new documents.
@@ -92,12 +101,14 @@ typedef struct cq_hit {
 } cq_hit;
 
 typedef struct cq_search_options {
-  size_t k;
+  size_t size;
+  size_t k;             /* documents for each query */
   const char *language; /* only documents of this language; NULL: of all */
   bool exact;           /* though there is an approximation */
   size_t effort; /* of an approximation, lists looked into (IVF) or candidates kept on the way (HNSW); 0: its default */
 } cq_search_options;
-CQ_API cq_search_options cq_search_default_options(void); /* 10, all */
+/* The top 10 of all languages: group "search". */
+CQ_DEFAULT_OPTIONS(cq_search_options, cq_search_default_options, "search")
 
 /* What a search found; good until it is released, whatever becomes of the index. May be read by any thread. */
 typedef struct cq_hits cq_hits;

@@ -13,6 +13,13 @@ static cq_slice slice(const char *text) {
   return (cq_slice){text, strlen(text)};
 }
 
+/* Of an index of the small model, for adding to it. */
+static cq_index_options for_writing(void) {
+  cq_index_options o = cq_index_default_options();
+  o.model = MODEL, o.writing = true;
+  return o;
+}
+
 static const char *const lines[] = {"a river", "the house by the river", "late trains", "a garden"};
 enum { N = 4 };
 
@@ -22,8 +29,8 @@ static cq_index *fresh(const char *name) {
   cq_error error = {0};
   for (size_t i = 0; i < N; i++)
     documents[i] = (cq_document){{"abcd" + i, 1}, slice(i % 2 ? "en" : "xx"), slice(lines[i])};
-  if (cq_index_create(test_path(name), MODEL, NULL, NULL, &error) ||
-      cq_index_open(&index, test_path(name), NULL, true, NULL, NULL, &error) ||
+  if (cq_index_create(test_path(name), (const cq_index_options[]){for_writing()}, &error) ||
+      cq_index_open(&index, test_path(name), (const cq_index_options[]){for_writing()}, &error) ||
       cq_index_add(index, documents, N, NULL, &error) || cq_index_commit(index, &error))
     fail_msg("%s", error.message);
   return index;
@@ -69,7 +76,7 @@ static void an_open_index_sees_commits_when_it_looks(void **state) {
   cq_index *index = fresh("refresh.index"), *reader;
   const cq_document more = {{"e", 1}, {"xx", 2}, slice("a cat")};
   bool changed = true;
-  assert_int_equal(cq_index_open(&reader, test_path("refresh.index"), NULL, false, NULL, NULL, NULL), CQ_OK);
+  assert_int_equal(cq_index_open(&reader, test_path("refresh.index"), NULL, NULL), CQ_OK);
   assert_int_equal(cq_index_refresh(reader, &changed, NULL), CQ_OK);
   assert_false(changed);
   assert_int_equal(cq_index_add(index, &more, 1, NULL, NULL), CQ_OK);
@@ -92,7 +99,7 @@ static void an_index_for_reading_refuses_changes(void **state) {
   cq_error error = {0};
   size_t n;
   const cq_document more = {{"e", 1}, {"xx", 2}, slice("a cat")};
-  assert_int_equal(cq_index_open(&index, test_path("reading.index"), NULL, false, NULL, NULL, NULL), CQ_OK);
+  assert_int_equal(cq_index_open(&index, test_path("reading.index"), NULL, NULL), CQ_OK);
   assert_int_equal(cq_index_add(index, &more, 1, NULL, &error), CQ_ERR_ARGUMENT);
   assert_non_null(strstr(error.message, "it is open for reading only"));
   assert_int_equal(cq_index_remove(index, &more.id, 1, &n, NULL), CQ_ERR_ARGUMENT);
@@ -132,7 +139,9 @@ static void without_the_plugin_search_is_exact(void **state) {
   free(manifest);
   cq_index *index;
   cq_error error = {0};
-  assert_int_equal(cq_index_open(&index, test_path("exact.index"), NULL, false, count_notice, NULL, NULL), CQ_OK);
+  cq_index_options counting = cq_index_default_options();
+  counting.notice = count_notice;
+  assert_int_equal(cq_index_open(&index, test_path("exact.index"), &counting, NULL), CQ_OK);
   assert_int_equal(cq_index_approximated(index), 3);
   const cq_slice query = slice(lines[1]);
   for (int i = 0; i < 3; i++) {
@@ -161,7 +170,7 @@ static void every_allocation_of_a_search_may_fail(void **state) {
     cq_hits *hits = NULL;
     size_t n_found;
     cq_alloc_fail_at(n);
-    cq_status status = cq_index_open(&index, test_path("memory.index"), NULL, false, NULL, NULL, NULL);
+    cq_status status = cq_index_open(&index, test_path("memory.index"), NULL, NULL);
     if (!status) status = cq_index_search(&hits, index, &query, 1, NULL, NULL, NULL);
     failed = cq_alloc_failed();
     cq_alloc_fail_at(0);

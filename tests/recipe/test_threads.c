@@ -18,6 +18,13 @@
 enum { N = 150, THREADS = 16, K = 5, MAX_DIM = 128, N_QUERIES = 8 };
 static const double seconds = 1.5;
 
+/* Of an index of the small model, for adding to it. */
+static cq_index_options for_writing(void) {
+  cq_index_options o = cq_index_default_options();
+  o.model = MODEL, o.writing = true;
+  return o;
+}
+
 static char text[N][96], name[N][16];
 static cq_slice texts[N];
 static cq_document documents[N]; /* in the language xx; they stay */
@@ -79,9 +86,9 @@ static cq_search_options options_for(const char *language) {
 
 static void make_index(cq_index **out, const char *directory) {
   cq_error error = {0};
-  if (cq_index_create(directory, MODEL, NULL, NULL, &error) ||
-      cq_index_open(out, directory, NULL, true, NULL, NULL, &error) || cq_index_add(*out, documents, N, NULL, &error) ||
-      cq_index_commit(*out, &error))
+  if (cq_index_create(directory, (const cq_index_options[]){for_writing()}, &error) ||
+      cq_index_open(out, directory, (const cq_index_options[]){for_writing()}, &error) ||
+      cq_index_add(*out, documents, N, NULL, &error) || cq_index_commit(*out, &error))
     fail_msg("%s", error.message);
 }
 
@@ -214,7 +221,7 @@ static void sixteen_threads_share_all(void **state) {
   assert_int_equal(cq_context_open(&ctx, 3, NULL), CQ_OK);
   make_index(&index_handle, test_path("shared.index"));
   assert_int_equal(commit_version(index_handle, 0, NULL, &error), CQ_OK);
-  assert_int_equal(cq_index_open(&reader, test_path("shared.index"), NULL, false, NULL, NULL, NULL), CQ_OK);
+  assert_int_equal(cq_index_open(&reader, test_path("shared.index"), NULL, NULL), CQ_OK);
   deadline = cq_seconds(CLOCK_MONOTONIC) + seconds;
   for (size_t i = 0; i <= THREADS; i++)
     assert_int_equal(pthread_create(&threads[i], NULL, i ? use_all : write_versions, (void *)(uintptr_t)i), 0);
@@ -235,7 +242,7 @@ static void sixteen_threads_share_all(void **state) {
 static void write_until_killed(const char *directory, bool approximates) {
   cq_index *index;
   cq_error error = {0};
-  cq_status status = cq_index_open(&index, directory, NULL, true, NULL, NULL, &error);
+  cq_status status = cq_index_open(&index, directory, (const cq_index_options[]){for_writing()}, &error);
   for (long version = 1; !status; version++) {
     if (approximates && version % 4 == 0)
       status = cq_index_approximate(index, version % 8 ? CQ_APPROXIMATE_HNSW : CQ_APPROXIMATE_IVF, NULL, &error);
@@ -276,7 +283,7 @@ static void one_process_writes_and_another_searches(void **state) {
   if (writer == 0) write_until_killed(directory, approximates);
   assert_true(writer > 0);
   assert_int_equal(cq_context_open(&ctx, 2, NULL), CQ_OK);
-  assert_int_equal(cq_index_open(&reader, directory, NULL, false, NULL, NULL, NULL), CQ_OK);
+  assert_int_equal(cq_index_open(&reader, directory, NULL, NULL), CQ_OK);
   n_rounds = committed = 0;
   deadline = cq_seconds(CLOCK_MONOTONIC) + seconds;
   for (size_t i = 0; i < 4; i++)
@@ -292,7 +299,7 @@ static void one_process_writes_and_another_searches(void **state) {
   assert_int_equal(cq_index_refresh(reader, NULL, &error), CQ_OK);
   const long version = search_what_changes(reader, committed);
   assert_true(version >= committed);
-  assert_int_equal(cq_index_open(&index_handle, directory, NULL, true, NULL, NULL, &error), CQ_OK);
+  assert_int_equal(cq_index_open(&index_handle, directory, (const cq_index_options[]){for_writing()}, &error), CQ_OK);
   assert_int_equal(commit_version(index_handle, version + 1, NULL, &error), CQ_OK);
   assert_int_equal(search_what_changes(index_handle, 0), version + 1);
   assert_true(search_what_stays(index_handle));
@@ -317,11 +324,12 @@ static void a_replaced_approximation_leads_to_the_newest_commit(void **state) {
   make_index(&index_handle, directory);
   assert_int_equal(cq_index_approximate(index_handle, CQ_APPROXIMATE_IVF, NULL, &error), CQ_OK);
   assert_int_equal(commit_version(index_handle, 1, NULL, &error), CQ_OK);
-  assert_int_equal(cq_index_open(&reader, directory, NULL, false, NULL, NULL, NULL), CQ_OK);
+  assert_int_equal(cq_index_open(&reader, directory, NULL, NULL), CQ_OK);
   assert_int_equal(cq_index_approximated(reader), N);
   assert_int_equal(cq_index_approximate(index_handle, CQ_APPROXIMATE_HNSW, NULL, &error), CQ_OK);
   assert_int_equal(commit_version(index_handle, 2, NULL, &error), CQ_OK);
-  const cq_search_options exact = {.k = K, .language = "zz", .exact = true};
+  cq_search_options exact = options_for("zz");
+  exact.exact = true;
   cq_hits *before;
   size_t n;
   assert_int_equal(cq_index_search(&before, reader, texts, 1, &exact, NULL, &error), CQ_OK);

@@ -19,10 +19,19 @@ static const cq_option new_options[] = {CLI_MODEL(struct new_args, model)};
 
 static int run_new(const cli_call *call) {
   const struct new_args *args = call->options;
+  cq_index_options o = cq_index_default_options();
   cq_error error = {0};
-  if (cq_index_create(call->arguments[0], args->model, cli_notice, NULL, &error)) return cli_fail_error(&error);
+  o.model = args->model, o.notice = cli_notice;
+  if (cq_index_create(call->arguments[0], &o, &error)) return cli_fail_error(&error);
   cli_note("made %s for %s", call->arguments[0], args->model);
   return CLI_OK;
+}
+
+/* Opens the index that the first argument names. */
+static cq_status open_index(cq_index **out, const cli_call *call, const char *model, bool writing, cq_error *error) {
+  cq_index_options o = cq_index_default_options();
+  o.model = model, o.writing = writing, o.notice = cli_notice;
+  return cq_index_open(out, call->arguments[0], &o, error);
 }
 
 static const cli_command index_new = {
@@ -158,8 +167,7 @@ static int run_add(const cli_call *call) {
                      .rows = (size_t)args->batch,
                      .skip_bad = args->skip_bad}};
   int code = cli_open_context(&a.ctx, args->threads);
-  if (code == CLI_OK && cq_index_open(&a.index, call->arguments[0], args->model, true, cli_notice, NULL, &error))
-    code = cli_fail_error(&error);
+  if (code == CLI_OK && open_index(&a.index, call, args->model, true, &error)) code = cli_fail_error(&error);
   if (code == CLI_OK) {
     a.documents = calloc(a.in.rows, sizeof *a.documents);
     a.names = calloc(a.in.rows, sizeof *a.names);
@@ -196,7 +204,7 @@ static int run_remove(const cli_call *call) {
   cq_index *index = NULL;
   size_t n_removed = 0;
   int code = CLI_OK;
-  if (cq_index_open(&index, call->arguments[0], NULL, true, cli_notice, NULL, &error)) code = cli_fail_error(&error);
+  if (open_index(&index, call, NULL, true, &error)) code = cli_fail_error(&error);
   for (size_t i = 0; i < n && code == CLI_OK; i++) {
     const cq_slice id = {call->arguments[i + 1], strlen(call->arguments[i + 1])};
     size_t is_removed = 0;
@@ -250,7 +258,7 @@ static int run_approximate(const cli_call *call) {
   cq_context *ctx = NULL;
   int code = cli_open_context(&ctx, args->threads);
   if (code == CLI_OK &&
-      (cq_index_open(&index, call->arguments[0], NULL, true, cli_notice, NULL, &error) ||
+      (open_index(&index, call, NULL, true, &error) ||
        cq_index_approximate(index, (cq_approximation)args->method, ctx, &error) || cq_index_commit(index, &error)))
     code = cli_fail_error(&error);
   if (code == CLI_OK) cli_note("%zu vectors are approximated", cq_index_approximated(index));
@@ -280,7 +288,7 @@ static const cli_command index_approximate = {
 static int run_info(const cli_call *call) {
   cq_error error = {0};
   cq_index *index;
-  if (cq_index_open(&index, call->arguments[0], NULL, false, cli_notice, NULL, &error)) return cli_fail_error(&error);
+  if (open_index(&index, call, NULL, false, &error)) return cli_fail_error(&error);
   printf("documents   %zu\ndimensions  %d\nmodel       %s\napproximate %zu\n", cq_index_size(index),
          cq_index_dim(index), cq_index_model(index), cq_index_approximated(index));
   cq_index_free(index);

@@ -7,57 +7,16 @@
 
 struct args {
   size_t size;
-  const char *model, *language, *queries;
-  int top, effort, threads;
-  bool json, exact;
+  const char *model, *queries;
+  int threads;
+  bool json;
 };
 
-static void defaults(void *options) {
-  *(struct args *)options = (struct args){.top = (int)cq_search_default_options().k};
-}
-
 static const cq_option options[] = {
-    {.name = "model",
-     .letter = 'm',
-     .type = CQ_OPTION_TEXT,
-     .argument = "MODEL",
-     .offset = offsetof(struct args, model),
-     .otherwise = "the name the index was made with",
-     .help = "where the index's model is now"},
-    {.name = "queries",
-     .letter = 'q',
-     .type = CQ_OPTION_TEXT,
-     .argument = "FILE",
-     .offset = offsetof(struct args, queries),
-     .otherwise = "none",
-     .help = "ask the lines of this file, too; - is standard input"},
-    {.name = "top",
-     .letter = 'k',
-     .type = CQ_OPTION_INT,
-     .argument = "N",
-     .offset = offsetof(struct args, top),
-     .min = 1,
-     .max = 100000,
-     .help = "documents for each query"},
-    {.name = "language",
-     .letter = 'l',
-     .type = CQ_OPTION_TEXT,
-     .argument = "CODE",
-     .offset = offsetof(struct args, language),
-     .otherwise = "all",
-     .help = "only documents that were added with this language"},
-    {.name = "exact",
-     .type = CQ_OPTION_FLAG,
-     .offset = offsetof(struct args, exact),
-     .help = "look at every document, even where the index is approximated"},
-    {.name = "effort",
-     .type = CQ_OPTION_INT,
-     .argument = "N",
-     .offset = offsetof(struct args, effort),
-     .min = 0,
-     .max = 1000000,
-     .otherwise = "as many as seem right",
-     .help = "of an approximated index, lists looked into (ivf) or candidates kept on the way (hnsw)"},
+    {CQ_TEXT(struct args, "model", model, CHANGES, "MODEL", "where the index's model is now"), .letter = 'm',
+     .otherwise = "the name the index was made with"},
+    {CQ_TEXT(struct args, "queries", queries, CHANGES, "FILE", "ask the lines of this file, too; - is standard input"),
+     .letter = 'q', .otherwise = "none"},
     CLI_JSON(struct args, json),
     CLI_THREADS(struct args, threads),
 };
@@ -123,24 +82,24 @@ static void free_queries(queries *q) {
   free(q->items);
 }
 
-static int run(const cli_call *call) {
+static int run_search(const cli_call *call) {
   const struct args *args = call->options;
+  cq_index_options opening = cq_index_default_options();
   queries q = {0};
-  const cq_search_options o = {
-      .k = (size_t)args->top, .language = args->language, .exact = args->exact, .effort = (size_t)args->effort};
   cq_error error = {0};
   cq_index *index = NULL;
   cq_context *ctx = NULL;
   cq_hits *hits = NULL;
   int code = CLI_OK;
+  opening.model = args->model, opening.notice = cli_notice;
   for (size_t i = 1; i < call->n_arguments && code == CLI_OK; i++)
     if (!add_query(&q, (cq_slice){call->arguments[i], strlen(call->arguments[i])})) code = cli_fail("out of memory");
   if (code == CLI_OK && args->queries) code = read_queries(&q, args->queries);
   if (code == CLI_OK && q.n == 0)
     code = cli_usage(call->path, "no query: give one behind INDEX, or a file of --queries");
   if (code == CLI_OK) code = cli_open_context(&ctx, args->threads);
-  if (code == CLI_OK && (cq_index_open(&index, call->arguments[0], args->model, false, cli_notice, NULL, &error) ||
-                         cq_index_search(&hits, index, q.items, q.n, &o, ctx, &error)))
+  if (code == CLI_OK && (cq_index_open(&index, call->arguments[0], &opening, &error) ||
+                         cq_index_search(&hits, index, q.items, q.n, call->library, ctx, &error)))
     code = cli_fail_error(&error);
   for (size_t i = 0; i < q.n && code == CLI_OK; i++) {
     if (q.n > 1 && !args->json) printf("%s# %.*s\n", i ? "\n" : "", (int)q.items[i].n, q.items[i].data);
@@ -164,9 +123,9 @@ const cli_command cli_search = {
     .description =
         "Prints lines of cosine, id, language and text, separated by tabs, best first. Query and documents may be "
         "in different languages; several queries have a line '# query' above their documents. The search is exact "
-        "unless the index is approximated.",
+        "unless the index has an approximation (ANN), by `calque index approximate`.",
     .example = "calque search news.index \"rising rents in the capital\" --language de --top 3",
+    .group = "search",
     CLI_OPTIONS(struct args, options),
-    .defaults = defaults,
-    .run = run,
+    .run = run_search,
 };

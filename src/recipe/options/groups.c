@@ -25,6 +25,7 @@
   X(encoder)                                                                                                           \
   X(eval)                                                                                                              \
   X(finetune)                                                                                                          \
+  X(index)                                                                                                             \
   X(lexical)                                                                                                           \
   X(lexical_build)                                                                                                     \
   X(logistic)                                                                                                          \
@@ -32,6 +33,7 @@
   X(meteor)                                                                                                            \
   X(mine)                                                                                                              \
   X(nearest)                                                                                                           \
+  X(search)                                                                                                            \
   X(student)                                                                                                           \
   X(training)                                                                                                          \
   X(translate)                                                                                                         \

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/options.h"
 #include "base/slice.h"
 #include "search/approximate.h"
 #include "search/top.h"
@@ -50,9 +51,30 @@ struct cq_hits {
   size_t *n;   /* [n_queries] */
 };
 
-cq_search_options cq_search_default_options(void) {
-  return (cq_search_options){.k = 10};
-}
+#define O cq_index_options
+static const cq_option index_rows[] = {
+    {CQ_TEXT(O, "model", model, CHANGES, "MODEL",
+             "encodes documents and queries: a directory, or a name in the local Hugging Face cache"),
+     .letter = 'm', .otherwise = "the name the index was made with"},
+    {CQ_FLAG(O, "writing", writing, KEEPS, "documents are added or removed")},
+};
+#undef O
+const cq_option_group cq_group_index = {.name = "index", CQ_ROWS(cq_index_options, index_rows)};
+
+#define O cq_search_options
+static const cq_option search_rows[] = {
+    {CQ_SIZE(O, "top", k, CHANGES, 10, 1, 1000000, "N", "documents for each query"), .letter = 'k'},
+    {CQ_TEXT(O, "language", language, CHANGES, "CODE", "only documents that were added with this language"),
+     .letter = 'l', .otherwise = "all"},
+    {CQ_FLAG(O, "exact", exact, CHANGES, "exact nearest neighbours, even where the index has an approximation (ANN)")},
+    {CQ_SIZE(O, "effort", effort, CHANGES, 0, 0, 1000000, "N",
+             "of approximate search: lists probed (nprobe, ivf) or candidates kept on the way (efSearch, hnsw); more "
+             "is slower "
+             "and has a higher recall"),
+     .otherwise = "the method's"},
+};
+#undef O
+const cq_option_group cq_group_search = {.name = "search", CQ_ROWS(cq_search_options, search_rows)};
 
 static cq_status open_model(cq_encoder **out, char fingerprint[33], const char *model, cq_notice_fn notice,
                             void *notice_context, cq_error *error) {
@@ -62,11 +84,15 @@ static cq_status open_model(cq_encoder **out, char fingerprint[33], const char *
   return status ? status : cq_encoder_fingerprint(fingerprint, *out, error);
 }
 
-cq_status cq_index_create(const char *directory, const char *model, cq_notice_fn notice, void *notice_context,
-                          cq_error *error) {
+cq_status cq_index_create(const char *directory, const cq_index_options *options, cq_error *error) {
   char fingerprint[33], place[PATH_MAX];
+  cq_index_options o;
   cq_encoder *encoder = NULL;
-  cq_status status = open_model(&encoder, fingerprint, model, notice, notice_context, error);
+  cq_status status = cq_options_take(&o, &cq_group_index, options, error);
+  if (!status && !o.model) status = cq_fail(error, CQ_ERR_ARGUMENT, "an index is made for a model: there is none");
+  if (status) return status;
+  const char *model = o.model;
+  status = open_model(&encoder, fingerprint, model, o.notice, o.notice_context, error);
   /* A directory is remembered by its whole path: searches start anywhere. Other names are names of the cache. */
   const char *name = cq_is_directory(model) && realpath(model, place) ? place : model;
   if (!status) status = cq_index_store_create(directory, name, fingerprint, cq_encoder_dim(encoder), error);
@@ -147,25 +173,27 @@ static cq_status remember(cq_index *index, cq_error *error) {
   return ok ? CQ_OK : cq_fail_memory(error, index->directory);
 }
 
-cq_status cq_index_open(cq_index **out, const char *directory, const char *model, bool writing, cq_notice_fn notice,
-                        void *notice_context, cq_error *error) {
+cq_status cq_index_open(cq_index **out, const char *directory, const cq_index_options *options, cq_error *error) {
   const cq_encoder *encoder;
+  cq_index_options o;
   *out = NULL;
+  cq_status status = cq_options_take(&o, &cq_group_index, options, error);
+  if (status) return status;
   cq_index *index = cq_alloc_zeroed(sizeof *index);
   if (!index) return cq_fail_memory(error, directory);
-  index->is_writing = writing;
-  index->notice = notice, index->notice_context = notice_context;
+  index->is_writing = o.writing;
+  index->notice = o.notice, index->notice_context = o.notice_context;
   index->directory = cq_strdup(directory);
   index->shared = cq_alloc_zeroed(sizeof *index->shared);
-  cq_status status = index->directory && index->shared ? CQ_OK : cq_fail_memory(error, directory);
+  status = index->directory && index->shared ? CQ_OK : cq_fail_memory(error, directory);
   if (index->shared) {
     pthread_mutex_init(&index->shared->opening, NULL);
     pthread_mutex_init(&index->shared->approximating, NULL);
     pthread_mutex_init(&index->shared->writing, NULL);
   }
-  if (!status) status = cq_index_store_open(&index->store, directory, writing, error);
+  if (!status) status = cq_index_store_open(&index->store, directory, o.writing, error);
   if (!status) status = remember(index, error);
-  if (!status && model) status = need_model(&encoder, index, model, error);
+  if (!status && o.model) status = need_model(&encoder, index, o.model, error);
   if (status)
     cq_index_free(index);
   else
@@ -426,14 +454,15 @@ static cq_status make_hits(cq_hits **out, cq_index_snapshot *snapshot, const cq_
 
 cq_status cq_index_search(cq_hits **out, const cq_index *index, const cq_slice *queries, size_t n_queries,
                           const cq_search_options *options, cq_context *ctx, cq_error *error) {
-  const cq_search_options o = options ? *options : cq_search_default_options();
+  cq_search_options o;
   const size_t dim = (size_t)index->dim;
   const cq_encoder *encoder;
   cq_index_snapshot *snapshot = NULL;
   approximation *approximate = NULL;
   cq_neighbours found = {0};
   *out = NULL;
-  cq_status status = need_model(&encoder, index, NULL, error);
+  cq_status status = cq_options_take(&o, &cq_group_search, options, error);
+  if (!status) status = need_model(&encoder, index, NULL, error);
   if (status) return status;
   float *vectors = cq_alloc_array(n_queries, dim * sizeof *vectors);
   if (!vectors) return cq_fail_memory(error, "queries");
