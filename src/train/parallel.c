@@ -289,15 +289,16 @@ void cq_parallel_free(cq_parallel *data) {
   *data = (cq_parallel){0};
 }
 
-cq_identity cq_parallel_identity(cq_identity before, const cq_parallel *data) {
-  cq_identity sum = before;
-  for (size_t i = 0; i < data->n_entries; i++) {
-    const uint32_t entry[2] = {data->entries[i].source, data->entries[i].n_targets};
-    sum = cq_hash128_add(sum, entry, sizeof entry);
+cq_identity cq_parallel_identity(const cq_parallel *data, const cq_parallel_set *set) {
+  cq_identity sum = {0};
+  for (const cq_entry *e = data->entries + set->first_entry, *end = e + set->n_entries; e < end; e++) {
+    sum = cq_hash128_add(sum, data->sources[e->source].data, data->sources[e->source].n);
+    sum = cq_hash128_add(sum, &e->n_targets, sizeof e->n_targets);
+    for (uint32_t i = e->first_target; i < e->first_target + e->n_targets; i++) {
+      sum = cq_hash128_add(sum, data->targets[i].data, data->targets[i].n);
+      sum = cq_hash128_add(sum, data->thirds[i].data, data->thirds[i].n);
+    }
   }
-  for (size_t i = 0; i < data->n_sources; i++) sum = cq_hash128_add(sum, data->sources[i].data, data->sources[i].n);
-  for (size_t i = 0; i < data->n_targets; i++) sum = cq_hash128_add(sum, data->targets[i].data, data->targets[i].n);
-  for (size_t i = 0; i < data->n_targets; i++) sum = cq_hash128_add(sum, data->thirds[i].data, data->thirds[i].n);
   return sum;
 }
 

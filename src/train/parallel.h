@@ -68,8 +68,8 @@ CQ_MUST_USE cq_status cq_parallel_add(cq_parallel *data, const char *path, const
                                       const cq_parallel_options *options, cq_error *error);
 void cq_parallel_free(cq_parallel *data);
 uint64_t cq_parallel_pairs(const cq_parallel *data);
-/* What had this identity with all entries, sources, targets and thirds behind it. */
-cq_identity cq_parallel_identity(cq_identity before, const cq_parallel *data);
+/* Of all of a set's sources, targets and thirds, in their order. */
+cq_identity cq_parallel_identity(const cq_parallel *data, const cq_parallel_set *set);
 
 enum { CQ_PARALLEL_SUMMARY = 1024 }; /* bytes */
 /* A line on what was read of a set, and what was left out; a long label is cut. */

@@ -54,9 +54,11 @@ cq_status cq_autoencode_data_load(cq_autoencode_data *out, const cq_autoencode_o
   for (cq_text_group *g = out->train.items; !status && g < out->train.items + out->train.n; g++)
     status = cq_sampler_new(&g->sampler, &g->text, CQ_SAMPLE_SHUFFLED, o->seed, error);
   const size_t n = (size_t)o->batch_pairs;
+  out->drawn = cq_alloc_array_zeroed(out->train.n, sizeof *out->drawn);
   out->pairs = cq_alloc_array(n, sizeof *out->pairs);
   for (int s = 0; s < 2; s++) out->sentences[s] = cq_alloc_array(n, sizeof *out->sentences[s]);
-  if (!status && (!out->pairs || !out->sentences[0] || !out->sentences[1])) status = cq_fail_memory(error, "batch");
+  if (!status && (!out->drawn || !out->pairs || !out->sentences[0] || !out->sentences[1]))
+    status = cq_fail_memory(error, "batch");
   return status;
 }
 
@@ -69,16 +71,10 @@ void cq_autoencode_data_free(cq_autoencode_data *data) {
     }
     cq_free(of[k]->items);
   }
+  cq_free(data->drawn);
   cq_free(data->pairs);
   for (int s = 0; s < 2; s++) cq_free(data->sentences[s]);
   *data = (cq_autoencode_data){0};
-}
-
-cq_identity cq_autoencode_data_identity(const cq_autoencode_data *data) {
-  cq_identity sum = {0};
-  for (size_t i = 0; i < data->train.n; i++) sum = cq_parallel_identity(sum, &data->train.items[i].text);
-  for (size_t i = 0; i < data->dev.n; i++) sum = cq_parallel_identity(sum, &data->dev.items[i].text);
-  return sum;
 }
 
 /* --- drawing --- */
@@ -102,7 +98,7 @@ static cq_text_group *choose(cq_autoencode_data *data, uint64_t seed, uint64_t s
 void cq_autoencode_data_draw(cq_autoencoder_batch *out, cq_autoencode_data *data, uint64_t seed, uint64_t step,
                              size_t n) {
   cq_text_group *g = choose(data, seed, step);
-  cq_sampler_draw(data->pairs, &g->sampler, g->n_drawn++, n);
+  cq_sampler_draw(data->pairs, &g->sampler, data->drawn[g - data->train.items]++, n);
   for (size_t i = 0; i < n; i++) {
     data->sentences[0][i] = g->text.sources[data->pairs[i].source];
     data->sentences[1][i] = g->text.targets[data->pairs[i].target];

@@ -4,7 +4,6 @@
 #ifndef RECIPE_AUTOENCODE_DATA_H
 #define RECIPE_AUTOENCODE_DATA_H
 
-#include "base/hash.h"
 #include "calque/autoencode.h"
 #include "train/autoencoder.h"
 #include "train/sampler.h"
@@ -13,8 +12,7 @@ typedef struct cq_text_group {
   int language[2]; /* indices into the codes; the second -1: text of one language */
   cq_parallel text;
   cq_sampler sampler;
-  bool in_use;      /* by the stage at hand: others are not drawn from */
-  uint64_t n_drawn; /* batches: part of a run's state */
+  bool in_use; /* by the stage at hand: others are not drawn from */
 } cq_text_group;
 
 typedef struct cq_text_groups {
@@ -24,7 +22,8 @@ typedef struct cq_text_groups {
 
 typedef struct cq_autoencode_data {
   cq_text_groups train, dev;
-  cq_pair *pairs; /* [batch_pairs] */
+  uint64_t *drawn; /* [train.n] batches of each group: part of a run's state */
+  cq_pair *pairs;  /* [batch_pairs] */
   cq_slice *sentences[2];
 } cq_autoencode_data;
 
@@ -36,7 +35,6 @@ CQ_MUST_USE cq_status cq_autoencode_data_load(cq_autoencode_data *out, const cq_
                                               const char *const *codes, size_t n_codes, cq_autoencode_told told,
                                               void *context, cq_error *error);
 void cq_autoencode_data_free(cq_autoencode_data *data); /* legal on {0} */
-cq_identity cq_autoencode_data_identity(const cq_autoencode_data *data);
 /* Of all groups in use. */
 uint64_t cq_autoencode_data_pairs(const cq_autoencode_data *data);
 

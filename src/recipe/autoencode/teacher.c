@@ -10,23 +10,9 @@ static int half_of(const cq_autoencode_teacher *t, const int language[2]) {
   return language[0] == t->language ? 0 : language[1] == t->language ? 1 : -1;
 }
 
-static cq_status prepare(cq_autoencode_teacher *t, const cq_autoencode_data *data, cq_context *ctx, cq_error *error) {
-  cq_status status = CQ_OK;
-  size_t n = 0;
-  for (size_t i = 0; !status && i < data->train.n; i++) {
-    const cq_text_group *g = &data->train.items[i];
-    const int half = half_of(t, g->language);
-    if (half < 0) continue;
-    n++;
-    status = cq_cached_encoder_prepare(&t->encoder, half ? g->text.targets : g->text.sources,
-                                       half ? g->text.n_targets : g->text.n_sources, ctx, NULL, NULL, error);
-  }
-  return status || n ? status : cq_fail(error, CQ_ERR_ARGUMENT, "there is no text of the teacher's language");
-}
-
 cq_status cq_autoencode_teacher_open(cq_autoencode_teacher *out, const cq_autoencode_options *o,
                                      const cq_autoencode_data *data, const char *const *codes, size_t n_codes,
-                                     int64_t latent_dim, cq_context *ctx, cq_error *error) {
+                                     int64_t latent_dim, cq_error *error) {
   *out = (cq_autoencode_teacher){.language = -1};
   for (size_t i = 0; i < n_codes; i++)
     if (!strcmp(codes[i], o->teacher_language)) out->language = (int)i;
@@ -36,11 +22,27 @@ cq_status cq_autoencode_teacher_open(cq_autoencode_teacher *out, const cq_autoen
   if (!status && out->encoder.dim != latent_dim)
     status = cq_fail_file(error, CQ_ERR_ARGUMENT, o->teacher, "vectors of %lld dimensions, the autoencoders' have %lld",
                           (long long)out->encoder.dim, (long long)latent_dim);
-  if (!status) status = prepare(out, data, ctx, error);
-  if (!status) status = cq_cached_encoder_map(&out->encoder, error);
-  if (!status) cq_cached_encoder_dismiss(&out->encoder);
+  bool has_text = false;
+  for (size_t i = 0; i < data->train.n; i++) has_text |= half_of(out, data->train.items[i].language) >= 0;
+  if (!status && !has_text) status = cq_fail(error, CQ_ERR_ARGUMENT, "there is no text of the teacher's language");
   out->targets = status ? NULL : cq_alloc_array((size_t)o->batch_pairs, (size_t)latent_dim * sizeof *out->targets);
   if (!status && !out->targets) status = cq_fail_memory(error, "a teacher's vectors");
+  return status;
+}
+
+cq_status cq_autoencode_teacher_prepare(cq_autoencode_teacher *t, const cq_autoencode_data *data, cq_context *ctx,
+                                        cq_error *error) {
+  cq_status status = CQ_OK;
+  for (size_t i = 0; !status && i < data->train.n; i++) {
+    const cq_text_group *g = &data->train.items[i];
+    const int half = half_of(t, g->language);
+    if (half < 0) continue;
+    status = cq_cached_encoder_prepare(&t->encoder, half ? g->text.targets : g->text.sources,
+                                       half ? g->text.n_targets : g->text.n_sources, ctx, NULL, NULL, error);
+  }
+  if (!status) status = cq_cached_encoder_map(&t->encoder, error);
+  if (!status) cq_cached_encoder_dismiss(&t->encoder);
+  t->is_ready = !status;
   return status;
 }
 

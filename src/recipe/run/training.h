@@ -1,29 +1,26 @@
-/* A run that trains an encoder, whatever it learns from: its steps, what it is measured by on the way, its log, its
- * checkpoints, its end. Who learns says in a task how a batch is made and computed.
+/* What runs that train an encoder (run.h) have in common, whatever it learns from: its steps, what it is measured by on
+ * the way, its log, its model card. Who learns says in a task how a batch is made and computed.
  *
- *   open ──▶ (the task reads its data, opens its encoder) ──▶ begin ──▶ run ──▶ close
- *
- * Work in progress lies in OUTPUT.work (work_directory.h). */
+ *   open ──▶ (the task reads its data, opens its encoder) ──▶ begin ──▶ run ──▶ close */
 #ifndef RECIPE_RUN_TRAINING_H
 #define RECIPE_RUN_TRAINING_H
 
-#include "base/hash.h"
 #include "calque/training.h"
 #include "recipe/run/dev_sets.h"
-#include "recipe/run/run_log.h"
-#include "recipe/run/work_directory.h"
+#include "recipe/run/run.h"
 #include "train/parallel.h"
 #include "train/sampler.h"
-#include "train/schedule.h"
 #include "train/trainer.h"
 
 typedef struct cq_training_task {
-  const char *name; /* of the run's section in a checkpoint */
+  const char *name; /* of the command */
   /* Computes the next batch: number cq_trainer_batches. */
   cq_status (*batch)(void *context, cq_step_report *report, cq_error *error);
   /* What is learned beside the encoder, as sections of a checkpoint, and back; NULL: nothing is. */
   cq_status (*save)(void *context, cq_checkpoint_writer *w, cq_error *error);
   cq_status (*restore)(void *context, const cq_checkpoint *c, cq_error *error);
+  /* The task's own options and data, and the encoder it has begun from. */
+  cq_status (*identify)(const void *context, cq_run_identity *out, cq_error *error);
   /* The model card's first paragraph, its training data, and lines of a list on what was learned. */
   void (*card_title)(const void *context, cq_builder *card);
   void (*card_data)(const void *context, cq_builder *card);
@@ -31,15 +28,8 @@ typedef struct cq_training_task {
   void *context;
 } cq_training_task;
 
-/* What a checkpoint says besides the trainer's state. Fixed-size numbers only: it is stored as it lies. */
-typedef struct cq_training_state {
-  cq_identity options; /* everything that must be the same for a run to be gone on with */
-  uint64_t step, best_step, log_bytes;
-  double best_score, smooth_loss; /* a running mean for people */
-  uint64_t has_best;
-} cq_training_state;
-
 typedef struct cq_training {
+  cq_run run;
   cq_training_options options; /* taken, best_by decided */
   const cq_training_options *o;
   cq_context *ctx;
@@ -48,22 +38,20 @@ typedef struct cq_training {
   const cq_cached_encoder *teacher; /* of the MSE on dev; NULL: there is none */
   cq_trainer *trainer;
   cq_dev_sets dev;
-  cq_schedule_plan plan;
   bool by_weight;   /* files are drawn from by weight */
   const char *kind; /* of the last batch, for the log; NULL: all are of one */
   uint64_t n_pairs; /* of an epoch */
   uint64_t n_steps;
-  cq_work_directory work;
-  cq_run_log log;
-  cq_training_state state;
   cq_dev_figures before, now;
-  bool has_before, stopped;
-  double started, gradient_norm; /* seconds; the last update's */
-  uint64_t first_step, sentences, truncated;
+  bool has_before;
+  double best_score;    /* of what is kept */
+  double gradient_norm; /* the last update's */
+  double started;       /* seconds: of the teacher's work, or of the steps' */
+  uint64_t sentences, truncated;
 } cq_training;
 
-/* o: taken by the table (recipe/run/options.h). Finds the work directory, reads what is measured on. What lies at r counts as open from here on,
- * whatever is returned. */
+/* o: taken by the table (recipe/run/options.h). Finds the work directory, reads what is measured on. What lies at r
+ * counts as open from here on, whatever is returned. */
 CQ_MUST_USE cq_status cq_training_open(cq_training *r, const cq_training_options *o, const cq_training_task *task,
                                        cq_context *ctx, cq_error *error);
 void cq_training_close(cq_training *r);
@@ -71,7 +59,7 @@ void cq_training_close(cq_training *r);
 /* --- for the task, while it gets ready --- */
 
 /* False: stop. text NULL: only numbers. */
-bool cq_training_tell(cq_training *r, const char *phase, uint64_t step, uint64_t n, const char *text);
+bool cq_training_tell(void *training, const char *phase, uint64_t step, uint64_t n, const char *text);
 void cq_training_notice(void *training, const char *text); /* a cq_notice_fn */
 CQ_MUST_USE cq_status cq_training_open_encoder(cq_training *r, const char *name, cq_error *error);
 /* Adds files of training data, and tells what each held. */
@@ -84,15 +72,13 @@ CQ_MUST_USE cq_status cq_training_sampling(cq_sampling *out, cq_training *r, con
 
 /* --- the run --- */
 
-/* Measures the encoder as it is, plans the steps for n_pairs an epoch, makes the trainer. */
+/* Measures the encoder as it is, plans the steps for n_pairs an epoch. */
 CQ_MUST_USE cq_status cq_training_begin(cq_training *r, uint64_t n_pairs, cq_error *error);
 /* The optimiser's options, for what the task trains beside the encoder. */
 cq_optimizer_options cq_training_optimizer(const cq_training *r);
-/* To the end: the model is at its place. what: the task's own options and data, which a run that is resumed must have
- * too. result may be NULL. */
-CQ_MUST_USE cq_status cq_training_run(cq_training *r, const cq_builder *what, cq_training_result *result,
-                                      cq_error *error);
-/* For `what`: the files and the text in them. */
-void cq_training_describe_data(cq_builder *what, const cq_parallel *data);
+/* To the end: the model is at its place. result may be NULL. */
+CQ_MUST_USE cq_status cq_training_run(cq_training *r, cq_training_result *result, cq_error *error);
+/* For identify: how many files there are, their weights and the text in them. */
+void cq_training_identify_data(cq_run_identity *out, const char *kind, const cq_parallel *data);
 
 #endif

@@ -144,13 +144,14 @@ static cq_status compute_batch(void *context, cq_step_report *report, cq_error *
   return cq_trainer_step(trainer, r->texts, r->targets, 2 * n, report, error);
 }
 
-/* What a run that is resumed must have as it had. */
-static cq_status describe(cq_builder *what, const run *r, cq_error *error) {
-  char teacher[33];
+static cq_status identify(const void *context, cq_run_identity *out, cq_error *error) {
+  const run *r = context;
+  char teacher[CQ_IDENTITY_HEX];
   cq_status status = cq_encoder_fingerprint(teacher, r->teacher.encoder, error);
   if (status) return status;
-  cq_builder_printf(what, "%s %d", teacher, (int)r->o.dim_match);
-  cq_training_describe_data(what, &r->data);
+  cq_run_identity_options(out, &cq_group_distill, &r->o);
+  cq_run_identity_fingerprint(out, "teacher", teacher);
+  cq_training_identify_data(out, "train", &r->data);
   return CQ_OK;
 }
 
@@ -185,12 +186,12 @@ cq_status cq_distill(cq_training_result *result, const cq_distill_options *optio
   cq_training_options training;
   const cq_training_task task = {.name = "distill",
                                  .batch = compute_batch,
+                                 .identify = identify,
                                  .card_title = card_title,
                                  .card_data = card_data,
                                  .card_task = card_task,
                                  .context = r};
   cq_training *t = &r->training;
-  cq_builder what = {0};
   cq_status status = cq_options_take(&r->o, &cq_group_distill, options, error);
   if (!status) status = cq_options_take_part(&training, &parts[0], o, error);
   if (!status) status = cq_group_check(&cq_group_training, &training, error); /* without a struct of its own, too */
@@ -203,10 +204,8 @@ cq_status cq_distill(cq_training_result *result, const cq_distill_options *optio
   if (!status) status = open_student(r, error);
   if (!status) status = prepare_teacher(r, error);
   if (!status) status = make_batches(r, error);
-  if (!status) status = describe(&what, r, error);
   if (!status) status = cq_training_begin(t, cq_parallel_pairs(&r->data), error);
-  if (!status) status = cq_training_run(t, &what, result, error);
-  cq_builder_free(&what);
+  if (!status) status = cq_training_run(t, result, error);
   cq_training_close(t);
   cq_sampler_free(&r->sampler);
   cq_cached_encoder_close(&r->teacher);

@@ -306,13 +306,12 @@ static cq_status restore(void *context, const cq_checkpoint *c, cq_error *error)
   return r->head ? cq_label_head_restore(r->head, c, error) : CQ_OK;
 }
 
-static void describe(cq_builder *what, const run *r) {
-  const cq_finetune_options *o = &r->o;
-  cq_builder_printf(what, "%.17g %.17g %d", o->max_score, o->temperature, o->symmetric);
-  for (kind k = 0; k < N_KINDS; k++) {
-    cq_builder_char(what, ';');
-    cq_training_describe_data(what, &r->tasks[k].data);
-  }
+static cq_status identify(const void *context, cq_run_identity *out, cq_error *error) {
+  const run *r = context;
+  (void)error;
+  cq_run_identity_options(out, &cq_group_finetune, &r->o);
+  for (kind k = 0; k < N_KINDS; k++) cq_training_identify_data(out, names[k], &r->tasks[k].data);
+  return CQ_OK;
 }
 
 static void card_title(const void *context, cq_builder *card) {
@@ -382,19 +381,17 @@ cq_status cq_finetune(cq_training_result *result, const cq_finetune_options *opt
                                   .batch = compute_batch,
                                   .save = save,
                                   .restore = restore,
+                                  .identify = identify,
                                   .card_title = card_title,
                                   .card_data = card_data,
                                   .card_task = card_task,
                                   .context = r};
-  cq_builder what = {0};
   if (!status) status = cq_training_open(&r->training, &training, &about, ctx, error);
   if (!status) status = read_data(r, error);
   if (!status) status = cq_training_open_encoder(&r->training, r->o.model, error);
   if (!status) status = cq_training_begin(&r->training, count_pairs(r), error);
   if (!status) status = make_head(r, error);
-  if (!status) describe(&what, r);
-  if (!status) status = cq_training_run(&r->training, &what, result, error);
-  cq_builder_free(&what);
+  if (!status) status = cq_training_run(&r->training, result, error);
   release(r);
   return status;
 }

@@ -1,0 +1,171 @@
+#include "recipe/run/run.h"
+
+#include "base/clock.h"
+#include "base/error.h"
+
+#include <math.h>
+#include <stdio.h>
+
+/* --- getting ready --- */
+
+cq_status cq_run_open(cq_run *r, const cq_run_options *options, const cq_run_task *task, cq_error *error) {
+  *r = (cq_run){.o = *options, .task = *task, .started = cq_seconds(CLOCK_MONOTONIC)};
+  return cq_work_directory_open(&r->work, options->output, options->log_path, options->resume, options->replace, error);
+}
+
+void cq_run_close(cq_run *r) {
+  cq_status ignored = cq_run_log_close(&r->log, NULL); /* already told, or closed */
+  (void)ignored;
+  cq_checkpoint_close(r->resumed);
+  cq_work_directory_close(&r->work);
+}
+
+cq_status cq_run_start(cq_run *r, cq_error *error) {
+  return cq_work_directory_begin(&r->work, error);
+}
+
+double cq_run_learning_rate(const void *run, uint64_t step, bool table) {
+  const cq_run *r = run;
+  const double peak = table && r->o.table_learning_rate > 0 ? r->o.table_learning_rate : r->o.learning_rate;
+  return peak * cq_schedule_factor(&r->plan, step);
+}
+
+/* --- state --- */
+
+static cq_status save(cq_run *r, const cq_run_identity *identity, cq_error *error) {
+  const cq_slice lines = {identity->lines.data, identity->lines.n};
+  cq_checkpoint_writer *w;
+  cq_status status = cq_run_log_length(&r->state.log_bytes, &r->log, error);
+  if (!status) status = cq_checkpoint_writer_open(&w, r->work.checkpoint, error);
+  if (status) return status;
+  status = cq_checkpoint_writer_section(w, "identity", lines.data, lines.n, error);
+  if (!status) status = cq_checkpoint_writer_section(w, "run", &r->state, sizeof r->state, error);
+  if (!status) status = r->task.save(r->task.context, w, error);
+  if (!status) return cq_checkpoint_writer_commit(w, error);
+  cq_checkpoint_writer_abort(w);
+  return status;
+}
+
+static cq_status open_checkpoint(cq_run *r, const cq_run_identity *identity, cq_error *error) {
+  size_t n = 0;
+  cq_status status = cq_checkpoint_open(&r->resumed, r->work.checkpoint, error);
+  if (status) return status;
+  const char *then = cq_checkpoint_find(&n, r->resumed, "identity");
+  status = cq_run_identity_compare(identity, then, n, r->work.path, error);
+  if (!status) status = cq_checkpoint_read(&r->state, sizeof r->state, r->resumed, "run", error);
+  if (!status && r->state.stage >= (uint64_t)r->task.n_stages)
+    status = cq_fail_file(error, CQ_ERR_FORMAT, r->work.checkpoint, "is in stage %llu of %d",
+                          (unsigned long long)r->state.stage + 1, r->task.n_stages);
+  return status;
+}
+
+/* --- what is not finite --- */
+
+static cq_status fail_limit(const cq_run *r, const char *why, cq_error *error) {
+  return cq_fail(error, CQ_ERR_LIMIT, "not finite at step %llu (%s): %s: lower the learning rate, and remove %s",
+                 (unsigned long long)r->state.step + 1, r->stage.name, why, r->work.path);
+}
+
+/* The last update may have been one too many. What is kept, measured or saved has gone through here. */
+static cq_status check_weights(const cq_run *r, cq_error *error) {
+  const cq_params *params = r->stage.params;
+  for (size_t i = 0; i < params->n; i++) {
+    const cq_param *p = params->items[i];
+    const int64_t n = cq_param_floats(p);
+    double sum = 0; /* of zeros, unless something is no number */
+    for (int64_t j = 0; j < n; j++) sum += (double)p->value[j] * 0;
+    if (isnan(sum))
+      return cq_fail(error, CQ_ERR_LIMIT, "%s: weights that are no numbers after step %llu (%s)%s", p->name,
+                     (unsigned long long)r->state.step, r->stage.name,
+                     r->state.n_steps ? ": lower the learning rate, and remove what is left of this run"
+                                      : ": the model is broken");
+  }
+  return CQ_OK;
+}
+
+/* --- stages --- */
+
+static bool tell(cq_run *r, const char *text) {
+  return r->task.tell(r->task.context, r->stage.name, r->state.step, r->stage.n_steps, text);
+}
+
+static cq_status update(cq_run *r, cq_error *error) {
+  cq_error why = {0};
+  double loss = 0;
+  const cq_status status = r->task.update(&loss, r->task.context, &why);
+  if (status == CQ_ERR_LIMIT) return fail_limit(r, why.message, error);
+  if (status && error) *error = why;
+  if (status) return status;
+  r->state.step++, r->state.n_steps++;
+  r->state.loss = r->state.loss == 0 ? loss : 0.98 * r->state.loss + 0.02 * loss;
+  if (!tell(r, NULL)) r->stopped = true;
+  return CQ_OK;
+}
+
+static cq_status evaluate(cq_run *r, cq_error *error) {
+  bool better = false;
+  cq_status status = r->task.evaluate(&better, r->task.context, error);
+  r->state.n_waited++;
+  if (status || !better) return status;
+  r->state.has_best = 1, r->state.best_step = r->state.n_steps, r->state.n_waited = 0;
+  return r->task.keep(r->task.context, r->work.best, error);
+}
+
+static bool is_over(const cq_run *r) {
+  const bool waits_too_long = r->o.patience > 0 && r->state.n_waited >= (uint64_t)r->o.patience;
+  return r->state.step == r->stage.n_steps || waits_too_long;
+}
+
+static cq_status train(cq_run *r, const cq_run_identity *identity, cq_error *error) {
+  cq_status status = check_weights(r, error);
+  if (!status && r->stage.evaluates_first && r->state.step == 0) status = evaluate(r, error);
+  while (!status && !r->stopped && !is_over(r)) {
+    if ((status = update(r, error))) break;
+    const uint64_t step = r->state.step, every = r->stage.evaluate_every;
+    const bool last = step == r->stage.n_steps;
+    const bool measures = r->stage.evaluates && (last || (every > 0 && step % every == 0));
+    const bool saves = last || r->stopped || cq_is_due(step, r->o.checkpoint_every);
+    if (measures || saves) status = check_weights(r, error);
+    if (!status && measures) status = evaluate(r, error);
+    if (!status && (saves || r->stopped || is_over(r))) status = save(r, identity, error);
+  }
+  return status;
+}
+
+static cq_status begin_stage(cq_run *r, int number, cq_error *error) {
+  r->stage = (cq_run_stage){0};
+  if (!r->resumed) r->state.stage = (uint64_t)number, r->state.step = r->state.n_waited = 0, r->state.loss = 0;
+  cq_status status = r->task.begin(&r->stage, r->task.context, number, r->resumed, error);
+  r->plan = (cq_schedule_plan){r->o.schedule, r->stage.n_steps, r->stage.n_warmup};
+  r->started = cq_seconds(CLOCK_MONOTONIC);
+  r->first_step = r->state.step;
+  if (!status && r->resumed) {
+    char text[96];
+    snprintf(text, sizeof text, "resumed at step %llu of %llu", (unsigned long long)r->state.step,
+             (unsigned long long)r->stage.n_steps);
+    tell(r, text);
+  }
+  cq_checkpoint_close(r->resumed);
+  r->resumed = NULL;
+  return status;
+}
+
+static cq_status run_stage(cq_run *r, int number, const cq_run_identity *identity, cq_error *error) {
+  cq_status status = begin_stage(r, number, error);
+  if (status || r->stage.n_steps == 0) return status;
+  status = train(r, identity, error);
+  if (!status) status = r->task.end(r->task.context, error);
+  if (status || !r->stopped || (is_over(r) && number + 1 == r->task.n_stages)) return status;
+  return cq_fail(error, CQ_ERR_STOPPED, "stopped at step %llu of %llu (%s); resume to go on",
+                 (unsigned long long)r->state.step, (unsigned long long)r->stage.n_steps, r->stage.name);
+}
+
+cq_status cq_run_all(cq_run *r, const cq_run_identity *identity, cq_error *error) {
+  cq_status status = identity->lines.failed ? cq_fail_memory(error, "a run's options") : CQ_OK;
+  if (!status && r->work.under_way) status = open_checkpoint(r, identity, error);
+  if (!status) status = cq_run_log_open(&r->log, r->work.log, r->state.log_bytes, error);
+  for (int i = (int)r->state.stage; !status && i < r->task.n_stages; i++) status = run_stage(r, i, identity, error);
+  if (!status) status = r->task.finish(r->task.context, r->state.has_best ? r->work.best : NULL, error);
+  if (!status) status = cq_run_log_close(&r->log, error);
+  return status ? status : cq_work_directory_finish(&r->work, r->o.output, !r->o.log_path, error);
+}
