@@ -1,15 +1,13 @@
-/* Everything of calque at once. */
+/* Everything of calque at once, but for calque/extra/, which is outside the promise of a stable ABI. */
 #ifndef CALQUE_CALQUE_H
 #define CALQUE_CALQUE_H
 
 #include "calque/analysis.h"
 #include "calque/autoencode.h"
 #include "calque/autoencode_trials.h"
-#include "calque/chart.h"
 #include "calque/classify.h"
 #include "calque/clir.h"
 #include "calque/cluster.h"
-#include "calque/compare.h"
 #include "calque/context.h"
 #include "calque/corpus.h"
 #include "calque/distill.h"
@@ -25,7 +23,6 @@
 #include "calque/nearest.h"
 #include "calque/npy.h"
 #include "calque/options.h"
-#include "calque/project.h"
 #include "calque/retrieval.h"
 #include "calque/schedule.h"
 #include "calque/slice.h"

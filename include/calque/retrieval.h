@@ -1,4 +1,4 @@
-/* Ranked retrieval against relevance judgements: the measures of TREC.
+/* Evaluation of ranked retrieval against relevance judgements (qrels): the measures of TREC.
  *
  *   cq_retrieval_eval *r;
  *   cq_eval_retrieval(&r, "qrels.txt", "run.txt", NULL, &err);
@@ -7,11 +7,12 @@
  *   cq_retrieval_eval_free(r);
  *
  * The figures are trec_eval's: a run is ranked by its scores whatever its rank column says, of equal scores the
- * greatest document name first; a document counts as relevant from relevance 1 on. */
+ * document name that sorts last first; a document counts as relevant from relevance 1 on. */
 #ifndef CALQUE_RETRIEVAL_H
 #define CALQUE_RETRIEVAL_H
 
 #include "calque/encoder.h"
+#include "calque/options.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -22,12 +23,14 @@ extern "C" {
 
 typedef struct cq_retrieval_eval cq_retrieval_eval;
 
-typedef struct cq_retrieval_eval_options {
-  const char *const *measures; /* names as below; NULL: the usual ones */
+typedef struct cq_retrieval_eval_options { /* group "retrieval-eval" */
+  size_t size;
+  const char *const *measures; /* names as below; none: the usual ones */
   size_t n_measures;
   bool complete;  /* also count the topics that the judgements have and the run has not */
   bool in_double; /* compare scores in double precision, as trec_eval 10 does; else in f32, as 9 */
 } cq_retrieval_eval_options;
+CQ_DEFAULT_OPTIONS(cq_retrieval_eval_options, cq_retrieval_eval_default_options, "retrieval-eval")
 
 /* Evaluates a run.
  *   measures   num_ret, num_rel, num_rel_ret, map, Rprec, bpref, recip_rank, ndcg; and with a cutoff k P_k, recall_k and

@@ -144,7 +144,7 @@ cq_status cq_group_check(const cq_option_group *group, const void *options, cq_e
 
 cq_status cq_options_take(void *out, const cq_option_group *group, const void *given, cq_error *error) {
   cq_options_defaults(out, group);
-  if (!given) return group->check ? group->check(out, error) : CQ_OK;
+  if (!given) return cq_group_check(group, out, error); /* what is required has no default */
   const size_t size = *(const size_t *)given;
   if (size < sizeof size || size > (size_t)1 << 16)
     return cq_fail(error, CQ_ERR_ARGUMENT, "the %s options were not initialised with their defaults", group->name);

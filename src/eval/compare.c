@@ -7,11 +7,12 @@
  *     results  [n_pairs, n_measures]
  *
  * All of it lies in one arena; a run's documents are let go before the next run is read. */
-#include "calque/compare.h"
+#include "calque/extra/compare.h"
 
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/options.h"
 #include "base/slice.h"
 #include "calque/retrieval.h"
 #include "eval/significance.h"
@@ -19,9 +20,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-cq_compare_options cq_compare_default_options(void) {
-  return (cq_compare_options){.n_samples = 100000};
-}
+#define O cq_compare_options
+static const cq_option option_rows[] = {
+    {CQ_TEXTS(O, "measure", measures, n_measures, CHANGES, "NAME",
+              "what to compare, as 'calque eval retrieval' names it"),
+     .otherwise = "map"},
+    {CQ_COUNT(O, "group", topics_per_group, CHANGES, 0, 0, 0, "N",
+              "test means over groups of N consecutive topic numbers: 1 to N, N + 1 to 2 N and so on"),
+     .letter = 'g', .otherwise = "topics are tested"},
+    {CQ_FLAG(O, "all-pairs", all_pairs, CHANGES, "compare every two runs; else all to the first"), .letter = 'a'},
+    {CQ_COUNT(O, "samples", n_samples, CHANGES, 100000, 1, 0, "N",
+              "random signs to try where there are more than 20 differences")},
+    {CQ_COUNT(O, "seed", seed, CHANGES, 0, 0, 0, "N", "of the random signs")},
+    {CQ_FLAG(O, "double", in_double, CHANGES,
+             "compare scores in double precision, as trec_eval 10 does; else in f32, as 9 does")},
+};
+#undef O
+
+const cq_option_group cq_group_compare = {.name = "compare", CQ_ROWS(cq_compare_options, option_rows)};
 
 /* ---- values ---- */
 
@@ -33,12 +49,13 @@ static double mean_of(const double *x, size_t n) {
 
 cq_status cq_compare_values(cq_comparison *out, const double *a, const double *b, size_t n,
                             const cq_compare_options *options, cq_error *error) {
-  const cq_compare_options o = options ? *options : cq_compare_default_options();
-  if (o.n_samples == 0) return cq_fail(error, CQ_ERR_ARGUMENT, "compare: 0 samples, expected at least 1");
+  cq_compare_options o;
+  cq_status status = cq_options_take(&o, &cq_group_compare, options, error);
+  if (status) return status;
   double *d = cq_alloc_array(n, sizeof *d);
   if (!d) return cq_fail_memory(error, "differences");
   cq_comparison c = {.n = n, .exact[CQ_TEST_T] = true};
-  cq_status status = cq_differences(d, a, b, n, error);
+  status = cq_differences(d, a, b, n, error);
   if (!status) status = cq_wilcoxon(&c.p[CQ_TEST_WILCOXON], &c.exact[CQ_TEST_WILCOXON], d, n, error);
   if (!status) {
     const cq_effect effect = cq_effect_of(d, n);
@@ -93,10 +110,12 @@ static double *means_of(const cq_comparisons *c, size_t run, size_t measure) {
 }
 
 static cq_status keep_measures(cq_comparisons *c, const cq_compare_options *o, cq_error *error) {
-  c->n_measures = o->measures ? o->n_measures : 1;
+  c->n_measures = o->n_measures ? o->n_measures : 1;
   c->measures = cq_arena_array(&c->memory, c->n_measures + 1, sizeof *c->measures);
   for (size_t m = 0; c->measures && m <= c->n_measures; m++) {
-    c->measures[m] = cq_arena_strdup(&c->memory, m == c->n_measures ? "num_ret" : o->measures ? o->measures[m] : "map");
+    c->measures[m] = cq_arena_strdup(&c->memory, m == c->n_measures ? "num_ret"
+                                                 : o->n_measures    ? o->measures[m]
+                                                                    : "map");
     if (!c->measures[m]) return cq_fail_memory(error, "measures");
   }
   return c->measures ? CQ_OK : cq_fail_memory(error, "measures");
@@ -117,7 +136,9 @@ static cq_status make_room(cq_comparisons *c, const cq_retrieval_eval *first, cq
 
 static cq_status keep_run(cq_comparisons *c, size_t run, const char *judgements, const char *path, bool in_double,
                           cq_error *error) {
-  const cq_retrieval_eval_options options = {c->measures, c->n_measures + 1, true, in_double};
+  cq_retrieval_eval_options options = cq_retrieval_eval_default_options();
+  options.measures = c->measures, options.n_measures = c->n_measures + 1;
+  options.complete = true, options.in_double = in_double;
   cq_retrieval_eval *r;
   cq_status status = cq_eval_retrieval(&r, judgements, path, &options, error);
   if (status) return status;
@@ -216,13 +237,15 @@ static cq_status compare_pairs(cq_comparisons *c, const cq_compare_options *o, c
 
 cq_status cq_compare_runs(cq_comparisons **out, const char *judgements, const char *const *runs, size_t n_runs,
                           const cq_compare_options *options, cq_error *error) {
-  const cq_compare_options o = options ? *options : cq_compare_default_options();
+  cq_compare_options o;
   *out = NULL;
+  cq_status status = cq_options_take(&o, &cq_group_compare, options, error);
+  if (status) return status;
   if (n_runs < 2) return cq_fail(error, CQ_ERR_ARGUMENT, "compare: expected at least 2 runs, got %zu", n_runs);
   cq_comparisons *c = cq_alloc_zeroed(sizeof *c);
   if (!c) return cq_fail_memory(error, "comparisons");
   c->n_runs = n_runs;
-  cq_status status = keep_measures(c, &o, error);
+  status = keep_measures(c, &o, error);
   for (size_t run = 0; !status && run < n_runs; run++)
     status = keep_run(c, run, judgements, runs[run], o.in_double, error);
   if (!status) status = group_topics(c, o.topics_per_group, error);

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/options.h"
 #include "base/slice.h"
 #include "eval/ranking.h"
 #include "format/trec.h"
@@ -83,9 +84,9 @@ static cq_status measure_named(measure *out, const char *name, cq_error *error) 
 }
 
 static cq_status choose_measures(cq_retrieval_eval *r, const cq_retrieval_eval_options *o, cq_error *error) {
-  const char *const *names = o && o->measures ? o->measures : usual;
+  const char *const *names = o->n_measures ? o->measures : usual;
   cq_status status = CQ_OK;
-  r->n_measures = o && o->measures ? o->n_measures : sizeof usual / sizeof *usual;
+  r->n_measures = o->n_measures ? o->n_measures : sizeof usual / sizeof *usual;
   r->measures = cq_alloc_array_zeroed(r->n_measures, sizeof *r->measures);
   if (!r->measures) return cq_fail_memory(error, "measures");
   for (size_t i = 0; !status && i < r->n_measures; i++) status = measure_named(&r->measures[i], names[i], error);
@@ -131,20 +132,39 @@ static cq_status evaluate_topics(cq_retrieval_eval *r, bool complete, cq_error *
   return status;
 }
 
+#define O cq_retrieval_eval_options
+static const cq_option option_rows[] = {
+    {CQ_TEXTS(O, "measure", measures, n_measures, CHANGES, "NAME",
+              "map, Rprec, bpref, recip_rank, ndcg, num_ret, num_rel, num_rel_ret, or with a cutoff P_10, recall_100, "
+              "ndcg_cut_10; else the usual ones")},
+    {CQ_FLAG(O, "complete", complete, CHANGES,
+             "count topics for which the run has no documents as having found nothing; else they are left out"),
+     .letter = 'c'},
+    {CQ_FLAG(O, "double", in_double, CHANGES,
+             "compare scores in double precision, as trec_eval 10 does; else in f32, as 9 does")},
+};
+#undef O
+
+const cq_option_group cq_group_retrieval_eval = {.name = "retrieval-eval",
+                                                 CQ_ROWS(cq_retrieval_eval_options, option_rows)};
+
 cq_status cq_eval_retrieval(cq_retrieval_eval **out, const char *judgements, const char *run,
                             const cq_retrieval_eval_options *options, cq_error *error) {
+  cq_retrieval_eval_options o;
   *out = NULL;
+  cq_status status = cq_options_take(&o, &cq_group_retrieval_eval, options, error);
+  if (status) return status;
   cq_retrieval_eval *r = cq_alloc_zeroed(sizeof *r);
   if (!r) return cq_fail_memory(error, "an evaluation");
-  cq_status status = choose_measures(r, options, error);
+  status = choose_measures(r, &o, error);
   if (!status) status = cq_judgements_read(&r->judgements, judgements, error);
-  if (!status) status = cq_run_read(&r->run, run, !(options && options->in_double), error);
+  if (!status) status = cq_run_read(&r->run, run, !o.in_double, error);
   if (!status) {
     r->topics = cq_alloc_array(r->judgements.n, sizeof *r->topics);
     r->values = cq_alloc_array(r->judgements.n, r->n_measures * sizeof *r->values);
     if (!r->topics || !r->values) status = cq_fail_memory(error, "an evaluation");
   }
-  if (!status) status = evaluate_topics(r, options && options->complete, error);
+  if (!status) status = evaluate_topics(r, o.complete, error);
   if (!status && r->n_topics == 0)
     status = cq_fail(error, CQ_ERR_ARGUMENT, "%s and %s have no topic in common", judgements, run);
   if (status)

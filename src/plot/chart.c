@@ -8,7 +8,7 @@
  *        0 +----------------+
  *          0     label      1
  */
-#include "calque/chart.h"
+#include "calque/extra/chart.h"
 
 #include "base/error.h"
 #include "base/memory.h"

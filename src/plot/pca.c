@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/random.h"
-#include "calque/project.h"
+#include "calque/extra/project.h"
 #include "plot/points.h"
 
 #include <math.h>

@@ -8,35 +8,41 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/options.h"
 #include "base/random.h"
-#include "calque/project.h"
+#include "calque/extra/project.h"
 #include "plot/points.h"
 
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
-enum { BLOCK = 16, MOST_HALVINGS = 100, SHOW_EVERY = 10 };
+enum { BLOCK = 16, MAX_HALVINGS = 100, SHOW_EVERY = 10 };
 
-cq_tsne_options cq_tsne_default_options(void) {
-  return (cq_tsne_options){.perplexity = 30, .n_iterations = 1000, .exaggeration = 12, .n_exaggerated = 250, .seed = 1};
-}
+#define O cq_tsne_options
+static const cq_option option_rows[] = {
+    {CQ_NUMBER(O, "perplexity", perplexity, CHANGES, 30, 1, CQ_TSNE_MAX_VECTORS, "X",
+               "t-SNE: how many neighbours count, about"),
+     .flags = CQ_OPTION_ABOVE_MIN},
+    {CQ_INT(O, "iterations", n_iterations, CHANGES, 1000, 1, 1 << 20, "N", "t-SNE: steps of the descent")},
+    {CQ_NUMBER(O, "exaggeration", exaggeration, CHANGES, 12, 1, 1e6, "X",
+               "t-SNE: factor of neighbours' attraction in the first iterations")},
+    {CQ_INT(O, "exaggerated", n_exaggerated, CHANGES, 250, 0, 1 << 20, "N", "t-SNE: how many iterations these are")},
+    {CQ_NUMBER(O, "lr", learning_rate, CHANGES, 0, 0, 1e12, "RATE", "t-SNE: learning rate"),
+     .otherwise = "by the number of vectors"},
+    {CQ_COUNT(O, "seed", seed, CHANGES, 1, 0, 0, "N", "of the random numbers")},
+};
+#undef O
 
-static cq_status check(const cq_tsne_options *o, size_t n, cq_error *error) {
-  if (n > CQ_TSNE_MOST_VECTORS)
-    return cq_fail(error, CQ_ERR_ARGUMENT, "%zu vectors, expected at most %d for t-SNE", n, CQ_TSNE_MOST_VECTORS);
-  if (!(o->perplexity > 1 && o->perplexity < (double)n - 1))
-    return cq_fail(error, CQ_ERR_ARGUMENT,
-                   "the perplexity is %g, expected more than 1 and less than %zu, the neighbours that each of %zu "
-                   "vectors has",
-                   o->perplexity, n - 1, n);
-  if (o->n_iterations < 1 || o->n_exaggerated < 0)
-    return cq_fail(error, CQ_ERR_ARGUMENT, "%d iterations, %d exaggerated; expected 1 or more, 0 or more",
-                   o->n_iterations, o->n_exaggerated);
-  if (!(o->exaggeration >= 1 && o->exaggeration <= 1e6) || !(o->learning_rate >= 0 && o->learning_rate <= 1e12))
-    return cq_fail(error, CQ_ERR_ARGUMENT, "exaggeration %g and learning rate %g, expected 1 to 1e6 and 0 to 1e12",
-                   o->exaggeration, o->learning_rate);
-  return CQ_OK;
+const cq_option_group cq_group_tsne = {.name = "tsne", CQ_ROWS(cq_tsne_options, option_rows)};
+
+static cq_status check_size(const cq_tsne_options *o, size_t n, cq_error *error) {
+  if (n > CQ_TSNE_MAX_VECTORS)
+    return cq_fail(error, CQ_ERR_ARGUMENT, "%zu vectors, expected at most %d for t-SNE", n, CQ_TSNE_MAX_VECTORS);
+  if (o->perplexity < (double)n - 1) return CQ_OK;
+  return cq_fail(error, CQ_ERR_ARGUMENT,
+                 "perplexity is %g, expected less than %zu, the neighbours of each of %zu vectors", o->perplexity,
+                 n - 1, n);
 }
 
 /* --- how near the vectors are --- */
@@ -49,7 +55,7 @@ void cq_tsne_neighbours(double *p, size_t n, size_t self, double perplexity) {
   for (size_t j = 0; j < n; j++) mean += j == self ? 0 : (p[j] - least) / (double)(n - 1);
   /* From the nearest on and in units of the mean, so that beta begins near to where it ends. */
   for (size_t j = 0; j < n; j++) p[j] = mean > 0 ? (p[j] - least) / mean : 0;
-  for (int i = 0; i < MOST_HALVINGS; i++) {
+  for (int i = 0; i < MAX_HALVINGS; i++) {
     double weighted = 0;
     sum = 0;
     for (size_t j = 0; j < n; j++) {
@@ -58,7 +64,7 @@ void cq_tsne_neighbours(double *p, size_t n, size_t self, double perplexity) {
       sum += e, weighted += e * p[j];
     }
     const double entropy = log(sum) + beta * weighted / sum;
-    if (fabs(entropy - wanted) < 1e-10 || i == MOST_HALVINGS - 1) break;
+    if (fabs(entropy - wanted) < 1e-10 || i == MAX_HALVINGS - 1) break;
     if (entropy > wanted)
       low = beta, beta = isinf(high) ? beta * 2 : (low + high) / 2;
     else
@@ -177,8 +183,8 @@ static void step(double *y, double *velocity, double *gains, const double *gradi
   centre(y, n);
 }
 
-static cq_status descend(double *y, const double *p, double *work, size_t n, const cq_tsne_options *o, cq_context *ctx,
-                         cq_error *error) {
+static cq_status descend(double *y, double *divergence, const double *p, double *work, size_t n,
+                         const cq_tsne_options *o, cq_context *ctx, cq_error *error) {
   double *velocity = work, *gains = work + 2 * n, *gradient = work + 4 * n, *rows = work + 6 * n;
   const double rate = o->learning_rate > 0 ? o->learning_rate : fmax((double)n / o->exaggeration / 4, 50);
   for (size_t i = 0; i < 2 * n; i++) velocity[i] = 0, gains[i] = 1;
@@ -193,21 +199,22 @@ static cq_status descend(double *y, const double *p, double *work, size_t n, con
   for (size_t i = 0; i < 2 * n; i++)
     if (!isfinite(y[i]))
       return cq_fail(error, CQ_ERR_ARGUMENT, "the learning rate %g drives the points apart without end", rate);
-  if (o->divergence) *o->divergence = cq_tsne_gradient(gradient, p, y, n, 1, true, rows, ctx);
+  if (divergence) *divergence = cq_tsne_gradient(gradient, p, y, n, 1, true, rows, ctx);
   return CQ_OK;
 }
 
-cq_status cq_tsne(double *out, const float *vectors, size_t n, int dim, const cq_tsne_options *options, cq_context *ctx,
-                  cq_error *error) {
-  const cq_tsne_options o = options ? *options : cq_tsne_default_options();
-  cq_status status = cq_points_check(vectors, n, dim, error);
-  if (!status) status = check(&o, n, error);
+cq_status cq_tsne(double *out, double *divergence, const float *vectors, size_t n, int dim,
+                  const cq_tsne_options *options, cq_context *ctx, cq_error *error) {
+  cq_tsne_options o;
+  cq_status status = cq_options_take(&o, &cq_group_tsne, options, error);
+  if (!status) status = cq_points_check(vectors, n, dim, error);
+  if (!status) status = check_size(&o, n, error);
   if (status) return status;
   double *p = cq_alloc_array(n * n, sizeof *p), *work = cq_alloc_array(n * (6 + CQ_TSNE_WORK), sizeof *work);
   if (!p || !work) status = cq_fail_memory(error, "t-SNE");
   if (!status) status = start(out, vectors, n, dim, o.seed, ctx, error);
   if (!status) find_nearness(p, vectors, n, (size_t)dim, o.perplexity, ctx);
-  if (!status) status = descend(out, p, work, n, &o, ctx, error);
+  if (!status) status = descend(out, divergence, p, work, n, &o, ctx, error);
   cq_free(p);
   cq_free(work);
   return status;

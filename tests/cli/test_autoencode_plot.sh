@@ -171,7 +171,8 @@ refused "'zz'" space --model model --languages xx,zz pairs.tsv
 refused nowhere space --model nowhere pairs.tsv
 refused nowhere.tsv space --model model nowhere.tsv
 refused "less than 119" space --model model --by tsne --perplexity 119 pairs.tsv
-refused "more than 1" space --model model --by tsne --perplexity 1 pairs.tsv
+expect 2 autoencode plot space --model model --by tsne --perplexity 1 pairs.tsv
+stderr_has "--perplexity is 1, expected more than 1"
 head -n 1 pairs.tsv >one.tsv
 refused "2 vectors to project, expected at least 3" space --model model one.tsv
 refused "2 vectors to project, expected at least 3" space --model model --by tsne one.tsv

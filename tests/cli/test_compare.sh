@@ -73,7 +73,7 @@ expect 0 compare qrels24 one two --json --samples 5000 --seed 2
 cmp -s one-seed stdout && fail "the seed changes nothing"
 
 expect 2 compare qrels first
-expect 2 compare qrels first better --group 0
+expect 2 compare qrels first better --group -1
 expect 2 compare qrels first better --samples 0
 expect 2 compare qrels first better --test sign
 expect 1 compare qrels first better --measure mapp

@@ -41,7 +41,7 @@ for file in man/man1/calque.1 man/man1/calque-model-new.1 bash-completion/comple
 done
 
 # Every public header compiles alone, in C and in C++.
-for header in "$prefix"/include/calque/*.h; do
+for header in "$prefix"/include/calque/*.h "$prefix"/include/calque/extra/*.h; do
   cc -std=c11 -Wall -Wextra -Werror -fsyntax-only -x c -I"$prefix/include" "$header" || fail "$header alone, in C"
   c++ -std=c++17 -Wall -Wextra -Werror -fsyntax-only -x c++ -I"$prefix/include" "$header" || fail "$header alone, in C++"
 done

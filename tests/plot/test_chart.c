@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "base/memory.h"
-#include "calque/chart.h"
+#include "calque/extra/chart.h"
 #include "plot/axis.h"
 
 #include <float.h>

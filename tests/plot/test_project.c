@@ -10,7 +10,7 @@
 #include "base/context.h"
 #include "base/memory.h"
 #include "base/random.h"
-#include "calque/project.h"
+#include "calque/extra/project.h"
 #include "plot/tsne.h"
 
 #include <float.h>
@@ -187,8 +187,8 @@ static void clusters_stay_apart(void **state) {
   vectors_of_noise(vectors, N, DIM, 11);
   for (size_t i = 0; i < N; i++) vectors[i * DIM + 2] += i % 2 ? 20 : -20;
   cq_tsne_options o = cq_tsne_default_options();
-  o.perplexity = 10, o.divergence = &divergence;
-  assert_int_equal(cq_tsne(y, vectors, N, DIM, &o, NULL, NULL), CQ_OK);
+  o.perplexity = 10;
+  assert_int_equal(cq_tsne(y, &divergence, vectors, N, DIM, &o, NULL, NULL), CQ_OK);
   double within = 0, between = INFINITY, mean[2] = {0, 0};
   for (size_t i = 0; i < N; i++) {
     double nearest = INFINITY;
@@ -205,15 +205,15 @@ static void clusters_stay_apart(void **state) {
   assert_true(divergence > 0 && divergence < 1);
 
   /* The descent descends; other seeds, perplexities and lengths lead elsewhere. */
-  o.divergence = &longer, o.n_iterations = 20;
-  assert_int_equal(cq_tsne(again, vectors, N, DIM, &o, NULL, NULL), CQ_OK);
+  o.n_iterations = 20;
+  assert_int_equal(cq_tsne(again, &longer, vectors, N, DIM, &o, NULL, NULL), CQ_OK);
   assert_true(longer > divergence);
   assert_memory_not_equal(y, again, sizeof y);
   o.n_iterations = 1000, o.seed = 2;
-  assert_int_equal(cq_tsne(again, vectors, N, DIM, &o, NULL, NULL), CQ_OK);
+  assert_int_equal(cq_tsne(again, NULL, vectors, N, DIM, &o, NULL, NULL), CQ_OK);
   assert_memory_not_equal(y, again, sizeof y);
   o.seed = 1, o.perplexity = 11;
-  assert_int_equal(cq_tsne(again, vectors, N, DIM, &o, NULL, NULL), CQ_OK);
+  assert_int_equal(cq_tsne(again, NULL, vectors, N, DIM, &o, NULL, NULL), CQ_OK);
   assert_memory_not_equal(y, again, sizeof y);
 }
 
@@ -228,7 +228,7 @@ static void results_do_not_depend_on_threads(void **state) {
   o.n_iterations = 60;
   assert_int_equal(cq_context_open(&ctx, 3, NULL), CQ_OK);
   for (int t = 0; t < 2; t++) {
-    assert_int_equal(cq_tsne(y[t], vectors, N, DIM, &o, t ? ctx : NULL, NULL), CQ_OK);
+    assert_int_equal(cq_tsne(y[t], NULL, vectors, N, DIM, &o, t ? ctx : NULL, NULL), CQ_OK);
     assert_int_equal(cq_pca(places[t], NULL, vectors, N, DIM, 3, t ? ctx : NULL, NULL), CQ_OK);
   }
   assert_memory_equal(y[0], y[1], sizeof y[0]);
@@ -245,13 +245,13 @@ static void degenerate_vectors_are_laid_out(void **state) {
   for (size_t i = 0; i < N; i++) line[i] = (float)(i / 2), one[2 * i] = one[2 * i + 1] = 1;
   cq_tsne_options o = cq_tsne_default_options();
   o.perplexity = 5;
-  assert_int_equal(cq_tsne(y, line, N, 1, &o, NULL, NULL), CQ_OK);
+  assert_int_equal(cq_tsne(y, NULL, line, N, 1, &o, NULL, NULL), CQ_OK);
   for (size_t i = 0; i < 2 * N; i++) spread[i % 2] = fmax(spread[i % 2], fabs(y[i]));
   assert_true(spread[0] > 1 && spread[1] > 1);
-  assert_int_equal(cq_tsne(y, one, N, 2, &o, NULL, NULL), CQ_OK);
+  assert_int_equal(cq_tsne(y, NULL, one, N, 2, &o, NULL, NULL), CQ_OK);
   for (size_t i = 0; i < 2 * N; i++) assert_true(isfinite(y[i]));
   o.perplexity = 1.5;
-  assert_int_equal(cq_tsne(y, one, 3, 2, &o, NULL, NULL), CQ_OK); /* the fewest */
+  assert_int_equal(cq_tsne(y, NULL, one, 3, 2, &o, NULL, NULL), CQ_OK); /* the fewest */
 }
 
 /* --- errors --- */
@@ -276,10 +276,10 @@ static void progress_is_told_and_may_stop(void **state) {
   vectors_of_noise(vectors, 20, 3, 1);
   cq_tsne_options o = cq_tsne_default_options();
   o.perplexity = 5, o.n_iterations = 33, o.progress = listen, o.progress_context = &told;
-  assert_int_equal(cq_tsne(y, vectors, 20, 3, &o, NULL, &error), CQ_OK);
+  assert_int_equal(cq_tsne(y, NULL, vectors, 20, 3, &o, NULL, &error), CQ_OK);
   assert_true(told.calls >= 2 && told.last == 33 && told.n == 33);
   told = (struct told){.stop_at = 5};
-  assert_int_equal(cq_tsne(y, vectors, 20, 3, &o, NULL, &error), CQ_ERR_STOPPED);
+  assert_int_equal(cq_tsne(y, NULL, vectors, 20, 3, &o, NULL, &error), CQ_ERR_STOPPED);
   assert_non_null(strstr(error.message, "of 33"));
   assert_int_equal(told.calls, 1);
 }
@@ -294,7 +294,7 @@ static void bad_input_is_refused(void **state) {
   o.perplexity = 1.5;
   assert_int_equal(cq_pca(y, NULL, vectors, 2, 3, 2, NULL, &error), CQ_ERR_ARGUMENT);
   assert_string_equal(error.message, "2 vectors to project, expected at least 3");
-  assert_int_equal(cq_tsne(y, vectors, 2, 3, &o, NULL, &error), CQ_ERR_ARGUMENT);
+  assert_int_equal(cq_tsne(y, NULL, vectors, 2, 3, &o, NULL, &error), CQ_ERR_ARGUMENT);
   assert_string_equal(error.message, "2 vectors to project, expected at least 3");
   assert_int_equal(cq_pca(y, NULL, vectors, 20, 0, 1, NULL, &error), CQ_ERR_ARGUMENT);
   assert_non_null(strstr(error.message, "0 dimensions"));
@@ -302,41 +302,41 @@ static void bad_input_is_refused(void **state) {
     assert_int_equal(cq_pca(y, NULL, vectors, 20, 3, k, NULL, &error), CQ_ERR_ARGUMENT);
     assert_non_null(strstr(error.message, "of 3 dimensions, expected 1 to 3"));
   }
-  assert_int_equal(cq_tsne(y, vectors, CQ_TSNE_MOST_VECTORS + 1, 0, &o, NULL, &error), CQ_ERR_ARGUMENT);
-  float *many = calloc(CQ_TSNE_MOST_VECTORS + 1, sizeof *many);
-  assert_int_equal(cq_tsne(y, many, CQ_TSNE_MOST_VECTORS + 1, 1, &o, NULL, &error), CQ_ERR_ARGUMENT);
+  assert_int_equal(cq_tsne(y, NULL, vectors, CQ_TSNE_MAX_VECTORS + 1, 0, &o, NULL, &error), CQ_ERR_ARGUMENT);
+  float *many = calloc(CQ_TSNE_MAX_VECTORS + 1, sizeof *many);
+  assert_int_equal(cq_tsne(y, NULL, many, CQ_TSNE_MAX_VECTORS + 1, 1, &o, NULL, &error), CQ_ERR_ARGUMENT);
   assert_non_null(strstr(error.message, "5001 vectors, expected at most 5000"));
   free(many);
 
   static const double perplexities[] = {19, 30, 1, 0, -1, NAN, INFINITY};
   for (size_t i = 0; i < sizeof perplexities / sizeof *perplexities; i++) {
     o.perplexity = perplexities[i];
-    assert_int_equal(cq_tsne(y, vectors, 20, 3, &o, NULL, &error), CQ_ERR_ARGUMENT);
-    assert_non_null(strstr(error.message, "less than 19"));
+    assert_int_equal(cq_tsne(y, NULL, vectors, 20, 3, &o, NULL, &error), CQ_ERR_ARGUMENT);
+    assert_non_null(strstr(error.message, i < 2 ? "less than 19" : "expected more than 1"));
   }
-  assert_int_equal(cq_tsne(y, vectors, 20, 3, NULL, NULL, &error), CQ_ERR_ARGUMENT); /* 30 is too much for 20 */
+  assert_int_equal(cq_tsne(y, NULL, vectors, 20, 3, NULL, NULL, &error), CQ_ERR_ARGUMENT); /* 30 is too much for 20 */
   o.perplexity = 18.5, o.n_iterations = 1;
-  assert_int_equal(cq_tsne(y, vectors, 20, 3, &o, NULL, &error), CQ_OK);
+  assert_int_equal(cq_tsne(y, NULL, vectors, 20, 3, &o, NULL, &error), CQ_OK);
   const cq_tsne_options good = o;
   o.n_iterations = 0;
-  assert_int_equal(cq_tsne(y, vectors, 20, 3, &o, NULL, &error), CQ_ERR_ARGUMENT);
+  assert_int_equal(cq_tsne(y, NULL, vectors, 20, 3, &o, NULL, &error), CQ_ERR_ARGUMENT);
   o = good, o.n_exaggerated = -1;
-  assert_int_equal(cq_tsne(y, vectors, 20, 3, &o, NULL, &error), CQ_ERR_ARGUMENT);
+  assert_int_equal(cq_tsne(y, NULL, vectors, 20, 3, &o, NULL, &error), CQ_ERR_ARGUMENT);
   o = good, o.exaggeration = 0.5;
-  assert_int_equal(cq_tsne(y, vectors, 20, 3, &o, NULL, &error), CQ_ERR_ARGUMENT);
+  assert_int_equal(cq_tsne(y, NULL, vectors, 20, 3, &o, NULL, &error), CQ_ERR_ARGUMENT);
   o = good, o.learning_rate = -1;
-  assert_int_equal(cq_tsne(y, vectors, 20, 3, &o, NULL, &error), CQ_ERR_ARGUMENT);
+  assert_int_equal(cq_tsne(y, NULL, vectors, 20, 3, &o, NULL, &error), CQ_ERR_ARGUMENT);
 
   static const float no_numbers[] = {NAN, INFINITY, -INFINITY};
   for (size_t i = 0; i < 3; i++) {
     vectors[7 * 3 + 1] = no_numbers[i];
     assert_int_equal(cq_pca(y, NULL, vectors, 20, 3, 2, NULL, &error), CQ_ERR_ARGUMENT);
     assert_string_equal(error.message, "vector 8 of 20: number 2 of 3 is not finite");
-    assert_int_equal(cq_tsne(y, vectors, 20, 3, &good, NULL, &error), CQ_ERR_ARGUMENT);
+    assert_int_equal(cq_tsne(y, NULL, vectors, 20, 3, &good, NULL, &error), CQ_ERR_ARGUMENT);
     assert_string_equal(error.message, "vector 8 of 20: number 2 of 3 is not finite");
   }
   for (size_t i = 0; i < 60; i++) vectors[i] = i % 2 ? FLT_MAX : -FLT_MAX / 3; /* as far as floats go */
-  assert_int_equal(cq_tsne(y, vectors, 20, 3, &good, NULL, &error), CQ_OK);
+  assert_int_equal(cq_tsne(y, NULL, vectors, 20, 3, &good, NULL, &error), CQ_OK);
   for (size_t i = 0; i < 40; i++) assert_true(isfinite(y[i]));
 }
 
@@ -352,7 +352,7 @@ static void memory_runs_out(void **state) {
     cq_status status = CQ_ERR_MEMORY;
     while (status) {
       cq_alloc_fail_at(++at);
-      status = pca ? cq_pca(y, NULL, vectors, 20, 3, 2, NULL, NULL) : cq_tsne(y, vectors, 20, 3, &o, NULL, NULL);
+      status = pca ? cq_pca(y, NULL, vectors, 20, 3, 2, NULL, NULL) : cq_tsne(y, NULL, vectors, 20, 3, &o, NULL, NULL);
       assert_true(status == CQ_ERR_MEMORY || (status == CQ_OK && !cq_alloc_failed()));
       cq_alloc_fail_at(0);
     }

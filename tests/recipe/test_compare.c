@@ -4,7 +4,7 @@
 
 #include "base/memory.h"
 #include "base/slice.h"
-#include "calque/compare.h"
+#include "calque/extra/compare.h"
 
 /* Reciprocal rank of the one relevant document r: 1 / its rank. */
 static void write_run(const char *name, const int *ranks, const int *topics, size_t n) {
@@ -150,9 +150,10 @@ static void values_alone(void **state) {
   assert_true(r.n == 0 && r.difference == 0 && r.mean_a == 0 && r.p[CQ_TEST_T] == 1);
   assert_int_equal(cq_compare_values(&r, a, bad, 4, NULL, &error), CQ_ERR_ARGUMENT);
   assert_string_equal(error.message, "compare: pair 3 is 0.75 and nan, expected finite numbers");
-  const cq_compare_options no_samples = {0};
+  cq_compare_options no_samples = cq_compare_default_options();
+  no_samples.n_samples = 0;
   assert_int_equal(cq_compare_values(&r, a, b, 4, &no_samples, &error), CQ_ERR_ARGUMENT);
-  assert_string_equal(error.message, "compare: 0 samples, expected at least 1");
+  assert_string_equal(error.message, "samples is 0, expected at least 1");
   double p[] = {0.04, 0.01};
   assert_int_equal(cq_compare_corrected(p, p, 2, NULL), CQ_OK);
   assert_true(p[0] == 0.04 && p[1] == 0.02);

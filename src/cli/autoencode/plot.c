@@ -1,4 +1,6 @@
 /* calque autoencode plot space | losses: figures as SVG. */
+#include "calque/extra/chart.h"
+#include "calque/extra/project.h"
 #include "cli/autoencode/autoencode.h"
 #include "cli/encode/sentences.h"
 #include "cli/frame/output.h"
@@ -12,8 +14,8 @@
 
 #define OUTPUT_OPTION(owner)                                                                                           \
   {                                                                                                                    \
-    .name = "output", .letter = 'o', .type = CQ_OPTION_TEXT, .argument = "FILE", .offset = offsetof(owner, output),    \
-    .otherwise = "standard output", .help = "write the figure here, as SVG"                                            \
+    CQ_TEXT(owner, "output", output, CHANGES, "FILE", "write the figure here, as SVG"), .letter = 'o',                 \
+                                                                                        .otherwise = "standard output" \
   }
 
 /* Draws the charts and writes them. */
@@ -29,76 +31,33 @@ static int write_figure(const char *path, const cq_chart *charts, size_t n) {
 /* --- space --- */
 
 enum { BY_PCA, BY_TSNE };
-static const char *const ways[] = {"pca", "tsne", NULL};
+static const char *const methods[] = {"pca", "tsne", NULL};
 
 struct space_args {
   size_t size;
   const char *model, *languages, *output;
   int by, sentences, threads;
-  cq_tsne_options tsne;
   bool join, skip_bad;
+  const cq_tsne_options *tsne;
 };
 
-static void space_defaults(void *options) {
-  *(struct space_args *)options = (struct space_args){.sentences = 500, .tsne = cq_tsne_default_options()};
-}
-
 static const cq_option space_options[] = {
-    {.name = "model",
-     .letter = 'm',
-     .type = CQ_OPTION_TEXT,
-     .flags = CQ_OPTION_REQUIRED,
-     .argument = "DIR",
-     .offset = offsetof(struct space_args, model),
-     .help = "what `calque autoencode train` has written"},
-    {.name = "languages",
-     .letter = 'l',
-     .type = CQ_OPTION_TEXT,
-     .argument = "A,B",
-     .offset = offsetof(struct space_args, languages),
-     .otherwise = "the model's first two",
-     .help = "codes of the first and second column"},
-    {.name = "by",
-     .type = CQ_OPTION_CHOICE,
-     .argument = "HOW",
-     .choices = ways,
-     .offset = offsetof(struct space_args, by),
-     .help = "principal components, which keep distances as far as a plane can, or t-SNE, which keeps neighbours"},
-    {.name = "sentences",
-     .type = CQ_OPTION_INT,
-     .argument = "N",
-     .offset = offsetof(struct space_args, sentences),
-     .min = 2,
-     .max = 1 << 20,
-     .help = "pairs to draw; of more, so many at random"},
-    {.name = "join",
-     .type = CQ_OPTION_FLAG,
-     .offset = offsetof(struct space_args, join),
-     .help = "draw a line from each sentence to its translation"},
-    {.name = "perplexity",
-     .type = CQ_OPTION_NUMBER,
-     .argument = "X",
-     .offset = offsetof(struct space_args, tsne.perplexity),
-     .min = 1,
-     .max = CQ_TSNE_MOST_VECTORS,
-     .otherwise = "30, less for fewer than 46 pairs",
-     .help = "of --by tsne: how many neighbours count, about"},
-    {.name = "iterations",
-     .type = CQ_OPTION_INT,
-     .argument = "N",
-     .offset = offsetof(struct space_args, tsne.n_iterations),
-     .min = 1,
-     .max = 1 << 20,
-     .help = "of --by tsne"},
-    {.name = "seed",
-     .type = CQ_OPTION_COUNT,
-     .argument = "N",
-     .offset = offsetof(struct space_args, tsne.seed),
-     .help = "of the choice of pairs, and of where t-SNE starts"},
+    {CQ_TEXT(struct space_args, "model", model, CHANGES, "DIR", "what `calque autoencode train` has written"),
+     .letter = 'm', .flags = CQ_OPTION_REQUIRED},
+    {CQ_TEXT(struct space_args, "languages", languages, CHANGES, "A,B", "codes of the first and second column"),
+     .letter = 'l', .otherwise = "the model's first two"},
+    {CQ_CHOICE(
+        struct space_args, "by", by, CHANGES, BY_PCA, methods, "METHOD",
+        "principal components (PCA), which keep distances as far as a plane can, or t-SNE, which keeps neighbours")},
+    {CQ_INT(struct space_args, "sentences", sentences, CHANGES, 500, 2, 1 << 20, "N",
+            "pairs to draw; of more, a random sample")},
+    {CQ_FLAG(struct space_args, "join", join, CHANGES, "draw a line from each sentence to its translation")},
     OUTPUT_OPTION(struct space_args),
     CLI_SKIP_BAD(struct space_args, skip_bad),
     CLI_THREADS(struct space_args, threads),
 };
+static const cli_part space_parts[] = {{"tsne", offsetof(struct space_args, tsne)}, {0}};
+static const char *const not_of_plots[] = {"exaggeration", "exaggerated", "lr", NULL};
 
 /* Pairs as they are kept: n lines of the two texts, row by row, owned. */
 typedef struct sample {
@@ -200,13 +159,13 @@ static int project(double *places, char labels[2][64], char *way, size_t way_siz
     snprintf(way, way_size, "by principal components");
     return CLI_OK;
   }
-  cq_tsne_options o = args->tsne;
+  cq_tsne_options o = *args->tsne;
   cli_progress progress = cli_progress_start();
   double divergence, most = fmax(1.5, (double)(n - 1) / 3); /* what holds more is no neighbourhood */
   if (!cli_given(call, "perplexity") && o.perplexity > most) o.perplexity = most;
-  o.divergence = &divergence, o.progress = watch, o.progress_context = &progress;
+  o.progress = watch, o.progress_context = &progress;
   cli_stop_catch();
-  const cq_status status = cq_tsne(places, vectors, n, dim, &o, ctx, &error);
+  const cq_status status = cq_tsne(places, &divergence, vectors, n, dim, &o, ctx, &error);
   cli_progress_clear(&progress);
   if (status) return cli_fail_error(&error);
   cli_note("Kullback-Leibler divergence %.4f after %d iterations", divergence, o.n_iterations);
@@ -275,15 +234,15 @@ static int run_space(const cli_call *call) {
                       .skip_bad = args->skip_bad};
   if (args->by == BY_PCA && (cli_given(call, "perplexity") || cli_given(call, "iterations")))
     return cli_usage(call->path, "--perplexity and --iterations say how --by tsne goes");
-  if (args->by == BY_TSNE && 2 * args->sentences > CQ_TSNE_MOST_VECTORS)
+  if (args->by == BY_TSNE && 2 * args->sentences > CQ_TSNE_MAX_VECTORS)
     return cli_usage(call->path, "--sentences is %d, --by tsne takes %d pairs at most", args->sentences,
-                     CQ_TSNE_MOST_VECTORS / 2);
+                     CQ_TSNE_MAX_VECTORS / 2);
   int code = args->languages ? cli_two_codes(languages, codes, call->path, args->languages) : CLI_OK;
   if (code) return code;
   code = cli_open_context(&ctx, args->threads);
   if (code == CLI_OK && cq_autoencoder_open(&model, args->model, &error)) code = cli_fail_error(&error);
   for (size_t c = 0; c < 2 && code == CLI_OK && !args->languages; c++) languages[c] = cq_autoencoder_language(model, c);
-  if (code == CLI_OK) code = take_sample(&s, &in, (size_t)args->sentences, args->tsne.seed);
+  if (code == CLI_OK) code = take_sample(&s, &in, (size_t)args->sentences, args->tsne->seed);
   if (code == CLI_OK) code = encode(&vectors, &dim, model, languages, &s, ctx);
   if (code == CLI_OK && !(places = malloc(4 * s.n * sizeof *places))) code = cli_fail("out of memory");
   if (code == CLI_OK) code = project(places, labels, way, sizeof way, vectors, 2 * s.n, dim, call, ctx);
@@ -299,17 +258,17 @@ static int run_space(const cli_call *call) {
 
 static const cli_command plot_space = {
     .name = "space",
-    .summary = "where two languages' sentences lie in the space that they share",
+    .summary = "plot two languages' sentences in the shared space (PCA or t-SNE)",
     .arguments = "[PAIRS...]",
-    .min_arguments = 0,
     .max_arguments = -1,
     .description = "PAIRS are files of two columns between tabs, or standard input. Each sentence is a point, in the "
                    "colour of its language; translations should lie together. t-SNE takes time and memory by the "
                    "square of the sentences, of which it takes 5,000 at most, and its distances between what is far "
-                   "apart mean nothing.",
+                   "apart mean nothing. For fewer than 46 pairs its perplexity is less than 30.",
     .example = "calque autoencode plot space --model fr-it --by tsne --join test.tsv.gz -o space.svg",
     CLI_OPTIONS(struct space_args, space_options),
-    .defaults = space_defaults,
+    .parts = space_parts,
+    .taken = not_of_plots,
     .run = run_space,
 };
 
@@ -322,14 +281,9 @@ struct losses_args {
 };
 
 static const cq_option losses_options[] = {
-    {.name = "smooth",
-     .type = CQ_OPTION_INT,
-     .argument = "N",
-     .offset = offsetof(struct losses_args, smooth),
-     .min = 1,
-     .max = 1 << 30,
-     .otherwise = "about a 200th of all",
-     .help = "steps, the mean of which is a point of a line"},
+    {CQ_INT(struct losses_args, "smooth", smooth, CHANGES, 0, 1, 1 << 30, "N",
+            "steps that are averaged to a point of a line"),
+     .otherwise = "about a 200th of all"},
     OUTPUT_OPTION(struct losses_args),
 };
 

@@ -1,5 +1,6 @@
 /* calque eval bucc: mined pairs against gold. The first GOLD and PAIRS choose the threshold; the second, if there is
  * one, is judged by it. */
+#include "calque/extra/chart.h"
 #include "cli/frame/command.h"
 #include "cli/frame/output.h"
 #include "cli/frame/report.h"
@@ -15,37 +16,17 @@ struct args {
   bool json, csv;
 };
 
-static void defaults(void *options) {
-  *(struct args *)options = (struct args){.sweep = 0, .errors = 0};
-}
-
 static const cq_option options[] = {
-    {.name = "sweep",
-     .type = CQ_OPTION_INT,
-     .argument = "N",
-     .offset = offsetof(struct args, sweep),
-     .min = 2,
-     .max = 1000,
-     .otherwise = "none",
-     .help = "add a row for each of N thresholds, evenly from the lowest score to the highest"},
-    {.name = "errors",
-     .type = CQ_OPTION_INT,
-     .argument = "N",
-     .offset = offsetof(struct args, errors),
-     .min = 1,
-     .otherwise = "none",
-     .help =
-         "list the N best-scored pairs of the last PAIRS that gold lacks, on standard error: gold misses true pairs"},
-    {.name = "curve",
-     .type = CQ_OPTION_TEXT,
-     .argument = "FILE.svg",
-     .offset = offsetof(struct args, curve),
-     .help = "draw precision over recall of the last PAIRS"},
+    {CQ_INT(struct args, "sweep", sweep, CHANGES, 0, 2, 1000, "N",
+            "add a row for each of N thresholds, evenly from the lowest score to the highest"),
+     .otherwise = "none"},
+    {CQ_INT(
+         struct args, "errors", errors, CHANGES, 0, 1, 0, "N",
+         "list the N best-scored pairs of the last PAIRS that gold lacks, on standard error: gold misses true pairs"),
+     .otherwise = "none"},
+    {CQ_TEXT(struct args, "curve", curve, CHANGES, "FILE.svg", "draw the precision-recall curve of the last PAIRS")},
     CLI_JSON(struct args, json),
-    {.name = "csv",
-     .type = CQ_OPTION_FLAG,
-     .offset = offsetof(struct args, csv),
-     .help = "print comma-separated values"},
+    CLI_CSV(struct args, csv),
 };
 
 /* One row of the table. */
@@ -190,7 +171,7 @@ static int read_set(cq_labelled *out, const char *gold, const char *pairs) {
   return CLI_OK;
 }
 
-static int run(const cli_call *call) {
+static int run_bucc(const cli_call *call) {
   const struct args *args = call->options;
   const char *const *names = call->arguments;
   cq_labelled sets[2] = {{0}, {0}};
@@ -233,6 +214,5 @@ const cli_command cli_eval_bucc = {
         "second two are judged by it. Pairs that 'calque mine --text' printed are judged by their cosine as well.",
     .example = "calque eval bucc de-en.train.gold train-pairs.tsv de-en.test.gold test-pairs.tsv --errors 20",
     CLI_OPTIONS(struct args, options),
-    .defaults = defaults,
-    .run = run,
+    .run = run_bucc,
 };

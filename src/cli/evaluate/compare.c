@@ -1,4 +1,5 @@
-/* calque compare: are runs different by more than chance? */
+/* calque compare: do runs differ significantly? */
+#include "calque/extra/compare.h"
 #include "cli/frame/command.h"
 #include "cli/frame/report.h"
 
@@ -10,59 +11,16 @@ static const char *const tests[] = {"wilcoxon", "t", "randomisation", "all", NUL
 
 struct args {
   size_t size;
-  cli_list measures;
   int test;
-  cq_compare_options o;
   bool json;
 };
 
-#define AT(field) .offset = offsetof(struct args, field)
-
 static const cq_option options[] = {
-    {.name = "measure",
-     .type = CQ_OPTION_TEXTS,
-     .count_offset = offsetof(struct args, measures.n),
-     .argument = "NAME",
-     AT(measures),
-     .otherwise = "map",
-     .help = "what to compare, as 'calque eval retrieval' names it"},
-    {.name = "test",
-     .type = CQ_OPTION_CHOICE,
-     .argument = "TEST",
-     AT(test),
-     .choices = tests,
-     .help = "of the differences' signed ranks, of their mean under a normal distribution, or under random signs"},
-    {.name = "group",
-     .letter = 'g',
-     .type = CQ_OPTION_COUNT,
-     .argument = "N",
-     AT(o.topics_per_group),
-     .min = 1,
-     .otherwise = "topics are tested",
-     .help = "test means over groups of N consecutive topic numbers: 1 to N, N + 1 to 2 N and so on"},
-    {.name = "all-pairs",
-     .letter = 'a',
-     .type = CQ_OPTION_FLAG,
-     AT(o.all_pairs),
-     .help = "compare every two runs; else all to the first"},
-    {.name = "samples",
-     .type = CQ_OPTION_COUNT,
-     .argument = "N",
-     AT(o.n_samples),
-     .min = 1,
-     .help = "random signs to try where there are more than 20 differences"},
-    {.name = "seed", .type = CQ_OPTION_COUNT, .argument = "N", AT(o.seed), .help = "of the random signs"},
-    {.name = "double",
-     .type = CQ_OPTION_FLAG,
-     AT(o.in_double),
-     .help = "compare scores in double precision, as trec_eval 10 does; else in f32, as 9 does"},
+    {CQ_CHOICE(
+        struct args, "test", test, CHANGES, CQ_TEST_WILCOXON, tests, "TEST",
+        "Wilcoxon's signed-rank test, Student's paired t-test, or Fisher's randomisation test, of random signs")},
     CLI_JSON(struct args, json),
 };
-
-static void defaults(void *values) {
-  struct args *args = values;
-  args->o = cq_compare_default_options();
-}
 
 /* ---- a table ---- */
 
@@ -85,14 +43,14 @@ static void result_cells(cli_table *table, const cq_comparison *r, int test) {
   }
 }
 
-static bool print_table(const cq_comparisons *c, size_t measure, const char *const *runs, const struct args *args) {
+static bool print_table(const cq_comparisons *c, size_t measure, const char *const *runs, int test, bool all_pairs) {
   const size_t n_pairs = cq_comparisons_n_pairs(c);
-  const size_t n_tests = args->test == TEST_ALL ? CQ_N_TESTS : 1, n_before = args->o.all_pairs ? 4 : 2;
+  const size_t n_tests = test == TEST_ALL ? CQ_N_TESTS : 1, n_before = all_pairs ? 4 : 2;
   const char *name = cq_comparisons_measure(c, measure);
   cli_table table = {.n_columns = n_before + 3 + 2 * n_tests};
   cli_table_cell(&table, "run");
   cli_table_cell(&table, "%s", name);
-  if (args->o.all_pairs) {
+  if (all_pairs) {
     cli_table_cell(&table, "against");
     cli_table_cell(&table, "%s", name);
   }
@@ -100,11 +58,11 @@ static bool print_table(const cq_comparisons *c, size_t measure, const char *con
   cli_table_cell(&table, "%%");
   cli_table_cell(&table, "won/lost/tied");
   for (int t = 0; t < CQ_N_TESTS; t++) {
-    if (args->test != TEST_ALL && args->test != t) continue;
+    if (test != TEST_ALL && test != t) continue;
     cli_table_cell(&table, "p %s", tests[t]);
     cli_table_cell(&table, "Holm   ");
   }
-  if (!args->o.all_pairs) {
+  if (!all_pairs) {
     cli_table_cell(&table, "%s", runs[0]);
     cli_table_cell(&table, "%.4f", cq_comparisons_result(c, 0, measure)->mean_a);
     for (size_t i = 2; i < table.n_columns; i++) cli_table_cell(&table, "%s", "");
@@ -113,11 +71,11 @@ static bool print_table(const cq_comparisons *c, size_t measure, const char *con
     const cq_comparison *r = cq_comparisons_result(c, pair, measure);
     cli_table_cell(&table, "%s", runs[cq_comparisons_second(c, pair)]);
     cli_table_cell(&table, "%.4f", r->mean_b);
-    if (args->o.all_pairs) {
+    if (all_pairs) {
       cli_table_cell(&table, "%s", runs[cq_comparisons_first(c, pair)]);
       cli_table_cell(&table, "%.4f", r->mean_a);
     }
-    result_cells(&table, r, args->test);
+    result_cells(&table, r, test);
   }
   const bool failed = table.failed;
   if (!failed) cli_table_print(&table, stdout, false);
@@ -125,14 +83,14 @@ static bool print_table(const cq_comparisons *c, size_t measure, const char *con
   return !failed;
 }
 
-static bool print_tables(const cq_comparisons *c, const char *const *runs, const struct args *args) {
+static bool print_tables(const cq_comparisons *c, const char *const *runs, int test, const cq_compare_options *o) {
   const size_t n_pairs = cq_comparisons_n_pairs(c);
-  if (args->o.topics_per_group)
+  if (o->topics_per_group)
     printf("%zu groups of %zu topics\n\n", cq_comparisons_n_groups(c), cq_comparisons_n_topics(c));
   else
     printf("%zu topics\n\n", cq_comparisons_n_topics(c));
   for (size_t m = 0; m < cq_comparisons_n_measures(c); m++) {
-    if (!print_table(c, m, runs, args)) return false;
+    if (!print_table(c, m, runs, test, o->all_pairs)) return false;
     printf("\n");
   }
   printf("* p < 0.05, ** p < 0.01, two-sided, after Holm's correction for %zu comparison%s a measure\n", n_pairs,
@@ -167,19 +125,18 @@ static void print_json(const cq_comparisons *c, size_t pair, size_t measure, con
   printf("}\n");
 }
 
-static int run(const cli_call *call) {
+static int run_compare(const cli_call *call) {
   const struct args *args = call->options;
   const char *const *runs = call->arguments + 1;
-  cq_compare_options o = args->o;
-  o.measures = args->measures.n ? args->measures.items : NULL, o.n_measures = args->measures.n;
   cq_error error = {0};
   cq_comparisons *c;
   int code = CLI_OK;
-  if (cq_compare_runs(&c, call->arguments[0], runs, call->n_arguments - 1, &o, &error)) return cli_fail_error(&error);
+  if (cq_compare_runs(&c, call->arguments[0], runs, call->n_arguments - 1, call->library, &error))
+    return cli_fail_error(&error);
   if (args->json) {
     for (size_t m = 0; m < cq_comparisons_n_measures(c); m++)
       for (size_t pair = 0; pair < cq_comparisons_n_pairs(c); pair++) print_json(c, pair, m, runs);
-  } else if (!print_tables(c, runs, args)) {
+  } else if (!print_tables(c, runs, args->test, call->library)) {
     code = cli_fail("out of memory");
   }
   cq_comparisons_free(c);
@@ -188,7 +145,7 @@ static int run(const cli_call *call) {
 
 const cli_command cli_compare = {
     .name = "compare",
-    .summary = "whether ranked runs differ by more than chance",
+    .summary = "whether ranked runs differ significantly",
     .arguments = "QRELS RUN RUN...",
     .min_arguments = 3,
     .max_arguments = -1,
@@ -200,7 +157,7 @@ const cli_command cli_compare = {
         "are no independent evidence: --group tests the means of each source. Wilcoxon's test is exact for up to 50 "
         "differences without ties, randomisation for up to 20; beyond, the one is approximated and the other sampled.",
     .example = "calque compare qrels.txt before.txt after.txt --measure map --measure P_10 --test all",
+    .group = "compare",
     CLI_OPTIONS(struct args, options),
-    .defaults = defaults,
-    .run = run,
+    .run = run_compare,
 };

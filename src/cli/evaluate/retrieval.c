@@ -4,32 +4,12 @@
 
 struct args {
   size_t size;
-  cli_list measures;
-  bool per_topic, complete, in_double, json;
+  bool per_topic, json;
 };
 
 static const cq_option options[] = {
-    {.name = "measure",
-     .type = CQ_OPTION_TEXTS,
-     .count_offset = offsetof(struct args, measures.n),
-     .argument = "NAME",
-     .offset = offsetof(struct args, measures),
-     .help = "map, Rprec, bpref, recip_rank, ndcg, num_ret, num_rel, num_rel_ret, or with a cutoff P_10, recall_100, "
-             "ndcg_cut_10; else the usual ones"},
-    {.name = "per-topic",
-     .letter = 'q',
-     .type = CQ_OPTION_FLAG,
-     .offset = offsetof(struct args, per_topic),
-     .help = "print each topic's figures before those over all"},
-    {.name = "complete",
-     .letter = 'c',
-     .type = CQ_OPTION_FLAG,
-     .offset = offsetof(struct args, complete),
-     .help = "count topics that the run has nothing for, as found nothing; else they are left out"},
-    {.name = "double",
-     .type = CQ_OPTION_FLAG,
-     .offset = offsetof(struct args, in_double),
-     .help = "compare scores in double precision, as trec_eval 10 does; else in f32, as 9 does"},
+    {CQ_FLAG(struct args, "per-topic", per_topic, CHANGES, "print each topic's figures before those over all"),
+     .letter = 'q'},
     CLI_JSON(struct args, json),
 };
 
@@ -59,14 +39,13 @@ static void print_lines(const cq_retrieval_eval *r, long topic) {
            cq_retrieval_eval_is_count(r, m) ? 0 : 4, figure(r, topic, m));
 }
 
-static int run(const cli_call *call) {
+static int run_retrieval(const cli_call *call) {
   const struct args *args = call->options;
-  const cq_retrieval_eval_options o = {args->measures.n ? args->measures.items : NULL, args->measures.n, args->complete,
-                                       args->in_double};
   void (*const print)(const cq_retrieval_eval *, long) = args->json ? print_json : print_lines;
   cq_error error = {0};
   cq_retrieval_eval *r;
-  if (cq_eval_retrieval(&r, call->arguments[0], call->arguments[1], &o, &error)) return cli_fail_error(&error);
+  if (cq_eval_retrieval(&r, call->arguments[0], call->arguments[1], call->library, &error))
+    return cli_fail_error(&error);
   for (size_t t = 0; args->per_topic && t < cq_retrieval_eval_n_topics(r); t++) print(r, (long)t);
   print(r, ALL);
   cq_retrieval_eval_free(r);
@@ -75,7 +54,7 @@ static int run(const cli_call *call) {
 
 const cli_command cli_eval_retrieval = {
     .name = "retrieval",
-    .summary = "precision, recall and their like of ranked documents",
+    .summary = "MAP, nDCG, precision, recall of ranked documents",
     .arguments = "QRELS RUN",
     .min_arguments = 2,
     .max_arguments = 2,
@@ -84,6 +63,7 @@ const cli_command cli_eval_retrieval = {
         "iteration, document and relevance; plain or gzipped. Prints lines of measure, topic and figure, as "
         "trec_eval does, with trec_eval's figures.",
     .example = "calque eval retrieval qrels.txt run.txt --measure map --measure ndcg_cut_10",
+    .group = "retrieval-eval",
     CLI_OPTIONS(struct args, options),
-    .run = run,
+    .run = run_retrieval,
 };

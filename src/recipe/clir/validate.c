@@ -3,7 +3,7 @@
 #include "base/context.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "calque/compare.h"
+#include "calque/extra/compare.h"
 #include "recipe/clir/clir.h"
 
 #include <math.h>

@@ -13,6 +13,7 @@
   X(bleu)                                                                                                              \
   X(chrf)                                                                                                              \
   X(cluster)                                                                                                           \
+  X(compare)                                                                                                           \
   X(corpus_convert)                                                                                                    \
   X(corpus_dedup)                                                                                                      \
   X(corpus_filter)                                                                                                     \
@@ -33,10 +34,12 @@
   X(meteor)                                                                                                            \
   X(mine)                                                                                                              \
   X(nearest)                                                                                                           \
+  X(retrieval_eval)                                                                                                    \
   X(search)                                                                                                            \
   X(student)                                                                                                           \
   X(training)                                                                                                          \
   X(translate)                                                                                                         \
+  X(tsne)                                                                                                              \
   X(words)
 
 #define DECLARE(name) extern const cq_option_group cq_group_##name;

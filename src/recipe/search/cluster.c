@@ -16,7 +16,7 @@ struct cq_clustering {
 
 #define O cq_cluster_options
 static const cq_option option_rows[] = {
-    {CQ_TEXT(O, "file", file, CHANGES, "FILE", "the sentences, or vectors")},
+    {CQ_TEXT(O, "file", file, CHANGES, "FILE", "the sentences, or vectors"), .flags = CQ_OPTION_REQUIRED},
     {CQ_TEXT(O, "model", model, CHANGES, "MODEL",
              "encodes the sentences: a directory, or a name in the local Hugging Face cache"),
      .letter = 'm', .otherwise = "FILE holds vectors"},
@@ -38,9 +38,8 @@ static const cq_option option_rows[] = {
 
 static cq_status check_cluster(const void *options, cq_error *error) {
   const cq_cluster_options *o = options;
-  if (!o->file) return cq_fail(error, CQ_ERR_ARGUMENT, "a file is needed");
-  if (o->model && o->raw_dim) return cq_fail(error, CQ_ERR_ARGUMENT, "dim is for files of vectors, without a model");
-  return CQ_OK;
+  if (!o->model || !o->raw_dim) return CQ_OK;
+  return cq_fail(error, CQ_ERR_ARGUMENT, "dim is for files of vectors, without a model");
 }
 
 const cq_option_group cq_group_cluster = {

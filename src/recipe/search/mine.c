@@ -33,7 +33,8 @@ static const char *const filters[] = {"copies", "numbers", "links", NULL}; /* CQ
 
 #define O cq_mine_options
 static const cq_option option_rows[] = {
-    {CQ_TEXT(O, "source", source, CHANGES, "FILE", "sentences, or vectors, of one language")},
+    {CQ_TEXT(O, "source", source, CHANGES, "FILE", "sentences, or vectors, of one language"),
+     .flags = CQ_OPTION_REQUIRED},
     {CQ_TEXT(O, "target", target, CHANGES, "FILE", "those of the other; without, pairs are sought within source")},
     {CQ_TEXT(O, "model", model, CHANGES, "MODEL",
              "encodes the sentences: a directory, or a name in the local Hugging Face cache"),
@@ -58,7 +59,6 @@ static const cq_option option_rows[] = {
 
 static cq_status check_mine(const void *options, cq_error *error) {
   const cq_mine_options *o = options;
-  if (!o->source) return cq_fail(error, CQ_ERR_ARGUMENT, "a source file is needed");
   if (!o->target && o->gold)
     return cq_fail(error, CQ_ERR_ARGUMENT, "threshold-from is for pairs between two files, a source and a target");
   if (!o->model && (o->drop || o->gold))

@@ -1,4 +1,4 @@
-/* Whether one ranked run is better than another by more than chance: paired tests over topics.
+/* Significance of the difference between ranked runs: paired tests over topics.
  *
  *   const char *runs[] = {"before.txt", "after.txt"};
  *   cq_comparisons *c;
@@ -8,10 +8,14 @@
  *   cq_comparisons_free(c);
  *
  * What is tested are values of one measure in pairs, one pair a topic, or a pair of means over a group of topics that
- * are no independent evidence of their own, such as the queries made of one article. All tests are two-sided. */
-#ifndef CALQUE_COMPARE_H
-#define CALQUE_COMPARE_H
+ * are no independent evidence of their own, such as the queries made of one article. All tests are two-sided.
+ *
+ * Outside the promise of a stable ABI: what is declared here may change with any release, and calque/calque.h leaves it
+ * out. */
+#ifndef CALQUE_EXTRA_COMPARE_H
+#define CALQUE_EXTRA_COMPARE_H
 
+#include "calque/options.h"
 #include "calque/slice.h"
 #include "calque/status.h"
 
@@ -44,21 +48,21 @@ typedef struct cq_comparison {
   bool exact[CQ_N_TESTS];
 } cq_comparison;
 
-typedef struct cq_compare_options {
-  const char *const *measures; /* as cq_eval_retrieval knows them; NULL: map */
+typedef struct cq_compare_options { /* group "compare" */
+  size_t size;
+  const char *const *measures; /* as cq_eval_retrieval knows them; none: map */
   size_t n_measures;
-  uint64_t
-      topics_per_group; /* test means over groups of so many consecutive topic numbers (cq_topic_group); 0: topics */
-  bool all_pairs;       /* compare each run to each later one; else every other run to the first */
-  bool in_double;       /* as in cq_retrieval_eval_options */
-  uint64_t n_samples, seed; /* of randomisation, where it cannot try all signs */
+  uint64_t topics_per_group; /* test means over groups of consecutive topic numbers (cq_topic_group); 0: topics */
+  bool all_pairs;            /* compare each run to each later one; else every other run to the first */
+  bool in_double;            /* as in cq_retrieval_eval_options */
+  uint64_t n_samples, seed;  /* of randomisation, where it cannot try all signs */
 } cq_compare_options;
-CQ_API cq_compare_options cq_compare_default_options(void); /* 100,000 samples, seed 0 */
+CQ_DEFAULT_OPTIONS(cq_compare_options, cq_compare_default_options, "compare") /* 100,000 samples, seed 0 */
 
 /* Compares n pairs of values.
  *   a, b      [n]
- *   options   NULL for the defaults; only n_samples and seed are looked at
- * Errors: CQ_ERR_ARGUMENT with the pair (from 1) for values that are not finite, and for no samples; CQ_ERR_MEMORY. */
+ *   options   NULL for the defaults; only n_samples and seed are used
+ * Errors: CQ_ERR_ARGUMENT with the pair (from 1) for values that are not finite, and for options out of range; CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_compare_values(cq_comparison *out, const double *a, const double *b, size_t n,
                                                const cq_compare_options *options, cq_error *error);
 
@@ -77,7 +81,7 @@ typedef struct cq_comparisons cq_comparisons;
  *   options   NULL for the defaults
  * Topics are those that are judged and for which any of the runs has a document; a run that has none counts there as
  * one that found nothing. The mean of a run is over what is tested: with groups over the groups' means.
- * Errors: CQ_ERR_ARGUMENT for fewer than two runs, no samples, or a topic that is no number where groups are asked for;
+ * Errors: CQ_ERR_ARGUMENT for fewer than two runs, options out of range, or a topic that is no number where groups are asked for;
  * else those of cq_eval_retrieval. */
 CQ_API CQ_MUST_USE cq_status cq_compare_runs(cq_comparisons **out, const char *judgements, const char *const *runs,
                                              size_t n_runs, const cq_compare_options *options, cq_error *error);

@@ -3,9 +3,11 @@
  *   cq_chart chart = {.title = "de-en", .x_label = "recall", .y_label = "precision", .x = {0, 1}, .y = {0, 1}};
  *   chart.series = &(cq_chart_series){.name = "margin", .x = recall, .y = precision, .n = n}, chart.n_series = 1;
  *   cq_chart_svg(&svg, &chart, 1, &err);                         // cq_free(svg)
- */
-#ifndef CALQUE_CHART_H
-#define CALQUE_CHART_H
+ *
+ * Outside the promise of a stable ABI: what is declared here may change with any release, and calque/calque.h leaves it
+ * out. */
+#ifndef CALQUE_EXTRA_CHART_H
+#define CALQUE_EXTRA_CHART_H
 
 #include "calque/status.h"
 
