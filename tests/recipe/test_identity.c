@@ -13,7 +13,7 @@ static cq_run_identity make(double rate, uint64_t batch, bool shuffled, const ch
   cq_run_identity id = {0};
   cq_run_identity_number(&id, "lr", rate);
   cq_run_identity_count(&id, "batch", batch);
-  cq_run_identity_flag(&id, "shuffled", shuffled);
+  cq_run_identity_text(&id, "shuffled", shuffled ? "yes" : "no");
   cq_run_identity_text(&id, "schedule", schedule);
   cq_run_identity_file(&id, batch == 64 ? "train.tsv" : "moved.tsv", (cq_identity){text, 1});
   cq_run_identity_fingerprint(&id, "teacher", "0f");

@@ -36,10 +36,6 @@ void cq_run_identity_count(cq_run_identity *id, const char *name, uint64_t value
   cq_run_identity_text(id, name, text);
 }
 
-void cq_run_identity_flag(cq_run_identity *id, const char *name, bool value) {
-  cq_run_identity_text(id, name, value ? "yes" : "no");
-}
-
 void cq_run_identity_contents(cq_run_identity *id, const char *name, cq_identity contents) {
   char hex[CQ_IDENTITY_HEX];
   cq_identity_hex(hex, contents);

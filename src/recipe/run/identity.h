@@ -19,7 +19,6 @@ typedef struct cq_run_identity {
 void cq_run_identity_text(cq_run_identity *id, const char *name, const char *value); /* value NULL: not set */
 void cq_run_identity_number(cq_run_identity *id, const char *name, double value);
 void cq_run_identity_count(cq_run_identity *id, const char *name, uint64_t value);
-void cq_run_identity_flag(cq_run_identity *id, const char *name, bool value);
 /* What a file or a model holds; a model as cq_encoder_fingerprint has it. */
 void cq_run_identity_contents(cq_run_identity *id, const char *name, cq_identity contents);
 void cq_run_identity_file(cq_run_identity *id, const char *path, cq_identity contents); /* of text */

@@ -29,7 +29,6 @@ typedef struct cq_run_stage {
 } cq_run_stage;
 
 typedef struct cq_run_task {
-  const char *name;
   int n_stages;
   /* Says what a stage is, and gets ready for it; from a checkpoint that was saved in it, or, NULL, from where the last
    * ended. Called again for a stage that is gone on with in a new process. */

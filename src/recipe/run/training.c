@@ -130,20 +130,6 @@ static bool measures(const cq_training *r) {
   return r->dev.n_parallel + r->dev.n_sts > 0;
 }
 
-cq_status cq_training_begin(cq_training *r, uint64_t n_pairs, cq_error *error) {
-  const cq_training_options *o = r->o;
-  cq_status status = CQ_OK;
-  /* The untrained encoder, for the card's "before"; of a resumed run too, whose weights are not restored yet. */
-  if (measures(r)) {
-    status = cq_dev_evaluate(&r->before, &r->dev, r->encoder, r->teacher, r->ctx, error);
-    r->has_before = !status;
-  }
-  const double pairs_per_step = (double)o->batch_pairs * o->accumulate;
-  r->n_pairs = n_pairs;
-  r->n_steps = o->steps ? o->steps : (uint64_t)ceil(o->epochs * (double)n_pairs / pairs_per_step);
-  return status;
-}
-
 static cq_status begin_stage(cq_run_stage *out, void *context, int number, const cq_checkpoint *from, cq_error *error) {
   cq_training *r = context;
   const cq_training_options *o = r->o;
@@ -334,10 +320,18 @@ void cq_training_close(cq_training *r) {
   cq_dev_sets_free(&r->dev);
 }
 
-cq_status cq_training_run(cq_training *r, cq_training_result *result, cq_error *error) {
+cq_status cq_training_run(cq_training *r, uint64_t n_pairs, cq_training_result *result, cq_error *error) {
   cq_run_identity identity = {0};
   const cq_run_state *end = &r->run.state;
+  const double pairs_per_step = (double)r->o->batch_pairs * r->o->accumulate;
+  r->n_pairs = n_pairs;
+  r->n_steps = r->o->steps ? r->o->steps : (uint64_t)ceil(r->o->epochs * (double)n_pairs / pairs_per_step);
   cq_status status = identify(&identity, r, error);
+  /* The untrained encoder, for the card's "before"; of a resumed run too, whose weights are not restored yet. */
+  if (!status && measures(r)) {
+    status = cq_dev_evaluate(&r->before, &r->dev, r->encoder, r->teacher, r->ctx, error);
+    r->has_before = !status;
+  }
   if (!status) status = cq_run_start(&r->run, error);
   if (!status) status = cq_run_all(&r->run, &identity, error);
   if (!status && result)

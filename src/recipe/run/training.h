@@ -1,7 +1,7 @@
 /* What runs that train an encoder (run.h) have in common, whatever it learns from: its steps, what it is measured by on
  * the way, its log, its model card. Who learns says in a task how a batch is made and computed.
  *
- *   open ──▶ (the task reads its data, opens its encoder) ──▶ begin ──▶ run ──▶ close */
+ *   open ──▶ (the task reads its data, opens its encoder) ──▶ run ──▶ close */
 #ifndef RECIPE_RUN_TRAINING_H
 #define RECIPE_RUN_TRAINING_H
 
@@ -72,12 +72,10 @@ CQ_MUST_USE cq_status cq_training_sampling(cq_sampling *out, cq_training *r, con
 
 /* --- the run --- */
 
-/* Measures the encoder as it is, plans the steps for n_pairs an epoch. */
-CQ_MUST_USE cq_status cq_training_begin(cq_training *r, uint64_t n_pairs, cq_error *error);
 /* The optimiser's options, for what the task trains beside the encoder. */
 cq_optimizer_options cq_training_optimizer(const cq_training *r);
-/* To the end: the model is at its place. result may be NULL. */
-CQ_MUST_USE cq_status cq_training_run(cq_training *r, cq_training_result *result, cq_error *error);
+/* To the end, in epochs of n_pairs: the model is at its place. result may be NULL. */
+CQ_MUST_USE cq_status cq_training_run(cq_training *r, uint64_t n_pairs, cq_training_result *result, cq_error *error);
 /* For identify: how many files there are, their weights and the text in them. */
 void cq_training_identify_data(cq_run_identity *out, const char *kind, const cq_parallel *data);
 

@@ -204,8 +204,7 @@ cq_status cq_distill(cq_training_result *result, const cq_distill_options *optio
   if (!status) status = open_student(r, error);
   if (!status) status = prepare_teacher(r, error);
   if (!status) status = make_batches(r, error);
-  if (!status) status = cq_training_begin(t, cq_parallel_pairs(&r->data), error);
-  if (!status) status = cq_training_run(t, result, error);
+  if (!status) status = cq_training_run(t, cq_parallel_pairs(&r->data), result, error);
   cq_training_close(t);
   cq_sampler_free(&r->sampler);
   cq_cached_encoder_close(&r->teacher);

@@ -389,9 +389,8 @@ cq_status cq_finetune(cq_training_result *result, const cq_finetune_options *opt
   if (!status) status = cq_training_open(&r->training, &training, &about, ctx, error);
   if (!status) status = read_data(r, error);
   if (!status) status = cq_training_open_encoder(&r->training, r->o.model, error);
-  if (!status) status = cq_training_begin(&r->training, count_pairs(r), error);
   if (!status) status = make_head(r, error);
-  if (!status) status = cq_training_run(&r->training, result, error);
+  if (!status) status = cq_training_run(&r->training, count_pairs(r), result, error);
   release(r);
   return status;
 }
