@@ -15,7 +15,6 @@
 #include "calque/options.h"
 
 #include <stdbool.h>
-#include <stdio.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -53,18 +52,21 @@ CQ_API double cq_retrieval_eval_overall(const cq_retrieval_eval *retrieval, size
 
 /* --- runs --- */
 
-/* Ranks the documents of a file or directory for every topic by the cosine of their vectors, as a TREC run of k
- * documents a topic. Forms of files as for cq_lexical_build and cq_lexical_run. Errors: those of reading and
- * encoding; CQ_ERR_FORMAT for no documents. */
-CQ_API CQ_MUST_USE cq_status cq_dense_run(FILE *out, const cq_encoder *encoder, const char *documents,
+/* Dense retrieval: ranks the documents of a file or directory for every topic by the cosine similarity of their vectors
+ * (a bi-encoder), as a TREC run of the top k documents of each topic.
+ *   run                the file to write, which appears whole or not at all; NULL or "-": standard output
+ *   documents, topics  file formats as for cq_lexical_build and cq_lexical_run
+ * Errors: those of reading, encoding and writing; CQ_ERR_FORMAT for no documents; CQ_ERR_ARGUMENT for an empty tag or one
+ * with blanks. */
+CQ_API CQ_MUST_USE cq_status cq_dense_run(const char *run, const cq_encoder *encoder, const char *documents,
                                           const char *topics, size_t k, const char *tag, cq_context *ctx,
                                           cq_error *error);
 
-/* Several runs as one: a document's score is the sum of 1 / (k + its rank) over the runs that have it; the best
- * `depth` of each topic. Errors: those of reading runs. Source: Cormack et al. 2009 (reciprocal rank fusion, k 60).
- * */
-CQ_API CQ_MUST_USE cq_status cq_fuse_runs(FILE *out, const char *const *runs, size_t n_runs, double k, size_t depth,
-                                          const char *tag, cq_error *error);
+/* Reciprocal rank fusion of several runs: a document's score is the sum of 1 / (k + its rank) over the runs that have it;
+ * the top `depth` of each topic. `run` as above. Errors: those of reading and writing runs; CQ_ERR_ARGUMENT for k below 0
+ * and for the tag. Source: Cormack et al. 2009, who use k = 60. */
+CQ_API CQ_MUST_USE cq_status cq_fuse_runs(const char *run, const char *const *runs, size_t n_runs, double k,
+                                          size_t depth, const char *tag, cq_error *error);
 
 #ifdef __cplusplus
 }

@@ -198,8 +198,3 @@ cq_status cq_run_put(cq_text_writer *out, cq_slice topic, cq_slice document, siz
     status = cq_text_writer_put(out, parts[i].data, parts[i].n, error);
   return status;
 }
-
-void cq_run_write(FILE *out, cq_slice topic, cq_slice document, size_t rank, double score, const char *tag) {
-  cq_fprintf(out, "%.*s Q0 %.*s %zu %.12g %s\n", (int)topic.n, topic.data, (int)document.n, document.data, rank, score,
-             tag);
-}

@@ -15,7 +15,6 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
 
 typedef struct cq_judgement {
   cq_slice topic, document;
@@ -50,10 +49,9 @@ void cq_run_free(cq_run *run);
 
 /* CQ_ERR_ARGUMENT for a tag that is empty or has blanks, which would make more columns of it. */
 CQ_MUST_USE cq_status cq_run_check_tag(const char *tag, cq_error *error);
-/* A line of a run. rank from 1 on; twelve digits of the score. cq_run_write: errors are the stream's. */
+/* A line of a run. rank from 1 on; twelve digits of the score. */
 CQ_MUST_USE cq_status cq_run_put(cq_text_writer *out, cq_slice topic, cq_slice document, size_t rank, double score,
                                  const char *tag, cq_error *error);
-void cq_run_write(FILE *out, cq_slice topic, cq_slice document, size_t rank, double score, const char *tag);
 
 /* A document's relevance among the n judgements from `first` on, which are of one topic; CQ_NOT_JUDGED: it has none. */
 #define CQ_NOT_JUDGED INT32_MIN

@@ -62,10 +62,10 @@ static void runs_come_back(void **state) {
   cq_run run;
   cq_error error = {0};
   skip_without_comma();
-  FILE *out = fopen(path, "w");
-  assert_non_null(out);
-  cq_run_write(out, cq_slice_of("7"), cq_slice_of("d"), 1, -12.0625, "tag");
-  fclose(out);
+  cq_text_writer out;
+  assert_int_equal(cq_text_writer_open(&out, path, NULL), CQ_OK);
+  assert_int_equal(cq_run_put(&out, cq_slice_of("7"), cq_slice_of("d"), 1, -12.0625, "tag", NULL), CQ_OK);
+  assert_int_equal(cq_text_writer_commit(&out, NULL), CQ_OK);
   check_file(path, "7 Q0 d 1 -12.0625 tag\n");
   assert_int_equal(cq_run_read(&run, path, false, &error), CQ_OK);
   assert_true(run.n == 1 && run.items[0].score == -12.0625);

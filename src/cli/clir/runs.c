@@ -9,7 +9,7 @@ struct dense_args {
 };
 
 static void dense_defaults(void *options) {
-  *(struct dense_args *)options = (struct dense_args){.top = 1000, .tag = "calque"};
+  ((struct dense_args *)options)->top = 1000;
 }
 
 static const cq_option dense_options[] = {
@@ -27,7 +27,7 @@ static int run_dense(const cli_call *call) {
   int code = cli_open_model(&encoder, args->model, NULL);
   if (code == CLI_OK) code = cli_open_context(&ctx, args->threads);
   if (code == CLI_OK &&
-      cq_dense_run(stdout, encoder, call->arguments[0], call->arguments[1], (size_t)args->top, args->tag, ctx, &error))
+      cq_dense_run(NULL, encoder, call->arguments[0], call->arguments[1], (size_t)args->top, args->tag, ctx, &error))
     code = cli_fail_error(&error);
   cq_encoder_free(encoder);
   cq_context_free(ctx);
@@ -41,7 +41,7 @@ const cli_command cli_clir_dense = {
     .min_arguments = 2,
     .max_arguments = 2,
     .description =
-        "What a distilled student makes of the same collections, for comparison with what is learned without "
+        "Dense retrieval by a bi-encoder, a distilled student say: for comparison with what is learned without "
         "parallel data, and to be fused with it.",
     .example = "calque clir dense --model multilingual docs.hi.trec topics.en.xml >dense.txt",
     CLI_OPTIONS(struct dense_args, dense_options),
@@ -57,15 +57,12 @@ struct fuse_args {
 };
 
 static void fuse_defaults(void *options) {
-  *(struct fuse_args *)options = (struct fuse_args){.top = 1000, .tag = "calque", .k = 60};
+  ((struct fuse_args *)options)->top = 1000;
 }
 
 static const cq_option fuse_options[] = {
-    {.name = "rank-constant",
-     .type = CQ_OPTION_NUMBER,
-     .argument = "X",
-     .offset = offsetof(struct fuse_args, k),
-     .help = "added to ranks: the greater, the less the first ranks stand out"},
+    {CQ_NUMBER(struct fuse_args, "rank-constant", k, CHANGES, 60, 0, 0, "X",
+               "added to ranks: the larger, the less the first ranks stand out")},
     CLI_RUN_TOP(struct fuse_args, top, "topic"),
     CLI_RUN_TAG(struct fuse_args, tag),
 };
@@ -73,18 +70,18 @@ static const cq_option fuse_options[] = {
 static int run_fuse(const cli_call *call) {
   const struct fuse_args *args = call->options;
   cq_error error = {0};
-  if (cq_fuse_runs(stdout, call->arguments, call->n_arguments, args->k, (size_t)args->top, args->tag, &error))
+  if (cq_fuse_runs(NULL, call->arguments, call->n_arguments, args->k, (size_t)args->top, args->tag, &error))
     return cli_fail_error(&error);
   return CLI_OK;
 }
 
 const cli_command cli_clir_fuse = {
     .name = "fuse",
-    .summary = "make one run of several, by reciprocal ranks",
+    .summary = "fuse several runs into one (reciprocal rank fusion)",
     .arguments = "RUN RUN...",
     .min_arguments = 2,
     .max_arguments = -1,
-    .description = "A document's score is the sum of 1 / (60 + its rank) over the runs that have it.",
+    .description = "A document's score is the sum of 1 / (rank constant + its rank) over the runs that have it.",
     .example = "calque clir fuse lexical.txt dense.txt >fused.txt",
     CLI_OPTIONS(struct fuse_args, fuse_options),
     .defaults = fuse_defaults,

@@ -1,4 +1,4 @@
-/* Runs that no index of words makes: of vectors of whole texts, and of other runs. */
+/* Runs without an inverted index: dense retrieval, and the fusion of runs. */
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/intern.h"
@@ -50,37 +50,40 @@ static cq_status read_documents(texts *out, const char *path, cq_error *error) {
   return status;
 }
 
-static cq_status encode(float **out, const cq_encoder *encoder, const cq_slice *items, size_t n, cq_context *ctx,
-                        cq_error *error) {
+static cq_status encode_texts(float **out, const cq_encoder *encoder, const cq_slice *items, size_t n, cq_context *ctx,
+                              cq_error *error) {
   *out = cq_alloc_array(n, (size_t)cq_encoder_dim(encoder) * sizeof **out);
   if (!*out) return cq_fail_memory(error, "vectors");
   return cq_encoder_encode(*out, NULL, encoder, items, n, NULL, ctx, error);
 }
 
-cq_status cq_dense_run(FILE *out, const cq_encoder *encoder, const char *documents_path, const char *topics_path,
+cq_status cq_dense_run(const char *run, const cq_encoder *encoder, const char *documents_path, const char *topics_path,
                        size_t k, const char *tag, cq_context *ctx, cq_error *error) {
   texts documents = {0};
   cq_topics topics = {0};
   cq_slice *titles = NULL;
   float *x = NULL, *y = NULL;
   cq_neighbours found = {0};
+  cq_text_writer out = {0};
   cq_status status = cq_run_check_tag(tag, error);
   if (!status) status = read_documents(&documents, documents_path, error);
   if (!status && documents.n == 0) status = cq_fail_file(error, CQ_ERR_FORMAT, documents_path, "no documents");
   if (!status) status = cq_topics_read(&topics, topics_path, error);
   if (!status && !(titles = cq_alloc_array(topics.n, sizeof *titles))) status = cq_fail_memory(error, "topics");
   for (size_t i = 0; !status && i < topics.n; i++) titles[i] = topics.items[i].title;
-  if (!status) status = encode(&x, encoder, titles, topics.n, ctx, error);
-  if (!status) status = encode(&y, encoder, documents.items, documents.n, ctx, error);
+  if (!status) status = encode_texts(&x, encoder, titles, topics.n, ctx, error);
+  if (!status) status = encode_texts(&y, encoder, documents.items, documents.n, ctx, error);
   const size_t n_found = cq_smaller(k, documents.n);
   if (!status)
     status =
         cq_top(&found, x, topics.n, y, documents.n, (size_t)cq_encoder_dim(encoder), n_found, NULL, NULL, ctx, error);
+  if (!status) status = cq_text_writer_open(&out, run, error);
   for (size_t t = 0; !status && t < topics.n; t++)
-    for (size_t rank = 0; rank < n_found && found.index[t * n_found + rank] != UINT32_MAX; rank++)
-      cq_run_write(out, topics.items[t].id, documents.ids[found.index[t * n_found + rank]], rank + 1,
-                   found.cosine[t * n_found + rank], tag);
-  if (!status && ferror(out)) status = cq_fail(error, CQ_ERR_IO, "the run cannot be written");
+    for (size_t rank = 0; !status && rank < n_found && found.index[t * n_found + rank] != UINT32_MAX; rank++)
+      status = cq_run_put(&out, topics.items[t].id, documents.ids[found.index[t * n_found + rank]], rank + 1,
+                          found.cosine[t * n_found + rank], tag, error);
+  if (!status) status = cq_text_writer_commit(&out, error);
+  cq_text_writer_abort(&out);
   cq_neighbours_free(&found);
   cq_free(x);
   cq_free(y);
@@ -129,11 +132,12 @@ static cq_status add_run(fused **all, size_t *n, size_t *capacity, cq_intern *pl
   return status;
 }
 
-cq_status cq_fuse_runs(FILE *out, const char *const *paths, size_t n_runs, double k, size_t depth, const char *tag,
-                       cq_error *error) {
+cq_status cq_fuse_runs(const char *run, const char *const *paths, size_t n_runs, double k, size_t depth,
+                       const char *tag, cq_error *error) {
   fused *all = NULL;
   size_t n = 0, capacity = 0;
   cq_intern places = {0};
+  cq_text_writer out = {0};
   if (!(k >= 0)) return cq_fail(error, CQ_ERR_ARGUMENT, "k is %g, expected 0 or more", k);
   cq_run *runs = cq_alloc_array_zeroed(n_runs, sizeof *runs);
   cq_status status = runs ? cq_run_check_tag(tag, error) : cq_fail_memory(error, "a fusion");
@@ -142,11 +146,13 @@ cq_status cq_fuse_runs(FILE *out, const char *const *paths, size_t n_runs, doubl
     if (!status) status = add_run(&all, &n, &capacity, &places, &runs[i], k, error);
   }
   if (!status && n) qsort(all, n, sizeof *all, by_topic_and_score);
+  if (!status) status = cq_text_writer_open(&out, run, error);
   for (size_t i = 0, rank = 0; !status && i < n; i++) {
     rank = i && cq_slice_equal(all[i].topic, all[i - 1].topic) ? rank + 1 : 1;
-    if (rank <= depth) cq_run_write(out, all[i].topic, all[i].document, rank, all[i].score, tag);
+    if (rank <= depth) status = cq_run_put(&out, all[i].topic, all[i].document, rank, all[i].score, tag, error);
   }
-  if (!status && ferror(out)) status = cq_fail(error, CQ_ERR_IO, "the run cannot be written");
+  if (!status) status = cq_text_writer_commit(&out, error);
+  cq_text_writer_abort(&out);
   for (size_t i = 0; runs && i < n_runs; i++) cq_run_free(&runs[i]);
   cq_free(runs);
   cq_free(all);
