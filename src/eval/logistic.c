@@ -43,7 +43,7 @@ static double dot(const double *a, const double *b, size_t n) {
 }
 
 /* out [n_classes] = W x + b */
-static void score(double *out, const double *weights, const float *x, size_t n_classes, size_t dim) {
+static void class_scores(double *out, const double *weights, const float *x, size_t n_classes, size_t dim) {
   for (size_t k = 0; k < n_classes; k++) {
     const double *w = weights + k * (dim + 1);
     double sum = w[dim];
@@ -60,7 +60,7 @@ static void add_shard(void *context, size_t shard, int worker) {
   for (size_t i = p->n * shard / N_SHARDS; i < p->n * (shard + 1) / N_SHARDS; i++) {
     const float *x = p->vectors + i * p->dim;
     double most = -INFINITY, sum = 0;
-    score(s, p->at, x, p->n_classes, p->dim);
+    class_scores(s, p->at, x, p->n_classes, p->dim);
     for (size_t k = 0; k < p->n_classes; k++) most = fmax(most, s[k]);
     const double own = s[p->classes[i]];
     for (size_t k = 0; k < p->n_classes; k++) sum += s[k] = exp(s[k] - most);
@@ -76,7 +76,7 @@ static void add_shard(void *context, size_t shard, int worker) {
 }
 
 /* The loss at `weights`, and its gradient; the same for any number of threads. */
-static double measure(double *gradient, problem *p, const double *weights) {
+static double measure_loss(double *gradient, problem *p, const double *weights) {
   double likelihood = 0, squares = 0;
   p->at = weights;
   cq_context_run(p->ctx, N_SHARDS, add_shard, p);
@@ -138,19 +138,19 @@ static bool is_flat(const double *gradient, size_t n, double least) {
 }
 
 /* rooms: next weights, gradient, next gradient, direction, step, change; [n_weights] each. */
-static void descend(cq_logistic *out, problem *p, history *h, double *rooms, const cq_logistic_options *o) {
+static void descend_loss(cq_logistic *out, problem *p, history *h, double *rooms, const cq_logistic_options *o) {
   const size_t n = p->n_weights;
   double *next = rooms, *gradient = rooms + n, *next_gradient = rooms + 2 * n, *direction = rooms + 3 * n,
          *step = rooms + 4 * n, *change = rooms + 5 * n, *weights = out->weights;
   const double flat = o->tolerance * p->c * (double)p->n;
-  out->loss = measure(gradient, p, weights);
+  out->loss = measure_loss(gradient, p, weights);
   while (!(out->converged = is_flat(gradient, n, flat)) && out->n_iterations < o->max_iterations) {
     turn(direction, h, gradient);
     const double slope = dot(direction, gradient, n);
     double length = h->n_kept ? 1 : 1 / fmax(1, sqrt(dot(gradient, gradient, n))), loss = INFINITY;
     for (int tries = 0; tries < 60; tries++, length /= 2) {
       for (size_t i = 0; i < n; i++) next[i] = weights[i] + length * direction[i];
-      loss = measure(next_gradient, p, next);
+      loss = measure_loss(next_gradient, p, next);
       if (loss <= out->loss + 1e-4 * length * slope) break;
     }
     if (!(loss < out->loss)) break; /* rounding is all that is left */
@@ -192,7 +192,7 @@ cq_status cq_logistic_train(cq_logistic *out, const float *vectors, const uint32
     h.changes = cq_alloc_array(p.n_weights, MEMORY * sizeof *h.changes);
     rooms = cq_alloc_array(p.n_weights, 6 * sizeof *rooms);
     if (out->weights && p.gradients && p.scores && h.steps && h.changes && rooms)
-      descend(out, &p, &h, rooms, &o);
+      descend_loss(out, &p, &h, rooms, &o);
     else
       status = cq_fail_memory(error, "a logistic regression");
   }
@@ -215,7 +215,7 @@ uint32_t cq_logistic_class(const cq_logistic *model, const float *vector) {
   double best_score = -INFINITY;
   for (size_t k = 0; k < model->n_classes; k++) {
     double one;
-    score(&one, model->weights + k * (model->dim + 1), vector, 1, model->dim);
+    class_scores(&one, model->weights + k * (model->dim + 1), vector, 1, model->dim);
     if (one > best_score) best = (uint32_t)k, best_score = one;
   }
   return best;

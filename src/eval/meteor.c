@@ -180,7 +180,7 @@ static cq_status words_of(measurer *m, int side, size_t *n, cq_slice text, size_
 }
 
 /* Fills the figures of r from its counts. */
-static void score(cq_meteor_result *r, const cq_meteor_options *o) {
+static void score_meteor(cq_meteor_result *r, const cq_meteor_options *o) {
   const double n = (double)(r->n_exact + r->n_stem + r->n_synonym);
   r->score = r->precision = r->recall = r->fragmentation_penalty = 0;
   if (n == 0) return;
@@ -192,7 +192,8 @@ static void score(cq_meteor_result *r, const cq_meteor_options *o) {
 }
 
 /* out = the counts and the score of a sentence by its best reference. */
-static cq_status measure(cq_meteor_result *out, measurer *m, const cq_mt_texts *texts, size_t i, cq_error *error) {
+static cq_status measure_sentence(cq_meteor_result *out, measurer *m, const cq_mt_texts *texts, size_t i,
+                                  cq_error *error) {
   size_t n_hypothesis, n_reference;
   cq_status status = words_of(m, 0, &n_hypothesis, texts->hypotheses[i], i, error);
   for (size_t r = 0; !status && r < texts->n_references; r++) {
@@ -208,7 +209,7 @@ static cq_status measure(cq_meteor_result *out, measurer *m, const cq_mt_texts *
                             .n_hypothesis_words = n_hypothesis,
                             .n_reference_words = n_reference,
                             .n_approximate = a.approximate};
-    score(&one, &m->o);
+    score_meteor(&one, &m->o);
     const size_t approximate = one.n_approximate | (r ? out->n_approximate : 0);
     if (r == 0 || one.score > out->score) *out = one;
     out->n_approximate = approximate;
@@ -231,7 +232,7 @@ cq_status cq_meteor(cq_meteor_result *out, double *sentences, const cq_mt_texts 
         &m.terms, &(cq_analysis_options){.size = sizeof(cq_analysis_options), .language = m.o.language}, error);
   if (!status && m.o.synonyms) status = read_synonyms(&m, error);
   for (size_t i = 0; !status && i < texts->n; i++) {
-    if ((status = measure(&one, &m, texts, i, error)) != CQ_OK) break;
+    if ((status = measure_sentence(&one, &m, texts, i, error)) != CQ_OK) break;
     all.n_exact += one.n_exact, all.n_stem += one.n_stem, all.n_synonym += one.n_synonym;
     all.n_chunks += one.n_chunks, all.n_approximate += one.n_approximate;
     all.n_hypothesis_words += one.n_hypothesis_words, all.n_reference_words += one.n_reference_words;
@@ -239,7 +240,7 @@ cq_status cq_meteor(cq_meteor_result *out, double *sentences, const cq_mt_texts 
     if (sentences) sentences[i] = one.score;
   }
   if (!status) {
-    score(&all, &m.o);
+    score_meteor(&all, &m.o);
     all.mean = sum / (double)texts->n;
     *out = all;
   }

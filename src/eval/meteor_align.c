@@ -259,7 +259,7 @@ static bool word_at(search *s, size_t i, uint64_t key) {
 
 /* The states that are left with the slack as it is, none when it is too small. At the end nothing counts as taken, so
  * that they differ in loss and in the last word alone. */
-static bool run(search *s, const uint64_t *keys) {
+static bool run_alignment(search *s, const uint64_t *keys) {
   s->n_now = 1;
   memset(s->now, 0, s->stride);
   state *start = state_at(s->now, s->stride, 0);
@@ -281,7 +281,7 @@ static bool improve(result *best, search *s, const uint64_t *keys) {
   s->approximate = false;
   for (s->slack = 0; s->slack <= limit.lost; s->slack = s->approximate ? 2 * s->slack + 1 : s->slack + 1) {
     s->enough = s->slack == limit.lost ? limit.chunks : UINT32_MAX;
-    if (!run(s, keys)) return false;
+    if (!run_alignment(s, keys)) return false;
     for (size_t i = 0; i < s->n_now; i++) {
       const state *x = state_at(s->now, s->stride, i);
       if (x->lost < best->lost || (x->lost == best->lost && x->chunks < best->chunks))

@@ -183,8 +183,8 @@ static void step(double *y, double *velocity, double *gains, const double *gradi
   centre(y, n);
 }
 
-static cq_status descend(double *y, double *divergence, const double *p, double *work, size_t n,
-                         const cq_tsne_options *o, cq_context *ctx, cq_error *error) {
+static cq_status descend_divergence(double *y, double *divergence, const double *p, double *work, size_t n,
+                                    const cq_tsne_options *o, cq_context *ctx, cq_error *error) {
   double *velocity = work, *gains = work + 2 * n, *gradient = work + 4 * n, *rows = work + 6 * n;
   const double rate = o->learning_rate > 0 ? o->learning_rate : fmax((double)n / o->exaggeration / 4, 50);
   for (size_t i = 0; i < 2 * n; i++) velocity[i] = 0, gains[i] = 1;
@@ -214,7 +214,7 @@ cq_status cq_tsne(double *out, double *divergence, const float *vectors, size_t 
   if (!p || !work) status = cq_fail_memory(error, "t-SNE");
   if (!status) status = start(out, vectors, n, dim, o.seed, ctx, error);
   if (!status) find_nearness(p, vectors, n, (size_t)dim, o.perplexity, ctx);
-  if (!status) status = descend(out, divergence, p, work, n, &o, ctx, error);
+  if (!status) status = descend_divergence(out, divergence, p, work, n, &o, ctx, error);
   cq_free(p);
   cq_free(work);
   return status;

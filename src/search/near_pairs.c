@@ -43,7 +43,7 @@ static int by_rows(const void *a, const void *b) {
   return (p->other > q->other) - (p->other < q->other);
 }
 
-static cq_status count(size_t *n, gathering *g, size_t n_workers, cq_error *error) {
+static cq_status count_pairs(size_t *n, gathering *g, size_t n_workers, cq_error *error) {
   for (size_t w = 0; w < n_workers; w++)
     if (g->of_worker[w].failed) return cq_fail_memory(error, "near pairs");
   *n = atomic_load_explicit(&g->n, memory_order_relaxed);
@@ -53,7 +53,7 @@ static cq_status count(size_t *n, gathering *g, size_t n_workers, cq_error *erro
 }
 
 static cq_status bring_together(cq_near_pair **out, size_t *n, gathering *g, size_t n_workers, cq_error *error) {
-  cq_status status = count(n, g, n_workers, error);
+  cq_status status = count_pairs(n, g, n_workers, error);
   if (status || *n == 0) return status;
   size_t at = 0;
   *out = cq_alloc_array(*n, sizeof **out);
@@ -72,7 +72,7 @@ static cq_status run_near_pairs(gathering *g, cq_pass *pass, size_t n_rows, size
   cq_status status = CQ_OK;
   for (size_t done = 0, n; !status && done < n_rows;) {
     done = cq_pass_run(pass, done, ctx);
-    status = count(&n, g, n_workers, error);
+    status = count_pairs(&n, g, n_workers, error);
     if (!status && o->progress && !o->progress(o->progress_context, done, n_rows))
       status = cq_fail(error, CQ_ERR_STOPPED, "stopped after %zu of %zu rows", done, n_rows);
   }

@@ -65,7 +65,7 @@ static void offer(search *s, side *to, size_t list, size_t index, double cosine)
   atomic_flag_clear_explicit(lock, memory_order_release);
 }
 
-static void found(void *context, int worker, size_t i, size_t j, double cosine) {
+static void offer_pair(void *context, int worker, size_t i, size_t j, double cosine) {
   search *s = context;
   (void)worker;
   offer(s, s->rows, i, j, cosine);
@@ -135,7 +135,7 @@ static cq_status find_nearest(cq_neighbours *of_x, cq_neighbours *of_y, cq_pass_
       (of_y && !side_new(s->other, of->y.n, o.k < of->x.n ? o.k : of->x.n)))
     status = cq_fail_memory(error, "neighbours");
   of->x.at = o.x_rows, of->y.at = of->within ? o.x_rows : o.y_rows;
-  of->first_pass = o.first_pass, of->found = found, of->context = s;
+  of->first_pass = o.first_pass, of->found = offer_pair, of->context = s;
   of->x_bounds = s->rows->bounds, of->y_bounds = s->other ? s->other->bounds : NULL;
   if (!status) status = cq_pass_open(&s->pass, of, ctx, error);
   if (!status && s->rows->lists.k > 0 && of->x.n > 0)

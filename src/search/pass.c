@@ -100,7 +100,7 @@ static void pack_panel(void *context, size_t panel, int w) {
 }
 
 /* The scores of n of the block's rows, from `first` on, with a panel's columns. */
-static void score(const cq_pass *p, worker *w, size_t first, size_t n, size_t panel, size_t width) {
+static void score_panel(const cq_pass *p, worker *w, size_t first, size_t n, size_t panel, size_t width) {
   const unsigned char *packed = p->packed + panel * p->panel_bytes;
   const int64_t dim = (int64_t)p->dim;
   if (p->int8)
@@ -147,7 +147,7 @@ static void match_panel(const cq_pass *p, int number, size_t start, size_t n, si
   const size_t width = cq_smaller(COLUMNS, p->n_columns - first);
   for (size_t r = 0; r < n; r += PART_ROWS) {
     const size_t height = cq_smaller(PART_ROWS, n - r);
-    score(p, w, r, height, first / COLUMNS, width);
+    score_panel(p, w, r, height, first / COLUMNS, width);
     const int64_t n_hits = p->kernels->at_least(w->hits, w->scores, COLUMNS, w->row_bounds + r,
                                                 w->column_bounds + first, (int64_t)height, (int64_t)width);
     for (int64_t h = 0; h < n_hits; h++) {

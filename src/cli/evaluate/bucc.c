@@ -53,7 +53,7 @@ static bool add_row(report *r, const char *set, const char *by, cq_f1_point poin
 
 /* --- what is printed --- */
 
-static void print_json(const report *r) {
+static void print_bucc_json(const report *r) {
   printf("{\"measure\": \"bucc\", \"results\": [");
   for (size_t i = 0; i < r->n; i++) {
     const cq_f1_point *p = &r->rows[i].point;
@@ -67,7 +67,7 @@ static void print_json(const report *r) {
   printf("\n]}\n");
 }
 
-static int print_table(const report *r, bool csv) {
+static int print_bucc_table(const report *r, bool csv) {
   static const char *const headings[] = {"", "by", "threshold", "taken", "right", "precision %", "recall %", "F1 %"};
   static const char *const names[] = {"pairs", "by", "threshold", "n_taken", "n_correct", "precision", "recall", "f1"};
   enum { N_COLUMNS = sizeof headings / sizeof *headings };
@@ -134,7 +134,7 @@ static int sweep(report *r, const cq_labelled *l, const char *set, int n) {
 }
 
 /* Precision over recall, by score and, where it is known, by cosine. */
-static int draw(const cq_labelled *l, const char *set, const char *path) {
+static int draw_curve(const cq_labelled *l, const char *set, const char *path) {
   cq_error error = {0};
   cq_chart_series series[2] = {{.name = "by margin"}, {.name = "by cosine"}};
   cq_chart chart = {
@@ -190,10 +190,10 @@ static int run_bucc(const cli_call *call) {
     if (code == CLI_OK && n_sets == 2) code = at(&r, last, last_name, by_cosine, best.threshold);
   }
   if (code == CLI_OK && args->sweep) code = sweep(&r, last, last_name, args->sweep);
-  if (code == CLI_OK && args->curve) code = draw(last, last_name, args->curve);
+  if (code == CLI_OK && args->curve) code = draw_curve(last, last_name, args->curve);
   if (code == CLI_OK && args->errors) list_errors(last, args->errors);
-  if (code == CLI_OK && args->json) print_json(&r);
-  if (code == CLI_OK && !args->json) code = print_table(&r, args->csv);
+  if (code == CLI_OK && args->json) print_bucc_json(&r);
+  if (code == CLI_OK && !args->json) code = print_bucc_table(&r, args->csv);
   free(r.rows);
   cq_labelled_free(&sets[0]);
   cq_labelled_free(&sets[1]);

@@ -43,7 +43,8 @@ static void result_cells(cli_table *table, const cq_comparison *r, int test) {
   }
 }
 
-static bool print_table(const cq_comparisons *c, size_t measure, const char *const *runs, int test, bool all_pairs) {
+static bool print_comparisons(const cq_comparisons *c, size_t measure, const char *const *runs, int test,
+                              bool all_pairs) {
   const size_t n_pairs = cq_comparisons_n_pairs(c);
   const size_t n_tests = test == TEST_ALL ? CQ_N_TESTS : 1, n_before = all_pairs ? 4 : 2;
   const char *name = cq_comparisons_measure(c, measure);
@@ -90,7 +91,7 @@ static bool print_tables(const cq_comparisons *c, const char *const *runs, int t
   else
     printf("%zu topics\n\n", cq_comparisons_n_topics(c));
   for (size_t m = 0; m < cq_comparisons_n_measures(c); m++) {
-    if (!print_table(c, m, runs, test, o->all_pairs)) return false;
+    if (!print_comparisons(c, m, runs, test, o->all_pairs)) return false;
     printf("\n");
   }
   printf("* p < 0.05, ** p < 0.01, two-sided, after Holm's correction for %zu comparison%s a measure\n", n_pairs,
@@ -106,7 +107,7 @@ static void print_name(const char *key, const char *text) {
   printf(", ");
 }
 
-static void print_json(const cq_comparisons *c, size_t pair, size_t measure, const char *const *runs) {
+static void print_comparison_json(const cq_comparisons *c, size_t pair, size_t measure, const char *const *runs) {
   const cq_comparison *r = cq_comparisons_result(c, pair, measure);
   printf("{");
   print_name("measure", cq_comparisons_measure(c, measure));
@@ -135,7 +136,7 @@ static int run_compare(const cli_call *call) {
     return cli_fail_error(&error);
   if (args->json) {
     for (size_t m = 0; m < cq_comparisons_n_measures(c); m++)
-      for (size_t pair = 0; pair < cq_comparisons_n_pairs(c); pair++) print_json(c, pair, m, runs);
+      for (size_t pair = 0; pair < cq_comparisons_n_pairs(c); pair++) print_comparison_json(c, pair, m, runs);
   } else if (!print_tables(c, runs, args->test, call->library)) {
     code = cli_fail("out of memory");
   }

@@ -170,7 +170,7 @@ static void table_row(cli_table *table, const measure *m, const row *r, const ch
   }
 }
 
-static int print_table(const measure *m, const row *rows, size_t n_rows, bool csv) {
+static int print_eval_table(const measure *m, const row *rows, size_t n_rows, bool csv) {
   cli_table table = {.n_columns = 2 + m->n_figures};
   row average = average_of(rows, n_rows, m);
   cli_table_cell(&table, "%s", csv ? "file" : "");
@@ -195,7 +195,7 @@ static json_t *json_row(const measure *m, const row *r) {
   return object;
 }
 
-static int print_json(const measure *m, const struct args *args, const row *rows, size_t n_rows) {
+static int print_eval_json(const measure *m, const struct args *args, const row *rows, size_t n_rows) {
   row average = average_of(rows, n_rows, m);
   json_t *top = json_object(), *results = json_array();
   json_object_set_new(top, "measure", json_string(m->name));
@@ -251,7 +251,8 @@ static int run_measure(const cli_call *call) {
     else if (rows[i].n_skipped)
       cli_note("%s: %zu malformed lines were skipped", file, rows[i].n_skipped);
   }
-  if (code == CLI_OK) code = args->json ? print_json(m, args, rows, n_rows) : print_table(m, rows, n_rows, args->csv);
+  if (code == CLI_OK)
+    code = args->json ? print_eval_json(m, args, rows, n_rows) : print_eval_table(m, rows, n_rows, args->csv);
   for (size_t i = 0; i < n_rows; i++) free(rows[i].label);
   free(rows);
   cq_context_free(b.ctx);

@@ -67,7 +67,7 @@ static cq_status measure_meteor(figures *f, const struct args *args, const cq_mt
   return status ? status : cq_meteor_signature(own->signature, args->meteor, texts->n_references, error);
 }
 
-static int measure(figures *f, const struct args *args, const cq_mt_texts *texts) {
+static int measure_texts(figures *f, const struct args *args, const cq_mt_texts *texts) {
   cq_error error = {0};
   cq_status status = CQ_OK;
   for (unsigned m = 0; m < N_MEASURES; m++) {
@@ -107,7 +107,7 @@ static void print_meteor_counts(const cq_meteor_result *r) {
          r->n_hypothesis_words, r->n_reference_words, r->n_approximate);
 }
 
-static void print_json(const figures *f, const struct args *args, const cq_mt_texts *texts) {
+static void print_mt_json(const figures *f, const struct args *args, const cq_mt_texts *texts) {
   const char *between = "";
   printf("{\"measure\": \"mt\", \"n\": %zu, \"results\": [", texts->n);
   for (size_t m = 0; m < N_MEASURES; m++) {
@@ -160,7 +160,7 @@ static void corpus_rows(cli_table *table, const figures *f, bool csv) {
   }
 }
 
-static int print_tables(const figures *f, const struct args *args, const cq_mt_texts *texts) {
+static int print_mt_tables(const figures *f, const struct args *args, const cq_mt_texts *texts) {
   cli_table sentences = {.n_columns = 1}, corpus = {.n_columns = 3};
   for (size_t m = 0; m < N_MEASURES; m++) sentences.n_columns += f->each[m].wanted;
   if (args->sentences) sentence_rows(&sentences, f, texts->n, args->csv);
@@ -184,11 +184,11 @@ static int run_mt(const cli_call *call) {
   if (args->json && args->csv) return cli_usage(call->path, "--json and --csv exclude each other");
   if (cq_mt_read(&texts, call->arguments[0], call->arguments + 1, call->n_arguments - 1, &error))
     return cli_fail_error(&error);
-  int code = measure(&f, args, texts);
+  int code = measure_texts(&f, args, texts);
   if (code == CLI_OK && args->json)
-    print_json(&f, args, texts);
+    print_mt_json(&f, args, texts);
   else if (code == CLI_OK)
-    code = print_tables(&f, args, texts);
+    code = print_mt_tables(&f, args, texts);
   for (size_t m = 0; m < N_MEASURES; m++) free(f.each[m].sentences);
   cq_mt_free(texts);
   return code;

@@ -24,7 +24,7 @@ static double figure(const cq_retrieval_eval *r, long topic, size_t m) {
   return topic == ALL ? cq_retrieval_eval_overall(r, m) : cq_retrieval_eval_value(r, (size_t)topic, m);
 }
 
-static void print_json(const cq_retrieval_eval *r, long topic) {
+static void print_topic_json(const cq_retrieval_eval *r, long topic) {
   printf("{\"topic\": ");
   cli_json_text(stdout, name_of(r, topic).data, name_of(r, topic).n);
   for (size_t m = 0; m < cq_retrieval_eval_n_measures(r); m++)
@@ -32,7 +32,7 @@ static void print_json(const cq_retrieval_eval *r, long topic) {
   printf("}\n");
 }
 
-static void print_lines(const cq_retrieval_eval *r, long topic) {
+static void print_topic_lines(const cq_retrieval_eval *r, long topic) {
   const cq_slice name = name_of(r, topic);
   for (size_t m = 0; m < cq_retrieval_eval_n_measures(r); m++)
     printf("%s\t%.*s\t%.*f\n", cq_retrieval_eval_measure(r, m), (int)name.n, name.data,
@@ -41,7 +41,7 @@ static void print_lines(const cq_retrieval_eval *r, long topic) {
 
 static int run_retrieval(const cli_call *call) {
   const struct args *args = call->options;
-  void (*const print)(const cq_retrieval_eval *, long) = args->json ? print_json : print_lines;
+  void (*const print)(const cq_retrieval_eval *, long) = args->json ? print_topic_json : print_topic_lines;
   cq_error error = {0};
   cq_retrieval_eval *r;
   if (cq_eval_retrieval(&r, call->arguments[0], call->arguments[1], call->library, &error))
