@@ -1,0 +1,293 @@
+/* A run that was stopped is resumed under the same options only: each option of each kind of run is changed by itself.
+ * Where its row says that it changes the result, resuming is refused and names it; where its row says that it does not, the
+ * run goes on to the bits of the model that an uninterrupted run with the first value gives. */
+#include "support/files.h"
+
+#include "calque/calque.h"
+
+enum { N_PAIRS = 24, N_KINDS = 3 };
+
+/* What a kind of run begins with, and values that its options change to where the next number or choice will not do. */
+typedef struct setting {
+  const char *name, *value;
+} setting;
+
+typedef struct kind {
+  const char *group;
+  setting base[16], changed[16];
+} kind;
+
+#define MODELS      CQ_TESTS_DIR "/golden/models/"
+#define TINY_MODEL  MODELS "bert-uncased"
+#define OTHER_MODEL MODELS "bert-lower"
+
+/* Paths are names in the test's directory. */
+static const kind kinds[N_KINDS] = {
+    {"distill",
+     {{"teacher", TINY_MODEL},
+      {"student", TINY_MODEL},
+      {"train", "@pairs.tsv"},
+      {"dev", "@dev.tsv"},
+      {"steps", "8"},
+      {"batch", "4"},
+      {"evaluate-every", "1000"}},
+     {{"teacher", OTHER_MODEL},
+      {"student", OTHER_MODEL},
+      {"train", "@more.tsv"},
+      {"dev", "@more.tsv"},
+      {"sts", "@scored.tsv"},
+      {"best-by", "last"},
+      {"max-length", "16"},
+      {"dropout", "0.25"},
+      {"clip", "1e-6"},
+      {"log", "@other.jsonl"},
+      {"cache", "@other-cache"}}},
+    {"finetune",
+     {{"model", TINY_MODEL}, {"pairs", "@pairs.tsv"}, {"dev", "@dev.tsv"}, {"steps", "8"}, {"batch", "4"}},
+     {{"model", OTHER_MODEL},
+      {"nli", "@scored.tsv"},
+      {"scored", "@scored.tsv"},
+      {"pairs", "@more.tsv"},
+      {"dev", "@more.tsv"},
+      {"sts", "@scored.tsv"},
+      {"best-by", "last"},
+      {"max-length", "16"},
+      {"dropout", "0.25"},
+      {"clip", "1e-6"},
+      {"max-sentences", "20"},
+      {"log", "@other.jsonl"}}},
+    {"autoencode",
+     {{"train", "xx,yy=@pairs.tsv"},
+      {"dev", "xx,yy=@dev.tsv"},
+      {"vocab-size", "12"},
+      {"embedding", "6"},
+      {"hidden", "8"},
+      {"latent", "24"},
+      {"batch", "4"},
+      {"layers", "2"},
+      {"together", "2"}},
+     {{"train", "xx,yy=@more.tsv"},
+      {"dev", "xx,yy=@more.tsv"},
+      {"join", "@joined"},
+      {"latent-as", "state"},
+      {"teacher", TINY_MODEL},
+      {"teacher-language", "yy"},
+      {"cache", "@other-cache"},
+      {"contrast", "pairs"}}},
+};
+
+static const char *changed_value(const kind *k, const char *name) {
+  for (const setting *s = k->changed; s < k->changed + 16 && s->name; s++)
+    if (!strcmp(s->name, name)) return s->value;
+  return NULL;
+}
+
+/* With '@' as the test's directory. */
+static const char *in_place(char out[1024], const char *value) {
+  const char *at = strchr(value, '@');
+  if (!at) return value;
+  snprintf(out, 1024, "%.*s%s/%s", (int)(at - value), value, test_directory, at + 1);
+  return out;
+}
+
+static void set(cq_options *o, const char *name, const char *value) {
+  char place[1024];
+  cq_error error = {0};
+  if (cq_options_set(o, name, in_place(place, value), &error)) fail_msg("%s", error.message);
+}
+
+static cq_options *options_of(const kind *k, const char *name, const char *but) {
+  cq_options *o;
+  assert_int_equal(cq_options_new(&o, cq_option_group_find(k->group), NULL), CQ_OK);
+  for (const setting *s = k->base; s < k->base + 16 && s->name; s++)
+    if (!but || strcmp(s->name, but) != 0) set(o, s->name, s->value);
+  char output[64];
+  snprintf(output, sizeof output, "@%s-%s", k->group, name);
+  set(o, "output", output);
+  if (strcmp(k->group, "finetune") != 0) set(o, "cache", "@cache");
+  return o;
+}
+
+/* --- runs that stop at their third step --- */
+
+enum { STOPS_AT = 3, NEVER = 1000000 };
+
+typedef struct watch {
+  int n_steps, stops_at;
+} watch;
+
+static bool stop_training(void *context, const cq_training_progress *p) {
+  watch *w = context;
+  return strcmp(p->phase, "train") != 0 || p->text || ++w->n_steps < w->stops_at;
+}
+
+static bool stop_autoencoding(void *context, const cq_autoencode_progress *p) {
+  watch *w = context;
+  return !strcmp(p->phase, "data") || p->text || ++w->n_steps < w->stops_at;
+}
+
+static cq_status run(const kind *k, cq_options *options, int stops_at, cq_error *error) {
+  watch w = {0, stops_at};
+  if (!strcmp(k->group, "autoencode")) {
+    cq_autoencode_options *o = cq_options_struct(options);
+    o->progress = stop_autoencoding, o->progress_context = &w;
+    return cq_autoencode(NULL, o, NULL, error);
+  }
+  const bool distills = !strcmp(k->group, "distill");
+  void *options_of_kind = cq_options_struct(options);
+  const cq_training_options *shared =
+      distills ? ((cq_distill_options *)options_of_kind)->run : ((cq_finetune_options *)options_of_kind)->run;
+  cq_training_options *own = (cq_training_options *)(uintptr_t)shared;
+  own->progress = stop_training, own->progress_context = &w;
+  return distills ? cq_distill(NULL, options_of_kind, NULL, error) : cq_finetune(NULL, options_of_kind, NULL, error);
+}
+
+/* --- one option changed --- */
+
+/* Sets an option to another value than it has; false: there is nothing to change it to. */
+static bool change(cq_options *o, const kind *k, const cq_option *row) {
+  const char *other = changed_value(k, row->name);
+  char *now, text[64];
+  assert_int_equal(cq_options_get(&now, o, row->name, 0, NULL), CQ_OK);
+  if (other) {
+    set(o, row->name, other);
+  } else if (row->type == CQ_OPTION_FLAG || row->type == CQ_OPTION_YES_NO) {
+    set(o, row->name, strcmp(now, "yes") ? "yes" : "no");
+  } else if (row->type == CQ_OPTION_CHOICE) {
+    set(o, row->name, row->choices[strcmp(now, row->choices[0]) ? 0 : 1]);
+  } else if (row->type >= CQ_OPTION_INT && row->type <= CQ_OPTION_COUNT) {
+    snprintf(text, sizeof text, "%ld", atol(now) + 1);
+    set(o, row->name, text);
+  } else if (row->type == CQ_OPTION_NUMBER) {
+    const double x = atof(now);
+    snprintf(text, sizeof text, "%g", x > 0 ? x / 2 : 0.5);
+    set(o, row->name, text);
+  }
+  cq_free(now);
+  return cq_options_is_set(o, row->name) || other;
+}
+
+/* What a refusal of files says is which text is another, or how many there are. */
+static bool names(const char *message, const cq_option *row) {
+  char sought[80];
+  const bool is_file = row->type >= CQ_OPTION_DATA;
+  snprintf(sought, sizeof sought, "the run under way has %s ", row->name);
+  return strstr(message, sought) || (is_file && (strstr(message, "another text in") || strstr(message, " files ") ||
+                                                 strstr(message, "the run under way has")));
+}
+
+static void run_or_fail(const kind *k, cq_options *o, int stops_at, const char *why) {
+  cq_error error = {0};
+  const cq_status status = run(k, o, stops_at, &error);
+  if (status != (stops_at == NEVER ? CQ_OK : CQ_ERR_STOPPED))
+    fail_msg("%s: %s: %s: %s", k->group, why, cq_status_name(status), error.message);
+}
+
+/* Base options stopped, then resumed with another value to the end: the same model as of one piece. */
+static void check_same_model(const kind *k, const cq_option *row) {
+  char command[1200];
+  cq_options *first = options_of(k, row->name, NULL), *then = options_of(k, row->name, NULL);
+  run_or_fail(k, first, STOPS_AT, "a run that is stopped");
+  if (!change(then, k, row)) fail_msg("%s: nothing to change %s to", k->group, row->name);
+  set(then, "resume", "yes");
+  run_or_fail(k, then, NEVER, row->name);
+  snprintf(command, sizeof command, "diff -r -x log.jsonl -x README.md '%s/%s-whole' '%s/%s-%s'", test_directory,
+           k->group, test_directory, k->group, row->name);
+  if (system(command) != 0)
+    fail_msg("%s: the row of %s says that it keeps the result: it does not", k->group, row->name);
+  cq_options_free(first);
+  cq_options_free(then);
+}
+
+static void check_refused(const kind *k, const cq_option *row) {
+  cq_error error = {0};
+  cq_options *o = options_of(k, "stopped", row->type >= CQ_OPTION_TEXTS ? row->name : NULL);
+  if (!change(o, k, row)) fail_msg("%s: nothing to change %s to", k->group, row->name);
+  if (!strcmp(row->name, "teacher") && !strcmp(k->group, "autoencode")) set(o, "teacher-language", "xx");
+  set(o, "resume", "yes");
+  const cq_status status = run(k, o, STOPS_AT, &error);
+  if (status != CQ_ERR_ARGUMENT || !names(error.message, row))
+    fail_msg("%s: %s changes the result, and resuming with another gives %s: %s", k->group, row->name,
+             cq_status_name(status), error.message);
+  cq_options_free(o);
+}
+
+static bool is_of_the_run(const char *name) {
+  return strcmp(name, "output") != 0 && strcmp(name, "resume") != 0 && strcmp(name, "replace") != 0;
+}
+
+static void check_kind(const kind *k) {
+  int n_refused = 0, n_taken = 0;
+  cq_options *whole = options_of(k, "whole", NULL), *stopped = options_of(k, "stopped", NULL);
+  run_or_fail(k, whole, NEVER, "an uninterrupted run");
+  run_or_fail(k, stopped, STOPS_AT, "a run that is stopped");
+  const cq_option *row;
+  for (size_t i = 0; (row = cq_options_row(whole, i)); i++) {
+    if (!is_of_the_run(row->name)) continue;
+    const bool changes = row->effect == CQ_CHANGES_RESULT;
+    *(changes ? &n_refused : &n_taken) += 1;
+    if (changes)
+      check_refused(k, row);
+    else
+      check_same_model(k, row);
+  }
+  cq_options_free(whole);
+  cq_options_free(stopped);
+  assert_true(n_refused >= 25 && n_taken >= 3);
+}
+
+/* --- what they read --- */
+
+static void write_pairs(const char *name, int first, int n, bool scored) {
+  char text[8000] = "";
+  for (int i = first; i < first + n; i++)
+    snprintf(text + strlen(text), sizeof text - strlen(text), "%c%c %c\t%c %c%s\n", 'a' + i % 3, 'a' + i % 4,
+             'd' + i % 2, 'p' + i % 4, 'p' + i % 3, scored ? i % 2 ? "\t1" : "\t4" : "");
+  write_text(test_path(name), text);
+}
+
+static void make_files(void) {
+  write_pairs("pairs.tsv", 0, N_PAIRS, false);
+  write_pairs("more.tsv", 1, N_PAIRS + 7, false);
+  write_pairs("dev.tsv", 3, 6, false);
+  write_pairs("scored.tsv", 0, N_PAIRS, true);
+}
+
+/* A model whose language others can join. */
+static void make_joined(void) {
+  cq_error error = {0};
+  cq_autoencode_options o = cq_autoencode_translating();
+  const char *const output = test_path("joined");
+  const cq_autoencode_text text = {test_path("pairs.tsv"), {"uu", "vv"}};
+  o.output = output, o.train = &text, o.n_train = 1;
+  o.vocab_size = 12, o.embedding_dim = 4, o.hidden_dim = 4, o.latent_dim = 24, o.together_epochs = 1;
+  if (cq_autoencode(NULL, &o, NULL, &error)) fail_msg("%s", error.message);
+}
+
+static void distillation(void **state) {
+  (void)state;
+  make_files();
+  check_kind(&kinds[0]);
+}
+
+static void fine_tuning(void **state) {
+  (void)state;
+  make_files();
+  check_kind(&kinds[1]);
+}
+
+static void autoencoders(void **state) {
+  (void)state;
+  make_files();
+  make_joined();
+  check_kind(&kinds[2]);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(distillation),
+      cmocka_unit_test(fine_tuning),
+      cmocka_unit_test(autoencoders),
+  };
+  return cmocka_run_group_tests(tests, make_test_directory, remove_test_directory);
+}
