@@ -73,7 +73,7 @@ by_letters() {
   run "$1.$2-$3.dense+cognates" "$calque" clir fuse "$out/$1.$2-$3.dense" "$out/$1.$2-$3.cognates"
 }
 
-# Words that are written alike, by way of the third language, too.
+# Words that are spelled alike, by way of the third language, too.
 through() { validate "$1" "$2" "$3" cognates --method cognates; }
 
 for pair in $pairs; do

@@ -2,7 +2,7 @@
 [ -n "${TMPDIR-}" ] || [ ! -w /dev/shm ] || export TMPDIR=/dev/shm # some hundred small files are written and synced
 . "$(dirname "$0")/common.sh"
 
-# English and Dutch on eight subjects, four and three documents each; names are written the same in both. Every document has its
+# English and Dutch on eight subjects, four and three documents each; names are spelled the same in both. Every document has its
 # subject's words, in an order of its own.
 subjects='river,water,boat,bank,Amstel|rivier,bootje,oever,stroom,Amstel
 bread,oven,flour,baker,Zeeuws|brood,meel,bakker,deeg,Zeeuws
@@ -149,10 +149,10 @@ expect 1 clir validate $sources --from en --to nl --folds 5 --group 2 $choices
 stderr_has "5 folds of groups of 2 topics, of 8 in all"
 expect 1 clir validate $sources --from en --to nl --folds 5 --group 2 --method cognates
 stderr_has "5 folds of groups of 2 topics, of 8 in all"
-expect 1 clir validate $sources --from en --to nl --kappa many
+expect 2 clir validate $sources --from en --to nl --kappa many
 stderr_has "--kappa is 'many'"
 
-# By words that are written alike: no vectors, the same with any number of threads, and nothing of what is held out.
+# By words that are spelled alike: no vectors, the same with any number of threads, and nothing of what is held out.
 expect 0 clir run $sources --from en --to nl --method cognates --tag alike --threads 1
 cp stdout alike.run
 [ "$(awk 'NF != 6 || $2 != "Q0" || $6 != "alike"' alike.run | wc -l)" -eq 0 ] || fail "not a run"

@@ -93,21 +93,12 @@ static void write_language(int language, const changes *change) {
 
 static cq_status open_collections_in(cq_clir **out, const changes *change, bool other_order, const char *work,
                                      cq_error *error) {
-  cq_clir_language languages[2];
-  char paths[2][3][400];
-  for (int i = 0; i < 2; i++) {
-    const int language = other_order ? 1 - i : i;
-    const char *const code = language ? "bb" : "aa", *const kinds[] = {"docs", "topics", "qrels"};
-    write_language(language, change);
-    for (int k = 0; k < 3; k++) {
-      char name[40];
-      snprintf(name, sizeof name, "%s.%s", kinds[k], code);
-      snprintf(paths[i][k], sizeof paths[i][k], "%s", test_path(name));
-    }
-    languages[i] =
-        (cq_clir_language){.code = code, .documents = paths[i][0], .topics = paths[i][1], .judgements = paths[i][2]};
-  }
-  return cq_clir_open(out, languages, 2, work, NULL, error);
+  const char *const codes[] = {other_order ? "bb" : "aa", other_order ? "aa" : "bb"};
+  cq_clir_sources s = cq_clir_default_sources();
+  for (int i = 0; i < 2; i++) write_language(other_order ? 1 - i : i, change);
+  s.languages = codes, s.n_languages = 2, s.work = work;
+  s.documents = test_path("docs.%"), s.topics = test_path("topics.%"), s.judgements = test_path("qrels.%");
+  return cq_clir_open(out, &s, NULL, error);
 }
 
 static cq_status open_collections(cq_clir **out, const changes *change, bool other_order, cq_error *error) {
@@ -121,10 +112,16 @@ static cq_clir *opened(const changes *change, bool other_order) {
   return c;
 }
 
+/* What the last tiny options point to. */
+static cq_words_options tiny_words;
+static cq_lexical_options tiny_ranking;
+
 static cq_clir_options tiny_options(void) {
   cq_clir_options o = cq_clir_default_options();
-  o.words.dim = 16, o.words.epochs = 40, o.words.learning_rate = 0.05, o.words.sample = 0, o.words.window = 5;
-  o.kappa = 3, o.tau = 3, o.ranking.k = 40;
+  tiny_words = cq_clir_default_words(), tiny_ranking = cq_clir_default_ranking();
+  tiny_words.dim = 16, tiny_words.epochs = 40, tiny_words.learning_rate = 0.05, tiny_words.sample = 0;
+  tiny_words.window = 5, tiny_ranking.k = 40;
+  o.kappa = 3, o.tau = 3, o.words = &tiny_words, o.ranking = &tiny_ranking;
   return o;
 }
 
@@ -132,7 +129,7 @@ static double map_of(const cq_clir *c, const cq_clir_model *m, const char *from,
                      const cq_clir_options *o) {
   cq_lexical_hit *hits;
   assert_int_equal(cq_clir_search(&hits, c, m, from, to, asked, o, NULL, NULL), CQ_OK);
-  const double map = cq_clir_map(c, to, hits, o->ranking.k, asked);
+  const double map = cq_clir_map(c, to, hits, o->ranking->k, asked);
   cq_free(hits);
   return map;
 }
@@ -144,10 +141,10 @@ static void collections_are_read(void **state) {
   changes change = none;
   change.more_judgements = "3 0 nobody-knows 1\n3 0 nor-this 0\n99 0 nor-this-topic 1\n";
   cq_clir *c = opened(&change, false);
-  const cq_clir_info about = cq_clir_about(c);
-  assert_int_equal(about.n_languages, 2);
-  assert_int_equal(about.n_topics, TOPICS);
-  assert_int_equal(about.n_unknown, 2); /* of topics that all languages have */
+  const cq_clir_info *about = cq_clir_about(c);
+  assert_int_equal(about->n_languages, 2);
+  assert_int_equal(about->n_topics, TOPICS);
+  assert_int_equal(about->n_unknown, 2); /* of topics that all languages have */
   for (size_t t = 0; t < TOPICS; t++) {
     assert_int_equal(cq_clir_topic(c, t).n, 1);
     assert_int_equal(cq_clir_topic(c, t).data[0], '1' + t);
@@ -271,9 +268,9 @@ static void check_hits(const cq_clir *c, const cq_clir_model *m, const char *to,
   cq_lexical_hit *hits, *expected;
   cq_error error = {0};
   if (cq_clir_search(&hits, c, m, "aa", to, NULL, o, NULL, &error)) fail_msg("%s", error.message);
-  assert_int_equal(cq_lexical_search(&expected, index, &query, 1, &o->ranking, NULL, NULL), CQ_OK);
+  assert_int_equal(cq_lexical_search(&expected, index, &query, 1, o->ranking, NULL, NULL), CQ_OK);
   assert_non_null(expected[0].id.data);
-  for (size_t i = 0; i < o->ranking.k; i++) {
+  for (size_t i = 0; i < o->ranking->k; i++) {
     assert_true(fabs(hits[i].score - expected[i].score) < 1e-6);
     if (!hits[i].id.data || !expected[i].id.data) assert_true(!hits[i].id.data && !expected[i].id.data);
   }
@@ -399,7 +396,7 @@ static void unknown_queries_find_nothing(void **state) {
   cq_clir_options o = tiny_options();
   const bool asked[TOPICS] = {[0] = true, [1] = true};
   cq_clir_model *m;
-  o.words.min_count = 3;
+  tiny_words.min_count = 3;
   assert_int_equal(cq_clir_train(&m, c, NULL, "aa", &o, NULL, NULL), CQ_OK);
   for (int method = 0; method < 3; method++) {
     cq_lexical_hit *hits;
@@ -407,21 +404,21 @@ static void unknown_queries_find_nothing(void **state) {
     assert_int_equal(cq_clir_search(&hits, c, m, "bb", "bb", asked, &o, NULL, NULL), CQ_OK);
     assert_non_null(hits[0].id.data);
     /* As words, kavk is in no document of bb; as vectors, it is near some. */
-    if (o.method != CQ_CLIR_DOCUMENTS) assert_null(hits[o.ranking.k].id.data);
-    assert_null(hits[2 * o.ranking.k].id.data); /* not asked for */
+    if (o.method != CQ_CLIR_DOCUMENTS) assert_null(hits[tiny_ranking.k].id.data);
+    assert_null(hits[2 * tiny_ranking.k].id.data); /* not asked for */
     cq_free(hits);
   }
   cq_clir_model_free(m);
   /* Learned from topics that are not these, their words are unknown. */
   bool held_out[TOPICS] = {false};
-  held_out[0] = true, o.kappa = 0, o.words.min_count = 1;
+  held_out[0] = true, o.kappa = 0, tiny_words.min_count = 1;
   assert_int_equal(cq_clir_train(&m, c, held_out, "aa", &o, NULL, NULL), CQ_OK);
   for (int method = 0; method < 3; method++) {
     cq_lexical_hit *hits;
     o.method = (cq_clir_method)method;
     assert_int_equal(cq_clir_search(&hits, c, m, "aa", "bb", NULL, &o, NULL, NULL), CQ_OK);
     assert_null(hits[0].id.data);
-    assert_non_null(hits[2 * o.ranking.k].id.data);
+    assert_non_null(hits[2 * tiny_ranking.k].id.data);
     cq_free(hits);
   }
   cq_clir_model_free(m);
@@ -451,6 +448,8 @@ static void a_topic_without_documents_in_one_language(void **state) {
 
 /* --- what is held out --- */
 
+static const cq_clir_folds four_folds = {.size = sizeof four_folds, .n = 4, .group = 1};
+
 typedef struct outcome {
   unsigned char *vectors;
   char *run;
@@ -469,13 +468,13 @@ static outcome outcome_of(const changes *change, int fold, const cq_clir_options
   cq_clir_model *m;
   cq_lexical_hit *hits;
   bool *held_out;
-  assert_int_equal(cq_clir_fold_topics(&held_out, c, &(cq_clir_folds){.n = 4, .group = 1}, fold, NULL), CQ_OK);
+  assert_int_equal(cq_clir_fold_topics(&held_out, c, &four_folds, fold, NULL), CQ_OK);
   for (int t = 0; t < TOPICS; t++) assert_int_equal(held_out[t], t % 4 == fold);
   assert_int_equal(cq_clir_train(&m, c, held_out, "aa", o, NULL, NULL), CQ_OK);
   assert_int_equal(cq_clir_save(m, test_path("vectors.txt"), NULL), CQ_OK);
   out.vectors = read_bytes(&out.n_vectors, test_path("vectors.txt"));
   assert_int_equal(cq_clir_search(&hits, c, m, "aa", "bb", held_out, o, NULL, NULL), CQ_OK);
-  keep_run(&out, c, hits, o->ranking.k);
+  keep_run(&out, c, hits, o->ranking->k);
   assert_true(out.n_run > 0 || o->pseudo_in_all); /* of titles that find nothing, nothing is learned */
   cq_free(hits);
   cq_free(held_out);
@@ -500,7 +499,7 @@ static void judgements_and_translations_held_out_are_not_looked_at(void **state)
     cq_clir_options o = tiny_options();
     const bool other_order = way % 2;
     changes change = none;
-    o.words.epochs = 2;
+    tiny_words.epochs = 2;
     o.mixing = way & 2 ? CQ_MIX_AT_RANDOM : CQ_MIX_BY_LENGTH;
     o.method = way & 4 ? CQ_CLIR_DOCUMENTS : CQ_CLIR_TERMS;
     o.idf = way == 3, o.feedback = way == 3 ? 3 : 0;
@@ -540,7 +539,7 @@ static void keep_fold(char *run, int fold) {
   *to = '\0';
 }
 
-/* --- by words that are written alike ---
+/* --- by words that are spelled alike ---
  *
  * Words of bb are those of aa with an end of their own: "bavk" goes with "b.zt". Topics have all vowels, so that
  * nothing tells which is which, and words this short are not told with much certainty. */
@@ -562,7 +561,7 @@ static outcome by_cognates(const changes *change, int fold, bool other_order, in
   cq_context *ctx = NULL;
   const cq_cognate_options o = short_words();
   if (n_threads) assert_int_equal(cq_context_open(&ctx, n_threads, NULL), CQ_OK);
-  assert_int_equal(cq_clir_fold_topics(&held_out, c, &(cq_clir_folds){.n = 4, .group = 1}, fold, NULL), CQ_OK);
+  assert_int_equal(cq_clir_fold_topics(&held_out, c, &four_folds, fold, NULL), CQ_OK);
   assert_int_equal(cq_clir_learn_cognates(&cognates, c, held_out, "aa", "bb", &o, ctx, NULL), CQ_OK);
   assert_int_equal(cq_clir_search_cognates(&hits, cognates, held_out, DEPTH, ctx, NULL), CQ_OK);
   keep_run(&out, c, hits, DEPTH);
@@ -592,8 +591,7 @@ static void cognates_find_documents(void **state) {
   const cq_cognate_options o = short_words();
   for (int fold = -1; fold < 4; fold++) {
     bool *held_out = NULL;
-    if (fold >= 0)
-      assert_int_equal(cq_clir_fold_topics(&held_out, c, &(cq_clir_folds){.n = 4, .group = 1}, fold, NULL), CQ_OK);
+    if (fold >= 0) assert_int_equal(cq_clir_fold_topics(&held_out, c, &four_folds, fold, NULL), CQ_OK);
     assert_int_equal(cq_clir_learn_cognates(&cognates, c, held_out, "aa", "bb", &o, NULL, NULL), CQ_OK);
     assert_int_equal(cq_clir_search_cognates(&hits, cognates, held_out, DEPTH, NULL, NULL), CQ_OK);
     const double map = cq_clir_map(c, "bb", hits, DEPTH, held_out);
@@ -732,7 +730,8 @@ static void cognates_are_validated_fold_by_fold(void **state) {
   (void)state;
   cq_clir *c = opened(&none, false);
   const cq_cognate_options o = short_words();
-  const cq_clir_folds how = {.n = 4, .group = 1};
+  cq_clir_validation how = cq_clir_default_validation();
+  how.folds = &four_folds;
   cq_clir_fold folds[4];
   cq_lexical_hit *hits;
   outcome whole = {0};
@@ -808,7 +807,7 @@ static void a_model_is_kept(void **state) {
   assert_int_equal(cq_clir_load(&again, c, test_path("kept.txt"), NULL), CQ_OK);
   assert_int_equal(cq_clir_search(&hits[0], c, m, "aa", "bb", NULL, &o, NULL, NULL), CQ_OK);
   assert_int_equal(cq_clir_search(&hits[1], c, again, "aa", "bb", NULL, &o, NULL, NULL), CQ_OK);
-  for (int i = 0; i < 2; i++) keep_run(&runs[i], c, hits[i], o.ranking.k), cq_free(hits[i]);
+  for (int i = 0; i < 2; i++) keep_run(&runs[i], c, hits[i], tiny_ranking.k), cq_free(hits[i]);
   assert_string_equal(runs[0].run, runs[1].run);
   for (int i = 0; i < 2; i++) free_outcome(&runs[i]);
   cq_clir_model_free(again);
@@ -841,45 +840,54 @@ static void documents_that_come_twice(void **state) {
 
 static void a_directory_of_work_is_whole_or_not_there(void **state) {
   (void)state;
-  char work[400], documents[400], topics[400], judgements[400];
+  const char *const code = "aa";
+  char work[400];
   cq_clir *c;
   cq_error error = {0};
+  cq_clir_sources s = cq_clir_default_sources();
   write_language(0, &none);
   snprintf(work, sizeof work, "%s", test_path("work/inside"));
-  snprintf(documents, sizeof documents, "%s", test_path("docs.aa"));
-  snprintf(topics, sizeof topics, "%s", test_path("topics.aa"));
-  snprintf(judgements, sizeof judgements, "%s", test_path("nowhere"));
-  cq_clir_language language = {.code = "aa", .documents = documents, .topics = topics, .judgements = judgements};
-  assert_int_equal(cq_clir_open(&c, &language, 1, work, NULL, &error), CQ_ERR_IO);
+  s.languages = &code, s.n_languages = 1, s.work = work;
+  s.documents = test_path("docs.%"), s.topics = test_path("topics.%"), s.judgements = test_path("nowhere");
+  assert_int_equal(cq_clir_open(&c, &s, NULL, &error), CQ_ERR_IO);
   assert_int_not_equal(access(work, F_OK), 0);
-  language.judgements = test_path("qrels.aa");
-  assert_int_equal(cq_clir_open(&c, &language, 1, work, NULL, &error), CQ_OK);
+  s.judgements = test_path("qrels.aa");
+  assert_int_equal(cq_clir_open(&c, &s, NULL, &error), CQ_OK);
   assert_int_equal(access(work, F_OK), 0);
   cq_clir_free(c);
-  assert_int_equal(cq_clir_open(&c, &language, 1, work, NULL, &error), CQ_ERR_ARGUMENT); /* and not made again */
+  assert_int_equal(cq_clir_open(&c, &s, NULL, &error), CQ_ERR_ARGUMENT); /* and not made again */
   assert_non_null(strstr(error.message, "already exists"));
   assert_int_equal(access(work, F_OK), 0);
   /* One language alone has nothing to learn from. */
-  assert_int_equal(cq_clir_open(&c, &language, 1, NULL, NULL, &error), CQ_OK);
+  s.work = NULL;
+  assert_int_equal(cq_clir_open(&c, &s, NULL, &error), CQ_OK);
   cq_clir_model *m;
   assert_int_equal(cq_clir_train(&m, c, NULL, "aa", NULL, NULL, &error), CQ_ERR_ARGUMENT);
   assert_string_equal(error.message, "no topic has relevant documents in two of the languages");
   cq_clir_free(c);
-  assert_int_equal(cq_clir_open(&c, NULL, 0, NULL, NULL, &error), CQ_ERR_ARGUMENT);
+  s.n_languages = 0;
+  assert_int_equal(cq_clir_open(&c, &s, NULL, &error), CQ_ERR_ARGUMENT);
+  assert_string_equal(error.message, "languages is missing");
+  assert_int_equal(cq_clir_open(&c, NULL, NULL, &error), CQ_ERR_ARGUMENT);
 }
 
 /* --- validation --- */
 
 static const int kappas[] = {2, 3}, windows[] = {3, 6}, taus[] = {1, 4};
-static const cq_clir_grid grid = {kappas, windows, taus, 2, 2, 2}, one = {kappas, windows, taus, 1, 1, 1};
 
-static char *validated(const cq_clir *c, cq_clir_fold *folds, const cq_clir_options *o, const cq_clir_grid *g,
-                       cq_context *ctx) {
+static cq_clir_validation grid_of(size_t n, const cq_clir_folds *folds) {
+  cq_clir_validation how = cq_clir_default_validation();
+  how.kappas = kappas, how.windows = windows, how.taus = taus, how.n_kappas = how.n_windows = how.n_taus = n;
+  how.folds = folds;
+  return how;
+}
+
+static char *validated(const cq_clir *c, cq_clir_fold *folds, const cq_clir_options *o, size_t n, cq_context *ctx) {
+  const cq_clir_validation how = grid_of(n, &four_folds);
   cq_lexical_hit *hits;
   outcome out = {0};
-  assert_int_equal(cq_clir_validate(&hits, folds, c, "aa", "bb", &(cq_clir_folds){.n = 4, .group = 1}, g, o, ctx, NULL),
-                   CQ_OK);
-  keep_run(&out, c, hits, o->ranking.k);
+  assert_int_equal(cq_clir_validate(&hits, folds, c, "aa", "bb", &how, o, ctx, NULL), CQ_OK);
+  keep_run(&out, c, hits, o->ranking->k);
   cq_free(hits);
   return out.run;
 }
@@ -890,9 +898,9 @@ static void validation_does_not_depend_on_threads(void **state) {
   cq_clir_options o = tiny_options();
   cq_clir_fold folds[2][4];
   cq_context *ctx;
-  o.words.epochs = 10;
+  tiny_words.epochs = 10;
   assert_int_equal(cq_context_open(&ctx, 3, NULL), CQ_OK);
-  char *a = validated(c, folds[0], &o, &grid, NULL), *b = validated(c, folds[1], &o, &grid, ctx);
+  char *a = validated(c, folds[0], &o, 2, NULL), *b = validated(c, folds[1], &o, 2, ctx);
   assert_string_equal(a, b);
   for (int f = 0; f < 4; f++) {
     assert_int_equal(folds[0][f].kappa, folds[1][f].kappa);
@@ -904,8 +912,8 @@ static void validation_does_not_depend_on_threads(void **state) {
   }
   free(a), free(b);
   /* A grid of one: what is tested is what training and searching give. */
-  a = validated(c, folds[0], &o, &one, ctx);
-  o.kappa = 2, o.words.window = 3, o.tau = 1;
+  a = validated(c, folds[0], &o, 1, ctx);
+  o.kappa = 2, tiny_words.window = 3, o.tau = 1;
   for (int f = 0; f < 4; f++) {
     outcome direct = outcome_of(&none, f, &o, false);
     assert_true(folds[0][f].kappa == 2 && folds[0][f].window == 3 && folds[0][f].tau == 1);
@@ -926,14 +934,14 @@ static void validation_does_not_depend_on_threads(void **state) {
 static void validation_does_not_look_at_the_fold_it_tests(void **state) {
   (void)state;
   cq_clir_options o = tiny_options();
-  o.words.epochs = 5;
+  tiny_words.epochs = 5;
   changes change = none;
   char *runs[3];
   for (int i = 0; i < 3; i++) {
     change.fold_of_judgements = i == 1 ? 2 : -1;
     change.fold_of_titles = i == 2 ? 2 : -1;
     cq_clir *c = opened(&change, false);
-    runs[i] = validated(c, NULL, &o, &grid, NULL);
+    runs[i] = validated(c, NULL, &o, 2, NULL);
     keep_fold(runs[i], 2);
     assert_true(*runs[i]);
     cq_clir_free(c);
@@ -947,25 +955,24 @@ static void folds_that_cannot_be(void **state) {
   (void)state;
   cq_clir *c = opened(&none, false);
   const cq_clir_options o = tiny_options();
-  const cq_clir_grid empty = {kappas, windows, taus, 2, 0, 2};
   const struct {
     int n_folds, group;
   } cases[] = {{1, 1}, {0, 1}, {-2, 1}, {9, 1}, {4, 0}, {4, -1}, {5, 2}, {3, 4}, {2, 8}}; /* 8 topics */
   cq_lexical_hit *hits;
   cq_error error = {0};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    if (cq_clir_validate(&hits, NULL, c, "aa", "bb", &(cq_clir_folds){.n = cases[i].n_folds, .group = cases[i].group},
-                         &one, &o, NULL, &error) != CQ_ERR_ARGUMENT)
+    const cq_clir_folds folds = {.size = sizeof folds, .n = cases[i].n_folds, .group = cases[i].group};
+    const cq_clir_validation how = grid_of(1, &folds);
+    if (cq_clir_validate(&hits, NULL, c, "aa", "bb", &how, &o, NULL, &error) != CQ_ERR_ARGUMENT)
       fail_msg("%d folds of groups of %d are not refused", cases[i].n_folds, cases[i].group);
     assert_null(hits);
   }
-  assert_int_equal(
-      cq_clir_validate(&hits, NULL, c, "aa", "bb", &(cq_clir_folds){.n = 4, .group = 1}, &empty, &o, NULL, &error),
-      CQ_ERR_ARGUMENT);
-  assert_string_equal(error.message, "nothing to choose among");
-  assert_int_equal(
-      cq_clir_validate(&hits, NULL, c, "aa", "cc", &(cq_clir_folds){.n = 4, .group = 1}, &one, &o, NULL, &error),
-      CQ_ERR_ARGUMENT);
+  cq_clir_validation how = grid_of(1, &four_folds);
+  assert_int_equal(cq_clir_validate(&hits, NULL, c, "aa", "cc", &how, &o, NULL, &error), CQ_ERR_ARGUMENT);
+  static const int nothing[] = {3, 0};
+  how.windows = nothing, how.n_windows = 2;
+  assert_int_equal(cq_clir_validate(&hits, NULL, c, "aa", "bb", &how, &o, NULL, &error), CQ_ERR_ARGUMENT);
+  assert_string_equal(error.message, "window is 0, expected 1 to 10000");
   cq_clir_free(c);
 }
 
@@ -979,9 +986,10 @@ static void folds_without_relevant_documents(void **state) {
   cq_clir_fold folds[8];
   cq_lexical_hit *hits;
   cq_error error = {0};
-  o.words.epochs = 1;
-  if (cq_clir_validate(&hits, folds, c, "aa", "bb", &(cq_clir_folds){.n = 8, .group = 1}, &grid, &o, NULL, &error))
-    fail_msg("%s", error.message);
+  tiny_words.epochs = 1;
+  const cq_clir_folds eight = {.size = sizeof eight, .n = 8, .group = 1};
+  const cq_clir_validation how = grid_of(2, &eight);
+  if (cq_clir_validate(&hits, folds, c, "aa", "bb", &how, &o, NULL, &error)) fail_msg("%s", error.message);
   assert_true(folds[1].kappa == 2 && folds[1].window == 3 && folds[1].tau == 1);
   assert_true(isnan(folds[1].map_chosen) && isnan(folds[2].map_tested));
   cq_free(hits);
@@ -995,7 +1003,7 @@ static void every_allocation_may_fail(void **state) {
   cq_clir *c = opened(&change, false);
   cq_clir_options o = tiny_options();
   const bool held_out[TOPICS] = {[1] = true, [5] = true};
-  o.words.epochs = 1, o.words.dim = 4;
+  tiny_words.epochs = 1, tiny_words.dim = 4;
   for (int way = 0; way < 5; way++) {
     o.method = (cq_clir_method)(way < 4 ? way % 3 : 0);
     o.pseudo_in_all = way == 1, o.csls = way == 2 ? 2 : 0, o.weighted = o.keep_words = o.idf = way == 3,

@@ -1,4 +1,4 @@
-/* Words written alike: two made-up languages whose letters are each other's one to one (or one to two), among words
+/* Words spelled alike: two made-up languages whose letters are each other's one to one (or one to two), among words
  * that are not. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -8,78 +8,48 @@
 #include <strings.h>
 
 static int check_fold(const cli_clir_args *args) {
-  return args->fold > args->n_folds ? cli_fail("there are %d folds", args->n_folds) : CLI_OK;
+  return args->fold > args->folds->n ? cli_fail("there are %d folds", args->folds->n) : CLI_OK;
 }
 
 /* The topics of --hold-out; none: NULL. */
 static int find_fold(bool **out, const cli_clir_args *args, const cq_clir *clir) {
-  const cq_clir_folds how = cli_clir_folds_of(args);
   cq_error error = {0};
   *out = NULL;
-  return args->fold && cq_clir_fold_topics(out, clir, &how, args->fold - 1, &error) ? cli_fail_error(&error) : CLI_OK;
+  return args->fold && cq_clir_fold_topics(out, clir, args->folds, args->fold - 1, &error) ? cli_fail_error(&error)
+                                                                                           : CLI_OK;
 }
+
+static const cli_part sources_and_folds[] = {
+    {"clir-sources", offsetof(cli_clir_args, sources)}, {"clir-folds", offsetof(cli_clir_args, folds)}, {NULL, 0}};
 
 /* --- build --- */
 
-static void build_defaults(void *options) {
-  cli_clir_defaults(options);
-  ((cli_clir_args *)options)->threads = 1;
-}
+static const char *const not_of_build[] = {"method", "tau",        "weighted", "idf", "feedback",
+                                           "csls",   "keep-words", "lexical",  NULL};
 
 static const cq_option build_options[] = {
-    CLI_CLIR_SOURCE_OPTIONS,
-    {.name = "window",
-     .letter = 'w',
-     .type = CQ_OPTION_INT,
-     .argument = "N",
-     .offset = offsetof(cli_clir_args, o.words.window),
-     .min = 1,
-     .max = 10000,
-     .help = "words on either side of a word"},
-    {.name = "hold-out",
-     .type = CQ_OPTION_INT,
-     .argument = "FOLD",
-     .offset = offsetof(cli_clir_args, fold),
-     .otherwise = "none",
-     .help = "learn nothing from the topics of this fold, 1 and up, but their queries in --from"},
-    {.name = "from",
-     .type = CQ_OPTION_TEXT,
-     .argument = "CODE",
-     .offset = offsetof(cli_clir_args, from),
-     .otherwise = "the first",
-     .help = "the language of the queries that are held out"},
-    {.name = "kappa",
-     .type = CQ_OPTION_INT,
-     .argument = "N",
-     .offset = offsetof(cli_clir_args, o.kappa),
-     .max = 100000,
-     .help = "pseudo-relevant documents of a topic that is held out"},
-    CLI_CLIR_FOLD_OPTIONS,
-    CLI_CLIR_TRAIN_OPTIONS,
-    {.name = "threads",
-     .letter = 't',
-     .type = CQ_OPTION_INT,
-     .argument = "N",
-     .offset = offsetof(cli_clir_args, threads),
-     .min = 1,
-     .max = 1024,
-     .help = "with 1 the result depends on the seed alone; more write to one another's vectors as they go"},
+    CLI_CLIR_HOLD_OUT_OPTION("learn nothing from the topics of this fold, from 1, but their queries in --from", "none"),
+    {CQ_TEXT(cli_clir_args, "from", from, CHANGES, "CODE", "the language of the held-out queries"),
+     .otherwise = "the first"},
+    {CQ_INT(cli_clir_args, "threads", threads, CHANGES, 1, 1, 1024, "N",
+            "with 1 the result depends on the seed alone; more write to one another's vectors as they go (Hogwild)"),
+     .letter = 't'},
 };
 
-static int run_build(const cli_call *call) {
+static int run_clir_build(const cli_call *call) {
   const cli_clir_args *args = call->options;
-  const cq_clir_options o = cli_clir_options_of(args);
   cq_error error = {0};
   cq_context *ctx = NULL;
-  cli_collections c = {0};
+  cq_clir *clir = NULL;
   cq_clir_model *model = NULL;
   int code = check_fold(args);
   if (code == CLI_OK) code = cli_open_context(&ctx, args->threads);
-  if (code == CLI_OK) code = cli_collections_open(&c, &args->sources, ctx);
+  if (code == CLI_OK) code = cli_clir_open(&clir, args, ctx);
   bool *held_out = NULL;
-  if (code == CLI_OK) code = find_fold(&held_out, args, c.clir);
+  if (code == CLI_OK) code = find_fold(&held_out, args, clir);
   if (code == CLI_OK) {
-    if (cq_clir_train(&model, c.clir, held_out, args->from ? args->from : c.languages[0].code, &o, ctx, &error) ||
+    if (cq_clir_train(&model, clir, held_out, args->from ? args->from : args->sources->languages[0], call->library, ctx,
+                      &error) ||
         cq_clir_save(model, call->arguments[0], &error))
       code = cli_fail_error(&error);
     else
@@ -87,51 +57,50 @@ static int run_build(const cli_call *call) {
   }
   cq_free(held_out);
   cq_clir_model_free(model);
-  cli_collections_close(&c);
+  cq_clir_free(clir);
   cq_context_free(ctx);
   return code;
 }
 
 static const cli_command clir_build = {
     .name = "build",
-    .summary = "learn vectors of several languages' words from their test collections",
+    .summary = "train vectors of several languages' words on their test collections",
     .arguments = "VECTORS",
     .min_arguments = 1,
     .max_arguments = 1,
-    .description = "For each topic the relevant documents of every language are put together in tuples and their words "
-                   "shuffled into "
-                   "one another; vectors are learned of the whole and written in word2vec's text format.",
+    .description =
+        "For each topic the relevant documents of every language are combined into tuples and their words shuffled "
+        "into one another; vectors are trained on the result and written in word2vec's text format.",
     .example = "calque clir build vectors.txt" CLI_CLIR_EXAMPLE,
+    .group = "clir",
+    .taken = not_of_build,
     CLI_OPTIONS(cli_clir_args, build_options),
-    .defaults = build_defaults,
-    .run = run_build,
+    .parts = sources_and_folds,
+    .run = run_clir_build,
 };
 
 /* --- expand and run --- */
 
+static const char *const not_of_expand[] = {"words", "mix",      "kappa",    "pseudo-in-all", "all-documents", "method",
+                                            "idf",   "feedback", "weighted", "keep-words",    "lexical",       NULL};
+
 static const cq_option expand_options[] = {
     CLI_CLIR_BETWEEN_OPTIONS,
-    CLI_CLIR_SOURCE_OPTIONS,
-    CLI_CLIR_TAU_OPTION,
     CLI_CLIR_METHOD_OPTION(": without VECTORS"),
-    CLI_CLIR_SEARCH_OPTIONS,
     CLI_JSON(cli_clir_args, json),
     CLI_THREADS(cli_clir_args, threads),
 };
+static const cli_part sources_only[] = {{"clir-sources", offsetof(cli_clir_args, sources)}, {NULL, 0}};
 
-static cq_status expand(cq_clir_word **words, size_t *n, const cq_clir_model *model, const cq_clir_cognates *cognates,
-                        const cli_clir_args *args, cq_slice query, cq_error *error) {
-  const cq_clir_options o = cli_clir_options_of(args);
-  return cognates ? cq_clir_cognates_expand(words, n, cognates, query, error)
-                  : cq_clir_expand(words, n, model, args->from, args->to, query, &o, error);
-}
-
-static int print_expansion(const cq_clir_model *model, const cq_clir_cognates *cognates, const cli_clir_args *args,
+static int print_expansion(const cq_clir_model *model, const cq_clir_cognates *cognates, const cli_call *call,
                            const char *query) {
+  const cli_clir_args *args = call->options;
+  const cq_slice text = {query, strlen(query)};
   cq_error error = {0};
   cq_clir_word *words;
   size_t n;
-  if (expand(&words, &n, model, cognates, args, (cq_slice){query, strlen(query)}, &error))
+  if (cognates ? cq_clir_cognates_expand(&words, &n, cognates, text, &error)
+               : cq_clir_expand(&words, &n, model, args->from, args->to, text, call->library, &error))
     return cli_fail_error(&error);
   if (n == 0) cli_note("the text has none of the words of '%s'", query);
   for (size_t i = 0; i < n; i++) {
@@ -151,27 +120,28 @@ static int print_expansion(const cq_clir_model *model, const cq_clir_cognates *c
   return CLI_OK;
 }
 
-static int run_expand(const cli_call *call) {
+static int run_clir_expand(const cli_call *call) {
   const cli_clir_args *args = call->options;
   const bool by_letters = args->method == CLI_CLIR_COGNATES;
   cq_error error = {0};
+  if (!by_letters) ((cq_clir_options *)call->library)->method = (cq_clir_method)args->method;
   cq_context *ctx = NULL;
-  cli_collections c = {0};
+  cq_clir *clir = NULL;
   cq_clir_model *model = NULL;
   cq_clir_cognates *cognates = NULL;
   if (!by_letters && call->n_arguments < 2)
     return cli_usage(call->path, "no VECTORS or no QUERY; only --method cognates does without vectors");
   int code = cli_open_context(&ctx, args->threads);
-  if (code == CLI_OK) code = cli_collections_open(&c, &args->sources, ctx);
+  if (code == CLI_OK) code = cli_clir_open(&clir, args, ctx);
   if (code == CLI_OK &&
-      (by_letters ? cq_clir_learn_cognates(&cognates, c.clir, NULL, args->from, args->to, NULL, ctx, &error)
-                  : cq_clir_load(&model, c.clir, call->arguments[0], &error)))
+      (by_letters ? cq_clir_learn_cognates(&cognates, clir, NULL, args->from, args->to, NULL, ctx, &error)
+                  : cq_clir_load(&model, clir, call->arguments[0], &error)))
     code = cli_fail_error(&error);
   for (size_t i = by_letters ? 0 : 1; code == CLI_OK && i < call->n_arguments; i++)
-    code = print_expansion(model, cognates, args, call->arguments[i]);
+    code = print_expansion(model, cognates, call, call->arguments[i]);
   cq_clir_cognates_free(cognates);
   cq_clir_model_free(model);
-  cli_collections_close(&c);
+  cq_clir_free(clir);
   cq_context_free(ctx);
   return code;
 }
@@ -183,27 +153,22 @@ static const cli_command clir_expand = {
     .min_arguments = 1,
     .max_arguments = -1,
     .description = "Prints lines of the query's word (* for the sum of all), cosine and word of the other language, "
-                   "separated by tabs; by --method cognates, instead of the cosine, how far the two are one word.",
+                   "separated by tabs; with --method cognates, instead of the cosine, how likely they are one word.",
     .example = "calque clir expand vectors.txt \"rising rents\" --from en --to hi" CLI_CLIR_EXAMPLE,
+    .group = "clir",
+    .taken = not_of_expand,
     CLI_OPTIONS(cli_clir_args, expand_options),
-    .defaults = cli_clir_defaults,
-    .run = run_expand,
+    .parts = sources_only,
+    .run = run_clir_expand,
 };
+
+static const char *const not_of_run[] = {
+    "words", "mix", "kappa", "pseudo-in-all", "all-documents", "method", "model", "k1", "b", "exhaustive", NULL};
 
 static const cq_option run_options[] = {
     CLI_CLIR_BETWEEN_OPTIONS,
-    CLI_CLIR_SOURCE_OPTIONS,
-    CLI_CLIR_TAU_OPTION,
     CLI_CLIR_METHOD_OPTION(", and feedback: without VECTORS"),
-    CLI_CLIR_SEARCH_OPTIONS,
-    CLI_CLIR_WEIGHT_OPTIONS,
-    {.name = "hold-out",
-     .type = CQ_OPTION_INT,
-     .argument = "FOLD",
-     .offset = offsetof(cli_clir_args, fold),
-     .otherwise = "all topics",
-     .help = "search for the topics of this fold only, 1 and up"},
-    CLI_CLIR_FOLD_OPTIONS,
+    CLI_CLIR_HOLD_OUT_OPTION("search for the topics of this fold only, from 1", "all topics"),
     CLI_RUN_TAG(cli_clir_args, tag),
     CLI_THREADS(cli_clir_args, threads),
 };
@@ -217,17 +182,18 @@ static cq_status search_by_letters(cq_lexical_hit **hits, const cli_clir_args *a
   return status;
 }
 
-static int run_run(const cli_call *call) {
+static int run_clir_run(const cli_call *call) {
   const cli_clir_args *args = call->options;
-  const cq_clir_options o = cli_clir_options_of(args);
+  cq_clir_options *o = call->library;
   const bool monolingual = !strcasecmp(args->from, args->to);
   const bool by_letters = args->method == CLI_CLIR_COGNATES && !monolingual;
   bool *asked = NULL;
   cq_error error = {0};
   cq_context *ctx = NULL;
-  cli_collections c = {0};
+  cq_clir *clir = NULL;
   cq_clir_model *model = NULL;
   cq_lexical_hit *hits = NULL;
+  if (args->method != CLI_CLIR_COGNATES) o->method = (cq_clir_method)args->method;
   int code = cli_clir_check_tag(args->tag);
   if (code == CLI_OK) code = check_fold(args);
   if (code == CLI_OK && by_letters) code = cli_clir_check_no_vectors(call);
@@ -235,21 +201,20 @@ static int run_run(const cli_call *call) {
     code = cli_usage(call->path, "no VECTORS, which only --method cognates, or a run from a language to itself, can do "
                                  "without");
   if (code == CLI_OK) code = cli_open_context(&ctx, args->threads);
-  if (code == CLI_OK) code = cli_collections_open(&c, &args->sources, ctx);
-  if (code == CLI_OK && call->n_arguments && cq_clir_load(&model, c.clir, call->arguments[0], &error))
+  if (code == CLI_OK) code = cli_clir_open(&clir, args, ctx);
+  if (code == CLI_OK && call->n_arguments && cq_clir_load(&model, clir, call->arguments[0], &error))
     code = cli_fail_error(&error);
-  if (code == CLI_OK) code = find_fold(&asked, args, c.clir);
+  if (code == CLI_OK) code = find_fold(&asked, args, clir);
   if (code == CLI_OK) {
     const cq_status status = by_letters
-                                 ? search_by_letters(&hits, args, c.clir, asked, o.ranking.k, ctx, &error)
-                                 : cq_clir_search(&hits, c.clir, model, args->from, args->to, asked, &o, ctx, &error);
-    if (status || cq_clir_write_run(NULL, c.clir, hits, o.ranking.k, args->tag, &error))
-      code = cli_fail_error(&error);
+                                 ? search_by_letters(&hits, args, clir, asked, o->ranking->k, ctx, &error)
+                                 : cq_clir_search(&hits, clir, model, args->from, args->to, asked, o, ctx, &error);
+    if (status || cq_clir_write_run(NULL, clir, hits, o->ranking->k, args->tag, &error)) code = cli_fail_error(&error);
   }
   cq_free(asked);
   cq_free(hits);
   cq_clir_model_free(model);
-  cli_collections_close(&c);
+  cq_clir_free(clir);
   cq_context_free(ctx);
   return code;
 }
@@ -262,12 +227,14 @@ static const cli_command clir_run = {
     .max_arguments = 1,
     .description =
         "Prints lines of topic, Q0, document, rank, score and tag. From a language to itself it is the "
-        "monolingual run. Without --hold-out, topics that were learned from are searched for, too: figures of "
-        "such a run say nothing; `clir validate` is for those.",
+        "monolingual run. Without --hold-out it has the topics of the training, too: its figures mean nothing; "
+        "for figures use `clir validate`.",
     .example = "calque clir run vectors.txt --from en --to hi" CLI_CLIR_EXAMPLE " >run.txt",
+    .group = "clir",
+    .taken = not_of_run,
     CLI_OPTIONS(cli_clir_args, run_options),
-    .defaults = cli_clir_defaults,
-    .run = run_run,
+    .parts = sources_and_folds,
+    .run = run_clir_run,
 };
 
 static const cli_command *const children[] = {&clir_build,     &clir_expand,   &clir_run, &cli_clir_validate,
@@ -277,8 +244,8 @@ const cli_command cli_clir = {
     .name = "clir",
     .summary = "search across languages without parallel data: build, expand, run, validate, dense, fuse",
     .description = "Queries in one language find documents in another, by word vectors learned from test collections "
-                   "whose topics are "
-                   "translations of one another: no aligned sentences, no dictionaries (Niyogi et al. 2018).",
+                   "whose topics are translations of one another, or by words that are spelled alike: no parallel "
+                   "sentences, no dictionaries (Niyogi et al. 2018).",
     .example = "calque clir build vectors.txt" CLI_CLIR_EXAMPLE,
     .children = children,
 };

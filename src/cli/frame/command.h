@@ -82,9 +82,9 @@ struct cli_command {
   const char *list_title;                     /* of a list in help; NULL: there is none */
   bool (*list)(cli_list_item *out, size_t i); /* the list's i-th item; false: there are no more */
   const char *group;                          /* of the library's options that it takes; NULL: none */
-  const char *const
-      *taken; /* those of them that arguments or the command itself set: not options here; NULL-terminated */
-  const cq_option *options; /* its own */
+  const char *const *taken;                   /* those of them, or whole groups within it, that are no options here, as
+                                                 arguments or the command itself set them; NULL-terminated */
+  const cq_option *options;                   /* its own */
   size_t n_options;
   const cq_option *more_options; /* those it has in common with a command whose struct its own begins with */
   size_t n_more_options;

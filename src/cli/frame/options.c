@@ -66,9 +66,14 @@ void cli_values_free(cli_values *values) {
   free(values->rows);
 }
 
-static bool is_taken(const cli_command *command, const char *name) {
+static bool is_of_group(const cq_option *row, const char *name) {
+  const cq_option_group *group = cq_option_group_find(name);
+  return group && row >= group->rows && row < group->rows + group->n_rows;
+}
+
+static bool is_taken(const cli_command *command, const cq_option *row) {
   for (size_t i = 0; command->taken && command->taken[i]; i++)
-    if (!strcmp(command->taken[i], name)) return true;
+    if (!strcmp(command->taken[i], row->name) || is_of_group(row, command->taken[i])) return true;
   return false;
 }
 
@@ -85,11 +90,11 @@ const cq_option *cli_values_row(const cq_options **from, const cli_values *value
   const cq_option *row;
   *from = values->library;
   for (size_t r = 0; values->library && (row = cq_options_row(values->library, r)); r++)
-    if (!is_taken(command, row->name) && i-- == 0) return row;
+    if (!is_taken(command, row) && i-- == 0) return row;
   *from = values->own;
   for (size_t r = 0; (row = cq_options_row(values->own, r)); r++) {
     const bool hidden = r >= values->own_group.n_rows &&
-                        (is_taken(command, row->name) || is_among(values->library, SIZE_MAX, row->name) ||
+                        (is_taken(command, row) || is_among(values->library, SIZE_MAX, row->name) ||
                          is_among(values->own, r, row->name));
     if (!hidden && i-- == 0) return row;
   }

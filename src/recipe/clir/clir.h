@@ -1,12 +1,16 @@
-/* The collections as clir_*.c see them. */
+/* The collections as this folder sees them. */
 #ifndef RECIPE_CLIR_CLIR_H
 #define RECIPE_CLIR_CLIR_H
 
+#include "base/options.h"
 #include "calque/clir.h"
 #include "clir/shuffle.h"
 #include "format/collection.h"
 #include "format/trec.h"
 #include "words/corpus.h"
+
+extern const cq_option_group cq_group_clir, cq_group_clir_cognates, cq_group_clir_folds, cq_group_clir_sources,
+    cq_group_clir_validation;
 
 typedef struct cq_clir_side {
   char *code;
@@ -30,7 +34,8 @@ struct cq_clir {
   cq_clir_side *sides;
   size_t n;
   cq_slice *topics; /* [n_topics] numbers */
-  size_t n_topics, n_unknown;
+  size_t n_topics;
+  cq_clir_info about;
   cq_arena text;
 };
 

@@ -1,5 +1,5 @@
-/* Words of two languages brought together by how they are written: which letters go together is learned from what the
- * documents of one topic have in common. */
+/* Transliteration-based matching: which letters of two languages correspond is learned from what the documents of one
+ * topic have in common, and makes a table of words that are spelled alike. */
 #include "recipe/clir/cognates.h"
 #include "base/error.h"
 #include "base/memory.h"
@@ -13,13 +13,13 @@
 #include <stdlib.h>
 
 enum {
-  SHORTEST = 4, /* characters of salient words */
-  LONGEST = 20,
-  MOST_GROUPS_OF_WORD = 2, /* a salient word is in so few topics */
-  CANDIDATES = 50,         /* target words that a source word is compared with */
+  MIN_CHARACTERS = 4, /* characters of salient words */
+  MAX_CHARACTERS = 20,
+  MAX_GROUPS_OF_WORD = 2, /* a salient word is in so few topics */
+  CANDIDATES = 50,        /* target words that a source word is compared with */
 };
 
-static const double least_entry = 0.03;
+static const double min_entry = 0.03;
 
 /* EM may start badly: these differ in how fast words are let in, and those that fail are thrown away. */
 static const struct schedule {
@@ -31,19 +31,28 @@ static const struct schedule {
 enum { N_SCHEDULES = sizeof schedules / sizeof *schedules };
 static const double near_best = 0.75; /* a contrast of this share of the best one's is near it */
 
-cq_cognate_options cq_cognate_default_options(void) {
-  return (cq_cognate_options){.at = 10,
-                              .sharpness = 2,
-                              .mu = 300,
-                              .mu_feedback = 500,
-                              .query_share = 0.3,
-                              .similar_share = 0.5,
-                              .first_share = 0.25,
-                              .n_source = 6,
-                              .n_target = 10,
-                              .n_source_words = 100,
-                              .n_target_words = 50};
-}
+#define O cq_cognate_options
+static const cq_option option_rows[] = {
+    {CQ_NUMBER(O, "at", at, CHANGES, 10, -1e6, 1e6, "X", "log-odds at which a pair of words counts half"),
+     .flags = CQ_OPTION_ABOVE_MIN | CQ_OPTION_BELOW_MAX},
+    {CQ_NUMBER(O, "sharpness", sharpness, CHANGES, 2, 0, 0, "X", "how slowly worse pairs of a word fall off"),
+     .flags = CQ_OPTION_ABOVE_MIN},
+    {CQ_NUMBER(O, "mu", mu, CHANGES, 300, 0, 0, "X", "Dirichlet smoothing of translated queries"),
+     .flags = CQ_OPTION_ABOVE_MIN},
+    {CQ_NUMBER(O, "mu-feedback", mu_feedback, CHANGES, 500, 0, 0, "X", "Dirichlet smoothing within a language"),
+     .flags = CQ_OPTION_ABOVE_MIN},
+    {CQ_NUMBER(O, "query-share", query_share, CHANGES, 0.3, 0, 1, "X", "weight of the query against source feedback")},
+    {CQ_NUMBER(O, "similar-share", similar_share, CHANGES, 0.5, 0, 1e6, "X",
+               "weight of documents like the source's, beside both"),
+     .flags = CQ_OPTION_BELOW_MAX},
+    {CQ_NUMBER(O, "first-share", first_share, CHANGES, 0.25, 0, 1, "X", "weight of all that against target feedback")},
+    {CQ_INT(O, "source-documents", n_source, CHANGES, 6, 1, 0, "N", "documents of source feedback")},
+    {CQ_INT(O, "target-documents", n_target, CHANGES, 10, 1, 0, "N", "documents of target feedback")},
+    {CQ_INT(O, "source-words", n_source_words, CHANGES, 100, 1, 0, "N", "words of source feedback")},
+    {CQ_INT(O, "target-words", n_target_words, CHANGES, 50, 1, 0, "N", "words of target feedback")},
+};
+#undef O
+const cq_option_group cq_group_clir_cognates = {.name = "clir-cognates", CQ_ROWS(cq_cognate_options, option_rows)};
 
 /* --- words that are spelled in letters --- */
 
@@ -136,7 +145,7 @@ static bool same_documents(const cq_clir_side *s, size_t a, size_t b) {
 }
 
 /* Topics of one article share their documents: one of them stands for all. */
-static cq_status choose_topics(grouping *g, const between *c, cq_error *error) {
+static cq_status choose_group_topics(grouping *g, const between *c, cq_error *error) {
   g->topics = cq_alloc_array(c->clir->n_topics, sizeof *g->topics);
   if (!g->topics) return cq_fail_memory(error, "topics");
   for (size_t t = 0; t < c->clir->n_topics; t++) {
@@ -180,7 +189,7 @@ static bool count_group(tally *tallies, cq_u32_array *touched, const cq_clir_sid
   return ok;
 }
 
-static void clear(tally *tallies, const cq_u32_array *touched) {
+static void clear_tallies(tally *tallies, const cq_u32_array *touched) {
   for (size_t i = 0; i < touched->n; i++) tallies[touched->items[i]].count = tallies[touched->items[i]].documents = 0;
 }
 
@@ -196,7 +205,7 @@ static cq_status find_salient(grouping *g, int which, const cq_clir_side *side, 
   for (size_t i = 0; ok && i < g->n; i++) {
     ok = count_group(tallies, &touched, side, bags, g->topics[i]);
     for (size_t k = 0; k < touched.n; k++) tallies[touched.items[k]].groups++;
-    clear(tallies, &touched);
+    clear_tallies(tallies, &touched);
   }
   for (size_t i = 0; ok && i < g->n; i++) {
     size_t n = 0;
@@ -204,12 +213,12 @@ static cq_status find_salient(grouping *g, int which, const cq_clir_side *side, 
     for (size_t k = 0; k < touched.n; k++) {
       const uint32_t word = touched.items[k], number = s->number[word];
       const tally *t = &tallies[word];
-      if (number == UINT32_MAX || t->groups > MOST_GROUPS_OF_WORD || s->n_characters[number] < SHORTEST ||
-          s->n_characters[number] > LONGEST)
+      if (number == UINT32_MAX || t->groups > MAX_GROUPS_OF_WORD || s->n_characters[number] < MIN_CHARACTERS ||
+          s->n_characters[number] > MAX_CHARACTERS)
         continue;
       found[n++] = (salient){(double)t->count * t->documents * bags->idf[word] + 1e-6 * bags->idf[word], number};
     }
-    clear(tallies, &touched);
+    clear_tallies(tallies, &touched);
     if (n) qsort(found, n, sizeof *found, most_salient_first);
     for (size_t k = 0; ok && k < n; k++) ok = cq_u32_array_append(&g->words[which], &found[k].word, 1);
     g->starts[which][i + 1] = g->words[which].n;
@@ -221,7 +230,7 @@ static cq_status find_salient(grouping *g, int which, const cq_clir_side *side, 
 }
 
 static cq_status make_groups(grouping *g, const between *c, const spelled *from, const spelled *to, cq_error *error) {
-  cq_status status = choose_topics(g, c, error);
+  cq_status status = choose_group_topics(g, c, error);
   if (!status && g->n < 3)
     status = cq_fail(error, CQ_ERR_ARGUMENT, "%zu topics have documents in both languages, expected at least 3", g->n);
   if (!status) status = find_salient(g, 0, c->from, c->from_plain, from, error);
@@ -245,8 +254,8 @@ static void free_grouping(grouping *g) {
 /* --- the table --- */
 
 /* Target words whose letters are nearest to those expected of each source word. */
-static cq_status find_candidates(cq_neighbours *out, const cq_cognates *letters, uint32_t n_from, uint32_t n_to,
-                                 cq_context *ctx, cq_error *error) {
+static cq_status find_spelled_alike(cq_neighbours *out, const cq_cognates *letters, uint32_t n_from, uint32_t n_to,
+                                    cq_context *ctx, cq_error *error) {
   const size_t dim = (size_t)cq_cognates_n_letters(letters);
   float *expected = cq_alloc_array(n_from, dim * sizeof *expected), *spelt = cq_alloc_array(n_to, dim * sizeof *spelt);
   cq_nearest_options o = cq_nearest_default_options();
@@ -277,7 +286,7 @@ static void score_row(void *context, size_t row, int worker) {
                        : cq_cognates_score(s->letters, (uint32_t)row, s->candidates->index[i]);
 }
 
-/* The entries: a pair's odds, less what it lacks to the best pair of either word. Words written the same have 1. */
+/* The entries: a pair's odds, less what it lacks to the best pair of either word. Words spelled the same have 1. */
 static cq_status fill_table(cq_word_table *table, const between *c, const scoring *s, const spelled *from,
                             const spelled *to, cq_error *error) {
   const size_t k = s->candidates->k;
@@ -302,7 +311,7 @@ static cq_status fill_table(cq_word_table *table, const between *c, const scorin
       const uint32_t column = s->candidates->index[row * k + i];
       const double lack = fmin(row_best - score, best[column] - score);
       const double entry = exp(-lack / c->o->sharpness) / (1 + exp(c->o->at - score));
-      if (entry <= least_entry || to->plain[column] == same) continue;
+      if (entry <= min_entry || to->plain[column] == same) continue;
       ok = cq_reserve((void **)&table->items, &capacity, n + 1, sizeof *table->items);
       if (ok) table->items[n++] = (cq_weighted_word){to->plain[column], (float)entry};
     }
@@ -321,7 +330,7 @@ static cq_status table_of(cq_word_table *out, const between *c, const cq_cognate
                           const spelled *to, cq_context *ctx, cq_error *error) {
   cq_neighbours candidates = {0};
   scoring s = {.letters = letters, .candidates = &candidates};
-  cq_status status = find_candidates(&candidates, letters, from->n, to->n, ctx, error);
+  cq_status status = find_spelled_alike(&candidates, letters, from->n, to->n, ctx, error);
   if (!status && !(s.scores = cq_alloc_array(candidates.n, candidates.k * sizeof *s.scores)))
     status = cq_fail_memory(error, "a table of words");
   if (!status) {
@@ -389,7 +398,7 @@ static cq_status learn_through(cq_word_table *out, const between *direct, const 
   cq_status status = cq_bags_open(&bags, third->plain_documents, third->n_documents, third->plain_words.n, error);
   if (!status) status = learn_between(&first, ctx, error);
   if (!status) status = learn_between(&second, ctx, error);
-  if (!status) status = cq_word_table_through(out, &first.table, &second.table, (float)least_entry, error);
+  if (!status) status = cq_word_table_through(out, &first.table, &second.table, (float)min_entry, error);
   cq_word_table_free(&first.table);
   cq_word_table_free(&second.table);
   cq_bags_close(&bags);
@@ -414,29 +423,14 @@ static cq_status make_table(cq_clir_cognates *c, const bool *held_out, const cq_
   return status;
 }
 
-static cq_status check_options(const cq_cognate_options *o, cq_error *error) {
-  if (!(o->sharpness > 0) || !(o->mu > 0) || !(o->mu_feedback > 0) || !(o->at > -1e6 && o->at < 1e6))
-    return cq_fail(error, CQ_ERR_ARGUMENT, "sharpness %g, mu %g and %g, at %g: expected numbers above 0", o->sharpness,
-                   o->mu, o->mu_feedback, o->at);
-  if (o->n_source < 1 || o->n_target < 1 || o->n_source_words < 1 || o->n_target_words < 1)
-    return cq_fail(error, CQ_ERR_ARGUMENT, "feedback of %d and %d documents, %d and %d words: expected at least 1",
-                   o->n_source, o->n_target, o->n_source_words, o->n_target_words);
-  if (!(o->query_share >= 0 && o->query_share <= 1 && o->first_share >= 0 && o->first_share <= 1) ||
-      !(o->similar_share >= 0 && o->similar_share < 1e6))
-    return cq_fail(error, CQ_ERR_ARGUMENT, "shares %g, %g and %g: expected 0 to 1", o->query_share, o->first_share,
-                   o->similar_share);
-  return CQ_OK;
-}
-
 cq_status cq_clir_learn_cognates(cq_clir_cognates **out, const cq_clir *clir, const bool *held_out, const char *from,
                                  const char *to, const cq_cognate_options *options, cq_context *ctx, cq_error *error) {
   *out = NULL;
   cq_clir_cognates *c = cq_alloc_zeroed(sizeof *c);
   if (!c) return cq_fail_memory(error, "cognates");
   c->clir = clir;
-  c->o = options ? *options : cq_cognate_default_options();
   cq_bags to_plain = {0};
-  cq_status status = check_options(&c->o, error);
+  cq_status status = cq_options_take(&c->o, &cq_group_clir_cognates, options, error);
   if (!status) status = cq_clir_side_of(&c->from, clir, from, error);
   if (!status) status = cq_clir_side_of(&c->to, clir, to, error);
   if (!status && c->from == c->to)
@@ -474,11 +468,11 @@ void cq_clir_cognates_free(cq_clir_cognates *c) {
 }
 
 cq_status cq_clir_cognates_set(cq_clir_cognates *c, const cq_cognate_options *options, cq_error *error) {
-  cq_status status = check_options(options, error);
-  const cq_cognate_options before = c->o;
+  cq_cognate_options o;
+  cq_status status = cq_options_take(&o, &cq_group_clir_cognates, options, error);
   if (status) return status;
-  c->o = *options;
-  c->o.at = before.at, c->o.sharpness = before.sharpness;
+  o.at = c->o.at, o.sharpness = c->o.sharpness;
+  c->o = o;
   return CQ_OK;
 }
 

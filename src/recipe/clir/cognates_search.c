@@ -1,5 +1,4 @@
-/* Queries find documents of another language by words that are written alike and by feedback; what becomes of a query
- * is shown. */
+/* Transliteration-based matching finds documents in another language, with feedback; and shows what a query becomes. */
 #include "base/context.h"
 #include "base/error.h"
 #include "base/memory.h"
@@ -85,7 +84,7 @@ static cq_status add_target_feedback(room *r, const cq_clir_cognates *c, cq_erro
   return CQ_OK;
 }
 
-static int best_first(const void *a, const void *b) {
+static int best_document_first(const void *a, const void *b) {
   const cq_lexical_hit *p = a, *q = b;
   if (p->score != q->score) return p->score > q->score ? -1 : 1;
   return (p->document > q->document) - (p->document < q->document);
@@ -124,7 +123,7 @@ static void search_topic(void *context, size_t t, int worker) {
   if (!status) status = add_target_feedback(r, c, error);
   for (size_t d = 0; !status && d < n; d++)
     r->all[d] = (cq_lexical_hit){cq_lexical_id(c->to->index, d), r->first[d], d};
-  if (!status && n) qsort(r->all, n, sizeof *r->all, best_first);
+  if (!status && n) qsort(r->all, n, sizeof *r->all, best_document_first);
   if (!status) memcpy(s->hits + t * s->k, r->all, cq_smaller(n, s->k) * sizeof *r->all);
   s->status[worker] = status;
 }
@@ -154,7 +153,7 @@ cq_status cq_clir_search_cognates(cq_lexical_hit **out, const cq_clir_cognates *
 
 /* --- showing --- */
 
-static int greatest_first(const void *a, const void *b) {
+static int best_entry_first(const void *a, const void *b) {
   const cq_clir_word *p = a, *q = b;
   if (p->score != q->score) return p->score > q->score ? -1 : 1;
   return cq_slice_compare(p->to, q->to);
@@ -169,7 +168,7 @@ static bool add_entries(cq_clir_word **out, size_t *n, size_t *capacity, const c
     (*out)[(*n)++] = (cq_clir_word){c->from->plain_words.items[word], c->to->plain_words.items[item->word],
                                     (double)item->weight, (double)item->weight};
   }
-  if (*n > before) qsort(*out + before, *n - before, sizeof **out, greatest_first);
+  if (*n > before) qsort(*out + before, *n - before, sizeof **out, best_entry_first);
   return true;
 }
 

@@ -20,17 +20,69 @@ typedef struct running {
   size_t n, capacity;
 } running;
 
+#define O cq_clir_sources
+static const cq_option option_rows[] = {
+    {CQ_TEXTS(O, "languages", languages, n_languages, CHANGES, "CODES",
+              "codes of the languages, between commas: en,hi"),
+     .letter = 'l', .flags = CQ_OPTION_REQUIRED | CQ_OPTION_COMMAS},
+    {CQ_TEXT(O, "docs", documents, CHANGES, "PATTERN",
+             "each language's documents, a file or directory; % stands for its code: docs.%.trec"),
+     .flags = CQ_OPTION_REQUIRED},
+    {CQ_TEXT(O, "topics", topics, CHANGES, "PATTERN", "its topics; those of one number are translations"),
+     .flags = CQ_OPTION_REQUIRED},
+    {CQ_TEXT(O, "qrels", judgements, CHANGES, "PATTERN", "its relevance judgements"), .flags = CQ_OPTION_REQUIRED},
+    {CQ_TEXT(O, "stop-words", stop_words, CHANGES, "PATTERN",
+             "files of words to remove, separated by blanks or line breaks"),
+     .otherwise = "none"},
+    {CQ_FLAG(O, "no-stems", no_stems, CHANGES, "do not stem, even if a language has a stemmer")},
+    {CQ_TEXT(O, "work", work, KEEPS, "DIR", "keep the lexical indexes in this new directory"),
+     .otherwise = "a temporary one"},
+};
+#undef O
+const cq_option_group cq_group_clir_sources = {.name = "clir-sources", CQ_ROWS(cq_clir_sources, option_rows)};
+
+/* One language's sources. */
+typedef struct language {
+  const char *code, *documents, *topics, *judgements, *stop_words;
+  bool no_stems;
+} language;
+
+/* The pattern with each % replaced by the language's code; NULL: there is none, or out of memory. */
+static const char *fill_pattern(cq_arena *arena, const char *pattern, const char *code) {
+  size_t n = 1;
+  for (const char *p = pattern; p && *p; p++) n += *p == '%' ? strlen(code) : 1;
+  char *text = pattern ? cq_arena_alloc(arena, n) : NULL, *to = text;
+  for (const char *p = pattern; to && *p; p++) {
+    if (*p == '%')
+      to = stpcpy(to, code);
+    else
+      *to++ = *p;
+  }
+  if (to) *to = '\0';
+  return text;
+}
+
+static bool name_language(language *out, cq_arena *arena, const cq_clir_sources *s, const char *code) {
+  *out = (language){.code = code,
+                    .documents = fill_pattern(arena, s->documents, code),
+                    .topics = fill_pattern(arena, s->topics, code),
+                    .judgements = fill_pattern(arena, s->judgements, code),
+                    .stop_words = fill_pattern(arena, s->stop_words, code),
+                    .no_stems = s->no_stems};
+  return out->documents && out->topics && out->judgements && (out->stop_words || !s->stop_words);
+}
+
 /* One language being read, with stems and without. */
 typedef struct reading {
   cq_clir *clir;
   cq_clir_side *side;
-  const cq_clir_language *from;
+  language from;
   running stems, plain;
   cq_topics topics;
 } reading;
 
-static cq_status start_running(running *r, const cq_clir_language *from, bool stems, cq_intern *vocabulary,
-                               cq_u32_array *words, cq_error *error) {
+static cq_status start_running(running *r, const language *from, bool stems, cq_intern *vocabulary, cq_u32_array *words,
+                               cq_error *error) {
   const cq_analysis_options o = {sizeof o, from->code, from->stop_words, !stems};
   r->vocabulary = vocabulary, r->words = words;
   cq_status status = cq_analyzer_open(&r->analyzer, &o, error);
@@ -80,7 +132,7 @@ static cq_status read_documents(reading *r, cq_error *error) {
   cq_collection *collection;
   cq_raw_document raw;
   cq_builder room = {0};
-  cq_status status = cq_collection_open(&collection, &r->from->documents, 1, error);
+  cq_status status = cq_collection_open(&collection, &r->from.documents, 1, error);
   while (!status && !(status = cq_collection_next(&raw, collection, error)) && raw.bytes.data) {
     cq_collection_document document;
     status = cq_document_read(&document, &raw, NULL, 0, &room, error);
@@ -94,24 +146,24 @@ static cq_status read_documents(reading *r, cq_error *error) {
 
 static cq_status build_index(reading *r, const char *work, cq_context *ctx, cq_error *error) {
   char path[PATH_MAX], name[64];
-  snprintf(name, sizeof name, "%s.lexical", r->from->code);
-  const cq_analysis_options analysis = {sizeof analysis, r->from->code, r->from->stop_words, r->from->no_stems};
+  snprintf(name, sizeof name, "%s.lexical", r->from.code);
+  const cq_analysis_options analysis = {sizeof analysis, r->from.code, r->from.stop_words, r->from.no_stems};
   const cq_lexical_build_options o = {.size = sizeof o, .analysis = &analysis};
   cq_status status = cq_path_join(path, sizeof path, work, name, error);
-  if (!status) status = cq_lexical_build(path, &r->from->documents, 1, &o, ctx, error);
+  if (!status) status = cq_lexical_build(path, &r->from.documents, 1, &o, ctx, error);
   return status ? status : cq_lexical_open(&r->side->index, path, error);
 }
 
 static cq_status open_side(reading *r, const char *work, cq_context *ctx, cq_error *error) {
   cq_clir_side *side = r->side;
-  side->code = cq_strdup(r->from->code);
-  if (!side->code) return cq_fail_memory(error, r->from->code);
-  cq_status status = start_running(&r->stems, r->from, !r->from->no_stems, &r->clir->words, &side->words, error);
-  if (!status) status = start_running(&r->plain, r->from, false, &side->plain_words, &side->plain, error);
+  side->code = cq_strdup(r->from.code);
+  if (!side->code) return cq_fail_memory(error, r->from.code);
+  cq_status status = start_running(&r->stems, &r->from, !r->from.no_stems, &r->clir->words, &side->words, error);
+  if (!status) status = start_running(&r->plain, &r->from, false, &side->plain_words, &side->plain, error);
   if (!status) status = read_documents(r, error);
   if (!status) status = build_index(r, work, ctx, error);
-  if (!status) status = cq_topics_read(&r->topics, r->from->topics, error);
-  if (!status) status = cq_judgements_read(&r->side->judgements, r->from->judgements, error);
+  if (!status) status = cq_topics_read(&r->topics, r->from.topics, error);
+  if (!status) status = cq_judgements_read(&r->side->judgements, r->from.judgements, error);
   return status;
 }
 
@@ -139,16 +191,16 @@ static cq_status read_queries(reading *r, cq_error *error) {
 }
 
 /* Topics that every language has, in the first one's order. */
-static cq_status choose_topics(cq_clir *c, const cq_clir_language *languages, size_t n, cq_error *error) {
+static cq_status choose_topics(cq_clir *c, const reading *readings, size_t n, cq_error *error) {
   cq_topics first, other;
   cq_map places = {0};
-  cq_status status = cq_topics_read(&first, languages[0].topics, error);
+  cq_status status = cq_topics_read(&first, readings[0].from.topics, error);
   if (status) return status;
   c->topics = cq_alloc_array(first.n, sizeof *c->topics);
   size_t *n_has = cq_alloc_array_zeroed(first.n, sizeof *n_has);
   status = c->topics && n_has ? place_topics(&places, &first, error) : cq_fail_memory(error, "topics");
   for (size_t i = 1; !status && i < n; i++) {
-    status = cq_topics_read(&other, languages[i].topics, error);
+    status = cq_topics_read(&other, readings[i].from.topics, error);
     for (size_t k = 0; !status && k < other.n; k++) {
       const uint64_t t = cq_map_get(&places, other.items[k].id);
       if (t != CQ_MAP_NONE) n_has[t]++;
@@ -199,7 +251,7 @@ static cq_status find_relevant(cq_clir *c, cq_clir_side *s, cq_error *error) {
     ok = s->relevant[t] != NULL;
     for (size_t i = first; ok && i < end; i++) {
       const uint64_t d = cq_map_get(&documents, j[i].document);
-      c->n_unknown += d == CQ_MAP_NONE;
+      c->about.n_unknown += d == CQ_MAP_NONE;
       if (d != CQ_MAP_NONE && j[i].relevance >= 1) s->relevant[t][s->n_relevant[t]++] = (uint32_t)d;
     }
   }
@@ -217,13 +269,21 @@ static cq_status make_temporary(char path[PATH_MAX], cq_error *error) {
   return status;
 }
 
-cq_status cq_clir_open(cq_clir **out, const cq_clir_language *languages, size_t n, const char *work, cq_context *ctx,
-                       cq_error *error) {
+cq_status cq_clir_open(cq_clir **out, const cq_clir_sources *sources, cq_context *ctx, cq_error *error) {
+  cq_clir_sources s;
   *out = NULL;
-  if (n == 0) return cq_fail(error, CQ_ERR_ARGUMENT, "no languages");
+  cq_status status = cq_options_take(&s, &cq_group_clir_sources, sources, error);
+  if (!status) status = cq_group_check(&cq_group_clir_sources, &s, error); /* of defaults, too */
+  if (status) return status;
+  const char *const work = s.work;
+  const size_t n = s.n_languages;
   cq_clir *c = cq_alloc_zeroed(sizeof *c);
   reading *readings = cq_alloc_array_zeroed(n, sizeof *readings);
-  cq_status status = c && readings ? CQ_OK : cq_fail_memory(error, "collections");
+  status = c && readings ? CQ_OK : cq_fail_memory(error, "collections");
+  for (size_t i = 0; !status && i < n; i++) {
+    readings[i] = (reading){.clir = c};
+    if (!name_language(&readings[i].from, &c->text, &s, s.languages[i])) status = cq_fail_memory(error, "collections");
+  }
   if (!status && !(c->sides = cq_alloc_array_zeroed(n, sizeof *c->sides)))
     status = cq_fail_memory(error, "collections");
   char temporary[PATH_MAX] = "";
@@ -231,9 +291,9 @@ cq_status cq_clir_open(cq_clir **out, const cq_clir_language *languages, size_t 
   if (!status && work && cq_file_exists(work)) status = cq_fail_file(error, CQ_ERR_ARGUMENT, work, "already exists");
   const bool is_kept = !status && work;
   if (is_kept) status = cq_directory_make(work, error);
-  if (!status) status = choose_topics(c, languages, n, error);
+  if (!status) status = choose_topics(c, readings, n, error);
   for (size_t i = 0; !status && i < n; i++) {
-    readings[i] = (reading){.clir = c, .side = &c->sides[i], .from = &languages[i]};
+    readings[i].side = &c->sides[i];
     c->n = i + 1;
     status = open_side(&readings[i], work ? work : temporary, ctx, error);
     if (!status) status = find_relevant(c, &c->sides[i], error);
@@ -248,11 +308,13 @@ cq_status cq_clir_open(cq_clir **out, const cq_clir_language *languages, size_t 
   cq_free(readings);
   if (*temporary) cq_directory_remove(temporary); /* what is open stays mapped */
   if (is_kept && status) cq_directory_remove(work);
-  if (status)
+  if (status) {
     cq_clir_free(c);
-  else
-    *out = c;
-  return status;
+    return status;
+  }
+  c->about.n_languages = c->n, c->about.n_topics = c->n_topics;
+  *out = c;
+  return CQ_OK;
 }
 
 void cq_clir_free(cq_clir *c) {
@@ -283,8 +345,8 @@ void cq_clir_free(cq_clir *c) {
   cq_free(c);
 }
 
-cq_clir_info cq_clir_about(const cq_clir *c) {
-  return (cq_clir_info){c->n, c->n_topics, c->n_unknown};
+const cq_clir_info *cq_clir_about(const cq_clir *c) {
+  return &c->about;
 }
 
 cq_slice cq_clir_topic(const cq_clir *c, size_t topic) {

@@ -4,21 +4,75 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "format/word_vectors.h"
+#include "lexical/score.h"
 
 #include <stdlib.h>
 
-cq_clir_options cq_clir_default_options(void) {
-  cq_clir_options o = {.kappa = 10, .words = cq_words_default_options(), .tau = 10};
-  o.words.window = 25;
-  o.words.buckets = 1 << 16; /* these vocabularies are small */
-  o.ranking = cq_lexical_default_options();
-  o.ranking.k = 1000;
-  return o;
+static const char *const mixings[] = {"by-length", "at-random", NULL};
+static const char *const methods[] = {"terms", "sum", "documents", NULL};
+
+#define O cq_clir_options
+static const cq_option option_rows[] = {
+    {CQ_CHOICE(O, "mix", mixing, CHANGES, CQ_MIX_BY_LENGTH, mixings, "HOW",
+               "how documents of one topic become one text: words in turn by their lengths, or in random order")},
+    {CQ_INT(O, "kappa", kappa, CHANGES, 10, 0, 100000, "N", "pseudo-relevant documents of a held-out topic")},
+    {CQ_FLAG(O, "pseudo-in-all", pseudo_in_all, CHANGES,
+             "find pseudo-relevant documents in all languages, by the translations of held-out topics")},
+    {CQ_FLAG(O, "all-documents", all_documents, CHANGES,
+             "add every document by itself, so that words of no aligned document get vectors")},
+    {CQ_CHOICE(
+        O, "method", method, CHANGES, CQ_CLIR_TERMS, methods, "METHOD",
+        "search for the nearest words of each word, or of their sum; or rank documents by their sum of vectors")},
+    {CQ_INT(O, "tau", tau, CHANGES, 10, 1, 100000, "N", "target words for each word of the query, or for their sum")},
+    {CQ_FLAG(O, "weighted", weighted, CHANGES, "multiply a word's score by its cosine")},
+    {CQ_FLAG(O, "idf", idf, CHANGES,
+             "multiply a word's score by the inverse document frequency of the query's word that it translates")},
+    {CQ_INT(O, "feedback", feedback, CHANGES, 0, 0, 10000, "N",
+            "query expansion before translation: add N words of the query's best documents in its own language, with "
+            "half of its weight (pseudo-relevance feedback); 0: none")},
+    {CQ_INT(O, "csls", csls, CHANGES, 0, 0, 100, "K", "correct for hubs by K nearest neighbours (CSLS); 0: do not")},
+    {CQ_FLAG(O, "keep-words", keep_words, CHANGES, "search for the query's own words, too")},
+};
+#undef O
+
+static void set_words_defaults(void *options) {
+  cq_words_options *o = options;
+  o->window = 25;
+  o->buckets = 1 << 16; /* these vocabularies are small */
+}
+
+static void set_ranking_defaults(void *options) {
+  ((cq_lexical_options *)options)->k = 1000;
+}
+
+static const cq_option_part parts[] = {
+    {&cq_group_words, offsetof(cq_clir_options, words), set_words_defaults},
+    {&cq_group_lexical, offsetof(cq_clir_options, ranking), set_ranking_defaults},
+};
+
+static cq_status check_clir_options(const void *options, cq_error *error) {
+  const cq_clir_options *o = options;
+  if ((o->idf || o->feedback > 0) && o->method != CQ_CLIR_TERMS)
+    return cq_fail(error, CQ_ERR_ARGUMENT,
+                   "%s weighs what each word of a query becomes: with sums of vectors there is nothing to weigh",
+                   o->idf ? "idf" : "feedback");
+  return CQ_OK;
+}
+
+const cq_option_group cq_group_clir = {
+    .name = "clir", CQ_ROWS(cq_clir_options, option_rows), .parts = parts, .n_parts = 2, .check = check_clir_options};
+cq_status cq_clir_take(cq_clir_settings *out, const cq_clir_options *given, cq_error *error) {
+  cq_status status = cq_options_take(&out->o, &cq_group_clir, given, error);
+  if (!status) status = cq_options_take_part(&out->words, &parts[0], &out->o, error);
+  if (!status) status = cq_options_take_part(&out->ranking, &parts[1], &out->o, error);
+  out->o.words = &out->words, out->o.ranking = &out->ranking;
+  return status;
 }
 
 /* --- the text --- */
 
-static bool mix(cq_u32_array *out, const cq_word_run *runs, size_t n, const cq_clir_options *o, cq_random *random) {
+static bool mix_documents(cq_u32_array *out, const cq_word_run *runs, size_t n, const cq_clir_options *o,
+                          cq_random *random) {
   return o->mixing == CQ_MIX_BY_LENGTH ? cq_shuffle_by_length(out, runs, n)
                                        : cq_shuffle_at_random(out, runs, n, random);
 }
@@ -36,7 +90,7 @@ static cq_status add_topic(cq_word_corpus *corpus, const cq_clir *c, const cq_do
       const uint32_t d = tuples.items[first + i];
       runs[i] = d == CQ_NO_DOCUMENT ? (cq_word_run){NULL, 0} : c->sides[i].documents[d];
     }
-    ok = mix(&text, runs, c->n, o, random);
+    ok = mix_documents(&text, runs, c->n, o, random);
     if (ok) status = cq_word_corpus_add(corpus, text.items, text.n, error);
   }
   cq_free(runs);
@@ -48,7 +102,7 @@ static cq_status add_topic(cq_word_corpus *corpus, const cq_clir *c, const cq_do
 cq_status cq_clir_best_of(cq_lexical_hit **out, const cq_clir *c, const cq_clir_side *side, size_t topic, size_t k,
                           const cq_clir_options *o, cq_error *error) {
   cq_lexical_query query;
-  cq_lexical_options ranking = o->ranking;
+  cq_lexical_options ranking = *o->ranking;
   ranking.k = k;
   *out = NULL;
   if (!cq_clir_own_query(&query, c, side, topic)) return cq_fail_memory(error, "a query");
@@ -101,7 +155,7 @@ static cq_status make_corpus(cq_word_corpus *corpus, const cq_clir *c, const boo
   for (uint32_t w = 0; !status && w < c->words.n; w++)
     if (cq_intern_put(&corpus->words, c->words.items[w]) == CQ_INTERN_NONE) status = cq_fail_memory(error, "words");
   for (size_t t = 0; !status && t < c->n_topics; t++) {
-    cq_random random = cq_random_seeded(o->words.seed, t);
+    cq_random random = cq_random_seeded(o->words->seed, t);
     if (held_out && held_out[t]) {
       if (o->kappa > 0) status = add_held_out(corpus, c, from, t, o, &random, error);
       continue;
@@ -113,7 +167,7 @@ static cq_status make_corpus(cq_word_corpus *corpus, const cq_clir *c, const boo
     for (size_t d = 0; !status && d < c->sides[i].n_documents; d++)
       status = cq_word_corpus_add(corpus, c->sides[i].documents[d].words, c->sides[i].documents[d].n, error);
   cq_free(sets);
-  return status ? status : cq_word_corpus_finish(corpus, o->words.min_count, error);
+  return status ? status : cq_word_corpus_finish(corpus, o->words->min_count, error);
 }
 
 /* --- the model --- */
@@ -128,21 +182,23 @@ static cq_status number_words(cq_clir_model *m, cq_error *error) {
 
 cq_status cq_clir_train(cq_clir_model **out, const cq_clir *c, const bool *held_out, const char *from_code,
                         const cq_clir_options *options, cq_context *ctx, cq_error *error) {
-  const cq_clir_options o = options ? *options : cq_clir_default_options();
+  cq_clir_settings s;
   const cq_clir_side *from = NULL;
   cq_word_model trained = {0};
   *out = NULL;
+  cq_status status = cq_clir_take(&s, options, error);
+  if (status) return status;
   cq_clir_model *m = cq_alloc_zeroed(sizeof *m);
   if (!m) return cq_fail_memory(error, "a model");
   m->clir = c;
-  cq_status status = held_out ? cq_clir_side_of(&from, c, from_code, error) : CQ_OK;
-  if (!status) status = make_corpus(&m->corpus, c, held_out, from, &o, error);
+  if (held_out) status = cq_clir_side_of(&from, c, from_code, error);
+  if (!status) status = make_corpus(&m->corpus, c, held_out, from, &s.o, error);
   if (!status && m->corpus.tokens.n == 0)
     status = cq_fail(error, CQ_ERR_ARGUMENT, "no topic has relevant documents in two of the languages");
-  if (!status) status = cq_word_model_train(&trained, &m->corpus, &o.words, ctx, error);
+  if (!status) status = cq_word_model_train(&trained, &m->corpus, &s.words, ctx, error);
   if (!status) {
     const uint32_t n = m->corpus.words.n;
-    m->dim = o.words.dim;
+    m->dim = s.words.dim;
     m->vectors = cq_alloc_array(n, (size_t)m->dim * sizeof *m->vectors);
     if (!m->vectors) status = cq_fail_memory(error, "a model");
     for (uint32_t w = 0; !status && w < n; w++)
@@ -209,7 +265,7 @@ cq_status cq_clir_translator(cq_translator *out, const cq_clir_model *m, const c
 
 cq_status cq_clir_translate(cq_translation **out, size_t *n, const cq_clir_model *m, const cq_translator *translator,
                             const uint32_t *words, size_t n_words, const cq_clir_options *o, cq_error *error) {
-  const size_t tau = o->tau > 0 ? (size_t)o->tau : 0;
+  const size_t tau = (size_t)o->tau;
   *n = 0;
   *out = cq_alloc_array(n_words * tau + 1, sizeof **out);
   if (!*out) return cq_fail_memory(error, "a query");
@@ -222,22 +278,23 @@ cq_status cq_clir_translate(cq_translation **out, size_t *n, const cq_clir_model
 
 cq_status cq_clir_expand(cq_clir_word **out, size_t *n, const cq_clir_model *m, const char *from, const char *to,
                          cq_slice query, const cq_clir_options *options, cq_error *error) {
-  const cq_clir_options o = options ? *options : cq_clir_default_options();
+  cq_clir_settings s;
   const cq_clir_side *source, *target;
   cq_translator translator = {0};
   cq_translation *found = NULL;
   cq_lexical_query terms = {0};
   cq_u32_array words = {0};
   *out = NULL, *n = 0;
-  cq_status status = cq_clir_side_of(&source, m->clir, from, error);
+  cq_status status = cq_clir_take(&s, options, error);
+  if (!status) status = cq_clir_side_of(&source, m->clir, from, error);
   if (!status) status = cq_clir_side_of(&target, m->clir, to, error);
   if (!status) status = cq_lexical_parse(&terms, source->index, query, error);
   for (size_t i = 0; !status && i < terms.n; i++) {
     const uint32_t word = cq_intern_find(&m->corpus.words, terms.terms[i].term);
     if (word != CQ_INTERN_NONE && !cq_u32_array_append(&words, &word, 1)) status = cq_fail_memory(error, "a query");
   }
-  if (!status) status = cq_clir_translator(&translator, m, source, target, &o, error);
-  if (!status) status = cq_clir_translate(&found, n, m, &translator, words.items, words.n, &o, error);
+  if (!status) status = cq_clir_translator(&translator, m, source, target, &s.o, error);
+  if (!status) status = cq_clir_translate(&found, n, m, &translator, words.items, words.n, &s.o, error);
   if (!status && !(*out = cq_alloc_array(*n + 1, sizeof **out))) status = cq_fail_memory(error, "a query");
   for (size_t i = 0; !status && i < *n; i++)
     (*out)[i] = (cq_clir_word){found[i].from == CQ_ALL_WORDS ? (cq_slice){0} : m->corpus.words.items[found[i].from],

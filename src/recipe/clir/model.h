@@ -14,6 +14,14 @@ struct cq_clir_model {
   int dim;
 };
 
+/* Options as they were taken: o.words and o.ranking point to the two beside it. */
+typedef struct cq_clir_settings {
+  cq_clir_options o;
+  cq_words_options words;
+  cq_lexical_options ranking;
+} cq_clir_settings;
+CQ_MUST_USE cq_status cq_clir_take(cq_clir_settings *out, const cq_clir_options *given, cq_error *error);
+
 /* The best k documents for a topic's query within its language: *out [k], released with cq_free(). */
 CQ_MUST_USE cq_status cq_clir_best_of(cq_lexical_hit **out, const cq_clir *clir, const cq_clir_side *side, size_t topic,
                                       size_t k, const cq_clir_options *options, cq_error *error);

@@ -26,7 +26,7 @@ static bool is_asked(const asking *a, size_t topic) {
 /* --- by words --- */
 
 /* Adds a word to a query; one that is there already gains weight, if words are weighted. */
-static void add_term(cq_lexical_query *query, cq_slice word, double weight, bool weighted) {
+static void add_query_term(cq_lexical_query *query, cq_slice word, double weight, bool weighted) {
   for (size_t i = 0; i < query->n; i++) {
     if (!cq_slice_equal(query->terms[i].term, word)) continue;
     if (weighted) query->terms[i].weight += weight;
@@ -71,7 +71,9 @@ static bool add_source(source_query *q, uint32_t word, double weight) {
 static cq_status feed_back(double *words, const asking *a, size_t topic, cq_error *error) {
   cq_lexical_hit *hits = NULL;
   cq_clir_options o = *a->o;
-  o.ranking.model = CQ_DIRICHLET; /* whose scores are likelihoods */
+  cq_lexical_options ranking = *o.ranking;
+  ranking.model = CQ_DIRICHLET; /* whose scores are likelihoods */
+  o.ranking = &ranking;
   double *scores = cq_alloc_array(a->source.n, sizeof *scores), *weights = cq_alloc_array(a->source.n, sizeof *weights);
   size_t n = 0;
   cq_status status = scores && weights ? CQ_OK : cq_fail_memory(error, "feedback");
@@ -115,15 +117,15 @@ static cq_status add_translations(cq_lexical_query *out, const asking *a, const 
   cq_status status = cq_clir_translate(&found, &n, a->model, translator, words, n_words, a->o, error);
   for (size_t i = 0; !status && i < n; i++)
     if (!weighted || found[i].cosine > 0)
-      add_term(out, a->model->corpus.words.items[found[i].to], weighted ? weight * (double)found[i].cosine : weight,
-               are_weighted(a->o));
+      add_query_term(out, a->model->corpus.words.items[found[i].to],
+                     weighted ? weight * (double)found[i].cosine : weight, are_weighted(a->o));
   cq_free(found);
   return status;
 }
 
 static cq_status translate_topic(cq_lexical_query *out, const asking *a, const cq_translator *translator,
                                  const source_query *source, cq_error *error) {
-  const size_t tau = a->o->tau > 0 ? (size_t)a->o->tau : 0;
+  const size_t tau = (size_t)a->o->tau;
   cq_u32_array known = {0}; /* the model's numbers of the words it has */
   cq_status status = CQ_OK;
   if (!(out->terms = cq_alloc_array_zeroed(source->n * (tau + 1) + 1, sizeof *out->terms)))
@@ -139,7 +141,7 @@ static cq_status translate_topic(cq_lexical_query *out, const asking *a, const c
   if (!status && known.n) status = add_translations(out, a, translator, known.items, known.n, 1, error);
   for (size_t i = 0; !status && a->o->keep_words && i < source->n; i++)
     if (a->to->has[source->words[i]])
-      add_term(out, a->clir->words.items[source->words[i]], source->weights[i], are_weighted(a->o));
+      add_query_term(out, a->clir->words.items[source->words[i]], source->weights[i], are_weighted(a->o));
   cq_u32_array_free(&known);
   return status;
 }
@@ -148,7 +150,7 @@ static cq_status translate_topic(cq_lexical_query *out, const asking *a, const c
 static cq_status own_words(cq_lexical_query *out, const asking *a, const source_query *source, cq_error *error) {
   if (!(out->terms = cq_alloc_array_zeroed(source->n + 1, sizeof *out->terms))) return cq_fail_memory(error, "a query");
   for (size_t i = 0; i < source->n; i++)
-    add_term(out, a->clir->words.items[source->words[i]], source->weights[i], true);
+    add_query_term(out, a->clir->words.items[source->words[i]], source->weights[i], true);
   return CQ_OK;
 }
 
@@ -172,7 +174,7 @@ static cq_status search_by_words(cq_lexical_hit **out, const asking *a, cq_conte
   if (!status && a->from != a->to) status = cq_clir_translator(&translator, a->model, a->from, a->to, a->o, error);
   for (size_t t = 0; !status && t < n; t++)
     if (is_asked(a, t)) status = make_query(&queries[t], a, &translator, t, error);
-  if (!status) status = cq_lexical_search(out, a->to->index, queries, n, &a->o->ranking, ctx, error);
+  if (!status) status = cq_lexical_search(out, a->to->index, queries, n, a->o->ranking, ctx, error);
   for (size_t t = 0; queries && t < n; t++) cq_lexical_query_free(&queries[t]);
   cq_free(queries);
   cq_translator_close(&translator);
@@ -191,7 +193,7 @@ static void add_vectors(float *sum, const cq_clir_model *m, const cq_word_run *r
 
 static cq_status search_by_documents(cq_lexical_hit **out, const asking *a, cq_context *ctx, cq_error *error) {
   const size_t n = a->clir->n_topics, n_documents = a->to->n_documents, dim = (size_t)a->model->dim;
-  const size_t k = a->o->ranking.k, k_found = cq_smaller(k, n_documents);
+  const size_t k = a->o->ranking->k, k_found = cq_smaller(k, n_documents);
   cq_neighbours found = {0};
   float *queries = cq_alloc_array_zeroed(n, dim * sizeof *queries);
   float *documents = cq_alloc_array_zeroed(n_documents, dim * sizeof *documents);
@@ -223,22 +225,19 @@ static cq_status search_by_documents(cq_lexical_hit **out, const asking *a, cq_c
 cq_status cq_clir_search(cq_lexical_hit **out, const cq_clir *clir, const cq_clir_model *model, const char *from,
                          const char *to, const bool *asked, const cq_clir_options *options, cq_context *ctx,
                          cq_error *error) {
-  const cq_clir_options o = options ? *options : cq_clir_default_options();
-  asking a = {.clir = clir, .model = model, .o = &o, .asked = asked};
+  cq_clir_settings s;
+  asking a = {.clir = clir, .model = model, .o = &s.o, .asked = asked};
   *out = NULL;
-  cq_status status = cq_clir_side_of(&a.from, clir, from, error);
+  cq_status status = cq_clir_take(&s, options, error);
+  if (!status) status = cq_clir_side_of(&a.from, clir, from, error);
   if (!status) status = cq_clir_side_of(&a.to, clir, to, error);
   if (!status && !model && a.from != a.to)
     status = cq_fail(error, CQ_ERR_ARGUMENT, "from '%s' to '%s' needs a model", from, to);
-  if (!status && uses_source(&o) && o.method != CQ_CLIR_TERMS)
-    status = cq_fail(error, CQ_ERR_ARGUMENT,
-                     "%s weighs what each word of a query becomes: with sums of vectors there is nothing to weigh",
-                     o.idf ? "idf" : "feedback");
-  if (!status && uses_source(&o))
+  if (!status && uses_source(&s.o))
     status = cq_bags_open(&a.source, a.from->documents, a.from->n_documents, clir->words.n, error);
   if (!status)
-    status = o.method == CQ_CLIR_DOCUMENTS && model ? search_by_documents(out, &a, ctx, error)
-                                                    : search_by_words(out, &a, ctx, error);
+    status = s.o.method == CQ_CLIR_DOCUMENTS && model ? search_by_documents(out, &a, ctx, error)
+                                                      : search_by_words(out, &a, ctx, error);
   cq_bags_close(&a.source);
   return status;
 }
@@ -249,7 +248,7 @@ cq_status cq_clir_write_run(const char *run, const cq_clir *clir, const cq_lexic
 }
 
 /* As trec_eval 9 ranks: by score in f32, of equal ones the greatest name first. */
-static int best_first(const void *a, const void *b) {
+static int best_hit_first(const void *a, const void *b) {
   const cq_lexical_hit *p = a, *q = b;
   const float x = (float)p->score, y = (float)q->score;
   if (x != y) return x > y ? -1 : 1;
@@ -264,7 +263,7 @@ static double average_precision(const cq_clir_side *side, size_t topic, const cq
   double value = NAN;
   if (sorted && relevance && judged) {
     while (n < k && hits[n].id.data) sorted[n] = hits[n], n++;
-    if (n) qsort(sorted, n, sizeof *sorted, best_first);
+    if (n) qsort(sorted, n, sizeof *sorted, best_hit_first);
     for (size_t i = 0; i < n; i++) relevance[i] = cq_judgement_find(&side->judgements, first, n_judged, sorted[i].id);
     const cq_ranking ranking = {relevance, n, judged,
                                 cq_judgements_relevances(judged, &side->judgements, first, n_judged)};

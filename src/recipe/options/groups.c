@@ -12,6 +12,11 @@
   X(autoencode_search)                                                                                                 \
   X(bleu)                                                                                                              \
   X(chrf)                                                                                                              \
+  X(clir)                                                                                                              \
+  X(clir_cognates)                                                                                                     \
+  X(clir_folds)                                                                                                        \
+  X(clir_sources)                                                                                                      \
+  X(clir_validation)                                                                                                   \
   X(cluster)                                                                                                           \
   X(compare)                                                                                                           \
   X(corpus_convert)                                                                                                    \
