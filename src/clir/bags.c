@@ -18,10 +18,10 @@ static int by_word(const void *a, const void *b) {
 }
 
 /* Of several weights of one word. */
-typedef enum merging { SUM, GREATEST } merging;
+typedef enum merging { SUM, MAX } merging;
 
 /* Sorts the items from `first` on and makes those of one word one. */
-static void merge(growing *g, size_t first, merging how) {
+static void merge_entries(growing *g, size_t first, merging how) {
   size_t kept = first;
   if (g->n > first) qsort(g->items + first, g->n - first, sizeof *g->items, by_word);
   for (size_t i = first; i < g->n; i++) {
@@ -37,13 +37,13 @@ static void merge(growing *g, size_t first, merging how) {
   g->n = kept;
 }
 
-static bool put(growing *g, uint32_t word, float weight) {
+static bool put_entry(growing *g, uint32_t word, float weight) {
   if (!cq_reserve((void **)&g->items, &g->capacity, g->n + 1, sizeof *g->items)) return false;
   g->items[g->n++] = (cq_weighted_word){word, weight};
   return true;
 }
 
-static cq_status count(cq_bags *b, cq_error *error) {
+static cq_status count_words(cq_bags *b, cq_error *error) {
   b->lengths = cq_alloc_array_zeroed(b->n, sizeof *b->lengths);
   b->masses = cq_alloc_array_zeroed(b->n_words, sizeof *b->masses);
   b->idf = cq_alloc_array_zeroed(b->n_words, sizeof *b->idf);
@@ -63,7 +63,7 @@ static cq_status count(cq_bags *b, cq_error *error) {
   return CQ_OK;
 }
 
-static cq_status start(cq_bags *out, size_t n, uint32_t n_words, cq_error *error) {
+static cq_status start_bags(cq_bags *out, size_t n, uint32_t n_words, cq_error *error) {
   *out = (cq_bags){.n = (uint32_t)n, .n_words = n_words};
   out->starts = cq_alloc_array_zeroed(n + 1, sizeof *out->starts);
   return out->starts ? CQ_OK : cq_fail_memory(error, "bags of words");
@@ -71,15 +71,15 @@ static cq_status start(cq_bags *out, size_t n, uint32_t n_words, cq_error *error
 
 cq_status cq_bags_open(cq_bags *out, const cq_word_run *documents, size_t n, uint32_t n_words, cq_error *error) {
   growing g = {0};
-  cq_status status = start(out, n, n_words, error);
+  cq_status status = start_bags(out, n, n_words, error);
   for (size_t d = 0; !status && d < n; d++) {
     for (size_t i = 0; !status && i < documents[d].n; i++)
-      if (!put(&g, documents[d].words[i], 1)) status = cq_fail_memory(error, "bags of words");
-    merge(&g, out->starts[d], SUM);
+      if (!put_entry(&g, documents[d].words[i], 1)) status = cq_fail_memory(error, "bags of words");
+    merge_entries(&g, out->starts[d], SUM);
     out->starts[d + 1] = g.n;
   }
   out->items = g.items;
-  if (!status) status = count(out, error);
+  if (!status) status = count_words(out, error);
   if (status) cq_bags_close(out);
   return status;
 }
@@ -107,8 +107,8 @@ cq_status cq_word_table_mean(cq_word_table *out, const cq_word_table *tables, si
   for (uint32_t s = 0; ok && s < out->n_sources; s++) {
     for (size_t t = 0; t < n; t++)
       for (size_t i = tables[t].starts[s]; ok && i < tables[t].starts[s + 1]; i++)
-        ok = put(&g, tables[t].items[i].word, tables[t].items[i].weight / (float)n);
-    merge(&g, out->starts[s], SUM);
+        ok = put_entry(&g, tables[t].items[i].word, tables[t].items[i].weight / (float)n);
+    merge_entries(&g, out->starts[s], SUM);
     out->starts[s + 1] = g.n;
   }
   out->items = g.items;
@@ -117,7 +117,7 @@ cq_status cq_word_table_mean(cq_word_table *out, const cq_word_table *tables, si
   return cq_fail_memory(error, "a table of words");
 }
 
-cq_status cq_word_table_through(cq_word_table *out, const cq_word_table *ab, const cq_word_table *bc, float least,
+cq_status cq_word_table_through(cq_word_table *out, const cq_word_table *ab, const cq_word_table *bc, float min_entry,
                                 cq_error *error) {
   growing g = {0};
   assert(ab->n_targets == bc->n_sources);
@@ -126,13 +126,13 @@ cq_status cq_word_table_through(cq_word_table *out, const cq_word_table *ab, con
   bool ok = out->starts != NULL;
   for (uint32_t s = 0; ok && s < out->n_sources; s++) {
     for (size_t i = ab->starts[s]; i < ab->starts[s + 1]; i++) {
-      const cq_weighted_word *way = &ab->items[i];
-      for (size_t k = bc->starts[way->word]; ok && k < bc->starts[way->word + 1]; k++) {
-        const float product = way->weight * bc->items[k].weight;
-        if (product > least) ok = put(&g, bc->items[k].word, product);
+      const cq_weighted_word *via = &ab->items[i];
+      for (size_t k = bc->starts[via->word]; ok && k < bc->starts[via->word + 1]; k++) {
+        const float product = via->weight * bc->items[k].weight;
+        if (product > min_entry) ok = put_entry(&g, bc->items[k].word, product);
       }
     }
-    merge(&g, out->starts[s], GREATEST);
+    merge_entries(&g, out->starts[s], MAX);
     out->starts[s + 1] = g.n;
   }
   out->items = g.items;
@@ -142,7 +142,7 @@ cq_status cq_word_table_through(cq_word_table *out, const cq_word_table *ab, con
 }
 
 /* The table by target. */
-static cq_status turned(cq_word_table *out, const cq_word_table *t, cq_error *error) {
+static cq_status transpose_table(cq_word_table *out, const cq_word_table *t, cq_error *error) {
   const size_t n = t->starts[t->n_sources];
   *out = (cq_word_table){.n_sources = t->n_targets, .n_targets = t->n_sources};
   out->starts = cq_alloc_array_zeroed((size_t)t->n_targets + 2, sizeof *out->starts);
@@ -162,21 +162,21 @@ static cq_status turned(cq_word_table *out, const cq_word_table *t, cq_error *er
 cq_status cq_bags_project(cq_bags *out, const cq_bags *targets, const cq_word_table *table, cq_error *error) {
   growing g = {0};
   cq_word_table by_target = {0};
-  cq_status status = start(out, targets->n, table->n_sources, error);
-  if (!status) status = turned(&by_target, table, error);
+  cq_status status = start_bags(out, targets->n, table->n_sources, error);
+  if (!status) status = transpose_table(&by_target, table, error);
   for (uint32_t d = 0; !status && d < targets->n; d++) {
     for (size_t i = targets->starts[d]; !status && i < targets->starts[d + 1]; i++) {
       const cq_weighted_word *item = &targets->items[i];
       for (size_t k = by_target.starts[item->word]; !status && k < by_target.starts[item->word + 1]; k++)
-        if (!put(&g, by_target.items[k].word, item->weight * by_target.items[k].weight))
+        if (!put_entry(&g, by_target.items[k].word, item->weight * by_target.items[k].weight))
           status = cq_fail_memory(error, "bags of words");
     }
-    merge(&g, out->starts[d], SUM);
+    merge_entries(&g, out->starts[d], SUM);
     out->starts[d + 1] = g.n;
   }
   out->items = g.items;
   cq_word_table_free(&by_target);
-  if (!status) status = count(out, error);
+  if (!status) status = count_words(out, error);
   if (status) cq_bags_close(out);
   return status;
 }
@@ -214,9 +214,9 @@ cq_status cq_bags_feedback(double *query, const cq_bags *b, const double *weight
     sorted[w] = query[w];
   }
   if (b->n_words) qsort(sorted, b->n_words, sizeof *sorted, falling);
-  const double least = m && m <= b->n_words ? sorted[m - 1] : 0;
+  const double min = m && m <= b->n_words ? sorted[m - 1] : 0;
   for (uint32_t w = 0; w < b->n_words; w++) {
-    if (query[w] < least) query[w] = 0;
+    if (query[w] < min) query[w] = 0;
     sum += query[w];
   }
   for (uint32_t w = 0; sum > 0 && w < b->n_words; w++) query[w] /= sum;
@@ -224,7 +224,7 @@ cq_status cq_bags_feedback(double *query, const cq_bags *b, const double *weight
   return CQ_OK;
 }
 
-static double damped(const cq_weighted_word *item, const double *idf) {
+static double damped_weight(const cq_weighted_word *item, const double *idf) {
   return log1p((double)item->weight) * idf[item->word];
 }
 
@@ -232,14 +232,14 @@ void cq_bags_add_similar(double *sums, const cq_bags *a, uint32_t bag, const cq_
                          double weight, double *scratch) {
   double squares = 0;
   for (size_t i = a->starts[bag]; i < a->starts[bag + 1]; i++) {
-    const double x = damped(&a->items[i], idf);
+    const double x = damped_weight(&a->items[i], idf);
     scratch[a->items[i].word] = x;
     squares += x * x;
   }
   for (uint32_t d = 0; squares > 0 && d < b->n; d++) {
     double product = 0, others = 0;
     for (size_t i = b->starts[d]; i < b->starts[d + 1]; i++) {
-      const double y = damped(&b->items[i], idf);
+      const double y = damped_weight(&b->items[i], idf);
       product += scratch[b->items[i].word] * y;
       others += y * y;
     }
@@ -253,7 +253,7 @@ typedef struct ranked {
   size_t at;
 } ranked;
 
-static int best_first(const void *a, const void *b) {
+static int best_score_first(const void *a, const void *b) {
   const ranked *p = a, *q = b;
   if (p->score != q->score) return p->score > q->score ? -1 : 1;
   return (p->at > q->at) - (p->at < q->at);
@@ -264,7 +264,7 @@ cq_status cq_top_weights(double *weights, const double *scores, size_t n, size_t
   double sum = 0;
   if (!order) return cq_fail_memory(error, "a ranking");
   for (size_t i = 0; i < n; i++) order[i] = (ranked){scores[i], i}, weights[i] = 0;
-  if (n) qsort(order, n, sizeof *order, best_first);
+  if (n) qsort(order, n, sizeof *order, best_score_first);
   for (size_t i = 0; i < n && i < k; i++)
     sum += weights[order[i].at] = how == CQ_BY_RANK ? 1 / (double)(i + 1) : exp2(order[i].score - order[0].score);
   for (size_t i = 0; i < n && i < k; i++) weights[order[i].at] /= sum;

@@ -36,10 +36,10 @@ void cq_word_table_free(cq_word_table *table);
 /* The mean of n tables of the same words; an entry that one lacks is 0 there. Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_word_table_mean(cq_word_table *out, const cq_word_table *tables, size_t n, cq_error *error);
 
-/* From a to c by b: an entry is the greatest product of two on the way, and those up to `least` are left out. Errors:
+/* From a to c by b: an entry is the max product of two over b, and those up to min_entry are dropped. Errors:
  * CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_word_table_through(cq_word_table *out, const cq_word_table *ab, const cq_word_table *bc,
-                                            float least, cq_error *error);
+                                            float min_entry, cq_error *error);
 
 /* The bags in the table's source words: each word's weight goes, times the entry's, to the sources that have it. */
 CQ_MUST_USE cq_status cq_bags_project(cq_bags *out, const cq_bags *targets, const cq_word_table *table,
@@ -49,8 +49,8 @@ CQ_MUST_USE cq_status cq_bags_project(cq_bags *out, const cq_bags *targets, cons
  * query that any bag has counts in all of them. scores [n]. Source: Zhai & Lafferty 2004, eq. 6. */
 void cq_bags_likelihood(double *scores, const cq_bags *bags, const double *query, double mu);
 
-/* A query out of bags that are thought relevant, with weights [n]: each word's share of them times its idf, the m
- * greatest, summing to one. allowed [n_words]: NULL, or words above 0. Errors: CQ_ERR_MEMORY. Source: Lavrenko &
+/* A query out of bags that are thought relevant, with weights [n]: each word's share of them times its idf, the top m
+ * of them, summing to one. allowed [n_words]: NULL, or words above 0. Errors: CQ_ERR_MEMORY. Source: Lavrenko &
  * Croft 2001 (RM1). */
 CQ_MUST_USE cq_status cq_bags_feedback(double *query, const cq_bags *bags, const double *weights, size_t m,
                                        const double *allowed, cq_error *error);
@@ -60,7 +60,7 @@ CQ_MUST_USE cq_status cq_bags_feedback(double *query, const cq_bags *bags, const
 void cq_bags_add_similar(double *sums, const cq_bags *a, uint32_t bag, const cq_bags *b, const double *idf,
                          double weight, double *scratch);
 
-/* weights [n]: of the k greatest scores, in proportion to 2^score or to 1 / rank, summing to one; 0 for the others.
+/* weights [n]: of the top k scores, in proportion to 2^score or to 1 / rank, summing to one; 0 for the others.
  * Of equal scores the first. */
 typedef enum cq_weighting { CQ_BY_LIKELIHOOD, CQ_BY_RANK } cq_weighting;
 CQ_MUST_USE cq_status cq_top_weights(double *weights, const double *scores, size_t n, size_t k, cq_weighting how,

@@ -10,23 +10,23 @@
 #include <string.h>
 
 enum {
-  LONGEST = 24,           /* letters of a word that count */
-  MOST_LETTERS = 1000,    /* different ones of a language */
-  MOST_DOUBLES = 4 << 20, /* entries of p21 or p12; larger alphabets do without */
-  SHARDS = 16,            /* of the pairs, each with counts of its own that are added in order */
+  MAX_LETTERS = 24,               /* letters of a word that count */
+  MAX_ALPHABET = 1000,            /* different ones of a language */
+  MAX_TWO_LETTER_STEPS = 4 << 20, /* entries of p21 or p12; larger alphabets do without */
+  SHARDS = 16,                    /* of the pairs, each with counts of its own that are added in order */
   STAGE_ITERATIONS = 10,
   LAST_ITERATIONS = 4,
   SALIENT = 30,
-  MOST_OF_GROUP = 200, /* words of a group in the last stage */
+  MAX_OF_GROUP = 200, /* words of a group in the last stage */
 };
 
-static const double share_of_list = 0.5;  /* matches a word of the longer list, at most */
-static const double prior = 0.25;         /* counts that letters have before anything is seen */
-static const double contrast_at = 10;     /* a pair of this score is half a match */
-static const float least_likeness = 0.3f; /* cosine of a pair's letters below which it is noise for certain */
+static const double share_of_list = 0.5; /* matches a word of the longer list, at most */
+static const double prior = 0.25;        /* counts that letters have before anything is seen */
+static const double contrast_at = 10;    /* a pair of this score is half a match */
+static const float min_likeness = 0.3f;  /* cosine of a pair's letters below which it is noise for certain */
 
 typedef struct spellings {
-  uint16_t *letters; /* [n, LONGEST] */
+  uint16_t *letters; /* [n, MAX_LETTERS] */
   uint8_t *lengths;
   uint32_t n;
   uint32_t *alphabet; /* [n_letters] ascending */
@@ -86,13 +86,13 @@ static uint16_t letter_of(const spellings *s, uint32_t code) {
   return (uint16_t)low;
 }
 
-static cq_status spell(spellings *s, const cq_slice *words, uint32_t n, cq_error *error) {
+static cq_status spell_words(spellings *s, const cq_slice *words, uint32_t n, cq_error *error) {
   s->n = n;
   if (!collect_alphabet(s, words)) return cq_fail_memory(error, "letters");
-  if (s->n_letters > MOST_LETTERS)
+  if (s->n_letters > MAX_ALPHABET)
     return cq_fail(error, CQ_ERR_UNSUPPORTED, "%d different letters; words are compared in alphabets of at most %d",
-                   s->n_letters, MOST_LETTERS);
-  s->letters = cq_alloc_array_zeroed(n, LONGEST * sizeof *s->letters);
+                   s->n_letters, MAX_ALPHABET);
+  s->letters = cq_alloc_array_zeroed(n, MAX_LETTERS * sizeof *s->letters);
   s->lengths = cq_alloc_array_zeroed(n, sizeof *s->lengths);
   s->frequency = cq_alloc_array((size_t)s->n_letters, sizeof *s->frequency);
   s->noise = cq_alloc_array_zeroed(n, sizeof *s->noise);
@@ -100,8 +100,8 @@ static cq_status spell(spellings *s, const cq_slice *words, uint32_t n, cq_error
   double sum = s->n_letters;
   for (int c = 0; c < s->n_letters; c++) s->frequency[c] = 1;
   for (uint32_t w = 0; w < n; w++) {
-    uint16_t *letters = s->letters + (size_t)w * LONGEST;
-    for (size_t i = 0; i < words[w].n && s->lengths[w] < LONGEST;) {
+    uint16_t *letters = s->letters + (size_t)w * MAX_LETTERS;
+    for (size_t i = 0; i < words[w].n && s->lengths[w] < MAX_LETTERS;) {
       uint32_t code;
       i += cq_utf8_decode(&code, words[w].data + i, words[w].n - i);
       letters[s->lengths[w]] = letter_of(s, code);
@@ -112,7 +112,7 @@ static cq_status spell(spellings *s, const cq_slice *words, uint32_t n, cq_error
   for (int c = 0; c < s->n_letters; c++) s->frequency[c] /= sum;
   for (uint32_t w = 0; w < n; w++)
     for (int i = 0; i < s->lengths[w]; i++)
-      s->noise[w] += log(s->frequency[s->letters[(size_t)w * LONGEST + (size_t)i]]);
+      s->noise[w] += log(s->frequency[s->letters[(size_t)w * MAX_LETTERS + (size_t)i]]);
   return CQ_OK;
 }
 
@@ -128,7 +128,7 @@ static void free_spellings(spellings *s) {
 
 static bool make_steps(steps *s, const cq_cognates *c) {
   const size_t a = (size_t)c->source.n_letters, b = (size_t)c->target.n_letters;
-  const bool has_doubles = a * a * b <= MOST_DOUBLES && a * b * b <= MOST_DOUBLES;
+  const bool has_doubles = a * a * b <= MAX_TWO_LETTER_STEPS && a * b * b <= MAX_TWO_LETTER_STEPS;
   s->n_single = a * b + a + b;
   s->n = s->n_single + (has_doubles ? a * a * b + a * b * b : 0);
   s->p11 = cq_alloc_array_zeroed(s->n, sizeof *s->p11);
@@ -145,8 +145,8 @@ cq_status cq_cognates_open(cq_cognates **out, const cq_slice *sources, uint32_t 
   *out = NULL;
   cq_cognates *c = cq_alloc_zeroed(sizeof *c);
   if (!c) return cq_fail_memory(error, "letters");
-  cq_status status = spell(&c->source, sources, n_sources, error);
-  if (!status) status = spell(&c->target, targets, n_targets, error);
+  cq_status status = spell_words(&c->source, sources, n_sources, error);
+  if (!status) status = spell_words(&c->target, targets, n_targets, error);
   if (!status && !make_steps(&c->p, c)) status = cq_fail_memory(error, "letters");
   if (status)
     cq_cognates_free(c);
@@ -164,7 +164,7 @@ void cq_cognates_free(cq_cognates *c) {
 }
 
 /* Letters go together by chance, but a letter that both languages have with itself. */
-static void begin(cq_cognates *c) {
+static void begin_learning(cq_cognates *c) {
   const int a = c->source.n_letters, b = c->target.n_letters;
   double sum = 0;
   memset(c->p.p11, 0, c->p.n * sizeof *c->p.p11);
@@ -201,12 +201,12 @@ static void let_doubles_in(cq_cognates *c) {
   for (size_t i = 0; i < p->n_single; i++) p->p11[i] *= 0.8;
 }
 
-/* --- one pair: the sums over all ways through its letters --- */
+/* --- one pair: the sums over all alignments of its letters --- */
 
-typedef double table[LONGEST + 1][LONGEST + 1];
+typedef double table[MAX_LETTERS + 1][MAX_LETTERS + 1];
 
-static double forward(table f, const cq_cognates *c, uint32_t e, uint32_t h, bool doubles) {
-  const uint16_t *x = c->source.letters + (size_t)e * LONGEST, *y = c->target.letters + (size_t)h * LONGEST;
+static double forward_steps(table f, const cq_cognates *c, uint32_t e, uint32_t h, bool doubles) {
+  const uint16_t *x = c->source.letters + (size_t)e * MAX_LETTERS, *y = c->target.letters + (size_t)h * MAX_LETTERS;
   const int n = c->source.lengths[e], m = c->target.lengths[h], a = c->source.n_letters, b = c->target.n_letters;
   const steps *p = &c->p;
   for (int i = 0; i <= n; i++)
@@ -223,9 +223,9 @@ static double forward(table f, const cq_cognates *c, uint32_t e, uint32_t h, boo
 }
 
 /* Adds the expected counts of steps, times `weight`, of a pair whose forward sums are f. */
-static void backward(steps *counts, table f, const cq_cognates *c, uint32_t e, uint32_t h, double weight,
-                     bool doubles) {
-  const uint16_t *x = c->source.letters + (size_t)e * LONGEST, *y = c->target.letters + (size_t)h * LONGEST;
+static void backward_steps(steps *counts, table f, const cq_cognates *c, uint32_t e, uint32_t h, double weight,
+                           bool doubles) {
+  const uint16_t *x = c->source.letters + (size_t)e * MAX_LETTERS, *y = c->target.letters + (size_t)h * MAX_LETTERS;
   const int n = c->source.lengths[e], m = c->target.lengths[h], a = c->source.n_letters, b = c->target.n_letters;
   const steps *p = &c->p;
   table g;
@@ -261,7 +261,7 @@ static void backward(steps *counts, table f, const cq_cognates *c, uint32_t e, u
 
 double cq_cognates_score(const cq_cognates *c, uint32_t e, uint32_t h) {
   table f;
-  const double z = forward(f, c, e, h, c->p.p21 != NULL);
+  const double z = forward_steps(f, c, e, h, c->p.p21 != NULL);
   return (z > 0 ? log(z) : -1e9) - c->source.noise[e] - c->target.noise[h];
 }
 
@@ -294,19 +294,19 @@ static void count_shard(void *context, size_t shard, int worker) {
   for (size_t i = first; i < end; i++) {
     const pair p = it->pairs[i];
     table f;
-    const double z = forward(f, c, p.source, p.target, it->doubles);
+    const double z = forward_steps(f, c, p.source, p.target, it->doubles);
     const double match = c->share * z;
     const double noise = (1 - c->share) * exp(c->source.noise[p.source] + c->target.noise[p.target]);
     if (!(match + noise > 0)) continue;
     const double posterior = match / (match + noise);
     matches += posterior;
-    if (posterior >= 1e-4) backward(&it->counts[shard], f, c, p.source, p.target, posterior / z, it->doubles);
+    if (posterior >= 1e-4) backward_steps(&it->counts[shard], f, c, p.source, p.target, posterior / z, it->doubles);
   }
   it->matches[shard] = matches;
 }
 
 /* Probabilities in proportion to what was counted. */
-static void maximise(cq_cognates *c, const iteration *it, double most) {
+static void maximise_likelihood(cq_cognates *c, const iteration *it, double max) {
   const int a = c->source.n_letters, b = c->target.n_letters;
   const size_t n = steps_in_use(it);
   double *p = c->p.p11, sum = 0, matches = 0;
@@ -322,7 +322,7 @@ static void maximise(cq_cognates *c, const iteration *it, double most) {
   for (int j = 0; j < b; j++) c->p.p01[j] += prior * c->target.frequency[j];
   for (size_t i = 0; i < n; i++) sum += p[i];
   for (size_t i = 0; i < n; i++) p[i] /= sum;
-  c->share = fmin(fmax(matches / (double)it->n_all, 1e-5), most);
+  c->share = fmin(fmax(matches / (double)it->n_all, 1e-5), max);
 }
 
 static int by_words(const void *a, const void *b) {
@@ -331,10 +331,11 @@ static int by_words(const void *a, const void *b) {
   return (p->target > q->target) - (p->target < q->target);
 }
 
-static void shape_of(size_t *n_pairs, size_t *longer, const cq_cognate_group *groups, size_t n_groups, size_t most) {
+static void shape_of_groups(size_t *n_pairs, size_t *longer, const cq_cognate_group *groups, size_t n_groups,
+                            size_t max) {
   *n_pairs = *longer = 0;
   for (size_t g = 0; g < n_groups; g++) {
-    const size_t a = cq_smaller(groups[g].n_sources, most), b = cq_smaller(groups[g].n_targets, most);
+    const size_t a = cq_smaller(groups[g].n_sources, max), b = cq_smaller(groups[g].n_targets, max);
     *n_pairs += a * b;
     *longer += a > b ? a : b;
   }
@@ -348,17 +349,17 @@ static size_t each_once(pair *pairs, size_t n) {
   return kept;
 }
 
-/* All pairs within groups of their first `most` words, each once. */
-static cq_status pairs_of(pair **out, size_t *n, const cq_cognate_group *groups, size_t n_groups, size_t most,
+/* All pairs within groups of their first `max` words, each once. */
+static cq_status pairs_of(pair **out, size_t *n, const cq_cognate_group *groups, size_t n_groups, size_t max,
                           cq_error *error) {
   size_t n_all, longer;
-  shape_of(&n_all, &longer, groups, n_groups, most);
+  shape_of_groups(&n_all, &longer, groups, n_groups, max);
   *out = cq_alloc_array(n_all, sizeof **out);
   if (!*out) return cq_fail_memory(error, "pairs of words");
   *n = 0;
   for (size_t g = 0; g < n_groups; g++)
-    for (size_t i = 0; i < cq_smaller(groups[g].n_sources, most); i++)
-      for (size_t j = 0; j < cq_smaller(groups[g].n_targets, most); j++)
+    for (size_t i = 0; i < cq_smaller(groups[g].n_sources, max); i++)
+      for (size_t j = 0; j < cq_smaller(groups[g].n_targets, max); j++)
         (*out)[(*n)++] = (pair){groups[g].sources[i], groups[g].targets[j]};
   *n = each_once(*out, *n);
   return CQ_OK;
@@ -366,7 +367,7 @@ static cq_status pairs_of(pair **out, size_t *n, const cq_cognate_group *groups,
 
 /* The same of pairs whose letters may go together; the others are noise for certain. */
 static cq_status likely_pairs_of(pair **out, size_t *n, const cq_cognates *c, const cq_cognate_group *groups,
-                                 size_t n_groups, size_t most, cq_error *error) {
+                                 size_t n_groups, size_t max, cq_error *error) {
   const size_t b = (size_t)c->target.n_letters;
   const cq_kernels *kernels = cq_kernels_best();
   float *expected = cq_alloc_array(c->source.n, b * sizeof *expected);
@@ -378,10 +379,10 @@ static cq_status likely_pairs_of(pair **out, size_t *n, const cq_cognates *c, co
     cq_cognates_letters(spelt, c);
   }
   for (size_t g = 0; !status && g < n_groups; g++)
-    for (size_t i = 0; !status && i < cq_smaller(groups[g].n_sources, most); i++)
-      for (size_t j = 0; !status && j < cq_smaller(groups[g].n_targets, most); j++) {
+    for (size_t i = 0; !status && i < cq_smaller(groups[g].n_sources, max); i++)
+      for (size_t j = 0; !status && j < cq_smaller(groups[g].n_targets, max); j++) {
         const pair p = {groups[g].sources[i], groups[g].targets[j]};
-        if (kernels->dot(expected + p.source * b, spelt + p.target * b, (int64_t)b) < least_likeness) continue;
+        if (kernels->dot(expected + p.source * b, spelt + p.target * b, (int64_t)b) < min_likeness) continue;
         if (!cq_reserve((void **)out, &capacity, *n + 1, sizeof **out))
           status = cq_fail_memory(error, "pairs of words");
         if (!status) (*out)[(*n)++] = p;
@@ -392,9 +393,9 @@ static cq_status likely_pairs_of(pair **out, size_t *n, const cq_cognates *c, co
   return status;
 }
 
-static double most_matches(const cq_cognate_group *groups, size_t n_groups, size_t most) {
+static double max_matches(const cq_cognate_group *groups, size_t n_groups, size_t max) {
   size_t n_pairs, longer;
-  shape_of(&n_pairs, &longer, groups, n_groups, most);
+  shape_of_groups(&n_pairs, &longer, groups, n_groups, max);
   return longer ? share_of_list * (double)n_groups / (double)longer : share_of_list;
 }
 
@@ -409,10 +410,10 @@ static void close_iteration(iteration *it) {
   for (int s = 0; s < SHARDS; s++) cq_free(it->counts[s].p11);
 }
 
-static void iterate(cq_cognates *c, iteration *it, int n, double most, cq_context *ctx) {
+static void iterate_em(cq_cognates *c, iteration *it, int n, double max, cq_context *ctx) {
   for (int i = 0; i < n; i++) {
     cq_context_run(ctx, SHARDS, count_shard, it);
-    maximise(c, it, most);
+    maximise_likelihood(c, it, max);
   }
 }
 
@@ -420,14 +421,14 @@ cq_status cq_cognates_learn(cq_cognates *c, const cq_cognate_group *groups, size
                             size_t n_schedule, cq_context *ctx, cq_error *error) {
   iteration it;
   cq_status status = open_iteration(&it, c, error);
-  begin(c);
+  begin_learning(c);
   for (size_t stage = 0; !status && stage < n_schedule; stage++) {
-    const size_t most = (size_t)schedule[stage];
+    const size_t max = (size_t)schedule[stage];
     pair *pairs = NULL;
-    status = pairs_of(&pairs, &it.n, groups, n_groups, most, error);
+    status = pairs_of(&pairs, &it.n, groups, n_groups, max, error);
     it.pairs = pairs, it.n_all = it.n;
-    c->share = most_matches(groups, n_groups, most);
-    if (!status && it.n) iterate(c, &it, STAGE_ITERATIONS, c->share, ctx);
+    c->share = max_matches(groups, n_groups, max);
+    if (!status && it.n) iterate_em(c, &it, STAGE_ITERATIONS, c->share, ctx);
     cq_free(pairs);
   }
   close_iteration(&it);
@@ -436,21 +437,21 @@ cq_status cq_cognates_learn(cq_cognates *c, const cq_cognate_group *groups, size
 
 cq_status cq_cognates_finish(cq_cognates *c, const cq_cognate_group *groups, size_t n_groups, cq_context *ctx,
                              cq_error *error) {
-  const double most = most_matches(groups, n_groups, MOST_OF_GROUP);
+  const double max = max_matches(groups, n_groups, MAX_OF_GROUP);
   iteration it;
   pair *pairs = NULL;
   size_t longer;
   cq_status status = open_iteration(&it, c, error);
-  if (!status) status = likely_pairs_of(&pairs, &it.n, c, groups, n_groups, MOST_OF_GROUP, error);
-  shape_of(&it.n_all, &longer, groups, n_groups, MOST_OF_GROUP);
+  if (!status) status = likely_pairs_of(&pairs, &it.n, c, groups, n_groups, MAX_OF_GROUP, error);
+  shape_of_groups(&it.n_all, &longer, groups, n_groups, MAX_OF_GROUP);
   it.pairs = pairs;
-  c->share = most;
+  c->share = max;
   if (!status && it.n) {
-    iterate(c, &it, LAST_ITERATIONS, most, ctx);
+    iterate_em(c, &it, LAST_ITERATIONS, max, ctx);
     it.doubles = c->p.p21;
     if (it.doubles) {
       let_doubles_in(c);
-      iterate(c, &it, 1, most, ctx);
+      iterate_em(c, &it, 1, max, ctx);
     }
   }
   cq_free(pairs);
@@ -528,7 +529,7 @@ cq_status cq_cognates_expected(float *out, const cq_cognates *c, cq_error *error
     float *row = out + (size_t)e * (size_t)b;
     memset(row, 0, (size_t)b * sizeof *row);
     for (int k = 0; k < c->source.lengths[e]; k++) {
-      const int i = c->source.letters[(size_t)e * LONGEST + (size_t)k];
+      const int i = c->source.letters[(size_t)e * MAX_LETTERS + (size_t)k];
       for (int j = 0; j < b; j++) row[j] += (float)(c->p.p11[i * b + j] / sums[i]);
     }
     finish_row(row, c, c->source.lengths[e]);
@@ -542,7 +543,7 @@ void cq_cognates_letters(float *out, const cq_cognates *c) {
   for (uint32_t h = 0; h < c->target.n; h++) {
     float *row = out + (size_t)h * (size_t)b;
     memset(row, 0, (size_t)b * sizeof *row);
-    for (int k = 0; k < c->target.lengths[h]; k++) row[c->target.letters[(size_t)h * LONGEST + (size_t)k]]++;
+    for (int k = 0; k < c->target.lengths[h]; k++) row[c->target.letters[(size_t)h * MAX_LETTERS + (size_t)k]]++;
     finish_row(row, c, c->target.lengths[h]);
   }
 }

@@ -1,6 +1,6 @@
-/* Words of two languages that are written alike once it is known how the one's letters are written in the other:
- * names, loans, cognates. What corresponds to what is learned from lists of words of which some, nobody says which,
- * are each other's.
+/* Transliteration: words of two languages that are spelled alike once it is known how the letters of one are written in
+ * the other: names, loans, cognates. The correspondence is learned from lists of words some of which, unknown which,
+ * are transliterations of one another.
  *
  *   a pair (e, h) of words from the two lists of one group is
  *     a match, with probability `share`:  its letters come in steps, each of one letter of e and one of h, of one of either alone,

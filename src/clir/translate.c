@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { LINE_FLOATS = 16, MOST_CSLS = 100 };
+enum { LINE_FLOATS = 16, MAX_CSLS = 100 };
 
 static float *row(const cq_translator *t, uint32_t word) {
   return t->vectors + word * t->stride;
@@ -26,7 +26,7 @@ typedef struct crowding_work {
 
 /* The mean cosine of the k nearest words of one language. */
 static float mean_of_nearest(const cq_translator *t, uint32_t word, const bool *language, int k) {
-  float best[MOST_CSLS] = {0};
+  float best[MAX_CSLS] = {0};
   int n = 0;
   for (uint32_t other = 0; other < t->n; other++) {
     if (!language[other] || other == word) continue;
@@ -63,7 +63,7 @@ cq_status cq_translator_open(cq_translator *t, const float *vectors, uint32_t n,
     make_unit(row(t, w), t->stride);
     if (is_target[w]) t->targets[t->n_targets++] = w;
   }
-  crowding_work work = {t, is_source, is_target, csls < MOST_CSLS ? csls : MOST_CSLS};
+  crowding_work work = {t, is_source, is_target, csls < MAX_CSLS ? csls : MAX_CSLS};
   if (corrects) cq_context_run(ctx, n, crowd_one, &work);
   return CQ_OK;
 }

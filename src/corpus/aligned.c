@@ -25,7 +25,7 @@ static void close_files(cq_format_reader *reader) {
 }
 
 /* A line of each file; *malformed when one of them is and that is to be passed over. */
-static cq_status read_lines(cq_row *out, bool *is_malformed, aligned *a, cq_error *error) {
+static cq_status read_aligned_lines(cq_row *out, bool *is_malformed, aligned *a, cq_error *error) {
   const size_t n = a->base.o->n_inputs;
   *is_malformed = false;
   for (size_t i = 0; i < n; i++) {
@@ -52,10 +52,10 @@ static bool is_markup(cq_slice line) {
   return line.n > 1 && line.data[0] == '<' && line.data[line.n - 1] == '>';
 }
 
-static cq_status next_row(cq_row *out, cq_format_reader *reader, cq_error *error) {
+static cq_status next_aligned_row(cq_row *out, cq_format_reader *reader, cq_error *error) {
   for (;;) {
     bool is_malformed, markup = false;
-    cq_status status = read_lines(out, &is_malformed, (aligned *)reader, error);
+    cq_status status = read_aligned_lines(out, &is_malformed, (aligned *)reader, error);
     if (status || out->n == 0) return status;
     status = cq_corpus_count_row(reader->counts, &reader->flow, error);
     if (status) return status;
@@ -73,7 +73,7 @@ const cq_format cq_format_moses = {
               .help = "files of which the n-th lines are translations: Moses, most of OPUS and WMT"},
     .size = sizeof(aligned),
     .open = open_files,
-    .next = next_row,
+    .next = next_aligned_row,
     .close = close_files,
 };
 
@@ -85,6 +85,6 @@ const cq_format cq_format_europarl = {
               .help = "the same, without lines of markup: Europarl as it is aligned at statmt.org"},
     .size = sizeof(aligned),
     .open = open_files,
-    .next = next_row,
+    .next = next_aligned_row,
     .close = close_files,
 };

@@ -34,7 +34,7 @@ typedef struct glosser {
   cq_builder folded, line;
 } glosser;
 
-static cq_slice fold(glosser *g, cq_slice word) {
+static cq_slice fold_word(glosser *g, cq_slice word) {
   cq_builder_clear(&g->folded);
   cq_text_fold(&g->folded, word);
   return (cq_slice){g->folded.data ? g->folded.data : "", g->folded.n};
@@ -53,7 +53,7 @@ static bool add_translation(glosser *g, cq_slice word, cq_slice text) {
 }
 
 static bool add_word(glosser *g, const cq_row *row) {
-  const cq_slice word = fold(g, cq_slice_trimmed(row->columns[0]));
+  const cq_slice word = fold_word(g, cq_slice_trimmed(row->columns[0]));
   if (g->folded.failed || word.n == 0) return !g->folded.failed;
   for (size_t c = 1; c < row->n; c++) {
     const cq_slice text = cq_slice_trimmed(row->columns[c]);
@@ -84,8 +84,8 @@ static cq_status read_dictionary(glosser *g, cq_corpus_counts *counts, cq_error 
 /* --- sentences --- */
 
 /* One of a word's translations, at random; NULL data: it has none. */
-static cq_slice translate(glosser *g, cq_slice word, cq_random *random) {
-  const uint32_t first = cq_multimap_first(&g->words, fold(g, word));
+static cq_slice translate_word(glosser *g, cq_slice word, cq_random *random) {
+  const uint32_t first = cq_multimap_first(&g->words, fold_word(g, word));
   uint64_t n = 0;
   for (uint32_t i = first; i != CQ_MULTIMAP_NONE; i = cq_multimap_next(&g->words, i)) n++;
   if (n == 0) return (cq_slice){0};
@@ -95,13 +95,13 @@ static cq_slice translate(glosser *g, cq_slice word, cq_random *random) {
 }
 
 /* g->line = the sentence with those words translated that are known. */
-static cq_status gloss(uint64_t *n_known, glosser *g, cq_slice sentence, cq_random *random, cq_error *error) {
+static cq_status gloss_sentence(uint64_t *n_known, glosser *g, cq_slice sentence, cq_random *random, cq_error *error) {
   const char *at = sentence.data, *end = sentence.data + sentence.n;
   *n_known = 0;
   cq_builder_clear(&g->line);
   if (!cq_word_splitter_run(&g->splitter, sentence)) return cq_fail_memory(error, "a sentence's words");
   for (size_t i = 0; i < g->splitter.n; i++) {
-    const cq_slice word = g->splitter.items[i], other = translate(g, word, random);
+    const cq_slice word = g->splitter.items[i], other = translate_word(g, word, random);
     if (g->folded.failed) return cq_fail_memory(error, "a word");
     if (!other.data) continue;
     cq_builder_bytes(&g->line, at, (size_t)(word.data - at));
@@ -122,7 +122,7 @@ static cq_status gloss_rows(glosser *g, cq_row_reader *rows, cq_row_writer *w, c
     cq_random random = cq_random_seeded(g->o->seed, number);
     uint64_t n_known;
     const cq_slice sentence = row.columns[rows->min_columns - 1];
-    status = gloss(&n_known, g, sentence, &random, error);
+    status = gloss_sentence(&n_known, g, sentence, &random, error);
     if (status) return status;
     if (n_known == 0 || (double)n_known / (double)g->splitter.n < g->o->min_known) {
       cq_corpus_drop(rows->counts, n_known ? few_words_known : no_word_known);

@@ -116,7 +116,7 @@ static cq_status read_document(document *d, const char *name, const char *root, 
 /* --- links --- */
 
 /* The texts of the sentences whose ids are listed, a blank between; false: one of them is not there. */
-static bool gather(cq_builder *out, const document *d, cq_slice ids) {
+static bool gather_sentences(cq_builder *out, const document *d, cq_slice ids) {
   cq_builder_clear(out);
   while ((ids = cq_slice_trimmed(ids)).n > 0) {
     size_t n = 0;
@@ -131,7 +131,7 @@ static bool gather(cq_builder *out, const document *d, cq_slice ids) {
 }
 
 /* A row of a link that is counted; n is 0 when it gives none. */
-static cq_status follow(cq_row *out, opus *o, const char *const names[2], const cq_slice ids[2], cq_error *error) {
+static cq_status follow_link(cq_row *out, opus *o, const char *const names[2], const cq_slice ids[2], cq_error *error) {
   out->n = 0;
   cq_status status = CQ_OK;
   if (cq_slice_trimmed(ids[0]).n == 0 || cq_slice_trimmed(ids[1]).n == 0) {
@@ -141,7 +141,7 @@ static cq_status follow(cq_row *out, opus *o, const char *const names[2], const 
   for (size_t i = 0; !status && i < 2; i++) status = read_document(&o->sides[i], names[i], o->base.o->inputs[1], error);
   if (status) return status;
   for (size_t i = 0; i < 2; i++) {
-    if (!gather(&o->texts[i], &o->sides[i], ids[i])) {
+    if (!gather_sentences(&o->texts[i], &o->sides[i], ids[i])) {
       cq_corpus_drop(o->base.counts, "sentences that are not there");
       return CQ_OK;
     }
@@ -200,7 +200,7 @@ static cq_status next_link(cq_row *out, cq_format_reader *reader, cq_error *erro
     const char *between = strchr(o->link, ';');
     const cq_slice ids[2] = {{o->link, (size_t)(between - o->link)}, cq_slice_of(between + 1)};
     status = cq_corpus_count_row(reader->counts, &reader->flow, error);
-    if (!status) status = follow(out, o, (const char *const *)o->names, ids, error);
+    if (!status) status = follow_link(out, o, (const char *const *)o->names, ids, error);
     if (status || out->n > 0) return status;
   }
 }
@@ -215,7 +215,7 @@ static cq_status open_ids(cq_format_reader *reader, cq_error *error) {
   return CQ_OK;
 }
 
-static cq_status next_line(cq_row *out, cq_format_reader *reader, cq_error *error) {
+static cq_status next_id_link(cq_row *out, cq_format_reader *reader, cq_error *error) {
   opus *o = (opus *)reader;
   for (;;) {
     cq_status status = cq_row_reader_next(out, &o->rows, error);
@@ -226,7 +226,7 @@ static cq_status next_line(cq_row *out, cq_format_reader *reader, cq_error *erro
       if (!(o->names[i] = cq_strndup(out->columns[i].data, out->columns[i].n)))
         status = cq_fail_memory(error, reader->o->inputs[0]);
     }
-    if (!status) status = follow(out, o, (const char *const *)o->names, ids, error);
+    if (!status) status = follow_link(out, o, (const char *const *)o->names, ids, error);
     if (status || out->n > 0) return status;
   }
 }
@@ -263,6 +263,6 @@ const cq_format cq_format_ids = {
               .help = "the same with a link a line, as JW300's: two documents, the sentences of each"},
     .size = sizeof(opus),
     .open = open_ids,
-    .next = next_line,
+    .next = next_id_link,
     .close = close_opus,
 };

@@ -80,7 +80,7 @@ typedef struct pivot {
   cq_builder key;
 } pivot;
 
-static cq_status key_of(cq_slice *out, pivot *p, const cq_row *row, size_t side, cq_error *error) {
+static cq_status key_of_row(cq_slice *out, pivot *p, const cq_row *row, size_t side, cq_error *error) {
   cq_builder_clear(&p->key);
   cq_key_text(&p->key, row->columns[p->on[side] - 1], p->o->match);
   *out = (cq_slice){p->key.data ? p->key.data : "", p->key.n};
@@ -105,7 +105,7 @@ static void shelf_free(shelf *s) {
   cq_arena_free(&s->arena);
 }
 
-static cq_status shelve(shelf *s, cq_slice key, cq_slice line, cq_error *error) {
+static cq_status shelve_row(shelf *s, cq_slice key, cq_slice line, cq_error *error) {
   const size_t n = s->rows.n + 1;
   const char *copy = cq_arena_strndup(&s->arena, line.data, line.n);
   if (!copy || !cq_reserve((void **)&s->lines, &s->capacities[0], n, sizeof *s->lines) ||
@@ -131,7 +131,7 @@ static cq_status write_pair(pivot *p, const cq_row *row, cq_slice partner, cq_er
 
 static cq_status join_row(pivot *p, shelf *s, const cq_row *row, cq_error *error) {
   cq_slice key;
-  cq_status status = key_of(&key, p, row, 0, error);
+  cq_status status = key_of_row(&key, p, row, 0, error);
   if (status) return status;
   const uint32_t first = key.n ? cq_multimap_first(&s->rows, key) : CQ_MULTIMAP_NONE;
   if (first == CQ_MULTIMAP_NONE) {
@@ -169,8 +169,8 @@ static cq_row_reader rows_of(pivot *p, size_t side, const char *const *path, con
   return (cq_row_reader){.paths = path, .n_paths = 1, .min_columns = on > 2 ? on : 2, .flow = flow, .counts = counts};
 }
 
-static cq_status join(pivot *p, const char *const paths[2], const cq_corpus_flow *flow, cq_corpus_counts *counts,
-                      cq_error *error) {
+static cq_status join_files(pivot *p, const char *const paths[2], const cq_corpus_flow *flow, cq_corpus_counts *counts,
+                            cq_error *error) {
   shelf s = {0};
   cq_row row;
   cq_status status = CQ_OK;
@@ -182,8 +182,8 @@ static cq_status join(pivot *p, const char *const paths[2], const cq_corpus_flow
       cq_slice key;
       if (side == 0)
         status = join_row(p, &s, &row, error);
-      else if (!(status = key_of(&key, p, &row, side, error)))
-        status = shelve(&s, key, row.line, error);
+      else if (!(status = key_of_row(&key, p, &row, side, error)))
+        status = shelve_row(&s, key, row.line, error);
       if (status) break;
     }
     cq_row_reader_close(&rows);
@@ -202,7 +202,7 @@ static void part_path(char *out, size_t size, const char *directory, size_t side
 /* Parts begin with a mark and have carriage returns, which whoever reads lines takes away: a row's own then stay. */
 static const char mark[] = "\xEF\xBB\xBF";
 
-static cq_status split(pivot *p, const char *directory, size_t side, size_t n_parts, cq_error *error) {
+static cq_status split_file(pivot *p, const char *directory, size_t side, size_t n_parts, cq_error *error) {
   char path[PATH_MAX];
   FILE *parts[MAX_PARTS];
   cq_row row;
@@ -218,7 +218,7 @@ static cq_status split(pivot *p, const char *directory, size_t side, size_t n_pa
     cq_slice key;
     status = cq_row_reader_next(&row, &rows, error);
     if (status || row.n == 0) break;
-    status = key_of(&key, p, &row, side, error);
+    status = key_of_row(&key, p, &row, side, error);
     if (status) break;
     FILE *part = parts[(cq_hash64(key.data, key.n, 0) >> 32) % n_parts];
     if (fwrite(row.line.data, 1, row.line.n, part) != row.line.n || fputs("\r\n", part) == EOF)
@@ -241,10 +241,10 @@ static cq_status join_parts(pivot *p, size_t n_parts, cq_error *error) {
   if (n < 0 || (size_t)n >= sizeof directory) return cq_fail(error, CQ_ERR_ARGUMENT, "TMPDIR is too long a path");
   if (!mkdtemp(directory)) return cq_fail_errno(error, directory, "cannot create");
   cq_status status = CQ_OK;
-  for (size_t side = 0; !status && side < 2; side++) status = split(p, directory, side, n_parts, error);
+  for (size_t side = 0; !status && side < 2; side++) status = split_file(p, directory, side, n_parts, error);
   for (size_t i = 0; !status && i < n_parts; i++) {
     for (size_t side = 0; side < 2; side++) part_path(path[side], sizeof path[side], directory, side, i);
-    status = join(p, (const char *const[2]){path[0], path[1]}, &flow, &uncounted, error);
+    status = join_files(p, (const char *const[2]){path[0], path[1]}, &flow, &uncounted, error);
     for (size_t side = 0; side < 2; side++) unlink(path[side]);
   }
   cq_directory_remove(directory);
@@ -273,7 +273,7 @@ cq_status cq_corpus_pivot(cq_corpus_counts *counts, const cq_corpus_pivot_option
   const size_t n_parts = count_parts(&o);
   status = cq_row_writer_open(&p.writer, &p.flow, counts, error);
   if (status) return status;
-  status = n_parts > 1 ? join_parts(&p, n_parts, error) : join(&p, p.inputs, &p.flow, counts, error);
+  status = n_parts > 1 ? join_parts(&p, n_parts, error) : join_files(&p, p.inputs, &p.flow, counts, error);
   cq_builder_free(&p.key);
   return cq_row_writer_finish(&p.writer, status, error);
 }

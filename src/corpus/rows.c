@@ -61,7 +61,7 @@ cq_status cq_corpus_line(cq_slice *out, cq_lines *lines, const cq_corpus_flow *f
   }
 }
 
-static cq_status malformed(const cq_row_reader *r, size_t n, cq_error *error) {
+static cq_status fail_columns(const cq_row_reader *r, size_t n, cq_error *error) {
   if (r->flow->skip_bad) {
     cq_corpus_drop(r->counts, "malformed");
     return CQ_OK;
@@ -93,7 +93,7 @@ cq_status cq_row_reader_next(cq_row *out, cq_row_reader *r, cq_error *error) {
       out->n = n;
       return CQ_OK;
     }
-    status = malformed(r, n, error);
+    status = fail_columns(r, n, error);
     if (status) return status;
   }
 }

@@ -37,7 +37,7 @@ static int by_number(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-static cq_status keep(kept *place, uint64_t number, cq_slice line, cq_error *error) {
+static cq_status keep_row(kept *place, uint64_t number, cq_slice line, cq_error *error) {
   char *copy = cq_strndup(line.data, line.n);
   if (!copy) return cq_fail_memory(error, "sampled rows");
   cq_free(place->line);
@@ -66,7 +66,7 @@ static cq_status take_some(cq_row_writer *w, cq_row_reader *rows, const cq_corpu
     } else {
       items[n++] = (kept){0};
     }
-    status = keep(&items[place], number, row.line, error);
+    status = keep_row(&items[place], number, row.line, error);
     if (status) break;
   }
   if (n) qsort(items, n, sizeof *items, by_number);

@@ -87,16 +87,16 @@ static uint64_t length_of_share(const tally *t, double share) {
   return t->long_ones[i];
 }
 
-static int by_length(const void *a, const void *b) {
+static int shorter_first(const void *a, const void *b) {
   const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
   return (x > y) - (x < y);
 }
 
-static void sum_up(cq_corpus_column *out, tally *t) {
+static void sum_up_column(cq_corpus_column *out, tally *t) {
   const uint64_t n = t->n - t->n_empty;
   *out = (cq_corpus_column){.n = t->n, .n_empty = t->n_empty};
   if (n == 0) return;
-  if (t->n_long) qsort(t->long_ones, t->n_long, sizeof *t->long_ones, by_length);
+  if (t->n_long) qsort(t->long_ones, t->n_long, sizeof *t->long_ones, shorter_first);
   out->n_distinct = t->distinct.n;
   out->mean_characters = (double)t->n_characters / (double)n, out->mean_words = (double)t->n_words / (double)n;
   out->median_characters = length_of_share(t, 0.5), out->characters_95 = length_of_share(t, 0.95);
@@ -137,7 +137,7 @@ cq_status cq_corpus_stats(cq_corpus_figures *out, const cq_corpus_stats_options 
   if (!status && !(out->columns = cq_alloc_array(s.n, sizeof *out->columns)))
     status = cq_fail_memory(error, "figures of columns");
   for (size_t c = 0; c < s.n; c++) {
-    if (!status) sum_up(&out->columns[c], s.columns[c]);
+    if (!status) sum_up_column(&out->columns[c], s.columns[c]);
     cq_key_set_free(&s.columns[c]->distinct);
     cq_free(s.columns[c]->long_ones);
     cq_free(s.columns[c]);

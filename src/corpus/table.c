@@ -80,7 +80,7 @@ static void close_table(cq_format_reader *reader) {
   cq_row_reader_close(&((table *)reader)->rows);
 }
 
-static cq_status malformed(table *t, cq_slice field, const char *expected, cq_error *error) {
+static cq_status fail_field(table *t, cq_slice field, const char *expected, cq_error *error) {
   if (t->base.flow.skip_bad) {
     cq_corpus_drop(t->base.counts, "malformed");
     return CQ_OK;
@@ -89,7 +89,7 @@ static cq_status malformed(table *t, cq_slice field, const char *expected, cq_er
                       "'%.*s', expected %s", (int)cq_smaller(field.n, 80), field.data, expected);
 }
 
-static cq_status next_row(cq_row *out, cq_format_reader *reader, cq_error *error) {
+static cq_status next_table_row(cq_row *out, cq_format_reader *reader, cq_error *error) {
   table *t = (table *)reader;
   cq_slice taken[CQ_ROW_MAX];
   for (;;) {
@@ -98,7 +98,7 @@ static cq_status next_row(cq_row *out, cq_format_reader *reader, cq_error *error
     if (reader->format->about.has_scores) {
       double score;
       if (!cq_slice_number(&score, out->columns[0])) {
-        status = malformed(t, out->columns[0], "a score", error);
+        status = fail_field(t, out->columns[0], "a score", error);
         if (status) return status;
         continue;
       }
@@ -134,7 +134,7 @@ static cq_status next_words(cq_row *out, cq_format_reader *reader, cq_error *err
     out->columns[1] = rest;
     out->n = 2;
     if (rest.n > 0 && word_length(rest) == rest.n) return CQ_OK;
-    status = malformed(t, line, "two words", error);
+    status = fail_field(t, line, "two words", error);
     if (status) return status;
   }
 }
@@ -153,14 +153,14 @@ static cq_status next_words(cq_row *out, cq_format_reader *reader, cq_error *err
 
 const cq_format cq_format_tsv =
     TABLE_FORMAT("tsv", "FILE...", MAX_FILES, true, false,
-                 "tab-separated columns: the first two, or those of --columns 3,1", open_table, next_row);
+                 "tab-separated columns: the first two, or those of --columns 3,1", open_table, next_table_row);
 const cq_format cq_format_ted2020 = TABLE_FORMAT(
     "ted2020", "FILE", 1, true, false, "tab-separated columns that the first line names, as TED2020's; --columns en,de",
-    open_table, next_row);
+    open_table, next_table_row);
 const cq_format cq_format_wikimatrix =
     TABLE_FORMAT("wikimatrix", "FILE...", MAX_FILES, false, true,
                  "score, sentence, translation between tabs: WikiMatrix, CCMatrix; pairs of at least --threshold",
-                 open_table, next_row);
+                 open_table, next_table_row);
 const cq_format cq_format_muse =
     TABLE_FORMAT("muse", "FILE...", MAX_FILES, false, false,
                  "two words a line, a blank or tab between: MUSE's dictionaries", open_lines, next_words);

@@ -65,7 +65,7 @@ static cq_status open_tatoeba(cq_format_reader *reader, cq_error *error) {
   return read_sentences(t, error);
 }
 
-static cq_status next_row(cq_row *out, cq_format_reader *reader, cq_error *error) {
+static cq_status next_tatoeba_row(cq_row *out, cq_format_reader *reader, cq_error *error) {
   tatoeba *t = (tatoeba *)reader;
   for (;;) {
     cq_status status = cq_row_reader_next(out, &t->links, error);
@@ -98,6 +98,6 @@ const cq_format cq_format_tatoeba = {
               .help = "Tatoeba's exports links.csv and sentences.csv, or those of single languages; --columns eng,fra"},
     .size = sizeof(tatoeba),
     .open = open_tatoeba,
-    .next = next_row,
+    .next = next_tatoeba_row,
     .close = close_tatoeba,
 };

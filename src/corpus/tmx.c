@@ -94,7 +94,7 @@ static cq_status open_tmx(cq_format_reader *reader, cq_error *error) {
   return open_input(t, error);
 }
 
-static cq_status next_row(cq_row *out, cq_format_reader *reader, cq_error *error) {
+static cq_status next_tmx_row(cq_row *out, cq_format_reader *reader, cq_error *error) {
   tmx *t = (tmx *)reader;
   out->n = 0;
   for (;;) {
@@ -141,6 +141,6 @@ const cq_format cq_format_tmx = {
               .help = "translation memories: units that have all languages of --columns en,de"},
     .size = sizeof(tmx),
     .open = open_tmx,
-    .next = next_row,
+    .next = next_tmx_row,
     .close = close_tmx,
 };

@@ -143,7 +143,7 @@ static cq_status open_wikititles(cq_format_reader *reader, cq_error *error) {
   return status ? status : cq_lines_open(&w->pages.lines, reader->o->inputs[0], error);
 }
 
-static cq_status next_row(cq_row *out, cq_format_reader *reader, cq_error *error) {
+static cq_status next_title_row(cq_row *out, cq_format_reader *reader, cq_error *error) {
   wikititles *w = (wikititles *)reader;
   for (;;) {
     bool over;
@@ -191,6 +191,6 @@ const cq_format cq_format_wikititles = {
                   "the dumps' own language, the other"},
     .size = sizeof(wikititles),
     .open = open_wikititles,
-    .next = next_row,
+    .next = next_title_row,
     .close = close_wikititles,
 };

@@ -83,7 +83,7 @@ cq_status cq_xml_open(cq_xml **out, const char *path, cq_xml_ear ear, cq_error *
   return CQ_OK;
 }
 
-static cq_status fail_parse(const cq_xml *x, cq_error *error) {
+static cq_status fail_xml(const cq_xml *x, cq_error *error) {
   const enum XML_Error code = XML_GetErrorCode(x->parser);
   if (x->refusal.status == CQ_ERR_MEMORY || code == XML_ERROR_NO_MEMORY) return cq_fail_memory(error, x->path);
   return cq_fail_line(error, CQ_ERR_FORMAT, x->path, XML_GetCurrentLineNumber(x->parser), "%s",
@@ -91,7 +91,7 @@ static cq_status fail_parse(const cq_xml *x, cq_error *error) {
 }
 
 /* The next bytes of the file into expat's own buffer. */
-static cq_status feed(enum XML_Status *parsed, cq_xml *x, cq_error *error) {
+static cq_status feed_expat(enum XML_Status *parsed, cq_xml *x, cq_error *error) {
   void *buffer = XML_GetBuffer(x->parser, CHUNK);
   if (!buffer) return cq_fail_memory(error, x->path);
   const int n = gzread(x->file, buffer, CHUNK);
@@ -112,10 +112,10 @@ cq_status cq_xml_read(bool *more, cq_xml *x, cq_error *error) {
     if (x->suspended)
       parsed = XML_ResumeParser(x->parser);
     else
-      status = feed(&parsed, x, error);
+      status = feed_expat(&parsed, x, error);
     x->suspended = false;
     if (status) return status;
-    if (parsed == XML_STATUS_ERROR) return fail_parse(x, error);
+    if (parsed == XML_STATUS_ERROR) return fail_xml(x, error);
     XML_ParsingStatus now;
     XML_GetParsingStatus(x->parser, &now);
     x->over = now.parsing == XML_FINISHED;

@@ -85,7 +85,7 @@ static void set(cq_row *out, const json_t *a, const json_t *b, const char *key) 
   out->n = 2;
 }
 
-static cq_status next_row(cq_row *out, cq_format_reader *reader, cq_error *error) {
+static cq_status next_question_row(cq_row *out, cq_format_reader *reader, cq_error *error) {
   xquad *x = (xquad *)reader;
   const json_t *article, *paragraph, *question;
   out->n = 0;
@@ -132,6 +132,6 @@ const cq_format cq_format_xquad = {
               .help = "questions and paragraphs in SQuAD's format, the same in two languages: XQuAD; plain files"},
     .size = sizeof(xquad),
     .open = open_xquad,
-    .next = next_row,
+    .next = next_question_row,
     .close = close_xquad,
 };

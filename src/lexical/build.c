@@ -85,7 +85,7 @@ static void read_round(building *b) {
 
 /* --- inverting --- */
 
-static void work(void *context, size_t item, int worker) {
+static void build_item(void *context, size_t item, int worker) {
   building *b = context;
   if (item == 0)
     read_round(b);
@@ -105,7 +105,7 @@ static cq_status write_segment(building *b, cq_error *error) {
   return status;
 }
 
-static cq_status check_names(building *b, const cq_batch *batch, cq_error *error) {
+static cq_status check_ids(building *b, const cq_batch *batch, cq_error *error) {
   for (uint32_t d = 0; d < batch->n; d++) {
     const cq_slice id = batch->ids[d];
     if (cq_map_get(&b->names, id) != CQ_MAP_NONE)
@@ -137,7 +137,7 @@ static cq_status keep_round(building *b, cq_error *error) {
   for (size_t i = 0; !status && i < b->now.n; i++) {
     cq_batch *batch = b->now.batches[i];
     if (batch->first == 0 && b->n_documents) status = write_segment(b, error);
-    if (!status) status = check_names(b, batch, error);
+    if (!status) status = check_ids(b, batch, error);
     if (!status && !cq_reserve((void **)&b->segment, &b->segment_capacity, b->n_segment + 1, sizeof *b->segment))
       status = cq_fail_memory(error, "a segment");
     if (status) break;
@@ -155,7 +155,7 @@ static void free_round(round *r) {
   *r = (round){0};
 }
 
-static cq_status build(building *b, cq_error *error) {
+static cq_status build_segments(building *b, cq_error *error) {
   read_round(b);
   cq_status status = b->status[0];
   if (status && error) *error = b->errors[0];
@@ -164,7 +164,7 @@ static cq_status build(building *b, cq_error *error) {
     b->now = b->next;
     b->next = (round){0};
     place_round(b);
-    cq_context_run(b->ctx, b->now.n + 1, work, b);
+    cq_context_run(b->ctx, b->now.n + 1, build_item, b);
     /* The first failure in the order of the files; what was read ahead comes last. */
     for (size_t i = 1; i <= b->now.n + 1 && !status; i++) {
       const size_t at = i <= b->now.n ? i : 0;
@@ -188,7 +188,7 @@ cq_status cq_lexical_build(const char *directory, const char *const *paths, size
   if (!status) status = cq_inverter_open(&b.inverter, analyzer, ctx ? cq_context_n_threads(ctx) : 1, error);
   if (!status) status = cq_directory_writer_open(&writer, directory, false, error);
   b.directory = writer.temporary;
-  if (!status) status = build(&b, error);
+  if (!status) status = build_segments(&b, error);
   if (!status && b.n_done == 0) status = cq_fail(error, CQ_ERR_FORMAT, "%s: no documents", n_paths ? paths[0] : "");
   if (!status && b.n_segments > CQ_MAX_SEGMENTS)
     status = cq_fail(error, CQ_ERR_ARGUMENT, "%zu segments, expected at most %d", b.n_segments, CQ_MAX_SEGMENTS);

@@ -33,7 +33,8 @@ cq_status cq_lexical_write_manifest(const char *directory, const cq_analyzer *an
   return cq_json_save(manifest, directory, "manifest.json", error);
 }
 
-static cq_status read_stop_words(cq_slice **out, size_t *n, const json_t *manifest, const char *path, cq_error *error) {
+static cq_status read_manifest_stop_words(cq_slice **out, size_t *n, const json_t *manifest, const char *path,
+                                          cq_error *error) {
   const json_t *words = json_object_get(manifest, "stop_words");
   *n = json_array_size(words);
   *out = cq_alloc_array(*n, sizeof **out);
@@ -63,7 +64,7 @@ static cq_status read_manifest(cq_lexical *x, const char *directory, cq_error *e
   if (!status) status = cq_json_get_int(&n_segments, manifest, "segments", 0, CQ_MAX_SEGMENTS, path, error);
   if (!status) status = cq_json_get_string(&language, manifest, "language", path, error);
   if (!status) status = cq_json_get_bool(&stems, manifest, "stems", path, error);
-  if (!status) status = read_stop_words(&stop_words, &n_stop_words, manifest, path, error);
+  if (!status) status = read_manifest_stop_words(&stop_words, &n_stop_words, manifest, path, error);
   if (!status) status = cq_analyzer_open_with(&x->analyzer, language, stems, stop_words, n_stop_words, error);
   x->n_segments = (size_t)n_segments;
   cq_free(stop_words);

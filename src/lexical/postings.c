@@ -5,11 +5,11 @@ enum { LANES = 4, ROWS = CQ_BLOCK / LANES };
 /* --- packing: value i is in lane i % 4, b bits at bit (i / 4) * b of the lane; a lane's 32-bit words lie 4 apart ---
  * */
 
-static int bits_for(uint32_t greatest) {
-  return greatest ? 32 - __builtin_clz(greatest) : 0;
+static int bits_for(uint32_t max) {
+  return max ? 32 - __builtin_clz(max) : 0;
 }
 
-static void pack(uint32_t *words, const uint32_t *values, int bits) {
+static void pack_block(uint32_t *words, const uint32_t *values, int bits) {
   memset(words, 0, (size_t)bits * LANES * sizeof *words);
   for (int row = 0; row < ROWS && bits; row++) {
     const int word = row * bits / 32, shift = row * bits % 32;
@@ -45,7 +45,7 @@ static inline __attribute__((always_inline)) void unpack_bits(uint32_t *values, 
 #define UNPACK(bits)                                                                                                   \
   case bits: unpack_bits(values, bytes, bits); break;
 
-static void unpack(uint32_t *values, const unsigned char *bytes, int bits) {
+static void unpack_block(uint32_t *values, const unsigned char *bytes, int bits) {
   switch (bits) {
   case 0:
     memset(values, 0, CQ_BLOCK * sizeof *values);
@@ -102,7 +102,7 @@ static const unsigned char *get_varint(uint32_t *v, const unsigned char *at, con
 
 /* --- bounds --- */
 
-static bool covers(cq_bound_pair p, cq_bound_pair q) {
+static bool pair_covers(cq_bound_pair p, cq_bound_pair q) {
   return p.frequency >= q.frequency && p.length <= q.length;
 }
 
@@ -111,8 +111,8 @@ void cq_bound_pairs_add(cq_bound_pair pairs[CQ_MAX_PAIRS], uint32_t frequency, u
   const cq_bound_pair it = {frequency, length};
   int n = 0;
   for (int i = 0; i < CQ_MAX_PAIRS && pairs[i].frequency; i++) {
-    if (covers(pairs[i], it)) return;
-    if (!covers(it, pairs[i])) kept[n++] = pairs[i];
+    if (pair_covers(pairs[i], it)) return;
+    if (!pair_covers(it, pairs[i])) kept[n++] = pairs[i];
   }
   /* None covers another, so by ascending frequency lengths ascend too. */
   int at = n++;
@@ -140,9 +140,9 @@ static void write_block(cq_builder *out, const cq_posting *postings, uint32_t ne
   const int gap_bits = bits_for(all_gaps), frequency_bits = bits_for(all_frequencies);
   cq_builder_char(out, (char)gap_bits);
   cq_builder_char(out, (char)frequency_bits);
-  pack(words, gaps, gap_bits);
+  pack_block(words, gaps, gap_bits);
   cq_builder_bytes(out, (const char *)words, (size_t)gap_bits * LANES * sizeof *words);
-  pack(words, frequencies, frequency_bits);
+  pack_block(words, frequencies, frequency_bits);
   cq_builder_bytes(out, (const char *)words, (size_t)frequency_bits * LANES * sizeof *words);
 }
 
@@ -192,7 +192,7 @@ static const unsigned char *block_at(int *gap_bits, int *frequency_bits, const c
   return *gap_bits <= 32 && *frequency_bits <= 32 && packed <= n - at - 2 ? p->bytes + at + 2 : NULL;
 }
 
-static uint32_t rest(uint32_t *documents, uint32_t *frequencies, const cq_postings *p) {
+static uint32_t rest_of_block(uint32_t *documents, uint32_t *frequencies, const cq_postings *p) {
   const unsigned char *at = p->bytes;
   uint32_t next = 0;
   if (p->n_full) {
@@ -216,12 +216,12 @@ static uint32_t rest(uint32_t *documents, uint32_t *frequencies, const cq_postin
 
 uint32_t cq_postings_block(uint32_t documents[CQ_BLOCK], uint32_t frequencies[CQ_BLOCK], const cq_postings *p,
                            uint32_t block) {
-  if (block >= p->n_full) return rest(documents, frequencies, p);
+  if (block >= p->n_full) return rest_of_block(documents, frequencies, p);
   int gap_bits, frequency_bits;
   const unsigned char *at = block_at(&gap_bits, &frequency_bits, p, cq_postings_entry(p, block).at);
   if (!at) return 0;
-  unpack(documents, at, gap_bits);
-  unpack(frequencies, at + (size_t)gap_bits * LANES * sizeof(uint32_t), frequency_bits);
+  unpack_block(documents, at, gap_bits);
+  unpack_block(frequencies, at + (size_t)gap_bits * LANES * sizeof(uint32_t), frequency_bits);
   uint32_t next = block ? cq_postings_entry(p, block - 1).last + 1 : 0;
   for (int i = 0; i < CQ_BLOCK; i++) {
     documents[i] += next;

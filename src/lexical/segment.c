@@ -28,7 +28,7 @@ static bool records_ascend(const cq_term_record *records, size_t n, uint64_t end
 }
 
 /* What is wrong; NULL: nothing that reading would stumble over. */
-static const char *check(cq_segment *s, const header *h) {
+static const char *check_segment(cq_segment *s, const header *h) {
   if (memcmp(h->magic, magic, sizeof magic) != 0) return "not a segment of a lexical index";
   if (h->n_documents > UINT32_MAX - 1 || h->n_terms > UINT32_MAX - 1) return "the header counts too many";
   const uint64_t sizes[N_PARTS] = {[LENGTHS] = h->n_documents * sizeof(uint32_t),
@@ -67,7 +67,7 @@ cq_status cq_segment_open(cq_segment *out, const char *path, cq_error *error) {
   const char *wrong = "shorter than its header";
   if (out->file.n >= sizeof h) {
     memcpy(&h, out->file.data, sizeof h);
-    wrong = check(out, &h);
+    wrong = check_segment(out, &h);
   }
   if (!wrong) return CQ_OK;
   cq_segment_close(out);
@@ -108,13 +108,13 @@ bool cq_segment_postings(cq_postings *out, const cq_segment *s, uint32_t t) {
 
 /* --- writing --- */
 
-static uint64_t total(const cq_slice *items, size_t n) {
+static uint64_t total_bytes(const cq_slice *items, size_t n) {
   uint64_t n_bytes = 0;
   for (size_t i = 0; i < n; i++) n_bytes += items[i].n;
   return n_bytes;
 }
 
-static cq_status pad(cq_writer *w, uint64_t written, cq_error *error) {
+static cq_status pad_segment(cq_writer *w, uint64_t written, cq_error *error) {
   static const char zeros[8];
   return cq_writer_bytes(w, zeros, (size_t)(-written & 7), error);
 }
@@ -132,7 +132,7 @@ static cq_status write_starts(cq_writer *w, const cq_slice *items, size_t n, cq_
 static cq_status write_bytes(cq_writer *w, const cq_slice *items, size_t n, cq_error *error) {
   cq_status status = CQ_OK;
   for (size_t i = 0; !status && i < n; i++) status = cq_writer_bytes(w, items[i].data, items[i].n, error);
-  return status ? status : pad(w, total(items, n), error);
+  return status ? status : pad_segment(w, total_bytes(items, n), error);
 }
 
 static cq_status write_records(cq_writer *w, const cq_segment_source *s, cq_error *error) {
@@ -156,9 +156,9 @@ cq_status cq_segment_write(const char *path, const cq_segment_source *s, cq_erro
   for (uint32_t d = 0; d < s->n_documents; d++) h.n_occurrences += s->lengths[d];
   h.size[LENGTHS] = s->n_documents * sizeof(uint32_t);
   h.size[ID_STARTS] = ((uint64_t)s->n_documents + 1) * sizeof(uint64_t);
-  h.size[IDS] = total(s->ids, s->n_documents);
+  h.size[IDS] = total_bytes(s->ids, s->n_documents);
   h.size[TERM_STARTS] = ((uint64_t)s->n_terms + 1) * sizeof(uint64_t);
-  h.size[TERMS] = total(s->terms, s->n_terms);
+  h.size[TERMS] = total_bytes(s->terms, s->n_terms);
   h.size[RECORDS] = ((uint64_t)s->n_terms + 1) * sizeof(cq_term_record);
   for (size_t p = 0; p < s->n_parts; p++) h.size[POSTINGS] += s->parts[p].postings.n;
   uint64_t at = sizeof h;
@@ -170,7 +170,7 @@ cq_status cq_segment_write(const char *path, const cq_segment_source *s, cq_erro
   cq_status status = cq_writer_open(&w, path, error);
   if (!status) status = cq_writer_bytes(&w, &h, sizeof h, error);
   if (!status) status = cq_writer_bytes(&w, s->lengths, (size_t)h.size[LENGTHS], error);
-  if (!status) status = pad(&w, h.size[LENGTHS], error);
+  if (!status) status = pad_segment(&w, h.size[LENGTHS], error);
   if (!status) status = write_starts(&w, s->ids, s->n_documents, error);
   if (!status) status = write_bytes(&w, s->ids, s->n_documents, error);
   if (!status) status = write_starts(&w, s->terms, s->n_terms, error);
@@ -178,7 +178,7 @@ cq_status cq_segment_write(const char *path, const cq_segment_source *s, cq_erro
   if (!status) status = write_records(&w, s, error);
   for (size_t p = 0; !status && p < s->n_parts; p++)
     status = cq_writer_bytes(&w, s->parts[p].postings.data, s->parts[p].postings.n, error);
-  if (!status) status = pad(&w, h.size[POSTINGS], error);
+  if (!status) status = pad_segment(&w, h.size[POSTINGS], error);
   if (!status) status = cq_writer_commit(&w, error);
   cq_writer_abort(&w);
   return status;

@@ -47,7 +47,7 @@ static uint32_t n_blocks(const cursor *c) {
   return c->postings.n_full + (c->postings.n % CQ_BLOCK != 0);
 }
 
-static void unpack(cursor *c) {
+static void unpack_cursor(cursor *c) {
   if (c->n) return;
   c->n = cq_postings_block(c->documents, c->frequencies, &c->postings, c->block);
   c->at = 0;
@@ -116,7 +116,7 @@ static bool is_worse(const void *a, const void *b) {
   return x->score < y->score || (x->score == y->score && x->document > y->document);
 }
 
-static void offer(searching *s, double score, uint64_t document) {
+static void offer_hit(searching *s, double score, uint64_t document) {
   const cq_lexical_hit it = {.score = score, .document = document};
   if (s->n_heap == s->options->k)
     cq_heap_replace(s->heap, s->n_heap, sizeof it, &it, is_worse);
@@ -134,14 +134,14 @@ static int by_bound(const void *a, const void *b) {
   return ((*p)->window_bound > (*q)->window_bound) - ((*p)->window_bound < (*q)->window_bound);
 }
 
-static bool is_met(double score) {
+static bool is_touched(double score) {
   return score != 0 || !signbit(score);
 }
 
 /* Adds a term's postings in the window to the scores. */
 static void add_term(searching *s, cursor *c, uint32_t from, uint32_t to) {
   while (!c->ended) {
-    unpack(c);
+    unpack_cursor(c);
     uint32_t first = c->at, end;
     while (first < c->n && c->documents[first] < from) first++;
     /* Bounded on both sides whatever a damaged file says. */
@@ -162,21 +162,21 @@ static void add_to_candidates(searching *s, cursor *c, uint32_t from, const uint
     const uint32_t document = from + places[i];
     while (!c->ended && c->last < document) enter_block(c, c->block + 1);
     if (c->ended) return;
-    unpack(c);
+    unpack_cursor(c);
     while (c->at < c->n && c->documents[c->at] < document) c->at++;
     if (c->at < c->n && c->documents[c->at] == document)
       s->scores[places[i]] += cq_term_score(&c->scoring, c->frequencies[c->at], c->lengths[document]);
   }
 }
 
-/* The places of documents that have been met and come over `least`; returns how many, at most most + 1. */
-static size_t find_candidates(uint16_t *places, const searching *s, double least, size_t most) {
+/* The places of documents that have been met and come over `min_score`; returns how many, at most max + 1. */
+static size_t find_candidates(uint16_t *places, const searching *s, double min_score, size_t max) {
   size_t n = 0;
   for (uint32_t g = 0; g < GROUPS; g++) {
     if (!s->met[g]) continue;
     for (uint32_t place = g * GROUP; place < (g + 1) * GROUP; place++) {
-      if (!(s->scores[place] > least) || !is_met(s->scores[place])) continue;
-      if (n > most) return n;
+      if (!(s->scores[place] > min_score) || !is_touched(s->scores[place])) continue;
+      if (n > max) return n;
       places[n++] = (uint16_t)place;
     }
   }
@@ -216,7 +216,7 @@ static void search_window(searching *s, uint64_t first_document, uint32_t from, 
     for (size_t i = n_free; i-- > 0 && n_places;) add_to_candidates(s, s->by_bound[i], from, places, n_places);
   }
   for (size_t i = 0; i < n_places; i++)
-    if (s->scores[places[i]] > threshold(s)) offer(s, s->scores[places[i]], first_document + from + places[i]);
+    if (s->scores[places[i]] > threshold(s)) offer_hit(s, s->scores[places[i]], first_document + from + places[i]);
   clear_window(s);
 }
 
@@ -262,7 +262,7 @@ static cq_status fail_damaged(size_t segment_number, cq_error *error) {
 static cq_status enter_segment(searching *s, size_t segment_number, const cq_lexical_term *terms, size_t n,
                                cq_error *error) {
   const cq_segment *segment = &s->index->segments[segment_number];
-  double greatest = 0;
+  double max = 0;
   s->n_cursors = 0;
   for (size_t i = 0; i < n; i++) {
     uint64_t n_documents = 0, n_occurrences = 0;
@@ -279,20 +279,19 @@ static cq_status enter_segment(searching *s, size_t segment_number, const cq_lex
     c->lengths = segment->lengths, c->n_documents = segment->n_documents, c->damaged = false;
     enter_block(c, 0);
     s->n_cursors++;
-    greatest +=
-        fabs(cq_term_score(&c->scoring, UINT32_MAX, 0)) + fabs(cq_term_score(&c->scoring, 1, s->index->max_length));
+    max += fabs(cq_term_score(&c->scoring, UINT32_MAX, 0)) + fabs(cq_term_score(&c->scoring, 1, s->index->max_length));
   }
-  return greatest < CQ_MAX_SCORE
+  return max < CQ_MAX_SCORE
              ? CQ_OK
              : cq_fail(error, CQ_ERR_ARGUMENT, "the weights are too great: sums of scores would not be exact");
 }
 
-static int best_first(const void *a, const void *b) {
+static int best_hit_first(const void *a, const void *b) {
   return is_worse(a, b) - is_worse(b, a);
 }
 
 /* hits: room for k. */
-static cq_status search(cq_lexical_hit *hits, searching *s, const cq_lexical_query *query, cq_error *error) {
+static cq_status search_query(cq_lexical_hit *hits, searching *s, const cq_lexical_query *query, cq_error *error) {
   cq_lexical_term *terms = cq_alloc_array(query->n, sizeof *terms);
   size_t n = 0;
   s->heap = hits, s->n_heap = 0;
@@ -309,7 +308,7 @@ static cq_status search(cq_lexical_hit *hits, searching *s, const cq_lexical_que
       if (s->cursors[t].damaged) status = fail_damaged(i, error);
   }
   cq_free(terms);
-  if (s->n_heap) qsort(hits, s->n_heap, sizeof *hits, best_first);
+  if (s->n_heap) qsort(hits, s->n_heap, sizeof *hits, best_hit_first);
   for (size_t i = 0; i < s->n_heap; i++) hits[i].id = cq_lexical_id(s->index, hits[i].document);
   return status;
 }
@@ -327,7 +326,7 @@ typedef struct all_queries {
 
 static void search_one(void *context, size_t item, int worker) {
   all_queries *a = context;
-  a->status[item] = search(a->hits + item * a->k, a->workers[worker], &a->queries[item], &a->errors[item]);
+  a->status[item] = search_query(a->hits + item * a->k, a->workers[worker], &a->queries[item], &a->errors[item]);
 }
 
 cq_status cq_lexical_search(cq_lexical_hit **out, const cq_lexical *index, const cq_lexical_query *queries,

@@ -114,7 +114,8 @@ static cq_status find_grams(cq_word_model *m, const cq_word_corpus *c, const cq_
 
 /* --- the model --- */
 
-static cq_status make_model(cq_word_model *m, const cq_word_corpus *c, const cq_words_options *o, cq_error *error) {
+static cq_status make_word_model(cq_word_model *m, const cq_word_corpus *c, const cq_words_options *o,
+                                 cq_error *error) {
   *m = (cq_word_model){.n = c->words.n, .dim = o->dim};
   m->stride = (o->dim + LINE_FLOATS - 1) / LINE_FLOATS * LINE_FLOATS;
   const bool has_grams = o->max_ngram > 0;
@@ -196,7 +197,7 @@ static uint32_t thin_out(uint32_t *kept, const training *t, piece p, cq_random *
 
 /* rows[0] = target, then negatives; returns how many in all. Their rows are on their way from memory when it returns.
  * */
-static int draw(uint32_t rows[CQ_MOST_NEGATIVES + 1], const training *t, uint32_t target, cq_random *random) {
+static int draw_negatives(uint32_t rows[CQ_MOST_NEGATIVES + 1], const training *t, uint32_t target, cq_random *random) {
   const cq_word_model *m = t->model;
   int n = 1;
   rows[0] = target;
@@ -211,7 +212,7 @@ static int draw(uint32_t rows[CQ_MOST_NEGATIVES + 1], const training *t, uint32_
 }
 
 /* One step with one input, which is a row. */
-static void step(const training *t, worker *w, float *x, const uint32_t *rows, int n, float rate) {
+static void train_step(const training *t, worker *w, float *x, const uint32_t *rows, int n, float rate) {
   const int64_t stride = t->model->stride;
   t->k->negative_sampling(w->dx, x, t->model->out, stride, rows, n, rate, stride);
   t->k->add(x, w->dx, stride);
@@ -249,17 +250,17 @@ static void train_skip_gram(const training *t, worker *w, uint32_t n, float rate
     uint32_t rows[2][CQ_MOST_NEGATIVES + 1], low, high;
     lay_window(&low, &high, t, i, n, random);
     if (low == high) continue;
-    int now = 0, n_rows[2] = {draw(rows[0], t, w->kept[i], random), 0};
+    int now = 0, n_rows[2] = {draw_negatives(rows[0], t, w->kept[i], random), 0};
     for (uint32_t j = low; j <= high; j++) {
       if (j == i) continue;
       /* The next pair's negatives are fetched while this one's are worked on. */
-      if (!t->o->share_negatives) n_rows[!now] = draw(rows[!now], t, w->kept[i], random);
+      if (!t->o->share_negatives) n_rows[!now] = draw_negatives(rows[!now], t, w->kept[i], random);
       if (m->grams) {
         w->inputs.n = 0;
         w->failed |= !add_input(t, w, w->kept[j]);
         if (w->inputs.n) step_of_mean(t, w, rows[now], n_rows[now], rate);
       } else {
-        step(t, w, m->in + w->kept[j] * m->stride, rows[now], n_rows[now], rate);
+        train_step(t, w, m->in + w->kept[j] * m->stride, rows[now], n_rows[now], rate);
       }
       if (!t->o->share_negatives) now = !now;
     }
@@ -271,7 +272,7 @@ static void train_cbow(const training *t, worker *w, uint32_t n, float rate, cq_
     uint32_t rows[CQ_MOST_NEGATIVES + 1], low, high;
     lay_window(&low, &high, t, i, n, random);
     if (low == high) continue;
-    const int n_rows = draw(rows, t, w->kept[i], random);
+    const int n_rows = draw_negatives(rows, t, w->kept[i], random);
     w->inputs.n = 0;
     for (uint32_t j = low; j <= high; j++)
       if (j != i) w->failed |= !add_input(t, w, w->kept[j]);
@@ -347,7 +348,7 @@ cq_status cq_word_model_train(cq_word_model *out, const cq_word_corpus *corpus, 
   training t = {.corpus = corpus, .o = o, .k = cq_kernels_best(), .model = out};
   *out = (cq_word_model){0};
   cq_status status = cq_group_check(&cq_group_words, o, error);
-  if (!status) status = make_model(out, corpus, o, error);
+  if (!status) status = make_word_model(out, corpus, o, error);
   if (!status) status = open_training(&t, corpus->counts, ctx, error);
   for (t.epoch = 0; !status && t.epoch < o->epochs; t.epoch++) {
     cq_context_run(ctx, t.jobs.n, run_job, &t);
@@ -388,7 +389,7 @@ static void measure_job(void *context, size_t job, int worker_number) {
       lay_window(&low, &high, t, i, n, &random);
       for (uint32_t j = low; j <= high; j++) {
         if (j == i) continue;
-        const int n_rows = draw(rows, t, w->kept[i], &random);
+        const int n_rows = draw_negatives(rows, t, w->kept[i], &random);
         for (int r = 0; r < n_rows; r++) {
           const double f = (double)t->k->dot(m->in + w->kept[j] * m->stride, m->out + rows[r] * m->stride, m->stride);
           sum += softplus_of_minus(r == 0 ? f : -f);

@@ -12,7 +12,7 @@ static void draw_indexed(void *context, uint64_t n_documents) {
   cli_progress_draw(context, "indexed", n_documents, 0, "", false);
 }
 
-static int run_build(const cli_call *call) {
+static int run_lexical_build(const cli_call *call) {
   const cli_threads_args *args = call->options;
   cli_progress progress = cli_progress_start();
   cq_lexical_build_options *o = call->library;
@@ -52,12 +52,12 @@ static const cli_command lexical_build = {
     .example = "calque lexical build news.lexical --language de --stop-words de.txt news.trec.gz",
     .group = "lexical-build",
     CLI_THREADS_ONLY,
-    .run = run_build,
+    .run = run_lexical_build,
 };
 
 /* --- ranking --- */
 
-static int run_search(const cli_call *call) {
+static int run_lexical_search(const cli_call *call) {
   const cli_threads_args *args = call->options;
   const cq_lexical_options *o = call->library;
   cq_error error = {0};
@@ -92,7 +92,7 @@ static const cli_command lexical_search = {
     .example = "calque lexical search news.lexical \"steigende Mieten in der Hauptstadt\"",
     .group = "lexical",
     CLI_THREADS_ONLY,
-    .run = run_search,
+    .run = run_lexical_search,
 };
 
 struct run_args {
@@ -113,7 +113,7 @@ static void run_defaults(void *library) {
   ((cq_lexical_options *)library)->k = 1000;
 }
 
-static int run_run(const cli_call *call) {
+static int run_lexical_run(const cli_call *call) {
   const struct run_args *args = call->options;
   cq_error error = {0};
   cq_context *ctx;
@@ -142,7 +142,7 @@ static const cli_command lexical_run = {
     .group = "lexical",
     CLI_OPTIONS(struct run_args, run_options),
     .library_defaults = run_defaults,
-    .run = run_run,
+    .run = run_lexical_run,
 };
 
 /* --- terms --- */
@@ -170,7 +170,7 @@ static int print_lines(cq_terms *terms) {
   return status ? cli_fail_error(&error) : code;
 }
 
-static int run_terms(const cli_call *call) {
+static int run_lexical_terms(const cli_call *call) {
   cq_error error = {0};
   cq_terms *terms;
   if (cq_terms_open(&terms, call->library, &error)) return cli_fail_error(&error);
@@ -190,12 +190,12 @@ static const cli_command lexical_terms = {
     .description = "Prints the terms of each text, or of each line of standard input, separated by blanks.",
     .example = "calque lexical terms --language en \"The houses' roofs were leaking\"",
     .group = "analysis",
-    .run = run_terms,
+    .run = run_lexical_terms,
 };
 
 /* --- info --- */
 
-static int run_info(const cli_call *call) {
+static int run_lexical_info(const cli_call *call) {
   cq_error error = {0};
   cq_lexical *index;
   if (cq_lexical_open(&index, call->arguments[0], &error)) return cli_fail_error(&error);
@@ -215,7 +215,7 @@ static const cli_command lexical_info = {
     .min_arguments = 1,
     .max_arguments = 1,
     .example = "calque lexical info news.lexical",
-    .run = run_info,
+    .run = run_lexical_info,
 };
 
 static const cli_command *const children[] = {&lexical_build, &lexical_search, &lexical_run,

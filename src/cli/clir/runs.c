@@ -19,7 +19,7 @@ static const cq_option dense_options[] = {
     CLI_THREADS(struct dense_args, threads),
 };
 
-static int run_dense(const cli_call *call) {
+static int run_clir_dense(const cli_call *call) {
   const struct dense_args *args = call->options;
   cq_error error = {0};
   cq_encoder *encoder = NULL;
@@ -46,7 +46,7 @@ const cli_command cli_clir_dense = {
     .example = "calque clir dense --model multilingual docs.hi.trec topics.en.xml >dense.txt",
     CLI_OPTIONS(struct dense_args, dense_options),
     .defaults = dense_defaults,
-    .run = run_dense,
+    .run = run_clir_dense,
 };
 
 struct fuse_args {
@@ -67,7 +67,7 @@ static const cq_option fuse_options[] = {
     CLI_RUN_TAG(struct fuse_args, tag),
 };
 
-static int run_fuse(const cli_call *call) {
+static int run_clir_fuse(const cli_call *call) {
   const struct fuse_args *args = call->options;
   cq_error error = {0};
   if (cq_fuse_runs(NULL, call->arguments, call->n_arguments, args->k, (size_t)args->top, args->tag, &error))
@@ -85,5 +85,5 @@ const cli_command cli_clir_fuse = {
     .example = "calque clir fuse lexical.txt dense.txt >fused.txt",
     CLI_OPTIONS(struct fuse_args, fuse_options),
     .defaults = fuse_defaults,
-    .run = run_fuse,
+    .run = run_clir_fuse,
 };

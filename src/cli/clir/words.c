@@ -25,18 +25,18 @@ typedef struct watched {
   cli_progress progress;
 } watched;
 
-static void draw(void *context, uint64_t done, uint64_t all) {
+static void draw_words(void *context, uint64_t done, uint64_t all) {
   cli_progress_draw(&((watched *)context)->progress, "words", done, all, "", false);
 }
 
-static int run_train(const cli_call *call) {
+static int run_words_train(const cli_call *call) {
   const struct train_args *args = call->options;
   cq_words_options *o = call->library;
   watched w = {.progress = cli_progress_start()};
   cq_error error = {0};
   cq_context *ctx;
   cq_words *words = NULL;
-  o->progress = draw, o->progress_context = &w;
+  o->progress = draw_words, o->progress_context = &w;
   int code = cli_open_context(&ctx, args->threads);
   if (code) return code;
   const double begin = cli_now_s();
@@ -70,7 +70,7 @@ static const cli_command words_train = {
     .example = "calque words train corpus.txt vectors.txt --window 10 --epochs 20",
     .group = "words",
     CLI_OPTIONS(struct train_args, train_options),
-    .run = run_train,
+    .run = run_words_train,
 };
 
 /* --- nearest --- */
@@ -122,7 +122,7 @@ static int print_nearest(const cq_words *words, const char *word, int top, cq_co
   return code;
 }
 
-static int run_nearest(const cli_call *call) {
+static int run_words_nearest(const cli_call *call) {
   const struct nearest_args *args = call->options;
   cq_error error = {0};
   cq_context *ctx;
@@ -146,7 +146,7 @@ static const cli_command words_nearest = {
     .example = "calque words nearest vectors.txt river --top 5",
     CLI_OPTIONS(struct nearest_args, nearest_options),
     .defaults = nearest_defaults,
-    .run = run_nearest,
+    .run = run_words_nearest,
 };
 
 /* --- loss --- */
@@ -161,7 +161,7 @@ static const cq_option loss_options[] = {CLI_THREADS(struct loss_args, threads)}
 static const char *const not_of_loss[] = {
     "dim", "epochs", "lr", "min-lr", "min-count", "cbow", "share-negatives", "min-ngram", "max-ngram", "buckets", NULL};
 
-static int run_loss(const cli_call *call) {
+static int run_words_loss(const cli_call *call) {
   const struct loss_args *args = call->options;
   cq_error error = {0};
   cq_context *ctx;
@@ -190,7 +190,7 @@ static const cli_command words_loss = {
     .group = "words",
     .taken = not_of_loss,
     CLI_OPTIONS(struct loss_args, loss_options),
-    .run = run_loss,
+    .run = run_words_loss,
 };
 
 static const cli_command *const children[] = {&words_train, &words_nearest, &words_loss, NULL};
