@@ -7,7 +7,9 @@ trap 'rm -rf "$work"' EXIT
 
 fail() { echo "FAILED: $*" >&2; exit 1; }
 
-for header in "$source_dir"/include/calque/*.h; do
+headers=$(cd "$source_dir/include" && find calque -name '*.h')
+for header in $headers; do
+  header=$source_dir/include/$header
   "$source_dir/scripts/doxygen-filter" "$header" >"$work/filtered.h"
   for file in "$header" "$work/filtered.h"; do cc -std=c11 -E -P -I"$source_dir/include" "$file" >"$work/$(basename "$file").i"; done
   cmp -s "$work/$(basename "$header").i" "$work/filtered.h.i" || fail "the filter changes the code of $header"
@@ -50,10 +52,9 @@ command -v doxygen >/dev/null || { echo "skipped: no doxygen (scripts/install-de
 while read -r name; do
   [ -s "$work/docs/man/man3/$name.3" ] || fail "no man page $name(3)"
 done <"$source_dir/tests/golden/symbols.txt"
-for header in "$source_dir"/include/calque/*.h; do
-  name=$(basename "$header" .h)
-  grep -qF "#include <calque/$name.h>" "$work/docs/man/man3/calque_$name.h.3" || fail "calque/$name.h has no man page"
-  [ "$name" = calque ] || grep -q "calque/$name.h" "$work/docs/html/index.html" || fail "calque/$name.h is not on the main page"
+for header in $headers; do
+  grep -qF "#include <$header>" "$work/docs/man/man3/calque_$(basename "$header").3" || fail "$header has no man page"
+  grep -q "$header" "$work/docs/html/index.html" || fail "$header is not on the main page"
 done
 grep -q 'class="fragment"' "$work/docs/html/encoder_8h.html" || fail "the usage of encoder.h is not code"
 echo passed
