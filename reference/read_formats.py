@@ -1,0 +1,390 @@
+#!/usr/bin/env python3
+"""Reads calque's own files by docs/formats.md alone, checks what the document says of them, and prints what it finds.
+
+    read_formats.py PATH...     a checkpoint or a search's state; a directory of cached vectors; an index; a lexical
+                                index; a work directory; autoencoders; trials; PREFIX.vocab of a state of words
+
+Exit 1 at the first thing that is not as the document says. Needs NumPy; XXH3 comes from libxxhash, and without it no
+check sum is compared, which is said.
+"""
+import ctypes
+import ctypes.util
+import json
+import os
+import re
+import struct
+import sys
+
+import numpy as np
+
+
+class Wrong(Exception):
+    pass
+
+
+def expect(condition, message):
+    if not condition:
+        raise Wrong(message)
+
+
+# --- hashes ---
+
+class Hash128(ctypes.Structure):
+    _fields_ = [("low", ctypes.c_uint64), ("high", ctypes.c_uint64)]
+
+
+def load_xxhash():
+    name = ctypes.util.find_library("xxhash")
+    if not name:
+        print("no libxxhash: check sums are not compared")
+        return None
+    library = ctypes.CDLL(name)
+    library.XXH3_64bits_withSeed.restype = ctypes.c_uint64
+    library.XXH3_64bits_withSeed.argtypes = [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_uint64]
+    library.XXH3_128bits.restype = Hash128
+    library.XXH3_128bits.argtypes = [ctypes.c_char_p, ctypes.c_size_t]
+    return library
+
+
+xxhash = load_xxhash()
+
+
+def check64(found, data, seed_data, what):
+    """found: XXH3 64 of data, seeded with that of seed_data (None: 0)."""
+    if not xxhash:
+        return
+    seed = 0 if seed_data is None else xxhash.XXH3_64bits_withSeed(seed_data, len(seed_data), 0)
+    expect(xxhash.XXH3_64bits_withSeed(data, len(data), seed) == found, f"{what}: the check does not agree")
+
+
+def identity(data):
+    h = xxhash.XXH3_128bits(data, len(data))
+    return h.low, h.high
+
+
+# --- checkpoints ---
+
+def read_checkpoint(path):
+    data = open(path, "rb").read()
+    expect(data[:8] == b"CQSTATE\n", "no head")
+    expect(struct.unpack_from("<Q", data, 8)[0] == 2, "not version 2")
+    expect(data[16:64] == bytes(48), "the head's zeros")
+    sections, at = {}, 64
+
+    def zeros(at):
+        end = -(-at // 64) * 64
+        expect(len(data) >= end and data[at:end] == bytes(end - at), f"byte {at}: expected zeros up to 64")
+        return end
+
+    while True:
+        n, data_check, name_n, record_check = struct.unpack_from("<4Q", data, at)
+        expect(name_n <= 255, f"byte {at + 16}: a name of {name_n} bytes")
+        name = data[at + 32:at + 32 + name_n]
+        check64(record_check, name, data[at:at + 24], f"byte {at}")
+        at = zeros(at + 32 + name_n)
+        if name_n == 0:
+            expect(n == len(sections) and data_check == 0, "the last record")
+            break
+        expect(at + n <= len(data), f"section {name}: the file ends in it")
+        check64(data_check, data[at:at + n], None, f"section {name}")
+        expect(name.decode() not in sections, f"two sections {name}")
+        sections[name.decode()] = data[at:at + n]
+        at = zeros(at + n)
+    expect(at == len(data), "bytes after the last record")
+    return sections
+
+
+def print_checkpoint(path):
+    sections = read_checkpoint(path)
+    print(f"{path}: a checkpoint of {len(sections)} sections")
+    for name, data in sections.items():
+        print(f"  {name:24} {len(data):12} bytes", describe_section(name, data))
+    if "search" in sections:
+        check_search(sections)
+    if "identity" in sections:
+        for line in sections["identity"].decode().splitlines():
+            expect(line.count("\t") == 1, f"the line of the identity {line!r}")
+    for prefix in {name[:-6] for name in sections if name.endswith("adam.m")}:
+        n = len(sections[prefix + "adam.m"])
+        expect(len(sections[prefix + "adam.v"]) == n and len(sections[prefix + "step"]) == 8, f"{prefix}: moments")
+        if prefix + "parameters" in sections:
+            expect(len(sections[prefix + "parameters"]) == n, f"{prefix}: parameters")
+
+
+def describe_section(name, data):
+    last = name.split(".")[-1]
+    if name == "search":
+        low, high, done = struct.unpack("<3Q", data)
+        return f"identity {high:016x}{low:016x}, {done} rows done"
+    if name == "identity":
+        return f"{data.count(10)} lines, the first: {data.decode().splitlines()[0]!r}"
+    if name == "run":
+        stage, step, n_steps, log_bytes, has_best, best_step, waited, loss = struct.unpack("<7Qd", data)
+        return f"stage {stage}, step {step} of it and {n_steps} in all, {log_bytes} bytes of log, loss {loss:.4f}"
+    if name in ("best score", "dev"):
+        return ", ".join(f"{x:g}" for x in struct.unpack(f"<{len(data) // 8}d", data))
+    if name in ("batches", "drawn") or last == "step":
+        return ", ".join(str(x) for x in struct.unpack(f"<{len(data) // 8}Q", data))
+    if ".steps." in name or name.startswith("table.steps"):
+        steps = np.frombuffer(data, "<u4")
+        return f"u32, {steps.size} rows, {steps.min()} to {steps.max()}"
+    if last in ("parameters", "m", "v") or name.startswith(("encoder.", "decoder.")):
+        values = np.frombuffer(data, "<f4")
+        expect(np.isfinite(values).all(), f"{name}: a number that is not finite")
+        return f"f32, length {np.linalg.norm(values.astype('f8')):.6g}"
+    return ""
+
+
+def check_search(sections):
+    for side in "xy":
+        if side + ".index" not in sections:
+            continue
+        index = np.frombuffer(sections[side + ".index"], "<u4")
+        cosine = np.frombuffer(sections[side + ".cosine"], "<f8")
+        expect(index.size == cosine.size, "as many cosines as rows")
+        found = index != 0xFFFFFFFF
+        expect((np.abs(cosine[found]) <= 1 + 1e-9).all(), "a cosine beyond 1")
+        print(f"  neighbours of {side}: {found.sum()} of {index.size} places taken")
+
+
+# --- vectors by text ---
+
+def print_cache(directory):
+    keys = np.fromfile(os.path.join(directory, "keys"), "<u8")
+    vectors = np.fromfile(os.path.join(directory, "vectors"), "<f4")
+    n = keys.size // 2
+    expect(keys.size % 2 == 0 and n, "keys are 16 bytes each, and there is one")
+    expect(vectors.size % n == 0, "vectors: as many rows as keys")
+    rows = vectors.reshape(n, -1)
+    expect(np.isfinite(rows).all(), "vectors: a number that is not finite")
+    expect(len({tuple(k) for k in keys.reshape(n, 2).tolist()}) == n, "a key comes twice")
+    print(f"{directory}: {n} vectors of {rows.shape[1]} numbers, lengths {np.linalg.norm(rows, axis=1).mean():.4f} on average")
+    texts = os.environ.get("TEXTS")  # a file of sentences that should be there
+    if texts and xxhash:
+        have = {tuple(k) for k in keys.reshape(n, 2).tolist()}
+        lines = open(texts, "rb").read().splitlines()
+        print(f"  {sum(identity(line) in have for line in lines)} of {len(lines)} lines of {texts} are in it")
+
+
+# --- the index ---
+
+def print_index(directory, manifest):
+    expect(manifest["format"] in ("calque index 1", "calque index 2"), "format")
+    if manifest["format"] == "calque index 2":
+        expect(re.fullmatch("[0-9a-f]{32}", manifest["fingerprint"]), "fingerprint")
+    n, dim = manifest["documents"], manifest["dim"]
+    documents = open(os.path.join(directory, "documents"), "rb").read()
+    expect(len(documents) >= manifest["bytes"], "documents are shorter than the manifest says")
+    counted = documents[:manifest["bytes"]]
+    lines = counted.split(b"\n")
+    expect(lines.pop() == b"" and len(lines) == n, "a line for each document")
+    records = [line.split(b"\t", 2) for line in lines]
+    expect(all(len(r) == 3 and r[0] for r in records), "id, language and text in each")
+    vectors = np.fromfile(os.path.join(directory, "vectors"), "<f4", count=n * dim).reshape(n, dim)
+    expect(np.isfinite(vectors).all(), "vectors: a number that is not finite")
+    deleted = np.zeros(n, bool)
+    if manifest["deleted_generation"]:
+        bits = np.fromfile(os.path.join(directory, f"deleted-{manifest['deleted_generation']}"), "u1")
+        expect(bits.size == manifest["deleted_bytes"] <= (n + 7) // 8, "deleted")
+        known = np.unpackbits(bits, bitorder="little")[:n].astype(bool)
+        deleted[:known.size] = known
+    live = [r[0] for r, d in zip(records, deleted) if not d]
+    expect(len(set(live)) == len(live), "an id has two live documents")
+    print(f"{directory}: {manifest['format']}, {len(live)} of {n} documents are live, {dim} dimensions, {manifest['model']}")
+    if n:
+        print(f"  first: {records[0][0].decode()} [{records[0][1].decode()}] {records[0][2].decode()[:40]}")
+    if manifest["approximate_documents"]:
+        file = open(os.path.join(directory, f"approximate-{manifest['approximate_generation']}"), "rb").read(16)
+        kind, d, total = struct.unpack("<4siq", file)
+        expect(kind in (b"IwSq", b"IHNs") and d == dim and total == manifest["approximate_documents"], "approximate")
+        print(f"  FAISS's {kind.decode()} covers the first {total}")
+
+
+# --- the lexical index ---
+
+PARTS = ["lengths", "id_starts", "ids", "term_starts", "terms", "records", "postings"]
+
+
+def varint(data, at):
+    value = shift = 0
+    while True:
+        byte = data[at]
+        value |= (byte & 0x7F) << shift
+        at, shift = at + 1, shift + 7
+        if byte < 0x80:
+            return value, at
+
+
+def unpack(data, bits):
+    """128 values of so many bits: value i in lane i % 4, at bit i // 4 * bits of the lane's words, which lie 4 apart."""
+    if bits == 0:
+        return np.zeros(128, np.int64)
+    lanes = np.frombuffer(data, "<u4").reshape(bits, 4).T.copy()  # [lane, word]
+    values = np.zeros(128, np.int64)
+    for lane in range(4):
+        stream = int.from_bytes(lanes[lane].tobytes(), "little")
+        for row in range(32):
+            values[row * 4 + lane] = stream >> (row * bits) & ((1 << bits) - 1)
+    return values
+
+
+def read_postings(data, n, lengths):
+    documents, frequencies, n_full, following = [], [], n // 128, 0
+    blocks = data[n_full * 40:]
+    end = 0
+    for b in range(n_full):
+        last, at, *pairs = struct.unpack_from("<10I", data, b * 40)
+        expect(at == end, "a block begins where the one before ends")
+        gap_bits, frequency_bits = blocks[at], blocks[at + 1]
+        expect(gap_bits <= 32 and frequency_bits <= 32, "bits")
+        middle, end = at + 2 + 16 * gap_bits, at + 2 + 16 * (gap_bits + frequency_bits)
+        gaps = unpack(blocks[at + 2:middle], gap_bits)
+        block = following + np.cumsum(gaps + 1) - 1
+        counts = unpack(blocks[middle:end], frequency_bits) + 1
+        expect(block[-1] == last, "the last document of a block")
+        pairs = [(f, l) for f, l in zip(pairs[::2], pairs[1::2]) if f]
+        expect(pairs == sorted(pairs) and [l for _, l in pairs] == sorted(l for _, l in pairs), "pairs ascend")
+        covered = np.zeros(128, bool)
+        for f, l in pairs:
+            covered |= (counts <= f) & (lengths[block] >= l)
+        expect(covered.all(), "a posting that no pair bounds")
+        documents.append(block)
+        frequencies.append(counts)
+        following = last + 1
+    rest, at = [], end
+    for _ in range(n % 128):
+        gap, at = varint(blocks, at)
+        count, at = varint(blocks, at)
+        rest.append((following + gap, count + 1))
+        following += gap + 1
+    expect(at == len(blocks), "the postings end where the next begin")
+    if rest:
+        documents.append(np.array([d for d, _ in rest]))
+        frequencies.append(np.array([f for _, f in rest]))
+    return np.concatenate(documents), np.concatenate(frequencies)
+
+
+def starts_of(data, n, total, what):
+    starts = np.frombuffer(data, "<u8")
+    expect(starts.size == n + 1 and starts[0] == 0 and starts[-1] == total, what)
+    expect((np.diff(starts.astype(np.int64)) >= 0).all(), what + " ascend")
+    return starts.astype(np.int64)
+
+
+def print_segment(path):
+    data = open(path, "rb").read()
+    expect(data[:8] == b"calqlex1", "no head")
+    n_documents, n_terms, n_occurrences = struct.unpack_from("<3Q", data, 8)
+    begins, sizes = struct.unpack_from("<7Q", data, 32), struct.unpack_from("<7Q", data, 88)
+    at = 144
+    for begin, size in zip(begins, sizes):
+        expect(begin == at, "parts lie one after the other")
+        at = -(-(begin + size) // 8) * 8
+        expect(data[begin + size:at] == bytes(at - begin - size), "zeros between parts")
+    expect(at == len(data), "the file ends with the postings")
+    part = {name: data[b:b + s] for name, b, s in zip(PARTS, begins, sizes)}
+    lengths = np.frombuffer(part["lengths"], "<u4").astype(np.int64)
+    expect(lengths.size == n_documents and lengths.sum() == n_occurrences, "lengths add up")
+    starts_of(part["id_starts"], n_documents, sizes[2], "ids")
+    term_starts = starts_of(part["term_starts"], n_terms, sizes[4], "terms")
+    terms = [part["terms"][a:b] for a, b in zip(term_starts, term_starts[1:])]
+    expect(terms == sorted(set(terms)), "terms in bytewise order")
+    records = np.frombuffer(part["records"], np.dtype("<u8, <u8, <u4, <u4"))
+    expect(records.size == n_terms + 1 and records[-1][1] == sizes[6], "records")
+    counted, n_postings, n_blocks = np.zeros(n_documents, np.int64), 0, 0
+    for term, record, following in zip(terms, records, records[1:]):
+        occurrences, at, n, unused = (int(v) for v in record)
+        expect(unused == 0 and n > 0, f"the record of {term}")
+        documents, frequencies = read_postings(part["postings"][at:int(following[1])], n, lengths)
+        expect(documents.size == n and frequencies.sum() == occurrences, f"the postings of {term}")
+        expect((np.diff(documents) > 0).all(), f"the documents of {term} ascend")
+        np.add.at(counted, documents, frequencies)
+        n_postings, n_blocks = n_postings + n, n_blocks + n // 128
+    expect((counted == lengths).all(), "postings and lengths agree for every document")
+    print(f"  {path}: {n_documents} documents, {n_terms} terms, {n_postings} postings in {n_blocks} full blocks and rests")
+
+
+def print_lexical(directory, manifest):
+    expect(manifest["lexical_index"] == 1, "version")
+    print(f"{directory}: a lexical index, language {manifest['language']!r}, stems {manifest['stems']}, "
+          f"{len(manifest['stop_words'])} stop words")
+    for i in range(manifest["segments"]):
+        print_segment(os.path.join(directory, f"segment-{i + 1}"))
+
+
+# --- what else there is ---
+
+def print_autoencoders(directory):
+    config = json.load(open(os.path.join(directory, "autoencoder.json")))
+    expect(config["type"] == "calque.autoencoder" and len(config["languages"]) >= 2, "autoencoder.json")
+    print(f"{directory}: autoencoders of {', '.join(config['languages'])}")
+    for code in config["languages"]:
+        decoder = os.path.join(directory, f"decoder-{code}")
+        shape = json.load(open(os.path.join(decoder, "decoder_config.json")))
+        with open(os.path.join(decoder, "model.safetensors"), "rb") as file:
+            header = json.loads(file.read(struct.unpack("<Q", file.read(8))[0]))
+        shapes = {name: tensor["shape"] for name, tensor in header.items() if name != "__metadata__"}
+        words, hidden, layers = shapes["embedding.weight"][0], shape["hidden_dim"], shape["num_layers"]
+        wanted = {"embedding.weight": [words, shape["embedding_dim"]], "output.weight": [words, hidden],
+                  "output.bias": [words], "state.weight": [2 * layers * hidden, shape["latent_dim"]],
+                  "state.bias": [2 * layers * hidden]}
+        for layer in range(layers):
+            first = shape["embedding_dim"] + (shape["latent_dim"] if shape["latent_at_every_step"] else 0)
+            wanted[f"decoder.weight_ih_l{layer}"] = [4 * hidden, hidden if layer else first]
+            wanted[f"decoder.weight_hh_l{layer}"] = [4 * hidden, hidden]
+            wanted[f"decoder.bias_ih_l{layer}"] = wanted[f"decoder.bias_hh_l{layer}"] = [4 * hidden]
+        expect(shapes == wanted, f"tensors of decoder-{code}: {shapes}")
+        print(f"  decoder-{code}: {words} pieces, {layers} layers of {hidden}")
+
+
+def print_trials(directory):
+    title, *names = open(os.path.join(directory, "trials.txt")).read().splitlines()
+    expect(title == "calque autoencode trials", "trials.txt")
+    print(f"{directory}: {len(names)} trials")
+    for name in names:
+        expect(re.fullmatch("[a-z0-9-][a-z0-9.-]{0,62}", name), f"name {name}")
+        path = os.path.join(directory, name + ".json")
+        if os.path.exists(path):
+            record = json.load(open(path))
+            expect(record["name"] == name and re.fullmatch("[0-9a-f]{32}", record["options"]), path)
+            print(f"  {name}: {record['values']}: loss {record['loss']:.4f}, BLEU {record.get('bleu')}")
+
+
+def print_words(path):
+    prefix = path[:-len(".vocab")]
+    lines = [line.rsplit("\t", 1) for line in open(path, encoding="utf-8", newline="\n").read().split("\n") if line]
+    counts = [int(count) for _, count in lines]
+    into, out = np.load(prefix + ".in.npy"), np.load(prefix + ".out.npy")
+    expect(into.dtype == out.dtype == np.float32 and into.shape == out.shape and len(into) == len(lines), "rows")
+    expect(counts == sorted(counts, reverse=True), "words by falling count")
+    print(f"{prefix}: a state of {len(lines)} words, {into.shape[1]} dimensions")
+
+
+def print_path(path):
+    inside = os.listdir(path) if os.path.isdir(path) else []
+    if "manifest.json" in inside:
+        manifest = json.load(open(os.path.join(path, "manifest.json")))
+        (print_lexical if "lexical_index" in manifest else print_index)(path, manifest)
+    elif "keys" in inside:
+        print_cache(path)
+    elif "autoencoder.json" in inside:
+        print_autoencoders(path)
+    elif "trials.txt" in inside:
+        print_trials(path)
+    elif "checkpoint" in inside:
+        print_checkpoint(os.path.join(path, "checkpoint"))
+    elif path.endswith(".vocab"):
+        print_words(path)
+    else:
+        print_checkpoint(path)
+
+
+def main():
+    for path in sys.argv[1:]:
+        try:
+            print_path(path)
+        except (Wrong, OSError, KeyError, ValueError, IndexError, struct.error) as problem:
+            sys.exit(f"{path}: {type(problem).__name__}: {problem}")
+
+
+main()
