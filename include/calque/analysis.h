@@ -18,7 +18,7 @@
  * one; French, Italian and Catalan words end at an apostrophe (l'eau is two words); Turkish and Azerbaijani I becomes
  * dotless.
  *
- * Threads: a cq_terms belongs to one thread at a time; the other functions may be called by any. */
+ * Threads: cq_analyze may be called by any number of threads at once; a cq_terms belongs to one thread at a time. */
 #ifndef CALQUE_ANALYSIS_H
 #define CALQUE_ANALYSIS_H
 

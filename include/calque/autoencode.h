@@ -12,7 +12,10 @@
  *
  * A model is a directory: autoencoder.json, and for each language encoder-XX (sentence-transformers' layout) and
  * decoder-XX. Sources: Dore's dual autoencoders for the system as described; Sutskever et al. 2014, Cho et al. 2014 for
- * decoders of a fixed vector. */
+ * decoders of a fixed vector.
+ *
+ * Threads: an open cq_autoencoder may be used by any number of threads at once. Several trainings may run at once,
+ * each with an output directory of its own. */
 #ifndef CALQUE_AUTOENCODE_H
 #define CALQUE_AUTOENCODE_H
 

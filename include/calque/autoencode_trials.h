@@ -7,7 +7,9 @@
  *
  * A directory is gone on with when base.resume is set: a trial of other options, or of text files that have changed
  * since, is then CQ_ERR_ARGUMENT. base.replace removes the trials that it holds, and nothing else. One that holds other
- * things and no trials is not taken: CQ_ERR_ARGUMENT. */
+ * things and no trials is not taken: CQ_ERR_ARGUMENT.
+ *
+ * Threads: of all threads and processes one call at a time works on a directory; another is CQ_ERR_ARGUMENT. */
 #ifndef CALQUE_AUTOENCODE_TRIALS_H
 #define CALQUE_AUTOENCODE_TRIALS_H
 

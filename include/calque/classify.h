@@ -7,7 +7,9 @@
  *   cq_eval_classify(&r, c, "topics-de.tsv.gz", NULL, ctx, &err);
  *   cq_classifier_free(c);
  *
- * The regression works on vectors alone, too. */
+ * The regression works on vectors alone, too.
+ *
+ * Threads: a trained cq_classifier may be used by any number of threads at once, and so may a cq_logistic. */
 #ifndef CALQUE_CLASSIFY_H
 #define CALQUE_CLASSIFY_H
 

@@ -9,7 +9,9 @@
  *
  * A community is a centre and all that is near it: the sentence with the most others within the threshold is the
  * first centre, then, among those not taken yet, the one with the next most. No sentence is in two. The same as
- * community_detection of sentence-transformers 6.2, by one exact pass over half of the matrix of cosines. */
+ * community_detection of sentence-transformers 6.2, by one exact pass over half of the matrix of cosines.
+ *
+ * Threads: calls are independent of one another; a cq_clustering may be read by any number of threads at once. */
 #ifndef CALQUE_CLUSTER_H
 #define CALQUE_CLUSTER_H
 

@@ -17,7 +17,8 @@
  * Errors of all: CQ_ERR_FORMAT with file and line for a line that is not UTF-8 or lacks a column (skip_bad: it is
  * counted instead), CQ_ERR_STOPPED when progress returns false, CQ_ERR_ARGUMENT, CQ_ERR_IO, CQ_ERR_MEMORY.
  *
- * Threads: any number of calls may run at once. */
+ * Threads: calls are independent of one another where each has an output of its own; progress is told on the calling
+ * thread. */
 #ifndef CALQUE_CORPUS_H
 #define CALQUE_CORPUS_H
 

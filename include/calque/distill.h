@@ -6,7 +6,9 @@
  *   run.output = "multilingual", run.dev = dev, run.n_dev = 2;
  *   cq_distill_options o = cq_distill_default_options();
  *   o.teacher = "all-MiniLM-L6-v2", o.student = "student-dir", o.train = sets, o.n_train = 2, o.run = &run;
- *   cq_distill(NULL, &o, ctx, &err); */
+ *   cq_distill(NULL, &o, ctx, &err);
+ *
+ * Threads: several runs may work at once, each with an output directory of its own; they share the cache of vectors. */
 #ifndef CALQUE_DISTILL_H
 #define CALQUE_DISTILL_H
 

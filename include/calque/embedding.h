@@ -4,7 +4,9 @@
  *   cq_int8_ranges(ranges, calibration, n_calibration, dim);
  *   cq_quantize_int8(bytes, vectors, n, dim, ranges);
  *
- * All arrays are row-major. */
+ * All arrays are row-major.
+ *
+ * Threads: all may be called by any number of threads at once. */
 #ifndef CALQUE_EMBEDDING_H
 #define CALQUE_EMBEDDING_H
 

@@ -6,9 +6,11 @@
  *   cq_encoder_encode(vectors, NULL, encoder, sentences, n, NULL, ctx, &err);
  *   cq_encoder_free(encoder);
  *
- * An encoder is immutable once open and may be shared by threads; each call needs a context of its own (or NULL). A
- * sentence's vector does not depend on the other sentences of the call, their order, or the number of threads: it is
- * bit-identical on one SIMD level. */
+ * A sentence's vector does not depend on the other sentences of the call, their order, or the number of threads: it is
+ * bit-identical on one SIMD level.
+ *
+ * Threads: an open encoder is immutable and may be used by any number of threads at once, with one context for all of
+ * them or several. */
 #ifndef CALQUE_ENCODER_H
 #define CALQUE_ENCODER_H
 

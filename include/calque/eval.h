@@ -5,7 +5,9 @@
  *   cq_eval_translation(&r, encoder, "test-tatoeba.tsv.gz", NULL, ctx, &err);
  *   printf("%.1f %% and %.1f %%\n", 100 * r.source_to_target, 100 * r.target_to_source);
  *
- * Each measure comes twice: on vectors, and on a model and a file. Source: Reimers & Gurevych 2020, section 3. */
+ * Each measure comes twice: on vectors, and on a model and a file. Source: Reimers & Gurevych 2020, section 3.
+ *
+ * Threads: calls are independent of one another, and may share an encoder. */
 #ifndef CALQUE_EVAL_H
 #define CALQUE_EVAL_H
 

@@ -12,7 +12,9 @@
  *   run.batch_pairs = 64, run.output = "encoder";
  *   cq_finetune_options o = cq_finetune_default_options();
  *   o.model = "body", o.pairs = &file, o.n_pairs = 1, o.run = &run;
- *   cq_finetune(NULL, &o, ctx, &err); */
+ *   cq_finetune(NULL, &o, ctx, &err);
+ *
+ * Threads: several runs may work at once, each with an output directory of its own. */
 #ifndef CALQUE_FINETUNE_H
 #define CALQUE_FINETUNE_H
 

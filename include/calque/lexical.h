@@ -16,7 +16,8 @@
  * without any of the query's terms is not found. Scores are sums of multiples of 2^-32, so neither the order of terms nor
  * what was skipped changes a bit; among equal scores the document that was read first comes first.
  *
- * Threads: an open index may be searched by any number of threads at once. */
+ * Threads: an open cq_lexical may be used by any number of threads at once. Calls that build are independent of one
+ * another, each with a directory of its own. */
 #ifndef CALQUE_LEXICAL_H
 #define CALQUE_LEXICAL_H
 

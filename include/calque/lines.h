@@ -6,7 +6,9 @@
  *   cq_lines_close(lines);
  *
  * Every line is checked to be UTF-8 on its way; a byte-order mark at the start of the file and "\r" before "\n" are
- * dropped. One reader belongs to one thread. */
+ * dropped.
+ *
+ * Threads: a reader belongs to one thread at a time. */
 #ifndef CALQUE_LINES_H
 #define CALQUE_LINES_H
 

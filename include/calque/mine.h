@@ -8,7 +8,10 @@
  *   cq_margin_pairs(&pairs, &n, &of_x, &of_y, NULL, &err);           // best first
  *   cq_free(pairs);
  *
- * cq_mine does all of it on two files. Source: Artetxe & Schwenk 2019, sections 3 and 4. */
+ * cq_mine does all of it on two files. Source: Artetxe & Schwenk 2019, sections 3 and 4.
+ *
+ * Threads: calls are independent of one another; a cq_mining and a cq_labelled may be read by any number of threads at
+ * once. */
 #ifndef CALQUE_MINE_H
 #define CALQUE_MINE_H
 

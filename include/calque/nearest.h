@@ -7,7 +7,9 @@
  *
  * The matrix of cosines is never stored, and vectors are read in place, from mapped files for instance: memory is the
  * results and some twenty megabytes. Cosines and neighbours are those of a plain loop in double precision, ties included,
- * at every SIMD level and number of threads. For approximate nearest neighbours (ANN) see calque/index.h. */
+ * at every SIMD level and number of threads. For approximate nearest neighbours (ANN) see calque/index.h.
+ *
+ * Threads: calls are independent of one another, and may share vectors. progress is told on the calling thread. */
 #ifndef CALQUE_NEAREST_H
 #define CALQUE_NEAREST_H
 

@@ -5,7 +5,10 @@
  *   cq_npy_writer_rows(w, rows, n_rows, &err);         // as often as wanted; the row count is filled in at the end
  *   cq_npy_writer_commit(w, &err);                     // only now the file appears
  *
- * Format: NEP 1 (versions 1 to 3 read, version 1 written), little-endian, C order. */
+ * Format: NEP 1 (versions 1 to 3 read, version 1 written), little-endian, C order.
+ *
+ * Threads: an open cq_npy may be read by any number of threads at once; a cq_npy_writer belongs to one thread at a
+ * time. */
 #ifndef CALQUE_NPY_H
 #define CALQUE_NPY_H
 

@@ -7,7 +7,9 @@
  *   cq_retrieval_eval_free(r);
  *
  * The figures are trec_eval's: a run is ranked by its scores whatever its rank column says, of equal scores the
- * document name that sorts last first; a document counts as relevant from relevance 1 on. */
+ * document name that sorts last first; a document counts as relevant from relevance 1 on.
+ *
+ * Threads: calls are independent of one another; a cq_retrieval_eval may be read by any number of threads at once. */
 #ifndef CALQUE_RETRIEVAL_H
 #define CALQUE_RETRIEVAL_H
 

@@ -1,4 +1,5 @@
-/* How the learning rate falls behind its peak, in any training. */
+/* How the learning rate falls behind its peak, in any training.
+ * Threads: constants. */
 #ifndef CALQUE_SCHEDULE_H
 #define CALQUE_SCHEDULE_H
 

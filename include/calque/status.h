@@ -4,7 +4,10 @@
  *   if (cq_encoder_open(&encoder, "model-dir", NULL, &err) != CQ_OK)
  *     fprintf(stderr, "%s\n", err.message);
  *
- * The caller owns the record; a function that returns CQ_OK leaves it alone, and passing NULL is legal. */
+ * The caller owns the record; a function that returns CQ_OK leaves it alone, and passing NULL is legal.
+ *
+ * Threads: a record belongs to one call at a time, so each thread has one of its own. A notice is told on the thread
+ * that makes the call. */
 #ifndef CALQUE_STATUS_H
 #define CALQUE_STATUS_H
 

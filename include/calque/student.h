@@ -4,7 +4,9 @@
  *   o.kind = CQ_STUDENT_NEW_VOCABULARY;
  *   o.from = "all-MiniLM-L6-v2";
  *   o.text_files = files, o.n_text_files = 2, o.vocab_size = 32000;
- *   cq_student_new("student-dir", &o, ctx, &err); */
+ *   cq_student_new("student-dir", &o, ctx, &err);
+ *
+ * Threads: several calls may work at once, each with a directory of its own. */
 #ifndef CALQUE_STUDENT_H
 #define CALQUE_STUDENT_H
 

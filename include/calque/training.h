@@ -2,7 +2,10 @@
  * work. calque/distill.h and calque/finetune.h say what is learned from.
  *
  * A run is exact: at one SIMD level it gives the same bits for any number of threads, and killed at any moment it
- * goes on from its last checkpoint to the same final model. */
+ * goes on from its last checkpoint to the same final model.
+ *
+ * Threads: a run's callbacks are called on the thread that runs it. A directory is one run's at a time, of all threads
+ * and processes; another is CQ_ERR_ARGUMENT. */
 #ifndef CALQUE_TRAINING_H
 #define CALQUE_TRAINING_H
 

@@ -8,7 +8,10 @@
  * Defaults are those of Niyogi et al. 2018, who trained with gensim, and gensim's own for what they do not name. With
  * one thread the result depends on the seed alone; several threads write to one another's vectors as they go
  * (Hogwild, Recht et al. 2011), so that no two runs are the same to the bit. Sources: Mikolov et al. 2013 (both
- * papers); Bojanowski et al. 2017 (sub-words). */
+ * papers); Bojanowski et al. 2017 (sub-words).
+ *
+ * Threads: a trained or opened cq_words may be used by any number of threads at once. progress is told on the calling
+ * thread. */
 #ifndef CALQUE_WORDS_H
 #define CALQUE_WORDS_H
 

@@ -5,7 +5,9 @@
  *   cq_chart_svg(&svg, &chart, 1, &err);                         // cq_free(svg)
  *
  * Outside the promise of a stable ABI: what is declared here may change with any release, and calque/calque.h leaves it
- * out. */
+ * out.
+ *
+ * Threads: all may be called by any number of threads at once. */
 #ifndef CALQUE_EXTRA_CHART_H
 #define CALQUE_EXTRA_CHART_H
 

@@ -11,7 +11,9 @@
  * are no independent evidence of their own, such as the queries made of one article. All tests are two-sided.
  *
  * Outside the promise of a stable ABI: what is declared here may change with any release, and calque/calque.h leaves it
- * out. */
+ * out.
+ *
+ * Threads: calls are independent of one another; a cq_comparisons may be read by any number of threads at once. */
 #ifndef CALQUE_EXTRA_COMPARE_H
 #define CALQUE_EXTRA_COMPARE_H
 

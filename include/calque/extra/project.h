@@ -10,7 +10,9 @@
  * Everything is computed in double precision, and is the same for any number of threads.
  *
  * Outside the promise of a stable ABI: what is declared here may change with any release, and calque/calque.h leaves it
- * out. */
+ * out.
+ *
+ * Threads: calls are independent of one another. progress is told on the calling thread. */
 #ifndef CALQUE_EXTRA_PROJECT_H
 #define CALQUE_EXTRA_PROJECT_H
 
