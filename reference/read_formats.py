@@ -158,7 +158,8 @@ def print_cache(directory):
     rows = vectors.reshape(n, -1)
     expect(np.isfinite(rows).all(), "vectors: a number that is not finite")
     expect(len({tuple(k) for k in keys.reshape(n, 2).tolist()}) == n, "a key comes twice")
-    print(f"{directory}: {n} vectors of {rows.shape[1]} numbers, lengths {np.linalg.norm(rows, axis=1).mean():.4f} on average")
+    mean = np.linalg.norm(rows, axis=1).mean()
+    print(f"{directory}: {n} vectors of {rows.shape[1]} numbers, lengths {mean:.4f} on average")
     texts = os.environ.get("TEXTS")  # a file of sentences that should be there
     if texts and xxhash:
         have = {tuple(k) for k in keys.reshape(n, 2).tolist()}
@@ -190,7 +191,8 @@ def print_index(directory, manifest):
         deleted[:known.size] = known
     live = [r[0] for r, d in zip(records, deleted) if not d]
     expect(len(set(live)) == len(live), "an id has two live documents")
-    print(f"{directory}: {manifest['format']}, {len(live)} of {n} documents are live, {dim} dimensions, {manifest['model']}")
+    print(f"{directory}: {manifest['format']}, {len(live)} of {n} documents are live, {dim} dimensions")
+    print(f"  model: {manifest['model']}")
     if n:
         print(f"  first: {records[0][0].decode()} [{records[0][1].decode()}] {records[0][2].decode()[:40]}")
     if manifest["approximate_documents"]:
@@ -216,7 +218,7 @@ def varint(data, at):
 
 
 def unpack(data, bits):
-    """128 values of so many bits: value i in lane i % 4, at bit i // 4 * bits of the lane's words, which lie 4 apart."""
+    """128 values: value i is in lane i % 4, from bit i // 4 * bits on; a lane's words lie 4 apart."""
     if bits == 0:
         return np.zeros(128, np.int64)
     lanes = np.frombuffer(data, "<u4").reshape(bits, 4).T.copy()  # [lane, word]
@@ -301,7 +303,7 @@ def print_segment(path):
         np.add.at(counted, documents, frequencies)
         n_postings, n_blocks = n_postings + n, n_blocks + n // 128
     expect((counted == lengths).all(), "postings and lengths agree for every document")
-    print(f"  {path}: {n_documents} documents, {n_terms} terms, {n_postings} postings in {n_blocks} full blocks and rests")
+    print(f"  {path}: {n_documents} documents, {n_terms} terms, {n_postings} postings, {n_blocks} full blocks")
 
 
 def print_lexical(directory, manifest):

@@ -1,5 +1,5 @@
-# docs/formats.md says enough to read calque's own files: reference/read_formats.py, which knows nothing else, reads what the
-# program writes, and finds a changed byte.
+# docs/formats.md says enough to read calque's own files: reference/read_formats.py, which knows nothing else, reads
+# what the program writes, and finds a changed byte.
 . "$(dirname "$0")/common.sh"
 . "$SOURCE/tests/cli/made_up.sh"
 
