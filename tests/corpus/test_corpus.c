@@ -237,7 +237,9 @@ static void every_allocation_may_fail(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(keys_of_sentences),         cmocka_unit_test(texts_are_written_whole),   cmocka_unit_test(progress_may_stop),
+      cmocka_unit_test(keys_of_sentences),
+      cmocka_unit_test(texts_are_written_whole),
+      cmocka_unit_test(progress_may_stop),
       cmocka_unit_test(every_allocation_may_fail),
   };
   return cmocka_run_group_tests(tests, make_test_directory, remove_test_directory);

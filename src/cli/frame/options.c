@@ -93,9 +93,9 @@ const cq_option *cli_values_row(const cq_options **from, const cli_values *value
     if (!is_taken(command, row) && i-- == 0) return row;
   *from = values->own;
   for (size_t r = 0; (row = cq_options_row(values->own, r)); r++) {
-    const bool hidden = r >= values->own_group.n_rows &&
-                        (is_taken(command, row) || is_among(values->library, SIZE_MAX, row->name) ||
-                         is_among(values->own, r, row->name));
+    const bool hidden =
+        r >= values->own_group.n_rows && (is_taken(command, row) || is_among(values->library, SIZE_MAX, row->name) ||
+                                          is_among(values->own, r, row->name));
     if (!hidden && i-- == 0) return row;
   }
   return NULL;
