@@ -1,10 +1,11 @@
 /* Properties of single characters. */
 #include "text/unicode.h"
 
-#include <utf8proc.h>
+#include <unicode/uchar.h>
+#include <unicode/ustring.h>
 
-static utf8proc_category_t category(uint32_t c) {
-  return utf8proc_category((utf8proc_int32_t)c);
+static bool is_of(uint32_t c, uint32_t categories) {
+  return (U_GET_GC_MASK((UChar32)c) & categories) != 0;
 }
 
 bool cq_char_is_whitespace(uint32_t c) {
@@ -15,67 +16,43 @@ bool cq_char_is_whitespace(uint32_t c) {
 
 bool cq_char_is_letter(uint32_t c) {
   if (c < 0x80) return (c | 0x20) >= 'a' && (c | 0x20) <= 'z';
-  utf8proc_category_t k = category(c);
-  return k >= UTF8PROC_CATEGORY_LU && k <= UTF8PROC_CATEGORY_LO;
+  return is_of(c, U_GC_L_MASK);
 }
 
 bool cq_char_is_number(uint32_t c) {
   if (c < 0x80) return c >= '0' && c <= '9';
-  utf8proc_category_t k = category(c);
-  return k == UTF8PROC_CATEGORY_ND || k == UTF8PROC_CATEGORY_NL || k == UTF8PROC_CATEGORY_NO;
+  return is_of(c, U_GC_N_MASK);
 }
 
-/* Decimal digits stand in runs that begin with a zero: ten of them, or fifty mathematical ones. */
 int cq_char_digit(uint32_t c) {
   if (c < 0x80) return c >= '0' && c <= '9' ? (int)(c - '0') : -1;
-  if (category(c) != UTF8PROC_CATEGORY_ND) return -1;
-  uint32_t zero = c;
-  while (category(zero - 1) == UTF8PROC_CATEGORY_ND) zero--;
-  return (int)((c - zero) % 10);
+  return u_charDigitValue((UChar32)c);
 }
 
 bool cq_char_is_punctuation(uint32_t c) {
-  utf8proc_category_t k = category(c);
-  return k >= UTF8PROC_CATEGORY_PC && k <= UTF8PROC_CATEGORY_PO;
+  return is_of(c, U_GC_P_MASK);
 }
 
 bool cq_char_is_symbol(uint32_t c) {
-  utf8proc_category_t k = category(c);
-  return k >= UTF8PROC_CATEGORY_SM && k <= UTF8PROC_CATEGORY_SO;
+  return is_of(c, U_GC_S_MASK);
 }
 
 bool cq_char_is_nonspacing_mark(uint32_t c) {
-  return c >= 0x300 && category(c) == UTF8PROC_CATEGORY_MN;
+  return c >= 0x300 && is_of(c, U_GC_MN_MASK);
 }
 
 bool cq_char_is_mark(uint32_t c) {
-  if (c < 0x300) return false;
-  utf8proc_category_t k = category(c);
-  return k == UTF8PROC_CATEGORY_MN || k == UTF8PROC_CATEGORY_MC || k == UTF8PROC_CATEGORY_ME;
+  return c >= 0x300 && is_of(c, U_GC_M_MASK);
 }
 
 bool cq_char_is_other(uint32_t c) {
-  utf8proc_category_t k = category(c);
-  return k == UTF8PROC_CATEGORY_CC || k == UTF8PROC_CATEGORY_CF || k == UTF8PROC_CATEGORY_CO;
+  return is_of(c, U_GC_CC_MASK | U_GC_CF_MASK | U_GC_CO_MASK);
 }
 
 bool cq_char_is_word(uint32_t c) {
   if (c < 0x80) return cq_char_is_letter(c) || cq_char_is_number(c) || c == '_';
-  switch (category(c)) {
-  case UTF8PROC_CATEGORY_LU:
-  case UTF8PROC_CATEGORY_LL:
-  case UTF8PROC_CATEGORY_LT:
-  case UTF8PROC_CATEGORY_LM:
-  case UTF8PROC_CATEGORY_LO:
-  case UTF8PROC_CATEGORY_MN:
-  case UTF8PROC_CATEGORY_MC:
-  case UTF8PROC_CATEGORY_ME:
-  case UTF8PROC_CATEGORY_ND:
-  case UTF8PROC_CATEGORY_NL:
-  case UTF8PROC_CATEGORY_PC: return true;
-  default:
-    return c == 0x200C || c == 0x200D || (c >= 0x24B6 && c <= 0x24E9); /* joiners; circled letters are alphabetic */
-  }
+  return is_of(c, U_GC_L_MASK | U_GC_M_MASK | U_GC_ND_MASK | U_GC_NL_MASK | U_GC_PC_MASK) || c == 0x200C ||
+         c == 0x200D || (c >= 0x24B6 && c <= 0x24E9); /* joiners; circled letters are alphabetic */
 }
 
 /* The tokenizers that BERT models are used with know characters as of Unicode 8: marks, punctuation and format
@@ -153,16 +130,23 @@ int cq_char_lower(uint32_t out[2], uint32_t c) {
     out[1] = 0x307;
     return 2;
   }
-  out[0] = (uint32_t)utf8proc_tolower((utf8proc_int32_t)c);
+  out[0] = (uint32_t)u_tolower((UChar32)c);
   return 1;
 }
 
 int cq_char_fold(uint32_t out[3], uint32_t c) {
   if (c < 0x80) return cq_char_lower(out, c);
-  utf8proc_int32_t folded[3];
-  const utf8proc_ssize_t n = utf8proc_decompose_char((utf8proc_int32_t)c, folded, 3, UTF8PROC_CASEFOLD, NULL);
+  UErrorCode code = U_ZERO_ERROR;
+  UChar from[2], to[6];
+  int32_t n_from = 0;
   out[0] = c;
-  if (n < 0 || n > 3) return 1; /* not a character of Unicode */
-  for (utf8proc_ssize_t i = 0; i < n; i++) out[i] = (uint32_t)folded[i];
-  return (int)n;
+  if (c > 0x10FFFF) return 1;
+  u_strFromUTF32(from, 2, &n_from, &(UChar32){(UChar32)c}, 1, &code);
+  UChar32 wide[3];
+  int32_t n_wide = 0;
+  const int32_t n = u_strFoldCase(to, 6, from, n_from, U_FOLD_CASE_DEFAULT, &code);
+  u_strToUTF32(wide, 3, &n_wide, to, n, &code);
+  if (U_FAILURE(code)) return 1;
+  for (int32_t i = 0; i < n_wide; i++) out[i] = (uint32_t)wide[i];
+  return n_wide;
 }

@@ -1,26 +1,11 @@
-/* Transformations of text. Every one walks the characters once and appends to the output; runs of ASCII, most of most
- * texts, never reach the property tables. */
+/* Transformations of text. Most characters of most text stay what they are: runs of such are copied, ASCII without a
+ * look at the property tables. */
 #include "text/unicode.h"
 
 #include "base/memory.h"
 #include "base/utf8.h"
 
-#include <utf8proc.h>
-
-/* Characters instead of bytes, for what needs to look back. */
-typedef struct codes {
-  int32_t *data;
-  size_t n, capacity;
-  bool failed;
-} codes;
-
-static void codes_put(codes *c, int32_t code) {
-  if (!cq_reserve((void **)&c->data, &c->capacity, c->n + 1, sizeof *c->data)) {
-    c->failed = true;
-    return;
-  }
-  c->data[c->n++] = code;
-}
+#include <unicode/uchar.h>
 
 /* cq_builder_bytes with the common case inline. */
 static inline void put(cq_builder *b, const char *bytes, size_t n) {
@@ -33,129 +18,128 @@ static inline void put(cq_builder *b, const char *bytes, size_t n) {
   }
 }
 
-static inline void put_code(cq_builder *b, uint32_t c) {
+void cq_builder_code(cq_builder *b, uint32_t c) {
   char bytes[4];
   put(b, bytes, cq_utf8_encode(bytes, c));
 }
 
-void cq_builder_code(cq_builder *b, uint32_t c) {
-  put_code(b, c);
+bool cq_text_is_ascii(cq_slice text) {
+  uint64_t any = 0, eight;
+  size_t i = 0;
+  for (; text.n - i >= sizeof eight; i += sizeof eight) memcpy(&eight, text.data + i, sizeof eight), any |= eight;
+  for (; i < text.n; i++) any |= (unsigned char)text.data[i];
+  return (any & 0x8080808080808080u) == 0;
 }
 
-static bool is_ascii(cq_slice text) {
-  unsigned char any = 0;
-  for (size_t i = 0; i < text.n; i++) any |= (unsigned char)text.data[i];
-  return any < 0x80;
-}
+/* --- character by character --- */
 
-/* The full decomposition of one character; at most 18 characters (U+FDFA). */
-static size_t decompose(int32_t out[32], uint32_t c, bool compatible) {
-  int last = 0;
-  utf8proc_option_t options = UTF8PROC_DECOMPOSE | (compatible ? UTF8PROC_COMPAT : 0);
-  utf8proc_ssize_t n = utf8proc_decompose_char((utf8proc_int32_t)c, out, 32, options, &last);
-  if (n > 0 && n <= 32) return (size_t)n;
-  out[0] = (int32_t)c;
-  return 1;
-}
+/* What becomes of a character: *n_out characters, at most 3, beginning as itself alone; false: it stays. */
+typedef bool (*change_fn)(uint32_t out[3], int *n_out, uint32_t c, const void *context);
 
-static int combining_class(int32_t c) {
-  return c < 0x300 ? 0 : utf8proc_get_property(c)->combining_class;
-}
-
-/* Appends a decomposed character in canonical order: a mark moves left past marks of a higher class. */
-static void put_ordered(codes *out, int32_t c) {
-  codes_put(out, c);
-  int class = combining_class(c);
-  if (class == 0 || out->failed) return;
-  size_t i = out->n - 1;
-  while (i > 0 && combining_class(out->data[i - 1]) > class) {
-    out->data[i] = out->data[i - 1];
-    i--;
+/* ASCII's capitals become small letters, eight bytes at a time; bytes of other characters stay. */
+static inline void lower_ascii(char *text, size_t n) {
+  const uint64_t ones = 0x0101010101010101u;
+  size_t i = 0;
+  for (uint64_t eight; n - i >= sizeof eight; i += sizeof eight) {
+    memcpy(&eight, text + i, sizeof eight);
+    const uint64_t low = eight & 0x7F * ones, from_a = low + (0x80 - 'A') * ones, past_z = low + (0x7F - 'Z') * ones;
+    eight |= (~eight & (from_a ^ past_z) & 0x80 * ones) >> 2;
+    memcpy(text + i, &eight, sizeof eight);
   }
-  out->data[i] = c;
+  for (; i < n; i++)
+    if (text[i] >= 'A' && text[i] <= 'Z') text[i] = (char)(text[i] + 32);
 }
 
-void cq_text_normal_form(cq_builder *out, cq_slice text, cq_normal_form form) {
-  if (is_ascii(text)) {
-    put(out, text.data, text.n);
-    return;
+static inline void put_run(cq_builder *out, const char *run, size_t n, bool lowercase) {
+  const size_t at = out->n;
+  if (n == 0) return;
+  put(out, run, n);
+  if (lowercase) lower_ascii(out->data + at, out->n - at);
+}
+
+/* How many printable characters of ASCII text begins with: eight bytes at a time, of which none may be below a blank,
+ * nor 0x7F or above. */
+static inline size_t n_printable(const char *text, size_t n) {
+  const uint64_t ones = 0x0101010101010101u;
+  size_t i = 0;
+  for (uint64_t eight; n - i >= sizeof eight; i += sizeof eight) {
+    memcpy(&eight, text + i, sizeof eight);
+    if (((eight - ' ' * ones) | (eight + ones) | eight) & 0x80 * ones) break;
   }
-  bool compatible = form == CQ_NFKC || form == CQ_NFKD;
-  codes buffer = {0};
-  for (size_t i = 0; i < text.n && !buffer.failed;) {
-    uint32_t c;
-    i += cq_utf8_decode(&c, text.data + i, text.n - i);
-    if (c < 0x80) {
-      codes_put(&buffer, (int32_t)c);
-      continue;
+  while (i < n && text[i] >= ' ' && text[i] < 0x7F) i++;
+  return i;
+}
+
+/* Appends text, changed. Printable ASCII is not shown to the change, but lower-cased if that is asked for. */
+static inline __attribute__((always_inline)) void put_changed(cq_builder *out, cq_slice text, bool lowercase,
+                                                              change_fn change, const void *context) {
+  size_t kept = 0; /* [kept, i) waits to be copied */
+  for (size_t i = 0; (i += n_printable(text.data + i, text.n - i)) < text.n;) {
+    uint32_t c, other[3];
+    int n_other = 1;
+    const size_t n = cq_utf8_decode(&c, text.data + i, text.n - i);
+    other[0] = c;
+    if (change(other, &n_other, c, context) || c == 0xFFFD) { /* malformed bytes do not stay */
+      put_run(out, text.data + kept, i - kept, lowercase);
+      for (int k = 0; k < n_other; k++) cq_builder_code(out, other[k]);
+      kept = i + n;
     }
-    int32_t parts[32];
-    size_t n = decompose(parts, c, compatible);
-    for (size_t k = 0; k < n; k++) put_ordered(&buffer, parts[k]);
+    i += n;
   }
-  utf8proc_ssize_t n = (utf8proc_ssize_t)buffer.n;
-  if (!buffer.failed && (form == CQ_NFC || form == CQ_NFKC))
-    n = utf8proc_normalize_utf32(buffer.data, n, UTF8PROC_COMPOSE | UTF8PROC_STABLE);
-  if (buffer.failed || n < 0) {
-    out->failed = true;
-  } else if (buffer.data) {
-    for (utf8proc_ssize_t i = 0; i < n; i++) put_code(out, (uint32_t)buffer.data[i]);
-  }
-  cq_free(buffer.data);
+  put_run(out, text.data + kept, text.n - kept, lowercase);
 }
 
-static inline void put_lower(cq_builder *out, uint32_t c) {
-  uint32_t lower[2];
-  int n = cq_char_lower(lower, c);
-  for (int k = 0; k < n; k++) put_code(out, lower[k]);
+static inline bool lower(uint32_t out[3], int *n_out, uint32_t c, const void *context) {
+  (void)context;
+  *n_out = cq_char_lower(out, c);
+  return *n_out > 1 || out[0] != c;
 }
 
 void cq_text_lower(cq_builder *out, cq_slice text) {
-  for (size_t i = 0; i < text.n;) {
-    uint32_t c;
-    i += cq_utf8_decode(&c, text.data + i, text.n - i);
-    put_lower(out, c);
-  }
+  put_changed(out, text, true, lower, NULL);
+}
+
+static inline bool fold(uint32_t out[3], int *n_out, uint32_t c, const void *context) {
+  (void)context;
+  *n_out = cq_char_fold(out, c);
+  return *n_out > 1 || out[0] != c;
 }
 
 void cq_text_fold(cq_builder *out, cq_slice text) {
-  size_t n_ascii = 0;
-  while (n_ascii < text.n && (unsigned char)text.data[n_ascii] < 0x80) n_ascii++;
-  if (n_ascii == text.n) {
+  if (cq_text_is_ascii(text)) {
     cq_text_lower(out, text);
     return;
   }
   cq_builder form = {0}, folded = {0};
   cq_text_normal_form(&form, text, CQ_NFKC);
-  for (size_t i = 0; i < form.n;) {
-    uint32_t c, other[3];
-    i += cq_utf8_decode(&c, form.data + i, form.n - i);
-    const int n = cq_char_fold(other, c);
-    for (int k = 0; k < n; k++) put_code(&folded, other[k]);
-  }
+  put_changed(&folded, (cq_slice){form.data, form.n}, true, fold, NULL);
   cq_text_normal_form(out, (cq_slice){folded.data, folded.n}, CQ_NFKC);
   out->failed |= form.failed || folded.failed;
   cq_builder_free(&form);
   cq_builder_free(&folded);
 }
 
+static inline bool strip(uint32_t out[3], int *n_out, uint32_t c, const void *context) {
+  (void)out, (void)context;
+  return cq_char_is_mark(c) && (*n_out = 0, true);
+}
+
+void cq_text_strip_marks(cq_builder *out, cq_slice text) {
+  put_changed(out, text, false, strip, NULL);
+}
+
+/* --- lower case in context --- */
+
 static bool is_cased(uint32_t c) {
-  utf8proc_category_t k = utf8proc_category((utf8proc_int32_t)c);
-  return k == UTF8PROC_CATEGORY_LU || k == UTF8PROC_CATEGORY_LL || k == UTF8PROC_CATEGORY_LT;
+  return (U_GET_GC_MASK((UChar32)c) & U_GC_LC_MASK) != 0;
 }
 
 /* Characters that do not end a word when the case of its neighbours is looked at. */
 static bool is_case_ignorable(uint32_t c) {
-  switch (utf8proc_category((utf8proc_int32_t)c)) {
-  case UTF8PROC_CATEGORY_MN:
-  case UTF8PROC_CATEGORY_ME:
-  case UTF8PROC_CATEGORY_CF:
-  case UTF8PROC_CATEGORY_LM:
-  case UTF8PROC_CATEGORY_SK: return true;
-  default:
-    return c == '\'' || c == '.' || c == ':' || c == 0xB7 || c == 0x387 || c == 0x2018 || c == 0x2019 || c == 0x2024 ||
-           c == 0x2027;
-  }
+  return (U_GET_GC_MASK((UChar32)c) & (U_GC_MN_MASK | U_GC_ME_MASK | U_GC_CF_MASK | U_GC_LM_MASK | U_GC_SK_MASK)) !=
+             0 ||
+         c == '\'' || c == '.' || c == ':' || c == 0xB7 || c == 0x387 || c == 0x2018 || c == 0x2019 || c == 0x2024 ||
+         c == 0x2027;
 }
 
 /* Whether the sigma at [at, at + 2) stands behind a letter and before none. */
@@ -180,100 +164,94 @@ static bool is_final_sigma(cq_slice text, size_t at) {
 }
 
 void cq_text_lower_in_context(cq_builder *out, cq_slice text) {
-  for (size_t i = 0; i < text.n;) {
-    uint32_t c;
-    size_t n = cq_utf8_decode(&c, text.data + i, text.n - i);
-    if (c == 0x3A3)
-      put_code(out, is_final_sigma(text, i) ? 0x3C2 : 0x3C3);
-    else
-      put_lower(out, c);
-    i += n;
+  size_t done = 0;
+  for (size_t i = 0; i + 1 < text.n; i++) {
+    if (memcmp(text.data + i, "\xCE\xA3", 2) != 0) continue;
+    cq_text_lower(out, (cq_slice){text.data + done, i - done});
+    cq_builder_code(out, is_final_sigma(text, i) ? 0x3C2 : 0x3C3);
+    done = i + 2;
   }
+  cq_text_lower(out, (cq_slice){text.data + done, text.n - done});
 }
 
-void cq_text_strip_marks(cq_builder *out, cq_slice text) {
-  for (size_t i = 0; i < text.n;) {
-    uint32_t c;
-    size_t n = cq_utf8_decode(&c, text.data + i, text.n - i);
-    if (!cq_char_is_mark(c)) put(out, text.data + i, n);
-    i += n;
-  }
+/* --- BERT --- */
+
+/* What is dropped, spaced out, and, where accents stay, lower-cased. */
+static inline bool clean(uint32_t out[3], int *n_out, uint32_t c, const void *context) {
+  const cq_bert_rules *rules = context;
+  const bool blank = c == '\t' || c == '\n' || c == '\r';
+  if (rules->clean && !blank && (c == 0xFFFD || cq_char_is_bert_control(c))) return *n_out = 0, true;
+  if (rules->clean && cq_char_is_whitespace(c)) return out[0] = ' ', true;
+  if (rules->space_cjk && cq_char_is_cjk(c)) return out[0] = out[2] = ' ', out[1] = c, *n_out = 3, true;
+  return rules->lowercase && !rules->strip_accents && lower(out, n_out, c, NULL);
 }
 
-/* One cleaned character: decomposed, without nonspacing marks, lower-cased. Marks that stay (spacing ones) wait in
- * `marks` until the next starter, so that they come out in canonical order. */
-static void bert_put(cq_builder *out, codes *marks, uint32_t c, const cq_bert_rules *rules) {
-  int32_t parts[32];
-  size_t n = decompose(parts, c, false);
-  for (size_t k = 0; k < n; k++) {
-    if (combining_class(parts[k]) == 0) {
-      for (size_t m = 0; m < marks->n; m++) put_code(out, (uint32_t)marks->data[m]);
-      marks->n = 0;
-      if (cq_char_is_bert_accent((uint32_t)parts[k])) continue;
-      if (rules->lowercase)
-        put_lower(out, (uint32_t)parts[k]);
-      else
-        put_code(out, (uint32_t)parts[k]);
-    } else if (!cq_char_is_bert_accent((uint32_t)parts[k])) {
-      put_ordered(marks, parts[k]);
-    }
-  }
+static inline bool strip_accent(uint32_t out[3], int *n_out, uint32_t c, const void *context) {
+  if (cq_char_is_bert_accent(c)) return *n_out = 0, true;
+  return ((const cq_bert_rules *)context)->lowercase && lower(out, n_out, c, NULL);
 }
 
-void cq_text_bert(cq_builder *out, cq_slice text, const cq_bert_rules *rules) {
-  codes marks = {0};
-  for (size_t i = 0; i < text.n;) {
-    unsigned char byte = (unsigned char)text.data[i];
-    if (byte < 0x80) {
-      i++;
-      if (marks.n) {
-        for (size_t m = 0; m < marks.n; m++) put_code(out, (uint32_t)marks.data[m]);
-        marks.n = 0;
-      }
-      if (rules->clean && (byte < 0x20 || byte == 0x7F)) {
-        if (byte != '\t' && byte != '\n' && byte != '\r') continue;
-        byte = ' ';
-      }
-      if (rules->lowercase && byte >= 'A' && byte <= 'Z') byte = (unsigned char)(byte + 32);
-      char c = (char)byte;
-      put(out, &c, 1);
-      continue;
+void cq_text_bert_clean(cq_builder *out, cq_slice text, const cq_bert_rules *rules) {
+  put_changed(out, text, rules->lowercase, clean, rules);
+}
+
+void cq_text_bert_strip(cq_builder *out, cq_slice text, const cq_bert_rules *rules) {
+  put_changed(out, text, rules->lowercase, strip_accent, rules);
+}
+
+/* --- grapheme clusters: UAX 29, rules GB3 to GB13 --- */
+
+static int cluster_class(uint32_t c) {
+  return u_getIntPropertyValue((UChar32)c, UCHAR_GRAPHEME_CLUSTER_BREAK);
+}
+
+static bool is_picture(uint32_t c) {
+  return u_hasBinaryProperty((UChar32)c, UCHAR_EXTENDED_PICTOGRAPHIC);
+}
+
+static bool is_control(int class) {
+  return class == U_GCB_CONTROL || class == U_GCB_CR || class == U_GCB_LF;
+}
+
+static bool stay_together(int a, int b) {
+  if (a == U_GCB_CR) return b == U_GCB_LF;
+  if (is_control(a) || is_control(b)) return false;
+  if (a == U_GCB_L && (b == U_GCB_L || b == U_GCB_V || b == U_GCB_LV || b == U_GCB_LVT)) return true;
+  if ((a == U_GCB_LV || a == U_GCB_V) && (b == U_GCB_V || b == U_GCB_T)) return true;
+  if ((a == U_GCB_LVT || a == U_GCB_T) && b == U_GCB_T) return true;
+  return b == U_GCB_EXTEND || b == U_GCB_ZWJ || b == U_GCB_SPACING_MARK || a == U_GCB_PREPEND;
+}
+
+/* Most letters of Latin, Greek, Cyrillic, Hebrew, Arabic, Chinese and Japanese: a cluster ends between any two. */
+static inline bool is_apart(uint32_t c) {
+  return c < 0x300 || (c >= 0x370 && c < 0x483) || (c >= 0x5D0 && c < 0x600) || (c >= 0x61D && c < 0x64B) ||
+         (c >= 0x3041 && c < 0x3097) || (c >= 0x30A1 && c < 0x3100) || (c >= 0x4E00 && c < 0xA000);
+}
+
+/* Goes on from c, which ends at `length`, and the character behind it. */
+static __attribute__((noinline)) size_t cluster_length(const char *text, size_t n, size_t length, uint32_t c,
+                                                       uint32_t next) {
+  int class = cluster_class(c);
+  bool behind_picture = false, paired = false;
+  for (;;) {
+    const int next_class = cluster_class(next);
+    if (!stay_together(class, next_class)) {
+      const bool flag = !paired && class == U_GCB_REGIONAL_INDICATOR && next_class == class;
+      if (!flag && !(behind_picture && class == U_GCB_ZWJ && is_picture(next))) return length;
+      paired |= flag;
     }
-    uint32_t c;
-    i += cq_utf8_decode(&c, text.data + i, text.n - i);
-    if (rules->clean) {
-      if (c == 0xFFFD || cq_char_is_bert_control(c)) continue;
-      if (cq_char_is_whitespace(c)) c = ' ';
-    }
-    bool spaced = rules->space_cjk && cq_char_is_cjk(c);
-    if (spaced) {
-      for (size_t m = 0; m < marks.n; m++) put_code(out, (uint32_t)marks.data[m]);
-      marks.n = 0;
-      put(out, " ", 1);
-    }
-    if (rules->strip_accents)
-      bert_put(out, &marks, c, rules);
-    else if (rules->lowercase)
-      put_lower(out, c);
-    else
-      put_code(out, c);
-    if (spaced) put(out, " ", 1);
+    if (class != U_GCB_EXTEND) behind_picture = class == U_GCB_OTHER && is_picture(c);
+    c = next, class = next_class;
+    length += cq_utf8_decode(&next, text + length, n - length);
+    if (length == n) return n;
+    cq_utf8_decode(&next, text + length, n - length);
   }
-  for (size_t m = 0; m < marks.n; m++) put_code(out, (uint32_t)marks.data[m]);
-  if (marks.failed) out->failed = true;
-  cq_free(marks.data);
 }
 
 size_t cq_grapheme_length(const char *text, size_t n) {
   uint32_t c, next;
-  size_t length = cq_utf8_decode(&c, text, n);
-  utf8proc_int32_t state = 0;
-  while (length < n) {
-    size_t step = cq_utf8_decode(&next, text + length, n - length);
-    if (c < 0x80 && next < 0x80 && !(c == '\r' && next == '\n')) break;
-    if (utf8proc_grapheme_break_stateful((utf8proc_int32_t)c, (utf8proc_int32_t)next, &state)) break;
-    c = next;
-    length += step;
-  }
-  return length;
+  const size_t length = cq_utf8_decode(&c, text, n);
+  if (length == n) return n;
+  cq_utf8_decode(&next, text + length, n - length);
+  return c != '\r' && is_apart(c) && is_apart(next) ? length : cluster_length(text, n, length, c, next);
 }

@@ -5,7 +5,7 @@
  *   cq_text_lower(&out, text);                  // appends, as everything here does
  *
  * Input is well-formed UTF-8; malformed bytes are read as U+FFFD and never crash. A failed allocation sets out->failed.
- * Properties are those of the Unicode version that libutf8proc carries. */
+ * Properties are those of the Unicode version that ICU carries. */
 #ifndef TEXT_UNICODE_H
 #define TEXT_UNICODE_H
 
@@ -43,6 +43,8 @@ int cq_char_fold(uint32_t out[3], uint32_t c);
 
 /* --- text --- */
 
+bool cq_text_is_ascii(cq_slice text);
+
 void cq_text_normal_form(cq_builder *out, cq_slice text, cq_normal_form form);
 
 /* Each character by itself. */
@@ -57,14 +59,15 @@ void cq_text_fold(cq_builder *out, cq_slice text);
 /* Removes marks; decompose first (CQ_NFD) to take accents off. */
 void cq_text_strip_marks(cq_builder *out, cq_slice text);
 
-/* What BERT does to text before it is split. */
+/* What BERT does to text before it is split: clean; where accents are stripped, CQ_NFD and strip behind it. */
 typedef struct cq_bert_rules {
   bool clean;         /* drop U+0000, U+FFFD and control characters, make every white space a space */
   bool space_cjk;     /* put spaces around ideographs */
   bool strip_accents; /* decompose and drop nonspacing marks */
   bool lowercase;
 } cq_bert_rules;
-void cq_text_bert(cq_builder *out, cq_slice text, const cq_bert_rules *rules);
+void cq_text_bert_clean(cq_builder *out, cq_slice text, const cq_bert_rules *rules);
+void cq_text_bert_strip(cq_builder *out, cq_slice text, const cq_bert_rules *rules);
 
 /* The length in bytes of the extended grapheme cluster that text (not empty) begins with. */
 size_t cq_grapheme_length(const char *text, size_t n);

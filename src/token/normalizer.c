@@ -26,9 +26,19 @@ static bool run_strip_accents(cq_builder *out, const cq_normalizer *step, cq_sli
   return !out->failed;
 }
 
+static cq_bert_rules bert_rules(const cq_normalizer *step) {
+  return (cq_bert_rules){step->flags[0], step->flags[1], step->flags[2], step->flags[3]};
+}
+
 static bool run_bert(cq_builder *out, const cq_normalizer *step, cq_slice text) {
-  cq_bert_rules rules = {step->flags[0], step->flags[1], step->flags[2], step->flags[3]};
-  cq_text_bert(out, text, &rules);
+  const cq_bert_rules rules = bert_rules(step);
+  cq_text_bert_clean(out, text, &rules);
+  return !out->failed;
+}
+
+static bool run_bert_strip(cq_builder *out, const cq_normalizer *step, cq_slice text) {
+  const cq_bert_rules rules = bert_rules(step);
+  cq_text_bert_strip(out, text, &rules);
   return !out->failed;
 }
 
@@ -294,11 +304,16 @@ static cq_status parse(cq_normalizers *out, cq_arena *arena, const json_t *json,
     parser p = {arena, json, place, error};
     cq_status status = kinds[k].parse(&step, &p);
     if (status || !step.run) return status;
-    if (!cq_reserve((void **)&out->steps, &out->capacity, out->n + 1, sizeof *out->steps)) {
+    if (!cq_reserve((void **)&out->steps, &out->capacity, out->n + 3, sizeof *out->steps)) {
       cq_charsmap_free(step.charsmap);
       return cq_fail_memory(error, "normalizers");
     }
     out->steps[out->n++] = step;
+    if (step.run == run_bert && bert_rules(&step).strip_accents) {
+      out->steps[out->n++] = (cq_normalizer){.run = run_form, .form = CQ_NFD};
+      step.run = run_bert_strip;
+      out->steps[out->n++] = step;
+    }
     return CQ_OK;
   }
   return cq_fail_file(error, CQ_ERR_UNSUPPORTED, place->path, "%s: '%s' is not supported", place->where, type);

@@ -7,8 +7,11 @@
 #include <cmocka.h>
 
 #include "base/memory.h"
+#include "base/random.h"
 #include "base/utf8.h"
 #include "text/unicode.h"
+
+#include <unicode/ubrk.h>
 
 static void expect(cq_builder *out, const char *expected) {
   assert_false(out->failed);
@@ -70,6 +73,31 @@ static void test_lower(void **state) {
   expect(&out, "σας. σασα σ ασ'α ας'");
 }
 
+/* Runs of ASCII are seen eight bytes at a time: one character of note at every place of such a run. */
+static void test_places_in_runs(void **state) {
+  static const char notable[] = {'A', 'Z', '@', '[', ' ', '~', '\t', 0x1F, 0x7F};
+  const cq_bert_rules rules = {true, false, false, false};
+  (void)state;
+  for (size_t n = 1; n < 20; n++)
+    for (size_t at = 0; at < n; at++)
+      for (size_t i = 0; i < sizeof notable; i++) {
+        const char c = notable[i];
+        char text[32] = {0}, lower[32] = {0}, clean[32] = {0};
+        memset(text, 'b', n);
+        text[at] = c;
+        memcpy(lower, text, n);
+        if (c == 'A' || c == 'Z') lower[at] = (char)(c + 32);
+        memcpy(clean, text, n);
+        if (c == '\t') clean[at] = ' ';
+        if (c == 0x1F || c == 0x7F) memmove(clean + at, clean + at + 1, n - at);
+        cq_builder out = {0};
+        cq_text_lower(&out, cq_slice_of(text));
+        expect(&out, lower);
+        cq_text_bert_clean(&out, cq_slice_of(text), &rules);
+        expect(&out, clean);
+      }
+}
+
 static void test_strip(void **state) {
   (void)state;
   cq_builder out = {0};
@@ -77,13 +105,27 @@ static void test_strip(void **state) {
   expect(&out, "e a");
 }
 
+static void bert(cq_builder *out, cq_slice text, const cq_bert_rules *rules) {
+  cq_builder clean = {0}, form = {0};
+  cq_text_bert_clean(rules->strip_accents ? &clean : out, text, rules);
+  if (!rules->strip_accents) return;
+  cq_text_normal_form(&form, (cq_slice){clean.data, clean.n}, CQ_NFD);
+  cq_text_bert_strip(out, (cq_slice){form.data, form.n}, rules);
+  out->failed |= clean.failed || form.failed;
+  cq_builder_free(&clean);
+  cq_builder_free(&form);
+}
+
 static void test_bert(void **state) {
   (void)state;
   cq_bert_rules uncased = {true, true, true, true}, cased = {true, true, false, false};
   cq_builder out = {0};
-  cq_text_bert(&out, cq_slice_of("Héllo\tWÖRLD\x01 漢字x\xEF\xBF\xBD\xC2\xAD"), &uncased);
+  bert(&out, cq_slice_of("Héllo\tWÖRLD\x01 漢字x\xEF\xBF\xBD\xC2\xAD"), &uncased);
   expect(&out, "hello world  漢  字 x");
-  cq_text_bert(&out, cq_slice_of("Héllo\tWÖRLD\x01 漢字x"), &cased);
+  /* marks that stay are in order, whatever was dropped between them */
+  bert(&out, cq_slice_of("x\xF0\x9E\xA5\x8A\x7F\xF0\x96\xBF\xB1"), &uncased);
+  expect(&out, "x\xF0\x96\xBF\xB1\xF0\x9E\xA5\x8A");
+  bert(&out, cq_slice_of("Héllo\tWÖRLD\x01 漢字x"), &cased);
   expect(&out, "Héllo WÖRLD  漢  字 x");
 }
 
@@ -95,6 +137,64 @@ static void test_graphemes(void **state) {
   } cases[] = {{"ab", 1}, {"\r\n", 2}, {"\r\r", 1}, {"e\xCC\x81x", 3}, {"🇩🇪🇫🇷", 8}, {"👩‍👧x", 11}, {"한", 3}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
     assert_int_equal(cq_grapheme_length(cases[i].text, strlen(cases[i].text)), cases[i].n);
+}
+
+/* Random sequences of characters from every class end where ICU's iterator says. */
+static void test_graphemes_as_icu(void **state) {
+  enum { MANY = 300000, LONGEST = 6 };
+  static const uint32_t often[] = {'a',    '\r',   '\n',   0xAD,   0x301,   0x200D,  0x903,   0x600,  0x1100,
+                                   0x1161, 0x11A8, 0xAC00, 0xAC01, 0x1F1E9, 0x1F466, 0x1F3FB, 0x2764, 0x1FD18};
+  (void)state;
+  UErrorCode code = U_ZERO_ERROR;
+  UBreakIterator *icu = ubrk_open(UBRK_CHARACTER, "", NULL, 0, &code);
+  assert_true(U_SUCCESS(code));
+  cq_random random = cq_random_seeded(1, 2);
+  for (int i = 0; i < MANY; i++) {
+    char text[4 * LONGEST];
+    size_t n = 0;
+    for (uint64_t k = 1 + cq_random_below(&random, LONGEST); k > 0; k--) {
+      uint32_t c = often[cq_random_below(&random, sizeof often / sizeof *often)];
+      if (cq_random_below(&random, 3) == 0) c = (uint32_t)cq_random_below(&random, i % 2 ? 0x3100 : 0x20000);
+      if (c < 0xD800 || c > 0xDFFF) n += cq_utf8_encode(text + n, c);
+    }
+    if (n == 0) continue;
+    UText view = UTEXT_INITIALIZER;
+    utext_openUTF8(&view, text, (int64_t)n, &code);
+    ubrk_setUText(icu, &view, &code);
+    assert_true(U_SUCCESS(code));
+    if (cq_grapheme_length(text, n) != (size_t)ubrk_following(icu, 0)) {
+      for (size_t k = 0; k < n; k++) print_error("%02X ", (unsigned char)text[k]);
+      fail_msg("%zu and %d", cq_grapheme_length(text, n), ubrk_following(icu, 0));
+    }
+    utext_close(&view);
+  }
+  ubrk_close(icu);
+}
+
+/* Each bad byte becomes U+FFFD, which itself stays. */
+static void test_malformed(void **state) {
+  static const char *const texts[] = {"\xC3", "a\xC3z", "\xE9\x81", "\x80 \xFF", "\xED\xA0\x80", "\xEF\xBF\xBD"};
+  const cq_bert_rules rules = {false, true, true, true};
+  (void)state;
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+    for (int what = 0; what < 8; what++) {
+      const cq_slice text = cq_slice_of(texts[i]);
+      cq_builder out = {0};
+      if (what <= CQ_NFKD)
+        cq_text_normal_form(&out, text, (cq_normal_form)what);
+      else if (what == 4)
+        cq_text_lower(&out, text);
+      else if (what == 5)
+        cq_text_fold(&out, text);
+      else if (what == 6)
+        bert(&out, text, &rules);
+      else
+        cq_text_strip_marks(&out, text);
+      assert_false(out.failed);
+      assert_int_equal(cq_utf8_invalid_at(out.data, out.n), out.n);
+      assert_non_null(strstr(out.data, "\xEF\xBF\xBD"));
+      cq_builder_free(&out);
+    }
 }
 
 static void test_properties(void **state) {
@@ -128,7 +228,7 @@ static void test_memory(void **state) {
     cq_builder out = {0};
     cq_alloc_fail_at(n);
     cq_text_normal_form(&out, cq_slice_of("é ﬁ 漢字 and some more that needs to grow"), CQ_NFKC);
-    cq_text_bert(&out, cq_slice_of("é \xE0\xA4\x95\xE0\xA4\xBC and some more"), &rules);
+    bert(&out, cq_slice_of("é \xE0\xA4\x95\xE0\xA4\xBC and some more"), &rules);
     cq_text_lower(&out, cq_slice_of("ABC"));
     bool failed = cq_alloc_failed();
     cq_alloc_fail_at(0);
@@ -140,9 +240,11 @@ static void test_memory(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_normal_forms), cmocka_unit_test(test_normal_forms_of_all),
-      cmocka_unit_test(test_lower),        cmocka_unit_test(test_strip),
-      cmocka_unit_test(test_bert),         cmocka_unit_test(test_graphemes),
-      cmocka_unit_test(test_properties),   cmocka_unit_test(test_memory),
+      cmocka_unit_test(test_lower),        cmocka_unit_test(test_places_in_runs),
+      cmocka_unit_test(test_strip),        cmocka_unit_test(test_bert),
+      cmocka_unit_test(test_graphemes),    cmocka_unit_test(test_graphemes_as_icu),
+      cmocka_unit_test(test_malformed),    cmocka_unit_test(test_properties),
+      cmocka_unit_test(test_memory),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
