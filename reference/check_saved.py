@@ -3,7 +3,7 @@
     HF_HUB_OFFLINE=1 python reference/check_saved.py build/release/src/cli/calque SENTENCES MODEL...
 
 needs sentence-transformers. SENTENCES is a text file, a sentence a line. Each MODEL is copied by `calque model new --kind
-copy`, opened by both, and the least cosine and the greatest difference over all sentences are printed; exit status 1 when a
+copy`, opened by both, and the min cosine and the max difference over all sentences are printed; exit status 1 when a
 cosine is below 0.99999. A sentence without tokens is left out (a maximum over nothing is minus infinity there, zero here).
 """
 
@@ -31,7 +31,7 @@ def main():
             some = np.isfinite(theirs).all(1) & (np.abs(theirs).sum(1) > 0)
             a, b = ours[some], theirs[some]
             cosine = (a * b).sum(1) / (np.linalg.norm(a, axis=1) * np.linalg.norm(b, axis=1))
-            print(f"{model}: least cosine {cosine.min():.7f}, greatest difference {np.abs(a - b).max():.1e}", flush=True)
+            print(f"{model}: min cosine {cosine.min():.7f}, max difference {np.abs(a - b).max():.1e}", flush=True)
             failed |= bool(cosine.min() < 0.99999)
     sys.exit(failed)
 

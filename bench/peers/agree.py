@@ -14,8 +14,8 @@ with open(sys.argv[3], encoding="utf-8") as f:
 if a.shape != b.shape or len(a) != len(texts):
     sys.exit(f"shapes differ: {a.shape} and {b.shape} for {len(texts)} texts")
 cosine = (a * b).sum(1) / (np.linalg.norm(a, axis=1) * np.linalg.norm(b, axis=1))
-print(f"{len(a)} sentences: least cosine {cosine.min():.9f}, mean {cosine.mean():.9f}, "
-      f"greatest difference of an element {np.abs(a - b).max():.2e}")
+print(f"{len(a)} sentences: min cosine {cosine.min():.9f}, mean {cosine.mean():.9f}, "
+      f"max difference of an element {np.abs(a - b).max():.2e}")
 bad = np.flatnonzero(~(cosine >= limit))
 for i in bad[:20]:
     print(f"  line {i + 1}: {cosine[i]:.6f}  {texts[i][:100]}")
