@@ -218,6 +218,7 @@ static void sixteen_threads_share_all(void **state) {
   (void)state;
   pthread_t threads[THREADS + 1];
   cq_error error = {0};
+  n_rounds = committed = 0; /* of this index, which begins with version 0 */
   assert_int_equal(cq_context_open(&ctx, 3, NULL), CQ_OK);
   make_index(&index_handle, test_path("shared.index"));
   assert_int_equal(commit_version(index_handle, 0, NULL, &error), CQ_OK);
