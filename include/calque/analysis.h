@@ -5,18 +5,18 @@
  *   cq_analyze(&terms, &n, text, &o, &err);
  *   cq_free(terms);
  *
- *   normalisation   NFKC, lower case, digits of all scripts as 0 to 9; joiners and marks stay, so that Hindi and Bangla words stay
- *                   whole
- *   words           split at the word boundaries of Unicode (UAX 29); where a script has no spaces (Chinese, Japanese, Thai, Lao,
- *                   Khmer, Burmese) by ICU's dictionaries
- *   stop words      removed before stemming, if a file of them is given. Its entries are analysed as text is: don't is one
- *                   word, 'll is ll. An entry of several words (celui-ci, no-one) is removed where these follow one
+ *   normalisation   NFKC, lower case, digits of all scripts as 0 to 9; joiners and marks stay, so that Hindi and Bangla
+ *                   words stay whole
+ *   words           split at the word boundaries of Unicode (UAX 29); where a script has no spaces (Chinese, Japanese,
+ *                   Thai, Lao, Khmer, Burmese) by ICU's dictionaries
+ *   stop words      removed before stemming, if a file of them is given. Its entries are analysed as text is: don't is
+ *                   one word, 'll is ll. An entry of several words (celui-ci, no-one) is removed where these follow one
  *                   another with no blank between them
  *   stems           Snowball's, for the languages that have a stemmer
  *
- * Rules by language: Arabic loses tatweel and vowel signs, and interchangeable spellings of alif, ya and ta marbuta become
- * one; French, Italian and Catalan words end at an apostrophe (l'eau is two words); Turkish and Azerbaijani I becomes
- * dotless.
+ * Rules by language: Arabic loses tatweel and vowel signs, and interchangeable spellings of alif, ya and ta marbuta
+ * become one; French, Italian and Catalan words end at an apostrophe (l'eau is two words); Turkish and Azerbaijani I
+ * becomes dotless.
  *
  * Threads: cq_analyze may be called by any number of threads at once; a cq_terms belongs to one thread at a time. */
 #ifndef CALQUE_ANALYSIS_H
@@ -33,8 +33,8 @@ extern "C" {
 #endif
 
 /* A language is a BCP 47 code of 2 or 3 letters, the shortest there is: "en", not "eng". Case does not matter, and a
- * script or a region after it is ignored: "pt-BR" is "pt". A language without rules here is fine; "english", which is not
- * a code, is an error. */
+ * script or a region after it is ignored: "pt-BR" is "pt". A language without rules here is fine; "english", which is
+ * not a code, is an error. */
 typedef struct cq_analysis_options {
   size_t size;
   const char *language;   /* NULL: none, so no stemming */

@@ -13,8 +13,8 @@
  *   cq_free(hits), cq_lexical_query_free(&query), cq_lexical_free(index);
  *
  * Ranking is exact: score bounds skip only documents that cannot be among the top k (MaxScore by blocks). A document
- * without any of the query's terms is not found. Scores are sums of multiples of 2^-32, so neither the order of terms nor
- * what was skipped changes a bit; among equal scores the document that was read first comes first.
+ * without any of the query's terms is not found. Scores are sums of multiples of 2^-32, so neither the order of terms
+ * nor what was skipped changes a bit; among equal scores the document that was read first comes first.
  *
  * Threads: an open cq_lexical may be used by any number of threads at once. Calls that build are independent of one
  * another, each with a directory of its own. */
@@ -125,9 +125,9 @@ typedef struct cq_lexical_hit {
   uint64_t document;
 } cq_lexical_hit;
 
-/* The top k documents for each query: *out [n_queries, k], released with cq_free(). A query with none of its terms in the
- * index finds nothing. Errors: CQ_ERR_ARGUMENT for options out of range, a weight that is not above 0, or
- * weights so large that sums would not be exact; CQ_ERR_MEMORY. */
+/* The top k documents for each query: *out [n_queries, k], released with cq_free(). A query with none of its terms in
+ * the index finds nothing. Errors: CQ_ERR_ARGUMENT for options out of range, a weight that is not above 0, or weights
+ * so large that sums would not be exact; CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_lexical_search(cq_lexical_hit **out, const cq_lexical *index,
                                                const cq_lexical_query *queries, size_t n_queries,
                                                const cq_lexical_options *options, cq_context *ctx, cq_error *error);

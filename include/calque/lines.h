@@ -1,11 +1,11 @@
-/* Text files line by line, plain or gzip (told by content, not by name), in constant memory.
+/* Text files line by line, plain or gzip (recognised by content, not by name), in constant memory.
  *
  *   cq_lines *lines;
  *   cq_lines_open(&lines, "corpus.tsv.gz", &err);            // "-" is standard input
  *   while ((status = cq_lines_next(&line, lines, &err)) == CQ_OK && line.data) use(line);
  *   cq_lines_close(lines);
  *
- * Every line is checked to be UTF-8 on its way; a byte-order mark at the start of the file and "\r" before "\n" are
+ * Every line is checked to be UTF-8; a byte-order mark at the start of the file and "\r" before "\n" are
  * dropped.
  *
  * Threads: a reader belongs to one thread at a time. */
@@ -29,13 +29,13 @@ CQ_API void cq_lines_close(cq_lines *lines);
 
 /* The next line without its newline, valid until the next call; out->data is NULL at the end of the file.
  * Errors: CQ_ERR_FORMAT for invalid UTF-8 or a NUL byte (with line number; the reader may go on with the next line),
- * for a broken or truncated gzip stream, and for a line of more than 16 MiB (then reading is over); CQ_ERR_IO. */
+ * for a broken or truncated gzip stream, and for a line of more than 16 MiB (then reading ends); CQ_ERR_IO. */
 CQ_API CQ_MUST_USE cq_status cq_lines_next(cq_slice *out, cq_lines *lines, cq_error *error);
 
 /* The 1-based number of the line last returned, and the path as it was opened ("<stdin>" for "-"). */
 CQ_API uint64_t cq_lines_number(const cq_lines *lines);
 CQ_API const char *cq_lines_path(const cq_lines *lines);
-/* True when the last error ended the file, so that going on is pointless. */
+/* True when the last error ended the file: there are no more lines. */
 CQ_API bool cq_lines_broken(const cq_lines *lines);
 
 /* Splits a line at tabs into at most max_columns slices of it; returns how many columns the line has in all. */

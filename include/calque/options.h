@@ -13,9 +13,10 @@
  * The options of one function are a group, and a group is one table, a row an option. Defaults, checks, help, what a
  * resumed run must have in common with the interrupted one, JSON and the options' names all come from that row.
  *
- * Every option struct begins with its size, which its ..._default_options() sets: a program that was built with an older
- * header hands over a shorter struct, and the options it does not know have their defaults. A struct that was not
- * initialised is CQ_ERR_ARGUMENT; NULL stands for the defaults. A group within a group is a pointer to its struct.
+ * Every option struct begins with its size, which its ..._default_options() sets: a program that was built with an
+ * older header hands over a shorter struct, and the options it does not know have their defaults. A struct that was
+ * not initialised is CQ_ERR_ARGUMENT; NULL stands for the defaults. A group within a group is a pointer to its
+ * struct.
  *
  * Threads: groups and rows are constants; a cq_options belongs to one thread at a time. */
 #ifndef CALQUE_OPTIONS_H
@@ -122,13 +123,14 @@ typedef struct cq_options cq_options;
 CQ_API CQ_MUST_USE cq_status cq_options_new(cq_options **out, const cq_option_group *group, cq_error *error);
 CQ_API void cq_options_free(cq_options *options);
 
-/* Sets an option from text, which is copied; of several values it adds one. Errors: CQ_ERR_ARGUMENT for a name that there
- * is not, with the nearest one, or a value that is not wholly of its type and in its range; CQ_ERR_MEMORY. */
+/* Sets an option from text, which is copied; of several values it adds one, or those between commas. Errors:
+ * CQ_ERR_ARGUMENT for a name that there is not, with the nearest one, or a value that is not wholly of its type and
+ * in its range; CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_options_set(cq_options *options, const char *name, const char *value, cq_error *error);
 /* Whether it was set, whatever its value. */
 CQ_API bool cq_options_is_set(const cq_options *options, const char *name);
-/* An option's value as text, as cq_options_set reads it; NULL for a text that is not set. Of several values the i-th, NULL
- * beyond the last. *out is to be released with cq_free. Errors: CQ_ERR_ARGUMENT for a name that there is not;
+/* An option's value as text, as cq_options_set reads it; NULL for a text that is not set. Of several values the i-th,
+ * NULL beyond the last. *out is to be released with cq_free. Errors: CQ_ERR_ARGUMENT for a name that there is not;
  * CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_options_get(char **out, const cq_options *options, const char *name, size_t i,
                                             cq_error *error);
@@ -137,7 +139,8 @@ CQ_API CQ_MUST_USE cq_status cq_options_check(const cq_options *options, cq_erro
 /* All values as a JSON object, to be released with cq_free. Errors: CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_options_json(char **out, const cq_options *options, cq_error *error);
 
-/* The struct, for the function that takes it: as long as the options live. Changes through it are seen by name as well. */
+/* The struct, for the function that takes it: as long as the options live. Changes through it are seen by name as
+ * well. */
 CQ_API void *cq_options_struct(cq_options *options);
 
 /* All rows, those of groups within it behind its own; NULL beyond the last. */

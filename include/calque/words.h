@@ -1,14 +1,14 @@
-/* Word vectors by negative sampling: skip-gram or CBOW, with sub-words if wanted.
+/* Word vectors by negative sampling: skip-gram or CBOW, optionally with subwords.
  *
  *   cq_words_options o = cq_words_default_options();
- *   cq_words_train(&words, "corpus.txt", &o, ctx, &err);      // a document a line, words between blanks
+ *   cq_words_train(&words, "corpus.txt", &o, ctx, &err);      // a document a line, words separated by blanks
  *   cq_words_save(words, "vectors.txt", &err);                 // word2vec's format, which gensim reads
  *   cq_words_free(words);
  *
  * Defaults are those of Niyogi et al. 2018, who trained with gensim, and gensim's own for what they do not name. With
  * one thread the result depends on the seed alone; several threads write to one another's vectors as they go
- * (Hogwild, Recht et al. 2011), so that no two runs are the same to the bit. Sources: Mikolov et al. 2013 (both
- * papers); Bojanowski et al. 2017 (sub-words).
+ * (Hogwild, Recht et al. 2011), so that no two runs agree bit for bit. Sources: Mikolov et al. 2013 (both
+ * papers); Bojanowski et al. 2017 (subwords).
  *
  * Threads: a trained or opened cq_words may be used by any number of threads at once. progress is told on the calling
  * thread. */
@@ -30,17 +30,17 @@ typedef struct cq_words_options {
   size_t size;
   int dim, window, negative, epochs;
   double learning_rate, min_learning_rate; /* falls linearly with the words read, from one to the other */
-  double sample;      /* words more frequent than this share of the text are subsampled; 0: none is */
-  uint64_t min_count; /* rarer words are left out */
+  double sample;                           /* words more frequent than this share of the text are subsampled; 0: none */
+  uint64_t min_count;                      /* rarer words are dropped */
   uint64_t seed;
   bool cbow;                /* CBOW instead of skip-gram */
-  bool share_negatives;     /* draws once for a word and all around it: another algorithm, several times as fast */
-  int min_ngram, max_ngram; /* subwords of so many characters; max 0: none */
-  uint64_t buckets;         /* that subwords share */
+  bool share_negatives;     /* draw once for a word and all around it: another algorithm, several times as fast */
+  int min_ngram, max_ngram; /* subwords of this many characters; max 0: none */
+  uint64_t buckets;         /* hash buckets of subwords */
   void (*progress)(void *context, uint64_t done, uint64_t all); /* words, over all epochs */
   void *progress_context;
 } cq_words_options;
-/* 100 dimensions, window 5, 5 negatives, 5 epochs, rate 0.01 to 0.0001, sample 0.001, all words, seed 1: group "words". */
+/* Group "words": 100 dimensions, window 5, 5 negatives, 5 epochs, rate 0.01 to 0.0001, sample 0.001, seed 1. */
 CQ_DEFAULT_OPTIONS(cq_words_options, cq_words_default_options, "words")
 
 typedef struct cq_words cq_words;
@@ -53,7 +53,7 @@ CQ_API CQ_MUST_USE cq_status cq_words_train(cq_words **out, const char *corpus, 
 CQ_API CQ_MUST_USE cq_status cq_words_open(cq_words **out, const char *path, cq_error *error);
 CQ_API void cq_words_free(cq_words *words);
 CQ_API CQ_MUST_USE cq_status cq_words_save(const cq_words *words, const char *path, cq_error *error);
-/* Writes what the loss is worked out of: PREFIX.in.npy, PREFIX.out.npy, f32 [words, dim], and PREFIX.vocab, lines of
+/* Writes what the loss is computed from: PREFIX.in.npy, PREFIX.out.npy, f32 [words, dim], and PREFIX.vocab, lines of
  * word, tab, count. Errors: CQ_ERR_ARGUMENT for vectors that were not trained here. */
 CQ_API CQ_MUST_USE cq_status cq_words_save_state(const cq_words *words, const char *prefix, cq_error *error);
 
@@ -63,10 +63,10 @@ CQ_API cq_slice cq_words_word(const cq_words *words, size_t i);
 /* The number of a word, SIZE_MAX when there is none. */
 CQ_API size_t cq_words_find(const cq_words *words, cq_slice word);
 CQ_API const float *cq_words_vector(const cq_words *words, size_t i); /* [dim] */
-/* How many tokens training read in all, those thinned out included. */
+/* How many tokens training read in all, including those that subsampling dropped. */
 CQ_API uint64_t cq_words_n_read(const cq_words *words);
 
-/* The mean loss a pair, -log s(x o) - sum of log s(-x o_i), of a state on a corpus: windows and negatives are drawn
+/* The mean loss per pair, -log s(x o) - sum of log s(-x o_i), of a state on a corpus: windows and negatives are drawn
  * anew from the seed, the same for every state over the same words. Errors: those of reading; CQ_ERR_FORMAT for files
  * that do not fit one another. */
 CQ_API CQ_MUST_USE cq_status cq_words_loss(double *loss, const char *corpus, const char *prefix,

@@ -109,8 +109,8 @@ CQ_MUST_USE cq_status cq_row_writer_finish(cq_row_writer *w, cq_status status, c
 /* *why: why a row is dropped, a literal for cq_corpus_drop; NULL: it is kept. */
 typedef cq_status (*cq_row_check)(const char **why, void *context, const cq_row *row, cq_error *error);
 
-/* Writes those rows of a reader that a check keeps, as they are, to where the reader's flow says, and counts the others;
- * closes the reader. */
+/* Writes those rows of a reader that a check keeps, as they are, to where the reader's flow says, and counts the
+ * others; closes the reader. */
 CQ_MUST_USE cq_status cq_corpus_choose(cq_row_reader *rows, cq_row_check check, void *context, cq_error *error);
 
 #endif

@@ -67,7 +67,7 @@ static cq_status jobs_of(jobs *j, const cq_word_corpus *c, cq_error *error) {
   return CQ_OK;
 }
 
-/* --- sub-words --- */
+/* --- subwords --- */
 
 static uint32_t sign_extended(char byte) {
   return ((uint32_t)(unsigned char)byte ^ 0x80u) - 0x80u;
@@ -109,7 +109,7 @@ static cq_status find_grams(cq_word_model *m, const cq_word_corpus *c, const cq_
   for (size_t i = 0; ok && i < ids.n; i++) ids.items[i] += m->n;
   if (ok) m->gram_starts[m->n] = (uint32_t)ids.n;
   m->grams = ids.items;
-  return ok ? CQ_OK : cq_fail_memory(error, "sub-words");
+  return ok ? CQ_OK : cq_fail_memory(error, "subwords");
 }
 
 /* --- the model --- */

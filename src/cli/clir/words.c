@@ -21,22 +21,18 @@ static const cq_option train_options[] = {
      .letter = 't', .otherwise = "one per processor"},
 };
 
-typedef struct watched {
-  cli_progress progress;
-} watched;
-
-static void draw_words(void *context, uint64_t done, uint64_t all) {
-  cli_progress_draw(&((watched *)context)->progress, "words", done, all, "", false);
+static void draw_words(void *progress, uint64_t done, uint64_t all) {
+  cli_progress_draw(progress, "words", done, all, "", false);
 }
 
 static int run_words_train(const cli_call *call) {
   const struct train_args *args = call->options;
   cq_words_options *o = call->library;
-  watched w = {.progress = cli_progress_start()};
+  cli_progress progress = cli_progress_start();
   cq_error error = {0};
   cq_context *ctx;
   cq_words *words = NULL;
-  o->progress = draw_words, o->progress_context = &w;
+  o->progress = draw_words, o->progress_context = &progress;
   int code = cli_open_context(&ctx, args->threads);
   if (code) return code;
   const double begin = cli_now_s();
@@ -45,7 +41,7 @@ static int run_words_train(const cli_call *call) {
   if (!code && (cq_words_save(words, call->arguments[1], &error) ||
                 (args->state && cq_words_save_state(words, args->state, &error))))
     code = CLI_FAILED;
-  cli_progress_clear(&w.progress);
+  cli_progress_clear(&progress);
   if (code)
     code = cli_fail_error(&error);
   else
@@ -58,15 +54,15 @@ static int run_words_train(const cli_call *call) {
 
 static const cli_command words_train = {
     .name = "train",
-    .summary = "learn vectors of words from text",
+    .summary = "train word vectors on text",
     .arguments = "CORPUS VECTORS",
     .min_arguments = 2,
     .max_arguments = 2,
     .description =
-        "CORPUS has a document a line, words between blanks (`calque lexical terms` makes such lines); plain or "
-        "gzipped. "
-        "VECTORS is written in word2vec's text format. Skip-gram with negative sampling, as gensim has it, or CBOW; "
-        "with sub-words as fastText.",
+        "CORPUS has a document a line, words separated by blanks (`calque lexical terms` makes such lines); plain or "
+        "gzipped. VECTORS is written in word2vec's text format. Skip-gram with negative sampling as in gensim, or "
+        "CBOW; "
+        "with subwords as in fastText.",
     .example = "calque words train corpus.txt vectors.txt --window 10 --epochs 20",
     .group = "words",
     CLI_OPTIONS(struct train_args, train_options),
@@ -80,19 +76,8 @@ struct nearest_args {
   int top, threads;
 };
 
-static void nearest_defaults(void *options) {
-  *(struct nearest_args *)options = (struct nearest_args){.top = 10};
-}
-
 static const cq_option nearest_options[] = {
-    {.name = "top",
-     .letter = 'k',
-     .type = CQ_OPTION_INT,
-     .argument = "N",
-     .offset = offsetof(struct nearest_args, top),
-     .min = 1,
-     .max = 100000,
-     .help = "words for each"},
+    {CQ_INT(struct nearest_args, "top", top, CHANGES, 10, 1, 100000, "K", "words for each"), .letter = 'k'},
     CLI_THREADS(struct nearest_args, threads),
 };
 
@@ -138,31 +123,24 @@ static int run_words_nearest(const cli_call *call) {
 
 static const cli_command words_nearest = {
     .name = "nearest",
-    .summary = "show the words whose vectors are nearest to a word's",
+    .summary = "show a word's nearest neighbours",
     .arguments = "VECTORS WORD...",
     .min_arguments = 2,
     .max_arguments = -1,
     .description = "Prints lines of word, cosine and neighbour, separated by tabs, best first.",
     .example = "calque words nearest vectors.txt river --top 5",
     CLI_OPTIONS(struct nearest_args, nearest_options),
-    .defaults = nearest_defaults,
     .run = run_words_nearest,
 };
 
 /* --- loss --- */
 
-struct loss_args {
-  size_t size;
-  int threads;
-};
-
-static const cq_option loss_options[] = {CLI_THREADS(struct loss_args, threads)};
-/* The loss has no part in how vectors are learned. */
+/* How vectors were trained does not matter to their loss. */
 static const char *const not_of_loss[] = {
     "dim", "epochs", "lr", "min-lr", "min-count", "cbow", "share-negatives", "min-ngram", "max-ngram", "buckets", NULL};
 
 static int run_words_loss(const cli_call *call) {
-  const struct loss_args *args = call->options;
+  const cli_threads_args *args = call->options;
   cq_error error = {0};
   cq_context *ctx;
   int code = cli_open_context(&ctx, args->threads);
@@ -183,13 +161,13 @@ static const cli_command words_loss = {
     .arguments = "CORPUS PREFIX...",
     .min_arguments = 2,
     .max_arguments = -1,
-    .description =
-        "Prints the mean loss a pair of word and neighbour for each state PREFIX.in.npy, PREFIX.out.npy, PREFIX.vocab. "
-        "Windows and negatives are drawn from the seed, the same for every state.",
+    .description = "Prints the mean loss per pair of word and neighbour for each state PREFIX.in.npy, PREFIX.out.npy, "
+                   "PREFIX.vocab. "
+                   "Windows and negatives are drawn from the seed, the same for every state.",
     .example = "calque words loss corpus.txt ours gensims --window 10",
     .group = "words",
     .taken = not_of_loss,
-    CLI_OPTIONS(struct loss_args, loss_options),
+    CLI_THREADS_ONLY,
     .run = run_words_loss,
 };
 
@@ -197,9 +175,8 @@ static const cli_command *const children[] = {&words_train, &words_nearest, &wor
 
 const cli_command cli_words = {
     .name = "words",
-    .summary = "vectors of words: train, nearest, loss",
-    .description =
-        "Learns vectors of words from text: skip-gram or CBOW with negative sampling, with sub-words if wanted.",
+    .summary = "word vectors: train, nearest, loss",
+    .description = "Trains word vectors on text: skip-gram or CBOW with negative sampling, optionally with subwords.",
     .example = "calque words train corpus.txt vectors.txt\n"
                "calque words nearest vectors.txt river",
     .children = children,

@@ -5,8 +5,8 @@
  *                         └── help.c ───────────┘  the same tables make the help text
  *
  * A command is one file. Options of the library's function that it calls come from the library's table (`group`,
- * calque/options.h): name, type, range, default and help stand there and nowhere else. What is the command's own, say the
- * number of threads, is a struct, which begins with its size, and a table of the same kind of rows.
+ * calque/options.h): name, type, range, default and help stand there and nowhere else. What is the command's own, say
+ * the number of threads, is a struct, which begins with its size, and a table of the same kind of rows.
  *
  *   struct args { size_t size; int threads; };
  *   static const cq_option options[] = { CLI_THREADS(struct args, threads) };
@@ -163,12 +163,12 @@ void cli_values_free(cli_values *values);
 const cq_option *cli_values_row(const cq_options **from, const cli_values *values, const cli_command *command,
                                 size_t i);
 
-/* Fills `values` from argv[0..argc); what is no option goes to arguments (room for argc), counted in *n_arguments. Returns
- * CLI_OK, or CLI_USAGE after saying why on standard error. *help is set when --help was among them. */
+/* Fills `values` from argv[0..argc); what is no option goes to arguments (room for argc), counted in *n_arguments.
+ * Returns CLI_OK, or CLI_USAGE after saying why on standard error. *help is set when --help was among them. */
 int cli_options_parse(const cli_command *command, const char *path, cli_values *values, int argc, char **argv,
                       const char **arguments, size_t *n_arguments, bool *help);
-/* Whether the library's function would take the values: CLI_OK, or CLI_USAGE after saying why not. For commands to call when
- * they have set what arguments say. */
+/* Whether the library's function would take the values: CLI_OK, or CLI_USAGE after saying why not. For commands to
+ * call when they have set what arguments say. */
 int cli_check_options(const cli_call *call);
 /* Whether an option was there, whatever its value; one that the command has not was not. */
 bool cli_given(const cli_call *call, const char *name);
