@@ -101,7 +101,7 @@ cq_status cq_shards_new(cq_shards *out, int n_shards, int n_columns, const cq_ke
   *out = (cq_shards){.n = n_shards, .n_columns = n_columns, .exchange = exchange ? exchange : &cq_exchange_local};
   if (n_shards < 1 || n_shards > CQ_MAX_SHARDS)
     return cq_fail(error, CQ_ERR_ARGUMENT, "%d shards, expected 1 to %d", n_shards, CQ_MAX_SHARDS);
-  const size_t n = (size_t)(n_shards * n_columns);
+  const size_t n = (size_t)n_shards * (size_t)n_columns;
   out->n_own = cq_exchange_shards(&out->first_own, out->exchange, n_shards);
   out->items = cq_alloc_array_zeroed(n, sizeof *out->items);
   if (!out->items) return cq_fail_memory(error, "shards");
