@@ -79,14 +79,16 @@ static void make_index(const char *directory, const char *text) {
   snprintf(index, sizeof index, "%s/index", directory);
   o.kind = CQ_STUDENT_STATIC, o.text_files = &text, o.n_text_files = 1, o.vocab_size = 1000, o.dim = 384;
   must(cq_student_new(model, &o, NULL, &error), &error);
-  must(cq_index_create(index, model, NULL, NULL, &error), &error);
-  must(cq_index_open(&bench.writer, index, NULL, true, NULL, NULL, &error), &error);
+  cq_index_options made = cq_index_default_options();
+  made.model = model, made.writing = true;
+  must(cq_index_create(index, &made, &error), &error);
+  must(cq_index_open(&bench.writer, index, &made, &error), &error);
   const double start = now();
   for (size_t first = 0; first < bench.n_documents; first += BATCH)
     add(first, bench.n_documents - first < BATCH ? bench.n_documents - first : BATCH);
   must(cq_index_commit(bench.writer, &error), &error);
   report("add and commit all", (double)bench.n_documents / (now() - start), "documents/s");
-  must(cq_index_open(&bench.reader, index, NULL, false, NULL, NULL, &error), &error);
+  must(cq_index_open(&bench.reader, index, NULL, &error), &error);
 }
 
 static void *search(void *argument) {

@@ -117,7 +117,7 @@ CQ_API const cq_hit *cq_hits_of(const cq_hits *hits, size_t query, size_t *n);
 CQ_API void cq_hits_free(cq_hits *hits);
 
 /* The documents nearest to each query by cosine. Where there is an approximation but not calque's plugin for FAISS, the
- * search is exact, and `notice` of cq_index_open is told, once. Where another process has replaced the approximation,
+ * search is exact, and `notice` of cq_index_options is told, once. Where another process has replaced the approximation,
  * the search is of what that process has committed.
  * Errors: those of encoding; CQ_ERR_ARGUMENT for k 0; CQ_ERR_FORMAT for a broken approximation; CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_index_search(cq_hits **out, const cq_index *index, const cq_slice *queries,
