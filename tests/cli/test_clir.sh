@@ -252,6 +252,8 @@ grep -q "^trein " more.txt && fail "words of a topic with documents in one langu
 # What is refused.
 cp docs.nl twice.nl
 { cat docs.en; printf '<DOC>\n<DOCNO>en-3-2</DOCNO>\n<TEXT>again</TEXT>\n</DOC>\n'; } >twice.en
+expect 1 clir build refused.txt --languages en,nl,en --docs 'docs.%' --topics 'topics.%' --qrels 'qrels.%' --work refused
+stderr_has "languages has 'en' twice"
 expect 1 clir build refused.txt --languages en,nl --docs 'twice.%' --topics 'topics.%' --qrels 'qrels.%' --work refused
 stderr_has "twice.en:$(($(wc -l <docs.en) + 1)): "
 stderr_has "'en-3-2'"

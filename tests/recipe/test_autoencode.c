@@ -133,6 +133,17 @@ static void wrong_options(void **state) {
   REFUSED(o.clip_norm = NAN, "clip-norm is nan")
 }
 
+/* The loss that is told is of the last stage that has steps, and later ones without any leave it. */
+static void a_run_of_one_stage_tells_its_loss(void **state) {
+  const cq_autoencode_text files[] = {{pairs_file(), {"xx", "yy"}}};
+  cq_autoencode_result result = {0};
+  (void)state;
+  cq_autoencode_options o = tiny_options(test_path("one-stage"), files);
+  o.together_epochs = 1, o.encoder_epochs = o.decoder_epochs = 0;
+  assert_int_equal(cq_autoencode(&result, &o, NULL, NULL), CQ_OK);
+  assert_true(result.n_steps > 0 && result.loss > 0);
+}
+
 static bool stop_at_third(void *context, const cq_autoencode_progress *p) {
   int *n = context;
   assert_true(p->step <= p->n_steps && p->phase);
@@ -341,6 +352,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(runs_log_their_steps),
       cmocka_unit_test(wrong_options),
+      cmocka_unit_test(a_run_of_one_stage_tells_its_loss),
       cmocka_unit_test(runs_can_be_stopped),
       cmocka_unit_test(runs_that_were_stopped_go_on_to_the_same_model),
       cmocka_unit_test(so_do_runs_that_join_a_model),

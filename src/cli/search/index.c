@@ -261,7 +261,7 @@ static int run_approximate(const cli_call *call) {
       (open_index(&index, call, NULL, true, &error) ||
        cq_index_approximate(index, (cq_approximation)args->method, ctx, &error) || cq_index_commit(index, &error)))
     code = cli_fail_error(&error);
-  if (code == CLI_OK) cli_note("%zu vectors are approximated", cq_index_approximated(index));
+  if (code == CLI_OK) cli_note("approximate search (ANN) over %zu vectors", cq_index_approximated(index));
   cq_index_free(index);
   cq_context_free(ctx);
   return code;

@@ -39,7 +39,17 @@ static const cq_option option_rows[] = {
      .otherwise = "a temporary one"},
 };
 #undef O
-const cq_option_group cq_group_clir_sources = {.name = "clir-sources", CQ_ROWS(cq_clir_sources, option_rows)};
+static cq_status check_sources(const void *options, cq_error *error) {
+  const cq_clir_sources *s = options;
+  for (size_t i = 0; i < s->n_languages; i++)
+    for (size_t k = 0; k < i; k++)
+      if (!strcmp(s->languages[i], s->languages[k]))
+        return cq_fail(error, CQ_ERR_ARGUMENT, "languages has '%s' twice", s->languages[i]);
+  return CQ_OK;
+}
+
+const cq_option_group cq_group_clir_sources = {
+    .name = "clir-sources", CQ_ROWS(cq_clir_sources, option_rows), .check = check_sources};
 
 /* One language's sources. */
 typedef struct language {
@@ -273,7 +283,6 @@ cq_status cq_clir_open(cq_clir **out, const cq_clir_sources *sources, cq_context
   cq_clir_sources s;
   *out = NULL;
   cq_status status = cq_options_take(&s, &cq_group_clir_sources, sources, error);
-  if (!status) status = cq_group_check(&cq_group_clir_sources, &s, error); /* of defaults, too */
   if (status) return status;
   const char *const work = s.work;
   const size_t n = s.n_languages;

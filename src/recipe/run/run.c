@@ -134,11 +134,12 @@ static cq_status train(cq_run *r, const cq_run_identity *identity, cq_error *err
 
 static cq_status begin_stage(cq_run *r, int number, cq_error *error) {
   r->stage = (cq_run_stage){0};
-  if (!r->resumed) r->state.stage = (uint64_t)number, r->state.step = r->state.n_waited = 0, r->state.loss = 0;
+  if (!r->resumed) r->state.stage = (uint64_t)number, r->state.step = r->state.n_waited = 0;
   cq_status status = r->task.begin(&r->stage, r->task.context, number, r->resumed, error);
   r->plan = (cq_schedule_plan){r->o.schedule, r->stage.n_steps, r->stage.n_warmup};
   r->started = cq_seconds(CLOCK_MONOTONIC);
   r->first_step = r->state.step;
+  if (!r->resumed && r->stage.n_steps > 0) r->state.loss = 0; /* what has no steps has no loss of its own */
   if (!status && r->resumed) {
     char text[96];
     snprintf(text, sizeof text, "resumed at step %llu of %llu", (unsigned long long)r->state.step,
