@@ -49,12 +49,17 @@ def load_xxhash():
 xxhash = load_xxhash()
 
 
+def compare64(found, data, seed, what):
+    """found: XXH3 64 of data with that seed."""
+    if xxhash:
+        expect(xxhash.XXH3_64bits_withSeed(data, len(data), seed) == found, f"{what}: the check does not agree")
+
+
 def check64(found, data, seed_data, what):
-    """found: XXH3 64 of data, seeded with that of seed_data (None: 0)."""
-    if not xxhash:
-        return
-    seed = 0 if seed_data is None else xxhash.XXH3_64bits_withSeed(seed_data, len(seed_data), 0)
-    expect(xxhash.XXH3_64bits_withSeed(data, len(data), seed) == found, f"{what}: the check does not agree")
+    """The same, the seed being the XXH3 64 of seed_data (None: 0)."""
+    if xxhash:
+        seed = 0 if seed_data is None else xxhash.XXH3_64bits_withSeed(seed_data, len(seed_data), 0)
+        compare64(found, data, seed, what)
 
 
 def identity(data):
@@ -150,19 +155,25 @@ def check_search(sections):
 # --- vectors by text ---
 
 def print_cache(directory):
-    keys = np.fromfile(os.path.join(directory, "keys"), "<u8")
+    data = open(os.path.join(directory, "keys"), "rb").read()
     vectors = np.fromfile(os.path.join(directory, "vectors"), "<f4")
-    n = keys.size // 2
-    expect(keys.size % 2 == 0 and n, "keys are 16 bytes each, and there is one")
-    expect(vectors.size % n == 0, "vectors: as many rows as keys")
+    magic, version, dim, zeros, check = struct.unpack("<8sQQ32sQ", data[:64])
+    expect(magic == b"CQVECTS\n" and version == 1 and zeros == bytes(32), "the head of keys")
+    check64(check, data[:56], None, "the head of keys")
+    n = (len(data) - 64) // 32
+    expect(len(data) == 64 + 32 * n and n, "keys are 32 bytes each, and there is one")
+    expect(vectors.size == n * dim, "vectors: as many rows as keys")
+    keys = np.frombuffer(data, "<u8", offset=64).reshape(n, 4)
     rows = vectors.reshape(n, -1)
     expect(np.isfinite(rows).all(), "vectors: a number that is not finite")
-    expect(len({tuple(k) for k in keys.reshape(n, 2).tolist()}) == n, "a key comes twice")
+    for i in range(n):
+        compare64(keys[i, 3], data[64 + 32 * i:88 + 32 * i], i, f"key {i}")
+        compare64(keys[i, 2], rows[i].tobytes(), int(keys[i, 0]), f"vector {i}")
     mean = np.linalg.norm(rows, axis=1).mean()
     print(f"{directory}: {n} vectors of {rows.shape[1]} numbers, lengths {mean:.4f} on average")
     texts = os.environ.get("TEXTS")  # a file of sentences that should be there
     if texts and xxhash:
-        have = {tuple(k) for k in keys.reshape(n, 2).tolist()}
+        have = {tuple(k) for k in keys[:, :2].tolist()}
         lines = open(texts, "rb").read().splitlines()
         print(f"  {sum(identity(line) in have for line in lines)} of {len(lines)} lines of {texts} are in it")
 

@@ -9,6 +9,8 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
+#include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -16,48 +18,150 @@
 
 #define MAX_PATH 4096
 
+static const char magic[8] = "CQVECTS\n";
+
+typedef struct header {
+  char magic[8];
+  uint64_t version, dim, zeros[4];
+  uint64_t check; /* of the bytes before */
+} header;
+
+typedef struct key {
+  cq_identity text;
+  uint64_t vector_check; /* its seed is text.low */
+  uint64_t check;        /* of the 24 bytes before, its seed the number of the record */
+} key;
+
 struct cq_vector_store {
   char keys_path[MAX_PATH], vectors_path[MAX_PATH];
   int keys, vectors; /* file descriptors */
+  bool is_locked;    /* nobody else writes */
   int64_t dim, n;
-  cq_map records; /* key -> record */
+  cq_map records;          /* text -> record */
+  uint64_t *checks;        /* [n_read] the vectors' */
+  unsigned char *is_sound; /* [n_read] what has been compared with its check */
+  int64_t n_read;          /* records that were there when the store was opened */
+  uint64_t n_damaged;
   void *mapped;
   size_t mapped_bytes;
 };
 
-static cq_slice bytes_of(const cq_identity *key) {
-  return (cq_slice){(const char *)key, sizeof *key};
+static cq_slice bytes_of(const cq_identity *text) {
+  return (cq_slice){(const char *)text, sizeof *text};
 }
 
-static cq_status open_file(int *fd, const char *path, cq_error *error) {
+static size_t row_bytes(const cq_vector_store *s) {
+  return (size_t)s->dim * sizeof(float);
+}
+
+static uint64_t check_header(const header *h) {
+  return cq_hash64(h, offsetof(header, check), 0);
+}
+
+static uint64_t check_key(const key *k, int64_t record) {
+  return cq_hash64(k, offsetof(key, check), (uint64_t)record);
+}
+
+static uint64_t check_vector(const cq_vector_store *s, const cq_identity *text, const void *vector) {
+  return cq_hash64(vector, row_bytes(s), text->low);
+}
+
+/* --- opening --- */
+
+static cq_status open_store_file(int *fd, const char *path, cq_error *error) {
   *fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   return *fd < 0 ? cq_fail_errno(error, path, "cannot open") : CQ_OK;
 }
 
-static cq_status size_of(int64_t *size, int fd, const char *path, cq_error *error) {
+static cq_status store_file_size(int64_t *size, int fd, const char *path, cq_error *error) {
   struct stat info;
   if (fstat(fd, &info) != 0) return cq_fail_errno(error, path, "cannot stat");
   *size = (int64_t)info.st_size;
   return CQ_OK;
 }
 
-static cq_status load_keys(cq_vector_store *s, cq_error *error) {
-  cq_identity block[256];
-  for (int64_t first = 0; first < s->n;) {
-    const size_t want = (size_t)(s->n - first < 256 ? s->n - first : 256) * sizeof *block;
-    const ssize_t got = pread(s->keys, block, want, (off_t)first * (off_t)sizeof *block);
-    if (got != (ssize_t)want) return cq_fail_errno(error, s->keys_path, "cannot read");
-    for (size_t i = 0; i < want / sizeof *block; i++) {
-      if (!cq_map_put(&s->records, bytes_of(&block[i]), (uint64_t)(first + (int64_t)i)))
-        return cq_fail_memory(error, s->keys_path);
-    }
-    first += (int64_t)(want / sizeof *block);
-  }
+static cq_status resize_files(const cq_vector_store *s, cq_error *error) {
+  return ftruncate(s->keys, (off_t)(sizeof(header) + (size_t)s->n * sizeof(key))) != 0 ||
+                 ftruncate(s->vectors, (off_t)((size_t)s->n * row_bytes(s))) != 0
+             ? cq_fail_errno(error, s->keys_path, "cannot truncate it and vectors to whole records")
+             : CQ_OK;
+}
+
+/* A head that is damaged says nothing of the records: all are computed again. */
+static cq_status read_header(cq_vector_store *s, int64_t keys_size, bool *is_there, cq_error *error) {
+  header h;
+  *is_there = false;
+  if (keys_size < (int64_t)sizeof h) return CQ_OK;
+  if (pread(s->keys, &h, sizeof h, 0) != (ssize_t)sizeof h) return cq_fail_errno(error, s->keys_path, "cannot read");
+  *is_there = h.check == check_header(&h) && !memcmp(h.magic, magic, sizeof magic) && h.version == 1 &&
+              h.dim == (uint64_t)s->dim;
+  if (!*is_there) s->n_damaged += (uint64_t)(keys_size - (int64_t)sizeof h) / sizeof(key);
   return CQ_OK;
 }
 
-cq_status cq_vector_store_open(cq_vector_store **out, const char *directory, int64_t dim, cq_error *error) {
+static cq_status write_header(cq_vector_store *s, cq_error *error) {
+  header h = {.version = 1, .dim = (uint64_t)s->dim};
+  memcpy(h.magic, magic, sizeof magic);
+  h.check = check_header(&h);
+  cq_status status = resize_files(s, error);
+  return status ? status : cq_write_at(s->keys, &h, sizeof h, 0, s->keys_path, error);
+}
+
+static cq_status load_key(cq_vector_store *s, const key *k, int64_t record, cq_error *error) {
+  s->checks[record] = k->vector_check;
+  if (k->check != check_key(k, record)) {
+    s->n_damaged++;
+    return CQ_OK;
+  }
+  return cq_map_put(&s->records, bytes_of(&k->text), (uint64_t)record) ? CQ_OK : cq_fail_memory(error, s->keys_path);
+}
+
+static cq_status load_keys(cq_vector_store *s, cq_error *error) {
+  key block[256];
+  cq_status status = CQ_OK;
+  s->n_read = s->n;
+  s->checks = cq_alloc_array((size_t)s->n, sizeof *s->checks);
+  s->is_sound = cq_alloc_array_zeroed((size_t)s->n, sizeof *s->is_sound);
+  if (!s->checks || !s->is_sound) return cq_fail_memory(error, s->keys_path);
+  for (int64_t first = 0; !status && first < s->n; first += 256) {
+    const size_t n = (size_t)(s->n - first < 256 ? s->n - first : 256);
+    const off_t at = (off_t)(sizeof(header) + (size_t)first * sizeof *block);
+    if (pread(s->keys, block, n * sizeof *block, at) != (ssize_t)(n * sizeof *block))
+      return cq_fail_errno(error, s->keys_path, "cannot read");
+    for (size_t i = 0; !status && i < n; i++) status = load_key(s, &block[i], first + (int64_t)i, error);
+  }
+  return status;
+}
+
+static cq_status map_vectors(cq_vector_store *s, cq_error *error) {
+  if (s->mapped) munmap(s->mapped, s->mapped_bytes);
+  s->mapped = NULL;
+  s->mapped_bytes = (size_t)s->n * row_bytes(s);
+  if (s->n == 0) return CQ_OK;
+  void *p = mmap(NULL, s->mapped_bytes, PROT_READ, MAP_SHARED, s->vectors, 0);
+  if (p == MAP_FAILED) return cq_fail_errno(error, s->vectors_path, "cannot map");
+  s->mapped = p;
+  return CQ_OK;
+}
+
+static cq_status read_store(cq_vector_store *s, cq_error *error) {
   int64_t keys_size = 0, vectors_size = 0;
+  bool is_there = false;
+  cq_status status = store_file_size(&keys_size, s->keys, s->keys_path, error);
+  if (!status) status = store_file_size(&vectors_size, s->vectors, s->vectors_path, error);
+  if (!status) status = read_header(s, keys_size, &is_there, error);
+  if (status) return status;
+  if (!is_there) return write_header(s, error);
+  const int64_t n_keys = (keys_size - (int64_t)sizeof(header)) / (int64_t)sizeof(key),
+                n_vectors = vectors_size / (int64_t)row_bytes(s);
+  s->n = n_keys < n_vectors ? n_keys : n_vectors;
+  status = resize_files(s, error);
+  if (!status) status = load_keys(s, error);
+  if (!status) status = map_vectors(s, error);
+  return status;
+}
+
+cq_status cq_vector_store_open(cq_vector_store **out, const char *directory, int64_t dim, cq_error *error) {
   *out = NULL;
   cq_vector_store *s = cq_alloc_zeroed(sizeof *s);
   if (!s) return cq_fail_memory(error, directory);
@@ -66,22 +170,12 @@ cq_status cq_vector_store_open(cq_vector_store **out, const char *directory, int
   cq_status status = cq_directory_make(directory, error);
   if (!status) status = cq_path_join(s->keys_path, MAX_PATH, directory, "keys", error);
   if (!status) status = cq_path_join(s->vectors_path, MAX_PATH, directory, "vectors", error);
-  if (!status) status = open_file(&s->keys, s->keys_path, error);
+  if (!status) status = open_store_file(&s->keys, s->keys_path, error);
   while (!status && flock(s->keys, LOCK_EX) != 0)
     if (errno != EINTR) status = cq_fail_errno(error, s->keys_path, "cannot lock");
-  if (!status) status = open_file(&s->vectors, s->vectors_path, error);
-  /* Only now that nobody else writes: a size from before the lock would cut off what was added since. */
-  if (!status) status = size_of(&keys_size, s->keys, s->keys_path, error);
-  if (!status) status = size_of(&vectors_size, s->vectors, s->vectors_path, error);
-  if (!status) {
-    const int64_t row = dim * (int64_t)sizeof(float), n_keys = keys_size / (int64_t)sizeof(cq_identity),
-                  n_vectors = vectors_size / row;
-    s->n = n_keys < n_vectors ? n_keys : n_vectors;
-    if (ftruncate(s->keys, (off_t)(s->n * (int64_t)sizeof(cq_identity))) != 0 ||
-        ftruncate(s->vectors, (off_t)(s->n * row)) != 0)
-      status = cq_fail_errno(error, directory, "cannot cut to whole records");
-  }
-  if (!status) status = load_keys(s, error);
+  s->is_locked = !status;
+  if (!status) status = open_store_file(&s->vectors, s->vectors_path, error);
+  if (!status) status = read_store(s, error);
   if (status)
     cq_vector_store_close(s);
   else
@@ -95,26 +189,56 @@ void cq_vector_store_close(cq_vector_store *s) {
   if (s->vectors >= 0) close(s->vectors);
   if (s->keys >= 0) close(s->keys); /* releases the lock */
   cq_map_free(&s->records);
+  cq_free(s->checks);
+  cq_free(s->is_sound);
   cq_free(s);
 }
 
+/* --- reading and adding --- */
+
 int64_t cq_vector_store_find(const cq_vector_store *s, cq_slice text) {
-  const cq_identity key = cq_hash128(text.data, text.n);
-  const uint64_t record = cq_map_get(&s->records, bytes_of(&key));
+  const cq_identity identity = cq_hash128(text.data, text.n);
+  const uint64_t record = cq_map_get(&s->records, bytes_of(&identity));
   return record == CQ_MAP_NONE ? -1 : (int64_t)record;
+}
+
+bool cq_vector_store_verify(cq_vector_store *s, cq_slice text) {
+  const cq_identity identity = cq_hash128(text.data, text.n);
+  const uint64_t record = cq_map_get(&s->records, bytes_of(&identity));
+  if (record == CQ_MAP_NONE) return false;
+  if ((int64_t)record >= s->n_read || s->is_sound[record]) return true;
+  const char *vector = (const char *)s->mapped + record * row_bytes(s);
+  if (check_vector(s, &identity, vector) == s->checks[record]) {
+    s->is_sound[record] = 1;
+    return true;
+  }
+  cq_map_at(&s->records, bytes_of(&identity))->value = CQ_MAP_NONE; /* it has an entry: nothing is allocated */
+  s->n_damaged++;
+  return false;
+}
+
+const char *cq_vector_store_path(const cq_vector_store *s) {
+  return s->vectors_path;
+}
+
+uint64_t cq_vector_store_n_damaged(const cq_vector_store *s) {
+  return s->n_damaged;
 }
 
 cq_status cq_vector_store_append(cq_vector_store *s, const cq_slice *texts, size_t n, const float *vectors,
                                  cq_error *error) {
-  const int64_t row = s->dim * (int64_t)sizeof(float);
-  assert(!s->mapped);
+  const size_t row = row_bytes(s);
+  assert(s->is_locked);
   /* Vectors first, and down to the disk: keys without vectors would be lies. */
-  cq_status status = cq_write_at(s->vectors, vectors, n * (size_t)row, s->n * row, s->vectors_path, error);
+  cq_status status = cq_write_at(s->vectors, vectors, n * row, s->n * (int64_t)row, s->vectors_path, error);
   if (!status && fdatasync(s->vectors) != 0) status = cq_fail_errno(error, s->vectors_path, "cannot write");
   for (size_t i = 0; !status && i < n; i++) {
-    const cq_identity key = cq_hash128(texts[i].data, texts[i].n);
-    status = cq_write_at(s->keys, &key, sizeof key, s->n * (int64_t)sizeof key, s->keys_path, error);
-    if (!status && !cq_map_put(&s->records, bytes_of(&key), (uint64_t)s->n))
+    key k = {.text = cq_hash128(texts[i].data, texts[i].n)};
+    k.vector_check = check_vector(s, &k.text, vectors + i * (size_t)s->dim);
+    k.check = check_key(&k, s->n);
+    status =
+        cq_write_at(s->keys, &k, sizeof k, (int64_t)sizeof(header) + s->n * (int64_t)sizeof k, s->keys_path, error);
+    if (!status && !cq_map_put(&s->records, bytes_of(&k.text), (uint64_t)s->n))
       status = cq_fail_memory(error, s->keys_path);
     if (!status) s->n++;
   }
@@ -123,13 +247,9 @@ cq_status cq_vector_store_append(cq_vector_store *s, const cq_slice *texts, size
 
 cq_status cq_vector_store_map(const float **out, cq_vector_store *s, cq_error *error) {
   *out = NULL;
-  if (s->n > 0 && !s->mapped) {
-    s->mapped_bytes = (size_t)(s->n * s->dim) * sizeof(float);
-    void *p = mmap(NULL, s->mapped_bytes, PROT_READ, MAP_SHARED, s->vectors, 0);
-    if (p == MAP_FAILED) return cq_fail_errno(error, s->vectors_path, "cannot map");
-    s->mapped = p;
-  }
+  const cq_status status = map_vectors(s, error);
+  s->is_locked = false;
   flock(s->keys, LOCK_UN); /* records are never changed, so others may grow the files behind the mapping */
   *out = s->mapped;
-  return CQ_OK;
+  return status;
 }

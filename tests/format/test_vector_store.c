@@ -5,7 +5,7 @@
 #include "base/slice.h"
 #include "store/vector_store.h"
 
-enum { DIM = 3 };
+enum { DIM = 3, HEAD = 64, KEY = 32, ROW = DIM * sizeof(float) };
 
 static cq_vector_store *open_store(const char *directory) {
   cq_vector_store *store;
@@ -47,7 +47,7 @@ static void torn_files_are_cut_to_whole_records(void **state) {
   (void)state;
   const cq_slice texts[] = {cq_slice_of("a"), cq_slice_of("b"), cq_slice_of("c")};
   const float vectors[] = {1, 2, 3, 4, 5, 6, 7, 8, 9};
-  for (long keys = 0; keys <= 48; keys += 5) {
+  for (long keys = 0; keys <= HEAD + 3 * KEY; keys += 5) {
     for (long bytes = 0; bytes <= 36; bytes += 7) {
       char command[512], path[400];
       snprintf(path, sizeof path, "%s", test_path("torn"));
@@ -60,7 +60,7 @@ static void torn_files_are_cut_to_whole_records(void **state) {
       assert_int_equal(truncate(command, keys), 0);
       snprintf(command, sizeof command, "%s/vectors", path);
       assert_int_equal(truncate(command, bytes), 0);
-      const long whole = keys / 16 < bytes / 12 ? keys / 16 : bytes / 12;
+      const long n_keys = keys < HEAD ? 0 : (keys - HEAD) / KEY, whole = n_keys < bytes / ROW ? n_keys : bytes / ROW;
       store = open_store(path);
       for (long i = 0; i < 3; i++) assert_int_equal(cq_vector_store_find(store, texts[i]), i < whole ? i : -1);
       assert_int_equal(cq_vector_store_append(store, texts + whole, (size_t)(3 - whole), vectors + whole * DIM, NULL),
@@ -71,6 +71,74 @@ static void torn_files_are_cut_to_whole_records(void **state) {
       cq_vector_store_close(store);
     }
   }
+}
+
+/* Any one byte changed, in either file: every text has its own vector still, or none and is added anew. */
+static void damage_is_noticed(void **state) {
+  (void)state;
+  const cq_slice texts[] = {cq_slice_of("a"), cq_slice_of("b"), cq_slice_of("c")};
+  const float vectors[] = {1, 2, 3, 4, 5, 6, 7, 8, 9};
+  const struct {
+    const char *name;
+    long n;
+  } files[] = {{"keys", HEAD + 3 * KEY}, {"vectors", 3 * ROW}};
+  char path[400], file[512], command[512];
+  snprintf(path, sizeof path, "%s", test_path("damaged"));
+  snprintf(command, sizeof command, "rm -rf '%s'", path);
+  for (size_t f = 0; f < 2; f++) {
+    for (long at = 0; at < files[f].n; at++) {
+      assert_int_equal(system(command), 0);
+      cq_vector_store *store = open_store(path);
+      assert_int_equal(cq_vector_store_append(store, texts, 3, vectors, NULL), CQ_OK);
+      cq_vector_store_close(store);
+      snprintf(file, sizeof file, "%s/%s", path, files[f].name);
+      FILE *stream = fopen(file, "r+");
+      assert_non_null(stream);
+      assert_int_equal(fseek(stream, at, SEEK_SET), 0);
+      const int byte = fgetc(stream);
+      assert_int_equal(fseek(stream, at, SEEK_SET), 0);
+      assert_int_equal(fputc(byte ^ 0x10, stream), byte ^ 0x10);
+      assert_int_equal(fclose(stream), 0);
+      store = open_store(path);
+      uint64_t n_absent = 0;
+      for (size_t i = 0; i < 3; i++) {
+        if (cq_vector_store_verify(store, texts[i])) continue;
+        n_absent++;
+        assert_int_equal(cq_vector_store_find(store, texts[i]), -1);
+        assert_int_equal(cq_vector_store_append(store, &texts[i], 1, vectors + i * DIM, NULL), CQ_OK);
+      }
+      assert_int_equal(n_absent, f == 0 && at < HEAD ? 3 : 1);
+      assert_int_equal(cq_vector_store_n_damaged(store), n_absent);
+      const float *mapped;
+      assert_int_equal(cq_vector_store_map(&mapped, store, NULL), CQ_OK);
+      for (size_t i = 0; i < 3; i++)
+        assert_memory_equal(mapped + cq_vector_store_find(store, texts[i]) * DIM, vectors + i * DIM, ROW);
+      cq_vector_store_close(store);
+    }
+  }
+}
+
+/* Vectors that changed places are damaged, too, and so is a store of other dimensions. */
+static void vectors_belong_to_their_texts(void **state) {
+  (void)state;
+  const cq_slice texts[] = {cq_slice_of("a"), cq_slice_of("b")};
+  const float vectors[] = {1, 2, 3, 4, 5, 6}, swapped[] = {4, 5, 6, 1, 2, 3};
+  char file[512];
+  cq_vector_store *store = open_store(test_path("swapped"));
+  assert_int_equal(cq_vector_store_append(store, texts, 2, vectors, NULL), CQ_OK);
+  cq_vector_store_close(store);
+  snprintf(file, sizeof file, "%s/vectors", test_path("swapped"));
+  FILE *stream = fopen(file, "r+");
+  assert_non_null(stream);
+  assert_int_equal(fwrite(swapped, ROW, 2, stream), 2);
+  assert_int_equal(fclose(stream), 0);
+  store = open_store(test_path("swapped"));
+  assert_false(cq_vector_store_verify(store, texts[0]) || cq_vector_store_verify(store, texts[1]));
+  cq_vector_store_close(store);
+  cq_error error = {0};
+  assert_int_equal(cq_vector_store_open(&store, test_path("swapped"), DIM + 1, &error), CQ_OK);
+  assert_int_equal(cq_vector_store_find(store, texts[0]), -1);
+  cq_vector_store_close(store);
 }
 
 static void faults_are_errors(void **state) {
@@ -93,8 +161,8 @@ static void faults_are_errors(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(vectors_are_found_again),
-      cmocka_unit_test(torn_files_are_cut_to_whole_records),
+      cmocka_unit_test(vectors_are_found_again), cmocka_unit_test(torn_files_are_cut_to_whole_records),
+      cmocka_unit_test(damage_is_noticed),       cmocka_unit_test(vectors_belong_to_their_texts),
       cmocka_unit_test(faults_are_errors),
   };
   return cmocka_run_group_tests(tests, make_test_directory, remove_test_directory);

@@ -32,7 +32,7 @@ cq_status cq_cached_encoder_open(cq_cached_encoder *out, const char *model, cons
   cq_encoder_options options = cq_encoder_default_options();
   options.notice = notice, options.notice_context = notice_context;
   char fingerprint[33], name[48], directory[4096];
-  *out = (cq_cached_encoder){0};
+  *out = (cq_cached_encoder){.notice = notice, .notice_context = notice_context};
   cq_status status = cq_encoder_open(&out->encoder, model, &options, error);
   if (!status) status = cq_encoder_fingerprint(fingerprint, out->encoder, error);
   if (!status) {
@@ -53,6 +53,16 @@ void cq_cached_encoder_close(cq_cached_encoder *t) {
   *t = (cq_cached_encoder){0};
 }
 
+static void note_damage(cq_cached_encoder *t) {
+  char text[4400];
+  const uint64_t n = cq_vector_store_n_damaged(t->store) - t->n_damaged;
+  if (!n || !t->notice) return;
+  snprintf(text, sizeof text, "%s is damaged: %llu vector%s; what is needed is computed again",
+           cq_vector_store_path(t->store), (unsigned long long)n, n == 1 ? "" : "s");
+  t->notice(t->notice_context, text);
+  t->n_damaged += n;
+}
+
 /* The distinct texts that the store lacks. */
 static cq_status list_missing(cq_slice **out, size_t *n_out, const cq_cached_encoder *t, const cq_slice *texts,
                               size_t n, cq_error *error) {
@@ -62,7 +72,7 @@ static cq_status list_missing(cq_slice **out, size_t *n_out, const cq_cached_enc
   cq_slice *missing = cq_alloc_array(n, sizeof *missing);
   if (!missing) return cq_fail_memory(error, "texts to encode");
   for (size_t i = 0; !status && i < n; i++) {
-    if (cq_vector_store_find(t->store, texts[i]) >= 0 || cq_map_get(&seen, texts[i]) != CQ_MAP_NONE) continue;
+    if (cq_vector_store_verify(t->store, texts[i]) || cq_map_get(&seen, texts[i]) != CQ_MAP_NONE) continue;
     if (!cq_map_put_borrowed(&seen, texts[i], i)) status = cq_fail_memory(error, "texts to encode");
     missing[n_missing++] = texts[i];
   }
@@ -91,6 +101,7 @@ cq_status cq_cached_encoder_prepare(cq_cached_encoder *t, const cq_slice *texts,
   size_t n_missing = 0;
   cq_status status = list_missing(&missing, &n_missing, t, texts, n, error);
   if (status) return status;
+  note_damage(t);
   float *vectors = cq_alloc_array(CHUNK * (size_t)t->dim, sizeof *vectors);
   if (!vectors) status = cq_fail_memory(error, "vectors");
   for (size_t first = 0; !status && first < n_missing; first += CHUNK) {
