@@ -194,6 +194,18 @@ def print_index(directory, manifest):
     expect(all(len(r) == 3 and r[0] for r in records), "id, language and text in each")
     vectors = np.fromfile(os.path.join(directory, "vectors"), "<f4", count=n * dim).reshape(n, dim)
     expect(np.isfinite(vectors).all(), "vectors: a number that is not finite")
+    if manifest["format"] == "calque index 2":
+        values = [str(value) for key, value in manifest.items() if key != "check"]
+        compare64(int(manifest["check"], 16), "".join(value + "\n" for value in values).encode(), 0, "the manifest")
+        checks = np.fromfile(os.path.join(directory, "checks"), "<u8", count=2 * n).reshape(n, 2)
+        for i in range(n):
+            compare64(checks[i, 0], vectors[i].tobytes(), i, f"vector {i}")
+            compare64(checks[i, 1], lines[i] + b"\n", i, f"document {i}")
+        for kind in ("deleted", "approximate"):
+            check = int(manifest[kind + "_check"], 16)
+            if check:
+                path = os.path.join(directory, f"{kind}-{manifest[kind + '_generation']}")
+                compare64(check, open(path, "rb").read(), 0, path)
     deleted = np.zeros(n, bool)
     if manifest["deleted_generation"]:
         bits = np.fromfile(os.path.join(directory, f"deleted-{manifest['deleted_generation']}"), "u1")

@@ -1,15 +1,13 @@
-/* Reading an index: the manifest, and what it counts. */
+/* Reading an index: what its manifest counts, compared with the checks of it. */
 #include "store/index_snapshot.h"
 
+#include "base/context.h"
 #include "base/error.h"
+#include "base/hash.h"
 #include "base/memory.h"
-#include "format/json.h"
 
 #include <string.h>
 #include <sys/stat.h>
-
-/* The first knew models by fingerprints of another kind; all else was the same. */
-static const char *const formats[] = {"calque index 1", "calque index 2"};
 
 cq_status cq_index_path(char out[PATH_MAX], const char *directory, const char *what, int64_t generation,
                         cq_error *error) {
@@ -17,74 +15,6 @@ cq_status cq_index_path(char out[PATH_MAX], const char *directory, const char *w
   snprintf(name, sizeof name, "%s-%lld", what, (long long)generation);
   return cq_path_join(out, PATH_MAX, directory, name, error);
 }
-
-/* --- the manifest --- */
-
-void cq_index_manifest_free(cq_index_manifest *m) {
-  cq_free(m->model);
-  cq_free(m->fingerprint);
-  *m = (cq_index_manifest){0};
-}
-
-bool cq_index_manifest_equal(const cq_index_manifest *a, const cq_index_manifest *b) {
-  return a->format == b->format && a->dim == b->dim && a->n == b->n && a->n_bytes == b->n_bytes &&
-         a->generation == b->generation && a->n_deleted_bytes == b->n_deleted_bytes &&
-         a->approximate == b->approximate && a->n_approximate == b->n_approximate && !strcmp(a->model, b->model) &&
-         !strcmp(a->fingerprint, b->fingerprint);
-}
-
-static cq_status manifest_copy(cq_index_manifest *out, const cq_index_manifest *m, cq_error *error) {
-  *out = *m;
-  out->model = cq_strdup(m->model), out->fingerprint = cq_strdup(m->fingerprint);
-  return out->model && out->fingerprint ? CQ_OK : cq_fail_memory(error, "manifest");
-}
-
-cq_status cq_index_manifest_save(const cq_index_manifest *m, const char *directory, cq_error *error) {
-  return cq_json_save(json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "format", formats[m->format],
-                                "model", m->model, "fingerprint", m->fingerprint, "dim", (json_int_t)m->dim,
-                                "documents", (json_int_t)m->n, "bytes", (json_int_t)m->n_bytes, "deleted_generation",
-                                (json_int_t)m->generation, "deleted_bytes", (json_int_t)m->n_deleted_bytes,
-                                "approximate_generation", (json_int_t)m->approximate, "approximate_documents",
-                                (json_int_t)m->n_approximate),
-                      directory, "manifest.json", error);
-}
-
-static cq_status copy_string(char **out, const json_t *object, const char *key, const char *path, cq_error *error) {
-  const char *text = NULL;
-  cq_status status = cq_json_get_string(&text, object, key, path, error);
-  if (!status && !text) status = cq_fail_file(error, CQ_ERR_FORMAT, path, "\"%s\" is missing", key);
-  if (!status && !(*out = cq_strdup(text))) status = cq_fail_memory(error, path);
-  return status;
-}
-
-cq_status cq_index_manifest_read(cq_index_manifest *out, const char *directory, cq_error *error) {
-  char path[PATH_MAX];
-  json_t *json = NULL;
-  const char *format = NULL;
-  *out = (cq_index_manifest){0};
-  cq_status status = cq_path_join(path, sizeof path, directory, "manifest.json", error);
-  if (!status) status = cq_json_read(&json, path, error);
-  if (!status) status = cq_json_get_string(&format, json, "format", path, error);
-  while (!status && out->format < 2 && (!format || strcmp(format, formats[out->format]) != 0)) out->format++;
-  if (!status && out->format == 2)
-    status = cq_fail_file(error, CQ_ERR_FORMAT, path, "\"format\" is not \"%s\"", formats[1]);
-  if (!status) status = copy_string(&out->model, json, "model", path, error);
-  if (!status) status = copy_string(&out->fingerprint, json, "fingerprint", path, error);
-  if (!status) status = cq_json_get_int(&out->dim, json, "dim", 1, 1 << 20, path, error);
-  if (!status) status = cq_json_get_int(&out->n, json, "documents", 0, UINT32_MAX - 1, path, error);
-  if (!status) status = cq_json_get_int(&out->n_bytes, json, "bytes", 0, INT64_MAX / 2, path, error);
-  if (!status) status = cq_json_get_int(&out->generation, json, "deleted_generation", 0, INT64_MAX - 1, path, error);
-  if (!status) status = cq_json_get_int(&out->n_deleted_bytes, json, "deleted_bytes", 0, (out->n + 7) / 8, path, error);
-  if (!status)
-    status = cq_json_get_int(&out->approximate, json, "approximate_generation", 0, INT64_MAX - 1, path, error);
-  if (!status) status = cq_json_get_int(&out->n_approximate, json, "approximate_documents", 0, out->n, path, error);
-  if (!status && out->dim == 0) status = cq_fail_file(error, CQ_ERR_FORMAT, path, "\"dim\" is missing");
-  json_decref(json);
-  if (status) cq_index_manifest_free(out);
-  return status;
-}
-
-/* --- what it counts --- */
 
 /* Maps a file that holds n bytes at least. */
 static cq_status map_file(cq_mapping *out, char path[PATH_MAX], const char *directory, const char *name, int64_t n,
@@ -96,7 +26,13 @@ static cq_status map_file(cq_mapping *out, char path[PATH_MAX], const char *dire
   return status;
 }
 
-/* Finds the documents' lines: those of an earlier snapshot are where they were. */
+static cq_index_check check_of_record(const cq_index_snapshot *s, size_t record) {
+  cq_index_check check;
+  memcpy(&check, s->checks.data + record * sizeof check, sizeof check);
+  return check;
+}
+
+/* Finds the documents' lines and compares them with their checks: those of an earlier snapshot are where they were. */
 static cq_status find_lines(cq_index_snapshot *s, const char *path, const cq_index_snapshot *before, cq_error *error) {
   const char *text = (const char *)s->documents.data;
   const size_t n = (size_t)s->m.n, n_bytes = (size_t)s->m.n_bytes;
@@ -113,6 +49,9 @@ static cq_status find_lines(cq_index_snapshot *s, const char *path, const cq_ind
       return cq_fail_line(error, CQ_ERR_FORMAT, path, (uint64_t)i + 1,
                           "expected id, language and text separated by tabs");
     s->starts[i + 1] = (uint64_t)(end - text) + 1;
+    if (s->checks.n && cq_hash64(text + start, s->starts[i + 1] - start, i) != check_of_record(s, i).document)
+      return cq_fail_line(error, CQ_ERR_FORMAT, path, (uint64_t)i + 1,
+                          "the document is damaged: it does not fit its check");
   }
   return s->starts[n] == n_bytes
              ? CQ_OK
@@ -134,6 +73,8 @@ static cq_status read_deleted(cq_index_snapshot *s, const char *directory, const
     if (!status && mapping.n != (size_t)s->m.n_deleted_bytes)
       status = cq_fail_file(error, CQ_ERR_FORMAT, path, "%zu bytes, the manifest says %lld", mapping.n,
                             (long long)s->m.n_deleted_bytes);
+    if (!status && s->m.format > 0 && cq_hash64(mapping.data, mapping.n, 0) != s->m.deleted_check)
+      status = cq_fail_file(error, CQ_ERR_FORMAT, path, "it is damaged: it does not fit its check");
     if (!status) memcpy(s->deleted, mapping.data, mapping.n); /* what was added since is not deleted */
     cq_mapping_close(&mapping);
   }
@@ -154,6 +95,15 @@ static cq_status know_again(cq_index_snapshot *s, const char *directory, const c
   return CQ_OK;
 }
 
+/* What an earlier snapshot has compared need not be compared again. */
+static cq_status remember_sound(cq_index_snapshot *s, const cq_index_snapshot *before, cq_error *error) {
+  s->sound = cq_alloc_zeroed(cq_index_deleted_bytes(s->m.n));
+  if (!s->sound) return cq_fail_memory(error, s->vectors_path);
+  for (int64_t i = 0; before && i < before->m.n / 8 && i < s->m.n / 8; i++) /* whole bytes: later bits are of others */
+    atomic_init(&s->sound[i], atomic_load_explicit(&before->sound[i], memory_order_relaxed));
+  return CQ_OK;
+}
+
 cq_status cq_index_snapshot_open(cq_index_snapshot **out, const char *directory, const cq_index_manifest *m,
                                  const unsigned char *deleted, const cq_index_snapshot *before, cq_error *error) {
   char path[PATH_MAX];
@@ -161,13 +111,17 @@ cq_status cq_index_snapshot_open(cq_index_snapshot **out, const char *directory,
   cq_index_snapshot *s = cq_alloc_zeroed(sizeof *s);
   if (!s) return cq_fail_memory(error, directory);
   atomic_init(&s->n_users, 1);
-  cq_status status = manifest_copy(&s->m, m, error);
+  cq_status status = cq_index_manifest_copy(&s->m, m, error);
   if (!status)
     status = map_file(&s->vectors, path, directory, "vectors", m->n * m->dim * (int64_t)sizeof(float), error);
+  if (!status && !(s->vectors_path = cq_strdup(path))) status = cq_fail_memory(error, path);
+  if (!status && m->format > 0)
+    status = map_file(&s->checks, path, directory, "checks", m->n * (int64_t)sizeof(cq_index_check), error);
   if (!status) status = map_file(&s->documents, path, directory, "documents", m->n_bytes, error);
   if (!status) status = know_again(s, directory, path, before, error);
   if (!status) status = find_lines(s, path, before, error);
   if (!status) status = read_deleted(s, directory, deleted, error);
+  if (!status) status = remember_sound(s, before, error);
   if (status)
     cq_index_snapshot_release(s);
   else
@@ -179,6 +133,9 @@ void cq_index_snapshot_release(cq_index_snapshot *s) {
   if (!s || atomic_fetch_sub(&s->n_users, 1) > 1) return;
   cq_mapping_close(&s->documents);
   cq_mapping_close(&s->vectors);
+  cq_mapping_close(&s->checks);
+  cq_free((void *)s->sound);
+  cq_free(s->vectors_path);
   cq_free(s->starts);
   cq_free(s->deleted);
   cq_index_manifest_free(&s->m);
@@ -211,4 +168,73 @@ cq_index_record cq_index_snapshot_record(const cq_index_snapshot *s, int64_t rec
 
 bool cq_index_snapshot_is_live(const cq_index_snapshot *s, int64_t record) {
   return !cq_index_bit(s->deleted, record);
+}
+
+/* --- the vectors' checks --- */
+
+cq_status cq_index_file_check(uint64_t *out, const char *path, cq_error *error) {
+  cq_mapping mapping = {0};
+  cq_status status = cq_mapping_open(&mapping, path, error);
+  if (!status) *out = cq_hash64(mapping.data, mapping.n, 0);
+  cq_mapping_close(&mapping);
+  return status;
+}
+
+cq_status cq_index_snapshot_verify_approximate(const cq_index_snapshot *s, const char *path, cq_error *error) {
+  uint64_t check;
+  if (s->m.format == 0) return cq_file_exists(path) ? CQ_OK : cq_fail_file(error, CQ_ERR_IO, path, "it is gone");
+  const cq_status status = cq_index_file_check(&check, path, error);
+  if (status || check == s->m.approximate_check) return status;
+  return cq_fail_file(error, CQ_ERR_FORMAT, path,
+                      "it is damaged: it does not fit its check ('calque index approximate' makes it anew, 'search "
+                      "--exact' does without)");
+}
+
+bool cq_index_snapshot_is_sound(const cq_index_snapshot *s, int64_t record) {
+  const unsigned char bit = (unsigned char)(1u << (record % 8));
+  if (!s->checks.n || atomic_load_explicit(&s->sound[record / 8], memory_order_relaxed) & bit) return true;
+  const size_t row = (size_t)s->m.dim * sizeof(float);
+  if (cq_hash64(s->vectors.data + (size_t)record * row, row, (uint64_t)record) !=
+      check_of_record(s, (size_t)record).vector)
+    return false;
+  atomic_fetch_or_explicit(&s->sound[record / 8], bit, memory_order_relaxed);
+  return true;
+}
+
+cq_status cq_index_snapshot_fail(const cq_index_snapshot *s, int64_t record, cq_error *error) {
+  const long long row = s->m.dim * (long long)sizeof(float);
+  return cq_fail_file(error, CQ_ERR_FORMAT, s->vectors_path,
+                      "the vector of document %lld (bytes %lld to %lld) is damaged: it does not fit its check",
+                      (long long)record + 1, record * row, (record + 1) * row - 1);
+}
+
+enum { PART = 2048 }; /* records that a thread compares at a time */
+
+typedef struct comparison {
+  const cq_index_snapshot *s;
+  _Atomic int64_t damaged; /* the first damaged record, or n */
+} comparison;
+
+static void compare_part(void *context, size_t part, int thread) {
+  comparison *c = context;
+  (void)thread;
+  const int64_t first = (int64_t)part * PART, end = first + PART < c->s->m.n ? first + PART : c->s->m.n;
+  for (int64_t i = first; i < end; i++) {
+    if (cq_index_snapshot_is_sound(c->s, i)) continue;
+    int64_t known = atomic_load(&c->damaged);
+    while (i < known && !atomic_compare_exchange_weak(&c->damaged, &known, i)) {
+    }
+    return;
+  }
+}
+
+cq_status cq_index_snapshot_verify(cq_index_snapshot *s, cq_context *ctx, cq_error *error) {
+  comparison c = {.s = s};
+  if (!s->checks.n || atomic_load(&s->all_sound)) return CQ_OK;
+  atomic_init(&c.damaged, s->m.n);
+  cq_context_run(ctx, ((size_t)s->m.n + PART - 1) / PART, compare_part, &c);
+  const int64_t damaged = atomic_load(&c.damaged);
+  if (damaged < s->m.n) return cq_index_snapshot_fail(s, damaged, error);
+  atomic_store(&s->all_sound, true);
+  return CQ_OK;
 }

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/map.h"
 #include "base/memory.h"
 #include "store/index_snapshot.h"
@@ -20,13 +21,14 @@ struct cq_index_store {
   cq_index_snapshot *newest;
   pthread_mutex_t refreshing; /* held by the one thread that looks for a newer one */
   /* Writing, by one thread at a time. */
-  int lock, documents, vectors; /* descriptors; -1: only reading */
-  cq_index_snapshot *opened;    /* whose ids `live` borrows */
-  cq_map live;                  /* id -> record; one that is not counted yet: it is new */
-  unsigned char *deleted;       /* [(n + 7) / 8], of the records that count, with what is not committed */
-  bool changed;                 /* it is another than the newest snapshot's */
+  int lock, documents, vectors, checks; /* descriptors; -1: only reading */
+  cq_index_snapshot *opened;            /* whose ids `live` borrows */
+  cq_map live;                          /* id -> record; one that is not counted yet: it is new */
+  unsigned char *deleted;               /* [(n + 7) / 8], of the records that count, with what is not committed */
+  bool changed;                         /* it is another than the newest snapshot's */
   int64_t n_new, n_new_bytes;
   int64_t next_approximate, n_approximate; /* as in the manifest to come */
+  uint64_t approximate_check;              /* likewise */
   char *fingerprint;                       /* likewise; NULL: it stays */
 };
 
@@ -38,14 +40,15 @@ static void remove_generation(const char *directory, const char *what, int64_t g
 
 cq_status cq_index_store_create(const char *directory, const char *model, const char *fingerprint, int64_t dim,
                                 cq_error *error) {
+  static const char *const files[] = {"documents", "vectors", "checks"};
   cq_directory_writer w = {0};
   char *owned[2] = {cq_strdup(model), cq_strdup(fingerprint)};
   const cq_index_manifest m = {.model = owned[0], .fingerprint = owned[1], .format = 1, .dim = dim};
   char path[PATH_MAX];
   cq_status status = owned[0] && owned[1] ? CQ_OK : cq_fail_memory(error, directory);
   if (!status) status = cq_directory_writer_open(&w, directory, false, error);
-  for (int i = 0; !status && i < 2; i++) {
-    status = cq_path_join(path, sizeof path, w.temporary, i ? "vectors" : "documents", error);
+  for (int i = 0; !status && i < 3; i++) {
+    status = cq_path_join(path, sizeof path, w.temporary, files[i], error);
     if (!status) status = cq_file_write(path, "", 0, error);
   }
   if (!status) status = cq_index_manifest_save(&m, w.temporary, error);
@@ -132,6 +135,7 @@ static cq_status take_lock(cq_index_store *s, cq_error *error) {
                  : cq_fail_errno(error, s->directory, "cannot lock");
   if (!status) status = open_descriptor(&s->documents, s, "documents", error);
   if (!status) status = open_descriptor(&s->vectors, s, "vectors", error);
+  if (!status) status = open_descriptor(&s->checks, s, "checks", error);
   return status;
 }
 
@@ -139,8 +143,9 @@ static cq_status take_lock(cq_index_store *s, cq_error *error) {
 static cq_status cut_tail(const cq_index_store *s, cq_error *error) {
   const cq_index_manifest *m = &s->newest->m;
   if (ftruncate(s->vectors, (m->n + s->n_new) * m->dim * (int64_t)sizeof(float)) != 0 ||
-      ftruncate(s->documents, m->n_bytes + s->n_new_bytes) != 0)
-    return cq_fail_errno(error, s->directory, "cannot cut its files to what counts");
+      ftruncate(s->documents, m->n_bytes + s->n_new_bytes) != 0 ||
+      ftruncate(s->checks, (m->n + s->n_new) * (int64_t)sizeof(cq_index_check)) != 0)
+    return cq_fail_errno(error, s->directory, "cannot truncate its files to what counts");
   return CQ_OK;
 }
 
@@ -150,6 +155,7 @@ static cq_status prepare_writing(cq_index_store *s, cq_error *error) {
   const cq_index_manifest *m = &s->newest->m;
   s->opened = cq_index_store_hold(s);
   s->next_approximate = m->approximate, s->n_approximate = m->n_approximate;
+  s->approximate_check = m->approximate_check;
   s->deleted = cq_alloc(cq_index_deleted_bytes(m->n));
   if (!s->deleted) return cq_fail_memory(error, s->directory);
   memcpy(s->deleted, s->newest->deleted, cq_index_deleted_bytes(m->n));
@@ -174,7 +180,7 @@ cq_status cq_index_store_open(cq_index_store **out, const char *directory, bool 
   if (!s) return cq_fail_memory(error, directory);
   pthread_mutex_init(&s->mutex, NULL);
   pthread_mutex_init(&s->refreshing, NULL);
-  s->lock = s->documents = s->vectors = -1;
+  s->lock = s->documents = s->vectors = s->checks = -1;
   s->directory = cq_strdup(directory);
   status = s->directory ? CQ_OK : cq_fail_memory(error, directory);
   if (!status && writing) status = take_lock(s, error);
@@ -196,6 +202,7 @@ void cq_index_store_close(cq_index_store *s) {
   cq_free(s->fingerprint);
   if (s->documents >= 0) close(s->documents);
   if (s->vectors >= 0) close(s->vectors);
+  if (s->checks >= 0) close(s->checks);
   if (s->lock >= 0) close(s->lock); /* releases it */
   pthread_mutex_destroy(&s->mutex);
   pthread_mutex_destroy(&s->refreshing);
@@ -240,6 +247,27 @@ static bool delete_record(cq_index_store *s, uint64_t record) {
   return s->changed = true;
 }
 
+/* Writes the checks of n records from `first` on: of their vectors [n, dim] and of their lines, one after the other. */
+static cq_status write_checks(const cq_index_store *s, int64_t first, int64_t n, const void *vectors, cq_slice lines,
+                              cq_error *error) {
+  const size_t row = (size_t)s->newest->m.dim * sizeof(float);
+  const char *vector = vectors, *line = lines.data;
+  cq_index_check part[256];
+  cq_status status = CQ_OK;
+  for (int64_t done = 0; !status && done < n; done += 256) {
+    const size_t m = (size_t)(n - done < 256 ? n - done : 256);
+    for (size_t i = 0; i < m; i++, vector += row) {
+      const char *end = memchr(line, '\n', (size_t)(lines.data + lines.n - line)); /* each has one */
+      part[i].vector = cq_hash64(vector, row, (uint64_t)(first + done) + i);
+      part[i].document = cq_hash64(line, (size_t)(end + 1 - line), (uint64_t)(first + done) + i);
+      line = end + 1;
+    }
+    status =
+        cq_write_at(s->checks, part, m * sizeof *part, (first + done) * (int64_t)sizeof *part, s->directory, error);
+  }
+  return status;
+}
+
 cq_status cq_index_store_append(cq_index_store *s, const cq_index_record *records, size_t n, const float *vectors,
                                 cq_error *error) {
   cq_builder lines = {0};
@@ -260,6 +288,7 @@ cq_status cq_index_store_append(cq_index_store *s, const cq_index_record *record
   if (!status) status = cq_write_at(s->vectors, vectors, n * (size_t)row, first * row, s->directory, error);
   if (!status)
     status = cq_write_at(s->documents, lines.data, lines.n, m->n_bytes + s->n_new_bytes, s->directory, error);
+  if (!status) status = write_checks(s, first, (int64_t)n, vectors, (cq_slice){lines.data, lines.n}, error);
   if (status) {
     for (size_t i = 0; i < n_added; i++) (void)!cq_map_put(&s->live, records[i].id, before[i]); /* it has a place */
     (void)!cut_tail(s, NULL);
@@ -280,8 +309,13 @@ cq_status cq_index_store_remove(cq_index_store *s, const cq_slice *ids, size_t n
 }
 
 cq_status cq_index_store_set_approximate(cq_index_store *s, bool is_there, cq_error *error) {
-  const cq_status status = cq_index_store_check_writing(s, error);
+  char path[PATH_MAX];
+  uint64_t check = 0;
+  cq_status status = cq_index_store_check_writing(s, error);
+  if (!status && is_there) status = cq_index_store_approximate(path, s, s->newest->m.approximate + 1, error);
+  if (!status && is_there) status = cq_index_file_check(&check, path, error);
   if (status) return status;
+  s->approximate_check = check;
   s->next_approximate = s->newest->m.approximate + 1;
   s->n_approximate = is_there ? s->newest->m.n : 0;
   return CQ_OK;
@@ -297,6 +331,23 @@ cq_status cq_index_store_set_fingerprint(cq_index_store *s, const char *fingerpr
   return CQ_OK;
 }
 
+/* What calque 0.1 has written has no checks: they are made of what is there now. */
+static cq_status check_all(const cq_index_store *s, cq_index_manifest *next, cq_error *error) {
+  const cq_index_snapshot *old = s->newest;
+  char path[PATH_MAX];
+  const cq_slice lines = {(const char *)old->documents.data, (size_t)old->m.n_bytes};
+  cq_status status = write_checks(s, 0, old->m.n, old->vectors.data, lines, error);
+  if (!status && next->generation == old->m.generation && next->generation > 0) {
+    status = cq_index_path(path, s->directory, "deleted", next->generation, error);
+    if (!status) status = cq_index_file_check(&next->deleted_check, path, error);
+  }
+  if (!status && next->n_approximate > 0 && next->approximate == old->m.approximate) {
+    status = cq_index_store_approximate(path, s, next->approximate, error);
+    if (!status) status = cq_index_file_check(&next->approximate_check, path, error);
+  }
+  return status;
+}
+
 /* All that can fail comes before the manifest is replaced. */
 cq_status cq_index_store_commit(cq_index_store *s, cq_error *error) {
   char path[PATH_MAX];
@@ -307,6 +358,7 @@ cq_status cq_index_store_commit(cq_index_store *s, cq_error *error) {
   cq_index_manifest next = *old;
   next.approximate = s->next_approximate, next.n_approximate = s->n_approximate;
   if (s->n_new == 0 && !s->changed && next.approximate == old->approximate) return CQ_OK;
+  next.approximate_check = s->approximate_check;
   if (s->fingerprint) next.fingerprint = s->fingerprint, next.format = 1;
   next.n += s->n_new, next.n_bytes += s->n_new_bytes;
   if (s->changed) next.generation++, next.n_deleted_bytes = (old->n + 7) / 8;
@@ -316,8 +368,12 @@ cq_status cq_index_store_commit(cq_index_store *s, cq_error *error) {
   if (s->changed) {
     status = cq_index_path(path, s->directory, "deleted", next.generation, error);
     if (!status) status = cq_file_write(path, deleted, (size_t)next.n_deleted_bytes, error);
+    next.deleted_check = cq_hash64(deleted, (size_t)next.n_deleted_bytes, 0);
   }
+  if (!status && next.format > old->format) status = check_all(s, &next, error);
   if (!status && s->n_new && (fdatasync(s->documents) != 0 || fdatasync(s->vectors) != 0))
+    status = cq_fail_errno(error, s->directory, "cannot write");
+  if (!status && (s->n_new || next.format > old->format) && fdatasync(s->checks) != 0)
     status = cq_fail_errno(error, s->directory, "cannot write");
   if (!status) status = cq_index_snapshot_open(&newer, s->directory, &next, deleted, s->newest, error);
   if (!status) status = cq_index_manifest_save(&next, s->directory, error);

@@ -3,20 +3,26 @@
  *   DIR/manifest.json    model, fingerprint, dim; how many documents and bytes count; the generation of deleted-G
  *   DIR/documents        a line a document: id <tab> language <tab> text
  *   DIR/vectors          dim f32 a document, in the same order
+ *   DIR/checks           of each document's vector and line: XXH3, 64 bits each
  *   DIR/deleted-G        a bit a document, least significant first; none for generation 0
  *   DIR/approximate-G    what helps to search the first documents' vectors, if anything does
  *   DIR/lock             held by the one process that writes
  *
- * documents and vectors only grow, and only what the manifest counts is there. A change is written behind it, synced,
+ * documents, vectors and checks only grow, and only what the manifest counts is there. A change is written behind it, synced,
  * and becomes visible when the manifest is replaced: a process killed at any moment leaves the index as it was before
  * or as it is after. Readers need no lock: a snapshot is what one manifest counts, and stays as it is, its files
  * mapped, until the last user lets go of it.
+ *
+ * What is read is compared with its check: documents and deletions when they are opened, a vector before it is first
+ * used (the caller says when), an approximation before it is opened. What does not fit is CQ_ERR_FORMAT, and the message
+ * names file and document. docs/formats.md has the bytes.
  *
  * Any number of threads may hold snapshots, read them and refresh; the functions that write are for one thread at a
  * time. */
 #ifndef STORE_INDEX_STORE_H
 #define STORE_INDEX_STORE_H
 
+#include "calque/context.h"
 #include "calque/slice.h"
 #include "calque/status.h"
 
@@ -64,9 +70,21 @@ cq_index_info cq_index_snapshot_info(const cq_index_snapshot *snapshot);
 const float *cq_index_snapshot_vectors(const cq_index_snapshot *snapshot); /* [n, dim], mapped */
 cq_index_record cq_index_snapshot_record(const cq_index_snapshot *snapshot, int64_t record);
 bool cq_index_snapshot_is_live(const cq_index_snapshot *snapshot, int64_t record);
+
+/* Whether a record's vector is as it was written; compared once. Without checks (an index of calque 0.1) it is. */
+bool cq_index_snapshot_is_sound(const cq_index_snapshot *snapshot, int64_t record);
+/* The CQ_ERR_FORMAT of a record that is not. */
+CQ_MUST_USE cq_status cq_index_snapshot_fail(const cq_index_snapshot *snapshot, int64_t record, cq_error *error);
+/* All vectors that have not been compared yet. Errors: CQ_ERR_FORMAT for the first that is damaged. */
+CQ_MUST_USE cq_status cq_index_snapshot_verify(cq_index_snapshot *snapshot, cq_context *ctx, cq_error *error);
+
 /* Where the approximation of a generation is. Errors: CQ_ERR_ARGUMENT for a path that is too long. */
 CQ_MUST_USE cq_status cq_index_store_approximate(char path[PATH_MAX], const cq_index_store *store, int64_t generation,
                                                  cq_error *error);
+/* Compares a snapshot's approximation, whose path that is, with its check. Errors: CQ_ERR_IO when it is gone,
+ * CQ_ERR_FORMAT when it is damaged. */
+CQ_MUST_USE cq_status cq_index_snapshot_verify_approximate(const cq_index_snapshot *snapshot, const char *path,
+                                                           cq_error *error);
 
 /* --- writing: CQ_ERR_ARGUMENT for a store that is not open for it --- */
 

@@ -37,4 +37,67 @@ for file in keys vectors; do
     cmp -s stdout pairs || fail "what was computed again is something else"
   done
 done
+
+# An index: whatever is damaged is named, in a search that needs it and by `index check`.
+awk '{ print "a" NR "\t" $0 }' all.txt >all.ids
+expect 0 index new --model "$TEACHER" news
+expect 0 index add news --ids all.ids
+expect 0 index remove news a3 a50
+question="A question about the weather."
+expect 0 search news "$question" --top 200
+cp stdout exact
+lines_are exact 118
+expect 0 index check news
+stdout_has "news: 118 documents, nothing is damaged"
+# noticed FILE PLACES SEARCH-OPTION...: with any of these places of a file changed, `index check` fails and names it; so
+# does a search, unless it has no need of it (the vector of a removed document, say).
+noticed() {
+  local file=$1 n=$2 at n_fine=0
+  shift 2
+  rm -rf sound.index
+  cp -r news sound.index
+  for at in $(places "news/$file" "$n"); do
+    rm -rf news
+    cp -r sound.index news
+    damage "news/$file" "$at"
+    last="search news, $file changed at $at"
+    if "$PROGRAM" search news "$question" --top 200 "$@" >stdout 2>stderr; then
+      same stdout exact
+      n_fine=$((n_fine + 1))
+    else
+      stdout_is_empty
+      stderr_has "news/"
+    fi
+    expect 1 index check news
+    stderr_has "news/"
+  done
+  [ "$n_fine" -le $((n / 10)) ] || fail "$n_fine of $n searches had no need of what is damaged"
+  rm -rf news
+  mv sound.index news
+}
+noticed vectors 20
+noticed documents 20
+noticed checks 20
+noticed deleted-1 8
+noticed manifest.json 20
+# A search by an approximation reads only some of the vectors.
+if "$PROGRAM" index approximate news --method hnsw 2>stderr; then
+  noticed approximate-1 20
+  cp -r news damaged
+  damage damaged/approximate-1 1000
+  expect 1 search damaged "$question"
+  stderr_has "damaged/approximate-1: it is damaged"
+  expect 0 search damaged "$question" --exact --top 200
+  same stdout exact
+  expect 0 index approximate damaged --method hnsw
+  expect 0 index check damaged
+  rm -rf damaged
+else
+  echo "skipped: built without FAISS"
+fi
+damage news/vectors $((70 * 4 * 128 + 5))
+expect 1 search news "$question" --top 200
+stderr_has "news/vectors: the vector of document 71 (bytes 35840 to 36351) is damaged"
+expect 1 index approximate news --method ivf
+stderr_has "document 71"
 finish

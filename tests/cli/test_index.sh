@@ -28,6 +28,27 @@ for n in 1 3; do
 done
 same by-1 by-3
 
+# An index as calque 0.1 wrote it, without checks: it opens, and has them after something is added.
+cp -r an.index old.index
+rm old.index/checks
+sed -i -e 's/calque index 2/calque index 1/' -e '/check"/d' -e '/"approximate_documents"/s/,$//' old.index/manifest.json
+expect 0 search an.index "a bus to Vienna" --top 9
+cp stdout from-new
+expect 0 search old.index "a bus to Vienna" --top 9
+same stdout from-new
+stderr_has "calque 0.1 made the index"
+expect 0 index remove old.index x2
+expect 0 search old.index "a cat" --top 9
+lines_are stdout 4
+printf 'A cat sleeps on the chair.\n' >cat.txt
+expect 0 index add old.index cat.txt
+grep -q '"calque index 2"' old.index/manifest.json || fail "the index should be one with checks now"
+[ "$(wc -c <old.index/checks)" -eq 96 ] || fail "every document should have its checks now"
+expect 0 index check old.index
+expect 0 search old.index "a cat" --top 9
+lines_are stdout 5
+rm -r old.index
+
 # Replacing and removing.
 printf 'x1\tTwo dogs play by the river today.\n' >new.tsv
 expect 0 index add an.index --ids new.tsv

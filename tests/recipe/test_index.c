@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "calque/calque.h"
+#include "store/index_store.h"
 
 #include <dlfcn.h>
 
@@ -126,23 +127,19 @@ static void without_the_plugin_search_is_exact(void **state) {
     return;
   }
   cq_index_free(fresh("exact.index"));
-  /* A manifest that says there is one. */
-  const char *path = test_path("exact.index/manifest.json");
+  cq_index_store *store;
   size_t n;
-  char *manifest = (char *)read_bytes(&n, path), *at = strstr(manifest, "\"approximate_generation\": 0");
-  assert_non_null(at);
-  at[strlen("\"approximate_generation\": ")] = '1';
-  at = strstr(manifest, "\"approximate_documents\": 0");
-  assert_non_null(at);
-  at[strlen("\"approximate_documents\": ")] = '3';
-  write_bytes(path, manifest, n);
-  free(manifest);
+  assert_int_equal(cq_index_store_open(&store, test_path("exact.index"), true, NULL), CQ_OK);
+  write_text(test_path("exact.index/approximate-1"), "of a library that is not here");
+  assert_int_equal(cq_index_store_set_approximate(store, true, NULL), CQ_OK);
+  assert_int_equal(cq_index_store_commit(store, NULL), CQ_OK);
+  cq_index_store_close(store);
   cq_index *index;
   cq_error error = {0};
   cq_index_options counting = cq_index_default_options();
   counting.notice = count_notice;
   assert_int_equal(cq_index_open(&index, test_path("exact.index"), &counting, NULL), CQ_OK);
-  assert_int_equal(cq_index_approximated(index), 3);
+  assert_int_equal(cq_index_approximated(index), N);
   const cq_slice query = slice(lines[1]);
   for (int i = 0; i < 3; i++) {
     cq_hits *hits;

@@ -1,4 +1,4 @@
-/* calque index new | add | remove | approximate | info: documents to be searched by meaning. Searching them is
+/* calque index new | add | remove | approximate | info | check: documents to be searched by meaning. Searching them is
  * search.c. */
 #include "cli/encode/sentences.h"
 #include "cli/frame/command.h"
@@ -305,12 +305,51 @@ static const cli_command index_info = {
     .run = run_info,
 };
 
-static const cli_command *const children[] = {&index_new,         &index_add,  &index_remove,
-                                              &index_approximate, &index_info, NULL};
+/* --- check --- */
+
+struct check_args {
+  size_t size;
+  int threads;
+};
+
+static const cq_option check_options[] = {CLI_THREADS(struct check_args, threads)};
+
+static int run_index_check(const cli_call *call) {
+  const struct check_args *args = call->options;
+  cq_error error = {0};
+  cq_index *index = NULL;
+  cq_context *ctx = NULL;
+  int code = cli_open_context(&ctx, args->threads);
+  if (code == CLI_OK && (open_index(&index, call, NULL, false, &error) || cq_index_check(index, ctx, &error)))
+    code = cli_fail_error(&error);
+  if (code == CLI_OK) printf("%s: %zu documents, nothing is damaged\n", call->arguments[0], cq_index_size(index));
+  cq_index_free(index);
+  cq_context_free(ctx);
+  return code;
+}
+
+static const cli_command index_check = {
+    .name = "check",
+    .summary = "verify the checksums of an index",
+    .arguments = "INDEX",
+    .min_arguments = 1,
+    .max_arguments = 1,
+    .description =
+        "Compares documents, vectors, deletions and the approximation with their checksums. Exits with 1 and names "
+        "file "
+        "and document where something is damaged. A search verifies what it reads, so damage never changes results "
+        "unnoticed.",
+    .example = "calque index check news.index",
+    CLI_OPTIONS(struct check_args, check_options),
+    .run = run_index_check,
+};
+
+static const cli_command *const children[] = {&index_new,  &index_add,   &index_remove, &index_approximate,
+                                              &index_info, &index_check, NULL};
 
 const cli_command cli_index = {
     .name = "index",
-    .summary = "keep documents to be searched by meaning: new, add, remove, approximate, info",
+    .summary = "keep documents to be searched by meaning: new, add, remove, approximate, info, check",
     .description =
         "An index is a directory with documents and their vectors. A change counts when it is complete: a process "
         "killed at any moment leaves the index as it was. One process changes it at a time; searching never "

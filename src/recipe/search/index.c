@@ -231,6 +231,19 @@ cq_status cq_index_refresh(cq_index *index, bool *changed, cq_error *error) {
   return status;
 }
 
+cq_status cq_index_check(const cq_index *index, cq_context *ctx, cq_error *error) {
+  cq_index_snapshot *snapshot = cq_index_store_hold(index->store); /* its documents and deletions have been compared */
+  const cq_index_info info = cq_index_snapshot_info(snapshot);
+  char path[PATH_MAX];
+  cq_status status = cq_index_snapshot_verify(snapshot, ctx, error);
+  if (!status && info.n_approximate > 0) {
+    status = cq_index_store_approximate(path, index->store, info.approximate, error);
+    if (!status) status = cq_index_snapshot_verify_approximate(snapshot, path, error);
+  }
+  cq_index_snapshot_release(snapshot);
+  return status;
+}
+
 /* Numbers of the newest snapshot. */
 static cq_index_info info_of(const cq_index *index) {
   cq_index_snapshot *snapshot = cq_index_store_hold(index->store);
@@ -307,6 +320,7 @@ static cq_status approximate(cq_index *index, bool graph, cq_context *ctx, cq_er
   char path[PATH_MAX];
   cq_status status = info.n ? cq_index_store_approximate(path, index->store, info.approximate + 1, error)
                             : cq_fail(error, CQ_ERR_ARGUMENT, "an index without documents cannot be approximated");
+  if (!status) status = cq_index_snapshot_verify(snapshot, ctx, error);
   if (!status)
     status = cq_approximate_build(path, graph, cq_index_snapshot_vectors(snapshot), (size_t)info.n, (size_t)info.dim,
                                   ctx, error);
@@ -334,29 +348,31 @@ cq_status cq_index_commit(cq_index *index, cq_error *error) {
 
 /* The approximation of a snapshot, to be let go of; opened when it is not the one at hand. Errors: CQ_ERR_IO where it
  * is no longer there, CQ_ERR_UNSUPPORTED without the plugin. */
-static cq_status hold_approximation(approximation **out, const cq_index *index, const cq_index_info *info,
+static cq_status hold_approximation(approximation **out, const cq_index *index, const cq_index_snapshot *snapshot,
                                     cq_error *error) {
+  const cq_index_info info = cq_index_snapshot_info(snapshot);
   shared *s = index->shared;
   approximation *mine = NULL, *gone = NULL;
   char path[PATH_MAX];
   cq_status status = CQ_OK;
   pthread_mutex_lock(&s->approximating);
-  if (s->newest && s->newest->generation == info->approximate) {
+  if (s->newest && s->newest->generation == info.approximate) {
     mine = s->newest;
     mine->n_users++;
   } else if (s->has_no_plugin) {
     status = CQ_ERR_UNSUPPORTED;
   } else {
     mine = cq_alloc_zeroed(sizeof *mine);
-    status = mine ? cq_index_store_approximate(path, index->store, info->approximate, error)
+    status = mine ? cq_index_store_approximate(path, index->store, info.approximate, error)
                   : cq_fail_memory(error, index->directory);
-    if (!status) status = cq_approximate_open(&mine->it, path, (size_t)info->n_approximate, (size_t)info->dim, error);
+    if (!status) status = cq_index_snapshot_verify_approximate(snapshot, path, error);
+    if (!status) status = cq_approximate_open(&mine->it, path, (size_t)info.n_approximate, (size_t)info.dim, error);
     s->has_no_plugin = status == CQ_ERR_UNSUPPORTED;
     if (status) {
       cq_free(mine);
       mine = NULL;
     } else {
-      mine->generation = info->approximate, mine->n_users = 1;
+      mine->generation = info.approximate, mine->n_users = 1;
       if (!s->newest || s->newest->generation < mine->generation) {
         if (s->newest && --s->newest->n_users == 0) gone = s->newest;
         s->newest = mine;
@@ -393,13 +409,20 @@ static void tell_once(const cq_index *index, const char *reason) {
 
 typedef struct filter {
   const cq_index_snapshot *snapshot;
-  cq_slice language; /* data NULL: all */
+  cq_slice language;        /* data NULL: all */
+  _Atomic int64_t *damaged; /* the first record seen whose vector is; as many as there are records: none */
 } filter;
 
 static bool is_allowed(const void *context, size_t row) {
   const filter *f = context;
-  if (!cq_index_snapshot_is_live(f->snapshot, (int64_t)row)) return false;
-  return !f->language.data || cq_slice_equal(cq_index_snapshot_record(f->snapshot, (int64_t)row).language, f->language);
+  const int64_t record = (int64_t)row;
+  if (!cq_index_snapshot_is_live(f->snapshot, record)) return false;
+  if (!cq_index_snapshot_is_sound(f->snapshot, record)) {
+    int64_t first = atomic_load(f->damaged);
+    while (record < first && !atomic_compare_exchange_weak(f->damaged, &first, record)) {
+    }
+  }
+  return !f->language.data || cq_slice_equal(cq_index_snapshot_record(f->snapshot, record).language, f->language);
 }
 
 /* A snapshot and, unless `exact`, its approximation (NULL: it has none, or none can be used). An approximation that
@@ -413,7 +436,7 @@ static cq_status hold_newest(cq_index_snapshot **snapshot, approximation **out, 
     cq_error e = {0};
     bool changed;
     if (exact || info.n_approximate == 0) return CQ_OK;
-    const cq_status status = hold_approximation(out, index, &info, &e);
+    const cq_status status = hold_approximation(out, index, *snapshot, &e);
     if (status != CQ_ERR_IO && status != CQ_ERR_UNSUPPORTED) {
       if (status && error) *error = e;
       return status;
@@ -469,12 +492,14 @@ cq_status cq_index_search(cq_hits **out, const cq_index *index, const cq_slice *
   status = cq_encoder_encode(vectors, NULL, encoder, queries, n_queries, NULL, ctx, error);
   if (!status) status = hold_newest(&snapshot, &approximate, index, o.exact, error);
   if (!status) {
-    const filter f = {snapshot, o.language ? cq_slice_of(o.language) : (cq_slice){0}};
-    const float *documents = cq_index_snapshot_vectors(snapshot);
     const size_t n = (size_t)cq_index_snapshot_info(snapshot).n;
+    _Atomic int64_t damaged = (int64_t)n;
+    const filter f = {snapshot, o.language ? cq_slice_of(o.language) : (cq_slice){0}, &damaged};
+    const float *documents = cq_index_snapshot_vectors(snapshot);
     status = approximate ? cq_approximate_top(&found, approximate->it, vectors, n_queries, documents, n, dim, o.k,
                                               o.effort, is_allowed, &f, ctx, error)
                          : cq_top(&found, vectors, n_queries, documents, n, dim, o.k, is_allowed, &f, ctx, error);
+    if (!status && damaged < (int64_t)n) status = cq_index_snapshot_fail(snapshot, damaged, error);
   }
   let_go(index, approximate);
   if (status)
