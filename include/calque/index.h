@@ -64,7 +64,7 @@ CQ_API void cq_index_free(cq_index *index); /* hits stay */
  * as it was on an error. */
 CQ_API CQ_MUST_USE cq_status cq_index_refresh(cq_index *index, bool *changed, cq_error *error);
 /* Compares all that counts with its checks: documents, deletions, vectors and the approximation. (A search does the same
- * with what it reads; opening, with documents and deletions.) An index of calque 0.1 has no checks before something is
+ * with what it reads.) An index of calque 0.1 has no checks before something is
  * added to it. Errors: CQ_ERR_FORMAT for the first thing that is damaged; CQ_ERR_IO; CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_index_check(const cq_index *index, cq_context *ctx, cq_error *error);
 CQ_API size_t cq_index_size(const cq_index *index); /* documents that count */

@@ -45,7 +45,7 @@ static cq_status check_of_manifest(char out[CHECK_HEX], const cq_index_manifest 
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) cq_builder_printf(&all, "%" PRId64 "\n", numbers[i]);
   cq_builder_printf(&all, "%016" PRIx64 "\n%016" PRIx64 "\n", m->deleted_check, m->approximate_check);
   const bool failed = all.failed;
-  snprintf(out, CHECK_HEX, "%016" PRIx64, failed ? 0 : cq_hash64(all.data, all.n, 0));
+  snprintf(out, CHECK_HEX, "%016" PRIx64, failed ? 0 : cq_check64(all.data, all.n, 0));
   cq_builder_free(&all);
   return failed ? cq_fail_memory(error, "manifest") : CQ_OK;
 }

@@ -32,7 +32,8 @@ static cq_index_check check_of_record(const cq_index_snapshot *s, size_t record)
   return check;
 }
 
-/* Finds the documents' lines and compares them with their checks: those of an earlier snapshot are where they were. */
+/* Finds the documents' lines: those of an earlier snapshot are where they were. A newline more or less would move what
+ * follows to other records: their checks tell. */
 static cq_status find_lines(cq_index_snapshot *s, const char *path, const cq_index_snapshot *before, cq_error *error) {
   const char *text = (const char *)s->documents.data;
   const size_t n = (size_t)s->m.n, n_bytes = (size_t)s->m.n_bytes;
@@ -49,9 +50,6 @@ static cq_status find_lines(cq_index_snapshot *s, const char *path, const cq_ind
       return cq_fail_line(error, CQ_ERR_FORMAT, path, (uint64_t)i + 1,
                           "expected id, language and text separated by tabs");
     s->starts[i + 1] = (uint64_t)(end - text) + 1;
-    if (s->checks.n && cq_hash64(text + start, s->starts[i + 1] - start, i) != check_of_record(s, i).document)
-      return cq_fail_line(error, CQ_ERR_FORMAT, path, (uint64_t)i + 1,
-                          "the document is damaged: it does not fit its check");
   }
   return s->starts[n] == n_bytes
              ? CQ_OK
@@ -73,7 +71,7 @@ static cq_status read_deleted(cq_index_snapshot *s, const char *directory, const
     if (!status && mapping.n != (size_t)s->m.n_deleted_bytes)
       status = cq_fail_file(error, CQ_ERR_FORMAT, path, "%zu bytes, the manifest says %lld", mapping.n,
                             (long long)s->m.n_deleted_bytes);
-    if (!status && s->m.format > 0 && cq_hash64(mapping.data, mapping.n, 0) != s->m.deleted_check)
+    if (!status && s->m.format > 0 && cq_check64(mapping.data, mapping.n, 0) != s->m.deleted_check)
       status = cq_fail_file(error, CQ_ERR_FORMAT, path, "it is damaged: it does not fit its check");
     if (!status) memcpy(s->deleted, mapping.data, mapping.n); /* what was added since is not deleted */
     cq_mapping_close(&mapping);
@@ -118,6 +116,7 @@ cq_status cq_index_snapshot_open(cq_index_snapshot **out, const char *directory,
   if (!status && m->format > 0)
     status = map_file(&s->checks, path, directory, "checks", m->n * (int64_t)sizeof(cq_index_check), error);
   if (!status) status = map_file(&s->documents, path, directory, "documents", m->n_bytes, error);
+  if (!status && !(s->documents_path = cq_strdup(path))) status = cq_fail_memory(error, path);
   if (!status) status = know_again(s, directory, path, before, error);
   if (!status) status = find_lines(s, path, before, error);
   if (!status) status = read_deleted(s, directory, deleted, error);
@@ -136,6 +135,7 @@ void cq_index_snapshot_release(cq_index_snapshot *s) {
   cq_mapping_close(&s->checks);
   cq_free((void *)s->sound);
   cq_free(s->vectors_path);
+  cq_free(s->documents_path);
   cq_free(s->starts);
   cq_free(s->deleted);
   cq_index_manifest_free(&s->m);
@@ -170,12 +170,12 @@ bool cq_index_snapshot_is_live(const cq_index_snapshot *s, int64_t record) {
   return !cq_index_bit(s->deleted, record);
 }
 
-/* --- the vectors' checks --- */
+/* --- checks --- */
 
 cq_status cq_index_file_check(uint64_t *out, const char *path, cq_error *error) {
   cq_mapping mapping = {0};
   cq_status status = cq_mapping_open(&mapping, path, error);
-  if (!status) *out = cq_hash64(mapping.data, mapping.n, 0);
+  if (!status) *out = cq_check64(mapping.data, mapping.n, 0);
   cq_mapping_close(&mapping);
   return status;
 }
@@ -194,14 +194,23 @@ bool cq_index_snapshot_is_sound(const cq_index_snapshot *s, int64_t record) {
   const unsigned char bit = (unsigned char)(1u << (record % 8));
   if (!s->checks.n || atomic_load_explicit(&s->sound[record / 8], memory_order_relaxed) & bit) return true;
   const size_t row = (size_t)s->m.dim * sizeof(float);
-  if (cq_hash64(s->vectors.data + (size_t)record * row, row, (uint64_t)record) !=
+  if (cq_check64(s->vectors.data + (size_t)record * row, row, (uint64_t)record) !=
       check_of_record(s, (size_t)record).vector)
     return false;
   atomic_fetch_or_explicit(&s->sound[record / 8], bit, memory_order_relaxed);
   return true;
 }
 
+bool cq_index_snapshot_is_sound_document(const cq_index_snapshot *s, int64_t record) {
+  const uint64_t start = s->starts[record];
+  return !s->checks.n || cq_check64(s->documents.data + start, s->starts[record + 1] - start, (uint64_t)record) ==
+                             check_of_record(s, (size_t)record).document;
+}
+
 cq_status cq_index_snapshot_fail(const cq_index_snapshot *s, int64_t record, cq_error *error) {
+  if (!cq_index_snapshot_is_sound_document(s, record))
+    return cq_fail_line(error, CQ_ERR_FORMAT, s->documents_path, (uint64_t)record + 1,
+                        "the document is damaged: it does not fit its check");
   const long long row = s->m.dim * (long long)sizeof(float);
   return cq_fail_file(error, CQ_ERR_FORMAT, s->vectors_path,
                       "the vector of document %lld (bytes %lld to %lld) is damaged: it does not fit its check",
@@ -220,7 +229,7 @@ static void compare_part(void *context, size_t part, int thread) {
   (void)thread;
   const int64_t first = (int64_t)part * PART, end = first + PART < c->s->m.n ? first + PART : c->s->m.n;
   for (int64_t i = first; i < end; i++) {
-    if (cq_index_snapshot_is_sound(c->s, i)) continue;
+    if (cq_index_snapshot_is_sound(c->s, i) && cq_index_snapshot_is_sound_document(c->s, i)) continue;
     int64_t known = atomic_load(&c->damaged);
     while (i < known && !atomic_compare_exchange_weak(&c->damaged, &known, i)) {
     }
@@ -228,13 +237,11 @@ static void compare_part(void *context, size_t part, int thread) {
   }
 }
 
-cq_status cq_index_snapshot_verify(cq_index_snapshot *s, cq_context *ctx, cq_error *error) {
+cq_status cq_index_snapshot_verify(const cq_index_snapshot *s, cq_context *ctx, cq_error *error) {
   comparison c = {.s = s};
-  if (!s->checks.n || atomic_load(&s->all_sound)) return CQ_OK;
+  if (!s->checks.n) return CQ_OK;
   atomic_init(&c.damaged, s->m.n);
   cq_context_run(ctx, ((size_t)s->m.n + PART - 1) / PART, compare_part, &c);
   const int64_t damaged = atomic_load(&c.damaged);
-  if (damaged < s->m.n) return cq_index_snapshot_fail(s, damaged, error);
-  atomic_store(&s->all_sound, true);
-  return CQ_OK;
+  return damaged < s->m.n ? cq_index_snapshot_fail(s, damaged, error) : CQ_OK;
 }

@@ -18,7 +18,7 @@ typedef struct cq_index_manifest {
   uint64_t deleted_check, approximate_check; /* of the whole files; 0: there is none */
 } cq_index_manifest;
 
-/* The checks of a record, as they lie in the file `checks`; their seed is the record's number. */
+/* The checks of a record, as they lie in the file `checks`; their number is the record's. */
 typedef struct cq_index_check {
   uint64_t vector, document; /* of its dim f32, and of its line with the newline */
 } cq_index_check;
@@ -38,9 +38,8 @@ struct cq_index_snapshot {
   uint64_t *starts;       /* [n + 1] of the documents' lines */
   unsigned char *deleted; /* [(n + 7) / 8] */
   int64_t n_deleted;
-  _Atomic unsigned char *sound; /* [(n + 7) / 8] vectors that have been compared with their checks */
-  _Atomic bool all_sound;
-  char *vectors_path; /* for messages */
+  _Atomic unsigned char *sound;        /* [(n + 7) / 8] vectors that have been compared with their checks */
+  char *vectors_path, *documents_path; /* for messages */
 };
 
 /* What a manifest counts, with one user.

@@ -159,10 +159,12 @@ static cq_status prepare_writing(cq_index_store *s, cq_error *error) {
   s->deleted = cq_alloc(cq_index_deleted_bytes(m->n));
   if (!s->deleted) return cq_fail_memory(error, s->directory);
   memcpy(s->deleted, s->newest->deleted, cq_index_deleted_bytes(m->n));
-  for (int64_t i = 0; i < m->n; i++)
+  for (int64_t i = 0; i < m->n; i++) {
+    if (!cq_index_snapshot_is_sound_document(s->opened, i)) return cq_index_snapshot_fail(s->opened, i, error);
     if (!cq_index_bit(s->deleted, i) &&
         !cq_map_put_borrowed(&s->live, cq_index_snapshot_record(s->opened, i).id, (uint64_t)i))
       return cq_fail_memory(error, s->directory);
+  }
   for (int side = -1; side <= 1; side += 2) {
     remove_generation(s->directory, "deleted", m->generation + side);
     remove_generation(s->directory, "approximate", m->approximate + side);
@@ -258,8 +260,8 @@ static cq_status write_checks(const cq_index_store *s, int64_t first, int64_t n,
     const size_t m = (size_t)(n - done < 256 ? n - done : 256);
     for (size_t i = 0; i < m; i++, vector += row) {
       const char *end = memchr(line, '\n', (size_t)(lines.data + lines.n - line)); /* each has one */
-      part[i].vector = cq_hash64(vector, row, (uint64_t)(first + done) + i);
-      part[i].document = cq_hash64(line, (size_t)(end + 1 - line), (uint64_t)(first + done) + i);
+      part[i].vector = cq_check64(vector, row, (uint64_t)(first + done) + i);
+      part[i].document = cq_check64(line, (size_t)(end + 1 - line), (uint64_t)(first + done) + i);
       line = end + 1;
     }
     status =
@@ -368,7 +370,7 @@ cq_status cq_index_store_commit(cq_index_store *s, cq_error *error) {
   if (s->changed) {
     status = cq_index_path(path, s->directory, "deleted", next.generation, error);
     if (!status) status = cq_file_write(path, deleted, (size_t)next.n_deleted_bytes, error);
-    next.deleted_check = cq_hash64(deleted, (size_t)next.n_deleted_bytes, 0);
+    next.deleted_check = cq_check64(deleted, (size_t)next.n_deleted_bytes, 0);
   }
   if (!status && next.format > old->format) status = check_all(s, &next, error);
   if (!status && s->n_new && (fdatasync(s->documents) != 0 || fdatasync(s->vectors) != 0))

@@ -13,9 +13,9 @@
  * or as it is after. Readers need no lock: a snapshot is what one manifest counts, and stays as it is, its files
  * mapped, until the last user lets go of it.
  *
- * What is read is compared with its check: documents and deletions when they are opened, a vector before it is first
- * used (the caller says when), an approximation before it is opened. What does not fit is CQ_ERR_FORMAT, and the message
- * names file and document. docs/formats.md has the bytes.
+ * What is read is compared with its check: deletions when the index is opened, vectors and documents when they are used
+ * (the caller says when), an approximation before it is opened. What does not fit is CQ_ERR_FORMAT, and the message names
+ * file and document. docs/formats.md has the bytes.
  *
  * Any number of threads may hold snapshots, read them and refresh; the functions that write are for one thread at a
  * time. */
@@ -73,10 +73,12 @@ bool cq_index_snapshot_is_live(const cq_index_snapshot *snapshot, int64_t record
 
 /* Whether a record's vector is as it was written; compared once. Without checks (an index of calque 0.1) it is. */
 bool cq_index_snapshot_is_sound(const cq_index_snapshot *snapshot, int64_t record);
-/* The CQ_ERR_FORMAT of a record that is not. */
+/* The same of its line. */
+bool cq_index_snapshot_is_sound_document(const cq_index_snapshot *snapshot, int64_t record);
+/* The CQ_ERR_FORMAT of a record of which one of them is not. */
 CQ_MUST_USE cq_status cq_index_snapshot_fail(const cq_index_snapshot *snapshot, int64_t record, cq_error *error);
-/* All vectors that have not been compared yet. Errors: CQ_ERR_FORMAT for the first that is damaged. */
-CQ_MUST_USE cq_status cq_index_snapshot_verify(cq_index_snapshot *snapshot, cq_context *ctx, cq_error *error);
+/* Compares all vectors and lines. Errors: CQ_ERR_FORMAT for the first that is damaged. */
+CQ_MUST_USE cq_status cq_index_snapshot_verify(const cq_index_snapshot *snapshot, cq_context *ctx, cq_error *error);
 
 /* Where the approximation of a generation is. Errors: CQ_ERR_ARGUMENT for a path that is too long. */
 CQ_MUST_USE cq_status cq_index_store_approximate(char path[PATH_MAX], const cq_index_store *store, int64_t generation,

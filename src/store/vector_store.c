@@ -28,8 +28,8 @@ typedef struct header {
 
 typedef struct key {
   cq_identity text;
-  uint64_t vector_check; /* its seed is text.low */
-  uint64_t check;        /* of the 24 bytes before, its seed the number of the record */
+  uint64_t vector_check; /* its number is text.low */
+  uint64_t check;        /* of the 24 bytes before, its number the record's */
 } key;
 
 struct cq_vector_store {
@@ -55,15 +55,15 @@ static size_t row_bytes(const cq_vector_store *s) {
 }
 
 static uint64_t check_header(const header *h) {
-  return cq_hash64(h, offsetof(header, check), 0);
+  return cq_check64(h, offsetof(header, check), 0);
 }
 
 static uint64_t check_key(const key *k, int64_t record) {
-  return cq_hash64(k, offsetof(key, check), (uint64_t)record);
+  return cq_check64(k, offsetof(key, check), (uint64_t)record);
 }
 
 static uint64_t check_vector(const cq_vector_store *s, const cq_identity *text, const void *vector) {
-  return cq_hash64(vector, row_bytes(s), text->low);
+  return cq_check64(vector, row_bytes(s), text->low);
 }
 
 /* --- opening --- */

@@ -232,7 +232,7 @@ cq_status cq_index_refresh(cq_index *index, bool *changed, cq_error *error) {
 }
 
 cq_status cq_index_check(const cq_index *index, cq_context *ctx, cq_error *error) {
-  cq_index_snapshot *snapshot = cq_index_store_hold(index->store); /* its documents and deletions have been compared */
+  cq_index_snapshot *snapshot = cq_index_store_hold(index->store); /* its deletions have been compared */
   const cq_index_info info = cq_index_snapshot_info(snapshot);
   char path[PATH_MAX];
   cq_status status = cq_index_snapshot_verify(snapshot, ctx, error);
@@ -410,14 +410,15 @@ static void tell_once(const cq_index *index, const char *reason) {
 typedef struct filter {
   const cq_index_snapshot *snapshot;
   cq_slice language;        /* data NULL: all */
-  _Atomic int64_t *damaged; /* the first record seen whose vector is; as many as there are records: none */
+  _Atomic int64_t *damaged; /* the first record seen that is; as many as there are records: none */
 } filter;
 
 static bool is_allowed(const void *context, size_t row) {
   const filter *f = context;
   const int64_t record = (int64_t)row;
   if (!cq_index_snapshot_is_live(f->snapshot, record)) return false;
-  if (!cq_index_snapshot_is_sound(f->snapshot, record)) {
+  if (!cq_index_snapshot_is_sound(f->snapshot, record) ||
+      (f->language.data && !cq_index_snapshot_is_sound_document(f->snapshot, record))) {
     int64_t first = atomic_load(f->damaged);
     while (record < first && !atomic_compare_exchange_weak(f->damaged, &first, record)) {
     }
@@ -453,6 +454,7 @@ static cq_status hold_newest(cq_index_snapshot **snapshot, approximation **out, 
 
 /* Takes the snapshot over. */
 static cq_status make_hits(cq_hits **out, cq_index_snapshot *snapshot, const cq_neighbours *found, cq_error *error) {
+  cq_status status = CQ_OK;
   cq_hits *hits = cq_alloc_zeroed(sizeof *hits);
   if (hits) {
     *hits = (cq_hits){.snapshot = snapshot, .n_queries = found->n, .k = found->k};
@@ -465,14 +467,20 @@ static cq_status make_hits(cq_hits **out, cq_index_snapshot *snapshot, const cq_
     cq_hits_free(hits);
     return cq_fail_memory(error, "results");
   }
-  for (size_t i = 0; i < found->n * found->k; i++) {
-    if (found->index[i] == UINT32_MAX) continue;
-    const cq_index_record r = cq_index_snapshot_record(snapshot, found->index[i]);
+  for (size_t i = 0; !status && i < found->n * found->k; i++) {
+    const int64_t record = found->index[i];
+    if (record == UINT32_MAX) continue;
+    if (!cq_index_snapshot_is_sound_document(snapshot, record))
+      status = cq_index_snapshot_fail(snapshot, record, error);
+    const cq_index_record r = cq_index_snapshot_record(snapshot, record);
     hits->all[i] = (cq_hit){found->cosine[i], {r.id, r.language, r.text}};
     hits->n[i / found->k]++;
   }
-  *out = hits;
-  return CQ_OK;
+  if (status)
+    cq_hits_free(hits);
+  else
+    *out = hits;
+  return status;
 }
 
 cq_status cq_index_search(cq_hits **out, const cq_index *index, const cq_slice *queries, size_t n_queries,
