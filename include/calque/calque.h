@@ -7,6 +7,7 @@
 #include "calque/analysis.h"
 #include "calque/autoencode.h"
 #include "calque/autoencode_trials.h"
+#include "calque/cache.h"
 #include "calque/classify.h"
 #include "calque/clir.h"
 #include "calque/cluster.h"

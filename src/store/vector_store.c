@@ -253,3 +253,32 @@ cq_status cq_vector_store_map(const float **out, cq_vector_store *s, cq_error *e
   *out = s->mapped;
   return status;
 }
+
+/* --- checking --- */
+
+cq_status cq_vector_store_check(uint64_t *n, uint64_t *n_damaged, const char *directory, cq_error *error) {
+  char path[MAX_PATH];
+  cq_mapping keys = {0}, vectors = {0};
+  header h;
+  *n = *n_damaged = 0;
+  cq_status status = cq_path_join(path, MAX_PATH, directory, "keys", error);
+  if (!status) status = cq_mapping_open(&keys, path, error);
+  if (!status) status = cq_path_join(path, MAX_PATH, directory, "vectors", error);
+  if (!status) status = cq_mapping_open(&vectors, path, error);
+  if (!status && keys.n >= sizeof h) {
+    memcpy(&h, keys.data, sizeof h);
+    *n = (keys.n - sizeof h) / sizeof(key);
+    const bool is_sound = h.check == check_header(&h) && h.dim > 0;
+    const size_t row = (size_t)h.dim * sizeof(float);
+    if (is_sound && vectors.n / row < *n) *n = vectors.n / row; /* another process is about to write the rest */
+    for (uint64_t i = 0; i < *n; i++) {
+      key k;
+      memcpy(&k, keys.data + sizeof h + i * sizeof k, sizeof k);
+      *n_damaged += !is_sound || k.check != check_key(&k, (int64_t)i) ||
+                    k.vector_check != cq_check64(vectors.data + i * row, row, k.text.low);
+    }
+  }
+  cq_mapping_close(&keys);
+  cq_mapping_close(&vectors);
+  return status;
+}

@@ -39,4 +39,8 @@ CQ_MUST_USE cq_status cq_vector_store_append(cq_vector_store *store, const cq_sl
  * theirs; nothing can be appended afterwards. */
 CQ_MUST_USE cq_status cq_vector_store_map(const float **out, cq_vector_store *store, cq_error *error);
 
+/* Compares all of a store with its checks, without changing anything or waiting for anybody: *n records, of which
+ * *n_damaged are damaged; all of them, where the head is. Errors: CQ_ERR_IO. */
+CQ_MUST_USE cq_status cq_vector_store_check(uint64_t *n, uint64_t *n_damaged, const char *directory, cq_error *error);
+
 #endif

@@ -23,6 +23,8 @@ places() { awk -v size="$(wc -c <"$1")" -v n="$2" 'BEGIN { for (i = 0; i < n; i+
 mine="mine --model $TEACHER --cache cache source.txt target.txt"
 expect 0 $mine
 cp stdout pairs
+expect 0 cache check --cache cache
+stdout_has "cache/$(cd cache && echo vectors/*): $(sort -u source.txt target.txt | wc -l), nothing is damaged"
 cp -r cache sound
 store=$(cd sound && echo vectors/*)
 for file in keys vectors; do
@@ -30,6 +32,8 @@ for file in keys vectors; do
     rm -rf cache
     cp -r sound cache
     damage "cache/$store/$file" "$at" 1
+    expect 1 cache check --cache cache
+    stdout_has "cache/$store: "
     expect 0 $mine
     cmp -s stdout pairs || fail "damage at $at of $file changes what is found"
     stderr_has "cache/$store/vectors is damaged: "

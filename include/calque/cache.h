@@ -1,0 +1,37 @@
+/* The cache: vectors of sentences by model, which training and mining keep so that a model is asked once, and the states
+ * of searches that were stopped. All of it may be deleted at any time and is computed again.
+ *
+ *   cq_cache_check(NULL, print_part, stdout, &err);       // of the default cache
+ *
+ * Threads: calls are independent of one another. A cache may be checked while other processes use it. */
+#ifndef CALQUE_CACHE_H
+#define CALQUE_CACHE_H
+
+#include "calque/status.h"
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What was found at a path of the cache. */
+typedef struct cq_cache_part {
+  const char *path;   /* a model's vectors, a directory; or a state of a search, a file */
+  uint64_t n;         /* vectors; of a state: 1 */
+  uint64_t n_damaged; /* those of them that do not fit their checksums */
+} cq_cache_part;
+
+typedef void (*cq_cache_part_fn)(void *context, const cq_cache_part *part);
+
+/* Compares everything in a cache with its checksums and tells of each part. Damaged vectors are computed again by
+ * whoever needs them next, damaged states are refused.
+ *   directory  NULL: $XDG_CACHE_HOME/calque or ~/.cache/calque; one that does not exist is empty
+ * Errors: CQ_ERR_ARGUMENT when there is neither a directory nor a home; CQ_ERR_IO; CQ_ERR_MEMORY. */
+CQ_API CQ_MUST_USE cq_status cq_cache_check(const char *directory, cq_cache_part_fn tell, void *context,
+                                            cq_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
