@@ -26,10 +26,11 @@ bool cq_reserve(void **array, size_t *capacity, size_t needed, size_t element_si
 
 /* *out = a * b or a + b; false on overflow. For sizes that untrusted bytes name. */
 bool cq_checked_mul(size_t *out, size_t a, size_t b);
-static inline size_t cq_smaller(size_t a, size_t b) {
+bool cq_checked_add(size_t *out, size_t a, size_t b);
+
+static inline size_t cq_min(size_t a, size_t b) {
   return a < b ? a : b;
 }
-bool cq_checked_add(size_t *out, size_t a, size_t b);
 
 /* Test hook: the n-th allocation from now (1-based) fails, once; 0 switches off. */
 void cq_alloc_fail_at(long n);

@@ -335,7 +335,7 @@ static void shape_of_groups(size_t *n_pairs, size_t *longer, const cq_cognate_gr
                             size_t max) {
   *n_pairs = *longer = 0;
   for (size_t g = 0; g < n_groups; g++) {
-    const size_t a = cq_smaller(groups[g].n_sources, max), b = cq_smaller(groups[g].n_targets, max);
+    const size_t a = cq_min(groups[g].n_sources, max), b = cq_min(groups[g].n_targets, max);
     *n_pairs += a * b;
     *longer += a > b ? a : b;
   }
@@ -358,8 +358,8 @@ static cq_status pairs_of(pair **out, size_t *n, const cq_cognate_group *groups,
   if (!*out) return cq_fail_memory(error, "pairs of words");
   *n = 0;
   for (size_t g = 0; g < n_groups; g++)
-    for (size_t i = 0; i < cq_smaller(groups[g].n_sources, max); i++)
-      for (size_t j = 0; j < cq_smaller(groups[g].n_targets, max); j++)
+    for (size_t i = 0; i < cq_min(groups[g].n_sources, max); i++)
+      for (size_t j = 0; j < cq_min(groups[g].n_targets, max); j++)
         (*out)[(*n)++] = (pair){groups[g].sources[i], groups[g].targets[j]};
   *n = each_once(*out, *n);
   return CQ_OK;
@@ -379,8 +379,8 @@ static cq_status likely_pairs_of(pair **out, size_t *n, const cq_cognates *c, co
     cq_cognates_letters(spelt, c);
   }
   for (size_t g = 0; !status && g < n_groups; g++)
-    for (size_t i = 0; !status && i < cq_smaller(groups[g].n_sources, max); i++)
-      for (size_t j = 0; !status && j < cq_smaller(groups[g].n_targets, max); j++) {
+    for (size_t i = 0; !status && i < cq_min(groups[g].n_sources, max); i++)
+      for (size_t j = 0; !status && j < cq_min(groups[g].n_targets, max); j++) {
         const pair p = {groups[g].sources[i], groups[g].targets[j]};
         if (kernels->dot(expected + p.source * b, spelt + p.target * b, (int64_t)b) < min_likeness) continue;
         if (!cq_reserve((void **)out, &capacity, *n + 1, sizeof **out))
@@ -471,9 +471,9 @@ typedef struct contrasting {
 /* Matches that the sources of one group find among the targets of another. */
 static double matches_between(const cq_cognates *c, const cq_cognate_group *a, const cq_cognate_group *b) {
   double sum = 0;
-  for (size_t i = 0; i < cq_smaller(a->n_sources, SALIENT); i++) {
+  for (size_t i = 0; i < cq_min(a->n_sources, SALIENT); i++) {
     double best = -INFINITY;
-    for (size_t j = 0; j < cq_smaller(b->n_targets, SALIENT); j++)
+    for (size_t j = 0; j < cq_min(b->n_targets, SALIENT); j++)
       best = fmax(best, cq_cognates_score(c, a->sources[i], b->targets[j]));
     sum += 1 / (1 + exp(contrast_at - best));
   }

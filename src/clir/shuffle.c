@@ -9,8 +9,7 @@ bool cq_shuffle_by_length(cq_u32_array *out, const cq_word_run *documents, size_
   for (size_t round = 0; round < fewest; round++)
     for (size_t i = 0; i < n; i++) {
       const size_t share = (documents[i].n + fewest - 1) / fewest, at = round * share;
-      if (at < documents[i].n &&
-          !cq_u32_array_append(out, documents[i].words + at, cq_smaller(share, documents[i].n - at)))
+      if (at < documents[i].n && !cq_u32_array_append(out, documents[i].words + at, cq_min(share, documents[i].n - at)))
         return false;
     }
   return true;

@@ -86,7 +86,7 @@ static cq_status fail_field(table *t, cq_slice field, const char *expected, cq_e
     return CQ_OK;
   }
   return cq_fail_line(error, CQ_ERR_FORMAT, cq_lines_path(t->rows.lines), cq_lines_number(t->rows.lines),
-                      "'%.*s', expected %s", (int)cq_smaller(field.n, 80), field.data, expected);
+                      "'%.*s', expected %s", (int)cq_min(field.n, 80), field.data, expected);
 }
 
 static cq_status next_table_row(cq_row *out, cq_format_reader *reader, cq_error *error) {

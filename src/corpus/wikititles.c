@@ -31,7 +31,7 @@ typedef struct wikititles {
 
 static cq_status broken(const dump *d, const char *expected, cq_error *error) {
   return cq_fail_line(error, CQ_ERR_FORMAT, cq_lines_path(d->lines), cq_lines_number(d->lines),
-                      "expected %s before '%.*s'", expected, (int)cq_smaller(d->rest.n, 40), d->rest.data);
+                      "expected %s before '%.*s'", expected, (int)cq_min(d->rest.n, 40), d->rest.data);
 }
 
 static bool take(dump *d, char c) {

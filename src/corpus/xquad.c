@@ -54,8 +54,7 @@ static cq_status walk(xquad *x, size_t side, cq_error *error) {
         if (!id.data) return bad(path, "id", a, p, error);
         if (!text_of(question, "question").data) return bad(path, "question", a, p, error);
         if (side == 1 && cq_map_get(&x->questions, id) != CQ_MAP_NONE)
-          return cq_fail_file(error, CQ_ERR_FORMAT, path, "two questions of id '%.*s'", (int)cq_smaller(id.n, 80),
-                              id.data);
+          return cq_fail_file(error, CQ_ERR_FORMAT, path, "two questions of id '%.*s'", (int)cq_min(id.n, 80), id.data);
         if (side == 1 && (!cq_map_put(&x->questions, id, (uint64_t)(uintptr_t)question) ||
                           !cq_map_put(&x->contexts, id, (uint64_t)(uintptr_t)paragraph)))
           return cq_fail_memory(error, path);

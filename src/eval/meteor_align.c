@@ -117,19 +117,19 @@ static uint64_t potential(const search *s, const group *g, size_t i, const uint6
   for (size_t h = g->h, r = g->r; h < g->h_end || r < g->r_end;) {
     const uint64_t key = r == g->r_end || (h < g->h_end && s->h[h].key < s->r[r].key) ? s->h[h].key : s->r[r].key;
     if (key >> 32 != last >> 32) {
-      stem += cq_smaller(stem_h, stem_r);
+      stem += cq_min(stem_h, stem_r);
       stem_h = stem_r = 0;
     }
     size_t word_h = 0, word_r = 0;
     for (; h < g->h_end && s->h[h].key == key; h++) word_h += s->h[h].at >= i;
     for (; r < g->r_end && s->r[r].key == key; r++) word_r += !is_taken(taken, r);
-    exact += cq_smaller(word_h, word_r);
+    exact += cq_min(word_h, word_r);
     stem_h += word_h, stem_r += word_r;
     all_h += word_h, all_r += word_r;
     last = key;
   }
-  stem += cq_smaller(stem_h, stem_r);
-  const size_t all = s->synonyms ? cq_smaller(all_h, all_r) : stem;
+  stem += cq_min(stem_h, stem_r);
+  const size_t all = s->synonyms ? cq_min(all_h, all_r) : stem;
   return (exact * s->k + (stem - exact)) * s->k + (all - stem);
 }
 
@@ -245,7 +245,7 @@ static bool word_at(search *s, size_t i, uint64_t key) {
   const size_t cost = s->stride / 8 + (g ? g->h_end - g->h + g->r_end - g->r : 0);
   const size_t most_pushed = WORK / s->n_h / cost;
   const size_t most_branches = most_pushed > MOST_BRANCHES ? MOST_BRANCHES : most_pushed > 1 ? most_pushed - 1 : 1;
-  const size_t most_states = cq_smaller(s->most_states, most_pushed / (most_branches + 1) + 1);
+  const size_t most_states = cq_min(s->most_states, most_pushed / (most_branches + 1) + 1);
   for (size_t n = 0; n < s->n_now; n++) {
     state *from = state_at(s->now, s->stride, n);
     if (!(g ? branch(s, from, g, i, key, most_branches) : push(s, from, from->lost, from->chunks, NOWHERE, SIZE_MAX)))
@@ -295,7 +295,7 @@ static bool improve(result *best, search *s, const uint64_t *keys) {
 cq_status cq_meteor_align(cq_meteor_alignment *out, const cq_meteor_word *hypothesis, size_t n_hypothesis,
                           const cq_meteor_word *reference, size_t n_reference, cq_meteor_synonyms_fn synonyms,
                           const void *context, cq_error *error) {
-  const size_t n_groups = cq_smaller(n_hypothesis, n_reference), n_masks = n_reference / 64 + 1;
+  const size_t n_groups = cq_min(n_hypothesis, n_reference), n_masks = n_reference / 64 + 1;
   search s = {.n_h = n_hypothesis, .n_r = n_reference, .synonyms = synonyms, .context = context, .k = n_groups + 1};
   uint64_t all = 0;
   *out = (cq_meteor_alignment){0};

@@ -17,7 +17,7 @@ size_t cq_ranking_n_relevant(const cq_ranking *r) {
 
 size_t cq_ranking_n_retrieved(const cq_ranking *r, size_t cutoff) {
   size_t n = 0;
-  for (size_t i = 0; i < cq_smaller(r->n, cutoff); i++) n += r->relevance[i] >= 1;
+  for (size_t i = 0; i < cq_min(r->n, cutoff); i++) n += r->relevance[i] >= 1;
   return n;
 }
 
@@ -43,7 +43,7 @@ double cq_ranking_bpref(const cq_ranking *r) {
     if (r->relevance[i] == 0)
       n_before++;
     else
-      sum += n_before ? 1 - (double)cq_smaller(n_before, n_relevant) / (double)cq_smaller(n_others, n_relevant) : 1;
+      sum += n_before ? 1 - (double)cq_min(n_before, n_relevant) / (double)cq_min(n_others, n_relevant) : 1;
   }
   return ratio(sum, n_relevant);
 }
@@ -71,6 +71,6 @@ static double discounted_gain(const int32_t *relevance, size_t n) {
 
 double cq_ranking_ndcg(const cq_ranking *r, size_t cutoff) {
   const bool all = cutoff == 0;
-  const double best = discounted_gain(r->judged, all ? r->n_judged : cq_smaller(r->n_judged, cutoff));
-  return best > 0 ? discounted_gain(r->relevance, all ? r->n : cq_smaller(r->n, cutoff)) / best : 0;
+  const double best = discounted_gain(r->judged, all ? r->n_judged : cq_min(r->n_judged, cutoff));
+  return best > 0 ? discounted_gain(r->relevance, all ? r->n : cq_min(r->n, cutoff)) / best : 0;
 }

@@ -157,7 +157,7 @@ static size_t all_sums(double *sums, const double *d, size_t n) {
 /* Every sum is one of the first half's and one of the second's. */
 static double share_of_all(const double *d, size_t n, double reach) {
   double first[1 << HALF], second[1 << (CQ_RANDOMISATION_EXACT - HALF)];
-  const size_t split = cq_smaller(n, HALF), n_first = all_sums(first, d, split),
+  const size_t split = cq_min(n, HALF), n_first = all_sums(first, d, split),
                n_second = all_sums(second, d + split, n - split);
   uint64_t n_reaching = 0;
   for (size_t i = 0; i < n_first; i++)
@@ -173,7 +173,7 @@ static double share_of_samples(const double *d, size_t n, double sum, double rea
     double kept = 0;
     for (size_t i = 0; i < n;) {
       uint64_t bits = cq_random_u64(&random);
-      for (const size_t end = cq_smaller(n, i + 64); i < end; i++, bits >>= 1) kept += (double)(bits & 1) * d[i];
+      for (const size_t end = cq_min(n, i + 64); i < end; i++, bits >>= 1) kept += (double)(bits & 1) * d[i];
     }
     n_reaching += fabs(2 * kept - sum) >= reach;
   }

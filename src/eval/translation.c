@@ -64,7 +64,7 @@ static void unit_rows(float *unit, double *length, const float *x, size_t n, siz
 
 static void pack_chunk(void *context, size_t chunk, int worker) {
   search *s = context;
-  size_t start = chunk * COLUMNS, n = cq_smaller(COLUMNS, s->n_b - start);
+  size_t start = chunk * COLUMNS, n = cq_min(COLUMNS, s->n_b - start);
   float *unit = s->scratch + (size_t)worker * s->scratch_floats;
   unit_rows(unit, s->length_b + start, s->b + start * s->dim, n, s->dim);
   s->kernels->pack(s->packed + chunk * s->packed_floats, unit, 1, (int64_t)s->dim, (int64_t)s->dim, (int64_t)n);
@@ -115,13 +115,13 @@ static size_t decide(const search *s, size_t i, const candidates *c) {
 
 static void match_block(void *context, size_t block, int worker) {
   search *s = context;
-  size_t start = block * ROWS, n = cq_smaller(ROWS, s->n_a - start);
+  size_t start = block * ROWS, n = cq_min(ROWS, s->n_a - start);
   float *unit = s->scratch + (size_t)worker * s->scratch_floats, *scores = unit + ROWS * s->dim;
   candidates *kept = s->kept + (size_t)worker * ROWS;
   unit_rows(unit, s->length_a + start, s->a + start * s->dim, n, s->dim);
   for (size_t i = 0; i < n; i++) kept[i].greatest = -INFINITY, kept[i].n = 0;
   for (size_t chunk = 0, first = 0; first < s->n_b; chunk++, first += COLUMNS) {
-    size_t width = cq_smaller(COLUMNS, s->n_b - first);
+    size_t width = cq_min(COLUMNS, s->n_b - first);
     s->kernels->product(scores, COLUMNS, unit, (int64_t)s->dim, s->packed + chunk * s->packed_floats, (int64_t)n,
                         (int64_t)width, (int64_t)s->dim, &(cq_epilogue){0});
     for (size_t i = 0; i < n; i++) look_through(&kept[i], scores + i * COLUMNS, first, width, s->window);

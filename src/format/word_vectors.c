@@ -37,7 +37,7 @@ static cq_status read_row(cq_word_vectors *v, cq_slice line, const cq_lines *at,
     const cq_slice column = next_column(&line);
     if (!cq_slice_number(&x, column) || fabs(x) >= too_large)
       return cq_fail_line(error, CQ_ERR_FORMAT, cq_lines_path(at), cq_lines_number(at),
-                          "column %d is '%.*s', expected a number", i + 2, (int)cq_smaller(column.n, 40), column.data);
+                          "column %d is '%.*s', expected a number", i + 2, (int)cq_min(column.n, 40), column.data);
     v->data[(size_t)id * (size_t)v->dim + (size_t)i] = (float)x;
   }
   if (next_column(&line).n)

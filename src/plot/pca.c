@@ -209,7 +209,7 @@ cq_status cq_pca(double *out, double *shares, const float *vectors, size_t n, in
   if (n_components < 1 || n_components > dim)
     return cq_fail(error, CQ_ERR_ARGUMENT, "%d components of %d dimensions, expected 1 to %d", n_components, dim, dim);
   const size_t k = (size_t)n_components;
-  analysis a = {.n = n, .dim = (size_t)dim, .m = cq_smaller((size_t)dim, k + MORE_DIRECTIONS)};
+  analysis a = {.n = n, .dim = (size_t)dim, .m = cq_min((size_t)dim, k + MORE_DIRECTIONS)};
   if ((status = allocate(&a, error))) goto done;
   centre(&a, vectors);
   cq_context_run(ctx, a.dim, covariance_row, &a);

@@ -111,7 +111,7 @@ typedef struct forces {
 
 static void force_rows(void *context, size_t block, int worker) {
   const forces *f = context;
-  const size_t n = f->n, end = cq_smaller(n, (block + 1) * BLOCK);
+  const size_t n = f->n, end = cq_min(n, (block + 1) * BLOCK);
   (void)worker;
   for (size_t i = block * BLOCK; i < end; i++) {
     const double *p = f->p + i * n, x = f->y[2 * i], y = f->y[2 * i + 1];

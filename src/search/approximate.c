@@ -37,7 +37,7 @@ static cq_status load_plugin(const cq_faiss_plugin **out, cq_error *error) {
 static cq_status train(const cq_faiss_plugin *faiss, void *index, const float *vectors, size_t n, size_t dim,
                        int n_threads, cq_error *error) {
   const cq_kernels *kernels = cq_kernels_best();
-  const size_t n_taken = cq_smaller(n, CQ_FAISS_MOST_TRAINING_ROWS);
+  const size_t n_taken = cq_min(n, CQ_FAISS_MOST_TRAINING_ROWS);
   char message[512];
   float *sample = cq_alloc_array(n_taken, dim * sizeof *sample);
   if (!sample) return cq_fail_memory(error, "a sample of vectors");
@@ -53,10 +53,10 @@ static cq_status add(const cq_faiss_plugin *faiss, void *index, const float *vec
   const cq_kernels *kernels = cq_kernels_best();
   char message[512];
   int failed = 0;
-  float *unit = cq_alloc_array(cq_smaller(n, BLOCK), dim * sizeof *unit);
+  float *unit = cq_alloc_array(cq_min(n, BLOCK), dim * sizeof *unit);
   if (!unit) return cq_fail_memory(error, "vectors");
   for (size_t first = 0; first < n && !failed; first += BLOCK) {
-    const size_t count = cq_smaller(BLOCK, n - first);
+    const size_t count = cq_min(BLOCK, n - first);
     kernels->normalize(unit, NULL, vectors + first * dim, (int64_t)count, (int64_t)dim);
     failed = faiss->add(index, unit, count, n_threads, message, sizeof message);
   }
@@ -177,7 +177,7 @@ cq_status cq_approximate_top(cq_neighbours *out, const cq_approximate *a, const 
                              bool (*allowed)(const void *context, size_t row), const void *context, cq_context *ctx,
                              cq_error *error) {
   const size_t named = k * CANDIDATES_FOR_ONE > LEAST_CANDIDATES ? k * CANDIDATES_FOR_ONE : LEAST_CANDIDATES;
-  const size_t n_candidates = cq_smaller(named, a->n);
+  const size_t n_candidates = cq_min(named, a->n);
   const view all = {allowed, context, 0}, behind = {allowed, context, a->n};
   cq_neighbours found = {0};
   char message[512];

@@ -88,7 +88,7 @@ static void unit_rows(float *unit, const cq_row_set *rows, const double *lengths
 
 static void pack_panel(void *context, size_t panel, int w) {
   cq_pass *p = context;
-  const size_t first = p->chunk + panel * COLUMNS, n = cq_smaller(COLUMNS, p->chunk + p->n_columns - first);
+  const size_t first = p->chunk + panel * COLUMNS, n = cq_min(COLUMNS, p->chunk + p->n_columns - first);
   const int64_t dim = (int64_t)p->dim;
   unsigned char *packed = p->packed + panel * p->panel_bytes;
   float *unit = p->workers[w].unit;
@@ -144,9 +144,9 @@ static void wait_for(const cq_pass *p, int number, size_t start, place at) {
 /* The block of n rows from start on with one panel: columns from `first` of the chunk on. */
 static void match_panel(const cq_pass *p, int number, size_t start, size_t n, size_t first) {
   worker *w = &p->workers[number];
-  const size_t width = cq_smaller(COLUMNS, p->n_columns - first);
+  const size_t width = cq_min(COLUMNS, p->n_columns - first);
   for (size_t r = 0; r < n; r += PART_ROWS) {
-    const size_t height = cq_smaller(PART_ROWS, n - r);
+    const size_t height = cq_min(PART_ROWS, n - r);
     score_panel(p, w, r, height, first / COLUMNS, width);
     const int64_t n_hits = p->kernels->at_least(w->hits, w->scores, COLUMNS, w->row_bounds + r,
                                                 w->column_bounds + first, (int64_t)height, (int64_t)width);
@@ -167,7 +167,7 @@ static size_t first_row(const cq_pass *p) {
 static void match_block(void *context, size_t block, int number) {
   cq_pass *p = context;
   worker *w = &p->workers[number];
-  const size_t start = first_row(p) + block * ROWS, n = cq_smaller(ROWS, p->of.x.n - start);
+  const size_t start = first_row(p) + block * ROWS, n = cq_min(ROWS, p->of.x.n - start);
   unit_rows(w->unit, &p->of.x, p->length_x, start, n);
   if (p->int8) p->int8->quantize_left(w->left, w->terms, w->unit, (int64_t)n, (int64_t)p->dim);
   for (size_t i = 0; i < n; i++) w->row_bounds[i] = row_bound(p, start + i);
@@ -181,7 +181,7 @@ static void match_block(void *context, size_t block, int number) {
 
 size_t cq_pass_run(cq_pass *p, size_t done, cq_context *ctx) {
   p->chunk = done;
-  p->n_columns = cq_smaller(p->chunk_columns, p->of.y.n - done);
+  p->n_columns = cq_min(p->chunk_columns, p->of.y.n - done);
   cq_context_run(ctx, (p->n_columns + COLUMNS - 1) / COLUMNS, pack_panel, p);
   cq_context_run(ctx, (p->of.x.n - first_row(p) + ROWS - 1) / ROWS, match_block, p);
   return done + p->n_columns;
@@ -208,7 +208,7 @@ static bool allocate(cq_pass *p, cq_context *ctx) {
   const size_t panels = CHUNK_BYTES / p->panel_bytes, needed = (p->of.y.n + COLUMNS - 1) / COLUMNS;
   const double work = 2.0 * (double)p->dim * COLUMNS * (double)(p->of.x.n + 1);
   const size_t timely = (size_t)(CHUNK_WORK / work) + 1;
-  p->chunk_columns = (panels == 0 ? 1 : cq_smaller(panels, cq_smaller(needed, timely))) * COLUMNS;
+  p->chunk_columns = (panels == 0 ? 1 : cq_min(panels, cq_min(needed, timely))) * COLUMNS;
   p->n_workers = ctx ? (size_t)cq_context_n_threads(ctx) : 1;
   p->packed = cq_alloc_array(p->chunk_columns / COLUMNS, p->panel_bytes);
   p->workers = cq_alloc_array_zeroed(p->n_workers, sizeof *p->workers);

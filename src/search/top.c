@@ -35,7 +35,7 @@ typedef struct top {
 static void score_block(void *context, size_t block, int worker_index) {
   top *t = context;
   worker *w = &t->workers[worker_index];
-  const size_t start = block * ROWS, n = cq_smaller(ROWS, t->n - start);
+  const size_t start = block * ROWS, n = cq_min(ROWS, t->n - start);
   const bool few = t->n_queries <= FEW_QUERIES;
   if (!few)
     t->kernels->product(w->scores, MAX_QUERIES, t->documents + start * t->dim, (int64_t)t->dim, t->packed, (int64_t)n,
@@ -64,8 +64,7 @@ static cq_status workers_new(top *t, size_t n_queries, size_t k, cq_context *ctx
   bool ok = t->packed && t->workers;
   for (size_t i = 0; ok && i < t->n_workers; i++) {
     t->workers[i].scores = cq_alloc_array(ROWS * MAX_QUERIES, sizeof(float));
-    ok = t->workers[i].scores &&
-         cq_lists_new(&t->workers[i].lists, cq_smaller(n_queries, MAX_QUERIES), cq_smaller(k, t->n));
+    ok = t->workers[i].scores && cq_lists_new(&t->workers[i].lists, cq_min(n_queries, MAX_QUERIES), cq_min(k, t->n));
   }
   return ok ? CQ_OK : cq_fail_memory(error, "a search");
 }
@@ -114,7 +113,7 @@ cq_status cq_top(cq_neighbours *out, const float *queries, size_t n_queries, con
   if (!status) cq_lists_clear(out, 0, n_queries);
   for (size_t first = 0; !status && first < n_queries; first += MAX_QUERIES) {
     t.queries = queries + first * dim, t.lengths = lengths + first;
-    t.n_queries = cq_smaller(MAX_QUERIES, n_queries - first);
+    t.n_queries = cq_min(MAX_QUERIES, n_queries - first);
     run_round(&t, out, first, ctx);
   }
   workers_free(&t);

@@ -195,7 +195,7 @@ struct cq_analyzer {
 static bool put_stop_word(cq_analyzer *a, cq_slice name) {
   size_t n = 1;
   for (size_t i = 0; i < name.n; i++) n += name.data[i] == ' ';
-  if (n > a->max_words) a->max_words = cq_smaller(n, MAX_WORDS);
+  if (n > a->max_words) a->max_words = cq_min(n, MAX_WORDS);
   return cq_intern_put(&a->stop_words, name) != CQ_INTERN_NONE;
 }
 
@@ -345,7 +345,7 @@ const cq_intern *cq_analysis_terms(const cq_analysis *a) {
 
 /* *n: how many of a chunk's words, from the i-th on, are one stop word, the longest match; 0: they are none. */
 static bool find_stopped(size_t *n, cq_analysis *a, size_t i) {
-  for (*n = cq_smaller(a->analyzer->max_words, a->words.n - i); *n > 0; --*n) {
+  for (*n = cq_min(a->analyzer->max_words, a->words.n - i); *n > 0; --*n) {
     const cq_slice name = *n == 1 ? a->words.items[i] : joined(&a->scratch, a->words.items + i, *n);
     if (*n > 1 && a->scratch.failed) return false;
     if (cq_intern_find(&a->analyzer->stop_words, name) != CQ_INTERN_NONE) return true;

@@ -61,7 +61,7 @@ static cq_status jobs_of(jobs *j, const cq_word_corpus *c, cq_error *error) {
   *j = (jobs){0};
   for (size_t d = 0; d < c->n_documents; d++)
     for (size_t first = c->starts[d], end; first < c->starts[d + 1]; first = end) {
-      end = first + cq_smaller(JOB_TOKENS, c->starts[d + 1] - first);
+      end = first + cq_min(JOB_TOKENS, c->starts[d + 1] - first);
       if (!add_piece(j, first, end, &n_tokens)) return cq_fail_memory(error, "a corpus");
     }
   return CQ_OK;

@@ -132,7 +132,7 @@ static void losses_are_the_plain_sums(void **state) {
                     : v->feed == CQ_FEED_OWN   ? own
                     : v->feed == CQ_FEED_OTHER ? other
                                                : (own + other) / 2);
-        for (size_t i = 0; i < n; i++) n_tokens += cq_smaller(8, strlen(texts[s][i]) / 2 + (texts[s][i][0] != 0) + 2);
+        for (size_t i = 0; i < n; i++) n_tokens += cq_min(8, strlen(texts[s][i]) / 2 + (texts[s][i][0] != 0) + 2);
       }
       assert_int_equal(r.n_tokens, n_tokens);
       tear_down(&p);

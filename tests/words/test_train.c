@@ -474,7 +474,7 @@ static void long_documents_are_cut(void **state) {
       assert_int_not_equal(cq_intern_put(&both[i]->words, (cq_slice){word, 1}), CQ_INTERN_NONE);
   assert_int_equal(cq_word_corpus_add(&whole, tokens, LONG, NULL), CQ_OK);
   for (size_t first = 0; first < LONG; first += CUT)
-    assert_int_equal(cq_word_corpus_add(&pieces, tokens + first, cq_smaller(CUT, LONG - first), NULL), CQ_OK);
+    assert_int_equal(cq_word_corpus_add(&pieces, tokens + first, cq_min(CUT, LONG - first), NULL), CQ_OK);
   count(&whole), count(&pieces);
   cq_word_model a = trained(&whole, &o, NULL), b = trained(&pieces, &o, NULL);
   assert_int_equal(a.n_read, LONG);

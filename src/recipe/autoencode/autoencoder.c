@@ -225,7 +225,7 @@ typedef struct translating {
 
 static void translate_run(void *context, size_t item, int worker) {
   translating *t = context;
-  const size_t first = item * AT_ONCE, n = cq_smaller(t->n - first, AT_ONCE);
+  const size_t first = item * AT_ONCE, n = cq_min(t->n - first, AT_ONCE);
   cq_ids ids[AT_ONCE] = {{0}};
   if (t->status[worker]) return;
   const cq_tensor latent = cq_tensor_rows(t->vectors, (int64_t)first, (int64_t)n),

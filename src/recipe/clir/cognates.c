@@ -103,7 +103,7 @@ static cq_status spell_side(spelled *s, const cq_clir_side *side, const cq_bags 
     if (has_number(word, &n_characters) || cq_script_of(word) != script || (bags && !(bags->masses[w] > 0))) continue;
     s->number[w] = s->n;
     s->words[s->n] = word;
-    s->n_characters[s->n] = (uint8_t)cq_smaller(n_characters, 255);
+    s->n_characters[s->n] = (uint8_t)cq_min(n_characters, 255);
     s->plain[s->n++] = w;
   }
   return CQ_OK;
@@ -259,7 +259,7 @@ static cq_status find_spelled_alike(cq_neighbours *out, const cq_cognates *lette
   const size_t dim = (size_t)cq_cognates_n_letters(letters);
   float *expected = cq_alloc_array(n_from, dim * sizeof *expected), *spelt = cq_alloc_array(n_to, dim * sizeof *spelt);
   cq_nearest_options o = cq_nearest_default_options();
-  o.k = cq_smaller(CANDIDATES, n_to);
+  o.k = cq_min(CANDIDATES, n_to);
   cq_status status = expected && spelt ? CQ_OK : cq_fail_memory(error, "letters");
   if (!status) {
     status = cq_cognates_expected(expected, letters, error);

@@ -124,7 +124,7 @@ static void search_topic(void *context, size_t t, int worker) {
   for (size_t d = 0; !status && d < n; d++)
     r->all[d] = (cq_lexical_hit){cq_lexical_id(c->to->index, d), r->first[d], d};
   if (!status && n) qsort(r->all, n, sizeof *r->all, best_document_first);
-  if (!status) memcpy(s->hits + t * s->k, r->all, cq_smaller(n, s->k) * sizeof *r->all);
+  if (!status) memcpy(s->hits + t * s->k, r->all, cq_min(n, s->k) * sizeof *r->all);
   s->status[worker] = status;
 }
 

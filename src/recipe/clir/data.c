@@ -253,7 +253,7 @@ static cq_status find_relevant(cq_clir *c, cq_clir_side *s, cq_error *error) {
   s->n_relevant = cq_alloc_array_zeroed(c->n_topics, sizeof *s->n_relevant);
   ok = ok && s->first_judgement && s->n_judgements && s->relevant && s->n_relevant;
   for (size_t t = 0; ok && t < c->n_topics; t++) {
-    const size_t first = cq_smaller(cq_map_get(&firsts, c->topics[t]), s->judgements.n);
+    const size_t first = cq_min(cq_map_get(&firsts, c->topics[t]), s->judgements.n);
     size_t end;
     for (end = first; end < s->judgements.n && cq_slice_equal(j[end].topic, c->topics[t]);) end++;
     s->first_judgement[t] = first, s->n_judgements[t] = end - first;

@@ -193,7 +193,7 @@ static void add_vectors(float *sum, const cq_clir_model *m, const cq_word_run *r
 
 static cq_status search_by_documents(cq_lexical_hit **out, const asking *a, cq_context *ctx, cq_error *error) {
   const size_t n = a->clir->n_topics, n_documents = a->to->n_documents, dim = (size_t)a->model->dim;
-  const size_t k = a->o->ranking->k, k_found = cq_smaller(k, n_documents);
+  const size_t k = a->o->ranking->k, k_found = cq_min(k, n_documents);
   cq_neighbours found = {0};
   float *queries = cq_alloc_array_zeroed(n, dim * sizeof *queries);
   float *documents = cq_alloc_array_zeroed(n_documents, dim * sizeof *documents);

@@ -38,7 +38,7 @@ static cq_status find_classes(labelled_vectors *v, const cq_intern *classes, con
     if ((v->classes[i] = cq_intern_find(classes, name)) == CQ_INTERN_NONE)
       return cq_fail_file(error, CQ_ERR_FORMAT, file,
                           "row %zu is of class '%.*s', of which there was none to learn from", i + 1,
-                          (int)cq_smaller(name.n, 80), name.data);
+                          (int)cq_min(name.n, 80), name.data);
   }
   return CQ_OK;
 }

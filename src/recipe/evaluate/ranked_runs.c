@@ -73,7 +73,7 @@ cq_status cq_dense_run(const char *run, const cq_encoder *encoder, const char *d
   for (size_t i = 0; !status && i < topics.n; i++) titles[i] = topics.items[i].title;
   if (!status) status = encode_texts(&x, encoder, titles, topics.n, ctx, error);
   if (!status) status = encode_texts(&y, encoder, documents.items, documents.n, ctx, error);
-  const size_t n_found = cq_smaller(k, documents.n);
+  const size_t n_found = cq_min(k, documents.n);
   if (!status)
     status =
         cq_top(&found, x, topics.n, y, documents.n, (size_t)cq_encoder_dim(encoder), n_found, NULL, NULL, ctx, error);

@@ -133,7 +133,7 @@ static cq_status tell_labels(run *r, cq_error *error) {
   cq_builder_printf(&text, "%u labels:", r->labels.n);
   for (uint32_t k = 0; counts && k < r->labels.n && k < SHOWN; k++) {
     const cq_slice name = r->labels.items[k];
-    cq_builder_printf(&text, "%s %.*s %zu", k ? "," : "", (int)cq_smaller(name.n, 40), name.data, counts[k]);
+    cq_builder_printf(&text, "%s %.*s %zu", k ? "," : "", (int)cq_min(name.n, 40), name.data, counts[k]);
   }
   if (r->labels.n > SHOWN) cq_builder_text(&text, ", ...");
   const bool ok = counts && !text.failed;
