@@ -14,12 +14,12 @@ program=$1 data=$2/parallel work=$3
 shift 3
 mkdir -p "$work"
 
-rows() { # LANGUAGE COLUMN MOST FILE: sentences and their classes, without those whose English stands in FILE
+rows() { # LANGUAGE COLUMN MAX FILE: sentences and their classes, without those whose English stands in FILE
   local class
   for class in tatoeba news stsb-mt tldr; do
-    awk -F '\t' -v OFS='\t' -v column="$2" -v most="$3" -v class="$class" '
+    awk -F '\t' -v OFS='\t' -v column="$2" -v max="$3" -v class="$class" '
       FILENAME == ARGV[1] { learned[$1]; next }
-      FNR % 2 && !($1 in learned) && !seen[$1]++ && n++ < most { print $column, class }' "$4" \
+      FNR % 2 && !($1 in learned) && !seen[$1]++ && n++ < max { print $column, class }' "$4" \
       <(gzip -dc "$data/en-$1/train-$class.tsv.gz")
   done
 }

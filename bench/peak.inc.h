@@ -1,4 +1,4 @@
-/* The most multiply-adds a level can do: as many independent chains in registers as a product's tile has, no memory.
+/* The peak of multiply-adds: as many independent chains in registers as a product's tile has, no memory.
  * Returns the floating-point operations done; *sink keeps the compiler from leaving them out. */
 double PEAK_NAME(float *sink, int64_t steps) {
   enum { CHAINS = TILE_ROWS * TILE_VECTORS };

@@ -7,7 +7,7 @@
 #   BUILD        calque's build folder
 #   STOP_WORDS   a word a line; DATA/../stopwords/en.txt
 #
-# TSV on standard output: model, MAP, lines of the runs, lines with another document than the reference's, greatest difference of a
+# TSV on standard output: model, MAP, lines of the runs, lines with another document than the reference's, maximum difference of a
 # score. Exit 1 when a score differs by 1e-9 or more, or a document is another one without having the same score. Needs Python.
 # Lucene 9's own MAP with the same stop words and Snowball's stems: 0.1956 dirichlet-lucene, 0.2772 bm25.
 set -euo pipefail
@@ -43,12 +43,12 @@ for model in dirichlet dirichlet-lucene bm25 bm25-terrier; do
   map=$("$program" eval retrieval --complete --measure map "$data/qrels" "$work/run" | cut -f 3)
   paste -d ' ' "$work/run" "$work/expected/$model.txt" | awk -v model="$model" -v map="$map" '
     NF != 12 || $1 != $7 || $4 != $10 { bad++; next }
-    { difference = $5 - $11; if (difference < 0) difference = -difference; if (difference > most) most = difference }
+    { difference = $5 - $11; if (difference < 0) difference = -difference; if (difference > max) max = difference }
     $3 != $9 { others++; ours[$1, $3] = $5; theirs[$7, $9] = $11 }
     END {
       for (key in ours) bad += !(key in theirs) || ours[key] - theirs[key] > 1e-9 || theirs[key] - ours[key] > 1e-9
-      printf "%s\t%s\t%d\t%d\t%.2g\n", model, map, NR, others, most
-      exit bad || most >= 1e-9 || NR == 0
+      printf "%s\t%s\t%d\t%d\t%.2g\n", model, map, NR, others, max
+      exit bad || max >= 1e-9 || NR == 0
     }' || failed=1
 done
 exit $failed

@@ -181,16 +181,16 @@ static int write_documents(const collection *c) {
     }
     printf("\n</TEXT>\n</DOC>\n");
   }
-  uint32_t most = 0;
+  uint32_t max = 0;
   for (uint64_t i = 0; i < c->s.n_words; i++) {
     n_once += count[i] == 1;
-    most = count[i] > most ? count[i] : most;
+    max = count[i] > max ? count[i] : max;
   }
   figure("documents", (double)c->s.n_documents);
   figure("words", (double)n_tokens);
   figure("distinct words", (double)n_types);
   figure("of them seen once, %", 100 * (double)n_once / (double)n_types);
-  figure("most frequent word, %", 100 * (double)most / (double)n_tokens);
+  figure("most frequent word, %", 100 * (double)max / (double)n_tokens);
   figure("letters a word", (double)n_letters / (double)n_tokens);
   figure("postings", (double)n_postings);
   figure("distinct words a document", (double)n_postings / (double)c->s.n_documents);
@@ -235,7 +235,7 @@ static int write_qrels(const collection *c) {
 static bool read_settings(settings *s, int argc, char **argv) {
   const struct {
     const char *name;
-    uint64_t *value, least, most;
+    uint64_t *value, min, max;
   } options[] = {
       {"--documents", &s->n_documents, 1, UINT32_MAX}, {"--vocabulary", &s->n_words, TOPIC_RANKS, 100000000},
       {"--topics", &s->n_topics, 1, 1000000},          {"--seed", &s->seed, 0, UINT64_MAX},
@@ -250,7 +250,7 @@ static bool read_settings(settings *s, int argc, char **argv) {
     for (size_t o = 0; o < sizeof options / sizeof *options; o++)
       if (strcmp(argv[i], options[o].name) == 0) {
         *options[o].value = strtoull(argv[i + 1], &end, 10);
-        known = *options[o].value >= options[o].least && *options[o].value <= options[o].most;
+        known = *options[o].value >= options[o].min && *options[o].value <= options[o].max;
       }
     if (!known || *end || end == argv[i + 1]) return false;
   }

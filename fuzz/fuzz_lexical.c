@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { K = 3, MOST_TERMS = 6 };
+enum { K = 3, MAX_TERMS = 6 };
 enum { LENGTHS, ID_STARTS, IDS, TERM_STARTS, TERMS, RECORDS, POSTINGS, N_PARTS };
 
 typedef struct header {
@@ -126,9 +126,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
     CHECK(cq_lexical_open(&index, directory, &error) == CQ_ERR_FORMAT && !index);
     return 0;
   }
-  cq_lexical_term terms[MOST_TERMS];
+  cq_lexical_term terms[MAX_TERMS];
   cq_lexical_query query = {terms, 0};
-  for (uint32_t t = 0; t < segment.n_terms && query.n < MOST_TERMS; t++)
+  for (uint32_t t = 0; t < segment.n_terms && query.n < MAX_TERMS; t++)
     terms[query.n++] = (cq_lexical_term){cq_segment_term(&segment, t), 1 + t};
   status = cq_lexical_open(&index, directory, &error);
   if (status)

@@ -2,7 +2,7 @@
 
     python curves.py OURS.jsonl THEIRS.jsonl [LIMIT [FIRST_STEPS]]
 
-Prints the greatest relative difference of the losses (and of the gradients' norms) over the first steps, and the median time
+Prints the maximum relative difference of the losses (and of the gradients' norms) over the first steps, and the median time
 of a step on each side; fails when the losses differ by more than the limit (1e-3) anywhere in the first 100 steps.
 """
 
@@ -25,15 +25,15 @@ if missing:
     sys.exit(f"step {missing[0]} is missing in a log")
 
 
-def greatest(key):
+def maximum(key):
     return max((abs(ours[s][key] - theirs[s][key]) / abs(theirs[s][key]), s) for s in steps if theirs[s][key])
 
 
 for key in ("loss", "gradient_norm", "learning_rate"):
-    difference, step = greatest(key)
-    print(f"{key}: greatest relative difference {difference:.2e}, at step {step}")
+    difference, step = maximum(key)
+    print(f"{key}: maximum relative difference {difference:.2e}, at step {step}")
 print(f"loss from {theirs[1]['loss']:.6g} to {theirs[steps[-1]]['loss']:.6g}")
 a, b = (statistics.median(log[s]["seconds"] for s in log if s > 3) for log in (ours, theirs))
 print(f"seconds a step: calque {a:.4f}, peer {b:.4f}, ratio {b / a:.2f}")
-worst = greatest("loss")[0]
+worst = maximum("loss")[0]
 sys.exit(f"the loss curves differ by {worst:.2e}, more than {limit:g}" if not worst <= limit else 0)

@@ -105,7 +105,7 @@ def main():
         b.append(theirs.run())
     ours.close()
     theirs.close()
-    print("what\ttexts\tside\tmedian_s\tleast_s\tgreatest_s\tratio")
+    print("what\ttexts\tside\tmedian_s\tmin_s\tmax_s\tratio")
     for i, what in enumerate(("encode", "encode: processor time")):
         ratio = statistics.median(y[i] / x[i] for x, y in zip(a, b))
         print(f"{what}\t{label}\tcalque\t{spread([x[i] for x in a])}\t")

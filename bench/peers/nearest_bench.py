@@ -80,7 +80,7 @@ def main():
         ours.stdin.close()
         ours.wait()
     flops = 2.0 * len(x) * len(y) * dim
-    print("side\tmedian_s\tleast_s\tgreatest_s\tGop/s\tratio")
+    print("side\tmedian_s\tmin_s\tmax_s\tGop/s\tratio")
     for name, t in times.items():
         work_done = flops * (2 if name == "FAISS" else 1)
         ratio = statistics.median(y / x for x, y in zip(t, times["FAISS"]))

@@ -5,14 +5,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { MOST = 32, N_CURVES = 3 };
+enum { MAX_POINTS = 32, N_CURVES = 3 };
 
 int main(void) {
   static const char *const names[N_CURVES] = {"translation found, % (mean of three test sets)",
                                               "STS-B de, Spearman x 100", "STS-B en-de, Spearman x 100"};
-  double x[MOST], y[N_CURVES][MOST], pairs;
+  double x[MAX_POINTS], y[N_CURVES][MAX_POINTS], pairs;
   size_t n = 0;
-  while (n < MOST && scanf("%lf %lf %lf %lf", &pairs, &y[0][n], &y[1][n], &y[2][n]) == 4) x[n++] = log10(pairs);
+  while (n < MAX_POINTS && scanf("%lf %lf %lf %lf", &pairs, &y[0][n], &y[1][n], &y[2][n]) == 4) x[n++] = log10(pairs);
   cq_chart_series series[N_CURVES];
   for (int i = 0; i < N_CURVES; i++)
     series[i] = (cq_chart_series){.name = names[i], .x = x, .y = y[i], .n = n, .kind = CQ_CHART_MARKED_LINE};

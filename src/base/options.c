@@ -452,19 +452,19 @@ typedef struct level {
   size_t first;
 } level;
 
-enum { MOST_LEVELS = 8, MOST_ROWS = 256 };
+enum { MAX_LEVELS = 8, MAX_ROWS = 256 };
 
 struct cq_options {
   cq_arena arena; /* structs and the text in them */
-  level levels[MOST_LEVELS];
+  level levels[MAX_LEVELS];
   size_t n_levels, n_rows;
-  bool set[MOST_ROWS];
+  bool set[MAX_ROWS];
 };
 
 static cq_status add_level(cq_options *o, void **out, const cq_option_group *group, cq_error *error) {
   void *options = cq_arena_alloc(&o->arena, group->size);
   if (!options) return cq_fail_memory(error, group->name);
-  assert(o->n_levels < MOST_LEVELS && o->n_rows + group->n_rows <= MOST_ROWS); /* groups are the program's own */
+  assert(o->n_levels < MAX_LEVELS && o->n_rows + group->n_rows <= MAX_ROWS); /* groups are the program's own */
   o->levels[o->n_levels++] = (level){group, options, o->n_rows};
   o->n_rows += group->n_rows;
   cq_options_defaults(options, group);

@@ -217,11 +217,11 @@ static cq_status correct(cq_comparisons *c, size_t measure, cq_test test, cq_err
 }
 
 static cq_status compare_pairs(cq_comparisons *c, const cq_compare_options *o, cq_error *error) {
-  const size_t most = o->all_pairs ? c->n_runs * (c->n_runs - 1) / 2 : c->n_runs - 1;
+  const size_t max_pairs = o->all_pairs ? c->n_runs * (c->n_runs - 1) / 2 : c->n_runs - 1;
   cq_status status = CQ_OK;
-  c->first = cq_arena_array(&c->memory, most, sizeof *c->first);
-  c->second = cq_arena_array(&c->memory, most, sizeof *c->second);
-  c->results = cq_arena_array(&c->memory, most, c->n_measures * sizeof *c->results);
+  c->first = cq_arena_array(&c->memory, max_pairs, sizeof *c->first);
+  c->second = cq_arena_array(&c->memory, max_pairs, sizeof *c->second);
+  c->results = cq_arena_array(&c->memory, max_pairs, c->n_measures * sizeof *c->results);
   if (!c->first || !c->second || !c->results) return cq_fail_memory(error, "comparisons");
   for (size_t a = 0; a < (o->all_pairs ? c->n_runs : 1); a++)
     for (size_t b = a + 1; !status && b < c->n_runs; b++) {

@@ -15,18 +15,18 @@ double cq_cosine(const float *a, const float *b, size_t dim) {
 }
 
 void cq_int8_ranges(float *ranges, const float *vectors, size_t n, size_t dim) {
-  float *least = ranges, *greatest = ranges + dim;
+  float *min = ranges, *max = ranges + dim;
   if (n == 0) {
     memset(ranges, 0, 2 * dim * sizeof *ranges);
     return;
   }
-  memcpy(least, vectors, dim * sizeof *least);
-  memcpy(greatest, vectors, dim * sizeof *greatest);
+  memcpy(min, vectors, dim * sizeof *min);
+  memcpy(max, vectors, dim * sizeof *max);
   for (size_t i = 1; i < n; i++)
     for (size_t d = 0; d < dim; d++) {
       float x = vectors[i * dim + d];
-      if (x < least[d]) least[d] = x;
-      if (x > greatest[d]) greatest[d] = x;
+      if (x < min[d]) min[d] = x;
+      if (x > max[d]) max[d] = x;
     }
 }
 

@@ -59,12 +59,12 @@ static void add_shard(void *context, size_t shard, int worker) {
   memset(g, 0, p->n_weights * sizeof *g);
   for (size_t i = p->n * shard / N_SHARDS; i < p->n * (shard + 1) / N_SHARDS; i++) {
     const float *x = p->vectors + i * p->dim;
-    double most = -INFINITY, sum = 0;
+    double max = -INFINITY, sum = 0;
     class_scores(s, p->at, x, p->n_classes, p->dim);
-    for (size_t k = 0; k < p->n_classes; k++) most = fmax(most, s[k]);
+    for (size_t k = 0; k < p->n_classes; k++) max = fmax(max, s[k]);
     const double own = s[p->classes[i]];
-    for (size_t k = 0; k < p->n_classes; k++) sum += s[k] = exp(s[k] - most);
-    loss += log(sum) + most - own;
+    for (size_t k = 0; k < p->n_classes; k++) sum += s[k] = exp(s[k] - max);
+    loss += log(sum) + max - own;
     for (size_t k = 0; k < p->n_classes; k++) {
       const double error = s[k] / sum - (k == p->classes[i]);
       double *row = g + k * (p->dim + 1);
@@ -131,9 +131,9 @@ static void turn(double *direction, const history *h, const double *gradient) {
   }
 }
 
-static bool is_flat(const double *gradient, size_t n, double least) {
+static bool is_flat(const double *gradient, size_t n, double max) {
   for (size_t i = 0; i < n; i++)
-    if (!(fabs(gradient[i]) <= least)) return false;
+    if (!(fabs(gradient[i]) <= max)) return false;
   return true;
 }
 
@@ -233,20 +233,20 @@ cq_status cq_classify_score(cq_classify_result *out, const uint32_t *predicted, 
     size_t gold, predicted, right;
   } *counts = cq_alloc_array_zeroed(n_classes, sizeof *counts);
   if (!counts) return cq_fail_memory(error, "classes");
-  size_t n_right = 0, n_occurring = 0, most = 0;
+  size_t n_right = 0, n_occurring = 0, max_gold = 0;
   for (size_t i = 0; i < n; i++) {
     counts[gold[i]].gold++, counts[predicted[i]].predicted++;
     counts[gold[i]].right += gold[i] == predicted[i], n_right += gold[i] == predicted[i];
   }
   for (size_t k = 0; k < n_classes; k++) {
     const size_t both = counts[k].gold + counts[k].predicted;
-    if (counts[k].gold > most) most = counts[k].gold;
+    if (counts[k].gold > max_gold) max_gold = counts[k].gold;
     if (both == 0) continue;
     n_occurring++;
     out->macro_f1 += 2 * (double)counts[k].right / (double)both;
   }
   out->macro_f1 /= (double)n_occurring;
-  out->accuracy = (double)n_right / (double)n, out->chance = (double)most / (double)n;
+  out->accuracy = (double)n_right / (double)n, out->chance = (double)max_gold / (double)n;
   cq_free(counts);
   return CQ_OK;
 }

@@ -162,9 +162,9 @@ static cq_status words_of(measurer *m, int side, size_t *n, cq_slice text, size_
   if (!cq_mt_tokenize(&m->tokens, &m->tokenizer, text) ||
       !cq_reserve((void **)&m->words[side], &m->words_capacity[side], m->tokens.n, sizeof **m->words))
     return cq_fail_memory(error, "METEOR");
-  if (m->tokens.n > CQ_METEOR_MOST_WORDS)
+  if (m->tokens.n > CQ_METEOR_MAX_WORDS)
     return cq_fail(error, CQ_ERR_ARGUMENT, "METEOR: sentence %zu has %zu words, expected at most %d", sentence + 1,
-                   m->tokens.n, CQ_METEOR_MOST_WORDS);
+                   m->tokens.n, CQ_METEOR_MAX_WORDS);
   while (m->stem_of.n < m->tokenizer.words.n) {
     uint32_t stem;
     cq_status status = stem_number(&stem, m, m->tokenizer.words.items[m->stem_of.n], error);

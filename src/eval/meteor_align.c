@@ -4,7 +4,7 @@
  *   state   which references are taken, where the last word went, the chunks so far
  *
  *   word i ──▶ each state ──▶ leave it out, or give it any reference of its group that is free
- *          ──▶ drop what can no longer reach the greatest number of matches
+ *          ──▶ drop what can no longer reach the maximum number of matches
  *          ──▶ of states with the same references taken keep those that others cannot do as well as
  *
  * A group is all words that could match each other; when its last hypothesis word is past, it is forgotten what of it
@@ -14,8 +14,8 @@
  * it is all in all, and is raised until a way through is found.
  *
  * The problem is as hard as the shortest common partition of strings. A first pass goes on with the FEW_STATES of
- * fewest chunks; where it left any out, a second with MOST_STATES looks for something better, and drops what is not.
- * Where that leaves any out as well, or MOST_BRANCHES of one state were not enough, the alignment is called
+ * fewest chunks; where it left any out, a second with MAX_STATES looks for something better, and drops what is not.
+ * Where that leaves any out as well, or MAX_BRANCHES of one state were not enough, the alignment is called
  * approximate. Source: Banerjee & Lavie 2005 for the stages, Denkowski & Lavie 2011 for the fewest chunks. */
 #include "eval/meteor_align.h"
 
@@ -27,8 +27,8 @@
 
 enum {
   FEW_STATES = 32,
-  MOST_STATES = 2048,
-  MOST_BRANCHES = 32,
+  MAX_STATES = 2048,
+  MAX_BRANCHES = 32,
   WORK = 1 << 28, /* steps for a sentence, roughly; fewer states are kept where one costs much */
 };
 
@@ -62,7 +62,7 @@ typedef struct search {
   const void *context;
   uint64_t k, slack;
   uint32_t enough; /* chunks: states must have less */
-  size_t most_states;
+  size_t max_states;
   size_t stride; /* bytes of a state */
   char *now, *then;
   state **order; /* of those in then */
@@ -110,7 +110,7 @@ static bool is_taken(const uint64_t *taken, size_t r) {
   return taken[r / 64] >> (r % 64) & 1;
 }
 
-/* The most that the words of a group from place i on can give, of the references that are free. */
+/* The maximum that the words of a group from place i on can give, of the references that are free. */
 static uint64_t potential(const search *s, const group *g, size_t i, const uint64_t *taken) {
   size_t exact = 0, stem = 0, all_h = 0, all_r = 0, stem_h = 0, stem_r = 0;
   uint64_t last = UINT64_MAX;
@@ -157,7 +157,7 @@ static bool push(search *s, const state *from, uint64_t lost, uint32_t chunks, u
 }
 
 /* What one state becomes with the word of a key at place i. */
-static bool branch(search *s, state *from, const group *g, size_t i, uint64_t key, size_t most_branches) {
+static bool branch(search *s, state *from, const group *g, size_t i, uint64_t key, size_t max_branches) {
   const uint64_t before = potential(s, g, i, from->taken);
   uint64_t lost = from->lost + before - potential(s, g, i + 1, from->taken);
   if (lost <= s->slack && !push(s, from, lost, from->chunks, NOWHERE, SIZE_MAX)) return false;
@@ -172,7 +172,7 @@ static bool branch(search *s, state *from, const group *g, size_t i, uint64_t ke
     lost = from->lost + before - gain - potential(s, g, i + 1, from->taken);
     from->taken[r / 64] &= ~bit;
     if (lost > s->slack) continue;
-    if (n_branches++ == most_branches) {
+    if (n_branches++ == max_branches) {
       s->approximate = true;
       break;
     }
@@ -212,8 +212,8 @@ static bool is_no_worse(const state *x, const state *y) {
   return x->lost <= y->lost && x->chunks + (x->next != y->next) <= y->chunks;
 }
 
-/* now = those of then that are worth going on with, at most `most`. */
-static bool keep(search *s, size_t most) {
+/* now = those of then that are worth going on with, at most max_states. */
+static bool keep(search *s, size_t max_states) {
   size_t n = 0, same = 0; /* order[same .. n) have taken what the state looked at has */
   if (!cq_reserve((void **)&s->order, &s->order_capacity, s->n_then, sizeof *s->order) ||
       !cq_reserve((void **)&s->now, &s->now_capacity, s->n_then * s->stride, 1))
@@ -227,10 +227,10 @@ static bool keep(search *s, size_t most) {
     for (size_t j = same; j < n && !worse; j++) worse = is_no_worse(s->order[j], x);
     if (!worse) s->order[n++] = x;
   }
-  if (n > most) {
+  if (n > max_states) {
     qsort(s->order, n, sizeof(state *), by_chunks);
     s->approximate = true;
-    n = most;
+    n = max_states;
   }
   for (size_t i = 0; i < n; i++) memcpy(state_at(s->now, s->stride, i), s->order[i], s->stride);
   s->n_now = n;
@@ -243,18 +243,18 @@ static bool keep(search *s, size_t most) {
 static bool word_at(search *s, size_t i, uint64_t key) {
   const group *g = s->group_of[i] == NOWHERE ? NULL : &s->groups[s->group_of[i]];
   const size_t cost = s->stride / 8 + (g ? g->h_end - g->h + g->r_end - g->r : 0);
-  const size_t most_pushed = WORK / s->n_h / cost;
-  const size_t most_branches = most_pushed > MOST_BRANCHES ? MOST_BRANCHES : most_pushed > 1 ? most_pushed - 1 : 1;
-  const size_t most_states = cq_min(s->most_states, most_pushed / (most_branches + 1) + 1);
+  const size_t max_pushed = WORK / s->n_h / cost;
+  const size_t max_branches = max_pushed > MAX_BRANCHES ? MAX_BRANCHES : max_pushed > 1 ? max_pushed - 1 : 1;
+  const size_t max_states = cq_min(s->max_states, max_pushed / (max_branches + 1) + 1);
   for (size_t n = 0; n < s->n_now; n++) {
     state *from = state_at(s->now, s->stride, n);
-    if (!(g ? branch(s, from, g, i, key, most_branches) : push(s, from, from->lost, from->chunks, NOWHERE, SIZE_MAX)))
+    if (!(g ? branch(s, from, g, i, key, max_branches) : push(s, from, from->lost, from->chunks, NOWHERE, SIZE_MAX)))
       return false;
   }
   for (size_t n = 0; g && g->last == i && n < s->n_then; n++)
     for (size_t r = g->r; r < g->r_end; r++)
       state_at(s->then, s->stride, n)->taken[r / 64] &= ~((uint64_t)1 << (r % 64));
-  return keep(s, most_states);
+  return keep(s, max_states);
 }
 
 /* The states that are left with the slack as it is, none when it is too small. At the end nothing counts as taken, so
@@ -315,9 +315,9 @@ cq_status cq_meteor_align(cq_meteor_alignment *out, const cq_meteor_word *hypoth
     for (size_t g = 0; g < s.n_groups; g++) all += potential(&s, &s.groups[g], 0, state_at(s.now, s.stride, 0)->taken);
   }
   result best = {UINT64_MAX, UINT32_MAX};
-  s.most_states = FEW_STATES;
+  s.max_states = FEW_STATES;
   ok = ok && improve(&best, &s, keys);
-  s.most_states = MOST_STATES;
+  s.max_states = MAX_STATES;
   if (best.lost == 0 && best.chunks <= 1) s.approximate = false; /* there can be nothing better */
   if (ok && s.approximate) ok = improve(&best, &s, keys);
   if (ok) {

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { CQ_METEOR_MOST_WORDS = 10000 }; /* of a sentence */
+enum { CQ_METEOR_MAX_WORDS = 10000 }; /* of a sentence */
 
 /* A word by numbers. Equal words have equal stems, and words that can match at all are of one group. */
 typedef struct cq_meteor_word {
@@ -24,7 +24,7 @@ typedef struct cq_meteor_alignment {
 } cq_meteor_alignment;
 
 /* Of all one-to-one alignments those with the most exact matches, of them those with the most matches by stem, of them
- * those with the most by synonyms; of them one with the fewest chunks. At most CQ_METEOR_MOST_WORDS a side.
+ * those with the most by synonyms; of them one with the fewest chunks. At most CQ_METEOR_MAX_WORDS a side.
  *   synonyms   NULL: groups are stems
  * Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_meteor_align(cq_meteor_alignment *out, const cq_meteor_word *hypothesis, size_t n_hypothesis,

@@ -90,10 +90,10 @@ size_t cq_ngrams_matches(const cq_ngrams *g, size_t a, size_t b) {
 size_t cq_ngrams_clipped(const cq_ngrams *g) {
   size_t n = 0;
   for (uint32_t k = 0; k < g->n_kinds; k++) {
-    uint32_t most = 0;
+    uint32_t max = 0;
     for (size_t t = 1; t < g->n_texts; t++)
-      if (g->counts[t * g->n_kinds + k] > most) most = g->counts[t * g->n_kinds + k];
-    n += g->counts[k] < most ? g->counts[k] : most;
+      if (g->counts[t * g->n_kinds + k] > max) max = g->counts[t * g->n_kinds + k];
+    n += g->counts[k] < max ? g->counts[k] : max;
   }
   return n;
 }

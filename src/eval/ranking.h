@@ -10,7 +10,7 @@
 typedef struct cq_ranking {
   const int32_t *relevance; /* [n] of the documents, best first; negative: not judged */
   size_t n;
-  const int32_t *judged; /* [n_judged] of all documents that were judged, the greatest first, none negative */
+  const int32_t *judged; /* [n_judged] of all documents that were judged, highest first, none negative */
   size_t n_judged;
 } cq_ranking;
 

@@ -130,7 +130,7 @@ double cq_paired_t(const double *d, size_t n) {
   double size = 0, mean = 0, squares = 0;
   for (size_t i = 0; i < n; i++) size = fmax(size, fabs(d[i]));
   if (n < 2 || size == 0) return 1;
-  /* In units of the greatest, so that no square is too small or too large for a double. */
+  /* In units of the largest, so that no square is too small or too large for a double. */
   for (size_t i = 0; i < n; i++) mean += d[i] / size / (double)n;
   for (size_t i = 0; i < n; i++) squares += (d[i] / size - mean) * (d[i] / size - mean);
   if (squares == 0) return 0;
@@ -200,7 +200,7 @@ typedef struct indexed {
   size_t index;
 } indexed;
 
-static int least_first(const void *a, const void *b) {
+static int smallest_first(const void *a, const void *b) {
   const double x = ((const indexed *)a)->p, y = ((const indexed *)b)->p;
   return (x > y) - (x < y);
 }
@@ -209,11 +209,11 @@ cq_status cq_holm(double *corrected, const double *p, size_t m, cq_error *error)
   indexed *order = cq_alloc_array(m, sizeof *order);
   if (!order) return cq_fail_memory(error, "p-values");
   for (size_t i = 0; i < m; i++) order[i] = (indexed){p[i], i};
-  if (m) qsort(order, m, sizeof *order, least_first);
-  double least = 0;
+  if (m) qsort(order, m, sizeof *order, smallest_first);
+  double max = 0;
   for (size_t i = 0; i < m; i++) {
-    least = fmax(least, fmin(1, (double)(m - i) * order[i].p));
-    corrected[order[i].index] = least;
+    max = fmax(max, fmin(1, (double)(m - i) * order[i].p));
+    corrected[order[i].index] = max;
   }
   cq_free(order);
   return CQ_OK;

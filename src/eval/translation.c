@@ -7,9 +7,8 @@
  *                    +-----------+-----------+-------
  *
  * The cosines of a block with a chunk are one packed f32 product, looked through at once and never stored. A row of a
- * keeps the places that may still turn out to be its greatest: those within the product's rounding error of the
- * greatest f32 value so far. At the end these few are computed again in double precision, and the first greatest
- * wins.
+ * keeps the places that may still turn out to be its maximum: those within the product's rounding error of the
+ * maximum f32 value so far. At the end these few are computed again in double precision, and the first maximum wins.
  *
  * So the answer is that of the plain double-precision loop, ties included, whatever the SIMD level; a row with more
  * than MAX_CANDIDATES such places (a collapsed model) is simply computed in double precision altogether.
@@ -27,7 +26,7 @@
 enum { ROWS = 48, COLUMNS = 512, MAX_CANDIDATES = 32 };
 
 typedef struct candidates {
-  float greatest;
+  float max;
   size_t n; /* MAX_CANDIDATES + 1: too many */
   size_t column[MAX_CANDIDATES];
   float score[MAX_CANDIDATES];
@@ -43,7 +42,7 @@ typedef struct search {
   float *scratch;       /* scratch_floats a worker: unit rows, then cosines */
   size_t scratch_floats;
   candidates *kept; /* ROWS a worker */
-  float window;     /* how far below the greatest f32 cosine the true greatest may stand */
+  float window;     /* how far below the maximum f32 cosine the true maximum may stand */
   const cq_kernels *kernels;
 } search;
 
@@ -73,7 +72,7 @@ static void pack_chunk(void *context, size_t chunk, int worker) {
 static void drop_beaten(candidates *c, float window) {
   size_t n = 0;
   for (size_t i = 0; i < c->n; i++)
-    if (c->score[i] >= c->greatest - window) {
+    if (c->score[i] >= c->max - window) {
       c->score[n] = c->score[i];
       c->column[n++] = c->column[i];
     }
@@ -83,8 +82,8 @@ static void drop_beaten(candidates *c, float window) {
 static void look_through(candidates *c, const float *scores, size_t first_column, size_t n, float window) {
   if (c->n > MAX_CANDIDATES) return;
   for (size_t j = 0; j < n; j++) {
-    if (!(scores[j] >= c->greatest - window)) continue; /* NaN is never a candidate */
-    if (scores[j] > c->greatest) c->greatest = scores[j];
+    if (!(scores[j] >= c->max - window)) continue; /* NaN is never a candidate */
+    if (scores[j] > c->max) c->max = scores[j];
     if (c->n == MAX_CANDIDATES) drop_beaten(c, window);
     if (c->n == MAX_CANDIDATES) {
       c->n = MAX_CANDIDATES + 1;
@@ -100,15 +99,15 @@ static double cosine(const search *s, size_t i, size_t j) {
   return length == 0 ? 0 : dot(s->a + i * s->dim, s->b + j * s->dim, s->dim) / length;
 }
 
-/* The first greatest among the candidates, or among all rows when there are too many of them. */
+/* The first maximum among the candidates, or among all rows when there are too many of them. */
 static size_t decide(const search *s, size_t i, const candidates *c) {
   bool all = c->n > MAX_CANDIDATES;
   size_t n = all ? s->n_b : c->n, best = s->n_b;
-  double greatest = -INFINITY;
+  double max = -INFINITY;
   for (size_t k = 0; k < n; k++) {
     size_t j = all ? k : c->column[k];
     double score = cosine(s, i, j);
-    if (score > greatest) greatest = score, best = j;
+    if (score > max) max = score, best = j;
   }
   return best;
 }
@@ -119,7 +118,7 @@ static void match_block(void *context, size_t block, int worker) {
   float *unit = s->scratch + (size_t)worker * s->scratch_floats, *scores = unit + ROWS * s->dim;
   candidates *kept = s->kept + (size_t)worker * ROWS;
   unit_rows(unit, s->length_a + start, s->a + start * s->dim, n, s->dim);
-  for (size_t i = 0; i < n; i++) kept[i].greatest = -INFINITY, kept[i].n = 0;
+  for (size_t i = 0; i < n; i++) kept[i].max = -INFINITY, kept[i].n = 0;
   for (size_t chunk = 0, first = 0; first < s->n_b; chunk++, first += COLUMNS) {
     size_t width = cq_min(COLUMNS, s->n_b - first);
     s->kernels->product(scores, COLUMNS, unit, (int64_t)s->dim, s->packed + chunk * s->packed_floats, (int64_t)n,

@@ -4,7 +4,7 @@
 
 #include "calque/eval.h"
 
-/* best[i] = the row of b [n_b, dim] whose cosine with row i of a [n_a, dim] is greatest, the lowest such row on ties;
+/* best[i] = the row of b [n_b, dim] whose cosine with row i of a [n_a, dim] is highest, the lowest such row on ties;
  * n_b when there is none (n_b is 0, or no cosine is a number). Equal to the plain loop in double precision, on every
  * SIMD level. Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_best_matches(size_t *best, const float *a, size_t n_a, const float *b, size_t n_b, size_t dim,

@@ -18,9 +18,9 @@ namespace {
 
 constexpr int links = 32;              // of a node in the graph; twice as many on its lowest floor
 constexpr int effort_building = 100;   // candidates kept while a node finds its neighbours
-constexpr size_t least_effort = 128;   // candidates kept while searching the graph
+constexpr size_t min_effort = 128;     // candidates kept while searching the graph
 constexpr size_t rows_for_a_list = 64; // at least; k-means wants 39
-constexpr size_t most_lists = CQ_FAISS_MOST_TRAINING_ROWS / rows_for_a_list;
+constexpr size_t max_lists = CQ_FAISS_MAX_TRAINING_ROWS / rows_for_a_list;
 
 template <typename F> int guarded(char *message, size_t message_size, F f) {
   try {
@@ -56,7 +56,7 @@ int make(void **out, int graph, size_t n, size_t dim, char *message, size_t mess
       return;
     }
     const size_t wanted = static_cast<size_t>(4 * std::sqrt(static_cast<double>(n)));
-    const size_t n_lists = std::max<size_t>(1, std::min({wanted, n / rows_for_a_list, most_lists}));
+    const size_t n_lists = std::max<size_t>(1, std::min({wanted, n / rows_for_a_list, max_lists}));
     auto lists = std::make_unique<faiss::IndexFlatIP>(static_cast<int64_t>(dim));
     auto index =
         std::make_unique<faiss::IndexIVFScalarQuantizer>(lists.get(), dim, n_lists, type, faiss::METRIC_INNER_PRODUCT);
@@ -105,7 +105,7 @@ int search(int64_t *rows, const void *index, const float *queries, size_t n_quer
       of_lists.nprobe = std::min(ivf->nlist, effort ? effort : std::max<size_t>(8, ivf->nlist / 32));
       parameters = &of_lists;
     } else if (dynamic_cast<const faiss::IndexHNSW *>(any) != nullptr) {
-      of_graph.efSearch = static_cast<int>(std::max(k, effort ? effort : least_effort));
+      of_graph.efSearch = static_cast<int>(std::max(k, effort ? effort : min_effort));
       parameters = &of_graph;
     }
     any->search(static_cast<int64_t>(n_queries), queries, static_cast<int64_t>(k), scores.data(), rows, parameters);

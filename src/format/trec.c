@@ -116,7 +116,7 @@ int cq_judgement_find(const cq_judgements *judgements, size_t first, size_t n, c
   return CQ_NOT_JUDGED;
 }
 
-static int greatest_first(const void *a, const void *b) {
+static int highest_first(const void *a, const void *b) {
   const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
   return (x < y) - (x > y);
 }
@@ -125,7 +125,7 @@ size_t cq_judgements_relevances(int32_t *relevance, const cq_judgements *judgeme
   size_t n_judged = 0;
   for (size_t i = first; i < first + n; i++)
     if (judgements->items[i].relevance >= 0) relevance[n_judged++] = judgements->items[i].relevance;
-  if (n_judged) qsort(relevance, n_judged, sizeof *relevance, greatest_first);
+  if (n_judged) qsort(relevance, n_judged, sizeof *relevance, highest_first);
   return n_judged;
 }
 

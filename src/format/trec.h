@@ -33,7 +33,7 @@ typedef struct cq_ranked {
 } cq_ranked;
 
 typedef struct cq_run {
-  cq_ranked *items; /* by topic; a topic's best first, of equal scores the greatest document, as trec_eval has it */
+  cq_ranked *items; /* by topic; a topic's best first, of equal scores the last by its bytes, as trec_eval has it */
   size_t n;
   cq_arena text;
 } cq_run;
@@ -57,7 +57,7 @@ CQ_MUST_USE cq_status cq_run_put(cq_text_writer *out, cq_slice topic, cq_slice d
 #define CQ_NOT_JUDGED INT32_MIN
 int cq_judgement_find(const cq_judgements *judgements, size_t first, size_t n, cq_slice document);
 
-/* The relevances of those of them that were judged, the greatest first: relevance has room for n. Returns how many. */
+/* The relevances of those of them that were judged, highest first: relevance has room for n. Returns how many. */
 size_t cq_judgements_relevances(int32_t *relevance, const cq_judgements *judgements, size_t first, size_t n);
 
 #endif

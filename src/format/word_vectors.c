@@ -8,9 +8,9 @@
 
 #include <math.h>
 
-enum { MOST_DIMS = 1 << 16 };
+enum { MAX_DIMS = 1 << 16 };
 
-static const double too_large = 0x1.ffffffp127; /* the least that is rounded to infinity */
+static const double too_large = 0x1.ffffffp127; /* the smallest that is rounded to infinity */
 
 static cq_slice next_column(cq_slice *line) {
   size_t i = 0, end;
@@ -21,8 +21,8 @@ static cq_slice next_column(cq_slice *line) {
   return column;
 }
 
-static bool is_whole(double x, double most) {
-  return x >= 0 && x <= most && x == floor(x);
+static bool is_whole(double x, double max) {
+  return x >= 0 && x <= max && x == floor(x);
 }
 
 static cq_status read_row(cq_word_vectors *v, cq_slice line, const cq_lines *at, cq_error *error) {
@@ -57,7 +57,7 @@ cq_status cq_word_vectors_read(cq_word_vectors *out, const char *path, cq_error 
   if (!status && line.data) {
     const cq_slice first = next_column(&line), second = next_column(&line);
     if (!cq_slice_number(&n, first) || !cq_slice_number(&dim, second) || !is_whole(n, UINT32_MAX - 1) ||
-        !is_whole(dim, MOST_DIMS) || dim < 1 || next_column(&line).n)
+        !is_whole(dim, MAX_DIMS) || dim < 1 || next_column(&line).n)
       n = -1;
   }
   if (!status && n < 0) status = cq_fail_line(error, CQ_ERR_FORMAT, path, 1, "expected how many words and dimensions");

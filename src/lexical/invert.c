@@ -243,8 +243,8 @@ static void sort_run(sorted_term *run, size_t n, const cq_slice *terms) {
     if (start > 1) {
       start--;
     } else {
-      const sorted_term greatest = run[0];
-      run[0] = run[--end], run[end] = greatest;
+      const sorted_term last = run[0];
+      run[0] = run[--end], run[end] = last;
     }
     for (size_t root = start - 1, child; (child = 2 * root + 1) < end; root = child) {
       if (child + 1 < end && cq_slice_compare(terms[run[child].term], terms[run[child + 1].term]) < 0) child++;

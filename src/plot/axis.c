@@ -5,10 +5,10 @@
 #include <math.h>
 
 double cq_axis_step(double extent, int n_ticks) {
-  const double least = extent / n_ticks, power = pow(10, floor(log10(least)));
+  const double min_step = extent / n_ticks, power = pow(10, floor(log10(min_step)));
   static const double round[] = {1, 2, 5};
   for (size_t i = 0; i < sizeof round / sizeof *round; i++)
-    if (round[i] * power >= least * (1 - 1e-9)) return round[i] * power;
+    if (round[i] * power >= min_step * (1 - 1e-9)) return round[i] * power;
   return 10 * power;
 }
 
@@ -33,9 +33,9 @@ bool cq_axis_holds(const cq_axis *axis, double number) {
 
 void cq_axis_number(char *out, size_t size, const cq_axis *axis, double tick) {
   const double number = tick == 0 ? 0 : tick * axis->step; /* no "-0" */
-  const double greatest = fmax(fabs(axis->low), fabs(axis->high));
-  const int of_step = (int)floor(log10(axis->step) + 1e-9), of_all = (int)floor(log10(greatest));
-  if (greatest >= 1e7 || greatest < 1e-3)
+  const double max = fmax(fabs(axis->low), fabs(axis->high));
+  const int of_step = (int)floor(log10(axis->step) + 1e-9), of_all = (int)floor(log10(max));
+  if (max >= 1e7 || max < 1e-3)
     cq_snprintf(out, size, "%.*g", of_all - of_step + 1, number);
   else
     cq_snprintf(out, size, "%.*f", of_step < 0 ? -of_step : 0, number);

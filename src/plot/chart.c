@@ -26,7 +26,7 @@ enum {
   LEGEND_SPACE = 16,
   TICK_WIDTH = 100,
   TICK_HEIGHT = 44,
-  MOST_TICKS = 64
+  MAX_TICKS = 64
 };
 
 /* Okabe & Ito's colours, which people of every colour vision can tell apart. */
@@ -98,7 +98,7 @@ static bool has_extent(const double range[2]) {
 
 static int n_ticks(double length, int each) {
   const int n = (int)(length / each);
-  return n < 2 ? 2 : n > MOST_TICKS ? MOST_TICKS : n;
+  return n < 2 ? 2 : n > MAX_TICKS ? MAX_TICKS : n;
 }
 
 static cq_status lay_out(layout *l, const cq_chart *c, cq_error *error) {
@@ -134,7 +134,7 @@ static cq_status lay_out(layout *l, const cq_chart *c, cq_error *error) {
 static void add_grid(cq_builder *b, const layout *l, const cq_axis *axis) {
   const bool vertical = axis == &l->y;
   char text[32];
-  for (int i = 0; i <= MOST_TICKS && axis->first + i <= axis->last; i++) {
+  for (int i = 0; i <= MAX_TICKS && axis->first + i <= axis->last; i++) {
     const double at = cq_axis_place(axis, (axis->first + i) * axis->step);
     cq_axis_number(text, sizeof text, axis, axis->first + i);
     if (vertical) {

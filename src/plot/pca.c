@@ -16,8 +16,8 @@
 #include <math.h>
 #include <string.h>
 
-enum { MORE_DIRECTIONS = 14, MOST_ROUNDS = 1000, MOST_SWEEPS = 60 };
-static const double TOLERANCE = 1e-12; /* of the greatest variance */
+enum { MORE_DIRECTIONS = 14, MAX_ROUNDS = 1000, MAX_SWEEPS = 60 };
+static const double TOLERANCE = 1e-12; /* of the highest variance */
 
 typedef struct analysis {
   size_t n, dim, m;
@@ -93,14 +93,14 @@ static void apply_covariance(void *context, size_t k, int worker) {
 
 /* Eigenvalues of a symmetric s [m, m] to its diagonal, eigenvectors to the rows of u, by Jacobi's rotations. */
 static void jacobi(double *s, double *u, size_t m) {
-  double greatest = 0;
-  for (size_t i = 0; i < m * m; i++) u[i] = i % (m + 1) == 0, greatest = fmax(greatest, fabs(s[i]));
-  for (int sweep = 0; sweep < MOST_SWEEPS; sweep++) {
+  double max = 0;
+  for (size_t i = 0; i < m * m; i++) u[i] = i % (m + 1) == 0, max = fmax(max, fabs(s[i]));
+  for (int sweep = 0; sweep < MAX_SWEEPS; sweep++) {
     bool turned = false;
     for (size_t p = 0; p < m; p++)
       for (size_t q = p + 1; q < m; q++) {
         const double off = s[p * m + q], difference = s[q * m + q] - s[p * m + p];
-        if (fabs(off) <= 1e-16 * greatest) continue;
+        if (fabs(off) <= 1e-16 * max) continue;
         const double theta = difference / (2 * off);
         const double t = (theta < 0 ? -1 : 1) / (fabs(theta) + hypot(theta, 1));
         const double c = 1 / hypot(t, 1), sine = t * c;
@@ -135,7 +135,7 @@ static void swap_rows(double *x, size_t i, size_t j, size_t width) {
   }
 }
 
-/* Within the basis: directions of greatest variance first, and the variances to the diagonal of small. */
+/* Within the basis: directions of highest variance first, and the variances to the diagonal of small. */
 static void rotate_basis(analysis *a) {
   const size_t m = a->m;
   for (size_t i = 0; i < m; i++)
@@ -168,7 +168,7 @@ static bool is_found(const analysis *a, size_t k) {
 static void find_directions(analysis *a, size_t k, cq_context *ctx) {
   memset(a->v, 0, a->m * a->dim * sizeof *a->v);
   make_basis(a->v, a->m, a->dim);
-  for (int round = 0; round < MOST_ROUNDS; round++) {
+  for (int round = 0; round < MAX_ROUNDS; round++) {
     cq_context_run(ctx, a->m, apply_covariance, a);
     rotate_basis(a);
     if (is_found(a, k)) break;
@@ -178,10 +178,10 @@ static void find_directions(analysis *a, size_t k, cq_context *ctx) {
 }
 
 static void fix_sign(double *v, size_t dim) {
-  size_t greatest = 0;
+  size_t largest = 0;
   for (size_t d = 1; d < dim; d++)
-    if (fabs(v[d]) > fabs(v[greatest]) * (1 + 1e-9)) greatest = d; /* of equal ones the first, whatever rounding did */
-  const double sign = v[greatest] < 0 ? -1 : 1;
+    if (fabs(v[d]) > fabs(v[largest]) * (1 + 1e-9)) largest = d; /* of equal ones the first, whatever rounding did */
+  const double sign = v[largest] < 0 ? -1 : 1;
   for (size_t d = 0; d < dim; d++) v[d] *= sign;
 }
 

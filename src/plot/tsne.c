@@ -49,12 +49,12 @@ static cq_status check_size(const cq_tsne_options *o, size_t n, cq_error *error)
 
 void cq_tsne_neighbours(double *p, size_t n, size_t self, double perplexity) {
   const double wanted = log(perplexity);
-  double least = INFINITY, mean = 0, beta = 1, low = 0, high = INFINITY, sum = 0;
+  double min = INFINITY, mean = 0, beta = 1, low = 0, high = INFINITY, sum = 0;
   p[self] = INFINITY; /* exp(-beta * that) is 0 */
-  for (size_t j = 0; j < n; j++) least = fmin(least, p[j]);
-  for (size_t j = 0; j < n; j++) mean += j == self ? 0 : (p[j] - least) / (double)(n - 1);
+  for (size_t j = 0; j < n; j++) min = fmin(min, p[j]);
+  for (size_t j = 0; j < n; j++) mean += j == self ? 0 : (p[j] - min) / (double)(n - 1);
   /* From the nearest on and in units of the mean, so that beta begins near to where it ends. */
-  for (size_t j = 0; j < n; j++) p[j] = mean > 0 ? (p[j] - least) / mean : 0;
+  for (size_t j = 0; j < n; j++) p[j] = mean > 0 ? (p[j] - min) / mean : 0;
   for (int i = 0; i < MAX_HALVINGS; i++) {
     double weighted = 0;
     sum = 0;

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCK = 65536, CANDIDATES_FOR_ONE = 8, LEAST_CANDIDATES = 64 };
+enum { BLOCK = 65536, CANDIDATES_FOR_ONE = 8, MIN_CANDIDATES = 64 };
 
 struct cq_approximate {
   const cq_faiss_plugin *faiss;
@@ -37,7 +37,7 @@ static cq_status load_plugin(const cq_faiss_plugin **out, cq_error *error) {
 static cq_status train(const cq_faiss_plugin *faiss, void *index, const float *vectors, size_t n, size_t dim,
                        int n_threads, cq_error *error) {
   const cq_kernels *kernels = cq_kernels_best();
-  const size_t n_taken = cq_min(n, CQ_FAISS_MOST_TRAINING_ROWS);
+  const size_t n_taken = cq_min(n, CQ_FAISS_MAX_TRAINING_ROWS);
   char message[512];
   float *sample = cq_alloc_array(n_taken, dim * sizeof *sample);
   if (!sample) return cq_fail_memory(error, "a sample of vectors");
@@ -176,7 +176,7 @@ cq_status cq_approximate_top(cq_neighbours *out, const cq_approximate *a, const 
                              const float *documents, size_t n, size_t dim, size_t k, size_t effort,
                              bool (*allowed)(const void *context, size_t row), const void *context, cq_context *ctx,
                              cq_error *error) {
-  const size_t named = k * CANDIDATES_FOR_ONE > LEAST_CANDIDATES ? k * CANDIDATES_FOR_ONE : LEAST_CANDIDATES;
+  const size_t named = k * CANDIDATES_FOR_ONE > MIN_CANDIDATES ? k * CANDIDATES_FOR_ONE : MIN_CANDIDATES;
   const size_t n_candidates = cq_min(named, a->n);
   const view all = {allowed, context, 0}, behind = {allowed, context, a->n};
   cq_neighbours found = {0};

@@ -13,13 +13,13 @@
 extern "C" {
 #endif
 
-enum { CQ_FAISS_PLUGIN_VERSION = 2, CQ_FAISS_MOST_TRAINING_ROWS = 1 << 18 };
+enum { CQ_FAISS_PLUGIN_VERSION = 2, CQ_FAISS_MAX_TRAINING_ROWS = 1 << 18 };
 
 typedef struct cq_faiss_plugin {
   int version; /* CQ_FAISS_PLUGIN_VERSION */
   /* An empty index for n vectors of dim numbers; by graph (HNSW) or by lists (IVF), 8 bits a number. */
   int (*make)(void **out, int graph, size_t n, size_t dim, char *message, size_t message_size);
-  /* On at most CQ_FAISS_MOST_TRAINING_ROWS. */
+  /* On at most CQ_FAISS_MAX_TRAINING_ROWS. */
   int (*train)(void *index, const float *vectors, size_t n, int n_threads, char *message, size_t message_size);
   int (*add)(void *index, const float *vectors, size_t n, int n_threads, char *message, size_t message_size);
   int (*write)(FILE *to, const void *index, char *message, size_t message_size);

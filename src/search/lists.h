@@ -12,7 +12,7 @@ void cq_lists_clear(cq_neighbours *lists, size_t first, size_t n);
 /* Puts a neighbour where it belongs by (cosine, lowest index), or nowhere. */
 void cq_lists_insert(cq_neighbours *lists, size_t list, uint32_t index, double cosine);
 /* The last place's cosine: what a neighbour must reach. */
-static inline double cq_lists_least(const cq_neighbours *lists, size_t list) {
+static inline double cq_lists_min(const cq_neighbours *lists, size_t list) {
   return lists->cosine[(list + 1) * lists->k - 1];
 }
 

@@ -133,12 +133,12 @@ static cq_status choose_pairs(pairs *p, const cq_neighbours *of_source, const cq
                               const cq_margin_options *o, cq_error *error) {
   const bool forward = o->retrieval != CQ_RETRIEVE_BACKWARD, backward = o->retrieval != CQ_RETRIEVE_FORWARD;
   const size_t per_row = forward && backward ? 1 : candidates_of(o, forward ? of_source : of_target);
-  const size_t most = (forward ? of_source->n * per_row : 0) + (backward ? of_target->n * per_row : 0);
+  const size_t max_pairs = (forward ? of_source->n * per_row : 0) + (backward ? of_target->n * per_row : 0);
   double *source_means = means_of(of_source), *target_means = means_of(of_target);
   uint32_t *best_source = cq_alloc_array(of_target->n, sizeof *best_source);
   bool *taken = cq_alloc_array_zeroed(of_source->n + of_target->n, sizeof *taken);
   cq_status status = CQ_OK;
-  p->items = cq_alloc_array_zeroed(most + 1, sizeof *p->items);
+  p->items = cq_alloc_array_zeroed(max_pairs + 1, sizeof *p->items);
   if (!source_means || !target_means || !best_source || !taken || !p->items)
     status = cq_fail_memory(error, "candidate pairs");
   if (!status && forward) status = add_candidates(p, of_source, source_means, target_means, false, o, per_row, error);
@@ -176,10 +176,10 @@ static void unite(pairs *p, bool mutual) {
 
 static cq_status choose_within(pairs *p, const cq_neighbours *neighbours, const cq_margin_options *o, cq_error *error) {
   const bool one = o->retrieval == CQ_RETRIEVE_INTERSECT || o->retrieval == CQ_RETRIEVE_MAX;
-  const size_t per_row = one ? 1 : candidates_of(o, neighbours), most = neighbours->n * per_row;
+  const size_t per_row = one ? 1 : candidates_of(o, neighbours), max_pairs = neighbours->n * per_row;
   double *means = means_of(neighbours);
   bool *taken = cq_alloc_array_zeroed(neighbours->n, sizeof *taken);
-  p->items = cq_alloc_array_zeroed(most + 1, sizeof *p->items);
+  p->items = cq_alloc_array_zeroed(max_pairs + 1, sizeof *p->items);
   cq_status status = means && taken && p->items ? CQ_OK : cq_fail_memory(error, "candidate pairs");
   if (!status) status = add_candidates(p, neighbours, means, means, false, o, per_row, error);
   if (!status) {

@@ -52,7 +52,7 @@ const cq_option_group cq_group_nearest = {.name = "nearest", CQ_ROWS(cq_nearest_
 /* --- lists --- */
 
 static void renew_bound(const search *s, side *to, size_t list) {
-  atomic_store_explicit(&to->bounds[list], cq_pass_bound(s->pass, cq_lists_least(&to->lists, list)),
+  atomic_store_explicit(&to->bounds[list], cq_pass_bound(s->pass, cq_lists_min(&to->lists, list)),
                         memory_order_relaxed);
 }
 

@@ -49,7 +49,7 @@ static void score_block(void *context, size_t block, int worker_index) {
     const double length = sqrt(t->kernels->sum_squares(document, (int64_t)t->dim));
     for (size_t q = 0; q < t->n_queries; q++) {
       const double both = length * t->lengths[q], score = both > 0 ? (double)scores[q] / both : 0;
-      if (score + t->slack < cq_lists_least(&w->lists, q)) continue; /* NaN goes on, and is decided below */
+      if (score + t->slack < cq_lists_min(&w->lists, q)) continue; /* NaN goes on, and is decided below */
       const double dot = t->kernels->exact_dot(t->queries + q * t->dim, document, (int64_t)t->dim);
       const double exact_length = sqrt(t->kernels->exact_dot(document, document, (int64_t)t->dim)) * t->lengths[q];
       cq_lists_insert(&w->lists, q, (uint32_t)(start + i), exact_length == 0 ? 0 : dot / exact_length);

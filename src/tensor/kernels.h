@@ -64,7 +64,7 @@ typedef struct cq_attention_shape {
 /* How a sentence's vector comes from its tokens' vectors; the order is the order in which several are concatenated. */
 typedef enum cq_pooling_mode {
   CQ_POOL_CLS,           /* the first */
-  CQ_POOL_MAX,           /* the greatest of each dimension */
+  CQ_POOL_MAX,           /* the maximum of each dimension */
   CQ_POOL_MEAN,          /* sum / n */
   CQ_POOL_MEAN_SQRT,     /* sum / sqrt n */
   CQ_POOL_WEIGHTED_MEAN, /* sum of (i + 1) x_i / sum of (i + 1), i from 0 */

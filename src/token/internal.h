@@ -78,7 +78,8 @@ typedef struct cq_normalizer cq_normalizer;
 struct cq_normalizer {
   bool (*run)(cq_builder *out, const cq_normalizer *step, cq_slice text); /* false: out of memory */
   bool flags[4];
-  int form;
+  int form;          /* a cq_normal_form */
+  int min_chars;     /* of a run that is replaced */
   cq_slice from, to; /* in the tokenizer's arena */
   cq_charsmap *charsmap;
 };

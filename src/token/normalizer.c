@@ -79,7 +79,7 @@ static bool run_replace(cq_builder *out, const cq_normalizer *step, cq_slice tex
   return !out->failed;
 }
 
-/* A run of one character, or of white space (from is empty), of `form` characters at least. */
+/* A run of one character, or of white space (from is empty), of at least min_chars. */
 static bool run_replace_runs(cq_builder *out, const cq_normalizer *step, cq_slice text) {
   for (size_t i = 0; i < text.n;) {
     size_t end = i;
@@ -91,9 +91,9 @@ static bool run_replace_runs(cq_builder *out, const cq_normalizer *step, cq_slic
                                     : n == step->from.n && memcmp(text.data + end, step->from.data, n) == 0;
       if (!same) break;
       end += n;
-      if (n_chars < step->form) n_chars++;
+      if (n_chars < step->min_chars) n_chars++;
     }
-    if (end > i && n_chars >= step->form) {
+    if (end > i && n_chars >= step->min_chars) {
       cq_builder_bytes(out, step->to.data, step->to.n);
     } else {
       if (end == i) {
@@ -208,15 +208,15 @@ static cq_status parse_runs(cq_normalizer *step, const parser *p, const char *re
     if (status) return status;
     rest += n;
   }
-  int least = 0, length = 0;
+  int min_chars = 0, length = 0;
   if (rest > regex && !strcmp(rest, "+"))
-    least = 1;
-  else if (rest > regex && sscanf(rest, "{%4d,}%n", &least, &length) == 1 && (length == 0 || rest[length]))
-    least = 0;
-  if (least < 1)
+    min_chars = 1;
+  else if (rest > regex && sscanf(rest, "{%4d,}%n", &min_chars, &length) == 1 && (length == 0 || rest[length]))
+    min_chars = 0;
+  if (min_chars < 1)
     return cq_fail_file(p->error, CQ_ERR_UNSUPPORTED, p->place->path,
                         "%s: Replace with the regular expression '%s' is not supported", p->place->where, regex);
-  step->form = least;
+  step->min_chars = min_chars;
   step->run = run_replace_runs;
   return CQ_OK;
 }

@@ -17,7 +17,7 @@
 
 #define BLANK "\xE2\x96\x81"
 
-enum { N_SPECIAL = 4, MOST_WORDS = 1 << 20, MAX_WORD_BYTES = 512 };
+enum { N_SPECIAL = 4, MAX_WORDS = 1 << 20, MAX_WORD_BYTES = 512 };
 static const char *const specials[N_SPECIAL] = {"<s>", "<pad>", "</s>", "<unk>"}; /* ids as XLM-R has them */
 
 /* --- counting --- */
@@ -151,9 +151,9 @@ static cq_status assemble(cq_tokenizer *t, bool lowercase, cq_error *error) {
 cq_status cq_tokenizer_train_words(cq_tokenizer **out, bool (*next)(void *context, cq_slice *sentence), void *context,
                                    const cq_words_training *options, cq_error *error) {
   *out = NULL;
-  if (options->vocab_size <= N_SPECIAL || options->vocab_size > MOST_WORDS)
+  if (options->vocab_size <= N_SPECIAL || options->vocab_size > MAX_WORDS)
     return cq_fail(error, CQ_ERR_ARGUMENT, "vocab_size is %d, expected %d to %d", options->vocab_size, N_SPECIAL + 1,
-                   MOST_WORDS);
+                   MAX_WORDS);
   cq_tokenizer *t = cq_tokenizer_new();
   if (!t) return cq_fail_memory(error, "tokenizer");
   cq_word_counts counts = {0};

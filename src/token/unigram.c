@@ -1,5 +1,5 @@
 /* Unigram: the segmentation of a word whose pieces' log-probabilities sum highest (Viterbi). A character that no piece
- * covers is unknown, at ten below the least score; unknown neighbours become one token, or their bytes where the
+ * covers is unknown, at ten below the lowest score; unknown neighbours become one token, or their bytes where the
  * vocabulary has bytes. Source: Kudo 2018; ties go to the candidate that was found first, sums are in double precision,
  * as in the readers of tokenizer.json. */
 #include "token/internal.h"
@@ -53,13 +53,13 @@ static cq_status parse(cq_tokenizer *t, const json_t *model, const char *path, c
   if (!status) status = cq_json_get_bool(&t->model.byte_fallback, model, "byte_fallback", path, error);
   if (status) return status;
   t->model.unk_id = (int32_t)unk;
-  double least = INFINITY;
+  double min = INFINITY;
   for (size_t i = 0; i < t->vocab.n; i++) {
     if (!(fabs(t->model.scores[i]) < 1e30))
       return cq_fail_file(error, CQ_ERR_FORMAT, path, "model.vocab: entry %zu has no finite score", i);
-    if (t->model.scores[i] < least) least = t->model.scores[i];
+    if (t->model.scores[i] < min) min = t->model.scores[i];
   }
-  t->model.unk_score = least - 10.0;
+  t->model.unk_score = min - 10.0;
   if (t->model.byte_fallback) cq_find_byte_pieces(&t->model, &t->vocab);
   t->info.type = "Unigram";
   return CQ_OK;

@@ -10,13 +10,13 @@ cut -f 2,3 unseen.tsv >yz.tsv
 tiny="--vocab-size 30 --embedding 24 --hidden 48 --latent 48 --batch 16 --lr 1e-2 --decoder-dropout 0 --noise 0.02"
 train="$tiny --word-dropout 0 --encoder-epochs 10 --decoder-epochs 40"
 
-# translates MODEL FROM TO LEAST FILE: column 1 of the file into its column 2, with at least this BLEU.
+# translates MODEL FROM TO MIN FILE: column 1 of the file into its column 2, with at least this BLEU.
 translates() {
   cut -f 2 "$5" >reference.txt
   expect 0 autoencode translate --model "$1" --from "$2" --to "$3" --tsv 1 "$5"
   cp stdout translated.txt
   expect 0 eval mt translated.txt reference.txt --measure bleu --csv
-  awk -F, -v least="$4" 'NR == 2 && $NF >= least { good = 1 } END { exit !good }' stdout ||
+  awk -F, -v min="$4" 'NR == 2 && $NF >= min { good = 1 } END { exit !good }' stdout ||
     fail "BLEU from $2 into $3 with $1: $(tail -n 1 stdout)"
 }
 

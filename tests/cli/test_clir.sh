@@ -33,9 +33,9 @@ printf 'vaak\ndat\n' >stop.nl
 sources="--languages en,nl --docs docs.% --topics topics.% --qrels qrels.% --stop-words stop.%"
 base="--lr 0.05 --sample 0 --dim 16"
 learn="$base --epochs 40 --window 5 --threads 1"
-ranks_well() { # RUN QRELS LEAST
+ranks_well() { # RUN QRELS MIN
   expect 0 eval retrieval --measure map "$2" "$1"
-  awk -F '\t' -v least="$3" '{ exit !($3 >= least) }' stdout || fail "$1: MAP is $(cut -f 3 stdout), expected $3"
+  awk -F '\t' -v min="$3" '{ exit !($3 >= min) }' stdout || fail "$1: MAP is $(cut -f 3 stdout), expected $3"
 }
 
 # Build, twice the same.

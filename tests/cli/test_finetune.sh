@@ -16,10 +16,10 @@ common="finetune --model model --seed 3 --epochs 40 --warmup 0"
 
 # The rank correlation of what comes out.
 spearman() { "$PROGRAM" eval sts --model "$1" --csv sts.tsv 2>stderr | awk -F , 'NR == 1 { for (i = 1; i <= NF; i++) if ($i ~ /[Ss]pearman/) c = i } NR == 2 { print $c }'; }
-rises() { # MODEL LEAST
+rises() { # MODEL MIN
   local is
   is=$(spearman "$1")
-  awk -v is="${is:-none}" -v least="$2" 'BEGIN { exit !(is + 0 > least) }' || fail "$1 has a correlation of $is, expected more than $2"
+  awk -v is="${is:-none}" -v min="$2" 'BEGIN { exit !(is + 0 > min) }' || fail "$1 has a correlation of $is, expected more than $2"
 }
 
 awk -v is="$(spearman model)" 'BEGIN { exit !(is != "" && is + 0 < 0.5) }' || fail "the untrained model knows it already"

@@ -42,7 +42,7 @@ static double plain_loss(const double *w, double c) {
 }
 
 /* Intercepts may all be moved by the same: their differences are what counts. */
-static void the_least_is_that_of_scikit_learn(void **state) {
+static void the_minimum_is_that_of_scikit_learn(void **state) {
   (void)state;
   for (int i = 0; i < N_C; i++) {
     cq_logistic m;
@@ -141,7 +141,7 @@ static void what_is_refused(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(the_least_is_that_of_scikit_learn),
+      cmocka_unit_test(the_minimum_is_that_of_scikit_learn),
       cmocka_unit_test(threads_make_no_difference),
       cmocka_unit_test(easy_and_missing_classes),
       cmocka_unit_test(scores_by_hand),

@@ -503,7 +503,7 @@ static void bad_options(void **state) {
 
 static void too_many_words(void **state) {
   (void)state;
-  const size_t n = 2 * (CQ_METEOR_MOST_WORDS + 1);
+  const size_t n = 2 * (CQ_METEOR_MAX_WORDS + 1);
   char *text = malloc(n);
   assert_non_null(text);
   for (size_t i = 0; i < n; i++) text[i] = i % 2 ? ' ' : 'a';

@@ -10,11 +10,11 @@
 
 static void plain_matches(size_t *best, const float *a, size_t n_a, const float *b, size_t n_b, size_t dim) {
   for (size_t i = 0; i < n_a; i++) {
-    double greatest = -INFINITY;
+    double max = -INFINITY;
     best[i] = n_b;
     for (size_t j = 0; j < n_b; j++) {
       double score = cq_cosine(a + i * dim, b + j * dim, dim);
-      if (score > greatest) greatest = score, best[i] = j;
+      if (score > max) max = score, best[i] = j;
     }
   }
 }

@@ -229,8 +229,8 @@ static void broken_files_are_named(void **state) {
   for (size_t f = 0; f < 3; f++) {
     size_t n;
     unsigned char *whole = read_bytes(&n, test_path(files[f]));
-    const size_t least = f == 2 ? n - 2 : n; /* the manifest's last newline is no loss */
-    for (size_t cut = 0; cut < least; cut++) {
+    const size_t n_needed = f == 2 ? n - 2 : n; /* the manifest's last newline is no loss */
+    for (size_t cut = 0; cut < n_needed; cut++) {
       cq_error error = {0};
       write_bytes(test_path(files[f]), whole, cut);
       assert_int_equal(cq_index_store_open(&s, test_path("five"), false, &error), CQ_ERR_FORMAT);

@@ -7,7 +7,7 @@
 
 #include <sys/mman.h>
 
-enum { MOST = 1000 };
+enum { MAX_POSTINGS = 1000 };
 
 /* The layout by its description: value i is in lane i % 4, at bit (i / 4) * bits of it; a lane's words lie 4 apart. */
 static uint32_t value_at(const unsigned char *packed, int bits, int i) {
@@ -37,19 +37,19 @@ static int width(uint32_t value) {
 }
 
 static void check_bounds(const cq_block_entry *entry, const cq_posting *postings, const uint32_t *lengths) {
-  uint32_t most = 0, least = UINT32_MAX;
+  uint32_t max = 0, min = UINT32_MAX;
   for (int i = 0; i < CQ_BLOCK; i++) {
     const cq_posting p = postings[i];
     bool is_bound = false;
     for (int k = 0; k < CQ_MAX_PAIRS && entry->pairs[k].frequency; k++)
       is_bound |= entry->pairs[k].frequency >= p.frequency && entry->pairs[k].length <= lengths[p.document];
     assert_true(is_bound);
-    if (p.frequency > most) most = p.frequency;
-    if (lengths[p.document] < least) least = lengths[p.document];
+    if (p.frequency > max) max = p.frequency;
+    if (lengths[p.document] < min) min = lengths[p.document];
   }
   /* No pair is more than the block has, and none says what another says already. */
   for (int k = 0; k < CQ_MAX_PAIRS && entry->pairs[k].frequency; k++) {
-    assert_true(entry->pairs[k].frequency <= most && entry->pairs[k].length >= least);
+    assert_true(entry->pairs[k].frequency <= max && entry->pairs[k].length >= min);
     if (k > 0)
       assert_true(entry->pairs[k].frequency > entry->pairs[k - 1].frequency &&
                   entry->pairs[k].length > entry->pairs[k - 1].length);
@@ -118,8 +118,8 @@ static uint32_t *some_lengths(uint32_t n, uint32_t bound) {
 
 static void any_number_comes_back(void **state) {
   (void)state;
-  static const uint32_t numbers[] = {0, 1, 2, 127, 128, 129, 255, 256, 257, MOST};
-  cq_posting postings[MOST];
+  static const uint32_t numbers[] = {0, 1, 2, 127, 128, 129, 255, 256, 257, MAX_POSTINGS};
+  cq_posting postings[MAX_POSTINGS];
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
     for (uint32_t gap = 1; gap <= 300; gap += 299) {
       uint32_t *lengths = some_lengths(fill(postings, numbers[i], gap, 20, gap), 90);
@@ -137,7 +137,7 @@ static void every_width_of_frequencies(void **state) {
   for (int bits = 0; bits <= 32; bits++) {
     cq_random r = cq_random_seeded(5, (uint64_t)bits);
     for (uint32_t i = 0; i < n; i++) postings[i].frequency = 1 + (uint32_t)cq_random_below(&r, (uint64_t)1 << bits);
-    /* The greatest of all, where the neighbours' bits meet; 2^32 - 1 is the greatest frequency, so 32 bits stop short
+    /* The largest of all, where the neighbours' bits meet; 2^32 - 1 is the largest frequency, so 32 bits stop short
      * of it. */
     postings[77].frequency = bits == 32 ? UINT32_MAX : (uint32_t)((uint64_t)1 << bits);
     for (uint32_t i = 0; i < n; i++)
@@ -190,7 +190,7 @@ static void pairs_bound_what_was_added(void **state) {
       }
     }
   }
-  /* The most frequent keep what they are when there are too many. */
+  /* The max frequent keep what they are when there are too many. */
   cq_bound_pair pairs[CQ_MAX_PAIRS] = {{0}};
   for (uint32_t f = 1; f <= 6; f++) cq_bound_pairs_add(pairs, f, f * 10);
   const cq_bound_pair expected[CQ_MAX_PAIRS] = {{3, 10}, {4, 40}, {5, 50}, {6, 60}};
@@ -253,12 +253,12 @@ static void damaged_bytes_are_safe(void **state) {
 
 static void every_allocation_may_fail(void **state) {
   (void)state;
-  cq_posting postings[MOST];
-  uint32_t *lengths = some_lengths(fill(postings, MOST, 5, 9, 4), 90);
+  cq_posting postings[MAX_POSTINGS];
+  uint32_t *lengths = some_lengths(fill(postings, MAX_POSTINGS, 5, 9, 4), 90);
   for (long n = 1;; n++) {
     cq_builder out = {0};
     cq_alloc_fail_at(n);
-    cq_postings_write(&out, postings, MOST, lengths);
+    cq_postings_write(&out, postings, MAX_POSTINGS, lengths);
     const bool failed = cq_alloc_failed();
     cq_alloc_fail_at(0);
     assert_int_equal(out.failed, failed);

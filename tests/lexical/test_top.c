@@ -10,16 +10,16 @@
 
 #include <math.h>
 
-enum { WORDS = 300, MOST_DOCUMENTS = 9000, MOST_TOKENS = 200000, MOST_TERMS = 10, WINDOW = 4096 };
+enum { WORDS = 300, MAX_DOCUMENTS = 9000, MAX_TOKENS = 200000, MAX_TERMS = 10, WINDOW = 4096 };
 
 /* A collection of words that are numbers: "w17". */
 typedef struct collection {
-  uint32_t n_documents, starts[MOST_DOCUMENTS + 1];
-  uint16_t tokens[MOST_TOKENS];
+  uint32_t n_documents, starts[MAX_DOCUMENTS + 1];
+  uint16_t tokens[MAX_TOKENS];
 } collection;
 
 static void add_token(collection *c, uint32_t *n, uint64_t word) {
-  assert_true(*n < MOST_TOKENS);
+  assert_true(*n < MAX_TOKENS);
   c->tokens[(*n)++] = (uint16_t)word;
 }
 
@@ -81,9 +81,9 @@ static cq_lexical *opened(const char *name) {
 /* --- queries --- */
 
 typedef struct random_query {
-  cq_lexical_term terms[MOST_TERMS];
-  char names[MOST_TERMS][8];
-  int words[MOST_TERMS]; /* WORDS: not in the collection */
+  cq_lexical_term terms[MAX_TERMS];
+  char names[MAX_TERMS][8];
+  int words[MAX_TERMS]; /* WORDS: not in the collection */
   cq_lexical_query as;
 } random_query;
 
@@ -101,7 +101,7 @@ static void make_queries(random_query *queries, cq_lexical_query *as, size_t n, 
     cq_random r = cq_random_seeded(seed, i);
     random_query *q = &queries[i];
     *q = (random_query){.as = {.n = 0}};
-    const uint64_t n_terms = i == 0 ? 0 : 1 + cq_random_below(&r, MOST_TERMS - 1);
+    const uint64_t n_terms = i == 0 ? 0 : 1 + cq_random_below(&r, MAX_TERMS - 1);
     for (uint64_t t = 0; t < n_terms; t++) {
       const double u = cq_random_uniform(&r), weight = i % 2 ? 1 : 0.05 + 3 * cq_random_uniform(&r);
       const bool again = t > 0 && cq_random_below(&r, 8) == 0, unknown = cq_random_below(&r, 12) == 0;
@@ -151,7 +151,7 @@ static size_t rank_plainly(plain *out, double *by_document, const collection *c,
     for (size_t i = t + 1; i < q->as.n && o->model != CQ_DIRICHLET; i++)
       if (q->words[i] == q->words[t]) weight += q->terms[i].weight;
     if (o->model == CQ_BM25_TERRIER) weight = (8 + 1) * weight / (8 + weight);
-    static uint32_t tf[MOST_DOCUMENTS];
+    static uint32_t tf[MAX_DOCUMENTS];
     for (uint32_t d = 0; d < c->n_documents; d++) {
       tf[d] = 0;
       for (uint32_t i = c->starts[d]; i < c->starts[d + 1]; i++) tf[d] += c->tokens[i] == q->words[t];
@@ -174,8 +174,8 @@ static size_t rank_plainly(plain *out, double *by_document, const collection *c,
  * of ties. */
 static size_t check_hits(const cq_lexical_hit *hits, size_t k, const collection *c, const random_query *q,
                          const cq_lexical_options *o) {
-  static plain ranked[MOST_DOCUMENTS];
-  static double by_document[MOST_DOCUMENTS];
+  static plain ranked[MAX_DOCUMENTS];
+  static double by_document[MAX_DOCUMENTS];
   const double close = 1e-9 * (double)(1 + q->as.n);
   const size_t n_found = rank_plainly(ranked, by_document, c, q, o), n = k < n_found ? k : n_found;
   size_t n_ties = 0;
@@ -273,7 +273,7 @@ static void few_documents_are_ranked_as_by_a_plain_loop(void **state) {
 
 static void many_documents_are_ranked_as_by_a_plain_loop(void **state) {
   (void)state;
-  check_all_models("many", MOST_DOCUMENTS, 6, 2);
+  check_all_models("many", MAX_DOCUMENTS, 6, 2);
 }
 
 /* A word in more than half of the documents counts against them under Terrier's BM25. */
@@ -317,7 +317,7 @@ static void segments_and_threads_change_nothing(void **state) {
   enum { N = 30, K = 10 };
   static random_query queries[N];
   cq_lexical_query as[N];
-  collection *c = make_collection(MOST_DOCUMENTS, 3);
+  collection *c = make_collection(MAX_DOCUMENTS, 3);
   make_queries(queries, as, N, 3);
   build(c, "one", 0, 2);
   build(c, "several", 2500, 1);
@@ -336,7 +336,7 @@ static void segments_and_threads_change_nothing(void **state) {
     }
     for (size_t i = 0; i < 2; i++) {
       cq_lexical *index = opened(others[i]);
-      assert_int_equal(cq_lexical_about(index)->n_segments, i ? (MOST_DOCUMENTS + 189) / 190 : 4);
+      assert_int_equal(cq_lexical_about(index)->n_segments, i ? (MAX_DOCUMENTS + 189) / 190 : 4);
       for (int exhaustive = 0; exhaustive < 2; exhaustive++) {
         o.exhaustive = exhaustive;
         cq_lexical_hit *hits = search(index, as, N, &o, 2);
@@ -503,7 +503,7 @@ static void damaged_postings_are_safe(void **state) {
   enum { N = 4, ROUNDS = 60, K = 10 };
   static random_query queries[N];
   cq_lexical_query as[N];
-  collection *c = make_collection(MOST_DOCUMENTS, 6);
+  collection *c = make_collection(MAX_DOCUMENTS, 6);
   build(c, "damaged", 0, 1);
   free(c);
   make_queries(queries, as, N, 6);
@@ -531,7 +531,7 @@ static void damaged_postings_are_safe(void **state) {
       assert_true(status == CQ_OK || status == CQ_ERR_FORMAT);
       n_errors += status != CQ_OK;
       for (size_t rank = 0; !status && rank < K && hits[rank].id.data; rank++)
-        assert_true(hits[rank].document < MOST_DOCUMENTS && isfinite(hits[rank].score));
+        assert_true(hits[rank].document < MAX_DOCUMENTS && isfinite(hits[rank].score));
       cq_free(hits);
     }
     cq_lexical_free(index);

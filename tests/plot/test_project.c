@@ -45,12 +45,12 @@ static void check_known_covariance(size_t dim, const double *sigma, size_t first
   const size_t order[2] = {first, second};
   for (size_t c = 0; c < 2; c++) {
     const double *direction = rows + order[c] * dim;
-    size_t greatest = 0;
+    size_t largest = 0;
     for (size_t d = 1; d < dim; d++)
-      if (fabs(direction[d]) > fabs(direction[greatest])) greatest = d;
+      if (fabs(direction[d]) > fabs(direction[largest])) largest = d;
     assert_float_equal(shares[c], sigma[order[c]] * sigma[order[c]] / all, 1e-6);
     for (size_t i = 0; i < n; i++) {
-      out[c] = i / 2 == order[c] ? (i % 2 ? -1 : 1) * (direction[greatest] < 0 ? -1 : 1) * sigma[order[c]] : 0;
+      out[c] = i / 2 == order[c] ? (i % 2 ? -1 : 1) * (direction[largest] < 0 ? -1 : 1) * sigma[order[c]] : 0;
       assert_float_equal(places[2 * i + c], out[c], 1e-5); /* vectors are f32 */
     }
   }

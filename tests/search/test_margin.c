@@ -75,7 +75,7 @@ static void scores_equal_the_plain_loop(void **state) {
       }
       cosines[i][j] = xy / sqrt(xx * yy);
     }
-  for (size_t i = 0; i < N; i++) { /* mean of the K greatest: each is counted whose rank is below K */
+  for (size_t i = 0; i < N; i++) { /* mean of the K highest: each is counted whose rank is below K */
     for (size_t j = 0; j < M; j++) {
       size_t rank = 0;
       for (size_t o = 0; o < M; o++) rank += cosines[i][o] > cosines[i][j];

@@ -454,7 +454,7 @@ static inline bool check_tokens(const cq_kernels *k) {
     int32_t ids[ROWS];
     k->log_softmax(y, stride, x, stride, ROWS, n);
     reference()->log_softmax(want, stride, x, stride, ROWS, n);
-    /* the greatest and the sum's logarithm are rounded once each, up to 20 or relative to 300 */
+    /* the maximum and the sum's logarithm are rounded once each, up to 20 or relative to 300 */
     if (!near("log_softmax", y, want, size, 6e-6, 1e-6)) return false;
     for (int i = 0; i < ROWS; i++) ids[i] = (int32_t)cq_random_below(&rng, (uint64_t)n);
     for (int s = 0; s < 2; s++) {

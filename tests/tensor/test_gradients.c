@@ -142,14 +142,14 @@ static double pool_loss(const double *x, const void *context) {
   const int64_t n = c->n_tokens;
   double loss = 0;
   for (int64_t j = 0; j < c->dim; j++) {
-    double sum = 0, weighted = 0, greatest = x[j];
+    double sum = 0, weighted = 0, max = x[j];
     for (int64_t i = 0; i < n; i++) {
       sum += x[i * c->dim + j];
       weighted += (double)(i + 1) * x[i * c->dim + j];
-      greatest = fmax(greatest, x[i * c->dim + j]);
+      max = fmax(max, x[i * c->dim + j]);
     }
     const double y[CQ_N_POOLING_MODES] = {[CQ_POOL_CLS] = x[j],
-                                          [CQ_POOL_MAX] = greatest,
+                                          [CQ_POOL_MAX] = max,
                                           [CQ_POOL_MEAN] = sum / (double)n,
                                           [CQ_POOL_MEAN_SQRT] = sum / sqrt((double)n),
                                           [CQ_POOL_WEIGHTED_MEAN] = weighted / (double)(n * (n + 1) / 2),

@@ -183,7 +183,7 @@ static void test_order(void **state) {
   cq_tokenizer_free(t);
 }
 
-static void test_least_count(void **state) {
+static void test_min_count(void **state) {
   (void)state;
   static const char *const text[] = {"a b c d", "a b c", "b c", NULL};
   cq_tokenizer *t = train(text, 100, 2, false);
@@ -375,9 +375,9 @@ static void test_memory(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_golden),      cmocka_unit_test(test_sample_ids), cmocka_unit_test(test_order),
-      cmocka_unit_test(test_least_count), cmocka_unit_test(test_left_out),   cmocka_unit_test(test_text),
-      cmocka_unit_test(test_lowercase),   cmocka_unit_test(test_saved),      cmocka_unit_test(test_refusals),
+      cmocka_unit_test(test_golden),    cmocka_unit_test(test_sample_ids), cmocka_unit_test(test_order),
+      cmocka_unit_test(test_min_count), cmocka_unit_test(test_left_out),   cmocka_unit_test(test_text),
+      cmocka_unit_test(test_lowercase), cmocka_unit_test(test_saved),      cmocka_unit_test(test_refusals),
       cmocka_unit_test(test_memory),
   };
   return cmocka_run_group_tests(tests, make_test_directory, remove_test_directory);

@@ -85,20 +85,20 @@ static bool keep(sample *s, size_t place, const cq_slice *pair) {
   return true;
 }
 
-/* Every pair has the same chance to be among the most that are kept (Vitter 1985, algorithm R). */
-static int take_sample(sample *s, cli_sentences *in, size_t most, uint64_t seed) {
+/* Every pair has the same chance to be among those that are kept (Vitter 1985, algorithm R). */
+static int take_sample(sample *s, cli_sentences *in, size_t max, uint64_t seed) {
   cq_error error = {0};
   uint64_t n_seen = 0;
-  s->texts = calloc(2 * most, sizeof *s->texts);
-  s->lengths = calloc(2 * most, sizeof *s->lengths);
+  s->texts = calloc(2 * max, sizeof *s->texts);
+  s->lengths = calloc(2 * max, sizeof *s->lengths);
   if (!s->texts || !s->lengths) return cli_fail("out of memory");
   for (;;) {
     if (cli_sentences_next(in, &error)) return cli_fail_error(&error);
     if (in->n == 0) break;
     for (size_t i = 0; i < in->n; i++) {
-      const uint64_t place = n_seen < most ? n_seen : draw(&seed) % (n_seen + 1);
+      const uint64_t place = n_seen < max ? n_seen : draw(&seed) % (n_seen + 1);
       n_seen++;
-      if (place >= most) continue;
+      if (place >= max) continue;
       if (place == s->n) s->n++;
       if (!keep(s, (size_t)place, &in->slices[2 * i])) return cli_fail("out of memory");
     }
@@ -145,8 +145,8 @@ static bool watch(void *context, uint64_t iteration, uint64_t n_iterations) {
   return !cli_stop_asked();
 }
 
-/* places [n, 2] of vectors [n, dim], and what the figure calls its axes (NULL: nothing) and the way. */
-static int project(double *places, char labels[2][64], char *way, size_t way_size, const float *vectors, size_t n,
+/* places [n, 2] of vectors [n, dim], and what the figure calls its axes (NULL: nothing) and the method. */
+static int project(double *places, char labels[2][64], char *method, size_t method_size, const float *vectors, size_t n,
                    int dim, const cli_call *call, cq_context *ctx) {
   const struct space_args *args = call->options;
   cq_error error = {0};
@@ -156,20 +156,20 @@ static int project(double *places, char labels[2][64], char *way, size_t way_siz
     for (int c = 0; c < 2; c++)
       snprintf(labels[c], sizeof labels[c], "%s principal component, %.1f%% of the variance", c ? "second" : "first",
                100 * shares[c]);
-    snprintf(way, way_size, "by principal components");
+    snprintf(method, method_size, "by principal components");
     return CLI_OK;
   }
   cq_tsne_options o = *args->tsne;
   cli_progress progress = cli_progress_start();
-  double divergence, most = fmax(1.5, (double)(n - 1) / 3); /* what holds more is no neighbourhood */
-  if (!cli_given(call, "perplexity") && o.perplexity > most) o.perplexity = most;
+  double divergence, max = fmax(1.5, (double)(n - 1) / 3); /* what holds more is no neighbourhood */
+  if (!cli_given(call, "perplexity") && o.perplexity > max) o.perplexity = max;
   o.progress = watch, o.progress_context = &progress;
   cli_stop_catch();
   const cq_status status = cq_tsne(places, &divergence, vectors, n, dim, &o, ctx, &error);
   cli_progress_clear(&progress);
   if (status) return cli_fail_error(&error);
   cli_note("Kullback-Leibler divergence %.4f after %d iterations", divergence, o.n_iterations);
-  snprintf(way, way_size, "by t-SNE of perplexity %g", o.perplexity);
+  snprintf(method, method_size, "by t-SNE of perplexity %g", o.perplexity);
   return CLI_OK;
 }
 
@@ -186,7 +186,7 @@ static int height_of(const double *places, size_t n) {
 
 /* places [2, n, 2] to numbers that series take: x, y of each language, and of translations in turn. */
 static int draw_space(const struct space_args *args, const char *const languages[2], const double *places, size_t n,
-                      char labels[2][64], const char *way) {
+                      char labels[2][64], const char *method) {
   double *numbers = malloc(8 * n * sizeof *numbers), *x = numbers, *y = numbers + 2 * n, *both_x = numbers + 4 * n,
          *both_y = numbers + 6 * n;
   char title[256];
@@ -201,7 +201,7 @@ static int draw_space(const struct space_args *args, const char *const languages
       {.name = languages[0], .x = x, .y = y, .n = n, .kind = CQ_CHART_POINTS},
       {.name = languages[1], .x = x + n, .y = y + n, .n = n, .kind = CQ_CHART_POINTS}};
   const bool pca = args->by == BY_PCA;
-  snprintf(title, sizeof title, "%zu pairs of %s and %s, %s", n, languages[0], languages[1], way);
+  snprintf(title, sizeof title, "%zu pairs of %s and %s, %s", n, languages[0], languages[1], method);
   const cq_chart chart = {.title = title,
                           .x_label = pca ? labels[0] : NULL,
                           .y_label = pca ? labels[1] : NULL,
@@ -218,7 +218,7 @@ static int draw_space(const struct space_args *args, const char *const languages
 static int run_space(const cli_call *call) {
   const struct space_args *args = call->options;
   const char *languages[2] = {NULL, NULL};
-  char codes[CLI_CODES], labels[2][64], way[64];
+  char codes[CLI_CODES], labels[2][64], method[64];
   cq_error error = {0};
   cq_autoencoder *model = NULL;
   cq_context *ctx = NULL;
@@ -245,8 +245,8 @@ static int run_space(const cli_call *call) {
   if (code == CLI_OK) code = take_sample(&s, &in, (size_t)args->sentences, args->tsne->seed);
   if (code == CLI_OK) code = encode(&vectors, &dim, model, languages, &s, ctx);
   if (code == CLI_OK && !(places = malloc(4 * s.n * sizeof *places))) code = cli_fail("out of memory");
-  if (code == CLI_OK) code = project(places, labels, way, sizeof way, vectors, 2 * s.n, dim, call, ctx);
-  if (code == CLI_OK) code = draw_space(args, languages, places, s.n, labels, way);
+  if (code == CLI_OK) code = project(places, labels, method, sizeof method, vectors, 2 * s.n, dim, call, ctx);
+  if (code == CLI_OK) code = draw_space(args, languages, places, s.n, labels, method);
   free(places);
   free(vectors);
   sample_free(&s);
@@ -369,7 +369,7 @@ static void add_bleu(cq_chart *chart, cq_chart_series *series, double *numbers, 
   chart->series = series, chart->n_series = log->n_ways;
 }
 
-/* 1, 2, 5, 10, 20, ...: the least that is not less than n. */
+/* 1, 2, 5, 10, 20, ...: the first that is not less than n. */
 static size_t round_steps(size_t n) {
   size_t power = 1;
   while (5 * power < n) power *= 10;

@@ -34,14 +34,14 @@ static cq_status append(cli_sentences *in, cq_slice text, size_t index, cq_error
 
 /* Adds a line's sentences to the chunk. */
 static cq_status take(cli_sentences *in, cq_slice line, cq_error *error) {
-  enum { MOST_COLUMNS = 64 };
-  cq_slice columns[MOST_COLUMNS];
+  enum { MAX_COLUMNS = 64 };
+  cq_slice columns[MAX_COLUMNS];
   size_t n_columns = 0;
   uint64_t number = cq_lines_number(in->lines);
-  if (in->columns[0]) n_columns = cq_tsv_split(columns, MOST_COLUMNS, line);
+  if (in->columns[0]) n_columns = cq_tsv_split(columns, MAX_COLUMNS, line);
   for (int i = 0; i < in->n_columns; i++) {
     size_t wanted = (size_t)in->columns[i];
-    if (wanted > n_columns || wanted > MOST_COLUMNS) {
+    if (wanted > n_columns || wanted > MAX_COLUMNS) {
       char text[96];
       snprintf(text, sizeof text, "expected a column %zu, the line has %zu", wanted, n_columns);
       return fail(error, CQ_ERR_FORMAT, cq_lines_path(in->lines), number, text);

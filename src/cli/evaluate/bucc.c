@@ -209,7 +209,7 @@ const cli_command cli_eval_bucc = {
     .description =
         "Compares mined pairs with gold: lines of score, source id and target id, as 'calque mine' prints them for "
         "files of "
-        "ids, with lines of source id and target id. The threshold is the one of greatest F1 on the first two files; "
+        "ids, with lines of source id and target id. The threshold is the one of highest F1 on the first two files; "
         "the "
         "second two are judged by it. Pairs that 'calque mine --text' printed are judged by their cosine as well.",
     .example = "calque eval bucc de-en.train.gold train-pairs.tsv de-en.test.gold test-pairs.tsv --errors 20",

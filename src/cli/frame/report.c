@@ -210,8 +210,8 @@ static size_t terminal_width(void) {
 }
 
 void cli_progress_draw(cli_progress *p, const char *what, uint64_t done, uint64_t n_all, const char *remark, bool now) {
-  enum { MOST_CELLS = 24, LEAST_CELLS = 4 };
-  char counts[64], bar[MOST_CELLS + 4] = "", line[512];
+  enum { MAX_CELLS = 24, MIN_CELLS = 4 };
+  char counts[64], bar[MAX_CELLS + 4] = "", line[512];
   double time_s = cli_now_s();
   /* In a log, lines grow rarer: every 10 s at first, every 5 min after some hours. */
   double interval_s = p->terminal ? 0.1 : fmin(fmax((time_s - p->started_s) / 20, 10), 300);
@@ -228,8 +228,8 @@ void cli_progress_draw(cli_progress *p, const char *what, uint64_t done, uint64_
     return;
   }
   size_t width = terminal_width() - 1, rest = strlen(what) + strlen(counts) + strlen(remark) + 6;
-  if (n_all && rest + LEAST_CELLS <= width) {
-    size_t cells = width - rest < MOST_CELLS ? width - rest : MOST_CELLS;
+  if (n_all && rest + MIN_CELLS <= width) {
+    size_t cells = width - rest < MAX_CELLS ? width - rest : MAX_CELLS;
     size_t full = done >= n_all ? cells : (size_t)((double)done / (double)n_all * (double)cells);
     memset(bar, '-', cells + 2);
     memset(bar + 1, '#', full);

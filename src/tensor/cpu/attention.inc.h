@@ -45,7 +45,7 @@ INLINE score_row score_row_at(const cq_attention_shape *s, float *scores, int64_
                    .key = s->dropout.key,
                    .first = (uint32_t)first,
                    .rule = cq_dropout_rule_of(s->dropout.rate)};
-  if (s->bias || s->scale < 0) { /* written back as they will be: then the greatest score is that of the exponent */
+  if (s->bias || s->scale < 0) { /* written back as they will be: then the maximum score is that of the exponent */
     const float *bias = s->bias ? s->bias + first : NULL;
     for (int64_t j = 0; j < n_tokens; j += LANES) {
       vf x = v_load(scores + j) * v_set(s->scale);
@@ -56,13 +56,13 @@ INLINE score_row score_row_at(const cq_attention_shape *s, float *scores, int64_
   return row;
 }
 
-/* The shift that makes the greatest exponent 0. */
+/* The shift that makes the maximum exponent 0. */
 INLINE void shift_below_zero(score_row *row) {
   vf max = v_set(-INFINITY);
   int64_t j = 0;
-  for (; j + LANES <= row->n_tokens; j += LANES) max = v_larger(max, v_load(row->scores + j));
-  if (j < row->n_tokens) max = v_larger(max, v_fill_tail(v_load(row->scores + j), row->n_tokens - j, -INFINITY));
-  row->shift = -(v_greatest(max) * row->factor);
+  for (; j + LANES <= row->n_tokens; j += LANES) max = v_max_of(max, v_load(row->scores + j));
+  if (j < row->n_tokens) max = v_max_of(max, v_fill_tail(v_load(row->scores + j), row->n_tokens - j, -INFINITY));
+  row->shift = -(v_reduce_max(max) * row->factor);
 }
 
 INLINE vf exponential_at(const score_row *row, int64_t j) {

@@ -141,7 +141,7 @@ INLINE pooling_weights pooling_weights_of(cq_pooling_mode mode, int64_t n) {
 }
 
 /* The first of equals; a NaN wins and stays. */
-INLINE void pool_greatest(float *y, int32_t *argmax, const float *tokens, int64_t n_tokens, int64_t dim) {
+INLINE void pool_max(float *y, int32_t *argmax, const float *tokens, int64_t n_tokens, int64_t dim) {
   for (int64_t j = 0; j < dim; j += LANES) {
     const int64_t n = at_most(dim - j, LANES);
     vf best = v_load_n(tokens + j, n);
@@ -160,7 +160,7 @@ INLINE void pool_greatest(float *y, int32_t *argmax, const float *tokens, int64_
 
 static void ctx(float *y, int32_t *argmax, const float *tokens, int64_t n_tokens, int64_t dim, cq_pooling_mode mode) {
   if (mode == CQ_POOL_MAX) {
-    pool_greatest(y, argmax, tokens, n_tokens, dim);
+    pool_max(y, argmax, tokens, n_tokens, dim);
     return;
   }
   const pooling_weights w = pooling_weights_of(mode, n_tokens);

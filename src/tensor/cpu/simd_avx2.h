@@ -49,7 +49,7 @@ INLINE vf v_min(vf x, float bound) {
 INLINE vf v_max(vf x, float bound) {
   return _mm256_max_ps(v_set(bound), x);
 }
-INLINE vf v_larger(vf x, vf y) {
+INLINE vf v_max_of(vf x, vf y) {
   return _mm256_max_ps(x, y);
 }
 INLINE vf v_sqrt(vf x) {
@@ -93,7 +93,7 @@ INLINE float v_sum(vf x) {
   half = _mm_add_ps(half, _mm_movehl_ps(half, half));
   return _mm_cvtss_f32(_mm_add_ss(half, _mm_shuffle_ps(half, half, 1)));
 }
-INLINE float v_greatest(vf x) {
+INLINE float v_reduce_max(vf x) {
   __m128 half = _mm_max_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps(x, 1));
   half = _mm_max_ps(half, _mm_movehl_ps(half, half));
   return _mm_cvtss_f32(_mm_max_ss(half, _mm_shuffle_ps(half, half, 1)));

@@ -48,7 +48,7 @@ INLINE vf v_min(vf x, float bound) {
 INLINE vf v_max(vf x, float bound) {
   return _mm512_max_ps(v_set(bound), x);
 }
-INLINE vf v_larger(vf x, vf y) {
+INLINE vf v_max_of(vf x, vf y) {
   return _mm512_max_ps(x, y);
 }
 INLINE vf v_sqrt(vf x) {
@@ -87,7 +87,7 @@ INLINE vu v_iota(void) {
 INLINE float v_sum(vf x) {
   return _mm512_reduce_add_ps(x);
 }
-INLINE float v_greatest(vf x) {
+INLINE float v_reduce_max(vf x) {
   return _mm512_reduce_max_ps(x);
 }
 

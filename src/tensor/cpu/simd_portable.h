@@ -64,7 +64,7 @@ INLINE vf v_max(vf x, float bound) {
   return v_select(x < v_set(bound), v_set(bound), x);
 }
 /* The larger of two; where one is NaN, y. */
-INLINE vf v_larger(vf x, vf y) {
+INLINE vf v_max_of(vf x, vf y) {
   return v_select(x > y, x, y);
 }
 INLINE vf v_sqrt(vf x) {
@@ -115,7 +115,7 @@ INLINE vu v_iota(void) {
 INLINE float v_sum(vf x) {
   return (x[0] + x[2]) + (x[1] + x[3]);
 }
-INLINE float v_greatest(vf x) {
+INLINE float v_reduce_max(vf x) {
   float a = x[0] > x[2] ? x[0] : x[2], b = x[1] > x[3] ? x[1] : x[3];
   return a > b ? a : b;
 }

@@ -1,14 +1,14 @@
 /* Probabilities of tokens. A row of logits (32,000 of them are 125 KiB) is passed over two or three times and stays in
- * the second-level cache meanwhile: its greatest; exponentials and their sum; what is asked for. */
+ * the second-level cache meanwhile: its maximum; exponentials and their sum; what is asked for. */
 
-INLINE float row_greatest(const float *x, int64_t dim) {
+INLINE float row_max(const float *x, int64_t dim) {
   vf max[4];
   for (int p = 0; p < 4; p++) max[p] = v_set(-INFINITY);
-  FOR_ROW(dim, { max[part] = v_larger(max[part], v_fill_tail(v_load_n(x + i, n), n, -INFINITY)); });
-  return v_greatest(v_larger(v_larger(max[0], max[1]), v_larger(max[2], max[3])));
+  FOR_ROW(dim, { max[part] = v_max_of(max[part], v_fill_tail(v_load_n(x + i, n), n, -INFINITY)); });
+  return v_reduce_max(v_max_of(v_max_of(max[0], max[1]), v_max_of(max[2], max[3])));
 }
 
-/* The sum of e^(x - max), and these in `powers` (may be x; NULL: not kept). NaN may have escaped row_greatest, but it
+/* The sum of e^(x - max), and these in `powers` (may be x; NULL: not kept). NaN may have escaped row_max, but it
  * reaches the sum. */
 INLINE float row_exponentials(float *powers, const float *x, float max, int64_t dim) {
   row_sum sum = {0};
@@ -24,11 +24,11 @@ static void log_softmax(float *y, int64_t y_stride, const float *x, int64_t x_st
   for (int64_t row = 0; row < rows; row++) {
     const float *x_row = x + row * x_stride;
     float *y_row = y + row * y_stride;
-    const float max = row_greatest(x_row, n_logits);
-    const vf greatest = v_set(max), log_sum = v_log(v_set(row_exponentials(NULL, x_row, max, n_logits)));
+    const float max = row_max(x_row, n_logits);
+    const vf max_of_row = v_set(max), log_sum = v_log(v_set(row_exponentials(NULL, x_row, max, n_logits)));
     FOR_ROW(n_logits, {
       (void)part;
-      v_store_n(y_row + i, v_load_n(x_row + i, n) - greatest - log_sum, n);
+      v_store_n(y_row + i, v_load_n(x_row + i, n) - max_of_row - log_sum, n);
     });
   }
 }
@@ -46,7 +46,7 @@ static double cross_entropy(float *gradient, const float *logits, int64_t stride
   for (int64_t row = 0; row < rows; row++) {
     const float *x = logits + row * stride;
     float *g = gradient ? gradient + row * stride : NULL;
-    const float max = row_greatest(x, n_logits), expected = x[ids[row]];
+    const float max = row_max(x, n_logits), expected = x[ids[row]];
     const double mean = smoothing > 0 ? (double)row_sum_of(x, n_logits) / (double)n_logits : 0;
     const float sum = row_exponentials(g, x, max, n_logits);
     const double target =

@@ -13,9 +13,9 @@ static float rounded(float x) {
 
 /* q [row_bytes] of one row, and its scale, error and length. */
 static cq_int8_terms quantize_row(int8_t *q, const float *x, int64_t dim) {
-  float greatest = 0;
-  for (int64_t d = 0; d < dim; d++) greatest = fabsf(x[d]) > greatest ? fabsf(x[d]) : greatest;
-  const float scale = greatest / 127, inverse = scale > 0 ? 1 / scale : 0;
+  float max = 0;
+  for (int64_t d = 0; d < dim; d++) max = fabsf(x[d]) > max ? fabsf(x[d]) : max;
+  const float scale = max / 127, inverse = scale > 0 ? 1 / scale : 0;
   double error = 0, length = 0;
   for (int64_t d = 0; d < dim; d++) {
     const float whole = rounded(x[d] * inverse), held = whole < -127 ? -127 : whole > 127 ? 127 : whole;
