@@ -4,7 +4,7 @@
 #   bench/corpus.sh PROGRAM WORK [MILLIONS]      MILLIONS of pairs for dedup and pivot (default 10); WORK takes 250 MB for each
 #
 # Text is made: sentences of words of a few letters, French ones with accents, a tenth of the pairs repeated. Each line: what,
-# MB/s of input as one core reads it (user and system time), seconds, greatest resident memory in MB.
+# MB/s of input as one core reads it (user and system time), seconds, maximum resident memory in MB.
 set -euo pipefail
 [ $# -ge 2 ] || { sed -n '2,7s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 program=$(realpath -e "$1") work=$2 millions=${3:-10}
@@ -54,4 +54,4 @@ measure "filter --languages" one.tsv filter --languages en,fr one.tsv
 measure "sample 50,000" one.tsv sample --rows 50000 one.tsv
 measure "dedup of $millions million" pairs.tsv dedup pairs.tsv
 measure "dedup --by any of $millions million" pairs.tsv dedup --by any pairs.tsv
-measure "pivot of $millions million with themselves, 1 GiB" pairs.tsv pivot --most 1 pairs.tsv pairs.tsv
+measure "pivot of $millions million with themselves, 1 GiB" pairs.tsv pivot --max-partners 1 pairs.tsv pairs.tsv
