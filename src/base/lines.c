@@ -1,4 +1,4 @@
-/* The way of the bytes:
+/* The bytes' path:
  *
  *   file -- read --> raw (compressed bytes, gzip only) -- inflate --> text [begin, end) -- memchr --> a line
  *

@@ -153,7 +153,7 @@ static int failed(demo *d) {
 static bool watch(void *context, const cq_training_progress *p) {
   demo *d = context;
   char remark[80];
-  if (p->text || strcmp(p->phase, "train") != 0) return true; /* its tables come in this program's own form */
+  if (p->text || strcmp(p->phase, "train") != 0) return true; /* its tables come in this program's own format */
   snprintf(remark, sizeof remark, "loss %.5f  %.0f sentences/s", p->loss, p->sentences_per_second);
   cli_progress_draw(&d->line, "step", p->step, p->n_steps, remark, false);
   return true;

@@ -20,7 +20,7 @@ typedef bool (*cq_meteor_synonyms_fn)(const void *context, uint32_t stem_a, uint
 
 typedef struct cq_meteor_alignment {
   size_t n_exact, n_stem, n_synonym, n_chunks;
-  bool approximate; /* the search was cut short: fewer chunks may be possible */
+  bool approximate; /* not every state was followed: fewer chunks may be possible */
 } cq_meteor_alignment;
 
 /* Of all one-to-one alignments those with the most exact matches, of them those with the most matches by stem, of them

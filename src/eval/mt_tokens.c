@@ -169,7 +169,7 @@ static void trim_start(codes *c) {
 #define RUN_STEPS(t, steps) run_steps(t, steps, sizeof(steps) / sizeof *(steps))
 
 /* Leaves the words of a text in t->from, between white space. */
-static bool cut(cq_mt_tokenizer *t, cq_slice text) {
+static bool split_text(cq_mt_tokenizer *t, cq_slice text) {
   static const step steps_zh[] = {{is_chinese, NULL, true}};
   if (!decode(&t->from, text)) return false;
   switch (t->tokens) {
@@ -198,7 +198,7 @@ bool cq_mt_tokenize(cq_u32_array *out, cq_mt_tokenizer *t, cq_slice text) {
     if (t->word.failed) return false;
     text = (cq_slice){t->word.data, t->word.n};
   }
-  if (!cut(t, text)) return false;
+  if (!split_text(t, text)) return false;
   for (size_t i = 0; i < t->from.n;) {
     cq_builder_clear(&t->word);
     for (; i < t->from.n && !cq_mt_is_space(t->from.items[i]); i++) {

@@ -1,4 +1,4 @@
-/* Text to the words that BLEU and METEOR count, as sacreBLEU's tokenisers cut it. */
+/* Text to the words that BLEU and METEOR count, as sacreBLEU's tokenisers split it. */
 #ifndef EVAL_MT_TOKENS_H
 #define EVAL_MT_TOKENS_H
 

@@ -1,4 +1,4 @@
-/* Translation accuracy: how often a sentence's translation is its nearest neighbour, both ways.
+/* Translation accuracy: how often a sentence's translation is its nearest neighbour, in both directions.
  *
  *                     b, in packed chunks of COLUMNS rows
  *                    +-----------+-----------+-------

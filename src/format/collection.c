@@ -16,8 +16,8 @@ struct cq_collection {
   char **paths; /* files only */
   size_t n_paths, capacity, next_path;
   cq_lines *lines; /* of the file that is open */
-  cq_collection_form form;
-  bool has_form;
+  cq_collection_format format;
+  bool has_format;
   cq_builder document; /* TREC: what has been read of it */
 };
 
@@ -142,7 +142,7 @@ static cq_status next_trec(cq_raw_document *out, cq_collection *c, cq_slice line
     if (after && (has_text(behind) || document_tag(&other, behind, false)))
       return fail_here(c, "text behind </DOC>, expected a new line", error);
     if (after) {
-      *out = (cq_raw_document){{c->document.data, c->document.n}, open_path(c), first, CQ_FORM_TREC};
+      *out = (cq_raw_document){{c->document.data, c->document.n}, open_path(c), first, CQ_FORMAT_TREC};
       return CQ_OK;
     }
     if ((status = cq_lines_next(&line, c->lines, error))) return status;
@@ -153,7 +153,7 @@ static cq_status next_trec(cq_raw_document *out, cq_collection *c, cq_slice line
 static cq_status open_next_file(cq_collection *c, cq_error *error) {
   if (c->lines) cq_lines_close(c->lines);
   c->lines = NULL;
-  c->has_form = false;
+  c->has_format = false;
   return cq_lines_open(&c->lines, c->paths[c->next_path++], error);
 }
 
@@ -172,10 +172,10 @@ cq_status cq_collection_next(cq_raw_document *out, cq_collection *c, cq_error *e
     }
     if (cq_slice_trimmed(line).n == 0) continue;
     const char first = *cq_slice_trimmed(line).data;
-    if (!c->has_form) c->form = first == '<' ? CQ_FORM_TREC : first == '{' ? CQ_FORM_JSON : CQ_FORM_TSV;
-    c->has_form = true;
-    if (c->form != CQ_FORM_TREC)
-      *out = (cq_raw_document){line, open_path(c), cq_lines_number(c->lines), c->form};
+    if (!c->has_format) c->format = first == '<' ? CQ_FORMAT_TREC : first == '{' ? CQ_FORMAT_JSON : CQ_FORMAT_TSV;
+    c->has_format = true;
+    if (c->format != CQ_FORMAT_TREC)
+      *out = (cq_raw_document){line, open_path(c), cq_lines_number(c->lines), c->format};
     else if ((status = next_trec(out, c, line, error)))
       return status;
   }
@@ -305,12 +305,12 @@ cq_status cq_document_read(cq_collection_document *out, const cq_raw_document *r
   size_t id_bytes = 0;
   cq_status status = CQ_OK;
   cq_builder_clear(room);
-  if (raw->form == CQ_FORM_JSON) {
+  if (raw->format == CQ_FORMAT_JSON) {
     status = read_json(&id_bytes, raw, fields, n_fields, room, error);
     if (!status && !room->failed)
       id = cq_slice_trimmed((cq_slice){room->data, id_bytes}),
       text = (cq_slice){room->data + id_bytes, room->n - id_bytes};
-  } else if (raw->form == CQ_FORM_TREC) {
+  } else if (raw->format == CQ_FORMAT_TREC) {
     status = read_trec(&id, raw, fields, n_fields, room, error);
     if (!room->failed) text = (cq_slice){room->data ? room->data : "", room->n};
   } else {

@@ -1,4 +1,4 @@
-/* Test collections: the documents and the topics of files and directories, plain or gzipped, in three forms told by
+/* Test collections: the documents and the topics of files and directories, plain or gzipped, in three formats told by
  * how a file begins.
  *
  *   '<'   TREC        <DOC> <DOCNO> a-1 </DOCNO> ... </DOC>; the id may stand in <DOCID> instead. Every text outside it counts,
@@ -21,14 +21,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-typedef enum cq_collection_form { CQ_FORM_TREC, CQ_FORM_JSON, CQ_FORM_TSV } cq_collection_form;
+typedef enum cq_collection_format { CQ_FORMAT_TREC, CQ_FORMAT_JSON, CQ_FORMAT_TSV } cq_collection_format;
 
 /* One document as it stands in its file, and where. */
 typedef struct cq_raw_document {
   cq_slice bytes;   /* borrowed until the next one; data NULL: there are no more */
   const char *path; /* borrowed from the collection */
   uint64_t line;
-  cq_collection_form form;
+  cq_collection_format format;
 } cq_raw_document;
 
 typedef struct cq_collection cq_collection;
@@ -63,7 +63,7 @@ typedef struct cq_topics {
   struct cq_arena *text;
 } cq_topics;
 
-/* Topics in TREC's form, closed (FIRE, CLEF) or not (TREC): <num>, <title>, <desc> and <narr>, CLEF's with a language
+/* Topics in TREC's format, closed (FIRE, CLEF) or not (TREC): <num>, <title>, <desc> and <narr>, CLEF's with a language
  * in front (<DE-title>) and CLEF's later <identifier>, <description>, <narrative>; labels such as "Number:" are taken
  * off. Or TSV of id and title, or JSON lines with "id", "title" (or "text", "query"), "description", "narrative".
  * Errors: CQ_ERR_FORMAT with the line for a topic without an id or with one that comes twice, or none at all; those

@@ -1,4 +1,4 @@
-/* The topics of a test collection. See collection.h for the forms. */
+/* The topics of a test collection. See collection.h for the formats. */
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/map.h"

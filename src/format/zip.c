@@ -77,7 +77,7 @@ static cq_status read_entry(cq_zip_entry *out, uint64_t *at, const struct zip *z
   unsigned flags = (unsigned)number(p + 8, 2), method = (unsigned)number(p + 10, 2);
   uint64_t packed = number(p + 20, 4), size = number(p + 24, 4), header = number(p + 42, 4);
   size_t name_n = (size_t)number(p + 28, 2), extra_n = (size_t)number(p + 30, 2), comment_n = (size_t)number(p + 32, 2);
-  if (z->n - *at - 46 < name_n + extra_n + comment_n) return broken(z, *at, "an entry of the directory is cut off");
+  if (z->n - *at - 46 < name_n + extra_n + comment_n) return broken(z, *at, "an entry of the directory is truncated");
   out->name = (cq_slice){(const char *)p + 46, name_n};
   uint64_t *fields[3] = {&size, &packed, &header};
   widen(fields, p + 46 + name_n, extra_n);

@@ -32,7 +32,7 @@ typedef struct cq_segment {
   const unsigned char *postings;
 } cq_segment;
 
-/* Errors: CQ_ERR_FORMAT for a file that is none, is cut short or lies about its parts; CQ_ERR_IO. */
+/* Errors: CQ_ERR_FORMAT for a file that is none, is truncated or lies about its parts; CQ_ERR_IO. */
 CQ_MUST_USE cq_status cq_segment_open(cq_segment *out, const char *path, cq_error *error);
 void cq_segment_close(cq_segment *segment);
 

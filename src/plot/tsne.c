@@ -92,7 +92,7 @@ static void near_row(void *context, size_t i, int worker) {
   cq_tsne_neighbours(p, s->n, i, s->perplexity);
 }
 
-/* p [n, n]: the mean of both ways, of sum 1. */
+/* p [n, n]: the mean of both directions, of sum 1. */
 static void find_nearness(double *p, const float *vectors, size_t n, size_t dim, double perplexity, cq_context *ctx) {
   nearness s = {p, vectors, n, dim, perplexity};
   cq_context_run(ctx, n, near_row, &s);

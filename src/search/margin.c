@@ -193,7 +193,7 @@ static cq_status choose_within(pairs *p, const cq_neighbours *neighbours, const 
   return status;
 }
 
-/* --- the two ways in --- */
+/* --- the two entry points --- */
 
 static bool of_one_search(const cq_neighbours *of_source, const cq_neighbours *of_target) {
   for (size_t i = 0; i < of_source->n * of_source->k; i++)

@@ -15,8 +15,8 @@
  *   24   8  check of the 24 bytes before, in the same way
  *   32  32  zeros
  *
- * A record without a name is the last one, so a file cut between two records is seen to be cut. No byte of the file is
- * without a check: changing any one is an error. */
+ * A record without a name is the last one, so a file truncated between two records is recognised. No byte of the file
+ * is without a check: changing any one is an error. */
 #include "store/checkpoint.h"
 
 #include "base/arena.h"

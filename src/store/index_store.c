@@ -140,7 +140,7 @@ static cq_status take_lock(cq_index_store *s, cq_error *error) {
 }
 
 /* What was written and never counted: by a killed process, or before the disk was full. */
-static cq_status cut_tail(const cq_index_store *s, cq_error *error) {
+static cq_status truncate_tail(const cq_index_store *s, cq_error *error) {
   const cq_index_manifest *m = &s->newest->m;
   if (ftruncate(s->vectors, (m->n + s->n_new) * m->dim * (int64_t)sizeof(float)) != 0 ||
       ftruncate(s->documents, m->n_bytes + s->n_new_bytes) != 0 ||
@@ -169,7 +169,7 @@ static cq_status prepare_writing(cq_index_store *s, cq_error *error) {
     remove_generation(s->directory, "deleted", m->generation + side);
     remove_generation(s->directory, "approximate", m->approximate + side);
   }
-  return cut_tail(s, error);
+  return truncate_tail(s, error);
 }
 
 cq_status cq_index_store_open(cq_index_store **out, const char *directory, bool writing, cq_error *error) {
@@ -293,7 +293,7 @@ cq_status cq_index_store_append(cq_index_store *s, const cq_index_record *record
   if (!status) status = write_checks(s, first, (int64_t)n, vectors, (cq_slice){lines.data, lines.n}, error);
   if (status) {
     for (size_t i = 0; i < n_added; i++) (void)!cq_map_put(&s->live, records[i].id, before[i]); /* it has a place */
-    (void)!cut_tail(s, NULL);
+    (void)!truncate_tail(s, NULL);
   } else {
     for (size_t i = 0; i < n; i++) delete_record(s, before[i]);
     s->n_new += (int64_t)n, s->n_new_bytes += (int64_t)lines.n;

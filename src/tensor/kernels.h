@@ -208,7 +208,7 @@ typedef struct cq_kernels {
    *   dx = sum of g_i o_i (written), o_i += g_i x
    * so that a row that comes again is seen as it is by then.
    *   outputs  rows of dim floats, `stride` apart; rows [n] are the numbers of those meant
-   * Source: Mikolov et al. 2013, eq. 4; the cut at 6 is gensim's. */
+   * Source: Mikolov et al. 2013, eq. 4; the limit of 6 is gensim's. */
   void (*negative_sampling)(float *dx, const float *x, float *outputs, int64_t stride, const uint32_t *rows, int64_t n,
                             float rate, int64_t dim);
 } cq_kernels;

@@ -170,7 +170,7 @@ static cq_status parse(cq_tokenizer *t, const json_t *model, const char *path, c
 
 typedef struct symbol {
   int32_t id;
-  int32_t previous, next; /* in the heap's way only; -1: none */
+  int32_t previous, next; /* with the heap only; -1: none */
 } symbol;
 
 typedef struct candidate {

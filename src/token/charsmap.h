@@ -22,7 +22,7 @@ void cq_charsmap_free(cq_charsmap *map);
  * character. */
 void cq_charsmap_run(cq_builder *out, const cq_charsmap *map, cq_slice text);
 
-/* Base64, as tokenizer.json holds the rules; false for a character outside the alphabet or a cut group. */
+/* Base64, as tokenizer.json holds the rules; false for a character outside the alphabet or a truncated group. */
 bool cq_base64_decode(cq_builder *out, cq_slice text);
 void cq_base64_encode(cq_builder *out, cq_slice bytes);
 

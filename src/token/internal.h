@@ -4,7 +4,7 @@
  *    | added.c            tokens that are cut out of the text as it is
  *    | normalizer.c       the pieces between them, rewritten
  *    | added.c            tokens that are cut out of the rewritten text
- *    | pre_tokenizer.c    what is left, cut into words
+ *    | pre_tokenizer.c    what is left, split into words
  *    v wordpiece.c, unigram.c, bpe.c, word_level.c
  *   ids, special tokens around them
  *
@@ -47,7 +47,7 @@ cq_slice cq_vocab_piece(const cq_vocab *vocab, int32_t id); /* data NULL: no suc
 int32_t cq_vocab_id(const cq_vocab *vocab, cq_slice piece); /* -1: no such piece */
 void cq_vocab_free(cq_vocab *vocab);
 
-/* --- words: what pre-tokenizers cut text into --- */
+/* --- words: what pre-tokenizers split text into --- */
 
 typedef struct cq_word {
   size_t start, n;
@@ -112,11 +112,11 @@ typedef struct cq_pre_tokenizers {
 cq_status cq_pre_tokenizers_parse(cq_pre_tokenizers *out, cq_arena *arena, const json_t *json, const cq_place *place,
                                   cq_error *error);
 void cq_pre_tokenizers_free(cq_pre_tokenizers *pre_tokenizers);
-/* Cuts words[0]; the result is in the returned one of the two. NULL: out of memory. */
+/* Splits words[0]; the result is in the returned one of the two. NULL: out of memory. */
 cq_words *cq_pre_tokenizers_run(cq_words words[2], const cq_pre_tokenizers *pre_tokenizers);
 
 /* The one regular expression that Split takes: a mark of punctuation or a symbol, with the U+2581 before it. */
-#define CQ_SPLIT_MARKS "\xE2\x96\x81?(?!\xE2\x96\x81)[\\p{P}\\p{S}]"
+#define CQ_SPLIT_PUNCTUATION "\xE2\x96\x81?(?!\xE2\x96\x81)[\\p{P}\\p{S}]"
 
 /* The character that stands for a byte in byte-level vocabularies: itself if printable, else one from U+0100 on. */
 uint32_t cq_byte_level_char(unsigned char byte);

@@ -1,6 +1,6 @@
 /* The pre-tokenizers of tokenizer.json: one function and one table row each. A Sequence is laid out flat.
  *
- * Most of them only cut words into smaller ones; two (ByteLevel, Metaspace) also rewrite the text. */
+ * Most of them only split words into smaller ones; two (ByteLevel, Metaspace) also rewrite the text. */
 #include "token/internal.h"
 
 #include "base/error.h"
@@ -16,14 +16,14 @@ static const char *const behavior_names[] = {"Removed", "Isolated", "MergedWithP
 enum scheme { ALWAYS, FIRST, NEVER };
 static const char *const scheme_names[] = {"always", "first", "never"};
 
-/* --- cutting --- */
+/* --- splitting --- */
 
 static bool put_piece(cq_words *out, const cq_word *word, size_t start, size_t end) {
   return end <= start || cq_words_put(out, word->start + start, end - start, word->at_start && start == 0);
 }
 
-/* Cuts each word at the characters of a class. */
-static bool cut_by_class(cq_words *out, const cq_words *in, bool (*is_delimiter)(uint32_t c), int behavior) {
+/* Splits each word at the characters of a class. */
+static bool split_by_class(cq_words *out, const cq_words *in, bool (*is_delimiter)(uint32_t c), int behavior) {
   for (size_t w = 0; w < in->n; w++) {
     const cq_word *word = &in->words[w];
     cq_slice text = cq_words_text(in, word);
@@ -96,15 +96,15 @@ static bool run_bert(cq_words *out, const cq_words *in, const cq_pre_tokenizer *
 
 static bool run_whitespace_split(cq_words *out, const cq_words *in, const cq_pre_tokenizer *step) {
   (void)step;
-  return cut_by_class(out, in, cq_char_is_whitespace, REMOVED);
+  return split_by_class(out, in, cq_char_is_whitespace, REMOVED);
 }
 
 static bool run_punctuation(cq_words *out, const cq_words *in, const cq_pre_tokenizer *step) {
-  return cut_by_class(out, in, cq_char_is_bert_punctuation, step->behavior);
+  return split_by_class(out, in, cq_char_is_bert_punctuation, step->behavior);
 }
 
 static bool run_digits(cq_words *out, const cq_words *in, const cq_pre_tokenizer *step) {
-  return cut_by_class(out, in, cq_char_is_number, step->flags[0] ? ISOLATED : CONTIGUOUS);
+  return split_by_class(out, in, cq_char_is_number, step->flags[0] ? ISOLATED : CONTIGUOUS);
 }
 
 /* \w+|[^\w\s]+ */
@@ -183,7 +183,7 @@ static bool run_split(cq_words *out, const cq_words *in, const cq_pre_tokenizer 
   return true;
 }
 
-/* Split by CQ_SPLIT_MARKS: each match is a word. */
+/* Split by CQ_SPLIT_PUNCTUATION: each match is a word. */
 static bool run_split_marks(cq_words *out, const cq_words *in, const cq_pre_tokenizer *step) {
   enum { BLANK = 0x2581 };
   (void)step;
@@ -405,7 +405,7 @@ static cq_status parse_split(cq_pre_tokenizer *step, const parser *p) {
   status = parse_choice(&step->behavior, p, "behavior", behavior_names, 5);
   if (status) return status;
   if (json_is_string(regex) && !invert && step->behavior == ISOLATED &&
-      !strcmp(json_string_value(regex), CQ_SPLIT_MARKS)) {
+      !strcmp(json_string_value(regex), CQ_SPLIT_PUNCTUATION)) {
     step->run = run_split_marks;
     return CQ_OK;
   }

@@ -107,8 +107,8 @@ cq_status cq_tokenizer_encode(cq_ids *out, const cq_tokenizer *tokenizer, cq_tok
                               bool add_special, size_t max_length, bool *truncated, cq_error *error) {
   cq_token_memory own = {0}, *w = memory ? memory : &own;
   size_t n_special = add_special ? tokenizer->n_before + tokenizer->n_after : 0, first = out->n;
-  size_t limit = SIZE_MAX; /* out->n may grow to this before the text is cut */
-  bool ok = true, cut = false;
+  size_t limit = SIZE_MAX; /* out->n may grow to this before the text is truncated */
+  bool ok = true, is_truncated = false;
   if (max_length) {
     size_t room = max_length > n_special ? max_length - n_special : 0;
     limit = first + (add_special ? tokenizer->n_before : 0) + room;
@@ -124,7 +124,7 @@ cq_status cq_tokenizer_encode(cq_ids *out, const cq_tokenizer *tokenizer, cq_tok
   ok = ok && encode_text(out, tokenizer, w, text, limit);
   if (ok && out->n > limit) {
     out->n = limit;
-    cut = true;
+    is_truncated = true;
   }
   if (ok && add_special) ok = put_all(out, tokenizer->after, tokenizer->n_after);
   if (ok && max_length && out->n - first > max_length) out->n = first + max_length; /* less room than special tokens */
@@ -133,7 +133,7 @@ cq_status cq_tokenizer_encode(cq_ids *out, const cq_tokenizer *tokenizer, cq_tok
     out->n = first;
     return cq_fail_memory(error, "token ids");
   }
-  if (truncated) *truncated = cut;
+  if (truncated) *truncated = is_truncated;
   return CQ_OK;
 }
 

@@ -51,8 +51,8 @@ void cq_token_memory_free(cq_token_memory *memory);
 /* Appends one sentence's ids to out.
  *   memory       NULL: some for this call
  *   add_special  put the special tokens around (static models do without)
- *   max_length   keep at most so many ids, special ones included (0: no limit): the end of the text is cut
- *   truncated    set to whether anything was cut; may be NULL
+ *   max_length   keep at most so many ids, special ones included (0: no limit): the end is truncated
+ *   truncated    set to whether it was; may be NULL
  * text is well-formed UTF-8 (checked by the caller). Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_tokenizer_encode(cq_ids *out, const cq_tokenizer *tokenizer, cq_token_memory *memory,
                                           cq_slice text, bool add_special, size_t max_length, bool *truncated,
@@ -78,7 +78,7 @@ typedef enum cq_piece_kind {
 bool cq_tokenizer_piece(cq_slice *text, cq_piece_kind *kind, const cq_tokenizer *tokenizer, int32_t id);
 
 /* Appends the text that ids [n] stand for: words apart by one space, special tokens and single bytes left out, unknown
- * ones as U+2047. What SentencePiece has cut up is put together again as it was, but for its normalisation. */
+ * ones as U+2047. What SentencePiece has split is put together again as it was, but for its normalisation. */
 void cq_tokenizer_text(cq_builder *out, const cq_tokenizer *tokenizer, const int32_t *ids, size_t n);
 
 /* --- training a SentencePiece vocabulary --- */

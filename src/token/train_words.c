@@ -2,10 +2,10 @@
  *
  *   NFKC, one blank for any white space   Bonjour, «le  monde» !
  *   Metaspace                             ▁Bonjour,   ▁«le       ▁monde»   ▁!
- *   Split by CQ_SPLIT_MARKS               ▁Bonjour ,  ▁« le   ▁monde »     ▁!
+ *   Split by CQ_SPLIT_PUNCTUATION         ▁Bonjour ,  ▁« le   ▁monde »     ▁!
  *
- * Words are counted by the encoder itself, under a model that counts instead of looking up, so that training cannot cut
- * text in another way than encoding does. */
+ * Words are counted by the encoder itself, under a model that counts instead of looking up, so that training splits
+ * text as encoding does. */
 #include "token/internal.h"
 
 #include "base/error.h"
@@ -128,13 +128,14 @@ static json_t *document_json(bool lowercase) {
   for (int id = 0; id < N_SPECIAL; id++)
     json_array_append_new(added, json_pack("{s:i, s:s, s:b, s:b, s:b, s:b, s:b}", "id", id, "content", specials[id],
                                            "single_word", 0, "lstrip", 0, "rstrip", 0, "normalized", 0, "special", 1));
-  json_t *cutting =
+  json_t *pre_tokenizers =
       json_pack("{s:s, s:[o, {s:s, s:{s:s}, s:s, s:b}]}", "type", "Sequence", "pretokenizers", metaspace_json(), "type",
-                "Split", "pattern", "Regex", CQ_SPLIT_MARKS, "behavior", "Isolated", "invert", 0);
+                "Split", "pattern", "Regex", CQ_SPLIT_PUNCTUATION, "behavior", "Isolated", "invert", 0);
   return json_pack("{s:s, s:n, s:n, s:o, s:o, s:o, s:{s:s, s:[s, i], s:[s, i]}, s:o, s:{s:s, s:s}}", "version", "1.0",
                    "truncation", "padding", "added_tokens", added, "normalizer", normalizer_json(lowercase),
-                   "pre_tokenizer", cutting, "post_processor", "type", "BertProcessing", "sep", specials[2], 2, "cls",
-                   specials[0], 0, "decoder", metaspace_json(), "model", "type", "WordLevel", "unk_token", specials[3]);
+                   "pre_tokenizer", pre_tokenizers, "post_processor", "type", "BertProcessing", "sep", specials[2], 2,
+                   "cls", specials[0], 0, "decoder", metaspace_json(), "model", "type", "WordLevel", "unk_token",
+                   specials[3]);
 }
 
 static cq_status assemble(cq_tokenizer *t, bool lowercase, cq_error *error) {

@@ -195,13 +195,13 @@ static void directories_are_walked_in_order(void **state) {
 static void a_document_knows_its_place(void **state) {
   (void)state;
   static const struct {
-    cq_collection_form form;
+    cq_collection_format format;
     uint64_t line;
     const char *bytes;
-  } expected[] = {{CQ_FORM_TREC, 3, "\n<DOCNO>a</DOCNO>\n\n\n"},
-                  {CQ_FORM_TREC, 7, "<DOCNO>b</DOCNO>x\n"},
-                  {CQ_FORM_JSON, 2, "{}"},
-                  {CQ_FORM_TSV, 1, "a\tb"}};
+  } expected[] = {{CQ_FORMAT_TREC, 3, "\n<DOCNO>a</DOCNO>\n\n\n"},
+                  {CQ_FORMAT_TREC, 7, "<DOCNO>b</DOCNO>x\n"},
+                  {CQ_FORMAT_JSON, 2, "{}"},
+                  {CQ_FORMAT_TSV, 1, "a\tb"}};
   const char *const paths[] = {test_path("p1"), test_path("p2"), test_path("p3")};
   static const size_t files[] = {0, 0, 1, 2};
   write_text(paths[0], "\n<x>\n<DOC>\n<DOCNO>a</DOCNO>\n\n</DOC>\n<DOC><DOCNO>b</DOCNO>x</DOC>\n");
@@ -212,7 +212,7 @@ static void a_document_knows_its_place(void **state) {
   assert_int_equal(cq_collection_open(&c, paths, 3, NULL), CQ_OK);
   for (size_t i = 0; i < 4; i++) {
     assert_int_equal(cq_collection_next(&raw, c, NULL), CQ_OK);
-    assert_int_equal(raw.form, expected[i].form);
+    assert_int_equal(raw.format, expected[i].format);
     assert_int_equal(raw.line, expected[i].line);
     assert_string_equal(raw.path, paths[files[i]]);
     assert_true(cq_slice_equal(raw.bytes, cq_slice_of(expected[i].bytes)));

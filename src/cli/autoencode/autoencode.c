@@ -68,8 +68,8 @@ static int run_translate(const cli_call *call) {
     code = translate_chunk(&stats, &in, model, call, ctx);
   }
   if (code == CLI_OK && stats.n_truncated)
-    cli_note("%" PRIu64 " of %" PRIu64 " sentences are longer than the encoder reads and were cut", stats.n_truncated,
-             stats.n_sentences);
+    cli_note("%" PRIu64 " of %" PRIu64 " sentences are longer than the encoder reads and were truncated",
+             stats.n_truncated, stats.n_sentences);
   if (code == CLI_OK && in.n_skipped) cli_note("%" PRIu64 " lines were skipped", in.n_skipped);
   cli_sentences_close(&in);
   cq_autoencoder_free(model);

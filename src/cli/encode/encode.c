@@ -73,7 +73,7 @@ typedef struct job {
   cli_output file;
   FILE *stream;
   cq_encode_stats stats;
-  cli_place first_cut;
+  cli_place first_truncated;
 } job;
 
 static int format_of(int *format, const cli_call *call, const char *output) {
@@ -101,7 +101,7 @@ static int encode_chunk(job *j, const cli_sentences *in) {
       return cli_fail("%s:%" PRIu64 ": the model gives a vector with %g in it", place->path, place->line,
                       (double)j->vectors[i]);
     }
-  if (stats.n_truncated && !j->stats.n_truncated) j->first_cut = in->places[stats.first_truncated];
+  if (stats.n_truncated && !j->stats.n_truncated) j->first_truncated = in->places[stats.first_truncated];
   j->stats.n_sentences += stats.n_sentences;
   j->stats.n_truncated += stats.n_truncated;
   return CLI_OK;
@@ -269,7 +269,7 @@ static void remarks(const job *j) {
     cli_note("%" PRIu64 " of %" PRIu64
              " sentences were longer than %d tokens and were truncated (the first: %s:%" PRIu64 ")",
              j->stats.n_truncated, j->stats.n_sentences, cq_encoder_max_seq_length(j->encoder),
-             strcmp(j->first_cut.path, "-") ? j->first_cut.path : "<stdin>", j->first_cut.line);
+             strcmp(j->first_truncated.path, "-") ? j->first_truncated.path : "<stdin>", j->first_truncated.line);
 }
 
 static int open_encoder(cq_encoder **out, const struct args *args) {

@@ -303,7 +303,7 @@ static const cli_command eval_translation = {
     OF_FILES,
     .description =
         "For each sentence of one column, whether the most similar one of the other column is its translation, "
-        "both ways. Chance is one in as many as there are rows.",
+        "in both directions. Chance is one in as many as there are rows.",
     .example = "calque eval translation --model multilingual de=test/en-de.tsv.gz ru=test/en-ru.tsv.gz",
     CLI_OPTIONS(struct args, options),
     .parts = parts,
