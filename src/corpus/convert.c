@@ -54,7 +54,8 @@ static cq_status check_convert_options(const void *options, cq_error *error) {
   if (o->n_columns > 0 && !about->has_columns)
     return cq_fail(error, CQ_ERR_ARGUMENT, "%s has no columns to choose", about->name);
   if (o->n_columns == 1 || o->n_columns > CQ_ROW_MAX)
-    return cq_fail(error, CQ_ERR_ARGUMENT, "%zu columns, expected 2 to %d", o->n_columns, CQ_ROW_MAX);
+    return cq_fail(error, CQ_ERR_ARGUMENT, "%zu column%s, expected 2 to %d", o->n_columns, o->n_columns == 1 ? "" : "s",
+                   CQ_ROW_MAX);
   if (o->threshold >= 0 && !about->has_scores)
     return cq_fail(error, CQ_ERR_ARGUMENT, "%s has no scores for a threshold", about->name);
   return CQ_OK;

@@ -69,7 +69,8 @@ static cq_status fail_columns(const cq_row_reader *r, size_t n, cq_error *error)
   const char *path = cq_lines_path(r->lines);
   const uint64_t line = cq_lines_number(r->lines);
   if (n > CQ_ROW_MAX) return cq_fail_line(error, CQ_ERR_FORMAT, path, line, "more than %d columns", CQ_ROW_MAX);
-  return cq_fail_line(error, CQ_ERR_FORMAT, path, line, "%zu columns, expected at least %zu", n, r->min_columns);
+  return cq_fail_line(error, CQ_ERR_FORMAT, path, line, "%zu column%s, expected at least %zu", n, n == 1 ? "" : "s",
+                      r->min_columns);
 }
 
 cq_status cq_row_reader_next(cq_row *out, cq_row_reader *r, cq_error *error) {

@@ -45,8 +45,8 @@ static cq_status add_pair(reading *r, cq_slice line, const cq_lines *lines, cq_e
   const size_t n = cq_tsv_split(c, MAX_COLUMNS, (cq_slice){copy, line.n});
   if (n != 3 && n != 4 && n != MAX_COLUMNS)
     return cq_fail_line(error, CQ_ERR_FORMAT, path, number,
-                        "%zu columns, expected score, source id, target id and, if at all, cosine and two sentences",
-                        n);
+                        "%zu column%s, expected score, source id, target id and, if at all, cosine and two sentences",
+                        n, n == 1 ? "" : "s");
   if (!cq_slice_number(&pair.score, c[0]) || (n > 3 && !cq_slice_number(&pair.cosine, c[3])))
     return cq_fail_line(error, CQ_ERR_FORMAT, path, number, "the %s is no number",
                         n > 3 ? "score or the cosine" : "score");

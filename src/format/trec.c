@@ -44,8 +44,8 @@ static cq_status read_lines(cq_arena *text, const char *path, size_t n_columns, 
     const size_t n = split(columns, MAX_COLUMNS, (cq_slice){copy, line.n});
     if (n == 0) continue;
     if (n != n_columns)
-      status =
-          cq_fail_line(error, CQ_ERR_FORMAT, path, cq_lines_number(lines), "%zu columns, expected %s", n, expected);
+      status = cq_fail_line(error, CQ_ERR_FORMAT, path, cq_lines_number(lines), "%zu column%s, expected %s", n,
+                            n == 1 ? "" : "s", expected);
     if (!status) status = add(out, columns, lines, error);
     if (status) break;
   }

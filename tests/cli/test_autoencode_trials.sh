@@ -39,7 +39,7 @@ expect 0 autoencode search again $search --resume
 values stdout >again.values
 same table.values again.values
 expect 1 autoencode search again $search
-stderr_has "again: exists already"
+stderr_has "again: already exists"
 expect 1 autoencode search again $search --resume --alpha 0.7
 stderr_has "made with other options or data"
 # Other data: a file that is written again, and another file.

@@ -62,7 +62,7 @@ same expected stdout
 refused "t.tsv:1: 3 columns, expected at least 4" --from tsv --columns 1,4 t.tsv
 refused "column 'en', expected a number" --from tsv --columns en,de t.tsv
 expect 2 data convert --from tsv --columns 1 t.tsv -o refused.tsv
-stderr_has "1 columns, expected 2"
+stderr_has "1 column, expected 2"
 absent refused.tsv
 printf 'en\tde\tfr\nyes\tja\toui\nno\t\tnon\n' >ted.tsv
 converts 'oui\tyes\nnon\tno\n' --from ted2020 --columns fr,en ted.tsv

@@ -55,7 +55,7 @@ TMPDIR="" expect_from en-it.tsv 0 data pivot en-fr.tsv -
 lines_are stdout 3
 printf 'lonely\n' >one.tsv
 expect 1 data pivot en-fr.tsv one.tsv -o out.tsv
-stderr_has "one.tsv:1: 1 columns"
+stderr_has "one.tsv:1: 1 column"
 absent out.tsv
 gives '' pivot en-fr.tsv one.tsv --skip-bad
 
@@ -132,7 +132,7 @@ stderr_has "1 empty"
 expect 1 data filter --languages en, f.tsv
 printf 'one\n' >one.tsv
 expect 1 data filter one.tsv
-stderr_has "one.tsv:1: 1 columns, expected at least 2"
+stderr_has "one.tsv:1: 1 column, expected at least 2"
 expect 0 data filter --max-ratio 0 --max-characters 0 f.tsv
 lines_are stdout 4
 
@@ -163,7 +163,7 @@ expect 0 data gloss -d number.tsv --column 2 --seed 2 ones.tsv
 expect 1 data gloss -d number.tsv --column 3 ones.tsv
 stderr_has "ones.tsv:1: 2 columns, expected at least 3"
 expect 1 data gloss -d g.txt g.txt
-stderr_has "g.txt:1: 1 columns, expected at least 2"
+stderr_has "g.txt:1: 1 column, expected at least 2"
 printf 'word\t\n' >none.tsv
 expect 1 data gloss -d none.tsv g.txt
 stderr_has "none.tsv: no word with a translation"

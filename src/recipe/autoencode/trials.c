@@ -208,7 +208,7 @@ cq_status cq_trials_begin(cq_trials *out, const cq_autoencode_options *base, cq_
   if (status) return status;
   if (base->n_dev == 0) return cq_fail(error, CQ_ERR_ARGUMENT, "without dev there is nothing to compare trials by");
   if (cq_file_exists(base->output) && !base->resume && !base->replace)
-    return cq_fail_file(error, CQ_ERR_ARGUMENT, base->output, "exists already: resume it, or replace it");
+    return cq_fail_file(error, CQ_ERR_ARGUMENT, base->output, "already exists: resume it, or replace it");
   status = sum_up(sum, base, error); /* finds its files before anything is touched */
   if (!status) status = cq_directory_make(base->output, error);
   if (!status) status = cq_directory_lock(&out->lock, base->output, error);
