@@ -73,6 +73,20 @@ typedef struct cq_place {
   const char *where; /* "normalizer", "pre_tokenizer" */
 } cq_place;
 
+/* One step's JSON, and what parsing it needs. */
+typedef struct cq_step_parser {
+  cq_arena *arena; /* the step's strings go there */
+  const json_t *json;
+  const cq_place *place;
+  cq_error *error;
+} cq_step_parser;
+typedef cq_status (*cq_step_parse_fn)(void *out, const char *type, const cq_step_parser *step);
+/* Calls parse for each step of a component in their order; list_key: where a Sequence has its steps. JSON NULL or null:
+ * no step. */
+cq_status cq_steps_parse(void *out, const cq_step_parser *component, const char *list_key, cq_step_parse_fn parse);
+cq_status cq_step_text(cq_slice *out, const cq_step_parser *step, const char *text, size_t n); /* a copy */
+cq_status cq_step_bool(bool *out, const cq_step_parser *step, const char *key);
+
 typedef struct cq_charsmap cq_charsmap;
 typedef struct cq_normalizer cq_normalizer;
 struct cq_normalizer {

@@ -133,69 +133,25 @@ static bool run_precompiled(cq_builder *out, const cq_normalizer *step, cq_slice
 
 /* --- parsing --- */
 
-typedef struct parser {
-  cq_arena *arena;
-  const json_t *json;
-  const cq_place *place;
-  cq_error *error;
-} parser;
-
-static cq_status copy_text(cq_slice *out, const parser *p, const char *text, size_t n) {
-  char *copy = cq_arena_strndup(p->arena, text, n);
-  if (!copy) return cq_fail_memory(p->error, "normalizer");
-  *out = (cq_slice){copy, n};
-  return CQ_OK;
-}
-
-static cq_status parse_nothing(cq_normalizer *step, const parser *p) {
-  (void)step;
-  (void)p;
-  return CQ_OK;
-}
-static cq_status parse_nfc(cq_normalizer *step, const parser *p) {
-  (void)p;
-  step->form = CQ_NFC;
-  return CQ_OK;
-}
-static cq_status parse_nfd(cq_normalizer *step, const parser *p) {
-  (void)p;
-  step->form = CQ_NFD;
-  return CQ_OK;
-}
-static cq_status parse_nfkc(cq_normalizer *step, const parser *p) {
-  (void)p;
-  step->form = CQ_NFKC;
-  return CQ_OK;
-}
-static cq_status parse_nfkd(cq_normalizer *step, const parser *p) {
-  (void)p;
-  step->form = CQ_NFKD;
-  return CQ_OK;
-}
-
-static cq_status get_bool(bool *out, const parser *p, const char *key) {
-  return cq_json_get_bool(out, p->json, key, p->place->path, p->error);
-}
-
-static cq_status parse_bert(cq_normalizer *step, const parser *p) {
+static cq_status parse_bert(cq_normalizer *step, const cq_step_parser *p) {
   bool *f = step->flags;
   f[0] = f[1] = f[3] = true;
-  cq_status status = get_bool(&f[0], p, "clean_text");
-  if (!status) status = get_bool(&f[1], p, "handle_chinese_chars");
-  if (!status) status = get_bool(&f[3], p, "lowercase");
+  cq_status status = cq_step_bool(&f[0], p, "clean_text");
+  if (!status) status = cq_step_bool(&f[1], p, "handle_chinese_chars");
+  if (!status) status = cq_step_bool(&f[3], p, "lowercase");
   f[2] = f[3]; /* strip_accents null follows lowercase */
-  if (!status) status = get_bool(&f[2], p, "strip_accents");
+  if (!status) status = cq_step_bool(&f[2], p, "strip_accents");
   return status;
 }
 
-static cq_status parse_strip(cq_normalizer *step, const parser *p) {
+static cq_status parse_strip(cq_normalizer *step, const cq_step_parser *p) {
   step->flags[0] = step->flags[1] = true;
-  cq_status status = get_bool(&step->flags[0], p, "strip_left");
-  return status ? status : get_bool(&step->flags[1], p, "strip_right");
+  cq_status status = cq_step_bool(&step->flags[0], p, "strip_left");
+  return status ? status : cq_step_bool(&step->flags[1], p, "strip_right");
 }
 
 /* The regular expressions that stand in real files: one character or \s, followed by + or {n,}. */
-static cq_status parse_runs(cq_normalizer *step, const parser *p, const char *regex) {
+static cq_status parse_runs(cq_normalizer *step, const cq_step_parser *p, const char *regex) {
   const char *rest = regex;
   cq_status status = CQ_OK;
   step->from = (cq_slice){"", 0};
@@ -204,7 +160,7 @@ static cq_status parse_runs(cq_normalizer *step, const parser *p, const char *re
   } else if (*rest && !strchr("\\^$.|?*+()[]{}", *rest)) {
     uint32_t c;
     size_t n = cq_utf8_decode(&c, rest, strlen(rest));
-    status = copy_text(&step->from, p, rest, n);
+    status = cq_step_text(&step->from, p, rest, n);
     if (status) return status;
     rest += n;
   }
@@ -221,30 +177,30 @@ static cq_status parse_runs(cq_normalizer *step, const parser *p, const char *re
   return CQ_OK;
 }
 
-static cq_status parse_replace(cq_normalizer *step, const parser *p) {
+static cq_status parse_replace(cq_normalizer *step, const cq_step_parser *p) {
   const json_t *pattern = json_object_get(p->json, "pattern");
   const json_t *content = json_object_get(p->json, "content");
   const json_t *plain = json_object_get(pattern, "String"), *regex = json_object_get(pattern, "Regex");
   if (!json_is_string(content) || (!json_is_string(plain) && !json_is_string(regex)))
     return cq_fail_file(p->error, CQ_ERR_FORMAT, p->place->path,
                         "%s: Replace needs a pattern (String or Regex) and a content", p->place->where);
-  cq_status status = copy_text(&step->to, p, json_string_value(content), json_string_length(content));
+  cq_status status = cq_step_text(&step->to, p, json_string_value(content), json_string_length(content));
   if (status) return status;
   if (!plain) return parse_runs(step, p, json_string_value(regex));
   if (json_string_length(plain) == 0)
     return cq_fail_file(p->error, CQ_ERR_FORMAT, p->place->path, "%s: Replace of an empty string", p->place->where);
-  return copy_text(&step->from, p, json_string_value(plain), json_string_length(plain));
+  return cq_step_text(&step->from, p, json_string_value(plain), json_string_length(plain));
 }
 
-static cq_status parse_prepend(cq_normalizer *step, const parser *p) {
+static cq_status parse_prepend(cq_normalizer *step, const cq_step_parser *p) {
   const json_t *text = json_object_get(p->json, "prepend");
   if (!json_is_string(text))
     return cq_fail_file(p->error, CQ_ERR_FORMAT, p->place->path, "%s: Prepend needs a string 'prepend'",
                         p->place->where);
-  return copy_text(&step->to, p, json_string_value(text), json_string_length(text));
+  return cq_step_text(&step->to, p, json_string_value(text), json_string_length(text));
 }
 
-static cq_status parse_precompiled(cq_normalizer *step, const parser *p) {
+static cq_status parse_precompiled(cq_normalizer *step, const cq_step_parser *p) {
   const json_t *text = json_object_get(p->json, "precompiled_charsmap");
   cq_builder bytes = {0};
   cq_status status = CQ_OK;
@@ -266,47 +222,33 @@ static cq_status parse_precompiled(cq_normalizer *step, const parser *p) {
 static const struct {
   const char *name;
   bool (*run)(cq_builder *out, const cq_normalizer *step, cq_slice text);
-  cq_status (*parse)(cq_normalizer *step, const parser *p);
+  cq_status (*parse)(cq_normalizer *step, const cq_step_parser *p); /* NULL: nothing to parse */
+  int form;
 } kinds[] = {
-    {"NFC", run_form, parse_nfc},
-    {"NFD", run_form, parse_nfd},
-    {"NFKC", run_form, parse_nfkc},
-    {"NFKD", run_form, parse_nfkd},
-    {"Lowercase", run_lowercase, parse_nothing},
-    {"StripAccents", run_strip_accents, parse_nothing},
-    {"Strip", run_strip, parse_strip},
-    {"Replace", run_replace, parse_replace},
-    {"Prepend", run_prepend, parse_prepend},
-    {"BertNormalizer", run_bert, parse_bert},
-    {"Precompiled", run_precompiled, parse_precompiled},
-    {"Nmt", run_nmt, parse_nothing},
+    {"NFC", run_form, NULL, CQ_NFC},
+    {"NFD", run_form, NULL, CQ_NFD},
+    {"NFKC", run_form, NULL, CQ_NFKC},
+    {"NFKD", run_form, NULL, CQ_NFKD},
+    {"Lowercase", run_lowercase, NULL, 0},
+    {"StripAccents", run_strip_accents, NULL, 0},
+    {"Strip", run_strip, parse_strip, 0},
+    {"Replace", run_replace, parse_replace, 0},
+    {"Prepend", run_prepend, parse_prepend, 0},
+    {"BertNormalizer", run_bert, parse_bert, 0},
+    {"Precompiled", run_precompiled, parse_precompiled, 0},
+    {"Nmt", run_nmt, NULL, 0},
 };
 
-static cq_status parse(cq_normalizers *out, cq_arena *arena, const json_t *json, const cq_place *place, int depth,
-                       cq_error *error) {
-  if (!json || json_is_null(json)) return CQ_OK;
-  const char *type = json_string_value(json_object_get(json, "type"));
-  if (!type || depth > 8)
-    return cq_fail_file(error, CQ_ERR_FORMAT, place->path, "%s: expected an object with a 'type'", place->where);
-  if (!strcmp(type, "Sequence")) {
-    const json_t *list = json_object_get(json, "normalizers");
-    if (!json_is_array(list))
-      return cq_fail_file(error, CQ_ERR_FORMAT, place->path, "%s: Sequence needs an array 'normalizers'", place->where);
-    for (size_t i = 0; i < json_array_size(list); i++) {
-      cq_status status = parse(out, arena, json_array_get(list, i), place, depth + 1, error);
-      if (status) return status;
-    }
-    return CQ_OK;
-  }
+static cq_status parse_normalizer(void *context, const char *type, const cq_step_parser *p) {
+  cq_normalizers *out = context;
   for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
     if (strcmp(type, kinds[k].name) != 0) continue;
-    cq_normalizer step = {.run = kinds[k].run};
-    parser p = {arena, json, place, error};
-    cq_status status = kinds[k].parse(&step, &p);
+    cq_normalizer step = {.run = kinds[k].run, .form = kinds[k].form};
+    cq_status status = kinds[k].parse ? kinds[k].parse(&step, p) : CQ_OK;
     if (status || !step.run) return status;
     if (!cq_reserve((void **)&out->steps, &out->capacity, out->n + 3, sizeof *out->steps)) {
       cq_charsmap_free(step.charsmap);
-      return cq_fail_memory(error, "normalizers");
+      return cq_fail_memory(p->error, "normalizers");
     }
     out->steps[out->n++] = step;
     if (step.run == run_bert && bert_rules(&step).strip_accents) {
@@ -316,12 +258,13 @@ static cq_status parse(cq_normalizers *out, cq_arena *arena, const json_t *json,
     }
     return CQ_OK;
   }
-  return cq_fail_file(error, CQ_ERR_UNSUPPORTED, place->path, "%s: '%s' is not supported", place->where, type);
+  return cq_fail_file(p->error, CQ_ERR_UNSUPPORTED, p->place->path, "%s: '%s' is not supported", p->place->where, type);
 }
 
 cq_status cq_normalizers_parse(cq_normalizers *out, cq_arena *arena, const json_t *json, const cq_place *place,
                                cq_error *error) {
-  return parse(out, arena, json, place, 0, error);
+  const cq_step_parser p = {arena, json, place, error};
+  return cq_steps_parse(out, &p, "normalizers", parse_normalizer);
 }
 
 void cq_normalizers_free(cq_normalizers *normalizers) {

@@ -325,21 +325,9 @@ static bool run_byte_level(cq_words *out, const cq_words *in, const cq_pre_token
 
 /* --- parsing --- */
 
-typedef struct parser {
-  cq_arena *arena;
-  const json_t *json;
-  const cq_place *place;
-  cq_error *error;
-} parser;
-
-static cq_status parse_nothing(cq_pre_tokenizer *step, const parser *p) {
-  (void)step;
-  (void)p;
-  return CQ_OK;
-}
-
 /* One of a list of names under a key; absent leaves *out alone. */
-static cq_status parse_choice(int *out, const parser *p, const char *key, const char *const *names, int n_names) {
+static cq_status parse_choice(int *out, const cq_step_parser *p, const char *key, const char *const *names,
+                              int n_names) {
   const char *name = NULL;
   cq_status status = cq_json_get_string(&name, p->json, key, p->place->path, p->error);
   if (status || !name) return status;
@@ -353,53 +341,41 @@ static cq_status parse_choice(int *out, const parser *p, const char *key, const 
                       key, name);
 }
 
-static cq_status copy_text(cq_slice *out, const parser *p, const json_t *text) {
-  size_t n = json_string_length(text);
-  char *copy = cq_arena_strndup(p->arena, json_string_value(text), n);
-  if (!copy) return cq_fail_memory(p->error, "pre-tokenizer");
-  *out = (cq_slice){copy, n};
-  return CQ_OK;
-}
-
-static cq_status get_bool(bool *out, const parser *p, const char *key) {
-  return cq_json_get_bool(out, p->json, key, p->place->path, p->error);
-}
-
-static cq_status parse_punctuation(cq_pre_tokenizer *step, const parser *p) {
+static cq_status parse_punctuation(cq_pre_tokenizer *step, const cq_step_parser *p) {
   step->behavior = ISOLATED;
   return parse_choice(&step->behavior, p, "behavior", behavior_names, 5);
 }
 
-static cq_status parse_digits(cq_pre_tokenizer *step, const parser *p) {
-  return get_bool(&step->flags[0], p, "individual_digits");
+static cq_status parse_digits(cq_pre_tokenizer *step, const cq_step_parser *p) {
+  return cq_step_bool(&step->flags[0], p, "individual_digits");
 }
 
-static cq_status parse_metaspace(cq_pre_tokenizer *step, const parser *p) {
+static cq_status parse_metaspace(cq_pre_tokenizer *step, const cq_step_parser *p) {
   const json_t *mark = json_object_get(p->json, "replacement");
   if (!json_is_string(mark) || cq_utf8_length(json_string_value(mark), json_string_length(mark)) != 1)
     return cq_fail_file(p->error, CQ_ERR_FORMAT, p->place->path, "%s: Metaspace needs a replacement of one character",
                         p->place->where);
-  cq_status status = copy_text(&step->text, p, mark);
+  cq_status status = cq_step_text(&step->text, p, json_string_value(mark), json_string_length(mark));
   bool add_prefix_space = true;
   step->flags[0] = true;
-  if (!status) status = get_bool(&add_prefix_space, p, "add_prefix_space");
+  if (!status) status = cq_step_bool(&add_prefix_space, p, "add_prefix_space");
   step->scheme = add_prefix_space ? ALWAYS : NEVER;
   if (!status) status = parse_choice(&step->scheme, p, "prepend_scheme", scheme_names, 3);
-  if (!status) status = get_bool(&step->flags[0], p, "split");
+  if (!status) status = cq_step_bool(&step->flags[0], p, "split");
   return status;
 }
 
-static cq_status parse_byte_level(cq_pre_tokenizer *step, const parser *p) {
+static cq_status parse_byte_level(cq_pre_tokenizer *step, const cq_step_parser *p) {
   step->flags[0] = step->flags[1] = true;
-  cq_status status = get_bool(&step->flags[0], p, "add_prefix_space");
-  return status ? status : get_bool(&step->flags[1], p, "use_regex");
+  cq_status status = cq_step_bool(&step->flags[0], p, "add_prefix_space");
+  return status ? status : cq_step_bool(&step->flags[1], p, "use_regex");
 }
 
-static cq_status parse_split(cq_pre_tokenizer *step, const parser *p) {
+static cq_status parse_split(cq_pre_tokenizer *step, const cq_step_parser *p) {
   const json_t *pattern = json_object_get(p->json, "pattern"), *plain = json_object_get(pattern, "String");
   const json_t *regex = json_object_get(pattern, "Regex");
   bool invert = false;
-  cq_status status = get_bool(&invert, p, "invert");
+  cq_status status = cq_step_bool(&invert, p, "invert");
   if (status) return status;
   step->behavior = ISOLATED;
   status = parse_choice(&step->behavior, p, "behavior", behavior_names, 5);
@@ -416,18 +392,18 @@ static cq_status parse_split(cq_pre_tokenizer *step, const parser *p) {
   if (!json_is_string(plain) || json_string_length(plain) == 0)
     return cq_fail_file(p->error, CQ_ERR_FORMAT, p->place->path, "%s: Split needs a pattern (String or Regex)",
                         p->place->where);
-  return copy_text(&step->text, p, plain);
+  return cq_step_text(&step->text, p, json_string_value(plain), json_string_length(plain));
 }
 
 static const struct {
   const char *name;
   bool (*run)(cq_words *out, const cq_words *in, const cq_pre_tokenizer *step);
-  cq_status (*parse)(cq_pre_tokenizer *step, const parser *p);
+  cq_status (*parse)(cq_pre_tokenizer *step, const cq_step_parser *p); /* NULL: nothing to parse */
   bool rewrites;
 } kinds[] = {
-    {"BertPreTokenizer", run_bert, parse_nothing, false},
-    {"Whitespace", run_whitespace, parse_nothing, false},
-    {"WhitespaceSplit", run_whitespace_split, parse_nothing, false},
+    {"BertPreTokenizer", run_bert, NULL, false},
+    {"Whitespace", run_whitespace, NULL, false},
+    {"WhitespaceSplit", run_whitespace_split, NULL, false},
     {"Punctuation", run_punctuation, parse_punctuation, false},
     {"Digits", run_digits, parse_digits, false},
     {"Split", run_split, parse_split, false},
@@ -435,42 +411,27 @@ static const struct {
     {"ByteLevel", run_byte_level, parse_byte_level, true},
 };
 
-static cq_status parse(cq_pre_tokenizers *out, cq_arena *arena, const json_t *json, const cq_place *place, int depth,
-                       cq_error *error) {
-  if (!json || json_is_null(json)) return CQ_OK;
-  const char *type = json_string_value(json_object_get(json, "type"));
-  if (!type || depth > 8)
-    return cq_fail_file(error, CQ_ERR_FORMAT, place->path, "%s: expected an object with a 'type'", place->where);
-  if (!strcmp(type, "Sequence")) {
-    const json_t *list = json_object_get(json, "pretokenizers");
-    if (!json_is_array(list))
-      return cq_fail_file(error, CQ_ERR_FORMAT, place->path, "%s: Sequence needs an array 'pretokenizers'",
-                          place->where);
-    for (size_t i = 0; i < json_array_size(list); i++) {
-      cq_status status = parse(out, arena, json_array_get(list, i), place, depth + 1, error);
-      if (status) return status;
-    }
-    return CQ_OK;
-  }
+static cq_status parse_pre_tokenizer(void *context, const char *type, const cq_step_parser *p) {
+  cq_pre_tokenizers *out = context;
   for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
     if (strcmp(type, kinds[k].name) != 0) continue;
     cq_pre_tokenizer step = {.run = kinds[k].run, .rewrites = kinds[k].rewrites};
-    parser p = {arena, json, place, error};
-    cq_status status = kinds[k].parse(&step, &p);
+    cq_status status = kinds[k].parse ? kinds[k].parse(&step, p) : CQ_OK;
     if (status) return status;
     if (!cq_reserve((void **)&out->steps, &out->capacity, out->n + 1, sizeof *out->steps))
-      return cq_fail_memory(error, "pre-tokenizers");
+      return cq_fail_memory(p->error, "pre-tokenizers");
     out->steps[out->n++] = step;
     if (step.run == run_byte_level) out->byte_level = true;
     if (step.run == run_metaspace) out->metaspace = true;
     return CQ_OK;
   }
-  return cq_fail_file(error, CQ_ERR_UNSUPPORTED, place->path, "%s: '%s' is not supported", place->where, type);
+  return cq_fail_file(p->error, CQ_ERR_UNSUPPORTED, p->place->path, "%s: '%s' is not supported", p->place->where, type);
 }
 
 cq_status cq_pre_tokenizers_parse(cq_pre_tokenizers *out, cq_arena *arena, const json_t *json, const cq_place *place,
                                   cq_error *error) {
-  return parse(out, arena, json, place, 0, error);
+  const cq_step_parser p = {arena, json, place, error};
+  return cq_steps_parse(out, &p, "pretokenizers", parse_pre_tokenizer);
 }
 
 void cq_pre_tokenizers_free(cq_pre_tokenizers *pre_tokenizers) {
