@@ -72,60 +72,55 @@ static cq_status read_field(field *out, bool *more, reader *r) {
                       "not a SentencePiece model: a field that does not end, or of no known kind");
 }
 
-static reader inner(const reader *r, const field *f) {
-  reader child = *r;
-  child.at = f->start;
-  child.end = f->start + f->n;
-  return child;
-}
-
-static cq_status read_piece(cq_sp_model *out, const reader *parent, const field *f) {
-  reader r = inner(parent, f);
-  cq_sp_piece piece = {{"", 0}, 0, CQ_SP_NORMAL};
+/* Hands the fields of the message that f is to take, one by one. */
+static cq_status read_message(void *out, const reader *parent, const field *f,
+                              void (*take)(void *out, const char *bytes, const field *f)) {
+  reader r = *parent;
+  r.at = f->start;
+  r.end = f->start + f->n;
   for (;;) {
     field g;
     bool more;
     cq_status status = read_field(&g, &more, &r);
-    if (status) return status;
-    if (!more) break;
-    if (g.number == 1 && g.wire == 2) piece.text = (cq_slice){r.bytes.data + g.start, g.n};
-    if (g.number == 2 && g.wire == 5) memcpy(&piece.score, &g.fixed32, 4);
-    if (g.number == 3 && g.wire == 0) piece.type = g.varint <= CQ_SP_BYTE ? (int)g.varint : CQ_SP_UNUSED;
+    if (status || !more) return status;
+    take(out, r.bytes.data, &g);
   }
+}
+
+static void take_piece_field(void *out, const char *bytes, const field *f) {
+  cq_sp_piece *piece = out;
+  if (f->number == 1 && f->wire == 2) piece->text = (cq_slice){bytes + f->start, f->n};
+  if (f->number == 2 && f->wire == 5) memcpy(&piece->score, &f->fixed32, 4);
+  if (f->number == 3 && f->wire == 0) piece->type = f->varint <= CQ_SP_BYTE ? (int)f->varint : CQ_SP_UNUSED;
+}
+
+static cq_status read_piece(cq_sp_model *out, const reader *r, const field *f) {
+  cq_sp_piece piece = {{"", 0}, 0, CQ_SP_NORMAL};
+  cq_status status = read_message(&piece, r, f, take_piece_field);
+  if (status) return status;
   if (cq_utf8_invalid_at(piece.text.data, piece.text.n) != piece.text.n || piece.text.n == 0)
-    return cq_fail_byte(r.error, CQ_ERR_FORMAT, r.path, f->start, "piece %zu is empty or not UTF-8", out->n);
+    return cq_fail_byte(r->error, CQ_ERR_FORMAT, r->path, f->start, "piece %zu is empty or not UTF-8", out->n);
   if (!cq_reserve((void **)&out->pieces, &out->capacity, out->n + 1, sizeof *out->pieces))
-    return cq_fail_memory(r.error, "SentencePiece model");
+    return cq_fail_memory(r->error, "SentencePiece model");
   out->pieces[out->n++] = piece;
   return CQ_OK;
 }
 
-static cq_status read_trainer(cq_sp_model *out, const reader *parent, const field *f) {
-  reader r = inner(parent, f);
-  for (;;) {
-    field g;
-    bool more;
-    cq_status status = read_field(&g, &more, &r);
-    if (status || !more) return status;
-    if (g.wire != 0) continue;
-    if (g.number == 3) out->model_type = g.varint < 100 ? (int64_t)g.varint : 100;
-    if (g.number == 24) out->whitespace_as_suffix = g.varint != 0;
-    if (g.number == 35) out->byte_fallback = g.varint != 0;
-  }
+static void take_trainer_field(void *out, const char *bytes, const field *f) {
+  cq_sp_model *model = out;
+  (void)bytes;
+  if (f->wire != 0) return;
+  if (f->number == 3) model->model_type = f->varint < 100 ? (int64_t)f->varint : 100;
+  if (f->number == 24) model->whitespace_as_suffix = f->varint != 0;
+  if (f->number == 35) model->byte_fallback = f->varint != 0;
 }
 
-static cq_status read_normalizer(cq_sp_model *out, const reader *parent, const field *f) {
-  reader r = inner(parent, f);
-  for (;;) {
-    field g;
-    bool more;
-    cq_status status = read_field(&g, &more, &r);
-    if (status || !more) return status;
-    if (g.number == 2 && g.wire == 2) out->charsmap = (cq_slice){r.bytes.data + g.start, g.n};
-    if (g.number == 3 && g.wire == 0) out->add_dummy_prefix = g.varint != 0;
-    if (g.number == 4 && g.wire == 0) out->remove_extra_whitespaces = g.varint != 0;
-    if (g.number == 5 && g.wire == 0) out->escape_whitespaces = g.varint != 0;
-  }
+static void take_normalizer_field(void *out, const char *bytes, const field *f) {
+  cq_sp_model *model = out;
+  if (f->number == 2 && f->wire == 2) model->charsmap = (cq_slice){bytes + f->start, f->n};
+  if (f->number == 3 && f->wire == 0) model->add_dummy_prefix = f->varint != 0;
+  if (f->number == 4 && f->wire == 0) model->remove_extra_whitespaces = f->varint != 0;
+  if (f->number == 5 && f->wire == 0) model->escape_whitespaces = f->varint != 0;
 }
 
 cq_status cq_sp_model_read(cq_sp_model *out, cq_slice bytes, const char *path, cq_error *error) {
@@ -141,8 +136,8 @@ cq_status cq_sp_model_read(cq_sp_model *out, cq_slice bytes, const char *path, c
     status = read_field(&f, &more, &r);
     if (status || !more) break;
     if (f.wire == 2 && f.number == 1) status = read_piece(out, &r, &f);
-    if (f.wire == 2 && f.number == 2) status = read_trainer(out, &r, &f);
-    if (f.wire == 2 && f.number == 3) status = read_normalizer(out, &r, &f);
+    if (f.wire == 2 && f.number == 2) status = read_message(out, &r, &f, take_trainer_field);
+    if (f.wire == 2 && f.number == 3) status = read_message(out, &r, &f, take_normalizer_field);
     if (status) break;
   }
   if (!status && out->n == 0) status = cq_fail_file(error, CQ_ERR_FORMAT, path, "not a SentencePiece model: no pieces");
