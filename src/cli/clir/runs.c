@@ -8,10 +8,6 @@ struct dense_args {
   int top, threads;
 };
 
-static void dense_defaults(void *options) {
-  ((struct dense_args *)options)->top = 1000;
-}
-
 static const cq_option dense_options[] = {
     CLI_MODEL(struct dense_args, model),
     CLI_RUN_TOP(struct dense_args, top, "topic"),
@@ -45,7 +41,6 @@ const cli_command cli_clir_dense = {
         "parallel data, and to be fused with it.",
     .example = "calque clir dense --model multilingual docs.hi.trec topics.en.xml >dense.txt",
     CLI_OPTIONS(struct dense_args, dense_options),
-    .defaults = dense_defaults,
     .run = run_clir_dense,
 };
 
@@ -55,10 +50,6 @@ struct fuse_args {
   double k;
   int top;
 };
-
-static void fuse_defaults(void *options) {
-  ((struct fuse_args *)options)->top = 1000;
-}
 
 static const cq_option fuse_options[] = {
     {CQ_NUMBER(struct fuse_args, "rank-constant", k, CHANGES, 60, 0, 0, "X",
@@ -84,6 +75,5 @@ const cli_command cli_clir_fuse = {
     .description = "A document's score is the sum of 1 / (rank constant + its rank) over the runs that have it.",
     .example = "calque clir fuse lexical.txt dense.txt >fused.txt",
     CLI_OPTIONS(struct fuse_args, fuse_options),
-    .defaults = fuse_defaults,
     .run = run_clir_fuse,
 };

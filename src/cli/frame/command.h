@@ -89,9 +89,9 @@ struct cli_command {
   const cq_option *more_options; /* those it has in common with a command whose struct its own begins with */
   size_t n_more_options;
   size_t options_size;
-  const cli_part *parts;                   /* further groups of the library's, up to one without a name; NULL: none. Of
- options of one name the first is the command's */
-  void (*defaults)(void *options);         /* of its own, beyond those in its rows; NULL: none */
+  /* Further groups of the library's, up to one without a name; NULL: none. Of options of one name the first is the
+   * command's. */
+  const cli_part *parts;
   void (*library_defaults)(void *library); /* where they are others than the library's; NULL: nowhere */
   int (*run)(const cli_call *call);
   const cli_command *const *children; /* a group: NULL-terminated, and none of the above but name and texts */
@@ -132,7 +132,7 @@ extern const cq_option cli_threads_options[1];
 #define CLI_RUN_TOP(owner, field, each)                                                                                \
   {                                                                                                                    \
     .name = "top", .letter = 'k', .type = CQ_OPTION_INT, .argument = "N", .offset = offsetof(owner, field), .min = 1,  \
-    .max = 1000000, .help = "documents for each " each                                                                 \
+    .max = 1000000, .number = 1000, .help = "documents for each " each                                                 \
   }
 #define CLI_RUN_TAG(owner, field)                                                                                      \
   {                                                                                                                    \

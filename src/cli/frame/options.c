@@ -55,7 +55,6 @@ int cli_values_new(cli_values *out, const cli_command *command) {
   cq_status status = cq_options_new(&out->own, &out->own_group, &error);
   if (!status && command->group) status = cq_options_new(&out->library, cq_option_group_find(command->group), &error);
   if (status) return cli_fail_error(&error);
-  if (command->defaults) command->defaults(cq_options_struct(out->own));
   if (command->library_defaults) command->library_defaults(cq_options_struct(out->library));
   return CLI_OK;
 }

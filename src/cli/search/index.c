@@ -54,10 +54,6 @@ struct add_args {
   bool ids, skip_bad;
 };
 
-static void add_defaults(void *options) {
-  *(struct add_args *)options = (struct add_args){.batch = 1024, .language = ""};
-}
-
 #define MODEL_OF_INDEX(owner)                                                                                          \
   {                                                                                                                    \
     .name = "model", .letter = 'm', .type = CQ_OPTION_TEXT, .argument = "MODEL", .offset = offsetof(owner, model),     \
@@ -71,6 +67,7 @@ static const cq_option add_options[] = {
      .type = CQ_OPTION_TEXT,
      .argument = "CODE",
      .offset = offsetof(struct add_args, language),
+     .text = "",
      .otherwise = "none",
      .help = "the documents' language, for searching in some only"},
     {.name = "ids",
@@ -192,7 +189,6 @@ static const cli_command index_add = {
                    "its id. All are added or, when anything fails, none.",
     .example = "calque index add news.index --language de news.de.gz",
     CLI_OPTIONS(struct add_args, add_options),
-    .defaults = add_defaults,
     .run = run_add,
 };
 
@@ -235,10 +231,6 @@ struct approximate_args {
   int method, threads;
 };
 
-static void approximate_defaults(void *options) {
-  *(struct approximate_args *)options = (struct approximate_args){.method = CQ_APPROXIMATE_HNSW};
-}
-
 static const char *const methods[] = {"none", "ivf", "hnsw", NULL}; /* in cq_approximation's order */
 
 static const cq_option approximate_options[] = {
@@ -246,6 +238,7 @@ static const cq_option approximate_options[] = {
      .type = CQ_OPTION_CHOICE,
      .argument = "METHOD",
      .choices = methods,
+     .number = CQ_APPROXIMATE_HNSW,
      .offset = offsetof(struct approximate_args, method),
      .help = "hnsw: a graph, quick to search; ivf: lists, quick to make; none: search exactly again"},
     CLI_THREADS(struct approximate_args, threads),
@@ -279,7 +272,6 @@ static const cli_command index_approximate = {
         "built anew. Needs calque's plugin for FAISS, which is built where libfaiss is installed.",
     .example = "calque index approximate news.index --method ivf",
     CLI_OPTIONS(struct approximate_args, approximate_options),
-    .defaults = approximate_defaults,
     .run = run_approximate,
 };
 
