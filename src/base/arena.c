@@ -18,7 +18,7 @@ struct cq_arena_block {
 #define BLOCK_BYTES ((size_t)64 * 1024)
 
 /* n bytes at a multiple of `alignment`, a power of two: text packs tightly, everything else is aligned. */
-static void *take(cq_arena *arena, size_t n_bytes, size_t alignment) {
+static void *arena_take(cq_arena *arena, size_t n_bytes, size_t alignment) {
   struct cq_arena_block *block = arena->last;
   size_t start = block ? (block->used + alignment - 1) & ~(alignment - 1) : 0;
   if (!block || start > block->size || block->size - start < n_bytes) {
@@ -33,7 +33,7 @@ static void *take(cq_arena *arena, size_t n_bytes, size_t alignment) {
 }
 
 void *cq_arena_alloc(cq_arena *arena, size_t n_bytes) {
-  return take(arena, n_bytes, CQ_ALIGNMENT);
+  return arena_take(arena, n_bytes, CQ_ALIGNMENT);
 }
 
 void *cq_arena_array(cq_arena *arena, size_t n, size_t size) {
@@ -43,7 +43,7 @@ void *cq_arena_array(cq_arena *arena, size_t n, size_t size) {
 
 char *cq_arena_strndup(cq_arena *arena, const char *text, size_t n) {
   size_t n_bytes;
-  char *copy = cq_checked_add(&n_bytes, n, 1) ? take(arena, n_bytes, 1) : NULL;
+  char *copy = cq_checked_add(&n_bytes, n, 1) ? arena_take(arena, n_bytes, 1) : NULL;
   if (!copy) return NULL;
   if (n) memcpy(copy, text, n);
   copy[n] = '\0';
@@ -60,7 +60,7 @@ char *cq_arena_printf(cq_arena *arena, const char *format, ...) {
   int n = cq_vsnprintf(NULL, 0, format, args);
   va_end(args);
   if (n < 0) return NULL;
-  char *text = take(arena, (size_t)n + 1, 1);
+  char *text = arena_take(arena, (size_t)n + 1, 1);
   if (!text) return NULL;
   va_start(args, format);
   cq_vsnprintf(text, (size_t)n + 1, format, args);

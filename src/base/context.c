@@ -94,13 +94,13 @@ static bool is_within(const cq_context *ctx) {
 
 /* --- jobs --- */
 
-static void enlist(cq_context *ctx, struct job *job) {
+static void enlist_job(cq_context *ctx, struct job *job) {
   job->before = ctx->last, job->behind = NULL;
   *(ctx->last ? &ctx->last->behind : &ctx->first) = job;
   ctx->last = job;
 }
 
-static void delist(cq_context *ctx, struct job *job) {
+static void delist_job(cq_context *ctx, struct job *job) {
   *(job->before ? &job->before->behind : &ctx->first) = job->behind;
   *(job->behind ? &job->behind->before : &ctx->last) = job->before;
 }
@@ -109,21 +109,21 @@ static void delist(cq_context *ctx, struct job *job) {
 static struct job *next_job(cq_context *ctx) {
   for (struct job *job = ctx->first; job; job = job->behind) {
     if (atomic_load_explicit(&job->next, memory_order_relaxed) >= job->n_items) continue;
-    delist(ctx, job);
-    enlist(ctx, job);
+    delist_job(ctx, job);
+    enlist_job(ctx, job);
     return job;
   }
   return NULL;
 }
 
-static void drain(const cq_context *ctx, struct job *job, int worker) {
+static void drain_job(const cq_context *ctx, struct job *job, int worker) {
   const struct within here = {ctx, innermost};
   innermost = &here;
   for (size_t item; (item = atomic_fetch_add(&job->next, 1)) < job->n_items;) job->work(job->context, item, worker);
   innermost = here.outer;
 }
 
-static void *help(void *argument) {
+static void *help_jobs(void *argument) {
   const struct helper *self = argument;
   cq_context *ctx = self->ctx;
   pthread_mutex_lock(&ctx->mutex);
@@ -137,7 +137,7 @@ static void *help(void *argument) {
     }
     job->n_helpers++;
     pthread_mutex_unlock(&ctx->mutex);
-    drain(ctx, job, self->worker);
+    drain_job(ctx, job, self->worker);
     pthread_mutex_lock(&ctx->mutex);
     if (--job->n_helpers == 0) pthread_cond_signal(&job->left);
   }
@@ -146,7 +146,7 @@ static void *help(void *argument) {
 }
 
 /* Wakes n threads, of which there are n_asleep. */
-static void wake(cq_context *ctx, size_t n, size_t n_asleep) {
+static void wake_threads(cq_context *ctx, size_t n, size_t n_asleep) {
   if (n >= n_asleep)
     pthread_cond_broadcast(&ctx->wake);
   else
@@ -162,13 +162,13 @@ void cq_context_run(cq_context *ctx, size_t n_items, void (*work)(void *context,
   struct job job = {.work = work, .context = context, .n_items = n_items};
   pthread_cond_init(&job.left, NULL);
   pthread_mutex_lock(&ctx->mutex);
-  enlist(ctx, &job);
+  enlist_job(ctx, &job);
   const int n_asleep = ctx->n_asleep;
   pthread_mutex_unlock(&ctx->mutex);
-  if (n_asleep > 0) wake(ctx, n_items - 1, (size_t)n_asleep);
-  drain(ctx, &job, 0);
+  if (n_asleep > 0) wake_threads(ctx, n_items - 1, (size_t)n_asleep);
+  drain_job(ctx, &job, 0);
   pthread_mutex_lock(&ctx->mutex);
-  delist(ctx, &job);
+  delist_job(ctx, &job);
   while (job.n_helpers) pthread_cond_wait(&job.left, &ctx->mutex);
   pthread_mutex_unlock(&ctx->mutex);
   pthread_cond_destroy(&job.left);
@@ -204,7 +204,7 @@ void *cq_context_take(cq_context *ctx, const cq_spare_kind *kind) {
 }
 
 /* Moves the spares put back longest ago into gone, until at most so many of so many bytes are left. */
-static int evict(struct spare gone[MAX_SPARES + 1], cq_context *ctx, int n_left, size_t n_bytes_left) {
+static int evict_spare(struct spare gone[MAX_SPARES + 1], cq_context *ctx, int n_left, size_t n_bytes_left) {
   int n = 0;
   for (; ctx->n_spares > n_left || ctx->n_spare_bytes > n_bytes_left; n++) {
     gone[n] = ctx->spares[0];
@@ -227,7 +227,7 @@ void cq_context_put(cq_context *ctx, const cq_spare_kind *kind, void *object, si
   pthread_mutex_lock(&ctx->mutex);
   ctx->spares[ctx->n_spares++] = (struct spare){kind, object, n_bytes, &this_thread};
   ctx->n_spare_bytes += n_bytes;
-  const int n_gone = evict(gone, ctx, MAX_SPARES, MAX_SPARE_BYTES);
+  const int n_gone = evict_spare(gone, ctx, MAX_SPARES, MAX_SPARE_BYTES);
   pthread_mutex_unlock(&ctx->mutex);
   free_spares(gone, n_gone);
 }
@@ -236,7 +236,7 @@ void cq_context_trim(cq_context *ctx) {
   struct spare gone[MAX_SPARES + 1];
   if (!is_usable(ctx)) return;
   pthread_mutex_lock(&ctx->mutex);
-  const int n_gone = evict(gone, ctx, 0, 0);
+  const int n_gone = evict_spare(gone, ctx, 0, 0);
   pthread_mutex_unlock(&ctx->mutex);
   free_spares(gone, n_gone);
 }
@@ -250,7 +250,7 @@ static int start_helper(struct helper *helper) {
   static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGPROF};
   for (size_t i = 0; i < sizeof own / sizeof *own; i++) sigdelset(&all, own[i]);
   pthread_sigmask(SIG_BLOCK, &all, &before);
-  const int code = pthread_create(&helper->thread, NULL, help, helper);
+  const int code = pthread_create(&helper->thread, NULL, help_jobs, helper);
   pthread_sigmask(SIG_SETMASK, &before, NULL);
   return code;
 }

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static void start(cq_error *error, cq_status status, const char *file, uint64_t line, uint64_t byte) {
+static void start_error(cq_error *error, cq_status status, const char *file, uint64_t line, uint64_t byte) {
   error->status = status;
   error->line = line;
   error->byte = byte;
@@ -15,7 +15,7 @@ static void start(cq_error *error, cq_status status, const char *file, uint64_t 
   error->message[0] = '\0';
 }
 
-static void append(cq_error *error, const char *format, va_list args) {
+static void append_message(cq_error *error, const char *format, va_list args) {
   size_t used = strlen(error->message);
   cq_vsnprintf(error->message + used, sizeof error->message - used, format, args);
 }
@@ -25,7 +25,7 @@ static void append(cq_error *error, const char *format, va_list args) {
   do {                                                                                                                 \
     va_list args;                                                                                                      \
     va_start(args, format);                                                                                            \
-    append(error, format, args);                                                                                       \
+    append_message(error, format, args);                                                                               \
     va_end(args);                                                                                                      \
   } while (0)
 
@@ -46,14 +46,14 @@ const char *cq_status_name(cq_status status) {
 /* Names in parentheses: error.h has macros of the same names for the analyser. */
 cq_status(cq_fail)(cq_error *error, cq_status status, const char *format, ...) {
   if (!error) return status;
-  start(error, status, "", 0, 0);
+  start_error(error, status, "", 0, 0);
   APPEND_ARGUMENTS(error, format);
   return status;
 }
 
 cq_status(cq_fail_file)(cq_error *error, cq_status status, const char *file, const char *format, ...) {
   if (!error) return status;
-  start(error, status, file, 0, 0);
+  start_error(error, status, file, 0, 0);
   snprintf(error->message, sizeof error->message, "%.400s: ", file);
   APPEND_ARGUMENTS(error, format);
   return status;
@@ -61,7 +61,7 @@ cq_status(cq_fail_file)(cq_error *error, cq_status status, const char *file, con
 
 cq_status(cq_fail_line)(cq_error *error, cq_status status, const char *file, uint64_t line, const char *format, ...) {
   if (!error) return status;
-  start(error, status, file, line, 0);
+  start_error(error, status, file, line, 0);
   snprintf(error->message, sizeof error->message, "%.400s:%llu: ", file, (unsigned long long)line);
   APPEND_ARGUMENTS(error, format);
   return status;
@@ -69,7 +69,7 @@ cq_status(cq_fail_line)(cq_error *error, cq_status status, const char *file, uin
 
 cq_status(cq_fail_byte)(cq_error *error, cq_status status, const char *file, uint64_t byte, const char *format, ...) {
   if (!error) return status;
-  start(error, status, file, 0, byte);
+  start_error(error, status, file, 0, byte);
   snprintf(error->message, sizeof error->message, "%.400s: byte %llu: ", file, (unsigned long long)byte);
   APPEND_ARGUMENTS(error, format);
   return status;
@@ -78,7 +78,7 @@ cq_status(cq_fail_byte)(cq_error *error, cq_status status, const char *file, uin
 cq_status(cq_fail_errno)(cq_error *error, const char *file, const char *verb) {
   int code = errno;
   if (!error) return CQ_ERR_IO;
-  start(error, CQ_ERR_IO, file, 0, 0);
+  start_error(error, CQ_ERR_IO, file, 0, 0);
   snprintf(error->message, sizeof error->message, "%.400s: %s: %s", file, verb, strerror(code));
   return CQ_ERR_IO;
 }

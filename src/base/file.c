@@ -330,7 +330,7 @@ cq_status cq_directory_writer_open(cq_directory_writer *out, const char *path, b
 
 /* Swaps two directories in one step, so that a kill in between leaves the one or the other; false where the system or
  * the file system cannot. */
-static bool exchange(const char *a, const char *b) {
+static bool exchange_paths(const char *a, const char *b) {
 #if defined(SYS_renameat2) && defined(RENAME_EXCHANGE)
   return syscall(SYS_renameat2, AT_FDCWD, a, AT_FDCWD, b, RENAME_EXCHANGE) == 0;
 #else
@@ -346,7 +346,7 @@ static cq_status put_in_place(char **old, cq_directory_writer *w, cq_error *erro
     return rename(w->temporary, w->path) == 0 ? CQ_OK : cq_fail_errno(error, w->path, "cannot put in place");
   char *aside = name_beside(w->path, "old"); /* never taken for a leftover: a kill may leave it the only copy */
   if (!aside) return cq_fail_memory(error, w->path);
-  if (exchange(w->temporary, w->path)) {
+  if (exchange_paths(w->temporary, w->path)) {
     *old = w->temporary;
     w->temporary = NULL;
     cq_free(aside);

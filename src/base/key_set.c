@@ -2,23 +2,23 @@
 
 #include "base/table.h"
 
-static bool is_free(const void *slot, const void *unused) {
+static bool key_is_free(const void *slot, const void *unused) {
   (void)unused;
   return *(const uint64_t *)slot == 0;
 }
 
-static bool ends(const void *slot, const void *sought) {
-  return is_free(slot, NULL) || *(const uint64_t *)slot == *(const uint64_t *)sought;
+static bool key_ends(const void *slot, const void *sought) {
+  return key_is_free(slot, NULL) || *(const uint64_t *)slot == *(const uint64_t *)sought;
 }
 
-static uint64_t hash_of(const void *slot) {
+static uint64_t hash_of_key(const void *slot) {
   return *(const uint64_t *)slot;
 }
 
-static const cq_table_kind kind = {sizeof(uint64_t), 1024, 3, is_free, hash_of};
+static const cq_table_kind kind = {sizeof(uint64_t), 1024, 3, key_is_free, hash_of_key};
 
-static uint64_t *find(const cq_key_set *s, uint64_t key) {
-  return cq_table_find(s->slots, s->capacity, sizeof key, key, ends, &key);
+static uint64_t *find_key(const cq_key_set *s, uint64_t key) {
+  return cq_table_find(s->slots, s->capacity, sizeof key, key, key_ends, &key);
 }
 
 bool cq_key_set_put(bool *is_new, cq_key_set *s, uint64_t key) {
@@ -27,7 +27,7 @@ bool cq_key_set_put(bool *is_new, cq_key_set *s, uint64_t key) {
   if (key == 0)
     s->has_zero = true;
   else if (cq_table_reserve((void **)&s->slots, &s->capacity, s->n, &kind))
-    *find(s, key) = key;
+    *find_key(s, key) = key;
   else
     return false;
   s->n++;
@@ -36,7 +36,7 @@ bool cq_key_set_put(bool *is_new, cq_key_set *s, uint64_t key) {
 
 bool cq_key_set_has(const cq_key_set *s, uint64_t key) {
   if (key == 0) return s->has_zero;
-  return s->capacity > 0 && *find(s, key) == key;
+  return s->capacity > 0 && *find_key(s, key) == key;
 }
 
 void cq_key_set_free(cq_key_set *s) {

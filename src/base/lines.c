@@ -65,7 +65,7 @@ static cq_status refill_raw(cq_lines *l) {
 /* ---- opening ---- */
 
 /* Looks at the first two bytes, which stay in raw. */
-static cq_status detect(cq_lines *l) {
+static cq_status detect_gzip(cq_lines *l) {
   while (l->raw_end < 2) {
     size_t got;
     cq_status status = read_some(&got, l, l->raw + l->raw_end, RAW_BYTES - l->raw_end);
@@ -87,7 +87,7 @@ static cq_status detect(cq_lines *l) {
   return CQ_OK;
 }
 
-static cq_status open_file(cq_lines *l, const char *path) {
+static cq_status open_lines_file(cq_lines *l, const char *path) {
   struct stat info;
   if (!strcmp(path, "-")) {
     l->fd = STDIN_FILENO;
@@ -110,8 +110,8 @@ cq_status cq_lines_open(cq_lines **out, const char *path, cq_error *error) {
   l->text = cq_alloc(TEXT_BYTES);
   l->capacity = TEXT_BYTES;
   cq_status status = l->path && l->raw && l->text ? CQ_OK : cq_fail_memory(&l->failure, path);
-  if (!status) status = open_file(l, path);
-  if (!status) status = detect(l);
+  if (!status) status = open_lines_file(l, path);
+  if (!status) status = detect_gzip(l);
   if (status) {
     if (error) *error = l->failure;
     cq_lines_close(l);
@@ -159,7 +159,7 @@ static cq_status inflate_some(cq_lines *l) {
 
 /* Decodes until some text came out or the file is over. A gzip file is one or more members, and zeros may fill it up.
  */
-static cq_status decode(cq_lines *l) {
+static cq_status decode_block(cq_lines *l) {
   size_t end = l->end;
   while (l->end == end) {
     if (l->raw_begin == l->raw_end && !l->raw_over) {
@@ -191,7 +191,7 @@ static cq_status decode(cq_lines *l) {
 }
 
 /* Adds bytes to text. A failure is kept for later: see the top of the file. */
-static void fill(cq_lines *l) {
+static void fill_text(cq_lines *l) {
   cq_status status = CQ_OK;
   if (l->begin > 0) {
     memmove(l->text, l->text + l->begin, l->end - l->begin);
@@ -202,7 +202,7 @@ static void fill(cq_lines *l) {
   if (l->end == l->capacity && !cq_reserve((void **)&l->text, &l->capacity, l->end + 1, 1)) {
     status = cq_fail_memory(&l->failure, l->path);
   } else if (l->gzip != PLAIN) {
-    status = decode(l);
+    status = decode_block(l);
   } else if (l->raw_begin < l->raw_end) {
     /* What was looked at to tell gzip from plain text; text is empty and larger than raw. */
     memcpy(l->text + l->end, l->raw, l->raw_end);
@@ -225,12 +225,12 @@ static cq_status give_up(cq_lines *l, cq_error *error) {
   return l->failure.status;
 }
 
-static cq_status too_long(cq_lines *l, cq_error *error) {
+static cq_status fail_too_long(cq_lines *l, cq_error *error) {
   cq_fail_line(&l->failure, CQ_ERR_FORMAT, l->path, l->number, "the line is longer than 16 MiB");
   return give_up(l, error);
 }
 
-static cq_status check(const cq_lines *l, cq_slice line, cq_error *error) {
+static cq_status check_line(const cq_lines *l, cq_slice line, cq_error *error) {
   size_t bad = cq_utf8_invalid_at(line.data, line.n);
   if (bad < line.n)
     return cq_fail_line(error, CQ_ERR_FORMAT, l->path, l->number, "not UTF-8 (byte 0x%02x at position %zu of the line)",
@@ -250,12 +250,12 @@ cq_status cq_lines_next(cq_slice *out, cq_lines *l, cq_error *error) {
     size_t n = newline ? (size_t)(newline - l->text) - l->begin : l->end - l->begin;
     if (n > MAX_LINE + 4) { /* a mark at the start and a carriage return do not count */
       l->number++;
-      return too_long(l, error);
+      return fail_too_long(l, error);
     }
     if (newline) break;
     l->scanned = l->end;
     if (l->text_over) break;
-    fill(l);
+    fill_text(l);
   }
   if (!newline) {
     if (l->failure.status) return give_up(l, error);
@@ -270,8 +270,8 @@ cq_status cq_lines_next(cq_slice *out, cq_lines *l, cq_error *error) {
   }
   l->number++;
   if (line.n && line.data[line.n - 1] == '\r') line.n--;
-  if (line.n > MAX_LINE) return too_long(l, error);
-  cq_status status = check(l, line, error);
+  if (line.n > MAX_LINE) return fail_too_long(l, error);
+  cq_status status = check_line(l, line, error);
   if (!status) *out = line;
   return status;
 }

@@ -4,39 +4,39 @@
 #include "base/memory.h"
 #include "base/table.h"
 
-static bool is_free(const void *slot, const void *unused) {
+static bool map_entry_is_free(const void *slot, const void *unused) {
   (void)unused;
   return !((const cq_map_entry *)slot)->key;
 }
 
-static bool ends(const void *slot, const void *sought) {
+static bool map_entry_ends(const void *slot, const void *sought) {
   const cq_map_entry *e = slot, *s = sought;
   return !e->key || (e->hash == s->hash && e->n == s->n && (s->n == 0 || !memcmp(e->key, s->key, s->n)));
 }
 
-static uint64_t hash_of(const void *slot) {
+static uint64_t hash_of_map_entry(const void *slot) {
   return ((const cq_map_entry *)slot)->hash;
 }
 
-static const cq_table_kind kind = {sizeof(cq_map_entry), 64, 2, is_free, hash_of};
+static const cq_table_kind kind = {sizeof(cq_map_entry), 64, 2, map_entry_is_free, hash_of_map_entry};
 
-static cq_map_entry *find(const cq_map *map, const cq_map_entry *sought) {
-  return cq_table_find(map->entries, map->capacity, sizeof *sought, sought->hash, ends, sought);
+static cq_map_entry *find_map_entry(const cq_map *map, const cq_map_entry *sought) {
+  return cq_table_find(map->entries, map->capacity, sizeof *sought, sought->hash, map_entry_ends, sought);
 }
 
-static cq_map_entry sought(cq_slice key) {
+static cq_map_entry sought_entry(cq_slice key) {
   return (cq_map_entry){key.data ? key.data : "", key.n, cq_hash64(key.data, key.n, 0), CQ_MAP_NONE};
 }
 
 uint64_t cq_map_get(const cq_map *map, cq_slice key) {
   if (!map->capacity) return CQ_MAP_NONE;
-  const cq_map_entry s = sought(key), *e = find(map, &s);
+  const cq_map_entry s = sought_entry(key), *e = find_map_entry(map, &s);
   return e->key ? e->value : CQ_MAP_NONE;
 }
 
-static cq_map_entry *at(cq_map *map, cq_slice key, bool copy) {
+static cq_map_entry *map_at(cq_map *map, cq_slice key, bool copy) {
   if (!cq_table_reserve((void **)&map->entries, &map->capacity, map->n, &kind)) return NULL;
-  cq_map_entry s = sought(key), *e = find(map, &s);
+  cq_map_entry s = sought_entry(key), *e = find_map_entry(map, &s);
   if (e->key) return e;
   if (copy && !(s.key = cq_arena_strndup(&map->keys, key.data, key.n))) return NULL;
   map->n++;
@@ -45,20 +45,20 @@ static cq_map_entry *at(cq_map *map, cq_slice key, bool copy) {
 }
 
 cq_map_entry *cq_map_at(cq_map *map, cq_slice key) {
-  return at(map, key, true);
+  return map_at(map, key, true);
 }
 
-static bool put(cq_map_entry *e, uint64_t value) {
+static bool set_map_value(cq_map_entry *e, uint64_t value) {
   if (e) e->value = value;
   return e != NULL;
 }
 
 bool cq_map_put(cq_map *map, cq_slice key, uint64_t value) {
-  return put(at(map, key, true), value);
+  return set_map_value(map_at(map, key, true), value);
 }
 
 bool cq_map_put_borrowed(cq_map *map, cq_slice key, uint64_t value) {
-  return put(at(map, key, false), value);
+  return set_map_value(map_at(map, key, false), value);
 }
 
 void cq_map_free(cq_map *map) {

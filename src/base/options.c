@@ -20,7 +20,7 @@ static const char *const yes_no[] = {"no", "yes", NULL};
 
 /* --- values as they lie in a struct --- */
 
-static void *place_of(const cq_option *row, void *options) {
+static void *row_place(const cq_option *row, void *options) {
   return (char *)options + row->offset;
 }
 
@@ -35,7 +35,7 @@ static size_t n_choices(const cq_option *row) {
 }
 
 /* A value that is a number, or the index of a name. */
-static double number_of(const cq_option *row, const void *options) {
+static double row_number(const cq_option *row, const void *options) {
   const void *value = value_of(row, options);
   switch (row->type) {
   case CQ_OPTION_FLAG:
@@ -51,7 +51,7 @@ static double number_of(const cq_option *row, const void *options) {
 }
 
 static void set_number(const cq_option *row, void *options, double x) {
-  void *place = place_of(row, options);
+  void *place = row_place(row, options);
   switch (row->type) {
   case CQ_OPTION_FLAG:
   case CQ_OPTION_YES_NO: *(bool *)place = x != 0; break;
@@ -71,7 +71,7 @@ void cq_options_defaults(void *out, const cq_option_group *group) {
   for (size_t i = 0; i < group->n_rows; i++) {
     const cq_option *row = cq_group_row(group, i);
     if (row->type == CQ_OPTION_TEXT)
-      *(const char **)place_of(row, out) = row->text;
+      *(const char **)row_place(row, out) = row->text;
     else
       set_number(row, out, row->number);
   }
@@ -111,7 +111,7 @@ static size_t n_items(const cq_option *row, const void *options) {
 }
 
 static cq_status check_row(const cq_option *row, const void *options, cq_error *error) {
-  const double x = number_of(row, options);
+  const double x = row_number(row, options);
   const bool required = row->flags & CQ_OPTION_REQUIRED;
   const int *ints;
   switch (row->type) {
@@ -189,8 +189,8 @@ static const char *choice_name(const void *choices, size_t i) {
   return ((const char *const *)choices)[i];
 }
 
-static cq_status parse_choice(size_t *out, const char *name, const char *const *choices, const char *text,
-                              cq_error *error) {
+static cq_status parse_choice_name(size_t *out, const char *name, const char *const *choices, const char *text,
+                                   cq_error *error) {
   size_t n = 0, used = 0;
   char names[512] = "";
   for (; choices[n]; n++) {
@@ -230,7 +230,7 @@ static cq_status parse_ranged(const cq_option *row, void *options, const char *t
   if (!parsed) return fail_parse(row, text, error);
   if (!in_range(row, x)) return fail_range(row, text, error);
   set_number(row, options, x);
-  if (row->type == CQ_OPTION_COUNT) *(uint64_t *)place_of(row, options) = count; /* doubles have 53 bits */
+  if (row->type == CQ_OPTION_COUNT) *(uint64_t *)row_place(row, options) = count; /* doubles have 53 bits */
   return CQ_OK;
 }
 
@@ -284,7 +284,7 @@ static const size_t item_sizes[] = {[CQ_OPTION_INTS] = sizeof(int),
 /* One more value of several; the old array stays in the arena. */
 static cq_status parse_item(const cq_option *row, void *options, char *text, cq_arena *arena, cq_error *error) {
   size_t *n = (size_t *)(void *)((char *)options + row->count_offset);
-  void **items = place_of(row, options);
+  void **items = row_place(row, options);
   const size_t size = item_sizes[row->type];
   char *grown = cq_arena_alloc(arena, (*n + 1) * size);
   if (!grown) return cq_fail_memory(error, row->name);
@@ -307,7 +307,8 @@ static cq_status parse_item(const cq_option *row, void *options, char *text, cq_
   return CQ_OK;
 }
 
-static cq_status parse(const cq_option *row, void *options, const char *value, cq_arena *arena, cq_error *error) {
+static cq_status parse_option_value(const cq_option *row, void *options, const char *value, cq_arena *arena,
+                                    cq_error *error) {
   size_t choice = 0;
   cq_status status = CQ_OK;
   char *copy = NULL;
@@ -318,22 +319,22 @@ static cq_status parse(const cq_option *row, void *options, const char *value, c
   case CQ_OPTION_NUMBER: return parse_ranged(row, options, value, error);
   case CQ_OPTION_FLAG:
   case CQ_OPTION_YES_NO:
-    status = parse_choice(&choice, row->name, yes_no, value, error);
+    status = parse_choice_name(&choice, row->name, yes_no, value, error);
     if (!status) set_number(row, options, (double)choice);
     return status;
   case CQ_OPTION_CHOICE:
   case CQ_OPTION_CHOICES:
-    status = parse_choice(&choice, row->name, row->choices, value, error);
+    status = parse_choice_name(&choice, row->name, row->choices, value, error);
     if (!status && row->type == CQ_OPTION_CHOICES)
-      *(unsigned *)place_of(row, options) |= 1u << choice;
+      *(unsigned *)row_place(row, options) |= 1u << choice;
     else if (!status)
-      *(int *)place_of(row, options) = (int)choice;
+      *(int *)row_place(row, options) = (int)choice;
     return status;
   default:
     copy = cq_arena_strdup(arena, value);
     if (!copy) return cq_fail_memory(error, row->name);
     if (row->type == CQ_OPTION_TEXT)
-      *(const char **)place_of(row, options) = copy;
+      *(const char **)row_place(row, options) = copy;
     else if (row->flags & CQ_OPTION_COMMAS)
       for (char *item; !status && (item = strsep(&copy, ","));) status = parse_item(row, options, item, arena, error);
     else
@@ -348,7 +349,7 @@ cq_status cq_group_set(const cq_option_group *group, void *options, const char *
     const cq_option *row = cq_group_row(group, i);
     if (strcmp(row->name, name) != 0) continue;
     assert(row->type < CQ_OPTION_TEXT); /* nothing here owns a text */
-    return parse(row, options, value, NULL, error);
+    return parse_option_value(row, options, value, NULL, error);
   }
   return cq_fail(error, CQ_ERR_ARGUMENT, "unknown option %s", name);
 }
@@ -383,7 +384,7 @@ static void add_item(cq_builder *b, const cq_option *row, const void *options, s
 }
 
 /* The i-th value as text, from 0; false when there is none. */
-static bool print(cq_builder *b, const cq_option *row, const void *options, size_t i) {
+static bool print_option_value(cq_builder *b, const cq_option *row, const void *options, size_t i) {
   const void *value = value_of(row, options);
   char number[32];
   switch (row->type) {
@@ -416,9 +417,9 @@ static bool print(cq_builder *b, const cq_option *row, const void *options, size
   } else if (row->type == CQ_OPTION_COUNT) {
     cq_builder_printf(b, "%llu", (unsigned long long)*(const uint64_t *)value);
   } else if (row->type != CQ_OPTION_NUMBER) {
-    cq_builder_printf(b, "%.0f", number_of(row, options));
+    cq_builder_printf(b, "%.0f", row_number(row, options));
   } else {
-    print_number(number, number_of(row, options));
+    print_number(number, row_number(row, options));
     cq_builder_text(b, number);
   }
   return true;
@@ -433,7 +434,7 @@ bool cq_options_each(const cq_option_group *group, const void *options, cq_optio
     for (;; i++) {
       cq_builder_clear(&b);
       cq_builder_text(&b, "");
-      if (!print(&b, row, options, i)) break;
+      if (!print_option_value(&b, row, options, i)) break;
       going = !b.failed && with(context, row, b.data);
       if (!going) break;
     }
@@ -515,20 +516,20 @@ const cq_option *cq_options_row(const cq_options *options, size_t i) {
   return cq_group_row(l->group, i - l->first);
 }
 
-static size_t find(const cq_options *o, const char *name) {
+static size_t find_option_row(const cq_options *o, const char *name) {
   size_t i = 0;
   while (i < o->n_rows && strcmp(cq_options_row(o, i)->name, name) != 0) i++;
   return i;
 }
 
-static const char *row_name(const void *options, size_t i) {
+static const char *option_row_name(const void *options, size_t i) {
   return cq_options_row(options, i)->name;
 }
 
 static cq_status find_known(size_t *out, const cq_options *o, const char *name, cq_error *error) {
-  *out = find(o, name);
+  *out = find_option_row(o, name);
   if (*out < o->n_rows) return CQ_OK;
-  const char *near = cq_nearest_name(name, row_name, o, o->n_rows);
+  const char *near = cq_nearest_name(name, option_row_name, o, o->n_rows);
   return cq_fail(error, CQ_ERR_ARGUMENT, "unknown option %s%s%s", name, near ? ", did you mean " : "",
                  near ? near : "");
 }
@@ -538,13 +539,13 @@ cq_status cq_options_set(cq_options *options, const char *name, const char *valu
   cq_status status = find_known(&i, options, name, error);
   if (status) return status;
   const level *l = level_of(options, i);
-  status = parse(cq_group_row(l->group, i - l->first), l->options, value, &options->arena, error);
+  status = parse_option_value(cq_group_row(l->group, i - l->first), l->options, value, &options->arena, error);
   if (!status) options->set[i] = true;
   return status;
 }
 
 bool cq_options_is_set(const cq_options *options, const char *name) {
-  const size_t i = find(options, name);
+  const size_t i = find_option_row(options, name);
   return i < options->n_rows && options->set[i];
 }
 
@@ -556,7 +557,7 @@ cq_status cq_options_get(char **out, const cq_options *options, const char *name
   if (status) return status;
   const level *l = level_of(options, at);
   cq_builder_text(&b, "");
-  if (print(&b, cq_group_row(l->group, at - l->first), l->options, i)) {
+  if (print_option_value(&b, cq_group_row(l->group, at - l->first), l->options, i)) {
     *out = b.failed ? NULL : cq_strdup(b.data);
     if (!*out) status = cq_fail_memory(error, name);
   }

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-static void add_text(cq_builder *b, const char *text) {
+static void add_json_text(cq_builder *b, const char *text) {
   cq_builder_char(b, '"');
   for (const unsigned char *p = (const unsigned char *)text; *p; p++) {
     if (*p == '"' || *p == '\\')
@@ -26,7 +26,7 @@ static void add_value(cq_builder *b, const cq_option *row, const char *value) {
   else if (is_number && !strstr(value, "inf"))
     cq_builder_text(b, value);
   else
-    add_text(b, value);
+    add_json_text(b, value);
 }
 
 cq_status cq_options_json(char **out, const cq_options *options, cq_error *error) {

@@ -4,7 +4,7 @@
 #include <string.h>
 
 /* Edits between two words: insert, delete, replace, swap neighbours. Words of more than 63 bytes are far from all. */
-static size_t distance(const char *a, const char *b) {
+static size_t edit_distance(const char *a, const char *b) {
   size_t n_a = strlen(a), n_b = strlen(b);
   size_t rows[3][64];
   if (n_a > 63 || n_b > 63) return 64;
@@ -31,7 +31,7 @@ const char *cq_nearest_name(const char *word, const char *(*name)(const void *co
   if (length < 2) return NULL;
   for (size_t i = 0; i < n; i++) {
     const char *candidate = name(context, i);
-    size_t d = distance(word, candidate);
+    size_t d = edit_distance(word, candidate);
     if (d > 1 && !strncmp(word, candidate, length)) d = 1; /* a beginning of it */
     if (d < best) best = d, nearest = candidate;
   }

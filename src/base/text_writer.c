@@ -59,7 +59,7 @@ static cq_status hand_on(cq_text_writer *w, const void *bytes, size_t n, cq_erro
 }
 
 /* Hands on what text holds; `flush` is zlib's. */
-static cq_status drain(cq_text_writer *w, int flush, cq_error *error) {
+static cq_status drain_text(cq_text_writer *w, int flush, cq_error *error) {
   cq_status status = CQ_OK;
   const size_t n = w->n_text;
   w->n_text = 0;
@@ -79,7 +79,7 @@ cq_status cq_text_writer_put(cq_text_writer *w, const char *bytes, size_t n, cq_
     const size_t part = TEXT_BYTES - w->n_text;
     memcpy(w->text + w->n_text, bytes, part);
     w->n_text += part, bytes += part, n -= part;
-    const cq_status status = drain(w, Z_NO_FLUSH, error);
+    const cq_status status = drain_text(w, Z_NO_FLUSH, error);
     if (status) return status;
   }
   if (n) memcpy(w->text + w->n_text, bytes, n);
@@ -88,7 +88,7 @@ cq_status cq_text_writer_put(cq_text_writer *w, const char *bytes, size_t n, cq_
 }
 
 cq_status cq_text_writer_commit(cq_text_writer *w, cq_error *error) {
-  cq_status status = drain(w, Z_FINISH, error);
+  cq_status status = drain_text(w, Z_FINISH, error);
   if (w->file.stream) {
     w->stream = NULL;
     if (!status) status = cq_writer_commit(&w->file, error);

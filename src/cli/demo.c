@@ -137,7 +137,7 @@ static char *sample_file(const demo *d, const char *split, const char *code) {
 
 /* ---- telling ---- */
 
-static void heading(demo *d, const char *text) {
+static void print_heading(demo *d, const char *text) {
   char time[24];
   cli_progress_clear(&d->line);
   cli_duration(time, cli_now_s() - d->started_s);
@@ -145,12 +145,12 @@ static void heading(demo *d, const char *text) {
   fflush(stdout);
 }
 
-static int failed(demo *d) {
+static int demo_failed(demo *d) {
   cli_progress_clear(&d->line);
   return cli_fail_error(&d->error);
 }
 
-static bool watch(void *context, const cq_training_progress *p) {
+static bool watch_demo_training(void *context, const cq_training_progress *p) {
   demo *d = context;
   char remark[80];
   if (p->text || strcmp(p->phase, "train") != 0) return true; /* its tables come in this program's own format */
@@ -171,7 +171,7 @@ static int meet_teacher(demo *d) {
   char path[PATH_BYTES];
   cq_slice sentences[2 * N];
   if (!path_join(path, d->sample, "teacher")) return cli_fail("the path of the sample is too long");
-  if (cq_encoder_open(&d->teacher, path, NULL, &d->error)) return failed(d);
+  if (cq_encoder_open(&d->teacher, path, NULL, &d->error)) return demo_failed(d);
   size_t dim = (size_t)cq_encoder_dim(d->teacher);
   float *vectors = malloc(2 * N * dim * sizeof *vectors);
   if (!vectors) return cli_fail("out of memory");
@@ -188,7 +188,7 @@ static int meet_teacher(demo *d) {
     }
   }
   free(vectors);
-  return status ? failed(d) : CLI_OK;
+  return status ? demo_failed(d) : CLI_OK;
 }
 
 static int make_student(demo *d, char *files[N_LANGUAGES]) {
@@ -201,8 +201,8 @@ static int make_student(demo *d, char *files[N_LANGUAGES]) {
   o.text_files = (const char *const *)files, o.n_text_files = N_LANGUAGES;
   o.vocab_size = d->args->quick ? 4000 : 5000;
   o.lowercase = true, o.replace = true;
-  if (cq_student_new(path, &o, d->ctx, &d->error)) return failed(d);
-  if (cq_encoder_open(&d->student, path, NULL, &d->error)) return failed(d);
+  if (cq_student_new(path, &o, d->ctx, &d->error)) return demo_failed(d);
+  if (cq_encoder_open(&d->student, path, NULL, &d->error)) return demo_failed(d);
   printf("The teacher's body under a new vocabulary of %d pieces, made from the training text of all six languages.\n"
          "Each new piece begins near the English words that stand beside it in translations.\n",
          o.vocab_size);
@@ -210,7 +210,7 @@ static int make_student(demo *d, char *files[N_LANGUAGES]) {
 }
 
 /* The measures of d->student on the held-out test split. */
-static int measure(demo *d, figures out[N_LANGUAGES]) {
+static int measure_languages(demo *d, figures out[N_LANGUAGES]) {
   for (size_t i = 0; i < N_LANGUAGES; i++) {
     char *test = sample_file(d, "test", languages[i].code), *sts = sample_file(d, "sts", languages[i].code);
     cq_translation_result translation;
@@ -225,7 +225,7 @@ static int measure(demo *d, figures out[N_LANGUAGES]) {
     free(test);
     free(sts);
     if (!test || !sts) return cli_fail("out of memory");
-    if (status) return failed(d);
+    if (status) return demo_failed(d);
     out[i] = (figures){100 * translation.mean, 100 * mse.target / mse.teacher_variance, 100 * similarity.spearman,
                        100.0 / (double)translation.n};
   }
@@ -284,8 +284,8 @@ static int look_before(demo *d) {
     free(test);
     d->of_teacher[i] = 100 * translation.mean;
   }
-  if (status) return failed(d);
-  int code = measure(d, d->before);
+  if (status) return demo_failed(d);
+  int code = measure_languages(d, d->before);
   if (code) return code;
   print_before(d);
   printf("teacher, student: how often a test sentence's nearest neighbour in the other language is its translation.\n"
@@ -295,7 +295,7 @@ static int look_before(demo *d) {
   return CLI_OK;
 }
 
-static int learn(demo *d, char *files[N_LANGUAGES]) {
+static int learn_languages(demo *d, char *files[N_LANGUAGES]) {
   cq_training_data train[N_LANGUAGES];
   cq_training_result result;
   char teacher[PATH_BYTES], student[PATH_BYTES], output[PATH_BYTES], cache[PATH_BYTES];
@@ -314,13 +314,13 @@ static int learn(demo *d, char *files[N_LANGUAGES]) {
   run.epochs = d->args->quick ? 1 : 3;
   run.max_sentences = d->args->quick ? 2000 : 0;
   run.evaluate_every = 0, run.checkpoint_every = 1000000, run.best_by = CQ_BEST_LAST;
-  run.progress = watch, run.progress_context = d;
+  run.progress = watch_demo_training, run.progress_context = d;
   double start_s = cli_now_s();
-  if (cq_distill(&result, &o, d->ctx, &d->error)) return failed(d);
+  if (cq_distill(&result, &o, d->ctx, &d->error)) return demo_failed(d);
   cli_progress_clear(&d->line);
   cq_encoder_free(d->student);
   d->student = NULL;
-  if (cq_encoder_open(&d->student, output, NULL, &d->error)) return failed(d);
+  if (cq_encoder_open(&d->student, output, NULL, &d->error)) return demo_failed(d);
   printf("The student read each English sentence and its translation, and both of its vectors moved towards the "
          "teacher's\n"
          "vector of the English: %llu steps of %d pairs in %.0f s.\n",
@@ -378,7 +378,7 @@ static int read_test(demo *d, pool_of_text *p) {
       memory = cq_tsv_split(columns, 2, line) < 2 || pool_add(p, i ? languages[i - 1].code : "en", columns[column]);
     cq_lines_close(lines);
     free(path);
-    if (status) return failed(d);
+    if (status) return demo_failed(d);
     if (!memory) return cli_fail("out of memory");
   }
   size_t dim = (size_t)cq_encoder_dim(d->student);
@@ -386,7 +386,7 @@ static int read_test(demo *d, pool_of_text *p) {
   p->vectors = malloc((p->n + 1) * dim * sizeof *p->vectors);
   if (!p->slices || !p->vectors) return cli_fail("out of memory");
   for (size_t i = 0; i < p->n; i++) p->slices[i] = (cq_slice){p->text[i], strlen(p->text[i])};
-  if (cq_encoder_encode(p->vectors, NULL, d->student, p->slices, p->n, NULL, d->ctx, &d->error)) return failed(d);
+  if (cq_encoder_encode(p->vectors, NULL, d->student, p->slices, p->n, NULL, d->ctx, &d->error)) return demo_failed(d);
   return CLI_OK;
 }
 
@@ -414,13 +414,13 @@ typedef struct hit {
   size_t index;
 } hit;
 
-static int by_score(const void *a, const void *b) {
+static int hit_by_score(const void *a, const void *b) {
   const hit *x = a, *y = b;
   if (x->score != y->score) return x->score < y->score ? 1 : -1;
   return x->index < y->index ? -1 : 1;
 }
 
-static int ask(demo *d, const pool_of_text *p, const char *question, const char *gloss) {
+static int ask_nearest(demo *d, const pool_of_text *p, const char *question, const char *gloss) {
   size_t dim = (size_t)cq_encoder_dim(d->student);
   cq_slice slice = {question, strlen(question)};
   hit *hits = malloc((p->n + 1) * sizeof *hits);
@@ -429,10 +429,10 @@ static int ask(demo *d, const pool_of_text *p, const char *question, const char 
   if (!hits || !vector) {
     code = cli_fail("out of memory");
   } else if (cq_encoder_encode(vector, NULL, d->student, &slice, 1, NULL, d->ctx, &d->error)) {
-    code = failed(d);
+    code = demo_failed(d);
   } else {
     for (size_t i = 0; i < p->n; i++) hits[i] = (hit){cq_cosine(vector, p->vectors + i * dim, dim), i};
-    qsort(hits, p->n, sizeof *hits, by_score);
+    qsort(hits, p->n, sizeof *hits, hit_by_score);
     printf("  %s%s\n", question, gloss);
     for (size_t i = 0; i < 5 && i < p->n; i++)
       printf("    %.3f  %s  %s\n", hits[i].score, p->language[hits[i].index], p->text[hits[i].index]);
@@ -444,38 +444,39 @@ static int ask(demo *d, const pool_of_text *p, const char *question, const char 
 
 /* ---- the story ---- */
 
-static int tell(demo *d, char *files[N_LANGUAGES]) {
+static int tell_story(demo *d, char *files[N_LANGUAGES]) {
   pool_of_text text = {0};
   int code;
-  heading(d, "1. The teacher");
+  print_heading(d, "1. The teacher");
   if ((code = meet_teacher(d))) return code;
-  heading(d, "2. A student");
+  print_heading(d, "2. A student");
   if ((code = make_student(d, files))) return code;
-  heading(d, "3. What it knows before");
+  print_heading(d, "3. What it knows before");
   if ((code = look_before(d))) return code;
-  heading(d, "4. Learning");
-  if ((code = learn(d, files))) return code;
-  heading(d, "5. What it knows now");
-  if ((code = measure(d, d->after))) return code;
+  print_heading(d, "4. Learning");
+  if ((code = learn_languages(d, files))) return code;
+  print_heading(d, "5. What it knows now");
+  if ((code = measure_languages(d, d->after))) return code;
   print_after(d);
   printf("Each measure before learning, and beside it now.\n");
-  heading(d, "6. Finding translations among sentences it has never seen");
+  print_heading(d, "6. Finding translations among sentences it has never seen");
   if (!(code = read_test(d, &text))) {
     find_translations(d, &text);
-    heading(d, "7. One question, answers in every language");
-    code = ask(d, &text, "Who is afraid of dogs?", "");
-    if (!code) code = ask(d, &text, "¿A qué hora sale el tren a París?", "   (When does the train to Paris leave?)");
+    print_heading(d, "7. One question, answers in every language");
+    code = ask_nearest(d, &text, "Who is afraid of dogs?", "");
+    if (!code)
+      code = ask_nearest(d, &text, "¿A qué hora sale el tren a París?", "   (When does the train to Paris leave?)");
   }
   pool_free(&text);
   if (code) return code;
-  heading(d, "Done");
+  print_heading(d, "Done");
   printf("The multilingual model is in %s/multilingual. Try it:\n"
          "  calque similarity --model %s/multilingual \"The train is late.\" \"Поезда часто опаздывают.\"\n",
          d->work, d->work);
   return CLI_OK;
 }
 
-static int run(const cli_call *call) {
+static int run_demo(const cli_call *call) {
   demo *d = calloc(1, sizeof *d);
   char *files[N_LANGUAGES] = {0};
   int code = CLI_FAILED;
@@ -488,13 +489,13 @@ static int run(const cli_call *call) {
       goto done;
     }
   if (cq_context_open(&d->ctx, d->args->threads, &d->error)) {
-    code = failed(d);
+    code = demo_failed(d);
     goto done;
   }
   printf("An English model learns German, Spanish, Russian, Hindi and Arabic.\n"
          "Sample corpus: %s. Threads: %d, kernels: %s.\n",
          d->sample, cq_context_n_threads(d->ctx), cq_simd_level());
-  code = tell(d, files);
+  code = tell_story(d, files);
 done:
   for (size_t i = 0; i < N_LANGUAGES; i++) free(files[i]);
   cq_encoder_free(d->student);
@@ -512,5 +513,5 @@ const cli_command cli_demo = {
                    "has never seen, finds translations, and answers a question in every language at once.",
     .example = "calque demo\ncalque demo --quick --work story",
     CLI_OPTIONS(struct args, options),
-    .run = run,
+    .run = run_demo,
 };

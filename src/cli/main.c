@@ -62,7 +62,7 @@ static int run_command(const cli_command *command, const char *path, int argc, c
   return code;
 }
 
-static int dispatch(int argc, char **argv) {
+static int dispatch_command(int argc, char **argv) {
   const cli_command *command = &cli_program;
   char path[128] = "calque";
   int i = 1;
@@ -111,5 +111,5 @@ int main(int argc, char **argv) {
   /* A closed pipe and a file over its limit are then failed writes, which are cleaned up after and reported. */
   signal(SIGPIPE, SIG_IGN);
   signal(SIGXFSZ, SIG_IGN);
-  return check_simd() ? cli_finish_output(dispatch(argc, argv)) : CLI_USAGE;
+  return check_simd() ? cli_finish_output(dispatch_command(argc, argv)) : CLI_USAGE;
 }

@@ -57,7 +57,7 @@ static cq_status read_held_out(dedup *d, cq_error *error) {
 }
 
 /* A number of all sides; the sides' order counts. */
-static uint64_t key_of_row(const dedup *d, size_t n) {
+static uint64_t dedup_key(const dedup *d, size_t n) {
   uint64_t key = n;
   for (size_t c = 0; c < n; c++) key = cq_mix(key + 0x9e3779b97f4a7c15u) ^ d->keys[c];
   return key;
@@ -86,7 +86,7 @@ static cq_status check_repetition(const char **why, void *context, const cq_row 
   if (by == CQ_REPEATS_ANY) {
     for (size_t c = 0; c < n && stored; c++) stored = see_side(&repeats, d, row, c);
   } else if (by == CQ_REPEATS_ROW) {
-    stored = cq_key_set_put(&is_new, &d->seen, key_of_row(d, n));
+    stored = cq_key_set_put(&is_new, &d->seen, dedup_key(d, n));
     repeats = !is_new;
   } else {
     stored = see_side(&repeats, d, row, by == CQ_REPEATS_SECOND);

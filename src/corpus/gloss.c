@@ -52,7 +52,7 @@ static bool add_translation(glosser *g, cq_slice word, cq_slice text) {
   return true;
 }
 
-static bool add_word(glosser *g, const cq_row *row) {
+static bool add_gloss(glosser *g, const cq_row *row) {
   const cq_slice word = fold_word(g, cq_slice_trimmed(row->columns[0]));
   if (g->folded.failed || word.n == 0) return !g->folded.failed;
   for (size_t c = 1; c < row->n; c++) {
@@ -72,7 +72,7 @@ static cq_status read_dictionary(glosser *g, cq_corpus_counts *counts, cq_error 
                         .counts = &uncounted};
   cq_status status;
   while (!(status = cq_row_reader_next(&row, &rows, error)) && row.n)
-    if (!add_word(g, &row)) {
+    if (!add_gloss(g, &row)) {
       status = cq_fail_memory(error, "a dictionary");
       break;
     }

@@ -73,7 +73,7 @@ static void close_sentence(void *context, const char *name) {
 }
 
 /* Runs of white space, between words for instance, are a blank. */
-static void add_text(cq_builder *b, size_t begin, const char *bytes, size_t n) {
+static void add_opus_text(cq_builder *b, size_t begin, const char *bytes, size_t n) {
   for (size_t i = 0; i < n; i++) {
     const bool blank = cq_is_blank(bytes[i]);
     if (blank && (b->n == begin || b->data[b->n - 1] == ' ')) continue;
@@ -84,7 +84,7 @@ static void add_text(cq_builder *b, size_t begin, const char *bytes, size_t n) {
 static void sentence_text(void *context, const char *bytes, int n) {
   document *d = context;
   if (!d->in_sentence) return;
-  add_text(&d->texts, d->begin, bytes, (size_t)n);
+  add_opus_text(&d->texts, d->begin, bytes, (size_t)n);
 }
 
 /* Whether a name from a file is no path down from a directory. */

@@ -27,7 +27,7 @@ static const char first_alone[] = "of the first, without a partner";
 static const char second_alone[] = "of the second, without a partner";
 
 /* "A,B" to two columns from 1 on. */
-static bool parse_columns(size_t out[2], const char *text) {
+static bool parse_joined_columns(size_t out[2], const char *text) {
   const char *comma = strchr(text, ',');
   double numbers[2];
   if (!comma || !cq_slice_number(&numbers[0], (cq_slice){text, (size_t)(comma - text)}) ||
@@ -60,7 +60,7 @@ static const cq_option option_rows[] = {
 static cq_status check_pivot_options(const void *options, cq_error *error) {
   const cq_corpus_pivot_options *o = options;
   size_t on[2];
-  if (!o->on || !parse_columns(on, o->on))
+  if (!o->on || !parse_joined_columns(on, o->on))
     return cq_fail(error, CQ_ERR_ARGUMENT, "on is '%s', expected two columns from 1 to %d, as 1,2", o->on ? o->on : "",
                    CQ_ROW_MAX);
   if (!strcmp(o->first, "-") && !strcmp(o->second, "-"))
@@ -80,7 +80,7 @@ typedef struct pivot {
   cq_builder key;
 } pivot;
 
-static cq_status key_of_row(cq_slice *out, pivot *p, const cq_row *row, size_t side, cq_error *error) {
+static cq_status pivot_key(cq_slice *out, pivot *p, const cq_row *row, size_t side, cq_error *error) {
   cq_builder_clear(&p->key);
   cq_key_text(&p->key, row->columns[p->on[side] - 1], p->o->match);
   *out = (cq_slice){p->key.data ? p->key.data : "", p->key.n};
@@ -131,7 +131,7 @@ static cq_status write_pair(pivot *p, const cq_row *row, cq_slice partner, cq_er
 
 static cq_status join_row(pivot *p, shelf *s, const cq_row *row, cq_error *error) {
   cq_slice key;
-  cq_status status = key_of_row(&key, p, row, 0, error);
+  cq_status status = pivot_key(&key, p, row, 0, error);
   if (status) return status;
   const uint32_t first = key.n ? cq_multimap_first(&s->rows, key) : CQ_MULTIMAP_NONE;
   if (first == CQ_MULTIMAP_NONE) {
@@ -182,7 +182,7 @@ static cq_status join_files(pivot *p, const char *const paths[2], const cq_corpu
       cq_slice key;
       if (side == 0)
         status = join_row(p, &s, &row, error);
-      else if (!(status = key_of_row(&key, p, &row, side, error)))
+      else if (!(status = pivot_key(&key, p, &row, side, error)))
         status = shelve_row(&s, key, row.line, error);
       if (status) break;
     }
@@ -195,7 +195,7 @@ static cq_status join_files(pivot *p, const char *const paths[2], const cq_corpu
 
 /* --- on disk --- */
 
-static void part_path(char *out, size_t size, const char *directory, size_t side, size_t part) {
+static void pivot_part_path(char *out, size_t size, const char *directory, size_t side, size_t part) {
   snprintf(out, size, "%s/%zu-%zu", directory, side, part);
 }
 
@@ -210,7 +210,7 @@ static cq_status split_file(pivot *p, const char *directory, size_t side, size_t
   cq_row_reader rows = rows_of(p, side, &p->inputs[side], &p->flow, p->counts);
   for (size_t i = 0; i < n_parts; i++) parts[i] = NULL;
   for (size_t i = 0; i < n_parts && !status; i++) {
-    part_path(path, sizeof path, directory, side, i);
+    pivot_part_path(path, sizeof path, directory, side, i);
     if (!(parts[i] = fopen(path, "wbe")) || fputs(mark, parts[i]) == EOF)
       status = cq_fail_errno(error, path, "cannot create");
   }
@@ -218,7 +218,7 @@ static cq_status split_file(pivot *p, const char *directory, size_t side, size_t
     cq_slice key;
     status = cq_row_reader_next(&row, &rows, error);
     if (status || row.n == 0) break;
-    status = key_of_row(&key, p, &row, side, error);
+    status = pivot_key(&key, p, &row, side, error);
     if (status) break;
     FILE *part = parts[(cq_hash64(key.data, key.n, 0) >> 32) % n_parts];
     if (fwrite(row.line.data, 1, row.line.n, part) != row.line.n || fputs("\r\n", part) == EOF)
@@ -243,7 +243,7 @@ static cq_status join_parts(pivot *p, size_t n_parts, cq_error *error) {
   cq_status status = CQ_OK;
   for (size_t side = 0; !status && side < 2; side++) status = split_file(p, directory, side, n_parts, error);
   for (size_t i = 0; !status && i < n_parts; i++) {
-    for (size_t side = 0; side < 2; side++) part_path(path[side], sizeof path[side], directory, side, i);
+    for (size_t side = 0; side < 2; side++) pivot_part_path(path[side], sizeof path[side], directory, side, i);
     status = join_files(p, (const char *const[2]){path[0], path[1]}, &flow, &uncounted, error);
     for (size_t side = 0; side < 2; side++) unlink(path[side]);
   }
@@ -269,7 +269,7 @@ cq_status cq_corpus_pivot(cq_corpus_counts *counts, const cq_corpus_pivot_option
   cq_status status = cq_options_take(&o, &cq_group_corpus_pivot, options, error);
   if (status) return status;
   pivot p = {.o = &o, .inputs = {o.first, o.second}, .flow = CQ_CORPUS_FLOW(&o), .counts = counts};
-  parse_columns(p.on, o.on); /* which was checked */
+  parse_joined_columns(p.on, o.on); /* which was checked */
   const size_t n_parts = count_parts(&o);
   status = cq_row_writer_open(&p.writer, &p.flow, counts, error);
   if (status) return status;

@@ -34,7 +34,7 @@ typedef struct stats {
   cq_builder room;
 } stats;
 
-static uint64_t count_words(cq_slice text) {
+static uint64_t count_text_words(cq_slice text) {
   uint64_t n = 0;
   for (size_t i = 0; i < text.n; i++) n += !cq_is_blank(text.data[i]) && (i == 0 || cq_is_blank(text.data[i - 1]));
   return n;
@@ -49,7 +49,7 @@ static bool add_side(tally *t, cq_slice text) {
     return true;
   }
   const uint64_t length = cq_utf8_length(text.data, text.n);
-  t->n_characters += length, t->n_words += count_words(text);
+  t->n_characters += length, t->n_words += count_text_words(text);
   t->max = length > t->max ? length : t->max;
   if (length < SHORT)
     t->lengths[length]++;
@@ -61,7 +61,7 @@ static bool add_side(tally *t, cq_slice text) {
   return cq_key_set_put(&is_new, &t->distinct, cq_hash64(text.data, text.n, 0));
 }
 
-static cq_status add_row(cq_corpus_figures *out, stats *s, const cq_row *row, cq_error *error) {
+static cq_status add_row_figures(cq_corpus_figures *out, stats *s, const cq_row *row, cq_error *error) {
   bool is_new, identical, fine = true;
   for (size_t c = 0; c < row->n && fine; c++) {
     tally *t = c < s->n ? s->columns[c] : cq_alloc_zeroed(sizeof *t);
@@ -130,7 +130,7 @@ cq_status cq_corpus_stats(cq_corpus_figures *out, const cq_corpus_stats_options 
   while (!status) {
     status = cq_row_reader_next(&row, &rows, error);
     if (status || row.n == 0) break;
-    status = add_row(out, &s, &row, error);
+    status = add_row_figures(out, &s, &row, error);
     if (status) break;
   }
   cq_row_reader_close(&rows);

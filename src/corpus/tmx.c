@@ -72,7 +72,7 @@ static void close_tag(void *context, const char *name) {
     cq_xml_pause(t->xml);
 }
 
-static void text(void *context, const char *bytes, int n) {
+static void take_tmx_text(void *context, const char *bytes, int n) {
   tmx *t = context;
   if (!t->in_segment || t->hidden > 0) return;
   cq_builder_bytes(&t->texts[t->language], bytes, (size_t)n);
@@ -80,7 +80,7 @@ static void text(void *context, const char *bytes, int n) {
 }
 
 static cq_status open_input(tmx *t, cq_error *error) {
-  const cq_xml_ear ear = {open_tag, close_tag, text, t};
+  const cq_xml_ear ear = {open_tag, close_tag, take_tmx_text, t};
   return cq_xml_open(&t->xml, t->base.o->inputs[t->next_input++], ear, error);
 }
 

@@ -29,12 +29,12 @@ typedef struct wikititles {
 
 /* --- dumps --- */
 
-static cq_status broken(const dump *d, const char *expected, cq_error *error) {
+static cq_status fail_dump(const dump *d, const char *expected, cq_error *error) {
   return cq_fail_line(error, CQ_ERR_FORMAT, cq_lines_path(d->lines), cq_lines_number(d->lines),
                       "expected %s before '%.*s'", expected, (int)cq_min(d->rest.n, 40), d->rest.data);
 }
 
-static bool take(dump *d, char c) {
+static bool take_char(dump *d, char c) {
   if (d->rest.n == 0 || *d->rest.data != c) return false;
   d->rest.data++, d->rest.n--;
   return true;
@@ -43,7 +43,7 @@ static bool take(dump *d, char c) {
 /* 'It\'s' into text; a value that is no string as it stands. Slices of text are set when the tuple is over. */
 static bool take_value(size_t *begin, size_t *end, dump *d) {
   *begin = d->text.n;
-  const bool quoted = take(d, '\'');
+  const bool quoted = take_char(d, '\'');
   size_t i = 0;
   for (; i < d->rest.n; i++) {
     const char c = d->rest.data[i];
@@ -53,7 +53,7 @@ static bool take_value(size_t *begin, size_t *end, dump *d) {
   }
   *end = d->text.n;
   d->rest.data += i, d->rest.n -= i;
-  return quoted ? take(d, '\'') : d->rest.n > 0;
+  return quoted ? take_char(d, '\'') : d->rest.n > 0;
 }
 
 /* The next line of tuples; *over at the end of the file. */
@@ -71,7 +71,7 @@ static cq_status next_insert(bool *over, dump *d, cq_format_reader *reader, cq_e
            memcmp(at, values, sizeof values - 1) != 0)
       at++;
     d->rest = line;
-    if (!at || (size_t)(end - at) < sizeof values - 1) return broken(d, "VALUES", error);
+    if (!at || (size_t)(end - at) < sizeof values - 1) return fail_dump(d, "VALUES", error);
     d->rest = (cq_slice){at + sizeof values - 1, (size_t)(end - at) - (sizeof values - 1)};
     return cq_corpus_ask(reader->counts, &reader->flow, error);
   }
@@ -84,19 +84,19 @@ static cq_status next_tuple(bool *over, dump *d, cq_format_reader *reader, cq_er
   if (d->rest.n == 0 || *d->rest.data == ';') {
     const cq_status status = next_insert(over, d, reader, error);
     if (status || *over) return status;
-  } else if (!take(d, ',')) {
-    return broken(d, "a comma", error);
+  } else if (!take_char(d, ',')) {
+    return fail_dump(d, "a comma", error);
   }
   cq_builder_clear(&d->text);
-  if (!take(d, '(')) return broken(d, "a parenthesis", error);
+  if (!take_char(d, '(')) return fail_dump(d, "a parenthesis", error);
   for (size_t i = 0;; i++) {
     size_t ignored[2];
-    if (i > 0 && !take(d, ',')) {
-      if (take(d, ')') && i >= 3) break;
-      return broken(d, i < 3 ? "three values" : "a parenthesis", error);
+    if (i > 0 && !take_char(d, ',')) {
+      if (take_char(d, ')') && i >= 3) break;
+      return fail_dump(d, i < 3 ? "three values" : "a parenthesis", error);
     }
     if (!take_value(i < 3 ? &begin[i] : &ignored[0], i < 3 ? &end[i] : &ignored[1], d))
-      return broken(d, "the end of a value", error);
+      return fail_dump(d, "the end of a value", error);
   }
   if (d->text.failed) return cq_fail_memory(error, cq_lines_path(d->lines));
   for (size_t i = 0; i < 3; i++) d->values[i] = (cq_slice){d->text.data + begin[i], end[i] - begin[i]};

@@ -49,7 +49,7 @@ static int external_entity(XML_Parser parser, const char *context, const char *b
   return XML_STATUS_ERROR;
 }
 
-static cq_status open_file(cq_xml *x, cq_error *error) {
+static cq_status open_xml_file(cq_xml *x, cq_error *error) {
   const int fd = strcmp(x->path, "-") != 0 ? open(x->path, O_RDONLY | O_CLOEXEC) : dup(STDIN_FILENO);
   if (fd < 0) return cq_fail_errno(error, x->path, "cannot open");
   if ((x->file = gzdopen(fd, "rb"))) return CQ_OK;
@@ -67,7 +67,7 @@ cq_status cq_xml_open(cq_xml **out, const char *path, cq_xml_ear ear, cq_error *
   x->path = cq_strdup(path);
   x->parser = x->path ? XML_ParserCreate_MM(NULL, &memory, NULL) : NULL;
   if (x->parser)
-    status = open_file(x, error);
+    status = open_xml_file(x, error);
   else
     status = cq_fail_memory(error, path);
   if (status) {

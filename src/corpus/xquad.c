@@ -22,7 +22,7 @@ typedef struct xquad {
 } xquad;
 
 /* The i-th of the array `key`; NULL: there are no more, or no such array. */
-static json_t *item(const json_t *object, const char *key, size_t i) {
+static json_t *json_item(const json_t *object, const char *key, size_t i) {
   return json_array_get(json_object_get(object, key), i);
 }
 
@@ -33,26 +33,26 @@ static cq_slice text_of(const json_t *object, const char *key) {
   return (cq_slice){json_string_value(value), n};
 }
 
-static cq_status bad(const char *path, const char *key, size_t article, size_t paragraph, cq_error *error) {
+static cq_status fail_xquad(const char *path, const char *key, size_t article, size_t paragraph, cq_error *error) {
   return cq_fail_file(error, CQ_ERR_FORMAT, path, "article %zu, paragraph %zu: no text under '%s', or one with NUL",
                       article + 1, paragraph + 1, key);
 }
 
 /* Checks that all texts are there; with maps, remembers the questions. */
-static cq_status walk(xquad *x, size_t side, cq_error *error) {
+static cq_status walk_questions(xquad *x, size_t side, cq_error *error) {
   const char *path = x->base.o->inputs[side];
   const json_t *article, *paragraph, *question;
   if (!json_is_array(json_object_get(x->files[side], "data")))
     return cq_fail_file(error, CQ_ERR_FORMAT, path, "no array 'data'");
-  for (size_t a = 0; (article = item(x->files[side], "data", a)); a++) {
+  for (size_t a = 0; (article = json_item(x->files[side], "data", a)); a++) {
     if (!json_is_array(json_object_get(article, "paragraphs")))
       return cq_fail_file(error, CQ_ERR_FORMAT, path, "article %zu: no array 'paragraphs'", a + 1);
-    for (size_t p = 0; (paragraph = item(article, "paragraphs", p)); p++) {
-      if (!text_of(paragraph, "context").data) return bad(path, "context", a, p, error);
-      for (size_t q = 0; (question = item(paragraph, "qas", q)); q++) {
+    for (size_t p = 0; (paragraph = json_item(article, "paragraphs", p)); p++) {
+      if (!text_of(paragraph, "context").data) return fail_xquad(path, "context", a, p, error);
+      for (size_t q = 0; (question = json_item(paragraph, "qas", q)); q++) {
         const cq_slice id = text_of(question, "id");
-        if (!id.data) return bad(path, "id", a, p, error);
-        if (!text_of(question, "question").data) return bad(path, "question", a, p, error);
+        if (!id.data) return fail_xquad(path, "id", a, p, error);
+        if (!text_of(question, "question").data) return fail_xquad(path, "question", a, p, error);
         if (side == 1 && cq_map_get(&x->questions, id) != CQ_MAP_NONE)
           return cq_fail_file(error, CQ_ERR_FORMAT, path, "two questions of id '%.*s'", (int)cq_min(id.n, 80), id.data);
         if (side == 1 && (!cq_map_put(&x->questions, id, (uint64_t)(uintptr_t)question) ||
@@ -69,17 +69,17 @@ static cq_status open_xquad(cq_format_reader *reader, cq_error *error) {
   cq_status status = CQ_OK;
   for (size_t i = 0; !status && i < 2; i++) {
     status = cq_json_read(&x->files[i], reader->o->inputs[i], error);
-    if (!status) status = walk(x, i, error);
+    if (!status) status = walk_questions(x, i, error);
   }
   return status;
 }
 
-static const json_t *find(const cq_map *map, cq_slice id) {
+static const json_t *find_question(const cq_map *map, cq_slice id) {
   const uint64_t value = cq_map_get(map, id);
   return value == CQ_MAP_NONE ? NULL : (const json_t *)(uintptr_t)value;
 }
 
-static void set(cq_row *out, const json_t *a, const json_t *b, const char *key) {
+static void set_columns(cq_row *out, const json_t *a, const json_t *b, const char *key) {
   out->columns[0] = text_of(a, key), out->columns[1] = text_of(b, key);
   out->n = 2;
 }
@@ -88,27 +88,27 @@ static cq_status next_question_row(cq_row *out, cq_format_reader *reader, cq_err
   xquad *x = (xquad *)reader;
   const json_t *article, *paragraph, *question;
   out->n = 0;
-  while ((article = item(x->files[0], "data", x->article))) {
-    if (!(paragraph = item(article, "paragraphs", x->paragraph))) {
+  while ((article = json_item(x->files[0], "data", x->article))) {
+    if (!(paragraph = json_item(article, "paragraphs", x->paragraph))) {
       x->article++, x->paragraph = 0;
       continue;
     }
-    if (!(question = item(paragraph, "qas", x->question))) {
+    if (!(question = json_item(paragraph, "qas", x->question))) {
       x->paragraph++, x->question = 0, x->context_is_done = false;
       continue;
     }
-    const json_t *other = find(&x->questions, text_of(question, "id"));
+    const json_t *other = find_question(&x->questions, text_of(question, "id"));
     const cq_status status = cq_corpus_count_row(reader->counts, &reader->flow, error);
     if (status) return status;
     if (!other) {
       cq_corpus_drop(reader->counts, "without a translation");
       x->question++;
     } else if (!x->context_is_done) {
-      set(out, paragraph, find(&x->contexts, text_of(question, "id")), "context");
+      set_columns(out, paragraph, find_question(&x->contexts, text_of(question, "id")), "context");
       x->context_is_done = true;
       return CQ_OK;
     } else {
-      set(out, question, other, "question");
+      set_columns(out, question, other, "question");
       x->question++;
       return CQ_OK;
     }

@@ -58,13 +58,13 @@ static bool is_ascii_sign(char c) {
   return (c >= '!' && c <= '/') || (c >= ':' && c <= '@') || (c >= '[' && c <= '`') || (c >= '{' && c <= '~');
 }
 
-static bool add_word(measurer *m, cq_slice word) {
+static bool add_chrf_word(measurer *m, cq_slice word) {
   const uint32_t id = cq_intern_put(&m->known, word);
   return id != CQ_INTERN_NONE && cq_u32_array_append(&m->words.units, &id, 1);
 }
 
 /* A word whose last character is a sign, else whose first is, makes two. */
-static bool add_words(measurer *m, cq_slice word) {
+static bool add_chrf_words(measurer *m, cq_slice word) {
   if (word.n == 0 || m->o.word_order == 0) return true;
   const bool single = cq_utf8_length(word.data, word.n) == 1;
   size_t first = word.n;
@@ -72,11 +72,11 @@ static bool add_words(measurer *m, cq_slice word) {
     first = word.n - 1;
   else if (!single && is_ascii_sign(word.data[0]))
     first = 1;
-  return add_word(m, (cq_slice){word.data, first}) &&
-         (first == word.n || add_word(m, (cq_slice){word.data + first, word.n - first}));
+  return add_chrf_word(m, (cq_slice){word.data, first}) &&
+         (first == word.n || add_chrf_word(m, (cq_slice){word.data + first, word.n - first}));
 }
 
-static bool add_text(measurer *m, cq_slice text) {
+static bool add_chrf_text(measurer *m, cq_slice text) {
   bool ok = true;
   if (m->o.lowercase) {
     cq_builder_clear(&m->text);
@@ -90,10 +90,10 @@ static bool add_text(measurer *m, cq_slice text) {
     n = cq_utf8_decode(&c, text.data + i, text.n - i);
     const bool space = cq_mt_is_space(c);
     if (!space || m->o.whitespace) ok = cq_u32_array_append(&m->chars.units, &c, 1);
-    if (space && ok) ok = add_words(m, (cq_slice){text.data + word, i - word});
+    if (space && ok) ok = add_chrf_words(m, (cq_slice){text.data + word, i - word});
     if (space) word = i + n;
   }
-  return ok && add_words(m, (cq_slice){text.data + word, text.n - word}) && cq_ngrams_end_text(&m->chars) &&
+  return ok && add_chrf_words(m, (cq_slice){text.data + word, text.n - word}) && cq_ngrams_end_text(&m->chars) &&
          cq_ngrams_end_text(&m->words);
 }
 
@@ -110,12 +110,12 @@ static bool count_orders(measurer *m, cq_ngrams *g, size_t first, size_t n) {
 }
 
 /* The counts of one sentence against the reference that gives the best score. */
-static const counts *count(double *best_score, measurer *m, const cq_mt_texts *texts, size_t i) {
+static const counts *count_chrf(double *best_score, measurer *m, const cq_mt_texts *texts, size_t i) {
   const counts *best = NULL;
   cq_ngrams_clear(&m->chars);
   cq_ngrams_clear(&m->words);
-  bool ok = add_text(m, texts->hypotheses[i]);
-  for (size_t r = 0; ok && r < texts->n_references; r++) ok = add_text(m, texts->references[r][i]);
+  bool ok = add_chrf_text(m, texts->hypotheses[i]);
+  for (size_t r = 0; ok && r < texts->n_references; r++) ok = add_chrf_text(m, texts->references[r][i]);
   if (!ok || !count_orders(m, &m->chars, 0, (size_t)m->o.char_order) ||
       !count_orders(m, &m->words, (size_t)m->o.char_order, (size_t)m->o.word_order))
     return NULL;
@@ -139,7 +139,7 @@ cq_status cq_chrf(double *out, double *sentences, const cq_mt_texts *texts, cons
   if (!m.of_references) return cq_fail_memory(error, "chrF");
   for (size_t i = 0; i < texts->n; i++) {
     double sentence = 0;
-    const counts *one = count(&sentence, &m, texts, i);
+    const counts *one = count_chrf(&sentence, &m, texts, i);
     if (!one) {
       status = cq_fail_memory(error, "chrF");
       break;

@@ -105,7 +105,7 @@ static double *values_of(const cq_comparisons *c, size_t run, size_t measure) {
   return c->values + (run * (c->n_measures + 1) + measure) * c->n_judged;
 }
 
-static double *means_of(const cq_comparisons *c, size_t run, size_t measure) {
+static double *means_of_run(const cq_comparisons *c, size_t run, size_t measure) {
   return c->means + (run * c->n_measures + measure) * c->n_groups;
 }
 
@@ -122,7 +122,7 @@ static cq_status keep_measures(cq_comparisons *c, const cq_compare_options *o, c
 }
 
 /* The first run says how many topics there are, and their names. */
-static cq_status make_room(cq_comparisons *c, const cq_retrieval_eval *first, cq_error *error) {
+static cq_status make_comparisons_room(cq_comparisons *c, const cq_retrieval_eval *first, cq_error *error) {
   c->n_judged = cq_retrieval_eval_n_topics(first);
   c->topics = cq_arena_array(&c->memory, c->n_judged, sizeof *c->topics);
   c->values = cq_arena_array(&c->memory, c->n_runs * c->n_judged, (c->n_measures + 1) * sizeof *c->values);
@@ -144,7 +144,7 @@ static cq_status keep_run(cq_comparisons *c, size_t run, const char *judgements,
   if (status) return status;
   if (cq_retrieval_eval_overall(r, c->n_measures) == 0)
     status = cq_fail(error, CQ_ERR_ARGUMENT, "%s and %s have no topic in common", judgements, path);
-  if (!status && run == 0) status = make_room(c, r, error);
+  if (!status && run == 0) status = make_comparisons_room(c, r, error);
   if (!status && cq_retrieval_eval_n_topics(r) != c->n_judged)
     status = cq_fail_file(error, CQ_ERR_IO, judgements, "other topics than when it was read before");
   for (size_t m = 0; !status && m <= c->n_measures; m++)
@@ -173,7 +173,7 @@ static bool any_run_has(const cq_comparisons *c, size_t topic) {
 }
 
 /* means [n_groups] of values [n_judged]; members are sorted by group. */
-static void average(double *means, const double *values, const member *members, size_t n) {
+static void average_values(double *means, const double *values, const member *members, size_t n) {
   for (size_t start = 0, end; start < n; start = end) {
     double sum = 0;
     for (end = start; end < n && members[end].group == members[start].group; end++) sum += values[members[end].topic];
@@ -196,7 +196,8 @@ static cq_status group_topics(cq_comparisons *c, uint64_t topics_per_group, cq_e
   c->means = cq_arena_array(&c->memory, c->n_runs * c->n_groups, c->n_measures * sizeof *c->means);
   if (!c->means) return cq_fail_memory(error, "groups");
   for (size_t run = 0; run < c->n_runs; run++)
-    for (size_t m = 0; m < c->n_measures; m++) average(means_of(c, run, m), values_of(c, run, m), members, c->n_topics);
+    for (size_t m = 0; m < c->n_measures; m++)
+      average_values(means_of_run(c, run, m), values_of(c, run, m), members, c->n_topics);
   return CQ_OK;
 }
 
@@ -206,7 +207,7 @@ static cq_comparison *result_of(const cq_comparisons *c, size_t pair, size_t mea
   return c->results + pair * c->n_measures + measure;
 }
 
-static cq_status correct(cq_comparisons *c, size_t measure, cq_test test, cq_error *error) {
+static cq_status correct_p_values(cq_comparisons *c, size_t measure, cq_test test, cq_error *error) {
   double *p = cq_alloc_array(c->n_pairs, sizeof *p);
   if (!p) return cq_fail_memory(error, "p-values");
   for (size_t pair = 0; pair < c->n_pairs; pair++) p[pair] = result_of(c, pair, measure)->p[test];
@@ -228,10 +229,11 @@ static cq_status compare_pairs(cq_comparisons *c, const cq_compare_options *o, c
       const size_t pair = c->n_pairs++;
       c->first[pair] = a, c->second[pair] = b;
       for (size_t m = 0; !status && m < c->n_measures; m++)
-        status = cq_compare_values(result_of(c, pair, m), means_of(c, a, m), means_of(c, b, m), c->n_groups, o, error);
+        status = cq_compare_values(result_of(c, pair, m), means_of_run(c, a, m), means_of_run(c, b, m), c->n_groups, o,
+                                   error);
     }
   for (size_t m = 0; m < c->n_measures; m++)
-    for (int test = 0; !status && test < CQ_N_TESTS; test++) status = correct(c, m, (cq_test)test, error);
+    for (int test = 0; !status && test < CQ_N_TESTS; test++) status = correct_p_values(c, m, (cq_test)test, error);
   return status;
 }
 

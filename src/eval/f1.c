@@ -29,7 +29,7 @@ typedef struct scored {
   bool correct;
 } scored;
 
-static int highest_first(const void *a, const void *b) {
+static int highest_score_first(const void *a, const void *b) {
   const double x = ((const scored *)a)->score, y = ((const scored *)b)->score;
   return (x < y) - (x > y);
 }
@@ -52,7 +52,7 @@ cq_status cq_f1_curve(cq_f1_point **out, size_t *n_points, const double *scores,
     return cq_fail_memory(error, "a curve");
   }
   for (size_t i = 0; i < n; i++) order[i] = (scored){scores[i], correct[i]};
-  qsort(order, n, sizeof *order, highest_first);
+  qsort(order, n, sizeof *order, highest_score_first);
   size_t n_correct = 0, count = 0;
   for (size_t i = 0; i < n; i++) {
     n_correct += order[i].correct;

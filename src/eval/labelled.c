@@ -22,7 +22,7 @@ typedef struct reading {
 } reading;
 
 /* The two ids with the tab between them, as they lie in a line. */
-static cq_slice key_of(cq_slice source, cq_slice target) {
+static cq_slice key_of_pair(cq_slice source, cq_slice target) {
   return (cq_slice){source.data, (size_t)(target.data + target.n - source.data)};
 }
 
@@ -31,10 +31,10 @@ static cq_status add_gold(reading *r, cq_slice line, const cq_lines *lines, cq_e
   if (cq_tsv_split(columns, 2, line) != 2)
     return cq_fail_line(error, CQ_ERR_FORMAT, cq_lines_path(lines), cq_lines_number(lines),
                         "expected a source id and a target id separated by a tab");
-  return cq_map_put(&r->gold, key_of(columns[0], columns[1]), 1) ? CQ_OK : cq_fail_memory(error, "gold");
+  return cq_map_put(&r->gold, key_of_pair(columns[0], columns[1]), 1) ? CQ_OK : cq_fail_memory(error, "gold");
 }
 
-static cq_status add_pair(reading *r, cq_slice line, const cq_lines *lines, cq_error *error) {
+static cq_status add_labelled_pair(reading *r, cq_slice line, const cq_lines *lines, cq_error *error) {
   cq_slice c[MAX_COLUMNS];
   cq_labelled *out = r->out;
   cq_labelled_pair pair = {.cosine = NAN};
@@ -52,7 +52,7 @@ static cq_status add_pair(reading *r, cq_slice line, const cq_lines *lines, cq_e
                         n > 3 ? "score or the cosine" : "score");
   pair.source_id = c[1], pair.target_id = c[2];
   if (n == MAX_COLUMNS) pair.source = c[4], pair.target = c[5];
-  const cq_slice key = key_of(c[1], c[2]);
+  const cq_slice key = key_of_pair(c[1], c[2]);
   if (cq_map_get(&r->seen, key) != CQ_MAP_NONE)
     return cq_fail_line(error, CQ_ERR_FORMAT, path, number, "the pair stands in an earlier line, too");
   pair.correct = cq_map_get(&r->gold, key) != CQ_MAP_NONE;
@@ -64,8 +64,8 @@ static cq_status add_pair(reading *r, cq_slice line, const cq_lines *lines, cq_e
   return CQ_OK;
 }
 
-static cq_status read_file(reading *r, const char *path,
-                           cq_status (*add)(reading *, cq_slice, const cq_lines *, cq_error *), cq_error *error) {
+static cq_status read_pair_file(reading *r, const char *path,
+                                cq_status (*add)(reading *, cq_slice, const cq_lines *, cq_error *), cq_error *error) {
   cq_lines *lines;
   cq_slice line;
   cq_status status = cq_lines_open(&lines, path, error);
@@ -76,7 +76,7 @@ static cq_status read_file(reading *r, const char *path,
   return status;
 }
 
-static int best_first(const void *a, const void *b) {
+static int best_pair_first(const void *a, const void *b) {
   const double x = ((const cq_labelled_pair *)a)->score, y = ((const cq_labelled_pair *)b)->score;
   return (x < y) - (x > y);
 }
@@ -86,16 +86,16 @@ cq_status cq_labelled_read(cq_labelled *out, const char *gold, const char *pairs
   reading r = {.out = out, .text = cq_alloc_zeroed(sizeof *r.text)};
   if (!r.text) return cq_fail_memory(error, "labelled pairs");
   out->memory = r.text;
-  cq_status status = read_file(&r, gold, add_gold, error);
+  cq_status status = read_pair_file(&r, gold, add_gold, error);
   if (!status && r.gold.n == 0) status = cq_fail_file(error, CQ_ERR_FORMAT, gold, "there is no pair in it");
-  if (!status) status = read_file(&r, pairs, add_pair, error);
+  if (!status) status = read_pair_file(&r, pairs, add_labelled_pair, error);
   out->n_gold = r.gold.n;
   cq_map_free(&r.gold);
   cq_map_free(&r.seen);
   if (status)
     cq_labelled_free(out);
   else if (out->n)
-    qsort(out->pairs, out->n, sizeof *out->pairs, best_first);
+    qsort(out->pairs, out->n, sizeof *out->pairs, best_pair_first);
   return status;
 }
 
@@ -107,7 +107,7 @@ void cq_labelled_free(cq_labelled *labelled) {
 }
 
 /* The pairs' figures as the arrays that F1 takes. */
-static cq_status figures(double **scores, bool **correct, const cq_labelled *l, bool by_cosine, cq_error *error) {
+static cq_status f1_figures(double **scores, bool **correct, const cq_labelled *l, bool by_cosine, cq_error *error) {
   if (by_cosine && !l->has_cosines) return cq_fail(error, CQ_ERR_ARGUMENT, "the pairs come without cosines");
   *scores = cq_alloc_array(l->n, sizeof **scores);
   *correct = cq_alloc_array(l->n, sizeof **correct);
@@ -124,7 +124,7 @@ cq_status cq_labelled_curve(cq_f1_point **out, size_t *n, const cq_labelled *lab
   double *scores = NULL;
   bool *correct = NULL;
   *out = NULL, *n = 0;
-  cq_status status = figures(&scores, &correct, labelled, by_cosine, error);
+  cq_status status = f1_figures(&scores, &correct, labelled, by_cosine, error);
   if (!status) status = cq_f1_curve(out, n, scores, correct, labelled->n, labelled->n_gold, error);
   cq_free(scores);
   cq_free(correct);
@@ -135,7 +135,7 @@ cq_status cq_labelled_at(cq_f1_point *out, const cq_labelled *labelled, bool by_
                          cq_error *error) {
   double *scores = NULL;
   bool *correct = NULL;
-  cq_status status = figures(&scores, &correct, labelled, by_cosine, error);
+  cq_status status = f1_figures(&scores, &correct, labelled, by_cosine, error);
   if (!status) cq_f1_at(out, threshold, scores, correct, labelled->n, labelled->n_gold);
   cq_free(scores);
   cq_free(correct);

@@ -36,7 +36,7 @@ typedef struct problem {
   double losses[N_SHARDS];
 } problem;
 
-static double dot(const double *a, const double *b, size_t n) {
+static double dot_weights(const double *a, const double *b, size_t n) {
   double sum = 0;
   for (size_t i = 0; i < n; i++) sum += a[i] * b[i];
   return sum;
@@ -100,9 +100,9 @@ typedef struct history {
   size_t n, n_kept, newest;
 } history;
 
-static void remember(history *h, const double *step, const double *change) {
-  const double curvature = dot(step, change, h->n);
-  if (!(curvature > 1e-12 * dot(change, change, h->n))) return;
+static void remember_step(history *h, const double *step, const double *change) {
+  const double curvature = dot_weights(step, change, h->n);
+  if (!(curvature > 1e-12 * dot_weights(change, change, h->n))) return;
   h->newest = (h->newest + 1) % MEMORY;
   h->n_kept += h->n_kept < MEMORY;
   memcpy(h->steps + h->newest * h->n, step, h->n * sizeof *step);
@@ -111,22 +111,22 @@ static void remember(history *h, const double *step, const double *change) {
 }
 
 /* direction = -H gradient, H the inverse Hessian as the history has it. */
-static void turn(double *direction, const history *h, const double *gradient) {
+static void turn_direction(double *direction, const history *h, const double *gradient) {
   double alpha[MEMORY];
   for (size_t i = 0; i < h->n; i++) direction[i] = -gradient[i];
   for (size_t k = 0; k < h->n_kept; k++) {
     const size_t at = (h->newest + MEMORY - k) % MEMORY;
-    alpha[k] = dot(h->steps + at * h->n, direction, h->n) / h->curvature[at];
+    alpha[k] = dot_weights(h->steps + at * h->n, direction, h->n) / h->curvature[at];
     for (size_t i = 0; i < h->n; i++) direction[i] -= alpha[k] * h->changes[at * h->n + i];
   }
   if (h->n_kept > 0) {
     const double *change = h->changes + h->newest * h->n;
-    const double scale = h->curvature[h->newest] / dot(change, change, h->n);
+    const double scale = h->curvature[h->newest] / dot_weights(change, change, h->n);
     for (size_t i = 0; i < h->n; i++) direction[i] *= scale;
   }
   for (size_t k = h->n_kept; k-- > 0;) {
     const size_t at = (h->newest + MEMORY - k) % MEMORY;
-    const double beta = dot(h->changes + at * h->n, direction, h->n) / h->curvature[at];
+    const double beta = dot_weights(h->changes + at * h->n, direction, h->n) / h->curvature[at];
     for (size_t i = 0; i < h->n; i++) direction[i] += (alpha[k] - beta) * h->steps[at * h->n + i];
   }
 }
@@ -145,9 +145,9 @@ static void descend_loss(cq_logistic *out, problem *p, history *h, double *rooms
   const double flat = o->tolerance * p->c * (double)p->n;
   out->loss = measure_loss(gradient, p, weights);
   while (!(out->converged = is_flat(gradient, n, flat)) && out->n_iterations < o->max_iterations) {
-    turn(direction, h, gradient);
-    const double slope = dot(direction, gradient, n);
-    double length = h->n_kept ? 1 : 1 / fmax(1, sqrt(dot(gradient, gradient, n))), loss = INFINITY;
+    turn_direction(direction, h, gradient);
+    const double slope = dot_weights(direction, gradient, n);
+    double length = h->n_kept ? 1 : 1 / fmax(1, sqrt(dot_weights(gradient, gradient, n))), loss = INFINITY;
     for (int tries = 0; tries < 60; tries++, length /= 2) {
       for (size_t i = 0; i < n; i++) next[i] = weights[i] + length * direction[i];
       loss = measure_loss(next_gradient, p, next);
@@ -155,7 +155,7 @@ static void descend_loss(cq_logistic *out, problem *p, history *h, double *rooms
     }
     if (!(loss < out->loss)) break; /* rounding is all that is left */
     for (size_t i = 0; i < n; i++) step[i] = next[i] - weights[i], change[i] = next_gradient[i] - gradient[i];
-    remember(h, step, change);
+    remember_step(h, step, change);
     memcpy(weights, next, n * sizeof *next);
     memcpy(gradient, next_gradient, n * sizeof *next_gradient);
     out->loss = loss;

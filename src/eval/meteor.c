@@ -85,7 +85,7 @@ static cq_status stem_number(uint32_t *out, measurer *m, cq_slice word, cq_error
   return CQ_OK;
 }
 
-static uint32_t group_of(const measurer *m, uint32_t stem) {
+static uint32_t synonym_group_of(const measurer *m, uint32_t stem) {
   while (m->parent.items[stem] != stem) stem = m->parent.items[stem];
   return stem;
 }
@@ -110,8 +110,8 @@ static cq_status add_synonym(measurer *m, cq_builder *lower, cq_slice word, uint
     return cq_fail_memory(error, "synonyms");
   m->memberships[m->n_memberships] = (membership){set, m->sets_of.items[stem]};
   m->sets_of.items[stem] = (uint32_t)m->n_memberships++;
-  if (*first == NONE) *first = group_of(m, stem);
-  m->parent.items[group_of(m, stem)] = *first;
+  if (*first == NONE) *first = synonym_group_of(m, stem);
+  m->parent.items[synonym_group_of(m, stem)] = *first;
   return CQ_OK;
 }
 
@@ -173,7 +173,7 @@ static cq_status words_of(measurer *m, int side, size_t *n, cq_slice text, size_
   }
   for (size_t i = 0; i < m->tokens.n; i++) {
     const uint32_t word = m->tokens.items[i], stem = m->stem_of.items[word];
-    m->words[side][i] = (cq_meteor_word){word, stem, group_of(m, stem)};
+    m->words[side][i] = (cq_meteor_word){word, stem, synonym_group_of(m, stem)};
   }
   *n = m->tokens.n;
   return CQ_OK;

@@ -106,12 +106,12 @@ static void set_groups(search *s) {
   }
 }
 
-static bool is_taken(const uint64_t *taken, size_t r) {
+static bool member_is_taken(const uint64_t *taken, size_t r) {
   return taken[r / 64] >> (r % 64) & 1;
 }
 
 /* The maximum that the words of a group from place i on can give, of the references that are free. */
-static uint64_t potential(const search *s, const group *g, size_t i, const uint64_t *taken) {
+static uint64_t group_potential(const search *s, const group *g, size_t i, const uint64_t *taken) {
   size_t exact = 0, stem = 0, all_h = 0, all_r = 0, stem_h = 0, stem_r = 0;
   uint64_t last = UINT64_MAX;
   for (size_t h = g->h, r = g->r; h < g->h_end || r < g->r_end;) {
@@ -122,7 +122,7 @@ static uint64_t potential(const search *s, const group *g, size_t i, const uint6
     }
     size_t word_h = 0, word_r = 0;
     for (; h < g->h_end && s->h[h].key == key; h++) word_h += s->h[h].at >= i;
-    for (; r < g->r_end && s->r[r].key == key; r++) word_r += !is_taken(taken, r);
+    for (; r < g->r_end && s->r[r].key == key; r++) word_r += !member_is_taken(taken, r);
     exact += cq_min(word_h, word_r);
     stem_h += word_h, stem_r += word_r;
     all_h += word_h, all_r += word_r;
@@ -134,7 +134,7 @@ static uint64_t potential(const search *s, const group *g, size_t i, const uint6
 }
 
 /* What matching two words of a group gives; 0: they do not match. */
-static uint64_t worth(const search *s, uint64_t key_h, uint64_t key_r) {
+static uint64_t match_worth(const search *s, uint64_t key_h, uint64_t key_r) {
   if (key_h == key_r) return s->k * s->k;
   if (key_h >> 32 == key_r >> 32) return s->k;
   return s->synonyms && s->synonyms(s->context, (uint32_t)(key_h >> 32), (uint32_t)(key_r >> 32));
@@ -146,7 +146,7 @@ static state *state_at(char *states, size_t stride, size_t i) {
   return (state *)(void *)(states + i * stride);
 }
 
-static bool push(search *s, const state *from, uint64_t lost, uint32_t chunks, uint32_t next, size_t taken) {
+static bool push_state(search *s, const state *from, uint64_t lost, uint32_t chunks, uint32_t next, size_t taken) {
   if (chunks >= s->enough) return true;
   if (!cq_reserve((void **)&s->then, &s->then_capacity, (s->n_then + 1) * s->stride, 1)) return false;
   state *to = state_at(s->then, s->stride, s->n_then++);
@@ -157,19 +157,19 @@ static bool push(search *s, const state *from, uint64_t lost, uint32_t chunks, u
 }
 
 /* What one state becomes with the word of a key at place i. */
-static bool branch(search *s, state *from, const group *g, size_t i, uint64_t key, size_t max_branches) {
-  const uint64_t before = potential(s, g, i, from->taken);
-  uint64_t lost = from->lost + before - potential(s, g, i + 1, from->taken);
-  if (lost <= s->slack && !push(s, from, lost, from->chunks, NOWHERE, SIZE_MAX)) return false;
+static bool branch_state(search *s, state *from, const group *g, size_t i, uint64_t key, size_t max_branches) {
+  const uint64_t before = group_potential(s, g, i, from->taken);
+  uint64_t lost = from->lost + before - group_potential(s, g, i + 1, from->taken);
+  if (lost <= s->slack && !push_state(s, from, lost, from->chunks, NOWHERE, SIZE_MAX)) return false;
   size_t first = g->r, n_branches = 0;
   for (size_t r = g->r; r < g->r_end; r++)
     if (s->r[r].at == from->next) first = r;
   for (size_t n = 0, r = first; n < g->r_end - g->r; n++, r = r + 1 < g->r_end ? r + 1 : g->r) {
-    const uint64_t gain = is_taken(from->taken, r) ? 0 : worth(s, key, s->r[r].key);
+    const uint64_t gain = member_is_taken(from->taken, r) ? 0 : match_worth(s, key, s->r[r].key);
     if (!gain) continue;
     const uint64_t bit = (uint64_t)1 << (r % 64);
     from->taken[r / 64] |= bit;
-    lost = from->lost + before - gain - potential(s, g, i + 1, from->taken);
+    lost = from->lost + before - gain - group_potential(s, g, i + 1, from->taken);
     from->taken[r / 64] &= ~bit;
     if (lost > s->slack) continue;
     if (n_branches++ == max_branches) {
@@ -177,7 +177,7 @@ static bool branch(search *s, state *from, const group *g, size_t i, uint64_t ke
       break;
     }
     const uint32_t at = s->r[r].at;
-    if (!push(s, from, lost, from->chunks + (at != from->next), at + 1, r)) return false;
+    if (!push_state(s, from, lost, from->chunks + (at != from->next), at + 1, r)) return false;
   }
   return true;
 }
@@ -188,7 +188,7 @@ static int by_taken(const state *x, const state *y) {
   return 0;
 }
 
-static int by_place(const state *x, const state *y) {
+static int state_by_place(const state *x, const state *y) {
   if (x->lost != y->lost) return x->lost < y->lost ? -1 : 1;
   if (x->chunks != y->chunks) return x->chunks < y->chunks ? -1 : 1;
   return (x->next > y->next) - (x->next < y->next);
@@ -197,13 +197,13 @@ static int by_place(const state *x, const state *y) {
 static int by_taken_then_place(const void *a, const void *b) {
   const state *x = *(state *const *)a, *y = *(state *const *)b;
   const int difference = by_taken(x, y);
-  return difference ? difference : by_place(x, y);
+  return difference ? difference : state_by_place(x, y);
 }
 
 static int by_chunks(const void *a, const void *b) {
   const state *x = *(state *const *)a, *y = *(state *const *)b;
   if (x->chunks != y->chunks) return x->chunks < y->chunks ? -1 : 1;
-  const int difference = by_place(x, y);
+  const int difference = state_by_place(x, y);
   return difference ? difference : by_taken(x, y);
 }
 
@@ -213,7 +213,7 @@ static bool is_no_worse(const state *x, const state *y) {
 }
 
 /* now = those of then that are worth going on with, at most max_states. */
-static bool keep(search *s, size_t max_states) {
+static bool keep_states(search *s, size_t max_states) {
   size_t n = 0, same = 0; /* order[same .. n) have taken what the state looked at has */
   if (!cq_reserve((void **)&s->order, &s->order_capacity, s->n_then, sizeof *s->order) ||
       !cq_reserve((void **)&s->now, &s->now_capacity, s->n_then * s->stride, 1))
@@ -248,13 +248,14 @@ static bool word_at(search *s, size_t i, uint64_t key) {
   const size_t max_states = cq_min(s->max_states, max_pushed / (max_branches + 1) + 1);
   for (size_t n = 0; n < s->n_now; n++) {
     state *from = state_at(s->now, s->stride, n);
-    if (!(g ? branch(s, from, g, i, key, max_branches) : push(s, from, from->lost, from->chunks, NOWHERE, SIZE_MAX)))
+    if (!(g ? branch_state(s, from, g, i, key, max_branches)
+            : push_state(s, from, from->lost, from->chunks, NOWHERE, SIZE_MAX)))
       return false;
   }
   for (size_t n = 0; g && g->last == i && n < s->n_then; n++)
     for (size_t r = g->r; r < g->r_end; r++)
       state_at(s->then, s->stride, n)->taken[r / 64] &= ~((uint64_t)1 << (r % 64));
-  return keep(s, max_states);
+  return keep_states(s, max_states);
 }
 
 /* The states that are left with the slack as it is, none when it is too small. At the end nothing counts as taken, so
@@ -276,7 +277,7 @@ typedef struct result {
 } result;
 
 /* Raises the slack from 0 to that of *best until there is something better, which becomes *best. */
-static bool improve(result *best, search *s, const uint64_t *keys) {
+static bool improve_alignment(result *best, search *s, const uint64_t *keys) {
   const result limit = *best;
   s->approximate = false;
   for (s->slack = 0; s->slack <= limit.lost; s->slack = s->approximate ? 2 * s->slack + 1 : s->slack + 1) {
@@ -312,14 +313,15 @@ cq_status cq_meteor_align(cq_meteor_alignment *out, const cq_meteor_word *hypoth
     set_groups(&s);
     for (size_t i = 0; i < n_hypothesis; i++) keys[i] = (uint64_t)hypothesis[i].stem << 32 | hypothesis[i].word;
     memset(s.now, 0, s.stride);
-    for (size_t g = 0; g < s.n_groups; g++) all += potential(&s, &s.groups[g], 0, state_at(s.now, s.stride, 0)->taken);
+    for (size_t g = 0; g < s.n_groups; g++)
+      all += group_potential(&s, &s.groups[g], 0, state_at(s.now, s.stride, 0)->taken);
   }
   result best = {UINT64_MAX, UINT32_MAX};
   s.max_states = FEW_STATES;
-  ok = ok && improve(&best, &s, keys);
+  ok = ok && improve_alignment(&best, &s, keys);
   s.max_states = MAX_STATES;
   if (best.lost == 0 && best.chunks <= 1) s.approximate = false; /* there can be nothing better */
-  if (ok && s.approximate) ok = improve(&best, &s, keys);
+  if (ok && s.approximate) ok = improve_alignment(&best, &s, keys);
   if (ok) {
     const uint64_t got = all - best.lost;
     *out = (cq_meteor_alignment){got / s.k / s.k, got / s.k % s.k, got % s.k, best.chunks, s.approximate};

@@ -145,7 +145,7 @@ static void read_entities(cq_builder *out, cq_slice text) {
   }
 }
 
-static bool decode(codes *out, cq_slice text) {
+static bool decode_codes(codes *out, cq_slice text) {
   out->n = 0;
   for (size_t i = 0; i < text.n;) {
     uint32_t c;
@@ -171,7 +171,7 @@ static void trim_start(codes *c) {
 /* Leaves the words of a text in t->from, between white space. */
 static bool split_text(cq_mt_tokenizer *t, cq_slice text) {
   static const step steps_zh[] = {{is_chinese, NULL, true}};
-  if (!decode(&t->from, text)) return false;
+  if (!decode_codes(&t->from, text)) return false;
   switch (t->tokens) {
   case CQ_MT_13A: return RUN_STEPS(t, steps_13a);
   case CQ_MT_INTL: trim_end(&t->from); return RUN_STEPS(t, steps_intl);

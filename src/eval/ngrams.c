@@ -46,15 +46,15 @@ size_t cq_ngrams_total(const cq_ngrams *g, size_t text) {
   return n < g->order ? 0 : n - g->order + 1;
 }
 
-static bool ends(const void *slot, const void *sought) {
+static bool ngram_ends(const void *slot, const void *sought) {
   const cq_ngram_slot *a = slot, *b = sought;
   return a->number == NONE || (a->before == b->before && a->unit == b->unit);
 }
 
-static uint32_t number_of(cq_ngrams *g, size_t n_slots, uint32_t before, uint32_t unit) {
+static uint32_t number_of_ngram(cq_ngrams *g, size_t n_slots, uint32_t before, uint32_t unit) {
   const cq_ngram_slot sought = {before, unit, g->n_kinds};
   const uint64_t hash = ((uint64_t)before << 32 | unit) * 0x9E3779B97F4A7C15u >> 32;
-  cq_ngram_slot *slot = cq_table_find(g->slots, n_slots, sizeof *slot, hash, ends, &sought);
+  cq_ngram_slot *slot = cq_table_find(g->slots, n_slots, sizeof *slot, hash, ngram_ends, &sought);
   if (slot->number == NONE) *slot = sought, g->n_kinds++;
   return slot->number;
 }
@@ -72,7 +72,7 @@ bool cq_ngrams_next(cq_ngrams *g) {
   g->n_kinds = 0;
   for (size_t t = 0; t < g->n_texts; t++)
     for (size_t i = start_of(g, t), k = cq_ngrams_total(g, t); k > 0; i++, k--)
-      g->numbers[i] = number_of(g, n_slots, first ? 0 : g->numbers[i], g->units.items[i + g->order - 1]);
+      g->numbers[i] = number_of_ngram(g, n_slots, first ? 0 : g->numbers[i], g->units.items[i + g->order - 1]);
   memset(g->counts, 0, g->n_texts * g->n_kinds * sizeof *g->counts);
   for (size_t t = 0; t < g->n_texts; t++)
     for (size_t i = start_of(g, t), k = cq_ngrams_total(g, t); k > 0; i++, k--)

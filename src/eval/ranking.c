@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdbool.h>
 
-static double ratio(double a, size_t b) {
+static double ratio_of(double a, size_t b) {
   return b ? a / (double)b : 0;
 }
 
@@ -26,12 +26,12 @@ double cq_ranking_average_precision(const cq_ranking *r) {
   size_t n_found = 0;
   for (size_t i = 0; i < r->n; i++)
     if (r->relevance[i] >= 1) sum += (double)++n_found / (double)(i + 1);
-  return ratio(sum, cq_ranking_n_relevant(r));
+  return ratio_of(sum, cq_ranking_n_relevant(r));
 }
 
 double cq_ranking_r_precision(const cq_ranking *r) {
   const size_t n_relevant = cq_ranking_n_relevant(r);
-  return ratio((double)cq_ranking_n_retrieved(r, n_relevant), n_relevant);
+  return ratio_of((double)cq_ranking_n_retrieved(r, n_relevant), n_relevant);
 }
 
 double cq_ranking_bpref(const cq_ranking *r) {
@@ -45,7 +45,7 @@ double cq_ranking_bpref(const cq_ranking *r) {
     else
       sum += n_before ? 1 - (double)cq_min(n_before, n_relevant) / (double)cq_min(n_others, n_relevant) : 1;
   }
-  return ratio(sum, n_relevant);
+  return ratio_of(sum, n_relevant);
 }
 
 double cq_ranking_reciprocal_rank(const cq_ranking *r) {
@@ -55,11 +55,11 @@ double cq_ranking_reciprocal_rank(const cq_ranking *r) {
 }
 
 double cq_ranking_precision(const cq_ranking *r, size_t cutoff) {
-  return ratio((double)cq_ranking_n_retrieved(r, cutoff), cutoff);
+  return ratio_of((double)cq_ranking_n_retrieved(r, cutoff), cutoff);
 }
 
 double cq_ranking_recall(const cq_ranking *r, size_t cutoff) {
-  return ratio((double)cq_ranking_n_retrieved(r, cutoff), cq_ranking_n_relevant(r));
+  return ratio_of((double)cq_ranking_n_retrieved(r, cutoff), cq_ranking_n_relevant(r));
 }
 
 static double discounted_gain(const int32_t *relevance, size_t n) {

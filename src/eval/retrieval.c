@@ -30,7 +30,7 @@ static double n_relevant(const cq_ranking *r) {
 static double n_relevant_retrieved(const cq_ranking *r) {
   return (double)cq_ranking_n_retrieved(r, SIZE_MAX);
 }
-static double ndcg(const cq_ranking *r) {
+static double ranking_ndcg(const cq_ranking *r) {
   return cq_ranking_ndcg(r, 0);
 }
 
@@ -42,7 +42,7 @@ static const kind kinds[] = {
     {"Rprec", cq_ranking_r_precision, NULL, false},
     {"bpref", cq_ranking_bpref, NULL, false},
     {"recip_rank", cq_ranking_reciprocal_rank, NULL, false},
-    {"ndcg", ndcg, NULL, false},
+    {"ndcg", ranking_ndcg, NULL, false},
     {"P_", NULL, cq_ranking_precision, false},
     {"recall_", NULL, cq_ranking_recall, false},
     {"ndcg_cut_", NULL, cq_ranking_ndcg, false},

@@ -46,16 +46,16 @@ typedef struct search {
   const cq_kernels *kernels;
 } search;
 
-static double dot(const float *x, const float *y, size_t dim) {
+static double dot_vectors(const float *x, const float *y, size_t dim) {
   double sum = 0;
   for (size_t d = 0; d < dim; d++) sum += (double)x[d] * (double)y[d];
   return sum;
 }
 
 /* unit [n, dim] = rows x scaled to length 1; zero rows stay zero. */
-static void unit_rows(float *unit, double *length, const float *x, size_t n, size_t dim) {
+static void unit_rows_and_lengths(float *unit, double *length, const float *x, size_t n, size_t dim) {
   for (size_t i = 0; i < n; i++) {
-    length[i] = sqrt(dot(x + i * dim, x + i * dim, dim));
+    length[i] = sqrt(dot_vectors(x + i * dim, x + i * dim, dim));
     double scale = length[i] > 0 ? 1 / length[i] : 0;
     for (size_t d = 0; d < dim; d++) unit[i * dim + d] = (float)((double)x[i * dim + d] * scale);
   }
@@ -65,7 +65,7 @@ static void pack_chunk(void *context, size_t chunk, int worker) {
   search *s = context;
   size_t start = chunk * COLUMNS, n = cq_min(COLUMNS, s->n_b - start);
   float *unit = s->scratch + (size_t)worker * s->scratch_floats;
-  unit_rows(unit, s->length_b + start, s->b + start * s->dim, n, s->dim);
+  unit_rows_and_lengths(unit, s->length_b + start, s->b + start * s->dim, n, s->dim);
   s->kernels->pack(s->packed + chunk * s->packed_floats, unit, 1, (int64_t)s->dim, (int64_t)s->dim, (int64_t)n);
 }
 
@@ -94,30 +94,30 @@ static void look_through(candidates *c, const float *scores, size_t first_column
   }
 }
 
-static double cosine(const search *s, size_t i, size_t j) {
+static double exact_cosine(const search *s, size_t i, size_t j) {
   double length = s->length_a[i] * s->length_b[j];
-  return length == 0 ? 0 : dot(s->a + i * s->dim, s->b + j * s->dim, s->dim) / length;
+  return length == 0 ? 0 : dot_vectors(s->a + i * s->dim, s->b + j * s->dim, s->dim) / length;
 }
 
 /* The first maximum among the candidates, or among all rows when there are too many of them. */
-static size_t decide(const search *s, size_t i, const candidates *c) {
+static size_t decide_best(const search *s, size_t i, const candidates *c) {
   bool all = c->n > MAX_CANDIDATES;
   size_t n = all ? s->n_b : c->n, best = s->n_b;
   double max = -INFINITY;
   for (size_t k = 0; k < n; k++) {
     size_t j = all ? k : c->column[k];
-    double score = cosine(s, i, j);
+    double score = exact_cosine(s, i, j);
     if (score > max) max = score, best = j;
   }
   return best;
 }
 
-static void match_block(void *context, size_t block, int worker) {
+static void match_translations(void *context, size_t block, int worker) {
   search *s = context;
   size_t start = block * ROWS, n = cq_min(ROWS, s->n_a - start);
   float *unit = s->scratch + (size_t)worker * s->scratch_floats, *scores = unit + ROWS * s->dim;
   candidates *kept = s->kept + (size_t)worker * ROWS;
-  unit_rows(unit, s->length_a + start, s->a + start * s->dim, n, s->dim);
+  unit_rows_and_lengths(unit, s->length_a + start, s->a + start * s->dim, n, s->dim);
   for (size_t i = 0; i < n; i++) kept[i].max = -INFINITY, kept[i].n = 0;
   for (size_t chunk = 0, first = 0; first < s->n_b; chunk++, first += COLUMNS) {
     size_t width = cq_min(COLUMNS, s->n_b - first);
@@ -125,7 +125,7 @@ static void match_block(void *context, size_t block, int worker) {
                         (int64_t)width, (int64_t)s->dim, &(cq_epilogue){0});
     for (size_t i = 0; i < n; i++) look_through(&kept[i], scores + i * COLUMNS, first, width, s->window);
   }
-  for (size_t i = 0; i < n; i++) s->best[start + i] = decide(s, start + i, &kept[i]);
+  for (size_t i = 0; i < n; i++) s->best[start + i] = decide_best(s, start + i, &kept[i]);
 }
 
 cq_status cq_best_matches(size_t *best, const float *a, size_t n_a, const float *b, size_t n_b, size_t dim,
@@ -148,7 +148,7 @@ cq_status cq_best_matches(size_t *best, const float *a, size_t n_a, const float 
     goto done;
   }
   cq_context_run(ctx, chunks, pack_chunk, &s);
-  cq_context_run(ctx, (n_a + ROWS - 1) / ROWS, match_block, &s);
+  cq_context_run(ctx, (n_a + ROWS - 1) / ROWS, match_translations, &s);
 done:
   cq_free(s.kept);
   cq_free(s.scratch);

@@ -23,7 +23,7 @@ struct cq_collection {
 
 /* --- which files --- */
 
-static cq_status add_path(cq_collection *c, const char *path, cq_error *error) {
+static cq_status add_collection_path(cq_collection *c, const char *path, cq_error *error) {
   char *copy = cq_strdup(path);
   if (!copy || !cq_reserve((void **)&c->paths, &c->capacity, c->n_paths + 1, sizeof *c->paths)) {
     cq_free(copy);
@@ -33,14 +33,14 @@ static cq_status add_path(cq_collection *c, const char *path, cq_error *error) {
   return CQ_OK;
 }
 
-static int bytewise(const struct dirent **a, const struct dirent **b) {
+static int bytewise_names(const struct dirent **a, const struct dirent **b) {
   return strcmp((*a)->d_name, (*b)->d_name);
 }
 
 static cq_status add_files(cq_collection *c, const char *path, cq_error *error) {
-  if (!cq_is_directory(path)) return add_path(c, path, error);
+  if (!cq_is_directory(path)) return add_collection_path(c, path, error);
   struct dirent **entries;
-  const int n = scandir(path, &entries, NULL, bytewise);
+  const int n = scandir(path, &entries, NULL, bytewise_names);
   if (n < 0) return cq_fail_errno(error, path, "reading the directory");
   cq_status status = CQ_OK;
   for (int i = 0; i < n; i++) {
@@ -218,8 +218,8 @@ static cq_status find_trec_id(cq_slice *id, const cq_raw_document *raw, cq_error
 }
 
 /* Text outside of the id, or inside of the fields; tags become blanks. */
-static cq_status read_trec(cq_slice *id, const cq_raw_document *raw, const char *const *fields, size_t n_fields,
-                           cq_builder *text, cq_error *error) {
+static cq_status read_trec_document(cq_slice *id, const cq_raw_document *raw, const char *const *fields,
+                                    size_t n_fields, cq_builder *text, cq_error *error) {
   cq_markup markup = {.rest = raw->bytes};
   cq_slice piece, field = {0};
   bool in_id = false;
@@ -311,7 +311,7 @@ cq_status cq_document_read(cq_collection_document *out, const cq_raw_document *r
       id = cq_slice_trimmed((cq_slice){room->data, id_bytes}),
       text = (cq_slice){room->data + id_bytes, room->n - id_bytes};
   } else if (raw->format == CQ_FORMAT_TREC) {
-    status = read_trec(&id, raw, fields, n_fields, room, error);
+    status = read_trec_document(&id, raw, fields, n_fields, room, error);
     if (!room->failed) text = (cq_slice){room->data ? room->data : "", room->n};
   } else {
     status = read_tsv(&id, &text, raw, error);

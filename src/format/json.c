@@ -188,14 +188,14 @@ static cq_status wrong_type(const json_t *value, const char *key, const char *ex
 }
 
 /* The member, or NULL when it is missing or null. */
-static const json_t *member(const json_t *object, const char *key) {
+static const json_t *json_member(const json_t *object, const char *key) {
   const json_t *value = json_object_get(object, key);
   return json_is_null(value) ? NULL : value;
 }
 
 cq_status cq_json_get_int(int64_t *out, const json_t *object, const char *key, int64_t min, int64_t max,
                           const char *path, cq_error *error) {
-  const json_t *value = member(object, key);
+  const json_t *value = json_member(object, key);
   if (!value) return CQ_OK;
   bool whole = json_is_real(value) && json_real_value(value) == floor(json_real_value(value));
   if (!json_is_integer(value) && !whole) return wrong_type(value, key, "an integer", path, error);
@@ -210,7 +210,7 @@ cq_status cq_json_get_int(int64_t *out, const json_t *object, const char *key, i
 }
 
 cq_status cq_json_get_number(double *out, const json_t *object, const char *key, const char *path, cq_error *error) {
-  const json_t *value = member(object, key);
+  const json_t *value = json_member(object, key);
   if (!value) return CQ_OK;
   if (!json_is_number(value)) return wrong_type(value, key, "a number", path, error);
   *out = json_number_value(value);
@@ -218,7 +218,7 @@ cq_status cq_json_get_number(double *out, const json_t *object, const char *key,
 }
 
 cq_status cq_json_get_bool(bool *out, const json_t *object, const char *key, const char *path, cq_error *error) {
-  const json_t *value = member(object, key);
+  const json_t *value = json_member(object, key);
   if (!value) return CQ_OK;
   if (!json_is_boolean(value)) return wrong_type(value, key, "true or false", path, error);
   *out = json_is_true(value);
@@ -227,7 +227,7 @@ cq_status cq_json_get_bool(bool *out, const json_t *object, const char *key, con
 
 cq_status cq_json_get_string(const char **out, const json_t *object, const char *key, const char *path,
                              cq_error *error) {
-  const json_t *value = member(object, key);
+  const json_t *value = json_member(object, key);
   if (!value) return CQ_OK;
   if (!json_is_string(value)) return wrong_type(value, key, "a string", path, error);
   const char *text = json_string_value(value);

@@ -9,11 +9,11 @@ static bool is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-static bool is_name(char c) {
+static bool is_name_char(char c) {
   return is_letter(c) || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == ':' || c == '.';
 }
 
-static size_t find(cq_slice text, size_t from, const char *what) {
+static size_t find_text(cq_slice text, size_t from, const char *what) {
   const size_t n = strlen(what);
   while (from + n <= text.n) {
     const char *at = memchr(text.data + from, *what, text.n - n - from + 1);
@@ -28,14 +28,14 @@ static size_t find(cq_slice text, size_t from, const char *what) {
 /* The length of what ends with `end`; 0: nothing does. `has_none` remembers that, so that a long text whose comments
  * do not end is looked through once. */
 static size_t passed_over(cq_slice text, size_t from, const char *end, bool *has_none) {
-  const size_t at = *has_none ? text.n : find(text, from, end);
+  const size_t at = *has_none ? text.n : find_text(text, from, end);
   *has_none = at == text.n;
   return *has_none ? 0 : at + strlen(end);
 }
 
 /* The length of the tag that the rest, which begins with '<', begins with; 0: it is none. *name is empty for what is
  * passed over. */
-static size_t tag(cq_slice *name, cq_markup_kind *kind, cq_markup *m) {
+static size_t read_tag(cq_slice *name, cq_markup_kind *kind, cq_markup *m) {
   const cq_slice text = m->rest;
   size_t i = 1;
   *name = (cq_slice){text.data, 0};
@@ -46,7 +46,7 @@ static size_t tag(cq_slice *name, cq_markup_kind *kind, cq_markup *m) {
   if (*kind == CQ_MARKUP_CLOSE) i++;
   const size_t first = i;
   if (i == text.n || !is_letter(text.data[i])) return 0;
-  while (i < text.n && is_name(text.data[i])) i++;
+  while (i < text.n && is_name_char(text.data[i])) i++;
   *name = (cq_slice){text.data + first, i - first};
   bool has_blank = false, has_attribute = false, has_other = false;
   for (; i < text.n && text.data[i] != '>' && text.data[i] != '<'; i++) {
@@ -66,14 +66,14 @@ cq_markup_kind cq_markup_next(cq_slice *out, cq_markup *m) {
   while (m->rest.n) {
     cq_slice name;
     cq_markup_kind kind = CQ_MARKUP_OPEN;
-    size_t n = *m->rest.data == '<' ? tag(&name, &kind, m) : 0;
+    size_t n = *m->rest.data == '<' ? read_tag(&name, &kind, m) : 0;
     if (n) {
       m->rest.data += n, m->rest.n -= n;
       if (name.n == 0) continue;
       *out = name;
       return kind;
     }
-    n = find(m->rest, 1, "<");
+    n = find_text(m->rest, 1, "<");
     *out = (cq_slice){m->rest.data, n};
     m->rest.data += n, m->rest.n -= n;
     return CQ_MARKUP_TEXT;
@@ -105,11 +105,11 @@ static void put_number(cq_builder *out, cq_slice digits) {
 
 void cq_markup_text(cq_builder *out, cq_slice text) {
   for (size_t i = 0; i < text.n;) {
-    const size_t at = find(text, i, "&");
+    const size_t at = find_text(text, i, "&");
     cq_builder_bytes(out, text.data + i, at - i);
     if (at == text.n) return;
     size_t end = at + 1;
-    while (end < text.n && end - at <= LONGEST_ENTITY && (is_name(text.data[end]) || text.data[end] == '#')) end++;
+    while (end < text.n && end - at <= LONGEST_ENTITY && (is_name_char(text.data[end]) || text.data[end] == '#')) end++;
     i = at + 1;
     const cq_slice name = {text.data + i, end - i};
     if (end == text.n || text.data[end] != ';' || name.n == 0) {

@@ -48,7 +48,7 @@ struct reader {
   cq_error *error;
 };
 
-static cq_status expected(const struct reader *r, const char *what) {
+static cq_status fail_expected(const struct reader *r, const char *what) {
   return cq_fail_byte(r->error, CQ_ERR_FORMAT, r->path, r->at, "expected %s in the header", what);
 }
 
@@ -57,7 +57,7 @@ static void skip_spaces(struct reader *r) {
 }
 
 /* Takes a character if it comes next. */
-static bool take(struct reader *r, char c) {
+static bool npy_take(struct reader *r, char c) {
   skip_spaces(r);
   if (r->at >= r->end || r->text[r->at] != c) return false;
   r->at++;
@@ -74,11 +74,11 @@ static bool take_word(struct reader *r, const char *word) {
 
 static cq_status read_string(cq_slice *out, struct reader *r, const char *what) {
   skip_spaces(r);
-  if (r->at >= r->end || (r->text[r->at] != '\'' && r->text[r->at] != '"')) return expected(r, what);
+  if (r->at >= r->end || (r->text[r->at] != '\'' && r->text[r->at] != '"')) return fail_expected(r, what);
   char quote = r->text[r->at];
   size_t begin = r->at + 1, end = begin;
   while (end < r->end && r->text[end] != quote) end++;
-  if (end == r->end) return expected(r, "the end of a string");
+  if (end == r->end) return fail_expected(r, "the end of a string");
   *out = (cq_slice){r->text + begin, end - begin};
   r->at = end + 1;
   return CQ_OK;
@@ -104,7 +104,7 @@ static cq_status read_type(cq_npy *npy, struct reader *r) {
 
 static cq_status read_size(int64_t *out, struct reader *r) {
   skip_spaces(r);
-  if (r->at >= r->end || r->text[r->at] < '0' || r->text[r->at] > '9') return expected(r, "a size");
+  if (r->at >= r->end || r->text[r->at] < '0' || r->text[r->at] > '9') return fail_expected(r, "a size");
   int64_t n = 0;
   for (; r->at < r->end && r->text[r->at] >= '0' && r->text[r->at] <= '9'; r->at++) {
     if (__builtin_mul_overflow(n, 10, &n) || __builtin_add_overflow(n, r->text[r->at] - '0', &n))
@@ -115,19 +115,19 @@ static cq_status read_size(int64_t *out, struct reader *r) {
   return CQ_OK;
 }
 
-static cq_status read_shape(cq_npy *npy, struct reader *r) {
+static cq_status read_npy_shape(cq_npy *npy, struct reader *r) {
   skip_spaces(r);
   size_t at = r->at;
   int64_t sizes[2] = {0, 1};
   int n = 0;
-  if (!take(r, '(')) return expected(r, "'('");
-  while (!take(r, ')')) {
+  if (!npy_take(r, '(')) return fail_expected(r, "'('");
+  while (!npy_take(r, ')')) {
     if (n == 2) return cq_fail_byte(r->error, CQ_ERR_UNSUPPORTED, r->path, at, "an array of more than two dimensions");
     cq_status status = read_size(&sizes[n], r);
     if (status) return status;
     n++;
-    if (take(r, ',')) continue;
-    if (!take(r, ')')) return expected(r, "',' or ')'");
+    if (npy_take(r, ',')) continue;
+    if (!npy_take(r, ')')) return fail_expected(r, "',' or ')'");
     break;
   }
   if (n == 0) return cq_fail_byte(r->error, CQ_ERR_UNSUPPORTED, r->path, at, "an array without dimensions");
@@ -140,21 +140,21 @@ static cq_status read_order(struct reader *r) {
   skip_spaces(r);
   size_t at = r->at;
   if (take_word(r, "False")) return CQ_OK;
-  if (!take_word(r, "True")) return expected(r, "True or False");
+  if (!take_word(r, "True")) return fail_expected(r, "True or False");
   return cq_fail_byte(r->error, CQ_ERR_UNSUPPORTED, r->path, at, "Fortran order (column by column)");
 }
 
 static cq_status read_literal(cq_npy *npy, struct reader *r) {
   enum { DESCR = 1, ORDER = 2, SHAPE = 4 };
   unsigned seen = 0, which;
-  if (!take(r, '{')) return expected(r, "'{'");
-  while (!take(r, '}')) {
+  if (!npy_take(r, '{')) return fail_expected(r, "'{'");
+  while (!npy_take(r, '}')) {
     cq_slice key;
     skip_spaces(r);
     size_t at = r->at;
     cq_status status = read_string(&key, r, "a key or '}'");
     if (status) return status;
-    if (!take(r, ':')) return expected(r, "':'");
+    if (!npy_take(r, ':')) return fail_expected(r, "':'");
     if (cq_slice_equal(key, cq_slice_of("descr"))) {
       which = DESCR;
       status = read_type(npy, r);
@@ -163,20 +163,20 @@ static cq_status read_literal(cq_npy *npy, struct reader *r) {
       status = read_order(r);
     } else if (cq_slice_equal(key, cq_slice_of("shape"))) {
       which = SHAPE;
-      status = read_shape(npy, r);
+      status = read_npy_shape(npy, r);
     } else {
       return cq_fail_byte(r->error, CQ_ERR_FORMAT, r->path, at, "an unknown key in the header");
     }
     if (status) return status;
     if (seen & which) return cq_fail_byte(r->error, CQ_ERR_FORMAT, r->path, at, "a key stands twice in the header");
     seen |= which;
-    if (take(r, ',')) continue;
-    if (!take(r, '}')) return expected(r, "',' or '}'");
+    if (npy_take(r, ',')) continue;
+    if (!npy_take(r, '}')) return fail_expected(r, "',' or '}'");
     break;
   }
-  if (seen != (DESCR | ORDER | SHAPE)) return expected(r, "descr, fortran_order and shape");
+  if (seen != (DESCR | ORDER | SHAPE)) return fail_expected(r, "descr, fortran_order and shape");
   skip_spaces(r);
-  return r->at == r->end ? CQ_OK : expected(r, "only spaces after the last '}'");
+  return r->at == r->end ? CQ_OK : fail_expected(r, "only spaces after the last '}'");
 }
 
 static cq_status place_data(cq_npy *npy, size_t begin, cq_error *error) {
@@ -196,7 +196,7 @@ static cq_status place_data(cq_npy *npy, size_t begin, cq_error *error) {
   return CQ_OK;
 }
 
-static cq_status read_file(cq_npy *npy, cq_error *error) {
+static cq_status read_npy_file(cq_npy *npy, cq_error *error) {
   const unsigned char *bytes = npy->mapping.data;
   size_t n = npy->mapping.n;
   if (n < sizeof magic || memcmp(bytes, magic, sizeof magic) != 0)
@@ -224,7 +224,7 @@ cq_status cq_npy_open(cq_npy **out, const char *path, cq_error *error) {
   npy->path = cq_strdup(path);
   if (!npy->path) status = cq_fail_memory(error, path);
   if (!status) status = cq_mapping_open(&npy->mapping, path, error);
-  if (!status) status = read_file(npy, error);
+  if (!status) status = read_npy_file(npy, error);
   if (status)
     cq_npy_close(npy);
   else
@@ -266,7 +266,7 @@ struct cq_npy_writer {
   int64_t rows, columns;
 };
 
-static cq_status write_header(cq_npy_writer *w, cq_error *error) {
+static cq_status write_npy_header(cq_npy_writer *w, cq_error *error) {
   char text[HEADER_BYTES + 1];
   memset(text, ' ', sizeof text);
   memcpy(text, magic, sizeof magic);
@@ -293,7 +293,7 @@ cq_status cq_npy_writer_open(cq_npy_writer **out, const char *path, cq_npy_type 
   w->dtype = dtype;
   w->columns = columns;
   cq_status status = cq_writer_open(&w->writer, path, error);
-  if (!status) status = write_header(w, error);
+  if (!status) status = write_npy_header(w, error);
   if (status)
     cq_npy_writer_abort(w);
   else
@@ -313,7 +313,7 @@ cq_status cq_npy_writer_rows(cq_npy_writer *w, const void *rows, size_t n_rows, 
 cq_status cq_npy_writer_commit(cq_npy_writer *w, cq_error *error) {
   cq_status status = CQ_OK;
   if (fseek(w->writer.stream, 0, SEEK_SET) != 0) status = cq_fail_errno(error, w->writer.path, "cannot write");
-  if (!status) status = write_header(w, error);
+  if (!status) status = write_npy_header(w, error);
   if (!status) status = cq_writer_commit(&w->writer, error);
   cq_npy_writer_abort(w);
   return status;

@@ -73,7 +73,7 @@ struct reader {
 
 /* Where a tensor's name stands, for messages: the first "NAME" with a colon behind it; 8, the header's start, when the
  * name is written with escapes. */
-static uint64_t place_of(const struct reader *r, const char *name) {
+static uint64_t place_of_member(const struct reader *r, const char *name) {
   size_t n = strlen(name);
   for (size_t i = 0; i + n + 2 <= r->header_n; i++) {
     if (r->header[i] != '"' || r->header[i + n + 1] != '"' || memcmp(r->header + i + 1, name, n) != 0) continue;
@@ -85,7 +85,8 @@ static uint64_t place_of(const struct reader *r, const char *name) {
 }
 
 static cq_status wrong_entry(const struct reader *r, const char *name, const char *problem) {
-  return cq_fail_byte(r->error, CQ_ERR_FORMAT, r->file->path, place_of(r, name), "tensor '%.200s': %s", name, problem);
+  return cq_fail_byte(r->error, CQ_ERR_FORMAT, r->file->path, place_of_member(r, name), "tensor '%.200s': %s", name,
+                      problem);
 }
 
 static cq_status read_metadata(const struct reader *r, json_t *metadata) {
@@ -98,7 +99,7 @@ static cq_status read_metadata(const struct reader *r, json_t *metadata) {
   return CQ_OK;
 }
 
-static cq_status read_entry(struct entry *out, const struct reader *r, const char *name, json_t *json) {
+static cq_status read_tensor_entry(struct entry *out, const struct reader *r, const char *name, json_t *json) {
   cq_stored_tensor *t = &out->tensor;
   const char *key;
   json_t *value;
@@ -121,11 +122,11 @@ static cq_status read_entry(struct entry *out, const struct reader *r, const cha
     size = dtypes[i].size;
   }
   if (!size)
-    return cq_fail_byte(r->error, CQ_ERR_UNSUPPORTED, r->file->path, place_of(r, name),
+    return cq_fail_byte(r->error, CQ_ERR_UNSUPPORTED, r->file->path, place_of_member(r, name),
                         "tensor '%.200s': unknown dtype '%.40s'", name, json_string_value(dtype));
 
   if (json_array_size(shape) > sizeof t->shape / sizeof *t->shape)
-    return cq_fail_byte(r->error, CQ_ERR_UNSUPPORTED, r->file->path, place_of(r, name),
+    return cq_fail_byte(r->error, CQ_ERR_UNSUPPORTED, r->file->path, place_of_member(r, name),
                         "tensor '%.200s': %zu dimensions, at most 8 are supported", name, json_array_size(shape));
   t->n_dims = (int)json_array_size(shape);
   /* An empty dimension makes the tensor empty, but the product of the others must still be a size. */
@@ -154,11 +155,11 @@ static cq_status read_entry(struct entry *out, const struct reader *r, const cha
   out->end = (uint64_t)json_integer_value(end);
   uint64_t data_start = 8 + (uint64_t)r->header_n;
   if (out->end > r->data_n)
-    return cq_fail_byte(r->error, CQ_ERR_FORMAT, r->file->path, place_of(r, name),
+    return cq_fail_byte(r->error, CQ_ERR_FORMAT, r->file->path, place_of_member(r, name),
                         "tensor '%.200s' ends at byte %llu, the file has %llu", name,
                         (unsigned long long)(data_start + out->end), (unsigned long long)(data_start + r->data_n));
   if (out->end - out->begin != (uint64_t)n_bytes)
-    return cq_fail_byte(r->error, CQ_ERR_FORMAT, r->file->path, place_of(r, name),
+    return cq_fail_byte(r->error, CQ_ERR_FORMAT, r->file->path, place_of_member(r, name),
                         "tensor '%.200s': its shape has %lld bytes, its data_offsets %llu", name, (long long)n_bytes,
                         (unsigned long long)(out->end - out->begin));
   t->data = r->data + out->begin;
@@ -166,7 +167,7 @@ static cq_status read_entry(struct entry *out, const struct reader *r, const cha
   return t->name ? CQ_OK : cq_fail_memory(r->error, r->file->path);
 }
 
-static int by_place(const void *a, const void *b) {
+static int tensor_by_place(const void *a, const void *b) {
   const struct entry *x = a, *y = b;
   if (x->begin != y->begin) return x->begin < y->begin ? -1 : 1;
   if (x->end != y->end) return x->end < y->end ? -1 : 1;
@@ -190,7 +191,7 @@ static cq_status check_cover(const struct reader *r, const struct entry *entries
   return CQ_OK;
 }
 
-static cq_status read_header(struct reader *r, json_t *root) {
+static cq_status read_safetensors_header(struct reader *r, json_t *root) {
   cq_safetensors *file = r->file;
   const char *name;
   json_t *value;
@@ -203,12 +204,12 @@ static cq_status read_header(struct reader *r, json_t *root) {
       status = read_metadata(r, value);
     } else {
       entries[n].order = n;
-      status = read_entry(&entries[n], r, name, value);
+      status = read_tensor_entry(&entries[n], r, name, value);
       n++;
     }
     if (status) goto done;
   }
-  if (n) qsort(entries, n, sizeof *entries, by_place);
+  if (n) qsort(entries, n, sizeof *entries, tensor_by_place);
   status = check_cover(r, entries, n);
   if (status) goto done;
   file->tensors = cq_arena_array(&file->arena, n, sizeof *file->tensors);
@@ -224,7 +225,7 @@ done:
   return status;
 }
 
-static cq_status read_file(cq_safetensors *file, cq_error *error) {
+static cq_status read_safetensors(cq_safetensors *file, cq_error *error) {
   const unsigned char *bytes = file->mapping.data;
   size_t n_bytes = file->mapping.n;
   uint64_t n = 0;
@@ -247,7 +248,7 @@ static cq_status read_file(cq_safetensors *file, cq_error *error) {
     return cq_fail_byte(error, CQ_ERR_FORMAT, file->path, 8 + (uint64_t)(problem.position > 0 ? problem.position : 0),
                         "the header is not JSON: %s", problem.text);
   }
-  cq_status status = read_header(&r, root);
+  cq_status status = read_safetensors_header(&r, root);
   json_decref(root);
   return status;
 }
@@ -270,7 +271,7 @@ cq_status cq_stored_file_open(cq_safetensors **out, const char *path, cq_status 
 }
 
 cq_status cq_safetensors_open(cq_safetensors **out, const char *path, cq_error *error) {
-  return cq_stored_file_open(out, path, read_file, error);
+  return cq_stored_file_open(out, path, read_safetensors, error);
 }
 
 void cq_safetensors_close(cq_safetensors *file) {
@@ -336,7 +337,7 @@ cq_status cq_stored_tensor_to_f32(float *out, const cq_stored_tensor *tensor, co
 /* ---- writing ---- */
 
 /* A shape's bytes, by the rule that reading applies: also an empty tensor's other dimensions must make a size. */
-static cq_status size_of(size_t *n_bytes, const cq_stored_tensor *t, const char *path, cq_error *error) {
+static cq_status bytes_of_tensor(size_t *n_bytes, const cq_stored_tensor *t, const char *path, cq_error *error) {
   bool good = cq_dtype_size(t->dtype) > 0 && t->n_dims >= 0 && t->n_dims <= 8, empty = false;
   *n_bytes = cq_dtype_size(t->dtype);
   for (int i = 0; good && i < t->n_dims; i++) {
@@ -352,9 +353,10 @@ static cq_status size_of(size_t *n_bytes, const cq_stored_tensor *t, const char 
 }
 
 /* Adds a tensor's entry to the header; *at moves past its data. */
-static cq_status describe(json_t *header, uint64_t *at, const cq_stored_tensor *t, const char *path, cq_error *error) {
+static cq_status describe_tensor(json_t *header, uint64_t *at, const cq_stored_tensor *t, const char *path,
+                                 cq_error *error) {
   size_t n_bytes;
-  cq_status status = size_of(&n_bytes, t, path, error);
+  cq_status status = bytes_of_tensor(&n_bytes, t, path, error);
   if (status) return status;
   if (json_object_get(header, t->name))
     return cq_fail_file(error, CQ_ERR_ARGUMENT, path, "two tensors are named '%.200s'", t->name);
@@ -395,7 +397,7 @@ static cq_status make_header(cq_builder *out, const cq_stored_tensor *const *ord
       status = cq_fail_file(error, CQ_ERR_ARGUMENT, path, "metadata '%.100s' is not UTF-8 text", metadata[i]);
   }
   if (!status && notes && json_object_set(header, "__metadata__", notes) != 0) status = cq_fail_memory(error, path);
-  for (size_t i = 0; !status && i < n; i++) status = describe(header, &at, ordered[i], path, error);
+  for (size_t i = 0; !status && i < n; i++) status = describe_tensor(header, &at, ordered[i], path, error);
   if (!status) {
     cq_json_append(out, header, -1);
     while ((8 + out->n) % DATA_ALIGNMENT != 0 && !out->failed) cq_builder_char(out, ' ');
@@ -421,7 +423,7 @@ cq_status cq_safetensors_write(const char *path, const cq_stored_tensor *tensors
   if (!status) status = cq_writer_bytes(&w, header.data, header.n, error);
   for (size_t i = 0; !status && i < n; i++) {
     size_t n_bytes;
-    status = size_of(&n_bytes, ordered[i], path, error);
+    status = bytes_of_tensor(&n_bytes, ordered[i], path, error);
     if (!status) status = cq_writer_bytes(&w, ordered[i]->data, n_bytes, error);
   }
   if (!status) status = cq_writer_commit(&w, error);

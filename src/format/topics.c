@@ -64,7 +64,7 @@ static cq_slice *field_of(cq_topic *topic, field f) {
 }
 
 /* Without blanks at the ends, with one for each run of them inside; kept in the arena. */
-static cq_status keep(cq_slice *out, reading *r, cq_slice text, const char *label, cq_error *error) {
+static cq_status keep_field(cq_slice *out, reading *r, cq_slice text, const char *label, cq_error *error) {
   cq_builder *b = &r->room;
   const size_t n = label ? strlen(label) : 0;
   while (text.n && cq_is_blank(*text.data)) text.data++, text.n--;
@@ -83,7 +83,7 @@ static cq_status keep(cq_slice *out, reading *r, cq_slice text, const char *labe
   return CQ_OK;
 }
 
-static cq_status add_topic(reading *r, const cq_topic *topic, uint64_t line, cq_error *error) {
+static cq_status add_read_topic(reading *r, const cq_topic *topic, uint64_t line, cq_error *error) {
   if (topic->id.n == 0) return cq_fail_line(error, CQ_ERR_FORMAT, r->path, line, "a topic without a number");
   for (size_t i = 0; i < topic->id.n; i++)
     if (!topic->id.data[i] || cq_is_blank(topic->id.data[i]))
@@ -112,7 +112,7 @@ static bool is_topic_tag(cq_slice name) {
 }
 
 /* A field's text runs to the next tag that closes it, opens another or ends the topic; tags inside it are blanks. */
-static cq_status read_trec(reading *r, cq_slice all, cq_error *error) {
+static cq_status read_trec_topics(reading *r, cq_slice all, cq_error *error) {
   cq_markup markup = {.rest = all};
   cq_slice piece;
   cq_topic topic = {0};
@@ -132,7 +132,7 @@ static cq_status read_trec(reading *r, cq_slice all, cq_error *error) {
       if (!status && slot->n)
         status = cq_fail_line(error, CQ_ERR_FORMAT, r->path, line_of(all, field_begins), "a topic with two fields <%s>",
                               at->name);
-      if (!status) status = keep(slot, r, (cq_slice){text.data ? text.data : "", text.n}, at->label, error);
+      if (!status) status = keep_field(slot, r, (cq_slice){text.data ? text.data : "", text.n}, at->label, error);
       at = NULL;
     } else if (at) {
       cq_builder_char(&text, ' ');
@@ -143,7 +143,7 @@ static cq_status read_trec(reading *r, cq_slice all, cq_error *error) {
         status = cq_fail_line(error, CQ_ERR_FORMAT, r->path, line_of(all, piece.data), "%s",
                               topic_begins ? "a topic inside a topic" : "the end of a topic, but none has begun");
       else if (kind == CQ_MARKUP_CLOSE)
-        status = add_topic(r, &topic, line_of(all, topic_begins), error);
+        status = add_read_topic(r, &topic, line_of(all, topic_begins), error);
       topic = (cq_topic){0};
       topic_begins = kind == CQ_MARKUP_OPEN ? piece.data : NULL;
     } else if (named && named->field != NO_FIELD && kind == CQ_MARKUP_OPEN && topic_begins) {
@@ -177,23 +177,23 @@ static cq_status read_json_line(reading *r, cq_slice line, uint64_t number, cq_e
     if (slot->n || !value) continue;
     if (json_is_integer(value)) {
       const int n = snprintf(digits, sizeof digits, "%lld", (long long)json_integer_value(value));
-      status = keep(slot, r, (cq_slice){digits, (size_t)n}, NULL, error);
+      status = keep_field(slot, r, (cq_slice){digits, (size_t)n}, NULL, error);
     } else if (json_is_string(value)) {
-      status = keep(slot, r, (cq_slice){json_string_value(value), json_string_length(value)}, NULL, error);
+      status = keep_field(slot, r, (cq_slice){json_string_value(value), json_string_length(value)}, NULL, error);
     }
   }
   json_decref(object);
-  return status ? status : add_topic(r, &topic, number, error);
+  return status ? status : add_read_topic(r, &topic, number, error);
 }
 
 static cq_status read_tsv_line(reading *r, cq_slice line, uint64_t number, cq_error *error) {
   const char *tab = memchr(line.data, '\t', line.n);
   cq_topic topic = {0};
   if (!tab) return cq_fail_line(error, CQ_ERR_FORMAT, r->path, number, "no tab, expected id, tab, title");
-  cq_status status = keep(&topic.id, r, (cq_slice){line.data, (size_t)(tab - line.data)}, NULL, error);
+  cq_status status = keep_field(&topic.id, r, (cq_slice){line.data, (size_t)(tab - line.data)}, NULL, error);
   const cq_slice title = {tab + 1, line.n - (size_t)(tab + 1 - line.data)};
-  if (!status) status = keep(&topic.title, r, title, NULL, error);
-  return status ? status : add_topic(r, &topic, number, error);
+  if (!status) status = keep_field(&topic.title, r, title, NULL, error);
+  return status ? status : add_read_topic(r, &topic, number, error);
 }
 
 cq_status cq_topics_read(cq_topics *out, const char *path, cq_error *error) {
@@ -223,7 +223,7 @@ cq_status cq_topics_read(cq_topics *out, const char *path, cq_error *error) {
     }
   }
   if (!status && all.failed) status = cq_fail_memory(error, path);
-  if (!status && first == '<') status = read_trec(&r, (cq_slice){all.data, all.n}, error);
+  if (!status && first == '<') status = read_trec_topics(&r, (cq_slice){all.data, all.n}, error);
   if (!status && out->n == 0) status = cq_fail_line(error, CQ_ERR_FORMAT, r.path, cq_lines_number(lines), "no topics");
   cq_lines_close(lines);
   cq_builder_free(&all);

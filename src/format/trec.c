@@ -13,7 +13,7 @@
 enum { MAX_COLUMNS = 6 };
 
 /* Columns between blanks; returns how many there are, of which at most n are given. */
-static size_t split(cq_slice *columns, size_t n, cq_slice line) {
+static size_t split_blanks(cq_slice *columns, size_t n, cq_slice line) {
   size_t count = 0;
   for (size_t i = 0; i < line.n;) {
     size_t end = i;
@@ -28,9 +28,10 @@ static size_t split(cq_slice *columns, size_t n, cq_slice line) {
 }
 
 /* Calls add for every line with columns, which lie in the arena. */
-static cq_status read_lines(cq_arena *text, const char *path, size_t n_columns, const char *expected,
-                            cq_status (*add)(void *out, const cq_slice *columns, const cq_lines *at, cq_error *error),
-                            void *out, cq_error *error) {
+static cq_status read_trec_lines(cq_arena *text, const char *path, size_t n_columns, const char *expected,
+                                 cq_status (*add)(void *out, const cq_slice *columns, const cq_lines *at,
+                                                  cq_error *error),
+                                 void *out, cq_error *error) {
   cq_lines *lines;
   cq_slice line;
   cq_status status = cq_lines_open(&lines, path, error);
@@ -41,7 +42,7 @@ static cq_status read_lines(cq_arena *text, const char *path, size_t n_columns, 
     const char *copy = cq_arena_strndup(text, line.data, line.n);
     if (!copy) status = cq_fail_memory(error, path);
     if (status) break;
-    const size_t n = split(columns, MAX_COLUMNS, (cq_slice){copy, line.n});
+    const size_t n = split_blanks(columns, MAX_COLUMNS, (cq_slice){copy, line.n});
     if (n == 0) continue;
     if (n != n_columns)
       status = cq_fail_line(error, CQ_ERR_FORMAT, path, cq_lines_number(lines), "%zu column%s, expected %s", n,
@@ -88,7 +89,7 @@ cq_status cq_judgements_read(cq_judgements *out, const char *path, cq_error *err
   *out = (cq_judgements){0};
   judgement_list list = {.out = out};
   cq_status status =
-      read_lines(&out->text, path, 4, "topic, iteration, document and relevance", add_judgement, &list, error);
+      read_trec_lines(&out->text, path, 4, "topic, iteration, document and relevance", add_judgement, &list, error);
   if (!status && out->n) qsort(out->items, out->n, sizeof *out->items, by_topic_and_document);
   for (size_t i = 1; !status && i < out->n; i++)
     if (by_topic_and_document(&out->items[i - 1], &out->items[i]) == 0)
@@ -116,7 +117,7 @@ int cq_judgement_find(const cq_judgements *judgements, size_t first, size_t n, c
   return CQ_NOT_JUDGED;
 }
 
-static int highest_first(const void *a, const void *b) {
+static int highest_relevance_first(const void *a, const void *b) {
   const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
   return (x < y) - (x > y);
 }
@@ -125,7 +126,7 @@ size_t cq_judgements_relevances(int32_t *relevance, const cq_judgements *judgeme
   size_t n_judged = 0;
   for (size_t i = first; i < first + n; i++)
     if (judgements->items[i].relevance >= 0) relevance[n_judged++] = judgements->items[i].relevance;
-  if (n_judged) qsort(relevance, n_judged, sizeof *relevance, highest_first);
+  if (n_judged) qsort(relevance, n_judged, sizeof *relevance, highest_relevance_first);
   return n_judged;
 }
 
@@ -155,7 +156,7 @@ static int by_document(const void *a, const void *b) {
   return topic ? topic : cq_slice_compare(p->document, q->document);
 }
 
-static int best_first(const void *a, const void *b) {
+static int best_ranked_first(const void *a, const void *b) {
   const cq_ranked *p = a, *q = b;
   const int topic = cq_slice_compare(p->topic, q->topic);
   if (topic) return topic;
@@ -167,12 +168,12 @@ cq_status cq_run_read(cq_run *out, const char *path, bool in_f32, cq_error *erro
   *out = (cq_run){0};
   ranked_list list = {.out = out, .in_f32 = in_f32};
   cq_status status =
-      read_lines(&out->text, path, 6, "topic, Q0, document, rank, score and tag", add_ranked, &list, error);
+      read_trec_lines(&out->text, path, 6, "topic, Q0, document, rank, score and tag", add_ranked, &list, error);
   if (!status && out->n) qsort(out->items, out->n, sizeof *out->items, by_document);
   for (size_t i = 1; !status && i < out->n; i++)
     if (by_document(&out->items[i - 1], &out->items[i]) == 0)
       status = fail_twice(out->items[i].topic, out->items[i].document, path, error);
-  if (!status && out->n) qsort(out->items, out->n, sizeof *out->items, best_first);
+  if (!status && out->n) qsort(out->items, out->n, sizeof *out->items, best_ranked_first);
   return status;
 }
 

@@ -9,7 +9,7 @@
 enum { MAX_LENGTHS = 1 << 20 }; /* in the table; for longer documents the part is computed each time */
 
 /* Adding and taking away a number of 2^20 and a half rounds to a multiple of 2^-32. */
-static inline double rounded(double score) {
+static inline double round_score(double score) {
   const double shift = 1.5 * CQ_MAX_SCORE;
   return (score + shift) - shift;
 }
@@ -99,9 +99,9 @@ void cq_term_scoring_set(cq_term_scoring *t, const cq_scoring *s, double weight,
 double cq_term_score(const cq_term_scoring *t, uint32_t frequency, uint32_t length) {
   const double a = by_frequency(t, frequency), b = by_length(t->of, length);
   switch (t->of->model) {
-  case CQ_DIRICHLET: return rounded(t->weight * (a + b));
-  case CQ_DIRICHLET_LUCENE: return rounded(t->weight * fmax(0, a + b));
-  default: return rounded(t->weight * (t->factor * (a / (a + b))));
+  case CQ_DIRICHLET: return round_score(t->weight * (a + b));
+  case CQ_DIRICHLET_LUCENE: return round_score(t->weight * fmax(0, a + b));
+  default: return round_score(t->weight * (t->factor * (a / (a + b))));
   }
 }
 
@@ -114,12 +114,12 @@ void cq_term_score_add(double *accumulators, uint32_t first, const cq_term_scori
     const double min = s->model == CQ_DIRICHLET_LUCENE ? 0 : -INFINITY;
     for (size_t i = 0; i < n; i++) {
       const double sum = by_frequency(t, frequencies[i]) + by_length(s, lengths[documents[i]]);
-      accumulators[documents[i] - first] += rounded(weight * (sum > min ? sum : min));
+      accumulators[documents[i] - first] += round_score(weight * (sum > min ? sum : min));
     }
   } else {
     for (size_t i = 0; i < n; i++) {
       const double a = frequencies[i], b = by_length(s, lengths[documents[i]]);
-      accumulators[documents[i] - first] += rounded(weight * (factor * (a / (a + b))));
+      accumulators[documents[i] - first] += round_score(weight * (factor * (a / (a + b))));
     }
   }
 }

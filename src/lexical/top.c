@@ -125,7 +125,7 @@ static void offer_hit(searching *s, double score, uint64_t document) {
 }
 
 /* What a document must come over; documents come in ascending order, so that an equal score does not do. */
-static double threshold(const searching *s) {
+static double score_threshold(const searching *s) {
   return s->n_heap < s->options->k ? -INFINITY : s->heap[0].score;
 }
 
@@ -202,21 +202,22 @@ static void search_window(searching *s, uint64_t first_document, uint32_t from, 
   }
   if (!s->options->exhaustive && s->n_heap == s->options->k) {
     qsort(s->by_bound, n, sizeof *s->by_bound, by_bound);
-    while (n_free < n && rest + s->by_bound[n_free]->window_bound <= threshold(s))
+    while (n_free < n && rest + s->by_bound[n_free]->window_bound <= score_threshold(s))
       rest += s->by_bound[n_free++]->window_bound;
   }
   if (n_free == n) return;
   for (size_t i = n_free; i < n; i++) add_term(s, s->by_bound[i], from, to);
-  n_places = n_free ? find_candidates(places, s, threshold(s) - rest, FEW) : FEW + 1;
+  n_places = n_free ? find_candidates(places, s, score_threshold(s) - rest, FEW) : FEW + 1;
   if (n_places > FEW) {
     /* What non-essential terms alone lift is not over the threshold, so that documents only they meet do no harm. */
     for (size_t i = n_free; i-- > 0;) add_term(s, s->by_bound[i], from, to);
-    n_places = find_candidates(places, s, threshold(s), WINDOW);
+    n_places = find_candidates(places, s, score_threshold(s), WINDOW);
   } else {
     for (size_t i = n_free; i-- > 0 && n_places;) add_to_candidates(s, s->by_bound[i], from, places, n_places);
   }
   for (size_t i = 0; i < n_places; i++)
-    if (s->scores[places[i]] > threshold(s)) offer_hit(s, s->scores[places[i]], first_document + from + places[i]);
+    if (s->scores[places[i]] > score_threshold(s))
+      offer_hit(s, s->scores[places[i]], first_document + from + places[i]);
   clear_window(s);
 }
 
@@ -286,7 +287,7 @@ static cq_status enter_segment(searching *s, size_t segment_number, const cq_lex
              : cq_fail(error, CQ_ERR_ARGUMENT, "the weights are too great: sums of scores would not be exact");
 }
 
-static int best_hit_first(const void *a, const void *b) {
+static int best_lexical_hit_first(const void *a, const void *b) {
   return is_worse(a, b) - is_worse(b, a);
 }
 
@@ -308,7 +309,7 @@ static cq_status search_query(cq_lexical_hit *hits, searching *s, const cq_lexic
       if (s->cursors[t].damaged) status = fail_damaged(i, error);
   }
   cq_free(terms);
-  if (s->n_heap) qsort(hits, s->n_heap, sizeof *hits, best_hit_first);
+  if (s->n_heap) qsort(hits, s->n_heap, sizeof *hits, best_lexical_hit_first);
   for (size_t i = 0; i < s->n_heap; i++) hits[i].id = cq_lexical_id(s->index, hits[i].document);
   return status;
 }

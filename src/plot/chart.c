@@ -86,7 +86,7 @@ static void choose_range(double range[2], const cq_chart *c, bool vertical, int 
     cq_range_round(range, n_ticks);
 }
 
-static void widen(double range[2], double extent) {
+static void widen_range(double range[2], double extent) {
   const double middle = range[0] + (range[1] - range[0]) / 2;
   range[0] = middle - extent / 2, range[1] = middle + extent / 2;
 }
@@ -101,7 +101,7 @@ static int n_ticks(double length, int each) {
   return n < 2 ? 2 : n > MAX_TICKS ? MAX_TICKS : n;
 }
 
-static cq_status lay_out(layout *l, const cq_chart *c, cq_error *error) {
+static cq_status lay_out_chart(layout *l, const cq_chart *c, cq_error *error) {
   double x[2], y[2];
   *l = (layout){.c = c, .width = c->width ? c->width : WIDTH, .height = c->height ? c->height : HEIGHT};
   l->left = (c->y_label ? 28 : 8) + (c->no_numbers ? 8 : 40);
@@ -121,8 +121,8 @@ static cq_status lay_out(layout *l, const cq_chart *c, cq_error *error) {
   if (!has_extent(x) || !has_extent(y)) return cq_fail(error, CQ_ERR_ARGUMENT, "a chart's axis has no extent");
   if (c->same_unit) {
     const double unit = fmax((x[1] - x[0]) / wide, (y[1] - y[0]) / high);
-    widen(x, unit * wide);
-    widen(y, unit * high);
+    widen_range(x, unit * wide);
+    widen_range(y, unit * high);
   }
   l->x = cq_axis_make(x[0], x[1], l->left, l->right, n_x);
   l->y = cq_axis_make(y[0], y[1], l->bottom, l->top, n_y);
@@ -186,7 +186,7 @@ static void add_place(cq_builder *b, const layout *l, const cq_chart_series *s, 
   cq_builder_printf(b, "%c%.1f %.1f ", command, cq_axis_place(&l->x, s->x[i]), cq_axis_place(&l->y, s->y[i]));
 }
 
-static void add_line(cq_builder *b, const layout *l, const cq_chart_series *s, const char *colour) {
+static void add_chart_line(cq_builder *b, const layout *l, const cq_chart_series *s, const char *colour) {
   bool drawing = false;
   cq_builder_printf(b, "<path fill=\"none\" stroke=\"%s\" stroke-width=\"2\" stroke-linejoin=\"round\" d=\"", colour);
   for (size_t i = 0; i < s->n; i++) {
@@ -235,7 +235,7 @@ static void add_series(cq_builder *b, const layout *l) {
     const bool joins = s->kind == CQ_CHART_JOINS;
     const char *colour = joins ? "#999" : colours[(s->colour > 0 ? s->colour - 1 : n_coloured++) % N_COLOURS];
     if (joins) add_joins(b, l, s);
-    if (s->kind == CQ_CHART_LINE || s->kind == CQ_CHART_MARKED_LINE) add_line(b, l, s, colour);
+    if (s->kind == CQ_CHART_LINE || s->kind == CQ_CHART_MARKED_LINE) add_chart_line(b, l, s, colour);
     if (s->kind == CQ_CHART_POINTS || s->kind == CQ_CHART_MARKED_LINE) add_points(b, l, s, colour);
     if (!s->name) continue;
     next_entry(&x, &row, l, s);
@@ -251,7 +251,7 @@ cq_status cq_chart_svg(char **out, const cq_chart *charts, size_t n_charts, cq_e
   int width = 0, height = 0;
   *out = NULL;
   for (size_t i = 0; i < n_charts; i++) {
-    if ((status = lay_out(&l, &charts[i], error))) return status;
+    if ((status = lay_out_chart(&l, &charts[i], error))) return status;
     width = l.width > width ? l.width : width;
     height += l.height;
   }
@@ -261,7 +261,7 @@ cq_status cq_chart_svg(char **out, const cq_chart *charts, size_t n_charts, cq_e
                     width, height, FONT);
   height = 0;
   for (size_t i = 0; !status && i < n_charts; i++) {
-    status = lay_out(&l, &charts[i], error);
+    status = lay_out_chart(&l, &charts[i], error);
     cq_builder_printf(&b, "<g transform=\"translate(0 %d)\">\n", height);
     add_axes(&b, &l);
     for (size_t m = 0; m < charts[i].n_marks; m++) add_mark(&b, &l, &charts[i].marks[m]);

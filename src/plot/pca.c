@@ -29,7 +29,7 @@ typedef struct analysis {
   double *row;        /* [dim + m] */
 } analysis;
 
-static double dot(const double *a, const double *b, size_t n) {
+static double dot_rows(const double *a, const double *b, size_t n) {
   double sum = 0;
   for (size_t i = 0; i < n; i++) sum += a[i] * b[i];
   return sum;
@@ -37,7 +37,7 @@ static double dot(const double *a, const double *b, size_t n) {
 
 /* --- the covariance --- */
 
-static void centre(analysis *a, const float *vectors) {
+static void centre_vectors(analysis *a, const float *vectors) {
   for (size_t d = 0; d < a->dim; d++) a->row[d] = 0;
   for (size_t i = 0; i < a->n; i++)
     for (size_t d = 0; d < a->dim; d++) a->row[d] += vectors[i * a->dim + d];
@@ -62,15 +62,15 @@ static void covariance_row(void *context, size_t r, int worker) {
 /* Takes from v what lies along the k directions before it, twice because of rounding, and makes it of length one. */
 static bool make_orthogonal(double *v, const double *before, size_t k, size_t dim) {
   for (int pass = 0; pass < 2; pass++) {
-    const double length = sqrt(dot(v, v, dim));
+    const double length = sqrt(dot_rows(v, v, dim));
     if (!(length > 0)) return false;
     for (size_t d = 0; d < dim; d++) v[d] /= length;
     for (size_t j = 0; j < k; j++) {
-      const double along = dot(v, before + j * dim, dim);
+      const double along = dot_rows(v, before + j * dim, dim);
       for (size_t d = 0; d < dim; d++) v[d] -= along * before[j * dim + d];
     }
   }
-  const double length = sqrt(dot(v, v, dim));
+  const double length = sqrt(dot_rows(v, v, dim));
   if (!(length > 0.5)) return false; /* what was left after the first pass was rounding */
   for (size_t d = 0; d < dim; d++) v[d] /= length;
   return true;
@@ -88,11 +88,12 @@ static void make_basis(double *v, size_t m, size_t dim) {
 static void apply_covariance(void *context, size_t k, int worker) {
   const analysis *a = context;
   (void)worker;
-  for (size_t d = 0; d < a->dim; d++) a->w[k * a->dim + d] = dot(a->covariance + d * a->dim, a->v + k * a->dim, a->dim);
+  for (size_t d = 0; d < a->dim; d++)
+    a->w[k * a->dim + d] = dot_rows(a->covariance + d * a->dim, a->v + k * a->dim, a->dim);
 }
 
 /* Eigenvalues of a symmetric s [m, m] to its diagonal, eigenvectors to the rows of u, by Jacobi's rotations. */
-static void jacobi(double *s, double *u, size_t m) {
+static void jacobi_eigen(double *s, double *u, size_t m) {
   double max = 0;
   for (size_t i = 0; i < m * m; i++) u[i] = i % (m + 1) == 0, max = fmax(max, fabs(s[i]));
   for (int sweep = 0; sweep < MAX_SWEEPS; sweep++) {
@@ -124,7 +125,7 @@ static void jacobi(double *s, double *u, size_t m) {
 static void turn_rows(double *x, const analysis *a) {
   for (size_t d = 0; d < a->dim; d++) {
     for (size_t k = 0; k < a->m; k++) a->row[k] = x[k * a->dim + d];
-    for (size_t k = 0; k < a->m; k++) x[k * a->dim + d] = dot(a->turn + k * a->m, a->row, a->m);
+    for (size_t k = 0; k < a->m; k++) x[k * a->dim + d] = dot_rows(a->turn + k * a->m, a->row, a->m);
   }
 }
 
@@ -140,8 +141,8 @@ static void rotate_basis(analysis *a) {
   const size_t m = a->m;
   for (size_t i = 0; i < m; i++)
     for (size_t j = i; j < m; j++)
-      a->small[i * m + j] = a->small[j * m + i] = dot(a->v + i * a->dim, a->w + j * a->dim, a->dim);
-  jacobi(a->small, a->turn, m);
+      a->small[i * m + j] = a->small[j * m + i] = dot_rows(a->v + i * a->dim, a->w + j * a->dim, a->dim);
+  jacobi_eigen(a->small, a->turn, m);
   for (size_t i = 0; i < m; i++) {
     size_t best = i;
     for (size_t j = i + 1; j < m; j++)
@@ -187,7 +188,7 @@ static void fix_sign(double *v, size_t dim) {
 
 /* --- the whole --- */
 
-static cq_status allocate(analysis *a, cq_error *error) {
+static cq_status allocate_pca(analysis *a, cq_error *error) {
   size_t n_centred;
   if (!cq_checked_mul(&n_centred, a->n, a->dim)) return cq_fail_memory(error, "vectors to project");
   a->centred = cq_alloc_array(n_centred, sizeof(double));
@@ -210,8 +211,8 @@ cq_status cq_pca(double *out, double *shares, const float *vectors, size_t n, in
     return cq_fail(error, CQ_ERR_ARGUMENT, "%d components of %d dimensions, expected 1 to %d", n_components, dim, dim);
   const size_t k = (size_t)n_components;
   analysis a = {.n = n, .dim = (size_t)dim, .m = cq_min((size_t)dim, k + MORE_DIRECTIONS)};
-  if ((status = allocate(&a, error))) goto done;
-  centre(&a, vectors);
+  if ((status = allocate_pca(&a, error))) goto done;
+  centre_vectors(&a, vectors);
   cq_context_run(ctx, a.dim, covariance_row, &a);
   find_directions(&a, k, ctx);
   double all = 0;
@@ -219,7 +220,7 @@ cq_status cq_pca(double *out, double *shares, const float *vectors, size_t n, in
   for (size_t c = 0; c < k; c++) {
     fix_sign(a.v + c * a.dim, a.dim);
     if (shares) shares[c] = all > 0 ? fmax(0, a.small[c * a.m + c]) / all : 0;
-    for (size_t i = 0; i < n; i++) out[i * k + c] = dot(a.centred + i * a.dim, a.v + c * a.dim, a.dim);
+    for (size_t i = 0; i < n; i++) out[i * k + c] = dot_rows(a.centred + i * a.dim, a.v + c * a.dim, a.dim);
   }
 done:
   cq_free(a.centred);

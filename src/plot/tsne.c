@@ -148,8 +148,8 @@ double cq_tsne_gradient(double *gradient, const double *p, const double *y, size
 
 /* Principal components, so small that all points feel one another, and a hundredth of that at random, without which
  * vectors on a line would stay on one. */
-static cq_status start(double *y, const float *vectors, size_t n, int dim, uint64_t seed, cq_context *ctx,
-                       cq_error *error) {
+static cq_status start_tsne(double *y, const float *vectors, size_t n, int dim, uint64_t seed, cq_context *ctx,
+                            cq_error *error) {
   const size_t k = dim > 1 ? 2 : 1;
   double variance = 0;
   cq_status status = cq_pca(y, NULL, vectors, n, dim, (int)k, ctx, error);
@@ -165,22 +165,22 @@ static cq_status start(double *y, const float *vectors, size_t n, int dim, uint6
   return CQ_OK;
 }
 
-static void centre(double *y, size_t n) {
+static void centre_places(double *y, size_t n) {
   double mean[2] = {0, 0};
   for (size_t i = 0; i < 2 * n; i++) mean[i % 2] += y[i] / (double)n;
   for (size_t i = 0; i < 2 * n; i++) y[i] -= mean[i % 2];
 }
 
 /* Gains grow where a coordinate goes on in its direction, and shrink where it turns (Jacobs 1988). */
-static void step(double *y, double *velocity, double *gains, const double *gradient, size_t n, double rate,
-                 double momentum) {
+static void step_tsne(double *y, double *velocity, double *gains, const double *gradient, size_t n, double rate,
+                      double momentum) {
   for (size_t i = 0; i < 2 * n; i++) {
     const bool goes_on = gradient[i] * velocity[i] < 0;
     gains[i] = fmax(0.01, goes_on ? gains[i] + 0.2 : gains[i] * 0.8);
     velocity[i] = momentum * velocity[i] - rate * gains[i] * gradient[i];
     y[i] += velocity[i];
   }
-  centre(y, n);
+  centre_places(y, n);
 }
 
 static cq_status descend_divergence(double *y, double *divergence, const double *p, double *work, size_t n,
@@ -191,7 +191,7 @@ static cq_status descend_divergence(double *y, double *divergence, const double 
   for (int i = 0; i < o->n_iterations; i++) {
     const bool early = i < o->n_exaggerated;
     cq_tsne_gradient(gradient, p, y, n, early ? o->exaggeration : 1, false, rows, ctx);
-    step(y, velocity, gains, gradient, n, rate, early ? 0.5 : 0.8);
+    step_tsne(y, velocity, gains, gradient, n, rate, early ? 0.5 : 0.8);
     const bool shown = (i + 1) % SHOW_EVERY == 0 || i + 1 == o->n_iterations;
     if (shown && o->progress && !o->progress(o->progress_context, (uint64_t)i + 1, (uint64_t)o->n_iterations))
       return cq_fail(error, CQ_ERR_STOPPED, "stopped at iteration %d of %d", i + 1, o->n_iterations);
@@ -212,7 +212,7 @@ cq_status cq_tsne(double *out, double *divergence, const float *vectors, size_t 
   if (status) return status;
   double *p = cq_alloc_array(n * n, sizeof *p), *work = cq_alloc_array(n * (6 + CQ_TSNE_WORK), sizeof *work);
   if (!p || !work) status = cq_fail_memory(error, "t-SNE");
-  if (!status) status = start(out, vectors, n, dim, o.seed, ctx, error);
+  if (!status) status = start_tsne(out, vectors, n, dim, o.seed, ctx, error);
   if (!status) find_nearness(p, vectors, n, (size_t)dim, o.perplexity, ctx);
   if (!status) status = descend_divergence(out, divergence, p, work, n, &o, ctx, error);
   cq_free(p);

@@ -34,8 +34,8 @@ static cq_status load_plugin(const cq_faiss_plugin **out, cq_error *error) {
 
 /* --- building --- */
 
-static cq_status train(const cq_faiss_plugin *faiss, void *index, const float *vectors, size_t n, size_t dim,
-                       int n_threads, cq_error *error) {
+static cq_status train_faiss(const cq_faiss_plugin *faiss, void *index, const float *vectors, size_t n, size_t dim,
+                             int n_threads, cq_error *error) {
   const cq_kernels *kernels = cq_kernels_best();
   const size_t n_taken = cq_min(n, CQ_FAISS_MAX_TRAINING_ROWS);
   char message[512];
@@ -48,8 +48,8 @@ static cq_status train(const cq_faiss_plugin *faiss, void *index, const float *v
   return failed ? cq_fail(error, CQ_ERR_MEMORY, "FAISS: %s", message) : CQ_OK;
 }
 
-static cq_status add(const cq_faiss_plugin *faiss, void *index, const float *vectors, size_t n, size_t dim,
-                     int n_threads, cq_error *error) {
+static cq_status add_to_faiss(const cq_faiss_plugin *faiss, void *index, const float *vectors, size_t n, size_t dim,
+                              int n_threads, cq_error *error) {
   const cq_kernels *kernels = cq_kernels_best();
   char message[512];
   int failed = 0;
@@ -64,7 +64,7 @@ static cq_status add(const cq_faiss_plugin *faiss, void *index, const float *vec
   return failed ? cq_fail(error, CQ_ERR_MEMORY, "FAISS: %s", message) : CQ_OK;
 }
 
-static cq_status save(const cq_faiss_plugin *faiss, const void *index, const char *path, cq_error *error) {
+static cq_status save_faiss(const cq_faiss_plugin *faiss, const void *index, const char *path, cq_error *error) {
   char message[512];
   cq_writer w;
   cq_status status = cq_writer_open(&w, path, error);
@@ -85,9 +85,9 @@ cq_status cq_approximate_build(const char *path, bool graph, const float *vector
   if (faiss->make(&index, graph, n, dim, message, sizeof message))
     return cq_fail(error, CQ_ERR_MEMORY, "FAISS: %s", message);
   const int n_threads = cq_context_n_threads(ctx);
-  status = train(faiss, index, vectors, n, dim, n_threads, error);
-  if (!status) status = add(faiss, index, vectors, n, dim, n_threads, error);
-  if (!status) status = save(faiss, index, path, error);
+  status = train_faiss(faiss, index, vectors, n, dim, n_threads, error);
+  if (!status) status = add_to_faiss(faiss, index, vectors, n, dim, n_threads, error);
+  if (!status) status = save_faiss(faiss, index, path, error);
   faiss->free(index);
   return status;
 }
@@ -130,7 +130,7 @@ typedef struct view {
   size_t first; /* of the rows that are looked at */
 } view;
 
-static bool is_allowed(const void *context, size_t row) {
+static bool is_candidate_allowed(const void *context, size_t row) {
   const view *v = context;
   return !v->allowed || v->allowed(v->context, v->first + row);
 }
@@ -144,7 +144,7 @@ static void take_over(cq_neighbours *out, size_t q, const cq_neighbours *found, 
   }
 }
 
-static int ascending(const void *a, const void *b) {
+static int ascending_rows(const void *a, const void *b) {
   const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
   return (x > y) - (x < y);
 }
@@ -157,10 +157,11 @@ static cq_status look_at(cq_neighbours *out, bool *enough, size_t q, int64_t *ro
   cq_neighbours found = {0};
   size_t n_allowed = 0;
   for (size_t i = 0; i < n; i++)
-    if (rows[i] >= 0 && (size_t)rows[i] < n_covered && is_allowed(v, (size_t)rows[i])) rows[n_allowed++] = rows[i];
+    if (rows[i] >= 0 && (size_t)rows[i] < n_covered && is_candidate_allowed(v, (size_t)rows[i]))
+      rows[n_allowed++] = rows[i];
   *enough = n_allowed >= out->k;
   if (!*enough) return CQ_OK;
-  qsort(rows, n_allowed, sizeof *rows, ascending); /* of equally near ones the lowest counts as the first */
+  qsort(rows, n_allowed, sizeof *rows, ascending_rows); /* of equally near ones the lowest counts as the first */
   float *gathered = cq_alloc_array(n_allowed, dim * sizeof *gathered);
   if (!gathered) return cq_fail_memory(error, "candidates");
   for (size_t i = 0; i < n_allowed; i++)
@@ -182,8 +183,8 @@ cq_status cq_approximate_top(cq_neighbours *out, const cq_approximate *a, const 
   cq_neighbours found = {0};
   char message[512];
   /* The rows behind come first: this checks the arguments and makes the lists. */
-  cq_status status =
-      cq_top(out, queries, n_queries, documents + a->n * dim, n - a->n, dim, k, is_allowed, &behind, ctx, error);
+  cq_status status = cq_top(out, queries, n_queries, documents + a->n * dim, n - a->n, dim, k, is_candidate_allowed,
+                            &behind, ctx, error);
   if (status) return status;
   for (size_t i = 0; i < n_queries * k; i++)
     if (out->index[i] != UINT32_MAX) out->index[i] += (uint32_t)a->n;
@@ -202,7 +203,7 @@ cq_status cq_approximate_top(cq_neighbours *out, const cq_approximate *a, const 
     status =
         look_at(out, &enough, q, rows + q * n_candidates, n_candidates, a->n, query, documents, dim, &all, ctx, error);
     if (status || enough) continue;
-    status = cq_top(&found, query, 1, documents, a->n, dim, k, is_allowed, &all, ctx, error);
+    status = cq_top(&found, query, 1, documents, a->n, dim, k, is_candidate_allowed, &all, ctx, error);
     if (!status) take_over(out, q, &found, 0, NULL, 0);
     cq_neighbours_free(&found);
   }

@@ -59,7 +59,8 @@ static int largest_first(const void *a, const void *b) {
 }
 
 /* Appends a centre and what is near it and not taken; false when that is too small. */
-static bool take(cq_member *members, size_t *n_members, bool *taken, const graph *g, size_t centre, size_t min_size) {
+static bool take_community(cq_member *members, size_t *n_members, bool *taken, const graph *g, size_t centre,
+                           size_t min_size) {
   size_t n = *n_members;
   members[n++] = (cq_member){(uint32_t)centre, 1};
   for (size_t at = g->starts[centre]; at < g->starts[centre + 1]; at++)
@@ -70,13 +71,14 @@ static bool take(cq_member *members, size_t *n_members, bool *taken, const graph
 }
 
 /* Fills `members` [rows] and `found` with what is taken, in that order; returns how many communities. */
-static size_t take_all(cq_member *members, span *found, span *centres, bool *taken, const graph *g, size_t min_size) {
+static size_t take_communities(cq_member *members, span *found, span *centres, bool *taken, const graph *g,
+                               size_t min_size) {
   size_t n = 0, n_members = 0;
   for (size_t i = 0; i < g->n; i++) centres[i] = (span){g->starts[i + 1] - g->starts[i] + 1, i};
   if (g->n) qsort(centres, g->n, sizeof *centres, largest_first);
   for (size_t i = 0; i < g->n && centres[i].size >= min_size; i++) {
     const size_t first = n_members;
-    if (!taken[centres[i].first] && take(members, &n_members, taken, g, centres[i].first, min_size))
+    if (!taken[centres[i].first] && take_community(members, &n_members, taken, g, centres[i].first, min_size))
       found[n++] = (span){n_members - first, first};
   }
   return n;
@@ -96,7 +98,7 @@ cq_status cq_communities_find(cq_communities *out, const cq_near_pair *pairs, si
   if (!status && !(centres && found && taken && members && out->members && out->starts))
     status = cq_fail_memory(error, "communities");
   if (!status) {
-    out->n = take_all(members, found, centres, taken, &g, min_size);
+    out->n = take_communities(members, found, centres, taken, &g, min_size);
     if (out->n) qsort(found, out->n, sizeof *found, largest_first);
     for (size_t i = 0; i < out->n; i++) {
       memcpy(out->members + out->starts[i], members + found[i].first, found[i].size * sizeof *members);

@@ -51,7 +51,7 @@ static double score_of(cq_margin margin, double cosine, double mean) {
   return cosine;
 }
 
-static double *means_of(const cq_neighbours *neighbours) {
+static double *means_of_neighbours(const cq_neighbours *neighbours) {
   double *means = cq_alloc_array(neighbours->n, sizeof *means);
   for (size_t i = 0; means && i < neighbours->n; i++) {
     means[i] = 0;
@@ -61,17 +61,17 @@ static double *means_of(const cq_neighbours *neighbours) {
   return means;
 }
 
-static int by_rows(const void *a, const void *b) {
+static int mined_by_rows(const void *a, const void *b) {
   const cq_mined_pair *x = a, *y = b;
   if (x->source != y->source) return x->source < y->source ? -1 : 1;
   return x->target < y->target ? -1 : x->target > y->target;
 }
 
 /* Best first. */
-static int by_score(const void *a, const void *b) {
+static int mined_by_score(const void *a, const void *b) {
   const cq_mined_pair *x = a, *y = b;
   if (x->score != y->score) return x->score > y->score ? -1 : 1;
-  return by_rows(a, b);
+  return mined_by_rows(a, b);
 }
 
 /* The per_row best candidates of each row of one side. backward: rows are targets. */
@@ -88,7 +88,7 @@ static cq_status add_candidates(pairs *out, const cq_neighbours *neighbours, con
       row[r] = (cq_mined_pair){backward ? other : (uint32_t)i, backward ? (uint32_t)i : other,
                                score_of(o->margin, cosine, (means[i] + other_means[other]) / 2), cosine};
     }
-    qsort(row, k, sizeof *row, by_score);
+    qsort(row, k, sizeof *row, mined_by_score);
     memcpy(out->items + out->n, row, kept * sizeof *row);
     out->n += kept;
   }
@@ -97,7 +97,7 @@ static cq_status add_candidates(pairs *out, const cq_neighbours *neighbours, con
 }
 
 /* Forward candidates that are some target's best as well. Both lists have at most one pair a row. */
-static void intersect(pairs *p, size_t n_forward, uint32_t *best_source, size_t n_target) {
+static void intersect_pairs(pairs *p, size_t n_forward, uint32_t *best_source, size_t n_target) {
   size_t n = 0;
   for (size_t j = 0; j < n_target; j++) best_source[j] = UINT32_MAX;
   for (size_t i = n_forward; i < p->n; i++) best_source[p->items[i].target] = p->items[i].source;
@@ -134,7 +134,7 @@ static cq_status choose_pairs(pairs *p, const cq_neighbours *of_source, const cq
   const bool forward = o->retrieval != CQ_RETRIEVE_BACKWARD, backward = o->retrieval != CQ_RETRIEVE_FORWARD;
   const size_t per_row = forward && backward ? 1 : candidates_of(o, forward ? of_source : of_target);
   const size_t max_pairs = (forward ? of_source->n * per_row : 0) + (backward ? of_target->n * per_row : 0);
-  double *source_means = means_of(of_source), *target_means = means_of(of_target);
+  double *source_means = means_of_neighbours(of_source), *target_means = means_of_neighbours(of_target);
   uint32_t *best_source = cq_alloc_array(of_target->n, sizeof *best_source);
   bool *taken = cq_alloc_array_zeroed(of_source->n + of_target->n, sizeof *taken);
   cq_status status = CQ_OK;
@@ -145,8 +145,8 @@ static cq_status choose_pairs(pairs *p, const cq_neighbours *of_source, const cq
   const size_t n_forward = p->n;
   if (!status && backward) status = add_candidates(p, of_target, target_means, source_means, true, o, per_row, error);
   if (!status) {
-    if (o->retrieval == CQ_RETRIEVE_INTERSECT) intersect(p, n_forward, best_source, of_target->n);
-    qsort(p->items, p->n, sizeof *p->items, by_score);
+    if (o->retrieval == CQ_RETRIEVE_INTERSECT) intersect_pairs(p, n_forward, best_source, of_target->n);
+    qsort(p->items, p->n, sizeof *p->items, mined_by_score);
     if (o->retrieval == CQ_RETRIEVE_MAX) take_greedily(p, taken, taken + of_source->n);
     drop_below(p, o->threshold);
   }
@@ -160,15 +160,15 @@ static cq_status choose_pairs(pairs *p, const cq_neighbours *of_source, const cq
 /* --- within one matrix --- */
 
 /* Each pair once, its lower row first; mutual: only those that both rows have among their candidates. */
-static void unite(pairs *p, bool mutual) {
+static void unite_pairs(pairs *p, bool mutual) {
   size_t n = 0;
   for (size_t i = 0; i < p->n; i++) {
     cq_mined_pair *pair = &p->items[i];
     if (pair->source > pair->target) *pair = (cq_mined_pair){pair->target, pair->source, pair->score, pair->cosine};
   }
-  qsort(p->items, p->n, sizeof *p->items, by_rows);
+  qsort(p->items, p->n, sizeof *p->items, mined_by_rows);
   for (size_t i = 0, end; i < p->n; i = end) {
-    for (end = i + 1; end < p->n && by_rows(&p->items[i], &p->items[end]) == 0;) end++;
+    for (end = i + 1; end < p->n && mined_by_rows(&p->items[i], &p->items[end]) == 0;) end++;
     if (!mutual || end - i == 2) p->items[n++] = p->items[i];
   }
   p->n = n;
@@ -177,14 +177,14 @@ static void unite(pairs *p, bool mutual) {
 static cq_status choose_within(pairs *p, const cq_neighbours *neighbours, const cq_margin_options *o, cq_error *error) {
   const bool one = o->retrieval == CQ_RETRIEVE_INTERSECT || o->retrieval == CQ_RETRIEVE_MAX;
   const size_t per_row = one ? 1 : candidates_of(o, neighbours), max_pairs = neighbours->n * per_row;
-  double *means = means_of(neighbours);
+  double *means = means_of_neighbours(neighbours);
   bool *taken = cq_alloc_array_zeroed(neighbours->n, sizeof *taken);
   p->items = cq_alloc_array_zeroed(max_pairs + 1, sizeof *p->items);
   cq_status status = means && taken && p->items ? CQ_OK : cq_fail_memory(error, "candidate pairs");
   if (!status) status = add_candidates(p, neighbours, means, means, false, o, per_row, error);
   if (!status) {
-    unite(p, o->retrieval == CQ_RETRIEVE_INTERSECT);
-    qsort(p->items, p->n, sizeof *p->items, by_score);
+    unite_pairs(p, o->retrieval == CQ_RETRIEVE_INTERSECT);
+    qsort(p->items, p->n, sizeof *p->items, mined_by_score);
     if (o->retrieval == CQ_RETRIEVE_MAX) take_greedily(p, taken, taken);
     drop_below(p, o->threshold);
   }
@@ -214,7 +214,7 @@ static cq_status check_margin(cq_margin_options *taken, const cq_margin_options 
 }
 
 /* Hands the pairs over. */
-static cq_status give(cq_mined_pair **out, size_t *n, pairs *p, cq_status status) {
+static cq_status give_pairs(cq_mined_pair **out, size_t *n, pairs *p, cq_status status) {
   if (status || p->n == 0) {
     cq_free(p->items);
     return status;
@@ -230,7 +230,7 @@ cq_status cq_margin_pairs(cq_mined_pair **out, size_t *n, const cq_neighbours *o
   *out = NULL, *n = 0;
   cq_status status = check_margin(&o, options, of_source, of_target, error);
   if (!status) status = choose_pairs(&p, of_source, of_target, &o, error);
-  return give(out, n, &p, status);
+  return give_pairs(out, n, &p, status);
 }
 
 cq_status cq_margin_pairs_within(cq_mined_pair **out, size_t *n, const cq_neighbours *neighbours,
@@ -240,5 +240,5 @@ cq_status cq_margin_pairs_within(cq_mined_pair **out, size_t *n, const cq_neighb
   *out = NULL, *n = 0;
   cq_status status = check_margin(&o, options, neighbours, neighbours, error);
   if (!status) status = choose_within(&p, neighbours, &o, error);
-  return give(out, n, &p, status);
+  return give_pairs(out, n, &p, status);
 }

@@ -37,13 +37,13 @@ static void keep_pair(void *context, int worker, size_t i, size_t j, double cosi
   if (!f->failed) f->pairs[f->n++] = (cq_near_pair){(uint32_t)i, (uint32_t)j, cosine};
 }
 
-static int by_rows(const void *a, const void *b) {
+static int near_by_rows(const void *a, const void *b) {
   const cq_near_pair *p = a, *q = b;
   if (p->row != q->row) return p->row < q->row ? -1 : 1;
   return (p->other > q->other) - (p->other < q->other);
 }
 
-static cq_status count_pairs(size_t *n, gathering *g, size_t n_workers, cq_error *error) {
+static cq_status count_near_pairs(size_t *n, gathering *g, size_t n_workers, cq_error *error) {
   for (size_t w = 0; w < n_workers; w++)
     if (g->of_worker[w].failed) return cq_fail_memory(error, "near pairs");
   *n = atomic_load_explicit(&g->n, memory_order_relaxed);
@@ -53,7 +53,7 @@ static cq_status count_pairs(size_t *n, gathering *g, size_t n_workers, cq_error
 }
 
 static cq_status bring_together(cq_near_pair **out, size_t *n, gathering *g, size_t n_workers, cq_error *error) {
-  cq_status status = count_pairs(n, g, n_workers, error);
+  cq_status status = count_near_pairs(n, g, n_workers, error);
   if (status || *n == 0) return status;
   size_t at = 0;
   *out = cq_alloc_array(*n, sizeof **out);
@@ -63,7 +63,7 @@ static cq_status bring_together(cq_near_pair **out, size_t *n, gathering *g, siz
     if (f->n) memcpy(*out + at, f->pairs, f->n * sizeof *f->pairs);
     at += f->n;
   }
-  qsort(*out, *n, sizeof **out, by_rows);
+  qsort(*out, *n, sizeof **out, near_by_rows);
   return CQ_OK;
 }
 
@@ -72,7 +72,7 @@ static cq_status run_near_pairs(gathering *g, cq_pass *pass, size_t n_rows, size
   cq_status status = CQ_OK;
   for (size_t done = 0, n; !status && done < n_rows;) {
     done = cq_pass_run(pass, done, ctx);
-    status = count_pairs(&n, g, n_workers, error);
+    status = count_near_pairs(&n, g, n_workers, error);
     if (!status && o->progress && !o->progress(o->progress_context, done, n_rows))
       status = cq_fail(error, CQ_ERR_STOPPED, "stopped after %zu of %zu rows", done, n_rows);
   }

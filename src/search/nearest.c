@@ -56,7 +56,7 @@ static void renew_bound(const search *s, side *to, size_t list) {
                         memory_order_relaxed);
 }
 
-static void offer(search *s, side *to, size_t list, size_t index, double cosine) {
+static void offer_neighbour(search *s, side *to, size_t list, size_t index, double cosine) {
   atomic_flag *lock = &s->locks[list % LOCKS];
   if ((float)cosine < atomic_load_explicit(&to->bounds[list], memory_order_relaxed)) return;
   while (atomic_flag_test_and_set_explicit(lock, memory_order_acquire)) sched_yield();
@@ -68,8 +68,8 @@ static void offer(search *s, side *to, size_t list, size_t index, double cosine)
 static void offer_pair(void *context, int worker, size_t i, size_t j, double cosine) {
   search *s = context;
   (void)worker;
-  offer(s, s->rows, i, j, cosine);
-  if (s->other) offer(s, s->other, j, i, cosine);
+  offer_neighbour(s, s->rows, i, j, cosine);
+  if (s->other) offer_neighbour(s, s->other, j, i, cosine);
 }
 
 static bool side_new(side *out, size_t n, size_t k) {
@@ -92,8 +92,8 @@ static size_t work_done(const cq_pass_of *of, size_t done) {
   return of->within ? of->y.n - (size_t)(left * left * (double)of->y.n) : done;
 }
 
-static cq_status run_search(search *s, const cq_pass_of *of, const cq_nearest_options *o, cq_context *ctx,
-                            cq_error *error) {
+static cq_status search_nearest(search *s, const cq_pass_of *of, const cq_nearest_options *o, cq_context *ctx,
+                                cq_error *error) {
   const cq_identity key = o->checkpoint ? cq_search_identity(&of->x, &of->y, o->k, of->within) : (cq_identity){0};
   cq_neighbours *of_x = &s->rows->lists, *of_y = s->other && s->other != s->rows ? &s->other->lists : NULL;
   double saved = cq_seconds(CLOCK_MONOTONIC);
@@ -139,7 +139,7 @@ static cq_status find_nearest(cq_neighbours *of_x, cq_neighbours *of_y, cq_pass_
   of->x_bounds = s->rows->bounds, of->y_bounds = s->other ? s->other->bounds : NULL;
   if (!status) status = cq_pass_open(&s->pass, of, ctx, error);
   if (!status && s->rows->lists.k > 0 && of->x.n > 0)
-    status = run_search(s, of, &o, ctx, error); /* else there is nothing to find */
+    status = search_nearest(s, of, &o, ctx, error); /* else there is nothing to find */
   for (int i = 0; i < 2; i++) {
     if (status) cq_neighbours_free(&s->sides[i].lists);
     cq_free((void *)s->sides[i].bounds);

@@ -78,7 +78,7 @@ static float column_bound(const cq_pass *p, size_t j) {
 /* --- scores --- */
 
 /* n rows from `first` on, scaled to length 1; zero rows stay zero. */
-static void unit_rows(float *unit, const cq_row_set *rows, const double *lengths, size_t first, size_t n) {
+static void unit_pass_rows(float *unit, const cq_row_set *rows, const double *lengths, size_t first, size_t n) {
   for (size_t i = 0; i < n; i++, unit += rows->dim) {
     const float *row = cq_row(rows, first + i);
     const double length = lengths[first + i], scale = length > 0 ? 1 / length : 0;
@@ -92,7 +92,7 @@ static void pack_panel(void *context, size_t panel, int w) {
   const int64_t dim = (int64_t)p->dim;
   unsigned char *packed = p->packed + panel * p->panel_bytes;
   float *unit = p->workers[w].unit;
-  unit_rows(unit, &p->of.y, p->length_y, first, n);
+  unit_pass_rows(unit, &p->of.y, p->length_y, first, n);
   if (p->int8)
     p->int8->quantize_right(packed, unit, (int64_t)n, dim);
   else
@@ -113,7 +113,7 @@ static void score_panel(const cq_pass *p, worker *w, size_t first, size_t n, siz
 
 /* --- where a score reaches a bound --- */
 
-static void settle(const cq_pass *p, int number, size_t start, place at) {
+static void settle_place(const cq_pass *p, int number, size_t start, place at) {
   worker *w = &p->workers[number];
   if (at.score < row_bound(p, at.i) && at.score < column_bound(p, at.j)) return; /* they have risen meanwhile */
   const double length = p->length_x[at.i] * p->length_y[at.j];
@@ -126,7 +126,7 @@ static void settle(const cq_pass *p, int number, size_t start, place at) {
 
 static void settle_all(const cq_pass *p, int number, size_t start) {
   worker *w = &p->workers[number];
-  for (size_t h = 0; h < w->n_waiting; h++) settle(p, number, start, w->waiting[h]);
+  for (size_t h = 0; h < w->n_waiting; h++) settle_place(p, number, start, w->waiting[h]);
   w->n_waiting = 0;
 }
 
@@ -164,11 +164,11 @@ static size_t first_row(const cq_pass *p) {
   return p->of.within ? p->chunk / ROWS * ROWS : 0;
 }
 
-static void match_block(void *context, size_t block, int number) {
+static void match_pass_block(void *context, size_t block, int number) {
   cq_pass *p = context;
   worker *w = &p->workers[number];
   const size_t start = first_row(p) + block * ROWS, n = cq_min(ROWS, p->of.x.n - start);
-  unit_rows(w->unit, &p->of.x, p->length_x, start, n);
+  unit_pass_rows(w->unit, &p->of.x, p->length_x, start, n);
   if (p->int8) p->int8->quantize_left(w->left, w->terms, w->unit, (int64_t)n, (int64_t)p->dim);
   for (size_t i = 0; i < n; i++) w->row_bounds[i] = row_bound(p, start + i);
   for (size_t j = 0; j < p->n_columns; j++) w->column_bounds[j] = column_bound(p, p->chunk + j);
@@ -183,7 +183,7 @@ size_t cq_pass_run(cq_pass *p, size_t done, cq_context *ctx) {
   p->chunk = done;
   p->n_columns = cq_min(p->chunk_columns, p->of.y.n - done);
   cq_context_run(ctx, (p->n_columns + COLUMNS - 1) / COLUMNS, pack_panel, p);
-  cq_context_run(ctx, (p->of.x.n - first_row(p) + ROWS - 1) / ROWS, match_block, p);
+  cq_context_run(ctx, (p->of.x.n - first_row(p) + ROWS - 1) / ROWS, match_pass_block, p);
   return done + p->n_columns;
 }
 
@@ -196,7 +196,7 @@ static bool worker_new(worker *w, const cq_pass *p) {
   return w->unit && w->left && w->column_bounds;
 }
 
-static bool allocate(cq_pass *p, cq_context *ctx) {
+static bool allocate_pass(cq_pass *p, cq_context *ctx) {
   p->kernels = cq_kernels_best();
   p->int8 = p->of.first_pass == CQ_FIRST_INT8 && p->dim <= CQ_INT8_MAX_DIM ? cq_int8_best() : NULL;
   /* Two unit vectors rounded to f32, a sum of dim products, each within a relative 2^-24, and a little for the
@@ -232,7 +232,7 @@ cq_status cq_pass_open(cq_pass **out, const cq_pass_of *of, cq_context *ctx, cq_
     p->length_y = p->length_x;
   else if (!status)
     status = cq_exact_lengths(&p->length_y, &of->y, "second", error);
-  if (!status && !allocate(p, ctx)) status = cq_fail_memory(error, "a search");
+  if (!status && !allocate_pass(p, ctx)) status = cq_fail_memory(error, "a search");
   if (status)
     cq_pass_free(p);
   else

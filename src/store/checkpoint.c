@@ -76,7 +76,7 @@ cq_status cq_checkpoint_writer_open(cq_checkpoint_writer **out, const char *path
   return status;
 }
 
-static cq_status write_record(cq_checkpoint_writer *w, struct record r, const char *name, cq_error *error) {
+static cq_status write_checkpoint_record(cq_checkpoint_writer *w, struct record r, const char *name, cq_error *error) {
   r.sum = record_sum(&r, name);
   cq_status status = cq_writer_bytes(&w->writer, &r, sizeof r, error);
   if (!status) status = cq_writer_bytes(&w->writer, name, (size_t)r.name_n, error);
@@ -94,13 +94,13 @@ cq_status cq_checkpoint_writer_section(cq_checkpoint_writer *w, const char *name
     return cq_fail_file(error, CQ_ERR_ARGUMENT, w->writer.path, "two sections are named '%s'", name);
   if (!cq_map_put(&w->names, key, 0)) return cq_fail_memory(error, w->writer.path);
   w->n_sections++;
-  cq_status status = write_record(w, (struct record){n, cq_hash64(bytes, n, 0), key.n, 0}, name, error);
+  cq_status status = write_checkpoint_record(w, (struct record){n, cq_hash64(bytes, n, 0), key.n, 0}, name, error);
   if (!status) status = cq_writer_bytes(&w->writer, bytes, n, error);
   return status || n % UNIT == 0 ? status : cq_writer_bytes(&w->writer, zeros, UNIT - n % UNIT, error);
 }
 
 cq_status cq_checkpoint_writer_commit(cq_checkpoint_writer *w, cq_error *error) {
-  cq_status status = write_record(w, (struct record){w->n_sections, 0, 0, 0}, "", error);
+  cq_status status = write_checkpoint_record(w, (struct record){w->n_sections, 0, 0, 0}, "", error);
   if (!status) status = cq_writer_commit(&w->writer, error);
   cq_checkpoint_writer_abort(w);
   return status;
@@ -151,7 +151,7 @@ static cq_status add_section(cq_checkpoint *c, struct section section, uint64_t 
 }
 
 /* Reads the record at *at, which is a multiple of the unit, and moves *at behind it. */
-static cq_status read_record(bool *last, size_t *at, cq_checkpoint *c, cq_error *error) {
+static cq_status read_checkpoint_record(bool *last, size_t *at, cq_checkpoint *c, cq_error *error) {
   size_t start = *at, n = c->mapping.n;
   struct record r;
   if (n - start < sizeof r) return cq_fail_byte(error, CQ_ERR_FORMAT, c->path, n, "the file ends too early");
@@ -187,7 +187,7 @@ static cq_status read_record(bool *last, size_t *at, cq_checkpoint *c, cq_error 
   return status ? status : add_section(c, section, start, error);
 }
 
-static cq_status read_all(cq_checkpoint *c, cq_error *error) {
+static cq_status read_all_records(cq_checkpoint *c, cq_error *error) {
   struct head head;
   size_t at = sizeof head;
   bool last = false;
@@ -201,7 +201,7 @@ static cq_status read_all(cq_checkpoint *c, cq_error *error) {
                         (unsigned long long)head.version, VERSION);
   size_t zero_from = offsetof(struct head, zeros);
   cq_status status = skip_zeros(&zero_from, c, error);
-  while (!status && !last) status = read_record(&last, &at, c, error);
+  while (!status && !last) status = read_checkpoint_record(&last, &at, c, error);
   if (!status && at != c->mapping.n)
     status = cq_fail_byte(error, CQ_ERR_FORMAT, c->path, at, "%zu bytes after the end", c->mapping.n - at);
   return status;
@@ -215,7 +215,7 @@ cq_status cq_checkpoint_open(cq_checkpoint **out, const char *path, cq_error *er
   c->path = cq_arena_strdup(&c->arena, path);
   if (!c->path) status = cq_fail_memory(error, path);
   if (!status) status = cq_mapping_open(&c->mapping, path, error);
-  if (!status) status = read_all(c, error);
+  if (!status) status = read_all_records(c, error);
   if (status)
     cq_checkpoint_close(c);
   else

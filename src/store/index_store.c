@@ -84,7 +84,7 @@ static cq_status read_newest(cq_index_snapshot **out, const char *directory, con
   return status;
 }
 
-static void publish(cq_index_store *s, cq_index_snapshot *newest) {
+static void publish_snapshot(cq_index_store *s, cq_index_snapshot *newest) {
   pthread_mutex_lock(&s->mutex);
   cq_index_snapshot *before = s->newest;
   s->newest = newest;
@@ -106,7 +106,7 @@ cq_status cq_index_store_refresh(cq_index_store *s, bool *changed, cq_error *err
   if (s->lock >= 0) return CQ_OK;
   pthread_mutex_lock(&s->refreshing);
   const cq_status status = read_newest(&newer, s->directory, s->newest, error); /* which only this thread replaces */
-  if (newer) publish(s, newer);
+  if (newer) publish_snapshot(s, newer);
   pthread_mutex_unlock(&s->refreshing);
   *changed = newer != NULL;
   return status;
@@ -218,15 +218,16 @@ cq_status cq_index_store_check_writing(const cq_index_store *s, cq_error *error)
   return s->lock >= 0 ? CQ_OK : cq_fail_file(error, CQ_ERR_ARGUMENT, s->directory, "it is open for reading only");
 }
 
-static bool has(cq_slice text, char c) {
+static bool has_char(cq_slice text, char c) {
   return text.n > 0 && memchr(text.data, c, text.n) != NULL;
 }
 
 /* Adds a document's line; *before is the record that had its id, or CQ_MAP_NONE. */
-static cq_status add_line(cq_index_store *s, cq_builder *lines, const cq_index_record *r, uint64_t record,
-                          uint64_t *before, cq_error *error) {
+static cq_status add_document_line(cq_index_store *s, cq_builder *lines, const cq_index_record *r, uint64_t record,
+                                   uint64_t *before, cq_error *error) {
   if (r->id.n == 0) return cq_fail(error, CQ_ERR_ARGUMENT, "a document's id is empty");
-  if (has(r->id, '\t') || has(r->language, '\t') || has(r->id, '\n') || has(r->language, '\n') || has(r->text, '\n'))
+  if (has_char(r->id, '\t') || has_char(r->language, '\t') || has_char(r->id, '\n') || has_char(r->language, '\n') ||
+      has_char(r->text, '\n'))
     return cq_fail(error, CQ_ERR_ARGUMENT, "document '%.*s': a tab or a newline where there may be none", (int)r->id.n,
                    r->id.data);
   *before = cq_map_get(&s->live, r->id);
@@ -283,7 +284,7 @@ cq_status cq_index_store_append(cq_index_store *s, const cq_index_record *record
   if (!before) return cq_fail_memory(error, "documents");
   size_t n_added = 0;
   while (!status && n_added < n) {
-    status = add_line(s, &lines, &records[n_added], (uint64_t)first + n_added, &before[n_added], error);
+    status = add_document_line(s, &lines, &records[n_added], (uint64_t)first + n_added, &before[n_added], error);
     n_added += !status;
   }
   if (!status && lines.failed) status = cq_fail_memory(error, "documents");
@@ -389,7 +390,7 @@ cq_status cq_index_store_commit(cq_index_store *s, cq_error *error) {
   s->deleted = deleted;
   s->n_new = s->n_new_bytes = 0;
   s->changed = false;
-  publish(s, newer);
+  publish_snapshot(s, newer);
   if (next.generation != generation) remove_generation(s->directory, "deleted", generation);
   if (next.approximate != approximate) remove_generation(s->directory, "approximate", approximate);
   return CQ_OK;

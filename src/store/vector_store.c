@@ -88,7 +88,7 @@ static cq_status resize_files(const cq_vector_store *s, cq_error *error) {
 }
 
 /* A head that is damaged says nothing of the records: all are computed again. */
-static cq_status read_header(cq_vector_store *s, int64_t keys_size, bool *is_there, cq_error *error) {
+static cq_status read_keys_header(cq_vector_store *s, int64_t keys_size, bool *is_there, cq_error *error) {
   header h;
   *is_there = false;
   if (keys_size < (int64_t)sizeof h) return CQ_OK;
@@ -99,7 +99,7 @@ static cq_status read_header(cq_vector_store *s, int64_t keys_size, bool *is_the
   return CQ_OK;
 }
 
-static cq_status write_header(cq_vector_store *s, cq_error *error) {
+static cq_status write_keys_header(cq_vector_store *s, cq_error *error) {
   header h = {.version = 1, .dim = (uint64_t)s->dim};
   memcpy(h.magic, magic, sizeof magic);
   h.check = check_header(&h);
@@ -149,9 +149,9 @@ static cq_status read_store(cq_vector_store *s, cq_error *error) {
   bool is_there = false;
   cq_status status = store_file_size(&keys_size, s->keys, s->keys_path, error);
   if (!status) status = store_file_size(&vectors_size, s->vectors, s->vectors_path, error);
-  if (!status) status = read_header(s, keys_size, &is_there, error);
+  if (!status) status = read_keys_header(s, keys_size, &is_there, error);
   if (status) return status;
-  if (!is_there) return write_header(s, error);
+  if (!is_there) return write_keys_header(s, error);
   const int64_t n_keys = (keys_size - (int64_t)sizeof(header)) / (int64_t)sizeof(key),
                 n_vectors = vectors_size / (int64_t)row_bytes(s);
   s->n = n_keys < n_vectors ? n_keys : n_vectors;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool always(void) {
+static bool always_usable(void) {
   return true;
 }
 
@@ -31,8 +31,8 @@ static const struct level {
     {&cq_kernels_avx512, has_avx512},
     {&cq_kernels_avx2, has_avx2},
 #endif
-    {&cq_kernels_portable, always},
-    {&cq_kernels_reference, always},
+    {&cq_kernels_portable, always_usable},
+    {&cq_kernels_reference, always_usable},
 };
 
 enum { n_levels = (int)(sizeof levels / sizeof *levels) };
@@ -51,7 +51,7 @@ size_t cq_kernels_all(const cq_kernels **out, size_t max) {
 }
 
 /* The best level not above the one CALQUE_SIMD names; a name that is none lowers nothing. */
-static const cq_kernels *choose(void) {
+static const cq_kernels *choose_kernels(void) {
   const char *limit = getenv("CALQUE_SIMD");
   size_t first = 0;
   for (size_t i = 0; limit && i < n_levels; i++)
@@ -65,7 +65,7 @@ const cq_kernels *cq_kernels_best(void) {
   static _Atomic(const cq_kernels *) best; /* two threads that meet here compute the same */
   const cq_kernels *k = atomic_load_explicit(&best, memory_order_acquire);
   if (!k) {
-    k = choose();
+    k = choose_kernels();
     atomic_store_explicit(&best, k, memory_order_release);
   }
   return k;

@@ -10,7 +10,7 @@ struct cq_workspace_chunk {
 };
 
 /* Makes chunk number index hold n_bytes; the chunks behind it stay. */
-static bool provide(cq_workspace *w, size_t index, size_t n_bytes) {
+static bool provide_chunk(cq_workspace *w, size_t index, size_t n_bytes) {
   if (index < w->n_chunks && w->chunks[index].size >= n_bytes) return true;
   size_t size = n_bytes > CHUNK_BYTES ? n_bytes : CHUNK_BYTES;
   if (index == w->n_chunks) {
@@ -31,7 +31,7 @@ void *cq_workspace_take(cq_workspace *w, size_t n_bytes) {
   rounded &= ~(size_t)(CQ_ALIGNMENT - 1);
   if (w->n_chunks == 0 || w->chunks[w->current].size - w->used < rounded) {
     size_t next = w->n_chunks == 0 || w->used == 0 ? w->current : w->current + 1; /* an unused chunk may be replaced */
-    if (!provide(w, next, rounded)) return NULL;
+    if (!provide_chunk(w, next, rounded)) return NULL;
     w->current = next;
     w->used = 0;
   }

@@ -175,7 +175,7 @@ static void to_normal_form(cq_builder *out, cq_builder *scratch, cq_slice text, 
 /* --- analyzer --- */
 
 /* out = n words with a blank between them, which no word has: how a stop word of several is called. */
-static cq_slice joined(cq_builder *out, const cq_slice *words, size_t n) {
+static cq_slice joined_words(cq_builder *out, const cq_slice *words, size_t n) {
   cq_builder_clear(out);
   for (size_t i = 0; i < n; i++) {
     if (i) cq_builder_char(out, ' ');
@@ -212,7 +212,7 @@ static cq_status add_stop_word(cq_analyzer *a, stop_reader *r, cq_slice chunk, c
     return cq_fail_line(error, CQ_ERR_FORMAT, cq_lines_path(r->lines), cq_lines_number(r->lines),
                         "a stop word of %zu words, expected at most %d", r->words.n, MAX_WORDS);
   if (ok && r->words.n) {
-    const cq_slice name = joined(&r->scratch, r->words.items, r->words.n);
+    const cq_slice name = joined_words(&r->scratch, r->words.items, r->words.n);
     ok = !r->scratch.failed && put_stop_word(a, name);
   }
   return ok ? CQ_OK : cq_fail_memory(error, "stop words");
@@ -346,7 +346,7 @@ const cq_intern *cq_analysis_terms(const cq_analysis *a) {
 /* *n: how many of a chunk's words, from the i-th on, are one stop word, the longest match; 0: they are none. */
 static bool find_stopped(size_t *n, cq_analysis *a, size_t i) {
   for (*n = cq_min(a->analyzer->max_words, a->words.n - i); *n > 0; --*n) {
-    const cq_slice name = *n == 1 ? a->words.items[i] : joined(&a->scratch, a->words.items + i, *n);
+    const cq_slice name = *n == 1 ? a->words.items[i] : joined_words(&a->scratch, a->words.items + i, *n);
     if (*n > 1 && a->scratch.failed) return false;
     if (cq_intern_find(&a->analyzer->stop_words, name) != CQ_INTERN_NONE) return true;
   }
@@ -354,7 +354,7 @@ static bool find_stopped(size_t *n, cq_analysis *a, size_t i) {
 }
 
 /* A word in normal form: its stem's number appended to the text's. */
-static bool add_word(cq_analysis *a, cq_slice word) {
+static bool add_analysed_word(cq_analysis *a, cq_slice word) {
   if (a->stemmer) {
     const sb_symbol *stem = sb_stemmer_stem(a->stemmer, (const sb_symbol *)word.data, (int)word.n);
     if (!stem) return false;
@@ -366,19 +366,19 @@ static bool add_word(cq_analysis *a, cq_slice word) {
 }
 
 /* The slow part: a chunk that has not been seen. */
-static bool add_words(cq_analysis *a, cq_slice chunk) {
+static bool add_analysed_words(cq_analysis *a, cq_slice chunk) {
   to_normal_form(&a->normal, &a->scratch, chunk, a->analyzer->language.rules);
   bool ok = !a->normal.failed && cq_word_splitter_run(&a->words, (cq_slice){a->normal.data, a->normal.n});
   for (size_t i = 0, n; ok && i < a->words.n; i += n ? n : 1)
-    ok = find_stopped(&n, a, i) && (n || add_word(a, a->words.items[i]));
+    ok = find_stopped(&n, a, i) && (n || add_analysed_word(a, a->words.items[i]));
   return ok;
 }
 
-static bool add_chunk(cq_analysis *a, cq_slice chunk) {
+static bool add_analysed_chunk(cq_analysis *a, cq_slice chunk) {
   const uint64_t seen = chunk.n <= MAX_KEPT_BYTES ? cq_map_get(&a->seen, chunk) : CQ_MAP_NONE;
   if (seen != CQ_MAP_NONE) return cq_u32_array_append(&a->text, a->kept.items + (seen >> 8), seen & 0xff);
   const size_t before = a->text.n, at = a->kept.n;
-  if (!add_words(a, chunk)) return false;
+  if (!add_analysed_words(a, chunk)) return false;
   const size_t n = a->text.n - before;
   if (chunk.n > MAX_KEPT_BYTES || n > 0xff || a->seen.n >= MAX_KEPT) return true;
   return cq_u32_array_append(&a->kept, a->text.items + before, n) && cq_map_put(&a->seen, chunk, (uint64_t)at << 8 | n);
@@ -387,7 +387,7 @@ static bool add_chunk(cq_analysis *a, cq_slice chunk) {
 cq_status cq_analysis_run(const uint32_t **ids, size_t *n, cq_analysis *a, cq_slice text, cq_error *error) {
   bool ok = true;
   a->text.n = 0;
-  for (cq_slice chunk; ok && next_chunk(&chunk, &text);) ok = add_chunk(a, chunk);
+  for (cq_slice chunk; ok && next_chunk(&chunk, &text);) ok = add_analysed_chunk(a, chunk);
   *ids = a->text.items;
   *n = a->text.n;
   return ok ? CQ_OK : cq_fail_memory(error, "the terms of a text");

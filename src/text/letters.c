@@ -23,7 +23,7 @@ static bool is_plain(uint32_t c) {
 }
 
 /* Text of plain characters; false: it is not. */
-static bool add_plain(cq_builder *out, cq_slice text, bool marks) {
+static bool add_plain_letters(cq_builder *out, cq_slice text, bool marks) {
   enum { RUN = 256 };
   const size_t before = out->n;
   for (size_t i = 0; i < text.n;) {
@@ -64,5 +64,5 @@ static void add_any(cq_builder *out, cq_slice text, bool marks) {
 }
 
 void cq_text_letters(cq_builder *out, cq_slice text, bool marks) {
-  if (!add_plain(out, text, marks)) add_any(out, text, marks);
+  if (!add_plain_letters(out, text, marks)) add_any(out, text, marks);
 }

@@ -8,7 +8,7 @@
 #include <unicode/uchar.h>
 
 /* cq_builder_bytes with the common case inline. */
-static inline void put(cq_builder *b, const char *bytes, size_t n) {
+static inline void put_bytes(cq_builder *b, const char *bytes, size_t n) {
   if (n < b->capacity && b->n < b->capacity - n) {
     memcpy(b->data + b->n, bytes, n);
     b->n += n;
@@ -20,7 +20,7 @@ static inline void put(cq_builder *b, const char *bytes, size_t n) {
 
 void cq_builder_code(cq_builder *b, uint32_t c) {
   char bytes[4];
-  put(b, bytes, cq_utf8_encode(bytes, c));
+  put_bytes(b, bytes, cq_utf8_encode(bytes, c));
 }
 
 bool cq_text_is_ascii(cq_slice text) {
@@ -53,7 +53,7 @@ static inline void lower_ascii(char *text, size_t n) {
 static inline void put_run(cq_builder *out, const char *run, size_t n, bool lowercase) {
   const size_t at = out->n;
   if (n == 0) return;
-  put(out, run, n);
+  put_bytes(out, run, n);
   if (lowercase) lower_ascii(out->data + at, out->n - at);
 }
 
@@ -89,17 +89,17 @@ static inline __attribute__((always_inline)) void put_changed(cq_builder *out, c
   put_run(out, text.data + kept, text.n - kept, lowercase);
 }
 
-static inline bool lower(uint32_t out[3], int *n_out, uint32_t c, const void *context) {
+static inline bool lower_char(uint32_t out[3], int *n_out, uint32_t c, const void *context) {
   (void)context;
   *n_out = cq_char_lower(out, c);
   return *n_out > 1 || out[0] != c;
 }
 
 void cq_text_lower(cq_builder *out, cq_slice text) {
-  put_changed(out, text, true, lower, NULL);
+  put_changed(out, text, true, lower_char, NULL);
 }
 
-static inline bool fold(uint32_t out[3], int *n_out, uint32_t c, const void *context) {
+static inline bool fold_char(uint32_t out[3], int *n_out, uint32_t c, const void *context) {
   (void)context;
   *n_out = cq_char_fold(out, c);
   return *n_out > 1 || out[0] != c;
@@ -112,20 +112,20 @@ void cq_text_fold(cq_builder *out, cq_slice text) {
   }
   cq_builder form = {0}, folded = {0};
   cq_text_normal_form(&form, text, CQ_NFKC);
-  put_changed(&folded, (cq_slice){form.data, form.n}, true, fold, NULL);
+  put_changed(&folded, (cq_slice){form.data, form.n}, true, fold_char, NULL);
   cq_text_normal_form(out, (cq_slice){folded.data, folded.n}, CQ_NFKC);
   out->failed |= form.failed || folded.failed;
   cq_builder_free(&form);
   cq_builder_free(&folded);
 }
 
-static inline bool strip(uint32_t out[3], int *n_out, uint32_t c, const void *context) {
+static inline bool strip_char(uint32_t out[3], int *n_out, uint32_t c, const void *context) {
   (void)out, (void)context;
   return cq_char_is_mark(c) && (*n_out = 0, true);
 }
 
 void cq_text_strip_marks(cq_builder *out, cq_slice text) {
-  put_changed(out, text, false, strip, NULL);
+  put_changed(out, text, false, strip_char, NULL);
 }
 
 /* --- lower case in context --- */
@@ -177,22 +177,22 @@ void cq_text_lower_in_context(cq_builder *out, cq_slice text) {
 /* --- BERT --- */
 
 /* What is dropped, spaced out, and, where accents stay, lower-cased. */
-static inline bool clean(uint32_t out[3], int *n_out, uint32_t c, const void *context) {
+static inline bool clean_char(uint32_t out[3], int *n_out, uint32_t c, const void *context) {
   const cq_bert_rules *rules = context;
   const bool blank = c == '\t' || c == '\n' || c == '\r';
   if (rules->clean && !blank && (c == 0xFFFD || cq_char_is_bert_control(c))) return *n_out = 0, true;
   if (rules->clean && cq_char_is_whitespace(c)) return out[0] = ' ', true;
   if (rules->space_cjk && cq_char_is_cjk(c)) return out[0] = out[2] = ' ', out[1] = c, *n_out = 3, true;
-  return rules->lowercase && !rules->strip_accents && lower(out, n_out, c, NULL);
+  return rules->lowercase && !rules->strip_accents && lower_char(out, n_out, c, NULL);
 }
 
 static inline bool strip_accent(uint32_t out[3], int *n_out, uint32_t c, const void *context) {
   if (cq_char_is_bert_accent(c)) return *n_out = 0, true;
-  return ((const cq_bert_rules *)context)->lowercase && lower(out, n_out, c, NULL);
+  return ((const cq_bert_rules *)context)->lowercase && lower_char(out, n_out, c, NULL);
 }
 
 void cq_text_bert_clean(cq_builder *out, cq_slice text, const cq_bert_rules *rules) {
-  put_changed(out, text, rules->lowercase, clean, rules);
+  put_changed(out, text, rules->lowercase, clean_char, rules);
 }
 
 void cq_text_bert_strip(cq_builder *out, cq_slice text, const cq_bert_rules *rules) {

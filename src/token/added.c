@@ -10,8 +10,8 @@
 #include "base/utf8.h"
 #include "text/unicode.h"
 
-static cq_status add(cq_tokenizer *t, const cq_added_token *token, cq_slice content, const char *path,
-                     cq_error *error) {
+static cq_status add_token(cq_tokenizer *t, const cq_added_token *token, cq_slice content, const char *path,
+                           cq_error *error) {
   cq_slice known = cq_vocab_piece(&t->vocab, token->id);
   if (known.data && !cq_slice_equal(known, content))
     return cq_fail_file(error, CQ_ERR_FORMAT, path, "added_tokens: '%.*s' has the id %d of the vocabulary's '%.*s'",
@@ -63,7 +63,7 @@ cq_status cq_added_parse(cq_tokenizer *t, const json_t *list, const char *path, 
       return cq_fail_file(error, CQ_ERR_FORMAT, path, "added_tokens: entry %zu has the id %lld, expected 0 to %lld", i,
                           (long long)id, (long long)limit - 1);
     token.id = (int32_t)id;
-    status = add(t, &token, (cq_slice){json_string_value(content), json_string_length(content)}, path, error);
+    status = add_token(t, &token, (cq_slice){json_string_value(content), json_string_length(content)}, path, error);
     if (status) return status;
   }
   return CQ_OK;

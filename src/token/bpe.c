@@ -31,19 +31,19 @@ void cq_merges_free(cq_merges *merges) {
   cq_free(merges);
 }
 
-static bool ends(const void *slot, const void *sought) {
+static bool merge_ends(const void *slot, const void *sought) {
   const merge *a = slot, *b = sought;
   return a->left < 0 || (a->left == b->left && a->right == b->right);
 }
 
-static merge *place_of(const cq_merges *merges, int32_t left, int32_t right) {
+static merge *place_of_merge(const cq_merges *merges, int32_t left, int32_t right) {
   const merge sought = {.left = left, .right = right};
   const uint64_t hash = cq_mix((uint64_t)(uint32_t)left << 32 | (uint32_t)right);
-  return cq_table_find(merges->slots, merges->capacity, sizeof sought, hash, ends, &sought);
+  return cq_table_find(merges->slots, merges->capacity, sizeof sought, hash, merge_ends, &sought);
 }
 
-static const merge *find(const cq_merges *merges, int32_t left, int32_t right) {
-  const merge *m = place_of(merges, left, right);
+static const merge *find_merge(const cq_merges *merges, int32_t left, int32_t right) {
+  const merge *m = place_of_merge(merges, left, right);
   return m->left < 0 ? NULL : m;
 }
 
@@ -63,7 +63,7 @@ cq_merges *cq_merges_new(size_t n) {
 
 void cq_merges_put(cq_merges *merges, int32_t left, int32_t right, int32_t merged) {
   if (2 * merges->n + 2 > merges->capacity) return;
-  *place_of(merges, left, right) = (merge){left, right, merged, (uint32_t)merges->n++};
+  *place_of_merge(merges, left, right) = (merge){left, right, merged, (uint32_t)merges->n++};
 }
 
 cq_merge_view *cq_merges_list(const cq_merges *merges, size_t *n) {
@@ -113,8 +113,8 @@ cq_vocab_result cq_merges_add(cq_tokenizer *t, cq_slice left, cq_slice right) {
   return CQ_VOCAB_OK;
 }
 
-static cq_status copy_text(cq_slice *out, cq_tokenizer *t, const json_t *model, const char *key, const char *path,
-                           cq_error *error) {
+static cq_status copy_bpe_text(cq_slice *out, cq_tokenizer *t, const json_t *model, const char *key, const char *path,
+                               cq_error *error) {
   const char *text = "";
   cq_status status = cq_json_get_string(&text, model, key, path, error);
   if (status) return status;
@@ -124,7 +124,7 @@ static cq_status copy_text(cq_slice *out, cq_tokenizer *t, const json_t *model, 
   return CQ_OK;
 }
 
-static cq_status parse(cq_tokenizer *t, const json_t *model, const char *path, cq_error *error) {
+static cq_status parse_bpe(cq_tokenizer *t, const json_t *model, const char *path, cq_error *error) {
   cq_model *m = &t->model;
   const char *unk = NULL;
   double dropout = 0;
@@ -133,8 +133,8 @@ static cq_status parse(cq_tokenizer *t, const json_t *model, const char *path, c
   if (!status) status = cq_json_get_bool(&m->fuse_unk, model, "fuse_unk", path, error);
   if (!status) status = cq_json_get_bool(&m->byte_fallback, model, "byte_fallback", path, error);
   if (!status) status = cq_json_get_bool(&m->ignore_merges, model, "ignore_merges", path, error);
-  if (!status) status = copy_text(&m->prefix, t, model, "continuing_subword_prefix", path, error);
-  if (!status) status = copy_text(&m->suffix, t, model, "end_of_word_suffix", path, error);
+  if (!status) status = copy_bpe_text(&m->prefix, t, model, "continuing_subword_prefix", path, error);
+  if (!status) status = copy_bpe_text(&m->suffix, t, model, "end_of_word_suffix", path, error);
   if (status) return status;
   if (dropout > 0) return cq_fail_file(error, CQ_ERR_UNSUPPORTED, path, "model: BPE with dropout is not supported");
   if (unk && *unk) {
@@ -184,7 +184,7 @@ static void merge_short(symbol *s, size_t *n, const cq_merges *merges) {
     const merge *best = NULL;
     size_t at = 0;
     for (size_t i = 0; i + 1 < *n; i++) {
-      const merge *m = find(merges, s[i].id, s[i + 1].id);
+      const merge *m = find_merge(merges, s[i].id, s[i + 1].id);
       if (m && (!best || m->rank < best->rank)) {
         best = m;
         at = i;
@@ -197,7 +197,7 @@ static void merge_short(symbol *s, size_t *n, const cq_merges *merges) {
   }
 }
 
-static bool before(const void *a, const void *b) {
+static bool is_before(const void *a, const void *b) {
   const candidate *x = a, *y = b;
   return x->rank != y->rank ? x->rank < y->rank : x->at < y->at;
 }
@@ -205,8 +205,8 @@ static bool before(const void *a, const void *b) {
 static void push_pair(candidate *heap, size_t *n_heap, const symbol *s, int32_t at, const cq_merges *merges) {
   if (at < 0 || s[at].next < 0) return;
   int32_t left = s[at].id, right = s[s[at].next].id;
-  const merge *m = find(merges, left, right);
-  if (m) cq_heap_push(heap, (*n_heap)++, sizeof *heap, &(candidate){m->rank, at, left, right, m->merged}, before);
+  const merge *m = find_merge(merges, left, right);
+  if (m) cq_heap_push(heap, (*n_heap)++, sizeof *heap, &(candidate){m->rank, at, left, right, m->merged}, is_before);
 }
 
 /* heap has room for 3 n: n - 1 pairs at first, and at most two more for each of n - 1 merges. */
@@ -220,7 +220,7 @@ static void merge_long(symbol *s, size_t *n, candidate *heap, const cq_merges *m
   while (n_heap) {
     const candidate c = heap[0];
     n_heap--;
-    cq_heap_replace(heap, n_heap, sizeof *heap, &heap[n_heap], before);
+    cq_heap_replace(heap, n_heap, sizeof *heap, &heap[n_heap], is_before);
     symbol *left = &s[c.at];
     if (left->id != c.left || left->next < 0 || s[left->next].id != c.right)
       continue; /* a neighbour has changed since */
@@ -251,7 +251,7 @@ static int32_t char_id(const cq_tokenizer *t, cq_slice c, bool first, bool last)
 
 enum { SHORT_WORD = 48 };
 
-static bool encode(cq_ids *out, const cq_tokenizer *t, cq_slice word, void **scratch, size_t *scratch_size) {
+static bool encode_bpe(cq_ids *out, const cq_tokenizer *t, cq_slice word, void **scratch, size_t *scratch_size) {
   const cq_model *m = &t->model;
   if (m->ignore_merges) {
     int32_t id = cq_vocab_id(&t->vocab, word);
@@ -299,4 +299,4 @@ static bool encode(cq_ids *out, const cq_tokenizer *t, cq_slice word, void **scr
   return true;
 }
 
-const cq_model_kind cq_bpe_kind = {"BPE", parse, encode};
+const cq_model_kind cq_bpe_kind = {"BPE", parse_bpe, encode_bpe};

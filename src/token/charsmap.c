@@ -14,7 +14,7 @@ struct cq_charsmap {
 };
 
 /* The replacement of the shortest rule that is a prefix of key; false when there is none. */
-static bool lookup(cq_slice *replacement, const cq_charsmap *map, const char *key, size_t n) {
+static bool lookup_rule(cq_slice *replacement, const cq_charsmap *map, const char *key, size_t n) {
   size_t node = 0;
   uint32_t unit = map->units[0];
   node ^= (size_t)(unit >> 10) << ((unit & 1u << 9) >> 6);
@@ -69,7 +69,7 @@ cq_status cq_charsmap_open(cq_charsmap **out, cq_slice bytes, const char *path, 
   for (int c = 1; c < 128; c++) {
     char key = (char)c;
     cq_slice replacement;
-    if (lookup(&replacement, map, &key, 1)) map->ascii[c] = replacement;
+    if (lookup_rule(&replacement, map, &key, 1)) map->ascii[c] = replacement;
   }
   *out = map;
   return CQ_OK;
@@ -100,13 +100,13 @@ void cq_charsmap_run(cq_builder *out, const cq_charsmap *map, cq_slice text) {
     }
     size_t cluster = cq_grapheme_length(p, text.n - i);
     cq_builder_bytes(out, text.data + kept, i - kept);
-    if (cluster < 6 && lookup(&replacement, map, p, cluster)) {
+    if (cluster < 6 && lookup_rule(&replacement, map, p, cluster)) {
       cq_builder_bytes(out, replacement.data, replacement.n);
     } else {
       for (size_t k = 0; k < cluster;) {
         uint32_t c;
         size_t n = cq_utf8_decode(&c, p + k, cluster - k);
-        if (lookup(&replacement, map, p + k, n))
+        if (lookup_rule(&replacement, map, p + k, n))
           cq_builder_bytes(out, replacement.data, replacement.n);
         else
           cq_builder_bytes(out, p + k, n);

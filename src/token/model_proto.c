@@ -94,7 +94,7 @@ static void take_piece_field(void *out, const char *bytes, const field *f) {
   if (f->number == 3 && f->wire == 0) piece->type = f->varint <= CQ_SP_BYTE ? (int)f->varint : CQ_SP_UNUSED;
 }
 
-static cq_status read_piece(cq_sp_model *out, const reader *r, const field *f) {
+static cq_status read_sp_piece(cq_sp_model *out, const reader *r, const field *f) {
   cq_sp_piece piece = {{"", 0}, 0, CQ_SP_NORMAL};
   cq_status status = read_message(&piece, r, f, take_piece_field);
   if (status) return status;
@@ -135,7 +135,7 @@ cq_status cq_sp_model_read(cq_sp_model *out, cq_slice bytes, const char *path, c
     bool more;
     status = read_field(&f, &more, &r);
     if (status || !more) break;
-    if (f.wire == 2 && f.number == 1) status = read_piece(out, &r, &f);
+    if (f.wire == 2 && f.number == 1) status = read_sp_piece(out, &r, &f);
     if (f.wire == 2 && f.number == 2) status = read_message(out, &r, &f, take_trainer_field);
     if (f.wire == 2 && f.number == 3) status = read_message(out, &r, &f, take_normalizer_field);
     if (status) break;

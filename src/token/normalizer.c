@@ -30,7 +30,7 @@ static cq_bert_rules bert_rules(const cq_normalizer *step) {
   return (cq_bert_rules){step->flags[0], step->flags[1], step->flags[2], step->flags[3]};
 }
 
-static bool run_bert(cq_builder *out, const cq_normalizer *step, cq_slice text) {
+static bool run_bert_normalizer(cq_builder *out, const cq_normalizer *step, cq_slice text) {
   const cq_bert_rules rules = bert_rules(step);
   cq_text_bert_clean(out, text, &rules);
   return !out->failed;
@@ -234,7 +234,7 @@ static const struct {
     {"Strip", run_strip, parse_strip, 0},
     {"Replace", run_replace, parse_replace, 0},
     {"Prepend", run_prepend, parse_prepend, 0},
-    {"BertNormalizer", run_bert, parse_bert, 0},
+    {"BertNormalizer", run_bert_normalizer, parse_bert, 0},
     {"Precompiled", run_precompiled, parse_precompiled, 0},
     {"Nmt", run_nmt, NULL, 0},
 };
@@ -251,7 +251,7 @@ static cq_status parse_normalizer(void *context, const char *type, const cq_step
       return cq_fail_memory(p->error, "normalizers");
     }
     out->steps[out->n++] = step;
-    if (step.run == run_bert && bert_rules(&step).strip_accents) {
+    if (step.run == run_bert_normalizer && bert_rules(&step).strip_accents) {
       out->steps[out->n++] = (cq_normalizer){.run = run_form, .form = CQ_NFD};
       step.run = run_bert_strip;
       out->steps[out->n++] = step;
@@ -274,7 +274,7 @@ void cq_normalizers_free(cq_normalizers *normalizers) {
 }
 
 bool cq_normalizer_lowers(const cq_normalizer *step) {
-  return step->run == run_lowercase || (step->run == run_bert && step->flags[3]);
+  return step->run == run_lowercase || (step->run == run_bert_normalizer && step->flags[3]);
 }
 
 bool cq_normalizers_run(cq_builder *out, cq_builder other[2], const cq_normalizers *normalizers, cq_slice text) {

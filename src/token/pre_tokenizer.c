@@ -18,7 +18,7 @@ static const char *const scheme_names[] = {"always", "first", "never"};
 
 /* --- splitting --- */
 
-static bool put_piece(cq_words *out, const cq_word *word, size_t start, size_t end) {
+static bool put_word_piece(cq_words *out, const cq_word *word, size_t start, size_t end) {
   return end <= start || cq_words_put(out, word->start + start, end - start, word->at_start && start == 0);
 }
 
@@ -36,43 +36,43 @@ static bool split_by_class(cq_words *out, const cq_words *in, bool (*is_delimite
       switch (behavior) {
       case REMOVED:
         if (is) {
-          if (!put_piece(out, word, start, i)) return false;
+          if (!put_word_piece(out, word, start, i)) return false;
           start = i + n;
         }
         break;
       case ISOLATED:
         if (is) {
-          if (!put_piece(out, word, start, i) || !put_piece(out, word, i, i + n)) return false;
+          if (!put_word_piece(out, word, start, i) || !put_word_piece(out, word, i, i + n)) return false;
           start = i + n;
         }
         break;
       case MERGED_WITH_PREVIOUS:
         if (is) {
-          if (!put_piece(out, word, start, i + n)) return false;
+          if (!put_word_piece(out, word, start, i + n)) return false;
           start = i + n;
         }
         break;
       case MERGED_WITH_NEXT:
         if (is) {
-          if (!put_piece(out, word, start, i)) return false;
+          if (!put_word_piece(out, word, start, i)) return false;
           start = i;
         }
         break;
       default: /* CONTIGUOUS */
         if (i > start && is != last) {
-          if (!put_piece(out, word, start, i)) return false;
+          if (!put_word_piece(out, word, start, i)) return false;
           start = i;
         }
       }
       last = is;
       i += n;
     }
-    if (!put_piece(out, word, start, text.n)) return false;
+    if (!put_word_piece(out, word, start, text.n)) return false;
   }
   return true;
 }
 
-static bool run_bert(cq_words *out, const cq_words *in, const cq_pre_tokenizer *step) {
+static bool run_bert_pre_tokenizer(cq_words *out, const cq_words *in, const cq_pre_tokenizer *step) {
   (void)step;
   for (size_t w = 0; w < in->n; w++) {
     const cq_word *word = &in->words[w];
@@ -83,13 +83,13 @@ static bool run_bert(cq_words *out, const cq_words *in, const cq_pre_tokenizer *
       size_t n = cq_utf8_decode(&c, text.data + i, text.n - i);
       bool space = cq_char_is_whitespace(c);
       if (space || cq_char_is_bert_punctuation(c)) {
-        if (!put_piece(out, word, start, i)) return false;
-        if (!space && !put_piece(out, word, i, i + n)) return false;
+        if (!put_word_piece(out, word, start, i)) return false;
+        if (!space && !put_word_piece(out, word, i, i + n)) return false;
         start = i + n;
       }
       i += n;
     }
-    if (!put_piece(out, word, start, text.n)) return false;
+    if (!put_word_piece(out, word, start, text.n)) return false;
   }
   return true;
 }
@@ -120,13 +120,13 @@ static bool run_whitespace(cq_words *out, const cq_words *in, const cq_pre_token
       size_t n = cq_utf8_decode(&c, text.data + i, text.n - i);
       int class = cq_char_is_whitespace(c) ? 0 : cq_char_is_word(c) ? 1 : 2;
       if (class != last) {
-        if (last != 0 && !put_piece(out, word, start, i)) return false;
+        if (last != 0 && !put_word_piece(out, word, start, i)) return false;
         start = i;
         last = class;
       }
       i += n;
     }
-    if (last != 0 && !put_piece(out, word, start, text.n)) return false;
+    if (last != 0 && !put_word_piece(out, word, start, text.n)) return false;
   }
   return true;
 }
@@ -149,28 +149,28 @@ static bool run_split(cq_words *out, const cq_words *in, const cq_pre_tokenizer 
       bool ok = true;
       switch (step->behavior) {
       case REMOVED:
-        ok = put_piece(out, word, start, i);
+        ok = put_word_piece(out, word, start, i);
         start = i + m;
         break;
       case ISOLATED:
-        ok = put_piece(out, word, start, i) && put_piece(out, word, i, i + m);
+        ok = put_word_piece(out, word, start, i) && put_word_piece(out, word, i, i + m);
         start = i + m;
         break;
       case MERGED_WITH_PREVIOUS:
-        ok = put_piece(out, word, start, i + m);
+        ok = put_word_piece(out, word, start, i + m);
         start = i + m;
         break;
       case MERGED_WITH_NEXT:
-        ok = put_piece(out, word, start, i);
+        ok = put_word_piece(out, word, start, i);
         start = i;
         break;
       default: /* CONTIGUOUS: delimiters that touch stay together */
         if (!last) {
-          ok = put_piece(out, word, start, i);
+          ok = put_word_piece(out, word, start, i);
           start = i;
         }
         if (i + 2 * m > text.n || memcmp(text.data + i + m, step->text.data, m) != 0) {
-          ok = ok && put_piece(out, word, start, i + m);
+          ok = ok && put_word_piece(out, word, start, i + m);
           start = i + m;
         }
       }
@@ -178,7 +178,7 @@ static bool run_split(cq_words *out, const cq_words *in, const cq_pre_tokenizer 
       last = true;
       i += m;
     }
-    if (!put_piece(out, word, start, text.n)) return false;
+    if (!put_word_piece(out, word, start, text.n)) return false;
   }
   return true;
 }
@@ -200,10 +200,10 @@ static bool run_split_marks(cq_words *out, const cq_words *in, const cq_pre_toke
         i = second;
         continue;
       }
-      if (!put_piece(out, word, start, i) || !put_piece(out, word, i, end)) return false;
+      if (!put_word_piece(out, word, start, i) || !put_word_piece(out, word, i, end)) return false;
       start = i = end;
     }
-    if (!put_piece(out, word, start, text.n)) return false;
+    if (!put_word_piece(out, word, start, text.n)) return false;
   }
   return true;
 }
@@ -326,8 +326,8 @@ static bool run_byte_level(cq_words *out, const cq_words *in, const cq_pre_token
 /* --- parsing --- */
 
 /* One of a list of names under a key; absent leaves *out alone. */
-static cq_status parse_choice(int *out, const cq_step_parser *p, const char *key, const char *const *names,
-                              int n_names) {
+static cq_status parse_step_choice(int *out, const cq_step_parser *p, const char *key, const char *const *names,
+                                   int n_names) {
   const char *name = NULL;
   cq_status status = cq_json_get_string(&name, p->json, key, p->place->path, p->error);
   if (status || !name) return status;
@@ -343,7 +343,7 @@ static cq_status parse_choice(int *out, const cq_step_parser *p, const char *key
 
 static cq_status parse_punctuation(cq_pre_tokenizer *step, const cq_step_parser *p) {
   step->behavior = ISOLATED;
-  return parse_choice(&step->behavior, p, "behavior", behavior_names, 5);
+  return parse_step_choice(&step->behavior, p, "behavior", behavior_names, 5);
 }
 
 static cq_status parse_digits(cq_pre_tokenizer *step, const cq_step_parser *p) {
@@ -360,7 +360,7 @@ static cq_status parse_metaspace(cq_pre_tokenizer *step, const cq_step_parser *p
   step->flags[0] = true;
   if (!status) status = cq_step_bool(&add_prefix_space, p, "add_prefix_space");
   step->scheme = add_prefix_space ? ALWAYS : NEVER;
-  if (!status) status = parse_choice(&step->scheme, p, "prepend_scheme", scheme_names, 3);
+  if (!status) status = parse_step_choice(&step->scheme, p, "prepend_scheme", scheme_names, 3);
   if (!status) status = cq_step_bool(&step->flags[0], p, "split");
   return status;
 }
@@ -378,7 +378,7 @@ static cq_status parse_split(cq_pre_tokenizer *step, const cq_step_parser *p) {
   cq_status status = cq_step_bool(&invert, p, "invert");
   if (status) return status;
   step->behavior = ISOLATED;
-  status = parse_choice(&step->behavior, p, "behavior", behavior_names, 5);
+  status = parse_step_choice(&step->behavior, p, "behavior", behavior_names, 5);
   if (status) return status;
   if (json_is_string(regex) && !invert && step->behavior == ISOLATED &&
       !strcmp(json_string_value(regex), CQ_SPLIT_PUNCTUATION)) {
@@ -401,7 +401,7 @@ static const struct {
   cq_status (*parse)(cq_pre_tokenizer *step, const cq_step_parser *p); /* NULL: nothing to parse */
   bool rewrites;
 } kinds[] = {
-    {"BertPreTokenizer", run_bert, NULL, false},
+    {"BertPreTokenizer", run_bert_pre_tokenizer, NULL, false},
     {"Whitespace", run_whitespace, NULL, false},
     {"WhitespaceSplit", run_whitespace_split, NULL, false},
     {"Punctuation", run_punctuation, parse_punctuation, false},

@@ -9,7 +9,7 @@
 #include <limits.h>
 #include <stdlib.h>
 
-static const cq_origin_file *origin(const cq_tokenizer *t, const char *name) {
+static const cq_origin_file *origin_of_file(const cq_tokenizer *t, const char *name) {
   for (size_t i = 0; i < t->n_files; i++) {
     if (!strcmp(t->files[i].name, name)) return &t->files[i];
   }
@@ -127,7 +127,7 @@ static json_t *new_config(const cq_tokenizer *t) {
 }
 
 static cq_status save_config(const cq_tokenizer *t, const char *directory, int max_seq_length, cq_error *error) {
-  const cq_origin_file *old = origin(t, "tokenizer_config.json");
+  const cq_origin_file *old = origin_of_file(t, "tokenizer_config.json");
   json_t *config = NULL;
   if (old) {
     cq_status status = cq_json_parse(&config, old->bytes, "tokenizer_config.json", error);
@@ -151,9 +151,9 @@ cq_status cq_tokenizer_save(const cq_tokenizer *tokenizer, const char *directory
     status = cq_path_join(path, sizeof path, directory, file->name, error);
     if (!status) status = cq_file_write(path, file->bytes.data, file->bytes.n, error);
   }
-  if (!status && !origin(tokenizer, "special_tokens_map.json"))
+  if (!status && !origin_of_file(tokenizer, "special_tokens_map.json"))
     status = cq_json_save(special_names(tokenizer), directory, "special_tokens_map.json", error);
-  if (!status && tokenizer->document && !origin(tokenizer, "tokenizer.json"))
+  if (!status && tokenizer->document && !origin_of_file(tokenizer, "tokenizer.json"))
     status = cq_json_save(complete_document(tokenizer), directory, "tokenizer.json", error);
   return status;
 }

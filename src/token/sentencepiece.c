@@ -20,7 +20,7 @@
 
 /* --- the vocabulary --- */
 
-static cq_status put_piece(cq_tokenizer *t, cq_slice text, double score, int32_t id, cq_error *error) {
+static cq_status put_vocab_piece(cq_tokenizer *t, cq_slice text, double score, int32_t id, cq_error *error) {
   if (cq_vocab_put(&t->vocab, text, id) != CQ_VOCAB_OK) return cq_fail_memory(error, "vocabulary");
   t->model.scores[id] = score;
   return CQ_OK;
@@ -34,10 +34,10 @@ static cq_status fill_vocab(cq_tokenizer *t, const cq_sp_model *m, bool xlmr, co
   t->model.scores = cq_alloc_array_zeroed(m->n + 2, sizeof *t->model.scores);
   if (!t->model.scores) return cq_fail_memory(error, "vocabulary");
   int32_t id = 0;
-  for (; xlmr && id < 4 && !status; id++) status = put_piece(t, cq_slice_of(first[id]), 0, id, error);
+  for (; xlmr && id < 4 && !status; id++) status = put_vocab_piece(t, cq_slice_of(first[id]), 0, id, error);
   for (size_t i = xlmr ? 3 : 0; i < m->n && !status; i++)
-    status = put_piece(t, m->pieces[i].text, (double)m->pieces[i].score, id++, error);
-  if (xlmr && !status) status = put_piece(t, cq_slice_of("<mask>"), 0, id, error);
+    status = put_vocab_piece(t, m->pieces[i].text, (double)m->pieces[i].score, id++, error);
+  if (xlmr && !status) status = put_vocab_piece(t, cq_slice_of("<mask>"), 0, id, error);
   return status;
 }
 
@@ -48,7 +48,7 @@ typedef struct split {
 } split;
 
 /* Best score first; of one score, the longest left part; else as they came. */
-static int by_score(const void *a, const void *b) {
+static int piece_by_score(const void *a, const void *b) {
   const split *x = a, *y = b;
   if (x->score != y->score) return x->score > y->score ? -1 : 1;
   if (x->left_chars != y->left_chars) return x->left_chars > y->left_chars ? -1 : 1;
@@ -80,7 +80,7 @@ static cq_status make_merges(cq_tokenizer *t, cq_error *error) {
       n++;
     }
   }
-  if (n) qsort(splits, n, sizeof *splits, by_score);
+  if (n) qsort(splits, n, sizeof *splits, piece_by_score);
   t->model.merges = cq_merges_new(n);
   for (size_t i = 0; i < n && t->model.merges; i++)
     cq_merges_put(t->model.merges, splits[i].left, splits[i].right, splits[i].merged);
@@ -121,7 +121,7 @@ static json_t *precompiled_json(const cq_sp_model *m) {
   return step;
 }
 
-static json_t *normalizer_json(const cq_sp_model *m) {
+static json_t *sp_normalizer_json(const cq_sp_model *m) {
   bool rules = m->charsmap.n > 0;
   if (m->remove_extra_whitespaces) return rules ? precompiled_json(m) : json_null();
   json_t *steps = json_array();
@@ -133,7 +133,7 @@ static json_t *normalizer_json(const cq_sp_model *m) {
   return json_pack("{s:s, s:o}", "type", "Sequence", "normalizers", steps);
 }
 
-static json_t *metaspace_json(const cq_sp_model *m) {
+static json_t *sp_metaspace_json(const cq_sp_model *m) {
   return json_pack("{s:s, s:s, s:b, s:s, s:b}", "type", "Metaspace", "replacement", "\xE2\x96\x81", "add_prefix_space",
                    m->add_dummy_prefix, "prepend_scheme", m->add_dummy_prefix ? "always" : "never", "split", 1);
 }
@@ -141,7 +141,7 @@ static json_t *metaspace_json(const cq_sp_model *m) {
 static json_t *pre_tokenizer_json(const cq_sp_model *m) {
   if (!m->remove_extra_whitespaces) return json_null();
   return json_pack("{s:s, s:[{s:s}, o]}", "type", "Sequence", "pretokenizers", "type", "WhitespaceSplit",
-                   metaspace_json(m));
+                   sp_metaspace_json(m));
 }
 
 /* Special tokens around one sentence and around two; NULL for a side without one. */
@@ -204,7 +204,7 @@ static int32_t find_unknown(const cq_sp_model *m) {
   return -1;
 }
 
-static cq_status check(const cq_sp_model *m, const char *path, cq_error *error) {
+static cq_status check_sp_model(const cq_sp_model *m, const char *path, cq_error *error) {
   if (m->model_type != CQ_SP_UNIGRAM && m->model_type != CQ_SP_BPE)
     return cq_fail_file(error, CQ_ERR_UNSUPPORTED, path, "a SentencePiece model of type %lld (neither unigram nor BPE)",
                         (long long)m->model_type);
@@ -222,7 +222,7 @@ cq_status cq_sentencepiece_assemble(cq_tokenizer *t, cq_slice bytes, bool xlmr, 
   cq_status status = cq_sp_model_read(&m, bytes, path, error);
   if (status) return status;
   bool bpe = m.model_type == CQ_SP_BPE;
-  status = check(&m, path, error);
+  status = check_sp_model(&m, path, error);
   if (!status) status = fill_vocab(t, &m, xlmr, path, error);
   if (!status && bpe) status = make_merges(t, error);
   if (!status && !xlmr) status = special_tokens(&before, &after, t, class, config, path, error);
@@ -234,9 +234,9 @@ cq_status cq_sentencepiece_assemble(cq_tokenizer *t, cq_slice bytes, bool xlmr, 
                         "fuse_unk", 1, "byte_fallback", m.byte_fallback, "ignore_merges", 0)
             : json_pack("{s:s, s:i, s:b}", "type", "Unigram", "unk_id", unk, "byte_fallback", m.byte_fallback);
     t->document = json_pack("{s:s, s:n, s:n, s:o, s:o, s:o, s:o, s:o, s:o}", "version", "1.0", "truncation", "padding",
-                            "added_tokens", added_json(t, &m, xlmr), "normalizer", normalizer_json(&m), "pre_tokenizer",
-                            pre_tokenizer_json(&m), "post_processor", template_json(t, before, after, xlmr), "decoder",
-                            metaspace_json(&m), "model", model);
+                            "added_tokens", added_json(t, &m, xlmr), "normalizer", sp_normalizer_json(&m),
+                            "pre_tokenizer", pre_tokenizer_json(&m), "post_processor",
+                            template_json(t, before, after, xlmr), "decoder", sp_metaspace_json(&m), "model", model);
     /* XLM-R's own class makes a Unigram of whatever it is given. */
     t->config_class = xlmr && !bpe ? "XLMRobertaTokenizer" : "PreTrainedTokenizerFast";
     status = t->document ? cq_tokenizer_assemble_document(t, config, path, error)

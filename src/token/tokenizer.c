@@ -17,7 +17,7 @@ struct cq_token_memory {
   size_t scratch_size;
 };
 
-static void release(cq_token_memory *m) {
+static void release_memory(cq_token_memory *m) {
   cq_builder_free(&m->lowered);
   cq_builder_free(&m->normal);
   cq_builder_free(&m->other[0]);
@@ -41,7 +41,7 @@ size_t cq_token_memory_bytes(const cq_token_memory *m) {
 
 void cq_token_memory_free(cq_token_memory *m) {
   if (!m) return;
-  release(m);
+  release_memory(m);
   cq_free(m);
 }
 
@@ -85,7 +85,7 @@ static bool encode_raw(cq_ids *out, const cq_tokenizer *t, cq_token_memory *w, c
 }
 
 /* All of a text's ids, or somewhat more than limit of them. */
-static bool encode_text(cq_ids *out, const cq_tokenizer *t, cq_token_memory *w, cq_slice text, size_t limit) {
+static bool encode_pieces(cq_ids *out, const cq_tokenizer *t, cq_token_memory *w, cq_slice text, size_t limit) {
   const cq_added_token *token;
   size_t done = 0, start, end;
   while (out->n <= limit && cq_added_find(&token, &start, &end, &t->added, false, text, done)) {
@@ -121,14 +121,14 @@ cq_status cq_tokenizer_encode(cq_ids *out, const cq_tokenizer *tokenizer, cq_tok
     ok = !w->lowered.failed;
     text = (cq_slice){w->lowered.data ? w->lowered.data : "", w->lowered.n};
   }
-  ok = ok && encode_text(out, tokenizer, w, text, limit);
+  ok = ok && encode_pieces(out, tokenizer, w, text, limit);
   if (ok && out->n > limit) {
     out->n = limit;
     is_truncated = true;
   }
   if (ok && add_special) ok = put_all(out, tokenizer->after, tokenizer->n_after);
   if (ok && max_length && out->n - first > max_length) out->n = first + max_length; /* less room than special tokens */
-  release(&own);
+  release_memory(&own);
   if (!ok) {
     out->n = first;
     return cq_fail_memory(error, "token ids");

@@ -129,7 +129,7 @@ static cq_status parse_post(template_ids around[2], const cq_tokenizer *t, const
   return cq_fail_file(error, CQ_ERR_UNSUPPORTED, path, "post_processor: '%s' is not supported", type);
 }
 
-static cq_status keep(int32_t **out, size_t *n, cq_tokenizer *t, const template_ids *list, cq_error *error) {
+static cq_status keep_ids(int32_t **out, size_t *n, cq_tokenizer *t, const template_ids *list, cq_error *error) {
   *out = cq_arena_array(&t->arena, list->n ? list->n : 1, sizeof **out);
   if (!*out) return cq_fail_memory(error, "special tokens");
   if (list->n) memcpy(*out, list->ids, list->n * sizeof **out);
@@ -156,8 +156,8 @@ cq_status cq_tokenizer_assemble(cq_tokenizer *t, const json_t *document, const c
   }
   template_ids around[2] = {{0}, {0}};
   status = parse_post(around, t, json_object_get(document, "post_processor"), 0, path, error);
-  if (!status) status = keep(&t->before, &t->n_before, t, &around[0], error);
-  if (!status) status = keep(&t->after, &t->n_after, t, &around[1], error);
+  if (!status) status = keep_ids(&t->before, &t->n_before, t, &around[0], error);
+  if (!status) status = keep_ids(&t->after, &t->n_after, t, &around[1], error);
   cq_free(around[0].ids);
   cq_free(around[1].ids);
   return status;

@@ -64,7 +64,7 @@ static bool draw_sample(source *s) {
   return true;
 }
 
-static int next_sentence(void *context, const char **text, size_t *n) {
+static int next_training_sentence(void *context, const char **text, size_t *n) {
   source *s = context;
   cq_slice sentence;
   if (s->max_sentences) {
@@ -81,7 +81,7 @@ static int next_sentence(void *context, const char **text, size_t *n) {
 
 /* SentencePiece's message without its source line and condition: "trainer.cc(660) [a == b] Vocabulary size too high
  * ...". */
-static const char *own_words(const char *message) {
+static const char *own_message(const char *message) {
   const char *end = strstr(message, "] ");
   return end ? end + 2 : message;
 }
@@ -112,11 +112,11 @@ cq_status cq_tokenizer_train_sentencepiece(cq_tokenizer **out, bool (*next)(void
   cq_status status = CQ_OK;
   cq_tokenizer *t = NULL;
   if (s.max_sentences && !draw_sample(&s)) status = cq_fail_memory(error, "a sample of sentences");
-  if (!status && cq_sp_train(&model, &n_bytes, keys, values, sizeof keys / sizeof *keys, next_sentence, &s, message,
-                             sizeof message))
+  if (!status && cq_sp_train(&model, &n_bytes, keys, values, sizeof keys / sizeof *keys, next_training_sentence, &s,
+                             message, sizeof message))
     status = cq_fail(error, CQ_ERR_ARGUMENT,
                      "training a vocabulary of %d ids (to SentencePiece %d, without <pad> and <mask>): %s",
-                     options->vocab_size, options->vocab_size - 2, s.any ? own_words(message) : "no usable sentence");
+                     options->vocab_size, options->vocab_size - 2, s.any ? own_message(message) : "no usable sentence");
   if (!status) {
     t = cq_tokenizer_new();
     char *bytes = cq_strndup(model, n_bytes), *name = cq_strdup(file);

@@ -29,7 +29,7 @@ struct cq_word_counts {
 };
 
 /* What is longer is no word; left out, it is unknown later. */
-static bool count(cq_ids *out, const cq_tokenizer *t, cq_slice word, void **scratch, size_t *scratch_size) {
+static bool count_word(cq_ids *out, const cq_tokenizer *t, cq_slice word, void **scratch, size_t *scratch_size) {
   cq_word_counts *c = t->model.counts;
   (void)out;
   (void)scratch;
@@ -45,10 +45,10 @@ static bool count(cq_ids *out, const cq_tokenizer *t, cq_slice word, void **scra
   return true;
 }
 
-static const cq_model_kind counting = {"counting", NULL, count};
+static const cq_model_kind counting = {"counting", NULL, count_word};
 
-static cq_status count_words(cq_tokenizer *t, bool (*next)(void *context, cq_slice *sentence), void *context,
-                             cq_error *error) {
+static cq_status count_sentences(cq_tokenizer *t, bool (*next)(void *context, cq_slice *sentence), void *context,
+                                 cq_error *error) {
   const cq_model_kind *kind = t->model.kind;
   cq_ids ids = {0}; /* special tokens that the text spells out, and nothing else */
   cq_slice sentence;
@@ -105,7 +105,7 @@ static json_t *replace_json(const char *kind, const char *pattern, const char *c
 }
 
 /* Soft hyphens vanish; the zero-width space and the byte-order mark are blanks, and the blank's own mark is one. */
-static json_t *normalizer_json(bool lowercase) {
+static json_t *words_normalizer_json(bool lowercase) {
   json_t *steps = json_array();
   json_array_append_new(steps, json_pack("{s:s}", "type", "NFKC"));
   if (lowercase) json_array_append_new(steps, json_pack("{s:s}", "type", "Lowercase"));
@@ -118,7 +118,7 @@ static json_t *normalizer_json(bool lowercase) {
   return json_pack("{s:s, s:o}", "type", "Sequence", "normalizers", steps);
 }
 
-static json_t *metaspace_json(void) {
+static json_t *words_metaspace_json(void) {
   return json_pack("{s:s, s:s, s:s, s:b}", "type", "Metaspace", "replacement", BLANK, "prepend_scheme", "always",
                    "split", 1);
 }
@@ -129,16 +129,16 @@ static json_t *document_json(bool lowercase) {
     json_array_append_new(added, json_pack("{s:i, s:s, s:b, s:b, s:b, s:b, s:b}", "id", id, "content", specials[id],
                                            "single_word", 0, "lstrip", 0, "rstrip", 0, "normalized", 0, "special", 1));
   json_t *pre_tokenizers =
-      json_pack("{s:s, s:[o, {s:s, s:{s:s}, s:s, s:b}]}", "type", "Sequence", "pretokenizers", metaspace_json(), "type",
-                "Split", "pattern", "Regex", CQ_SPLIT_PUNCTUATION, "behavior", "Isolated", "invert", 0);
+      json_pack("{s:s, s:[o, {s:s, s:{s:s}, s:s, s:b}]}", "type", "Sequence", "pretokenizers", words_metaspace_json(),
+                "type", "Split", "pattern", "Regex", CQ_SPLIT_PUNCTUATION, "behavior", "Isolated", "invert", 0);
   return json_pack("{s:s, s:n, s:n, s:o, s:o, s:o, s:{s:s, s:[s, i], s:[s, i]}, s:o, s:{s:s, s:s}}", "version", "1.0",
-                   "truncation", "padding", "added_tokens", added, "normalizer", normalizer_json(lowercase),
+                   "truncation", "padding", "added_tokens", added, "normalizer", words_normalizer_json(lowercase),
                    "pre_tokenizer", pre_tokenizers, "post_processor", "type", "BertProcessing", "sep", specials[2], 2,
-                   "cls", specials[0], 0, "decoder", metaspace_json(), "model", "type", "WordLevel", "unk_token",
+                   "cls", specials[0], 0, "decoder", words_metaspace_json(), "model", "type", "WordLevel", "unk_token",
                    specials[3]);
 }
 
-static cq_status assemble(cq_tokenizer *t, bool lowercase, cq_error *error) {
+static cq_status assemble_words(cq_tokenizer *t, bool lowercase, cq_error *error) {
   for (int32_t id = 0; id < N_SPECIAL; id++) {
     if (cq_vocab_put(&t->vocab, cq_slice_of(specials[id]), id) != CQ_VOCAB_OK)
       return cq_fail_memory(error, "vocabulary");
@@ -158,9 +158,9 @@ cq_status cq_tokenizer_train_words(cq_tokenizer **out, bool (*next)(void *contex
   cq_tokenizer *t = cq_tokenizer_new();
   if (!t) return cq_fail_memory(error, "tokenizer");
   cq_word_counts counts = {0};
-  cq_status status = assemble(t, options->lowercase, error);
+  cq_status status = assemble_words(t, options->lowercase, error);
   t->model.counts = &counts;
-  if (!status) status = count_words(t, next, context, error);
+  if (!status) status = count_sentences(t, next, context, error);
   if (!status) status = put_words(t, &counts, options, error);
   t->model.counts = NULL;
   if (!status) status = cq_tokenizer_finish(t, NULL, NULL, "tokenizer_config.json", error);

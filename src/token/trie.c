@@ -2,19 +2,19 @@
 
 #include "base/memory.h"
 
-static bool is_free(const void *slot, const void *unused) {
+static bool edge_is_free(const void *slot, const void *unused) {
   (void)unused;
   return *(const uint64_t *)slot == 0;
 }
 
-static uint64_t hash_of(const void *slot) {
+static uint64_t hash_of_edge(const void *slot) {
   return cq_trie_hash((uint32_t)(*(const uint64_t *)slot >> 32));
 }
 
 /* Three quarters full at most: a missing edge must meet a free slot soon. */
-static const cq_table_kind kind = {sizeof(uint64_t), 1024, 3, is_free, hash_of};
+static const cq_table_kind kind = {sizeof(uint64_t), 1024, 3, edge_is_free, hash_of_edge};
 
-static uint64_t *find(const cq_trie *trie, uint32_t key) {
+static uint64_t *find_edge(const cq_trie *trie, uint32_t key) {
   return cq_table_find(trie->edges, trie->edge_capacity, sizeof(uint64_t), cq_trie_hash(key), cq_trie_ends, &key);
 }
 
@@ -36,12 +36,12 @@ bool cq_trie_put(cq_trie *trie, cq_slice key, int32_t value) {
       next = (uint32_t)trie->n_nodes;
       if (!cq_table_reserve((void **)&trie->edges, &trie->edge_capacity, trie->n_nodes, &kind) || !add_node(trie))
         return false;
-      *find(trie, node << 8 | byte) = (uint64_t)(node << 8 | byte) << 32 | next;
+      *find_edge(trie, node << 8 | byte) = (uint64_t)(node << 8 | byte) << 32 | next;
     }
     parent = node;
     node = next;
   }
-  *find(trie, parent << 8 | (unsigned char)key.data[key.n - 1]) |= CQ_TRIE_END;
+  *find_edge(trie, parent << 8 | (unsigned char)key.data[key.n - 1]) |= CQ_TRIE_END;
   trie->values[node & (CQ_TRIE_MAX_NODES - 1)] = value;
   return true;
 }

@@ -39,7 +39,7 @@ void cq_find_byte_pieces(cq_model *model, const cq_vocab *vocab) {
   }
 }
 
-static cq_status parse(cq_tokenizer *t, const json_t *model, const char *path, cq_error *error) {
+static cq_status parse_unigram(cq_tokenizer *t, const json_t *model, const char *path, cq_error *error) {
   const json_t *vocab = json_object_get(model, "vocab");
   cq_status status = CQ_OK;
   if (vocab && !json_is_array(vocab))
@@ -85,7 +85,7 @@ static bool put_unknown(cq_ids *out, const cq_model *m, cq_slice text) {
   return m->unk_id < 0 || cq_ids_put(out, m->unk_id);
 }
 
-static bool encode(cq_ids *out, const cq_tokenizer *t, cq_slice word, void **scratch, size_t *scratch_size) {
+static bool encode_unigram(cq_ids *out, const cq_tokenizer *t, cq_slice word, void **scratch, size_t *scratch_size) {
   const cq_model *m = &t->model;
   const cq_trie *trie = &t->vocab.index;
   size_t n = word.n, n_bytes;
@@ -143,4 +143,4 @@ static bool encode(cq_ids *out, const cq_tokenizer *t, cq_slice word, void **scr
   return true;
 }
 
-const cq_model_kind cq_unigram_kind = {"Unigram", parse, encode};
+const cq_model_kind cq_unigram_kind = {"Unigram", parse_unigram, encode_unigram};

@@ -3,7 +3,7 @@
 
 #include "base/memory.h"
 
-static cq_vocab_result put(cq_vocab *vocab, cq_trie *index, cq_slice piece, int32_t id) {
+static cq_vocab_result put_in_vocab(cq_vocab *vocab, cq_trie *index, cq_slice piece, int32_t id) {
   size_t at = (size_t)id;
   if (at >= vocab->n) {
     if (!cq_reserve((void **)&vocab->pieces, &vocab->capacity, at + 1, sizeof *vocab->pieces)) return CQ_VOCAB_MEMORY;
@@ -21,11 +21,11 @@ static cq_vocab_result put(cq_vocab *vocab, cq_trie *index, cq_slice piece, int3
 }
 
 cq_vocab_result cq_vocab_put(cq_vocab *vocab, cq_slice piece, int32_t id) {
-  return put(vocab, &vocab->index, piece, id);
+  return put_in_vocab(vocab, &vocab->index, piece, id);
 }
 
 cq_vocab_result cq_vocab_put_added(cq_vocab *vocab, cq_slice piece, int32_t id) {
-  return put(vocab, &vocab->added, piece, id);
+  return put_in_vocab(vocab, &vocab->added, piece, id);
 }
 
 cq_slice cq_vocab_piece(const cq_vocab *vocab, int32_t id) {

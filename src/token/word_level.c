@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 
-static cq_status parse(cq_tokenizer *t, const json_t *model, const char *path, cq_error *error) {
+static cq_status parse_word_level(cq_tokenizer *t, const json_t *model, const char *path, cq_error *error) {
   const char *unk = NULL;
   const json_t *vocab = json_object_get(model, "vocab");
   if (vocab && !json_is_object(vocab))
@@ -19,11 +19,11 @@ static cq_status parse(cq_tokenizer *t, const json_t *model, const char *path, c
   return CQ_OK;
 }
 
-static bool encode(cq_ids *out, const cq_tokenizer *t, cq_slice word, void **scratch, size_t *scratch_size) {
+static bool encode_word_level(cq_ids *out, const cq_tokenizer *t, cq_slice word, void **scratch, size_t *scratch_size) {
   (void)scratch;
   (void)scratch_size;
   const int32_t id = cq_trie_get(&t->vocab.index, word);
   return cq_ids_put(out, id >= 0 ? id : t->model.unk_id);
 }
 
-const cq_model_kind cq_word_level_kind = {"WordLevel", parse, encode};
+const cq_model_kind cq_word_level_kind = {"WordLevel", parse_word_level, encode_word_level};

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/utf8.h"
 
-static cq_status parse(cq_tokenizer *t, const json_t *model, const char *path, cq_error *error) {
+static cq_status parse_wordpiece(cq_tokenizer *t, const json_t *model, const char *path, cq_error *error) {
   const char *unk = "[UNK]", *prefix = "##";
   int64_t longest = 100;
   cq_status status = cq_json_get_string(&unk, model, "unk_token", path, error);
@@ -27,7 +27,7 @@ static cq_status parse(cq_tokenizer *t, const json_t *model, const char *path, c
   return CQ_OK;
 }
 
-static bool encode(cq_ids *out, const cq_tokenizer *t, cq_slice word, void **scratch, size_t *scratch_size) {
+static bool encode_wordpiece(cq_ids *out, const cq_tokenizer *t, cq_slice word, void **scratch, size_t *scratch_size) {
   (void)scratch;
   (void)scratch_size;
   const cq_model *m = &t->model;
@@ -57,4 +57,4 @@ static bool encode(cq_ids *out, const cq_tokenizer *t, cq_slice word, void **scr
   return true;
 }
 
-const cq_model_kind cq_wordpiece_kind = {"WordPiece", parse, encode};
+const cq_model_kind cq_wordpiece_kind = {"WordPiece", parse_wordpiece, encode_wordpiece};

@@ -34,7 +34,7 @@ static int apply_recipe(cq_options *recipe, const cq_options *given) {
   return CLI_OK;
 }
 
-static bool show(void *context, const cq_autoencode_progress *p) {
+static bool show_progress(void *context, const cq_autoencode_progress *p) {
   cli_progress *progress = context;
   char remark[256] = "";
   if (p->text) {
@@ -68,7 +68,7 @@ int cli_two_codes(const char *out[2], char codes[CLI_CODES], const char *command
 }
 
 /* Files that do not say their languages have those of all. */
-static int name_languages(cli_autoencode_run *r, const cq_autoencode_text *texts, size_t n, const cli_call *call) {
+static int name_text_languages(cli_autoencode_run *r, const cq_autoencode_text *texts, size_t n, const cli_call *call) {
   const cli_autoencode_args *args = call->options;
   cq_autoencode_text *own = (cq_autoencode_text *)(uintptr_t)texts; /* the call's */
   const char *codes[2];
@@ -101,10 +101,10 @@ int cli_autoencode_begin(cli_autoencode_run *r, const cli_call *call) {
   if (code == CLI_OK) code = read_arguments(r, call);
   if (code) return code;
   r->o = cq_options_struct(r->options);
-  r->o->progress = show, r->o->progress_context = &r->progress;
+  r->o->progress = show_progress, r->o->progress_context = &r->progress;
   if (!cli_given(call, "together") && r->o->encoder_epochs + r->o->decoder_epochs > 0) r->o->together_epochs = 0;
-  code = name_languages(r, r->o->train, r->o->n_train, call);
-  if (code == CLI_OK) code = name_languages(r, r->o->dev, r->o->n_dev, call);
+  code = name_text_languages(r, r->o->train, r->o->n_train, call);
+  if (code == CLI_OK) code = name_text_languages(r, r->o->dev, r->o->n_dev, call);
   if (code == CLI_OK) code = cli_open_context(&r->ctx, args->threads);
   if (code == CLI_OK) cli_stop_catch();
   return code;

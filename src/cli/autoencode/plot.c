@@ -67,14 +67,14 @@ typedef struct sample {
 } sample;
 
 /* SplitMix64 (Steele, Lea & Flood 2014). */
-static uint64_t draw(uint64_t *state) {
+static uint64_t draw_random(uint64_t *state) {
   uint64_t x = *state += 0x9e3779b97f4a7c15u;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
   x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
   return x ^ (x >> 31);
 }
 
-static bool keep(sample *s, size_t place, const cq_slice *pair) {
+static bool keep_sampled_pair(sample *s, size_t place, const cq_slice *pair) {
   for (size_t c = 0; c < 2; c++) {
     char *copy = malloc(pair[c].n + 1);
     if (!copy) return false;
@@ -96,11 +96,11 @@ static int take_sample(sample *s, cli_sentences *in, size_t max, uint64_t seed) 
     if (cli_sentences_next(in, &error)) return cli_fail_error(&error);
     if (in->n == 0) break;
     for (size_t i = 0; i < in->n; i++) {
-      const uint64_t place = n_seen < max ? n_seen : draw(&seed) % (n_seen + 1);
+      const uint64_t place = n_seen < max ? n_seen : draw_random(&seed) % (n_seen + 1);
       n_seen++;
       if (place >= max) continue;
       if (place == s->n) s->n++;
-      if (!keep(s, (size_t)place, &in->slices[2 * i])) return cli_fail("out of memory");
+      if (!keep_sampled_pair(s, (size_t)place, &in->slices[2 * i])) return cli_fail("out of memory");
     }
   }
   if (s->n == 0) return cli_fail("no pair is left, %" PRIu64 " lines were skipped", in->n_skipped);
@@ -115,8 +115,8 @@ static void sample_free(sample *s) {
 }
 
 /* out [2, n, dim]: the vectors of the first column, then of the second. */
-static int encode(float **out, int *dim, const cq_autoencoder *model, const char *const languages[2], const sample *s,
-                  cq_context *ctx) {
+static int encode_sample(float **out, int *dim, const cq_autoencoder *model, const char *const languages[2],
+                         const sample *s, cq_context *ctx) {
   cq_error error = {0};
   cq_slice *slices = malloc(s->n * sizeof *slices);
   int code = slices ? CLI_OK : cli_fail("out of memory");
@@ -140,14 +140,14 @@ static int encode(float **out, int *dim, const cq_autoencoder *model, const char
   return code;
 }
 
-static bool watch(void *context, uint64_t iteration, uint64_t n_iterations) {
+static bool watch_tsne(void *context, uint64_t iteration, uint64_t n_iterations) {
   cli_progress_draw(context, "iteration", iteration, n_iterations, NULL, false);
   return !cli_stop_asked();
 }
 
 /* places [n, 2] of vectors [n, dim], and what the figure calls its axes (NULL: nothing) and the method. */
-static int project(double *places, char labels[2][64], char *method, size_t method_size, const float *vectors, size_t n,
-                   int dim, const cli_call *call, cq_context *ctx) {
+static int project_vectors(double *places, char labels[2][64], char *method, size_t method_size, const float *vectors,
+                           size_t n, int dim, const cli_call *call, cq_context *ctx) {
   const struct space_args *args = call->options;
   cq_error error = {0};
   if (args->by == BY_PCA) {
@@ -163,7 +163,7 @@ static int project(double *places, char labels[2][64], char *method, size_t meth
   cli_progress progress = cli_progress_start();
   double divergence, max = fmax(1.5, (double)(n - 1) / 3); /* what holds more is no neighbourhood */
   if (!cli_given(call, "perplexity") && o.perplexity > max) o.perplexity = max;
-  o.progress = watch, o.progress_context = &progress;
+  o.progress = watch_tsne, o.progress_context = &progress;
   cli_stop_catch();
   const cq_status status = cq_tsne(places, &divergence, vectors, n, dim, &o, ctx, &error);
   cli_progress_clear(&progress);
@@ -243,9 +243,9 @@ static int run_space(const cli_call *call) {
   if (code == CLI_OK && cq_autoencoder_open(&model, args->model, &error)) code = cli_fail_error(&error);
   for (size_t c = 0; c < 2 && code == CLI_OK && !args->languages; c++) languages[c] = cq_autoencoder_language(model, c);
   if (code == CLI_OK) code = take_sample(&s, &in, (size_t)args->sentences, args->tsne->seed);
-  if (code == CLI_OK) code = encode(&vectors, &dim, model, languages, &s, ctx);
+  if (code == CLI_OK) code = encode_sample(&vectors, &dim, model, languages, &s, ctx);
   if (code == CLI_OK && !(places = malloc(4 * s.n * sizeof *places))) code = cli_fail("out of memory");
-  if (code == CLI_OK) code = project(places, labels, method, sizeof method, vectors, 2 * s.n, dim, call, ctx);
+  if (code == CLI_OK) code = project_vectors(places, labels, method, sizeof method, vectors, 2 * s.n, dim, call, ctx);
   if (code == CLI_OK) code = draw_space(args, languages, places, s.n, labels, method);
   free(places);
   free(vectors);
@@ -311,7 +311,7 @@ static double figure_of(const cq_autoencode_log *log, size_t step, size_t which)
 
 /* A loss's course: the means of every `smooth` steps of a stage that have it, and a gap behind the stage. A stage that
  * does not train by it has nothing but zeros, and gives nothing. Returns the points of x and y. */
-static size_t follow(double *x, double *y, const cq_autoencode_log *log, size_t which, size_t smooth) {
+static size_t follow_log(double *x, double *y, const cq_autoencode_log *log, size_t which, size_t smooth) {
   size_t n = 0;
   for (size_t s = 0; s < log->n_stages; s++) {
     const size_t end = s + 1 < log->n_stages ? log->stages[s + 1].begin : log->n_steps, first = n;
@@ -344,7 +344,7 @@ static cq_chart_series *add_losses(cq_chart charts[N_CHARTS], cq_chart_series *s
     const bool of_tokens = i < n_languages;
     cq_chart *chart = &charts[of_tokens ? OF_TOKENS : measured[i - n_languages].chart];
     double *x = numbers + i * 2 * room, *y = x + room;
-    const size_t n = follow(x, y, log, i, smooth);
+    const size_t n = follow_log(x, y, log, i, smooth);
     if (n == 0) continue;
     if (chart->n_series++ == 0) chart->series = series;
     *series++ = (cq_chart_series){.name = of_tokens ? log->languages[i] : measured[i - n_languages].name,

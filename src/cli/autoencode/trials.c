@@ -81,7 +81,7 @@ static int list_values(void) {
   return CLI_OK;
 }
 
-static int run_search(const cli_call *call) {
+static int run_autoencode_search(const cli_call *call) {
   const struct search_args *args = call->options;
   if (args->list) return list_values();
   if (call->n_arguments < 2) return too_few(call);
@@ -115,7 +115,7 @@ const cli_command cli_autoencode_search = {
     .example = "calque autoencode search found fr,it=train.tsv.gz --dev fr,it=dev.tsv.gz --range lr=1e-3:1e-2",
     CLI_OPTIONS(struct search_args, search_options),
     CLI_AUTOENCODE_OPTIONS,
-    .run = run_search,
+    .run = run_autoencode_search,
 };
 
 /* --- ablate --- */

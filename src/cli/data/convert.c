@@ -1,7 +1,7 @@
 /* calque data convert. */
 #include "cli/data/data.h"
 
-static bool list_format(cli_list_item *out, size_t i) {
+static bool list_corpus_format(cli_list_item *out, size_t i) {
   const cq_corpus_format *format = cq_corpus_format_at(i);
   if (format) *out = (cli_list_item){format->name, format->inputs, format->help};
   return format;
@@ -26,7 +26,7 @@ const cli_command cli_data_convert = {
         "Reads parallel text as it is published, and writes a row a line: a sentence, a tab, its translation. Says how "
         "many rows were dropped, and why. Files may be gzipped; --columns takes what the format's line says.",
     .list_title = "File formats",
-    .list = list_format,
+    .list = list_corpus_format,
     .example = "calque data convert --from moses news.en.gz news.de.gz -o en-de.tsv.gz\n"
                "calque data convert --from tmx --columns en,it dgt.tmx -o en-it.tsv.gz",
     .group = "corpus-convert",

@@ -107,7 +107,7 @@ static int encode_chunk(job *j, const cli_sentences *in) {
   return CLI_OK;
 }
 
-static void widen(float *ranges, const float *more, size_t dim, bool first) {
+static void widen_ranges(float *ranges, const float *more, size_t dim, bool first) {
   for (size_t i = 0; i < dim; i++) {
     if (first || more[i] < ranges[i]) ranges[i] = more[i];
     if (first || more[dim + i] > ranges[dim + i]) ranges[dim + i] = more[dim + i];
@@ -126,7 +126,7 @@ static int ranges_of_sentences(job *j, cli_sentences *in) {
     if (code || in->n == 0) break;
     if ((code = encode_chunk(j, in))) break;
     cq_int8_ranges(more, j->vectors, in->n, j->dim);
-    widen(j->ranges, more, j->dim, first);
+    widen_ranges(j->ranges, more, j->dim, first);
     first = false;
   }
   free(more);
@@ -226,7 +226,7 @@ static int write_chunk(job *j) {
   return cli_fail_error(&error);
 }
 
-static int write_all(job *j) {
+static int write_vectors(job *j) {
   cq_error error = {0};
   cli_progress progress = cli_progress_start();
   bool show = j->args->output || !progress.terminal; /* not among the lines of data on the same terminal */
@@ -251,7 +251,7 @@ static int write_all(job *j) {
   return CLI_OK;
 }
 
-static int commit(job *j) {
+static int commit_output(job *j) {
   cq_error error = {0};
   cq_status status = CQ_OK;
   if (j->npy) {
@@ -263,7 +263,7 @@ static int commit(job *j) {
   return status ? cli_fail_error(&error) : CLI_OK;
 }
 
-static void remarks(const job *j) {
+static void print_remarks(const job *j) {
   if (j->in.n_skipped) cli_note("%" PRIu64 " malformed lines were skipped", j->in.n_skipped);
   if (j->stats.n_truncated)
     cli_note("%" PRIu64 " of %" PRIu64
@@ -309,9 +309,9 @@ static int run_encode(const cli_call *call) {
   }
   if (args->precision == PRECISION_INT8 && (code = find_ranges(&j, call))) goto done;
   code = open_output(&j);
-  if (code == CLI_OK) code = write_all(&j);
-  if (code == CLI_OK) code = commit(&j);
-  if (code == CLI_OK) remarks(&j);
+  if (code == CLI_OK) code = write_vectors(&j);
+  if (code == CLI_OK) code = commit_output(&j);
+  if (code == CLI_OK) print_remarks(&j);
 done:
   if (j.npy) cq_npy_writer_abort(j.npy);
   cli_output_abort(&j.file);

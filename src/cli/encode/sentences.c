@@ -9,7 +9,7 @@
 /* A chunk ends early when it holds this much text: long lines must not multiply by the number of rows. */
 enum { MAX_CHUNK_BYTES = 4 << 20 };
 
-static cq_status fail(cq_error *error, cq_status status, const char *path, uint64_t line, const char *text) {
+static cq_status fail_sentence(cq_error *error, cq_status status, const char *path, uint64_t line, const char *text) {
   error->status = status, error->line = line, error->byte = 0;
   snprintf(error->file, sizeof error->file, "%s", path);
   if (line)
@@ -19,11 +19,11 @@ static cq_status fail(cq_error *error, cq_status status, const char *path, uint6
   return status;
 }
 
-static cq_status append(cli_sentences *in, cq_slice text, size_t index, cq_error *error) {
+static cq_status append_sentence(cli_sentences *in, cq_slice text, size_t index, cq_error *error) {
   if (in->text_capacity - in->n_text < text.n) {
     size_t capacity = 2 * in->text_capacity + text.n + 4096;
     char *grown = realloc(in->text, capacity);
-    if (!grown) return fail(error, CQ_ERR_MEMORY, cq_lines_path(in->lines), 0, "out of memory");
+    if (!grown) return fail_sentence(error, CQ_ERR_MEMORY, cq_lines_path(in->lines), 0, "out of memory");
     in->text = grown, in->text_capacity = capacity;
   }
   if (text.n) memcpy(in->text + in->n_text, text.data, text.n);
@@ -33,7 +33,7 @@ static cq_status append(cli_sentences *in, cq_slice text, size_t index, cq_error
 }
 
 /* Adds a line's sentences to the chunk. */
-static cq_status take(cli_sentences *in, cq_slice line, cq_error *error) {
+static cq_status take_input_line(cli_sentences *in, cq_slice line, cq_error *error) {
   enum { MAX_COLUMNS = 64 };
   cq_slice columns[MAX_COLUMNS];
   size_t n_columns = 0;
@@ -44,12 +44,12 @@ static cq_status take(cli_sentences *in, cq_slice line, cq_error *error) {
     if (wanted > n_columns || wanted > MAX_COLUMNS) {
       char text[96];
       snprintf(text, sizeof text, "expected a column %zu, the line has %zu", wanted, n_columns);
-      return fail(error, CQ_ERR_FORMAT, cq_lines_path(in->lines), number, text);
+      return fail_sentence(error, CQ_ERR_FORMAT, cq_lines_path(in->lines), number, text);
     }
   }
   for (int i = 0; i < in->n_columns; i++) {
-    cq_status status = append(in, in->columns[i] ? columns[in->columns[i] - 1] : line,
-                              in->n * (size_t)in->n_columns + (size_t)i, error);
+    cq_status status = append_sentence(in, in->columns[i] ? columns[in->columns[i] - 1] : line,
+                                       in->n * (size_t)in->n_columns + (size_t)i, error);
     if (status) return status;
   }
   in->places[in->n++] = (cli_place){in->n_paths ? in->paths[in->next_path - 1] : "-", number};
@@ -63,7 +63,7 @@ static cq_status open_next(cli_sentences *in, cq_error *error) {
   return status;
 }
 
-static cq_status fill(cli_sentences *in, cq_error *error) {
+static cq_status fill_chunk(cli_sentences *in, cq_error *error) {
   size_t n_paths = in->n_paths ? in->n_paths : 1;
   while (in->n < in->rows && in->n_text < MAX_CHUNK_BYTES) {
     cq_slice line;
@@ -74,14 +74,15 @@ static cq_status fill(cli_sentences *in, cq_error *error) {
     }
     status = cq_lines_next(&line, in->lines, error);
     if (!status && !line.data) {
-      if (in->n_in_file == 0) return fail(error, CQ_ERR_FORMAT, cq_lines_path(in->lines), 0, "the file is empty");
+      if (in->n_in_file == 0)
+        return fail_sentence(error, CQ_ERR_FORMAT, cq_lines_path(in->lines), 0, "the file is empty");
       cq_lines_close(in->lines);
       in->lines = NULL;
       continue;
     }
     in->n_in_file++;
     size_t n_text = in->n_text;
-    if (!status) status = take(in, line, error);
+    if (!status) status = take_input_line(in, line, error);
     if (status == CQ_ERR_FORMAT && in->skip_bad && !cq_lines_broken(in->lines)) {
       in->n_text = n_text;
       in->n_skipped++;
@@ -96,9 +97,9 @@ cq_status cli_sentences_next(cli_sentences *in, cq_error *error) {
   size_t n_columns = (size_t)in->n_columns;
   if (!in->slices) in->slices = calloc(in->rows * n_columns, sizeof *in->slices);
   if (!in->places) in->places = calloc(in->rows, sizeof *in->places);
-  if (!in->slices || !in->places) return fail(error, CQ_ERR_MEMORY, "sentences", 0, "out of memory");
+  if (!in->slices || !in->places) return fail_sentence(error, CQ_ERR_MEMORY, "sentences", 0, "out of memory");
   in->n = 0, in->n_text = 0;
-  cq_status status = fill(in, error);
+  cq_status status = fill_chunk(in, error);
   if (status) return status;
   size_t at = 0;
   for (size_t i = 0; i < in->n * n_columns; i++) {

@@ -38,7 +38,7 @@ typedef struct job {
   size_t dim;
 } job;
 
-static void print_pair(bool json, double cosine, cq_slice a, cq_slice b) {
+static void print_similarity(bool json, double cosine, cq_slice a, cq_slice b) {
   if (json) {
     printf("{\"similarity\": %.6f, \"a\": ", cosine);
     cli_json_text(stdout, a.data, a.n);
@@ -61,7 +61,7 @@ static int compare_two(job *j, const char *a, const char *b) {
   } else {
     double cosine = cq_cosine(vectors, vectors + j->dim, j->dim);
     if (j->args->json)
-      print_pair(true, cosine, pair[0], pair[1]);
+      print_similarity(true, cosine, pair[0], pair[1]);
     else
       printf("%.4f\n", cosine);
   }
@@ -89,7 +89,7 @@ static int compare_columns(job *j, int column_a, int column_b) {
     }
     for (size_t i = 0; i < in.n; i++) {
       const float *row = vectors + 2 * i * j->dim;
-      print_pair(j->args->json, cq_cosine(row, row + j->dim, j->dim), in.slices[2 * i], in.slices[2 * i + 1]);
+      print_similarity(j->args->json, cq_cosine(row, row + j->dim, j->dim), in.slices[2 * i], in.slices[2 * i + 1]);
     }
     if (ferror(stdout)) code = CLI_FAILED; /* said when standard output is finished */
   }
@@ -100,7 +100,7 @@ static int compare_columns(job *j, int column_a, int column_b) {
 }
 
 /* "A,B", each from 1 to 64. */
-static bool parse_columns(int *a, int *b, const char *text) {
+static bool parse_two_columns(int *a, int *b, const char *text) {
   char first[8];
   uint64_t x, y;
   size_t n = strcspn(text, ",");
@@ -118,7 +118,7 @@ static int run_similarity(const cli_call *call) {
   if (code) return code;
   if (args->tsv ? call->n_arguments != 0 : call->n_arguments != 2)
     return cli_usage(call->path, "expected two sentences, or --tsv FILE and none");
-  if (!parse_columns(&column_a, &column_b, args->columns))
+  if (!parse_two_columns(&column_a, &column_b, args->columns))
     return cli_usage(call->path, "--columns is '%s', expected two numbers from 1 to 64 such as 1,2", args->columns);
   code = cli_open_model(&j.encoder, args->model, args->encoder);
   if (code == CLI_OK) code = cli_open_context(&j.ctx, args->threads);

@@ -40,7 +40,7 @@ typedef struct report {
   size_t n, capacity;
 } report;
 
-static bool add_row(report *r, const char *set, const char *by, cq_f1_point point) {
+static bool add_report_row(report *r, const char *set, const char *by, cq_f1_point point) {
   if (r->n == r->capacity) {
     const size_t capacity = r->capacity ? 2 * r->capacity : 16;
     figure *rows = realloc(r->rows, capacity * sizeof *rows);
@@ -107,28 +107,28 @@ static void list_errors(const cq_labelled *l, int n) {
 
 /* --- figures --- */
 
-static int tuned(report *r, cq_f1_point *best, const cq_labelled *l, const char *set, bool by_cosine) {
+static int report_tuned(report *r, cq_f1_point *best, const cq_labelled *l, const char *set, bool by_cosine) {
   cq_error error = {0};
   cq_f1_point *curve;
   size_t n;
   if (cq_labelled_curve(&curve, &n, l, by_cosine, &error)) return cli_fail_error(&error);
   cq_f1_best(best, curve, n);
   cq_free(curve);
-  return add_row(r, set, by_cosine ? "cosine" : "score", *best) ? CLI_OK : cli_fail("out of memory");
+  return add_report_row(r, set, by_cosine ? "cosine" : "score", *best) ? CLI_OK : cli_fail("out of memory");
 }
 
-static int at(report *r, const cq_labelled *l, const char *set, bool by_cosine, double threshold) {
+static int report_at(report *r, const cq_labelled *l, const char *set, bool by_cosine, double threshold) {
   cq_error error = {0};
   cq_f1_point point;
   if (cq_labelled_at(&point, l, by_cosine, threshold, &error)) return cli_fail_error(&error);
-  return add_row(r, set, by_cosine ? "cosine" : "score", point) ? CLI_OK : cli_fail("out of memory");
+  return add_report_row(r, set, by_cosine ? "cosine" : "score", point) ? CLI_OK : cli_fail("out of memory");
 }
 
-static int sweep(report *r, const cq_labelled *l, const char *set, int n) {
+static int report_sweep(report *r, const cq_labelled *l, const char *set, int n) {
   int code = CLI_OK;
   for (int i = 0; i < n && l->n > 0 && code == CLI_OK; i++) {
     const double low = l->pairs[l->n - 1].score, high = l->pairs[0].score;
-    code = at(r, l, set, false, low + (high - low) * i / (n - 1));
+    code = report_at(r, l, set, false, low + (high - low) * i / (n - 1));
   }
   return code;
 }
@@ -161,7 +161,7 @@ static int draw_curve(const cq_labelled *l, const char *set, const char *path) {
   return status ? cli_fail_error(&error) : code;
 }
 
-static int read_set(cq_labelled *out, const char *gold, const char *pairs) {
+static int read_labelled_set(cq_labelled *out, const char *gold, const char *pairs) {
   cq_error error = {0};
   size_t n_correct = 0;
   if (cq_labelled_read(out, gold, pairs, &error)) return cli_fail_error(&error);
@@ -180,16 +180,17 @@ static int run_bucc(const cli_call *call) {
   int code = CLI_OK;
   if (args->json && args->csv) return cli_usage(call->path, "--json and --csv exclude each other");
   if (call->n_arguments % 2 != 0) return cli_usage(call->path, "expected GOLD and PAIRS, once or twice");
-  for (size_t i = 0; i < n_sets && code == CLI_OK; i++) code = read_set(&sets[i], names[2 * i], names[2 * i + 1]);
+  for (size_t i = 0; i < n_sets && code == CLI_OK; i++)
+    code = read_labelled_set(&sets[i], names[2 * i], names[2 * i + 1]);
   const cq_labelled *last = n_sets == 2 ? &sets[1] : &sets[0];
   const char *last_name = names[2 * n_sets - 1];
   for (int by_cosine = 0; by_cosine < 1 + last->has_cosines && code == CLI_OK; by_cosine++) {
     cq_f1_point best;
     if (by_cosine && !sets[0].has_cosines) break;
-    code = tuned(&r, &best, &sets[0], names[1], by_cosine);
-    if (code == CLI_OK && n_sets == 2) code = at(&r, last, last_name, by_cosine, best.threshold);
+    code = report_tuned(&r, &best, &sets[0], names[1], by_cosine);
+    if (code == CLI_OK && n_sets == 2) code = report_at(&r, last, last_name, by_cosine, best.threshold);
   }
-  if (code == CLI_OK && args->sweep) code = sweep(&r, last, last_name, args->sweep);
+  if (code == CLI_OK && args->sweep) code = report_sweep(&r, last, last_name, args->sweep);
   if (code == CLI_OK && args->curve) code = draw_curve(last, last_name, args->curve);
   if (code == CLI_OK && args->errors) list_errors(last, args->errors);
   if (code == CLI_OK && args->json) print_bucc_json(&r);

@@ -20,7 +20,7 @@ static cq_slice name_of(const cq_retrieval_eval *r, long topic) {
   return topic == ALL ? (cq_slice){"all", 3} : cq_retrieval_eval_topic(r, (size_t)topic);
 }
 
-static double figure(const cq_retrieval_eval *r, long topic, size_t m) {
+static double print_figure(const cq_retrieval_eval *r, long topic, size_t m) {
   return topic == ALL ? cq_retrieval_eval_overall(r, m) : cq_retrieval_eval_value(r, (size_t)topic, m);
 }
 
@@ -28,7 +28,7 @@ static void print_topic_json(const cq_retrieval_eval *r, long topic) {
   printf("{\"topic\": ");
   cli_json_text(stdout, name_of(r, topic).data, name_of(r, topic).n);
   for (size_t m = 0; m < cq_retrieval_eval_n_measures(r); m++)
-    printf(", \"%s\": %.9g", cq_retrieval_eval_measure(r, m), figure(r, topic, m));
+    printf(", \"%s\": %.9g", cq_retrieval_eval_measure(r, m), print_figure(r, topic, m));
   printf("}\n");
 }
 
@@ -36,7 +36,7 @@ static void print_topic_lines(const cq_retrieval_eval *r, long topic) {
   const cq_slice name = name_of(r, topic);
   for (size_t m = 0; m < cq_retrieval_eval_n_measures(r); m++)
     printf("%s\t%.*s\t%.*f\n", cq_retrieval_eval_measure(r, m), (int)name.n, name.data,
-           cq_retrieval_eval_is_count(r, m) ? 0 : 4, figure(r, topic, m));
+           cq_retrieval_eval_is_count(r, m) ? 0 : 4, print_figure(r, topic, m));
 }
 
 static int run_retrieval(const cli_call *call) {

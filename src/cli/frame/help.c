@@ -110,7 +110,7 @@ static void list_help(const cli_command *command) {
   }
 }
 
-static void usage(const cli_command *command, const char *path, const cli_values *values) {
+static void print_usage(const cli_command *command, const char *path, const cli_values *values) {
   char text[1024];
   const int column = printf("Usage: %s", path);
   const cq_options *from;
@@ -141,7 +141,7 @@ void cli_help(const cli_command *command, const char *path) {
   if (command->children)
     printf("Usage: %s COMMAND [OPTION...]\n\n", path);
   else if (cli_values_new(&values, command) == CLI_OK)
-    usage(command, path, &values);
+    print_usage(command, path, &values);
   print_wrapped(command->description ? command->description : command->summary, 0, 0);
   if (command->children)
     children_help(command->children);

@@ -70,14 +70,14 @@ static bool is_of_group(const cq_option *row, const char *name) {
   return group && row >= group->rows && row < group->rows + group->n_rows;
 }
 
-static bool is_taken(const cli_command *command, const cq_option *row) {
+static bool option_is_taken(const cli_command *command, const cq_option *row) {
   for (size_t i = 0; command->taken && command->taken[i]; i++)
     if (!strcmp(command->taken[i], row->name) || is_of_group(row, command->taken[i])) return true;
   return false;
 }
 
 /* Whether one of the first n rows has the name. */
-static bool is_among(const cq_options *options, size_t n, const char *name) {
+static bool option_is_among(const cq_options *options, size_t n, const char *name) {
   const cq_option *row;
   for (size_t r = 0; options && r < n && (row = cq_options_row(options, r)); r++)
     if (!strcmp(row->name, name)) return true;
@@ -89,12 +89,12 @@ const cq_option *cli_values_row(const cq_options **from, const cli_values *value
   const cq_option *row;
   *from = values->library;
   for (size_t r = 0; values->library && (row = cq_options_row(values->library, r)); r++)
-    if (!is_taken(command, row) && i-- == 0) return row;
+    if (!option_is_taken(command, row) && i-- == 0) return row;
   *from = values->own;
   for (size_t r = 0; (row = cq_options_row(values->own, r)); r++) {
-    const bool hidden =
-        r >= values->own_group.n_rows && (is_taken(command, row) || is_among(values->library, SIZE_MAX, row->name) ||
-                                          is_among(values->own, r, row->name));
+    const bool hidden = r >= values->own_group.n_rows &&
+                        (option_is_taken(command, row) || option_is_among(values->library, SIZE_MAX, row->name) ||
+                         option_is_among(values->own, r, row->name));
     if (!hidden && i-- == 0) return row;
   }
   return NULL;
@@ -114,12 +114,12 @@ static const cq_option *row_at(const parsing *p, size_t i) {
   return cli_values_row(&from, p->values, p->command, i);
 }
 
-static const char *row_name(const void *context, size_t i) {
+static const char *parsing_row_name(const void *context, size_t i) {
   return row_at(context, i)->name;
 }
 
 /* The number of the option of a name or letter; *n receives how many there are. */
-static size_t find(size_t *n, const parsing *p, const char *name, size_t n_name, char letter) {
+static size_t find_option(size_t *n, const parsing *p, const char *name, size_t n_name, char letter) {
   size_t found = SIZE_MAX;
   const cq_option *row;
   for (*n = 0; (row = row_at(p, *n)); ++*n)
@@ -132,12 +132,12 @@ static size_t find(size_t *n, const parsing *p, const char *name, size_t n_name,
 static int unknown_option(const parsing *p, const char *name, size_t n_name, size_t n) {
   char word[64];
   snprintf(word, sizeof word, "%.*s", (int)(n_name < 63 ? n_name : 63), name);
-  const char *near = cq_nearest_name(word, row_name, p, n);
+  const char *near = cq_nearest_name(word, parsing_row_name, p, n);
   if (near) return cli_usage(p->path, "unknown option --%s, did you mean --%s?", word, near);
   return cli_usage(p->path, "unknown option --%s", word);
 }
 
-static int set(const parsing *p, cq_options *of, const cq_option *row, const char *value) {
+static int set_option(const parsing *p, cq_options *of, const cq_option *row, const char *value) {
   cq_error error = {0};
   if (row->type != CQ_OPTION_FLAG && !cq_option_is_several(row) && cq_options_is_set(of, row->name))
     return cli_usage(p->path, "--%s is given twice", row->name);
@@ -151,7 +151,7 @@ static int parse_option(const parsing *p, int *i, int argc, char **argv) {
   const bool is_long = word[1] == '-';
   const size_t n_name = is_long ? strcspn(word + 2, "=") : 1;
   size_t n;
-  const size_t index = find(&n, p, is_long ? word + 2 : NULL, n_name, word[1]);
+  const size_t index = find_option(&n, p, is_long ? word + 2 : NULL, n_name, word[1]);
   if (index == SIZE_MAX)
     return is_long ? unknown_option(p, word + 2, n_name, n) : cli_usage(p->path, "unknown option -%c", word[1]);
   const cq_options *from;
@@ -166,7 +166,7 @@ static int parse_option(const parsing *p, int *i, int argc, char **argv) {
     if (*i + 1 == argc) return cli_usage(p->path, "--%s needs a value: %s", row->name, row->argument);
     value = argv[++*i];
   }
-  return set(p, from == p->values->own ? p->values->own : p->values->library, row, value);
+  return set_option(p, from == p->values->own ? p->values->own : p->values->library, row, value);
 }
 
 static int check_required(const parsing *p) {

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static cq_status fail(cq_error *error, const char *path, const char *verb, int number) {
+static cq_status fail_output(cq_error *error, const char *path, const char *verb, int number) {
   *error = (cq_error){.status = CQ_ERR_IO};
   snprintf(error->file, sizeof error->file, "%s", path);
   snprintf(error->message, sizeof error->message, "%s: %s: %s", path, verb, strerror(number));
@@ -15,7 +15,7 @@ static cq_status fail(cq_error *error, const char *path, const char *verb, int n
 }
 
 cq_status cli_output_fail(const cli_output *out, cq_error *error) {
-  return fail(error, out->path, "cannot write", errno);
+  return fail_output(error, out->path, "cannot write", errno);
 }
 
 cq_status cli_output_open(cli_output *out, const char *path, cq_error *error) {
@@ -27,13 +27,13 @@ cq_status cli_output_open(cli_output *out, const char *path, cq_error *error) {
   *out = (cli_output){.path = strdup(path), .temporary = direct ? NULL : malloc(size)};
   if (out->temporary) out->temporary[0] = '\0';
   if (!out->path || (!direct && !out->temporary)) {
-    status = fail(error, path, "cannot create", ENOMEM);
+    status = fail_output(error, path, "cannot create", ENOMEM);
     goto failed;
   }
   if (!direct) snprintf(out->temporary, size, "%s.tmp-%ld", path, (long)getpid());
   out->stream = fopen(direct ? path : out->temporary, "wb");
   if (out->stream) return CQ_OK;
-  status = fail(error, path, "cannot create", errno);
+  status = fail_output(error, path, "cannot create", errno);
   free(out->temporary); /* it does not exist */
   out->temporary = NULL;
 failed:
@@ -51,9 +51,9 @@ cq_status cli_output_commit(cli_output *out, cq_error *error) {
   if (fclose(out->stream) != 0 && !number) number = errno;
   out->stream = NULL;
   if (number)
-    status = fail(error, out->path, "cannot write", number);
+    status = fail_output(error, out->path, "cannot write", number);
   else if (out->temporary && rename(out->temporary, out->path) != 0)
-    status = fail(error, out->path, "cannot put in place", errno);
+    status = fail_output(error, out->path, "cannot put in place", errno);
   if (!status) {
     free(out->temporary);
     out->temporary = NULL;

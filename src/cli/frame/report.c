@@ -12,7 +12,7 @@
 
 /* ---- standard error ---- */
 
-static void say(const char *format, va_list list) {
+static void say_line(const char *format, va_list list) {
   fflush(stdout); /* so that the two streams stay in order on a terminal */
   fputs("calque: ", stderr);
   vfprintf(stderr, format, list);
@@ -22,7 +22,7 @@ static void say(const char *format, va_list list) {
 int(cli_usage)(const char *path, const char *format, ...) {
   va_list list;
   va_start(list, format);
-  say(format, list);
+  say_line(format, list);
   va_end(list);
   fprintf(stderr, "Try '%s --help'.\n", path);
   return CLI_USAGE;
@@ -31,7 +31,7 @@ int(cli_usage)(const char *path, const char *format, ...) {
 int(cli_fail)(const char *format, ...) {
   va_list list;
   va_start(list, format);
-  say(format, list);
+  say_line(format, list);
   va_end(list);
   return CLI_FAILED;
 }
@@ -43,7 +43,7 @@ int(cli_fail_error)(const cq_error *error) {
 void cli_note(const char *format, ...) {
   va_list list;
   va_start(list, format);
-  say(format, list);
+  say_line(format, list);
   va_end(list);
 }
 

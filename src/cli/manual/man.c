@@ -17,7 +17,7 @@ typedef struct roff_word {
   size_t n;
 } roff_word;
 
-static void append(roff_word *word, const char *text, size_t n) {
+static void append_roff(roff_word *word, const char *text, size_t n) {
   for (size_t i = 0; i < n && word->n + 2 < sizeof word->text; i++) {
     if (text[i] == '-' || text[i] == '\\') word->text[word->n++] = '\\';
     word->text[word->n++] = text[i] == '\\' ? 'e' : text[i];
@@ -39,19 +39,19 @@ static roff_word word_of(const char *text, size_t n) {
     for (name = 2; before + name < n && (isalnum((unsigned char)text[before + name]) || text[before + name] == '-');)
       name++;
   if (name > 2) {
-    append(&word, text, before);
+    append_roff(&word, text, before);
     append_command(&word, "\\fB");
-    append(&word, text + before, name);
+    append_roff(&word, text + before, name);
     append_command(&word, "\\fR");
     text += before + name, n -= before + name;
   }
-  append(&word, text, n);
+  append_roff(&word, text, n);
   return word;
 }
 
 static void write_escaped(FILE *out, const char *text, size_t n) {
   roff_word word = {.n = 0};
-  append(&word, text, n);
+  append_roff(&word, text, n);
   fputs(word.text, out);
 }
 
@@ -121,7 +121,7 @@ static void write_synopsis(FILE *out, const cli_page *page) {
   if (page->command->arguments) write_arguments(out, page->command->arguments);
 }
 
-static void write_options(FILE *out, const cli_page *page) {
+static void write_man_options(FILE *out, const cli_page *page) {
   char text[1024];
   const cq_option *row;
   fputs(".SH OPTIONS\n", out);
@@ -255,7 +255,7 @@ int cli_man_page(FILE *out, const cli_page *page) {
   if (command->children)
     write_children(out, page);
   else
-    write_options(out, page);
+    write_man_options(out, page);
   write_common(out, !page->parent);
   if (command->example) write_example(out, command->example);
   write_see_also(out, page);

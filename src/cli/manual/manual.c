@@ -90,7 +90,7 @@ static int run_manual(const cli_call *call) {
   return cli_visit_pages(NULL, &cli_program, cli_program.name, NULL, write_man_page);
 }
 
-static bool list_format(cli_list_item *out, size_t i) {
+static bool list_manual_format(cli_list_item *out, size_t i) {
   if (i < N_FORMATS) *out = (cli_list_item){formats[i].name, "", formats[i].help};
   return i < N_FORMATS;
 }
@@ -106,7 +106,7 @@ const cli_command cli_manual = {
         "install' has put them where man and the shells look for them. Pages bear the date of the day, or of "
         "SOURCE_DATE_EPOCH in the environment.",
     .list_title = "Formats",
-    .list = list_format,
+    .list = list_manual_format,
     .example = "calque manual man ~/.local/share/man/man1\n"
                "source <(calque manual bash)",
     .run = run_manual,

@@ -16,7 +16,7 @@ struct info_args {
 static const cq_option info_options[] = {CLI_JSON(struct info_args, json)};
 
 /* One level of a JSON description as indented "name  value" lines; arrays of plain values stay on one line. */
-static void print_value(const char *name, const json_t *value, int indent) {
+static void print_json_value(const char *name, const json_t *value, int indent) {
   const char *key;
   json_t *child;
   size_t i;
@@ -26,7 +26,8 @@ static void print_value(const char *name, const json_t *value, int indent) {
   } else if (json_is_object(value)) {
     printf("%*s%s\n", indent, "", name);
     json_object_foreach((json_t *)(uintptr_t)value, key, child) {
-      if (strcmp(key, "type") != 0 || !strstr(name, ": ")) print_value(key, child, indent + 2); /* said in the name */
+      if (strcmp(key, "type") != 0 || !strstr(name, ": "))
+        print_json_value(key, child, indent + 2); /* said in the name */
     }
   } else if (json_is_array(value) && json_array_size(value) && json_is_object(json_array_get(value, 0))) {
     json_array_foreach(value, i, child) {
@@ -36,7 +37,7 @@ static void print_value(const char *name, const json_t *value, int indent) {
         snprintf(item, sizeof item, "module %zu: %s", i + 1, type);
       else
         snprintf(item, sizeof item, "%s %zu", name, i + 1);
-      print_value(item, child, indent);
+      print_json_value(item, child, indent);
     }
   } else if (json_is_string(value)) {
     printf("%*s%-*s %s\n", indent, "", left, name, json_string_value(value));
@@ -47,7 +48,7 @@ static void print_value(const char *name, const json_t *value, int indent) {
   }
 }
 
-static int run_info(const cli_call *call) {
+static int run_model_info(const cli_call *call) {
   const struct info_args *args = call->options;
   cq_error error = {0};
   cq_encoder *encoder = NULL;
@@ -72,7 +73,7 @@ static int run_info(const cli_call *call) {
   } else {
     const char *key;
     json_t *child;
-    json_object_foreach(json, key, child) print_value(key, child, 0);
+    json_object_foreach(json, key, child) print_json_value(key, child, 0);
   }
   code = CLI_OK;
 done:
@@ -92,7 +93,7 @@ static const cli_command model_info = {
                    "configuration, vocabulary and weights are.",
     .example = "calque model info all-MiniLM-L6-v2",
     CLI_OPTIONS(struct info_args, info_options),
-    .run = run_info,
+    .run = run_model_info,
 };
 
 static const cli_command *const children[] = {&cli_model_new, &model_info, &cli_model_check, NULL};

@@ -9,7 +9,7 @@ struct args {
 
 static const cq_option options[] = {CLI_THREADS(struct args, threads)};
 
-static int run_new(const cli_call *call) {
+static int run_model_new(const cli_call *call) {
   const struct args *args = call->options;
   cq_student_options *o = call->library;
   cq_error error = {0};
@@ -38,5 +38,5 @@ const cli_command cli_model_new = {
     .example = "calque model new --kind new-vocabulary --from all-MiniLM-L6-v2 --text train/en-de.tsv.gz student",
     .group = "student",
     CLI_OPTIONS(struct args, options),
-    .run = run_new,
+    .run = run_model_new,
 };

@@ -17,7 +17,7 @@ struct new_args {
 
 static const cq_option new_options[] = {CLI_MODEL(struct new_args, model)};
 
-static int run_new(const cli_call *call) {
+static int run_index_new(const cli_call *call) {
   const struct new_args *args = call->options;
   cq_index_options o = cq_index_default_options();
   cq_error error = {0};
@@ -42,7 +42,7 @@ static const cli_command index_new = {
     .max_arguments = 1,
     .example = "calque index new --model multilingual news.index",
     CLI_OPTIONS(struct new_args, new_options),
-    .run = run_new,
+    .run = run_index_new,
 };
 
 /* --- add --- */
@@ -111,7 +111,7 @@ static void drop_blanks(adding *a) {
 }
 
 /* The chunk at hand. */
-static int add_chunk(adding *a) {
+static int add_index_chunk(adding *a) {
   cq_error error = {0};
   for (size_t i = 0; i < a->in.n; i++) {
     cq_document *d = &a->documents[i];
@@ -138,7 +138,7 @@ static int add_all(adding *a) {
     if (cli_sentences_next(&a->in, &error)) code = cli_sentences_fail(&a->in, &error);
     if (code || a->in.n == 0) break;
     drop_blanks(a);
-    code = add_chunk(a);
+    code = add_index_chunk(a);
     cli_progress_draw(&progress, "added", a->in.n_read, 0, "", false);
   }
   cli_progress_clear(&progress);
@@ -153,7 +153,7 @@ static int add_all(adding *a) {
   return code;
 }
 
-static int run_add(const cli_call *call) {
+static int run_index_add(const cli_call *call) {
   const struct add_args *args = call->options;
   cq_error error = {0};
   adding a = {.args = args,
@@ -189,12 +189,12 @@ static const cli_command index_add = {
                    "its id. All are added or, when anything fails, none.",
     .example = "calque index add news.index --language de news.de.gz",
     CLI_OPTIONS(struct add_args, add_options),
-    .run = run_add,
+    .run = run_index_add,
 };
 
 /* --- remove --- */
 
-static int run_remove(const cli_call *call) {
+static int run_index_remove(const cli_call *call) {
   const size_t n = call->n_arguments - 1;
   cq_error error = {0};
   cq_index *index = NULL;
@@ -221,7 +221,7 @@ static const cli_command index_remove = {
     .min_arguments = 2,
     .max_arguments = -1,
     .example = "calque index remove news.index news.de.gz:17",
-    .run = run_remove,
+    .run = run_index_remove,
 };
 
 /* --- approximate --- */
@@ -244,7 +244,7 @@ static const cq_option approximate_options[] = {
     CLI_THREADS(struct approximate_args, threads),
 };
 
-static int run_approximate(const cli_call *call) {
+static int run_index_approximate(const cli_call *call) {
   const struct approximate_args *args = call->options;
   cq_error error = {0};
   cq_index *index = NULL;
@@ -272,12 +272,12 @@ static const cli_command index_approximate = {
         "built anew. Needs calque's plugin for FAISS, which is built where libfaiss is installed.",
     .example = "calque index approximate news.index --method ivf",
     CLI_OPTIONS(struct approximate_args, approximate_options),
-    .run = run_approximate,
+    .run = run_index_approximate,
 };
 
 /* --- info --- */
 
-static int run_info(const cli_call *call) {
+static int run_index_info(const cli_call *call) {
   cq_error error = {0};
   cq_index *index;
   if (open_index(&index, call, NULL, false, &error)) return cli_fail_error(&error);
@@ -294,7 +294,7 @@ static const cli_command index_info = {
     .min_arguments = 1,
     .max_arguments = 1,
     .example = "calque index info news.index",
-    .run = run_info,
+    .run = run_index_info,
 };
 
 /* --- check --- */

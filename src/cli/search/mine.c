@@ -33,7 +33,7 @@ static void print_row(FILE *out, const cq_mining *m, cq_side side, uint32_t row,
     fprintf(out, "%" PRIu32, row + 1);
 }
 
-static void print_pair(FILE *out, const cq_mining *m, const cq_mined_pair *p, bool text) {
+static void print_mined_pair(FILE *out, const cq_mining *m, const cq_mined_pair *p, bool text) {
   const bool ids = cq_mining_id(m, CQ_SOURCE, p->source, 0).data || cq_mining_id(m, CQ_TARGET, p->target, 0).data;
   /* A sentence with ids is printed once for each of them; one without says the same each time. */
   const size_t n_source = ids ? cq_mining_n_lines(m, CQ_SOURCE, p->source) : 1;
@@ -63,7 +63,7 @@ static int write_pairs(const struct args *args, const cq_mining *m) {
   const cq_mined_pair *pairs = cq_mining_pairs(&n, m);
   if (args->output && cli_output_open(&file, args->output, &error)) return cli_fail_error(&error);
   FILE *out = args->output ? file.stream : stdout;
-  for (size_t i = 0; i < n && !ferror(out); i++) print_pair(out, m, &pairs[i], args->text);
+  for (size_t i = 0; i < n && !ferror(out); i++) print_mined_pair(out, m, &pairs[i], args->text);
   if (!args->output) return ferror(out) ? CLI_FAILED : CLI_OK; /* said when standard output is finished */
   if (ferror(out)) {
     cli_output_fail(&file, &error);
@@ -74,7 +74,7 @@ static int write_pairs(const struct args *args, const cq_mining *m) {
 }
 
 /* What cannot be written is better known before the work. */
-static int check_output(const char *path) {
+static int check_mine_output(const char *path) {
   cq_error error = {0};
   cli_output file = {0};
   if (!path || access(path, F_OK) == 0) return CLI_OK; /* what is there, a pipe say, is opened once */
@@ -95,7 +95,7 @@ static int run_mine(const cli_call *call) {
   int code = cli_check_options(call);
   if (code == CLI_OK && args->text && !o->model)
     code = cli_usage(call->path, "--text needs sentences, and a --model to encode them");
-  if (code == CLI_OK) code = check_output(args->output);
+  if (code == CLI_OK) code = check_mine_output(args->output);
   if (code == CLI_OK) code = cli_open_context(&ctx, args->threads);
   if (code == CLI_OK) {
     code = cq_mine(&mining, o, ctx, &error) ? CLI_FAILED : CLI_OK;

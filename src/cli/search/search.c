@@ -64,7 +64,7 @@ static bool add_query(queries *q, cq_slice text) {
   return true;
 }
 
-static int read_queries(queries *q, const char *path) {
+static int read_search_queries(queries *q, const char *path) {
   cq_error error = {0};
   cq_lines *lines;
   cq_slice line;
@@ -82,7 +82,7 @@ static void free_queries(queries *q) {
   free(q->items);
 }
 
-static int run_search(const cli_call *call) {
+static int run_index_search(const cli_call *call) {
   const struct args *args = call->options;
   cq_index_options opening = cq_index_default_options();
   queries q = {0};
@@ -94,7 +94,7 @@ static int run_search(const cli_call *call) {
   opening.model = args->model, opening.notice = cli_notice;
   for (size_t i = 1; i < call->n_arguments && code == CLI_OK; i++)
     if (!add_query(&q, (cq_slice){call->arguments[i], strlen(call->arguments[i])})) code = cli_fail("out of memory");
-  if (code == CLI_OK && args->queries) code = read_queries(&q, args->queries);
+  if (code == CLI_OK && args->queries) code = read_search_queries(&q, args->queries);
   if (code == CLI_OK && q.n == 0)
     code = cli_usage(call->path, "no query: give one behind INDEX, or a file of --queries");
   if (code == CLI_OK) code = cli_open_context(&ctx, args->threads);
@@ -127,5 +127,5 @@ const cli_command cli_search = {
     .example = "calque search news.index \"rising rents in the capital\" --language de --top 3",
     .group = "search",
     CLI_OPTIONS(struct args, options),
-    .run = run_search,
+    .run = run_index_search,
 };

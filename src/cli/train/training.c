@@ -14,7 +14,7 @@ const cq_option cli_training_options[CLI_TRAINING_N_OPTIONS] = {
 
 /* ---- progress ---- */
 
-static bool watch(void *context, const cq_training_progress *p) {
+static bool watch_training(void *context, const cq_training_progress *p) {
   cli_training *w = context;
   char remark[160] = "", left[24];
   bool training = !strcmp(p->phase, "train");
@@ -54,12 +54,12 @@ int cli_training_begin(cli_training *t, const cli_call *call, const cq_training_
   *t = (cli_training){.call = call, .run = run, .line = cli_progress_start()};
   const int code = cli_check_options(call);
   if (code) return code;
-  own->progress = watch, own->progress_context = t;
+  own->progress = watch_training, own->progress_context = t;
   cli_stop_catch();
   return cli_open_context(&t->ctx, args->threads);
 }
 
-static void report(const cli_training *t, const cq_training_result *r) {
+static void report_training(const cli_training *t, const cq_training_result *r) {
   const cli_training_args *args = t->call->options;
   if (args->json) {
     printf("{\"output\": ");
@@ -77,7 +77,7 @@ static void report(const cli_training *t, const cq_training_result *r) {
 int cli_training_done(cli_training *t, cq_status status, const cq_training_result *result, const cq_error *error) {
   cli_progress_clear(&t->line);
   if (!status) {
-    report(t, result);
+    report_training(t, result);
     return CLI_OK;
   }
   cli_fail_error(error);

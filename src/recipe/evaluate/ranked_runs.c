@@ -18,7 +18,7 @@ typedef struct texts {
   cq_arena arena;
 } texts;
 
-static cq_status add_text(texts *t, cq_slice id, cq_slice text, cq_error *error) {
+static cq_status add_ranked_text(texts *t, cq_slice id, cq_slice text, cq_error *error) {
   const char *name = cq_arena_strndup(&t->arena, id.data, id.n);
   const char *copy = cq_arena_strndup(&t->arena, text.data, text.n);
   if (!name || !copy || !cq_reserve((void **)&t->ids, &t->ids_capacity, t->n + 1, sizeof *t->ids) ||
@@ -35,7 +35,7 @@ static void free_texts(texts *t) {
   cq_arena_free(&t->arena);
 }
 
-static cq_status read_documents(texts *out, const char *path, cq_error *error) {
+static cq_status read_ranked_texts(texts *out, const char *path, cq_error *error) {
   cq_collection *collection;
   cq_raw_document raw;
   cq_builder room = {0};
@@ -43,7 +43,7 @@ static cq_status read_documents(texts *out, const char *path, cq_error *error) {
   while (!status && !(status = cq_collection_next(&raw, collection, error)) && raw.bytes.data) {
     cq_collection_document document;
     status = cq_document_read(&document, &raw, NULL, 0, &room, error);
-    if (!status) status = add_text(out, document.id, document.text, error);
+    if (!status) status = add_ranked_text(out, document.id, document.text, error);
   }
   cq_builder_free(&room);
   cq_collection_close(collection);
@@ -66,7 +66,7 @@ cq_status cq_dense_run(const char *run, const cq_encoder *encoder, const char *d
   cq_neighbours found = {0};
   cq_text_writer out = {0};
   cq_status status = cq_run_check_tag(tag, error);
-  if (!status) status = read_documents(&documents, documents_path, error);
+  if (!status) status = read_ranked_texts(&documents, documents_path, error);
   if (!status && documents.n == 0) status = cq_fail_file(error, CQ_ERR_FORMAT, documents_path, "no documents");
   if (!status) status = cq_topics_read(&topics, topics_path, error);
   if (!status && !(titles = cq_alloc_array(topics.n, sizeof *titles))) status = cq_fail_memory(error, "topics");

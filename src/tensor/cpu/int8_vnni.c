@@ -74,8 +74,8 @@ TILE(6)
 static void (*const tiles[ROWS])(float *, int64_t, const uint8_t *, int64_t, const cq_int8_terms *,
                                  const unsigned char *) = {tile_1, tile_2, tile_3, tile_4, tile_5, tile_6};
 
-static void bounds(float *c, int64_t c_stride, const uint8_t *a, const cq_int8_terms *terms, const void *packed,
-                   int64_t m, int64_t n, int64_t dim) {
+static void vnni_bounds(float *c, int64_t c_stride, const uint8_t *a, const cq_int8_terms *terms, const void *packed,
+                        int64_t m, int64_t n, int64_t dim) {
   const int64_t row_bytes = cq_int8_row_bytes(dim);
   const unsigned char *panel = packed;
   for (int64_t j = 0; j < n; j += CQ_INT8_PANEL, panel += cq_int8_panel_bytes(dim)) {
@@ -86,7 +86,7 @@ static void bounds(float *c, int64_t c_stride, const uint8_t *a, const cq_int8_t
   }
 }
 
-const cq_int8_kernels cq_int8_avx512vnni = {"avx512vnni", cq_int8_quantize_left, cq_int8_quantize_right, bounds};
+const cq_int8_kernels cq_int8_avx512vnni = {"avx512vnni", cq_int8_quantize_left, cq_int8_quantize_right, vnni_bounds};
 #else
 typedef int cq_level_not_built; /* C wants a declaration in every file */
 #endif

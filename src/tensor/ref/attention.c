@@ -15,7 +15,8 @@ int64_t ref_attention_scratch(int64_t n_tokens, int64_t head_dim) {
   return 2 * n_tokens * n_tokens;
 }
 
-static double score(const float *q, const float *k, const cq_attention_shape *s, int64_t head, int64_t i, int64_t j) {
+static double score_of_pair(const float *q, const float *k, const cq_attention_shape *s, int64_t head, int64_t i,
+                            int64_t j) {
   double sum = 0;
   for (int64_t d = 0; d < s->head_dim; d++) {
     int64_t column = head * s->head_dim + d;
@@ -27,7 +28,7 @@ static double score(const float *q, const float *k, const cq_attention_shape *s,
 }
 
 /* What dropout multiplies element (head, i, j) of the probabilities by. */
-static double kept(const cq_attention_shape *s, int64_t head, int64_t i, int64_t j) {
+static double dropout_factor(const cq_attention_shape *s, int64_t head, int64_t i, int64_t j) {
   if (!(s->dropout.rate > 0)) return 1;
   cq_dropout_rule rule = cq_dropout_rule_of(s->dropout.rate);
   uint32_t element = (uint32_t)((head * s->n_tokens + i) * s->n_tokens + j);
@@ -42,11 +43,11 @@ void ref_attention(float *out, float *log_sum, const float *q, const float *k, c
     for (int64_t i = 0; i < n; i++) {
       double max = -INFINITY, sum = 0;
       for (int64_t j = 0; j < n; j++) {
-        double value = score(q, k, s, head, i, j);
+        double value = score_of_pair(q, k, s, head, i, j);
         if (!(value <= max)) max = value;
       }
       for (int64_t j = 0; j < n; j++) {
-        double e = exp(score(q, k, s, head, i, j) - max);
+        double e = exp(score_of_pair(q, k, s, head, i, j) - max);
         sum += e;
         p[j] = (float)e;
       }
@@ -54,7 +55,7 @@ void ref_attention(float *out, float *log_sum, const float *q, const float *k, c
         int64_t column = head * s->head_dim + d;
         double mixed = 0;
         for (int64_t j = 0; j < n; j++)
-          mixed += (double)p[j] / sum * kept(s, head, i, j) * (double)v[j * s->stride + column];
+          mixed += (double)p[j] / sum * dropout_factor(s, head, i, j) * (double)v[j * s->stride + column];
         out[i * s->out_stride + column] = (float)mixed;
       }
       if (log_sum) log_sum[head * n + i] = (float)(max + log(sum));
@@ -75,8 +76,8 @@ void ref_attention_backward(float *dq, float *dk, float *dv, float *dbias, const
       for (int64_t d = first; d < first + s->head_dim; d++)
         r += (double)dout[i * s->out_stride + d] * (double)out[i * s->out_stride + d];
       for (int64_t j = 0; j < n; j++) {
-        double p = exp(score(q, k, s, head, i, j) - (double)log_sum[head * n + i]);
-        double keep = kept(s, head, i, j), ddropped = 0;
+        double p = exp(score_of_pair(q, k, s, head, i, j) - (double)log_sum[head * n + i]);
+        double keep = dropout_factor(s, head, i, j), ddropped = 0;
         for (int64_t d = first; d < first + s->head_dim; d++)
           ddropped += (double)dout[i * s->out_stride + d] * (double)v[j * s->stride + d];
         dropped[i * n + j] = (float)(p * keep);

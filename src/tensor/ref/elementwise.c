@@ -10,26 +10,26 @@ static const double gauss_peak = 0.39894228040143267794;      /* 1 / sqrt(2 pi) 
 static const double gelu_tanh_inner = 0.79788456080286535588; /* sqrt(2 / pi) */
 static const double gelu_tanh_cubic = 0.044715;
 
-static double sigmoid(double x) {
+static double sigmoid_f64(double x) {
   return 1.0 / (1.0 + exp(-x));
 }
 
 /* y = f(x) */
-static double value(double x, cq_activation activation) {
+static double activation_value(double x, cq_activation activation) {
   switch (activation) {
   case CQ_IDENTITY: return x;
   case CQ_GELU: return x * 0.5 * (1.0 + erf(x * sqrt_half));
   case CQ_GELU_TANH: return x * 0.5 * (1.0 + tanh(gelu_tanh_inner * (x + gelu_tanh_cubic * x * x * x)));
   case CQ_RELU: return x < 0 ? 0 : x; /* this way round, so that NaN stays NaN */
   case CQ_TANH: return tanh(x);
-  case CQ_SIGMOID: return sigmoid(x);
-  case CQ_SILU: return x * sigmoid(x);
+  case CQ_SIGMOID: return sigmoid_f64(x);
+  case CQ_SILU: return x * sigmoid_f64(x);
   }
   return x;
 }
 
 /* f'(x) */
-static double slope(double x, cq_activation activation) {
+static double activation_slope(double x, cq_activation activation) {
   switch (activation) {
   case CQ_IDENTITY: return 1;
   case CQ_GELU: return 0.5 * (1.0 + erf(x * sqrt_half)) + x * gauss_peak * exp(-0.5 * x * x);
@@ -44,11 +44,11 @@ static double slope(double x, cq_activation activation) {
     return 1.0 - t * t;
   }
   case CQ_SIGMOID: {
-    double s = sigmoid(x);
+    double s = sigmoid_f64(x);
     return s * (1.0 - s);
   }
   case CQ_SILU: {
-    double s = sigmoid(x);
+    double s = sigmoid_f64(x);
     return s * (1.0 + x * (1.0 - s));
   }
   }
@@ -56,7 +56,7 @@ static double slope(double x, cq_activation activation) {
 }
 
 float ref_activation(float x, cq_activation activation) {
-  return (float)value((double)x, activation);
+  return (float)activation_value((double)x, activation);
 }
 
 void ref_activate(float *y, const float *x, int64_t n, cq_activation activation) {
@@ -64,7 +64,7 @@ void ref_activate(float *y, const float *x, int64_t n, cq_activation activation)
 }
 
 void ref_activate_backward(float *dx, const float *dy, const float *x, int64_t n, cq_activation activation) {
-  for (int64_t i = 0; i < n; i++) dx[i] = (float)((double)dy[i] * slope((double)x[i], activation));
+  for (int64_t i = 0; i < n; i++) dx[i] = (float)((double)dy[i] * activation_slope((double)x[i], activation));
 }
 
 void ref_add(float *y, const float *x, int64_t n) {

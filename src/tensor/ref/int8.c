@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* To the nearest whole number for |x| < 2^22, ties to even: what rintf does, without a call. */
-static float rounded(float x) {
+static float round_to_whole(float x) {
   return (x + 12582912.0f) - 12582912.0f;
 }
 
@@ -18,7 +18,7 @@ static cq_int8_terms quantize_row(int8_t *q, const float *x, int64_t dim) {
   const float scale = max / 127, inverse = scale > 0 ? 1 / scale : 0;
   double error = 0, length = 0;
   for (int64_t d = 0; d < dim; d++) {
-    const float whole = rounded(x[d] * inverse), held = whole < -127 ? -127 : whole > 127 ? 127 : whole;
+    const float whole = round_to_whole(x[d] * inverse), held = whole < -127 ? -127 : whole > 127 ? 127 : whole;
     const double kept = (double)scale * (double)held, rest = (double)x[d] - kept;
     q[d] = (int8_t)held;
     error += rest * rest;
@@ -57,8 +57,8 @@ void cq_int8_quantize_right(void *packed, const float *y, int64_t n, int64_t dim
   }
 }
 
-static void bounds(float *c, int64_t c_stride, const uint8_t *a, const cq_int8_terms *terms, const void *packed,
-                   int64_t m, int64_t n, int64_t dim) {
+static void int8_bounds(float *c, int64_t c_stride, const uint8_t *a, const cq_int8_terms *terms, const void *packed,
+                        int64_t m, int64_t n, int64_t dim) {
   const int64_t row_bytes = cq_int8_row_bytes(dim);
   const unsigned char *panel = packed;
   for (int64_t j = 0; j < n; j++) {
@@ -78,4 +78,4 @@ static void bounds(float *c, int64_t c_stride, const uint8_t *a, const cq_int8_t
   }
 }
 
-const cq_int8_kernels cq_int8_reference = {"reference", cq_int8_quantize_left, cq_int8_quantize_right, bounds};
+const cq_int8_kernels cq_int8_reference = {"reference", cq_int8_quantize_left, cq_int8_quantize_right, int8_bounds};

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-static float sigmoid(float x) {
+static float gate_sigmoid(float x) {
   return (float)(1.0 / (1.0 + exp(-(double)x)));
 }
 
@@ -12,8 +12,8 @@ void ref_lstm_cell(float *h, int64_t h_stride, float *c, float *gates, const flo
   for (int64_t row = 0; row < rows; row++) {
     for (int64_t j = 0; j < dim; j++) {
       float *gate = &gates[row * 4 * dim + j];
-      float i = sigmoid(gate[0]), f = sigmoid(gate[dim]), g = (float)tanh((double)gate[2 * dim]),
-            o = sigmoid(gate[3 * dim]);
+      float i = gate_sigmoid(gate[0]), f = gate_sigmoid(gate[dim]), g = (float)tanh((double)gate[2 * dim]),
+            o = gate_sigmoid(gate[3 * dim]);
       float before = c_before ? c_before[row * dim + j] : 0.0f;
       float now = f * before + i * g;
       gate[0] = i, gate[dim] = f, gate[2 * dim] = g, gate[3 * dim] = o;

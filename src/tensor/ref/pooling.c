@@ -4,7 +4,7 @@
 #include <math.h>
 
 /* The weight of row i of n. */
-static double weight(cq_pooling_mode mode, int64_t i, int64_t n) {
+static double token_weight(cq_pooling_mode mode, int64_t i, int64_t n) {
   switch (mode) {
   case CQ_POOL_CLS: return i == 0 ? 1 : 0;
   case CQ_POOL_LAST: return i == n - 1 ? 1 : 0;
@@ -30,7 +30,7 @@ void ref_pool(float *y, int32_t *argmax, const float *tokens, int64_t n_tokens, 
     }
     double sum = 0;
     for (int64_t i = 0; i < n_tokens; i++) {
-      double w = weight(mode, i, n_tokens);
+      double w = token_weight(mode, i, n_tokens);
       if (w > 0) sum += w * (double)tokens[i * dim + j];
     }
     y[j] = (float)sum;
@@ -44,6 +44,7 @@ void ref_pool_backward(float *dtokens, const float *dy, const int32_t *argmax, i
       dtokens[argmax[j] * dim + j] += dy[j];
       continue;
     }
-    for (int64_t i = 0; i < n_tokens; i++) dtokens[i * dim + j] += (float)(weight(mode, i, n_tokens) * (double)dy[j]);
+    for (int64_t i = 0; i < n_tokens; i++)
+      dtokens[i * dim + j] += (float)(token_weight(mode, i, n_tokens) * (double)dy[j]);
   }
 }
