@@ -57,7 +57,7 @@ while read -r command; do
 done <commands
 [ "$(ls manual/*.1 | wc -l)" -eq "$(wc -l <commands)" ] || fail "there are pages of no command"
 tr '\n' ' ' <manual/calque-encode.1 | grep -q '1 to 1048576; default: 1024' || fail "no range and default in calque-encode.1"
-tr '\n' ' ' <manual/calque-encode.1 | grep -q 'f32, int8, binary, ubinary (default: f32)' || fail "no choices in calque-encode.1"
+tr '\n' ' ' <manual/calque-encode.1 | grep -q '(f32, int8, binary, ubinary; default: f32)' || fail "no choices in calque-encode.1"
 for name in CALQUE_SIMD CALQUE_SAMPLE HF_HOME HF_HUB_CACHE XDG_CACHE_HOME TMPDIR; do
   grep -q "^\.B.*$name" manual/calque.1 || fail "calque.1 does not explain $name"
 done

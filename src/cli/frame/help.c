@@ -69,13 +69,13 @@ const char *const *cli_option_choices(const cq_option *row) {
 }
 
 void cli_option_text(char *out, size_t size, const cq_option *o, const cq_options *values, bool with_range) {
-  const char *const *choices = cli_option_choices(o);
+  const char *const *choices = o->type == CQ_OPTION_YES_NO ? NULL : o->choices; /* yes|no stands behind the name */
   const bool several = cq_option_is_several(o) && !(o->flags & CQ_OPTION_COMMAS);
   char standard[128], notes[512] = ""; /* each note begins with "; " */
   size_t n = (size_t)snprintf(out, size, "%s", o->help), n_notes = 0;
-  for (size_t i = 0; choices && choices[i] && n < size; i++)
-    n += (size_t)snprintf(out + n, size - n, "%s%s", i ? ", " : ": ", choices[i]);
-  if (o->flags & CQ_OPTION_REQUIRED) n_notes += (size_t)snprintf(notes, sizeof notes, "; required");
+  for (size_t i = 0; choices && choices[i]; i++)
+    n_notes += (size_t)snprintf(notes + n_notes, sizeof notes - n_notes, "%s%s", i ? ", " : "; ", choices[i]);
+  if (o->flags & CQ_OPTION_REQUIRED) n_notes += (size_t)snprintf(notes + n_notes, sizeof notes - n_notes, "; required");
   if (several) n_notes += (size_t)snprintf(notes + n_notes, sizeof notes - n_notes, "; may be repeated");
   if (with_range) n_notes += append_range(notes + n_notes, sizeof notes - n_notes, o);
   default_of(standard, sizeof standard, o, values);
