@@ -30,7 +30,7 @@ static const cq_option option_rows[] = {
     {CQ_INT(O, "exaggerated", n_exaggerated, CHANGES, 250, 0, 1 << 20, "N", "t-SNE: how many iterations these are")},
     {CQ_NUMBER(O, "lr", learning_rate, CHANGES, 0, 0, 1e12, "RATE", "t-SNE: learning rate"),
      .otherwise = "by the number of vectors"},
-    {CQ_COUNT(O, "seed", seed, CHANGES, 1, 0, 0, "N", "of the random numbers")},
+    {CQ_COUNT(O, "seed", seed, CHANGES, 1, 0, 0, "N", "seed of the random numbers")},
 };
 #undef O
 

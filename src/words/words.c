@@ -28,7 +28,7 @@ static const cq_option option_rows[] = {
     {CQ_NUMBER(O, "sample", sample, CHANGES, 1e-3, 0, 1, "X",
                "subsample words that are more than this share of the text"),
      .flags = CQ_OPTION_BELOW_MAX},
-    {CQ_COUNT(O, "seed", seed, CHANGES, 1, 0, 0, "N", "of the random numbers")},
+    {CQ_COUNT(O, "seed", seed, CHANGES, 1, 0, 0, "N", "seed of the random numbers")},
     {CQ_INT(O, "epochs", epochs, CHANGES, 5, 1, 100000, "N", "passes over the text")},
     {CQ_NUMBER(O, "lr", learning_rate, CHANGES, 0.01, 0, 100, "RATE",
                "learning rate at the start; it falls to --min-lr"),

@@ -76,7 +76,7 @@ grep -q '"loss":0.0,' against/log.jsonl && fail "what is not meant is no wrong a
 
 # What cannot be.
 expect 2 $common --output o
-stderr_has "nothing to learn from"
+stderr_has "nothing to train on"
 printf 'a\tb\t4\nc\td\t6\n' >high.tsv
 expect 1 $common --scored high.tsv --output o
 stderr_has "high.tsv:2: '6' is not a score from 0 to 5"

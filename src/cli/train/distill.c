@@ -18,12 +18,12 @@ static int run_distill(const cli_call *call) {
 
 const cli_command cli_distill = {
     .name = "distill",
-    .summary = "train a student to give translations its teacher's vectors",
-    .description =
-        "Extends a sentence-embedding model to new languages: the student learns to give a sentence and its "
-        "translations "
-        "the vector that the teacher gives the sentence (Reimers & Gurevych 2020). Ctrl-C stops after a checkpoint; "
-        "--resume goes on to exactly the model that an uninterrupted run would have given.",
+    .summary = "extend a model to new languages by multilingual knowledge distillation",
+    .description = "Extends a sentence-embedding model to new languages by multilingual knowledge "
+                   "distillation (Reimers & Gurevych 2020): a student learns to give a sentence and its "
+                   "translations the vector that the teacher gives the sentence. The loss is the mean squared "
+                   "error (MSE). Ctrl-C stops after a checkpoint; --resume continues to exactly the model "
+                   "that an uninterrupted run gives.",
     .example = "calque distill --teacher all-MiniLM-L6-v2 --student student \\\n"
                "    --train de=train/en-de.tsv.gz --train ru=train/en-ru.tsv.gz:0.5 \\\n"
                "    --dev de=dev/en-de.tsv.gz --dev ru=dev/en-ru.tsv.gz --output multilingual",

@@ -17,20 +17,18 @@ static int run_finetune(const cli_call *call) {
 
 const cli_command cli_finetune = {
     .name = "finetune",
-    .summary = "fine-tune a sentence encoder on labelled, scored or matching pairs",
-    .description =
-        "Trains a bi-encoder on pairs of sentences: by their labels (natural language inference, softmax loss), by "
-        "their "
-        "scores (cosine similarity loss), or by a contrastive loss over in-batch negatives for pairs that belong "
-        "together "
-        "(InfoNCE; MultipleNegativesRankingLoss in sentence-transformers). Labels, then scores in a second run, are "
-        "the "
-        "recipe of SBERT (Reimers & Gurevych 2019); pairs are today's usual one. Kinds may be mixed. The result is a "
-        "sentence encoder, a teacher for 'calque distill' for example. Ctrl-C stops after a checkpoint; --resume goes "
-        "on to exactly the model that an uninterrupted run would have given.",
-    .example = "calque finetune --model body --nli nli.tsv.gz --output body-nli\n"
-               "calque finetune --model body-nli --scored sts-train.tsv --sts sts-dev.tsv --epochs 4 \\\n"
-               "    --output body-nli-sts",
+    .summary = "fine-tune a sentence encoder: contrastive, cosine similarity or softmax (NLI) loss",
+    .description = "Trains a bi-encoder on pairs of sentences, for example to make a teacher for 'calque "
+                   "distill'. The kind of data decides the loss: --pairs of sentences that belong together, "
+                   "contrastive over in-batch negatives (InfoNCE; MultipleNegativesRankingLoss in "
+                   "sentence-transformers); --scored pairs, cosine similarity; --nli, labelled pairs, "
+                   "softmax. Kinds may be mixed. SBERT (Reimers & Gurevych 2019) is trained by --nli and "
+                   "then, in a second run, by --scored; today --pairs is usual. Ctrl-C stops after a "
+                   "checkpoint; --resume continues to exactly the model that an uninterrupted run gives.",
+    .example = "calque finetune --model bert --pairs questions-answers.tsv.gz --batch 64 --output encoder\n"
+               "calque finetune --model bert --nli nli.tsv.gz --output bert-nli\n"
+               "calque finetune --model bert-nli --scored sts-train.tsv --sts sts-dev.tsv --epochs 4 \\\n"
+               "    --output bert-nli-sts",
     .group = "finetune",
     CLI_TRAINING_OPTIONS,
     .run = run_finetune,

@@ -115,7 +115,7 @@ static const cq_option option_rows[] = {
                "share of a stage's steps in which the learning rate rises")},
     {CQ_INT(O, "shards", n_shards, CHANGES, 2, 1, 64, "N",
             "parts that a batch's gradient is summed from; as many threads can work, and results depend on it")},
-    {CQ_COUNT(O, "seed", seed, CHANGES, 1, 0, 0, "N", "of the random numbers")},
+    {CQ_COUNT(O, "seed", seed, CHANGES, 1, 0, 0, "N", "seed of the random numbers")},
     {CQ_FLAG(O, "resume", resume, KEEPS, "go on from the last checkpoint in DIR.work")},
     {CQ_INT(O, "checkpoint-every", checkpoint_every, KEEPS, 200, 0, 0, "STEPS",
             "save all that --resume needs; 0: at the end of a stage and when stopped")},

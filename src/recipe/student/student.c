@@ -62,7 +62,7 @@ static const cq_option option_rows[] = {
      .otherwise = "the body's size"},
     {CQ_FLAG(O, "normalize", normalize, CHANGES, "fresh kinds: end with vectors of length 1")},
     {CQ_FLAG(O, "skip-bad", skip_bad, CHANGES, "count malformed lines and go on, instead of failing at the first")},
-    {CQ_COUNT(O, "seed", seed, CHANGES, 42, 0, 0, "N", "of the random numbers")},
+    {CQ_COUNT(O, "seed", seed, CHANGES, 42, 0, 0, "N", "seed of the random numbers")},
     {CQ_FLAG(O, "replace", replace, KEEPS, "overwrite an existing directory")},
 };
 #undef O

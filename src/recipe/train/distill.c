@@ -20,19 +20,20 @@ static const char *const dim_matches[] = {"equal", "project", "truncate", NULL};
 
 #define O cq_distill_options
 static const cq_option option_rows[] = {
-    {CQ_TEXT(
-         O, "teacher", teacher, CHANGES, "MODEL",
-         "the model that knows the first column's language: a directory, or a name in the local Hugging Face cache"),
+    {CQ_TEXT(O, "teacher", teacher, CHANGES, "MODEL",
+             "the model that knows the language of the first column: a directory, or a name in the local "
+             "Hugging Face cache"),
      .flags = CQ_OPTION_REQUIRED},
-    {CQ_TEXT(O, "student", student, CHANGES, "MODEL", "the model to train, e.g. one that 'calque model new' made"),
+    {CQ_TEXT(O, "student", student, CHANGES, "MODEL",
+             "the model to train, for example one that 'calque model new' made"),
      .flags = CQ_OPTION_REQUIRED},
     {CQ_DATA(O, "train", train, n_train, CHANGES, "[LABEL=]TSV[:WEIGHT]",
-             "parallel text, a source and its translations on a line; a set of weight 2 is drawn from twice as often "
-             "(which means --balanced)"),
+             "parallel text, a sentence and its translations on each line; with several files, one of "
+             "weight 2 is drawn from twice as often (weights imply --balanced)"),
      .flags = CQ_OPTION_REQUIRED},
-    {CQ_CHOICE(
-        O, "dim-match", dim_match, CHANGES, CQ_DIM_EQUAL, dim_matches, "HOW",
-        "when student and teacher differ in dimension: refuse, learn a projection, use the teacher's first ones")},
+    {CQ_CHOICE(O, "dim-match", dim_match, CHANGES, CQ_DIM_EQUAL, dim_matches, "HOW",
+               "if student and teacher differ in dimension: refuse (equal), learn a projection (project), "
+               "or use the teacher's first dimensions (truncate)")},
     {CQ_TEXT(O, "cache", cache_directory, KEEPS, "DIR", "where the teacher's vectors are kept for the next run"),
      .otherwise = "~/.cache/calque"},
 };

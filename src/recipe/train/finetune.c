@@ -24,30 +24,32 @@ static const cq_option option_rows[] = {
              "the model to train: a directory, or a name in the local Hugging Face cache"),
      .letter = 'm', .flags = CQ_OPTION_REQUIRED},
     {CQ_DATA(O, "nli", nli, n_nli, CHANGES, "[LABEL=]TSV[:WEIGHT]",
-             "labelled pairs (sentence, sentence, label, in any words), by a softmax loss (NLI); of several files of a "
-             "kind one "
-             "of weight 2 is drawn from twice as often (which means --balanced among them)")},
+             "labelled pairs (sentence, sentence, label in any words), for the softmax loss (NLI); with "
+             "several such files, one of weight 2 is drawn from twice as often (weights imply "
+             "--balanced)")},
     {CQ_DATA(O, "scored", scored, n_scored, CHANGES, "[LABEL=]TSV[:WEIGHT]",
-             "scored pairs (sentence, sentence, score), by the cosine similarity loss")},
-    {CQ_DATA(
-        O, "pairs", pairs, n_pairs, CHANGES, "[LABEL=]TSV[:WEIGHT]",
-        "pairs that mean the same, or question and answer, by a contrastive loss (InfoNCE, MultipleNegativesRanking) "
-        "over in-batch negatives; a third column is a hard negative. A larger --batch has more negatives: better, and "
-        "more memory (--accumulate does neither)")},
+             "scored pairs (sentence, sentence, score), for the cosine similarity loss "
+             "(CosineSimilarityLoss)")},
+    {CQ_DATA(O, "pairs", pairs, n_pairs, CHANGES, "[LABEL=]TSV[:WEIGHT]",
+             "pairs that belong together (paraphrases, translations, question and answer), for the "
+             "contrastive loss over in-batch negatives (InfoNCE, MultipleNegativesRankingLoss); a third "
+             "column is a hard negative. A larger --batch has more negatives: better, and more memory; "
+             "--accumulate adds no negatives")},
     {CQ_NUMBER(O, "max-score", max_score, CHANGES, 5, 0, 1e308, "X",
-               "the score in --scored that stands for a cosine of 1; 0 stands for 0"),
+               "score in --scored that stands for a cosine of 1; a score of 0 stands for 0"),
      .flags = CQ_OPTION_ABOVE_MIN},
     {CQ_NUMBER(O, "temperature", temperature, CHANGES, 0.05, 0, 1e308, "X",
-               "cosines of --pairs are divided by it before the softmax (1 / scale)"),
+               "of the contrastive loss: cosines are divided by it (1 / sentence-transformers' scale)"),
      .flags = CQ_OPTION_ABOVE_MIN},
-    {CQ_FLAG(O, "symmetric", symmetric, CHANGES, "the second of --pairs is to find the first, too")},
+    {CQ_FLAG(O, "symmetric", symmetric, CHANGES,
+             "contrastive loss in both directions: the positive must find its anchor, too")},
 };
 
 static cq_status check_options(const void *options, cq_error *error) {
   const O *o = options;
   if (!o->model) return cq_fail(error, CQ_ERR_ARGUMENT, "a model is needed");
   if (o->n_nli + o->n_scored + o->n_pairs == 0)
-    return cq_fail(error, CQ_ERR_ARGUMENT, "there is nothing to learn from: nli, scored or pairs");
+    return cq_fail(error, CQ_ERR_ARGUMENT, "nothing to train on: expected nli, scored or pairs");
   if (o->run && o->run->best_by == CQ_BEST_MSE)
     return cq_fail(error, CQ_ERR_ARGUMENT, "without a teacher there is no MSE to choose the best model by");
   return CQ_OK;
