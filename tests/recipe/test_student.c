@@ -256,7 +256,7 @@ static void alignment_brings_translations_together(void **state) {
     margin[i] = margin_of(student);
     cq_encoder_free(student);
   }
-  assert_non_null(strstr(notices, "245 pairs"));
+  assert_non_null(strstr(notices, "245 sentence pairs"));
   assert_true(margin[1] > 0.1);
   assert_true(margin[1] > margin[0] + 0.1);
 }

@@ -165,12 +165,13 @@ done:
 
 const cli_command cli_model_check = {
     .name = "check",
-    .summary = "how far two models' vectors lie apart",
+    .summary = "compare the vectors of two models",
     .arguments = "A B [FILE]",
     .min_arguments = 2,
     .max_arguments = 3,
-    .description = "Encodes the same sentences with two models and compares the vectors: after a conversion, say. The "
-                   "sentences are a file's lines (\"-\": standard input), or a dozen built-in ones in several scripts.",
+    .description = "Encodes the same sentences with two models and compares the vectors, for example after a "
+                   "conversion. The sentences are the lines of a file (\"-\": standard input), or a dozen built-in "
+                   "ones in several scripts.",
     .example = "calque model check original converted sentences.txt --min-cosine 0.99999",
     CLI_OPTIONS(struct args, options),
     .parts = parts,

@@ -85,12 +85,13 @@ done:
 
 static const cli_command model_info = {
     .name = "info",
-    .summary = "show a model: modules, shapes, tokenizer, prompts",
+    .summary = "show a model: modules, pooling, dimensions, tokenizer, prompts",
     .arguments = "MODEL",
     .min_arguments = 1,
     .max_arguments = 1,
-    .description = "Shows what a model is made of. The fingerprint is the same for two models exactly when their "
-                   "configuration, vocabulary and weights are.",
+    .description = "Shows a model's modules (transformer, pooling and others), dimensions, tokenizer and prompts. Two "
+                   "models have the same fingerprint exactly when their configuration, vocabulary and weights are "
+                   "equal.",
     .example = "calque model info all-MiniLM-L6-v2",
     CLI_OPTIONS(struct info_args, info_options),
     .run = run_model_info,

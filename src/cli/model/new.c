@@ -27,14 +27,14 @@ static int run_model_new(const cli_call *call) {
 
 const cli_command cli_model_new = {
     .name = "new",
-    .summary = "make a student for distillation",
+    .summary = "make a student for distillation: new vocabulary, copy, or a fresh model",
     .arguments = "DIRECTORY",
     .min_arguments = 1,
     .max_arguments = 1,
-    .description =
-        "Writes a new model. A good student for new languages is the teacher's own body under a vocabulary of "
-        "the languages it shall know (--kind new-vocabulary). New pieces begin where the teacher's words are "
-        "that they translate; each FILE of translations is aligned by itself: a language a file is best.",
+    .description = "Makes a model to train with 'calque distill'. The best student for new languages is the teacher's "
+                   "own layers under a vocabulary of these languages (--kind new-vocabulary). The embedding of a new "
+                   "piece starts as the mean of the teacher's pieces that it translates, by word alignment of the "
+                   "text. Each FILE is aligned by itself, so give each language a file of its own.",
     .example = "calque model new --kind new-vocabulary --from all-MiniLM-L6-v2 --text train/en-de.tsv.gz student",
     .group = "student",
     CLI_OPTIONS(struct args, options),

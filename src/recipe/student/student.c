@@ -31,24 +31,26 @@ static const char *const carry_overs[] = {"shared", "mean", "align", NULL};
 #define O cq_student_options
 static const cq_option option_rows[] = {
     {CQ_CHOICE(O, "kind", kind, CHANGES, CQ_STUDENT_NEW_VOCABULARY, kinds, "KIND",
-               "an existing model as it is, its body under a vocabulary trained on the text, or a fresh model"),
+               "new-vocabulary: an existing model's layers under a vocabulary trained on the text; copy: an "
+               "existing model as it is; transformer, bilstm, static: a fresh model"),
      .letter = 'k'},
     {CQ_TEXT(O, "from", from, CHANGES, "MODEL",
-             "copy, new-vocabulary: the model to start from, a directory or a name in the local Hugging Face cache"),
+             "copy, new-vocabulary: model to start from, a directory or a name in the local Hugging Face cache"),
      .letter = 'f'},
     {CQ_TEXTS(O, "text", text_files, n_text_files, CHANGES, "FILE",
-              "train the vocabulary on this text: .txt or .tsv, plain or gzipped, every column of it")},
+              "text to train the vocabulary on: .txt or .tsv, plain or gzipped, every column of it")},
     {CQ_CHOICE(O, "vocabulary", vocabulary, CHANGES, CQ_VOCABULARY_UNIGRAM, vocabularies, "UNITS",
-               "SentencePiece's pieces by a unigram model or by byte-pair encoding, or the most frequent whole words")},
+               "type of the vocabulary: SentencePiece pieces by a unigram model or byte-pair encoding (BPE), or "
+               "the most frequent whole words")},
     {CQ_INT(O, "vocab-size", vocab_size, CHANGES, 32000, 8, 1 << 24, "N",
-            "pieces or, at most, words in the vocabulary")},
+            "size of the vocabulary; of words, the maximum")},
     {CQ_NUMBER(O, "coverage", character_coverage, CHANGES, 0.9995, 0.5, 1, "SHARE",
-               "share of the text's characters that pieces must cover")},
-    {CQ_FLAG(O, "lowercase", lowercase, CHANGES, "fold case")},
-    {CQ_CHOICE(
-        O, "carry-over", carry_over, CHANGES, CQ_CARRY_ALIGN, carry_overs, "METHOD",
-        "new-vocabulary: where the embeddings of new pieces come from: pieces that both vocabularies have, the mean of "
-        "a piece's old tokens, or the words it translates by a word alignment")},
+               "character coverage: share of the text's characters that pieces must cover")},
+    {CQ_FLAG(O, "lowercase", lowercase, CHANGES, "lowercase all text (an uncased model)")},
+    {CQ_CHOICE(O, "carry-over", carry_over, CHANGES, CQ_CARRY_ALIGN, carry_overs, "METHOD",
+               "new-vocabulary: initial embeddings of pieces that the old vocabulary lacks: random (shared), the "
+               "mean of the piece's old tokens (mean), or the mean of the old pieces that it translates by word "
+               "alignment (align)")},
     {CQ_INT(O, "dim", dim, CHANGES, 384, 1, 1 << 16, "N", "fresh kinds: hidden size")},
     {CQ_INT(O, "layers", n_layers, CHANGES, 6, 1, 1024, "N", "transformer, bilstm: layers")},
     {CQ_INT(O, "heads", n_heads, CHANGES, 12, 1, 1024, "N", "transformer: attention heads")},
@@ -59,7 +61,7 @@ static const cq_option option_rows[] = {
     {CQ_NUMBER(O, "dropout", dropout, CHANGES, 0.1, 0, 1, "P", "transformer, bilstm: dropout while training"),
      .flags = CQ_OPTION_BELOW_MAX},
     {CQ_INT(O, "output-dim", output_dim, CHANGES, 0, 0, 1 << 16, "N", "end with a linear layer to N dimensions"),
-     .otherwise = "the body's size"},
+     .otherwise = "the size before it"},
     {CQ_FLAG(O, "normalize", normalize, CHANGES, "fresh kinds: end with vectors of length 1")},
     {CQ_FLAG(O, "skip-bad", skip_bad, CHANGES, "count malformed lines and go on, instead of failing at the first")},
     {CQ_COUNT(O, "seed", seed, CHANGES, 42, 0, 0, "N", "seed of the random numbers")},
@@ -220,11 +222,11 @@ static cq_status put_vocabulary(cq_encoder *e, cq_tokenizer *tokenizer, float *r
 
 static void tell_carried(const cq_student_options *o, const cq_carry_stats *s, int64_t n) {
   char line[256];
-  snprintf(line, sizeof line, "vocabulary of %lld pieces: %lld special, %lld shared, %lld from their parts, %lld drawn",
+  snprintf(line, sizeof line, "vocabulary of %lld pieces: %lld special, %lld shared, %lld from old tokens, %lld random",
            (long long)n, (long long)s->n_special, (long long)s->n_shared, (long long)s->n_mean, (long long)s->n_drawn);
   notice(o, line);
   if (o->carry_over != CQ_CARRY_ALIGN) return;
-  snprintf(line, sizeof line, "%lld pieces placed by what they translate, from %llu pairs of sentences",
+  snprintf(line, sizeof line, "%lld of them carried over by word alignment of %llu sentence pairs",
            (long long)s->n_aligned, (unsigned long long)s->n_pairs);
   notice(o, line);
 }
