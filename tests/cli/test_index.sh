@@ -52,7 +52,7 @@ rm -r old.index
 # Replacing and removing.
 printf 'x1\tTwo dogs play by the river today.\n' >new.tsv
 expect 0 index add an.index --ids new.tsv
-stderr_has "added 1 documents, 1 of them in place of earlier ones, the index has 5"
+stderr_has "added 1 document (1 replaced), the index has 5"
 expect 0 search an.index "The bus to Vienna is late." --top 9
 grep -q "The bus" stdout && fail "the replaced document is still found"
 expect 0 index remove an.index x2 nobody
@@ -67,7 +67,7 @@ printf 'A\tB.\n\n  \n' >blank.txt
 expect 0 index new --model model tabs.index
 expect 0 index add tabs.index blank.txt
 stderr_has "2 blank lines were left out"
-stderr_has "added 1 documents, the index has 1"
+stderr_has "added 1 document, the index has 1"
 mkdir -p elsewhere && cd elsewhere
 printf 'A B.\nanother query\n' >queries.txt
 expect 0 search ../tabs.index --queries queries.txt

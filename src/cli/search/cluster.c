@@ -51,17 +51,15 @@ static int run_cluster(const cli_call *call) {
 
 const cli_command cli_cluster = {
     .name = "cluster",
-    .summary = "group the sentences of a file by meaning",
+    .summary = "group similar sentences of a file (community detection)",
     .arguments = "FILE",
     .min_arguments = 1,
     .max_arguments = 1,
-    .description =
-        "Community detection, as in sentence-transformers: a cluster is a sentence, its centre, and all sentences near "
-        "it that are in no larger cluster. Prints lines of cluster, cosine to the centre and sentence, the largest "
-        "cluster first and its centre at its head. A file holds a sentence a line, or an id, a tab and a sentence "
-        "(then "
-        "ids are printed, too); plain or gzipped. Without --model it holds vectors, and row numbers are printed. "
-        "Duplicate sentences count once.",
+    .description = "Community detection, as in sentence-transformers: a cluster is a central sentence and all "
+                   "sentences near it that are in no larger cluster. Prints lines of cluster, cosine to the centre "
+                   "and sentence, the largest cluster first, the centre at its head. A file holds a sentence a line, "
+                   "or an id, a tab and a sentence (then ids are printed, too); plain or gzipped. Without --model it "
+                   "holds vectors, and row numbers are printed. Duplicate sentences count once.",
     .example = "calque cluster --model multilingual reviews.txt.gz --threshold 0.8 --min-size 5",
     .group = "cluster",
     .taken = as_arguments,

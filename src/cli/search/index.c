@@ -23,7 +23,7 @@ static int run_index_new(const cli_call *call) {
   cq_error error = {0};
   o.model = args->model, o.notice = cli_notice;
   if (cq_index_create(call->arguments[0], &o, &error)) return cli_fail_error(&error);
-  cli_note("made %s for %s", call->arguments[0], args->model);
+  cli_note("made %s for the model %s", call->arguments[0], args->model);
   return CLI_OK;
 }
 
@@ -40,6 +40,7 @@ static const cli_command index_new = {
     .arguments = "INDEX",
     .min_arguments = 1,
     .max_arguments = 1,
+    .description = "Makes an empty index. It belongs to its model: documents and queries are encoded with it.",
     .example = "calque index new --model multilingual news.index",
     CLI_OPTIONS(struct new_args, new_options),
     .run = run_index_new,
@@ -69,7 +70,7 @@ static const cq_option add_options[] = {
      .offset = offsetof(struct add_args, language),
      .text = "",
      .otherwise = "none",
-     .help = "the documents' language, for searching in some only"},
+     .help = "the documents' language, so that a search can be limited to it"},
     {.name = "ids",
      .type = CQ_OPTION_FLAG,
      .offset = offsetof(struct add_args, ids),
@@ -148,8 +149,9 @@ static int add_all(adding *a) {
   if (code) return code;
   const size_t after = cq_index_size(a->index), n_replaced = before + (size_t)a->n_added - after;
   char replaced[64] = "";
-  if (n_replaced) snprintf(replaced, sizeof replaced, ", %zu of them in place of earlier ones", n_replaced);
-  cli_note("added %" PRIu64 " documents%s, the index has %zu", a->n_added, replaced, after);
+  if (n_replaced) snprintf(replaced, sizeof replaced, " (%zu replaced)", n_replaced);
+  cli_note("added %" PRIu64 " document%s%s, the index has %zu", a->n_added, a->n_added == 1 ? "" : "s", replaced,
+           after);
   return code;
 }
 
@@ -184,9 +186,8 @@ static const cli_command index_add = {
     .arguments = "INDEX [FILE...]",
     .min_arguments = 1,
     .max_arguments = -1,
-    .description = "Adds the lines of files, plain or gzipped, or of standard input. A document takes the place of an "
-                   "earlier one with "
-                   "its id. All are added or, when anything fails, none.",
+    .description = "Adds one document for each line of the files, plain or gzipped, or of standard input. A document "
+                   "replaces an earlier one with the same id. If anything fails, none is added.",
     .example = "calque index add news.index --language de news.de.gz",
     CLI_OPTIONS(struct add_args, add_options),
     .run = run_index_add,
@@ -209,7 +210,8 @@ static int run_index_remove(const cli_call *call) {
     n_removed += is_removed;
   }
   if (code == CLI_OK && cq_index_commit(index, &error)) code = cli_fail_error(&error);
-  if (code == CLI_OK) cli_note("removed %zu of %zu documents, the index has %zu", n_removed, n, cq_index_size(index));
+  if (code == CLI_OK)
+    cli_note("removed %zu of %zu document%s, the index has %zu", n_removed, n, n == 1 ? "" : "s", cq_index_size(index));
   cq_index_free(index);
   return code;
 }
@@ -220,6 +222,7 @@ static const cli_command index_remove = {
     .arguments = "INDEX ID...",
     .min_arguments = 2,
     .max_arguments = -1,
+    .description = "Removes documents by their ids, which 'calque search' prints.",
     .example = "calque index remove news.index news.de.gz:17",
     .run = run_index_remove,
 };
@@ -240,7 +243,7 @@ static const cq_option approximate_options[] = {
      .choices = methods,
      .number = CQ_APPROXIMATE_HNSW,
      .offset = offsetof(struct approximate_args, method),
-     .help = "hnsw: a graph, quick to search; ivf: lists, quick to make; none: search exactly again"},
+     .help = "hnsw: graph, fast to search; ivf: inverted lists, fast to build; none: exact search again"},
     CLI_THREADS(struct approximate_args, threads),
 };
 
@@ -254,7 +257,9 @@ static int run_index_approximate(const cli_call *call) {
       (open_index(&index, call, NULL, true, &error) ||
        cq_index_approximate(index, (cq_approximation)args->method, ctx, &error) || cq_index_commit(index, &error)))
     code = cli_fail_error(&error);
-  if (code == CLI_OK) cli_note("approximate search (ANN) over %zu vectors", cq_index_approximated(index));
+  if (code == CLI_OK && cq_index_approximated(index) == 0) cli_note("search is exact");
+  if (code == CLI_OK && cq_index_approximated(index) > 0)
+    cli_note("approximate search (ANN) over %zu vectors", cq_index_approximated(index));
   cq_index_free(index);
   cq_context_free(ctx);
   return code;
@@ -262,14 +267,14 @@ static int run_index_approximate(const cli_call *call) {
 
 static const cli_command index_approximate = {
     .name = "approximate",
-    .summary = "make searching faster than exact, for millions of documents and many queries",
+    .summary = "approximate nearest neighbours (ANN: HNSW, IVF), for millions of documents",
     .arguments = "INDEX",
     .min_arguments = 1,
     .max_arguments = 1,
-    .description =
-        "Builds what FAISS needs to name candidates without looking at every vector; their scores are exact, but "
-        "some neighbours may be missed. Documents added later are searched exactly beside it until it is "
-        "built anew. Needs calque's plugin for FAISS, which is built where libfaiss is installed.",
+    .description = "Builds a FAISS index for approximate nearest neighbours (ANN). ANN finds candidates without "
+                   "comparing every vector, and calque computes their cosines exactly: scores are right, but some "
+                   "neighbours may be missed (recall). Documents that are added later are searched exactly until the "
+                   "command is run again. Needs calque's FAISS plugin, which is built where libfaiss is installed.",
     .example = "calque index approximate news.index --method ivf",
     CLI_OPTIONS(struct approximate_args, approximate_options),
     .run = run_index_approximate,
@@ -293,6 +298,8 @@ static const cli_command index_info = {
     .arguments = "INDEX",
     .min_arguments = 1,
     .max_arguments = 1,
+    .description = "Prints how many documents an index has, the dimension of their vectors, its model, and how many "
+                   "vectors its approximation (ANN) covers, those of removed documents included.",
     .example = "calque index info news.index",
     .run = run_index_info,
 };
@@ -341,11 +348,10 @@ static const cli_command *const children[] = {&index_new,  &index_add,   &index_
 
 const cli_command cli_index = {
     .name = "index",
-    .summary = "keep documents to be searched by meaning: new, add, remove, approximate, info, check",
-    .description =
-        "An index is a directory with documents and their vectors. A change counts when it is complete: a process "
-        "killed at any moment leaves the index as it was. One process changes it at a time; searching never "
-        "waits.",
+    .summary = "document index for semantic search: new, add, remove, approximate, info, check",
+    .description = "An index is a directory with documents and their vectors, for semantic search in any languages "
+                   "(calque search). A change counts when it is complete: a process killed at any moment leaves the "
+                   "index as it was. One process writes at a time; searching never waits.",
     .example = "calque index new --model multilingual news.index\n"
                "calque index add news.index --language de news.de.gz\n"
                "calque search news.index \"rising rents in the capital\"",

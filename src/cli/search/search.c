@@ -15,7 +15,8 @@ struct args {
 static const cq_option options[] = {
     {CQ_TEXT(struct args, "model", model, CHANGES, "MODEL", "where the index's model is now"), .letter = 'm',
      .otherwise = "the name the index was made with"},
-    {CQ_TEXT(struct args, "queries", queries, CHANGES, "FILE", "ask the lines of this file, too; - is standard input"),
+    {CQ_TEXT(struct args, "queries", queries, CHANGES, "FILE",
+             "also search for each line of this file; - is standard input"),
      .letter = 'q', .otherwise = "none"},
     CLI_JSON(struct args, json),
     CLI_THREADS(struct args, threads),
@@ -95,8 +96,7 @@ static int run_index_search(const cli_call *call) {
   for (size_t i = 1; i < call->n_arguments && code == CLI_OK; i++)
     if (!add_query(&q, (cq_slice){call->arguments[i], strlen(call->arguments[i])})) code = cli_fail("out of memory");
   if (code == CLI_OK && args->queries) code = read_search_queries(&q, args->queries);
-  if (code == CLI_OK && q.n == 0)
-    code = cli_usage(call->path, "no query: give one behind INDEX, or a file of --queries");
+  if (code == CLI_OK && q.n == 0) code = cli_usage(call->path, "no query: expected one after INDEX, or --queries FILE");
   if (code == CLI_OK) code = cli_open_context(&ctx, args->threads);
   if (code == CLI_OK && (cq_index_open(&index, call->arguments[0], &opening, &error) ||
                          cq_index_search(&hits, index, q.items, q.n, call->library, ctx, &error)))
@@ -116,14 +116,14 @@ static int run_index_search(const cli_call *call) {
 
 const cli_command cli_search = {
     .name = "search",
-    .summary = "find the documents of an index that mean what a query says",
+    .summary = "semantic search in an index, exact or approximate (ANN)",
     .arguments = "INDEX [QUERY...]",
     .min_arguments = 1,
     .max_arguments = -1,
-    .description =
-        "Prints lines of cosine, id, language and text, separated by tabs, best first. Query and documents may be "
-        "in different languages; several queries have a line '# query' above their documents. The search is exact "
-        "unless the index has an approximation (ANN), by `calque index approximate`.",
+    .description = "Semantic search: prints the documents with the highest cosine to the query, lines of cosine, id, "
+                   "language and text, separated by tabs. Query and documents may be in different languages. With "
+                   "several queries, a line '# query' stands above each one's documents. The search is exact unless "
+                   "'calque index approximate' built an approximation (ANN).",
     .example = "calque search news.index \"rising rents in the capital\" --language de --top 3",
     .group = "search",
     CLI_OPTIONS(struct args, options),
