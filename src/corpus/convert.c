@@ -49,8 +49,8 @@ static cq_status check_convert_options(const void *options, cq_error *error) {
   if (!format) return cq_fail(error, CQ_ERR_ARGUMENT, "there is no format '%s'", o->format);
   const cq_corpus_format *about = &format->about;
   if (o->n_inputs < about->min_inputs || o->n_inputs > about->max_inputs)
-    return cq_fail(error, CQ_ERR_ARGUMENT, "%s is read from %s, not from %zu files", about->name, about->inputs,
-                   o->n_inputs);
+    return cq_fail(error, CQ_ERR_ARGUMENT, "%s is read from %s, got %zu file%s", about->name, about->inputs,
+                   o->n_inputs, o->n_inputs == 1 ? "" : "s");
   if (o->n_columns > 0 && !about->has_columns)
     return cq_fail(error, CQ_ERR_ARGUMENT, "%s has no columns to choose", about->name);
   if (o->n_columns == 1 || o->n_columns > CQ_ROW_MAX)

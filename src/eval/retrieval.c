@@ -67,9 +67,14 @@ struct cq_retrieval_eval {
   double *values;   /* [n_topics, n_measures] */
 };
 
+static cq_status fail_measure(const char *name, cq_error *error) {
+  return cq_fail(error, CQ_ERR_ARGUMENT,
+                 "there is no measure '%s' (map, recip_rank, bpref ...; with a cutoff: P_10, recall_10, ndcg_cut_10)",
+                 name);
+}
+
 static cq_status measure_named(measure *out, const char *name, cq_error *error) {
-  if (snprintf(out->name, sizeof out->name, "%s", name) >= (int)sizeof out->name)
-    return cq_fail(error, CQ_ERR_ARGUMENT, "there is no measure '%s'", name);
+  if (snprintf(out->name, sizeof out->name, "%s", name) >= (int)sizeof out->name) return fail_measure(name, error);
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
     const size_t n = strlen(kinds[i].name);
     out->kind = &kinds[i];
@@ -80,7 +85,7 @@ static cq_status measure_named(measure *out, const char *name, cq_error *error) 
     out->cutoff = strtoul(digits, NULL, 10);
     if (out->cutoff >= 1 && strlen(digits) <= 9) return CQ_OK;
   }
-  return cq_fail(error, CQ_ERR_ARGUMENT, "there is no measure '%s'", name);
+  return fail_measure(name, error);
 }
 
 static cq_status choose_measures(cq_retrieval_eval *r, const cq_retrieval_eval_options *o, cq_error *error) {

@@ -69,7 +69,8 @@ cq_status cq_encoder_append(cq_encoder *e, cq_module *module, cq_error *error) {
 
 cq_status cq_encoder_limit(cq_encoder *e, int length, cq_error *error) {
   if (length < 1 || (e->max_positions > 0 && length > e->max_positions))
-    return cq_fail(error, CQ_ERR_ARGUMENT, "max_seq_length is %d, the model takes 1 to %d", length, e->max_positions);
+    return cq_fail(error, CQ_ERR_ARGUMENT, "the maximum sequence length is %d, the model takes 1 to %d", length,
+                   e->max_positions);
   e->max_seq_length = e->modules[0]->max_seq_length = length;
   return CQ_OK;
 }

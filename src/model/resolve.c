@@ -109,7 +109,9 @@ cq_status cq_model_resolve(char *out, size_t out_size, const char *name, cq_erro
   if (!strchr(name, '/') && find_snapshot(out, out_size, looked[0], cache, "sentence-transformers", name)) return CQ_OK;
   if (find_snapshot(out, out_size, looked[1], cache, NULL, name)) return CQ_OK;
   if (!looked[0][0] && !looked[1][0]) return cq_fail_file(error, CQ_ERR_IO, name, "no such directory");
-  return cq_fail_file(error, CQ_ERR_IO, name,
-                      "no such directory, and no snapshot of that name in the cache: looked for %.300s%s%.300s",
-                      looked[0], looked[0][0] && looked[1][0] ? " and " : "", looked[1]);
+  return cq_fail_file(
+      error, CQ_ERR_IO, name,
+      "no such directory, and no snapshot of that name in the cache ('hf download' fetches one): looked "
+      "for %.300s%s%.300s",
+      looked[0], looked[0][0] && looked[1][0] ? " and " : "", looked[1]);
 }

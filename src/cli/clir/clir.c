@@ -198,8 +198,8 @@ static int run_clir_run(const cli_call *call) {
   if (code == CLI_OK) code = check_fold(args);
   if (code == CLI_OK && by_letters) code = cli_clir_check_no_vectors(call);
   if (code == CLI_OK && !monolingual && !by_letters && call->n_arguments == 0)
-    code = cli_usage(call->path, "no VECTORS, which only --method cognates, or a run from a language to itself, can do "
-                                 "without");
+    code = cli_usage(call->path,
+                     "no VECTORS: they can only be left out with --method cognates, or from a language to itself");
   if (code == CLI_OK) code = cli_open_context(&ctx, args->threads);
   if (code == CLI_OK) code = cli_clir_open(&clir, args, ctx);
   if (code == CLI_OK && call->n_arguments && cq_clir_load(&model, clir, call->arguments[0], &error))

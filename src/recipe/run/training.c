@@ -196,7 +196,8 @@ static cq_status end_stage(void *context, cq_error *error) {
   cq_trainer_settle(r->trainer);
   if (r->truncated) {
     char text[160];
-    snprintf(text, sizeof text, "%llu of %llu sentences drawn were longer than the model's %d tokens and cut",
+    snprintf(text, sizeof text,
+             "%llu of %llu sentences drawn were longer than the model's %d tokens and were truncated",
              (unsigned long long)r->truncated, (unsigned long long)r->sentences, r->encoder->max_seq_length);
     cq_training_tell(r, "train", r->run.state.step, r->n_steps, text);
   }
