@@ -51,6 +51,12 @@ if grep -q "did you mean" "$tmp/stderr"; then fail "a far word is suggested"; fi
 # Options: unknown, misspelt, missing, malformed, repeated.
 expect 2 encode --modle x
 stderr_has "did you mean --model?"
+expect 2 encode --batch-size 32
+stderr_has "did you mean --batch?"
+expect 2 distill --max_seq_length 128
+stderr_has "did you mean --max-length?"
+expect 2 distill --eval-steps 10
+if grep -q "did you mean" "$tmp/stderr"; then fail "a far option is suggested"; fi
 expect 2 encode
 stderr_has "--model MODEL is missing"
 expect 2 encode --model

@@ -129,10 +129,38 @@ static size_t find_option(size_t *n, const parsing *p, const char *name, size_t 
   return found;
 }
 
+/* Whether every word of an option's name is a word of what was given: batch of batch-size. */
+static bool is_within(const char *name, const char *given) {
+  while (*name) {
+    const size_t n = strcspn(name, "-");
+    const char *at = given;
+    while (*at && (strncmp(at, name, n) != 0 || !strchr("-_", at[n]))) { /* strchr finds the end, too */
+      at += strcspn(at, "-_");
+      at += *at != '\0';
+    }
+    if (!*at) return false;
+    name += n;
+    name += *name != '\0';
+  }
+  return true;
+}
+
+/* The longest such option of n that begins with the same word, or NULL. */
+static const char *option_within(const parsing *p, size_t n, const char *given) {
+  const char *best = NULL;
+  for (size_t i = 0; i < n; i++) {
+    const char *name = row_name(p, i);
+    const bool same_start = !strncmp(name, given, strcspn(name, "-"));
+    if (same_start && is_within(name, given) && (!best || strlen(name) > strlen(best))) best = name;
+  }
+  return best;
+}
+
 static int unknown_option(const parsing *p, const char *name, size_t n_name, size_t n) {
   char word[64];
   snprintf(word, sizeof word, "%.*s", (int)(n_name < 63 ? n_name : 63), name);
   const char *near = cq_nearest_name(word, parsing_row_name, p, n);
+  if (!near) near = option_within(p, n, word);
   if (near) return cli_usage(p->path, "unknown option --%s, did you mean --%s?", word, near);
   return cli_usage(p->path, "unknown option --%s", word);
 }
