@@ -22,14 +22,14 @@ static const char *const retrievals[] = {"forward", "backward", "intersect", "ma
 #define O cq_margin_options
 static const cq_option option_rows[] = {
     {CQ_CHOICE(O, "margin", margin, CHANGES, CQ_MARGIN_RATIO, margins, "KIND",
-               "score: cosine over, or minus, the mean of the neighbours' cosines, or the cosine itself")},
-    {CQ_CHOICE(
-        O, "retrieval", retrieval, CHANGES, CQ_RETRIEVE_MAX, retrievals, "KIND",
-        "pairs: each source's best target, each target's best source, those that are both, or the best of either "
-        "taken greedily by score, no sentence twice")},
+               "score: cosine divided by the mean of the neighbours' cosines (ratio), cosine minus that mean "
+               "(distance), or the cosine alone (absolute)")},
+    {CQ_CHOICE(O, "retrieval", retrieval, CHANGES, CQ_RETRIEVE_MAX, retrievals, "KIND",
+               "each source's best target (forward), each target's best source (backward), pairs that are both "
+               "(intersect), or the best pairs of both directions, each sentence at most once (max)")},
     {CQ_SIZE(O, "candidates", n_candidates, CHANGES, 1, 1, 4096, "N",
-             "forward and backward: the top N of each sentence, at most k")},
-    {CQ_NUMBER(O, "threshold", threshold, CHANGES, -INFINITY, -INFINITY, 0, "X", "leave out pairs that score less"),
+             "forward and backward: top N of each sentence, at most k")},
+    {CQ_NUMBER(O, "threshold", threshold, CHANGES, -INFINITY, -INFINITY, 0, "X", "leave out pairs with a lower score"),
      .otherwise = "none"},
 };
 #undef O

@@ -122,7 +122,7 @@ gzip -dc "$SOURCE/sample/test/en-de.tsv.gz" | head -n 5 >translations.tsv
 expect 0 $mine translations.tsv source.txt
 stderr_has "is taken as an id"
 expect 1 mine source.txt target.txt
-stderr_has "for sentences a model"
+stderr_has "sentences need a model"
 printf 'y\tx\n' >swapped
 printf '1.5\tx\ty\n' >scored
 expect 0 eval bucc swapped scored

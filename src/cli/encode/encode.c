@@ -326,7 +326,7 @@ done:
 
 const cli_command cli_encode = {
     .name = "encode",
-    .summary = "turn sentences into vectors",
+    .summary = "turn sentences into vectors (embeddings)",
     .arguments = "[FILE...]",
     .max_arguments = -1,
     .description =

@@ -138,12 +138,12 @@ done:
 
 const cli_command cli_similarity = {
     .name = "similarity",
-    .summary = "compare two sentences, or two columns of a file",
+    .summary = "cosine similarity of two sentences, or of two columns of a file",
     .arguments = "[A B]",
     .max_arguments = 2,
-    .description =
-        "Prints the cosine of two sentences' vectors: 1 for the same meaning, near 0 for unrelated ones. With "
-        "--tsv, a line COSINE, A, B, separated by tabs, for each line of a file.",
+    .description = "Prints the cosine similarity of two sentences: 1 for the same meaning, near 0 for unrelated ones. "
+                   "With --tsv, prints a line of cosine, first and second sentence for each line of a file, separated "
+                   "by tabs.",
     .example = "calque similarity --model multilingual \"A dog barks.\" \"Ein Hund bellt.\"\n"
                "calque similarity --model multilingual --tsv pairs.tsv.gz | sort -rn | head",
     CLI_OPTIONS(struct args, options),

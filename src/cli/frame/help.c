@@ -68,12 +68,23 @@ const char *const *cli_option_choices(const cq_option *row) {
   return row->type == CQ_OPTION_YES_NO ? answers : row->choices;
 }
 
+/* Whether a help text has "(choice)" or "choice:" for each choice; a list of them would only repeat it. */
+static bool explains_choices(const char *help, const char *const *choices) {
+  for (; *choices; choices++) {
+    const size_t n = strlen(*choices);
+    const char *at = help;
+    while ((at = strstr(at, *choices)) && !(at[n] == ':' || (at > help && at[-1] == '(' && at[n] == ')'))) at++;
+    if (!at) return false;
+  }
+  return true;
+}
+
 void cli_option_text(char *out, size_t size, const cq_option *o, const cq_options *values, bool with_range) {
   const char *const *choices = o->type == CQ_OPTION_YES_NO ? NULL : o->choices; /* yes|no stands behind the name */
   const bool several = cq_option_is_several(o) && !(o->flags & CQ_OPTION_COMMAS);
   char standard[128], notes[512] = ""; /* each note begins with "; " */
   size_t n = (size_t)snprintf(out, size, "%s", o->help), n_notes = 0;
-  for (size_t i = 0; choices && choices[i]; i++)
+  for (size_t i = 0; choices && choices[i] && !explains_choices(o->help, choices); i++)
     n_notes += (size_t)snprintf(notes + n_notes, sizeof notes - n_notes, "%s%s", i ? ", " : "; ", choices[i]);
   if (o->flags & CQ_OPTION_REQUIRED) n_notes += (size_t)snprintf(notes + n_notes, sizeof notes - n_notes, "; required");
   if (several) n_notes += (size_t)snprintf(notes + n_notes, sizeof notes - n_notes, "; may be repeated");

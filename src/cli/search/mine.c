@@ -115,19 +115,16 @@ static int run_mine(const cli_call *call) {
 
 const cli_command cli_mine = {
     .name = "mine",
-    .summary = "find translations between two corpora, or paraphrases in one",
+    .summary = "bitext mining: find translations in two corpora, or paraphrases in one",
     .arguments = "SOURCE [TARGET]",
     .min_arguments = 1,
     .max_arguments = 2,
     .description = "Bitext mining: finds sentences of two files that are translations of one another, by margin-based "
-                   "scoring, the "
-                   "cosine against those of the nearest neighbours (Artetxe & Schwenk 2019), and prints lines of "
-                   "score, source and "
-                   "target, best first. Files hold a sentence a line, or an id, a tab and a sentence (then ids are "
-                   "printed); plain "
-                   "or gzipped. Without --model they hold vectors, and row numbers are printed. With one file, pairs "
-                   "within it are "
-                   "found: paraphrases. The nearest neighbours are exact.",
+                   "scoring (Artetxe & Schwenk 2019): the cosine relative to those of the nearest neighbours, which "
+                   "corrects for hubs. Prints lines of score, source and target, best first. Files hold a sentence a "
+                   "line, or an id, a tab and a sentence (then ids are printed); plain or gzipped. Without --model "
+                   "they hold vectors, and row numbers are printed. With one file, finds pairs within it: paraphrase "
+                   "mining. The nearest neighbours are exact.",
     .example = "calque mine --model multilingual news.de.gz news.en.gz --threshold 1.06 --drop copies > pairs.tsv\n"
                "calque mine --model multilingual train.de.gz train.en.gz --threshold-from train.gold",
     .group = "mine",

@@ -23,7 +23,7 @@ static const cq_option option_rows[] = {
     {CQ_TEXT(O, "cache", cache_directory, KEEPS, "DIR", "where vectors are kept for the next run"),
      .otherwise = "~/.cache/calque"},
     {CQ_SIZE(O, "dim", raw_dim, CHANGES, 0, 0, 1 << 20, "N",
-             "dimension of the vectors, for a file of f32 numbers alone (LASER's)"),
+             "dimension of the vectors in a file of raw f32 numbers (as LASER writes them)"),
      .otherwise = "a .npy file says it"},
     {CQ_NUMBER(O, "threshold", threshold, CHANGES, 0.75, -1, 1, "X",
                "minimum cosine of a sentence to its cluster's centre")},

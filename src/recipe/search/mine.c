@@ -37,22 +37,22 @@ static const cq_option option_rows[] = {
      .flags = CQ_OPTION_REQUIRED},
     {CQ_TEXT(O, "target", target, CHANGES, "FILE", "those of the other; without, pairs are sought within source")},
     {CQ_TEXT(O, "model", model, CHANGES, "MODEL",
-             "encodes the sentences: a directory, or a name in the local Hugging Face cache"),
+             "model to encode the sentences with: a directory, or a name in the local Hugging Face cache"),
      .letter = 'm', .otherwise = "files hold vectors"},
     {CQ_TEXT(O, "cache", cache_directory, KEEPS, "DIR",
              "where vectors are kept for the next run, and a long search's state, from which it resumes"),
      .otherwise = "~/.cache/calque"},
     {CQ_SIZE(O, "dim", raw_dim, CHANGES, 0, 0, 1 << 20, "N",
-             "dimension of the vectors, for files of f32 numbers alone (LASER's)"),
+             "dimension of the vectors in files of raw f32 numbers (as LASER writes them)"),
      .otherwise = "a .npy file says it"},
-    {CQ_SIZE(O, "k", k, CHANGES, 4, 1, 4096, "N", "nearest neighbours that a margin is taken over"), .letter = 'k'},
+    {CQ_SIZE(O, "k", k, CHANGES, 4, 1, 4096, "N", "nearest neighbours to take the margin over"), .letter = 'k'},
     {CQ_CHOICE(O, "first-pass", first_pass, KEEPS, CQ_FIRST_INT8, cq_first_pass_names, "TYPE",
                "number format of the first pass over all cosines; the pairs are the same")},
     {CQ_TEXT(O, "threshold-from", gold, CHANGES, "GOLD",
-             "take the threshold of maximum F1 on this gold standard: source id, tab, target id")},
+             "use the threshold with the highest F1 on this gold standard: source id, tab, target id")},
     {CQ_CHOICES(O, "drop", drop, CHANGES, filters, "KIND",
-                "leave out pairs with the same text on both sides (copies), different digits (numbers), or URLs and "
-                "addresses on one side or little else (links)")},
+                "leave out pairs with the same text on both sides (copies); with different digits (numbers); with "
+                "URLs or addresses on one side only, or with little else (links)")},
     {CQ_FLAG(O, "skip-bad", skip_bad, CHANGES, "count malformed lines and go on, instead of failing at the first")},
 };
 #undef O
