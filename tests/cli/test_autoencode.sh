@@ -49,7 +49,7 @@ expect 0 autoencode translate --model model --from xx --to yy unknown.txt
 lines_are stdout 1
 yes the cat | head -n 60 | tr '\n' ' ' >long.txt
 expect 0 autoencode translate --model model --from xx --to yy xx.txt long.txt
-stderr_has "1 of 201 sentences are longer than the encoder reads and were truncated"
+stderr_has "1 of 201 sentences were longer than the encoder reads and were truncated"
 printf 'the cat\n\nthe dog\n' >gap.txt
 expect 0 autoencode translate --model model --from xx --to yy gap.txt
 lines_are stdout 3

@@ -68,7 +68,7 @@ static int run_translate(const cli_call *call) {
     code = translate_chunk(&stats, &in, model, call, ctx);
   }
   if (code == CLI_OK && stats.n_truncated)
-    cli_note("%" PRIu64 " of %" PRIu64 " sentences are longer than the encoder reads and were truncated",
+    cli_note("%" PRIu64 " of %" PRIu64 " sentences were longer than the encoder reads and were truncated",
              stats.n_truncated, stats.n_sentences);
   if (code == CLI_OK && in.n_skipped) cli_note("%" PRIu64 " lines were skipped", in.n_skipped);
   cli_sentences_close(&in);
@@ -83,10 +83,9 @@ static const cli_command autoencode_translate = {
     .arguments = "[FILE...]",
     .min_arguments = 0,
     .max_arguments = -1,
-    .description =
-        "A sentence a line, from files or standard input; a translation a line. Each is encoded into one "
-        "vector, which is all that the decoder of the other language sees, unless it was trained to begin where "
-        "the encoder has ended.",
+    .description = "Translates sentences, one a line, from files or standard input. Each is encoded into one vector, "
+                   "which is all that the decoder of the other language gets, unless it was trained to start from the "
+                   "encoder's states.",
     .example = "echo \"Le chat dort.\" | calque autoencode translate --model fr-it --from fr --to it",
     .group = "translate",
     CLI_OPTIONS(struct translate_args, translate_options),
@@ -103,10 +102,11 @@ static const cli_command *const children[] = {&cli_autoencode_train,
 
 const cli_command cli_autoencode = {
     .name = "autoencode",
-    .summary = "autoencoders around one space, which translate: train, translate, encode, plot, search, ablate",
-    .description = "Each language has an encoder and a decoder; all share one space of sentence vectors, so that any "
-                   "decoder can write what any encoder has read. MODEL/encoder-XX are sentence encoders for every "
-                   "other command.",
+    .summary = "autoencoders that share one vector space and translate: train, translate, encode, plot, search, "
+               "ablate",
+    .description = "Each language has an LSTM encoder and decoder; all share one space of sentence vectors, so that "
+                   "any decoder can translate what any encoder has read. MODEL/encoder-XX is a sentence encoder for "
+                   "every other command.",
     .example = "calque autoencode train fr-it fr,it=train.tsv.gz --dev fr,it=dev.tsv.gz",
     .children = children,
 };

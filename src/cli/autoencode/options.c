@@ -11,9 +11,9 @@ const char *const cli_autoencode_taken[] = {"output", "train", NULL};
 
 const cq_option cli_autoencode_options[CLI_AUTOENCODE_N_OPTIONS] = {
     {CQ_CHOICE(cli_autoencode_args, "recipe", recipe, CHANGES, 0, recipes, "RECIPE",
-               "what the options above are where they are not given")},
+               "values of all options above that are not given")},
     {CQ_TEXT(cli_autoencode_args, "languages", languages, CHANGES, "A,B",
-             "codes of the first and second column of files that do not say it themselves"),
+             "language codes of the columns, for files that do not say them"),
      .letter = 'l', .otherwise = "each file's own"},
     CLI_THREADS(cli_autoencode_args, threads),
 };

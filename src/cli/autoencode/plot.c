@@ -442,7 +442,7 @@ static int run_losses(const cli_call *call) {
 
 static const cli_command plot_losses = {
     .name = "losses",
-    .summary = "how a training went: its losses, and BLEU on dev",
+    .summary = "plot a run's losses and its BLEU on the dev set (learning curve)",
     .arguments = "MODEL",
     .min_arguments = 1,
     .max_arguments = 1,

@@ -102,16 +102,16 @@ static int run_autoencode_search(const cli_call *call) {
 
 const cli_command cli_autoencode_search = {
     .name = "search",
-    .summary = "search the values that autoencoders are trained with",
+    .summary = "hyperparameter search (successive halving)",
     .arguments = "DIRECTORY PAIRS...",
     .min_arguments = 0, /* --list takes none */
     .max_arguments = -1,
-    .description =
-        "Trains with values drawn at random, for a small share of the epochs; then the best of them again for a "
-        "greater share, and so on to all epochs: successive halving. --list prints what can be searched. What has a "
-        "usual range is, but for options that are given, which stay as they are; the rest where --range says so. "
-        "DIRECTORY gets a record of each trial, a table and the best model; with --resume what is done is not done "
-        "again. PAIRS and all other options are those of `calque autoencode train`.",
+    .description = "Hyperparameter search by successive halving: trains with values drawn at random for a small share "
+                   "of the epochs, then the best of them again for a larger share, and so on to all epochs. --list "
+                   "prints the options that can be searched and their usual ranges. Options with a usual range are "
+                   "searched unless they are given; others only with --range. DIRECTORY gets a record of each trial, "
+                   "a table and the best model; --resume skips trials that are done. PAIRS and all other options are "
+                   "those of 'calque autoencode train'.",
     .example = "calque autoencode search found fr,it=train.tsv.gz --dev fr,it=dev.tsv.gz --range lr=1e-3:1e-2",
     CLI_OPTIONS(struct search_args, search_options),
     CLI_AUTOENCODE_OPTIONS,
@@ -153,14 +153,14 @@ static int run_ablate(const cli_call *call) {
 
 const cli_command cli_autoencode_ablate = {
     .name = "ablate",
-    .summary = "train autoencoders with one thing changed at a time",
+    .summary = "ablation: train with one setting changed at a time",
     .arguments = "DIRECTORY PAIRS...",
     .min_arguments = 0, /* --list takes none */
     .max_arguments = -1,
-    .description =
-        "Trains as `calque autoencode train` would with the same options, then again with one thing changed, for "
-        "each change by itself that is one; --list prints their names. What cannot be trained with is left out, and "
-        "told. DIRECTORY gets a record of each and a table; with --resume what is done is not done again.",
+    .description = "Ablation: trains as 'calque autoencode train' does with the same options, then again with one "
+                   "setting changed, for each change in turn; --list prints their names. Changes that cannot be "
+                   "trained with these options are left out, with a message. DIRECTORY gets a record of each and a "
+                   "table; --resume skips those that are done.",
     .example = "calque autoencode ablate changes fr,it=train.tsv.gz --dev fr,it=dev.tsv.gz --only noise-0",
     CLI_OPTIONS(struct ablate_args, ablate_options),
     CLI_AUTOENCODE_OPTIONS,
