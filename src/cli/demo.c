@@ -507,7 +507,7 @@ done:
 
 const cli_command cli_demo = {
     .name = "demo",
-    .summary = "the whole story in about a minute: an English model learns five languages",
+    .summary = "in about a minute, an English model learns five languages",
     .description = "Takes the small English teacher of the sample corpus, makes a student with a vocabulary of six "
                    "languages, measures it, distils it on the training sentences, measures it again on sentences it "
                    "has never seen, finds translations, and answers a question in every language at once.",

@@ -23,8 +23,9 @@ static const cli_command *const commands[] = {
 const cli_command cli_program = {
     .name = "calque",
     .summary = "multilingual sentence embeddings",
-    .description = "calque makes one meaning share one vector in every language: it trains, runs and evaluates "
-                   "multilingual sentence embeddings, and finds translations with them.",
+    .description = "Trains, runs and evaluates multilingual sentence-embedding models: a sentence and its translation "
+                   "get the same vector. Extends an English model to new languages (knowledge distillation), "
+                   "fine-tunes, finds translations (bitext mining), searches documents and measures the results.",
     .example = "calque similarity --model all-MiniLM-L6-v2 \"A dog barks.\" \"A cat sleeps.\"",
     .children = commands,
 };

@@ -40,7 +40,7 @@ static int run_lexical_build(const cli_call *call) {
 
 static const cli_command lexical_build = {
     .name = "build",
-    .summary = "make an index of documents' words",
+    .summary = "index documents by their words",
     .arguments = "INDEX FILE...",
     .min_arguments = 2,
     .max_arguments = -1,
@@ -84,11 +84,12 @@ static int run_lexical_search(const cli_call *call) {
 
 static const cli_command lexical_search = {
     .name = "search",
-    .summary = "find the documents of an index that have a query's words",
+    .summary = "search an index of words by BM25 or query likelihood",
     .arguments = "INDEX QUERY...",
     .min_arguments = 2,
     .max_arguments = -1,
-    .description = "Prints lines of score and id, separated by a tab, best first.",
+    .description = "Ranks documents by query likelihood or BM25. Prints lines of score and id, separated by a tab, "
+                   "best first.",
     .example = "calque lexical search news.lexical \"steigende Mieten in der Hauptstadt\"",
     .group = "lexical",
     CLI_THREADS_ONLY,
@@ -134,9 +135,9 @@ static const cli_command lexical_run = {
     .arguments = "INDEX TOPICS",
     .min_arguments = 2,
     .max_arguments = 2,
-    .description = "Topics are TREC's, FIRE's or CLEF's (<top>), JSON lines, or lines of id, tab and query. Prints "
-                   "lines of topic, Q0, "
-                   "document, rank, score and tag, which `calque eval retrieval` compares with judgements.",
+    .description = "Searches for each topic of a test collection. Topics are TREC's, FIRE's or CLEF's (<top>), JSON "
+                   "lines, or lines of id, tab and query. Prints a TREC run, lines of topic, Q0, document, rank, "
+                   "score and tag, which 'calque eval retrieval' compares with relevance judgements.",
     .example = "calque lexical run news.lexical topics.xml --fields td >run.txt\n"
                "calque eval retrieval qrels.txt run.txt",
     .group = "lexical",
@@ -210,7 +211,7 @@ static int run_lexical_info(const cli_call *call) {
 
 static const cli_command lexical_info = {
     .name = "info",
-    .summary = "show how much is in an index, and how its text was analysed",
+    .summary = "show the size of an index, and how its text was analysed",
     .arguments = "INDEX",
     .min_arguments = 1,
     .max_arguments = 1,
@@ -223,7 +224,7 @@ static const cli_command *const children[] = {&lexical_build, &lexical_search, &
 
 const cli_command cli_lexical = {
     .name = "lexical",
-    .summary = "find documents by their words: build, search, run, terms, info",
+    .summary = "lexical search (BM25, query likelihood): build, search, run, terms, info",
     .description = "An index of words, and exact ranking by query likelihood or BM25. For documents in other languages "
                    "than the query see `calque clir` and `calque index`.",
     .example = "calque lexical build news.lexical --language de news.trec.gz\n"

@@ -36,9 +36,8 @@ const cli_command cli_clir_dense = {
     .arguments = "DOCS TOPICS",
     .min_arguments = 2,
     .max_arguments = 2,
-    .description =
-        "Dense retrieval by a bi-encoder, a distilled student say: for comparison with what is learned without "
-        "parallel data, and to be fused with it.",
+    .description = "Dense retrieval with a bi-encoder, for example a distilled student: ranks the documents of a test "
+                   "collection by cosine. Compare the run with lexical ones by 'calque eval retrieval', or fuse them.",
     .example = "calque clir dense --model multilingual docs.hi.trec topics.en.xml >dense.txt",
     CLI_OPTIONS(struct dense_args, dense_options),
     .run = run_clir_dense,
@@ -72,7 +71,8 @@ const cli_command cli_clir_fuse = {
     .arguments = "RUN RUN...",
     .min_arguments = 2,
     .max_arguments = -1,
-    .description = "A document's score is the sum of 1 / (rank constant + its rank) over the runs that have it.",
+    .description = "Reciprocal rank fusion, for example of a lexical and a dense run (hybrid search): a document's "
+                   "score is the sum of 1 / (rank constant + its rank) over the runs that have it.",
     .example = "calque clir fuse lexical.txt dense.txt >fused.txt",
     CLI_OPTIONS(struct fuse_args, fuse_options),
     .run = run_clir_fuse,

@@ -207,12 +207,10 @@ const cli_command cli_eval_bucc = {
     .arguments = "GOLD PAIRS [GOLD PAIRS]",
     .min_arguments = 2,
     .max_arguments = 4,
-    .description =
-        "Compares mined pairs with gold: lines of score, source id and target id, as 'calque mine' prints them for "
-        "files of "
-        "ids, with lines of source id and target id. The threshold is the one of highest F1 on the first two files; "
-        "the "
-        "second two are judged by it. Pairs that 'calque mine --text' printed are judged by their cosine as well.",
+    .description = "Compares mined pairs with a gold standard. Pairs are lines of score, source id and target id, as "
+                   "'calque mine' prints them for files with ids; gold is lines of source id and target id. The "
+                   "threshold is the one with the highest F1 on the first two files; the second two are a test set. "
+                   "Pairs that 'calque mine --text' printed are also measured by their cosine.",
     .example = "calque eval bucc de-en.train.gold train-pairs.tsv de-en.test.gold test-pairs.tsv --errors 20",
     CLI_OPTIONS(struct args, options),
     .run = run_bucc,

@@ -146,7 +146,7 @@ static int run_compare(const cli_call *call) {
 
 const cli_command cli_compare = {
     .name = "compare",
-    .summary = "whether ranked runs differ significantly",
+    .summary = "significance tests between ranked runs",
     .arguments = "QRELS RUN RUN...",
     .min_arguments = 3,
     .max_arguments = -1,

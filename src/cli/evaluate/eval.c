@@ -286,12 +286,11 @@ static const cli_part classify_parts[] = {{"eval", offsetof(struct args, eval)},
 
 static const cli_command eval_mse = {
     .name = "mse",
-    .summary = "distance to a teacher's vectors",
+    .summary = "mean squared error (MSE) against a teacher's vectors",
     OF_FILES,
-    .description =
-        "Mean squared difference, times 100, between the model's vectors of both columns of a file and a "
-        "teacher's vectors of the first. The teacher's own variance stands beside it: a model that gives one "
-        "constant vector can reach that figure, so only what is well below it counts.",
+    .description = "Mean squared error (MSE), times 100, of the model's vectors of both columns against a teacher's "
+                   "vectors of the first. The teacher's own variance is printed beside it: a model that gives every "
+                   "sentence the same vector reaches that figure, so only an MSE well below it is good.",
     .example = "calque eval mse --model multilingual --teacher all-MiniLM-L6-v2 de=dev/en-de.tsv.gz",
     OWN_AND_SHARED(mse_options),
     .parts = parts,
@@ -299,11 +298,10 @@ static const cli_command eval_mse = {
 
 static const cli_command eval_translation = {
     .name = "translation",
-    .summary = "how often the nearest sentence is the translation",
+    .summary = "translation accuracy: how often the nearest sentence is the translation",
     OF_FILES,
-    .description =
-        "For each sentence of one column, whether the most similar one of the other column is its translation, "
-        "in both directions. Chance is one in as many as there are rows.",
+    .description = "Translation accuracy: for how many sentences of one column is the nearest sentence of the other "
+                   "column the translation, in both directions. Chance is 1 divided by the number of rows.",
     .example = "calque eval translation --model multilingual de=test/en-de.tsv.gz ru=test/en-ru.tsv.gz",
     CLI_OPTIONS(struct args, options),
     .parts = parts,
@@ -311,10 +309,11 @@ static const cli_command eval_translation = {
 
 static const cli_command eval_xsim = {
     .name = "xsim",
-    .summary = "how often the best margin is not the translation",
+    .summary = "error rate of finding the translation by margin",
     OF_FILES,
-    .description = "As 'eval translation', but the error rate, and by the margin of the cosine over those of the four "
-                   "nearest neighbours (Artetxe & Schwenk 2019), as in mining.",
+    .description = "xsim: the error rate of 'eval translation' when the nearest sentence is chosen by margin-based "
+                   "scoring over the four nearest neighbours (Artetxe & Schwenk 2019), as in mining, instead of by "
+                   "cosine.",
     .example = "calque eval xsim --model multilingual de=test/en-de.tsv.gz",
     CLI_OPTIONS(struct args, options),
     .parts = parts,
@@ -322,7 +321,7 @@ static const cli_command eval_xsim = {
 
 static const cli_command eval_sts = {
     .name = "sts",
-    .summary = "correlation with human similarity scores (STS)",
+    .summary = "Spearman's correlation with human similarity scores (STS)",
     OF_FILES,
     .description =
         "Rank correlation (Spearman) between the cosine of two sentences and a gold score, over files of lines "
@@ -336,11 +335,9 @@ static const cli_command eval_classify = {
     .name = "classify",
     .summary = "cross-lingual classification: classes learned in one language, tested in others",
     OF_FILES,
-    .description = "A logistic regression on the frozen model's vectors is trained on the sentences of --train and "
-                   "measured on files "
-                   "in other languages: lines of SENTENCE, CLASS, separated by a tab. Beside accuracy and "
-                   "macro-averaged F1 stands "
-                   "the share of the most frequent class.",
+    .description = "Trains a logistic regression on the model's frozen vectors of the sentences of --train, and "
+                   "measures it on files in other languages: lines of SENTENCE, CLASS, separated by a tab. Prints "
+                   "accuracy, macro-averaged F1 and the share of the most frequent class.",
     .example = "calque eval classify --model multilingual --train topics-en.tsv.gz de=topics-de.tsv.gz",
     OWN_AND_SHARED(classify_options),
     .parts = classify_parts,
@@ -354,12 +351,10 @@ static const cli_command *const children[] = {
 
 const cli_command cli_eval = {
     .name = "eval",
-    .summary =
-        "measure a model: mse, translation, xsim, sts, classify; what it mined: bucc; what was retrieved: retrieval; "
-        "translations: mt",
-    .description =
-        "Measures a model on files of tab-separated lines, plain or gzipped: a row per file and the average. bucc "
-        "measures pairs that were mined, retrieval ranked documents, mt translations.",
+    .summary = "measure a model: translation, mse, xsim, sts, classify; mined pairs: bucc; ranked runs: "
+               "retrieval; machine translation: mt",
+    .description = "Measures a model on files of tab-separated lines, plain or gzipped: a row for each file, and the "
+                   "average. bucc measures mined pairs, retrieval ranked runs, mt machine translation.",
     .example = "calque eval translation --model multilingual de=test/en-de.tsv.gz",
     .children = children,
 };
