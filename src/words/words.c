@@ -37,10 +37,11 @@ static const cq_option option_rows[] = {
     {CQ_COUNT(O, "min-count", min_count, CHANGES, 1, 0, 0, "N", "leave out words that are rarer")},
     {CQ_FLAG(O, "cbow", cbow, CHANGES, "CBOW instead of skip-gram: predict a word from the mean of those around it")},
     {CQ_FLAG(O, "share-negatives", share_negatives, CHANGES,
-             "draw negatives once for a word and all around it: several times as fast, another algorithm")},
-    {CQ_INT(O, "min-ngram", min_ngram, CHANGES, 0, 0, 0, "N", "subwords of this many characters and more")},
-    {CQ_INT(O, "max-ngram", max_ngram, CHANGES, 0, 0, 0, "N", "and up to this many; 0: words only")},
-    {CQ_COUNT(O, "buckets", buckets, CHANGES, 2000000, 1, 1 << 28, "N", "hash buckets that subwords share")},
+             "draw negatives once for a word and all around it: several times faster, slightly different "
+             "training")},
+    {CQ_INT(O, "min-ngram", min_ngram, CHANGES, 0, 0, 0, "N", "shortest subword, in characters")},
+    {CQ_INT(O, "max-ngram", max_ngram, CHANGES, 0, 0, 0, "N", "longest subword, in characters; 0: whole words only")},
+    {CQ_COUNT(O, "buckets", buckets, CHANGES, 2000000, 1, 1 << 28, "N", "hash buckets for subwords")},
 };
 #undef O
 

@@ -64,13 +64,12 @@ static int run_clir_build(const cli_call *call) {
 
 static const cli_command clir_build = {
     .name = "build",
-    .summary = "train vectors of several languages' words on their test collections",
+    .summary = "train cross-lingual word vectors on comparable test collections",
     .arguments = "VECTORS",
     .min_arguments = 1,
     .max_arguments = 1,
-    .description =
-        "For each topic the relevant documents of every language are combined into tuples and their words shuffled "
-        "into one another; vectors are trained on the result and written in word2vec's text format.",
+    .description = "For each topic, shuffles the words of relevant documents in all languages into one text, trains "
+                   "word vectors on it (skip-gram or CBOW), and writes them in word2vec's text format.",
     .example = "calque clir build vectors.txt" CLI_CLIR_EXAMPLE,
     .group = "clir",
     .taken = not_of_build,
@@ -86,7 +85,7 @@ static const char *const not_of_expand[] = {"words", "mix",      "kappa",    "ps
 
 static const cq_option expand_options[] = {
     CLI_CLIR_BETWEEN_OPTIONS,
-    CLI_CLIR_METHOD_OPTION(": without VECTORS"),
+    CLI_CLIR_METHOD_OPTION(", without VECTORS"),
     CLI_JSON(cli_clir_args, json),
     CLI_THREADS(cli_clir_args, threads),
 };
@@ -148,12 +147,13 @@ static int run_clir_expand(const cli_call *call) {
 
 static const cli_command clir_expand = {
     .name = "expand",
-    .summary = "show what a query becomes in another language",
+    .summary = "show how a query is translated to another language",
     .arguments = "[VECTORS] QUERY...",
     .min_arguments = 1,
     .max_arguments = -1,
-    .description = "Prints lines of the query's word (* for the sum of all), cosine and word of the other language, "
-                   "separated by tabs; with --method cognates, instead of the cosine, how likely they are one word.",
+    .description = "Prints lines of query word (* for the sum of all), cosine and word of the other language, "
+                   "separated by tabs. With --method cognates the figure is the probability that both are the same "
+                   "word.",
     .example = "calque clir expand vectors.txt \"rising rents\" --from en --to hi" CLI_CLIR_EXAMPLE,
     .group = "clir",
     .taken = not_of_expand,
@@ -167,7 +167,7 @@ static const char *const not_of_run[] = {
 
 static const cq_option run_options[] = {
     CLI_CLIR_BETWEEN_OPTIONS,
-    CLI_CLIR_METHOD_OPTION(", and feedback: without VECTORS"),
+    CLI_CLIR_METHOD_OPTION(" and feedback, without VECTORS"),
     CLI_CLIR_HOLD_OUT_OPTION("search for the topics of this fold only, from 1", "all topics"),
     CLI_RUN_TAG(cli_clir_args, tag),
     CLI_THREADS(cli_clir_args, threads),
@@ -225,10 +225,10 @@ static const cli_command clir_run = {
     .arguments = "[VECTORS]",
     .min_arguments = 0,
     .max_arguments = 1,
-    .description =
-        "Prints lines of topic, Q0, document, rank, score and tag. From a language to itself it is the "
-        "monolingual run. Without --hold-out it has the topics of the training, too: its figures mean nothing; "
-        "for figures use `clir validate`.",
+    .description = "Searches for each topic in documents of another language. Prints a TREC run: lines of topic, Q0, "
+                   "document, rank, score and tag. With the same language twice it is the monolingual run. Without "
+                   "--hold-out it includes topics that the vectors were trained on, so do not measure it; 'calque "
+                   "clir validate' gives figures to report.",
     .example = "calque clir run vectors.txt --from en --to hi" CLI_CLIR_EXAMPLE " >run.txt",
     .group = "clir",
     .taken = not_of_run,
@@ -242,10 +242,11 @@ static const cli_command *const children[] = {&clir_build,     &clir_expand,   &
 
 const cli_command cli_clir = {
     .name = "clir",
-    .summary = "search across languages without parallel data: build, expand, run, validate, dense, fuse",
-    .description = "Queries in one language find documents in another, by word vectors learned from test collections "
-                   "whose topics are translations of one another, or by words that are spelled alike: no parallel "
-                   "sentences, no dictionaries (Niyogi et al. 2018).",
+    .summary = "cross-language retrieval (CLIR) without parallel text: build, expand, run, validate, dense, fuse",
+    .description = "Cross-language information retrieval (CLIR): queries in one language find documents in another, "
+                   "by word vectors learned from comparable test collections (Niyogi et al. 2018), or by words that "
+                   "are spelled alike. It needs topics that are translations of one another, no parallel sentences "
+                   "and no dictionaries.",
     .example = "calque clir build vectors.txt" CLI_CLIR_EXAMPLE,
     .children = children,
 };

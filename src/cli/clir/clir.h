@@ -39,8 +39,9 @@ enum { CLI_CLIR_COGNATES = 3 };
 #define CLI_CLIR_METHOD_OPTION(more)                                                                                   \
   {                                                                                                                    \
     CQ_CHOICE(cli_clir_args, "method", method, CHANGES, CQ_CLIR_TERMS, cli_clir_methods, "METHOD",                     \
-              "search for the nearest words of each word, or of their sum; rank documents by their sum of vectors; "   \
-              "or match words of two languages that are spelled alike (transliteration, cognates)" more),              \
+              "translate each word of the query to its nearest words (terms), or the sum of its words to the nearest " \
+              "words (sum); rank documents by the sum of their word vectors (documents); or match words that are "     \
+              "spelled alike in both languages (cognates): transliteration-based matching" more),                      \
         .letter = 'm'                                                                                                  \
   }
 

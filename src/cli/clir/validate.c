@@ -9,7 +9,7 @@ static const char *const taken[] = {"method", "model", "k1", "b", "exhaustive", 
 
 static const cq_option validate_options[] = {
     CLI_CLIR_BETWEEN_OPTIONS,
-    CLI_CLIR_METHOD_OPTION(", and feedback"),
+    CLI_CLIR_METHOD_OPTION(" and feedback"),
     CLI_RUN_TAG(cli_clir_args, tag),
     CLI_THREADS(cli_clir_args, threads),
 };
@@ -69,10 +69,9 @@ const cli_command cli_clir_validate = {
     .arguments = NULL,
     .min_arguments = 0,
     .max_arguments = 0,
-    .description =
-        "For each fold the best choice is found by validation on another one; then vectors are trained on all topics "
-        "but the fold's, and these are searched for. Prints the run of all topics; what was chosen goes to standard "
-        "error.",
+    .description = "Cross-validation: for each fold, chooses settings on another fold, trains on all topics but the "
+                   "fold's, and searches for the fold's topics. Prints one TREC run of all topics; the settings go to "
+                   "standard error.",
     .example = "calque clir validate --from en --to hi --group 4" CLI_CLIR_EXAMPLE " >run.txt",
     .group = "clir-validation",
     .taken = taken,
