@@ -178,10 +178,10 @@ static int meet_teacher(demo *d) {
   for (size_t i = 0; i < 2 * N; i++) sentences[i] = (cq_slice){pairs[i / 2][i % 2], strlen(pairs[i / 2][i % 2])};
   cq_status status = cq_encoder_encode(vectors, NULL, d->teacher, sentences, 2 * N, NULL, d->ctx, &d->error);
   if (status == CQ_OK) {
-    printf(
-        "A small English model: %lld numbers, vectors of %zu dimensions. The cosine of two vectors says how alike two\n"
-        "sentences are. It knows English and nothing else:\n",
-        (long long)cq_encoder_n_parameters(d->teacher), dim);
+    printf("A small English model: %lld parameters, vectors of %zu dimensions. The cosine of two vectors says how "
+           "similar\n"
+           "two sentences are. It knows English only:\n",
+           (long long)cq_encoder_n_parameters(d->teacher), dim);
     for (size_t i = 0; i < N; i++) {
       const float *a = vectors + 2 * i * dim;
       printf("  %5.2f  %s | %s\n", cq_cosine(a, a + dim, dim), pairs[i][0], pairs[i][1]);
@@ -203,8 +203,8 @@ static int make_student(demo *d, char *files[N_LANGUAGES]) {
   o.lowercase = true, o.replace = true;
   if (cq_student_new(path, &o, d->ctx, &d->error)) return demo_failed(d);
   if (cq_encoder_open(&d->student, path, NULL, &d->error)) return demo_failed(d);
-  printf("The teacher's body under a new vocabulary of %d pieces, made from the training text of all six languages.\n"
-         "Each new piece begins near the English words that stand beside it in translations.\n",
+  printf("The teacher's layers under a new vocabulary of %d pieces, trained on the text of all six languages. The\n"
+         "embedding of a new piece starts from the English pieces that it translates, by word alignment.\n",
          o.vocab_size);
   return CLI_OK;
 }
@@ -251,8 +251,8 @@ static void print_before(const demo *d) {
 
 static void print_after(const demo *d) {
   cli_table t = {.n_columns = 8};
-  static const char *const names[] = {"English with", "chance %", "translation %", "now %",
-                                      "distance %",   "now %",    "similarity %",  "now %"};
+  static const char *const names[] = {"English with", "chance %", "accuracy %",   "after %",
+                                      "distance %",   "after %",  "similarity %", "after %"};
   for (size_t i = 0; i < t.n_columns; i++) cli_table_cell(&t, "%s", names[i]);
   for (size_t i = 0; i < N_LANGUAGES; i++) {
     cli_table_cell(&t, "%s", languages[i].name);
@@ -288,9 +288,9 @@ static int look_before(demo *d) {
   int code = measure_languages(d, d->before);
   if (code) return code;
   print_before(d);
-  printf("teacher, student: how often a test sentence's nearest neighbour in the other language is its translation.\n"
-         "distance: of the student from the teacher's vector of the English; 100 is a student that knows nothing.\n"
-         "similarity: rank correlation with people's judgement of %zu pairs; the teacher on English alone has %.1f.\n",
+  printf("teacher, student: translation accuracy, how often the nearest test sentence is the translation.\n"
+         "distance: MSE between student and teacher; 100 is a student that gives every sentence the same vector.\n"
+         "similarity: Spearman's correlation with human scores of %zu pairs (STS); the teacher has %.1f in English.\n",
          english.n, 100 * english.spearman);
   return CLI_OK;
 }
@@ -321,9 +321,8 @@ static int learn_languages(demo *d, char *files[N_LANGUAGES]) {
   cq_encoder_free(d->student);
   d->student = NULL;
   if (cq_encoder_open(&d->student, output, NULL, &d->error)) return demo_failed(d);
-  printf("The student read each English sentence and its translation, and both of its vectors moved towards the "
-         "teacher's\n"
-         "vector of the English: %llu steps of %d pairs in %.0f s.\n",
+  printf("For each English sentence and its translation, the loss moves both of the student's vectors towards the\n"
+         "teacher's vector of the English sentence: %llu steps of %d pairs in %.0f s.\n",
          (unsigned long long)result.steps, run.batch_pairs, cli_now_s() - start_s);
   return CLI_OK;
 }
@@ -451,21 +450,20 @@ static int tell_story(demo *d, char *files[N_LANGUAGES]) {
   if ((code = meet_teacher(d))) return code;
   print_heading(d, "2. A student");
   if ((code = make_student(d, files))) return code;
-  print_heading(d, "3. What it knows before");
+  print_heading(d, "3. Before training");
   if ((code = look_before(d))) return code;
-  print_heading(d, "4. Learning");
+  print_heading(d, "4. Training by knowledge distillation");
   if ((code = learn_languages(d, files))) return code;
-  print_heading(d, "5. What it knows now");
+  print_heading(d, "5. After training");
   if ((code = measure_languages(d, d->after))) return code;
   print_after(d);
-  printf("Each measure before learning, and beside it now.\n");
-  print_heading(d, "6. Finding translations among sentences it has never seen");
+  printf("Each measure_languages before training, and beside it after.\n");
+  print_heading(d, "6. Finding translations of sentences it was not trained on");
   if (!(code = read_test(d, &text))) {
     find_translations(d, &text);
-    print_heading(d, "7. One question, answers in every language");
+    print_heading(d, "7. Semantic search: one question, answers in every language");
     code = ask_nearest(d, &text, "Who is afraid of dogs?", "");
-    if (!code)
-      code = ask_nearest(d, &text, "¿A qué hora sale el tren a París?", "   (When does the train to Paris leave?)");
+    if (!code) code = ask_nearest(d, &text, "¿A qué hora sale el tren a París?", "   (When does the train to Paris leave?)");
   }
   pool_free(&text);
   if (code) return code;
@@ -508,9 +506,9 @@ done:
 const cli_command cli_demo = {
     .name = "demo",
     .summary = "in about a minute, an English model learns five languages",
-    .description = "Takes the small English teacher of the sample corpus, makes a student with a vocabulary of six "
-                   "languages, measures it, distils it on the training sentences, measures it again on sentences it "
-                   "has never seen, finds translations, and answers a question in every language at once.",
+    .description = "Makes a multilingual model of the sample corpus's small English teacher: makes a student with a "
+                   "vocabulary of six languages, evaluates it, distils it on the training sentences, evaluates it "
+                   "again on held-out sentences, finds translations, and answers a question in every language at once.",
     .example = "calque demo\ncalque demo --quick --work story",
     CLI_OPTIONS(struct args, options),
     .run = run_demo,
