@@ -115,7 +115,7 @@ cq_status cq_tokenizer_train_sentencepiece(cq_tokenizer **out, bool (*next)(void
   if (!status && cq_sp_train(&model, &n_bytes, keys, values, sizeof keys / sizeof *keys, next_training_sentence, &s,
                              message, sizeof message))
     status = cq_fail(error, CQ_ERR_ARGUMENT,
-                     "training a vocabulary of %d ids (to SentencePiece %d, without <pad> and <mask>): %s",
+                     "cannot train a vocabulary of %d pieces (%d to SentencePiece, without <pad> and <mask>): %s",
                      options->vocab_size, options->vocab_size - 2, s.any ? own_message(message) : "no usable sentence");
   if (!status) {
     t = cq_tokenizer_new();

@@ -408,7 +408,7 @@ cq_status cq_student_new(const char *directory, const cq_student_options *option
   cq_status status = cq_options_take(&taken, &cq_group_student, options, error);
   if (status) return status;
   if (!o->replace && cq_file_exists(directory))
-    return cq_fail_file(error, CQ_ERR_ARGUMENT, directory, "already exists");
+    return cq_fail_file(error, CQ_ERR_ARGUMENT, directory, "already exists (replace overwrites it)");
   cq_random random = cq_random_seeded(o->seed, 0);
   if (o->from) {
     cq_encoder_options opening = cq_encoder_default_options();
