@@ -3,14 +3,17 @@
  *   LD_PRELOAD=fail_malloc.so FAIL_AT=123 PROGRAM ...         the 123rd fails
  *   LD_PRELOAD=fail_malloc.so FAIL_COUNT=FILE PROGRAM ...     FILE gets the number of allocations at the exit
  *
- * Allocations before main, the dynamic loader's and the C++ runtime's, are not counted. */
+ * Allocations before main are not counted, nor are those of libraries whose path has one of the words of FAIL_EXCEPT in it
+ * (separated by colons): what such a library does when memory is short is not ours to mend. */
 #define _GNU_SOURCE
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 void *__libc_malloc(size_t n);
@@ -20,9 +23,15 @@ void *__libc_memalign(size_t alignment, size_t n);
 
 static atomic_long n_allocations;
 static long fail_at = -1; /* -1: not counting yet */
+static char except[256];
+static char *excepted[16];
+static size_t n_excepted;
 
 __attribute__((constructor)) static void begin(void) {
   const char *text = getenv("FAIL_AT");
+  const char *list = getenv("FAIL_EXCEPT");
+  if (list) snprintf(except, sizeof except, "%s", list);
+  for (char *word = strtok(except, ":"); word && n_excepted < 16; word = strtok(NULL, ":")) excepted[n_excepted++] = word;
   fail_at = text ? atol(text) : 0;
 }
 
@@ -38,30 +47,40 @@ __attribute__((destructor)) static void end(void) {
   close(fd);
 }
 
-static bool fails(void) {
-  if (fail_at < 0 || atomic_fetch_add(&n_allocations, 1) + 1 != fail_at) return false;
+static bool is_excepted(void *caller) {
+  Dl_info info;
+  if (n_excepted == 0 || !dladdr(caller, &info) || !info.dli_fname) return false;
+  for (size_t i = 0; i < n_excepted; i++)
+    if (strstr(info.dli_fname, excepted[i])) return true;
+  return false;
+}
+
+static bool fails(void *caller) {
+  if (fail_at < 0 || is_excepted(caller) || atomic_fetch_add(&n_allocations, 1) + 1 != fail_at) return false;
   errno = ENOMEM;
   return true;
 }
 
+#define FAILS fails(__builtin_return_address(0))
+
 void *malloc(size_t n) {
-  return fails() ? NULL : __libc_malloc(n);
+  return FAILS ? NULL : __libc_malloc(n);
 }
 
 void *calloc(size_t n, size_t size) {
-  return fails() ? NULL : __libc_calloc(n, size);
+  return FAILS ? NULL : __libc_calloc(n, size);
 }
 
 void *realloc(void *old, size_t n) {
-  return fails() ? NULL : __libc_realloc(old, n);
+  return FAILS ? NULL : __libc_realloc(old, n);
 }
 
 void *aligned_alloc(size_t alignment, size_t n) {
-  return fails() ? NULL : __libc_memalign(alignment, n);
+  return FAILS ? NULL : __libc_memalign(alignment, n);
 }
 
 int posix_memalign(void **out, size_t alignment, size_t n) {
-  void *p = fails() ? NULL : __libc_memalign(alignment, n);
+  void *p = FAILS ? NULL : __libc_memalign(alignment, n);
   if (!p) return ENOMEM;
   *out = p;
   return 0;

@@ -149,7 +149,7 @@ static bool is_within(const char *name, const char *given) {
 static const char *option_within(const parsing *p, size_t n, const char *given) {
   const char *best = NULL;
   for (size_t i = 0; i < n; i++) {
-    const char *name = row_name(p, i);
+    const char *name = parsing_row_name(p, i);
     const bool same_start = !strncmp(name, given, strcspn(name, "-"));
     if (same_start && is_within(name, given) && (!best || strlen(name) > strlen(best))) best = name;
   }
