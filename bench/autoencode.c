@@ -132,8 +132,8 @@ static void write_batches(const char *directory, const cq_encoder *e, const cq_s
 
 typedef struct writing {
   const cq_decoder *decoder;
-  float *vectors; /* [N_WRITTEN, LATENT] */
-  cq_lane *lanes; /* [threads] */
+  float *vectors;     /* [N_WRITTEN, LATENT] */
+  cq_worker *workers; /* [threads] */
 } writing;
 
 static void write_run(void *context, size_t item, int worker) {
@@ -141,7 +141,7 @@ static void write_run(void *context, size_t item, int worker) {
   cq_ids ids[AT_ONCE] = {{0}};
   const cq_tensor latent = cq_tensor_f32(w->vectors + item * AT_ONCE * LATENT, AT_ONCE, LATENT);
   const cq_beam_options greedy = {.beam = 1, .max_tokens = N_TOKENS, .length_penalty = 1};
-  must(cq_decoder_write(ids, &w->lanes[worker], w->decoder, latent, (cq_tensor){0}, &greedy, &error));
+  must(cq_decoder_write(ids, &w->workers[worker], w->decoder, latent, (cq_tensor){0}, &greedy, &error));
   for (int i = 0; i < AT_ONCE; i++) {
     if (ids[i].n != N_TOKENS) abort();
     cq_free(ids[i].ids);
@@ -216,9 +216,9 @@ int main(int argc, char **argv) {
   must(cq_autoencoder_trainer_new(&b.trainer, &params, b.sides, 2, b.ctx, &o, &error));
   b.writing = (writing){.decoder = b.sides[0].decoder,
                         .vectors = must_have(cq_alloc_array(N_WRITTEN * LATENT, sizeof(float))),
-                        .lanes = must_have(cq_alloc_array_zeroed((size_t)threads, sizeof(cq_lane)))};
+                        .workers = must_have(cq_alloc_array_zeroed((size_t)threads, sizeof(cq_worker)))};
   for (int i = 0; i < N_WRITTEN * LATENT; i++) b.writing.vectors[i] = (float)fmax(0, cq_random_normal(&random));
-  for (int i = 0; i < threads; i++) b.writing.lanes[i].kernels = cq_kernels_best();
+  for (int i = 0; i < threads; i++) b.writing.workers[i].kernels = cq_kernels_best();
 
   char command[64];
   printf("ready\n");
@@ -239,10 +239,10 @@ int main(int argc, char **argv) {
     cq_decoder_free(b.sides[s].decoder);
   }
   cq_params_free(&params);
-  for (int i = 0; i < threads; i++) cq_workspace_free(&b.writing.lanes[i].workspace);
+  for (int i = 0; i < threads; i++) cq_workspace_free(&b.writing.workers[i].workspace);
   for (int i = 0; i < N_BATCHES * 2 * BATCH; i++) cq_free((char *)(uintptr_t)b.sentences[i].data);
   cq_free(b.sentences);
-  cq_free(b.writing.lanes);
+  cq_free(b.writing.workers);
   cq_free(b.writing.vectors);
   cq_context_free(b.ctx);
   return 0;

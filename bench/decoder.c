@@ -2,7 +2,7 @@
  *
  *   bench_decoder [LEVEL] [--only NAME] [--seconds S]        TSV on stdout, columns as in harness.h
  *
- * One thread, as a lane works alone. The work is that of the products: 2 (in + dim) 4 dim a token and LSTM, 2 dim
+ * One thread, as workers share nothing. The work is that of the products: 2 (in + dim) 4 dim a token and LSTM, 2 dim
  * vocabulary a token of the output layer, and twice as much again backward. */
 #include "nn/lstm.h"
 #include "nn/token_loss.h"
@@ -17,7 +17,7 @@ typedef struct decoder {
   cq_lstm lstm;
   cq_linear output;
   cq_gradients gradients;
-  cq_lane lane;
+  cq_worker worker;
   cq_batch batch;
   int64_t starts[MAX_SEQS + 1];
   int32_t ids[MAX_TOKENS];
@@ -29,7 +29,7 @@ static void must(cq_status status) {
 
 static void make(decoder *d, int64_t in, int64_t dim, int64_t vocabulary, int64_t n_seqs, int64_t n_steps) {
   cq_random random = cq_random_seeded(1, 0);
-  *d = (decoder){.lstm = {.n_directions = 1, .in = in, .dim = dim}, .lane = {.kernels = bench.k}};
+  *d = (decoder){.lstm = {.n_directions = 1, .in = in, .dim = dim}, .worker = {.kernels = bench.k}};
   const int64_t sizes[][2] = {{4 * dim, in}, {4 * dim, dim},    {1, 4 * dim},
                               {1, 4 * dim},  {vocabulary, dim}, {1, vocabulary}};
   cq_param *p = d->params;
@@ -59,7 +59,7 @@ static void unmake(decoder *d) {
   cq_linear_free(&d->output);
   cq_gradients_free(&d->gradients);
   cq_params_free(&d->all);
-  cq_workspace_free(&d->lane.workspace);
+  cq_workspace_free(&d->worker.workspace);
 }
 
 /* Buffers: 0 x, 1 y, 2 dx, 3 dy, 4 and 5 hidden and cell. */
@@ -68,10 +68,10 @@ static void run_lstm(const bench_case *c, float **b) {
   const int64_t n = c->m * c->n, dim = d->lstm.dim;
   const cq_lstm_state initial = {cq_tensor_f32(b[4], c->m, dim), cq_tensor_f32(b[5], c->m, dim)};
   cq_lstm_plan plan;
-  must(cq_lstm_plan_make(&plan, &d->lane, &d->batch, 1, NULL));
-  must(cq_lstm_forward(&d->lane, &d->lstm, &plan, cq_tensor_f32(b[1], n, dim), NULL, cq_tensor_f32(b[0], n, d->lstm.in),
-                       &initial, NULL, NULL));
-  cq_workspace_release(&d->lane.workspace, (cq_mark){0});
+  must(cq_lstm_plan_make(&plan, &d->worker, &d->batch, 1, NULL));
+  must(cq_lstm_forward(&d->worker, &d->lstm, &plan, cq_tensor_f32(b[1], n, dim), NULL,
+                       cq_tensor_f32(b[0], n, d->lstm.in), &initial, NULL, NULL));
+  cq_workspace_release(&d->worker.workspace, (cq_mark){0});
 }
 static void run_lstm_training(const bench_case *c, float **b) {
   decoder *d = c->object;
@@ -81,33 +81,33 @@ static void run_lstm_training(const bench_case *c, float **b) {
   const cq_lstm_state dinitial = {cq_tensor_f32(b[6], c->m, dim), cq_tensor_f32(b[7], c->m, dim)};
   cq_lstm_plan plan;
   cq_lstm_saved saved;
-  must(cq_lstm_plan_make(&plan, &d->lane, &d->batch, 1, NULL));
-  must(cq_lstm_forward(&d->lane, &d->lstm, &plan, y, NULL, x, &initial, &saved, NULL));
-  must(cq_lstm_backward(&d->lane, &d->lstm, &plan, &d->gradients, cq_tensor_f32(b[2], n, d->lstm.in), &dinitial,
+  must(cq_lstm_plan_make(&plan, &d->worker, &d->batch, 1, NULL));
+  must(cq_lstm_forward(&d->worker, &d->lstm, &plan, y, NULL, x, &initial, &saved, NULL));
+  must(cq_lstm_backward(&d->worker, &d->lstm, &plan, &d->gradients, cq_tensor_f32(b[2], n, d->lstm.in), &dinitial,
                         cq_tensor_f32(b[3], n, dim), NULL, &saved, NULL));
-  cq_workspace_release(&d->lane.workspace, (cq_mark){0});
+  cq_workspace_release(&d->worker.workspace, (cq_mark){0});
 }
 static void run_step(const bench_case *c, float **b) {
   decoder *d = c->object;
   const int64_t dim = d->lstm.dim;
-  must(cq_lstm_step(&d->lane, &d->lstm, cq_tensor_f32(b[4], c->m, dim), cq_tensor_f32(b[5], c->m, dim),
+  must(cq_lstm_step(&d->worker, &d->lstm, cq_tensor_f32(b[4], c->m, dim), cq_tensor_f32(b[5], c->m, dim),
                     cq_tensor_f32(b[0], c->m, d->lstm.in), NULL));
 }
 static void run_tokens(const bench_case *c, float **b) {
   decoder *d = c->object;
   double loss = 0;
-  must(cq_token_loss(&d->lane, &d->output, NULL, (cq_tensor){0}, cq_tensor_f32(b[0], c->m, d->lstm.dim), d->ids, 1, 0,
+  must(cq_token_loss(&d->worker, &d->output, NULL, (cq_tensor){0}, cq_tensor_f32(b[0], c->m, d->lstm.dim), d->ids, 1, 0,
                      &loss, NULL));
 }
 static void run_tokens_training(const bench_case *c, float **b) {
   decoder *d = c->object;
   double loss = 0;
-  must(cq_token_loss(&d->lane, &d->output, &d->gradients, cq_tensor_f32(b[2], c->m, d->lstm.dim),
+  must(cq_token_loss(&d->worker, &d->output, &d->gradients, cq_tensor_f32(b[2], c->m, d->lstm.dim),
                      cq_tensor_f32(b[0], c->m, d->lstm.dim), d->ids, 0.01f, 0, &loss, NULL));
 }
 static void run_log_p(const bench_case *c, float **b) {
   decoder *d = c->object;
-  cq_token_log_probabilities(&d->lane, &d->output, cq_tensor_f32(b[1], c->m, c->n),
+  cq_token_log_probabilities(&d->worker, &d->output, cq_tensor_f32(b[1], c->m, c->n),
                              cq_tensor_f32(b[0], c->m, d->lstm.dim));
 }
 

@@ -52,7 +52,7 @@ static double now_us(void) {
 static void *encode_in_turn(void *argument) {
   caller *c = argument;
   cq_error error = {0};
-  cq_lane lane = {.kernels = bench.encoder->kernels};
+  cq_worker worker = {.kernels = bench.encoder->kernels};
   cq_ids ids = {0};
   cq_token_memory *memory = cq_token_memory_new();
   bool truncated;
@@ -70,9 +70,9 @@ static void *encode_in_turn(void *argument) {
     at[2] = now_us();
     const int64_t starts[2] = {0, (int64_t)ids.n};
     const cq_batch batch = {.ids = ids.ids, .starts = starts, .n_seqs = 1};
-    const cq_mark mark = cq_workspace_mark(&lane.workspace);
-    must(cq_encoder_forward(&lane, bench.encoder, &batch, &y, NULL, &error), &error);
-    cq_workspace_release(&lane.workspace, mark);
+    const cq_mark mark = cq_workspace_mark(&worker.workspace);
+    must(cq_encoder_forward(&worker, bench.encoder, &batch, &y, NULL, &error), &error);
+    cq_workspace_release(&worker.workspace, mark);
     at[3] = now_us();
     if (run < 0) continue;
     const double tokenize = at[1] - at[0], call = at[2] - at[1], forward = at[3] - at[2];
@@ -84,7 +84,7 @@ static void *encode_in_turn(void *argument) {
   cq_free(vector);
   cq_free(ids.ids);
   cq_token_memory_free(memory);
-  cq_workspace_free(&lane.workspace);
+  cq_workspace_free(&worker.workspace);
   return NULL;
 }
 

@@ -17,7 +17,7 @@ typedef struct beginning {
 typedef struct writing {
   const cq_decoder *decoder;
   const cq_beam_options *o;
-  cq_lane *lane;
+  cq_worker *worker;
   cq_tensor latent, states; /* of all sentences */
   int32_t end;
   int64_t vocabulary;
@@ -111,9 +111,9 @@ static void move_states(writing *w) {
 static cq_status search_on(int64_t *out, writing *w, const int32_t *ids, cq_tensor vectors, int64_t length,
                            cq_error *error) {
   const int64_t n = w->n;
-  cq_tensor log_p = cq_workspace_f32(&w->lane->workspace, n, w->vocabulary);
+  cq_tensor log_p = cq_workspace_f32(&w->worker->workspace, n, w->vocabulary);
   if (!log_p.data) return cq_fail_memory(error, "a sentence that is being written");
-  cq_status status = cq_decoder_step(log_p, w->lane, w->decoder, &w->state, ids, vectors, error);
+  cq_status status = cq_decoder_step(log_p, w->worker, w->decoder, &w->state, ids, vectors, error);
   int64_t n_next = 0;
   for (int64_t first = 0, end; !status && first < n; first = end) {
     for (end = first + 1; end < n && w->open[end].sentence == w->open[first].sentence; end++) {
@@ -129,7 +129,7 @@ static cq_status search_on(int64_t *out, writing *w, const int32_t *ids, cq_tens
 /* The same with a beam of one: a sentence ends when its end is what is most probable, so that no score is needed. */
 static cq_status greedily_on(int64_t *out, writing *w, int32_t *ids, cq_tensor vectors, int64_t length,
                              cq_error *error) {
-  cq_status status = cq_decoder_step_greedy(ids, w->lane, w->decoder, &w->state, ids, vectors, error);
+  cq_status status = cq_decoder_step_greedy(ids, w->worker, w->decoder, &w->state, ids, vectors, error);
   int64_t n_next = 0;
   for (int64_t r = 0; !status && r < w->n; r++) {
     const beginning b = {w->open[r].sentence, 0, ids[r], r};
@@ -148,7 +148,7 @@ static cq_status greedily_on(int64_t *out, writing *w, int32_t *ids, cq_tensor v
 }
 
 static cq_status step(writing *w, int64_t length, cq_error *error) {
-  cq_workspace *space = &w->lane->workspace;
+  cq_workspace *space = &w->worker->workspace;
   const cq_mark mark = cq_workspace_mark(space);
   const int64_t dim = w->latent.cols, n = w->n;
   int32_t *ids = cq_workspace_take(space, (size_t)n * sizeof *ids);
@@ -175,7 +175,7 @@ static cq_status step(writing *w, int64_t length, cq_error *error) {
 
 static cq_status begin(writing *w, cq_error *error) {
   const cq_decoder_shape *s = cq_decoder_shape_of(w->decoder);
-  cq_workspace *space = &w->lane->workspace;
+  cq_workspace *space = &w->worker->workspace;
   const int64_t n = w->latent.rows, most = n * w->o->beam;
   const size_t n_states = (size_t)(s->n_layers * most * s->hidden_dim) * sizeof(float);
   w->open = cq_workspace_take(space, (size_t)most * sizeof *w->open);
@@ -190,7 +190,7 @@ static cq_status begin(writing *w, cq_error *error) {
   if (!w->open || !w->next || !w->tokens || !w->behind || !w->vectors || !w->best || !w->candidates ||
       !w->moved.hidden || !w->moved.cells || !hidden || !cells)
     return cq_fail_memory(error, "a sentence that is being written");
-  cq_status status = cq_decoder_begin(&w->state, w->lane, w->decoder, w->latent, w->states, error);
+  cq_status status = cq_decoder_begin(&w->state, w->worker, w->decoder, w->latent, w->states, error);
   if (status) return status;
   const size_t n_first = (size_t)(s->n_layers * n * s->hidden_dim) * sizeof(float);
   memcpy(hidden, w->state.hidden, n_first); /* with room for a whole beam */
@@ -206,16 +206,16 @@ static cq_status begin(writing *w, cq_error *error) {
   return CQ_OK;
 }
 
-cq_status cq_decoder_write(cq_ids *ids, cq_lane *lane, const cq_decoder *decoder, cq_tensor latent, cq_tensor states,
-                           const cq_beam_options *o, cq_error *error) {
+cq_status cq_decoder_write(cq_ids *ids, cq_worker *worker, const cq_decoder *decoder, cq_tensor latent,
+                           cq_tensor states, const cq_beam_options *o, cq_error *error) {
   if (o->beam < 1 || o->beam > 1000 || o->max_tokens < 1 || o->max_tokens > 1 << 16 || !(o->length_penalty >= 0))
     return cq_fail(error, CQ_ERR_ARGUMENT, "beam %d, %d tokens, length penalty %g", o->beam, o->max_tokens,
                    o->length_penalty);
   const cq_tokenizer_info *info = cq_tokenizer_describe(cq_decoder_tokenizer(decoder));
-  const cq_mark mark = cq_workspace_mark(&lane->workspace);
+  const cq_mark mark = cq_workspace_mark(&worker->workspace);
   writing w = {.decoder = decoder,
                .o = o,
-               .lane = lane,
+               .worker = worker,
                .latent = latent,
                .states = states,
                .end = info->sep_id,
@@ -228,6 +228,6 @@ cq_status cq_decoder_write(cq_ids *ids, cq_lane *lane, const cq_decoder *decoder
     if (w.best[w.open[i].sentence] == -INFINITY &&
         !end_sentence(&w, &w.open[i], w.tokens + i * o->max_tokens, o->max_tokens + 1))
       status = cq_fail_memory(error, "a sentence that is being written");
-  cq_workspace_release(&lane->workspace, mark);
+  cq_workspace_release(&worker->workspace, mark);
   return status;
 }

@@ -271,22 +271,22 @@ static cq_lstm_state state_of(float *hidden, float *cells, int64_t layer, int64_
                          cq_tensor_f32(cells + layer * n * dim, n, dim)};
 }
 
-static cq_status make_states(first_states *out, cq_lane *lane, const cq_decoder *d, cq_tensor latent, cq_tensor given,
-                             cq_error *error) {
+static cq_status make_states(first_states *out, cq_worker *worker, const cq_decoder *d, cq_tensor latent,
+                             cq_tensor given, cq_error *error) {
   const cq_decoder_shape *s = &d->shape;
   const int64_t n = latent.rows, width = 2 * s->n_layers * s->hidden_dim;
   const size_t n_bytes = (size_t)(s->n_layers * n * s->hidden_dim) * sizeof(float);
   *out = (first_states){0};
-  out->hidden = cq_workspace_take(&lane->workspace, n_bytes);
-  out->cells = cq_workspace_take(&lane->workspace, n_bytes);
+  out->hidden = cq_workspace_take(&worker->workspace, n_bytes);
+  out->cells = cq_workspace_take(&worker->workspace, n_bytes);
   if (!out->hidden || !out->cells) return cq_fail_memory(error, "a decoder's states");
   memset(out->hidden, 0, n_bytes);
   memset(out->cells, 0, n_bytes);
   if (s->latent_as_state) {
-    out->before = cq_workspace_f32(&lane->workspace, n, width);
-    given = cq_workspace_f32(&lane->workspace, n, width);
+    out->before = cq_workspace_f32(&worker->workspace, n, width);
+    given = cq_workspace_f32(&worker->workspace, n, width);
     if (!out->before.data || !given.data) return cq_fail_memory(error, "a decoder's states");
-    cq_linear_forward(lane, &d->state, given, latent, CQ_TANH, out->before);
+    cq_linear_forward(worker, &d->state, given, latent, CQ_TANH, out->before);
   } else if (!s->states_from_encoder) {
     return CQ_OK;
   }
@@ -306,14 +306,15 @@ typedef struct shifted {
   cq_batch batch; /* of what is read */
 } shifted;
 
-static cq_status shift(shifted *out, cq_lane *lane, const cq_decoder *d, const cq_decoder_batch *b, cq_error *error) {
+static cq_status shift(shifted *out, cq_worker *worker, const cq_decoder *d, const cq_decoder_batch *b,
+                       cq_error *error) {
   const cq_batch *t = &b->tokens;
   const int64_t n = cq_batch_tokens(t) - t->n_seqs;
   const int32_t unknown = cq_tokenizer_describe(d->tokenizer)->unk_id;
   const uint32_t least = (uint32_t)(b->word_dropout * 4294967295.0);
-  out->read = cq_workspace_take(&lane->workspace, (size_t)(n + 1) * sizeof *out->read);
-  out->written = cq_workspace_take(&lane->workspace, (size_t)(n + 1) * sizeof *out->written);
-  out->starts = cq_workspace_take(&lane->workspace, (size_t)(t->n_seqs + 1) * sizeof *out->starts);
+  out->read = cq_workspace_take(&worker->workspace, (size_t)(n + 1) * sizeof *out->read);
+  out->written = cq_workspace_take(&worker->workspace, (size_t)(n + 1) * sizeof *out->written);
+  out->starts = cq_workspace_take(&worker->workspace, (size_t)(t->n_seqs + 1) * sizeof *out->starts);
   if (!out->read || !out->written || !out->starts) return cq_fail_memory(error, "a decoder's tokens");
   int64_t at = 0;
   for (int64_t s = 0; s < t->n_seqs; s++) {
@@ -333,14 +334,14 @@ static cq_status shift(shifted *out, cq_lane *lane, const cq_decoder *d, const c
 }
 
 /* x [n_tokens, input] = each token's embedding, and its sentence's vector behind it. */
-static cq_status read_tokens(cq_tensor *x, cq_lane *lane, const cq_decoder *d, const cq_batch *batch, cq_tensor latent,
-                             cq_error *error) {
+static cq_status read_tokens(cq_tensor *x, cq_worker *worker, const cq_decoder *d, const cq_batch *batch,
+                             cq_tensor latent, cq_error *error) {
   const cq_decoder_shape *s = &d->shape;
   const int64_t n = cq_batch_tokens(batch), e = s->embedding_dim, in = input_of(s, 0);
-  cq_tensor words = cq_workspace_f32(&lane->workspace, n, e);
-  *x = cq_workspace_f32(&lane->workspace, n, in);
+  cq_tensor words = cq_workspace_f32(&worker->workspace, n, e);
+  *x = cq_workspace_f32(&worker->workspace, n, in);
   if (!words.data || !x->data) return cq_fail_memory(error, "a decoder's input");
-  lane->kernels->gather(cq_f32(words), d->params[WORDS].value, batch->ids, n, e, false);
+  worker->kernels->gather(cq_f32(words), d->params[WORDS].value, batch->ids, n, e, false);
   for (int64_t q = 0; q < batch->n_seqs; q++)
     for (int64_t i = batch->starts[q]; i < batch->starts[q + 1]; i++) {
       float *row = cq_f32(*x) + i * in;
@@ -351,19 +352,19 @@ static cq_status read_tokens(cq_tensor *x, cq_lane *lane, const cq_decoder *d, c
 }
 
 /* The gradient of that: rows of the table, and the sum over each sentence's tokens added to the vectors'. */
-static cq_status read_backward(cq_tensor dlatent, cq_lane *lane, const cq_decoder *d, const cq_batch *batch,
+static cq_status read_backward(cq_tensor dlatent, cq_worker *worker, const cq_decoder *d, const cq_batch *batch,
                                cq_gradients *gradients, cq_tensor dx, cq_error *error) {
   const cq_decoder_shape *s = &d->shape;
   const int64_t n = cq_batch_tokens(batch), e = s->embedding_dim, in = input_of(s, 0);
-  cq_tensor dwords = cq_workspace_f32(&lane->workspace, n, e);
+  cq_tensor dwords = cq_workspace_f32(&worker->workspace, n, e);
   if (!dwords.data) return cq_fail_memory(error, "a decoder's input");
   for (int64_t q = 0; q < batch->n_seqs; q++)
     for (int64_t i = batch->starts[q]; i < batch->starts[q + 1]; i++) {
       const float *row = cq_f32(dx) + i * in;
       memcpy(cq_f32(dwords) + i * e, row, (size_t)e * sizeof *row);
-      if (in > e && dlatent.data) lane->kernels->add(cq_f32(dlatent) + q * dlatent.stride, row + e, s->latent_dim);
+      if (in > e && dlatent.data) worker->kernels->add(cq_f32(dlatent) + q * dlatent.stride, row + e, s->latent_dim);
     }
-  return cq_table_backward(lane, &d->params[WORDS], gradients, dwords, batch->ids, error);
+  return cq_table_backward(worker, &d->params[WORDS], gradients, dwords, batch->ids, error);
 }
 
 /* One layer's run, kept for backward. */
@@ -372,29 +373,29 @@ typedef struct layer_run {
   cq_lstm_saved saved;
 } layer_run;
 
-static cq_status backward(cq_lane *lane, const cq_decoder *d, const cq_decoder_batch *b, const shifted *tokens,
+static cq_status backward(cq_worker *worker, const cq_decoder *d, const cq_decoder_batch *b, const shifted *tokens,
                           const cq_lstm_plan *plan, const first_states *first, const layer_run *runs,
                           cq_gradients *gradients, cq_tensor dlatent, cq_tensor dgiven, cq_tensor dy, cq_error *error) {
   const cq_decoder_shape *s = &d->shape;
   const int64_t n_seqs = tokens->batch.n_seqs;
   const bool wanted = s->latent_as_state || (s->states_from_encoder && dgiven.data);
-  cq_workspace *w = &lane->workspace;
+  cq_workspace *w = &worker->workspace;
   cq_lstm_state *dstates = cq_workspace_take(w, (size_t)s->n_layers * sizeof *dstates);
   if (!dstates) return cq_fail_memory(error, "a decoder's gradient");
   for (int64_t l = s->n_layers; l-- > 0;) {
-    cq_dropout_apply(lane, &tokens->batch, dy, (float)s->dropout, (uint32_t)l + 1);
+    cq_dropout_apply(worker, &tokens->batch, dy, (float)s->dropout, (uint32_t)l + 1);
     cq_tensor dx = cq_workspace_f32(w, dy.rows, input_of(s, l));
     dstates[l] =
         (cq_lstm_state){cq_workspace_f32(w, n_seqs, s->hidden_dim), cq_workspace_f32(w, n_seqs, s->hidden_dim)};
     if (!dx.data || !dstates[l].hidden.data || !dstates[l].cell.data)
       return cq_fail_memory(error, "a decoder's gradient");
-    cq_status status = cq_lstm_backward(lane, &d->layers[l], plan, gradients, dx, wanted ? &dstates[l] : NULL, dy, NULL,
-                                        &runs[l].saved, error);
+    cq_status status = cq_lstm_backward(worker, &d->layers[l], plan, gradients, dx, wanted ? &dstates[l] : NULL, dy,
+                                        NULL, &runs[l].saved, error);
     if (status) return status;
     dy = dx;
   }
-  cq_dropout_apply(lane, &tokens->batch, dy, (float)s->dropout, 0);
-  cq_status status = read_backward(dlatent, lane, d, &tokens->batch, gradients, dy, error);
+  cq_dropout_apply(worker, &tokens->batch, dy, (float)s->dropout, 0);
+  cq_status status = read_backward(dlatent, worker, d, &tokens->batch, gradients, dy, error);
   if (status || !wanted) return status;
   cq_tensor dall = cq_workspace_f32(w, n_seqs, 2 * s->n_layers * s->hidden_dim);
   if (!dall.data) return cq_fail_memory(error, "a decoder's gradient");
@@ -402,18 +403,18 @@ static cq_status backward(cq_lane *lane, const cq_decoder *d, const cq_decoder_b
     cq_lstm_state_copy(cq_lstm_state_of_layer(dall, s->n_layers, l), dstates[l]);
   if (s->states_from_encoder) {
     assert(cq_is_dense(dgiven) && dgiven.rows == n_seqs && dgiven.cols == dall.cols);
-    lane->kernels->add(cq_f32(dgiven), cq_f32(dall), n_seqs * dall.cols);
+    worker->kernels->add(cq_f32(dgiven), cq_f32(dall), n_seqs * dall.cols);
     return CQ_OK;
   }
-  lane->kernels->activate_backward(cq_f32(dall), cq_f32(dall), cq_f32(first->before), n_seqs * dall.cols, CQ_TANH);
-  return cq_linear_backward(lane, &d->state, gradients, dlatent, true, dall, b->latent, error);
+  worker->kernels->activate_backward(cq_f32(dall), cq_f32(dall), cq_f32(first->before), n_seqs * dall.cols, CQ_TANH);
+  return cq_linear_backward(worker, &d->state, gradients, dlatent, true, dall, b->latent, error);
 }
 
-cq_status cq_decoder_loss(double *loss, cq_lane *lane, const cq_decoder *d, const cq_decoder_batch *b,
+cq_status cq_decoder_loss(double *loss, cq_worker *worker, const cq_decoder *d, const cq_decoder_batch *b,
                           cq_gradients *gradients, cq_tensor dlatent, cq_tensor dstates, float factor,
                           cq_error *error) {
   const cq_decoder_shape *s = &d->shape;
-  cq_workspace *w = &lane->workspace;
+  cq_workspace *w = &worker->workspace;
   const cq_mark mark = cq_workspace_mark(w);
   shifted tokens;
   first_states first;
@@ -421,80 +422,80 @@ cq_status cq_decoder_loss(double *loss, cq_lane *lane, const cq_decoder *d, cons
   cq_tensor x, dy = {0};
   layer_run *runs = cq_workspace_take(w, (size_t)s->n_layers * sizeof *runs);
   cq_status status = runs ? CQ_OK : cq_fail_memory(error, "a decoder");
-  if (!status) status = shift(&tokens, lane, d, b, error);
-  if (!status) status = make_states(&first, lane, d, b->latent, b->states, error);
-  if (!status) status = cq_lstm_plan_make(&plan, lane, &tokens.batch, 1, error);
-  if (!status) status = read_tokens(&x, lane, d, &tokens.batch, b->latent, error);
-  if (!status) cq_dropout_apply(lane, &tokens.batch, x, (float)s->dropout, 0);
+  if (!status) status = shift(&tokens, worker, d, b, error);
+  if (!status) status = make_states(&first, worker, d, b->latent, b->states, error);
+  if (!status) status = cq_lstm_plan_make(&plan, worker, &tokens.batch, 1, error);
+  if (!status) status = read_tokens(&x, worker, d, &tokens.batch, b->latent, error);
+  if (!status) cq_dropout_apply(worker, &tokens.batch, x, (float)s->dropout, 0);
   for (int64_t l = 0; !status && l < s->n_layers; l++) {
     cq_tensor y = cq_workspace_f32(w, x.rows, s->hidden_dim);
     runs[l].first = state_of(first.hidden, first.cells, l, b->latent.rows, s->hidden_dim);
-    status = y.data ? cq_lstm_forward(lane, &d->layers[l], &plan, y, NULL, x, &runs[l].first,
+    status = y.data ? cq_lstm_forward(worker, &d->layers[l], &plan, y, NULL, x, &runs[l].first,
                                       gradients ? &runs[l].saved : NULL, error)
                     : cq_fail_memory(error, "a decoder");
-    if (!status) cq_dropout_apply(lane, &tokens.batch, y, (float)s->dropout, (uint32_t)l + 1);
+    if (!status) cq_dropout_apply(worker, &tokens.batch, y, (float)s->dropout, (uint32_t)l + 1);
     x = y;
   }
   if (!status && gradients) {
     dy = cq_workspace_f32(w, x.rows, x.cols);
     if (!dy.data) status = cq_fail_memory(error, "a decoder's gradient");
   }
-  if (!status) status = cq_token_loss(lane, &d->output, gradients, dy, x, tokens.written, factor, 0, loss, error);
+  if (!status) status = cq_token_loss(worker, &d->output, gradients, dy, x, tokens.written, factor, 0, loss, error);
   if (!status && gradients)
-    status = backward(lane, d, b, &tokens, &plan, &first, runs, gradients, dlatent, dstates, dy, error);
+    status = backward(worker, d, b, &tokens, &plan, &first, runs, gradients, dlatent, dstates, dy, error);
   cq_workspace_release(w, mark);
   return status;
 }
 
 /* --- writing --- */
 
-cq_status cq_decoder_begin(cq_decoder_state *out, cq_lane *lane, const cq_decoder *d, cq_tensor latent,
+cq_status cq_decoder_begin(cq_decoder_state *out, cq_worker *worker, const cq_decoder *d, cq_tensor latent,
                            cq_tensor states, cq_error *error) {
-  const cq_mark mark = cq_workspace_mark(&lane->workspace);
+  const cq_mark mark = cq_workspace_mark(&worker->workspace);
   first_states first;
-  cq_status status = make_states(&first, lane, d, latent, states, error);
+  cq_status status = make_states(&first, worker, d, latent, states, error);
   *out = (cq_decoder_state){latent.rows, first.hidden, first.cells};
-  if (status) cq_workspace_release(&lane->workspace, mark);
+  if (status) cq_workspace_release(&worker->workspace, mark);
   return status;
 }
 
 /* The states after one token more; *y [n, hidden_dim] is what the output layer reads. */
-static cq_status move_on(cq_tensor *y, cq_lane *lane, const cq_decoder *d, cq_decoder_state *state, const int32_t *ids,
-                         cq_tensor latent, cq_error *error) {
+static cq_status move_on(cq_tensor *y, cq_worker *worker, const cq_decoder *d, cq_decoder_state *state,
+                         const int32_t *ids, cq_tensor latent, cq_error *error) {
   const cq_decoder_shape *s = &d->shape;
   const int64_t n = state->n;
   const int32_t unknown = cq_tokenizer_describe(d->tokenizer)->unk_id;
-  int64_t *starts = cq_workspace_take(&lane->workspace, (size_t)(n + 1) * sizeof *starts);
-  int32_t *read = cq_workspace_take(&lane->workspace, (size_t)(n + 1) * sizeof *read);
+  int64_t *starts = cq_workspace_take(&worker->workspace, (size_t)(n + 1) * sizeof *starts);
+  int32_t *read = cq_workspace_take(&worker->workspace, (size_t)(n + 1) * sizeof *read);
   if (!starts || !read) return cq_fail_memory(error, "a decoder");
   for (int64_t i = 0; i <= n; i++) starts[i] = i;
   for (int64_t i = 0; i < n; i++) read[i] = s->words_hidden ? unknown : ids[i];
   const cq_batch batch = {.ids = read, .starts = starts, .n_seqs = n};
-  cq_status status = read_tokens(y, lane, d, &batch, latent, error);
+  cq_status status = read_tokens(y, worker, d, &batch, latent, error);
   for (int64_t l = 0; !status && l < s->n_layers; l++) {
     const cq_lstm_state layer = state_of(state->hidden, state->cells, l, n, s->hidden_dim);
-    status = cq_lstm_step(lane, &d->layers[l], layer.hidden, layer.cell, *y, error);
+    status = cq_lstm_step(worker, &d->layers[l], layer.hidden, layer.cell, *y, error);
     *y = layer.hidden;
   }
   return status;
 }
 
-cq_status cq_decoder_step(cq_tensor log_p, cq_lane *lane, const cq_decoder *d, cq_decoder_state *state,
+cq_status cq_decoder_step(cq_tensor log_p, cq_worker *worker, const cq_decoder *d, cq_decoder_state *state,
                           const int32_t *ids, cq_tensor latent, cq_error *error) {
-  const cq_mark mark = cq_workspace_mark(&lane->workspace);
+  const cq_mark mark = cq_workspace_mark(&worker->workspace);
   cq_tensor y;
-  cq_status status = move_on(&y, lane, d, state, ids, latent, error);
-  if (!status) cq_token_log_probabilities(lane, &d->output, log_p, y);
-  cq_workspace_release(&lane->workspace, mark);
+  cq_status status = move_on(&y, worker, d, state, ids, latent, error);
+  if (!status) cq_token_log_probabilities(worker, &d->output, log_p, y);
+  cq_workspace_release(&worker->workspace, mark);
   return status;
 }
 
-cq_status cq_decoder_step_greedy(int32_t *best, cq_lane *lane, const cq_decoder *d, cq_decoder_state *state,
+cq_status cq_decoder_step_greedy(int32_t *best, cq_worker *worker, const cq_decoder *d, cq_decoder_state *state,
                                  const int32_t *ids, cq_tensor latent, cq_error *error) {
-  const cq_mark mark = cq_workspace_mark(&lane->workspace);
+  const cq_mark mark = cq_workspace_mark(&worker->workspace);
   cq_tensor y;
-  cq_status status = move_on(&y, lane, d, state, ids, latent, error);
-  if (!status) status = cq_token_best(best, lane, &d->output, &d->bounds, y, error);
-  cq_workspace_release(&lane->workspace, mark);
+  cq_status status = move_on(&y, worker, d, state, ids, latent, error);
+  if (!status) status = cq_token_best(best, worker, &d->output, &d->bounds, y, error);
+  cq_workspace_release(&worker->workspace, mark);
   return status;
 }

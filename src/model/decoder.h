@@ -59,7 +59,7 @@ typedef struct cq_decoder_batch {
 /* Adds the sum over all tokens written of -log p to *loss. With gradients, theirs are added, times factor, that of the
  * vectors to dlatent [n_seqs, latent_dim], and that of given states to dstates, shaped as they are and dense (data
  * NULL: not wanted). Errors: CQ_ERR_MEMORY. */
-CQ_MUST_USE cq_status cq_decoder_loss(double *loss, cq_lane *lane, const cq_decoder *decoder,
+CQ_MUST_USE cq_status cq_decoder_loss(double *loss, cq_worker *worker, const cq_decoder *decoder,
                                       const cq_decoder_batch *batch, cq_gradients *gradients, cq_tensor dlatent,
                                       cq_tensor dstates, float factor, cq_error *error);
 
@@ -71,14 +71,14 @@ typedef struct cq_decoder_state {
   float *hidden, *cells;
 } cq_decoder_state;
 
-/* First states, in the lane's workspace, from latent [n, latent_dim] or the given states, as in a batch. */
-CQ_MUST_USE cq_status cq_decoder_begin(cq_decoder_state *out, cq_lane *lane, const cq_decoder *decoder,
+/* First states, in the worker's workspace, from latent [n, latent_dim] or the given states, as in a batch. */
+CQ_MUST_USE cq_status cq_decoder_begin(cq_decoder_state *out, cq_worker *worker, const cq_decoder *decoder,
                                        cq_tensor latent, cq_tensor states, cq_error *error);
 /* One token on: log_p [n, vocabulary] of what follows the tokens ids [n]. */
-CQ_MUST_USE cq_status cq_decoder_step(cq_tensor log_p, cq_lane *lane, const cq_decoder *decoder,
+CQ_MUST_USE cq_status cq_decoder_step(cq_tensor log_p, cq_worker *worker, const cq_decoder *decoder,
                                       cq_decoder_state *state, const int32_t *ids, cq_tensor latent, cq_error *error);
 /* The same, but only best [n], the most probable of what follows, of equals the first; may be ids. */
-CQ_MUST_USE cq_status cq_decoder_step_greedy(int32_t *best, cq_lane *lane, const cq_decoder *decoder,
+CQ_MUST_USE cq_status cq_decoder_step_greedy(int32_t *best, cq_worker *worker, const cq_decoder *decoder,
                                              cq_decoder_state *state, const int32_t *ids, cq_tensor latent,
                                              cq_error *error);
 

@@ -186,31 +186,31 @@ static cq_status dense_pack(cq_module *module, size_t part, const cq_kernels *ke
 
 /* --- running --- */
 
-static cq_status dense_forward(cq_lane *lane, const cq_module *module, const cq_batch *batch, cq_tensor x, cq_tensor *y,
-                               void **saved, cq_error *error) {
+static cq_status dense_forward(cq_worker *worker, const cq_module *module, const cq_batch *batch, cq_tensor x,
+                               cq_tensor *y, void **saved, cq_error *error) {
   const dense *d = (const dense *)module;
   cq_tensor before = {0};
   (void)batch;
-  *y = cq_workspace_f32(&lane->workspace, x.rows, d->base.output_dim);
+  *y = cq_workspace_f32(&worker->workspace, x.rows, d->base.output_dim);
   if (saved && d->activation->activation != CQ_IDENTITY) {
-    before = cq_workspace_f32(&lane->workspace, x.rows, d->base.output_dim);
+    before = cq_workspace_f32(&worker->workspace, x.rows, d->base.output_dim);
     if (!before.data) return cq_fail_memory(error, "a dense module's tape");
   }
   if (!y->data) return cq_fail_memory(error, "sentence vectors");
   if (saved) *saved = before.data;
-  cq_linear_forward(lane, &d->linear, *y, x, d->activation->activation, before);
+  cq_linear_forward(worker, &d->linear, *y, x, d->activation->activation, before);
   return CQ_OK;
 }
 
-static cq_status dense_backward(cq_lane *lane, const cq_module *module, const cq_batch *batch, cq_tensor x,
+static cq_status dense_backward(cq_worker *worker, const cq_module *module, const cq_batch *batch, cq_tensor x,
                                 cq_tensor dy, cq_tensor *dx, const void *saved, cq_gradients *gradients,
                                 cq_error *error) {
   const dense *d = (const dense *)module;
   (void)batch;
   assert(cq_is_dense(dy));
   if (saved)
-    lane->kernels->activate_backward(cq_f32(dy), cq_f32(dy), saved, dy.rows * dy.cols, d->activation->activation);
-  return cq_linear_backward(lane, &d->linear, gradients, *dx, false, dy, x, error);
+    worker->kernels->activate_backward(cq_f32(dy), cq_f32(dy), saved, dy.rows * dy.cols, d->activation->activation);
+  return cq_linear_backward(worker, &d->linear, gradients, *dx, false, dy, x, error);
 }
 
 const cq_module_type cq_dense_type = {

@@ -54,17 +54,17 @@ CQ_MUST_USE cq_status cq_encoder_tokenize(cq_ids *out, const cq_encoder *encoder
 CQ_MUST_USE cq_status cq_encoder_prompt(cq_slice *out, int32_t *n_left_out, const cq_encoder *encoder,
                                         const cq_encode_options *options, cq_error *error);
 
-/* Sentence vectors of a batch: *y [n_seqs, dim] in the lane's workspace. saved: [n_modules] tapes for backward, with
+/* Sentence vectors of a batch: *y [n_seqs, dim] in the worker's workspace. saved: [n_modules] tapes for backward, with
  * inputs [n_modules]; NULL when not training. */
 typedef struct cq_tape {
   void *saved[CQ_MAX_MODULES];
   cq_tensor inputs[CQ_MAX_MODULES];
 } cq_tape;
-CQ_MUST_USE cq_status cq_encoder_forward(cq_lane *lane, const cq_encoder *encoder, const cq_batch *batch, cq_tensor *y,
-                                         cq_tape *tape, cq_error *error);
+CQ_MUST_USE cq_status cq_encoder_forward(cq_worker *worker, const cq_encoder *encoder, const cq_batch *batch,
+                                         cq_tensor *y, cq_tape *tape, cq_error *error);
 /* Adds the gradients of all parameters, from dy [n_seqs, dim], which may be overwritten. */
-CQ_MUST_USE cq_status cq_encoder_backward(cq_lane *lane, const cq_encoder *encoder, const cq_batch *batch, cq_tensor dy,
-                                          const cq_tape *tape, cq_gradients *gradients, cq_error *error);
+CQ_MUST_USE cq_status cq_encoder_backward(cq_worker *worker, const cq_encoder *encoder, const cq_batch *batch,
+                                          cq_tensor dy, const cq_tape *tape, cq_gradients *gradients, cq_error *error);
 
 /* cq_encoder_encode, and `states` of each sentence besides, [n, cq_encoder_states_width] dense (data NULL: not wanted);
  * see model/states.h. */

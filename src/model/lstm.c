@@ -202,19 +202,19 @@ typedef struct lstm_tape {
 } lstm_tape;
 
 /* Room for one layer's part of `states`, rows of a batch's; data NULL when there are none. */
-static cq_status make_room(cq_lstm_state *out, cq_lane *lane, const lstm *l, cq_tensor states, cq_error *error) {
+static cq_status make_room(cq_lstm_state *out, cq_worker *worker, const lstm *l, cq_tensor states, cq_error *error) {
   *out = (cq_lstm_state){{0}, {0}};
   if (!states.data) return CQ_OK;
   assert(l->n_directions == 1 && states.cols == 2 * l->n_layers * l->dim);
-  out->hidden = cq_workspace_f32(&lane->workspace, states.rows, l->dim);
-  out->cell = cq_workspace_f32(&lane->workspace, states.rows, l->dim);
+  out->hidden = cq_workspace_f32(&worker->workspace, states.rows, l->dim);
+  out->cell = cq_workspace_f32(&worker->workspace, states.rows, l->dim);
   return out->hidden.data && out->cell.data ? CQ_OK : cq_fail_memory(error, "an LSTM's states");
 }
 
-static cq_status lstm_forward(cq_lane *lane, const cq_module *module, const cq_batch *batch, cq_tensor x, cq_tensor *y,
-                              void **saved, cq_error *error) {
+static cq_status lstm_forward(cq_worker *worker, const cq_module *module, const cq_batch *batch, cq_tensor x,
+                              cq_tensor *y, void **saved, cq_error *error) {
   const lstm *l = (const lstm *)module;
-  cq_workspace *w = &lane->workspace;
+  cq_workspace *w = &worker->workspace;
   lstm_tape *tape = cq_workspace_take(w, sizeof *tape);
   if (!tape) return cq_fail_memory(error, "an LSTM");
   *tape = (lstm_tape){0};
@@ -224,37 +224,38 @@ static cq_status lstm_forward(cq_lane *lane, const cq_module *module, const cq_b
     if (!tape->layers) return cq_fail_memory(error, "an LSTM");
   }
   cq_lstm_state last;
-  cq_status status = make_room(&last, lane, l, batch->final, error);
-  if (!status) status = cq_lstm_plan_make(&tape->plan, lane, batch, l->n_directions, error);
+  cq_status status = make_room(&last, worker, l, batch->final, error);
+  if (!status) status = cq_lstm_plan_make(&tape->plan, worker, batch, l->n_directions, error);
   for (int64_t i = 0; !status && i < l->n_layers; i++) {
     *y = cq_workspace_f32(w, x.rows, l->base.output_dim);
     if (!y->data) return cq_fail_memory(error, "an LSTM");
     status =
-        cq_lstm_forward(lane, &l->layers[i], &tape->plan, *y, &last, x, NULL, saved ? &tape->layers[i] : NULL, error);
+        cq_lstm_forward(worker, &l->layers[i], &tape->plan, *y, &last, x, NULL, saved ? &tape->layers[i] : NULL, error);
     if (!status && last.hidden.data) cq_lstm_state_copy(cq_lstm_state_of_layer(batch->final, l->n_layers, i), last);
-    if (i + 1 < l->n_layers) cq_dropout_apply(lane, batch, *y, l->dropout, (uint32_t)i);
+    if (i + 1 < l->n_layers) cq_dropout_apply(worker, batch, *y, l->dropout, (uint32_t)i);
     x = *y;
   }
   return status;
 }
 
-static cq_status lstm_backward(cq_lane *lane, const cq_module *module, const cq_batch *batch, cq_tensor x, cq_tensor dy,
-                               cq_tensor *dx, const void *saved, cq_gradients *gradients, cq_error *error) {
+static cq_status lstm_backward(cq_worker *worker, const cq_module *module, const cq_batch *batch, cq_tensor x,
+                               cq_tensor dy, cq_tensor *dx, const void *saved, cq_gradients *gradients,
+                               cq_error *error) {
   const lstm *l = (const lstm *)module;
   const lstm_tape *tape = saved;
-  cq_mark mark = cq_workspace_mark(&lane->workspace);
+  cq_mark mark = cq_workspace_mark(&worker->workspace);
   cq_lstm_state dlast;
-  cq_status status = make_room(&dlast, lane, l, batch->dfinal, error);
+  cq_status status = make_room(&dlast, worker, l, batch->dfinal, error);
   for (int64_t i = l->n_layers; !status && i-- > 0;) {
-    if (i + 1 < l->n_layers) cq_dropout_apply(lane, batch, dy, l->dropout, (uint32_t)i);
-    cq_tensor below = i == 0 && dx->data ? *dx : cq_workspace_f32(&lane->workspace, x.rows, l->layers[i].in);
+    if (i + 1 < l->n_layers) cq_dropout_apply(worker, batch, dy, l->dropout, (uint32_t)i);
+    cq_tensor below = i == 0 && dx->data ? *dx : cq_workspace_f32(&worker->workspace, x.rows, l->layers[i].in);
     if (dlast.hidden.data) cq_lstm_state_copy(dlast, cq_lstm_state_of_layer(batch->dfinal, l->n_layers, i));
-    status = below.data ? cq_lstm_backward(lane, &l->layers[i], &tape->plan, gradients, below, NULL, dy, &dlast,
+    status = below.data ? cq_lstm_backward(worker, &l->layers[i], &tape->plan, gradients, below, NULL, dy, &dlast,
                                            &tape->layers[i], error)
                         : cq_fail_memory(error, "an LSTM's gradient");
     dy = below;
   }
-  cq_workspace_release(&lane->workspace, mark);
+  cq_workspace_release(&worker->workspace, mark);
   return status;
 }
 

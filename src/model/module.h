@@ -3,7 +3,7 @@
  *
  *   ids -> [Transformer | WordEmbeddings | StaticEmbedding] -> x [n_tokens or n_seqs, dim] -> ... -> y [n_seqs, dim]
  *
- * A module is immutable while it runs; forward and backward are called by many lanes at once, each with its own batch
+ * A module is immutable while it runs; forward and backward are called by many workers at once, each with its own batch
  * (a range of whole sequences). Backward stands directly under forward in each type's file. */
 #ifndef MODEL_MODULE_H
 #define MODEL_MODULE_H
@@ -67,13 +67,13 @@ struct cq_module_type {
   CQ_MUST_USE cq_status (*pack)(cq_module *module, size_t part, const cq_kernels *kernels, bool training,
                                 cq_error *error);
   void (*set_dropout)(cq_module *module, double rate); /* for training; NULL: the type has no dropout */
-  /* *y is taken from the lane's workspace. saved NULL: not training; else *saved receives what backward wants, in the
+  /* *y is taken from the worker's workspace. saved NULL: not training; else *saved receives what backward wants, in the
    * workspace too, which then must not be released before backward. x has no data for a first module. */
-  CQ_MUST_USE cq_status (*forward)(cq_lane *lane, const cq_module *module, const cq_batch *batch, cq_tensor x,
+  CQ_MUST_USE cq_status (*forward)(cq_worker *worker, const cq_module *module, const cq_batch *batch, cq_tensor x,
                                    cq_tensor *y, void **saved, cq_error *error);
   /* dx->data NULL on entry: a first module, nothing wanted; else [x.rows, x.cols] dense, to be written. dy may be
    * overwritten. x is forward's input. */
-  CQ_MUST_USE cq_status (*backward)(cq_lane *lane, const cq_module *module, const cq_batch *batch, cq_tensor x,
+  CQ_MUST_USE cq_status (*backward)(cq_worker *worker, const cq_module *module, const cq_batch *batch, cq_tensor x,
                                     cq_tensor dy, cq_tensor *dx, const void *saved, cq_gradients *gradients,
                                     cq_error *error);
   void (*free)(cq_module *module); /* what is not in the arena; may be NULL */

@@ -57,31 +57,31 @@ typedef struct normalize_saved {
   float *length; /* [n_seqs] */
 } normalize_saved;
 
-static cq_status normalize_forward(cq_lane *lane, const cq_module *module, const cq_batch *batch, cq_tensor x,
+static cq_status normalize_forward(cq_worker *worker, const cq_module *module, const cq_batch *batch, cq_tensor x,
                                    cq_tensor *y, void **saved, cq_error *error) {
   (void)module, (void)batch;
   assert(cq_is_dense(x));
   normalize_saved *keep = NULL;
-  *y = cq_workspace_f32(&lane->workspace, x.rows, x.cols);
+  *y = cq_workspace_f32(&worker->workspace, x.rows, x.cols);
   if (!y->data) return cq_fail_memory(error, "sentence vectors");
   if (saved) {
-    *saved = keep = cq_workspace_take(&lane->workspace, sizeof *keep);
+    *saved = keep = cq_workspace_take(&worker->workspace, sizeof *keep);
     if (!keep) return cq_fail_memory(error, "a normalize module's tape");
-    *keep = (normalize_saved){*y, cq_workspace_take(&lane->workspace, (size_t)x.rows * sizeof(float))};
+    *keep = (normalize_saved){*y, cq_workspace_take(&worker->workspace, (size_t)x.rows * sizeof(float))};
     if (!keep->length) return cq_fail_memory(error, "a normalize module's tape");
   }
-  lane->kernels->normalize(cq_f32(*y), keep ? keep->length : NULL, cq_f32(x), x.rows, x.cols);
+  worker->kernels->normalize(cq_f32(*y), keep ? keep->length : NULL, cq_f32(x), x.rows, x.cols);
   return CQ_OK;
 }
 
-static cq_status normalize_backward(cq_lane *lane, const cq_module *module, const cq_batch *batch, cq_tensor x,
+static cq_status normalize_backward(cq_worker *worker, const cq_module *module, const cq_batch *batch, cq_tensor x,
                                     cq_tensor dy, cq_tensor *dx, const void *saved, cq_gradients *gradients,
                                     cq_error *error) {
   const normalize_saved *keep = saved;
   (void)module, (void)batch, (void)x, (void)gradients, (void)error;
   assert(cq_is_dense(dy) && (!dx->data || cq_is_dense(*dx)));
   if (dx->data)
-    lane->kernels->normalize_backward(cq_f32(*dx), cq_f32(dy), cq_f32(keep->y), keep->length, dy.rows, dy.cols);
+    worker->kernels->normalize_backward(cq_f32(*dx), cq_f32(dy), cq_f32(keep->y), keep->length, dy.rows, dy.cols);
   return CQ_OK;
 }
 

@@ -209,19 +209,19 @@ static double share_of_weighted(span r) {
   return own / (own + (double)r.skipped * n);
 }
 
-static cq_status pooling_forward(cq_lane *lane, const cq_module *module, const cq_batch *batch, cq_tensor x,
+static cq_status pooling_forward(cq_worker *worker, const cq_module *module, const cq_batch *batch, cq_tensor x,
                                  cq_tensor *y, void **saved, cq_error *error) {
   const pooling *p = (const pooling *)module;
-  const cq_kernels *k = lane->kernels;
+  const cq_kernels *k = worker->kernels;
   const int64_t dim = p->dim, width = p->base.output_dim;
   assert(cq_is_dense(x) && x.cols == dim && x.rows == cq_batch_tokens(batch));
-  *y = cq_workspace_f32(&lane->workspace, batch->n_seqs, width);
-  float *other = cq_workspace_take(&lane->workspace, (size_t)dim * sizeof(float));
+  *y = cq_workspace_f32(&worker->workspace, batch->n_seqs, width);
+  float *other = cq_workspace_take(&worker->workspace, (size_t)dim * sizeof(float));
   pooling_saved *keep = NULL;
   if (saved) {
-    *saved = keep = cq_workspace_take(&lane->workspace, sizeof *keep);
+    *saved = keep = cq_workspace_take(&worker->workspace, sizeof *keep);
     if (!keep) return cq_fail_memory(error, "pooling");
-    keep->argmax = cq_workspace_take(&lane->workspace, (size_t)(batch->n_seqs * dim) * sizeof(int32_t));
+    keep->argmax = cq_workspace_take(&worker->workspace, (size_t)(batch->n_seqs * dim) * sizeof(int32_t));
     if (!keep->argmax) return cq_fail_memory(error, "pooling");
   }
   if (!y->data || !other) return cq_fail_memory(error, "sentence vectors");
@@ -247,18 +247,18 @@ static cq_status pooling_forward(cq_lane *lane, const cq_module *module, const c
   return CQ_OK;
 }
 
-static cq_status pooling_backward(cq_lane *lane, const cq_module *module, const cq_batch *batch, cq_tensor x,
+static cq_status pooling_backward(cq_worker *worker, const cq_module *module, const cq_batch *batch, cq_tensor x,
                                   cq_tensor dy, cq_tensor *dx, const void *saved, cq_gradients *gradients,
                                   cq_error *error) {
   const pooling *p = (const pooling *)module;
   const pooling_saved *keep = saved;
-  const cq_kernels *k = lane->kernels;
+  const cq_kernels *k = worker->kernels;
   const int64_t dim = p->dim;
   (void)x, (void)gradients;
   if (!dx->data) return CQ_OK;
   assert(cq_is_dense(*dx));
-  cq_mark mark = cq_workspace_mark(&lane->workspace);
-  float *scaled = cq_workspace_take(&lane->workspace, (size_t)dim * sizeof(float));
+  cq_mark mark = cq_workspace_mark(&worker->workspace);
+  float *scaled = cq_workspace_take(&worker->workspace, (size_t)dim * sizeof(float));
   if (!scaled) return cq_fail_memory(error, "pooling");
   memset(dx->data, 0, (size_t)(dx->rows * dim) * sizeof(float));
   for (int64_t s = 0; s < batch->n_seqs; s++) {
@@ -277,7 +277,7 @@ static cq_status pooling_backward(cq_lane *lane, const cq_module *module, const 
       k->pool_backward(rows, row, keep->argmax + s * dim, r.n, dim, p->modes[m]);
     }
   }
-  cq_workspace_release(&lane->workspace, mark);
+  cq_workspace_release(&worker->workspace, mark);
   return CQ_OK;
 }
 

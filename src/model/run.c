@@ -1,7 +1,7 @@
 /* Running an encoder: text -> ids -> blocks of whole sequences -> vectors.
  *
- * Sequences are cut, in order, into blocks of about BLOCK_TOKENS tokens. A block goes through all modules in one lane,
- * without meeting another: no barrier inside the stack, and a sentence's arithmetic is the same in every block. */
+ * Sequences are divided, in order, into blocks of about BLOCK_TOKENS tokens. One worker takes a block through all
+ * modules: no barrier inside the stack, and a sentence's arithmetic is the same in every block. */
 #include "base/context.h"
 #include "base/error.h"
 #include "base/memory.h"
@@ -26,30 +26,30 @@ cq_status cq_encoder_tokenize(cq_ids *out, const cq_encoder *encoder, cq_token_m
 
 /* ---- one batch through all modules ---- */
 
-cq_status cq_encoder_forward(cq_lane *lane, const cq_encoder *encoder, const cq_batch *batch, cq_tensor *y,
+cq_status cq_encoder_forward(cq_worker *worker, const cq_encoder *encoder, const cq_batch *batch, cq_tensor *y,
                              cq_tape *tape, cq_error *error) {
   cq_tensor x = {0};
   for (size_t i = 0; i < encoder->n_modules; i++) {
     const cq_module *module = encoder->modules[i];
     if (tape) tape->inputs[i] = x;
-    cq_status status = module->type->forward(lane, module, batch, x, y, tape ? &tape->saved[i] : NULL, error);
+    cq_status status = module->type->forward(worker, module, batch, x, y, tape ? &tape->saved[i] : NULL, error);
     if (status) return status;
     x = *y;
   }
   return CQ_OK;
 }
 
-cq_status cq_encoder_backward(cq_lane *lane, const cq_encoder *encoder, const cq_batch *batch, cq_tensor dy,
+cq_status cq_encoder_backward(cq_worker *worker, const cq_encoder *encoder, const cq_batch *batch, cq_tensor dy,
                               const cq_tape *tape, cq_gradients *gradients, cq_error *error) {
   for (size_t i = encoder->n_modules; i-- > 0;) {
     const cq_module *module = encoder->modules[i];
     cq_tensor dx = {0};
     if (i > 0) {
-      dx = cq_workspace_f32(&lane->workspace, tape->inputs[i].rows, tape->inputs[i].cols);
+      dx = cq_workspace_f32(&worker->workspace, tape->inputs[i].rows, tape->inputs[i].cols);
       if (!dx.data) return cq_fail_memory(error, "gradient of a module's input");
     }
     cq_status status =
-        module->type->backward(lane, module, batch, tape->inputs[i], dy, &dx, tape->saved[i], gradients, error);
+        module->type->backward(worker, module, batch, tape->inputs[i], dy, &dx, tape->saved[i], gradients, error);
     if (status) return status;
     dy = dx;
   }
@@ -126,7 +126,7 @@ const cq_option_group cq_group_encode = {
 
 /* What a thread encodes with, kept with the context from call to call: a call that finds some allocates nothing. */
 typedef struct encode_memory {
-  cq_lane lane;
+  cq_worker worker;
   cq_token_memory *tokens;
   cq_builder with_prompt;
   cq_ids ids;
@@ -134,7 +134,7 @@ typedef struct encode_memory {
 
 static void encode_memory_free(void *object) {
   encode_memory *m = object;
-  cq_workspace_free(&m->lane.workspace);
+  cq_workspace_free(&m->worker.workspace);
   cq_token_memory_free(m->tokens);
   cq_builder_free(&m->with_prompt);
   cq_free(m->ids.ids);
@@ -147,13 +147,13 @@ static const cq_spare_kind encode_memory_kind = {encode_memory_free};
 static encode_memory *take_memory(cq_context *ctx, const cq_encoder *encoder) {
   encode_memory *m = cq_context_take(ctx, &encode_memory_kind);
   if (!m && (m = cq_alloc_zeroed(sizeof *m)) && !(m->tokens = cq_token_memory_new())) cq_free(m), m = NULL;
-  if (m) m->lane.kernels = encoder->kernels;
+  if (m) m->worker.kernels = encoder->kernels;
   return m;
 }
 
 static void put_memory(cq_context *ctx, encode_memory *m) {
   cq_context_put(ctx, &encode_memory_kind, m,
-                 sizeof *m + cq_workspace_bytes(&m->lane.workspace) + cq_token_memory_bytes(m->tokens) +
+                 sizeof *m + cq_workspace_bytes(&m->worker.workspace) + cq_token_memory_bytes(m->tokens) +
                      m->with_prompt.capacity + m->ids.capacity * sizeof *m->ids.ids);
 }
 
@@ -241,10 +241,10 @@ static void tokenize_run(void *context, size_t item, int worker) {
 }
 
 /* The vectors of a block's sentences. */
-static cq_status compute(encoding *e, cq_lane *lane, size_t block, cq_error *error) {
+static cq_status compute(encoding *e, cq_worker *worker, size_t block, cq_error *error) {
   const size_t first = e->block_starts[block], n = e->block_starts[block + 1] - first;
-  int64_t *starts = cq_workspace_take(&lane->workspace, (n + 1) * sizeof *starts);
-  int32_t *skip = cq_workspace_take(&lane->workspace, (n + 1) * sizeof *skip);
+  int64_t *starts = cq_workspace_take(&worker->workspace, (n + 1) * sizeof *starts);
+  int32_t *skip = cq_workspace_take(&worker->workspace, (n + 1) * sizeof *skip);
   if (!starts || !skip) return cq_fail_memory(error, "batch");
   for (size_t s = 0; s <= n; s++) {
     starts[s] = e->starts[first + s] - e->starts[first];
@@ -256,12 +256,12 @@ static cq_status compute(encoding *e, cq_lane *lane, size_t block, cq_error *err
                           .skip = e->n_prompt ? skip : NULL,
                           .final = e->states.data ? cq_tensor_rows(e->states, (int64_t)first, (int64_t)n) : e->states};
   cq_tensor y;
-  const cq_status status = cq_encoder_forward(lane, e->encoder, &batch, &y, NULL, error);
+  const cq_status status = cq_encoder_forward(worker, e->encoder, &batch, &y, NULL, error);
   if (status) return status;
   float *rows = e->out + (int64_t)first * e->dim;
   for (size_t s = 0; s < n; s++)
-    lane->kernels->scale(rows + (int64_t)s * e->dim, cq_f32(cq_tensor_rows(y, (int64_t)s, 1)), 1.0f, e->dim);
-  if (e->options->normalize) lane->kernels->normalize(rows, NULL, rows, (int64_t)n, e->dim);
+    worker->kernels->scale(rows + (int64_t)s * e->dim, cq_f32(cq_tensor_rows(y, (int64_t)s, 1)), 1.0f, e->dim);
+  if (e->options->normalize) worker->kernels->normalize(rows, NULL, rows, (int64_t)n, e->dim);
   return CQ_OK;
 }
 
@@ -271,9 +271,9 @@ static void compute_block(void *context, size_t item, int worker) {
   cq_error error = {0};
   cq_status status;
   if (m) {
-    const cq_mark mark = cq_workspace_mark(&m->lane.workspace);
-    status = compute(e, &m->lane, item, &error);
-    cq_workspace_release(&m->lane.workspace, mark);
+    const cq_mark mark = cq_workspace_mark(&m->worker.workspace);
+    status = compute(e, &m->worker, item, &error);
+    cq_workspace_release(&m->worker.workspace, mark);
     done_with(e, worker, m);
   } else {
     status = cq_fail_memory(&error, "batch");
@@ -328,11 +328,11 @@ static cq_status check_text(const cq_slice *sentences, size_t n, cq_error *error
   return CQ_OK;
 }
 
-/* Joins the runs' ids and cuts the sequences into blocks. */
+/* Joins the runs' ids and divides the sequences into blocks. */
 static cq_status lay_out(encoding *e, size_t n_runs, cq_error *error) {
   e->starts[0] = 0;
   for (size_t s = 0; s < e->n; s++) e->starts[s + 1] = e->starts[s] + e->lengths[s];
-  e->flat = cq_workspace_take(&e->memory->lane.workspace, (size_t)e->starts[e->n] * sizeof *e->flat);
+  e->flat = cq_workspace_take(&e->memory->worker.workspace, (size_t)e->starts[e->n] * sizeof *e->flat);
   if (!e->flat) return cq_fail_memory(error, "token ids");
   for (size_t r = 0; r < n_runs; r++) {
     if (e->ids[r].n) memcpy(e->flat + e->starts[r * RUN], e->ids[r].ids, e->ids[r].n * sizeof *e->flat);
@@ -377,7 +377,7 @@ cq_status cq_encoder_encode(float *out, cq_encode_stats *stats, const cq_encoder
 
 /* Arrays by sentence, run, item and worker. */
 static cq_status take_arrays(encoding *e, size_t n_runs, int n_workers, cq_error *error) {
-  cq_workspace *w = &e->memory->lane.workspace;
+  cq_workspace *w = &e->memory->worker.workspace;
   e->ids = cq_workspace_take(w, n_runs * sizeof *e->ids);
   e->lengths = cq_workspace_take(w, e->n * sizeof *e->lengths);
   e->truncated = cq_workspace_take(w, e->n * sizeof *e->truncated);
@@ -435,7 +435,7 @@ cq_status cq_encoder_encode_states(float *out, cq_tensor states, cq_encode_stats
   if (!e.memory) return cq_fail_memory(error, "encoding");
   status = find_prompt(&e.prompt, &e.n_prompt, encoder, e.options, &e.memory->ids, e.memory->tokens, error);
   if (!status && n > 0) status = encode(&e, stats, cq_context_n_threads(ctx), error);
-  cq_workspace_release(&e.memory->lane.workspace, (cq_mark){0, 0});
+  cq_workspace_release(&e.memory->worker.workspace, (cq_mark){0, 0});
   put_memory(ctx, e.memory);
   return status;
 }

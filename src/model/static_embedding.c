@@ -73,16 +73,16 @@ static cq_status static_describe(const cq_module *module, json_t *object, cq_err
   return ok ? CQ_OK : cq_fail_memory(error, "a description");
 }
 
-static cq_status static_forward(cq_lane *lane, const cq_module *module, const cq_batch *batch, cq_tensor x,
+static cq_status static_forward(cq_worker *worker, const cq_module *module, const cq_batch *batch, cq_tensor x,
                                 cq_tensor *y, void **saved, cq_error *error) {
   const cq_param *table = &((const static_embedding *)module)->table;
-  const cq_kernels *k = lane->kernels;
+  const cq_kernels *k = worker->kernels;
   (void)x;
-  *y = cq_workspace_f32(&lane->workspace, batch->n_seqs, table->cols);
+  *y = cq_workspace_f32(&worker->workspace, batch->n_seqs, table->cols);
   if (!y->data) return cq_fail_memory(error, "sentence vectors");
   if (saved) *saved = NULL;
-  cq_mark mark = cq_workspace_mark(&lane->workspace);
-  cq_tensor rows = cq_workspace_f32(&lane->workspace, cq_batch_tokens(batch), table->cols);
+  cq_mark mark = cq_workspace_mark(&worker->workspace);
+  cq_tensor rows = cq_workspace_f32(&worker->workspace, cq_batch_tokens(batch), table->cols);
   if (!rows.data) return cq_fail_memory(error, "token vectors");
   k->gather(cq_f32(rows), table->value, batch->ids, rows.rows, rows.cols, false);
   for (int64_t s = 0; s < batch->n_seqs; s++) {
@@ -93,27 +93,27 @@ static cq_status static_forward(cq_lane *lane, const cq_module *module, const cq
     else
       memset(row, 0, (size_t)table->cols * sizeof *row);
   }
-  cq_workspace_release(&lane->workspace, mark);
+  cq_workspace_release(&worker->workspace, mark);
   return CQ_OK;
 }
 
-static cq_status static_backward(cq_lane *lane, const cq_module *module, const cq_batch *batch, cq_tensor x,
+static cq_status static_backward(cq_worker *worker, const cq_module *module, const cq_batch *batch, cq_tensor x,
                                  cq_tensor dy, cq_tensor *dx, const void *saved, cq_gradients *gradients,
                                  cq_error *error) {
   const cq_param *table = &((const static_embedding *)module)->table;
   (void)x, (void)dx, (void)saved;
-  cq_mark mark = cq_workspace_mark(&lane->workspace);
-  cq_tensor drows = cq_workspace_f32(&lane->workspace, cq_batch_tokens(batch), table->cols);
+  cq_mark mark = cq_workspace_mark(&worker->workspace);
+  cq_tensor drows = cq_workspace_f32(&worker->workspace, cq_batch_tokens(batch), table->cols);
   if (!drows.data) return cq_fail_memory(error, "gradient of token vectors");
   memset(drows.data, 0, (size_t)(drows.rows * drows.cols) * sizeof(float));
   for (int64_t s = 0; s < batch->n_seqs; s++) {
     int64_t n = cq_batch_length(batch, s);
     if (n > 0)
-      lane->kernels->pool_backward(cq_f32(drows) + batch->starts[s] * table->cols, cq_f32(dy) + s * dy.stride, NULL, n,
-                                   table->cols, CQ_POOL_MEAN);
+      worker->kernels->pool_backward(cq_f32(drows) + batch->starts[s] * table->cols, cq_f32(dy) + s * dy.stride, NULL,
+                                     n, table->cols, CQ_POOL_MEAN);
   }
-  cq_status status = cq_table_backward(lane, table, gradients, drows, batch->ids, error);
-  cq_workspace_release(&lane->workspace, mark);
+  cq_status status = cq_table_backward(worker, table, gradients, drows, batch->ids, error);
+  cq_workspace_release(&worker->workspace, mark);
   return status;
 }
 

@@ -423,10 +423,10 @@ typedef struct tape {
   cq_transformer_saved *layers;
 } tape;
 
-static cq_status forward(cq_lane *lane, const cq_module *module, const cq_batch *batch, cq_tensor x, cq_tensor *y,
+static cq_status forward(cq_worker *worker, const cq_module *module, const cq_batch *batch, cq_tensor x, cq_tensor *y,
                          void **saved, cq_error *error) {
   const cq_transformer *t = (const cq_transformer *)module;
-  cq_workspace *w = &lane->workspace;
+  cq_workspace *w = &worker->workspace;
   const int64_t n = cq_batch_tokens(batch);
   tape *record = NULL;
   (void)x;
@@ -441,11 +441,11 @@ static cq_status forward(cq_lane *lane, const cq_module *module, const cq_batch 
   cq_mark mark = cq_workspace_mark(w);
   const float **bias = NULL;
   cq_status status = CQ_OK;
-  if (t->relative.table) status = cq_relative_bias_forward(lane, &t->relative, batch, &bias, error);
+  if (t->relative.table) status = cq_relative_bias_forward(worker, &t->relative, batch, &bias, error);
   if (!status)
-    status = cq_embedding_forward(lane, &t->embedding, batch, now, 0, record ? &record->embedding : NULL, error);
+    status = cq_embedding_forward(worker, &t->embedding, batch, now, 0, record ? &record->embedding : NULL, error);
   for (int64_t i = 0; !status && i < t->n_layers; i++) {
-    status = cq_transformer_forward(lane, &t->layers[i], batch, next, now, bias, (uint32_t)(1 + i * SITES_PER_LAYER),
+    status = cq_transformer_forward(worker, &t->layers[i], batch, next, now, bias, (uint32_t)(1 + i * SITES_PER_LAYER),
                                     record ? &record->layers[i] : NULL, error);
     cq_tensor before = now;
     now = next;
@@ -460,21 +460,22 @@ static cq_status forward(cq_lane *lane, const cq_module *module, const cq_batch 
   return status;
 }
 
-static cq_status backward(cq_lane *lane, const cq_module *module, const cq_batch *batch, cq_tensor x, cq_tensor dy,
+static cq_status backward(cq_worker *worker, const cq_module *module, const cq_batch *batch, cq_tensor x, cq_tensor dy,
                           cq_tensor *dx, const void *saved, cq_gradients *gradients, cq_error *error) {
   const cq_transformer *t = (const cq_transformer *)module;
   const tape *record = saved;
-  cq_mark mark = cq_workspace_mark(&lane->workspace);
+  cq_mark mark = cq_workspace_mark(&worker->workspace);
   float **dbias = NULL;
   cq_status status = CQ_OK;
   (void)x, (void)dx;
-  if (record->bias) status = cq_relative_bias_gradients(lane, &t->relative, batch, &dbias, error);
+  if (record->bias) status = cq_relative_bias_gradients(worker, &t->relative, batch, &dbias, error);
   for (int64_t i = t->n_layers; !status && i-- > 0;)
-    status = cq_transformer_backward(lane, &t->layers[i], batch, gradients, dy, record->bias, dbias,
+    status = cq_transformer_backward(worker, &t->layers[i], batch, gradients, dy, record->bias, dbias,
                                      (uint32_t)(1 + i * SITES_PER_LAYER), &record->layers[i], error);
-  if (!status && dbias) status = cq_relative_bias_backward(lane, &t->relative, batch, gradients, dbias, error);
-  if (!status) status = cq_embedding_backward(lane, &t->embedding, batch, gradients, dy, 0, &record->embedding, error);
-  cq_workspace_release(&lane->workspace, mark);
+  if (!status && dbias) status = cq_relative_bias_backward(worker, &t->relative, batch, gradients, dbias, error);
+  if (!status)
+    status = cq_embedding_backward(worker, &t->embedding, batch, gradients, dy, 0, &record->embedding, error);
+  cq_workspace_release(&worker->workspace, mark);
   return status;
 }
 

@@ -144,23 +144,23 @@ static cq_status word_embeddings_tokenize(cq_ids *out, const cq_module *module, 
   return CQ_OK;
 }
 
-static cq_status word_embeddings_forward(cq_lane *lane, const cq_module *module, const cq_batch *batch, cq_tensor x,
+static cq_status word_embeddings_forward(cq_worker *worker, const cq_module *module, const cq_batch *batch, cq_tensor x,
                                          cq_tensor *y, void **saved, cq_error *error) {
   const cq_param *table = &((const word_embeddings *)module)->table;
   (void)x;
-  *y = cq_workspace_f32(&lane->workspace, cq_batch_tokens(batch), table->cols);
+  *y = cq_workspace_f32(&worker->workspace, cq_batch_tokens(batch), table->cols);
   if (!y->data) return cq_fail_memory(error, "token vectors");
   if (saved) *saved = NULL;
-  lane->kernels->gather(cq_f32(*y), table->value, batch->ids, y->rows, table->cols, false);
+  worker->kernels->gather(cq_f32(*y), table->value, batch->ids, y->rows, table->cols, false);
   return CQ_OK;
 }
 
-static cq_status word_embeddings_backward(cq_lane *lane, const cq_module *module, const cq_batch *batch, cq_tensor x,
-                                          cq_tensor dy, cq_tensor *dx, const void *saved, cq_gradients *gradients,
-                                          cq_error *error) {
+static cq_status word_embeddings_backward(cq_worker *worker, const cq_module *module, const cq_batch *batch,
+                                          cq_tensor x, cq_tensor dy, cq_tensor *dx, const void *saved,
+                                          cq_gradients *gradients, cq_error *error) {
   const word_embeddings *m = (const word_embeddings *)module;
   (void)x, (void)dx, (void)saved;
-  return m->frozen ? CQ_OK : cq_table_backward(lane, &m->table, gradients, dy, batch->ids, error);
+  return m->frozen ? CQ_OK : cq_table_backward(worker, &m->table, gradients, dy, batch->ids, error);
 }
 
 const cq_module_type cq_word_embeddings_type = {

@@ -21,57 +21,59 @@ static cq_attention_shape shape_of(const cq_attention *l, const cq_batch *batch,
 }
 
 /* Scratch for the longest sequence of the batch. */
-static float *scratch_for(cq_lane *lane, const cq_batch *batch, int64_t head_dim) {
+static float *scratch_for(cq_worker *worker, const cq_batch *batch, int64_t head_dim) {
   int64_t longest = 0;
   for (int64_t s = 0; s < batch->n_seqs; s++) {
     if (cq_batch_length(batch, s) > longest) longest = cq_batch_length(batch, s);
   }
-  return cq_workspace_take(&lane->workspace,
-                           (size_t)lane->kernels->attention_scratch(longest, head_dim) * sizeof(float));
+  return cq_workspace_take(&worker->workspace,
+                           (size_t)worker->kernels->attention_scratch(longest, head_dim) * sizeof(float));
 }
 
-cq_status cq_attention_forward(cq_lane *lane, const cq_attention *l, const cq_batch *batch, cq_tensor y, cq_tensor x,
-                               const float *const *bias, uint32_t site, cq_attention_saved *saved, cq_error *error) {
+cq_status cq_attention_forward(cq_worker *worker, const cq_attention *l, const cq_batch *batch, cq_tensor y,
+                               cq_tensor x, const float *const *bias, uint32_t site, cq_attention_saved *saved,
+                               cq_error *error) {
   const int64_t n = x.rows, dim = x.cols;
   const cq_tensor none = {0};
-  cq_mark mark = cq_workspace_mark(&lane->workspace);
-  cq_tensor qkv = cq_workspace_f32(&lane->workspace, n, 3 * dim);
-  cq_tensor context = cq_workspace_f32(&lane->workspace, n, dim);
-  float *log_sum = saved ? cq_workspace_take(&lane->workspace, (size_t)(n * l->n_heads) * sizeof(float)) : NULL;
-  cq_mark kept = cq_workspace_mark(&lane->workspace);
-  float *scratch = scratch_for(lane, batch, dim / l->n_heads);
+  cq_mark mark = cq_workspace_mark(&worker->workspace);
+  cq_tensor qkv = cq_workspace_f32(&worker->workspace, n, 3 * dim);
+  cq_tensor context = cq_workspace_f32(&worker->workspace, n, dim);
+  float *log_sum = saved ? cq_workspace_take(&worker->workspace, (size_t)(n * l->n_heads) * sizeof(float)) : NULL;
+  cq_mark kept = cq_workspace_mark(&worker->workspace);
+  float *scratch = scratch_for(worker, batch, dim / l->n_heads);
   if (!qkv.data || !context.data || !scratch || (saved && !log_sum)) return cq_fail_memory(error, "attention");
 
   cq_tensor q = cq_tensor_columns(qkv, 0, dim), k = cq_tensor_columns(qkv, dim, dim),
             v = cq_tensor_columns(qkv, 2 * dim, dim);
-  cq_linear_forward(lane, &l->query, q, x, CQ_IDENTITY, none);
-  cq_linear_forward(lane, &l->key, k, x, CQ_IDENTITY, none);
-  cq_linear_forward(lane, &l->value, v, x, CQ_IDENTITY, none);
+  cq_linear_forward(worker, &l->query, q, x, CQ_IDENTITY, none);
+  cq_linear_forward(worker, &l->key, k, x, CQ_IDENTITY, none);
+  cq_linear_forward(worker, &l->value, v, x, CQ_IDENTITY, none);
   for (int64_t s = 0; s < batch->n_seqs; s++) {
     const int64_t first = batch->starts[s], length = cq_batch_length(batch, s);
     const cq_attention_shape shape = shape_of(l, batch, s, dim, qkv.stride, bias, site);
-    lane->kernels->attention(cq_f32(cq_tensor_rows(context, first, length)),
-                             saved ? log_sum + first * l->n_heads : NULL, cq_f32(cq_tensor_rows(q, first, length)),
-                             cq_f32(cq_tensor_rows(k, first, length)), cq_f32(cq_tensor_rows(v, first, length)), &shape,
-                             scratch);
+    worker->kernels->attention(cq_f32(cq_tensor_rows(context, first, length)),
+                               saved ? log_sum + first * l->n_heads : NULL, cq_f32(cq_tensor_rows(q, first, length)),
+                               cq_f32(cq_tensor_rows(k, first, length)), cq_f32(cq_tensor_rows(v, first, length)),
+                               &shape, scratch);
   }
-  cq_linear_forward(lane, &l->output, y, context, CQ_IDENTITY, none);
+  cq_linear_forward(worker, &l->output, y, context, CQ_IDENTITY, none);
   if (saved) *saved = (cq_attention_saved){qkv, context, log_sum};
-  cq_workspace_release(&lane->workspace, saved ? kept : mark);
+  cq_workspace_release(&worker->workspace, saved ? kept : mark);
   return CQ_OK;
 }
 
-cq_status cq_attention_backward(cq_lane *lane, const cq_attention *l, const cq_batch *batch, cq_gradients *gradients,
-                                cq_tensor dx, cq_tensor dy, cq_tensor x, const float *const *bias, float *const *dbias,
-                                uint32_t site, const cq_attention_saved *saved, cq_error *error) {
+cq_status cq_attention_backward(cq_worker *worker, const cq_attention *l, const cq_batch *batch,
+                                cq_gradients *gradients, cq_tensor dx, cq_tensor dy, cq_tensor x,
+                                const float *const *bias, float *const *dbias, uint32_t site,
+                                const cq_attention_saved *saved, cq_error *error) {
   const int64_t n = x.rows, dim = x.cols;
-  cq_mark mark = cq_workspace_mark(&lane->workspace);
-  cq_tensor dqkv = cq_workspace_f32(&lane->workspace, n, 3 * dim);
-  cq_tensor dcontext = cq_workspace_f32(&lane->workspace, n, dim);
-  float *scratch = scratch_for(lane, batch, dim / l->n_heads);
+  cq_mark mark = cq_workspace_mark(&worker->workspace);
+  cq_tensor dqkv = cq_workspace_f32(&worker->workspace, n, 3 * dim);
+  cq_tensor dcontext = cq_workspace_f32(&worker->workspace, n, dim);
+  float *scratch = scratch_for(worker, batch, dim / l->n_heads);
   if (!dqkv.data || !dcontext.data || !scratch) return cq_fail_memory(error, "attention");
 
-  cq_status status = cq_linear_backward(lane, &l->output, gradients, dcontext, false, dy, saved->context, error);
+  cq_status status = cq_linear_backward(worker, &l->output, gradients, dcontext, false, dy, saved->context, error);
   if (status) return status;
   cq_tensor q = cq_tensor_columns(saved->qkv, 0, dim), k = cq_tensor_columns(saved->qkv, dim, dim),
             v = cq_tensor_columns(saved->qkv, 2 * dim, dim);
@@ -80,17 +82,17 @@ cq_status cq_attention_backward(cq_lane *lane, const cq_attention *l, const cq_b
   for (int64_t s = 0; s < batch->n_seqs; s++) {
     const int64_t first = batch->starts[s], length = cq_batch_length(batch, s);
     const cq_attention_shape shape = shape_of(l, batch, s, dim, dqkv.stride, bias, site);
-    lane->kernels->attention_backward(
+    worker->kernels->attention_backward(
         cq_f32(cq_tensor_rows(dq, first, length)), cq_f32(cq_tensor_rows(dk, first, length)),
         cq_f32(cq_tensor_rows(dv, first, length)), dbias ? dbias[s] : NULL,
         cq_f32(cq_tensor_rows(dcontext, first, length)), cq_f32(cq_tensor_rows(saved->context, first, length)),
         saved->log_sum + first * l->n_heads, cq_f32(cq_tensor_rows(q, first, length)),
         cq_f32(cq_tensor_rows(k, first, length)), cq_f32(cq_tensor_rows(v, first, length)), &shape, scratch);
   }
-  if (!status) status = cq_linear_backward(lane, &l->query, gradients, dx, true, dq, x, error);
-  if (!status) status = cq_linear_backward(lane, &l->key, gradients, dx, true, dk, x, error);
-  if (!status) status = cq_linear_backward(lane, &l->value, gradients, dx, true, dv, x, error);
-  cq_workspace_release(&lane->workspace, mark);
+  if (!status) status = cq_linear_backward(worker, &l->query, gradients, dx, true, dq, x, error);
+  if (!status) status = cq_linear_backward(worker, &l->key, gradients, dx, true, dk, x, error);
+  if (!status) status = cq_linear_backward(worker, &l->value, gradients, dx, true, dv, x, error);
+  cq_workspace_release(&worker->workspace, mark);
   return status;
 }
 

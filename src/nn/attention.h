@@ -22,12 +22,12 @@ typedef struct cq_attention_saved {
  *   site   names the dropout's place in the model
  *   saved  NULL: not training
  * Errors: CQ_ERR_MEMORY. */
-CQ_MUST_USE cq_status cq_attention_forward(cq_lane *lane, const cq_attention *l, const cq_batch *batch, cq_tensor y,
+CQ_MUST_USE cq_status cq_attention_forward(cq_worker *worker, const cq_attention *l, const cq_batch *batch, cq_tensor y,
                                            cq_tensor x, const float *const *bias, uint32_t site,
                                            cq_attention_saved *saved, cq_error *error);
 
 /* dx [n_tokens, dim] is added to. dbias: per sequence, added to; NULL: no bias. */
-CQ_MUST_USE cq_status cq_attention_backward(cq_lane *lane, const cq_attention *l, const cq_batch *batch,
+CQ_MUST_USE cq_status cq_attention_backward(cq_worker *worker, const cq_attention *l, const cq_batch *batch,
                                             cq_gradients *gradients, cq_tensor dx, cq_tensor dy, cq_tensor x,
                                             const float *const *bias, float *const *dbias, uint32_t site,
                                             const cq_attention_saved *saved, cq_error *error);

@@ -4,14 +4,14 @@
 
 #include <string.h>
 
-cq_status cq_embedding_forward(cq_lane *lane, const cq_embedding *l, const cq_batch *batch, cq_tensor y, uint32_t site,
-                               cq_embedding_saved *saved, cq_error *error) {
-  const cq_kernels *k = lane->kernels;
+cq_status cq_embedding_forward(cq_worker *worker, const cq_embedding *l, const cq_batch *batch, cq_tensor y,
+                               uint32_t site, cq_embedding_saved *saved, cq_error *error) {
+  const cq_kernels *k = worker->kernels;
   const int64_t n = y.rows, dim = y.cols;
   assert(n == cq_batch_tokens(batch) && cq_is_dense(y));
-  cq_mark mark = cq_workspace_mark(&lane->workspace);
-  int32_t *position_ids = cq_workspace_take(&lane->workspace, (size_t)n * sizeof *position_ids);
-  int32_t *type_ids = cq_workspace_take(&lane->workspace, (size_t)n * sizeof *type_ids);
+  cq_mark mark = cq_workspace_mark(&worker->workspace);
+  int32_t *position_ids = cq_workspace_take(&worker->workspace, (size_t)n * sizeof *position_ids);
+  int32_t *type_ids = cq_workspace_take(&worker->workspace, (size_t)n * sizeof *type_ids);
   if (!position_ids || !type_ids) return cq_fail_memory(error, "embedding");
   memset(type_ids, 0, (size_t)n * sizeof *type_ids);
   for (int64_t s = 0; s < batch->n_seqs; s++) {
@@ -26,31 +26,32 @@ cq_status cq_embedding_forward(cq_lane *lane, const cq_embedding *l, const cq_ba
     saved->position_ids = position_ids;
     saved->type_ids = type_ids;
   }
-  cq_status status = cq_norm_forward(lane, &l->norm, y, y, (cq_tensor){0}, saved ? &saved->norm : NULL, error);
+  cq_status status = cq_norm_forward(worker, &l->norm, y, y, (cq_tensor){0}, saved ? &saved->norm : NULL, error);
   if (status) return status;
-  cq_dropout_apply(lane, batch, y, l->dropout, site);
-  if (!saved) cq_workspace_release(&lane->workspace, mark);
+  cq_dropout_apply(worker, batch, y, l->dropout, site);
+  if (!saved) cq_workspace_release(&worker->workspace, mark);
   return CQ_OK;
 }
 
-cq_status cq_table_backward(cq_lane *lane, const cq_param *table, cq_gradients *gradients, cq_tensor dy,
+cq_status cq_table_backward(cq_worker *worker, const cq_param *table, cq_gradients *gradients, cq_tensor dy,
                             const int32_t *ids, cq_error *error) {
-  cq_mark mark = cq_workspace_mark(&lane->workspace);
-  int32_t *slots = cq_workspace_take(&lane->workspace, (size_t)dy.rows * sizeof *slots);
+  cq_mark mark = cq_workspace_mark(&worker->workspace);
+  int32_t *slots = cq_workspace_take(&worker->workspace, (size_t)dy.rows * sizeof *slots);
   if (!slots) return cq_fail_memory(error, "gradient of a table");
   cq_status status = cq_gradient_slots(slots, gradients, table, ids, dy.rows, error);
   if (!status)
-    lane->kernels->scatter_add(gradients->tables[table->offset].rows, cq_f32(dy), slots, dy.rows, table->cols);
-  cq_workspace_release(&lane->workspace, mark);
+    worker->kernels->scatter_add(gradients->tables[table->offset].rows, cq_f32(dy), slots, dy.rows, table->cols);
+  cq_workspace_release(&worker->workspace, mark);
   return status;
 }
 
-cq_status cq_embedding_backward(cq_lane *lane, const cq_embedding *l, const cq_batch *batch, cq_gradients *gradients,
-                                cq_tensor dy, uint32_t site, const cq_embedding_saved *saved, cq_error *error) {
-  const cq_kernels *k = lane->kernels;
-  cq_dropout_apply(lane, batch, dy, l->dropout, site);
-  cq_norm_backward(lane, &l->norm, gradients, dy, dy, &saved->norm);
+cq_status cq_embedding_backward(cq_worker *worker, const cq_embedding *l, const cq_batch *batch,
+                                cq_gradients *gradients, cq_tensor dy, uint32_t site, const cq_embedding_saved *saved,
+                                cq_error *error) {
+  const cq_kernels *k = worker->kernels;
+  cq_dropout_apply(worker, batch, dy, l->dropout, site);
+  cq_norm_backward(worker, &l->norm, gradients, dy, dy, &saved->norm);
   if (l->types) k->scatter_add(cq_gradient_of(gradients, l->types), cq_f32(dy), saved->type_ids, dy.rows, dy.cols);
   k->scatter_add(cq_gradient_of(gradients, l->positions), cq_f32(dy), saved->position_ids, dy.rows, dy.cols);
-  return cq_table_backward(lane, l->words, gradients, dy, batch->ids, error);
+  return cq_table_backward(worker, l->words, gradients, dy, batch->ids, error);
 }

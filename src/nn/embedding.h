@@ -19,15 +19,15 @@ typedef struct cq_embedding_saved {
 } cq_embedding_saved;
 
 /* y [n_tokens, dim]. Errors: CQ_ERR_MEMORY. */
-CQ_MUST_USE cq_status cq_embedding_forward(cq_lane *lane, const cq_embedding *l, const cq_batch *batch, cq_tensor y,
+CQ_MUST_USE cq_status cq_embedding_forward(cq_worker *worker, const cq_embedding *l, const cq_batch *batch, cq_tensor y,
                                            uint32_t site, cq_embedding_saved *saved, cq_error *error);
 /* dy is overwritten. */
-CQ_MUST_USE cq_status cq_embedding_backward(cq_lane *lane, const cq_embedding *l, const cq_batch *batch,
+CQ_MUST_USE cq_status cq_embedding_backward(cq_worker *worker, const cq_embedding *l, const cq_batch *batch,
                                             cq_gradients *gradients, cq_tensor dy, uint32_t site,
                                             const cq_embedding_saved *saved, cq_error *error);
 
 /* Adds the gradient dy of rows ids of a table. */
-CQ_MUST_USE cq_status cq_table_backward(cq_lane *lane, const cq_param *table, cq_gradients *gradients, cq_tensor dy,
+CQ_MUST_USE cq_status cq_table_backward(cq_worker *worker, const cq_param *table, cq_gradients *gradients, cq_tensor dy,
                                         const int32_t *ids, cq_error *error);
 
 #endif

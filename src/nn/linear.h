@@ -18,13 +18,13 @@ void cq_linear_free(cq_linear *l);
 
 /* y [n, out] from x [n, in]; before [n, out] of y's stride receives the value before the activation (data NULL: not
  * kept). */
-void cq_linear_forward(cq_lane *lane, const cq_linear *l, cq_tensor y, cq_tensor x, cq_activation activation,
+void cq_linear_forward(cq_worker *worker, const cq_linear *l, cq_tensor y, cq_tensor x, cq_activation activation,
                        cq_tensor before);
 
 /* dx [n, in] is written, or added to with accumulate (dx.data NULL: not wanted); the parameters' gradients are added
  * to. dy [n, out] is the gradient before the activation: undo it first with kernels->activate_backward. Errors:
  * CQ_ERR_MEMORY for scratch. */
-CQ_MUST_USE cq_status cq_linear_backward(cq_lane *lane, const cq_linear *l, cq_gradients *gradients, cq_tensor dx,
+CQ_MUST_USE cq_status cq_linear_backward(cq_worker *worker, const cq_linear *l, cq_gradients *gradients, cq_tensor dx,
                                          bool accumulate, cq_tensor dy, cq_tensor x, cq_error *error);
 
 #endif

@@ -45,10 +45,10 @@ static void order_sequences(int32_t *order, int64_t *n_running, const cq_batch *
   for (int64_t t = 0; t < n_steps; t++) n_running[t] = n_running[t + 1];
 }
 
-cq_status cq_lstm_plan_make(cq_lstm_plan *plan, cq_lane *lane, const cq_batch *batch, int n_directions,
+cq_status cq_lstm_plan_make(cq_lstm_plan *plan, cq_worker *worker, const cq_batch *batch, int n_directions,
                             cq_error *error) {
   const int64_t n = cq_batch_tokens(batch);
-  cq_workspace *w = &lane->workspace;
+  cq_workspace *w = &worker->workspace;
   *plan = (cq_lstm_plan){.n_tokens = n, .n_seqs = batch->n_seqs};
   for (int64_t s = 0; s < batch->n_seqs; s++)
     if (cq_batch_length(batch, s) > plan->n_steps) plan->n_steps = cq_batch_length(batch, s);
@@ -117,14 +117,14 @@ static void add_to_state(const cq_kernels *k, cq_tensor state, const float *rows
 }
 
 /* All directions of `state` into the workspace; data NULL stays NULL. */
-static cq_status keep_state(cq_tensor *out, cq_lane *lane, const cq_lstm *l, const cq_lstm_plan *plan, cq_tensor state,
-                            cq_error *error) {
+static cq_status keep_state(cq_tensor *out, cq_worker *worker, const cq_lstm *l, const cq_lstm_plan *plan,
+                            cq_tensor state, cq_error *error) {
   *out = (cq_tensor){0};
   if (!state.data) return CQ_OK;
-  *out = cq_workspace_f32(&lane->workspace, l->n_directions * plan->n_seqs, l->dim);
+  *out = cq_workspace_f32(&worker->workspace, l->n_directions * plan->n_seqs, l->dim);
   if (!out->data) return cq_fail_memory(error, "an LSTM's states");
   for (int d = 0; d < l->n_directions; d++)
-    read_state(lane->kernels, cq_tensor_rows(*out, d * plan->n_seqs, plan->n_seqs), state, plan, d);
+    read_state(worker->kernels, cq_tensor_rows(*out, d * plan->n_seqs, plan->n_seqs), state, plan, d);
   return CQ_OK;
 }
 
@@ -135,11 +135,11 @@ static const float *kept_rows(cq_tensor state, const cq_lstm_plan *plan, int d) 
 
 /* --- forward --- */
 
-cq_status cq_lstm_forward(cq_lane *lane, const cq_lstm *l, const cq_lstm_plan *plan, cq_tensor y,
+cq_status cq_lstm_forward(cq_worker *worker, const cq_lstm *l, const cq_lstm_plan *plan, cq_tensor y,
                           const cq_lstm_state *final, cq_tensor x, const cq_lstm_state *initial, cq_lstm_saved *saved,
                           cq_error *error) {
-  const cq_kernels *k = lane->kernels;
-  cq_workspace *w = &lane->workspace;
+  const cq_kernels *k = worker->kernels;
+  cq_workspace *w = &worker->workspace;
   const int64_t n = plan->n_tokens, dim = l->dim, n_seqs = plan->n_seqs;
   assert(cq_is_dense(x) && cq_is_dense(y) && x.cols == l->in && y.cols == l->n_directions * dim && x.rows == n);
   assert(are_states_of(final, l, plan) && are_states_of(initial, l, plan));
@@ -147,8 +147,8 @@ cq_status cq_lstm_forward(cq_lane *lane, const cq_lstm *l, const cq_lstm_plan *p
   cq_mark mark = cq_workspace_mark(w);
   cq_lstm_saved keep;
   cq_status status;
-  if ((status = keep_state(&keep.first.hidden, lane, l, plan, from.hidden, error)) ||
-      (status = keep_state(&keep.first.cell, lane, l, plan, from.cell, error)))
+  if ((status = keep_state(&keep.first.hidden, worker, l, plan, from.hidden, error)) ||
+      (status = keep_state(&keep.first.cell, worker, l, plan, from.cell, error)))
     return status;
   clear(to.hidden);
   clear(to.cell);
@@ -194,11 +194,11 @@ cq_status cq_lstm_forward(cq_lane *lane, const cq_lstm *l, const cq_lstm_plan *p
   return CQ_OK;
 }
 
-cq_status cq_lstm_backward(cq_lane *lane, const cq_lstm *l, const cq_lstm_plan *plan, cq_gradients *gradients,
+cq_status cq_lstm_backward(cq_worker *worker, const cq_lstm *l, const cq_lstm_plan *plan, cq_gradients *gradients,
                            cq_tensor dx, const cq_lstm_state *dinitial, cq_tensor dy, const cq_lstm_state *dfinal,
                            const cq_lstm_saved *saved, cq_error *error) {
-  const cq_kernels *k = lane->kernels;
-  cq_workspace *w = &lane->workspace;
+  const cq_kernels *k = worker->kernels;
+  cq_workspace *w = &worker->workspace;
   const int64_t n = plan->n_tokens, dim = l->dim, m = plan->n_steps > 0 ? rows_of_step(plan, 0) : 0;
   /* Rows that saw a hidden state: those of all steps but the first, and its too where it was given one. */
   const int64_t unseeing = saved->first.hidden.data ? 0 : m, seeing = n - unseeing;
@@ -250,7 +250,8 @@ cq_status cq_lstm_backward(cq_lane *lane, const cq_lstm *l, const cq_lstm_plan *
                           scratch);
     k->add_columns(cq_gradient_of(gradients, direction->bias_input), cq_f32(dgates), 4 * dim, n, 4 * dim);
     k->add_columns(cq_gradient_of(gradients, direction->bias_recurrent), cq_f32(dgates), 4 * dim, n, 4 * dim);
-    cq_status status = cq_linear_backward(lane, &direction->input, gradients, drows, false, dgates, saved->x[d], error);
+    cq_status status =
+        cq_linear_backward(worker, &direction->input, gradients, drows, false, dgates, saved->x[d], error);
     if (status) return status;
     k->scatter_add(cq_f32(dx), cq_f32(drows), plan->token_of + d * n, n, l->in);
   }
@@ -260,22 +261,22 @@ cq_status cq_lstm_backward(cq_lane *lane, const cq_lstm *l, const cq_lstm_plan *
 
 /* --- one step --- */
 
-cq_status cq_lstm_step(cq_lane *lane, const cq_lstm *l, cq_tensor hidden, cq_tensor cell, cq_tensor x,
+cq_status cq_lstm_step(cq_worker *worker, const cq_lstm *l, cq_tensor hidden, cq_tensor cell, cq_tensor x,
                        cq_error *error) {
-  const cq_kernels *k = lane->kernels;
+  const cq_kernels *k = worker->kernels;
   const cq_lstm_direction *direction = &l->direction[0];
   const int64_t rows = x.rows, dim = l->dim;
   assert(l->n_directions == 1 && x.cols == l->in && cq_is_dense(hidden) && cq_is_dense(cell));
   assert(hidden.rows == rows && hidden.cols == dim && cell.rows == rows && cell.cols == dim);
-  cq_mark mark = cq_workspace_mark(&lane->workspace);
-  cq_tensor gates = cq_workspace_f32(&lane->workspace, rows, 4 * dim);
+  cq_mark mark = cq_workspace_mark(&worker->workspace);
+  cq_tensor gates = cq_workspace_f32(&worker->workspace, rows, 4 * dim);
   if (!gates.data) return cq_fail_memory(error, "an LSTM's step");
   k->product(cq_f32(gates), 4 * dim, cq_f32(x), x.stride, direction->input.packed, rows, 4 * dim, l->in,
              &(cq_epilogue){.bias = direction->bias});
   k->product(cq_f32(gates), 4 * dim, cq_f32(hidden), dim, direction->recurrent.packed, rows, 4 * dim, dim,
              &(cq_epilogue){.accumulate = true});
   k->lstm_cell(cq_f32(hidden), dim, cq_f32(cell), cq_f32(gates), cq_f32(cell), rows, dim);
-  cq_workspace_release(&lane->workspace, mark);
+  cq_workspace_release(&worker->workspace, mark);
   return CQ_OK;
 }
 

@@ -35,7 +35,7 @@ CQ_MUST_USE cq_status cq_lstm_pack(cq_lstm *l, int direction, const cq_kernels *
                                    cq_error *error);
 void cq_lstm_free(cq_lstm *l);
 
-/* Where each token goes; one plan serves all layers of a batch. In the lane's workspace. */
+/* Where each token goes; one plan serves all layers of a batch. In the worker's workspace. */
 typedef struct cq_lstm_plan {
   int64_t n_tokens, n_seqs, n_steps;
   int64_t *first;    /* [n_steps + 1] first row of each step */
@@ -45,7 +45,7 @@ typedef struct cq_lstm_plan {
   int32_t *state_of; /* [n_directions, n_seqs] the sequences by falling length: rows of a state as [.., dim] */
 } cq_lstm_plan;
 
-CQ_MUST_USE cq_status cq_lstm_plan_make(cq_lstm_plan *plan, cq_lane *lane, const cq_batch *batch, int n_directions,
+CQ_MUST_USE cq_status cq_lstm_plan_make(cq_lstm_plan *plan, cq_worker *worker, const cq_batch *batch, int n_directions,
                                         cq_error *error);
 
 /* What runs along a sequence: [n_seqs, n_directions * dim] each, dense, in the batch's order of sequences. data NULL:
@@ -75,12 +75,12 @@ typedef struct cq_lstm_saved {
 /* y [n_tokens, n_directions * dim] from x [n_tokens, in], both dense. Each direction begins with `initial` and leaves
  * in `final` what it has after its last token, of an empty sequence its initial state; either may be NULL (zeros, and
  * not wanted). saved NULL: not training. Errors: CQ_ERR_MEMORY. */
-CQ_MUST_USE cq_status cq_lstm_forward(cq_lane *lane, const cq_lstm *l, const cq_lstm_plan *plan, cq_tensor y,
+CQ_MUST_USE cq_status cq_lstm_forward(cq_worker *worker, const cq_lstm *l, const cq_lstm_plan *plan, cq_tensor y,
                                       const cq_lstm_state *final, cq_tensor x, const cq_lstm_state *initial,
                                       cq_lstm_saved *saved, cq_error *error);
 /* dx [n_tokens, in] and dinitial (NULL: not wanted) are written; dy (data NULL: zeros) and dfinal (NULL: zeros) are
  * only read. */
-CQ_MUST_USE cq_status cq_lstm_backward(cq_lane *lane, const cq_lstm *l, const cq_lstm_plan *plan,
+CQ_MUST_USE cq_status cq_lstm_backward(cq_worker *worker, const cq_lstm *l, const cq_lstm_plan *plan,
                                        cq_gradients *gradients, cq_tensor dx, const cq_lstm_state *dinitial,
                                        cq_tensor dy, const cq_lstm_state *dfinal, const cq_lstm_saved *saved,
                                        cq_error *error);
@@ -88,7 +88,7 @@ CQ_MUST_USE cq_status cq_lstm_backward(cq_lane *lane, const cq_lstm *l, const cq
 /* One step of x.rows running sequences: hidden and cell [rows, dim], dense, are replaced by the states after x [rows,
  * in]. One direction only. From zeros or any other state it gives the bits of cq_lstm_forward. Errors: CQ_ERR_MEMORY.
  */
-CQ_MUST_USE cq_status cq_lstm_step(cq_lane *lane, const cq_lstm *l, cq_tensor hidden, cq_tensor cell, cq_tensor x,
+CQ_MUST_USE cq_status cq_lstm_step(cq_worker *worker, const cq_lstm *l, cq_tensor hidden, cq_tensor cell, cq_tensor x,
                                    cq_error *error);
 
 #endif

@@ -2,32 +2,32 @@
 
 #include "base/error.h"
 
-cq_status cq_norm_forward(cq_lane *lane, const cq_layer_norm *l, cq_tensor y, cq_tensor x, cq_tensor residual,
+cq_status cq_norm_forward(cq_worker *worker, const cq_layer_norm *l, cq_tensor y, cq_tensor x, cq_tensor residual,
                           cq_norm_saved *saved, cq_error *error) {
   assert(cq_is_dense(x) && cq_is_dense(y) && x.cols == l->gamma->cols);
   if (saved) {
-    saved->xhat = cq_workspace_f32(&lane->workspace, x.rows, x.cols);
-    saved->rstd = cq_workspace_take(&lane->workspace, (size_t)x.rows * sizeof(float));
+    saved->xhat = cq_workspace_f32(&worker->workspace, x.rows, x.cols);
+    saved->rstd = cq_workspace_take(&worker->workspace, (size_t)x.rows * sizeof(float));
     if (!saved->xhat.data || !saved->rstd) return cq_fail_memory(error, "layer norm");
   }
-  lane->kernels->layer_norm(cq_f32(y), saved ? cq_f32(saved->xhat) : NULL, saved ? saved->rstd : NULL, cq_f32(x),
-                            residual.data ? cq_f32(residual) : NULL, l->gamma->value, l->beta->value, l->eps, x.rows,
-                            x.cols);
+  worker->kernels->layer_norm(cq_f32(y), saved ? cq_f32(saved->xhat) : NULL, saved ? saved->rstd : NULL, cq_f32(x),
+                              residual.data ? cq_f32(residual) : NULL, l->gamma->value, l->beta->value, l->eps, x.rows,
+                              x.cols);
   return CQ_OK;
 }
 
-void cq_norm_backward(cq_lane *lane, const cq_layer_norm *l, cq_gradients *gradients, cq_tensor dx, cq_tensor dy,
+void cq_norm_backward(cq_worker *worker, const cq_layer_norm *l, cq_gradients *gradients, cq_tensor dx, cq_tensor dy,
                       const cq_norm_saved *saved) {
-  lane->kernels->layer_norm_backward(cq_f32(dx), cq_gradient_of(gradients, l->gamma),
-                                     cq_gradient_of(gradients, l->beta), cq_f32(dy), cq_f32(saved->xhat), saved->rstd,
-                                     l->gamma->value, dy.rows, dy.cols);
+  worker->kernels->layer_norm_backward(cq_f32(dx), cq_gradient_of(gradients, l->gamma),
+                                       cq_gradient_of(gradients, l->beta), cq_f32(dy), cq_f32(saved->xhat), saved->rstd,
+                                       l->gamma->value, dy.rows, dy.cols);
 }
 
-void cq_dropout_apply(cq_lane *lane, const cq_batch *batch, cq_tensor x, float rate, uint32_t site) {
+void cq_dropout_apply(cq_worker *worker, const cq_batch *batch, cq_tensor x, float rate, uint32_t site) {
   if (!batch->keys || rate <= 0) return;
   assert(cq_is_dense(x));
   for (int64_t s = 0; s < batch->n_seqs; s++) {
     const cq_dropout dropout = {rate, cq_dropout_key(batch->keys[s], site)};
-    lane->kernels->dropout(cq_f32(x) + batch->starts[s] * x.cols, cq_batch_length(batch, s) * x.cols, dropout);
+    worker->kernels->dropout(cq_f32(x) + batch->starts[s] * x.cols, cq_batch_length(batch, s) * x.cols, dropout);
   }
 }

@@ -19,9 +19,9 @@ int64_t cq_relative_bucket(int64_t distance, int64_t n_buckets) {
 }
 
 /* Element (head, query, key) takes table element bucket * n_heads + head. */
-static int32_t *indices(cq_lane *lane, const cq_relative_bias *l, int64_t length) {
+static int32_t *indices(cq_worker *worker, const cq_relative_bias *l, int64_t length) {
   const int64_t n_heads = l->table->cols;
-  int32_t *ids = cq_workspace_take(&lane->workspace, (size_t)(n_heads * length * length) * sizeof *ids);
+  int32_t *ids = cq_workspace_take(&worker->workspace, (size_t)(n_heads * length * length) * sizeof *ids);
   if (!ids) return NULL;
   for (int64_t i = 0; i < length; i++) {
     for (int64_t j = 0; j < length; j++) {
@@ -32,38 +32,38 @@ static int32_t *indices(cq_lane *lane, const cq_relative_bias *l, int64_t length
   return ids;
 }
 
-static cq_status matrices(cq_lane *lane, const cq_relative_bias *l, const cq_batch *batch, float ***out,
+static cq_status matrices(cq_worker *worker, const cq_relative_bias *l, const cq_batch *batch, float ***out,
                           cq_error *error) {
-  *out = cq_workspace_take(&lane->workspace, (size_t)batch->n_seqs * sizeof **out);
+  *out = cq_workspace_take(&worker->workspace, (size_t)batch->n_seqs * sizeof **out);
   if (!*out) return cq_fail_memory(error, "relative position bias");
   for (int64_t s = 0; s < batch->n_seqs; s++) {
     const int64_t length = cq_batch_length(batch, s);
-    (*out)[s] = cq_workspace_take(&lane->workspace, (size_t)(l->table->cols * length * length) * sizeof(float));
+    (*out)[s] = cq_workspace_take(&worker->workspace, (size_t)(l->table->cols * length * length) * sizeof(float));
     if (!(*out)[s]) return cq_fail_memory(error, "relative position bias");
   }
   return CQ_OK;
 }
 
-cq_status cq_relative_bias_forward(cq_lane *lane, const cq_relative_bias *l, const cq_batch *batch, const float ***bias,
-                                   cq_error *error) {
+cq_status cq_relative_bias_forward(cq_worker *worker, const cq_relative_bias *l, const cq_batch *batch,
+                                   const float ***bias, cq_error *error) {
   float **own;
-  cq_status status = matrices(lane, l, batch, &own, error);
+  cq_status status = matrices(worker, l, batch, &own, error);
   if (status) return status;
   for (int64_t s = 0; s < batch->n_seqs; s++) {
     const int64_t length = cq_batch_length(batch, s);
-    cq_mark mark = cq_workspace_mark(&lane->workspace);
-    const int32_t *ids = indices(lane, l, length);
+    cq_mark mark = cq_workspace_mark(&worker->workspace);
+    const int32_t *ids = indices(worker, l, length);
     if (!ids) return cq_fail_memory(error, "relative position bias");
-    lane->kernels->gather(own[s], l->table->value, ids, l->table->cols * length * length, 1, false);
-    cq_workspace_release(&lane->workspace, mark);
+    worker->kernels->gather(own[s], l->table->value, ids, l->table->cols * length * length, 1, false);
+    cq_workspace_release(&worker->workspace, mark);
   }
   *bias = (const float **)own;
   return CQ_OK;
 }
 
-cq_status cq_relative_bias_gradients(cq_lane *lane, const cq_relative_bias *l, const cq_batch *batch, float ***dbias,
-                                     cq_error *error) {
-  cq_status status = matrices(lane, l, batch, dbias, error);
+cq_status cq_relative_bias_gradients(cq_worker *worker, const cq_relative_bias *l, const cq_batch *batch,
+                                     float ***dbias, cq_error *error) {
+  cq_status status = matrices(worker, l, batch, dbias, error);
   for (int64_t s = 0; !status && s < batch->n_seqs; s++) {
     const int64_t length = cq_batch_length(batch, s);
     memset((*dbias)[s], 0, (size_t)(l->table->cols * length * length) * sizeof(float));
@@ -71,15 +71,16 @@ cq_status cq_relative_bias_gradients(cq_lane *lane, const cq_relative_bias *l, c
   return status;
 }
 
-cq_status cq_relative_bias_backward(cq_lane *lane, const cq_relative_bias *l, const cq_batch *batch,
+cq_status cq_relative_bias_backward(cq_worker *worker, const cq_relative_bias *l, const cq_batch *batch,
                                     cq_gradients *gradients, float *const *dbias, cq_error *error) {
   for (int64_t s = 0; s < batch->n_seqs; s++) {
     const int64_t length = cq_batch_length(batch, s);
-    cq_mark mark = cq_workspace_mark(&lane->workspace);
-    const int32_t *ids = indices(lane, l, length);
+    cq_mark mark = cq_workspace_mark(&worker->workspace);
+    const int32_t *ids = indices(worker, l, length);
     if (!ids) return cq_fail_memory(error, "relative position bias");
-    lane->kernels->scatter_add(cq_gradient_of(gradients, l->table), dbias[s], ids, l->table->cols * length * length, 1);
-    cq_workspace_release(&lane->workspace, mark);
+    worker->kernels->scatter_add(cq_gradient_of(gradients, l->table), dbias[s], ids, l->table->cols * length * length,
+                                 1);
+    cq_workspace_release(&worker->workspace, mark);
   }
   return CQ_OK;
 }

@@ -14,12 +14,12 @@ typedef struct cq_relative_bias {
 int64_t cq_relative_bucket(int64_t distance, int64_t n_buckets);
 
 /* One [n_heads, length, length] matrix a sequence, in the workspace. Errors: CQ_ERR_MEMORY. */
-CQ_MUST_USE cq_status cq_relative_bias_forward(cq_lane *lane, const cq_relative_bias *l, const cq_batch *batch,
+CQ_MUST_USE cq_status cq_relative_bias_forward(cq_worker *worker, const cq_relative_bias *l, const cq_batch *batch,
                                                const float ***bias, cq_error *error);
 /* Zeroed matrices of the same shapes, for attention's backward to add to. */
-CQ_MUST_USE cq_status cq_relative_bias_gradients(cq_lane *lane, const cq_relative_bias *l, const cq_batch *batch,
+CQ_MUST_USE cq_status cq_relative_bias_gradients(cq_worker *worker, const cq_relative_bias *l, const cq_batch *batch,
                                                  float ***dbias, cq_error *error);
-CQ_MUST_USE cq_status cq_relative_bias_backward(cq_lane *lane, const cq_relative_bias *l, const cq_batch *batch,
+CQ_MUST_USE cq_status cq_relative_bias_backward(cq_worker *worker, const cq_relative_bias *l, const cq_batch *batch,
                                                 cq_gradients *gradients, float *const *dbias, cq_error *error);
 
 #endif

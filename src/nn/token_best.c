@@ -64,14 +64,14 @@ static int32_t first_highest(const float *logits, int64_t n) {
   return (int32_t)best;
 }
 
-static cq_status best_of_all(int32_t *best, cq_lane *lane, const cq_linear *output, cq_tensor x, cq_error *error) {
+static cq_status best_of_all(int32_t *best, cq_worker *worker, const cq_linear *output, cq_tensor x, cq_error *error) {
   const int64_t n = output->weight->rows;
-  cq_mark mark = cq_workspace_mark(&lane->workspace);
-  cq_tensor logits = cq_workspace_f32(&lane->workspace, x.rows, n);
+  cq_mark mark = cq_workspace_mark(&worker->workspace);
+  cq_tensor logits = cq_workspace_f32(&worker->workspace, x.rows, n);
   if (!logits.data) return cq_fail_memory(error, "logits");
-  cq_linear_forward(lane, output, logits, x, CQ_IDENTITY, (cq_tensor){0});
+  cq_linear_forward(worker, output, logits, x, CQ_IDENTITY, (cq_tensor){0});
   for (int64_t i = 0; i < x.rows; i++) best[i] = first_highest(cq_f32(logits) + i * logits.stride, n);
-  cq_workspace_release(&lane->workspace, mark);
+  cq_workspace_release(&worker->workspace, mark);
   return CQ_OK;
 }
 
@@ -134,12 +134,12 @@ static int32_t best_within(const cq_kernels *k, const cq_linear *output, const f
   return best.id;
 }
 
-cq_status cq_token_best(int32_t *best, cq_lane *lane, const cq_linear *output, const cq_token_bounds *b, cq_tensor x,
-                        cq_error *error) {
-  if (!b->kernels) return best_of_all(best, lane, output, x, error);
-  const cq_kernels *k = lane->kernels;
+cq_status cq_token_best(int32_t *best, cq_worker *worker, const cq_linear *output, const cq_token_bounds *b,
+                        cq_tensor x, cq_error *error) {
+  if (!b->kernels) return best_of_all(best, worker, output, x, error);
+  const cq_kernels *k = worker->kernels;
   const int64_t m = x.rows, n = output->weight->rows, dim = x.cols, n_panels = panels_of(n);
-  cq_workspace *w = &lane->workspace;
+  cq_workspace *w = &worker->workspace;
   cq_mark mark = cq_workspace_mark(w);
   cq_tensor units = cq_workspace_f32(w, m, dim), u = cq_workspace_f32(w, m, n_panels * PANEL),
             highest = cq_workspace_f32(w, 1, n_panels);

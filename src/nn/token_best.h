@@ -27,7 +27,7 @@ void cq_token_bounds_free(cq_token_bounds *bounds);
 
 /* best [x.rows] = the token of the highest logit of each row of x, of equal ones the first. A row that is no finite
  * number gives token 0. bounds: of the output layer as it is now, or with kernels NULL. Errors: CQ_ERR_MEMORY. */
-CQ_MUST_USE cq_status cq_token_best(int32_t *best, cq_lane *lane, const cq_linear *output,
+CQ_MUST_USE cq_status cq_token_best(int32_t *best, cq_worker *worker, const cq_linear *output,
                                     const cq_token_bounds *bounds, cq_tensor x, cq_error *error);
 
 #endif

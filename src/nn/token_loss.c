@@ -3,7 +3,7 @@
 #include "base/error.h"
 
 /* Rows at a time. More of them read the weight, and read and write its gradient, less often; fewer keep the block's
- * logits closer, and a lane's memory small: 32 MiB for a vocabulary of 32,000. See docs/speed-log.md. */
+ * logits closer, and a worker's memory small: 32 MiB for a vocabulary of 32,000. See docs/speed-log.md. */
 enum { BLOCK_ROWS = 256 };
 
 /* Floats from one row of logits to the next: a row of a power of two would put a column into few lines of a cache. */
@@ -11,14 +11,14 @@ static int64_t spread(int64_t vocabulary) {
   return (vocabulary + 15) / 16 * 16 + 16;
 }
 
-cq_status cq_token_loss(cq_lane *lane, const cq_linear *output, cq_gradients *gradients, cq_tensor dx, cq_tensor x,
+cq_status cq_token_loss(cq_worker *worker, const cq_linear *output, cq_gradients *gradients, cq_tensor dx, cq_tensor x,
                         const int32_t *ids, float factor, float smoothing, double *loss, cq_error *error) {
-  const cq_kernels *k = lane->kernels;
+  const cq_kernels *k = worker->kernels;
   const int64_t n = x.rows, vocabulary = output->weight->rows, most = n < BLOCK_ROWS ? n : BLOCK_ROWS;
   assert(x.cols == output->weight->cols && smoothing >= 0 && smoothing <= 1);
   assert(!gradients || !dx.data || (dx.rows == n && dx.cols == x.cols));
-  cq_mark mark = cq_workspace_mark(&lane->workspace);
-  cq_tensor room = cq_workspace_f32(&lane->workspace, most, spread(vocabulary));
+  cq_mark mark = cq_workspace_mark(&worker->workspace);
+  cq_tensor room = cq_workspace_f32(&worker->workspace, most, spread(vocabulary));
   if (!room.data) return cq_fail_memory(error, "logits");
   double sum = 0;
   cq_status status = CQ_OK;
@@ -27,19 +27,19 @@ cq_status cq_token_loss(cq_lane *lane, const cq_linear *output, cq_gradients *gr
     cq_tensor logits = cq_tensor_columns(cq_tensor_rows(room, 0, rows), 0, vocabulary);
     cq_tensor x_block = cq_tensor_rows(x, first, rows);
     float *values = cq_f32(logits);
-    cq_linear_forward(lane, output, logits, x_block, CQ_IDENTITY, (cq_tensor){0});
+    cq_linear_forward(worker, output, logits, x_block, CQ_IDENTITY, (cq_tensor){0});
     sum += k->cross_entropy(gradients ? values : NULL, values, logits.stride, ids + first, factor, smoothing, rows,
                             vocabulary);
     if (!gradients) continue;
     cq_tensor dx_block = dx.data ? cq_tensor_rows(dx, first, rows) : dx;
-    status = cq_linear_backward(lane, output, gradients, dx_block, false, logits, x_block, error);
+    status = cq_linear_backward(worker, output, gradients, dx_block, false, logits, x_block, error);
   }
-  cq_workspace_release(&lane->workspace, mark);
+  cq_workspace_release(&worker->workspace, mark);
   if (!status) *loss += sum;
   return status;
 }
 
-void cq_token_log_probabilities(cq_lane *lane, const cq_linear *output, cq_tensor y, cq_tensor x) {
-  cq_linear_forward(lane, output, y, x, CQ_IDENTITY, (cq_tensor){0});
-  lane->kernels->log_softmax(cq_f32(y), y.stride, cq_f32(y), y.stride, y.rows, y.cols);
+void cq_token_log_probabilities(cq_worker *worker, const cq_linear *output, cq_tensor y, cq_tensor x) {
+  cq_linear_forward(worker, output, y, x, CQ_IDENTITY, (cq_tensor){0});
+  worker->kernels->log_softmax(cq_f32(y), y.stride, cq_f32(y), y.stride, y.rows, y.cols);
 }

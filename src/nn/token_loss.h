@@ -18,11 +18,11 @@
  *   ids        [n_tokens] in [0, vocabulary)
  *   smoothing  0 for the likelihood; s sets (1 - s) onehot(id) + s / vocabulary in the place of onehot(id)
  * Errors: CQ_ERR_MEMORY; *loss is then as it was. */
-CQ_MUST_USE cq_status cq_token_loss(cq_lane *lane, const cq_linear *output, cq_gradients *gradients, cq_tensor dx,
+CQ_MUST_USE cq_status cq_token_loss(cq_worker *worker, const cq_linear *output, cq_gradients *gradients, cq_tensor dx,
                                     cq_tensor x, const int32_t *ids, float factor, float smoothing, double *loss,
                                     cq_error *error);
 
 /* y [n, vocabulary] = log p of every token after each row of x [n, dim]. */
-void cq_token_log_probabilities(cq_lane *lane, const cq_linear *output, cq_tensor y, cq_tensor x);
+void cq_token_log_probabilities(cq_worker *worker, const cq_linear *output, cq_tensor y, cq_tensor x);
 
 #endif

@@ -26,11 +26,11 @@ typedef struct cq_transformer_saved {
 
 /* y [n_tokens, dim]; not x. first_site: this and the next two sites are the layer's.
  * saved NULL: not training. Errors: CQ_ERR_MEMORY. */
-CQ_MUST_USE cq_status cq_transformer_forward(cq_lane *lane, const cq_transformer_layer *l, const cq_batch *batch,
+CQ_MUST_USE cq_status cq_transformer_forward(cq_worker *worker, const cq_transformer_layer *l, const cq_batch *batch,
                                              cq_tensor y, cq_tensor x, const float *const *bias, uint32_t first_site,
                                              cq_transformer_saved *saved, cq_error *error);
 /* dy [n_tokens, dim] becomes the gradient of x. */
-CQ_MUST_USE cq_status cq_transformer_backward(cq_lane *lane, const cq_transformer_layer *l, const cq_batch *batch,
+CQ_MUST_USE cq_status cq_transformer_backward(cq_worker *worker, const cq_transformer_layer *l, const cq_batch *batch,
                                               cq_gradients *gradients, cq_tensor dy, const float *const *bias,
                                               float *const *dbias, uint32_t first_site,
                                               const cq_transformer_saved *saved, cq_error *error);

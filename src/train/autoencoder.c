@@ -25,8 +25,8 @@ static cq_batch read_by(const cq_autoencoder_trainer *t, cq_shard *s, cq_reader 
   return s->batch;
 }
 
-/* The same as its encoder reads them, in memory of the lane's where some tokens, none at a sentence's ends, are hidden.
- * A frozen encoder has no dropout. */
+/* The same as its encoder reads them, in the worker's memory where some tokens, none at a sentence's ends, are hidden. A
+ * frozen encoder has no dropout. */
 static cq_status read_by_encoder(cq_batch *out, const cq_autoencoder_trainer *t, cq_shard *s) {
   const uint32_t site = UINT32_MAX - 2;
   const uint32_t below = (uint32_t)(t->o.encoder_word_dropout * UINT32_MAX);
@@ -37,7 +37,7 @@ static cq_status read_by_encoder(cq_batch *out, const cq_autoencoder_trainer *t,
   *out = read_by(t, s, t->reader);
   if (below == 0) return CQ_OK;
   const int32_t unknown = unknown_of(side);
-  int32_t *ids = cq_workspace_take(&s->lane.workspace, (size_t)cq_batch_tokens(out) * sizeof *ids);
+  int32_t *ids = cq_workspace_take(&s->worker.workspace, (size_t)cq_batch_tokens(out) * sizeof *ids);
   if (!ids) return cq_fail_memory(&s->error, "batch");
   for (size_t q = 0; q < s->n; q++) {
     const uint64_t key = cq_dropout_key(s->keys[q], site);
@@ -71,11 +71,12 @@ static cq_status encode_shard(void *context, cq_shard *s, int worker) {
   (void)worker;
   if (!trains_encoder(side) && t->reader == CQ_READ_ENCODER_AGAIN) return CQ_OK; /* its vectors are there */
   s->sums[0] = 0;
-  cq_workspace_release(&s->lane.workspace, (cq_mark){0, 0});
-  cq_status status = cq_sequences_batch(&s->batch, &s->keys, column, s->first, s->n, &s->lane, &s->error);
+  cq_workspace_release(&s->worker.workspace, (cq_mark){0, 0});
+  cq_status status = cq_sequences_batch(&s->batch, &s->keys, column, s->first, s->n, &s->worker, &s->error);
   if (!status) status = read_by_encoder(&batch, t, s);
   if (!status)
-    status = cq_encoder_forward(&s->lane, side->encoder, &batch, &y, trains_encoder(side) ? &s->tape : NULL, &s->error);
+    status =
+        cq_encoder_forward(&s->worker, side->encoder, &batch, &y, trains_encoder(side) ? &s->tape : NULL, &s->error);
   for (size_t i = 0; !status && i < s->n; i++)
     memcpy(column->vectors + (s->first + i) * dim, cq_f32(y) + (int64_t)i * y.stride, dim * sizeof(float));
   return status;
@@ -84,7 +85,7 @@ static cq_status encode_shard(void *context, cq_shard *s, int worker) {
 /* A shard's sentences written from the vectors of column `from`, whose gradients are added to it. */
 static cq_status write_from(cq_autoencoder_trainer *t, cq_shard *s, int from, float factor) {
   const int64_t dim = t->dim, n = (int64_t)s->n;
-  cq_workspace *w = &s->lane.workspace;
+  cq_workspace *w = &s->worker.workspace;
   const cq_mark mark = cq_workspace_mark(w);
   const cq_batch tokens = read_by(t, s, from == s->column ? CQ_READ_DECODER_OF_OWN : CQ_READ_DECODER_OF_OTHER);
   cq_tensor latent = cq_workspace_f32(w, n, dim), dlatent = {0}, dstates = {0};
@@ -105,8 +106,8 @@ static cq_status write_from(cq_autoencoder_trainer *t, cq_shard *s, int from, fl
                                   .latent = latent,
                                   .states = cq_sequences_states(&t->columns[from], s->first, s->n, false),
                                   .word_dropout = t->o.word_dropout};
-  cq_status status = cq_decoder_loss(&s->sums[0], &s->lane, side_of(t, s->column)->decoder, &batch, gradients_of(t, s),
-                                     dlatent, dstates, factor, &s->error);
+  cq_status status = cq_decoder_loss(&s->sums[0], &s->worker, side_of(t, s->column)->decoder, &batch,
+                                     gradients_of(t, s), dlatent, dstates, factor, &s->error);
   float *into = t->columns[from].gradient + s->first * (size_t)dim;
   if (!status && dlatent.data) t->kernels->add(into, cq_f32(dlatent), n * dim);
   cq_workspace_release(w, mark);
@@ -138,7 +139,7 @@ static cq_status backward_shard(void *context, cq_shard *s, int worker) {
   cq_status status = read_by_encoder(&batch, t, s);
   if (status) return status;
   cq_tensor dy = cq_tensor_f32(t->columns[s->column].gradient + s->first * (size_t)t->dim, (int64_t)s->n, t->dim);
-  return cq_encoder_backward(&s->lane, side->encoder, &batch, dy, &s->tape, gradients_of(t, s), &s->error);
+  return cq_encoder_backward(&s->worker, side->encoder, &batch, dy, &s->tape, gradients_of(t, s), &s->error);
 }
 
 /* A loss between two languages' vectors, or between one's and a teacher's. */
@@ -163,8 +164,8 @@ static cq_status align(cq_autoencoder_trainer *t, cq_autoencoder_report *report,
     report->contrast = cq_space_pairs(&space, o->margin, o->contrast);
   cq_status status = CQ_OK;
   if (o->contrast > 0 && o->contrast_by == CQ_CONTRAST_IN_BATCH)
-    status = cq_space_in_batch(&report->contrast, &space, o->temperature, o->contrast, &t->shards.items[0].lane, t->ctx,
-                               error);
+    status = cq_space_in_batch(&report->contrast, &space, o->temperature, o->contrast, &t->shards.items[0].worker,
+                               t->ctx, error);
   if (status || !t->discriminator) return status;
   const int first = t->batch.side[0]; /* it knows languages, whichever column they are */
   const cq_space by_side = {{space.vectors[first], space.vectors[1 - first]},

@@ -131,12 +131,12 @@ static bool make_room(search *b, cq_workspace *w, int n_workers) {
   return ok && b->own && b->blocks;
 }
 
-cq_status cq_contrast_loss(double *loss, const cq_contrast *c, double weight, cq_lane *lane, cq_context *ctx,
+cq_status cq_contrast_loss(double *loss, const cq_contrast *c, double weight, cq_worker *worker, cq_context *ctx,
                            cq_error *error) {
-  const cq_mark mark = cq_workspace_mark(&lane->workspace);
+  const cq_mark mark = cq_workspace_mark(&worker->workspace);
   const double n_seeking = (c->both_ways ? 2 : 1) * (double)c->n[0];
-  search b = {.c = c, .kernels = lane->kernels, .scale = weight / (n_seeking * c->temperature)};
-  const bool ok = make_room(&b, &lane->workspace, cq_context_n_threads(ctx));
+  search b = {.c = c, .kernels = worker->kernels, .scale = weight / (n_seeking * c->temperature)};
+  const bool ok = make_room(&b, &worker->workspace, cq_context_n_threads(ctx));
   double sum = 0;
   if (ok) {
     cq_context_run(ctx, 2, make_units, &b);
@@ -147,7 +147,7 @@ cq_status cq_contrast_loss(double *loss, const cq_contrast *c, double weight, cq
       if (c->both_ways) sum += b.log_sums[1][i] - b.own[i];
     }
   }
-  cq_workspace_release(&lane->workspace, mark);
+  cq_workspace_release(&worker->workspace, mark);
   *loss = sum / n_seeking;
   return ok ? CQ_OK : cq_fail_memory(error, "similarities of a batch");
 }

@@ -24,7 +24,7 @@ typedef struct cq_contrast {
 /* The mean over all that are to find something; adds weight times its gradient. Similarities are made block by block,
  * twice, so that memory grows with n and not with its square; the result does not depend on the number of threads. A
  * vector of length 0 has no direction, and no gradient. Errors: CQ_ERR_MEMORY. */
-CQ_MUST_USE cq_status cq_contrast_loss(double *loss, const cq_contrast *c, double weight, cq_lane *lane,
+CQ_MUST_USE cq_status cq_contrast_loss(double *loss, const cq_contrast *c, double weight, cq_worker *worker,
                                        cq_context *ctx, cq_error *error);
 
 #endif

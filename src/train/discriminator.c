@@ -128,7 +128,7 @@ static cq_status forward_language(const forward *f, cq_shard *s, int side) {
   const double label = side ? 1 - d->o.smoothing : d->o.smoothing;
   const bool swapped = d->o.adversary_by == CQ_ADVERSARY_SWAPPED;
   const float *w = d->each[OUTPUT].value;
-  cq_workspace *room = &s->lane.workspace;
+  cq_workspace *room = &s->worker.workspace;
   const cq_tensor v = cq_tensor_f32((float *)(uintptr_t)(f->space->vectors[side] + first * dim), n, dim),
                   before = cq_workspace_f32(room, n, n_hidden), hidden = cq_workspace_f32(room, n, n_hidden),
                   odds = cq_workspace_f32(room, n, 1), dv = cq_workspace_f32(room, n, dim);
@@ -138,9 +138,9 @@ static cq_status forward_language(const forward *f, cq_shard *s, int side) {
     return cq_fail_memory(&s->error, "a discriminator");
 
   float *x = cq_f32(before), *y = cq_f32(hidden), *o = cq_f32(odds);
-  cq_linear_forward(&s->lane, &d->hidden, before, v, CQ_IDENTITY, none);
+  cq_linear_forward(&s->worker, &d->hidden, before, v, CQ_IDENTITY, none);
   for (int64_t i = 0; i < n * n_hidden; i++) y[i] = x[i] > 0 ? x[i] : slope * x[i];
-  cq_linear_forward(&s->lane, &d->output, odds, hidden, CQ_IDENTITY, none);
+  cq_linear_forward(&s->worker, &d->output, odds, hidden, CQ_IDENTITY, none);
   for (int64_t i = 0; i < n; i++) {
     const double at = (double)o[i], p = 1 / (1 + exp(-at)), loss = cross_entropy(at, label);
     s->sums[SUM_LOSS] += loss;
@@ -150,28 +150,28 @@ static cq_status forward_language(const forward *f, cq_shard *s, int side) {
     dv_of_odds[i] = (float)(f->weight * (swapped ? p - (1 - label) : label - p) / count);
   }
 
-  cq_status status = cq_linear_backward(&s->lane, &d->output, gradients, none, false, odds, hidden, &s->error);
+  cq_status status = cq_linear_backward(&s->worker, &d->output, gradients, none, false, odds, hidden, &s->error);
   if (status) return status;
   /* The log odds' gradient, of the hidden layer before its ReLU and of the vectors: encoders and discriminator want it
    * times different factors. */
   for (int64_t i = 0; i < n; i++)
     for (int64_t k = 0; k < n_hidden; k++) x[i * n_hidden + k] = x[i * n_hidden + k] > 0 ? w[k] : slope * w[k];
-  s->lane.kernels->product(cq_f32(dv), dim, x, n_hidden, d->hidden.packed_backward, n, dim, n_hidden, NULL);
+  s->worker.kernels->product(cq_f32(dv), dim, x, n_hidden, d->hidden.packed_backward, n, dim, n_hidden, NULL);
   for (int64_t i = 0; i < n; i++) {
-    s->lane.kernels->scale(cq_f32(dv) + i * dim, cq_f32(dv) + i * dim, dv_of_odds[i], dim);
-    s->lane.kernels->scale(x + i * n_hidden, x + i * n_hidden, o[i], n_hidden);
+    s->worker.kernels->scale(cq_f32(dv) + i * dim, cq_f32(dv) + i * dim, dv_of_odds[i], dim);
+    s->worker.kernels->scale(x + i * n_hidden, x + i * n_hidden, o[i], n_hidden);
   }
-  s->lane.kernels->add(f->space->gradients[side] + first * dim, cq_f32(dv), n * dim);
-  return cq_linear_backward(&s->lane, &d->hidden, gradients, none, false, before, v, &s->error);
+  s->worker.kernels->add(f->space->gradients[side] + first * dim, cq_f32(dv), n * dim);
+  return cq_linear_backward(&s->worker, &d->hidden, gradients, none, false, before, v, &s->error);
 }
 
 static cq_status forward_shard(void *context, cq_shard *s, int worker) {
   cq_status status = CQ_OK;
   (void)worker;
   for (int side = 0; side < 2 && !status; side++) {
-    const cq_mark mark = cq_workspace_mark(&s->lane.workspace);
+    const cq_mark mark = cq_workspace_mark(&s->worker.workspace);
     status = forward_language(context, s, side);
-    cq_workspace_release(&s->lane.workspace, mark);
+    cq_workspace_release(&s->worker.workspace, mark);
   }
   return status;
 }

@@ -18,7 +18,7 @@ struct cq_label_head {
   cq_params params;
   cq_linear layer;
   cq_update update; /* one shard: the batch */
-  cq_lane lane;
+  cq_worker worker;
 };
 
 /* --- making --- */
@@ -52,7 +52,7 @@ cq_status cq_label_head_new(cq_label_head **out, const cq_kernels *kernels, cons
   cq_label_head *h = cq_alloc_zeroed(sizeof *h);
   if (!h) return cq_fail_memory(error, "labels");
   h->o = *options;
-  h->lane.kernels = kernels;
+  h->worker.kernels = kernels;
   cq_status status = make_params(h, error);
   if (!status) status = cq_label_head_pack(h, error);
   if (!status)
@@ -68,7 +68,7 @@ cq_status cq_label_head_new(cq_label_head **out, const cq_kernels *kernels, cons
 void cq_label_head_free(cq_label_head *h) {
   if (!h) return;
   cq_update_free(&h->update);
-  cq_workspace_free(&h->lane.workspace);
+  cq_workspace_free(&h->worker.workspace);
   cq_linear_free(&h->layer);
   cq_params_free(&h->params);
   cq_arena_free(&h->arena);
@@ -84,7 +84,7 @@ const cq_gradients *cq_label_head_gradients(const cq_label_head *h) {
 }
 
 cq_status cq_label_head_pack(cq_label_head *h, cq_error *error) {
-  return cq_linear_pack(&h->layer, h->lane.kernels, true, error);
+  return cq_linear_pack(&h->layer, h->worker.kernels, true, error);
 }
 
 /* --- forward, and back to the vectors --- */
@@ -129,7 +129,7 @@ static double softmax_loss(float *row, int64_t n, uint32_t label, double factor,
 
 cq_status cq_label_head_forward(cq_label_head *h, cq_label_head_report *report, const cq_space *space,
                                 const uint32_t *labels, cq_error *error) {
-  cq_workspace *room = &h->lane.workspace;
+  cq_workspace *room = &h->worker.workspace;
   const cq_mark mark = cq_workspace_mark(room);
   const int64_t n = space->n, width = 3 * h->o.dim;
   const cq_tensor features = cq_workspace_f32(room, n, width), dfeatures = cq_workspace_f32(room, n, width),
@@ -140,13 +140,13 @@ cq_status cq_label_head_forward(cq_label_head *h, cq_label_head_report *report, 
   cq_status status = features.data && dfeatures.data && logits.data ? CQ_OK : cq_fail_memory(error, "labels");
   if (!status) {
     combine(cq_f32(features), space);
-    cq_linear_forward(&h->lane, &h->layer, logits, features, CQ_IDENTITY, none);
+    cq_linear_forward(&h->worker, &h->layer, logits, features, CQ_IDENTITY, none);
     for (int64_t i = 0; i < n; i++) {
       bool right;
       sum += softmax_loss(cq_f32(cq_tensor_rows(logits, i, 1)), h->o.n_labels, labels[i], 1 / (double)n, &right);
       n_right += right;
     }
-    status = cq_linear_backward(&h->lane, &h->layer, h->update.gradients, dfeatures, false, logits, features, error);
+    status = cq_linear_backward(&h->worker, &h->layer, h->update.gradients, dfeatures, false, logits, features, error);
   }
   if (!status) combine_backward(space, cq_f32(dfeatures));
   cq_workspace_release(room, mark);

@@ -60,11 +60,11 @@ cq_status cq_sequences_fill(cq_sequences *s, const cq_encoder *encoder, const cq
 }
 
 cq_status cq_sequences_batch(cq_batch *out, uint64_t **keys, const cq_sequences *s, size_t first, size_t n,
-                             cq_lane *lane, cq_error *error) {
-  int64_t *starts = cq_workspace_take(&lane->workspace, (n + 1) * sizeof *starts);
+                             cq_worker *worker, cq_error *error) {
+  int64_t *starts = cq_workspace_take(&worker->workspace, (n + 1) * sizeof *starts);
   int32_t *skip = NULL;
-  if (s->n_prompt_skip) skip = cq_workspace_take(&lane->workspace, n * sizeof *skip);
-  if (keys) *keys = cq_workspace_take(&lane->workspace, n * sizeof **keys);
+  if (s->n_prompt_skip) skip = cq_workspace_take(&worker->workspace, n * sizeof *skip);
+  if (keys) *keys = cq_workspace_take(&worker->workspace, n * sizeof **keys);
   if (!starts || (s->n_prompt_skip && !skip) || (keys && !*keys)) return cq_fail_memory(error, "batch");
   for (size_t i = 0; i <= n; i++) starts[i] = s->starts[first + i] - s->starts[first];
   for (size_t i = 0; skip && i < n; i++) skip[i] = s->n_prompt_skip;
@@ -107,13 +107,13 @@ cq_status cq_shards_new(cq_shards *out, int n_shards, int n_columns, const cq_ke
   if (!out->items) return cq_fail_memory(error, "shards");
   for (size_t i = 0; i < n; i++) {
     out->items[i].column = (int)i / n_shards, out->items[i].number = (int)i % n_shards;
-    out->items[i].lane.kernels = kernels;
+    out->items[i].worker.kernels = kernels;
   }
   return CQ_OK;
 }
 
 void cq_shards_free(cq_shards *s) {
-  for (int i = 0; s->items && i < s->n * s->n_columns; i++) cq_workspace_free(&s->items[i].lane.workspace);
+  for (int i = 0; s->items && i < s->n * s->n_columns; i++) cq_workspace_free(&s->items[i].worker.workspace);
   cq_free(s->items);
   *s = (cq_shards){0};
 }
@@ -121,7 +121,7 @@ void cq_shards_free(cq_shards *s) {
 static void begin_shard(cq_shard *s, size_t first, size_t end) {
   s->first = first, s->n = end - first;
   memset(s->sums, 0, sizeof s->sums);
-  cq_workspace_release(&s->lane.workspace, (cq_mark){0, 0});
+  cq_workspace_release(&s->worker.workspace, (cq_mark){0, 0});
 }
 
 void cq_shards_cut(cq_shards *shards, int column, const cq_sequences *q) {

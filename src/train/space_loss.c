@@ -70,7 +70,7 @@ double cq_space_cosines(const cq_space *s, const float *wanted, double weight) {
   return sum / (double)s->n;
 }
 
-cq_status cq_space_in_batch(double *loss, const cq_space *s, double temperature, double weight, cq_lane *lane,
+cq_status cq_space_in_batch(double *loss, const cq_space *s, double temperature, double weight, cq_worker *worker,
                             cq_context *ctx, cq_error *error) {
   const cq_contrast c = {.vectors = {s->vectors[0], s->vectors[1]},
                          .gradients = {s->gradients[0], s->gradients[1]},
@@ -78,5 +78,5 @@ cq_status cq_space_in_batch(double *loss, const cq_space *s, double temperature,
                          .dim = s->dim,
                          .temperature = temperature,
                          .both_ways = true};
-  return cq_contrast_loss(loss, &c, weight, lane, ctx, error);
+  return cq_contrast_loss(loss, &c, weight, worker, ctx, error);
 }

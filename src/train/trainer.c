@@ -20,7 +20,7 @@ struct cq_trainer {
   cq_trainer_options options;
   cq_update update;
   cq_shards shards;
-  cq_lane *lanes; /* [n_workers] of blocks; a joint step's activations stay in the shards' own */
+  cq_worker *workers; /* [n_workers] of blocks; a joint step's activations stay in the shards' own */
   int n_workers;
   uint64_t n_batches;
   cq_sequences batch;          /* at hand */
@@ -42,9 +42,9 @@ cq_status cq_trainer_new(cq_trainer **out, cq_encoder *encoder, cq_context *ctx,
   t->ctx = ctx;
   t->options = *options;
   t->n_workers = cq_context_n_threads(ctx);
-  t->lanes = cq_alloc_array_zeroed((size_t)t->n_workers, sizeof *t->lanes);
+  t->workers = cq_alloc_array_zeroed((size_t)t->n_workers, sizeof *t->workers);
   const cq_encode_options defaults = cq_encode_default_options();
-  cq_status status = t->lanes ? CQ_OK : cq_fail_memory(error, "trainer");
+  cq_status status = t->workers ? CQ_OK : cq_fail_memory(error, "trainer");
   if (!status) status = cq_shards_new(&t->shards, options->n_shards, 1, encoder->kernels, options->exchange, error);
   /* The student's default prompt: it is trained as it will be used. */
   if (!status) status = cq_encoder_prompt(&t->batch.prompt, &t->batch.n_prompt_skip, encoder, &defaults, error);
@@ -56,7 +56,7 @@ cq_status cq_trainer_new(cq_trainer **out, cq_encoder *encoder, cq_context *ctx,
     cq_trainer_free(t);
     return status;
   }
-  for (int w = 0; w < t->n_workers; w++) t->lanes[w].kernels = encoder->kernels;
+  for (int w = 0; w < t->n_workers; w++) t->workers[w].kernels = encoder->kernels;
   *out = t;
   return CQ_OK;
 }
@@ -65,8 +65,8 @@ void cq_trainer_free(cq_trainer *t) {
   if (!t) return;
   cq_update_free(&t->update);
   cq_shards_free(&t->shards);
-  for (int w = 0; t->lanes && w < t->n_workers; w++) cq_workspace_free(&t->lanes[w].workspace);
-  cq_free(t->lanes);
+  for (int w = 0; t->workers && w < t->n_workers; w++) cq_workspace_free(&t->workers[w].workspace);
+  cq_free(t->workers);
   cq_sequences_free(&t->batch);
   cq_free(t);
 }
@@ -80,10 +80,10 @@ uint64_t cq_trainer_updates(const cq_trainer *t) {
 }
 
 /* Some of the batch's sentences; with dropout, each has a key of its place in the run. */
-static cq_status take(cq_batch *out, const cq_trainer *t, cq_lane *lane, size_t first, size_t n, cq_error *error) {
+static cq_status take(cq_batch *out, const cq_trainer *t, cq_worker *worker, size_t first, size_t n, cq_error *error) {
   const uint64_t of_batch = cq_mix(cq_mix(t->options.seed + 1) ^ cq_mix(t->n_batches + 1));
   uint64_t *keys = NULL;
-  cq_status status = cq_sequences_batch(out, t->options.dropout ? &keys : NULL, &t->batch, first, n, lane, error);
+  cq_status status = cq_sequences_batch(out, t->options.dropout ? &keys : NULL, &t->batch, first, n, worker, error);
   for (size_t i = 0; !status && keys && i < n; i++) keys[i] = of_batch + first + i;
   return status;
 }
@@ -94,25 +94,25 @@ static cq_gradients *gradients_of(const cq_trainer *t, const cq_shard *s) {
 
 /* ---- vectors by themselves: forward and backward block by block ---- */
 
-static cq_status compute_block(cq_trainer *t, cq_lane *lane, cq_shard *s, size_t first, size_t n) {
-  const cq_mark mark = cq_workspace_mark(&lane->workspace);
+static cq_status compute_block(cq_trainer *t, cq_worker *worker, cq_shard *s, size_t first, size_t n) {
+  const cq_mark mark = cq_workspace_mark(&worker->workspace);
   cq_batch batch;
   cq_tape tape;
   cq_tensor y;
-  cq_status status = take(&batch, t, lane, first, n, &s->error);
-  if (!status) status = cq_encoder_forward(lane, t->encoder, &batch, &y, &tape, &s->error);
+  cq_status status = take(&batch, t, worker, first, n, &s->error);
+  if (!status) status = cq_encoder_forward(worker, t->encoder, &batch, &y, &tape, &s->error);
   if (!status) {
-    cq_tensor dy = cq_workspace_f32(&lane->workspace, y.rows, y.cols);
+    cq_tensor dy = cq_workspace_f32(&worker->workspace, y.rows, y.cols);
     if (!dy.data) return cq_fail_memory(&s->error, "gradient of the sentence vectors");
     /* The loss is the mean over the whole batch, so its gradient is 2 / (sentences * dim) times the difference. */
     const float factor = (float)(2.0 / ((double)t->batch.n * (double)y.cols));
     for (size_t i = 0; i < n; i++)
-      s->sums[0] +=
-          lane->kernels->squared_error(cq_f32(cq_tensor_rows(dy, (int64_t)i, 1)),
-                                       cq_f32(cq_tensor_rows(y, (int64_t)i, 1)), t->targets[first + i], factor, y.cols);
-    status = cq_encoder_backward(lane, t->encoder, &batch, dy, &tape, gradients_of(t, s), &s->error);
+      s->sums[0] += worker->kernels->squared_error(cq_f32(cq_tensor_rows(dy, (int64_t)i, 1)),
+                                                   cq_f32(cq_tensor_rows(y, (int64_t)i, 1)), t->targets[first + i],
+                                                   factor, y.cols);
+    status = cq_encoder_backward(worker, t->encoder, &batch, dy, &tape, gradients_of(t, s), &s->error);
   }
-  cq_workspace_release(&lane->workspace, mark);
+  cq_workspace_release(&worker->workspace, mark);
   return status;
 }
 
@@ -123,7 +123,7 @@ static cq_status compute_shard(void *context, cq_shard *s, int worker) {
   for (size_t i = s->first, end = s->first + s->n; !status && i < end;) {
     size_t n = 1;
     while (i + n < end && starts[i + n + 1] - starts[i] <= BLOCK_TOKENS) n++;
-    status = compute_block(t, &t->lanes[worker], s, i, n);
+    status = compute_block(t, &t->workers[worker], s, i, n);
     i += n;
   }
   return status;
@@ -136,8 +136,8 @@ static cq_status forward_shard(void *context, cq_shard *s, int worker) {
   const size_t dim = (size_t)t->batch.dim;
   cq_tensor y;
   (void)worker;
-  cq_status status = take(&s->batch, t, &s->lane, s->first, s->n, &s->error);
-  if (!status) status = cq_encoder_forward(&s->lane, t->encoder, &s->batch, &y, &s->tape, &s->error);
+  cq_status status = take(&s->batch, t, &s->worker, s->first, s->n, &s->error);
+  if (!status) status = cq_encoder_forward(&s->worker, t->encoder, &s->batch, &y, &s->tape, &s->error);
   for (size_t i = 0; !status && i < s->n; i++)
     memcpy(t->batch.vectors + (s->first + i) * dim, cq_f32(cq_tensor_rows(y, (int64_t)i, 1)), dim * sizeof(float));
   return status;
@@ -148,7 +148,7 @@ static cq_status backward_shard(void *context, cq_shard *s, int worker) {
   const int64_t dim = t->batch.dim;
   (void)worker;
   const cq_tensor dy = cq_tensor_f32(t->batch.gradient + (int64_t)s->first * dim, (int64_t)s->n, dim);
-  return cq_encoder_backward(&s->lane, t->encoder, &s->batch, dy, &s->tape, gradients_of(t, s), &s->error);
+  return cq_encoder_backward(&s->worker, t->encoder, &s->batch, dy, &s->tape, gradients_of(t, s), &s->error);
 }
 
 static cq_status compute_jointly(cq_trainer *t, cq_joint_loss loss, void *context, double *value, cq_error *error) {

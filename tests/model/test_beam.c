@@ -38,11 +38,11 @@ static cq_tensor given_states(float *room, const cq_decoder *d, cq_tensor latent
   return cq_tensor_f32(width ? room : NULL, latent.rows, width);
 }
 
-static cq_status write_all(cq_ids *out, cq_lane *lane, const cq_decoder *d, cq_tensor latent, const cq_beam_options *o,
-                           cq_error *error) {
+static cq_status write_all(cq_ids *out, cq_worker *worker, const cq_decoder *d, cq_tensor latent,
+                           const cq_beam_options *o, cq_error *error) {
   float room[MOST_SENTENCES * MOST_STATES];
   assert_true(latent.rows <= MOST_SENTENCES);
-  return cq_decoder_write(out, lane, d, latent, given_states(room, d, latent), o, error);
+  return cq_decoder_write(out, worker, d, latent, given_states(room, d, latent), o, error);
 }
 
 static void begin_plainly(plain_state *state, const plain_decoder *d, const double *z) {
@@ -54,12 +54,12 @@ static void begin_plainly(plain_state *state, const plain_decoder *d, const doub
 
 /* Writes rows of `latent`; out [n] is to be released by release. */
 static void write_rows(cq_ids *out, const cq_decoder *d, float *latent, int64_t n, const cq_beam_options *o) {
-  cq_lane lane = {.kernels = cq_kernels_best()};
+  cq_worker worker = {.kernels = cq_kernels_best()};
   cq_error error = {0};
   memset(out, 0, (size_t)n * sizeof *out);
-  if (write_all(out, &lane, d, cq_tensor_f32(latent, n, LATENT), o, &error)) fail_msg("%s", error.message);
-  assert_true(lane.workspace.current == 0 && lane.workspace.used == 0);
-  cq_workspace_free(&lane.workspace);
+  if (write_all(out, &worker, d, cq_tensor_f32(latent, n, LATENT), o, &error)) fail_msg("%s", error.message);
+  assert_true(worker.workspace.current == 0 && worker.workspace.used == 0);
+  cq_workspace_free(&worker.workspace);
 }
 
 static void release(cq_ids *ids, int64_t n) {
@@ -293,7 +293,7 @@ static void neighbours_do_not_matter(void **state) {
     for (size_t b = 0; b < sizeof beams / sizeof *beams; b++) {
       const cq_beam_options o = {beams[b], 15, 1};
       cq_decoder *d = make_decoder(&shapes[k], 9, 1, 4);
-      cq_lane lane = {.kernels = cq_kernels_best()};
+      cq_worker worker = {.kernels = cq_kernels_best()};
       cq_ids all[N], one, apart[N] = {{0}};
       write_rows(all, d, latent, N, &o);
       for (int i = 0; i < N; i++) {
@@ -302,11 +302,11 @@ static void neighbours_do_not_matter(void **state) {
         release(&one, 1);
       }
       cq_tensor rows = cq_tensor_columns(cq_tensor_f32(strided, N, LATENT + 2), 0, LATENT);
-      assert_int_equal(write_all(apart, &lane, d, rows, &o, NULL), CQ_OK);
+      assert_int_equal(write_all(apart, &worker, d, rows, &o, NULL), CQ_OK);
       for (int i = 0; i < N; i++) expect_ids("rows apart", &apart[i], all[i].ids, all[i].n);
       release(apart, N);
       release(all, N);
-      cq_workspace_free(&lane.workspace);
+      cq_workspace_free(&worker.workspace);
       cq_decoder_free(d);
     }
 }
@@ -357,18 +357,18 @@ static void wrong_options(void **state) {
   static const cq_beam_options wrong[] = {{0, 10, 1}, {-1, 10, 1},     {1001, 10, 1}, {5, 0, 1},
                                           {5, -3, 1}, {5, 1 << 17, 1}, {5, 10, -0.1}, {5, 10, NAN}};
   cq_decoder *d = make_decoder(&shapes[0], 3, 1, 1);
-  cq_lane lane = {.kernels = cq_kernels_best()};
+  cq_worker worker = {.kernels = cq_kernels_best()};
   float latent[LATENT] = {0};
   (void)state;
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
     cq_ids out = {0};
     cq_error error = {0};
     const cq_tensor row = cq_tensor_f32(latent, 1, LATENT);
-    assert_int_equal(write_all(&out, &lane, d, row, &wrong[i], &error), CQ_ERR_ARGUMENT);
+    assert_int_equal(write_all(&out, &worker, d, row, &wrong[i], &error), CQ_ERR_ARGUMENT);
     assert_non_null(strstr(error.message, "beam"));
     assert_null(out.ids);
   }
-  cq_workspace_free(&lane.workspace);
+  cq_workspace_free(&worker.workspace);
   cq_decoder_free(d);
 }
 
@@ -376,22 +376,22 @@ static void wrong_options(void **state) {
 static void odd_input(void **state) {
   const cq_beam_options o = {3, 5, 1};
   cq_decoder *d = make_decoder(&shapes[1], 3, 1, 1);
-  cq_lane lane = {.kernels = cq_kernels_best()};
+  cq_worker worker = {.kernels = cq_kernels_best()};
   cq_ids used = {0}, fresh;
   float latent[LATENT] = {0.5f, -1, 2}, no_numbers[LATENT] = {NAN, NAN, NAN};
   (void)state;
-  assert_int_equal(write_all(NULL, &lane, d, cq_tensor_f32(latent, 0, LATENT), &o, NULL), CQ_OK);
+  assert_int_equal(write_all(NULL, &worker, d, cq_tensor_f32(latent, 0, LATENT), &o, NULL), CQ_OK);
   for (int k = 0; k < 2; k++) {
     float *row = k ? no_numbers : latent;
     write_rows(&fresh, d, row, 1, &o);
     assert_true(cq_reserve((void **)&used.ids, &used.capacity, 40, sizeof *used.ids));
     used.n = 40;
-    assert_int_equal(write_all(&used, &lane, d, cq_tensor_f32(row, 1, LATENT), &o, NULL), CQ_OK);
+    assert_int_equal(write_all(&used, &worker, d, cq_tensor_f32(row, 1, LATENT), &o, NULL), CQ_OK);
     expect_ids("other ids in a used place", &used, fresh.ids, fresh.n);
     release(&fresh, 1);
   }
   release(&used, 1);
-  cq_workspace_free(&lane.workspace);
+  cq_workspace_free(&worker.workspace);
   cq_decoder_free(d);
 }
 
@@ -403,15 +403,15 @@ static void allocations_may_fail(void **state) {
   (void)state;
   draw_latent(latent, N);
   for (long n = 1;; n++) {
-    cq_lane lane = {.kernels = cq_kernels_best()};
+    cq_worker worker = {.kernels = cq_kernels_best()};
     cq_ids out[N] = {{0}};
     cq_error error = {0};
     cq_alloc_fail_at(n);
-    const cq_status status = write_all(out, &lane, d, cq_tensor_f32(latent, N, LATENT), &o, &error);
+    const cq_status status = write_all(out, &worker, d, cq_tensor_f32(latent, N, LATENT), &o, &error);
     const bool failed = cq_alloc_failed();
     cq_alloc_fail_at(0);
     release(out, N);
-    cq_workspace_free(&lane.workspace);
+    cq_workspace_free(&worker.workspace);
     if (!failed) {
       assert_int_equal(status, CQ_OK);
       assert_true(n > N);

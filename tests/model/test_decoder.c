@@ -52,7 +52,7 @@ enum { N_SHAPES = sizeof shapes / sizeof *shapes };
 
 typedef struct problem {
   cq_decoder *decoder;
-  cq_lane lane;
+  cq_worker worker;
   float latent[N_SENTENCES * LATENT], states[N_SENTENCES * MOST_STATES];
   int64_t width; /* of a sentence's states; 0: none are given */
   cq_decoder_batch batch;
@@ -62,7 +62,7 @@ typedef struct problem {
 
 static void set_up(problem *p, const cq_decoder_shape *shape, double deviation, bool dropout) {
   cq_random random = cq_random_seeded(5, 0);
-  *p = (problem){.decoder = make_decoder(shape, N_LETTERS, deviation, 3), .lane = {.kernels = cq_kernels_best()}};
+  *p = (problem){.decoder = make_decoder(shape, N_LETTERS, deviation, 3), .worker = {.kernels = cq_kernels_best()}};
   for (int i = 0; i < N_SENTENCES * LATENT; i++) p->latent[i] = (float)cq_random_normal(&random);
   for (int i = 0; i < N_SENTENCES * MOST_STATES; i++) p->states[i] = (float)cq_random_normal(&random);
   p->width = shape->states_from_encoder ? 2 * shape->n_layers * shape->hidden_dim : 0;
@@ -84,7 +84,7 @@ static void set_up(problem *p, const cq_decoder_shape *shape, double deviation, 
 static void tear_down(problem *p) {
   cq_gradients_free(&p->gradients);
   cq_params_free(&p->params);
-  cq_workspace_free(&p->lane.workspace);
+  cq_workspace_free(&p->worker.workspace);
   cq_decoder_free(p->decoder);
 }
 
@@ -130,7 +130,7 @@ static void check_gradients(const cq_decoder_shape *shape, bool dropout, int num
   plain_decoder plain = plain_of(p.decoder);
   for (int i = 0; i < N_SENTENCES * LATENT; i++) latent[i] = (double)p.latent[i], dlatent[i] = before;
   for (int i = 0; i < N_SENTENCES * MOST_STATES; i++) states[i] = (double)p.states[i], dstates[i] = before;
-  assert_int_equal(cq_decoder_loss(&loss, &p.lane, p.decoder, &p.batch, &p.gradients,
+  assert_int_equal(cq_decoder_loss(&loss, &p.worker, p.decoder, &p.batch, &p.gradients,
                                    cq_tensor_f32(dlatent, N_SENTENCES, LATENT),
                                    cq_tensor_f32(dstates, N_SENTENCES, p.width), (float)factor, NULL),
                    CQ_OK);
@@ -165,23 +165,24 @@ static void what_is_not_wanted_may_be_left_out(void **state) {
     double loss[3] = {0};
     float dlatent[N_SENTENCES * LATENT] = {0}, dstates[N_SENTENCES * MOST_STATES] = {0};
     set_up(&p, &shapes[i], 0.5, true);
-    const cq_mark mark = cq_workspace_mark(&p.lane.workspace);
+    const cq_mark mark = cq_workspace_mark(&p.worker.workspace);
     assert_int_equal(
-        cq_decoder_loss(&loss[0], &p.lane, p.decoder, &p.batch, NULL, (cq_tensor){0}, (cq_tensor){0}, 1, NULL), CQ_OK);
-    assert_int_equal(
-        cq_decoder_loss(&loss[1], &p.lane, p.decoder, &p.batch, &p.gradients, (cq_tensor){0}, (cq_tensor){0}, 1, NULL),
+        cq_decoder_loss(&loss[0], &p.worker, p.decoder, &p.batch, NULL, (cq_tensor){0}, (cq_tensor){0}, 1, NULL),
         CQ_OK);
+    assert_int_equal(cq_decoder_loss(&loss[1], &p.worker, p.decoder, &p.batch, &p.gradients, (cq_tensor){0},
+                                     (cq_tensor){0}, 1, NULL),
+                     CQ_OK);
     const size_t n_bytes = (size_t)p.params.n_dense * sizeof(float);
     float *first = malloc(n_bytes);
     memcpy(first, p.gradients.dense, n_bytes);
     cq_gradients_clear(&p.gradients);
-    assert_int_equal(cq_decoder_loss(&loss[2], &p.lane, p.decoder, &p.batch, &p.gradients,
+    assert_int_equal(cq_decoder_loss(&loss[2], &p.worker, p.decoder, &p.batch, &p.gradients,
                                      cq_tensor_f32(dlatent, N_SENTENCES, LATENT),
                                      cq_tensor_f32(dstates, N_SENTENCES, p.width), 1, NULL),
                      CQ_OK);
     assert_true(loss[0] == loss[1] && loss[0] == loss[2]);
     assert_memory_equal(first, p.gradients.dense, n_bytes);
-    const cq_mark after = cq_workspace_mark(&p.lane.workspace);
+    const cq_mark after = cq_workspace_mark(&p.worker.workspace);
     assert_true(after.chunk == mark.chunk && after.used == mark.used);
     free(first);
     tear_down(&p);
@@ -200,7 +201,7 @@ static void pytorch_agrees(void **state) {
                                   .latent_as_state = true};
   cq_safetensors *file;
   cq_decoder *d = make_decoder(&shape, 7, 1, 1);
-  cq_lane lane = {.kernels = cq_kernels_best()};
+  cq_worker worker = {.kernels = cq_kernels_best()};
   cq_params all = {0};
   cq_gradients gradients;
   int32_t ids[64];
@@ -229,9 +230,9 @@ static void pytorch_agrees(void **state) {
   assert_int_equal(cq_decoder_pack(d, true, NULL), CQ_OK);
   const cq_decoder_batch batch = {.tokens = {.ids = ids, .starts = starts, .n_seqs = n_seqs},
                                   .latent = cq_tensor_f32(latent, n_seqs, 5)};
-  assert_int_equal(
-      cq_decoder_loss(&loss, &lane, d, &batch, &gradients, cq_tensor_f32(dlatent, n_seqs, 5), (cq_tensor){0}, 1, NULL),
-      CQ_OK);
+  assert_int_equal(cq_decoder_loss(&loss, &worker, d, &batch, &gradients, cq_tensor_f32(dlatent, n_seqs, 5),
+                                   (cq_tensor){0}, 1, NULL),
+                   CQ_OK);
   expect_close("loss", loss, (double)*stored(file, "", "loss", NULL), 1e-6);
   for (size_t i = 0; i < n; i++) {
     const float *expected = stored(file, "gradient.", params[i].name, &n_values);
@@ -242,7 +243,7 @@ static void pytorch_agrees(void **state) {
   for (int64_t j = 0; j < n_latent; j++) expect_close("latent", (double)dlatent[j], (double)expected[j], 1e-5);
   cq_gradients_free(&gradients);
   cq_params_free(&all);
-  cq_workspace_free(&lane.workspace);
+  cq_workspace_free(&worker.workspace);
   cq_decoder_free(d);
   cq_safetensors_close(file);
 }
@@ -262,15 +263,15 @@ static void steps_are_the_whole(void **state) {
     cq_decoder_state all, one;
     set_up(&p, &shapes[i], 0.7, false);
     assert_int_equal(
-        cq_decoder_loss(&whole, &p.lane, p.decoder, &p.batch, NULL, (cq_tensor){0}, (cq_tensor){0}, 1, NULL), CQ_OK);
-    assert_int_equal(cq_decoder_begin(&all, &p.lane, p.decoder, p.batch.latent, p.batch.states, NULL), CQ_OK);
+        cq_decoder_loss(&whole, &p.worker, p.decoder, &p.batch, NULL, (cq_tensor){0}, (cq_tensor){0}, 1, NULL), CQ_OK);
+    assert_int_equal(cq_decoder_begin(&all, &p.worker, p.decoder, p.batch.latent, p.batch.states, NULL), CQ_OK);
     for (int64_t t = 0; t < 7; t++) {
       for (int s = 0; s < N_SENTENCES; s++) {
         const bool lasts = sentence_starts[s] + t < sentence_starts[s + 1];
         ids[s] = lasts ? sentence_ids[sentence_starts[s] + t] : 0;
       }
       assert_int_equal(
-          cq_decoder_step(cq_tensor_f32(log_p, N_SENTENCES, V), &p.lane, p.decoder, &all, ids, p.batch.latent, NULL),
+          cq_decoder_step(cq_tensor_f32(log_p, N_SENTENCES, V), &p.worker, p.decoder, &all, ids, p.batch.latent, NULL),
           CQ_OK);
       for (int s = 0; s < N_SENTENCES; s++)
         if (sentence_starts[s] + t + 1 < sentence_starts[s + 1])
@@ -278,9 +279,9 @@ static void steps_are_the_whole(void **state) {
       if (t == 0) {
         const cq_tensor latent = cq_tensor_rows(p.batch.latent, 2, 1);
         const cq_tensor given = p.width ? cq_tensor_rows(p.batch.states, 2, 1) : p.batch.states;
-        assert_int_equal(cq_decoder_begin(&one, &p.lane, p.decoder, latent, given, NULL), CQ_OK);
+        assert_int_equal(cq_decoder_begin(&one, &p.worker, p.decoder, latent, given, NULL), CQ_OK);
       }
-      assert_int_equal(cq_decoder_step(cq_tensor_f32(alone_log_p, 1, V), &p.lane, p.decoder, &one, &ids[2],
+      assert_int_equal(cq_decoder_step(cq_tensor_f32(alone_log_p, 1, V), &p.worker, p.decoder, &one, &ids[2],
                                        cq_tensor_rows(p.batch.latent, 2, 1), NULL),
                        CQ_OK);
       assert_memory_equal(alone_log_p, log_p + 2 * V, sizeof alone_log_p);
@@ -345,7 +346,7 @@ static void allocations_may_fail(void **state) {
       cq_decoder *d = NULL;
       cq_error error = {0};
       cq_status status;
-      cq_lane lane = {.kernels = p.lane.kernels};
+      cq_worker worker = {.kernels = p.worker.kernels};
       cq_gradients gradients;
       cq_decoder_state states;
       cq_random random = cq_random_seeded(1, 0);
@@ -360,12 +361,12 @@ static void allocations_may_fail(void **state) {
       else if (way == OPEN)
         status = cq_decoder_open(&d, test_path("saved"), &error);
       else if (way == LOSS)
-        status = cq_decoder_loss(&loss, &lane, p.decoder, &p.batch, &gradients,
+        status = cq_decoder_loss(&loss, &worker, p.decoder, &p.batch, &gradients,
                                  cq_tensor_f32(dlatent, N_SENTENCES, LATENT), (cq_tensor){0}, 1, &error);
       else {
-        status = cq_decoder_begin(&states, &lane, p.decoder, p.batch.latent, p.batch.states, &error);
+        status = cq_decoder_begin(&states, &worker, p.decoder, p.batch.latent, p.batch.states, &error);
         if (!status)
-          status = cq_decoder_step(cq_tensor_f32(log_p, N_SENTENCES, PLAIN_FIRST + N_LETTERS), &lane, p.decoder,
+          status = cq_decoder_step(cq_tensor_f32(log_p, N_SENTENCES, PLAIN_FIRST + N_LETTERS), &worker, p.decoder,
                                    &states, ids, p.batch.latent, &error);
       }
       const bool failed = cq_alloc_failed();
@@ -373,7 +374,7 @@ static void allocations_may_fail(void **state) {
       if (way == NEW && status) cq_tokenizer_free(t);
       cq_decoder_free(d);
       cq_gradients_free(&gradients);
-      cq_workspace_free(&lane.workspace);
+      cq_workspace_free(&worker.workspace);
       if (!failed) {
         assert_int_equal(status, CQ_OK);
         assert_true(n > 1);
@@ -393,12 +394,12 @@ static void check_failures(const cq_decoder_shape *shape) {
   set_up(&p, shape, 0.5, true);
   /* The gradient of the table of words has room for them from here on. */
   assert_int_equal(
-      cq_decoder_loss(&loss, &p.lane, p.decoder, &p.batch, &p.gradients, (cq_tensor){0}, (cq_tensor){0}, 1, NULL),
+      cq_decoder_loss(&loss, &p.worker, p.decoder, &p.batch, &p.gradients, (cq_tensor){0}, (cq_tensor){0}, 1, NULL),
       CQ_OK);
   for (int way = 0; way < N_WAYS; way++)
     for (size_t left = 0;; left += 64) {
-      cq_lane lane = {.kernels = p.lane.kernels};
-      cq_workspace *w = &lane.workspace;
+      cq_worker worker = {.kernels = p.worker.kernels};
+      cq_workspace *w = &worker.workspace;
       cq_decoder_state states;
       float dlatent[N_SENTENCES * LATENT] = {0}, dstates[N_SENTENCES * MOST_STATES] = {0},
                                   log_p[N_SENTENCES * (PLAIN_FIRST + N_LETTERS)];
@@ -406,15 +407,15 @@ static void check_failures(const cq_decoder_shape *shape) {
       const cq_tensor rows = cq_tensor_f32(log_p, N_SENTENCES, PLAIN_FIRST + N_LETTERS),
                       dvectors = cq_tensor_f32(dlatent, N_SENTENCES, LATENT),
                       dgiven = cq_tensor_f32(dstates, N_SENTENCES, p.width);
-      assert_int_equal(cq_decoder_begin(&states, &lane, p.decoder, p.batch.latent, p.batch.states, NULL), CQ_OK);
+      assert_int_equal(cq_decoder_begin(&states, &worker, p.decoder, p.batch.latent, p.batch.states, NULL), CQ_OK);
       assert_non_null(cq_workspace_take(w, CHUNK - cq_workspace_mark(w).used - left));
       const cq_mark before = cq_workspace_mark(w);
       cq_alloc_fail_at(1);
       const cq_status status =
-          way == LOSS    ? cq_decoder_loss(&loss, &lane, p.decoder, &p.batch, &p.gradients, dvectors, dgiven, 1, NULL)
-          : way == BEGIN ? cq_decoder_begin(&states, &lane, p.decoder, p.batch.latent, p.batch.states, NULL)
-          : way == STEP  ? cq_decoder_step(rows, &lane, p.decoder, &states, ids, p.batch.latent, NULL)
-                         : cq_decoder_step_greedy(ids, &lane, p.decoder, &states, ids, p.batch.latent, NULL);
+          way == LOSS    ? cq_decoder_loss(&loss, &worker, p.decoder, &p.batch, &p.gradients, dvectors, dgiven, 1, NULL)
+          : way == BEGIN ? cq_decoder_begin(&states, &worker, p.decoder, p.batch.latent, p.batch.states, NULL)
+          : way == STEP  ? cq_decoder_step(rows, &worker, p.decoder, &states, ids, p.batch.latent, NULL)
+                         : cq_decoder_step_greedy(ids, &worker, p.decoder, &states, ids, p.batch.latent, NULL);
       cq_alloc_fail_at(0);
       const cq_mark after = cq_workspace_mark(w);
       cq_workspace_free(w);

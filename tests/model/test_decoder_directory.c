@@ -28,13 +28,13 @@ static double loss_of(const cq_decoder *d) {
   static const int64_t starts[] = {0, 5, 8};
   const cq_decoder_shape *s = cq_decoder_shape_of(d);
   float latent[2 * LATENT] = {0.3f, -1, 0.5f, 2, 0, -0.7f}, states[2 * 20] = {1, -1, 0.5f};
-  cq_lane lane = {.kernels = cq_kernels_best()};
+  cq_worker worker = {.kernels = cq_kernels_best()};
   const cq_decoder_batch batch = {.tokens = {.ids = ids, .starts = starts, .n_seqs = 2},
                                   .latent = cq_tensor_f32(latent, 2, LATENT),
                                   .states = cq_tensor_f32(states, 2, 2 * s->n_layers * s->hidden_dim)};
   double loss = 0;
-  assert_int_equal(cq_decoder_loss(&loss, &lane, d, &batch, NULL, (cq_tensor){0}, (cq_tensor){0}, 1, NULL), CQ_OK);
-  cq_workspace_free(&lane.workspace);
+  assert_int_equal(cq_decoder_loss(&loss, &worker, d, &batch, NULL, (cq_tensor){0}, (cq_tensor){0}, 1, NULL), CQ_OK);
+  cq_workspace_free(&worker.workspace);
   return loss;
 }
 

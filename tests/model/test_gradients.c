@@ -18,7 +18,7 @@ static const char *const texts[N] = {"The baker opens his shop.",
 
 typedef struct problem {
   cq_encoder *encoder;
-  cq_lane lane;
+  cq_worker worker;
   cq_ids ids;
   int64_t starts[N + 1];
   int32_t skip[N];
@@ -34,7 +34,7 @@ static void set_up(problem *p, const char *name) {
   snprintf(path, sizeof path, "golden/models/%s", name);
   if (cq_encoder_open(&p->encoder, tests_file(path), NULL, &error)) fail_msg("%s", error.message);
   assert_int_equal(cq_encoder_make_trainable(p->encoder, NULL, NULL), CQ_OK);
-  p->lane.kernels = p->encoder->kernels;
+  p->worker.kernels = p->encoder->kernels;
   for (int s = 0; s < N; s++) {
     bool truncated;
     assert_int_equal(cq_encoder_tokenize(&p->ids, p->encoder, NULL, cq_slice_of(texts[s]), &truncated, NULL), CQ_OK);
@@ -50,7 +50,7 @@ static void set_up(problem *p, const char *name) {
 static void tear_down(problem *p) {
   free(p->weights);
   cq_free(p->ids.ids);
-  cq_workspace_free(&p->lane.workspace);
+  cq_workspace_free(&p->worker.workspace);
   cq_encoder_free(p->encoder);
 }
 
@@ -58,9 +58,9 @@ static double loss_of(problem *p) {
   cq_tensor y;
   double sum = 0;
   assert_int_equal(cq_encoder_pack(p->encoder, NULL, true, NULL), CQ_OK);
-  assert_int_equal(cq_encoder_forward(&p->lane, p->encoder, &p->batch, &y, NULL, NULL), CQ_OK);
+  assert_int_equal(cq_encoder_forward(&p->worker, p->encoder, &p->batch, &y, NULL, NULL), CQ_OK);
   for (int64_t i = 0; i < y.rows * y.cols; i++) sum += (double)cq_f32(y)[i] * (double)p->weights[i];
-  cq_workspace_release(&p->lane.workspace, (cq_mark){0});
+  cq_workspace_release(&p->worker.workspace, (cq_mark){0});
   return sum;
 }
 
@@ -68,12 +68,12 @@ static void gradients_of(problem *p, cq_gradients *g) {
   cq_tape tape;
   cq_tensor y;
   assert_int_equal(cq_gradients_new(g, &p->encoder->params, NULL), CQ_OK);
-  assert_int_equal(cq_encoder_forward(&p->lane, p->encoder, &p->batch, &y, &tape, NULL), CQ_OK);
-  float *dy = cq_workspace_take(&p->lane.workspace, (size_t)(y.rows * y.cols) * sizeof *dy);
+  assert_int_equal(cq_encoder_forward(&p->worker, p->encoder, &p->batch, &y, &tape, NULL), CQ_OK);
+  float *dy = cq_workspace_take(&p->worker.workspace, (size_t)(y.rows * y.cols) * sizeof *dy);
   memcpy(dy, p->weights, (size_t)(y.rows * y.cols) * sizeof *dy);
   assert_int_equal(
-      cq_encoder_backward(&p->lane, p->encoder, &p->batch, cq_tensor_f32(dy, y.rows, y.cols), &tape, g, NULL), CQ_OK);
-  cq_workspace_release(&p->lane.workspace, (cq_mark){0});
+      cq_encoder_backward(&p->worker, p->encoder, &p->batch, cq_tensor_f32(dy, y.rows, y.cols), &tape, g, NULL), CQ_OK);
+  cq_workspace_release(&p->worker.workspace, (cq_mark){0});
 }
 
 /* The gradient of element i of a parameter. */
@@ -161,7 +161,7 @@ static void prompts_are_left_out(void **state) {
     cq_gradients_free(&g);
     p.skip[2] = 100; /* nothing is left of this one: zeros */
     cq_tensor y;
-    assert_int_equal(cq_encoder_forward(&p.lane, p.encoder, &p.batch, &y, NULL, NULL), CQ_OK);
+    assert_int_equal(cq_encoder_forward(&p.worker, p.encoder, &p.batch, &y, NULL, NULL), CQ_OK);
     for (int64_t i = 0; i < y.cols; i++) assert_true(cq_f32(y)[2 * y.cols + i] == 0.0f);
     tear_down(&p);
   }

@@ -112,7 +112,7 @@ static void plain_encode(double *latent, double *states, const plain_encoder *e,
 typedef struct problem {
   cq_encoder *encoder;
   cq_decoder *decoder;
-  cq_lane lane;
+  cq_worker worker;
   cq_batch read, written;
   int64_t n, latent_dim, width;
   float *latent, *dlatent, *states, *dstates; /* [n, latent_dim], [n, width] */
@@ -122,7 +122,7 @@ typedef struct problem {
 
 static void set_up(problem *p, cq_encoder *encoder, cq_decoder *decoder, cq_batch read, cq_batch written) {
   size_t n;
-  *p = (problem){.encoder = encoder, .decoder = decoder, .lane = {.kernels = cq_kernels_best()}, .n = read.n_seqs};
+  *p = (problem){.encoder = encoder, .decoder = decoder, .worker = {.kernels = cq_kernels_best()}, .n = read.n_seqs};
   cq_param *params = cq_decoder_params(&n, decoder);
   for (size_t i = 0; i < n; i++) assert_int_equal(cq_params_add(&p->params, &params[i], NULL), CQ_OK);
   cq_params_index(&p->params);
@@ -144,7 +144,7 @@ static void tear_down(problem *p) {
   cq_gradients_free(&p->of_encoder);
   cq_gradients_free(&p->of_decoder);
   cq_params_free(&p->params);
-  cq_workspace_free(&p->lane.workspace);
+  cq_workspace_free(&p->worker.workspace);
   cq_encoder_free(p->encoder);
   cq_decoder_free(p->decoder);
 }
@@ -154,16 +154,16 @@ static double forward_and_backward(problem *p, float factor, double word_dropout
   cq_tape tape;
   cq_tensor y;
   double loss = 0;
-  assert_int_equal(cq_encoder_forward(&p->lane, p->encoder, &p->read, &y, &tape, NULL), CQ_OK);
+  assert_int_equal(cq_encoder_forward(&p->worker, p->encoder, &p->read, &y, &tape, NULL), CQ_OK);
   memcpy(p->latent, y.data, (size_t)(p->n * p->latent_dim) * sizeof(float));
   const cq_tensor latent = cq_tensor_f32(p->latent, p->n, p->latent_dim),
                   dlatent = cq_tensor_f32(p->dlatent, p->n, p->latent_dim);
   const cq_decoder_batch batch = {
       .tokens = p->written, .latent = latent, .states = p->read.final, .word_dropout = word_dropout};
   assert_int_equal(
-      cq_decoder_loss(&loss, &p->lane, p->decoder, &batch, &p->of_decoder, dlatent, p->read.dfinal, factor, NULL),
+      cq_decoder_loss(&loss, &p->worker, p->decoder, &batch, &p->of_decoder, dlatent, p->read.dfinal, factor, NULL),
       CQ_OK);
-  assert_int_equal(cq_encoder_backward(&p->lane, p->encoder, &p->read, dlatent, &tape, &p->of_encoder, NULL), CQ_OK);
+  assert_int_equal(cq_encoder_backward(&p->worker, p->encoder, &p->read, dlatent, &tape, &p->of_encoder, NULL), CQ_OK);
   return loss;
 }
 
@@ -347,7 +347,7 @@ static void states_do_not_depend_on_the_way(void **state) {
   assert_memory_equal(vectors[1], vectors[0], N_TEXTS * LATENT * sizeof(float));
   for (int i = 0; i < 5; i++) {
     cq_ids ids = {0};
-    cq_lane lane = {.kernels = cq_kernels_best()};
+    cq_worker worker = {.kernels = cq_kernels_best()};
     bool truncated;
     float alone[MOST_STATES];
     assert_int_equal(cq_encoder_tokenize(&ids, e, NULL, sentences[i], &truncated, NULL), CQ_OK);
@@ -357,11 +357,11 @@ static void states_do_not_depend_on_the_way(void **state) {
       cq_tape tape;
       cq_tensor y;
       memset(alone, 0, sizeof alone);
-      assert_int_equal(cq_encoder_forward(&lane, e, &batch, &y, with_tape ? &tape : NULL, NULL), CQ_OK);
+      assert_int_equal(cq_encoder_forward(&worker, e, &batch, &y, with_tape ? &tape : NULL, NULL), CQ_OK);
       assert_memory_equal(alone, states[0] + i * width, (size_t)width * sizeof(float));
       assert_memory_equal(y.data, vectors[0] + i * LATENT, LATENT * sizeof(float));
     }
-    cq_workspace_free(&lane.workspace);
+    cq_workspace_free(&worker.workspace);
     cq_free(ids.ids);
   }
   for (int way = 0; way < 3; way++) free(vectors[way]), free(states[way]);
@@ -441,19 +441,19 @@ static void memory_may_run_out_anywhere(void **state) {
   int n_failed[2] = {0};
   for (int backward = 0; backward < 2; backward++)
     for (size_t left = 0;; left += 64) {
-      cq_lane lane = {.kernels = p.lane.kernels};
-      cq_workspace *w = &lane.workspace;
+      cq_worker worker = {.kernels = p.worker.kernels};
+      cq_workspace *w = &worker.workspace;
       cq_tape tape;
       cq_tensor y;
       cq_status status = CQ_OK;
-      if (backward) status = cq_encoder_forward(&lane, p.encoder, &p.read, &y, &tape, NULL);
+      if (backward) status = cq_encoder_forward(&worker, p.encoder, &p.read, &y, &tape, NULL);
       assert_int_equal(status, CQ_OK);
       assert_non_null(cq_workspace_take(w, 64));
       assert_non_null(cq_workspace_take(w, CHUNK - cq_workspace_mark(w).used - left));
       cq_alloc_fail_at(1);
-      status = backward ? cq_encoder_backward(&lane, p.encoder, &p.read, cq_tensor_f32(p.dlatent, N, LATENT), &tape,
+      status = backward ? cq_encoder_backward(&worker, p.encoder, &p.read, cq_tensor_f32(p.dlatent, N, LATENT), &tape,
                                               &p.of_encoder, NULL)
-                        : cq_encoder_forward(&lane, p.encoder, &p.read, &y, &tape, NULL);
+                        : cq_encoder_forward(&worker, p.encoder, &p.read, &y, &tape, NULL);
       cq_alloc_fail_at(0);
       cq_workspace_free(w);
       if (!status) break;

@@ -18,7 +18,7 @@ typedef struct layer {
   cq_lstm lstm;
   cq_params all;
   cq_gradients gradients;
-  cq_lane lane;
+  cq_worker worker;
   int64_t starts[MAX_SEQS + 1];
   cq_batch batch;
 } layer;
@@ -28,7 +28,7 @@ static const char *const names[] = {"weight_ih_l0", "weight_hh_l0", "bias_ih_l0"
 /* A layer without values; lengths are the batch's. */
 static inline void make(layer *l, int64_t in, int64_t dim, int n_directions, const int64_t *lengths, int64_t n_seqs,
                         const cq_kernels *kernels) {
-  *l = (layer){.lstm = {.n_directions = n_directions, .in = in, .dim = dim}, .lane = {.kernels = kernels}};
+  *l = (layer){.lstm = {.n_directions = n_directions, .in = in, .dim = dim}, .worker = {.kernels = kernels}};
   for (int64_t s = 0; s < n_seqs; s++) l->starts[s + 1] = l->starts[s] + lengths[s];
   l->batch = (cq_batch){.starts = l->starts, .n_seqs = n_seqs};
   for (int d = 0; d < n_directions; d++) {
@@ -50,7 +50,7 @@ static inline void make(layer *l, int64_t in, int64_t dim, int n_directions, con
 
 static inline void pack(layer *l) {
   for (int d = 0; d < l->lstm.n_directions; d++)
-    assert_int_equal(cq_lstm_pack(&l->lstm, d, l->lane.kernels, true, NULL), CQ_OK);
+    assert_int_equal(cq_lstm_pack(&l->lstm, d, l->worker.kernels, true, NULL), CQ_OK);
 }
 
 static inline void unmake(layer *l) {
@@ -58,7 +58,7 @@ static inline void unmake(layer *l) {
   cq_lstm_free(&l->lstm);
   cq_gradients_free(&l->gradients);
   cq_params_free(&l->all);
-  cq_workspace_free(&l->lane.workspace);
+  cq_workspace_free(&l->worker.workspace);
 }
 
 /* Fills all parameters. */

@@ -8,14 +8,14 @@ static void run(layer *l, float *y, const float *x, const float *dy, float *dx) 
   cq_lstm_plan plan;
   cq_lstm_saved saved;
   pack(l);
-  assert_int_equal(cq_lstm_plan_make(&plan, &l->lane, &l->batch, l->lstm.n_directions, NULL), CQ_OK);
+  assert_int_equal(cq_lstm_plan_make(&plan, &l->worker, &l->batch, l->lstm.n_directions, NULL), CQ_OK);
   cq_tensor tx = cq_tensor_f32((float *)(uintptr_t)x, n, l->lstm.in), ty = cq_tensor_f32(y, n, width);
-  assert_int_equal(cq_lstm_forward(&l->lane, &l->lstm, &plan, ty, NULL, tx, NULL, dy ? &saved : NULL, NULL), CQ_OK);
+  assert_int_equal(cq_lstm_forward(&l->worker, &l->lstm, &plan, ty, NULL, tx, NULL, dy ? &saved : NULL, NULL), CQ_OK);
   if (dy)
-    assert_int_equal(cq_lstm_backward(&l->lane, &l->lstm, &plan, &l->gradients, cq_tensor_f32(dx, n, l->lstm.in), NULL,
-                                      cq_tensor_f32((float *)(uintptr_t)dy, n, width), NULL, &saved, NULL),
+    assert_int_equal(cq_lstm_backward(&l->worker, &l->lstm, &plan, &l->gradients, cq_tensor_f32(dx, n, l->lstm.in),
+                                      NULL, cq_tensor_f32((float *)(uintptr_t)dy, n, width), NULL, &saved, NULL),
                      CQ_OK);
-  cq_workspace_release(&l->lane.workspace, (cq_mark){0});
+  cq_workspace_release(&l->worker.workspace, (cq_mark){0});
 }
 
 /* --- PyTorch --- */

@@ -26,15 +26,15 @@ static cq_status pass(layer *l, float *y, const float *x, const float *dy, float
     dfinal = (cq_lstm_state){state_of(l, s->dhn), state_of(l, s->dcn)};
   }
   cq_tensor tx = cq_tensor_f32((float *)(uintptr_t)x, n, l->lstm.in), ty = cq_tensor_f32(y, n, width);
-  cq_status status = cq_lstm_plan_make(&plan, &l->lane, &l->batch, l->lstm.n_directions, error);
+  cq_status status = cq_lstm_plan_make(&plan, &l->worker, &l->batch, l->lstm.n_directions, error);
   if (!status)
-    status = cq_lstm_forward(&l->lane, &l->lstm, &plan, ty, s ? &final : NULL, tx, s ? &initial : NULL,
+    status = cq_lstm_forward(&l->worker, &l->lstm, &plan, ty, s ? &final : NULL, tx, s ? &initial : NULL,
                              dy ? &saved : NULL, error);
   if (!status && dy)
-    status = cq_lstm_backward(&l->lane, &l->lstm, &plan, &l->gradients, cq_tensor_f32(dx, n, l->lstm.in),
+    status = cq_lstm_backward(&l->worker, &l->lstm, &plan, &l->gradients, cq_tensor_f32(dx, n, l->lstm.in),
                               s ? &dinitial : NULL, cq_tensor_f32((float *)(uintptr_t)dy, n, width), s ? &dfinal : NULL,
                               &saved, error);
-  cq_workspace_release(&l->lane.workspace, (cq_mark){0});
+  cq_workspace_release(&l->worker.workspace, (cq_mark){0});
   return status;
 }
 
@@ -228,11 +228,11 @@ static void outputs_may_be_left_out(void **state) {
   assert_int_equal(pass(&l, y, x, zeros, dx[0], &s[0], NULL), CQ_OK);
   cq_lstm_plan plan;
   cq_lstm_saved saved;
-  assert_int_equal(cq_lstm_plan_make(&plan, &l.lane, &l.batch, 1, NULL), CQ_OK);
-  assert_int_equal(cq_lstm_forward(&l.lane, &l.lstm, &plan, cq_tensor_f32(y, 26, 4), NULL, cq_tensor_f32(x, 26, 6),
+  assert_int_equal(cq_lstm_plan_make(&plan, &l.worker, &l.batch, 1, NULL), CQ_OK);
+  assert_int_equal(cq_lstm_forward(&l.worker, &l.lstm, &plan, cq_tensor_f32(y, 26, 4), NULL, cq_tensor_f32(x, 26, 6),
                                    &(cq_lstm_state){state_of(&l, s[1].h0), state_of(&l, s[1].c0)}, &saved, NULL),
                    CQ_OK);
-  assert_int_equal(cq_lstm_backward(&l.lane, &l.lstm, &plan, &l.gradients, cq_tensor_f32(dx[1], 26, 6),
+  assert_int_equal(cq_lstm_backward(&l.worker, &l.lstm, &plan, &l.gradients, cq_tensor_f32(dx[1], 26, 6),
                                     &(cq_lstm_state){.cell = state_of(&l, s[1].dc0)}, (cq_tensor){0},
                                     &(cq_lstm_state){state_of(&l, s[1].dhn), state_of(&l, s[1].dcn)}, &saved, NULL),
                    CQ_OK);
@@ -266,7 +266,7 @@ static void steps_give_the_whole(void **state) {
         int64_t rows = 0;
         for (; rows < N_RAGGED && ragged[rows] > t; rows++)
           memcpy(x_step + rows * IN, x + (l.starts[rows] + t) * IN, IN * sizeof *x);
-        assert_int_equal(cq_lstm_step(&l.lane, &l.lstm, cq_tensor_f32(h, rows, DIM), cq_tensor_f32(c, rows, DIM),
+        assert_int_equal(cq_lstm_step(&l.worker, &l.lstm, cq_tensor_f32(h, rows, DIM), cq_tensor_f32(c, rows, DIM),
                                       cq_tensor_f32(x_step, rows, IN), NULL),
                          CQ_OK);
         for (int64_t r = 0; r < rows; r++)
@@ -325,7 +325,7 @@ static void an_empty_batch_is_nothing(void **state) {
   pack(&l);
   s.hn[0] = s.dh0[0] = 5;
   assert_int_equal(pass(&l, nothing, nothing, nothing, nothing, &s, NULL), CQ_OK);
-  assert_int_equal(cq_lstm_step(&l.lane, &l.lstm, cq_tensor_f32(nothing, 0, 4), cq_tensor_f32(nothing, 0, 4),
+  assert_int_equal(cq_lstm_step(&l.worker, &l.lstm, cq_tensor_f32(nothing, 0, 4), cq_tensor_f32(nothing, 0, 4),
                                 cq_tensor_f32(nothing, 0, 3), NULL),
                    CQ_OK);
   assert_true(nothing[0] == 3 && s.hn[0] == 5 && s.dh0[0] == 5);
@@ -352,14 +352,14 @@ static void every_allocation_may_fail(void **state) {
     cq_lstm_plan plan;
     cq_lstm_saved saved;
     cq_error error = {0};
-    cq_workspace_free(&l.lane.workspace);
+    cq_workspace_free(&l.worker.workspace);
     cq_alloc_fail_at(n);
-    cq_status status = cq_lstm_plan_make(&plan, &l.lane, &l.batch, 1, &error);
+    cq_status status = cq_lstm_plan_make(&plan, &l.worker, &l.batch, 1, &error);
     if (!status)
-      status = cq_lstm_forward(&l.lane, &l.lstm, &plan, cq_tensor_f32(y, TOKENS, DIM), NULL,
+      status = cq_lstm_forward(&l.worker, &l.lstm, &plan, cq_tensor_f32(y, TOKENS, DIM), NULL,
                                cq_tensor_f32(x, TOKENS, IN), &s, &saved, &error);
     if (!status)
-      status = cq_lstm_backward(&l.lane, &l.lstm, &plan, &l.gradients, cq_tensor_f32(dx, TOKENS, IN), &s,
+      status = cq_lstm_backward(&l.worker, &l.lstm, &plan, &l.gradients, cq_tensor_f32(dx, TOKENS, IN), &s,
                                 cq_tensor_f32(dy, TOKENS, DIM), NULL, &saved, &error);
     failed = cq_alloc_failed();
     cq_alloc_fail_at(0);
@@ -368,9 +368,9 @@ static void every_allocation_may_fail(void **state) {
   assert_true(n > 5);
   for (bool failed = true, first = true; failed; first = false) {
     cq_error error = {0};
-    cq_workspace_free(&l.lane.workspace);
+    cq_workspace_free(&l.worker.workspace);
     cq_alloc_fail_at(first ? 1 : 0);
-    cq_status status = cq_lstm_step(&l.lane, &l.lstm, th, tc, cq_tensor_f32(x, 3, IN), &error);
+    cq_status status = cq_lstm_step(&l.worker, &l.lstm, th, tc, cq_tensor_f32(x, 3, IN), &error);
     failed = cq_alloc_failed();
     cq_alloc_fail_at(0);
     assert_int_equal(status, first ? CQ_ERR_MEMORY : CQ_OK);

@@ -13,7 +13,7 @@ typedef struct output {
   cq_param weight, bias;
   cq_linear linear;
   cq_token_bounds bounds;
-  cq_lane lane;
+  cq_worker worker;
 } output;
 
 static float weights[MOST], biases[MOST], x[MOST];
@@ -22,7 +22,7 @@ static void make(output *o, int64_t dim, int64_t vocabulary, double spread, uint
   cq_random random = cq_random_seeded(seed, 0);
   *o = (output){.weight = {.rows = vocabulary, .cols = dim, .n_dims = 2, .value = weights},
                 .bias = {.rows = 1, .cols = vocabulary, .n_dims = 1, .value = biases},
-                .lane = {.kernels = cq_kernels_best()}};
+                .worker = {.kernels = cq_kernels_best()}};
   assert_true(dim * vocabulary <= MOST && ROWS * dim <= MOST);
   o->linear = (cq_linear){.weight = &o->weight, .bias = spread >= 0 ? &o->bias : NULL};
   for (int64_t i = 0; i < dim * vocabulary; i++) weights[i] = (float)cq_random_normal(&random);
@@ -31,21 +31,21 @@ static void make(output *o, int64_t dim, int64_t vocabulary, double spread, uint
 }
 
 static void pack(output *o) {
-  assert_int_equal(cq_linear_pack(&o->linear, o->lane.kernels, false, NULL), CQ_OK);
-  assert_int_equal(cq_token_bounds_make(&o->bounds, &o->linear, o->lane.kernels, NULL), CQ_OK);
+  assert_int_equal(cq_linear_pack(&o->linear, o->worker.kernels, false, NULL), CQ_OK);
+  assert_int_equal(cq_token_bounds_make(&o->bounds, &o->linear, o->worker.kernels, NULL), CQ_OK);
 }
 
 static void unmake(output *o) {
   cq_linear_free(&o->linear);
   cq_token_bounds_free(&o->bounds);
-  cq_workspace_free(&o->lane.workspace);
+  cq_workspace_free(&o->worker.workspace);
 }
 
 static void find(int32_t *best, output *o, const cq_token_bounds *bounds, int64_t rows) {
   const cq_tensor in = cq_tensor_f32(x, rows, o->weight.cols);
   cq_error error = {0};
-  if (cq_token_best(best, &o->lane, &o->linear, bounds, in, &error)) fail_msg("%s", error.message);
-  assert_true(o->lane.workspace.current == 0 && o->lane.workspace.used == 0);
+  if (cq_token_best(best, &o->worker, &o->linear, bounds, in, &error)) fail_msg("%s", error.message);
+  assert_true(o->worker.workspace.current == 0 && o->worker.workspace.used == 0);
 }
 
 static double logit(const output *o, int64_t row, int64_t id) {
@@ -170,11 +170,11 @@ static void every_allocation_may_fail(void **state) {
       output o;
       int32_t found[ROWS];
       make(&o, 20, 100, 1, 1);
-      assert_int_equal(cq_linear_pack(&o.linear, o.lane.kernels, false, NULL), CQ_OK);
+      assert_int_equal(cq_linear_pack(&o.linear, o.worker.kernels, false, NULL), CQ_OK);
       cq_alloc_fail_at(n);
-      cq_status status = way ? cq_token_bounds_make(&o.bounds, &o.linear, o.lane.kernels, NULL) : CQ_OK;
+      cq_status status = way ? cq_token_bounds_make(&o.bounds, &o.linear, o.worker.kernels, NULL) : CQ_OK;
       if (!status)
-        status = cq_token_best(found, &o.lane, &o.linear, way ? &o.bounds : &none,
+        status = cq_token_best(found, &o.worker, &o.linear, way ? &o.bounds : &none,
                                cq_tensor_f32(x, ROWS, o.weight.cols), NULL);
       const bool failed = cq_alloc_failed();
       cq_alloc_fail_at(0);

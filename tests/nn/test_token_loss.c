@@ -14,13 +14,13 @@ typedef struct output {
   cq_linear linear;
   cq_params all;
   cq_gradients gradients;
-  cq_lane lane;
+  cq_worker worker;
 } output;
 
 static void make(output *o, int64_t dim, int64_t vocabulary, bool biased, const cq_kernels *kernels) {
   *o = (output){.weight = {.name = "weight", .rows = vocabulary, .cols = dim, .n_dims = 2},
                 .bias = {.name = "bias", .rows = 1, .cols = vocabulary, .n_dims = 1},
-                .lane = {.kernels = kernels}};
+                .worker = {.kernels = kernels}};
   o->linear = (cq_linear){.weight = &o->weight, .bias = biased ? &o->bias : NULL};
   assert_int_equal(cq_params_add(&o->all, &o->weight, NULL), CQ_OK);
   if (biased) assert_int_equal(cq_params_add(&o->all, &o->bias, NULL), CQ_OK);
@@ -35,11 +35,11 @@ static void unmake(output *o) {
   cq_linear_free(&o->linear);
   cq_gradients_free(&o->gradients);
   cq_params_free(&o->all);
-  cq_workspace_free(&o->lane.workspace);
+  cq_workspace_free(&o->worker.workspace);
 }
 
 static void pack(output *o) {
-  assert_int_equal(cq_linear_pack(&o->linear, o->lane.kernels, true, NULL), CQ_OK);
+  assert_int_equal(cq_linear_pack(&o->linear, o->worker.kernels, true, NULL), CQ_OK);
 }
 
 static void fill(float *x, int64_t n, cq_random *random) {
@@ -95,8 +95,8 @@ static void check_golden(const char *name, const cq_kernels *kernels) {
   assert_true(n <= 64 && dim <= 16 && vocabulary <= 64);
   for (int64_t i = 0; i < n; i++) ids[i] = (int32_t)tensor(file, "ids")[i];
   const cq_tensor x = rows_of(&o, tensor(file, "x"), n);
-  assert_int_equal(cq_token_loss(&o.lane, &o.linear, &o.gradients, rows_of(&o, dx, n), x, ids, *tensor(file, "factor"),
-                                 *tensor(file, "smoothing"), &loss, NULL),
+  assert_int_equal(cq_token_loss(&o.worker, &o.linear, &o.gradients, rows_of(&o, dx, n), x, ids,
+                                 *tensor(file, "factor"), *tensor(file, "smoothing"), &loss, NULL),
                    CQ_OK);
   expect_close("loss", &(float){(float)(loss - 1)}, tensor(file, "loss"), 1, 1e-6);
   expect_close("dx", dx, tensor(file, "dx"), n * dim, 2e-6);
@@ -104,7 +104,7 @@ static void check_golden(const char *name, const cq_kernels *kernels) {
                5e-6);
   if (biased)
     expect_close("bias", cq_gradient_of(&o.gradients, &o.bias), tensor(file, "gradient.bias"), vocabulary, 5e-6);
-  cq_token_log_probabilities(&o.lane, &o.linear, cq_tensor_f32(log_p, n, vocabulary), x);
+  cq_token_log_probabilities(&o.worker, &o.linear, cq_tensor_f32(log_p, n, vocabulary), x);
   expect_close("log_p", log_p, tensor(file, "log_p"), n * vocabulary, 3e-6);
   unmake(&o);
   cq_safetensors_close(file);
@@ -151,7 +151,7 @@ static void differences_agree(void **state) {
     double inputs[N_INPUTS], loss = 0;
     make(&o, DIM, VOCABULARY, true, cq_kernels_best());
     randomise(&o, x, ids, TOKENS, 11);
-    assert_int_equal(cq_token_loss(&o.lane, &o.linear, &o.gradients, rows_of(&o, gradients, TOKENS),
+    assert_int_equal(cq_token_loss(&o.worker, &o.linear, &o.gradients, rows_of(&o, gradients, TOKENS),
                                    rows_of(&o, x, TOKENS), ids, 0.5f, (float)smoothing, &loss, NULL),
                      CQ_OK);
     memcpy(gradients + TOKENS * DIM, cq_gradient_of(&o.gradients, &o.weight), VOCABULARY * DIM * sizeof(float));
@@ -189,11 +189,11 @@ static void blocks_do_not_matter(void **state) {
   randomise(&rows, x, ids, N, 12);
   double loss = 0, alone = 0, only = 0, by_rows = 0, expected = 0;
   assert_int_equal(
-      cq_token_loss(&o.lane, &o.linear, &o.gradients, rows_of(&o, dx, N), rows_of(&o, x, N), ids, 2, 0, &loss, NULL),
+      cq_token_loss(&o.worker, &o.linear, &o.gradients, rows_of(&o, dx, N), rows_of(&o, x, N), ids, 2, 0, &loss, NULL),
       CQ_OK);
-  cq_token_log_probabilities(&o.lane, &o.linear, cq_tensor_f32(log_p, N, V), rows_of(&o, x, N));
+  cq_token_log_probabilities(&o.worker, &o.linear, cq_tensor_f32(log_p, N, V), rows_of(&o, x, N));
   for (int i = 0; i < N; i++) {
-    assert_int_equal(cq_token_loss(&rows.lane, &rows.linear, &rows.gradients, rows_of(&o, one, 1),
+    assert_int_equal(cq_token_loss(&rows.worker, &rows.linear, &rows.gradients, rows_of(&o, one, 1),
                                    rows_of(&o, x + i * D, 1), ids + i, 2, 0, &by_rows, NULL),
                      CQ_OK);
     assert_memory_equal(one, dx + i * D, sizeof one);
@@ -205,10 +205,10 @@ static void blocks_do_not_matter(void **state) {
   expect_close("bias", cq_gradient_of(&o.gradients, &o.bias), cq_gradient_of(&rows.gradients, &rows.bias), V, 1e-4);
   /* the loss alone, and the parameters' gradients alone */
   cq_gradients_clear(&rows.gradients);
-  assert_int_equal(cq_token_loss(&o.lane, &o.linear, NULL, (cq_tensor){0}, rows_of(&o, x, N), ids, 2, 0, &alone, NULL),
-                   CQ_OK);
   assert_int_equal(
-      cq_token_loss(&o.lane, &o.linear, &rows.gradients, (cq_tensor){0}, rows_of(&o, x, N), ids, 2, 0, &only, NULL),
+      cq_token_loss(&o.worker, &o.linear, NULL, (cq_tensor){0}, rows_of(&o, x, N), ids, 2, 0, &alone, NULL), CQ_OK);
+  assert_int_equal(
+      cq_token_loss(&o.worker, &o.linear, &rows.gradients, (cq_tensor){0}, rows_of(&o, x, N), ids, 2, 0, &only, NULL),
       CQ_OK);
   assert_true(loss == alone && loss == only);
   assert_memory_equal(rows.gradients.dense, o.gradients.dense, (size_t)o.gradients.n_dense * sizeof(float));
@@ -216,7 +216,7 @@ static void blocks_do_not_matter(void **state) {
   static float wide[N * (D + 3)];
   for (int i = 0; i < N; i++) memcpy(wide + i * (D + 3), x + i * D, D * sizeof *x);
   double strided = 0;
-  assert_int_equal(cq_token_loss(&o.lane, &o.linear, NULL, (cq_tensor){0},
+  assert_int_equal(cq_token_loss(&o.worker, &o.linear, NULL, (cq_tensor){0},
                                  cq_tensor_columns(cq_tensor_f32(wide, N, D + 3), 0, D), ids, 2, 0, &strided, NULL),
                    CQ_OK);
   assert_true(strided == loss);
@@ -233,9 +233,9 @@ static void no_rows_are_nothing(void **state) {
   make(&o, DIM, VOCABULARY, true, cq_kernels_best());
   randomise(&o, x, ids, 1, 1);
   assert_int_equal(
-      cq_token_loss(&o.lane, &o.linear, &o.gradients, rows_of(&o, x, 0), rows_of(&o, x, 0), ids, 1, 0, &loss, NULL),
+      cq_token_loss(&o.worker, &o.linear, &o.gradients, rows_of(&o, x, 0), rows_of(&o, x, 0), ids, 1, 0, &loss, NULL),
       CQ_OK);
-  cq_token_log_probabilities(&o.lane, &o.linear, cq_tensor_f32(x, 0, VOCABULARY), rows_of(&o, x, 0));
+  cq_token_log_probabilities(&o.worker, &o.linear, cq_tensor_f32(x, 0, VOCABULARY), rows_of(&o, x, 0));
   assert_true(loss == 4);
   for (int64_t i = 0; i < o.gradients.n_dense; i++) assert_true(o.gradients.dense[i] == 0);
   unmake(&o);
@@ -253,10 +253,10 @@ static void every_allocation_may_fail(void **state) {
   for (bool failed = true; failed; n++) {
     cq_error error = {0};
     double loss = 0.5;
-    cq_workspace_free(&o.lane.workspace);
+    cq_workspace_free(&o.worker.workspace);
     cq_alloc_fail_at(n);
-    cq_status status = cq_token_loss(&o.lane, &o.linear, &o.gradients, rows_of(&o, dx, N), rows_of(&o, x, N), ids, 1, 0,
-                                     &loss, &error);
+    cq_status status = cq_token_loss(&o.worker, &o.linear, &o.gradients, rows_of(&o, dx, N), rows_of(&o, x, N), ids, 1,
+                                     0, &loss, &error);
     failed = cq_alloc_failed();
     cq_alloc_fail_at(0);
     assert_int_equal(status, failed ? CQ_ERR_MEMORY : CQ_OK);

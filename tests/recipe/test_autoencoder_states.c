@@ -86,7 +86,7 @@ static void models_translate(void **state) {
           for (int i = 0; i < N; i++) assert_string_equal(out[way][i], out[0][i]);
         }
         for (int i = 0; i < N; i++) {
-          cq_lane lane = {.kernels = cq_kernels_best()};
+          cq_worker worker = {.kernels = cq_kernels_best()};
           cq_ids ids = {0};
           cq_builder text = {0};
           float vector[DIM], states[WIDTH];
@@ -94,14 +94,15 @@ static void models_translate(void **state) {
           assert_int_equal(
               cq_encoder_encode_states(vector, row, NULL, source->encoder, &sentences[i], 1, NULL, NULL, NULL), CQ_OK);
           assert_int_equal(
-              cq_decoder_write(&ids, &lane, target->decoder, cq_tensor_f32(vector, 1, DIM), row, &alike, NULL), CQ_OK);
+              cq_decoder_write(&ids, &worker, target->decoder, cq_tensor_f32(vector, 1, DIM), row, &alike, NULL),
+              CQ_OK);
           cq_tokenizer_text(&text, cq_decoder_tokenizer(target->decoder), ids.ids, ids.n);
           assert_string_equal(out[0][i], text.data ? text.data : "");
           n_characters += text.n;
           n_differ += strcmp(out[0][i], out[0][0]) != 0;
           cq_builder_free(&text);
           cq_free(ids.ids);
-          cq_workspace_free(&lane.workspace);
+          cq_workspace_free(&worker.workspace);
         }
         for (int way = 0; way < 3; way++)
           for (int i = 0; i < N; i++) cq_free(out[way][i]);

@@ -125,7 +125,7 @@ static cq_autoencoder_report step(problem *p, size_t n) {
 /* --- the whole batch at once --- */
 
 typedef struct whole {
-  cq_lane lane;
+  cq_worker worker;
   cq_ids ids;
   int64_t starts[N + 1];
   float latent[N * DIM], dlatent[N * DIM], states[N * WIDTH], dstates[N * WIDTH];
@@ -135,7 +135,7 @@ typedef struct whole {
 
 static void read_whole(whole *w, const cq_encoder *e, int side, size_t n) {
   cq_tensor y;
-  *w = (whole){.lane = {.kernels = cq_kernels_best()}};
+  *w = (whole){.worker = {.kernels = cq_kernels_best()}};
   for (size_t i = 0; i < n; i++) {
     bool truncated;
     assert_int_equal(cq_encoder_tokenize(&w->ids, e, NULL, batch_of(side)[i], &truncated, NULL), CQ_OK);
@@ -146,7 +146,7 @@ static void read_whole(whole *w, const cq_encoder *e, int side, size_t n) {
                         .n_seqs = (int64_t)n,
                         .final = cq_tensor_f32(w->states, (int64_t)n, WIDTH),
                         .dfinal = cq_tensor_f32(w->dstates, (int64_t)n, WIDTH)};
-  assert_int_equal(cq_encoder_forward(&w->lane, e, &w->batch, &y, &w->tape, NULL), CQ_OK);
+  assert_int_equal(cq_encoder_forward(&w->worker, e, &w->batch, &y, &w->tape, NULL), CQ_OK);
   memcpy(w->latent, y.data, n * DIM * sizeof(float));
 }
 
@@ -165,7 +165,7 @@ static void compute_whole(double nll[2], cq_gradients *g, const problem *p, cons
           .tokens = sides[s].batch, .latent = cq_tensor_f32(w->latent, (int64_t)n, DIM), .states = w->batch.final};
       const bool trained = !p->sides[from].encoder_frozen;
       double loss = 0;
-      assert_int_equal(cq_decoder_loss(&loss, &sides[s].lane, p->sides[s].decoder, &batch, g,
+      assert_int_equal(cq_decoder_loss(&loss, &sides[s].worker, p->sides[s].decoder, &batch, g,
                                        cq_tensor_f32(trained ? w->dlatent : NULL, (int64_t)n, DIM),
                                        trained ? w->batch.dfinal : (cq_tensor){0},
                                        (float)(o->reconstruction / n_ways / n_written), NULL),
@@ -176,10 +176,10 @@ static void compute_whole(double nll[2], cq_gradients *g, const problem *p, cons
   for (int s = 0; s < 2; s++) {
     whole *w = &sides[s];
     if (!p->sides[s].encoder_frozen)
-      assert_int_equal(cq_encoder_backward(&w->lane, p->sides[s].encoder, &w->batch,
+      assert_int_equal(cq_encoder_backward(&w->worker, p->sides[s].encoder, &w->batch,
                                            cq_tensor_f32(w->dlatent, (int64_t)n, DIM), &w->tape, g, NULL),
                        CQ_OK);
-    cq_workspace_free(&w->lane.workspace);
+    cq_workspace_free(&w->worker.workspace);
     cq_free(w->ids.ids);
   }
 }

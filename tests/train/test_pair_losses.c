@@ -70,14 +70,14 @@ static void ranking_is_that_of_sentence_transformers(void **state) {
                            .dim = g.dim,
                            .temperature = 0.25,
                            .both_ways = cases[i].both_ways};
-    cq_lane lane = {.kernels = cq_kernels_best()};
+    cq_worker worker = {.kernels = cq_kernels_best()};
     double loss;
-    assert_int_equal(cq_contrast_loss(&loss, &c, 1, &lane, NULL, NULL), CQ_OK);
+    assert_int_equal(cq_contrast_loss(&loss, &c, 1, &worker, NULL, NULL), CQ_OK);
     same_loss(&g, cases[i].name, loss);
     same(&g, cases[i].name, "du", du, floats);
     same(&g, cases[i].name, "dv", dcandidates, floats);
     if (cases[i].hard) same(&g, cases[i].name, "dhard", dcandidates + floats, floats);
-    cq_workspace_free(&lane.workspace);
+    cq_workspace_free(&worker.workspace);
   }
   cq_safetensors_close(g.file);
 }
@@ -164,11 +164,11 @@ static void unmake(problem *p) {
 }
 
 static double run(problem *p, const cq_kernels *kernels, cq_context *ctx) {
-  cq_lane lane = {.kernels = kernels};
+  cq_worker worker = {.kernels = kernels};
   double loss;
   for (int s = 0; s < 2; s++) memset(p->gradients[s], 0, (size_t)(p->c.n[s] * p->c.dim) * sizeof(float));
-  assert_int_equal(cq_contrast_loss(&loss, &p->c, 1, &lane, ctx, NULL), CQ_OK);
-  cq_workspace_free(&lane.workspace);
+  assert_int_equal(cq_contrast_loss(&loss, &p->c, 1, &worker, ctx, NULL), CQ_OK);
+  cq_workspace_free(&worker.workspace);
   return loss;
 }
 

@@ -45,7 +45,7 @@ static void unmake(problem *p) {
 
 static double run(problem *p, loss which, const cq_kernels *kernels, cq_context *ctx) {
   const cq_space space = {{p->vectors[0], p->vectors[1]}, {p->gradients[0], p->gradients[1]}, p->n, p->dim};
-  cq_lane lane = {.kernels = kernels};
+  cq_worker worker = {.kernels = kernels};
   double value = NAN;
   for (int s = 0; s < 2; s++)
     for (int64_t i = 0; i < p->n * p->dim; i++) p->gradients[s][i] = before_of(i);
@@ -56,8 +56,8 @@ static double run(problem *p, loss which, const cq_kernels *kernels, cq_context 
   if (which == PAIRS) value = cq_space_pairs(&space, p->number, p->weight);
   if (which == COSINES) value = cq_space_cosines(&space, p->targets, p->weight); /* the first [n] of them */
   if (which == IN_BATCH)
-    assert_int_equal(cq_space_in_batch(&value, &space, p->number, p->weight, &lane, ctx, NULL), CQ_OK);
-  cq_workspace_free(&lane.workspace);
+    assert_int_equal(cq_space_in_batch(&value, &space, p->number, p->weight, &worker, ctx, NULL), CQ_OK);
+  cq_workspace_free(&worker.workspace);
   return value;
 }
 
@@ -258,13 +258,13 @@ static void memory_may_be_short(void **state) {
   const cq_space space = {{p.vectors[0], p.vectors[1]}, {p.gradients[0], p.gradients[1]}, p.n, p.dim};
   (void)state;
   for (long n = 1;; n++) {
-    cq_lane lane = {.kernels = cq_kernels_best()};
+    cq_worker worker = {.kernels = cq_kernels_best()};
     double value;
     cq_alloc_fail_at(n);
-    const cq_status status = cq_space_in_batch(&value, &space, 1, 1, &lane, NULL, NULL);
+    const cq_status status = cq_space_in_batch(&value, &space, 1, 1, &worker, NULL, NULL);
     const bool failed = cq_alloc_failed();
     cq_alloc_fail_at(0);
-    cq_workspace_free(&lane.workspace);
+    cq_workspace_free(&worker.workspace);
     assert_int_equal(status, failed ? CQ_ERR_MEMORY : CQ_OK);
     if (!failed) break;
   }

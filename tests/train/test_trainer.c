@@ -89,7 +89,7 @@ static double loss_of(cq_encoder *encoder, const float *targets) {
 /* All gradients by one backward pass over the whole batch. */
 static void backward_all(cq_encoder *encoder, const float *targets, cq_gradients *gradients) {
   const int dim = cq_encoder_dim(encoder);
-  cq_lane lane = {.kernels = encoder->kernels};
+  cq_worker worker = {.kernels = encoder->kernels};
   cq_ids ids = {0};
   int64_t starts[N + 1] = {0};
   for (int i = 0; i < N; i++) {
@@ -100,11 +100,11 @@ static void backward_all(cq_encoder *encoder, const float *targets, cq_gradients
   const cq_batch batch = {.ids = ids.ids, .starts = starts, .n_seqs = N};
   cq_tape tape;
   cq_tensor y;
-  assert_int_equal(cq_encoder_forward(&lane, encoder, &batch, &y, &tape, NULL), CQ_OK);
-  cq_tensor dy = cq_workspace_f32(&lane.workspace, N, dim);
-  lane.kernels->squared_error(cq_f32(dy), cq_f32(y), targets, (float)(2.0 / (N * dim)), N * dim);
-  assert_int_equal(cq_encoder_backward(&lane, encoder, &batch, dy, &tape, gradients, NULL), CQ_OK);
-  cq_workspace_free(&lane.workspace);
+  assert_int_equal(cq_encoder_forward(&worker, encoder, &batch, &y, &tape, NULL), CQ_OK);
+  cq_tensor dy = cq_workspace_f32(&worker.workspace, N, dim);
+  worker.kernels->squared_error(cq_f32(dy), cq_f32(y), targets, (float)(2.0 / (N * dim)), N * dim);
+  assert_int_equal(cq_encoder_backward(&worker, encoder, &batch, dy, &tape, gradients, NULL), CQ_OK);
+  cq_workspace_free(&worker.workspace);
   cq_free(ids.ids);
 }
 

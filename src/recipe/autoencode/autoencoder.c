@@ -218,8 +218,8 @@ typedef struct translating {
   size_t n;
   cq_beam_options o;
   char **out;
-  cq_lane *lanes;    /* [threads] */
-  cq_status *status; /* [threads] */
+  cq_worker *workers; /* [threads] */
+  cq_status *status;  /* [threads] */
   cq_error *errors;
 } translating;
 
@@ -230,7 +230,7 @@ static void translate_run(void *context, size_t item, int worker) {
   if (t->status[worker]) return;
   const cq_tensor latent = cq_tensor_rows(t->vectors, (int64_t)first, (int64_t)n),
                   states = t->states.data ? cq_tensor_rows(t->states, (int64_t)first, (int64_t)n) : t->states;
-  cq_status status = cq_decoder_write(ids, &t->lanes[worker], t->decoder, latent, states, &t->o, &t->errors[worker]);
+  cq_status status = cq_decoder_write(ids, &t->workers[worker], t->decoder, latent, states, &t->o, &t->errors[worker]);
   for (size_t i = 0; i < n; i++) {
     cq_builder text = {0};
     if (!status) {
@@ -246,16 +246,16 @@ static void translate_run(void *context, size_t item, int worker) {
 
 static cq_status write_all(translating *t, cq_context *ctx, cq_error *error) {
   const size_t n_workers = (size_t)cq_context_n_threads(ctx);
-  t->lanes = cq_alloc_array_zeroed(n_workers, sizeof *t->lanes);
+  t->workers = cq_alloc_array_zeroed(n_workers, sizeof *t->workers);
   t->status = cq_alloc_array_zeroed(n_workers, sizeof *t->status);
   t->errors = cq_alloc_array_zeroed(n_workers, sizeof *t->errors);
-  cq_status status = t->lanes && t->status && t->errors ? CQ_OK : cq_fail_memory(error, "translations");
-  for (size_t i = 0; !status && i < n_workers; i++) t->lanes[i].kernels = cq_kernels_best();
+  cq_status status = t->workers && t->status && t->errors ? CQ_OK : cq_fail_memory(error, "translations");
+  for (size_t i = 0; !status && i < n_workers; i++) t->workers[i].kernels = cq_kernels_best();
   if (!status) cq_context_run(ctx, (t->n + AT_ONCE - 1) / AT_ONCE, translate_run, t);
   for (size_t i = 0; !status && i < n_workers; i++)
     if ((status = t->status[i]) && error) *error = t->errors[i];
-  for (size_t i = 0; t->lanes && i < n_workers; i++) cq_workspace_free(&t->lanes[i].workspace);
-  cq_free(t->lanes);
+  for (size_t i = 0; t->workers && i < n_workers; i++) cq_workspace_free(&t->workers[i].workspace);
+  cq_free(t->workers);
   cq_free(t->status);
   cq_free(t->errors);
   return status;

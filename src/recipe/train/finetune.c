@@ -85,7 +85,7 @@ typedef struct run {
   cq_intern texts_known;               /* of ranked pairs, to tell equal ones */
   uint32_t *target_ids, *negative_ids; /* [ranked targets] */
   cq_label_head *head;                 /* NULL: no labels */
-  cq_lane lane;                        /* of the ranking */
+  cq_worker worker;                    /* of the ranking */
   cq_pair *pairs;                      /* [batch_pairs] the batch at hand */
   cq_slice *texts;                     /* [3 batch_pairs] firsts, seconds, negatives */
   uint32_t *labels_now;                /* [batch_pairs] */
@@ -267,7 +267,7 @@ static cq_status judge(void *context, double *loss, float *gradients, const floa
                            .ids = {r->ids_now[0], r->ids_now[1]},
                            .temperature = r->o.temperature,
                            .both_ways = r->o.symmetric};
-    status = cq_contrast_loss(loss, &c, 1, &r->lane, r->training.ctx, error);
+    status = cq_contrast_loss(loss, &c, 1, &r->worker, r->training.ctx, error);
     break;
   }
   case N_KINDS: break;
@@ -289,13 +289,13 @@ static cq_status compute_batch(void *context, cq_step_report *report, cq_error *
 /* ---- the rest of the task ---- */
 
 static cq_status make_head(run *r, cq_error *error) {
-  r->lane.kernels = r->training.encoder->kernels;
+  r->worker.kernels = r->training.encoder->kernels;
   if (r->labels.n == 0) return CQ_OK;
   const cq_label_head_options options = {.dim = cq_encoder_dim(r->training.encoder),
                                          .n_labels = (int64_t)r->labels.n,
                                          .seed = r->training.o->seed,
                                          .optimizer = cq_training_optimizer(&r->training)};
-  return cq_label_head_new(&r->head, r->lane.kernels, &options, error);
+  return cq_label_head_new(&r->head, r->worker.kernels, &options, error);
 }
 
 static cq_status save(void *context, cq_checkpoint_writer *w, cq_error *error) {
@@ -355,7 +355,7 @@ static void release(run *r) {
   cq_intern_free(&r->labels);
   cq_intern_free(&r->texts_known);
   cq_label_head_free(r->head);
-  cq_workspace_free(&r->lane.workspace);
+  cq_workspace_free(&r->worker.workspace);
   cq_free(r->label_of);
   cq_free(r->target_ids);
   cq_free(r->negative_ids);
