@@ -195,7 +195,7 @@ damaged() {
   stderr_has "$file"
   stderr_has "$word"
 }
-damaged autoencoder.json languages sed -i 's/languages/tongues/' autoencoder.json
+damaged autoencoder.json languages sed -i 's/languages/codes/' autoencoder.json
 damaged autoencoder.json languages sed -i 's/"yy"//; s/"xx",/"xx"/' autoencoder.json
 damaged autoencoder.json code sed -i 's/"yy"/""/' autoencoder.json
 damaged autoencoder.json code sed -i 's/"yy"/7/' autoencoder.json

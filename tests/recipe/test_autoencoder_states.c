@@ -47,11 +47,11 @@ static void save_model(const char *path, cq_encoder *second) {
       {.embedding_dim = 3, .hidden_dim = 5, .n_layers = 1, .latent_dim = DIM, .latent_as_state = true},
   };
   cq_error error = {0};
-  cq_autoencoder a = {.tongues = cq_alloc_array_zeroed(3, sizeof *a.tongues), .n = 3};
+  cq_autoencoder a = {.languages = cq_alloc_array_zeroed(3, sizeof *a.languages), .n = 3};
   for (unsigned i = 0; i < 3; i++) {
-    a.tongues[i].code = cq_strdup(codes[i]);
-    a.tongues[i].encoder = i == 1 && second ? second : make_encoder(60 + i, N_LAYERS, false);
-    a.tongues[i].decoder = make_decoder(&shapes[i], N_LETTERS, 1, 70 + i);
+    a.languages[i].code = cq_strdup(codes[i]);
+    a.languages[i].encoder = i == 1 && second ? second : make_encoder(60 + i, N_LAYERS, false);
+    a.languages[i].decoder = make_decoder(&shapes[i], N_LETTERS, 1, 70 + i);
   }
   if (cq_autoencoder_save(&a, path, true, &error)) fail_msg("%s", error.message);
   cq_autoencoder_release(&a);
@@ -75,7 +75,7 @@ static void models_translate(void **state) {
         cq_translate_options o = cq_translate_default_options();
         o.beam = beam, o.max_tokens = 9;
         const cq_beam_options alike = {.beam = beam, .max_tokens = 9, .length_penalty = 1};
-        const cq_tongue *source = &a->tongues[from], *target = &a->tongues[to];
+        const cq_language *source = &a->languages[from], *target = &a->languages[to];
         char *out[3][N];
         for (int way = 0; way < 3; way++) {
           cq_context *ctx;

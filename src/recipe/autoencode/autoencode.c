@@ -87,7 +87,7 @@ static cq_status name_languages(run *r, cq_error *error) {
   cq_status status = o->joined ? cq_autoencoder_open(&joined, o->joined, error) : CQ_OK;
   if (status) return status;
   if (joined) cq_autoencoder_take(&r->model, joined);
-  for (size_t i = 0; !status && i < r->model.n; i++) status = add_code(r, r->model.tongues[i].code, error);
+  for (size_t i = 0; !status && i < r->model.n; i++) status = add_code(r, r->model.languages[i].code, error);
   r->n_joined = r->n_codes;
   for (size_t i = 0; i < o->n_train; i++)
     for (int s = 0; s < 2; s++)
@@ -117,12 +117,12 @@ static cq_status told(void *context, size_t file, const char *summary, cq_error 
 }
 
 static cq_status make_model(run *r, cq_error *error) {
-  const int latent_dim = r->n_joined ? cq_encoder_dim(r->model.tongues[0].encoder) : r->o->latent_dim;
+  const int latent_dim = r->n_joined ? cq_encoder_dim(r->model.languages[0].encoder) : r->o->latent_dim;
   cq_status status = cq_autoencoder_reserve(&r->model, r->n_codes, error);
   while (!status && r->model.n < r->n_codes) {
     const size_t i = r->model.n++;
-    status = cq_tongue_new(&r->model.tongues[i], r->codes[i], &r->data, (int)i, latent_dim, r->course.work.best, r->o,
-                           r->ctx, error);
+    status = cq_language_new(&r->model.languages[i], r->codes[i], &r->data, (int)i, latent_dim, r->course.work.best,
+                             r->o, r->ctx, error);
   }
   return status ? status : cq_autoencoder_check(&r->model, error);
 }
@@ -289,8 +289,8 @@ static cq_status for_all_params(const run *r, size_t first, size_t end, with_par
   cq_status status = CQ_OK;
   for (size_t t = first; t < end; t++) {
     size_t n[2];
-    cq_param *of_decoder = cq_decoder_params(&n[1], r->model.tongues[t].decoder);
-    const cq_params *of_encoder = &r->model.tongues[t].encoder->params;
+    cq_param *of_decoder = cq_decoder_params(&n[1], r->model.languages[t].decoder);
+    const cq_params *of_encoder = &r->model.languages[t].encoder->params;
     n[0] = of_encoder->n;
     for (int d = 0; d < 2; d++)
       for (size_t i = 0; !status && i < n[d]; i++) {
@@ -333,7 +333,7 @@ static cq_status restore(run *r, const cq_checkpoint *from, cq_error *error) {
     status = cq_checkpoint_read(r->data.drawn, r->data.train.n * sizeof *r->data.drawn, from, "drawn", error);
   if (!status) status = for_all_params(r, r->n_joined, r->n_codes, read_param, (void *)(uintptr_t)from, error);
   for (size_t i = r->n_joined; !status && i < r->n_codes; i++)
-    status = cq_encoder_pack(r->model.tongues[i].encoder, r->ctx, false, error);
+    status = cq_encoder_pack(r->model.languages[i].encoder, r->ctx, false, error);
   return status;
 }
 
@@ -381,8 +381,8 @@ static cq_status log_languages(run *r, cq_error *error) {
 static cq_status set_up(cq_autoencoder_side *sides, run *r, cq_error *error) {
   const bool encoders = stages[r->stage].encoders, decoders = stages[r->stage].decoders;
   for (size_t i = 0; i < r->n_codes; i++)
-    sides[i] = (cq_autoencoder_side){.encoder = r->model.tongues[i].encoder,
-                                     .decoder = decoders ? r->model.tongues[i].decoder : NULL,
+    sides[i] = (cq_autoencoder_side){.encoder = r->model.languages[i].encoder,
+                                     .decoder = decoders ? r->model.languages[i].decoder : NULL,
                                      .encoder_frozen = !encoders || i < r->n_joined,
                                      .decoder_frozen = i < r->n_joined};
   bool any = false;
@@ -504,7 +504,7 @@ cq_status cq_autoencode(cq_autoencode_result *result, const cq_autoencode_option
   if (!status) status = make_model(r, error);
   if (!status && o->teacher)
     status = cq_autoencode_teacher_open(&r->teacher, o, &r->data, r->codes, r->n_codes,
-                                        cq_encoder_dim(r->model.tongues[0].encoder), error);
+                                        cq_encoder_dim(r->model.languages[0].encoder), error);
   if (!status) status = identify(&identity, r, error);
   if (!status) status = cq_run_all(&r->course, &identity, error);
   if (!status && result) {

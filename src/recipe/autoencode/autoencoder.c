@@ -29,20 +29,20 @@ static cq_status part_path(char out[4096], const char *directory, const char *ki
   return cq_path_join(out, 4096, directory, name, error);
 }
 
-static cq_status save_tongue(const cq_tongue *t, const char *directory, cq_error *error) {
+static cq_status save_language(const cq_language *l, const char *directory, cq_error *error) {
   char path[4096];
-  cq_status status = part_path(path, directory, "encoder", t->code, error);
-  if (!status) status = cq_encoder_save(t->encoder, path, false, NULL, error);
-  if (!status) status = part_path(path, directory, "decoder", t->code, error);
+  cq_status status = part_path(path, directory, "encoder", l->code, error);
+  if (!status) status = cq_encoder_save(l->encoder, path, false, NULL, error);
+  if (!status) status = part_path(path, directory, "decoder", l->code, error);
   if (!status) status = cq_directory_make(path, error);
-  return status ? status : cq_decoder_save(t->decoder, path, error);
+  return status ? status : cq_decoder_save(l->decoder, path, error);
 }
 
 cq_status cq_autoencoder_save(const cq_autoencoder *a, const char *directory, bool replace, cq_error *error) {
   cq_directory_writer w = {0};
   json_t *codes = json_array();
   bool ok = codes != NULL;
-  for (size_t i = 0; ok && i < a->n; i++) ok = !json_array_append_new(codes, json_string(a->tongues[i].code));
+  for (size_t i = 0; ok && i < a->n; i++) ok = !json_array_append_new(codes, json_string(a->languages[i].code));
   cq_status status =
       ok ? cq_directory_writer_open(&w, directory, replace, error) : cq_fail_memory(error, "autoencoders");
   if (status) {
@@ -51,7 +51,7 @@ cq_status cq_autoencoder_save(const cq_autoencoder *a, const char *directory, bo
   }
   status = cq_json_save(json_pack("{s:s, s:o}", "type", "calque.autoencoder", "languages", codes), w.temporary,
                         "autoencoder.json", error);
-  for (size_t i = 0; !status && i < a->n; i++) status = save_tongue(&a->tongues[i], w.temporary, error);
+  for (size_t i = 0; !status && i < a->n; i++) status = save_language(&a->languages[i], w.temporary, error);
   if (!status) return cq_directory_writer_commit(&w, error);
   cq_directory_writer_abort(&w);
   return status;
@@ -72,7 +72,7 @@ static bool is_same_vocabulary(const cq_tokenizer *a, const cq_tokenizer *b) {
 cq_identity cq_autoencoder_vocabularies(cq_identity before, const cq_autoencoder *a) {
   cq_identity sum = before;
   for (size_t i = 0; i < a->n; i++) {
-    const cq_tokenizer *t = cq_decoder_tokenizer(a->tongues[i].decoder);
+    const cq_tokenizer *t = cq_decoder_tokenizer(a->languages[i].decoder);
     for (int32_t id = 0; (int64_t)id < cq_tokenizer_describe(t)->vocab_size; id++) {
       cq_slice text;
       cq_piece_kind kind;
@@ -88,44 +88,44 @@ cq_status cq_autoencoder_check(const cq_autoencoder *a, cq_error *error) {
   for (size_t i = 0; i < a->n; i++)
     for (size_t from = 0; from < a->n; from++) {
       cq_error why = {0};
-      if (cq_states_check(a->tongues[i].decoder, a->tongues[from].encoder, &why))
-        return cq_fail(error, CQ_ERR_ARGUMENT, "from '%s' into '%s': %s", a->tongues[from].code, a->tongues[i].code,
+      if (cq_states_check(a->languages[i].decoder, a->languages[from].encoder, &why))
+        return cq_fail(error, CQ_ERR_ARGUMENT, "from '%s' into '%s': %s", a->languages[from].code, a->languages[i].code,
                        why.message);
     }
   return CQ_OK;
 }
 
-static cq_status open_tongue(cq_tongue *t, const char *code, const char *directory, cq_error *error) {
+static cq_status open_language(cq_language *l, const char *code, const char *directory, cq_error *error) {
   char path[4096];
-  t->code = cq_strdup(code);
-  if (!t->code) return cq_fail_memory(error, code);
+  l->code = cq_strdup(code);
+  if (!l->code) return cq_fail_memory(error, code);
   cq_status status = part_path(path, directory, "encoder", code, error);
-  if (!status) status = cq_encoder_open(&t->encoder, path, NULL, error);
+  if (!status) status = cq_encoder_open(&l->encoder, path, NULL, error);
   if (!status) status = part_path(path, directory, "decoder", code, error);
-  if (!status) status = cq_decoder_open(&t->decoder, path, error);
-  if (!status && cq_decoder_shape_of(t->decoder)->latent_dim != cq_encoder_dim(t->encoder))
+  if (!status) status = cq_decoder_open(&l->decoder, path, error);
+  if (!status && cq_decoder_shape_of(l->decoder)->latent_dim != cq_encoder_dim(l->encoder))
     status =
         cq_fail_file(error, CQ_ERR_FORMAT, path, "reads vectors of %lld dimensions, the encoder gives %lld",
-                     (long long)cq_decoder_shape_of(t->decoder)->latent_dim, (long long)cq_encoder_dim(t->encoder));
-  const cq_tokenizer *read = status ? NULL : cq_encoder_text_module(t->encoder)->tokenizer;
-  if (!status && (!read || !is_same_vocabulary(read, cq_decoder_tokenizer(t->decoder))))
+                     (long long)cq_decoder_shape_of(l->decoder)->latent_dim, (long long)cq_encoder_dim(l->encoder));
+  const cq_tokenizer *read = status ? NULL : cq_encoder_text_module(l->encoder)->tokenizer;
+  if (!status && (!read || !is_same_vocabulary(read, cq_decoder_tokenizer(l->decoder))))
     status = cq_fail_file(error, CQ_ERR_FORMAT, path, "the vocabulary is another than the encoder's");
   return status;
 }
 
-static cq_status open_tongues(cq_autoencoder *a, const json_t *codes, const char *directory, const char *path,
-                              cq_error *error) {
+static cq_status open_languages(cq_autoencoder *a, const json_t *codes, const char *directory, const char *path,
+                                cq_error *error) {
   cq_status status = CQ_OK;
   if (!json_is_array(codes) || json_array_size(codes) < 2)
     return cq_fail_file(error, CQ_ERR_FORMAT, path, "key 'languages' is no list of two or more codes");
   const size_t n = json_array_size(codes);
-  a->tongues = cq_alloc_array_zeroed(n, sizeof *a->tongues);
-  if (!a->tongues) return cq_fail_memory(error, "autoencoders");
+  a->languages = cq_alloc_array_zeroed(n, sizeof *a->languages);
+  if (!a->languages) return cq_fail_memory(error, "autoencoders");
   for (a->n = 0; !status && a->n < n; a->n++) {
     const char *code = json_string_value(json_array_get(codes, a->n));
-    status = code && cq_autoencoder_is_code(code) ? open_tongue(&a->tongues[a->n], code, directory, error)
+    status = code && cq_autoencoder_is_code(code) ? open_language(&a->languages[a->n], code, directory, error)
                                                   : cq_fail_file(error, CQ_ERR_FORMAT, path, "a language without code");
-    if (!status && cq_encoder_dim(a->tongues[a->n].encoder) != cq_encoder_dim(a->tongues[0].encoder))
+    if (!status && cq_encoder_dim(a->languages[a->n].encoder) != cq_encoder_dim(a->languages[0].encoder))
       status = cq_fail_file(error, CQ_ERR_FORMAT, path, "the vectors of '%s' have another dimension", code);
   }
   cq_error why = {0};
@@ -141,7 +141,7 @@ cq_status cq_autoencoder_open(cq_autoencoder **out, const char *directory, cq_er
   if (!status) status = cq_json_read(&config, path, error);
   if (status) return status;
   cq_autoencoder *a = cq_alloc_zeroed(sizeof *a);
-  status = a ? open_tongues(a, json_object_get(config, "languages"), directory, path, error)
+  status = a ? open_languages(a, json_object_get(config, "languages"), directory, path, error)
              : cq_fail_memory(error, "autoencoders");
   json_decref(config);
   if (status)
@@ -152,12 +152,12 @@ cq_status cq_autoencoder_open(cq_autoencoder **out, const char *directory, cq_er
 }
 
 void cq_autoencoder_release(cq_autoencoder *a) {
-  for (size_t i = 0; a->tongues && i < a->n; i++) {
-    cq_free(a->tongues[i].code);
-    cq_encoder_free(a->tongues[i].encoder);
-    cq_decoder_free(a->tongues[i].decoder);
+  for (size_t i = 0; a->languages && i < a->n; i++) {
+    cq_free(a->languages[i].code);
+    cq_encoder_free(a->languages[i].encoder);
+    cq_decoder_free(a->languages[i].decoder);
   }
-  cq_free(a->tongues);
+  cq_free(a->languages);
 }
 
 void cq_autoencoder_take(cq_autoencoder *to, cq_autoencoder *from) {
@@ -166,11 +166,11 @@ void cq_autoencoder_take(cq_autoencoder *to, cq_autoencoder *from) {
 }
 
 cq_status cq_autoencoder_reserve(cq_autoencoder *a, size_t n, cq_error *error) {
-  cq_tongue *tongues = cq_alloc_array_zeroed(n, sizeof *tongues);
-  if (!tongues) return cq_fail_memory(error, "autoencoders");
-  for (size_t i = 0; i < a->n; i++) tongues[i] = a->tongues[i];
-  cq_free(a->tongues);
-  a->tongues = tongues;
+  cq_language *languages = cq_alloc_array_zeroed(n, sizeof *languages);
+  if (!languages) return cq_fail_memory(error, "autoencoders");
+  for (size_t i = 0; i < a->n; i++) languages[i] = a->languages[i];
+  cq_free(a->languages);
+  a->languages = languages;
   return CQ_OK;
 }
 
@@ -184,18 +184,18 @@ size_t cq_autoencoder_count(const cq_autoencoder *a) {
 }
 
 const char *cq_autoencoder_language(const cq_autoencoder *a, size_t index) {
-  return a->tongues[index].code;
+  return a->languages[index].code;
 }
 
-static const cq_tongue *tongue_of(const cq_autoencoder *a, const char *code) {
+static const cq_language *language_of(const cq_autoencoder *a, const char *code) {
   for (size_t i = 0; i < a->n; i++)
-    if (!strcmp(a->tongues[i].code, code)) return &a->tongues[i];
+    if (!strcmp(a->languages[i].code, code)) return &a->languages[i];
   return NULL;
 }
 
 const cq_encoder *cq_autoencoder_encoder(const cq_autoencoder *a, const char *language) {
-  const cq_tongue *t = tongue_of(a, language);
-  return t ? t->encoder : NULL;
+  const cq_language *l = language_of(a, language);
+  return l ? l->encoder : NULL;
 }
 
 /* --- translating --- */
@@ -264,7 +264,7 @@ static cq_status write_all(translating *t, cq_context *ctx, cq_error *error) {
 cq_status cq_autoencoder_translate(char **out, cq_encode_stats *stats, const cq_autoencoder *a, const char *from,
                                    const char *to, const cq_slice *sentences, size_t n,
                                    const cq_translate_options *options, cq_context *ctx, cq_error *error) {
-  const cq_tongue *source = tongue_of(a, from), *target = tongue_of(a, to);
+  const cq_language *source = language_of(a, from), *target = language_of(a, to);
   cq_translate_options o;
   for (size_t i = 0; i < n; i++) out[i] = NULL;
   cq_status status = cq_options_take(&o, &cq_group_translate, options, error);

@@ -7,14 +7,14 @@
 #include "model/decoder.h"
 #include "model/encoder.h"
 
-typedef struct cq_tongue {
+typedef struct cq_language {
   char *code;
   cq_encoder *encoder;
   cq_decoder *decoder;
-} cq_tongue;
+} cq_language;
 
 struct cq_autoencoder {
-  cq_tongue *tongues;
+  cq_language *languages;
   size_t n;
 };
 

@@ -52,8 +52,9 @@ static cq_status fill_encoder(cq_encoder *e, cq_tokenizer **tokenizer, int laten
   return append(e, status, m, error);
 }
 
-cq_status cq_tongue_new(cq_tongue *t, const char *code, const cq_autoencode_data *data, int language, int latent_dim,
-                        const char *scratch, const cq_autoencode_options *o, cq_context *ctx, cq_error *error) {
+cq_status cq_language_new(cq_language *l, const char *code, const cq_autoencode_data *data, int language,
+                          int latent_dim, const char *scratch, const cq_autoencode_options *o, cq_context *ctx,
+                          cq_error *error) {
   cq_random random = cq_random_seeded(o->seed, 100 + (uint64_t)language);
   cq_tokenizer *vocabulary[2] = {NULL, NULL};
   const cq_autoencode_latent as = o->latent_as;
@@ -68,13 +69,13 @@ cq_status cq_tongue_new(cq_tongue *t, const char *code, const cq_autoencode_data
       .states_from_encoder = as >= CQ_AUTOENCODE_ENCODER_STATES,
       .words_hidden = o->words_hidden,
       .dropout = o->decoder_dropout};
-  *t = (cq_tongue){.code = cq_strdup(code)};
+  *l = (cq_language){.code = cq_strdup(code)};
   cq_status status =
-      t->code ? make_vocabulary(vocabulary, data, language, scratch, o, error) : cq_fail_memory(error, "autoencoders");
-  if (!status) status = cq_encoder_new(&t->encoder, error);
-  if (!status) status = fill_encoder(t->encoder, &vocabulary[0], latent_dim, o, &random, error);
-  if (!status) status = cq_encoder_pack(t->encoder, ctx, false, error);
-  if (!status) status = cq_decoder_new(&t->decoder, vocabulary[1], &shape, &random, error);
+      l->code ? make_vocabulary(vocabulary, data, language, scratch, o, error) : cq_fail_memory(error, "autoencoders");
+  if (!status) status = cq_encoder_new(&l->encoder, error);
+  if (!status) status = fill_encoder(l->encoder, &vocabulary[0], latent_dim, o, &random, error);
+  if (!status) status = cq_encoder_pack(l->encoder, ctx, false, error);
+  if (!status) status = cq_decoder_new(&l->decoder, vocabulary[1], &shape, &random, error);
   if (!status) vocabulary[1] = NULL;
   cq_tokenizer_free(vocabulary[0]);
   cq_tokenizer_free(vocabulary[1]);
