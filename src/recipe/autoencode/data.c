@@ -109,11 +109,11 @@ void cq_autoencode_data_draw(cq_autoencoder_batch *out, cq_autoencode_data *data
 
 bool cq_language_text_next(void *context, cq_slice *sentence) {
   cq_language_text *c = context;
-  for (; c->group < c->data->train.n; c->group++, c->half = 0) {
+  for (; c->group < c->data->train.n; c->group++, c->side = 0) {
     const cq_text_group *g = &c->data->train.items[c->group];
-    for (; c->half < 2; c->half++, c->at = 0) {
-      if (g->language[c->half] != c->language || c->at == (c->half ? g->text.n_targets : g->text.n_sources)) continue;
-      *sentence = (c->half ? g->text.targets : g->text.sources)[c->at++];
+    for (; c->side < 2; c->side++, c->at = 0) {
+      if (g->language[c->side] != c->language || c->at == (c->side ? g->text.n_targets : g->text.n_sources)) continue;
+      *sentence = (c->side ? g->text.targets : g->text.sources)[c->at++];
       return true;
     }
   }

@@ -47,7 +47,7 @@ void cq_autoencode_data_draw(cq_autoencoder_batch *out, cq_autoencode_data *data
 typedef struct cq_language_text {
   const cq_autoencode_data *data;
   int language;
-  size_t group, half, at;
+  size_t group, side, at;
 } cq_language_text;
 bool cq_language_text_next(void *context, cq_slice *sentence);
 

@@ -5,8 +5,8 @@
 
 #include <string.h>
 
-/* The half of a group that the teacher reads; -1: none. */
-static int half_of(const cq_autoencode_teacher *t, const int language[2]) {
+/* The side of a group that the teacher reads; -1: none. */
+static int teacher_side(const cq_autoencode_teacher *t, const int language[2]) {
   return language[0] == t->language ? 0 : language[1] == t->language ? 1 : -1;
 }
 
@@ -23,7 +23,7 @@ cq_status cq_autoencode_teacher_open(cq_autoencode_teacher *out, const cq_autoen
     status = cq_fail_file(error, CQ_ERR_ARGUMENT, o->teacher, "vectors of %lld dimensions, the autoencoders' have %lld",
                           (long long)out->encoder.dim, (long long)latent_dim);
   bool has_text = false;
-  for (size_t i = 0; i < data->train.n; i++) has_text |= half_of(out, data->train.items[i].language) >= 0;
+  for (size_t i = 0; i < data->train.n; i++) has_text |= teacher_side(out, data->train.items[i].language) >= 0;
   if (!status && !has_text) status = cq_fail(error, CQ_ERR_ARGUMENT, "there is no text of the teacher's language");
   out->targets = status ? NULL : cq_alloc_array((size_t)o->batch_pairs, (size_t)latent_dim * sizeof *out->targets);
   if (!status && !out->targets) status = cq_fail_memory(error, "a teacher's vectors");
@@ -35,10 +35,10 @@ cq_status cq_autoencode_teacher_prepare(cq_autoencode_teacher *t, const cq_autoe
   cq_status status = CQ_OK;
   for (size_t i = 0; !status && i < data->train.n; i++) {
     const cq_text_group *g = &data->train.items[i];
-    const int half = half_of(t, g->language);
-    if (half < 0) continue;
-    status = cq_cached_encoder_prepare(&t->encoder, half ? g->text.targets : g->text.sources,
-                                       half ? g->text.n_targets : g->text.n_sources, ctx, NULL, NULL, error);
+    const int side = teacher_side(t, g->language);
+    if (side < 0) continue;
+    status = cq_cached_encoder_prepare(&t->encoder, side ? g->text.targets : g->text.sources,
+                                       side ? g->text.n_targets : g->text.n_sources, ctx, NULL, NULL, error);
   }
   if (!status) status = cq_cached_encoder_map(&t->encoder, error);
   if (!status) cq_cached_encoder_dismiss(&t->encoder);
@@ -53,10 +53,10 @@ void cq_autoencode_teacher_close(cq_autoencode_teacher *t) {
 }
 
 void cq_autoencode_teacher_set(cq_autoencoder_batch *batch, cq_autoencode_teacher *t) {
-  const int half = t->targets ? half_of(t, batch->side) : -1;
-  if (half < 0) return;
+  const int side = t->targets ? teacher_side(t, batch->side) : -1;
+  if (side < 0) return;
   for (size_t i = 0; i < batch->n; i++)
-    memcpy(t->targets + i * (size_t)t->encoder.dim, cq_cached_encoder_vector(&t->encoder, batch->sentences[half][i]),
+    memcpy(t->targets + i * (size_t)t->encoder.dim, cq_cached_encoder_vector(&t->encoder, batch->sentences[side][i]),
            (size_t)t->encoder.dim * sizeof(float));
   batch->targets = t->targets;
 }
