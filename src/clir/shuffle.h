@@ -30,7 +30,7 @@ typedef struct cq_document_set {
 /* Puts documents of several languages together: for each of the language that has the fewest, one of every other
  * language drawn at random without replacement. Languages without any are left out; a single language that is left
  * gives nothing.
- *   tuples   [fewest, n] appended; CQ_NO_DOCUMENT where a language is left out
+ *   tuples   [min_n, n] appended; CQ_NO_DOCUMENT where a language is left out
  * False: out of memory. Source: Niyogi et al. 2018, section 2.1. */
 #define CQ_NO_DOCUMENT UINT32_MAX
 CQ_MUST_USE bool cq_align_documents(cq_u32_array *tuples, const cq_document_set *sets, size_t n, cq_random *random);

@@ -49,12 +49,12 @@ static bool end_sentence(writing *w, const beginning *b, const int32_t *tokens, 
   return true;
 }
 
-/* Puts a candidate among the best `most`, best first; of equal ones the earlier stays before. */
-static int insert(beginning *list, int n, int most, beginning candidate) {
+/* Puts a candidate among the `max` best, best first; of equal ones the earlier stays before. */
+static int insert(beginning *list, int n, int max, beginning candidate) {
   int at = n;
   while (at > 0 && list[at - 1].score < candidate.score) at--;
-  if (at == most) return n;
-  const int kept = n < most ? n : most - 1;
+  if (at == max) return n;
+  const int kept = n < max ? n : max - 1;
   memmove(list + at + 1, list + at, (size_t)(kept - at) * sizeof *list);
   list[at] = candidate;
   return kept + 1;
@@ -63,14 +63,14 @@ static int insert(beginning *list, int n, int most, beginning candidate) {
 /* One sentence's beginnings [first, end) go on by their most probable tokens; the best ones that have not ended are
  * added to w->next. Returns how many, or -1 without memory. */
 static int go_on(writing *w, int64_t first, int64_t end, const float *log_p, int64_t length, int64_t n_next) {
-  const int beam = w->o->beam, most = 2 * beam; /* half of them may end */
+  const int beam = w->o->beam, max = 2 * beam; /* half of them may end */
   int n = 0, kept = 0;
   for (int64_t r = first; r < end; r++) {
     const float *row = log_p + r * w->vocabulary;
     const double score = w->open[r].score;
     for (int32_t t = 0; t < w->vocabulary; t++) {
-      if (n == most && !(score + (double)row[t] > w->candidates[n - 1].score)) continue;
-      n = insert(w->candidates, n, most, (beginning){w->open[r].sentence, score + (double)row[t], t, r});
+      if (n == max && !(score + (double)row[t] > w->candidates[n - 1].score)) continue;
+      n = insert(w->candidates, n, max, (beginning){w->open[r].sentence, score + (double)row[t], t, r});
     }
   }
   for (int i = 0; i < n && kept < beam; i++) {
@@ -176,16 +176,16 @@ static cq_status step(writing *w, int64_t length, cq_error *error) {
 static cq_status begin(writing *w, cq_error *error) {
   const cq_decoder_shape *s = cq_decoder_shape_of(w->decoder);
   cq_workspace *space = &w->worker->workspace;
-  const int64_t n = w->latent.rows, most = n * w->o->beam;
-  const size_t n_states = (size_t)(s->n_layers * most * s->hidden_dim) * sizeof(float);
-  w->open = cq_workspace_take(space, (size_t)most * sizeof *w->open);
-  w->next = cq_workspace_take(space, (size_t)most * sizeof *w->next);
-  w->tokens = cq_workspace_take(space, (size_t)(most * w->o->max_tokens) * sizeof *w->tokens);
-  w->behind = cq_workspace_take(space, (size_t)(most * w->o->max_tokens) * sizeof *w->behind);
-  w->vectors = cq_workspace_take(space, (size_t)(most * s->latent_dim) * sizeof *w->vectors);
+  const int64_t n = w->latent.rows, max_open = n * w->o->beam;
+  const size_t n_states = (size_t)(s->n_layers * max_open * s->hidden_dim) * sizeof(float);
+  w->open = cq_workspace_take(space, (size_t)max_open * sizeof *w->open);
+  w->next = cq_workspace_take(space, (size_t)max_open * sizeof *w->next);
+  w->tokens = cq_workspace_take(space, (size_t)(max_open * w->o->max_tokens) * sizeof *w->tokens);
+  w->behind = cq_workspace_take(space, (size_t)(max_open * w->o->max_tokens) * sizeof *w->behind);
+  w->vectors = cq_workspace_take(space, (size_t)(max_open * s->latent_dim) * sizeof *w->vectors);
   w->best = cq_workspace_take(space, (size_t)n * sizeof *w->best);
   w->candidates = cq_workspace_take(space, (size_t)(2 * w->o->beam + 1) * sizeof *w->candidates);
-  w->moved = (cq_decoder_state){most, cq_workspace_take(space, n_states), cq_workspace_take(space, n_states)};
+  w->moved = (cq_decoder_state){max_open, cq_workspace_take(space, n_states), cq_workspace_take(space, n_states)};
   float *hidden = cq_workspace_take(space, n_states), *cells = cq_workspace_take(space, n_states);
   if (!w->open || !w->next || !w->tokens || !w->behind || !w->vectors || !w->best || !w->candidates ||
       !w->moved.hidden || !w->moved.cells || !hidden || !cells)

@@ -31,11 +31,11 @@ struct cq_decoder {
 
 /* --- making, opening, saving --- */
 
-/* The sizes of a shape: their keys in decoder_config.json, and the most that each may be. */
+/* The sizes of a shape: their keys in decoder_config.json, and their maxima. */
 static const struct {
   const char *key;
   size_t offset;
-  int64_t most;
+  int64_t max;
 } sizes[] = {{"embedding_dim", offsetof(cq_decoder_shape, embedding_dim), 1 << 16},
              {"hidden_dim", offsetof(cq_decoder_shape, hidden_dim), 1 << 16},
              {"num_layers", offsetof(cq_decoder_shape, n_layers), 64},
@@ -49,9 +49,9 @@ static int64_t *size_of(cq_decoder_shape *s, int i) {
 static cq_status check_shape(const cq_decoder_shape *shape, cq_error *error) {
   cq_decoder_shape copy = *shape, *s = &copy;
   for (int i = 0; i < N_SIZES; i++)
-    if (*size_of(s, i) < 1 || *size_of(s, i) > sizes[i].most)
+    if (*size_of(s, i) < 1 || *size_of(s, i) > sizes[i].max)
       return cq_fail(error, CQ_ERR_ARGUMENT, "a decoder's %s is %lld, expected 1 to %lld", sizes[i].key,
-                     (long long)*size_of(s, i), (long long)sizes[i].most);
+                     (long long)*size_of(s, i), (long long)sizes[i].max);
   if (!s->latent_at_every_step && !s->latent_as_state && !s->states_from_encoder)
     return cq_fail(error, CQ_ERR_ARGUMENT, "a decoder that never sees the sentence");
   if (s->latent_as_state && s->states_from_encoder)
@@ -174,7 +174,7 @@ static cq_status read_shape(cq_decoder_shape *s, const char *directory, cq_error
   if (status) return status;
   status = has_all_keys(config, path, error);
   for (int i = 0; !status && i < N_SIZES; i++)
-    status = cq_json_get_int(size_of(s, i), config, sizes[i].key, 1, sizes[i].most, path, error);
+    status = cq_json_get_int(size_of(s, i), config, sizes[i].key, 1, sizes[i].max, path, error);
   if (!status) status = cq_json_get_bool(&s->latent_at_every_step, config, "latent_at_every_step", path, error);
   if (!status) status = cq_json_get_bool(&s->latent_as_state, config, "latent_as_state", path, error);
   if (!status) status = cq_json_get_bool(&s->states_from_encoder, config, "states_from_encoder", path, error);
@@ -297,7 +297,7 @@ static cq_status make_states(first_states *out, cq_worker *worker, const cq_deco
   return CQ_OK;
 }
 
-/* --- learning --- */
+/* --- training --- */
 
 /* What is read and what is to be written: all tokens but each sentence's last, all but its first. */
 typedef struct shifted {
@@ -311,7 +311,7 @@ static cq_status shift(shifted *out, cq_worker *worker, const cq_decoder *d, con
   const cq_batch *t = &b->tokens;
   const int64_t n = cq_batch_tokens(t) - t->n_seqs;
   const int32_t unknown = cq_tokenizer_describe(d->tokenizer)->unk_id;
-  const uint32_t least = (uint32_t)(b->word_dropout * 4294967295.0);
+  const uint32_t threshold = (uint32_t)(b->word_dropout * 4294967295.0);
   out->read = cq_workspace_take(&worker->workspace, (size_t)(n + 1) * sizeof *out->read);
   out->written = cq_workspace_take(&worker->workspace, (size_t)(n + 1) * sizeof *out->written);
   out->starts = cq_workspace_take(&worker->workspace, (size_t)(t->n_seqs + 1) * sizeof *out->starts);
@@ -323,7 +323,7 @@ static cq_status shift(shifted *out, cq_worker *worker, const cq_decoder *d, con
     assert(cq_batch_length(t, s) >= 2);
     for (int64_t i = t->starts[s]; i + 1 < t->starts[s + 1]; i++, at++) {
       const uint32_t place = (uint32_t)(i - t->starts[s]);
-      const bool dropped = t->keys && least && place > 0 && cq_dropout_bits(key, place) < least;
+      const bool dropped = t->keys && threshold && place > 0 && cq_dropout_bits(key, place) < threshold;
       out->read[at] = dropped || d->shape.words_hidden ? unknown : t->ids[i];
       out->written[at] = t->ids[i + 1];
     }

@@ -154,8 +154,8 @@ static cq_status read_model_config(cq_encoder *e, cq_error *error) {
     return status;
   if (kind && strcmp(kind, "SentenceTransformer") != 0)
     return cq_fail_file(error, CQ_ERR_UNSUPPORTED, path, "model_type '%s'", kind);
-  const json_t *cut = json_object_get(e->config, "truncate_dim");
-  if (cut && !is_void(cut)) return unsupported_key(path, "truncate_dim", cut, error); /* encoding has that option */
+  const json_t *dim = json_object_get(e->config, "truncate_dim");
+  if (dim && !is_void(dim)) return unsupported_key(path, "truncate_dim", dim, error); /* encoding has that option */
   json_t *prompts = json_object_get(e->config, "prompts");
   if (prompts && !json_is_null(prompts)) {
     if (!json_is_object(prompts)) return cq_fail_file(error, CQ_ERR_FORMAT, path, "'prompts' is not an object");

@@ -16,7 +16,7 @@ struct cq_encoder {
   const cq_kernels *kernels;
   cq_params params;   /* of all modules, indexed */
   int max_seq_length; /* 0: no limit */
-  int max_positions;  /* the most that max_seq_length may be; 0: no limit */
+  int max_positions;  /* max_seq_length is no larger; 0: no limit */
   /* config_sentence_transformers.json */
   json_t *config;  /* the whole file, owns what follows; NULL: none */
   json_t *prompts; /* object name -> text; NULL: none */
@@ -35,7 +35,7 @@ CQ_MUST_USE cq_status cq_model_resolve(char *out, size_t out_size, const char *n
 CQ_MUST_USE cq_status cq_encoder_new(cq_encoder **out, cq_error *error);
 CQ_MUST_USE cq_status cq_encoder_append(cq_encoder *encoder, cq_module *module, cq_error *error);
 
-/* Sets the greatest number of tokens, special ones included. Errors: CQ_ERR_ARGUMENT when the model has fewer
+/* Sets the max number of tokens, special ones included. Errors: CQ_ERR_ARGUMENT when the model has fewer
  * positions. */
 CQ_MUST_USE cq_status cq_encoder_limit(cq_encoder *encoder, int length, cq_error *error);
 

@@ -55,7 +55,7 @@ struct cq_module_type {
    * no tokenizer itself gets its directory's. */
   CQ_MUST_USE cq_status (*open)(cq_module **out, const cq_module_source *source, cq_error *error);
   /* Appends a sentence's ids, at most max_length (0: no limit); NULL: module->tokenizer does it with add_special. A
-   * type has its own where sentence-transformers cuts or splits differently. The sentence is well-formed UTF-8. */
+   * type has its own where sentence-transformers truncates or splits differently. The sentence is well-formed UTF-8. */
   CQ_MUST_USE cq_status (*tokenize)(cq_ids *out, const cq_module *module, cq_token_memory *memory, cq_slice sentence,
                                     size_t max_length, bool *truncated, cq_error *error);
   /* Writes config, weights and tokenizer files into the module's directory, which exists. */

@@ -10,7 +10,7 @@
 #include "model/encoder.h"
 
 /* How many numbers an encoder's states are. Errors: CQ_ERR_ARGUMENT for one that ends in no states a decoder could
- * begin with: without an LSTM, with two, or with one that reads both ways. */
+ * begin with: without an LSTM, with two, or with a bidirectional one. */
 CQ_MUST_USE cq_status cq_encoder_states_width(int64_t *out, const cq_encoder *encoder, cq_error *error);
 /* The same of what a decoder begins with; 0 unless states_from_encoder. */
 int64_t cq_decoder_states_width(const cq_decoder *decoder);

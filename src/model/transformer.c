@@ -116,7 +116,7 @@ static cq_status read_activation(cq_activation *out, const json_t *config, const
 
 static cq_status read_sizes(sizes *out, const json_t *config, const architecture *a, const char *path,
                             cq_error *error) {
-  const int64_t most = INT32_MAX;
+  const int64_t max = INT32_MAX;
   const bool distil = a->names == &distilbert_names;
   const char *position_kind = "absolute";
   bool decoder = false;
@@ -136,10 +136,10 @@ static cq_status read_sizes(sizes *out, const json_t *config, const architecture
                 {&out->n_layers, a->n_layers, 0, 1024, true},
                 {&out->n_heads, a->n_heads, 1, 4096, true},
                 {&out->feed_forward, a->feed_forward, 1, 1 << 20, true},
-                {&out->vocab, "vocab_size", 1, most, true},
-                {&out->n_positions, "max_position_embeddings", 1, most, false},
+                {&out->vocab, "vocab_size", 1, max, true},
+                {&out->n_positions, "max_position_embeddings", 1, max, false},
                 {&out->n_types, "type_vocab_size", 0, 1024, false},
-                {&out->pad_id, "pad_token_id", 0, most, false},
+                {&out->pad_id, "pad_token_id", 0, max, false},
                 {&out->n_buckets, "relative_attention_num_buckets", 4, 511, false} /* the far ones end at 128 */};
   for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
     cq_status status =
@@ -327,10 +327,10 @@ static cq_status open_transformer(cq_module **out, const cq_module_source *sourc
   t->feed_forward_dim = s.feed_forward;
   t->layers = cq_arena_array(source->arena, (size_t)s.n_layers, sizeof *t->layers);
   if (t->layers) memset(t->layers, 0, (size_t)s.n_layers * sizeof *t->layers);
-  const size_t most = (size_t)s.n_layers * 16 + 6;
-  t->base.params = cq_arena_array(source->arena, most, sizeof *t->base.params);
+  const size_t max_params = (size_t)s.n_layers * 16 + 6;
+  t->base.params = cq_arena_array(source->arena, max_params, sizeof *t->base.params);
   if (!t->layers || !t->base.params) return cq_fail_memory(error, "transformer");
-  memset(t->base.params, 0, most * sizeof *t->base.params);
+  memset(t->base.params, 0, max_params * sizeof *t->base.params);
 
   status = cq_weights_open(&t->weights, source->directory, error);
   if (status) return status;

@@ -17,11 +17,11 @@ struct cq_weights {
 
 #define MAX_PATH 4096
 
-/* The forms weights come in, best first; those without a reader are known by name only. */
+/* The formats weights come in, best first; those without a reader are known by name only. */
 static const struct {
   const char *name;
   cq_status (*open)(cq_safetensors **out, const char *path, cq_error *error);
-} forms[] = {
+} formats[] = {
     {"model.safetensors", cq_safetensors_open},
     {"pytorch_model.bin", cq_torch_zip_open},
     {"model.safetensors.index.json", NULL},
@@ -29,20 +29,20 @@ static const struct {
     {"tf_model.h5", NULL},
     {"flax_model.msgpack", NULL},
 };
-#define N_FORMS (sizeof forms / sizeof *forms)
+#define N_FORMATS (sizeof formats / sizeof *formats)
 
 static cq_status open_file(cq_safetensors **out, const char *directory, cq_error *error) {
   char path[MAX_PATH];
-  for (size_t i = 0; i < N_FORMS; i++) {
-    cq_status status = cq_path_join(path, sizeof path, directory, forms[i].name, error);
+  for (size_t i = 0; i < N_FORMATS; i++) {
+    cq_status status = cq_path_join(path, sizeof path, directory, formats[i].name, error);
     if (status) return status;
     if (!cq_file_exists(path)) continue;
-    if (forms[i].open) return forms[i].open(out, path, error);
+    if (formats[i].open) return formats[i].open(out, path, error);
     return cq_fail_file(error, CQ_ERR_UNSUPPORTED, path,
-                        "weights in this form are not read, and there is no model.safetensors beside it");
+                        "weights in this format are not read, and there is no model.safetensors beside it");
   }
-  cq_status status = cq_path_join(path, sizeof path, directory, forms[0].name, error);
-  return status ? status : forms[0].open(out, path, error); /* says that it is missing */
+  cq_status status = cq_path_join(path, sizeof path, directory, formats[0].name, error);
+  return status ? status : formats[0].open(out, path, error); /* says that it is missing */
 }
 
 cq_status cq_weights_open(cq_weights **out, const char *directory, cq_error *error) {

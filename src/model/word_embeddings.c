@@ -5,7 +5,7 @@
  *   ...TransformersTokenizerWrapper: a Hugging Face tokenizer's files, special tokens and all
  *   ...WhitespaceTokenizer:          whitespacetokenizer_config.json
  *
- * Ids are cut after max_seq_length as they come: here a cut sentence loses its closing special token. */
+ * Ids are truncated at max_seq_length as they come: here a truncated sentence loses its closing special token. */
 #include "base/error.h"
 #include "base/file.h"
 #include "format/json.h"

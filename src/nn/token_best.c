@@ -77,21 +77,21 @@ static cq_status best_of_all(int32_t *best, cq_worker *worker, const cq_linear *
 
 /* --- with them --- */
 
-/* u = length * c + bias, in place, and the highest of each panel. Sixteen side by side, for compilers. */
-static void panel_highest(float *restrict highest, float *restrict u, const float *restrict bias, float length,
-                          int64_t n_panels) {
+/* u = length * c + bias, in place, and the max of each panel. Sixteen side by side, for compilers. */
+static void panel_maxima(float *restrict maxima, float *restrict u, const float *restrict bias, float length,
+                         int64_t n_panels) {
   enum { LANES = 16 };
   for (int64_t p = 0; p < n_panels; p++, u += PANEL, bias += PANEL) {
-    float most[LANES];
-    for (int k = 0; k < LANES; k++) most[k] = -INFINITY;
+    float max[LANES];
+    for (int k = 0; k < LANES; k++) max[k] = -INFINITY;
     for (int j = 0; j < PANEL; j += LANES)
       for (int k = 0; k < LANES; k++) {
         const float v = length * u[j + k] + bias[j + k];
         u[j + k] = v;
-        most[k] = v > most[k] ? v : most[k];
+        max[k] = v > max[k] ? v : max[k];
       }
-    for (int k = 1; k < LANES; k++) most[0] = most[k] > most[0] ? most[k] : most[0];
-    highest[p] = most[0];
+    for (int k = 1; k < LANES; k++) max[0] = max[k] > max[0] ? max[k] : max[0];
+    maxima[p] = max[0];
   }
 }
 
@@ -112,17 +112,17 @@ static float slack_of(float logit, float length, int64_t dim) {
 }
 
 static int32_t best_within(const cq_kernels *k, const cq_linear *output, const float *x, const float *u,
-                           const float *highest, float length) {
+                           const float *maxima, float length) {
   const int64_t n = output->weight->rows, dim = output->weight->cols;
   int64_t panel = 0, at = 0;
   for (int64_t p = 1; p < panels_of(n); p++)
-    if (highest[p] > highest[panel]) panel = p;
+    if (maxima[p] > maxima[panel]) panel = p;
   for (int64_t j = 0; j < PANEL; j++)
-    if (u[panel * PANEL + j] == highest[panel]) at = panel * PANEL + j;
+    if (u[panel * PANEL + j] == maxima[panel]) at = panel * PANEL + j;
   token best = {(int32_t)at, logit_of(k, output, x, at)};
   float threshold = best.logit - slack_of(best.logit, length, dim);
   for (int64_t p = 0; p < panels_of(n); p++) {
-    if (highest[p] < threshold) continue;
+    if (maxima[p] < threshold) continue;
     for (int64_t j = p * PANEL; j < (p + 1) * PANEL && j < n; j++) {
       if (u[j] < threshold) continue;
       const float logit = logit_of(k, output, x, j);
@@ -142,11 +142,11 @@ cq_status cq_token_best(int32_t *best, cq_worker *worker, const cq_linear *outpu
   cq_workspace *w = &worker->workspace;
   cq_mark mark = cq_workspace_mark(w);
   cq_tensor units = cq_workspace_f32(w, m, dim), u = cq_workspace_f32(w, m, n_panels * PANEL),
-            highest = cq_workspace_f32(w, 1, n_panels);
+            maxima = cq_workspace_f32(w, 1, n_panels);
   uint8_t *left = cq_workspace_take(w, (size_t)m * (size_t)cq_int8_row_bytes(dim));
   cq_int8_terms *terms = cq_workspace_take(w, (size_t)m * sizeof *terms);
   float *lengths = cq_workspace_take(w, (size_t)m * sizeof *lengths);
-  if (!units.data || !u.data || !highest.data || !left || !terms || !lengths) return cq_fail_memory(error, "logits");
+  if (!units.data || !u.data || !maxima.data || !left || !terms || !lengths) return cq_fail_memory(error, "logits");
   assert(cq_is_dense(x) && dim == output->weight->cols);
   k->normalize(cq_f32(units), lengths, cq_f32(x), m, dim);
   for (int64_t i = 0; i < m; i++)
@@ -157,8 +157,8 @@ cq_status cq_token_best(int32_t *best, cq_worker *worker, const cq_linear *outpu
     const float length = lengths[i] * b->longest;
     best[i] = 0;
     if (!isfinite(length)) continue;
-    panel_highest(cq_f32(highest), cq_f32(u) + i * u.stride, b->bias, length, n_panels);
-    best[i] = best_within(k, output, cq_f32(x) + i * dim, cq_f32(u) + i * u.stride, cq_f32(highest), length);
+    panel_maxima(cq_f32(maxima), cq_f32(u) + i * u.stride, b->bias, length, n_panels);
+    best[i] = best_within(k, output, cq_f32(x) + i * dim, cq_f32(u) + i * u.stride, cq_f32(maxima), length);
   }
   cq_workspace_release(w, mark);
   return CQ_OK;

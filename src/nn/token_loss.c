@@ -14,16 +14,16 @@ static int64_t spread(int64_t vocabulary) {
 cq_status cq_token_loss(cq_worker *worker, const cq_linear *output, cq_gradients *gradients, cq_tensor dx, cq_tensor x,
                         const int32_t *ids, float factor, float smoothing, double *loss, cq_error *error) {
   const cq_kernels *k = worker->kernels;
-  const int64_t n = x.rows, vocabulary = output->weight->rows, most = n < BLOCK_ROWS ? n : BLOCK_ROWS;
+  const int64_t n = x.rows, vocabulary = output->weight->rows, max_rows = n < BLOCK_ROWS ? n : BLOCK_ROWS;
   assert(x.cols == output->weight->cols && smoothing >= 0 && smoothing <= 1);
   assert(!gradients || !dx.data || (dx.rows == n && dx.cols == x.cols));
   cq_mark mark = cq_workspace_mark(&worker->workspace);
-  cq_tensor room = cq_workspace_f32(&worker->workspace, most, spread(vocabulary));
+  cq_tensor room = cq_workspace_f32(&worker->workspace, max_rows, spread(vocabulary));
   if (!room.data) return cq_fail_memory(error, "logits");
   double sum = 0;
   cq_status status = CQ_OK;
-  for (int64_t first = 0; first < n && !status; first += most) {
-    const int64_t rows = n - first < most ? n - first : most;
+  for (int64_t first = 0; first < n && !status; first += max_rows) {
+    const int64_t rows = n - first < max_rows ? n - first : max_rows;
     cq_tensor logits = cq_tensor_columns(cq_tensor_rows(room, 0, rows), 0, vocabulary);
     cq_tensor x_block = cq_tensor_rows(x, first, rows);
     float *values = cq_f32(logits);

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { MAX_SIDES = CQ_MOST_SHARING };
+enum { MAX_SIDES = CQ_MAX_SHARING };
 
 /* --- making --- */
 

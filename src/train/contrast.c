@@ -70,7 +70,7 @@ static block similarities(const search *b, size_t item, int worker) {
 }
 
 static bool seeks(const cq_contrast *c, int side, int64_t row) {
-  return side == 0 || (c->both_ways && row < c->n[0]);
+  return side == 0 || (c->symmetric && row < c->n[0]);
 }
 
 static void sum_rows(void *context, size_t item, int worker) {
@@ -79,11 +79,11 @@ static void sum_rows(void *context, size_t item, int worker) {
   const block k = similarities(b, item, worker);
   for (int64_t r = 0; r < k.m && seeks(b->c, k.side, k.first + r); r++) {
     const float *row = k.cosines + r * k.n;
-    float most = -INFINITY;
+    float max = -INFINITY;
     double sum = 0;
-    for (int64_t j = 0; j < k.n; j++) most = row[j] > most ? row[j] : most;
-    for (int64_t j = 0; j < k.n; j++) sum += exp(((double)row[j] - (double)most) / temperature);
-    b->log_sums[k.side][k.first + r] = (double)most / temperature + log(sum);
+    for (int64_t j = 0; j < k.n; j++) max = row[j] > max ? row[j] : max;
+    for (int64_t j = 0; j < k.n; j++) sum += exp(((double)row[j] - (double)max) / temperature);
+    b->log_sums[k.side][k.first + r] = (double)max / temperature + log(sum);
     if (k.side == 0) b->own[k.first + r] = (double)row[k.first + r] / temperature;
   }
 }
@@ -134,17 +134,17 @@ static bool make_room(search *b, cq_workspace *w, int n_workers) {
 cq_status cq_contrast_loss(double *loss, const cq_contrast *c, double weight, cq_worker *worker, cq_context *ctx,
                            cq_error *error) {
   const cq_mark mark = cq_workspace_mark(&worker->workspace);
-  const double n_seeking = (c->both_ways ? 2 : 1) * (double)c->n[0];
+  const double n_seeking = (c->symmetric ? 2 : 1) * (double)c->n[0];
   search b = {.c = c, .kernels = worker->kernels, .scale = weight / (n_seeking * c->temperature)};
   const bool ok = make_room(&b, &worker->workspace, cq_context_n_threads(ctx));
   double sum = 0;
   if (ok) {
     cq_context_run(ctx, 2, make_units, &b);
-    cq_context_run(ctx, (size_t)(b.n_blocks[0] + (c->both_ways ? b.n_blocks[1] : 0)), sum_rows, &b);
+    cq_context_run(ctx, (size_t)(b.n_blocks[0] + (c->symmetric ? b.n_blocks[1] : 0)), sum_rows, &b);
     cq_context_run(ctx, (size_t)(b.n_blocks[0] + b.n_blocks[1]), add_gradients, &b);
     for (int64_t i = 0; i < c->n[0]; i++) {
       sum += b.log_sums[0][i] - b.own[i];
-      if (c->both_ways) sum += b.log_sums[1][i] - b.own[i];
+      if (c->symmetric) sum += b.log_sums[1][i] - b.own[i];
     }
   }
   cq_workspace_release(&worker->workspace, mark);

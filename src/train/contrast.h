@@ -18,7 +18,7 @@ typedef struct cq_contrast {
   int64_t n[2];            /* 1 <= n[0] <= n[1] */
   int64_t dim;
   double temperature;
-  bool both_ways; /* the first n[0] of the second are to find theirs, too */
+  bool symmetric; /* the first n[0] of the second are to find theirs, too */
 } cq_contrast;
 
 /* The mean over all that are to find something; adds weight times its gradient. Similarities are made block by block,

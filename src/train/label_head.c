@@ -114,15 +114,15 @@ static void combine_backward(const cq_space *s, const float *dfeatures) {
 
 /* A row of logits becomes the gradient of its loss, which is returned. */
 static double softmax_loss(float *row, int64_t n, uint32_t label, double factor, bool *right) {
-  double most = -INFINITY, sum = 0;
+  double max = -INFINITY, sum = 0;
   int64_t likeliest = 0;
   for (int64_t k = 0; k < n; k++) {
-    if ((double)row[k] > most) likeliest = k;
-    most = fmax(most, (double)row[k]);
+    if ((double)row[k] > max) likeliest = k;
+    max = fmax(max, (double)row[k]);
   }
-  for (int64_t k = 0; k < n; k++) sum += exp((double)row[k] - most);
-  const double loss = log(sum) + most - (double)row[label];
-  for (int64_t k = 0; k < n; k++) row[k] = (float)(factor * (exp((double)row[k] - most) / sum - (k == label)));
+  for (int64_t k = 0; k < n; k++) sum += exp((double)row[k] - max);
+  const double loss = log(sum) + max - (double)row[label];
+  for (int64_t k = 0; k < n; k++) row[k] = (float)(factor * (exp((double)row[k] - max) / sum - (k == label)));
   *right = likeliest == (int64_t)label;
   return loss;
 }

@@ -124,8 +124,8 @@ static cq_status read_alone(bool *full, reading *r, const cq_lines *lines, const
 }
 
 /* A pair and what is said of it. */
-static cq_status read_judged(bool *full, reading *r, const cq_lines *lines, const cq_slice *columns, size_t n,
-                             cq_error *error) {
+static cq_status read_with_third(bool *full, reading *r, const cq_lines *lines, const cq_slice *columns, size_t n,
+                                 cq_error *error) {
   const cq_parallel_options *o = r->options;
   const bool with_negative = o->third == CQ_THIRD_NEGATIVE;
   const char *path = cq_lines_path(lines);
@@ -158,7 +158,7 @@ static cq_status read_line(bool *full, reading *r, const cq_lines *lines, cq_sli
   const uint64_t number = cq_lines_number(lines);
   const size_t n = cq_tsv_split(columns, MAX_COLUMNS, line);
   if (r->options->only_column) return read_alone(full, r, lines, columns, n < MAX_COLUMNS ? n : MAX_COLUMNS, error);
-  if (r->options->third) return read_judged(full, r, lines, columns, n < MAX_COLUMNS ? n : MAX_COLUMNS, error);
+  if (r->options->third) return read_with_third(full, r, lines, columns, n < MAX_COLUMNS ? n : MAX_COLUMNS, error);
   if (n < 2)
     return cq_fail_line(error, CQ_ERR_FORMAT, path, number,
                         "%zu column, expected a source and at least one translation separated by tabs", n);

@@ -72,7 +72,7 @@ uint64_t cq_parallel_pairs(const cq_parallel *data);
 cq_identity cq_parallel_identity(const cq_parallel *data, const cq_parallel_set *set);
 
 enum { CQ_PARALLEL_SUMMARY = 1024 }; /* bytes */
-/* A line on what was read of a set, and what was left out; a long label is cut. */
+/* A line on what was read of a set, and what was left out; a long label is truncated. */
 void cq_parallel_summary(char out[CQ_PARALLEL_SUMMARY], const cq_parallel_set *set);
 
 /* The label a path gets: its last two components without ".tsv", ".gz". */

@@ -26,7 +26,7 @@ cq_status cq_shared_layer_find(cq_shared_layer *out, const cq_encoder *const *en
   cq_shared_layer l = {.n_encoders = n_encoders};
   const cq_module *first = last_dense(encoders[0]);
   *out = (cq_shared_layer){0};
-  assert(n_encoders >= 1 && n_encoders <= CQ_MOST_SHARING);
+  assert(n_encoders >= 1 && n_encoders <= CQ_MAX_SHARING);
   for (int e = 0; e < n_encoders; e++) {
     const cq_module *m = last_dense(encoders[e]);
     if (!m) return cq_fail(error, CQ_ERR_ARGUMENT, "encoder %d has no Dense module to share", e + 1);

@@ -11,15 +11,15 @@
 
 #include "model/encoder.h"
 
-enum { CQ_MOST_SHARING = 64 };
+enum { CQ_MAX_SHARING = 64 };
 
 typedef struct cq_shared_layer {
-  int n_encoders;                    /* 0: nothing is shared */
-  size_t n;                          /* parameters */
-  cq_param *params[CQ_MOST_SHARING]; /* [n] of each encoder's layer */
+  int n_encoders;                   /* 0: nothing is shared */
+  size_t n;                         /* parameters */
+  cq_param *params[CQ_MAX_SHARING]; /* [n] of each encoder's layer */
 } cq_shared_layer;
 
-/* Changes nothing of the encoders, CQ_MOST_SHARING or fewer. Errors: CQ_ERR_ARGUMENT for an encoder without a Dense
+/* Changes nothing of the encoders, CQ_MAX_SHARING or fewer. Errors: CQ_ERR_ARGUMENT for an encoder without a Dense
  * module, and for layers of unlike shapes. */
 CQ_MUST_USE cq_status cq_shared_layer_find(cq_shared_layer *out, const cq_encoder *const *encoders, int n_encoders,
                                            cq_error *error);

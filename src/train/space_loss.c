@@ -77,6 +77,6 @@ cq_status cq_space_in_batch(double *loss, const cq_space *s, double temperature,
                          .n = {s->n, s->n},
                          .dim = s->dim,
                          .temperature = temperature,
-                         .both_ways = true};
+                         .symmetric = true};
   return cq_contrast_loss(loss, &c, weight, worker, ctx, error);
 }

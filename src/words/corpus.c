@@ -42,7 +42,7 @@ typedef struct counted {
   uint32_t word;
 } counted;
 
-static int most_first(const void *a, const void *b) {
+static int most_frequent_first(const void *a, const void *b) {
   const counted *p = a, *q = b;
   if (p->count != q->count) return p->count > q->count ? -1 : 1;
   return (p->word > q->word) - (p->word < q->word);
@@ -68,7 +68,7 @@ cq_status cq_word_corpus_finish(cq_word_corpus *c, uint64_t min_count, cq_error 
   if (!status) {
     for (uint32_t w = 0; w < n; w++) words[w] = (counted){0, w};
     for (size_t i = 0; i < c->tokens.n; i++) words[c->tokens.items[i]].count++;
-    if (n) qsort(words, n, sizeof *words, most_first);
+    if (n) qsort(words, n, sizeof *words, most_frequent_first);
     cq_free(c->counts);
     c->counts = cq_alloc_array(n, sizeof *c->counts);
     if (!c->counts) status = cq_fail_memory(error, "a vocabulary");

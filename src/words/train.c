@@ -55,7 +55,7 @@ static bool add_piece(jobs *j, size_t first, size_t end, size_t *n_tokens) {
   return true;
 }
 
-/* Documents of more than ten thousand words are cut, as gensim does. */
+/* Documents of more than ten thousand words are divided, as by gensim. */
 static cq_status jobs_of(jobs *j, const cq_word_corpus *c, cq_error *error) {
   size_t n_tokens = 0;
   *j = (jobs){0};
@@ -197,7 +197,7 @@ static uint32_t thin_out(uint32_t *kept, const training *t, piece p, cq_random *
 
 /* rows[0] = target, then negatives; returns how many in all. Their rows are on their way from memory when it returns.
  * */
-static int draw_negatives(uint32_t rows[CQ_MOST_NEGATIVES + 1], const training *t, uint32_t target, cq_random *random) {
+static int draw_negatives(uint32_t rows[CQ_MAX_NEGATIVES + 1], const training *t, uint32_t target, cq_random *random) {
   const cq_word_model *m = t->model;
   int n = 1;
   rows[0] = target;
@@ -247,7 +247,7 @@ static void lay_window(uint32_t *low, uint32_t *high, const training *t, uint32_
 static void train_skip_gram(const training *t, worker *w, uint32_t n, float rate, cq_random *random) {
   const cq_word_model *m = t->model;
   for (uint32_t i = 0; i < n; i++) {
-    uint32_t rows[2][CQ_MOST_NEGATIVES + 1], low, high;
+    uint32_t rows[2][CQ_MAX_NEGATIVES + 1], low, high;
     lay_window(&low, &high, t, i, n, random);
     if (low == high) continue;
     int now = 0, n_rows[2] = {draw_negatives(rows[0], t, w->kept[i], random), 0};
@@ -269,7 +269,7 @@ static void train_skip_gram(const training *t, worker *w, uint32_t n, float rate
 
 static void train_cbow(const training *t, worker *w, uint32_t n, float rate, cq_random *random) {
   for (uint32_t i = 0; i < n; i++) {
-    uint32_t rows[CQ_MOST_NEGATIVES + 1], low, high;
+    uint32_t rows[CQ_MAX_NEGATIVES + 1], low, high;
     lay_window(&low, &high, t, i, n, random);
     if (low == high) continue;
     const int n_rows = draw_negatives(rows, t, w->kept[i], random);
@@ -385,7 +385,7 @@ static void measure_job(void *context, size_t job, int worker_number) {
   for (size_t p = t->jobs.starts[job]; p < t->jobs.starts[job + 1]; p++) {
     const uint32_t n = thin_out(w->kept, t, t->jobs.pieces[p], &random);
     for (uint32_t i = 0; i < n; i++) {
-      uint32_t rows[CQ_MOST_NEGATIVES + 1], low, high;
+      uint32_t rows[CQ_MAX_NEGATIVES + 1], low, high;
       lay_window(&low, &high, t, i, n, &random);
       for (uint32_t j = low; j <= high; j++) {
         if (j == i) continue;

@@ -7,7 +7,7 @@
 #include "words/corpus.h"
 
 extern const cq_option_group cq_group_words;
-enum { CQ_MOST_NEGATIVES = 63 };
+enum { CQ_MAX_NEGATIVES = 63 };
 
 /* Rows lie `stride` floats apart, a whole number of cache lines, and are zero behind dim. */
 typedef struct cq_word_model {

@@ -24,7 +24,7 @@ static const cq_option option_rows[] = {
     {CQ_INT(O, "dim", dim, CHANGES, 100, 1, 1 << 16, "N", "dimensions of a vector")},
     {CQ_INT(O, "window", window, CHANGES, 5, 1, 10000, "N", "words on either side, of which each word takes 1 to N"),
      .letter = 'w'},
-    {CQ_INT(O, "negative", negative, CHANGES, 5, 1, CQ_MOST_NEGATIVES, "N", "negative samples for each pair")},
+    {CQ_INT(O, "negative", negative, CHANGES, 5, 1, CQ_MAX_NEGATIVES, "N", "negative samples for each pair")},
     {CQ_NUMBER(O, "sample", sample, CHANGES, 1e-3, 0, 1, "X",
                "subsample words that are more than this share of the text"),
      .flags = CQ_OPTION_BELOW_MAX},

@@ -76,7 +76,7 @@ static double plain_reconstruction(problem *p, float v[2][N][DIM], size_t n, int
 }
 
 /* What a discriminator of its own says. */
-static cq_discriminator_report plain_judgement(const cq_autoencoder_options *o, float v[2][N][DIM], size_t n) {
+static cq_discriminator_report plain_discriminator(const cq_autoencoder_options *o, float v[2][N][DIM], size_t n) {
   float gradients[2][N * DIM] = {{0}};
   const cq_space space = {{v[0][0], v[1][0]}, {gradients[0], gradients[1]}, (int64_t)n, DIM};
   const cq_discriminator_options options = {.dim = DIM,
@@ -115,8 +115,8 @@ static void losses_are_the_plain_sums(void **state) {
         assert_int_equal(cq_encoder_encode(vectors[s][0], NULL, p.sides[s].encoder, batch_of(s), n, NULL, NULL, NULL),
                          CQ_OK);
       const cq_autoencoder_report r = step(&p, n);
-      const cq_discriminator_report judged = plain_judgement(&o, vectors, n);
-      assert_memory_equal(&r.discriminator, &judged, sizeof judged);
+      const cq_discriminator_report expected_report = plain_discriminator(&o, vectors, n);
+      assert_memory_equal(&r.discriminator, &expected_report, sizeof expected_report);
       expect_near(v->name, "the distance", r.distance, v->distance > 0 ? plain_distance(vectors, n) : 0);
       expect_near(v->name, "the contrast", r.contrast,
                   v->contrast == 0                      ? 0

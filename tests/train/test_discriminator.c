@@ -55,14 +55,14 @@ static void make(problem *p, int64_t n, const cq_discriminator_options *o) {
   }
 }
 
-static void judge(problem *p, cq_context *ctx) {
+static void forward(problem *p, cq_context *ctx) {
   const cq_space space = {{p->vectors[0], p->vectors[1]}, {p->gradients[0], p->gradients[1]}, p->n, p->o.dim};
   for (int s = 0; s < 2; s++)
     for (int64_t i = 0; i < p->n * p->o.dim; i++) p->gradients[s][i] = before_of(i);
   assert_int_equal(cq_discriminator_forward(p->d, &p->report, &space, p->weight, ctx, NULL), CQ_OK);
 }
 
-static void learn(problem *p, cq_context *ctx) {
+static void update(problem *p, cq_context *ctx) {
   cq_error error = {0};
   if (cq_discriminator_update(p->d, ctx, &error)) fail_msg("%s", error.message);
 }
@@ -144,7 +144,7 @@ static void check(int64_t n, int64_t dim, int64_t hidden, cq_adversary by, doubl
     for (int64_t j = 0; j < size_of(&p, (size_t)i); j++) values_of(&p, (size_t)i)[j] *= 1.5f;
   assert_int_equal(cq_discriminator_pack(p.d, NULL), CQ_OK);
   plain v = plain_of(&p);
-  judge(&p, NULL);
+  forward(&p, NULL);
   const cq_discriminator_report expected = plain_report(&p, &v);
   expect_near("the loss", n, p.report.loss, expected.loss, 1e-6);
   expect_near("the adversary's loss", n, p.report.adversary, expected.adversary, 1e-6);
@@ -154,7 +154,7 @@ static void check(int64_t n, int64_t dim, int64_t hidden, cq_adversary by, doubl
       expect_near("a vector's gradient", n, (double)p.gradients[s][i] - (double)before_of(i),
                   p.weight * slope_of(&p, &v, &v.vectors[s][i], true), 2e-6);
   rate = 1e7;
-  learn(&p, NULL);
+  update(&p, NULL);
   for (size_t i = 0; i < 4; i++)
     for (int64_t j = 0; j < size_of(&p, i); j++)
       expect_near(cq_discriminator_params(p.d)->items[i]->name, n, v.params[i][j] - (double)values_of(&p, i)[j],
@@ -206,7 +206,7 @@ static void check_golden(const char *name, cq_adversary by) {
     memcpy(values_of(&p, i), tensor(file, cq_discriminator_params(p.d)->items[i]->name, NULL, NULL),
            (size_t)size_of(&p, i) * sizeof(float));
   assert_int_equal(cq_discriminator_pack(p.d, NULL), CQ_OK);
-  judge(&p, NULL);
+  forward(&p, NULL);
   expect_near("the loss", n, p.report.loss, number(file, "loss"), 1e-6);
   expect_near("the adversary's loss", n, p.report.adversary, number(file, "adversary"), 1e-6);
   expect_near("the accuracy", n, p.report.accuracy, number(file, "accuracy"), 1e-6);
@@ -215,7 +215,7 @@ static void check_golden(const char *name, cq_adversary by) {
       expect_near("a vector's gradient", n, (double)p.gradients[s][i] - (double)before_of(i),
                   (double)tensor(file, s ? "db" : "da", NULL, NULL)[i], 2e-6);
   rate = 1e7;
-  learn(&p, NULL);
+  update(&p, NULL);
   rate = 0;
   for (size_t i = 0; i < 4; i++) {
     char of[64];
@@ -267,12 +267,12 @@ static uint64_t run(int n_threads, int n_shards, bool interrupted, double first[
       for (int64_t i = 0; i < p.n * o.dim; i++)
         p.vectors[s][i] = (float)(cq_random_normal(&random) + (i % o.dim == 0 ? 1.3 * (double)s : 0));
     }
-    judge(&p, ctx);
+    forward(&p, ctx);
     if (step == 0) first[0] = p.report.loss, first[1] = p.report.accuracy;
     last[0] = p.report.loss, last[1] = p.report.accuracy;
     for (int s = 0; s < 2; s++)
       hash = cq_mix(hash) ^ cq_hash64(p.gradients[s], (size_t)(p.n * o.dim) * sizeof(float), 0);
-    learn(&p, ctx);
+    update(&p, ctx);
   }
   rate = 0;
   cq_discriminator_free(p.d);
@@ -329,10 +329,10 @@ static void numbers_without_end(void **state) {
   const cq_discriminator_options o = options_of(4, 6, CQ_ADVERSARY_REVERSED, 0);
   make(&p, 7, &o);
   for (size_t i = 0; i < 7 * 4; i++) p.vectors[0][i] *= 1e20f; /* sure of itself, and well */
-  judge(&p, NULL);
+  forward(&p, NULL);
   assert_true(isfinite(p.report.loss) && p.report.loss > 1e15);
   p.vectors[1][5] = NAN;
-  judge(&p, NULL);
+  forward(&p, NULL);
   assert_false(isfinite(p.report.loss) || isfinite(p.report.adversary));
   assert_int_equal(cq_discriminator_update(p.d, NULL, &error), CQ_ERR_LIMIT);
   assert_non_null(strstr(error.message, "discriminator's gradient"));
@@ -361,7 +361,7 @@ static void memory_may_be_short(void **state) {
   static problem p;
   const cq_discriminator_options o = options_of(4, 6, CQ_ADVERSARY_REVERSED, 0);
   (void)state;
-  for (int in_judging = 0; in_judging < 2; in_judging++)
+  for (int in_forward = 0; in_forward < 2; in_forward++)
     for (long n = 1;; n++) {
       cq_discriminator *d = NULL;
       cq_error error = {0};
@@ -369,16 +369,16 @@ static void memory_may_be_short(void **state) {
       make(&p, 5, &o);
       const cq_space space = {{p.vectors[0], p.vectors[1]}, {p.gradients[0], p.gradients[1]}, p.n, p.o.dim};
       cq_alloc_fail_at(n);
-      if (in_judging)
+      if (in_forward)
         status = cq_discriminator_forward(p.d, &p.report, &space, 1, NULL, &error);
       else
         status = cq_discriminator_new(&d, cq_kernels_best(), &o, &error);
       const bool failed = cq_alloc_failed();
       cq_alloc_fail_at(0);
       assert_int_equal(status, failed ? CQ_ERR_MEMORY : CQ_OK);
-      assert_true((d != NULL) == (!in_judging && !failed));
+      assert_true((d != NULL) == (!in_forward && !failed));
       cq_discriminator_free(d);
-      if (in_judging) judge(&p, NULL);
+      if (in_forward) forward(&p, NULL);
       cq_discriminator_free(p.d);
       if (!failed) break;
     }

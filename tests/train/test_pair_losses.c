@@ -55,7 +55,7 @@ static void same_loss(const golden *g, const char *loss, double found) {
 static void ranking_is_that_of_sentence_transformers(void **state) {
   static const struct {
     const char *name;
-    bool hard, both_ways;
+    bool hard, symmetric;
   } cases[] = {{"ranking", false, false}, {"ranking_hard", true, false}, {"both_ways", false, true}};
   golden g = open_golden();
   (void)state;
@@ -69,7 +69,7 @@ static void ranking_is_that_of_sentence_transformers(void **state) {
                            .n = {g.n, cases[i].hard ? 2 * g.n : g.n},
                            .dim = g.dim,
                            .temperature = 0.25,
-                           .both_ways = cases[i].both_ways};
+                           .symmetric = cases[i].symmetric};
     cq_worker worker = {.kernels = cq_kernels_best()};
     double loss;
     assert_int_equal(cq_contrast_loss(&loss, &c, 1, &worker, NULL, NULL), CQ_OK);
@@ -143,8 +143,8 @@ typedef struct problem {
   float *vectors[2], *gradients[2];
 } problem;
 
-static problem make(int64_t n, int64_t n_candidates, int64_t dim, bool both_ways) {
-  problem p = {.c = {.n = {n, n_candidates}, .dim = dim, .temperature = 0.3, .both_ways = both_ways}};
+static problem make(int64_t n, int64_t n_candidates, int64_t dim, bool symmetric) {
+  problem p = {.c = {.n = {n, n_candidates}, .dim = dim, .temperature = 0.3, .symmetric = symmetric}};
   for (uint64_t s = 0; s < 2; s++) {
     const size_t floats = (size_t)(p.c.n[s] * dim);
     cq_random random = cq_random_seeded((uint64_t)(n * 100 + dim), s);
@@ -185,7 +185,7 @@ static bool may_be_its_own(const cq_contrast *c, int64_t i, int64_t j) {
 
 static double plain(const cq_contrast *c, double *const v[2]) {
   double sum = 0;
-  for (int way = 0; way < (c->both_ways ? 2 : 1); way++)
+  for (int way = 0; way < (c->symmetric ? 2 : 1); way++)
     for (int64_t i = 0; i < c->n[0]; i++) {
       double all = 0, own = 0;
       for (int64_t j = 0; j < c->n[1 - way]; j++) {
@@ -196,11 +196,11 @@ static double plain(const cq_contrast *c, double *const v[2]) {
       }
       sum += log(all) - own;
     }
-  return sum / (double)c->n[0] / (c->both_ways ? 2 : 1);
+  return sum / (double)c->n[0] / (c->symmetric ? 2 : 1);
 }
 
-static void check(int64_t n, int64_t n_candidates, bool both_ways, bool repeats, const cq_kernels *kernels) {
-  problem p = make(n, n_candidates, 5, both_ways);
+static void check(int64_t n, int64_t n_candidates, bool symmetric, bool repeats, const cq_kernels *kernels) {
+  problem p = make(n, n_candidates, 5, symmetric);
   const cq_contrast *c = &p.c;
   uint32_t ids[2][MOST];
   for (int64_t i = 0; i < n_candidates; i++) ids[0][i] = (uint32_t)(i % 4), ids[1][i] = (uint32_t)(i % 7);

@@ -2,7 +2,7 @@
  *
  *   text ──▶ a vocabulary of each new language ──▶ fresh encoders and decoders; others come from the model that is joined
  *        ──▶ together ──▶ encoders alone ──▶ decoders alone, on frozen encoders        any of which may be left out
- *   after each epoch of decoders: dev is translated both ways, and the best model is kept
+ *   after each epoch of decoders: dev is translated in both directions, and the best model is kept
  *
  * The course of it is a run's (recipe/run/run.h). A checkpoint holds the state of the stage's trainer and all values of the
  * languages that are not joined. */
@@ -129,31 +129,32 @@ static cq_status make_model(run *r, cq_error *error) {
 
 /* --- dev --- */
 
-/* Tells and logs every way's measures; mean: of all ways. */
+/* Tells and logs every direction's measures; mean: of all directions. */
 static cq_status measure(double mean[CQ_AUTOENCODE_N_MEASURES], run *r, const char *phase, double epoch,
                          cq_error *error) {
   cq_builder line = {0};
-  json_t *ways = json_object();
-  const double n_ways = 2 * (double)r->data.dev.n;
-  cq_status status = ways ? CQ_OK : cq_fail_memory(error, "dev");
+  json_t *directions = json_object();
+  const double n_directions = 2 * (double)r->data.dev.n;
+  cq_status status = directions ? CQ_OK : cq_fail_memory(error, "dev");
   memset(mean, 0, CQ_AUTOENCODE_N_MEASURES * sizeof *mean);
   cq_builder_printf(&line, "epoch %g: BLEU", epoch);
   for (size_t i = 0; i < r->data.dev.n; i++)
     for (int back = 0; !status && back < 2; back++) {
       const cq_text_group *g = &r->data.dev.items[i];
-      double of_way[CQ_AUTOENCODE_N_MEASURES];
-      char way[128];
-      snprintf(way, sizeof way, "%s-%s", r->codes[g->language[back]], r->codes[g->language[1 - back]]);
-      status = cq_autoencode_measure_way(of_way, &r->model, r->codes, g, back, r->o->max_tokens, r->ctx, error);
+      double of_direction[CQ_AUTOENCODE_N_MEASURES];
+      char direction[128];
+      snprintf(direction, sizeof direction, "%s-%s", r->codes[g->language[back]], r->codes[g->language[1 - back]]);
+      status =
+          cq_autoencode_measure_direction(of_direction, &r->model, r->codes, g, back, r->o->max_tokens, r->ctx, error);
       if (status) break;
       json_t *scores = json_object();
-      int failed = json_object_set_new(ways, way, scores);
+      int failed = json_object_set_new(directions, direction, scores);
       for (int m = 0; m < CQ_AUTOENCODE_N_MEASURES; m++) {
-        mean[m] += of_way[m] / n_ways;
-        if (!failed) failed = json_object_set_new(scores, cq_autoencode_measures[m], json_real(of_way[m]));
+        mean[m] += of_direction[m] / n_directions;
+        if (!failed) failed = json_object_set_new(scores, cq_autoencode_measures[m], json_real(of_direction[m]));
       }
       if (failed) status = cq_fail_memory(error, "dev");
-      cq_builder_printf(&line, "%s %s %.2f", i + (size_t)back ? "," : "", way, of_way[CQ_AUTOENCODE_BLEU]);
+      cq_builder_printf(&line, "%s %s %.2f", i + (size_t)back ? "," : "", direction, of_direction[CQ_AUTOENCODE_BLEU]);
     }
   cq_builder_printf(&line, "; mean %.2f, chrF %.2f, METEOR %.2f", mean[CQ_AUTOENCODE_BLEU], mean[CQ_AUTOENCODE_CHRF],
                     mean[CQ_AUTOENCODE_METEOR]);
@@ -162,9 +163,9 @@ static cq_status measure(double mean[CQ_AUTOENCODE_N_MEASURES], run *r, const ch
   cq_builder_free(&line);
   if (!status)
     return cq_run_log_write(
-        &r->course.log, json_pack("{s:s, s:s, s:f, s:o}", "type", "dev", "stage", phase, "epoch", epoch, "ways", ways),
-        error);
-  json_decref(ways);
+        &r->course.log,
+        json_pack("{s:s, s:s, s:f, s:o}", "type", "dev", "stage", phase, "epoch", epoch, "ways", directions), error);
+  json_decref(directions);
   return status;
 }
 

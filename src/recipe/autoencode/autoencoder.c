@@ -16,15 +16,15 @@
 
 /* --- the directory --- */
 
-enum { MOST_CODE = 48 };
+enum { MAX_CODE = 48 };
 
 bool cq_autoencoder_is_code(const char *code) {
   const size_t n = strlen(code);
-  return n > 0 && n <= MOST_CODE && !strchr(code, '/') && cq_utf8_invalid_at(code, n) == n;
+  return n > 0 && n <= MAX_CODE && !strchr(code, '/') && cq_utf8_invalid_at(code, n) == n;
 }
 
 static cq_status part_path(char out[4096], const char *directory, const char *kind, const char *code, cq_error *error) {
-  char name[MOST_CODE + 16];
+  char name[MAX_CODE + 16];
   snprintf(name, sizeof name, "%s-%s", kind, code);
   return cq_path_join(out, 4096, directory, name, error);
 }

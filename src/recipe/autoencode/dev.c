@@ -23,9 +23,9 @@ static cq_status score(double scores[CQ_AUTOENCODE_N_MEASURES], const cq_mt_text
   return CQ_OK;
 }
 
-cq_status cq_autoencode_measure_way(double scores[CQ_AUTOENCODE_N_MEASURES], const cq_autoencoder *model,
-                                    const char *const *codes, const cq_text_group *group, bool back, int max_tokens,
-                                    cq_context *ctx, cq_error *error) {
+cq_status cq_autoencode_measure_direction(double scores[CQ_AUTOENCODE_N_MEASURES], const cq_autoencoder *model,
+                                          const char *const *codes, const cq_text_group *group, bool back,
+                                          int max_tokens, cq_context *ctx, cq_error *error) {
   const cq_parallel *dev = &group->text;
   const size_t n = dev->n_entries;
   const char *first = codes[group->language[0]], *second = codes[group->language[1]];

@@ -7,10 +7,11 @@
 /* What the measures are called in files, by cq_autoencode_measure. */
 extern const char *const cq_autoencode_measures[CQ_AUTOENCODE_N_MEASURES + 1]; /* NULL-terminated */
 
-/* A group's second language written from its first, greedily, or the other way round; of a sentence's translations the
- * first counts. codes: of all languages. Errors: cq_autoencoder_translate's. */
-CQ_MUST_USE cq_status cq_autoencode_measure_way(double scores[CQ_AUTOENCODE_N_MEASURES], const cq_autoencoder *model,
-                                                const char *const *codes, const cq_text_group *group, bool back,
-                                                int max_tokens, cq_context *ctx, cq_error *error);
+/* A group's second language written from its first, greedily, or in the other direction; of a sentence's translations
+ * the first counts. codes: of all languages. Errors: cq_autoencoder_translate's. */
+CQ_MUST_USE cq_status cq_autoencode_measure_direction(double scores[CQ_AUTOENCODE_N_MEASURES],
+                                                      const cq_autoencoder *model, const char *const *codes,
+                                                      const cq_text_group *group, bool back, int max_tokens,
+                                                      cq_context *ctx, cq_error *error);
 
 #endif

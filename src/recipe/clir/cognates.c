@@ -77,14 +77,14 @@ static bool has_number(cq_slice word, size_t *n_characters) {
 
 /* The script of most words. Words of another one stand as they are in whatever language they are quoted, and would be
  * all that is learned: no word of the language's own letters explains theirs as well. */
-static int script_of_most(const cq_intern *words) {
+static int main_script(const cq_intern *words) {
   uint32_t counts[CQ_N_SCRIPTS] = {0};
-  int most = CQ_SCRIPT_NONE;
+  int found = CQ_SCRIPT_NONE;
   for (uint32_t w = 0; w < words->n; w++) {
     const int script = cq_script_of(words->items[w]);
-    if (script != CQ_SCRIPT_NONE && (++counts[script] > counts[most] || most == CQ_SCRIPT_NONE)) most = script;
+    if (script != CQ_SCRIPT_NONE && (++counts[script] > counts[found] || found == CQ_SCRIPT_NONE)) found = script;
   }
-  return most;
+  return found;
 }
 
 /* bags: only words that they have, so that no title of a topic says anything; NULL: all words. */
@@ -95,7 +95,7 @@ static cq_status spell_side(spelled *s, const cq_clir_side *side, const cq_bags 
   s->number = cq_alloc_array(n, sizeof *s->number);
   s->n_characters = cq_alloc_array(n, sizeof *s->n_characters);
   if (!s->words || !s->plain || !s->number || !s->n_characters) return cq_fail_memory(error, "words");
-  const int script = script_of_most(&side->plain_words);
+  const int script = main_script(&side->plain_words);
   for (uint32_t w = 0; w < n; w++) {
     size_t n_characters;
     const cq_slice word = side->plain_words.items[w];

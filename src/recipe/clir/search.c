@@ -247,7 +247,7 @@ cq_status cq_clir_write_run(const char *run, const cq_clir *clir, const cq_lexic
   return cq_hits_write_run(run, clir->topics, clir->n_topics, hits, k, tag, error);
 }
 
-/* As trec_eval 9 ranks: by score in f32, of equal ones the greatest name first. */
+/* As trec_eval 9 ranks: by score in f32, of equal ones by name, descending. */
 static int best_hit_first(const void *a, const void *b) {
   const cq_lexical_hit *p = a, *q = b;
   const float x = (float)p->score, y = (float)q->score;

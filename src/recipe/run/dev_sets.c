@@ -53,7 +53,7 @@ void cq_dev_sets_free(cq_dev_sets *sets) {
 
 /* ---- figures ---- */
 
-/* The teacher's vectors of a column, cut to the student's dimension. */
+/* The teacher's vectors of a column, truncated to the student's dimension. */
 static float *teacher_matrix(const cq_cached_encoder *teacher, const cq_slice *texts, size_t n, size_t dim) {
   float *matrix = cq_alloc_array(n, dim * sizeof *matrix);
   for (size_t i = 0; matrix && i < n; i++)

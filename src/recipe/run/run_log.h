@@ -1,5 +1,5 @@
 /* The log of a run: one JSON object a line, appended as the run goes. Its length is part of every checkpoint; a resumed
- * run cuts the log back to there, so that it reads as if nothing had happened. */
+ * run truncates the log to there, so that it reads as if nothing had happened. */
 #ifndef RECIPE_RUN_RUN_LOG_H
 #define RECIPE_RUN_RUN_LOG_H
 
@@ -14,7 +14,7 @@ typedef struct cq_run_log {
   char *path;
 } cq_run_log;
 
-/* Opens for appending behind the first keep bytes; what lies beyond is cut off. A log shorter than that (deleted by
+/* Opens for appending behind the first keep bytes; what lies beyond is removed. A log shorter than that (deleted by
  * hand, say) goes on where it ends. */
 CQ_MUST_USE cq_status cq_run_log_open(cq_run_log *out, const char *path, uint64_t keep, cq_error *error);
 /* Closing may be when a full disk shows. A closed log may be closed again. */

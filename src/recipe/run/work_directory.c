@@ -33,11 +33,11 @@ static cq_status check_is_ours(const char *path, cq_error *error) {
 }
 
 static bool has_model(const char *path) {
-  static const char *const marks[] = {"modules.json", "autoencoder.json"};
+  static const char *const markers[] = {"modules.json", "autoencoder.json"};
   char inside[CQ_WORK_PATH];
   bool has = false;
-  for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
-    has |= cq_path_join(inside, sizeof inside, path, marks[i], NULL) == CQ_OK && cq_file_exists(inside);
+  for (size_t i = 0; i < sizeof markers / sizeof *markers; i++)
+    has |= cq_path_join(inside, sizeof inside, path, markers[i], NULL) == CQ_OK && cq_file_exists(inside);
   return has;
 }
 

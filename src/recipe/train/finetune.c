@@ -245,8 +245,8 @@ static size_t fill_batch(run *r, uint64_t number) {
 }
 
 /* The loss of the batch's vectors. */
-static cq_status judge(void *context, double *loss, float *gradients, const float *vectors, size_t n_texts,
-                       cq_error *error) {
+static cq_status compute_loss(void *context, double *loss, float *gradients, const float *vectors, size_t n_texts,
+                              cq_error *error) {
   run *r = context;
   const int64_t n = r->training.o->batch_pairs, dim = cq_encoder_dim(r->training.encoder);
   const cq_space space = {{vectors, vectors + n * dim}, {gradients, gradients + n * dim}, n, dim};
@@ -266,7 +266,7 @@ static cq_status judge(void *context, double *loss, float *gradients, const floa
                            .dim = dim,
                            .ids = {r->ids_now[0], r->ids_now[1]},
                            .temperature = r->o.temperature,
-                           .both_ways = r->o.symmetric};
+                           .symmetric = r->o.symmetric};
     status = cq_contrast_loss(loss, &c, 1, &r->worker, r->training.ctx, error);
     break;
   }
@@ -279,7 +279,7 @@ static cq_status compute_batch(void *context, cq_step_report *report, cq_error *
   run *r = context;
   cq_trainer *trainer = r->training.trainer;
   const size_t n_texts = fill_batch(r, cq_trainer_batches(trainer));
-  cq_status status = cq_trainer_step_jointly(trainer, r->texts, n_texts, judge, r, report, error);
+  cq_status status = cq_trainer_step_jointly(trainer, r->texts, n_texts, compute_loss, r, report, error);
   r->training.kind = names[r->kind];
   if (!status && r->head && report->updated)
     status = cq_label_head_update(r->head, 1.0 / r->training.o->accumulate, r->training.ctx, error);
