@@ -43,7 +43,7 @@ static bool put_entry(growing *g, uint32_t word, float weight) {
   return true;
 }
 
-static cq_status count_words(cq_bags *b, cq_error *error) {
+static cq_status count_bag_words(cq_bags *b, cq_error *error) {
   b->lengths = cq_alloc_array_zeroed(b->n, sizeof *b->lengths);
   b->masses = cq_alloc_array_zeroed(b->n_words, sizeof *b->masses);
   b->idf = cq_alloc_array_zeroed(b->n_words, sizeof *b->idf);
@@ -79,7 +79,7 @@ cq_status cq_bags_open(cq_bags *out, const cq_word_run *documents, size_t n, uin
     out->starts[d + 1] = g.n;
   }
   out->items = g.items;
-  if (!status) status = count_words(out, error);
+  if (!status) status = count_bag_words(out, error);
   if (status) cq_bags_close(out);
   return status;
 }
@@ -176,7 +176,7 @@ cq_status cq_bags_project(cq_bags *out, const cq_bags *targets, const cq_word_ta
   }
   out->items = g.items;
   cq_word_table_free(&by_target);
-  if (!status) status = count_words(out, error);
+  if (!status) status = count_bag_words(out, error);
   if (status) cq_bags_close(out);
   return status;
 }
@@ -196,7 +196,7 @@ void cq_bags_likelihood(double *scores, const cq_bags *b, const double *query, d
   }
 }
 
-static int falling(const void *a, const void *b) {
+static int higher_score_first(const void *a, const void *b) {
   const double x = *(const double *)a, y = *(const double *)b;
   return (x < y) - (x > y);
 }
@@ -213,7 +213,7 @@ cq_status cq_bags_feedback(double *query, const cq_bags *b, const double *weight
     query[w] *= allowed && !(allowed[w] > 0) ? 0 : b->idf[w];
     sorted[w] = query[w];
   }
-  if (b->n_words) qsort(sorted, b->n_words, sizeof *sorted, falling);
+  if (b->n_words) qsort(sorted, b->n_words, sizeof *sorted, higher_score_first);
   const double min = m && m <= b->n_words ? sorted[m - 1] : 0;
   for (uint32_t w = 0; w < b->n_words; w++) {
     if (query[w] < min) query[w] = 0;

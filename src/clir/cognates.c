@@ -181,7 +181,7 @@ static void begin_learning(cq_cognates *c) {
 }
 
 /* Steps of two letters, as likely as one of them with what the step of one gives. */
-static void let_doubles_in(cq_cognates *c) {
+static void add_double_steps(cq_cognates *c) {
   const int a = c->source.n_letters, b = c->target.n_letters;
   steps *p = &c->p;
   if (!p->p21) return;
@@ -341,7 +341,7 @@ static void shape_of_groups(size_t *n_pairs, size_t *longer, const cq_cognate_gr
   }
 }
 
-static size_t each_once(pair *pairs, size_t n) {
+static size_t drop_repeated_pairs(pair *pairs, size_t n) {
   size_t kept = 0;
   if (n) qsort(pairs, n, sizeof *pairs, by_words);
   for (size_t i = 0; i < n; i++)
@@ -361,7 +361,7 @@ static cq_status pairs_of(pair **out, size_t *n, const cq_cognate_group *groups,
     for (size_t i = 0; i < cq_min(groups[g].n_sources, max); i++)
       for (size_t j = 0; j < cq_min(groups[g].n_targets, max); j++)
         (*out)[(*n)++] = (pair){groups[g].sources[i], groups[g].targets[j]};
-  *n = each_once(*out, *n);
+  *n = drop_repeated_pairs(*out, *n);
   return CQ_OK;
 }
 
@@ -387,7 +387,7 @@ static cq_status likely_pairs_of(pair **out, size_t *n, const cq_cognates *c, co
           status = cq_fail_memory(error, "pairs of words");
         if (!status) (*out)[(*n)++] = p;
       }
-  if (*out) *n = each_once(*out, *n);
+  if (*out) *n = drop_repeated_pairs(*out, *n);
   cq_free(expected);
   cq_free(spelt);
   return status;
@@ -450,7 +450,7 @@ cq_status cq_cognates_finish(cq_cognates *c, const cq_cognate_group *groups, siz
     iterate_em(c, &it, LAST_ITERATIONS, max, ctx);
     it.doubles = c->p.p21;
     if (it.doubles) {
-      let_doubles_in(c);
+      add_double_steps(c);
       iterate_em(c, &it, 1, max, ctx);
     }
   }

@@ -50,7 +50,7 @@ static bool end_sentence(writing *w, const beginning *b, const int32_t *tokens, 
 }
 
 /* Puts a candidate among the `max` best, best first; of equal ones the earlier stays before. */
-static int insert(beginning *list, int n, int max, beginning candidate) {
+static int insert_candidate(beginning *list, int n, int max, beginning candidate) {
   int at = n;
   while (at > 0 && list[at - 1].score < candidate.score) at--;
   if (at == max) return n;
@@ -62,7 +62,7 @@ static int insert(beginning *list, int n, int max, beginning candidate) {
 
 /* One sentence's beginnings [first, end) go on by their most probable tokens; the best ones that have not ended are
  * added to w->next. Returns how many, or -1 without memory. */
-static int go_on(writing *w, int64_t first, int64_t end, const float *log_p, int64_t length, int64_t n_next) {
+static int extend_sentence(writing *w, int64_t first, int64_t end, const float *log_p, int64_t length, int64_t n_next) {
   const int beam = w->o->beam, max = 2 * beam; /* half of them may end */
   int n = 0, kept = 0;
   for (int64_t r = first; r < end; r++) {
@@ -70,7 +70,7 @@ static int go_on(writing *w, int64_t first, int64_t end, const float *log_p, int
     const double score = w->open[r].score;
     for (int32_t t = 0; t < w->vocabulary; t++) {
       if (n == max && !(score + (double)row[t] > w->candidates[n - 1].score)) continue;
-      n = insert(w->candidates, n, max, (beginning){w->open[r].sentence, score + (double)row[t], t, r});
+      n = insert_candidate(w->candidates, n, max, (beginning){w->open[r].sentence, score + (double)row[t], t, r});
     }
   }
   for (int i = 0; i < n && kept < beam; i++) {
@@ -93,7 +93,7 @@ static int go_on(writing *w, int64_t first, int64_t end, const float *log_p, int
 }
 
 /* The states of the rows that the next beginnings come from, in their order. */
-static void move_states(writing *w) {
+static void move_beam_states(writing *w) {
   const cq_decoder_shape *s = cq_decoder_shape_of(w->decoder);
   const size_t n_bytes = (size_t)s->hidden_dim * sizeof(float);
   for (int64_t l = 0; l < s->n_layers; l++)
@@ -108,8 +108,8 @@ static void move_states(writing *w) {
 }
 
 /* All beginnings go on by what is likely after them; *out of them stay open. */
-static cq_status search_on(int64_t *out, writing *w, const int32_t *ids, cq_tensor vectors, int64_t length,
-                           cq_error *error) {
+static cq_status extend_by_beam(int64_t *out, writing *w, const int32_t *ids, cq_tensor vectors, int64_t length,
+                                cq_error *error) {
   const int64_t n = w->n;
   cq_tensor log_p = cq_workspace_f32(&w->worker->workspace, n, w->vocabulary);
   if (!log_p.data) return cq_fail_memory(error, "a sentence that is being written");
@@ -118,7 +118,7 @@ static cq_status search_on(int64_t *out, writing *w, const int32_t *ids, cq_tens
   for (int64_t first = 0, end; !status && first < n; first = end) {
     for (end = first + 1; end < n && w->open[end].sentence == w->open[first].sentence; end++) {
     }
-    const int kept = go_on(w, first, end, cq_f32(log_p), length, n_next);
+    const int kept = extend_sentence(w, first, end, cq_f32(log_p), length, n_next);
     if (kept < 0) status = cq_fail_memory(error, "a sentence that is being written");
     if (kept > 0) n_next += kept;
   }
@@ -127,8 +127,8 @@ static cq_status search_on(int64_t *out, writing *w, const int32_t *ids, cq_tens
 }
 
 /* The same with a beam of one: a sentence ends when its end is what is most probable, so that no score is needed. */
-static cq_status greedily_on(int64_t *out, writing *w, int32_t *ids, cq_tensor vectors, int64_t length,
-                             cq_error *error) {
+static cq_status extend_greedily(int64_t *out, writing *w, int32_t *ids, cq_tensor vectors, int64_t length,
+                                 cq_error *error) {
   cq_status status = cq_decoder_step_greedy(ids, w->worker, w->decoder, &w->state, ids, vectors, error);
   int64_t n_next = 0;
   for (int64_t r = 0; !status && r < w->n; r++) {
@@ -147,7 +147,7 @@ static cq_status greedily_on(int64_t *out, writing *w, int32_t *ids, cq_tensor v
   return status;
 }
 
-static cq_status step(writing *w, int64_t length, cq_error *error) {
+static cq_status beam_step(writing *w, int64_t length, cq_error *error) {
   cq_workspace *space = &w->worker->workspace;
   const cq_mark mark = cq_workspace_mark(space);
   const int64_t dim = w->latent.cols, n = w->n;
@@ -160,8 +160,8 @@ static cq_status step(writing *w, int64_t length, cq_error *error) {
   }
   int64_t n_next = 0;
   const cq_tensor vectors = cq_tensor_f32(w->vectors, n, dim);
-  cq_status status = w->o->beam == 1 ? greedily_on(&n_next, w, ids, vectors, length, error)
-                                     : search_on(&n_next, w, ids, vectors, length, error);
+  cq_status status = w->o->beam == 1 ? extend_greedily(&n_next, w, ids, vectors, length, error)
+                                     : extend_by_beam(&n_next, w, ids, vectors, length, error);
   cq_workspace_release(space, mark);
   if (status) return status;
   beginning *open = w->open;
@@ -169,11 +169,11 @@ static cq_status step(writing *w, int64_t length, cq_error *error) {
   w->open = w->next, w->next = open;
   w->tokens = w->behind, w->behind = tokens;
   w->n = n_next;
-  move_states(w);
+  move_beam_states(w);
   return CQ_OK;
 }
 
-static cq_status begin(writing *w, cq_error *error) {
+static cq_status begin_beam(writing *w, cq_error *error) {
   const cq_decoder_shape *s = cq_decoder_shape_of(w->decoder);
   cq_workspace *space = &w->worker->workspace;
   const int64_t n = w->latent.rows, max_open = n * w->o->beam;
@@ -221,8 +221,9 @@ cq_status cq_decoder_write(cq_ids *ids, cq_worker *worker, const cq_decoder *dec
                .end = info->sep_id,
                .vocabulary = info->vocab_size,
                .out = ids};
-  cq_status status = begin(&w, error);
-  for (int64_t length = 1; !status && w.n > 0 && length <= o->max_tokens; length++) status = step(&w, length, error);
+  cq_status status = begin_beam(&w, error);
+  for (int64_t length = 1; !status && w.n > 0 && length <= o->max_tokens; length++)
+    status = beam_step(&w, length, error);
   /* What has not ended by now ends here, where nothing else has. */
   for (int64_t i = 0; !status && i < w.n; i++)
     if (w.best[w.open[i].sentence] == -INFINITY &&

@@ -42,16 +42,16 @@ static const struct {
              {"latent_dim", offsetof(cq_decoder_shape, latent_dim), 1 << 16}};
 enum { N_SIZES = sizeof sizes / sizeof *sizes };
 
-static int64_t *size_of(cq_decoder_shape *s, int i) {
+static int64_t *decoder_size(cq_decoder_shape *s, int i) {
   return (int64_t *)(void *)((char *)s + sizes[i].offset);
 }
 
 static cq_status check_shape(const cq_decoder_shape *shape, cq_error *error) {
   cq_decoder_shape copy = *shape, *s = &copy;
   for (int i = 0; i < N_SIZES; i++)
-    if (*size_of(s, i) < 1 || *size_of(s, i) > sizes[i].max)
+    if (*decoder_size(s, i) < 1 || *decoder_size(s, i) > sizes[i].max)
       return cq_fail(error, CQ_ERR_ARGUMENT, "a decoder's %s is %lld, expected 1 to %lld", sizes[i].key,
-                     (long long)*size_of(s, i), (long long)sizes[i].max);
+                     (long long)*decoder_size(s, i), (long long)sizes[i].max);
   if (!s->latent_at_every_step && !s->latent_as_state && !s->states_from_encoder)
     return cq_fail(error, CQ_ERR_ARGUMENT, "a decoder that never sees the sentence");
   if (s->latent_as_state && s->states_from_encoder)
@@ -62,7 +62,7 @@ static cq_status check_shape(const cq_decoder_shape *shape, cq_error *error) {
 }
 
 /* A vocabulary that sentences can be written in. directory NULL: a fresh decoder's. */
-static cq_status check_vocabulary(const cq_tokenizer *tokenizer, const char *directory, cq_error *error) {
+static cq_status check_decoder_vocabulary(const cq_tokenizer *tokenizer, const char *directory, cq_error *error) {
   static const char *const message = "a vocabulary without tokens for beginning, end and unknown words";
   const cq_tokenizer_info *info = cq_tokenizer_describe(tokenizer);
   if (info->cls_id >= 0 && info->sep_id >= 0 && info->unk_id >= 0) return CQ_OK;
@@ -70,7 +70,7 @@ static cq_status check_vocabulary(const cq_tokenizer *tokenizer, const char *dir
                    : cq_fail(error, CQ_ERR_UNSUPPORTED, "%s", message);
 }
 
-static int64_t input_of(const cq_decoder_shape *s, int64_t layer) {
+static int64_t layer_input(const cq_decoder_shape *s, int64_t layer) {
   return layer > 0 ? s->hidden_dim : s->embedding_dim + (s->latent_at_every_step ? s->latent_dim : 0);
 }
 
@@ -87,14 +87,14 @@ static void param_of(cq_param *p, char name[64], const cq_decoder *d, size_t whi
     snprintf(name, 64, "%s", names[which]);
   } else {
     const size_t layer = (which - FIRST_LAYER) / OF_LAYER, kind = (which - FIRST_LAYER) % OF_LAYER;
-    r = 4 * s->hidden_dim, c = kind == 0 ? input_of(s, (int64_t)layer) : kind == 1 ? s->hidden_dim : 0;
+    r = 4 * s->hidden_dim, c = kind == 0 ? layer_input(s, (int64_t)layer) : kind == 1 ? s->hidden_dim : 0;
     snprintf(name, 64, "decoder.%s_l%zu", kinds[kind], layer);
   }
   *p = (cq_param){.rows = c ? r : 1, .cols = c ? c : r, .n_dims = c ? 2 : 1, .decay = c != 0};
 }
 
 /* Everything but the parameters' values. */
-static cq_status make(cq_decoder **out, const cq_decoder_shape *shape, cq_error *error) {
+static cq_status make_decoder(cq_decoder **out, const cq_decoder_shape *shape, cq_error *error) {
   cq_decoder *d = cq_alloc_zeroed(sizeof *d);
   *out = d;
   if (!d) return cq_fail_memory(error, "a decoder");
@@ -111,7 +111,7 @@ static cq_status make(cq_decoder **out, const cq_decoder_shape *shape, cq_error 
   d->state = (cq_linear){.weight = &d->params[STATE], .bias = &d->params[STATE_BIAS]};
   for (int64_t i = 0; i < shape->n_layers; i++) {
     cq_param *p = &d->params[FIRST_LAYER + OF_LAYER * i];
-    d->layers[i] = (cq_lstm){.n_directions = 1, .in = input_of(shape, i), .dim = shape->hidden_dim};
+    d->layers[i] = (cq_lstm){.n_directions = 1, .in = layer_input(shape, i), .dim = shape->hidden_dim};
     d->layers[i].direction[0] = (cq_lstm_direction){
         .input = {.weight = &p[0]}, .recurrent = {.weight = &p[1]}, .bias_input = &p[2], .bias_recurrent = &p[3]};
   }
@@ -119,7 +119,7 @@ static cq_status make(cq_decoder **out, const cq_decoder_shape *shape, cq_error 
 }
 
 /* PyTorch's start: words from N(0, 1) scaled down, all else uniform in +-1 / sqrt of what comes in. */
-static cq_status draw(cq_decoder *d, cq_random *random, cq_error *error) {
+static cq_status draw_decoder(cq_decoder *d, cq_random *random, cq_error *error) {
   cq_status status = CQ_OK;
   for (size_t i = 0; !status && i < d->n_params; i++) {
     cq_param *p = &d->params[i];
@@ -139,11 +139,11 @@ cq_status cq_decoder_new(cq_decoder **out, cq_tokenizer *tokenizer, const cq_dec
   *out = NULL;
   cq_decoder *d = NULL;
   cq_status status = check_shape(shape, error);
-  if (!status) status = check_vocabulary(tokenizer, NULL, error);
-  if (!status) status = make(&d, shape, error);
+  if (!status) status = check_decoder_vocabulary(tokenizer, NULL, error);
+  if (!status) status = make_decoder(&d, shape, error);
   if (!status) {
     d->tokenizer = tokenizer;
-    status = draw(d, random, error);
+    status = draw_decoder(d, random, error);
     d->params[WORDS].table = true;
     if (status) d->tokenizer = NULL;
   }
@@ -165,7 +165,7 @@ static cq_status has_all_keys(const json_t *config, const char *path, cq_error *
   return CQ_OK;
 }
 
-static cq_status read_shape(cq_decoder_shape *s, const char *directory, cq_error *error) {
+static cq_status read_decoder_shape(cq_decoder_shape *s, const char *directory, cq_error *error) {
   char path[4096];
   cq_error why = {0};
   json_t *config = NULL;
@@ -174,7 +174,7 @@ static cq_status read_shape(cq_decoder_shape *s, const char *directory, cq_error
   if (status) return status;
   status = has_all_keys(config, path, error);
   for (int i = 0; !status && i < N_SIZES; i++)
-    status = cq_json_get_int(size_of(s, i), config, sizes[i].key, 1, sizes[i].max, path, error);
+    status = cq_json_get_int(decoder_size(s, i), config, sizes[i].key, 1, sizes[i].max, path, error);
   if (!status) status = cq_json_get_bool(&s->latent_at_every_step, config, "latent_at_every_step", path, error);
   if (!status) status = cq_json_get_bool(&s->latent_as_state, config, "latent_as_state", path, error);
   if (!status) status = cq_json_get_bool(&s->states_from_encoder, config, "states_from_encoder", path, error);
@@ -189,10 +189,10 @@ cq_status cq_decoder_open(cq_decoder **out, const char *directory, cq_error *err
   cq_decoder_shape shape = {0};
   cq_decoder *d = NULL;
   *out = NULL;
-  cq_status status = read_shape(&shape, directory, error);
-  if (!status) status = make(&d, &shape, error);
+  cq_status status = read_decoder_shape(&shape, directory, error);
+  if (!status) status = make_decoder(&d, &shape, error);
   if (!status) status = cq_tokenizer_open(&d->tokenizer, directory, false, error);
-  if (!status) status = check_vocabulary(d->tokenizer, directory, error);
+  if (!status) status = check_decoder_vocabulary(d->tokenizer, directory, error);
   if (!status) status = cq_weights_open(&d->weights, directory, error);
   for (size_t i = 0; !status && i < d->n_params; i++) {
     char name[64];
@@ -306,8 +306,8 @@ typedef struct shifted {
   cq_batch batch; /* of what is read */
 } shifted;
 
-static cq_status shift(shifted *out, cq_worker *worker, const cq_decoder *d, const cq_decoder_batch *b,
-                       cq_error *error) {
+static cq_status shift_tokens(shifted *out, cq_worker *worker, const cq_decoder *d, const cq_decoder_batch *b,
+                              cq_error *error) {
   const cq_batch *t = &b->tokens;
   const int64_t n = cq_batch_tokens(t) - t->n_seqs;
   const int32_t unknown = cq_tokenizer_describe(d->tokenizer)->unk_id;
@@ -337,7 +337,7 @@ static cq_status shift(shifted *out, cq_worker *worker, const cq_decoder *d, con
 static cq_status read_tokens(cq_tensor *x, cq_worker *worker, const cq_decoder *d, const cq_batch *batch,
                              cq_tensor latent, cq_error *error) {
   const cq_decoder_shape *s = &d->shape;
-  const int64_t n = cq_batch_tokens(batch), e = s->embedding_dim, in = input_of(s, 0);
+  const int64_t n = cq_batch_tokens(batch), e = s->embedding_dim, in = layer_input(s, 0);
   cq_tensor words = cq_workspace_f32(&worker->workspace, n, e);
   *x = cq_workspace_f32(&worker->workspace, n, in);
   if (!words.data || !x->data) return cq_fail_memory(error, "a decoder's input");
@@ -355,7 +355,7 @@ static cq_status read_tokens(cq_tensor *x, cq_worker *worker, const cq_decoder *
 static cq_status read_backward(cq_tensor dlatent, cq_worker *worker, const cq_decoder *d, const cq_batch *batch,
                                cq_gradients *gradients, cq_tensor dx, cq_error *error) {
   const cq_decoder_shape *s = &d->shape;
-  const int64_t n = cq_batch_tokens(batch), e = s->embedding_dim, in = input_of(s, 0);
+  const int64_t n = cq_batch_tokens(batch), e = s->embedding_dim, in = layer_input(s, 0);
   cq_tensor dwords = cq_workspace_f32(&worker->workspace, n, e);
   if (!dwords.data) return cq_fail_memory(error, "a decoder's input");
   for (int64_t q = 0; q < batch->n_seqs; q++)
@@ -373,9 +373,10 @@ typedef struct layer_run {
   cq_lstm_saved saved;
 } layer_run;
 
-static cq_status backward(cq_worker *worker, const cq_decoder *d, const cq_decoder_batch *b, const shifted *tokens,
-                          const cq_lstm_plan *plan, const first_states *first, const layer_run *runs,
-                          cq_gradients *gradients, cq_tensor dlatent, cq_tensor dgiven, cq_tensor dy, cq_error *error) {
+static cq_status decoder_backward(cq_worker *worker, const cq_decoder *d, const cq_decoder_batch *b,
+                                  const shifted *tokens, const cq_lstm_plan *plan, const first_states *first,
+                                  const layer_run *runs, cq_gradients *gradients, cq_tensor dlatent, cq_tensor dgiven,
+                                  cq_tensor dy, cq_error *error) {
   const cq_decoder_shape *s = &d->shape;
   const int64_t n_seqs = tokens->batch.n_seqs;
   const bool wanted = s->latent_as_state || (s->states_from_encoder && dgiven.data);
@@ -384,7 +385,7 @@ static cq_status backward(cq_worker *worker, const cq_decoder *d, const cq_decod
   if (!dstates) return cq_fail_memory(error, "a decoder's gradient");
   for (int64_t l = s->n_layers; l-- > 0;) {
     cq_dropout_apply(worker, &tokens->batch, dy, (float)s->dropout, (uint32_t)l + 1);
-    cq_tensor dx = cq_workspace_f32(w, dy.rows, input_of(s, l));
+    cq_tensor dx = cq_workspace_f32(w, dy.rows, layer_input(s, l));
     dstates[l] =
         (cq_lstm_state){cq_workspace_f32(w, n_seqs, s->hidden_dim), cq_workspace_f32(w, n_seqs, s->hidden_dim)};
     if (!dx.data || !dstates[l].hidden.data || !dstates[l].cell.data)
@@ -422,7 +423,7 @@ cq_status cq_decoder_loss(double *loss, cq_worker *worker, const cq_decoder *d, 
   cq_tensor x, dy = {0};
   layer_run *runs = cq_workspace_take(w, (size_t)s->n_layers * sizeof *runs);
   cq_status status = runs ? CQ_OK : cq_fail_memory(error, "a decoder");
-  if (!status) status = shift(&tokens, worker, d, b, error);
+  if (!status) status = shift_tokens(&tokens, worker, d, b, error);
   if (!status) status = make_states(&first, worker, d, b->latent, b->states, error);
   if (!status) status = cq_lstm_plan_make(&plan, worker, &tokens.batch, 1, error);
   if (!status) status = read_tokens(&x, worker, d, &tokens.batch, b->latent, error);
@@ -442,7 +443,7 @@ cq_status cq_decoder_loss(double *loss, cq_worker *worker, const cq_decoder *d, 
   }
   if (!status) status = cq_token_loss(worker, &d->output, gradients, dy, x, tokens.written, factor, 0, loss, error);
   if (!status && gradients)
-    status = backward(worker, d, b, &tokens, &plan, &first, runs, gradients, dlatent, dstates, dy, error);
+    status = decoder_backward(worker, d, b, &tokens, &plan, &first, runs, gradients, dlatent, dstates, dy, error);
   cq_workspace_release(w, mark);
   return status;
 }
@@ -460,8 +461,8 @@ cq_status cq_decoder_begin(cq_decoder_state *out, cq_worker *worker, const cq_de
 }
 
 /* The states after one token more; *y [n, hidden_dim] is what the output layer reads. */
-static cq_status move_on(cq_tensor *y, cq_worker *worker, const cq_decoder *d, cq_decoder_state *state,
-                         const int32_t *ids, cq_tensor latent, cq_error *error) {
+static cq_status advance_decoder(cq_tensor *y, cq_worker *worker, const cq_decoder *d, cq_decoder_state *state,
+                                 const int32_t *ids, cq_tensor latent, cq_error *error) {
   const cq_decoder_shape *s = &d->shape;
   const int64_t n = state->n;
   const int32_t unknown = cq_tokenizer_describe(d->tokenizer)->unk_id;
@@ -484,7 +485,7 @@ cq_status cq_decoder_step(cq_tensor log_p, cq_worker *worker, const cq_decoder *
                           const int32_t *ids, cq_tensor latent, cq_error *error) {
   const cq_mark mark = cq_workspace_mark(&worker->workspace);
   cq_tensor y;
-  cq_status status = move_on(&y, worker, d, state, ids, latent, error);
+  cq_status status = advance_decoder(&y, worker, d, state, ids, latent, error);
   if (!status) cq_token_log_probabilities(worker, &d->output, log_p, y);
   cq_workspace_release(&worker->workspace, mark);
   return status;
@@ -494,7 +495,7 @@ cq_status cq_decoder_step_greedy(int32_t *best, cq_worker *worker, const cq_deco
                                  const int32_t *ids, cq_tensor latent, cq_error *error) {
   const cq_mark mark = cq_workspace_mark(&worker->workspace);
   cq_tensor y;
-  cq_status status = move_on(&y, worker, d, state, ids, latent, error);
+  cq_status status = advance_decoder(&y, worker, d, state, ids, latent, error);
   if (!status) status = cq_token_best(best, worker, &d->output, &d->bounds, y, error);
   cq_workspace_release(&worker->workspace, mark);
   return status;

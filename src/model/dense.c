@@ -64,7 +64,7 @@ static cq_status check_other_keys(json_t *config, const char *path, cq_error *er
   return CQ_OK;
 }
 
-static dense *make(cq_arena *arena) {
+static dense *dense_make(cq_arena *arena) {
   dense *d = cq_arena_alloc(arena, sizeof *d);
   if (!d) return NULL;
   *d = (dense){.base = {.type = &cq_dense_type, .output_is_sentence = true}};
@@ -81,7 +81,7 @@ static void use_bias(dense *d, bool bias) {
 
 cq_status cq_dense_new(cq_module **out, int64_t in, int64_t out_dim, cq_activation activation, const char *path,
                        cq_random *random, cq_arena *arena, cq_error *error) {
-  dense *d = make(arena);
+  dense *d = dense_make(arena);
   cq_param *weight, *bias;
   if (!d) return cq_fail_memory(error, "a dense module");
   d->base.path = path;
@@ -118,7 +118,7 @@ static cq_status dense_open(cq_module **out, const cq_module_source *source, cq_
   int64_t in = 0, n_out = 0;
   bool bias = true;
   const char *activation = NULL;
-  if (!(d = make(source->arena))) {
+  if (!(d = dense_make(source->arena))) {
     status = cq_fail_memory(error, "a dense module");
     goto done;
   }

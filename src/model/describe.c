@@ -60,7 +60,7 @@ static json_t *describe_tokenizer(const cq_module *m) {
 }
 
 /* Everything that bears on the vectors, apart from vocabulary and weights. */
-static cq_status describe(json_t **out, const cq_encoder *e, cq_error *error) {
+static cq_status describe_encoder(json_t **out, const cq_encoder *e, cq_error *error) {
   json_t *modules;
   cq_status status = describe_modules(&modules, e, error);
   if (status) return status;
@@ -74,7 +74,7 @@ static cq_status describe(json_t **out, const cq_encoder *e, cq_error *error) {
 
 cq_status cq_encoder_describe(char **out_json, const cq_encoder *e, cq_error *error) {
   json_t *object;
-  cq_status status = describe(&object, e, error);
+  cq_status status = describe_encoder(&object, e, error);
   if (status) return status;
   bool ok = json_object_set_new(object, "directory", text_or_null(e->directory)) == 0 &&
             json_object_set_new(object, "simd", json_string(cq_simd_level())) == 0;
@@ -87,7 +87,7 @@ cq_status cq_encoder_describe(char **out_json, const cq_encoder *e, cq_error *er
 
 /* --- identity --- */
 
-static void include(cq_identity *id, const void *bytes, size_t n) {
+static void include_bytes(cq_identity *id, const void *bytes, size_t n) {
   *id = cq_hash128_add(*id, bytes, n);
 }
 
@@ -109,14 +109,14 @@ static cq_status include_tokenizer(cq_identity *id, const cq_module *text, cq_er
     cq_slice piece = {"", 0};
     cq_piece_kind kind = CQ_PIECE_OTHER;
     if (!cq_tokenizer_piece(&piece, &kind, tokenizer, (int32_t)i)) continue;
-    include(id, &(char){(char)kind}, 1);
-    include(id, piece.data, piece.n);
+    include_bytes(id, &(char){(char)kind}, 1);
+    include_bytes(id, piece.data, piece.n);
   }
   cq_ids ids = {0};
   bool truncated;
   cq_status status =
       cq_tokenizer_encode(&ids, tokenizer, NULL, cq_slice_of(probe), text->add_special, 0, &truncated, error);
-  if (!status) include(id, ids.ids, ids.n * sizeof *ids.ids);
+  if (!status) include_bytes(id, ids.ids, ids.n * sizeof *ids.ids);
   cq_free(ids.ids);
   return status;
 }
@@ -124,18 +124,18 @@ static cq_status include_tokenizer(cq_identity *id, const cq_module *text, cq_er
 cq_status cq_encoder_fingerprint(char out[33], const cq_encoder *e, cq_error *error) {
   json_t *object;
   cq_identity id = {0};
-  cq_status status = describe(&object, e, error);
+  cq_status status = describe_encoder(&object, e, error);
   if (status) return status;
   char *text = json_dumps(object, JSON_COMPACT | JSON_SORT_KEYS);
   json_decref(object);
   if (!text) return cq_fail_memory(error, "a description");
-  include(&id, text, strlen(text));
+  include_bytes(&id, text, strlen(text));
   free(text);
   status = include_tokenizer(&id, e->modules[0], error);
   for (size_t i = 0; !status && i < e->params.n; i++) {
     const cq_param *p = e->params.items[i];
-    include(&id, p->name, strlen(p->name));
-    include(&id, p->value, (size_t)cq_param_floats(p) * sizeof(float));
+    include_bytes(&id, p->name, strlen(p->name));
+    include_bytes(&id, p->value, (size_t)cq_param_floats(p) * sizeof(float));
   }
   if (!status) cq_identity_hex(out, id);
   return status;

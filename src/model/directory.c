@@ -172,7 +172,7 @@ static cq_status read_model_config(cq_encoder *e, cq_error *error) {
 /* --- the modules --- */
 
 /* Every id the tokenizer may give must be a row of the module's table. */
-static cq_status check_vocabulary(const cq_module *module, const char *directory, cq_error *error) {
+static cq_status check_table_rows(const cq_module *module, const char *directory, cq_error *error) {
   const int64_t n_ids = cq_tokenizer_describe(module->tokenizer)->vocab_size;
   for (size_t i = 0; i < module->n_params; i++) {
     const cq_param *p = &module->params[i];
@@ -211,7 +211,7 @@ static cq_status open_module(cq_encoder *e, const cq_module_type *type, const ch
   }
   if (!status && type->takes_text && !type->tokenize)
     status = cq_tokenizer_open(&module->tokenizer, directory, source.lowercase, error);
-  if (!status && module->tokenizer) status = check_vocabulary(module, directory, error);
+  if (!status && module->tokenizer) status = check_table_rows(module, directory, error);
   if (status) {
     if (module && type->free) type->free(module);
     return status;

@@ -35,7 +35,7 @@ static void lstm_free(cq_module *module) {
 }
 
 /* Room for everything, the layers joined to their (still empty) parameters: four a direction. */
-static lstm *make(int64_t in, int64_t dim, int64_t n_layers, bool bidirectional, float dropout, cq_arena *arena) {
+static lstm *lstm_make(int64_t in, int64_t dim, int64_t n_layers, bool bidirectional, float dropout, cq_arena *arena) {
   lstm *l = cq_arena_alloc(arena, sizeof *l);
   const int n_directions = bidirectional ? 2 : 1;
   const size_t n_params = (size_t)(4 * n_layers) * (size_t)n_directions;
@@ -79,7 +79,7 @@ static void tensor_shape(int64_t *rows, int64_t *cols, const lstm *l, int which,
 
 cq_status cq_lstm_module_new(cq_module **out, int64_t in, int64_t dim, int64_t n_layers, bool bidirectional,
                              double dropout, const char *path, cq_random *random, cq_arena *arena, cq_error *error) {
-  lstm *l = make(in, dim, n_layers, bidirectional, (float)dropout, arena);
+  lstm *l = lstm_make(in, dim, n_layers, bidirectional, (float)dropout, arena);
   if (!l) return cq_fail_memory(error, "an LSTM");
   l->base.path = path;
   cq_param *p = l->base.params;
@@ -109,7 +109,7 @@ cq_lstm_sizes cq_lstm_module_sizes(const cq_module *module) {
   return (cq_lstm_sizes){l->n_layers, l->dim, l->n_directions};
 }
 
-static cq_status take_all(lstm *l, cq_arena *arena, cq_error *error) {
+static cq_status lstm_take_params(lstm *l, cq_arena *arena, cq_error *error) {
   cq_param *p = l->base.params;
   for (int64_t layer = 0; layer < l->n_layers; layer++)
     for (int d = 0; d < l->n_directions; d++)
@@ -153,19 +153,20 @@ static cq_status lstm_open(cq_module **out, const cq_module_source *source, cq_e
                           (long long)in, (long long)source->input_dim);
     goto done;
   }
-  lstm *l = make(in, dim, n_layers, bidirectional, (float)dropout, source->arena);
+  lstm *l = lstm_make(in, dim, n_layers, bidirectional, (float)dropout, source->arena);
   if (!l) {
     status = cq_fail_memory(error, "an LSTM");
     goto done;
   }
   *out = &l->base;
-  if (!(status = cq_weights_open(&l->weights, source->directory, error))) status = take_all(l, source->arena, error);
+  if (!(status = cq_weights_open(&l->weights, source->directory, error)))
+    status = lstm_take_params(l, source->arena, error);
 done:
   json_decref(config);
   return status;
 }
 
-static json_t *describe(const lstm *l) {
+static json_t *lstm_config(const lstm *l) {
   return json_pack("{s:I, s:I, s:I, s:f, s:b}", "embedding_dimension", (json_int_t)l->in, "hidden_dim",
                    (json_int_t)l->dim, "num_layers", (json_int_t)l->n_layers, "dropout", (double)l->dropout,
                    "bidirectional", l->n_directions == 2);
@@ -173,12 +174,12 @@ static json_t *describe(const lstm *l) {
 
 static cq_status lstm_save(const cq_module *module, const char *directory, cq_error *error) {
   const lstm *l = (const lstm *)module;
-  cq_status status = cq_json_save(describe(l), directory, "lstm_config.json", error);
+  cq_status status = cq_json_save(lstm_config(l), directory, "lstm_config.json", error);
   return status ? status : cq_weights_save(l->base.params, l->base.n_params, directory, error);
 }
 
 static cq_status lstm_describe(const cq_module *module, json_t *object, cq_error *error) {
-  json_t *config = describe((const lstm *)module);
+  json_t *config = lstm_config((const lstm *)module);
   bool ok = config && json_object_update(object, config) == 0;
   json_decref(config);
   return ok ? CQ_OK : cq_fail_memory(error, "a description");
@@ -202,7 +203,8 @@ typedef struct lstm_tape {
 } lstm_tape;
 
 /* Room for one layer's part of `states`, rows of a batch's; data NULL when there are none. */
-static cq_status make_room(cq_lstm_state *out, cq_worker *worker, const lstm *l, cq_tensor states, cq_error *error) {
+static cq_status make_state_room(cq_lstm_state *out, cq_worker *worker, const lstm *l, cq_tensor states,
+                                 cq_error *error) {
   *out = (cq_lstm_state){{0}, {0}};
   if (!states.data) return CQ_OK;
   assert(l->n_directions == 1 && states.cols == 2 * l->n_layers * l->dim);
@@ -224,7 +226,7 @@ static cq_status lstm_forward(cq_worker *worker, const cq_module *module, const 
     if (!tape->layers) return cq_fail_memory(error, "an LSTM");
   }
   cq_lstm_state last;
-  cq_status status = make_room(&last, worker, l, batch->final, error);
+  cq_status status = make_state_room(&last, worker, l, batch->final, error);
   if (!status) status = cq_lstm_plan_make(&tape->plan, worker, batch, l->n_directions, error);
   for (int64_t i = 0; !status && i < l->n_layers; i++) {
     *y = cq_workspace_f32(w, x.rows, l->base.output_dim);
@@ -245,7 +247,7 @@ static cq_status lstm_backward(cq_worker *worker, const cq_module *module, const
   const lstm_tape *tape = saved;
   cq_mark mark = cq_workspace_mark(&worker->workspace);
   cq_lstm_state dlast;
-  cq_status status = make_room(&dlast, worker, l, batch->dfinal, error);
+  cq_status status = make_state_room(&dlast, worker, l, batch->dfinal, error);
   for (int64_t i = l->n_layers; !status && i-- > 0;) {
     if (i + 1 < l->n_layers) cq_dropout_apply(worker, batch, dy, l->dropout, (uint32_t)i);
     cq_tensor below = i == 0 && dx->data ? *dx : cq_workspace_f32(&worker->workspace, x.rows, l->layers[i].in);

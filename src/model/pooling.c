@@ -88,7 +88,7 @@ static cq_status refuse_unknown_keys(json_t *config, const char *path, cq_error 
 }
 
 /* The module from its settings; cq_pooling_new is the same for a directory that has no Pooling. */
-static pooling *make(cq_arena *arena, const char *path) {
+static pooling *pooling_make(cq_arena *arena, const char *path) {
   pooling *p = cq_arena_alloc(arena, sizeof *p);
   if (!p) return NULL;
   *p = (pooling){.base = {.type = &cq_pooling_type, .path = path, .output_is_sentence = true}};
@@ -97,7 +97,7 @@ static pooling *make(cq_arena *arena, const char *path) {
 
 cq_status cq_pooling_new(cq_module **out, int64_t dim, cq_pooling_mode mode, const char *path, cq_arena *arena,
                          cq_error *error) {
-  pooling *p = make(arena, path);
+  pooling *p = pooling_make(arena, path);
   if (!p) return cq_fail_memory(error, "pooling");
   p->dim = p->base.output_dim = dim;
   p->modes[p->n_modes++] = mode;
@@ -112,7 +112,7 @@ static cq_status pooling_open(cq_module **out, const cq_module_source *source, c
   if (status || (status = cq_json_read(&config, path, error))) return status;
   bool include_prompt = true;
   int64_t dim = source->input_dim;
-  pooling *p = make(source->arena, NULL);
+  pooling *p = pooling_make(source->arena, NULL);
   if (!p) {
     status = cq_fail_memory(error, "pooling");
     goto done;

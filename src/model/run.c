@@ -241,7 +241,7 @@ static void tokenize_run(void *context, size_t item, int worker) {
 }
 
 /* The vectors of a block's sentences. */
-static cq_status compute(encoding *e, cq_worker *worker, size_t block, cq_error *error) {
+static cq_status encode_block(encoding *e, cq_worker *worker, size_t block, cq_error *error) {
   const size_t first = e->block_starts[block], n = e->block_starts[block + 1] - first;
   int64_t *starts = cq_workspace_take(&worker->workspace, (n + 1) * sizeof *starts);
   int32_t *skip = cq_workspace_take(&worker->workspace, (n + 1) * sizeof *skip);
@@ -265,14 +265,14 @@ static cq_status compute(encoding *e, cq_worker *worker, size_t block, cq_error 
   return CQ_OK;
 }
 
-static void compute_block(void *context, size_t item, int worker) {
+static void run_block(void *context, size_t item, int worker) {
   encoding *e = context;
   encode_memory *m = memory_of(e, worker);
   cq_error error = {0};
   cq_status status;
   if (m) {
     const cq_mark mark = cq_workspace_mark(&m->worker.workspace);
-    status = compute(e, &m->worker, item, &error);
+    status = encode_block(e, &m->worker, item, &error);
     cq_workspace_release(&m->worker.workspace, mark);
     done_with(e, worker, m);
   } else {
@@ -317,7 +317,7 @@ cq_status cq_encoder_prompt(cq_slice *out, int32_t *n_left_out, const cq_encoder
   return status;
 }
 
-static cq_status check_text(const cq_slice *sentences, size_t n, cq_error *error) {
+static cq_status check_sentences(const cq_slice *sentences, size_t n, cq_error *error) {
   for (size_t s = 0; s < n; s++) {
     const size_t at = cq_utf8_invalid_at(sentences[s].data, sentences[s].n);
     if (at == sentences[s].n) continue;
@@ -329,7 +329,7 @@ static cq_status check_text(const cq_slice *sentences, size_t n, cq_error *error
 }
 
 /* Joins the runs' ids and divides the sequences into blocks. */
-static cq_status lay_out(encoding *e, size_t n_runs, cq_error *error) {
+static cq_status make_blocks(encoding *e, size_t n_runs, cq_error *error) {
   e->starts[0] = 0;
   for (size_t s = 0; s < e->n; s++) e->starts[s + 1] = e->starts[s] + e->lengths[s];
   e->flat = cq_workspace_take(&e->memory->worker.workspace, (size_t)e->starts[e->n] * sizeof *e->flat);
@@ -395,19 +395,19 @@ static cq_status take_arrays(encoding *e, size_t n_runs, int n_workers, cq_error
   return CQ_OK;
 }
 
-static cq_status encode(encoding *e, cq_encode_stats *stats, int n_workers, cq_error *error) {
+static cq_status encode_sentences(encoding *e, cq_encode_stats *stats, int n_workers, cq_error *error) {
   const size_t n_runs = (e->n + RUN - 1) / RUN;
   cq_status status = take_arrays(e, n_runs, n_workers, error);
   if (status) return status;
   e->ids[0] = e->memory->ids, e->ids[0].n = 0;
   cq_context_run(e->ctx, n_runs, tokenize_run, e);
   status = first_failure(e, n_runs, n_workers, error);
-  if (!status) status = lay_out(e, n_runs, error);
+  if (!status) status = make_blocks(e, n_runs, error);
   e->memory->ids = e->ids[0];
   for (size_t r = 1; r < n_runs; r++) cq_free(e->ids[r].ids);
   if (!status) status = count_truncated(e, stats, error);
   if (status) return status;
-  cq_context_run(e->ctx, e->n_blocks, compute_block, e);
+  cq_context_run(e->ctx, e->n_blocks, run_block, e);
   return first_failure(e, e->n_blocks, n_workers, error);
 }
 
@@ -429,12 +429,12 @@ cq_status cq_encoder_encode_states(float *out, cq_tensor states, cq_encode_stats
     return cq_fail(error, CQ_ERR_ARGUMENT, "truncate-dim is %d, expected 0 to the model's %d", e.options->truncate_dim,
                    cq_encoder_dim(encoder));
   e.dim = e.options->truncate_dim ? e.options->truncate_dim : cq_encoder_dim(encoder);
-  status = check_text(sentences, n, error);
+  status = check_sentences(sentences, n, error);
   if (status) return status;
   e.memory = take_memory(ctx, encoder);
   if (!e.memory) return cq_fail_memory(error, "encoding");
   status = find_prompt(&e.prompt, &e.n_prompt, encoder, e.options, &e.memory->ids, e.memory->tokens, error);
-  if (!status && n > 0) status = encode(&e, stats, cq_context_n_threads(ctx), error);
+  if (!status && n > 0) status = encode_sentences(&e, stats, cq_context_n_threads(ctx), error);
   cq_workspace_release(&e.memory->worker.workspace, (cq_mark){0, 0});
   put_memory(ctx, e.memory);
   return status;

@@ -16,7 +16,7 @@ typedef struct static_embedding {
   cq_param table;
 } static_embedding;
 
-static static_embedding *make(cq_arena *arena) {
+static static_embedding *static_make(cq_arena *arena) {
   static_embedding *m = cq_arena_alloc(arena, sizeof *m);
   if (!m) return NULL;
   *m = (static_embedding){.base = {.type = &cq_static_type, .output_is_sentence = true, .n_params = 1}};
@@ -26,7 +26,7 @@ static static_embedding *make(cq_arena *arena) {
 
 cq_status cq_static_new(cq_module **out, cq_tokenizer *tokenizer, int64_t dim, const char *path, cq_random *random,
                         cq_arena *arena, cq_error *error) {
-  static_embedding *m = make(arena);
+  static_embedding *m = static_make(arena);
   if (!m) return cq_fail_memory(error, "a static embedding");
   m->base.path = path;
   m->base.output_dim = dim;
@@ -50,7 +50,7 @@ static void static_free(cq_module *module) {
 
 static cq_status static_open(cq_module **out, const cq_module_source *source, cq_error *error) {
   static const char *const names[] = {"embedding.weight", "embeddings", NULL};
-  static_embedding *m = make(source->arena);
+  static_embedding *m = static_make(source->arena);
   if (!m) return cq_fail_memory(error, "a static embedding");
   *out = &m->base;
   cq_status status;

@@ -196,8 +196,8 @@ typedef struct taker {
 } taker;
 
 /* The tensor "STEM SUFFIX", also under the task prefix; LayerNorm's under their old names too. */
-static cq_status take(taker *k, cq_param **out, const char *stem, const char *suffix, const char *old_suffix,
-                      int64_t rows, int64_t cols) {
+static cq_status take_param(taker *k, cq_param **out, const char *stem, const char *suffix, const char *old_suffix,
+                            int64_t rows, int64_t cols) {
   char *names[5] = {cq_arena_printf(k->arena, "%s%s", stem, suffix),
                     cq_arena_printf(k->arena, "%s%s%s", k->a->prefix, stem, suffix)};
   size_t n = 2;
@@ -214,16 +214,16 @@ static cq_status take(taker *k, cq_param **out, const char *stem, const char *su
 }
 
 static cq_status take_linear(taker *k, cq_linear *l, const char *stem, int64_t out, int64_t in) {
-  cq_status status = take(k, &l->weight, stem, ".weight", NULL, out, in);
-  if (!status) status = take(k, &l->bias, stem, ".bias", NULL, out, 0);
+  cq_status status = take_param(k, &l->weight, stem, ".weight", NULL, out, in);
+  if (!status) status = take_param(k, &l->bias, stem, ".bias", NULL, out, 0);
   if (!status) l->weight->decay = true;
   return status;
 }
 
 static cq_status take_norm(taker *k, cq_layer_norm *l, const char *stem, int64_t dim, double eps) {
   l->eps = (float)eps;
-  cq_status status = take(k, &l->gamma, stem, ".weight", ".gamma", dim, 0);
-  if (!status) status = take(k, &l->beta, stem, ".bias", ".beta", dim, 0);
+  cq_status status = take_param(k, &l->gamma, stem, ".weight", ".gamma", dim, 0);
+  if (!status) status = take_param(k, &l->beta, stem, ".bias", ".beta", dim, 0);
   return status;
 }
 
@@ -252,15 +252,15 @@ static cq_status take_layer(taker *k, cq_transformer_layer *l, int index, const 
 }
 
 static cq_status take_embedding(taker *k, cq_embedding *e, const sizes *s) {
-  cq_status status = take(k, &e->words, "embeddings.word_embeddings", ".weight", NULL, s->vocab, s->dim);
+  cq_status status = take_param(k, &e->words, "embeddings.word_embeddings", ".weight", NULL, s->vocab, s->dim);
   if (status) return status;
   e->words->table = true;
   e->words->decay = true;
-  status = take(k, &e->positions, "embeddings.position_embeddings", ".weight", NULL, s->n_positions, s->dim);
+  status = take_param(k, &e->positions, "embeddings.position_embeddings", ".weight", NULL, s->n_positions, s->dim);
   if (status) return status;
   e->positions->decay = true;
   if (s->n_types > 0) {
-    status = take(k, &e->types, "embeddings.token_type_embeddings", ".weight", NULL, s->n_types, s->dim);
+    status = take_param(k, &e->types, "embeddings.token_type_embeddings", ".weight", NULL, s->n_types, s->dim);
     if (status) return status;
     e->types->decay = true;
   }
@@ -338,7 +338,8 @@ static cq_status open_transformer(cq_module **out, const cq_module_source *sourc
   status = take_embedding(&k, &t->embedding, &s);
   for (int i = 0; !status && i < s.n_layers; i++) status = take_layer(&k, &t->layers[i], i, &s);
   if (!status && a->relative_bias) {
-    status = take(&k, &t->relative.table, "encoder.relative_attention_bias", ".weight", NULL, s.n_buckets, s.n_heads);
+    status =
+        take_param(&k, &t->relative.table, "encoder.relative_attention_bias", ".weight", NULL, s.n_buckets, s.n_heads);
     if (!status) t->relative.table->decay = true;
   }
   if (!status) status = cq_weights_all_taken(t->weights, ignored_tensors, error);
@@ -423,8 +424,8 @@ typedef struct tape {
   cq_transformer_saved *layers;
 } tape;
 
-static cq_status forward(cq_worker *worker, const cq_module *module, const cq_batch *batch, cq_tensor x, cq_tensor *y,
-                         void **saved, cq_error *error) {
+static cq_status transformer_forward(cq_worker *worker, const cq_module *module, const cq_batch *batch, cq_tensor x,
+                                     cq_tensor *y, void **saved, cq_error *error) {
   const cq_transformer *t = (const cq_transformer *)module;
   cq_workspace *w = &worker->workspace;
   const int64_t n = cq_batch_tokens(batch);
@@ -460,8 +461,9 @@ static cq_status forward(cq_worker *worker, const cq_module *module, const cq_ba
   return status;
 }
 
-static cq_status backward(cq_worker *worker, const cq_module *module, const cq_batch *batch, cq_tensor x, cq_tensor dy,
-                          cq_tensor *dx, const void *saved, cq_gradients *gradients, cq_error *error) {
+static cq_status transformer_backward(cq_worker *worker, const cq_module *module, const cq_batch *batch, cq_tensor x,
+                                      cq_tensor dy, cq_tensor *dx, const void *saved, cq_gradients *gradients,
+                                      cq_error *error) {
   const cq_transformer *t = (const cq_transformer *)module;
   const tape *record = saved;
   cq_mark mark = cq_workspace_mark(&worker->workspace);
@@ -496,7 +498,7 @@ const cq_module_type cq_transformer_type = {
     .describe = describe_transformer,
     .pack = pack_transformer,
     .set_dropout = set_dropout,
-    .forward = forward,
-    .backward = backward,
+    .forward = transformer_forward,
+    .backward = transformer_backward,
     .free = free_transformer,
 };

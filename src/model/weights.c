@@ -31,7 +31,7 @@ static const struct {
 };
 #define N_FORMATS (sizeof formats / sizeof *formats)
 
-static cq_status open_file(cq_safetensors **out, const char *directory, cq_error *error) {
+static cq_status open_weights_file(cq_safetensors **out, const char *directory, cq_error *error) {
   char path[MAX_PATH];
   for (size_t i = 0; i < N_FORMATS; i++) {
     cq_status status = cq_path_join(path, sizeof path, directory, formats[i].name, error);
@@ -48,7 +48,7 @@ static cq_status open_file(cq_safetensors **out, const char *directory, cq_error
 cq_status cq_weights_open(cq_weights **out, const char *directory, cq_error *error) {
   cq_weights *w = cq_alloc_zeroed(sizeof *w);
   if (!w) return cq_fail_memory(error, "weights");
-  cq_status status = open_file(&w->file, directory, error);
+  cq_status status = open_weights_file(&w->file, directory, error);
   if (status) goto failed;
   w->taken = cq_alloc_array_zeroed(cq_safetensors_count(w->file) + 1, sizeof *w->taken);
   if (!w->taken) {

@@ -22,7 +22,7 @@ struct cq_whitespace {
 
 /* --- opening and saving --- */
 
-static cq_status add_words(cq_whitespace *w, const char *key, bool stop, const char *path, cq_error *error) {
+static cq_status read_words(cq_whitespace *w, const char *key, bool stop, const char *path, cq_error *error) {
   const json_t *list = json_object_get(w->config, key), *item;
   size_t i;
   if (!json_is_array(list)) return cq_fail_file(error, CQ_ERR_FORMAT, path, "'%s' is not a list", key);
@@ -45,8 +45,8 @@ cq_status cq_whitespace_open(cq_whitespace **out, const char *directory, cq_erro
   if (!(status = cq_json_read(&w->config, path, error)) && !json_is_object(w->config))
     status = cq_fail_file(error, CQ_ERR_FORMAT, path, "expected an object");
   /* Stop words are looked for before the vocabulary: they replace what they share with it. */
-  if (!status) status = add_words(w, "vocab", false, path, error);
-  if (!status) status = add_words(w, "stop_words", true, path, error);
+  if (!status) status = read_words(w, "vocab", false, path, error);
+  if (!status) status = read_words(w, "stop_words", true, path, error);
   if (!status) status = cq_json_get_bool(&w->lowercase, w->config, "do_lower_case", path, error);
   if (status)
     cq_whitespace_free(w);
@@ -96,7 +96,7 @@ static cq_slice without_punctuation(cq_slice word) {
 }
 
 /* The word's id; CQ_MAP_NONE when it is dropped. */
-static uint64_t look_up(const cq_whitespace *w, cq_slice word, cq_builder *lower) {
+static uint64_t look_up_word(const cq_whitespace *w, cq_slice word, cq_builder *lower) {
   uint64_t id = cq_map_get(&w->words, word);
   if (id == CQ_MAP_NONE) {
     word = without_punctuation(word);
@@ -125,7 +125,7 @@ cq_status cq_whitespace_encode(cq_ids *out, const cq_whitespace *w, cq_slice tex
       at += length;
       continue;
     }
-    uint64_t id = look_up(w, (cq_slice){text.data + start, at - start}, &lower);
+    uint64_t id = look_up_word(w, (cq_slice){text.data + start, at - start}, &lower);
     if (id == CQ_MAP_NONE) continue;
     failed = !cq_reserve((void **)&out->ids, &out->capacity, out->n + 1, sizeof *out->ids);
     if (!failed) out->ids[out->n++] = (int32_t)id;

@@ -26,7 +26,7 @@ typedef struct word_embeddings {
 #define TOKENIZERS "sentence_transformers.models.tokenizer."
 #define WRAPPER    "sentence_transformers.sentence_transformer.modules.tokenizer.word.TransformersTokenizerWrapper"
 
-static word_embeddings *make(cq_arena *arena) {
+static word_embeddings *word_embeddings_make(cq_arena *arena) {
   word_embeddings *m = cq_arena_alloc(arena, sizeof *m);
   if (!m) return NULL;
   *m = (word_embeddings){.base = {.type = &cq_word_embeddings_type, .n_params = 1, .add_special = true}};
@@ -36,7 +36,7 @@ static word_embeddings *make(cq_arena *arena) {
 
 cq_status cq_word_embeddings_new(cq_module **out, cq_tokenizer *tokenizer, int64_t dim, int max_seq_length,
                                  const char *path, cq_random *random, cq_arena *arena, cq_error *error) {
-  word_embeddings *m = make(arena);
+  word_embeddings *m = word_embeddings_make(arena);
   if (!m) return cq_fail_memory(error, "word embeddings");
   m->base.path = path;
   m->base.output_dim = dim;
@@ -80,7 +80,7 @@ static cq_status word_embeddings_open(cq_module **out, const cq_module_source *s
   const char *class = NULL;
   bool update = true;
   int64_t length = 1000000; /* sentence-transformers' default */
-  word_embeddings *m = make(source->arena);
+  word_embeddings *m = word_embeddings_make(source->arena);
   if (!m) return cq_fail_memory(error, "word embeddings");
   *out = &m->base;
   cq_status status = cq_path_join(path, sizeof path, source->directory, "wordembedding_config.json", error);

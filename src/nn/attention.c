@@ -4,8 +4,8 @@
 
 #include <math.h>
 
-static cq_attention_shape shape_of(const cq_attention *l, const cq_batch *batch, int64_t s, int64_t dim, int64_t stride,
-                                   const float *const *bias, uint32_t site) {
+static cq_attention_shape attention_shape(const cq_attention *l, const cq_batch *batch, int64_t s, int64_t dim,
+                                          int64_t stride, const float *const *bias, uint32_t site) {
   const int64_t head_dim = dim / l->n_heads;
   const cq_attention_shape shape = {
       .n_tokens = cq_batch_length(batch, s),
@@ -21,7 +21,7 @@ static cq_attention_shape shape_of(const cq_attention *l, const cq_batch *batch,
 }
 
 /* Scratch for the longest sequence of the batch. */
-static float *scratch_for(cq_worker *worker, const cq_batch *batch, int64_t head_dim) {
+static float *take_attention_scratch(cq_worker *worker, const cq_batch *batch, int64_t head_dim) {
   int64_t longest = 0;
   for (int64_t s = 0; s < batch->n_seqs; s++) {
     if (cq_batch_length(batch, s) > longest) longest = cq_batch_length(batch, s);
@@ -40,7 +40,7 @@ cq_status cq_attention_forward(cq_worker *worker, const cq_attention *l, const c
   cq_tensor context = cq_workspace_f32(&worker->workspace, n, dim);
   float *log_sum = saved ? cq_workspace_take(&worker->workspace, (size_t)(n * l->n_heads) * sizeof(float)) : NULL;
   cq_mark kept = cq_workspace_mark(&worker->workspace);
-  float *scratch = scratch_for(worker, batch, dim / l->n_heads);
+  float *scratch = take_attention_scratch(worker, batch, dim / l->n_heads);
   if (!qkv.data || !context.data || !scratch || (saved && !log_sum)) return cq_fail_memory(error, "attention");
 
   cq_tensor q = cq_tensor_columns(qkv, 0, dim), k = cq_tensor_columns(qkv, dim, dim),
@@ -50,7 +50,7 @@ cq_status cq_attention_forward(cq_worker *worker, const cq_attention *l, const c
   cq_linear_forward(worker, &l->value, v, x, CQ_IDENTITY, none);
   for (int64_t s = 0; s < batch->n_seqs; s++) {
     const int64_t first = batch->starts[s], length = cq_batch_length(batch, s);
-    const cq_attention_shape shape = shape_of(l, batch, s, dim, qkv.stride, bias, site);
+    const cq_attention_shape shape = attention_shape(l, batch, s, dim, qkv.stride, bias, site);
     worker->kernels->attention(cq_f32(cq_tensor_rows(context, first, length)),
                                saved ? log_sum + first * l->n_heads : NULL, cq_f32(cq_tensor_rows(q, first, length)),
                                cq_f32(cq_tensor_rows(k, first, length)), cq_f32(cq_tensor_rows(v, first, length)),
@@ -70,7 +70,7 @@ cq_status cq_attention_backward(cq_worker *worker, const cq_attention *l, const 
   cq_mark mark = cq_workspace_mark(&worker->workspace);
   cq_tensor dqkv = cq_workspace_f32(&worker->workspace, n, 3 * dim);
   cq_tensor dcontext = cq_workspace_f32(&worker->workspace, n, dim);
-  float *scratch = scratch_for(worker, batch, dim / l->n_heads);
+  float *scratch = take_attention_scratch(worker, batch, dim / l->n_heads);
   if (!dqkv.data || !dcontext.data || !scratch) return cq_fail_memory(error, "attention");
 
   cq_status status = cq_linear_backward(worker, &l->output, gradients, dcontext, false, dy, saved->context, error);
@@ -81,7 +81,7 @@ cq_status cq_attention_backward(cq_worker *worker, const cq_attention *l, const 
             dv = cq_tensor_columns(dqkv, 2 * dim, dim);
   for (int64_t s = 0; s < batch->n_seqs; s++) {
     const int64_t first = batch->starts[s], length = cq_batch_length(batch, s);
-    const cq_attention_shape shape = shape_of(l, batch, s, dim, dqkv.stride, bias, site);
+    const cq_attention_shape shape = attention_shape(l, batch, s, dim, dqkv.stride, bias, site);
     worker->kernels->attention_backward(
         cq_f32(cq_tensor_rows(dq, first, length)), cq_f32(cq_tensor_rows(dk, first, length)),
         cq_f32(cq_tensor_rows(dv, first, length)), dbias ? dbias[s] : NULL,

@@ -97,7 +97,7 @@ static bool are_states_of(const cq_lstm_state *s, const cq_lstm *l, const cq_lst
   return !s || (is_state_of(s->hidden, l, plan) && is_state_of(s->cell, l, plan));
 }
 
-static void clear(cq_tensor t) {
+static void clear_tensor(cq_tensor t) {
   if (t.data) memset(t.data, 0, (size_t)(t.rows * t.cols) * sizeof(float));
 }
 
@@ -106,7 +106,7 @@ static void read_state(const cq_kernels *k, cq_tensor rows, cq_tensor state, con
   if (state.data)
     k->gather(cq_f32(rows), cq_f32(state), plan->state_of + d * plan->n_seqs, plan->n_seqs, rows.cols, false);
   else
-    clear(rows);
+    clear_tensor(rows);
 }
 
 /* Rows [first, first + n) by falling length added to direction d of a state in the batch's order (data NULL: not
@@ -150,8 +150,8 @@ cq_status cq_lstm_forward(cq_worker *worker, const cq_lstm *l, const cq_lstm_pla
   if ((status = keep_state(&keep.first.hidden, worker, l, plan, from.hidden, error)) ||
       (status = keep_state(&keep.first.cell, worker, l, plan, from.cell, error)))
     return status;
-  clear(to.hidden);
-  clear(to.cell);
+  clear_tensor(to.hidden);
+  clear_tensor(to.cell);
   keep.hidden = cq_workspace_f32(w, l->n_directions * n, dim);
   keep.cells = cq_workspace_f32(w, l->n_directions * n, dim);
   if (!keep.hidden.data || !keep.cells.data) return cq_fail_memory(error, "an LSTM");
@@ -213,9 +213,9 @@ cq_status cq_lstm_backward(cq_worker *worker, const cq_lstm *l, const cq_lstm_pl
   float *scratch = cq_workspace_take(w, (size_t)k->packed_floats(seeing, dim) * sizeof(float));
   if (!dhidden.data || !dgates.data || !drows.data || !dcell.data || !dstep.data || !before.data || !side || !scratch)
     return cq_fail_memory(error, "an LSTM's gradient");
-  clear(dx);
-  clear(to.hidden);
-  clear(to.cell);
+  clear_tensor(dx);
+  clear_tensor(to.hidden);
+  clear_tensor(to.cell);
   for (int d = 0; d < l->n_directions; d++) {
     const cq_lstm_direction *direction = &l->direction[d];
     const float *gates = cq_f32(saved->gates[d]), *cells = cq_f32(saved->cells) + d * n * dim;
@@ -225,7 +225,7 @@ cq_status cq_lstm_backward(cq_worker *worker, const cq_lstm *l, const cq_lstm_pl
     if (dy.data)
       k->gather(cq_f32(dhidden), cq_f32(dy), side, n, dim, false);
     else
-      clear(dhidden);
+      clear_tensor(dhidden);
     /* What comes back along a sequence; a row stays at its final state's gradient until the sequence's last step. */
     read_state(k, dcell, from.cell, plan, d);
     read_state(k, dstep, from.hidden, plan, d);

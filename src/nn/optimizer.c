@@ -51,7 +51,7 @@ void cq_optimizer_free(cq_optimizer *o) {
 }
 
 /* The numbers of step t. */
-static cq_adamw numbers(const cq_optimizer *o, uint64_t t, bool table, bool decay, double scale) {
+static cq_adamw adamw_of_step(const cq_optimizer *o, uint64_t t, bool table, bool decay, double scale) {
   const cq_optimizer_options *options = &o->options;
   return (cq_adamw){
       .learning_rate = options->learning_rate(options->context, t, table),
@@ -81,7 +81,7 @@ typedef struct catching_up {
 
 enum { ROWS_PER_ITEM = 256 };
 
-static catching_up catching(cq_optimizer *o, const cq_param *table, const int32_t *ids, int64_t n) {
+static catching_up catching_up_of(cq_optimizer *o, const cq_param *table, const int32_t *ids, int64_t n) {
   catching_up c = {.o = {o->before, o}, .table = table, .ids = ids, .n = n};
   if (o->before && table->offset >= o->before->params->n_tables) c.o[0] = NULL;
   if (c.o[0]) c.ahead[0] = (int64_t)(c.o[0]->step - o->step);
@@ -89,7 +89,7 @@ static catching_up catching(cq_optimizer *o, const cq_param *table, const int32_
 }
 
 /* The turn that a row has been brought to. */
-static int64_t turn_of(const catching_up *c, int64_t row) {
+static int64_t turn_of_row(const catching_up *c, int64_t row) {
   int64_t turn = (int64_t)c->o[1]->row_steps[c->table->offset][row];
   if (!c->o[0]) return turn;
   const int64_t first = (int64_t)c->o[0]->row_steps[c->table->offset][row] - c->ahead[0];
@@ -103,7 +103,7 @@ static void catch_up_rows(void *context, size_t item, int worker) {
                 end = first + ROWS_PER_ITEM < c->n ? first + ROWS_PER_ITEM : c->n;
   (void)worker;
   for (int64_t i = first; i < end; i++) {
-    const int64_t row = c->ids ? c->ids[i] : i, turn = turn_of(c, row);
+    const int64_t row = c->ids ? c->ids[i] : i, turn = turn_of_row(c, row);
     for (int64_t t = turn < c->first ? c->first : turn + 1; t <= c->last; t++)
       for (int k = 0; k < 2; k++) {
         cq_optimizer *o = c->o[k];
@@ -117,11 +117,11 @@ static void catch_up_rows(void *context, size_t item, int worker) {
 }
 
 /* Brings distinct rows up, in parallel. */
-static void catch_up(catching_up *c, cq_context *ctx) {
+static void catch_up_distinct(catching_up *c, cq_context *ctx) {
   const int64_t present = (int64_t)c->o[1]->step;
   int64_t oldest = present;
   for (int64_t i = 0; i < c->n; i++) {
-    const int64_t turn = turn_of(c, c->ids ? c->ids[i] : i);
+    const int64_t turn = turn_of_row(c, c->ids ? c->ids[i] : i);
     if (turn < oldest) oldest = turn;
   }
   /* Some hundred steps' numbers at a time: rows are brought along in stages of bounded memory. */
@@ -134,7 +134,7 @@ static void catch_up(catching_up *c, cq_context *ctx) {
     for (int k = 0; k < 2; k++)
       for (int64_t t = c->first; t <= c->last && c->o[k]; t++)
         if (t + c->ahead[k] > 0)
-          steps[k][t - c->first] = numbers(c->o[k], (uint64_t)(t + c->ahead[k]), true, c->table->decay, 0);
+          steps[k][t - c->first] = adamw_of_step(c->o[k], (uint64_t)(t + c->ahead[k]), true, c->table->decay, 0);
     cq_context_run(ctx, (size_t)((c->n + ROWS_PER_ITEM - 1) / ROWS_PER_ITEM), catch_up_rows, c);
     oldest = c->last;
   }
@@ -143,7 +143,7 @@ static void catch_up(catching_up *c, cq_context *ctx) {
 
 cq_status cq_optimizer_catch_up(cq_optimizer *o, const cq_param *table, const int32_t *ids, int64_t n, cq_context *ctx,
                                 cq_error *error) {
-  catching_up c = catching(o, table, NULL, 0);
+  catching_up c = catching_up_of(o, table, NULL, 0);
   uint32_t *row_steps = o->row_steps[table->offset];
   int32_t *behind = cq_alloc_array((size_t)n, sizeof *behind);
   uint32_t *kept = cq_alloc_array((size_t)n, sizeof *kept);
@@ -155,14 +155,14 @@ cq_status cq_optimizer_catch_up(cq_optimizer *o, const cq_param *table, const in
   }
   /* Each row once, for two workers must not meet on one: a row already listed shows a step from the future. */
   for (int64_t i = 0; i < n; i++) {
-    if (row_steps[ids[i]] > o->step || turn_of(&c, ids[i]) >= (int64_t)o->step) continue;
+    if (row_steps[ids[i]] > o->step || turn_of_row(&c, ids[i]) >= (int64_t)o->step) continue;
     kept[n_behind] = row_steps[ids[i]];
     behind[n_behind++] = ids[i];
     row_steps[ids[i]] = UINT32_MAX;
   }
   for (int64_t i = 0; i < n_behind; i++) row_steps[behind[i]] = kept[i];
   c.ids = behind, c.n = n_behind;
-  catch_up(&c, ctx);
+  catch_up_distinct(&c, ctx);
   cq_free(behind);
   cq_free(kept);
   return CQ_OK;
@@ -172,8 +172,8 @@ void cq_optimizer_flush(cq_optimizer *o, cq_context *ctx) {
   for (size_t i = 0; i < o->params->n; i++) {
     const cq_param *p = o->params->items[i];
     if (!p->table) continue;
-    catching_up c = catching(o, p, NULL, p->rows);
-    catch_up(&c, ctx);
+    catching_up c = catching_up_of(o, p, NULL, p->rows);
+    catch_up_distinct(&c, ctx);
   }
 }
 
@@ -223,7 +223,7 @@ static void square_chunk(void *context, size_t item, int worker) {
   u->o->partial_sums[item] = u->o->kernels->sum_squares(u->gradients->dense + first, left < CHUNK ? left : CHUNK);
 }
 
-static double norm_of(updating *u, cq_context *ctx) {
+static double gradient_norm(updating *u, cq_context *ctx) {
   const size_t n_chunks = (size_t)chunks_of(u->gradients->n_dense);
   double sum = 0;
   cq_context_run(ctx, n_chunks, square_chunk, u);
@@ -239,7 +239,7 @@ static void update_param(void *context, size_t item, int worker) {
   const updating *u = context;
   cq_optimizer *o = u->o;
   const cq_param *p = o->params->items[item];
-  const cq_adamw step = numbers(o, o->step, p->table, p->decay, u->scale);
+  const cq_adamw step = adamw_of_step(o, o->step, p->table, p->decay, u->scale);
   (void)worker;
   if (!p->table) {
     const int64_t at = p->offset;
@@ -257,7 +257,7 @@ static void update_param(void *context, size_t item, int worker) {
 
 void cq_optimizer_update(cq_optimizer *o, const cq_gradients *gradients, double scale, cq_context *ctx, double *norm) {
   updating u = {.o = o, .gradients = gradients, .scale = scale};
-  const double length = norm_of(&u, ctx);
+  const double length = gradient_norm(&u, ctx);
   if (norm) *norm = length;
   /* As torch.nn.utils.clip_grad_norm_ has it. */
   if (o->options.clip_norm > 0) {

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-static int64_t rounded(int64_t n) {
+static int64_t rounded_to_lines(int64_t n) {
   return (n + 15) / 16 * 16;
 }
 
@@ -25,7 +25,7 @@ void cq_params_index(cq_params *params) {
       p->offset = params->n_tables++;
     } else {
       p->offset = params->n_dense;
-      params->n_dense += rounded(cq_param_floats(p));
+      params->n_dense += rounded_to_lines(cq_param_floats(p));
     }
   }
 }
@@ -34,7 +34,7 @@ cq_status cq_params_own(cq_params *params, cq_error *error) {
   if (params->own) return CQ_OK;
   int64_t total = params->n_dense;
   for (size_t i = 0; i < params->n; i++)
-    total += params->items[i]->table ? rounded(cq_param_floats(params->items[i])) : 0;
+    total += params->items[i]->table ? rounded_to_lines(cq_param_floats(params->items[i])) : 0;
   float *own = cq_alloc_array_zeroed((size_t)total, sizeof *own);
   if (!own) return cq_fail_memory(error, "trainable parameters");
   int64_t next_table = params->n_dense;
@@ -42,7 +42,7 @@ cq_status cq_params_own(cq_params *params, cq_error *error) {
     cq_param *p = params->items[i];
     float *place = own + (p->table ? next_table : p->offset);
     memcpy(place, p->value, (size_t)cq_param_floats(p) * sizeof(float));
-    if (p->table) next_table += rounded(cq_param_floats(p));
+    if (p->table) next_table += rounded_to_lines(cq_param_floats(p));
     p->value = place;
   }
   params->own = own;
@@ -62,7 +62,7 @@ cq_params cq_params_first(const cq_params *params, size_t n) {
     if (p->table)
       first.n_tables++;
     else
-      first.n_dense += rounded(cq_param_floats(p));
+      first.n_dense += rounded_to_lines(cq_param_floats(p));
   }
   return first;
 }

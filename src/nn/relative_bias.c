@@ -19,7 +19,7 @@ int64_t cq_relative_bucket(int64_t distance, int64_t n_buckets) {
 }
 
 /* Element (head, query, key) takes table element bucket * n_heads + head. */
-static int32_t *indices(cq_worker *worker, const cq_relative_bias *l, int64_t length) {
+static int32_t *bias_indices(cq_worker *worker, const cq_relative_bias *l, int64_t length) {
   const int64_t n_heads = l->table->cols;
   int32_t *ids = cq_workspace_take(&worker->workspace, (size_t)(n_heads * length * length) * sizeof *ids);
   if (!ids) return NULL;
@@ -32,8 +32,8 @@ static int32_t *indices(cq_worker *worker, const cq_relative_bias *l, int64_t le
   return ids;
 }
 
-static cq_status matrices(cq_worker *worker, const cq_relative_bias *l, const cq_batch *batch, float ***out,
-                          cq_error *error) {
+static cq_status bias_matrices(cq_worker *worker, const cq_relative_bias *l, const cq_batch *batch, float ***out,
+                               cq_error *error) {
   *out = cq_workspace_take(&worker->workspace, (size_t)batch->n_seqs * sizeof **out);
   if (!*out) return cq_fail_memory(error, "relative position bias");
   for (int64_t s = 0; s < batch->n_seqs; s++) {
@@ -47,12 +47,12 @@ static cq_status matrices(cq_worker *worker, const cq_relative_bias *l, const cq
 cq_status cq_relative_bias_forward(cq_worker *worker, const cq_relative_bias *l, const cq_batch *batch,
                                    const float ***bias, cq_error *error) {
   float **own;
-  cq_status status = matrices(worker, l, batch, &own, error);
+  cq_status status = bias_matrices(worker, l, batch, &own, error);
   if (status) return status;
   for (int64_t s = 0; s < batch->n_seqs; s++) {
     const int64_t length = cq_batch_length(batch, s);
     cq_mark mark = cq_workspace_mark(&worker->workspace);
-    const int32_t *ids = indices(worker, l, length);
+    const int32_t *ids = bias_indices(worker, l, length);
     if (!ids) return cq_fail_memory(error, "relative position bias");
     worker->kernels->gather(own[s], l->table->value, ids, l->table->cols * length * length, 1, false);
     cq_workspace_release(&worker->workspace, mark);
@@ -63,7 +63,7 @@ cq_status cq_relative_bias_forward(cq_worker *worker, const cq_relative_bias *l,
 
 cq_status cq_relative_bias_gradients(cq_worker *worker, const cq_relative_bias *l, const cq_batch *batch,
                                      float ***dbias, cq_error *error) {
-  cq_status status = matrices(worker, l, batch, dbias, error);
+  cq_status status = bias_matrices(worker, l, batch, dbias, error);
   for (int64_t s = 0; !status && s < batch->n_seqs; s++) {
     const int64_t length = cq_batch_length(batch, s);
     memset((*dbias)[s], 0, (size_t)(l->table->cols * length * length) * sizeof(float));
@@ -76,7 +76,7 @@ cq_status cq_relative_bias_backward(cq_worker *worker, const cq_relative_bias *l
   for (int64_t s = 0; s < batch->n_seqs; s++) {
     const int64_t length = cq_batch_length(batch, s);
     cq_mark mark = cq_workspace_mark(&worker->workspace);
-    const int32_t *ids = indices(worker, l, length);
+    const int32_t *ids = bias_indices(worker, l, length);
     if (!ids) return cq_fail_memory(error, "relative position bias");
     worker->kernels->scatter_add(cq_gradient_of(gradients, l->table), dbias[s], ids, l->table->cols * length * length,
                                  1);

@@ -7,7 +7,7 @@
 enum { BLOCK_ROWS = 256 };
 
 /* Floats from one row of logits to the next: a row of a power of two would put a column into few lines of a cache. */
-static int64_t spread(int64_t vocabulary) {
+static int64_t logits_stride(int64_t vocabulary) {
   return (vocabulary + 15) / 16 * 16 + 16;
 }
 
@@ -18,7 +18,7 @@ cq_status cq_token_loss(cq_worker *worker, const cq_linear *output, cq_gradients
   assert(x.cols == output->weight->cols && smoothing >= 0 && smoothing <= 1);
   assert(!gradients || !dx.data || (dx.rows == n && dx.cols == x.cols));
   cq_mark mark = cq_workspace_mark(&worker->workspace);
-  cq_tensor room = cq_workspace_f32(&worker->workspace, max_rows, spread(vocabulary));
+  cq_tensor room = cq_workspace_f32(&worker->workspace, max_rows, logits_stride(vocabulary));
   if (!room.data) return cq_fail_memory(error, "logits");
   double sum = 0;
   cq_status status = CQ_OK;

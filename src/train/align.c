@@ -89,20 +89,20 @@ static uint64_t hash_pair(int32_t source, int32_t target) {
   return x ^ x >> 32;
 }
 
-static bool ends(const void *slot, const void *sought) {
+static bool is_entry_of(const void *slot, const void *sought) {
   const entry *a = slot, *b = sought;
   return a->target == 0 || (a->source == b->source && a->target == b->target);
 }
 
 /* The pair's place, or the free one where it would go. */
-static entry *place_of(const cq_aligner *a, int32_t source, int32_t target, uint64_t hash) {
+static entry *entry_of_pair(const cq_aligner *a, int32_t source, int32_t target, uint64_t hash) {
   const entry sought = {.source = (uint32_t)source, .target = (uint32_t)target + 1};
-  return cq_table_find(a->table, a->capacity, sizeof sought, hash, ends, &sought);
+  return cq_table_find(a->table, a->capacity, sizeof sought, hash, is_entry_of, &sought);
 }
 
 /* Two rounds over the text: which pairs are seen a second time, or among few (two bit tables by hash, so that a rare
  * collision lets a pair in that was seen once), then those become entries. */
-static cq_status find_pairs(cq_aligner *a, cq_error *error) {
+static cq_status find_cooccurrences(cq_aligner *a, cq_error *error) {
   uint64_t events = 0;
   for (size_t at = 0; at < a->n_tokens; at += 2 + (size_t)a->tokens[at] + (size_t)a->tokens[at + 1])
     events += (uint64_t)a->tokens[at] * (uint64_t)a->tokens[at + 1];
@@ -133,7 +133,7 @@ static cq_status find_pairs(cq_aligner *a, cq_error *error) {
             twice[bit / 64] |= n * m <= FEW ? mask : once[bit / 64] & mask;
             once[bit / 64] |= mask;
           } else if (twice[bit / 64] & mask) {
-            entry *e = place_of(a, source[i], target[j], hash);
+            entry *e = entry_of_pair(a, source[i], target[j], hash);
             if (e->target) continue;
             if (4 * (a->n_entries + 1) > 3 * a->capacity) continue; /* collisions in the bits hid more than a third */
             *e = (entry){.source = (uint32_t)source[i], .target = (uint32_t)target[j] + 1, .forward = 1, .backward = 1};
@@ -183,7 +183,7 @@ static void expect_pair(cq_aligner *a, sums *s, const int32_t *source, int32_t n
   entry **found = a->found;
   for (int32_t i = 0; i < n; i++)
     for (int32_t j = 0; j < m; j++) {
-      entry *e = place_of(a, source[i], target[j], hash_pair(source[i], target[j]));
+      entry *e = entry_of_pair(a, source[i], target[j], hash_pair(source[i], target[j]));
       found[i * m + j] = e->target ? e : NULL;
       const double distance = fabs((i + 0.5) / n - (j + 0.5) / m);
       a->pair_prior[i * m + j] = a->prior[(int)(distance * STEPS)];
@@ -192,7 +192,7 @@ static void expect_pair(cq_aligner *a, sums *s, const int32_t *source, int32_t n
   expect_side(a, s->target_null, found, a->pair_prior, target, m, n, 1, m, true);
 }
 
-static void maximise(cq_aligner *a, sums *s) {
+static void maximise_alignment(cq_aligner *a, sums *s) {
   memset(s->by_target, 0, (size_t)a->n_target * sizeof(double));
   memset(s->by_source, 0, (size_t)a->n_source * sizeof(double));
   double source_null = 0, target_null = 0;
@@ -238,7 +238,7 @@ static cq_status gather_links(cq_aligner *a, cq_error *error) {
 }
 
 cq_status cq_aligner_run(cq_aligner *a, int n_iterations, cq_error *error) {
-  cq_status status = find_pairs(a, error);
+  cq_status status = find_cooccurrences(a, error);
   if (status) return status;
   sums s = {.by_target = cq_alloc_array_zeroed((size_t)a->n_target, sizeof(double)),
             .by_source = cq_alloc_array_zeroed((size_t)a->n_source, sizeof(double)),
@@ -257,7 +257,7 @@ cq_status cq_aligner_run(cq_aligner *a, int n_iterations, cq_error *error) {
       const int32_t n = a->tokens[at], m = a->tokens[at + 1], *source = a->tokens + at + 2;
       expect_pair(a, &s, source, n, source + n, m);
     }
-    maximise(a, &s);
+    maximise_alignment(a, &s);
   }
   cq_free(s.by_target);
   cq_free(s.by_source);

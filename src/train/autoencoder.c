@@ -7,7 +7,7 @@
 
 /* --- reading a batch --- */
 
-static cq_status lay_out(cq_autoencoder_trainer *t, cq_error *error) {
+static cq_status lay_out_batch(cq_autoencoder_trainer *t, cq_error *error) {
   cq_status status = CQ_OK;
   for (int c = 0; !status && c < 2; c++) {
     const bool there = c < n_columns(t);
@@ -57,7 +57,7 @@ static cq_feed feed_of(const cq_autoencoder_trainer *t) {
   return n_columns(t) == 1 ? CQ_FEED_OWN : t->o.feed;
 }
 
-static cq_gradients *gradients_of(cq_autoencoder_trainer *t, const cq_shard *s) {
+static cq_gradients *autoencoder_gradients(cq_autoencoder_trainer *t, const cq_shard *s) {
   return cq_update_gradients(&t->update, s->number, t->shards.first_own);
 }
 
@@ -107,7 +107,7 @@ static cq_status write_from(cq_autoencoder_trainer *t, cq_shard *s, int from, fl
                                   .states = cq_sequences_states(&t->columns[from], s->first, s->n, false),
                                   .word_dropout = t->o.word_dropout};
   cq_status status = cq_decoder_loss(&s->sums[0], &s->worker, side_of(t, s->column)->decoder, &batch,
-                                     gradients_of(t, s), dlatent, dstates, factor, &s->error);
+                                     autoencoder_gradients(t, s), dlatent, dstates, factor, &s->error);
   float *into = t->columns[from].gradient + s->first * (size_t)dim;
   if (!status && dlatent.data) t->kernels->add(into, cq_f32(dlatent), n * dim);
   cq_workspace_release(w, mark);
@@ -130,7 +130,7 @@ static cq_status decode_shard(void *context, cq_shard *s, int worker) {
   return write_from(t, s, d->from_other ? 1 - s->column : s->column, factor);
 }
 
-static cq_status backward_shard(void *context, cq_shard *s, int worker) {
+static cq_status encoder_backward_shard(void *context, cq_shard *s, int worker) {
   cq_autoencoder_trainer *t = context;
   const cq_autoencoder_side *side = side_of(t, s->column);
   cq_batch batch;
@@ -139,23 +139,23 @@ static cq_status backward_shard(void *context, cq_shard *s, int worker) {
   cq_status status = read_by_encoder(&batch, t, s);
   if (status) return status;
   cq_tensor dy = cq_tensor_f32(t->columns[s->column].gradient + s->first * (size_t)t->dim, (int64_t)s->n, t->dim);
-  return cq_encoder_backward(&s->worker, side->encoder, &batch, dy, &s->tape, gradients_of(t, s), &s->error);
+  return cq_encoder_backward(&s->worker, side->encoder, &batch, dy, &s->tape, autoencoder_gradients(t, s), &s->error);
 }
 
 /* A loss between two languages' vectors, or between one's and a teacher's. */
-static bool aligns(const cq_autoencoder_trainer *t) {
+static bool has_space_loss(const cq_autoencoder_trainer *t) {
   const bool trained = trains_encoder(side_of(t, 0)) || (n_columns(t) == 2 && trains_encoder(side_of(t, 1)));
   return trained && (n_columns(t) == 2 || (t->o.distillation > 0 && t->batch.targets));
 }
 
 /* The losses between the languages, and their gradients into both columns. */
-static cq_status align(cq_autoencoder_trainer *t, cq_autoencoder_report *report, cq_error *error) {
+static cq_status align_vectors(cq_autoencoder_trainer *t, cq_autoencoder_report *report, cq_error *error) {
   const cq_autoencoder_options *o = &t->o;
   cq_space space = {.n = (int64_t)t->batch.n, .dim = t->dim};
   for (int s = 0; s < n_columns(t); s++) {
     space.vectors[s] = t->columns[s].vectors, space.gradients[s] = t->columns[s].gradient;
   }
-  if (!aligns(t)) return CQ_OK;
+  if (!has_space_loss(t)) return CQ_OK;
   for (int s = 0; s < n_columns(t) && o->distillation > 0 && t->batch.targets; s++)
     report->distillation[s] = cq_space_distillation(&space, s, t->batch.targets, o->distillation);
   if (n_columns(t) == 1) return CQ_OK;
@@ -185,7 +185,7 @@ static cq_status catch_up_table(cq_autoencoder_trainer *t, const cq_param *table
   return status;
 }
 
-static cq_status catch_up(cq_autoencoder_trainer *t, cq_error *error) {
+static cq_status catch_up_tables(cq_autoencoder_trainer *t, cq_error *error) {
   cq_status status = CQ_OK;
   for (int i = 0; i < n_columns(t); i++) {
     const cq_sequences *c = &t->columns[i];
@@ -208,7 +208,7 @@ typedef struct turn {
   double *norm;          /* of the gradient */
 } turn;
 
-static cq_status encode(cq_autoencoder_trainer *t, cq_error *error) {
+static cq_status encode_batch(cq_autoencoder_trainer *t, cq_error *error) {
   cq_status status = cq_shards_run(&t->shards, CQ_ALL_COLUMNS, encode_shard, t, t->ctx, error);
   for (int i = 0; !status && i < n_columns(t); i++) {
     cq_sequences *c = &t->columns[i];
@@ -220,7 +220,7 @@ static cq_status encode(cq_autoencoder_trainer *t, cq_error *error) {
 }
 
 /* Decoders of one kind at a time, so that each column's gradients are added to by one shard at a time. */
-static cq_status decode(cq_autoencoder_trainer *t, cq_error *error) {
+static cq_status decode_batch(cq_autoencoder_trainer *t, cq_error *error) {
   decoding own = {t, false}, other = {t, true};
   const cq_exchange *e = t->shards.exchange;
   const cq_feed feed = feed_of(t);
@@ -239,15 +239,17 @@ static cq_status decode(cq_autoencoder_trainer *t, cq_error *error) {
   return status;
 }
 
-static cq_status compute(cq_autoencoder_trainer *t, const turn *u, cq_autoencoder_report *report, cq_error *error) {
+static cq_status compute_turn(cq_autoencoder_trainer *t, const turn *u, cq_autoencoder_report *report,
+                              cq_error *error) {
   double sums[CQ_SHARD_SUMS];
-  cq_status status = encode(t, error);
-  if (!status && u->between) status = align(t, report, error);
-  if (!status && u->writing && t->o.reconstruction > 0) status = decode(t, error);
+  cq_status status = encode_batch(t, error);
+  if (!status && u->between) status = align_vectors(t, report, error);
+  if (!status && u->writing && t->o.reconstruction > 0) status = decode_batch(t, error);
   /* One language after the other where both add to the gradients of a shared layer. */
   const bool shared = t->shared.n > 0;
-  if (!status) status = cq_shards_run(&t->shards, shared ? 0 : CQ_ALL_COLUMNS, backward_shard, t, t->ctx, error);
-  if (!status && shared) status = cq_shards_run(&t->shards, 1, backward_shard, t, t->ctx, error);
+  if (!status)
+    status = cq_shards_run(&t->shards, shared ? 0 : CQ_ALL_COLUMNS, encoder_backward_shard, t, t->ctx, error);
+  if (!status && shared) status = cq_shards_run(&t->shards, 1, encoder_backward_shard, t, t->ctx, error);
   for (int i = 0; !status && i < n_columns(t); i++) {
     const double n_runs = feed_of(t) == CQ_FEED_BOTH ? 2 : 1;
     status = cq_shards_sum(sums, &t->shards, i, error);
@@ -256,7 +258,7 @@ static cq_status compute(cq_autoencoder_trainer *t, const turn *u, cq_autoencode
   return status;
 }
 
-static cq_status check_losses(const cq_autoencoder_trainer *t, const cq_autoencoder_report *r, cq_error *error) {
+static cq_status check_finite_losses(const cq_autoencoder_trainer *t, const cq_autoencoder_report *r, cq_error *error) {
   const double distillation = r->distillation[0] + r->distillation[1],
                loss = r->nll[0] + r->nll[1] + r->contrast + r->distance + distillation + r->discriminator.loss;
   if (isfinite(loss)) return CQ_OK;
@@ -268,14 +270,14 @@ static cq_status check_losses(const cq_autoencoder_trainer *t, const cq_autoenco
 }
 
 static cq_status take_turn(cq_autoencoder_trainer *t, const turn *u, cq_autoencoder_report *report, cq_error *error) {
-  cq_status status = compute(t, u, report, error);
-  if (!status) status = check_losses(t, report, error);
+  cq_status status = compute_turn(t, u, report, error);
+  if (!status) status = check_finite_losses(t, report, error);
   if (status) {
     cq_update_clear(&t->update, t->ctx);
     return status;
   }
   status = cq_update_apply(u->norm, u->update, 1, t->ctx, error);
-  if (status || !u->between || !t->discriminator || n_columns(t) == 1 || !aligns(t)) return status;
+  if (status || !u->between || !t->discriminator || n_columns(t) == 1 || !has_space_loss(t)) return status;
   return cq_discriminator_update(t->discriminator, t->ctx, error);
 }
 
@@ -283,9 +285,9 @@ static cq_status take_turn(cq_autoencoder_trainer *t, const turn *u, cq_autoenco
  * for words that were hidden from encoders, and may not be when they read again. */
 static cq_status take_first_turn(cq_autoencoder_trainer *t, cq_autoencoder_report *report, cq_error *error) {
   const turn first = {&t->alignment, true, false, &report->space_gradient_norm};
-  cq_status status =
-      aligns(t) ? take_turn(t, &first, report, error) : cq_update_apply(first.norm, first.update, 1, t->ctx, error);
-  return status ? status : catch_up(t, error);
+  cq_status status = has_space_loss(t) ? take_turn(t, &first, report, error)
+                                       : cq_update_apply(first.norm, first.update, 1, t->ctx, error);
+  return status ? status : catch_up_tables(t, error);
 }
 
 static cq_status check_batch(const cq_autoencoder_trainer *t, const cq_autoencoder_batch *batch, cq_error *error) {
@@ -307,15 +309,15 @@ cq_status cq_autoencoder_step(cq_autoencoder_trainer *t, const cq_autoencoder_ba
   cq_status status = check_batch(t, batch, error);
   if (status) return status;
   t->batch = *batch;
-  status = lay_out(t, error);
+  status = lay_out_batch(t, error);
   report->n_tokens = t->columns[0].ids.n + t->columns[1].ids.n;
-  if (!status) status = catch_up(t, error);
+  if (!status) status = catch_up_tables(t, error);
   const bool two = t->alignment.name;
   const turn last = {&t->update, !two, true, &report->gradient_norm};
   t->reader = CQ_READ_ENCODER;
   if (!status && two) {
     status = take_first_turn(t, report, error);
-    if (aligns(t)) t->reader = CQ_READ_ENCODER_AGAIN;
+    if (has_space_loss(t)) t->reader = CQ_READ_ENCODER_AGAIN;
   }
   if (!status) status = take_turn(t, &last, report, error);
   t->n_batches++;

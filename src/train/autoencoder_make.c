@@ -31,7 +31,7 @@ static bool share_vocabulary(const cq_autoencoder_side *side) {
   return a->vocab_size == b->vocab_size && a->cls_id == b->cls_id && a->sep_id == b->sep_id;
 }
 
-static cq_status check(const cq_autoencoder_trainer *t, cq_error *error) {
+static cq_status check_trainer_options(const cq_autoencoder_trainer *t, cq_error *error) {
   const cq_autoencoder_options *o = &t->o;
   const double weights[] = {o->reconstruction, o->contrast, o->distance, o->distillation, o->adversary};
   double sum = 0;
@@ -210,7 +210,7 @@ cq_status cq_autoencoder_trainer_new(cq_autoencoder_trainer **out, cq_params *pa
   t->kernels = sides[0].encoder->kernels;
   t->dim = cq_encoder_dim(sides[0].encoder);
   /* What may refuse comes before anything is taken over. */
-  cq_status status = check(t, error);
+  cq_status status = check_trainer_options(t, error);
   if (!status) status = cq_shards_new(&t->shards, options->n_shards, 2, t->kernels, options->exchange, error);
   if (!status) status = make_discriminator(t, error);
   for (const cq_autoencoder_side *s = t->sides; !status && s < t->sides + n_sides; s++)

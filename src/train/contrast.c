@@ -69,7 +69,7 @@ static block similarities(const search *b, size_t item, int worker) {
   return out;
 }
 
-static bool seeks(const cq_contrast *c, int side, int64_t row) {
+static bool is_seeking(const cq_contrast *c, int side, int64_t row) {
   return side == 0 || (c->symmetric && row < c->n[0]);
 }
 
@@ -77,7 +77,7 @@ static void sum_rows(void *context, size_t item, int worker) {
   const search *b = context;
   const double temperature = b->c->temperature;
   const block k = similarities(b, item, worker);
-  for (int64_t r = 0; r < k.m && seeks(b->c, k.side, k.first + r); r++) {
+  for (int64_t r = 0; r < k.m && is_seeking(b->c, k.side, k.first + r); r++) {
     const float *row = k.cosines + r * k.n;
     float max = -INFINITY;
     double sum = 0;
@@ -89,8 +89,8 @@ static void sum_rows(void *context, size_t item, int worker) {
 }
 
 /* What a row wants of its similarity x to another: its probability less 1 where that is its own. */
-static double wish(const search *b, int side, int64_t row, double x, bool is_own) {
-  return seeks(b->c, side, row) ? exp(x - b->log_sums[side][row]) - is_own : 0;
+static double similarity_gradient(const search *b, int side, int64_t row, double x, bool is_own) {
+  return is_seeking(b->c, side, row) ? exp(x - b->log_sums[side][row]) - is_own : 0;
 }
 
 static void add_gradients(void *context, size_t item, int worker) {
@@ -102,7 +102,8 @@ static void add_gradients(void *context, size_t item, int worker) {
     const int64_t i = k.first + r;
     for (int64_t j = 0; j < k.n; j++) {
       const double x = (double)row[j] / c->temperature;
-      row[j] = (float)(b->scale * (wish(b, k.side, i, x, i == j) + wish(b, 1 - k.side, j, x, i == j)));
+      row[j] = (float)(b->scale * (similarity_gradient(b, k.side, i, x, i == j) +
+                                   similarity_gradient(b, 1 - k.side, j, x, i == j)));
     }
   }
   b->kernels->product(k.gradient, c->dim, k.cosines, k.n, b->rows[1 - k.side], k.m, c->dim, k.n, NULL);
@@ -113,7 +114,7 @@ static void add_gradients(void *context, size_t item, int worker) {
   b->kernels->add(c->gradients[k.side] + k.first * c->dim, k.gradient, k.m * c->dim);
 }
 
-static bool make_room(search *b, cq_workspace *w, int n_workers) {
+static bool make_contrast_room(search *b, cq_workspace *w, int n_workers) {
   const cq_contrast *c = b->c;
   bool ok = true;
   for (int s = 0; s < 2; s++) {
@@ -136,7 +137,7 @@ cq_status cq_contrast_loss(double *loss, const cq_contrast *c, double weight, cq
   const cq_mark mark = cq_workspace_mark(&worker->workspace);
   const double n_seeking = (c->symmetric ? 2 : 1) * (double)c->n[0];
   search b = {.c = c, .kernels = worker->kernels, .scale = weight / (n_seeking * c->temperature)};
-  const bool ok = make_room(&b, &worker->workspace, cq_context_n_threads(ctx));
+  const bool ok = make_contrast_room(&b, &worker->workspace, cq_context_n_threads(ctx));
   double sum = 0;
   if (ok) {
     cq_context_run(ctx, 2, make_units, &b);

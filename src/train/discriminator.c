@@ -28,7 +28,7 @@ enum { SUM_LOSS, SUM_ADVERSARY, SUM_RIGHT };
 
 /* --- making --- */
 
-static cq_status check(const cq_discriminator_options *o, cq_error *error) {
+static cq_status check_discriminator(const cq_discriminator_options *o, cq_error *error) {
   if (o->hidden < 1 || o->hidden > 1 << 16)
     return cq_fail(error, CQ_ERR_ARGUMENT, "a discriminator of %lld hidden dimensions", (long long)o->hidden);
   if (!(o->smoothing >= 0 && o->smoothing < 0.5))
@@ -36,7 +36,7 @@ static cq_status check(const cq_discriminator_options *o, cq_error *error) {
   return CQ_OK;
 }
 
-static cq_status make_params(cq_discriminator *d, cq_error *error) {
+static cq_status make_discriminator_params(cq_discriminator *d, cq_error *error) {
   static const char *const names[N_PARAMS] = {"hidden.weight", "hidden.bias", "output.weight", "output.bias"};
   const int64_t outs[2] = {d->o.hidden, 1}, ins[2] = {d->o.dim, d->o.hidden};
   cq_random random = cq_random_seeded(d->o.seed, 1);
@@ -65,7 +65,7 @@ static cq_status pack_layers(void *owner, cq_context *ctx, cq_error *error) {
 cq_status cq_discriminator_new(cq_discriminator **out, const cq_kernels *kernels,
                                const cq_discriminator_options *options, cq_error *error) {
   *out = NULL;
-  cq_status status = check(options, error);
+  cq_status status = check_discriminator(options, error);
   if (status) return status;
   cq_discriminator *d = cq_alloc_zeroed(sizeof *d);
   if (!d) return cq_fail_memory(error, "a discriminator");
@@ -74,7 +74,7 @@ cq_status cq_discriminator_new(cq_discriminator **out, const cq_kernels *kernels
   d->hidden = (cq_linear){.weight = &d->each[HIDDEN], .bias = &d->each[HIDDEN_BIAS]};
   d->output = (cq_linear){.weight = &d->each[OUTPUT], .bias = &d->each[OUTPUT_BIAS]};
   status = cq_shards_new(&d->shards, options->n_shards, 1, kernels, NULL, error);
-  if (!status) status = make_params(d, error);
+  if (!status) status = make_discriminator_params(d, error);
   if (!status) status = cq_discriminator_pack(d, error);
   if (!status)
     status = cq_update_new(&d->update, "discriminator", &d->params, kernels, options->n_shards, NULL,
@@ -115,7 +115,7 @@ typedef struct forward {
 } forward;
 
 /* -log p of a label y in [0, 1] under the log odds x. */
-static double cross_entropy(double x, double y) {
+static double binary_cross_entropy(double x, double y) {
   return log1p(exp(-fabs(x))) + (x > 0 ? x : 0) - x * y;
 }
 
@@ -142,9 +142,9 @@ static cq_status forward_language(const forward *f, cq_shard *s, int side) {
   for (int64_t i = 0; i < n * n_hidden; i++) y[i] = x[i] > 0 ? x[i] : slope * x[i];
   cq_linear_forward(&s->worker, &d->output, odds, hidden, CQ_IDENTITY, none);
   for (int64_t i = 0; i < n; i++) {
-    const double at = (double)o[i], p = 1 / (1 + exp(-at)), loss = cross_entropy(at, label);
+    const double at = (double)o[i], p = 1 / (1 + exp(-at)), loss = binary_cross_entropy(at, label);
     s->sums[SUM_LOSS] += loss;
-    s->sums[SUM_ADVERSARY] += swapped ? cross_entropy(at, 1 - label) : -loss;
+    s->sums[SUM_ADVERSARY] += swapped ? binary_cross_entropy(at, 1 - label) : -loss;
     s->sums[SUM_RIGHT] += sign * at > 0;
     o[i] = (float)((p - label) / count);
     dv_of_odds[i] = (float)(f->weight * (swapped ? p - (1 - label) : label - p) / count);
@@ -165,7 +165,7 @@ static cq_status forward_language(const forward *f, cq_shard *s, int side) {
   return cq_linear_backward(&s->worker, &d->hidden, gradients, none, false, before, v, &s->error);
 }
 
-static cq_status forward_shard(void *context, cq_shard *s, int worker) {
+static cq_status discriminator_forward_shard(void *context, cq_shard *s, int worker) {
   cq_status status = CQ_OK;
   (void)worker;
   for (int side = 0; side < 2 && !status; side++) {
@@ -185,7 +185,7 @@ cq_status cq_discriminator_forward(cq_discriminator *d, cq_discriminator_report 
   *report = (cq_discriminator_report){0};
   cq_update_clear(&d->update, ctx);
   cq_shards_cut_rows(&d->shards, 0, (size_t)space->n);
-  cq_status status = cq_shards_run(&d->shards, 0, forward_shard, &f, ctx, error);
+  cq_status status = cq_shards_run(&d->shards, 0, discriminator_forward_shard, &f, ctx, error);
   if (!status) status = cq_shards_sum(sums, &d->shards, 0, error);
   if (status) return status;
   *report = (cq_discriminator_report){

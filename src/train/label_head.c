@@ -23,7 +23,7 @@ struct cq_label_head {
 
 /* --- making --- */
 
-static cq_status make_params(cq_label_head *h, cq_error *error) {
+static cq_status make_head_params(cq_label_head *h, cq_error *error) {
   const int64_t width = 3 * h->o.dim;
   cq_random random = cq_random_seeded(h->o.seed, 0x1abe1);
   h->each[WEIGHT] = (cq_param){.name = "weight", .rows = h->o.n_labels, .cols = width, .n_dims = 2, .decay = true};
@@ -53,7 +53,7 @@ cq_status cq_label_head_new(cq_label_head **out, const cq_kernels *kernels, cons
   if (!h) return cq_fail_memory(error, "labels");
   h->o = *options;
   h->worker.kernels = kernels;
-  cq_status status = make_params(h, error);
+  cq_status status = make_head_params(h, error);
   if (!status) status = cq_label_head_pack(h, error);
   if (!status)
     status =
@@ -90,7 +90,7 @@ cq_status cq_label_head_pack(cq_label_head *h, cq_error *error) {
 /* --- forward, and back to the vectors --- */
 
 /* (u, v, |u - v|) of each pair. */
-static void combine(float *features, const cq_space *s) {
+static void combine_vectors(float *features, const cq_space *s) {
   for (int64_t i = 0; i < s->n; i++) {
     const float *u = s->vectors[0] + i * s->dim, *v = s->vectors[1] + i * s->dim;
     float *row = features + i * 3 * s->dim;
@@ -139,7 +139,7 @@ cq_status cq_label_head_forward(cq_label_head *h, cq_label_head_report *report, 
   assert(space->dim == h->o.dim);
   cq_status status = features.data && dfeatures.data && logits.data ? CQ_OK : cq_fail_memory(error, "labels");
   if (!status) {
-    combine(cq_f32(features), space);
+    combine_vectors(cq_f32(features), space);
     cq_linear_forward(&h->worker, &h->layer, logits, features, CQ_IDENTITY, none);
     for (int64_t i = 0; i < n; i++) {
       bool right;

@@ -30,7 +30,7 @@ typedef struct reading {
   cq_map entry_of; /* source bytes (borrowed) -> entry in this file */
 } reading;
 
-static cq_status keep(cq_slice *out, cq_parallel *data, cq_slice text, cq_error *error) {
+static cq_status keep_text(cq_slice *out, cq_parallel *data, cq_slice text, cq_error *error) {
   char *copy = cq_arena_strndup(&data->text, text.data, text.n);
   if (!copy) return cq_fail_memory(error, "parallel text");
   *out = (cq_slice){copy, text.n};
@@ -43,7 +43,7 @@ static cq_status source_id(uint32_t *out, cq_parallel *data, cq_slice text, cq_e
     id = data->n_sources;
     if (!cq_reserve((void **)&data->sources, &data->source_capacity, data->n_sources + 1, sizeof *data->sources))
       return cq_fail_memory(error, "parallel text");
-    cq_status status = keep(&data->sources[id], data, text, error);
+    cq_status status = keep_text(&data->sources[id], data, text, error);
     if (status) return status;
     if (!cq_map_put_borrowed(&data->source_ids, data->sources[id], id)) return cq_fail_memory(error, "parallel text");
     data->n_sources++;
@@ -78,13 +78,13 @@ static cq_status entry_of(uint32_t *out, bool *full, reading *r, cq_slice text, 
   return CQ_OK;
 }
 
-static bool too_long(const reading *r, cq_slice text) {
+static bool is_too_long(const reading *r, cq_slice text) {
   const int limit = r->options->max_characters;
   return limit > 0 && cq_utf8_length(text.data, text.n) > (size_t)limit;
 }
 
 /* Adds a translation to an entry, once: an entry's translations are a set. */
-static cq_status add_pair(reading *r, uint32_t entry, cq_slice target, cq_slice third, cq_error *error) {
+static cq_status add_translation_of(reading *r, uint32_t entry, cq_slice target, cq_slice third, cq_error *error) {
   assert(r->first_pair && entry < r->n_entries);
   for (uint32_t p = r->first_pair[entry]; p; p = r->pairs[p - 1].next) {
     if (cq_slice_equal(r->pairs[p - 1].target, target) && cq_slice_equal(r->pairs[p - 1].third, third)) return CQ_OK;
@@ -95,8 +95,8 @@ static cq_status add_pair(reading *r, uint32_t entry, cq_slice target, cq_slice 
     return cq_fail_memory(error, "parallel text");
   raw_pair *pair = &r->pairs[r->n_pairs];
   *pair = (raw_pair){0};
-  cq_status status = keep(&pair->target, r->data, target, error);
-  if (!status && third.n) status = keep(&pair->third, r->data, third, error);
+  cq_status status = keep_text(&pair->target, r->data, target, error);
+  if (!status && third.n) status = keep_text(&pair->third, r->data, third, error);
   if (status) return status;
   const uint32_t number = (uint32_t)++r->n_pairs;
   if (r->last_pair[entry])
@@ -115,12 +115,12 @@ static cq_status read_alone(bool *full, reading *r, const cq_lines *lines, const
   if (n < column || columns[column - 1].n == 0)
     return cq_fail_line(error, CQ_ERR_FORMAT, cq_lines_path(lines), cq_lines_number(lines),
                         n < column ? "there is no column %zu" : "column %zu is empty", column);
-  if (too_long(r, columns[column - 1])) {
+  if (is_too_long(r, columns[column - 1])) {
     r->set->n_long++;
     return CQ_OK;
   }
   const cq_status status = entry_of(&entry, full, r, columns[column - 1], error);
-  return status || *full ? status : add_pair(r, entry, columns[column - 1], (cq_slice){0}, error);
+  return status || *full ? status : add_translation_of(r, entry, columns[column - 1], (cq_slice){0}, error);
 }
 
 /* A pair and what is said of it. */
@@ -143,13 +143,15 @@ static cq_status read_with_third(bool *full, reading *r, const cq_lines *lines, 
   if (o->third == CQ_THIRD_SCORE && !(cq_slice_number(&score, columns[2]) && score >= 0 && score <= o->max_score))
     return cq_fail_line(error, CQ_ERR_FORMAT, path, number, "'%.*s' is not a score from 0 to %g",
                         (int)(columns[2].n < 40 ? columns[2].n : 40), columns[2].data, o->max_score);
-  if (too_long(r, columns[0]) || too_long(r, columns[1]) || (with_negative && n == 3 && too_long(r, columns[2]))) {
+  if (is_too_long(r, columns[0]) || is_too_long(r, columns[1]) ||
+      (with_negative && n == 3 && is_too_long(r, columns[2]))) {
     r->set->n_long++;
     return CQ_OK;
   }
   uint32_t entry = 0;
   const cq_status status = entry_of(&entry, full, r, columns[0], error);
-  return status || *full ? status : add_pair(r, entry, columns[1], n == 3 ? columns[2] : (cq_slice){0}, error);
+  return status || *full ? status
+                         : add_translation_of(r, entry, columns[1], n == 3 ? columns[2] : (cq_slice){0}, error);
 }
 
 static cq_status read_line(bool *full, reading *r, const cq_lines *lines, cq_slice line, cq_error *error) {
@@ -168,24 +170,24 @@ static cq_status read_line(bool *full, reading *r, const cq_lines *lines, cq_sli
     if (columns[c].n == 0) return cq_fail_line(error, CQ_ERR_FORMAT, path, number, "column %zu is empty", c + 1);
   }
   size_t n_usable = 0; /* a source without a translation is not for the teacher */
-  for (size_t c = 1; c < n; c++) n_usable += !too_long(r, columns[c]);
-  if (n_usable == 0 || too_long(r, columns[0])) {
+  for (size_t c = 1; c < n; c++) n_usable += !is_too_long(r, columns[c]);
+  if (n_usable == 0 || is_too_long(r, columns[0])) {
     r->set->n_long += n - 1;
     return CQ_OK;
   }
   uint32_t entry = 0;
   cq_status status = entry_of(&entry, full, r, columns[0], error);
   for (size_t c = 1; !status && !*full && c < n; c++) {
-    if (too_long(r, columns[c]))
+    if (is_too_long(r, columns[c]))
       r->set->n_long++;
     else
-      status = add_pair(r, entry, columns[c], (cq_slice){0}, error);
+      status = add_translation_of(r, entry, columns[c], (cq_slice){0}, error);
   }
   return status;
 }
 
 /* Moves the file's pairs into the shared arrays, each entry's translations side by side. */
-static cq_status gather(reading *r, cq_error *error) {
+static cq_status gather_pairs(reading *r, cq_error *error) {
   cq_parallel *d = r->data;
   if (!cq_reserve((void **)&d->entries, &d->entry_capacity, d->n_entries + r->n_entries, sizeof *d->entries) ||
       !cq_reserve((void **)&d->targets, &d->target_capacity, d->n_targets + r->n_pairs, sizeof *d->targets) ||
@@ -225,7 +227,7 @@ cq_status cq_parallel_label(char *out, size_t out_size, const char *path, cq_err
   return CQ_OK;
 }
 
-static cq_status read_all(reading *r, const char *path, cq_error *error) {
+static cq_status read_parallel_lines(reading *r, const char *path, cq_error *error) {
   cq_lines *lines;
   cq_status status = cq_lines_open(&lines, path, error);
   if (status) return status;
@@ -263,8 +265,8 @@ cq_status cq_parallel_add(cq_parallel *data, const char *path, const char *label
       .path = cq_arena_strdup(&data->text, path), .label = cq_arena_strdup(&data->text, label), .weight = weight};
   if (!set->path || !set->label) return cq_fail_memory(error, path);
   reading r = {.data = data, .options = options, .set = set};
-  status = read_all(&r, path, error);
-  if (!status) status = gather(&r, error);
+  status = read_parallel_lines(&r, path, error);
+  if (!status) status = gather_pairs(&r, error);
   if (!status && set->n_entries == 0)
     status =
         cq_fail_file(error, CQ_ERR_FORMAT, path, "no sentence pairs (%llu lines, %llu malformed, %llu pairs too long)",

@@ -56,7 +56,7 @@ void cq_sampler_free(cq_sampler *s) {
 }
 
 /* The random order of n things in one epoch of one set. */
-static void arrange(uint32_t *order, size_t n, uint64_t seed, uint64_t set, uint64_t epoch) {
+static void shuffle_epoch(uint32_t *order, size_t n, uint64_t seed, uint64_t set, uint64_t epoch) {
   cq_random r = cq_random_seeded(seed ^ cq_mix(set + 1), epoch);
   for (size_t i = 0; i < n; i++) order[i] = (uint32_t)i;
   cq_random_shuffle(&r, order, n);
@@ -65,7 +65,7 @@ static void arrange(uint32_t *order, size_t n, uint64_t seed, uint64_t set, uint
 static cq_pair draw_shuffled(cq_sampler *s, uint64_t number) {
   const uint64_t epoch = number / s->n_pairs;
   if (epoch != s->order_epoch) {
-    arrange(s->order, s->n_pairs, s->seed, 0, epoch);
+    shuffle_epoch(s->order, s->n_pairs, s->seed, 0, epoch);
     s->order_epoch = epoch;
   }
   return s->pairs[s->order[number % s->n_pairs]];
@@ -93,7 +93,7 @@ static cq_pair draw_balanced(cq_sampler *s, bool wanted) {
   s->drawn++;
   if (!wanted) return (cq_pair){0};
   if (epoch != s->set_epoch[i]) {
-    arrange(s->set_order[i], set->n_entries, s->seed, i + 1, epoch);
+    shuffle_epoch(s->set_order[i], set->n_entries, s->seed, i + 1, epoch);
     s->set_epoch[i] = epoch;
   }
   const cq_entry *entry = &s->data->entries[set->first_entry + s->set_order[i][number % set->n_entries]];

@@ -8,7 +8,7 @@
 
 /* --- a column of sentences --- */
 
-static cq_status make_room(cq_sequences *s, size_t n, int64_t dim, int64_t states_width, cq_error *error) {
+static cq_status make_sequence_room(cq_sequences *s, size_t n, int64_t dim, int64_t states_width, cq_error *error) {
   assert(s->capacity == 0 || (s->dim == dim && s->states_width == states_width));
   s->dim = dim, s->states_width = states_width;
   if (s->starts && n <= s->capacity) return CQ_OK;
@@ -28,8 +28,8 @@ static cq_status make_room(cq_sequences *s, size_t n, int64_t dim, int64_t state
   return cq_fail_memory(error, "batch");
 }
 
-static cq_status tokenize(cq_sequences *s, const cq_encoder *encoder, cq_slice text, uint64_t *n_truncated,
-                          cq_error *error) {
+static cq_status tokenize_sequence(cq_sequences *s, const cq_encoder *encoder, cq_slice text, uint64_t *n_truncated,
+                                   cq_error *error) {
   bool truncated = false;
   if (s->prompt.n) {
     cq_builder_clear(&s->with_prompt);
@@ -46,14 +46,14 @@ static cq_status tokenize(cq_sequences *s, const cq_encoder *encoder, cq_slice t
 cq_status cq_sequences_fill(cq_sequences *s, const cq_encoder *encoder, const cq_slice *texts, size_t n,
                             int64_t states_width, uint64_t *n_truncated, cq_error *error) {
   const size_t width = (size_t)states_width;
-  cq_status status = make_room(s, n, cq_encoder_dim(encoder), states_width, error);
+  cq_status status = make_sequence_room(s, n, cq_encoder_dim(encoder), states_width, error);
   if (status) return status;
   s->ids.n = 0;
   s->starts[0] = 0;
   s->n = n;
   memset(s->states + n * width, 0, n * width * sizeof *s->states);
   for (size_t i = 0; !status && i < n; i++) {
-    status = tokenize(s, encoder, texts[i], n_truncated, error);
+    status = tokenize_sequence(s, encoder, texts[i], n_truncated, error);
     s->starts[i + 1] = (int64_t)s->ids.n;
   }
   return status;

@@ -5,7 +5,7 @@
 #include <math.h>
 
 /* Adds factor (a - b) to da and takes it from db, unless that is NULL. Returns |a - b|^2. */
-static double pull(float *da, float *db, const float *a, const float *b, double factor, int64_t n) {
+static double pull_together(float *da, float *db, const float *a, const float *b, double factor, int64_t n) {
   double sum = 0;
   for (int64_t i = 0; i < n; i++) {
     const double difference = (double)a[i] - (double)b[i];
@@ -20,12 +20,13 @@ static double pull(float *da, float *db, const float *a, const float *b, double 
 
 double cq_space_distance(const cq_space *s, double weight) {
   const double n = (double)s->n;
-  return pull(s->gradients[0], s->gradients[1], s->vectors[0], s->vectors[1], 2 * weight / n, s->n * s->dim) / n;
+  return pull_together(s->gradients[0], s->gradients[1], s->vectors[0], s->vectors[1], 2 * weight / n, s->n * s->dim) /
+         n;
 }
 
 double cq_space_distillation(const cq_space *s, int side, const float *targets, double weight) {
   const double n = (double)s->n;
-  return pull(s->gradients[side], NULL, s->vectors[side], targets, 2 * weight / n, s->n * s->dim) / n;
+  return pull_together(s->gradients[side], NULL, s->vectors[side], targets, 2 * weight / n, s->n * s->dim) / n;
 }
 
 double cq_space_pairs(const cq_space *s, double margin, double weight) {
@@ -34,14 +35,14 @@ double cq_space_pairs(const cq_space *s, double margin, double weight) {
   for (int64_t i = 0; i < s->n; i++) {
     const int64_t mine = i * s->dim, other = (i + 1) % s->n * s->dim;
     const float *x = s->vectors[0] + mine, *y = s->vectors[1] + other;
-    sum += pull(s->gradients[0] + mine, s->gradients[1] + mine, x, s->vectors[1] + mine, 2 * scale, s->dim);
+    sum += pull_together(s->gradients[0] + mine, s->gradients[1] + mine, x, s->vectors[1] + mine, 2 * scale, s->dim);
     if (s->n == 1) break; /* no other */
     double squares = 0;
     for (int64_t j = 0; j < s->dim; j++) squares += ((double)x[j] - (double)y[j]) * ((double)x[j] - (double)y[j]);
     const double d = sqrt(squares), lack = margin - d;
     if (lack <= 0) continue;
     sum += lack * lack;
-    if (d > 1e-12) pull(s->gradients[0] + mine, s->gradients[1] + other, x, y, -2 * lack / d * scale, s->dim);
+    if (d > 1e-12) pull_together(s->gradients[0] + mine, s->gradients[1] + other, x, y, -2 * lack / d * scale, s->dim);
   }
   return sum / (double)s->n;
 }

@@ -80,7 +80,8 @@ uint64_t cq_trainer_updates(const cq_trainer *t) {
 }
 
 /* Some of the batch's sentences; with dropout, each has a key of its place in the run. */
-static cq_status take(cq_batch *out, const cq_trainer *t, cq_worker *worker, size_t first, size_t n, cq_error *error) {
+static cq_status take_block(cq_batch *out, const cq_trainer *t, cq_worker *worker, size_t first, size_t n,
+                            cq_error *error) {
   const uint64_t of_batch = cq_mix(cq_mix(t->options.seed + 1) ^ cq_mix(t->n_batches + 1));
   uint64_t *keys = NULL;
   cq_status status = cq_sequences_batch(out, t->options.dropout ? &keys : NULL, &t->batch, first, n, worker, error);
@@ -88,18 +89,18 @@ static cq_status take(cq_batch *out, const cq_trainer *t, cq_worker *worker, siz
   return status;
 }
 
-static cq_gradients *gradients_of(const cq_trainer *t, const cq_shard *s) {
+static cq_gradients *trainer_gradients(const cq_trainer *t, const cq_shard *s) {
   return cq_update_gradients(&t->update, s->number, t->shards.first_own);
 }
 
 /* ---- vectors by themselves: forward and backward block by block ---- */
 
-static cq_status compute_block(cq_trainer *t, cq_worker *worker, cq_shard *s, size_t first, size_t n) {
+static cq_status compute_gradients(cq_trainer *t, cq_worker *worker, cq_shard *s, size_t first, size_t n) {
   const cq_mark mark = cq_workspace_mark(&worker->workspace);
   cq_batch batch;
   cq_tape tape;
   cq_tensor y;
-  cq_status status = take(&batch, t, worker, first, n, &s->error);
+  cq_status status = take_block(&batch, t, worker, first, n, &s->error);
   if (!status) status = cq_encoder_forward(worker, t->encoder, &batch, &y, &tape, &s->error);
   if (!status) {
     cq_tensor dy = cq_workspace_f32(&worker->workspace, y.rows, y.cols);
@@ -110,7 +111,7 @@ static cq_status compute_block(cq_trainer *t, cq_worker *worker, cq_shard *s, si
       s->sums[0] += worker->kernels->squared_error(cq_f32(cq_tensor_rows(dy, (int64_t)i, 1)),
                                                    cq_f32(cq_tensor_rows(y, (int64_t)i, 1)), t->targets[first + i],
                                                    factor, y.cols);
-    status = cq_encoder_backward(worker, t->encoder, &batch, dy, &tape, gradients_of(t, s), &s->error);
+    status = cq_encoder_backward(worker, t->encoder, &batch, dy, &tape, trainer_gradients(t, s), &s->error);
   }
   cq_workspace_release(&worker->workspace, mark);
   return status;
@@ -123,7 +124,7 @@ static cq_status compute_shard(void *context, cq_shard *s, int worker) {
   for (size_t i = s->first, end = s->first + s->n; !status && i < end;) {
     size_t n = 1;
     while (i + n < end && starts[i + n + 1] - starts[i] <= BLOCK_TOKENS) n++;
-    status = compute_block(t, &t->workers[worker], s, i, n);
+    status = compute_gradients(t, &t->workers[worker], s, i, n);
     i += n;
   }
   return status;
@@ -131,38 +132,38 @@ static cq_status compute_shard(void *context, cq_shard *s, int worker) {
 
 /* ---- vectors together: all forward, the loss, all backward ---- */
 
-static cq_status forward_shard(void *context, cq_shard *s, int worker) {
+static cq_status joint_forward_shard(void *context, cq_shard *s, int worker) {
   cq_trainer *t = context;
   const size_t dim = (size_t)t->batch.dim;
   cq_tensor y;
   (void)worker;
-  cq_status status = take(&s->batch, t, &s->worker, s->first, s->n, &s->error);
+  cq_status status = take_block(&s->batch, t, &s->worker, s->first, s->n, &s->error);
   if (!status) status = cq_encoder_forward(&s->worker, t->encoder, &s->batch, &y, &s->tape, &s->error);
   for (size_t i = 0; !status && i < s->n; i++)
     memcpy(t->batch.vectors + (s->first + i) * dim, cq_f32(cq_tensor_rows(y, (int64_t)i, 1)), dim * sizeof(float));
   return status;
 }
 
-static cq_status backward_shard(void *context, cq_shard *s, int worker) {
+static cq_status joint_backward_shard(void *context, cq_shard *s, int worker) {
   cq_trainer *t = context;
   const int64_t dim = t->batch.dim;
   (void)worker;
   const cq_tensor dy = cq_tensor_f32(t->batch.gradient + (int64_t)s->first * dim, (int64_t)s->n, dim);
-  return cq_encoder_backward(&s->worker, t->encoder, &s->batch, dy, &s->tape, gradients_of(t, s), &s->error);
+  return cq_encoder_backward(&s->worker, t->encoder, &s->batch, dy, &s->tape, trainer_gradients(t, s), &s->error);
 }
 
 static cq_status compute_jointly(cq_trainer *t, cq_joint_loss loss, void *context, double *value, cq_error *error) {
   cq_sequences *b = &t->batch;
   memset(b->gradient, 0, b->n * (size_t)b->dim * sizeof *b->gradient);
-  cq_status status = cq_shards_run(&t->shards, 0, forward_shard, t, t->ctx, error);
+  cq_status status = cq_shards_run(&t->shards, 0, joint_forward_shard, t, t->ctx, error);
   if (!status) status = cq_shards_share(&t->shards, 0, b->vectors, b->dim, error);
   if (!status) status = loss(context, value, b->gradient, b->vectors, b->n, error);
-  return status ? status : cq_shards_run(&t->shards, 0, backward_shard, t, t->ctx, error);
+  return status ? status : cq_shards_run(&t->shards, 0, joint_backward_shard, t, t->ctx, error);
 }
 
 /* ---- a step ---- */
 
-static cq_status begin(cq_trainer *t, const cq_slice *texts, size_t n, cq_step_report *report, cq_error *error) {
+static cq_status begin_batch(cq_trainer *t, const cq_slice *texts, size_t n, cq_step_report *report, cq_error *error) {
   *report = (cq_step_report){0};
   if (n == 0) return cq_fail(error, CQ_ERR_ARGUMENT, "an empty batch");
   cq_status status = cq_sequences_fill(&t->batch, t->encoder, texts, n, 0, &report->n_truncated, error);
@@ -177,7 +178,7 @@ static cq_status begin(cq_trainer *t, const cq_slice *texts, size_t n, cq_step_r
   return status;
 }
 
-static cq_status end(cq_trainer *t, cq_status status, cq_step_report *report, cq_error *error) {
+static cq_status end_batch(cq_trainer *t, cq_status status, cq_step_report *report, cq_error *error) {
   if (!status && !isfinite(report->loss)) status = cq_fail(error, CQ_ERR_LIMIT, "the loss is %g", report->loss);
   if (status) {
     cq_update_clear(&t->update, t->ctx);
@@ -192,19 +193,19 @@ static cq_status end(cq_trainer *t, cq_status status, cq_step_report *report, cq
 cq_status cq_trainer_step(cq_trainer *t, const cq_slice *texts, const float *const *targets, size_t n,
                           cq_step_report *report, cq_error *error) {
   double sums[CQ_SHARD_SUMS];
-  cq_status status = begin(t, texts, n, report, error);
+  cq_status status = begin_batch(t, texts, n, report, error);
   t->targets = targets;
   if (!status) status = cq_shards_run(&t->shards, 0, compute_shard, t, t->ctx, error);
   if (!status) status = cq_shards_sum(sums, &t->shards, 0, error);
   if (!status) report->loss = sums[0] / ((double)n * (double)t->batch.dim);
-  return end(t, status, report, error);
+  return end_batch(t, status, report, error);
 }
 
 cq_status cq_trainer_step_jointly(cq_trainer *t, const cq_slice *texts, size_t n, cq_joint_loss loss, void *context,
                                   cq_step_report *report, cq_error *error) {
-  cq_status status = begin(t, texts, n, report, error);
+  cq_status status = begin_batch(t, texts, n, report, error);
   if (!status) status = compute_jointly(t, loss, context, &report->loss, error);
-  return end(t, status, report, error);
+  return end_batch(t, status, report, error);
 }
 
 void cq_trainer_settle(cq_trainer *t) {

@@ -173,7 +173,7 @@ typedef struct training {
 } training;
 
 /* Source: word2vec's (sqrt(c / t) + 1) t / c, with t the threshold times the text's length. */
-static cq_status set_keep(training *t, cq_error *error) {
+static cq_status set_keep_thresholds(training *t, cq_error *error) {
   const cq_word_corpus *c = t->corpus;
   const double threshold = t->o->sample * (double)c->tokens.n;
   t->keep = cq_alloc_array(c->words.n, sizeof *t->keep);
@@ -186,7 +186,7 @@ static cq_status set_keep(training *t, cq_error *error) {
   return CQ_OK;
 }
 
-static uint32_t thin_out(uint32_t *kept, const training *t, piece p, cq_random *random) {
+static uint32_t subsample(uint32_t *kept, const training *t, piece p, cq_random *random) {
   uint32_t n = 0;
   for (size_t i = p.first; i < p.end; i++) {
     const uint32_t word = t->corpus->tokens.items[i];
@@ -296,7 +296,7 @@ static void run_job(void *context, size_t job, int worker_number) {
                                  t->o->min_learning_rate);
   uint64_t n_read = 0;
   for (size_t p = first; p < end; p++) {
-    const uint32_t n = thin_out(w->kept, t, pieces[p], &random);
+    const uint32_t n = subsample(w->kept, t, pieces[p], &random);
     n_read += pieces[p].end - pieces[p].first;
     if (n == 0) continue;
     if (t->o->cbow)
@@ -337,7 +337,7 @@ static cq_status open_training(training *t, const uint64_t *counts, cq_context *
   cq_status status = cq_group_check(&cq_group_words, t->o, error);
   if (!status && t->corpus->tokens.n == 0) status = cq_fail(error, CQ_ERR_ARGUMENT, "the corpus has no words");
   if (!status) status = cq_negatives_open(&t->negatives, counts, t->corpus->words.n, 0.75, error);
-  if (!status) status = set_keep(t, error);
+  if (!status) status = set_keep_thresholds(t, error);
   if (!status) status = jobs_of(&t->jobs, t->corpus, error);
   if (!status) status = open_workers(t, ctx, error);
   return status;
@@ -383,7 +383,7 @@ static void measure_job(void *context, size_t job, int worker_number) {
   double sum = 0;
   uint64_t n_pairs = 0;
   for (size_t p = t->jobs.starts[job]; p < t->jobs.starts[job + 1]; p++) {
-    const uint32_t n = thin_out(w->kept, t, t->jobs.pieces[p], &random);
+    const uint32_t n = subsample(w->kept, t, t->jobs.pieces[p], &random);
     for (uint32_t i = 0; i < n; i++) {
       uint32_t rows[CQ_MAX_NEGATIVES + 1], low, high;
       lay_window(&low, &high, t, i, n, &random);

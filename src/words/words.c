@@ -45,7 +45,7 @@ static const cq_option option_rows[] = {
 };
 #undef O
 
-static cq_status check(const void *options, cq_error *error) {
+static cq_status check_words(const void *options, cq_error *error) {
   const cq_words_options *o = options;
   if (o->min_learning_rate > o->learning_rate)
     return cq_fail(error, CQ_ERR_ARGUMENT, "the learning rate goes from %g to %g, expected one that falls",
@@ -55,7 +55,7 @@ static cq_status check(const void *options, cq_error *error) {
   return CQ_OK;
 }
 
-const cq_option_group cq_group_words = {.name = "words", CQ_ROWS(cq_words_options, option_rows), .check = check};
+const cq_option_group cq_group_words = {.name = "words", CQ_ROWS(cq_words_options, option_rows), .check = check_words};
 
 cq_status cq_words_train(cq_words **out, const char *path, const cq_words_options *options, cq_context *ctx,
                          cq_error *error) {

@@ -9,12 +9,12 @@
 #include <string.h>
 
 /* All epochs at once, or encoders for a third of them first. */
-static void at_once(cq_autoencode_options *o) {
+static void train_at_once(cq_autoencode_options *o) {
   o->together_epochs += o->encoder_epochs + o->decoder_epochs;
   o->encoder_epochs = o->decoder_epochs = 0;
 }
 static void encoders_first(cq_autoencode_options *o) {
-  at_once(o);
+  train_at_once(o);
   o->encoder_epochs = o->together_epochs / 3;
   o->decoder_epochs = o->together_epochs - o->encoder_epochs;
   o->together_epochs = 0;
@@ -25,7 +25,7 @@ static const struct {
   const char *name, *options;
   void (*change)(cq_autoencode_options *o);
 } ablations[] = {
-    {"at-once", NULL, at_once},
+    {"at-once", NULL, train_at_once},
     {"encoders-first", NULL, encoders_first},
     {"alpha-0", "alpha=0", NULL},
     {"beta-0", "beta=0", NULL},
@@ -94,7 +94,7 @@ static cq_status apply_change(cq_autoencode_options *o, size_t i, cq_error *erro
   return status;
 }
 
-static bool is_among(const char *name, const char *const *names, size_t n) {
+static bool is_ablation_named(const char *name, const char *const *names, size_t n) {
   for (size_t i = 0; i < n; i++)
     if (!strcmp(names[i], name)) return true;
   return false;
@@ -109,7 +109,8 @@ static cq_status check_names(const char *const *only, size_t n, cq_error *error)
   return CQ_OK;
 }
 
-static cq_status is_same(bool *out, const cq_autoencode_options *a, const cq_autoencode_options *b, cq_error *error) {
+static cq_status are_same_options(bool *out, const cq_autoencode_options *a, const cq_autoencode_options *b,
+                                  cq_error *error) {
   cq_builder x = {0}, y = {0};
   cq_autoencode_describe(&x, a);
   cq_autoencode_describe(&y, b);
@@ -143,7 +144,7 @@ static cq_status run_change(cq_trials *t, size_t i, bool by_name, bool keep_mode
   cq_error why = {0};
   bool same = false;
   cq_status status = apply_change(&o, i, error);
-  if (!status) status = is_same(&same, &o, t->base, error);
+  if (!status) status = are_same_options(&same, &o, t->base, error);
   if (status) return status;
   if (same) {
     if (by_name) tell_ablation(t->base, ablations[i].name, "it changes nothing");
@@ -179,7 +180,7 @@ cq_status cq_autoencode_ablate(const cq_autoencode_options *base, const cq_autoe
   if (!status) status = cq_trials_begin(&trials, &taken, error);
   if (!status) status = run_and_tell(&trials, "base", &taken, o.keep_models, ctx, error);
   for (size_t i = 0; !status && i < N_ABLATIONS; i++)
-    if (!o.n_only || is_among(ablations[i].name, o.only, o.n_only))
+    if (!o.n_only || is_ablation_named(ablations[i].name, o.only, o.n_only))
       status = run_change(&trials, i, o.n_only > 0, o.keep_models, ctx, error);
   cq_trials_free(&trials);
   return status;

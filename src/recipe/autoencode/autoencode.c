@@ -51,7 +51,7 @@ typedef struct run {
 
 /* --- news --- */
 
-static bool tell(void *context, const char *phase, uint64_t step, uint64_t n, const char *text) {
+static bool tell_progress(void *context, const char *phase, uint64_t step, uint64_t n, const char *text) {
   run *r = context;
   const cq_run *c = &r->course;
   if (step > c->first_step && !text)
@@ -81,7 +81,7 @@ static cq_status has_new_language(const run *r, const cq_autoencode_text *text, 
 }
 
 /* Opens what is joined, so that its languages come first. */
-static cq_status name_languages(run *r, cq_error *error) {
+static cq_status list_languages(run *r, cq_error *error) {
   const cq_autoencode_options *o = r->o;
   cq_autoencoder *joined = NULL;
   cq_status status = o->joined ? cq_autoencoder_open(&joined, o->joined, error) : CQ_OK;
@@ -109,9 +109,9 @@ static cq_status name_languages(run *r, cq_error *error) {
   return status;
 }
 
-static cq_status told(void *context, size_t file, const char *summary, cq_error *error) {
+static cq_status tell_read(void *context, size_t file, const char *summary, cq_error *error) {
   run *r = context;
-  return tell(r, "data", file, r->o->n_train + r->o->n_dev, summary)
+  return tell_progress(r, "data", file, r->o->n_train + r->o->n_dev, summary)
              ? CQ_OK
              : cq_fail(error, CQ_ERR_STOPPED, "stopped while reading");
 }
@@ -130,8 +130,8 @@ static cq_status make_model(run *r, cq_error *error) {
 /* --- dev --- */
 
 /* Tells and logs every direction's measures; mean: of all directions. */
-static cq_status measure(double mean[CQ_AUTOENCODE_N_MEASURES], run *r, const char *phase, double epoch,
-                         cq_error *error) {
+static cq_status measure_dev(double mean[CQ_AUTOENCODE_N_MEASURES], run *r, const char *phase, double epoch,
+                             cq_error *error) {
   cq_builder line = {0};
   json_t *directions = json_object();
   const double n_directions = 2 * (double)r->data.dev.n;
@@ -159,7 +159,7 @@ static cq_status measure(double mean[CQ_AUTOENCODE_N_MEASURES], run *r, const ch
   cq_builder_printf(&line, "; mean %.2f, chrF %.2f, METEOR %.2f", mean[CQ_AUTOENCODE_BLEU], mean[CQ_AUTOENCODE_CHRF],
                     mean[CQ_AUTOENCODE_METEOR]);
   if (!status && line.failed) status = cq_fail_memory(error, "dev");
-  if (!status) tell(r, phase, r->news.step, r->news.n_steps, line.data);
+  if (!status) tell_progress(r, phase, r->news.step, r->news.n_steps, line.data);
   cq_builder_free(&line);
   if (!status)
     return cq_run_log_write(
@@ -175,18 +175,18 @@ static bool is_better(const double *dev, const double *kept, cq_autoencode_measu
   return dev[by] != kept[by] ? dev[by] > kept[by] : dev[CQ_AUTOENCODE_CHRF] > kept[CQ_AUTOENCODE_CHRF];
 }
 
-static cq_status evaluate(bool *better, void *context, cq_error *error) {
+static cq_status evaluate_dev(bool *better, void *context, cq_error *error) {
   run *r = context;
   double dev[CQ_AUTOENCODE_N_MEASURES];
   cq_status status = cq_autoencoder_settle(r->trainer, error);
   if (!status)
-    status = measure(dev, r, stages[r->stage].name, (double)r->course.state.step / (double)r->n_epoch, error);
+    status = measure_dev(dev, r, stages[r->stage].name, (double)r->course.state.step / (double)r->n_epoch, error);
   *better = !status && is_better(dev, r->dev, r->o->best_by);
   if (*better) memcpy(r->dev, dev, sizeof dev);
   return status;
 }
 
-static cq_status keep(void *context, const char *directory, cq_error *error) {
+static cq_status keep_model(void *context, const char *directory, cq_error *error) {
   const run *r = context;
   return cq_autoencoder_save(&r->model, directory, true, error);
 }
@@ -228,7 +228,7 @@ static cq_autoencoder_options trainer_options(const run *r) {
   };
 }
 
-static void average(double *mean, double value) {
+static void running_mean(double *mean, double value) {
   *mean = *mean == 0 ? value : 0.98 * *mean + 0.02 * value;
 }
 
@@ -247,14 +247,14 @@ static cq_status note_update(run *r, const cq_autoencoder_batch *batch, const cq
   int failed = 0;
   for (int i = 0; i < 2 && batch->side[i] >= 0; i++) {
     if (!(report->nll[i] > 0)) continue;
-    average(&r->nll[batch->side[i]], report->nll[i]);
+    running_mean(&r->nll[batch->side[i]], report->nll[i]);
     failed |= json_object_set_new(nll, r->codes[batch->side[i]], json_real(report->nll[i]));
   }
   json_t *record = json_pack("{s:s, s:s, s:I, s:o, s:f}", "type", "step", "stage", stages[r->stage].name, "step",
                              (json_int_t)r->course.state.step + 1, "nll", nll, "gradient_norm", report->gradient_norm);
   if (batch->side[1] >= 0 && stages[r->stage].encoders) {
-    average(&r->news.contrast, report->contrast);
-    average(&r->news.distance, report->distance);
+    running_mean(&r->news.contrast, report->contrast);
+    running_mean(&r->news.distance, report->distance);
     failed |= json_object_set_new(record, "contrast", json_real(report->contrast));
     failed |= json_object_set_new(record, "distance", json_real(report->distance));
     if (r->o->adversary > 0)
@@ -268,7 +268,7 @@ static cq_status note_update(run *r, const cq_autoencoder_batch *batch, const cq
   return cq_fail_memory(error, "log");
 }
 
-static cq_status update(double *loss, void *context, cq_error *error) {
+static cq_status autoencode_update(double *loss, void *context, cq_error *error) {
   run *r = context;
   cq_autoencoder_batch batch;
   cq_autoencoder_report report;
@@ -318,7 +318,7 @@ static cq_status include_param(void *context, const char *name, cq_param *p, cq_
   return CQ_OK;
 }
 
-static cq_status save(void *context, cq_checkpoint_writer *w, cq_error *error) {
+static cq_status save_state(void *context, cq_checkpoint_writer *w, cq_error *error) {
   run *r = context;
   cq_status status = cq_checkpoint_writer_section(w, "dev", r->dev, sizeof r->dev, error);
   if (!status)
@@ -328,7 +328,7 @@ static cq_status save(void *context, cq_checkpoint_writer *w, cq_error *error) {
 }
 
 /* All but the stage's trainer, which goes on from these values. */
-static cq_status restore(run *r, const cq_checkpoint *from, cq_error *error) {
+static cq_status restore_state(run *r, const cq_checkpoint *from, cq_error *error) {
   cq_status status = cq_checkpoint_read(r->dev, sizeof r->dev, from, "dev", error);
   if (!status)
     status = cq_checkpoint_read(r->data.drawn, r->data.train.n * sizeof *r->data.drawn, from, "drawn", error);
@@ -350,7 +350,7 @@ static void identify_text(cq_run_identity *id, const run *r, const cq_text_group
 }
 
 /* Everything that must be the same for a run to be gone on with. */
-static cq_status identify(cq_run_identity *id, const run *r, cq_error *error) {
+static cq_status identify_run(cq_run_identity *id, const run *r, cq_error *error) {
   cq_identity joined = {0};
   char teacher[CQ_IDENTITY_HEX];
   cq_run_identity_text(id, "command", "autoencode train");
@@ -379,7 +379,7 @@ static cq_status log_languages(run *r, cq_error *error) {
 /* --- stages --- */
 
 /* What a stage learns from, and what it trains. */
-static cq_status set_up(cq_autoencoder_side *sides, run *r, cq_error *error) {
+static cq_status set_up_sides(cq_autoencoder_side *sides, run *r, cq_error *error) {
   const bool encoders = stages[r->stage].encoders, decoders = stages[r->stage].decoders;
   for (size_t i = 0; i < r->n_codes; i++)
     sides[i] = (cq_autoencoder_side){.encoder = r->model.languages[i].encoder,
@@ -398,7 +398,7 @@ static cq_status set_up(cq_autoencoder_side *sides, run *r, cq_error *error) {
 
 static cq_status make_trainer(run *r, const cq_checkpoint *from, cq_error *error) {
   cq_autoencoder_side sides[MAX_LANGUAGES];
-  cq_status status = set_up(sides, r, error);
+  cq_status status = set_up_sides(sides, r, error);
   if (status) return status;
   const cq_autoencoder_options options = trainer_options(r);
   status =
@@ -406,7 +406,8 @@ static cq_status make_trainer(run *r, const cq_checkpoint *from, cq_error *error
   return status || !from ? status : cq_autoencoder_trainer_restore(r->trainer, from, error);
 }
 
-static cq_status begin_stage(cq_run_stage *out, void *context, int number, const cq_checkpoint *from, cq_error *error) {
+static cq_status begin_autoencode_stage(cq_run_stage *out, void *context, int number, const cq_checkpoint *from,
+                                        cq_error *error) {
   run *r = context;
   const cq_autoencode_options *o = r->o;
   const double epochs[N_STAGES] = {o->together_epochs, o->encoder_epochs, o->decoder_epochs};
@@ -417,7 +418,7 @@ static cq_status begin_stage(cq_run_stage *out, void *context, int number, const
   r->news = (cq_autoencode_progress){0};
   memset(r->nll, 0, sizeof r->nll);
   if (from)
-    status = restore(r, from, error);
+    status = restore_state(r, from, error);
   else if (r->course.state.log_bytes == 0)
     status = log_languages(r, error);
   if (!status && o->teacher && !r->teacher.is_ready)
@@ -434,7 +435,7 @@ static cq_status begin_stage(cq_run_stage *out, void *context, int number, const
   return status;
 }
 
-static cq_status end_stage(void *context, cq_error *error) {
+static cq_status end_autoencode_stage(void *context, cq_error *error) {
   run *r = context;
   cq_status status = cq_autoencoder_settle(r->trainer, error);
   cq_autoencoder_trainer_free(r->trainer);
@@ -444,7 +445,7 @@ static cq_status end_stage(void *context, cq_error *error) {
 
 /* --- the whole --- */
 
-static cq_status finish(void *context, const char *directory, cq_error *error) {
+static cq_status finish_model(void *context, const char *directory, cq_error *error) {
   const run *r = context;
   cq_autoencoder *best = NULL;
   cq_status status = directory ? cq_autoencoder_open(&best, directory, error) : CQ_OK;
@@ -455,7 +456,7 @@ static cq_status finish(void *context, const char *directory, cq_error *error) {
   return status;
 }
 
-static void release(run *r) {
+static void release_run(run *r) {
   cq_run_close(&r->course);
   cq_autoencoder_trainer_free(r->trainer);
   cq_autoencoder_release(&r->model); /* before the values that its parameters point to */
@@ -475,14 +476,14 @@ static cq_status open_run(run *r, cq_error *error) {
                                   .schedule = o->schedule,
                                   .learning_rate = o->learning_rate};
   const cq_run_task task = {.n_stages = N_STAGES,
-                            .begin = begin_stage,
-                            .update = update,
-                            .evaluate = evaluate,
-                            .keep = keep,
-                            .end = end_stage,
-                            .finish = finish,
-                            .save = save,
-                            .tell = tell,
+                            .begin = begin_autoencode_stage,
+                            .update = autoencode_update,
+                            .evaluate = evaluate_dev,
+                            .keep = keep_model,
+                            .end = end_autoencode_stage,
+                            .finish = finish_model,
+                            .save = save_state,
+                            .tell = tell_progress,
                             .context = r};
   for (int m = 0; m < CQ_AUTOENCODE_N_MEASURES; m++) r->dev[m] = NAN;
   return cq_run_open(&r->course, &options, &task, error);
@@ -499,14 +500,14 @@ cq_status cq_autoencode(cq_autoencode_result *result, const cq_autoencode_option
   if (!r) return cq_fail_memory(error, "autoencoders");
   r->o = o, r->ctx = ctx;
   status = open_run(r, error);
-  if (!status) status = name_languages(r, error);
-  if (!status) status = cq_autoencode_data_load(&r->data, o, r->codes, r->n_codes, told, r, error);
+  if (!status) status = list_languages(r, error);
+  if (!status) status = cq_autoencode_data_load(&r->data, o, r->codes, r->n_codes, tell_read, r, error);
   if (!status) status = cq_run_start(&r->course, error);
   if (!status) status = make_model(r, error);
   if (!status && o->teacher)
     status = cq_autoencode_teacher_open(&r->teacher, o, &r->data, r->codes, r->n_codes,
                                         cq_encoder_dim(r->model.languages[0].encoder), error);
-  if (!status) status = identify(&identity, r, error);
+  if (!status) status = identify_run(&identity, r, error);
   if (!status) status = cq_run_all(&r->course, &identity, error);
   if (!status && result) {
     *result = (cq_autoencode_result){.n_pairs = cq_autoencode_data_pairs(&r->data),
@@ -515,6 +516,6 @@ cq_status cq_autoencode(cq_autoencode_result *result, const cq_autoencode_option
     memcpy(result->dev, r->dev, sizeof result->dev);
   }
   cq_run_identity_free(&identity);
-  release(r);
+  release_run(r);
   return status;
 }

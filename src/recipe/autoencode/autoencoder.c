@@ -23,7 +23,8 @@ bool cq_autoencoder_is_code(const char *code) {
   return n > 0 && n <= MAX_CODE && !strchr(code, '/') && cq_utf8_invalid_at(code, n) == n;
 }
 
-static cq_status part_path(char out[4096], const char *directory, const char *kind, const char *code, cq_error *error) {
+static cq_status language_path(char out[4096], const char *directory, const char *kind, const char *code,
+                               cq_error *error) {
   char name[MAX_CODE + 16];
   snprintf(name, sizeof name, "%s-%s", kind, code);
   return cq_path_join(out, 4096, directory, name, error);
@@ -31,9 +32,9 @@ static cq_status part_path(char out[4096], const char *directory, const char *ki
 
 static cq_status save_language(const cq_language *l, const char *directory, cq_error *error) {
   char path[4096];
-  cq_status status = part_path(path, directory, "encoder", l->code, error);
+  cq_status status = language_path(path, directory, "encoder", l->code, error);
   if (!status) status = cq_encoder_save(l->encoder, path, false, NULL, error);
-  if (!status) status = part_path(path, directory, "decoder", l->code, error);
+  if (!status) status = language_path(path, directory, "decoder", l->code, error);
   if (!status) status = cq_directory_make(path, error);
   return status ? status : cq_decoder_save(l->decoder, path, error);
 }
@@ -99,9 +100,9 @@ static cq_status open_language(cq_language *l, const char *code, const char *dir
   char path[4096];
   l->code = cq_strdup(code);
   if (!l->code) return cq_fail_memory(error, code);
-  cq_status status = part_path(path, directory, "encoder", code, error);
+  cq_status status = language_path(path, directory, "encoder", code, error);
   if (!status) status = cq_encoder_open(&l->encoder, path, NULL, error);
-  if (!status) status = part_path(path, directory, "decoder", code, error);
+  if (!status) status = language_path(path, directory, "decoder", code, error);
   if (!status) status = cq_decoder_open(&l->decoder, path, error);
   if (!status && cq_decoder_shape_of(l->decoder)->latent_dim != cq_encoder_dim(l->encoder))
     status =
@@ -187,14 +188,14 @@ const char *cq_autoencoder_language(const cq_autoencoder *a, size_t index) {
   return a->languages[index].code;
 }
 
-static const cq_language *language_of(const cq_autoencoder *a, const char *code) {
+static const cq_language *language_named(const cq_autoencoder *a, const char *code) {
   for (size_t i = 0; i < a->n; i++)
     if (!strcmp(a->languages[i].code, code)) return &a->languages[i];
   return NULL;
 }
 
 const cq_encoder *cq_autoencoder_encoder(const cq_autoencoder *a, const char *language) {
-  const cq_language *l = language_of(a, language);
+  const cq_language *l = language_named(a, language);
   return l ? l->encoder : NULL;
 }
 
@@ -244,7 +245,7 @@ static void translate_run(void *context, size_t item, int worker) {
   t->status[worker] = status;
 }
 
-static cq_status write_all(translating *t, cq_context *ctx, cq_error *error) {
+static cq_status write_translations(translating *t, cq_context *ctx, cq_error *error) {
   const size_t n_workers = (size_t)cq_context_n_threads(ctx);
   t->workers = cq_alloc_array_zeroed(n_workers, sizeof *t->workers);
   t->status = cq_alloc_array_zeroed(n_workers, sizeof *t->status);
@@ -264,7 +265,7 @@ static cq_status write_all(translating *t, cq_context *ctx, cq_error *error) {
 cq_status cq_autoencoder_translate(char **out, cq_encode_stats *stats, const cq_autoencoder *a, const char *from,
                                    const char *to, const cq_slice *sentences, size_t n,
                                    const cq_translate_options *options, cq_context *ctx, cq_error *error) {
-  const cq_language *source = language_of(a, from), *target = language_of(a, to);
+  const cq_language *source = language_named(a, from), *target = language_named(a, to);
   cq_translate_options o;
   for (size_t i = 0; i < n; i++) out[i] = NULL;
   cq_status status = cq_options_take(&o, &cq_group_translate, options, error);
@@ -283,7 +284,7 @@ cq_status cq_autoencoder_translate(char **out, cq_encode_stats *stats, const cq_
                    .out = out};
   if (!status)
     status = cq_encoder_encode_states(vectors, t.states, stats, source->encoder, sentences, n, NULL, ctx, error);
-  if (!status) status = write_all(&t, ctx, error);
+  if (!status) status = write_translations(&t, ctx, error);
   cq_free(vectors);
   cq_free(states);
   for (size_t i = 0; status && i < n; i++) cq_free(out[i]), out[i] = NULL;

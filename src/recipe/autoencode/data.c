@@ -8,13 +8,13 @@
 
 /* --- loading --- */
 
-static int index_of(const char *code, const char *const *codes, size_t n) {
+static int language_index(const char *code, const char *const *codes, size_t n) {
   for (size_t i = 0; code && i < n; i++)
     if (!strcmp(codes[i], code)) return (int)i;
   return -1;
 }
 
-static cq_status group_of(cq_text_group **out, cq_text_groups *groups, int a, int b, cq_error *error) {
+static cq_status text_group_of(cq_text_group **out, cq_text_groups *groups, int a, int b, cq_error *error) {
   for (*out = groups->items; *out < groups->items + groups->n; (*out)++)
     if ((*out)->language[0] == a && (*out)->language[1] == b) return CQ_OK;
   if (!cq_reserve((void **)&groups->items, &groups->capacity, groups->n + 1, sizeof *groups->items))
@@ -24,16 +24,18 @@ static cq_status group_of(cq_text_group **out, cq_text_groups *groups, int a, in
   return CQ_OK;
 }
 
-static cq_status add(cq_text_groups *groups, const cq_autoencode_text *text, const cq_autoencode_options *o,
-                     const char *const *codes, size_t n_codes, char summary[CQ_PARALLEL_SUMMARY], cq_error *error) {
-  const int first = index_of(text->languages[0], codes, n_codes), second = index_of(text->languages[1], codes, n_codes);
+static cq_status add_text_file(cq_text_groups *groups, const cq_autoencode_text *text, const cq_autoencode_options *o,
+                               const char *const *codes, size_t n_codes, char summary[CQ_PARALLEL_SUMMARY],
+                               cq_error *error) {
+  const int first = language_index(text->languages[0], codes, n_codes),
+            second = language_index(text->languages[1], codes, n_codes);
   cq_text_group *group;
   const cq_parallel_options options = {.skip_bad = o->skip_bad,
                                        .max_characters = o->max_characters,
                                        .only_column = first < 0    ? 2
                                                       : second < 0 ? 1
                                                                    : 0};
-  cq_status status = group_of(&group, groups, first < 0 ? second : first, first < 0 ? -1 : second, error);
+  cq_status status = text_group_of(&group, groups, first < 0 ? second : first, first < 0 ? -1 : second, error);
   if (!status) status = cq_parallel_add(&group->text, text->path, NULL, 1, &options, error);
   if (!status) cq_parallel_summary(summary, &group->text.sets[group->text.n_sets - 1]);
   return status;
@@ -47,7 +49,7 @@ cq_status cq_autoencode_data_load(cq_autoencode_data *out, const cq_autoencode_o
   for (size_t i = 0; !status && i < o->n_train + o->n_dev; i++) {
     const bool is_dev = i >= o->n_train;
     const cq_autoencode_text *text = is_dev ? &o->dev[i - o->n_train] : &o->train[i];
-    status = add(is_dev ? &out->dev : &out->train, text, o, codes, n_codes, summary, error);
+    status = add_text_file(is_dev ? &out->dev : &out->train, text, o, codes, n_codes, summary, error);
     if (!status) status = told(context, i + 1, summary, error);
   }
   /* Once groups do not move any more: a sampler points into its group. */
@@ -86,7 +88,7 @@ uint64_t cq_autoencode_data_pairs(const cq_autoencode_data *data) {
   return n;
 }
 
-static cq_text_group *choose(cq_autoencode_data *data, uint64_t seed, uint64_t step) {
+static cq_text_group *draw_group(cq_autoencode_data *data, uint64_t seed, uint64_t step) {
   cq_random random = cq_random_seeded(seed ^ cq_mix(0x67726f7570), step);
   uint64_t at = cq_random_below(&random, cq_autoencode_data_pairs(data));
   cq_text_group *g = data->train.items;
@@ -97,7 +99,7 @@ static cq_text_group *choose(cq_autoencode_data *data, uint64_t seed, uint64_t s
 
 void cq_autoencode_data_draw(cq_autoencoder_batch *out, cq_autoencode_data *data, uint64_t seed, uint64_t step,
                              size_t n) {
-  cq_text_group *g = choose(data, seed, step);
+  cq_text_group *g = draw_group(data, seed, step);
   cq_sampler_draw(data->pairs, &g->sampler, data->drawn[g - data->train.items]++, n);
   for (size_t i = 0; i < n; i++) {
     data->sentences[0][i] = g->text.sources[data->pairs[i].source];

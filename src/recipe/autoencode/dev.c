@@ -9,7 +9,8 @@
 const char *const cq_autoencode_measures[CQ_AUTOENCODE_N_MEASURES + 1] = {
     [CQ_AUTOENCODE_BLEU] = "bleu", [CQ_AUTOENCODE_CHRF] = "chrf", [CQ_AUTOENCODE_METEOR] = "meteor"};
 
-static cq_status score(double scores[CQ_AUTOENCODE_N_MEASURES], const cq_mt_texts *texts, cq_error *error) {
+static cq_status score_translations(double scores[CQ_AUTOENCODE_N_MEASURES], const cq_mt_texts *texts,
+                                    cq_error *error) {
   const cq_chrf_options chrf = cq_chrf_default_options();
   const cq_meteor_options exact = cq_meteor_default_options();
   cq_bleu_result bleu;
@@ -45,7 +46,7 @@ cq_status cq_autoencode_measure_direction(double scores[CQ_AUTOENCODE_N_MEASURES
                                       &greedy, ctx, error);
   for (size_t i = 0; !status && i < n; i++) hypotheses[i] = cq_slice_of(out[i]);
   const cq_mt_texts texts = {hypotheses, (const cq_slice *const[]){references}, n, 1};
-  if (!status) status = score(scores, &texts, error);
+  if (!status) status = score_translations(scores, &texts, error);
   for (size_t i = 0; out && i < n; i++) cq_free(out[i]);
   cq_free(sources);
   cq_free(references);

@@ -23,7 +23,7 @@ static cq_status make_vocabulary(cq_tokenizer *out[2], const cq_autoencode_data 
   return status;
 }
 
-static cq_status append(cq_encoder *e, cq_status status, cq_module *module, cq_error *error) {
+static cq_status append_module(cq_encoder *e, cq_status status, cq_module *module, cq_error *error) {
   return status ? status : cq_encoder_append(e, module, error);
 }
 
@@ -37,19 +37,19 @@ static cq_status fill_encoder(cq_encoder *e, cq_tokenizer **tokenizer, int laten
   cq_status status = cq_word_embeddings_new(&m, *tokenizer, o->embedding_dim, o->max_tokens, "0_WordEmbeddings", random,
                                             &e->arena, error);
   if (!status) *tokenizer = NULL;
-  status = append(e, status, m, error);
+  status = append_module(e, status, m, error);
   if (!status)
     status = cq_lstm_module_new(&m, o->embedding_dim, o->hidden_dim, o->n_layers, o->bidirectional, dropout, "1_LSTM",
                                 random, &e->arena, error);
-  status = append(e, status, m, error);
+  status = append_module(e, status, m, error);
   if (!status) status = cq_pooling_new(&m, wide, modes[o->pooling], "2_Pooling", &e->arena, error);
-  status = append(e, status, m, error);
+  status = append_module(e, status, m, error);
   if (!status)
     status = cq_dense_new(&m, wide, latent_dim, o->relu ? CQ_RELU : CQ_IDENTITY, "3_Dense", random, &e->arena, error);
-  status = append(e, status, m, error);
+  status = append_module(e, status, m, error);
   if (status || !o->unit_length) return status;
   status = cq_normalize_new(&m, latent_dim, "4_Normalize", &e->arena, error);
-  return append(e, status, m, error);
+  return append_module(e, status, m, error);
 }
 
 cq_status cq_language_new(cq_language *l, const char *code, const cq_autoencode_data *data, int language,

@@ -126,7 +126,7 @@ static const cq_option option_rows[] = {
     {CQ_FLAG(O, "skip-bad", skip_bad, KEEPS, "count malformed lines and go on, instead of failing at the first")},
 };
 
-static void as_described(void *options) {
+static void set_as_described(void *options) {
   O *o = options;
   o->embedding_dim = 150, o->hidden_dim = 256, o->latent_dim = 16, o->n_layers = 2;
   o->bidirectional = false, o->pooling = CQ_AUTOENCODE_LAST;
@@ -153,7 +153,7 @@ static cq_status check_decoders(const O *o, cq_error *error) {
 }
 
 /* What a stage's trainer would refuse, some of them hours later. */
-static cq_status check_losses(const O *o, cq_error *error) {
+static cq_status check_loss_weights(const O *o, cq_error *error) {
   const double distillation = o->teacher ? o->distillation : 0,
                between = o->contrast + o->distance + distillation + o->adversary;
   /* Encoders can be trained alone, together with decoders that never learn: to see what contrast does by itself. */
@@ -170,7 +170,7 @@ static cq_status check_losses(const O *o, cq_error *error) {
 }
 
 /* Files, and what they are in. */
-static cq_status check_text(const cq_autoencode_text *text, bool is_dev, cq_error *error) {
+static cq_status check_text_file(const cq_autoencode_text *text, bool is_dev, cq_error *error) {
   const char *const *codes = text->languages;
   if (!text->path || (is_dev ? !codes[0] || !codes[1] : !codes[0] && !codes[1]))
     return cq_fail(error, CQ_ERR_ARGUMENT, "a file to %s without %s", is_dev ? "measure by" : "train on",
@@ -188,8 +188,8 @@ static cq_status check_text(const cq_autoencode_text *text, bool is_dev, cq_erro
 
 static cq_status check_texts(const O *o, cq_error *error) {
   cq_status status = CQ_OK;
-  for (size_t i = 0; !status && i < o->n_train; i++) status = check_text(&o->train[i], false, error);
-  for (size_t i = 0; !status && i < o->n_dev; i++) status = check_text(&o->dev[i], true, error);
+  for (size_t i = 0; !status && i < o->n_train; i++) status = check_text_file(&o->train[i], false, error);
+  for (size_t i = 0; !status && i < o->n_dev; i++) status = check_text_file(&o->dev[i], true, error);
   for (size_t i = 0; !status && i < o->n_dev; i++)
     for (size_t k = 0; !status && k < i; k++)
       if (!strcmp(o->dev[i].languages[0], o->dev[k].languages[1]) &&
@@ -200,22 +200,22 @@ static cq_status check_texts(const O *o, cq_error *error) {
   return status;
 }
 
-static cq_status check_options(const void *options, cq_error *error) {
+static cq_status check_autoencode(const void *options, cq_error *error) {
   const O *o = options;
   if (!o->output || o->n_train == 0)
     return cq_fail(error, CQ_ERR_ARGUMENT, "an output directory and a file to train on are needed");
   cq_status status = check_texts(o, error);
-  if (!status) status = check_losses(o, error);
+  if (!status) status = check_loss_weights(o, error);
   return status ? status : check_decoders(o, error);
 }
 #undef O
 
 const cq_option_group cq_group_autoencode = {
-    .name = "autoencode", CQ_ROWS(cq_autoencode_options, option_rows), .check = check_options};
+    .name = "autoencode", CQ_ROWS(cq_autoencode_options, option_rows), .check = check_autoencode};
 const cq_option_group cq_group_autoencode_as_described = {.name = "autoencode-as-described",
                                                           CQ_ROWS(cq_autoencode_options, option_rows),
-                                                          .check = check_options,
-                                                          .defaults = as_described};
+                                                          .check = check_autoencode,
+                                                          .defaults = set_as_described};
 
 cq_status cq_autoencode_check(const cq_autoencode_options *options, cq_error *error) {
   return cq_group_check(&cq_group_autoencode, options, error);

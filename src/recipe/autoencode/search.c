@@ -97,7 +97,7 @@ static cq_status set_range(drawn_value out[N_VALUES], const range *r, cq_error *
   return CQ_OK;
 }
 
-static cq_status check_options(const void *options, cq_error *error) {
+static cq_status check_search(const void *options, cq_error *error) {
   const cq_autoencode_search_options *o = options;
   cq_status status = CQ_OK;
   range r;
@@ -120,7 +120,7 @@ static const cq_option option_rows[] = {
 };
 #undef O
 const cq_option_group cq_group_autoencode_search = {
-    .name = "autoencode-search", CQ_ROWS(cq_autoencode_search_options, option_rows), .check = check_options};
+    .name = "autoencode-search", CQ_ROWS(cq_autoencode_search_options, option_rows), .check = check_search};
 
 /* The usual ranges but for what is fixed, under the given ones. */
 static cq_status set_ranges(drawn_value out[N_VALUES], const cq_autoencode_search_options *s, cq_error *error) {
@@ -143,7 +143,7 @@ static cq_status set_ranges(drawn_value out[N_VALUES], const cq_autoencode_searc
 /* --- a trial's values --- */
 
 /* In four digits or, where these do not read as the same number, as few as do. */
-static void print_value(char out[32], const value *v, double x) {
+static void print_drawn_value(char out[32], const value *v, double x) {
   if (v->is_int) cq_snprintf(out, 32, "%d", (int)x);
   for (int digits = 4; !v->is_int && digits <= 17; digits++) {
     cq_snprintf(out, 32, "%.*g", digits, x);
@@ -151,9 +151,9 @@ static void print_value(char out[32], const value *v, double x) {
   }
 }
 
-static cq_status set(cq_autoencode_options *o, const value *v, double x, cq_error *error) {
+static cq_status set_value(cq_autoencode_options *o, const value *v, double x, cq_error *error) {
   char text[32];
-  print_value(text, v, x);
+  print_drawn_value(text, v, x);
   return cq_group_set(&cq_group_autoencode, o, v->name, text, error);
 }
 
@@ -163,14 +163,15 @@ static cq_status check_ends(const cq_autoencode_options *base, const drawn_value
   for (int high = 0; !status && high < 2; high++) {
     cq_autoencode_options o = *base;
     for (int v = 0; v < N_VALUES; v++)
-      if (!status && ranges[v].in_use) status = set(&o, ranges[v].of, high ? ranges[v].high : ranges[v].low, error);
+      if (!status && ranges[v].in_use)
+        status = set_value(&o, ranges[v].of, high ? ranges[v].high : ranges[v].low, error);
     if (!status) status = cq_autoencode_check(&o, error);
   }
   return status;
 }
 
 /* Rounded to what is printed, so that a trial can be made again from its record. */
-static double at(const drawn_value *r, double u) {
+static double value_at(const drawn_value *r, double u) {
   char text[32];
   if (!(r->low < r->high)) return r->low;
   double x = r->of->by_logarithm ? exp(log(r->low) + u * log(r->high / r->low)) : r->low + u * (r->high - r->low);
@@ -184,8 +185,8 @@ static double at(const drawn_value *r, double u) {
 
 /* Draws for every value, searched or not, so that one value's range does not change another's draws. Writes "lr 0.001,
  * batch 32". */
-static cq_status draw(cq_autoencode_options *o, char text[CQ_TRIAL_VALUES], const drawn_value ranges[N_VALUES],
-                      uint64_t seed, size_t trial, cq_error *error) {
+static cq_status draw_values(cq_autoencode_options *o, char text[CQ_TRIAL_VALUES], const drawn_value ranges[N_VALUES],
+                             uint64_t seed, size_t trial, cq_error *error) {
   cq_status status = CQ_OK;
   cq_random random = cq_random_seeded(seed ^ cq_mix(0x736561726368), trial);
   text[0] = '\0';
@@ -193,10 +194,10 @@ static cq_status draw(cq_autoencode_options *o, char text[CQ_TRIAL_VALUES], cons
     char number[32];
     const double u = cq_random_uniform(&random);
     if (!ranges[v].in_use) continue;
-    const double x = at(&ranges[v], u);
-    if (!status) status = set(o, ranges[v].of, x, error);
+    const double x = value_at(&ranges[v], u);
+    if (!status) status = set_value(o, ranges[v].of, x, error);
     const size_t n = strlen(text);
-    print_value(number, ranges[v].of, x);
+    print_drawn_value(number, ranges[v].of, x);
     snprintf(text + n, CQ_TRIAL_VALUES - n, "%s%s %s", n ? ", " : "", ranges[v].of->name, number);
   }
   return status;
@@ -224,7 +225,7 @@ static cq_status run_rung(cq_trials *t, survivor *in, size_t n, int rung, const 
     char name[CQ_TRIAL_NAME], text[CQ_TRIAL_VALUES];
     const cq_trial *trial;
     cq_autoencode_options o = *t->base;
-    status = draw(&o, text, ranges, o.seed, in[i].trial, error);
+    status = draw_values(&o, text, ranges, o.seed, in[i].trial, error);
     if (status) return status;
     o.together_epochs *= share, o.encoder_epochs *= share, o.decoder_epochs *= share;
     snprintf(name, sizeof name, "trial-%02zu-rung-%d", in[i].trial + 1, rung + 1);
@@ -236,7 +237,7 @@ static cq_status run_rung(cq_trials *t, survivor *in, size_t n, int rung, const 
 }
 
 /* The best first, equals in the order they were in. Few enough for the plain way. */
-static void sort(survivor *in, size_t n, const cq_trials *t) {
+static void sort_survivors(survivor *in, size_t n, const cq_trials *t) {
   for (size_t i = 1; i < n; i++)
     for (size_t k = i; k > 0 && cq_trial_is_better(t, &t->items[in[k].at], &t->items[in[k - 1].at]); k--) {
       const survivor swapped = in[k];
@@ -245,15 +246,15 @@ static void sort(survivor *in, size_t n, const cq_trials *t) {
     }
 }
 
-static cq_status climb(cq_trials *t, survivor *in, const drawn_value ranges[N_VALUES],
-                       const cq_autoencode_search_options *s, cq_context *ctx, cq_error *error) {
+static cq_status climb_rungs(cq_trials *t, survivor *in, const drawn_value ranges[N_VALUES],
+                             const cq_autoencode_search_options *s, cq_context *ctx, cq_error *error) {
   cq_status status = CQ_OK;
   size_t n = (size_t)s->n_trials;
   for (int rung = 0; !status && rung < s->n_rungs; rung++) {
     const bool is_last = rung + 1 == s->n_rungs;
     status = run_rung(t, in, n, rung, ranges, s, ctx, error);
     if (status) break;
-    sort(in, n, t);
+    sort_survivors(in, n, t);
     for (size_t i = is_last ? 1 : 0; i < n && !(is_last && s->keep_models); i++) {
       const cq_trial *trial = &t->items[in[i].at];
       if (!is_last || trial->is_made)
@@ -279,7 +280,7 @@ cq_status cq_autoencode_search(const cq_autoencode_options *base, const cq_autoe
   survivor *in = status ? NULL : cq_alloc_array((size_t)s->n_trials, sizeof *in);
   if (!status && !in) status = cq_fail_memory(error, "trials");
   for (int i = 0; !status && i < s->n_trials; i++) in[i] = (survivor){.trial = (size_t)i};
-  if (!status) status = climb(&trials, in, ranges, s, ctx, error);
+  if (!status) status = climb_rungs(&trials, in, ranges, s, ctx, error);
   cq_free(in);
   cq_trials_free(&trials);
   return status;

@@ -19,7 +19,7 @@
 
 static const char title[] = "calque autoencode trials"; /* the first line of trials.txt */
 
-static cq_status path_of(char out[4096], const cq_trials *t, const char *name, const char *ending, cq_error *error) {
+static cq_status trial_path(char out[4096], const cq_trials *t, const char *name, const char *ending, cq_error *error) {
   char file[CQ_TRIAL_NAME + 8];
   snprintf(file, sizeof file, "%s%s", name, ending);
   return cq_path_join(out, 4096, t->base->output, file, error);
@@ -46,7 +46,7 @@ static cq_status add_data(cq_builder *b, const cq_autoencode_options *o, cq_erro
   return status ? status : add_file(b, joined, error);
 }
 
-static cq_status sum_up(char out[CQ_IDENTITY_HEX], const cq_autoencode_options *o, cq_error *error) {
+static cq_status sum_of_options(char out[CQ_IDENTITY_HEX], const cq_autoencode_options *o, cq_error *error) {
   cq_builder b = {0};
   cq_autoencode_describe(&b, o);
   cq_status status = add_data(&b, o, error);
@@ -58,7 +58,7 @@ static cq_status sum_up(char out[CQ_IDENTITY_HEX], const cq_autoencode_options *
 
 /* --- records --- */
 
-static cq_status write_record(const cq_trial *trial, const char *path, cq_error *error) {
+static cq_status write_trial_record(const cq_trial *trial, const char *path, cq_error *error) {
   json_t *record = json_pack("{s:s, s:s, s:s, s:f, s:f, s:f, s:b}", "name", trial->name, "values", trial->values,
                              "options", trial->sum, "epochs", trial->epochs, "loss", trial->loss, "seconds",
                              trial->seconds, "failed", trial->failed);
@@ -106,7 +106,7 @@ static cq_status read_records(cq_trials *t, cq_error *error) {
   for (size_t i = 0; !status && i < t->n; i++) {
     char path[4096];
     json_t *record = NULL;
-    status = path_of(path, t, t->items[i].name, ".json", error);
+    status = trial_path(path, t, t->items[i].name, ".json", error);
     if (status || !cq_file_exists(path)) continue;
     status = cq_json_read(&record, path, error);
     if (status) break;
@@ -133,26 +133,26 @@ static cq_status write_names(const cq_trials *t, cq_error *error) {
   cq_builder b = {0};
   cq_builder_printf(&b, "%s\n", title);
   for (size_t i = 0; i < t->n; i++) cq_builder_printf(&b, "%s\n", t->items[i].name);
-  cq_status status = b.failed ? cq_fail_memory(error, "trials") : path_of(path, t, "trials", ".txt", error);
+  cq_status status = b.failed ? cq_fail_memory(error, "trials") : trial_path(path, t, "trials", ".txt", error);
   if (!status) status = cq_file_write(path, b.data, b.n, error);
   cq_builder_free(&b);
   return status;
 }
 
-static bool is_name(const char *text) {
+static bool is_trial_name(const char *text) {
   const size_t n = strlen(text);
   return n > 0 && n < CQ_TRIAL_NAME && text[0] != '.' && strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789.-") == n;
 }
 
 /* The lines of trials.txt; a name becomes a path, some of which are removed. */
-static cq_status read_lines(cq_trials *t, char *text, const char *path, cq_error *error) {
+static cq_status read_trial_lines(cq_trials *t, char *text, const char *path, cq_error *error) {
   cq_status status = CQ_OK;
   uint64_t line = 0;
   while (!status && *text) {
     const size_t n = strcspn(text, "\n");
     char *next = text + n + (text[n] == '\n');
     text[n] = '\0';
-    if (line++ == 0 ? strcmp(text, title) != 0 : !is_name(text))
+    if (line++ == 0 ? strcmp(text, title) != 0 : !is_trial_name(text))
       status = cq_fail_line(error, CQ_ERR_FORMAT, path, line, "expected %s", line == 1 ? title : "a trial's name");
     else if (line > 1)
       status = add_name(t, text, error);
@@ -178,12 +178,12 @@ static cq_status check_is_empty(const char *path, cq_error *error) {
 static cq_status read_names(cq_trials *t, cq_error *error) {
   char path[4096];
   cq_slice text;
-  cq_status status = path_of(path, t, "trials", ".txt", error);
+  cq_status status = trial_path(path, t, "trials", ".txt", error);
   if (status) return status;
   if (!cq_file_exists(path)) return check_is_empty(t->base->output, error);
   status = cq_file_read(&text, path, error);
   if (status) return status;
-  status = read_lines(t, (char *)text.data, path, error);
+  status = read_trial_lines(t, (char *)text.data, path, error);
   cq_free((void *)text.data);
   return status;
 }
@@ -193,11 +193,11 @@ static void remove_trials(cq_trials *t) {
   char path[4096];
   for (size_t i = 0; i < t->n; i++) {
     const char *name = t->items[i].name;
-    if (!path_of(path, t, name, ".json", NULL)) unlink(path);
-    if (!path_of(path, t, name, ".work", NULL)) cq_directory_remove(path);
-    if (!path_of(path, t, name, "", NULL)) cq_directory_remove(path);
+    if (!trial_path(path, t, name, ".json", NULL)) unlink(path);
+    if (!trial_path(path, t, name, ".work", NULL)) cq_directory_remove(path);
+    if (!trial_path(path, t, name, "", NULL)) cq_directory_remove(path);
   }
-  if (!path_of(path, t, "table", ".md", NULL)) unlink(path);
+  if (!trial_path(path, t, "table", ".md", NULL)) unlink(path);
   t->n = 0;
 }
 
@@ -209,7 +209,7 @@ cq_status cq_trials_begin(cq_trials *out, const cq_autoencode_options *base, cq_
   if (base->n_dev == 0) return cq_fail(error, CQ_ERR_ARGUMENT, "without dev there is nothing to compare trials by");
   if (cq_file_exists(base->output) && !base->resume && !base->replace)
     return cq_fail_file(error, CQ_ERR_ARGUMENT, base->output, "already exists: resume it, or replace it");
-  status = sum_up(sum, base, error); /* finds its files before anything is touched */
+  status = sum_of_options(sum, base, error); /* finds its files before anything is touched */
   if (!status) status = cq_directory_make(base->output, error);
   if (!status) status = cq_directory_lock(&out->lock, base->output, error);
   if (!status) status = read_names(out, error);
@@ -226,7 +226,7 @@ void cq_trials_free(cq_trials *t) {
 
 void cq_trials_drop_model(const cq_trials *t, const cq_trial *trial) {
   char path[4096];
-  if (!path_of(path, t, trial->name, "", NULL)) cq_directory_remove(path);
+  if (!trial_path(path, t, trial->name, "", NULL)) cq_directory_remove(path);
 }
 
 /* --- the table --- */
@@ -237,7 +237,7 @@ bool cq_trial_is_better(const cq_trials *t, const cq_trial *a, const cq_trial *b
   return x > y;
 }
 
-static void add_row(cq_builder *b, const cq_trial *trial) {
+static void add_trial_row(cq_builder *b, const cq_trial *trial) {
   cq_builder_printf(b, "| %s | %s | %g | ", trial->name, trial->values, trial->epochs);
   if (trial->failed)
     cq_builder_printf(b, "| | | not finite | ");
@@ -252,7 +252,7 @@ static cq_status write_table(const cq_trials *t, cq_error *error) {
   char path[4096];
   cq_builder b = {0};
   bool *written = cq_alloc_array_zeroed(t->n, sizeof *written);
-  cq_status status = written ? path_of(path, t, "table", ".md", error) : cq_fail_memory(error, "table of trials");
+  cq_status status = written ? trial_path(path, t, "table", ".md", error) : cq_fail_memory(error, "table of trials");
   cq_builder_printf(&b, "| trial | values | epochs | BLEU | chrF | METEOR | loss | seconds |\n"
                         "|---|---|---:|---:|---:|---:|---:|---:|\n");
   for (size_t k = 0; !status && k < t->n; k++) {
@@ -262,7 +262,7 @@ static cq_status write_table(const cq_trials *t, cq_error *error) {
         best = &t->items[i];
     if (!best) break;
     written[best - t->items] = true;
-    add_row(&b, best);
+    add_trial_row(&b, best);
   }
   if (!status && b.failed) status = cq_fail_memory(error, "table of trials");
   if (!status) status = cq_file_write(path, b.data, b.n, error);
@@ -273,12 +273,13 @@ static cq_status write_table(const cq_trials *t, cq_error *error) {
 
 /* --- a trial --- */
 
-static cq_status make(cq_trial *trial, cq_trials *t, const cq_autoencode_options *o, cq_context *ctx, cq_error *error) {
+static cq_status make_trial(cq_trial *trial, cq_trials *t, const cq_autoencode_options *o, cq_context *ctx,
+                            cq_error *error) {
   char output[4096], work[4096], checkpoint[4096];
   cq_autoencode_result result;
   cq_autoencode_options here = *o;
-  cq_status status = path_of(output, t, trial->name, "", error);
-  if (!status) status = path_of(work, t, trial->name, ".work", error);
+  cq_status status = trial_path(output, t, trial->name, "", error);
+  if (!status) status = trial_path(work, t, trial->name, ".work", error);
   if (!status) status = cq_path_join(checkpoint, sizeof checkpoint, work, "checkpoint", error);
   if (status) return status;
   const bool had_work = cq_file_exists(work), had_checkpoint = cq_file_exists(checkpoint);
@@ -302,9 +303,9 @@ static cq_status make_and_record(cq_trial *trial, cq_trials *t, const char *valu
                                  cq_context *ctx, const char *path, cq_error *error) {
   snprintf(trial->values, sizeof trial->values, "%s", values);
   trial->epochs = o->together_epochs + o->encoder_epochs + o->decoder_epochs;
-  cq_status status = sum_up(trial->sum, o, error);
-  if (!status) status = make(trial, t, o, ctx, error);
-  if (!status) status = write_record(trial, path, error);
+  cq_status status = sum_of_options(trial->sum, o, error);
+  if (!status) status = make_trial(trial, t, o, ctx, error);
+  if (!status) status = write_trial_record(trial, path, error);
   trial->is_done = trial->is_made = !status;
   return status;
 }
@@ -316,7 +317,7 @@ cq_status cq_trials_run(const cq_trial **out, cq_trials *t, const char *name, co
   *out = NULL;
   t->refused = false;
   while (at < t->n && strcmp(t->items[at].name, name) != 0) at++;
-  cq_status status = path_of(path, t, name, ".json", error);
+  cq_status status = trial_path(path, t, name, ".json", error);
   if (!status && at == t->n) {
     status = add_name(t, name, error);
     if (!status) status = write_names(t, error);
@@ -326,7 +327,7 @@ cq_status cq_trials_run(const cq_trial **out, cq_trials *t, const char *name, co
   if (!trial->is_done) {
     status = make_and_record(trial, t, values, o, ctx, path, error);
   } else {
-    status = sum_up(sum, o, error);
+    status = sum_of_options(sum, o, error);
     if (!status && strcmp(trial->sum, sum) != 0)
       status = cq_fail_file(error, CQ_ERR_ARGUMENT, path, "the trial was made with other options or data");
   }

@@ -119,14 +119,14 @@ static cq_status run_text(running *r, cq_slice text, cq_error *error) {
   return status;
 }
 
-static cq_status add_text(reading *r, cq_slice text, cq_error *error) {
+static cq_status add_document_text(reading *r, cq_slice text, cq_error *error) {
   cq_status status = run_text(&r->stems, text, error);
   return status ? status : run_text(&r->plain, text, error);
 }
 
 /* The runs: of documents first, then of queries. */
-static cq_status cut_runs(cq_word_run **documents, cq_word_run **queries, const running *r, size_t n_documents,
-                          cq_error *error) {
+static cq_status divide_runs(cq_word_run **documents, cq_word_run **queries, const running *r, size_t n_documents,
+                             cq_error *error) {
   *documents = cq_alloc_array(n_documents, sizeof **documents);
   *queries = cq_alloc_array(r->n - n_documents, sizeof **queries);
   if (!*documents || !*queries) return cq_fail_memory(error, "words");
@@ -138,7 +138,7 @@ static cq_status cut_runs(cq_word_run **documents, cq_word_run **queries, const 
   return CQ_OK;
 }
 
-static cq_status read_documents(reading *r, cq_error *error) {
+static cq_status read_side_documents(reading *r, cq_error *error) {
   cq_collection *collection;
   cq_raw_document raw;
   cq_builder room = {0};
@@ -146,7 +146,7 @@ static cq_status read_documents(reading *r, cq_error *error) {
   while (!status && !(status = cq_collection_next(&raw, collection, error)) && raw.bytes.data) {
     cq_collection_document document;
     status = cq_document_read(&document, &raw, NULL, 0, &room, error);
-    if (!status) status = add_text(r, document.text, error);
+    if (!status) status = add_document_text(r, document.text, error);
   }
   cq_builder_free(&room);
   cq_collection_close(collection);
@@ -170,7 +170,7 @@ static cq_status open_side(reading *r, const char *work, cq_context *ctx, cq_err
   if (!side->code) return cq_fail_memory(error, r->from.code);
   cq_status status = start_running(&r->stems, &r->from, !r->from.no_stems, &r->clir->words, &side->words, error);
   if (!status) status = start_running(&r->plain, &r->from, false, &side->plain_words, &side->plain, error);
-  if (!status) status = read_documents(r, error);
+  if (!status) status = read_side_documents(r, error);
   if (!status) status = build_index(r, work, ctx, error);
   if (!status) status = cq_topics_read(&r->topics, r->from.topics, error);
   if (!status) status = cq_judgements_read(&r->side->judgements, r->from.judgements, error);
@@ -186,17 +186,17 @@ static cq_status place_topics(cq_map *out, const cq_topics *topics, cq_error *er
 
 /* Topics in the order of the first language, which names those that count. After all languages' documents, so that no
  * title says which of two words is met first: of a topic that is held out it would be seen in the vectors. */
-static cq_status read_queries(reading *r, cq_error *error) {
+static cq_status read_topic_queries(reading *r, cq_error *error) {
   cq_clir_side *side = r->side;
   cq_map places = {0};
   cq_status status = place_topics(&places, &r->topics, error);
   for (size_t t = 0; !status && t < r->clir->n_topics; t++) {
     const uint64_t i = cq_map_get(&places, r->clir->topics[t]);
-    status = add_text(r, i == CQ_MAP_NONE ? (cq_slice){"", 0} : r->topics.items[i].title, error);
+    status = add_document_text(r, i == CQ_MAP_NONE ? (cq_slice){"", 0} : r->topics.items[i].title, error);
   }
   cq_map_free(&places);
-  if (!status) status = cut_runs(&side->documents, &side->queries, &r->stems, side->n_documents, error);
-  if (!status) status = cut_runs(&side->plain_documents, &side->plain_queries, &r->plain, side->n_documents, error);
+  if (!status) status = divide_runs(&side->documents, &side->queries, &r->stems, side->n_documents, error);
+  if (!status) status = divide_runs(&side->plain_documents, &side->plain_queries, &r->plain, side->n_documents, error);
   return status;
 }
 
@@ -307,7 +307,7 @@ cq_status cq_clir_open(cq_clir **out, const cq_clir_sources *sources, cq_context
     status = open_side(&readings[i], work ? work : temporary, ctx, error);
     if (!status) status = find_relevant(c, &c->sides[i], error);
   }
-  for (size_t i = 0; !status && i < n; i++) status = read_queries(&readings[i], error);
+  for (size_t i = 0; !status && i < n; i++) status = read_topic_queries(&readings[i], error);
   for (size_t i = 0; !status && i < n; i++) status = mark_words(c, &c->sides[i], error);
   for (size_t i = 0; readings && i < n; i++) {
     cq_topics_free(&readings[i].topics);

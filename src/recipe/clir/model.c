@@ -81,8 +81,8 @@ static bool mix_documents(cq_u32_array *out, const cq_word_run *runs, size_t n, 
 }
 
 /* Tuples of documents of a topic, mixed, as documents of the corpus. */
-static cq_status add_topic(cq_word_corpus *corpus, const cq_clir *c, const cq_document_set *sets,
-                           const cq_clir_options *o, cq_random *random, cq_error *error) {
+static cq_status add_topic_documents(cq_word_corpus *corpus, const cq_clir *c, const cq_document_set *sets,
+                                     const cq_clir_options *o, cq_random *random, cq_error *error) {
   cq_u32_array tuples = {0}, text = {0};
   cq_word_run *runs = cq_alloc_array(c->n, sizeof *runs);
   bool ok = runs && cq_align_documents(&tuples, sets, c->n, random);
@@ -143,7 +143,7 @@ static cq_status add_held_out(cq_word_corpus *corpus, const cq_clir *c, const cq
       status = cq_word_corpus_add(corpus, run->words, run->n, error);
     }
   }
-  if (!status && o->pseudo_in_all) status = add_topic(corpus, c, sets, o, random, error);
+  if (!status && o->pseudo_in_all) status = add_topic_documents(corpus, c, sets, o, random, error);
   for (size_t i = 0; found && i < c->n; i++) cq_u32_array_free(&found[i]);
   cq_free(found);
   cq_free(sets);
@@ -164,7 +164,7 @@ static cq_status make_corpus(cq_word_corpus *corpus, const cq_clir *c, const boo
       continue;
     }
     for (size_t i = 0; i < c->n; i++) sets[i] = (cq_document_set){c->sides[i].relevant[t], c->sides[i].n_relevant[t]};
-    status = add_topic(corpus, c, sets, o, &random, error);
+    status = add_topic_documents(corpus, c, sets, o, &random, error);
   }
   for (size_t i = 0; !status && o->all_documents && i < c->n; i++)
     for (size_t d = 0; !status && d < c->sides[i].n_documents; d++)

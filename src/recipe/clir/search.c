@@ -19,7 +19,7 @@ typedef struct asking {
   cq_bags source; /* the documents of the query's language, where the query's weights come of them */
 } asking;
 
-static bool is_asked(const asking *a, size_t topic) {
+static bool is_topic_asked(const asking *a, size_t topic) {
   return !a->asked || a->asked[topic];
 }
 
@@ -68,7 +68,7 @@ static bool add_source(source_query *q, uint32_t word, double weight) {
 }
 
 /* [vocabulary] the words that the best documents for a topic have most of, summing to one; all 0: there are none. */
-static cq_status feed_back(double *words, const asking *a, size_t topic, cq_error *error) {
+static cq_status find_feedback_words(double *words, const asking *a, size_t topic, cq_error *error) {
   cq_lexical_hit *hits = NULL;
   cq_clir_options o = *a->o;
   cq_lexical_options ranking = *o.ranking;
@@ -99,7 +99,7 @@ static cq_status make_source(source_query *out, const asking *a, size_t topic, c
   if (ok && a->o->feedback > 0) {
     more = cq_alloc_array(a->source.n_words, sizeof *more);
     ok = more != NULL;
-    if (ok) status = feed_back(more, a, topic, error);
+    if (ok) status = find_feedback_words(more, a, topic, error);
     for (uint32_t w = 0; ok && !status && w < a->source.n_words; w++)
       if (more[w] > 0) ok = add_source(out, w, 0.5 * more[w]);
   }
@@ -147,7 +147,7 @@ static cq_status translate_topic(cq_lexical_query *out, const asking *a, const c
 }
 
 /* A word that comes again is added up here, as Terrier's model would keep the first one's weight. */
-static cq_status own_words(cq_lexical_query *out, const asking *a, const source_query *source, cq_error *error) {
+static cq_status add_source_words(cq_lexical_query *out, const asking *a, const source_query *source, cq_error *error) {
   if (!(out->terms = cq_alloc_array_zeroed(source->n + 1, sizeof *out->terms))) return cq_fail_memory(error, "a query");
   for (size_t i = 0; i < source->n; i++)
     add_query_term(out, a->clir->words.items[source->words[i]], source->weights[i], true);
@@ -161,7 +161,8 @@ static cq_status make_query(cq_lexical_query *out, const asking *a, const cq_tra
     return cq_clir_own_query(out, a->clir, a->from, topic) ? CQ_OK : cq_fail_memory(error, "a query");
   cq_status status = make_source(&source, a, topic, error);
   if (!status)
-    status = a->from == a->to ? own_words(out, a, &source, error) : translate_topic(out, a, translator, &source, error);
+    status = a->from == a->to ? add_source_words(out, a, &source, error)
+                              : translate_topic(out, a, translator, &source, error);
   free_source(&source);
   return status;
 }
@@ -173,7 +174,7 @@ static cq_status search_by_words(cq_lexical_hit **out, const asking *a, cq_conte
   cq_status status = queries ? CQ_OK : cq_fail_memory(error, "queries");
   if (!status && a->from != a->to) status = cq_clir_translator(&translator, a->model, a->from, a->to, a->o, error);
   for (size_t t = 0; !status && t < n; t++)
-    if (is_asked(a, t)) status = make_query(&queries[t], a, &translator, t, error);
+    if (is_topic_asked(a, t)) status = make_query(&queries[t], a, &translator, t, error);
   if (!status) status = cq_lexical_search(out, a->to->index, queries, n, a->o->ranking, ctx, error);
   for (size_t t = 0; queries && t < n; t++) cq_lexical_query_free(&queries[t]);
   cq_free(queries);
@@ -201,7 +202,7 @@ static cq_status search_by_documents(cq_lexical_hit **out, const asking *a, cq_c
   cq_status status = queries && documents && *out ? CQ_OK : cq_fail_memory(error, "vectors of documents");
   for (size_t d = 0; !status && d < n_documents; d++) add_vectors(documents + d * dim, a->model, &a->to->documents[d]);
   for (size_t t = 0; !status && t < n; t++)
-    if (is_asked(a, t)) add_vectors(queries + t * dim, a->model, &a->from->queries[t]);
+    if (is_topic_asked(a, t)) add_vectors(queries + t * dim, a->model, &a->from->queries[t]);
   if (!status && n_documents)
     status = cq_top(&found, queries, n, documents, n_documents, dim, k_found, NULL, NULL, ctx, error);
   for (size_t t = 0; !status && t < n; t++) {
@@ -248,7 +249,7 @@ cq_status cq_clir_write_run(const char *run, const cq_clir *clir, const cq_lexic
 }
 
 /* As trec_eval 9 ranks: by score in f32, of equal ones by name, descending. */
-static int best_hit_first(const void *a, const void *b) {
+static int best_as_trec_eval(const void *a, const void *b) {
   const cq_lexical_hit *p = a, *q = b;
   const float x = (float)p->score, y = (float)q->score;
   if (x != y) return x > y ? -1 : 1;
@@ -263,7 +264,7 @@ static double average_precision(const cq_clir_side *side, size_t topic, const cq
   double value = NAN;
   if (sorted && relevance && judged) {
     while (n < k && hits[n].id.data) sorted[n] = hits[n], n++;
-    if (n) qsort(sorted, n, sizeof *sorted, best_hit_first);
+    if (n) qsort(sorted, n, sizeof *sorted, best_as_trec_eval);
     for (size_t i = 0; i < n; i++) relevance[i] = cq_judgement_find(&side->judgements, first, n_judged, sorted[i].id);
     const cq_ranking ranking = {relevance, n, judged,
                                 cq_judgements_relevances(judged, &side->judgements, first, n_judged)};

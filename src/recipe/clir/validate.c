@@ -270,7 +270,7 @@ static const double query_shares[] = {0.15, 0.3, 0.5, 0.7}, similar_shares[] = {
                     first_shares[] = {0.15, 0.25, 0.5};
 enum { N_QUERY = 4, N_SIMILAR = 4, N_FIRST = 3, N_VARIANTS = N_QUERY * N_SIMILAR * N_FIRST };
 
-static cq_cognate_options weights(int variant) {
+static cq_cognate_options variant_weights(int variant) {
   cq_cognate_options o;
   cq_options_defaults(&o, &cq_group_clir_cognates);
   o.query_share = query_shares[variant / (N_SIMILAR * N_FIRST)];
@@ -286,7 +286,7 @@ static cq_status add_maps(double maps[N_VARIANTS], cq_clir_cognates *cognates, c
   cq_status status = asked ? CQ_OK : cq_fail_memory(error, "topics");
   for (int i = 0; !status && i < N_VARIANTS; i++) {
     cq_lexical_hit *hits = NULL;
-    const cq_cognate_options o = weights(i);
+    const cq_cognate_options o = variant_weights(i);
     status = cq_clir_cognates_set(cognates, &o, error);
     if (!status) status = cq_clir_search_cognates(&hits, cognates, asked, k, ctx, error);
     const double map = status ? NAN : cq_clir_map(v->clir, v->to, hits, k, asked);
@@ -368,7 +368,7 @@ cq_status cq_clir_validate_cognates(cq_lexical_hit **out, cq_clir_fold *folds, c
   for (int f = 0; !status && f < v.in.n; f++) {
     cq_clir_fold fold = {.map_chosen = NAN};
     cq_cognate_options o = given;
-    if (choose) o = weights(best_of(maps[f])), fold.map_chosen = maps[f][best_of(maps[f])];
+    if (choose) o = variant_weights(best_of(maps[f])), fold.map_chosen = maps[f][best_of(maps[f])];
     status = test_cognates(all, &fold, &v, f, &o, k, ctx, error);
     if (!status && folds) folds[f] = fold;
   }

@@ -87,7 +87,8 @@ static cq_status list_missing(cq_slice **out, size_t *n_out, const cq_cached_enc
 }
 
 /* What is no number would be kept for good. */
-static cq_status check_finite(const float *vectors, size_t dim, const cq_slice *texts, size_t n, cq_error *error) {
+static cq_status check_finite_vectors(const float *vectors, size_t dim, const cq_slice *texts, size_t n,
+                                      cq_error *error) {
   for (size_t i = 0; i < n * dim; i++)
     if (!isfinite(vectors[i]))
       return cq_fail(error, CQ_ERR_ARGUMENT, "the model gives a vector with a number that is not finite for '%.*s'",
@@ -107,7 +108,7 @@ cq_status cq_cached_encoder_prepare(cq_cached_encoder *t, const cq_slice *texts,
   for (size_t first = 0; !status && first < n_missing; first += CHUNK) {
     const size_t count = n_missing - first < CHUNK ? n_missing - first : CHUNK;
     status = cq_encoder_encode(vectors, NULL, t->encoder, missing + first, count, NULL, ctx, error);
-    if (!status) status = check_finite(vectors, (size_t)t->dim, missing + first, count, error);
+    if (!status) status = check_finite_vectors(vectors, (size_t)t->dim, missing + first, count, error);
     if (!status) status = cq_vector_store_append(t->store, missing + first, count, vectors, error);
     if (!status && progress && !progress(context, first + count, n_missing))
       status = cq_fail(error, CQ_ERR_STOPPED, "stopped while encoding; the vectors so far are kept");

@@ -29,7 +29,7 @@ static void note_strange_ids(const cq_embedding *how, const char *path, const cq
   how->notice(how->notice_context, text);
 }
 
-static cq_status locate(cq_embedded *e, const cq_cached_encoder *store, cq_error *error) {
+static cq_status locate_vectors(cq_embedded *e, const cq_cached_encoder *store, cq_error *error) {
   e->n = e->corpus.n, e->dim = (size_t)store->dim, e->vectors = store->vectors;
   e->rows = cq_alloc_array(e->n, sizeof *e->rows);
   if (!e->rows) return cq_fail_memory(error, "the vectors of a corpus");
@@ -42,7 +42,7 @@ static cq_status locate(cq_embedded *e, const cq_cached_encoder *store, cq_error
 }
 
 /* All files are read before the model is opened: what is wrong with them should not be told after minutes. */
-static cq_status encode_text(cq_embedded *out, cq_cached_encoder *store, const char *const *paths, size_t n,
+static cq_status embed_files(cq_embedded *out, cq_cached_encoder *store, const char *const *paths, size_t n,
                              const cq_embedding *how, cq_context *ctx, cq_error *error) {
   cq_status status = CQ_OK;
   for (size_t i = 0; !status && i < n; i++) {
@@ -57,7 +57,7 @@ static cq_status encode_text(cq_embedded *out, cq_cached_encoder *store, const c
     status = cq_cached_encoder_prepare(store, out[i].corpus.sentences, out[i].corpus.n, ctx, how->progress,
                                        how->progress_context, error);
   if (!status) status = cq_cached_encoder_map(store, error);
-  for (size_t i = 0; !status && i < n; i++) status = locate(&out[i], store, error);
+  for (size_t i = 0; !status && i < n; i++) status = locate_vectors(&out[i], store, error);
   if (!status) cq_cached_encoder_dismiss(store);
   return status;
 }
@@ -73,7 +73,7 @@ static cq_status open_vectors(cq_embedded *e, const char *path, size_t raw_dim, 
 cq_status cq_embedded_open(cq_embedded *out, cq_cached_encoder *store, const char *const *paths, size_t n,
                            const cq_embedding *how, cq_context *ctx, cq_error *error) {
   cq_status status = CQ_OK;
-  if (how->model) return encode_text(out, store, paths, n, how, ctx, error);
+  if (how->model) return embed_files(out, store, paths, n, how, ctx, error);
   for (size_t i = 0; !status && i < n; i++) status = open_vectors(&out[i], paths[i], how->raw_dim, error);
   if (!status && n == 2 && out[0].dim != out[1].dim)
     status = cq_fail(error, CQ_ERR_ARGUMENT, "%s has rows of %zu numbers, %s of %zu", paths[0], out[0].dim, paths[1],

@@ -15,7 +15,7 @@ typedef struct reading {
   bool has_ids, started;
 } reading;
 
-static cq_status memory(cq_error *error) {
+static cq_status fail_corpus_memory(cq_error *error) {
   return cq_fail_memory(error, "a corpus");
 }
 
@@ -25,11 +25,11 @@ static cq_status add_id(reading *r, cq_slice id, const char *path, uint64_t numb
   if (cq_map_get(&c->line_of, id) != CQ_MAP_NONE)
     return cq_fail_line(error, CQ_ERR_FORMAT, path, number, "the id '%.*s' stands in an earlier line, too", (int)id.n,
                         id.data);
-  if (!cq_reserve((void **)&c->ids, &r->id_capacity, c->n_lines + 1, sizeof *c->ids)) return memory(error);
+  if (!cq_reserve((void **)&c->ids, &r->id_capacity, c->n_lines + 1, sizeof *c->ids)) return fail_corpus_memory(error);
   char *copy = cq_arena_strndup(&c->text, id.data, id.n);
-  if (!copy) return memory(error);
+  if (!copy) return fail_corpus_memory(error);
   c->ids[c->n_lines] = (cq_slice){copy, id.n};
-  return cq_map_put_borrowed(&c->line_of, c->ids[c->n_lines], c->n_lines) ? CQ_OK : memory(error);
+  return cq_map_put_borrowed(&c->line_of, c->ids[c->n_lines], c->n_lines) ? CQ_OK : fail_corpus_memory(error);
 }
 
 static cq_status add_sentence(reading *r, cq_slice sentence, cq_error *error) {
@@ -38,20 +38,21 @@ static cq_status add_sentence(reading *r, cq_slice sentence, cq_error *error) {
   if (index == CQ_MAP_NONE) {
     index = c->n;
     if (!cq_reserve((void **)&c->sentences, &r->sentence_capacity, c->n + 1, sizeof *c->sentences))
-      return memory(error);
+      return fail_corpus_memory(error);
     char *copy = cq_arena_strndup(&c->text, sentence.data, sentence.n);
-    if (!copy) return memory(error);
+    if (!copy) return fail_corpus_memory(error);
     c->sentences[index] = (cq_slice){copy, sentence.n};
-    if (!cq_map_put_borrowed(&r->known, c->sentences[index], index)) return memory(error);
+    if (!cq_map_put_borrowed(&r->known, c->sentences[index], index)) return fail_corpus_memory(error);
     c->n++;
   }
   if (c->n_lines >= UINT32_MAX || c->n >= UINT32_MAX) return cq_fail(error, CQ_ERR_LIMIT, "more than 2^32 lines");
-  if (!cq_reserve((void **)&r->of_line, &r->line_capacity, c->n_lines + 1, sizeof *r->of_line)) return memory(error);
+  if (!cq_reserve((void **)&r->of_line, &r->line_capacity, c->n_lines + 1, sizeof *r->of_line))
+    return fail_corpus_memory(error);
   r->of_line[c->n_lines++] = (uint32_t)index;
   return CQ_OK;
 }
 
-static cq_status add_line(reading *r, cq_slice line, const char *path, uint64_t number, cq_error *error) {
+static cq_status add_sentence_line(reading *r, cq_slice line, const char *path, uint64_t number, cq_error *error) {
   const char *tab = line.n ? memchr(line.data, '\t', line.n) : NULL;
   cq_slice sentence = line;
   if (cq_slice_trimmed(line).n == 0) {
@@ -74,7 +75,7 @@ static cq_status add_line(reading *r, cq_slice line, const char *path, uint64_t 
   return add_sentence(r, sentence, error);
 }
 
-static cq_status read_lines(reading *r, const char *path, bool skip_bad, cq_error *error) {
+static cq_status read_sentence_lines(reading *r, const char *path, bool skip_bad, cq_error *error) {
   cq_lines *lines;
   cq_status status = cq_lines_open(&lines, path, error);
   if (status) return status;
@@ -82,7 +83,7 @@ static cq_status read_lines(reading *r, const char *path, bool skip_bad, cq_erro
     cq_slice line;
     status = cq_lines_next(&line, lines, error);
     if (!status && !line.data) break;
-    if (!status) status = add_line(r, line, cq_lines_path(lines), cq_lines_number(lines), error);
+    if (!status) status = add_sentence_line(r, line, cq_lines_path(lines), cq_lines_number(lines), error);
     if (!status) continue;
     if (!skip_bad || status != CQ_ERR_FORMAT || cq_lines_broken(lines)) break;
     r->corpus->n_skipped++;
@@ -107,13 +108,13 @@ static cq_status gather_lines(const reading *r, cq_error *error) {
     for (size_t i = 0; i < c->n_lines; i++) c->lines[next[r->of_line[i]]++] = (uint32_t)i;
   }
   cq_free(next);
-  return ok ? CQ_OK : memory(error);
+  return ok ? CQ_OK : fail_corpus_memory(error);
 }
 
 cq_status cq_sentences_read(cq_sentences *out, const char *path, bool skip_bad, cq_error *error) {
   *out = (cq_sentences){0};
   reading r = {.corpus = out};
-  cq_status status = read_lines(&r, path, skip_bad, error);
+  cq_status status = read_sentence_lines(&r, path, skip_bad, error);
   if (!status && out->n == 0)
     status =
         cq_fail_file(error, CQ_ERR_ARGUMENT, path, "there is no sentence in it (%llu blank and %llu malformed lines)",

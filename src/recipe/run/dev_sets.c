@@ -18,8 +18,8 @@ static cq_status check_scores(const cq_rows *rows, const char *path, cq_error *e
   return cq_fail_file(error, CQ_ERR_ARGUMENT, path, "all scores are equal: nothing correlates with them");
 }
 
-static cq_status read_set(cq_dev_set *out, const cq_training_data *data, int n_columns, bool skip_bad,
-                          cq_error *error) {
+static cq_status read_dev_set(cq_dev_set *out, const cq_training_data *data, int n_columns, bool skip_bad,
+                              cq_error *error) {
   char label[512];
   cq_eval_options options = cq_eval_default_options();
   options.skip_bad = skip_bad;
@@ -37,8 +37,9 @@ cq_status cq_dev_sets_read(cq_dev_sets *out, const cq_training_options *o, cq_er
   out->sts = cq_alloc_array_zeroed(o->n_sts, sizeof *out->sts);
   cq_status status = out->parallel && out->sts ? CQ_OK : cq_fail_memory(error, "evaluation sets");
   for (size_t i = 0; !status && i < o->n_dev; i++)
-    status = read_set(&out->parallel[i], &o->dev[i], 2, o->skip_bad, error);
-  for (size_t i = 0; !status && i < o->n_sts; i++) status = read_set(&out->sts[i], &o->sts[i], 3, o->skip_bad, error);
+    status = read_dev_set(&out->parallel[i], &o->dev[i], 2, o->skip_bad, error);
+  for (size_t i = 0; !status && i < o->n_sts; i++)
+    status = read_dev_set(&out->sts[i], &o->sts[i], 3, o->skip_bad, error);
   if (status) cq_dev_sets_free(out);
   return status;
 }
@@ -141,7 +142,7 @@ void cq_dev_figures_free(cq_dev_figures *figures) {
 
 /* ---- showing them ---- */
 
-static void cell(cq_builder *out, bool markdown, const char *format, double before, double now, bool has_before) {
+static void dev_cell(cq_builder *out, bool markdown, const char *format, double before, double now, bool has_before) {
   char text[64];
   int n = 0;
   if (has_before) {
@@ -155,7 +156,7 @@ static void cell(cq_builder *out, bool markdown, const char *format, double befo
     cq_builder_printf(out, "  %11s", text);
 }
 
-static void heading(cq_builder *out, bool markdown, const char *const *names, size_t n) {
+static void dev_heading(cq_builder *out, bool markdown, const char *const *names, size_t n) {
   cq_builder_printf(out, markdown ? "| %s |" : "%-28s", names[0]);
   for (size_t i = 1; i < n; i++) {
     if (markdown)
@@ -176,41 +177,41 @@ void cq_dev_table(cq_builder *out, const cq_dev_sets *sets, const cq_dev_figures
                                                "MSE trg",       "MSE src",   "teacher var"};
   static const char *const sts_names[] = {"similarity", "Spearman", "Pearson"};
   const bool two = before != NULL;
-  if (sets->n_parallel) heading(out, markdown, parallel_names, figures->has_mse ? 7 : 4);
+  if (sets->n_parallel) dev_heading(out, markdown, parallel_names, figures->has_mse ? 7 : 4);
   for (size_t i = 0; i < sets->n_parallel; i++) {
     const cq_translation_result *t = &figures->translation[i], *tb = two ? &before->translation[i] : t;
     const cq_mse_result *m = &figures->mse[i], *mb = two ? &before->mse[i] : m;
     cq_builder_printf(out, markdown ? "| %s |" : "%-28s", sets->parallel[i].label);
-    cell(out, markdown, "%.1f", 100 * tb->source_to_target, 100 * t->source_to_target, two);
-    cell(out, markdown, "%.1f", 100 * tb->target_to_source, 100 * t->target_to_source, two);
-    cell(out, markdown, "%.1f", 0, 100.0 / (double)t->n, false);
+    dev_cell(out, markdown, "%.1f", 100 * tb->source_to_target, 100 * t->source_to_target, two);
+    dev_cell(out, markdown, "%.1f", 100 * tb->target_to_source, 100 * t->target_to_source, two);
+    dev_cell(out, markdown, "%.1f", 0, 100.0 / (double)t->n, false);
     if (figures->has_mse) {
-      cell(out, markdown, "%.4f", mb->target, m->target, two);
-      cell(out, markdown, "%.4f", mb->source, m->source, two);
-      cell(out, markdown, "%.4f", 0, m->teacher_variance, false);
+      dev_cell(out, markdown, "%.4f", mb->target, m->target, two);
+      dev_cell(out, markdown, "%.4f", mb->source, m->source, two);
+      dev_cell(out, markdown, "%.4f", 0, m->teacher_variance, false);
     }
     cq_builder_char(out, '\n');
   }
   if (sets->n_parallel > 1) {
     cq_builder_printf(out, markdown ? "| %s |" : "%-28s", "mean");
     const double now = 100 * figures->mean_translation, then = two ? 100 * before->mean_translation : 0;
-    cell(out, markdown, "%.1f", then, now, two);
+    dev_cell(out, markdown, "%.1f", then, now, two);
     if (markdown) cq_builder_text(out, figures->has_mse ? " | | | | |" : " | |");
     cq_builder_char(out, '\n');
   }
   if (sets->n_sts && sets->n_parallel) cq_builder_char(out, '\n');
-  if (sets->n_sts) heading(out, markdown, sts_names, 3);
+  if (sets->n_sts) dev_heading(out, markdown, sts_names, 3);
   for (size_t i = 0; i < sets->n_sts; i++) {
     const cq_sts_result *s = &figures->sts[i], *sb = two ? &before->sts[i] : s;
     cq_builder_printf(out, markdown ? "| %s |" : "%-28s", sets->sts[i].label);
-    cell(out, markdown, "%.2f", 100 * sb->spearman, 100 * s->spearman, two);
-    cell(out, markdown, "%.2f", 100 * sb->pearson, 100 * s->pearson, two);
+    dev_cell(out, markdown, "%.2f", 100 * sb->spearman, 100 * s->spearman, two);
+    dev_cell(out, markdown, "%.2f", 100 * sb->pearson, 100 * s->pearson, two);
     cq_builder_char(out, '\n');
   }
 }
 
 /* NaN has no place in JSON. */
-static json_t *number(double x) {
+static json_t *json_number(double x) {
   return isfinite(x) ? json_real(x) : json_null();
 }
 
@@ -219,19 +220,19 @@ json_t *cq_dev_json(const cq_dev_sets *sets, const cq_dev_figures *figures) {
   for (size_t i = 0; i < sets->n_parallel; i++) {
     const cq_translation_result *t = &figures->translation[i];
     const cq_mse_result *m = &figures->mse[i];
-    json_array_append_new(parallel,
-                          json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:I}", "label", sets->parallel[i].label,
-                                    "source_to_target", number(t->source_to_target), "target_to_source",
-                                    number(t->target_to_source), "mse_target", number(m->target), "mse_source",
-                                    number(m->source), "teacher_variance", number(m->teacher_variance), "teacher_norm",
-                                    number(m->teacher_norm), "n", (json_int_t)t->n));
+    json_array_append_new(
+        parallel, json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:I}", "label", sets->parallel[i].label,
+                            "source_to_target", json_number(t->source_to_target), "target_to_source",
+                            json_number(t->target_to_source), "mse_target", json_number(m->target), "mse_source",
+                            json_number(m->source), "teacher_variance", json_number(m->teacher_variance),
+                            "teacher_norm", json_number(m->teacher_norm), "n", (json_int_t)t->n));
   }
   for (size_t i = 0; i < sets->n_sts; i++)
     json_array_append_new(sts, json_pack("{s:s, s:o, s:o, s:I}", "label", sets->sts[i].label, "spearman",
-                                         number(figures->sts[i].spearman), "pearson", number(figures->sts[i].pearson),
-                                         "n", (json_int_t)figures->sts[i].n));
+                                         json_number(figures->sts[i].spearman), "pearson",
+                                         json_number(figures->sts[i].pearson), "n", (json_int_t)figures->sts[i].n));
   return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "parallel", parallel, "sts", sts, "mean_translation",
-                   number(figures->mean_translation), "mean_mse", number(figures->mean_mse), "mean_sts",
-                   number(figures->mean_sts), "student_variance", number(figures->student_variance), "teacher_variance",
-                   number(figures->teacher_variance));
+                   json_number(figures->mean_translation), "mean_mse", json_number(figures->mean_mse), "mean_sts",
+                   json_number(figures->mean_sts), "student_variance", json_number(figures->student_variance),
+                   "teacher_variance", json_number(figures->teacher_variance));
 }

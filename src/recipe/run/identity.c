@@ -9,14 +9,14 @@
 /* --- filling --- */
 
 /* Tabs and line ends would be taken for the lines' own. */
-static void add_plain(cq_builder *out, const char *text) {
+static void add_plain_text(cq_builder *out, const char *text) {
   for (; *text; text++) cq_builder_char(out, (unsigned char)*text < ' ' ? '?' : *text);
 }
 
 void cq_run_identity_text(cq_run_identity *id, const char *name, const char *value) {
-  add_plain(&id->lines, name);
+  add_plain_text(&id->lines, name);
   cq_builder_char(&id->lines, '\t');
-  add_plain(&id->lines, value ? value : "");
+  add_plain_text(&id->lines, value ? value : "");
   cq_builder_char(&id->lines, '\n');
 }
 
@@ -54,13 +54,13 @@ void cq_run_identity_fingerprint(cq_run_identity *id, const char *name, const ch
   cq_run_identity_text(id, name, text);
 }
 
-static bool add_row(void *id, const cq_option *row, const char *value) {
+static bool add_option_row(void *id, const cq_option *row, const char *value) {
   if (row->effect == CQ_CHANGES_RESULT && row->type < CQ_OPTION_TEXTS) cq_run_identity_text(id, row->name, value);
   return true;
 }
 
 void cq_run_identity_options(cq_run_identity *id, const cq_option_group *group, const void *options) {
-  if (!cq_options_each(group, options, add_row, id)) id->lines.failed = true;
+  if (!cq_options_each(group, options, add_option_row, id)) id->lines.failed = true;
 }
 
 void cq_run_identity_free(cq_run_identity *id) {
@@ -74,7 +74,7 @@ typedef struct line {
 } line;
 
 /* Takes the first line off the text; of none, name.data is NULL. */
-static line next_line(cq_slice *text) {
+static line next_identity_line(cq_slice *text) {
   line l = {{NULL, 0}, {NULL, 0}};
   if (text->n == 0) return l;
   const char *end = memchr(text->data, '\n', text->n);
@@ -92,7 +92,7 @@ static bool is_sum(line l) {
   return l.value.n > 0 && l.value.data[0] == '#';
 }
 
-static bool is_same(line a, line b) {
+static bool is_same_line(line a, line b) {
   return cq_slice_equal(a.value, b.value) && (is_sum(a) || cq_slice_equal(a.name, b.name));
 }
 
@@ -107,9 +107,9 @@ cq_status cq_run_identity_compare(const cq_run_identity *now, const char *then, 
   line a, b;
   if (now->lines.failed) return cq_fail_memory(error, "a run's options");
   do {
-    a = next_line(&texts[0]), b = next_line(&texts[1]);
+    a = next_identity_line(&texts[0]), b = next_identity_line(&texts[1]);
     if (!a.name.data && !b.name.data) return CQ_OK;
-  } while (a.name.data && b.name.data && is_same(a, b));
+  } while (a.name.data && b.name.data && is_same_line(a, b));
 #define SHOW(slice) (int)(slice).n, (slice).data
   if (a.name.data && b.name.data && is_sum(a) && is_sum(b))
     return cq_fail_file(error, CQ_ERR_ARGUMENT, work, "the run under way has another %.*s", SHOW(a.name));

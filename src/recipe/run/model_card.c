@@ -20,7 +20,7 @@ void cq_model_card_data(cq_builder *out, const cq_parallel *data) {
   }
 }
 
-static void write_options(cq_builder *out, const cq_training *run, uint64_t kept_step) {
+static void write_training_options(cq_builder *out, const cq_training *run, uint64_t kept_step) {
   const cq_training_options *o = run->o;
   cq_builder_printf(out,
                     "- %llu steps of %lld pairs%s; the model is the one of step %llu\n"
@@ -49,7 +49,7 @@ void cq_model_card_write(cq_builder *out, const cq_training *run, uint64_t kept_
   task->card_data(task->context, out);
   cq_builder_text(out, "\n## Training\n\n");
   task->card_task(task->context, out);
-  write_options(out, run, kept_step);
+  write_training_options(out, run, kept_step);
   if (run->dev.n_parallel + run->dev.n_sts == 0) return;
   cq_builder_text(out, run->has_before ? "\n## Held-out figures, before -> after training\n\n"
                                        : "\n## Held-out figures\n\n");

@@ -73,7 +73,7 @@ static const cq_option option_rows[] = {
      .otherwise = "DIR/log.jsonl"},
 };
 
-static cq_status check_options(const void *options, cq_error *error) {
+static cq_status check_training(const void *options, cq_error *error) {
   const O *o = options;
   if (!o->output) return cq_fail(error, CQ_ERR_ARGUMENT, "an output directory is needed");
   if (o->steps == 0 && !(o->epochs > 0))
@@ -88,4 +88,4 @@ static cq_status check_options(const void *options, cq_error *error) {
   return CQ_OK;
 }
 
-const cq_option_group cq_group_training = {.name = "training", CQ_ROWS(O, option_rows), .check = check_options};
+const cq_option_group cq_group_training = {.name = "training", CQ_ROWS(O, option_rows), .check = check_training};

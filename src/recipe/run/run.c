@@ -32,7 +32,7 @@ double cq_run_learning_rate(const void *run, uint64_t step, bool table) {
 
 /* --- state --- */
 
-static cq_status save(cq_run *r, const cq_run_identity *identity, cq_error *error) {
+static cq_status save_run(cq_run *r, const cq_run_identity *identity, cq_error *error) {
   const cq_slice lines = {identity->lines.data, identity->lines.n};
   cq_checkpoint_writer *w;
   cq_status status = cq_run_log_length(&r->state.log_bytes, &r->log, error);
@@ -85,11 +85,11 @@ static cq_status check_weights(const cq_run *r, cq_error *error) {
 
 /* --- stages --- */
 
-static bool tell(cq_run *r, const char *text) {
+static bool tell_run(cq_run *r, const char *text) {
   return r->task.tell(r->task.context, r->stage.name, r->state.step, r->stage.n_steps, text);
 }
 
-static cq_status update(cq_run *r, cq_error *error) {
+static cq_status update_run(cq_run *r, cq_error *error) {
   cq_error why = {0};
   double loss = 0;
   const cq_status status = r->task.update(&loss, r->task.context, &why);
@@ -98,11 +98,11 @@ static cq_status update(cq_run *r, cq_error *error) {
   if (status) return status;
   r->state.step++, r->state.n_steps++;
   r->state.loss = r->state.loss == 0 ? loss : 0.98 * r->state.loss + 0.02 * loss;
-  if (!tell(r, NULL)) r->stopped = true;
+  if (!tell_run(r, NULL)) r->stopped = true;
   return CQ_OK;
 }
 
-static cq_status evaluate(cq_run *r, cq_error *error) {
+static cq_status evaluate_run(cq_run *r, cq_error *error) {
   bool better = false;
   cq_status status = r->task.evaluate(&better, r->task.context, error);
   r->state.n_waited++;
@@ -116,23 +116,23 @@ static bool is_over(const cq_run *r) {
   return r->state.step == r->stage.n_steps || waits_too_long;
 }
 
-static cq_status train(cq_run *r, const cq_run_identity *identity, cq_error *error) {
+static cq_status train_stage(cq_run *r, const cq_run_identity *identity, cq_error *error) {
   cq_status status = check_weights(r, error);
-  if (!status && r->stage.evaluates_first && r->state.step == 0) status = evaluate(r, error);
+  if (!status && r->stage.evaluates_first && r->state.step == 0) status = evaluate_run(r, error);
   while (!status && !r->stopped && !is_over(r)) {
-    if ((status = update(r, error))) break;
+    if ((status = update_run(r, error))) break;
     const uint64_t step = r->state.step, every = r->stage.evaluate_every;
     const bool last = step == r->stage.n_steps;
     const bool measures = r->stage.evaluates && (last || (every > 0 && step % every == 0));
     const bool saves = last || r->stopped || cq_is_due(step, r->o.checkpoint_every);
     if (measures || saves) status = check_weights(r, error);
-    if (!status && measures) status = evaluate(r, error);
-    if (!status && (saves || r->stopped || is_over(r))) status = save(r, identity, error);
+    if (!status && measures) status = evaluate_run(r, error);
+    if (!status && (saves || r->stopped || is_over(r))) status = save_run(r, identity, error);
   }
   return status;
 }
 
-static cq_status begin_stage(cq_run *r, int number, cq_error *error) {
+static cq_status begin_run_stage(cq_run *r, int number, cq_error *error) {
   r->stage = (cq_run_stage){0};
   if (!r->resumed) r->state.stage = (uint64_t)number, r->state.step = r->state.n_waited = 0;
   cq_status status = r->task.begin(&r->stage, r->task.context, number, r->resumed, error);
@@ -144,7 +144,7 @@ static cq_status begin_stage(cq_run *r, int number, cq_error *error) {
     char text[96];
     snprintf(text, sizeof text, "resumed at step %llu of %llu", (unsigned long long)r->state.step,
              (unsigned long long)r->stage.n_steps);
-    tell(r, text);
+    tell_run(r, text);
   }
   cq_checkpoint_close(r->resumed);
   r->resumed = NULL;
@@ -152,9 +152,9 @@ static cq_status begin_stage(cq_run *r, int number, cq_error *error) {
 }
 
 static cq_status run_stage(cq_run *r, int number, const cq_run_identity *identity, cq_error *error) {
-  cq_status status = begin_stage(r, number, error);
+  cq_status status = begin_run_stage(r, number, error);
   if (status || r->stage.n_steps == 0) return status;
-  status = train(r, identity, error);
+  status = train_stage(r, identity, error);
   if (!status) status = r->task.end(r->task.context, error);
   if (status || !r->stopped || (is_over(r) && number + 1 == r->task.n_stages)) return status;
   return cq_fail(error, CQ_ERR_STOPPED, "stopped at step %llu of %llu (%s); resume to go on",

@@ -55,7 +55,7 @@ void cq_training_identify_data(cq_run_identity *out, const char *kind, const cq_
   }
 }
 
-static cq_status identify(cq_run_identity *id, const cq_training *r, cq_error *error) {
+static cq_status identify_training(cq_run_identity *id, const cq_training *r, cq_error *error) {
   const cq_training_options *o = r->o;
   char encoder[CQ_IDENTITY_HEX];
   cq_status status = cq_encoder_fingerprint(encoder, r->encoder, error);
@@ -126,11 +126,12 @@ cq_optimizer_options cq_training_optimizer(const cq_training *r) {
                                 .context = &r->run};
 }
 
-static bool measures(const cq_training *r) {
+static bool has_dev_sets(const cq_training *r) {
   return r->dev.n_parallel + r->dev.n_sts > 0;
 }
 
-static cq_status begin_stage(cq_run_stage *out, void *context, int number, const cq_checkpoint *from, cq_error *error) {
+static cq_status begin_training(cq_run_stage *out, void *context, int number, const cq_checkpoint *from,
+                                cq_error *error) {
   cq_training *r = context;
   const cq_training_options *o = r->o;
   const double warmup = o->warmup_steps < 1 ? o->warmup_steps * (double)r->n_steps : o->warmup_steps;
@@ -138,8 +139,8 @@ static cq_status begin_stage(cq_run_stage *out, void *context, int number, const
   *out = (cq_run_stage){.name = "train",
                         .n_steps = r->n_steps,
                         .n_warmup = (uint64_t)warmup,
-                        .evaluates = measures(r),
-                        .evaluates_first = measures(r),
+                        .evaluates = has_dev_sets(r),
+                        .evaluates_first = has_dev_sets(r),
                         .evaluate_every = (uint64_t)o->evaluate_every,
                         .params = &r->encoder->params};
   for (size_t i = 0; o->dropout >= 0 && i < r->encoder->n_modules; i++)
@@ -161,7 +162,7 @@ static cq_status begin_stage(cq_run_stage *out, void *context, int number, const
   return status;
 }
 
-static cq_status save(void *context, cq_checkpoint_writer *w, cq_error *error) {
+static cq_status save_training(void *context, cq_checkpoint_writer *w, cq_error *error) {
   cq_training *r = context;
   cq_status status = cq_checkpoint_writer_section(w, "best score", &r->best_score, sizeof r->best_score, error);
   if (!status) status = cq_trainer_save(r->trainer, w, error);
@@ -169,7 +170,7 @@ static cq_status save(void *context, cq_checkpoint_writer *w, cq_error *error) {
 }
 
 /* One update, accumulated batches and all. */
-static cq_status update(double *loss, void *context, cq_error *error) {
+static cq_status update_encoder(double *loss, void *context, cq_error *error) {
   cq_training *r = context;
   cq_step_report report = {0};
   const double begun = cq_seconds(CLOCK_MONOTONIC);
@@ -190,7 +191,7 @@ static cq_status update(double *loss, void *context, cq_error *error) {
                           error);
 }
 
-static cq_status end_stage(void *context, cq_error *error) {
+static cq_status end_training(void *context, cq_error *error) {
   cq_training *r = context;
   (void)error;
   cq_trainer_settle(r->trainer);
@@ -206,7 +207,7 @@ static cq_status end_stage(void *context, cq_error *error) {
 
 /* ---- evaluation ---- */
 
-static double score(const cq_training *r, const cq_dev_figures *f) {
+static double dev_score(const cq_training *r, const cq_dev_figures *f) {
   switch (r->o->best_by) {
   case CQ_BEST_TRANSLATION: return f->mean_translation;
   case CQ_BEST_MSE: return -f->mean_mse;
@@ -233,7 +234,7 @@ static cq_status show_figures(cq_training *r, uint64_t step, cq_error *error) {
   return status;
 }
 
-static cq_status evaluate(bool *better, void *context, cq_error *error) {
+static cq_status evaluate_encoder(bool *better, void *context, cq_error *error) {
   cq_training *r = context;
   const uint64_t step = r->run.state.step;
   cq_trainer_settle(r->trainer);
@@ -247,13 +248,13 @@ static cq_status evaluate(bool *better, void *context, cq_error *error) {
                               error);
   }
   if (!status) status = show_figures(r, step, error);
-  const double value = status ? NAN : score(r, &r->now);
+  const double value = status ? NAN : dev_score(r, &r->now);
   *better = step > 0 && !isnan(value) && (!r->run.state.has_best || value > r->best_score);
   if (*better) r->best_score = value;
   return status;
 }
 
-static cq_status keep(void *context, const char *directory, cq_error *error) {
+static cq_status keep_encoder(void *context, const char *directory, cq_error *error) {
   const cq_training *r = context;
   return cq_encoder_save(r->encoder, directory, true, NULL, error);
 }
@@ -261,13 +262,13 @@ static cq_status keep(void *context, const char *directory, cq_error *error) {
 /* ---- the end ---- */
 
 /* The kept model under its card. */
-static cq_status finish(void *context, const char *best, cq_error *error) {
+static cq_status finish_training(void *context, const char *best, cq_error *error) {
   cq_training *r = context;
   cq_encoder *kept = NULL;
   cq_builder card = {0};
   cq_status status = best ? cq_encoder_open(&kept, best, NULL, error) : CQ_OK;
   const cq_encoder *model = best ? kept : r->encoder;
-  if (!status && measures(r)) {
+  if (!status && has_dev_sets(r)) {
     cq_dev_figures_free(&r->now);
     status = cq_dev_evaluate(&r->now, &r->dev, model, r->teacher, r->ctx, error);
   }
@@ -294,13 +295,13 @@ cq_status cq_training_open(cq_training *r, const cq_training_options *o, const c
                                   .learning_rate = o->learning_rate,
                                   .table_learning_rate = o->embedding_learning_rate};
   const cq_run_task stages = {.n_stages = 1,
-                              .begin = begin_stage,
-                              .update = update,
-                              .evaluate = evaluate,
-                              .keep = keep,
-                              .end = end_stage,
-                              .finish = finish,
-                              .save = save,
+                              .begin = begin_training,
+                              .update = update_encoder,
+                              .evaluate = evaluate_encoder,
+                              .keep = keep_encoder,
+                              .end = end_training,
+                              .finish = finish_training,
+                              .save = save_training,
                               .tell = cq_training_tell,
                               .context = r};
   *r = (cq_training){.ctx = ctx, .task = *task, .started = cq_seconds(CLOCK_MONOTONIC)};
@@ -327,9 +328,9 @@ cq_status cq_training_run(cq_training *r, uint64_t n_pairs, cq_training_result *
   const double pairs_per_step = (double)r->o->batch_pairs * r->o->accumulate;
   r->n_pairs = n_pairs;
   r->n_steps = r->o->steps ? r->o->steps : (uint64_t)ceil(r->o->epochs * (double)n_pairs / pairs_per_step);
-  cq_status status = identify(&identity, r, error);
+  cq_status status = identify_training(&identity, r, error);
   /* The untrained encoder, for the card's "before"; of a resumed run too, whose weights are not restored yet. */
-  if (!status && measures(r)) {
+  if (!status && has_dev_sets(r)) {
     status = cq_dev_evaluate(&r->before, &r->dev, r->encoder, r->teacher, r->ctx, error);
     r->has_before = !status;
   }

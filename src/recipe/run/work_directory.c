@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 /* NAME itself or a temporary form of it, NAME.tmp-... */
-static bool is_form_of(const char *entry, const char *name) {
+static bool is_name_or_temporary(const char *entry, const char *name) {
   const size_t n = strlen(name);
   return !strncmp(entry, name, n) && (entry[n] == '\0' || !strncmp(entry + n, ".tmp-", 5));
 }
@@ -23,7 +23,7 @@ static cq_status check_is_ours(const char *path, cq_error *error) {
   if (!dir) return errno == ENOENT ? CQ_OK : cq_fail_errno(error, path, "cannot open");
   for (struct dirent *entry; !status && (entry = readdir(dir));) {
     bool known = !strcmp(entry->d_name, ".") || !strcmp(entry->d_name, "..");
-    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++) known |= is_form_of(entry->d_name, ours[i]);
+    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++) known |= is_name_or_temporary(entry->d_name, ours[i]);
     if (!known)
       status = cq_fail_file(error, CQ_ERR_ARGUMENT, path,
                             "holds '%s', which is not a run's: the directory is in the way", entry->d_name);
@@ -41,7 +41,7 @@ static bool has_model(const char *path) {
   return has;
 }
 
-static bool is_empty(const char *path) {
+static bool is_empty_directory(const char *path) {
   size_t n = 0;
   DIR *dir = opendir(path);
   while (dir && readdir(dir)) n++;
@@ -50,7 +50,7 @@ static bool is_empty(const char *path) {
 }
 
 /* What would only show when the work is done. */
-static cq_status check_output(const char *output, cq_error *error) {
+static cq_status check_output_path(const char *output, cq_error *error) {
   struct stat info;
   char parent[CQ_WORK_PATH];
   const cq_slice name = cq_path_name(output);
@@ -61,7 +61,7 @@ static cq_status check_output(const char *output, cq_error *error) {
     if (!S_ISDIR(info.st_mode))
       return cq_fail_file(error, CQ_ERR_ARGUMENT, output, "is a %s, expected a directory or nothing",
                           S_ISLNK(info.st_mode) ? "symbolic link" : "file");
-    if (!has_model(output) && !is_empty(output))
+    if (!has_model(output) && !is_empty_directory(output))
       return cq_fail_file(error, CQ_ERR_ARGUMENT, output, "already exists, and holds no model");
   }
   if (!cq_path_parent(parent, sizeof parent, output))
@@ -84,7 +84,7 @@ static cq_status name_paths(cq_work_directory *w, const char *output, const char
 cq_status cq_work_directory_open(cq_work_directory *out, const char *output, const char *log_path, bool resume,
                                  bool replace, cq_error *error) {
   *out = (cq_work_directory){0};
-  cq_status status = check_output(output, error);
+  cq_status status = check_output_path(output, error);
   if (!status) status = name_paths(out, output, log_path, error);
   if (status) return status;
   cq_remove_leftovers(out->path);

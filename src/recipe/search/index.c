@@ -162,7 +162,7 @@ static cq_status need_model(const cq_encoder **out, const cq_index *index, const
   return status;
 }
 
-static cq_status remember(cq_index *index, cq_error *error) {
+static cq_status remember_shape(cq_index *index, cq_error *error) {
   cq_index_snapshot *snapshot = cq_index_store_hold(index->store);
   const cq_index_info info = cq_index_snapshot_info(snapshot);
   index->dim = info.dim;
@@ -192,7 +192,7 @@ cq_status cq_index_open(cq_index **out, const char *directory, const cq_index_op
     pthread_mutex_init(&index->shared->writing, NULL);
   }
   if (!status) status = cq_index_store_open(&index->store, directory, o.writing, error);
-  if (!status) status = remember(index, error);
+  if (!status) status = remember_shape(index, error);
   if (!status && o.model) status = need_model(&encoder, index, o.model, error);
   if (status)
     cq_index_free(index);
@@ -245,7 +245,7 @@ cq_status cq_index_check(const cq_index *index, cq_context *ctx, cq_error *error
 }
 
 /* Numbers of the newest snapshot. */
-static cq_index_info info_of(const cq_index *index) {
+static cq_index_info newest_info(const cq_index *index) {
   cq_index_snapshot *snapshot = cq_index_store_hold(index->store);
   cq_index_info info = cq_index_snapshot_info(snapshot);
   info.model = index->model, info.fingerprint = index->fingerprint;
@@ -254,7 +254,7 @@ static cq_index_info info_of(const cq_index *index) {
 }
 
 size_t cq_index_size(const cq_index *index) {
-  return (size_t)info_of(index).n_live;
+  return (size_t)newest_info(index).n_live;
 }
 
 int cq_index_dim(const cq_index *index) {
@@ -266,13 +266,13 @@ const char *cq_index_model(const cq_index *index) {
 }
 
 size_t cq_index_approximated(const cq_index *index) {
-  return (size_t)info_of(index).n_approximate;
+  return (size_t)newest_info(index).n_approximate;
 }
 
 /* --- changes --- */
 
-static cq_status check_finite(const float *vectors, size_t n, size_t dim, const cq_document *documents,
-                              cq_error *error) {
+static cq_status check_documents_finite(const float *vectors, size_t n, size_t dim, const cq_document *documents,
+                                        cq_error *error) {
   for (size_t i = 0; i < n * dim; i++)
     if (!isfinite(vectors[i]))
       return cq_fail(error, CQ_ERR_ARGUMENT,
@@ -295,7 +295,7 @@ cq_status cq_index_add(cq_index *index, const cq_document *documents, size_t n, 
     records[i] = (cq_index_record){documents[i].id, documents[i].language, documents[i].text};
   }
   if (!status) status = cq_encoder_encode(vectors, NULL, encoder, texts, n, NULL, ctx, error);
-  if (!status) status = check_finite(vectors, n, dim, documents, error);
+  if (!status) status = check_documents_finite(vectors, n, dim, documents, error);
   if (!status) {
     pthread_mutex_lock(&index->shared->writing);
     status = cq_index_store_append(index->store, records, n, vectors, error);
@@ -386,7 +386,7 @@ static cq_status hold_approximation(approximation **out, const cq_index *index, 
   return status;
 }
 
-static void let_go(const cq_index *index, approximation *a) {
+static void release_approximation(const cq_index *index, approximation *a) {
   if (!a) return;
   pthread_mutex_lock(&index->shared->approximating);
   const bool is_last = --a->n_users == 0;
@@ -413,7 +413,7 @@ typedef struct filter {
   _Atomic int64_t *damaged; /* the first record seen that is; as many as there are records: none */
 } filter;
 
-static bool is_allowed(const void *context, size_t row) {
+static bool is_row_allowed(const void *context, size_t row) {
   const filter *f = context;
   const int64_t record = (int64_t)row;
   if (!cq_index_snapshot_is_live(f->snapshot, record)) return false;
@@ -505,11 +505,11 @@ cq_status cq_index_search(cq_hits **out, const cq_index *index, const cq_slice *
     const filter f = {snapshot, o.language ? cq_slice_of(o.language) : (cq_slice){0}, &damaged};
     const float *documents = cq_index_snapshot_vectors(snapshot);
     status = approximate ? cq_approximate_top(&found, approximate->it, vectors, n_queries, documents, n, dim, o.k,
-                                              o.effort, is_allowed, &f, ctx, error)
-                         : cq_top(&found, vectors, n_queries, documents, n, dim, o.k, is_allowed, &f, ctx, error);
+                                              o.effort, is_row_allowed, &f, ctx, error)
+                         : cq_top(&found, vectors, n_queries, documents, n, dim, o.k, is_row_allowed, &f, ctx, error);
     if (!status && damaged < (int64_t)n) status = cq_index_snapshot_fail(snapshot, damaged, error);
   }
-  let_go(index, approximate);
+  release_approximation(index, approximate);
   if (status)
     cq_index_snapshot_release(snapshot);
   else

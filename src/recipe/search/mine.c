@@ -158,7 +158,7 @@ static size_t n_id_pairs(const cq_mining *m, const cq_mined_pair *p) {
 }
 
 /* Finds the threshold of maximum F1, counting pairs of ids as they are printed, and drops the pairs below it. */
-static cq_status tune(cq_mining *m, const gold *g, cq_error *error) {
+static cq_status tune_threshold(cq_mining *m, const gold *g, cq_error *error) {
   cq_f1_point *curve = NULL;
   size_t n = 0, at = 0, n_points = 0;
   for (size_t i = 0; i < m->n_pairs; i++) n += n_id_pairs(m, &m->pairs[i]);
@@ -201,7 +201,7 @@ static cq_status drop_filtered(cq_mining *m, const cq_mine_options *o, cq_error 
   return failed ? cq_fail_memory(error, "filters") : CQ_OK;
 }
 
-static cq_identity add_path(cq_identity key, const char *path) {
+static cq_identity add_path_to_key(cq_identity key, const char *path) {
   char whole[PATH_MAX];
   const char *name = realpath(path, whole) ? whole : path;
   return cq_hash128_add(key, name, strlen(name));
@@ -210,16 +210,16 @@ static cq_identity add_path(cq_identity key, const char *path) {
 /* Where the search's state is kept while it runs: by the files, the model and the figures that matter. */
 static cq_status checkpoint_path(char out[PATH_MAX], const cq_mine_options *o, cq_error *error) {
   char name[CQ_IDENTITY_HEX], directory[PATH_MAX];
-  cq_identity key = add_path(cq_hash128(&o->k, sizeof o->k), o->source);
-  if (o->target) key = add_path(key, o->target);
-  if (o->model) key = add_path(key, o->model);
+  cq_identity key = add_path_to_key(cq_hash128(&o->k, sizeof o->k), o->source);
+  if (o->target) key = add_path_to_key(key, o->target);
+  if (o->model) key = add_path_to_key(key, o->model);
   cq_identity_hex(name, key);
   cq_status status = cq_cache_path(directory, sizeof directory, o->cache_directory, "searches", error);
   if (!status) status = cq_directory_make(directory, error);
   return status ? status : cq_path_join(out, PATH_MAX, directory, name, error);
 }
 
-static cq_status find_pairs(cq_mining *m, const cq_mine_options *o, cq_context *ctx, cq_error *error) {
+static cq_status mine_pairs(cq_mining *m, const cq_mine_options *o, cq_context *ctx, cq_error *error) {
   const cq_embedded *s = &m->sides[0], *t = &m->sides[1];
   cq_neighbours of_source = {0}, of_target = {0};
   cq_watched w = {o->progress, o->progress_context, "search"};
@@ -262,9 +262,9 @@ cq_status cq_mine(cq_mining **out, const cq_mine_options *options, cq_context *c
   m->n_sides = o->target ? 2 : 1;
   status = open_sides(m, o, ctx, error);
   if (!status && o->gold) status = gold_read(&g, m, o->gold, error); /* before the search, which takes long */
-  if (!status) status = find_pairs(m, o, ctx, error);
+  if (!status) status = mine_pairs(m, o, ctx, error);
   if (!status && o->drop) status = drop_filtered(m, o, error);
-  if (!status && o->gold) status = tune(m, &g, error);
+  if (!status && o->gold) status = tune_threshold(m, &g, error);
   gold_free(&g);
   if (status) {
     cq_mining_free(m);

@@ -36,7 +36,7 @@ static bool is_ordinary(cq_piece_kind kind) {
 }
 
 /* The text as the old vocabulary would write it, with the kind before it, in c->text. */
-static cq_slice key_of(carry *c, cq_slice text, cq_piece_kind kind, bool lower) {
+static cq_slice old_piece_key(carry *c, cq_slice text, cq_piece_kind kind, bool lower) {
   cq_builder_clear(&c->text);
   cq_builder_char(&c->text, kind == CQ_PIECE_START ? '_' : '#');
   if (lower)
@@ -57,7 +57,7 @@ static cq_status read_old(carry *c, cq_error *error) {
     cq_slice text;
     cq_piece_kind kind;
     if (!cq_tokenizer_piece(&text, &kind, c->old_tokenizer, (int32_t)id) || !is_ordinary(kind)) continue;
-    cq_slice key = key_of(c, text, kind, false);
+    cq_slice key = old_piece_key(c, text, kind, false);
     ok = !c->text.failed && (cq_map_get(&c->pieces, key) != CQ_MAP_NONE || cq_map_put(&c->pieces, key, (uint64_t)id));
     const float *row = c->old + id * c->dim;
     for (int64_t j = 0; j < c->dim; j++) {
@@ -91,7 +91,7 @@ static int64_t shared_id(carry *c, cq_slice text, cq_piece_kind kind) {
   int n = word_piece ? 1 : 2;
   if (word_piece && stands_alone(text)) order[0] = CQ_PIECE_START;
   for (int i = 0; i < n; i++) {
-    uint64_t id = cq_map_get(&c->pieces, key_of(c, text, order[i], c->old_info->lowercase));
+    uint64_t id = cq_map_get(&c->pieces, old_piece_key(c, text, order[i], c->old_info->lowercase));
     if (id != CQ_MAP_NONE) return (int64_t)id;
   }
   return -1;
@@ -99,7 +99,7 @@ static int64_t shared_id(carry *c, cq_slice text, cq_piece_kind kind) {
 
 /* --- one row --- */
 
-static void draw(carry *c, float *row) {
+static void draw_row(carry *c, float *row) {
   for (int64_t j = 0; j < c->dim; j++) row[j] = c->mean[j] + (float)cq_random_normal(c->random) * c->deviation[j];
 }
 
@@ -150,7 +150,7 @@ static cq_status fill_rows(carry *c, cq_carry_over how, cq_error *error) {
       count = &c->stats->n_mean;
     } else {
       if (status) return status;
-      draw(c, row);
+      draw_row(c, row);
       count = &c->stats->n_drawn;
     }
     ++*count;
@@ -169,7 +169,7 @@ typedef struct parallel {
   cq_ids source, target;
 } parallel;
 
-static cq_status add_line(carry *c, parallel *p, cq_slice line, cq_error *error) {
+static cq_status add_parallel_line(carry *c, parallel *p, cq_slice line, cq_error *error) {
   cq_slice columns[MAX_COLUMNS];
   const size_t n = cq_tsv_split(columns, MAX_COLUMNS, line);
   if (n < 2 || n > MAX_COLUMNS) return CQ_OK; /* no translations; or malformed, see read_parallel */
@@ -200,13 +200,13 @@ static cq_status read_parallel(carry *c, parallel *p, const char *file, cq_error
     status = cq_lines_next(&line, lines, error);
     /* What is malformed was told of when the vocabulary was trained on these files. */
     if (status == CQ_ERR_FORMAT && !cq_lines_broken(lines)) continue;
-    if (status || !line.data || (status = add_line(c, p, line, error))) break;
+    if (status || !line.data || (status = add_parallel_line(c, p, line, error))) break;
   }
   cq_lines_close(lines);
   return status;
 }
 
-static double length_of(const float *row, int64_t dim) {
+static double row_length(const float *row, int64_t dim) {
   double sum = 0;
   for (int64_t j = 0; j < dim; j++) sum += (double)row[j] * (double)row[j];
   return sqrt(sum);
@@ -220,9 +220,9 @@ static void mean_of_links(const carry *c, float *mean, const cq_link *links, siz
   for (size_t i = 0; i < n; i++) {
     const float *old = c->old + links[i].source * c->dim;
     for (int64_t j = 0; j < c->dim; j++) mean[j] += links[i].weight * old[j];
-    length += (double)links[i].weight * length_of(old, c->dim);
+    length += (double)links[i].weight * row_length(old, c->dim);
   }
-  const double short_length = length_of(mean, c->dim);
+  const double short_length = row_length(mean, c->dim);
   const float scale = short_length > 0 ? (float)(length / short_length) : 1;
   for (int64_t j = 0; j < c->dim; j++) mean[j] *= scale;
 }
@@ -250,7 +250,7 @@ static cq_status align_file(carry *c, parallel *p, const char *file, cq_error *e
 }
 
 /* A piece's row: what it means in translations, mixed with what it means in the source by its counts. */
-static void mix(carry *c, const parallel *p) {
+static void mix_meanings(carry *c, const parallel *p) {
   for (int64_t id = 0; id < c->n_new; id++) {
     const double there = p->target_count[id], both = there + p->source_count[id];
     if (there <= 0) continue;
@@ -263,7 +263,7 @@ static void mix(carry *c, const parallel *p) {
 
 /* Each file by itself: in one text of many languages a source word's probability would be shared among its translations
  * into all of them, and those of languages with little text would get next to none. */
-static cq_status align(carry *c, const char *const *files, size_t n_files, cq_error *error) {
+static cq_status align_files(carry *c, const char *const *files, size_t n_files, cq_error *error) {
   const size_t n = (size_t)c->n_new, dim = (size_t)c->dim;
   parallel p = {.source_count = cq_alloc_array_zeroed(n, sizeof *p.source_count),
                 .target_count = cq_alloc_array_zeroed(n, sizeof *p.target_count),
@@ -272,7 +272,7 @@ static cq_status align(carry *c, const char *const *files, size_t n_files, cq_er
   const bool ok = p.source_count && p.target_count && p.meaning && p.meaning_of_file;
   cq_status status = ok ? CQ_OK : cq_fail_memory(error, "alignment");
   for (size_t f = 0; !status && f < n_files; f++) status = align_file(c, &p, files[f], error);
-  if (!status) mix(c, &p);
+  if (!status) mix_meanings(c, &p);
   cq_free(p.source_count), cq_free(p.target_count), cq_free(p.meaning), cq_free(p.meaning_of_file);
   cq_free(p.source.ids), cq_free(p.target.ids);
   return status;
@@ -296,7 +296,7 @@ cq_status cq_carry_over_rows(float *rows, const cq_tokenizer *new_tokenizer, con
   *stats = (cq_carry_stats){0};
   cq_status status = read_old(&c, error);
   if (!status) status = fill_rows(&c, how, error);
-  if (!status && how == CQ_CARRY_ALIGN) status = align(&c, text_files, n_text_files, error);
+  if (!status && how == CQ_CARRY_ALIGN) status = align_files(&c, text_files, n_text_files, error);
   cq_map_free(&c.pieces);
   cq_free(c.mean);
   cq_free(c.deviation);

@@ -69,7 +69,7 @@ static const cq_option option_rows[] = {
 };
 #undef O
 
-static cq_status check_options(const void *options, cq_error *error) {
+static cq_status check_student(const void *options, cq_error *error) {
   const cq_student_options *o = options;
   const bool is_fresh = o->kind != CQ_STUDENT_COPY && o->kind != CQ_STUDENT_NEW_VOCABULARY;
   if (!is_fresh && !o->from)
@@ -86,9 +86,9 @@ static cq_status check_options(const void *options, cq_error *error) {
 }
 
 const cq_option_group cq_group_student = {
-    .name = "student", CQ_ROWS(cq_student_options, option_rows), .check = check_options};
+    .name = "student", CQ_ROWS(cq_student_options, option_rows), .check = check_student};
 
-static void notice(const cq_student_options *o, const char *text) {
+static void tell_notice(const cq_student_options *o, const char *text) {
   if (o->notice) o->notice(o->notice_context, text);
 }
 
@@ -106,7 +106,7 @@ typedef struct text {
 } text;
 
 /* The columns of the next line; at the end of a file, none and no file. */
-static cq_status next_line(text *t) {
+static cq_status next_text_line(text *t) {
   cq_slice line;
   t->column = t->n_columns = 0;
   cq_status status = cq_lines_next(&line, t->lines, &t->error);
@@ -124,7 +124,7 @@ static cq_status next_line(text *t) {
   return CQ_OK;
 }
 
-static bool next_sentence(void *context, cq_slice *sentence) {
+static bool next_text_sentence(void *context, cq_slice *sentence) {
   text *t = context;
   for (;;) {
     while (t->column < t->n_columns) {
@@ -137,7 +137,7 @@ static bool next_sentence(void *context, cq_slice *sentence) {
       t->status = cq_lines_open(&t->lines, t->options->text_files[t->file++], &t->error);
       if (t->status) return false;
     }
-    t->status = next_line(t);
+    t->status = next_text_line(t);
     if (t->status == CQ_ERR_FORMAT && t->options->skip_bad && !cq_lines_broken(t->lines)) {
       t->status = CQ_OK;
       t->n_bad++;
@@ -156,8 +156,8 @@ static cq_status train_vocabulary(cq_tokenizer **out, const cq_student_options *
                                               .lowercase = lowercase};
   const cq_words_training words = {.vocab_size = o->vocab_size, .lowercase = lowercase};
   cq_status status = o->vocabulary == CQ_VOCABULARY_WORDS
-                         ? cq_tokenizer_train_words(out, next_sentence, t, &words, error)
-                         : cq_tokenizer_train_sentencepiece(out, next_sentence, t, &training, error);
+                         ? cq_tokenizer_train_words(out, next_text_sentence, t, &words, error)
+                         : cq_tokenizer_train_sentencepiece(out, next_text_sentence, t, &training, error);
   if (t->status) { /* what was read is not the whole text */
     if (!status) cq_tokenizer_free(*out);
     *out = NULL;
@@ -167,7 +167,7 @@ static cq_status train_vocabulary(cq_tokenizer **out, const cq_student_options *
   if (!status && t->n_bad) {
     char told[64];
     snprintf(told, sizeof told, "%llu malformed lines were skipped", (unsigned long long)t->n_bad);
-    notice(o, told);
+    tell_notice(o, told);
   }
   cq_lines_close(t->lines);
   cq_free(t);
@@ -224,11 +224,11 @@ static void tell_carried(const cq_student_options *o, const cq_carry_stats *s, i
   char line[256];
   snprintf(line, sizeof line, "vocabulary of %lld pieces: %lld special, %lld shared, %lld from old tokens, %lld random",
            (long long)n, (long long)s->n_special, (long long)s->n_shared, (long long)s->n_mean, (long long)s->n_drawn);
-  notice(o, line);
+  tell_notice(o, line);
   if (o->carry_over != CQ_CARRY_ALIGN) return;
   snprintf(line, sizeof line, "%lld of them carried over by word alignment of %llu sentence pairs",
            (long long)s->n_aligned, (unsigned long long)s->n_pairs);
-  notice(o, line);
+  tell_notice(o, line);
 }
 
 static cq_status change_vocabulary(cq_encoder *e, const cq_student_options *o, cq_random *random, cq_error *error) {
@@ -240,7 +240,7 @@ static cq_status change_vocabulary(cq_encoder *e, const cq_student_options *o, c
     return cq_fail(error, CQ_ERR_UNSUPPORTED, "%s: a %s has no vocabulary that could be replaced", o->from,
                    m->type->name);
   const bool folds = cq_tokenizer_describe(m->tokenizer)->lowercase || m->lowercase;
-  if (folds && !o->lowercase) notice(o, "the model knows lower-case text only: the new vocabulary folds case");
+  if (folds && !o->lowercase) tell_notice(o, "the model knows lower-case text only: the new vocabulary folds case");
   cq_status status = train_vocabulary(&tokenizer, o, o->lowercase || folds, error);
   if (status) return status;
   const int64_t n = cq_tokenizer_describe(tokenizer)->vocab_size;
@@ -270,8 +270,8 @@ typedef struct fresh {
 } fresh;
 
 /* BERT's start: matrices from N(0, 0.02^2), biases 0, gains 1. cols 0: a vector. */
-static cq_param *add_param(fresh *f, const char *prefix, const char *name, int64_t rows, int64_t cols, double deviation,
-                           float constant) {
+static cq_param *add_fresh_param(fresh *f, const char *prefix, const char *name, int64_t rows, int64_t cols,
+                                 double deviation, float constant) {
   if (f->status) return NULL;
   cq_param *p = &f->params[f->n++];
   *p = (cq_param){.name = cq_arena_printf(f->arena, "%s%s", prefix, name),
@@ -289,15 +289,15 @@ static cq_param *add_param(fresh *f, const char *prefix, const char *name, int64
 static void add_linear(fresh *f, const char *prefix, const char *name, int64_t out, int64_t in) {
   char full[128];
   snprintf(full, sizeof full, "%s%s.", prefix, name);
-  add_param(f, full, "weight", out, in, 0.02, 0);
-  add_param(f, full, "bias", out, 0, 0, 0);
+  add_fresh_param(f, full, "weight", out, in, 0.02, 0);
+  add_fresh_param(f, full, "bias", out, 0, 0, 0);
 }
 
 static void add_norm(fresh *f, const char *prefix, const char *name, int64_t dim) {
   char full[128];
   snprintf(full, sizeof full, "%s%s.", prefix, name);
-  add_param(f, full, "weight", dim, 0, 0, 1);
-  add_param(f, full, "bias", dim, 0, 0, 0);
+  add_fresh_param(f, full, "weight", dim, 0, 0, 1);
+  add_fresh_param(f, full, "bias", dim, 0, 0, 0);
 }
 
 static cq_status write_transformer(const char *directory, const cq_student_options *o, const cq_tokenizer *tokenizer,
@@ -309,10 +309,10 @@ static cq_status write_transformer(const char *directory, const cq_student_optio
              .random = random,
              .error = error};
   f.status = f.params ? CQ_OK : cq_fail_memory(error, "a student");
-  cq_param *words = add_param(&f, "embeddings.", "word_embeddings.weight", info->vocab_size, o->dim, 0.02, 0);
+  cq_param *words = add_fresh_param(&f, "embeddings.", "word_embeddings.weight", info->vocab_size, o->dim, 0.02, 0);
   if (!f.status && info->pad_id >= 0) memset(words->value + info->pad_id * o->dim, 0, (size_t)o->dim * sizeof(float));
-  add_param(&f, "embeddings.", "position_embeddings.weight", n_positions, o->dim, 0.02, 0);
-  add_param(&f, "embeddings.", "token_type_embeddings.weight", 2, o->dim, 0.02, 0);
+  add_fresh_param(&f, "embeddings.", "position_embeddings.weight", n_positions, o->dim, 0.02, 0);
+  add_fresh_param(&f, "embeddings.", "token_type_embeddings.weight", 2, o->dim, 0.02, 0);
   add_norm(&f, "embeddings.", "LayerNorm", o->dim);
   for (int i = 0; i < o->n_layers; i++) {
     char prefix[64];

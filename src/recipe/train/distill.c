@@ -38,7 +38,7 @@ static const cq_option option_rows[] = {
      .otherwise = "~/.cache/calque"},
 };
 
-static cq_status check_options(const void *options, cq_error *error) {
+static cq_status check_distill(const void *options, cq_error *error) {
   const O *o = options;
   if (!o->teacher || !o->student) return cq_fail(error, CQ_ERR_ARGUMENT, "a teacher and a student are needed");
   if (o->n_train == 0) return cq_fail(error, CQ_ERR_ARGUMENT, "at least one file to train on is needed");
@@ -47,7 +47,7 @@ static cq_status check_options(const void *options, cq_error *error) {
 
 static const cq_option_part parts[] = {{&cq_group_training, offsetof(O, run), NULL}};
 const cq_option_group cq_group_distill = {
-    .name = "distill", CQ_ROWS(O, option_rows), .parts = parts, .n_parts = 1, .check = check_options};
+    .name = "distill", CQ_ROWS(O, option_rows), .parts = parts, .n_parts = 1, .check = check_distill};
 #undef O
 
 typedef struct run {
@@ -132,7 +132,7 @@ static cq_status make_batches(run *r, cq_error *error) {
   return cq_sampler_new(&r->sampler, &r->data, r->sampling, r->training.o->seed, error);
 }
 
-static cq_status compute_batch(void *context, cq_step_report *report, cq_error *error) {
+static cq_status compute_distill_batch(void *context, cq_step_report *report, cq_error *error) {
   run *r = context;
   cq_trainer *trainer = r->training.trainer;
   const size_t n = (size_t)r->training.o->batch_pairs;
@@ -145,7 +145,7 @@ static cq_status compute_batch(void *context, cq_step_report *report, cq_error *
   return cq_trainer_step(trainer, r->texts, r->targets, 2 * n, report, error);
 }
 
-static cq_status identify(const void *context, cq_run_identity *out, cq_error *error) {
+static cq_status identify_distill(const void *context, cq_run_identity *out, cq_error *error) {
   const run *r = context;
   char teacher[CQ_IDENTITY_HEX];
   cq_status status = cq_encoder_fingerprint(teacher, r->teacher.encoder, error);
@@ -156,7 +156,7 @@ static cq_status identify(const void *context, cq_run_identity *out, cq_error *e
   return CQ_OK;
 }
 
-static void card_title(const void *context, cq_builder *card) {
+static void distill_card_title(const void *context, cq_builder *card) {
   const run *r = context;
   cq_builder_text(card, "A sentence encoder that gives a sentence and its translations one vector. Made with calque by "
                         "multilingual knowledge distillation (Reimers & Gurevych 2020) from ");
@@ -164,13 +164,13 @@ static void card_title(const void *context, cq_builder *card) {
   cq_builder_char(card, '.');
 }
 
-static void card_data(const void *context, cq_builder *card) {
+static void distill_card_data(const void *context, cq_builder *card) {
   const run *r = context;
   cq_model_card_data_heading(card);
   cq_model_card_data(card, &r->data);
 }
 
-static void card_task(const void *context, cq_builder *card) {
+static void distill_card_task(const void *context, cq_builder *card) {
   const run *r = context;
   cq_builder_text(card, "- teacher ");
   cq_model_card_name(card, r->o.teacher);
@@ -186,11 +186,11 @@ cq_status cq_distill(cq_training_result *result, const cq_distill_options *optio
   const cq_distill_options *o = &r->o;
   cq_training_options training;
   const cq_training_task task = {.name = "distill",
-                                 .batch = compute_batch,
-                                 .identify = identify,
-                                 .card_title = card_title,
-                                 .card_data = card_data,
-                                 .card_task = card_task,
+                                 .batch = compute_distill_batch,
+                                 .identify = identify_distill,
+                                 .card_title = distill_card_title,
+                                 .card_data = distill_card_data,
+                                 .card_task = distill_card_task,
                                  .context = r};
   cq_training *t = &r->training;
   cq_status status = cq_options_take(&r->o, &cq_group_distill, options, error);

@@ -45,7 +45,7 @@ static const cq_option option_rows[] = {
              "contrastive loss in both directions: the positive must find its anchor, too")},
 };
 
-static cq_status check_options(const void *options, cq_error *error) {
+static cq_status check_finetune(const void *options, cq_error *error) {
   const O *o = options;
   if (!o->model) return cq_fail(error, CQ_ERR_ARGUMENT, "a model is needed");
   if (o->n_nli + o->n_scored + o->n_pairs == 0)
@@ -62,7 +62,7 @@ static void training_defaults(void *options) {
 
 static const cq_option_part parts[] = {{&cq_group_training, offsetof(O, run), training_defaults}};
 const cq_option_group cq_group_finetune = {
-    .name = "finetune", CQ_ROWS(O, option_rows), .parts = parts, .n_parts = 1, .check = check_options};
+    .name = "finetune", CQ_ROWS(O, option_rows), .parts = parts, .n_parts = 1, .check = check_finetune};
 #undef O
 
 /* Files of one kind. */
@@ -189,7 +189,7 @@ static cq_status read_data(run *r, cq_error *error) {
   return r->pairs && r->texts && r->labels_now && r->scores_now ? CQ_OK : cq_fail_memory(error, "batch");
 }
 
-static uint64_t count_pairs(const run *r) {
+static uint64_t count_all_pairs(const run *r) {
   uint64_t n = 0;
   for (kind k = 0; k < N_KINDS; k++) n += r->tasks[k].n_pairs;
   return n;
@@ -198,8 +198,8 @@ static uint64_t count_pairs(const run *r) {
 /* ---- a batch ---- */
 
 /* The kind that is furthest behind its share gets the next batch. */
-static kind deal(run *r) {
-  const double n_pairs = (double)count_pairs(r);
+static kind deal_batch(run *r) {
+  const double n_pairs = (double)count_all_pairs(r);
   double furthest = -1;
   kind chosen = 0;
   for (kind k = 0; k < N_KINDS; k++) {
@@ -215,8 +215,8 @@ static kind deal(run *r) {
 /* Which kind batch number n is of: what has been dealt before it is dealt again where a run goes on. */
 static kind kind_of_batch(run *r, uint64_t n) {
   assert(r->n_dealt <= n);
-  while (r->n_dealt < n) deal(r);
-  return deal(r);
+  while (r->n_dealt < n) deal_batch(r);
+  return deal_batch(r);
 }
 
 /* Fills the batch's texts and what is said of them. Returns how many texts there are. */
@@ -245,8 +245,8 @@ static size_t fill_batch(run *r, uint64_t number) {
 }
 
 /* The loss of the batch's vectors. */
-static cq_status compute_loss(void *context, double *loss, float *gradients, const float *vectors, size_t n_texts,
-                              cq_error *error) {
+static cq_status compute_batch_loss(void *context, double *loss, float *gradients, const float *vectors, size_t n_texts,
+                                    cq_error *error) {
   run *r = context;
   const int64_t n = r->training.o->batch_pairs, dim = cq_encoder_dim(r->training.encoder);
   const cq_space space = {{vectors, vectors + n * dim}, {gradients, gradients + n * dim}, n, dim};
@@ -275,11 +275,11 @@ static cq_status compute_loss(void *context, double *loss, float *gradients, con
   return status;
 }
 
-static cq_status compute_batch(void *context, cq_step_report *report, cq_error *error) {
+static cq_status compute_finetune_batch(void *context, cq_step_report *report, cq_error *error) {
   run *r = context;
   cq_trainer *trainer = r->training.trainer;
   const size_t n_texts = fill_batch(r, cq_trainer_batches(trainer));
-  cq_status status = cq_trainer_step_jointly(trainer, r->texts, n_texts, compute_loss, r, report, error);
+  cq_status status = cq_trainer_step_jointly(trainer, r->texts, n_texts, compute_batch_loss, r, report, error);
   r->training.kind = names[r->kind];
   if (!status && r->head && report->updated)
     status = cq_label_head_update(r->head, 1.0 / r->training.o->accumulate, r->training.ctx, error);
@@ -298,17 +298,17 @@ static cq_status make_head(run *r, cq_error *error) {
   return cq_label_head_new(&r->head, r->worker.kernels, &options, error);
 }
 
-static cq_status save(void *context, cq_checkpoint_writer *w, cq_error *error) {
+static cq_status save_head(void *context, cq_checkpoint_writer *w, cq_error *error) {
   const run *r = context;
   return r->head ? cq_label_head_save(r->head, w, error) : CQ_OK;
 }
 
-static cq_status restore(void *context, const cq_checkpoint *c, cq_error *error) {
+static cq_status restore_head(void *context, const cq_checkpoint *c, cq_error *error) {
   run *r = context;
   return r->head ? cq_label_head_restore(r->head, c, error) : CQ_OK;
 }
 
-static cq_status identify(const void *context, cq_run_identity *out, cq_error *error) {
+static cq_status identify_finetune(const void *context, cq_run_identity *out, cq_error *error) {
   const run *r = context;
   (void)error;
   cq_run_identity_options(out, &cq_group_finetune, &r->o);
@@ -316,20 +316,20 @@ static cq_status identify(const void *context, cq_run_identity *out, cq_error *e
   return CQ_OK;
 }
 
-static void card_title(const void *context, cq_builder *card) {
+static void finetune_card_title(const void *context, cq_builder *card) {
   const run *r = context;
   cq_builder_text(card, "A sentence encoder. Made with calque by finetuning ");
   cq_model_card_name(card, r->o.model);
   cq_builder_char(card, '.');
 }
 
-static void card_data(const void *context, cq_builder *card) {
+static void finetune_card_data(const void *context, cq_builder *card) {
   const run *r = context;
   cq_model_card_data_heading(card);
   for (kind k = 0; k < N_KINDS; k++) cq_model_card_data(card, &r->tasks[k].data);
 }
 
-static void card_task(const void *context, cq_builder *card) {
+static void finetune_card_task(const void *context, cq_builder *card) {
   const run *r = context;
   const cq_finetune_options *o = &r->o;
   cq_builder_text(card, "- begun from ");
@@ -346,7 +346,7 @@ static void card_task(const void *context, cq_builder *card) {
                       o->symmetric ? ", both ways" : "", o->temperature);
 }
 
-static void release(run *r) {
+static void release_finetune(run *r) {
   cq_training_close(&r->training);
   for (kind k = 0; k < N_KINDS; k++) {
     cq_sampler_free(&r->tasks[k].sampler);
@@ -380,19 +380,19 @@ cq_status cq_finetune(cq_training_result *result, const cq_finetune_options *opt
   r->tasks[SCORED] = (task){.files = r->o.scored, .n_files = r->o.n_scored};
   r->tasks[RANKED] = (task){.files = r->o.pairs, .n_files = r->o.n_pairs};
   const cq_training_task about = {.name = "finetune",
-                                  .batch = compute_batch,
-                                  .save = save,
-                                  .restore = restore,
-                                  .identify = identify,
-                                  .card_title = card_title,
-                                  .card_data = card_data,
-                                  .card_task = card_task,
+                                  .batch = compute_finetune_batch,
+                                  .save = save_head,
+                                  .restore = restore_head,
+                                  .identify = identify_finetune,
+                                  .card_title = finetune_card_title,
+                                  .card_data = finetune_card_data,
+                                  .card_task = finetune_card_task,
                                   .context = r};
   if (!status) status = cq_training_open(&r->training, &training, &about, ctx, error);
   if (!status) status = read_data(r, error);
   if (!status) status = cq_training_open_encoder(&r->training, r->o.model, error);
   if (!status) status = make_head(r, error);
-  if (!status) status = cq_training_run(&r->training, count_pairs(r), result, error);
-  release(r);
+  if (!status) status = cq_training_run(&r->training, count_all_pairs(r), result, error);
+  release_finetune(r);
   return status;
 }
