@@ -25,10 +25,6 @@ const char *cq_simd_level(void) {
   return cq_kernels_best()->name;
 }
 
-static json_t *text_or_null(const char *text) {
-  return text ? json_string(text) : json_null();
-}
-
 static cq_status describe_modules(json_t **out, const cq_encoder *e, cq_error *error) {
   json_t *list = json_array();
   cq_status status = list ? CQ_OK : cq_fail_memory(error, "a description");
@@ -64,11 +60,11 @@ static cq_status describe_encoder(json_t **out, const cq_encoder *e, cq_error *e
   json_t *modules;
   cq_status status = describe_modules(&modules, e, error);
   if (status) return status;
-  *out = json_pack("{s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o}", "dim", (json_int_t)cq_encoder_dim(e), "max_seq_length",
+  *out = json_pack("{s:I, s:I, s:I, s:o, s:o, s:o, s:s?, s:s?}", "dim", (json_int_t)cq_encoder_dim(e), "max_seq_length",
                    (json_int_t)e->max_seq_length, "parameters", (json_int_t)cq_encoder_n_parameters(e), "modules",
                    modules, "tokenizer", describe_tokenizer(e->modules[0]), "prompts",
                    e->prompts ? json_deep_copy(e->prompts) : json_object(), "default_prompt_name",
-                   text_or_null(e->default_prompt_name), "similarity", text_or_null(e->similarity));
+                   e->default_prompt_name, "similarity", e->similarity);
   return *out ? CQ_OK : cq_fail_memory(error, "a description");
 }
 
@@ -76,7 +72,7 @@ cq_status cq_encoder_describe(char **out_json, const cq_encoder *e, cq_error *er
   json_t *object;
   cq_status status = describe_encoder(&object, e, error);
   if (status) return status;
-  bool ok = json_object_set_new(object, "directory", text_or_null(e->directory)) == 0 &&
+  bool ok = json_object_set_new(object, "directory", json_pack("s?", e->directory)) == 0 &&
             json_object_set_new(object, "simd", json_string(cq_simd_level())) == 0;
   char *text = ok ? json_dumps(object, JSON_INDENT(2)) : NULL;
   *out_json = text ? cq_strdup(text) : NULL;
