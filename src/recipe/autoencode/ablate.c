@@ -2,6 +2,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/slice.h"
+#include "recipe/autoencode/data.h"
 #include "recipe/autoencode/options.h"
 #include "recipe/autoencode/trials.h"
 
@@ -94,12 +95,6 @@ static cq_status apply_change(cq_autoencode_options *o, size_t i, cq_error *erro
   return status;
 }
 
-static bool is_ablation_named(const char *name, const char *const *names, size_t n) {
-  for (size_t i = 0; i < n; i++)
-    if (!strcmp(names[i], name)) return true;
-  return false;
-}
-
 static cq_status check_names(const char *const *only, size_t n, cq_error *error) {
   for (size_t i = 0; i < n; i++) {
     size_t k = 0;
@@ -180,7 +175,7 @@ cq_status cq_autoencode_ablate(const cq_autoencode_options *base, const cq_autoe
   if (!status) status = cq_trials_begin(&trials, &taken, error);
   if (!status) status = run_and_tell(&trials, "base", &taken, o.keep_models, ctx, error);
   for (size_t i = 0; !status && i < N_ABLATIONS; i++)
-    if (!o.n_only || is_ablation_named(ablations[i].name, o.only, o.n_only))
+    if (!o.n_only || cq_name_index(o.only, o.n_only, ablations[i].name) >= 0)
       status = run_change(&trials, i, o.n_only > 0, o.keep_models, ctx, error);
   cq_trials_free(&trials);
   return status;

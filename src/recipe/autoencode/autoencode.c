@@ -65,8 +65,7 @@ static bool tell_progress(void *context, const char *phase, uint64_t step, uint6
 /* --- languages and their text --- */
 
 static cq_status add_code(run *r, const char *code, cq_error *error) {
-  for (size_t i = 0; i < r->n_codes; i++)
-    if (!strcmp(r->codes[i], code)) return CQ_OK;
+  if (cq_name_index(r->codes, r->n_codes, code) >= 0) return CQ_OK;
   if (r->n_codes == MAX_LANGUAGES) return cq_fail(error, CQ_ERR_ARGUMENT, "more than %d languages", MAX_LANGUAGES);
   r->codes[r->n_codes++] = code;
   return CQ_OK;
@@ -228,10 +227,6 @@ static cq_autoencoder_options trainer_options(const run *r) {
   };
 }
 
-static void running_mean(double *mean, double value) {
-  *mean = *mean == 0 ? value : 0.98 * *mean + 0.02 * value;
-}
-
 /* What is made less. */
 static double loss_of(const run *r, const cq_autoencoder_report *report) {
   const cq_autoencode_options *o = r->o;
@@ -247,14 +242,14 @@ static cq_status note_update(run *r, const cq_autoencoder_batch *batch, const cq
   int failed = 0;
   for (int i = 0; i < 2 && batch->side[i] >= 0; i++) {
     if (!(report->nll[i] > 0)) continue;
-    running_mean(&r->nll[batch->side[i]], report->nll[i]);
+    cq_run_average(&r->nll[batch->side[i]], report->nll[i]);
     failed |= json_object_set_new(nll, r->codes[batch->side[i]], json_real(report->nll[i]));
   }
   json_t *record = json_pack("{s:s, s:s, s:I, s:o, s:f}", "type", "step", "stage", stages[r->stage].name, "step",
                              (json_int_t)r->course.state.step + 1, "nll", nll, "gradient_norm", report->gradient_norm);
   if (batch->side[1] >= 0 && stages[r->stage].encoders) {
-    running_mean(&r->news.contrast, report->contrast);
-    running_mean(&r->news.distance, report->distance);
+    cq_run_average(&r->news.contrast, report->contrast);
+    cq_run_average(&r->news.distance, report->distance);
     failed |= json_object_set_new(record, "contrast", json_real(report->contrast));
     failed |= json_object_set_new(record, "distance", json_real(report->distance));
     if (r->o->adversary > 0)
@@ -353,9 +348,7 @@ static void identify_text(cq_run_identity *id, const run *r, const cq_text_group
 static cq_status identify_run(cq_run_identity *id, const run *r, cq_error *error) {
   cq_identity joined = {0};
   char teacher[CQ_IDENTITY_HEX];
-  cq_run_identity_text(id, "command", "autoencode train");
-  cq_run_identity_text(id, "SIMD level", cq_simd_level()); /* another one gives other bits */
-  cq_run_identity_options(id, &cq_group_autoencode, r->o);
+  cq_run_identity_begin(id, "autoencode train", &cq_group_autoencode, r->o);
   identify_text(id, r, &r->data.train);
   identify_text(id, r, &r->data.dev);
   cq_run_identity_contents(id, "vocabulary", cq_autoencoder_vocabularies((cq_identity){0}, &r->model));

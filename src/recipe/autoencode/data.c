@@ -8,9 +8,9 @@
 
 /* --- loading --- */
 
-static int language_index(const char *code, const char *const *codes, size_t n) {
-  for (size_t i = 0; code && i < n; i++)
-    if (!strcmp(codes[i], code)) return (int)i;
+int cq_name_index(const char *const *names, size_t n, const char *name) {
+  for (size_t i = 0; name && i < n; i++)
+    if (!strcmp(names[i], name)) return (int)i;
   return -1;
 }
 
@@ -27,8 +27,8 @@ static cq_status text_group_of(cq_text_group **out, cq_text_groups *groups, int 
 static cq_status add_text_file(cq_text_groups *groups, const cq_autoencode_text *text, const cq_autoencode_options *o,
                                const char *const *codes, size_t n_codes, char summary[CQ_PARALLEL_SUMMARY],
                                cq_error *error) {
-  const int first = language_index(text->languages[0], codes, n_codes),
-            second = language_index(text->languages[1], codes, n_codes);
+  const int first = cq_name_index(codes, n_codes, text->languages[0]),
+            second = cq_name_index(codes, n_codes, text->languages[1]);
   cq_text_group *group;
   const cq_parallel_options options = {.skip_bad = o->skip_bad,
                                        .max_characters = o->max_characters,

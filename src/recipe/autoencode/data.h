@@ -27,6 +27,9 @@ typedef struct cq_autoencode_data {
   cq_slice *sentences[2];
 } cq_autoencode_data;
 
+/* -1: there is none of that name, or name is NULL. */
+int cq_name_index(const char *const *names, size_t n, const char *name);
+
 /* Told what was read of each file; an error ends the loading. */
 typedef cq_status (*cq_autoencode_told)(void *context, size_t file, const char *summary, cq_error *error);
 

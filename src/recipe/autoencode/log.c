@@ -34,7 +34,7 @@ static cq_status fail_record(const reader *r, const json_error_t *problem, cq_er
 }
 
 /* n: there is none of that name. */
-static size_t way_index(char *const *names, size_t n, const char *name) {
+static size_t name_index(char *const *names, size_t n, const char *name) {
   size_t i = 0;
   while (i < n && strcmp(names[i], name) != 0) i++;
   return i;
@@ -52,7 +52,7 @@ static cq_status read_run(reader *r, json_t *record, cq_error *error) {
   for (; log->n_languages < n; log->n_languages++) {
     const char *code = json_string_value(json_array_get(codes, log->n_languages));
     if (!code || !cq_autoencoder_is_code(code)) return FAIL("a language without code");
-    if (way_index(log->languages, log->n_languages, code) < log->n_languages) return FAIL("'%s' is there twice", code);
+    if (name_index(log->languages, log->n_languages, code) < log->n_languages) return FAIL("'%s' is there twice", code);
     if (!(log->languages[log->n_languages] = cq_strdup(code))) return cq_fail_memory(error, log->path);
   }
   return CQ_OK;
@@ -65,7 +65,7 @@ static cq_status read_nll(double *nll, const reader *r, json_t *of, cq_error *er
   if (!json_is_object(of)) return FAIL("key 'nll' is no object of languages");
   for (size_t i = 0; i < log->n_languages; i++) nll[i] = NAN;
   json_object_foreach(of, code, value) {
-    const size_t i = way_index(log->languages, log->n_languages, code);
+    const size_t i = name_index(log->languages, log->n_languages, code);
     if (i == log->n_languages) return FAIL("'%s' is no language of the run", code);
     if (!json_is_number(value)) return FAIL("-log p of '%s' is no number", code);
     nll[i] = json_number_value(value);
@@ -135,7 +135,7 @@ static cq_status read_dev(reader *r, json_t *record, cq_error *error) {
       !cq_reserve((void **)&log->scores, &r->score_room, (log->n_devs + 1) * n_scores, sizeof *log->scores))
     return cq_fail_memory(error, log->path);
   json_object_foreach(ways, name, of) {
-    const size_t way = way_index(log->ways, log->n_ways, name);
+    const size_t way = name_index(log->ways, log->n_ways, name);
     if (way == log->n_ways) return FAIL("dev has the way '%s', not so before", name);
     status = read_scores(log->scores + log->n_devs * n_scores + way * CQ_AUTOENCODE_N_MEASURES, r, of, error);
     if (status) return status;

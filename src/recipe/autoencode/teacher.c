@@ -13,9 +13,7 @@ static int teacher_side(const cq_autoencode_teacher *t, const int language[2]) {
 cq_status cq_autoencode_teacher_open(cq_autoencode_teacher *out, const cq_autoencode_options *o,
                                      const cq_autoencode_data *data, const char *const *codes, size_t n_codes,
                                      int64_t latent_dim, cq_error *error) {
-  *out = (cq_autoencode_teacher){.language = -1};
-  for (size_t i = 0; i < n_codes; i++)
-    if (!strcmp(codes[i], o->teacher_language)) out->language = (int)i;
+  *out = (cq_autoencode_teacher){.language = cq_name_index(codes, n_codes, o->teacher_language)};
   if (out->language < 0)
     return cq_fail(error, CQ_ERR_ARGUMENT, "there is no text of the teacher's language, '%s'", o->teacher_language);
   cq_status status = cq_cached_encoder_open(&out->encoder, o->teacher, o->cache_directory, NULL, NULL, error);

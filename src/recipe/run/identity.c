@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/number.h"
+#include "calque/encoder.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -61,6 +62,13 @@ static bool add_option_row(void *id, const cq_option *row, const char *value) {
 
 void cq_run_identity_options(cq_run_identity *id, const cq_option_group *group, const void *options) {
   if (!cq_options_each(group, options, add_option_row, id)) id->lines.failed = true;
+}
+
+void cq_run_identity_begin(cq_run_identity *id, const char *command, const cq_option_group *group,
+                           const void *options) {
+  cq_run_identity_text(id, "command", command);
+  cq_run_identity_text(id, "SIMD level", cq_simd_level()); /* another one gives other bits */
+  cq_run_identity_options(id, group, options);
 }
 
 void cq_run_identity_free(cq_run_identity *id) {

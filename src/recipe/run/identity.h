@@ -16,6 +16,8 @@ typedef struct cq_run_identity {
   cq_builder lines;
 } cq_run_identity;
 
+/* The command, the SIMD level and, as cq_run_identity_options, the command's options. */
+void cq_run_identity_begin(cq_run_identity *id, const char *command, const cq_option_group *group, const void *options);
 void cq_run_identity_text(cq_run_identity *id, const char *name, const char *value); /* value NULL: not set */
 void cq_run_identity_number(cq_run_identity *id, const char *name, double value);
 void cq_run_identity_count(cq_run_identity *id, const char *name, uint64_t value);

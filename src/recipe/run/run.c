@@ -24,6 +24,10 @@ cq_status cq_run_start(cq_run *r, cq_error *error) {
   return cq_work_directory_begin(&r->work, error);
 }
 
+void cq_run_average(double *mean, double value) {
+  *mean = *mean == 0 ? value : 0.98 * *mean + 0.02 * value;
+}
+
 double cq_run_learning_rate(const void *run, uint64_t step, bool table) {
   const cq_run *r = run;
   const double peak = table && r->o.table_learning_rate > 0 ? r->o.table_learning_rate : r->o.learning_rate;
@@ -97,7 +101,7 @@ static cq_status update_run(cq_run *r, cq_error *error) {
   if (status && error) *error = why;
   if (status) return status;
   r->state.step++, r->state.n_steps++;
-  r->state.loss = r->state.loss == 0 ? loss : 0.98 * r->state.loss + 0.02 * loss;
+  cq_run_average(&r->state.loss, loss);
   if (!tell_run(r, NULL)) r->stopped = true;
   return CQ_OK;
 }

@@ -60,9 +60,7 @@ static cq_status identify_training(cq_run_identity *id, const cq_training *r, cq
   char encoder[CQ_IDENTITY_HEX];
   cq_status status = cq_encoder_fingerprint(encoder, r->encoder, error);
   if (status) return status;
-  cq_run_identity_text(id, "command", r->task.name);
-  cq_run_identity_text(id, "SIMD level", cq_simd_level()); /* another one gives other bits */
-  cq_run_identity_options(id, &cq_group_training, o);
+  cq_run_identity_begin(id, r->task.name, &cq_group_training, o);
   status = r->task.identify(r->task.context, id, error);
   cq_run_identity_fingerprint(id, "model to begin from", encoder);
   cq_run_identity_count(id, "dev files", o->n_dev);
@@ -309,7 +307,8 @@ cq_status cq_training_open(cq_training *r, const cq_training_options *o, const c
   r->o = o = &r->options;
   if (o->best_by == CQ_BEST_AUTO)
     r->options.best_by = o->n_dev ? CQ_BEST_TRANSLATION : o->n_sts ? CQ_BEST_STS : CQ_BEST_LAST;
-  cq_status status = cq_run_open(&r->run, &options, &stages, error);
+  cq_status status = cq_group_check(&cq_group_training, o, error); /* without a struct of its own, too */
+  if (!status) status = cq_run_open(&r->run, &options, &stages, error);
   return status ? status : cq_dev_sets_read(&r->dev, o, error);
 }
 

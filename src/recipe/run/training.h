@@ -50,8 +50,8 @@ typedef struct cq_training {
   uint64_t sentences, truncated;
 } cq_training;
 
-/* o: taken by the table (recipe/run/options.h). Finds the work directory, reads what is measured on. What lies at r
- * counts as open from here on, whatever is returned. */
+/* o: taken by the table (recipe/run/options.h), which it is checked by. Finds the work directory, reads what is measured
+ * on. What lies at r counts as open from here on, whatever is returned. */
 CQ_MUST_USE cq_status cq_training_open(cq_training *r, const cq_training_options *o, const cq_training_task *task,
                                        cq_context *ctx, cq_error *error);
 void cq_training_close(cq_training *r);

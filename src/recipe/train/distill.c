@@ -195,7 +195,6 @@ cq_status cq_distill(cq_training_result *result, const cq_distill_options *optio
   cq_training *t = &r->training;
   cq_status status = cq_options_take(&r->o, &cq_group_distill, options, error);
   if (!status) status = cq_options_take_part(&training, &parts[0], o, error);
-  if (!status) status = cq_group_check(&cq_group_training, &training, error); /* without a struct of its own, too */
   if (!status) status = cq_training_open(t, &training, &task, ctx, error);
   const cq_parallel_options text = cq_training_text_options(t);
   if (!status) status = cq_training_sampling(&r->sampling, t, o->train, o->n_train, error);

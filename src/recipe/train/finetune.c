@@ -375,7 +375,6 @@ cq_status cq_finetune(cq_training_result *result, const cq_finetune_options *opt
   if (!r) return cq_fail_memory(error, "fine-tuning");
   cq_status status = cq_options_take(&r->o, &cq_group_finetune, options, error);
   if (!status) status = cq_options_take_part(&training, &parts[0], &r->o, error);
-  if (!status) status = cq_group_check(&cq_group_training, &training, error); /* without a struct of its own, too */
   r->tasks[LABELLED] = (task){.files = r->o.nli, .n_files = r->o.n_nli};
   r->tasks[SCORED] = (task){.files = r->o.scored, .n_files = r->o.n_scored};
   r->tasks[RANKED] = (task){.files = r->o.pairs, .n_files = r->o.n_pairs};
