@@ -32,6 +32,7 @@ void cq_params_index(cq_params *params) {
 
 cq_status cq_params_own(cq_params *params, cq_error *error) {
   if (params->own) return CQ_OK;
+  cq_params_index(params);
   int64_t total = params->n_dense;
   for (size_t i = 0; i < params->n; i++)
     total += params->items[i]->table ? rounded_to_lines(cq_param_floats(params->items[i])) : 0;

@@ -36,7 +36,7 @@ typedef struct cq_params {
 CQ_MUST_USE cq_status cq_params_add(cq_params *params, cq_param *param, cq_error *error);
 /* Gives every parameter its offset; call once all are added. */
 void cq_params_index(cq_params *params);
-/* Copies all values into memory of their own, dense ones at their offsets, tables behind them. */
+/* Copies all values into memory of their own, dense ones at their offsets, which it gives them, tables behind them. */
 CQ_MUST_USE cq_status cq_params_own(cq_params *params, cq_error *error);
 void cq_params_free(cq_params *params);
 /* A view of the first n, with the offsets that they have among all. Not to be freed. */

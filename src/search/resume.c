@@ -20,19 +20,11 @@ typedef struct state {
   uint64_t done;
 } state;
 
-static cq_status save_lists(cq_checkpoint_writer *w, const char *const names[2], const cq_neighbours *lists,
-                            cq_error *error) {
+static cq_status pass_lists(cq_checkpoint_writer *w, const cq_checkpoint *c, const char *const names[2],
+                            const cq_neighbours *lists, cq_error *error) {
   const size_t n = lists->n * lists->k;
-  cq_status status = cq_checkpoint_writer_section(w, names[0], lists->index, n * sizeof *lists->index, error);
-  if (!status) status = cq_checkpoint_writer_section(w, names[1], lists->cosine, n * sizeof *lists->cosine, error);
-  return status;
-}
-
-static cq_status load_lists(const cq_checkpoint *c, const char *const names[2], cq_neighbours *lists, cq_error *error) {
-  const size_t n = lists->n * lists->k;
-  cq_status status = cq_checkpoint_read(lists->index, n * sizeof *lists->index, c, names[0], error);
-  if (!status) status = cq_checkpoint_read(lists->cosine, n * sizeof *lists->cosine, c, names[1], error);
-  return status;
+  cq_status status = cq_checkpoint_pass(w, c, names[0], lists->index, n * sizeof *lists->index, error);
+  return status ? status : cq_checkpoint_pass(w, c, names[1], lists->cosine, n * sizeof *lists->cosine, error);
 }
 
 static bool are_rows(const cq_neighbours *lists, size_t n) {
@@ -50,8 +42,8 @@ cq_status cq_search_save(const char *path, cq_identity key, size_t done, const c
   cq_status status = cq_checkpoint_writer_open(&w, path, error);
   if (status) return status;
   status = cq_checkpoint_writer_section(w, "search", &s, sizeof s, error);
-  if (!status) status = save_lists(w, x_names, of_x, error);
-  if (!status && of_y) status = save_lists(w, y_names, of_y, error);
+  if (!status) status = pass_lists(w, NULL, x_names, of_x, error);
+  if (!status && of_y) status = pass_lists(w, NULL, y_names, of_y, error);
   if (!status) return cq_checkpoint_writer_commit(w, error);
   cq_checkpoint_writer_abort(w);
   return status;
@@ -67,8 +59,8 @@ cq_status cq_search_load(size_t *done, const char *path, cq_identity key, size_t
   if (status) return status;
   status = cq_checkpoint_read(&s, sizeof s, c, "search", error);
   if (!status && cq_identity_equal(s.key, key)) {
-    status = load_lists(c, x_names, of_x, error);
-    if (!status && of_y) status = load_lists(c, y_names, of_y, error);
+    status = pass_lists(NULL, c, x_names, of_x, error);
+    if (!status && of_y) status = pass_lists(NULL, c, y_names, of_y, error);
     if (!status && (s.done > n_y || !are_rows(of_x, n_y) || (of_y && !are_rows(of_y, of_x->n))))
       status = cq_fail_file(error, CQ_ERR_FORMAT, path, "names rows that are not there");
     if (!status) *done = (size_t)s.done;

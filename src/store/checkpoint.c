@@ -264,3 +264,8 @@ cq_status cq_checkpoint_read(void *out, size_t n, const cq_checkpoint *c, const 
   if (!status && n) memcpy(out, data, n);
   return status;
 }
+
+cq_status cq_checkpoint_pass(cq_checkpoint_writer *w, const cq_checkpoint *c, const char *name, void *bytes, size_t n,
+                             cq_error *error) {
+  return w ? cq_checkpoint_writer_section(w, name, bytes, n, error) : cq_checkpoint_read(bytes, n, c, name, error);
+}

@@ -48,5 +48,8 @@ CQ_MUST_USE cq_status cq_checkpoint_get(const void **out, size_t n, const cq_che
 /* Copies such a section. */
 CQ_MUST_USE cq_status cq_checkpoint_read(void *out, size_t n, const cq_checkpoint *c, const char *name,
                                          cq_error *error);
+/* Writes the section to w or, w NULL, reads it from c, so that one list of sections does for both. */
+CQ_MUST_USE cq_status cq_checkpoint_pass(cq_checkpoint_writer *w, const cq_checkpoint *c, const char *name, void *bytes,
+                                         size_t n, cq_error *error);
 
 #endif

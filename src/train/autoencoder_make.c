@@ -95,12 +95,11 @@ static cq_status gather_params(cq_autoencoder_trainer *t, cq_error *error) {
     cq_param *of_decoder = trains_decoder(t, s) ? cq_decoder_params(&n, s->decoder) : NULL;
     for (size_t i = 0; !status && i < n; i++) status = cq_params_add(t->params, &of_decoder[i], error);
   }
+  if (!status) status = cq_params_own(t->params, error);
   if (status) return status;
-  cq_params_index(t->params);
-  status = cq_params_own(t->params, error);
-  if (!status) cq_shared_layer_tie(&t->shared);
+  cq_shared_layer_tie(&t->shared);
   t->of_encoders = cq_params_first(t->params, n_of_encoders);
-  return status;
+  return CQ_OK;
 }
 
 typedef struct packing {

@@ -52,9 +52,7 @@ static cq_status make_discriminator_params(cq_discriminator *d, cq_error *error)
     status = cq_param_uniform(&d->each[i], 1 / sqrt((double)in), &random, &d->arena, error);
     if (!status) status = cq_params_add(&d->params, &d->each[i], error);
   }
-  if (status) return status;
-  cq_params_index(&d->params);
-  return cq_params_own(&d->params, error);
+  return status ? status : cq_params_own(&d->params, error);
 }
 
 static cq_status pack_layers(void *owner, cq_context *ctx, cq_error *error) {

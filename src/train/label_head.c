@@ -34,9 +34,7 @@ static cq_status make_head_params(cq_label_head *h, cq_error *error) {
     status = cq_param_uniform(&h->each[i], 1 / sqrt((double)width), &random, &h->arena, error);
     if (!status) status = cq_params_add(&h->params, &h->each[i], error);
   }
-  if (status) return status;
-  cq_params_index(&h->params);
-  return cq_params_own(&h->params, error);
+  return status ? status : cq_params_own(&h->params, error);
 }
 
 static cq_status pack_layer(void *owner, cq_context *ctx, cq_error *error) {

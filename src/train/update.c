@@ -81,10 +81,10 @@ cq_status cq_update_apply(double *norm, cq_update *u, double scale, cq_context *
 
 /* --- state --- */
 
-/* Calls `with` on every section. The last are those of the step that each row of a table has been brought to. */
-typedef cq_status (*with_section)(void *file, const char *name, void *bytes, size_t n, cq_error *error);
-
-static cq_status for_all_sections(const cq_update *u, uint64_t *step, with_section with, void *file, cq_error *error) {
+/* Writes all sections to w or, NULL, reads them from c. The last are those of the step that each row of a table has
+ * been brought to. */
+static cq_status pass_sections(const cq_update *u, uint64_t *step, cq_checkpoint_writer *w, const cq_checkpoint *c,
+                               cq_error *error) {
   const cq_optimizer *o = &u->optimizer;
   const size_t n_bytes = (size_t)o->n_floats * sizeof(float);
   const struct {
@@ -100,31 +100,23 @@ static cq_status for_all_sections(const cq_update *u, uint64_t *step, with_secti
   char name[64];
   for (size_t i = u->is_view ? 1 : 0; !status && i < sizeof sections / sizeof *sections; i++) {
     snprintf(name, sizeof name, "%s%s%s", u->name, dot, sections[i].name);
-    status = with(file, name, sections[i].bytes, sections[i].n, error);
+    status = cq_checkpoint_pass(w, c, name, sections[i].bytes, sections[i].n, error);
   }
   for (size_t i = 0; !status && i < o->params->n; i++) {
     const cq_param *p = o->params->items[i];
     if (!p->table) continue;
     snprintf(name, sizeof name, "%s%stable.steps.%lld", u->name, dot, (long long)p->offset);
-    status = with(file, name, o->row_steps[p->offset], (size_t)p->rows * sizeof(uint32_t), error);
+    status = cq_checkpoint_pass(w, c, name, o->row_steps[p->offset], (size_t)p->rows * sizeof(uint32_t), error);
   }
   return status;
 }
 
-static cq_status write_section(void *file, const char *name, void *bytes, size_t n, cq_error *error) {
-  return cq_checkpoint_writer_section(file, name, bytes, n, error);
-}
-
-static cq_status read_section(void *file, const char *name, void *bytes, size_t n, cq_error *error) {
-  return cq_checkpoint_read(bytes, n, file, name, error);
-}
-
 cq_status cq_update_save(const cq_update *u, cq_checkpoint_writer *w, cq_error *error) {
   uint64_t step = u->optimizer.step;
-  return for_all_sections(u, &step, write_section, w, error);
+  return pass_sections(u, &step, w, NULL, error);
 }
 
 cq_status cq_update_restore(cq_update *u, const cq_checkpoint *c, cq_context *ctx, cq_error *error) {
-  cq_status status = for_all_sections(u, &u->optimizer.step, read_section, (void *)(uintptr_t)c, error);
+  cq_status status = pass_sections(u, &u->optimizer.step, NULL, c, error);
   return status ? status : u->pack(u->owner, ctx, error);
 }

@@ -277,11 +277,9 @@ static cq_status autoencode_update(double *loss, void *context, cq_error *error)
 
 /* --- checkpoints --- */
 
-/* Calls `with` on every parameter of some languages, under a name of its own. */
-typedef cq_status (*with_param)(void *context, const char *name, cq_param *p, cq_error *error);
-
-static cq_status for_all_params(const run *r, size_t first, size_t end, with_param with, void *context,
-                                cq_error *error) {
+/* Every parameter of some languages goes into the sum or, NULL, to w under a name of its own or, NULL, comes from c. */
+static cq_status pass_params(const run *r, size_t first, size_t end, cq_identity *sum, cq_checkpoint_writer *w,
+                             const cq_checkpoint *c, cq_error *error) {
   cq_status status = CQ_OK;
   for (size_t t = first; t < end; t++) {
     size_t n[2];
@@ -292,42 +290,33 @@ static cq_status for_all_params(const run *r, size_t first, size_t end, with_par
       for (size_t i = 0; !status && i < n[d]; i++) {
         char name[64];
         snprintf(name, sizeof name, "%s.%zu.%zu", d ? "decoder" : "encoder", t, i);
-        status = with(context, name, d ? &of_decoder[i] : of_encoder->items[i], error);
+        cq_param *p = d ? &of_decoder[i] : of_encoder->items[i];
+        const size_t n_bytes = (size_t)cq_param_floats(p) * sizeof(float);
+        if (sum)
+          *sum = cq_hash128_add(*sum, p->value, n_bytes);
+        else
+          status = cq_checkpoint_pass(w, c, name, p->value, n_bytes, error);
       }
   }
   return status;
 }
 
-static cq_status write_param(void *context, const char *name, cq_param *p, cq_error *error) {
-  return cq_checkpoint_writer_section(context, name, p->value, (size_t)cq_param_floats(p) * sizeof(float), error);
-}
-
-static cq_status read_param(void *context, const char *name, cq_param *p, cq_error *error) {
-  return cq_checkpoint_read(p->value, (size_t)cq_param_floats(p) * sizeof(float), context, name, error);
-}
-
-static cq_status include_param(void *context, const char *name, cq_param *p, cq_error *error) {
-  cq_identity *sum = context;
-  (void)name, (void)error;
-  *sum = cq_hash128_add(*sum, p->value, (size_t)cq_param_floats(p) * sizeof(float));
-  return CQ_OK;
+/* All but the stage's trainer, which goes on from these values. */
+static cq_status pass_state(run *r, cq_checkpoint_writer *w, const cq_checkpoint *c, cq_error *error) {
+  const size_t n_drawn = r->data.train.n * sizeof *r->data.drawn;
+  cq_status status = cq_checkpoint_pass(w, c, "dev", r->dev, sizeof r->dev, error);
+  if (!status) status = cq_checkpoint_pass(w, c, "drawn", r->data.drawn, n_drawn, error);
+  return status ? status : pass_params(r, r->n_joined, r->n_codes, NULL, w, c, error);
 }
 
 static cq_status save_state(void *context, cq_checkpoint_writer *w, cq_error *error) {
   run *r = context;
-  cq_status status = cq_checkpoint_writer_section(w, "dev", r->dev, sizeof r->dev, error);
-  if (!status)
-    status = cq_checkpoint_writer_section(w, "drawn", r->data.drawn, r->data.train.n * sizeof *r->data.drawn, error);
-  if (!status) status = for_all_params(r, r->n_joined, r->n_codes, write_param, w, error);
+  cq_status status = pass_state(r, w, NULL, error);
   return status ? status : cq_autoencoder_trainer_save(r->trainer, w, error);
 }
 
-/* All but the stage's trainer, which goes on from these values. */
 static cq_status restore_state(run *r, const cq_checkpoint *from, cq_error *error) {
-  cq_status status = cq_checkpoint_read(r->dev, sizeof r->dev, from, "dev", error);
-  if (!status)
-    status = cq_checkpoint_read(r->data.drawn, r->data.train.n * sizeof *r->data.drawn, from, "drawn", error);
-  if (!status) status = for_all_params(r, r->n_joined, r->n_codes, read_param, (void *)(uintptr_t)from, error);
+  cq_status status = pass_state(r, NULL, from, error);
   for (size_t i = r->n_joined; !status && i < r->n_codes; i++)
     status = cq_encoder_pack(r->model.languages[i].encoder, r->ctx, false, error);
   return status;
@@ -352,7 +341,7 @@ static cq_status identify_run(cq_run_identity *id, const run *r, cq_error *error
   identify_text(id, r, &r->data.train);
   identify_text(id, r, &r->data.dev);
   cq_run_identity_contents(id, "vocabulary", cq_autoencoder_vocabularies((cq_identity){0}, &r->model));
-  cq_status status = for_all_params(r, 0, r->n_joined, include_param, &joined, error);
+  cq_status status = pass_params(r, 0, r->n_joined, &joined, NULL, NULL, error);
   cq_run_identity_contents(id, "model joined", joined);
   if (status || !r->o->teacher) return status;
   status = cq_encoder_fingerprint(teacher, r->teacher.encoder.encoder, error);
