@@ -10,7 +10,6 @@
 #include "nn/linear.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include <string.h>
 
@@ -53,13 +52,7 @@ static cq_status check_other_keys(json_t *config, const char *path, cq_error *er
     if (strcmp(key, "module_input_name") == 0 || strcmp(key, "module_output_name") == 0)
       fine = fine || (json_is_string(value) && strcmp(json_string_value(value), "sentence_embedding") == 0);
     if (strcmp(key, "use_residual") == 0) fine = fine || json_is_false(value);
-    if (!fine) {
-      char *text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
-      cq_status status =
-          cq_fail_file(error, CQ_ERR_UNSUPPORTED, path, "key '%s' with value %s", key, text ? text : "?");
-      free(text);
-      return status;
-    }
+    if (!fine) return cq_unsupported_key(path, key, value, error);
   }
   return CQ_OK;
 }

@@ -36,7 +36,7 @@ static cq_status describe_modules(json_t **out, const cq_encoder *e, cq_error *e
                              "parameters", (json_int_t)n);
     if (!item || json_array_append_new(list, item))
       status = cq_fail_memory(error, "a description");
-    else
+    else if (m->type->describe)
       status = m->type->describe(m, item, error);
   }
   if (status)

@@ -89,7 +89,7 @@ static cq_status read_if_there(json_t **out, char path[MAX_PATH], const char *di
   return cq_fail_file(error, CQ_ERR_FORMAT, path, "expected an object");
 }
 
-static cq_status unsupported_key(const char *path, const char *key, const json_t *value, cq_error *error) {
+cq_status cq_unsupported_key(const char *path, const char *key, const json_t *value, cq_error *error) {
   char *text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
   cq_status status =
       cq_fail_file(error, CQ_ERR_UNSUPPORTED, path, "key '%s' with value %.200s", key, text ? text : "?");
@@ -133,7 +133,7 @@ static cq_status read_sentence_config(int64_t *length, bool *lowercase, const ch
                       is_text(json_object_get(text, "method_output_name"), "last_hidden_state"));
     }
     if (fine) continue;
-    status = unsupported_key(path, key, value, error);
+    status = cq_unsupported_key(path, key, value, error);
     break;
   }
 done:
@@ -155,7 +155,7 @@ static cq_status read_model_config(cq_encoder *e, cq_error *error) {
   if (kind && strcmp(kind, "SentenceTransformer") != 0)
     return cq_fail_file(error, CQ_ERR_UNSUPPORTED, path, "model_type '%s'", kind);
   const json_t *dim = json_object_get(e->config, "truncate_dim");
-  if (dim && !is_void(dim)) return unsupported_key(path, "truncate_dim", dim, error); /* encoding has that option */
+  if (dim && !is_void(dim)) return cq_unsupported_key(path, "truncate_dim", dim, error); /* encoding has that option */
   json_t *prompts = json_object_get(e->config, "prompts");
   if (prompts && !json_is_null(prompts)) {
     if (!json_is_object(prompts)) return cq_fail_file(error, CQ_ERR_FORMAT, path, "'prompts' is not an object");
@@ -253,7 +253,7 @@ static cq_status open_listed(cq_encoder *e, const json_t *list, const char *list
     if (!path_stays_inside(path))
       return cq_fail_file(error, CQ_ERR_FORMAT, list_path, "module %zu lies outside of the directory: '%s'", i, path);
     const json_t *extra = json_object_get(item, "kwargs");
-    if (extra && !is_void(extra)) return unsupported_key(list_path, "kwargs", extra, error);
+    if (extra && !is_void(extra)) return cq_unsupported_key(list_path, "kwargs", extra, error);
     const cq_module_type *type = cq_module_type_find(type_name);
     if (!type) return cq_fail_file(error, CQ_ERR_UNSUPPORTED, list_path, "module type '%s' is not known", type_name);
     if ((status = open_module(e, type, path, options, error))) return status;

@@ -58,9 +58,9 @@ struct cq_module_type {
    * type has its own where sentence-transformers truncates or splits differently. The sentence is well-formed UTF-8. */
   CQ_MUST_USE cq_status (*tokenize)(cq_ids *out, const cq_module *module, cq_token_memory *memory, cq_slice sentence,
                                     size_t max_length, bool *truncated, cq_error *error);
-  /* Writes config, weights and tokenizer files into the module's directory, which exists. */
+  /* Writes config, weights and tokenizer files into the module's directory, which exists. NULL: there are none. */
   CQ_MUST_USE cq_status (*save)(const cq_module *module, const char *directory, cq_error *error);
-  /* Adds what `calque model info` shows: sizes, modes, activation. */
+  /* Adds what `calque model info` shows: sizes, modes, activation. NULL: nothing. */
   CQ_MUST_USE cq_status (*describe)(const cq_module *module, json_t *object, cq_error *error);
   /* Packs one of n_pack_parts weights again from its parameter: after opening and after every update. The parts are
    * packed side by side by several threads. May be NULL. */
@@ -81,6 +81,9 @@ struct cq_module_type {
 
 /* The type of that name (the last component counts), NULL when unknown. */
 const cq_module_type *cq_module_type_find(const char *type);
+
+/* CQ_ERR_UNSUPPORTED: a file's key with a value that would change the vectors. */
+CQ_MUST_USE cq_status cq_unsupported_key(const char *path, const char *key, const json_t *value, cq_error *error);
 
 extern const cq_module_type cq_transformer_type, cq_pooling_type, cq_dense_type, cq_normalize_type, cq_static_type,
     cq_word_embeddings_type, cq_lstm_type;

@@ -42,16 +42,6 @@ static cq_status normalize_open(cq_module **out, const cq_module_source *source,
   return cq_normalize_new(out, source->input_dim, NULL, source->arena, error);
 }
 
-static cq_status normalize_save(const cq_module *module, const char *directory, cq_error *error) {
-  (void)module, (void)directory, (void)error;
-  return CQ_OK;
-}
-
-static cq_status normalize_describe(const cq_module *module, json_t *object, cq_error *error) {
-  (void)module, (void)object, (void)error;
-  return CQ_OK;
-}
-
 typedef struct normalize_saved {
   cq_tensor y;
   float *length; /* [n_seqs] */
@@ -89,8 +79,6 @@ const cq_module_type cq_normalize_type = {
     .name = "Normalize",
     .type_name = "sentence_transformers.models.Normalize",
     .open = normalize_open,
-    .save = normalize_save,
-    .describe = normalize_describe,
     .forward = normalize_forward,
     .backward = normalize_backward,
 };

@@ -37,7 +37,7 @@ static cq_status write_modules(const cq_encoder *e, const char *directory, cq_er
     else
       snprintf(path, sizeof path, "%s", directory);
     if (!status) status = cq_directory_make(path, error);
-    if (!status) status = m->type->save(m, path, error);
+    if (!status && m->type->save) status = m->type->save(m, path, error);
     if (!status && i == 0 && name[0] == '\0')
       status = cq_json_save(
           json_pack("{s:I, s:b}", "max_seq_length", (json_int_t)e->max_seq_length, "do_lower_case", m->lowercase), path,
