@@ -463,7 +463,8 @@ static int tell_story(demo *d, char *files[N_LANGUAGES]) {
     find_translations(d, &text);
     print_heading(d, "7. Semantic search: one question, answers in every language");
     code = ask_nearest(d, &text, "Who is afraid of dogs?", "");
-    if (!code) code = ask_nearest(d, &text, "¿A qué hora sale el tren a París?", "   (When does the train to Paris leave?)");
+    if (!code)
+      code = ask_nearest(d, &text, "¿A qué hora sale el tren a París?", "   (When does the train to Paris leave?)");
   }
   pool_free(&text);
   if (code) return code;

@@ -31,7 +31,8 @@ __attribute__((constructor)) static void begin(void) {
   const char *text = getenv("FAIL_AT");
   const char *list = getenv("FAIL_EXCEPT");
   if (list) snprintf(except, sizeof except, "%s", list);
-  for (char *word = strtok(except, ":"); word && n_excepted < 16; word = strtok(NULL, ":")) excepted[n_excepted++] = word;
+  for (char *word = strtok(except, ":"); word && n_excepted < 16; word = strtok(NULL, ":"))
+    excepted[n_excepted++] = word;
   fail_at = text ? atol(text) : 0;
 }
 

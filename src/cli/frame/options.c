@@ -130,7 +130,7 @@ static size_t find_option(size_t *n, const parsing *p, const char *name, size_t 
 }
 
 /* Whether every word of an option's name is a word of what was given: batch of batch-size. */
-static bool is_within(const char *name, const char *given) {
+static bool is_word_of_option(const char *name, const char *given) {
   while (*name) {
     const size_t n = strcspn(name, "-");
     const char *at = given;
@@ -151,7 +151,7 @@ static const char *option_within(const parsing *p, size_t n, const char *given) 
   for (size_t i = 0; i < n; i++) {
     const char *name = parsing_row_name(p, i);
     const bool same_start = !strncmp(name, given, strcspn(name, "-"));
-    if (same_start && is_within(name, given) && (!best || strlen(name) > strlen(best))) best = name;
+    if (same_start && is_word_of_option(name, given) && (!best || strlen(name) > strlen(best))) best = name;
   }
   return best;
 }
