@@ -37,6 +37,10 @@ void *cq_alloc(size_t n_bytes) {
   return aligned_alloc(CQ_ALIGNMENT, rounded & ~(size_t)(CQ_ALIGNMENT - 1));
 }
 
+void *cq_alloc_small(size_t n_bytes) {
+  return must_fail() ? NULL : malloc(n_bytes ? n_bytes : 1);
+}
+
 void *cq_alloc_zeroed(size_t n_bytes) {
   void *p = cq_alloc(n_bytes);
   if (p) memset(p, 0, n_bytes);

@@ -17,6 +17,7 @@ void *cq_alloc(size_t n_bytes); /* uninitialised; NULL on failure; n_bytes 0 giv
 void *cq_alloc_zeroed(size_t n_bytes);
 void *cq_alloc_array(size_t n, size_t size); /* uninitialised */
 void *cq_alloc_array_zeroed(size_t n, size_t size);
+void *cq_alloc_small(size_t n_bytes); /* aligned as malloc's only: for libraries that allocate little pieces */
 char *cq_strdup(const char *text);
 char *cq_strndup(const char *text, size_t n);
 

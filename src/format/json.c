@@ -9,6 +9,52 @@
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
+
+/* ---- memory ---- */
+
+/* Jansson's parser does not survive an allocation that fails: it loses characters, and stops the process by an assertion
+ * where the character was an escape's. So a call of it has a reserve: what the allocator does not give comes from there, the text
+ * ends at the next piece, and what was read is dropped. A piece of text needs less than PIECE_BYTES; a string that is being
+ * read is copied to twice its size at most. */
+enum { PIECE_BYTES = 256 << 10 };
+
+typedef struct reserve {
+  char *bytes;
+  size_t n, used;
+  bool is_tapped;
+} reserve;
+
+static _Thread_local reserve *of_this_call;
+
+static void *tap(reserve *r, size_t n) {
+  const size_t rounded = (n + 15) / 16 * 16;
+  r->is_tapped = true;
+  if (rounded > r->n - r->used) return NULL;
+  r->used += rounded;
+  return r->bytes + (r->used - rounded);
+}
+
+static void *json_alloc(size_t n) {
+  void *p = cq_alloc_small(n);
+  return p || !of_this_call ? p : tap(of_this_call, n);
+}
+
+static void json_release(void *p) {
+  const reserve *r = of_this_call;
+  if (r && (char *)p >= r->bytes && (char *)p < r->bytes + r->n) return;
+  cq_free(p);
+}
+
+/* For the whole process; what the program itself makes with Jansson comes from malloc as before. */
+__attribute__((constructor)) static void use_own_allocator(void) {
+  json_set_alloc_funcs(json_alloc, json_release);
+}
+
+static void drop_json(json_t **json) {
+  json_decref(*json);
+  *json = NULL;
+}
 
 /* ---- reading ---- */
 
@@ -39,18 +85,40 @@ static bool widen_integers(cq_builder *out, cq_slice text) {
   return !out->failed;
 }
 
+static size_t next_piece(void *buffer, size_t n, void *context) {
+  cq_slice *rest = context;
+  if (of_this_call->is_tapped) return 0;
+  if (n > rest->n) n = rest->n;
+  if (n) memcpy(buffer, rest->data, n);
+  rest->data += n, rest->n -= n;
+  return n;
+}
+
+cq_status cq_json_load(json_t **out, cq_slice text, size_t flags, json_error_t *problem) {
+  reserve r = {0};
+  *out = NULL;
+  if (!cq_checked_mul(&r.n, text.n, 4) || !cq_checked_add(&r.n, r.n, PIECE_BYTES) || !(r.bytes = cq_alloc_small(r.n)))
+    return CQ_ERR_MEMORY;
+  of_this_call = &r;
+  *out = json_load_callback(next_piece, &text, flags, problem);
+  const bool no_memory = r.is_tapped || (!*out && json_error_code(problem) == json_error_out_of_memory);
+  if (no_memory) drop_json(out);
+  of_this_call = NULL;
+  cq_free(r.bytes);
+  return no_memory ? CQ_ERR_MEMORY : *out ? CQ_OK : CQ_ERR_FORMAT;
+}
+
 cq_status cq_json_parse(json_t **out, cq_slice text, const char *path, cq_error *error) {
   json_error_t problem;
-  *out = json_loadb(text.data, text.n, JSON_ALLOW_NUL, &problem);
-  if (!*out && json_error_code(&problem) == json_error_numeric_overflow) {
+  cq_status status = cq_json_load(out, text, JSON_ALLOW_NUL, &problem);
+  if (status == CQ_ERR_FORMAT && json_error_code(&problem) == json_error_numeric_overflow) {
     cq_builder wide = {0};
-    if (widen_integers(&wide, text)) *out = json_loadb(wide.data, wide.n, JSON_ALLOW_NUL, &problem);
-    bool failed = wide.failed;
+    status = widen_integers(&wide, text) ? cq_json_load(out, (cq_slice){wide.data, wide.n}, JSON_ALLOW_NUL, &problem)
+                                         : CQ_ERR_MEMORY;
     cq_builder_free(&wide);
-    if (failed) return cq_fail_memory(error, path);
   }
-  if (*out) return CQ_OK;
-  if (json_error_code(&problem) == json_error_out_of_memory) return cq_fail_memory(error, path);
+  if (status == CQ_ERR_MEMORY) return cq_fail_memory(error, path);
+  if (status == CQ_OK) return CQ_OK;
   return cq_fail_line(error, CQ_ERR_FORMAT, path, problem.line > 0 ? (uint64_t)problem.line : 1, "not JSON: %s",
                       problem.text);
 }
@@ -65,7 +133,46 @@ cq_status cq_json_read(json_t **out, const char *path, cq_error *error) {
   return status;
 }
 
+/* ---- making ---- */
+
+void cq_json_set(json_t **object, const char *key, json_t *value) {
+  if (!*object)
+    json_decref(value);
+  else if (json_object_set_new(*object, key, value) != 0) /* which has released it */
+    drop_json(object);
+}
+
+void cq_json_push(json_t **list, json_t *value) {
+  if (!*list)
+    json_decref(value);
+  else if (json_array_append_new(*list, value) != 0)
+    drop_json(list);
+}
+
+static json_t *whole_copy(json_t *copy, const json_t *json) {
+  if (copy && !json_equal(copy, json)) drop_json(&copy);
+  return copy;
+}
+
+json_t *cq_json_copy(const json_t *json) {
+  return whole_copy(json_copy((json_t *)(uintptr_t)json), json);
+}
+
+json_t *cq_json_deep_copy(const json_t *json) {
+  return whole_copy(json_deep_copy(json), json);
+}
+
 /* ---- writing ---- */
+
+char *cq_json_dump(const json_t *json, size_t flags) {
+  reserve r = {0}; /* nothing in it: it only tells whether something failed */
+  of_this_call = &r;
+  char *text = json_dumps(json, flags);
+  of_this_call = NULL;
+  if (!r.is_tapped) return text;
+  cq_free(text);
+  return NULL;
+}
 
 /* The shortest decimal that reads back as the same double. */
 static void append_real(cq_builder *b, double value) {

@@ -242,13 +242,13 @@ static cq_status read_safetensors(cq_safetensors *file, cq_error *error) {
   if (r.header_n == 0 || r.header[0] != '{')
     return cq_fail_byte(error, CQ_ERR_FORMAT, file->path, 8, "the header does not begin with '{'");
   json_error_t problem;
-  json_t *root = json_loadb(r.header, r.header_n, JSON_REJECT_DUPLICATES, &problem);
-  if (!root) {
-    if (json_error_code(&problem) == json_error_out_of_memory) return cq_fail_memory(error, file->path);
+  json_t *root;
+  cq_status status = cq_json_load(&root, (cq_slice){r.header, r.header_n}, JSON_REJECT_DUPLICATES, &problem);
+  if (status == CQ_ERR_MEMORY) return cq_fail_memory(error, file->path);
+  if (status)
     return cq_fail_byte(error, CQ_ERR_FORMAT, file->path, 8 + (uint64_t)(problem.position > 0 ? problem.position : 0),
                         "the header is not JSON: %s", problem.text);
-  }
-  cq_status status = read_safetensors_header(&r, root);
+  status = read_safetensors_header(&r, root);
   json_decref(root);
   return status;
 }

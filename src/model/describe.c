@@ -2,6 +2,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/memory.h"
+#include "format/json.h"
 #include "model/encoder.h"
 
 #include <stdlib.h>
@@ -63,7 +64,7 @@ static cq_status describe_encoder(json_t **out, const cq_encoder *e, cq_error *e
   *out = json_pack("{s:I, s:I, s:I, s:o, s:o, s:o, s:s?, s:s?}", "dim", (json_int_t)cq_encoder_dim(e), "max_seq_length",
                    (json_int_t)e->max_seq_length, "parameters", (json_int_t)cq_encoder_n_parameters(e), "modules",
                    modules, "tokenizer", describe_tokenizer(e->modules[0]), "prompts",
-                   e->prompts ? json_deep_copy(e->prompts) : json_object(), "default_prompt_name",
+                   e->prompts ? cq_json_deep_copy(e->prompts) : json_object(), "default_prompt_name",
                    e->default_prompt_name, "similarity", e->similarity);
   return *out ? CQ_OK : cq_fail_memory(error, "a description");
 }
@@ -74,9 +75,9 @@ cq_status cq_encoder_describe(char **out_json, const cq_encoder *e, cq_error *er
   if (status) return status;
   bool ok = json_object_set_new(object, "directory", json_pack("s?", e->directory)) == 0 &&
             json_object_set_new(object, "simd", json_string(cq_simd_level())) == 0;
-  char *text = ok ? json_dumps(object, JSON_INDENT(2)) : NULL;
+  char *text = ok ? cq_json_dump(object, JSON_INDENT(2)) : NULL;
   *out_json = text ? cq_strdup(text) : NULL;
-  free(text);
+  cq_free(text);
   json_decref(object);
   return *out_json ? CQ_OK : cq_fail_memory(error, "a description");
 }
@@ -122,11 +123,11 @@ cq_status cq_encoder_fingerprint(char out[33], const cq_encoder *e, cq_error *er
   cq_identity id = {0};
   cq_status status = describe_encoder(&object, e, error);
   if (status) return status;
-  char *text = json_dumps(object, JSON_COMPACT | JSON_SORT_KEYS);
+  char *text = cq_json_dump(object, JSON_COMPACT | JSON_SORT_KEYS);
   json_decref(object);
   if (!text) return cq_fail_memory(error, "a description");
   include_bytes(&id, text, strlen(text));
-  free(text);
+  cq_free(text);
   status = include_tokenizer(&id, e->modules[0], error);
   for (size_t i = 0; !status && i < e->params.n; i++) {
     const cq_param *p = e->params.items[i];

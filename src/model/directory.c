@@ -90,10 +90,10 @@ static cq_status read_if_there(json_t **out, char path[MAX_PATH], const char *di
 }
 
 cq_status cq_unsupported_key(const char *path, const char *key, const json_t *value, cq_error *error) {
-  char *text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
+  char *text = cq_json_dump(value, JSON_COMPACT | JSON_ENCODE_ANY);
   cq_status status =
       cq_fail_file(error, CQ_ERR_UNSUPPORTED, path, "key '%s' with value %.200s", key, text ? text : "?");
-  free(text);
+  cq_free(text);
   return status;
 }
 

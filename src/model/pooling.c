@@ -151,8 +151,7 @@ static bool in_fixed_order(const pooling *p) {
 
 static json_t *mode_list(const pooling *p) {
   json_t *list = json_array();
-  for (size_t i = 0; list && i < p->n_modes; i++)
-    json_array_append_new(list, json_string(mode_names[p->modes[i]].name));
+  for (size_t i = 0; i < p->n_modes; i++) cq_json_push(&list, json_string(mode_names[p->modes[i]].name));
   return list;
 }
 

@@ -378,11 +378,10 @@ cq_status cq_transformer_set_vocabulary(cq_transformer *t, cq_tokenizer *tokeniz
 
 static cq_status save_transformer(const cq_module *module, const char *directory, cq_error *error) {
   const cq_transformer *t = (const cq_transformer *)module;
-  json_t *config = json_copy(t->config);
-  if (!config) return cq_fail_memory(error, "config.json");
+  json_t *config = cq_json_copy(t->config);
   /* Weights are written as f32, whatever they were. */
-  if (json_object_get(config, "torch_dtype")) json_object_set_new(config, "torch_dtype", json_string("float32"));
-  if (json_object_get(config, "dtype")) json_object_set_new(config, "dtype", json_string("float32"));
+  if (json_object_get(config, "torch_dtype")) cq_json_set(&config, "torch_dtype", json_string("float32"));
+  if (json_object_get(config, "dtype")) cq_json_set(&config, "dtype", json_string("float32"));
   cq_status status = cq_json_save(config, directory, "config.json", error);
   if (!status) status = cq_weights_save(module->params, module->n_params, directory, error);
   if (!status) status = cq_tokenizer_save(module->tokenizer, directory, module->max_seq_length, error);

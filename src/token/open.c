@@ -50,25 +50,27 @@ static cq_status read_beside(cq_tokenizer *t, json_t **out, char path[PATH_MAX],
 
 /* Some tokenizer classes set switches of tokenizer.json anew from tokenizer_config.json, its defaults included, when
  * they load: the ids that a model was trained with are those. */
-static void apply_class(json_t *document, const json_t *config) {
+static cq_status apply_class(json_t *document, const json_t *config, cq_error *error) {
   const char *class = json_string_value(json_object_get(config, "tokenizer_class"));
   json_t *normalizer = json_object_get(document, "normalizer"), *splitter = json_object_get(document, "pre_tokenizer");
   const char *normalizer_type = json_string_value(json_object_get(normalizer, "type"));
   const char *splitter_type = json_string_value(json_object_get(splitter, "type"));
-  if (!class) return;
+  int failed = 0;
+  if (!class) return CQ_OK;
   bool bert = !strncmp(class, "BertTok", 7) || !strncmp(class, "DistilBertTok", 13) || !strncmp(class, "MPNetTok", 8);
   if (bert && normalizer_type && !strcmp(normalizer_type, "BertNormalizer")) {
     const json_t *strip = json_object_get(config, "strip_accents");
     bool lower = !json_is_false(json_object_get(config, "do_lower_case"));
     bool cjk = !json_is_false(json_object_get(config, "tokenize_chinese_chars"));
-    json_object_set_new(normalizer, "lowercase", json_boolean(lower));
-    json_object_set_new(normalizer, "handle_chinese_chars", json_boolean(cjk));
-    json_object_set_new(normalizer, "strip_accents",
-                        json_is_boolean(strip) ? json_boolean(json_is_true(strip)) : json_null());
+    failed |= json_object_set_new(normalizer, "lowercase", json_boolean(lower));
+    failed |= json_object_set_new(normalizer, "handle_chinese_chars", json_boolean(cjk));
+    failed |= json_object_set_new(normalizer, "strip_accents",
+                                  json_is_boolean(strip) ? json_boolean(json_is_true(strip)) : json_null());
   }
   if (!strncmp(class, "RobertaTok", 10) && splitter_type && !strcmp(splitter_type, "ByteLevel"))
-    json_object_set_new(splitter, "add_prefix_space",
-                        json_boolean(json_is_true(json_object_get(config, "add_prefix_space"))));
+    failed |= json_object_set_new(splitter, "add_prefix_space",
+                                  json_boolean(json_is_true(json_object_get(config, "add_prefix_space"))));
+  return failed ? cq_fail_memory(error, "tokenizer.json") : CQ_OK;
 }
 
 static cq_status open_any(cq_tokenizer *t, const char *directory, const json_t *config, const json_t *specials,
@@ -83,8 +85,8 @@ static cq_status open_any(cq_tokenizer *t, const char *directory, const json_t *
     json_t *document;
     status = cq_json_read(&document, path, error);
     if (status) return status;
-    apply_class(document, config);
-    status = cq_tokenizer_assemble(t, document, path, error);
+    status = apply_class(document, config, error);
+    if (!status) status = cq_tokenizer_assemble(t, document, path, error);
     json_decref(document);
     /* What older readers use instead travels along. */
     static const char *const beside[] = {

@@ -40,52 +40,46 @@ static json_t *merges_json(const cq_tokenizer *t) {
   for (size_t i = 0; i < n; i++) {
     cq_slice left = cq_vocab_piece(&t->vocab, views[i].left), right = cq_vocab_piece(&t->vocab, views[i].right);
     if (memchr(left.data, ' ', left.n) || memchr(right.data, ' ', right.n)) {
-      json_array_append_new(list, json_pack("[o, o]", piece_string(t, views[i].left), piece_string(t, views[i].right)));
+      cq_json_push(&list, json_pack("[o, o]", piece_string(t, views[i].left), piece_string(t, views[i].right)));
       continue;
     }
     cq_builder pair = {0}; /* the older form, which every reader knows */
     cq_builder_bytes(&pair, left.data, left.n);
     cq_builder_char(&pair, ' ');
     cq_builder_bytes(&pair, right.data, right.n);
-    json_array_append_new(list, pair.failed ? NULL : json_stringn(pair.data, pair.n));
+    cq_json_push(&list, pair.failed ? NULL : json_stringn(pair.data, pair.n));
     cq_builder_free(&pair);
   }
   cq_free(views);
-  if (json_array_size(list) == n) return list;
-  json_decref(list);
-  return NULL;
+  return list;
 }
 
 /* The document with its model's vocabulary put in; NULL: out of memory. */
 static json_t *complete_document(const cq_tokenizer *t) {
-  json_t *document = json_copy(t->document), *model = json_copy(json_object_get(t->document, "model"));
-  bool unigram = t->model.kind == &cq_unigram_kind, ok = document && model;
+  json_t *document = cq_json_copy(t->document), *model = cq_json_copy(json_object_get(t->document, "model"));
+  bool unigram = t->model.kind == &cq_unigram_kind;
   size_t n = t->n_model_pieces;
   json_t *vocab = unigram ? json_array() : json_object();
   cq_builder key = {0}; /* zero-terminated, for Jansson before 2.14 */
-  for (size_t i = 0; i < n && ok; i++) {
+  for (size_t i = 0; i < n && vocab; i++) {
     if (unigram) {
-      ok = !json_array_append_new(vocab, json_pack("[o, f]", piece_string(t, (int32_t)i), t->model.scores[i]));
+      cq_json_push(&vocab, json_pack("[o, f]", piece_string(t, (int32_t)i), t->model.scores[i]));
     } else {
       cq_slice piece = cq_vocab_piece(&t->vocab, (int32_t)i);
       cq_builder_clear(&key);
       cq_builder_bytes(&key, piece.data, piece.n);
-      ok = !key.failed && !json_object_set_new(vocab, key.n ? key.data : "", json_integer((json_int_t)i));
+      cq_json_set(&vocab, key.n ? key.data : "", key.failed ? NULL : json_integer((json_int_t)i));
     }
   }
   cq_builder_free(&key);
-  ok = ok && !json_object_set_new(model, "vocab", vocab);
-  if (!ok) json_decref(vocab);
-  if (ok && t->model.merges) ok = !json_object_set_new(model, "merges", merges_json(t));
-  ok = ok && !json_object_set_new(document, "model", model);
-  if (ok) return document;
-  json_decref(model);
-  json_decref(document);
-  return NULL;
+  cq_json_set(&model, "vocab", vocab);
+  if (t->model.merges) cq_json_set(&model, "merges", merges_json(t));
+  cq_json_set(&document, "model", model);
+  return document;
 }
 
-static void set_piece(json_t *object, const char *key, const cq_tokenizer *t, int32_t id) {
-  if (id >= 0) json_object_set_new(object, key, piece_string(t, id));
+static void set_piece(json_t **object, const char *key, const cq_tokenizer *t, int32_t id) {
+  if (id >= 0) cq_json_set(object, key, piece_string(t, id));
 }
 
 /* The names of the special tokens, for special_tokens_map.json and tokenizer_config.json. */
@@ -93,34 +87,33 @@ static json_t *special_names(const cq_tokenizer *t) {
   json_t *names = json_object();
   bool sentencepiece = t->model.kind != &cq_wordpiece_kind;
   if (sentencepiece) {
-    set_piece(names, "bos_token", t, t->info.cls_id);
-    set_piece(names, "eos_token", t, t->info.sep_id);
+    set_piece(&names, "bos_token", t, t->info.cls_id);
+    set_piece(&names, "eos_token", t, t->info.sep_id);
   }
-  set_piece(names, "unk_token", t, t->info.unk_id);
-  set_piece(names, "sep_token", t, t->info.sep_id);
-  set_piece(names, "pad_token", t, t->info.pad_id);
-  set_piece(names, "cls_token", t, t->info.cls_id);
-  set_piece(names, "mask_token", t, t->info.mask_id);
+  set_piece(&names, "unk_token", t, t->info.unk_id);
+  set_piece(&names, "sep_token", t, t->info.sep_id);
+  set_piece(&names, "pad_token", t, t->info.pad_id);
+  set_piece(&names, "cls_token", t, t->info.cls_id);
+  set_piece(&names, "mask_token", t, t->info.mask_id);
   return names;
 }
 
 static json_t *new_config(const cq_tokenizer *t) {
   json_t *config = special_names(t);
-  if (t->config_class) json_object_set_new(config, "tokenizer_class", json_string(t->config_class));
-  if (t->model.kind == &cq_wordpiece_kind)
-    json_object_set_new(config, "do_lower_case", json_boolean(t->info.lowercase));
-  json_object_set_new(config, "clean_up_tokenization_spaces", json_false());
+  if (t->config_class) cq_json_set(&config, "tokenizer_class", json_string(t->config_class));
+  if (t->model.kind == &cq_wordpiece_kind) cq_json_set(&config, "do_lower_case", json_boolean(t->info.lowercase));
+  cq_json_set(&config, "clean_up_tokenization_spaces", json_false());
   const json_t *added = json_object_get(t->document, "added_tokens");
   json_t *decoder = json_object();
   for (size_t i = 0; i < json_array_size(added); i++) {
-    json_t *token = json_copy(json_array_get(added, i));
+    json_t *token = cq_json_copy(json_array_get(added, i));
     char id[24];
     snprintf(id, sizeof id, "%lld", (long long)json_integer_value(json_object_get(token, "id")));
     json_object_del(token, "id");
-    json_object_set_new(decoder, id, token);
+    cq_json_set(&decoder, id, token);
   }
   if (added)
-    json_object_set_new(config, "added_tokens_decoder", decoder);
+    cq_json_set(&config, "added_tokens_decoder", decoder);
   else
     json_decref(decoder);
   return config;
@@ -135,10 +128,7 @@ static cq_status save_config(const cq_tokenizer *t, const char *directory, int m
   } else {
     config = new_config(t);
   }
-  if (max_seq_length > 0 && json_object_set_new(config, "model_max_length", json_integer(max_seq_length))) {
-    json_decref(config);
-    config = NULL;
-  }
+  if (max_seq_length > 0) cq_json_set(&config, "model_max_length", json_integer(max_seq_length));
   return cq_json_save(config, directory, "tokenizer_config.json", error);
 }
 

@@ -106,8 +106,8 @@ static json_t *added_json(const cq_tokenizer *t, const cq_sp_model *m, bool xlmr
     bool own = xlmr && (id < 4 || id + 1 == t->vocab.n);
     int type = own ? CQ_SP_CONTROL : m->pieces[xlmr ? id - 1 : id].type;
     if (type != CQ_SP_CONTROL && type != CQ_SP_USER_DEFINED && type != CQ_SP_UNKNOWN) continue;
-    json_array_append_new(list, added_token((int32_t)id, cq_vocab_piece(&t->vocab, (int32_t)id),
-                                            type != CQ_SP_USER_DEFINED, xlmr && id + 1 == t->vocab.n));
+    cq_json_push(&list, added_token((int32_t)id, cq_vocab_piece(&t->vocab, (int32_t)id), type != CQ_SP_USER_DEFINED,
+                                    xlmr && id + 1 == t->vocab.n));
   }
   return list;
 }
@@ -125,11 +125,10 @@ static json_t *sp_normalizer_json(const cq_sp_model *m) {
   bool rules = m->charsmap.n > 0;
   if (m->remove_extra_whitespaces) return rules ? precompiled_json(m) : json_null();
   json_t *steps = json_array();
-  if (rules) json_array_append_new(steps, precompiled_json(m));
-  if (m->add_dummy_prefix)
-    json_array_append_new(steps, json_pack("{s:s, s:s}", "type", "Prepend", "prepend", "\xE2\x96\x81"));
-  json_array_append_new(
-      steps, json_pack("{s:s, s:{s:s}, s:s}", "type", "Replace", "pattern", "String", " ", "content", "\xE2\x96\x81"));
+  if (rules) cq_json_push(&steps, precompiled_json(m));
+  if (m->add_dummy_prefix) cq_json_push(&steps, json_pack("{s:s, s:s}", "type", "Prepend", "prepend", "\xE2\x96\x81"));
+  cq_json_push(
+      &steps, json_pack("{s:s, s:{s:s}, s:s}", "type", "Replace", "pattern", "String", " ", "content", "\xE2\x96\x81"));
   return json_pack("{s:s, s:o}", "type", "Sequence", "normalizers", steps);
 }
 
@@ -150,13 +149,13 @@ static json_t *template_json(const cq_tokenizer *t, const char *before, const ch
   const char *names[] = {before, after};
   for (int i = 0; i < 2; i++) {
     if (!names[i]) continue;
-    json_object_set_new(specials, names[i],
-                        json_pack("{s:s, s:[i], s:[s]}", "id", names[i], "ids",
-                                  (int)cq_vocab_id(&t->vocab, cq_slice_of(names[i])), "tokens", names[i]));
+    cq_json_set(&specials, names[i],
+                json_pack("{s:s, s:[i], s:[s]}", "id", names[i], "ids",
+                          (int)cq_vocab_id(&t->vocab, cq_slice_of(names[i])), "tokens", names[i]));
   }
 #define SPECIAL(list, name)                                                                                            \
-  if (name) json_array_append_new(list, json_pack("{s:{s:s, s:i}}", "SpecialToken", "id", name, "type_id", 0))
-#define TEXT(list, name) json_array_append_new(list, json_pack("{s:{s:s, s:i}}", "Sequence", "id", name, "type_id", 0))
+  if (name) cq_json_push(&list, json_pack("{s:{s:s, s:i}}", "SpecialToken", "id", name, "type_id", 0))
+#define TEXT(list, name) cq_json_push(&list, json_pack("{s:{s:s, s:i}}", "Sequence", "id", name, "type_id", 0))
   SPECIAL(single, before);
   TEXT(single, "A");
   SPECIAL(single, after);

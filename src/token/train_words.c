@@ -107,14 +107,14 @@ static json_t *replace_json(const char *kind, const char *pattern, const char *c
 /* Soft hyphens vanish; the zero-width space and the byte-order mark are blanks, and the blank's own mark is one. */
 static json_t *words_normalizer_json(bool lowercase) {
   json_t *steps = json_array();
-  json_array_append_new(steps, json_pack("{s:s}", "type", "NFKC"));
-  if (lowercase) json_array_append_new(steps, json_pack("{s:s}", "type", "Lowercase"));
-  json_array_append_new(steps, replace_json("String", "\xC2\xAD", ""));
-  json_array_append_new(steps, replace_json("String", "\xE2\x80\x8B", " "));
-  json_array_append_new(steps, replace_json("String", "\xEF\xBB\xBF", " "));
-  json_array_append_new(steps, replace_json("String", BLANK, " "));
-  json_array_append_new(steps, replace_json("Regex", "\\s+", " "));
-  json_array_append_new(steps, json_pack("{s:s, s:b, s:b}", "type", "Strip", "strip_left", 1, "strip_right", 1));
+  cq_json_push(&steps, json_pack("{s:s}", "type", "NFKC"));
+  if (lowercase) cq_json_push(&steps, json_pack("{s:s}", "type", "Lowercase"));
+  cq_json_push(&steps, replace_json("String", "\xC2\xAD", ""));
+  cq_json_push(&steps, replace_json("String", "\xE2\x80\x8B", " "));
+  cq_json_push(&steps, replace_json("String", "\xEF\xBB\xBF", " "));
+  cq_json_push(&steps, replace_json("String", BLANK, " "));
+  cq_json_push(&steps, replace_json("Regex", "\\s+", " "));
+  cq_json_push(&steps, json_pack("{s:s, s:b, s:b}", "type", "Strip", "strip_left", 1, "strip_right", 1));
   return json_pack("{s:s, s:o}", "type", "Sequence", "normalizers", steps);
 }
 
@@ -126,8 +126,8 @@ static json_t *words_metaspace_json(void) {
 static json_t *document_json(bool lowercase) {
   json_t *added = json_array();
   for (int id = 0; id < N_SPECIAL; id++)
-    json_array_append_new(added, json_pack("{s:i, s:s, s:b, s:b, s:b, s:b, s:b}", "id", id, "content", specials[id],
-                                           "single_word", 0, "lstrip", 0, "rstrip", 0, "normalized", 0, "special", 1));
+    cq_json_push(&added, json_pack("{s:i, s:s, s:b, s:b, s:b, s:b, s:b}", "id", id, "content", specials[id],
+                                   "single_word", 0, "lstrip", 0, "rstrip", 0, "normalized", 0, "special", 1));
   json_t *pre_tokenizers =
       json_pack("{s:s, s:[o, {s:s, s:{s:s}, s:s, s:b}]}", "type", "Sequence", "pretokenizers", words_metaspace_json(),
                 "type", "Split", "pattern", "Regex", CQ_SPLIT_PUNCTUATION, "behavior", "Isolated", "invert", 0);

@@ -52,9 +52,8 @@ cq_status cq_open_vocab_txt(cq_tokenizer *t, const char *path, const json_t *con
       status = cq_fail_file(error, CQ_ERR_FORMAT, path, "the %s '%s' is not in the vocabulary", keys[i], names[i]);
     if (id < 0) continue;
     bool strip = mpnet && i == 4;
-    json_array_append_new(added,
-                          json_pack("{s:i, s:s, s:b, s:b, s:b, s:b, s:b}", "id", id, "content", names[i], "single_word",
-                                    0, "lstrip", strip, "rstrip", 0, "normalized", 0, "special", 1));
+    cq_json_push(&added, json_pack("{s:i, s:s, s:b, s:b, s:b, s:b, s:b}", "id", id, "content", names[i], "single_word",
+                                   0, "lstrip", strip, "rstrip", 0, "normalized", 0, "special", 1));
   }
   if (status) {
     json_decref(added);

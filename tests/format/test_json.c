@@ -143,6 +143,55 @@ static void allocation_failures_are_reported(void **state) {
   json_decref(json);
 }
 
+/* Whichever allocation fails: what is read is the whole of it, or nothing. */
+static void no_character_is_lost(void **state) {
+  (void)state;
+  const char *text = "{\"a long key with many letters, longer than a first buffer\": [\"and \\u00e9 a long value, too, "
+                     "which the buffer has to grow for several times over and over\", {\"b\": [1, 2.5, null, true]}]}";
+  json_t *whole = parse(text);
+  for (long n = 1;; n++) {
+    json_t *got = NULL;
+    cq_alloc_fail_at(n);
+    const cq_status status = cq_json_parse(&got, cq_slice_of(text), "x.json", NULL);
+    const bool failed = cq_alloc_failed();
+    cq_alloc_fail_at(0);
+    assert_int_equal(status, failed ? CQ_ERR_MEMORY : CQ_OK);
+    assert_true(failed ? !got : json_equal(got, whole));
+    json_decref(got);
+    if (!failed) break;
+  }
+  json_decref(whole);
+}
+
+static json_t *make_document(const json_t *source) {
+  json_t *list = json_array(), *object = cq_json_deep_copy(source), *other = cq_json_copy(source);
+  for (int i = 0; i < 40; i++) cq_json_push(&list, json_integer(i));
+  cq_json_push(&list, json_pack("{s:s}", "type", "NFKC"));
+  cq_json_set(&object, "list", list);
+  cq_json_set(&object, "other", other);
+  for (int i = 0; i < 40; i++) cq_json_set(&object, (char[]){'k', (char)('0' + i), '\0'}, json_string("a value"));
+  return object;
+}
+
+static void no_key_is_dropped(void **state) {
+  (void)state;
+  json_t *source = parse("{\"a\": [1, {\"b\": 2.5}], \"c\": {\"d\": [], \"e\": \"f\"}, \"g\": 1, \"h\": 2, \"i\": 3}");
+  json_t *whole = make_document(source);
+  assert_int_equal(json_object_size(whole), 5 + 2 + 40);
+  assert_int_equal(json_array_size(json_object_get(whole, "list")), 41);
+  for (long n = 1;; n++) {
+    cq_alloc_fail_at(n);
+    json_t *got = make_document(source);
+    const bool failed = cq_alloc_failed();
+    cq_alloc_fail_at(0);
+    assert_true(failed ? !got : json_equal(got, whole));
+    json_decref(got);
+    if (!failed) break;
+  }
+  json_decref(whole);
+  json_decref(source);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(faults_are_placed),
@@ -150,6 +199,8 @@ int main(void) {
       cmocka_unit_test(huge_integers_become_real),
       cmocka_unit_test(what_is_written_reads_back_exactly),
       cmocka_unit_test(allocation_failures_are_reported),
+      cmocka_unit_test(no_character_is_lost),
+      cmocka_unit_test(no_key_is_dropped),
   };
   return cmocka_run_group_tests(tests, make_test_directory, remove_test_directory);
 }

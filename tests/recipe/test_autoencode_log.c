@@ -181,9 +181,13 @@ static void memory_runs_out(void **state) {
     cq_autoencode_log log;
     cq_alloc_fail_at(++at);
     status = cq_autoencode_log_read(&log, test_path("log.jsonl"), NULL);
-    assert_true(status == CQ_ERR_MEMORY || (status == CQ_OK && !cq_alloc_failed()));
+    const bool failed = cq_alloc_failed();
     cq_alloc_fail_at(0);
+    /* Jansson can do without some of what it asks for: then the log is whole. */
+    assert_true(status == CQ_ERR_MEMORY || status == CQ_OK);
+    if (!status) check_whole(&log);
     cq_autoencode_log_free(&log);
+    if (failed) status = CQ_ERR_MEMORY;
   }
   assert_true(at > 12);
 }

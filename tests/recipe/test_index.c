@@ -167,10 +167,12 @@ static void every_allocation_of_a_search_may_fail(void **state) {
     cq_hits *hits = NULL;
     size_t n_found;
     cq_alloc_fail_at(n);
-    cq_status status = cq_index_open(&index, test_path("memory.index"), NULL, NULL);
-    if (!status) status = cq_index_search(&hits, index, &query, 1, NULL, NULL, NULL);
+    cq_error err = {0};
+    cq_status status = cq_index_open(&index, test_path("memory.index"), NULL, &err);
+    if (!status) status = cq_index_search(&hits, index, &query, 1, NULL, NULL, &err);
     failed = cq_alloc_failed();
     cq_alloc_fail_at(0);
+    if (status != (failed ? CQ_ERR_MEMORY : CQ_OK)) fail_msg("allocation %ld: %s", n, err.message);
     assert_int_equal(status, failed ? CQ_ERR_MEMORY : CQ_OK);
     if (failed) assert_null(hits);
     if (failed && index) { /* it can be searched nevertheless */

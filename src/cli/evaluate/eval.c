@@ -185,25 +185,31 @@ static int print_eval_table(const measure *m, const row *rows, size_t n_rows, bo
   return failed ? cli_fail("out of memory") : CLI_OK;
 }
 
+/* NULL: out of memory. */
 static json_t *json_row(const measure *m, const row *r) {
   json_t *object = json_object();
-  if (r->label) json_object_set_new(object, "label", json_string(r->label));
-  json_object_set_new(object, "n", json_integer((json_int_t)r->n));
-  json_object_set_new(object, "n_skipped", json_integer((json_int_t)r->n_skipped));
+  int failed = r->label && json_object_set_new(object, "label", json_string(r->label));
+  failed |= json_object_set_new(object, "n", json_integer((json_int_t)r->n));
+  failed |= json_object_set_new(object, "n_skipped", json_integer((json_int_t)r->n_skipped));
   for (size_t f = 0; f < m->n_figures; f++)
-    json_object_set_new(object, m->figures[f].name, isnan(r->figures[f]) ? json_null() : json_real(r->figures[f]));
-  return object;
+    failed |=
+        json_object_set_new(object, m->figures[f].name, isnan(r->figures[f]) ? json_null() : json_real(r->figures[f]));
+  if (!failed) return object;
+  json_decref(object);
+  return NULL;
 }
 
 static int print_eval_json(const measure *m, const struct args *args, const row *rows, size_t n_rows) {
   row average = average_of(rows, n_rows, m);
-  json_t *top = json_object(), *results = json_array();
-  json_object_set_new(top, "measure", json_string(m->name));
-  json_object_set_new(top, "model", json_string(args->model));
-  if (args->teacher) json_object_set_new(top, "teacher", json_string(args->teacher));
-  for (size_t i = 0; i < n_rows; i++) json_array_append_new(results, json_row(m, &rows[i]));
-  json_object_set_new(top, "results", results);
-  json_object_set_new(top, "average", json_row(m, &average));
+  json_t *results = json_array();
+  int failed = 0;
+  for (size_t i = 0; i < n_rows; i++) failed |= json_array_append_new(results, json_row(m, &rows[i]));
+  json_t *top = json_pack("{s:s, s:s*, s:s*, s:o, s:o}", "measure", m->name, "model", args->model, "teacher",
+                          args->teacher, "results", results, "average", json_row(m, &average));
+  if (failed) {
+    json_decref(top);
+    return cli_fail("out of memory");
+  }
   char *text = json_dumps(top, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
   json_decref(top);
   if (!text) return cli_fail("out of memory");

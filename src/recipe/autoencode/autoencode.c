@@ -12,6 +12,7 @@
 #include "base/hash.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "format/json.h"
 #include "recipe/autoencode/autoencoder.h"
 #include "recipe/autoencode/data.h"
 #include "recipe/autoencode/dev.h"
@@ -239,28 +240,23 @@ static double loss_of(const run *r, const cq_autoencoder_report *report) {
 static cq_status note_update(run *r, const cq_autoencoder_batch *batch, const cq_autoencoder_report *report,
                              cq_error *error) {
   json_t *nll = json_object();
-  int failed = 0;
   for (int i = 0; i < 2 && batch->side[i] >= 0; i++) {
     if (!(report->nll[i] > 0)) continue;
     cq_run_average(&r->nll[batch->side[i]], report->nll[i]);
-    failed |= json_object_set_new(nll, r->codes[batch->side[i]], json_real(report->nll[i]));
+    cq_json_set(&nll, r->codes[batch->side[i]], json_real(report->nll[i]));
   }
   json_t *record = json_pack("{s:s, s:s, s:I, s:o, s:f}", "type", "step", "stage", stages[r->stage].name, "step",
                              (json_int_t)r->course.state.step + 1, "nll", nll, "gradient_norm", report->gradient_norm);
   if (batch->side[1] >= 0 && stages[r->stage].encoders) {
     cq_run_average(&r->news.contrast, report->contrast);
     cq_run_average(&r->news.distance, report->distance);
-    failed |= json_object_set_new(record, "contrast", json_real(report->contrast));
-    failed |= json_object_set_new(record, "distance", json_real(report->distance));
-    if (r->o->adversary > 0)
-      failed |= json_object_set_new(record, "discriminator", json_real(report->discriminator.accuracy));
+    cq_json_set(&record, "contrast", json_real(report->contrast));
+    cq_json_set(&record, "distance", json_real(report->distance));
+    if (r->o->adversary > 0) cq_json_set(&record, "discriminator", json_real(report->discriminator.accuracy));
   }
   if (batch->targets)
-    failed |=
-        json_object_set_new(record, "distillation", json_real((report->distillation[0] + report->distillation[1]) / 2));
-  if (!failed) return cq_run_log_write(&r->course.log, record, error);
-  json_decref(record);
-  return cq_fail_memory(error, "log");
+    cq_json_set(&record, "distillation", json_real((report->distillation[0] + report->distillation[1]) / 2));
+  return cq_run_log_write(&r->course.log, record, error);
 }
 
 static cq_status autoencode_update(double *loss, void *context, cq_error *error) {

@@ -11,10 +11,10 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "calque/lines.h"
+#include "format/json.h"
 #include "recipe/autoencode/autoencoder.h"
 #include "recipe/autoencode/dev.h"
 
-#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -165,15 +165,15 @@ static cq_status read_log_lines(reader *r, cq_error *error) {
       return broken.status;
     }
     json_error_t problem;
-    json_t *record = json_loadb(line.data, line.n, JSON_REJECT_DUPLICATES, &problem);
-    if (record) {
-      status = read_log_record(r, record, error);
-      json_decref(record);
-    } else if (json_error_code(&problem) == json_error_out_of_memory) {
-      status = cq_fail_memory(error, r->log->path);
-    } else {
+    json_t *record;
+    status = cq_json_load(&record, line, JSON_REJECT_DUPLICATES, &problem);
+    if (status == CQ_ERR_MEMORY) return cq_fail_memory(error, r->log->path);
+    if (status) {
       (void)fail_record(r, &problem, &broken);
+      continue;
     }
+    status = read_log_record(r, record, error);
+    json_decref(record);
     if (status) return status;
   }
 }

@@ -63,7 +63,7 @@ static cq_status write_trial_record(const cq_trial *trial, const char *path, cq_
                              "options", trial->sum, "epochs", trial->epochs, "loss", trial->loss, "seconds",
                              trial->seconds, "failed", trial->failed);
   for (int m = 0; !trial->failed && m < CQ_AUTOENCODE_N_MEASURES; m++)
-    json_object_set_new(record, cq_autoencode_measures[m], json_real(trial->dev[m]));
+    cq_json_set(&record, cq_autoencode_measures[m], json_real(trial->dev[m]));
   const cq_status status = record ? cq_json_write(record, path, error) : cq_fail_memory(error, path);
   json_decref(record);
   return status;

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "calque/embedding.h"
+#include "format/json.h"
 #include "train/parallel.h"
 
 #include <math.h>
@@ -220,17 +221,17 @@ json_t *cq_dev_json(const cq_dev_sets *sets, const cq_dev_figures *figures) {
   for (size_t i = 0; i < sets->n_parallel; i++) {
     const cq_translation_result *t = &figures->translation[i];
     const cq_mse_result *m = &figures->mse[i];
-    json_array_append_new(
-        parallel, json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:I}", "label", sets->parallel[i].label,
-                            "source_to_target", json_number(t->source_to_target), "target_to_source",
-                            json_number(t->target_to_source), "mse_target", json_number(m->target), "mse_source",
-                            json_number(m->source), "teacher_variance", json_number(m->teacher_variance),
-                            "teacher_norm", json_number(m->teacher_norm), "n", (json_int_t)t->n));
+    cq_json_push(&parallel,
+                 json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:I}", "label", sets->parallel[i].label,
+                           "source_to_target", json_number(t->source_to_target), "target_to_source",
+                           json_number(t->target_to_source), "mse_target", json_number(m->target), "mse_source",
+                           json_number(m->source), "teacher_variance", json_number(m->teacher_variance), "teacher_norm",
+                           json_number(m->teacher_norm), "n", (json_int_t)t->n));
   }
   for (size_t i = 0; i < sets->n_sts; i++)
-    json_array_append_new(sts, json_pack("{s:s, s:o, s:o, s:I}", "label", sets->sts[i].label, "spearman",
-                                         json_number(figures->sts[i].spearman), "pearson",
-                                         json_number(figures->sts[i].pearson), "n", (json_int_t)figures->sts[i].n));
+    cq_json_push(&sts, json_pack("{s:s, s:o, s:o, s:I}", "label", sets->sts[i].label, "spearman",
+                                 json_number(figures->sts[i].spearman), "pearson", json_number(figures->sts[i].pearson),
+                                 "n", (json_int_t)figures->sts[i].n));
   return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "parallel", parallel, "sts", sts, "mean_translation",
                    json_number(figures->mean_translation), "mean_mse", json_number(figures->mean_mse), "mean_sts",
                    json_number(figures->mean_sts), "student_variance", json_number(figures->student_variance),

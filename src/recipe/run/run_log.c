@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "format/json.h"
 
 #include <errno.h>
 #include <unistd.h>
@@ -30,9 +31,11 @@ cq_status cq_run_log_close(cq_run_log *log, cq_error *error) {
 
 cq_status cq_run_log_write(cq_run_log *log, json_t *record, cq_error *error) {
   if (!record) return cq_fail_memory(error, "log record");
-  const int failed =
-      json_dumpf(record, log->stream, JSON_COMPACT | JSON_REAL_PRECISION(9)) != 0 || fputc('\n', log->stream) == EOF;
+  char *text = cq_json_dump(record, JSON_COMPACT | JSON_REAL_PRECISION(9));
   json_decref(record);
+  if (!text) return cq_fail_memory(error, "log record");
+  const bool failed = fputs(text, log->stream) == EOF || fputc('\n', log->stream) == EOF;
+  cq_free(text);
   return failed ? cq_fail_errno(error, log->path, "cannot write") : CQ_OK;
 }
 
