@@ -26,6 +26,7 @@
 #include "calque/nearest.h"
 #include "calque/npy.h"
 #include "calque/options.h"
+#include "calque/process.h"
 #include "calque/retrieval.h"
 #include "calque/schedule.h"
 #include "calque/slice.h"

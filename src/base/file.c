@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/temporary.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -21,7 +22,7 @@
 
 static cq_status open_regular(int *fd, size_t *size, const char *path, cq_error *error) {
   struct stat info;
-  *fd = open(path, O_RDONLY | O_CLOEXEC);
+  *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO without a writer is not waited for, but refused */
   if (*fd < 0) return cq_fail_errno(error, path, "cannot open");
   if (fstat(*fd, &info) != 0) {
     cq_status status = cq_fail_errno(error, path, "cannot stat");
@@ -132,21 +133,6 @@ bool cq_path_parent(char *out, size_t out_size, const char *path) {
 
 /* ---- writing ---- */
 
-/* "PATH.TAG-PID-N": beside the target, so that rename stays within one file system. */
-static char *name_beside(const char *path, const char *tag) {
-  static unsigned counter;
-  cq_builder b = {0};
-  cq_builder_bytes(&b, path, cq_path_length(path));
-  cq_builder_printf(&b, ".%s-%ld-%u", tag, (long)getpid(), __atomic_fetch_add(&counter, 1, __ATOMIC_RELAXED));
-  if (!b.failed) return b.data;
-  cq_builder_free(&b);
-  return NULL;
-}
-
-static char *temporary_name(const char *path) {
-  return name_beside(path, "tmp");
-}
-
 /* A handle on the directory that holds path, to sync it once a new name is in it; taken before the name is put there,
  * so that nothing but the sync itself can fail afterwards. -1 with CQ_OK: the directory may be written but not read. */
 static cq_status open_parent(int *fd, const char *path, cq_error *error) {
@@ -190,7 +176,7 @@ void cq_remove_leftovers(const char *path) {
 }
 
 cq_status cq_writer_open(cq_writer *out, const char *path, cq_error *error) {
-  *out = (cq_writer){.path = cq_strdup(path), .temporary = temporary_name(path)};
+  *out = (cq_writer){.path = cq_strdup(path), .temporary = cq_temporary_name(path)};
   if (!out->path || !out->temporary) {
     cq_writer_abort(out);
     return cq_fail_memory(error, path);
@@ -220,7 +206,7 @@ cq_status cq_writer_commit(cq_writer *w, cq_error *error) {
   w->stream = NULL;
   if (!status && rename(w->temporary, w->path) != 0) status = cq_fail_errno(error, w->path, "cannot put in place");
   if (!status) {
-    cq_free(w->temporary);
+    cq_temporary_release(w->temporary);
     w->temporary = NULL;
     status = sync_parent(parent, w->path, error);
   }
@@ -232,7 +218,7 @@ cq_status cq_writer_commit(cq_writer *w, cq_error *error) {
 void cq_writer_abort(cq_writer *w) {
   if (w->stream) fclose(w->stream);
   if (w->temporary) unlink(w->temporary);
-  cq_free(w->temporary);
+  cq_temporary_release(w->temporary);
   cq_free(w->path);
   *w = (cq_writer){0};
 }
@@ -311,7 +297,7 @@ cq_status cq_directory_writer_open(cq_directory_writer *out, const char *path, b
     return cq_fail_file(error, CQ_ERR_ARGUMENT, path, "is a %s, expected a directory to replace",
                         S_ISLNK(info.st_mode) ? "symbolic link" : "file");
   out->path = cq_strdup(path);
-  out->temporary = temporary_name(path);
+  out->temporary = cq_temporary_name(path);
   if (!out->path || !out->temporary) {
     cq_directory_writer_abort(out);
     return cq_fail_memory(error, path);
@@ -344,7 +330,7 @@ static cq_status put_in_place(char **old, cq_directory_writer *w, cq_error *erro
   *old = NULL;
   if (!w->replace || !cq_file_exists(w->path))
     return rename(w->temporary, w->path) == 0 ? CQ_OK : cq_fail_errno(error, w->path, "cannot put in place");
-  char *aside = name_beside(w->path, "old"); /* never taken for a leftover: a kill may leave it the only copy */
+  char *aside = cq_name_beside(w->path, "old"); /* never taken for a leftover: a kill may leave it the only copy */
   if (!aside) return cq_fail_memory(error, w->path);
   if (exchange_paths(w->temporary, w->path)) {
     *old = w->temporary;
@@ -372,13 +358,13 @@ cq_status cq_directory_writer_commit(cq_directory_writer *w, cq_error *error) {
   cq_status status = open_parent(&parent, w->path, error);
   if (!status) status = put_in_place(&old, w, error);
   if (!status) {
-    cq_free(w->temporary);
+    cq_temporary_release(w->temporary);
     w->temporary = NULL;
     if (old) cq_directory_remove(old);
     status = sync_parent(parent, w->path, error);
   }
   if (parent >= 0) close(parent);
-  cq_free(old);
+  cq_temporary_release(old);
   cq_directory_writer_abort(w);
   return status;
 }
@@ -386,7 +372,7 @@ cq_status cq_directory_writer_commit(cq_directory_writer *w, cq_error *error) {
 void cq_directory_writer_abort(cq_directory_writer *w) {
   if (w->temporary) cq_directory_remove(w->temporary);
   if (w->lock > 0) close(w->lock);
-  cq_free(w->temporary);
+  cq_temporary_release(w->temporary);
   cq_free(w->path);
   *w = (cq_directory_writer){0};
 }

@@ -4,6 +4,7 @@
  * table. Its help text, option parsing and error messages follow from the declaration. */
 #include "cli/frame/command.h"
 #include "cli/frame/report.h"
+#include "cli/frame/stop.h"
 
 #include <assert.h>
 #include <signal.h>
@@ -112,5 +113,6 @@ int main(int argc, char **argv) {
   /* A closed pipe and a file over its limit are then failed writes, which are cleaned up after and reported. */
   signal(SIGPIPE, SIG_IGN);
   signal(SIGXFSZ, SIG_IGN);
-  return check_simd() ? cli_finish_output(dispatch_command(argc, argv)) : CLI_USAGE;
+  cli_stop_begin();
+  return check_simd() ? cli_stop_code(cli_finish_output(dispatch_command(argc, argv))) : CLI_USAGE;
 }

@@ -300,6 +300,10 @@ static const json_t *json_member(const json_t *object, const char *key) {
   return json_is_null(value) ? NULL : value;
 }
 
+bool cq_json_has(const json_t *object, const char *key) {
+  return json_member(object, key) != NULL;
+}
+
 cq_status cq_json_get_int(int64_t *out, const json_t *object, const char *key, int64_t min, int64_t max,
                           const char *path, cq_error *error) {
   const json_t *value = json_member(object, key);

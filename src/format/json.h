@@ -40,6 +40,8 @@ void cq_json_push(json_t **list, json_t *value);
 json_t *cq_json_copy(const json_t *json);
 json_t *cq_json_deep_copy(const json_t *json);
 
+/* Whether an object has a member that is not null. */
+bool cq_json_has(const json_t *object, const char *key);
 /* Typed members of an object. A missing key or null leaves *out alone and is CQ_OK; a value of another type, or a
  * number outside [min, max], is CQ_ERR_FORMAT naming file, key and what was expected. */
 CQ_MUST_USE cq_status cq_json_get_int(int64_t *out, const json_t *object, const char *key, int64_t min, int64_t max,

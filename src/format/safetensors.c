@@ -361,17 +361,14 @@ static cq_status describe_tensor(json_t *header, uint64_t *at, const cq_stored_t
   if (json_object_get(header, t->name))
     return cq_fail_file(error, CQ_ERR_ARGUMENT, path, "two tensors are named '%.200s'", t->name);
   json_t *shape = json_array();
-  int code = shape ? 0 : -1;
-  for (int i = 0; !code && i < t->n_dims; i++) code = json_array_append_new(shape, json_integer(t->shape[i]));
-  uint64_t end = *at + n_bytes;
-  json_t *entry = code ? NULL
-                       : json_pack("{s:s, s:O, s:[I, I]}", "dtype", cq_dtype_name(t->dtype), "shape", shape,
-                                   "data_offsets", (json_int_t)*at, (json_int_t)end);
-  json_decref(shape);
-  if (!entry || json_object_set_new(header, t->name, entry) != 0)
-    return cq_fail_file(error, CQ_ERR_MEMORY, path, "cannot describe tensor '%.200s'", t->name);
-  *at = end;
-  return CQ_OK;
+  for (int i = 0; i < t->n_dims; i++) cq_json_push(&shape, json_integer(t->shape[i]));
+  const uint64_t begin = *at;
+  *at += n_bytes;
+  json_t *entry = json_pack("{s:s, s:o, s:[I, I]}", "dtype", cq_dtype_name(t->dtype), "shape", shape, "data_offsets",
+                            (json_int_t)begin, (json_int_t)*at);
+  return json_object_set_new(header, t->name, entry)
+             ? cq_fail_file(error, CQ_ERR_MEMORY, path, "cannot describe tensor '%.200s'", t->name)
+             : CQ_OK;
 }
 
 /* Wider types first, else the order given: so each tensor's offset is a multiple of its type's size, which readers that
@@ -388,22 +385,19 @@ static void order_by_width(const cq_stored_tensor **out, const cq_stored_tensor 
 
 static cq_status make_header(cq_builder *out, const cq_stored_tensor *const *ordered, size_t n,
                              const char *const *metadata, const char *path, cq_error *error) {
-  cq_status status = CQ_OK;
-  json_t *header = json_object(), *notes = metadata && metadata[0] ? json_object() : NULL;
+  const bool has_notes = metadata && metadata[0];
+  json_t *header = json_object(), *notes = has_notes ? json_object() : NULL;
   uint64_t at = 0;
-  if (!header) status = cq_fail_memory(error, path);
-  for (size_t i = 0; notes && !status && metadata[i] && metadata[i + 1]; i += 2) {
-    if (json_object_set_new(notes, metadata[i], json_string(metadata[i + 1])) != 0)
-      status = cq_fail_file(error, CQ_ERR_ARGUMENT, path, "metadata '%.100s' is not UTF-8 text", metadata[i]);
-  }
-  if (!status && notes && json_object_set(header, "__metadata__", notes) != 0) status = cq_fail_memory(error, path);
+  for (size_t i = 0; has_notes && metadata[i] && metadata[i + 1]; i += 2)
+    cq_json_set(&notes, metadata[i], json_string(metadata[i + 1]));
+  if (has_notes) cq_json_set(&header, "__metadata__", notes);
+  cq_status status = header ? CQ_OK : cq_fail_memory(error, path);
   for (size_t i = 0; !status && i < n; i++) status = describe_tensor(header, &at, ordered[i], path, error);
   if (!status) {
     cq_json_append(out, header, -1);
     while ((8 + out->n) % DATA_ALIGNMENT != 0 && !out->failed) cq_builder_char(out, ' ');
     if (out->failed) status = cq_fail_memory(error, path);
   }
-  json_decref(notes);
   json_decref(header);
   return status;
 }

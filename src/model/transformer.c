@@ -145,7 +145,7 @@ static cq_status read_sizes(sizes *out, const json_t *config, const architecture
     cq_status status =
         cq_json_get_int(wanted[i].value, config, wanted[i].key, wanted[i].min, wanted[i].max, path, error);
     if (status) return status;
-    if (wanted[i].required && !json_object_get(config, wanted[i].key))
+    if (wanted[i].required && !cq_json_has(config, wanted[i].key))
       return cq_fail_file(error, CQ_ERR_FORMAT, path, "key '%s' is missing", wanted[i].key);
   }
   if (!a->token_types) out->n_types = 0;

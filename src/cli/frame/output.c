@@ -1,5 +1,7 @@
 #include "cli/frame/output.h"
 
+#include "cli/frame/stop.h"
+
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -31,9 +33,11 @@ cq_status cli_output_open(cli_output *out, const char *path, cq_error *error) {
     goto failed;
   }
   if (!direct) snprintf(out->temporary, size, "%s.tmp-%ld", path, (long)getpid());
+  if (!direct) cli_stop_remove(out->temporary);
   out->stream = fopen(direct ? path : out->temporary, "wb");
   if (out->stream) return CQ_OK;
   status = fail_output(error, path, "cannot create", errno);
+  if (!direct) cli_stop_forget(out->temporary);
   free(out->temporary); /* it does not exist */
   out->temporary = NULL;
 failed:
@@ -54,7 +58,8 @@ cq_status cli_output_commit(cli_output *out, cq_error *error) {
     status = fail_output(error, out->path, "cannot write", number);
   else if (out->temporary && rename(out->temporary, out->path) != 0)
     status = fail_output(error, out->path, "cannot put in place", errno);
-  if (!status) {
+  if (!status && out->temporary) {
+    cli_stop_forget(out->temporary);
     free(out->temporary);
     out->temporary = NULL;
   }
@@ -64,7 +69,10 @@ cq_status cli_output_commit(cli_output *out, cq_error *error) {
 
 void cli_output_abort(cli_output *out) {
   if (out->stream) fclose(out->stream);
-  if (out->temporary && out->temporary[0]) unlink(out->temporary);
+  if (out->temporary && out->temporary[0]) {
+    unlink(out->temporary);
+    cli_stop_forget(out->temporary);
+  }
   free(out->temporary);
   free(out->path);
   *out = (cli_output){0};

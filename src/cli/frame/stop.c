@@ -1,25 +1,95 @@
 #include "cli/frame/stop.h"
 
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
-static volatile sig_atomic_t stop_asked;
+enum { MAX_FILES = 8 }; /* that a command writes at a time */
 
-static void ask_to_stop(int signal_number) {
-  (void)signal_number;
-  stop_asked = 1;
+static const int stopping[] = {SIGINT, SIGTERM, SIGHUP};
+static sigset_t waited_for;
+static atomic_bool is_caught, interrupt_is_ignored;
+static atomic_int asked_by;                               /* the signal; 0: none */
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* of files; once the program ends it stays locked */
+static const char *files[MAX_FILES];
+
+static void end_program(int number) {
+  cq_remove_temporaries();
+  pthread_mutex_lock(&mutex);
+  for (int i = 0; i < MAX_FILES; i++)
+    if (files[i]) unlink(files[i]);
+  sigset_t one;
+  sigemptyset(&one);
+  sigaddset(&one, number);
+  signal(number, SIG_DFL);
+  pthread_sigmask(SIG_UNBLOCK, &one, NULL);
+  kill(getpid(), number);
+  _exit(128 + number);
+}
+
+/* The thread that all signals come to: it may do what a signal handler may not. */
+static void *wait_for_signals(void *unused) {
+  (void)unused;
+  for (;;) {
+    int number, none = 0;
+    if (sigwait(&waited_for, &number) != 0) continue;
+    if (atomic_load(&is_caught) && atomic_compare_exchange_strong(&asked_by, &none, number)) continue;
+    if (number == SIGINT && atomic_load(&interrupt_is_ignored) && !atomic_load(&is_caught)) continue;
+    end_program(number);
+  }
+  return NULL;
+}
+
+void cli_stop_begin(void) {
+  pthread_t thread;
+  sigemptyset(&waited_for);
+  for (size_t i = 0; i < sizeof stopping / sizeof *stopping; i++) {
+    struct sigaction before;
+    const bool is_ignored = sigaction(stopping[i], NULL, &before) == 0 && before.sa_handler == SIG_IGN;
+    if (stopping[i] == SIGINT)
+      interrupt_is_ignored = is_ignored;               /* as a shell does for what it puts in the background */
+    if (stopping[i] == SIGHUP && is_ignored) continue; /* as nohup does */
+    sigaddset(&waited_for, stopping[i]);
+  }
+  pthread_sigmask(SIG_BLOCK, &waited_for, NULL);
+  if (pthread_create(&thread, NULL, wait_for_signals, NULL) == 0)
+    pthread_detach(thread);
+  else
+    pthread_sigmask(SIG_UNBLOCK, &waited_for, NULL);
 }
 
 void cli_stop_catch(void) {
-  struct sigaction action = {.sa_handler = ask_to_stop, .sa_flags = (int)SA_RESETHAND};
-  sigemptyset(&action.sa_mask);
-  sigaction(SIGINT, &action, NULL);
-  sigaction(SIGTERM, &action, NULL);
+  atomic_store(&is_caught, true);
 }
 
 bool cli_stop_asked(void) {
-  return stop_asked != 0;
+  return atomic_load(&asked_by) != 0;
+}
+
+int cli_stop_code(int code) {
+  const int number = atomic_load(&asked_by);
+  return code != CLI_OK && number ? 128 + number : code;
+}
+
+static void replace_file(const char *from, const char *to) {
+  pthread_mutex_lock(&mutex);
+  for (int i = 0; i < MAX_FILES; i++) {
+    if (files[i] != from) continue;
+    files[i] = to;
+    break;
+  }
+  pthread_mutex_unlock(&mutex);
+}
+
+void cli_stop_remove(const char *path) {
+  replace_file(NULL, path);
+}
+
+void cli_stop_forget(const char *path) {
+  replace_file(path, NULL);
 }
 
 /* A word as a shell takes it. */

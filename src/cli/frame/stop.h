@@ -1,4 +1,5 @@
-/* Stopping a long run: the first SIGINT or SIGTERM asks it to, a second one ends the program at once. */
+/* Signals: SIGINT, SIGTERM and SIGHUP end the program with their number (128 + n for a shell), without leaving temporary
+ * files. A long run may ask for the first one to be a wish: it stops at the next good moment, and a second one ends it. */
 #ifndef CLI_FRAME_STOP_H
 #define CLI_FRAME_STOP_H
 
@@ -6,8 +7,16 @@
 
 #include <stdbool.h>
 
+/* To be called once, before there are other threads. */
+void cli_stop_begin(void);
+/* From now on the first signal only makes cli_stop_asked true. */
 void cli_stop_catch(void);
 bool cli_stop_asked(void);
+/* The exit code of a program that was to end with `code`: that of the signal, when it failed because it was asked to stop. */
+int cli_stop_code(int code);
+/* A file to remove when a signal ends the program, until the same name is forgotten. */
+void cli_stop_remove(const char *path);
+void cli_stop_forget(const char *path);
 /* Says on standard error how the program was started, with --resume. resuming: it was there already. */
 void cli_stop_tell_resume(const cli_call *call, bool resuming);
 

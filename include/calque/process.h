@@ -1,0 +1,31 @@
+/* What a process owes to the files it was writing when it ends by a signal.
+ *
+ *   static void *wait_for_signals(void *set) {                  // a thread; all others block these signals
+ *     int number;
+ *     sigwait(set, &number);
+ *     cq_remove_temporaries();
+ *     _exit(128 + number);
+ *   }
+ *
+ * Files and directories that calque writes appear whole or not at all: they are written under the name PATH.tmp-PID-N and
+ * renamed. A process that is ended in between leaves that name behind, and the next writer of PATH removes it; one that
+ * calls this leaves nothing.
+ *
+ * Threads: may be called from any thread, but not from a signal handler. */
+#ifndef CALQUE_PROCESS_H
+#define CALQUE_PROCESS_H
+
+#include "calque/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Removes the temporary files and directories of all calls in progress. Those calls wait for ever as soon as they would
+ * begin or finish a file: the process is to end now. */
+CQ_API void cq_remove_temporaries(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

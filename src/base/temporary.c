@@ -1,0 +1,68 @@
+#include "base/temporary.h"
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "calque/process.h"
+
+#include <pthread.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { MAX_NAMES = 64 }; /* at a time; what comes beyond is left to cq_remove_leftovers, after a signal */
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static char *names[MAX_NAMES];
+static bool is_ending;
+
+/* Waits for ever once the process is ending: nothing new is to be written then. */
+static void lock_names(void) {
+  pthread_mutex_lock(&mutex);
+  while (is_ending) {
+    pthread_mutex_unlock(&mutex);
+    pause();
+    pthread_mutex_lock(&mutex);
+  }
+}
+
+static void replace_name(char *from, char *to) {
+  lock_names();
+  for (int i = 0; i < MAX_NAMES; i++) {
+    if (names[i] != from) continue;
+    names[i] = to;
+    break;
+  }
+  pthread_mutex_unlock(&mutex);
+}
+
+char *cq_name_beside(const char *path, const char *tag) {
+  static unsigned counter;
+  cq_builder b = {0};
+  cq_builder_bytes(&b, path, cq_path_length(path));
+  cq_builder_printf(&b, ".%s-%ld-%u", tag, (long)getpid(), __atomic_fetch_add(&counter, 1, __ATOMIC_RELAXED));
+  if (!b.failed) return b.data;
+  cq_builder_free(&b);
+  return NULL;
+}
+
+char *cq_temporary_name(const char *path) {
+  char *name = cq_name_beside(path, "tmp");
+  if (name) replace_name(NULL, name);
+  return name;
+}
+
+void cq_temporary_release(char *name) {
+  if (!name) return;
+  replace_name(name, NULL);
+  cq_free(name);
+}
+
+void cq_remove_temporaries(void) {
+  pthread_mutex_lock(&mutex);
+  is_ending = true;
+  pthread_mutex_unlock(&mutex);
+  for (int i = 0; i < MAX_NAMES; i++) {
+    if (!names[i]) continue;
+    unlink(names[i]);
+    for (int n = 0; n < 100 && cq_is_directory(names[i]); n++) cq_directory_remove(names[i]); /* others still write */
+  }
+}

@@ -1,0 +1,14 @@
+/* The names of files and directories that are being written and will be renamed: temporary files, which a process that is
+ * ended by a signal removes. See calque/process.h. */
+#ifndef BASE_TEMPORARY_H
+#define BASE_TEMPORARY_H
+
+#include <stdbool.h>
+
+/* "PATH.TAG-PID-N": a name beside the target, so that rename stays within one file system; NULL: out of memory. */
+char *cq_name_beside(const char *path, const char *tag);
+/* PATH.tmp-PID-N, which cq_remove_temporaries removes until the name is released. */
+char *cq_temporary_name(const char *path);
+void cq_temporary_release(char *name); /* frees it; NULL and other names are legal */
+
+#endif

@@ -1,0 +1,55 @@
+# SIGINT, SIGTERM and SIGHUP: nothing temporary is left, the exit code is 128 + n, and a training goes on from where it was.
+. "$(dirname "$0")/common.sh"
+
+TEACHER=$SOURCE/sample/teacher
+gzip -dc "$SOURCE/sample/train/en-de.tsv.gz" >pairs.tsv
+for ((i = 0; i < 40; i++)); do cut -f 1 pairs.tsv; done >many.txt
+
+# ends SIGNAL NUMBER FILE COMMAND...: the program, sent the signal as soon as there is a FILE.
+ends() {
+  local signal=$1 number=$2 file=$3 pid code
+  shift 3
+  last="calque $* and SIG$signal"
+  # (a shell ignores SIGINT for what it puts in the background)
+  env --default-signal=INT "$PROGRAM" "$@" >stdout 2>stderr </dev/null &
+  pid=$!
+  for ((i = 0; i < 1000; i++)); do
+    compgen -G "$file" >/dev/null && break
+    sleep 0.01
+  done
+  kill -"$signal" "$pid"
+  wait "$pid"
+  code=$?
+  [ "$code" -eq $((128 + number)) ] || fail "exit code $code, expected $((128 + number))"
+  compgen -G '*.tmp-*' && fail "a temporary file is left"
+}
+n=1
+for signal in HUP INT TERM; do
+  case $signal in HUP) number=1 ;; INT) number=2 ;; TERM) number=15 ;; esac
+  ends $signal $number 'out.npy.tmp-*' encode --model "$TEACHER" --output out.npy --batch 8 many.txt
+  [ ! -e out.npy ] || fail "it was finished before the signal"
+  ends $signal $number 'news.tmp-*' lexical build news --language en --segment-documents 20 <(awk '{ print NR "\t" $0 }' many.txt)
+  ends $signal $number run$n.work/log.jsonl distill --teacher "$TEACHER" --student "$TEACHER" --train pairs.tsv \
+    --cache cache --output run$n --batch 4 --steps 1000000
+  stderr_has "--resume"
+  [ -s run$n.work/checkpoint ] || fail "no checkpoint was written"
+  n=$((n + 1))
+done
+
+# What a parent ignores stays ignored, as nohup wants it.
+(trap '' HUP && exec "$PROGRAM" encode --model "$TEACHER" --output kept.npy many.txt) &
+pid=$!
+for ((i = 0; i < 1000; i++)); do
+  compgen -G 'kept.npy.tmp-*' >/dev/null && break
+  sleep 0.01
+done
+kill -HUP "$pid" && wait "$pid" || fail "SIGHUP ended a program that was to ignore it"
+[ -s kept.npy ] || fail "its output is missing"
+
+# A FIFO in a model's place is refused, not waited for.
+cp -r "$TEACHER" piped
+rm piped/config.json
+mkfifo piped/config.json
+expect 1 model info piped
+stderr_has "piped/config.json"
+finish
