@@ -17,6 +17,9 @@ endif()
 if(CALQUE_SANITIZE)
   add_compile_options(-fsanitize=${CALQUE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${CALQUE_SANITIZE})
+  if(CMAKE_C_COMPILER_ID MATCHES Clang) # programs in C are linked with a library that has C++ in it
+    add_link_options(-fsanitize-link-c++-runtime)
+  endif()
 endif()
 
 function(cq_module folder)

@@ -21,6 +21,10 @@ bool cq_slice_number(double *out, cq_slice text) {
 void cq_builder_bytes(cq_builder *b, const char *bytes, size_t n) {
   size_t needed;
   if (b->failed) return;
+  if (b->limit && n > b->limit - (b->n < b->limit ? b->n : b->limit)) {
+    b->failed = b->is_full = true;
+    return;
+  }
   if (!cq_checked_add(&needed, b->n, n) || !cq_checked_add(&needed, needed, 1) ||
       !cq_reserve((void **)&b->data, &b->capacity, needed, 1)) {
     b->failed = true;
@@ -57,7 +61,7 @@ void cq_builder_printf(cq_builder *b, const char *format, ...) {
 
 void cq_builder_clear(cq_builder *b) {
   b->n = 0;
-  b->failed = false;
+  b->failed = b->is_full = false;
   if (b->data) b->data[0] = '\0';
 }
 

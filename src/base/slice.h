@@ -42,7 +42,8 @@ bool cq_slice_number(double *out, cq_slice text);
 typedef struct cq_builder {
   char *data;
   size_t n, capacity;
-  bool failed;
+  size_t limit; /* bytes that it may grow to, where untrusted input decides; 0: any number. Beyond it appends fail. */
+  bool failed, is_full; /* is_full: the limit was the reason */
 } cq_builder;
 
 void cq_builder_bytes(cq_builder *b, const char *bytes, size_t n);

@@ -196,6 +196,9 @@ static cq_status read_safetensors_header(struct reader *r, json_t *root) {
   const char *name;
   json_t *value;
   size_t capacity = json_object_size(root), n = 0;
+  if (capacity > CQ_MAX_TENSORS)
+    return cq_fail_file(r->error, CQ_ERR_LIMIT, file->path, "%zu tensors, at most %d are read", capacity,
+                        CQ_MAX_TENSORS);
   struct entry *entries = cq_alloc_array_zeroed(capacity, sizeof *entries);
   if (!entries) return cq_fail_memory(r->error, file->path);
   cq_status status = CQ_OK;

@@ -7,6 +7,8 @@
 #include "base/map.h"
 #include "format/safetensors.h"
 
+enum { CQ_MAX_TENSORS = 1 << 16 }; /* in a file; the largest models have a tenth of that */
+
 struct cq_safetensors {
   cq_mapping mapping;
   cq_arena arena; /* path, names, tensors */

@@ -401,6 +401,9 @@ static cq_status name_tensors(struct machine *m, struct value root) {
   cq_safetensors *file = m->file;
   if (root.kind != DICTIONARY) return refuse_pickle(m, "the pickle holds something else");
   const struct list *items = root.as.list;
+  if (items->n / 2 > CQ_MAX_TENSORS)
+    return cq_fail_file(m->error, CQ_ERR_LIMIT, file->path, "%zu tensors, at most %d are read", items->n / 2,
+                        CQ_MAX_TENSORS);
   file->tensors = cq_arena_array(&file->arena, items->n / 2, sizeof *file->tensors);
   if (!file->tensors) return no_memory(m);
   for (size_t i = 0; i < items->n / 2; i++) {

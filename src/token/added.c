@@ -22,21 +22,23 @@ static cq_status add_token(cq_tokenizer *t, const cq_added_token *token, cq_slic
     return cq_fail_memory(error, "added tokens");
   t->added.tokens[t->added.n] = *token;
   cq_builder normal = {0}, other[2] = {{0}, {0}};
-  bool ok = true;
+  const size_t n = content.n;
+  cq_status status = CQ_OK;
   if (token->normalized) {
-    ok = cq_normalizers_run(&normal, other, &t->normalizers, content);
+    status = cq_normalizers_run(&normal, other, &t->normalizers, content);
     content = (cq_slice){normal.data ? normal.data : "", normal.n};
   }
-  if (ok && content.n) {
+  if (!status && content.n) {
     bool *first = token->normalized ? t->added.first_normalized : t->added.first_raw;
-    ok = cq_trie_put(token->normalized ? &t->added.normalized : &t->added.raw, content, (int32_t)t->added.n);
+    if (!cq_trie_put(token->normalized ? &t->added.normalized : &t->added.raw, content, (int32_t)t->added.n))
+      status = CQ_ERR_MEMORY;
     first[(unsigned char)content.data[0]] = true;
   }
   cq_builder_free(&normal);
   cq_builder_free(&other[0]);
   cq_builder_free(&other[1]);
   t->added.n++;
-  return ok ? CQ_OK : cq_fail_memory(error, "added tokens");
+  return status ? cq_fail_encoding(error, status, n) : CQ_OK;
 }
 
 cq_status cq_added_parse(cq_tokenizer *t, const json_t *list, const char *path, cq_error *error) {

@@ -106,8 +106,17 @@ cq_status cq_normalizers_parse(cq_normalizers *out, cq_arena *arena, const json_
 void cq_normalizers_free(cq_normalizers *normalizers);
 /* Whether the step lower-cases. */
 bool cq_normalizer_lowers(const cq_normalizer *step);
-/* Appends the normalised text; other is scratch. */
-bool cq_normalizers_run(cq_builder *out, cq_builder other[2], const cq_normalizers *normalizers, cq_slice text);
+/* What may become of a text of n bytes, in bytes: a normalizer that makes more of it is a hostile one. Unicode's forms make
+ * 11 bytes of one at most. */
+static inline size_t cq_normal_limit(size_t n) {
+  return n > SIZE_MAX / 128 ? SIZE_MAX : 64 * n + (64 << 10);
+}
+enum { CQ_MAX_STEPS = 256 }; /* normalizers, and pre-tokenizers, of a tokenizer */
+/* Appends the normalised text; other is scratch. CQ_ERR_MEMORY, or CQ_ERR_LIMIT for more than cq_normal_limit. */
+CQ_MUST_USE cq_status cq_normalizers_run(cq_builder *out, cq_builder other[2], const cq_normalizers *normalizers,
+                                         cq_slice text);
+/* The error of either status. */
+CQ_MUST_USE cq_status cq_fail_encoding(cq_error *error, cq_status status, size_t n);
 
 typedef struct cq_pre_tokenizer cq_pre_tokenizer;
 struct cq_pre_tokenizer {
@@ -126,8 +135,8 @@ typedef struct cq_pre_tokenizers {
 cq_status cq_pre_tokenizers_parse(cq_pre_tokenizers *out, cq_arena *arena, const json_t *json, const cq_place *place,
                                   cq_error *error);
 void cq_pre_tokenizers_free(cq_pre_tokenizers *pre_tokenizers);
-/* Splits words[0]; the result is in the returned one of the two. NULL: out of memory. */
-cq_words *cq_pre_tokenizers_run(cq_words words[2], const cq_pre_tokenizers *pre_tokenizers);
+/* Splits words[0]; *out is the one of the two that has the result. Errors as of normalizers. */
+CQ_MUST_USE cq_status cq_pre_tokenizers_run(cq_words **out, cq_words words[2], const cq_pre_tokenizers *pre_tokenizers);
 
 /* The one regular expression that Split takes: a mark of punctuation or a symbol, with the U+2581 before it. */
 #define CQ_SPLIT_PUNCTUATION "\xE2\x96\x81?(?!\xE2\x96\x81)[\\p{P}\\p{S}]"

@@ -246,6 +246,11 @@ static cq_status parse_normalizer(void *context, const char *type, const cq_step
     cq_normalizer step = {.run = kinds[k].run, .form = kinds[k].form};
     cq_status status = kinds[k].parse ? kinds[k].parse(&step, p) : CQ_OK;
     if (status || !step.run) return status;
+    if (out->n >= CQ_MAX_STEPS) {
+      cq_charsmap_free(step.charsmap);
+      return cq_fail_file(p->error, CQ_ERR_UNSUPPORTED, p->place->path, "%s: more than %d steps", p->place->where,
+                          CQ_MAX_STEPS);
+    }
     if (!cq_reserve((void **)&out->steps, &out->capacity, out->n + 3, sizeof *out->steps)) {
       cq_charsmap_free(step.charsmap);
       return cq_fail_memory(p->error, "normalizers");
@@ -277,16 +282,20 @@ bool cq_normalizer_lowers(const cq_normalizer *step) {
   return step->run == run_lowercase || (step->run == run_bert_normalizer && step->flags[3]);
 }
 
-bool cq_normalizers_run(cq_builder *out, cq_builder other[2], const cq_normalizers *normalizers, cq_slice text) {
+cq_status cq_normalizers_run(cq_builder *out, cq_builder other[2], const cq_normalizers *normalizers, cq_slice text) {
+  const size_t limit = cq_normal_limit(text.n);
   if (normalizers->n == 0) {
     cq_builder_bytes(out, text.data, text.n);
-    return !out->failed;
+    return out->failed ? CQ_ERR_MEMORY : CQ_OK;
   }
   for (size_t i = 0; i < normalizers->n; i++) {
     cq_builder *target = i + 1 == normalizers->n ? out : &other[i % 2];
     if (target != out) cq_builder_clear(target);
-    if (!normalizers->steps[i].run(target, &normalizers->steps[i], text)) return false;
+    target->limit = limit;
+    const bool fine = normalizers->steps[i].run(target, &normalizers->steps[i], text);
+    if (target->is_full || target->n > limit) return CQ_ERR_LIMIT; /* more than it: some append without asking */
+    if (!fine) return CQ_ERR_MEMORY;
     text = (cq_slice){target->data ? target->data : "", target->n};
   }
-  return true;
+  return CQ_OK;
 }

@@ -418,6 +418,9 @@ static cq_status parse_pre_tokenizer(void *context, const char *type, const cq_s
     cq_pre_tokenizer step = {.run = kinds[k].run, .rewrites = kinds[k].rewrites};
     cq_status status = kinds[k].parse ? kinds[k].parse(&step, p) : CQ_OK;
     if (status) return status;
+    if (out->n == CQ_MAX_STEPS)
+      return cq_fail_file(p->error, CQ_ERR_UNSUPPORTED, p->place->path, "%s: more than %d steps", p->place->where,
+                          CQ_MAX_STEPS);
     if (!cq_reserve((void **)&out->steps, &out->capacity, out->n + 1, sizeof *out->steps))
       return cq_fail_memory(p->error, "pre-tokenizers");
     out->steps[out->n++] = step;
@@ -439,21 +442,26 @@ void cq_pre_tokenizers_free(cq_pre_tokenizers *pre_tokenizers) {
   *pre_tokenizers = (cq_pre_tokenizers){0};
 }
 
-cq_words *cq_pre_tokenizers_run(cq_words words[2], const cq_pre_tokenizers *pre_tokenizers) {
-  cq_words *in = &words[0], *out = &words[1];
+cq_status cq_pre_tokenizers_run(cq_words **out, cq_words words[2], const cq_pre_tokenizers *pre_tokenizers) {
+  cq_words *from = &words[0], *to = &words[1];
+  const size_t limit = cq_normal_limit(from->text.n);
   for (size_t i = 0; i < pre_tokenizers->n; i++) {
     const cq_pre_tokenizer *step = &pre_tokenizers->steps[i];
-    out->n = 0;
-    cq_builder_clear(&out->text);
-    if (!step->run(out, in, step)) return NULL;
-    if (!step->rewrites) { /* the words still point into in's text: hand it over */
-      cq_builder text = in->text;
-      in->text = out->text;
-      out->text = text;
+    to->n = 0;
+    cq_builder_clear(&to->text);
+    to->text.limit = limit;
+    const bool fine = step->run(to, from, step);
+    if (to->text.is_full || to->text.n > limit) return CQ_ERR_LIMIT;
+    if (!fine) return CQ_ERR_MEMORY;
+    if (!step->rewrites) { /* the words still point into from's text: hand it over */
+      cq_builder text = from->text;
+      from->text = to->text;
+      to->text = text;
     }
-    cq_words *swap = in;
-    in = out;
-    out = swap;
+    cq_words *swap = from;
+    from = to;
+    to = swap;
   }
-  return in;
+  *out = from;
+  return CQ_OK;
 }

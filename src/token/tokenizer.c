@@ -45,10 +45,18 @@ void cq_token_memory_free(cq_token_memory *m) {
   cq_free(m);
 }
 
+cq_status cq_fail_encoding(cq_error *error, cq_status status, size_t n) {
+  return status == CQ_ERR_LIMIT
+             ? cq_fail(error, CQ_ERR_LIMIT,
+                       "the tokenizer makes more than %zu bytes of a text of %zu: its rules are not to be trusted",
+                       cq_normal_limit(n), n)
+             : cq_fail_memory(error, "token ids");
+}
+
 /* Normalised text between added tokens. */
-static bool encode_plain(cq_ids *out, const cq_tokenizer *t, cq_token_memory *w, cq_slice text, bool at_start,
-                         size_t limit) {
-  if (text.n == 0) return true;
+static cq_status encode_plain(cq_ids *out, const cq_tokenizer *t, cq_token_memory *w, cq_slice text, bool at_start,
+                              size_t limit) {
+  if (text.n == 0) return CQ_OK;
   cq_words *words = &w->words[0];
   if (words->text.capacity < words[1].text.capacity) { /* the steps of the last text handed it over */
     const cq_builder larger = words[1].text;
@@ -57,40 +65,44 @@ static bool encode_plain(cq_ids *out, const cq_tokenizer *t, cq_token_memory *w,
   }
   words->n = 0;
   cq_builder_clear(&words->text);
+  words->text.limit = 0;
   cq_builder_bytes(&words->text, text.data, text.n);
-  if (words->text.failed || !cq_words_put(words, 0, text.n, at_start)) return false;
-  words = cq_pre_tokenizers_run(w->words, &t->pre_tokenizers);
-  if (!words) return false;
-  for (size_t i = 0; i < words->n && out->n <= limit; i++) {
+  if (words->text.failed || !cq_words_put(words, 0, text.n, at_start)) return CQ_ERR_MEMORY;
+  cq_status status = cq_pre_tokenizers_run(&words, w->words, &t->pre_tokenizers);
+  for (size_t i = 0; !status && i < words->n && out->n <= limit; i++)
     if (!t->model.kind->encode(out, t, cq_words_text(words, &words->words[i]), &w->scratch, &w->scratch_size))
-      return false;
-  }
-  return true;
+      status = CQ_ERR_MEMORY;
+  return status;
 }
 
 /* Text between added tokens of the raw kind: normalised, then searched for those of the other kind. */
-static bool encode_raw(cq_ids *out, const cq_tokenizer *t, cq_token_memory *w, cq_slice text, bool at_start,
-                       size_t limit) {
+static cq_status encode_raw(cq_ids *out, const cq_tokenizer *t, cq_token_memory *w, cq_slice text, bool at_start,
+                            size_t limit) {
   cq_builder_clear(&w->normal);
-  if (!cq_normalizers_run(&w->normal, w->other, &t->normalizers, text)) return false;
+  cq_status status = cq_normalizers_run(&w->normal, w->other, &t->normalizers, text);
+  if (status) return status;
   cq_slice normal = {w->normal.data ? w->normal.data : "", w->normal.n};
   const cq_added_token *token;
   size_t done = 0, start, end;
   while (out->n <= limit && cq_added_find(&token, &start, &end, &t->added, true, normal, done)) {
     cq_slice before = {normal.data + done, start - done};
-    if (!encode_plain(out, t, w, before, at_start && done == 0, limit) || !cq_ids_put(out, token->id)) return false;
+    status = encode_plain(out, t, w, before, at_start && done == 0, limit);
+    if (!status && !cq_ids_put(out, token->id)) status = CQ_ERR_MEMORY;
+    if (status) return status;
     done = end;
   }
   return encode_plain(out, t, w, (cq_slice){normal.data + done, normal.n - done}, at_start && done == 0, limit);
 }
 
 /* All of a text's ids, or somewhat more than limit of them. */
-static bool encode_pieces(cq_ids *out, const cq_tokenizer *t, cq_token_memory *w, cq_slice text, size_t limit) {
+static cq_status encode_pieces(cq_ids *out, const cq_tokenizer *t, cq_token_memory *w, cq_slice text, size_t limit) {
   const cq_added_token *token;
   size_t done = 0, start, end;
   while (out->n <= limit && cq_added_find(&token, &start, &end, &t->added, false, text, done)) {
     cq_slice before = {text.data + done, start - done};
-    if (!encode_raw(out, t, w, before, done == 0, limit) || !cq_ids_put(out, token->id)) return false;
+    cq_status status = encode_raw(out, t, w, before, done == 0, limit);
+    if (!status && !cq_ids_put(out, token->id)) status = CQ_ERR_MEMORY;
+    if (status) return status;
     done = end;
   }
   return encode_raw(out, t, w, (cq_slice){text.data + done, text.n - done}, done == 0, limit);
@@ -108,30 +120,32 @@ cq_status cq_tokenizer_encode(cq_ids *out, const cq_tokenizer *tokenizer, cq_tok
   cq_token_memory own = {0}, *w = memory ? memory : &own;
   size_t n_special = add_special ? tokenizer->n_before + tokenizer->n_after : 0, first = out->n;
   size_t limit = SIZE_MAX; /* out->n may grow to this before the text is truncated */
-  bool ok = true, is_truncated = false;
+  bool is_truncated = false;
+  cq_status status = CQ_OK;
   if (max_length) {
     size_t room = max_length > n_special ? max_length - n_special : 0;
     limit = first + (add_special ? tokenizer->n_before : 0) + room;
   }
   if (text.data == NULL) text.data = "";
-  if (add_special) ok = put_all(out, tokenizer->before, tokenizer->n_before);
-  if (ok && tokenizer->lowercase_first) {
+  if (add_special && !put_all(out, tokenizer->before, tokenizer->n_before)) status = CQ_ERR_MEMORY;
+  if (!status && tokenizer->lowercase_first) {
     cq_builder_clear(&w->lowered);
     cq_text_lower_in_context(&w->lowered, text);
-    ok = !w->lowered.failed;
+    if (w->lowered.failed) status = CQ_ERR_MEMORY;
     text = (cq_slice){w->lowered.data ? w->lowered.data : "", w->lowered.n};
   }
-  ok = ok && encode_pieces(out, tokenizer, w, text, limit);
-  if (ok && out->n > limit) {
+  if (!status) status = encode_pieces(out, tokenizer, w, text, limit);
+  if (!status && out->n > limit) {
     out->n = limit;
     is_truncated = true;
   }
-  if (ok && add_special) ok = put_all(out, tokenizer->after, tokenizer->n_after);
-  if (ok && max_length && out->n - first > max_length) out->n = first + max_length; /* less room than special tokens */
+  if (!status && add_special && !put_all(out, tokenizer->after, tokenizer->n_after)) status = CQ_ERR_MEMORY;
+  if (!status && max_length && out->n - first > max_length)
+    out->n = first + max_length; /* less room than special tokens */
   release_memory(&own);
-  if (!ok) {
+  if (status) {
     out->n = first;
-    return cq_fail_memory(error, "token ids");
+    return cq_fail_encoding(error, status, text.n);
   }
   if (truncated) *truncated = is_truncated;
   return CQ_OK;
