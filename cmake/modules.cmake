@@ -19,6 +19,7 @@ if(CALQUE_SANITIZE)
   add_link_options(-fsanitize=${CALQUE_SANITIZE})
   if(CMAKE_C_COMPILER_ID MATCHES Clang) # programs in C are linked with a library that has C++ in it
     add_link_options(-fsanitize-link-c++-runtime)
+    link_libraries(stdc++)
   endif()
 endif()
 
