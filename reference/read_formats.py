@@ -49,10 +49,10 @@ def load_xxhash():
 xxhash = load_xxhash()
 
 
-def compare64(found, data, number, what):
-    """found: XXH3 64 of data, plus the number."""
+def compare64(found, data, number, what, bits=64):
+    """found: XXH3 64 of data, plus the number; its lower bits."""
     if xxhash:
-        own = (xxhash.XXH3_64bits_withSeed(data, len(data), 0) + number) % 2**64
+        own = (xxhash.XXH3_64bits_withSeed(data, len(data), 0) + number) % 2**bits
         expect(own == found, f"{what}: the check does not agree")
 
 
@@ -299,7 +299,7 @@ def starts_of(data, n, total, what):
 
 def print_segment(path):
     data = open(path, "rb").read()
-    expect(data[:8] == b"calqlex1", "no head")
+    expect(data[:8] == b"calqlex2", "no head")
     n_documents, n_terms, n_occurrences = struct.unpack_from("<3Q", data, 8)
     begins, sizes = struct.unpack_from("<7Q", data, 32), struct.unpack_from("<7Q", data, 88)
     at = 144
@@ -307,7 +307,8 @@ def print_segment(path):
         expect(begin == at, "parts lie one after the other")
         at = -(-(begin + size) // 8) * 8
         expect(data[begin + size:at] == bytes(at - begin - size), "zeros between parts")
-    expect(at == len(data), "the file ends with the postings")
+    expect(at + 8 == len(data), "the file ends with a check behind the postings")
+    compare64(struct.unpack_from("<Q", data, at)[0], data[:begins[6]], 0, "what is before the postings")
     part = {name: data[b:b + s] for name, b, s in zip(PARTS, begins, sizes)}
     lengths = np.frombuffer(part["lengths"], "<u4").astype(np.int64)
     expect(lengths.size == n_documents and lengths.sum() == n_occurrences, "lengths add up")
@@ -318,10 +319,12 @@ def print_segment(path):
     records = np.frombuffer(part["records"], np.dtype("<u8, <u8, <u4, <u4"))
     expect(records.size == n_terms + 1 and records[-1][1] == sizes[6], "records")
     counted, n_postings, n_blocks = np.zeros(n_documents, np.int64), 0, 0
-    for term, record, following in zip(terms, records, records[1:]):
-        occurrences, at, n, unused = (int(v) for v in record)
-        expect(unused == 0 and n > 0, f"the record of {term}")
-        documents, frequencies = read_postings(part["postings"][at:int(following[1])], n, lengths)
+    for number, (term, record, following) in enumerate(zip(terms, records, records[1:])):
+        occurrences, at, n, check = (int(v) for v in record)
+        expect(n > 0, f"the record of {term}")
+        postings = part["postings"][at:int(following[1])]
+        compare64(check, postings, number, f"the postings of {term}", 32)
+        documents, frequencies = read_postings(postings, n, lengths)
         expect(documents.size == n and frequencies.sum() == occurrences, f"the postings of {term}")
         expect((np.diff(documents) > 0).all(), f"the documents of {term} ascend")
         np.add.at(counted, documents, frequencies)

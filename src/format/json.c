@@ -42,7 +42,7 @@ static void *json_alloc(size_t n) {
 
 static void json_release(void *p) {
   const reserve *r = of_this_call;
-  if (r && (char *)p >= r->bytes && (char *)p < r->bytes + r->n) return;
+  if (r && r->n && (char *)p >= r->bytes && (char *)p < r->bytes + r->n) return;
   cq_free(p);
 }
 

@@ -133,7 +133,7 @@ static cq_status push_container(struct machine *m, enum kind kind, size_t n) {
   if (!list) return no_memory(m);
   *list = (struct list){0};
   if (n > m->n_stack) return fail_pickle(m, "the stack is empty");
-  cq_status status = append_items(m, list, m->stack + m->n_stack - n, n);
+  cq_status status = n ? append_items(m, list, m->stack + m->n_stack - n, n) : CQ_OK;
   m->n_stack -= n;
   return status ? status : push_value(m, (struct value){.kind = kind, .as.list = list});
 }

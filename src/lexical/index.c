@@ -148,7 +148,7 @@ cq_status cq_lexical_parse(cq_lexical_query *out, const cq_lexical *x, cq_slice 
     for (size_t i = 0; i < n; i++) n_bytes += terms[ids[i]].n;
     out->terms = cq_alloc(n * sizeof *out->terms + n_bytes + 1);
     if (!out->terms) status = cq_fail_memory(error, "a query");
-    char *bytes = (char *)(out->terms + n);
+    char *bytes = status ? NULL : (char *)(out->terms + n);
     for (; !status && out->n < n; out->n++) {
       const cq_slice term = terms[ids[out->n]];
       memcpy(bytes, term.data, term.n);

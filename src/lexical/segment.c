@@ -1,9 +1,12 @@
 #include "lexical/segment.h"
 
 #include "base/error.h"
+#include "base/hash.h"
 #include "base/memory.h"
 
-static const char magic[8] = "calqlex1";
+#include <stdatomic.h>
+
+static const char magic[8] = "calqlex2", magic_of_first[8] = "calqlex1"; /* the first had no checks */
 
 enum part { LENGTHS, ID_STARTS, IDS, TERM_STARTS, TERMS, RECORDS, POSTINGS, N_PARTS };
 
@@ -27,9 +30,12 @@ static bool records_ascend(const cq_term_record *records, size_t n, uint64_t end
   return records[n].at == end;
 }
 
+static const char no_memory[] = "out of memory";
+
 /* What is wrong; NULL: nothing that reading would stumble over. */
 static const char *check_segment(cq_segment *s, const header *h) {
-  if (memcmp(h->magic, magic, sizeof magic) != 0) return "not a segment of a lexical index";
+  const bool has_checks = !memcmp(h->magic, magic, sizeof magic);
+  if (!has_checks && memcmp(h->magic, magic_of_first, sizeof magic) != 0) return "not a segment of a lexical index";
   if (h->n_documents > UINT32_MAX - 1 || h->n_terms > UINT32_MAX - 1) return "the header counts too many";
   const uint64_t sizes[N_PARTS] = {[LENGTHS] = h->n_documents * sizeof(uint32_t),
                                    [ID_STARTS] = (h->n_documents + 1) * sizeof(uint64_t),
@@ -42,6 +48,15 @@ static const char *check_segment(cq_segment *s, const header *h) {
     if (h->size[i] != sizes[i] || h->begin[i] % 8 || h->begin[i] > s->file.n || h->size[i] > s->file.n - h->begin[i])
       return "a part is not where the header says";
   const unsigned char *const base = s->file.data;
+  if (has_checks) {
+    const uint64_t end = h->begin[POSTINGS] + ((h->size[POSTINGS] + 7) & ~(uint64_t)7);
+    uint64_t check;
+    if (s->file.n < sizeof check || s->file.n - sizeof check != end) return "it does not end where the header says";
+    memcpy(&check, base + end, sizeof check);
+    if (check != cq_check64(base, (size_t)h->begin[POSTINGS], 0)) return "it is damaged: it does not fit its check";
+    s->sound = cq_alloc_zeroed(h->n_terms / 8 + 1);
+    if (!s->sound) return no_memory;
+  }
   s->n_documents = (uint32_t)h->n_documents, s->n_terms = (uint32_t)h->n_terms, s->n_occurrences = h->n_occurrences;
   s->lengths = (const uint32_t *)(const void *)(base + h->begin[LENGTHS]);
   s->id_starts = (const uint64_t *)(const void *)(base + h->begin[ID_STARTS]);
@@ -71,11 +86,13 @@ cq_status cq_segment_open(cq_segment *out, const char *path, cq_error *error) {
   }
   if (!wrong) return CQ_OK;
   cq_segment_close(out);
+  if (wrong == no_memory) return cq_fail_memory(error, path);
   return cq_fail_file(error, CQ_ERR_FORMAT, path, "%s", wrong);
 }
 
 void cq_segment_close(cq_segment *s) {
   if (s->file.data) cq_mapping_close(&s->file);
+  cq_free((void *)s->sound);
   *s = (cq_segment){0};
 }
 
@@ -101,9 +118,22 @@ uint32_t cq_segment_find(const cq_segment *s, cq_slice term) {
   return CQ_NO_TERM;
 }
 
+static uint32_t check_of_postings(const void *postings, size_t n, uint32_t term) {
+  return (uint32_t)cq_check64(postings, n, term);
+}
+
+static bool are_sound(const cq_segment *s, uint32_t t) {
+  const unsigned char bit = (unsigned char)(1u << (t % 8));
+  const cq_term_record *r = &s->records[t];
+  if (!s->sound || atomic_load_explicit(&s->sound[t / 8], memory_order_relaxed) & bit) return true;
+  if (check_of_postings(s->postings + r->at, (size_t)(r[1].at - r->at), t) != r->check) return false;
+  atomic_fetch_or_explicit(&s->sound[t / 8], bit, memory_order_relaxed);
+  return true;
+}
+
 bool cq_segment_postings(cq_postings *out, const cq_segment *s, uint32_t t) {
   const cq_term_record *r = &s->records[t];
-  return cq_postings_open(out, s->postings + r->at, (size_t)(r[1].at - r->at), r->n_documents);
+  return are_sound(s, t) && cq_postings_open(out, s->postings + r->at, (size_t)(r[1].at - r->at), r->n_documents);
 }
 
 /* --- writing --- */
@@ -137,17 +167,32 @@ static cq_status write_bytes(cq_writer *w, const cq_slice *items, size_t n, cq_e
 
 static cq_status write_records(cq_writer *w, const cq_segment_source *s, cq_error *error) {
   uint64_t before = 0;
+  uint32_t term = 0;
   cq_status status = CQ_OK;
   for (size_t p = 0; !status && p < s->n_parts; p++) {
-    for (size_t i = 0; !status && i < s->parts[p].n_terms; i++) {
-      cq_term_record record = s->parts[p].records[i];
+    const cq_segment_part *part = &s->parts[p];
+    for (size_t i = 0; !status && i < part->n_terms; i++) {
+      cq_term_record record = part->records[i];
+      const size_t end = i + 1 < part->n_terms ? (size_t)part->records[i + 1].at : part->postings.n;
+      record.check = check_of_postings(part->postings.data + record.at, end - (size_t)record.at, term++);
       record.at += before;
       status = cq_writer_bytes(w, &record, sizeof record, error);
     }
-    before += s->parts[p].postings.n;
+    before += part->postings.n;
   }
   const cq_term_record end = {.at = before};
   return status ? status : cq_writer_bytes(w, &end, sizeof end, error);
+}
+
+/* Of the first n bytes, as they have come to the file. */
+static cq_status write_check(cq_writer *w, size_t n, cq_error *error) {
+  cq_mapping written = {0};
+  if (fflush(w->stream) != 0) return cq_fail_errno(error, w->path, "cannot write");
+  cq_status status = cq_mapping_open(&written, w->temporary, error);
+  if (status) return status;
+  const uint64_t check = cq_check64(written.data, n, 0);
+  cq_mapping_close(&written);
+  return cq_writer_bytes(w, &check, sizeof check, error);
 }
 
 cq_status cq_segment_write(const char *path, const cq_segment_source *s, cq_error *error) {
@@ -179,6 +224,7 @@ cq_status cq_segment_write(const char *path, const cq_segment_source *s, cq_erro
   for (size_t p = 0; !status && p < s->n_parts; p++)
     status = cq_writer_bytes(&w, s->parts[p].postings.data, s->parts[p].postings.n, error);
   if (!status) status = pad_segment(&w, h.size[POSTINGS], error);
+  if (!status) status = write_check(&w, (size_t)h.begin[POSTINGS], error);
   if (!status) status = cq_writer_commit(&w, error);
   cq_writer_abort(&w);
   return status;

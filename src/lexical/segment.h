@@ -8,8 +8,10 @@
  *   terms       in bytewise order, end to end
  *   records     [n_terms] of each term: in how many documents, how often in all, where its postings begin
  *   postings    see postings.h
+ *   check       of all before the postings, compared when the file is opened; each term's record has one of its postings,
+ *               compared when they are first read
  *
- * Numbers are little-endian; parts begin at multiples of eight. */
+ * Numbers are little-endian; parts begin at multiples of eight. What calque 0.1 wrote has no checks. */
 #ifndef LEXICAL_SEGMENT_H
 #define LEXICAL_SEGMENT_H
 
@@ -17,8 +19,8 @@
 #include "lexical/postings.h"
 
 typedef struct cq_term_record {
-  uint64_t n_occurrences, at; /* at: from the beginning of the postings */
-  uint32_t n_documents, unused;
+  uint64_t n_occurrences, at;  /* at: from the beginning of the postings */
+  uint32_t n_documents, check; /* check: of the postings, its lower half */
 } cq_term_record;
 
 typedef struct cq_segment {
@@ -30,6 +32,7 @@ typedef struct cq_segment {
   const char *ids, *terms;
   const cq_term_record *records; /* [n_terms + 1]: the last one says where the postings end */
   const unsigned char *postings;
+  _Atomic unsigned char *sound; /* [(n_terms + 7) / 8] postings that have been compared; NULL: there are no checks */
 } cq_segment;
 
 /* Errors: CQ_ERR_FORMAT for a file that is none, is truncated or lies about its parts; CQ_ERR_IO. */

@@ -256,7 +256,8 @@ static cq_status find_terms(searching *s, const cq_lexical_term *terms, size_t n
 }
 
 static cq_status fail_damaged(size_t segment_number, cq_error *error) {
-  return cq_fail(error, CQ_ERR_FORMAT, "segment %zu of the index is damaged", segment_number + 1);
+  return cq_fail(error, CQ_ERR_FORMAT, "segment-%zu of the index is damaged: postings do not fit their check",
+                 segment_number + 1);
 }
 
 /* The cursors of a query's terms in a segment. */

@@ -376,12 +376,14 @@ static bool add_analysed_words(cq_analysis *a, cq_slice chunk) {
 
 static bool add_analysed_chunk(cq_analysis *a, cq_slice chunk) {
   const uint64_t seen = chunk.n <= MAX_KEPT_BYTES ? cq_map_get(&a->seen, chunk) : CQ_MAP_NONE;
-  if (seen != CQ_MAP_NONE) return cq_u32_array_append(&a->text, a->kept.items + (seen >> 8), seen & 0xff);
+  if (seen != CQ_MAP_NONE)
+    return (seen & 0xff) == 0 || cq_u32_array_append(&a->text, a->kept.items + (seen >> 8), seen & 0xff);
   const size_t before = a->text.n, at = a->kept.n;
   if (!add_analysed_words(a, chunk)) return false;
   const size_t n = a->text.n - before;
   if (chunk.n > MAX_KEPT_BYTES || n > 0xff || a->seen.n >= MAX_KEPT) return true;
-  return cq_u32_array_append(&a->kept, a->text.items + before, n) && cq_map_put(&a->seen, chunk, (uint64_t)at << 8 | n);
+  if (n && !cq_u32_array_append(&a->kept, a->text.items + before, n)) return false;
+  return cq_map_put(&a->seen, chunk, (uint64_t)at << 8 | n);
 }
 
 cq_status cq_analysis_run(const uint32_t **ids, size_t *n, cq_analysis *a, cq_slice text, cq_error *error) {

@@ -54,7 +54,7 @@ static inline void put_run(cq_builder *out, const char *run, size_t n, bool lowe
   const size_t at = out->n;
   if (n == 0) return;
   put_bytes(out, run, n);
-  if (lowercase) lower_ascii(out->data + at, out->n - at);
+  if (lowercase && !out->failed) lower_ascii(out->data + at, out->n - at);
 }
 
 /* How many printable characters of ASCII text begins with: eight bytes at a time, of which none may be below a blank,
@@ -74,6 +74,7 @@ static inline size_t n_printable(const char *text, size_t n) {
 static inline __attribute__((always_inline)) void put_changed(cq_builder *out, cq_slice text, bool lowercase,
                                                               change_fn change, const void *context) {
   size_t kept = 0; /* [kept, i) waits to be copied */
+  if (text.n == 0) return;
   for (size_t i = 0; (i += n_printable(text.data + i, text.n - i)) < text.n;) {
     uint32_t c, other[3];
     int n_other = 1;

@@ -99,6 +99,27 @@ if "$PROGRAM" index approximate news --method hnsw 2>stderr; then
 else
   echo "skipped: built without FAISS"
 fi
+# The lexical index: everything but postings when it is opened, postings when a query reads them.
+expect 0 lexical build words --language en all.ids
+expect 0 lexical search words "the weather and the food" --top 200
+cp stdout by-words
+cp -r words sound.words
+n_fine=0
+for at in $(places words/segment-1 60); do
+  rm -rf words
+  cp -r sound.words words
+  damage words/segment-1 "$at"
+  last="lexical search words, segment-1 changed at $at"
+  if "$PROGRAM" lexical search words "the weather and the food" --top 200 >stdout 2>stderr; then
+    same stdout by-words
+    n_fine=$((n_fine + 1))
+  else
+    stdout_is_empty
+    stderr_has "segment-1"
+  fi
+done
+[ "$n_fine" -lt 30 ] || fail "$n_fine of 60 searches had no need of what is damaged"
+
 damage news/vectors $((70 * 4 * 128 + 5))
 expect 1 search news "$question" --top 200
 stderr_has "news/vectors: the vector of document 71 (bytes 35840 to 36351) is damaged"

@@ -164,12 +164,12 @@ static void cut_files_are_refused(void **state) {
   unsigned char *bytes = read_bytes(&n, test_path("segment"));
   memcpy(numbers, bytes, sizeof numbers);
   const size_t end = (size_t)(numbers[AT_BEGIN + POSTINGS] + numbers[AT_SIZE + POSTINGS]);
-  assert_true(end <= n && n < end + 8);
+  assert_true(end + 8 <= n && n < end + 16); /* zeros to eight bytes, and the check */
   for (size_t cut = 0; cut < n; cut++) {
-    assert_int_equal(open_bytes(bytes, cut, &error), cut < end ? CQ_ERR_FORMAT : CQ_OK);
-    if (cut < end)
-      assert_non_null(
-          strstr(error.message, cut < HEADER ? "shorter than its header" : "a part is not where the header says"));
+    assert_int_equal(open_bytes(bytes, cut, &error), CQ_ERR_FORMAT);
+    assert_non_null(strstr(error.message, cut < HEADER ? "shorter than its header"
+                                          : cut < end  ? "a part is not where the header says"
+                                                       : "it does not end where the header says"));
   }
   free(bytes);
 }
@@ -187,13 +187,14 @@ static void lies_are_refused(void **state) {
   unsigned char *bytes = read_bytes(&n, test_path("segment")), *copy = malloc(n);
   assert_non_null(copy);
   uint64_t was[N_NUMBERS];
+  bytes[7] = '1'; /* the form without checks: they would find all of this first */
   memcpy(was, bytes, sizeof was);
   const struct lie {
     size_t at; /* of eight bytes */
     uint64_t number;
     const char *why;
   } lies[] = {
-      {0, 0x3278656c716c6163, "not a segment of a lexical index"},
+      {0, 0x3378656c716c6163, "not a segment of a lexical index"},
       {AT_DOCUMENTS * 8, UINT32_MAX, "the header counts too many"},
       {AT_DOCUMENTS * 8, ((uint64_t)1 << 62) + N_DOCUMENTS, "the header counts too many"},
       {AT_DOCUMENTS * 8, N_DOCUMENTS - 1, "a part is not where the header says"},
@@ -234,6 +235,35 @@ static void lies_are_refused(void **state) {
   free(bytes);
 }
 
+/* Of a segment with checks any one byte changed is noticed, that of a term's postings when they are asked for. */
+static void damage_is_noticed(void **state) {
+  (void)state;
+  size_t n, n_late = 0;
+  uint64_t was[N_NUMBERS];
+  assert_int_equal(write_segment(test_path("segment"), 2, NULL), CQ_OK);
+  unsigned char *bytes = read_bytes(&n, test_path("segment"));
+  memcpy(was, bytes, sizeof was);
+  for (size_t i = 0; i < n; i++) {
+    cq_segment s;
+    bytes[i] ^= 0x20;
+    write_bytes(test_path("damaged"), bytes, n);
+    bytes[i] ^= 0x20;
+    if (cq_segment_open(&s, test_path("damaged"), NULL) != CQ_OK) continue;
+    uint32_t n_refused = 0;
+    for (uint32_t t = 0; t < s.n_terms; t++) {
+      cq_postings p;
+      for (int again = 0; again < 2; again++) n_refused += !cq_segment_postings(&p, &s, t);
+    }
+    const size_t end = (size_t)(was[AT_BEGIN + POSTINGS] + was[AT_SIZE + POSTINGS]);
+    assert_true(i >= was[AT_BEGIN + POSTINGS] && i < n - 8);
+    assert_int_equal(n_refused, i < end ? 2 : 0); /* behind the end there are zeros, which nobody reads */
+    n_late++;
+    cq_segment_close(&s);
+  }
+  assert_true(n_late > 0);
+  free(bytes);
+}
+
 /* Every number of the header by every lie, and every byte of the file by some. */
 static void anything_is_safe(void **state) {
   (void)state;
@@ -241,6 +271,7 @@ static void anything_is_safe(void **state) {
   cq_error error;
   assert_int_equal(write_segment(test_path("segment"), 1, NULL), CQ_OK);
   unsigned char *bytes = read_bytes(&n, test_path("segment"));
+  bytes[7] = '1';
   for (size_t i = 0; i < N_NUMBERS; i++) {
     uint64_t was;
     memcpy(&was, bytes + i * 8, 8);
@@ -285,8 +316,8 @@ static void failures_leave_nothing(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(what_was_written_is_found), cmocka_unit_test(cut_files_are_refused),
-      cmocka_unit_test(lies_are_refused),          cmocka_unit_test(anything_is_safe),
-      cmocka_unit_test(failures_leave_nothing),
+      cmocka_unit_test(lies_are_refused),          cmocka_unit_test(damage_is_noticed),
+      cmocka_unit_test(anything_is_safe),          cmocka_unit_test(failures_leave_nothing),
   };
   return cmocka_run_group_tests(tests, make_test_directory, remove_test_directory);
 }

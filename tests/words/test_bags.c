@@ -29,7 +29,7 @@ static cq_bags bags_of(const uint32_t *words, const size_t *ends, size_t n, uint
   assert_non_null(runs);
   for (size_t d = 0; d < n; d++) {
     const size_t first = d ? ends[d - 1] : 0;
-    runs[d] = (cq_word_run){words + first, ends[d] - first};
+    runs[d] = (cq_word_run){words ? words + first : NULL, ends[d] - first};
   }
   assert_int_equal(cq_bags_open(&bags, runs, n, n_words, NULL), CQ_OK);
   free(runs);

@@ -15,8 +15,10 @@ int cq_name_index(const char *const *names, size_t n, const char *name) {
 }
 
 static cq_status text_group_of(cq_text_group **out, cq_text_groups *groups, int a, int b, cq_error *error) {
-  for (*out = groups->items; *out < groups->items + groups->n; (*out)++)
+  for (size_t i = 0; i < groups->n; i++) {
+    *out = &groups->items[i];
     if ((*out)->language[0] == a && (*out)->language[1] == b) return CQ_OK;
+  }
   if (!cq_reserve((void **)&groups->items, &groups->capacity, groups->n + 1, sizeof *groups->items))
     return cq_fail_memory(error, "groups of text");
   *out = &groups->items[groups->n++];
@@ -29,7 +31,7 @@ static cq_status add_text_file(cq_text_groups *groups, const cq_autoencode_text 
                                cq_error *error) {
   const int first = cq_name_index(codes, n_codes, text->languages[0]),
             second = cq_name_index(codes, n_codes, text->languages[1]);
-  cq_text_group *group;
+  cq_text_group *group = NULL;
   const cq_parallel_options options = {.skip_bad = o->skip_bad,
                                        .max_characters = o->max_characters,
                                        .only_column = first < 0    ? 2

@@ -49,7 +49,8 @@ void cq_training_identify_data(cq_run_identity *out, const char *kind, const cq_
   char name[64];
   snprintf(name, sizeof name, "%s files", kind);
   cq_run_identity_count(out, name, data->n_sets);
-  for (const cq_parallel_set *set = data->sets; set < data->sets + data->n_sets; set++) {
+  for (size_t i = 0; i < data->n_sets; i++) {
+    const cq_parallel_set *set = &data->sets[i];
     cq_run_identity_number(out, "weight of a file", set->weight);
     cq_run_identity_file(out, set->path, cq_parallel_identity(data, set));
   }
