@@ -71,7 +71,7 @@ last="distill, SIGINT"
 if [ $code -eq 0 ]; then
   echo "note: the run was over before the signal came"
 else
-  [ $code -eq 1 ] || fail "exit code $code after SIGINT, expected 1"
+  [ $code -eq 130 ] || fail "exit code $code after SIGINT, expected 130"
   stderr_has "Go on with:"
   stderr_has "--resume"
   expect 0 $run --output stopped --threads 1 --resume
