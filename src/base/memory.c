@@ -41,6 +41,16 @@ void *cq_alloc_small(size_t n_bytes) {
   return must_fail() ? NULL : malloc(n_bytes ? n_bytes : 1);
 }
 
+void *cq_realloc_small(void *p, size_t n_bytes) {
+  return must_fail() ? NULL : realloc(p, n_bytes ? n_bytes : 1);
+}
+
+bool cq_has_room(size_t n_bytes) {
+  void *volatile p = cq_alloc(n_bytes); /* volatile: a pair of calls without a use may be left out */
+  free(p);
+  return p != NULL;
+}
+
 void *cq_alloc_zeroed(size_t n_bytes) {
   void *p = cq_alloc(n_bytes);
   if (p) memset(p, 0, n_bytes);

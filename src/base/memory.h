@@ -18,12 +18,17 @@ void *cq_alloc_zeroed(size_t n_bytes);
 void *cq_alloc_array(size_t n, size_t size); /* uninitialised */
 void *cq_alloc_array_zeroed(size_t n, size_t size);
 void *cq_alloc_small(size_t n_bytes); /* aligned as malloc's only: for libraries that allocate little pieces */
+void *cq_realloc_small(void *p, size_t n_bytes);
 char *cq_strdup(const char *text);
 char *cq_strndup(const char *text, size_t n);
 
 /* Makes room for one more element in a growing array; false on failure (the array stays).
  *   if (!cq_reserve((void **)&items, &capacity, n + 1, sizeof *items)) ... */
 bool cq_reserve(void **array, size_t *capacity, size_t needed, size_t element_size);
+
+/* True if n_bytes could be allocated at this moment. Asked before a library that does not survive a lack of memory is
+ * called: what it needs, roughly, must be there. */
+bool cq_has_room(size_t n_bytes);
 
 /* *out = a * b or a + b; false on overflow. For sizes that untrusted bytes name. */
 bool cq_checked_mul(size_t *out, size_t a, size_t b);

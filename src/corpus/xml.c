@@ -58,7 +58,7 @@ static cq_status open_xml_file(cq_xml *x, cq_error *error) {
 }
 
 cq_status cq_xml_open(cq_xml **out, const char *path, cq_xml_ear ear, cq_error *error) {
-  static const XML_Memory_Handling_Suite memory = {malloc, realloc, free};
+  static const XML_Memory_Handling_Suite memory = {cq_alloc_small, cq_realloc_small, cq_free};
   *out = NULL;
   cq_xml *x = cq_alloc_zeroed(sizeof *x);
   if (!x) return cq_fail_memory(error, path);

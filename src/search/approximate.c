@@ -13,6 +13,9 @@
 #include <string.h>
 
 enum { BLOCK = 65536, CANDIDATES_FOR_ONE = 8, MIN_CANDIDATES = 64 };
+/* FAISS ends the process where a thread of its own lacks memory: it is called only if there is room for what it needs.
+ * Of a vector: a byte for each number, twice while arrays grow, and its links; of a search: a byte for each vector. */
+enum { FAISS_BYTES = 8 << 20, FAISS_LINK_BYTES = 512 };
 
 struct cq_approximate {
   const cq_faiss_plugin *faiss;
@@ -82,6 +85,7 @@ cq_status cq_approximate_build(const char *path, bool graph, const float *vector
   void *index = NULL;
   cq_status status = load_plugin(&faiss, error);
   if (status) return status;
+  if (!cq_has_room(FAISS_BYTES + n * (2 * dim + FAISS_LINK_BYTES))) return cq_fail_memory(error, path);
   if (faiss->make(&index, graph, n, dim, message, sizeof message))
     return cq_fail(error, CQ_ERR_MEMORY, "FAISS: %s", message);
   const int n_threads = cq_context_n_threads(ctx);
@@ -190,10 +194,11 @@ cq_status cq_approximate_top(cq_neighbours *out, const cq_approximate *a, const 
     if (out->index[i] != UINT32_MAX) out->index[i] += (uint32_t)a->n;
   float *unit = cq_alloc_array(n_queries, dim * sizeof *unit);
   int64_t *rows = cq_alloc_array(n_queries * n_candidates, sizeof *rows);
-  if (!unit || !rows) status = cq_fail_memory(error, "candidates");
+  const size_t n_threads = (size_t)cq_context_n_threads(ctx);
+  if (!unit || !rows || !cq_has_room(FAISS_BYTES + n_threads * a->n)) status = cq_fail_memory(error, "candidates");
   if (!status) {
     cq_kernels_best()->normalize(unit, NULL, queries, (int64_t)n_queries, (int64_t)dim);
-    if (a->faiss->search(rows, a->index, unit, n_queries, n_candidates, effort, cq_context_n_threads(ctx), message,
+    if (a->faiss->search(rows, a->index, unit, n_queries, n_candidates, effort, (int)n_threads, message,
                          sizeof message))
       status = cq_fail(error, CQ_ERR_MEMORY, "FAISS: %s", message);
   }

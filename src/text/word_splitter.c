@@ -5,8 +5,13 @@
 
 #include <unicode/ubrk.h>
 
+enum { ICU_SETUP_BYTES = 1 << 16 }; /* it takes 10 KB */
+
 cq_status cq_word_splitter_open(cq_word_splitter *out, cq_error *error) {
   UErrorCode code = U_ZERO_ERROR;
+  *out = (cq_word_splitter){0};
+  /* While ICU sets up its locales and locks, a failed allocation ends in a crash or a deadlock. */
+  if (!cq_has_room(ICU_SETUP_BYTES)) return cq_fail_memory(error, "ICU");
   *out = (cq_word_splitter){.iterator = ubrk_open(UBRK_WORD, "", NULL, 0, &code)};
   if (U_SUCCESS(code)) return CQ_OK;
   cq_word_splitter_close(out);

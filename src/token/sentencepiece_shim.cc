@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <new>
 #include <sentencepiece_trainer.h>
 #include <string>
 #include <unordered_map>
@@ -17,7 +18,9 @@ public:
   void Next() override {
     const char *text = nullptr;
     size_t n = 0;
-    done_ = next_(context_, &text, &n) == 0;
+    const int what = next_(context_, &text, &n);
+    if (what < 0) throw std::bad_alloc();
+    done_ = what == 0;
     if (!done_) value_.assign(text, n);
   }
   const std::string &value() const override { return value_; }

@@ -14,6 +14,10 @@
 #include <stdlib.h>
 
 enum { N_THREADS = 8, MAX_SENTENCE_BYTES = 1 << 16 };
+/* The trainer's threads end the process where memory is short, so it starts only if there is room for it: its stacks
+ * and arenas, and its structures for each byte of text (25 bytes were measured). */
+#define TRAINER_BYTES ((size_t)320 << 20)
+#define TRAINER_BYTES_PER_BYTE 64
 
 /* Where sentences come from: the caller's function, or the sample drawn from it. */
 typedef struct source {
@@ -22,7 +26,9 @@ typedef struct source {
   uint64_t max_sentences, n_seen;
   cq_slice *sample; /* owned texts */
   size_t n, at;
-  bool any; /* a sentence has been handed over */
+  size_t n_bytes; /* handed over */
+  bool any;       /* a sentence has been handed over */
+  bool no_room;
 } source;
 
 /* The caller's next sentence that can be used: not empty, UTF-8, not beyond the trainer's limit in bytes. */
@@ -67,14 +73,15 @@ static bool draw_sample(source *s) {
 static int next_training_sentence(void *context, const char **text, size_t *n) {
   source *s = context;
   cq_slice sentence;
-  if (s->max_sentences) {
-    if (s->at == s->n) return 0;
-    sentence = s->sample[s->at++];
-  } else if (!next_usable(s, &sentence)) {
-    return 0;
+  const bool more = s->max_sentences ? s->at < s->n : next_usable(s, &sentence);
+  if (!more) {
+    s->no_room = !cq_has_room(TRAINER_BYTES + TRAINER_BYTES_PER_BYTE * s->n_bytes);
+    return s->no_room ? -1 : 0;
   }
+  if (s->max_sentences) sentence = s->sample[s->at++];
   *text = sentence.data;
   *n = sentence.n;
+  s->n_bytes += sentence.n;
   s->any = true;
   return 1;
 }
@@ -114,7 +121,7 @@ cq_status cq_tokenizer_train_sentencepiece(cq_tokenizer **out, bool (*next)(void
   if (s.max_sentences && !draw_sample(&s)) status = cq_fail_memory(error, "a sample of sentences");
   if (!status && cq_sp_train(&model, &n_bytes, keys, values, sizeof keys / sizeof *keys, next_training_sentence, &s,
                              message, sizeof message))
-    status = cq_fail(error, CQ_ERR_ARGUMENT,
+    status = s.no_room ? cq_fail_memory(error, "SentencePiece's trainer") : cq_fail(error, CQ_ERR_ARGUMENT,
                      "cannot train a vocabulary of %d pieces (%d to SentencePiece, without <pad> and <mask>): %s",
                      options->vocab_size, options->vocab_size - 2, s.any ? own_message(message) : "no usable sentence");
   if (!status) {

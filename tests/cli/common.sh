@@ -52,6 +52,9 @@ absent() {
 lines_are() { [ "$(wc -l <"$1")" -eq "$2" ] || fail "$1 has $(wc -l <"$1") lines, expected $2"; }
 bytes_are() { [ "$(wc -c <"$1")" -eq "$2" ] || fail "$1 has $(wc -c <"$1") bytes, expected $2"; }
 
+# A program with a sanitizer needs more addresses than it uses memory: it cannot be limited, nor take another malloc.
+is_sanitized() { ! (ulimit -v 4000000 && "$PROGRAM" --version) >/dev/null 2>&1; }
+
 # N lines of English, tab, German.
 pairs() {
   awk -v n="$1" 'BEGIN {

@@ -18,7 +18,7 @@ steps() {
 }
 # What a sanitizer needs does not fit into a limited address space: there only time is limited.
 limits='ulimit -v 1000000; timeout 2'
-(eval "$limits $PROGRAM --version") >stdout 2>stderr || limits='timeout 20'
+! is_sanitized || limits='timeout 20'
 # refused TEXT: within two seconds and a gigabyte of addresses.
 refused() {
   last="encode with $(head -c 300 model/tokenizer.json)"

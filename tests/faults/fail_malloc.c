@@ -4,11 +4,13 @@
  *   LD_PRELOAD=fail_malloc.so FAIL_COUNT=FILE PROGRAM ...     FILE gets the number of allocations at the exit
  *
  * Allocations before main are not counted, nor are those of libraries whose path has one of the words of FAIL_EXCEPT in it
- * (separated by colons): what such a library does when memory is short is not ours to mend. */
+ * (separated by colons): what such a library does when memory is short is not ours to mend. `word=20` excepts only the
+ * first 20 allocations of such a library, while it sets itself up. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -25,14 +27,19 @@ static atomic_long n_allocations;
 static long fail_at = -1; /* -1: not counting yet */
 static char except[256];
 static char *excepted[16];
+static atomic_long first_of[16]; /* how many more are excepted */
 static size_t n_excepted;
 
 __attribute__((constructor)) static void begin(void) {
   const char *text = getenv("FAIL_AT");
   const char *list = getenv("FAIL_EXCEPT");
   if (list) snprintf(except, sizeof except, "%s", list);
-  for (char *word = strtok(except, ":"); word && n_excepted < 16; word = strtok(NULL, ":"))
-    excepted[n_excepted++] = word;
+  for (char *word = strtok(except, ":"); word && n_excepted < 16; word = strtok(NULL, ":")) {
+    excepted[n_excepted] = word;
+    char *number = strchr(word, '=');
+    atomic_store(&first_of[n_excepted++], number ? atol(number + 1) : LONG_MAX);
+    if (number) *number = '\0';
+  }
   fail_at = text ? atol(text) : 0;
 }
 
@@ -52,7 +59,7 @@ static bool is_excepted(void *caller) {
   Dl_info info;
   if (n_excepted == 0 || !dladdr(caller, &info) || !info.dli_fname) return false;
   for (size_t i = 0; i < n_excepted; i++)
-    if (strstr(info.dli_fname, excepted[i])) return true;
+    if (strstr(info.dli_fname, excepted[i]) && atomic_fetch_sub(&first_of[i], 1) > 0) return true;
   return false;
 }
 
