@@ -201,6 +201,15 @@ static void remove_trials(cq_trials *t) {
   t->n = 0;
 }
 
+/* What a killed process was writing, or removing. */
+static void remove_leftovers(const cq_trials *t) {
+  char path[4096];
+  for (size_t i = 0; i < t->n; i++) {
+    if (!trial_path(path, t, t->items[i].name, ".work", NULL)) cq_remove_leftovers(path);
+    if (!trial_path(path, t, t->items[i].name, "", NULL)) cq_remove_leftovers(path);
+  }
+}
+
 cq_status cq_trials_begin(cq_trials *out, const cq_autoencode_options *base, cq_error *error) {
   char sum[CQ_IDENTITY_HEX];
   *out = (cq_trials){.base = base};
@@ -213,6 +222,7 @@ cq_status cq_trials_begin(cq_trials *out, const cq_autoencode_options *base, cq_
   if (!status) status = cq_directory_make(base->output, error);
   if (!status) status = cq_directory_lock(&out->lock, base->output, error);
   if (!status) status = read_names(out, error);
+  if (!status) remove_leftovers(out);
   if (!status && base->replace && !base->resume) remove_trials(out);
   if (!status) status = read_records(out, error);
   return status ? status : write_names(out, error);
