@@ -68,10 +68,12 @@ cq_status cq_file_read(cq_slice *out, const char *path, cq_error *error) {
   *out = (cq_slice){0};
   cq_status status = open_regular(&fd, &n, path, error);
   if (status) return status;
-  char *data = cq_alloc(n + 1);
+  char *data = n <= CQ_MAX_FILE_READ ? cq_alloc(n + 1) : NULL;
   if (!data) {
     close(fd);
-    return cq_fail_memory(error, path);
+    return n <= CQ_MAX_FILE_READ ? cq_fail_memory(error, path)
+                                 : cq_fail_file(error, CQ_ERR_LIMIT, path, "%zu bytes, at most %zu are read", n,
+                                                CQ_MAX_FILE_READ);
   }
   while (got < n) {
     ssize_t step = read(fd, data + got, n - got);

@@ -20,7 +20,9 @@ typedef struct cq_mapping {
 CQ_MUST_USE cq_status cq_mapping_open(cq_mapping *out, const char *path, cq_error *error);
 void cq_mapping_close(cq_mapping *mapping);
 
-/* A whole file in memory, zero-terminated after n bytes; release out->data with cq_free((void *)out->data). */
+/* A whole file in memory, zero-terminated after n bytes; release out->data with cq_free((void *)out->data). For
+ * configurations and vocabularies: a file of more than CQ_MAX_FILE_READ bytes is CQ_ERR_LIMIT. */
+#define CQ_MAX_FILE_READ ((size_t)64 << 20)
 CQ_MUST_USE cq_status cq_file_read(cq_slice *out, const char *path, cq_error *error);
 bool cq_file_exists(const char *path);
 bool cq_is_directory(const char *path);

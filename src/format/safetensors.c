@@ -3,6 +3,7 @@
 #include "format/safetensors.h"
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/memory.h"
 #include "format/json.h"
 #include "format/stored_file.h"
@@ -241,6 +242,9 @@ static cq_status read_safetensors(cq_safetensors *file, cq_error *error) {
   if (n > MAX_HEADER_BYTES)
     return cq_fail_byte(error, CQ_ERR_FORMAT, file->path, 0, "a header of %llu bytes, at most %llu are allowed",
                         (unsigned long long)n, (unsigned long long)MAX_HEADER_BYTES);
+  if (n > CQ_MAX_FILE_READ)
+    return cq_fail_byte(error, CQ_ERR_LIMIT, file->path, 0, "a header of %llu bytes, at most %zu are read",
+                        (unsigned long long)n, CQ_MAX_FILE_READ);
   struct reader r = {file, (const char *)bytes + 8, (size_t)n, bytes + 8 + n, n_bytes - 8 - (size_t)n, error};
   if (r.header_n == 0 || r.header[0] != '{')
     return cq_fail_byte(error, CQ_ERR_FORMAT, file->path, 8, "the header does not begin with '{'");

@@ -52,4 +52,17 @@ cp -r "$SOURCE/tests/golden/models/bert-uncased" model
 chmod -R u+w model
 cp many.safetensors model/model.safetensors
 refused "70000 tensors, at most 65536 are read"
+
+# Files that are long where nothing is long: a configuration, a vocabulary, a header of tensors.
+rm -rf model
+cp -r "$SOURCE/tests/golden/models/bert-uncased" model
+chmod -R u+w model
+for file in model/config.json model/modules.json model/tokenizer.json model/tokenizer_config.json; do
+  cp "$file" whole
+  truncate -s 100M "$file"
+  refused "${file#model/}: 104857600 bytes, at most 67108864 are read"
+  cp whole "$file"
+done
+{ printf '\x00\x00\x00\x05\0\0\0\0{'; head -c 90000000 /dev/zero; } >model/model.safetensors
+refused "a header of 83886080 bytes, at most 67108864 are read"
 finish

@@ -80,17 +80,20 @@ for name in "${commands[@]}"; do
   wanted=$(result "$name" whole)
   begin "$name" killed
   n=0 rounds=0 runs=0
-  while [ "$n" -lt "$n_each" ] && [ "$rounds" -lt $((20 * n_each)) ] && [ "$failures" -eq 0 ]; do
-    rounds=$((rounds + 1))
-    "$PROGRAM" $(arguments "$name" killed) >stdout 2>stderr </dev/null &
-    pid=$!
-    sleep "$(awk -v r=$RANDOM -v ms="$took" 'BEGIN { printf "%.3f", r / 32768 * ms / 1000 * 0.9 }')"
-    last="$name, kill $n"
-    if kill -9 $pid 2>/dev/null; then n=$((n + 1)); fi
-    wait $pid 2>/dev/null
-    code=$?
-    [ $code -eq 137 ] || [ $code -eq 0 ] || fail "exit code $code"
-    is_whole "$name" killed
+  failures_before=$failures
+  while [ "$n" -lt "$n_each" ] && [ "$rounds" -lt $((20 * n_each)) ] && [ "$failures" -eq "$failures_before" ]; do
+    rounds=$((rounds + 1)) code=0
+    if ! is_finished "$name"; then
+      "$PROGRAM" $(arguments "$name" killed) >stdout 2>stderr </dev/null &
+      pid=$!
+      sleep "$(awk -v r=$RANDOM -v ms="$took" 'BEGIN { printf "%.3f", r / 32768 * ms / 1000 * 0.9 }')"
+      last="$name, kill $n"
+      if kill -9 $pid 2>/dev/null; then n=$((n + 1)); fi
+      wait $pid 2>/dev/null
+      code=$?
+      [ $code -eq 137 ] || [ $code -eq 0 ] || fail "exit code $code"
+      is_whole "$name" killed
+    fi
     if [ $code -eq 0 ] || [ "$n" -eq "$n_each" ] || [ $((RANDOM % 8)) -eq 0 ]; then # compare, and begin anew
       [ $code -eq 0 ] || is_finished "$name" || expect 0 $(arguments "$name" killed)
       [ "$(result "$name" killed)" = "$wanted" ] || { fail "another result after $n kills" && diff <(echo "$wanted") <(result "$name" killed) | head; }
