@@ -233,10 +233,10 @@ static cq_status pooling_forward(cq_worker *worker, const cq_module *module, con
         memset(row, 0, (size_t)dim * sizeof *row);
         continue;
       }
-      k->ctx(row, keep ? keep->argmax + s * dim : NULL, rows, r.n, dim, p->modes[m]);
+      k->pool(row, keep ? keep->argmax + s * dim : NULL, rows, r.n, dim, p->modes[m]);
       if (p->modes[m] == CQ_POOL_WEIGHTED_MEAN && r.skipped > 0) {
         double share = share_of_weighted(r);
-        k->ctx(other, NULL, rows, r.n, dim, CQ_POOL_MEAN);
+        k->pool(other, NULL, rows, r.n, dim, CQ_POOL_MEAN);
         k->scale(row, row, (float)share, dim);
         k->scale(other, other, (float)(1 - share), dim);
         k->add(row, other, dim);

@@ -89,7 +89,7 @@ static cq_status static_forward(cq_worker *worker, const cq_module *module, cons
     float *row = cq_f32(*y) + s * table->cols;
     int64_t n = cq_batch_length(batch, s);
     if (n > 0)
-      k->ctx(row, NULL, cq_f32(rows) + batch->starts[s] * table->cols, n, table->cols, CQ_POOL_MEAN);
+      k->pool(row, NULL, cq_f32(rows) + batch->starts[s] * table->cols, n, table->cols, CQ_POOL_MEAN);
     else
       memset(row, 0, (size_t)table->cols * sizeof *row);
   }

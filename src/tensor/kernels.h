@@ -145,7 +145,7 @@ typedef struct cq_kernels {
 
   /* y [dim] from tokens [n_tokens, dim]; n_tokens >= 1. argmax [dim] is kept for CQ_POOL_MAX's backward; NULL: not
    * kept. */
-  void (*ctx)(float *y, int32_t *argmax, const float *tokens, int64_t n_tokens, int64_t dim, cq_pooling_mode mode);
+  void (*pool)(float *y, int32_t *argmax, const float *tokens, int64_t n_tokens, int64_t dim, cq_pooling_mode mode);
   /* dtokens [n_tokens, dim] is added to. */
   void (*pool_backward)(float *dtokens, const float *dy, const int32_t *argmax, int64_t n_tokens, int64_t dim,
                         cq_pooling_mode mode);

@@ -266,10 +266,10 @@ static inline bool check_pool(const cq_kernels *k) {
         for (int64_t i = 0; i < n * dim; i += 5) x[i] = 0.75f; /* equals: the first counts */
         if (n * dim > 10 && mode == 1) x[n * dim - 3] = NAN;
         int32_t places[257] = {0}, places_want[257] = {0};
-        k->ctx(y, places, x, n, dim, pooling_modes[mode]);
-        reference()->ctx(want, places_want, x, n, dim, pooling_modes[mode]);
+        k->pool(y, places, x, n, dim, pooling_modes[mode]);
+        reference()->pool(want, places_want, x, n, dim, pooling_modes[mode]);
         if (!near("pool", y, want, dim, 1e-6, 1e-6) || memcmp(places, places_want, sizeof places) != 0) return false;
-        k->ctx(y, NULL, x, n, dim, pooling_modes[mode]);
+        k->pool(y, NULL, x, n, dim, pooling_modes[mode]);
         if (!near("pool", y, want, dim, 1e-6, 1e-6)) return false;
         float *dy = random_buffer(dim, 1, -1, 1), *dx = random_buffer(n * dim, 1, -1, 1),
               *dx_want = copy_of(dx, n * dim, 0);

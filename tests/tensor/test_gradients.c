@@ -166,7 +166,7 @@ static void pools(const cq_kernels *k) {
   for (int mode = 0; mode < CQ_N_POOLING_MODES; mode++) {
     int32_t argmax[DIM];
     memset(dx, 0, SIZE * sizeof *dx);
-    k->ctx(y, argmax, x, N, DIM, (cq_pooling_mode)mode);
+    k->pool(y, argmax, x, N, DIM, (cq_pooling_mode)mode);
     k->pool_backward(dx, dy, argmax, N, DIM, (cq_pooling_mode)mode);
     check_gradient(k->name, "pool", pool_loss, x, dx, SIZE, &(pool_context){(cq_pooling_mode)mode, N, DIM, dy});
   }

@@ -75,7 +75,7 @@ static void bad_scatter_add(float *table, const float *y, const int32_t *ids, in
 }
 static void bad_pool(float *y, int32_t *argmax, const float *tokens, int64_t n_tokens, int64_t dim,
                      cq_pooling_mode mode) {
-  cq_kernels_best()->ctx(y, argmax, tokens, n_tokens, dim, mode == CQ_POOL_LAST ? CQ_POOL_CLS : mode);
+  cq_kernels_best()->pool(y, argmax, tokens, n_tokens, dim, mode == CQ_POOL_LAST ? CQ_POOL_CLS : mode);
 }
 static void bad_pool_backward(float *dtokens, const float *dy, const int32_t *argmax, int64_t n_tokens, int64_t dim,
                               cq_pooling_mode mode) {
@@ -180,7 +180,7 @@ static void every_broken_kernel_is_noticed(void **state) {
   BROKEN(check_elementwise, dropout, bad_dropout)
   BROKEN(check_gather, gather, bad_gather)
   BROKEN(check_gather, scatter_add, bad_scatter_add)
-  BROKEN(check_pool, ctx, bad_pool)
+  BROKEN(check_pool, pool, bad_pool)
   BROKEN(check_pool, pool_backward, bad_pool_backward)
   BROKEN(check_layer_norm, layer_norm, bad_layer_norm)
   BROKEN(check_layer_norm, layer_norm_backward, bad_layer_norm_backward)

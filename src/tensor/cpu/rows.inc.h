@@ -158,7 +158,7 @@ INLINE void pool_max(float *y, int32_t *argmax, const float *tokens, int64_t n_t
   }
 }
 
-static void ctx(float *y, int32_t *argmax, const float *tokens, int64_t n_tokens, int64_t dim, cq_pooling_mode mode) {
+static void pool(float *y, int32_t *argmax, const float *tokens, int64_t n_tokens, int64_t dim, cq_pooling_mode mode) {
   if (mode == CQ_POOL_MAX) {
     pool_max(y, argmax, tokens, n_tokens, dim);
     return;
