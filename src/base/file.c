@@ -291,6 +291,22 @@ void cq_directory_remove(const char *path) {
   rmdir(path);
 }
 
+cq_status cq_directory_retire(const char *path, cq_error *error) {
+  int parent;
+  char *aside = cq_temporary_name(path);
+  cq_status status = aside ? open_parent(&parent, path, error) : cq_fail_memory(error, path);
+  if (status) {
+    cq_temporary_release(aside);
+    return status;
+  }
+  if (rename(path, aside) != 0) status = cq_fail_errno(error, path, "cannot remove");
+  if (!status) status = sync_parent(parent, path, error); /* a crash leaves the whole directory or none of that name */
+  if (!status) cq_directory_remove(aside);
+  if (parent >= 0) close(parent);
+  cq_temporary_release(aside);
+  return status;
+}
+
 cq_status cq_directory_writer_open(cq_directory_writer *out, const char *path, bool replace, cq_error *error) {
   *out = (cq_directory_writer){.replace = replace};
   if (!replace && cq_file_exists(path)) return cq_fail_file(error, CQ_ERR_ARGUMENT, path, "already exists");
@@ -362,8 +378,8 @@ cq_status cq_directory_writer_commit(cq_directory_writer *w, cq_error *error) {
   if (!status) {
     cq_temporary_release(w->temporary);
     w->temporary = NULL;
-    if (old) cq_directory_remove(old);
-    status = sync_parent(parent, w->path, error);
+    status = sync_parent(parent, w->path, error); /* before: a crash could leave what is half removed in place */
+    if (old && !status) cq_directory_remove(old);
   }
   if (parent >= 0) close(parent);
   cq_temporary_release(old);

@@ -86,5 +86,7 @@ void cq_directory_writer_abort(cq_directory_writer *w);
 
 /* Removes a directory and everything in it; errors are ignored. */
 void cq_directory_remove(const char *path);
+/* The same for one that is looked for by its name: after a crash it is whole, or no directory has the name. */
+CQ_MUST_USE cq_status cq_directory_retire(const char *path, cq_error *error);
 
 #endif

@@ -80,11 +80,33 @@ static cq_status store_file_size(int64_t *size, int fd, const char *path, cq_err
   return CQ_OK;
 }
 
+static cq_status sync_store_file(int fd, const char *path, cq_error *error) {
+  return fdatasync(fd) != 0 ? cq_fail_errno(error, path, "cannot write") : CQ_OK;
+}
+
 static cq_status resize_files(const cq_vector_store *s, cq_error *error) {
   return ftruncate(s->keys, (off_t)(sizeof(header) + (size_t)s->n * sizeof(key))) != 0 ||
                  ftruncate(s->vectors, (off_t)((size_t)s->n * row_bytes(s))) != 0
              ? cq_fail_errno(error, s->keys_path, "cannot truncate it and vectors to whole records")
              : CQ_OK;
+}
+
+/* After a crash the file may have grown, and what was written there be missing: zeros. */
+static bool is_unwritten(const key *k) {
+  static const key zeros;
+  return !memcmp(k, &zeros, sizeof zeros);
+}
+
+/* Leaves out records at the end whose keys have not been written. */
+static cq_status find_end(cq_vector_store *s, cq_error *error) {
+  key last;
+  for (; s->n > 0; s->n--) {
+    const off_t at = (off_t)(sizeof(header) + (size_t)(s->n - 1) * sizeof last);
+    if (pread(s->keys, &last, sizeof last, at) != (ssize_t)sizeof last)
+      return cq_fail_errno(error, s->keys_path, "cannot read");
+    if (!is_unwritten(&last)) break;
+  }
+  return CQ_OK;
 }
 
 /* A head that is damaged says nothing of the records: all are computed again. */
@@ -104,7 +126,8 @@ static cq_status write_keys_header(cq_vector_store *s, cq_error *error) {
   memcpy(h.magic, magic, sizeof magic);
   h.check = check_header(&h);
   cq_status status = resize_files(s, error);
-  return status ? status : cq_write_at(s->keys, &h, sizeof h, 0, s->keys_path, error);
+  if (!status) status = cq_write_at(s->keys, &h, sizeof h, 0, s->keys_path, error);
+  return status ? status : sync_store_file(s->keys, s->keys_path, error);
 }
 
 static cq_status load_key(cq_vector_store *s, const key *k, int64_t record, cq_error *error) {
@@ -155,7 +178,8 @@ static cq_status read_store(cq_vector_store *s, cq_error *error) {
   const int64_t n_keys = (keys_size - (int64_t)sizeof(header)) / (int64_t)sizeof(key),
                 n_vectors = vectors_size / (int64_t)row_bytes(s);
   s->n = n_keys < n_vectors ? n_keys : n_vectors;
-  status = resize_files(s, error);
+  status = find_end(s, error);
+  if (!status) status = resize_files(s, error);
   if (!status) status = load_keys(s, error);
   if (!status) status = map_vectors(s, error);
   return status;
@@ -229,19 +253,27 @@ cq_status cq_vector_store_append(cq_vector_store *s, const cq_slice *texts, size
                                  cq_error *error) {
   const size_t row = row_bytes(s);
   assert(s->is_locked);
+  key *keys = cq_alloc_array_zeroed(n, sizeof *keys);
+  if (!keys) return cq_fail_memory(error, s->keys_path);
+  for (size_t i = 0; i < n; i++) {
+    keys[i].text = cq_hash128(texts[i].data, texts[i].n);
+    keys[i].vector_check = check_vector(s, &keys[i].text, vectors + i * (size_t)s->dim);
+    keys[i].check = check_key(&keys[i], s->n + (int64_t)i);
+  }
   /* Vectors first, and down to the disk: keys without vectors would be lies. */
   cq_status status = cq_write_at(s->vectors, vectors, n * row, s->n * (int64_t)row, s->vectors_path, error);
-  if (!status && fdatasync(s->vectors) != 0) status = cq_fail_errno(error, s->vectors_path, "cannot write");
+  if (!status) status = sync_store_file(s->vectors, s->vectors_path, error);
+  if (!status)
+    status = cq_write_at(s->keys, keys, n * sizeof *keys, (int64_t)sizeof(header) + s->n * (int64_t)sizeof *keys,
+                         s->keys_path, error);
+  if (!status) status = sync_store_file(s->keys, s->keys_path, error);
   for (size_t i = 0; !status && i < n; i++) {
-    key k = {.text = cq_hash128(texts[i].data, texts[i].n)};
-    k.vector_check = check_vector(s, &k.text, vectors + i * (size_t)s->dim);
-    k.check = check_key(&k, s->n);
-    status =
-        cq_write_at(s->keys, &k, sizeof k, (int64_t)sizeof(header) + s->n * (int64_t)sizeof k, s->keys_path, error);
-    if (!status && !cq_map_put(&s->records, bytes_of(&k.text), (uint64_t)s->n))
+    if (cq_map_put(&s->records, bytes_of(&keys[i].text), (uint64_t)s->n))
+      s->n++;
+    else
       status = cq_fail_memory(error, s->keys_path);
-    if (!status) s->n++;
   }
+  cq_free(keys);
   return status;
 }
 
@@ -256,18 +288,22 @@ cq_status cq_vector_store_map(const float **out, cq_vector_store *s, cq_error *e
 
 /* --- checking --- */
 
-cq_status cq_vector_store_check(uint64_t *n, uint64_t *n_damaged, const char *directory, cq_error *error) {
+static cq_status map_if_there(cq_mapping *out, const char *directory, const char *name, cq_error *error) {
   char path[MAX_PATH];
+  cq_status status = cq_path_join(path, MAX_PATH, directory, name, error);
+  return status || !cq_file_exists(path) ? status : cq_mapping_open(out, path, error);
+}
+
+cq_status cq_vector_store_check(uint64_t *n, uint64_t *n_damaged, const char *directory, cq_error *error) {
   cq_mapping keys = {0}, vectors = {0};
   header h;
   *n = *n_damaged = 0;
-  cq_status status = cq_path_join(path, MAX_PATH, directory, "keys", error);
-  if (!status) status = cq_mapping_open(&keys, path, error);
-  if (!status) status = cq_path_join(path, MAX_PATH, directory, "vectors", error);
-  if (!status) status = cq_mapping_open(&vectors, path, error);
+  cq_status status = map_if_there(&keys, directory, "keys", error);
+  if (!status) status = map_if_there(&vectors, directory, "vectors", error);
   if (!status && keys.n >= sizeof h) {
     memcpy(&h, keys.data, sizeof h);
     *n = (keys.n - sizeof h) / sizeof(key);
+    while (*n > 0 && is_unwritten(&((const key *)(const void *)(keys.data + sizeof h))[*n - 1])) --*n;
     const bool is_sound = h.check == check_header(&h) && h.dim > 0;
     const size_t row = (size_t)h.dim * sizeof(float);
     if (is_sound && vectors.n / row < *n) *n = vectors.n / row; /* another process is about to write the rest */

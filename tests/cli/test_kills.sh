@@ -48,9 +48,9 @@ begin() {
   esac
 }
 is_whole() { [ ! -d "$2" ] || case $1 in index-add | approximate) expect 0 index check "$2" ;; esac; }
-# Killed while the work directory was being removed: a finished run is not resumed, and cleans up when the next begins.
+# Killed after its result was in place: a finished run is not resumed, and what it was removing is removed by the next.
 is_finished() {
-  case $1 in distill | finetune | autoencode) ;; *) return 1 ;; esac
+  case $1 in distill | finetune | autoencode | lexical | model-new) ;; *) return 1 ;; esac
   [ -d killed ] && [ ! -e killed.work ] && rm -rf killed.work.tmp-*
 }
 result() {

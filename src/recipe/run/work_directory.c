@@ -131,13 +131,9 @@ static cq_status place_log(const char *log, const char *place, cq_error *error) 
 }
 
 cq_status cq_work_directory_finish(const cq_work_directory *w, const char *output, bool log_inside, cq_error *error) {
-  char place[CQ_WORK_PATH], gone[CQ_WORK_PATH];
+  char place[CQ_WORK_PATH];
   cq_status status = cq_path_join(place, CQ_WORK_PATH, output, "log.jsonl", error);
   if (status) return status;
   if (log_inside && (status = place_log(w->log, place, error))) return status;
-  if (snprintf(gone, sizeof gone, "%s.tmp-%ld-0", w->path, (long)getpid()) >= (int)sizeof gone)
-    return cq_fail_file(error, CQ_ERR_ARGUMENT, w->path, "the path is too long");
-  if (rename(w->path, gone) != 0) return cq_fail_errno(error, w->path, "cannot remove");
-  cq_directory_remove(gone);
-  return CQ_OK;
+  return cq_directory_retire(w->path, error);
 }
