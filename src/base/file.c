@@ -149,6 +149,15 @@ static cq_status sync_parent(int fd, const char *path, cq_error *error) {
   return cq_fail_errno(error, path, "cannot sync the directory of");
 }
 
+cq_status cq_sync_name(const char *path, cq_error *error) {
+  int parent;
+  cq_status status = open_parent(&parent, path, error);
+  if (status) return status;
+  status = sync_parent(parent, path, error);
+  if (parent >= 0) close(parent);
+  return status;
+}
+
 void cq_remove_leftovers(const char *path) {
   char directory[PATH_MAX], name[PATH_MAX];
   const cq_slice base = cq_path_name(path);
@@ -254,7 +263,10 @@ cq_status cq_directory_make(const char *path, cq_error *error) {
     if (*p != '/' && *p != '\0') continue;
     char kept = *p;
     *p = '\0';
-    if (mkdir(copy, 0777) != 0 && errno != EEXIST) status = cq_fail_errno(error, copy, "cannot create the directory");
+    if (mkdir(copy, 0777) == 0)
+      status = cq_sync_name(copy, error);
+    else if (errno != EEXIST)
+      status = cq_fail_errno(error, copy, "cannot create the directory");
     *p = kept;
     if (status || kept == '\0') break;
   }

@@ -53,6 +53,9 @@ void cq_writer_abort(cq_writer *w); /* legal after commit and on {0}: does nothi
 /* Writes a whole file atomically. */
 CQ_MUST_USE cq_status cq_file_write(const char *path, const void *bytes, size_t n, cq_error *error);
 
+/* Syncs the directory that path is in: after a crash it still has the name. For names that no writer above has made. */
+CQ_MUST_USE cq_status cq_sync_name(const char *path, cq_error *error);
+
 /* Removes what killed processes left of earlier tries to write path: PATH.tmp-PID-N. A file or directory counts as
  * left behind when the process in its name is gone and nobody holds the lock that a writer holds; errors are
  * ignored. */
@@ -63,7 +66,7 @@ CQ_MUST_USE cq_status cq_write_at(int fd, const void *bytes, size_t n, int64_t a
 
 /* --- directories --- */
 
-/* Creates path and what is missing above it. */
+/* Creates path and what is missing above it; their names are synced. */
 CQ_MUST_USE cq_status cq_directory_make(const char *path, cq_error *error);
 
 /* Takes a directory for this process until *lock is closed, which the caller does in any case where it is above 0; where

@@ -46,6 +46,8 @@ struct cq_vector_store {
   size_t mapped_bytes;
 };
 
+_Static_assert(sizeof(header) % sizeof(key) == 0 && 512 % sizeof(key) == 0, "a key never crosses a sector's end");
+
 static cq_slice bytes_of(const cq_identity *text) {
   return (cq_slice){(const char *)text, sizeof *text};
 }
@@ -91,22 +93,11 @@ static cq_status resize_files(const cq_vector_store *s, cq_error *error) {
              : CQ_OK;
 }
 
-/* After a crash the file may have grown, and what was written there be missing: zeros. */
+/* After a crash the file may have grown, and what was written there be missing, all of it or some sectors: zeros. Such
+ * a record is neither used nor damaged. */
 static bool is_unwritten(const key *k) {
   static const key zeros;
   return !memcmp(k, &zeros, sizeof zeros);
-}
-
-/* Leaves out records at the end whose keys have not been written. */
-static cq_status find_end(cq_vector_store *s, cq_error *error) {
-  key last;
-  for (; s->n > 0; s->n--) {
-    const off_t at = (off_t)(sizeof(header) + (size_t)(s->n - 1) * sizeof last);
-    if (pread(s->keys, &last, sizeof last, at) != (ssize_t)sizeof last)
-      return cq_fail_errno(error, s->keys_path, "cannot read");
-    if (!is_unwritten(&last)) break;
-  }
-  return CQ_OK;
 }
 
 /* A head that is damaged says nothing of the records: all are computed again. */
@@ -125,13 +116,15 @@ static cq_status write_keys_header(cq_vector_store *s, cq_error *error) {
   header h = {.version = 1, .dim = (uint64_t)s->dim};
   memcpy(h.magic, magic, sizeof magic);
   h.check = check_header(&h);
-  cq_status status = resize_files(s, error);
+  cq_status status = cq_sync_name(s->keys_path, error); /* both names: they are in one directory */
+  if (!status) status = resize_files(s, error);
   if (!status) status = cq_write_at(s->keys, &h, sizeof h, 0, s->keys_path, error);
   return status ? status : sync_store_file(s->keys, s->keys_path, error);
 }
 
 static cq_status load_key(cq_vector_store *s, const key *k, int64_t record, cq_error *error) {
   s->checks[record] = k->vector_check;
+  if (is_unwritten(k)) return CQ_OK;
   if (k->check != check_key(k, record)) {
     s->n_damaged++;
     return CQ_OK;
@@ -178,8 +171,7 @@ static cq_status read_store(cq_vector_store *s, cq_error *error) {
   const int64_t n_keys = (keys_size - (int64_t)sizeof(header)) / (int64_t)sizeof(key),
                 n_vectors = vectors_size / (int64_t)row_bytes(s);
   s->n = n_keys < n_vectors ? n_keys : n_vectors;
-  status = find_end(s, error);
-  if (!status) status = resize_files(s, error);
+  status = resize_files(s, error);
   if (!status) status = load_keys(s, error);
   if (!status) status = map_vectors(s, error);
   return status;
@@ -302,14 +294,15 @@ cq_status cq_vector_store_check(uint64_t *n, uint64_t *n_damaged, const char *di
   if (!status) status = map_if_there(&vectors, directory, "vectors", error);
   if (!status && keys.n >= sizeof h) {
     memcpy(&h, keys.data, sizeof h);
-    *n = (keys.n - sizeof h) / sizeof(key);
-    while (*n > 0 && is_unwritten(&((const key *)(const void *)(keys.data + sizeof h))[*n - 1])) --*n;
+    uint64_t n_records = (keys.n - sizeof h) / sizeof(key);
     const bool is_sound = h.check == check_header(&h) && h.dim > 0;
     const size_t row = (size_t)h.dim * sizeof(float);
-    if (is_sound && vectors.n / row < *n) *n = vectors.n / row; /* another process is about to write the rest */
-    for (uint64_t i = 0; i < *n; i++) {
+    if (is_sound && vectors.n / row < n_records) n_records = vectors.n / row; /* the rest is about to be written */
+    for (uint64_t i = 0; i < n_records; i++) {
       key k;
       memcpy(&k, keys.data + sizeof h + i * sizeof k, sizeof k);
+      if (is_unwritten(&k)) continue;
+      ++*n;
       *n_damaged += !is_sound || k.check != check_key(&k, (int64_t)i) ||
                     k.vector_check != cq_check64(vectors.data + i * row, row, k.text.low);
     }

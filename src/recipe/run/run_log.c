@@ -1,6 +1,7 @@
 #include "recipe/run/run_log.h"
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/memory.h"
 #include "format/json.h"
 
@@ -18,7 +19,7 @@ cq_status cq_run_log_open(cq_run_log *out, const char *path, uint64_t keep, cq_e
     (void)ignored;
     return status;
   }
-  return CQ_OK;
+  return cq_sync_name(path, error); /* no checkpoint is to be there without it */
 }
 
 cq_status cq_run_log_close(cq_run_log *log, cq_error *error) {

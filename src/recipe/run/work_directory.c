@@ -122,7 +122,7 @@ void cq_work_directory_close(cq_work_directory *w) {
  * are no links it is copied. */
 static cq_status place_log(const char *log, const char *place, cq_error *error) {
   cq_mapping text;
-  if (link(log, place) == 0 || errno == EEXIST) return CQ_OK;
+  if (link(log, place) == 0 || errno == EEXIST) return cq_sync_name(place, error);
   cq_status status = cq_mapping_open(&text, log, error);
   if (status) return status;
   status = cq_file_write(place, text.data, text.n, error);
