@@ -337,6 +337,14 @@ static void corpora_by_hand(void **state) {
   assert_int_equal(cq_chrf(&chrf, sentences, &texts, NULL, NULL), CQ_OK);
   assert_near(chrf, 100, 1e-12);
   assert_near(sentences[1], 0, 0);
+  /* half of a word: all that is said is right, and of 6 letters, 5 pairs and 4 triples 3, 2 and 1 are said; recall counts
+   * four times as much as precision */
+  const cq_slice half = cq_slice_of("abc"), word = cq_slice_of("abcdef");
+  const cq_slice *const whole = &word;
+  const double recall = (3. / 6 + 2. / 5 + 1. / 4) / 3;
+  texts = (cq_mt_texts){&half, &whole, 1, 1};
+  assert_int_equal(cq_chrf(&chrf, NULL, &texts, NULL, NULL), CQ_OK);
+  assert_near(chrf, 100 * 5 * recall / (4 + recall), 1e-12);
 }
 
 /* Files are checked on their way; what is handed in is not. */
