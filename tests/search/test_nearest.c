@@ -292,6 +292,33 @@ static void a_stopped_search_goes_on(void **state) {
   free(y);
 }
 
+/* Other vectors of the same number and dimension at the same path: a first row is replaced by what is then the nearest. */
+static void the_state_of_other_vectors_is_not_taken(void **state) {
+  (void)state;
+  enum { N = 200, M = 2600, DIM = 1024 * 4 };
+  for (int of_y = 0; of_y < 2; of_y++) {
+    float *x = normal_rows(N, DIM, 1), *y = normal_rows(M, DIM, 2);
+    cq_neighbours got[2], want[2];
+    int n_calls = 0;
+    cq_nearest_options o = cq_nearest_default_options();
+    o.checkpoint = test_path("search"), o.progress = stop_after_two, o.progress_context = &n_calls;
+    assert_int_equal(cq_nearest(&got[0], &got[1], x, N, y, M, DIM, &o, NULL, NULL), CQ_ERR_STOPPED);
+    memcpy(of_y ? y : x, of_y ? x : y, DIM * sizeof *x);
+    assert_int_equal(cq_nearest(&want[0], &want[1], x, N, y, M, DIM, NULL, NULL, NULL), CQ_OK);
+    assert_int_equal(want[0].index[0], 0);
+    o.progress = NULL;
+    assert_int_equal(count_files("search"), 1);
+    assert_int_equal(cq_nearest(&got[0], &got[1], x, N, y, M, DIM, &o, NULL, NULL), CQ_OK);
+    for (int i = 0; i < 2; i++) {
+      check_same(&got[i], &want[i]);
+      cq_neighbours_free(&got[i]);
+      cq_neighbours_free(&want[i]);
+    }
+    free(x);
+    free(y);
+  }
+}
+
 static void every_allocation_may_fail(void **state) {
   (void)state;
   enum { DIM = 5 };
@@ -316,13 +343,10 @@ static void every_allocation_may_fail(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(both_ways_equal_the_plain_loop),
-      cmocka_unit_test(several_chunks_equal_the_plain_loop),
-      cmocka_unit_test(close_calls_are_decided_in_double),
-      cmocka_unit_test(lengths_far_from_one_do_not_matter),
-      cmocka_unit_test(a_stopped_search_goes_on),
-      cmocka_unit_test(rows_may_stand_anywhere),
-      cmocka_unit_test(bad_input_is_named),
+      cmocka_unit_test(both_ways_equal_the_plain_loop),    cmocka_unit_test(several_chunks_equal_the_plain_loop),
+      cmocka_unit_test(close_calls_are_decided_in_double), cmocka_unit_test(lengths_far_from_one_do_not_matter),
+      cmocka_unit_test(a_stopped_search_goes_on),          cmocka_unit_test(the_state_of_other_vectors_is_not_taken),
+      cmocka_unit_test(rows_may_stand_anywhere),           cmocka_unit_test(bad_input_is_named),
       cmocka_unit_test(every_allocation_may_fail),
   };
   return cmocka_run_group_tests(tests, make_test_directory, remove_test_directory);
