@@ -1,4 +1,5 @@
 # SIGINT, SIGTERM and SIGHUP: nothing temporary is left, the exit code is 128 + n, and a training goes on from where it was.
+# SIGPIPE is a failed write.
 . "$(dirname "$0")/common.sh"
 
 TEACHER=$SOURCE/sample/teacher
@@ -45,6 +46,14 @@ for ((i = 0; i < 1000; i++)); do
 done
 kill -HUP "$pid" && wait "$pid" || fail "SIGHUP ended a program that was to ignore it"
 [ -s kept.npy ] || fail "its output is missing"
+
+# A reader that has seen enough ends a command with exit code 1, not by SIGPIPE, and without a word.
+last="calque encode | head -c 1"
+head -n 500 many.txt >some.txt
+env --default-signal=PIPE "$PROGRAM" encode --model "$TEACHER" some.txt 2>stderr | head -c 1 >/dev/null
+code=${PIPESTATUS[0]}
+[ "$code" -eq 1 ] || fail "exit code $code, expected 1"
+stderr_is_empty
 
 # A FIFO in a model's place is refused, not waited for.
 cp -r "$TEACHER" piped
