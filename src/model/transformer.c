@@ -216,7 +216,6 @@ static cq_status take_param(taker *k, cq_param **out, const char *stem, const ch
 static cq_status take_linear(taker *k, cq_linear *l, const char *stem, int64_t out, int64_t in) {
   cq_status status = take_param(k, &l->weight, stem, ".weight", NULL, out, in);
   if (!status) status = take_param(k, &l->bias, stem, ".bias", NULL, out, 0);
-  if (!status) l->weight->decay = true;
   return status;
 }
 
@@ -255,16 +254,10 @@ static cq_status take_embedding(taker *k, cq_embedding *e, const sizes *s) {
   cq_status status = take_param(k, &e->words, "embeddings.word_embeddings", ".weight", NULL, s->vocab, s->dim);
   if (status) return status;
   e->words->table = true;
-  e->words->decay = true;
   status = take_param(k, &e->positions, "embeddings.position_embeddings", ".weight", NULL, s->n_positions, s->dim);
-  if (status) return status;
-  e->positions->decay = true;
-  if (s->n_types > 0) {
+  if (!status && s->n_types > 0)
     status = take_param(k, &e->types, "embeddings.token_type_embeddings", ".weight", NULL, s->n_types, s->dim);
-    if (status) return status;
-    e->types->decay = true;
-  }
-  return take_norm(k, &e->norm, "embeddings.LayerNorm", s->dim, s->norm_eps);
+  return status ? status : take_norm(k, &e->norm, "embeddings.LayerNorm", s->dim, s->norm_eps);
 }
 
 static void set_dropouts(cq_transformer *t, float hidden, float attention, bool after_attention) {
@@ -337,11 +330,9 @@ static cq_status open_transformer(cq_module **out, const cq_module_source *sourc
   taker k = {.t = t, .weights = t->weights, .arena = source->arena, .a = a, .error = error};
   status = take_embedding(&k, &t->embedding, &s);
   for (int i = 0; !status && i < s.n_layers; i++) status = take_layer(&k, &t->layers[i], i, &s);
-  if (!status && a->relative_bias) {
+  if (!status && a->relative_bias)
     status =
         take_param(&k, &t->relative.table, "encoder.relative_attention_bias", ".weight", NULL, s.n_buckets, s.n_heads);
-    if (!status) t->relative.table->decay = true;
-  }
   if (!status) status = cq_weights_all_taken(t->weights, ignored_tensors, error);
   if (status) return status;
   t->base.n_params = k.next;
