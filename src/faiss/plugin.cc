@@ -16,10 +16,11 @@
 
 namespace {
 
-constexpr int links = 32;              // of a node in the graph; twice as many on its lowest floor
-constexpr int effort_building = 100;   // candidates kept while a node finds its neighbours
-constexpr size_t min_effort = 128;     // candidates kept while searching the graph
-constexpr size_t rows_for_a_list = 64; // at least; k-means wants 39
+constexpr int links = 32;                // of a node in the graph; twice as many on its lowest floor
+constexpr int effort_building = 100;     // candidates kept while a node finds its neighbours
+constexpr size_t min_effort = 128;       // candidates kept while searching the graph
+constexpr size_t kept_at_once = 1 << 18; // candidates of all queries that FAISS is given at a time
+constexpr size_t rows_for_a_list = 64;   // at least; k-means wants 39
 constexpr size_t max_lists = CQ_FAISS_MAX_TRAINING_ROWS / rows_for_a_list;
 
 template <typename F> int guarded(char *message, size_t message_size, F f) {
@@ -94,21 +95,31 @@ int search(int64_t *rows, const void *index, const float *queries, size_t n_quer
            int n_threads, char *message, size_t message_size) {
   const Threads threads(static_cast<int>(std::min(n_queries, static_cast<size_t>(n_threads))));
   return guarded(message, message_size, [&] {
-    std::vector<float> scores(n_queries * k);
     const auto *any = static_cast<const faiss::Index *>(index);
     if (any == nullptr) throw std::invalid_argument("no index");
     // Options of this search alone: others search the same index.
     faiss::SearchParametersIVF of_lists;
     faiss::SearchParametersHNSW of_graph;
     const faiss::SearchParameters *parameters = nullptr;
+    size_t n_kept = k;
     if (const auto *ivf = dynamic_cast<const faiss::IndexIVF *>(any)) {
       of_lists.nprobe = std::min(ivf->nlist, effort ? effort : std::max<size_t>(8, ivf->nlist / 32));
       parameters = &of_lists;
     } else if (dynamic_cast<const faiss::IndexHNSW *>(any) != nullptr) {
       of_graph.efSearch = static_cast<int>(std::max(k, effort ? effort : min_effort));
+      // FAISS 1.7 keeps no more candidates than the index's own efSearch, or than rows that it is asked for.
+      n_kept = std::max(k, std::min(static_cast<size_t>(of_graph.efSearch), static_cast<size_t>(any->ntotal)));
       parameters = &of_graph;
     }
-    any->search(static_cast<int64_t>(n_queries), queries, static_cast<int64_t>(k), scores.data(), rows, parameters);
+    const size_t n_at_once = std::max<size_t>(1, kept_at_once / n_kept);
+    std::vector<float> scores(std::min(n_queries, n_at_once) * n_kept);
+    std::vector<int64_t> kept(scores.size());
+    for (size_t first = 0; first < n_queries; first += n_at_once) {
+      const size_t n = std::min(n_queries - first, n_at_once);
+      any->search(static_cast<int64_t>(n), queries + first * static_cast<size_t>(any->d), static_cast<int64_t>(n_kept),
+                  scores.data(), kept.data(), parameters);
+      for (size_t q = 0; q < n; q++) std::copy_n(kept.data() + q * n_kept, k, rows + (first + q) * k);
+    }
   });
 }
 

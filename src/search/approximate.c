@@ -14,8 +14,9 @@
 
 enum { BLOCK = 65536, CANDIDATES_FOR_ONE = 8, MIN_CANDIDATES = 64 };
 /* FAISS ends the process where a thread of its own lacks memory: it is called only if there is room for what it needs.
- * Of a vector: a byte for each number, twice while arrays grow, and its links; of a search: a byte for each vector. */
-enum { FAISS_BYTES = 8 << 20, FAISS_LINK_BYTES = 512 };
+ * Of a vector: a byte for each number, twice while arrays grow, and its links; of a search: a byte for each vector, and
+ * the candidates that it keeps. */
+enum { FAISS_BYTES = 8 << 20, FAISS_LINK_BYTES = 512, FAISS_CANDIDATE_BYTES = 32 };
 
 struct cq_approximate {
   const cq_faiss_plugin *faiss;
@@ -195,7 +196,9 @@ cq_status cq_approximate_top(cq_neighbours *out, const cq_approximate *a, const 
   float *unit = cq_alloc_array(n_queries, dim * sizeof *unit);
   int64_t *rows = cq_alloc_array(n_queries * n_candidates, sizeof *rows);
   const size_t n_threads = (size_t)cq_context_n_threads(ctx);
-  if (!unit || !rows || !cq_has_room(FAISS_BYTES + n_threads * a->n)) status = cq_fail_memory(error, "candidates");
+  const size_t thread_bytes = a->n + FAISS_CANDIDATE_BYTES * cq_min(effort, a->n);
+  if (!unit || !rows || !cq_has_room(FAISS_BYTES + n_threads * thread_bytes))
+    status = cq_fail_memory(error, "candidates");
   if (!status) {
     cq_kernels_best()->normalize(unit, NULL, queries, (int64_t)n_queries, (int64_t)dim);
     if (a->faiss->search(rows, a->index, unit, n_queries, n_candidates, effort, (int)n_threads, message,

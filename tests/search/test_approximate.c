@@ -1,4 +1,4 @@
-/* The plugin for FAISS: how many of the nearest rows it names with little effort. */
+/* The plugin for FAISS: how many of the nearest rows it names with little effort and with more. */
 #include "support/files.h"
 
 #include "base/random.h"
@@ -43,8 +43,9 @@ static double recall_of(const cq_faiss_plugin *faiss, const void *index, size_t 
 }
 
 /* FAISS builds the same on one thread each time. Least recalls are below what was measured on rows that are harder than
- * any text's: 0.69 by the graph, and 0.40 by one built with a tenth of the effort; 0.55 by 8 of 93 lists. */
-static void little_effort_finds_most(void **state) {
+ * any text's: 0.69 by the graph, and 0.40 by one built with a tenth of the effort; 0.55 by 8 of 93 lists. Eight times
+ * the effort finds 0.98 by either. */
+static void effort_finds_what_it_should(void **state) {
   static const double least[] = {0.5, 0.6};
   (void)state;
   void *library = dlopen("libcalque_faiss.so", RTLD_NOW | RTLD_LOCAL);
@@ -61,15 +62,16 @@ static void little_effort_finds_most(void **state) {
         faiss->train(index, rows, N, 1, message, sizeof message) ||
         faiss->add(index, rows, N, 1, message, sizeof message))
       fail_msg("%s", message);
-    const double recall = recall_of(faiss, index, 8);
-    print_message("%s: %.3f of the nearest %d\n", graph ? "HNSW" : "IVF", recall, K);
-    assert_true(recall > least[graph]);
+    const double little = recall_of(faiss, index, 8), much = recall_of(faiss, index, 64);
+    print_message("%s: %.3f of the nearest %d, with more effort %.3f\n", graph ? "HNSW" : "IVF", little, K, much);
+    assert_true(little > least[graph]);
+    assert_true(much > 0.96);
     faiss->free(index);
   }
   dlclose(library);
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(little_effort_finds_most)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(effort_finds_what_it_should)};
   return cmocka_run_group_tests(tests, make_rows, free_rows);
 }
