@@ -13,11 +13,11 @@
 
 /* ---- memory ---- */
 
-/* Jansson's parser does not survive an allocation that fails: it loses characters, and stops the process by an assertion
- * where the character was an escape's. So a call of it has a reserve: what the allocator does not give comes from there, the text
- * ends at the next piece, and what was read is dropped. A piece of text needs less than PIECE_BYTES; a string that is being
- * read is copied to twice its size at most. */
-enum { PIECE_BYTES = 256 << 10 };
+/* Jansson's parser does not survive an allocation that fails: it loses characters, and stops the process by an
+ * assertion where the character was an escape's. So a call of it has a reserve: what the allocator does not give comes
+ * from there, the text ends at the next piece, and what was read is dropped. What is made of a character needs less
+ * than CHARACTER_BYTES; a string that is being read is copied to twice its size at most. */
+enum { PIECE = 1024, CHARACTER_BYTES = 256 };
 
 typedef struct reserve {
   char *bytes;
@@ -88,7 +88,7 @@ static bool widen_integers(cq_builder *out, cq_slice text) {
 static size_t next_piece(void *buffer, size_t n, void *context) {
   cq_slice *rest = context;
   if (of_this_call->is_tapped) return 0;
-  if (n > rest->n) n = rest->n;
+  n = cq_min(cq_min(n, PIECE), rest->n);
   if (n) memcpy(buffer, rest->data, n);
   rest->data += n, rest->n -= n;
   return n;
@@ -97,7 +97,8 @@ static size_t next_piece(void *buffer, size_t n, void *context) {
 cq_status cq_json_load(json_t **out, cq_slice text, size_t flags, json_error_t *problem) {
   reserve r = {0};
   *out = NULL;
-  if (!cq_checked_mul(&r.n, text.n, 4) || !cq_checked_add(&r.n, r.n, PIECE_BYTES) || !(r.bytes = cq_alloc_small(r.n)))
+  const size_t of_piece = (cq_min(text.n, PIECE) + 4) * CHARACTER_BYTES;
+  if (!cq_checked_mul(&r.n, text.n, 4) || !cq_checked_add(&r.n, r.n, of_piece) || !(r.bytes = cq_alloc_small(r.n)))
     return CQ_ERR_MEMORY;
   of_this_call = &r;
   *out = json_load_callback(next_piece, &text, flags, problem);
