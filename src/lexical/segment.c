@@ -48,8 +48,8 @@ static const char *check_segment(cq_segment *s, const header *h) {
     if (h->size[i] != sizes[i] || h->begin[i] % 8 || h->begin[i] > s->file.n || h->size[i] > s->file.n - h->begin[i])
       return "a part is not where the header says";
   const unsigned char *const base = s->file.data;
+  const uint64_t end = h->begin[POSTINGS] + ((h->size[POSTINGS] + 7) & ~(uint64_t)7);
   if (has_checks) {
-    const uint64_t end = h->begin[POSTINGS] + ((h->size[POSTINGS] + 7) & ~(uint64_t)7);
     uint64_t check;
     if (s->file.n < sizeof check || s->file.n - sizeof check != end) return "it does not end where the header says";
     memcpy(&check, base + end, sizeof check);
@@ -71,6 +71,7 @@ static const char *check_segment(cq_segment *s, const header *h) {
   if (!starts_ascend(s->id_starts, s->n_documents, h->size[IDS])) return "the ids' places do not ascend";
   if (!starts_ascend(s->term_starts, s->n_terms, h->size[TERMS])) return "the terms' places do not ascend";
   if (!records_ascend(s->records, s->n_terms, h->size[POSTINGS])) return "the postings' places do not ascend";
+  if (!has_checks && s->file.n > end) return "it does not end where the header says"; /* the magic may be damaged */
   return NULL;
 }
 

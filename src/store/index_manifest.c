@@ -133,6 +133,8 @@ cq_status cq_index_manifest_read(cq_index_manifest *out, const char *directory, 
   if (!status) status = copy_string(&out->fingerprint, json, "fingerprint", path, error);
   if (!status) status = read_numbers(out, json, path, error);
   if (!status && out->format > 0) status = read_checks(out, json, path, error);
+  if (!status && out->format == 0 && cq_json_has(json, "check")) /* the digit is what is damaged */
+    status = cq_fail_file(error, CQ_ERR_FORMAT, path, "it is damaged: \"%s\" has no checks", formats[0]);
   json_decref(json);
   if (status) cq_index_manifest_free(out);
   return status;

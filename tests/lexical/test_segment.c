@@ -187,7 +187,7 @@ static void lies_are_refused(void **state) {
   unsigned char *bytes = read_bytes(&n, test_path("segment")), *copy = malloc(n);
   assert_non_null(copy);
   uint64_t was[N_NUMBERS];
-  bytes[7] = '1'; /* the form without checks: they would find all of this first */
+  bytes[7] = '1', n -= 8; /* the form without checks: they would find all of this first */
   memcpy(was, bytes, sizeof was);
   const struct lie {
     size_t at; /* of eight bytes */
@@ -261,6 +261,12 @@ static void damage_is_noticed(void **state) {
     cq_segment_close(&s);
   }
   assert_true(n_late > 0);
+  bytes[7] = '1'; /* a segment of calque 0.1 has no checks, and nothing behind its postings */
+  cq_segment s;
+  cq_error error = {0};
+  write_bytes(test_path("damaged"), bytes, n);
+  assert_int_equal(cq_segment_open(&s, test_path("damaged"), &error), CQ_ERR_FORMAT);
+  assert_non_null(strstr(error.message, "does not end where the header says"));
   free(bytes);
 }
 
@@ -271,7 +277,7 @@ static void anything_is_safe(void **state) {
   cq_error error;
   assert_int_equal(write_segment(test_path("segment"), 1, NULL), CQ_OK);
   unsigned char *bytes = read_bytes(&n, test_path("segment"));
-  bytes[7] = '1';
+  bytes[7] = '1', n -= 8;
   for (size_t i = 0; i < N_NUMBERS; i++) {
     uint64_t was;
     memcpy(&was, bytes + i * 8, 8);

@@ -402,7 +402,7 @@ static void what_cannot_matter_is_not_looked_at(void **state) {
     n_damaged++;
   }
   assert_int_equal(n_damaged, (N - WINDOW) / CQ_BLOCK - 2);
-  bytes[7] = '1'; /* a segment as of calque 0.1, without checks: they would notice */
+  bytes[7] = '1', n -= 8; /* a segment as of calque 0.1, without checks: they would notice */
   cq_segment_close(&s);
   write_bytes(test_path("skip/segment-1"), bytes, n);
   free(bytes);
@@ -482,7 +482,7 @@ static void a_damaged_term_is_an_error(void **state) {
   size_t n;
   assert_int_equal(cq_segment_open(&s, test_path("lies/segment-1"), NULL), CQ_OK);
   unsigned char *bytes = read_bytes(&n, test_path("lies/segment-1"));
-  bytes[7] = '1'; /* as above */
+  bytes[7] = '1', n -= 8; /* as above */
   const uint32_t term = cq_segment_find(&s, cq_slice_of("w0")), claims = 1 << 20;
   const size_t at = (size_t)((const unsigned char *)&s.records[term].n_documents - s.file.data);
   cq_segment_close(&s);
@@ -513,7 +513,7 @@ static void damaged_postings_are_safe(void **state) {
   size_t n, n_errors = 0;
   assert_int_equal(cq_segment_open(&s, test_path("damaged/segment-1"), NULL), CQ_OK);
   unsigned char *whole = read_bytes(&n, test_path("damaged/segment-1")), *bytes = malloc(n);
-  whole[7] = '1'; /* as above */
+  whole[7] = '1', n -= 8; /* as above */
   assert_non_null(bytes);
   const size_t begin = (size_t)(s.postings - s.file.data);
   cq_segment_close(&s);
