@@ -1,7 +1,8 @@
-/* What a fuzz target needs: its bytes as a file, and a check that stays on. */
+/* What a fuzz target needs: its bytes as files, and a check that stays on. */
 #ifndef FUZZ_FUZZ_H
 #define FUZZ_FUZZ_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -18,27 +19,27 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
     }                                                                                                                  \
   } while (0)
 
-/* A path for this process's temporary file number i. */
-enum { TEMPORARY_FILES = 3 };
-static inline const char *temporary_file(unsigned i) {
-  static char paths[TEMPORARY_FILES][64];
-  if (!paths[i][0])
-    snprintf(paths[i], sizeof paths[i], "%s/calque-fuzz-%ld-%u", access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp",
-             (long)getpid(), i);
-  return paths[i];
-}
+/* Readers take paths. The process has a directory of its own in memory, which goes when it ends; a name may have one
+ * folder in it. Paths stay valid. */
 
-static inline void remove_temporary_files(void) {
-  for (unsigned i = 0; i < TEMPORARY_FILES; i++) unlink(temporary_file(i));
-}
+/* The path of a name; "" is the directory's. */
+const char *fuzz_path(const char *name);
+/* Writes a file. It stays open, since making one anew takes longer than reading most of them; so what replaces a file
+ * by renaming must be given another name. */
+const char *fuzz_file(const char *name, const void *data, size_t n);
+/* Removes it, if it is there. */
+void fuzz_remove(const char *name);
 
-/* The input as a file: readers take paths. */
+/* The input as a file. */
 static inline const char *input_file(const uint8_t *data, size_t n) {
-  static int is_registered;
-  if (!is_registered) is_registered = !atexit(remove_temporary_files);
-  FILE *f = fopen(temporary_file(0), "wb");
-  CHECK(f && fwrite(data, 1, n, f) == n && fclose(f) == 0);
-  return temporary_file(0);
+  return fuzz_file("input", data, n);
 }
+
+/* Takes the part of *data [*n] up to a line of '=' off its front, all of it where there is none. */
+typedef struct fuzz_part {
+  const uint8_t *data;
+  size_t n;
+} fuzz_part;
+fuzz_part fuzz_next_part(const uint8_t **data, size_t *n);
 
 #endif

@@ -1,8 +1,10 @@
-/* Any bytes either are an error with a place, or sections inside the file. Checksums would keep mutations out, so each
- * input is tried as it is and with its checksums put right. */
+/* Any bytes either are an error with a place, or sections inside the file; as the state of a search, an error or lists
+ * of rows that are there. Checksums would keep mutations out, so each input is tried as it is and with its checksums
+ * put right. */
 #include "fuzz.h"
 
 #include "base/hash.h"
+#include "search/resume.h"
 #include "store/checkpoint.h"
 
 #include <string.h>
@@ -28,6 +30,21 @@ static void try(const uint8_t *data, size_t n) {
   cq_checkpoint_close(c);
 }
 
+static void try_search(const uint8_t *data, size_t n) {
+  enum { K = 2, N_X = 3, N_Y = 2 };
+  static uint32_t indices[2][N_X * K];
+  static double cosines[2][N_X * K];
+  cq_neighbours x = {.n = N_X, .k = K, .index = indices[0], .cosine = cosines[0]};
+  cq_neighbours y = {.n = N_Y, .k = K, .index = indices[1], .cosine = cosines[1]};
+  cq_error error = {0};
+  size_t done;
+  const cq_identity key = cq_hash128("search", 6);
+  const cq_status status = cq_search_load(&done, input_file(data, n), key, N_Y, &x, &y, &error);
+  CHECK(status ? error.message[0] != 0 : done <= N_Y);
+  for (size_t i = 0; !status && done && i < N_X * K; i++) CHECK(x.index[i] < N_Y || x.index[i] == UINT32_MAX);
+  for (size_t i = 0; !status && done && i < N_Y * K; i++) CHECK(y.index[i] < N_X || y.index[i] == UINT32_MAX);
+}
+
 /* Walks the records as the reader does, writing the checksums that it will expect. */
 static void put_right(uint8_t *data, size_t n) {
   for (size_t at = 64; at < n && n - at >= 32;) {
@@ -51,6 +68,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
   try(copy, n);
   put_right(copy, n);
   try(copy, n);
+  try_search(copy, n);
   free(copy);
   return 0;
 }

@@ -1,12 +1,9 @@
-/* Any bytes as a collection, as topics and as word vectors are an error with a place, or records that are
- * well-formed. */
+/* Any bytes as a collection and as topics are an error with a place, or records that are well-formed. */
 #include "fuzz.h"
 
 #include "base/utf8.h"
 #include "format/collection.h"
-#include "format/word_vectors.h"
 
-#include <math.h>
 #include <string.h>
 
 static void check_status(cq_status status, const cq_error *error, const char *path) {
@@ -71,34 +68,11 @@ static void read_topics(const char *path) {
   cq_topics_free(&topics);
 }
 
-static void read_word_vectors(const char *path) {
-  cq_word_vectors v, again;
-  cq_error error = {0};
-  const cq_status status = cq_word_vectors_read(&v, path, &error);
-  check_status(status, &error, path);
-  if (!status) {
-    const size_t n = (size_t)v.words.n * (size_t)v.dim;
-    CHECK(v.dim >= 1);
-    for (uint32_t i = 0; i < v.words.n; i++) {
-      check_text(v.words.items[i]);
-      CHECK(v.words.items[i].n && !memchr(v.words.items[i].data, ' ', v.words.items[i].n));
-    }
-    for (size_t i = 0; i < n; i++) CHECK(isfinite(v.data[i]));
-    CHECK(cq_word_vectors_write(&v, temporary_file(1), &error) == CQ_OK);
-    CHECK(cq_word_vectors_read(&again, temporary_file(1), &error) == CQ_OK);
-    CHECK(again.words.n == v.words.n && again.dim == v.dim);
-    CHECK(n == 0 || !memcmp(again.data, v.data, n * sizeof *v.data));
-    cq_word_vectors_free(&again);
-  }
-  cq_word_vectors_free(&v);
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
   static const char *const fields[] = {"title", "p"};
   const char *path = input_file(data, n);
   read_collection(path, NULL, 0);
   read_collection(path, fields, 2);
   read_topics(path);
-  read_word_vectors(path);
   return 0;
 }

@@ -1,6 +1,7 @@
-/* Any bytes as two files of parallel text, a line of '=' between them, in every format that is read, are an error that says
- * where or rows of well-formed text, and no row is lost without being counted. So are rows made from the files' rows. */
-#define _GNU_SOURCE
+/* Any bytes as two files of parallel text, a line of '=' between them, in a format that is read, are an error that says
+ * where or rows of well-formed text, and no row is lost without being counted. So are rows made from the files' rows.
+ *
+ *   first byte   'a' + i: the i-th format; 'A' dedup, 'B' filter, 'C' pivot, 'D' sample, 'E' gloss; else the formats */
 #include "fuzz.h"
 
 #include "base/memory.h"
@@ -8,20 +9,6 @@
 #include "corpus/format.h"
 
 #include <string.h>
-#include <sys/stat.h>
-
-/* The second file as DIR/d, too: what links of OPUS lead to. */
-static char directory[80], document[96];
-
-static void remove_document(void) {
-  unlink(document);
-  rmdir(directory);
-}
-
-static void write_file(const char *path, const uint8_t *data, size_t n) {
-  FILE *f = fopen(path, "wb");
-  CHECK(f && fwrite(data, 1, n, f) == n && fclose(f) == 0);
-}
 
 static void check_text(cq_slice text) {
   CHECK(text.data || text.n == 0);
@@ -65,63 +52,79 @@ static void check_rewritten(const cq_corpus_counts *counts, cq_status status, co
   if (!status && adds_up) CHECK(n == counts->n_read);
 }
 
-/* Both files as columns, by everything that makes rows from rows. */
-static void rewrite(const char *const inputs[2], bool odd) {
-  static const char *const languages[] = {"en", "ru"};
-  const char *const output = temporary_file(2);
-  cq_corpus_counts counts;
+/* Both files as columns, by what makes rows from rows. */
+static void dedup(const char *const inputs[2], bool odd) {
+  cq_corpus_dedup_options o = cq_corpus_dedup_default_options();
+  cq_corpus_counts counts = {0};
   cq_error error = {0};
-  cq_status status;
-  for (cq_corpus_repeats repeats = CQ_REPEATS_ROW; repeats <= CQ_REPEATS_SECOND; repeats++) {
-    cq_corpus_dedup_options o = cq_corpus_dedup_default_options();
-    o.inputs = inputs, o.n_inputs = 1, o.held_out = &inputs[1], o.n_held_out = odd;
-    o.match = odd ? CQ_CORPUS_NORMALISED : CQ_CORPUS_EXACT, o.repeats = repeats, o.output = output, o.skip_bad = odd;
+  o.inputs = inputs, o.n_inputs = 1, o.held_out = &inputs[1], o.n_held_out = odd;
+  o.match = odd ? CQ_CORPUS_NORMALISED : CQ_CORPUS_EXACT, o.output = fuzz_path("written"), o.skip_bad = odd;
+  for (o.repeats = CQ_REPEATS_ROW; o.repeats <= CQ_REPEATS_SECOND; o.repeats++) {
     counts = (cq_corpus_counts){0};
-    status = cq_corpus_dedup(&counts, &o, &error);
+    const cq_status status = cq_corpus_dedup(&counts, &o, &error);
     check_rewritten(&counts, status, &error, true);
   }
-  cq_corpus_filter_options filter = cq_corpus_filter_default_options();
-  filter.inputs = inputs, filter.n_inputs = 2, filter.max_characters = 40, filter.max_ratio = 1.5;
-  filter.languages = languages, filter.n_languages = odd ? 2 : 0, filter.output = output, filter.skip_bad = odd;
-  counts = (cq_corpus_counts){0};
-  status = cq_corpus_filter(&counts, &filter, &error);
+}
+
+static void filter(const char *const inputs[2], bool odd) {
+  static const char *const languages[] = {"en", "ru"};
+  cq_corpus_filter_options o = cq_corpus_filter_default_options();
+  cq_corpus_counts counts = {0};
+  cq_error error = {0};
+  o.inputs = inputs, o.n_inputs = 2, o.max_characters = 40, o.max_ratio = 1.5;
+  o.languages = languages, o.n_languages = odd ? 2 : 0, o.output = fuzz_path("written"), o.skip_bad = odd;
+  const cq_status status = cq_corpus_filter(&counts, &o, &error);
   check_rewritten(&counts, status, &error, true);
-  cq_corpus_pivot_options pivot = cq_corpus_pivot_default_options();
-  pivot.first = inputs[0], pivot.second = inputs[1], pivot.output = output, pivot.skip_bad = odd;
-  pivot.match = odd ? CQ_CORPUS_NORMALISED : CQ_CORPUS_EXACT;
-  counts = (cq_corpus_counts){0};
-  status = cq_corpus_pivot(&counts, &pivot, &error);
+}
+
+static void pivot(const char *const inputs[2], bool odd) {
+  cq_corpus_pivot_options o = cq_corpus_pivot_default_options();
+  cq_corpus_counts counts = {0};
+  cq_error error = {0};
+  o.first = inputs[0], o.second = inputs[1], o.output = fuzz_path("written"), o.skip_bad = odd;
+  o.match = odd ? CQ_CORPUS_NORMALISED : CQ_CORPUS_EXACT;
+  const cq_status status = cq_corpus_pivot(&counts, &o, &error);
   check_rewritten(&counts, status, &error, false);
-  cq_corpus_sample_options sample = cq_corpus_sample_default_options();
-  sample.inputs = inputs, sample.n_inputs = 2, sample.n = 3, sample.output = output, sample.skip_bad = odd;
-  counts = (cq_corpus_counts){0};
-  status = cq_corpus_sample(&counts, &sample, &error);
+}
+
+static void sample(const char *const inputs[2], bool odd) {
+  cq_corpus_sample_options o = cq_corpus_sample_default_options();
+  cq_corpus_counts counts = {0};
+  cq_error error = {0};
+  o.inputs = inputs, o.n_inputs = 2, o.n = 3, o.output = fuzz_path("written"), o.skip_bad = odd;
+  const cq_status status = cq_corpus_sample(&counts, &o, &error);
   check_rewritten(&counts, status, &error, true);
-  cq_corpus_gloss_options gloss = cq_corpus_gloss_default_options();
-  gloss.inputs = inputs, gloss.n_inputs = 1, gloss.dictionaries = &inputs[1], gloss.n_dictionaries = 1;
-  gloss.min_known = odd ? 0.5 : 0, gloss.output = output, gloss.skip_bad = odd;
-  counts = (cq_corpus_counts){0};
-  status = cq_corpus_gloss(&counts, &gloss, &error);
+}
+
+static void gloss(const char *const inputs[2], bool odd) {
+  cq_corpus_gloss_options o = cq_corpus_gloss_default_options();
+  cq_corpus_counts counts = {0};
+  cq_error error = {0};
+  o.inputs = inputs, o.n_inputs = 1, o.dictionaries = &inputs[1], o.n_dictionaries = 1;
+  o.min_known = odd ? 0.5 : 0, o.output = fuzz_path("written"), o.skip_bad = odd;
+  const cq_status status = cq_corpus_gloss(&counts, &o, &error);
   check_rewritten(&counts, status, &error, true);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
-  const uint8_t *end = n > 0 ? memmem(data, n, "\n=\n", 3) : NULL;
-  const size_t n_first = end ? (size_t)(end - data) + 1 : n, from = end ? n_first + 2 : n;
-  if (!directory[0]) {
-    snprintf(directory, sizeof directory, "%s-documents", temporary_file(0));
-    snprintf(document, sizeof document, "%s/d", directory);
-    mkdir(directory, 0700);
-    atexit(remove_document);
+  static void (*const rewrites[])(const char *const inputs[2], bool odd) = {dedup, filter, pivot, sample, gloss};
+  if (n == 0) return 0;
+  const uint8_t which = data[0];
+  data++, n--;
+  const fuzz_part part = fuzz_next_part(&data, &n);
+  const bool odd = (part.n + n) % 2;
+  const char *first = input_file(part.data, part.n), *second = fuzz_file("second", data, n),
+             *directory = fuzz_path("d");
+  if (which >= 'A' && which < 'A' + sizeof rewrites / sizeof *rewrites) {
+    rewrites[which - 'A']((const char *const[2]){first, second}, odd);
+    return 0;
   }
-  write_file(temporary_file(1), data + from, n - from);
-  write_file(document, data + from, n - from);
-  const char *first = input_file(data, n_first);
+  fuzz_file("d/d", data, n); /* the second file once more: what links of OPUS lead to */
   for (size_t i = 0; cq_formats[i]; i++) {
+    if (which >= 'a' && which <= 'z' && i != (size_t)(which - 'a')) continue;
     const bool links = cq_formats[i] == &cq_format_opus || cq_formats[i] == &cq_format_ids;
-    const char *const inputs[2] = {first, links ? directory : temporary_file(1)};
-    read_format(cq_formats[i], inputs, data && n % 2);
+    const char *const inputs[2] = {first, links ? directory : second};
+    read_format(cq_formats[i], inputs, odd);
   }
-  rewrite((const char *const[2]){first, temporary_file(1)}, data && n % 2);
   return 0;
 }

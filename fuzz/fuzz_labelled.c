@@ -1,6 +1,5 @@
 /* Any bytes as a gold file and scored pairs, a line of '=' between them, are an error with a place or pairs, best
  * first, whose F1 lies between 0 and 1. */
-#define _GNU_SOURCE
 #include "fuzz.h"
 
 #include "calque/mine.h"
@@ -18,13 +17,11 @@ static void check_curve(const cq_labelled *l, bool by_cosine) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
-  const uint8_t *end = n > 0 ? memmem(data, n, "\n=\n", 3) : NULL;
-  const size_t n_gold = end ? (size_t)(end - data) + 1 : n, from = end ? n_gold + 2 : n;
+  const fuzz_part gold = fuzz_next_part(&data, &n);
   cq_labelled l;
   cq_error error = {0};
-  FILE *f = fopen(temporary_file(1), "wb");
-  CHECK(f && fwrite(data + from, 1, n - from, f) == n - from && fclose(f) == 0);
-  const cq_status status = cq_labelled_read(&l, input_file(data, n_gold), temporary_file(1), &error);
+  const char *pairs = fuzz_file("pairs", data, n);
+  const cq_status status = cq_labelled_read(&l, input_file(gold.data, gold.n), pairs, &error);
   if (status) {
     CHECK(status == CQ_ERR_FORMAT && error.message[0] && !l.pairs);
     return 0;

@@ -1,15 +1,15 @@
 /* Any bytes as a segment are an error when opened, an error when searched, or hits that lie inside the index. What
- * opening looks at is made plausible first, so that more gets past it: the magic, sizes, the sum of the lengths, and
- * that the places of ids, terms and postings ascend. The segment as it came is opened too. */
+ * opening looks at is made plausible first, so that more gets past it: the magic, sizes, the sum of the lengths, that
+ * the places of ids, terms and postings ascend, and the checks. The segment as it came is opened too. */
 #include "fuzz.h"
 
+#include "base/hash.h"
 #include "base/slice.h"
 #include "calque/lexical.h"
 #include "lexical/segment.h"
 
 #include <math.h>
 #include <string.h>
-#include <sys/stat.h>
 
 enum { K = 3, MAX_TERMS = 6 };
 enum { LENGTHS, ID_STARTS, IDS, TERM_STARTS, TERMS, RECORDS, POSTINGS, N_PARTS };
@@ -19,25 +19,6 @@ typedef struct header {
   uint64_t n_documents, n_terms, n_occurrences;
   uint64_t begin[N_PARTS], size[N_PARTS];
 } header;
-
-static char directory[96];
-
-static const char *path_of(const char *name) {
-  static char path[128];
-  snprintf(path, sizeof path, "%s/%s", directory, name);
-  return path;
-}
-
-static void remove_directory(void) {
-  unlink(path_of("manifest.json"));
-  unlink(path_of("segment-1"));
-  rmdir(directory);
-}
-
-static void write_file(const char *name, const void *data, size_t n) {
-  FILE *f = fopen(path_of(name), "wb");
-  CHECK(f && fwrite(data, 1, n, f) == n && fclose(f) == 0);
-}
 
 /* Numbers that lie `step` bytes apart begin with 0, ascend and end with `end`, if they are inside of the bytes. */
 static void make_ascend(uint8_t *bytes, size_t n, uint64_t begin, uint64_t count, size_t step, size_t at,
@@ -53,15 +34,35 @@ static void make_ascend(uint8_t *bytes, size_t n, uint64_t begin, uint64_t count
   }
 }
 
-static void make_plausible(uint8_t *bytes, size_t n) {
+/* Of the terms' postings, and of all before them. */
+static void put_checks_right(uint8_t *bytes, size_t n, const header *h) {
+  const uint64_t begin = h->begin[RECORDS], postings = h->begin[POSTINGS];
+  if (begin > n || h->n_terms >= (n - begin) / sizeof(cq_term_record) || postings > n - 8) return;
+  for (uint64_t t = 0; t < h->n_terms; t++) {
+    cq_term_record r[2];
+    uint8_t *place = bytes + begin + t * sizeof *r;
+    memcpy(r, place, sizeof r);
+    if (r[0].at > r[1].at || r[1].at > n - 8 - postings) return; /* parts may lie over one another */
+    r->check = (uint32_t)cq_check64(bytes + postings + r[0].at, r[1].at - r[0].at, t);
+    memcpy(place, r, sizeof *r);
+  }
+  const uint64_t check = cq_check64(bytes, postings, 0);
+  memcpy(bytes + n - 8, &check, sizeof check);
+}
+
+/* How many of the bytes are left. */
+static size_t make_plausible(uint8_t *bytes, size_t n) {
   header h;
-  if (n < sizeof h) return;
+  if (n < sizeof h + 8) return n;
   memcpy(&h, bytes, sizeof h);
-  memcpy(h.magic, "calqlex1", sizeof h.magic);
+  const bool has_checks = h.magic[7] % 2 == 0;
+  memcpy(h.magic, has_checks ? "calqlex2" : "calqlex1", sizeof h.magic);
   for (int i = 0; i < N_PARTS; i++) h.begin[i] &= ~(uint64_t)7;
   h.size[LENGTHS] = h.n_documents * 4, h.size[ID_STARTS] = (h.n_documents + 1) * 8;
   h.size[TERM_STARTS] = (h.n_terms + 1) * 8, h.size[RECORDS] = (h.n_terms + 1) * sizeof(cq_term_record);
-  if (h.begin[POSTINGS] <= n) h.size[POSTINGS] = n - h.begin[POSTINGS];
+  if (has_checks) n = n / 8 * 8;
+  const size_t end = n - (has_checks ? 8 : 0);
+  if (h.begin[POSTINGS] <= end) h.size[POSTINGS] = end - h.begin[POSTINGS];
   make_ascend(bytes, n, h.begin[ID_STARTS], h.n_documents, 8, 0, h.size[IDS]);
   make_ascend(bytes, n, h.begin[TERM_STARTS], h.n_terms, 8, 0, h.size[TERMS]);
   make_ascend(bytes, n, h.begin[RECORDS], h.n_terms, sizeof(cq_term_record), offsetof(cq_term_record, at),
@@ -77,6 +78,8 @@ static void make_plausible(uint8_t *bytes, size_t n) {
     }
   }
   memcpy(bytes, &h, sizeof h);
+  if (has_checks) put_checks_right(bytes, n, &h);
+  return n;
 }
 
 static void search(const cq_lexical *index, const cq_lexical_query *query, uint64_t n_documents) {
@@ -103,11 +106,7 @@ static void search(const cq_lexical *index, const cq_lexical_query *query, uint6
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
   static const char manifest[] =
       "{\"lexical_index\": 1, \"segments\": 1, \"language\": \"\", \"stems\": false, \"stop_words\": []}";
-  if (!directory[0]) {
-    snprintf(directory, sizeof directory, "%s.lexical", temporary_file(0));
-    CHECK(mkdir(directory, 0777) == 0 && atexit(remove_directory) == 0);
-    write_file("manifest.json", manifest, strlen(manifest));
-  }
+  fuzz_file("manifest.json", manifest, strlen(manifest));
   cq_segment segment;
   cq_error error = {0};
   cq_status status = cq_segment_open(&segment, input_file(data, n), &error);
@@ -116,21 +115,21 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
   uint8_t *bytes = malloc(n ? n : 1);
   CHECK(bytes);
   memcpy(bytes, data, n);
-  make_plausible(bytes, n);
-  write_file("segment-1", bytes, n);
+  const size_t n_left = make_plausible(bytes, n);
+  fuzz_file("segment-1", bytes, n_left);
   free(bytes);
   cq_lexical *index;
-  status = cq_segment_open(&segment, path_of("segment-1"), &error);
+  status = cq_segment_open(&segment, fuzz_path("segment-1"), &error);
   if (status) {
     CHECK(status == CQ_ERR_FORMAT && error.message[0]);
-    CHECK(cq_lexical_open(&index, directory, &error) == CQ_ERR_FORMAT && !index);
+    CHECK(cq_lexical_open(&index, fuzz_path(""), &error) == CQ_ERR_FORMAT && !index);
     return 0;
   }
   cq_lexical_term terms[MAX_TERMS];
   cq_lexical_query query = {terms, 0};
   for (uint32_t t = 0; t < segment.n_terms && query.n < MAX_TERMS; t++)
     terms[query.n++] = (cq_lexical_term){cq_segment_term(&segment, t), 1 + t};
-  status = cq_lexical_open(&index, directory, &error);
+  status = cq_lexical_open(&index, fuzz_path(""), &error);
   if (status)
     CHECK(!index && error.message[0]);
   else

@@ -8,31 +8,9 @@
 #include "token/tokenizer.h"
 
 #include <string.h>
-#include <sys/stat.h>
 
-static char directory[66]; /* two more than temporary_file's */
 static const char *const names[] = {"tokenizer.json",  "vocab.txt",  "sentencepiece.bpe.model",
                                     "tokenizer.model", "vocab.json", "merges.txt"};
-
-static const char *path_of(const char *name) {
-  static char path[128];
-  snprintf(path, sizeof path, "%s/%s", directory, name);
-  return path;
-}
-
-static void remove_all(void) {
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++) unlink(path_of(names[i]));
-}
-
-static void remove_directory(void) {
-  remove_all();
-  rmdir(directory);
-}
-
-static void write_file(const char *name, const uint8_t *data, size_t n) {
-  FILE *f = fopen(path_of(name), "wb");
-  CHECK(f && fwrite(data, 1, n, f) == n && fclose(f) == 0);
-}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
   static const char *const texts[] = {"",
@@ -40,23 +18,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
                                       "a  b\tc \xEF\xAC\x81 e\xCC\x81 \xF0\x9F\x98\x80 12,5",
                                       "\xFF\xE2\x96 broken \xC0\x80"};
   if (n == 0) return 0;
-  if (!directory[0]) {
-    snprintf(directory, sizeof directory, "%s-d", temporary_file(0));
-    CHECK(mkdir(directory, 0700) == 0);
-    atexit(remove_directory);
-  }
-  remove_all();
   unsigned kind = data[0] % 5;
   size_t split = n;
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) /* what of the last input would be read, too */
+    if (i != kind) fuzz_remove(names[i]);
   if (kind == 4) {
     const uint8_t *zero = memchr(data + 1, 0, n - 1);
     if (zero) split = (size_t)(zero - data);
-    write_file("merges.txt", zero ? zero + 1 : data, zero ? n - split - 1 : 0);
+    fuzz_file("merges.txt", zero ? zero + 1 : data, zero ? n - split - 1 : 0);
   }
-  write_file(names[kind], data + 1, split - 1);
+  fuzz_file(names[kind], data + 1, split - 1);
   cq_tokenizer *t = NULL;
   cq_error error = {0};
-  cq_status status = cq_tokenizer_open(&t, directory, false, &error);
+  cq_status status = cq_tokenizer_open(&t, fuzz_path(""), false, &error);
   if (status) {
     CHECK((status == CQ_ERR_FORMAT || status == CQ_ERR_UNSUPPORTED) && !t && error.message[0]);
     CHECK(strstr(error.message, kind == 4 ? "" : names[kind]));

@@ -18,8 +18,8 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#define RAW_BYTES  ((size_t)64 * 1024)
-#define TEXT_BYTES ((size_t)256 * 1024)
+#define RAW_BYTES  CQ_BUFFER_BYTES(64 * 1024)
+#define TEXT_BYTES CQ_BUFFER_BYTES(256 * 1024)
 #define MAX_LINE   ((size_t)16 * 1024 * 1024)
 
 enum gzip_state { PLAIN, BETWEEN_MEMBERS, IN_MEMBER, PADDING };

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <zlib.h>
 
-enum { TEXT_BYTES = 256 * 1024, PACKED_BYTES = 64 * 1024 };
+enum { TEXT_BYTES = CQ_BUFFER_BYTES(256 * 1024), PACKED_BYTES = CQ_BUFFER_BYTES(64 * 1024) };
 
 struct cq_text_packer {
   z_stream stream;

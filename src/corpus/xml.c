@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-enum { CHUNK = 64 * 1024 };
+enum { CHUNK = CQ_BUFFER_BYTES(64 * 1024) };
 
 struct cq_xml {
   char *path;
