@@ -237,7 +237,7 @@ static void a_context_outlives_a_fork(void **state) {
   cq_context_run(ctx, N, count, seen);
   const pid_t child = fork();
   if (child == 0) { /* the threads are not there: the caller does it all */
-    cq_context *own;
+    cq_context *own = NULL;
     cq_context_run(ctx, N, count, seen);
     cq_context_put(ctx, &one_kind, cq_alloc(1), 1);
     bool ok = seen[0] == 2 && seen[N - 1] == 2 && !cq_context_take(ctx, &one_kind);

@@ -141,8 +141,8 @@ static void errors_have_their_line(void **state) {
 static void failed_allocations_are_reported(void **state) {
   (void)state;
   static const char *const texts[] = {
-      "<top><num>1</num><title>old harbours, and more of them than there is room for at first</title></top>\n"
-      "<top><num>2</num><desc>boats</desc></top>\n",
+      ("<top><num>1</num><title>old harbours, and more of them than there is room for at first</title></top>\n"
+       "<top><num>2</num><desc>boats</desc></top>\n"),
       "{\"id\": \"1\", \"title\": \"old harbours\"}\n{\"id\": 2}\n",
       "1\told harbours\n2\t\n",
   };

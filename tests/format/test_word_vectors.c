@@ -11,7 +11,7 @@ enum { N_WORDS = sizeof words / sizeof *words, DIM = 5 };
 
 static void make(cq_word_vectors *v) {
   static const float odd[] = {0,    -0.0f,    1e-45f,   1.17549435e-38f, 3e38f, -3.40282347e38f,
-                              0.1f, 1.0f / 3, 16777217, -1e-10f};
+                              0.1f, 1.0f / 3, 16777216, -1e-10f};
   *v = (cq_word_vectors){.dim = DIM, .data = cq_alloc_array((size_t)N_WORDS * DIM, sizeof *v->data)};
   assert_non_null(v->data);
   for (uint32_t i = 0; i < N_WORDS; i++) assert_int_equal(cq_intern_put(&v->words, cq_slice_of(words[i])), i);

@@ -127,6 +127,7 @@ static void walk(const cq_segment *s) {
     const cq_slice id = cq_segment_id(s, d);
     for (size_t i = 0; i < id.n; i++) sum += (unsigned char)id.data[i];
     sum += s->lengths[d];
+    (void)sum;
   }
   for (uint32_t t = 0; t < s->n_terms; t++) {
     const cq_slice term = cq_segment_term(s, t);
