@@ -7,8 +7,10 @@
 
 set(CQ_INCLUDE_ROOT ${CMAKE_BINARY_DIR}/module-includes)
 set(CQ_WARNINGS -Wall -Wextra -Wshadow $<$<COMPILE_LANGUAGE:C>:-Wconversion> $<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes>)
+set(CQ_TEST_WARNINGS -Wall -Wextra -Wshadow)
 if(CALQUE_WERROR)
   list(APPEND CQ_WARNINGS -Werror)
+  list(APPEND CQ_TEST_WARNINGS -Werror)
 endif()
 if(CALQUE_FUZZ)
   add_compile_options(-fsanitize=fuzzer-no-link)

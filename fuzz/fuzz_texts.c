@@ -73,6 +73,7 @@ static void read_log(const char *path) {
   for (size_t i = 0; i < log.n_devs; i++) CHECK(log.devs[i].n_steps <= log.n_steps);
   volatile double sum = 0;
   for (size_t i = 0; i < log.n_steps * log.n_languages; i++) sum += log.nll[i];
+  (void)sum;
   cq_autoencode_log_free(&log);
 }
 

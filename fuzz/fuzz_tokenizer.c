@@ -14,8 +14,8 @@ static const char *const names[] = {"tokenizer.json",  "vocab.txt",  "sentencepi
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
   static const char *const texts[] = {"",
-                                      "the r\xC3\xADver <mask> [CLS] \xE2\x96\x81"
-                                      "a  b\tc \xEF\xAC\x81 e\xCC\x81 \xF0\x9F\x98\x80 12,5",
+                                      ("the r\xC3\xADver <mask> [CLS] \xE2\x96\x81"
+                                       "a  b\tc \xEF\xAC\x81 e\xCC\x81 \xF0\x9F\x98\x80 12,5"),
                                       "\xFF\xE2\x96 broken \xC0\x80"};
   if (n == 0) return 0;
   unsigned kind = data[0] % 5;

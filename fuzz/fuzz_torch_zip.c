@@ -20,6 +20,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
     const unsigned char *bytes = t->data;
     volatile unsigned char seen = 0;
     for (size_t k = 0; k < n_bytes; k++) seen ^= bytes[k];
+    (void)seen;
   }
   cq_safetensors_close(file);
   return 0;

@@ -193,7 +193,7 @@ bool cli_progress_watch(void *progress, const char *what, uint64_t done, uint64_
     *p = cli_progress_start();
     return true;
   }
-  if (!p->watched_s)
+  if (p->watched_s == 0)
     p->watched_s = cli_now_s(), p->watched_from = done; /* what a resumed run found done took no time */
   if (done > p->watched_from) {
     cli_duration(left, (cli_now_s() - p->watched_s) / (double)(done - p->watched_from) * (double)(n_all - done));
