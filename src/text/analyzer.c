@@ -99,8 +99,9 @@ static bool next_chunk(cq_slice *out, cq_slice *text) {
   while (text->n && cq_is_blank(*text->data)) text->data++, text->n--;
   *out = (cq_slice){text->data, 0};
   while (out->n < text->n && !cq_is_blank(out->data[out->n])) out->n++;
+  if (out->n == 0) return false; /* an empty text's data may be NULL */
   text->data += out->n, text->n -= out->n;
-  return out->n > 0;
+  return true;
 }
 
 /* --- normal form --- */

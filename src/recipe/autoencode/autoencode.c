@@ -319,8 +319,10 @@ static cq_status restore_state(run *r, const cq_checkpoint *from, cq_error *erro
 }
 
 static void identify_text(cq_run_identity *id, const run *r, const cq_text_groups *groups) {
-  for (const cq_text_group *g = groups->items; g < groups->items + groups->n; g++)
-    for (const cq_parallel_set *set = g->text.sets; set < g->text.sets + g->text.n_sets; set++) {
+  for (size_t i = 0; i < groups->n; i++)
+    for (size_t k = 0; k < groups->items[i].text.n_sets; k++) {
+      const cq_text_group *g = &groups->items[i];
+      const cq_parallel_set *set = &g->text.sets[k];
       char name[512];
       snprintf(name, sizeof name, "%s,%s", r->codes[g->language[0]],
                g->language[1] < 0 ? "" : r->codes[g->language[1]]);
