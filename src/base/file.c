@@ -71,9 +71,9 @@ cq_status cq_file_read(cq_slice *out, const char *path, cq_error *error) {
   char *data = n <= CQ_MAX_FILE_READ ? cq_alloc(n + 1) : NULL;
   if (!data) {
     close(fd);
-    return n <= CQ_MAX_FILE_READ ? cq_fail_memory(error, path)
-                                 : cq_fail_file(error, CQ_ERR_LIMIT, path, "%zu bytes, at most %zu are read", n,
-                                                CQ_MAX_FILE_READ);
+    return n <= CQ_MAX_FILE_READ
+               ? cq_fail_memory(error, path)
+               : cq_fail_file(error, CQ_ERR_LIMIT, path, "%zu bytes, at most %zu are read", n, CQ_MAX_FILE_READ);
   }
   while (got < n) {
     ssize_t step = read(fd, data + got, n - got);

@@ -160,8 +160,7 @@ static cq_status has_all_keys(const json_t *config, const char *path, cq_error *
                                      "states_from_encoder", "words_hidden",         "dropout"};
   if (!json_is_object(config)) return cq_fail_file(error, CQ_ERR_FORMAT, path, "expected an object");
   for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-    if (!cq_json_has(config, keys[i]))
-      return cq_fail_file(error, CQ_ERR_FORMAT, path, "\"%s\" is missing", keys[i]);
+    if (!cq_json_has(config, keys[i])) return cq_fail_file(error, CQ_ERR_FORMAT, path, "\"%s\" is missing", keys[i]);
   return CQ_OK;
 }
 

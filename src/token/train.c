@@ -16,7 +16,7 @@
 enum { N_THREADS = 8, MAX_SENTENCE_BYTES = 1 << 16 };
 /* The trainer's threads end the process where memory is short, so it starts only if there is room for it: its stacks
  * and arenas, and its structures for each byte of text (25 bytes were measured). */
-#define TRAINER_BYTES ((size_t)320 << 20)
+#define TRAINER_BYTES          ((size_t)320 << 20)
 #define TRAINER_BYTES_PER_BYTE 64
 
 /* Where sentences come from: the caller's function, or the sample drawn from it. */
@@ -121,9 +121,12 @@ cq_status cq_tokenizer_train_sentencepiece(cq_tokenizer **out, bool (*next)(void
   if (s.max_sentences && !draw_sample(&s)) status = cq_fail_memory(error, "a sample of sentences");
   if (!status && cq_sp_train(&model, &n_bytes, keys, values, sizeof keys / sizeof *keys, next_training_sentence, &s,
                              message, sizeof message))
-    status = s.no_room ? cq_fail_memory(error, "SentencePiece's trainer") : cq_fail(error, CQ_ERR_ARGUMENT,
-                     "cannot train a vocabulary of %d pieces (%d to SentencePiece, without <pad> and <mask>): %s",
-                     options->vocab_size, options->vocab_size - 2, s.any ? own_message(message) : "no usable sentence");
+    status = s.no_room
+                 ? cq_fail_memory(error, "SentencePiece's trainer")
+                 : cq_fail(error, CQ_ERR_ARGUMENT,
+                           "cannot train a vocabulary of %d pieces (%d to SentencePiece, without <pad> and <mask>): %s",
+                           options->vocab_size, options->vocab_size - 2,
+                           s.any ? own_message(message) : "no usable sentence");
   if (!status) {
     t = cq_tokenizer_new();
     char *bytes = cq_strndup(model, n_bytes), *name = cq_strdup(file);
