@@ -42,6 +42,9 @@ static void sections_come_back(void **state) {
   assert_non_null(strstr(error.message, "section 'weights' has 132 bytes, expected 4"));
   assert_int_equal(cq_checkpoint_get(&data, 4, c, "bias", &error), CQ_ERR_FORMAT);
   assert_non_null(strstr(error.message, "no section 'bias'"));
+  assert_int_equal(cq_checkpoint_read(&n, 4, c, "weights", &error), CQ_ERR_FORMAT);
+  assert_int_equal(cq_checkpoint_read(&n, 4, c, "bias", &error), CQ_ERR_FORMAT);
+  assert_int_equal(n, 3); /* left alone */
   cq_checkpoint_close(c);
 }
 

@@ -217,6 +217,33 @@ static void clusters_stay_apart(void **state) {
   assert_memory_not_equal(y, again, sizeof y);
 }
 
+/* The descent begins at the principal components: after a tiny step, points of a plane still lie as they did. */
+static void components_are_the_start(void **state) {
+  (void)state;
+  enum { N = 40, DIM = 2 };
+  float vectors[N * DIM];
+  double y[2 * N];
+  vectors_of_noise(vectors, N, DIM, 13);
+  for (size_t i = 0; i < N; i++) vectors[DIM * i] *= 3;
+  cq_tsne_options o = cq_tsne_default_options();
+  o.perplexity = 10, o.n_iterations = 1, o.learning_rate = 1e-6;
+  assert_int_equal(cq_tsne(y, NULL, vectors, N, DIM, &o, NULL, NULL), CQ_OK);
+  for (size_t axis = 0; axis < 2; axis++) {
+    double xx = 0, yy = 0, xy = 0;
+    for (size_t i = 0; i < N; i++) {
+      const double a = vectors[DIM * i + axis], b = y[2 * i + axis];
+      xx += a * a, yy += b * b, xy += a * b;
+    }
+    assert_true(fabs(xy) > 0.9 * sqrt(xx * yy));
+  }
+
+  /* Numbers have one component: beside it there is only noise, a hundredth of it. */
+  assert_int_equal(cq_tsne(y, NULL, vectors, N, 1, &o, NULL, NULL), CQ_OK);
+  double first = 0, second = 0;
+  for (size_t i = 0; i < N; i++) first += y[2 * i] * y[2 * i], second += y[2 * i + 1] * y[2 * i + 1];
+  assert_true(sqrt(second) < 0.05 * sqrt(first));
+}
+
 static void results_do_not_depend_on_threads(void **state) {
   (void)state;
   enum { N = 101, DIM = 33 };
@@ -367,6 +394,7 @@ int main(void) {
                                      cmocka_unit_test(neighbours_that_are_equally_near),
                                      cmocka_unit_test(gradient_is_the_slope),
                                      cmocka_unit_test(clusters_stay_apart),
+                                     cmocka_unit_test(components_are_the_start),
                                      cmocka_unit_test(results_do_not_depend_on_threads),
                                      cmocka_unit_test(degenerate_vectors_are_laid_out),
                                      cmocka_unit_test(progress_is_told_and_may_stop),
