@@ -234,6 +234,63 @@ static void test_class_switches(void **state) {
   cq_free(b.ids);
 }
 
+static cq_tokenizer *open_written(const char *folder, const char *json) {
+  char path[700];
+  cq_error error = {0};
+  assert_int_equal(cq_directory_make(test_path(folder), &error), CQ_OK);
+  snprintf(path, sizeof path, "%s/tokenizer.json", test_path(folder));
+  write_text(path, json);
+  return open_tokenizer(test_path(folder));
+}
+
+/* Piece 0 is merged as any other, with each of many neighbours. */
+static void test_merges_of_piece_0(void **state) {
+  enum { MANY = 24 };
+  char vocab[2048] = "\"a\":0", merges[2048] = "", json[5000];
+  (void)state;
+  for (int i = 0; i < MANY; i++) {
+    const char c = (char)('b' + i);
+    snprintf(vocab + strlen(vocab), sizeof vocab - strlen(vocab), ",\"%c\":%d,\"a%c\":%d", c, 2 * i + 1, c, 2 * i + 2);
+    snprintf(merges + strlen(merges), sizeof merges - strlen(merges), "%s\"a %c\"", i ? "," : "", c);
+  }
+  snprintf(json, sizeof json, "{\"model\":{\"type\":\"BPE\",\"vocab\":{%s},\"merges\":[%s]}}", vocab, merges);
+  cq_tokenizer *t = open_written("merges-of-0", json);
+  cq_ids ids = {0};
+  cq_error error = {0};
+  for (int i = 0; i < MANY; i++) {
+    const char text[] = {'a', (char)('b' + i), '\0'};
+    ids.n = 0;
+    assert_int_equal(cq_tokenizer_encode(&ids, t, NULL, cq_slice_of(text), false, 0, NULL, &error), CQ_OK);
+    assert_int_equal(ids.n, 1);
+    assert_int_equal(ids.ids[0], 2 * i + 2);
+  }
+  cq_free(ids.ids);
+  cq_tokenizer_free(t);
+}
+
+/* An added token takes the spaces before it, whatever their last byte is. */
+static void test_spaces_before_added(void **state) {
+  static const char *const spaces[] = {" ", "\xC2\xA0", "\xE2\x80\x83", "\xE2\x80\x84\xE2\x80\x85 "};
+  (void)state;
+  cq_tokenizer *t =
+      open_written("spaces-before-added", "{\"added_tokens\":[{\"id\":2,\"content\":\"<m>\",\"lstrip\":true}],"
+                                          "\"model\":{\"type\":\"WordLevel\",\"unk_token\":\"u\","
+                                          "\"vocab\":{\"u\":0,\"x\":1,\"<m>\":2}}}");
+  cq_ids ids = {0};
+  cq_error error = {0};
+  for (size_t i = 0; i < sizeof spaces / sizeof *spaces; i++) {
+    char text[32];
+    snprintf(text, sizeof text, "x%s<m>", spaces[i]);
+    ids.n = 0;
+    assert_int_equal(cq_tokenizer_encode(&ids, t, NULL, cq_slice_of(text), false, 0, NULL, &error), CQ_OK);
+    assert_int_equal(ids.n, 2);
+    assert_int_equal(ids.ids[0], 1);
+    assert_int_equal(ids.ids[1], 2);
+  }
+  cq_free(ids.ids);
+  cq_tokenizer_free(t);
+}
+
 static void expect_piece(const char *name, const char *text, bool first, const char *piece, cq_piece_kind kind) {
   cq_tokenizer *t = open_tokenizer(golden_path(name));
   cq_ids ids = {0};
@@ -286,6 +343,8 @@ int main(void) {
       cmocka_unit_test(test_description),
       cmocka_unit_test(test_lowercase_override),
       cmocka_unit_test(test_pieces),
+      cmocka_unit_test(test_merges_of_piece_0),
+      cmocka_unit_test(test_spaces_before_added),
       cmocka_unit_test(test_class_switches),
   };
   return cmocka_run_group_tests(tests, read_sentences, drop_sentences);
