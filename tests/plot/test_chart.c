@@ -196,6 +196,12 @@ static void ranges_are_rounded_outwards(void **state) {
     assert_float_equal(range[0], cases[i].low, 1e-9);
     assert_float_equal(range[1], cases[i].high, 1e-9);
   }
+
+  double one[2] = {3, 3}, none[2] = {INFINITY, -INFINITY};
+  cq_range_pad(one, 0.1);
+  cq_range_pad(none, 0.1);
+  assert_true(fabs(one[0] - 1.2) < 1e-9 && fabs(one[1] - 4.8) < 1e-9);
+  assert_true(fabs(none[0] + 0.1) < 1e-9 && fabs(none[1] - 1.1) < 1e-9);
 }
 
 static void marks_and_charts_below_one_another(void **state) {

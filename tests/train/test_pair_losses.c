@@ -309,6 +309,22 @@ static void labels_are_learned_and_gone_on_with(void **state) {
   cq_label_head_free(other);
 }
 
+static void vectors_of_length_0_have_no_gradient(void **state) {
+  enum { ROWS = 3, WIDTH = 2 };
+  const float u[ROWS * WIDTH] = {1, 2, 0, 0, 3, -1}, v[ROWS * WIDTH] = {0, 0, 2, 1, 1, 1};
+  float du[ROWS * WIDTH] = {0}, dv[ROWS * WIDTH] = {0};
+  const cq_contrast c = {
+      .vectors = {u, v}, .gradients = {du, dv}, .n = {ROWS, ROWS}, .dim = WIDTH, .temperature = 0.1, .symmetric = true};
+  cq_worker worker = {.kernels = cq_kernels_best()};
+  double loss;
+  (void)state;
+  assert_int_equal(cq_contrast_loss(&loss, &c, 1, &worker, NULL, NULL), CQ_OK);
+  assert_true(isfinite(loss));
+  assert_true(du[2] == 0 && du[3] == 0 && dv[0] == 0 && dv[1] == 0);
+  assert_true(du[0] != 0 && dv[2] != 0);
+  cq_workspace_free(&worker.workspace);
+}
+
 static void what_is_no_number_is_seen(void **state) {
   float u[N * DIM], v[N * DIM], du[N * DIM] = {0}, dv[N * DIM] = {0};
   uint32_t labels[N];
@@ -354,6 +370,7 @@ int main(void) {
       cmocka_unit_test(ranking_is_that_of_plain_loops),
       cmocka_unit_test(threads_do_not_change_a_bit),
       cmocka_unit_test(labels_are_learned_and_gone_on_with),
+      cmocka_unit_test(vectors_of_length_0_have_no_gradient),
       cmocka_unit_test(what_is_no_number_is_seen),
       cmocka_unit_test(memory_may_be_short),
   };
