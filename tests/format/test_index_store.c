@@ -214,7 +214,7 @@ static void readers_do_not_write(void **state) {
   cq_index_store_close(s);
 }
 
-/* Every file cut at every byte, and a manifest that lies. */
+/* Every file cut at every byte, every digit of the manifest changed, and a manifest that lies. */
 static void broken_files_are_named(void **state) {
   (void)state;
   cq_index_store *s = fresh("five");
@@ -235,6 +235,15 @@ static void broken_files_are_named(void **state) {
       write_bytes(test_path(files[f]), whole, cut);
       assert_int_equal(cq_index_store_open(&s, test_path("five"), false, &error), CQ_ERR_FORMAT);
       assert_non_null(strstr(error.message, strrchr(files[f], '/') + 1));
+    }
+    for (size_t i = 0; f == 2 && i < n; i++) {
+      if (whole[i] < '0' || whole[i] > '9') continue;
+      cq_error error = {0};
+      whole[i] ^= 1; /* another digit */
+      write_bytes(test_path(files[f]), whole, n);
+      whole[i] ^= 1;
+      assert_int_equal(cq_index_store_open(&s, test_path("five"), false, &error), CQ_ERR_FORMAT);
+      assert_non_null(strstr(error.message, "manifest.json"));
     }
     write_bytes(test_path(files[f]), whole, n);
     free(whole);
