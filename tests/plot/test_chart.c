@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "calque/extra/chart.h"
 #include "plot/axis.h"
+#include "plot/svg.h"
 
 #include <float.h>
 #include <math.h>
@@ -158,7 +159,15 @@ static void axes_are_fitted(void **state) {
   chart.no_numbers = true;
   svg = drawn(&chart, 1);
   assert_int_equal(count(svg, "<text"), 0);
+  assert_int_equal(count(svg, " Z\" stroke=\"#bbb\""), 1); /* a frame in the axes' place */
   cq_free(svg);
+}
+
+static void wide_characters_take_more_room(void **state) {
+  (void)state;
+  assert_float_equal(cq_svg_width("ab", 10), 12, 1e-9);
+  assert_float_equal(cq_svg_width("\xE1\x83\xBF", 10), 6, 1e-9);  /* U+10FF, the last narrow one */
+  assert_float_equal(cq_svg_width("\xE1\x84\x80", 10), 10, 1e-9); /* U+1100 */
 }
 
 static void numbers_at_ticks_are_round(void **state) {
@@ -256,14 +265,11 @@ static void errors_are_told(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(points_lie_where_they_should),
-                                     cmocka_unit_test(joins_take_no_colour),
-                                     cmocka_unit_test(legends_wrap_above_the_plot),
-                                     cmocka_unit_test(axes_are_fitted),
-                                     cmocka_unit_test(numbers_at_ticks_are_round),
-                                     cmocka_unit_test(ranges_are_rounded_outwards),
-                                     cmocka_unit_test(marks_and_charts_below_one_another),
-                                     cmocka_unit_test(text_that_xml_has_not_is_replaced),
-                                     cmocka_unit_test(errors_are_told)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(points_lie_where_they_should),      cmocka_unit_test(joins_take_no_colour),
+      cmocka_unit_test(legends_wrap_above_the_plot),       cmocka_unit_test(axes_are_fitted),
+      cmocka_unit_test(wide_characters_take_more_room),    cmocka_unit_test(numbers_at_ticks_are_round),
+      cmocka_unit_test(ranges_are_rounded_outwards),       cmocka_unit_test(marks_and_charts_below_one_another),
+      cmocka_unit_test(text_that_xml_has_not_is_replaced), cmocka_unit_test(errors_are_told)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -34,6 +34,7 @@ static const struct {
     {"请访问https://example.org了解更多内容。", "Please visit https://example.org to learn more.", 0},
     {"请访问https://example.org了解更多内容。", "Please visit us to learn more.", CQ_DROP_LINKS},
     {"A page (HTTPS://example.org/x) of ours.", "Eine Seite von uns.", CQ_DROP_LINKS},
+    {"on x://server there is more of it", "dort ist noch mehr davon", CQ_DROP_LINKS}, /* a scheme of one letter */
     {"the page url=https://example.org/x is ours", "eine Seite von uns", CQ_DROP_LINKS},
     {"@anna says hello to you.", "Anna sagt hallo zu dir.", 0}, /* a name is no address */
 };

@@ -268,6 +268,31 @@ static void test_merges_of_piece_0(void **state) {
   cq_tokenizer_free(t);
 }
 
+/* SentencePiece's "nmt" drops control characters, and makes others blanks. */
+static void test_nmt(void **state) {
+  static const struct {
+    unsigned char c;
+    size_t n;
+  } cases[] = {{1, 1},    {8, 1},    {0xB, 1},  {0xE, 1}, {0x1F, 1}, {0x7F, 1},
+               {'\t', 2}, {'\n', 2}, {'\f', 2}, {' ', 2}, {'\r', 2}};
+  (void)state;
+  cq_tokenizer *t = open_written("nmt", "{\"normalizer\":{\"type\":\"Nmt\"},"
+                                        "\"pre_tokenizer\":{\"type\":\"WhitespaceSplit\"},"
+                                        "\"model\":{\"type\":\"WordLevel\",\"unk_token\":\"u\","
+                                        "\"vocab\":{\"u\":0,\"x\":1,\"xx\":2}}}");
+  cq_ids ids = {0};
+  cq_error error = {0};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    const char text[] = {'x', (char)cases[i].c, 'x'};
+    ids.n = 0;
+    assert_int_equal(cq_tokenizer_encode(&ids, t, NULL, (cq_slice){text, 3}, false, 0, NULL, &error), CQ_OK);
+    assert_int_equal(ids.n, cases[i].n);
+    assert_int_equal(ids.ids[0], cases[i].n == 1 ? 2 : 1);
+  }
+  cq_free(ids.ids);
+  cq_tokenizer_free(t);
+}
+
 /* An added token takes the spaces before it, whatever their last byte is. */
 static void test_spaces_before_added(void **state) {
   static const char *const spaces[] = {" ", "\xC2\xA0", "\xE2\x80\x83", "\xE2\x80\x84\xE2\x80\x85 "};
@@ -344,6 +369,7 @@ int main(void) {
       cmocka_unit_test(test_lowercase_override),
       cmocka_unit_test(test_pieces),
       cmocka_unit_test(test_merges_of_piece_0),
+      cmocka_unit_test(test_nmt),
       cmocka_unit_test(test_spaces_before_added),
       cmocka_unit_test(test_class_switches),
   };

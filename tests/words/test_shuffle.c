@@ -231,6 +231,11 @@ static void tuples_are_appended_and_drawn_anew(void **state) {
     if (t >= 2) other |= tuples.items[1 + 2 * t + 1] != tuples.items[2 * t - 2];
   }
   assert_true(other);
+  tuples.n = 0;
+  const cq_document_set longer_first[] = {sets[1], sets[0]};
+  for (size_t round = 0; round < 100; round++) assert_true(cq_align_documents(&tuples, longer_first, 2, &random));
+  memset(drawn, 0, sizeof drawn);
+  for (size_t t = 0; t < 200; t++) drawn[tuples.items[2 * t] - 10] = true;
   for (int d = 0; d < 10; d++) assert_true(drawn[d]); /* of the longer list every document has its turn */
   cq_u32_array_free(&tuples);
 }
