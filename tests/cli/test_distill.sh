@@ -12,6 +12,7 @@ run="distill --teacher $TEACHER --student student --dim-match project --cache ca
 
 expect 0 $run --output whole --json --threads 2
 stdout_has '"steps": 300'
+stdout_has '"best_score": '
 for file in modules.json README.md; do [ -f whole/$file ] || fail "whole/$file is missing"; done
 expect 0 model check whole whole
 expect 0 eval mse --model whole --teacher "$TEACHER" --csv dev.tsv
