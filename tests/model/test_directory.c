@@ -110,6 +110,19 @@ static void wrong_configurations(void **state) {
                  "1_LSTM/lstm_config.json", "3 dimensions");
 }
 
+static void wrong_normalize_modules(void **state) {
+  static const char path[] = "3_Normalize/config.json";
+  cq_error error;
+  (void)state;
+  expect_refused("labse", path, "{\"module_input_name\":\"token_embeddings\"}", CQ_ERR_UNSUPPORTED, path,
+                 "module_input_name");
+  expect_refused("labse", path, "{\"module_output_name\":7}", CQ_ERR_UNSUPPORTED, path, "module_output_name");
+  expect_refused("labse", path, "{\"p\":1}", CQ_ERR_UNSUPPORTED, path, "'p' is not known");
+  assert_int_equal(
+      open_changed("labse", path, "{\"module_input_name\":\"sentence_embedding\",\"module_output_name\":null}", &error),
+      CQ_OK);
+}
+
 static void wrong_dense_modules(void **state) {
   static const char path[] = "2_Dense/config.json";
   (void)state;
@@ -360,11 +373,17 @@ static void allocations_may_fail(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(wrong_module_lists),      cmocka_unit_test(wrong_configurations),
-      cmocka_unit_test(wrong_dense_modules),     cmocka_unit_test(wrong_weights),
-      cmocka_unit_test(a_wrong_shape_is_told),   cmocka_unit_test(more_ids_than_rows),
-      cmocka_unit_test(names_lead_to_the_cache), cmocka_unit_test(plain_directories_take_the_mean),
-      cmocka_unit_test(lengths_are_found),       cmocka_unit_test(saving_minds_what_is_there),
+      cmocka_unit_test(wrong_module_lists),
+      cmocka_unit_test(wrong_configurations),
+      cmocka_unit_test(wrong_normalize_modules),
+      cmocka_unit_test(wrong_dense_modules),
+      cmocka_unit_test(wrong_weights),
+      cmocka_unit_test(a_wrong_shape_is_told),
+      cmocka_unit_test(more_ids_than_rows),
+      cmocka_unit_test(names_lead_to_the_cache),
+      cmocka_unit_test(plain_directories_take_the_mean),
+      cmocka_unit_test(lengths_are_found),
+      cmocka_unit_test(saving_minds_what_is_there),
       cmocka_unit_test(allocations_may_fail),
   };
   return cmocka_run_group_tests(tests, make_test_directory, remove_test_directory);
