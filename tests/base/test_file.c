@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/text_writer.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -17,6 +18,27 @@ static void assert_content(const char *path, const char *text) {
   assert_int_equal(n, strlen(text));
   assert_memory_equal(bytes, text, n);
   free(bytes);
+}
+
+/* Pieces of all sizes, together many times what the writer holds back. */
+static void long_texts_are_written_whole(void **state) {
+  enum { N = 1500000 };
+  (void)state;
+  char *text = malloc(N);
+  size_t n, piece = 1;
+  for (size_t i = 0; i < N; i++) text[i] = (char)('a' + (i * i + i / 7) % 26);
+  cq_text_writer w;
+  assert_int_equal(cq_text_writer_open(&w, test_path("long"), NULL), CQ_OK);
+  for (size_t i = 0; i < N; i += piece, piece = piece * 3 % 400009) {
+    if (piece > N - i) piece = N - i;
+    assert_int_equal(cq_text_writer_put(&w, text + i, piece, NULL), CQ_OK);
+  }
+  assert_int_equal(cq_text_writer_commit(&w, NULL), CQ_OK);
+  unsigned char *bytes = read_bytes(&n, test_path("long"));
+  assert_int_equal(n, N);
+  assert_memory_equal(bytes, text, N);
+  free(bytes);
+  free(text);
 }
 
 static void reading_reports_what_is_wrong(void **state) {
@@ -337,17 +359,12 @@ static void allocation_failures_are_reported(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(reading_reports_what_is_wrong),
-      cmocka_unit_test(paths_are_joined_and_taken_apart),
-      cmocka_unit_test(a_file_appears_on_commit_only),
-      cmocka_unit_test(a_full_disk_leaves_nothing),
-      cmocka_unit_test(the_full_device_is_reported),
-      cmocka_unit_test(a_directory_appears_on_commit_only),
-      cmocka_unit_test(removing_stays_inside),
-      cmocka_unit_test(allocation_failures_are_reported),
-      cmocka_unit_test(a_kill_leaves_a_whole_file),
-      cmocka_unit_test(a_writer_at_work_is_left_alone),
-      cmocka_unit_test(a_killed_directory_is_cleaned_up),
+      cmocka_unit_test(long_texts_are_written_whole),       cmocka_unit_test(reading_reports_what_is_wrong),
+      cmocka_unit_test(paths_are_joined_and_taken_apart),   cmocka_unit_test(a_file_appears_on_commit_only),
+      cmocka_unit_test(a_full_disk_leaves_nothing),         cmocka_unit_test(the_full_device_is_reported),
+      cmocka_unit_test(a_directory_appears_on_commit_only), cmocka_unit_test(removing_stays_inside),
+      cmocka_unit_test(allocation_failures_are_reported),   cmocka_unit_test(a_kill_leaves_a_whole_file),
+      cmocka_unit_test(a_writer_at_work_is_left_alone),     cmocka_unit_test(a_killed_directory_is_cleaned_up),
   };
   return cmocka_run_group_tests(tests, make_test_directory, remove_test_directory);
 }
