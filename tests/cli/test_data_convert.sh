@@ -78,7 +78,7 @@ converts 'good\tgut\nfair\tordentlich\n' --from wikimatrix wm.tsv
 stderr_has "1 below the threshold"
 converts 'good\tgut\n' --from wikimatrix --threshold 1.2 wm.tsv
 converts 'good\tgut\nfair\tordentlich\nbad\tschlecht\n' --from wikimatrix --threshold 0 wm.tsv
-expect 2 data convert --from tsv --threshold 1 wm.tsv
+expect 2 data convert --from tsv --threshold 0 wm.tsv
 stderr_has "no scores"
 printf '1.3\tgood\tgut\nx1\tfair\tordentlich\n' >wm.tsv
 refused "wm.tsv:2: 'x1', expected a score" --from wikimatrix wm.tsv
