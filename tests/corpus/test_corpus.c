@@ -188,6 +188,32 @@ static cq_status gloss(cq_corpus_counts *counts, const char *output, cq_error *e
   return cq_corpus_gloss(counts, &o, error);
 }
 
+/* A row has up to 256 columns, also one that is joined from two. */
+static void joined_rows_have_a_limit(void **state) {
+  (void)state;
+  cq_corpus_counts counts;
+  cq_error error = {0};
+  cq_corpus_pivot_options o = cq_corpus_pivot_default_options();
+  o.on = "1,1", o.output = paths[12];
+  snprintf(paths[12], sizeof paths[12], "%s", test_path("joined.tsv"));
+  for (int wider = 0; wider < 2; wider++) {
+    cq_builder text = {0};
+    for (int i = 0; i < 129; i++) cq_builder_printf(&text, "%d\t", i);
+    cq_builder_printf(&text, "129%s\n", wider ? "\t130" : "");
+    o.first = file(wider, wider ? "131.tsv" : "130.tsv", text.data);
+    text.n = 0;
+    for (int i = 0; i < 127; i++) cq_builder_printf(&text, "%d\t", i);
+    cq_builder_printf(&text, "127\n");
+    o.second = file(2, "128.tsv", text.data);
+    cq_builder_free(&text);
+    if (wider) unlink(o.output);
+    assert_int_equal(cq_corpus_pivot(&counts, &o, &error), wider ? CQ_ERR_LIMIT : CQ_OK);
+    assert_int_equal(access(o.output, F_OK), wider ? -1 : 0);
+  }
+  assert_string_equal(error.message, "a row of more than 256 columns");
+  unlink(o.output);
+}
+
 static void every_allocation_may_fail(void **state) {
   static const struct {
     job run;
@@ -237,9 +263,8 @@ static void every_allocation_may_fail(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(keys_of_sentences),
-      cmocka_unit_test(texts_are_written_whole),
-      cmocka_unit_test(progress_may_stop),
+      cmocka_unit_test(keys_of_sentences),         cmocka_unit_test(texts_are_written_whole),
+      cmocka_unit_test(progress_may_stop),         cmocka_unit_test(joined_rows_have_a_limit),
       cmocka_unit_test(every_allocation_may_fail),
   };
   return cmocka_run_group_tests(tests, make_test_directory, remove_test_directory);
