@@ -5,6 +5,9 @@
 #include "base/slice.h"
 #include "store/vector_store.h"
 
+#include <signal.h>
+#include <sys/resource.h>
+
 enum { DIM = 3, HEAD = 64, KEY = 32, ROW = DIM * sizeof(float) };
 
 static cq_vector_store *open_store(const char *directory) {
@@ -12,6 +15,12 @@ static cq_vector_store *open_store(const char *directory) {
   cq_error error = {0};
   if (cq_vector_store_open(&store, directory, DIM, &error)) fail_msg("%s", error.message);
   return store;
+}
+
+static void remove_store(const char *name) {
+  char command[512];
+  snprintf(command, sizeof command, "rm -rf '%s'", test_path(name));
+  assert_int_equal(system(command), 0);
 }
 
 static void vectors_are_found_again(void **state) {
@@ -159,11 +168,64 @@ static void faults_are_errors(void **state) {
   }
 }
 
+static void a_lack_of_memory_while_appending_is_told(void **state) {
+  (void)state;
+  for (long n = 1;; n++) {
+    const cq_slice text = cq_slice_of("one");
+    const float vector[] = {1, 2, 3};
+    remove_store("short");
+    cq_vector_store *store = open_store(test_path("short"));
+    cq_error error = {0};
+    cq_alloc_fail_at(n);
+    const cq_status status = cq_vector_store_append(store, &text, 1, vector, &error);
+    const bool failed = cq_alloc_failed();
+    cq_alloc_fail_at(0);
+    assert_int_equal(status, failed ? CQ_ERR_MEMORY : CQ_OK);
+    assert_int_equal(cq_vector_store_find(store, text), failed ? -1 : 0);
+    cq_vector_store_close(store);
+    if (!failed) break;
+    assert_string_not_equal(error.message, "");
+  }
+}
+
+/* A disk that is full, first for the vectors, then for the keys alone: nothing is found that was not written. */
+static void a_full_disk_is_told(void **state) {
+  static float vectors[100 * DIM];
+  cq_slice texts[100];
+  char text[100][4];
+  (void)state;
+  for (int i = 0; i < 100; i++) {
+    snprintf(text[i], sizeof text[i], "%d", i);
+    texts[i] = cq_slice_of(text[i]);
+  }
+  signal(SIGXFSZ, SIG_IGN);
+  struct rlimit before, small;
+  assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+  for (int full_for_keys = 0; full_for_keys < 2; full_for_keys++) {
+    remove_store("full");
+    cq_vector_store *store = open_store(test_path("full"));
+    cq_error error = {0};
+    small = before, small.rlim_cur = full_for_keys ? 100 * ROW + 1 : 100 * ROW - 1;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    const cq_status status = cq_vector_store_append(store, texts, 100, vectors, &error);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_int_equal(status, CQ_ERR_IO);
+    assert_non_null(strstr(error.file, full_for_keys ? "full/keys" : "full/vectors"));
+    assert_int_equal(cq_vector_store_find(store, texts[0]), -1);
+    assert_int_equal(cq_vector_store_append(store, texts, 100, vectors, &error), CQ_OK); /* there is room again */
+    cq_vector_store_close(store);
+    store = open_store(test_path("full"));
+    for (int i = 0; i < 100; i++) assert_int_equal(cq_vector_store_find(store, texts[i]), i);
+    cq_vector_store_close(store);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(vectors_are_found_again), cmocka_unit_test(torn_files_are_cut_to_whole_records),
       cmocka_unit_test(damage_is_noticed),       cmocka_unit_test(vectors_belong_to_their_texts),
-      cmocka_unit_test(faults_are_errors),
+      cmocka_unit_test(faults_are_errors),       cmocka_unit_test(a_lack_of_memory_while_appending_is_told),
+      cmocka_unit_test(a_full_disk_is_told),
   };
   return cmocka_run_group_tests(tests, make_test_directory, remove_test_directory);
 }
