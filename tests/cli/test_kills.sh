@@ -10,7 +10,8 @@ kills=${KILLS:-22}
 RANDOM=${SEED:-1}
 shift 2
 commands=("$@")
-[ ${#commands[@]} -gt 0 ] || commands=(distill finetune autoencode trials mine encode index-add approximate lexical words model-new)
+[ ${#commands[@]} -gt 0 ] || commands=(distill finetune autoencode trials mine encode index-add lexical words model-new)
+[ $# -gt 0 ] || [ ! -e "$(dirname "$PROGRAM")/src/libcalque_faiss.so" ] || commands+=(approximate) # sanitizers have none
 
 pairs 400 >pairs.tsv
 pairs 8000 | awk -F '\t' '{ print $1, NR > "en.txt"; print $2, NR > "de.txt" }'

