@@ -12,6 +12,7 @@
 
 /* The first knew models by fingerprints of another kind and had no checks. */
 static const char *const formats[] = {"calque index 1", "calque index 2"};
+enum { N_KEYS_OF_FIRST = 10 };
 
 enum { CHECK_HEX = 17 };
 
@@ -133,7 +134,7 @@ cq_status cq_index_manifest_read(cq_index_manifest *out, const char *directory, 
   if (!status) status = copy_string(&out->fingerprint, json, "fingerprint", path, error);
   if (!status) status = read_numbers(out, json, path, error);
   if (!status && out->format > 0) status = read_checks(out, json, path, error);
-  if (!status && out->format == 0 && cq_json_has(json, "check")) /* the digit is what is damaged */
+  if (!status && out->format == 0 && json_object_size(json) > N_KEYS_OF_FIRST) /* the digit is what is damaged */
     status = cq_fail_file(error, CQ_ERR_FORMAT, path, "it is damaged: \"%s\" has no checks", formats[0]);
   json_decref(json);
   if (status) cq_index_manifest_free(out);
