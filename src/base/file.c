@@ -68,12 +68,13 @@ cq_status cq_file_read(cq_slice *out, const char *path, cq_error *error) {
   *out = (cq_slice){0};
   cq_status status = open_regular(&fd, &n, path, error);
   if (status) return status;
-  char *data = n <= CQ_MAX_FILE_READ ? cq_alloc(n + 1) : NULL;
-  if (!data) {
+  if (n > CQ_MAX_FILE_READ)
+    status = cq_fail_file(error, CQ_ERR_LIMIT, path, "%zu bytes, at most %zu are read", n, CQ_MAX_FILE_READ);
+  char *data = status ? NULL : cq_alloc(n + 1);
+  if (!status && !data) status = cq_fail_memory(error, path);
+  if (status) {
     close(fd);
-    return n <= CQ_MAX_FILE_READ
-               ? cq_fail_memory(error, path)
-               : cq_fail_file(error, CQ_ERR_LIMIT, path, "%zu bytes, at most %zu are read", n, CQ_MAX_FILE_READ);
+    return status;
   }
   while (got < n) {
     ssize_t step = read(fd, data + got, n - got);
