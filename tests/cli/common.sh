@@ -52,6 +52,16 @@ absent() {
 lines_are() { [ "$(wc -l <"$1")" -eq "$2" ] || fail "$1 has $(wc -l <"$1") lines, expected $2"; }
 bytes_are() { [ "$(wc -c <"$1")" -eq "$2" ] || fail "$1 has $(wc -c <"$1") bytes, expected $2"; }
 
+# damage FILE AT [N]: changes N bytes (1) from AT on.
+damage() {
+  local at
+  for ((at = $2; at < $2 + ${3:-1}; at++)); do
+    local byte
+    byte=$(od -An -tu1 -j "$at" -N 1 "$1")
+    printf "\\x$(printf %02x $(((byte + 85) % 256)))" | dd of="$1" bs=1 seek="$at" conv=notrunc status=none
+  done
+}
+
 # A program with a sanitizer needs more addresses than it uses memory: it cannot be limited, nor take another malloc.
 is_sanitized() { ! (ulimit -v 4000000 && "$PROGRAM" --version) >/dev/null 2>&1; }
 

@@ -7,15 +7,6 @@ gzip -dc "$SOURCE/sample/test/en-de.tsv.gz" | cut -f 1 | awk '!seen[$0]++' | hea
 head -n 80 all.txt >source.txt
 tail -n 80 all.txt >target.txt
 
-# damage FILE AT [N]: changes N bytes (1) from AT on.
-damage() {
-  local at
-  for ((at = $2; at < $2 + ${3:-1}; at++)); do
-    local byte
-    byte=$(od -An -tu1 -j "$at" -N 1 "$1")
-    printf "\\x$(printf %02x $(((byte + 85) % 256)))" | dd of="$1" bs=1 seek="$at" conv=notrunc status=none
-  done
-}
 # places FILE N: N places spread over it
 places() { awk -v size="$(wc -c <"$1")" -v n="$2" 'BEGIN { for (i = 0; i < n; i++) print int(size * (i + 0.37) / n) }'; }
 

@@ -53,7 +53,7 @@ expect 0 lexical build words.lexical --language en documents.tsv
 reads words.lexical "1600 documents"
 expect 0 lexical build parts.lexical --segment-documents 500 documents.tsv
 reads parts.lexical "parts.lexical/segment-4"
-printf '\377' | dd of=words.lexical/segment-1 bs=1 seek=150 conv=notrunc 2>/dev/null
+damage words.lexical/segment-1 150
 refuses words.lexical "the check does not agree"
 
 # a training's checkpoint
@@ -66,8 +66,7 @@ wait "$pid"
 reads run.work "a checkpoint of"
 stdout_has "adam.m"
 stdout_has "the first: 'command\tdistill'"
-size=$(wc -c <run.work/checkpoint)
-printf 'x' | dd of=run.work/checkpoint bs=1 seek=$((size / 2)) conv=notrunc 2>/dev/null
+damage run.work/checkpoint $(($(wc -c <run.work/checkpoint) / 2))
 refuses run.work "Wrong: "
 
 # autoencoders and trials; a state of words
