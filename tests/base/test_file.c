@@ -3,7 +3,9 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/temporary.h"
 #include "base/text_writer.h"
+#include "calque/process.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -187,6 +189,36 @@ static void a_kill_leaves_a_whole_file(void **state) {
   assert_int_equal(count_files("whole"), 1);
 }
 
+/* What a signal's last act removes: temporaries that are still held, and no file of a name that was let go of. Nothing
+ * new is begun then: whoever asks for a name waits until the process ends. */
+static void temporaries_are_forgotten_when_let_go(void **state) {
+  (void)state;
+  int child_status;
+  char kept[500];
+  pid_t child = fork();
+  assert_true(child >= 0);
+  if (child == 0) {
+    for (int i = 0; i < 100; i++) { /* more than are remembered at a time */
+      char *name = cq_temporary_name(test_path("let-go"));
+      if (!name || close(open(name, O_CREAT | O_WRONLY, 0600)) != 0) _exit(1);
+      snprintf(kept, sizeof kept, "%s", name);
+      cq_temporary_release(name);
+    }
+    char *name = cq_temporary_name(test_path("held"));
+    if (!name || close(open(name, O_CREAT | O_WRONLY, 0600)) != 0) _exit(2);
+    cq_remove_temporaries();
+    if (access(kept, F_OK) != 0) _exit(3);
+    if (access(name, F_OK) == 0) _exit(4);
+    alarm(1); /* its default ends the process */
+    cq_temporary_name(test_path("later"));
+    _exit(5);
+  }
+  assert_int_equal(waitpid(child, &child_status, 0), child);
+  if (!WIFSIGNALED(child_status) || WTERMSIG(child_status) != SIGALRM) fail_msg("status %x", (unsigned)child_status);
+  assert_int_equal(count_files("held"), 0);
+  assert_int_equal(count_files("let-go"), 100);
+}
+
 /* Cleaning up after the dead must spare the living. */
 static void a_writer_at_work_is_left_alone(void **state) {
   (void)state;
@@ -364,7 +396,8 @@ int main(void) {
       cmocka_unit_test(a_full_disk_leaves_nothing),         cmocka_unit_test(the_full_device_is_reported),
       cmocka_unit_test(a_directory_appears_on_commit_only), cmocka_unit_test(removing_stays_inside),
       cmocka_unit_test(allocation_failures_are_reported),   cmocka_unit_test(a_kill_leaves_a_whole_file),
-      cmocka_unit_test(a_writer_at_work_is_left_alone),     cmocka_unit_test(a_killed_directory_is_cleaned_up),
+      cmocka_unit_test(a_writer_at_work_is_left_alone),     cmocka_unit_test(temporaries_are_forgotten_when_let_go),
+      cmocka_unit_test(a_killed_directory_is_cleaned_up),
   };
   return cmocka_run_group_tests(tests, make_test_directory, remove_test_directory);
 }

@@ -162,6 +162,7 @@ done
 printf '1\teng\tA house.\n2\tdeu\tEin Haus.\n3\tfra\tUne maison.\n4\teng\tA home.\n' >sentences.csv
 printf '1\t2\n2\t1\n4\t2\n2\t4\n1\t3\n7\t2\n' >links.csv
 converts 'A house.\tEin Haus.\nA home.\tEin Haus.\n' --from tatoeba --columns eng,deu links.csv sentences.csv
+stderr_has "6 rows read, 2 written; 4 other languages, or the other direction"
 refused "no sentence is of language 'ita'" --from tatoeba --columns eng,ita links.csv sentences.csv
 printf '1\teng\n' >bad.csv
 refused "bad.csv:1: 2 columns, expected at least 3" --from tatoeba --columns eng,deu links.csv bad.csv

@@ -63,6 +63,7 @@ gives '' pivot en-fr.tsv one.tsv --skip-bad
 seq 1 1000 >thousand
 expect 0 data sample --rows 50 thousand -o fifty
 lines_are fifty 50
+stderr_has "1000 rows read, 50 written; 950 not drawn"
 sort -n fifty | cmp -s - fifty || fail "the sample is not in order"
 expect 0 data sample --rows 50 thousand
 same fifty stdout

@@ -115,6 +115,20 @@ static void a_loss_by_hand(void **state) {
   assert_string_equal(error.message, "the corpus has no words");
 }
 
+/* Negatives come as often as the state's counts say, whatever the corpus has: here always the frequent word. */
+static void a_loss_counts_as_its_state(void **state) {
+  (void)state;
+  cq_words_options o = tiny_options();
+  double loss;
+  o.negative = 3;
+  write_rows("c.in.npy", (float[]){1, 2, 0, 1}, 2, 2);
+  write_rows("c.out.npy", (float[]){0.5f, 0.25f, -1, 0.75f}, 2, 2);
+  written("c.vocab", "mill\t0\nhouse\t1000000\n");
+  const char *text = written("text.txt", "mill mill\nmill mill mill\n");
+  assert_int_equal(cq_words_loss(&loss, text, test_path("c"), &o, NULL, NULL), CQ_OK);
+  assert_float_equal(loss, log1p(exp(-1)) + 3 * log1p(exp(0.5)), 1e-6);
+}
+
 static void a_state_measures_its_training(void **state) {
   (void)state;
   cq_words_options o = tiny_options();
@@ -227,6 +241,7 @@ int main(void) {
       cmocka_unit_test(what_is_saved_is_read_again),
       cmocka_unit_test(faults_of_vectors_name_the_line),
       cmocka_unit_test(a_loss_by_hand),
+      cmocka_unit_test(a_loss_counts_as_its_state),
       cmocka_unit_test(a_state_measures_its_training),
       cmocka_unit_test(faults_of_states),
       cmocka_unit_test(every_allocation_may_fail),
