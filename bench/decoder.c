@@ -46,8 +46,8 @@ static void make(decoder *d, int64_t in, int64_t dim, int64_t vocabulary, int64_
   d->lstm.direction[0] = (cq_lstm_direction){
       .input = {.weight = &p[0]}, .recurrent = {.weight = &p[1]}, .bias_input = &p[2], .bias_recurrent = &p[3]};
   d->output = (cq_linear){.weight = &p[4], .bias = &p[5]};
-  must(cq_lstm_pack(&d->lstm, 0, bench.k, true, NULL));
-  must(cq_linear_pack(&d->output, bench.k, true, NULL));
+  must(cq_lstm_pack(&d->lstm, 0, &(cq_packing){bench.k, CQ_PRECISION_F32, true}, NULL));
+  must(cq_linear_pack(&d->output, &(cq_packing){bench.k, CQ_PRECISION_F32, true}, NULL));
   for (int64_t s = 0; s < n_seqs; s++) d->starts[s + 1] = d->starts[s] + n_steps;
   for (int i = 0; i < MAX_TOKENS; i++) d->ids[i] = (int32_t)cq_random_below(&random, (uint64_t)vocabulary);
   d->batch = (cq_batch){.starts = d->starts, .n_seqs = n_seqs};
@@ -107,8 +107,8 @@ static void run_tokens_training(const bench_case *c, float **b) {
 }
 static void run_log_p(const bench_case *c, float **b) {
   decoder *d = c->object;
-  cq_token_log_probabilities(&d->worker, &d->output, cq_tensor_f32(b[1], c->m, c->n),
-                             cq_tensor_f32(b[0], c->m, d->lstm.dim));
+  must(cq_token_log_probabilities(&d->worker, &d->output, cq_tensor_f32(b[1], c->m, c->n),
+                                  cq_tensor_f32(b[0], c->m, d->lstm.dim), NULL));
 }
 
 static void run_lstms(void) {

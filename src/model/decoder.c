@@ -250,10 +250,10 @@ cq_param *cq_decoder_params(size_t *n, cq_decoder *d) {
 }
 
 cq_status cq_decoder_pack(cq_decoder *d, bool training, cq_error *error) {
-  cq_status status = cq_linear_pack(&d->output, d->kernels, training, error);
-  if (!status) status = cq_linear_pack(&d->state, d->kernels, training, error);
-  for (int64_t i = 0; !status && i < d->shape.n_layers; i++)
-    status = cq_lstm_pack(&d->layers[i], 0, d->kernels, training, error);
+  const cq_packing packing = {d->kernels, CQ_PRECISION_F32, training};
+  cq_status status = cq_linear_pack(&d->output, &packing, error);
+  if (!status) status = cq_linear_pack(&d->state, &packing, error);
+  for (int64_t i = 0; !status && i < d->shape.n_layers; i++) status = cq_lstm_pack(&d->layers[i], 0, &packing, error);
   d->bounds.kernels = NULL;
   return status || training ? status : cq_token_bounds_make(&d->bounds, &d->output, d->kernels, error);
 }
@@ -285,7 +285,8 @@ static cq_status make_states(first_states *out, cq_worker *worker, const cq_deco
     out->before = cq_workspace_f32(&worker->workspace, n, width);
     given = cq_workspace_f32(&worker->workspace, n, width);
     if (!out->before.data || !given.data) return cq_fail_memory(error, "a decoder's states");
-    cq_linear_forward(worker, &d->state, given, latent, CQ_TANH, out->before);
+    const cq_status status = cq_linear_forward(worker, &d->state, given, latent, CQ_TANH, out->before, error);
+    if (status) return status;
   } else if (!s->states_from_encoder) {
     return CQ_OK;
   }
@@ -485,7 +486,7 @@ cq_status cq_decoder_step(cq_tensor log_p, cq_worker *worker, const cq_decoder *
   const cq_mark mark = cq_workspace_mark(&worker->workspace);
   cq_tensor y;
   cq_status status = advance_decoder(&y, worker, d, state, ids, latent, error);
-  if (!status) cq_token_log_probabilities(worker, &d->output, log_p, y);
+  if (!status) status = cq_token_log_probabilities(worker, &d->output, log_p, y, error);
   cq_workspace_release(&worker->workspace, mark);
   return status;
 }

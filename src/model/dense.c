@@ -172,9 +172,11 @@ static cq_status dense_describe(const cq_module *module, json_t *object, cq_erro
   return ok ? CQ_OK : cq_fail_memory(error, "a description");
 }
 
-static cq_status dense_pack(cq_module *module, size_t part, const cq_kernels *kernels, bool training, cq_error *error) {
+/* A row a sentence: in f32 whatever the tokens are in. */
+static cq_status dense_pack(cq_module *module, size_t part, const cq_packing *packing, cq_error *error) {
+  const cq_packing exact = {packing->kernels, CQ_PRECISION_F32, packing->training};
   (void)part;
-  return cq_linear_pack(&((dense *)module)->linear, kernels, training, error);
+  return cq_linear_pack(&((dense *)module)->linear, &exact, error);
 }
 
 /* --- running --- */
@@ -191,8 +193,7 @@ static cq_status dense_forward(cq_worker *worker, const cq_module *module, const
   }
   if (!y->data) return cq_fail_memory(error, "sentence vectors");
   if (saved) *saved = before.data;
-  cq_linear_forward(worker, &d->linear, *y, x, d->activation->activation, before);
-  return CQ_OK;
+  return cq_linear_forward(worker, &d->linear, *y, x, d->activation->activation, before, error);
 }
 
 static cq_status dense_backward(cq_worker *worker, const cq_module *module, const cq_batch *batch, cq_tensor x,

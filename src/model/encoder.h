@@ -14,9 +14,10 @@ struct cq_encoder {
   cq_module *modules[CQ_MAX_MODULES];
   size_t n_modules;
   const cq_kernels *kernels;
-  cq_params params;   /* of all modules, indexed */
-  int max_seq_length; /* 0: no limit */
-  int max_positions;  /* max_seq_length is no larger; 0: no limit */
+  cq_precision precision; /* of products, unless it is being trained */
+  cq_params params;       /* of all modules, indexed */
+  int max_seq_length;     /* 0: no limit */
+  int max_positions;      /* max_seq_length is no larger; 0: no limit */
   /* config_sentence_transformers.json */
   json_t *config;  /* the whole file, owns what follows; NULL: none */
   json_t *prompts; /* object name -> text; NULL: none */

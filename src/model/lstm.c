@@ -185,10 +185,10 @@ static cq_status lstm_describe(const cq_module *module, json_t *object, cq_error
   return ok ? CQ_OK : cq_fail_memory(error, "a description");
 }
 
-static cq_status lstm_pack(cq_module *module, size_t part, const cq_kernels *kernels, bool training, cq_error *error) {
+static cq_status lstm_pack(cq_module *module, size_t part, const cq_packing *packing, cq_error *error) {
   lstm *l = (lstm *)module;
   const int n = l->n_directions;
-  return cq_lstm_pack(&l->layers[(int)part / n], (int)part % n, kernels, training, error);
+  return cq_lstm_pack(&l->layers[(int)part / n], (int)part % n, packing, error);
 }
 
 static void lstm_set_dropout(cq_module *module, double rate) {

@@ -10,6 +10,7 @@
 
 #include "base/arena.h"
 #include "nn/batch.h"
+#include "nn/linear.h"
 #include "nn/param.h"
 #include "token/tokenizer.h"
 
@@ -64,8 +65,7 @@ struct cq_module_type {
   CQ_MUST_USE cq_status (*describe)(const cq_module *module, json_t *object, cq_error *error);
   /* Packs one of n_pack_parts weights again from its parameter: after opening and after every update. The parts are
    * packed side by side by several threads. May be NULL. */
-  CQ_MUST_USE cq_status (*pack)(cq_module *module, size_t part, const cq_kernels *kernels, bool training,
-                                cq_error *error);
+  CQ_MUST_USE cq_status (*pack)(cq_module *module, size_t part, const cq_packing *packing, cq_error *error);
   void (*set_dropout)(cq_module *module, double rate); /* for training; NULL: the type has no dropout */
   /* *y is taken from the worker's workspace. saved NULL: not training; else *saved receives what backward wants, in the
    * workspace too, which then must not be released before backward. x has no data for a first module. */

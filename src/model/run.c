@@ -61,7 +61,7 @@ cq_status cq_encoder_backward(cq_worker *worker, const cq_encoder *encoder, cons
 /* All parts of all modules, numbered through; each has its own place for a failure. */
 typedef struct packing {
   cq_encoder *encoder;
-  bool training;
+  cq_packing how;
   cq_status *status;
   cq_error *errors; /* one a worker: all failures are alike, out of memory */
 } packing;
@@ -71,14 +71,14 @@ static void pack_part(void *context, size_t item, int worker) {
   size_t part = item, m = 0;
   while (part >= p->encoder->modules[m]->n_pack_parts) part -= p->encoder->modules[m++]->n_pack_parts;
   cq_module *module = p->encoder->modules[m];
-  const cq_status status = module->type->pack(module, part, p->encoder->kernels, p->training, &p->errors[worker]);
+  const cq_status status = module->type->pack(module, part, &p->how, &p->errors[worker]);
   if (status) p->status[worker] = status;
 }
 
 cq_status cq_encoder_pack(cq_encoder *encoder, cq_context *ctx, bool training, cq_error *error) {
   const size_t n_workers = (size_t)cq_context_n_threads(ctx);
   packing p = {.encoder = encoder,
-               .training = training,
+               .how = {encoder->kernels, training ? CQ_PRECISION_F32 : encoder->precision, training},
                .status = cq_alloc_array_zeroed(n_workers, sizeof *p.status),
                .errors = cq_alloc_array_zeroed(n_workers, sizeof *p.errors)};
   size_t n_parts = 0;

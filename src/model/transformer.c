@@ -396,12 +396,11 @@ static cq_status describe_transformer(const cq_module *module, json_t *object, c
   return CQ_OK;
 }
 
-static cq_status pack_transformer(cq_module *module, size_t part, const cq_kernels *kernels, bool training,
-                                  cq_error *error) {
+static cq_status pack_transformer(cq_module *module, size_t part, const cq_packing *packing, cq_error *error) {
   cq_transformer_layer *l = &((cq_transformer *)module)->layers[part / PARTS_PER_LAYER];
   cq_linear *const weights[PARTS_PER_LAYER] = {
       &l->attention.query, &l->attention.key, &l->attention.value, &l->attention.output, &l->up, &l->down};
-  return cq_linear_pack(weights[part % PARTS_PER_LAYER], kernels, training, error);
+  return cq_linear_pack(weights[part % PARTS_PER_LAYER], packing, error);
 }
 
 /* ---- forward and backward ---- */

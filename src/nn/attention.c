@@ -34,7 +34,6 @@ cq_status cq_attention_forward(cq_worker *worker, const cq_attention *l, const c
                                cq_tensor x, const float *const *bias, uint32_t site, cq_attention_saved *saved,
                                cq_error *error) {
   const int64_t n = x.rows, dim = x.cols;
-  const cq_tensor none = {0};
   cq_mark mark = cq_workspace_mark(&worker->workspace);
   cq_tensor qkv = cq_workspace_f32(&worker->workspace, n, 3 * dim);
   cq_tensor context = cq_workspace_f32(&worker->workspace, n, dim);
@@ -45,9 +44,9 @@ cq_status cq_attention_forward(cq_worker *worker, const cq_attention *l, const c
 
   cq_tensor q = cq_tensor_columns(qkv, 0, dim), k = cq_tensor_columns(qkv, dim, dim),
             v = cq_tensor_columns(qkv, 2 * dim, dim);
-  cq_linear_forward(worker, &l->query, q, x, CQ_IDENTITY, none);
-  cq_linear_forward(worker, &l->key, k, x, CQ_IDENTITY, none);
-  cq_linear_forward(worker, &l->value, v, x, CQ_IDENTITY, none);
+  const cq_linear *const layers[] = {&l->query, &l->key, &l->value};
+  cq_status status = cq_linears_forward(worker, layers, (const cq_tensor[]){q, k, v}, 3, x, error);
+  if (status) return status;
   for (int64_t s = 0; s < batch->n_seqs; s++) {
     const int64_t first = batch->starts[s], length = cq_batch_length(batch, s);
     const cq_attention_shape shape = attention_shape(l, batch, s, dim, qkv.stride, bias, site);
@@ -56,7 +55,8 @@ cq_status cq_attention_forward(cq_worker *worker, const cq_attention *l, const c
                                cq_f32(cq_tensor_rows(k, first, length)), cq_f32(cq_tensor_rows(v, first, length)),
                                &shape, scratch);
   }
-  cq_linear_forward(worker, &l->output, y, context, CQ_IDENTITY, none);
+  status = cq_linear_forward(worker, &l->output, y, context, CQ_IDENTITY, (cq_tensor){0}, error);
+  if (status) return status;
   if (saved) *saved = (cq_attention_saved){qkv, context, log_sum};
   cq_workspace_release(&worker->workspace, saved ? kept : mark);
   return CQ_OK;

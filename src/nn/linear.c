@@ -3,48 +3,111 @@
 #include "base/error.h"
 #include "base/memory.h"
 
-cq_status cq_linear_pack(cq_linear *l, const cq_kernels *kernels, bool training, cq_error *error) {
-  int64_t out = l->weight->rows, in = l->weight->cols;
-  if (!l->packed) l->packed = cq_alloc_array((size_t)kernels->packed_floats(in, out), sizeof(float));
-  if (training && !l->packed_backward)
-    l->packed_backward = cq_alloc_array((size_t)kernels->packed_floats(out, in), sizeof(float));
-  if (!l->packed || (training && !l->packed_backward)) return cq_fail_memory(error, "packed weights");
-  kernels->pack(l->packed, l->weight->value, 1, in, in, out);
-  if (training) kernels->pack(l->packed_backward, l->weight->value, in, 1, out, in);
+/* --- packing --- */
+
+static cq_status pack_weight(cq_packed *to, const cq_products *products, const cq_param *weight, bool backward,
+                             cq_error *error) {
+  const int64_t in = weight->cols, k = backward ? weight->rows : in, n = backward ? in : weight->rows;
+  if (to->products != products) { /* packed bytes of another precision */
+    cq_free(to->bytes);
+    *to = (cq_packed){products, NULL};
+  }
+  if (!to->bytes) to->bytes = cq_alloc(products->packed_bytes(k, n));
+  if (!to->bytes) return cq_fail_memory(error, "packed weights");
+  products->pack(to->bytes, weight->value, backward ? in : 1, backward ? 1 : in, k, n);
   return CQ_OK;
 }
 
-void cq_linear_free(cq_linear *l) {
-  cq_free(l->packed);
-  cq_free(l->packed_backward);
-  l->packed = l->packed_backward = NULL;
+cq_status cq_linear_pack(cq_linear *l, const cq_packing *packing, cq_error *error) {
+  const cq_products *products = cq_products_of(packing->kernels, packing->precision);
+  const cq_status status = pack_weight(&l->packed, products, l->weight, false, error);
+  return status || !packing->training ? status : pack_weight(&l->packed_backward, products, l->weight, true, error);
 }
 
-void cq_linear_forward(cq_worker *worker, const cq_linear *l, cq_tensor y, cq_tensor x, cq_activation activation,
-                       cq_tensor before) {
-  assert(x.cols == l->weight->cols && y.cols == l->weight->rows && x.rows == y.rows);
+void cq_linear_free(cq_linear *l) {
+  cq_free(l->packed.bytes);
+  cq_free(l->packed_backward.bytes);
+  l->packed.bytes = l->packed_backward.bytes = NULL;
+}
+
+/* --- products --- */
+
+/* x as `products` wants its left side: x itself, or converted in the workspace; NULL when out of memory. */
+static const void *left_side(cq_worker *worker, const cq_products *products, cq_tensor x) {
+  if (!products->convert) return cq_f32(x);
+  void *left = cq_workspace_take(&worker->workspace, products->left_bytes(x.rows, x.cols));
+  if (left) products->convert(left, cq_f32(x), x.stride, x.rows, x.cols);
+  return left;
+}
+
+static cq_status multiply(cq_worker *worker, const cq_packed *packed, cq_tensor y, cq_tensor x,
+                          const cq_epilogue *epilogue, cq_error *error) {
+  assert(x.rows == y.rows);
+  const cq_mark mark = cq_workspace_mark(&worker->workspace);
+  const void *left = left_side(worker, packed->products, x);
+  if (!left) return cq_fail_memory(error, "the left side of a product");
+  packed->products->product(cq_f32(y), y.stride, left, x.stride, packed->bytes, x.rows, y.cols, x.cols, epilogue);
+  cq_workspace_release(&worker->workspace, mark);
+  return CQ_OK;
+}
+
+cq_status cq_linear_product(cq_worker *worker, const cq_linear *l, cq_tensor y, cq_tensor x,
+                            const cq_epilogue *epilogue, cq_error *error) {
+  assert(x.cols == l->weight->cols && y.cols == l->weight->rows);
+  return multiply(worker, &l->packed, y, x, epilogue, error);
+}
+
+cq_status cq_linear_forward(cq_worker *worker, const cq_linear *l, cq_tensor y, cq_tensor x, cq_activation activation,
+                            cq_tensor before, cq_error *error) {
   assert(!before.data || (before.rows == y.rows && before.stride == y.stride));
   const cq_epilogue epilogue = {
       .bias = l->bias ? l->bias->value : NULL, .activation = activation, .before = before.data ? cq_f32(before) : NULL};
-  worker->kernels->product(cq_f32(y), y.stride, cq_f32(x), x.stride, l->packed, x.rows, y.cols, x.cols, &epilogue);
+  return cq_linear_product(worker, l, y, x, &epilogue, error);
 }
 
-cq_status cq_linear_backward(cq_worker *worker, const cq_linear *l, cq_gradients *gradients, cq_tensor dx,
-                             bool accumulate, cq_tensor dy, cq_tensor x, cq_error *error) {
-  const cq_kernels *k = worker->kernels;
-  int64_t n = x.rows, out = l->weight->rows, in = l->weight->cols;
-  assert(x.cols == in && dy.cols == out && dy.rows == n);
-  if (dx.data) {
-    assert(dx.rows == n && dx.cols == in);
-    const cq_epilogue epilogue = {.accumulate = accumulate};
-    k->product(cq_f32(dx), dx.stride, cq_f32(dy), dy.stride, l->packed_backward, n, in, out, &epilogue);
+cq_status cq_linears_forward(cq_worker *worker, const cq_linear *const *layers, const cq_tensor *y, size_t n_layers,
+                             cq_tensor x, cq_error *error) {
+  const cq_products *products = layers[0]->packed.products;
+  const cq_mark mark = cq_workspace_mark(&worker->workspace);
+  const void *left = left_side(worker, products, x);
+  if (!left) return cq_fail_memory(error, "the left side of a product");
+  for (size_t i = 0; i < n_layers; i++) {
+    const cq_linear *l = layers[i];
+    const cq_epilogue epilogue = {.bias = l->bias ? l->bias->value : NULL};
+    assert(l->packed.products == products && x.cols == l->weight->cols && y[i].cols == l->weight->rows);
+    products->product(cq_f32(y[i]), y[i].stride, left, x.stride, l->packed.bytes, x.rows, y[i].cols, x.cols, &epilogue);
   }
-  cq_mark mark = cq_workspace_mark(&worker->workspace);
+  cq_workspace_release(&worker->workspace, mark);
+  return CQ_OK;
+}
+
+/* --- backward --- */
+
+cq_status cq_linear_backward_input(cq_worker *worker, const cq_linear *l, cq_tensor dx, bool accumulate, cq_tensor dy,
+                                   cq_error *error) {
+  assert(dx.cols == l->weight->cols && dy.cols == l->weight->rows);
+  return multiply(worker, &l->packed_backward, dx, dy, &(cq_epilogue){.accumulate = accumulate}, error);
+}
+
+cq_status cq_linear_backward_weight(cq_worker *worker, const cq_linear *l, cq_gradients *gradients, cq_tensor dy,
+                                    cq_tensor x, cq_error *error) {
+  const cq_kernels *k = worker->kernels;
+  const int64_t n = x.rows, out = l->weight->rows, in = l->weight->cols;
+  assert(x.cols == in && dy.cols == out && dy.rows == n);
+  const cq_mark mark = cq_workspace_mark(&worker->workspace);
   float *scratch = cq_workspace_take(&worker->workspace, (size_t)k->packed_floats(n, in) * sizeof(float));
   if (!scratch) return cq_fail_memory(error, "scratch of a product");
   k->product_transposed(cq_gradient_of(gradients, l->weight), in, cq_f32(dy), dy.stride, cq_f32(x), x.stride, out, in,
                         n, scratch);
-  if (l->bias) k->add_columns(cq_gradient_of(gradients, l->bias), cq_f32(dy), dy.stride, n, out);
   cq_workspace_release(&worker->workspace, mark);
   return CQ_OK;
+}
+
+cq_status cq_linear_backward(cq_worker *worker, const cq_linear *l, cq_gradients *gradients, cq_tensor dx,
+                             bool accumulate, cq_tensor dy, cq_tensor x, cq_error *error) {
+  cq_status status = dx.data ? cq_linear_backward_input(worker, l, dx, accumulate, dy, error) : CQ_OK;
+  if (!status) status = cq_linear_backward_weight(worker, l, gradients, dy, x, error);
+  if (!status && l->bias)
+    worker->kernels->add_columns(cq_gradient_of(gradients, l->bias), cq_f32(dy), dy.stride, dy.rows, dy.cols);
+  return status;
 }

@@ -1,30 +1,53 @@
-/* y = activation(x W^T + b): the layer nearly all time is spent in. */
+/* y = activation(x W^T + b): the layer nearly all time is spent in. It alone knows in which precision it multiplies, and
+ * how its weight is packed for that. */
 #ifndef NN_LINEAR_H
 #define NN_LINEAR_H
 
 #include "nn/param.h"
+#include "tensor/products.h"
+
+/* How weights are packed. */
+typedef struct cq_packing {
+  const cq_kernels *kernels;
+  cq_precision precision; /* or the next wider that the processor has */
+  bool training;          /* for backward too */
+} cq_packing;
+
+typedef struct cq_packed {
+  const cq_products *products; /* what packed it, and multiplies with it */
+  void *bytes;                 /* NULL: not packed */
+} cq_packed;
 
 typedef struct cq_linear {
-  cq_param *weight;       /* [out, in] */
-  cq_param *bias;         /* [1, out]; NULL: none */
-  float *packed;          /* the weight as forward wants it */
-  float *packed_backward; /* the same for the gradient of x; NULL until training */
+  cq_param *weight;          /* [out, in] */
+  cq_param *bias;            /* [1, out]; NULL: none */
+  cq_packed packed;          /* the weight as forward wants it */
+  cq_packed packed_backward; /* the same for the gradient of x; empty until training */
 } cq_linear;
 
-/* Packs the weight again from its parameter: after loading and after every update. training: for backward too.
- * Errors: CQ_ERR_MEMORY. */
-CQ_MUST_USE cq_status cq_linear_pack(cq_linear *l, const cq_kernels *kernels, bool training, cq_error *error);
+/* Packs the weight again from its parameter: after loading and after every update. Errors: CQ_ERR_MEMORY. */
+CQ_MUST_USE cq_status cq_linear_pack(cq_linear *l, const cq_packing *packing, cq_error *error);
 void cq_linear_free(cq_linear *l);
 
 /* y [n, out] from x [n, in]; before [n, out] of y's stride receives the value before the activation (data NULL: not
- * kept). */
-void cq_linear_forward(cq_worker *worker, const cq_linear *l, cq_tensor y, cq_tensor x, cq_activation activation,
-                       cq_tensor before);
+ * kept). Errors, of all products: CQ_ERR_MEMORY for scratch. */
+CQ_MUST_USE cq_status cq_linear_forward(cq_worker *worker, const cq_linear *l, cq_tensor y, cq_tensor x,
+                                        cq_activation activation, cq_tensor before, cq_error *error);
+/* Several layers of one x, without activation: what has to be done to x is done once. */
+CQ_MUST_USE cq_status cq_linears_forward(cq_worker *worker, const cq_linear *const *layers, const cq_tensor *y,
+                                         size_t n_layers, cq_tensor x, cq_error *error);
+/* y = epilogue(x W^T), whatever the layer's own bias. */
+CQ_MUST_USE cq_status cq_linear_product(cq_worker *worker, const cq_linear *l, cq_tensor y, cq_tensor x,
+                                        const cq_epilogue *epilogue, cq_error *error);
 
 /* dx [n, in] is written, or added to with accumulate (dx.data NULL: not wanted); the parameters' gradients are added
- * to. dy [n, out] is the gradient before the activation: undo it first with kernels->activate_backward. Errors:
- * CQ_ERR_MEMORY for scratch. */
+ * to. dy [n, out] is the gradient before the activation: undo it first with kernels->activate_backward. */
 CQ_MUST_USE cq_status cq_linear_backward(cq_worker *worker, const cq_linear *l, cq_gradients *gradients, cq_tensor dx,
                                          bool accumulate, cq_tensor dy, cq_tensor x, cq_error *error);
+/* Its two parts. */
+CQ_MUST_USE cq_status cq_linear_backward_input(cq_worker *worker, const cq_linear *l, cq_tensor dx, bool accumulate,
+                                               cq_tensor dy, cq_error *error);
+CQ_MUST_USE cq_status cq_linear_backward_weight(cq_worker *worker, const cq_linear *l, cq_gradients *gradients,
+                                                cq_tensor dy, cq_tensor x, cq_error *error);
 
 #endif

@@ -5,16 +5,15 @@
 
 #include <string.h>
 
-cq_status cq_lstm_pack(cq_lstm *l, int direction, const cq_kernels *kernels, bool training, cq_error *error) {
+cq_status cq_lstm_pack(cq_lstm *l, int direction, const cq_packing *packing, cq_error *error) {
   cq_lstm_direction *w = &l->direction[direction];
   cq_status status;
-  if ((status = cq_linear_pack(&w->input, kernels, training, error)) ||
-      (status = cq_linear_pack(&w->recurrent, kernels, training, error)))
+  if ((status = cq_linear_pack(&w->input, packing, error)) || (status = cq_linear_pack(&w->recurrent, packing, error)))
     return status;
   if (!w->bias && !(w->bias = cq_alloc_array((size_t)(4 * l->dim), sizeof *w->bias)))
     return cq_fail_memory(error, "packed weights");
-  kernels->scale(w->bias, w->bias_input->value, 1.0f, 4 * l->dim);
-  kernels->add(w->bias, w->bias_recurrent->value, 4 * l->dim);
+  packing->kernels->scale(w->bias, w->bias_input->value, 1.0f, 4 * l->dim);
+  packing->kernels->add(w->bias, w->bias_recurrent->value, 4 * l->dim);
   return CQ_OK;
 }
 
@@ -170,20 +169,23 @@ cq_status cq_lstm_forward(cq_worker *worker, const cq_lstm *l, const cq_lstm_pla
     if (cells_before)
       add_to_state(k, to.cell, cells_before + n_running * dim, plan, d, n_running, n_seqs - n_running, dim);
     k->gather(cq_f32(keep.x[d]), cq_f32(x), plan->token_of + d * n, n, l->in, false);
-    k->product(gates, 4 * dim, cq_f32(keep.x[d]), l->in, direction->input.packed, n, 4 * dim, l->in,
-               &(cq_epilogue){.bias = direction->bias});
-    for (int64_t t = 0; t < plan->n_steps; t++) {
+    status = cq_linear_product(worker, &direction->input, keep.gates[d], keep.x[d],
+                               &(cq_epilogue){.bias = direction->bias}, error);
+    for (int64_t t = 0; !status && t < plan->n_steps; t++) {
       const int64_t row = plan->first[t], rows = rows_of_step(plan, t);
       const int64_t lasting = t + 1 < plan->n_steps ? rows_of_step(plan, t + 1) : 0;
-      if (hidden_before)
-        k->product(gates + row * 4 * dim, 4 * dim, hidden_before, dim, direction->recurrent.packed, rows, 4 * dim, dim,
-                   &(cq_epilogue){.accumulate = true});
+      if (hidden_before) {
+        const cq_tensor before = cq_tensor_f32((float *)(uintptr_t)hidden_before, rows, dim);
+        status = cq_linear_product(worker, &direction->recurrent, cq_tensor_rows(keep.gates[d], row, rows), before,
+                                   &(cq_epilogue){.accumulate = true}, error);
+      }
       k->lstm_cell(hidden + row * dim, dim, cells + row * dim, gates + row * 4 * dim, cells_before, rows, dim);
       hidden_before = hidden + row * dim;
       cells_before = cells + row * dim;
       add_to_state(k, to.hidden, hidden_before + lasting * dim, plan, d, lasting, rows - lasting, dim);
       add_to_state(k, to.cell, cells_before + lasting * dim, plan, d, lasting, rows - lasting, dim);
     }
+    if (status) return status;
   }
   /* y as [n_directions n_tokens] rows of dim: a token's directions lie side by side. */
   k->gather(cq_f32(y), cq_f32(keep.hidden), plan->row_of, l->n_directions * n, dim, false);
@@ -210,8 +212,7 @@ cq_status cq_lstm_backward(cq_worker *worker, const cq_lstm *l, const cq_lstm_pl
             drows = cq_workspace_f32(w, n, l->in), dcell = cq_workspace_f32(w, plan->n_seqs, dim),
             dstep = cq_workspace_f32(w, plan->n_seqs, dim), before = cq_workspace_f32(w, seeing, dim);
   int32_t *side = cq_workspace_take(w, (size_t)n * sizeof *side); /* rows of dy seen as [n_directions n_tokens, dim] */
-  float *scratch = cq_workspace_take(w, (size_t)k->packed_floats(seeing, dim) * sizeof(float));
-  if (!dhidden.data || !dgates.data || !drows.data || !dcell.data || !dstep.data || !before.data || !side || !scratch)
+  if (!dhidden.data || !dgates.data || !drows.data || !dcell.data || !dstep.data || !before.data || !side)
     return cq_fail_memory(error, "an LSTM's gradient");
   clear_tensor(dx);
   clear_tensor(to.hidden);
@@ -229,7 +230,8 @@ cq_status cq_lstm_backward(cq_worker *worker, const cq_lstm *l, const cq_lstm_pl
     /* What comes back along a sequence; a row stays at its final state's gradient until the sequence's last step. */
     read_state(k, dcell, from.cell, plan, d);
     read_state(k, dstep, from.hidden, plan, d);
-    for (int64_t t = plan->n_steps; t-- > 0;) {
+    cq_status status = CQ_OK;
+    for (int64_t t = plan->n_steps; !status && t-- > 0;) {
       const int64_t row = plan->first[t], rows = rows_of_step(plan, t);
       float *dh = cq_f32(dhidden) + row * dim, *dg = cq_f32(dgates) + row * 4 * dim;
       const int64_t lasting = t + 1 < plan->n_steps ? rows_of_step(plan, t + 1) : 0;
@@ -237,21 +239,22 @@ cq_status cq_lstm_backward(cq_worker *worker, const cq_lstm *l, const cq_lstm_pl
       k->lstm_cell_backward(dg, cq_f32(dcell), dh, gates + row * 4 * dim, cells + row * dim,
                             t > 0 ? cells + plan->first[t - 1] * dim : first_cells, rows, dim);
       if (t > 0 || to.hidden.data)
-        k->product(cq_f32(dstep), dim, dg, 4 * dim, direction->recurrent.packed_backward, rows, dim, 4 * dim, NULL);
+        status = cq_linear_backward_input(worker, &direction->recurrent, cq_tensor_rows(dstep, 0, rows), false,
+                                          cq_tensor_rows(dgates, row, rows), error);
     }
+    if (status) return status;
     add_to_state(k, to.hidden, cq_f32(dstep), plan, d, 0, plan->n_seqs, dim);
     add_to_state(k, to.cell, cq_f32(dcell), plan, d, 0, plan->n_seqs, dim);
     /* Steps 1 ... each saw the hidden state of the step before. */
     if (first_hidden) memcpy(before.data, first_hidden, (size_t)(m * dim) * sizeof(float));
     k->gather(cq_f32(before) + (m - unseeing) * dim, cq_f32(saved->hidden) + d * n * dim, plan->before, n - m, dim,
               false);
-    k->product_transposed(cq_gradient_of(gradients, direction->recurrent.weight), dim,
-                          cq_f32(dgates) + unseeing * 4 * dim, 4 * dim, cq_f32(before), dim, 4 * dim, dim, seeing,
-                          scratch);
+    status = cq_linear_backward_weight(worker, &direction->recurrent, gradients,
+                                       cq_tensor_rows(dgates, unseeing, seeing), before, error);
+    if (status) return status;
     k->add_columns(cq_gradient_of(gradients, direction->bias_input), cq_f32(dgates), 4 * dim, n, 4 * dim);
     k->add_columns(cq_gradient_of(gradients, direction->bias_recurrent), cq_f32(dgates), 4 * dim, n, 4 * dim);
-    cq_status status =
-        cq_linear_backward(worker, &direction->input, gradients, drows, false, dgates, saved->x[d], error);
+    status = cq_linear_backward(worker, &direction->input, gradients, drows, false, dgates, saved->x[d], error);
     if (status) return status;
     k->scatter_add(cq_f32(dx), cq_f32(drows), plan->token_of + d * n, n, l->in);
   }
@@ -271,10 +274,11 @@ cq_status cq_lstm_step(cq_worker *worker, const cq_lstm *l, cq_tensor hidden, cq
   cq_mark mark = cq_workspace_mark(&worker->workspace);
   cq_tensor gates = cq_workspace_f32(&worker->workspace, rows, 4 * dim);
   if (!gates.data) return cq_fail_memory(error, "an LSTM's step");
-  k->product(cq_f32(gates), 4 * dim, cq_f32(x), x.stride, direction->input.packed, rows, 4 * dim, l->in,
-             &(cq_epilogue){.bias = direction->bias});
-  k->product(cq_f32(gates), 4 * dim, cq_f32(hidden), dim, direction->recurrent.packed, rows, 4 * dim, dim,
-             &(cq_epilogue){.accumulate = true});
+  cq_status status =
+      cq_linear_product(worker, &direction->input, gates, x, &(cq_epilogue){.bias = direction->bias}, error);
+  if (!status)
+    status = cq_linear_product(worker, &direction->recurrent, gates, hidden, &(cq_epilogue){.accumulate = true}, error);
+  if (status) return status;
   k->lstm_cell(cq_f32(hidden), dim, cq_f32(cell), cq_f32(gates), cq_f32(cell), rows, dim);
   cq_workspace_release(&worker->workspace, mark);
   return CQ_OK;

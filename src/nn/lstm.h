@@ -31,8 +31,7 @@ typedef struct cq_lstm {
 } cq_lstm;
 
 /* Packs one direction's weights. */
-CQ_MUST_USE cq_status cq_lstm_pack(cq_lstm *l, int direction, const cq_kernels *kernels, bool training,
-                                   cq_error *error);
+CQ_MUST_USE cq_status cq_lstm_pack(cq_lstm *l, int direction, const cq_packing *packing, cq_error *error);
 void cq_lstm_free(cq_lstm *l);
 
 /* Where each token goes; one plan serves all layers of a batch. In the worker's workspace. */

@@ -69,10 +69,10 @@ static cq_status best_of_all(int32_t *best, cq_worker *worker, const cq_linear *
   cq_mark mark = cq_workspace_mark(&worker->workspace);
   cq_tensor logits = cq_workspace_f32(&worker->workspace, x.rows, n);
   if (!logits.data) return cq_fail_memory(error, "logits");
-  cq_linear_forward(worker, output, logits, x, CQ_IDENTITY, (cq_tensor){0});
-  for (int64_t i = 0; i < x.rows; i++) best[i] = first_highest(cq_f32(logits) + i * logits.stride, n);
+  const cq_status status = cq_linear_forward(worker, output, logits, x, CQ_IDENTITY, (cq_tensor){0}, error);
+  for (int64_t i = 0; !status && i < x.rows; i++) best[i] = first_highest(cq_f32(logits) + i * logits.stride, n);
   cq_workspace_release(&worker->workspace, mark);
-  return CQ_OK;
+  return status;
 }
 
 /* --- with them --- */

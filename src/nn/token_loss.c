@@ -27,7 +27,7 @@ cq_status cq_token_loss(cq_worker *worker, const cq_linear *output, cq_gradients
     cq_tensor logits = cq_tensor_columns(cq_tensor_rows(room, 0, rows), 0, vocabulary);
     cq_tensor x_block = cq_tensor_rows(x, first, rows);
     float *values = cq_f32(logits);
-    cq_linear_forward(worker, output, logits, x_block, CQ_IDENTITY, (cq_tensor){0});
+    if ((status = cq_linear_forward(worker, output, logits, x_block, CQ_IDENTITY, (cq_tensor){0}, error))) break;
     sum += k->cross_entropy(gradients ? values : NULL, values, logits.stride, ids + first, factor, smoothing, rows,
                             vocabulary);
     if (!gradients) continue;
@@ -39,7 +39,10 @@ cq_status cq_token_loss(cq_worker *worker, const cq_linear *output, cq_gradients
   return status;
 }
 
-void cq_token_log_probabilities(cq_worker *worker, const cq_linear *output, cq_tensor y, cq_tensor x) {
-  cq_linear_forward(worker, output, y, x, CQ_IDENTITY, (cq_tensor){0});
+cq_status cq_token_log_probabilities(cq_worker *worker, const cq_linear *output, cq_tensor y, cq_tensor x,
+                                     cq_error *error) {
+  const cq_status status = cq_linear_forward(worker, output, y, x, CQ_IDENTITY, (cq_tensor){0}, error);
+  if (status) return status;
   worker->kernels->log_softmax(cq_f32(y), y.stride, cq_f32(y), y.stride, y.rows, y.cols);
+  return CQ_OK;
 }

@@ -23,6 +23,7 @@ CQ_MUST_USE cq_status cq_token_loss(cq_worker *worker, const cq_linear *output, 
                                     cq_error *error);
 
 /* y [n, vocabulary] = log p of every token after each row of x [n, dim]. */
-void cq_token_log_probabilities(cq_worker *worker, const cq_linear *output, cq_tensor y, cq_tensor x);
+CQ_MUST_USE cq_status cq_token_log_probabilities(cq_worker *worker, const cq_linear *output, cq_tensor y, cq_tensor x,
+                                                 cq_error *error);
 
 #endif

@@ -19,8 +19,9 @@ cq_status cq_transformer_forward(cq_worker *worker, const cq_transformer_layer *
   status = cq_norm_forward(worker, &l->attention_norm, h, h, x, saved ? &saved->attention_norm : NULL, error);
   if (status) return status;
 
-  cq_linear_forward(worker, &l->up, inner, h, l->activation, before);
-  cq_linear_forward(worker, &l->down, y, inner, CQ_IDENTITY, (cq_tensor){0});
+  status = cq_linear_forward(worker, &l->up, inner, h, l->activation, before, error);
+  if (!status) status = cq_linear_forward(worker, &l->down, y, inner, CQ_IDENTITY, (cq_tensor){0}, error);
+  if (status) return status;
   cq_dropout_apply(worker, batch, y, l->output_dropout, first_site + 2);
   status = cq_norm_forward(worker, &l->output_norm, y, y, h, saved ? &saved->output_norm : NULL, error);
   if (status) return status;

@@ -71,7 +71,15 @@ const cq_kernels *cq_kernels_best(void) {
   return k;
 }
 
-/* ---- 8 bits ---- */
+/* ---- precisions ---- */
+
+const cq_products *cq_products_of(const cq_kernels *kernels, cq_precision precision) {
+  for (int p = precision; p > CQ_PRECISION_F32; p--)
+    if (kernels->products[p]) return kernels->products[p];
+  return kernels->products[CQ_PRECISION_F32];
+}
+
+/* ---- 8 bits, for search ---- */
 
 const cq_int8_kernels *cq_int8_best(void) {
 #ifdef CQ_X86

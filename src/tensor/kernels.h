@@ -15,8 +15,10 @@
 #ifndef TENSOR_KERNELS_H
 #define TENSOR_KERNELS_H
 
+#include "calque/precision.h"
 #include <stdbool.h>
 #include <stddef.h>
+
 #include <stdint.h>
 
 typedef enum cq_activation {
@@ -79,10 +81,14 @@ typedef struct cq_adamw {
   float gradient_scale;            /* multiplied into every gradient first: clipping, and 1 / accumulated batches */
 } cq_adamw;
 
+typedef struct cq_products cq_products; /* tensor/products.h */
+
 typedef struct cq_kernels {
   const char *name;
 
   /* ---- products ---- */
+
+  const cq_products *products[CQ_N_PRECISIONS]; /* by precision; NULL: none at this level */
 
   /* Floats a packed k x n right-hand side takes. */
   int64_t (*packed_floats)(int64_t k, int64_t n);

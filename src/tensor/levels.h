@@ -4,7 +4,7 @@
 #define TENSOR_LEVELS_H
 
 #include "tensor/int8.h"
-#include "tensor/kernels.h"
+#include "tensor/products.h"
 
 extern const cq_kernels cq_kernels_reference;
 extern const cq_kernels cq_kernels_portable;

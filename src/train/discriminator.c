@@ -100,8 +100,9 @@ const cq_params *cq_discriminator_params(const cq_discriminator *d) {
 }
 
 cq_status cq_discriminator_pack(cq_discriminator *d, cq_error *error) {
-  cq_status status = cq_linear_pack(&d->hidden, d->kernels, true, error);
-  return status ? status : cq_linear_pack(&d->output, d->kernels, true, error);
+  const cq_packing packing = {d->kernels, CQ_PRECISION_F32, true};
+  const cq_status status = cq_linear_pack(&d->hidden, &packing, error);
+  return status ? status : cq_linear_pack(&d->output, &packing, error);
 }
 
 /* --- forward, and back to the vectors --- */
@@ -136,9 +137,11 @@ static cq_status forward_language(const forward *f, cq_shard *s, int side) {
     return cq_fail_memory(&s->error, "a discriminator");
 
   float *x = cq_f32(before), *y = cq_f32(hidden), *o = cq_f32(odds);
-  cq_linear_forward(&s->worker, &d->hidden, before, v, CQ_IDENTITY, none);
+  cq_status status = cq_linear_forward(&s->worker, &d->hidden, before, v, CQ_IDENTITY, none, &s->error);
+  if (status) return status;
   for (int64_t i = 0; i < n * n_hidden; i++) y[i] = x[i] > 0 ? x[i] : slope * x[i];
-  cq_linear_forward(&s->worker, &d->output, odds, hidden, CQ_IDENTITY, none);
+  status = cq_linear_forward(&s->worker, &d->output, odds, hidden, CQ_IDENTITY, none, &s->error);
+  if (status) return status;
   for (int64_t i = 0; i < n; i++) {
     const double at = (double)o[i], p = 1 / (1 + exp(-at)), loss = binary_cross_entropy(at, label);
     s->sums[SUM_LOSS] += loss;
@@ -148,13 +151,14 @@ static cq_status forward_language(const forward *f, cq_shard *s, int side) {
     dv_of_odds[i] = (float)(f->weight * (swapped ? p - (1 - label) : label - p) / count);
   }
 
-  cq_status status = cq_linear_backward(&s->worker, &d->output, gradients, none, false, odds, hidden, &s->error);
+  status = cq_linear_backward(&s->worker, &d->output, gradients, none, false, odds, hidden, &s->error);
   if (status) return status;
   /* The log odds' gradient, of the hidden layer before its ReLU and of the vectors: encoders and discriminator want it
    * times different factors. */
   for (int64_t i = 0; i < n; i++)
     for (int64_t k = 0; k < n_hidden; k++) x[i * n_hidden + k] = x[i * n_hidden + k] > 0 ? w[k] : slope * w[k];
-  s->worker.kernels->product(cq_f32(dv), dim, x, n_hidden, d->hidden.packed_backward, n, dim, n_hidden, NULL);
+  status = cq_linear_backward_input(&s->worker, &d->hidden, dv, false, before, &s->error);
+  if (status) return status;
   for (int64_t i = 0; i < n; i++) {
     s->worker.kernels->scale(cq_f32(dv) + i * dim, cq_f32(dv) + i * dim, dv_of_odds[i], dim);
     s->worker.kernels->scale(x + i * n_hidden, x + i * n_hidden, o[i], n_hidden);

@@ -82,7 +82,7 @@ const cq_gradients *cq_label_head_gradients(const cq_label_head *h) {
 }
 
 cq_status cq_label_head_pack(cq_label_head *h, cq_error *error) {
-  return cq_linear_pack(&h->layer, h->worker.kernels, true, error);
+  return cq_linear_pack(&h->layer, &(cq_packing){h->worker.kernels, CQ_PRECISION_F32, true}, error);
 }
 
 /* --- forward, and back to the vectors --- */
@@ -138,13 +138,15 @@ cq_status cq_label_head_forward(cq_label_head *h, cq_label_head_report *report, 
   cq_status status = features.data && dfeatures.data && logits.data ? CQ_OK : cq_fail_memory(error, "labels");
   if (!status) {
     combine_vectors(cq_f32(features), space);
-    cq_linear_forward(&h->worker, &h->layer, logits, features, CQ_IDENTITY, none);
-    for (int64_t i = 0; i < n; i++) {
+    status = cq_linear_forward(&h->worker, &h->layer, logits, features, CQ_IDENTITY, none, error);
+    for (int64_t i = 0; !status && i < n; i++) {
       bool right;
       sum += softmax_loss(cq_f32(cq_tensor_rows(logits, i, 1)), h->o.n_labels, labels[i], 1 / (double)n, &right);
       n_right += right;
     }
-    status = cq_linear_backward(&h->worker, &h->layer, h->update.gradients, dfeatures, false, logits, features, error);
+    if (!status)
+      status =
+          cq_linear_backward(&h->worker, &h->layer, h->update.gradients, dfeatures, false, logits, features, error);
   }
   if (!status) combine_backward(space, cq_f32(dfeatures));
   cq_workspace_release(room, mark);

@@ -50,7 +50,7 @@ static inline void make(layer *l, int64_t in, int64_t dim, int n_directions, con
 
 static inline void pack(layer *l) {
   for (int d = 0; d < l->lstm.n_directions; d++)
-    assert_int_equal(cq_lstm_pack(&l->lstm, d, l->worker.kernels, true, NULL), CQ_OK);
+    assert_int_equal(cq_lstm_pack(&l->lstm, d, &(cq_packing){l->worker.kernels, CQ_PRECISION_F32, true}, NULL), CQ_OK);
 }
 
 static inline void unmake(layer *l) {

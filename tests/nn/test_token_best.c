@@ -31,7 +31,7 @@ static void make(output *o, int64_t dim, int64_t vocabulary, double spread, uint
 }
 
 static void pack(output *o) {
-  assert_int_equal(cq_linear_pack(&o->linear, o->worker.kernels, false, NULL), CQ_OK);
+  assert_int_equal(cq_linear_pack(&o->linear, &(cq_packing){o->worker.kernels, CQ_PRECISION_F32, false}, NULL), CQ_OK);
   assert_int_equal(cq_token_bounds_make(&o->bounds, &o->linear, o->worker.kernels, NULL), CQ_OK);
 }
 
@@ -170,7 +170,8 @@ static void every_allocation_may_fail(void **state) {
       output o;
       int32_t found[ROWS];
       make(&o, 20, 100, 1, 1);
-      assert_int_equal(cq_linear_pack(&o.linear, o.worker.kernels, false, NULL), CQ_OK);
+      assert_int_equal(cq_linear_pack(&o.linear, &(cq_packing){o.worker.kernels, CQ_PRECISION_F32, false}, NULL),
+                       CQ_OK);
       cq_alloc_fail_at(n);
       cq_status status = way ? cq_token_bounds_make(&o.bounds, &o.linear, o.worker.kernels, NULL) : CQ_OK;
       if (!status)

@@ -39,7 +39,7 @@ static void unmake(output *o) {
 }
 
 static void pack(output *o) {
-  assert_int_equal(cq_linear_pack(&o->linear, o->worker.kernels, true, NULL), CQ_OK);
+  assert_int_equal(cq_linear_pack(&o->linear, &(cq_packing){o->worker.kernels, CQ_PRECISION_F32, true}, NULL), CQ_OK);
 }
 
 static void fill(float *x, int64_t n, cq_random *random) {
@@ -104,7 +104,8 @@ static void check_golden(const char *name, const cq_kernels *kernels) {
                5e-6);
   if (biased)
     expect_close("bias", cq_gradient_of(&o.gradients, &o.bias), tensor(file, "gradient.bias"), vocabulary, 5e-6);
-  cq_token_log_probabilities(&o.worker, &o.linear, cq_tensor_f32(log_p, n, vocabulary), x);
+  assert_int_equal(cq_token_log_probabilities(&o.worker, &o.linear, cq_tensor_f32(log_p, n, vocabulary), x, NULL),
+                   CQ_OK);
   expect_close("log_p", log_p, tensor(file, "log_p"), n * vocabulary, 3e-6);
   unmake(&o);
   cq_safetensors_close(file);
@@ -191,7 +192,8 @@ static void blocks_do_not_matter(void **state) {
   assert_int_equal(
       cq_token_loss(&o.worker, &o.linear, &o.gradients, rows_of(&o, dx, N), rows_of(&o, x, N), ids, 2, 0, &loss, NULL),
       CQ_OK);
-  cq_token_log_probabilities(&o.worker, &o.linear, cq_tensor_f32(log_p, N, V), rows_of(&o, x, N));
+  assert_int_equal(
+      cq_token_log_probabilities(&o.worker, &o.linear, cq_tensor_f32(log_p, N, V), rows_of(&o, x, N), NULL), CQ_OK);
   for (int i = 0; i < N; i++) {
     assert_int_equal(cq_token_loss(&rows.worker, &rows.linear, &rows.gradients, rows_of(&o, one, 1),
                                    rows_of(&o, x + i * D, 1), ids + i, 2, 0, &by_rows, NULL),
@@ -235,7 +237,9 @@ static void no_rows_are_nothing(void **state) {
   assert_int_equal(
       cq_token_loss(&o.worker, &o.linear, &o.gradients, rows_of(&o, x, 0), rows_of(&o, x, 0), ids, 1, 0, &loss, NULL),
       CQ_OK);
-  cq_token_log_probabilities(&o.worker, &o.linear, cq_tensor_f32(x, 0, VOCABULARY), rows_of(&o, x, 0));
+  assert_int_equal(
+      cq_token_log_probabilities(&o.worker, &o.linear, cq_tensor_f32(x, 0, VOCABULARY), rows_of(&o, x, 0), NULL),
+      CQ_OK);
   assert_true(loss == 4);
   for (int64_t i = 0; i < o.gradients.n_dense; i++) assert_true(o.gradients.dense[i] == 0);
   unmake(&o);

@@ -21,8 +21,9 @@ static void levels_are_whole_and_best_first(void **state) {
   assert_string_equal(all[n - 2]->name, "portable");
   for (size_t l = 0; l < n; l++) {
     assert_ptr_equal(cq_kernels_named(all[l]->name), all[l]);
-    void (*entries[(sizeof(cq_kernels) - sizeof(char *)) / sizeof(void (*)(void))])(void);
-    memcpy(entries, (const char *)all[l] + sizeof(char *), sizeof entries);
+    assert_non_null(all[l]->products[CQ_PRECISION_F32]);
+    void (*entries[(sizeof(cq_kernels) - offsetof(cq_kernels, packed_floats)) / sizeof(void (*)(void))])(void);
+    memcpy(entries, (const char *)all[l] + offsetof(cq_kernels, packed_floats), sizeof entries);
     for (size_t i = 0; i < sizeof entries / sizeof *entries; i++) assert_true(entries[i] != NULL);
   }
   assert_int_equal(cq_kernels_all(all, 1), 1);

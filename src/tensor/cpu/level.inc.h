@@ -17,8 +17,12 @@
 #include "tensor/cpu/training.inc.h"
 /* clang-format on */
 
+static const cq_products f32_products = {
+    .precision = CQ_PRECISION_F32, .packed_bytes = f32_packed_bytes, .pack = f32_pack, .product = f32_product};
+
 const cq_kernels LEVEL_TABLE = {
     .name = LEVEL_NAME,
+    .products = {&f32_products},
     .packed_floats = packed_floats,
     .pack = pack,
     .product = product,

@@ -1,0 +1,36 @@
+/* Products with a packed right-hand side, in one precision at one level.
+ *
+ *   const cq_products *p = cq_products_of(kernels, CQ_PRECISION_BF16); // or the next wider that there is
+ *   p->pack(packed, weight, 1, in, in, out);                           // once
+ *   p->convert(left, x, x_stride, n, in);                              // once for all products of x
+ *   p->product(y, y_stride, left, packed, n, out, in, &epilogue);
+ *
+ * A row of C depends on its row of A and on B, and on nothing else. */
+#ifndef TENSOR_PRODUCTS_H
+#define TENSOR_PRODUCTS_H
+
+#include "calque/precision.h"
+#include "tensor/kernels.h"
+
+#include <stddef.h>
+
+struct cq_products {
+  cq_precision precision;
+  /* Bytes of a packed k x n right-hand side. */
+  size_t (*packed_bytes)(int64_t k, int64_t n);
+  /* Packs B[k][n] = b[k * k_stride + n * n_stride]; one of the two strides is 1. packed is 64-byte aligned. */
+  void (*pack)(void *packed, const float *b, int64_t k_stride, int64_t n_stride, int64_t k, int64_t n);
+  /* Bytes of a converted A [m, k], and converting it; both NULL: A is used as it lies. left is 64-byte aligned. */
+  size_t (*left_bytes)(int64_t m, int64_t k);
+  void (*convert)(void *left, const float *a, int64_t a_stride, int64_t m, int64_t k);
+  /* C [m, n] = epilogue(A [m, k] B [k, n]). C must not overlap A.
+   *   left  what convert wrote, and a_stride is not looked at; without convert A itself
+   *   epilogue  NULL: none */
+  void (*product)(float *c, int64_t c_stride, const void *left, int64_t a_stride, const void *packed, int64_t m,
+                  int64_t n, int64_t k, const cq_epilogue *epilogue);
+};
+
+/* In this precision at the level of `kernels`; where the processor or the level lacks it, in the next wider. */
+const cq_products *cq_products_of(const cq_kernels *kernels, cq_precision precision);
+
+#endif
