@@ -44,12 +44,12 @@ static void read_format(const cq_format *format, const char *const inputs[2], bo
   CHECK(status ? n <= counts.n_read : n == counts.n_read);
 }
 
-static void check_rewritten(const cq_corpus_counts *counts, cq_status status, const cq_error *error, bool adds_up) {
+static void check_rewritten(const cq_corpus_counts *counts, cq_status status, const cq_error *error) {
   uint64_t n = counts->n_written;
   for (size_t i = 0; i < counts->n_reasons; i++) n += counts->dropped[i].n;
   CHECK(!status || error->message[0]);
   CHECK(!status || status == CQ_ERR_FORMAT || status == CQ_ERR_ARGUMENT || status == CQ_ERR_IO);
-  if (!status && adds_up) CHECK(n == counts->n_read);
+  if (!status) CHECK(n == counts->n_read);
 }
 
 /* Both files as columns, by what makes rows from rows. */
@@ -62,7 +62,7 @@ static void dedup(const char *const inputs[2], bool odd) {
   for (o.repeats = CQ_REPEATS_ROW; o.repeats <= CQ_REPEATS_SECOND; o.repeats++) {
     counts = (cq_corpus_counts){0};
     const cq_status status = cq_corpus_dedup(&counts, &o, &error);
-    check_rewritten(&counts, status, &error, true);
+    check_rewritten(&counts, status, &error);
   }
 }
 
@@ -74,7 +74,7 @@ static void filter(const char *const inputs[2], bool odd) {
   o.inputs = inputs, o.n_inputs = 2, o.max_characters = 40, o.max_ratio = 1.5;
   o.languages = languages, o.n_languages = odd ? 2 : 0, o.output = fuzz_path("written"), o.skip_bad = odd;
   const cq_status status = cq_corpus_filter(&counts, &o, &error);
-  check_rewritten(&counts, status, &error, true);
+  check_rewritten(&counts, status, &error);
 }
 
 static void pivot(const char *const inputs[2], bool odd) {
@@ -84,7 +84,9 @@ static void pivot(const char *const inputs[2], bool odd) {
   o.first = inputs[0], o.second = inputs[1], o.output = fuzz_path("written"), o.skip_bad = odd;
   o.match = odd ? CQ_CORPUS_NORMALISED : CQ_CORPUS_EXACT;
   const cq_status status = cq_corpus_pivot(&counts, &o, &error);
-  check_rewritten(&counts, status, &error, false);
+  CHECK(!status || error.message[0]); /* rows that are joined become more or fewer, and may be too wide */
+  CHECK(!status || status == CQ_ERR_FORMAT || status == CQ_ERR_ARGUMENT || status == CQ_ERR_IO ||
+        status == CQ_ERR_LIMIT);
 }
 
 static void sample(const char *const inputs[2], bool odd) {
@@ -93,7 +95,7 @@ static void sample(const char *const inputs[2], bool odd) {
   cq_error error = {0};
   o.inputs = inputs, o.n_inputs = 2, o.n = 3, o.output = fuzz_path("written"), o.skip_bad = odd;
   const cq_status status = cq_corpus_sample(&counts, &o, &error);
-  check_rewritten(&counts, status, &error, true);
+  check_rewritten(&counts, status, &error);
 }
 
 static void gloss(const char *const inputs[2], bool odd) {
@@ -103,7 +105,7 @@ static void gloss(const char *const inputs[2], bool odd) {
   o.inputs = inputs, o.n_inputs = 1, o.dictionaries = &inputs[1], o.n_dictionaries = 1;
   o.min_known = odd ? 0.5 : 0, o.output = fuzz_path("written"), o.skip_bad = odd;
   const cq_status status = cq_corpus_gloss(&counts, &o, &error);
-  check_rewritten(&counts, status, &error, true);
+  check_rewritten(&counts, status, &error);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {

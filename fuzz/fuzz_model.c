@@ -32,7 +32,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
   cq_status status = cq_encoder_open(&encoder, fuzz_path(""), NULL, &error);
   if (status) {
     CHECK(!encoder && error.message[0]);
-    CHECK(status == CQ_ERR_FORMAT || status == CQ_ERR_UNSUPPORTED || status == CQ_ERR_IO);
+    CHECK(status == CQ_ERR_FORMAT || status == CQ_ERR_UNSUPPORTED || status == CQ_ERR_LIMIT || status == CQ_ERR_IO);
     return 0;
   }
   const int dim = cq_encoder_dim(encoder);
