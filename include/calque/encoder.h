@@ -16,6 +16,7 @@
 
 #include "calque/context.h"
 #include "calque/options.h"
+#include "calque/precision.h"
 #include "calque/slice.h"
 #include "calque/status.h"
 
@@ -31,7 +32,8 @@ typedef struct cq_encoder cq_encoder;
 
 typedef struct cq_encoder_options { /* group "encoder" */
   size_t size;
-  int max_seq_length;  /* tokens, special ones included; 0: what the model says */
+  int max_seq_length;     /* tokens, special ones included; 0: what the model says */
+  cq_precision precision; /* of products; where the processor lacks it, the next wider, which is noticed */
   cq_notice_fn notice; /* told what was assumed, e.g. mean pooling for a directory without modules.json; may be NULL */
   void *notice_context;
 } cq_encoder_options;
@@ -63,6 +65,10 @@ CQ_API CQ_MUST_USE cq_status cq_encoder_describe(char **out_json, const cq_encod
 
 /* 16 bytes of identity as 32 hex digits: equal when configuration, vocabulary and weights are. */
 CQ_API CQ_MUST_USE cq_status cq_encoder_fingerprint(char out[33], const cq_encoder *encoder, cq_error *error);
+
+/* In what it multiplies: f32, bf16 or int8. */
+CQ_API cq_precision cq_encoder_precision(const cq_encoder *encoder);
+CQ_API const char *cq_precision_name(cq_precision precision); /* "f32" */
 
 /* The SIMD level the kernels run at: "avx512", "avx2", "portable", "reference". CALQUE_SIMD in the environment lowers
  * it. */

@@ -7,11 +7,11 @@ extern "C" {
 #endif
 
 typedef enum cq_precision {
+  CQ_PRECISION_DEFAULT, /* what CALQUE_PRECISION in the environment says, else f32 */
   CQ_PRECISION_F32,
-  CQ_PRECISION_BF16, /* 8 bits of exponent and 8 of mantissa: about twice as fast where the processor multiplies it */
-  CQ_PRECISION_INT8, /* 8-bit weights by output channel, 8-bit activations by token: about four times */
+  CQ_PRECISION_BF16, /* 8 bits of exponent, 8 of mantissa: up to twice as fast where the processor has such products */
+  CQ_PRECISION_INT8, /* 8-bit weights, scaled by output channel, and 8-bit activations, scaled by token: up to four times */
 } cq_precision;
-#define CQ_N_PRECISIONS 3
 
 #ifdef __cplusplus
 }

@@ -74,7 +74,8 @@ cq_status cq_encoder_describe(char **out_json, const cq_encoder *e, cq_error *er
   cq_status status = describe_encoder(&object, e, error);
   if (status) return status;
   bool ok = json_object_set_new(object, "directory", json_pack("s?", e->directory)) == 0 &&
-            json_object_set_new(object, "simd", json_string(cq_simd_level())) == 0;
+            json_object_set_new(object, "simd", json_string(cq_simd_level())) == 0 &&
+            json_object_set_new(object, "precision", json_string(cq_precision_name(e->precision))) == 0;
   char *text = ok ? cq_json_dump(object, JSON_INDENT(2)) : NULL;
   *out_json = text ? cq_strdup(text) : NULL;
   cq_free(text);

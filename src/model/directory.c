@@ -283,11 +283,49 @@ static cq_status open_plain(cq_encoder *e, const char *list_path, const cq_encod
   return CQ_OK;
 }
 
+/* --- precision --- */
+
+static const char *const precision_names[] = {"default", "f32", "bf16", "int8", NULL};
+
+const char *cq_precision_name(cq_precision precision) {
+  return precision_names[precision];
+}
+
+cq_precision cq_encoder_precision(const cq_encoder *encoder) {
+  return encoder->precision;
+}
+
+/* What is asked for, as far as the processor has it. */
+static cq_status choose_precision(cq_encoder *e, const cq_encoder_options *options, cq_error *error) {
+  const char *wish = getenv("CALQUE_PRECISION");
+  cq_precision wanted = options->precision;
+  if (wanted == CQ_PRECISION_DEFAULT && wish && *wish) {
+    for (cq_precision p = CQ_PRECISION_F32; p <= CQ_PRECISION_INT8; p++)
+      if (strcmp(wish, precision_names[p]) == 0) wanted = p;
+    if (wanted == CQ_PRECISION_DEFAULT)
+      return cq_fail(error, CQ_ERR_ARGUMENT, "CALQUE_PRECISION is '%s', expected f32, bf16 or int8", wish);
+  }
+  if (wanted == CQ_PRECISION_DEFAULT) wanted = CQ_PRECISION_F32;
+  e->precision = cq_products_of(e->kernels, wanted)->precision;
+  if (e->precision != wanted && options->notice) {
+    char text[160];
+    snprintf(text, sizeof text, "no products in %s at the level %s of this processor: %s is used",
+             precision_names[wanted], e->kernels->name, precision_names[e->precision]);
+    options->notice(options->notice_context, text);
+  }
+  return CQ_OK;
+}
+
+/* --- opening --- */
+
 #define O cq_encoder_options
 static const cq_option option_rows[] = {
     {CQ_INT(O, "max-length", max_seq_length, CHANGES, 0, 0, 0, "TOKENS",
             "truncate sentences to this maximum sequence length, special tokens included"),
      .otherwise = "the model's"},
+    {CQ_CHOICE(O, "precision", precision, CHANGES, CQ_PRECISION_DEFAULT, precision_names, "TYPE",
+               "multiply in this precision"),
+     .otherwise = "CALQUE_PRECISION, else f32"},
 };
 #undef O
 
@@ -319,6 +357,7 @@ cq_status cq_encoder_open(cq_encoder **out, const char *name, const cq_encoder_o
   } else if (!(status = cq_json_read(&list, path, error))) {
     status = open_listed(e, list, path, &taken, error);
   }
+  if (!status) status = choose_precision(e, &taken, error);
   if (!status) status = cq_encoder_pack(e, NULL, false, error);
 done:
   json_decref(list);

@@ -1,6 +1,9 @@
 /* Which level runs: asked of the processor once, then remembered. Compiled without any level's flags. */
 #include "tensor/levels.h"
 
+#ifdef CQ_X86
+#include <cpuid.h>
+#endif
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,10 +76,55 @@ const cq_kernels *cq_kernels_best(void) {
 
 /* ---- precisions ---- */
 
+#ifdef CQ_X86
+static bool has_avx512_bf16(void) {
+  return has_avx512() && __builtin_cpu_supports("avx512bf16");
+}
+static bool has_avx512_vnni(void) {
+  return has_avx512() && __builtin_cpu_supports("avx512vnni");
+}
+/* Asked directly: compilers of these years have no name for it. */
+static bool has_avxvnni(void) {
+  unsigned eax, ebx, ecx, edx;
+  return has_avx2() && __get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) && (eax & 1u << 4);
+}
+#endif
+
+/* Of each level and precision the best first. */
+static const struct narrow {
+  const cq_kernels *level;
+  const cq_products *products;
+  bool (*runs_here)(void);
+} narrows[] = {
+#ifdef CQ_X86
+    {&cq_kernels_avx512, &cq_products_bf16_avx512, has_avx512_bf16},
+    {&cq_kernels_avx512, &cq_products_int8_avx512, has_avx512_vnni},
+    {&cq_kernels_avx512, &cq_products_int8_avx2, has_avx2},
+    {&cq_kernels_avx2, &cq_products_int8_avxvnni, has_avxvnni},
+    {&cq_kernels_avx2, &cq_products_int8_avx2, has_avx2},
+#endif
+    {&cq_kernels_reference, &cq_products_bf16_reference, always_usable},
+    {&cq_kernels_reference, &cq_products_int8_reference, always_usable},
+};
+
+enum { n_narrows = (int)(sizeof narrows / sizeof *narrows) };
+
 const cq_products *cq_products_of(const cq_kernels *kernels, cq_precision precision) {
-  for (int p = precision; p > CQ_PRECISION_F32; p--)
-    if (kernels->products[p]) return kernels->products[p];
-  return kernels->products[CQ_PRECISION_F32];
+  for (cq_precision p = precision; p > CQ_PRECISION_F32; p--)
+    for (size_t i = 0; i < n_narrows; i++)
+      if (narrows[i].level == kernels && narrows[i].products->precision == p && narrows[i].runs_here())
+        return narrows[i].products;
+  return kernels->products;
+}
+
+size_t cq_products_all(const cq_products **out, size_t max) {
+  size_t n = 0;
+  for (size_t i = 0; i < n_narrows && n < max; i++) {
+    size_t same = 0;
+    while (same < n && out[same] != narrows[i].products) same++;
+    if (same == n && narrows[i].runs_here()) out[n++] = narrows[i].products;
+  }
+  return n;
 }
 
 /* ---- 8 bits, for search ---- */

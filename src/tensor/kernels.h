@@ -15,10 +15,8 @@
 #ifndef TENSOR_KERNELS_H
 #define TENSOR_KERNELS_H
 
-#include "calque/precision.h"
 #include <stdbool.h>
 #include <stddef.h>
-
 #include <stdint.h>
 
 typedef enum cq_activation {
@@ -88,7 +86,7 @@ typedef struct cq_kernels {
 
   /* ---- products ---- */
 
-  const cq_products *products[CQ_N_PRECISIONS]; /* by precision; NULL: none at this level */
+  const cq_products *products; /* in f32; of others see there */
 
   /* Floats a packed k x n right-hand side takes. */
   int64_t (*packed_floats)(int64_t k, int64_t n);

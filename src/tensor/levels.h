@@ -6,6 +6,9 @@
 #include "tensor/int8.h"
 #include "tensor/products.h"
 
+#include <math.h>
+#include <string.h>
+
 extern const cq_kernels cq_kernels_reference;
 extern const cq_kernels cq_kernels_portable;
 #ifdef CQ_X86
@@ -13,6 +16,42 @@ extern const cq_kernels cq_kernels_avx2;
 extern const cq_kernels cq_kernels_avx512;
 extern const cq_int8_kernels cq_int8_avx512vnni;
 #endif
+
+extern const cq_products cq_products_bf16_reference, cq_products_int8_reference;
+#ifdef CQ_X86
+extern const cq_products cq_products_bf16_avx512, cq_products_int8_avx512, cq_products_int8_avxvnni,
+    cq_products_int8_avx2;
+#endif
+
+/* The nearest bf16, ties to even, subnormal numbers to zero: as AVX512-BF16 has it. */
+static inline uint16_t cq_bf16_of(float x) {
+  uint32_t bits;
+  memcpy(&bits, &x, sizeof bits);
+  if ((bits & 0x7F800000u) == 0x7F800000u && (bits & 0x7FFFFFu)) return (uint16_t)(bits >> 16 | 0x40); /* NaN */
+  if (!(bits & 0x7F800000u)) return (uint16_t)(bits >> 16 & 0x8000u);
+  return (uint16_t)((bits + 0x7FFFu + (bits >> 16 & 1)) >> 16);
+}
+
+/* A row or column shorter than this is one of zeros: the inverse of its scale would not be finite. */
+#define CQ_INT8_MIN_RANGE 1e-30f
+
+/* The scale of a column of a weight. NaN if something in it is no finite number. */
+typedef struct cq_int8_scale {
+  float scale, inverse;
+} cq_int8_scale;
+static inline cq_int8_scale cq_int8_scale_of(const float *b, int64_t stride, int64_t k) {
+  float max = 0, check = 0;
+  for (int64_t p = 0; p < k; p++) {
+    const float x = fabsf(b[p * stride]);
+    max = x > max ? x : max;
+    check += x * 0.0f;
+  }
+  if (check != 0 || !(max < INFINITY)) return (cq_int8_scale){NAN, 0}; /* check is NaN then, which is not 0 */
+  return (cq_int8_scale){max / 127, max > CQ_INT8_MIN_RANGE ? 127 / max : 0};
+}
+static inline int32_t cq_int8_element(float scaled) {
+  return scaled >= -127 && scaled <= 127 ? (int32_t)rintf(scaled) : scaled > 0 ? 127 : scaled < 0 ? -127 : 0;
+}
 
 /* Quantisation is the same at all levels: it is a small part of the work. */
 void cq_int8_quantize_left(uint8_t *a, cq_int8_terms *terms, const float *x, int64_t m, int64_t dim);

@@ -15,6 +15,7 @@
 #include <stddef.h>
 
 struct cq_products {
+  const char *name; /* of what multiplies: "avx512", "avxvnni" */
   cq_precision precision;
   /* Bytes of a packed k x n right-hand side. */
   size_t (*packed_bytes)(int64_t k, int64_t n);
@@ -32,5 +33,7 @@ struct cq_products {
 
 /* In this precision at the level of `kernels`; where the processor or the level lacks it, in the next wider. */
 const cq_products *cq_products_of(const cq_kernels *kernels, cq_precision precision);
+/* All that run on this processor, f32 left out; returns how many. */
+size_t cq_products_all(const cq_products **out, size_t max);
 
 #endif

@@ -64,18 +64,18 @@ od -An -v -tf4 -w64 unit.bin | awk '{ s = 0; for (i = 1; i <= NF; i++) s += $i *
 expect 1 encode $model --truncate-dim 100000 --output big.bin en.txt
 stderr_has "truncate-dim is 100000, expected 0 to the model's"
 absent big.bin
-expect 0 encode $model --precision int8 --output int8.bin en.txt
+expect 0 encode $model --output-type int8 --output int8.bin en.txt
 bytes_are int8.bin $((40 * dim))
-expect 0 encode $model --precision int8 --calibration en.txt --output other.bin en.txt
+expect 0 encode $model --output-type int8 --calibration en.txt --output other.bin en.txt
 same int8.bin other.bin
-expect 0 encode $model --precision int8 --calibration out.npy --output other.bin en.txt
+expect 0 encode $model --output-type int8 --calibration out.npy --output other.bin en.txt
 same int8.bin other.bin
-expect_from en.txt 2 encode $model --precision int8 --output piped.bin
+expect_from en.txt 2 encode $model --output-type int8 --output piped.bin
 stderr_has "needs --calibration"
 absent piped.bin
-expect 0 encode $model --precision binary --output binary.bin en.txt
+expect 0 encode $model --output-type binary --output binary.bin en.txt
 bytes_are binary.bin $((40 * ((dim + 7) / 8)))
-expect 0 encode $model --precision ubinary --output ubinary.bin en.txt
+expect 0 encode $model --output-type ubinary --output ubinary.bin en.txt
 first=$(od -An -td1 -N1 binary.bin)
 second=$(od -An -tu1 -N1 ubinary.bin)
 [ $((first + 128)) -eq $((second)) ] || fail "binary $first, ubinary $second"

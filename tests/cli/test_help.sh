@@ -75,16 +75,16 @@ expect 2 encode -m x -m y
 stderr_has "--model is given twice"
 expect 2 encode -m x --normalize=yes
 stderr_has "--normalize takes no value"
-expect 2 encode -m x --precision int9
+expect 2 encode -m x --output-type int9
 stderr_has "did you mean 'int8'?"
-expect 2 encode -m x --precision zzzz
+expect 2 encode -m x --output-type zzzz
 stderr_has "one of f32, int8, binary, ubinary"
 expect 2 encode -m x --output vectors.txt
 stderr_has "ends in .npy, .jsonl or .bin"
 expect 2 encode -m x --prompt a --prompt-name b
 stderr_has "exclude each other"
 expect 2 encode -m x --calibration f
-stderr_has "for --precision int8 only"
+stderr_has "for --output-type int8 only"
 expect 2 similarity -m x one
 stderr_has "expected two sentences"
 expect 2 similarity -m x --tsv f --columns 0,1

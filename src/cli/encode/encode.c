@@ -15,8 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PRECISION_F32, PRECISION_INT8, PRECISION_BINARY, PRECISION_UBINARY };
-static const char *const precisions[] = {"f32", "int8", "binary", "ubinary", NULL};
+enum { TYPE_F32, TYPE_INT8, TYPE_BINARY, TYPE_UBINARY };
+static const char *const output_types[] = {"f32", "int8", "binary", "ubinary", NULL};
 
 enum { FORMAT_JSONL, FORMAT_NPY, FORMAT_RAW };
 
@@ -24,7 +24,7 @@ struct args {
   size_t size;
   const char *model, *output, *calibration;
   const char *language; /* of an autoencoder; NULL: the model is an encoder */
-  int threads, column, batch, precision;
+  int threads, column, batch, output_type;
   bool skip_bad;
   const cq_encode_options *encode;
   const cq_encoder_options *encoder;
@@ -39,9 +39,8 @@ static const cq_option options[] = {
     {CQ_INT(struct args, "tsv", column, CHANGES, 0, 0, 64, "COLUMN",
             "take this tab-separated column of each line, from 1"),
      .otherwise = "the whole line"},
-    {CQ_CHOICE(struct args, "precision", precision, CHANGES, PRECISION_F32, precisions, "TYPE",
-               "number format: float32, or quantised to 8 bits or one bit a dimension"),
-     .letter = 'p'},
+    {CQ_CHOICE(struct args, "output-type", output_type, CHANGES, TYPE_F32, output_types, "TYPE",
+               "numbers of the vectors: float32, or quantised to 8 bits or one bit a dimension")},
     {CQ_TEXT(struct args, "calibration", calibration, CHANGES, "FILE",
              "int8: take each dimension's range from these sentences, or from the vectors of a .npy file"),
      .otherwise = "a first pass over the input"},
@@ -64,7 +63,7 @@ typedef struct job {
   cq_encoder *encoder;
   cq_context *ctx;
   cli_sentences in;
-  size_t dim, n_columns; /* numbers in a vector before and after --precision */
+  size_t dim, n_columns; /* numbers in a vector before and after --output-type */
   int format;
   float *vectors;     /* [batch, dim] */
   float *ranges;      /* [2, dim], int8 only */
@@ -163,7 +162,7 @@ static int find_ranges(job *j, const cli_call *call) {
     return code;
   }
   if (!cli_sentences_can_repeat(&j->in))
-    return cli_usage(call->path, "--precision int8 needs --calibration FILE when the input can be read only once");
+    return cli_usage(call->path, "--output-type int8 needs --calibration FILE when the input can be read only once");
   int code = ranges_of_sentences(j, &j->in);
   cli_sentences_rewind(&j->in);
   return code;
@@ -175,7 +174,7 @@ static int open_output(job *j) {
   cq_status status = CQ_OK;
   const char *path = j->args->output;
   if (j->format == FORMAT_NPY)
-    status = cq_npy_writer_open(&j->npy, path, types[j->args->precision], (int64_t)j->n_columns, &error);
+    status = cq_npy_writer_open(&j->npy, path, types[j->args->output_type], (int64_t)j->n_columns, &error);
   else if (path)
     status = cli_output_open(&j->file, path, &error);
   if (status) return cli_fail_error(&error);
@@ -191,9 +190,9 @@ static void write_json(job *j, cq_slice text, size_t row) {
   for (size_t i = 0; i < j->n_columns; i++) {
     const char *comma = i ? ", " : "";
     size_t at = row * j->n_columns + i;
-    if (j->args->precision == PRECISION_F32)
+    if (j->args->output_type == TYPE_F32)
       fprintf(j->stream, "%s%.9g", comma, (double)j->vectors[at]);
-    else if (j->args->precision == PRECISION_UBINARY)
+    else if (j->args->output_type == TYPE_UBINARY)
       fprintf(j->stream, "%s%d", comma, (unsigned char)j->small[at]);
     else
       fprintf(j->stream, "%s%d", comma, j->small[at]);
@@ -204,12 +203,12 @@ static void write_json(job *j, cq_slice text, size_t row) {
 static int write_chunk(job *j) {
   cq_error error = {0};
   size_t n = j->in.n;
-  const void *rows = j->args->precision == PRECISION_F32 ? (const void *)j->vectors : j->small;
-  size_t row_bytes = j->n_columns * (j->args->precision == PRECISION_F32 ? sizeof(float) : 1);
-  switch (j->args->precision) {
-  case PRECISION_INT8: cq_quantize_int8(j->small, j->vectors, n, j->dim, j->ranges); break;
-  case PRECISION_BINARY: cq_quantize_binary(j->small, j->vectors, n, j->dim); break;
-  case PRECISION_UBINARY: cq_quantize_ubinary((unsigned char *)j->small, j->vectors, n, j->dim); break;
+  const void *rows = j->args->output_type == TYPE_F32 ? (const void *)j->vectors : j->small;
+  size_t row_bytes = j->n_columns * (j->args->output_type == TYPE_F32 ? sizeof(float) : 1);
+  switch (j->args->output_type) {
+  case TYPE_INT8: cq_quantize_int8(j->small, j->vectors, n, j->dim, j->ranges); break;
+  case TYPE_BINARY: cq_quantize_binary(j->small, j->vectors, n, j->dim); break;
+  case TYPE_UBINARY: cq_quantize_ubinary((unsigned char *)j->small, j->vectors, n, j->dim); break;
   default: break;
   }
   if (j->format == FORMAT_NPY) {
@@ -293,21 +292,21 @@ static int run_encode(const cli_call *call) {
   int code = format_of(&j.format, call, args->output);
   if (code == CLI_OK) code = cli_check_options(call);
   if (code) return code;
-  if (args->calibration && args->precision != PRECISION_INT8)
-    return cli_usage(call->path, "--calibration is for --precision int8 only");
+  if (args->calibration && args->output_type != TYPE_INT8)
+    return cli_usage(call->path, "--calibration is for --output-type int8 only");
   code = CLI_FAILED;
   if (open_encoder(&j.encoder, args) || cli_open_context(&j.ctx, args->threads)) goto done;
   j.dim = (size_t)cq_encoder_dim(j.encoder);
   const size_t kept = (size_t)args->encode->truncate_dim; /* more than the model has is cq_encoder_encode's to refuse */
   if (kept && kept < j.dim) j.dim = kept;
-  j.n_columns = args->precision >= PRECISION_BINARY ? (j.dim + 7) / 8 : j.dim;
+  j.n_columns = args->output_type >= TYPE_BINARY ? (j.dim + 7) / 8 : j.dim;
   j.vectors = malloc(j.in.rows * j.dim * sizeof *j.vectors);
   j.small = malloc(j.in.rows * j.n_columns);
   if (!j.vectors || !j.small) {
     cli_fail("out of memory");
     goto done;
   }
-  if (args->precision == PRECISION_INT8 && (code = find_ranges(&j, call))) goto done;
+  if (args->output_type == TYPE_INT8 && (code = find_ranges(&j, call))) goto done;
   code = open_output(&j);
   if (code == CLI_OK) code = write_vectors(&j);
   if (code == CLI_OK) code = commit_output(&j);

@@ -344,6 +344,7 @@ static cq_status identify_run(cq_run_identity *id, const run *r, cq_error *error
   if (status || !r->o->teacher) return status;
   status = cq_encoder_fingerprint(teacher, r->teacher.encoder.encoder, error);
   if (!status) cq_run_identity_fingerprint(id, "teacher", teacher);
+  if (!status) cq_run_identity_precision(id, "teacher's precision", r->teacher.encoder.encoder);
   return status;
 }
 

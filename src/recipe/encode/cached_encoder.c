@@ -36,7 +36,9 @@ cq_status cq_cached_encoder_open(cq_cached_encoder *out, const char *model, cons
   cq_status status = cq_encoder_open(&out->encoder, model, &options, error);
   if (!status) status = cq_encoder_fingerprint(fingerprint, out->encoder, error);
   if (!status) {
-    snprintf(name, sizeof name, "vectors/%s", fingerprint);
+    const cq_precision precision = cq_encoder_precision(out->encoder);
+    snprintf(name, sizeof name, "vectors/%s%s%s", fingerprint, precision == CQ_PRECISION_F32 ? "" : "-",
+             precision == CQ_PRECISION_F32 ? "" : cq_precision_name(precision));
     status = cq_cache_path(directory, sizeof directory, cache, name, error);
   }
   if (!status) {

@@ -55,6 +55,11 @@ void cq_run_identity_fingerprint(cq_run_identity *id, const char *name, const ch
   cq_run_identity_text(id, name, text);
 }
 
+void cq_run_identity_precision(cq_run_identity *id, const char *name, const cq_encoder *encoder) {
+  const cq_precision precision = cq_encoder_precision(encoder);
+  if (precision != CQ_PRECISION_F32) cq_run_identity_text(id, name, cq_precision_name(precision));
+}
+
 static bool add_option_row(void *id, const cq_option *row, const char *value) {
   if (row->effect == CQ_CHANGES_RESULT && row->type < CQ_OPTION_TEXTS) cq_run_identity_text(id, row->name, value);
   return true;

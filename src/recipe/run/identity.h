@@ -10,6 +10,7 @@
 #include "base/hash.h"
 #include "base/options.h"
 #include "base/slice.h"
+#include "calque/encoder.h"
 
 /* {0} is empty. What fails for want of memory shows when it is compared. */
 typedef struct cq_run_identity {
@@ -25,6 +26,8 @@ void cq_run_identity_count(cq_run_identity *id, const char *name, uint64_t value
 void cq_run_identity_contents(cq_run_identity *id, const char *name, cq_identity contents);
 void cq_run_identity_file(cq_run_identity *id, const char *path, cq_identity contents); /* of text */
 void cq_run_identity_fingerprint(cq_run_identity *id, const char *name, const char *fingerprint);
+/* In which precision a model computes; nothing for f32, which was all there was. */
+void cq_run_identity_precision(cq_run_identity *id, const char *name, const cq_encoder *encoder);
 /* A line for each option of one value that changes the result, named as on the command line. */
 void cq_run_identity_options(cq_run_identity *id, const cq_option_group *group, const void *options);
 void cq_run_identity_free(cq_run_identity *id);

@@ -107,6 +107,7 @@ cq_status cq_training_sampling(cq_sampling *out, cq_training *r, const cq_traini
 cq_status cq_training_open_encoder(cq_training *r, const char *name, cq_error *error) {
   cq_encoder_options options = cq_encoder_default_options();
   options.notice = cq_training_notice, options.notice_context = r;
+  options.precision = CQ_PRECISION_F32; /* what is trained */
   cq_status status = cq_encoder_open(&r->encoder, name, &options, error);
   if (!status && r->o->max_seq_length > 0) status = cq_encoder_limit(r->encoder, r->o->max_seq_length, error);
   return status;

@@ -152,6 +152,7 @@ static cq_status identify_distill(const void *context, cq_run_identity *out, cq_
   if (status) return status;
   cq_run_identity_options(out, &cq_group_distill, &r->o);
   cq_run_identity_fingerprint(out, "teacher", teacher);
+  cq_run_identity_precision(out, "teacher's precision", r->teacher.encoder);
   cq_training_identify_data(out, "train", &r->data);
   return CQ_OK;
 }

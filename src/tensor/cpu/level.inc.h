@@ -8,6 +8,7 @@
 /* The order matters: each part uses those above it. */
 /* clang-format off */
 #include "tensor/cpu/math.inc.h"
+#include "tensor/cpu/tiles.inc.h"
 #include "tensor/cpu/product.inc.h"
 #include "tensor/cpu/search.inc.h"
 #include "tensor/cpu/elementwise.inc.h"
@@ -22,7 +23,7 @@ static const cq_products f32_products = {
 
 const cq_kernels LEVEL_TABLE = {
     .name = LEVEL_NAME,
-    .products = {&f32_products},
+    .products = &f32_products,
     .packed_floats = packed_floats,
     .pack = pack,
     .product = product,

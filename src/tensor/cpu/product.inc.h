@@ -14,18 +14,7 @@
  * multiply-adds over k from its bias (or 0) on, whatever the tile's height: a row does not depend on m or
  * on its place.
  *
- * Other element types are further instances of the same tile: what they change is the type of A and B, how much of k a
- * step takes (2 bf16 or 4 int8 beside each other in a 32-bit lane: pack then interleaves as many rows of B),
- * tile_step's three operations (load a vector of B, broadcast 32 bits of A, dot) and the conversion at the end. */
-
-enum { PANEL = TILE_VECTORS * LANES };
-
-INLINE int64_t round_up(int64_t n, int64_t multiple) {
-  return (n + multiple - 1) / multiple * multiple;
-}
-INLINE int64_t at_most(int64_t n, int64_t limit) {
-  return n < limit ? n : limit;
-}
+ * narrow.inc.h has the same for bf16 and 8 bits. */
 
 /* One step of k. a_next is the distance of two rows' elements of A. */
 INLINE void tile_step(vf acc[TILE_ROWS][TILE_VECTORS], const float *a, int64_t a_next, const float *b, int rows,
@@ -98,12 +87,6 @@ typedef void (*tile_function)(const tile_arguments *);
 #define TILE_NAME(prefix, r, v)   prefix##_##r##_##v,
 #define TILE_DEFINE(prefix, r, v) TILE(r, v)
 
-/* What a level names as its TILE_HEIGHTS and TILE_WIDTHS. */
-#define WIDTHS_2(M, p, r) M(p, r, 1) M(p, r, 2)
-#define WIDTHS_4(M, p, r) WIDTHS_2(M, p, r) M(p, r, 3) M(p, r, 4)
-#define HEIGHTS_4(M)      M(1) M(2) M(3) M(4)
-#define HEIGHTS_6(M)      HEIGHTS_4(M) M(5) M(6)
-
 #define TILE_DEFINE_ROW(r) TILE_WIDTHS(TILE_DEFINE, unused, r)
 TILE_HEIGHTS(TILE_DEFINE_ROW)
 #define TILE_ROW(r)       TILE_NAMES(tile, r),
@@ -154,17 +137,6 @@ static void pack(float *packed, const float *b, int64_t k_stride, int64_t n_stri
 
 /* ---- products ---- */
 
-/* Rows [first, last) of the i-th of the even parts that m rows fall into, none taller than a tile. */
-typedef struct row_split {
-  int64_t parts, height, taller; /* the first `taller` parts have one row more */
-} row_split;
-
-INLINE row_split split_rows(int64_t m) {
-  if (m <= TILE_ROWS) return (row_split){m > 0, m, 0};
-  int64_t parts = (m + TILE_ROWS - 1) / TILE_ROWS;
-  return (row_split){parts, m / parts, m % parts};
-}
-
 /* C [m, n] = A B + bias or C += A B. panel_stride: floats from one panel of B to the next. */
 static void multiply(float *c, int64_t c_stride, const float *a, int64_t a_stride, bool transposed, const float *b,
                      int64_t panel_stride, int64_t m, int64_t n, int64_t k, const float *bias, bool accumulate) {
@@ -186,17 +158,6 @@ static void multiply(float *c, int64_t c_stride, const float *a, int64_t a_strid
       tiles[transposed][height - 1][vectors - 1](&t);
       t.c += height * c_stride;
       t.a += height * a_row;
-    }
-  }
-}
-
-/* What follows a tile while it is in the first-level cache: keeps the values before the activation, and applies it. */
-INLINE void finish(float *c, float *before, int64_t c_stride, int64_t rows, int64_t columns, cq_activation activation) {
-  for (int64_t i = 0; i < rows; i++, c += c_stride) {
-    for (int64_t j = 0; j < columns; j += LANES) {
-      vf x = v_load_n(c + j, columns - j);
-      if (before) v_store_n(before + i * c_stride + j, x, columns - j);
-      v_store_n(c + j, v_activation(x, activation), columns - j);
     }
   }
 }

@@ -12,12 +12,15 @@ static void f32_product(float *c, int64_t c_stride, const void *a, int64_t a_str
                         int64_t n, int64_t k, const cq_epilogue *epilogue) {
   ref_product(c, c_stride, a, a_stride, packed, m, n, k, epilogue);
 }
-static const cq_products f32_products = {
-    .precision = CQ_PRECISION_F32, .packed_bytes = f32_packed_bytes, .pack = f32_pack, .product = f32_product};
+static const cq_products f32_products = {.name = "reference",
+                                         .precision = CQ_PRECISION_F32,
+                                         .packed_bytes = f32_packed_bytes,
+                                         .pack = f32_pack,
+                                         .product = f32_product};
 
 const cq_kernels cq_kernels_reference = {
     .name = "reference",
-    .products = {&f32_products},
+    .products = &f32_products,
     .packed_floats = ref_packed_floats,
     .pack = ref_pack,
     .product = ref_product,

@@ -1,0 +1,56 @@
+/* What 8-bit products have in common, for narrow.inc.h:
+ *
+ *   a = scale (q - zero), q in [0, 255]      a row's, so that its smallest and largest elements, and 0, are reached
+ *   b = scale q,          q in [-127, 127]   a column's
+ *   c = scale_a scale_b (sum of q_a q_b - zero sum of q_b)
+ *
+ * Sums of whole numbers are exact: every level computes the same ones. A file that includes this defines besides
+ *
+ *   LEFT_ZERO(z)             what is to be taken off the sums: z, or 0 where A's elements are q - zero already
+ *   n_store(to, q, zero)     LANES elements of A, held within [0, 255] once zero is added */
+
+typedef vi sums;
+typedef struct row_term {
+  float scale; /* NaN: the row has something in it that is no finite number */
+  int32_t zero;
+} row_term;
+typedef struct column_terms {
+  float scale[LANES];
+  int32_t sum[LANES];
+} column_terms;
+enum { COLUMN_TERMS = 1 };
+
+INLINE vf n_value(sums s, const row_term *row, const column_terms *columns, vf start) {
+  vi sum;
+  memcpy(&sum, columns->sum, sizeof sum);
+  return v_fma(v_to_float(s - LEFT_ZERO(row->zero) * sum), v_set(row->scale) * v_load(columns->scale), start);
+}
+
+INLINE void n_convert_row(narrow *to, row_term *term, const float *from, int64_t k) {
+  vf high = v_set(0.0f), low = high, check = high;
+  for (int64_t i = 0; i < k; i += LANES) {
+    const vf x = v_load_n(from + i, k - i);
+    high = v_max_of(x, high), low = v_max_of(-x, low), check += x * 0.0f;
+  }
+  const float top = v_reduce_max(high), bottom = v_reduce_max(low), range = top + bottom;
+  const bool finite = v_sum(check) == 0 && range < INFINITY;
+  const float inverse = finite && range > CQ_INT8_MIN_RANGE ? 255.0f / range : 0.0f;
+  const int32_t zero = (int32_t)rintf(bottom * inverse);
+  *term = (row_term){finite ? range / 255.0f : NAN, zero};
+  for (int64_t i = 0; i < round_up(k, LANES * GROUP); i += LANES) {
+    vi q = finite && i < k ? v_to_int(v_load_n(from + i, k - i) * inverse) : (vi){0};
+    n_store(to + i, q, zero);
+  }
+}
+
+INLINE float n_column(column_terms *columns, int64_t lane, const float *b, int64_t stride, int64_t k) {
+  const cq_int8_scale scale = cq_int8_scale_of(b, stride, k);
+  columns->scale[lane] = scale.scale;
+  return scale.inverse;
+}
+
+INLINE narrow_b n_element(float x, column_terms *columns, int64_t lane) {
+  const int32_t q = cq_int8_element(x);
+  columns->sum[lane] += q;
+  return (narrow_b)q;
+}

@@ -1,0 +1,33 @@
+/* 8 bits on AVX2: a step multiplies 16-bit numbers, which hold what 8 bits do, and adds two products to each of 8
+ * sums. vpmaddubsw would take four at a time, but its sums of 16 bits saturate unless one side has 7 bits; and it is no
+ * faster, since it needs a second multiplication to widen them. */
+#ifdef CQ_X86
+#include "tensor/cpu/simd_avx2.h"
+#include "tensor/levels.h"
+
+#define PRODUCTS_TABLE     cq_products_int8_avx2
+#define PRODUCTS_NAME      "avx2"
+#define PRODUCTS_PRECISION CQ_PRECISION_INT8
+
+#include "tensor/cpu/math.inc.h"
+#include "tensor/cpu/tiles.inc.h"
+
+enum { GROUP = 2 };
+typedef int16_t narrow, narrow_b;
+#define LEFT_ZERO(zero) 0
+
+INLINE vi n_dot(vi s, vi a, vi b) {
+  return s + (vi)_mm256_madd_epi16((__m256i)a, (__m256i)b);
+}
+
+INLINE void n_store(narrow *to, vi q, int32_t zero) {
+  const __m256i x =
+      _mm256_min_epi32(_mm256_max_epi32((__m256i)q, _mm256_set1_epi32(-zero)), _mm256_set1_epi32(255 - zero));
+  _mm_storeu_si128((__m128i *)(void *)to, _mm_packs_epi32(_mm256_castsi256_si128(x), _mm256_extracti128_si256(x, 1)));
+}
+
+#include "tensor/cpu/int8.inc.h"
+#include "tensor/cpu/narrow.inc.h"
+#else
+typedef int cq_level_not_built; /* C wants a declaration in every file */
+#endif

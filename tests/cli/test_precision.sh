@@ -1,0 +1,80 @@
+# --precision and CALQUE_PRECISION: how near the vectors are to those in f32, what they depend on, and what is refused.
+. "$(dirname "$0")/common.sh"
+
+TEACHER=$SOURCE/sample/teacher
+gzip -dc "$SOURCE/sample/test/en-de.tsv.gz" | cut -f 1 | head -n 200 >en.txt
+dim=128
+best=$("$PROGRAM" model info --json "$TEACHER" | sed -n 's/.*"simd": "\(.*\)".*/\1/p')
+
+# near A B LEAST: the least cosine of two .bin files of vectors of dim numbers, which are of length 1
+near() {
+  paste <(od -An -v -w4 -tf4 "$1") <(od -An -v -w4 -tf4 "$2") |
+    awk -v least="$3" -v dim="$dim" '{ s += $1 * $2; a += $1 * $1; b += $2 * $2 }
+      NR % dim == 0 { c = s / sqrt(a * b); if (NR == dim || c < min) min = c; s = a = b = 0 }
+      END { if (NR < dim || !(min >= least)) { print "the least cosine is " min; exit 1 } }' || fail "$2 is far from $1"
+}
+
+expect 0 encode --model "$TEACHER" --precision f32 --output f32.bin en.txt
+expect 0 encode --model "$TEACHER" --output plain.bin en.txt
+same f32.bin plain.bin
+for precision in bf16 int8; do
+  expect 0 encode --model "$TEACHER" --precision $precision --output $precision.bin en.txt
+  case $best in avx512 | avx2 | reference) ;; *) stderr_has "no products in $precision" ;; esac
+  case $precision in bf16) least=0.9995 ;; int8) least=0.98 ;; esac
+  near f32.bin $precision.bin $least
+  # on neither threads nor neighbours
+  expect 0 encode --model "$TEACHER" --precision $precision --threads 2 --batch 7 --output other.bin en.txt
+  same $precision.bin other.bin
+  expect 0 encode --model "$TEACHER" --precision $precision --output one.bin <(sed -n 50p en.txt)
+  cmp -s one.bin <(tail -c +$((49 * 4 * dim + 1)) $precision.bin | head -c $((4 * dim))) ||
+    fail "a sentence alone has another vector in $precision"
+  # from the environment, which an option overrules
+  last="CALQUE_PRECISION=$precision calque encode"
+  CALQUE_PRECISION=$precision "$PROGRAM" encode --model "$TEACHER" --output other.bin en.txt || fail "exit code $?"
+  same $precision.bin other.bin
+  CALQUE_PRECISION=$precision "$PROGRAM" encode --model "$TEACHER" --precision f32 --output other.bin en.txt
+  same f32.bin other.bin
+  # a model of this precision says so, unless the processor lacks it
+  last="CALQUE_PRECISION=$precision calque model info --json"
+  CALQUE_PRECISION=$precision "$PROGRAM" model info --json "$TEACHER" >stdout 2>stderr
+  [ -s stderr ] || stdout_has "\"precision\": \"$precision\""
+done
+
+# A level without a precision takes the next wider, and says so.
+last="CALQUE_SIMD=portable calque encode"
+CALQUE_SIMD=portable "$PROGRAM" encode --model "$TEACHER" --output portable.bin en.txt
+CALQUE_SIMD=portable "$PROGRAM" encode --model "$TEACHER" --precision int8 --output other.bin en.txt 2>stderr
+stderr_has "no products in int8 at the level portable of this processor: f32 is used"
+same portable.bin other.bin
+
+# Unknown names
+expect 2 encode --model "$TEACHER" --precision f16 en.txt
+stderr_has "--precision is 'f16'"
+last="CALQUE_PRECISION=int4 calque encode"
+CALQUE_PRECISION=int4 "$PROGRAM" encode --model "$TEACHER" en.txt >stdout 2>stderr
+[ $? -eq 1 ] || fail "exit code"
+stdout_is_empty
+stderr_has "CALQUE_PRECISION is 'int4', expected f32, bf16 or int8"
+
+# Vectors of different precisions are kept apart.
+cut -c 1- en.txt >a.txt
+for precision in f32 bf16 int8; do
+  CALQUE_PRECISION=$precision "$PROGRAM" mine --model "$TEACHER" --cache cache a.txt en.txt >mined-$precision 2>stderr
+  lines_are mined-$precision 200
+done
+case $best in avx512) n=3 ;; avx2) n=2 ;; reference) n=3 ;; *) n=1 ;; esac
+[ "$(ls cache/vectors | wc -l)" -ge "$((n > 2 ? 2 : n))" ] || fail "the cache has $(ls cache/vectors)"
+
+# A run goes on only with its teacher's precision.
+if [ "$best" = avx512 ] || [ "$best" = avx2 ]; then
+  paste en.txt en.txt >pairs.tsv
+  run="distill --teacher $TEACHER --student $TEACHER --train pairs.tsv --cache cache --output run --batch 4 --steps"
+  CALQUE_PRECISION=int8 "$PROGRAM" $run 1000000 >log 2>&1 &
+  pid=$!
+  for ((i = 0; i < 600; i++)); do grep -q '"train"\|"step"' run.work/log.jsonl 2>/dev/null && break; sleep 0.1; done
+  kill "$pid"
+  wait "$pid"
+  expect 1 $run 1000000 --resume
+  stderr_has "teacher's precision"
+fi
+finish
