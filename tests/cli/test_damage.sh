@@ -110,6 +110,12 @@ for at in $(places words/segment-1 60); do
   fi
 done
 [ "$n_fine" -lt 30 ] || fail "$n_fine of 60 searches had no need of what is damaged"
+# One segment of several: the next ones do not make up for it.
+expect 0 lexical build parts --language en --segment-documents 40 all.ids
+expect 0 lexical search parts "the weather and the food" --top 200
+damage parts/segment-1 20 4
+expect 1 lexical search parts "the weather and the food" --top 200
+stderr_has "parts/segment-1"
 
 damage news/vectors $((70 * 4 * 128 + 5))
 expect 1 search news "$question" --top 200

@@ -89,6 +89,8 @@ same d.tsv stdout
 gives 'A cat.\tUn chat.\n\xc3\x89t\xc3\xa9\tSummer\n...\t!!!\n' dedup --by any d.tsv
 gives 'A cat.\tUn chat.\nNo.\tUn chat.\n\xc3\x89t\xc3\xa9\tSummer\n...\t!!!\n' dedup --by first d.tsv
 gives 'A cat.\tUn chat.\nA cat.\tLe chat.\n\xc3\x89t\xc3\xa9\tSummer\n...\t!!!\n...\t???\n' dedup --by second d.tsv
+printf 'a\tb\tc\nx\ty\na\tb\td\nx\ty\n' >widths.tsv # rows of several widths
+gives 'a\tb\tc\nx\ty\na\tb\td\n' dedup widths.tsv
 printf 'LE CHAT\nsummer\tno\n' >test.tsv
 gives 'A cat.\tUn chat.\n...\t!!!\n...\t???\n' dedup d.tsv --against test.tsv
 stderr_has "1 repeated, 4 held out"

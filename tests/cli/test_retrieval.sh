@@ -27,6 +27,8 @@ expect 0 eval retrieval qrels run --measure map
 stdout_has "map	all	1.0000"
 expect 1 eval retrieval qrels run --measure mapp
 stderr_has "there is no measure 'mapp'"
+expect 1 eval retrieval qrels run --measure P_5x
+stderr_has "there is no measure 'P_5x'"
 expect 1 eval retrieval qrels run --measure P_0
 printf '1 0 d1\n' >bad
 expect 1 eval retrieval bad run

@@ -37,6 +37,24 @@ for signal in HUP INT TERM; do
   n=$((n + 1))
 done
 
+# Commands on rows stop between two of them.
+yes "A house." | head -n 3000000 >long.tsv
+paste long.tsv long.tsv >wide.tsv
+printf 'house\tHaus\n' >words.tsv
+for command in "sample --rows 5" "dedup" "filter --max-characters 50" "gloss --dictionary words.tsv"; do
+  last="calque data $command and SIGINT"
+  env --default-signal=INT "$PROGRAM" data $command wide.tsv -o rows.tsv >stdout 2>stderr </dev/null &
+  pid=$!
+  sleep 0.1
+  kill -INT "$pid"
+  wait "$pid"
+  code=$?
+  [ "$code" -eq 130 ] || fail "exit code $code, expected 130"
+  [ ! -e rows.tsv ] || fail "it was finished before the signal"
+  absent rows.tsv
+done
+rm long.tsv wide.tsv
+
 # What a parent ignores stays ignored, as nohup wants it.
 head -n 4000 many.txt >some.txt
 (trap '' HUP && exec "$PROGRAM" encode --model "$TEACHER" --output kept.npy some.txt) &

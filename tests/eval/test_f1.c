@@ -1,6 +1,7 @@
 /* F1, by hand. */
 #include "golden.h"
 
+#include "base/memory.h"
 #include "calque/eval.h"
 
 #include <math.h>
@@ -56,6 +57,11 @@ static void ends_and_errors(void **state) {
   assert_int_equal(cq_f1_curve(&curve, &n, bad, correct, 1, 1, &error), CQ_ERR_ARGUMENT);
   assert_string_equal(error.message, "F1: score 1 is not a number");
   assert_int_equal(cq_f1_curve(&curve, &n, scores, (bool[]){true, true}, 2, 1, &error), CQ_ERR_ARGUMENT);
+  for (int i = 1; i <= 2; i++) {
+    cq_alloc_fail_at(i);
+    assert_int_equal(cq_f1_curve(&curve, &n, scores, correct, 2, 1, &error), CQ_ERR_MEMORY);
+    cq_alloc_fail_at(0);
+  }
 }
 
 int main(void) {

@@ -252,8 +252,16 @@ static void broken_files_are_named(void **state) {
   assert_int_equal(cq_index_store_open(&s, test_path("five"), false, NULL), CQ_ERR_IO);
   write_text(test_path("five/deleted-1"), "too long");
   assert_int_equal(cq_index_store_open(&s, test_path("five"), false, NULL), CQ_ERR_FORMAT);
-  write_text(test_path("five/manifest.json"), "{\"format\": \"something else\"}");
-  assert_int_equal(cq_index_store_open(&s, test_path("five"), false, NULL), CQ_ERR_FORMAT);
+  static const char *const formats[] = {"something else", "calque index 3", "calque index"};
+  for (int i = 0; i < 3; i++) { /* all the rest is as it should be */
+    char text[200];
+    cq_error error = {0};
+    snprintf(text, sizeof text, "{\"format\": \"%s\", \"model\": \"m\", \"fingerprint\": \"f\", \"dim\": 3}",
+             formats[i]);
+    write_text(test_path("five/manifest.json"), text);
+    assert_int_equal(cq_index_store_open(&s, test_path("five"), false, &error), CQ_ERR_FORMAT);
+    assert_non_null(strstr(error.message, "\"format\" is not \"calque index 2\""));
+  }
   write_text(test_path("five/manifest.json"),
              "{\"format\": \"calque index 1\", \"model\": \"m\", \"fingerprint\": \"f\", "
              "\"dim\": 1048577}");

@@ -74,6 +74,9 @@ static void wrong_module_lists(void **state) {
       {"[{\"path\":\"1_Pooling\",\"type\":\"" POOLING "\"}]", CQ_ERR_FORMAT, "dimensions"},
       {"[" TRANSFORMER "]", CQ_ERR_UNSUPPORTED, "sentence vector"},
       {"[" TRANSFORMER "," TRANSFORMER "]", CQ_ERR_UNSUPPORTED, "module 1 is a Transformer"},
+      {"[" TRANSFORMER ",{\"path\":\"2_Normalize\",\"type\":\"sentence_transformers.models.Normalize\"},"
+       "{\"path\":\"1_Pooling\",\"type\":\"" POOLING "\"}]",
+       CQ_ERR_UNSUPPORTED, "Normalize on tokens, before any pooling"},
       {"[{\"path\":\"\",\"type\":\"sentence_transformers.models.Transformer\",\"kwargs\":[\"task\"]}]",
        CQ_ERR_UNSUPPORTED, "kwargs"},
   };

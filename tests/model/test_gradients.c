@@ -179,8 +179,52 @@ static void prompts_are_left_out(void **state) {
   }
 }
 
+/* However little room a worker has left, a step either fails for want of memory or has the same gradients. */
+static void a_lack_of_room_changes_no_gradient(void **state) {
+  static const char *const models[] = {"mpnet-mean", "bilstm-deep", "labse", "static-normalized"};
+  static const uint64_t keys[N] = {11, 12, 13, 14, 15};
+  enum { CHUNK = 4 << 20, STEP = 448 };
+  (void)state;
+  for (size_t m = 0; m < sizeof models / sizeof *models; m++) {
+    problem p;
+    cq_gradients expected, g;
+    set_up(&p, models[m]);
+    p.batch.keys = keys;
+    gradients_of(&p, &expected);
+    gradients_of(&p, &g); /* whose tables have room from here on */
+    const size_t n = (size_t)p.encoder->params.n_dense * sizeof(float);
+    const int64_t n_weights = N * cq_encoder_dim(p.encoder);
+    bool enough = false;
+    for (size_t left = 0; !enough; left += STEP) {
+      cq_worker worker = {.kernels = p.worker.kernels};
+      cq_tape tape;
+      cq_tensor y;
+      assert_non_null(cq_workspace_take(&worker.workspace, CHUNK - left / 64 * 64));
+      memset(g.dense, 0, n);
+      cq_alloc_fail_at(1); /* there is this chunk, and no other */
+      cq_status status = cq_encoder_forward(&worker, p.encoder, &p.batch, &y, &tape, NULL);
+      float *dy = status ? NULL : cq_workspace_take(&worker.workspace, (size_t)n_weights * sizeof *dy);
+      if (dy) {
+        memcpy(dy, p.weights, (size_t)n_weights * sizeof *dy);
+        status = cq_encoder_backward(&worker, p.encoder, &p.batch, cq_tensor_f32(dy, y.rows, y.cols), &tape, &g, NULL);
+        if (!status && memcmp(g.dense, expected.dense, n) != 0)
+          fail_msg("%s: with %zu bytes left the gradients are others", models[m], left);
+      }
+      if (status) assert_int_equal(status, CQ_ERR_MEMORY);
+      enough = dy && !status;
+      cq_alloc_fail_at(0);
+      cq_workspace_free(&worker.workspace);
+      assert_true(left < CHUNK - 2 * STEP);
+    }
+    cq_gradients_free(&expected);
+    cq_gradients_free(&g);
+    tear_down(&p);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_lack_of_room_changes_no_gradient),
       cmocka_unit_test(gradients_agree_with_differences),
       cmocka_unit_test(gradients_agree_under_dropout),
       cmocka_unit_test(prompts_are_left_out),

@@ -7,6 +7,15 @@
 
 #include <jansson.h>
 
+static void paths_have_an_end(void **state) {
+  (void)state;
+  char directory[5000];
+  cq_whitespace *w = NULL;
+  memset(directory, 'x', sizeof directory);
+  directory[4090] = 0;
+  assert_int_equal(cq_whitespace_open(&w, directory, NULL), CQ_ERR_ARGUMENT);
+}
+
 static void check(const char *name) {
   char path[64], directory[1024];
   cq_whitespace *w;
@@ -65,6 +74,7 @@ static void faults_are_told(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(paths_have_an_end),
       cmocka_unit_test(ids_agree),
       cmocka_unit_test(faults_are_told),
   };

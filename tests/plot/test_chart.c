@@ -20,6 +20,21 @@
 
 static const double x[] = {0, 0.5, 1, 2, 0.5, 1}, y[] = {1, 0.5, 0, 0, NAN, 1};
 
+/* A range goes on to 0 where that no more than doubles it, on either side. */
+static void ranges_reach_for_zero(void **state) {
+  (void)state;
+  static const struct {
+    double low, high, rounded_low, rounded_high;
+  } cases[] = {{1, 10, 0, 10}, {-10, -1, -10, 0}, {-10, -6, -10, -6}, {6, 10, 6, 10}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    double range[3] = {cases[i].low, cases[i].high, 77};
+    cq_range_round(range, 5);
+    assert_float_equal(range[0], cases[i].rounded_low, 1e-9);
+    assert_float_equal(range[1], cases[i].rounded_high, 1e-9);
+    assert_float_equal(range[2], 77, 0);
+  }
+}
+
 /* Every tag is closed in its turn, and no '<' or '&' is left in the text between. */
 static void check_well_formed(const char *svg) {
   char open[64][16];
@@ -264,11 +279,16 @@ static void errors_are_told(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(points_lie_where_they_should),      cmocka_unit_test(joins_take_no_colour),
-      cmocka_unit_test(legends_wrap_above_the_plot),       cmocka_unit_test(axes_are_fitted),
-      cmocka_unit_test(wide_characters_take_more_room),    cmocka_unit_test(numbers_at_ticks_are_round),
-      cmocka_unit_test(ranges_are_rounded_outwards),       cmocka_unit_test(marks_and_charts_below_one_another),
-      cmocka_unit_test(text_that_xml_has_not_is_replaced), cmocka_unit_test(errors_are_told)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(ranges_reach_for_zero),
+                                     cmocka_unit_test(points_lie_where_they_should),
+                                     cmocka_unit_test(joins_take_no_colour),
+                                     cmocka_unit_test(legends_wrap_above_the_plot),
+                                     cmocka_unit_test(axes_are_fitted),
+                                     cmocka_unit_test(wide_characters_take_more_room),
+                                     cmocka_unit_test(numbers_at_ticks_are_round),
+                                     cmocka_unit_test(ranges_are_rounded_outwards),
+                                     cmocka_unit_test(marks_and_charts_below_one_another),
+                                     cmocka_unit_test(text_that_xml_has_not_is_replaced),
+                                     cmocka_unit_test(errors_are_told)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -468,6 +468,8 @@ static outcome outcome_of(const changes *change, int fold, const cq_clir_options
   cq_clir_model *m;
   cq_lexical_hit *hits;
   bool *held_out;
+  assert_int_equal(cq_clir_fold_topics(&held_out, c, &(cq_clir_folds){0}, fold, NULL), CQ_ERR_ARGUMENT);
+  assert_null(held_out);
   assert_int_equal(cq_clir_fold_topics(&held_out, c, &four_folds, fold, NULL), CQ_OK);
   for (int t = 0; t < TOPICS; t++) assert_int_equal(held_out[t], t % 4 == fold);
   assert_int_equal(cq_clir_train(&m, c, held_out, "aa", o, NULL, NULL), CQ_OK);

@@ -1,7 +1,9 @@
 /* The plugin for FAISS: how many of the nearest rows it names with little effort and with more. */
 #include "support/files.h"
 
+#include "base/memory.h"
 #include "base/random.h"
+#include "search/approximate.h"
 #include "search/faiss_plugin.h"
 #include "search/top.h"
 #include "tensor/kernels.h"
@@ -18,7 +20,7 @@ static const cq_faiss_plugin *faiss; /* NULL where it is not built */
 
 /* Without structure, which makes rows hard to find. */
 static int make_rows(void **state) {
-  (void)state;
+  if (make_test_directory(state)) return -1;
   setenv("OMP_NUM_THREADS", "3", 1); /* more than the tests ask for, and than some machines have */
   library = dlopen("libcalque_faiss.so", RTLD_NOW | RTLD_LOCAL);
   faiss = library ? dlsym(library, CQ_FAISS_PLUGIN_SYMBOL) : NULL;
@@ -32,10 +34,9 @@ static int make_rows(void **state) {
 }
 
 static int free_rows(void **state) {
-  (void)state;
   cq_neighbours_free(&nearest);
   if (library) dlclose(library);
-  return 0;
+  return remove_test_directory(state);
 }
 
 static void *empty_index(int graph, size_t n, size_t dim) {
@@ -196,6 +197,36 @@ static void failures_are_told(void **state) {
   assert_string_equal(message, "no index");
 }
 
+/* With any one allocation failing a search fails, or finds the same. */
+static void a_failed_allocation_changes_no_result(void **state) {
+  enum { N_FEW = 20, N_COVERED = N - 10 };
+  const char *path = test_path("approximation");
+  cq_approximate *a;
+  cq_neighbours expected, found;
+  (void)state;
+  if (!faiss) return;
+  assert_int_equal(cq_approximate_build(path, false, rows, N_COVERED, DIM, NULL, NULL), CQ_OK);
+  assert_int_equal(cq_approximate_open(&a, path, N_COVERED, DIM, NULL), CQ_OK);
+  assert_int_equal(cq_approximate_top(&expected, a, queries, N_FEW, rows, N, DIM, K, 0, NULL, NULL, NULL, NULL), CQ_OK);
+  bool failed = true;
+  for (long at = 1; failed; at++) {
+    cq_alloc_fail_at(at);
+    const cq_status status = cq_approximate_top(&found, a, queries, N_FEW, rows, N, DIM, K, 0, NULL, NULL, NULL, NULL);
+    failed = cq_alloc_failed();
+    cq_alloc_fail_at(0);
+    if (status) {
+      assert_int_equal(status, CQ_ERR_MEMORY);
+      assert_true(failed);
+      continue;
+    }
+    assert_memory_equal(found.index, expected.index, N_FEW * K * sizeof *found.index);
+    assert_memory_equal(found.cosine, expected.cosine, N_FEW * K * sizeof *found.cosine);
+    cq_neighbours_free(&found);
+  }
+  cq_neighbours_free(&expected);
+  cq_approximate_free(a);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(threads_are_those_asked_for),
@@ -204,6 +235,7 @@ int main(void) {
       cmocka_unit_test(effort_is_a_number_of_lists),
       cmocka_unit_test(effort_is_a_number_of_candidates),
       cmocka_unit_test(failures_are_told),
+      cmocka_unit_test(a_failed_allocation_changes_no_result),
   };
   return cmocka_run_group_tests(tests, make_rows, free_rows);
 }

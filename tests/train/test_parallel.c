@@ -31,6 +31,9 @@ static void translations_of_a_source_are_a_set(void **state) {
                                       "Long.\tA translation of too many characters\n"
                                       "A source of too many characters\tKurz.\n"
                                       "Half.\tHalb.\tA translation of too many characters\n");
+  static const double no_weights[] = {0, -1, 2e12, NAN};
+  for (int w = 0; w < 4; w++)
+    assert_int_equal(cq_parallel_add(&data, path, NULL, no_weights[w], &options, NULL), CQ_ERR_ARGUMENT);
   assert_int_equal(cq_parallel_add(&data, path, NULL, 2, &options, NULL), CQ_OK);
   assert_int_equal(data.n_sources, 3); /* what has no usable translation is not for the teacher */
   assert_int_equal(data.n_entries, 3);
