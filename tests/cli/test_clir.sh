@@ -97,6 +97,15 @@ expect 1 clir run vectors.txt $sources --from en --to nl --feedback 5 --method d
 stderr_has "feedback weighs what each word of a query becomes"
 expect 0 clir run vectors.txt $sources --from en --to nl --feedback 0
 same plain.run stdout
+# By vectors of sentences: a run of all topics, the same on any number of threads.
+expect 0 clir dense --model "$TEACHER" docs.en topics.nl --top 3 --tag dense --threads 1
+cp stdout dense.run
+[ "$(cut -d ' ' -f 1 dense.run | sort -u | wc -l)" -eq "$(grep -c '<num>' topics.nl)" ] || fail "topics are missing"
+[ "$(cut -d ' ' -f 6 dense.run | sort -u)" = dense ] || fail "the tag is missing"
+expect 0 clir dense --model "$TEACHER" docs.en topics.nl --top 3 --tag dense --threads 2
+same dense.run stdout
+expect 1 clir dense --model nowhere docs.en topics.nl
+stdout_is_empty
 expect 0 clir run vectors.txt $sources --from nl --to en --top 2
 [ "$(awk '$1 == 1' stdout | wc -l)" -eq 2 ] || fail "--top 2 gives another number"
 expect 0 clir run $sources --from en --to en

@@ -33,6 +33,18 @@ for file in keys vectors; do
   done
 done
 
+# What cannot be looked through is an error, not soundness.
+rm -rf cache
+cp -r sound cache
+mkdir -p cache/searches/none
+expect 1 cache check --cache cache
+stderr_has "cache/searches/none"
+rmdir cache/searches/none
+rm "cache/$store/keys"
+mkdir "cache/$store/keys"
+expect 1 cache check --cache cache
+stderr_has "cache/$store/keys"
+
 # An index: whatever is damaged is named, in a search that needs it and by `index check`.
 awk '{ print "a" NR "\t" $0 }' all.txt >all.ids
 expect 0 index new --model "$TEACHER" news

@@ -186,6 +186,20 @@ static void broken_pickles_are_found_out(void **state) {
   assert_int_equal(error.byte, 40 + 3); /* the header has 30 bytes and a name of 10 */
 }
 
+/* A storage is found wherever it lies. */
+static void entries_come_in_any_order(void **state) {
+  static const char pickle[] = NAMED DEFAULT "s.";
+  struct archive a = {.n = 0};
+  cq_safetensors *file;
+  (void)state;
+  add(&a, "m/data/0", "0123456789abcdef", 16);
+  add(&a, "m/data.pkl", pickle, sizeof pickle - 1);
+  finish(&a);
+  write_bytes(test_path("turned.bin"), a.bytes, a.n);
+  assert_int_equal(cq_torch_zip_open(&file, test_path("turned.bin"), NULL), CQ_OK);
+  cq_safetensors_close(file);
+}
+
 /* Cut or with any one byte changed the file gives an error or a reading, but never trouble. */
 static void damaged_archives_do_no_harm(void **state) {
   (void)state;
@@ -268,9 +282,10 @@ static void allocation_failures_are_reported(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_state_dict_is_read),         cmocka_unit_test(other_objects_are_refused_by_name),
-      cmocka_unit_test(broken_pickles_are_found_out), cmocka_unit_test(damaged_archives_do_no_harm),
-      cmocka_unit_test(archives_are_checked),         cmocka_unit_test(allocation_failures_are_reported),
+      cmocka_unit_test(entries_come_in_any_order),         cmocka_unit_test(a_state_dict_is_read),
+      cmocka_unit_test(other_objects_are_refused_by_name), cmocka_unit_test(broken_pickles_are_found_out),
+      cmocka_unit_test(damaged_archives_do_no_harm),       cmocka_unit_test(archives_are_checked),
+      cmocka_unit_test(allocation_failures_are_reported),
   };
   return cmocka_run_group_tests(tests, make_test_directory, remove_test_directory);
 }

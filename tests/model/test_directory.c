@@ -100,6 +100,21 @@ static void wrong_configurations(void **state) {
   expect_refused("bert-uncased", "sentence_bert_config.json", "{\"transformer_task\":\"fill-mask\"}",
                  CQ_ERR_UNSUPPORTED, "sentence_bert_config.json", "fill-mask");
   expect_refused("bert-uncased", "adapter_config.json", "{}", CQ_ERR_UNSUPPORTED, "adapter_config.json", "adapter");
+  static const char bert[] = "{\"model_type\":\"bert\",\"hidden_size\":24,\"intermediate_size\":40,"
+                             "\"num_attention_heads\":3,\"num_hidden_layers\":2,\"vocab_size\":420,"
+                             "\"max_position_embeddings\":48,\"type_vocab_size\":2,\"hidden_act\":\"gelu\",%s}";
+  static const char *const refused[][2] = {
+      {"\"position_embedding_type\":\"relative_key\"", "position_embedding_type 'relative_key' is not supported"},
+      {"\"is_decoder\":true", "is_decoder is not supported"}};
+  for (int i = 0; i < 3; i++) {
+    char text[400];
+    cq_error error;
+    snprintf(text, sizeof text, bert, i < 2 ? refused[i][0] : "\"position_embedding_type\":\"absolute\"");
+    if (i < 2)
+      expect_refused("bert-uncased", "config.json", text, CQ_ERR_UNSUPPORTED, "config.json", refused[i][1]);
+    else
+      assert_int_equal(open_changed("bert-uncased", "config.json", text, &error), CQ_OK);
+  }
   expect_refused("bert-uncased", "1_Pooling/config.json", "{\"word_embedding_dimension\": 5}", CQ_ERR_FORMAT,
                  "1_Pooling/config.json", "5 dimensions");
   expect_refused("bert-uncased", "1_Pooling/config.json", "{\"pooling_mode\":\"median\"}", CQ_ERR_UNSUPPORTED,

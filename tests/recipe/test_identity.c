@@ -26,6 +26,10 @@ static void lines_are_text(void **state) {
   assert_string_equal(id.lines.data, "lr\t0.0005\nbatch\t64\nshuffled\tyes\nschedule\ttwo?of?them\n"
                                      "text in train.tsv\t#0000000000000001000000000000001f\nteacher\t#0f\n");
   cq_run_identity_free(&id);
+  cq_run_identity_number(&id, "x", 1e6); /* at least six digits, as printf's %g: files keep the text */
+  cq_run_identity_number(&id, "x", 0.1234567);
+  assert_string_equal(id.lines.data, "x\t1e+06\nx\t0.1234567\n");
+  cq_run_identity_free(&id);
   static const double values[] = {0, -1, 0.1, 1e-8, 2.0 / 3, 1e300, 0x1p-1074, 123456789, INFINITY};
   for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
     cq_run_identity_number(&id, "x", values[i]);

@@ -77,6 +77,7 @@ static void faults_of_vectors_name_the_line(void **state) {
                {"2 1\na 1\na 2\n", 3},
                {"2 1\na 1\n", 2},
                {"1 1\na nan\n", 2},
+               {"1 1\na 340282356779733661637539395458142568448\n", 2}, /* rounded to infinity; the next below is not */
                {"1 1\na 1e39\n", 2}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     cq_words *w;

@@ -156,6 +156,24 @@ static void effort_is_a_number_of_candidates(void **state) {
   faiss->free(index);
 }
 
+/* Many queries with many candidates are handed to FAISS in parts, each of which gets its own answers. */
+static void parts_of_the_queries_get_their_own(void **state) {
+  enum { N_PARTED = 100, N_KEPT = 4000 }; /* 65 at a time */
+  (void)state;
+  if (!faiss) return;
+  char message[512];
+  int64_t *together = malloc(N_PARTED * N_KEPT * sizeof *together), *alone = malloc(N_KEPT * sizeof *alone);
+  void *index = filled_index(0, rows, N, DIM);
+  search(together, index, N_PARTED, N_KEPT, 93, 1);
+  for (size_t q = 0; q < N_PARTED; q += 33) {
+    assert_int_equal(faiss->search(alone, index, queries + q * DIM, 1, N_KEPT, 93, 1, message, sizeof message), 0);
+    assert_memory_equal(together + q * N_KEPT, alone, N_KEPT * sizeof *alone);
+  }
+  faiss->free(index);
+  free(together);
+  free(alone);
+}
+
 static size_t n_tasks(void) {
   size_t n = 0;
   DIR *tasks = opendir("/proc/self/task");
@@ -235,6 +253,7 @@ int main(void) {
       cmocka_unit_test(effort_is_a_number_of_lists),
       cmocka_unit_test(effort_is_a_number_of_candidates),
       cmocka_unit_test(failures_are_told),
+      cmocka_unit_test(parts_of_the_queries_get_their_own),
       cmocka_unit_test(a_failed_allocation_changes_no_result),
   };
   return cmocka_run_group_tests(tests, make_rows, free_rows);

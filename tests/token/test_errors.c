@@ -75,6 +75,8 @@ static void test_documents(void **state) {
       {"{\"model\":{\"type\":\"WordPiece\",\"max_input_chars_per_word\":0,\"vocab\":{\"[UNK]\":0}}}", CQ_ERR_FORMAT,
        "max_input_chars_per_word"},
       {"{\"model\":{\"type\":\"Unigram\",\"vocab\":[]}}", CQ_ERR_FORMAT, "no pieces"},
+      {"{\"model\":{\"type\":\"Unigram\",\"vocab\":{\"a\":1}}}", CQ_ERR_FORMAT,
+       "model.vocab: expected an array of [piece, score]"},
       {"{\"model\":{\"type\":\"Unigram\",\"vocab\":[[\"a\",1],[\"b\"]]}}", CQ_ERR_FORMAT,
        "entry 1 is not [piece, score]"},
       {"{\"model\":{\"type\":\"Unigram\",\"vocab\":[[\"a\",1e99]]}}", CQ_ERR_FORMAT, "entry 0 has no finite score"},
