@@ -21,13 +21,21 @@ static cq_attention_shape attention_shape(const cq_attention *l, const cq_batch 
 }
 
 /* Scratch for the longest sequence of the batch. */
-static float *take_attention_scratch(cq_worker *worker, const cq_batch *batch, int64_t head_dim) {
+static float *take_attention_scratch(cq_worker *worker, int64_t (*scratch)(int64_t, int64_t), const cq_batch *batch,
+                                     int64_t head_dim) {
   int64_t longest = 0;
   for (int64_t s = 0; s < batch->n_seqs; s++) {
     if (cq_batch_length(batch, s) > longest) longest = cq_batch_length(batch, s);
   }
-  return cq_workspace_take(&worker->workspace,
-                           (size_t)worker->kernels->attention_scratch(longest, head_dim) * sizeof(float));
+  return cq_workspace_take(&worker->workspace, (size_t)scratch(longest, head_dim) * sizeof(float));
+}
+
+/* What multiplies queries, keys and values, in a layer of less than f32: bf16, also where its weights are of 8 bits. NULL:
+ * f32. */
+static const cq_products *narrow_attention(const cq_worker *worker, const cq_attention *l, const void *saved) {
+  if (saved || l->query.packed.products->precision == CQ_PRECISION_F32) return NULL;
+  const cq_products *narrow = cq_products_of(worker->kernels, CQ_PRECISION_BF16);
+  return narrow->attention ? narrow : NULL;
 }
 
 cq_status cq_attention_forward(cq_worker *worker, const cq_attention *l, const cq_batch *batch, cq_tensor y,
@@ -39,7 +47,9 @@ cq_status cq_attention_forward(cq_worker *worker, const cq_attention *l, const c
   cq_tensor context = cq_workspace_f32(&worker->workspace, n, dim);
   float *log_sum = saved ? cq_workspace_take(&worker->workspace, (size_t)(n * l->n_heads) * sizeof(float)) : NULL;
   cq_mark kept = cq_workspace_mark(&worker->workspace);
-  float *scratch = take_attention_scratch(worker, batch, dim / l->n_heads);
+  const cq_products *narrow = narrow_attention(worker, l, saved);
+  float *scratch = take_attention_scratch(
+      worker, narrow ? narrow->attention_scratch : worker->kernels->attention_scratch, batch, dim / l->n_heads);
   if (!qkv.data || !context.data || !scratch || (saved && !log_sum)) return cq_fail_memory(error, "attention");
 
   cq_tensor q = cq_tensor_columns(qkv, 0, dim), k = cq_tensor_columns(qkv, dim, dim),
@@ -50,10 +60,13 @@ cq_status cq_attention_forward(cq_worker *worker, const cq_attention *l, const c
   for (int64_t s = 0; s < batch->n_seqs; s++) {
     const int64_t first = batch->starts[s], length = cq_batch_length(batch, s);
     const cq_attention_shape shape = attention_shape(l, batch, s, dim, qkv.stride, bias, site);
-    worker->kernels->attention(cq_f32(cq_tensor_rows(context, first, length)),
-                               saved ? log_sum + first * l->n_heads : NULL, cq_f32(cq_tensor_rows(q, first, length)),
-                               cq_f32(cq_tensor_rows(k, first, length)), cq_f32(cq_tensor_rows(v, first, length)),
-                               &shape, scratch);
+    float *out = cq_f32(cq_tensor_rows(context, first, length));
+    const float *of_q = cq_f32(cq_tensor_rows(q, first, length)), *of_k = cq_f32(cq_tensor_rows(k, first, length)),
+                *of_v = cq_f32(cq_tensor_rows(v, first, length));
+    if (narrow)
+      narrow->attention(out, of_q, of_k, of_v, &shape, scratch);
+    else
+      worker->kernels->attention(out, saved ? log_sum + first * l->n_heads : NULL, of_q, of_k, of_v, &shape, scratch);
   }
   status = cq_linear_forward(worker, &l->output, y, context, CQ_IDENTITY, (cq_tensor){0}, error);
   if (status) return status;
@@ -70,7 +83,7 @@ cq_status cq_attention_backward(cq_worker *worker, const cq_attention *l, const 
   cq_mark mark = cq_workspace_mark(&worker->workspace);
   cq_tensor dqkv = cq_workspace_f32(&worker->workspace, n, 3 * dim);
   cq_tensor dcontext = cq_workspace_f32(&worker->workspace, n, dim);
-  float *scratch = take_attention_scratch(worker, batch, dim / l->n_heads);
+  float *scratch = take_attention_scratch(worker, worker->kernels->attention_scratch, batch, dim / l->n_heads);
   if (!dqkv.data || !dcontext.data || !scratch) return cq_fail_memory(error, "attention");
 
   cq_status status = cq_linear_backward(worker, &l->output, gradients, dcontext, false, dy, saved->context, error);

@@ -35,18 +35,12 @@ static inline uint16_t cq_bf16_of(float x) {
 /* A row or column shorter than this is one of zeros: the inverse of its scale would not be finite. */
 #define CQ_INT8_MIN_RANGE 1e-30f
 
-/* The scale of a column of a weight. NaN if something in it is no finite number. */
+/* The scale of a column of a weight, from its largest magnitude; NaN if something in it is no finite number. */
 typedef struct cq_int8_scale {
   float scale, inverse;
 } cq_int8_scale;
-static inline cq_int8_scale cq_int8_scale_of(const float *b, int64_t stride, int64_t k) {
-  float max = 0, check = 0;
-  for (int64_t p = 0; p < k; p++) {
-    const float x = fabsf(b[p * stride]);
-    max = x > max ? x : max;
-    check += x * 0.0f;
-  }
-  if (check != 0 || !(max < INFINITY)) return (cq_int8_scale){NAN, 0}; /* check is NaN then, which is not 0 */
+static inline cq_int8_scale cq_int8_scale_of(float max, bool finite) {
+  if (!finite || !(max < INFINITY)) return (cq_int8_scale){NAN, 0};
   return (cq_int8_scale){max / 127, max > CQ_INT8_MIN_RANGE ? 127 / max : 0};
 }
 static inline int32_t cq_int8_element(float scaled) {

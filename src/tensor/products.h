@@ -29,6 +29,11 @@ struct cq_products {
    *   epilogue  NULL: none */
   void (*product)(float *c, int64_t c_stride, const void *left, int64_t a_stride, const void *packed, int64_t m,
                   int64_t n, int64_t k, const cq_epilogue *epilogue);
+  /* kernels->attention forward, without dropout and log_sum, in this precision; NULL: there is none. scratch: floats of
+   * it for a sequence. */
+  int64_t (*attention_scratch)(int64_t n_tokens, int64_t head_dim);
+  void (*attention)(float *out, const float *q, const float *k, const float *v, const cq_attention_shape *shape,
+                    float *scratch);
 };
 
 /* In this precision at the level of `kernels`; where the processor or the level lacks it, in the next wider. */

@@ -190,6 +190,48 @@ static void what_is_no_number_stays_none(void **state) {
   cq_arena_free(&arena);
 }
 
+/* Attention with products in bf16: near the plain loops in f32, wherever the sequence lies, with a bias and without. */
+static void attention_is_near_that_in_f32(void **state) {
+  static const int64_t lengths[] = {1, 2, 5, 6, 7, 16, 17, 31, 33, 64, 65, 130, 257},
+                       dims[] = {1, 8, 24, 32, 33, 64, 80};
+  enum { HEADS = 2 };
+  (void)state;
+  for (size_t a = 0; a < n_all; a++) {
+    const cq_products *p = all[a];
+    if (!p->attention) continue;
+    for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++)
+      for (size_t d = 0; d < sizeof dims / sizeof *dims; d++) {
+        const int64_t n = lengths[l], dim = dims[d], stride = 3 * HEADS * dim, out_stride = HEADS * dim;
+        const bool biased = (l + d) % 2;
+        const float *qkv = random_buffer(n * stride, 1, -1.5, 1.5), *bias = random_buffer(HEADS * n * n, 0, -1, 1);
+        const cq_attention_shape s = {.n_tokens = n,
+                                      .n_heads = HEADS,
+                                      .head_dim = dim,
+                                      .stride = stride,
+                                      .out_stride = out_stride,
+                                      .scale = 1 / sqrtf((float)dim),
+                                      .bias = biased ? bias : NULL};
+        float *out[2];
+        for (int plain = 0; plain < 2; plain++) {
+          const cq_kernels *reference = cq_kernels_named("reference");
+          const int64_t n_scratch = plain ? reference->attention_scratch(n, dim) : p->attention_scratch(n, dim);
+          float *scratch = buffer(n_scratch, 0);
+          out[plain] = buffer(n * out_stride, 3);
+          if (plain)
+            reference->attention(out[1], NULL, qkv, qkv + HEADS * dim, qkv + 2 * HEADS * dim, &s, scratch);
+          else
+            p->attention(out[0], qkv, qkv + HEADS * dim, qkv + 2 * HEADS * dim, &s, scratch);
+          assert_true(intact("scratch", scratch, n_scratch) && intact("out", out[plain], n * out_stride));
+        }
+        for (int64_t i = 0; i < n * out_stride; i++)
+          if (!(fabsf(out[0][i] - out[1][i]) < 0.02f))
+            fail_msg("%d tokens, heads of %d: element %d is %g, not %g", (int)n, (int)dim, (int)i, (double)out[0][i],
+                     (double)out[1][i]);
+        cq_arena_free(&arena);
+      }
+  }
+}
+
 /* What a level lacks is taken from the next wider precision. */
 static void precisions_fall_back(void **state) {
   (void)state;
@@ -218,6 +260,7 @@ int main(void) {
       cmocka_unit_test(all_levels_of_8_bits_are_one),
       cmocka_unit_test(the_largest_sums_fit),
       cmocka_unit_test(what_is_no_number_stays_none),
+      cmocka_unit_test(attention_is_near_that_in_f32),
       cmocka_unit_test(precisions_fall_back),
   };
   return cmocka_run_group_tests(tests, find_products, NULL);

@@ -26,10 +26,13 @@ INLINE vf n_value(sums s, const row_term *row, const column_terms *columns, vf s
   return s + start;
 }
 
+INLINE __m256i bf16_of(vf x) {
+  return (__m256i)_mm512_cvtneps_pbh((__m512)x);
+}
 INLINE void n_convert_row(narrow *to, row_term *term, const float *from, int64_t k) {
   term->unused = 0;
   for (int64_t i = 0; i < round_up(k, LANES * GROUP); i += LANES) {
-    const __m256bh x = _mm512_cvtneps_pbh((__m512)(i < k ? v_load_n(from + i, k - i) : v_set(0.0f)));
+    const __m256i x = bf16_of(i < k ? v_load_n(from + i, k - i) : v_set(0.0f));
     memcpy(to + i, &x, sizeof x);
   }
 }
@@ -44,7 +47,106 @@ INLINE narrow_b n_element(float x, column_terms *columns, int64_t lane) {
   return cq_bf16_of(x);
 }
 
+/* 32 elements, of which n exist. */
+INLINE vf bf16_run(const float *from, int64_t n) {
+  const vf low = v_load_n(from, n), high = n > LANES ? v_load_n(from + LANES, n - LANES) : v_set(0.0f);
+  return (vf)_mm512_cvtne2ps_pbh((__m512)high, (__m512)low);
+}
+
+INLINE vf n_run(const float *b, int64_t n, float factor, column_terms *columns, int64_t lane) {
+  (void)factor, (void)columns, (void)lane;
+  return bf16_run(b, n);
+}
+
 #include "tensor/cpu/narrow.inc.h"
+#include "tensor/cpu/softmax.inc.h"
+
+/* ---- attention ---- */
+
+/* What attention.inc.h does forward, with both products in bf16: per head K is packed turned and V as it lies, then for
+ * up to TILE_ROWS rows of Q: S = Q K^T, softmax in f32, O = S V, and O is divided by the row's sum. */
+
+/* Rows of V as the rows of a packed right side: two rows side by side, element by element. */
+INLINE void pack_values(narrow_b *packed, const float *v, int64_t stride, int64_t n_tokens, int64_t dim) {
+  static const uint16_t turned[2 * LANES] = {0, 16, 1, 17, 2,  18, 3,  19, 4,  20, 5,  21, 6,  22, 7,  23,
+                                             8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31};
+  const __m512i turn = _mm512_loadu_si512(turned);
+  for (int64_t j = 0; j < dim; j += PANEL) {
+    const int64_t columns = at_most(dim - j, PANEL);
+    for (int64_t p = 0; p < n_tokens; p += GROUP)
+      for (int64_t i = 0; i < columns; i += LANES, packed += GROUP * LANES) {
+        const float *row = v + p * stride + j + i;
+        const vf even = v_load_n(row, columns - i),
+                 odd = p + 1 < n_tokens ? v_load_n(row + stride, columns - i) : v_set(0.0f);
+        const __m512i both = (__m512i)_mm512_cvtne2ps_pbh((__m512)odd, (__m512)even);
+        _mm512_storeu_si512(packed, _mm512_permutexvar_epi16(turn, both));
+      }
+  }
+}
+
+INLINE int64_t bf16_floats(int64_t elements) {
+  return round_up(elements, 2 * LANES) / 2;
+}
+
+static int64_t bf16_attention_scratch(int64_t n_tokens, int64_t dim) {
+  const int64_t wide = round_up(n_tokens, LANES);
+  return bf16_floats((int64_t)narrow_packed_bytes(dim, n_tokens) / 2) +
+         bf16_floats((int64_t)narrow_packed_bytes(n_tokens, dim) / 2) + TILE_ROWS * wide +
+         bf16_floats(TILE_ROWS * narrow_row(dim)) + bf16_floats(TILE_ROWS * narrow_row(n_tokens)) + 5 * LANES;
+}
+
+static void bf16_attention(float *out, const float *q, const float *k, const float *v, const cq_attention_shape *s,
+                           float *scratch) {
+  const cq_epilogue none = {0};
+  const int64_t n_tokens = s->n_tokens, dim = s->head_dim, wide = round_up(n_tokens, LANES);
+  narrow_b *packed_k = (narrow_b *)take(&scratch, bf16_floats((int64_t)narrow_packed_bytes(dim, n_tokens) / 2));
+  narrow_b *packed_v = (narrow_b *)take(&scratch, bf16_floats((int64_t)narrow_packed_bytes(n_tokens, dim) / 2));
+  float *scores = take(&scratch, TILE_ROWS * wide);
+  narrow *queries = (narrow *)take(&scratch, bf16_floats(TILE_ROWS * narrow_row(dim)));
+  narrow *shares = (narrow *)take(&scratch, bf16_floats(TILE_ROWS * narrow_row(n_tokens)));
+  const row_split rows = split_rows(n_tokens);
+  for (int64_t head = 0; head < s->n_heads; head++) {
+    const int64_t column = head * dim;
+    narrow_pack(packed_k, k + column, 1, s->stride, dim, n_tokens);
+    pack_values(packed_v, v + column, s->stride, n_tokens, dim);
+    for (int64_t part = 0, i = 0; part < rows.parts; part++) {
+      const int64_t height = rows.height + (part < rows.taller);
+      row_term term;
+      for (int64_t r = 0; r < height; r++)
+        n_convert_row(queries + r * narrow_row(dim), &term, q + (i + r) * s->stride + column, dim);
+      narrow_multiply(scores, wide, queries, narrow_row(dim), NULL, packed_k, height, n_tokens, dim, &none);
+      score_row row[TILE_ROWS];
+      float sum[TILE_ROWS];
+      for (int64_t r = 0; r < height; r++) {
+        row[r] = score_row_at(s, scores + r * wide, head, i + r);
+        shift_below_zero(&row[r]);
+      }
+      for (int64_t r = 0; r < height; r++) sum[r] = exponentials(&row[r], false);
+      for (int64_t r = 0; r < height; r++)
+        n_convert_row(shares + r * narrow_row(n_tokens), &term, scores + r * wide, n_tokens);
+      float *out_tile = out + i * s->out_stride + column;
+      narrow_multiply(out_tile, s->out_stride, shares, narrow_row(n_tokens), NULL, packed_v, height, dim, n_tokens,
+                      &none);
+      for (int64_t r = 0; r < height; r++) {
+        const vf share = v_set(1.0f / sum[r]);
+        float *out_row = out_tile + r * s->out_stride;
+        for (int64_t d = 0; d < dim; d += LANES)
+          v_store_n(out_row + d, v_load_n(out_row + d, dim - d) * share, dim - d);
+      }
+      i += height;
+    }
+  }
+}
+
+const cq_products PRODUCTS_TABLE = {.name = PRODUCTS_NAME,
+                                    .precision = PRODUCTS_PRECISION,
+                                    .packed_bytes = narrow_packed_bytes,
+                                    .pack = narrow_pack,
+                                    .left_bytes = narrow_left_bytes,
+                                    .convert = narrow_convert,
+                                    .product = narrow_product,
+                                    .attention_scratch = bf16_attention_scratch,
+                                    .attention = bf16_attention};
 #else
 typedef int cq_level_not_built; /* C wants a declaration in every file */
 #endif

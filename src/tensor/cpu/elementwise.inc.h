@@ -26,14 +26,6 @@ static void scale(float *y, const float *x, float factor, int64_t n) {
   for (int64_t i = 0; i < n; i += LANES) v_store_n(y + i, v_set(factor) * v_load_n(x + i, n - i), n - i);
 }
 
-/* cq_dropout_bits on LANES elements from i on. */
-INLINE vu v_dropout_bits(uint64_t key, uint32_t i) {
-  vu x = (v_iota() + (i + (uint32_t)key)) * 0x9e3779b1u ^ (uint32_t)(key >> 32);
-  x = (x ^ (x >> 16)) * 0x7feb352du;
-  x = (x ^ (x >> 15)) * 0x846ca68bu;
-  return x ^ (x >> 16);
-}
-
 static void dropout(float *y, int64_t n, cq_dropout d) {
   if (!(d.rate > 0)) return;
   const cq_dropout_rule rule = cq_dropout_rule_of(d.rate);

@@ -7,7 +7,8 @@
  * Sums of whole numbers are exact: every level computes the same ones. A file that includes this defines besides
  *
  *   LEFT_ZERO(z)             what is to be taken off the sums: z, or 0 where A's elements are q - zero already
- *   n_store(to, q, zero)     LANES elements of A, held within [0, 255] once zero is added */
+ *   n_store(to, q, zero)     LANES elements of A, held within [0, 255] once zero is added
+ *   n_store_b(to, q)         LANES elements of B */
 
 typedef vi sums;
 typedef struct row_term {
@@ -44,7 +45,22 @@ INLINE void n_convert_row(narrow *to, row_term *term, const float *from, int64_t
 }
 
 INLINE float n_column(column_terms *columns, int64_t lane, const float *b, int64_t stride, int64_t k) {
-  const cq_int8_scale scale = cq_int8_scale_of(b, stride, k);
+  float max = 0;
+  bool finite = true;
+  if (stride == 1) {
+    vf high = v_set(0.0f), check = high;
+    for (int64_t p = 0; p < k; p += LANES) {
+      const vf x = v_load_n(b + p, k - p);
+      high = v_max_of(v_abs(x), high), check += x * 0.0f;
+    }
+    max = v_reduce_max(high), finite = v_sum(check) == 0;
+  } else {
+    for (int64_t p = 0; p < k; p++) {
+      max = fabsf(b[p * stride]) > max ? fabsf(b[p * stride]) : max;
+      finite = finite && b[p * stride] * 0.0f == 0;
+    }
+  }
+  const cq_int8_scale scale = cq_int8_scale_of(max, finite);
   columns->scale[lane] = scale.scale;
   return scale.inverse;
 }
@@ -53,4 +69,20 @@ INLINE narrow_b n_element(float x, column_terms *columns, int64_t lane) {
   const int32_t q = cq_int8_element(x);
   columns->sum[lane] += q;
   return (narrow_b)q;
+}
+
+INLINE vf n_run(const float *b, int64_t n, float factor, column_terms *columns, int64_t lane) {
+  narrow_b run[LANES * GROUP];
+  vi sum = {0};
+  vf all;
+  for (int64_t p = 0; p < LANES * GROUP; p += LANES) {
+    const vf x = p < n ? v_load_n(b + p, n - p) * factor : v_set(0.0f);
+    const vi q = v_to_int(v_max(v_min(x, 127.0f), -127.0f));
+    const vi element = factor > 0 ? q : (vi){0};
+    sum += element;
+    n_store_b(run + p, element);
+  }
+  for (int64_t i = 0; i < LANES; i++) columns->sum[lane] += sum[i];
+  memcpy(&all, run, sizeof all);
+  return all;
 }

@@ -26,8 +26,14 @@ INLINE void n_store(narrow *to, vi q, int32_t zero) {
   _mm_storeu_si128((__m128i *)(void *)to, _mm_packs_epi32(_mm256_castsi256_si128(x), _mm256_extracti128_si256(x, 1)));
 }
 
+INLINE void n_store_b(narrow_b *to, vi q) {
+  _mm_storeu_si128((__m128i *)(void *)to,
+                   _mm_packs_epi32(_mm256_castsi256_si128((__m256i)q), _mm256_extracti128_si256((__m256i)q, 1)));
+}
+
 #include "tensor/cpu/int8.inc.h"
 #include "tensor/cpu/narrow.inc.h"
+#include "tensor/cpu/narrow_table.inc.h"
 #else
 typedef int cq_level_not_built; /* C wants a declaration in every file */
 #endif

@@ -26,8 +26,13 @@ INLINE void n_store(narrow *to, vi q, int32_t zero) {
   _mm_storeu_si128((__m128i *)(void *)to, _mm512_cvtusepi32_epi8(x));
 }
 
+INLINE void n_store_b(narrow_b *to, vi q) {
+  _mm_storeu_si128((__m128i *)(void *)to, _mm512_cvtepi32_epi8((__m512i)q));
+}
+
 #include "tensor/cpu/int8.inc.h"
 #include "tensor/cpu/narrow.inc.h"
+#include "tensor/cpu/narrow_table.inc.h"
 #else
 typedef int cq_level_not_built; /* C wants a declaration in every file */
 #endif

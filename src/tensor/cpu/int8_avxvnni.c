@@ -27,8 +27,14 @@ INLINE void n_store(narrow *to, vi q, int32_t zero) {
   _mm_storel_epi64((__m128i *)(void *)to, _mm_packus_epi16(words, words));
 }
 
+INLINE void n_store_b(narrow_b *to, vi q) {
+  const __m128i words = _mm_packs_epi32(_mm256_castsi256_si128((__m256i)q), _mm256_extracti128_si256((__m256i)q, 1));
+  _mm_storel_epi64((__m128i *)(void *)to, _mm_packs_epi16(words, words));
+}
+
 #include "tensor/cpu/int8.inc.h"
 #include "tensor/cpu/narrow.inc.h"
+#include "tensor/cpu/narrow_table.inc.h"
 #else
 typedef int cq_level_not_built; /* C wants a declaration in every file */
 #endif

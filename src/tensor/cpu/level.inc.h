@@ -13,6 +13,7 @@
 #include "tensor/cpu/search.inc.h"
 #include "tensor/cpu/elementwise.inc.h"
 #include "tensor/cpu/rows.inc.h"
+#include "tensor/cpu/softmax.inc.h"
 #include "tensor/cpu/attention.inc.h"
 #include "tensor/cpu/tokens.inc.h"
 #include "tensor/cpu/training.inc.h"

@@ -145,3 +145,11 @@ INLINE vf v_activation_slope(vf x, cq_activation activation) {
   case CQ_SIGMOID: FUNCTION(__VA_ARGS__, CQ_SIGMOID); break;                                                           \
   case CQ_SILU: FUNCTION(__VA_ARGS__, CQ_SILU); break;                                                                 \
   }
+
+/* cq_dropout_bits on LANES elements from i on. */
+INLINE vu v_dropout_bits(uint64_t key, uint32_t i) {
+  vu x = (v_iota() + (i + (uint32_t)key)) * 0x9e3779b1u ^ (uint32_t)(key >> 32);
+  x = (x ^ (x >> 16)) * 0x7feb352du;
+  x = (x ^ (x >> 15)) * 0x846ca68bu;
+  return x ^ (x >> 16);
+}

@@ -13,7 +13,9 @@
  *   n_value(s, row, columns, bias)         elements of C
  *   n_convert_row(to, term, from, k)       a row of A, in whole vectors
  *   n_column(columns, lane, b, stride, k)  makes a column's terms; what its elements are to be multiplied by
- *   n_element(x, columns, lane)            an element of B, multiplied so; may add to its column's terms */
+ *   n_element(x, columns, lane)            an element of B, multiplied so; may add to its column's terms
+ *   n_run(b, n, factor, columns, lane)     LANES * GROUP elements of a column that lie side by side (zeros from n on), as
+ *                                          LANES times 32 bits, likewise */
 
 INLINE int64_t narrow_row(int64_t k) {
   return round_up(k, LANES * GROUP);
@@ -99,21 +101,52 @@ static size_t narrow_packed_bytes(int64_t k, int64_t n) {
   return panel_bytes(k, 1) * (size_t)((n + LANES - 1) / LANES);
 }
 
+/* Columns whose elements lie apart, one by one. */
+INLINE void pack_apart(narrow_b *to, column_terms *terms, const float *b, int64_t k_stride, int64_t n_stride, int64_t k,
+                       int64_t columns) {
+  const int64_t width = round_up(columns, LANES);
+  for (int64_t i = 0; i < columns; i++) {
+    const float *from = b + i * n_stride, factor = n_column(terms + i / LANES, i % LANES, from, k_stride, k);
+    for (int64_t p = 0; p < k; p++)
+      to[(p / GROUP * width + i) * GROUP + p % GROUP] =
+          n_element(from[p * k_stride] * factor, terms + i / LANES, i % LANES);
+  }
+}
+
+/* Columns that lie in memory: LANES of them, and LANES groups of their elements, turned in registers. */
+INLINE void pack_lying(narrow_b *to, column_terms *terms, const float *b, int64_t n_stride, int64_t k,
+                       int64_t columns) {
+  const int64_t width = round_up(columns, LANES), groups = groups_of(k);
+  for (int64_t i = 0; i < columns; i += LANES) {
+    column_terms *own = terms + i / LANES;
+    const int64_t n = at_most(columns - i, LANES);
+    float factor[LANES] = {0};
+    for (int64_t c = 0; c < n; c++) factor[c] = n_column(own, c, b + (i + c) * n_stride, 1, k);
+    for (int64_t p = 0; p < groups; p += LANES) {
+      vf block[LANES];
+      for (int64_t c = 0; c < LANES; c++) {
+        const int64_t first = p * GROUP;
+        block[c] = c < n ? n_run(b + (i + c) * n_stride + first, k - first, factor[c], own, c) : v_set(0.0f);
+      }
+      v_transpose(block);
+      for (int64_t d = 0; d < at_most(groups - p, LANES); d++)
+        memcpy(to + ((p + d) * width + i) * GROUP, &block[d], sizeof block[d]);
+    }
+  }
+}
+
 static void narrow_pack(void *packed, const float *b, int64_t k_stride, int64_t n_stride, int64_t k, int64_t n) {
   unsigned char *panel = packed;
   for (int64_t j = 0; j < n; j += PANEL) {
-    const int64_t columns = at_most(n - j, PANEL), width = round_up(columns, LANES);
-    const size_t n_bytes = panel_bytes(k, width / LANES);
-    memset(panel, 0, n_bytes);
+    const int64_t columns = at_most(n - j, PANEL), vectors = (columns + LANES - 1) / LANES;
     column_terms *terms = (column_terms *)(void *)panel;
-    narrow_b *to = (narrow_b *)(void *)(terms + COLUMN_TERMS * width / LANES);
-    for (int64_t i = 0; i < columns; i++) {
-      const float *from = b + (j + i) * n_stride, factor = n_column(terms + i / LANES, i % LANES, from, k_stride, k);
-      for (int64_t p = 0; p < k; p++)
-        to[(p / GROUP * width + i) * GROUP + p % GROUP] =
-            n_element(from[p * k_stride] * factor, terms + i / LANES, i % LANES);
-    }
-    panel += n_bytes;
+    narrow_b *to = (narrow_b *)(void *)(terms + COLUMN_TERMS * vectors);
+    memset(panel, 0, panel_bytes(k, vectors));
+    if (k_stride == 1)
+      pack_lying(to, terms, b + j * n_stride, n_stride, k, columns);
+    else
+      pack_apart(to, terms, b + j * n_stride, k_stride, n_stride, k, columns);
+    panel += panel_bytes(k, vectors);
   }
 }
 
@@ -129,24 +162,23 @@ static void narrow_convert(void *left, const float *a, int64_t a_stride, int64_t
 
 /* ---- products ---- */
 
-static void narrow_product(float *c, int64_t c_stride, const void *left, int64_t a_stride, const void *packed,
-                           int64_t m, int64_t n, int64_t k, const cq_epilogue *epilogue) {
-  const cq_epilogue none = {0}, *e = epilogue ? epilogue : &none;
+/* C [m, n] = A B + bias or C + A B, then what follows: finish() of the activation and `before`. a: rows of a_stride. */
+INLINE void narrow_multiply(float *c, int64_t c_stride, const narrow *a, int64_t a_stride, const row_term *row_terms,
+                            const void *packed, int64_t m, int64_t n, int64_t k, const cq_epilogue *e) {
   const row_split rows = split_rows(m);
   const unsigned char *panel = packed;
-  const bool whole = !e->accumulate && (e->activation != CQ_IDENTITY || e->before);
-  (void)a_stride;
+  const bool finishes = !e->accumulate && (e->activation != CQ_IDENTITY || e->before);
   for (int64_t j = 0; j < n; j += PANEL) {
     const int64_t columns = at_most(n - j, PANEL), vectors = (columns + LANES - 1) / LANES;
     const column_terms *terms = (const column_terms *)(const void *)panel;
     narrow_arguments t = {.c = c + j,
-                          .a = left,
-                          .terms = (const row_term *)(const void *)((const narrow *)left + m * narrow_row(k)),
+                          .a = a,
+                          .terms = row_terms,
                           .columns = terms,
                           .b = (const narrow_b *)(const void *)(terms + COLUMN_TERMS * vectors),
                           .bias = e->bias && !e->accumulate ? e->bias + j : NULL,
                           .c_stride = c_stride,
-                          .a_stride = narrow_row(k),
+                          .a_stride = a_stride,
                           .groups = groups_of(k),
                           .last = columns - (vectors - 1) * LANES,
                           .accumulate = e->accumulate};
@@ -154,19 +186,20 @@ static void narrow_product(float *c, int64_t c_stride, const void *left, int64_t
       const int64_t height = rows.height + (i < rows.taller);
       narrow_tiles[height - 1][vectors - 1](&t);
       float *before = e->before ? e->before + (t.c - c) : NULL;
-      if (whole) FOR_ACTIVATION(e->activation, finish, t.c, before, c_stride, height, columns)
+      if (finishes) FOR_ACTIVATION(e->activation, finish, t.c, before, c_stride, height, columns)
       t.c += height * c_stride;
-      t.a += height * t.a_stride;
+      t.a += height * a_stride;
       t.terms += height;
     }
     panel += panel_bytes(k, vectors);
   }
 }
 
-const cq_products PRODUCTS_TABLE = {.name = PRODUCTS_NAME,
-                                    .precision = PRODUCTS_PRECISION,
-                                    .packed_bytes = narrow_packed_bytes,
-                                    .pack = narrow_pack,
-                                    .left_bytes = narrow_left_bytes,
-                                    .convert = narrow_convert,
-                                    .product = narrow_product};
+static void narrow_product(float *c, int64_t c_stride, const void *left, int64_t a_stride, const void *packed,
+                           int64_t m, int64_t n, int64_t k, const cq_epilogue *epilogue) {
+  const cq_epilogue none = {0};
+  const narrow *a = left;
+  (void)a_stride;
+  narrow_multiply(c, c_stride, a, narrow_row(k), (const row_term *)(const void *)(a + m * narrow_row(k)), packed, m, n,
+                  k, epilogue ? epilogue : &none);
+}

@@ -70,7 +70,14 @@ static void int8_pack(void *packed, const float *b, int64_t k_stride, int64_t n_
   float *scales = packed;
   int8_t *to = (int8_t *)(scales + n);
   for (int64_t j = 0; j < n; j++) {
-    const cq_int8_scale scale = cq_int8_scale_of(b + j * n_stride, k_stride, k);
+    float max = 0;
+    bool finite = true;
+    for (int64_t p = 0; p < k; p++) {
+      const float x = b[p * k_stride + j * n_stride];
+      if (fabsf(x) > max) max = fabsf(x);
+      finite &= isfinite(x) != 0;
+    }
+    const cq_int8_scale scale = cq_int8_scale_of(max, finite);
     scales[j] = scale.scale;
     for (int64_t p = 0; p < k; p++)
       to[p * n + j] = (int8_t)cq_int8_element(b[p * k_stride + j * n_stride] * scale.inverse);

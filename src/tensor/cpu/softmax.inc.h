@@ -1,0 +1,74 @@
+/* Rows of attention's scores on their way to probabilities, whatever made them. */
+
+/* A run of the scratch, its start on a cache line where the scratch is aligned at all. */
+INLINE float *take(float **scratch, int64_t n) {
+  float *run = *scratch;
+  *scratch += round_up(n, 16);
+  return run;
+}
+
+/* One row of scores on its way to probabilities, 2^(factor score + shift): factor and shift carry log2 e. */
+typedef struct score_row {
+  float *scores; /* [n_tokens], rounded up to whole vectors */
+  int64_t n_tokens;
+  float factor, shift;
+  uint64_t key; /* of dropout, and the row's first element there */
+  uint32_t first;
+  cq_dropout_rule rule;
+} score_row;
+
+static const float log2_e = 1.44269504f, ln_2 = 0.693147181f;
+
+INLINE score_row score_row_at(const cq_attention_shape *s, float *scores, int64_t head, int64_t i) {
+  const int64_t first = (head * s->n_tokens + i) * s->n_tokens, n_tokens = s->n_tokens;
+  score_row row = {.scores = scores,
+                   .n_tokens = n_tokens,
+                   .factor = s->scale * log2_e,
+                   .key = s->dropout.key,
+                   .first = (uint32_t)first,
+                   .rule = cq_dropout_rule_of(s->dropout.rate)};
+  if (s->bias || s->scale < 0) { /* written back as they will be: then the maximum score is that of the exponent */
+    const float *bias = s->bias ? s->bias + first : NULL;
+    for (int64_t j = 0; j < n_tokens; j += LANES) {
+      vf x = v_load(scores + j) * v_set(s->scale);
+      v_store(scores + j, bias ? x + v_load_n(bias + j, n_tokens - j) : x);
+    }
+    row.factor = log2_e;
+  }
+  return row;
+}
+
+/* The shift that makes the maximum exponent 0. */
+INLINE void shift_below_zero(score_row *row) {
+  vf max = v_set(-INFINITY);
+  int64_t j = 0;
+  for (; j + LANES <= row->n_tokens; j += LANES) max = v_max_of(max, v_load(row->scores + j));
+  if (j < row->n_tokens) max = v_max_of(max, v_fill_tail(v_load(row->scores + j), row->n_tokens - j, -INFINITY));
+  row->shift = -(v_reduce_max(max) * row->factor);
+}
+
+INLINE vf exponential_at(const score_row *row, int64_t j) {
+  return v_exp2(v_fma(v_load(row->scores + j), v_set(row->factor), v_set(row->shift)));
+}
+/* x where dropout keeps the element, and scaled. */
+INLINE vf kept_at(const score_row *row, int64_t j, vf x) {
+  return v_where_kept(v_dropout_bits(row->key, row->first + (uint32_t)j), row->rule.threshold,
+                      x * v_set(row->rule.factor));
+}
+
+/* Exponentials in place of the scores, with dropout; returns their sum before it. */
+INLINE float exponentials(const score_row *row, bool drops) {
+  vf sum = v_set(0.0f);
+  int64_t j = 0;
+  for (; j + LANES <= row->n_tokens; j += LANES) {
+    vf e = exponential_at(row, j);
+    sum += e;
+    v_store(row->scores + j, drops ? kept_at(row, j, e) : e);
+  }
+  if (j < row->n_tokens) {
+    vf e = exponential_at(row, j);
+    sum += v_fill_tail(e, row->n_tokens - j, 0.0f);
+    v_store(row->scores + j, drops ? kept_at(row, j, e) : e);
+  }
+  return v_sum(sum);
+}
