@@ -23,6 +23,17 @@ static void remove_store(const char *name) {
   assert_int_equal(system(command), 0);
 }
 
+/* Whether a file is somewhere in this process's memory. */
+static bool is_mapped(const char *path) {
+  char line[1024];
+  bool found = false;
+  FILE *maps = fopen("/proc/self/maps", "r");
+  assert_non_null(maps);
+  while (fgets(line, sizeof line, maps)) found |= strstr(line, path) != NULL;
+  fclose(maps);
+  return found;
+}
+
 static void vectors_are_found_again(void **state) {
   (void)state;
   const cq_slice texts[] = {cq_slice_of("one"), cq_slice_of("two"), cq_slice_of("")};
@@ -48,7 +59,9 @@ static void vectors_are_found_again(void **state) {
   assert_int_equal(cq_vector_store_find(other, fifth), 4);
   assert_memory_equal(mapped + 3 * DIM, more, sizeof more);
   cq_vector_store_close(other);
+  assert_true(is_mapped(test_path("store/vectors")));
   cq_vector_store_close(store);
+  assert_false(is_mapped(test_path("store/vectors")));
 }
 
 /* Whatever a crash cut off either file, the store opens with the records that are whole in both. */

@@ -188,6 +188,9 @@ static void clusters_stay_apart(void **state) {
   for (size_t i = 0; i < N; i++) vectors[i * DIM + 2] += i % 2 ? 20 : -20;
   cq_tsne_options o = cq_tsne_default_options();
   o.perplexity = 10;
+  cq_error error = {0};
+  assert_int_equal(cq_pca(y, NULL, vectors, N, 0, 1, NULL, &error), CQ_ERR_ARGUMENT);
+  assert_string_equal(error.message, "vectors of 0 dimensions, expected at least 1");
   assert_int_equal(cq_tsne(y, &divergence, vectors, N, DIM, &o, NULL, NULL), CQ_OK);
   double within = 0, between = INFINITY, mean[2] = {0, 0};
   for (size_t i = 0; i < N; i++) {

@@ -224,6 +224,11 @@ static void a_failed_allocation_changes_no_result(void **state) {
   (void)state;
   if (!faiss) return;
   assert_int_equal(cq_approximate_build(path, false, rows, N_COVERED, DIM, NULL, NULL), CQ_OK);
+  a = (cq_approximate *)&nearest; /* anything */
+  assert_int_equal(cq_approximate_open(&a, path, N, DIM, NULL), CQ_ERR_FORMAT);
+  assert_null(a);
+  assert_int_equal(cq_approximate_open(&a, test_path("nowhere"), N, DIM, NULL), CQ_ERR_IO);
+  assert_null(a);
   assert_int_equal(cq_approximate_open(&a, path, N_COVERED, DIM, NULL), CQ_OK);
   assert_int_equal(cq_approximate_top(&expected, a, queries, N_FEW, rows, N, DIM, K, 0, NULL, NULL, NULL, NULL), CQ_OK);
   bool failed = true;
