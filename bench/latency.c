@@ -136,9 +136,10 @@ static void report(const char *model, int n_threads, caller *callers, int n_call
   double *all = callers[0].call; /* callers' runs lie one after another */
   uint64_t n_tokens = 0;
   for (int i = 0; i < n_callers; i++) n_tokens += callers[i].n_tokens;
-  printf("model\tlevel\tdtype\tthreads\tcallers\truns\ttokens\tcall median us\tcall p99 us\tforward median us\t"
+  printf("model\tlevel\tprecision\tthreads\tcallers\truns\ttokens\tcall median us\tcall p99 us\tforward median us\t"
          "tokenizer median us\taround %%\taround, tokenizer aside %%\n");
-  printf("%s\t%s\tf32\t%d\t%d\t%zu\t%.1f\t", model, cq_simd_level(), n_threads, n_callers, n,
+  printf("%s\t%s\t%s\t%d\t%d\t%zu\t%.1f\t", model, cq_simd_level(),
+         cq_precision_name(cq_encoder_precision(bench.encoder)), n_threads, n_callers, n,
          (double)n_tokens / (double)n);
   printf("%.1f\t", quantile(all, n, 0.5));
   printf("%.1f\t%.1f\t%.1f\t%.2f\t%.2f\n", quantile(all, n, 0.99), quantile(callers[0].forward, n, 0.5),
