@@ -141,6 +141,32 @@ static void a_full_disk_leaves_nothing(void **state) {
   }
 }
 
+/* Of long text the failure is told when it is put, packed or not: nobody goes on for hours. */
+static void a_full_disk_stops_long_texts(void **state) {
+  (void)state;
+  static char bytes[1 << 20];
+  uint32_t x = 1;
+  for (size_t i = 0; i < sizeof bytes; i++)
+    bytes[i] = (char)((x = x * 1664525 + 1013904223) >> 24); /* not to be packed */
+  for (int zipped = 0; zipped < 2; zipped++) {
+    struct rlimit before, small;
+    cq_text_writer w;
+    cq_error error = {0};
+    const char *path = test_path(zipped ? "long.gz" : "long.txt");
+    assert_int_equal(cq_text_writer_open(&w, path, NULL), CQ_OK);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    small = before;
+    small.rlim_cur = 100000;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    cq_status status = CQ_OK;
+    for (int i = 0; i < 4 && !status; i++) status = cq_text_writer_put(&w, bytes, sizeof bytes, &error);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    cq_text_writer_abort(&w);
+    assert_int_equal(status, CQ_ERR_IO);
+    assert_int_equal(count_files(zipped ? "long.gz" : "long.txt"), 0);
+  }
+}
+
 static void the_full_device_is_reported(void **state) {
   (void)state;
   if (access("/dev/full", W_OK) != 0) {
@@ -391,12 +417,19 @@ static void allocation_failures_are_reported(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(long_texts_are_written_whole),       cmocka_unit_test(reading_reports_what_is_wrong),
-      cmocka_unit_test(paths_are_joined_and_taken_apart),   cmocka_unit_test(a_file_appears_on_commit_only),
-      cmocka_unit_test(a_full_disk_leaves_nothing),         cmocka_unit_test(the_full_device_is_reported),
-      cmocka_unit_test(a_directory_appears_on_commit_only), cmocka_unit_test(removing_stays_inside),
-      cmocka_unit_test(allocation_failures_are_reported),   cmocka_unit_test(a_kill_leaves_a_whole_file),
-      cmocka_unit_test(a_writer_at_work_is_left_alone),     cmocka_unit_test(temporaries_are_forgotten_when_let_go),
+      cmocka_unit_test(long_texts_are_written_whole),
+      cmocka_unit_test(reading_reports_what_is_wrong),
+      cmocka_unit_test(paths_are_joined_and_taken_apart),
+      cmocka_unit_test(a_file_appears_on_commit_only),
+      cmocka_unit_test(a_full_disk_leaves_nothing),
+      cmocka_unit_test(the_full_device_is_reported),
+      cmocka_unit_test(a_full_disk_stops_long_texts),
+      cmocka_unit_test(a_directory_appears_on_commit_only),
+      cmocka_unit_test(removing_stays_inside),
+      cmocka_unit_test(allocation_failures_are_reported),
+      cmocka_unit_test(a_kill_leaves_a_whole_file),
+      cmocka_unit_test(a_writer_at_work_is_left_alone),
+      cmocka_unit_test(temporaries_are_forgotten_when_let_go),
       cmocka_unit_test(a_killed_directory_is_cleaned_up),
   };
   return cmocka_run_group_tests(tests, make_test_directory, remove_test_directory);

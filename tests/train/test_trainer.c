@@ -243,6 +243,9 @@ static void memory_may_be_short(void **state) {
   (void)state;
   const examples e = make_examples(targets, dim);
   joint j = {e.targets, (size_t)dim};
+  cq_trainer_options none = options;
+  none.accumulate = 0;
+  assert_int_equal(cq_trainer_new(&trainer, encoder, NULL, &none, NULL), CQ_ERR_ARGUMENT);
   assert_int_equal(cq_trainer_new(&trainer, encoder, NULL, &options, NULL), CQ_OK);
   for (long n = 1;; n++) {
     cq_alloc_fail_at(n);
