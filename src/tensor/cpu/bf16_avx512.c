@@ -104,6 +104,7 @@ static void bf16_attention(float *out, const float *q, const float *k, const flo
   float *scores = take(&scratch, TILE_ROWS * wide);
   narrow *queries = (narrow *)take(&scratch, bf16_floats(TILE_ROWS * narrow_row(dim)));
   narrow *shares = (narrow *)take(&scratch, bf16_floats(TILE_ROWS * narrow_row(n_tokens)));
+  row_term terms[TILE_ROWS]; /* of no row there is anything to say */
   const row_split rows = split_rows(n_tokens);
   for (int64_t head = 0; head < s->n_heads; head++) {
     const int64_t column = head * dim;
@@ -111,10 +112,9 @@ static void bf16_attention(float *out, const float *q, const float *k, const flo
     pack_values(packed_v, v + column, s->stride, n_tokens, dim);
     for (int64_t part = 0, i = 0; part < rows.parts; part++) {
       const int64_t height = rows.height + (part < rows.taller);
-      row_term term;
       for (int64_t r = 0; r < height; r++)
-        n_convert_row(queries + r * narrow_row(dim), &term, q + (i + r) * s->stride + column, dim);
-      narrow_multiply(scores, wide, queries, narrow_row(dim), NULL, packed_k, height, n_tokens, dim, &none);
+        n_convert_row(queries + r * narrow_row(dim), terms + r, q + (i + r) * s->stride + column, dim);
+      narrow_multiply(scores, wide, queries, narrow_row(dim), terms, packed_k, height, n_tokens, dim, &none);
       score_row row[TILE_ROWS];
       float sum[TILE_ROWS];
       for (int64_t r = 0; r < height; r++) {
@@ -123,9 +123,9 @@ static void bf16_attention(float *out, const float *q, const float *k, const flo
       }
       for (int64_t r = 0; r < height; r++) sum[r] = exponentials(&row[r], false);
       for (int64_t r = 0; r < height; r++)
-        n_convert_row(shares + r * narrow_row(n_tokens), &term, scores + r * wide, n_tokens);
+        n_convert_row(shares + r * narrow_row(n_tokens), terms + r, scores + r * wide, n_tokens);
       float *out_tile = out + i * s->out_stride + column;
-      narrow_multiply(out_tile, s->out_stride, shares, narrow_row(n_tokens), NULL, packed_v, height, dim, n_tokens,
+      narrow_multiply(out_tile, s->out_stride, shares, narrow_row(n_tokens), terms, packed_v, height, dim, n_tokens,
                       &none);
       for (int64_t r = 0; r < height; r++) {
         const vf share = v_set(1.0f / sum[r]);

@@ -36,7 +36,7 @@ INLINE void n_convert_row(narrow *to, row_term *term, const float *from, int64_t
   const float top = v_reduce_max(high), bottom = v_reduce_max(low), range = top + bottom;
   const bool finite = v_sum(check) == 0 && range < INFINITY;
   const float inverse = finite && range > CQ_INT8_MIN_RANGE ? 255.0f / range : 0.0f;
-  const int32_t zero = (int32_t)rintf(bottom * inverse);
+  const int32_t zero = finite ? (int32_t)rintf(bottom * inverse) : 0;
   *term = (row_term){finite ? range / 255.0f : NAN, zero};
   for (int64_t i = 0; i < round_up(k, LANES * GROUP); i += LANES) {
     vi q = finite && i < k ? v_to_int(v_load_n(from + i, k - i) * inverse) : (vi){0};

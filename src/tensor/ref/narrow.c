@@ -100,7 +100,7 @@ static void int8_convert(void *left, const float *a, int64_t a_stride, int64_t m
     const float range = top + bottom;
     finite &= isfinite(range) != 0;
     const float inverse = finite && range > CQ_INT8_MIN_RANGE ? 255.0f / range : 0.0f;
-    const int32_t zero = (int32_t)rintf(bottom * inverse);
+    const int32_t zero = finite ? (int32_t)rintf(bottom * inverse) : 0;
     rows[i] = (row){finite ? range / 255.0f : NAN, zero};
     for (int64_t p = 0; p < k; p++) {
       const int32_t q = finite ? (int32_t)rintf(a[p] * inverse) + zero : 0;
