@@ -139,8 +139,7 @@ static void report(const char *model, int n_threads, caller *callers, int n_call
   printf("model\tlevel\tprecision\tthreads\tcallers\truns\ttokens\tcall median us\tcall p99 us\tforward median us\t"
          "tokenizer median us\taround %%\taround, tokenizer aside %%\n");
   printf("%s\t%s\t%s\t%d\t%d\t%zu\t%.1f\t", model, cq_simd_level(),
-         cq_precision_name(cq_encoder_precision(bench.encoder)), n_threads, n_callers, n,
-         (double)n_tokens / (double)n);
+         cq_precision_name(cq_encoder_precision(bench.encoder)), n_threads, n_callers, n, (double)n_tokens / (double)n);
   printf("%.1f\t", quantile(all, n, 0.5));
   printf("%.1f\t%.1f\t%.1f\t%.2f\t%.2f\n", quantile(all, n, 0.99), quantile(callers[0].forward, n, 0.5),
          quantile(callers[0].tokenize, n, 0.5), quantile(callers[0].around, n, 0.5),
