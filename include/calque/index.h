@@ -44,6 +44,7 @@ typedef struct cq_index_options {
   bool writing; /* documents are added or removed; waits for nobody */
   cq_notice_fn notice; /* called by any thread that uses the index */
   void *notice_context;
+  cq_precision precision; /* of the model */
 } cq_index_options;
 /* For reading: group "index". */
 CQ_DEFAULT_OPTIONS(cq_index_options, cq_index_default_options, "index")

@@ -17,6 +17,7 @@
 
 #include "calque/eval.h"
 #include "calque/nearest.h"
+#include "calque/precision.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -94,6 +95,7 @@ typedef struct cq_mine_options { /* group "mine" */
   void *notice_context;
   cq_mine_progress_fn progress;
   void *progress_context;
+  cq_precision precision; /* of the model */
 } cq_mine_options;
 CQ_DEFAULT_OPTIONS(cq_mine_options, cq_mine_default_options, "mine")
 

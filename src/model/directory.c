@@ -14,6 +14,7 @@
 #include "format/json.h"
 #include "model/encoder.h"
 #include "model/modules.h"
+#include "model/precision.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -285,10 +286,10 @@ static cq_status open_plain(cq_encoder *e, const char *list_path, const cq_encod
 
 /* --- precision --- */
 
-static const char *const precision_names[] = {"default", "f32", "bf16", "int8", NULL};
+const char *const cq_precision_names[] = {"default", "f32", "bf16", "int8", NULL};
 
 const char *cq_precision_name(cq_precision precision) {
-  return precision_names[precision];
+  return cq_precision_names[precision];
 }
 
 cq_precision cq_encoder_precision(const cq_encoder *encoder) {
@@ -301,7 +302,7 @@ static cq_status choose_precision(cq_encoder *e, const cq_encoder_options *optio
   cq_precision wanted = options->precision;
   if (wanted == CQ_PRECISION_DEFAULT && wish && *wish) {
     for (cq_precision p = CQ_PRECISION_F32; p <= CQ_PRECISION_INT8; p++)
-      if (strcmp(wish, precision_names[p]) == 0) wanted = p;
+      if (strcmp(wish, cq_precision_names[p]) == 0) wanted = p;
     if (wanted == CQ_PRECISION_DEFAULT)
       return cq_fail(error, CQ_ERR_ARGUMENT, "CALQUE_PRECISION is '%s', expected f32, bf16 or int8", wish);
   }
@@ -310,7 +311,7 @@ static cq_status choose_precision(cq_encoder *e, const cq_encoder_options *optio
   if (e->precision != wanted && options->notice) {
     char text[160];
     snprintf(text, sizeof text, "no products in %s at the level %s of this processor: %s is used",
-             precision_names[wanted], e->kernels->name, precision_names[e->precision]);
+             cq_precision_names[wanted], e->kernels->name, cq_precision_names[e->precision]);
     options->notice(options->notice_context, text);
   }
   return CQ_OK;
@@ -323,9 +324,7 @@ static const cq_option option_rows[] = {
     {CQ_INT(O, "max-length", max_seq_length, CHANGES, 0, 0, 0, "TOKENS",
             "truncate sentences to this maximum sequence length, special tokens included"),
      .otherwise = "the model's"},
-    {CQ_CHOICE(O, "precision", precision, CHANGES, CQ_PRECISION_DEFAULT, precision_names, "TYPE",
-               "multiply in this precision"),
-     .otherwise = "CALQUE_PRECISION, else f32"},
+    CQ_PRECISION_ROW(O, precision),
 };
 #undef O
 

@@ -59,11 +59,23 @@ stderr_has "CALQUE_PRECISION is 'int4', expected f32, bf16 or int8"
 # Vectors of different precisions are kept apart.
 cut -c 1- en.txt >a.txt
 for precision in f32 bf16 int8; do
-  CALQUE_PRECISION=$precision "$PROGRAM" mine --model "$TEACHER" --cache cache a.txt en.txt >mined-$precision 2>stderr
-  lines_are mined-$precision 200
+  expect 0 mine --model "$TEACHER" --precision $precision --cache cache a.txt en.txt
+  lines_are stdout 200
+  expect 0 cluster --model "$TEACHER" --precision $precision --cache cache --min-size 2 en.txt
 done
 case $best in avx512) n=3 ;; avx2) n=2 ;; reference) n=3 ;; *) n=1 ;; esac
 [ "$(ls cache/vectors | wc -l)" -ge "$((n > 2 ? 2 : n))" ] || fail "the cache has $(ls cache/vectors)"
+
+# An index, and a run of retrieval: each sentence finds itself, whatever the two sides were made in.
+awk '{ print "e" NR "\t" $0 }' en.txt >en.ids
+expect 0 index new --model "$TEACHER" news
+expect 0 index add news --ids --precision int8 en.ids
+for precision in f32 bf16 int8; do
+  expect 0 search news "$(sed -n 7p en.txt)" --top 1 --precision $precision
+  stdout_has "$(printf '\te7\t')"
+done
+expect 0 clir dense --model "$TEACHER" --precision int8 en.ids en.ids --top 1
+[ "$(awk '$1 == $3' stdout | wc -l)" -ge 195 ] || fail "sentences do not find themselves"
 
 # A run goes on only with its teacher's precision.
 if [ "$best" = avx512 ] || [ "$best" = avx2 ]; then

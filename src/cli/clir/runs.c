@@ -5,13 +5,12 @@
 struct dense_args {
   size_t size;
   const char *model, *tag;
-  int top, threads;
+  int top, threads, precision;
 };
 
 static const cq_option dense_options[] = {
-    CLI_MODEL(struct dense_args, model),
-    CLI_RUN_TOP(struct dense_args, top, "topic"),
-    CLI_RUN_TAG(struct dense_args, tag),
+    CLI_MODEL(struct dense_args, model),          CLI_PRECISION(struct dense_args, precision),
+    CLI_RUN_TOP(struct dense_args, top, "topic"), CLI_RUN_TAG(struct dense_args, tag),
     CLI_THREADS(struct dense_args, threads),
 };
 
@@ -20,7 +19,9 @@ static int run_clir_dense(const cli_call *call) {
   cq_error error = {0};
   cq_encoder *encoder = NULL;
   cq_context *ctx = NULL;
-  int code = cli_open_model(&encoder, args->model, NULL);
+  cq_encoder_options opening = cq_encoder_default_options();
+  opening.precision = (cq_precision)args->precision;
+  int code = cli_open_model(&encoder, args->model, &opening);
   if (code == CLI_OK) code = cli_open_context(&ctx, args->threads);
   if (code == CLI_OK &&
       cq_dense_run(NULL, encoder, call->arguments[0], call->arguments[1], (size_t)args->top, args->tag, ctx, &error))

@@ -146,6 +146,14 @@ extern const cq_option cli_threads_options[1];
 
 /* ---- open.c ---- */
 
+extern const char *const cli_precisions[]; /* by cq_precision */
+#define CLI_PRECISION(owner, field)                                                                                    \
+  {                                                                                                                    \
+    CQ_CHOICE(owner, "precision", field, CHANGES, CQ_PRECISION_DEFAULT, cli_precisions, "TYPE",                        \
+              "multiply in this precision"),                                                                           \
+        .otherwise = "CALQUE_PRECISION, else f32"                                                                      \
+  }
+
 /* Opens a model; says why not on standard error. options NULL: the defaults; its notice is set here. */
 int cli_open_model(cq_encoder **out, const char *name, const cq_encoder_options *options);
 int cli_open_context(cq_context **out, int n_threads);

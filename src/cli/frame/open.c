@@ -5,6 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+const char *const cli_precisions[] = {"default", "f32", "bf16", "int8", NULL};
+
 int cli_open_model(cq_encoder **out, const char *name, const cq_encoder_options *options) {
   cq_error error = {0};
   cq_encoder_options o = options ? *options : cq_encoder_default_options();

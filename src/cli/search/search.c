@@ -8,13 +8,14 @@
 struct args {
   size_t size;
   const char *model, *queries;
-  int threads;
+  int threads, precision;
   bool json;
 };
 
 static const cq_option options[] = {
     {CQ_TEXT(struct args, "model", model, CHANGES, "MODEL", "where the index's model is now"), .letter = 'm',
      .otherwise = "the name the index was made with"},
+    CLI_PRECISION(struct args, precision),
     {CQ_TEXT(struct args, "queries", queries, CHANGES, "FILE",
              "also search for each line of this file; - is standard input"),
      .letter = 'q', .otherwise = "none"},
@@ -92,7 +93,7 @@ static int run_index_search(const cli_call *call) {
   cq_context *ctx = NULL;
   cq_hits *hits = NULL;
   int code = CLI_OK;
-  opening.model = args->model, opening.notice = cli_notice;
+  opening.model = args->model, opening.precision = (cq_precision)args->precision, opening.notice = cli_notice;
   for (size_t i = 1; i < call->n_arguments && code == CLI_OK; i++)
     if (!add_query(&q, (cq_slice){call->arguments[i], strlen(call->arguments[i])})) code = cli_fail("out of memory");
   if (code == CLI_OK && args->queries) code = read_search_queries(&q, args->queries);

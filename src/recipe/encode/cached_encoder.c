@@ -27,18 +27,19 @@ cq_status cq_cache_path(char *out, size_t n, const char *cache, const char *name
   return CQ_OK;
 }
 
-cq_status cq_cached_encoder_open(cq_cached_encoder *out, const char *model, const char *cache, cq_notice_fn notice,
-                                 void *notice_context, cq_error *error) {
+cq_status cq_cached_encoder_open(cq_cached_encoder *out, const char *model, cq_precision precision, const char *cache,
+                                 cq_notice_fn notice, void *notice_context, cq_error *error) {
   cq_encoder_options options = cq_encoder_default_options();
+  options.precision = precision;
   options.notice = notice, options.notice_context = notice_context;
   char fingerprint[33], name[48], directory[4096];
   *out = (cq_cached_encoder){.notice = notice, .notice_context = notice_context};
   cq_status status = cq_encoder_open(&out->encoder, model, &options, error);
   if (!status) status = cq_encoder_fingerprint(fingerprint, out->encoder, error);
   if (!status) {
-    const cq_precision precision = cq_encoder_precision(out->encoder);
-    snprintf(name, sizeof name, "vectors/%s%s%s", fingerprint, precision == CQ_PRECISION_F32 ? "" : "-",
-             precision == CQ_PRECISION_F32 ? "" : cq_precision_name(precision));
+    const cq_precision in_use = cq_encoder_precision(out->encoder);
+    snprintf(name, sizeof name, "vectors/%s%s%s", fingerprint, in_use == CQ_PRECISION_F32 ? "" : "-",
+             in_use == CQ_PRECISION_F32 ? "" : cq_precision_name(in_use));
     status = cq_cache_path(directory, sizeof directory, cache, name, error);
   }
   if (!status) {

@@ -52,7 +52,8 @@ static cq_status embed_files(cq_embedded *out, cq_cached_encoder *store, const c
     note_strange_ids(how, paths[i], &out[i].corpus);
   }
   if (!status)
-    status = cq_cached_encoder_open(store, how->model, how->cache_directory, how->notice, how->notice_context, error);
+    status = cq_cached_encoder_open(store, how->model, how->precision, how->cache_directory, how->notice,
+                                    how->notice_context, error);
   for (size_t i = 0; !status && i < n; i++)
     status = cq_cached_encoder_prepare(store, out[i].corpus.sentences, out[i].corpus.n, ctx, how->progress,
                                        how->progress_context, error);

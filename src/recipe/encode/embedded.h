@@ -29,6 +29,7 @@ bool cq_watched_tell(void *context, uint64_t done, uint64_t n_all);
 typedef struct cq_embedding {
   const char *model, *cache_directory;
   size_t raw_dim;
+  cq_precision precision;
   bool skip_bad;
   cq_notice_fn notice;
   void *notice_context;

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "model/precision.h"
 #include "recipe/encode/embedded.h"
 #include "search/options.h"
 
@@ -20,6 +21,7 @@ static const cq_option option_rows[] = {
     {CQ_TEXT(O, "model", model, CHANGES, "MODEL",
              "encodes the sentences: a directory, or a name in the local Hugging Face cache"),
      .letter = 'm', .otherwise = "FILE holds vectors"},
+    CQ_PRECISION_ROW(O, precision),
     {CQ_TEXT(O, "cache", cache_directory, KEEPS, "DIR", "where vectors are kept for the next run"),
      .otherwise = "~/.cache/calque"},
     {CQ_SIZE(O, "dim", raw_dim, CHANGES, 0, 0, 1 << 20, "N",
@@ -66,8 +68,8 @@ cq_status cq_cluster(cq_clustering **out, const cq_cluster_options *options, cq_
   *out = NULL;
   if (status) return status;
   cq_watched w = {o->progress, o->progress_context, "encode"};
-  const cq_embedding how = {o->model,  o->cache_directory, o->raw_dim,      o->skip_bad,
-                            o->notice, o->notice_context,  cq_watched_tell, &w};
+  const cq_embedding how = {o->model,          o->cache_directory, o->raw_dim, o->precision, o->skip_bad, o->notice,
+                            o->notice_context, cq_watched_tell,    &w};
   cq_clustering *c = cq_alloc_zeroed(sizeof *c);
   if (!c) return cq_fail_memory(error, "clustering");
   status = cq_embedded_open(&c->file, &c->store, &o->file, 1, &how, ctx, error);

@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/options.h"
 #include "base/slice.h"
+#include "model/precision.h"
 #include "search/approximate.h"
 #include "search/top.h"
 #include "store/index_store.h"
@@ -40,6 +41,7 @@ struct cq_index {
   cq_index_store *store;
   bool is_writing;
   shared *shared;
+  cq_precision precision;
   cq_notice_fn notice;
   void *notice_context;
 };
@@ -56,6 +58,7 @@ static const cq_option index_rows[] = {
     {CQ_TEXT(O, "model", model, CHANGES, "MODEL",
              "encodes documents and queries: a directory, or a name in the local Hugging Face cache"),
      .letter = 'm', .otherwise = "the name the index was made with"},
+    CQ_PRECISION_ROW(O, precision),
     {CQ_FLAG(O, "writing", writing, KEEPS, "documents are added or removed")},
 };
 #undef O
@@ -76,9 +79,10 @@ static const cq_option search_rows[] = {
 #undef O
 const cq_option_group cq_group_search = {.name = "search", CQ_ROWS(cq_search_options, search_rows)};
 
-static cq_status open_model(cq_encoder **out, char fingerprint[33], const char *model, cq_notice_fn notice,
-                            void *notice_context, cq_error *error) {
+static cq_status open_model(cq_encoder **out, char fingerprint[33], const char *model, cq_precision precision,
+                            cq_notice_fn notice, void *notice_context, cq_error *error) {
   cq_encoder_options options = cq_encoder_default_options();
+  options.precision = precision;
   options.notice = notice, options.notice_context = notice_context;
   cq_status status = cq_encoder_open(out, model, &options, error);
   return status ? status : cq_encoder_fingerprint(fingerprint, *out, error);
@@ -92,7 +96,7 @@ cq_status cq_index_create(const char *directory, const cq_index_options *options
   if (!status && !o.model) status = cq_fail(error, CQ_ERR_ARGUMENT, "an index is made for a model: there is none");
   if (status) return status;
   const char *model = o.model;
-  status = open_model(&encoder, fingerprint, model, o.notice, o.notice_context, error);
+  status = open_model(&encoder, fingerprint, model, o.precision, o.notice, o.notice_context, error);
   /* A directory is remembered by its whole path: searches start anywhere. Other names are names of the cache. */
   const char *name = cq_is_directory(model) && realpath(model, place) ? place : model;
   if (!status) status = cq_index_store_create(directory, name, fingerprint, cq_encoder_dim(encoder), error);
@@ -139,7 +143,7 @@ static cq_status compare_model(const cq_index *index, const cq_encoder *encoder,
 static cq_status open_own_model(cq_encoder **out, const cq_index *index, const char *model, cq_error *error) {
   const char *name = model ? model : index->model;
   char fingerprint[33];
-  cq_status status = open_model(out, fingerprint, name, index->notice, index->notice_context, error);
+  cq_status status = open_model(out, fingerprint, name, index->precision, index->notice, index->notice_context, error);
   if (status && !model && index->notice)
     index->notice(index->notice_context, "the index was made with that model; say where it is now");
   return status ? status : compare_model(index, *out, name, fingerprint, error);
@@ -181,7 +185,7 @@ cq_status cq_index_open(cq_index **out, const char *directory, const cq_index_op
   if (status) return status;
   cq_index *index = cq_alloc_zeroed(sizeof *index);
   if (!index) return cq_fail_memory(error, directory);
-  index->is_writing = o.writing;
+  index->is_writing = o.writing, index->precision = o.precision;
   index->notice = o.notice, index->notice_context = o.notice_context;
   index->directory = cq_strdup(directory);
   index->shared = cq_alloc_zeroed(sizeof *index->shared);

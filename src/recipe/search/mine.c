@@ -12,6 +12,7 @@
 #include "base/map.h"
 #include "base/memory.h"
 #include "calque/lines.h"
+#include "model/precision.h"
 #include "recipe/encode/embedded.h"
 #include "search/filter.h"
 #include "search/options.h"
@@ -39,6 +40,7 @@ static const cq_option option_rows[] = {
     {CQ_TEXT(O, "model", model, CHANGES, "MODEL",
              "model to encode the sentences with: a directory, or a name in the local Hugging Face cache"),
      .letter = 'm', .otherwise = "files hold vectors"},
+    CQ_PRECISION_ROW(O, precision),
     {CQ_TEXT(O, "cache", cache_directory, KEEPS, "DIR",
              "where vectors are kept for the next run, and a long search's state, from which it resumes"),
      .otherwise = "~/.cache/calque"},
@@ -75,8 +77,8 @@ const cq_option_group cq_group_mine = {
 
 static cq_status open_sides(cq_mining *m, const cq_mine_options *o, cq_context *ctx, cq_error *error) {
   cq_watched w = {o->progress, o->progress_context, "encode"};
-  const cq_embedding how = {o->model,  o->cache_directory, o->raw_dim,      o->skip_bad,
-                            o->notice, o->notice_context,  cq_watched_tell, &w};
+  const cq_embedding how = {o->model,          o->cache_directory, o->raw_dim, o->precision, o->skip_bad, o->notice,
+                            o->notice_context, cq_watched_tell,    &w};
   return cq_embedded_open(m->sides, &m->store, (const char *const[]){o->source, o->target}, m->n_sides, &how, ctx,
                           error);
 }

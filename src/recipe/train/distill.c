@@ -201,7 +201,8 @@ cq_status cq_distill(cq_training_result *result, const cq_distill_options *optio
   if (!status) status = cq_training_sampling(&r->sampling, t, o->train, o->n_train, error);
   if (!status) status = cq_training_read(&r->data, t, o->train, o->n_train, &text, error);
   if (!status)
-    status = cq_cached_encoder_open(&r->teacher, o->teacher, o->cache_directory, cq_training_notice, t, error);
+    status = cq_cached_encoder_open(&r->teacher, o->teacher, CQ_PRECISION_DEFAULT, o->cache_directory,
+                                    cq_training_notice, t, error);
   if (!status) status = open_student(r, error);
   if (!status) status = prepare_teacher(r, error);
   if (!status) status = make_batches(r, error);
