@@ -193,8 +193,8 @@ static void threads_are_those_asked_for(void **state) {
   int (*max_threads)(void) = (int (*)(void))dlsym(library, "omp_get_max_threads");
   assert_non_null(max_threads);
   assert_int_equal(max_threads(), 3);
-  const size_t n_before = n_tasks(); /* a BLAS may have threads already */
   void *index = filled_index(0, rows, N, DIM);
+  const size_t n_before = n_tasks(); /* a BLAS may have threads of its own */
   search(named, index, N_QUERIES, K, 8, 1);
   search(named, index, 1, K, 8, 3); /* a thread has a query at least */
   assert_int_equal(n_tasks(), n_before);
