@@ -19,7 +19,8 @@ static cq_status pack_weight(cq_packed *to, const cq_products *products, const c
 }
 
 cq_status cq_linear_pack(cq_linear *l, const cq_packing *packing, cq_error *error) {
-  const cq_products *products = cq_products_of(packing->kernels, packing->precision);
+  const bool fits = packing->precision != CQ_PRECISION_INT8 || l->weight->cols <= CQ_INT8_MAX_K;
+  const cq_products *products = cq_products_of(packing->kernels, fits ? packing->precision : CQ_PRECISION_BF16);
   const cq_status status = pack_weight(&l->packed, products, l->weight, false, error);
   return status || !packing->training ? status : pack_weight(&l->packed_backward, products, l->weight, true, error);
 }

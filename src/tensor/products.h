@@ -14,6 +14,9 @@
 
 #include <stddef.h>
 
+/* Of 8 bits: a longer row's sums would not fit into 32. */
+enum { CQ_INT8_MAX_K = 65536 };
+
 struct cq_products {
   const char *name; /* of what multiplies: "avx512", "avxvnni" */
   cq_precision precision;

@@ -153,7 +153,7 @@ static void all_levels_of_8_bits_are_one(void **state) {
 
 /* The largest sums that 8 bits can make stay whole numbers: 65,536 times 255 times 127 is below 2^31. */
 static void the_largest_sums_fit(void **state) {
-  enum { K = 65536, N = 2 };
+  enum { K = CQ_INT8_MAX_K, N = 2 };
   (void)state;
   float *x = buffer(K, 0), *b = buffer(K * N, 0);
   for (int i = 0; i < K; i++) x[i] = 1, b[i] = 1, b[K + i] = -1;
