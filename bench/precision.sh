@@ -1,10 +1,11 @@
 #!/bin/bash
-# Encoding in f32, bf16 and int8: what it loses and what it gains, side by side in one run.
+# Encoding in f32, bf16 and int8: what it loses and what it gains, side by side in one run, and beside peers.
 #   bench/precision.sh PROGRAM VENV DATA [MODEL...]
 # VENV is the peer environment (made when it is not there; its all-MiniLM-L6-v2 is the model when none is named). Losses:
 # cosines to f32 of 10,000 sentences of all languages in DATA; STS benchmark, English, Spearman's rho; translation accuracy on
-# en-de's tatoeba. Gains, in ROUNDS=5 rounds: processor seconds of encoding short sentences
-# and texts of some 130 tokens on one thread, without starting, the three in turn; the median of the rounds' ratios.
+# en-de's tatoeba. Gains, in ROUNDS=5 rounds: processor seconds of encoding short sentences and long texts on one thread,
+# without starting, the three in turn; the median of the rounds' ratios. PEERS="torch-f32 torch-bf16 ..." (none) are the
+# runtimes of peers/precision_peer.py: a process each in every round, so they take turns with ours.
 set -euo pipefail
 program=${1:?usage: precision.sh PROGRAM VENV DATA [MODEL...]} venv=$2 data=$3
 shift 3
@@ -13,11 +14,14 @@ here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 python=$venv/bin/python
+[ -z "${PEERS:-}" ] || "$python" -c 'import openvino, nncf, onnx, onnxruntime' 2>/dev/null ||
+  "$venv/bin/pip" install --quiet -r "$here/peers/requirements-precision.txt" >&2
 precisions="f32 bf16 int8"
 "$python" "$here/peers/texts.py" agree "$data" "$work/agree.txt" 10000 >/dev/null
 "$python" "$here/peers/texts.py" short "$data" "$work/short" >/dev/null
 "$python" "$here/peers/texts.py" long "$data" "$work/long" >/dev/null
 head -n 1 "$work/short" >"$work/one"
+gzip -dc "$data/parallel/en-de/train-anki.tsv.gz" | cut -f 1 | awk 'NR % 97 == 1' | head -n 300 >"$work/calibration"
 echo "# $(grep -m1 'model name' /proc/cpuinfo | cut -d: -f2- | xargs), $(nproc) processors; load $(cut -d' ' -f1-3 /proc/loadavg)"
 
 # seconds MODEL PRECISION TEXTS: of the processor, start included
@@ -43,16 +47,17 @@ for name, x in zip(("bf16", "int8"), others):
     print(f"{name} cosine to f32 of {len(c)} sentences: mean {c.mean():.6f}, least {c.min():.6f}")
 P
   for kind in short long; do
+    "$program" encode --model "$model" --output "$work/own.npy" "$work/$kind" 2>/dev/null
     for ((round = 0; round < ${ROUNDS:-5}; round++)); do
       line=
       for p in $precisions; do line="$line $(seconds "$model" $p "$work/one") $(seconds "$model" $p "$work/$kind")"; done
-      echo "$line"
-    done >"$work/times"
-    awk -v kind=$kind '{ f[NR] = $2 - $1; b[NR] = ($2 - $1) / ($4 - $3); i[NR] = ($2 - $1) / ($6 - $5) }
-      function median(a, n, x, j, k, t) { for (j = 1; j <= n; j++) x[j] = a[j]
-        for (j = 1; j <= n; j++) for (k = j + 1; k <= n; k++) if (x[k] < x[j]) { t = x[j]; x[j] = x[k]; x[k] = t }
-        return x[int((n + 1) / 2)] }
-      END { printf "%s: f32 %.2f s; bf16 %.2f times as fast, int8 %.2f times\n", kind, median(f, NR), median(b, NR), median(i, NR) }' \
-      "$work/times"
+      echo "$line" >&3
+      for peer in ${PEERS:-}; do
+        "$python" "$here/peers/precision_peer.py" "$peer" "$model" "$work/$kind" "$work/calibration" \
+          "$work/seconds.$peer" "$work/vectors.$peer.npy" >"$work/log.$peer" 2>&1 || { tail -n 3 "$work/log.$peer" >&2; exit 1; }
+      done
+    done 3>"$work/times"
+    "$python" "$here/peers/precision_table.py" $kind "$work" ${PEERS:-}
+    rm -f "$work"/seconds.*
   done
 done
