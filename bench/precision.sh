@@ -1,11 +1,12 @@
 #!/bin/bash
 # Encoding in f32, bf16 and int8: what it loses and what it gains, side by side in one run, and beside peers.
 #   bench/precision.sh PROGRAM VENV DATA [MODEL...]
-# VENV is the peer environment (made when it is not there; its all-MiniLM-L6-v2 is the model when none is named). Losses:
-# cosines to f32 of 10,000 sentences of all languages in DATA; STS benchmark, English, Spearman's rho; translation accuracy on
-# en-de's tatoeba. Gains, in ROUNDS=5 rounds: processor seconds of encoding short sentences and long texts on one thread,
-# without starting, the three in turn; the median of the rounds' ratios. PEERS="torch-f32 torch-bf16 ..." (none) are the
-# runtimes of peers/precision_peer.py: a process each in every round, so they take turns with ours.
+# VENV is the peer environment (made when it is not there; its all-MiniLM-L6-v2 is the model when none is named).
+# Losses: cosines to f32 of 10,000 sentences of all languages in DATA; STS benchmark, English, Spearman's rho;
+# translation accuracy on en-de's tatoeba. Gains, in ROUNDS=5 rounds: processor seconds of encoding short sentences
+# and long texts on one thread, without starting, the three in turn; the median of the rounds' ratios.
+# PEERS="torch-f32 torch-bf16 ..." (none) are the runtimes of peers/precision_peer.py: a process each in every round,
+# so they take turns with ours.
 set -euo pipefail
 program=${1:?usage: precision.sh PROGRAM VENV DATA [MODEL...]} venv=$2 data=$3
 shift 3
@@ -22,7 +23,8 @@ precisions="f32 bf16 int8"
 "$python" "$here/peers/texts.py" long "$data" "$work/long" >/dev/null
 head -n 1 "$work/short" >"$work/one"
 gzip -dc "$data/parallel/en-de/train-anki.tsv.gz" | cut -f 1 | awk 'NR % 97 == 1' | head -n 300 >"$work/calibration"
-echo "# $(grep -m1 'model name' /proc/cpuinfo | cut -d: -f2- | xargs), $(nproc) processors; load $(cut -d' ' -f1-3 /proc/loadavg)"
+echo "# $(grep -m1 'model name' /proc/cpuinfo | cut -d: -f2- | xargs), $(nproc) processors;" \
+  "load $(cut -d' ' -f1-3 /proc/loadavg)"
 
 # seconds MODEL PRECISION TEXTS: of the processor, start included
 seconds() {
@@ -35,8 +37,9 @@ for model in "$@"; do
   echo "## $model"
   for p in $precisions; do
     "$program" encode --model "$model" --precision $p --output "$work/$p.npy" "$work/agree.txt" 2>/dev/null
-    echo "$p sts $("$program" eval sts --csv --model "$model" --precision $p "$data/sts/stsb-en-test.tsv.gz" 2>/dev/null | tail -n 1)"
-    echo "$p tatoeba $("$program" eval translation --csv --model "$model" --precision $p "$data/parallel/en-de/test-tatoeba.tsv.gz" 2>/dev/null | tail -n 1)"
+    for measure in "sts $data/sts/stsb-en-test.tsv.gz" "translation $data/parallel/en-de/test-tatoeba.tsv.gz"; do
+      echo "$p $("$program" eval ${measure%% *} --csv --model "$model" --precision $p "${measure#* }" 2>/dev/null | tail -n 1)"
+    done
   done
   "$python" - "$work" <<'P'
 import sys
@@ -54,7 +57,8 @@ P
       echo "$line" >&3
       for peer in ${PEERS:-}; do
         "$python" "$here/peers/precision_peer.py" "$peer" "$model" "$work/$kind" "$work/calibration" \
-          "$work/seconds.$peer" "$work/vectors.$peer.npy" >"$work/log.$peer" 2>&1 || { tail -n 3 "$work/log.$peer" >&2; exit 1; }
+          "$work/seconds.$peer" "$work/vectors.$peer.npy" >"$work/log.$peer" 2>&1 ||
+          { tail -n 3 "$work/log.$peer" >&2; exit 1; }
       done
     done 3>"$work/times"
     "$python" "$here/peers/precision_table.py" $kind "$work" ${PEERS:-}
