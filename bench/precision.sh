@@ -22,7 +22,7 @@ precisions="f32 bf16 int8"
 "$python" "$here/peers/texts.py" short "$data" "$work/short" >/dev/null
 "$python" "$here/peers/texts.py" long "$data" "$work/long" >/dev/null
 head -n 1 "$work/short" >"$work/one"
-gzip -dc "$data/parallel/en-de/train-anki.tsv.gz" | cut -f 1 | awk 'NR % 97 == 1' | head -n 300 >"$work/calibration"
+gzip -dc "$data/parallel/en-de/train-anki.tsv.gz" | cut -f 1 | awk 'NR % 97 == 1 && n++ < 300' >"$work/calibration"
 echo "# $(grep -m1 'model name' /proc/cpuinfo | cut -d: -f2- | xargs), $(nproc) processors;" \
   "load $(cut -d' ' -f1-3 /proc/loadavg)"
 
