@@ -37,21 +37,22 @@ static cq_word_corpus corpus_of(const char *text) {
   return c;
 }
 
-enum { N_TOPICS = 3, TOPIC_WORDS = 6, DOCUMENT_WORDS = 12 };
+enum { TOPIC_WORDS = 6, DOCUMENT_WORDS = 12, FEW_TOPICS = 3, MANY_TOPICS = 40 };
 
-/* Words of a topic beside each other, and never those of two. No word's letters say which topic is its own. */
-static cq_word_corpus topical_corpus(size_t n_documents) {
-  static const char *const words[N_TOPICS * TOPIC_WORDS] = {"rabo", "tesk",  "ilmu", "gorn",  "vapi",  "sudet",
-                                                            "kolm", "fyrd",  "anub", "peltz", "wicso", "hjem",
-                                                            "dunz", "oqari", "beth", "lyxo",  "mirt",  "cewap"};
+/* Words of a topic beside each other, and never those of two. No word's letters say which topic is its own: they are
+ * drawn. */
+static cq_word_corpus topical_corpus(size_t n_documents, size_t n_topics) {
   cq_word_corpus c = {0};
   cq_random random = cq_random_seeded(77, 0);
-  for (size_t w = 0; w < N_TOPICS * TOPIC_WORDS; w++)
-    assert_int_equal(cq_intern_put(&c.words, (cq_slice){words[w], strlen(words[w])}), w);
+  for (size_t w = 0; w < n_topics * TOPIC_WORDS; w++) {
+    char word[5];
+    for (size_t i = 0; i < sizeof word; i++) word[i] = (char)('a' + cq_random_below(&random, 26));
+    assert_int_equal(cq_intern_put(&c.words, (cq_slice){word, sizeof word}), w);
+  }
   for (size_t d = 0; d < n_documents; d++) {
     uint32_t document[DOCUMENT_WORDS];
     for (size_t i = 0; i < DOCUMENT_WORDS; i++)
-      document[i] = (uint32_t)(d % N_TOPICS * TOPIC_WORDS + cq_random_below(&random, TOPIC_WORDS));
+      document[i] = (uint32_t)(d % n_topics * TOPIC_WORDS + cq_random_below(&random, TOPIC_WORDS));
     assert_int_equal(cq_word_corpus_add(&c, document, DOCUMENT_WORDS, NULL), CQ_OK);
   }
   return c;
@@ -250,7 +251,7 @@ static void steps_are_those_of_finite_differences(void **state) {
 
 static void the_seed_decides_every_bit(void **state) {
   (void)state;
-  cq_word_corpus c = topical_corpus(40);
+  cq_word_corpus c = topical_corpus(40, FEW_TOPICS);
   assert_int_equal(cq_word_corpus_finish(&c, 1, NULL), CQ_OK);
   for (int way = 0; way < 4; way++) {
     cq_words_options o = tiny_options();
@@ -283,19 +284,19 @@ static double cosine(const float *x, const float *y, int dim) {
 
 /* The mean cosine within a topic and between two. */
 static void measure_topics(double *within, double *between, const cq_word_model *m) {
-  enum { N = N_TOPICS * TOPIC_WORDS };
-  float vectors[N][16];
-  assert_int_equal(m->n, N);
-  for (uint32_t w = 0; w < N; w++) cq_word_model_vector(vectors[w], m, w);
+  static float vectors[MANY_TOPICS * TOPIC_WORDS][16];
+  const int n = (int)m->n;
+  assert_true(m->dim == 16 && n <= MANY_TOPICS * TOPIC_WORDS);
+  for (uint32_t w = 0; w < m->n; w++) cq_word_model_vector(vectors[w], m, w);
   *within = *between = 0;
-  for (int a = 0; a < N; a++)
+  for (int a = 0; a < n; a++)
     for (int b = 0; b < a; b++) {
       const double c = cosine(vectors[a], vectors[b], m->dim);
       assert_true(isfinite(c));
       if (a / TOPIC_WORDS == b / TOPIC_WORDS)
-        *within += c / (N * (TOPIC_WORDS - 1) / 2);
+        *within += c / (n * (TOPIC_WORDS - 1) / 2);
       else
-        *between += c / (N * (N - TOPIC_WORDS) / 2);
+        *between += c / (n * (n - TOPIC_WORDS) / 2);
     }
 }
 
@@ -314,7 +315,7 @@ static void count(cq_word_corpus *c) {
 
 static void words_of_one_topic_come_together(void **state) {
   (void)state;
-  cq_word_corpus c = topical_corpus(120);
+  cq_word_corpus c = topical_corpus(120, FEW_TOPICS);
   count(&c);
   for (int way = 0; way < 5; way++) {
     cq_words_options o = topic_options();
@@ -331,11 +332,11 @@ static void words_of_one_topic_come_together(void **state) {
   cq_word_corpus_free(&c);
 }
 
-/* Enough jobs that threads meet. What they give is not the same twice, and how good it
- * is varies with how they are scheduled: a wide margin, from 0.25 to 0.7 as measured. */
+/* Enough jobs that threads meet. What they give is not the same twice. Of few words one thread would overwrite what
+ * another has just learned, and how good the vectors are would be a matter of scheduling. */
 static void several_threads_learn_as_well(void **state) {
   (void)state;
-  cq_word_corpus c = topical_corpus(6000);
+  cq_word_corpus c = topical_corpus(12000, MANY_TOPICS);
   cq_context *ctx;
   count(&c);
   assert_int_equal(cq_context_open(&ctx, 3, NULL), CQ_OK);
@@ -347,7 +348,7 @@ static void several_threads_learn_as_well(void **state) {
     if (way == 2) o.min_ngram = 3, o.max_ngram = 3;
     cq_word_model m = trained(&c, &o, ctx);
     measure_topics(&within, &between, &m);
-    assert_true(within > between + 0.1);
+    assert_true(within > between + 0.3);
     assert_int_equal(m.n_read, 6 * c.tokens.n);
     cq_word_model_free(&m);
   }
@@ -359,7 +360,7 @@ static void several_threads_learn_as_well(void **state) {
 
 static void loss_falls_with_epochs(void **state) {
   (void)state;
-  cq_word_corpus c = topical_corpus(90);
+  cq_word_corpus c = topical_corpus(90, FEW_TOPICS);
   count(&c);
   const int epochs[] = {1, 4, 16, 40};
   cq_words_options o = topic_options();
@@ -590,7 +591,7 @@ static void progress_counts_to_the_end(void *context, uint64_t done, uint64_t al
 
 static void progress_is_told(void **state) {
   (void)state;
-  cq_word_corpus c = topical_corpus(2000);
+  cq_word_corpus c = topical_corpus(2000, FEW_TOPICS);
   cq_words_options o = tiny_options();
   uint64_t seen[2] = {0};
   count(&c);
