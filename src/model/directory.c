@@ -286,7 +286,7 @@ static cq_status open_plain(cq_encoder *e, const char *list_path, const cq_encod
 
 /* --- precision --- */
 
-const char *const cq_precision_names[] = {"default", "f32", "bf16", "int8", NULL};
+const char *const cq_precision_names[] = CQ_PRECISION_NAMES;
 
 const char *cq_precision_name(cq_precision precision) {
   return cq_precision_names[precision];
@@ -300,13 +300,13 @@ cq_precision cq_encoder_precision(const cq_encoder *encoder) {
 static cq_status choose_precision(cq_encoder *e, const cq_encoder_options *options, cq_error *error) {
   const char *wish = getenv("CALQUE_PRECISION");
   cq_precision wanted = options->precision;
-  if (wanted == CQ_PRECISION_DEFAULT && wish && *wish) {
+  if (wanted == CQ_PRECISION_DEFAULT && (!wish || !*wish)) wanted = CQ_PRECISION_F32;
+  if (wanted == CQ_PRECISION_DEFAULT) {
     for (cq_precision p = CQ_PRECISION_F32; p <= CQ_PRECISION_INT8; p++)
       if (strcmp(wish, cq_precision_names[p]) == 0) wanted = p;
     if (wanted == CQ_PRECISION_DEFAULT)
       return cq_fail(error, CQ_ERR_ARGUMENT, "CALQUE_PRECISION is '%s', expected f32, bf16 or int8", wish);
   }
-  if (wanted == CQ_PRECISION_DEFAULT) wanted = CQ_PRECISION_F32;
   e->precision = cq_products_of(e->kernels, wanted)->precision;
   if (e->precision != wanted && options->notice) {
     char text[160];

@@ -17,9 +17,9 @@ steps() {
   printf '"model":{"type":"WordLevel","vocab":{"<unk>":0,"a":1},"unk_token":"<unk>"}}' >>model/tokenizer.json
 }
 # What a sanitizer needs does not fit into a limited address space: there only time is limited.
-limits='ulimit -v 1000000; timeout 2'
+limits='ulimit -v 1000000 -t 2; timeout 60'
 ! is_sanitized || limits='timeout 20'
-# refused TEXT: within two seconds and a gigabyte of addresses.
+# refused TEXT: within two seconds of the processor's time and a gigabyte of addresses.
 refused() {
   last="encode with $(head -c 300 model/tokenizer.json)"
   (eval "$limits $PROGRAM" encode --model model --threads 1 text.txt) >stdout 2>stderr

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-const char *const cli_precisions[] = {"default", "f32", "bf16", "int8", NULL};
+const char *const cli_precisions[] = CQ_PRECISION_NAMES;
 
 int cli_open_model(cq_encoder **out, const char *name, const cq_encoder_options *options) {
   cq_error error = {0};

@@ -27,14 +27,6 @@ static int run_index_new(const cli_call *call) {
   return CLI_OK;
 }
 
-/* Opens the index that the first argument names. */
-static cq_status open_index(cq_index **out, const cli_call *call, const char *model, int precision, bool writing,
-                            cq_error *error) {
-  cq_index_options o = cq_index_default_options();
-  o.model = model, o.precision = (cq_precision)precision, o.writing = writing, o.notice = cli_notice;
-  return cq_index_open(out, call->arguments[0], &o, error);
-}
-
 static const cli_command index_new = {
     .name = "new",
     .summary = "make an empty index for a model",
@@ -81,6 +73,15 @@ static const cq_option add_options[] = {
     CLI_BATCH(struct add_args, batch),
     CLI_THREADS(struct add_args, threads),
 };
+
+/* Opens the index that the first argument names. adding: NULL unless documents are to be encoded. */
+static cq_status open_index(cq_index **out, const cli_call *call, const struct add_args *adding, bool writing,
+                            cq_error *error) {
+  cq_index_options o = cq_index_default_options();
+  if (adding) o.model = adding->model, o.precision = (cq_precision)adding->precision;
+  o.writing = writing, o.notice = cli_notice;
+  return cq_index_open(out, call->arguments[0], &o, error);
+}
 
 typedef struct adding {
   const struct add_args *args;
@@ -168,8 +169,7 @@ static int run_index_add(const cli_call *call) {
                      .rows = (size_t)args->batch,
                      .skip_bad = args->skip_bad}};
   int code = cli_open_context(&a.ctx, args->threads);
-  if (code == CLI_OK && open_index(&a.index, call, args->model, args->precision, true, &error))
-    code = cli_fail_error(&error);
+  if (code == CLI_OK && open_index(&a.index, call, args, true, &error)) code = cli_fail_error(&error);
   if (code == CLI_OK) {
     a.documents = calloc(a.in.rows, sizeof *a.documents);
     a.names = calloc(a.in.rows, sizeof *a.names);
@@ -204,7 +204,7 @@ static int run_index_remove(const cli_call *call) {
   cq_index *index = NULL;
   size_t n_removed = 0;
   int code = CLI_OK;
-  if (open_index(&index, call, NULL, CQ_PRECISION_DEFAULT, true, &error)) code = cli_fail_error(&error);
+  if (open_index(&index, call, NULL, true, &error)) code = cli_fail_error(&error);
   for (size_t i = 0; i < n && code == CLI_OK; i++) {
     const cq_slice id = {call->arguments[i + 1], strlen(call->arguments[i + 1])};
     size_t is_removed = 0;
@@ -257,7 +257,7 @@ static int run_index_approximate(const cli_call *call) {
   cq_context *ctx = NULL;
   int code = cli_open_context(&ctx, args->threads);
   if (code == CLI_OK &&
-      (open_index(&index, call, NULL, CQ_PRECISION_DEFAULT, true, &error) ||
+      (open_index(&index, call, NULL, true, &error) ||
        cq_index_approximate(index, (cq_approximation)args->method, ctx, &error) || cq_index_commit(index, &error)))
     code = cli_fail_error(&error);
   if (code == CLI_OK && cq_index_approximated(index) == 0) cli_note("search is exact");
@@ -288,7 +288,7 @@ static const cli_command index_approximate = {
 static int run_index_info(const cli_call *call) {
   cq_error error = {0};
   cq_index *index;
-  if (open_index(&index, call, NULL, CQ_PRECISION_DEFAULT, false, &error)) return cli_fail_error(&error);
+  if (open_index(&index, call, NULL, false, &error)) return cli_fail_error(&error);
   printf("documents   %zu\ndimensions  %d\nmodel       %s\napproximate %zu\n", cq_index_size(index),
          cq_index_dim(index), cq_index_model(index), cq_index_approximated(index));
   cq_index_free(index);
@@ -322,8 +322,7 @@ static int run_index_check(const cli_call *call) {
   cq_index *index = NULL;
   cq_context *ctx = NULL;
   int code = cli_open_context(&ctx, args->threads);
-  if (code == CLI_OK &&
-      (open_index(&index, call, NULL, CQ_PRECISION_DEFAULT, false, &error) || cq_index_check(index, ctx, &error)))
+  if (code == CLI_OK && (open_index(&index, call, NULL, false, &error) || cq_index_check(index, ctx, &error)))
     code = cli_fail_error(&error);
   if (code == CLI_OK) printf("%s: %zu documents, nothing is damaged\n", call->arguments[0], cq_index_size(index));
   cq_index_free(index);

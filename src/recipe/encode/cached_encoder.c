@@ -38,8 +38,9 @@ cq_status cq_cached_encoder_open(cq_cached_encoder *out, const char *model, cq_p
   if (!status) status = cq_encoder_fingerprint(fingerprint, out->encoder, error);
   if (!status) {
     const cq_precision in_use = cq_encoder_precision(out->encoder);
-    snprintf(name, sizeof name, "vectors/%s%s%s", fingerprint, in_use == CQ_PRECISION_F32 ? "" : "-",
-             in_use == CQ_PRECISION_F32 ? "" : cq_precision_name(in_use));
+    const int length = snprintf(name, sizeof name, "vectors/%s", fingerprint);
+    if (in_use != CQ_PRECISION_F32)
+      snprintf(name + length, sizeof name - (size_t)length, "-%s", cq_precision_name(in_use));
     status = cq_cache_path(directory, sizeof directory, cache, name, error);
   }
   if (!status) {

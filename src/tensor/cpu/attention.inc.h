@@ -21,7 +21,6 @@ static int64_t attention_scratch(int64_t n_tokens, int64_t head_dim) {
 static void attention(float *out, float *log_sum, const float *q, const float *k, const float *v,
                       const cq_attention_shape *s, float *scratch) {
   const int64_t n_tokens = s->n_tokens, dim = s->head_dim, wide = round_up(n_tokens, LANES);
-  const bool drops = s->dropout.rate > 0;
   float *packed_k = take(&scratch, dim * wide);
   float *packed_v = take(&scratch, n_tokens * round_up(dim, LANES));
   float *scores = take(&scratch, at_most(n_tokens, TILE_ROWS) * wide);
@@ -34,26 +33,12 @@ static void attention(float *out, float *log_sum, const float *q, const float *k
       const int64_t height = rows.height + (part < rows.taller);
       multiply(scores, wide, q + i * s->stride + column, s->stride, false, packed_k, dim * PANEL, height, wide, dim,
                NULL, false);
-      /* Each step for all rows before the next: one row's sum over lanes then hides behind another row's work. */
-      score_row row[TILE_ROWS];
       float sum[LANES] = {0}, shift[LANES] = {0};
-      for (int64_t r = 0; r < height; r++) {
-        row[r] = score_row_at(s, scores + r * wide, head, i + r);
-        shift_below_zero(&row[r]);
-      }
-      for (int64_t r = 0; r < height; r++) {
-        sum[r] = drops ? exponentials(&row[r], true) : exponentials(&row[r], false);
-        shift[r] = row[r].shift;
-      }
+      softmax_tile(sum, shift, s, scores, wide, head, i, height);
       float *out_tile = out + i * s->out_stride + column;
       multiply(out_tile, s->out_stride, scores, wide, false, packed_v, n_tokens * PANEL, height, dim, n_tokens, NULL,
                false);
-      for (int64_t r = 0; r < height; r++) {
-        const vf share = v_set(1.0f / sum[r]);
-        float *out_row = out_tile + r * s->out_stride;
-        for (int64_t d = 0; d < dim; d += LANES)
-          v_store_n(out_row + d, v_load_n(out_row + d, dim - d) * share, dim - d);
-      }
+      divide_tile(out_tile, s->out_stride, sum, height, dim);
       if (log_sum)
         for (int64_t r = 0; r < height; r += LANES)
           v_store_n(log_sum + head * n_tokens + i + r, v_fnma(v_load(shift + r), v_set(ln_2), v_log(v_load(sum + r))),

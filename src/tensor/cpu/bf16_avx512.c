@@ -3,9 +3,11 @@
 #include "tensor/cpu/simd_avx512.h"
 #include "tensor/levels.h"
 
-#define PRODUCTS_TABLE     cq_products_bf16_avx512
-#define PRODUCTS_NAME      "avx512bf16"
-#define PRODUCTS_PRECISION CQ_PRECISION_BF16
+#define PRODUCTS_TABLE             cq_products_bf16_avx512
+#define PRODUCTS_NAME              "avx512bf16"
+#define PRODUCTS_PRECISION         CQ_PRECISION_BF16
+#define PRODUCTS_ATTENTION         bf16_attention
+#define PRODUCTS_ATTENTION_SCRATCH bf16_attention_scratch
 
 #include "tensor/cpu/math.inc.h"
 #include "tensor/cpu/tiles.inc.h"
@@ -115,38 +117,20 @@ static void bf16_attention(float *out, const float *q, const float *k, const flo
       for (int64_t r = 0; r < height; r++)
         n_convert_row(queries + r * narrow_row(dim), terms + r, q + (i + r) * s->stride + column, dim);
       narrow_multiply(scores, wide, queries, narrow_row(dim), terms, packed_k, height, n_tokens, dim, &none);
-      score_row row[TILE_ROWS];
-      float sum[TILE_ROWS];
-      for (int64_t r = 0; r < height; r++) {
-        row[r] = score_row_at(s, scores + r * wide, head, i + r);
-        shift_below_zero(&row[r]);
-      }
-      for (int64_t r = 0; r < height; r++) sum[r] = exponentials(&row[r], false);
+      float sum[LANES], shift[LANES];
+      softmax_tile(sum, shift, s, scores, wide, head, i, height);
       for (int64_t r = 0; r < height; r++)
         n_convert_row(shares + r * narrow_row(n_tokens), terms + r, scores + r * wide, n_tokens);
       float *out_tile = out + i * s->out_stride + column;
       narrow_multiply(out_tile, s->out_stride, shares, narrow_row(n_tokens), terms, packed_v, height, dim, n_tokens,
                       &none);
-      for (int64_t r = 0; r < height; r++) {
-        const vf share = v_set(1.0f / sum[r]);
-        float *out_row = out_tile + r * s->out_stride;
-        for (int64_t d = 0; d < dim; d += LANES)
-          v_store_n(out_row + d, v_load_n(out_row + d, dim - d) * share, dim - d);
-      }
+      divide_tile(out_tile, s->out_stride, sum, height, dim);
       i += height;
     }
   }
 }
 
-const cq_products PRODUCTS_TABLE = {.name = PRODUCTS_NAME,
-                                    .precision = PRODUCTS_PRECISION,
-                                    .packed_bytes = narrow_packed_bytes,
-                                    .pack = narrow_pack,
-                                    .left_bytes = narrow_left_bytes,
-                                    .convert = narrow_convert,
-                                    .product = narrow_product,
-                                    .attention_scratch = bf16_attention_scratch,
-                                    .attention = bf16_attention};
+#include "tensor/cpu/narrow_table.inc.h"
 #else
 typedef int cq_level_not_built; /* C wants a declaration in every file */
 #endif

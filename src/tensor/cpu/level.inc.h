@@ -1,5 +1,6 @@
 /* One level's table. A level is a file of three lines: its name, its vectors (simd_*.h), and this; CMakeLists.txt gives
  * the file its processor's flags. Everything here is static: the levels share nothing but their text. */
+#include "tensor/f32_products.inc.h"
 #include "tensor/levels.h"
 
 #include <math.h>
@@ -19,8 +20,7 @@
 #include "tensor/cpu/training.inc.h"
 /* clang-format on */
 
-static const cq_products f32_products = {
-    .precision = CQ_PRECISION_F32, .packed_bytes = f32_packed_bytes, .pack = f32_pack, .product = f32_product};
+F32_PRODUCTS(LEVEL_NAME, packed_floats, pack, product)
 
 const cq_kernels LEVEL_TABLE = {
     .name = LEVEL_NAME,

@@ -8,7 +8,7 @@
  * each sum. A file that includes this says what differs:
  *
  *   GROUP, narrow, narrow_b, sums          the last: a vector of LANES sums
- *   row_term, column_terms                 what belongs to a row of A, and to LANES columns of B
+ *   row_term, column_terms, COLUMN_TERMS   what belongs to a row of A, and to LANES columns of B; 0: nothing does, else 1
  *   n_dot(s, a, b)                         s + the products of a, 32 bits broadcast, with a vector of B
  *   n_value(s, row, columns, bias)         elements of C
  *   n_convert_row(to, term, from, k)       a row of A, in whole vectors
@@ -101,10 +101,11 @@ static size_t narrow_packed_bytes(int64_t k, int64_t n) {
   return panel_bytes(k, 1) * (size_t)((n + LANES - 1) / LANES);
 }
 
-/* Columns whose elements lie apart, one by one. */
+/* Columns whose elements lie apart, one by one; zeros where there are none. */
 INLINE void pack_apart(narrow_b *to, column_terms *terms, const float *b, int64_t k_stride, int64_t n_stride, int64_t k,
                        int64_t columns) {
   const int64_t width = round_up(columns, LANES);
+  memset(to, 0, (size_t)(groups_of(k) * GROUP * width) * sizeof *to);
   for (int64_t i = 0; i < columns; i++) {
     const float *from = b + i * n_stride, factor = n_column(terms + i / LANES, i % LANES, from, k_stride, k);
     for (int64_t p = 0; p < k; p++)
@@ -141,7 +142,7 @@ static void narrow_pack(void *packed, const float *b, int64_t k_stride, int64_t 
     const int64_t columns = at_most(n - j, PANEL), vectors = (columns + LANES - 1) / LANES;
     column_terms *terms = (column_terms *)(void *)panel;
     narrow_b *to = (narrow_b *)(void *)(terms + COLUMN_TERMS * vectors);
-    memset(panel, 0, panel_bytes(k, vectors));
+    for (int64_t v = 0; v < COLUMN_TERMS * vectors; v++) terms[v] = (column_terms){0};
     if (k_stride == 1)
       pack_lying(to, terms, b + j * n_stride, n_stride, k, columns);
     else

@@ -1,8 +1,14 @@
 /* The table of a file that narrow.inc.h was made for, of what it named. */
-const cq_products PRODUCTS_TABLE = {.name = PRODUCTS_NAME,
-                                    .precision = PRODUCTS_PRECISION,
-                                    .packed_bytes = narrow_packed_bytes,
-                                    .pack = narrow_pack,
-                                    .left_bytes = narrow_left_bytes,
-                                    .convert = narrow_convert,
-                                    .product = narrow_product};
+const cq_products PRODUCTS_TABLE = {
+    .name = PRODUCTS_NAME,
+    .precision = PRODUCTS_PRECISION,
+    .packed_bytes = narrow_packed_bytes,
+    .pack = narrow_pack,
+    .left_bytes = narrow_left_bytes,
+    .convert = narrow_convert,
+    .product = narrow_product,
+#ifdef PRODUCTS_ATTENTION
+    .attention_scratch = PRODUCTS_ATTENTION_SCRATCH,
+    .attention = PRODUCTS_ATTENTION,
+#endif
+};

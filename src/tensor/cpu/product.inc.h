@@ -222,16 +222,3 @@ static void add_columns(float *sum, const float *a, int64_t a_stride, int64_t m,
     }
   }
 }
-
-/* ---- as one of several precisions ---- */
-
-static size_t f32_packed_bytes(int64_t k, int64_t n) {
-  return (size_t)packed_floats(k, n) * sizeof(float);
-}
-static void f32_pack(void *packed, const float *b, int64_t k_stride, int64_t n_stride, int64_t k, int64_t n) {
-  pack(packed, b, k_stride, n_stride, k, n);
-}
-static void f32_product(float *c, int64_t c_stride, const void *a, int64_t a_stride, const void *packed, int64_t m,
-                        int64_t n, int64_t k, const cq_epilogue *epilogue) {
-  product(c, c_stride, a, a_stride, packed, m, n, k, epilogue);
-}

@@ -72,3 +72,26 @@ INLINE float exponentials(const score_row *row, bool drops) {
   }
   return v_sum(sum);
 }
+
+/* The rows of a tile of scores, from row `first` of the head on, become exponentials; sum: of each. Each step for all
+ * rows before the next: one row's sum over lanes then hides behind another row's work. */
+INLINE void softmax_tile(float sum[LANES], float shift[LANES], const cq_attention_shape *s, float *scores, int64_t wide,
+                         int64_t head, int64_t first, int64_t height) {
+  score_row row[TILE_ROWS];
+  for (int64_t r = 0; r < height; r++) {
+    row[r] = score_row_at(s, scores + r * wide, head, first + r);
+    shift_below_zero(&row[r]);
+  }
+  for (int64_t r = 0; r < height; r++) {
+    sum[r] = s->dropout.rate > 0 ? exponentials(&row[r], true) : exponentials(&row[r], false);
+    shift[r] = row[r].shift;
+  }
+}
+
+/* A tile of sums of values by exponentials, divided by the sums of the exponentials. */
+INLINE void divide_tile(float *out, int64_t stride, const float *sum, int64_t height, int64_t dim) {
+  for (int64_t r = 0; r < height; r++, out += stride) {
+    const vf share = v_set(1.0f / sum[r]);
+    for (int64_t d = 0; d < dim; d += LANES) v_store_n(out + d, v_load_n(out + d, dim - d) * share, dim - d);
+  }
+}

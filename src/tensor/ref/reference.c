@@ -1,22 +1,9 @@
 #include "tensor/ref/reference.h"
 
+#include "tensor/f32_products.inc.h"
 #include "tensor/levels.h"
 
-static size_t f32_packed_bytes(int64_t k, int64_t n) {
-  return (size_t)ref_packed_floats(k, n) * sizeof(float);
-}
-static void f32_pack(void *packed, const float *b, int64_t k_stride, int64_t n_stride, int64_t k, int64_t n) {
-  ref_pack(packed, b, k_stride, n_stride, k, n);
-}
-static void f32_product(float *c, int64_t c_stride, const void *a, int64_t a_stride, const void *packed, int64_t m,
-                        int64_t n, int64_t k, const cq_epilogue *epilogue) {
-  ref_product(c, c_stride, a, a_stride, packed, m, n, k, epilogue);
-}
-static const cq_products f32_products = {.name = "reference",
-                                         .precision = CQ_PRECISION_F32,
-                                         .packed_bytes = f32_packed_bytes,
-                                         .pack = f32_pack,
-                                         .product = f32_product};
+F32_PRODUCTS("reference", ref_packed_floats, ref_pack, ref_product)
 
 const cq_kernels cq_kernels_reference = {
     .name = "reference",

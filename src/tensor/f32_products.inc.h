@@ -1,0 +1,18 @@
+/* A level's f32 kernels as one of several precisions: f32_products, of the functions named. For files with a table of
+ * kernels. */
+#define F32_PRODUCTS(level, floats_of, packs, multiplies)                                                              \
+  static size_t f32_packed_bytes(int64_t k, int64_t n) {                                                               \
+    return (size_t)floats_of(k, n) * sizeof(float);                                                                    \
+  }                                                                                                                    \
+  static void f32_pack(void *packed, const float *b, int64_t k_stride, int64_t n_stride, int64_t k, int64_t n) {       \
+    packs(packed, b, k_stride, n_stride, k, n);                                                                        \
+  }                                                                                                                    \
+  static void f32_product(float *c, int64_t c_stride, const void *a, int64_t a_stride, const void *packed, int64_t m,  \
+                          int64_t n, int64_t k, const cq_epilogue *epilogue) {                                         \
+    multiplies(c, c_stride, a, a_stride, packed, m, n, k, epilogue);                                                   \
+  }                                                                                                                    \
+  static const cq_products f32_products = {.name = level,                                                              \
+                                           .precision = CQ_PRECISION_F32,                                              \
+                                           .packed_bytes = f32_packed_bytes,                                           \
+                                           .pack = f32_pack,                                                           \
+                                           .product = f32_product};
