@@ -83,7 +83,7 @@ static cq_status open_any(cq_tokenizer *t, const char *directory, const json_t *
   if (status) return status;
   if (found) {
     json_t *document;
-    status = cq_json_read(&document, path, error);
+    status = cq_tokenizer_read_json(&document, t, t->files[t->n_files - 1].bytes, path, error);
     if (status) return status;
     status = apply_class(document, config, error);
     if (!status) status = cq_tokenizer_assemble(t, document, path, error);

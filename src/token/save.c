@@ -104,6 +104,7 @@ static json_t *new_config(const cq_tokenizer *t) {
   if (t->model.kind == &cq_wordpiece_kind) cq_json_set(&config, "do_lower_case", json_boolean(t->info.lowercase));
   cq_json_set(&config, "clean_up_tokenization_spaces", json_false());
   const json_t *added = json_object_get(t->document, "added_tokens");
+  if (!added) return config;
   json_t *decoder = json_object();
   for (size_t i = 0; i < json_array_size(added); i++) {
     json_t *token = cq_json_copy(json_array_get(added, i));
@@ -112,10 +113,7 @@ static json_t *new_config(const cq_tokenizer *t) {
     json_object_del(token, "id");
     cq_json_set(&decoder, id, token);
   }
-  if (added)
-    cq_json_set(&config, "added_tokens_decoder", decoder);
-  else
-    json_decref(decoder);
+  cq_json_set(&config, "added_tokens_decoder", decoder);
   return config;
 }
 

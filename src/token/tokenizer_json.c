@@ -7,17 +7,26 @@
 #include "token/internal.h"
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/memory.h"
+#include "token/large_json.h"
+
+#include <string.h>
 
 static const cq_model_kind *const model_kinds[] = {&cq_wordpiece_kind, &cq_unigram_kind, &cq_bpe_kind,
                                                    &cq_word_level_kind};
+
+/* A few ids may be left to added tokens, but nobody's memory is filled with holes. */
+static int64_t id_limit(size_t n_pieces) {
+  return (int64_t)n_pieces * 2 + 65536;
+}
 
 /* {"piece": id, ...}: every id once. */
 cq_status cq_vocab_parse(cq_tokenizer *t, const json_t *vocab, const char *path, cq_error *error) {
   const char *piece;
   json_t *value;
   if (!json_is_object(vocab)) return cq_fail_file(error, CQ_ERR_FORMAT, path, "expected an object of pieces and ids");
-  json_int_t limit = (json_int_t)json_object_size(vocab) * 2 + 65536;
+  const json_int_t limit = id_limit(json_object_size(vocab));
   json_object_foreach((json_t *)vocab, piece, value) {
     if (!json_is_integer(value))
       return cq_fail_file(error, CQ_ERR_FORMAT, path, "model.vocab: '%s' has no integer id", piece);
@@ -34,6 +43,58 @@ cq_status cq_vocab_parse(cq_tokenizer *t, const json_t *vocab, const char *path,
     }
   }
   return CQ_OK;
+}
+
+/* --- the fast way: the vocabulary as it is read --- */
+
+typedef struct vocab_reading {
+  cq_tokenizer *t;
+  int64_t limit; /* of ids */
+} vocab_reading;
+
+static cq_status begin_vocab(void *context, size_t n, bool scored) {
+  vocab_reading *reading = context;
+  cq_tokenizer *t = reading->t;
+  reading->limit = id_limit(n);
+  if (scored && !(t->model.scores = cq_alloc_array(n ? n : 1, sizeof *t->model.scores))) return CQ_ERR_MEMORY;
+  return cq_vocab_reserve(&t->vocab, n) ? CQ_OK : CQ_ERR_MEMORY;
+}
+
+/* What cq_vocab_parse and Unigram's parse_vocab would not take is theirs to refuse; ids may be in any order. */
+static cq_status put_piece(void *context, const char *text, size_t n, int64_t id, double score) {
+  const vocab_reading *reading = context;
+  cq_tokenizer *t = reading->t;
+  const cq_slice piece = {text, n};
+  if (id < 0 || id >= reading->limit) return CQ_ERR_FORMAT;
+  if (t->model.scores)
+    t->model.scores[id] = score;
+  else if (memchr(text, 0, n))
+    return CQ_ERR_FORMAT;
+  const cq_vocab_result result = cq_vocab_put_later(&t->vocab, piece, (int32_t)id);
+  return result == CQ_VOCAB_OK ? CQ_OK : result == CQ_VOCAB_TAKEN ? CQ_ERR_FORMAT : CQ_ERR_MEMORY;
+}
+
+/* Of an object's keys that are the same the last one counts, and the ids of the others are missing. */
+static bool each_piece_once(const cq_vocab *vocab) {
+  size_t n = 0, n_found = 0;
+  for (size_t i = 0; i < vocab->n; i++) n += vocab->pieces[i].present && vocab->pieces[i].n > 0;
+  for (size_t i = 0; i < vocab->index.n_nodes; i++) n_found += vocab->index.values[i] >= 0;
+  return n == n_found;
+}
+
+cq_status cq_tokenizer_read_json(json_t **out, cq_tokenizer *t, cq_slice text, const char *path, cq_error *error) {
+  vocab_reading reading = {.t = t};
+  const cq_vocab_sink sink = {&reading, begin_vocab, put_piece};
+  *out = NULL;
+  cq_status status = text.n <= CQ_MAX_FILE_READ ? cq_large_json_read(out, text.data, text.n, &sink) : CQ_ERR_LIMIT;
+  if (!status && !cq_vocab_index(&t->vocab)) status = CQ_ERR_MEMORY;
+  if (!status && (t->model.scores || each_piece_once(&t->vocab))) return CQ_OK;
+  json_decref(*out);
+  *out = NULL;
+  cq_vocab_free(&t->vocab);
+  cq_free(t->model.scores);
+  t->model.scores = NULL;
+  return status == CQ_ERR_MEMORY ? cq_fail_memory(error, "vocabulary") : cq_json_read(out, path, error);
 }
 
 static cq_status parse_model(cq_tokenizer *t, const json_t *model, const char *path, cq_error *error) {

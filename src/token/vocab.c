@@ -3,6 +3,10 @@
 
 #include "base/memory.h"
 
+bool cq_vocab_reserve(cq_vocab *vocab, size_t n) {
+  return cq_reserve((void **)&vocab->pieces, &vocab->capacity, n, sizeof *vocab->pieces);
+}
+
 static cq_vocab_result put_in_vocab(cq_vocab *vocab, cq_trie *index, cq_slice piece, int32_t id) {
   size_t at = (size_t)id;
   if (at >= vocab->n) {
@@ -15,7 +19,7 @@ static cq_vocab_result put_in_vocab(cq_vocab *vocab, cq_trie *index, cq_slice pi
   size_t start = vocab->text.n;
   cq_builder_bytes(&vocab->text, piece.data, piece.n);
   if (vocab->text.failed) return CQ_VOCAB_MEMORY;
-  if (piece.n > 0 && !cq_trie_put(index, piece, id)) return CQ_VOCAB_MEMORY;
+  if (index && !cq_trie_put(index, piece, id)) return CQ_VOCAB_MEMORY;
   vocab->pieces[at] = (cq_piece_text){start, (uint32_t)piece.n, true};
   return CQ_VOCAB_OK;
 }
@@ -26,6 +30,18 @@ cq_vocab_result cq_vocab_put(cq_vocab *vocab, cq_slice piece, int32_t id) {
 
 cq_vocab_result cq_vocab_put_added(cq_vocab *vocab, cq_slice piece, int32_t id) {
   return put_in_vocab(vocab, &vocab->added, piece, id);
+}
+
+cq_vocab_result cq_vocab_put_later(cq_vocab *vocab, cq_slice piece, int32_t id) {
+  return put_in_vocab(vocab, NULL, piece, id);
+}
+
+static cq_slice piece_at(const void *vocab, size_t id) {
+  return cq_vocab_piece(vocab, (int32_t)id);
+}
+
+bool cq_vocab_index(cq_vocab *vocab) {
+  return cq_trie_put_all(&vocab->index, vocab->n, piece_at, vocab);
 }
 
 cq_slice cq_vocab_piece(const cq_vocab *vocab, int32_t id) {
