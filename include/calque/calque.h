@@ -27,6 +27,7 @@
 #include "calque/npy.h"
 #include "calque/options.h"
 #include "calque/process.h"
+#include "calque/quantize.h"
 #include "calque/retrieval.h"
 #include "calque/schedule.h"
 #include "calque/slice.h"

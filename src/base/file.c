@@ -62,6 +62,10 @@ void cq_mapping_close(cq_mapping *mapping) {
   *mapping = (cq_mapping){0};
 }
 
+void cq_mapping_release_pages(const cq_mapping *mapping) {
+  if (mapping->n) (void)madvise((void *)(uintptr_t)mapping->data, mapping->n, MADV_DONTNEED);
+}
+
 cq_status cq_file_read(cq_slice *out, const char *path, cq_error *error) {
   int fd;
   size_t n, got = 0;

@@ -19,6 +19,8 @@ typedef struct cq_mapping {
 
 CQ_MUST_USE cq_status cq_mapping_open(cq_mapping *out, const char *path, cq_error *error);
 void cq_mapping_close(cq_mapping *mapping);
+/* Gives the pages back that reading has filled; what is read again comes from the file again. */
+void cq_mapping_release_pages(const cq_mapping *mapping);
 
 /* A whole file in memory, zero-terminated after n bytes; release out->data with cq_free((void *)out->data). For
  * configurations and vocabularies: a file of more than CQ_MAX_FILE_READ bytes is CQ_ERR_LIMIT. */

@@ -281,6 +281,10 @@ cq_status cq_safetensors_open(cq_safetensors **out, const char *path, cq_error *
   return cq_stored_file_open(out, path, read_safetensors, error);
 }
 
+void cq_safetensors_release_pages(const cq_safetensors *file) {
+  cq_mapping_release_pages(&file->mapping);
+}
+
 void cq_safetensors_close(cq_safetensors *file) {
   if (!file) return;
   cq_mapping_close(&file->mapping);

@@ -31,6 +31,7 @@ typedef struct cq_safetensors cq_safetensors;
  * Errors: CQ_ERR_IO; CQ_ERR_FORMAT with the tensor's name and the byte. */
 CQ_MUST_USE cq_status cq_safetensors_open(cq_safetensors **out, const char *path, cq_error *error);
 void cq_safetensors_close(cq_safetensors *file);
+void cq_safetensors_release_pages(const cq_safetensors *file); /* see cq_mapping_release_pages */
 const char *cq_safetensors_path(const cq_safetensors *file);
 size_t cq_safetensors_count(const cq_safetensors *file);
 const cq_stored_tensor *cq_safetensors_at(const cq_safetensors *file, size_t index); /* in file order */

@@ -220,7 +220,7 @@ cq_status cq_decoder_save(const cq_decoder *d, const char *directory, cq_error *
                              s->latent_at_every_step, "latent_as_state", s->latent_as_state, "states_from_encoder",
                              s->states_from_encoder, "words_hidden", s->words_hidden, "dropout", s->dropout);
   cq_status status = cq_json_save(config, directory, "decoder_config.json", error);
-  if (!status) status = cq_weights_save(d->params, d->n_params, directory, error);
+  if (!status) status = cq_weights_save(d->params, d->n_params, CQ_F32, directory, error);
   return status ? status : cq_tokenizer_save(d->tokenizer, directory, 0, error);
 }
 

@@ -154,13 +154,13 @@ done:
   return status;
 }
 
-static cq_status dense_save(const cq_module *module, const char *directory, cq_error *error) {
+static cq_status dense_save(const cq_module *module, cq_dtype weights, const char *directory, cq_error *error) {
   const dense *d = (const dense *)module;
   json_t *config = json_pack("{s:I, s:I, s:b, s:s}", "in_features", (json_int_t)d->params[0].cols, "out_features",
                              (json_int_t)d->params[0].rows, "bias", d->linear.bias != NULL, "activation_function",
                              d->activation->path);
   cq_status status = cq_json_save(config, directory, "config.json", error);
-  return status ? status : cq_weights_save(d->params, d->base.n_params, directory, error);
+  return status ? status : cq_weights_save(d->params, d->base.n_params, weights, directory, error);
 }
 
 static cq_status dense_describe(const cq_module *module, json_t *object, cq_error *error) {

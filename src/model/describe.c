@@ -132,8 +132,12 @@ cq_status cq_encoder_fingerprint(char out[33], const cq_encoder *e, cq_error *er
   status = include_tokenizer(&id, e->modules[0], error);
   for (size_t i = 0; !status && i < e->params.n; i++) {
     const cq_param *p = e->params.items[i];
+    float *made;
+    const float *value = cq_param_f32(&made, p);
+    if (!value) return cq_fail_memory(error, "weights in f32");
     include_bytes(&id, p->name, strlen(p->name));
-    include_bytes(&id, p->value, (size_t)cq_param_floats(p) * sizeof(float));
+    include_bytes(&id, value, (size_t)cq_param_floats(p) * sizeof(float));
+    cq_free(made);
   }
   if (!status) cq_identity_hex(out, id);
   return status;

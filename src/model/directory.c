@@ -296,11 +296,18 @@ cq_precision cq_encoder_precision(const cq_encoder *encoder) {
   return encoder->precision;
 }
 
+static bool is_quantised(const cq_encoder *e) {
+  for (size_t i = 0; i < e->params.n; i++)
+    if (!e->params.items[i]->value && e->params.items[i]->narrow.dtype == CQ_I8) return true;
+  return false;
+}
+
 /* What is asked for, as far as the processor has it. */
 static cq_status choose_precision(cq_encoder *e, const cq_encoder_options *options, cq_error *error) {
   const char *wish = getenv("CALQUE_PRECISION");
   cq_precision wanted = options->precision;
-  if (wanted == CQ_PRECISION_DEFAULT && (!wish || !*wish)) wanted = CQ_PRECISION_F32;
+  if (wanted == CQ_PRECISION_DEFAULT && (!wish || !*wish))
+    wanted = is_quantised(e) ? CQ_PRECISION_INT8 : CQ_PRECISION_F32;
   if (wanted == CQ_PRECISION_DEFAULT) {
     for (cq_precision p = CQ_PRECISION_F32; p <= CQ_PRECISION_INT8; p++)
       if (strcmp(wish, cq_precision_names[p]) == 0) wanted = p;

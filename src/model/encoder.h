@@ -36,6 +36,11 @@ CQ_MUST_USE cq_status cq_model_resolve(char *out, size_t out_size, const char *n
 CQ_MUST_USE cq_status cq_encoder_new(cq_encoder **out, cq_error *error);
 CQ_MUST_USE cq_status cq_encoder_append(cq_encoder *encoder, cq_module *module, cq_error *error);
 
+/* What cq_encoder_save does, into a directory that exists, with weights in CQ_F32, CQ_BF16, CQ_F16 or CQ_I8; see
+ * cq_weights_save. */
+CQ_MUST_USE cq_status cq_encoder_write(const cq_encoder *encoder, cq_dtype weights, const char *directory,
+                                       const char *card, cq_error *error);
+
 /* Sets the max number of tokens, special ones included. Errors: CQ_ERR_ARGUMENT when the model has fewer
  * positions. */
 CQ_MUST_USE cq_status cq_encoder_limit(cq_encoder *encoder, int length, cq_error *error);

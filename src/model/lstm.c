@@ -172,10 +172,10 @@ static json_t *lstm_config(const lstm *l) {
                    "bidirectional", l->n_directions == 2);
 }
 
-static cq_status lstm_save(const cq_module *module, const char *directory, cq_error *error) {
+static cq_status lstm_save(const cq_module *module, cq_dtype weights, const char *directory, cq_error *error) {
   const lstm *l = (const lstm *)module;
   cq_status status = cq_json_save(lstm_config(l), directory, "lstm_config.json", error);
-  return status ? status : cq_weights_save(l->base.params, l->base.n_params, directory, error);
+  return status ? status : cq_weights_save(l->base.params, l->base.n_params, weights, directory, error);
 }
 
 static cq_status lstm_describe(const cq_module *module, json_t *object, cq_error *error) {

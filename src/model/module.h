@@ -59,8 +59,9 @@ struct cq_module_type {
    * type has its own where sentence-transformers truncates or splits differently. The sentence is well-formed UTF-8. */
   CQ_MUST_USE cq_status (*tokenize)(cq_ids *out, const cq_module *module, cq_token_memory *memory, cq_slice sentence,
                                     size_t max_length, bool *truncated, cq_error *error);
-  /* Writes config, weights and tokenizer files into the module's directory, which exists. NULL: there are none. */
-  CQ_MUST_USE cq_status (*save)(const cq_module *module, const char *directory, cq_error *error);
+  /* Writes config, weights (see cq_weights_save) and tokenizer files into the module's directory, which exists. NULL:
+   * there are none. */
+  CQ_MUST_USE cq_status (*save)(const cq_module *module, cq_dtype weights, const char *directory, cq_error *error);
   /* Adds what `calque model info` shows: sizes, modes, activation. NULL: nothing. */
   CQ_MUST_USE cq_status (*describe)(const cq_module *module, json_t *object, cq_error *error);
   /* Packs one of n_pack_parts weights again from its parameter: after opening and after every update. The parts are
@@ -102,13 +103,24 @@ void cq_weights_close(cq_weights *w); /* parameters borrowed from it become inva
  * naming file, tensor, shape found and shape expected, or what is missing. */
 CQ_MUST_USE cq_status cq_weights_take(cq_param *p, cq_weights *w, const char *const *names, int64_t rows, int64_t cols,
                                       cq_arena *arena, cq_error *error);
+/* The same, but a matrix that is not f32 stays as it lies (p->narrow), and 8 bits are taken besides: "NAME_scale"
+ * [rows] holds the rows' scales then. */
+CQ_MUST_USE cq_status cq_weights_take_narrow(cq_param *p, cq_weights *w, const char *const *names, int64_t rows,
+                                             int64_t cols, cq_arena *arena, cq_error *error);
+/* Gives the pages of memory back that reading has filled; they are read again where they are needed again. */
+void cq_weights_release_pages(const cq_weights *w);
 bool cq_weights_has(const cq_weights *w, const char *name);
 
 /* After all were taken: a tensor nobody asked for is CQ_ERR_UNSUPPORTED naming it, unless its name starts with one of
  * `ignored` (NULL-terminated: heads and buffers that do not bear on the sentence vector). */
 CQ_MUST_USE cq_status cq_weights_all_taken(const cq_weights *w, const char *const *ignored, cq_error *error);
 
-/* Writes parameters as directory/model.safetensors, f32. */
-CQ_MUST_USE cq_status cq_weights_save(const cq_param *params, size_t n, const char *directory, cq_error *error);
+/* Writes parameters as directory/model.safetensors (model-int8.safetensors in 8 bits):
+ *   CQ_F32, CQ_BF16, CQ_F16   all of them so, rounded to nearest
+ *   CQ_I8                     those that may be narrow, row by row: q = x / scale, scale = max |x| / 127; the others in
+ *                             f32. quantization.json beside it says the version of this format
+ * Errors: CQ_ERR_IO, CQ_ERR_MEMORY. */
+CQ_MUST_USE cq_status cq_weights_save(const cq_param *params, size_t n, cq_dtype weights, const char *directory,
+                                      cq_error *error);
 
 #endif

@@ -155,8 +155,9 @@ static json_t *mode_list(const pooling *p) {
   return list;
 }
 
-static cq_status pooling_save(const cq_module *module, const char *directory, cq_error *error) {
+static cq_status pooling_save(const cq_module *module, cq_dtype weights, const char *directory, cq_error *error) {
   const pooling *p = (const pooling *)module;
+  (void)weights;
   json_t *config = json_object();
   bool ok = config != NULL;
   if (in_fixed_order(p)) {

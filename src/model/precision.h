@@ -11,7 +11,7 @@ extern const char *const cq_precision_names[]; /* NULL-terminated, by cq_precisi
   {                                                                                                                    \
     CQ_CHOICE(owner, "precision", field, CHANGES, CQ_PRECISION_DEFAULT, cq_precision_names, "TYPE",                    \
               "multiply in this precision"),                                                                           \
-        .otherwise = "CALQUE_PRECISION, else f32"                                                                      \
+        .otherwise = "CALQUE_PRECISION, else the model's"                                                              \
   }
 
 #endif

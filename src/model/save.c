@@ -18,7 +18,7 @@ static void module_path(char *out, size_t size, const cq_encoder *e, size_t inde
     snprintf(out, size, "%zu_%s", index, e->modules[index]->type->name);
 }
 
-static cq_status write_modules(const cq_encoder *e, const char *directory, cq_error *error) {
+static cq_status write_modules(const cq_encoder *e, cq_dtype weights, const char *directory, cq_error *error) {
   json_t *list = json_array();
   cq_status status = list ? CQ_OK : cq_fail_memory(error, "modules.json");
   for (size_t i = 0; !status && i < e->n_modules; i++) {
@@ -37,7 +37,7 @@ static cq_status write_modules(const cq_encoder *e, const char *directory, cq_er
     else
       snprintf(path, sizeof path, "%s", directory);
     if (!status) status = cq_directory_make(path, error);
-    if (!status && m->type->save) status = m->type->save(m, path, error);
+    if (!status && m->type->save) status = m->type->save(m, weights, path, error);
     if (!status && i == 0 && name[0] == '\0')
       status = cq_json_save(
           json_pack("{s:I, s:b}", "max_seq_length", (json_int_t)e->max_seq_length, "do_lower_case", m->lowercase), path,
@@ -57,14 +57,21 @@ static cq_status write_model_config(const cq_encoder *e, const char *directory, 
                       directory, "config_sentence_transformers.json", error);
 }
 
+cq_status cq_encoder_write(const cq_encoder *e, cq_dtype weights, const char *directory, const char *card,
+                           cq_error *error) {
+  char path[MAX_PATH];
+  cq_status status = write_modules(e, weights, directory, error);
+  if (!status) status = write_model_config(e, directory, error);
+  if (!status && card && !(status = cq_path_join(path, sizeof path, directory, "README.md", error)))
+    status = cq_file_write(path, card, strlen(card), error);
+  return status;
+}
+
 cq_status cq_encoder_save(const cq_encoder *e, const char *directory, bool replace, const char *card, cq_error *error) {
   cq_directory_writer w = {0};
-  char path[MAX_PATH];
   cq_status status = cq_directory_writer_open(&w, directory, replace, error);
   if (status) return status;
-  if (!(status = write_modules(e, w.temporary, error))) status = write_model_config(e, w.temporary, error);
-  if (!status && card && !(status = cq_path_join(path, sizeof path, w.temporary, "README.md", error)))
-    status = cq_file_write(path, card, strlen(card), error);
+  status = cq_encoder_write(e, CQ_F32, w.temporary, card, error);
   if (!status) status = cq_directory_writer_commit(&w, error);
   cq_directory_writer_abort(&w);
   return status;

@@ -55,7 +55,7 @@ static cq_status static_open(cq_module **out, const cq_module_source *source, cq
   *out = &m->base;
   cq_status status;
   if ((status = cq_weights_open(&m->weights, source->directory, error)) ||
-      (status = cq_weights_take(&m->table, m->weights, names, -1, -1, source->arena, error)) ||
+      (status = cq_weights_take_narrow(&m->table, m->weights, names, -1, -1, source->arena, error)) ||
       (status = cq_weights_all_taken(m->weights, NULL, error)))
     return status;
   m->table.table = true;
@@ -63,8 +63,8 @@ static cq_status static_open(cq_module **out, const cq_module_source *source, cq
   return CQ_OK;
 }
 
-static cq_status static_save(const cq_module *module, const char *directory, cq_error *error) {
-  cq_status status = cq_weights_save(module->params, 1, directory, error);
+static cq_status static_save(const cq_module *module, cq_dtype weights, const char *directory, cq_error *error) {
+  cq_status status = cq_weights_save(module->params, 1, weights, directory, error);
   return status ? status : cq_tokenizer_save(module->tokenizer, directory, 0, error);
 }
 
@@ -84,7 +84,7 @@ static cq_status static_forward(cq_worker *worker, const cq_module *module, cons
   cq_mark mark = cq_workspace_mark(&worker->workspace);
   cq_tensor rows = cq_workspace_f32(&worker->workspace, cq_batch_tokens(batch), table->cols);
   if (!rows.data) return cq_fail_memory(error, "token vectors");
-  k->gather(cq_f32(rows), table->value, batch->ids, rows.rows, rows.cols, false);
+  cq_param_gather(k, cq_f32(rows), table, batch->ids, rows.rows, false);
   for (int64_t s = 0; s < batch->n_seqs; s++) {
     float *row = cq_f32(*y) + s * table->cols;
     int64_t n = cq_batch_length(batch, s);

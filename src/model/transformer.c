@@ -196,8 +196,8 @@ typedef struct taker {
 } taker;
 
 /* The tensor "STEM SUFFIX", also under the task prefix; LayerNorm's under their old names too. */
-static cq_status take_param(taker *k, cq_param **out, const char *stem, const char *suffix, const char *old_suffix,
-                            int64_t rows, int64_t cols) {
+static cq_status take_any(taker *k, cq_param **out, const char *stem, const char *suffix, const char *old_suffix,
+                          int64_t rows, int64_t cols, bool may_be_narrow) {
   char *names[5] = {cq_arena_printf(k->arena, "%s%s", stem, suffix),
                     cq_arena_printf(k->arena, "%s%s%s", k->a->prefix, stem, suffix)};
   size_t n = 2;
@@ -210,11 +210,22 @@ static cq_status take_param(taker *k, cq_param **out, const char *stem, const ch
   }
   cq_param *p = &k->t->base.params[k->next++];
   *out = p;
-  return cq_weights_take(p, k->weights, (const char *const *)names, rows, cols, k->arena, k->error);
+  return (may_be_narrow ? cq_weights_take_narrow : cq_weights_take)(p, k->weights, (const char *const *)names, rows,
+                                                                    cols, k->arena, k->error);
+}
+
+static cq_status take_param(taker *k, cq_param **out, const char *stem, const char *suffix, const char *old_suffix,
+                            int64_t rows, int64_t cols) {
+  return take_any(k, out, stem, suffix, old_suffix, rows, cols, false);
+}
+
+/* What is read through cq_param_gather or packed. */
+static cq_status take_matrix(taker *k, cq_param **out, const char *stem, int64_t rows, int64_t cols) {
+  return take_any(k, out, stem, ".weight", NULL, rows, cols, true);
 }
 
 static cq_status take_linear(taker *k, cq_linear *l, const char *stem, int64_t out, int64_t in) {
-  cq_status status = take_param(k, &l->weight, stem, ".weight", NULL, out, in);
+  cq_status status = take_matrix(k, &l->weight, stem, out, in);
   if (!status) status = take_param(k, &l->bias, stem, ".bias", NULL, out, 0);
   return status;
 }
@@ -251,7 +262,7 @@ static cq_status take_layer(taker *k, cq_transformer_layer *l, int index, const 
 }
 
 static cq_status take_embedding(taker *k, cq_embedding *e, const sizes *s) {
-  cq_status status = take_param(k, &e->words, "embeddings.word_embeddings", ".weight", NULL, s->vocab, s->dim);
+  cq_status status = take_matrix(k, &e->words, "embeddings.word_embeddings", s->vocab, s->dim);
   if (status) return status;
   e->words->table = true;
   status = take_param(k, &e->positions, "embeddings.position_embeddings", ".weight", NULL, s->n_positions, s->dim);
@@ -360,21 +371,22 @@ cq_status cq_transformer_set_vocabulary(cq_transformer *t, cq_tokenizer *tokeniz
   if (info->sep_id >= 0) failed |= json_object_set_new(t->config, "eos_token_id", json_integer(info->sep_id));
   if (failed) return cq_fail_memory(error, "config.json");
   p->rows = info->vocab_size;
-  p->value = copy;
+  p->value = copy, p->narrow = (cq_narrow_rows){0};
   cq_tokenizer_free(t->base.tokenizer);
   t->base.tokenizer = tokenizer;
   t->base.lowercase = false;
   return CQ_OK;
 }
 
-static cq_status save_transformer(const cq_module *module, const char *directory, cq_error *error) {
+static cq_status save_transformer(const cq_module *module, cq_dtype weights, const char *directory, cq_error *error) {
   const cq_transformer *t = (const cq_transformer *)module;
   json_t *config = cq_json_copy(t->config);
-  /* Weights are written as f32, whatever they were. */
-  if (json_object_get(config, "torch_dtype")) cq_json_set(&config, "torch_dtype", json_string("float32"));
-  if (json_object_get(config, "dtype")) cq_json_set(&config, "dtype", json_string("float32"));
+  const char *torch_name = weights == CQ_BF16 ? "bfloat16" : weights == CQ_F16 ? "float16" : "float32";
+  if (weights != CQ_F32 || json_object_get(config, "torch_dtype"))
+    cq_json_set(&config, "torch_dtype", json_string(torch_name));
+  if (json_object_get(config, "dtype")) cq_json_set(&config, "dtype", json_string(torch_name));
   cq_status status = cq_json_save(config, directory, "config.json", error);
-  if (!status) status = cq_weights_save(module->params, module->n_params, directory, error);
+  if (!status) status = cq_weights_save(module->params, module->n_params, weights, directory, error);
   if (!status) status = cq_tokenizer_save(module->tokenizer, directory, module->max_seq_length, error);
   return status;
 }
@@ -397,10 +409,13 @@ static cq_status describe_transformer(const cq_module *module, json_t *object, c
 }
 
 static cq_status pack_transformer(cq_module *module, size_t part, const cq_packing *packing, cq_error *error) {
-  cq_transformer_layer *l = &((cq_transformer *)module)->layers[part / PARTS_PER_LAYER];
+  const cq_transformer *t = (const cq_transformer *)module;
+  cq_transformer_layer *l = &t->layers[part / PARTS_PER_LAYER];
   cq_linear *const weights[PARTS_PER_LAYER] = {
       &l->attention.query, &l->attention.key, &l->attention.value, &l->attention.output, &l->up, &l->down};
-  return cq_linear_pack(weights[part % PARTS_PER_LAYER], packing, error);
+  const cq_status status = cq_linear_pack(weights[part % PARTS_PER_LAYER], packing, error);
+  if (!packing->training && t->weights) cq_weights_release_pages(t->weights);
+  return status;
 }
 
 /* ---- forward and backward ---- */

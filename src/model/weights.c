@@ -1,9 +1,10 @@
 /* A model.safetensors (or pytorch_model.bin, where that is all there is) as the module types see it: tensors are asked
- * for by name and shape, and what was never asked for is found out. Values stay in the mapping when they are f32 there;
- * half precision is widened into the arena. */
+ * for by name and shape, and what was never asked for is found out. Values stay in the mapping when they are f32 there,
+ * and matrices whose readers take narrow rows; other half precision is widened into the arena. */
 #include "base/error.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "format/json.h"
 #include "format/safetensors.h"
 #include "format/torch_zip.h"
 #include "model/module.h"
@@ -12,6 +13,7 @@
 
 struct cq_weights {
   cq_safetensors *file;
+  char *directory;
   bool *taken; /* [count] */
 };
 
@@ -23,6 +25,8 @@ static const struct {
   cq_status (*open)(cq_safetensors **out, const char *path, cq_error *error);
 } formats[] = {
     {"model.safetensors", cq_safetensors_open},
+    {"model-int8.safetensors",
+     cq_safetensors_open}, /* calque's: other readers would take its numbers for the weights */
     {"pytorch_model.bin", cq_torch_zip_open},
     {"model.safetensors.index.json", NULL},
     {"pytorch_model.bin.index.json", NULL},
@@ -50,8 +54,9 @@ cq_status cq_weights_open(cq_weights **out, const char *directory, cq_error *err
   if (!w) return cq_fail_memory(error, "weights");
   cq_status status = open_weights_file(&w->file, directory, error);
   if (status) goto failed;
+  w->directory = cq_strdup(directory);
   w->taken = cq_alloc_array_zeroed(cq_safetensors_count(w->file) + 1, sizeof *w->taken);
-  if (!w->taken) {
+  if (!w->taken || !w->directory) {
     status = cq_fail_memory(error, "weights");
     goto failed;
   }
@@ -66,7 +71,12 @@ void cq_weights_close(cq_weights *w) {
   if (!w) return;
   cq_safetensors_close(w->file);
   cq_free(w->taken);
+  cq_free(w->directory);
   cq_free(w);
+}
+
+void cq_weights_release_pages(const cq_weights *w) {
+  cq_safetensors_release_pages(w->file);
 }
 
 bool cq_weights_has(const cq_weights *w, const char *name) {
@@ -86,8 +96,9 @@ static void write_shape(char *out, size_t size, int n_dims, const int64_t *shape
   if (n < size) snprintf(out + n, size - n, "]");
 }
 
-cq_status cq_weights_take(cq_param *p, cq_weights *w, const char *const *names, int64_t rows, int64_t cols,
-                          cq_arena *arena, cq_error *error) {
+/* The first of the names that the file has, in the shape that is wanted. */
+static cq_status find_tensor(const cq_stored_tensor **out, const cq_weights *w, const char *const *names, int64_t rows,
+                             int64_t cols, cq_error *error) {
   const char *path = cq_safetensors_path(w->file);
   const cq_stored_tensor *tensor = NULL;
   for (size_t i = 0; names[i] && !tensor; i++) tensor = cq_safetensors_find(w->file, names[i]);
@@ -104,22 +115,95 @@ cq_status cq_weights_take(cq_param *p, cq_weights *w, const char *const *names, 
     return cq_fail_file(error, CQ_ERR_FORMAT, path, "tensor '%s' has shape %s, expected %s", tensor->name, found,
                         expected);
   }
+  *out = tensor;
+  return CQ_OK;
+}
 
-  *p = (cq_param){.n_dims = n_dims,
-                  .rows = n_dims == 1 ? 1 : tensor->shape[0],
-                  .cols = n_dims == 1 ? tensor->shape[0] : tensor->shape[1],
-                  .decay = n_dims == 2};
-  if (!(p->name = cq_arena_strdup(arena, names[0]))) return cq_fail_memory(error, "a tensor's name");
+static cq_status begin_param(cq_param *p, const cq_stored_tensor *tensor, const char *name, cq_arena *arena,
+                             cq_error *error) {
+  *p = (cq_param){.n_dims = tensor->n_dims,
+                  .rows = tensor->n_dims == 1 ? 1 : tensor->shape[0],
+                  .cols = tensor->n_dims == 1 ? tensor->shape[0] : tensor->shape[1],
+                  .decay = tensor->n_dims == 2};
+  p->name = cq_arena_strdup(arena, name);
+  return p->name ? CQ_OK : cq_fail_memory(error, "a tensor's name");
+}
+
+cq_status cq_weights_take(cq_param *p, cq_weights *w, const char *const *names, int64_t rows, int64_t cols,
+                          cq_arena *arena, cq_error *error) {
+  const cq_stored_tensor *tensor;
+  cq_status status = find_tensor(&tensor, w, names, rows, cols, error);
+  if (!status) status = begin_param(p, tensor, names[0], arena, error);
+  if (status) return status;
   if (tensor->dtype == CQ_F32 && (uintptr_t)tensor->data % sizeof(float) == 0) {
     p->value = (float *)(uintptr_t)tensor->data; /* read-only until cq_params_own copies it */
   } else {
     p->value = cq_arena_array(arena, (size_t)tensor->n_elements, sizeof(float));
     if (!p->value) return cq_fail_memory(error, "a tensor widened to f32");
-    cq_status status = cq_stored_tensor_to_f32(p->value, tensor, path, error);
+    status = cq_stored_tensor_to_f32(p->value, tensor, cq_safetensors_path(w->file), error);
     if (status) return status;
   }
   mark_taken(w, tensor);
   return CQ_OK;
+}
+
+/* --- narrow matrices --- */
+
+enum { QUANTIZATION_VERSION = 1 };
+
+/* What calque has quantised says how. */
+static cq_status check_quantization(const cq_weights *w, const char *tensor, cq_error *error) {
+  char path[MAX_PATH];
+  json_t *json;
+  int64_t version = 0;
+  cq_status status = cq_path_join(path, sizeof path, w->directory, "quantization.json", error);
+  if (!status && !cq_file_exists(path))
+    return cq_fail_file(error, CQ_ERR_UNSUPPORTED, cq_safetensors_path(w->file),
+                        "tensor '%s' has 8 bits, and there is no quantization.json of calque's beside it", tensor);
+  if (!status) status = cq_json_read(&json, path, error);
+  if (status) return status;
+  status = cq_json_get_int(&version, json, "version", 0, INT64_MAX, path, error);
+  json_decref(json);
+  if (status || version == QUANTIZATION_VERSION) return status;
+  return cq_fail_file(error, CQ_ERR_UNSUPPORTED, path, "version %lld of quantised weights, expected %d",
+                      (long long)version, QUANTIZATION_VERSION);
+}
+
+/* The name of the scales of a matrix in 8 bits. */
+static bool name_scales(char *out, size_t size, const char *matrix) {
+  const int n = snprintf(out, size, "%s_scale", matrix);
+  return n > 0 && (size_t)n < size;
+}
+
+static cq_status take_scales(cq_param *p, cq_weights *w, const cq_stored_tensor *matrix, cq_arena *arena,
+                             cq_error *error) {
+  char name[512];
+  cq_param scales;
+  cq_status status = check_quantization(w, matrix->name, error);
+  if (!status && !name_scales(name, sizeof name, matrix->name))
+    status = cq_fail_file(error, CQ_ERR_FORMAT, cq_safetensors_path(w->file), "a tensor's name is too long");
+  if (!status)
+    status = cq_weights_take(&scales, w, (const char *const[]){name, NULL}, matrix->shape[0], 0, arena, error);
+  if (!status) p->narrow.scales = scales.value;
+  return status;
+}
+
+cq_status cq_weights_take_narrow(cq_param *p, cq_weights *w, const char *const *names, int64_t rows, int64_t cols,
+                                 cq_arena *arena, cq_error *error) {
+  const cq_stored_tensor *tensor;
+  cq_status status = find_tensor(&tensor, w, names, rows, cols, error);
+  if (status) return status;
+  if (tensor->dtype != CQ_BF16 && tensor->dtype != CQ_F16 && tensor->dtype != CQ_I8) {
+    status = cq_weights_take(p, w, names, rows, cols, arena, error);
+    p->narrows = true;
+    return status;
+  }
+  status = begin_param(p, tensor, names[0], arena, error);
+  p->narrows = true;
+  p->narrow = (cq_narrow_rows){.data = tensor->data, .dtype = tensor->dtype};
+  if (!status && tensor->dtype == CQ_I8) status = take_scales(p, w, tensor, arena, error);
+  if (!status) mark_taken(w, tensor);
+  return status;
 }
 
 cq_status cq_weights_all_taken(const cq_weights *w, const char *const *ignored, cq_error *error) {
@@ -134,23 +218,78 @@ cq_status cq_weights_all_taken(const cq_weights *w, const char *const *ignored, 
   return CQ_OK;
 }
 
-cq_status cq_weights_save(const cq_param *params, size_t n, const char *directory, cq_error *error) {
-  static const char *const metadata[] = {"format", "pt", NULL};
-  char path[MAX_PATH];
-  cq_status status = cq_path_join(path, sizeof path, directory, "model.safetensors", error);
-  if (status) return status;
-  cq_stored_tensor *tensors = cq_alloc_array_zeroed(n, sizeof *tensors);
-  if (!tensors) return cq_fail_memory(error, "the list of tensors");
-  for (size_t i = 0; i < n; i++) {
-    const cq_param *p = &params[i];
-    tensors[i] = (cq_stored_tensor){.name = p->name,
-                                    .dtype = CQ_F32,
+/* --- writing --- */
+
+static uint16_t half_of(float x, cq_dtype dtype) {
+  return dtype == CQ_BF16 ? cq_f32_to_bf16(x) : cq_f32_to_f16(x);
+}
+
+/* A parameter as tensors of its own in the arena: one, or a matrix in 8 bits and its scales. Returns how many; 0: no
+ * memory. */
+static size_t tensors_of(cq_stored_tensor out[2], const cq_param *p, cq_dtype weights, cq_arena *arena) {
+  const size_t n = (size_t)cq_param_floats(p), n_rows = (size_t)p->rows;
+  const cq_dtype dtype = weights == CQ_I8 && !p->narrows ? CQ_F32 : weights;
+  float *made;
+  const float *value = cq_param_f32(&made, p);
+  void *data = value ? cq_arena_array(arena, n, cq_dtype_size(dtype)) : NULL;
+  size_t n_out = 0;
+  if (!data) goto done;
+  out[n_out++] = (cq_stored_tensor){.name = p->name,
+                                    .dtype = dtype,
                                     .n_dims = p->n_dims,
                                     .shape = {p->n_dims == 1 ? p->cols : p->rows, p->n_dims == 1 ? 0 : p->cols},
-                                    .n_elements = cq_param_floats(p),
-                                    .data = p->value};
+                                    .n_elements = (int64_t)n,
+                                    .data = data};
+  if (dtype == CQ_F32) {
+    memcpy(data, value, n * sizeof *value);
+  } else if (dtype == CQ_I8) {
+    char name[512];
+    float *scales = cq_arena_array(arena, n_rows, sizeof *scales);
+    const char *kept = name_scales(name, sizeof name, p->name) ? cq_arena_strdup(arena, name) : NULL;
+    if (!scales || !kept) n_out = 0;
+    for (size_t r = 0; n_out && r < n_rows; r++)
+      scales[r] = cq_int8_row((int8_t *)data + r * (size_t)p->cols, value + r * (size_t)p->cols, p->cols);
+    if (n_out)
+      out[n_out++] = (cq_stored_tensor){
+          .name = kept, .dtype = CQ_F32, .n_dims = 1, .shape = {p->rows}, .n_elements = p->rows, .data = scales};
+  } else {
+    for (size_t i = 0; i < n; i++) ((uint16_t *)data)[i] = half_of(value[i], dtype);
   }
-  status = cq_safetensors_write(path, tensors, n, metadata, error);
+done:
+  cq_free(made);
+  return n_out;
+}
+
+cq_status cq_weights_save(const cq_param *params, size_t n, cq_dtype weights, const char *directory, cq_error *error) {
+  static const char *const metadata[] = {"format", "pt", NULL};
+  char path[MAX_PATH];
+  cq_arena arena = {0};
+  size_t n_tensors = 0;
+  cq_status status = cq_path_join(path, sizeof path, directory,
+                                  weights == CQ_I8 ? "model-int8.safetensors" : "model.safetensors", error);
+  cq_stored_tensor *tensors = cq_alloc_array_zeroed(2 * n, sizeof *tensors);
+  if (!status && !tensors) status = cq_fail_memory(error, "the list of tensors");
+  for (size_t i = 0; !status && i < n; i++) {
+    const cq_param *p = &params[i];
+    if (weights == CQ_F32 && p->value) { /* as it lies */
+      tensors[n_tensors++] =
+          (cq_stored_tensor){.name = p->name,
+                             .dtype = CQ_F32,
+                             .n_dims = p->n_dims,
+                             .shape = {p->n_dims == 1 ? p->cols : p->rows, p->n_dims == 1 ? 0 : p->cols},
+                             .n_elements = cq_param_floats(p),
+                             .data = p->value};
+      continue;
+    }
+    const size_t made = tensors_of(tensors + n_tensors, p, weights, &arena);
+    if (!made) status = cq_fail_memory(error, "narrow weights");
+    n_tensors += made;
+  }
+  if (!status) status = cq_safetensors_write(path, tensors, n_tensors, metadata, error);
+  if (!status && weights == CQ_I8)
+    status = cq_json_save(json_pack("{s:i, s:s}", "version", QUANTIZATION_VERSION, "weights", "int8"), directory,
+                          "quantization.json", error);
+  cq_arena_free(&arena);
   cq_free(tensors);
   return status;
 }

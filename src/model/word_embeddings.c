@@ -91,7 +91,7 @@ static cq_status word_embeddings_open(cq_module **out, const cq_module_source *s
   if (!status) status = cq_json_get_int(&length, config, "max_seq_length", 1, INT32_MAX, path, error);
   if (!status) status = open_tokenizer(m, class, source->directory, path, error);
   if (!status) status = cq_weights_open(&m->weights, source->directory, error);
-  if (!status) status = cq_weights_take(&m->table, m->weights, names, -1, -1, source->arena, error);
+  if (!status) status = cq_weights_take_narrow(&m->table, m->weights, names, -1, -1, source->arena, error);
   if (!status) status = cq_weights_all_taken(m->weights, NULL, error);
   if (!status && m->words && cq_whitespace_size(m->words) > m->table.rows)
     status = cq_fail_file(error, CQ_ERR_FORMAT, path, "the tokenizer knows %lld words, emb_layer.weight has %lld rows",
@@ -106,13 +106,14 @@ static cq_status word_embeddings_open(cq_module **out, const cq_module_source *s
   return CQ_OK;
 }
 
-static cq_status word_embeddings_save(const cq_module *module, const char *directory, cq_error *error) {
+static cq_status word_embeddings_save(const cq_module *module, cq_dtype weights, const char *directory,
+                                      cq_error *error) {
   const word_embeddings *m = (const word_embeddings *)module;
   json_t *config =
       json_pack("{s:s, s:b, s:I}", "tokenizer_class", m->words ? TOKENIZERS "WhitespaceTokenizer" : WRAPPER,
                 "update_embeddings", !m->frozen, "max_seq_length", (json_int_t)m->base.max_seq_length);
   cq_status status = cq_json_save(config, directory, "wordembedding_config.json", error);
-  if (!status) status = cq_weights_save(module->params, 1, directory, error);
+  if (!status) status = cq_weights_save(module->params, 1, weights, directory, error);
   if (status) return status;
   return m->words ? cq_whitespace_save(m->words, directory, error)
                   : cq_tokenizer_save(m->base.tokenizer, directory, m->base.max_seq_length, error);
@@ -151,7 +152,7 @@ static cq_status word_embeddings_forward(cq_worker *worker, const cq_module *mod
   *y = cq_workspace_f32(&worker->workspace, cq_batch_tokens(batch), table->cols);
   if (!y->data) return cq_fail_memory(error, "token vectors");
   if (saved) *saved = NULL;
-  worker->kernels->gather(cq_f32(*y), table->value, batch->ids, y->rows, table->cols, false);
+  cq_param_gather(worker->kernels, cq_f32(*y), table, batch->ids, y->rows, false);
   return CQ_OK;
 }
 

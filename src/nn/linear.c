@@ -14,7 +14,11 @@ static cq_status pack_weight(cq_packed *to, const cq_products *products, const c
   }
   if (!to->bytes) to->bytes = cq_alloc(products->packed_bytes(k, n));
   if (!to->bytes) return cq_fail_memory(error, "packed weights");
-  products->pack(to->bytes, weight->value, backward ? in : 1, backward ? 1 : in, k, n);
+  float *made;
+  const float *value = cq_param_f32(&made, weight);
+  if (!value) return cq_fail_memory(error, "weights in f32");
+  products->pack(to->bytes, value, backward ? in : 1, backward ? 1 : in, k, n);
+  cq_free(made);
   return CQ_OK;
 }
 

@@ -9,6 +9,14 @@ static int64_t rounded_to_lines(int64_t n) {
   return (n + 15) / 16 * 16;
 }
 
+const float *cq_param_f32(float **made, const cq_param *p) {
+  *made = NULL;
+  if (p->value) return p->value;
+  if ((*made = cq_alloc_array((size_t)cq_param_floats(p), sizeof **made)))
+    cq_kernels_best()->gather_narrow(*made, &p->narrow, NULL, p->rows, p->cols, false);
+  return *made;
+}
+
 cq_status cq_params_add(cq_params *params, cq_param *param, cq_error *error) {
   if (!cq_reserve((void **)&params->items, &params->capacity, params->n + 1, sizeof *params->items))
     return cq_fail_memory(error, "parameters");
@@ -42,7 +50,10 @@ cq_status cq_params_own(cq_params *params, cq_error *error) {
   for (size_t i = 0; i < params->n; i++) {
     cq_param *p = params->items[i];
     float *place = own + (p->table ? next_table : p->offset);
-    memcpy(place, p->value, (size_t)cq_param_floats(p) * sizeof(float));
+    if (p->value)
+      memcpy(place, p->value, (size_t)cq_param_floats(p) * sizeof(float));
+    else
+      cq_kernels_best()->gather_narrow(place, &p->narrow, NULL, p->rows, p->cols, false);
     if (p->table) next_table += rounded_to_lines(cq_param_floats(p));
     p->value = place;
   }

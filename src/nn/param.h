@@ -13,16 +13,29 @@
 typedef struct cq_param {
   const char *name; /* the tensor's name on disk */
   int64_t rows, cols;
-  int n_dims;     /* on disk: 1 (rows is 1) or 2 */
-  float *value;   /* [rows, cols]; written to only by training */
-  bool decay;     /* weight decay applies: matrices, not biases and norms */
-  bool table;     /* sparse gradient */
-  int64_t offset; /* dense: floats into the gradient array; table: number of the table; set by cq_params_index */
+  int n_dims;            /* on disk: 1 (rows is 1) or 2 */
+  float *value;          /* [rows, cols]; written to only by training; NULL: the rows are narrow */
+  cq_narrow_rows narrow; /* [rows, cols], where value is NULL */
+  bool narrows;          /* may be stored narrow: a matrix that is read through cq_param_gather and cq_linear_pack */
+  bool decay;            /* weight decay applies: matrices, not biases and norms */
+  bool table;            /* sparse gradient */
+  int64_t offset;        /* dense: floats into the gradient array; table: number of the table; set by cq_params_index */
 } cq_param;
 
 static inline int64_t cq_param_floats(const cq_param *p) {
   return p->rows * p->cols;
 }
+
+/* y [n, cols] = rows ids of p, in f32 (ids NULL: rows 0 to n - 1); with accumulate they are added. */
+static inline void cq_param_gather(const cq_kernels *k, float *y, const cq_param *p, const int32_t *ids, int64_t n,
+                                   bool accumulate) {
+  if (p->value)
+    k->gather(y, p->value, ids, n, p->cols, accumulate);
+  else
+    k->gather_narrow(y, &p->narrow, ids, n, p->cols, accumulate);
+}
+/* All of it in f32: value, or a copy that *made points to and cq_free releases; NULL: no memory. */
+const float *cq_param_f32(float **made, const cq_param *p);
 
 /* The parameters of a model in the order of its modules and files. */
 typedef struct cq_params {

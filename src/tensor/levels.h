@@ -4,6 +4,7 @@
 #define TENSOR_LEVELS_H
 
 #include "tensor/int8.h"
+#include "tensor/narrow.h"
 #include "tensor/products.h"
 
 #include <math.h>
@@ -30,21 +31,6 @@ static inline uint16_t cq_bf16_of(float x) {
   if ((bits & 0x7F800000u) == 0x7F800000u && (bits & 0x7FFFFFu)) return (uint16_t)(bits >> 16 | 0x40); /* NaN */
   if (!(bits & 0x7F800000u)) return (uint16_t)(bits >> 16 & 0x8000u);
   return (uint16_t)((bits + 0x7FFFu + (bits >> 16 & 1)) >> 16);
-}
-
-/* A row or column shorter than this is one of zeros: the inverse of its scale would not be finite. */
-#define CQ_INT8_MIN_RANGE 1e-30f
-
-/* The scale of a column of a weight, from its largest magnitude; NaN if something in it is no finite number. */
-typedef struct cq_int8_scale {
-  float scale, inverse;
-} cq_int8_scale;
-static inline cq_int8_scale cq_int8_scale_of(float max, bool finite) {
-  if (!finite || !(max < INFINITY)) return (cq_int8_scale){NAN, 0};
-  return (cq_int8_scale){max / 127, max > CQ_INT8_MIN_RANGE ? 127 / max : 0};
-}
-static inline int32_t cq_int8_element(float scaled) {
-  return scaled >= -127 && scaled <= 127 ? (int32_t)rintf(scaled) : scaled > 0 ? 127 : scaled < 0 ? -127 : 0;
 }
 
 /* Quantisation is the same at all levels: it is a small part of the work. */

@@ -254,6 +254,31 @@ static inline bool check_gather(const cq_kernels *k) {
   return true;
 }
 
+static inline bool check_gather_narrow(const cq_kernels *k) {
+  static const cq_dtype dtypes[] = {CQ_BF16, CQ_F16, CQ_I8};
+  static const int32_t ids[] = {3, 0, 6, 3, 3, 1};
+  static const float scales[7] = {1, 0.25f, 3e-4f, 0.1f, 7, 1e-20f, 0.3f};
+  uint16_t elements[7 * 257 + 1];
+  for (size_t i = 0; i < COUNT(elements); i++) elements[i] = (uint16_t)(i * 40503u); /* subnormals, infinities, NaN */
+  for (size_t d = 0; d < COUNT(dtypes); d++) {
+    for (size_t j = 0; j < COUNT(lengths); j++) {
+      const int64_t dim = lengths[j], n = (int64_t)COUNT(ids);
+      const cq_narrow_rows table = {(const char *)elements + j % 2, dtypes[d], scales};
+      float *y = random_buffer(n * dim, 2, -1, 1), *want = copy_of(y, n * dim, 0);
+      for (int way = 0; way < 3; way++) { /* added to, written, all rows in order */
+        k->gather_narrow(y, &table, way < 2 ? ids : NULL, n, dim, way == 0);
+        reference()->gather_narrow(want, &table, way < 2 ? ids : NULL, n, dim, way == 0);
+        for (int64_t i = 0; i < n * dim; i++) {
+          if (isnan(y[i]) && isnan(want[i])) y[i] = want[i] = 0;
+        }
+        if (!near("gather_narrow", y, want, n * dim, 0, 0)) return false;
+      }
+    }
+  }
+  cq_arena_free(&arena);
+  return true;
+}
+
 static const cq_pooling_mode pooling_modes[CQ_N_POOLING_MODES] = {
     CQ_POOL_CLS, CQ_POOL_MAX, CQ_POOL_MEAN, CQ_POOL_MEAN_SQRT, CQ_POOL_WEIGHTED_MEAN, CQ_POOL_LAST};
 
@@ -554,6 +579,7 @@ static const struct check {
     {"activate_backward", check_activate_backward},
     {"elementwise", check_elementwise},
     {"gather", check_gather},
+    {"gather_narrow", check_gather_narrow},
     {"pool", check_pool},
     {"layer_norm", check_layer_norm},
     {"normalize", check_normalize},

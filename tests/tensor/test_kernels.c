@@ -70,6 +70,12 @@ static void bad_dropout(float *y, int64_t n, cq_dropout d) {
 static void bad_gather(float *y, const float *table, const int32_t *ids, int64_t n, int64_t dim, bool accumulate) {
   cq_kernels_best()->gather(y, table, ids, n, dim, !accumulate);
 }
+static void bad_gather_narrow(float *y, const cq_narrow_rows *table, const int32_t *ids, int64_t n, int64_t dim,
+                              bool accumulate) {
+  cq_narrow_rows other = *table;
+  other.dtype = table->dtype == CQ_I8 ? CQ_I8 : CQ_BF16;
+  cq_kernels_best()->gather_narrow(y, &other, ids, n, dim, accumulate);
+}
 static void bad_scatter_add(float *table, const float *y, const int32_t *ids, int64_t n, int64_t dim) {
   cq_kernels_best()->scatter_add(table, y, ids, n - 1, dim);
 }
@@ -179,6 +185,7 @@ static void every_broken_kernel_is_noticed(void **state) {
   BROKEN(check_elementwise, scale, bad_scale)
   BROKEN(check_elementwise, dropout, bad_dropout)
   BROKEN(check_gather, gather, bad_gather)
+  BROKEN(check_gather_narrow, gather_narrow, bad_gather_narrow)
   BROKEN(check_gather, scatter_add, bad_scatter_add)
   BROKEN(check_pool, pool, bad_pool)
   BROKEN(check_pool, pool_backward, bad_pool_backward)

@@ -151,7 +151,7 @@ extern const char *const cli_precisions[]; /* by cq_precision */
   {                                                                                                                    \
     CQ_CHOICE(owner, "precision", field, CHANGES, CQ_PRECISION_DEFAULT, cli_precisions, "TYPE",                        \
               "multiply in this precision"),                                                                           \
-        .otherwise = "CALQUE_PRECISION, else f32"                                                                      \
+        .otherwise = "CALQUE_PRECISION, else the model's"                                                              \
   }
 
 /* Opens a model; says why not on standard error. options NULL: the defaults; its notice is set here. */

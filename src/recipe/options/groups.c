@@ -39,6 +39,7 @@
   X(meteor)                                                                                                            \
   X(mine)                                                                                                              \
   X(nearest)                                                                                                           \
+  X(quantize)                                                                                                          \
   X(retrieval_eval)                                                                                                    \
   X(search)                                                                                                            \
   X(student)                                                                                                           \

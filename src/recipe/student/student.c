@@ -213,7 +213,7 @@ static cq_status put_vocabulary(cq_encoder *e, cq_tokenizer *tokenizer, float *r
   float *copy = cq_arena_array(&e->arena, n, sizeof *copy);
   if (!copy) return cq_fail_memory(error, "word embeddings");
   memcpy(copy, rows, n * sizeof *copy);
-  table->value = copy;
+  table->value = copy, table->narrow = (cq_narrow_rows){0};
   table->rows = cq_tokenizer_describe(tokenizer)->vocab_size;
   cq_tokenizer_free(m->tokenizer);
   m->tokenizer = tokenizer;
@@ -244,16 +244,19 @@ static cq_status change_vocabulary(cq_encoder *e, const cq_student_options *o, c
   cq_status status = train_vocabulary(&tokenizer, o, o->lowercase || folds, error);
   if (status) return status;
   const int64_t n = cq_tokenizer_describe(tokenizer)->vocab_size;
-  float *rows = cq_alloc_array((size_t)n, (size_t)table->cols * sizeof *rows);
+  float *made, *rows = cq_alloc_array((size_t)n, (size_t)table->cols * sizeof *rows);
+  const float *old_rows = cq_param_f32(&made, table);
   status = rows ? CQ_OK : cq_fail_memory(error, "word embeddings");
+  if (!status) status = old_rows ? CQ_OK : cq_fail_memory(error, "word embeddings");
   if (!status)
-    status = cq_carry_over_rows(rows, tokenizer, table->value, table->rows, table->cols, m->tokenizer, o->carry_over,
+    status = cq_carry_over_rows(rows, tokenizer, old_rows, table->rows, table->cols, m->tokenizer, o->carry_over,
                                 o->text_files, o->n_text_files, random, &stats, error);
   if (!status) status = put_vocabulary(e, tokenizer, rows, error);
   if (status)
     cq_tokenizer_free(tokenizer);
   else
     tell_carried(o, &stats, n);
+  cq_free(made);
   cq_free(rows);
   return status;
 }
@@ -327,7 +330,7 @@ static cq_status write_transformer(const char *directory, const cq_student_optio
     add_norm(&f, prefix, "output.LayerNorm", o->dim);
   }
   cq_status status = f.status;
-  if (!status) status = cq_weights_save(f.params, f.n, directory, error);
+  if (!status) status = cq_weights_save(f.params, f.n, CQ_F32, directory, error);
   cq_arena_free(&arena);
   if (status) return status;
 

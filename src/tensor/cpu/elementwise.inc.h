@@ -49,6 +49,59 @@ static void gather(float *y, const float *table, const int32_t *ids, int64_t n, 
   }
 }
 
+/* ---- narrow rows ---- */
+
+typedef uint16_t halves __attribute__((vector_size(2 * LANES)));
+typedef int8_t bytes_8 __attribute__((vector_size(LANES)));
+
+/* LANES elements from `from` on, of which n exist. */
+INLINE vf v_of_bytes(const int8_t *from, int64_t n) {
+  bytes_8 x = {0};
+  if (n >= LANES)
+    memcpy(&x, from, sizeof x);
+  else
+    memcpy(&x, from, (size_t)n);
+  return v_to_float(__builtin_convertvector(x, vi));
+}
+INLINE vi v_of_halves(const char *from, int64_t n) {
+  halves x = {0};
+  if (n >= LANES)
+    memcpy(&x, from, sizeof x);
+  else
+    memcpy(&x, from, (size_t)n * sizeof(uint16_t));
+  return __builtin_convertvector(x, vi);
+}
+INLINE vf v_of_bf16(const char *from, int64_t n) {
+  return (vf)(v_of_halves(from, n) << 16);
+}
+/* The fraction and exponent of f16 in their places, times 2^112: the biases' difference, exact for subnormals too. */
+INLINE vf v_of_f16(const char *from, int64_t n) {
+  const vi x = v_of_halves(from, n), rest = x & 0x7FFF, sign = (x & 0x8000) << 16;
+  const vi special = (rest >= 0x7C00) & 0x7F800000; /* infinity and NaN */
+  return (vf)((vi)((vf)(rest << 13) * 0x1p112f) | special | sign);
+}
+
+#define FOR_NARROW_ROWS(ELEMENTS)                                                                                      \
+  for (int64_t i = 0; i < n; i++) {                                                                                    \
+    const int64_t row = ids ? ids[i] : i;                                                                              \
+    for (int64_t j = 0; j < dim; j += LANES) {                                                                         \
+      const int64_t at = row * dim + j;                                                                                \
+      float *to = y + i * dim + j;                                                                                     \
+      const vf x = ELEMENTS;                                                                                           \
+      v_store_n(to, accumulate ? v_load_n(to, dim - j) + x : x, dim - j);                                              \
+    }                                                                                                                  \
+  }
+
+static void gather_narrow(float *y, const cq_narrow_rows *table, const int32_t *ids, int64_t n, int64_t dim,
+                          bool accumulate) {
+  const char *data = table->data;
+  switch (table->dtype) {
+  case CQ_I8: FOR_NARROW_ROWS(v_of_bytes((const int8_t *)table->data + at, dim - j) * v_set(table->scales[row])) break;
+  case CQ_BF16: FOR_NARROW_ROWS(v_of_bf16(data + 2 * at, dim - j)) break;
+  default: FOR_NARROW_ROWS(v_of_f16(data + 2 * at, dim - j))
+  }
+}
+
 static void scatter_add(float *table, const float *y, const int32_t *ids, int64_t n, int64_t dim) {
   if (dim == 1) {
     for (int64_t i = 0; i < n; i++) table[ids[i]] += y[i];

@@ -39,6 +39,7 @@ const cq_kernels LEVEL_TABLE = {
     .scale = scale,
     .dropout = dropout,
     .gather = gather,
+    .gather_narrow = gather_narrow,
     .scatter_add = scatter_add,
     .layer_norm = layer_norm,
     .layer_norm_backward = layer_norm_backward,

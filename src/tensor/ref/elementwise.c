@@ -91,6 +91,34 @@ void ref_gather(float *y, const float *table, const int32_t *ids, int64_t n, int
   }
 }
 
+static float widened(const cq_narrow_rows *table, int64_t row, int64_t at) {
+  uint16_t half;
+  if (table->dtype == CQ_I8) return (float)((const int8_t *)table->data)[at] * table->scales[row];
+  memcpy(&half, (const char *)table->data + 2 * at, sizeof half);
+  if (table->dtype == CQ_BF16) {
+    const uint32_t bits = (uint32_t)half << 16;
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+  }
+  const int exponent = half >> 10 & 31, fraction = half & 1023;
+  const float size = exponent == 31 ? (fraction ? NAN : INFINITY)
+                     : exponent     ? ldexpf((float)(1024 + fraction), exponent - 25)
+                                    : ldexpf((float)fraction, -24);
+  return half & 0x8000 ? -size : size;
+}
+
+void ref_gather_narrow(float *y, const cq_narrow_rows *table, const int32_t *ids, int64_t n, int64_t dim,
+                       bool accumulate) {
+  for (int64_t i = 0; i < n; i++) {
+    const int64_t row = ids ? ids[i] : i;
+    for (int64_t j = 0; j < dim; j++) {
+      const float x = widened(table, row, row * dim + j);
+      y[i * dim + j] = accumulate ? y[i * dim + j] + x : x;
+    }
+  }
+}
+
 void ref_scatter_add(float *table, const float *y, const int32_t *ids, int64_t n, int64_t dim) {
   for (int64_t i = 0; i < n; i++) {
     float *row = &table[ids[i] * dim];

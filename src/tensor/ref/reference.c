@@ -22,6 +22,7 @@ const cq_kernels cq_kernels_reference = {
     .scale = ref_scale,
     .dropout = ref_dropout,
     .gather = ref_gather,
+    .gather_narrow = ref_gather_narrow,
     .scatter_add = ref_scatter_add,
     .layer_norm = ref_layer_norm,
     .layer_norm_backward = ref_layer_norm_backward,
