@@ -5,6 +5,7 @@
 # Losses: cosines to f32 of 10,000 sentences of all languages in DATA; STS benchmark, English, Spearman's rho;
 # translation accuracy on en-de's tatoeba. Gains, in ROUNDS=5 rounds: processor seconds of encoding short sentences
 # and long texts on one thread, without starting, the three in turn; the median of the rounds' ratios.
+# AGREE=10000 is how many sentences cosines are taken of, KINDS="short long" what is timed.
 # PEERS="torch-f32 torch-bf16 ..." (none) are the runtimes of peers/precision_peer.py: a process each in every round,
 # so they take turns with ours.
 set -euo pipefail
@@ -18,7 +19,7 @@ python=$venv/bin/python
 [ -z "${PEERS:-}" ] || "$python" -c 'import openvino, nncf, onnx, onnxruntime' 2>/dev/null ||
   "$venv/bin/pip" install --quiet -r "$here/peers/requirements-precision.txt" >&2
 precisions="f32 bf16 int8"
-"$python" "$here/peers/texts.py" agree "$data" "$work/agree.txt" 10000 >/dev/null
+"$python" "$here/peers/texts.py" agree "$data" "$work/agree.txt" "${AGREE:-10000}" >/dev/null
 "$python" "$here/peers/texts.py" short "$data" "$work/short" >/dev/null
 "$python" "$here/peers/texts.py" long "$data" "$work/long" >/dev/null
 head -n 1 "$work/short" >"$work/one"
@@ -49,7 +50,7 @@ for name, x in zip(("bf16", "int8"), others):
     c = (f32 * x).sum(1) / np.linalg.norm(f32, axis=1) / np.linalg.norm(x, axis=1)
     print(f"{name} cosine to f32 of {len(c)} sentences: mean {c.mean():.6f}, least {c.min():.6f}")
 P
-  for kind in short long; do
+  for kind in ${KINDS:-short long}; do
     "$program" encode --model "$model" --output "$work/own.npy" "$work/$kind" 2>/dev/null
     for ((round = 0; round < ${ROUNDS:-5}; round++)); do
       line=

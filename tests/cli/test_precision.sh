@@ -77,6 +77,35 @@ done
 expect 0 clir dense --model "$TEACHER" --precision int8 en.ids en.ids --top 1
 [ "$(awk '$1 == $3' stdout | wc -l)" -ge 195 ] || fail "sentences do not find themselves"
 
+# Smaller directories: what they lose is told and may be too much, and they are models like any other.
+paste en.txt en.txt >pairs.tsv
+for precision in bf16 f16 int8; do
+  expect 0 model quantize "$TEACHER" --precision $precision --text en.txt --translation pairs.tsv -o small-$precision
+  stdout_has "measure         before     after      loss  file"
+  stdout_has "cosine         100.000"
+  stdout_has "translation    100.000   100.000"
+  stderr_has "wrote small-$precision"
+  case $precision in int8) least=0.98 ;; *) least=0.9999 ;; esac
+  expect 0 encode --model small-$precision --precision f32 --output small.bin en.txt
+  near f32.bin small.bin $least
+done
+expect 1 model quantize "$TEACHER" -o small-int8
+stderr_has "small-int8: already exists"
+expect 0 model quantize "$TEACHER" --replace -o small-int8
+expect 0 model info small-int8 --json
+case $best in avx512 | avx2 | reference) stdout_has '"precision": "int8"' ;; *) stdout_has '"precision": "f32"' ;; esac
+expect 1 model quantize "$TEACHER" --text en.txt --max-loss 0.0001 -o none
+stderr_has "points are lost, more than 0.0001: nothing is written"
+[ ! -e none ] || fail "a model that loses too much was written"
+expect 2 model quantize "$TEACHER" --max-loss 1 -o none
+stderr_has "max-loss needs something to measure"
+expect 2 model quantize "$TEACHER" --precision int4 -o none
+stderr_has "one of bf16, f16, int8"
+expect 2 model quantize "$TEACHER"
+echo '{"version": 7}' >small-int8/quantization.json
+expect 1 encode --model small-int8 en.txt
+stderr_has "version 7 of quantised weights, expected 1"
+
 # A run goes on only with its teacher's precision.
 if [ "$best" = avx512 ] || [ "$best" = avx2 ]; then
   paste en.txt en.txt >pairs.tsv
