@@ -28,6 +28,8 @@ def options():
     p.add_argument("--output")
     p.add_argument("--vectors", help="keep the teacher's vectors of the whole training file here, or take them from here")
     p.add_argument("--compile", action="store_true")
+    p.add_argument("--bf16", action="store_true", help="forward under autocast")
+    p.add_argument("--fused", action="store_true", help="the optimiser in one kernel")
     for name, default in SIZES.items():
         p.add_argument("--" + name, type=int, default=default)
     for name, default in RATES.items():
@@ -65,7 +67,8 @@ def main():
         for module in student.modules():
             if isinstance(module, torch.nn.Dropout):
                 module.p = o.dropout
-    optimizer = torch.optim.AdamW(parameter_groups(student, o.weight_decay), lr=o.lr, eps=o.eps)
+    optimizer = torch.optim.AdamW(parameter_groups(student, o.weight_decay), lr=o.lr, eps=o.eps,
+                                  fused=o.fused)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda done: done / o.warmup if done < o.warmup else
                                                  max(0.0, (o.steps - done) / max(1, o.steps - o.warmup)))
     student.train()
@@ -76,8 +79,9 @@ def main():
             batch = pairs[step * o.batch:(step + 1) * o.batch]
             wanted = targets[step * o.batch:(step + 1) * o.batch]
             optimizer.zero_grad()
-            sides = [forward(student.preprocess(list(side)))["sentence_embedding"] for side in zip(*batch)]
-            value = torch.nn.functional.mse_loss(torch.cat(sides), torch.cat([wanted, wanted]))
+            with torch.autocast("cpu", torch.bfloat16, enabled=o.bf16):
+                sides = [forward(student.preprocess(list(side)))["sentence_embedding"] for side in zip(*batch)]
+            value = torch.nn.functional.mse_loss(torch.cat(sides).float(), torch.cat([wanted, wanted]))
             value.backward()
             norm = torch.nn.utils.clip_grad_norm_(student.parameters(), o.clip)
             rate = optimizer.param_groups[0]["lr"]

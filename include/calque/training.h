@@ -31,6 +31,13 @@ typedef struct cq_training_data {
 /* Which held-out figure decides the model that is kept. AUTO: translation with dev, else STS with sts, else the last. */
 typedef enum cq_best_by { CQ_BEST_AUTO, CQ_BEST_TRANSLATION, CQ_BEST_MSE, CQ_BEST_STS, CQ_BEST_LAST } cq_best_by;
 
+/* In what the student multiplies while it is trained, forward and backward. Weights, gradients, sums, the optimiser and
+ * what is saved are f32 in both. */
+typedef enum cq_training_precision {
+  CQ_TRAINING_F32,
+  CQ_TRAINING_BF16, /* f32, with a notice, where the processor has no such products */
+} cq_training_precision;
+
 /* One line of news from a run, for a progress bar or a log. */
 typedef struct cq_training_progress {
   const char *phase;      /* "data", "teacher", "train", "evaluate" */
@@ -65,7 +72,8 @@ typedef struct cq_training_options {
   double clip_norm;    /* 0: no clipping */
   double warmup_steps; /* below 1: a share of all steps */
   cq_schedule schedule;
-  double dropout;       /* below 0: what the model's config says */
+  double dropout; /* below 0: what the model's config says */
+  cq_training_precision precision;
   int evaluate_every;   /* steps; 0: only at the end */
   int checkpoint_every; /* steps */
   cq_best_by best_by;

@@ -14,7 +14,7 @@ struct cq_encoder {
   cq_module *modules[CQ_MAX_MODULES];
   size_t n_modules;
   const cq_kernels *kernels;
-  cq_precision precision; /* of products, unless it is being trained */
+  cq_precision precision; /* of products */
   cq_params params;       /* of all modules, indexed */
   int max_seq_length;     /* 0: no limit */
   int max_positions;      /* max_seq_length is no larger; 0: no limit */
@@ -78,7 +78,9 @@ CQ_MUST_USE cq_status cq_encoder_encode_states(float *out, cq_tensor states, cq_
                                                const cq_encoder *encoder, const cq_slice *sentences, size_t n,
                                                const cq_encode_options *options, cq_context *ctx, cq_error *error);
 
-/* Makes the parameters writable (copied out of the mapping) and packs for backward too. */
+/* Makes the parameters writable (copied out of the mapping) and packs for backward too. An encoder in bf16 is trained
+ * so: products of both passes in bf16, all else, and the parameters themselves, in f32. One in int8 is trained in f32.
+ */
 CQ_MUST_USE cq_status cq_encoder_make_trainable(cq_encoder *encoder, cq_context *ctx, cq_error *error);
 /* Packs all weights again after an update of the parameters. */
 CQ_MUST_USE cq_status cq_encoder_pack(cq_encoder *encoder, cq_context *ctx, bool training, cq_error *error);

@@ -78,7 +78,9 @@ static void pack_part(void *context, size_t item, int worker) {
 cq_status cq_encoder_pack(cq_encoder *encoder, cq_context *ctx, bool training, cq_error *error) {
   const size_t n_workers = (size_t)cq_context_n_threads(ctx);
   packing p = {.encoder = encoder,
-               .how = {encoder->kernels, encoder->precision, training},
+               .how = {encoder->kernels,
+                       training && encoder->precision == CQ_PRECISION_INT8 ? CQ_PRECISION_F32 : encoder->precision,
+                       training},
                .status = cq_alloc_array_zeroed(n_workers, sizeof *p.status),
                .errors = cq_alloc_array_zeroed(n_workers, sizeof *p.errors)};
   size_t n_parts = 0;
@@ -98,7 +100,7 @@ cq_status cq_encoder_pack(cq_encoder *encoder, cq_context *ctx, bool training, c
 }
 
 cq_status cq_encoder_make_trainable(cq_encoder *encoder, cq_context *ctx, cq_error *error) {
-  encoder->precision = CQ_PRECISION_F32;
+  if (encoder->precision == CQ_PRECISION_INT8) encoder->precision = CQ_PRECISION_F32;
   cq_status status = cq_params_own(&encoder->params, error);
   return status ? status : cq_encoder_pack(encoder, ctx, true, error);
 }

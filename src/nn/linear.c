@@ -96,14 +96,14 @@ cq_status cq_linear_backward_input(cq_worker *worker, const cq_linear *l, cq_ten
 
 cq_status cq_linear_backward_weight(cq_worker *worker, const cq_linear *l, cq_gradients *gradients, cq_tensor dy,
                                     cq_tensor x, cq_error *error) {
-  const cq_kernels *k = worker->kernels;
+  const cq_products *products = l->packed.products;
   const int64_t n = x.rows, out = l->weight->rows, in = l->weight->cols;
   assert(x.cols == in && dy.cols == out && dy.rows == n);
   const cq_mark mark = cq_workspace_mark(&worker->workspace);
-  float *scratch = cq_workspace_take(&worker->workspace, (size_t)k->packed_floats(n, in) * sizeof(float));
+  void *scratch = cq_workspace_take(&worker->workspace, products->transposed_bytes(out, in, n));
   if (!scratch) return cq_fail_memory(error, "scratch of a product");
-  k->product_transposed(cq_gradient_of(gradients, l->weight), in, cq_f32(dy), dy.stride, cq_f32(x), x.stride, out, in,
-                        n, scratch);
+  products->product_transposed(cq_gradient_of(gradients, l->weight), in, cq_f32(dy), dy.stride, cq_f32(x), x.stride,
+                               out, in, n, scratch);
   cq_workspace_release(&worker->workspace, mark);
   return CQ_OK;
 }

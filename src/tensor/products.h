@@ -32,6 +32,11 @@ struct cq_products {
    *   epilogue  NULL: none */
   void (*product)(float *c, int64_t c_stride, const void *left, int64_t a_stride, const void *packed, int64_t m,
                   int64_t n, int64_t k, const cq_epilogue *epilogue);
+  /* kernels->product_transposed in this precision: C [m, n] += A^T B, A [k, m], B [k, n] as they lie. scratch: bytes of
+   * it, 64-byte aligned. NULL: not for training. */
+  size_t (*transposed_bytes)(int64_t m, int64_t n, int64_t k);
+  void (*product_transposed)(float *c, int64_t c_stride, const float *a, int64_t a_stride, const float *b,
+                             int64_t b_stride, int64_t m, int64_t n, int64_t k, void *scratch);
   /* kernels->attention forward, without dropout and log_sum, in this precision; NULL: there is none. scratch: floats of
    * it for a sequence. */
   int64_t (*attention_scratch)(int64_t n_tokens, int64_t head_dim);

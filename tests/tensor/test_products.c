@@ -93,6 +93,27 @@ static void products_agree_with_plain_loops(void **state) {
   }
 }
 
+static void transposed_ones_agree_too(void **state) {
+  static const int64_t shapes[][3] = {{1, 1, 1}, {1, 64, 7}, {5, 17, 33}, {70, 130, 100}, {384, 40, 65}, {33, 16, 0}};
+  (void)state;
+  for (size_t a = 0; a < n_all; a++) {
+    const cq_products *p = all[a], *reference = reference_of(p->precision);
+    assert_true((p->precision == CQ_PRECISION_BF16) == (p->product_transposed != NULL));
+    for (size_t s = 0; p->product_transposed && s < sizeof shapes / sizeof *shapes; s++) {
+      const int64_t m = shapes[s][0], n = shapes[s][1], k = shapes[s][2], a_stride = m + 2, b_stride = n + 5;
+      const float *x = random_buffer(k * a_stride, 1, -2, 6), *y = random_buffer(k * b_stride, 3, -1, 1);
+      float *c = random_buffer(m * (n + 3), 0, -5, 5), *expected = copy_of(c, m * (n + 3), 2);
+      const aligned scratch = make_side(p->transposed_bytes(m, n, k));
+      p->product_transposed(c, n + 3, x, a_stride, y, b_stride, m, n, k, scratch.bytes);
+      reference->product_transposed(expected, n + 3, x, a_stride, y, b_stride, m, n, k, NULL);
+      assert_int_equal(scratch.bytes[scratch.n], 0x5a);
+      compare(p, c, expected, n + 3, m, n, 6e-6 * sqrt((double)k) * 6 + 1e-5);
+      assert_true(intact(p->name, c, m * (n + 3)));
+    }
+    cq_arena_free(&arena);
+  }
+}
+
 /* bf16 rounds to 8 bits, 8 bits to a 255th of a row's range: what that leaves of a product of random numbers. */
 static void products_are_near_exact_ones(void **state) {
   enum { M = 24, N = 96, K = 768 };
@@ -255,6 +276,7 @@ static int find_products(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(products_agree_with_plain_loops),
+      cmocka_unit_test(transposed_ones_agree_too),
       cmocka_unit_test(products_are_near_exact_ones),
       cmocka_unit_test(a_row_does_not_depend_on_its_neighbours),
       cmocka_unit_test(all_levels_of_8_bits_are_one),

@@ -6,6 +6,8 @@
 
 static const char *const best_bys[] = {"auto", "translation", "mse", "sts", "last", NULL};
 
+static const char *const precisions[] = {"f32", "bf16", NULL};
+
 enum { MAX_COUNT = 1 << 20, MAX_EPOCHS = 1000000 };
 
 #define O cq_training_options
@@ -57,6 +59,8 @@ static const cq_option option_rows[] = {
     {CQ_NUMBER(O, "clip", clip_norm, CHANGES, 1, 0, 1e38, "NORM", "gradient clipping: maximum norm; 0: no clipping")},
     {CQ_NUMBER(O, "dropout", dropout, CHANGES, -1, -1, 1, "P", "dropout while training"), .flags = CQ_OPTION_BELOW_MAX,
      .otherwise = "the model's"},
+    {CQ_CHOICE(O, "precision", precision, CHANGES, CQ_TRAINING_F32, precisions, "TYPE",
+               "mixed precision: multiply in this while training; weights and the optimizer stay f32")},
     {CQ_INT(O, "evaluate-every", evaluate_every, CHANGES, 1000, 0, 0, "STEPS",
             "measure on --dev and --sts; 0: only at the end")},
     {CQ_INT(O, "checkpoint-every", checkpoint_every, KEEPS, 1000, 0, 0, "STEPS",

@@ -64,6 +64,7 @@ static cq_status identify_training(cq_run_identity *id, const cq_training *r, cq
   cq_run_identity_begin(id, r->task.name, &cq_group_training, o);
   status = r->task.identify(r->task.context, id, error);
   cq_run_identity_fingerprint(id, "model to begin from", encoder);
+  cq_run_identity_precision(id, "precision in use", r->encoder);
   cq_run_identity_count(id, "dev files", o->n_dev);
   for (size_t i = 0; i < o->n_dev; i++)
     cq_run_identity_file(id, o->dev[i].path, identity_of_rows(&r->dev.parallel[i].rows));
@@ -107,7 +108,7 @@ cq_status cq_training_sampling(cq_sampling *out, cq_training *r, const cq_traini
 cq_status cq_training_open_encoder(cq_training *r, const char *name, cq_error *error) {
   cq_encoder_options options = cq_encoder_default_options();
   options.notice = cq_training_notice, options.notice_context = r;
-  options.precision = CQ_PRECISION_F32; /* what is trained */
+  options.precision = r->o->precision == CQ_TRAINING_BF16 ? CQ_PRECISION_BF16 : CQ_PRECISION_F32;
   cq_status status = cq_encoder_open(&r->encoder, name, &options, error);
   if (!status && r->o->max_seq_length > 0) status = cq_encoder_limit(r->encoder, r->o->max_seq_length, error);
   return status;

@@ -6,6 +6,8 @@
 #define PRODUCTS_TABLE             cq_products_bf16_avx512
 #define PRODUCTS_NAME              "avx512bf16"
 #define PRODUCTS_PRECISION         CQ_PRECISION_BF16
+#define PRODUCTS_TRANSPOSED        bf16_product_transposed
+#define PRODUCTS_TRANSPOSED_BYTES  bf16_transposed_bytes
 #define PRODUCTS_ATTENTION         bf16_attention
 #define PRODUCTS_ATTENTION_SCRATCH bf16_attention_scratch
 
@@ -60,31 +62,61 @@ INLINE vf n_run(const float *b, int64_t n, float factor, column_terms *columns, 
   return bf16_run(b, n);
 }
 
+/* Rows that lie in memory, of a panel: two side by side, element by element. */
+INLINE void pack_rows(narrow_b *packed, const float *b, int64_t stride, int64_t k, int64_t columns) {
+  static const uint16_t turned[2 * LANES] = {0, 16, 1, 17, 2,  18, 3,  19, 4,  20, 5,  21, 6,  22, 7,  23,
+                                             8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31};
+  const __m512i turn = _mm512_loadu_si512(turned);
+  for (int64_t p = 0; p < k; p += GROUP)
+    for (int64_t i = 0; i < columns; i += LANES, packed += GROUP * LANES) {
+      const float *row = b + p * stride + i;
+      const vf even = v_load_n(row, columns - i), odd = p + 1 < k ? v_load_n(row + stride, columns - i) : v_set(0.0f);
+      const __m512i both = (__m512i)_mm512_cvtne2ps_pbh((__m512)odd, (__m512)even);
+      _mm512_storeu_si512(packed, _mm512_permutexvar_epi16(turn, both));
+    }
+}
+
+#define PACK_ROWS pack_rows
 #include "tensor/cpu/narrow.inc.h"
 #include "tensor/cpu/softmax.inc.h"
+
+/* ---- transposed ---- */
+
+static size_t bf16_transposed_bytes(int64_t m, int64_t n, int64_t k) {
+  return narrow_left_bytes(m, k) + narrow_packed_bytes(k, n);
+}
+
+/* Columns of A [k, m] as rows: LANES of them, LANES elements at a time, turned in registers. */
+INLINE void convert_columns(narrow *to, const float *a, int64_t a_stride, int64_t m, int64_t k) {
+  const int64_t row = narrow_row(k);
+  for (int64_t i = 0; i < m; i += LANES)
+    for (int64_t p = 0; p < row; p += LANES) {
+      vf block[LANES];
+      for (int64_t r = 0; r < LANES; r++)
+        block[r] = p + r < k ? v_load_n(a + (p + r) * a_stride + i, m - i) : v_set(0.0f);
+      v_transpose(block);
+      for (int64_t c = 0; c < at_most(m - i, LANES); c++) {
+        const __m256i x = bf16_of(block[c]);
+        memcpy(to + (i + c) * row + p, &x, sizeof x);
+      }
+    }
+}
+
+static void bf16_product_transposed(float *c, int64_t c_stride, const float *a, int64_t a_stride, const float *b,
+                                    int64_t b_stride, int64_t m, int64_t n, int64_t k, void *scratch) {
+  const int64_t row = narrow_row(k);
+  void *packed = scratch;
+  narrow *left = (narrow *)(void *)((char *)scratch + narrow_packed_bytes(k, n));
+  const row_term *terms = (const row_term *)(void *)(left + m * row); /* of no row there is anything to say */
+  convert_columns(left, a, a_stride, m, k);
+  narrow_pack(packed, b, b_stride, 1, k, n);
+  narrow_multiply(c, c_stride, left, row, terms, packed, m, n, k, &(cq_epilogue){.accumulate = true});
+}
 
 /* ---- attention ---- */
 
 /* What attention.inc.h does forward, with both products in bf16: per head K is packed turned and V as it lies, then for
  * up to TILE_ROWS rows of Q: S = Q K^T, softmax in f32, O = S V, and O is divided by the row's sum. */
-
-/* Rows of V as the rows of a packed right side: two rows side by side, element by element. */
-INLINE void pack_values(narrow_b *packed, const float *v, int64_t stride, int64_t n_tokens, int64_t dim) {
-  static const uint16_t turned[2 * LANES] = {0, 16, 1, 17, 2,  18, 3,  19, 4,  20, 5,  21, 6,  22, 7,  23,
-                                             8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31};
-  const __m512i turn = _mm512_loadu_si512(turned);
-  for (int64_t j = 0; j < dim; j += PANEL) {
-    const int64_t columns = at_most(dim - j, PANEL);
-    for (int64_t p = 0; p < n_tokens; p += GROUP)
-      for (int64_t i = 0; i < columns; i += LANES, packed += GROUP * LANES) {
-        const float *row = v + p * stride + j + i;
-        const vf even = v_load_n(row, columns - i),
-                 odd = p + 1 < n_tokens ? v_load_n(row + stride, columns - i) : v_set(0.0f);
-        const __m512i both = (__m512i)_mm512_cvtne2ps_pbh((__m512)odd, (__m512)even);
-        _mm512_storeu_si512(packed, _mm512_permutexvar_epi16(turn, both));
-      }
-  }
-}
 
 INLINE int64_t bf16_floats(int64_t elements) {
   return round_up(elements, 2 * LANES) / 2;
@@ -111,7 +143,7 @@ static void bf16_attention(float *out, const float *q, const float *k, const flo
   for (int64_t head = 0; head < s->n_heads; head++) {
     const int64_t column = head * dim;
     narrow_pack(packed_k, k + column, 1, s->stride, dim, n_tokens);
-    pack_values(packed_v, v + column, s->stride, n_tokens, dim);
+    narrow_pack(packed_v, v + column, s->stride, 1, n_tokens, dim);
     for (int64_t part = 0, i = 0; part < rows.parts; part++) {
       const int64_t height = rows.height + (part < rows.taller);
       for (int64_t r = 0; r < height; r++)

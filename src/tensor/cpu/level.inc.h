@@ -20,7 +20,7 @@
 #include "tensor/cpu/training.inc.h"
 /* clang-format on */
 
-F32_PRODUCTS(LEVEL_NAME, packed_floats, pack, product)
+F32_PRODUCTS(LEVEL_NAME, packed_floats, pack, product, product_transposed)
 
 const cq_kernels LEVEL_TABLE = {
     .name = LEVEL_NAME,

@@ -15,7 +15,9 @@
  *   n_column(columns, lane, b, stride, k)  makes a column's terms; what its elements are to be multiplied by
  *   n_element(x, columns, lane)            an element of B, multiplied so; may add to its column's terms
  *   n_run(b, n, factor, columns, lane)     LANES * GROUP elements of a column that lie side by side (zeros from n on), as
- *                                          LANES times 32 bits, likewise */
+ *                                          LANES times 32 bits, likewise
+ *   PACK_ROWS(to, b, stride, k, columns)   where there is a faster way for columns that lie side by side; may be left
+ *                                          out */
 
 INLINE int64_t narrow_row(int64_t k) {
   return round_up(k, LANES * GROUP);
@@ -143,8 +145,11 @@ static void narrow_pack(void *packed, const float *b, int64_t k_stride, int64_t 
     column_terms *terms = (column_terms *)(void *)panel;
     narrow_b *to = (narrow_b *)(void *)(terms + COLUMN_TERMS * vectors);
     for (int64_t v = 0; v < COLUMN_TERMS * vectors; v++) terms[v] = (column_terms){0};
-    if (k_stride == 1)
-      pack_lying(to, terms, b + j * n_stride, n_stride, k, columns);
+    if (k_stride == 1) pack_lying(to, terms, b + j * n_stride, n_stride, k, columns);
+#ifdef PACK_ROWS
+    else if (n_stride == 1)
+      PACK_ROWS(to, b + j, k_stride, k, columns);
+#endif
     else
       pack_apart(to, terms, b + j * n_stride, k_stride, n_stride, k, columns);
     panel += panel_bytes(k, vectors);

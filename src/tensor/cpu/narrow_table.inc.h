@@ -7,6 +7,10 @@ const cq_products PRODUCTS_TABLE = {
     .left_bytes = narrow_left_bytes,
     .convert = narrow_convert,
     .product = narrow_product,
+#ifdef PRODUCTS_TRANSPOSED
+    .transposed_bytes = PRODUCTS_TRANSPOSED_BYTES,
+    .product_transposed = PRODUCTS_TRANSPOSED,
+#endif
 #ifdef PRODUCTS_ATTENTION
     .attention_scratch = PRODUCTS_ATTENTION_SCRATCH,
     .attention = PRODUCTS_ATTENTION,

@@ -48,13 +48,31 @@ static void bf16_product(float *c, int64_t c_stride, const void *left, int64_t a
     }
   }
 }
+static size_t bf16_transposed_bytes(int64_t m, int64_t n, int64_t k) {
+  (void)m, (void)n, (void)k;
+  return 0;
+}
+static void bf16_product_transposed(float *c, int64_t c_stride, const float *a, int64_t a_stride, const float *b,
+                                    int64_t b_stride, int64_t m, int64_t n, int64_t k, void *scratch) {
+  (void)scratch;
+  for (int64_t i = 0; i < m; i++) {
+    for (int64_t j = 0; j < n; j++) {
+      double sum = 0;
+      for (int64_t p = 0; p < k; p++)
+        sum += (double)bf16_round(a[p * a_stride + i]) * (double)bf16_round(b[p * b_stride + j]);
+      c[i * c_stride + j] = (float)((double)c[i * c_stride + j] + sum);
+    }
+  }
+}
 const cq_products cq_products_bf16_reference = {.name = "reference",
                                                 .precision = CQ_PRECISION_BF16,
                                                 .packed_bytes = bf16_packed_bytes,
                                                 .pack = bf16_pack,
                                                 .left_bytes = bf16_left_bytes,
                                                 .convert = bf16_convert,
-                                                .product = bf16_product};
+                                                .product = bf16_product,
+                                                .transposed_bytes = bf16_transposed_bytes,
+                                                .product_transposed = bf16_product_transposed};
 
 /* --- 8 bits: cpu/int8.inc.h says what the numbers mean --- */
 

@@ -3,7 +3,7 @@
 #include "tensor/f32_products.inc.h"
 #include "tensor/levels.h"
 
-F32_PRODUCTS("reference", ref_packed_floats, ref_pack, ref_product)
+F32_PRODUCTS("reference", ref_packed_floats, ref_pack, ref_product, ref_product_transposed)
 
 const cq_kernels cq_kernels_reference = {
     .name = "reference",
