@@ -5,7 +5,8 @@
 # 1. dropout 0: the loss curves of the first 100 steps must lie on each other (relative difference at most 1e-3).
 # 2. time of a step, both sides in turn (wants an otherwise idle machine).
 #    Theirs with the fused optimiser. PRECISION="bf16" (f32): also in bf16, theirs under autocast, all four in turn.
-# 3. dropout as the student's config says: translation accuracy after STEPS steps, three seeds a side.
+# 3. dropout as the student's config says: translation accuracy after STEPS steps, three seeds a side. SIDES="ours bf16
+#    theirs" (ours theirs): bf16 is ours, too.
 # STUDENT is a directory (the teacher's). In the environment may stand TEACHER (all-MiniLM-L6-v2), LAYERS (keep only so many
 # of the student's), BATCH (32), STEPS (300), LR (2e-5), SEEDS ("1 2 3"), THREADS (2), CHARACTERS (200: longest sentence to
 # train on) and PARTS ("curve time accuracy"). WORK keeps logs and models.
@@ -58,21 +59,20 @@ for part in ${PARTS:-curve time accuracy}; do
       ours bf16-$round 40 0.1 1 --precision bf16
       theirs bf16-$round 40 0.1 1 --bf16 --fused
       for peer in time$round bf16-$round; do
-        echo "bf16 beside ${peer%%[-0-9]*}: $("$python" "$here/peers/curves.py" "$work/bf16-$round.ours.jsonl" "$work/$peer.theirs.jsonl" 1e9 40 | grep seconds)"
+        echo "bf16 beside theirs in $([ $peer = time$round ] && echo f32 || echo bf16): $("$python" "$here/peers/curves.py" "$work/bf16-$round.ours.jsonl" "$work/$peer.theirs.jsonl" 1e9 40 | grep seconds)"
       done
     done
     ;;
   accuracy)
     echo "# accuracy after $steps steps with dropout 0.1 (source to target, target to source, mean, in percent)"
     for seed in ${SEEDS:-1 2 3}; do
-      ours seed$seed "$steps" 0.1 "$seed"
-      theirs seed$seed "$steps" 0.1 "$seed"
-      sides="ours theirs"
-      if [ "${PRECISION:-f32}" = bf16 ]; then
-        ours seed$seed-bf16 "$steps" 0.1 "$seed" --precision bf16
-        mv "$work/seed$seed-bf16.ours" "$work/seed$seed.bf16" && sides="ours bf16 theirs"
-      fi
-      for side in $sides; do
+      for side in ${SIDES:-ours theirs}; do
+        case $side in
+        ours) ours seed$seed "$steps" 0.1 "$seed" ;;
+        bf16) ours seed$seed-bf16 "$steps" 0.1 "$seed" --precision bf16 && rm -rf "$work/seed$seed.bf16" &&
+          mv "$work/seed$seed-bf16.ours" "$work/seed$seed.bf16" ;;
+        theirs) theirs seed$seed "$steps" 0.1 "$seed" ;;
+        esac
         echo "seed $seed $side: $("$calque" eval translation --csv --model "$work/seed$seed.$side" "$data/parallel/en-de/test-tatoeba.tsv.gz" | tail -1)"
       done
     done

@@ -118,4 +118,24 @@ if [ "$best" = avx512 ] || [ "$best" = avx2 ]; then
   expect 1 $run 1000000 --resume
   stderr_has "teacher's precision"
 fi
+
+# Training in bf16: the same bits for any number of threads, a model near that of f32, a run of its own.
+paste en.txt en.txt >pairs.tsv
+run="distill --teacher $TEACHER --student $TEACHER --train pairs.tsv --cache cache --batch 8 --lr 1e-4 --steps"
+expect 0 $run 12 --precision bf16 --threads 2 --output two
+expect 0 $run 12 --precision bf16 --threads 1 --output one
+same one/model.safetensors two/model.safetensors
+expect 0 $run 12 --output full
+expect 0 encode --model full --output full.bin en.txt
+expect 0 encode --model one --output one.bin en.txt
+near full.bin one.bin 0.98 # a student that is its teacher has next to no gradients: Adam enlarges their noise
+expect 0 model info one --json
+stdout_has '"precision": "f32"'
+"$PROGRAM" $run 1000000 --precision bf16 --output other >log 2>&1 &
+pid=$!
+for ((i = 0; i < 600; i++)); do grep -q '"train"\|"step"' other.work/log.jsonl 2>/dev/null && break; sleep 0.1; done
+kill "$pid"
+wait "$pid"
+expect 1 $run 1000000 --output other --resume
+stderr_has "precision bf16, not f32"
 finish
