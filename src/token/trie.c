@@ -103,8 +103,7 @@ bool cq_trie_put_all(cq_trie *trie, size_t n, cq_slice (*key)(const void *contex
         end_at(trie, edge, p.value);
         if (!next_string(&p, &next, n, key, context)) continue;
       }
-      const uint64_t hash = cq_trie_hash(p.node << 8 | (unsigned char)p.rest.data[0]);
-      __builtin_prefetch(&trie->edges[hash & (trie->edge_capacity - 1)], 1);
+      cq_trie_prefetch_step(trie, p.node, (unsigned char)p.rest.data[0]);
       at[kept++] = p;
     }
     n_at = kept;
