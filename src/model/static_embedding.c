@@ -84,7 +84,7 @@ static cq_status static_forward(cq_worker *worker, const cq_module *module, cons
   cq_mark mark = cq_workspace_mark(&worker->workspace);
   cq_tensor rows = cq_workspace_f32(&worker->workspace, cq_batch_tokens(batch), table->cols);
   if (!rows.data) return cq_fail_memory(error, "token vectors");
-  cq_param_gather(k, cq_f32(rows), table, batch->ids, rows.rows, false);
+  cq_param_gather(k, cq_f32(rows), table, batch->ids, rows.rows);
   for (int64_t s = 0; s < batch->n_seqs; s++) {
     float *row = cq_f32(*y) + s * table->cols;
     int64_t n = cq_batch_length(batch, s);

@@ -152,7 +152,7 @@ static cq_status word_embeddings_forward(cq_worker *worker, const cq_module *mod
   *y = cq_workspace_f32(&worker->workspace, cq_batch_tokens(batch), table->cols);
   if (!y->data) return cq_fail_memory(error, "token vectors");
   if (saved) *saved = NULL;
-  cq_param_gather(worker->kernels, cq_f32(*y), table, batch->ids, y->rows, false);
+  cq_param_gather(worker->kernels, cq_f32(*y), table, batch->ids, y->rows);
   return CQ_OK;
 }
 

@@ -19,7 +19,7 @@ cq_status cq_embedding_forward(cq_worker *worker, const cq_embedding *l, const c
     for (int64_t t = batch->starts[s]; t < batch->starts[s + 1]; t++)
       position_ids[t] = (int32_t)(l->first_position + t - batch->starts[s]);
   }
-  cq_param_gather(k, cq_f32(y), l->words, batch->ids, n, false);
+  cq_param_gather(k, cq_f32(y), l->words, batch->ids, n);
   if (l->types) k->gather(cq_f32(y), l->types->value, type_ids, n, dim, true);
   k->gather(cq_f32(y), l->positions->value, position_ids, n, dim, true);
   if (saved) {

@@ -13,7 +13,7 @@ const float *cq_param_f32(float **made, const cq_param *p) {
   *made = NULL;
   if (p->value) return p->value;
   if ((*made = cq_alloc_array((size_t)cq_param_floats(p), sizeof **made)))
-    cq_kernels_best()->gather_narrow(*made, &p->narrow, NULL, p->rows, p->cols, false);
+    cq_kernels_best()->gather_narrow(*made, &p->narrow, NULL, p->rows, p->cols);
   return *made;
 }
 
@@ -53,7 +53,7 @@ cq_status cq_params_own(cq_params *params, cq_error *error) {
     if (p->value)
       memcpy(place, p->value, (size_t)cq_param_floats(p) * sizeof(float));
     else
-      cq_kernels_best()->gather_narrow(place, &p->narrow, NULL, p->rows, p->cols, false);
+      cq_kernels_best()->gather_narrow(place, &p->narrow, NULL, p->rows, p->cols);
     if (p->table) next_table += rounded_to_lines(cq_param_floats(p));
     p->value = place;
   }

@@ -26,13 +26,12 @@ static inline int64_t cq_param_floats(const cq_param *p) {
   return p->rows * p->cols;
 }
 
-/* y [n, cols] = rows ids of p, in f32 (ids NULL: rows 0 to n - 1); with accumulate they are added. */
-static inline void cq_param_gather(const cq_kernels *k, float *y, const cq_param *p, const int32_t *ids, int64_t n,
-                                   bool accumulate) {
+/* y [n, cols] = rows ids of p, in f32. */
+static inline void cq_param_gather(const cq_kernels *k, float *y, const cq_param *p, const int32_t *ids, int64_t n) {
   if (p->value)
-    k->gather(y, p->value, ids, n, p->cols, accumulate);
+    k->gather(y, p->value, ids, n, p->cols, false);
   else
-    k->gather_narrow(y, &p->narrow, ids, n, p->cols, accumulate);
+    k->gather_narrow(y, &p->narrow, ids, n, p->cols);
 }
 /* All of it in f32: value, or a copy that *made points to and cq_free releases; NULL: no memory. */
 const float *cq_param_f32(float **made, const cq_param *p);

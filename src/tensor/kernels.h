@@ -127,9 +127,8 @@ typedef struct cq_kernels {
   void (*dropout)(float *y, int64_t n, cq_dropout dropout);         /* in place */
   /* y[i] = table[ids[i]] or, with accumulate, y[i] += table[ids[i]]: rows of dim floats. */
   void (*gather)(float *y, const float *table, const int32_t *ids, int64_t n, int64_t dim, bool accumulate);
-  /* The same from narrow rows, exactly; ids NULL: rows 0 to n - 1. */
-  void (*gather_narrow)(float *y, const cq_narrow_rows *table, const int32_t *ids, int64_t n, int64_t dim,
-                        bool accumulate);
+  /* y[i] = table[ids[i]] from narrow rows; ids NULL: rows 0 to n - 1. */
+  void (*gather_narrow)(float *y, const cq_narrow_rows *table, const int32_t *ids, int64_t n, int64_t dim);
   /* table[ids[i]] += y[i], i ascending: the gradient of gather. */
   void (*scatter_add)(float *table, const float *y, const int32_t *ids, int64_t n, int64_t dim);
 

@@ -70,11 +70,10 @@ static void bad_dropout(float *y, int64_t n, cq_dropout d) {
 static void bad_gather(float *y, const float *table, const int32_t *ids, int64_t n, int64_t dim, bool accumulate) {
   cq_kernels_best()->gather(y, table, ids, n, dim, !accumulate);
 }
-static void bad_gather_narrow(float *y, const cq_narrow_rows *table, const int32_t *ids, int64_t n, int64_t dim,
-                              bool accumulate) {
+static void bad_gather_narrow(float *y, const cq_narrow_rows *table, const int32_t *ids, int64_t n, int64_t dim) {
   cq_narrow_rows other = *table;
   other.dtype = table->dtype == CQ_I8 ? CQ_I8 : CQ_BF16;
-  cq_kernels_best()->gather_narrow(y, &other, ids, n, dim, accumulate);
+  cq_kernels_best()->gather_narrow(y, &other, ids, n, dim);
 }
 static void bad_scatter_add(float *table, const float *y, const int32_t *ids, int64_t n, int64_t dim) {
   cq_kernels_best()->scatter_add(table, y, ids, n - 1, dim);

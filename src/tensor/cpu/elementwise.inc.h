@@ -86,14 +86,11 @@ INLINE vf v_of_f16(const char *from, int64_t n) {
     const int64_t row = ids ? ids[i] : i;                                                                              \
     for (int64_t j = 0; j < dim; j += LANES) {                                                                         \
       const int64_t at = row * dim + j;                                                                                \
-      float *to = y + i * dim + j;                                                                                     \
-      const vf x = ELEMENTS;                                                                                           \
-      v_store_n(to, accumulate ? v_load_n(to, dim - j) + x : x, dim - j);                                              \
+      v_store_n(y + i * dim + j, ELEMENTS, dim - j);                                                                   \
     }                                                                                                                  \
   }
 
-static void gather_narrow(float *y, const cq_narrow_rows *table, const int32_t *ids, int64_t n, int64_t dim,
-                          bool accumulate) {
+static void gather_narrow(float *y, const cq_narrow_rows *table, const int32_t *ids, int64_t n, int64_t dim) {
   const char *data = table->data;
   switch (table->dtype) {
   case CQ_I8: FOR_NARROW_ROWS(v_of_bytes((const int8_t *)table->data + at, dim - j) * v_set(table->scales[row])) break;

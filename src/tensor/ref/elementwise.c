@@ -108,14 +108,10 @@ static float widened(const cq_narrow_rows *table, int64_t row, int64_t at) {
   return half & 0x8000 ? -size : size;
 }
 
-void ref_gather_narrow(float *y, const cq_narrow_rows *table, const int32_t *ids, int64_t n, int64_t dim,
-                       bool accumulate) {
+void ref_gather_narrow(float *y, const cq_narrow_rows *table, const int32_t *ids, int64_t n, int64_t dim) {
   for (int64_t i = 0; i < n; i++) {
     const int64_t row = ids ? ids[i] : i;
-    for (int64_t j = 0; j < dim; j++) {
-      const float x = widened(table, row, row * dim + j);
-      y[i * dim + j] = accumulate ? y[i * dim + j] + x : x;
-    }
+    for (int64_t j = 0; j < dim; j++) y[i * dim + j] = widened(table, row, row * dim + j);
   }
 }
 

@@ -28,8 +28,7 @@ void ref_add(float *y, const float *x, int64_t n);
 void ref_scale(float *y, const float *x, float factor, int64_t n);
 void ref_dropout(float *y, int64_t n, cq_dropout dropout);
 void ref_gather(float *y, const float *table, const int32_t *ids, int64_t n, int64_t dim, bool accumulate);
-void ref_gather_narrow(float *y, const cq_narrow_rows *table, const int32_t *ids, int64_t n, int64_t dim,
-                       bool accumulate);
+void ref_gather_narrow(float *y, const cq_narrow_rows *table, const int32_t *ids, int64_t n, int64_t dim);
 void ref_scatter_add(float *table, const float *y, const int32_t *ids, int64_t n, int64_t dim);
 
 /* pooling.c */
