@@ -75,7 +75,7 @@ void read_scored(array pieces, const cq_vocab_sink *sink) {
   for (element entry : pieces) {
     array pair;
     std::string_view text;
-    double score;
+    double score = 0;
     require(!entry.get(pair) && pair.size() == 2 && !pair.at(0).get(text) && !pair.at(1).get(score));
     check(sink->piece(sink->context, text.data(), text.size(), id++, score));
   }
