@@ -36,6 +36,7 @@ seconds() {
 
 for model in "$@"; do
   echo "## $model"
+  echo "measures: STS as file, n, Spearman, Pearson; translation as file, n, both directions, mean, chance"
   for p in $precisions; do
     "$program" encode --model "$model" --precision $p --output "$work/$p.npy" "$work/agree.txt" 2>/dev/null
     for measure in "sts $data/sts/stsb-en-test.tsv.gz" "translation $data/parallel/en-de/test-tatoeba.tsv.gz"; do
