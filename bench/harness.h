@@ -37,6 +37,7 @@ static struct {
 typedef struct bench_case {
   const char *name, *shape, *unit;
   double work;
+  void (*prepare)(const struct bench_case *c, float **buffers); /* before the clock starts; NULL: nothing */
   void (*run)(const struct bench_case *c, float **buffers);
   int64_t m, n, k, heads;
   void *object;                /* what else `run` needs; of one thread */
@@ -108,6 +109,7 @@ static inline void run_case(const bench_case *c) {
       for (int64_t i = 0; i < c->floats[b]; i++) x[i] = (float)cq_random_uniform(&random) - 0.5f;
       run.buffers[t][b] = x;
     }
+    if (c->prepare) c->prepare(c, run.buffers[t]);
   }
   static double times[MAX_RUNS];
   int n = 0;

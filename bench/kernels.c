@@ -5,6 +5,8 @@
  * The columns are harness.h's. */
 #include "harness.h"
 
+#include "tensor/products.h"
+
 /* ---- the kernels ---- */
 
 static void run_product(const bench_case *c, float **b) {
@@ -36,6 +38,17 @@ static void run_attention(const bench_case *c, float **b) {
   for (int64_t i = 0; i < c->m; i++) {
     float *qkv = b[1] + i % cycle * c->n * 3 * width;
     bench.k->attention(b[0] + i % cycle * c->n * width, b[2], qkv, qkv + width, qkv + 2 * width, &s, b[3]);
+  }
+}
+/* In bf16, as an encoder in bf16 or int8 does it. */
+static void run_attention_bf16(const bench_case *c, float **b) {
+  const cq_products *bf16 = c->object;
+  const int64_t width = c->heads * c->k;
+  const cq_attention_shape s = shape_of(c);
+  const int64_t cycle = sequences_at_hand(c);
+  for (int64_t i = 0; i < c->m; i++) {
+    const float *qkv = b[1] + i % cycle * c->n * 3 * width;
+    bf16->attention(b[0] + i % cycle * c->n * width, qkv, qkv + width, qkv + 2 * width, &s, b[3]);
   }
 }
 static void run_attention_backward(const bench_case *c, float **b) {
@@ -130,9 +143,49 @@ static void run_layers(void) {
   }
 }
 
+/* Products in less than f32, A's conversion included. */
+static void pack_narrow(const bench_case *c, float **b) {
+  const cq_products *p = c->object;
+  p->pack(b[2], b[4], 1, c->k, c->k, c->n);
+}
+static void run_product_narrow(const bench_case *c, float **b) {
+  const cq_products *p = c->object;
+  p->convert(b[3], b[1], c->k, c->m, c->k);
+  p->product(b[0], c->n, b[3], 0, b[2], c->m, c->n, c->k, NULL);
+}
+
+static void run_narrow_products(void) {
+  static const int64_t ms[] = {1, 4, 8, 16, 32, 128, 512},
+                       sizes[][2] = {{384, 384}, {384, 1536}, {768, 768}, {768, 3072}};
+  char name[64], shape[64];
+  for (cq_precision precision = CQ_PRECISION_F32 + 1; precision <= CQ_PRECISION_INT8; precision++) {
+    cq_products p = *cq_products_of(bench.k, precision);
+    if (p.precision != precision) continue;
+    snprintf(name, sizeof name, "product_%s", precision == CQ_PRECISION_BF16 ? "bf16" : "int8");
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+      for (size_t i = 0; i < sizeof ms / sizeof *ms; i++) {
+        const int64_t m = ms[i], k = sizes[s][0], n = sizes[s][1];
+        snprintf(shape, sizeof shape, "m%d k%d n%d", (int)m, (int)k, (int)n);
+        run_case(&(bench_case){
+            .name = name,
+            .shape = shape,
+            .unit = "GF/s",
+            .work = 2.0 * (double)(m * n * k),
+            .prepare = pack_narrow,
+            .run = run_product_narrow,
+            .m = m,
+            .n = n,
+            .k = k,
+            .object = &p,
+            .floats = {m * n, m * k, (int64_t)p.packed_bytes(k, n) / 4, (int64_t)p.left_bytes(m, k) / 4, k * n}});
+      }
+  }
+}
+
 static void run_products(void) {
-  static const int64_t ms[] = {1, 32, 128, 512, 2048}, sizes[][2] = {{384, 384},  {384, 1536}, {1536, 384}, {768, 768},
-                                                                     {768, 3072}, {3072, 768}, {3072, 3072}};
+  static const int64_t ms[] = {1, 4, 8, 16, 32, 128, 512, 2048},
+                       sizes[][2] = {{384, 384},  {384, 1536}, {1536, 384}, {768, 768},
+                                     {768, 3072}, {3072, 768}, {3072, 3072}};
   char shape[64];
   for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
     for (size_t i = 0; i < sizeof ms / sizeof *ms; i++) {
@@ -181,12 +234,15 @@ static void run_products(void) {
 }
 
 static void run_attentions(void) {
-  static const int64_t sizes[][2] = {{100, 10}, {32, 32}, {64, 128}, {4, 512}}; /* sequences, tokens */
+  static const int64_t sizes[][4] = {/* sequences, tokens, heads, elements of a head */
+                                     {100, 10, 12, 32}, {32, 32, 12, 32},  {64, 128, 12, 32}, {4, 512, 12, 32},
+                                     {1, 2048, 12, 32}, {1, 8192, 12, 32}, {64, 128, 12, 64}, {4, 512, 12, 64},
+                                     {1, 2048, 12, 64}, {1, 8192, 12, 64}};
   char shape[64];
   for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
-    int64_t m = sizes[s][0], n = sizes[s][1], heads = 12, dim = 32, width = heads * dim;
+    const int64_t m = sizes[s][0], n = sizes[s][1], heads = sizes[s][2], dim = sizes[s][3], width = heads * dim;
     const int64_t floats = (n < 256 ? 256 : n) * width;
-    snprintf(shape, sizeof shape, "%dx%d tokens, 12x32", (int)m, (int)n);
+    snprintf(shape, sizeof shape, "%dx%d tokens, %dx%d", (int)m, (int)n, (int)heads, (int)dim);
     double work = 4.0 * (double)(m * n * n * width);
     bench_case c = {.name = "attention",
                     .shape = shape,
@@ -199,6 +255,13 @@ static void run_attentions(void) {
                     .heads = heads,
                     .floats = {floats, 3 * floats, heads * n, bench.k->attention_scratch(n, dim), 3 * floats}};
     run_case(&c);
+    cq_products bf16 = *cq_products_of(bench.k, CQ_PRECISION_BF16);
+    if (bf16.attention) {
+      bench_case narrow = c;
+      narrow.name = "attention_bf16", narrow.run = run_attention_bf16, narrow.object = &bf16;
+      narrow.floats[3] = bf16.attention_scratch(n, dim);
+      run_case(&narrow);
+    }
     c.name = "attention_backward";
     c.run = run_attention_backward;
     c.work = 2.5 * work;
@@ -285,6 +348,7 @@ int main(int argc, char **argv) {
   if (!open_bench(argc, argv, MAX_THREADS)) return 2;
   run_layers();
   run_products();
+  run_narrow_products();
   run_attentions();
   run_others();
   cq_context_free(bench.ctx);
