@@ -4,6 +4,10 @@
 #ifdef CQ_X86
 #include <cpuid.h>
 #endif
+#ifdef CQ_AMX
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -90,12 +94,42 @@ static bool has_avxvnni(void) {
 }
 #endif
 
+#ifdef CQ_AMX
+/* Linux gives a process AMX's registers when it asks for them. */
+static bool may_use_amx(void) {
+  enum { REQUEST_PERMISSION = 0x1023, TILE_DATA = 18 }; /* arch_prctl's ARCH_REQ_XCOMP_PERM, the state's number */
+  return syscall(SYS_arch_prctl, REQUEST_PERMISSION, TILE_DATA) == 0;
+}
+/* Bits of what the processor and the system let run: 1 of tiles in bf16, 2 in 8 bits. */
+static int amx_abilities(void) {
+  static atomic_int known = -1; /* two threads that meet here compute the same */
+  int abilities = atomic_load_explicit(&known, memory_order_relaxed);
+  unsigned eax, ebx, ecx, edx;
+  if (abilities >= 0) return abilities;
+  abilities = 0;
+  if (has_avx512() && __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) && (edx & 1u << 24) && may_use_amx())
+    abilities = (edx & 1u << 22 ? 1 : 0) | (edx & 1u << 25 ? 2 : 0);
+  atomic_store_explicit(&known, abilities, memory_order_relaxed);
+  return abilities;
+}
+static bool has_amx_bf16(void) {
+  return has_avx512_bf16() && (amx_abilities() & 1);
+}
+static bool has_amx_int8(void) {
+  return has_avx512_vnni() && (amx_abilities() & 2);
+}
+#endif
+
 /* Of each level and precision the best first. */
 static const struct narrow {
   const cq_kernels *level;
   const cq_products *products;
   bool (*runs_here)(void);
 } narrows[] = {
+#ifdef CQ_AMX
+    {&cq_kernels_avx512, &cq_products_bf16_amx, has_amx_bf16},
+    {&cq_kernels_avx512, &cq_products_int8_amx, has_amx_int8},
+#endif
 #ifdef CQ_X86
     {&cq_kernels_avx512, &cq_products_bf16_avx512, has_avx512_bf16},
     {&cq_kernels_avx512, &cq_products_int8_avx512, has_avx512_vnni},

@@ -23,6 +23,9 @@ extern const cq_products cq_products_bf16_reference, cq_products_int8_reference;
 extern const cq_products cq_products_bf16_avx512, cq_products_int8_avx512, cq_products_int8_avxvnni,
     cq_products_int8_avx2;
 #endif
+#ifdef CQ_AMX
+extern const cq_products cq_products_bf16_amx, cq_products_int8_amx;
+#endif
 
 /* The nearest bf16, ties to even, subnormal numbers to zero: as AVX512-BF16 has it. */
 static inline uint16_t cq_bf16_of(float x) {

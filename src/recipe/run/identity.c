@@ -2,9 +2,11 @@
 
 #include "base/error.h"
 #include "base/number.h"
-#include "calque/encoder.h"
+#include "model/encoder.h"
+#include "tensor/products.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 /* --- filling --- */
@@ -56,8 +58,11 @@ void cq_run_identity_fingerprint(cq_run_identity *id, const char *name, const ch
 }
 
 void cq_run_identity_precision(cq_run_identity *id, const char *name, const cq_encoder *encoder) {
-  const cq_precision precision = cq_encoder_precision(encoder);
-  if (precision != CQ_PRECISION_F32) cq_run_identity_text(id, name, cq_precision_name(precision));
+  const cq_products *products = cq_products_of(encoder->kernels, encoder->precision);
+  char text[64];
+  if (products->precision == CQ_PRECISION_F32) return;
+  snprintf(text, sizeof text, "%s by %s", cq_precision_name(products->precision), products->name);
+  cq_run_identity_text(id, name, text);
 }
 
 static bool add_option_row(void *id, const cq_option *row, const char *value) {

@@ -26,7 +26,7 @@ void cq_run_identity_count(cq_run_identity *id, const char *name, uint64_t value
 void cq_run_identity_contents(cq_run_identity *id, const char *name, cq_identity contents);
 void cq_run_identity_file(cq_run_identity *id, const char *path, cq_identity contents); /* of text */
 void cq_run_identity_fingerprint(cq_run_identity *id, const char *name, const char *fingerprint);
-/* In which precision a model computes; nothing for f32, which was all there was. */
+/* In which precision a model computes, and by which instructions; nothing for f32, which was all there was. */
 void cq_run_identity_precision(cq_run_identity *id, const char *name, const cq_encoder *encoder);
 /* A line for each option of one value that changes the result, named as on the command line. */
 void cq_run_identity_options(cq_run_identity *id, const cq_option_group *group, const void *options);

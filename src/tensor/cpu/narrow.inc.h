@@ -17,7 +17,8 @@
  *   n_run(b, n, factor, columns, lane)     LANES * GROUP elements of a column that lie side by side (zeros from n on), as
  *                                          LANES times 32 bits, likewise
  *   PACK_ROWS(to, b, stride, k, columns)   where there is a faster way for columns that lie side by side; may be left
- *                                          out */
+ *                                          out
+ *   AMX_DOT(sum, a, b)                     where products are AMX's (amx.inc.h); may be left out */
 
 INLINE int64_t narrow_row(int64_t k) {
   return round_up(k, LANES * GROUP);
@@ -201,11 +202,18 @@ INLINE void narrow_multiply(float *c, int64_t c_stride, const narrow *a, int64_t
   }
 }
 
+#ifdef AMX_DOT
+#include "tensor/cpu/amx.inc.h"
+#define MULTIPLY amx_multiply
+#else
+#define MULTIPLY narrow_multiply
+#endif
+
 static void narrow_product(float *c, int64_t c_stride, const void *left, int64_t a_stride, const void *packed,
                            int64_t m, int64_t n, int64_t k, const cq_epilogue *epilogue) {
   const cq_epilogue none = {0};
   const narrow *a = left;
   (void)a_stride;
-  narrow_multiply(c, c_stride, a, narrow_row(k), (const row_term *)(const void *)(a + m * narrow_row(k)), packed, m, n,
-                  k, epilogue ? epilogue : &none);
+  MULTIPLY(c, c_stride, a, narrow_row(k), (const row_term *)(const void *)(a + m * narrow_row(k)), packed, m, n, k,
+           epilogue ? epilogue : &none);
 }

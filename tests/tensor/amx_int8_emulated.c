@@ -1,0 +1,8 @@
+/* src/tensor/cpu/int8_amx.c with instructions in C. */
+#define PRODUCTS_TABLE     cq_products_int8_amx_emulated
+#define PRODUCTS_NAME      "amx, emulated"
+#define AMX_DOT(sum, a, b) _tile_dpbusd(sum, a, b)
+#define AMX_HEADER         "tensor/amx_emulated.h"
+#include "tensor/products.h"
+extern const cq_products PRODUCTS_TABLE;
+#include "tensor/cpu/int8_avx512.inc.h"
