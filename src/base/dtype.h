@@ -2,6 +2,8 @@
 #ifndef BASE_DTYPE_H
 #define BASE_DTYPE_H
 
+#include <stddef.h>
+
 typedef enum cq_dtype {
   CQ_F32,
   CQ_F16,
@@ -14,5 +16,12 @@ typedef enum cq_dtype {
   CQ_BOOL,
   CQ_OTHER_DTYPE
 } cq_dtype;
+
+/* Bytes of an element; 0 for CQ_OTHER_DTYPE. */
+static inline size_t cq_dtype_size(cq_dtype dtype) {
+  static const unsigned char sizes[] = {[CQ_F32] = 4, [CQ_F16] = 2, [CQ_BF16] = 2, [CQ_F64] = 8,  [CQ_I8] = 1,
+                                        [CQ_U8] = 1,  [CQ_I32] = 4, [CQ_I64] = 8,  [CQ_BOOL] = 1, [CQ_OTHER_DTYPE] = 0};
+  return sizes[dtype];
+}
 
 #endif

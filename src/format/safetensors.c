@@ -40,13 +40,6 @@ static const struct {
 };
 #define N_DTYPES (sizeof dtypes / sizeof *dtypes)
 
-size_t cq_dtype_size(cq_dtype dtype) {
-  for (size_t i = 0; dtype != CQ_OTHER_DTYPE && i < N_DTYPES; i++) {
-    if (dtypes[i].dtype == dtype) return dtypes[i].size;
-  }
-  return 0;
-}
-
 const char *cq_dtype_name(cq_dtype dtype) {
   for (size_t i = 0; dtype != CQ_OTHER_DTYPE && i < N_DTYPES; i++) {
     if (dtypes[i].dtype == dtype) return dtypes[i].name;

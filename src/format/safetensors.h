@@ -12,7 +12,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-size_t cq_dtype_size(cq_dtype dtype);      /* bytes; 0 for CQ_OTHER_DTYPE */
 const char *cq_dtype_name(cq_dtype dtype); /* "F32", ... as safetensors spells it */
 
 typedef struct cq_stored_tensor {

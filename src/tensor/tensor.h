@@ -25,16 +25,16 @@ static inline cq_tensor cq_tensor_f32(float *data, int64_t rows, int64_t cols) {
   return (cq_tensor){data, CQ_F32, rows, cols, cols};
 }
 
-/* Rows [first, first + n) and columns [first, first + n) of a tensor. */
+/* Rows [first, first + n) and columns [first, first + n) of a tensor of any element type. */
 static inline cq_tensor cq_tensor_rows(cq_tensor t, int64_t first, int64_t n) {
   assert(first >= 0 && n >= 0 && first + n <= t.rows);
-  t.data = cq_f32(t) + first * t.stride;
+  t.data = (char *)t.data + first * t.stride * (int64_t)cq_dtype_size(t.dtype);
   t.rows = n;
   return t;
 }
 static inline cq_tensor cq_tensor_columns(cq_tensor t, int64_t first, int64_t n) {
   assert(first >= 0 && n >= 0 && first + n <= t.cols);
-  t.data = cq_f32(t) + first;
+  t.data = (char *)t.data + first * (int64_t)cq_dtype_size(t.dtype);
   t.cols = n;
   return t;
 }
