@@ -70,8 +70,8 @@ CQ_API CQ_MUST_USE cq_status cq_encoder_fingerprint(char out[33], const cq_encod
 CQ_API cq_precision cq_encoder_precision(const cq_encoder *encoder);
 CQ_API const char *cq_precision_name(cq_precision precision); /* "f32" */
 
-/* The SIMD level the kernels run at: "avx512", "avx2", "portable", "reference". CALQUE_SIMD in the environment lowers
- * it. */
+/* The SIMD level the kernels run at: "avx512", "avx2", "neon", "portable", "reference". CALQUE_SIMD in the environment
+ * lowers it. */
 CQ_API const char *cq_simd_level(void);
 
 typedef struct cq_encode_options { /* group "encode" */

@@ -101,11 +101,11 @@ static int dispatch_command(int argc, char **argv) {
 
 /* The library takes a name that is none as no wish; a person would rather hear of it. */
 static bool check_simd(void) {
-  static const char *const names[] = {"reference", "portable", "avx2", "avx512"};
+  static const char *const names[] = {"reference", "portable", "neon", "avx2", "avx512"};
   const char *wish = getenv("CALQUE_SIMD");
   bool known = !wish || !*wish;
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) known = known || !strcmp(wish, names[i]);
-  if (!known) cli_fail("CALQUE_SIMD is '%s', expected reference, portable, avx2 or avx512", wish);
+  if (!known) cli_fail("CALQUE_SIMD is '%s', expected reference, portable, neon, avx2 or avx512", wish);
   return known;
 }
 

@@ -4,6 +4,10 @@
 #ifdef CQ_X86
 #include <cpuid.h>
 #endif
+#ifdef CQ_ARM64
+#include <asm/hwcap.h>
+#include <sys/auxv.h>
+#endif
 #ifdef CQ_AMX
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -35,11 +39,12 @@ static const struct level {
   bool (*runs_here)(void);
 } levels[] = {
 #ifdef CQ_X86
-    {&cq_kernels_avx512, has_avx512},
-    {&cq_kernels_avx2, has_avx2},
+    {&cq_kernels_avx512, has_avx512},      {&cq_kernels_avx2, has_avx2},
 #endif
-    {&cq_kernels_portable, always_usable},
-    {&cq_kernels_reference, always_usable},
+#ifdef CQ_ARM64
+    {&cq_kernels_neon, always_usable},
+#endif
+    {&cq_kernels_portable, always_usable}, {&cq_kernels_reference, always_usable},
 };
 
 enum { n_levels = (int)(sizeof levels / sizeof *levels) };
@@ -94,6 +99,18 @@ static bool has_avxvnni(void) {
 }
 #endif
 
+#ifdef CQ_ARM64
+static bool has_bf16(void) {
+  return getauxval(AT_HWCAP2) & HWCAP2_BF16;
+}
+static bool has_i8mm(void) {
+  return getauxval(AT_HWCAP2) & HWCAP2_I8MM;
+}
+static bool has_dotprod(void) {
+  return getauxval(AT_HWCAP) & HWCAP_ASIMDDP;
+}
+#endif
+
 #ifdef CQ_AMX
 /* Linux gives a process AMX's registers when it asks for them. */
 static bool may_use_amx(void) {
@@ -136,6 +153,11 @@ static const struct narrow {
     {&cq_kernels_avx512, &cq_products_int8_avx2, has_avx2},
     {&cq_kernels_avx2, &cq_products_int8_avxvnni, has_avxvnni},
     {&cq_kernels_avx2, &cq_products_int8_avx2, has_avx2},
+#endif
+#ifdef CQ_ARM64
+    {&cq_kernels_neon, &cq_products_bf16_neon, has_bf16},
+    {&cq_kernels_neon, &cq_products_int8_i8mm, has_i8mm},
+    {&cq_kernels_neon, &cq_products_int8_dotprod, has_dotprod},
 #endif
     {&cq_kernels_reference, &cq_products_bf16_reference, always_usable},
     {&cq_kernels_reference, &cq_products_int8_reference, always_usable},

@@ -12,6 +12,10 @@
 
 extern const cq_kernels cq_kernels_reference;
 extern const cq_kernels cq_kernels_portable;
+#ifdef CQ_ARM64
+extern const cq_kernels cq_kernels_neon;
+extern const cq_products cq_products_bf16_neon, cq_products_int8_i8mm, cq_products_int8_dotprod;
+#endif
 #ifdef CQ_X86
 extern const cq_kernels cq_kernels_avx2;
 extern const cq_kernels cq_kernels_avx512;

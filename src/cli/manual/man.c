@@ -180,8 +180,8 @@ static void write_common(FILE *out, bool is_program) {
   };
   static const char *const variables[][2] = {
       {"CALQUE_SIMD",
-       "The highest level of SIMD instructions to compute with: avx512, avx2, portable or reference. Without "
-       "it, the highest that the processor has."},
+       "The highest level of SIMD instructions to compute with: avx512, avx2, neon, portable or reference. "
+       "Without it, the highest that the processor has."},
       {"CALQUE_SAMPLE", "Where the sample corpus of calque demo is, if not beside the program."},
       {"HF_HUB_CACHE, HF_HOME",
        "Where models are looked for by name: in the directory HF_HUB_CACHE, else in hub below "

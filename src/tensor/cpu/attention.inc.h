@@ -33,7 +33,7 @@ static void attention(float *out, float *log_sum, const float *q, const float *k
       const int64_t height = rows.height + (part < rows.taller);
       multiply(scores, wide, q + i * s->stride + column, s->stride, false, packed_k, dim * PANEL, height, wide, dim,
                NULL, false);
-      float sum[LANES] = {0}, shift[LANES] = {0};
+      float sum[TILE_SUMS] = {0}, shift[TILE_SUMS] = {0};
       softmax_tile(sum, shift, s, scores, wide, head, i, height);
       float *out_tile = out + i * s->out_stride + column;
       multiply(out_tile, s->out_stride, scores, wide, false, packed_v, n_tokens * PANEL, height, dim, n_tokens, NULL,

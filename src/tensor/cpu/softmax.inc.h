@@ -73,10 +73,13 @@ INLINE float exponentials(const score_row *row, bool drops) {
   return v_sum(sum);
 }
 
+/* One for each row of a tile, in whole vectors. */
+enum { TILE_SUMS = (TILE_ROWS + LANES - 1) / LANES * LANES };
+
 /* The rows of a tile of scores, from row `first` of the head on, become exponentials; sum: of each. Each step for all
  * rows before the next: one row's sum over lanes then hides behind another row's work. */
-INLINE void softmax_tile(float sum[LANES], float shift[LANES], const cq_attention_shape *s, float *scores, int64_t wide,
-                         int64_t head, int64_t first, int64_t height) {
+INLINE void softmax_tile(float sum[TILE_SUMS], float shift[TILE_SUMS], const cq_attention_shape *s, float *scores,
+                         int64_t wide, int64_t head, int64_t first, int64_t height) {
   score_row row[TILE_ROWS];
   for (int64_t r = 0; r < height; r++) {
     row[r] = score_row_at(s, scores + r * wide, head, first + r);

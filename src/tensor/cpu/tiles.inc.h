@@ -13,7 +13,8 @@ INLINE int64_t at_most(int64_t n, int64_t limit) {
 #define WIDTHS_2(M, p, r) M(p, r, 1) M(p, r, 2)
 #define WIDTHS_4(M, p, r) WIDTHS_2(M, p, r) M(p, r, 3) M(p, r, 4)
 #define HEIGHTS_4(M)      M(1) M(2) M(3) M(4)
-#define HEIGHTS_6(M)      HEIGHTS_4(M) M(5) M(6)
+#define HEIGHTS_5(M)      HEIGHTS_4(M) M(5)
+#define HEIGHTS_6(M)      HEIGHTS_5(M) M(6)
 
 /* Rows [first, last) of the i-th of the even parts that m rows fall into, none taller than a tile. */
 typedef struct row_split {
