@@ -86,11 +86,15 @@ typedef struct cq_training_options {
 /* Five epochs of batches of 64, AdamW at 2e-5 after a warm-up of a tenth of the steps: group "training". */
 CQ_DEFAULT_OPTIONS(cq_training_options, cq_training_default_options, "training")
 
+/* What was held out is measured before the first step, too, and that model is kept if no later one is better: with dev or
+ * sts a run cannot make a model worse by what best_by names. */
 typedef struct cq_training_result {
-  uint64_t steps, best_step;
-  double final_loss; /* a running mean over the last steps; 0 when none was left to do */
+  uint64_t steps;     /* done */
+  uint64_t best_step; /* after which the model that was written stood; 0: none was better than the one at the start */
+  double final_loss;  /* a running mean over the last steps; 0 when none was left to do */
   double
       best_score; /* mean accuracy, minus the mean MSE, or mean correlation, as best_by says; NaN: the last was kept */
+  bool collapsed; /* the run was ended at the second evaluation at which the vectors of a dev set hardly differed */
 } cq_training_result;
 
 #ifdef __cplusplus

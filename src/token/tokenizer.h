@@ -94,9 +94,11 @@ typedef struct cq_sentencepiece_training {
 /* Trains on sentences and opens the result as a tokenizer of XLM-R's layout: <s> 0, <pad> 1, </s> 2, <unk> 3, ...,
  * <mask> last. The same sentences and options give the same bytes: the sample is drawn from a fixed seed, and the
  * trainer always runs eight threads, as its sums are split by thread.
- *   next  gives sentence after sentence; false at the end. A failed read is reported by the caller afterwards.
+ *   largest  set where the text is too small for vocab_size: what it is large enough for, as far as the trainer knows;
+ *            else 0
+ *   next     gives sentence after sentence; false at the end. A failed read is reported by the caller afterwards.
  * Errors: CQ_ERR_ARGUMENT when the text is too small for vocab_size (with SentencePiece's own words), CQ_ERR_MEMORY. */
-CQ_MUST_USE cq_status cq_tokenizer_train_sentencepiece(cq_tokenizer **out,
+CQ_MUST_USE cq_status cq_tokenizer_train_sentencepiece(cq_tokenizer **out, int *largest,
                                                        bool (*next)(void *context, cq_slice *sentence), void *context,
                                                        const cq_sentencepiece_training *options, cq_error *error);
 

@@ -93,10 +93,20 @@ static const char *own_message(const char *message) {
   return end ? end + 2 : message;
 }
 
-cq_status cq_tokenizer_train_sentencepiece(cq_tokenizer **out, bool (*next)(void *context, cq_slice *sentence),
-                                           void *context, const cq_sentencepiece_training *options, cq_error *error) {
+/* "... Vocabulary size too high (32000). Please set it to a value <= 26378.": that, and the two that are added. 0: the
+ * message says something else. */
+static int largest_vocabulary(const char *message) {
+  const char *number = strstr(message, "Vocabulary size too high");
+  number = number ? strstr(number, "<= ") : NULL;
+  const long n = number ? strtol(number + 3, NULL, 10) : 0;
+  return n > 0 && n < 1 << 22 ? (int)n + 2 : 0;
+}
+
+cq_status cq_tokenizer_train_sentencepiece(cq_tokenizer **out, int *largest,
+                                           bool (*next)(void *context, cq_slice *sentence), void *context,
+                                           const cq_sentencepiece_training *options, cq_error *error) {
   static const char file[] = "sentencepiece.bpe.model";
-  *out = NULL;
+  *out = NULL, *largest = 0;
   if (options->vocab_size < 6 || options->vocab_size > 1 << 22)
     return cq_fail(error, CQ_ERR_ARGUMENT, "vocab_size is %d, expected 6 to %d", options->vocab_size, 1 << 22);
   if (!(options->character_coverage > 0 && options->character_coverage <= 1))
@@ -127,6 +137,7 @@ cq_status cq_tokenizer_train_sentencepiece(cq_tokenizer **out, bool (*next)(void
                            "cannot train a vocabulary of %d pieces (%d to SentencePiece, without <pad> and <mask>): %s",
                            options->vocab_size, options->vocab_size - 2,
                            s.any ? own_message(message) : "no usable sentence");
+  *largest = largest_vocabulary(message);
   if (!status) {
     t = cq_tokenizer_new();
     char *bytes = cq_strndup(model, n_bytes), *name = cq_strdup(file);

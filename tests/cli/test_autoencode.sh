@@ -162,8 +162,9 @@ expect 1 autoencode train new pairs.tsv $short --dev empty.txt
 stderr_has "empty.txt"
 expect 1 autoencode train new xx.txt $short
 stderr_has "xx.txt:1"
-expect 1 autoencode train new pairs.tsv --languages xx,yy --vocab-size 5000
-stderr_has "5000"
+expect 0 autoencode train small ${short/--vocab-size 30/--vocab-size 5000} pairs.tsv
+stderr_has "xx: the text makes a vocabulary of"
+stderr_has "not 5000"
 expect 1 autoencode train new pairs.tsv $short --latent-as encoder-states
 stderr_has "reads one way only"
 expect 1 autoencode train new xx,yy=pairs.tsv xx,zz=pairs.tsv $short --adversary 1

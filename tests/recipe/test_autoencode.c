@@ -104,7 +104,7 @@ static void wrong_options(void **state) {
   REFUSED(text.languages[0] = "a-code-that-is-too-long-to-be-part-of-a-name-of-any-sort", "is no language's code")
   REFUSED(o.n_train = 0, "a file")
   REFUSED(o.vocab_size = 0, "vocab-size is 0")
-  REFUSED(o.vocab_size = 4000, "4000")
+  REFUSED(o.vocab_size = 1 << 21, "vocab-size is 2097152")
   REFUSED(o.embedding_dim = 0, "embedding is 0")
   REFUSED(o.hidden_dim = -4, "hidden is -4")
   REFUSED(o.latent_dim = 1 << 20, "latent is 1048576")

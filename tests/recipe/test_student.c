@@ -321,6 +321,27 @@ static void each_file_is_aligned_by_itself(void **state) {
   cq_encoder_free(old);
 }
 
+/* A text too small for the vocabulary asked for gives the largest that it has, and says so. */
+static void a_vocabulary_is_as_large_as_the_text_allows(void **state) {
+  static const cq_student_vocabulary kinds[] = {CQ_VOCABULARY_UNIGRAM, CQ_VOCABULARY_BPE};
+  (void)state;
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+    for (int lowercase = 0; lowercase < 2; lowercase++) {
+      cq_student_options o = options_for(CQ_STUDENT_STATIC);
+      cq_encoder *e;
+      cq_error error = {0};
+      o.vocab_size = 100000, o.vocabulary = kinds[i], o.lowercase = lowercase, o.replace = true;
+      notices[0] = '\0';
+      if (cq_student_new(test_path("largest"), &o, NULL, &error)) fail_msg("%s", error.message);
+      assert_non_null(strstr(notices, "the text makes a vocabulary of"));
+      assert_non_null(strstr(notices, "pieces, not 100000"));
+      if (cq_encoder_open(&e, test_path("largest"), NULL, &error)) fail_msg("%s", error.message);
+      const int64_t n = cq_tokenizer_describe(cq_encoder_text_module(e)->tokenizer)->vocab_size;
+      assert_true(n > 20 && n < 1000);
+      cq_encoder_free(e);
+    }
+}
+
 /* --- what cannot be made --- */
 
 static void expect_refused(const cq_student_options *o, cq_status expected, const char *word) {
@@ -346,9 +367,6 @@ static void refusals(void **state) {
   o = options_for(CQ_STUDENT_STATIC);
   o.text_files = &none;
   expect_refused(&o, CQ_ERR_IO, none);
-  o = options_for(CQ_STUDENT_STATIC);
-  o.vocab_size = 100000;
-  expect_refused(&o, CQ_ERR_ARGUMENT, "");
   o = options_for(CQ_STUDENT_STATIC);
   bad = test_path("bad.tsv");
   write_text(bad, "fine\tgut\nnot \xff utf-8\tx\n");
@@ -446,6 +464,7 @@ int main(void) {
       cmocka_unit_test(rows_are_carried_over),
       cmocka_unit_test(alignment_brings_translations_together),
       cmocka_unit_test(each_file_is_aligned_by_itself),
+      cmocka_unit_test(a_vocabulary_is_as_large_as_the_text_allows),
       cmocka_unit_test(refusals),
       cmocka_unit_test(the_aligner_finds_the_dictionary),
       cmocka_unit_test(allocations_may_fail),

@@ -106,7 +106,40 @@ static void what_has_changed_is_named(void **state) {
   if (cq_distill(NULL, &o, NULL, &error)) fail_msg("%s", error.message);
 }
 
+static bool stop_at_collapse(void *context, const cq_training_progress *p) {
+  (void)context;
+  return !p->text || !strstr(p->text, "COLLAPSE");
+}
+
+/* A rate that ruins the student: the run ends at the second evaluation that finds it so, also if it was stopped at the
+ * first; the model is that of the start. */
+static void a_collapse_ends_the_run(void **state) {
+  cq_error error = {0};
+  cq_training_result result = {0};
+  char path[400];
+  (void)state;
+  train[0] = (cq_training_data){.path = written("train.tsv", 20, "cat"), .weight = 1};
+  dev = (cq_training_data){.path = written("dev.tsv", 9, "bird"), .weight = 1};
+  for (int stops = 0; stops < 2; stops++) {
+    snprintf(path, sizeof path, "%s", test_path(stops ? "collapsed-twice" : "collapsed"));
+    cq_distill_options o = distillation(path);
+    o.n_train = 1;
+    run.learning_rate = 30, run.steps = 100, run.evaluate_every = 5;
+    if (stops) {
+      run.progress = stop_at_collapse;
+      assert_int_equal(cq_distill(&result, &o, NULL, &error), CQ_ERR_STOPPED);
+      assert_non_null(strstr(error.message, "stopped at step 5 of 100"));
+      run.progress = NULL, run.resume = true;
+    }
+    if (cq_distill(&result, &o, NULL, &error)) fail_msg("%s", error.message);
+    assert_true(result.collapsed);
+    assert_int_equal(result.best_step, 0);
+    assert_int_equal(result.steps, 10);
+  }
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(what_has_changed_is_named)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(what_has_changed_is_named),
+                                     cmocka_unit_test(a_collapse_ends_the_run)};
   return cmocka_run_group_tests(tests, make_test_directory, remove_test_directory);
 }

@@ -38,7 +38,10 @@ static cq_tokenizer *train(int vocab_size, bool bpe, bool lowercase, uint64_t ma
   cq_error error = {0};
   maker m = {.n = n};
   cq_sentencepiece_training options = {vocab_size, bpe, 0.9995, lowercase, max_sentences};
-  if (cq_tokenizer_train_sentencepiece(&t, next_sentence, &m, &options, &error)) fail_msg("%s", error.message);
+  int largest = 1;
+  if (cq_tokenizer_train_sentencepiece(&t, &largest, next_sentence, &m, &options, &error))
+    fail_msg("%s", error.message);
+  assert_int_equal(largest, 0);
   return t;
 }
 
@@ -168,23 +171,30 @@ static void test_sample(void **state) {
   cq_tokenizer_free(b);
 }
 
-static void expect_refusal(int vocab_size, double coverage, size_t n, const char *message) {
+static int expect_refusal(int vocab_size, double coverage, size_t n, const char *message) {
+  int largest = -1;
   cq_tokenizer *t = (cq_tokenizer *)1;
   cq_error error = {0};
   maker m = {.n = n};
   cq_sentencepiece_training options = {vocab_size, false, coverage, false, 0};
-  assert_int_equal(cq_tokenizer_train_sentencepiece(&t, next_sentence, &m, &options, &error), CQ_ERR_ARGUMENT);
+  assert_int_equal(cq_tokenizer_train_sentencepiece(&t, &largest, next_sentence, &m, &options, &error),
+                   CQ_ERR_ARGUMENT);
   if (!strstr(error.message, message)) fail_msg("'%s' does not say '%s'", error.message, message);
   assert_null(t);
+  return largest;
 }
 
 static void test_refusals(void **state) {
   (void)state;
-  expect_refusal(50000, 0.9995, 100, "Vocabulary size too high");
-  expect_refusal(20, 1.0, 100, "Vocabulary size is smaller than required_chars");
-  expect_refusal(3, 0.9995, 100, "vocab_size is 3");
-  expect_refusal(1000, 0, 100, "character_coverage is 0");
-  expect_refusal(1000, 0.9995, 0, "no usable sentence");
+  const int largest = expect_refusal(50000, 0.9995, 100, "Vocabulary size too high");
+  assert_int_equal(expect_refusal(largest + 1, 0.9995, 100, "Vocabulary size too high"), largest);
+  cq_tokenizer *t = train(largest, false, false, 0, 100);
+  assert_int_equal(cq_tokenizer_describe(t)->vocab_size, largest);
+  cq_tokenizer_free(t);
+  assert_int_equal(expect_refusal(20, 1.0, 100, "Vocabulary size is smaller than required_chars"), 0);
+  assert_int_equal(expect_refusal(3, 0.9995, 100, "vocab_size is 3"), 0);
+  assert_int_equal(expect_refusal(1000, 0, 100, "character_coverage is 0"), 0);
+  assert_int_equal(expect_refusal(1000, 0.9995, 0, "no usable sentence"), 0);
 }
 
 /* One tokenizer, many threads. */

@@ -28,8 +28,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 2 }; /* exit codes */
-enum { CLI_MAX_PARTS = 4 };                         /* groups of the library's in a command's own struct */
+/* Exit codes. CLI_NO_BETTER: training ended, with a model that is no better than at its start, or after a collapse. */
+enum { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 2, CLI_NO_BETTER = 3 };
+enum { CLI_MAX_PARTS = 4 }; /* groups of the library's in a command's own struct */
 
 /* Values of an option that may be given again and again; its row has the offsets of both. */
 typedef struct cli_list {

@@ -67,7 +67,7 @@ static void report_training(const cli_training *t, const cq_training_result *r) 
     printf(", \"steps\": %" PRIu64 ", \"best_step\": %" PRIu64, r->steps, r->best_step);
     if (isfinite(r->final_loss)) printf(", \"final_loss\": %.9g", r->final_loss);
     if (isfinite(r->best_score)) printf(", \"best_score\": %.9g", r->best_score);
-    printf("}\n");
+    printf(", \"collapsed\": %s}\n", r->collapsed ? "true" : "false");
   } else {
     cli_note("%" PRIu64 " steps, last loss %.6f; wrote %s (the model after step %" PRIu64 ")", r->steps, r->final_loss,
              t->run->output, r->best_step);
@@ -78,7 +78,10 @@ int cli_training_done(cli_training *t, cq_status status, const cq_training_resul
   cli_progress_clear(&t->line);
   if (!status) {
     report_training(t, result);
-    return CLI_OK;
+    const bool in_vain = result->steps > 0 && result->best_step == 0;
+    if (in_vain) cli_note("no step made the model better: it was written as it was at the start");
+    if (result->collapsed) cli_note("the run collapsed and ended early");
+    return in_vain || result->collapsed ? CLI_NO_BETTER : CLI_OK;
   }
   cli_fail_error(error);
   if (status == CQ_ERR_STOPPED) cli_stop_tell_resume(t->call, t->run->resume);

@@ -116,6 +116,15 @@ static cq_status tell_read(void *context, size_t file, const char *summary, cq_e
              : cq_fail(error, CQ_ERR_STOPPED, "stopped while reading");
 }
 
+static void tell_vocabulary(run *r, const cq_language *l) {
+  const int64_t n = cq_tokenizer_describe(cq_encoder_text_module(l->encoder)->tokenizer)->vocab_size;
+  char text[128];
+  if (n >= r->o->vocab_size) return;
+  snprintf(text, sizeof text, "%.40s: the text makes a vocabulary of %lld, not %d", l->code, (long long)n,
+           r->o->vocab_size);
+  tell_progress(r, "data", 0, 0, text);
+}
+
 static cq_status make_model(run *r, cq_error *error) {
   const int latent_dim = r->n_joined ? cq_encoder_dim(r->model.languages[0].encoder) : r->o->latent_dim;
   cq_status status = cq_autoencoder_reserve(&r->model, r->n_codes, error);
@@ -123,6 +132,7 @@ static cq_status make_model(run *r, cq_error *error) {
     const size_t i = r->model.n++;
     status = cq_language_new(&r->model.languages[i], r->codes[i], &r->data, (int)i, latent_dim, r->course.work.best,
                              r->o, r->ctx, error);
+    if (!status) tell_vocabulary(r, &r->model.languages[i]);
   }
   return status ? status : cq_autoencoder_check(&r->model, error);
 }

@@ -5,16 +5,26 @@
 #include "base/memory.h"
 #include "model/modules.h"
 
+/* Of vocab_size pieces or words, or as many as the language's text makes. */
+static cq_status train_vocabulary(cq_tokenizer **out, const cq_autoencode_data *data, int language,
+                                  const cq_autoencode_options *o, cq_error *error) {
+  const cq_words_training words = {.vocab_size = o->vocab_size};
+  cq_sentencepiece_training pieces = {.vocab_size = o->vocab_size, .character_coverage = 0.9995};
+  for (int largest = 0;; pieces.vocab_size = largest) {
+    cq_language_text text = {.data = data, .language = language};
+    const cq_status status =
+        o->vocabulary == CQ_AUTOENCODE_WORDS
+            ? cq_tokenizer_train_words(out, cq_language_text_next, &text, &words, error)
+            : cq_tokenizer_train_sentencepiece(out, &largest, cq_language_text_next, &text, &pieces, error);
+    if (status != CQ_ERR_ARGUMENT || largest == 0 || largest >= pieces.vocab_size) return status;
+  }
+}
+
 /* The same vocabulary twice: for the encoder and for the decoder. */
 static cq_status make_vocabulary(cq_tokenizer *out[2], const cq_autoencode_data *data, int language,
                                  const char *scratch, const cq_autoencode_options *o, cq_error *error) {
-  cq_language_text text = {.data = data, .language = language};
-  const cq_sentencepiece_training pieces = {.vocab_size = o->vocab_size, .character_coverage = 0.9995};
-  const cq_words_training words = {.vocab_size = o->vocab_size};
   cq_directory_writer w = {0};
-  cq_status status = o->vocabulary == CQ_AUTOENCODE_WORDS
-                         ? cq_tokenizer_train_words(&out[0], cq_language_text_next, &text, &words, error)
-                         : cq_tokenizer_train_sentencepiece(&out[0], cq_language_text_next, &text, &pieces, error);
+  cq_status status = train_vocabulary(&out[0], data, language, o, error);
   if (!status) status = cq_directory_writer_open(&w, scratch, true, error);
   if (status) return status;
   status = cq_tokenizer_save(out[0], w.temporary, 0, error);

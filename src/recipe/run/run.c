@@ -117,7 +117,7 @@ static cq_status evaluate_run(cq_run *r, cq_error *error) {
 
 static bool is_over(const cq_run *r) {
   const bool waits_too_long = r->o.patience > 0 && r->state.n_waited >= (uint64_t)r->o.patience;
-  return r->state.step == r->stage.n_steps || waits_too_long;
+  return r->state.step == r->stage.n_steps || waits_too_long || r->over;
 }
 
 static cq_status train_stage(cq_run *r, const cq_run_identity *identity, cq_error *error) {
@@ -138,6 +138,7 @@ static cq_status train_stage(cq_run *r, const cq_run_identity *identity, cq_erro
 
 static cq_status begin_run_stage(cq_run *r, int number, cq_error *error) {
   r->stage = (cq_run_stage){0};
+  r->over = false;
   if (!r->resumed) r->state.stage = (uint64_t)number, r->state.step = r->state.n_waited = 0;
   cq_status status = r->task.begin(&r->stage, r->task.context, number, r->resumed, error);
   r->plan = (cq_schedule_plan){r->o.schedule, r->stage.n_steps, r->stage.n_warmup};

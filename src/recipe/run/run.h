@@ -75,6 +75,7 @@ typedef struct cq_run {
   cq_run_state state;
   cq_checkpoint *resumed; /* until its stage has begun; NULL: none */
   bool stopped;           /* by tell, or by the task */
+  bool over;              /* the task wants no more steps of the stage */
   double started;         /* seconds: when the stage was begun or gone on with */
   uint64_t first_step;    /* that was done then */
 } cq_run;

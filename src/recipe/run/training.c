@@ -127,6 +127,10 @@ cq_optimizer_options cq_training_optimizer(const cq_training *r) {
                                 .context = &r->run};
 }
 
+/* A run ends at the second evaluation that finds the vectors hardly different: what has collapsed does not come back.
+ * New weights may begin like that and grow apart: they are left alone. */
+enum { MAX_COLLAPSED = 2 };
+
 static bool has_dev_sets(const cq_training *r) {
   return r->dev.n_parallel + r->dev.n_sts > 0;
 }
@@ -155,17 +159,18 @@ static cq_status begin_training(cq_run_stage *out, void *context, int number, co
       .optimizer = cq_training_optimizer(r),
   };
   cq_status status = cq_trainer_new(&r->trainer, r->encoder, r->ctx, &options, error);
-  if (!status && from) status = cq_checkpoint_read(&r->best_score, sizeof r->best_score, from, "best score", error);
+  if (!status && from) status = cq_checkpoint_read(&r->measured, sizeof r->measured, from, "measured", error);
   if (!status && from) status = cq_trainer_restore(r->trainer, from, error);
   if (!status && from && r->task.restore) status = r->task.restore(r->task.context, from, error);
   r->started = cq_seconds(CLOCK_MONOTONIC);
   r->sentences = 0;
+  r->run.over = r->measured.n_collapsed >= MAX_COLLAPSED;
   return status;
 }
 
 static cq_status save_training(void *context, cq_checkpoint_writer *w, cq_error *error) {
   cq_training *r = context;
-  cq_status status = cq_checkpoint_writer_section(w, "best score", &r->best_score, sizeof r->best_score, error);
+  cq_status status = cq_checkpoint_writer_section(w, "measured", &r->measured, sizeof r->measured, error);
   if (!status) status = cq_trainer_save(r->trainer, w, error);
   return status || !r->task.save ? status : r->task.save(r->task.context, w, error);
 }
@@ -219,16 +224,33 @@ static double dev_score(const cq_training *r, const cq_dev_figures *f) {
   return NAN;
 }
 
-static cq_status show_figures(cq_training *r, uint64_t step, cq_error *error) {
-  cq_builder table = {0};
-  cq_builder_printf(&table, "step %llu\n", (unsigned long long)step);
-  cq_dev_table(&table, &r->dev, NULL, &r->now, false);
+/* As the table has it: accuracy and correlation in points of 100, the MSE without a sign. */
+static double shown_score(const cq_training *r, double score) {
+  return r->o->best_by == CQ_BEST_MSE ? -score : 100 * score;
+}
+
+/* What the figures say about the run, beside what they are. */
+static void put_remarks(cq_builder *out, const cq_training *r, uint64_t step, double score) {
+  const double best = r->measured.best_score;
   if (step > 0 && r->now.collapsed)
     cq_builder_printf(
-        &table,
+        out,
         "COLLAPSE: the student's vectors of %s hardly differ (mean variance %.4f, the teacher's %.4f, x 100);\n"
         "a lower learning rate or a longer warm-up usually mends it\n",
         r->now.collapsed, r->now.student_variance, r->now.teacher_variance);
+  if (r->run.over)
+    cq_builder_printf(out, "the run ends here, with the best model so far: that after step %llu\n",
+                      (unsigned long long)r->run.state.best_step);
+  else if (r->run.state.has_best && score < best)
+    cq_builder_printf(out, "%s than after step %llu: %.2f, not %.2f\n", r->run.state.best_step == 0 ? "WORSE" : "worse",
+                      (unsigned long long)r->run.state.best_step, shown_score(r, score), shown_score(r, best));
+}
+
+static cq_status show_figures(cq_training *r, uint64_t step, double score, cq_error *error) {
+  cq_builder table = {0};
+  cq_builder_printf(&table, "step %llu\n", (unsigned long long)step);
+  cq_dev_table(&table, &r->dev, NULL, &r->now, false);
+  put_remarks(&table, r, step, score);
   cq_status status = table.failed ? cq_fail_memory(error, "table") : CQ_OK;
   if (!status && !cq_training_tell(r, "evaluate", step, r->n_steps, table.data)) r->run.stopped = true;
   cq_builder_free(&table);
@@ -248,10 +270,12 @@ static cq_status evaluate_encoder(bool *better, void *context, cq_error *error) 
                                         "collapsed", step > 0 && r->now.collapsed != NULL, "figures", figures),
                               error);
   }
-  if (!status) status = show_figures(r, step, error);
-  const double value = status ? NAN : dev_score(r, &r->now);
-  *better = step > 0 && !isnan(value) && (!r->run.state.has_best || value > r->best_score);
-  if (*better) r->best_score = value;
+  const double score = status ? NAN : dev_score(r, &r->now);
+  const bool collapsed = !status && step > 0 && r->now.collapsed && !r->before.collapsed;
+  if (collapsed) r->run.over = ++r->measured.n_collapsed >= MAX_COLLAPSED;
+  if (!status) status = show_figures(r, step, score, error);
+  *better = !isnan(score) && (!r->run.state.has_best || score > r->measured.best_score);
+  if (*better) r->measured.best_score = score;
   return status;
 }
 
@@ -274,7 +298,7 @@ static cq_status finish_training(void *context, const char *best, cq_error *erro
     status = cq_dev_evaluate(&r->now, &r->dev, model, r->teacher, r->ctx, error);
   }
   if (!status) {
-    cq_model_card_write(&card, r, best ? r->run.state.best_step : r->n_steps);
+    cq_model_card_write(&card, r, best ? r->run.state.best_step : r->run.state.step);
     status = card.failed ? cq_fail_memory(error, "model card") : CQ_OK;
   }
   if (!status) status = cq_encoder_save(model, r->o->output, r->o->replace || r->run.work.under_way, card.data, error);
@@ -324,12 +348,16 @@ void cq_training_close(cq_training *r) {
   cq_dev_sets_free(&r->dev);
 }
 
+uint64_t cq_training_steps(const cq_training *r, uint64_t n_pairs) {
+  const double pairs_per_step = (double)r->o->batch_pairs * r->o->accumulate;
+  return r->o->steps ? r->o->steps : (uint64_t)ceil(r->o->epochs * (double)n_pairs / pairs_per_step);
+}
+
 cq_status cq_training_run(cq_training *r, uint64_t n_pairs, cq_training_result *result, cq_error *error) {
   cq_run_identity identity = {0};
   const cq_run_state *end = &r->run.state;
-  const double pairs_per_step = (double)r->o->batch_pairs * r->o->accumulate;
   r->n_pairs = n_pairs;
-  r->n_steps = r->o->steps ? r->o->steps : (uint64_t)ceil(r->o->epochs * (double)n_pairs / pairs_per_step);
+  r->n_steps = cq_training_steps(r, n_pairs);
   cq_status status = identify_training(&identity, r, error);
   /* The untrained encoder, for the card's "before"; of a resumed run too, whose weights are not restored yet. */
   if (!status && has_dev_sets(r)) {
@@ -339,8 +367,11 @@ cq_status cq_training_run(cq_training *r, uint64_t n_pairs, cq_training_result *
   if (!status) status = cq_run_start(&r->run, error);
   if (!status) status = cq_run_all(&r->run, &identity, error);
   if (!status && result)
-    *result = (cq_training_result){r->n_steps, end->has_best ? end->best_step : r->n_steps, end->loss,
-                                   end->has_best ? r->best_score : NAN};
+    *result = (cq_training_result){.steps = end->step,
+                                   .best_step = end->has_best ? end->best_step : end->step,
+                                   .final_loss = end->loss,
+                                   .best_score = end->has_best ? r->measured.best_score : NAN,
+                                   .collapsed = r->run.over};
   cq_run_identity_free(&identity);
   return status;
 }

@@ -44,9 +44,12 @@ typedef struct cq_training {
   uint64_t n_steps;
   cq_dev_figures before, now;
   bool has_before;
-  double best_score;    /* of what is kept */
-  double gradient_norm; /* the last update's */
-  double started;       /* seconds: of the teacher's work, or of the steps' */
+  struct {
+    double best_score;    /* of what is kept */
+    uint64_t n_collapsed; /* evaluations that found the vectors hardly different */
+  } measured;             /* as a checkpoint has it */
+  double gradient_norm;   /* the last update's */
+  double started;         /* seconds: of the teacher's work, or of the steps' */
   uint64_t sentences, truncated;
 } cq_training;
 
@@ -69,6 +72,9 @@ cq_parallel_options cq_training_text_options(const cq_training *r);
 /* Weights mean something only when there are several sets to draw from. Errors: CQ_ERR_ARGUMENT when file order was asked for, too. */
 CQ_MUST_USE cq_status cq_training_sampling(cq_sampling *out, cq_training *r, const cq_training_data *files, size_t n,
                                            cq_error *error);
+
+/* How many steps a run in epochs of n_pairs will have. */
+uint64_t cq_training_steps(const cq_training *r, uint64_t n_pairs);
 
 /* --- the run --- */
 

@@ -43,7 +43,7 @@ static const cq_option option_rows[] = {
                "type of the vocabulary: SentencePiece pieces by a unigram model or byte-pair encoding (BPE), or "
                "the most frequent whole words")},
     {CQ_INT(O, "vocab-size", vocab_size, CHANGES, 32000, 8, 1 << 24, "N",
-            "size of the vocabulary; of words, the maximum")},
+            "size of the vocabulary; a smaller one where the text makes no more")},
     {CQ_NUMBER(O, "coverage", character_coverage, CHANGES, 0.9995, 0.5, 1, "SHARE",
                "character coverage: share of the text's characters that pieces must cover")},
     {CQ_FLAG(O, "lowercase", lowercase, CHANGES, "lowercase all text (an uncased model)")},
@@ -146,18 +146,21 @@ static bool next_text_sentence(void *context, cq_slice *sentence) {
   }
 }
 
-static cq_status train_vocabulary(cq_tokenizer **out, const cq_student_options *o, bool lowercase, cq_error *error) {
+/* A vocabulary of vocab_size pieces; *largest: of how many at most, where the text has fewer, else 0. */
+static cq_status train_vocabulary_of(cq_tokenizer **out, int *largest, const cq_student_options *o, int vocab_size,
+                                     bool lowercase, cq_error *error) {
   text *t = cq_alloc_zeroed(sizeof *t);
   if (!t) return cq_fail_memory(error, "text");
   t->options = o;
-  const cq_sentencepiece_training training = {.vocab_size = o->vocab_size,
+  *largest = 0;
+  const cq_sentencepiece_training training = {.vocab_size = vocab_size,
                                               .bpe = o->vocabulary == CQ_VOCABULARY_BPE,
                                               .character_coverage = o->character_coverage,
                                               .lowercase = lowercase};
-  const cq_words_training words = {.vocab_size = o->vocab_size, .lowercase = lowercase};
+  const cq_words_training words = {.vocab_size = vocab_size, .lowercase = lowercase};
   cq_status status = o->vocabulary == CQ_VOCABULARY_WORDS
                          ? cq_tokenizer_train_words(out, next_text_sentence, t, &words, error)
-                         : cq_tokenizer_train_sentencepiece(out, next_text_sentence, t, &training, error);
+                         : cq_tokenizer_train_sentencepiece(out, largest, next_text_sentence, t, &training, error);
   if (t->status) { /* what was read is not the whole text */
     if (!status) cq_tokenizer_free(*out);
     *out = NULL;
@@ -171,6 +174,22 @@ static cq_status train_vocabulary(cq_tokenizer **out, const cq_student_options *
   }
   cq_lines_close(t->lines);
   cq_free(t);
+  return status;
+}
+
+/* The largest vocabulary that the text makes, if that is smaller than vocab_size. */
+static cq_status train_vocabulary(cq_tokenizer **out, const cq_student_options *o, bool lowercase, cq_error *error) {
+  int size = o->vocab_size, largest;
+  cq_status status = train_vocabulary_of(out, &largest, o, size, lowercase, error);
+  while (status == CQ_ERR_ARGUMENT && largest > 0 && largest < size) {
+    size = largest;
+    status = train_vocabulary_of(out, &largest, o, size, lowercase, error);
+  }
+  if (!status && size < o->vocab_size) {
+    char told[96];
+    snprintf(told, sizeof told, "the text makes a vocabulary of %d pieces, not %d", size, o->vocab_size);
+    tell_notice(o, told);
+  }
   return status;
 }
 
