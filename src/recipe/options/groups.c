@@ -30,6 +30,7 @@
   X(encode)                                                                                                            \
   X(encoder)                                                                                                           \
   X(eval)                                                                                                              \
+  X(extend)                                                                                                            \
   X(finetune)                                                                                                          \
   X(index)                                                                                                             \
   X(lexical)                                                                                                           \

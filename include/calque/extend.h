@@ -1,0 +1,65 @@
+/* Extending a model to new languages by one call: cq_student_new and cq_distill with everything chosen that they ask
+ * for. Each choice is told, and each can be made by the caller instead.
+ *
+ *   const cq_training_data files[] = {{.path = "en-de.tsv.gz", .label = "de", .weight = 1}};
+ *   cq_extend_options o = cq_extend_default_options();
+ *   o.model = "all-MiniLM-L6-v2", o.to = files, o.n_to = 1, o.output = "multilingual";
+ *   cq_extend(NULL, &o, ctx, &err);
+ *
+ * What is chosen, and from what:
+ *   dev set        a twentieth of each file's sources, at most 1,000: those with the smallest hashes. No sentence of it
+ *                  stays in training, on either side, in any file
+ *   vocabulary     32,000 pieces, 12,000 more for each language after the first, as many as the text makes at most
+ *   rates          by kind of student: those of docs/guides/choosing.md
+ *   steps          as many as fit into the time: the teacher's and the student's speeds are measured in a few steps of
+ *                  training first; no more than ever helped
+ *
+ * Work in progress lies in OUTPUT.extend and OUTPUT.work. */
+#ifndef CALQUE_EXTEND_H
+#define CALQUE_EXTEND_H
+
+#include "calque/context.h"
+#include "calque/training.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum cq_extend_kind {
+  CQ_EXTEND_BODY,   /* the model's layers under a new vocabulary */
+  CQ_EXTEND_STATIC, /* the mean of word vectors, fresh: tens of times as fast, with less of the nuances */
+} cq_extend_kind;
+
+typedef struct cq_extend_options { /* group "extend" */
+  size_t size;
+  const char *model;          /* the teacher: a directory or cached name */
+  const char *output;         /* directory of the new model */
+  const cq_training_data *to; /* a file for each language, or several: text in the teacher's language, translation */
+  size_t n_to;
+  const cq_training_data *dev; /* held-out pairs; none: held out of `to` */
+  size_t n_dev;
+  cq_extend_kind kind;
+  const char *time; /* for all of it: "90s", "20m", "1.5h" */
+  bool lowercase;
+  int vocab_size; /* 0: chosen, as the following */
+  uint64_t steps;
+  double learning_rate, embedding_learning_rate;
+  int batch_pairs;
+  int max_characters; /* pairs with a longer side are left out; 0: none */
+  uint64_t seed;
+  const char *cache_directory; /* of the teacher's vectors; NULL: as cq_distill */
+  bool skip_bad, resume, replace;
+  cq_training_progress_fn progress; /* phase "choice" tells what was chosen */
+  void *progress_context;
+} cq_extend_options;
+CQ_DEFAULT_OPTIONS(cq_extend_options, cq_extend_default_options, "extend")
+
+/* Runs to the end; a stopped run is gone on with by `resume`, with the same files and the steps chosen then. result: as
+ * cq_distill's; may be NULL. Errors: those of cq_student_new and cq_distill. */
+CQ_API CQ_MUST_USE cq_status cq_extend(cq_training_result *result, const cq_extend_options *options, cq_context *ctx,
+                                       cq_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

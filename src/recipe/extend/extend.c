@@ -1,0 +1,423 @@
+/* New languages for a model by one call:
+ *
+ *   files ──held out──▶ train, dev ──student──▶ a few steps, timed ──▶ the number of steps ──distill──▶ output
+ *
+ * What was made on the way, and the plan, lie in OUTPUT.extend; the run itself in OUTPUT.work, as any distillation's. */
+#include "calque/extend.h"
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/memory.h"
+#include "base/options.h"
+#include "calque/distill.h"
+#include "calque/student.h"
+#include "recipe/extend/held_out.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const kinds[] = {"body", "static", NULL};
+
+#define O cq_extend_options
+static const cq_option option_rows[] = {
+    {CQ_TEXT(O, "output", output, KEEPS, "DIR", "the new model; work in progress lies in DIR.extend and DIR.work"),
+     .letter = 'o', .flags = CQ_OPTION_REQUIRED},
+    {CQ_DATA(O, "to", to, n_to, CHANGES, "LANGUAGE=TSV[:WEIGHT]",
+             "text of a new language: a sentence the model understands, a tab, its translation"),
+     .flags = CQ_OPTION_REQUIRED},
+    {CQ_TEXT(O, "time", time, CHANGES, "TIME", "for all of it, for example 90s, 20m or 1.5h"), .otherwise = "20m"},
+    {CQ_CHOICE(O, "kind", kind, CHANGES, CQ_EXTEND_BODY, kinds, "KIND",
+               "body: the model's layers under a new vocabulary; static: the mean of word vectors, tens of times as "
+               "fast, with less of the nuances")},
+    {CQ_DATA(O, "dev", dev, n_dev, CHANGES, "[LABEL=]TSV", "held-out pairs (dev set)"),
+     .otherwise = "a twentieth of each file, at most 1,000 pairs"},
+    {CQ_FLAG(O, "lowercase", lowercase, CHANGES, "lowercase all text (an uncased model)")},
+    {CQ_INT(O, "vocab-size", vocab_size, CHANGES, 0, 0, 1 << 22, "N", "size of the vocabulary"),
+     .otherwise = "32,000, and 12,000 for each further language"},
+    {CQ_COUNT(O, "steps", steps, CHANGES, 0, 0, 0, "N", "steps of training"), .otherwise = "what fits into --time"},
+    {CQ_NUMBER(O, "lr", learning_rate, CHANGES, 0, 0, 1e300, "RATE", "peak learning rate"), .otherwise = "by --kind"},
+    {CQ_NUMBER(O, "embedding-lr", embedding_learning_rate, CHANGES, 0, 0, 1e300, "RATE",
+               "peak learning rate of the vocabulary's embeddings"),
+     .otherwise = "by --kind"},
+    {CQ_INT(O, "batch", batch_pairs, CHANGES, 64, 1, 1 << 20, "PAIRS", "batch size in pairs"), .letter = 'b'},
+    {CQ_INT(O, "max-characters", max_characters, CHANGES, 250, 0, 0, "N",
+            "leave out pairs with a sentence of more characters; 0: no limit")},
+    {CQ_COUNT(O, "seed", seed, CHANGES, 1, 0, 0, "N", "seed of the random numbers")},
+    {CQ_TEXT(O, "cache", cache_directory, KEEPS, "DIR", "where the model's vectors are kept for the next run"),
+     .otherwise = "~/.cache/calque"},
+    {CQ_FLAG(O, "skip-bad", skip_bad, KEEPS, "count malformed lines and go on, instead of failing at the first")},
+    {CQ_FLAG(O, "resume", resume, KEEPS, "continue a run that was stopped")},
+    {CQ_FLAG(O, "replace", replace, KEEPS, "overwrite an existing output directory")},
+};
+
+/* "90s", "20m", "1.5h" in seconds; false when it is none of them. */
+static bool parse_time(double *seconds, const char *text) {
+  char *end;
+  const double n = strtod(text, &end);
+  const double unit = !strcmp(end, "s") ? 1 : !strcmp(end, "m") ? 60 : !strcmp(end, "h") ? 3600 : 0;
+  *seconds = n * unit;
+  return end > text && unit > 0 && n > 0 && *seconds < 1e8;
+}
+
+static cq_status check_extend(const void *options, cq_error *error) {
+  const O *o = options;
+  double seconds;
+  if (!o->output) return cq_fail(error, CQ_ERR_ARGUMENT, "an output directory is needed");
+  if (o->n_to == 0) return cq_fail(error, CQ_ERR_ARGUMENT, "at least one file of a new language is needed");
+  if (o->time && !parse_time(&seconds, o->time))
+    return cq_fail(error, CQ_ERR_ARGUMENT, "time is '%s', expected a number and s, m or h, for example 20m", o->time);
+  return CQ_OK;
+}
+#undef O
+
+const cq_option_group cq_group_extend = {
+    .name = "extend", CQ_ROWS(cq_extend_options, option_rows), .check = check_extend};
+
+/* What goes with a kind of student: docs/results.md has what other values give. */
+typedef struct recipe {
+  const char *what;
+  cq_student_kind kind;
+  double learning_rate, embedding_learning_rate;
+  double max_epochs; /* more never helped */
+} recipe;
+static const recipe recipes[] = {
+    [CQ_EXTEND_BODY] = {"the model's layers under a new vocabulary", CQ_STUDENT_NEW_VOCABULARY, 3e-4, 1e-3, 30},
+    [CQ_EXTEND_STATIC] = {"the mean of word vectors", CQ_STUDENT_STATIC, 0.3, 0.3, 60},
+};
+
+enum { PATH = 4200, MAX_LANGUAGES_COUNTED = 8, TRIAL_STEPS = 12, MIN_STEPS = 20, EVALUATIONS = 10 };
+
+typedef struct extending {
+  const cq_extend_options *o;
+  const recipe *recipe;
+  cq_context *ctx;
+  double started, budget; /* seconds */
+  char work[PATH], plan[PATH], student[PATH];
+  cq_training_data *train, *dev; /* [n_to], in the work directory */
+  size_t n_dev;
+  char *paths; /* of both: [2 n_to] of PATH bytes */
+  uint64_t n_pairs, n_sources, steps;
+  /* of the trial */
+  double teacher_rate; /* sentences a second; 0: the teacher had nothing to do */
+  double step_seconds, last_step;
+  uint64_t n_timed;
+} extending;
+
+/* ---- news ---- */
+
+static bool tell(const extending *e, const char *text) {
+  const cq_training_progress p = {.phase = "choice", .text = text};
+  return !e->o->progress || e->o->progress(e->o->progress_context, &p);
+}
+
+static void choose(const extending *e, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void choose(const extending *e, const char *format, ...) {
+  char text[400];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  tell(e, text);
+}
+
+static void tell_student(void *context, const char *text) {
+  tell(context, text);
+}
+
+/* ---- the files ---- */
+
+static cq_status path_in(char out[PATH], const extending *e, const char *format, size_t i, cq_error *error) {
+  char name[64];
+  snprintf(name, sizeof name, format, i);
+  return cq_path_join(out, PATH, e->work, name, error);
+}
+
+/* Files of one language have one label; without one, a file is a language. */
+static bool same_language(const extending *e, size_t i, size_t j) {
+  const char *a = e->o->to[i].label, *b = e->o->to[j].label;
+  return i == j || (a && b && strcmp(a, b) == 0);
+}
+
+static size_t count_languages(const extending *e) {
+  size_t n = 0;
+  for (size_t i = 0; i < e->o->n_to; i++) {
+    size_t first = 0;
+    while (!same_language(e, first, i)) first++;
+    n += first == i;
+  }
+  return n;
+}
+
+static cq_status name_parts(extending *e, cq_error *error) {
+  const size_t n = e->o->n_to;
+  e->train = cq_alloc_array_zeroed(n, sizeof *e->train);
+  e->dev = cq_alloc_array_zeroed(n, sizeof *e->dev);
+  e->paths = cq_alloc_array(n, (size_t)2 * PATH);
+  cq_status status = e->train && e->dev && e->paths ? CQ_OK : cq_fail_memory(error, "files");
+  for (size_t i = 0; !status && i < n; i++) {
+    char *train = e->paths + 2 * i * PATH, *dev = train + PATH;
+    status = path_in(train, e, "train-%zu.tsv", i + 1, error);
+    if (!status) status = path_in(dev, e, "dev-%zu.tsv", i + 1, error);
+    e->train[i] = (cq_training_data){e->o->n_dev ? e->o->to[i].path : train, e->o->to[i].label, e->o->to[i].weight};
+    e->dev[i] = (cq_training_data){dev, e->o->to[i].label, 1};
+  }
+  return status;
+}
+
+static cq_status read_files(cq_parallel *data, const extending *e, cq_error *error) {
+  const cq_parallel_options options = {.skip_bad = e->o->skip_bad, .max_characters = e->o->max_characters};
+  cq_status status = CQ_OK;
+  for (size_t i = 0; !status && i < e->o->n_to; i++) {
+    char text[CQ_PARALLEL_SUMMARY];
+    status = cq_parallel_add(data, e->o->to[i].path, e->o->to[i].label, e->o->to[i].weight, &options, error);
+    if (status) break;
+    cq_parallel_summary(text, &data->sets[data->n_sets - 1]);
+    if (!tell(e, text)) status = cq_fail(error, CQ_ERR_STOPPED, "stopped while reading");
+  }
+  return status;
+}
+
+/* Languages are drawn from alike; within a language, a file by its share of the pairs. */
+static void weigh_files(extending *e, const cq_parallel *data) {
+  for (size_t i = 0; i < e->o->n_to; i++) {
+    double of_language = 0;
+    for (size_t j = 0; j < e->o->n_to; j++)
+      if (same_language(e, i, j)) of_language += data->sets[j].n_pairs;
+    e->train[i].weight = e->o->to[i].weight * data->sets[i].n_pairs / of_language;
+  }
+}
+
+static cq_status split_files(extending *e, cq_error *error) {
+  cq_parallel data = {0};
+  cq_held_out held = {0};
+  cq_status status = read_files(&data, e, error);
+  if (!status && e->o->n_dev == 0) status = cq_hold_out(&held, &data, error);
+  for (size_t i = 0; !status && e->o->n_dev == 0 && i < data.n_sets; i++) {
+    size_t n_train = 0, n_dev = 0;
+    status = cq_held_out_write(e->train[i].path, e->dev[i].path, &n_train, &n_dev, &data, i, &held, error);
+    if (!status)
+      choose(e, "held out of %s: %zu of %u sources (--dev)", data.sets[i].label, n_dev, data.sets[i].n_entries);
+  }
+  if (!status) weigh_files(e, &data);
+  e->n_pairs = cq_parallel_pairs(&data), e->n_sources = data.n_sources;
+  cq_held_out_free(&held);
+  cq_parallel_free(&data);
+  return status;
+}
+
+/* What a run trains on and is measured on: the caller's files, or what was made of them. A part that is too small to hold
+ * anything out of has no dev set. */
+static void use_files(extending *e) {
+  if (e->o->n_dev > 0) return;
+  for (size_t i = 0; i < e->o->n_to; i++) {
+    cq_slice text = {0};
+    if (cq_file_read(&text, e->dev[i].path, NULL) == CQ_OK && text.n > 0) e->dev[e->n_dev++] = e->dev[i];
+    cq_free((void *)(uintptr_t)text.data);
+  }
+}
+
+/* ---- the student ---- */
+
+static cq_status make_student(extending *e, cq_error *error) {
+  const cq_extend_options *o = e->o;
+  const char **files = cq_alloc_array(o->n_to, sizeof *files);
+  cq_student_options s = cq_student_default_options();
+  if (!files) return cq_fail_memory(error, "files");
+  for (size_t i = 0; i < o->n_to; i++) files[i] = e->train[i].path;
+  const size_t languages = cq_min(count_languages(e), MAX_LANGUAGES_COUNTED);
+  s.kind = e->recipe->kind;
+  s.from = o->kind == CQ_EXTEND_BODY ? o->model : NULL;
+  s.text_files = files, s.n_text_files = o->n_to;
+  s.vocab_size = o->vocab_size ? o->vocab_size : 20000 + 12000 * (int)languages;
+  s.lowercase = o->lowercase, s.skip_bad = o->skip_bad, s.seed = o->seed, s.replace = true;
+  s.normalize = o->kind == CQ_EXTEND_STATIC;
+  s.notice = tell_student, s.notice_context = e;
+  choose(e, "student: %s (--kind); vocabulary: %d pieces at most (--vocab-size)", e->recipe->what, s.vocab_size);
+  const cq_status status = cq_student_new(e->student, &s, e->ctx, error);
+  cq_free(files);
+  return status;
+}
+
+/* ---- training ---- */
+
+static cq_status distill(cq_training_result *result, const extending *e, const cq_training_options *run,
+                         cq_error *error) {
+  const cq_extend_options *o = e->o;
+  cq_distill_options d = cq_distill_default_options();
+  d.teacher = o->model, d.student = e->student;
+  d.train = e->train, d.n_train = o->n_to;
+  d.dim_match = o->kind == CQ_EXTEND_STATIC ? CQ_DIM_PROJECT : CQ_DIM_EQUAL;
+  d.cache_directory = o->cache_directory;
+  d.run = run;
+  return cq_distill(result, &d, e->ctx, error);
+}
+
+static cq_training_options run_options(const extending *e) {
+  const cq_extend_options *o = e->o;
+  cq_training_options run = cq_training_default_options();
+  run.learning_rate = o->learning_rate > 0 ? o->learning_rate : e->recipe->learning_rate;
+  run.embedding_learning_rate =
+      o->embedding_learning_rate > 0 ? o->embedding_learning_rate : e->recipe->embedding_learning_rate;
+  run.adam_eps = 1e-9, run.dropout = 0;
+  run.batch_pairs = o->batch_pairs, run.max_characters = o->max_characters, run.skip_bad = o->skip_bad;
+  run.balanced = count_languages(e) > 1;
+  run.seed = o->seed;
+  return run;
+}
+
+/* The trial's progress: the teacher's rate, and the seconds of steps after the first few. */
+static bool time_trial(void *context, const cq_training_progress *p) {
+  extending *e = context;
+  if (p->text) return true;
+  const double now = cq_seconds(CLOCK_MONOTONIC);
+  if (!strcmp(p->phase, "teacher")) e->teacher_rate = p->sentences_per_second;
+  if (!strcmp(p->phase, "train")) {
+    if (p->step > TRIAL_STEPS / 3) e->step_seconds += now - e->last_step, e->n_timed++;
+    e->last_step = now;
+  }
+  const cq_training_progress quiet = {.phase = "choice"};
+  return !e->o->progress || e->o->progress(e->o->progress_context, &quiet);
+}
+
+/* Steps that fit into what is left of the time: each costs its own time and, until all have been seen, the teacher's
+ * vectors of a batch; the evaluations cost a third of a step for as many sentences. */
+static cq_status choose_steps(extending *e, cq_error *error) {
+  const double batch = e->o->batch_pairs;
+  char trial[PATH];
+  cq_training_options run = run_options(e);
+  cq_status status = path_in(trial, e, "trial", 0, error);
+  if (status) return status;
+  run.output = trial, run.replace = true, run.steps = TRIAL_STEPS, run.checkpoint_every = 0;
+  run.progress = time_trial, run.progress_context = e;
+  status = distill(NULL, e, &run, error);
+  cq_directory_remove(trial);
+  if (status) return status;
+  const double step = e->step_seconds / (double)(e->n_timed ? e->n_timed : 1);
+  const double teacher = e->teacher_rate > 0 ? 1 / e->teacher_rate : 0;
+  double n_dev = 0;
+  for (size_t i = 0; i < e->n_dev; i++) n_dev += 1000;
+  const double evaluations = (EVALUATIONS + 2) * n_dev / batch * step / 3 + 2 * n_dev * teacher;
+  const double left = e->budget - (cq_seconds(CLOCK_MONOTONIC) - e->started) - evaluations;
+  double steps = left / (step + batch * teacher); /* each batch new to the teacher */
+  if (steps * batch > (double)e->n_sources) steps = (left - (double)e->n_sources * teacher) / step;
+  const double most = e->recipe->max_epochs * (double)e->n_pairs / batch;
+  const bool enough = steps > most;
+  steps = enough ? most : steps;
+  if (steps < MIN_STEPS) steps = MIN_STEPS;
+  const double unit = pow(10, floor(log10(steps)) - 1);
+  e->steps = (uint64_t)(floor(steps / unit) * unit);
+  choose(e, "steps: %llu, %.1f epochs (--steps): %s; a step takes %.3f s, the teacher %.0f sentences/s",
+         (unsigned long long)e->steps, (double)e->steps * batch / (double)e->n_pairs,
+         enough              ? "more would not help"
+         : steps > MIN_STEPS ? "what fits into the time (--time)"
+                             : "the fewest, though the time is too short",
+         step, e->teacher_rate);
+  return CQ_OK;
+}
+
+/* ---- the plan: what a resumed run needs of the choices ---- */
+
+static cq_status write_plan(const extending *e, cq_error *error) {
+  cq_builder text = {0};
+  cq_builder_printf(&text, "calque extend 1\nsteps %llu\n", (unsigned long long)e->steps);
+  for (size_t i = 0; i < e->o->n_to; i++) cq_builder_printf(&text, "weight %a\n", e->train[i].weight);
+  const cq_status status =
+      text.failed ? cq_fail_memory(error, "plan") : cq_file_write(e->plan, text.data, text.n, error);
+  cq_builder_free(&text);
+  return status;
+}
+
+static bool parse_plan(extending *e, const char *at) {
+  char *end;
+  if (strncmp(at, "calque extend 1\nsteps ", 22) != 0) return false;
+  e->steps = strtoull(at + 22, &end, 10);
+  for (size_t i = 0; i < e->o->n_to; i++) {
+    if (strncmp(end, "\nweight ", 8) != 0) return false;
+    e->train[i].weight = strtod(end + 8, &end);
+  }
+  return e->steps > 0 && strcmp(end, "\n") == 0;
+}
+
+static cq_status read_plan(extending *e, cq_error *error) {
+  cq_slice text;
+  cq_status status = cq_file_read(&text, e->plan, error);
+  if (status) return status;
+  char *plan = cq_strndup(text.data, text.n);
+  if (!plan)
+    status = cq_fail_memory(error, "plan");
+  else if (!parse_plan(e, plan))
+    status = cq_fail_file(error, CQ_ERR_FORMAT, e->plan, "is no plan of a run with %zu files", e->o->n_to);
+  cq_free(plan);
+  cq_free((void *)(uintptr_t)text.data);
+  return status;
+}
+
+static cq_status make_plan(extending *e, cq_error *error) {
+  cq_directory_remove(e->work);
+  cq_status status = cq_directory_make(e->work, error);
+  if (!status) status = split_files(e, error);
+  if (!status) use_files(e);
+  if (!status) status = make_student(e, error);
+  const cq_training_options run = run_options(e);
+  if (!status)
+    choose(e, "rates: %g, embeddings %g (--lr, --embedding-lr); Adam's epsilon %g, no dropout", run.learning_rate,
+           run.embedding_learning_rate, run.adam_eps);
+  e->steps = e->o->steps;
+  if (!status && e->steps == 0) status = choose_steps(e, error);
+  return status ? status : write_plan(e, error);
+}
+
+/* ---- the whole ---- */
+
+static cq_status extend(extending *e, cq_training_result *result, cq_error *error) {
+  const cq_extend_options *o = e->o;
+  cq_status status = name_parts(e, error);
+  if (!status) status = cq_path_join(e->plan, sizeof e->plan, e->work, "plan", error);
+  if (!status) status = cq_path_join(e->student, sizeof e->student, e->work, "student", error);
+  if (status) return status;
+  const bool under_way = cq_file_exists(e->plan);
+  if (!o->replace && !under_way && cq_file_exists(o->output))
+    return cq_fail_file(error, CQ_ERR_ARGUMENT, o->output, "already exists (replace overwrites it)");
+  if (under_way && !o->resume && !o->replace)
+    return cq_fail_file(error, CQ_ERR_ARGUMENT, e->work, "a run is under way: resume it, or replace it");
+  if (under_way && o->resume) {
+    status = read_plan(e, error);
+    if (!status) use_files(e);
+  } else {
+    status = make_plan(e, error);
+  }
+  if (status) return status;
+  cq_training_options run = run_options(e);
+  run.output = o->output, run.resume = o->resume, run.replace = o->replace || under_way;
+  run.steps = e->steps;
+  run.dev = o->n_dev ? o->dev : e->dev, run.n_dev = o->n_dev ? o->n_dev : e->n_dev;
+  run.evaluate_every = (int)(e->steps / EVALUATIONS ? e->steps / EVALUATIONS : 1);
+  run.checkpoint_every = run.evaluate_every;
+  run.progress = o->progress, run.progress_context = o->progress_context;
+  status = distill(result, e, &run, error);
+  if (!status) cq_directory_remove(e->work);
+  return status;
+}
+
+cq_status cq_extend(cq_training_result *result, const cq_extend_options *options, cq_context *ctx, cq_error *error) {
+  cq_extend_options o;
+  cq_status status = cq_options_take(&o, &cq_group_extend, options, error);
+  if (status) return status;
+  if (!o.model) return cq_fail(error, CQ_ERR_ARGUMENT, "a model to extend is needed");
+  extending *e = cq_alloc_zeroed(sizeof *e);
+  if (!e) return cq_fail_memory(error, "extending");
+  *e = (extending){.o = &o, .recipe = &recipes[o.kind], .ctx = ctx, .started = cq_seconds(CLOCK_MONOTONIC)};
+  if (!parse_time(&e->budget, o.time ? o.time : "20m")) e->budget = 0; /* checked */
+  if ((size_t)snprintf(e->work, sizeof e->work, "%s.extend", o.output) >= sizeof e->work - 64)
+    status = cq_fail(error, CQ_ERR_ARGUMENT, "the output's name is too long");
+  if (!status) status = extend(e, result, error);
+  cq_free(e->train);
+  cq_free(e->dev);
+  cq_free(e->paths);
+  cq_free(e);
+  return status;
+}

@@ -1,0 +1,63 @@
+# calque extend: new languages by one command; what it chooses, and that a stopped run goes on to the same model.
+. "$(dirname "$0")/common.sh"
+
+sample=$SOURCE/sample
+for l in de ru; do gzip -dc "$sample/train/en-$l.tsv.gz" | head -n 1500 >$l.tsv; done
+run="extend $sample/teacher --to de=de.tsv --to ru=ru.tsv --cache cache"
+
+expect 0 $run --time 8s --output timed
+for choice in "held out of de: 75 of 1500 sources (--dev)" "the model's layers under a new vocabulary (--kind)" \
+  "44000 pieces at most (--vocab-size)" "the text makes a vocabulary of" "rates: 0.0003, embeddings 0.001 (--lr" "steps: "; do
+  stderr_has "$choice"
+done
+grep -q '^steps: [0-9]*, .* epochs (--steps): \(what fits into the time\|more would not help\|the fewest\)' stderr ||
+  fail "no choice of steps"
+expect 0 model check timed timed
+[ ! -e timed.extend ] && [ ! -e timed.work ] || fail "work in progress was left behind"
+expect 1 $run --time 8s --output timed
+stderr_has "already exists"
+
+# It has learned: better than the student it began with, whose first evaluation is step 0.
+mean_after() { awk -v want="$1" '/^step / { at = $2 } /^mean / && at == want { print $2; exit }' stderr; }
+expect 0 $run --steps 60 --threads 2 --output whole
+stderr_has "step 60"
+awk -v a="$(mean_after 0)" -v b="$(mean_after 60)" 'BEGIN { exit !(b > a) }' || fail "nothing was learned"
+
+# Stopped and resumed: the same bits. A run under way is not begun again. Held-out sentences are in no training text.
+"$PROGRAM" $run --steps 60 --threads 1 --output whole2 >log 2>&1 &
+pid=$!
+for ((i = 0; i < 600; i++)); do grep -q '^step 12$' log && break; sleep 0.1; done
+kill "$pid"
+wait "$pid"
+if [ -e whole2.extend/plan ]; then
+  cut -f 1 whole2.extend/dev-1.tsv | sort >held
+  cut -f 1 whole2.extend/train-[12].tsv | sort -u >trained
+  [ -s held ] && [ -z "$(comm -12 held trained)" ] || fail "held-out sentences are trained on"
+  expect 1 $run --steps 60 --output whole2
+  stderr_has "a run is under way: resume it, or replace it"
+  expect 0 $run --resume --output whole2
+fi
+same whole/model.safetensors whole2/model.safetensors
+
+# The caller's choices: a static student, a dev set, sizes.
+expect 0 extend "$sample/teacher" --to de=de.tsv --kind static --dev "$sample/dev/en-de.tsv.gz" --vocab-size 500 --steps 40 \
+  --lr 0.2 --cache cache --output static
+stderr_has "the mean of word vectors (--kind); vocabulary: 500 pieces at most"
+stderr_has "rates: 0.2, embeddings 0.3"
+
+# Bad runs.
+expect 2 extend "$sample/teacher" --to de=de.tsv --time 20 -o none
+stderr_has "time is '20', expected a number and s, m or h"
+expect 2 extend "$sample/teacher" -o none
+expect 2 extend --to de=de.tsv -o none
+expect 1 extend "$sample/teacher" --to de=missing.tsv -o none
+stderr_has "missing.tsv"
+: >empty.tsv
+expect 1 extend "$sample/teacher" --to de=empty.tsv -o none
+stderr_has "empty.tsv"
+expect 1 extend no-such-model --to de=de.tsv -o none
+stderr_has "no-such-model"
+awk -F '\t' '{ print $2 "\t" $1 }' de.tsv >swapped.tsv
+expect 3 extend "$sample/teacher" --to de=swapped.tsv --lr 0.5 --steps 100 --cache cache -o swapped
+stderr_has "the first column does not look like the teacher's language"
+stderr_has "COLLAPSE"
