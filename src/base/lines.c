@@ -64,9 +64,32 @@ static cq_status refill_raw(cq_lines *l) {
 
 /* ---- opening ---- */
 
-/* Looks at the first two bytes, which stay in raw. */
-static cq_status detect_gzip(cq_lines *l) {
-  while (l->raw_end < 2) {
+/* How files of other compressions begin, and what makes text of them. */
+static const struct {
+  const char *name, *begin, *tool;
+  size_t n;
+} compressions[] = {
+    {"bzip2", "BZh", "bzip2 -d", 3},
+    {"xz", "\xFD\x37zXZ\0", "xz -d", 6},
+    {"Zstandard", "\x28\xB5\x2F\xFD", "zstd -d", 4},
+    {"zip", "PK\3\4", "unzip", 4},
+};
+enum { LONGEST_BEGIN = 10 }; /* bzip2's: "BZh", a digit, six bytes that begin a block */
+
+static cq_status refuse_compression(cq_lines *l) {
+  for (size_t i = 0; i < sizeof compressions / sizeof *compressions; i++) {
+    if (l->raw_end < compressions[i].n || memcmp(l->raw, compressions[i].begin, compressions[i].n) != 0) continue;
+    if (i == 0 && (l->raw_end < LONGEST_BEGIN || memcmp(l->raw + 4, "1AY&SY", 6) != 0)) continue; /* may be text */
+    return cq_fail_file(&l->failure, CQ_ERR_UNSUPPORTED, l->path,
+                        "is compressed with %s; calque reads gzip and plain text: decompress it first (%s)",
+                        compressions[i].name, compressions[i].tool);
+  }
+  return CQ_OK;
+}
+
+/* Looks at the first bytes, which stay in raw. */
+static cq_status detect_compression(cq_lines *l) {
+  while (l->raw_end < LONGEST_BEGIN) {
     size_t got;
     cq_status status = read_some(&got, l, l->raw + l->raw_end, RAW_BYTES - l->raw_end);
     if (status) return status;
@@ -77,7 +100,7 @@ static cq_status detect_gzip(cq_lines *l) {
     l->raw_end += got;
   }
   l->gzip = l->raw_end >= 2 && l->raw[0] == 0x1F && l->raw[1] == 0x8B ? BETWEEN_MEMBERS : PLAIN;
-  if (l->gzip == PLAIN) return CQ_OK;
+  if (l->gzip == PLAIN) return refuse_compression(l);
   l->stream.zalloc = cq_zlib_alloc;
   l->stream.zfree = cq_zlib_free;
   int code = inflateInit2(&l->stream, 15 + 16); /* 16: a gzip wrapper and nothing else */
@@ -111,7 +134,7 @@ cq_status cq_lines_open(cq_lines **out, const char *path, cq_error *error) {
   l->capacity = TEXT_BYTES;
   cq_status status = l->path && l->raw && l->text ? CQ_OK : cq_fail_memory(&l->failure, path);
   if (!status) status = open_lines_file(l, path);
-  if (!status) status = detect_gzip(l);
+  if (!status) status = detect_compression(l);
   if (status) {
     if (error) *error = l->failure;
     cq_lines_close(l);
