@@ -26,15 +26,15 @@ awk -v a="$(mean_after 0)" -v b="$(mean_after 60)" 'BEGIN { exit !(b > a) }' || 
 # Stopped and resumed: the same bits. A run under way is not begun again. Held-out sentences are in no training text.
 "$PROGRAM" $run --steps 60 --threads 1 --output whole2 >log 2>&1 &
 pid=$!
-for ((i = 0; i < 600; i++)); do grep -q '^step 12$' log && break; sleep 0.1; done
-kill "$pid"
+while kill -0 "$pid" 2>/dev/null && ! grep -q '^step 12$' log; do sleep 0.1; done
+kill "$pid" 2>/dev/null
 wait "$pid"
 if [ -e whole2.extend/plan ]; then
   cut -f 1 whole2.extend/dev-1.tsv | sort >held
   cut -f 1 whole2.extend/train-[12].tsv | sort -u >trained
   [ -s held ] && [ -z "$(comm -12 held trained)" ] || fail "held-out sentences are trained on"
   expect 1 $run --steps 60 --output whole2
-  stderr_has "a run is under way: resume it, or replace it"
+  stderr_has "a run is under way: resume it, or remove this and whole2.work"
   expect 0 $run --resume --output whole2
 fi
 same whole/model.safetensors whole2/model.safetensors

@@ -99,7 +99,8 @@ typedef struct extending {
   char work[PATH], plan[PATH], student[PATH];
   cq_training_data *train, *dev; /* [n_to], in the work directory */
   size_t n_dev;
-  char *paths; /* of both: [2 n_to] of PATH bytes */
+  double n_measured; /* pairs in all dev sets, about */
+  char *paths;       /* of both: [2 n_to] of PATH bytes */
   uint64_t n_pairs, n_sources, steps;
   /* of the trial */
   double teacher_rate; /* sentences a second; 0: the teacher had nothing to do */
@@ -298,9 +299,8 @@ static cq_status choose_steps(extending *e, cq_error *error) {
   if (status) return status;
   const double step = e->step_seconds / (double)(e->n_timed ? e->n_timed : 1);
   const double teacher = e->teacher_rate > 0 ? 1 / e->teacher_rate : 0;
-  double n_dev = 0;
-  for (size_t i = 0; i < e->n_dev; i++) n_dev += 1000;
-  const double evaluations = (EVALUATIONS + 2) * n_dev / batch * step / 3 + 2 * n_dev * teacher;
+  const double measured = e->o->n_dev ? 1000 * (double)e->o->n_dev : e->n_measured;
+  const double evaluations = measured * ((EVALUATIONS + 2) * step / (3 * batch) + 2 * teacher);
   const double left = e->budget - (cq_seconds(CLOCK_MONOTONIC) - e->started) - evaluations;
   double steps = left / (step + batch * teacher); /* each batch new to the teacher */
   if (steps * batch > (double)e->n_sources) steps = (left - (double)e->n_sources * teacher) / step;
@@ -382,9 +382,10 @@ static cq_status extend(extending *e, cq_training_result *result, cq_error *erro
   const bool under_way = cq_file_exists(e->plan);
   if (!o->replace && !under_way && cq_file_exists(o->output))
     return cq_fail_file(error, CQ_ERR_ARGUMENT, o->output, "already exists (replace overwrites it)");
-  if (under_way && !o->resume && !o->replace)
-    return cq_fail_file(error, CQ_ERR_ARGUMENT, e->work, "a run is under way: resume it, or replace it");
-  if (under_way && o->resume) {
+  if (under_way && !o->resume)
+    return cq_fail_file(error, CQ_ERR_ARGUMENT, e->work, "a run is under way: resume it, or remove this and %s.work",
+                        o->output);
+  if (under_way) {
     status = read_plan(e, error);
     if (!status) use_files(e);
   } else {
@@ -392,7 +393,7 @@ static cq_status extend(extending *e, cq_training_result *result, cq_error *erro
   }
   if (status) return status;
   cq_training_options run = run_options(e);
-  run.output = o->output, run.resume = o->resume, run.replace = o->replace || under_way;
+  run.output = o->output, run.resume = o->resume, run.replace = o->replace;
   run.steps = e->steps;
   run.dev = o->n_dev ? o->dev : e->dev, run.n_dev = o->n_dev ? o->n_dev : e->n_dev;
   run.evaluate_every = (int)(e->steps / EVALUATIONS ? e->steps / EVALUATIONS : 1);
