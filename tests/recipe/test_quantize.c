@@ -165,10 +165,11 @@ static void too_much_lost(void **state) {
   o.max_loss = 2;
   assert_int_equal(quantize(model, &o, &worst, &error), CQ_OK);
   assert_int_equal(quantize(model, &o, NULL, &error), CQ_ERR_ARGUMENT); /* it is there now */
+  o.replace = true;
   assert_int_equal(quantize("/no/such/model", &o, NULL, &error), CQ_ERR_IO);
   const char *none = test_path("none");
   write_text(none, "");
-  o.text_files = &none, o.replace = true;
+  o.text_files = &none;
   assert_int_equal(quantize(model, &o, NULL, &error), CQ_ERR_ARGUMENT);
 }
 

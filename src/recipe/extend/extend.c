@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/options.h"
 #include "calque/distill.h"
 #include "calque/student.h"
@@ -57,7 +58,7 @@ static const cq_option option_rows[] = {
 /* "90s", "20m", "1.5h" in seconds; false when it is none of them. */
 static bool parse_time(double *seconds, const char *text) {
   char *end;
-  const double n = strtod(text, &end);
+  const double n = cq_strtod(text, &end);
   const double unit = !strcmp(end, "s") ? 1 : !strcmp(end, "m") ? 60 : !strcmp(end, "h") ? 3600 : 0;
   *seconds = n * unit;
   return end > text && unit > 0 && n > 0 && *seconds < 1e8;
@@ -120,7 +121,7 @@ static void choose(const extending *e, const char *format, ...) {
   char text[400];
   va_list args;
   va_start(args, format);
-  vsnprintf(text, sizeof text, format, args);
+  cq_vsnprintf(text, sizeof text, format, args);
   va_end(args);
   tell(e, text);
 }
@@ -337,7 +338,7 @@ static bool parse_plan(extending *e, const char *at) {
   e->steps = strtoull(at + 22, &end, 10);
   for (size_t i = 0; i < e->o->n_to; i++) {
     if (strncmp(end, "\nweight ", 8) != 0) return false;
-    e->train[i].weight = strtod(end + 8, &end);
+    e->train[i].weight = cq_strtod(end + 8, &end);
   }
   return e->steps > 0 && strcmp(end, "\n") == 0;
 }

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/options.h"
 #include "base/utf8.h"
 #include "model/modules.h"
