@@ -80,7 +80,7 @@ static cq_status refuse_compression(cq_lines *l) {
   for (size_t i = 0; i < sizeof compressions / sizeof *compressions; i++) {
     if (l->raw_end < compressions[i].n || memcmp(l->raw, compressions[i].begin, compressions[i].n) != 0) continue;
     if (i == 0 && (l->raw_end < LONGEST_BEGIN || memcmp(l->raw + 4, "1AY&SY", 6) != 0)) continue; /* may be text */
-    return cq_fail_file(&l->failure, CQ_ERR_UNSUPPORTED, l->path,
+    return cq_fail_file(&l->failure, CQ_ERR_FORMAT, l->path,
                         "is compressed with %s; calque reads gzip and plain text: decompress it first (%s)",
                         compressions[i].name, compressions[i].tool);
   }
