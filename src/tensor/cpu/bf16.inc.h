@@ -1,5 +1,5 @@
 /* What bf16 products have in common, for narrow.inc.h, and what only they do: the transposed product and attention. A
- * file that includes this defines PRODUCTS_TABLE, PRODUCTS_NAME, GROUP = 2, narrow, narrow_b, sums and besides
+ * file that includes this defines PRODUCTS_TABLE, PRODUCTS_NAME and
  *
  *   n_dot(s, a, b)         as narrow.inc.h wants it
  *   bf16_store(to, x)      LANES elements
@@ -12,7 +12,12 @@
 #define PRODUCTS_ATTENTION         bf16_attention
 #define PRODUCTS_ATTENTION_SCRATCH bf16_attention_scratch
 
-enum { COLUMN_TERMS = 0 };
+#include "tensor/cpu/math.inc.h"
+#include "tensor/cpu/tiles.inc.h"
+
+enum { GROUP = 2, COLUMN_TERMS = 0 };
+typedef uint16_t narrow, narrow_b;
+typedef vf sums;
 typedef struct row_term {
   float unused; /* bf16 needs no terms */
 } row_term, column_terms;

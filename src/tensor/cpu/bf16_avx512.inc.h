@@ -2,18 +2,11 @@
 #include "tensor/cpu/simd_avx512.h"
 #include "tensor/levels.h"
 
-#include "tensor/cpu/math.inc.h"
-#include "tensor/cpu/tiles.inc.h"
-
-enum { GROUP = 2 };
-typedef uint16_t narrow, narrow_b;
-typedef vf sums;
-
-INLINE sums n_dot(sums s, sums a, sums b) {
-  return (sums)_mm512_dpbf16_ps((__m512)s, (__m512bh)a, (__m512bh)b);
+INLINE vf n_dot(vf s, vf a, vf b) {
+  return (vf)_mm512_dpbf16_ps((__m512)s, (__m512bh)a, (__m512bh)b);
 }
 
-INLINE void bf16_store(narrow *to, vf x) {
+INLINE void bf16_store(uint16_t *to, vf x) {
   const __m256bh half = _mm512_cvtneps_pbh((__m512)x);
   memcpy(to, &half, sizeof half);
 }

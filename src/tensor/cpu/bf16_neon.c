@@ -5,18 +5,11 @@
 #include "tensor/cpu/simd_neon.h"
 #include "tensor/levels.h"
 
-#include "tensor/cpu/math.inc.h"
-#include "tensor/cpu/tiles.inc.h"
-
-enum { GROUP = 2 };
-typedef uint16_t narrow, narrow_b;
-typedef vf sums;
-
-INLINE sums n_dot(sums s, sums a, sums b) {
-  return (sums)vbfdotq_f32((float32x4_t)s, (bfloat16x8_t)a, (bfloat16x8_t)b);
+INLINE vf n_dot(vf s, vf a, vf b) {
+  return (vf)vbfdotq_f32((float32x4_t)s, (bfloat16x8_t)a, (bfloat16x8_t)b);
 }
 
-INLINE void bf16_store(narrow *to, vf x) {
+INLINE void bf16_store(uint16_t *to, vf x) {
   const bfloat16x4_t half = vcvt_bf16_f32((float32x4_t)x);
   memcpy(to, &half, sizeof half);
 }

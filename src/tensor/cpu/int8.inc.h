@@ -1,14 +1,20 @@
-/* What 8-bit products have in common, for narrow.inc.h:
+/* What 8-bit products have in common, and the table of them by narrow.inc.h:
  *
  *   a = scale (q - zero), q in [0, 255]      a row's, so that its smallest and largest elements, and 0, are reached
  *   b = scale q,          q in [-127, 127]   a column's
  *   c = scale_a scale_b (sum of q_a q_b - zero sum of q_b)
  *
- * Sums of whole numbers are exact: every level computes the same ones. A file that includes this defines besides
+ * Sums of whole numbers are exact: every level computes the same ones. A file that includes this
+ * defines PRODUCTS_TABLE, PRODUCTS_NAME, GROUP, narrow, narrow_b, n_dot and besides
  *
  *   LEFT_ZERO(z)             what is to be taken off the sums: z, or 0 where A's elements are q - zero already
  *   n_store(to, q, zero)     LANES elements of A, held within [0, 255] once zero is added
  *   n_store_b(to, q)         LANES elements of B */
+
+#define PRODUCTS_PRECISION CQ_PRECISION_INT8
+
+#include "tensor/cpu/math.inc.h"
+#include "tensor/cpu/tiles.inc.h"
 
 typedef vi sums;
 typedef struct row_term {
@@ -86,3 +92,6 @@ INLINE vf n_run(const float *b, int64_t n, float factor, column_terms *columns, 
   memcpy(&all, run, sizeof all);
   return all;
 }
+
+#include "tensor/cpu/narrow.inc.h"
+#include "tensor/cpu/narrow_table.inc.h"

@@ -5,12 +5,8 @@
 #include "tensor/cpu/simd_avx2.h"
 #include "tensor/levels.h"
 
-#define PRODUCTS_TABLE     cq_products_int8_avx2
-#define PRODUCTS_NAME      "avx2"
-#define PRODUCTS_PRECISION CQ_PRECISION_INT8
-
-#include "tensor/cpu/math.inc.h"
-#include "tensor/cpu/tiles.inc.h"
+#define PRODUCTS_TABLE cq_products_int8_avx2
+#define PRODUCTS_NAME  "avx2"
 
 enum { GROUP = 2 };
 typedef int16_t narrow, narrow_b;
@@ -32,8 +28,6 @@ INLINE void n_store_b(narrow_b *to, vi q) {
 }
 
 #include "tensor/cpu/int8.inc.h"
-#include "tensor/cpu/narrow.inc.h"
-#include "tensor/cpu/narrow_table.inc.h"
 #else
 typedef int cq_level_not_built; /* C wants a declaration in every file */
 #endif

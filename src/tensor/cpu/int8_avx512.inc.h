@@ -2,11 +2,6 @@
 #include "tensor/cpu/simd_avx512.h"
 #include "tensor/levels.h"
 
-#define PRODUCTS_PRECISION CQ_PRECISION_INT8
-
-#include "tensor/cpu/math.inc.h"
-#include "tensor/cpu/tiles.inc.h"
-
 enum { GROUP = 4 };
 typedef uint8_t narrow;
 typedef int8_t narrow_b;
@@ -28,5 +23,3 @@ INLINE void n_store_b(narrow_b *to, vi q) {
 }
 
 #include "tensor/cpu/int8.inc.h"
-#include "tensor/cpu/narrow.inc.h"
-#include "tensor/cpu/narrow_table.inc.h"
