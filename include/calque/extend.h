@@ -9,7 +9,7 @@
  * What is chosen, and from what:
  *   dev set        a twentieth of each file's sources, at most 1,000: those with the smallest hashes. No sentence of it
  *                  stays in training, on either side, in any file
- *   vocabulary     32,000 pieces, 12,000 more for each language after the first, as many as the text makes at most
+ *   vocabulary     32,000 pieces, 12,000 more for each of up to seven further languages, as many as the text makes at most
  *   rates          by kind of student: those of docs/guides/choosing.md
  *   steps          as many as fit into the time: the teacher's and the student's speeds are measured in a few steps of
  *                  training first; no more than ever helped
@@ -54,7 +54,7 @@ typedef struct cq_extend_options { /* group "extend" */
 } cq_extend_options;
 CQ_DEFAULT_OPTIONS(cq_extend_options, cq_extend_default_options, "extend")
 
-/* Runs to the end; a stopped run is gone on with by `resume`, with the same files and the steps chosen then. result: as
+/* Runs to the end; `resume` continues a stopped run, with the same files and the steps chosen then. result: as
  * cq_distill's; may be NULL. Errors: those of cq_student_new and cq_distill. */
 CQ_API CQ_MUST_USE cq_status cq_extend(cq_training_result *result, const cq_extend_options *options, cq_context *ctx,
                                        cq_error *error);

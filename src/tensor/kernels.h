@@ -4,11 +4,11 @@
  *   k->pack(packed, weight, 1, in, in, out);                  // B[k][n] = weight[n * in + k]: y = x W^T
  *   k->product(y, out, x, in, packed, n_tokens, out, in, &(cq_epilogue){.bias = bias});
  *
- * Levels: "reference" (ref/: plain loops, the specification), "portable" (any processor), "avx2", "avx512". All
- * pointers are to the process's memory, and layers also read and write elements themselves where a loop is no arithmetic
- * worth a kernel (gathering rows, copying states, positions). Matrices are row-major; a "stride" is the distance of two rows in elements. int64_t sizes may be 0 (then nothing is
- * done; a product with k 0 is the epilogue of zeros). NaN and infinities pass through as in IEEE arithmetic, never
- * hidden.
+ * Levels: "reference" (ref/: plain loops, the specification), "portable" (any processor), "neon", "avx2", "avx512".
+ * All pointers are to the process's memory, and layers also read and write elements themselves where a loop is no
+ * arithmetic worth a kernel (gathering rows, copying states, positions). Matrices are row-major; a "stride" is the
+ * distance of two rows in elements. int64_t sizes may be 0 (then nothing is done; a product with k 0 is the epilogue
+ * of zeros). NaN and infinities pass through as in IEEE arithmetic, never hidden.
  *
  * A product's element is summed over k in one order that depends on k alone: a row's result does not depend on m or
  * on the row's place, so a sentence's vector does not depend on its neighbours. */

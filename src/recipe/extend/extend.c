@@ -20,6 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static const char *const kinds[] = {"body", "static", NULL};
 
@@ -211,14 +212,11 @@ static cq_status split_files(extending *e, cq_error *error) {
   return status;
 }
 
-/* What a run trains on and is measured on: the caller's files, or what was made of them. A part that is too small to hold
- * anything out of has no dev set. */
-static void use_files(extending *e) {
-  if (e->o->n_dev > 0) return;
-  for (size_t i = 0; i < e->o->n_to; i++) {
-    cq_slice text = {0};
-    if (cq_file_read(&text, e->dev[i].path, NULL) == CQ_OK && text.n > 0) e->dev[e->n_dev++] = e->dev[i];
-    cq_free((void *)(uintptr_t)text.data);
+/* Of a file too small to hold anything out of there is no dev set. */
+static void use_dev_sets(extending *e) {
+  for (size_t i = 0; e->o->n_dev == 0 && i < e->o->n_to; i++) {
+    struct stat info;
+    if (stat(e->dev[i].path, &info) == 0 && info.st_size > 0) e->dev[e->n_dev++] = e->dev[i];
   }
 }
 
@@ -291,7 +289,7 @@ static cq_status choose_steps(extending *e, cq_error *error) {
   const double batch = e->o->batch_pairs;
   char trial[PATH];
   cq_training_options run = run_options(e);
-  cq_status status = path_in(trial, e, "trial", 0, error);
+  cq_status status = cq_path_join(trial, sizeof trial, e->work, "trial", error);
   if (status) return status;
   run.output = trial, run.replace = true, run.steps = TRIAL_STEPS, run.checkpoint_every = 0;
   run.progress = time_trial, run.progress_context = e;
@@ -361,7 +359,7 @@ static cq_status make_plan(extending *e, cq_error *error) {
   cq_directory_remove(e->work);
   cq_status status = cq_directory_make(e->work, error);
   if (!status) status = split_files(e, error);
-  if (!status) use_files(e);
+  if (!status) use_dev_sets(e);
   if (!status) status = make_student(e, error);
   const cq_training_options run = run_options(e);
   if (!status)
@@ -388,7 +386,7 @@ static cq_status extend(extending *e, cq_training_result *result, cq_error *erro
                         o->output);
   if (under_way) {
     status = read_plan(e, error);
-    if (!status) use_files(e);
+    if (!status) use_dev_sets(e);
   } else {
     status = make_plan(e, error);
   }
