@@ -121,7 +121,7 @@ static void make_model(char *directory, size_t size, const char *text) {
   if (!mkdtemp(parent)) abort();
   snprintf(directory, size, "%s/model", parent);
   o.kind = CQ_STUDENT_TRANSFORMER;
-  o.text_files = &text, o.n_text_files = 1, o.vocab_size = 1000;
+  o.text = &(cq_training_data){.path = text}, o.n_text = 1, o.vocab_size = 1000;
   o.dim = 384, o.n_layers = 6, o.n_heads = 12, o.feed_forward_dim = 1536;
   must(cq_student_new(directory, &o, NULL, &error), &error);
 }

@@ -24,7 +24,7 @@ int main(int argc, char **argv) {
   mkdir(argv[3], 0777); /* whether it is there shows when the student is written */
   cq_student_options s = cq_student_default_options();
   s.kind = CQ_STUDENT_NEW_VOCABULARY, s.from = argv[1];
-  s.text_files = (const char *const[]){argv[2]}, s.n_text_files = 1, s.vocab_size = 1000; /* real text: 30000 */
+  s.text = &(cq_training_data){.path = argv[2]}, s.n_text = 1, s.vocab_size = 1000; /* real text: 30000 */
 
   cq_training_options run = cq_training_default_options();
   run.output = output, run.steps = strtoull(argv[4], NULL, 10), run.progress = show;

@@ -192,6 +192,8 @@ typedef struct cq_corpus_gloss_options {
   size_t column;                   /* of the inputs, from 1, with the sentences */
   const char *const *dictionaries; /* rows of a word and its translations, one after the other; held in memory */
   size_t n_dictionaries;
+  const char *const *texts; /* of the other language: translations are drawn by how often it has them; none: alike */
+  size_t n_texts;
   double min_known; /* share of a sentence's words that must be known; at least one must be in any case */
   uint64_t seed;
   const char *output;
@@ -203,8 +205,8 @@ typedef struct cq_corpus_gloss_options {
 CQ_DEFAULT_OPTIONS(cq_corpus_gloss_options, cq_corpus_gloss_default_options, "corpus-gloss")
 
 /* Sentences and their word-by-word translations: parallel text from a dictionary alone (Lample et al. 2018,
- * "word-by-word"). Words are looked up regardless of case; of several translations one is drawn, and an unknown word
- * stays as it is. Errors: CQ_ERR_ARGUMENT when no word has a translation. */
+ * "word-by-word"). Words are looked up regardless of case, the longest phrase first; of several translations one is
+ * drawn, and an unknown word stays as it is. Errors: CQ_ERR_ARGUMENT when no word has a translation. */
 CQ_API CQ_MUST_USE cq_status cq_corpus_gloss(cq_corpus_counts *counts, const cq_corpus_gloss_options *options,
                                              cq_error *error);
 

@@ -7,9 +7,12 @@
  *   cq_extend(NULL, &o, ctx, &err);
  *
  * What is chosen, and from what:
+ *   glosses        with a dictionary: sentences of the teacher's language, of `text` and `to`, translated word by word
+ *                  (cq_corpus_gloss), by how often text of the language has each translation
  *   dev set        a twentieth of each file's sources, at most 1,000: those with the smallest hashes. No sentence of it
  *                  stays in training, on either side, in any file
- *   vocabulary     32,000 pieces, 12,000 more for each of up to seven further languages, as many as the text makes at most
+ *   vocabulary     32,000 pieces, 12,000 more for each of up to seven further languages and for up to eight dictionaries, as many
+ *                  as the text makes at most. Text counts four times beside a dictionary, and as much as the teacher's
  *   rates          by kind of student: those of docs/guides/choosing.md
  *   steps          as many as fit into the time: the teacher's and the student's speeds are measured in a few steps of
  *                  training first; no more than ever helped
@@ -36,6 +39,10 @@ typedef struct cq_extend_options { /* group "extend" */
   const char *output;         /* directory of the new model */
   const cq_training_data *to; /* a file for each language, or several: text in the teacher's language, translation */
   size_t n_to;
+  const cq_training_data *dictionaries; /* of a language each: a word in the teacher's language, translation */
+  size_t n_dictionaries;
+  const cq_training_data *text; /* untranslated, of a language each; without a label, of the teacher's own */
+  size_t n_text;
   const cq_training_data *dev; /* held-out pairs; none: held out of `to` */
   size_t n_dev;
   cq_extend_kind kind;
@@ -45,7 +52,8 @@ typedef struct cq_extend_options { /* group "extend" */
   uint64_t steps;
   double learning_rate, embedding_learning_rate;
   int batch_pairs;
-  int max_characters; /* pairs with a longer side are left out; 0: none */
+  int max_characters;              /* pairs with a longer side are left out; 0: none */
+  cq_training_precision precision; /* BF16 by default: where the processor has no such products, f32 */
   uint64_t seed;
   const char *cache_directory; /* of the teacher's vectors; NULL: as cq_distill */
   bool skip_bad, resume, replace;

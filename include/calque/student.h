@@ -3,7 +3,7 @@
  *   cq_student_options o = cq_student_default_options();
  *   o.kind = CQ_STUDENT_NEW_VOCABULARY;
  *   o.from = "all-MiniLM-L6-v2";
- *   o.text_files = files, o.n_text_files = 2, o.vocab_size = 32000;
+ *   o.text = files, o.n_text = 2, o.vocab_size = 32000;   // const cq_training_data files[] = {{"en-de.tsv.gz"}, ...}
  *   cq_student_new("student-dir", &o, ctx, &err);
  *
  * Threads: several calls may work at once, each with a directory of its own. */
@@ -13,6 +13,7 @@
 #include "calque/context.h"
 #include "calque/options.h"
 #include "calque/status.h"
+#include "calque/training.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,15 +41,18 @@ typedef enum cq_student_vocabulary {
 typedef enum cq_carry_over {
   CQ_CARRY_SHARED, /* rows of pieces both vocabularies have; the others are drawn from the old rows' mean and variance */
   CQ_CARRY_MEAN,   /* the others are the mean of the old rows of the piece's own old tokens */
-  CQ_CARRY_ALIGN,  /* the others are the mean of old rows weighted by a word-alignment model of each parallel file */
+  CQ_CARRY_ALIGN,  /* the others are the mean of old rows weighted by a word-alignment model of each language */
 } cq_carry_over;
 
 typedef struct cq_student_options {
   size_t size;
   cq_student_kind kind;
-  const char *from;              /* COPY, NEW_VOCABULARY: directory or cached name */
-  const char *const *text_files; /* text for the vocabulary: .txt or .tsv, plain or gzip; all columns are used */
-  size_t n_text_files;
+  const char *from;             /* COPY, NEW_VOCABULARY: directory or cached name */
+  const cq_training_data *text; /* for the vocabulary: .txt or .tsv, plain or gzip, every column. ALIGN: those with
+                                 * translations, dictionaries too, place the pieces; files of one label are aligned as
+                                 * one, and each without a label by itself. weight: as if a file were there so many
+                                 * times, rounded; below 1: once. */
+  size_t n_text;
   cq_student_vocabulary vocabulary;
   int vocab_size;                               /* pieces, special ones included, or words at most */
   double character_coverage;                    /* share of the text's characters that pieces must cover */

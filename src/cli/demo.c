@@ -198,7 +198,9 @@ static int make_student(demo *d, char *files[N_LANGUAGES]) {
   if (!path_join(path, d->work, "student") || !path_join(teacher, d->sample, "teacher"))
     return cli_fail("--work is too long");
   o.kind = CQ_STUDENT_NEW_VOCABULARY, o.from = teacher;
-  o.text_files = (const char *const *)files, o.n_text_files = N_LANGUAGES;
+  cq_training_data text[N_LANGUAGES];
+  for (size_t i = 0; i < N_LANGUAGES; i++) text[i] = (cq_training_data){.path = files[i], .weight = 1};
+  o.text = text, o.n_text = N_LANGUAGES;
   o.vocab_size = d->args->quick ? 4000 : 5000;
   o.lowercase = true, o.replace = true;
   if (cq_student_new(path, &o, d->ctx, &d->error)) return demo_failed(d);

@@ -1,10 +1,19 @@
+/* Sentences translated word by word:
+ *
+ *   dictionary ──▶ words and phrases ──▶ translations, each with a weight: how often text has it
+ *   sentence ──the longest phrase from each word on──▶ one of its translations, drawn by weight
+ */
 #include "base/error.h"
+#include "base/map.h"
 #include "base/memory.h"
 #include "base/multimap.h"
 #include "base/random.h"
 #include "corpus/rows.h"
 #include "text/unicode.h"
 #include "text/word_splitter.h"
+
+#include <math.h>
+#include <string.h>
 
 static const char no_word_known[] = "without a word of the dictionary";
 static const char few_words_known[] = "with too few words of the dictionary";
@@ -14,6 +23,10 @@ static const cq_option option_rows[] = {
     CQ_CORPUS_INPUT_ROW(O),
     {CQ_TEXTS(O, "dictionary", dictionaries, n_dictionaries, CHANGES, "FILE", "rows of a word and its translations"),
      .letter = 'd', .flags = CQ_OPTION_REQUIRED},
+    {CQ_TEXTS(O, "text", texts, n_texts, CHANGES, "FILE",
+              "text of the other language, every column of it: translations are drawn in proportion to how often it "
+              "has them"),
+     .otherwise = "drawn alike"},
     {CQ_SIZE(O, "column", column, CHANGES, 1, 1, CQ_ROW_MAX, "N", "the files' column with the sentences")},
     {CQ_NUMBER(O, "min-known", min_known, CHANGES, 0, 0, 1, "SHARE",
                "drop sentences with a smaller share of known words; one must be known in any case")},
@@ -23,13 +36,24 @@ static const cq_option option_rows[] = {
 #undef O
 const cq_option_group cq_group_corpus_gloss = {.name = "corpus-gloss", CQ_ROWS(cq_corpus_gloss_options, option_rows)};
 
+enum { MAX_PHRASE = 8 }; /* words of a headword that are looked up together */
+/* What a translation counts that no text has, and each word of one beyond the first. */
+static const double weight_unseen = 0.01, weight_of_another_word = 0.25;
+
+typedef struct translation {
+  cq_slice text;
+  double weight;
+} translation;
+
 typedef struct glosser {
   const cq_corpus_gloss_options *o;
   cq_corpus_flow flow;
-  cq_multimap words;      /* by the folded word */
-  cq_slice *translations; /* [words.n] */
+  cq_multimap words;         /* by the folded word or phrase */
+  translation *translations; /* [words.n] */
   size_t capacity;
+  size_t longest; /* phrase of the dictionary, in words, at most MAX_PHRASE */
   cq_arena texts;
+  cq_map counts; /* of the text's words, folded */
   cq_word_splitter splitter;
   cq_builder folded, line;
 } glosser;
@@ -48,13 +72,21 @@ static bool add_translation(glosser *g, cq_slice word, cq_slice text) {
   if (!copy || !cq_reserve((void **)&g->translations, &g->capacity, n, sizeof *g->translations) ||
       !cq_multimap_add(&g->words, word))
     return false;
-  g->translations[n - 1] = (cq_slice){copy, text.n};
+  g->translations[n - 1] = (translation){{copy, text.n}, 1};
   return true;
 }
 
+/* English verbs stand as "to go" in some dictionaries. */
+static cq_slice without_to(cq_slice word) {
+  const bool has_to = word.n > 3 && memcmp(word.data, "to ", 3) == 0;
+  return has_to ? (cq_slice){word.data + 3, word.n - 3} : word;
+}
+
 static bool add_gloss(glosser *g, const cq_row *row) {
-  const cq_slice word = fold_word(g, cq_slice_trimmed(row->columns[0]));
+  const cq_slice word = without_to(fold_word(g, cq_slice_trimmed(row->columns[0])));
   if (g->folded.failed || word.n == 0) return !g->folded.failed;
+  if (!cq_word_splitter_run(&g->splitter, word)) return false;
+  if (g->splitter.n > g->longest) g->longest = cq_min(g->splitter.n, MAX_PHRASE);
   for (size_t c = 1; c < row->n; c++) {
     const cq_slice text = cq_slice_trimmed(row->columns[c]);
     if (text.n && !add_translation(g, word, text)) return false;
@@ -81,17 +113,80 @@ static cq_status read_dictionary(glosser *g, cq_corpus_counts *counts, cq_error 
   return status;
 }
 
+/* --- weights --- */
+
+static cq_status count_words(glosser *g, cq_slice text, cq_error *error) {
+  if (!cq_word_splitter_run(&g->splitter, text)) return cq_fail_memory(error, "words of text");
+  for (size_t i = 0; i < g->splitter.n; i++) {
+    cq_map_entry *entry = cq_map_at(&g->counts, fold_word(g, g->splitter.items[i]));
+    if (!entry || g->folded.failed) return cq_fail_memory(error, "words of text");
+    entry->value = entry->value == CQ_MAP_NONE ? 1 : entry->value + 1;
+  }
+  return CQ_OK;
+}
+
+static cq_status count_text(glosser *g, cq_corpus_counts *counts, cq_error *error) {
+  cq_corpus_counts uncounted = {0};
+  cq_row row;
+  cq_row_reader rows = {
+      .paths = g->o->texts, .n_paths = g->o->n_texts, .min_columns = 1, .flow = &g->flow, .counts = &uncounted};
+  cq_status status;
+  while (!(status = cq_row_reader_next(&row, &rows, error)) && row.n) {
+    for (size_t c = 0; !status && c < row.n; c++) status = count_words(g, row.columns[c], error);
+    if (status) break;
+  }
+  cq_row_reader_close(&rows);
+  cq_corpus_add_dropped(counts, &uncounted);
+  return status;
+}
+
+/* How often text has a translation: a phrase as often as its rarest word, and less for each word more. */
+static cq_status weigh(glosser *g, translation *t, cq_error *error) {
+  double rarest = HUGE_VAL, factor = 1;
+  if (!cq_word_splitter_run(&g->splitter, t->text)) return cq_fail_memory(error, "words of a translation");
+  for (size_t i = 0; i < g->splitter.n; i++) {
+    const uint64_t n = cq_map_get(&g->counts, fold_word(g, g->splitter.items[i]));
+    if (g->folded.failed) return cq_fail_memory(error, "a word");
+    rarest = fmin(rarest, n == CQ_MAP_NONE ? 0 : (double)n);
+    if (i > 0) factor *= weight_of_another_word;
+  }
+  t->weight = g->splitter.n && rarest > 0 ? rarest * factor : weight_unseen;
+  return CQ_OK;
+}
+
+static cq_status weigh_translations(glosser *g, cq_corpus_counts *counts, cq_error *error) {
+  cq_status status = g->o->n_texts ? count_text(g, counts, error) : CQ_OK;
+  for (size_t i = 0; !status && g->o->n_texts && i < g->words.n; i++) status = weigh(g, &g->translations[i], error);
+  return status;
+}
+
 /* --- sentences --- */
 
-/* One of a word's translations, at random; NULL data: it has none. */
-static cq_slice translate_word(glosser *g, cq_slice word, cq_random *random) {
-  const uint32_t first = cq_multimap_first(&g->words, fold_word(g, word));
-  uint64_t n = 0;
-  for (uint32_t i = first; i != CQ_MULTIMAP_NONE; i = cq_multimap_next(&g->words, i)) n++;
-  if (n == 0) return (cq_slice){0};
+/* One of a phrase's translations, drawn by weight; NULL data: it has none. */
+static cq_slice translate_phrase(glosser *g, cq_slice phrase, cq_random *random) {
+  const uint32_t first = cq_multimap_first(&g->words, fold_word(g, phrase));
+  double total = 0;
+  for (uint32_t i = first; i != CQ_MULTIMAP_NONE; i = cq_multimap_next(&g->words, i))
+    total += g->translations[i].weight;
+  if (first == CQ_MULTIMAP_NONE) return (cq_slice){0};
+  double left = cq_random_uniform(random) * total;
   uint32_t at = first;
-  for (uint64_t skip = cq_random_below(random, n); skip > 0; skip--) at = cq_multimap_next(&g->words, at);
-  return g->translations[at];
+  for (uint32_t i = first; i != CQ_MULTIMAP_NONE && left >= 0; i = cq_multimap_next(&g->words, i))
+    left -= g->translations[at = i].weight;
+  return g->translations[at].text;
+}
+
+/* The longest phrase that begins with word i; *n: its words. */
+static cq_slice translate_from(size_t *n, glosser *g, size_t i, cq_random *random) {
+  const cq_slice *words = g->splitter.items;
+  for (*n = cq_min(g->longest, g->splitter.n - i); *n > 0; --*n) {
+    const cq_slice last = words[i + *n - 1];
+    const cq_slice phrase = {words[i].data, (size_t)(last.data + last.n - words[i].data)};
+    const cq_slice other = translate_phrase(g, phrase, random);
+    if (other.data || g->folded.failed) return other;
+  }
+  *n = 1;
+  return (cq_slice){0};
 }
 
 /* g->line = the sentence with those words translated that are known. */
@@ -100,14 +195,15 @@ static cq_status gloss_sentence(uint64_t *n_known, glosser *g, cq_slice sentence
   *n_known = 0;
   cq_builder_clear(&g->line);
   if (!cq_word_splitter_run(&g->splitter, sentence)) return cq_fail_memory(error, "a sentence's words");
-  for (size_t i = 0; i < g->splitter.n; i++) {
-    const cq_slice word = g->splitter.items[i], other = translate_word(g, word, random);
+  for (size_t i = 0, n; i < g->splitter.n; i += n) {
+    const cq_slice other = translate_from(&n, g, i, random);
     if (g->folded.failed) return cq_fail_memory(error, "a word");
     if (!other.data) continue;
-    cq_builder_bytes(&g->line, at, (size_t)(word.data - at));
+    const cq_slice first = g->splitter.items[i], last = g->splitter.items[i + n - 1];
+    cq_builder_bytes(&g->line, at, (size_t)(first.data - at));
     cq_builder_bytes(&g->line, other.data, other.n);
-    at = word.data + word.n;
-    ++*n_known;
+    at = last.data + last.n;
+    *n_known += n;
   }
   cq_builder_bytes(&g->line, at, (size_t)(end - at));
   return g->line.failed ? cq_fail_memory(error, "a sentence") : CQ_OK;
@@ -137,6 +233,7 @@ static cq_status gloss_rows(glosser *g, cq_row_reader *rows, cq_row_writer *w, c
 static void glosser_free(glosser *g) {
   cq_multimap_free(&g->words);
   cq_free(g->translations);
+  cq_map_free(&g->counts);
   cq_arena_free(&g->texts);
   cq_word_splitter_close(&g->splitter);
   cq_builder_free(&g->folded);
@@ -157,6 +254,7 @@ cq_status cq_corpus_gloss(cq_corpus_counts *counts, const cq_corpus_gloss_option
   if (!status) status = read_dictionary(&g, counts, error);
   if (!status && g.words.n == 0)
     status = cq_fail_file(error, CQ_ERR_ARGUMENT, o.dictionaries[0], "no word with a translation");
+  if (!status) status = weigh_translations(&g, counts, error);
   if (!status && !(status = cq_row_writer_open(&writer, &g.flow, counts, error)))
     status = cq_row_writer_finish(&writer, gloss_rows(&g, &rows, &writer, error), error);
   cq_row_reader_close(&rows);

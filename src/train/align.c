@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define MAX_TOKENS 128
+#define HEAD       3    /* of a pair in `tokens` */
 #define TENSION    4.0  /* how fast the prior falls with the distance from the diagonal */
 #define P_NULL     0.08 /* prior of a token that nothing on the other side stands for */
 #define STEPS      256  /* the prior's table */
@@ -23,7 +24,7 @@ typedef struct entry {
 
 struct cq_aligner {
   int64_t n_source, n_target;
-  int32_t *tokens; /* n, m, source ids, target ids; pair after pair */
+  int32_t *tokens; /* n, m, weight, source ids, target ids; pair after pair */
   size_t n_tokens, token_capacity;
   entry *table;
   size_t capacity, n_entries;
@@ -62,17 +63,17 @@ void cq_aligner_free(cq_aligner *a) {
   cq_free(a);
 }
 
-cq_status cq_aligner_add(cq_aligner *a, const int32_t *source, size_t n, const int32_t *target, size_t m,
+cq_status cq_aligner_add(cq_aligner *a, const int32_t *source, size_t n, const int32_t *target, size_t m, int weight,
                          cq_error *error) {
   if (n == 0 || m == 0 || n > MAX_TOKENS || m > MAX_TOKENS) return CQ_OK;
-  if (!cq_reserve((void **)&a->tokens, &a->token_capacity, a->n_tokens + n + m + 2, sizeof *a->tokens))
+  if (!cq_reserve((void **)&a->tokens, &a->token_capacity, a->n_tokens + n + m + HEAD, sizeof *a->tokens))
     return cq_fail_memory(error, "sentences to align");
   int32_t *to = a->tokens + a->n_tokens;
-  to[0] = (int32_t)n, to[1] = (int32_t)m;
-  memcpy(to + 2, source, n * sizeof *source);
-  memcpy(to + 2 + n, target, m * sizeof *target);
-  a->n_tokens += n + m + 2;
-  for (size_t j = 0; j < m; j++) a->target_count[target[j]]++;
+  to[0] = (int32_t)n, to[1] = (int32_t)m, to[2] = weight;
+  memcpy(to + HEAD, source, n * sizeof *source);
+  memcpy(to + HEAD + n, target, m * sizeof *target);
+  a->n_tokens += n + m + HEAD;
+  for (size_t j = 0; j < m; j++) a->target_count[target[j]] += (uint64_t)weight;
   return CQ_OK;
 }
 
@@ -104,7 +105,7 @@ static entry *entry_of_pair(const cq_aligner *a, int32_t source, int32_t target,
  * collision lets a pair in that was seen once), then those become entries. */
 static cq_status find_cooccurrences(cq_aligner *a, cq_error *error) {
   uint64_t events = 0;
-  for (size_t at = 0; at < a->n_tokens; at += 2 + (size_t)a->tokens[at] + (size_t)a->tokens[at + 1])
+  for (size_t at = 0; at < a->n_tokens; at += HEAD + (size_t)a->tokens[at] + (size_t)a->tokens[at + 1])
     events += (uint64_t)a->tokens[at] * (uint64_t)a->tokens[at + 1];
   size_t n_bits = 1 << 16;
   while (n_bits < 4 * events && n_bits < (size_t)1 << 31) n_bits *= 2;
@@ -123,8 +124,8 @@ static cq_status find_cooccurrences(cq_aligner *a, cq_error *error) {
         break;
       }
     }
-    for (size_t at = 0; at < a->n_tokens; at += 2 + (size_t)a->tokens[at] + (size_t)a->tokens[at + 1]) {
-      const int32_t n = a->tokens[at], m = a->tokens[at + 1], *source = a->tokens + at + 2, *target = source + n;
+    for (size_t at = 0; at < a->n_tokens; at += HEAD + (size_t)a->tokens[at] + (size_t)a->tokens[at + 1]) {
+      const int32_t n = a->tokens[at], m = a->tokens[at + 1], *source = a->tokens + at + HEAD, *target = source + n;
       for (int32_t i = 0; i < n; i++)
         for (int32_t j = 0; j < m; j++) {
           const uint64_t hash = hash_pair(source[i], target[j]), bit = hash >> 20 & (n_bits - 1);
@@ -156,7 +157,8 @@ typedef struct sums {
 
 /* Shares one sentence's tokens out among those of the other side. `outer` are the tokens shared out. */
 static void expect_side(const cq_aligner *a, double *null, entry **found, const float *prior, const int32_t *outer,
-                        int32_t n_outer, int32_t n_inner, int32_t outer_step, int32_t inner_step, bool backward) {
+                        int32_t n_outer, int32_t n_inner, int32_t outer_step, int32_t inner_step, bool backward,
+                        double weight) {
   const double *p_nothing = backward ? a->target_null : a->source_null;
   for (int32_t o = 0; o < n_outer; o++) {
     double total = 0, z = 0;
@@ -168,18 +170,19 @@ static void expect_side(const cq_aligner *a, double *null, entry **found, const 
     const double scale = (1 - P_NULL) / z, p_null = P_NULL * p_nothing[outer[o]];
     total = total * scale + p_null;
     if (!(total > 0)) continue;
-    null[outer[o]] += p_null / total;
+    null[outer[o]] += weight * p_null / total;
     for (int32_t i = 0; i < n_inner; i++) {
       const int32_t at = o * outer_step + i * inner_step;
       if (!found[at]) continue;
       float *p = backward ? &found[at]->backward : &found[at]->forward,
             *n = backward ? &found[at]->n_backward : &found[at]->n_forward;
-      *n += (float)((double)(prior[at] * *p) * scale / total);
+      *n += (float)(weight * ((double)(prior[at] * *p) * scale / total));
     }
   }
 }
 
-static void expect_pair(cq_aligner *a, sums *s, const int32_t *source, int32_t n, const int32_t *target, int32_t m) {
+static void expect_pair(cq_aligner *a, sums *s, const int32_t *source, int32_t n, const int32_t *target, int32_t m,
+                        double weight) {
   entry **found = a->found;
   for (int32_t i = 0; i < n; i++)
     for (int32_t j = 0; j < m; j++) {
@@ -188,8 +191,8 @@ static void expect_pair(cq_aligner *a, sums *s, const int32_t *source, int32_t n
       const double distance = fabs((i + 0.5) / n - (j + 0.5) / m);
       a->pair_prior[i * m + j] = a->prior[(int)(distance * STEPS)];
     }
-  expect_side(a, s->source_null, found, a->pair_prior, source, n, m, m, 1, false);
-  expect_side(a, s->target_null, found, a->pair_prior, target, m, n, 1, m, true);
+  expect_side(a, s->source_null, found, a->pair_prior, source, n, m, m, 1, false, weight);
+  expect_side(a, s->target_null, found, a->pair_prior, target, m, n, 1, m, true, weight);
 }
 
 static void maximise_alignment(cq_aligner *a, sums *s) {
@@ -253,9 +256,9 @@ cq_status cq_aligner_run(cq_aligner *a, int n_iterations, cq_error *error) {
   for (int round = 0; !status && round < n_iterations; round++) {
     memset(s.source_null, 0, (size_t)a->n_source * sizeof(double));
     memset(s.target_null, 0, (size_t)a->n_target * sizeof(double));
-    for (size_t at = 0; at < a->n_tokens; at += 2 + (size_t)a->tokens[at] + (size_t)a->tokens[at + 1]) {
-      const int32_t n = a->tokens[at], m = a->tokens[at + 1], *source = a->tokens + at + 2;
-      expect_pair(a, &s, source, n, source + n, m);
+    for (size_t at = 0; at < a->n_tokens; at += HEAD + (size_t)a->tokens[at] + (size_t)a->tokens[at + 1]) {
+      const int32_t n = a->tokens[at], m = a->tokens[at + 1], *source = a->tokens + at + HEAD;
+      expect_pair(a, &s, source, n, source + n, m, a->tokens[at + 2]);
     }
     maximise_alignment(a, &s);
   }

@@ -2,7 +2,7 @@
  *
  *   cq_aligner *a;
  *   cq_aligner_new(&a, n_source_ids, n_target_ids, &err);
- *   cq_aligner_add(a, source, n, target, m, &err);        // each pair of sentences, as ids
+ *   cq_aligner_add(a, source, n, target, m, 1, &err);       // each pair of sentences, as ids
  *   cq_aligner_run(a, 5, &err);
  *   n = cq_aligner_links(a, id, links, 16);               // a target token's best source tokens, weights adding to 1
  *
@@ -30,14 +30,14 @@ typedef struct cq_link {
 
 CQ_MUST_USE cq_status cq_aligner_new(cq_aligner **out, int64_t n_source, int64_t n_target, cq_error *error);
 void cq_aligner_free(cq_aligner *a);
-/* Sentences of more than 128 tokens on either side are left out. */
+/* As if the pair had been added `weight` times. Sentences of more than 128 tokens on either side are left out. */
 CQ_MUST_USE cq_status cq_aligner_add(cq_aligner *a, const int32_t *source, size_t n, const int32_t *target, size_t m,
-                                     cq_error *error);
+                                     int weight, cq_error *error);
 CQ_MUST_USE cq_status cq_aligner_run(cq_aligner *a, int n_iterations, cq_error *error);
 /* Fills links with at most max source tokens, heaviest first; returns how many, 0 for a token without any. After run.
  */
 size_t cq_aligner_links(const cq_aligner *a, int32_t target, cq_link *links, size_t max);
-/* How often a target token occurred. */
+/* How often a target token occurred, by weight. */
 uint64_t cq_aligner_count(const cq_aligner *a, int32_t target);
 
 #endif

@@ -234,7 +234,7 @@ static bool make_again(const char *path) {
   }
   cq_student_options o = cq_student_default_options();
   o.kind = strcmp(writer, "model") ? CQ_STUDENT_COPY : CQ_STUDENT_NEW_VOCABULARY, o.from = teacher, o.replace = true;
-  o.text_files = (const char *const[]){"pairs.tsv"}, o.n_text_files = strcmp(writer, "model") == 0, o.vocab_size = 60;
+  o.text = &(cq_training_data){.path = "pairs.tsv"}, o.n_text = strcmp(writer, "model") == 0, o.vocab_size = 60;
   return cq_student_new(path, &o, ctx, &error) == CQ_OK;
 }
 

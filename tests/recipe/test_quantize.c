@@ -26,11 +26,11 @@ static const char *text_file(void) {
 
 static const char *fresh(cq_student_kind kind) {
   static char path[400];
-  static const char *file;
+  static cq_training_data file;
   cq_error error = {0};
   cq_student_options o = cq_student_default_options();
-  file = text_file();
-  o.kind = kind, o.text_files = &file, o.n_text_files = 1, o.vocab_size = 70, o.character_coverage = 1;
+  file.path = text_file();
+  o.kind = kind, o.text = &file, o.n_text = 1, o.vocab_size = 70, o.character_coverage = 1;
   o.dim = 24, o.n_layers = 2, o.n_heads = 3, o.feed_forward_dim = 32, o.max_seq_length = 20, o.output_dim = 10;
   o.replace = true;
   snprintf(path, sizeof path, "%s", test_path("model"));

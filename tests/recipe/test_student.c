@@ -42,13 +42,13 @@ static void keep_notices(void *context, const char *text) {
 static char notices[2048];
 
 static cq_student_options options_for(cq_student_kind kind) {
-  static const char *file;
-  file = corpus();
+  static cq_training_data file;
+  file.path = corpus();
   cq_student_options o = cq_student_default_options();
   notices[0] = '\0';
   o.kind = kind;
-  o.text_files = &file;
-  o.n_text_files = 1;
+  o.text = &file;
+  o.n_text = 1;
   o.vocab_size = 80;
   o.character_coverage = 1;
   o.dim = 24, o.n_layers = 2, o.n_heads = 3, o.feed_forward_dim = 32, o.max_seq_length = 20;
@@ -223,7 +223,7 @@ static double margin_of(const cq_encoder *encoder) {
 static const char *english_model(void) {
   static char model[400];
   char english[400];
-  const char *file = english;
+  const cq_training_data file = {.path = english};
   snprintf(model, sizeof model, "%s", test_path("english"));
   snprintf(english, sizeof english, "%s", test_path("english.txt"));
   FILE *f = fopen(english, "w");
@@ -233,7 +233,7 @@ static const char *english_model(void) {
       fprintf(f, "%s %s %s.\n", who[w][0], does[d][0], what[(w + d) % COUNT(what)][0]);
   assert_int_equal(fclose(f), 0);
   cq_student_options o = options_for(CQ_STUDENT_STATIC);
-  o.text_files = &file;
+  o.text = &file;
   o.vocabulary = CQ_VOCABULARY_BPE;
   o.vocab_size = 110;
   assert_int_equal(cq_student_new(model, &o, NULL, NULL), CQ_OK);
@@ -262,7 +262,7 @@ static void alignment_brings_translations_together(void **state) {
 }
 
 /* The rows for a student's vocabulary, placed by what files say. */
-static float *rows_by(const cq_encoder *old, const cq_encoder *student, const char *const *files, size_t n_files) {
+static float *rows_by(const cq_encoder *old, const cq_encoder *student, const cq_training_data *files, size_t n_files) {
   const cq_tokenizer *tokenizer = student->modules[0]->tokenizer, *old_tokenizer = old->modules[0]->tokenizer;
   const int64_t n = cq_tokenizer_describe(tokenizer)->vocab_size, dim = cq_encoder_dim(old),
                 n_old = cq_tokenizer_describe(old_tokenizer)->vocab_size;
@@ -294,13 +294,13 @@ static const char *larger_corpus(void) {
 /* A language's pieces stand where its own file puts them, however much there is of another. */
 static void each_file_is_aligned_by_itself(void **state) {
   static const char *words[] = {"Hund", "Katze", "Kind", "Frau", "sieht", "findet", "liebt", "Sonne", "Fluss", "Musik"};
-  const char *files[2] = {corpus(), larger_corpus()};
+  const cq_training_data files[2] = {{.path = corpus()}, {.path = larger_corpus()}};
   cq_encoder *old;
   (void)state;
   assert_int_equal(cq_encoder_open(&old, english_model(), NULL, NULL), CQ_OK);
   cq_student_options o = options_for(CQ_STUDENT_STATIC);
-  o.text_files = files;
-  o.n_text_files = 2;
+  o.text = files;
+  o.n_text = 2;
   o.vocabulary = CQ_VOCABULARY_BPE;
   o.vocab_size = 260;
   cq_encoder *student = make(&o);
@@ -362,15 +362,15 @@ static void refusals(void **state) {
   o.dim = 25;
   expect_refused(&o, CQ_ERR_ARGUMENT, "dim is 25, a BiLSTM's is even");
   o = options_for(CQ_STUDENT_STATIC);
-  o.n_text_files = 0;
+  o.n_text = 0;
   expect_refused(&o, CQ_ERR_ARGUMENT, "text");
   o = options_for(CQ_STUDENT_STATIC);
-  o.text_files = &none;
+  o.text = &(cq_training_data){.path = none};
   expect_refused(&o, CQ_ERR_IO, none);
   o = options_for(CQ_STUDENT_STATIC);
   bad = test_path("bad.tsv");
   write_text(bad, "fine\tgut\nnot \xff utf-8\tx\n");
-  o.text_files = &bad;
+  o.text = &(cq_training_data){.path = bad};
   cq_error error = {0};
   assert_int_equal(cq_student_new(test_path("refused"), &o, NULL, &error), CQ_ERR_FORMAT);
   assert_int_equal(error.line, 2);
@@ -396,7 +396,7 @@ static void the_aligner_finds_the_dictionary(void **state) {
   for (int i = 1; i < 50; i++)
     for (int j = 1; j < 50; j++) {
       const int32_t source[] = {0, i, j}, target[] = {100 - j, 0, 100 - i};
-      assert_int_equal(cq_aligner_add(a, source, 3, target, 3, NULL), CQ_OK);
+      assert_int_equal(cq_aligner_add(a, source, 3, target, 3, 1, NULL), CQ_OK);
     }
   assert_int_equal(cq_aligner_run(a, 5, NULL), CQ_OK);
   for (int i = 1; i < 50; i++) {
@@ -446,7 +446,7 @@ static void the_aligner_may_run_out(void **state) {
     const int32_t source[] = {0, 1, 2}, target[] = {2, 1, 0};
     cq_alloc_fail_at(n);
     status = cq_aligner_new(&a, 3, 3, NULL);
-    for (int i = 0; !status && i < 3; i++) status = cq_aligner_add(a, source, 3, target, 3, NULL);
+    for (int i = 0; !status && i < 3; i++) status = cq_aligner_add(a, source, 3, target, 3, 1, NULL);
     if (!status) status = cq_aligner_run(a, 2, NULL);
     const bool failed = cq_alloc_failed();
     cq_alloc_fail_at(0);

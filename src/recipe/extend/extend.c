@@ -13,24 +13,29 @@
 #include "base/options.h"
 #include "calque/distill.h"
 #include "calque/student.h"
-#include "recipe/extend/held_out.h"
+#include "recipe/extend/texts.h"
 
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 static const char *const kinds[] = {"body", "static", NULL};
+static const char *const precisions[] = {"f32", "bf16", NULL};
 
 #define O cq_extend_options
 static const cq_option option_rows[] = {
     {CQ_TEXT(O, "output", output, KEEPS, "DIR", "the new model; work in progress lies in DIR.extend and DIR.work"),
      .letter = 'o', .flags = CQ_OPTION_REQUIRED},
     {CQ_DATA(O, "to", to, n_to, CHANGES, "LANGUAGE=TSV[:WEIGHT]",
-             "text of a new language: a sentence the model understands, a tab, its translation"),
-     .flags = CQ_OPTION_REQUIRED},
+             "text of a new language: a sentence the model understands, a tab, its translation")},
+    {CQ_DATA(
+        O, "dictionary", dictionaries, n_dictionaries, CHANGES, "LANGUAGE=TSV",
+        "a dictionary: a word the model understands, a tab, its translation; with or without --to of the language")},
+    {CQ_DATA(O, "text", text, n_text, CHANGES, "[LANGUAGE=]FILE",
+             "untranslated text of a language for its vocabulary, or, without one, of the model's own for dictionaries "
+             "to translate")},
     {CQ_TEXT(O, "time", time, CHANGES, "TIME", "for all of it, for example 90s, 20m or 1.5h"), .otherwise = "20m"},
     {CQ_CHOICE(O, "kind", kind, CHANGES, CQ_EXTEND_BODY, kinds, "KIND",
                "body: the model's layers under a new vocabulary; static: the mean of word vectors, tens of times as "
@@ -48,6 +53,8 @@ static const cq_option option_rows[] = {
     {CQ_INT(O, "batch", batch_pairs, CHANGES, 64, 1, 1 << 20, "PAIRS", "batch size in pairs"), .letter = 'b'},
     {CQ_INT(O, "max-characters", max_characters, CHANGES, 250, 0, 0, "N",
             "leave out pairs with a sentence of more characters; 0: no limit")},
+    {CQ_CHOICE(O, "precision", precision, CHANGES, CQ_TRAINING_BF16, precisions, "TYPE",
+               "mixed precision: multiply in this while training, where the processor can; else in f32")},
     {CQ_COUNT(O, "seed", seed, CHANGES, 1, 0, 0, "N", "seed of the random numbers")},
     {CQ_TEXT(O, "cache", cache_directory, KEEPS, "DIR", "where the model's vectors are kept for the next run"),
      .otherwise = "~/.cache/calque"},
@@ -69,7 +76,17 @@ static cq_status check_extend(const void *options, cq_error *error) {
   const O *o = options;
   double seconds;
   if (!o->output) return cq_fail(error, CQ_ERR_ARGUMENT, "an output directory is needed");
-  if (o->n_to == 0) return cq_fail(error, CQ_ERR_ARGUMENT, "at least one file of a new language is needed");
+  if (o->n_to + o->n_dictionaries == 0)
+    return cq_fail(error, CQ_ERR_ARGUMENT,
+                   "translations or a dictionary of a new language are needed (to, dictionary)");
+  for (size_t i = 0; i < o->n_dictionaries; i++)
+    if (!o->dictionaries[i].label)
+      return cq_fail(error, CQ_ERR_ARGUMENT, "%s: which language's dictionary? LANGUAGE=FILE", o->dictionaries[i].path);
+  bool has_sentences = o->n_to > 0;
+  for (size_t i = 0; i < o->n_text; i++) has_sentences |= !o->text[i].label;
+  if (!has_sentences)
+    return cq_fail(error, CQ_ERR_ARGUMENT,
+                   "a dictionary alone needs text of the model's own language to translate (text without a language)");
   if (o->time && !parse_time(&seconds, o->time))
     return cq_fail(error, CQ_ERR_ARGUMENT, "time is '%s', expected a number and s, m or h, for example 20m", o->time);
   return CQ_OK;
@@ -99,11 +116,8 @@ typedef struct extending {
   cq_context *ctx;
   double started, budget; /* seconds */
   char work[PATH], plan[PATH], student[PATH];
-  cq_training_data *train, *dev; /* [n_to], in the work directory */
-  size_t n_dev;
-  double n_measured; /* pairs in all dev sets, about */
-  char *paths;       /* of both: [2 n_to] of PATH bytes */
-  uint64_t n_pairs, n_sources, steps;
+  cq_extend_texts texts;
+  uint64_t steps;
   /* of the trial */
   double teacher_rate; /* sentences a second; 0: the teacher had nothing to do */
   double step_seconds, last_step;
@@ -131,114 +145,29 @@ static void tell_student(void *context, const char *text) {
   tell(context, text);
 }
 
-/* ---- the files ---- */
-
-static cq_status path_in(char out[PATH], const extending *e, const char *format, size_t i, cq_error *error) {
-  char name[64];
-  snprintf(name, sizeof name, format, i);
-  return cq_path_join(out, PATH, e->work, name, error);
-}
-
-/* Files of one language have one label; without one, a file is a language. */
-static bool same_language(const extending *e, size_t i, size_t j) {
-  const char *a = e->o->to[i].label, *b = e->o->to[j].label;
-  return i == j || (a && b && strcmp(a, b) == 0);
-}
-
-static size_t count_languages(const extending *e) {
-  size_t n = 0;
-  for (size_t i = 0; i < e->o->n_to; i++) {
-    size_t first = 0;
-    while (!same_language(e, first, i)) first++;
-    n += first == i;
-  }
-  return n;
-}
-
-static cq_status name_parts(extending *e, cq_error *error) {
-  const size_t n = e->o->n_to;
-  e->train = cq_alloc_array_zeroed(n, sizeof *e->train);
-  e->dev = cq_alloc_array_zeroed(n, sizeof *e->dev);
-  e->paths = cq_alloc_array(n, (size_t)2 * PATH);
-  cq_status status = e->train && e->dev && e->paths ? CQ_OK : cq_fail_memory(error, "files");
-  for (size_t i = 0; !status && i < n; i++) {
-    char *train = e->paths + 2 * i * PATH, *dev = train + PATH;
-    status = path_in(train, e, "train-%zu.tsv", i + 1, error);
-    if (!status) status = path_in(dev, e, "dev-%zu.tsv", i + 1, error);
-    e->train[i] = (cq_training_data){e->o->n_dev ? e->o->to[i].path : train, e->o->to[i].label, e->o->to[i].weight};
-    e->dev[i] = (cq_training_data){dev, e->o->to[i].label, 1};
-  }
-  return status;
-}
-
-static cq_status read_files(cq_parallel *data, const extending *e, cq_error *error) {
-  const cq_parallel_options options = {.skip_bad = e->o->skip_bad, .max_characters = e->o->max_characters};
-  cq_status status = CQ_OK;
-  for (size_t i = 0; !status && i < e->o->n_to; i++) {
-    char text[CQ_PARALLEL_SUMMARY];
-    status = cq_parallel_add(data, e->o->to[i].path, e->o->to[i].label, e->o->to[i].weight, &options, error);
-    if (status) break;
-    cq_parallel_summary(text, &data->sets[data->n_sets - 1]);
-    if (!tell(e, text)) status = cq_fail(error, CQ_ERR_STOPPED, "stopped while reading");
-  }
-  return status;
-}
-
-/* Languages are drawn from alike; within a language, a file by its share of the pairs. */
-static void weigh_files(extending *e, const cq_parallel *data) {
-  for (size_t i = 0; i < e->o->n_to; i++) {
-    double of_language = 0;
-    for (size_t j = 0; j < e->o->n_to; j++)
-      if (same_language(e, i, j)) of_language += data->sets[j].n_pairs;
-    e->train[i].weight = e->o->to[i].weight * data->sets[i].n_pairs / of_language;
-  }
-}
-
-static cq_status split_files(extending *e, cq_error *error) {
-  cq_parallel data = {0};
-  cq_held_out held = {0};
-  cq_status status = read_files(&data, e, error);
-  if (!status && e->o->n_dev == 0) status = cq_hold_out(&held, &data, error);
-  for (size_t i = 0; !status && e->o->n_dev == 0 && i < data.n_sets; i++) {
-    size_t n_train = 0, n_dev = 0;
-    status = cq_held_out_write(e->train[i].path, e->dev[i].path, &n_train, &n_dev, &data, i, &held, error);
-    if (!status)
-      choose(e, "held out of %s: %zu of %u sources (--dev)", data.sets[i].label, n_dev, data.sets[i].n_entries);
-  }
-  if (!status) weigh_files(e, &data);
-  e->n_pairs = cq_parallel_pairs(&data), e->n_sources = data.n_sources;
-  cq_held_out_free(&held);
-  cq_parallel_free(&data);
-  return status;
-}
-
-/* Of a file too small to hold anything out of there is no dev set. */
-static void use_dev_sets(extending *e) {
-  for (size_t i = 0; e->o->n_dev == 0 && i < e->o->n_to; i++) {
-    struct stat info;
-    if (stat(e->dev[i].path, &info) == 0 && info.st_size > 0) e->dev[e->n_dev++] = e->dev[i];
-  }
+static bool tell_file(void *context, const char *text) {
+  return tell(context, text);
 }
 
 /* ---- the student ---- */
 
 static cq_status make_student(extending *e, cq_error *error) {
   const cq_extend_options *o = e->o;
-  const char **files = cq_alloc_array(o->n_to, sizeof *files);
+  cq_training_data *text;
   cq_student_options s = cq_student_default_options();
-  if (!files) return cq_fail_memory(error, "files");
-  for (size_t i = 0; i < o->n_to; i++) files[i] = e->train[i].path;
-  const size_t languages = cq_min(count_languages(e), MAX_LANGUAGES_COUNTED);
+  cq_status status = cq_extend_student_text(&text, &s.n_text, &e->texts, error);
+  const size_t languages = cq_min(cq_extend_languages(&e->texts), MAX_LANGUAGES_COUNTED);
+  const size_t dictionaries = cq_min(cq_extend_languages_with_dictionary(&e->texts), MAX_LANGUAGES_COUNTED);
   s.kind = e->recipe->kind;
   s.from = o->kind == CQ_EXTEND_BODY ? o->model : NULL;
-  s.text_files = files, s.n_text_files = o->n_to;
-  s.vocab_size = o->vocab_size ? o->vocab_size : 20000 + 12000 * (int)languages;
+  s.text = text;
+  s.vocab_size = o->vocab_size ? o->vocab_size : 20000 + 12000 * (int)(languages + dictionaries);
   s.lowercase = o->lowercase, s.skip_bad = o->skip_bad, s.seed = o->seed, s.replace = true;
   s.normalize = o->kind == CQ_EXTEND_STATIC;
   s.notice = tell_student, s.notice_context = e;
   choose(e, "student: %s (--kind); vocabulary: %d pieces at most (--vocab-size)", e->recipe->what, s.vocab_size);
-  const cq_status status = cq_student_new(e->student, &s, e->ctx, error);
-  cq_free(files);
+  if (!status) status = cq_student_new(e->student, &s, e->ctx, error);
+  cq_free(text);
   return status;
 }
 
@@ -249,7 +178,7 @@ static cq_status distill(cq_training_result *result, const extending *e, const c
   const cq_extend_options *o = e->o;
   cq_distill_options d = cq_distill_default_options();
   d.teacher = o->model, d.student = e->student;
-  d.train = e->train, d.n_train = o->n_to;
+  d.train = e->texts.train, d.n_train = e->texts.n;
   d.dim_match = o->kind == CQ_EXTEND_STATIC ? CQ_DIM_PROJECT : CQ_DIM_EQUAL;
   d.cache_directory = o->cache_directory;
   d.run = run;
@@ -264,8 +193,8 @@ static cq_training_options run_options(const extending *e) {
       o->embedding_learning_rate > 0 ? o->embedding_learning_rate : e->recipe->embedding_learning_rate;
   run.adam_eps = 1e-9, run.dropout = 0;
   run.batch_pairs = o->batch_pairs, run.max_characters = o->max_characters, run.skip_bad = o->skip_bad;
-  run.balanced = count_languages(e) > 1;
-  run.seed = o->seed;
+  run.balanced = e->texts.n > 1;
+  run.seed = o->seed, run.precision = (cq_training_precision)o->precision;
   return run;
 }
 
@@ -298,19 +227,19 @@ static cq_status choose_steps(extending *e, cq_error *error) {
   if (status) return status;
   const double step = e->step_seconds / (double)(e->n_timed ? e->n_timed : 1);
   const double teacher = e->teacher_rate > 0 ? 1 / e->teacher_rate : 0;
-  const double measured = e->o->n_dev ? 1000 * (double)e->o->n_dev : e->n_measured;
+  const double measured = e->o->n_dev ? 1000 * (double)e->o->n_dev : (double)e->texts.n_measured;
   const double evaluations = measured * ((EVALUATIONS + 2) * step / (3 * batch) + 2 * teacher);
   const double left = e->budget - (cq_seconds(CLOCK_MONOTONIC) - e->started) - evaluations;
   double steps = left / (step + batch * teacher); /* each batch new to the teacher */
-  if (steps * batch > (double)e->n_sources) steps = (left - (double)e->n_sources * teacher) / step;
-  const double most = e->recipe->max_epochs * (double)e->n_pairs / batch;
+  if (steps * batch > (double)e->texts.n_sources) steps = (left - (double)e->texts.n_sources * teacher) / step;
+  const double most = e->recipe->max_epochs * (double)e->texts.n_pairs / batch;
   const bool enough = steps > most;
   steps = enough ? most : steps;
   if (steps < MIN_STEPS) steps = MIN_STEPS;
   const double unit = pow(10, floor(log10(steps)) - 1);
   e->steps = (uint64_t)(floor(steps / unit) * unit);
   choose(e, "steps: %llu, %.1f epochs (--steps): %s; a step takes %.3f s, the teacher %.0f sentences/s",
-         (unsigned long long)e->steps, (double)e->steps * batch / (double)e->n_pairs,
+         (unsigned long long)e->steps, (double)e->steps * batch / (double)e->texts.n_pairs,
          enough              ? "more would not help"
          : steps > MIN_STEPS ? "what fits into the time (--time)"
                              : "the fewest, though the time is too short",
@@ -323,7 +252,7 @@ static cq_status choose_steps(extending *e, cq_error *error) {
 static cq_status write_plan(const extending *e, cq_error *error) {
   cq_builder text = {0};
   cq_builder_printf(&text, "calque extend 1\nsteps %llu\n", (unsigned long long)e->steps);
-  for (size_t i = 0; i < e->o->n_to; i++) cq_builder_printf(&text, "weight %a\n", e->train[i].weight);
+  for (size_t i = 0; i < e->texts.n; i++) cq_builder_printf(&text, "weight %a\n", e->texts.train[i].weight);
   const cq_status status =
       text.failed ? cq_fail_memory(error, "plan") : cq_file_write(e->plan, text.data, text.n, error);
   cq_builder_free(&text);
@@ -334,9 +263,9 @@ static bool parse_plan(extending *e, const char *at) {
   char *end;
   if (strncmp(at, "calque extend 1\nsteps ", 22) != 0) return false;
   e->steps = strtoull(at + 22, &end, 10);
-  for (size_t i = 0; i < e->o->n_to; i++) {
+  for (size_t i = 0; i < e->texts.n; i++) {
     if (strncmp(end, "\nweight ", 8) != 0) return false;
-    e->train[i].weight = cq_strtod(end + 8, &end);
+    e->texts.train[i].weight = cq_strtod(end + 8, &end);
   }
   return e->steps > 0 && strcmp(end, "\n") == 0;
 }
@@ -349,7 +278,7 @@ static cq_status read_plan(extending *e, cq_error *error) {
   if (!plan)
     status = cq_fail_memory(error, "plan");
   else if (!parse_plan(e, plan))
-    status = cq_fail_file(error, CQ_ERR_FORMAT, e->plan, "is no plan of a run with %zu files", e->o->n_to);
+    status = cq_fail_file(error, CQ_ERR_FORMAT, e->plan, "is no plan of a run with %zu files", e->texts.n);
   cq_free(plan);
   cq_free((void *)(uintptr_t)text.data);
   return status;
@@ -358,8 +287,8 @@ static cq_status read_plan(extending *e, cq_error *error) {
 static cq_status make_plan(extending *e, cq_error *error) {
   cq_directory_remove(e->work);
   cq_status status = cq_directory_make(e->work, error);
-  if (!status) status = split_files(e, error);
-  if (!status) use_dev_sets(e);
+  if (!status) status = cq_extend_texts_make(&e->texts, error);
+  if (!status) cq_extend_texts_find_dev(&e->texts);
   if (!status) status = make_student(e, error);
   const cq_training_options run = run_options(e);
   if (!status)
@@ -374,7 +303,7 @@ static cq_status make_plan(extending *e, cq_error *error) {
 
 static cq_status extend(extending *e, cq_training_result *result, cq_error *error) {
   const cq_extend_options *o = e->o;
-  cq_status status = name_parts(e, error);
+  cq_status status = cq_extend_texts_open(&e->texts, error);
   if (!status) status = cq_path_join(e->plan, sizeof e->plan, e->work, "plan", error);
   if (!status) status = cq_path_join(e->student, sizeof e->student, e->work, "student", error);
   if (status) return status;
@@ -386,7 +315,7 @@ static cq_status extend(extending *e, cq_training_result *result, cq_error *erro
                         o->output);
   if (under_way) {
     status = read_plan(e, error);
-    if (!status) use_dev_sets(e);
+    if (!status) cq_extend_texts_find_dev(&e->texts);
   } else {
     status = make_plan(e, error);
   }
@@ -394,7 +323,7 @@ static cq_status extend(extending *e, cq_training_result *result, cq_error *erro
   cq_training_options run = run_options(e);
   run.output = o->output, run.resume = o->resume, run.replace = o->replace;
   run.steps = e->steps;
-  run.dev = o->n_dev ? o->dev : e->dev, run.n_dev = o->n_dev ? o->n_dev : e->n_dev;
+  run.dev = o->n_dev ? o->dev : e->texts.dev, run.n_dev = o->n_dev ? o->n_dev : e->texts.n_dev;
   run.evaluate_every = (int)(e->steps / EVALUATIONS ? e->steps / EVALUATIONS : 1);
   run.checkpoint_every = run.evaluate_every;
   run.progress = o->progress, run.progress_context = o->progress_context;
@@ -411,13 +340,12 @@ cq_status cq_extend(cq_training_result *result, const cq_extend_options *options
   extending *e = cq_alloc_zeroed(sizeof *e);
   if (!e) return cq_fail_memory(error, "extending");
   *e = (extending){.o = &o, .recipe = &recipes[o.kind], .ctx = ctx, .started = cq_seconds(CLOCK_MONOTONIC)};
+  e->texts = (cq_extend_texts){.o = &o, .work = e->work, .choose = tell_student, .tell = tell_file, .context = e};
   if (!parse_time(&e->budget, o.time ? o.time : "20m")) e->budget = 0; /* checked */
   if ((size_t)snprintf(e->work, sizeof e->work, "%s.extend", o.output) >= sizeof e->work - 64)
     status = cq_fail(error, CQ_ERR_ARGUMENT, "the output's name is too long");
   if (!status) status = extend(e, result, error);
-  cq_free(e->train);
-  cq_free(e->dev);
-  cq_free(e->paths);
+  cq_extend_texts_close(&e->texts);
   cq_free(e);
   return status;
 }

@@ -13,6 +13,7 @@
 
 #define MAX_COLUMNS  64
 #define MAX_LINKS    16
+#define MAX_TIMES    1000
 #define N_ITERATIONS 5
 
 typedef struct carry {
@@ -161,11 +162,12 @@ static cq_status fill_rows(carry *c, cq_carry_over how, cq_error *error) {
 /* --- alignment --- */
 
 typedef struct parallel {
-  cq_aligner *aligner;    /* of the file being read */
-  double *source_count;   /* [n_new] occurrences of a piece in source sentences */
-  double *target_count;   /* [n_new] occurrences of a piece in translations that say what it means */
-  float *meaning;         /* [n_new, dim] what it means there: the sum over those */
-  float *meaning_of_file; /* [dim] */
+  int weight;                 /* of the file's pairs */
+  cq_aligner *aligner;        /* of the language being read */
+  double *source_count;       /* [n_new] occurrences of a piece in source sentences */
+  double *target_count;       /* [n_new] occurrences of a piece in translations that say what it means */
+  float *meaning;             /* [n_new, dim] what it means there: the sum over those */
+  float *meaning_of_language; /* [dim] */
   cq_ids source, target;
 } parallel;
 
@@ -175,7 +177,7 @@ static cq_status add_parallel_line(carry *c, parallel *p, cq_slice line, cq_erro
   if (n < 2 || n > MAX_COLUMNS) return CQ_OK; /* no translations; or malformed, see read_parallel */
   p->source.n = p->target.n = 0;
   cq_status status = cq_tokenizer_encode(&p->target, c->new_tokenizer, NULL, columns[0], false, 0, NULL, error);
-  for (size_t i = 0; !status && i < p->target.n; i++) p->source_count[p->target.ids[i]]++;
+  for (size_t i = 0; !status && i < p->target.n; i++) p->source_count[p->target.ids[i]] += p->weight;
   if (!status) status = cq_tokenizer_encode(&p->source, c->old_tokenizer, NULL, columns[0], false, 0, NULL, error);
   size_t n_known = 0;
   for (size_t i = 0; i < p->source.n; i++)
@@ -185,7 +187,8 @@ static cq_status add_parallel_line(carry *c, parallel *p, cq_slice line, cq_erro
   for (size_t k = 1; !status && k < n; k++) {
     p->target.n = 0;
     status = cq_tokenizer_encode(&p->target, c->new_tokenizer, NULL, columns[k], false, 0, NULL, error);
-    if (!status) status = cq_aligner_add(p->aligner, p->source.ids, p->source.n, p->target.ids, p->target.n, error);
+    if (!status)
+      status = cq_aligner_add(p->aligner, p->source.ids, p->source.n, p->target.ids, p->target.n, p->weight, error);
     c->stats->n_pairs++;
   }
   return status;
@@ -234,15 +237,25 @@ static void add_meanings(const carry *c, parallel *p) {
     if (n == 0) continue;
     const uint64_t count = cq_aligner_count(p->aligner, (int32_t)id);
     float *sum = p->meaning + id * c->dim;
-    mean_of_links(c, p->meaning_of_file, links, n);
-    for (int64_t j = 0; j < c->dim; j++) sum[j] += (float)count * p->meaning_of_file[j];
+    mean_of_links(c, p->meaning_of_language, links, n);
+    for (int64_t j = 0; j < c->dim; j++) sum[j] += (float)count * p->meaning_of_language[j];
     p->target_count[id] += (double)count;
   }
 }
 
-static cq_status align_file(carry *c, parallel *p, const char *file, cq_error *error) {
+static bool is_same_language(const cq_training_data *a, const cq_training_data *b) {
+  return a == b || (a->label && b->label && strcmp(a->label, b->label) == 0);
+}
+
+/* The language of pairs[first], of which there is no earlier file. */
+static cq_status align_language(carry *c, parallel *p, const cq_training_data *pairs, size_t n, size_t first,
+                                cq_error *error) {
   cq_status status = cq_aligner_new(&p->aligner, c->n_old, c->n_new, error);
-  if (!status) status = read_parallel(c, p, file, error);
+  for (size_t i = first; !status && i < n; i++)
+    if (is_same_language(&pairs[first], &pairs[i])) {
+      p->weight = cq_text_times(&pairs[i]);
+      status = read_parallel(c, p, pairs[i].path, error);
+    }
   if (!status) status = cq_aligner_run(p->aligner, N_ITERATIONS, error);
   if (!status) add_meanings(c, p);
   cq_aligner_free(p->aligner);
@@ -261,27 +274,35 @@ static void mix_meanings(carry *c, const parallel *p) {
   }
 }
 
-/* Each file by itself: in one text of many languages a source word's probability would be shared among its translations
- * into all of them, and those of languages with little text would get next to none. */
-static cq_status align_files(carry *c, const char *const *files, size_t n_files, cq_error *error) {
+/* Each language by itself: in one text of many languages a source word's probability would be shared among its
+ * translations into all of them, and those of languages with little text would get next to none. */
+static cq_status align_languages(carry *c, const cq_training_data *pairs, size_t n_pairs, cq_error *error) {
   const size_t n = (size_t)c->n_new, dim = (size_t)c->dim;
   parallel p = {.source_count = cq_alloc_array_zeroed(n, sizeof *p.source_count),
                 .target_count = cq_alloc_array_zeroed(n, sizeof *p.target_count),
                 .meaning = cq_alloc_array_zeroed(n * dim, sizeof *p.meaning),
-                .meaning_of_file = cq_alloc_array(dim, sizeof *p.meaning_of_file)};
-  const bool ok = p.source_count && p.target_count && p.meaning && p.meaning_of_file;
+                .meaning_of_language = cq_alloc_array(dim, sizeof *p.meaning_of_language)};
+  const bool ok = p.source_count && p.target_count && p.meaning && p.meaning_of_language;
   cq_status status = ok ? CQ_OK : cq_fail_memory(error, "alignment");
-  for (size_t f = 0; !status && f < n_files; f++) status = align_file(c, &p, files[f], error);
+  for (size_t i = 0; !status && i < n_pairs; i++) {
+    size_t first = 0;
+    while (!is_same_language(&pairs[first], &pairs[i])) first++;
+    if (first == i) status = align_language(c, &p, pairs, n_pairs, first, error);
+  }
   if (!status) mix_meanings(c, &p);
-  cq_free(p.source_count), cq_free(p.target_count), cq_free(p.meaning), cq_free(p.meaning_of_file);
+  cq_free(p.source_count), cq_free(p.target_count), cq_free(p.meaning), cq_free(p.meaning_of_language);
   cq_free(p.source.ids), cq_free(p.target.ids);
   return status;
 }
 
+int cq_text_times(const cq_training_data *file) {
+  return file->weight > 1 ? (int)lround(fmin(file->weight, MAX_TIMES)) : 1;
+}
+
 cq_status cq_carry_over_rows(float *rows, const cq_tokenizer *new_tokenizer, const float *old, int64_t n_old,
                              int64_t dim, const cq_tokenizer *old_tokenizer, cq_carry_over how,
-                             const char *const *text_files, size_t n_text_files, cq_random *random,
-                             cq_carry_stats *stats, cq_error *error) {
+                             const cq_training_data *pairs, size_t n_pairs, cq_random *random, cq_carry_stats *stats,
+                             cq_error *error) {
   carry c = {.rows = rows,
              .old = old,
              .n_old = n_old,
@@ -296,7 +317,7 @@ cq_status cq_carry_over_rows(float *rows, const cq_tokenizer *new_tokenizer, con
   *stats = (cq_carry_stats){0};
   cq_status status = read_old(&c, error);
   if (!status) status = fill_rows(&c, how, error);
-  if (!status && how == CQ_CARRY_ALIGN) status = align_files(&c, text_files, n_text_files, error);
+  if (!status && how == CQ_CARRY_ALIGN) status = align_languages(&c, pairs, n_pairs, error);
   cq_map_free(&c.pieces);
   cq_free(c.mean);
   cq_free(c.deviation);

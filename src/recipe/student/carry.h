@@ -5,8 +5,9 @@
  *   SHARED otherwise                          drawn from the old rows' mean and variance
  *   MEAN otherwise                            mean of the rows of the old tokens that the piece's text splits into
  *   ALIGN                                     in translations: mean of the rows of the old tokens that stand for it in the
- *                                             source, by train/align.h, each file by itself; in the source: as MEAN;
- *                                             mixed by how often the piece occurs in each file and on either side */
+ *                                             source, by train/align.h, each language by itself; in the source: as
+ *                                             MEAN; mixed by how often the piece occurs in each language and on either
+ *                                             side */
 #ifndef RECIPE_STUDENT_CARRY_H
 #define RECIPE_STUDENT_CARRY_H
 
@@ -19,10 +20,14 @@ typedef struct cq_carry_stats {
   uint64_t n_pairs;                                        /* pairs of sentences aligned */
 } cq_carry_stats;
 
-/* rows [new vocab_size, dim] from old [n_old, dim]. text_files: for ALIGN, those with several columns. */
+/* How often a file counts: its weight, rounded. */
+int cq_text_times(const cq_training_data *file);
+
+/* rows [new vocab_size, dim] from old [n_old, dim]. pairs: for ALIGN, files with several columns; those of one label are
+ * aligned as one, and each without a label by itself. */
 CQ_MUST_USE cq_status cq_carry_over_rows(float *rows, const cq_tokenizer *new_tokenizer, const float *old,
                                          int64_t n_old, int64_t dim, const cq_tokenizer *old_tokenizer,
-                                         cq_carry_over how, const char *const *text_files, size_t n_text_files,
+                                         cq_carry_over how, const cq_training_data *pairs, size_t n_pairs,
                                          cq_random *random, cq_carry_stats *stats, cq_error *error);
 
 #endif

@@ -37,8 +37,10 @@ static const cq_option option_rows[] = {
     {CQ_TEXT(O, "from", from, CHANGES, "MODEL",
              "copy, new-vocabulary: model to start from, a directory or a name in the local Hugging Face cache"),
      .letter = 'f'},
-    {CQ_TEXTS(O, "text", text_files, n_text_files, CHANGES, "FILE",
-              "text to train the vocabulary on: .txt or .tsv, plain or gzipped, every column of it")},
+    {CQ_DATA(
+        O, "text", text, n_text, CHANGES, "[LANGUAGE=]FILE[:WEIGHT]",
+        "text to train the vocabulary on: .txt or .tsv, plain or gzipped, every column of it; files of one language "
+        "are aligned as one, a dictionary among them; one of weight 4 counts as if it were there four times")},
     {CQ_CHOICE(O, "vocabulary", vocabulary, CHANGES, CQ_VOCABULARY_UNIGRAM, vocabularies, "UNITS",
                "type of the vocabulary: SentencePiece pieces by a unigram model or byte-pair encoding (BPE), or "
                "the most frequent whole words")},
@@ -76,7 +78,7 @@ static cq_status check_student(const void *options, cq_error *error) {
     return cq_fail(error, CQ_ERR_ARGUMENT, "kind %s needs 'from', a model to start with", kinds[o->kind]);
   if (is_fresh && o->from)
     return cq_fail(error, CQ_ERR_ARGUMENT, "kind %s starts from nothing: it takes no 'from'", kinds[o->kind]);
-  if (o->kind != CQ_STUDENT_COPY && o->n_text_files == 0)
+  if (o->kind != CQ_STUDENT_COPY && o->n_text == 0)
     return cq_fail(error, CQ_ERR_ARGUMENT, "kind %s needs 'text' for its vocabulary", kinds[o->kind]);
   if (o->kind == CQ_STUDENT_BILSTM && o->dim % 2 != 0)
     return cq_fail(error, CQ_ERR_ARGUMENT, "dim is %d, a BiLSTM's is even", o->dim);
@@ -96,7 +98,8 @@ static void tell_notice(const cq_student_options *o, const char *text) {
 
 typedef struct text {
   const cq_student_options *options;
-  size_t file;
+  size_t file; /* the next one, but for `again` more times of the one before */
+  int again;
   cq_lines *lines;
   cq_slice columns[MAX_COLUMNS];
   size_t n_columns, column;
@@ -133,8 +136,13 @@ static bool next_text_sentence(void *context, cq_slice *sentence) {
     }
     if (t->status) return false;
     if (!t->lines) {
-      if (t->file == t->options->n_text_files) return false;
-      t->status = cq_lines_open(&t->lines, t->options->text_files[t->file++], &t->error);
+      if (t->again > 0) {
+        t->again--;
+      } else {
+        if (t->file == t->options->n_text) return false;
+        t->again = cq_text_times(&t->options->text[t->file++]) - 1;
+      }
+      t->status = cq_lines_open(&t->lines, t->options->text[t->file - 1].path, &t->error);
       if (t->status) return false;
     }
     t->status = next_text_line(t);
@@ -269,7 +277,7 @@ static cq_status change_vocabulary(cq_encoder *e, const cq_student_options *o, c
   if (!status) status = old_rows ? CQ_OK : cq_fail_memory(error, "word embeddings");
   if (!status)
     status = cq_carry_over_rows(rows, tokenizer, old_rows, table->rows, table->cols, m->tokenizer, o->carry_over,
-                                o->text_files, o->n_text_files, random, &stats, error);
+                                o->text, o->n_text, random, &stats, error);
   if (!status) status = put_vocabulary(e, tokenizer, rows, error);
   if (status)
     cq_tokenizer_free(tokenizer);

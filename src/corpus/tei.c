@@ -1,0 +1,134 @@
+/* Dictionaries in TEI, FreeDict's own format, plain or gzipped:
+ *
+ *   <entry> <form><orth>starter</orth></form>
+ *     <sense> <cit type="trans"><quote>Anlasser</quote></cit>
+ *       <cit type="example"><quote>...</quote> <cit type="trans"><quote>...</quote></cit></cit> </sense> </entry>
+ *
+ * Rows are each <orth> with each <quote> of a translation that is not an example's. */
+#include "base/error.h"
+#include "corpus/entry.h"
+#include "corpus/xml.h"
+
+#include <string.h>
+
+enum { MAX_CITATIONS = 64 }; /* how deep they may stand in each other */
+
+typedef struct tei {
+  cq_format_reader base;
+  cq_xml *xml;
+  cq_dictionary_entry entry;
+  cq_builder text;
+  bool translates[MAX_CITATIONS]; /* [depth] */
+  size_t depth;
+  bool in_entry, taking, swapped, under_way;
+  size_t next_input;
+  uint64_t n_before; /* rows counted before the file at hand */
+} tei;
+
+static void open_citation(tei *t, const char **attributes) {
+  const char *type = cq_xml_attribute(attributes, "type");
+  if (t->depth == MAX_CITATIONS) {
+    cq_xml_refuse(t->xml, "<cit> in each other, more than %d deep", MAX_CITATIONS);
+    return;
+  }
+  const bool outer = t->depth == 0 || t->translates[t->depth - 1];
+  t->translates[t->depth++] = outer && type && (!strcmp(type, "trans") || !strcmp(type, "translation"));
+}
+
+static void open_tag(void *context, const char *name, const char **attributes) {
+  tei *t = context;
+  if (!strcmp(name, "entry")) {
+    cq_entry_begin(&t->entry);
+    t->depth = 0, t->in_entry = true, t->taking = false;
+  } else if (!strcmp(name, "cit")) {
+    open_citation(t, attributes);
+  } else if (t->in_entry && ((!strcmp(name, "orth") && t->depth == 0) ||
+                             (!strcmp(name, "quote") && t->depth && t->translates[t->depth - 1]))) {
+    cq_builder_clear(&t->text);
+    t->taking = true;
+  }
+}
+
+static void close_tag(void *context, const char *name) {
+  tei *t = context;
+  const cq_slice text = {t->text.data ? t->text.data : "", t->text.n};
+  if (!strcmp(name, "entry")) {
+    t->in_entry = false;
+    cq_xml_pause(t->xml);
+  } else if (!strcmp(name, "cit")) {
+    t->depth -= t->depth > 0;
+  } else if (t->taking && !strcmp(name, "orth")) {
+    cq_entry_add_head(&t->entry, text);
+    t->taking = false;
+  } else if (t->taking && !strcmp(name, "quote")) {
+    cq_entry_add_translation(&t->entry, text);
+    t->taking = false;
+  }
+  if (t->entry.failed) cq_xml_refuse(t->xml, NULL);
+}
+
+static void take_tei_text(void *context, const char *bytes, int n) {
+  tei *t = context;
+  if (t->taking) cq_builder_bytes(&t->text, bytes, (size_t)n);
+  if (t->text.failed) cq_xml_refuse(t->xml, NULL);
+}
+
+static cq_status open_input(tei *t, cq_error *error) {
+  const cq_xml_ear ear = {open_tag, close_tag, take_tei_text, t};
+  return cq_xml_open(&t->xml, t->base.o->inputs[t->next_input++], ear, error);
+}
+
+static cq_status open_tei(cq_format_reader *reader, cq_error *error) {
+  tei *t = (tei *)reader;
+  const cq_status status = cq_entry_order(&t->swapped, reader->o, error);
+  return status ? status : open_input(t, error);
+}
+
+static cq_status next_tei_row(cq_row *out, cq_format_reader *reader, cq_error *error) {
+  tei *t = (tei *)reader;
+  for (;;) {
+    bool more;
+    out->n = 0;
+    if (t->under_way && cq_entry_next(out, &t->entry, t->swapped))
+      return cq_corpus_count_row(reader->counts, &reader->flow, error);
+    t->under_way = false;
+    cq_status status = cq_xml_read(&more, t->xml, error);
+    if (!status && !more) {
+      if (reader->counts->n_read == t->n_before)
+        return cq_fail_file(error, CQ_ERR_FORMAT, reader->o->inputs[t->next_input - 1], "no <entry> in it: is it TEI?");
+      t->n_before = reader->counts->n_read;
+      if (t->next_input == reader->o->n_inputs) return CQ_OK;
+      cq_xml_close(t->xml);
+      t->xml = NULL;
+      status = open_input(t, error);
+      if (!status) continue;
+    }
+    if (status) return status;
+    t->under_way = t->entry.heads.n && t->entry.translations.n;
+    if (t->under_way) continue;
+    status = cq_corpus_count_row(reader->counts, &reader->flow, error);
+    if (status) return status;
+    cq_corpus_drop(reader->counts, "without a translation");
+  }
+}
+
+static void close_tei(cq_format_reader *reader) {
+  tei *t = (tei *)reader;
+  cq_xml_close(t->xml);
+  cq_entry_free(&t->entry);
+  cq_builder_free(&t->text);
+}
+
+const cq_format cq_format_tei = {
+    .about = {.name = "tei",
+              .inputs = "FILE...",
+              .min_inputs = 1,
+              .max_inputs = 1024,
+              .has_columns = true,
+              .help = "dictionaries in TEI, such as FreeDict's sources: a word, a translation; --columns 2,1: the "
+                      "translation first"},
+    .size = sizeof(tei),
+    .open = open_tei,
+    .next = next_tei_row,
+    .close = close_tei,
+};

@@ -1,0 +1,287 @@
+/* The text of all languages, and what is made of it:
+ *
+ *   to ───────────────────────────────┬──held out──▶ train-N.tsv, dev-N.tsv ──▶ training
+ *   model's text, sources of to ──▶ glosses ──┘
+ *   train-N.tsv, text, dictionaries ──weighed──▶ the vocabulary, and what its pieces mean
+ *
+ * A language's name is its files' label; without one, a file is a language. */
+#include "recipe/extend/texts.h"
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/memory.h"
+#include "base/number.h"
+#include "calque/corpus.h"
+#include "calque/lines.h"
+#include "recipe/extend/held_out.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* Text counts more than a dictionary, whose words are mostly rare; and a language's text as much as the model's. */
+enum { TIMES_BESIDE_DICTIONARY = 4, MAX_TIMES = 16 };
+/* Glosses are drawn as if a language's file had so many of them: little beside much parallel text. */
+#define GLOSSES_DRAWN 20000.0
+#define MIN_KNOWN     0.6 /* share of a glossed sentence's words */
+
+static void choose(const cq_extend_texts *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void choose(const cq_extend_texts *t, const char *format, ...) {
+  char text[400];
+  va_list args;
+  va_start(args, format);
+  cq_vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  t->choose(t->context, text);
+}
+
+static bool is_same_label(const char *a, const char *b) {
+  return a && b && strcmp(a, b) == 0;
+}
+
+/* --- the files --- */
+
+/* The dictionary is its language's first. */
+static bool is_first_dictionary(const cq_extend_options *o, size_t i) {
+  size_t first = 0;
+  while (!is_same_label(o->dictionaries[first].label, o->dictionaries[i].label) && first < i) first++;
+  return first == i;
+}
+
+static cq_status path_in(char out[CQ_EXTEND_PATH], const cq_extend_texts *t, const char *format, size_t i,
+                         cq_error *error) {
+  char name[64];
+  snprintf(name, sizeof name, format, i);
+  return cq_path_join(out, CQ_EXTEND_PATH, t->work, name, error);
+}
+
+static cq_status add_file(cq_extend_texts *t, cq_training_data given, bool is_gloss, cq_error *error) {
+  cq_extend_file *f = &t->files[t->n];
+  *f = (cq_extend_file){.given = given, .is_gloss = is_gloss};
+  cq_status status = path_in(f->train_path, t, is_gloss ? "glosses-%zu.tsv" : "train-%zu.tsv", t->n + 1, error);
+  if (!status) status = path_in(f->dev_path, t, "dev-%zu.tsv", t->n + 1, error);
+  if (is_gloss) f->given.path = f->train_path;
+  t->train[t->n] = (cq_training_data){t->o->n_dev ? f->given.path : f->train_path, given.label, given.weight};
+  t->dev[t->n] = (cq_training_data){f->dev_path, given.label, 1};
+  t->n++;
+  return status;
+}
+
+cq_status cq_extend_texts_open(cq_extend_texts *t, cq_error *error) {
+  const cq_extend_options *o = t->o;
+  const size_t max = o->n_to + o->n_dictionaries;
+  t->files = cq_alloc_array_zeroed(max, sizeof *t->files);
+  t->train = cq_alloc_array_zeroed(max, sizeof *t->train);
+  t->dev = cq_alloc_array_zeroed(max, sizeof *t->dev);
+  cq_status status = t->files && t->train && t->dev ? CQ_OK : cq_fail_memory(error, "files");
+  for (size_t i = 0; !status && i < o->n_to; i++) status = add_file(t, o->to[i], false, error);
+  for (size_t i = 0; !status && i < o->n_dictionaries; i++)
+    if (is_first_dictionary(o, i))
+      status = add_file(t, (cq_training_data){NULL, o->dictionaries[i].label, 1}, true, error);
+  return status;
+}
+
+void cq_extend_texts_close(cq_extend_texts *t) {
+  cq_free(t->files);
+  cq_free(t->train);
+  cq_free(t->dev);
+}
+
+static bool is_same_language(const cq_extend_texts *t, size_t i, size_t j) {
+  return i == j || is_same_label(t->files[i].given.label, t->files[j].given.label);
+}
+
+size_t cq_extend_languages(const cq_extend_texts *t) {
+  size_t n = 0;
+  for (size_t i = 0; i < t->n; i++) {
+    size_t first = 0;
+    while (!is_same_language(t, first, i)) first++;
+    n += first == i;
+  }
+  return n;
+}
+
+size_t cq_extend_languages_with_dictionary(const cq_extend_texts *t) {
+  size_t n = 0;
+  for (size_t i = 0; i < t->n; i++) n += t->files[i].is_gloss;
+  return n;
+}
+
+/* --- glosses --- */
+
+static void add_path(const char **paths, size_t *n, const cq_training_data *data) {
+  paths[(*n)++] = data->path;
+}
+
+/* Glosses the sentences of the model's language with a language's dictionaries. */
+static cq_status gloss_language(const cq_extend_texts *t, const cq_extend_file *f, const char **paths,
+                                cq_error *error) {
+  const cq_extend_options *o = t->o;
+  const size_t n = o->n_to + o->n_text;
+  const char **sentences = paths, **texts = sentences + n, **dictionaries = texts + n;
+  cq_corpus_gloss_options g = cq_corpus_gloss_default_options();
+  cq_corpus_counts counts;
+  for (size_t i = 0; i < o->n_text; i++)
+    if (!o->text[i].label) add_path(sentences, &g.n_inputs, &o->text[i]);
+  for (size_t i = 0; i < o->n_to; i++) add_path(sentences, &g.n_inputs, &o->to[i]);
+  for (size_t i = 0; i < n; i++) {
+    const cq_training_data *data = i < o->n_text ? &o->text[i] : &o->to[i - o->n_text];
+    if (is_same_label(data->label, f->given.label)) add_path(texts, &g.n_texts, data);
+  }
+  for (size_t i = 0; i < o->n_dictionaries; i++)
+    if (is_same_label(o->dictionaries[i].label, f->given.label))
+      add_path(dictionaries, &g.n_dictionaries, &o->dictionaries[i]);
+  g.inputs = sentences, g.texts = texts, g.dictionaries = dictionaries;
+  g.min_known = MIN_KNOWN, g.seed = o->seed, g.skip_bad = o->skip_bad, g.output = f->given.path;
+  const cq_status status = cq_corpus_gloss(&counts, &g, error);
+  if (!status)
+    choose(t, "glossed for %s: %llu of %llu sentences (--dictionary)", f->given.label,
+           (unsigned long long)counts.n_written, (unsigned long long)counts.n_read);
+  return status;
+}
+
+static cq_status gloss_languages(cq_extend_texts *t, cq_error *error) {
+  const cq_extend_options *o = t->o;
+  const char **paths = cq_alloc_array(2 * (o->n_to + o->n_text) + o->n_dictionaries, sizeof *paths);
+  cq_status status = paths || o->n_dictionaries == 0 ? CQ_OK : cq_fail_memory(error, "names of files");
+  for (size_t i = 0; !status && i < t->n; i++)
+    if (t->files[i].is_gloss) status = gloss_language(t, &t->files[i], paths, error);
+  cq_free(paths);
+  return status;
+}
+
+/* --- parts and weights --- */
+
+static cq_status read_files(cq_parallel *data, const cq_extend_texts *t, cq_error *error) {
+  const cq_parallel_options options = {.skip_bad = t->o->skip_bad, .max_characters = t->o->max_characters};
+  cq_status status = CQ_OK;
+  for (size_t i = 0; !status && i < t->n; i++) {
+    const cq_training_data *given = &t->files[i].given;
+    char text[CQ_PARALLEL_SUMMARY];
+    status = cq_parallel_add(data, given->path, given->label, given->weight, &options, error);
+    if (status) break;
+    cq_parallel_summary(text, &data->sets[data->n_sets - 1]);
+    if (!t->tell(t->context, text)) status = cq_fail(error, CQ_ERR_STOPPED, "stopped while reading");
+  }
+  return status;
+}
+
+/* Languages are drawn from alike; within a language, a file by its share of the pairs. */
+static void weigh_files(cq_extend_texts *t, const cq_parallel *data) {
+  for (size_t i = 0; i < t->n; i++) {
+    double of_language = 0, of_file = 0;
+    for (size_t j = 0; j < t->n; j++) {
+      if (!is_same_language(t, i, j)) continue;
+      const double drawn = t->files[j].is_gloss ? GLOSSES_DRAWN : data->sets[j].n_pairs;
+      of_language += drawn;
+      if (i == j) of_file = drawn;
+    }
+    t->train[i].weight = t->files[i].given.weight * of_file / of_language;
+  }
+}
+
+/* Translations measure what glosses do not; of a language without any, glosses are held out. */
+static bool is_measured(const cq_extend_texts *t, size_t i) {
+  bool has_translations = false;
+  for (size_t j = 0; j < t->n; j++) has_translations |= is_same_language(t, i, j) && !t->files[j].is_gloss;
+  return !t->files[i].is_gloss || !has_translations;
+}
+
+static cq_status hold_out(cq_extend_texts *t, const cq_parallel *data, cq_error *error) {
+  cq_held_out held = {0};
+  bool *measured = cq_alloc_array(t->n, sizeof *measured);
+  cq_status status = measured ? CQ_OK : cq_fail_memory(error, "files");
+  for (size_t i = 0; !status && i < t->n; i++) measured[i] = is_measured(t, i);
+  if (!status) status = cq_hold_out(&held, data, measured, error);
+  for (size_t i = 0; !status && i < t->n; i++) {
+    const cq_extend_file *f = &t->files[i];
+    size_t n_train = 0, n_dev = 0;
+    status = cq_held_out_write(f->train_path, f->dev_path, &n_train, &n_dev, data, i, &held, error);
+    t->n_measured += n_dev;
+    if (!status && measured[i])
+      choose(t, "held out of %s: %zu of %u sources (--dev)", data->sets[i].label, n_dev, data->sets[i].n_entries);
+  }
+  cq_free(measured);
+  cq_held_out_free(&held);
+  return status;
+}
+
+cq_status cq_extend_texts_make(cq_extend_texts *t, cq_error *error) {
+  cq_parallel data = {0};
+  cq_status status = gloss_languages(t, error);
+  if (!status) status = read_files(&data, t, error);
+  if (!status && t->o->n_dev == 0) status = hold_out(t, &data, error);
+  if (!status) weigh_files(t, &data);
+  t->n_pairs = cq_parallel_pairs(&data), t->n_sources = data.n_sources;
+  cq_parallel_free(&data);
+  return status;
+}
+
+/* Of a file too small to hold anything out of there is no dev set. */
+void cq_extend_texts_find_dev(cq_extend_texts *t) {
+  for (size_t i = 0; t->o->n_dev == 0 && i < t->n; i++) {
+    struct stat info;
+    if (stat(t->dev[i].path, &info) == 0 && info.st_size > 0) t->dev[t->n_dev++] = t->dev[i];
+  }
+}
+
+/* --- the vocabulary's text --- */
+
+static cq_status count_lines(uint64_t *n, const cq_training_data *data, bool skip_bad, cq_error *error) {
+  cq_lines *lines;
+  cq_slice line;
+  cq_status status = cq_lines_open(&lines, data->path, error);
+  while (!status) {
+    status = cq_lines_next(&line, lines, error);
+    if (!status && !line.data) break;
+    if (!status) ++*n;
+    if (status == CQ_ERR_FORMAT && skip_bad && !cq_lines_broken(lines)) status = CQ_OK;
+  }
+  cq_lines_close(lines);
+  return status;
+}
+
+/* How many times text of a language counts: as often as the model's own has more lines, so that pieces are not the
+ * model's alone. label NULL: without a name, or the model's. */
+static cq_status times_of_language(double *times, const cq_extend_texts *t, const char *label, cq_error *error) {
+  const cq_extend_options *o = t->o;
+  uint64_t of_model = 0, of_language = 0;
+  bool has_dictionary = false;
+  cq_status status = CQ_OK;
+  for (size_t i = 0; i < o->n_dictionaries; i++) has_dictionary |= is_same_label(o->dictionaries[i].label, label);
+  for (size_t i = 0; !status && label && i < o->n_text; i++) {
+    if (!o->text[i].label)
+      status = count_lines(&of_model, &o->text[i], o->skip_bad, error);
+    else if (is_same_label(o->text[i].label, label))
+      status = count_lines(&of_language, &o->text[i], o->skip_bad, error);
+  }
+  for (size_t i = 0; !status && i < o->n_to; i++)
+    if (is_same_label(o->to[i].label, label)) status = count_lines(&of_language, &o->to[i], o->skip_bad, error);
+  *times = has_dictionary ? TIMES_BESIDE_DICTIONARY : 1;
+  if (of_language && (double)of_model > *times * (double)of_language)
+    *times = fmin((double)of_model / (double)of_language, MAX_TIMES);
+  return status;
+}
+
+static cq_status add_student_text(cq_training_data *out, size_t *n, const cq_extend_texts *t, cq_training_data data,
+                                  cq_error *error) {
+  double times;
+  const cq_status status = times_of_language(&times, t, data.label, error);
+  out[(*n)++] = (cq_training_data){data.path, data.label, times};
+  return status;
+}
+
+cq_status cq_extend_student_text(cq_training_data **out, size_t *n, const cq_extend_texts *t, cq_error *error) {
+  const cq_extend_options *o = t->o;
+  *n = 0;
+  *out = cq_alloc_array(t->n + o->n_text + o->n_dictionaries, sizeof **out);
+  cq_status status = *out ? CQ_OK : cq_fail_memory(error, "files");
+  for (size_t i = 0; !status && i < t->n; i++)
+    if (!t->files[i].is_gloss) status = add_student_text(*out, n, t, t->train[i], error);
+  for (size_t i = 0; !status && i < o->n_text; i++) status = add_student_text(*out, n, t, o->text[i], error);
+  for (size_t i = 0; !status && i < o->n_dictionaries; i++)
+    (*out)[(*n)++] = (cq_training_data){o->dictionaries[i].path, o->dictionaries[i].label, 1};
+  return status;
+}

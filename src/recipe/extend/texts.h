@@ -1,0 +1,42 @@
+/* What the parts of extending share: the text of all languages, and where work in progress lies. */
+#ifndef RECIPE_EXTEND_TEXTS_H
+#define RECIPE_EXTEND_TEXTS_H
+
+#include "calque/extend.h"
+
+enum { CQ_EXTEND_PATH = 4200 };
+
+/* Pairs to train on: a file of `to`, or sentences glossed with a language's dictionaries. */
+typedef struct cq_extend_file {
+  cq_training_data given; /* as the caller has it, or the glosses in the work directory */
+  bool is_gloss;
+  char train_path[CQ_EXTEND_PATH], dev_path[CQ_EXTEND_PATH]; /* its two parts */
+} cq_extend_file;
+
+typedef struct cq_extend_texts {
+  const cq_extend_options *o;
+  const char *work; /* directory */
+  cq_extend_file *files;
+  cq_training_data *train, *dev; /* [n]; of dev n_dev are there */
+  size_t n, n_dev;
+  uint64_t n_pairs, n_sources; /* of all files */
+  uint64_t n_measured;         /* pairs held out */
+  void (*choose)(void *context, const char *text);
+  bool (*tell)(void *context, const char *text); /* false: stop */
+  void *context;
+} cq_extend_texts;
+
+/* Names the files; o, work and the functions are set already. */
+CQ_MUST_USE cq_status cq_extend_texts_open(cq_extend_texts *t, cq_error *error);
+void cq_extend_texts_close(cq_extend_texts *t);
+/* Makes them: glosses, then each file's parts, and the weights of training. */
+CQ_MUST_USE cq_status cq_extend_texts_make(cq_extend_texts *t, cq_error *error);
+/* Finds the dev sets that were made. */
+void cq_extend_texts_find_dev(cq_extend_texts *t);
+size_t cq_extend_languages(const cq_extend_texts *t);
+size_t cq_extend_languages_with_dictionary(const cq_extend_texts *t);
+/* What the vocabulary is made of: *out [*n] of the caller's. */
+CQ_MUST_USE cq_status cq_extend_student_text(cq_training_data **out, size_t *n, const cq_extend_texts *t,
+                                             cq_error *error);
+
+#endif
