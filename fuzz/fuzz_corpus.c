@@ -125,7 +125,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
   for (size_t i = 0; cq_formats[i]; i++) {
     if (which >= 'a' && which <= 'z' && i != (size_t)(which - 'a')) continue;
     const bool links = cq_formats[i] == &cq_format_opus || cq_formats[i] == &cq_format_ids;
-    const char *const inputs[2] = {first, links ? directory : second};
+    const bool has_index = cq_formats[i] == &cq_format_dictd;
+    if (has_index) fuzz_file("x.dict", data, n);
+    const char *const inputs[2] = {has_index ? fuzz_file("x.index", part.data, part.n) : first,
+                                   links ? directory : second};
     read_format(cq_formats[i], inputs, odd);
   }
   return 0;

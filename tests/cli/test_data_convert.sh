@@ -209,4 +209,71 @@ refused "bad.json: two questions of id 'a'" --from xquad q.en bad.json
 printf '[]' >bad.json
 refused "bad.json: no array 'data'" --from xquad bad.json q.de
 
+# Dictionaries of the DICT server: an entry's place is in digits of base 64. Headwords and their pronunciations; translations
+# with notes, labels and examples around them; senses; definitions behind translations; entries about the dictionary.
+entry() { # WORD TEXT: another entry, and its line of the index
+  printf '%s\t%s\t%s\n' "$1" "$(base64_digits "$(wc -c <d.dict)")" "$(base64_digits "$(printf "$2" | wc -c)")" >>d.index
+  printf "$2" >>d.dict
+}
+base64_digits() { # NUMBER
+  local digits=ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/ n=$1 out=
+  while [ "$n" -gt 0 ] || [ -z "$out" ]; do out=${digits:$((n % 64)):1}$out n=$((n / 64)); done
+  echo "$out"
+}
+: >d.dict && : >d.index
+entry 00databaseinfo 'A dictionary.\n'
+entry colour 'colour /kʌlə/, color //kʌlɚ// <n>\nFarbe <fem>, Farbton [poet.] ; (helle) Schattierung.\n   Synonym: {hue}\n see: {paint}\n'
+entry case 'case\n1. Fall <masc>\n      "in any case, yes"\n2. \n a definition, alone\n 3.  Koffer, Kiste 4.\na box\n  b. Hülle\n - etwas\n'
+entry note 'note /x/\n(noun)\n\n [mus.] Note\nwhat is sung\n'
+entry none 'none\n(see elsewhere)\n'
+entry 'you know, well' 'you know, well /juː/\nnun~ja\n'
+entry дом 'дом\nhome\xe2\x80\x90made, до\xcc\x81м\n'
+entry كتب 'كتب\nكِتَابٌ، كُتُب\n'
+printf 'color\t%s\t%s\n' $(sed -n '2s/[^\t]*\t//p' d.index) >>d.index
+converts 'colour\tFarbe\ncolour\tFarbton\ncolour\tSchattierung\ncolor\tFarbe\ncolor\tFarbton\ncolor\tSchattierung\ncase\tFall\ncase\tKoffer\ncase\tKiste\ncase\tHülle\nnote\tNote\nyou know, well\tnun ja\nдом\thome-made\nдом\tдом\nكتب\tكتاب\nكتب\tكتب\n' \
+  --from dictd d.index
+stderr_has "17 rows read, 16 written; 1 without a translation"
+gzip -c d.dict >d.dict.dz && mv d.dict away
+expect 0 data convert --from dictd --columns 2,1 d.index
+head -n 1 stdout >first
+printf 'Farbe\tcolour\n' >expected
+same expected first
+refused "a dictionary's columns are 1,2 (word, translation) or 2,1" --from dictd --columns 3,1 d.index
+refused "d.txt: expected the name of an index, NAME.index" --from dictd d.txt
+printf 'word\tA\tB!\n' >bad.index
+: >bad.dict
+refused "bad.index:1: expected a word, an offset and a length between tabs" --from dictd bad.index
+printf 'word\tA\n' >bad.index
+refused "bad.index:1: expected a word" --from dictd bad.index
+printf 'word\tAAAAAAAAAAAAAAAAAAA////////////\tA\n' >bad.index
+refused "bad.index:1: expected a word" --from dictd bad.index
+printf '00databaseinfo\tA\tB\n' >bad.index
+refused "bad.index: no word in it: is it a dictionary's index?" --from dictd bad.index
+printf 'word\tC\tD\nfar\t///\tD\n' >bad.index
+printf 'a word\nb\n' >bad.dict
+converts '' --from dictd bad.index
+stderr_has "2 not where the index says"
+rm bad.dict
+refused "bad.dict: cannot open" --from dictd bad.index
+
+# TEI: translations, not those of examples.
+cat >d.tei <<'END'
+<TEI><text><body>
+<entry><form><orth>colour</orth><orth>color</orth></form>
+<sense><cit type="trans"><quote>Farbe</quote><quote>Farbton</quote></cit>
+<cit type="example"><quote>a colour</quote><cit type="trans"><quote>eine Farbe</quote></cit></cit></sense></entry>
+<entry><form><orth>none</orth></form><sense><def>nothing</def></sense></entry>
+<entry><form><orth>tea</orth></form><sense><cit type="translation"><quote>Tee</quote></cit></sense></entry>
+</body></text></TEI>
+END
+converts 'colour\tFarbe\ncolour\tFarbton\ncolor\tFarbe\ncolor\tFarbton\ntea\tTee\n' --from tei d.tei
+stderr_has "6 rows read, 5 written; 1 without a translation"
+converts 'Farbe\tcolour\nFarbton\tcolour\nFarbe\tcolor\nFarbton\tcolor\nTee\ttea\n' --from tei --columns 2,1 d.tei
+printf '<TEI></TEI>' >bad.tei
+refused "bad.tei: no <entry> in it: is it TEI?" --from tei bad.tei
+printf '<TEI>\n<entry>' >bad.tei
+refused "bad.tei:2" --from tei bad.tei
+{ printf '<TEI><entry>' && printf '<cit>%.0s' $(seq 65); } >bad.tei
+refused "more than 64 deep" --from tei bad.tei
+
 finish

@@ -163,6 +163,20 @@ expect 0 data gloss -d number.tsv --column 2 ones.tsv
 same drawn stdout
 expect 0 data gloss -d number.tsv --column 2 --seed 2 ones.tsv
 ! cmp -s drawn stdout || fail "another seed draws the same"
+
+# Phrases before words; the translations that text has, mostly; "to" of English verbs is left out.
+printf 'post office\tPost\npost\tPfosten\npost\tPost\nto go\tgehen\na b c d e f g h i\tlang\n' >phrases.tsv
+printf 'The post office; go.\n' >phrase.txt
+gives 'The post office; go.\tThe Post; gehen.\n' gloss -d phrases.tsv phrase.txt
+printf 'Ein Tisch\nein Stuhl\neiner\nEIN\n' >text.de
+yes "$(printf 'x\tone')" | head -n 200 >ones.tsv
+expect 0 data gloss -d number.tsv --column 2 --text text.de ones.tsv
+awk '{ n[$2]++ } END { exit !(n["ein"] > 2 * n["einer"] && n["einer"] > 20 && n["eins"] < 5) }' stdout ||
+  fail "translations are not drawn by how often text has them: $(cut -f 2 stdout | sort | uniq -c | tr -s ' \n' ' ')"
+expect 1 data gloss -d number.tsv --column 2 --text nowhere.txt ones.tsv
+stderr_has "nowhere.txt: cannot open"
+
+printf 'x\tone\n' >ones.tsv
 expect 1 data gloss -d number.tsv --column 3 ones.tsv
 stderr_has "ones.tsv:1: 2 columns, expected at least 3"
 expect 1 data gloss -d g.txt g.txt

@@ -45,10 +45,31 @@ expect 0 extend "$sample/teacher" --to de=de.tsv --kind static --dev "$sample/de
 stderr_has "the mean of word vectors (--kind); vocabulary: 500 pieces at most"
 stderr_has "rates: 0.2, embeddings 0.3"
 
+# A language from its dictionary alone: text of the teacher's language is glossed, and some of that is held out.
+cut -f 1 de.tsv >en.txt
+cut -f 2 de.tsv >de.txt
+gzip -dc "$sample/train/en-de.tsv.gz" | awk -F '\t' 'split($1, a, " ") == split($2, b, " ") { for (i in a) print a[i] "\t" b[i] }' |
+  tr -d '.,?!' | sort | uniq -c | sort -k 1,1nr -k 2 | awk -v OFS='\t' '$1 > 3 { print $2, $3 }' >words.tsv
+expect 0 extend "$sample/teacher" --dictionary de=words.tsv --text de=de.txt --text en.txt --steps 40 --cache cache \
+  --output words
+stderr_has "glossed for de: "
+stderr_has "held out of de: "
+stderr_has "56000 pieces at most"
+expect 0 eval translation --model words --json "$sample/dev/en-de.tsv.gz"
+# With translations, these are what is held out.
+expect 0 extend "$sample/teacher" --to de=de.tsv --dictionary de=words.tsv --steps 20 --cache cache --output both
+stderr_has "held out of de: 75 of 1500 sources (--dev)"
+[ "$(grep -c "held out of" stderr)" = 1 ] || fail "glosses are held out beside translations"
+
 # Bad runs.
 expect 2 extend "$sample/teacher" --to de=de.tsv --time 20 -o none
 stderr_has "time is '20', expected a number and s, m or h"
 expect 2 extend "$sample/teacher" -o none
+stderr_has "translations or a dictionary of a new language are needed"
+expect 2 extend "$sample/teacher" --dictionary de=words.tsv --text de=de.txt -o none
+stderr_has "a dictionary alone needs text of the model's own language"
+expect 2 extend "$sample/teacher" --dictionary words.tsv --text en.txt -o none
+stderr_has "words.tsv: which language's dictionary?"
 expect 2 extend --to de=de.tsv -o none
 expect 1 extend "$sample/teacher" --to de=missing.tsv -o none
 stderr_has "missing.tsv"
