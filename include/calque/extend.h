@@ -7,7 +7,7 @@
  *   cq_extend(NULL, &o, ctx, &err);
  *
  * What is chosen, and from what:
- *   glosses        with a dictionary: sentences of the teacher's language, of `text` and `to`, translated word by word
+ *   glosses        of a language with a dictionary and no translations: sentences of the teacher's language, of `text` and `to`, translated word by word
  *                  (cq_corpus_gloss), by how often text of the language has each translation
  *   dev set        a twentieth of each file's sources, at most 1,000: those with the smallest hashes. No sentence of it
  *                  stays in training, on either side, in any file

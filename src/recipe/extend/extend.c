@@ -30,9 +30,10 @@ static const cq_option option_rows[] = {
      .letter = 'o', .flags = CQ_OPTION_REQUIRED},
     {CQ_DATA(O, "to", to, n_to, CHANGES, "LANGUAGE=TSV[:WEIGHT]",
              "text of a new language: a sentence the model understands, a tab, its translation")},
-    {CQ_DATA(
-        O, "dictionary", dictionaries, n_dictionaries, CHANGES, "LANGUAGE=TSV",
-        "a dictionary: a word the model understands, a tab, its translation; with or without --to of the language")},
+    {CQ_DATA(O, "dictionary", dictionaries, n_dictionaries, CHANGES, "LANGUAGE=TSV",
+             "a dictionary: a word the model understands, a tab, its translation. It places the vocabulary, and "
+             "translates text "
+             "for training where the language has no --to")},
     {CQ_DATA(O, "text", text, n_text, CHANGES, "[LANGUAGE=]FILE",
              "untranslated text of a language for its vocabulary, or, without one, of the model's own for dictionaries "
              "to translate")},
@@ -157,7 +158,7 @@ static cq_status make_student(extending *e, cq_error *error) {
   cq_student_options s = cq_student_default_options();
   cq_status status = cq_extend_student_text(&text, &s.n_text, &e->texts, error);
   const size_t languages = cq_min(cq_extend_languages(&e->texts), MAX_LANGUAGES_COUNTED);
-  const size_t dictionaries = cq_min(cq_extend_languages_with_dictionary(&e->texts), MAX_LANGUAGES_COUNTED);
+  const size_t dictionaries = cq_min(cq_extend_dictionaries(&e->texts), MAX_LANGUAGES_COUNTED);
   s.kind = e->recipe->kind;
   s.from = o->kind == CQ_EXTEND_BODY ? o->model : NULL;
   s.text = text;

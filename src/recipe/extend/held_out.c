@@ -53,13 +53,12 @@ static cq_status hold_out_of_set(cq_held_out *out, size_t *capacity, const cq_pa
   return status;
 }
 
-cq_status cq_hold_out(cq_held_out *out, const cq_parallel *data, const bool *measured, cq_error *error) {
+cq_status cq_hold_out(cq_held_out *out, const cq_parallel *data, cq_error *error) {
   size_t capacity = 0;
   *out = (cq_held_out){.sources = cq_alloc_array_zeroed(data->n_sources, sizeof *out->sources),
                        .last = cq_alloc_array_zeroed(data->n_sets, sizeof *out->last)};
   cq_status status = out->sources && out->last ? CQ_OK : cq_fail_memory(error, "held-out pairs");
-  for (size_t i = 0; !status && i < data->n_sets; i++)
-    if (measured[i]) status = hold_out_of_set(out, &capacity, data, i, error);
+  for (size_t i = 0; !status && i < data->n_sets; i++) status = hold_out_of_set(out, &capacity, data, i, error);
   if (!status && out->n_translations)
     qsort(out->translations, out->n_translations, sizeof *out->translations, by_value);
   return status;

@@ -23,9 +23,8 @@
 
 /* Text counts more than a dictionary, whose words are mostly rare; and a language's text as much as the model's. */
 enum { TIMES_BESIDE_DICTIONARY = 4, MAX_TIMES = 16 };
-/* Glosses are drawn as if a language's file had so many of them: little beside much parallel text. */
-#define GLOSSES_DRAWN 20000.0
-#define MIN_KNOWN     0.6 /* share of a glossed sentence's words */
+#define MIN_KNOWN     0.6    /* share of a glossed sentence's words */
+#define MAX_SENTENCES 200000 /* that are glossed, drawn at random */
 
 static void choose(const cq_extend_texts *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 static void choose(const cq_extend_texts *t, const char *format, ...) {
@@ -43,10 +42,13 @@ static bool is_same_label(const char *a, const char *b) {
 
 /* --- the files --- */
 
-/* The dictionary is its language's first. */
-static bool is_first_dictionary(const cq_extend_options *o, size_t i) {
+/* The dictionary is the first of a language without translations, which teach what glosses do and more. */
+static bool is_glossed_with(const cq_extend_options *o, size_t i) {
+  const char *language = o->dictionaries[i].label;
+  for (size_t j = 0; j < o->n_to; j++)
+    if (is_same_label(o->to[j].label, language)) return false;
   size_t first = 0;
-  while (!is_same_label(o->dictionaries[first].label, o->dictionaries[i].label) && first < i) first++;
+  while (!is_same_label(o->dictionaries[first].label, language)) first++;
   return first == i;
 }
 
@@ -78,8 +80,7 @@ cq_status cq_extend_texts_open(cq_extend_texts *t, cq_error *error) {
   cq_status status = t->files && t->train && t->dev ? CQ_OK : cq_fail_memory(error, "files");
   for (size_t i = 0; !status && i < o->n_to; i++) status = add_file(t, o->to[i], false, error);
   for (size_t i = 0; !status && i < o->n_dictionaries; i++)
-    if (is_first_dictionary(o, i))
-      status = add_file(t, (cq_training_data){NULL, o->dictionaries[i].label, 1}, true, error);
+    if (is_glossed_with(o, i)) status = add_file(t, (cq_training_data){NULL, o->dictionaries[i].label, 1}, true, error);
   return status;
 }
 
@@ -103,9 +104,14 @@ size_t cq_extend_languages(const cq_extend_texts *t) {
   return n;
 }
 
-size_t cq_extend_languages_with_dictionary(const cq_extend_texts *t) {
+size_t cq_extend_dictionaries(const cq_extend_texts *t) {
+  const cq_extend_options *o = t->o;
   size_t n = 0;
-  for (size_t i = 0; i < t->n; i++) n += t->files[i].is_gloss;
+  for (size_t i = 0; i < o->n_dictionaries; i++) {
+    size_t first = 0;
+    while (!is_same_label(o->dictionaries[first].label, o->dictionaries[i].label)) first++;
+    n += first == i;
+  }
   return n;
 }
 
@@ -115,25 +121,31 @@ static void add_path(const char **paths, size_t *n, const cq_training_data *data
   paths[(*n)++] = data->path;
 }
 
-/* Glosses the sentences of the model's language with a language's dictionaries. */
-static cq_status gloss_language(const cq_extend_texts *t, const cq_extend_file *f, const char **paths,
-                                cq_error *error) {
+/* Sentences of the model's language: of its text, and the sources of translations. */
+static cq_status draw_sentences(const cq_extend_texts *t, const char *path, const char **paths, cq_error *error) {
   const cq_extend_options *o = t->o;
-  const size_t n = o->n_to + o->n_text;
-  const char **sentences = paths, **texts = sentences + n, **dictionaries = texts + n;
+  cq_corpus_sample_options s = cq_corpus_sample_default_options();
+  cq_corpus_counts counts;
+  for (size_t i = 0; i < o->n_text; i++)
+    if (!o->text[i].label) add_path(paths, &s.n_inputs, &o->text[i]);
+  for (size_t i = 0; i < o->n_to; i++) add_path(paths, &s.n_inputs, &o->to[i]);
+  s.inputs = paths, s.n = MAX_SENTENCES, s.seed = o->seed, s.skip_bad = o->skip_bad, s.output = path;
+  return cq_corpus_sample(&counts, &s, error);
+}
+
+/* Glosses them with a language's dictionaries. */
+static cq_status gloss_language(const cq_extend_texts *t, const cq_extend_file *f, const char *sentences,
+                                const char **paths, cq_error *error) {
+  const cq_extend_options *o = t->o;
+  const char **texts = paths, **dictionaries = paths + o->n_text;
   cq_corpus_gloss_options g = cq_corpus_gloss_default_options();
   cq_corpus_counts counts;
   for (size_t i = 0; i < o->n_text; i++)
-    if (!o->text[i].label) add_path(sentences, &g.n_inputs, &o->text[i]);
-  for (size_t i = 0; i < o->n_to; i++) add_path(sentences, &g.n_inputs, &o->to[i]);
-  for (size_t i = 0; i < n; i++) {
-    const cq_training_data *data = i < o->n_text ? &o->text[i] : &o->to[i - o->n_text];
-    if (is_same_label(data->label, f->given.label)) add_path(texts, &g.n_texts, data);
-  }
+    if (is_same_label(o->text[i].label, f->given.label)) add_path(texts, &g.n_texts, &o->text[i]);
   for (size_t i = 0; i < o->n_dictionaries; i++)
     if (is_same_label(o->dictionaries[i].label, f->given.label))
       add_path(dictionaries, &g.n_dictionaries, &o->dictionaries[i]);
-  g.inputs = sentences, g.texts = texts, g.dictionaries = dictionaries;
+  g.inputs = &sentences, g.n_inputs = 1, g.texts = texts, g.dictionaries = dictionaries;
   g.min_known = MIN_KNOWN, g.seed = o->seed, g.skip_bad = o->skip_bad, g.output = f->given.path;
   const cq_status status = cq_corpus_gloss(&counts, &g, error);
   if (!status)
@@ -144,10 +156,16 @@ static cq_status gloss_language(const cq_extend_texts *t, const cq_extend_file *
 
 static cq_status gloss_languages(cq_extend_texts *t, cq_error *error) {
   const cq_extend_options *o = t->o;
-  const char **paths = cq_alloc_array(2 * (o->n_to + o->n_text) + o->n_dictionaries, sizeof *paths);
-  cq_status status = paths || o->n_dictionaries == 0 ? CQ_OK : cq_fail_memory(error, "names of files");
+  char sentences[CQ_EXTEND_PATH];
+  size_t n = 0;
+  for (size_t i = 0; i < t->n; i++) n += t->files[i].is_gloss;
+  if (n == 0) return CQ_OK;
+  const char **paths = cq_alloc_array(o->n_to + o->n_text + o->n_dictionaries, sizeof *paths);
+  cq_status status = paths ? CQ_OK : cq_fail_memory(error, "names of files");
+  if (!status) status = cq_path_join(sentences, sizeof sentences, t->work, "sentences.tsv", error);
+  if (!status) status = draw_sentences(t, sentences, paths, error);
   for (size_t i = 0; !status && i < t->n; i++)
-    if (t->files[i].is_gloss) status = gloss_language(t, &t->files[i], paths, error);
+    if (t->files[i].is_gloss) status = gloss_language(t, &t->files[i], sentences, paths, error);
   cq_free(paths);
   return status;
 }
@@ -171,39 +189,24 @@ static cq_status read_files(cq_parallel *data, const cq_extend_texts *t, cq_erro
 /* Languages are drawn from alike; within a language, a file by its share of the pairs. */
 static void weigh_files(cq_extend_texts *t, const cq_parallel *data) {
   for (size_t i = 0; i < t->n; i++) {
-    double of_language = 0, of_file = 0;
-    for (size_t j = 0; j < t->n; j++) {
-      if (!is_same_language(t, i, j)) continue;
-      const double drawn = t->files[j].is_gloss ? GLOSSES_DRAWN : data->sets[j].n_pairs;
-      of_language += drawn;
-      if (i == j) of_file = drawn;
-    }
-    t->train[i].weight = t->files[i].given.weight * of_file / of_language;
+    double of_language = 0;
+    for (size_t j = 0; j < t->n; j++)
+      if (is_same_language(t, i, j)) of_language += data->sets[j].n_pairs;
+    t->train[i].weight = t->files[i].given.weight * data->sets[i].n_pairs / of_language;
   }
-}
-
-/* Translations measure what glosses do not; of a language without any, glosses are held out. */
-static bool is_measured(const cq_extend_texts *t, size_t i) {
-  bool has_translations = false;
-  for (size_t j = 0; j < t->n; j++) has_translations |= is_same_language(t, i, j) && !t->files[j].is_gloss;
-  return !t->files[i].is_gloss || !has_translations;
 }
 
 static cq_status hold_out(cq_extend_texts *t, const cq_parallel *data, cq_error *error) {
   cq_held_out held = {0};
-  bool *measured = cq_alloc_array(t->n, sizeof *measured);
-  cq_status status = measured ? CQ_OK : cq_fail_memory(error, "files");
-  for (size_t i = 0; !status && i < t->n; i++) measured[i] = is_measured(t, i);
-  if (!status) status = cq_hold_out(&held, data, measured, error);
+  cq_status status = cq_hold_out(&held, data, error);
   for (size_t i = 0; !status && i < t->n; i++) {
     const cq_extend_file *f = &t->files[i];
     size_t n_train = 0, n_dev = 0;
     status = cq_held_out_write(f->train_path, f->dev_path, &n_train, &n_dev, data, i, &held, error);
     t->n_measured += n_dev;
-    if (!status && measured[i])
+    if (!status)
       choose(t, "held out of %s: %zu of %u sources (--dev)", data->sets[i].label, n_dev, data->sets[i].n_entries);
   }
-  cq_free(measured);
   cq_held_out_free(&held);
   return status;
 }
@@ -243,8 +246,8 @@ static cq_status count_lines(uint64_t *n, const cq_training_data *data, bool ski
   return status;
 }
 
-/* How many times text of a language counts: as often as the model's own has more lines, so that pieces are not the
- * model's alone. label NULL: without a name, or the model's. */
+/* How many times text of a language counts: more beside a dictionary, and as often as the model's own has more lines, so
+ * that the vocabulary is not the model's alone. label NULL: without a name, or the model's. */
 static cq_status times_of_language(double *times, const cq_extend_texts *t, const char *label, cq_error *error) {
   const cq_extend_options *o = t->o;
   uint64_t of_model = 0, of_language = 0;
