@@ -20,6 +20,8 @@ typedef struct cq_cache_part {
   const char *path;   /* a model's vectors, a directory; or a state of a search, a file */
   uint64_t n;         /* vectors; of a state: 1 */
   uint64_t n_damaged; /* those of them that do not fit their checksums */
+  uint64_t n_bytes;   /* on disk */
+  int64_t changed;    /* when something was last added, in seconds since 1970 */
 } cq_cache_part;
 
 typedef void (*cq_cache_part_fn)(void *context, const cq_cache_part *part);
@@ -29,6 +31,15 @@ typedef void (*cq_cache_part_fn)(void *context, const cq_cache_part *part);
  *   directory  NULL: $XDG_CACHE_HOME/calque or ~/.cache/calque; one that does not exist is empty
  * Errors: CQ_ERR_ARGUMENT when there is neither a directory nor a home; CQ_ERR_IO; CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_cache_check(const char *directory, cq_cache_part_fn tell, void *context,
+                                            cq_error *error);
+
+/* Tells of each part with its size and age; nothing is verified, n and n_damaged are 0. Errors: as above. */
+CQ_API CQ_MUST_USE cq_status cq_cache_info(const char *directory, cq_cache_part_fn tell, void *context,
+                                           cq_error *error);
+
+/* Removes the parts to which nothing was added for so many days, 0: all, and tells of each afterwards. Whoever uses one
+ * at the same time goes on with what it has open. Errors: as above. */
+CQ_API CQ_MUST_USE cq_status cq_cache_clear(const char *directory, double days, cq_cache_part_fn tell, void *context,
                                             cq_error *error);
 
 #ifdef __cplusplus

@@ -51,6 +51,7 @@ typedef struct cq_extend_options { /* group "extend" */
   int vocab_size; /* 0: chosen, as the following */
   uint64_t steps;
   double learning_rate, embedding_learning_rate;
+  double contrast; /* as cq_distill's; below 0: chosen */
   int batch_pairs;
   int max_characters;              /* pairs with a longer side are left out; 0: none */
   cq_training_precision precision; /* BF16 by default: where the processor has no such products, f32 */

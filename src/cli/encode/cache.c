@@ -1,22 +1,21 @@
-/* calque cache check: what training and mining keep of vectors. */
+/* calque cache check, info, clear: what training and mining keep of vectors. */
 #include "cli/frame/command.h"
 #include "cli/frame/report.h"
 
 #include <inttypes.h>
+#include <time.h>
 
 struct check_args {
   size_t size;
   const char *cache;
 };
 
-static const cq_option check_options[] = {
-    {.name = "cache",
-     .type = CQ_OPTION_TEXT,
-     .argument = "DIR",
-     .offset = offsetof(struct check_args, cache),
-     .otherwise = "~/.cache/calque",
-     .help = "the cache"},
-};
+#define CACHE_ROW(owner)                                                                                               \
+  {                                                                                                                    \
+    .name = "cache", .type = CQ_OPTION_TEXT, .argument = "DIR", .offset = offsetof(owner, cache),                      \
+    .otherwise = "~/.cache/calque", .help = "the cache"                                                                \
+  }
+static const cq_option check_options[] = {CACHE_ROW(struct check_args)};
 
 typedef struct totals {
   uint64_t n_parts, n_damaged;
@@ -54,11 +53,77 @@ static const cli_command cache_check = {
     .run = run_cache_check,
 };
 
-static const cli_command *const children[] = {&cache_check, NULL};
+/* --- info, clear --- */
+
+struct clear_args {
+  size_t size;
+  const char *cache;
+  double days;
+};
+
+static const cq_option clear_options[] = {
+    CACHE_ROW(struct clear_args),
+    {CQ_NUMBER(struct clear_args, "days", days, CHANGES, 0, 0, 1e6, "N",
+               "only what nothing was added to for so many days"),
+     .otherwise = "everything"},
+};
+
+typedef struct sizes {
+  uint64_t n_parts, n_bytes;
+} sizes;
+
+static void print_size(void *context, const cq_cache_part *part) {
+  sizes *s = context;
+  const time_t changed = (time_t)part->changed;
+  char date[32] = "";
+  struct tm day;
+  if (localtime_r(&changed, &day)) strftime(date, sizeof date, "%Y-%m-%d", &day);
+  s->n_parts++, s->n_bytes += part->n_bytes;
+  printf("%" PRIu64 "\t%s\t%s\n", part->n_bytes, date, part->path);
+}
+
+static int run_cache_info(const cli_call *call) {
+  const struct check_args *args = call->options;
+  cq_error error = {0};
+  sizes s = {0};
+  if (cq_cache_info(args->cache, print_size, &s, &error)) return cli_fail_error(&error);
+  cli_note("%" PRIu64 " parts, %.1f MB", s.n_parts, (double)s.n_bytes / 1e6);
+  return CLI_OK;
+}
+
+static int run_cache_clear(const cli_call *call) {
+  const struct clear_args *args = call->options;
+  cq_error error = {0};
+  sizes s = {0};
+  if (cq_cache_clear(args->cache, args->days, print_size, &s, &error)) return cli_fail_error(&error);
+  cli_note("%" PRIu64 " parts removed, %.1f MB", s.n_parts, (double)s.n_bytes / 1e6);
+  return CLI_OK;
+}
+
+static const cli_command cache_info = {
+    .name = "info",
+    .summary = "list what is cached: bytes, date, path",
+    .description = "Prints a line for each model's vectors and each state of a search: bytes, the day something was "
+                   "last added, the path.",
+    .example = "calque cache info",
+    CLI_OPTIONS(struct check_args, check_options),
+    .run = run_cache_info,
+};
+static const cli_command cache_clear = {
+    .name = "clear",
+    .summary = "remove what is cached, or what is old of it",
+    .description = "Removes cached vectors and states of searches, and prints what was removed, as 'calque cache info' "
+                   "does. What is needed again is computed again.",
+    .example = "calque cache clear --days 30",
+    CLI_OPTIONS(struct clear_args, clear_options),
+    .run = run_cache_clear,
+};
+
+static const cli_command *const children[] = {&cache_check, &cache_clear, &cache_info, NULL};
 
 const cli_command cli_cache = {
     .name = "cache",
-    .summary = "verify the cache of vectors: check",
+    .summary = "the cache of vectors: check, clear, info",
     .description = "Training and mining keep the vectors of sentences by model, so that a model is asked once.",
     .example = "calque cache check --cache DIR",
     .children = children,

@@ -51,6 +51,9 @@ static const cq_option option_rows[] = {
     {CQ_NUMBER(O, "embedding-lr", embedding_learning_rate, CHANGES, 0, 0, 1e300, "RATE",
                "peak learning rate of the vocabulary's embeddings"),
      .otherwise = "by --kind"},
+    {CQ_NUMBER(O, "contrast", contrast, CHANGES, -1, -1, 1e6, "WEIGHT",
+               "weight of a contrastive loss beside the squared distance; 0: none"),
+     .otherwise = "by --kind"},
     {CQ_INT(O, "batch", batch_pairs, CHANGES, 64, 1, 1 << 20, "PAIRS", "batch size in pairs"), .letter = 'b'},
     {CQ_INT(O, "max-characters", max_characters, CHANGES, 250, 0, 0, "N",
             "leave out pairs with a sentence of more characters; 0: no limit")},
@@ -102,11 +105,12 @@ typedef struct recipe {
   const char *what;
   cq_student_kind kind;
   double learning_rate, embedding_learning_rate;
+  double contrast;
   double max_epochs; /* more never helped */
 } recipe;
 static const recipe recipes[] = {
-    [CQ_EXTEND_BODY] = {"the model's layers under a new vocabulary", CQ_STUDENT_NEW_VOCABULARY, 3e-4, 1e-3, 30},
-    [CQ_EXTEND_STATIC] = {"the mean of word vectors", CQ_STUDENT_STATIC, 0.3, 0.3, 60},
+    [CQ_EXTEND_BODY] = {"the model's layers under a new vocabulary", CQ_STUDENT_NEW_VOCABULARY, 3e-4, 1e-3, 1, 30},
+    [CQ_EXTEND_STATIC] = {"the mean of word vectors", CQ_STUDENT_STATIC, 0.3, 0.3, 0, 60},
 };
 
 enum { PATH = 4200, MAX_LANGUAGES_COUNTED = 8, TRIAL_STEPS = 12, MIN_STEPS = 20, EVALUATIONS = 10 };
@@ -174,6 +178,10 @@ static cq_status make_student(extending *e, cq_error *error) {
 
 /* ---- training ---- */
 
+static double contrast_of(const extending *e) {
+  return e->o->contrast >= 0 ? e->o->contrast : e->recipe->contrast;
+}
+
 static cq_status distill(cq_training_result *result, const extending *e, const cq_training_options *run,
                          cq_error *error) {
   const cq_extend_options *o = e->o;
@@ -181,6 +189,7 @@ static cq_status distill(cq_training_result *result, const extending *e, const c
   d.teacher = o->model, d.student = e->student;
   d.train = e->texts.train, d.n_train = e->texts.n;
   d.dim_match = o->kind == CQ_EXTEND_STATIC ? CQ_DIM_PROJECT : CQ_DIM_EQUAL;
+  d.contrast = contrast_of(e);
   d.cache_directory = o->cache_directory;
   d.run = run;
   return cq_distill(result, &d, e->ctx, error);
@@ -293,8 +302,9 @@ static cq_status make_plan(extending *e, cq_error *error) {
   if (!status) status = make_student(e, error);
   const cq_training_options run = run_options(e);
   if (!status)
-    choose(e, "rates: %g, embeddings %g (--lr, --embedding-lr); Adam's epsilon %g, no dropout", run.learning_rate,
-           run.embedding_learning_rate, run.adam_eps);
+    choose(e,
+           "rates: %g, embeddings %g (--lr, --embedding-lr); contrast %g (--contrast); Adam's epsilon %g, no dropout",
+           run.learning_rate, run.embedding_learning_rate, contrast_of(e), run.adam_eps);
   e->steps = e->o->steps;
   if (!status && e->steps == 0) status = choose_steps(e, error);
   return status ? status : write_plan(e, error);

@@ -17,6 +17,7 @@
 #include "recipe/run/model_card.h"
 #include "recipe/run/options.h"
 #include "recipe/run/training.h"
+#include "train/soft_contrast.h"
 
 static const char *const dim_matches[] = {"equal", "project", "truncate", NULL};
 
@@ -36,6 +37,11 @@ static const cq_option option_rows[] = {
     {CQ_CHOICE(O, "dim-match", dim_match, CHANGES, CQ_DIM_EQUAL, dim_matches, "HOW",
                "if student and teacher differ in dimension: refuse (equal), learn a projection (project), "
                "or use the teacher's first dimensions (truncate)")},
+    {CQ_NUMBER(
+        O, "contrast", contrast, CHANGES, 0, 0, 1e6, "WEIGHT",
+        "weight of a contrastive loss with the teacher's similarities as soft labels, beside the squared distance "
+        "(0: none)")},
+    {CQ_NUMBER(O, "temperature", temperature, CHANGES, 0.05, 1e-4, 1e6, "T", "of the contrastive loss")},
     {CQ_TEXT(O, "cache", cache_directory, KEEPS, "DIR", "where the teacher's vectors are kept for the next run"),
      .otherwise = "~/.cache/calque"},
 };
@@ -209,6 +215,27 @@ static cq_status make_batches(run *r, cq_error *error) {
   return cq_sampler_new(&r->sampler, &r->data, r->sampling, r->training.o->seed, error);
 }
 
+/* Mean squared error, as without contrast, and the contrastive loss for 1 / dim of its weight: a squared distance is dim
+ * times a mean over dimensions. */
+static cq_status contrast_batch(void *context, double *loss, float *gradients, const float *vectors, size_t n,
+                                cq_error *error) {
+  const run *r = context;
+  const size_t dim = (size_t)r->teacher.dim;
+  const cq_soft_contrast contrast = {r->targets, n / 2, r->teacher.dim, r->o.temperature};
+  double sum = 0, contrastive;
+  for (size_t i = 0; i < n; i++) {
+    for (size_t k = 0; k < dim; k++) {
+      const float difference = vectors[i * dim + k] - r->targets[i][k];
+      sum += (double)difference * (double)difference;
+      gradients[i * dim + k] += (float)(2.0 / ((double)n * (double)dim)) * difference;
+    }
+  }
+  const double weight = r->o.contrast / (double)dim;
+  const cq_status status = cq_soft_contrast_loss(&contrastive, gradients, vectors, n, &contrast, weight, error);
+  *loss = sum / ((double)n * (double)dim) + weight * contrastive;
+  return status;
+}
+
 static cq_status compute_distill_batch(void *context, cq_step_report *report, cq_error *error) {
   run *r = context;
   cq_trainer *trainer = r->training.trainer;
@@ -219,6 +246,7 @@ static cq_status compute_distill_batch(void *context, cq_step_report *report, cq
     r->texts[n + i] = r->data.targets[r->pairs[i].target];
     r->targets[i] = r->targets[n + i] = cq_cached_encoder_vector(&r->teacher, r->texts[i]);
   }
+  if (r->o.contrast > 0) return cq_trainer_step_jointly(trainer, r->texts, 2 * n, contrast_batch, r, report, error);
   return cq_trainer_step(trainer, r->texts, r->targets, 2 * n, report, error);
 }
 

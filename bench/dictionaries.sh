@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# Students of languages from FreeDict's dictionaries and untranslated text alone: docs/results.md, "From dictionaries".
+#
+#   bench/dictionaries.sh PROGRAM DATA TEACHER WORK LANGUAGE...      languages as two letters: de fi hu ...
+#
+#   DATA     holds parallel/en-XX/{train-*,test-*}.tsv.gz and sts/stsb-*-test.tsv.gz; of the training files one column is read
+#   WORK     keeps packages, dictionaries and models; called again, the script goes on where it stopped
+#   STEPS    300: of training; English text is that of en-de, glossed
+#
+# Debian's packages dict-freedict-eng-deu, -deu-eng and so on are fetched with apt-get and unpacked, not installed.
+set -euo pipefail
+[ $# -ge 5 ] || { sed -n '2,11s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+program=$1 data=$2 teacher=$3 work=$4
+shift 4
+mkdir -p "$work"
+work=$(cd "$work" && pwd)
+
+declare -A code=([ar]=ara [bg]=bul [cs]=ces [da]=dan [de]=deu [el]=ell [eo]=epo [es]=spa [fi]=fin [fr]=fra [hi]=hin [hu]=hun
+  [id]=ind [it]=ita [ja]=jpn [lt]=lit [nb]=nor [pl]=pol [pt]=por [ru]=rus [sk]=slk [sl]=slv [sv]=swe [tr]=tur)
+
+fetch() { # NAME: unpacks dict-freedict-NAME, and prints its index; nothing when there is none
+  local package=dict-freedict-$1
+  if [ ! -d "$work/packages/$1" ]; then
+    mkdir -p "$work/packages" && chmod a+rwx "$work/packages"
+    (cd "$work/packages" && apt-get download "$package" >/dev/null 2>&1) || return 0
+    dpkg-deb -x "$work/packages/$package"_*.deb "$work/packages/$1"
+  fi
+  find "$work/packages/$1" -name '*.index'
+}
+
+dictionary() { # LANGUAGE: makes WORK/LANGUAGE.dict.tsv of both directions
+  local index
+  [ ! -s "$work/$1.dict.tsv" ] || return 0
+  {
+    index=$(fetch "eng-${code[$1]}") && [ -z "$index" ] || "$program" data convert --from dictd "$index"
+    index=$(fetch "${code[$1]}-eng") && [ -z "$index" ] || "$program" data convert --from dictd --columns 2,1 "$index"
+  } 2>/dev/null | sort -u >"$work/$1.dict.tmp"
+  mv "$work/$1.dict.tmp" "$work/$1.dict.tsv"
+}
+
+[ -s "$work/en.txt" ] || gzip -dc "$data"/parallel/en-de/train-*.tsv.gz | cut -f 1 | sort -u >"$work/en.txt"
+echo "| language | entries | lines of text | ntrex | tatoeba | flores | STS-B | STS-B en-XX |"
+echo "|---|---:|---:|---:|---:|---:|---:|---:|"
+for l in "$@"; do
+  dictionary "$l"
+  [ -s "$work/$l.txt" ] || gzip -dc "$data/parallel/en-$l"/train-*.tsv.gz | cut -f 2 | sort -u >"$work/$l.txt"
+  [ -d "$work/$l" ] || "$program" extend "$teacher" --dictionary "$l=$work/$l.dict.tsv" --text "$l=$work/$l.txt" \
+    --text "$work/en.txt" --steps "${STEPS:-300}" --cache "$work/cache" --resume -o "$work/$l" >"$work/$l.log" 2>&1
+  printf '| %s | %s | %s' "$l" "$(wc -l <"$work/$l.dict.tsv")" "$(wc -l <"$work/$l.txt")"
+  for set in ntrex tatoeba flores; do
+    file=$data/parallel/en-$l/test-$set.tsv.gz
+    [ ! -f "$file" ] || "$program" eval translation --model "$work/$l" "$file" 2>/dev/null | awk 'NR == 2 { printf " | %.1f", $5 }'
+  done
+  if [ -f "$data/sts/stsb-$l-test.tsv.gz" ]; then
+    "$program" eval sts --model "$work/$l" "$data/sts/stsb-$l-test.tsv.gz" 2>/dev/null | awk 'NR == 2 { printf " | %.1f", $3 }'
+    paste <(gzip -dc "$data/sts/stsb-en-test.tsv.gz" | cut -f 1) <(gzip -dc "$data/sts/stsb-$l-test.tsv.gz" | cut -f 2,3) \
+      >"$work/en-$l.sts.tsv"
+    "$program" eval sts --model "$work/$l" "$work/en-$l.sts.tsv" 2>/dev/null | awk 'NR == 2 { printf " | %.1f", $3 }'
+  else
+    printf ' | | '
+  fi
+  echo ' |'
+done
