@@ -65,6 +65,20 @@ CQ_API CQ_MUST_USE cq_status cq_margin_pairs(cq_mined_pair **out, size_t *n, con
 CQ_API CQ_MUST_USE cq_status cq_margin_pairs_within(cq_mined_pair **out, size_t *n, const cq_neighbours *neighbours,
                                                     const cq_margin_options *options, cq_error *error);
 
+/* What is found within one side's text: cq_margin_pairs_within with the same options, best first. */
+typedef struct cq_decoys {
+  const cq_mined_pair *pairs; /* [n] */
+  size_t n, n_rows;           /* n_rows: of the side */
+} cq_decoys;
+
+/* Estimates without a gold standard how many pairs are translations: of those that score at least as high as each.
+ *   precision      [n] of 0 to 1, never rising
+ *   pairs          [n] from cq_margin_pairs, best first
+ *   decoys         of source and target
+ * Pairs within a text are no translations, and score as false pairs between texts do (target-decoy estimate: Elias &
+ * Gygi 2007). Where a text says many things twice, the estimate is too low. */
+CQ_API void cq_margin_precision(double *precision, const cq_mined_pair *pairs, size_t n, const cq_decoys decoys[2]);
+
 /* --- on files --- */
 
 /* Pairs that are dropped though they score high. */
@@ -96,6 +110,8 @@ typedef struct cq_mine_options { /* group "mine" */
   cq_mine_progress_fn progress;
   void *progress_context;
   cq_precision precision; /* of the model */
+  double min_precision; /* pairs are left out from where the estimate (cq_margin_precision) is lower; 0: none. It takes
+                           * two searches more; without it, only where there are at most 10^10 cosines, to tell of it */
 } cq_mine_options;
 CQ_DEFAULT_OPTIONS(cq_mine_options, cq_mine_default_options, "mine")
 
@@ -118,6 +134,27 @@ CQ_API size_t cq_mining_n_lines(const cq_mining *mining, cq_side side, uint32_t 
 CQ_API cq_slice cq_mining_id(const cq_mining *mining, cq_side side, uint32_t row, size_t i);
 /* With gold: the point chosen; without, all zero. Borrowed. */
 CQ_API const cq_f1_point *cq_mining_tuned(const cq_mining *mining);
+
+/* How pairs are written. */
+typedef enum cq_pair_format {
+  CQ_PAIRS_TSV,   /* score, source, target; ids where lines have them, row numbers of vectors */
+  CQ_PAIRS_JSONL, /* an object a line: score, cosine, source, target, and source_id, target_id where lines have them */
+  CQ_PAIRS_TMX,   /* a translation memory (TMX 1.4b) with the scores; of sentences only */
+} cq_pair_format;
+
+typedef struct cq_pair_writing {
+  cq_pair_format format;
+  bool with_text;                                /* TSV: cosine and sentences behind the three columns */
+  const char *source_language, *target_language; /* TMX: codes */
+} cq_pair_writing;
+
+/* The format that a file's name asks for: .jsonl, .tmx, else TSV, each also with .gz; path NULL: TSV. Errors:
+ * CQ_ERR_ARGUMENT for names of other formats and compressions, such as .csv and .zst. */
+CQ_API CQ_MUST_USE cq_status cq_pair_format_of(cq_pair_format *out, const char *path, cq_error *error);
+/* Writes the pairs, gzipped if the name ends in .gz; NULL or "-": standard output. A file appears whole or not at all.
+ * Errors: CQ_ERR_ARGUMENT for a TMX of vectors; CQ_ERR_IO; CQ_ERR_MEMORY. */
+CQ_API CQ_MUST_USE cq_status cq_mining_write(const cq_mining *mining, const char *path, const cq_pair_writing *how,
+                                             cq_error *error);
 
 /* --- mined pairs against a gold standard --- */
 

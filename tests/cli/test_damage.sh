@@ -17,6 +17,20 @@ cp stdout pairs
 expect 0 cache check --cache cache
 stdout_has "cache/$(cd cache && echo vectors/*): $(sort -u source.txt target.txt | wc -l), nothing is damaged"
 cp -r cache sound
+expect 0 cache info --cache cache
+stdout_has "cache/$(cd cache && echo vectors/*)"
+grep -q "^[1-9][0-9]*	2[0-9-]*	cache/vectors/" stdout || fail "no bytes and date"
+stderr_has "1 parts, "
+expect 0 cache clear --cache cache --days 1
+stderr_has "0 parts removed"
+expect 0 cache clear --cache cache
+stderr_has "1 parts removed"
+[ -z "$(ls cache/vectors)" ] || fail "vectors are left"
+expect 0 cache info --cache cache
+stderr_has "0 parts"
+expect 0 cache info --cache no-such-cache
+rm -rf cache
+cp -r sound cache
 store=$(cd sound && echo vectors/*)
 for file in keys vectors; do
   for at in $(places "sound/$store/$file" 12); do

@@ -33,6 +33,41 @@ expect 0 $mine source.ids target.ids.gz --drop copies
 stderr_has "20 of "
 awk -F '\t' '$2 == "s-21"' stdout | grep -q "t-01" && fail "copies were not dropped"
 
+# The name of the output decides its format; what no format is called is refused before the work.
+expect 0 $mine source.ids target.ids.gz --text
+cut -f 5,6 stdout >sentences
+expect 0 $mine source.ids target.ids.gz -o pairs.tsv.gz
+gzip -dc pairs.tsv.gz >unpacked
+expect 0 $mine source.ids target.ids.gz -o -
+same stdout unpacked
+expect 0 $mine source.ids target.ids.gz -o pairs.jsonl
+[ "$(wc -l <pairs.jsonl)" -eq "$(wc -l <unpacked)" ] || fail "a line of JSON is missing"
+grep -q '^{"score": [0-9.]*, "cosine": [0-9.]*, "source": "[^"]*", "target": "[^"]*", "source_id": "s-21", "target_id": "t-01"}$' \
+  pairs.jsonl || fail "no object of s-21 and t-01"
+printf 'A "quoted" \\ sentence & <b>.\nAnother one.\n' >odd.txt
+expect 0 $mine odd.txt odd.txt -o odd.jsonl.gz
+gzip -dc odd.jsonl.gz | grep -qF '"source": "A \"quoted\" \\ sentence & <b>."' || fail "JSON is not escaped"
+expect 0 $mine odd.txt odd.txt --languages en,de -o odd.tmx
+expect 0 data convert --from tmx --columns en,de odd.tmx
+grep -qxF 'A "quoted" \ sentence & <b>.	A "quoted" \ sentence & <b>.' stdout || fail "a memory does not come back: $(cat stdout)"
+expect 2 $mine odd.txt odd.txt --languages en -o odd.tmx
+stderr_has "--languages needs two codes"
+for name in p.tsv.zst p.csv p.xz; do
+  expect 1 $mine source.txt target.txt -o $name
+  stderr_has "$name: pairs are not written as .${name##*.}; names that are: .tsv, .jsonl, .tmx"
+  absent $name
+done
+
+# The share of translations among the pairs, estimated without labels: 20 of these.
+expect 0 $mine source.txt target.txt
+stderr_has "their estimated precision is"
+expect 0 $mine source.txt target.txt --min-precision 0.99
+stderr_has "pairs score"
+awk -F '\t' '$2 != $3 { bad++ } END { exit !(NR >= 10 && bad <= 1) }' stdout || fail "not the translations: $(cat stdout)"
+expect 0 $mine odd.txt target.txt --min-precision 1
+expect 2 $mine source.txt --min-precision 0.9
+stderr_has "min-precision is for pairs between two files"
+
 # Vectors, of which the cache now has the same: .npy and numbers alone.
 expect 0 encode --model "$TEACHER" --output source.npy source.txt
 expect 0 encode --model "$TEACHER" --output source.bin source.txt
@@ -49,6 +84,8 @@ for n in 1 2 3; do
   cmp -s stdout from-npy || fail "the result depends on the number of threads"
 done
 
+expect 1 mine source.npy target.npy -o vectors.tmx
+stderr_has "a translation memory needs sentences"
 expect 0 mine source.npy target.npy --first-pass int8
 cmp -s stdout from-npy || fail "the first pass changes the result"
 

@@ -10,73 +10,38 @@
 struct args {
   size_t size;
   const char *output;
+  const char *const *languages;
+  size_t n_languages;
   int threads;
   bool text;
 };
 
 static const cq_option options[] = {
-    {CQ_TEXT(struct args, "output", output, CHANGES, "FILE", "write the pairs here"), .letter = 'o',
-     .otherwise = "standard output"},
+    {CQ_TEXT(struct args, "output", output, CHANGES, "FILE",
+             "write the pairs here: tab-separated, or as .jsonl or .tmx; gzipped if the name ends in .gz"),
+     .letter = 'o', .otherwise = "standard output"},
+    {CQ_TEXTS(struct args, "languages", languages, n_languages, CHANGES, "A,B", "codes of the languages, for .tmx"),
+     .flags = CQ_OPTION_COMMAS, .otherwise = "x-source,x-target"},
     {CQ_FLAG(struct args, "text", text, CHANGES, "files of ids: add cosine and sentences to each line")},
     CLI_THREADS(struct args, threads),
 };
 static const char *const as_arguments[] = {"source", "target", NULL};
 
-/* A row as one field: its id, its text, or its number from 1. */
-static void print_row(FILE *out, const cq_mining *m, cq_side side, uint32_t row, size_t line) {
-  const cq_slice id = cq_mining_id(m, side, row, line), text = cq_mining_sentence(m, side, row);
-  if (id.data)
-    cli_field(out, id);
-  else if (text.data)
-    cli_field(out, text);
-  else
-    fprintf(out, "%" PRIu32, row + 1);
-}
-
-static void print_mined_pair(FILE *out, const cq_mining *m, const cq_mined_pair *p, bool text) {
-  const bool ids = cq_mining_id(m, CQ_SOURCE, p->source, 0).data || cq_mining_id(m, CQ_TARGET, p->target, 0).data;
-  /* A sentence with ids is printed once for each of them; one without says the same each time. */
-  const size_t n_source = ids ? cq_mining_n_lines(m, CQ_SOURCE, p->source) : 1;
-  const size_t n_target = ids ? cq_mining_n_lines(m, CQ_TARGET, p->target) : 1;
-  for (size_t i = 0; i < n_source; i++) {
-    for (size_t j = 0; j < n_target; j++) {
-      fprintf(out, "%.9g\t", p->score);
-      print_row(out, m, CQ_SOURCE, p->source, i);
-      fputc('\t', out);
-      print_row(out, m, CQ_TARGET, p->target, j);
-      if (text) {
-        const cq_slice a = cq_mining_sentence(m, CQ_SOURCE, p->source), b = cq_mining_sentence(m, CQ_TARGET, p->target);
-        fprintf(out, "\t%.9g\t", p->cosine);
-        cli_field(out, a);
-        fputc('\t', out);
-        cli_field(out, b);
-      }
-      fputc('\n', out);
-    }
-  }
-}
-
 static int write_pairs(const struct args *args, const cq_mining *m) {
   cq_error error = {0};
-  cli_output file = {0};
-  size_t n;
-  const cq_mined_pair *pairs = cq_mining_pairs(&n, m);
-  if (args->output && cli_output_open(&file, args->output, &error)) return cli_fail_error(&error);
-  FILE *out = args->output ? file.stream : stdout;
-  for (size_t i = 0; i < n && !ferror(out); i++) print_mined_pair(out, m, &pairs[i], args->text);
-  if (!args->output) return ferror(out) ? CLI_FAILED : CLI_OK; /* said when standard output is finished */
-  if (ferror(out)) {
-    cli_output_fail(&file, &error);
-    cli_output_abort(&file);
-    return cli_fail_error(&error);
-  }
-  return cli_output_commit(&file, &error) ? cli_fail_error(&error) : CLI_OK;
+  cq_pair_writing how = {.with_text = args->text, .source_language = "x-source", .target_language = "x-target"};
+  cq_status status = cq_pair_format_of(&how.format, args->output, &error);
+  if (args->n_languages == 2) how.source_language = args->languages[0], how.target_language = args->languages[1];
+  if (!status) status = cq_mining_write(m, args->output, &how, &error);
+  return status ? cli_fail_error(&error) : CLI_OK;
 }
 
 /* What cannot be written is better known before the work. */
 static int check_mine_output(const char *path) {
   cq_error error = {0};
   cli_output file = {0};
+  cq_pair_format format;
+  if (cq_pair_format_of(&format, path, &error)) return cli_fail_error(&error);
   if (!path || access(path, F_OK) == 0) return CLI_OK; /* what is there, a pipe say, is opened once */
   const cq_status status = cli_output_open(&file, path, &error);
   cli_output_abort(&file);
@@ -95,6 +60,8 @@ static int run_mine(const cli_call *call) {
   int code = cli_check_options(call);
   if (code == CLI_OK && args->text && !o->model)
     code = cli_usage(call->path, "--text needs sentences, and a --model to encode them");
+  if (code == CLI_OK && args->n_languages != 0 && args->n_languages != 2)
+    code = cli_usage(call->path, "--languages needs two codes, as in de,en");
   if (code == CLI_OK) code = check_mine_output(args->output);
   if (code == CLI_OK) code = cli_open_context(&ctx, args->threads);
   if (code == CLI_OK) {

@@ -11,6 +11,7 @@
 #include "base/hash.h"
 #include "base/map.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "calque/lines.h"
 #include "model/precision.h"
 #include "recipe/encode/embedded.h"
@@ -52,6 +53,9 @@ static const cq_option option_rows[] = {
                "number format of the first pass over all cosines; the pairs are the same")},
     {CQ_TEXT(O, "threshold-from", gold, CHANGES, "GOLD",
              "use the threshold with the highest F1 on this gold standard: source id, tab, target id")},
+    {CQ_NUMBER(O, "min-precision", min_precision, CHANGES, 0, 0, 1, "SHARE",
+               "choose the threshold by the estimated share of translations among the pairs, for example 0.9"),
+     .otherwise = "by --threshold"},
     {CQ_CHOICES(O, "drop", drop, CHANGES, filters, "KIND",
                 "leave out pairs with the same text on both sides (copies); with different digits (numbers); with "
                 "URLs or addresses on one side only, or with little else (links)")},
@@ -63,6 +67,8 @@ static cq_status check_mine(const void *options, cq_error *error) {
   const cq_mine_options *o = options;
   if (!o->target && o->gold)
     return cq_fail(error, CQ_ERR_ARGUMENT, "threshold-from is for pairs between two files, a source and a target");
+  if (o->min_precision > 0 && (!o->target || o->gold))
+    return cq_fail(error, CQ_ERR_ARGUMENT, "min-precision is for pairs between two files, without threshold-from");
   if (!o->model && (o->drop || o->gold))
     return cq_fail(error, CQ_ERR_ARGUMENT, "threshold-from and drop need sentences, and a model to encode them");
   if (o->model && o->raw_dim) return cq_fail(error, CQ_ERR_ARGUMENT, "dim is for files of vectors, without a model");
@@ -221,6 +227,50 @@ static cq_status checkpoint_path(char out[PATH_MAX], const cq_mine_options *o, c
   return status ? status : cq_path_join(out, PATH_MAX, directory, name, error);
 }
 
+static void tell_precision(const cq_mining *m, const double *precision, const cq_mine_options *o) {
+  char text[160];
+  if (!o->notice) return;
+  if (m->n_pairs == 0)
+    cq_snprintf(text, sizeof text, "no pair: no threshold has an estimated precision of %.2f", o->min_precision);
+  else
+    cq_snprintf(text, sizeof text, "%zu pairs score %.4g or more; their estimated precision is %.2f", m->n_pairs,
+                m->pairs[m->n_pairs - 1].score, precision[m->n_pairs - 1]);
+  o->notice(o->notice_context, text);
+}
+
+/* The pairs' precision; leaves out from where it is too low. */
+static cq_status estimate_precision(cq_mining *m, const cq_mine_options *o, cq_nearest_options *nearest,
+                                    cq_context *ctx, cq_error *error) {
+  cq_margin_options margin = *o->margin;
+  cq_decoys decoys[2] = {{0}};
+  cq_mined_pair *found[2] = {NULL, NULL};
+  double *precision = cq_alloc_array(m->n_pairs, sizeof *precision);
+  cq_status status = precision || m->n_pairs == 0 ? CQ_OK : cq_fail_memory(error, "precision");
+  margin.threshold = m->n_pairs ? m->pairs[m->n_pairs - 1].score : margin.threshold;
+  nearest->checkpoint = NULL;
+  for (int side = 0; !status && side < 2; side++) {
+    const cq_embedded *s = &m->sides[side];
+    cq_neighbours within = {0};
+    nearest->x_rows = s->rows, nearest->y_rows = NULL;
+    status = cq_nearest_within(&within, s->vectors, s->n, s->dim, nearest, ctx, error);
+    if (!status) status = cq_margin_pairs_within(&found[side], &decoys[side].n, &within, &margin, error);
+    decoys[side].pairs = found[side], decoys[side].n_rows = s->n;
+    cq_neighbours_free(&within);
+  }
+  if (!status) {
+    cq_margin_precision(precision, m->pairs, m->n_pairs, decoys);
+    while (m->n_pairs > 0 && precision[m->n_pairs - 1] < o->min_precision) m->n_pairs--;
+    tell_precision(m, precision, o);
+  }
+  cq_free(found[0]), cq_free(found[1]), cq_free(precision);
+  return status;
+}
+
+/* Two searches more: as asked, or where they are quick. */
+static bool wants_precision(const cq_mining *m, const cq_mine_options *o) {
+  return !o->gold && (o->min_precision > 0 || (double)m->sides[0].n * (double)m->sides[1].n <= 1e10);
+}
+
 static cq_status mine_pairs(cq_mining *m, const cq_mine_options *o, cq_context *ctx, cq_error *error) {
   const cq_embedded *s = &m->sides[0], *t = &m->sides[1];
   cq_neighbours of_source = {0}, of_target = {0};
@@ -243,6 +293,7 @@ static cq_status mine_pairs(cq_mining *m, const cq_mine_options *o, cq_context *
   } else {
     status = cq_nearest(&of_source, &of_target, s->vectors, s->n, t->vectors, t->n, s->dim, &nearest, ctx, error);
     if (!status) status = cq_margin_pairs(&m->pairs, &m->n_pairs, &of_source, &of_target, o->margin, error);
+    if (!status && wants_precision(m, o)) status = estimate_precision(m, o, &nearest, ctx, error);
   }
   cq_neighbours_free(&of_source);
   cq_neighbours_free(&of_target);

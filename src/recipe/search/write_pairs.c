@@ -1,0 +1,201 @@
+/* Mined pairs as a file: lines of tab-separated columns or of JSON, or a translation memory. */
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/number.h"
+#include "base/slice.h"
+#include "base/text_writer.h"
+#include "calque/mine.h"
+#include "calque/version.h"
+
+#include <string.h>
+
+typedef struct writer {
+  const cq_mining *mining;
+  const cq_pair_writing *how;
+  cq_text_writer out;
+  cq_builder text; /* of the pair at hand */
+} writer;
+
+/* --- names of files --- */
+
+/* The name's ending, and 3 letters more where it ends in .gz. */
+static cq_slice ending_of(const char *path) {
+  size_t n = strlen(path), begin;
+  if (n > 3 && strcmp(path + n - 3, ".gz") == 0) n -= 3;
+  for (begin = n; begin > 0 && path[begin - 1] != '.' && path[begin - 1] != '/'; begin--) continue;
+  return begin > 0 && path[begin - 1] == '.' ? (cq_slice){path + begin, n - begin} : (cq_slice){"", 0};
+}
+
+static bool is_one_of(cq_slice ending, const char *const *names) {
+  for (; *names; names++)
+    if (cq_slice_equal(ending, cq_slice_of(*names))) return true;
+  return false;
+}
+
+cq_status cq_pair_format_of(cq_pair_format *out, const char *path, cq_error *error) {
+  static const char *const other[] = {"bz2", "xz", "zst", "zip", "csv", "json", "xml", "npy", "parquet", NULL};
+  const cq_slice ending = path ? ending_of(path) : (cq_slice){"", 0};
+  *out = CQ_PAIRS_TSV;
+  if (cq_slice_equal(ending, cq_slice_of("jsonl"))) *out = CQ_PAIRS_JSONL;
+  if (cq_slice_equal(ending, cq_slice_of("tmx"))) *out = CQ_PAIRS_TMX;
+  if (is_one_of(ending, other))
+    return cq_fail_file(error, CQ_ERR_ARGUMENT, path,
+                        "pairs are not written as .%.*s; names that are: .tsv, .jsonl, .tmx, each also with .gz",
+                        (int)ending.n, ending.data);
+  return CQ_OK;
+}
+
+/* --- text within other text --- */
+
+/* A field between tabs. */
+static void put_field(cq_builder *b, cq_slice text) {
+  for (size_t i = 0; i < text.n; i++) cq_builder_char(b, cq_is_blank(text.data[i]) ? ' ' : text.data[i]);
+}
+
+static void put_json(cq_builder *b, cq_slice text) {
+  cq_builder_char(b, '"');
+  for (size_t i = 0; i < text.n; i++) {
+    const char c = text.data[i];
+    if (c == '"' || c == '\\')
+      cq_builder_printf(b, "\\%c", c);
+    else if ((unsigned char)c < 0x20)
+      cq_builder_printf(b, "\\u%04x", (unsigned)c);
+    else
+      cq_builder_char(b, c);
+  }
+  cq_builder_char(b, '"');
+}
+
+/* Control characters are none of XML's. */
+static void put_xml(cq_builder *b, cq_slice text) {
+  for (size_t i = 0; i < text.n; i++) {
+    const char c = text.data[i];
+    if (c == '&')
+      cq_builder_text(b, "&amp;");
+    else if (c == '<')
+      cq_builder_text(b, "&lt;");
+    else if (c == '>')
+      cq_builder_text(b, "&gt;");
+    else
+      cq_builder_char(b, (unsigned char)c < 0x20 ? ' ' : c);
+  }
+}
+
+/* --- pairs --- */
+
+/* What names a row: its id, its text, or its number from 1, for which number has room. */
+static cq_slice name_of_row(char number[16], const cq_mining *m, cq_side side, uint32_t row, size_t line) {
+  const cq_slice id = cq_mining_id(m, side, row, line), text = cq_mining_sentence(m, side, row);
+  if (id.data || text.data) return id.data ? id : text;
+  cq_snprintf(number, 16, "%lu", (unsigned long)row + 1);
+  return cq_slice_of(number);
+}
+
+static void put_tsv(writer *w, const cq_mined_pair *p, cq_slice source, cq_slice target) {
+  cq_builder_printf(&w->text, "%.9g\t", p->score);
+  put_field(&w->text, source);
+  cq_builder_char(&w->text, '\t');
+  put_field(&w->text, target);
+  if (w->how->with_text) {
+    cq_builder_printf(&w->text, "\t%.9g\t", p->cosine);
+    put_field(&w->text, cq_mining_sentence(w->mining, CQ_SOURCE, p->source));
+    cq_builder_char(&w->text, '\t');
+    put_field(&w->text, cq_mining_sentence(w->mining, CQ_TARGET, p->target));
+  }
+  cq_builder_char(&w->text, '\n');
+}
+
+static void put_jsonl(writer *w, const cq_mined_pair *p, cq_slice source, cq_slice target) {
+  const cq_slice texts[2] = {cq_mining_sentence(w->mining, CQ_SOURCE, p->source),
+                             cq_mining_sentence(w->mining, CQ_TARGET, p->target)};
+  const bool has_ids = texts[0].data && (source.data != texts[0].data || target.data != texts[1].data);
+  cq_builder_printf(&w->text, "{\"score\": %.9g, \"cosine\": %.9g, \"source\": ", p->score, p->cosine);
+  put_json(&w->text, has_ids ? texts[0] : source);
+  cq_builder_text(&w->text, ", \"target\": ");
+  put_json(&w->text, has_ids ? texts[1] : target);
+  if (has_ids) {
+    cq_builder_text(&w->text, ", \"source_id\": ");
+    put_json(&w->text, source);
+    cq_builder_text(&w->text, ", \"target_id\": ");
+    put_json(&w->text, target);
+  }
+  cq_builder_text(&w->text, "}\n");
+}
+
+static void put_variant(cq_builder *b, const char *language, cq_slice text) {
+  cq_builder_text(b, "<tuv xml:lang=\"");
+  put_xml(b, cq_slice_of(language));
+  cq_builder_text(b, "\"><seg>");
+  put_xml(b, text);
+  cq_builder_text(b, "</seg></tuv>");
+}
+
+static void put_tmx(writer *w, const cq_mined_pair *p) {
+  cq_builder_printf(&w->text, "<tu><prop type=\"score\">%.9g</prop>", p->score);
+  put_variant(&w->text, w->how->source_language, cq_mining_sentence(w->mining, CQ_SOURCE, p->source));
+  put_variant(&w->text, w->how->target_language, cq_mining_sentence(w->mining, CQ_TARGET, p->target));
+  cq_builder_text(&w->text, "</tu>\n");
+}
+
+static cq_status put_out(writer *w, cq_error *error) {
+  if (w->text.failed) return cq_fail_memory(error, "a pair");
+  const cq_status status = cq_text_writer_put(&w->out, w->text.data, w->text.n, error);
+  cq_builder_clear(&w->text);
+  return status;
+}
+
+/* A sentence with ids is written once for each of them; one without says the same each time, as a memory does. */
+static cq_status write_pair(writer *w, const cq_mined_pair *p, cq_error *error) {
+  const cq_mining *m = w->mining;
+  const bool ids = cq_mining_id(m, CQ_SOURCE, p->source, 0).data || cq_mining_id(m, CQ_TARGET, p->target, 0).data;
+  const bool once = !ids || w->how->format == CQ_PAIRS_TMX;
+  const size_t n_source = once ? 1 : cq_mining_n_lines(m, CQ_SOURCE, p->source);
+  const size_t n_target = once ? 1 : cq_mining_n_lines(m, CQ_TARGET, p->target);
+  for (size_t i = 0; i < n_source; i++) {
+    for (size_t j = 0; j < n_target; j++) {
+      char numbers[2][16];
+      const cq_slice source = name_of_row(numbers[0], m, CQ_SOURCE, p->source, i);
+      const cq_slice target = name_of_row(numbers[1], m, CQ_TARGET, p->target, j);
+      if (w->how->format == CQ_PAIRS_TMX)
+        put_tmx(w, p);
+      else if (w->how->format == CQ_PAIRS_JSONL)
+        put_jsonl(w, p, source, target);
+      else
+        put_tsv(w, p, source, target);
+      const cq_status status = put_out(w, error);
+      if (status) return status;
+    }
+  }
+  return CQ_OK;
+}
+
+static cq_status write_all(writer *w, cq_error *error) {
+  size_t n;
+  const cq_mined_pair *pairs = cq_mining_pairs(&n, w->mining);
+  const bool memory = w->how->format == CQ_PAIRS_TMX;
+  cq_status status = CQ_OK;
+  if (memory)
+    cq_builder_text(&w->text, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<tmx version=\"1.4\"><header creationtool="
+                              "\"calque\" creationtoolversion=\"" CQ_VERSION "\" segtype=\"sentence\" o-tmf=\"calque\" "
+                              "adminlang=\"en\" srclang=\"*all*\" datatype=\"plaintext\"/><body>\n");
+  for (size_t i = 0; !status && i < n; i++) status = write_pair(w, &pairs[i], error);
+  if (!status && memory) {
+    cq_builder_text(&w->text, "</body></tmx>\n");
+    status = put_out(w, error);
+  }
+  return status;
+}
+
+cq_status cq_mining_write(const cq_mining *mining, const char *path, const cq_pair_writing *how, cq_error *error) {
+  size_t n;
+  const cq_mined_pair *pairs = cq_mining_pairs(&n, mining);
+  if (how->format == CQ_PAIRS_TMX && n && !cq_mining_sentence(mining, CQ_SOURCE, pairs[0].source).data)
+    return cq_fail(error, CQ_ERR_ARGUMENT, "a translation memory needs sentences, not vectors alone");
+  writer w = {.mining = mining, .how = how};
+  cq_status status = cq_text_writer_open(&w.out, path, error);
+  if (!status) status = write_all(&w, error);
+  if (!status) status = cq_text_writer_commit(&w.out, error);
+  cq_text_writer_abort(&w.out);
+  cq_builder_free(&w.text);
+  return status;
+}

@@ -1,0 +1,126 @@
+/* The contrastive loss with a teacher's similarities as labels: its value and gradient against plain loops in double
+ * precision, and what it does with labels, lengths and little memory. */
+#include "support/files.h"
+
+#include "base/memory.h"
+#include "base/random.h"
+#include "train/soft_contrast.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { N = 14, CANDIDATES = 7, DIM = 5 };
+static const double temperature = 0.3;
+
+typedef struct problem {
+  float vectors[N * DIM], teacher[CANDIDATES * DIM];
+  const float *candidates[CANDIDATES];
+  cq_soft_contrast contrast;
+} problem;
+
+static void make(problem *p) {
+  cq_random random = cq_random_seeded(3, 0);
+  for (int i = 0; i < N * DIM; i++) p->vectors[i] = (float)cq_random_normal(&random);
+  for (int i = 0; i < CANDIDATES * DIM; i++) p->teacher[i] = (float)cq_random_normal(&random);
+  for (int i = 0; i < CANDIDATES; i++) p->candidates[i] = p->teacher + i * DIM;
+  p->contrast = (cq_soft_contrast){p->candidates, CANDIDATES, DIM, temperature};
+}
+
+static double cosine(const double *a, const float *b) {
+  double ab = 0, aa = 0, bb = 0;
+  for (int k = 0; k < DIM; k++) ab += a[k] * (double)b[k], aa += a[k] * a[k], bb += (double)b[k] * (double)b[k];
+  return ab / sqrt(aa * bb);
+}
+
+static void softmax_of(double *p, const problem *of, const double *vector) {
+  double sum = 0;
+  for (int j = 0; j < CANDIDATES; j++) sum += p[j] = exp(cosine(vector, of->candidates[j]) / temperature);
+  for (int j = 0; j < CANDIDATES; j++) p[j] /= sum;
+}
+
+static double plain(const problem *p, const double *vectors) {
+  double loss = 0;
+  for (int i = 0; i < N; i++) {
+    double own[DIM], q[CANDIDATES], s[CANDIDATES];
+    for (int k = 0; k < DIM; k++) own[k] = (double)p->candidates[i % CANDIDATES][k];
+    softmax_of(q, p, own);
+    softmax_of(s, p, vectors + i * DIM);
+    for (int j = 0; j < CANDIDATES; j++) loss -= q[j] * log(s[j]);
+  }
+  return loss / N;
+}
+
+static void loss_and_gradient_are_those_of_plain_loops(void **state) {
+  (void)state;
+  problem p;
+  double wide[N * DIM], loss;
+  float gradients[N * DIM];
+  make(&p);
+  for (int i = 0; i < N * DIM; i++) wide[i] = (double)p.vectors[i], gradients[i] = 1;
+  assert_int_equal(cq_soft_contrast_loss(&loss, gradients, p.vectors, N, &p.contrast, 2.5, NULL), CQ_OK);
+  assert_float_equal(loss, plain(&p, wide), 1e-6);
+  for (int i = 0; i < N * DIM; i++) {
+    const double x = wide[i], h = 1e-5;
+    wide[i] = x + h;
+    const double above = plain(&p, wide);
+    wide[i] = x - h;
+    const double below = plain(&p, wide);
+    wide[i] = x;
+    assert_float_equal(gradients[i] - 1, 2.5 * (above - below) / (2 * h), 1e-6); /* they are added to */
+  }
+}
+
+/* Two candidates alike share the label, and a student that agrees with its teacher has nothing to learn. */
+static void a_copy_is_no_wrong_answer(void **state) {
+  (void)state;
+  problem p;
+  double loss;
+  float gradients[CANDIDATES * DIM] = {0};
+  make(&p);
+  memcpy(p.teacher + DIM, p.teacher, DIM * sizeof(float));
+  assert_int_equal(cq_soft_contrast_loss(&loss, gradients, p.teacher, CANDIDATES, &p.contrast, 1, NULL), CQ_OK);
+  for (int i = 0; i < CANDIDATES * DIM; i++) assert_float_equal(gradients[i], 0, 1e-6);
+  p.contrast.temperature = 0.001; /* hard labels: half each for the copies, all for the others */
+  assert_int_equal(cq_soft_contrast_loss(&loss, gradients, p.teacher, CANDIDATES, &p.contrast, 1, NULL), CQ_OK);
+  assert_float_equal(loss, 2 * log(2) / CANDIDATES, 1e-3);
+}
+
+static void vectors_of_length_0_have_no_gradient(void **state) {
+  (void)state;
+  problem p;
+  double loss;
+  float gradients[N * DIM] = {0};
+  make(&p);
+  memset(p.vectors, 0, DIM * sizeof(float));
+  memset(p.teacher, 0, DIM * sizeof(float));
+  assert_int_equal(cq_soft_contrast_loss(&loss, gradients, p.vectors, N, &p.contrast, 1, NULL), CQ_OK);
+  assert_true(isfinite(loss));
+  for (int k = 0; k < DIM; k++) assert_true(gradients[k] == 0);
+  for (int i = 0; i < N * DIM; i++) assert_true(isfinite(gradients[i]));
+}
+
+static void memory_may_be_short(void **state) {
+  (void)state;
+  problem p;
+  make(&p);
+  for (long n = 1;; n++) {
+    double loss;
+    float gradients[N * DIM] = {0};
+    cq_alloc_fail_at(n);
+    const cq_status status = cq_soft_contrast_loss(&loss, gradients, p.vectors, N, &p.contrast, 1, NULL);
+    const bool failed = cq_alloc_failed();
+    cq_alloc_fail_at(0);
+    assert_int_equal(status, failed ? CQ_ERR_MEMORY : CQ_OK);
+    if (!failed) break;
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(loss_and_gradient_are_those_of_plain_loops),
+      cmocka_unit_test(a_copy_is_no_wrong_answer),
+      cmocka_unit_test(vectors_of_length_0_have_no_gradient),
+      cmocka_unit_test(memory_may_be_short),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
