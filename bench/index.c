@@ -77,7 +77,8 @@ static void make_index(const char *directory, const char *text) {
   cq_student_options o = cq_student_default_options();
   snprintf(model, sizeof model, "%s/model", directory);
   snprintf(index, sizeof index, "%s/index", directory);
-  o.kind = CQ_STUDENT_STATIC, o.text = &(cq_training_data){.path = text}, o.n_text = 1, o.vocab_size = 1000, o.dim = 384;
+  o.kind = CQ_STUDENT_STATIC, o.text = &(cq_training_data){.path = text}, o.n_text = 1, o.vocab_size = 1000,
+  o.dim = 384;
   must(cq_student_new(model, &o, NULL, &error), &error);
   cq_index_options made = cq_index_default_options();
   made.model = model, made.writing = true;

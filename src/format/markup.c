@@ -1,5 +1,7 @@
 #include "format/markup.h"
 
+#include "format/entities.h"
+
 #include "base/utf8.h"
 
 #include <stdlib.h>
@@ -87,11 +89,21 @@ bool cq_markup_is(cq_slice name, const char *other) {
 
 /* --- entities --- */
 
-static const struct entity {
-  const char *name, *text;
-} entities[] = {{"amp", "&"}, {"lt", "<"}, {"gt", ">"}, {"quot", "\""}, {"apos", "'"}};
-
 enum { LONGEST_ENTITY = 12 };
+
+static void put_code(cq_builder *out, uint32_t code) {
+  char bytes[4];
+  cq_builder_bytes(out, bytes, cq_utf8_encode(bytes, code));
+}
+
+/* A blank for a name that nobody knows. "&AMP;" and the like are old, too. */
+static void put_name(cq_builder *out, cq_slice name) {
+  static const char *const markup[] = {"amp", "lt", "gt", "quot"};
+  uint32_t code = cq_markup_is(name, "apos") ? '\'' : cq_html_entity(name);
+  for (size_t i = 0; code == 0 && i < sizeof markup / sizeof *markup; i++)
+    if (cq_markup_is(name, markup[i])) code = cq_html_entity(cq_slice_of(markup[i]));
+  put_code(out, code ? code : ' ');
+}
 
 static void put_number(cq_builder *out, cq_slice digits) {
   const bool is_hex = digits.n && (*digits.data == 'x' || *digits.data == 'X');
@@ -99,8 +111,7 @@ static void put_number(cq_builder *out, cq_slice digits) {
   memcpy(copy, digits.data + is_hex, digits.n - is_hex);
   const unsigned long code = strtoul(copy, NULL, is_hex ? 16 : 10);
   const bool is_character = code >= 0x20 && code <= 0x10ffff && (code < 0xd800 || code > 0xdfff);
-  char bytes[4];
-  cq_builder_bytes(out, bytes, cq_utf8_encode(bytes, is_character ? (uint32_t)code : ' '));
+  put_code(out, is_character ? (uint32_t)code : ' ');
 }
 
 void cq_markup_text(cq_builder *out, cq_slice text) {
@@ -121,9 +132,6 @@ void cq_markup_text(cq_builder *out, cq_slice text) {
       put_number(out, (cq_slice){name.data + 1, name.n - 1});
       continue;
     }
-    const char *replacement = " ";
-    for (size_t k = 0; k < sizeof entities / sizeof *entities; k++)
-      if (cq_markup_is(name, entities[k].name)) replacement = entities[k].text;
-    cq_builder_text(out, replacement);
+    put_name(out, name);
   }
 }

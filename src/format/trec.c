@@ -27,11 +27,23 @@ static size_t split_blanks(cq_slice *columns, size_t n, cq_slice line) {
   return count;
 }
 
+/* BEIR's judgements have three columns under their names: "query-id", "corpus-id", "score". Gives them TREC's four. */
+static bool is_beir_head(const cq_slice *columns, size_t n) {
+  return n == 3 && cq_slice_equal(columns[0], cq_slice_of("query-id")) &&
+         cq_slice_equal(columns[1], cq_slice_of("corpus-id"));
+}
+static size_t widen_beir(cq_slice *columns, size_t n) {
+  if (n != 3) return n;
+  columns[3] = columns[2], columns[2] = columns[1], columns[1] = (cq_slice){"0", 1};
+  return 4;
+}
+
 /* Calls add for every line with columns, which lie in the arena. */
 static cq_status read_trec_lines(cq_arena *text, const char *path, size_t n_columns, const char *expected,
                                  cq_status (*add)(void *out, const cq_slice *columns, const cq_lines *at,
                                                   cq_error *error),
                                  void *out, cq_error *error) {
+  bool is_beir = false;
   cq_lines *lines;
   cq_slice line;
   cq_status status = cq_lines_open(&lines, path, error);
@@ -42,8 +54,13 @@ static cq_status read_trec_lines(cq_arena *text, const char *path, size_t n_colu
     const char *copy = cq_arena_strndup(text, line.data, line.n);
     if (!copy) status = cq_fail_memory(error, path);
     if (status) break;
-    const size_t n = split_blanks(columns, MAX_COLUMNS, (cq_slice){copy, line.n});
+    size_t n = split_blanks(columns, MAX_COLUMNS, (cq_slice){copy, line.n});
     if (n == 0) continue;
+    if (n_columns == 4 && cq_lines_number(lines) == 1 && is_beir_head(columns, n)) {
+      is_beir = true;
+      continue;
+    }
+    if (is_beir) n = widen_beir(columns, n);
     if (n != n_columns)
       status = cq_fail_line(error, CQ_ERR_FORMAT, path, cq_lines_number(lines), "%zu column%s, expected %s", n,
                             n == 1 ? "" : "s", expected);

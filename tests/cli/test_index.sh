@@ -28,6 +28,21 @@ for n in 1 3; do
 done
 same by-1 by-3
 
+# Nothing is truncated in silence, and lines of JSON are no text.
+awk 'BEGIN { for (i = 0; i < 400; i++) printf "word "; print "end." }' >long.txt
+expect 0 index new --model "$TEACHER" long.index
+expect 0 index add long.index long.txt
+stderr_has "1 document longer than 64 tokens was truncated"
+expect 0 search long.index --queries long.txt
+stderr_has "1 query longer than 64 tokens was truncated"
+expect 0 mine --model "$TEACHER" --cache cache long.txt en.txt
+stderr_has "1 of 1 sentences were longer than 64 tokens and were truncated"
+printf '{"_id": "1", "text": "A cat."}\n{"_id": "2", "text": "A dog."}\n' >docs.jsonl
+expect 1 index add long.index docs.jsonl
+stderr_has "docs.jsonl:1: looks like JSON lines"
+expect 0 index info long.index
+stdout_has "documents   1"
+
 # An index as calque 0.1 wrote it, without checks: it opens, and has them after something is added.
 cp -r an.index old.index
 rm old.index/checks

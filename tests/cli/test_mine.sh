@@ -60,9 +60,9 @@ done
 
 # The share of translations among the pairs, estimated without labels: 20 of these.
 expect 0 $mine source.txt target.txt
-stderr_has "their estimated precision is"
+stderr_has "with an estimated precision of "
 expect 0 $mine source.txt target.txt --min-precision 0.99
-stderr_has "pairs score"
+stderr_has "pairs of score"
 awk -F '\t' '$2 != $3 { bad++ } END { exit !(NR >= 10 && bad <= 1) }' stdout || fail "not the translations: $(cat stdout)"
 expect 0 $mine odd.txt target.txt --min-precision 1
 expect 2 $mine source.txt --min-precision 0.9

@@ -22,7 +22,13 @@ expect 0 eval retrieval --json --measure map "$golden/qrels.txt" run.gz
 stdout_has '{"topic": "all", "map": 0.'
 
 printf '1 0 d1 1\n\n# a remark\n1 0 d2 0\n' >qrels
+printf 'query-id\tcorpus-id\tscore\n1\td1\t1\n1\td2\t0\n' >beir.tsv
 printf '1 Q0 d1 1 2.5 x\n' >run
+expect 0 eval retrieval beir.tsv run --measure map
+stdout_has "map	all	1.0000"
+printf 'query-id\tcorpus-id\tscore\n1\td1\n' >beir.tsv
+expect 1 eval retrieval beir.tsv run --measure map
+stderr_has "beir.tsv:2: 2 columns, expected topic, iteration, document and relevance"
 expect 0 eval retrieval qrels run --measure map
 stdout_has "map	all	1.0000"
 expect 1 eval retrieval qrels run --measure mapp

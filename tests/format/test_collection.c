@@ -86,6 +86,9 @@ static void all_text_counts(void **state) {
         "&#233;</DOC>\n",
         "a=AT&T <tag> \"q\" 's' co op ABC é");
   check("<DOC><DOCNO>a</DOCNO>&#0;x&#7;y&#xD800;z&#x110000;w&#;v&#x;u</DOC>\n", "a=x y z w v u");
+  check("<DOC><DOCNO>a</DOCNO>caf&eacute; &Eacute;t&eacute; &szlig;&hellip;&theta;&zwnj;&EACUTE;&AMP;&Amp; "
+        "&thetasy</DOC>\n",
+        "a=caf\u00e9 \u00c9t\u00e9 \u00df\u2026\u03b8\u200c && &thetasy");
   check("<DOC><DOCNO>a</DOCNO>R&D & &; &amp &averyverylongname; &a b;</DOC>\n",
         "a=R&D & &; &amp &averyverylongname; &a b;");
   check("<DOC><DOCNO>a</DOCNO>a < b, b<3, x<y and z, <- <> </> <1></DOC>\n", "a=a < b, b<3, x<y and z, <- <> </> <1>");

@@ -114,6 +114,22 @@ static void drop_blanks(adding *a) {
   in->n = n;
 }
 
+/* An object a line is data about a document, not its text. */
+static bool is_json_line(cq_slice text) {
+  size_t begin = 0, end = text.n;
+  while (begin < end && (text.data[begin] == ' ' || text.data[begin] == '\t')) begin++;
+  while (end > begin && (text.data[end - 1] == ' ' || text.data[end - 1] == '\t')) end--;
+  return end - begin > 4 && text.data[begin] == '{' && text.data[end - 1] == '}' &&
+         memchr(text.data + begin, '"', end - begin) && memchr(text.data + begin, ':', end - begin);
+}
+
+static int refuse_json(const adding *a) {
+  if (a->n_added > a->in.n || !is_json_line(a->in.slices[(size_t)a->in.n_columns - 1])) return CLI_OK;
+  return cli_fail("%s:%" PRIu64 ": looks like JSON lines: an index takes lines of text, or of an id, a tab and a text "
+                  "(--ids)",
+                  a->in.places[0].path, a->in.places[0].line);
+}
+
 /* The chunk at hand. */
 static int add_index_chunk(adding *a) {
   cq_error error = {0};
@@ -142,7 +158,8 @@ static int add_all(adding *a) {
     if (cli_sentences_next(&a->in, &error)) code = cli_sentences_fail(&a->in, &error);
     if (code || a->in.n == 0) break;
     drop_blanks(a);
-    code = add_index_chunk(a);
+    if (a->in.n > 0) code = refuse_json(a);
+    if (code == CLI_OK) code = add_index_chunk(a);
     cli_progress_draw(&progress, "added", a->in.n_read, 0, "", false);
   }
   cli_progress_clear(&progress);

@@ -6,7 +6,9 @@
 #include "base/memory.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { CHUNK = 2048 }; /* texts encoded between two appends: what a crash may cost */
@@ -100,6 +102,14 @@ static cq_status check_finite_vectors(const float *vectors, size_t dim, const cq
   return CQ_OK;
 }
 
+static void note_truncated(const cq_cached_encoder *t, const cq_encode_stats *stats) {
+  char text[160];
+  if (stats->n_truncated == 0 || !t->notice) return;
+  snprintf(text, sizeof text, "%" PRIu64 " of %" PRIu64 " sentences were longer than %d tokens and were truncated",
+           stats->n_truncated, stats->n_sentences, cq_encoder_max_seq_length(t->encoder));
+  t->notice(t->notice_context, text);
+}
+
 cq_status cq_cached_encoder_prepare(cq_cached_encoder *t, const cq_slice *texts, size_t n, cq_context *ctx,
                                     cq_cached_progress progress, void *context, cq_error *error) {
   cq_slice *missing = NULL;
@@ -107,16 +117,18 @@ cq_status cq_cached_encoder_prepare(cq_cached_encoder *t, const cq_slice *texts,
   cq_status status = list_missing(&missing, &n_missing, t, texts, n, error);
   if (status) return status;
   note_damage(t);
+  cq_encode_stats stats = {0};
   float *vectors = cq_alloc_array(CHUNK * (size_t)t->dim, sizeof *vectors);
   if (!vectors) status = cq_fail_memory(error, "vectors");
   for (size_t first = 0; !status && first < n_missing; first += CHUNK) {
     const size_t count = n_missing - first < CHUNK ? n_missing - first : CHUNK;
-    status = cq_encoder_encode(vectors, NULL, t->encoder, missing + first, count, NULL, ctx, error);
+    status = cq_encoder_encode(vectors, &stats, t->encoder, missing + first, count, NULL, ctx, error);
     if (!status) status = check_finite_vectors(vectors, (size_t)t->dim, missing + first, count, error);
     if (!status) status = cq_vector_store_append(t->store, missing + first, count, vectors, error);
     if (!status && progress && !progress(context, first + count, n_missing))
       status = cq_fail(error, CQ_ERR_STOPPED, "stopped while encoding; the vectors so far are kept");
   }
+  note_truncated(t, &stats);
   cq_free(vectors);
   cq_free(missing);
   return status;

@@ -11,6 +11,7 @@
 #include "search/top.h"
 #include "store/index_store.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -44,6 +45,7 @@ struct cq_index {
   cq_precision precision;
   cq_notice_fn notice;
   void *notice_context;
+  uint64_t n_truncated; /* documents since the last commit; under shared->writing */
 };
 
 struct cq_hits {
@@ -273,6 +275,14 @@ size_t cq_index_approximated(const cq_index *index) {
   return (size_t)newest_info(index).n_approximate;
 }
 
+static void tell_truncated(const cq_index *index, uint64_t n, const char *what, const cq_encoder *encoder) {
+  char text[128];
+  if (n == 0 || !index->notice) return;
+  snprintf(text, sizeof text, "%" PRIu64 " %s longer than %d tokens %s truncated", n, what,
+           cq_encoder_max_seq_length(encoder), n == 1 ? "was" : "were");
+  index->notice(index->notice_context, text);
+}
+
 /* --- changes --- */
 
 static cq_status check_documents_finite(const float *vectors, size_t n, size_t dim, const cq_document *documents,
@@ -298,11 +308,13 @@ cq_status cq_index_add(cq_index *index, const cq_document *documents, size_t n, 
     texts[i] = documents[i].text;
     records[i] = (cq_index_record){documents[i].id, documents[i].language, documents[i].text};
   }
-  if (!status) status = cq_encoder_encode(vectors, NULL, encoder, texts, n, NULL, ctx, error);
+  cq_encode_stats stats = {0};
+  if (!status) status = cq_encoder_encode(vectors, &stats, encoder, texts, n, NULL, ctx, error);
   if (!status) status = check_documents_finite(vectors, n, dim, documents, error);
   if (!status) {
     pthread_mutex_lock(&index->shared->writing);
     status = cq_index_store_append(index->store, records, n, vectors, error);
+    if (!status) index->n_truncated += stats.n_truncated;
     pthread_mutex_unlock(&index->shared->writing);
   }
   cq_free(records);
@@ -344,7 +356,13 @@ cq_status cq_index_approximate(cq_index *index, cq_approximation method, cq_cont
 cq_status cq_index_commit(cq_index *index, cq_error *error) {
   pthread_mutex_lock(&index->shared->writing);
   const cq_status status = cq_index_store_commit(index->store, error);
+  const uint64_t n_truncated = index->n_truncated;
+  if (!status) index->n_truncated = 0;
   pthread_mutex_unlock(&index->shared->writing);
+  const cq_encoder *encoder;
+  cq_error ignored;
+  if (!status && n_truncated && !need_model(&encoder, index, NULL, &ignored))
+    tell_truncated(index, n_truncated, n_truncated == 1 ? "document" : "documents", encoder);
   return status;
 }
 
@@ -501,7 +519,9 @@ cq_status cq_index_search(cq_hits **out, const cq_index *index, const cq_slice *
   if (status) return status;
   float *vectors = cq_alloc_array(n_queries, dim * sizeof *vectors);
   if (!vectors) return cq_fail_memory(error, "queries");
-  status = cq_encoder_encode(vectors, NULL, encoder, queries, n_queries, NULL, ctx, error);
+  cq_encode_stats stats = {0};
+  status = cq_encoder_encode(vectors, &stats, encoder, queries, n_queries, NULL, ctx, error);
+  if (!status) tell_truncated(index, stats.n_truncated, stats.n_truncated == 1 ? "query" : "queries", encoder);
   if (!status) status = hold_newest(&snapshot, &approximate, index, o.exact, error);
   if (!status) {
     const size_t n = (size_t)cq_index_snapshot_info(snapshot).n;

@@ -233,8 +233,8 @@ static void tell_precision(const cq_mining *m, const double *precision, const cq
   if (m->n_pairs == 0)
     cq_snprintf(text, sizeof text, "no pair: no threshold has an estimated precision of %.2f", o->min_precision);
   else
-    cq_snprintf(text, sizeof text, "%zu pairs score %.4g or more; their estimated precision is %.2f", m->n_pairs,
-                m->pairs[m->n_pairs - 1].score, precision[m->n_pairs - 1]);
+    cq_snprintf(text, sizeof text, "%zu pair%s of score %.4g or more, with an estimated precision of %.2f", m->n_pairs,
+                m->n_pairs == 1 ? "" : "s", m->pairs[m->n_pairs - 1].score, precision[m->n_pairs - 1]);
   o->notice(o->notice_context, text);
 }
 

@@ -1,0 +1,12 @@
+/* Characters by the names that HTML has for them: "eacute" is U+00E9. */
+#ifndef FORMAT_ENTITIES_H
+#define FORMAT_ENTITIES_H
+
+#include "base/slice.h"
+
+#include <stdint.h>
+
+/* A named character's code; 0: there is none of this name. Capitals count: "Eacute" is another. */
+uint32_t cq_html_entity(cq_slice name);
+
+#endif
