@@ -97,6 +97,19 @@ CQ_API CQ_MUST_USE cq_status cq_eval_translation(cq_translation_result *out, con
 CQ_API CQ_MUST_USE cq_status cq_eval_xsim(cq_translation_result *out, const cq_encoder *encoder, const char *file,
                                           const cq_eval_options *options, cq_context *ctx, cq_error *error);
 
+/* Search in another model's index: the first column's sentences are documents, encoded by `documents`, and the second
+ * column's are queries, encoded by `queries`, a student of it. Right is the query's own row, or one with the same text. */
+typedef struct cq_eval_search_result {
+  double hits_at_1, hits_at_10; /* shares of the queries whose document is the first, or among the first ten */
+  double mrr;                   /* mean reciprocal rank */
+  size_t n, n_skipped;
+} cq_eval_search_result;
+/* A student of fewer dimensions is measured against the documents' first ones. Errors: CQ_ERR_ARGUMENT when it has more,
+ * or the file has no rows; those of reading and encoding. */
+CQ_API CQ_MUST_USE cq_status cq_eval_search(cq_eval_search_result *out, const cq_encoder *documents,
+                                            const cq_encoder *queries, const char *file, const cq_eval_options *options,
+                                            cq_context *ctx, cq_error *error);
+
 /* Correlation of cosine and gold score over a file of three columns.
  * Errors: CQ_ERR_FORMAT for a gold score that is no number; CQ_ERR_ARGUMENT when the file has no rows; those of
  * reading and encoding. */

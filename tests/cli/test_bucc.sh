@@ -49,6 +49,17 @@ stdout_has "0.00"
 gzip -dc "$SOURCE/sample/test/en-de.tsv.gz" | cut -f 1 | awk '!seen[$0]++ { print $0 "\t" $0 }' | head -n 50 >same.tsv
 expect 0 eval xsim --csv --model "$SOURCE/sample/teacher" same.tsv
 stdout_has "same,50,0,0,0"
+# Search in an index of a model: itself finds every document first. Worked out by hand: of three queries, ranks 1, 3 and 2.
+expect 0 eval search --csv --model "$SOURCE/sample/teacher" same.tsv
+stdout_has "same,50,1,1,1"
+printf 'A cat sleeps.\tA cat sleeps.\nThe train is late.\tA cat sleeps.\nDogs bark.\tA cat sleeps.\n' >ranks.tsv
+expect 0 eval search --csv --model "$SOURCE/sample/teacher" --documents "$SOURCE/sample/teacher" ranks.tsv
+stdout_has "ranks,3,0.333333333,1,0.611111111"
+printf 'A cat sleeps.\tA cat sleeps.\nA cat sleeps.\tA cat sleeps.\n' >same-text.tsv
+expect 0 eval search --csv --model "$SOURCE/sample/teacher" same-text.tsv
+stdout_has "same-text,2,1,1,1"
+expect 1 eval search --model "$SOURCE/sample/teacher" --documents no-such-model same.tsv
+stderr_has "no-such-model"
 expect 0 eval xsim --csv --model "$SOURCE/sample/teacher" "$SOURCE/sample/test/en-ru.tsv.gz"
 awk -F , 'NR == 2 { exit !($3 > 0.9) }' stdout || fail "the teacher should not know Russian"
 finish

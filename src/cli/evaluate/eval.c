@@ -1,4 +1,4 @@
-/* calque eval mse | translation | xsim | sts | classify: measures over any number of files, a row each, and their average.
+/* calque eval mse | translation | xsim | search | sts | classify: measures over any number of files, a row each, and their average.
  *
  * A measure is a row of the `measures` table (its figures, a function that fills them for one file) and a command. All share the options, the table, and the JSON. */
 #include "cli/frame/command.h"
@@ -79,6 +79,14 @@ static cq_status xsim_of_file(row *out, const bench *b, const char *file, cq_err
   return status;
 }
 
+static cq_status search_of_file(row *out, const bench *b, const char *file, cq_error *error) {
+  cq_eval_search_result r = {0};
+  cq_status status = cq_eval_search(&r, b->teacher ? b->teacher : b->model, b->model, file, b->options, b->ctx, error);
+  out->n = r.n, out->n_skipped = r.n_skipped;
+  out->figures[0] = r.hits_at_1, out->figures[1] = r.hits_at_10, out->figures[2] = r.mrr;
+  return status;
+}
+
 static cq_status sts_of_file(row *out, const bench *b, const char *file, cq_error *error) {
   cq_sts_result r = {0};
   cq_status status = cq_eval_sts(&r, b->model, file, b->options, b->ctx, error);
@@ -112,6 +120,11 @@ static const figure xsim_figures[] = {
     {"target_to_source", "trg->src error %", 100, 2, true},
     {"mean", "mean error %", 100, 2, true},
 };
+static const figure search_figures[] = {
+    {"hits_at_1", "hits@1 %", 100, 2, true},
+    {"hits_at_10", "hits@10 %", 100, 2, true},
+    {"mrr", "MRR x100", 100, 2, true},
+};
 static const figure sts_figures[] = {
     {"spearman", "Spearman x100", 100, 2, true},
     {"pearson", "Pearson x100", 100, 2, true},
@@ -124,11 +137,9 @@ static const figure classify_figures[] = {
 };
 
 #define MEASURE(name, title) title, name##_figures, sizeof name##_figures / sizeof *name##_figures, name##_of_file
-static const measure measures[] = {{MEASURE(mse, "mse")},
-                                   {MEASURE(translation, "translation")},
-                                   {MEASURE(xsim, "xsim")},
-                                   {MEASURE(sts, "sts")},
-                                   {MEASURE(classify, "classify")}};
+static const measure measures[] = {{MEASURE(mse, "mse")},   {MEASURE(translation, "translation")},
+                                   {MEASURE(xsim, "xsim")}, {MEASURE(search, "search")},
+                                   {MEASURE(sts, "sts")},   {MEASURE(classify, "classify")}};
 
 /* ---- what they share ---- */
 
@@ -275,6 +286,9 @@ static const cq_option options[] = {CLI_MODEL(struct args, model), CLI_JSON(stru
 static const cq_option mse_options[] = {{CQ_TEXT(struct args, "teacher", teacher, CHANGES, "MODEL",
                                                  "the model whose vectors of the first column are the target"),
                                          .flags = CQ_OPTION_REQUIRED}};
+static const cq_option search_options[] = {{CQ_TEXT(struct args, "documents", teacher, CHANGES, "MODEL",
+                                                    "the model that encoded the documents, the first column"),
+                                            .otherwise = "--model"}};
 static const cq_option classify_options[] = {
     {CQ_TEXT(struct args, "train", train, CHANGES, "FILE", "sentences and their classes to train on, in any language"),
      .flags = CQ_OPTION_REQUIRED}};
@@ -325,6 +339,21 @@ static const cli_command eval_xsim = {
     .parts = parts,
 };
 
+static const cli_command eval_search = {
+    .name = "search",
+    .summary = "search an index of another model: hits at 1 and 10, MRR",
+    OF_FILES,
+    .description =
+        "Search in an index that another model made: the sentences of the first column are documents, encoded by "
+        "--documents, those of the second are queries, encoded by --model. A student lives in its teacher's "
+        "space, so an English index answers questions in the student's languages without being encoded again. "
+        "hits@1 and hits@10: for how many queries the row's own document comes first, or among the first ten; "
+        "MRR: mean reciprocal rank.",
+    .example = "calque eval search --model multilingual --documents all-MiniLM-L6-v2 de=test/en-de.tsv.gz",
+    OWN_AND_SHARED(search_options),
+    .parts = parts,
+};
+
 static const cli_command eval_sts = {
     .name = "sts",
     .summary = "Spearman's correlation with human similarity scores (STS)",
@@ -351,8 +380,8 @@ static const cli_command eval_classify = {
 
 extern const cli_command cli_eval_bucc, cli_eval_mt, cli_eval_retrieval;
 static const cli_command *const children[] = {
-    &eval_mse,      &eval_translation,   &eval_xsim,   &eval_sts, &eval_classify,
-    &cli_eval_bucc, &cli_eval_retrieval, &cli_eval_mt, NULL,
+    &eval_mse,      &eval_translation, &eval_xsim,          &eval_search, &eval_sts,
+    &eval_classify, &cli_eval_bucc,    &cli_eval_retrieval, &cli_eval_mt, NULL,
 };
 
 const cli_command cli_eval = {

@@ -9,6 +9,7 @@
  * Sources: Reimers & Gurevych 2020, section 3; the counting of repeated sentences is sentence-transformers'. */
 #include "recipe/evaluate/evaluate.h"
 
+#include "base/context.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/slice.h"
@@ -196,6 +197,11 @@ cq_status cq_vector_spread(double *variance_100, double *norm, const float *vect
 
 /* --- on files --- */
 
+/* A student of fewer dimensions was taught the teacher's first ones. */
+static void keep_first_dimensions(float *vectors, size_t n, size_t kept, size_t dim) {
+  for (size_t i = 1; kept < dim && i < n; i++) memmove(vectors + i * kept, vectors + i * dim, kept * sizeof *vectors);
+}
+
 cq_status cq_eval_mse(cq_mse_result *out, const cq_encoder *teacher, const cq_encoder *student, const char *file,
                       const cq_eval_options *options, cq_context *ctx, cq_error *error) {
   cq_eval_options o;
@@ -212,9 +218,7 @@ cq_status cq_eval_mse(cq_mse_result *out, const cq_encoder *teacher, const cq_en
       (status = cq_encode_column(&target, student, ctx, rows.column[1], rows.n, o.prompt, error)) != CQ_OK ||
       (status = cq_encode_column(&source, student, ctx, rows.column[0], rows.n, o.prompt, error)) != CQ_OK)
     goto done;
-  /* A student of fewer dimensions was taught the teacher's first ones. */
-  for (size_t i = 1; dim < teacher_dim && i < rows.n; i++)
-    memmove(wanted + i * dim, wanted + i * teacher_dim, dim * sizeof *wanted);
+  keep_first_dimensions(wanted, rows.n, dim, teacher_dim);
   cq_mse_result r = {.n = rows.n, .n_skipped = rows.n_skipped};
   if ((status = cq_vector_spread(&r.teacher_variance, &r.teacher_norm, wanted, rows.n, dim, error)) != CQ_OK) goto done;
   r.target = cq_mse_100(wanted, target, rows.n, dim);
@@ -224,6 +228,60 @@ done:
   cq_free(source);
   cq_free(target);
   cq_free(wanted);
+  cq_rows_free(&rows);
+  return status;
+}
+
+/* The rank of a query's own document; documents as near as it do not count as nearer, nor do those of the same text. */
+static size_t rank_of_own(const cq_rows *rows, const float *documents, const float *query, size_t own, size_t dim) {
+  const double cosine = cq_cosine(documents + own * dim, query, dim);
+  size_t rank = 1;
+  for (size_t i = 0; i < rows->n; i++)
+    rank += cq_cosine(documents + i * dim, query, dim) > cosine &&
+            !cq_slice_equal(rows->column[0][i], rows->column[0][own]);
+  return rank;
+}
+
+typedef struct ranking {
+  const cq_rows *rows;
+  const float *documents, *queries;
+  size_t dim, *ranks; /* [rows->n] */
+} ranking;
+
+static void rank_query(void *context, size_t i, int thread) {
+  const ranking *r = context;
+  (void)thread;
+  r->ranks[i] = rank_of_own(r->rows, r->documents, r->queries + i * r->dim, i, r->dim);
+}
+
+cq_status cq_eval_search(cq_eval_search_result *out, const cq_encoder *documents, const cq_encoder *queries,
+                         const char *file, const cq_eval_options *options, cq_context *ctx, cq_error *error) {
+  cq_eval_options o;
+  const size_t dim = (size_t)cq_encoder_dim(queries), documents_dim = (size_t)cq_encoder_dim(documents);
+  float *vectors[2] = {NULL, NULL};
+  cq_rows rows = {0};
+  cq_eval_search_result r = {0};
+  cq_status status = cq_options_take(&o, &cq_group_eval, options, error);
+  if (!status && dim > documents_dim)
+    status = cq_fail(error, CQ_ERR_ARGUMENT, "the queries' vectors have %zu dimensions, the documents' %zu", dim,
+                     documents_dim);
+  if (!status) status = cq_rows_read(&rows, file, 2, &o, error);
+  if (!status) status = cq_encode_column(&vectors[0], documents, ctx, rows.column[0], rows.n, o.prompt, error);
+  if (!status) status = cq_encode_column(&vectors[1], queries, ctx, rows.column[1], rows.n, o.prompt, error);
+  ranking work = {&rows, vectors[0], vectors[1], dim, cq_alloc_array(rows.n, sizeof *work.ranks)};
+  if (!status && !work.ranks) status = cq_fail_memory(error, "ranks");
+  if (!status) {
+    keep_first_dimensions(vectors[0], rows.n, dim, documents_dim);
+    cq_context_run(ctx, rows.n, rank_query, &work);
+    for (size_t i = 0; i < rows.n; i++) {
+      r.hits_at_1 += work.ranks[i] == 1, r.hits_at_10 += work.ranks[i] <= 10;
+      r.mrr += 1 / (double)work.ranks[i];
+    }
+    r.hits_at_1 /= (double)rows.n, r.hits_at_10 /= (double)rows.n, r.mrr /= (double)rows.n;
+    r.n = rows.n, r.n_skipped = rows.n_skipped;
+    *out = r;
+  }
+  cq_free(work.ranks), cq_free(vectors[0]), cq_free(vectors[1]);
   cq_rows_free(&rows);
   return status;
 }

@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# From a dictionary to parallel text: a student made from a dictionary mines translations in two piles of text that nobody has
+# aligned, a student is trained on them, and mines again. docs/results.md, "From dictionaries".
+#
+#   bench/bootstrap.sh PROGRAM DATA TEACHER WORK LANGUAGE...      after bench/dictionaries.sh with the same WORK
+#
+#   DATA           holds parallel/en-XX/train-*.tsv.gz: their columns, sorted each by itself, are the two piles; which line
+#                  translates which is used to count the mined pairs that are right, and for nothing else
+#   ROUNDS         2
+#   STEPS          600: of training
+#   MIN_PRECISION  0.7: as calque mine estimates it
+set -euo pipefail
+[ $# -ge 5 ] || { sed -n '2,12s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+program=$1 data=$2 teacher=$3 work=$4
+shift 4
+
+score() { # LANGUAGE MODEL: ntrex | tatoeba | flores
+  for set in ntrex tatoeba flores; do
+    "$program" eval translation --model "$2" "$data/parallel/en-$1/test-$set.tsv.gz" 2>/dev/null | awk 'NR == 2 { printf " | %.1f", $5 }'
+  done
+  echo ' |'
+}
+
+echo "| language, round | pairs | precision, estimated | precision | recall | ntrex | tatoeba | flores |"
+echo "|---|---:|---:|---:|---:|---:|---:|---:|"
+for l in "$@"; do
+  gzip -dc "$data/parallel/en-$l"/train-*.tsv.gz | cut -f 1,2 | LC_ALL=C sort -u >"$work/$l.gold"
+  cut -f 1 "$work/$l.gold" | LC_ALL=C sort -u >"$work/$l.pile.en"
+  cut -f 2 "$work/$l.gold" | LC_ALL=C sort -u >"$work/$l.pile"
+  printf '| %s, from the dictionary | | | | ' "$l"
+  score "$l" "$work/$l"
+  model=$work/$l
+  for ((round = 1; round <= ${ROUNDS:-2}; round++)); do
+    next=$work/$l-round-$round
+    if [ ! -d "$next" ]; then
+      "$program" mine --model "$model" --cache "$work/cache" --min-precision "${MIN_PRECISION:-0.7}" "$work/$l.pile.en" "$work/$l.pile" \
+        -o "$next.mined.tsv" 2>"$next.log"
+      "$program" data convert --from wikimatrix --threshold 0 "$next.mined.tsv" -o "$next.pairs.tsv" 2>>"$next.log"
+      "$program" extend "$teacher" --to "$l=$next.pairs.tsv" --dictionary "$l=$work/$l.dict.tsv" --text "$l=$work/$l.txt" \
+        --steps "${STEPS:-600}" --cache "$work/cache" --resume -o "$next" >>"$next.log" 2>&1
+    fi
+    estimate=$(sed -n 's/.*estimated precision of //p' "$next.log" | head -n 1)
+    n=$(wc -l <"$next.pairs.tsv") all=$(wc -l <"$work/$l.gold")
+    right=$(LC_ALL=C sort -u "$next.pairs.tsv" | LC_ALL=C comm -12 - "$work/$l.gold" | wc -l)
+    printf '| %s, round %d | %d | %s | %s' "$l" "$round" "$n" "$estimate" \
+      "$(awk -v r="$right" -v n="$n" -v a="$all" 'BEGIN { printf "%.2f | %.2f", r / n, r / a }')"
+    score "$l" "$next"
+    model=$next
+  done
+done
