@@ -92,7 +92,7 @@ const cli_command cli_mine = {
                    "line, or an id, a tab and a sentence (then ids are printed); plain or gzipped. Without --model "
                    "they hold vectors, and row numbers are printed. With one file, finds pairs within it: paraphrase "
                    "mining. The nearest neighbours are exact.",
-    .example = "calque mine --model multilingual news.de.gz news.en.gz --threshold 1.06 --drop copies > pairs.tsv\n"
+    .example = "calque mine --model multilingual news.de.gz news.en.gz --min-precision 0.8 -o pairs.tsv.gz\n"
                "calque mine --model multilingual train.de.gz train.en.gz --threshold-from train.gold",
     .group = "mine",
     .taken = as_arguments,
