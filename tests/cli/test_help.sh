@@ -112,4 +112,12 @@ expect 2 distill --teacher t --student s --output o --train f --lr 1e400
 stderr_has "expected a number"
 expect 2 distill --teacher t --student s --output o --train f --dropout 1.5
 stderr_has "--dropout is 1.5, expected at least -1 and less than 1"
+# --quiet: no notes and no progress, but errors.
+printf 'a\tb\n' >pair.tsv
+expect 0 data dedup pair.tsv --quiet
+stdout_has "a	b"
+[ ! -s stderr ] || fail "--quiet says: $(cat stderr)"
+expect 1 data dedup --quiet no-such.tsv
+stderr_has "no-such.tsv"
+
 finish

@@ -144,6 +144,7 @@ static void options_help(const cli_command *command, const cli_values *values) {
   if (command->list) list_help(command);
   printf("\nOptions:\n");
   for (size_t i = 0; (row = cli_values_row(&from, values, command, i)); i++) option_help(row, from);
+  printf("%-*s%s\n", LEFT, "      --quiet", "say nothing but errors");
   printf("%-*s%s\n", LEFT, "  -h, --help", "show this text");
 }
 

@@ -221,6 +221,8 @@ int cli_options_parse(const cli_command *command, const char *path, cli_values *
     } else if (!strcmp(word, "--help") || !strcmp(word, "-h")) {
       *help = true;
       return CLI_OK;
+    } else if (!strcmp(word, "--quiet")) {
+      cli_be_quiet();
     } else {
       code = parse_option(&p, &i, argc, argv);
     }

@@ -12,6 +12,16 @@
 
 /* ---- standard error ---- */
 
+static bool quiet;
+
+void cli_be_quiet(void) {
+  quiet = true;
+}
+
+bool cli_is_quiet(void) {
+  return quiet;
+}
+
 static void say_line(const char *format, va_list list) {
   fflush(stdout); /* so that the two streams stay in order on a terminal */
   fputs("calque: ", stderr);
@@ -42,6 +52,7 @@ int(cli_fail_error)(const cq_error *error) {
 
 void cli_note(const char *format, ...) {
   va_list list;
+  if (quiet) return;
   va_start(list, format);
   say_line(format, list);
   va_end(list);
@@ -213,6 +224,7 @@ void cli_progress_draw(cli_progress *p, const char *what, uint64_t done, uint64_
   enum { MAX_CELLS = 24, MIN_CELLS = 4 };
   char counts[64], bar[MAX_CELLS + 4] = "", line[512];
   double time_s = cli_now_s();
+  if (quiet) return;
   /* In a log, lines grow rarer: every 10 s at first, every 5 min after some hours. */
   double interval_s = p->terminal ? 0.1 : fmin(fmax((time_s - p->started_s) / 20, 10), 300);
   if (!now && time_s - p->last_s < interval_s) return;

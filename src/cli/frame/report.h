@@ -32,6 +32,9 @@ int cli_fail_error(const cq_error *error);
 #endif
 /* A remark: "calque: MESSAGE". */
 void cli_note(const char *format, ...) CQ_PRINTF(1, 2);
+/* --quiet: from here on no notes and no progress; errors are still said. */
+void cli_be_quiet(void);
+bool cli_is_quiet(void);
 /* The same as a cq_notice_fn. */
 void cli_notice(void *context, const char *text);
 

@@ -134,6 +134,7 @@ static void write_man_options(FILE *out, const cli_page *page) {
     if (row->argument) write_arguments(out, row->argument);
     write_text(out, text, 0);
   }
+  fputs(".TP\n\\fB\\-\\-quiet\\fR\nsay nothing but errors\n", out);
   fputs(".TP\n\\fB\\-h\\fR, \\fB\\-\\-help\\fR\nshow a shorter text than this\n", out);
 }
 

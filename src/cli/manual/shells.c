@@ -51,7 +51,7 @@ static int write_pages(FILE *out, cli_visit visit) {
 static void write_bash_options(FILE *out, const cli_page *page) {
   char text[1024];
   const cq_option *row;
-  fputs("    words='--help", out);
+  fputs("    words='--help --quiet", out);
   for (size_t i = 0; (row = cli_page_option(text, sizeof text, page, i, false)); i++) fprintf(out, " --%s", row->name);
   fputs("'\n    case $option in\n", out);
   for (size_t i = 0; (row = cli_page_option(text, sizeof text, page, i, false)); i++) {
@@ -202,7 +202,7 @@ static int write_zsh_page(FILE *out, const cli_page *page) {
   fputs("    _arguments -S \\\n", out);
   for (size_t i = 0; (row = cli_page_option(text, sizeof text, page, i, false)); i++)
     write_zsh_option(out, command, row, text);
-  fputs("      '(-h --help)'{-h,--help}'[show help]'", out);
+  fputs("      '--quiet[say nothing but errors]' \\\n      '(-h --help)'{-h,--help}'[show help]'", out);
   if (cli_is_listed(command, command->arguments)) {
     fputs(" \\\n      '1: :(", out);
     write_values(out, command, NULL);
@@ -291,7 +291,8 @@ int cli_fish_completion(FILE *out) {
         "    test \"$at\" = \"$argv\"\n"
         "end\n"
         "complete -c calque -f\n"
-        "complete -c calque -s h -l help -d 'show help'\n",
+        "complete -c calque -s h -l help -d 'show help'\n"
+        "complete -c calque -l quiet -d 'say nothing but errors'\n",
         out);
   return code == CLI_OK ? write_pages(out, write_fish_page) : code;
 }

@@ -20,7 +20,7 @@ static bool watch_training(void *context, const cq_training_progress *p) {
   bool training = !strcmp(p->phase, "train");
   bool new_phase = strncmp(w->phase, p->phase, sizeof w->phase - 1) != 0;
   snprintf(w->phase, sizeof w->phase, "%s", p->phase);
-  if (p->text) {
+  if (p->text && !cli_is_quiet()) {
     size_t n = strlen(p->text);
     cli_progress_clear(&w->line);
     fprintf(stderr, "%s%s", p->text, n && p->text[n - 1] == '\n' ? "" : "\n");
