@@ -11,8 +11,9 @@
  *                  (cq_corpus_gloss), by how often text of the language has each translation
  *   dev set        a twentieth of each file's sources, at most 1,000: those with the smallest hashes. No sentence of it
  *                  stays in training, on either side, in any file
- *   vocabulary     32,000 pieces, 12,000 more for each of up to seven further languages and for up to eight dictionaries, as many
- *                  as the text makes at most. Text counts four times beside a dictionary, and as much as the teacher's
+ *   vocabulary     32,000 pieces, 12,000 more for each of up to seven further languages and for up to eight dictionaries, as
+ *                  many as the text makes at most. Languages with less text count more often (by the power 0.7 of the
+ *                  ratio to the most); a dictionary's words are part of it where there are fewer than 50,000 lines
  *   rates          by kind of student: those of docs/guides/choosing.md
  *   steps          as many as fit into the time: the teacher's and the student's speeds are measured in a few steps of
  *                  training first; no more than ever helped

@@ -51,7 +51,8 @@ typedef struct cq_student_options {
   const cq_training_data *text; /* for the vocabulary: .txt or .tsv, plain or gzip, every column. ALIGN: those with
                                  * translations, dictionaries too, place the pieces; files of one label are aligned as
                                  * one, and each without a label by itself. weight: as if a file were there so many
-                                 * times, rounded; below 1: once. */
+                                 * times, rounded; below 1: once; below 0: aligned once, and no text of the
+                                * vocabulary. */
   size_t n_text;
   cq_student_vocabulary vocabulary;
   int vocab_size;                               /* pieces, special ones included, or words at most */

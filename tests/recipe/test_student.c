@@ -321,6 +321,45 @@ static void each_file_is_aligned_by_itself(void **state) {
   cq_encoder_free(old);
 }
 
+/* Files of one label are one text: a dictionary decides what two sentences leave open. A weight counts as so many copies,
+ * and one below 0 is aligned without shaping the vocabulary. */
+static void files_of_one_language_are_aligned_as_one(void **state) {
+  cq_training_data files[2] = {{.path = corpus(), .label = "de", .weight = 1}};
+  char dictionary[400];
+  cq_encoder *old;
+  (void)state;
+  snprintf(dictionary, sizeof dictionary, "%s", test_path("words.tsv"));
+  write_text(dictionary, "dog\tHund\nsun\tSonne\nzebra\tZyklotron\n");
+  files[1] = (cq_training_data){.path = dictionary, .label = "de", .weight = -1};
+  assert_int_equal(cq_encoder_open(&old, english_model(), NULL, NULL), CQ_OK);
+  cq_student_options o = options_for(CQ_STUDENT_STATIC);
+  o.text = files, o.n_text = 1, o.vocabulary = CQ_VOCABULARY_BPE, o.vocab_size = 200;
+  cq_encoder *student = make(&o);
+  o.n_text = 2;
+  cq_encoder *with = make(&o);
+  const cq_tokenizer *one = student->modules[0]->tokenizer, *other = with->modules[0]->tokenizer;
+  for (int32_t id = 0; id < cq_tokenizer_describe(one)->vocab_size; id++) {
+    cq_slice texts[2];
+    cq_piece_kind kinds[2];
+    assert_int_equal(cq_tokenizer_piece(&texts[0], &kinds[0], one, id),
+                     cq_tokenizer_piece(&texts[1], &kinds[1], other, id));
+    assert_true(cq_slice_equal(texts[0], texts[1]));
+  }
+  const size_t n_bytes = (size_t)cq_tokenizer_describe(one)->vocab_size * (size_t)cq_encoder_dim(old) * sizeof(float);
+  float *both = rows_by(old, student, files, 2), *alone = rows_by(old, student, files, 1);
+  assert_memory_not_equal(both, alone, n_bytes);
+  files[1].label = "fr";
+  float *apart = rows_by(old, student, files, 2);
+  assert_memory_not_equal(both, apart, n_bytes);
+  files[1] = files[0]; /* the same text twice, and with a weight of 2 */
+  float *twice = rows_by(old, student, files, 2);
+  files[0].weight = 2;
+  float *weighted = rows_by(old, student, files, 1);
+  for (size_t i = 0; i < n_bytes / sizeof(float); i++) assert_float_equal(twice[i], weighted[i], 1e-4);
+  test_free(both), test_free(alone), test_free(apart), test_free(twice), test_free(weighted);
+  cq_encoder_free(student), cq_encoder_free(with), cq_encoder_free(old);
+}
+
 /* A text too small for the vocabulary asked for gives the largest that it has, and says so. */
 static void a_vocabulary_is_as_large_as_the_text_allows(void **state) {
   static const cq_student_vocabulary kinds[] = {CQ_VOCABULARY_UNIGRAM, CQ_VOCABULARY_BPE};
@@ -464,6 +503,7 @@ int main(void) {
       cmocka_unit_test(rows_are_carried_over),
       cmocka_unit_test(alignment_brings_translations_together),
       cmocka_unit_test(each_file_is_aligned_by_itself),
+      cmocka_unit_test(files_of_one_language_are_aligned_as_one),
       cmocka_unit_test(a_vocabulary_is_as_large_as_the_text_allows),
       cmocka_unit_test(refusals),
       cmocka_unit_test(the_aligner_finds_the_dictionary),

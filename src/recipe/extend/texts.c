@@ -21,8 +21,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Text counts more than a dictionary, whose words are mostly rare; and a language's text as much as the model's. */
-enum { TIMES_BESIDE_DICTIONARY = 4, MAX_TIMES = 16 };
+/* Text counts more than a dictionary, whose words are mostly rare. */
+enum { TIMES_BESIDE_DICTIONARY = 4, MAX_TIMES = 16, MUCH_TEXT = 50000 };
+#define BALANCE       0.7    /* 0: text as it is; 1: as much of each language */
 #define MIN_KNOWN     0.6    /* share of a glossed sentence's words */
 #define MAX_SENTENCES 200000 /* that are glossed, drawn at random */
 
@@ -246,45 +247,67 @@ static cq_status count_lines(uint64_t *n, const cq_training_data *data, bool ski
   return status;
 }
 
-/* How many times text of a language counts: more beside a dictionary, and as often as the model's own has more lines, so
- * that the vocabulary is not the model's alone. label NULL: without a name, or the model's. */
-static cq_status times_of_language(double *times, const cq_extend_texts *t, const char *label, cq_error *error) {
+/* Lines of a language's text and translations. label NULL: the model's own text, and of languages without a name. */
+static cq_status count_language(uint64_t *n, const cq_extend_texts *t, const char *label, cq_error *error) {
   const cq_extend_options *o = t->o;
-  uint64_t of_model = 0, of_language = 0;
-  bool has_dictionary = false;
   cq_status status = CQ_OK;
-  for (size_t i = 0; i < o->n_dictionaries; i++) has_dictionary |= is_same_label(o->dictionaries[i].label, label);
-  for (size_t i = 0; !status && label && i < o->n_text; i++) {
-    if (!o->text[i].label)
-      status = count_lines(&of_model, &o->text[i], o->skip_bad, error);
-    else if (is_same_label(o->text[i].label, label))
-      status = count_lines(&of_language, &o->text[i], o->skip_bad, error);
+  *n = 0;
+  for (size_t i = 0; !status && i < o->n_text + o->n_to; i++) {
+    const cq_training_data *data = i < o->n_text ? &o->text[i] : &o->to[i - o->n_text];
+    if (label ? is_same_label(data->label, label) : !data->label) status = count_lines(n, data, o->skip_bad, error);
   }
-  for (size_t i = 0; !status && i < o->n_to; i++)
-    if (is_same_label(o->to[i].label, label)) status = count_lines(&of_language, &o->to[i], o->skip_bad, error);
-  *times = has_dictionary ? TIMES_BESIDE_DICTIONARY : 1;
-  if (of_language && (double)of_model > *times * (double)of_language)
-    *times = fmin((double)of_model / (double)of_language, MAX_TIMES);
   return status;
 }
 
+static bool has_dictionary(const cq_extend_options *o, const char *label) {
+  bool has = false;
+  for (size_t i = 0; i < o->n_dictionaries; i++) has |= is_same_label(o->dictionaries[i].label, label);
+  return has;
+}
+
+/* Adds a file as the vocabulary's text. Languages with less text than the one with the most count more often, between as
+ * much as that and as they are; so the vocabulary is not that language's alone. */
 static cq_status add_student_text(cq_training_data *out, size_t *n, const cq_extend_texts *t, cq_training_data data,
-                                  cq_error *error) {
-  double times;
-  const cq_status status = times_of_language(&times, t, data.label, error);
-  out[(*n)++] = (cq_training_data){data.path, data.label, times};
+                                  uint64_t most, cq_error *error) {
+  uint64_t lines;
+  const cq_status status = count_language(&lines, t, data.label, error);
+  double times = lines && most > lines ? pow((double)most / (double)lines, BALANCE) : 1;
+  if (has_dictionary(t->o, data.label) && lines < MUCH_TEXT) times = fmax(times, TIMES_BESIDE_DICTIONARY);
+  out[(*n)++] = (cq_training_data){data.path, data.label, fmin(times, MAX_TIMES)};
+  return status;
+}
+
+/* Where there is much text, its words are enough for the vocabulary: the dictionary says what they mean. */
+static cq_status add_dictionary(cq_training_data *out, size_t *n, const cq_extend_texts *t, cq_training_data data,
+                                cq_error *error) {
+  uint64_t lines;
+  const cq_status status = count_language(&lines, t, data.label, error);
+  out[(*n)++] = (cq_training_data){data.path, data.label, lines < MUCH_TEXT ? 1 : -1};
+  return status;
+}
+
+static cq_status most_lines(uint64_t *most, const cq_extend_texts *t, cq_error *error) {
+  const cq_extend_options *o = t->o;
+  cq_status status = CQ_OK;
+  *most = 0;
+  for (size_t i = 0; !status && i < o->n_text + o->n_to; i++) {
+    uint64_t lines;
+    status = count_language(&lines, t, i < o->n_text ? o->text[i].label : o->to[i - o->n_text].label, error);
+    if (!status && lines > *most) *most = lines;
+  }
   return status;
 }
 
 cq_status cq_extend_student_text(cq_training_data **out, size_t *n, const cq_extend_texts *t, cq_error *error) {
   const cq_extend_options *o = t->o;
+  uint64_t most = 0;
   *n = 0;
   *out = cq_alloc_array(t->n + o->n_text + o->n_dictionaries, sizeof **out);
-  cq_status status = *out ? CQ_OK : cq_fail_memory(error, "files");
+  cq_status status = *out ? most_lines(&most, t, error) : cq_fail_memory(error, "files");
   for (size_t i = 0; !status && i < t->n; i++)
-    if (!t->files[i].is_gloss) status = add_student_text(*out, n, t, t->train[i], error);
-  for (size_t i = 0; !status && i < o->n_text; i++) status = add_student_text(*out, n, t, o->text[i], error);
+    if (!t->files[i].is_gloss) status = add_student_text(*out, n, t, t->train[i], most, error);
+  for (size_t i = 0; !status && i < o->n_text; i++) status = add_student_text(*out, n, t, o->text[i], most, error);
   for (size_t i = 0; !status && i < o->n_dictionaries; i++)
-    (*out)[(*n)++] = (cq_training_data){o->dictionaries[i].path, o->dictionaries[i].label, 1};
+    status = add_dictionary(*out, n, t, o->dictionaries[i], error);
   return status;
 }

@@ -139,6 +139,7 @@ static bool next_text_sentence(void *context, cq_slice *sentence) {
       if (t->again > 0) {
         t->again--;
       } else {
+        while (t->file < t->options->n_text && t->options->text[t->file].weight < 0) t->file++;
         if (t->file == t->options->n_text) return false;
         t->again = cq_text_times(&t->options->text[t->file++]) - 1;
       }
