@@ -17,6 +17,18 @@ for file in modules.json README.md; do [ -f whole/$file ] || fail "whole/$file i
 expect 0 model check whole whole
 expect 0 eval mse --model whole --teacher "$TEACHER" --csv dev.tsv
 
+# The contrastive loss: another model, the same one on any number of threads, and its card says so.
+expect 0 ${run/--steps 300/--steps 20} --contrast 1 --temperature 0.1 --output contrast --threads 1
+expect 0 ${run/--steps 300/--steps 20} --contrast 1 --temperature 0.1 --output contrast2 --threads 2
+expect 0 ${run/--steps 300/--steps 20} --output plain --threads 2
+for file in $(cd contrast && find . -name '*.safetensors'); do
+  same "contrast/$file" "contrast2/$file"
+  ! cmp -s "contrast/$file" "plain/$file" || fail "the contrastive loss changes nothing in $file"
+done
+grep -q "1 times a contrastive loss with the teacher's similarities as soft labels, temperature 0.1" contrast/README.md ||
+  fail "the card does not tell of the loss"
+expect 2 $run --contrast -1 --output none
+
 # Refusals: an output directory that exists; nothing to resume is a fresh run.
 expect 1 $run --output whole
 stderr_has "whole"

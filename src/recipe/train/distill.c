@@ -283,7 +283,12 @@ static void distill_card_task(const void *context, cq_builder *card) {
   cq_builder_text(card, ", student begun from ");
   cq_model_card_name(card, r->o.student);
   cq_builder_text(card, "\n- loss: mean squared error to the teacher's vector of the source, on the source and on its "
-                        "translation\n");
+                        "translation");
+  if (r->o.contrast > 0)
+    cq_builder_printf(card,
+                      "; %g times a contrastive loss with the teacher's similarities as soft labels, temperature %g",
+                      r->o.contrast, r->o.temperature);
+  cq_builder_char(card, '\n');
 }
 
 cq_status cq_distill(cq_training_result *result, const cq_distill_options *options, cq_context *ctx, cq_error *error) {
