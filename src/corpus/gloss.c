@@ -43,6 +43,7 @@ static const double weight_unseen = 0.01, weight_of_another_word = 0.25;
 typedef struct translation {
   cq_slice text;
   double weight;
+  size_t max_words; /* of a translation; more explain what the word means */
 } translation;
 
 typedef struct glosser {
@@ -66,13 +67,13 @@ static cq_slice fold_word(glosser *g, cq_slice word) {
 
 /* --- the dictionary --- */
 
-static bool add_translation(glosser *g, cq_slice word, cq_slice text) {
+static bool add_translation(glosser *g, cq_slice word, size_t n_words, cq_slice text) {
   const size_t n = g->words.n + 1;
   const char *copy = cq_arena_strndup(&g->texts, text.data, text.n);
   if (!copy || !cq_reserve((void **)&g->translations, &g->capacity, n, sizeof *g->translations) ||
       !cq_multimap_add(&g->words, word))
     return false;
-  g->translations[n - 1] = (translation){{copy, text.n}, 1};
+  g->translations[n - 1] = (translation){{copy, text.n}, 1, 2 * n_words + 1};
   return true;
 }
 
@@ -86,10 +87,11 @@ static bool add_gloss(glosser *g, const cq_row *row) {
   const cq_slice word = without_to(fold_word(g, cq_slice_trimmed(row->columns[0])));
   if (g->folded.failed || word.n == 0) return !g->folded.failed;
   if (!cq_word_splitter_run(&g->splitter, word)) return false;
+  const size_t n_words = g->splitter.n;
   if (g->splitter.n > g->longest) g->longest = cq_min(g->splitter.n, MAX_PHRASE);
   for (size_t c = 1; c < row->n; c++) {
     const cq_slice text = cq_slice_trimmed(row->columns[c]);
-    if (text.n && !add_translation(g, word, text)) return false;
+    if (text.n && !add_translation(g, word, n_words, text)) return false;
   }
   return true;
 }
@@ -140,7 +142,8 @@ static cq_status count_text(glosser *g, cq_corpus_counts *counts, cq_error *erro
   return status;
 }
 
-/* How often text has a translation: a phrase as often as its rarest word, and less for each word more. */
+/* How often text has a translation: a phrase as often as its rarest word, and less for each word more. What
+ * explains a word is no translation of it. */
 static cq_status weigh(glosser *g, translation *t, cq_error *error) {
   double rarest = HUGE_VAL, factor = 1;
   if (!cq_word_splitter_run(&g->splitter, t->text)) return cq_fail_memory(error, "words of a translation");
@@ -150,13 +153,16 @@ static cq_status weigh(glosser *g, translation *t, cq_error *error) {
     rarest = fmin(rarest, n == CQ_MAP_NONE ? 0 : (double)n);
     if (i > 0) factor *= weight_of_another_word;
   }
-  t->weight = g->splitter.n && rarest > 0 ? rarest * factor : weight_unseen;
+  if (g->splitter.n > t->max_words)
+    t->weight = 0;
+  else if (g->o->n_texts)
+    t->weight = g->splitter.n && rarest > 0 ? rarest * factor : weight_unseen;
   return CQ_OK;
 }
 
 static cq_status weigh_translations(glosser *g, cq_corpus_counts *counts, cq_error *error) {
   cq_status status = g->o->n_texts ? count_text(g, counts, error) : CQ_OK;
-  for (size_t i = 0; !status && g->o->n_texts && i < g->words.n; i++) status = weigh(g, &g->translations[i], error);
+  for (size_t i = 0; !status && i < g->words.n; i++) status = weigh(g, &g->translations[i], error);
   return status;
 }
 
@@ -168,11 +174,11 @@ static cq_slice translate_phrase(glosser *g, cq_slice phrase, cq_random *random)
   double total = 0;
   for (uint32_t i = first; i != CQ_MULTIMAP_NONE; i = cq_multimap_next(&g->words, i))
     total += g->translations[i].weight;
-  if (first == CQ_MULTIMAP_NONE) return (cq_slice){0};
+  if (!(total > 0)) return (cq_slice){0};
   double left = cq_random_uniform(random) * total;
   uint32_t at = first;
   for (uint32_t i = first; i != CQ_MULTIMAP_NONE && left >= 0; i = cq_multimap_next(&g->words, i))
-    left -= g->translations[at = i].weight;
+    if (g->translations[i].weight > 0) left -= g->translations[at = i].weight;
   return g->translations[at].text;
 }
 
