@@ -35,6 +35,8 @@ typedef struct cq_distill_options {
   double temperature;             /* of it */
   const char *cache_directory;    /* teacher vectors; NULL: $XDG_CACHE_HOME/calque or ~/.cache/calque */
   const cq_training_options *run; /* its output is needed */
+  double source_share;            /* of each batch's sources that are trained on, beside all translations */
+  double piece_dropout;           /* share of pieces that translations are split without: subword regularisation */
 } cq_distill_options;
 /* Group "distill", with "training" within it. */
 CQ_DEFAULT_OPTIONS(cq_distill_options, cq_distill_default_options, "distill")

@@ -61,6 +61,10 @@ typedef struct cq_extend_options { /* group "extend" */
   bool skip_bad, resume, replace;
   cq_training_progress_fn progress; /* phase "choice" tells what was chosen */
   void *progress_context;
+  double source_share;  /* as cq_distill's; below 0: chosen */
+  bool keep_variants;   /* the student's vocabulary tells spelling variants apart (cq_student_options.fold_variants) */
+  bool drop_words;      /* of the model's own words, only those in the text are in the vocabulary (keep_words) */
+  double piece_dropout; /* as cq_distill's; below 0: chosen */
 } cq_extend_options;
 CQ_DEFAULT_OPTIONS(cq_extend_options, cq_extend_default_options, "extend")
 

@@ -69,6 +69,8 @@ typedef struct cq_student_options {
   uint64_t seed;
   cq_notice_fn notice;
   void *notice_context;
+  bool fold_variants; /* spelling variants are one in the vocabulary's normaliser; SentencePiece's kinds only */
+  bool keep_words;    /* NEW_VOCABULARY, UNIGRAM: the words of `from`'s vocabulary stay, beside vocab_size pieces */
 } cq_student_options;
 /* A new vocabulary of 32,000 pieces, placed by alignment: group "student". */
 CQ_DEFAULT_OPTIONS(cq_student_options, cq_student_default_options, "student")

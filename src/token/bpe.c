@@ -251,7 +251,9 @@ static int32_t char_id(const cq_tokenizer *t, cq_slice c, bool first, bool last)
 
 enum { SHORT_WORD = 48 };
 
-static bool encode_bpe(cq_ids *out, const cq_tokenizer *t, cq_slice word, void **scratch, size_t *scratch_size) {
+static bool encode_bpe(cq_ids *out, const cq_tokenizer *t, cq_slice word, void **scratch, size_t *scratch_size,
+                       const cq_piece_dropout *dropout) {
+  (void)dropout;
   const cq_model *m = &t->model;
   if (m->ignore_merges) {
     int32_t id = cq_vocab_id(&t->vocab, word);

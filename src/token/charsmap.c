@@ -119,6 +119,43 @@ void cq_charsmap_run(cq_builder *out, const cq_charsmap *map, cq_slice text) {
   cq_builder_bytes(out, text.data + kept, text.n - kept);
 }
 
+/* What each node's rules begin with is in key, whose first n bytes led there. Untrusted rules may lead in circles: no key
+ * is longer than MAX_KEY. */
+enum { MAX_KEY = 32 };
+
+typedef struct walk {
+  const cq_charsmap *map;
+  char key[MAX_KEY];
+  cq_charsmap_fn each;
+  void *context;
+} walk;
+
+static bool walk_rules(walk *w, size_t base, size_t n) {
+  const cq_charsmap *map = w->map;
+  for (uint32_t byte = 1; byte < 256 && n < MAX_KEY; byte++) {
+    const size_t node = base ^ byte;
+    if (node >= map->n_units) continue;
+    const uint32_t unit = map->units[node];
+    if ((unit & (1u << 31 | 0xFF)) != byte) continue;
+    w->key[n] = (char)byte;
+    const size_t next = node ^ (size_t)(unit >> 10) << ((unit & 1u << 9) >> 6);
+    if (unit >> 8 & 1 && next < map->n_units) {
+      const size_t start = map->units[next] & 0x7FFFFFFFu;
+      const char *text = start < map->n_texts ? map->texts + start : "";
+      if (!w->each(w->context, (cq_slice){w->key, n + 1}, (cq_slice){text, strlen(text)})) return false;
+    }
+    if (!walk_rules(w, next, n + 1)) return false;
+  }
+  return true;
+}
+
+cq_status cq_charsmap_each(const cq_charsmap *map, cq_charsmap_fn each, void *context, cq_error *error) {
+  walk w = {.map = map, .each = each, .context = context};
+  const uint32_t root = map->units[0];
+  const size_t base = (size_t)(root >> 10) << ((root & 1u << 9) >> 6);
+  return walk_rules(&w, base, 0) ? CQ_OK : cq_fail_memory(error, "normalisation rules");
+}
+
 static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 bool cq_base64_decode(cq_builder *out, cq_slice text) {

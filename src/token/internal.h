@@ -198,10 +198,17 @@ typedef struct cq_model {
   cq_word_counts *counts;
 } cq_model;
 
+/* Which pieces may not be used at which places of a text. {0}: all may. */
+typedef struct cq_piece_dropout {
+  uint64_t share; /* of 2^53 */
+  uint64_t key;
+} cq_piece_dropout;
+
 typedef struct cq_model_kind {
   const char *name; /* as in tokenizer.json */
   cq_status (*parse)(cq_tokenizer *t, const json_t *model, const char *path, cq_error *error);
-  bool (*encode)(cq_ids *out, const cq_tokenizer *t, cq_slice word, void **scratch, size_t *scratch_size);
+  bool (*encode)(cq_ids *out, const cq_tokenizer *t, cq_slice word, void **scratch, size_t *scratch_size,
+                 const cq_piece_dropout *dropout);
 } cq_model_kind;
 
 /* Fills byte_ids with the ids of "<0x00>" to "<0xFF>". */

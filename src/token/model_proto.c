@@ -149,3 +149,26 @@ void cq_sp_model_free(cq_sp_model *model) {
   cq_free(model->pieces);
   *model = (cq_sp_model){0};
 }
+
+static void append_varint(cq_builder *out, uint64_t value) {
+  for (; value >= 0x80; value >>= 7) cq_builder_char(out, (char)(0x80 | (value & 0x7F)));
+  cq_builder_char(out, (char)value);
+}
+
+static size_t varint_length(uint64_t value) {
+  size_t n = 1;
+  for (; value >= 0x80; value >>= 7) n++;
+  return n;
+}
+
+void cq_sp_model_append_piece(cq_builder *bytes, cq_slice text, float score) {
+  uint32_t bits;
+  memcpy(&bits, &score, sizeof bits);
+  append_varint(bytes, 1 << 3 | 2); /* pieces, which follow wherever they stand */
+  append_varint(bytes, 1 + varint_length(text.n) + text.n + 5);
+  append_varint(bytes, 1 << 3 | 2);
+  append_varint(bytes, text.n);
+  cq_builder_bytes(bytes, text.data, text.n);
+  append_varint(bytes, 2 << 3 | 5);
+  for (int i = 0; i < 4; i++) cq_builder_char(bytes, (char)(bits >> 8 * i));
+}

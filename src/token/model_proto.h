@@ -46,4 +46,7 @@ typedef struct cq_sp_model {
 CQ_MUST_USE cq_status cq_sp_model_read(cq_sp_model *out, cq_slice bytes, const char *path, cq_error *error);
 void cq_sp_model_free(cq_sp_model *model);
 
+/* Appends a normal piece to a model's bytes. */
+void cq_sp_model_append_piece(cq_builder *bytes, cq_slice text, float score);
+
 #endif

@@ -15,7 +15,12 @@ struct cq_token_memory {
   cq_words words[2];
   void *scratch;
   size_t scratch_size;
+  cq_piece_dropout dropout;
 };
+
+void cq_token_memory_drop_pieces(cq_token_memory *m, double share, uint64_t key) {
+  m->dropout = (cq_piece_dropout){share > 0 ? (uint64_t)(share * 0x1p53) : 0, key};
+}
 
 static void release_memory(cq_token_memory *m) {
   cq_builder_free(&m->lowered);
@@ -70,7 +75,8 @@ static cq_status encode_plain(cq_ids *out, const cq_tokenizer *t, cq_token_memor
   if (words->text.failed || !cq_words_put(words, 0, text.n, at_start)) return CQ_ERR_MEMORY;
   cq_status status = cq_pre_tokenizers_run(&words, w->words, &t->pre_tokenizers);
   for (size_t i = 0; !status && i < words->n && out->n <= limit; i++)
-    if (!t->model.kind->encode(out, t, cq_words_text(words, &words->words[i]), &w->scratch, &w->scratch_size))
+    if (!t->model.kind->encode(out, t, cq_words_text(words, &words->words[i]), &w->scratch, &w->scratch_size,
+                               &w->dropout))
       status = CQ_ERR_MEMORY;
   return status;
 }

@@ -45,6 +45,10 @@ const cq_tokenizer_info *cq_tokenizer_describe(const cq_tokenizer *tokenizer);
  * time, for any tokenizer. */
 typedef struct cq_token_memory cq_token_memory;
 cq_token_memory *cq_token_memory_new(void); /* NULL: out of memory */
+/* From now on, texts are split without a share of the pieces longer than a character, drawn by key anew at each place: the
+ * best that the others make (Unigram only). So a model sees a word in several ways, and its rarer pieces. 0: no more.
+ * Source: Provilkov et al. 2020 for byte-pair encoding, Kudo 2018 for drawing by likelihood. */
+void cq_token_memory_drop_pieces(cq_token_memory *memory, double share, uint64_t key);
 size_t cq_token_memory_bytes(const cq_token_memory *memory);
 void cq_token_memory_free(cq_token_memory *memory);
 
@@ -87,8 +91,10 @@ typedef struct cq_sentencepiece_training {
   int vocab_size; /* ids in all, <s> <pad> </s> <unk> and <mask> included */
   bool bpe;
   double character_coverage;
-  bool lowercase;         /* nmt_nfkc_cf instead of nmt_nfkc */
-  uint64_t max_sentences; /* sampled when there are more; 0: all */
+  bool lowercase;           /* nmt_nfkc_cf instead of nmt_nfkc */
+  bool fold_variants;       /* spelling variants are one (text/variants.h) */
+  uint64_t max_sentences;   /* sampled when there are more; 0: all */
+  const cq_tokenizer *keep; /* whose pieces at a word's start are there, too, beside vocab_size; unigram only */
 } cq_sentencepiece_training;
 
 /* Trains on sentences and opens the result as a tokenizer of XLM-R's layout: <s> 0, <pad> 1, </s> 2, <unk> 3, ...,

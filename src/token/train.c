@@ -5,13 +5,21 @@
 #include "token/internal.h"
 
 #include "base/error.h"
+#include "base/file.h"
+#include "base/map.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/random.h"
+#include "base/temporary.h"
 #include "base/utf8.h"
+#include "text/unicode.h"
+#include "token/model_proto.h"
+#include "token/rules.h"
 #include "token/sentencepiece_shim.h"
 
+#include <math.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 enum { N_THREADS = 8, MAX_SENTENCE_BYTES = 1 << 16 };
 /* The trainer's threads end the process where memory is short, so it starts only if there is room for it: its stacks
@@ -102,6 +110,66 @@ static int largest_vocabulary(const char *message) {
   return n > 0 && n < 1 << 22 ? (int)n + 2 : 0;
 }
 
+/* The rules lie in a file, which is how the trainer takes them: *path, until cq_temporary_release. */
+static cq_status write_rules(char **path, const char *base, cq_error *error) {
+  const char *directory = getenv("TMPDIR");
+  char place[4096];
+  cq_builder text = {0};
+  cq_status status =
+      cq_path_join(place, sizeof place, directory && *directory ? directory : "/tmp", "calque-rules", error);
+  if (!status) status = cq_rules_with_variants(&text, base, error);
+  if (!status && !(*path = cq_temporary_name(place))) status = cq_fail_memory(error, "a name");
+  if (!status) status = cq_file_write(*path, text.data, text.n, error);
+  cq_builder_free(&text);
+  return status;
+}
+
+/* What a piece of an old vocabulary is likely to have as a share of text: pieces are ordered by frequency, which falls as
+ * Zipf's law has it. 10 is about the sum of 1 / (rank + 3) over a vocabulary. */
+static float score_by_rank(int64_t rank) {
+  return (float)-log(10 * ((double)rank + 3));
+}
+
+/* Adds the old vocabulary's words that the model lacks, so that text of its language is still split as it was. */
+static cq_status keep_words(char **model, size_t *n_bytes, const cq_tokenizer *old, bool lowercase, cq_error *error) {
+  cq_sp_model m;
+  cq_map pieces = {0};
+  cq_builder bytes = {0}, key = {0};
+  bool ok = true;
+  cq_status status = cq_sp_model_read(&m, (cq_slice){*model, *n_bytes}, "vocabulary", error);
+  if (status) return status;
+  cq_builder_bytes(&bytes, *model, *n_bytes);
+  for (size_t i = 0; ok && i < m.n; i++) ok = cq_map_put_borrowed(&pieces, m.pieces[i].text, 1);
+  for (int32_t id = 0, rank = 0; ok && id < cq_tokenizer_describe(old)->vocab_size; id++) {
+    cq_slice text;
+    cq_piece_kind kind;
+    if (!cq_tokenizer_piece(&text, &kind, old, id) || kind != CQ_PIECE_START || text.n == 0) continue;
+    rank++;
+    cq_builder_clear(&key);
+    cq_builder_text(&key, "\xe2\x96\x81");
+    if (lowercase)
+      cq_text_lower(&key, text);
+    else
+      cq_builder_bytes(&key, text.data, text.n);
+    const cq_slice piece = {key.data, key.n};
+    ok = !key.failed;
+    if (!ok || cq_map_get(&pieces, piece) != CQ_MAP_NONE) continue;
+    ok = cq_map_put(&pieces, piece, 1);
+    cq_sp_model_append_piece(&bytes, piece, score_by_rank(rank));
+  }
+  cq_sp_model_free(&m);
+  cq_map_free(&pieces);
+  cq_builder_free(&key);
+  if (ok && !bytes.failed) {
+    free(*model);
+    *model = malloc(bytes.n);
+    if ((ok = *model != NULL)) memcpy(*model, bytes.data, *n_bytes = bytes.n);
+  }
+  if (!ok || bytes.failed) status = cq_fail_memory(error, "vocabulary");
+  cq_builder_free(&bytes);
+  return status;
+}
+
 cq_status cq_tokenizer_train_sentencepiece(cq_tokenizer **out, int *largest,
                                            bool (*next)(void *context, cq_slice *sentence), void *context,
                                            const cq_sentencepiece_training *options, cq_error *error) {
@@ -117,18 +185,25 @@ cq_status cq_tokenizer_train_sentencepiece(cq_tokenizer **out, int *largest,
   cq_snprintf(coverage, sizeof coverage, "%.10g", options->character_coverage);
   snprintf(threads, sizeof threads, "%d", N_THREADS);
   snprintf(longest, sizeof longest, "%d", MAX_SENTENCE_BYTES + 1);
-  const char *keys[] = {"vocab_size",  "model_type",          "character_coverage",     "normalization_rule_name",
-                        "num_threads", "max_sentence_length", "shuffle_input_sentence", "minloglevel"};
-  const char *values[] = {size,     options->bpe ? "bpe" : "unigram",
-                          coverage, options->lowercase ? "nmt_nfkc_cf" : "nmt_nfkc",
-                          threads,  longest,
-                          "false",  "4"};
+  const char *base = options->lowercase ? "nmt_nfkc_cf" : "nmt_nfkc";
+  char *rules = NULL;
   source s = {.next = next, .context = context, .max_sentences = options->max_sentences};
   char *model = NULL, message[512] = "";
   size_t n_bytes = 0;
   cq_status status = CQ_OK;
   cq_tokenizer *t = NULL;
-  if (s.max_sentences && !draw_sample(&s)) status = cq_fail_memory(error, "a sample of sentences");
+  if (options->fold_variants) status = write_rules(&rules, base, error);
+  const char *keys[] = {"vocab_size",
+                        "model_type",
+                        "character_coverage",
+                        rules ? "normalization_rule_tsv" : "normalization_rule_name",
+                        "num_threads",
+                        "max_sentence_length",
+                        "shuffle_input_sentence",
+                        "minloglevel"};
+  const char *values[] = {
+      size, options->bpe ? "bpe" : "unigram", coverage, rules ? rules : base, threads, longest, "false", "4"};
+  if (!status && s.max_sentences && !draw_sample(&s)) status = cq_fail_memory(error, "a sample of sentences");
   if (!status && cq_sp_train(&model, &n_bytes, keys, values, sizeof keys / sizeof *keys, next_training_sentence, &s,
                              message, sizeof message))
     status = s.no_room
@@ -138,6 +213,8 @@ cq_status cq_tokenizer_train_sentencepiece(cq_tokenizer **out, int *largest,
                            options->vocab_size, options->vocab_size - 2,
                            s.any ? own_message(message) : "no usable sentence");
   *largest = largest_vocabulary(message);
+  if (!status && options->keep && !options->bpe)
+    status = keep_words(&model, &n_bytes, options->keep, options->lowercase, error);
   if (!status) {
     t = cq_tokenizer_new();
     char *bytes = cq_strndup(model, n_bytes), *name = cq_strdup(file);
@@ -152,6 +229,8 @@ cq_status cq_tokenizer_train_sentencepiece(cq_tokenizer **out, int *largest,
       status = cq_fail_memory(error, "tokenizer");
     }
   }
+  if (rules) unlink(rules);
+  cq_temporary_release(rules);
   free(model);
   for (size_t i = 0; i < s.n; i++) cq_free((void *)s.sample[i].data);
   cq_free(s.sample);

@@ -29,7 +29,9 @@ struct cq_word_counts {
 };
 
 /* What is longer is no word; left out, it is unknown later. */
-static bool count_word(cq_ids *out, const cq_tokenizer *t, cq_slice word, void **scratch, size_t *scratch_size) {
+static bool count_word(cq_ids *out, const cq_tokenizer *t, cq_slice word, void **scratch, size_t *scratch_size,
+                       const cq_piece_dropout *dropout) {
+  (void)dropout;
   cq_word_counts *c = t->model.counts;
   (void)out;
   (void)scratch;

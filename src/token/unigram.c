@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/random.h"
 
 #include <math.h>
 
@@ -85,7 +86,13 @@ static bool put_unknown(cq_ids *out, const cq_model *m, cq_slice text) {
   return m->unk_id < 0 || cq_ids_put(out, m->unk_id);
 }
 
-static bool encode_unigram(cq_ids *out, const cq_tokenizer *t, cq_slice word, void **scratch, size_t *scratch_size) {
+/* Single characters always may be used, so that there is a way. */
+static bool is_dropped(const cq_piece_dropout *d, size_t start, int32_t id) {
+  return cq_mix(d->key ^ cq_mix((uint64_t)start << 32 | (uint32_t)id)) >> 11 < d->share;
+}
+
+static bool encode_unigram(cq_ids *out, const cq_tokenizer *t, cq_slice word, void **scratch, size_t *scratch_size,
+                           const cq_piece_dropout *dropout) {
   const cq_model *m = &t->model;
   const cq_trie *trie = &t->vocab.index;
   size_t n = word.n, n_bytes;
@@ -105,6 +112,7 @@ static bool encode_unigram(cq_ids *out, const cq_tokenizer *t, cq_slice word, vo
       i++;
       if (!(at & CQ_TRIE_END)) continue;
       int32_t id = cq_trie_value(trie, at);
+      if (dropout->share && i - start > first && is_dropped(dropout, start, id)) continue;
       double score = best[start].score + m->scores[id];
       if (best[i].length == 0 || score > best[i].score) best[i] = (node){score, id, (uint32_t)(i - start)};
       if (i - start == first) single = true;

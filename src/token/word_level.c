@@ -19,7 +19,9 @@ static cq_status parse_word_level(cq_tokenizer *t, const json_t *model, const ch
   return CQ_OK;
 }
 
-static bool encode_word_level(cq_ids *out, const cq_tokenizer *t, cq_slice word, void **scratch, size_t *scratch_size) {
+static bool encode_word_level(cq_ids *out, const cq_tokenizer *t, cq_slice word, void **scratch, size_t *scratch_size,
+                              const cq_piece_dropout *dropout) {
+  (void)dropout;
   (void)scratch;
   (void)scratch_size;
   const int32_t id = cq_trie_get(&t->vocab.index, word);

@@ -27,7 +27,9 @@ static cq_status parse_wordpiece(cq_tokenizer *t, const json_t *model, const cha
   return CQ_OK;
 }
 
-static bool encode_wordpiece(cq_ids *out, const cq_tokenizer *t, cq_slice word, void **scratch, size_t *scratch_size) {
+static bool encode_wordpiece(cq_ids *out, const cq_tokenizer *t, cq_slice word, void **scratch, size_t *scratch_size,
+                             const cq_piece_dropout *dropout) {
+  (void)dropout;
   (void)scratch;
   (void)scratch_size;
   const cq_model *m = &t->model;

@@ -3,6 +3,7 @@
 #include "base/context.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/random.h"
 
 #include <string.h>
 
@@ -38,7 +39,7 @@ static cq_status tokenize_sequence(cq_sequences *s, const cq_encoder *encoder, c
     if (s->with_prompt.failed) return cq_fail_memory(error, "prompt");
     text = (cq_slice){s->with_prompt.data, s->with_prompt.n};
   }
-  cq_status status = cq_encoder_tokenize(&s->ids, encoder, NULL, text, &truncated, error);
+  cq_status status = cq_encoder_tokenize(&s->ids, encoder, s->token, text, &truncated, error);
   if (n_truncated) *n_truncated += truncated;
   return status;
 }
@@ -52,7 +53,10 @@ cq_status cq_sequences_fill(cq_sequences *s, const cq_encoder *encoder, const cq
   s->starts[0] = 0;
   s->n = n;
   memset(s->states + n * width, 0, n * width * sizeof *s->states);
+  if (s->piece_dropout > 0 && !s->token && !(s->token = cq_token_memory_new())) return cq_fail_memory(error, "batch");
   for (size_t i = 0; !status && i < n; i++) {
+    if (s->token)
+      cq_token_memory_drop_pieces(s->token, i < s->n_dropout ? s->piece_dropout : 0, cq_mix(s->dropout_key + i));
     status = tokenize_sequence(s, encoder, texts[i], n_truncated, error);
     s->starts[i + 1] = (int64_t)s->ids.n;
   }
@@ -85,6 +89,7 @@ cq_tensor cq_sequences_states(const cq_sequences *s, size_t first, size_t n, boo
 }
 
 void cq_sequences_free(cq_sequences *s) {
+  cq_token_memory_free(s->token);
   cq_free(s->ids.ids);
   cq_free(s->starts);
   cq_free(s->vectors);

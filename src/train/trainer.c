@@ -71,6 +71,10 @@ void cq_trainer_free(cq_trainer *t) {
   cq_free(t);
 }
 
+void cq_trainer_drop_pieces(cq_trainer *t, double share, size_t n) {
+  t->batch.piece_dropout = share, t->batch.n_dropout = n;
+}
+
 uint64_t cq_trainer_batches(const cq_trainer *t) {
   return t->n_batches;
 }
@@ -166,6 +170,7 @@ static cq_status compute_jointly(cq_trainer *t, cq_joint_loss loss, void *contex
 static cq_status begin_batch(cq_trainer *t, const cq_slice *texts, size_t n, cq_step_report *report, cq_error *error) {
   *report = (cq_step_report){0};
   if (n == 0) return cq_fail(error, CQ_ERR_ARGUMENT, "an empty batch");
+  t->batch.dropout_key = cq_mix(cq_mix(t->options.seed + 2) ^ cq_mix(t->n_batches + 1));
   cq_status status = cq_sequences_fill(&t->batch, t->encoder, texts, n, 0, &report->n_truncated, error);
   report->n_sentences = n;
   report->n_tokens = t->batch.ids.n;

@@ -145,6 +145,14 @@ static void a_copy_is_the_same(void **state) {
   cq_encoder_free(copy);
 }
 
+static void expect_refused(const cq_student_options *o, cq_status expected, const char *word) {
+  cq_error error = {0};
+  cq_status status = cq_student_new(test_path("refused"), o, NULL, &error);
+  if (status != expected) fail_msg("status %d, expected %d: %s", status, expected, error.message);
+  if (!strstr(error.message, word)) fail_msg("'%s' does not say '%s'", error.message, word);
+  assert_int_equal(count_files("refused"), 0);
+}
+
 /* The row of an id in the word embeddings. */
 static const float *row_of(const cq_encoder *encoder, int64_t id) {
   const cq_module *m = encoder->modules[0];
@@ -202,6 +210,44 @@ static void rows_are_carried_over(void **state) {
     cq_encoder_free(student);
   }
   cq_encoder_free(old);
+}
+
+/* Words of the old vocabulary that the text lacks are there as one piece, with their old rows; the text is split as without
+ * them. */
+static void words_may_be_kept(void **state) {
+  char model[1024];
+  cq_encoder *old;
+  (void)state;
+  snprintf(model, sizeof model, "%s", tests_file("golden/models/bert-uncased"));
+  assert_int_equal(cq_encoder_open(&old, model, NULL, NULL), CQ_OK);
+  cq_student_options o = options_for(CQ_STUDENT_NEW_VOCABULARY);
+  o.from = model, o.carry_over = CQ_CARRY_SHARED;
+  cq_encoder *without = make(&o);
+  o.keep_words = true;
+  cq_encoder *with = make(&o);
+  const cq_tokenizer *t = old->modules[0]->tokenizer;
+  const size_t n_bytes = (size_t)cq_encoder_dim(old) * sizeof(float);
+  int n_kept = 0;
+  for (int32_t id = 0; id < cq_tokenizer_describe(t)->vocab_size; id++) {
+    cq_slice text;
+    cq_piece_kind kind;
+    char word[64];
+    assert_true(cq_tokenizer_piece(&text, &kind, t, id));
+    if (kind != CQ_PIECE_START || text.n == 0 || text.n >= sizeof word) continue;
+    snprintf(word, sizeof word, "%.*s", (int)text.n, text.data);
+    const int64_t now = id_of(with, word, CQ_PIECE_START);
+    assert_true(now >= 0);
+    if (id_of(without, word, CQ_PIECE_START) >= 0) continue;
+    assert_memory_equal(row_of(with, now), row_of(old, id), n_bytes);
+    n_kept++;
+  }
+  assert_true(n_kept > 100);
+  assert_int_equal(cq_tokenizer_describe(with->modules[0]->tokenizer)->vocab_size,
+                   cq_tokenizer_describe(without->modules[0]->tokenizer)->vocab_size + n_kept);
+  cq_encoder_free(with), cq_encoder_free(without), cq_encoder_free(old);
+  /* byte-pair encoding would need merges of them */
+  o.vocabulary = CQ_VOCABULARY_BPE;
+  expect_refused(&o, CQ_ERR_ARGUMENT, "keep_words");
 }
 
 /* How much nearer a sentence is to its own translation than to another's, on the average. */
@@ -383,14 +429,6 @@ static void a_vocabulary_is_as_large_as_the_text_allows(void **state) {
 
 /* --- what cannot be made --- */
 
-static void expect_refused(const cq_student_options *o, cq_status expected, const char *word) {
-  cq_error error = {0};
-  cq_status status = cq_student_new(test_path("refused"), o, NULL, &error);
-  if (status != expected) fail_msg("status %d, expected %d: %s", status, expected, error.message);
-  if (!strstr(error.message, word)) fail_msg("'%s' does not say '%s'", error.message, word);
-  assert_int_equal(count_files("refused"), 0);
-}
-
 static void refusals(void **state) {
   static const char *none = "no-such-file.tsv", *bad;
   cq_student_options o = options_for(CQ_STUDENT_TRANSFORMER);
@@ -501,6 +539,7 @@ int main(void) {
       cmocka_unit_test(the_seed_decides),
       cmocka_unit_test(a_copy_is_the_same),
       cmocka_unit_test(rows_are_carried_over),
+      cmocka_unit_test(words_may_be_kept),
       cmocka_unit_test(alignment_brings_translations_together),
       cmocka_unit_test(each_file_is_aligned_by_itself),
       cmocka_unit_test(files_of_one_language_are_aligned_as_one),

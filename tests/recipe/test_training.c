@@ -124,7 +124,7 @@ static void a_collapse_ends_the_run(void **state) {
     snprintf(path, sizeof path, "%s", test_path(stops ? "collapsed-twice" : "collapsed"));
     cq_distill_options o = distillation(path);
     o.n_train = 1;
-    run.learning_rate = 30, run.steps = 100, run.evaluate_every = 5;
+    run.learning_rate = 10, run.steps = 100, run.evaluate_every = 5;
     if (stops) {
       run.progress = stop_at_collapse;
       assert_int_equal(cq_distill(&result, &o, NULL, &error), CQ_ERR_STOPPED);

@@ -37,7 +37,11 @@ static cq_tokenizer *train(int vocab_size, bool bpe, bool lowercase, uint64_t ma
   cq_tokenizer *t;
   cq_error error = {0};
   maker m = {.n = n};
-  cq_sentencepiece_training options = {vocab_size, bpe, 0.9995, lowercase, max_sentences};
+  cq_sentencepiece_training options = {.vocab_size = vocab_size,
+                                       .bpe = bpe,
+                                       .character_coverage = 0.9995,
+                                       .lowercase = lowercase,
+                                       .max_sentences = max_sentences};
   int largest = 1;
   if (cq_tokenizer_train_sentencepiece(&t, &largest, next_sentence, &m, &options, &error))
     fail_msg("%s", error.message);
@@ -156,6 +160,94 @@ static void test_bpe(void **state) {
   check(200, true, true, "bpe");
 }
 
+/* Spelling variants have the same ids, everything else those that it has without them, and the library reads both alike. */
+static void test_variants(void **state) {
+  (void)state;
+  static const char *const same[][2] = {
+      {"Ёлка", "елка"},
+      {"نَاب", "ناب"},
+      {"أإآٱا", "ااااا"},
+      {"مكتبة ى", "مكتبه ي"},
+      {"發到達揮手", "发到达挥手"},
+      {"पहुँचने", "पहुंचने"},
+      {"‘old’ “mill” –", "'old' \"mill\" -"},
+      {"שָׁלוֹם", "שלום"},
+      {"ﬁ Ё½", "fi е1⁄2"},
+  };
+  static const char *const apart[][2] = {{"früher", "fruher"}, {"河流", "到达"}, {"ел", "ёлк"}};
+  cq_tokenizer *t;
+  cq_error error = {0};
+  maker m = {.n = 400};
+  int largest;
+  const cq_sentencepiece_training options = {
+      .vocab_size = 116, .character_coverage = 1, .lowercase = true, .fold_variants = true};
+  if (cq_tokenizer_train_sentencepiece(&t, &largest, next_sentence, &m, &options, &error))
+    fail_msg("%s", error.message);
+  char model_path[700];
+  snprintf(model_path, sizeof model_path, "%s/sentencepiece.bpe.model", test_path("variants"));
+  assert_int_equal(cq_directory_make(test_path("variants"), &error), CQ_OK);
+  assert_int_equal(cq_tokenizer_save(t, test_path("variants"), 100, &error), CQ_OK);
+  size_t n;
+  unsigned char *model = read_bytes(&n, model_path);
+  cq_ids a = {0}, b = {0};
+  for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
+    encode(&a, t, cq_slice_of(same[i][0]), 0, NULL);
+    encode(&b, t, cq_slice_of(same[i][1]), 0, NULL);
+    assert_int_equal(a.n, b.n);
+    assert_memory_equal(a.ids, b.ids, a.n * sizeof *a.ids);
+    expect_as_library(t, model, n, same[i][0]);
+    expect_as_library(t, model, n, same[i][1]);
+  }
+  for (size_t i = 0; i < sizeof apart / sizeof *apart; i++) {
+    encode(&a, t, cq_slice_of(apart[i][0]), 0, NULL);
+    encode(&b, t, cq_slice_of(apart[i][1]), 0, NULL);
+    assert_true(a.n != b.n || memcmp(a.ids, b.ids, a.n * sizeof *a.ids) != 0);
+  }
+  cq_free(a.ids), cq_free(b.ids);
+  free(model);
+  cq_tokenizer_free(t);
+}
+
+/* Without some pieces a text has more of them, which spell the same; a key always drops the same, and single characters
+ * stay. */
+static void test_piece_dropout(void **state) {
+  (void)state;
+  static const char sentence[] = "the old river bends before morning früher старая мельница 旧磨坊";
+  cq_tokenizer *t = train(124, false, false, 0, 400);
+  cq_token_memory *memory = cq_token_memory_new();
+  cq_error error = {0};
+  cq_ids whole = {0}, ids = {0}, first = {0};
+  cq_builder text = {0}, expected = {0};
+  encode(&whole, t, cq_slice_of(sentence), 0, NULL);
+  cq_tokenizer_text(&expected, t, whole.ids, whole.n);
+  size_t n_different = 0, n_more = 0;
+  for (uint64_t key = 0; key < 50; key++) {
+    cq_token_memory_drop_pieces(memory, 0.3, key);
+    ids.n = first.n = 0;
+    assert_int_equal(cq_tokenizer_encode(&first, t, memory, cq_slice_of(sentence), true, 0, NULL, &error), CQ_OK);
+    assert_int_equal(cq_tokenizer_encode(&ids, t, memory, cq_slice_of(sentence), true, 0, NULL, &error), CQ_OK);
+    assert_int_equal(ids.n, first.n);
+    assert_memory_equal(ids.ids, first.ids, ids.n * sizeof *ids.ids);
+    n_different += ids.n != whole.n || memcmp(ids.ids, whole.ids, ids.n * sizeof *ids.ids) != 0;
+    n_more += ids.n > whole.n;
+    cq_builder_clear(&text);
+    cq_tokenizer_text(&text, t, ids.ids, ids.n);
+    assert_int_equal(text.n, expected.n);
+    assert_memory_equal(text.data, expected.data, text.n);
+  }
+  assert_in_range(n_different, 45, 50);
+  assert_in_range(n_more, 45, 50);
+  cq_token_memory_drop_pieces(memory, 0, 7);
+  ids.n = 0;
+  assert_int_equal(cq_tokenizer_encode(&ids, t, memory, cq_slice_of(sentence), true, 0, NULL, &error), CQ_OK);
+  assert_int_equal(ids.n, whole.n);
+  assert_memory_equal(ids.ids, whole.ids, ids.n * sizeof *ids.ids);
+  cq_free(whole.ids), cq_free(ids.ids), cq_free(first.ids);
+  cq_builder_free(&text), cq_builder_free(&expected);
+  cq_token_memory_free(memory);
+  cq_tokenizer_free(t);
+}
+
 /* A sample is the same one every time, and smaller than the whole. */
 static void test_sample(void **state) {
   (void)state;
@@ -176,7 +268,7 @@ static int expect_refusal(int vocab_size, double coverage, size_t n, const char 
   cq_tokenizer *t = (cq_tokenizer *)1;
   cq_error error = {0};
   maker m = {.n = n};
-  cq_sentencepiece_training options = {vocab_size, false, coverage, false, 0};
+  cq_sentencepiece_training options = {.vocab_size = vocab_size, .character_coverage = coverage};
   assert_int_equal(cq_tokenizer_train_sentencepiece(&t, &largest, next_sentence, &m, &options, &error),
                    CQ_ERR_ARGUMENT);
   if (!strstr(error.message, message)) fail_msg("'%s' does not say '%s'", error.message, message);
@@ -236,8 +328,9 @@ static void test_threads(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_unigram),  cmocka_unit_test(test_bpe),     cmocka_unit_test(test_sample),
-      cmocka_unit_test(test_refusals), cmocka_unit_test(test_threads),
+      cmocka_unit_test(test_unigram),       cmocka_unit_test(test_bpe),    cmocka_unit_test(test_variants),
+      cmocka_unit_test(test_piece_dropout), cmocka_unit_test(test_sample), cmocka_unit_test(test_refusals),
+      cmocka_unit_test(test_threads),
   };
   return cmocka_run_group_tests(tests, make_test_directory, remove_test_directory);
 }

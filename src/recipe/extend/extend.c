@@ -44,6 +44,10 @@ static const cq_option option_rows[] = {
     {CQ_DATA(O, "dev", dev, n_dev, CHANGES, "[LABEL=]TSV", "held-out pairs (dev set)"),
      .otherwise = "a twentieth of each file, at most 1,000 pairs"},
     {CQ_FLAG(O, "lowercase", lowercase, CHANGES, "lowercase all text (an uncased model)")},
+    {CQ_FLAG(O, "drop-words", drop_words, CHANGES,
+             "of the model's own vocabulary, keep only what the text needs (see calque model new --keep-words)")},
+    {CQ_FLAG(O, "keep-variants", keep_variants, CHANGES,
+             "tell spelling variants apart, which are read as one (see calque model new --fold-variants)")},
     {CQ_INT(O, "vocab-size", vocab_size, CHANGES, 0, 0, 1 << 22, "N", "size of the vocabulary"),
      .otherwise = "32,000, and 12,000 for each further language"},
     {CQ_COUNT(O, "steps", steps, CHANGES, 0, 0, 0, "N", "steps of training"), .otherwise = "what fits into --time"},
@@ -53,6 +57,13 @@ static const cq_option option_rows[] = {
      .otherwise = "by --kind"},
     {CQ_NUMBER(O, "contrast", contrast, CHANGES, -1, -1, 1e6, "WEIGHT",
                "weight of a contrastive loss beside the squared distance; 0: none"),
+     .otherwise = "by --kind"},
+    {CQ_NUMBER(O, "source-share", source_share, CHANGES, -1, -1, 1, "SHARE",
+               "share of each batch's sentences in the model's own language that are trained on, beside all "
+               "translations"),
+     .otherwise = "by --kind"},
+    {CQ_NUMBER(O, "piece-dropout", piece_dropout, CHANGES, -1, -1, 0.9, "SHARE",
+               "subword regularisation: split translations without a share of the vocabulary's pieces"),
      .otherwise = "by --kind"},
     {CQ_INT(O, "batch", batch_pairs, CHANGES, 64, 1, 1 << 20, "PAIRS", "batch size in pairs"), .letter = 'b'},
     {CQ_INT(O, "max-characters", max_characters, CHANGES, 250, 0, 0, "N",
@@ -105,12 +116,13 @@ typedef struct recipe {
   const char *what;
   cq_student_kind kind;
   double learning_rate, embedding_learning_rate;
-  double contrast;
+  double contrast, source_share, piece_dropout;
   double max_epochs; /* more never helped */
 } recipe;
 static const recipe recipes[] = {
-    [CQ_EXTEND_BODY] = {"the model's layers under a new vocabulary", CQ_STUDENT_NEW_VOCABULARY, 3e-4, 1e-3, 1, 30},
-    [CQ_EXTEND_STATIC] = {"the mean of word vectors", CQ_STUDENT_STATIC, 0.3, 0.3, 0, 60},
+    [CQ_EXTEND_BODY] = {"the model's layers under a new vocabulary", CQ_STUDENT_NEW_VOCABULARY, 3e-4, 1e-3, 1, 0.25, 0,
+                        30},
+    [CQ_EXTEND_STATIC] = {"the mean of word vectors", CQ_STUDENT_STATIC, 0.3, 0.3, 0, 1, 0, 60},
 };
 
 enum { PATH = 4200, MAX_LANGUAGES_COUNTED = 8, TRIAL_STEPS = 12, MIN_STEPS = 20, EVALUATIONS = 10 };
@@ -167,7 +179,9 @@ static cq_status make_student(extending *e, cq_error *error) {
   s.from = o->kind == CQ_EXTEND_BODY ? o->model : NULL;
   s.text = text;
   s.vocab_size = o->vocab_size ? o->vocab_size : 20000 + 12000 * (int)(languages + dictionaries);
-  s.lowercase = o->lowercase, s.skip_bad = o->skip_bad, s.seed = o->seed, s.replace = true;
+  s.lowercase = o->lowercase, s.fold_variants = !o->keep_variants,
+  s.keep_words = o->kind == CQ_EXTEND_BODY && !o->drop_words, s.skip_bad = o->skip_bad, s.seed = o->seed,
+  s.replace = true;
   s.normalize = o->kind == CQ_EXTEND_STATIC;
   s.notice = tell_student, s.notice_context = e;
   choose(e, "student: %s (--kind); vocabulary: %d pieces at most (--vocab-size)", e->recipe->what, s.vocab_size);
@@ -182,6 +196,14 @@ static double contrast_of(const extending *e) {
   return e->o->contrast >= 0 ? e->o->contrast : e->recipe->contrast;
 }
 
+static double source_share_of(const extending *e) {
+  return e->o->source_share >= 0 ? e->o->source_share : e->recipe->source_share;
+}
+
+static double piece_dropout_of(const extending *e) {
+  return e->o->piece_dropout >= 0 ? e->o->piece_dropout : e->recipe->piece_dropout;
+}
+
 static cq_status distill(cq_training_result *result, const extending *e, const cq_training_options *run,
                          cq_error *error) {
   const cq_extend_options *o = e->o;
@@ -189,7 +211,8 @@ static cq_status distill(cq_training_result *result, const extending *e, const c
   d.teacher = o->model, d.student = e->student;
   d.train = e->texts.train, d.n_train = e->texts.n;
   d.dim_match = o->kind == CQ_EXTEND_STATIC ? CQ_DIM_PROJECT : CQ_DIM_EQUAL;
-  d.contrast = contrast_of(e);
+  d.contrast = contrast_of(e), d.source_share = source_share_of(e);
+  d.piece_dropout = piece_dropout_of(e);
   d.cache_directory = o->cache_directory;
   d.run = run;
   return cq_distill(result, &d, e->ctx, error);
@@ -303,8 +326,9 @@ static cq_status make_plan(extending *e, cq_error *error) {
   const cq_training_options run = run_options(e);
   if (!status)
     choose(e,
-           "rates: %g, embeddings %g (--lr, --embedding-lr); contrast %g (--contrast); Adam's epsilon %g, no dropout",
-           run.learning_rate, run.embedding_learning_rate, contrast_of(e), run.adam_eps);
+           "rates: %g, embeddings %g (--lr, --embedding-lr); contrast %g (--contrast); share of sources %g "
+           "(--source-share); Adam's epsilon %g, no dropout",
+           run.learning_rate, run.embedding_learning_rate, contrast_of(e), source_share_of(e), run.adam_eps);
   e->steps = e->o->steps;
   if (!status && e->steps == 0) status = choose_steps(e, error);
   return status ? status : write_plan(e, error);

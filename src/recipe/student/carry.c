@@ -15,6 +15,9 @@
 #define MAX_LINKS    16
 #define MAX_TIMES    1000
 #define N_ITERATIONS 5
+/* Each translation is aligned a second time, split without a share of the pieces: so rarer pieces, of which words are made
+ * that the text does not have, are seen in words that it has. */
+#define PIECE_DROPOUT 0.3
 
 typedef struct carry {
   float *rows;
@@ -169,7 +172,17 @@ typedef struct parallel {
   float *meaning;             /* [n_new, dim] what it means there: the sum over those */
   float *meaning_of_language; /* [dim] */
   cq_ids source, target;
+  cq_token_memory *token; /* of a vocabulary that may be split in several ways, else NULL */
 } parallel;
+
+/* A translation of p->source, split without a share of the pieces. */
+static cq_status add_translation(const carry *c, parallel *p, cq_slice text, double share, cq_error *error) {
+  p->target.n = 0;
+  if (p->token) cq_token_memory_drop_pieces(p->token, share, (uint64_t)c->stats->n_pairs);
+  const cq_status status = cq_tokenizer_encode(&p->target, c->new_tokenizer, p->token, text, false, 0, NULL, error);
+  if (status) return status;
+  return cq_aligner_add(p->aligner, p->source.ids, p->source.n, p->target.ids, p->target.n, p->weight, error);
+}
 
 static cq_status add_parallel_line(carry *c, parallel *p, cq_slice line, cq_error *error) {
   cq_slice columns[MAX_COLUMNS];
@@ -185,10 +198,8 @@ static cq_status add_parallel_line(carry *c, parallel *p, cq_slice line, cq_erro
       p->source.ids[n_known++] = p->source.ids[i];
   p->source.n = n_known;
   for (size_t k = 1; !status && k < n; k++) {
-    p->target.n = 0;
-    status = cq_tokenizer_encode(&p->target, c->new_tokenizer, NULL, columns[k], false, 0, NULL, error);
-    if (!status)
-      status = cq_aligner_add(p->aligner, p->source.ids, p->source.n, p->target.ids, p->target.n, p->weight, error);
+    status = add_translation(c, p, columns[k], 0, error);
+    if (!status && p->token) status = add_translation(c, p, columns[k], PIECE_DROPOUT, error);
     c->stats->n_pairs++;
   }
   return status;
@@ -235,11 +246,11 @@ static void add_meanings(const carry *c, parallel *p) {
   for (int64_t id = 0; id < c->n_new; id++) {
     const size_t n = role_of(c, id) < 0 ? cq_aligner_links(p->aligner, (int32_t)id, links, MAX_LINKS) : 0;
     if (n == 0) continue;
-    const uint64_t count = cq_aligner_count(p->aligner, (int32_t)id);
+    const double count = (double)cq_aligner_count(p->aligner, (int32_t)id) / (p->token ? 2 : 1);
     float *sum = p->meaning + id * c->dim;
     mean_of_links(c, p->meaning_of_language, links, n);
     for (int64_t j = 0; j < c->dim; j++) sum[j] += (float)count * p->meaning_of_language[j];
-    p->target_count[id] += (double)count;
+    p->target_count[id] += count;
   }
 }
 
@@ -284,6 +295,8 @@ static cq_status align_languages(carry *c, const cq_training_data *pairs, size_t
                 .meaning_of_language = cq_alloc_array(dim, sizeof *p.meaning_of_language)};
   const bool ok = p.source_count && p.target_count && p.meaning && p.meaning_of_language;
   cq_status status = ok ? CQ_OK : cq_fail_memory(error, "alignment");
+  if (!status && strcmp(c->new_info->type, "Unigram") == 0 && !(p.token = cq_token_memory_new()))
+    status = cq_fail_memory(error, "alignment");
   for (size_t i = 0; !status && i < n_pairs; i++) {
     size_t first = 0;
     while (!is_same_language(&pairs[first], &pairs[i])) first++;
@@ -292,6 +305,7 @@ static cq_status align_languages(carry *c, const cq_training_data *pairs, size_t
   if (!status) mix_meanings(c, &p);
   cq_free(p.source_count), cq_free(p.target_count), cq_free(p.meaning), cq_free(p.meaning_of_language);
   cq_free(p.source.ids), cq_free(p.target.ids);
+  cq_token_memory_free(p.token);
   return status;
 }
 

@@ -49,6 +49,13 @@ static const cq_option option_rows[] = {
     {CQ_NUMBER(O, "coverage", character_coverage, CHANGES, 0.9995, 0.5, 1, "SHARE",
                "character coverage: share of the text's characters that pieces must cover")},
     {CQ_FLAG(O, "lowercase", lowercase, CHANGES, "lowercase all text (an uncased model)")},
+    {CQ_FLAG(
+        O, "keep-words", keep_words, CHANGES,
+        "the words of --from's vocabulary stay, beside --vocab-size pieces, so that text of its language is split as "
+        "it was (new-vocabulary, unigram)")},
+    {CQ_FLAG(O, "fold-variants", fold_variants, CHANGES,
+             "read spelling variants as one: Arabic alefs, vowel points, traditional and simplified Chinese, Cyrillic "
+             "io, typographic quotation marks and dashes (unigram, bpe)")},
     {CQ_CHOICE(O, "carry-over", carry_over, CHANGES, CQ_CARRY_ALIGN, carry_overs, "METHOD",
                "new-vocabulary: initial embeddings of pieces that the old vocabulary lacks: random (shared), the "
                "mean of the piece's old tokens (mean), or the mean of the old pieces that it translates by word "
@@ -84,6 +91,10 @@ static cq_status check_student(const void *options, cq_error *error) {
     return cq_fail(error, CQ_ERR_ARGUMENT, "dim is %d, a BiLSTM's is even", o->dim);
   if (o->kind == CQ_STUDENT_TRANSFORMER && o->dim % o->n_heads != 0)
     return cq_fail(error, CQ_ERR_ARGUMENT, "dim %d does not divide into %d heads", o->dim, o->n_heads);
+  if (o->keep_words && (o->kind != CQ_STUDENT_NEW_VOCABULARY || o->vocabulary != CQ_VOCABULARY_UNIGRAM))
+    return cq_fail(error, CQ_ERR_ARGUMENT, "keep_words is for the kind new-vocabulary and a unigram vocabulary");
+  if (o->fold_variants && o->vocabulary == CQ_VOCABULARY_WORDS)
+    return cq_fail(error, CQ_ERR_ARGUMENT, "fold_variants is for unigram and bpe vocabularies");
   return CQ_OK;
 }
 
@@ -157,7 +168,7 @@ static bool next_text_sentence(void *context, cq_slice *sentence) {
 
 /* A vocabulary of vocab_size pieces; *largest: of how many at most, where the text has fewer, else 0. */
 static cq_status train_vocabulary_of(cq_tokenizer **out, int *largest, const cq_student_options *o, int vocab_size,
-                                     bool lowercase, cq_error *error) {
+                                     bool lowercase, const cq_tokenizer *old, cq_error *error) {
   text *t = cq_alloc_zeroed(sizeof *t);
   if (!t) return cq_fail_memory(error, "text");
   t->options = o;
@@ -165,7 +176,9 @@ static cq_status train_vocabulary_of(cq_tokenizer **out, int *largest, const cq_
   const cq_sentencepiece_training training = {.vocab_size = vocab_size,
                                               .bpe = o->vocabulary == CQ_VOCABULARY_BPE,
                                               .character_coverage = o->character_coverage,
-                                              .lowercase = lowercase};
+                                              .lowercase = lowercase,
+                                              .fold_variants = o->fold_variants,
+                                              .keep = o->keep_words ? old : NULL};
   const cq_words_training words = {.vocab_size = vocab_size, .lowercase = lowercase};
   cq_status status = o->vocabulary == CQ_VOCABULARY_WORDS
                          ? cq_tokenizer_train_words(out, next_text_sentence, t, &words, error)
@@ -187,12 +200,13 @@ static cq_status train_vocabulary_of(cq_tokenizer **out, int *largest, const cq_
 }
 
 /* The largest vocabulary that the text makes, if that is smaller than vocab_size. */
-static cq_status train_vocabulary(cq_tokenizer **out, const cq_student_options *o, bool lowercase, cq_error *error) {
+static cq_status train_vocabulary(cq_tokenizer **out, const cq_student_options *o, bool lowercase,
+                                  const cq_tokenizer *old, cq_error *error) {
   int size = o->vocab_size, largest;
-  cq_status status = train_vocabulary_of(out, &largest, o, size, lowercase, error);
+  cq_status status = train_vocabulary_of(out, &largest, o, size, lowercase, old, error);
   while (status == CQ_ERR_ARGUMENT && largest > 0 && largest < size) {
     size = largest;
-    status = train_vocabulary_of(out, &largest, o, size, lowercase, error);
+    status = train_vocabulary_of(out, &largest, o, size, lowercase, old, error);
   }
   if (!status && size < o->vocab_size) {
     char told[96];
@@ -269,7 +283,7 @@ static cq_status change_vocabulary(cq_encoder *e, const cq_student_options *o, c
                    m->type->name);
   const bool folds = cq_tokenizer_describe(m->tokenizer)->lowercase || m->lowercase;
   if (folds && !o->lowercase) tell_notice(o, "the model knows lower-case text only: the new vocabulary folds case");
-  cq_status status = train_vocabulary(&tokenizer, o, o->lowercase || folds, error);
+  cq_status status = train_vocabulary(&tokenizer, o, o->lowercase || folds, m->tokenizer, error);
   if (status) return status;
   const int64_t n = cq_tokenizer_describe(tokenizer)->vocab_size;
   float *made, *rows = cq_alloc_array((size_t)n, (size_t)table->cols * sizeof *rows);
@@ -419,7 +433,7 @@ static cq_status make_fresh(cq_encoder **out, const char *directory, const cq_st
                             cq_error *error) {
   const int length = o->max_seq_length > 0 ? o->max_seq_length : 128;
   cq_tokenizer *tokenizer = NULL;
-  cq_status status = train_vocabulary(&tokenizer, o, o->lowercase, error);
+  cq_status status = train_vocabulary(&tokenizer, o, o->lowercase, NULL, error);
   if (status) return status;
   if (o->kind == CQ_STUDENT_TRANSFORMER) {
     status = fresh_transformer(out, directory, o, length, tokenizer, random, error);

@@ -19,6 +19,8 @@
 #include "recipe/run/training.h"
 #include "train/soft_contrast.h"
 
+#include <math.h>
+
 static const char *const dim_matches[] = {"equal", "project", "truncate", NULL};
 
 #define O cq_distill_options
@@ -44,6 +46,12 @@ static const cq_option option_rows[] = {
     {CQ_NUMBER(O, "temperature", temperature, CHANGES, 0.05, 1e-4, 1e6, "T", "of the contrastive loss")},
     {CQ_TEXT(O, "cache", cache_directory, KEEPS, "DIR", "where the teacher's vectors are kept for the next run"),
      .otherwise = "~/.cache/calque"},
+    {CQ_NUMBER(O, "source-share", source_share, CHANGES, 1, 0, 1, "SHARE",
+               "share of each batch's source sentences that are trained on, beside all translations: a student that "
+               "reads the teacher's language as the teacher does needs few, and a step takes less time")},
+    {CQ_NUMBER(O, "piece-dropout", piece_dropout, CHANGES, 0, 0, 0.9, "SHARE",
+               "subword regularisation: split translations without a share of the vocabulary's pieces, drawn anew each "
+               "time (Unigram vocabularies)")},
 };
 
 static cq_status check_distill(const void *options, cq_error *error) {
@@ -66,7 +74,7 @@ typedef struct run {
   cq_sampler sampler;
   cq_sampling sampling;
   cq_pair *pairs;        /* [batch_pairs] */
-  cq_slice *texts;       /* [2 batch_pairs] sources, translations */
+  cq_slice *texts;       /* [2 batch_pairs] translations, sources */
   const float **targets; /* [2 batch_pairs] the teacher's vectors */
 } run;
 
@@ -221,7 +229,7 @@ static cq_status contrast_batch(void *context, double *loss, float *gradients, c
                                 cq_error *error) {
   const run *r = context;
   const size_t dim = (size_t)r->teacher.dim;
-  const cq_soft_contrast contrast = {r->targets, n / 2, r->teacher.dim, r->o.temperature};
+  const cq_soft_contrast contrast = {r->targets, (size_t)r->training.o->batch_pairs, r->teacher.dim, r->o.temperature};
   double sum = 0, contrastive;
   for (size_t i = 0; i < n; i++) {
     for (size_t k = 0; k < dim; k++) {
@@ -239,15 +247,18 @@ static cq_status contrast_batch(void *context, double *loss, float *gradients, c
 static cq_status compute_distill_batch(void *context, cq_step_report *report, cq_error *error) {
   run *r = context;
   cq_trainer *trainer = r->training.trainer;
-  const size_t n = (size_t)r->training.o->batch_pairs;
+  const size_t n = (size_t)r->training.o->batch_pairs, n_sources = (size_t)ceil(r->o.source_share * (double)n);
   cq_sampler_draw(r->pairs, &r->sampler, cq_trainer_batches(trainer), n);
   for (size_t i = 0; i < n; i++) {
-    r->texts[i] = r->data.sources[r->pairs[i].source];
-    r->texts[n + i] = r->data.targets[r->pairs[i].target];
-    r->targets[i] = r->targets[n + i] = cq_cached_encoder_vector(&r->teacher, r->texts[i]);
+    const cq_slice source = r->data.sources[r->pairs[i].source];
+    r->texts[i] = r->data.targets[r->pairs[i].target];
+    r->targets[i] = cq_cached_encoder_vector(&r->teacher, source);
+    if (i < n_sources) r->texts[n + i] = source, r->targets[n + i] = r->targets[i];
   }
-  if (r->o.contrast > 0) return cq_trainer_step_jointly(trainer, r->texts, 2 * n, contrast_batch, r, report, error);
-  return cq_trainer_step(trainer, r->texts, r->targets, 2 * n, report, error);
+  cq_trainer_drop_pieces(trainer, r->o.piece_dropout, n);
+  if (r->o.contrast > 0)
+    return cq_trainer_step_jointly(trainer, r->texts, n + n_sources, contrast_batch, r, report, error);
+  return cq_trainer_step(trainer, r->texts, r->targets, n + n_sources, report, error);
 }
 
 static cq_status identify_distill(const void *context, cq_run_identity *out, cq_error *error) {
@@ -284,6 +295,7 @@ static void distill_card_task(const void *context, cq_builder *card) {
   cq_model_card_name(card, r->o.student);
   cq_builder_text(card, "\n- loss: mean squared error to the teacher's vector of the source, on the source and on its "
                         "translation");
+  if (r->o.source_share < 1) cq_builder_printf(card, ", %g of the sources", r->o.source_share);
   if (r->o.contrast > 0)
     cq_builder_printf(card,
                       "; %g times a contrastive loss with the teacher's similarities as soft labels, temperature %g",
@@ -307,7 +319,8 @@ cq_status cq_distill(cq_training_result *result, const cq_distill_options *optio
   cq_status status = cq_options_take(&r->o, &cq_group_distill, options, error);
   if (!status) status = cq_options_take_part(&training, &parts[0], o, error);
   if (!status) status = cq_training_open(t, &training, &task, ctx, error);
-  const cq_parallel_options text = cq_training_text_options(t);
+  cq_parallel_options text = {0};
+  if (!status) text = cq_training_text_options(t);
   if (!status) status = cq_training_sampling(&r->sampling, t, o->train, o->n_train, error);
   if (!status) status = cq_training_read(&r->data, t, o->train, o->n_train, &text, error);
   if (!status)

@@ -1,0 +1,26 @@
+/* Letters that text of a language uses for one another, so that a vocabulary need not know a word twice:
+ *
+ *   Arabic         alef with hamza or madda as alef, alef maqsura as yeh, teh marbuta as heh, hamza on its seat as the seat;
+ *                  the Persian yeh and kaf as the Arabic ones; no vowel points, no tatweel
+ *   Hebrew         no vowel points
+ *   Cyrillic       io (U+0451) as ie
+ *   Devanagari     no nukta; candrabindu as anusvara
+ *   Chinese        traditional characters as simplified ones, one by one (ICU's Traditional-Simplified)
+ *   punctuation    typographic quotation marks and apostrophes as ' and ", dashes as -
+ *
+ * What differs between words of one language is left as it is: accents of Latin letters above all. */
+#ifndef TEXT_VARIANTS_H
+#define TEXT_VARIANTS_H
+
+#include "calque/status.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* A character and what stands for it, lower case where it has case; to 0: nothing does. False stops. */
+typedef bool (*cq_variant_fn)(void *context, uint32_t from, uint32_t to);
+
+/* All of them, each once; no `to` is a `from`. Errors: CQ_ERR_MEMORY, when ICU has none or each returns false. */
+CQ_MUST_USE cq_status cq_text_each_variant(cq_variant_fn each, void *context, cq_error *error);
+
+#endif
