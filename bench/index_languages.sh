@@ -12,6 +12,7 @@
 # English. All languages have the same topics and the same judgements, which are of English documents. (Spanish ones may stand
 # here: what the collections of Spanish and English share is text of documents, and no Spanish document is read.)
 set -euo pipefail
+shopt -s inherit_errexit
 [ $# -ge 5 ] || { sed -n '2,13s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 program=$1 data=$2 teacher=$3 student=$4
 shift 4
@@ -51,7 +52,8 @@ mean_average_precision() { # MODEL LANGUAGE: of the topics in that language
 
 heading "queries in" "flores, hits@1 %" "MRR" "ntrex, hits@1 %" "MRR"
 for language in "$@"; do
-  mapfile -t cells < <(sentences "$language")
+  found=$(sentences "$language")
+  mapfile -t cells <<<"$found"
   row "$language" "${cells[@]}"
 done
 [ -f "$data/clir/docs.en.trec" ] || exit 0
