@@ -90,7 +90,7 @@ for seed in $seeds; do
   row "calque, contrast 1" "$seed" "${cells[@]}"
   mapfile -t cells <<<"$of_theirs"
   row "sentence-transformers, MSELoss, $chosen" "$seed" "${cells[@]}"
-  paste <(echo "$of_ours") <(echo "$of_theirs") | awk '{ printf "%s%.2f", NR > 1 ? "\t" : "", $1 - $2 } END { print "" }' >>"$work/differences"
+  paste <(echo "$of_ours") <(echo "$of_theirs") | awk '{ printf "%s%.2f", (NR > 1 ? "\t" : ""), $1 - $2 } END { print "" }' >>"$work/differences"
 done
 means=$(awk '{ for (i = 1; i <= NF; i++) sum[i] += $i } END { for (i = 1; i <= NF; i++) printf "%+.2f\n", sum[i] / NR }' "$work/differences")
 mapfile -t cells <<<"$means"
