@@ -15,34 +15,13 @@ shift 4
 mkdir -p "$work"
 work=$(cd "$work" && pwd)
 
-declare -A code=([ar]=ara [bg]=bul [cs]=ces [da]=dan [de]=deu [el]=ell [eo]=epo [es]=spa [fi]=fin [fr]=fra [hi]=hin [hu]=hun
-  [id]=ind [it]=ita [ja]=jpn [lt]=lit [nb]=nor [pl]=pol [pt]=por [ru]=rus [sk]=slk [sl]=slv [sv]=swe [tr]=tur)
-
-fetch() { # NAME: unpacks dict-freedict-NAME, and prints its index; nothing when there is none
-  local package=dict-freedict-$1
-  if [ ! -d "$work/packages/$1" ]; then
-    mkdir -p "$work/packages" && chmod a+rwx "$work/packages"
-    (cd "$work/packages" && apt-get download "$package" >/dev/null 2>&1) || return 0
-    dpkg-deb -x "$work/packages/$package"_*.deb "$work/packages/$1"
-  fi
-  find "$work/packages/$1" -name '*.index'
-}
-
-dictionary() { # LANGUAGE: makes WORK/LANGUAGE.dict.tsv of both directions
-  local index
-  [ ! -s "$work/$1.dict.tsv" ] || return 0
-  {
-    index=$(fetch "eng-${code[$1]}") && [ -z "$index" ] || "$program" data convert --from dictd "$index"
-    index=$(fetch "${code[$1]}-eng") && [ -z "$index" ] || "$program" data convert --from dictd --columns 2,1 "$index"
-  } 2>/dev/null | sort -u >"$work/$1.dict.tmp"
-  mv "$work/$1.dict.tmp" "$work/$1.dict.tsv"
-}
+. "$(dirname "$0")/freedict.sh"
 
 [ -s "$work/en.txt" ] || gzip -dc "$data"/parallel/en-de/train-*.tsv.gz | cut -f 1 | sort -u >"$work/en.txt"
 echo "| language | entries | lines of text | ntrex | tatoeba | flores | STS-B | STS-B en-XX |"
 echo "|---|---:|---:|---:|---:|---:|---:|---:|"
 for l in "$@"; do
-  dictionary "$l"
+  freedict "$l"
   [ -s "$work/$l.txt" ] || gzip -dc "$data/parallel/en-$l"/train-*.tsv.gz | cut -f 2 | sort -u >"$work/$l.txt"
   [ -d "$work/$l" ] || "$program" extend "$teacher" --dictionary "$l=$work/$l.dict.tsv" --text "$l=$work/$l.txt" \
     --text "$work/en.txt" --steps "${STEPS:-300}" --cache "$work/cache" --resume -o "$work/$l" >"$work/$l.log" 2>&1

@@ -6,13 +6,7 @@ shopt -s inherit_errexit
 program=$1 data=$2 teacher=$3 work=$4
 threads=${THREADS:-2}
 
-# heading COLUMN...: the first is of the rows' names.
-heading() {
-  printf '|'; printf ' %s |' "$@"; echo
-  printf '|---|'; shift; printf '%.0s---:|' "$@"; echo
-}
-# row NAME CELL...
-row() { printf '|'; printf ' %s |' "$@"; echo; }
+. "$(dirname "${BASH_SOURCE[0]}")/markdown.sh"
 
 # average CELL...: the cells, and their mean when all are numbers.
 with_average() {

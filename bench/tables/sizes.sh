@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Reimers & Gurevych 2020, table 5: how many pairs a student needs, English-German. Equal steps a row. The last column is the
+# Reimers & Gurevych 2020, first edition, table 5: how many pairs a student needs, English-German. Equal steps a row. The last column is the
 # paper's: EN-DE of STS 2017, pairs of TED2020, all of them 483,000, on a student (XLM-R) that had read German before. With a
 # fifth argument, the curve as SVG, by the build's bench/bench_size_curve.
 #

@@ -44,7 +44,9 @@ typedef struct cq_index_options {
   bool writing; /* documents are added or removed; waits for nobody */
   cq_notice_fn notice; /* called by any thread that uses the index */
   void *notice_context;
-  cq_precision precision; /* of the model */
+  cq_precision precision;  /* of the model */
+  const char *query_model; /* encodes queries, in place of the index's model: a student that lives in its space. Of
+                              another model's space only the dimensions can be told. Opening only */
 } cq_index_options;
 /* For reading: group "index". */
 CQ_DEFAULT_OPTIONS(cq_index_options, cq_index_default_options, "index")
@@ -54,7 +56,7 @@ CQ_DEFAULT_OPTIONS(cq_index_options, cq_index_default_options, "index")
 CQ_API CQ_MUST_USE cq_status cq_index_create(const char *directory, const cq_index_options *options, cq_error *error);
 
 /* Opens an index; options NULL: for reading. Errors: CQ_ERR_ARGUMENT when the model is not the one it was made with (with
- * NULL told by what needs it), and for writing when it is open for writing elsewhere; CQ_ERR_FORMAT, CQ_ERR_IO. */
+ * NULL told by what needs it), when the query model has other dimensions, and for writing when it is open for writing elsewhere; CQ_ERR_FORMAT, CQ_ERR_IO. */
 CQ_API CQ_MUST_USE cq_status cq_index_open(cq_index **out, const char *directory, const cq_index_options *options,
                                            cq_error *error);
 CQ_API void cq_index_free(cq_index *index); /* hits stay */

@@ -49,8 +49,9 @@ typedef struct cq_margin_options { /* group "margin" */
   cq_retrieval retrieval;
   size_t n_candidates; /* forward and backward: the top candidates of each row, instead of one */
   double threshold;    /* pairs that score lower are left out */
+  double min_cosine;   /* and so are those with a lower cosine, once all are chosen */
 } cq_margin_options;
-CQ_DEFAULT_OPTIONS(cq_margin_options, cq_margin_default_options, "margin") /* ratio, max, 1, none */
+CQ_DEFAULT_OPTIONS(cq_margin_options, cq_margin_default_options, "margin") /* ratio, max, 1, none, none */
 
 /* Scores candidates from both sides' neighbours and chooses pairs, best first (then by source, then by target).
  *   out      released with cq_free(); NULL when there are none

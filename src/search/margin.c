@@ -31,6 +31,9 @@ static const cq_option option_rows[] = {
              "forward and backward: top N of each sentence, at most k")},
     {CQ_NUMBER(O, "threshold", threshold, CHANGES, -INFINITY, -INFINITY, 0, "X", "leave out pairs with a lower score"),
      .otherwise = "none"},
+    {CQ_NUMBER(O, "min-cosine", min_cosine, CHANGES, -INFINITY, -INFINITY, 1, "X",
+               "leave out pairs with a lower cosine, too, whatever their margin"),
+     .otherwise = "none"},
 };
 #undef O
 
@@ -118,8 +121,13 @@ static void take_greedily(pairs *p, bool *source_taken, bool *target_taken) {
   p->n = n;
 }
 
-static void drop_below(pairs *p, double threshold) {
-  while (p->n > 0 && !(p->items[p->n - 1].score >= threshold)) p->n--; /* sorted */
+/* Of chosen pairs: a pair that is left out for its cosine makes no room for one of a lower score. */
+static void drop_below(pairs *p, const cq_margin_options *o) {
+  size_t n = 0;
+  while (p->n > 0 && !(p->items[p->n - 1].score >= o->threshold)) p->n--; /* sorted */
+  for (size_t i = 0; i < p->n; i++)
+    if (p->items[i].cosine >= o->min_cosine) p->items[n++] = p->items[i];
+  p->n = n;
 }
 
 /* So many of a row's neighbours are candidates; what their lists hold already bounds the product with the number of
@@ -148,7 +156,7 @@ static cq_status choose_pairs(pairs *p, const cq_neighbours *of_source, const cq
     if (o->retrieval == CQ_RETRIEVE_INTERSECT) intersect_pairs(p, n_forward, best_source, of_target->n);
     qsort(p->items, p->n, sizeof *p->items, mined_by_score);
     if (o->retrieval == CQ_RETRIEVE_MAX) take_greedily(p, taken, taken + of_source->n);
-    drop_below(p, o->threshold);
+    drop_below(p, o);
   }
   cq_free(taken);
   cq_free(best_source);
@@ -186,7 +194,7 @@ static cq_status choose_within(pairs *p, const cq_neighbours *neighbours, const 
     unite_pairs(p, o->retrieval == CQ_RETRIEVE_INTERSECT);
     qsort(p->items, p->n, sizeof *p->items, mined_by_score);
     if (o->retrieval == CQ_RETRIEVE_MAX) take_greedily(p, taken, taken);
-    drop_below(p, o->threshold);
+    drop_below(p, o);
   }
   cq_free(taken);
   cq_free(means);

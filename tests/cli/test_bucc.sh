@@ -27,6 +27,15 @@ stdout_has "detailed,cosine,0.4500,4,3"
 stderr_has "        left 3"
 grep -q "by cosine" curve.svg || fail "the curve lacks its second line"
 
+# A threshold on the cosine beside one on the score: of 1.5, 1.2 and 1.1 the first two are right; their cosines are 0.8 and 0.7.
+expect 0 eval bucc --csv --min-score 1.1 gold detailed
+stdout_has "detailed,score,1.1500,2,2,1.000000,0.500000,0.666667"
+stdout_has "detailed,cosine,0.6500,2,2,1.000000,0.500000,0.666667"
+expect 0 eval bucc --csv --min-score 1.01 gold train gold test
+stdout_has "test,score,1.1500,2,1,0.500000,0.250000,0.333333"
+expect 0 eval bucc --csv --min-score 9 gold train
+stdout_has "train,score,0.0000,0,0,0.000000,0.000000,0.000000"
+
 # What is refused.
 printf 'a\n' >bad-gold
 printf 'x\ta\tx\n' >bad-score

@@ -111,6 +111,27 @@ grep -q "calque 0.1" stderr && fail "the index is still one of calque 0.1"
 "$PROGRAM" model info model | sed -n 's/^fingerprint *//p' >print
 grep -q "$(cat print)" tabs.index/manifest.json || fail "the index did not get the fingerprint"
 
+# An index of the English model, asked in German by its student, which has learned nothing but what alignment gives it.
+zcat "$SOURCE/sample/train/en-de.tsv.gz" | head -n 1500 >aligned.tsv
+expect 0 model new --from "$TEACHER" --lowercase --vocab-size 2000 --text aligned.tsv student
+cp -r "$TEACHER" english
+expect 0 index new --model english english.index
+expect 0 index add english.index en.txt
+cp -r english.index untouched
+mv english gone # the documents' model need not be there
+expect 0 search english.index --query-model student "Zwei Hunde" --top 1
+stdout_has "en.txt:3"
+stderr_has "queries are encoded by student, documents were by $tmp/english"
+expect 0 search english.index --query-model student "Der Zug nach Wien hat Verspätung." --top 1
+stdout_has "en.txt:2"
+diff -r english.index untouched >diff || fail "a search has changed the index: $(cat diff)"
+expect 1 search english.index "Der Zug nach Wien."
+expect 1 search english.index --query-model "$SOURCE/tests/golden/models/bert-uncased" "Der Zug nach Wien."
+stdout_is_empty
+stderr_has "english.index: has vectors of 128 dimensions, the query model $SOURCE/tests/golden/models/bert-uncased of 24"
+expect 1 search english.index --query-model nowhere "Der Zug nach Wien."
+stderr_has "nowhere"
+
 # What is refused leaves the index as it was.
 expect 1 index new --model "$TEACHER" an.index
 stderr_has "exists"

@@ -25,6 +25,15 @@ grep -q "	s-21	t-01$" stdout && grep -q "	s-21	t-42$" stdout || fail "s-21 shoul
 expect 0 $mine source.ids target.ids.gz --text
 [ "$(head -n 1 stdout | awk -F '\t' '{ print NF }')" -eq 6 ] || fail "--text should give six columns"
 
+# Both thresholds together are what the columns say.
+cp stdout with-cosines
+expect 0 $mine source.ids target.ids.gz --text --threshold 1.06 --min-cosine 0.8
+awk -F '\t' '$1 >= 1.06 && $4 >= 0.8' with-cosines >both
+same stdout both
+awk -F '\t' '$1 >= 1.06 && $4 < 0.8 { low++ } END { exit !low }' with-cosines || fail "no pair is left out for its cosine alone"
+expect 2 $mine source.ids target.ids.gz --min-cosine 1.5
+stderr_has "min-cosine"
+
 # The threshold from labels; and filters.
 awk 'BEGIN { for (i = 21; i <= 40; i++) printf "s-%02d\tt-%02d\n", i, i - 20 }' >gold
 expect 0 $mine source.ids target.ids.gz --threshold-from gold

@@ -8,7 +8,9 @@
 
 #include <dlfcn.h>
 
-#define MODEL CQ_TESTS_DIR "/golden/models/bert-uncased"
+#define MODEL     CQ_TESTS_DIR "/golden/models/bert-uncased"
+#define SAME_DIM  CQ_TESTS_DIR "/golden/models/bert-lower" /* another model of its dimensions */
+#define OTHER_DIM CQ_TESTS_DIR "/golden/models/pool-max-new"
 
 static cq_slice slice(const char *text) {
   return (cq_slice){text, strlen(text)};
@@ -157,10 +159,85 @@ static void without_the_plugin_search_is_exact(void **state) {
   cq_index_free(index);
 }
 
-static void every_allocation_of_a_search_may_fail(void **state) {
+/* --- queries by a student --- */
+
+/* Queries have the vectors of the query model, documents those of the index's; neither needs the other. */
+static void queries_are_encoded_by_the_query_model(void **state) {
   (void)state;
-  cq_index_free(fresh("memory.index"));
-  const cq_slice query = slice(lines[2]);
+  cq_index *index = fresh("student.index");
+  cq_encoder *teacher, *student;
+  float document[256], query[256];
+  size_t n;
+  cq_hits *hits;
+  const cq_slice line = slice(lines[1]);
+  cq_index_free(index);
+  cq_index_options o = cq_index_default_options();
+  o.query_model = SAME_DIM, o.notice = count_notice;
+  n_told = 0;
+  assert_int_equal(cq_index_open(&index, test_path("student.index"), &o, NULL), CQ_OK);
+  assert_int_equal(n_told, 1);
+  assert_non_null(strstr(told, "queries are encoded by " SAME_DIM ", documents were by "));
+  assert_int_equal(cq_index_search(&hits, index, &line, 1, NULL, NULL, NULL), CQ_OK);
+  assert_int_equal(n_told, 1);
+  assert_int_equal(cq_encoder_open(&teacher, MODEL, NULL, NULL), CQ_OK);
+  assert_int_equal(cq_encoder_open(&student, SAME_DIM, NULL, NULL), CQ_OK);
+  const size_t dim = (size_t)cq_encoder_dim(student);
+  assert_true(dim <= 256 && cq_encoder_dim(teacher) == (int)dim);
+  assert_int_equal(cq_encoder_encode(query, NULL, student, &line, 1, NULL, NULL, NULL), CQ_OK);
+  const cq_hit *hit = cq_hits_of(hits, 0, &n);
+  assert_int_equal(n, N);
+  for (size_t i = 0; i < n; i++) {
+    assert_int_equal(cq_encoder_encode(document, NULL, teacher, &hit[i].document.text, 1, NULL, NULL, NULL), CQ_OK);
+    assert_float_equal(hit[i].cosine, cq_cosine(query, document, dim), 1e-6);
+    assert_true(hit[i].cosine < 0.99); /* were both the same model's, one would be 1 */
+  }
+  cq_hits_free(hits);
+  cq_index_free(index);
+  cq_encoder_free(teacher);
+  cq_encoder_free(student);
+}
+
+/* What is added is encoded by the index's own model all the same. */
+static void documents_are_encoded_by_the_own_model(void **state) {
+  (void)state;
+  cq_index_free(fresh("both.index"));
+  const cq_document more = {{"e", 1}, {"en", 2}, slice("late trains by the river")};
+  cq_index *index;
+  cq_hits *hits;
+  size_t n;
+  cq_index_options o = for_writing();
+  o.query_model = SAME_DIM;
+  assert_int_equal(cq_index_open(&index, test_path("both.index"), &o, NULL), CQ_OK);
+  assert_int_equal(cq_index_add(index, &more, 1, NULL, NULL), CQ_OK);
+  assert_int_equal(cq_index_commit(index, NULL), CQ_OK);
+  cq_index_free(index);
+  assert_int_equal(cq_index_open(&index, test_path("both.index"), NULL, NULL), CQ_OK);
+  assert_int_equal(cq_index_search(&hits, index, &more.text, 1, NULL, NULL, NULL), CQ_OK);
+  const cq_hit *hit = cq_hits_of(hits, 0, &n);
+  assert_memory_equal(hit->document.id.data, "e", 1);
+  assert_true(hit->cosine > 0.999);
+  cq_hits_free(hits);
+  cq_index_free(index);
+}
+
+static void a_query_model_of_other_dimensions_is_refused(void **state) {
+  (void)state;
+  cq_index_free(fresh("dimensions.index"));
+  cq_index *index = NULL;
+  cq_error error = {0};
+  cq_index_options o = cq_index_default_options();
+  o.query_model = OTHER_DIM;
+  assert_int_equal(cq_index_open(&index, test_path("dimensions.index"), &o, &error), CQ_ERR_ARGUMENT);
+  assert_null(index);
+  assert_non_null(strstr(error.message, "dimensions.index"));
+  assert_non_null(strstr(error.message, "the query model " OTHER_DIM));
+  o.query_model = "/no/model/is/here";
+  assert_int_equal(cq_index_open(&index, test_path("dimensions.index"), &o, &error), CQ_ERR_IO);
+  assert_non_null(strstr(error.message, "/no/model/is/here"));
+}
+
+static void search_with_each_allocation_failing(const char *directory, const cq_index_options *options,
+                                                const cq_slice *query, const char *best) {
   bool failed = true;
   for (long n = 1; failed; n++) {
     cq_index *index = NULL;
@@ -168,20 +245,30 @@ static void every_allocation_of_a_search_may_fail(void **state) {
     size_t n_found;
     cq_alloc_fail_at(n);
     cq_error err = {0};
-    cq_status status = cq_index_open(&index, test_path("memory.index"), NULL, &err);
-    if (!status) status = cq_index_search(&hits, index, &query, 1, NULL, NULL, &err);
+    cq_status status = cq_index_open(&index, directory, options, &err);
+    if (!status) status = cq_index_search(&hits, index, query, 1, NULL, NULL, &err);
     failed = cq_alloc_failed();
     cq_alloc_fail_at(0);
     if (status != (failed ? CQ_ERR_MEMORY : CQ_OK)) fail_msg("allocation %ld: %s", n, err.message);
     assert_int_equal(status, failed ? CQ_ERR_MEMORY : CQ_OK);
     if (failed) assert_null(hits);
     if (failed && index) { /* it can be searched nevertheless */
-      assert_int_equal(cq_index_search(&hits, index, &query, 1, NULL, NULL, NULL), CQ_OK);
+      assert_int_equal(cq_index_search(&hits, index, query, 1, NULL, NULL, NULL), CQ_OK);
     }
-    if (hits) assert_memory_equal(cq_hits_of(hits, 0, &n_found)->document.text.data, lines[2], strlen(lines[2]));
+    if (hits && best) assert_memory_equal(cq_hits_of(hits, 0, &n_found)->document.text.data, best, strlen(best));
     cq_hits_free(hits);
     cq_index_free(index);
   }
+}
+
+static void every_allocation_of_a_search_may_fail(void **state) {
+  (void)state;
+  cq_index_free(fresh("memory.index"));
+  const cq_slice query = slice(lines[2]);
+  cq_index_options o = cq_index_default_options();
+  search_with_each_allocation_failing(test_path("memory.index"), NULL, &query, lines[2]);
+  o.query_model = SAME_DIM;
+  search_with_each_allocation_failing(test_path("memory.index"), &o, &query, NULL);
 }
 
 int main(void) {
@@ -190,6 +277,9 @@ int main(void) {
       cmocka_unit_test(an_open_index_sees_commits_when_it_looks),
       cmocka_unit_test(an_index_for_reading_refuses_changes),
       cmocka_unit_test(without_the_plugin_search_is_exact),
+      cmocka_unit_test(queries_are_encoded_by_the_query_model),
+      cmocka_unit_test(documents_are_encoded_by_the_own_model),
+      cmocka_unit_test(a_query_model_of_other_dimensions_is_refused),
       cmocka_unit_test(every_allocation_of_a_search_may_fail),
   };
   return cmocka_run_group_tests(tests, make_test_directory, remove_test_directory);

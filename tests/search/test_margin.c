@@ -12,6 +12,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Two sources, three targets, k 2. Cosines:   t0    t1    t2
  *                                       s0  0.9   0.6   0.1
@@ -54,6 +55,50 @@ static void pairs_by_hand(void **state) {
   expect(CQ_MARGIN_ABSOLUTE, CQ_RETRIEVE_FORWARD, 1, -INFINITY, (cq_mined_pair[]){{0, 0, 0.9, 0.9}, {1, 0, 0.8, 0.8}},
          2);
   expect(CQ_MARGIN_DISTANCE, CQ_RETRIEVE_INTERSECT, 1, -INFINITY, (cq_mined_pair[]){{0, 0, 0.9 - 0.8, 0.9}}, 1);
+}
+
+/* What is left out for its cosine was chosen: s0 keeps no other target, nor is one with NaN kept. */
+static void a_cosine_may_be_asked_for_beside_the_margin(void **state) {
+  (void)state;
+  const double s00 = 0.9 / 0.8, s11 = 0.7 / 0.7, s12 = 0.2 / 0.45;
+  cq_margin_options o = cq_margin_default_options();
+  cq_mined_pair *got;
+  size_t n;
+  o.retrieval = CQ_RETRIEVE_BACKWARD; /* {0, 0} of 0.9, {1, 1} of 0.7, {1, 2} of 0.2 */
+  o.min_cosine = 0.7;
+  assert_int_equal(cq_margin_pairs(&got, &n, &of_source, &of_target, &o, NULL), CQ_OK);
+  assert_int_equal(n, 2);
+  assert_float_equal(got[0].score, s00, 1e-15);
+  assert_float_equal(got[1].score, s11, 1e-15);
+  cq_free(got);
+  o.threshold = 1.01; /* both together */
+  assert_int_equal(cq_margin_pairs(&got, &n, &of_source, &of_target, &o, NULL), CQ_OK);
+  assert_int_equal(n, 1);
+  assert_int_equal(got[0].target, 0);
+  cq_free(got);
+  o.threshold = s12, o.min_cosine = 0.91;
+  assert_int_equal(cq_margin_pairs(&got, &n, &of_source, &of_target, &o, NULL), CQ_OK);
+  assert_int_equal(n, 0);
+  assert_null(got);
+  o.min_cosine = 1.5;
+  cq_error error = {0};
+  assert_int_equal(cq_margin_pairs(&got, &n, &of_source, &of_target, &o, &error), CQ_ERR_ARGUMENT);
+  assert_non_null(strstr(error.message, "min-cosine"));
+  /* {2, 1} scores 0.2375, {0, 0} 0.075 with a low cosine, {1, 0} 0.0625 with a high one: greedily, target 0 goes to {0, 0}
+   * and to none when that is left out. */
+  static uint32_t x_index[] = {0, 2, 1, 0, 1, 0}, y_index[] = {1, 0, 2, 1, 0, 1};
+  static double x_cosine[] = {0.3, -0.3, 0.65, 0.6, 0.9, 0.2}, y_cosine[] = {0.6, 0.3, 0.9, 0.65, -0.3, -0.4};
+  const cq_neighbours x = {3, 2, x_index, x_cosine}, y = {3, 2, y_index, y_cosine};
+  o = cq_margin_default_options(), o.margin = CQ_MARGIN_DISTANCE;
+  assert_int_equal(cq_margin_pairs(&got, &n, &x, &y, &o, NULL), CQ_OK);
+  assert_int_equal(n, 2);
+  assert_true(got[1].source == 0 && got[1].target == 0);
+  cq_free(got);
+  o.min_cosine = 0.5;
+  assert_int_equal(cq_margin_pairs(&got, &n, &x, &y, &o, NULL), CQ_OK);
+  assert_int_equal(n, 1);
+  assert_true(got[0].source == 2 && got[0].target == 1);
+  cq_free(got);
 }
 
 /* On random vectors: every candidate's score from the full matrix of cosines. */
@@ -187,6 +232,7 @@ static void every_allocation_may_fail(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(pairs_by_hand),
+      cmocka_unit_test(a_cosine_may_be_asked_for_beside_the_margin),
       cmocka_unit_test(scores_equal_the_plain_loop),
       cmocka_unit_test(pairs_within_by_hand),
       cmocka_unit_test(empty_sides_zero_vectors_and_errors),

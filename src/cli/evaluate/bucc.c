@@ -14,6 +14,7 @@ struct args {
   const char *curve;
   int sweep, errors;
   bool json, csv;
+  double min_score;
 };
 
 static const cq_option options[] = {
@@ -25,6 +26,9 @@ static const cq_option options[] = {
          "list the N best-scored pairs of the last PAIRS that gold lacks, on standard error: gold misses true pairs"),
      .otherwise = "none"},
     {CQ_TEXT(struct args, "curve", curve, CHANGES, "FILE.svg", "draw the precision-recall curve of the last PAIRS")},
+    {CQ_NUMBER(struct args, "min-score", min_score, CHANGES, -INFINITY, -INFINITY, 0, "X",
+               "leave out pairs with a lower score: then the threshold on the cosine is one beside it"),
+     .otherwise = "none"},
     CLI_JSON(struct args, json),
     CLI_CSV(struct args, csv),
 };
@@ -161,13 +165,14 @@ static int draw_curve(const cq_labelled *l, const char *set, const char *path) {
   return status ? cli_fail_error(&error) : code;
 }
 
-static int read_labelled_set(cq_labelled *out, const char *gold, const char *pairs) {
+static int read_labelled_set(cq_labelled *out, const char *gold, const char *pairs, double min_score) {
   cq_error error = {0};
   size_t n_correct = 0;
   if (cq_labelled_read(out, gold, pairs, &error)) return cli_fail_error(&error);
   for (size_t i = 0; i < out->n; i++) n_correct += out->pairs[i].correct;
   if (out->n && !n_correct)
     cli_note("%s has none of the pairs of %s: are its columns source id and target id?", gold, pairs);
+  while (out->n > 0 && out->pairs[out->n - 1].score < min_score) out->n--; /* best first */
   return CLI_OK;
 }
 
@@ -181,7 +186,7 @@ static int run_bucc(const cli_call *call) {
   if (args->json && args->csv) return cli_usage(call->path, "--json and --csv exclude each other");
   if (call->n_arguments % 2 != 0) return cli_usage(call->path, "expected GOLD and PAIRS, once or twice");
   for (size_t i = 0; i < n_sets && code == CLI_OK; i++)
-    code = read_labelled_set(&sets[i], names[2 * i], names[2 * i + 1]);
+    code = read_labelled_set(&sets[i], names[2 * i], names[2 * i + 1], args->min_score);
   const cq_labelled *last = n_sets == 2 ? &sets[1] : &sets[0];
   const char *last_name = names[2 * n_sets - 1];
   for (int by_cosine = 0; by_cosine < 1 + last->has_cosines && code == CLI_OK; by_cosine++) {

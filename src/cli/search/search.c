@@ -7,7 +7,7 @@
 
 struct args {
   size_t size;
-  const char *model, *queries;
+  const char *model, *queries, *query_model;
   int threads, precision;
   bool json;
 };
@@ -15,6 +15,9 @@ struct args {
 static const cq_option options[] = {
     {CQ_TEXT(struct args, "model", model, CHANGES, "MODEL", "where the index's model is now"), .letter = 'm',
      .otherwise = "the name the index was made with"},
+    {CQ_TEXT(struct args, "query-model", query_model, CHANGES, "MODEL",
+             "encodes the queries: a student of the index's model, in its space; the index stays as it is"),
+     .otherwise = "the index's model"},
     CLI_PRECISION(struct args, precision),
     {CQ_TEXT(struct args, "queries", queries, CHANGES, "FILE",
              "also search for each line of this file; - is standard input"),
@@ -93,7 +96,8 @@ static int run_index_search(const cli_call *call) {
   cq_context *ctx = NULL;
   cq_hits *hits = NULL;
   int code = CLI_OK;
-  opening.model = args->model, opening.precision = (cq_precision)args->precision, opening.notice = cli_notice;
+  opening.model = args->model, opening.query_model = args->query_model;
+  opening.precision = (cq_precision)args->precision, opening.notice = cli_notice;
   for (size_t i = 1; i < call->n_arguments && code == CLI_OK; i++)
     if (!add_query(&q, (cq_slice){call->arguments[i], strlen(call->arguments[i])})) code = cli_fail("out of memory");
   if (code == CLI_OK && args->queries) code = read_search_queries(&q, args->queries);
@@ -125,7 +129,8 @@ const cli_command cli_search = {
                    "language and text, separated by tabs. Query and documents may be in different languages. With "
                    "several queries, a line '# query' stands above each one's documents. The search is exact unless "
                    "'calque index approximate' built an approximation (ANN).",
-    .example = "calque search news.index \"rising rents in the capital\" --language de --top 3",
+    .example = "calque search news.index \"rising rents in the capital\" --language de --top 3\n"
+               "calque search english.index --query-model multilingual \"Mieten in der Hauptstadt\"",
     .group = "search",
     CLI_OPTIONS(struct args, options),
     .run = run_index_search,

@@ -28,9 +28,9 @@ typedef struct approximation {
 
 /* What searches open when they first need it, all together once. */
 typedef struct shared {
-  pthread_mutex_t opening; /* held by the one thread that opens the encoder */
-  _Atomic(cq_encoder *) encoder;
-  pthread_mutex_t approximating; /* guards what follows */
+  pthread_mutex_t opening;                      /* held by the one thread that opens the encoder */
+  _Atomic(cq_encoder *) encoder, query_encoder; /* the index's own model; the one of queries, when it is another */
+  pthread_mutex_t approximating;                /* guards what follows */
   approximation *newest;
   bool has_no_plugin, is_told;
   pthread_mutex_t writing; /* held by the one thread that changes the index */
@@ -38,6 +38,7 @@ typedef struct shared {
 
 struct cq_index {
   char *directory, *model, *fingerprint; /* fingerprint NULL: an index of calque 0.1 */
+  char *query_model;                     /* NULL: queries are encoded by `model` */
   int64_t dim;
   cq_index_store *store;
   bool is_writing;
@@ -62,6 +63,9 @@ static const cq_option index_rows[] = {
      .letter = 'm', .otherwise = "the name the index was made with"},
     CQ_PRECISION_ROW(O, precision),
     {CQ_FLAG(O, "writing", writing, KEEPS, "documents are added or removed")},
+    {CQ_TEXT(O, "query-model", query_model, CHANGES, "MODEL",
+             "encodes the queries: another model in the same space, such as a student of the index's model"),
+     .otherwise = "the index's model"},
 };
 #undef O
 const cq_option_group cq_group_index = {.name = "index", CQ_ROWS(cq_index_options, index_rows)};
@@ -151,21 +155,50 @@ static cq_status open_own_model(cq_encoder **out, const cq_index *index, const c
   return status ? status : compare_model(index, *out, name, fingerprint, error);
 }
 
-static cq_status need_model(const cq_encoder **out, const cq_index *index, const char *model, cq_error *error) {
+/* Opens a model in whose space the index's vectors are taken to lie: of it, only the dimensions can be compared. */
+static cq_status open_query_model(cq_encoder **out, const cq_index *index, const char *model, cq_error *error) {
+  char text[1024];
+  cq_encoder_options options = cq_encoder_default_options();
+  options.precision = index->precision;
+  options.notice = index->notice, options.notice_context = index->notice_context;
+  const cq_status status = cq_encoder_open(out, model, &options, error);
+  if (status) return status;
+  if (cq_encoder_dim(*out) != index->dim)
+    return cq_fail_file(error, CQ_ERR_ARGUMENT, index->directory,
+                        "has vectors of %lld dimensions, the query model %s of %d: it is no student of '%s'",
+                        (long long)index->dim, model, cq_encoder_dim(*out), index->model);
+  snprintf(text, sizeof text, "queries are encoded by %.400s, documents were by %.400s", model, index->model);
+  if (index->notice) index->notice(index->notice_context, text);
+  return CQ_OK;
+}
+
+/* The encoder at `place`, which the first caller opens. */
+static cq_status need_encoder(const cq_encoder **out, const cq_index *index, _Atomic(cq_encoder *) *place,
+                              cq_status (*open)(cq_encoder **, const cq_index *, const char *, cq_error *),
+                              const char *model, cq_error *error) {
   cq_status status = CQ_OK;
-  if ((*out = atomic_load(&index->shared->encoder))) return CQ_OK;
+  if ((*out = atomic_load(place))) return CQ_OK;
   pthread_mutex_lock(&index->shared->opening);
-  if (!(*out = atomic_load(&index->shared->encoder))) {
+  if (!(*out = atomic_load(place))) {
     cq_encoder *encoder = NULL;
-    status = open_own_model(&encoder, index, model, error);
+    status = open(&encoder, index, model, error);
     if (status)
       cq_encoder_free(encoder);
     else
-      atomic_store(&index->shared->encoder, encoder);
+      atomic_store(place, encoder);
     *out = status ? NULL : encoder;
   }
   pthread_mutex_unlock(&index->shared->opening);
   return status;
+}
+
+static cq_status need_model(const cq_encoder **out, const cq_index *index, const char *model, cq_error *error) {
+  return need_encoder(out, index, &index->shared->encoder, open_own_model, model, error);
+}
+
+static cq_status need_query_model(const cq_encoder **out, const cq_index *index, cq_error *error) {
+  if (!index->query_model) return need_model(out, index, NULL, error);
+  return need_encoder(out, index, &index->shared->query_encoder, open_query_model, index->query_model, error);
 }
 
 static cq_status remember_shape(cq_index *index, cq_error *error) {
@@ -190,8 +223,11 @@ cq_status cq_index_open(cq_index **out, const char *directory, const cq_index_op
   index->is_writing = o.writing, index->precision = o.precision;
   index->notice = o.notice, index->notice_context = o.notice_context;
   index->directory = cq_strdup(directory);
+  index->query_model = o.query_model ? cq_strdup(o.query_model) : NULL;
   index->shared = cq_alloc_zeroed(sizeof *index->shared);
-  status = index->directory && index->shared ? CQ_OK : cq_fail_memory(error, directory);
+  status = index->directory && index->shared && (!o.query_model || index->query_model)
+               ? CQ_OK
+               : cq_fail_memory(error, directory);
   if (index->shared) {
     pthread_mutex_init(&index->shared->opening, NULL);
     pthread_mutex_init(&index->shared->approximating, NULL);
@@ -200,6 +236,7 @@ cq_status cq_index_open(cq_index **out, const char *directory, const cq_index_op
   if (!status) status = cq_index_store_open(&index->store, directory, o.writing, error);
   if (!status) status = remember_shape(index, error);
   if (!status && o.model) status = need_model(&encoder, index, o.model, error);
+  if (!status && o.query_model) status = need_query_model(&encoder, index, error);
   if (status)
     cq_index_free(index);
   else
@@ -218,6 +255,7 @@ void cq_index_free(cq_index *index) {
   if (index->shared) {
     approximation_free(index->shared->newest);
     cq_encoder_free(atomic_load(&index->shared->encoder));
+    cq_encoder_free(atomic_load(&index->shared->query_encoder));
     pthread_mutex_destroy(&index->shared->opening);
     pthread_mutex_destroy(&index->shared->approximating);
     pthread_mutex_destroy(&index->shared->writing);
@@ -226,6 +264,7 @@ void cq_index_free(cq_index *index) {
   cq_index_store_close(index->store);
   cq_free(index->fingerprint);
   cq_free(index->model);
+  cq_free(index->query_model);
   cq_free(index->directory);
   cq_free(index);
 }
@@ -515,7 +554,7 @@ cq_status cq_index_search(cq_hits **out, const cq_index *index, const cq_slice *
   cq_neighbours found = {0};
   *out = NULL;
   cq_status status = cq_options_take(&o, &cq_group_search, options, error);
-  if (!status) status = need_model(&encoder, index, NULL, error);
+  if (!status) status = need_query_model(&encoder, index, error);
   if (status) return status;
   float *vectors = cq_alloc_array(n_queries, dim * sizeof *vectors);
   if (!vectors) return cq_fail_memory(error, "queries");
