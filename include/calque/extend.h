@@ -7,8 +7,10 @@
  *   cq_extend(NULL, &o, ctx, &err);
  *
  * What is chosen, and from what:
- *   glosses        of a language with a dictionary and no translations: sentences of the teacher's language, of `text` and `to`, translated word by word
- *                  (cq_corpus_gloss), by how often text of the language has each translation
+ *   glosses        of a language with a dictionary: sentences of the teacher's language, of `text` and `to`, translated
+ *                  word by word (cq_corpus_gloss), by how often text of the language has each translation. Where there
+ *                  are translations, they are part of the training only if these are fewer than 50,000 lines and the
+ *                  dictionary has 10,000 or more
  *   dev set        a twentieth of each file's sources, at most 1,000: those with the smallest hashes. No sentence of it
  *                  stays in training, on either side, in any file
  *   vocabulary     32,000 pieces, 12,000 more for each of up to seven further languages and for up to eight dictionaries, as
@@ -65,6 +67,7 @@ typedef struct cq_extend_options { /* group "extend" */
   bool keep_variants;   /* the student's vocabulary tells spelling variants apart (cq_student_options.fold_variants) */
   bool drop_words;      /* of the model's own words, only those in the text are in the vocabulary (keep_words) */
   double piece_dropout; /* as cq_distill's; below 0: chosen */
+  double gloss_share;   /* of a language's pairs, glosses where there are translations, too; below 0: chosen */
 } cq_extend_options;
 CQ_DEFAULT_OPTIONS(cq_extend_options, cq_extend_default_options, "extend")
 

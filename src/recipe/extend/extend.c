@@ -32,8 +32,7 @@ static const cq_option option_rows[] = {
              "text of a new language: a sentence the model understands, a tab, its translation")},
     {CQ_DATA(O, "dictionary", dictionaries, n_dictionaries, CHANGES, "LANGUAGE=TSV",
              "a dictionary: a word the model understands, a tab, its translation. It places the vocabulary, and "
-             "translates text "
-             "for training where the language has no --to")},
+             "translates text for training where the language has no --to, or little")},
     {CQ_DATA(O, "text", text, n_text, CHANGES, "[LANGUAGE=]FILE",
              "untranslated text of a language for its vocabulary, or, without one, of the model's own for dictionaries "
              "to translate")},
@@ -65,6 +64,9 @@ static const cq_option option_rows[] = {
     {CQ_NUMBER(O, "piece-dropout", piece_dropout, CHANGES, -1, -1, 0.9, "SHARE",
                "subword regularisation: split translations without a share of the vocabulary's pieces"),
      .otherwise = "by --kind"},
+    {CQ_NUMBER(O, "gloss-share", gloss_share, CHANGES, -1, -1, 1, "SHARE",
+               "share of a language's pairs that are sentences glossed with its dictionary, beside translations"),
+     .otherwise = "0.4 for fewer than 50,000 translations and 10,000 entries or more"},
     {CQ_INT(O, "batch", batch_pairs, CHANGES, 64, 1, 1 << 20, "PAIRS", "batch size in pairs"), .letter = 'b'},
     {CQ_INT(O, "max-characters", max_characters, CHANGES, 250, 0, 0, "N",
             "leave out pairs with a sentence of more characters; 0: no limit")},

@@ -22,10 +22,11 @@
 #include <sys/stat.h>
 
 /* Text counts more than a dictionary, whose words are mostly rare. */
-enum { TIMES_BESIDE_DICTIONARY = 4, MAX_TIMES = 16, MUCH_TEXT = 50000 };
+enum { TIMES_BESIDE_DICTIONARY = 4, MAX_TIMES = 16, MUCH_TEXT = 50000, LARGE_DICTIONARY = 10000 };
 #define BALANCE       0.7    /* 0: text as it is; 1: as much of each language */
 #define MIN_KNOWN     0.6    /* share of a glossed sentence's words */
 #define MAX_SENTENCES 200000 /* that are glossed, drawn at random */
+#define GLOSS_SHARE   0.4    /* of a language's pairs, beside translations */
 
 static void choose(const cq_extend_texts *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 static void choose(const cq_extend_texts *t, const char *format, ...) {
@@ -43,13 +44,42 @@ static bool is_same_label(const char *a, const char *b) {
 
 /* --- the files --- */
 
-/* The dictionary is the first of a language without translations, which teach what glosses do and more. */
-static bool is_glossed_with(const cq_extend_options *o, size_t i) {
-  const char *language = o->dictionaries[i].label;
-  for (size_t j = 0; j < o->n_to; j++)
-    if (is_same_label(o->to[j].label, language)) return false;
+static cq_status count_lines(uint64_t *n, const cq_training_data *data, bool skip_bad, cq_error *error) {
+  cq_lines *lines;
+  cq_slice line;
+  cq_status status = cq_lines_open(&lines, data->path, error);
+  while (!status) {
+    status = cq_lines_next(&line, lines, error);
+    if (!status && !line.data) break;
+    if (!status) ++*n;
+    if (status == CQ_ERR_FORMAT && skip_bad && !cq_lines_broken(lines)) status = CQ_OK;
+  }
+  cq_lines_close(lines);
+  return status;
+}
+
+/* Adds the lines of a language's files among these. label NULL: of those without one. */
+static cq_status count_lines_of(uint64_t *n, const cq_training_data *files, size_t n_files, const char *label,
+                                bool skip_bad, cq_error *error) {
+  cq_status status = CQ_OK;
+  for (size_t i = 0; !status && i < n_files; i++)
+    if (label ? is_same_label(files[i].label, label) : !files[i].label)
+      status = count_lines(n, &files[i], skip_bad, error);
+  return status;
+}
+
+/* Lines of a language's text and translations. label NULL: the model's own text, and of languages without a name. */
+static cq_status count_language(uint64_t *n, const cq_extend_texts *t, const char *label, cq_error *error) {
+  const cq_extend_options *o = t->o;
+  *n = 0;
+  const cq_status status = count_lines_of(n, o->text, o->n_text, label, o->skip_bad, error);
+  return status ? status : count_lines_of(n, o->to, o->n_to, label, o->skip_bad, error);
+}
+
+/* The dictionary is the first of its language. */
+static bool is_first_dictionary(const cq_extend_options *o, size_t i) {
   size_t first = 0;
-  while (!is_same_label(o->dictionaries[first].label, language)) first++;
+  while (!is_same_label(o->dictionaries[first].label, o->dictionaries[i].label)) first++;
   return first == i;
 }
 
@@ -60,9 +90,9 @@ static cq_status path_in(char out[CQ_EXTEND_PATH], const cq_extend_texts *t, con
   return cq_path_join(out, CQ_EXTEND_PATH, t->work, name, error);
 }
 
-static cq_status add_file(cq_extend_texts *t, cq_training_data given, bool is_gloss, cq_error *error) {
+static cq_status add_file(cq_extend_texts *t, cq_training_data given, bool is_gloss, bool is_beside, cq_error *error) {
   cq_extend_file *f = &t->files[t->n];
-  *f = (cq_extend_file){.given = given, .is_gloss = is_gloss};
+  *f = (cq_extend_file){.given = given, .is_gloss = is_gloss, .is_beside = is_beside};
   cq_status status = path_in(f->train_path, t, is_gloss ? "glosses-%zu.tsv" : "train-%zu.tsv", t->n + 1, error);
   if (!status) status = path_in(f->dev_path, t, "dev-%zu.tsv", t->n + 1, error);
   if (is_gloss) f->given.path = f->train_path;
@@ -72,6 +102,17 @@ static cq_status add_file(cq_extend_texts *t, cq_training_data given, bool is_gl
   return status;
 }
 
+/* A language without translations is learned from glosses; one with few, from both, if its dictionary is large. */
+static cq_status add_glosses(cq_extend_texts *t, const char *language, cq_error *error) {
+  const cq_extend_options *o = t->o;
+  uint64_t n_pairs = 0, n_entries = 0;
+  cq_status status = count_lines_of(&n_pairs, o->to, o->n_to, language, o->skip_bad, error);
+  if (!status) status = count_lines_of(&n_entries, o->dictionaries, o->n_dictionaries, language, o->skip_bad, error);
+  const bool chosen = n_pairs < MUCH_TEXT && n_entries >= LARGE_DICTIONARY;
+  if (status || (n_pairs > 0 && (o->gloss_share < 0 ? !chosen : o->gloss_share == 0))) return status;
+  return add_file(t, (cq_training_data){NULL, language, 1}, true, n_pairs > 0, error);
+}
+
 cq_status cq_extend_texts_open(cq_extend_texts *t, cq_error *error) {
   const cq_extend_options *o = t->o;
   const size_t max = o->n_to + o->n_dictionaries;
@@ -79,9 +120,9 @@ cq_status cq_extend_texts_open(cq_extend_texts *t, cq_error *error) {
   t->train = cq_alloc_array_zeroed(max, sizeof *t->train);
   t->dev = cq_alloc_array_zeroed(max, sizeof *t->dev);
   cq_status status = t->files && t->train && t->dev ? CQ_OK : cq_fail_memory(error, "files");
-  for (size_t i = 0; !status && i < o->n_to; i++) status = add_file(t, o->to[i], false, error);
+  for (size_t i = 0; !status && i < o->n_to; i++) status = add_file(t, o->to[i], false, false, error);
   for (size_t i = 0; !status && i < o->n_dictionaries; i++)
-    if (is_glossed_with(o, i)) status = add_file(t, (cq_training_data){NULL, o->dictionaries[i].label, 1}, true, error);
+    if (is_first_dictionary(o, i)) status = add_glosses(t, o->dictionaries[i].label, error);
   return status;
 }
 
@@ -108,11 +149,7 @@ size_t cq_extend_languages(const cq_extend_texts *t) {
 size_t cq_extend_dictionaries(const cq_extend_texts *t) {
   const cq_extend_options *o = t->o;
   size_t n = 0;
-  for (size_t i = 0; i < o->n_dictionaries; i++) {
-    size_t first = 0;
-    while (!is_same_label(o->dictionaries[first].label, o->dictionaries[i].label)) first++;
-    n += first == i;
-  }
+  for (size_t i = 0; i < o->n_dictionaries; i++) n += is_first_dictionary(o, i);
   return n;
 }
 
@@ -187,13 +224,22 @@ static cq_status read_files(cq_parallel *data, const cq_extend_texts *t, cq_erro
   return status;
 }
 
-/* Languages are drawn from alike; within a language, a file by its share of the pairs. */
+/* Languages are drawn from alike; within a language, a file by its share of the pairs, and glosses beside them by theirs. */
 static void weigh_files(cq_extend_texts *t, const cq_parallel *data) {
+  const double gloss_share = t->o->gloss_share < 0 ? GLOSS_SHARE : t->o->gloss_share;
   for (size_t i = 0; i < t->n; i++) {
-    double of_language = 0;
-    for (size_t j = 0; j < t->n; j++)
-      if (is_same_language(t, i, j)) of_language += data->sets[j].n_pairs;
-    t->train[i].weight = t->files[i].given.weight * data->sets[i].n_pairs / of_language;
+    double of_kind = 0;
+    bool has_glosses = false;
+    for (size_t j = 0; j < t->n; j++) {
+      if (!is_same_language(t, i, j)) continue;
+      has_glosses |= t->files[j].is_beside;
+      if (t->files[i].is_beside == t->files[j].is_beside) of_kind += data->sets[j].n_pairs;
+    }
+    const double share = t->files[i].is_beside ? gloss_share : has_glosses ? 1 - gloss_share : 1;
+    t->train[i].weight = t->files[i].given.weight * share * data->sets[i].n_pairs / of_kind;
+    if (t->files[i].is_beside)
+      choose(t, "glosses beside translations of %s: %g of the pairs drawn (--gloss-share)", t->files[i].given.label,
+             gloss_share);
   }
 }
 
@@ -204,6 +250,7 @@ static cq_status hold_out(cq_extend_texts *t, const cq_parallel *data, cq_error 
     const cq_extend_file *f = &t->files[i];
     size_t n_train = 0, n_dev = 0;
     status = cq_held_out_write(f->train_path, f->dev_path, &n_train, &n_dev, data, i, &held, error);
+    if (f->is_beside) continue;
     t->n_measured += n_dev;
     if (!status)
       choose(t, "held out of %s: %zu of %u sources (--dev)", data->sets[i].label, n_dev, data->sets[i].n_entries);
@@ -223,41 +270,15 @@ cq_status cq_extend_texts_make(cq_extend_texts *t, cq_error *error) {
   return status;
 }
 
-/* Of a file too small to hold anything out of there is no dev set. */
+/* Of a file too small to hold anything out of there is no dev set. Glosses beside translations say less than these. */
 void cq_extend_texts_find_dev(cq_extend_texts *t) {
   for (size_t i = 0; t->o->n_dev == 0 && i < t->n; i++) {
     struct stat info;
-    if (stat(t->dev[i].path, &info) == 0 && info.st_size > 0) t->dev[t->n_dev++] = t->dev[i];
+    if (!t->files[i].is_beside && stat(t->dev[i].path, &info) == 0 && info.st_size > 0) t->dev[t->n_dev++] = t->dev[i];
   }
 }
 
 /* --- the vocabulary's text --- */
-
-static cq_status count_lines(uint64_t *n, const cq_training_data *data, bool skip_bad, cq_error *error) {
-  cq_lines *lines;
-  cq_slice line;
-  cq_status status = cq_lines_open(&lines, data->path, error);
-  while (!status) {
-    status = cq_lines_next(&line, lines, error);
-    if (!status && !line.data) break;
-    if (!status) ++*n;
-    if (status == CQ_ERR_FORMAT && skip_bad && !cq_lines_broken(lines)) status = CQ_OK;
-  }
-  cq_lines_close(lines);
-  return status;
-}
-
-/* Lines of a language's text and translations. label NULL: the model's own text, and of languages without a name. */
-static cq_status count_language(uint64_t *n, const cq_extend_texts *t, const char *label, cq_error *error) {
-  const cq_extend_options *o = t->o;
-  cq_status status = CQ_OK;
-  *n = 0;
-  for (size_t i = 0; !status && i < o->n_text + o->n_to; i++) {
-    const cq_training_data *data = i < o->n_text ? &o->text[i] : &o->to[i - o->n_text];
-    if (label ? is_same_label(data->label, label) : !data->label) status = count_lines(n, data, o->skip_bad, error);
-  }
-  return status;
-}
 
 static bool has_dictionary(const cq_extend_options *o, const char *label) {
   bool has = false;

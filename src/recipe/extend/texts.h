@@ -10,6 +10,7 @@ enum { CQ_EXTEND_PATH = 4200 };
 typedef struct cq_extend_file {
   cq_training_data given; /* as the caller has it, or the glosses in the work directory */
   bool is_gloss;
+  bool is_beside; /* glosses beside translations of the language: trained on, not measured on */
   char train_path[CQ_EXTEND_PATH], dev_path[CQ_EXTEND_PATH]; /* its two parts */
 } cq_extend_file;
 
