@@ -35,6 +35,10 @@ typedef struct cq_distill_options {
   double temperature;             /* of it */
   const char *cache_directory;    /* teacher vectors; NULL: $XDG_CACHE_HOME/calque or ~/.cache/calque */
   const cq_training_options *run; /* its output is needed */
+  /* Hard negatives, candidates of the contrastive loss beside the batch's own sentences: of each source so many of the
+   * nearest other sources (LASER3-CO, arXiv 2210.05033); near misses of it by rules for English (xsim++, 2306.12907) */
+  size_t hard_negatives;
+  bool near_misses;
 } cq_distill_options;
 /* Group "distill", with "training" within it. */
 CQ_DEFAULT_OPTIONS(cq_distill_options, cq_distill_default_options, "distill")
