@@ -249,7 +249,8 @@ static cq_status contrast_batch(void *context, double *loss, float *gradients, c
                                 cq_error *error) {
   const run *r = context;
   const size_t dim = (size_t)cq_encoder_dim(r->training.encoder); /* the teacher's first ones, where that has more */
-  const cq_soft_contrast contrast = {r->candidates, n / 2, r->n_candidates, (int64_t)dim, r->o.temperature};
+  const cq_soft_contrast contrast = {r->candidates, (size_t)r->training.o->batch_pairs, r->n_candidates, (int64_t)dim,
+                                     r->o.temperature};
   double sum = 0, contrastive;
   for (size_t i = 0; i < n; i++) {
     for (size_t k = 0; k < dim; k++) {
