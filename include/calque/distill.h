@@ -37,6 +37,10 @@ typedef struct cq_distill_options {
   const cq_training_options *run; /* its output is needed */
   double source_share;            /* of each batch's sources that are trained on, beside all translations */
   double piece_dropout;           /* share of pieces that translations are split without: subword regularisation */
+  /* Hard negatives, candidates of the contrastive loss beside the batch's own sentences: of each source so many of the
+   * nearest other sources (LASER3-CO, arXiv 2210.05033); near misses of it by rules for English (xsim++, 2306.12907) */
+  size_t hard_negatives;
+  bool near_misses;
 } cq_distill_options;
 /* Group "distill", with "training" within it. */
 CQ_DEFAULT_OPTIONS(cq_distill_options, cq_distill_default_options, "distill")

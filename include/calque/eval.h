@@ -97,6 +97,22 @@ CQ_API CQ_MUST_USE cq_status cq_eval_translation(cq_translation_result *out, con
 CQ_API CQ_MUST_USE cq_status cq_eval_xsim(cq_translation_result *out, const cq_encoder *encoder, const char *file,
                                           const cq_eval_options *options, cq_context *ctx, cq_error *error);
 
+/* The same among near misses: for each sentence of the second column the candidates are those of the first, which is
+ * English, and near misses of them made by rules: another number, another name, a negation more or less, two clauses
+ * swapped. Errors: as above. Source: Chen et al. 2023 (xsim++, arXiv 2306.12907); the rules are ours. */
+typedef struct cq_xsim_kind {
+  size_t n_errors,
+      n_near_misses; /* near misses that are the best candidates of their own rows, of so many of the kind */
+} cq_xsim_kind;
+typedef struct cq_xsim_hard_result {
+  double error; /* share of the rows */
+  cq_xsim_kind number, name, negation, order;
+  size_t n_other; /* errors that have to do with another row's sentence */
+  size_t n, n_skipped;
+} cq_xsim_hard_result;
+CQ_API CQ_MUST_USE cq_status cq_eval_xsim_hard(cq_xsim_hard_result *out, const cq_encoder *encoder, const char *file,
+                                               const cq_eval_options *options, cq_context *ctx, cq_error *error);
+
 /* Search in another model's index: the first column's sentences are documents, encoded by `documents`, and the second
  * column's are queries, encoded by `queries`, a student of it. Right is the query's own row, or one with the same text. */
 typedef struct cq_eval_search_result {

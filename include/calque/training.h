@@ -40,7 +40,7 @@ typedef enum cq_training_precision {
 
 /* One line of news from a run, for a progress bar or a log. */
 typedef struct cq_training_progress {
-  const char *phase;      /* "data", "teacher", "train", "evaluate" */
+  const char *phase;      /* "data", "teacher", "negatives", "train", "evaluate" */
   uint64_t step, n_steps; /* or items done and in all, outside "train" */
   double epoch, loss, learning_rate, gradient_norm;
   double sentences_per_second, seconds_left;

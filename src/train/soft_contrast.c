@@ -59,16 +59,16 @@ cq_status cq_soft_contrast_loss(double *loss, float *gradients, const float *vec
   *loss = 0;
   if (m == 0 || n == 0) return CQ_OK;
   float *columns = cq_alloc_array(m, dim * sizeof *columns), *cosines = cq_alloc_array(m, 2 * sizeof *cosines);
-  double *p = cq_alloc_array(m, sizeof *p), *labels = cq_alloc_array(m, m * sizeof *labels);
+  double *p = cq_alloc_array(m, sizeof *p), *labels = cq_alloc_array(c->n_own, m * sizeof *labels);
   cq_status status = columns && cosines && p && labels ? CQ_OK : cq_fail_memory(error, "contrastive loss");
   double sum = 0;
   if (!status) normalise_columns(columns, c);
-  for (size_t i = 0; !status && i < m; i++) {
+  for (size_t i = 0; !status && i < c->n_own; i++) {
     cosines_of(cosines, c->candidates[i], columns, m, c->dim);
     softmax(labels + i * m, cosines, m, c->temperature);
   }
   for (size_t i = 0; !status && i < n; i++) {
-    const double *q = labels + i % m * m;
+    const double *q = labels + i % c->n_own * m;
     float *g = cosines + m;
     const float length = cosines_of(cosines, vectors + i * dim, columns, m, c->dim);
     const double log_sum = softmax(p, cosines, m, c->temperature);

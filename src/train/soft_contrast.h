@@ -1,12 +1,12 @@
 /* A contrastive loss (InfoNCE) with a teacher's similarities as soft labels: a student's vector is to be as near to each of
- * the teacher's vectors of a batch as the teacher's vector of its own sentence is.
+ * some vectors of the teacher as the teacher's vector of its own sentence is.
  *
  *   p_j = softmax_j(cos(y, t_j) / temperature)      y: the student's vector of a sentence or its translation
  *   q_j = softmax_j(cos(t, t_j) / temperature)      t: the teacher's of the sentence
  *   loss = mean over y of -sum_j q_j log p_j
  *
  * The same sentence twice in a batch, or a paraphrase, is no wrong answer: it has its share of q. Low temperatures make
- * hard labels of these. Source: Hu et al. 2024 (IMASCL, arXiv 2405.16155), section 3; van den Oord et al. 2018, eq. 4. */
+ * hard labels of these. Candidates are the batch's own sentences and, where it has them, hard negatives. Source: Hu et al. 2024 (IMASCL, arXiv 2405.16155), section 3; van den Oord et al. 2018, eq. 4. */
 #ifndef TRAIN_SOFT_CONTRAST_H
 #define TRAIN_SOFT_CONTRAST_H
 
@@ -16,13 +16,13 @@
 #include <stdint.h>
 
 typedef struct cq_soft_contrast {
-  const float *const *candidates; /* [n_candidates] the teacher's vectors [dim] */
-  size_t n_candidates;
+  const float *const *candidates; /* [n_candidates] the teacher's vectors [dim], those of the batch's sentences first */
+  size_t n_own, n_candidates;     /* n_own: of the batch's sentences; the others are nobody's own */
   int64_t dim;
   double temperature;
 } cq_soft_contrast;
 
-/* Row i of vectors [n, dim] belongs to candidate i modulo n_candidates. Adds weight times the gradient to gradients [n,
+/* Row i of vectors [n, dim] belongs to candidate i modulo n_own. Adds weight times the gradient to gradients [n,
  * dim]. A vector of length 0 has no direction, and no gradient. Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_soft_contrast_loss(double *loss, float *gradients, const float *vectors, size_t n,
                                             const cq_soft_contrast *c, double weight, cq_error *error);

@@ -58,6 +58,28 @@ stdout_has "0.00"
 gzip -dc "$SOURCE/sample/test/en-de.tsv.gz" | cut -f 1 | awk '!seen[$0]++ { print $0 "\t" $0 }' | head -n 50 >same.tsv
 expect 0 eval xsim --csv --model "$SOURCE/sample/teacher" same.tsv
 stdout_has "same,50,0,0,0"
+# xsim --hard: four of six are taken for near misses, each of its own kind, or for another sentence; sums over files.
+cat >hard.tsv <<'END'
+He left because she sang.	She sang because he left.
+The bridge is open.	The bridge is not open.
+We saw Anna in the old garden.	We saw Anna in the old garden.
+We drank tea.	My brother met Olga near the river.
+My brother met Olga near the river.	My brother met Anna near the river.
+Twelve long trains came late.	Twelve long trains came late.
+END
+expect 0 eval xsim --hard --model "$SOURCE/sample/teacher" hard.tsv
+stdout_has "      rows  error %  number  name  negation  order  other"
+stdout_has "hard     6    66.67     0/1   1/2       1/4    1/1      1"
+expect 0 eval xsim --hard --csv --model "$SOURCE/sample/teacher" hard.tsv other=hard.tsv
+stdout_has "file,n,error,number_errors,number_near_misses,name_errors,name_near_misses,negation_errors,"
+stdout_has "hard,6,0.666666667,0,1,1,2,1,4,1,1,1"
+stdout_has "average,12,0.666666667,0,2,2,4,2,8,2,2,2"
+expect 0 eval xsim --hard --json --model "$SOURCE/sample/teacher" hard.tsv
+stdout_has '"negation_near_misses": 4,'
+stdout_has '"error": 0.666666667,'
+expect 1 eval xsim --hard --model "$SOURCE/sample/teacher" bad-gold
+stderr_has "bad-gold:1: 1 column"
+expect 2 eval translation --hard --model "$SOURCE/sample/teacher" hard.tsv
 # Search in an index of a model: itself finds every document first. Worked out by hand: of three queries, ranks 1, 3 and 2.
 expect 0 eval search --csv --model "$SOURCE/sample/teacher" same.tsv
 stdout_has "same,50,1,1,1"

@@ -6,6 +6,7 @@ pairs 200 | gzip -c >other.tsv.gz
 pairs 40 >dev.tsv
 "$PROGRAM" model new --kind static --text de.tsv --vocab-size 80 --dim 32 student 2>stderr ||
   fail "no student"
+"$PROGRAM" model new --kind static --text de.tsv --vocab-size 80 --dim 16 narrow 2>stderr || fail "no narrow student"
 run="distill --teacher $TEACHER --student student --dim-match project --cache cache --train de=de.tsv:2
      --train other.tsv.gz --dev de=dev.tsv --batch 16 --steps 300 --checkpoint-every 50
      --evaluate-every 100 --lr 0.01 --seed 7"
@@ -28,6 +29,32 @@ done
 grep -q "1 times a contrastive loss with the teacher's similarities as soft labels, temperature 0.1" contrast/README.md ||
   fail "the card does not tell of the loss"
 expect 2 $run --contrast -1 --output none
+narrow=${run/--student student --dim-match project/--student narrow --dim-match truncate}
+expect 0 ${narrow/--dev de=dev.tsv/} --contrast 1 --output narrow-contrast
+
+# Hard negatives: of each kind another model, the same one on any number of threads, and the card says so.
+hard="${run/--steps 300/--steps 20} --contrast 1 --temperature 0.1"
+expect 0 $hard --hard-negatives 3 --output nearest --threads 1
+expect 0 $hard --hard-negatives 3 --output nearest2 --threads 2
+expect 0 $hard --near-misses --output misses --threads 1
+expect 0 $hard --hard-negatives 3 --near-misses --output both --threads 2
+expect 0 $hard --hard-negatives 3 --near-misses --output both1 --threads 1
+for file in $(cd contrast && find . -name '*.safetensors'); do
+  same "nearest/$file" "nearest2/$file"
+  same "both/$file" "both1/$file"
+  for other in contrast misses both; do
+    ! cmp -s "nearest/$file" "$other/$file" || fail "the nearest sources change nothing against $other in $file"
+  done
+  ! cmp -s "misses/$file" "contrast/$file" || fail "near misses change nothing in $file"
+done
+grep -q "among its candidates the 3 nearest other sources of each; near misses of the sources" both/README.md ||
+  fail "the card does not tell of hard negatives"
+expect 2 $run --hard-negatives 3 --output none
+stderr_has "hard-negatives: candidates of the contrastive loss, which needs a weight (contrast)"
+expect 2 $run --near-misses --output none
+stderr_has "near-misses: candidates of the contrastive loss"
+expect 2 $run --contrast 1 --hard-negatives 1001 --output none
+absent none
 
 # Refusals: an output directory that exists; nothing to resume is a fresh run.
 expect 1 $run --output whole

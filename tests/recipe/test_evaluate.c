@@ -2,6 +2,7 @@
 #include "eval/golden.h"
 
 #include "base/memory.h"
+#include "corpus/near_miss.h"
 #include "recipe/evaluate/evaluate.h"
 
 #include <unistd.h>
@@ -236,6 +237,68 @@ static void a_narrower_student_is_measured_on_the_first_dimensions(void **state)
   cq_encoder_free(student);
 }
 
+/* --- near misses among the candidates --- */
+
+static const char *const hard_sentences[] = {
+    "Twelve long trains came to the station.",
+    "My brother met Olga near the river.",
+    "They walked with Anna through the old town.",
+    "The bridge is open on Sunday.",
+    "He left the garden because she sang.",
+    "A red boat lay in the harbour.",
+    "A red boat lay in the harbour.",
+    "We drank tea and read the letter.",
+};
+enum { N_HARD = sizeof hard_sentences / sizeof *hard_sentences };
+
+/* Each query is the text of a candidate, which is therefore the best: of each kind a near miss of its own row, a sentence
+ * itself, its copy's near miss, and another row's near miss. */
+static void near_misses_are_counted_by_kind(void **state) {
+  static const struct {
+    uint32_t of;
+    int kind; /* -1: the sentence */
+  } queries[N_HARD] = {{0, CQ_MISS_NUMBER}, {1, CQ_MISS_NAME}, {2, -1}, {3, CQ_MISS_NEGATION},
+                       {4, CQ_MISS_ORDER},  {6, -1},           {6, -1}, {3, CQ_MISS_NAME}};
+  (void)state;
+  cq_encoder *encoder = open_model(MODEL("bert-uncased"));
+  cq_near_misses misses;
+  cq_xsim_hard_result r;
+  cq_slice sentences[N_HARD];
+  char text[4096] = "";
+  size_t n_of[CQ_N_MISSES] = {0};
+  for (size_t i = 0; i < N_HARD; i++) sentences[i] = cq_slice_of(hard_sentences[i]);
+  assert_int_equal(cq_near_misses_make(&misses, sentences, N_HARD, 1, NULL), CQ_OK);
+  for (size_t i = 0; i < misses.n; i++) n_of[misses.items[i].kind]++;
+  for (size_t i = 0; i < N_HARD; i++) {
+    cq_slice query = sentences[queries[i].of];
+    bool found = queries[i].kind < 0;
+    for (size_t k = 0; k < misses.n; k++) {
+      if (misses.items[k].of != queries[i].of || (int)misses.items[k].kind != queries[i].kind) continue;
+      query = misses.items[k].text, found = true;
+    }
+    assert_true(found);
+    snprintf(text + strlen(text), sizeof text - strlen(text), "%s\t%.*s\n", hard_sentences[i], (int)query.n,
+             query.data);
+  }
+  assert_int_equal(cq_eval_xsim_hard(&r, encoder, file_of(text), NULL, NULL, NULL), CQ_OK);
+  assert_int_equal(r.n, N_HARD);
+  assert_near(r.error, 5.0 / N_HARD, 1e-15);
+  assert_int_equal(r.number.n_errors, 1);
+  assert_int_equal(r.name.n_errors, 1);
+  assert_int_equal(r.negation.n_errors, 1);
+  assert_int_equal(r.order.n_errors, 1);
+  assert_int_equal(r.n_other, 1);
+  assert_int_equal(r.number.n_near_misses, n_of[CQ_MISS_NUMBER]);
+  assert_int_equal(r.name.n_near_misses, n_of[CQ_MISS_NAME]);
+  assert_int_equal(r.negation.n_near_misses, n_of[CQ_MISS_NEGATION]);
+  assert_int_equal(r.order.n_near_misses, n_of[CQ_MISS_ORDER]);
+  cq_error error = {0};
+  assert_int_equal(cq_eval_xsim_hard(&r, encoder, file_of("a\tb\nc\n"), NULL, NULL, &error), CQ_ERR_FORMAT);
+  assert_int_equal(error.line, 2);
+  cq_near_misses_free(&misses);
+  cq_encoder_free(encoder);
+}
+
 static void faults_reach_the_caller(void **state) {
   (void)state;
   cq_encoder *teacher = open_model(MODEL("bert-uncased")), *other = open_model(MODEL("distilbert-dense"));
@@ -264,17 +327,20 @@ static void faults_reach_the_caller(void **state) {
 static void every_failed_allocation_of_a_measure_is_reported(void **state) {
   (void)state;
   cq_encoder *encoder = open_model(MODEL("bert-uncased"));
-  const char *file = file_of("a boat\tthe boat\t1\nc\td\t2\nthe river\tthe train\t3\n");
-  for (int measure = 0; measure < 3; measure++)
+  const char *file = file_of("a boat is here\tthe boat\t1\nc\td\t2\nthe river\tthe train\t3\n");
+  for (int measure = 0; measure < 5; measure++)
     for (long n = 1;; n++) {
       cq_mse_result mse;
       cq_translation_result translation;
       cq_sts_result sts;
+      cq_xsim_hard_result hard;
       cq_error error = {0};
       cq_alloc_fail_at(n);
       cq_status status = measure == 0   ? cq_eval_mse(&mse, encoder, encoder, file, NULL, NULL, &error)
                          : measure == 1 ? cq_eval_translation(&translation, encoder, file, NULL, NULL, &error)
-                                        : cq_eval_sts(&sts, encoder, file, NULL, NULL, &error);
+                         : measure == 2 ? cq_eval_sts(&sts, encoder, file, NULL, NULL, &error)
+                         : measure == 3 ? cq_eval_xsim(&translation, encoder, file, NULL, NULL, &error)
+                                        : cq_eval_xsim_hard(&hard, encoder, file, NULL, NULL, &error);
       bool failed = cq_alloc_failed();
       cq_alloc_fail_at(0);
       if (!failed) {
@@ -298,6 +364,7 @@ int main(void) {
       cmocka_unit_test(translation_equals_sentence_transformers),
       cmocka_unit_test(sts_equals_sentence_transformers),
       cmocka_unit_test(a_narrower_student_is_measured_on_the_first_dimensions),
+      cmocka_unit_test(near_misses_are_counted_by_kind),
       cmocka_unit_test(faults_reach_the_caller),
       cmocka_unit_test(every_failed_allocation_of_a_measure_is_reported),
   };

@@ -27,6 +27,7 @@ static const kind kinds[N_KINDS] = {
      {{"teacher", TINY_MODEL},
       {"student", TINY_MODEL},
       {"train", "@pairs.tsv"},
+      {"contrast", "1"}, /* hard negatives are options of it */
       {"dev", "@dev.tsv"},
       {"steps", "8"},
       {"batch", "4"},

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { N = 14, CANDIDATES = 7, DIM = 5 };
+enum { N = 14, OWN = 7, CANDIDATES = 10, DIM = 5 }; /* three candidates are hard negatives */
 static const double temperature = 0.3;
 
 typedef struct problem {
@@ -23,7 +23,7 @@ static void make(problem *p) {
   for (int i = 0; i < N * DIM; i++) p->vectors[i] = (float)cq_random_normal(&random);
   for (int i = 0; i < CANDIDATES * DIM; i++) p->teacher[i] = (float)cq_random_normal(&random);
   for (int i = 0; i < CANDIDATES; i++) p->candidates[i] = p->teacher + i * DIM;
-  p->contrast = (cq_soft_contrast){p->candidates, CANDIDATES, DIM, temperature};
+  p->contrast = (cq_soft_contrast){p->candidates, OWN, CANDIDATES, DIM, temperature};
 }
 
 static double cosine(const double *a, const float *b) {
@@ -42,7 +42,7 @@ static double plain(const problem *p, const double *vectors) {
   double loss = 0;
   for (int i = 0; i < N; i++) {
     double own[DIM], q[CANDIDATES], s[CANDIDATES];
-    for (int k = 0; k < DIM; k++) own[k] = (double)p->candidates[i % CANDIDATES][k];
+    for (int k = 0; k < DIM; k++) own[k] = (double)p->candidates[i % OWN][k];
     softmax_of(q, p, own);
     softmax_of(s, p, vectors + i * DIM);
     for (int j = 0; j < CANDIDATES; j++) loss -= q[j] * log(s[j]);
@@ -77,12 +77,29 @@ static void a_copy_is_no_wrong_answer(void **state) {
   double loss;
   float gradients[CANDIDATES * DIM] = {0};
   make(&p);
+  p.contrast.n_own = CANDIDATES;
   memcpy(p.teacher + DIM, p.teacher, DIM * sizeof(float));
   assert_int_equal(cq_soft_contrast_loss(&loss, gradients, p.teacher, CANDIDATES, &p.contrast, 1, NULL), CQ_OK);
   for (int i = 0; i < CANDIDATES * DIM; i++) assert_float_equal(gradients[i], 0, 1e-6);
   p.contrast.temperature = 0.001; /* hard labels: half each for the copies, all for the others */
   assert_int_equal(cq_soft_contrast_loss(&loss, gradients, p.teacher, CANDIDATES, &p.contrast, 1, NULL), CQ_OK);
   assert_float_equal(loss, 2 * log(2) / CANDIDATES, 1e-3);
+}
+
+/* A negative that is near pushes the vector away from it, and is no candidate of which the label is 1. */
+static void hard_negatives_are_pushed_away(void **state) {
+  (void)state;
+  const float own[DIM] = {1, 0, 0, 0, 0}, near[DIM] = {1, 0.5f, 0, 0, 0}, vector[DIM] = {1, 0.25f, 0, 0, 0};
+  const float *const candidates[] = {own, near};
+  cq_soft_contrast c = {candidates, 1, 1, DIM, 0.01};
+  float gradients[DIM] = {0};
+  double alone, loss;
+  assert_int_equal(cq_soft_contrast_loss(&alone, gradients, vector, 1, &c, 1, NULL), CQ_OK);
+  assert_float_equal(alone, 0, 1e-12);
+  c.n_candidates = 2;
+  assert_int_equal(cq_soft_contrast_loss(&loss, gradients, vector, 1, &c, 1, NULL), CQ_OK);
+  assert_true(loss > 0.5);
+  assert_true(gradients[1] > 1); /* descent lessens what the vector shares with the negative only */
 }
 
 static void vectors_of_length_0_have_no_gradient(void **state) {
@@ -119,6 +136,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(loss_and_gradient_are_those_of_plain_loops),
       cmocka_unit_test(a_copy_is_no_wrong_answer),
+      cmocka_unit_test(hard_negatives_are_pushed_away),
       cmocka_unit_test(vectors_of_length_0_have_no_gradient),
       cmocka_unit_test(memory_may_be_short),
   };

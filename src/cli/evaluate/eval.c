@@ -13,21 +13,21 @@ struct args {
   size_t size;
   const char *model, *teacher, *train;
   int threads;
-  bool json, csv;
+  bool json, csv, hard;
   const cq_eval_options *eval;
   const cq_encoder_options *encoder;
   const cq_logistic_options *logistic;
 };
 
-enum { MAX_FIGURES = 5 };
+enum { MAX_FIGURES = 10 };
 
 /* One column of a measure's table. */
 typedef struct figure {
   const char *name;    /* in JSON and CSV */
-  const char *heading; /* in the table */
+  const char *heading; /* in the table; NULL: it stands there behind the figure before it, as "3/10" */
   double scale;        /* of the table */
   int decimals;
-  bool averaged;
+  bool averaged; /* over files; else it is a number of rows, and a sum */
 } figure;
 
 typedef struct row {
@@ -79,6 +79,20 @@ static cq_status xsim_of_file(row *out, const bench *b, const char *file, cq_err
   return status;
 }
 
+static cq_status xsim_hard_of_file(row *out, const bench *b, const char *file, cq_error *error) {
+  cq_xsim_hard_result r = {0};
+  cq_status status = cq_eval_xsim_hard(&r, b->model, file, b->options, b->ctx, error);
+  const cq_xsim_kind kinds[] = {r.number, r.name, r.negation, r.order};
+  out->n = r.n, out->n_skipped = r.n_skipped;
+  out->figures[0] = r.error;
+  for (size_t i = 0; i < 4; i++) {
+    out->figures[1 + 2 * i] = (double)kinds[i].n_errors;
+    out->figures[2 + 2 * i] = (double)kinds[i].n_near_misses;
+  }
+  out->figures[9] = (double)r.n_other;
+  return status;
+}
+
 static cq_status search_of_file(row *out, const bench *b, const char *file, cq_error *error) {
   cq_eval_search_result r = {0};
   cq_status status = cq_eval_search(&r, b->teacher ? b->teacher : b->model, b->model, file, b->options, b->ctx, error);
@@ -120,6 +134,13 @@ static const figure xsim_figures[] = {
     {"target_to_source", "trg->src error %", 100, 2, true},
     {"mean", "mean error %", 100, 2, true},
 };
+static const figure xsim_hard_figures[] = {
+    {"error", "error %", 100, 2, true},          {"number_errors", "number", 1, 0, false},
+    {"number_near_misses", NULL, 1, 0, false},   {"name_errors", "name", 1, 0, false},
+    {"name_near_misses", NULL, 1, 0, false},     {"negation_errors", "negation", 1, 0, false},
+    {"negation_near_misses", NULL, 1, 0, false}, {"order_errors", "order", 1, 0, false},
+    {"order_near_misses", NULL, 1, 0, false},    {"other_errors", "other", 1, 0, false},
+};
 static const figure search_figures[] = {
     {"hits_at_1", "hits@1 %", 100, 2, true},
     {"hits_at_10", "hits@10 %", 100, 2, true},
@@ -137,9 +158,10 @@ static const figure classify_figures[] = {
 };
 
 #define MEASURE(name, title) title, name##_figures, sizeof name##_figures / sizeof *name##_figures, name##_of_file
-static const measure measures[] = {{MEASURE(mse, "mse")},   {MEASURE(translation, "translation")},
-                                   {MEASURE(xsim, "xsim")}, {MEASURE(search, "search")},
-                                   {MEASURE(sts, "sts")},   {MEASURE(classify, "classify")}};
+static const measure measures[] = {{MEASURE(mse, "mse")},          {MEASURE(translation, "translation")},
+                                   {MEASURE(xsim, "xsim")},        {MEASURE(xsim_hard, "xsim-hard")},
+                                   {MEASURE(search, "search")},    {MEASURE(sts, "sts")},
+                                   {MEASURE(classify, "classify")}};
 
 /* ---- what they share ---- */
 
@@ -156,13 +178,13 @@ static char *split_label(const char **file, const char *argument) {
   return strndup(name, dot && dot > name ? (size_t)(dot - name) : strlen(name));
 }
 
-/* The mean over files: every file counts alike, whatever its number of rows. */
+/* The mean over files: every file counts alike, whatever its number of rows. Numbers of rows are added. */
 static row average_of(const row *rows, size_t n_rows, const measure *m) {
   row average = {0};
   for (size_t i = 0; i < n_rows; i++) average.n += rows[i].n, average.n_skipped += rows[i].n_skipped;
   for (size_t f = 0; f < m->n_figures; f++) {
     for (size_t i = 0; i < n_rows; i++) average.figures[f] += rows[i].figures[f];
-    average.figures[f] /= (double)n_rows;
+    if (m->figures[f].averaged) average.figures[f] /= (double)n_rows;
   }
   return average;
 }
@@ -172,7 +194,11 @@ static void table_row(cli_table *table, const measure *m, const row *r, const ch
   cli_table_cell(table, "%zu", r->n);
   for (size_t f = 0; f < m->n_figures; f++) {
     const figure *column = &m->figures[f];
-    if (isnan(r->figures[f]))
+    const bool is_share = f + 1 < m->n_figures && !m->figures[f + 1].heading;
+    if (!csv && !column->heading) continue;
+    if (!csv && is_share)
+      cli_table_cell(table, "%.*f/%.*f", column->decimals, r->figures[f], column->decimals, r->figures[f + 1]);
+    else if (isnan(r->figures[f]))
       cli_table_cell(table, csv ? "" : "undefined");
     else if (csv)
       cli_table_cell(table, "%.9g", r->figures[f]);
@@ -182,12 +208,13 @@ static void table_row(cli_table *table, const measure *m, const row *r, const ch
 }
 
 static int print_eval_table(const measure *m, const row *rows, size_t n_rows, bool csv) {
-  cli_table table = {.n_columns = 2 + m->n_figures};
+  cli_table table = {.n_columns = 2};
   row average = average_of(rows, n_rows, m);
   cli_table_cell(&table, "%s", csv ? "file" : "");
   cli_table_cell(&table, "%s", csv ? "n" : "rows");
+  for (size_t f = 0; f < m->n_figures; f++) table.n_columns += csv || m->figures[f].heading;
   for (size_t f = 0; f < m->n_figures; f++)
-    cli_table_cell(&table, "%s", csv ? m->figures[f].name : m->figures[f].heading);
+    if (csv || m->figures[f].heading) cli_table_cell(&table, "%s", csv ? m->figures[f].name : m->figures[f].heading);
   for (size_t i = 0; i < n_rows; i++) table_row(&table, m, &rows[i], rows[i].label, csv);
   if (n_rows > 1) table_row(&table, m, &average, "average", csv);
   bool failed = table.failed;
@@ -203,8 +230,10 @@ static json_t *json_row(const measure *m, const row *r) {
   failed |= json_object_set_new(object, "n", json_integer((json_int_t)r->n));
   failed |= json_object_set_new(object, "n_skipped", json_integer((json_int_t)r->n_skipped));
   for (size_t f = 0; f < m->n_figures; f++)
-    failed |=
-        json_object_set_new(object, m->figures[f].name, isnan(r->figures[f]) ? json_null() : json_real(r->figures[f]));
+    failed |= json_object_set_new(object, m->figures[f].name,
+                                  isnan(r->figures[f])     ? json_null()
+                                  : m->figures[f].averaged ? json_real(r->figures[f])
+                                                           : json_integer((json_int_t)r->figures[f]));
   if (!failed) return object;
   json_decref(object);
   return NULL;
@@ -247,8 +276,9 @@ static int open_bench(bench *b, const struct args *args) {
 
 static int run_measure(const cli_call *call) {
   const struct args *args = call->options;
+  const char *name = args->hard ? "xsim-hard" : call->command->name;
   const measure *m = measures;
-  while (strcmp(m->name, call->command->name) != 0) m++;
+  while (strcmp(m->name, name) != 0) m++;
   bench b = {0};
   cli_progress progress = cli_progress_start();
   size_t n_rows = call->n_arguments;
@@ -286,6 +316,10 @@ static const cq_option options[] = {CLI_MODEL(struct args, model), CLI_JSON(stru
 static const cq_option mse_options[] = {{CQ_TEXT(struct args, "teacher", teacher, CHANGES, "MODEL",
                                                  "the model whose vectors of the first column are the target"),
                                          .flags = CQ_OPTION_REQUIRED}};
+static const cq_option xsim_options[] = {{CQ_FLAG(
+    struct args, "hard", hard, CHANGES,
+    "search the English first column with near misses among the candidates (another number, another name, a negation "
+    "more or less, clauses swapped), and count errors of each kind")}};
 static const cq_option search_options[] = {{CQ_TEXT(struct args, "documents", teacher, CHANGES, "MODEL",
                                                     "the model that encoded the documents, the first column"),
                                             .otherwise = "--model"}};
@@ -333,9 +367,11 @@ static const cli_command eval_xsim = {
     OF_FILES,
     .description = "xsim: the error rate of 'eval translation' when the nearest sentence is chosen by margin-based "
                    "scoring over the four nearest neighbours (Artetxe & Schwenk 2019), as in mining, instead of by "
-                   "cosine.",
-    .example = "calque eval xsim --model multilingual de=test/en-de.tsv.gz",
-    CLI_OPTIONS(struct args, options),
+                   "cosine. With --hard (xsim++, Chen et al. 2023) the error rate of the second column's sentences "
+                   "when the candidates are the first column's English sentences and near misses of them, made by "
+                   "rules: 3/10 is three sentences taken for near misses of a kind, of ten that there are.",
+    .example = "calque eval xsim --model multilingual --hard de=test/en-de.tsv.gz",
+    OWN_AND_SHARED(xsim_options),
     .parts = parts,
 };
 

@@ -15,7 +15,6 @@
 #include "base/slice.h"
 #include "calque/embedding.h"
 #include "calque/lines.h"
-#include "calque/mine.h"
 #include "eval/translation.h"
 
 #include <math.h>
@@ -138,8 +137,7 @@ cq_status cq_encode_column(float **out, const cq_encoder *encoder, cq_context *c
 
 /* --- the measures --- */
 
-/* The share of rows whose best match has the text of the right one. */
-static double share_right(const size_t *best, const cq_slice *text, size_t n) {
+double cq_share_right(const size_t *best, const cq_slice *text, size_t n) {
   size_t right = 0;
   for (size_t i = 0; i < n; i++) right += best[i] < n && (best[i] == i || cq_slice_equal(text[best[i]], text[i]));
   return (double)right / (double)n;
@@ -152,9 +150,9 @@ cq_status cq_rows_translation(cq_translation_result *out, const cq_rows *rows, c
   if (!best) return cq_fail_memory(error, "matches");
   cq_translation_result r = {.n = n, .n_skipped = rows->n_skipped};
   if ((status = cq_best_matches(best, source, n, target, n, dim, ctx, error)) != CQ_OK) goto done;
-  r.source_to_target = share_right(best, rows->column[1], n);
+  r.source_to_target = cq_share_right(best, rows->column[1], n);
   if ((status = cq_best_matches(best, target, n, source, n, dim, ctx, error)) != CQ_OK) goto done;
-  r.target_to_source = share_right(best, rows->column[0], n);
+  r.target_to_source = cq_share_right(best, rows->column[0], n);
   r.mean = (r.source_to_target + r.target_to_source) / 2;
   *out = r;
 done:
@@ -286,9 +284,8 @@ cq_status cq_eval_search(cq_eval_search_result *out, const cq_encoder *documents
   return status;
 }
 
-/* Reads a file and encodes its two columns. */
-static cq_status both_columns(cq_rows *rows, float *vectors[2], const cq_encoder *encoder, cq_context *ctx,
-                              const char *file, int n_columns, const cq_eval_options *options, cq_error *error) {
+cq_status cq_rows_encode(cq_rows *rows, float *vectors[2], const cq_encoder *encoder, cq_context *ctx, const char *file,
+                         int n_columns, const cq_eval_options *options, cq_error *error) {
   cq_eval_options o;
   cq_status status = cq_options_take(&o, &cq_group_eval, options, error);
   if (!status) status = cq_rows_read(rows, file, n_columns, &o, error);
@@ -301,57 +298,9 @@ cq_status cq_eval_translation(cq_translation_result *out, const cq_encoder *enco
                               const cq_eval_options *options, cq_context *ctx, cq_error *error) {
   float *vectors[2] = {NULL, NULL};
   cq_rows rows = {0};
-  cq_status status = both_columns(&rows, vectors, encoder, ctx, file, 2, options, error);
+  cq_status status = cq_rows_encode(&rows, vectors, encoder, ctx, file, 2, options, error);
   if (status == CQ_OK)
     status = cq_rows_translation(out, &rows, vectors[0], vectors[1], (size_t)cq_encoder_dim(encoder), ctx, error);
-  cq_free(vectors[0]);
-  cq_free(vectors[1]);
-  cq_rows_free(&rows);
-  return status;
-}
-
-/* The share of rows whose best candidate is wrong: forward of sources, backward of targets. */
-static cq_status margin_errors(double *out, const cq_rows *rows, cq_retrieval retrieval, const cq_neighbours *of_source,
-                               const cq_neighbours *of_target, cq_error *error) {
-  cq_margin_options o = cq_margin_default_options();
-  cq_mined_pair *pairs;
-  size_t n;
-  const int answers = retrieval == CQ_RETRIEVE_FORWARD;
-  o.retrieval = retrieval;
-  cq_status status = cq_margin_pairs(&pairs, &n, of_source, of_target, &o, error);
-  size_t *best = status ? NULL : cq_alloc_array(rows->n, sizeof *best);
-  if (!status && !best) status = cq_fail_memory(error, "matches");
-  for (size_t i = 0; !status && i < n; i++) {
-    if (answers)
-      best[pairs[i].source] = pairs[i].target;
-    else
-      best[pairs[i].target] = pairs[i].source;
-  }
-  if (!status) *out = 1 - share_right(best, rows->column[answers], rows->n);
-  cq_free(best);
-  cq_free(pairs);
-  return status;
-}
-
-cq_status cq_eval_xsim(cq_translation_result *out, const cq_encoder *encoder, const char *file,
-                       const cq_eval_options *options, cq_context *ctx, cq_error *error) {
-  float *vectors[2] = {NULL, NULL};
-  cq_rows rows = {0};
-  cq_neighbours of_source = {0}, of_target = {0};
-  cq_translation_result r = {0};
-  cq_status status = both_columns(&rows, vectors, encoder, ctx, file, 2, options, error);
-  if (!status)
-    status = cq_nearest(&of_source, &of_target, vectors[0], rows.n, vectors[1], rows.n, (size_t)cq_encoder_dim(encoder),
-                        NULL, ctx, error);
-  if (!status) status = margin_errors(&r.source_to_target, &rows, CQ_RETRIEVE_FORWARD, &of_source, &of_target, error);
-  if (!status) status = margin_errors(&r.target_to_source, &rows, CQ_RETRIEVE_BACKWARD, &of_source, &of_target, error);
-  if (!status) {
-    r.mean = (r.source_to_target + r.target_to_source) / 2;
-    r.n = rows.n, r.n_skipped = rows.n_skipped;
-    *out = r;
-  }
-  cq_neighbours_free(&of_source);
-  cq_neighbours_free(&of_target);
   cq_free(vectors[0]);
   cq_free(vectors[1]);
   cq_rows_free(&rows);
@@ -362,7 +311,7 @@ cq_status cq_eval_sts(cq_sts_result *out, const cq_encoder *encoder, const char 
                       cq_context *ctx, cq_error *error) {
   float *vectors[2] = {NULL, NULL};
   cq_rows rows = {0};
-  cq_status status = both_columns(&rows, vectors, encoder, ctx, file, 3, options, error);
+  cq_status status = cq_rows_encode(&rows, vectors, encoder, ctx, file, 3, options, error);
   if (status == CQ_OK) status = cq_rows_sts(out, &rows, vectors[0], vectors[1], (size_t)cq_encoder_dim(encoder), error);
   cq_free(vectors[0]);
   cq_free(vectors[1]);

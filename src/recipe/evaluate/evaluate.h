@@ -29,6 +29,12 @@ void cq_rows_free(cq_rows *rows);
 CQ_MUST_USE cq_status cq_encode_column(float **out, const cq_encoder *encoder, cq_context *ctx,
                                        const cq_slice *sentences, size_t n, const char *prompt, cq_error *error);
 
+/* Reads a file and encodes its two columns into new arrays: both to be released, also after an error. */
+CQ_MUST_USE cq_status cq_rows_encode(cq_rows *rows, float *vectors[2], const cq_encoder *encoder, cq_context *ctx,
+                                     const char *file, int n_columns, const cq_eval_options *options, cq_error *error);
+/* The share of n rows whose best match has the text of the right one, their own. */
+double cq_share_right(const size_t *best, const cq_slice *text, size_t n);
+
 /* The measures on vectors of the rows' columns; these fill out->n and out->n_skipped as well. */
 CQ_MUST_USE cq_status cq_rows_translation(cq_translation_result *out, const cq_rows *rows, const float *source,
                                           const float *target, size_t dim, cq_context *ctx, cq_error *error);

@@ -122,8 +122,8 @@ typedef struct recipe {
   double max_epochs; /* more never helped */
 } recipe;
 static const recipe recipes[] = {
-    [CQ_EXTEND_BODY] = {"the model's layers under a new vocabulary", CQ_STUDENT_NEW_VOCABULARY, 3e-4, 1e-3, 1, 0.25, 0,
-                        30},
+    [CQ_EXTEND_BODY] = {"the model's layers under a new vocabulary", CQ_STUDENT_NEW_VOCABULARY, 3e-4, 1e-3, 1, 0.25,
+                        0.15, 30},
     [CQ_EXTEND_STATIC] = {"the mean of word vectors", CQ_STUDENT_STATIC, 0.3, 0.3, 0, 1, 0, 60},
 };
 

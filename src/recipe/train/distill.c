@@ -3,6 +3,8 @@
  *   files -> pairs -> batches of (source, translation) -> student -> MSE to teacher(source) on both -> AdamW
  *               \-> distinct sources -> teacher, once -> vectors on disk
  *
+ * With a contrastive loss the batch's teacher vectors are its candidates, and hard negatives (hard_negatives.h) are more.
+ *
  * Source: Reimers & Gurevych 2020, section 2. */
 #include "calque/distill.h"
 
@@ -17,6 +19,7 @@
 #include "recipe/run/model_card.h"
 #include "recipe/run/options.h"
 #include "recipe/run/training.h"
+#include "recipe/train/hard_negatives.h"
 #include "train/soft_contrast.h"
 
 #include <math.h>
@@ -44,6 +47,12 @@ static const cq_option option_rows[] = {
         "weight of a contrastive loss with the teacher's similarities as soft labels, beside the squared distance "
         "(0: none)")},
     {CQ_NUMBER(O, "temperature", temperature, CHANGES, 0.05, 1e-4, 1e6, "T", "of the contrastive loss")},
+    {CQ_SIZE(O, "hard-negatives", hard_negatives, CHANGES, 0, 0, 1000, "N",
+             "of each source the N nearest others are further candidates of the contrastive loss (hard negatives)")},
+    {CQ_FLAG(
+        O, "near-misses", near_misses, CHANGES,
+        "near misses of the English sources are, too: another number, another name, a negation more or less, clauses "
+        "swapped")},
     {CQ_TEXT(O, "cache", cache_directory, KEEPS, "DIR", "where the teacher's vectors are kept for the next run"),
      .otherwise = "~/.cache/calque"},
     {CQ_NUMBER(O, "source-share", source_share, CHANGES, 1, 0, 1, "SHARE",
@@ -58,6 +67,9 @@ static cq_status check_distill(const void *options, cq_error *error) {
   const O *o = options;
   if (!o->teacher || !o->student) return cq_fail(error, CQ_ERR_ARGUMENT, "a teacher and a student are needed");
   if (o->n_train == 0) return cq_fail(error, CQ_ERR_ARGUMENT, "at least one file to train on is needed");
+  if ((o->hard_negatives || o->near_misses) && !(o->contrast > 0))
+    return cq_fail(error, CQ_ERR_ARGUMENT, "%s: candidates of the contrastive loss, which needs a weight (contrast)",
+                   o->hard_negatives ? "hard-negatives" : "near-misses");
   return CQ_OK;
 }
 
@@ -73,9 +85,12 @@ typedef struct run {
   cq_cached_encoder teacher;
   cq_sampler sampler;
   cq_sampling sampling;
-  cq_pair *pairs;        /* [batch_pairs] */
-  cq_slice *texts;       /* [2 batch_pairs] translations, sources */
-  const float **targets; /* [2 batch_pairs] the teacher's vectors */
+  cq_hard_negatives hard;
+  cq_pair *pairs;           /* [batch_pairs] */
+  cq_slice *texts;          /* [2 batch_pairs] translations, sources */
+  const float **targets;    /* [2 batch_pairs] the teacher's vectors */
+  const float **candidates; /* of the contrastive loss: [batch_pairs] the sources', then hard negatives */
+  size_t n_candidates;
 } run;
 
 static bool tell_teacher(void *context, uint64_t done, uint64_t n) {
@@ -136,7 +151,7 @@ static cq_status check_columns(run *r, cq_error *error) {
 /* ---- the teacher ---- */
 
 /* The sources that the steps will draw, all or fewer; *out is the caller's to free. */
-static cq_status list_drawn(cq_slice **out, size_t *n, const run *r, cq_error *error) {
+static cq_status list_drawn(uint32_t **out, size_t *n, const run *r, cq_error *error) {
   const cq_training *t = &r->training;
   const uint64_t n_pairs = cq_parallel_pairs(&r->data), per_batch = (uint64_t)t->o->batch_pairs;
   const uint64_t batches = cq_training_steps(t, n_pairs) * (uint64_t)t->o->accumulate;
@@ -152,25 +167,38 @@ static cq_status list_drawn(cq_slice **out, size_t *n, const run *r, cq_error *e
     for (uint64_t i = 0; i < per_batch; i++) drawn[r->pairs[i].source] = true;
   }
   for (size_t i = 0; !status && i < r->data.n_sources; i++)
-    if (all || drawn[i]) (*out)[(*n)++] = r->data.sources[i];
+    if (all || drawn[i]) (*out)[(*n)++] = (uint32_t)i;
   cq_sampler_free(&sampler);
   cq_free(drawn);
   return status;
 }
 
+static bool tell_negatives(void *context, uint64_t done, uint64_t n) {
+  return cq_training_tell(context, "negatives", done, n, NULL);
+}
+
 static cq_status prepare_teacher(run *r, cq_error *error) {
   cq_training *t = &r->training;
-  cq_slice *sources = NULL;
+  uint32_t *drawn = NULL;
   size_t n = 0;
   t->started = cq_seconds(CLOCK_MONOTONIC);
-  cq_status status = list_drawn(&sources, &n, r, error);
-  if (!status) status = cq_cached_encoder_prepare(&r->teacher, sources, n, t->ctx, tell_teacher, t, error);
-  cq_free(sources);
+  cq_status status = list_drawn(&drawn, &n, r, error);
+  if (!status)
+    status = cq_hard_negatives_list(&r->hard, r->data.sources, r->data.n_sources, drawn, n, r->o.hard_negatives,
+                                    r->o.near_misses, t->o->seed, error);
+  cq_free(drawn);
+  if (!status)
+    status = cq_cached_encoder_prepare(&r->teacher, r->hard.texts, r->hard.n_texts, t->ctx, tell_teacher, t, error);
   for (size_t i = 0; !status && i < t->dev.n_parallel; i++)
     status = cq_cached_encoder_prepare(&r->teacher, t->dev.parallel[i].rows.column[0], t->dev.parallel[i].rows.n,
                                        t->ctx, NULL, NULL, error);
   t->teacher = &r->teacher;
-  return status ? status : cq_cached_encoder_map(&r->teacher, error);
+  if (!status) status = cq_cached_encoder_map(&r->teacher, error);
+  t->started = cq_seconds(CLOCK_MONOTONIC), t->sentences = 0; /* the rate is no longer the teacher's */
+  if (!status) status = cq_hard_negatives_search(&r->hard, &r->teacher, tell_negatives, t, t->ctx, error);
+  const size_t n_pairs = (size_t)t->o->batch_pairs;
+  r->candidates = cq_alloc_array(n_pairs, (1 + cq_hard_negatives_max(&r->hard)) * sizeof *r->candidates);
+  return status || r->candidates ? status : cq_fail_memory(error, "batch");
 }
 
 /* ---- the student ---- */
@@ -228,8 +256,9 @@ static cq_status make_batches(run *r, cq_error *error) {
 static cq_status contrast_batch(void *context, double *loss, float *gradients, const float *vectors, size_t n,
                                 cq_error *error) {
   const run *r = context;
-  const size_t dim = (size_t)r->teacher.dim;
-  const cq_soft_contrast contrast = {r->targets, (size_t)r->training.o->batch_pairs, r->teacher.dim, r->o.temperature};
+  const size_t dim = (size_t)cq_encoder_dim(r->training.encoder); /* the teacher's first ones, where that has more */
+  const cq_soft_contrast contrast = {r->candidates, (size_t)r->training.o->batch_pairs, r->n_candidates, (int64_t)dim,
+                                     r->o.temperature};
   double sum = 0, contrastive;
   for (size_t i = 0; i < n; i++) {
     for (size_t k = 0; k < dim; k++) {
@@ -244,6 +273,13 @@ static cq_status contrast_batch(void *context, double *loss, float *gradients, c
   return status;
 }
 
+static void list_candidates(run *r, size_t n) {
+  for (size_t i = 0; i < n; i++) r->candidates[i] = r->targets[i];
+  r->n_candidates = n;
+  for (size_t i = 0; i < n; i++)
+    r->n_candidates += cq_hard_negatives_of(r->candidates + r->n_candidates, &r->hard, r->pairs[i].source);
+}
+
 static cq_status compute_distill_batch(void *context, cq_step_report *report, cq_error *error) {
   run *r = context;
   cq_trainer *trainer = r->training.trainer;
@@ -256,9 +292,9 @@ static cq_status compute_distill_batch(void *context, cq_step_report *report, cq
     if (i < n_sources) r->texts[n + i] = source, r->targets[n + i] = r->targets[i];
   }
   cq_trainer_drop_pieces(trainer, r->o.piece_dropout, n);
-  if (r->o.contrast > 0)
-    return cq_trainer_step_jointly(trainer, r->texts, n + n_sources, contrast_batch, r, report, error);
-  return cq_trainer_step(trainer, r->texts, r->targets, n + n_sources, report, error);
+  if (!(r->o.contrast > 0)) return cq_trainer_step(trainer, r->texts, r->targets, n + n_sources, report, error);
+  list_candidates(r, n);
+  return cq_trainer_step_jointly(trainer, r->texts, n + n_sources, contrast_batch, r, report, error);
 }
 
 static cq_status identify_distill(const void *context, cq_run_identity *out, cq_error *error) {
@@ -300,6 +336,9 @@ static void distill_card_task(const void *context, cq_builder *card) {
     cq_builder_printf(card,
                       "; %g times a contrastive loss with the teacher's similarities as soft labels, temperature %g",
                       r->o.contrast, r->o.temperature);
+  if (r->o.hard_negatives)
+    cq_builder_printf(card, "; among its candidates the %zu nearest other sources of each", r->o.hard_negatives);
+  if (r->o.near_misses) cq_builder_text(card, "; near misses of the sources among its candidates");
   cq_builder_char(card, '\n');
 }
 
@@ -333,11 +372,13 @@ cq_status cq_distill(cq_training_result *result, const cq_distill_options *optio
   if (!status) status = cq_training_run(t, cq_parallel_pairs(&r->data), result, error);
   cq_training_close(t);
   cq_sampler_free(&r->sampler);
+  cq_hard_negatives_free(&r->hard);
   cq_cached_encoder_close(&r->teacher);
   cq_parallel_free(&r->data);
   cq_free(r->pairs);
   cq_free(r->texts);
   cq_free(r->targets);
+  cq_free(r->candidates);
   cq_free(r);
   return status;
 }
