@@ -236,13 +236,16 @@ stderr_is_empty
 expect 0 clir run $thai --qrels 'qrels.x%' --hold-out 1
 cp stdout thai.run
 ranks_well thai.run qrels.xth 0.9
-expect 0 lexical terms --language th "แม็คซิโดเนีย"
 cp qrels.xen wrong.xen
 sort -n unsorted >wrong.xth
-expect 0 clir run $thai --qrels 'wrong.x%' --hold-out 1
-stderr_has "letters are matched hardly better than by chance"
 expect 0 clir validate $thai --qrels 'wrong.x%'
-stderr_has "folds letters are matched hardly better than by chance"
+stderr_has "of 5 folds letters are matched hardly better than by chance"
+warned=0
+for fold in 1 2 3 4 5; do
+  expect 0 clir run $thai --qrels 'wrong.x%' --hold-out $fold
+  grep -q "letters are matched hardly better than by chance (contrast " "$tmp/stderr" && warned=$((warned + 1))
+done
+[ "$warned" -ge 1 ] || fail "calque clir run does not warn"
 
 for option in "--kappa 5" "--window 10" "--tau 5" "--mix at-random" --all-documents --pseudo-in-all "--dim 10" "--epochs 1" \
   "--lr 0.1" "--sample 0" --cbow "--min-ngram 3" "--max-ngram 0" "--seed 1" --weighted --idf "--feedback 5" "--csls 0" --keep-words "--mu 9"; do

@@ -655,24 +655,22 @@ static void words_that_are_quoted_teach_nothing(void **state) {
  * spelled: "bavk" is no "gozt" whatever the topics say. */
 static void nonsense_is_not_learned(void **state) {
   (void)state;
-  for (int scrambled = 0; scrambled < 2; scrambled++) {
-    changes change = none;
-    change.own_script = true, change.scrambled = scrambled;
-    cq_clir *c = opened(&change, false);
-    cq_clir_cognates *cognates;
-    cq_clir_word *words;
-    size_t n;
-    const cq_cognate_options o = short_words();
-    assert_int_equal(cq_clir_learn_cognates(&cognates, c, NULL, "aa", "bb", &o, NULL, NULL), CQ_OK);
-    const double contrast = cq_clir_cognates_contrast(cognates), chance = cq_clir_cognates_chance(cognates);
-    if (cq_clir_cognates_are_learned(cognates) == (bool)scrambled)
-      fail_msg("scrambled %d: contrast %.2f, %.2f by chance", scrambled, contrast, chance);
-    assert_int_equal(cq_clir_cognates_expand(&words, &n, cognates, cq_slice_of("bavk"), NULL), CQ_OK);
-    for (size_t i = 0; i < n; i++) assert_memory_equal(words[i].to.data, "\xce\xb2", 2); /* beta */
-    cq_free(words);
-    cq_clir_cognates_free(cognates);
-    cq_clir_free(c);
-  }
+  changes change = none;
+  change.own_script = change.scrambled = true;
+  cq_clir *c = opened(&change, false);
+  cq_clir_cognates *cognates;
+  cq_clir_word *words;
+  size_t n;
+  const cq_cognate_options o = short_words();
+  assert_int_equal(cq_clir_learn_cognates(&cognates, c, NULL, "aa", "bb", &o, NULL, NULL), CQ_OK);
+  const double contrast = cq_clir_cognates_contrast(cognates), chance = cq_clir_cognates_chance(cognates);
+  if (cq_clir_cognates_are_learned(cognates)) fail_msg("contrast %.2f, %.2f by chance", contrast, chance);
+  assert_true(chance > 0 && contrast < 1.5 * chance);
+  assert_int_equal(cq_clir_cognates_expand(&words, &n, cognates, cq_slice_of("bavk"), NULL), CQ_OK);
+  for (size_t i = 0; i < n; i++) assert_memory_equal(words[i].to.data, "\xce\xb2", 2); /* beta */
+  cq_free(words);
+  cq_clir_cognates_free(cognates);
+  cq_clir_free(c);
 }
 
 /* Of a language to itself every word is itself, and feedback alone makes the difference to the plain run. */

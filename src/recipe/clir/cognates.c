@@ -427,14 +427,22 @@ static cq_status make_table(cq_clir_cognates *c, const bool *held_out, const cq_
   return status;
 }
 
-/* Of a language to itself: feedback alone is left. */
-static cq_status same_words(cq_word_table *table, uint32_t n, cq_error *error) {
+/* Of a language to itself: feedback alone is left, and joined words are not needed. */
+static cq_status same_words(cq_word_table *table, const cq_clir_side *side, cq_error *error) {
+  const uint32_t n = side->plain_words.n, *joined = side->joined.items, *const end = joined + side->joined.n;
   table->n_sources = table->n_targets = n;
-  table->starts = cq_alloc_array((size_t)n + 1, sizeof *table->starts);
+  table->starts = cq_alloc_array_zeroed((size_t)n + 1, sizeof *table->starts);
   table->items = cq_alloc_array(n, sizeof *table->items);
   if (!table->starts || !table->items) return cq_fail_memory(error, "a table of words");
-  for (uint32_t w = 0; w <= n; w++) table->starts[w] = w;
-  for (uint32_t w = 0; w < n; w++) table->items[w] = (cq_weighted_word){w, 1};
+  for (uint32_t w = 0; w < n; w++) {
+    const bool is_joined = joined != end && *joined == w;
+    size_t at = table->starts[w];
+    if (is_joined)
+      joined += 3;
+    else
+      table->items[at++] = (cq_weighted_word){w, 1};
+    table->starts[w + 1] = at;
+  }
   return CQ_OK;
 }
 
@@ -456,8 +464,7 @@ cq_status cq_clir_learn_cognates(cq_clir_cognates **out, const cq_clir *clir, co
   if (!status) status = cq_bags_open(&c->from_stems, c->from->documents, c->from->n_documents, clir->words.n, error);
   if (!status) status = cq_bags_open(&c->to_stems, c->to->documents, c->to->n_documents, clir->words.n, error);
   if (!status)
-    status = c->from == c->to ? same_words(&c->table, c->from->plain_words.n, error)
-                              : make_table(c, held_out, &to_plain, ctx, error);
+    status = c->from == c->to ? same_words(&c->table, c->from, error) : make_table(c, held_out, &to_plain, ctx, error);
   if (!status) status = cq_bags_project(&c->projected, &to_plain, &c->table, error);
   if (!status && !(c->idf = cq_alloc_array(c->from->plain_words.n, sizeof *c->idf)))
     status = cq_fail_memory(error, "cognates");

@@ -13,7 +13,8 @@
 
 enum { MAX_BYTES_OF_JOINED = 18 }; /* romanised; longer ones are no names */
 
-static const double frequent = 0.05; /* a share of the documents: words that as many have begin and end no name */
+/* Words that more documents have than these, and than this share of them, begin and end no name. */
+static const double frequent_documents = 10, frequent_share = 0.05;
 
 /* The script of most words. Words of another one stand as they are in whatever language they are quoted, and would be
  * all that is learned: no word of the language's own letters explains theirs as well. */
@@ -67,7 +68,7 @@ static bool has_number(cq_slice word) {
 /* Stop words are in no document. */
 static bool is_frequent(const cq_bags *bags, uint32_t word) {
   const double n_documents = exp(-bags->idf[word]) * (bags->n + 1.0) - 0.5;
-  return !(bags->masses[word] > 0) || n_documents > frequent * bags->n;
+  return !(bags->masses[word] > 0) || n_documents > fmax(frequent_documents, frequent_share * bags->n);
 }
 
 /* A joined word that may be a name. row [3] of side->joined. */
