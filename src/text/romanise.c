@@ -25,7 +25,7 @@ cq_status cq_romaniser_open(cq_romaniser **out, cq_error *error) {
   UErrorCode code = U_ZERO_ERROR;
   UChar id[sizeof rules];
   *out = NULL;
-  /* ICU does not survive failed allocations while it sets up its rules. */
+  /* ICU may not survive failed allocations while it sets up its rules, as with its locales. */
   if (!cq_has_room(ICU_SETUP_BYTES)) return cq_fail_memory(error, "ICU");
   cq_romaniser *r = cq_alloc_zeroed(sizeof *r);
   if (!r) return cq_fail_memory(error, "ICU");
@@ -33,6 +33,7 @@ cq_status cq_romaniser_open(cq_romaniser **out, cq_error *error) {
   r->transliterator = utrans_openU(id, -1, UTRANS_FORWARD, NULL, 0, NULL, &code);
   if (U_SUCCESS(code)) return *out = r, CQ_OK;
   cq_romaniser_free(r);
+  if (code == U_MEMORY_ALLOCATION_ERROR) return cq_fail_memory(error, "ICU");
   return cq_fail(error, CQ_ERR_UNSUPPORTED, "ICU cannot transliterate to Latin letters: %s", u_errorName(code));
 }
 
