@@ -24,6 +24,8 @@
 #include "calque/options.h"
 #include "calque/words.h"
 
+#include <stdbool.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -156,8 +158,9 @@ CQ_API double cq_clir_map(const cq_clir *clir, const char *to, const cq_lexical_
 
 /* --- transliteration-based matching --- */
 
-/* Words of two languages matched by their spelling: names, loans and cognates, found in documents of one topic, with
- * nothing said about the scripts. A query is translated, then expanded in two steps:
+/* Words of two languages matched by their spelling: names, loans and cognates, found in documents of one topic. Words
+ * in other scripts are romanised (ICU's transliterators) before their letters are matched; in scripts without spaces
+ * up to five adjacent words are one, too, because names are cut apart. A query is translated, then expanded in two steps:
  *
  *   query ──▶ its likelihood in the documents, read through the table of words               the translated query
  *   query ──▶ documents of its own language ──▶ an expanded query; and documents like them   source feedback
@@ -179,8 +182,9 @@ typedef struct cq_cognate_options {
 CQ_DEFAULT_OPTIONS(cq_cognate_options, cq_cognate_default_options, "clir-cognates")
 
 /* Learns from the documents of topics that are not held out; of the others only documents and queries in `from` are
- * used. Nothing is random. Errors: CQ_ERR_ARGUMENT for twice the same language; CQ_ERR_UNSUPPORTED
- * for scripts of more than 1,000 letters; CQ_ERR_MEMORY. */
+ * used. Nothing is random. from and to the same: nothing is learned, and searching is monolingual with the same
+ * feedback, the bound to compare with. Errors: CQ_ERR_ARGUMENT; CQ_ERR_UNSUPPORTED for more than 1,000 letters that
+ * ICU cannot romanise; CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_clir_learn_cognates(cq_clir_cognates **out, const cq_clir *clir, const bool *held_out,
                                                     const char *from, const char *to, const cq_cognate_options *options,
                                                     cq_context *ctx, cq_error *error);
@@ -190,8 +194,12 @@ CQ_API void cq_clir_cognates_free(cq_clir_cognates *cognates);
 CQ_API CQ_MUST_USE cq_status cq_clir_cognates_set(cq_clir_cognates *cognates, const cq_cognate_options *options,
                                                   cq_error *error);
 /* The contrast: how much better the words of a topic match the words of its own documents than those of another
- * topic's, counted in words. About 0 means that nothing was learned. */
+ * topic's, counted in words. Chance: the same when topics are put together wrongly before they are learned from. */
 CQ_API double cq_clir_cognates_contrast(const cq_clir_cognates *cognates);
+CQ_API double cq_clir_cognates_chance(const cq_clir_cognates *cognates);
+/* False: the contrast is less than one and a half times chance, so that what was learned is not used. Words match by how they are
+ * spelled, other scripts romanised. */
+CQ_API bool cq_clir_cognates_are_learned(const cq_clir_cognates *cognates);
 /* The table's entries for a query's words, word after word, each word's best first: *out [n], released with cq_free();
  * cosine and score are the entry. The query is analysed without stems. Errors: CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_clir_cognates_expand(cq_clir_word **out, size_t *n, const cq_clir_cognates *cognates,
@@ -233,6 +241,8 @@ typedef struct cq_clir_fold {
   double seconds_before, seconds_retrieval; /* text and vectors; all queries of the fold */
   double contrast;                          /* of cognates, and the chosen shares */
   double query_share, similar_share, first_share;
+  double chance;   /* of cognates, as the contrast */
+  bool is_learned; /* cq_clir_cognates_are_learned */
 } cq_clir_fold;
 
 /* For each fold the best point of the grid is chosen by validation on the next fold, which is held out as well; then

@@ -7,9 +7,10 @@
  *                                          or (at the end) of two and one                                       p11 p10 p01 p21 p12
  *     noise, else:                         letters of e and of h by how frequent they are, independent of one another
  *
- * EM by the forward-backward algorithm over the steps. Two things keep it from the many bad optima: it begins with
- * the few most salient words of each group, among which matches are frequent, and lets more in by and by; and the
- * share of matches may never be more than one match for every two words of the longer list. Source: Ristad & Yianilos
+ * EM by the forward-backward algorithm over the steps. Three things keep it from the many bad optima: it begins with
+ * the few most salient words of each group, among which matches are frequent, and lets more in by and by; the share of
+ * matches may never be more than one match for every two words of the longer list; and Latin letters that are the same
+ * or alike go together from the beginning, and have counts before anything is seen. Source: Ristad & Yianilos
  * 1998 (the joint model of edits), Sajjad et al. 2012 (a mixture with noise that mines transliterations without
  * examples). */
 #ifndef CLIR_COGNATES_H
@@ -37,7 +38,7 @@ typedef struct cq_cognate_group {
 } cq_cognate_group;
 
 /* Begins anew and learns: for each number of the schedule, ten iterations on so many of the most salient words of
- * each group. Errors: CQ_ERR_MEMORY. */
+ * each group. With no schedule nothing but how alike letters are is known. Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_cognates_learn(cq_cognates *cognates, const cq_cognate_group *groups, size_t n_groups,
                                         const int *schedule, size_t n_schedule, cq_context *ctx, cq_error *error);
 /* Goes on with what was learned: four iterations on the pairs of all words of the groups (of the 200 most salient)

@@ -6,6 +6,7 @@
 #include "base/u32_array.h"
 #include "base/utf8.h"
 #include "calque/lines.h"
+#include "text/script.h"
 #include "text/unicode.h"
 #include "text/word_splitter.h"
 
@@ -310,6 +311,8 @@ struct cq_analysis {
   cq_u32_array kept, text;
   cq_builder normal, scratch;
   cq_word_splitter words; /* of a chunk */
+  size_t max_joined;
+  cq_u32_array ends; /* [terms, 2] of what was joined: its first and its last word, or CQ_INTERN_NONE */
 };
 
 cq_status cq_analysis_open(cq_analysis **out, const cq_analyzer *analyzer, cq_error *error) {
@@ -334,6 +337,7 @@ void cq_analysis_free(cq_analysis *a) {
   cq_map_free(&a->seen);
   cq_u32_array_free(&a->kept);
   cq_u32_array_free(&a->text);
+  cq_u32_array_free(&a->ends);
   cq_builder_free(&a->normal);
   cq_builder_free(&a->scratch);
   cq_word_splitter_close(&a->words);
@@ -366,13 +370,50 @@ static bool add_analysed_word(cq_analysis *a, cq_slice word) {
   return id != CQ_INTERN_NONE && cq_u32_array_append(&a->text, &id, 1);
 }
 
+static bool put_ends(cq_analysis *a, uint32_t first, uint32_t last) {
+  const uint32_t id = a->text.items[a->text.n - 1], none = CQ_INTERN_NONE;
+  bool ok = true;
+  while (ok && a->ends.n <= 2 * (size_t)id) {
+    const uint32_t pair[2] = {a->ends.n == 2 * (size_t)id ? first : none, a->ends.n == 2 * (size_t)id ? last : none};
+    ok = cq_u32_array_append(&a->ends, pair, 2);
+  }
+  return ok;
+}
+
+/* The i-th word together with those that follow it without a gap, two words to max_joined of them. */
+static bool add_joined_words(cq_analysis *a, size_t i) {
+  const cq_slice *w = a->words.items;
+  const uint32_t first = cq_intern_find(&a->terms, w[i]);
+  cq_slice joined = w[i];
+  bool ok = true;
+  for (size_t k = i + 1; ok && k < cq_min(i + a->max_joined, a->words.n); k++) {
+    const int script = cq_script_of(w[k]);
+    if (w[k].data != joined.data + joined.n || script != cq_script_of(w[i]) || !cq_script_has_no_spaces(script)) break;
+    joined.n += w[k].n;
+    const uint32_t last = cq_intern_put(&a->terms, w[k]);
+    ok = last != CQ_INTERN_NONE && add_analysed_word(a, joined) && put_ends(a, first, last);
+  }
+  return ok;
+}
+
+bool cq_analysis_is_joined(const cq_analysis *a, uint32_t id, uint32_t *first, uint32_t *last) {
+  if (2 * (size_t)id >= a->ends.n || a->ends.items[2 * (size_t)id] == CQ_INTERN_NONE) return false;
+  *first = a->ends.items[2 * (size_t)id], *last = a->ends.items[2 * (size_t)id + 1];
+  return true;
+}
+
 /* The slow part: a chunk that has not been seen. */
 static bool add_analysed_words(cq_analysis *a, cq_slice chunk) {
   to_normal_form(&a->normal, &a->scratch, chunk, a->analyzer->language.rules);
   bool ok = !a->normal.failed && cq_word_splitter_run(&a->words, (cq_slice){a->normal.data, a->normal.n});
   for (size_t i = 0, n; ok && i < a->words.n; i += n ? n : 1)
-    ok = find_stopped(&n, a, i) && (n || add_analysed_word(a, a->words.items[i]));
+    ok = find_stopped(&n, a, i) && (n || add_analysed_word(a, a->words.items[i])) &&
+         (n || a->max_joined < 2 || add_joined_words(a, i));
   return ok;
+}
+
+void cq_analysis_join(cq_analysis *a, size_t max_words) {
+  a->max_joined = max_words;
 }
 
 static bool add_analysed_chunk(cq_analysis *a, cq_slice chunk) {

@@ -41,6 +41,11 @@ const char *cq_script_name(int script) {
   return name ? name : "none";
 }
 
+bool cq_script_has_no_spaces(int script) {
+  return script == USCRIPT_HAN || script == USCRIPT_THAI || script == USCRIPT_LAO || script == USCRIPT_KHMER ||
+         script == USCRIPT_MYANMAR;
+}
+
 bool cq_scripts_of_language(cq_scripts *out, const char *language) {
   enum { ROOM = sizeof out->items / sizeof *out->items };
   UScriptCode codes[ROOM];

@@ -19,6 +19,9 @@ int cq_script_of(cq_slice text);
 /* "Latin", "Cyrillic"; "none". */
 const char *cq_script_name(int script);
 
+/* Whether words are not divided in it: Chinese, Japanese, Thai, Lao, Khmer, Burmese. */
+bool cq_script_has_no_spaces(int script);
+
 /* What a language is written in. */
 typedef struct cq_scripts {
   int items[8];

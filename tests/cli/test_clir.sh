@@ -171,10 +171,20 @@ expect 0 clir run $sources --from en --to nl --method cognates --tag alike --thr
 same alike.run stdout
 expect 0 clir run $sources --from en --to nl --method cognates --top 2
 [ "$(awk '$1 == 1' stdout | wc -l)" -eq 2 ] || fail "--top 2 gives another number"
-expect 0 clir run $sources --from en --to en --method cognates # as without: there is nothing to learn
+expect 0 clir run $sources --from en --to en --method cognates # with the same feedback: nothing is learned, and nothing to warn of
 cp stdout same.run
+stderr_is_empty
+ranks_well same.run qrels.en 0.9
 expect 0 clir run $sources --from en --to EN
-same same.run stdout
+cmp -s same.run stdout && fail "--method cognates has no feedback within a language"
+stderr_is_empty
+# Topics that were learned from are no test; without them there is nothing to say.
+expect 0 clir run $sources --from en --to nl --method cognates
+stderr_has "it was learned from these topics' judgements: do not measure this run"
+expect 0 clir run vectors.txt $sources --from en --to nl
+stderr_has "VECTORS may be learned from these topics' judgements: do not measure this run"
+expect 0 clir run vectors.txt $sources --from en --to nl --hold-out 2 --folds 4
+stderr_is_empty
 expect 0 clir run $sources --from en --to nl --method cognates --hold-out 2 --folds 4
 cp stdout fold.run
 [ "$(cut -d ' ' -f 1 fold.run | sort -u | tr '\n' ' ')" = "2 6 " ] || fail "the fold is not topics 2 and 6"
@@ -192,8 +202,50 @@ expect 0 clir validate $sources --from en --to nl --folds 2 --method cognates --
 same all.run stdout
 expect 1 clir run $sources --from en --to de --method cognates
 stderr_has "there is no language 'de'"
-expect 1 clir validate --languages en --docs 'docs.%' --topics 'topics.%' --qrels 'qrels.%' --from en --to en --method cognates
-stderr_has "two languages are needed"
+expect 0 clir validate --languages en --docs 'docs.%' --topics 'topics.%' --qrels 'qrels.%' --from en --to en --method cognates
+cp stdout same.run
+ranks_well same.run qrels.en 0.9
+
+# Names that are cut apart where there are no spaces are found whole; and topics that have nothing to do with each other teach nothing.
+names='indonesia อินโดนีเซีย
+singapore สิงคโปร์
+hurricane เฮอร์รีเคน
+california แคลิฟอร์เนีย
+donald โดนัลด์
+martin มาร์ติน
+macedonia แม็คซิโดเนีย
+pacific แปซิฟิก
+mexico เม็กซิโก
+christina คริสตินา'
+echo "$names" | awk '{
+  n = NR
+  for (d = 1; d <= 3; d++) {
+    printf "<DOC>\n<DOCNO>en-%d-%d</DOCNO>\n<TEXT>they saw %s and wrote about %s</TEXT>\n</DOC>\n", n, d, $1, $1 >"docs.xen"
+    printf "<DOC>\n<DOCNO>th-%d-%d</DOCNO>\n<TEXT>วันนี้%sมาแล้ว ที่%sเป็น</TEXT>\n</DOC>\n", n, d, $2, $2 >"docs.xth"
+    print n, 0, "en-" n "-" d, 1 >"qrels.xen"
+    print n, 0, "th-" n "-" d, 1 >"qrels.xth"
+    print (n + 3) % 10 + 1, 0, "th-" n "-" d, 1 >"unsorted"
+  }
+  printf "%d\t%s\n", n, $1 >"topics.xen"
+  printf "%d\t%s\n", n, $2 >"topics.xth"
+}'
+thai="--languages en,th --docs docs.x% --topics topics.x% --from en --to th --method cognates"
+expect 0 clir expand macedonia $thai --qrels 'qrels.x%'
+stdout_has "แม็คซิโดเนีย"
+stderr_is_empty
+expect 0 clir run $thai --qrels 'qrels.x%' --hold-out 1
+cp stdout thai.run
+ranks_well thai.run qrels.xth 0.9
+cp qrels.xen wrong.xen
+sort -n unsorted >wrong.xth
+expect 0 clir validate $thai --qrels 'wrong.x%'
+stderr_has "of 5 folds letters are matched hardly better than by chance"
+warned=0
+for fold in 1 2 3 4 5; do
+  expect 0 clir run $thai --qrels 'wrong.x%' --hold-out $fold
+  grep -q "letters are matched hardly better than by chance (contrast " "$tmp/stderr" && warned=$((warned + 1))
+done
+[ "$warned" -ge 1 ] || fail "calque clir run does not warn"
 
 for option in "--kappa 5" "--window 10" "--tau 5" "--mix at-random" --all-documents --pseudo-in-all "--dim 10" "--epochs 1" \
   "--lr 0.1" "--sample 0" --cbow "--min-ngram 3" "--max-ngram 0" "--seed 1" --weighted --idf "--feedback 5" "--csls 0" --keep-words "--mu 9"; do
@@ -207,7 +259,6 @@ for option in "--tau 10" --weighted "--csls 0" --keep-words "--mu 2500"; do
 done
 expect 2 clir run vectors.txt $sources --from en --to nl --method cognates
 stderr_has "--method cognates does without VECTORS, but there is 'vectors.txt'"
-expect 0 clir run $sources --from en --to en --method cognates --mu 10
 
 # Fuse: 1 / (k + rank), added up; ranks are by score, whatever the file's order and its column say.
 printf '7 Q0 y 9 2.5 a\n7 Q0 x 9 3.5 a\n7 Q0 z 9 -1 a\n8 Q0 x 1 5 a\n' >a.txt

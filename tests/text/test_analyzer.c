@@ -484,6 +484,37 @@ static void terms_of_one_text(void **state) {
   assert_true(!terms && n == 0);
 }
 
+/* Words of scripts without spaces stand beside what they make together; nothing reaches across a gap, a stop word at the
+ * beginning or another script. */
+static void adjacent_words_are_joined(void **state) {
+  (void)state;
+  cq_analyzer *analyzer;
+  cq_analysis *analysis;
+  const uint32_t *ids;
+  uint32_t first, last;
+  size_t n;
+  cq_builder got = {0};
+  const cq_slice stop = cq_slice_of("的");
+  assert_int_equal(cq_analyzer_open_with(&analyzer, "zh", false, &stop, 1, NULL), CQ_OK);
+  assert_int_equal(cq_analysis_open(&analysis, analyzer, NULL), CQ_OK);
+  cq_analysis_join(analysis, 3);
+  for (int time = 0; time < 2; time++) {
+    const cq_slice text = cq_slice_of("苹果学校老师 学校，苹果 one-two 学校x的苹果");
+    assert_int_equal(cq_analysis_run(&ids, &n, analysis, text, NULL), CQ_OK);
+    join(&got, analysis, ids, n, "|");
+    assert_string_equal(got.data, "苹果|苹果学校|苹果学校老师|学校|学校老师|老师|学校|苹果|one|two|学校|x|苹果");
+  }
+  assert_false(cq_analysis_is_joined(analysis, ids[0], &first, &last));
+  assert_true(cq_analysis_is_joined(analysis, ids[2], &first, &last));
+  assert_int_equal(first, ids[0]);
+  assert_int_equal(last, ids[5]);
+  assert_false(cq_analysis_is_joined(analysis, ids[3], &first, &last));
+  assert_false(cq_analysis_is_joined(analysis, ids[8], &first, &last));
+  cq_builder_free(&got);
+  cq_analysis_free(analysis);
+  cq_analyzer_free(analyzer);
+}
+
 static void failed_allocations_are_reported(void **state) {
   (void)state;
   const char *path = test_path("few.txt");
@@ -549,6 +580,7 @@ int main(void) {
       cmocka_unit_test(numbers_are_words),
       cmocka_unit_test(punctuation_is_no_word),
       cmocka_unit_test(stems_are_snowballs),
+      cmocka_unit_test(adjacent_words_are_joined),
       cmocka_unit_test(named_stemmers_are_there),
       cmocka_unit_test(stop_words_are_compared_before_stemming),
       cmocka_unit_test(stop_words_follow_the_language),

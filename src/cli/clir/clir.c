@@ -136,6 +136,7 @@ static int run_clir_expand(const cli_call *call) {
       (by_letters ? cq_clir_learn_cognates(&cognates, clir, NULL, args->from, args->to, NULL, ctx, &error)
                   : cq_clir_load(&model, clir, call->arguments[0], &error)))
     code = cli_fail_error(&error);
+  if (cognates) cli_clir_note_letters(cognates);
   for (size_t i = by_letters ? 0 : 1; code == CLI_OK && i < call->n_arguments; i++)
     code = print_expansion(model, cognates, call, call->arguments[i]);
   cq_clir_cognates_free(cognates);
@@ -177,6 +178,7 @@ static cq_status search_by_letters(cq_lexical_hit **hits, const cli_clir_args *a
                                    const bool *asked, size_t k, cq_context *ctx, cq_error *error) {
   cq_clir_cognates *cognates;
   cq_status status = cq_clir_learn_cognates(&cognates, clir, asked, args->from, args->to, NULL, ctx, error);
+  if (!status) cli_clir_note_letters(cognates);
   if (!status) status = cq_clir_search_cognates(hits, cognates, asked, k, ctx, error);
   cq_clir_cognates_free(cognates);
   return status;
@@ -186,7 +188,7 @@ static int run_clir_run(const cli_call *call) {
   const cli_clir_args *args = call->options;
   cq_clir_options *o = call->library;
   const bool monolingual = !strcasecmp(args->from, args->to);
-  const bool by_letters = args->method == CLI_CLIR_COGNATES && !monolingual;
+  const bool by_letters = args->method == CLI_CLIR_COGNATES;
   bool *asked = NULL;
   cq_error error = {0};
   cq_context *ctx = NULL;
@@ -209,6 +211,10 @@ static int run_clir_run(const cli_call *call) {
     const cq_status status = by_letters
                                  ? search_by_letters(&hits, args, clir, asked, o->ranking->k, ctx, &error)
                                  : cq_clir_search(&hits, clir, model, args->from, args->to, asked, o, ctx, &error);
+    if (!status && !monolingual && !asked)
+      cli_note("%s from these topics' judgements: do not measure this run; 'calque clir validate' gives figures to "
+               "report",
+               by_letters ? "it was learned" : "VECTORS may be learned");
     if (status || cq_clir_write_run(NULL, clir, hits, o->ranking->k, args->tag, &error)) code = cli_fail_error(&error);
   }
   cq_free(asked);
@@ -226,9 +232,10 @@ static const cli_command clir_run = {
     .min_arguments = 0,
     .max_arguments = 1,
     .description = "Searches for each topic in documents of another language. Prints a TREC run: lines of topic, Q0, "
-                   "document, rank, score and tag. With the same language twice it is the monolingual run. Without "
-                   "--hold-out it includes topics that the vectors were trained on, so do not measure it; 'calque "
-                   "clir validate' gives figures to report.",
+                   "document, rank, score and tag. With the same language twice it is the monolingual run, with "
+                   "--method cognates the monolingual run with the same feedback. Without --hold-out it includes "
+                   "topics that were learned from, so do not measure it; 'calque clir validate' gives figures to "
+                   "report.",
     .example = "calque clir run vectors.txt --from en --to hi" CLI_CLIR_EXAMPLE " >run.txt",
     .group = "clir",
     .taken = not_of_run,

@@ -14,6 +14,14 @@ int cli_clir_open(cq_clir **out, const cli_clir_args *args, cq_context *ctx) {
   return CLI_OK;
 }
 
+void cli_clir_note_letters(const cq_clir_cognates *cognates) {
+  if (!cq_clir_cognates_are_learned(cognates))
+    cli_note(
+        "letters are matched hardly better than by chance (contrast %.1f, %.1f by chance): words match by how they "
+        "are spelled in Latin letters",
+        cq_clir_cognates_contrast(cognates), cq_clir_cognates_chance(cognates));
+}
+
 int cli_clir_check_tag(const char *tag) {
   return *tag && !strpbrk(tag, " \t\r\n\v\f") ? CLI_OK : cli_fail("the tag '%s' is empty or has blanks", tag);
 }

@@ -19,8 +19,8 @@ static const cli_part parts[] = {
 static void note_fold(int number, const cq_clir_fold *f, bool cognates) {
   char chosen[128];
   if (cognates)
-    snprintf(chosen, sizeof chosen, "shares %g, %g, %g; contrast %.0f", f->query_share, f->similar_share,
-             f->first_share, f->contrast);
+    snprintf(chosen, sizeof chosen, "shares %g, %g, %g; contrast %.0f (%.0f by chance)", f->query_share,
+             f->similar_share, f->first_share, f->contrast, f->chance);
   else
     snprintf(chosen, sizeof chosen, "kappa %d, window %d, tau %d", f->kappa, f->window, f->tau);
   if (f->map_chosen > 0) snprintf(chosen + strlen(chosen), 32, ", validated %.4f", f->map_chosen);
@@ -52,7 +52,15 @@ static int run_clir_validate(const cli_call *call) {
     if (status) code = cli_fail_error(&error);
   }
   if (code == CLI_OK) {
-    for (int f = 0; f < n_folds; f++) note_fold(f + 1, &folds[f], by_letters);
+    int n_unlearned = 0;
+    for (int f = 0; f < n_folds; f++) {
+      note_fold(f + 1, &folds[f], by_letters);
+      n_unlearned += by_letters && !folds[f].is_learned;
+    }
+    if (n_unlearned)
+      cli_note("in %d of %d folds letters are matched hardly better than by chance: there words match by how they are "
+               "spelled in Latin letters",
+               n_unlearned, n_folds);
     cli_note("MAP %.4f over all topics", cq_clir_map(clir, args->to, hits, k, NULL));
     if (cq_clir_write_run(NULL, clir, hits, k, args->tag, &error)) code = cli_fail_error(&error);
   }

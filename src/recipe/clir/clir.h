@@ -21,6 +21,9 @@ typedef struct cq_clir_side {
   cq_intern plain_words; /* the same without stems, in a vocabulary of the language's own */
   cq_u32_array plain;
   cq_word_run *plain_documents, *plain_queries;
+  cq_u32_array joined; /* [n, 3] plain words that were joined, the first and the last word of each */
+  int script;          /* of most plain words */
+  cq_slice *spellings; /* [plain words] in Latin letters, or as they are */
   cq_judgements judgements;
   size_t *first_judgement; /* [n_topics] and how many each has */
   size_t *n_judgements;
@@ -38,6 +41,12 @@ struct cq_clir {
   cq_clir_info about;
   cq_arena text;
 };
+
+/* Of a script without spaces plain words are also what up to so many of them make together. */
+enum { CQ_CLIR_MAX_JOINED = 5 };
+
+/* Finds the script of a side's plain words, and their spellings. Errors: CQ_ERR_MEMORY, CQ_ERR_UNSUPPORTED. */
+CQ_MUST_USE cq_status cq_clir_spell(cq_clir *clir, cq_clir_side *side, cq_error *error);
 
 /* Errors: CQ_ERR_ARGUMENT when there is no such language. */
 CQ_MUST_USE cq_status cq_clir_side_of(const cq_clir_side **out, const cq_clir *clir, const char *code, cq_error *error);

@@ -3,18 +3,19 @@
 #include "recipe/clir/cognates.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/utf8.h"
 #include "calque/nearest.h"
 #include "clir/cognates.h"
+#include "recipe/clir/spelling.h"
 #include "text/script.h"
-#include "text/unicode.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum {
   MIN_CHARACTERS = 4, /* characters of salient words */
   MAX_CHARACTERS = 20,
+  MAX_JUDGED = 500,       /* of these, the most salient, parts of longer ones are left out */
   MAX_GROUPS_OF_WORD = 2, /* a salient word is in so few topics */
   CANDIDATES = 50,        /* target words that a source word is compared with */
 };
@@ -29,7 +30,8 @@ static const struct schedule {
     {{2, 4, 8, 16, 32}, 5}, {{3, 10}, 2}, {{3, 6, 12, 24}, 4}, {{2, 6, 18}, 3}, {{1, 2, 4, 8, 16, 32}, 6},
 };
 enum { N_SCHEDULES = sizeof schedules / sizeof *schedules };
-static const double near_best = 0.75; /* a contrast of this share of the best one's is near it */
+static const double min_over_chance = 1.5; /* contrasts below this multiple of what is learned by chance are nonsense */
+static const double near_best = 0.75;      /* a contrast of this share of the best one's is near it */
 
 #define O cq_cognate_options
 static const cq_option option_rows[] = {
@@ -54,68 +56,6 @@ static const cq_option option_rows[] = {
 #undef O
 const cq_option_group cq_group_clir_cognates = {.name = "clir-cognates", CQ_ROWS(cq_cognate_options, option_rows)};
 
-/* --- words that are spelled in letters --- */
-
-typedef struct spelled {
-  cq_slice *words;
-  uint32_t *plain;  /* [n] their numbers among plain words */
-  uint32_t *number; /* [plain words] and back; UINT32_MAX: it has digits or is of another script */
-  uint8_t *n_characters;
-  uint32_t n;
-} spelled;
-
-static bool has_number(cq_slice word, size_t *n_characters) {
-  bool found = false;
-  *n_characters = 0;
-  for (size_t i = 0; i < word.n; ++*n_characters) {
-    uint32_t c;
-    i += cq_utf8_decode(&c, word.data + i, word.n - i);
-    found |= cq_char_is_number(c);
-  }
-  return found;
-}
-
-/* The script of most words. Words of another one stand as they are in whatever language they are quoted, and would be
- * all that is learned: no word of the language's own letters explains theirs as well. */
-static int main_script(const cq_intern *words) {
-  uint32_t counts[CQ_N_SCRIPTS] = {0};
-  int found = CQ_SCRIPT_NONE;
-  for (uint32_t w = 0; w < words->n; w++) {
-    const int script = cq_script_of(words->items[w]);
-    if (script != CQ_SCRIPT_NONE && (++counts[script] > counts[found] || found == CQ_SCRIPT_NONE)) found = script;
-  }
-  return found;
-}
-
-/* bags: only words that they have, so that no title of a topic says anything; NULL: all words. */
-static cq_status spell_side(spelled *s, const cq_clir_side *side, const cq_bags *bags, cq_error *error) {
-  const uint32_t n = side->plain_words.n;
-  s->words = cq_alloc_array(n, sizeof *s->words);
-  s->plain = cq_alloc_array(n, sizeof *s->plain);
-  s->number = cq_alloc_array(n, sizeof *s->number);
-  s->n_characters = cq_alloc_array(n, sizeof *s->n_characters);
-  if (!s->words || !s->plain || !s->number || !s->n_characters) return cq_fail_memory(error, "words");
-  const int script = main_script(&side->plain_words);
-  for (uint32_t w = 0; w < n; w++) {
-    size_t n_characters;
-    const cq_slice word = side->plain_words.items[w];
-    s->number[w] = UINT32_MAX;
-    if (has_number(word, &n_characters) || cq_script_of(word) != script || (bags && !(bags->masses[w] > 0))) continue;
-    s->number[w] = s->n;
-    s->words[s->n] = word;
-    s->n_characters[s->n] = (uint8_t)cq_min(n_characters, 255);
-    s->plain[s->n++] = w;
-  }
-  return CQ_OK;
-}
-
-static void free_spelled(spelled *s) {
-  cq_free(s->words);
-  cq_free(s->plain);
-  cq_free(s->number);
-  cq_free(s->n_characters);
-}
-
 /* --- two languages, of which a table is learned --- */
 
 typedef struct between {
@@ -126,7 +66,8 @@ typedef struct between {
   bool of_queries; /* words that only queries of `from` have, too */
   const cq_cognate_options *o;
   cq_word_table table;
-  double contrast;
+  double contrast, chance;
+  bool is_learned;
 } between;
 
 /* --- groups: topics whose documents are known in both languages --- */
@@ -193,10 +134,36 @@ static void clear_tallies(tally *tallies, const cq_u32_array *touched) {
   for (size_t i = 0; i < touched->n; i++) tallies[touched->items[i]].count = tallies[touched->items[i]].documents = 0;
 }
 
+static bool has_part(cq_slice text, cq_slice part) {
+  for (size_t i = 0; i + part.n <= text.n; i++)
+    if (!memcmp(text.data + i, part.data, part.n)) return true;
+  return false;
+}
+
+/* Leaves out words that occur only within a longer one of the list: parts of a name that is cut apart. */
+static size_t drop_parts(salient *found, size_t n, const tally *tallies, const cq_spelled *s,
+                         const cq_clir_side *side) {
+  if (!cq_script_has_no_spaces(side->script)) return n;
+  size_t kept = 0;
+  n = cq_min(n, MAX_JUDGED);
+  for (size_t i = 0; i < n; i++) {
+    const uint32_t part = s->plain[found[i].word];
+    const cq_slice text = side->plain_words.items[part];
+    bool is_part = false;
+    for (size_t k = 0; !is_part && k < n; k++) {
+      const uint32_t whole = s->plain[found[k].word];
+      const cq_slice longer = side->plain_words.items[whole];
+      is_part = longer.n > text.n && tallies[whole].count == tallies[part].count && has_part(longer, text);
+    }
+    if (!is_part) found[kept++] = found[i];
+  }
+  return kept;
+}
+
 /* One language's salient words of every group: in few groups, and there often, in many documents, and in few
  * elsewhere. */
-static cq_status find_salient(grouping *g, int which, const cq_clir_side *side, const cq_bags *bags, const spelled *s,
-                              cq_error *error) {
+static cq_status find_salient(grouping *g, int which, const cq_clir_side *side, const cq_bags *bags,
+                              const cq_spelled *s, cq_error *error) {
   tally *tallies = cq_alloc_array_zeroed(bags->n_words, sizeof *tallies);
   salient *found = cq_alloc_array(bags->n_words, sizeof *found);
   cq_u32_array touched = {0};
@@ -218,8 +185,9 @@ static cq_status find_salient(grouping *g, int which, const cq_clir_side *side, 
         continue;
       found[n++] = (salient){(double)t->count * t->documents * bags->idf[word] + 1e-6 * bags->idf[word], number};
     }
-    clear_tallies(tallies, &touched);
     if (n) qsort(found, n, sizeof *found, most_salient_first);
+    n = drop_parts(found, n, tallies, s, side);
+    clear_tallies(tallies, &touched);
     for (size_t k = 0; ok && k < n; k++) ok = cq_u32_array_append(&g->words[which], &found[k].word, 1);
     g->starts[which][i + 1] = g->words[which].n;
   }
@@ -229,7 +197,8 @@ static cq_status find_salient(grouping *g, int which, const cq_clir_side *side, 
   return ok ? CQ_OK : cq_fail_memory(error, "salient words");
 }
 
-static cq_status make_groups(grouping *g, const between *c, const spelled *from, const spelled *to, cq_error *error) {
+static cq_status make_groups(grouping *g, const between *c, const cq_spelled *from, const cq_spelled *to,
+                             cq_error *error) {
   cq_status status = choose_group_topics(g, c, error);
   if (!status && g->n < 3)
     status = cq_fail(error, CQ_ERR_ARGUMENT, "%zu topics have documents in both languages, expected at least 3", g->n);
@@ -287,8 +256,8 @@ static void score_row(void *context, size_t row, int worker) {
 }
 
 /* The entries: a pair's odds, less what it lacks to the best pair of either word. Words spelled the same have 1. */
-static cq_status fill_table(cq_word_table *table, const between *c, const scoring *s, const spelled *from,
-                            const spelled *to, cq_error *error) {
+static cq_status fill_table(cq_word_table *table, const between *c, const scoring *s, const cq_spelled *from,
+                            const cq_spelled *to, cq_error *error) {
   const size_t k = s->candidates->k;
   size_t n = 0, capacity = 0;
   double *best = cq_alloc_array_zeroed(to->n, sizeof *best);
@@ -326,8 +295,8 @@ static cq_status fill_table(cq_word_table *table, const between *c, const scorin
 }
 
 /* The table of letters as they are known at last by one schedule. */
-static cq_status table_of(cq_word_table *out, const between *c, const cq_cognates *letters, const spelled *from,
-                          const spelled *to, cq_context *ctx, cq_error *error) {
+static cq_status table_of(cq_word_table *out, const between *c, const cq_cognates *letters, const cq_spelled *from,
+                          const cq_spelled *to, cq_context *ctx, cq_error *error) {
   cq_neighbours candidates = {0};
   scoring s = {.letters = letters, .candidates = &candidates};
   cq_status status = find_spelled_alike(&candidates, letters, from->n, to->n, ctx, error);
@@ -347,8 +316,8 @@ static bool is_near_best(double contrast, double best) {
 }
 
 /* The mean of the tables of all schedules that did not fail: of those whose contrast is near the best's. */
-static cq_status learn_table(between *c, cq_cognates *letters, const grouping *g, const spelled *from,
-                             const spelled *to, cq_context *ctx, cq_error *error) {
+static cq_status learn_schedules(between *c, size_t *best, cq_cognates *letters, const grouping *g,
+                                 const cq_spelled *from, const cq_spelled *to, cq_context *ctx, cq_error *error) {
   cq_word_table tables[N_SCHEDULES] = {{0}}, good[N_SCHEDULES];
   double contrasts[N_SCHEDULES];
   size_t n = 0;
@@ -358,7 +327,7 @@ static cq_status learn_table(between *c, cq_cognates *letters, const grouping *g
     status = cq_cognates_learn(letters, g->groups, g->n, schedules[i].stages, schedules[i].n, ctx, error);
     if (!status) status = cq_cognates_contrast(&contrasts[i], letters, g->groups, g->n, ctx, error);
     if (status) break;
-    c->contrast = fmax(c->contrast, contrasts[i]);
+    if (contrasts[i] > c->contrast) *best = i, c->contrast = contrasts[i];
     if (!is_near_best(contrasts[i], c->contrast)) continue;
     status = cq_cognates_finish(letters, g->groups, g->n, ctx, error);
     if (!status) status = table_of(&tables[i], c, letters, from, to, ctx, error);
@@ -370,19 +339,54 @@ static cq_status learn_table(between *c, cq_cognates *letters, const grouping *g
   return status;
 }
 
+/* The contrast that is learned when each topic's words stand beside those of another one, a quarter, half and three
+ * quarters of the way through the others: the mean of what EM makes of words that have nothing to do with each other. */
+static cq_status contrast_by_chance(double *chance, size_t schedule, cq_cognates *letters, const grouping *g,
+                                    cq_context *ctx, cq_error *error) {
+  cq_cognate_group *wrong = cq_alloc_array(g->n, sizeof *wrong);
+  cq_status status = wrong ? CQ_OK : cq_fail_memory(error, "topics");
+  *chance = 0;
+  for (size_t quarter = 1; !status && quarter < 4; quarter++) {
+    double contrast;
+    const size_t shift = g->n * quarter / 4 ? g->n * quarter / 4 : 1;
+    for (size_t i = 0; i < g->n; i++) {
+      const cq_cognate_group *a = &g->groups[i], *b = &g->groups[(i + shift) % g->n];
+      wrong[i] = (cq_cognate_group){a->sources, b->targets, a->n_sources, b->n_targets};
+    }
+    status = cq_cognates_learn(letters, wrong, g->n, schedules[schedule].stages, schedules[schedule].n, ctx, error);
+    if (!status) status = cq_cognates_contrast(&contrast, letters, wrong, g->n, ctx, error);
+    if (!status) *chance += contrast / 3;
+  }
+  cq_free(wrong);
+  return status;
+}
+
+/* What is hardly better than chance is not used: words then match by how they are spelled in Latin letters. */
+static cq_status learn_table(between *c, cq_cognates *letters, const grouping *g, const cq_spelled *from,
+                             const cq_spelled *to, cq_context *ctx, cq_error *error) {
+  size_t best = 0;
+  cq_status status = learn_schedules(c, &best, letters, g, from, to, ctx, error);
+  if (!status) status = contrast_by_chance(&c->chance, best, letters, g, ctx, error);
+  c->is_learned = c->contrast >= min_over_chance * c->chance && c->contrast > 0;
+  if (status || c->is_learned) return status;
+  cq_word_table_free(&c->table);
+  status = cq_cognates_learn(letters, NULL, 0, NULL, 0, ctx, error);
+  return status ? status : table_of(&c->table, c, letters, from, to, ctx, error);
+}
+
 static cq_status learn_between(between *c, cq_context *ctx, cq_error *error) {
-  spelled from = {0}, to = {0};
+  cq_spelled from = {0}, to = {0};
   grouping g = {0};
   cq_cognates *letters = NULL;
-  cq_status status = spell_side(&from, c->from, c->of_queries ? NULL : c->from_plain, error);
-  if (!status) status = spell_side(&to, c->to, c->to_plain, error);
+  cq_status status = cq_spelled_open(&from, c->from, c->from_plain, !c->of_queries, error);
+  if (!status) status = cq_spelled_open(&to, c->to, c->to_plain, true, error);
   if (!status) status = make_groups(&g, c, &from, &to, error);
   if (!status) status = cq_cognates_open(&letters, from.words, from.n, to.words, to.n, error);
   if (!status) status = learn_table(c, letters, &g, &from, &to, ctx, error);
   cq_cognates_free(letters);
   free_grouping(&g);
-  free_spelled(&from);
-  free_spelled(&to);
+  cq_spelled_close(&from);
+  cq_spelled_close(&to);
   return status;
 }
 
@@ -408,7 +412,7 @@ static cq_status learn_through(cq_word_table *out, const between *direct, const 
 /* The mean of the direct table and of those by way of every other language there is. */
 static cq_status make_table(cq_clir_cognates *c, const bool *held_out, const cq_bags *to_plain, cq_context *ctx,
                             cq_error *error) {
-  between direct = {c->clir, c->from, c->to, &c->from_plain, to_plain, held_out, true, &c->o, {0}, 0};
+  between direct = {c->clir, c->from, c->to, &c->from_plain, to_plain, held_out, true, &c->o, {0}, 0, 0, false};
   cq_word_table *tables = cq_alloc_array_zeroed(c->clir->n, sizeof *tables);
   size_t n = 1;
   cq_status status = tables ? learn_between(&direct, ctx, error) : cq_fail_memory(error, "a table of words");
@@ -419,8 +423,27 @@ static cq_status make_table(cq_clir_cognates *c, const bool *held_out, const cq_
   if (!status) status = cq_word_table_mean(&c->table, tables, n, error);
   for (size_t i = 0; tables && i < n; i++) cq_word_table_free(&tables[i]);
   cq_free(tables);
-  c->contrast = direct.contrast;
+  c->contrast = direct.contrast, c->chance = direct.chance, c->is_learned = direct.is_learned;
   return status;
+}
+
+/* Of a language to itself: feedback alone is left, and joined words are not needed. */
+static cq_status same_words(cq_word_table *table, const cq_clir_side *side, cq_error *error) {
+  const uint32_t n = side->plain_words.n, *joined = side->joined.items, *const end = joined + side->joined.n;
+  table->n_sources = table->n_targets = n;
+  table->starts = cq_alloc_array_zeroed((size_t)n + 1, sizeof *table->starts);
+  table->items = cq_alloc_array(n, sizeof *table->items);
+  if (!table->starts || !table->items) return cq_fail_memory(error, "a table of words");
+  for (uint32_t w = 0; w < n; w++) {
+    const bool is_joined = joined != end && *joined == w;
+    size_t at = table->starts[w];
+    if (is_joined)
+      joined += 3;
+    else
+      table->items[at++] = (cq_weighted_word){w, 1};
+    table->starts[w + 1] = at;
+  }
+  return CQ_OK;
 }
 
 cq_status cq_clir_learn_cognates(cq_clir_cognates **out, const cq_clir *clir, const bool *held_out, const char *from,
@@ -433,8 +456,6 @@ cq_status cq_clir_learn_cognates(cq_clir_cognates **out, const cq_clir *clir, co
   cq_status status = cq_options_take(&c->o, &cq_group_clir_cognates, options, error);
   if (!status) status = cq_clir_side_of(&c->from, clir, from, error);
   if (!status) status = cq_clir_side_of(&c->to, clir, to, error);
-  if (!status && c->from == c->to)
-    status = cq_fail(error, CQ_ERR_ARGUMENT, "from '%s' to '%s': two languages are needed", from, to);
   if (!status)
     status =
         cq_bags_open(&c->from_plain, c->from->plain_documents, c->from->n_documents, c->from->plain_words.n, error);
@@ -442,7 +463,8 @@ cq_status cq_clir_learn_cognates(cq_clir_cognates **out, const cq_clir *clir, co
     status = cq_bags_open(&to_plain, c->to->plain_documents, c->to->n_documents, c->to->plain_words.n, error);
   if (!status) status = cq_bags_open(&c->from_stems, c->from->documents, c->from->n_documents, clir->words.n, error);
   if (!status) status = cq_bags_open(&c->to_stems, c->to->documents, c->to->n_documents, clir->words.n, error);
-  if (!status) status = make_table(c, held_out, &to_plain, ctx, error);
+  if (!status)
+    status = c->from == c->to ? same_words(&c->table, c->from, error) : make_table(c, held_out, &to_plain, ctx, error);
   if (!status) status = cq_bags_project(&c->projected, &to_plain, &c->table, error);
   if (!status && !(c->idf = cq_alloc_array(c->from->plain_words.n, sizeof *c->idf)))
     status = cq_fail_memory(error, "cognates");
@@ -478,4 +500,12 @@ cq_status cq_clir_cognates_set(cq_clir_cognates *c, const cq_cognate_options *op
 
 double cq_clir_cognates_contrast(const cq_clir_cognates *c) {
   return c->contrast;
+}
+
+double cq_clir_cognates_chance(const cq_clir_cognates *c) {
+  return c->chance;
+}
+
+bool cq_clir_cognates_are_learned(const cq_clir_cognates *c) {
+  return c->is_learned || c->from == c->to;
 }

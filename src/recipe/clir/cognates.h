@@ -13,7 +13,8 @@ struct cq_clir_cognates {
   cq_bags from_plain, from_stems, to_stems;
   cq_bags projected; /* documents of `to` in plain words of `from` */
   double *idf;       /* [plain words of from] for documents like others, 0 for words that the projection lacks */
-  double contrast;
+  double contrast, chance;
+  bool is_learned; /* false: the table is of words spelled the same in Latin letters */
 };
 
 #endif

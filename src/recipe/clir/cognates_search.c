@@ -182,6 +182,7 @@ cq_status cq_clir_cognates_expand(cq_clir_word **out, size_t *n, const cq_clir_c
   *out = NULL, *n = 0;
   cq_status status = cq_analyzer_open(&analyzer, &o, error);
   if (!status) status = cq_analysis_open(&analysis, analyzer, error);
+  if (!status) cq_analysis_join(analysis, CQ_CLIR_MAX_JOINED);
   if (!status) status = cq_analysis_run(&terms, &n_terms, analysis, query, error);
   if (!status && !cq_reserve((void **)out, &capacity, 1, sizeof **out)) status = cq_fail_memory(error, "words");
   for (size_t i = 0; !status && i < n_terms; i++) {

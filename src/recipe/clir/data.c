@@ -15,8 +15,8 @@ typedef struct running {
   cq_analyzer *analyzer;
   cq_analysis *analysis;
   cq_intern *vocabulary;
-  cq_u32_array *words;
-  size_t *ends; /* of the runs */
+  cq_u32_array *words, *joined; /* joined: NULL, or what side.joined is */
+  size_t *ends;                 /* of the runs */
   size_t n, capacity;
 } running;
 
@@ -105,13 +105,25 @@ static void end_running(running *r) {
   cq_free(r->ends);
 }
 
+/* Notes of a word, number `id` of the vocabulary and new there, what it was joined of. */
+static bool note_joined(running *r, uint32_t own, uint32_t id) {
+  const cq_slice *terms = cq_analysis_terms(r->analysis)->items;
+  uint32_t first, last;
+  if (!cq_analysis_is_joined(r->analysis, own, &first, &last)) return true;
+  const uint32_t row[3] = {id, cq_intern_put(r->vocabulary, terms[first]), cq_intern_put(r->vocabulary, terms[last])};
+  return row[1] != CQ_INTERN_NONE && row[2] != CQ_INTERN_NONE && cq_u32_array_append(r->joined, row, 3);
+}
+
 static cq_status run_text(running *r, cq_slice text, cq_error *error) {
   const uint32_t *own;
   size_t n;
   cq_status status = cq_analysis_run(&own, &n, r->analysis, text, error);
   for (size_t i = 0; !status && i < n; i++) {
+    const uint32_t before = r->vocabulary->n;
     const uint32_t id = cq_intern_put(r->vocabulary, cq_analysis_terms(r->analysis)->items[own[i]]);
-    if (id == CQ_INTERN_NONE || !cq_u32_array_append(r->words, &id, 1)) status = cq_fail_memory(error, "words");
+    bool ok = id != CQ_INTERN_NONE && cq_u32_array_append(r->words, &id, 1);
+    if (ok && r->joined && id == before) ok = note_joined(r, own[i], id);
+    if (!ok) status = cq_fail_memory(error, "words");
   }
   if (!status && !cq_reserve((void **)&r->ends, &r->capacity, r->n + 1, sizeof *r->ends))
     status = cq_fail_memory(error, "words");
@@ -170,6 +182,8 @@ static cq_status open_side(reading *r, const char *work, cq_context *ctx, cq_err
   if (!side->code) return cq_fail_memory(error, r->from.code);
   cq_status status = start_running(&r->stems, &r->from, !r->from.no_stems, &r->clir->words, &side->words, error);
   if (!status) status = start_running(&r->plain, &r->from, false, &side->plain_words, &side->plain, error);
+  if (!status) cq_analysis_join(r->plain.analysis, CQ_CLIR_MAX_JOINED);
+  r->plain.joined = &side->joined;
   if (!status) status = read_side_documents(r, error);
   if (!status) status = build_index(r, work, ctx, error);
   if (!status) status = cq_topics_read(&r->topics, r->from.topics, error);
@@ -309,6 +323,7 @@ cq_status cq_clir_open(cq_clir **out, const cq_clir_sources *sources, cq_context
   }
   for (size_t i = 0; !status && i < n; i++) status = read_topic_queries(&readings[i], error);
   for (size_t i = 0; !status && i < n; i++) status = mark_words(c, &c->sides[i], error);
+  for (size_t i = 0; !status && i < n; i++) status = cq_clir_spell(c, &c->sides[i], error);
   for (size_t i = 0; readings && i < n; i++) {
     cq_topics_free(&readings[i].topics);
     end_running(&readings[i].stems);
@@ -341,6 +356,8 @@ void cq_clir_free(cq_clir *c) {
     cq_u32_array_free(&s->words);
     cq_intern_free(&s->plain_words);
     cq_u32_array_free(&s->plain);
+    cq_free(s->spellings);
+    cq_u32_array_free(&s->joined);
     cq_free(s->plain_documents);
     cq_free(s->plain_queries);
     cq_judgements_free(&s->judgements);

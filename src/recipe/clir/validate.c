@@ -338,7 +338,8 @@ static cq_status test_cognates(cq_lexical_hit *all, cq_clir_fold *fold, const va
   fold->seconds_retrieval = cq_seconds(CLOCK_MONOTONIC) - begin;
   fold->query_share = o->query_share, fold->similar_share = o->similar_share, fold->first_share = o->first_share;
   if (!status) {
-    fold->contrast = cq_clir_cognates_contrast(cognates);
+    fold->contrast = cq_clir_cognates_contrast(cognates), fold->chance = cq_clir_cognates_chance(cognates);
+    fold->is_learned = cq_clir_cognates_are_learned(cognates);
     fold->map_tested = cq_clir_map(v->clir, v->to, hits, k, asked);
   }
   for (size_t t = 0; !status && t < v->clir->n_topics; t++)

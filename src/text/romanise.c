@@ -1,0 +1,73 @@
+#include "text/romanise.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/utf8.h"
+#include "text/unicode.h"
+
+#include <unicode/ustring.h>
+#include <unicode/utrans.h>
+
+enum {
+  ICU_SETUP_BYTES = 8 << 20, /* rules of all scripts, which it reads as it meets them */
+  GROWTH = 8,                /* a byte becomes so many characters at most */
+};
+
+static const char rules[] = "Any-Latin; NFD; [:M:] Remove; Latin-ASCII; Lower";
+
+struct cq_romaniser {
+  UTransliterator *transliterator;
+  UChar *text;
+  size_t capacity;
+};
+
+cq_status cq_romaniser_open(cq_romaniser **out, cq_error *error) {
+  UErrorCode code = U_ZERO_ERROR;
+  UChar id[sizeof rules];
+  *out = NULL;
+  /* ICU may not survive failed allocations while it sets up its rules, as with its locales. */
+  if (!cq_has_room(ICU_SETUP_BYTES)) return cq_fail_memory(error, "ICU");
+  cq_romaniser *r = cq_alloc_zeroed(sizeof *r);
+  if (!r) return cq_fail_memory(error, "ICU");
+  u_uastrcpy(id, rules);
+  r->transliterator = utrans_openU(id, -1, UTRANS_FORWARD, NULL, 0, NULL, &code);
+  if (U_SUCCESS(code)) return *out = r, CQ_OK;
+  cq_romaniser_free(r);
+  if (code == U_MEMORY_ALLOCATION_ERROR) return cq_fail_memory(error, "ICU");
+  return cq_fail(error, CQ_ERR_UNSUPPORTED, "ICU cannot transliterate to Latin letters: %s", u_errorName(code));
+}
+
+void cq_romaniser_free(cq_romaniser *r) {
+  if (!r) return;
+  if (r->transliterator) utrans_close(r->transliterator);
+  cq_free(r->text);
+  cq_free(r);
+}
+
+static void add_letters(cq_builder *out, cq_slice latin) {
+  for (size_t i = 0; i < latin.n;) {
+    uint32_t c;
+    i += cq_utf8_decode(&c, latin.data + i, latin.n - i);
+    if (cq_char_is_letter(c) || cq_char_is_number(c)) cq_builder_code(out, c);
+  }
+}
+
+void cq_romanise(cq_builder *out, cq_romaniser *r, cq_slice text) {
+  const size_t room = GROWTH * (text.n + 4);
+  if (room > INT32_MAX / 4 || !cq_reserve((void **)&r->text, &r->capacity, room, sizeof *r->text)) {
+    out->failed = true;
+    return;
+  }
+  UErrorCode code = U_ZERO_ERROR;
+  int32_t n = 0, n_bytes = 0;
+  u_strFromUTF8WithSub(r->text, (int32_t)room, &n, text.data, (int32_t)text.n, 0xfffd, NULL, &code);
+  int32_t limit = n;
+  utrans_transUChars(r->transliterator, r->text, &n, (int32_t)room, 0, &limit, &code);
+  char *bytes = U_SUCCESS(code) ? cq_alloc(3 * (size_t)n + 1) : NULL;
+  if (bytes) u_strToUTF8WithSub(bytes, 3 * n + 1, &n_bytes, r->text, n, 0xfffd, NULL, &code);
+  if (!bytes || U_FAILURE(code))
+    out->failed = true;
+  else
+    add_letters(out, (cq_slice){bytes, (size_t)n_bytes});
+  cq_free(bytes);
+}
