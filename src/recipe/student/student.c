@@ -12,17 +12,15 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/options.h"
-#include "calque/lines.h"
 #include "format/json.h"
 #include "model/encoder.h"
 #include "model/modules.h"
-#include "model/transformer.h"
 #include "recipe/student/carry.h"
+#include "recipe/student/text.h"
+#include "recipe/student/vocabulary.h"
 
 #include <stdio.h>
 #include <string.h>
-
-#define MAX_COLUMNS 64
 
 static const char *const kinds[] = {"copy", "new-vocabulary", "transformer", "bilstm", "static", NULL};
 static const char *const vocabularies[] = {"unigram", "bpe", "words", NULL};
@@ -94,71 +92,10 @@ static void tell_notice(const cq_student_options *o, const char *text) {
   if (o->notice) o->notice(o->notice_context, text);
 }
 
-/* --- the text, column after column --- */
-
-typedef struct text {
-  const cq_student_options *options;
-  size_t file; /* the next one, but for `again` more times of the one before */
-  int again;
-  cq_lines *lines;
-  cq_slice columns[MAX_COLUMNS];
-  size_t n_columns, column;
-  uint64_t n_bad;
-  cq_status status;
-  cq_error error;
-} text;
-
-/* The columns of the next line; at the end of a file, none and no file. */
-static cq_status next_text_line(text *t) {
-  cq_slice line;
-  t->column = t->n_columns = 0;
-  cq_status status = cq_lines_next(&line, t->lines, &t->error);
-  if (status) return status;
-  if (!line.data) {
-    cq_lines_close(t->lines);
-    t->lines = NULL;
-    return CQ_OK;
-  }
-  const size_t n = cq_tsv_split(t->columns, MAX_COLUMNS, line);
-  if (n > MAX_COLUMNS)
-    return cq_fail_line(&t->error, CQ_ERR_FORMAT, cq_lines_path(t->lines), cq_lines_number(t->lines),
-                        "%zu columns, expected at most %d", n, MAX_COLUMNS);
-  t->n_columns = n;
-  return CQ_OK;
-}
-
-static bool next_text_sentence(void *context, cq_slice *sentence) {
-  text *t = context;
-  for (;;) {
-    while (t->column < t->n_columns) {
-      *sentence = t->columns[t->column++];
-      if (sentence->n > 0) return true;
-    }
-    if (t->status) return false;
-    if (!t->lines) {
-      if (t->again > 0) {
-        t->again--;
-      } else {
-        while (t->file < t->options->n_text && t->options->text[t->file].weight < 0) t->file++;
-        if (t->file == t->options->n_text) return false;
-        t->again = cq_text_times(&t->options->text[t->file++]) - 1;
-      }
-      t->status = cq_lines_open(&t->lines, t->options->text[t->file - 1].path, &t->error);
-      if (t->status) return false;
-    }
-    t->status = next_text_line(t);
-    if (t->status == CQ_ERR_FORMAT && t->options->skip_bad && !cq_lines_broken(t->lines)) {
-      t->status = CQ_OK;
-      t->n_bad++;
-    }
-    if (t->status) return false;
-  }
-}
-
 /* A vocabulary of vocab_size pieces; *largest: of how many at most, where the text has fewer, else 0. */
 static cq_status train_vocabulary_of(cq_tokenizer **out, int *largest, const cq_student_options *o, int vocab_size,
                                      bool lowercase, cq_error *error) {
-  text *t = cq_alloc_zeroed(sizeof *t);
+  cq_student_text *t = cq_alloc_zeroed(sizeof *t);
   if (!t) return cq_fail_memory(error, "text");
   t->options = o;
   *largest = 0;
@@ -168,8 +105,8 @@ static cq_status train_vocabulary_of(cq_tokenizer **out, int *largest, const cq_
                                               .lowercase = lowercase};
   const cq_words_training words = {.vocab_size = vocab_size, .lowercase = lowercase};
   cq_status status = o->vocabulary == CQ_VOCABULARY_WORDS
-                         ? cq_tokenizer_train_words(out, next_text_sentence, t, &words, error)
-                         : cq_tokenizer_train_sentencepiece(out, largest, next_text_sentence, t, &training, error);
+                         ? cq_tokenizer_train_words(out, cq_student_text_next, t, &words, error)
+                         : cq_tokenizer_train_sentencepiece(out, largest, cq_student_text_next, t, &training, error);
   if (t->status) { /* what was read is not the whole text */
     if (!status) cq_tokenizer_free(*out);
     *out = NULL;
@@ -181,7 +118,7 @@ static cq_status train_vocabulary_of(cq_tokenizer **out, int *largest, const cq_
     snprintf(told, sizeof told, "%llu malformed lines were skipped", (unsigned long long)t->n_bad);
     tell_notice(o, told);
   }
-  cq_lines_close(t->lines);
+  cq_student_text_close(t);
   cq_free(t);
   return status;
 }
@@ -225,29 +162,6 @@ static cq_status append_ending(cq_encoder *e, const cq_student_options *o, bool 
 
 /* --- a new vocabulary under an old body --- */
 
-/* The parameter that holds the word embeddings of a model's first module. */
-static cq_param *word_table(cq_module *module) {
-  for (size_t i = 0; i < module->n_params; i++)
-    if (module->params[i].table) return &module->params[i];
-  return NULL;
-}
-
-static cq_status put_vocabulary(cq_encoder *e, cq_tokenizer *tokenizer, float *rows, cq_error *error) {
-  cq_module *m = e->modules[0];
-  cq_param *table = word_table(m);
-  if (m->type == &cq_transformer_type)
-    return cq_transformer_set_vocabulary((cq_transformer *)m, tokenizer, rows, &e->arena, error);
-  const size_t n = (size_t)cq_tokenizer_describe(tokenizer)->vocab_size * (size_t)table->cols;
-  float *copy = cq_arena_array(&e->arena, n, sizeof *copy);
-  if (!copy) return cq_fail_memory(error, "word embeddings");
-  memcpy(copy, rows, n * sizeof *copy);
-  table->value = copy, table->narrow = (cq_narrow_rows){0};
-  table->rows = cq_tokenizer_describe(tokenizer)->vocab_size;
-  cq_tokenizer_free(m->tokenizer);
-  m->tokenizer = tokenizer;
-  return CQ_OK;
-}
-
 static void tell_carried(const cq_student_options *o, const cq_carry_stats *s, int64_t n) {
   char line[256];
   snprintf(line, sizeof line, "vocabulary of %lld pieces: %lld special, %lld shared, %lld from old tokens, %lld random",
@@ -261,7 +175,7 @@ static void tell_carried(const cq_student_options *o, const cq_carry_stats *s, i
 
 static cq_status change_vocabulary(cq_encoder *e, const cq_student_options *o, cq_random *random, cq_error *error) {
   const cq_module *m = e->modules[0];
-  const cq_param *table = word_table(e->modules[0]);
+  const cq_param *table = cq_student_word_table(e->modules[0]);
   cq_tokenizer *tokenizer = NULL;
   cq_carry_stats stats;
   if (!m->tokenizer || !table)
@@ -279,7 +193,7 @@ static cq_status change_vocabulary(cq_encoder *e, const cq_student_options *o, c
   if (!status)
     status = cq_carry_over_rows(rows, tokenizer, old_rows, table->rows, table->cols, m->tokenizer, o->carry_over,
                                 o->text, o->n_text, random, &stats, error);
-  if (!status) status = put_vocabulary(e, tokenizer, rows, error);
+  if (!status) status = cq_student_put_vocabulary(e, tokenizer, rows, error);
   if (status)
     cq_tokenizer_free(tokenizer);
   else
