@@ -106,11 +106,13 @@ typedef struct recipe {
   cq_student_kind kind;
   double learning_rate, embedding_learning_rate;
   double contrast;
-  double max_epochs; /* more never helped */
+  double weight_decay; /* of word vectors it makes those of rare words forget where they began */
+  double max_epochs;   /* more never helped */
 } recipe;
 static const recipe recipes[] = {
-    [CQ_EXTEND_BODY] = {"the model's layers under a new vocabulary", CQ_STUDENT_NEW_VOCABULARY, 3e-4, 1e-3, 1, 30},
-    [CQ_EXTEND_STATIC] = {"the mean of word vectors", CQ_STUDENT_STATIC, 0.3, 0.3, 0, 60},
+    [CQ_EXTEND_BODY] = {"the model's layers under a new vocabulary", CQ_STUDENT_NEW_VOCABULARY, 3e-4, 1e-3, 1, 0.01,
+                        30},
+    [CQ_EXTEND_STATIC] = {"the mean of word vectors", CQ_STUDENT_STATIC, 0.03, 0.03, 0, 0, 60},
 };
 
 enum { PATH = 4200, MAX_LANGUAGES_COUNTED = 8, TRIAL_STEPS = 12, MIN_STEPS = 20, EVALUATIONS = 10 };
@@ -164,7 +166,7 @@ static cq_status make_student(extending *e, cq_error *error) {
   const size_t languages = cq_min(cq_extend_languages(&e->texts), MAX_LANGUAGES_COUNTED);
   const size_t dictionaries = cq_min(cq_extend_dictionaries(&e->texts), MAX_LANGUAGES_COUNTED);
   s.kind = e->recipe->kind;
-  s.from = o->kind == CQ_EXTEND_BODY ? o->model : NULL;
+  s.from = o->model;
   s.text = text;
   s.vocab_size = o->vocab_size ? o->vocab_size : 20000 + 12000 * (int)(languages + dictionaries);
   s.lowercase = o->lowercase, s.skip_bad = o->skip_bad, s.seed = o->seed, s.replace = true;
@@ -201,7 +203,7 @@ static cq_training_options run_options(const extending *e) {
   run.learning_rate = o->learning_rate > 0 ? o->learning_rate : e->recipe->learning_rate;
   run.embedding_learning_rate =
       o->embedding_learning_rate > 0 ? o->embedding_learning_rate : e->recipe->embedding_learning_rate;
-  run.adam_eps = 1e-9, run.dropout = 0;
+  run.adam_eps = 1e-9, run.dropout = 0, run.weight_decay = e->recipe->weight_decay;
   run.batch_pairs = o->batch_pairs, run.max_characters = o->max_characters, run.skip_bad = o->skip_bad;
   run.balanced = e->texts.n > 1;
   run.seed = o->seed, run.precision = (cq_training_precision)o->precision;

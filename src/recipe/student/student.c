@@ -16,6 +16,7 @@
 #include "model/encoder.h"
 #include "model/modules.h"
 #include "recipe/student/carry.h"
+#include "recipe/student/static_rows.h"
 #include "recipe/student/text.h"
 #include "recipe/student/vocabulary.h"
 
@@ -30,10 +31,14 @@ static const char *const carry_overs[] = {"shared", "mean", "align", NULL};
 static const cq_option option_rows[] = {
     {CQ_CHOICE(O, "kind", kind, CHANGES, CQ_STUDENT_NEW_VOCABULARY, kinds, "KIND",
                "new-vocabulary: an existing model's layers under a vocabulary trained on the text; copy: an "
-               "existing model as it is; transformer, bilstm, static: a fresh model"),
+               "existing model as it is; transformer, bilstm: a fresh model; static: the mean of word vectors, fresh "
+               "or from a "
+               "teacher (--from)"),
      .letter = 'k'},
-    {CQ_TEXT(O, "from", from, CHANGES, "MODEL",
-             "copy, new-vocabulary: model to start from, a directory or a name in the local Hugging Face cache"),
+    {CQ_TEXT(
+         O, "from", from, CHANGES, "MODEL",
+         "copy, new-vocabulary: model to start from, a directory or a name in the local Hugging Face cache; static: "
+         "teacher whose vectors of pieces alone are the first rows"),
      .letter = 'f'},
     {CQ_DATA(
         O, "text", text, n_text, CHANGES, "[LANGUAGE=]FILE[:WEIGHT]",
@@ -62,6 +67,10 @@ static const cq_option option_rows[] = {
      .flags = CQ_OPTION_BELOW_MAX},
     {CQ_INT(O, "output-dim", output_dim, CHANGES, 0, 0, 1 << 16, "N", "end with a linear layer to N dimensions"),
      .otherwise = "the size before it"},
+    {CQ_NUMBER(O, "smoothing", smoothing, CHANGES, 5e-4, 0, 1e6, "A",
+               "static with --from: a piece with the share P of the text weighs A / (A + P); 0: all pieces alike")},
+    {CQ_INT(O, "remove-components", n_components, CHANGES, 40, 0, 1 << 16, "N",
+            "static with --from: principal components to remove, of an eighth of the dimensions at most")},
     {CQ_FLAG(O, "normalize", normalize, CHANGES, "fresh kinds: end with vectors of length 1")},
     {CQ_FLAG(O, "skip-bad", skip_bad, CHANGES, "count malformed lines and go on, instead of failing at the first")},
     {CQ_COUNT(O, "seed", seed, CHANGES, 42, 0, 0, "N", "seed of the random numbers")},
@@ -74,7 +83,7 @@ static cq_status check_student(const void *options, cq_error *error) {
   const bool is_fresh = o->kind != CQ_STUDENT_COPY && o->kind != CQ_STUDENT_NEW_VOCABULARY;
   if (!is_fresh && !o->from)
     return cq_fail(error, CQ_ERR_ARGUMENT, "kind %s needs 'from', a model to start with", kinds[o->kind]);
-  if (is_fresh && o->from)
+  if (is_fresh && o->from && o->kind != CQ_STUDENT_STATIC)
     return cq_fail(error, CQ_ERR_ARGUMENT, "kind %s starts from nothing: it takes no 'from'", kinds[o->kind]);
   if (o->kind != CQ_STUDENT_COPY && o->n_text == 0)
     return cq_fail(error, CQ_ERR_ARGUMENT, "kind %s needs 'text' for its vocabulary", kinds[o->kind]);
@@ -162,15 +171,19 @@ static cq_status append_ending(cq_encoder *e, const cq_student_options *o, bool 
 
 /* --- a new vocabulary under an old body --- */
 
+static void tell_aligned(const cq_student_options *o, const cq_carry_stats *s) {
+  char line[256];
+  snprintf(line, sizeof line, "%lld of them carried over by word alignment of %llu sentence pairs",
+           (long long)s->n_aligned, (unsigned long long)s->n_pairs);
+  tell_notice(o, line);
+}
+
 static void tell_carried(const cq_student_options *o, const cq_carry_stats *s, int64_t n) {
   char line[256];
   snprintf(line, sizeof line, "vocabulary of %lld pieces: %lld special, %lld shared, %lld from old tokens, %lld random",
            (long long)n, (long long)s->n_special, (long long)s->n_shared, (long long)s->n_mean, (long long)s->n_drawn);
   tell_notice(o, line);
-  if (o->carry_over != CQ_CARRY_ALIGN) return;
-  snprintf(line, sizeof line, "%lld of them carried over by word alignment of %llu sentence pairs",
-           (long long)s->n_aligned, (unsigned long long)s->n_pairs);
-  tell_notice(o, line);
+  if (o->carry_over == CQ_CARRY_ALIGN) tell_aligned(o, s);
 }
 
 static cq_status change_vocabulary(cq_encoder *e, const cq_student_options *o, cq_random *random, cq_error *error) {
@@ -329,8 +342,34 @@ static cq_status fresh_static(cq_encoder *e, const cq_student_options *o, cq_tok
   return cq_encoder_append(e, module, error);
 }
 
+/* The rows of a teacher's in place of random ones. */
+static cq_status static_of_teacher(cq_encoder *e, const cq_student_options *o, cq_tokenizer **tokenizer,
+                                   cq_random *random, cq_context *ctx, cq_error *error) {
+  cq_encoder_options opening = cq_encoder_default_options();
+  cq_encoder *teacher;
+  cq_carry_stats stats;
+  opening.notice = o->notice, opening.notice_context = o->notice_context;
+  cq_status status = cq_encoder_open(&teacher, o->from, &opening, error);
+  if (status) return status;
+  cq_student_options sizes = *o;
+  sizes.dim = cq_encoder_dim(teacher);
+  status = fresh_static(e, &sizes, tokenizer, random, error);
+  if (!status)
+    status = cq_static_rows(cq_student_word_table(e->modules[0])->value, e->modules[0]->tokenizer, teacher, o, random,
+                            &stats, ctx, error);
+  cq_encoder_free(teacher);
+  if (!status) {
+    char line[160];
+    snprintf(line, sizeof line, "vocabulary of %lld pieces, which begin as the teacher's vectors of each alone",
+             (long long)cq_tokenizer_describe(e->modules[0]->tokenizer)->vocab_size);
+    tell_notice(o, line);
+    tell_aligned(o, &stats);
+  }
+  return status;
+}
+
 static cq_status make_fresh(cq_encoder **out, const char *directory, const cq_student_options *o, cq_random *random,
-                            cq_error *error) {
+                            cq_context *ctx, cq_error *error) {
   const int length = o->max_seq_length > 0 ? o->max_seq_length : 128;
   cq_tokenizer *tokenizer = NULL;
   cq_status status = train_vocabulary(&tokenizer, o, o->lowercase, error);
@@ -339,6 +378,7 @@ static cq_status make_fresh(cq_encoder **out, const char *directory, const cq_st
     status = fresh_transformer(out, directory, o, length, tokenizer, random, error);
   } else if (!(status = cq_encoder_new(out, error))) {
     status = o->kind == CQ_STUDENT_BILSTM ? fresh_bilstm(*out, o, length, &tokenizer, random, error)
+             : o->from                    ? static_of_teacher(*out, o, &tokenizer, random, ctx, error)
                                           : fresh_static(*out, o, &tokenizer, random, error);
   }
   cq_tokenizer_free(tokenizer);
@@ -346,7 +386,6 @@ static cq_status make_fresh(cq_encoder **out, const char *directory, const cq_st
 }
 
 cq_status cq_student_new(const char *directory, const cq_student_options *options, cq_context *ctx, cq_error *error) {
-  (void)ctx; /* training a vocabulary and aligning run on threads of their own or on one, so that the result is one */
   cq_student_options taken;
   const cq_student_options *o = &taken;
   cq_encoder *e = NULL;
@@ -355,7 +394,7 @@ cq_status cq_student_new(const char *directory, const cq_student_options *option
   if (!o->replace && cq_file_exists(directory))
     return cq_fail_file(error, CQ_ERR_ARGUMENT, directory, "already exists (replace overwrites it)");
   cq_random random = cq_random_seeded(o->seed, 0);
-  if (o->from) {
+  if (o->from && o->kind != CQ_STUDENT_STATIC) {
     cq_encoder_options opening = cq_encoder_default_options();
     opening.notice = o->notice, opening.notice_context = o->notice_context;
     status = cq_encoder_open(&e, o->from, &opening, error);
@@ -363,7 +402,7 @@ cq_status cq_student_new(const char *directory, const cq_student_options *option
     if (!status && o->max_seq_length > 0) status = cq_encoder_limit(e, o->max_seq_length, error);
     if (!status) status = append_ending(e, o, false, &random, error);
   } else {
-    status = make_fresh(&e, directory, o, &random, error);
+    status = make_fresh(&e, directory, o, &random, ctx, error);
   }
   if (!status) status = cq_encoder_save(e, directory, o->replace, NULL, error);
   cq_encoder_free(e);
