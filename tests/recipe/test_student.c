@@ -1,6 +1,7 @@
 /* Students of every kind from a small made-up corpus, and the alignment that places new pieces. */
 #include "support/files.h"
 
+#include "base/file.h"
 #include "base/memory.h"
 #include "calque/calque.h"
 #include "model/encoder.h"
@@ -530,14 +531,15 @@ static void the_aligner_finds_the_dictionary(void **state) {
 
 /* --- out of memory --- */
 
-static void allocations_may_fail(void **state) {
+static void allocations_of_kind_may_fail(cq_student_kind kind, cq_student_vocabulary vocabulary) {
   char model[1024];
   long n = 1;
-  (void)state;
   snprintf(model, sizeof model, "%s", tests_file("golden/models/static-mean"));
-  cq_student_options o = options_for(CQ_STUDENT_NEW_VOCABULARY);
+  cq_student_options o = options_for(kind);
   o.from = model;
+  o.vocabulary = vocabulary;
   o.max_seq_length = 0;
+  cq_directory_remove(test_path("refused"));
   for (;; n += 1 + n / 6) { /* every one at first, then further and further apart: each costs a vocabulary's training */
     cq_error error = {0};
     notices[0] = '\0';
@@ -553,6 +555,16 @@ static void allocations_may_fail(void **state) {
     assert_int_equal(count_files("refused"), 0);
   }
   assert_true(n > 50);
+}
+
+static void allocations_may_fail(void **state) {
+  (void)state;
+  allocations_of_kind_may_fail(CQ_STUDENT_NEW_VOCABULARY, CQ_VOCABULARY_UNIGRAM);
+}
+
+static void allocations_for_a_static_student_may_fail(void **state) {
+  (void)state;
+  allocations_of_kind_may_fail(CQ_STUDENT_STATIC, CQ_VOCABULARY_WORDS);
 }
 
 static void the_aligner_may_run_out(void **state) {
@@ -587,6 +599,7 @@ int main(void) {
       cmocka_unit_test(a_vocabulary_is_as_large_as_the_text_allows),
       cmocka_unit_test(refusals),
       cmocka_unit_test(the_aligner_finds_the_dictionary),
+      cmocka_unit_test(allocations_for_a_static_student_may_fail),
       cmocka_unit_test(allocations_may_fail),
       cmocka_unit_test(the_aligner_may_run_out),
   };
