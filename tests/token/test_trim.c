@@ -146,6 +146,32 @@ static void an_unknown_word_stays_unknown(void **state) {
   cq_free(new_ids);
 }
 
+/* An unknown character costs ten more than the lowest score: without that piece "yab" would be an unknown "y" and "ab". */
+static void the_lowest_score_stays(void **state) {
+  static const char json[] =
+      "{\"version\": \"1.0\", \"added_tokens\": [], \"normalizer\": null, \"pre_tokenizer\": null, "
+      "\"post_processor\": null, \"model\": {\"type\": \"Unigram\", \"unk_id\": 0, \"vocab\": [[\"<unk>\", 0], "
+      "[\"more\", -2], [\"ya\", -15], [\"b\", -15], [\"ab\", -1], [\"zzz\", -100]]}}";
+  static texts t;
+  int32_t *new_ids;
+  char command[600];
+  (void)state;
+  snprintf(command, sizeof command, "rm -rf '%s' && mkdir '%s'", test_path("made"), test_path("made"));
+  assert_int_equal(system(command), 0);
+  write_bytes(test_path("made/tokenizer.json"), json, sizeof json - 1);
+  cq_tokenizer *old = open_tokenizer(test_path("made"));
+  memset(&t, 0, sizeof t);
+  t.n[0] = (size_t)snprintf(t.bytes[0], ROOM, "yab");
+  t.n[1] = (size_t)snprintf(t.bytes[1], ROOM, "ab");
+  cq_tokenizer *trimmed = trim_to(&new_ids, old, &t);
+  same_split(old, trimmed, new_ids, text_at(&t, 0));
+  same_split(old, trimmed, new_ids, text_at(&t, 1));
+  assert_int_equal(new_ids[1], -1);
+  assert_int_equal(new_ids[5], 4);
+  cq_tokenizer_free(old), cq_tokenizer_free(trimmed);
+  cq_free(new_ids);
+}
+
 /* Of a text of nothing, what has a role stays, and what needs it still works. */
 static void special_tokens_stay(void **state) {
   (void)state;
@@ -200,9 +226,8 @@ static int finish(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(marked_text_is_split_as_before),
-      cmocka_unit_test(an_unknown_word_stays_unknown),
-      cmocka_unit_test(special_tokens_stay),
+      cmocka_unit_test(marked_text_is_split_as_before), cmocka_unit_test(an_unknown_word_stays_unknown),
+      cmocka_unit_test(the_lowest_score_stays),         cmocka_unit_test(special_tokens_stay),
       cmocka_unit_test(every_allocation_may_fail),
   };
   return cmocka_run_group_tests(tests, make_test_directory, finish);
