@@ -12,6 +12,7 @@
 #          the same text as size-all on other students:
 #            student-transformer student-bilstm student-static     without the teacher's body
 #            student-static-20k                     the last with 20,000 steps, which take it a few minutes
+#            student-static-teacher                 static, begun from the teacher's vectors of single pieces, 10,000 steps
 #          other languages:
 #            lang-es lang-ar                        one with English
 #            langs-all langs-50k                    seven, drawn from alike, a vocabulary from at most 50,000
@@ -27,7 +28,7 @@ shopt -s inherit_errexit
 [ $# -ge 4 ] || { sed -n '2,26s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 program=$1 data=$2 teacher=$3 work=$4
 shift 4
-all=(size-{1k,5k,10k,25k,all} set-{everyday,captions,news,technical,dict,gloss} student-{transformer,bilstm,static,static-20k} lang-{es,ar} langs-{all,50k} teacher-stsb)
+all=(size-{1k,5k,10k,25k,all} set-{everyday,captions,news,technical,dict,gloss} student-{transformer,bilstm,static,static-20k,static-teacher} lang-{es,ar} langs-{all,50k} teacher-stsb)
 seven=(ar de es fr hi ru zh)
 [ $# -gt 0 ] || { printf '%s\n' "${all[@]}"; exit; }
 threads=${THREADS:-2} seed=${SEED:-1}
@@ -104,9 +105,11 @@ for run in "$@"; do
     kind=${run#student-}
     options=(--kind "${kind%-20k}" --dim 384 --vocab-size 32000 --normalize)
     [ "$run" != student-static-20k ] || steps=20000
+    [ "$run" != student-static-teacher ] || options=(--kind static --from "$teacher" --vocab-size 32000 --normalize) steps=10000
     case $run in # chosen on dev-ntrex in a quarter of the steps
     *-transformer) rates=(--lr 5e-4 --embedding-lr 1e-1 --eps 1e-9 --dropout 0) ;;
     *-bilstm) rates=(--lr 1e-3 --embedding-lr 1e-1 --eps 1e-9 --dropout 0) options+=(--layers 1) ;;
+    *-static-teacher) rates=(--lr 3e-2 --weight-decay 0 --eps 1e-9 --dropout 0) ;;
     *-static*) rates=(--lr 3e-1 --embedding-lr 3e-1 --eps 1e-9 --dropout 0) ;;
     esac
     ;;

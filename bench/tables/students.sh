@@ -11,6 +11,7 @@ compare "a fresh transformer of its size" "$work/student-transformer" "$(rows_of
 compare "BiLSTM, maximum over words (LASER's shape)" "$work/student-bilstm" "$(rows_of en-de)"
 compare "mean of word vectors (static)" "$work/student-static" "$(rows_of en-de)"
 compare "the same, 20,000 steps" "$work/student-static-20k" "$(rows_of en-de)"
+compare "static, from the teacher, 10,000 steps" "$work/student-static-teacher" "$(rows_of en-de)"
 echo
 heading "one language or seven" tatoeba flores ntrex "STS-B" "STS-B with English" "STS 2017" "STS 2017 with English"
 one() { # NAME MODEL LANGUAGE

@@ -35,6 +35,7 @@
 #include "calque/status.h"
 #include "calque/student.h"
 #include "calque/training.h"
+#include "calque/trim.h"
 #include "calque/version.h"
 #include "calque/words.h"
 

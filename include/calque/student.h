@@ -28,7 +28,7 @@ typedef enum cq_student_kind {
   CQ_STUDENT_NEW_VOCABULARY, /* the body of `from` under a vocabulary trained on the text */
   CQ_STUDENT_TRANSFORMER,    /* a fresh BERT of the given sizes, mean pooling */
   CQ_STUDENT_BILSTM,         /* fresh word embeddings and a bidirectional LSTM, max pooling */
-  CQ_STUDENT_STATIC,         /* a fresh embedding bag */
+  CQ_STUDENT_STATIC,         /* the mean of word vectors: fresh, or from the vectors that `from` gives pieces alone */
 } cq_student_kind;
 
 typedef enum cq_student_vocabulary {
@@ -47,7 +47,7 @@ typedef enum cq_carry_over {
 typedef struct cq_student_options {
   size_t size;
   cq_student_kind kind;
-  const char *from;             /* COPY, NEW_VOCABULARY: directory or cached name */
+  const char *from;             /* COPY, NEW_VOCABULARY, STATIC (where its dim counts): directory or cached name */
   const cq_training_data *text; /* for the vocabulary: .txt or .tsv, plain or gzip, every column. ALIGN: those with
                                  * translations, dictionaries too, place the pieces; files of one label are aligned as
                                  * one, and each without a label by itself. weight: as if a file were there so many
@@ -71,6 +71,9 @@ typedef struct cq_student_options {
   void *notice_context;
   bool fold_variants; /* spelling variants are one in the vocabulary's normaliser; SentencePiece's kinds only */
   bool keep_words;    /* NEW_VOCABULARY, UNIGRAM: the words of `from`'s vocabulary stay, beside vocab_size pieces */
+  double
+      smoothing; /* STATIC with `from`: a piece of the share p of the text weighs smoothing / (smoothing + p); 0: 1 */
+  int n_components; /* STATIC with `from`: principal components that are removed, an eighth of the dimensions at most */
 } cq_student_options;
 /* A new vocabulary of 32,000 pieces, placed by alignment: group "student". */
 CQ_DEFAULT_OPTIONS(cq_student_options, cq_student_default_options, "student")

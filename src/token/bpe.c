@@ -72,7 +72,7 @@ cq_merge_view *cq_merges_list(const cq_merges *merges, size_t *n) {
   if (!views) return NULL;
   for (size_t i = 0; i < merges->capacity; i++) {
     const merge *m = &merges->slots[i];
-    if (m->left >= 0) views[(*n)++] = (cq_merge_view){m->left, m->right, m->rank};
+    if (m->left >= 0) views[(*n)++] = (cq_merge_view){m->left, m->right, m->merged, m->rank};
   }
   return views;
 }
@@ -179,7 +179,12 @@ typedef struct candidate {
   int32_t left, right, merged;
 } candidate;
 
-static void merge_short(symbol *s, size_t *n, const cq_merges *merges) {
+static bool trace_merge(cq_ids *trace, int32_t left, int32_t right, int32_t merged) {
+  return !trace || (cq_ids_put(trace, left) && cq_ids_put(trace, right) && cq_ids_put(trace, merged));
+}
+
+/* trace: what is merged with what into what goes there; NULL: nowhere. false: out of memory for it. */
+static bool merge_short(symbol *s, size_t *n, const cq_merges *merges, cq_ids *trace) {
   while (*n > 1) {
     const merge *best = NULL;
     size_t at = 0;
@@ -190,11 +195,13 @@ static void merge_short(symbol *s, size_t *n, const cq_merges *merges) {
         at = i;
       }
     }
-    if (!best) return;
+    if (!best) return true;
+    if (!trace_merge(trace, best->left, best->right, best->merged)) return false;
     s[at].id = best->merged;
     memmove(s + at + 1, s + at + 2, (*n - at - 2) * sizeof *s);
     --*n;
   }
+  return true;
 }
 
 static bool is_before(const void *a, const void *b) {
@@ -210,7 +217,7 @@ static void push_pair(candidate *heap, size_t *n_heap, const symbol *s, int32_t 
 }
 
 /* heap has room for 3 n: n - 1 pairs at first, and at most two more for each of n - 1 merges. */
-static void merge_long(symbol *s, size_t *n, candidate *heap, const cq_merges *merges) {
+static bool merge_long(symbol *s, size_t *n, candidate *heap, const cq_merges *merges, cq_ids *trace) {
   size_t n_heap = 0, count = *n;
   for (size_t i = 0; i < count; i++) {
     s[i].previous = (int32_t)i - 1;
@@ -224,6 +231,7 @@ static void merge_long(symbol *s, size_t *n, candidate *heap, const cq_merges *m
     symbol *left = &s[c.at];
     if (left->id != c.left || left->next < 0 || s[left->next].id != c.right)
       continue; /* a neighbour has changed since */
+    if (!trace_merge(trace, c.left, c.right, c.merged)) return false;
     symbol *right = &s[left->next];
     left->id = c.merged;
     right->id = -2; /* gone */
@@ -235,6 +243,7 @@ static void merge_long(symbol *s, size_t *n, candidate *heap, const cq_merges *m
   size_t kept = 0;
   for (int32_t i = 0; i >= 0; i = s[i].next) s[kept++].id = s[i].id;
   *n = kept;
+  return true;
 }
 
 /* The id of a character of a word, with the prefix inside and the suffix at the end where the vocabulary has such. */
@@ -251,9 +260,8 @@ static int32_t char_id(const cq_tokenizer *t, cq_slice c, bool first, bool last)
 
 enum { SHORT_WORD = 48 };
 
-static bool encode_bpe(cq_ids *out, const cq_tokenizer *t, cq_slice word, void **scratch, size_t *scratch_size,
-                       const cq_piece_dropout *dropout) {
-  (void)dropout;
+static bool encode_bpe_traced(cq_ids *out, const cq_tokenizer *t, cq_slice word, void **scratch, size_t *scratch_size,
+                              cq_ids *trace) {
   const cq_model *m = &t->model;
   if (m->ignore_merges) {
     int32_t id = cq_vocab_id(&t->vocab, word);
@@ -291,14 +299,24 @@ static bool encode_bpe(cq_ids *out, const cq_tokenizer *t, cq_slice word, void *
     }
     i += length;
   }
-  if (n > SHORT_WORD)
-    merge_long(s, &n, heap, m->merges);
-  else
-    merge_short(s, &n, m->merges);
+  if (!(n > SHORT_WORD ? merge_long(s, &n, heap, m->merges, trace) : merge_short(s, &n, m->merges, trace)))
+    return false;
   for (size_t i = 0; i < n; i++) {
     if (!cq_ids_put(out, s[i].id)) return false;
   }
   return true;
 }
 
-const cq_model_kind cq_bpe_kind = {"BPE", parse_bpe, encode_bpe};
+static bool encode_bpe(cq_ids *out, const cq_tokenizer *t, cq_slice word, void **scratch, size_t *scratch_size,
+                       const cq_piece_dropout *dropout) {
+  (void)dropout;
+  return encode_bpe_traced(out, t, word, scratch, scratch_size, NULL);
+}
+
+static bool trace_bpe(cq_ids *out, const cq_tokenizer *t, cq_slice word, void **scratch, size_t *scratch_size,
+                      const cq_piece_dropout *dropout) {
+  (void)dropout;
+  return encode_bpe_traced(out, t, word, scratch, scratch_size, out);
+}
+
+const cq_model_kind cq_bpe_kind = {"BPE", parse_bpe, encode_bpe, trace_bpe};

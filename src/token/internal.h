@@ -209,6 +209,9 @@ typedef struct cq_model_kind {
   cq_status (*parse)(cq_tokenizer *t, const json_t *model, const char *path, cq_error *error);
   bool (*encode)(cq_ids *out, const cq_tokenizer *t, cq_slice word, void **scratch, size_t *scratch_size,
                  const cq_piece_dropout *dropout);
+  /* The same, but all pieces that bear on how the word is split, in no order; NULL: encode's. */
+  bool (*trace)(cq_ids *out, const cq_tokenizer *t, cq_slice word, void **scratch, size_t *scratch_size,
+                const cq_piece_dropout *dropout);
 } cq_model_kind;
 
 /* Fills byte_ids with the ids of "<0x00>" to "<0xFF>". */
@@ -224,7 +227,7 @@ void cq_merges_put(cq_merges *merges, int32_t left, int32_t right, int32_t merge
 cq_vocab_result cq_merges_add(cq_tokenizer *t, cq_slice left, cq_slice right);
 void cq_merges_free(cq_merges *merges);
 typedef struct cq_merge_view {
-  int32_t left, right;
+  int32_t left, right, merged;
   uint32_t rank;
 } cq_merge_view;
 /* All of them, in no order; cq_free. NULL: out of memory. */
@@ -262,6 +265,17 @@ struct cq_tokenizer {
   size_t n_files, file_capacity;
   cq_arena arena;
 };
+
+/* The file that a tokenizer was opened from; NULL: there was none of that name. */
+const cq_origin_file *cq_origin_of_file(const cq_tokenizer *t, const char *name);
+/* t->document with the model's vocabulary and merges put in; NULL: out of memory. */
+json_t *cq_complete_document(const cq_tokenizer *t);
+/* The merges in order, as pairs of pieces; new_ids: those between pieces whose new id is not -1 (NULL: all). NULL: out of
+ * memory. */
+json_t *cq_merges_json(const cq_tokenizer *t, const int32_t *new_ids);
+
+/* Sets those switches of a tokenizer.json that its class in tokenizer_config.json sets anew. */
+cq_status cq_tokenizer_apply_class(json_t *document, const json_t *config, cq_error *error);
 
 /* Reads a tokenizer.json: t->vocab and the scores are filled where the fast reader has read them, and left out of the
  * document. */

@@ -50,7 +50,7 @@ static cq_status read_beside(cq_tokenizer *t, json_t **out, char path[PATH_MAX],
 
 /* Some tokenizer classes set switches of tokenizer.json anew from tokenizer_config.json, its defaults included, when
  * they load: the ids that a model was trained with are those. */
-static cq_status apply_class(json_t *document, const json_t *config, cq_error *error) {
+cq_status cq_tokenizer_apply_class(json_t *document, const json_t *config, cq_error *error) {
   const char *class = json_string_value(json_object_get(config, "tokenizer_class"));
   json_t *normalizer = json_object_get(document, "normalizer"), *splitter = json_object_get(document, "pre_tokenizer");
   const char *normalizer_type = json_string_value(json_object_get(normalizer, "type"));
@@ -85,7 +85,7 @@ static cq_status open_any(cq_tokenizer *t, const char *directory, const json_t *
     json_t *document;
     status = cq_tokenizer_read_json(&document, t, t->files[t->n_files - 1].bytes, path, error);
     if (status) return status;
-    status = apply_class(document, config, error);
+    status = cq_tokenizer_apply_class(document, config, error);
     if (!status) status = cq_tokenizer_assemble(t, document, path, error);
     json_decref(document);
     /* What older readers use instead travels along. */

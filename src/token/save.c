@@ -9,7 +9,7 @@
 #include <limits.h>
 #include <stdlib.h>
 
-static const cq_origin_file *origin_of_file(const cq_tokenizer *t, const char *name) {
+const cq_origin_file *cq_origin_of_file(const cq_tokenizer *t, const char *name) {
   for (size_t i = 0; i < t->n_files; i++) {
     if (!strcmp(t->files[i].name, name)) return &t->files[i];
   }
@@ -26,8 +26,7 @@ static int by_rank(const void *a, const void *b) {
   return (x->rank > y->rank) - (x->rank < y->rank);
 }
 
-/* The merges in order, as pairs of pieces. */
-static json_t *merges_json(const cq_tokenizer *t) {
+json_t *cq_merges_json(const cq_tokenizer *t, const int32_t *new_ids) {
   size_t n;
   cq_merge_view *views = cq_merges_list(t->model.merges, &n);
   json_t *list = json_array();
@@ -38,6 +37,8 @@ static json_t *merges_json(const cq_tokenizer *t) {
   }
   qsort(views, n, sizeof *views, by_rank);
   for (size_t i = 0; i < n; i++) {
+    if (new_ids && (new_ids[views[i].left] < 0 || new_ids[views[i].right] < 0 || new_ids[views[i].merged] < 0))
+      continue;
     cq_slice left = cq_vocab_piece(&t->vocab, views[i].left), right = cq_vocab_piece(&t->vocab, views[i].right);
     if (memchr(left.data, ' ', left.n) || memchr(right.data, ' ', right.n)) {
       cq_json_push(&list, json_pack("[o, o]", piece_string(t, views[i].left), piece_string(t, views[i].right)));
@@ -54,8 +55,7 @@ static json_t *merges_json(const cq_tokenizer *t) {
   return list;
 }
 
-/* The document with its model's vocabulary put in; NULL: out of memory. */
-static json_t *complete_document(const cq_tokenizer *t) {
+json_t *cq_complete_document(const cq_tokenizer *t) {
   json_t *document = cq_json_copy(t->document), *model = cq_json_copy(json_object_get(t->document, "model"));
   bool unigram = t->model.kind == &cq_unigram_kind;
   size_t n = t->n_model_pieces;
@@ -73,7 +73,7 @@ static json_t *complete_document(const cq_tokenizer *t) {
   }
   cq_builder_free(&key);
   cq_json_set(&model, "vocab", vocab);
-  if (t->model.merges) cq_json_set(&model, "merges", merges_json(t));
+  if (t->model.merges) cq_json_set(&model, "merges", cq_merges_json(t, NULL));
   cq_json_set(&document, "model", model);
   return document;
 }
@@ -118,7 +118,7 @@ static json_t *new_config(const cq_tokenizer *t) {
 }
 
 static cq_status save_config(const cq_tokenizer *t, const char *directory, int max_seq_length, cq_error *error) {
-  const cq_origin_file *old = origin_of_file(t, "tokenizer_config.json");
+  const cq_origin_file *old = cq_origin_of_file(t, "tokenizer_config.json");
   json_t *config = NULL;
   if (old) {
     cq_status status = cq_json_parse(&config, old->bytes, "tokenizer_config.json", error);
@@ -139,9 +139,9 @@ cq_status cq_tokenizer_save(const cq_tokenizer *tokenizer, const char *directory
     status = cq_path_join(path, sizeof path, directory, file->name, error);
     if (!status) status = cq_file_write(path, file->bytes.data, file->bytes.n, error);
   }
-  if (!status && !origin_of_file(tokenizer, "special_tokens_map.json"))
+  if (!status && !cq_origin_of_file(tokenizer, "special_tokens_map.json"))
     status = cq_json_save(special_names(tokenizer), directory, "special_tokens_map.json", error);
-  if (!status && tokenizer->document && !origin_of_file(tokenizer, "tokenizer.json"))
-    status = cq_json_save(complete_document(tokenizer), directory, "tokenizer.json", error);
+  if (!status && tokenizer->document && !cq_origin_of_file(tokenizer, "tokenizer.json"))
+    status = cq_json_save(cq_complete_document(tokenizer), directory, "tokenizer.json", error);
   return status;
 }

@@ -85,6 +85,21 @@ bool cq_tokenizer_piece(cq_slice *text, cq_piece_kind *kind, const cq_tokenizer 
  * ones as U+2047. What SentencePiece has split is put together again as it was, but for its normalisation. */
 void cq_tokenizer_text(cq_builder *out, const cq_tokenizer *tokenizer, const int32_t *ids, size_t n);
 
+/* --- trimming the vocabulary to a text --- */
+
+/* Sets needed[id], [vocab_size], for the pieces that bear on how the text is split: those it is split into, those that a
+ * merge made on the way, those that matched in a word which ends as unknown. memory, add_special: as cq_tokenizer_encode's.
+ * Errors: CQ_ERR_MEMORY. */
+CQ_MUST_USE cq_status cq_tokenizer_mark(bool *needed, const cq_tokenizer *tokenizer, cq_token_memory *memory,
+                                        cq_slice text, bool add_special, cq_error *error);
+
+/* A tokenizer of the needed pieces, the special and the added ones, which splits what was marked as before.
+ *   new_ids  [vocab_size] a piece's new id; -1: it is gone. The order of ids stays
+ * It is saved as tokenizer.json, tokenizer_config.json and special_tokens_map.json. Errors: CQ_ERR_UNSUPPORTED for a
+ * vocabulary with a piece twice; CQ_ERR_MEMORY. */
+CQ_MUST_USE cq_status cq_tokenizer_trim(cq_tokenizer **out, int32_t *new_ids, const cq_tokenizer *tokenizer,
+                                        const bool *needed, cq_error *error);
+
 /* --- training a SentencePiece vocabulary --- */
 
 typedef struct cq_sentencepiece_training {

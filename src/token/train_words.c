@@ -47,7 +47,7 @@ static bool count_word(cq_ids *out, const cq_tokenizer *t, cq_slice word, void *
   return true;
 }
 
-static const cq_model_kind counting = {"counting", NULL, count_word};
+static const cq_model_kind counting = {"counting", NULL, count_word, NULL};
 
 static cq_status count_sentences(cq_tokenizer *t, bool (*next)(void *context, cq_slice *sentence), void *context,
                                  cq_error *error) {

@@ -151,4 +151,4 @@ static bool encode_unigram(cq_ids *out, const cq_tokenizer *t, cq_slice word, vo
   return true;
 }
 
-const cq_model_kind cq_unigram_kind = {"Unigram", parse_unigram, encode_unigram};
+const cq_model_kind cq_unigram_kind = {"Unigram", parse_unigram, encode_unigram, NULL};

@@ -28,4 +28,4 @@ static bool encode_word_level(cq_ids *out, const cq_tokenizer *t, cq_slice word,
   return cq_ids_put(out, id >= 0 ? id : t->model.unk_id);
 }
 
-const cq_model_kind cq_word_level_kind = {"WordLevel", parse_word_level, encode_word_level};
+const cq_model_kind cq_word_level_kind = {"WordLevel", parse_word_level, encode_word_level, NULL};

@@ -27,16 +27,12 @@ static cq_status parse_wordpiece(cq_tokenizer *t, const json_t *model, const cha
   return CQ_OK;
 }
 
-static bool encode_wordpiece(cq_ids *out, const cq_tokenizer *t, cq_slice word, void **scratch, size_t *scratch_size,
-                             const cq_piece_dropout *dropout) {
-  (void)dropout;
-  (void)scratch;
-  (void)scratch_size;
+/* *whole false: the pieces do not cover the word. */
+static bool match_pieces(cq_ids *out, bool *whole, const cq_tokenizer *t, cq_slice word) {
   const cq_model *m = &t->model;
   const cq_trie *trie = &t->vocab.index;
-  size_t first = out->n;
-  if (word.n > m->max_word_chars && cq_utf8_length(word.data, word.n) > m->max_word_chars)
-    return cq_ids_put(out, m->unk_id);
+  *whole = false;
+  if (word.n > m->max_word_chars && cq_utf8_length(word.data, word.n) > m->max_word_chars) return true;
   for (size_t start = 0; start < word.n;) {
     uint32_t node = start ? m->continuation : CQ_TRIE_ROOT;
     int32_t best = -1;
@@ -49,14 +45,32 @@ static bool encode_wordpiece(cq_ids *out, const cq_tokenizer *t, cq_slice word, 
         end = i;
       }
     }
-    if (best < 0) {
-      out->n = first;
-      return cq_ids_put(out, m->unk_id);
-    }
+    if (best < 0) return true;
     if (!cq_ids_put(out, best)) return false;
     start = end;
   }
+  *whole = true;
   return true;
 }
 
-const cq_model_kind cq_wordpiece_kind = {"WordPiece", parse_wordpiece, encode_wordpiece};
+static bool encode_wordpiece(cq_ids *out, const cq_tokenizer *t, cq_slice word, void **scratch, size_t *scratch_size,
+                             const cq_piece_dropout *dropout) {
+  (void)scratch, (void)scratch_size, (void)dropout;
+  const size_t first = out->n;
+  bool whole;
+  if (!match_pieces(out, &whole, t, word)) return false;
+  if (whole) return true;
+  out->n = first;
+  return cq_ids_put(out, t->model.unk_id);
+}
+
+/* Those of an unknown word, too: without its first pieces others might cover it. */
+static bool trace_wordpiece(cq_ids *out, const cq_tokenizer *t, cq_slice word, void **scratch, size_t *scratch_size,
+                            const cq_piece_dropout *dropout) {
+  (void)dropout;
+  (void)scratch, (void)scratch_size;
+  bool whole;
+  return match_pieces(out, &whole, t, word);
+}
+
+const cq_model_kind cq_wordpiece_kind = {"WordPiece", parse_wordpiece, encode_wordpiece, trace_wordpiece};

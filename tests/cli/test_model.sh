@@ -39,6 +39,10 @@ expect 0 model new --kind static $text $small --seed 2 other
 expect 1 model check fresh-static other --min-cosine 0.99999
 stderr_has "the lowest cosine is"
 expect 0 model new --kind new-vocabulary --from "$TEACHER" $text renewed
+expect 0 model new --kind static --from "$TEACHER" $text static-of-teacher
+stderr_has "carried over by word alignment"
+expect 2 model new --kind bilstm --from "$TEACHER" $text out
+stderr_has "starts from nothing"
 expect 0 model info renewed
 
 # Whole words: no more than the text has, known in any place, written as another program reads them.

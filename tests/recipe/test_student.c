@@ -1,6 +1,7 @@
 /* Students of every kind from a small made-up corpus, and the alignment that places new pieces. */
 #include "support/files.h"
 
+#include "base/file.h"
 #include "base/memory.h"
 #include "calque/calque.h"
 #include "model/encoder.h"
@@ -307,6 +308,84 @@ static void alignment_brings_translations_together(void **state) {
   assert_true(margin[1] > margin[0] + 0.1);
 }
 
+/* A static student whose rows come from a teacher's vectors of pieces: the same, for its mean of rows. */
+static void a_static_student_starts_from_its_teacher(void **state) {
+  double margin[2];
+  const char *model = english_model();
+  (void)state;
+  for (int i = 0; i < 2; i++) {
+    cq_student_options o = options_for(CQ_STUDENT_STATIC);
+    o.from = i == 0 ? NULL : model;
+    o.vocabulary = CQ_VOCABULARY_BPE;
+    o.vocab_size = 170;
+    o.normalize = true;
+    o.dim = 10; /* without a teacher */
+    cq_encoder *student = make(&o);
+    assert_int_equal(cq_encoder_dim(student), i == 0 ? 10 : 24);
+    margin[i] = margin_of(student);
+    cq_encoder_free(student);
+  }
+  assert_non_null(strstr(notices, "by word alignment of 245 sentence pairs"));
+  assert_true(margin[1] > 0.2);
+  assert_true(margin[1] > margin[0] + 0.2);
+}
+
+static double row_length_of(const cq_encoder *e, const char *word) {
+  const int64_t id = id_of(e, word, CQ_PIECE_START), dim = cq_encoder_dim(e);
+  double sum = 0;
+  assert_true(id >= 0);
+  for (int64_t j = 0; j < dim; j++) sum += (double)row_of(e, id)[j] * (double)row_of(e, id)[j];
+  return sqrt(sum);
+}
+
+/* The mean length is that of fresh rows; with smoothing, what is frequent is shorter. */
+static void static_rows_are_weighted_and_freed_of_components(void **state) {
+  const char *model = english_model();
+  (void)state;
+  cq_student_options o = options_for(CQ_STUDENT_STATIC);
+  o.from = model, o.vocabulary = CQ_VOCABULARY_WORDS, o.vocab_size = 170, o.n_components = 0, o.smoothing = 0;
+  cq_encoder *plain = make(&o);
+  o.smoothing = 1e-3;
+  cq_encoder *weighted = make(&o);
+  o.n_components = 3; /* an eighth of the dimensions */
+  cq_encoder *freed = make(&o);
+  o.n_components = 1000;
+  cq_encoder *most = make(&o);
+  const int64_t n = cq_tokenizer_describe(plain->modules[0]->tokenizer)->vocab_size, dim = cq_encoder_dim(plain);
+  double squares = 0;
+  for (int64_t i = 4 * dim; i < n * dim; i++)
+    squares += (double)row_of(weighted, 0)[i] * (double)row_of(weighted, 0)[i];
+  assert_true(fabs(squares / (double)(n - 4) - (double)dim) < 0.01 * (double)dim);
+  for (int64_t i = 0; i < 4 * dim; i++) assert_true(row_of(weighted, 0)[i] == 0); /* special tokens */
+  /* "the" stands in each second sentence, "apple" in each seventh. */
+  const double before = row_length_of(plain, "the") / row_length_of(plain, "apple");
+  const double after = row_length_of(weighted, "the") / row_length_of(weighted, "apple");
+  assert_true(after < 0.6 * before);
+  const size_t n_bytes = (size_t)(n * dim) * sizeof(float);
+  assert_memory_not_equal(row_of(weighted, 0), row_of(freed, 0), n_bytes);
+  assert_memory_equal(row_of(most, 0), row_of(freed, 0), n_bytes);
+  /* The components are those of single words as often as they occur: along three directions nothing is left, so that three
+   * of the rows' dimensions are gone. Their Gram determinant says so: any 22 rows of 24 dimensions depend linearly. */
+  double basis[24][24];
+  size_t rank = 0;
+  for (int64_t id = 4; id < n; id++) {
+    double row[24], length = 0, left = 0;
+    for (int64_t j = 0; j < dim; j++) row[j] = (double)row_of(freed, id)[j], length += row[j] * row[j];
+    for (int again = 0; again < 2; again++)
+      for (size_t b = 0; b < rank; b++) {
+        double along = 0;
+        for (int64_t j = 0; j < dim; j++) along += row[j] * basis[b][j];
+        for (int64_t j = 0; j < dim; j++) row[j] -= along * basis[b][j];
+      }
+    for (int64_t j = 0; j < dim; j++) left += row[j] * row[j];
+    if (!(left > 1e-8 * length) || rank == 24) continue;
+    for (int64_t j = 0; j < dim; j++) basis[rank][j] = row[j] / sqrt(left);
+    rank++;
+  }
+  assert_int_equal(rank, 21);
+  cq_encoder_free(plain), cq_encoder_free(weighted), cq_encoder_free(freed), cq_encoder_free(most);
+}
+
 /* The rows for a student's vocabulary, placed by what files say. */
 static float *rows_by(const cq_encoder *old, const cq_encoder *student, const cq_training_data *files, size_t n_files) {
   const cq_tokenizer *tokenizer = student->modules[0]->tokenizer, *old_tokenizer = old->modules[0]->tokenizer;
@@ -490,14 +569,15 @@ static void the_aligner_finds_the_dictionary(void **state) {
 
 /* --- out of memory --- */
 
-static void allocations_may_fail(void **state) {
+static void allocations_of_kind_may_fail(cq_student_kind kind, cq_student_vocabulary vocabulary) {
   char model[1024];
   long n = 1;
-  (void)state;
   snprintf(model, sizeof model, "%s", tests_file("golden/models/static-mean"));
-  cq_student_options o = options_for(CQ_STUDENT_NEW_VOCABULARY);
+  cq_student_options o = options_for(kind);
   o.from = model;
+  o.vocabulary = vocabulary;
   o.max_seq_length = 0;
+  cq_directory_remove(test_path("refused"));
   for (;; n += 1 + n / 6) { /* every one at first, then further and further apart: each costs a vocabulary's training */
     cq_error error = {0};
     notices[0] = '\0';
@@ -513,6 +593,16 @@ static void allocations_may_fail(void **state) {
     assert_int_equal(count_files("refused"), 0);
   }
   assert_true(n > 50);
+}
+
+static void allocations_may_fail(void **state) {
+  (void)state;
+  allocations_of_kind_may_fail(CQ_STUDENT_NEW_VOCABULARY, CQ_VOCABULARY_UNIGRAM);
+}
+
+static void allocations_for_a_static_student_may_fail(void **state) {
+  (void)state;
+  allocations_of_kind_may_fail(CQ_STUDENT_STATIC, CQ_VOCABULARY_WORDS);
 }
 
 static void the_aligner_may_run_out(void **state) {
@@ -541,11 +631,14 @@ int main(void) {
       cmocka_unit_test(rows_are_carried_over),
       cmocka_unit_test(words_may_be_kept),
       cmocka_unit_test(alignment_brings_translations_together),
+      cmocka_unit_test(a_static_student_starts_from_its_teacher),
+      cmocka_unit_test(static_rows_are_weighted_and_freed_of_components),
       cmocka_unit_test(each_file_is_aligned_by_itself),
       cmocka_unit_test(files_of_one_language_are_aligned_as_one),
       cmocka_unit_test(a_vocabulary_is_as_large_as_the_text_allows),
       cmocka_unit_test(refusals),
       cmocka_unit_test(the_aligner_finds_the_dictionary),
+      cmocka_unit_test(allocations_for_a_static_student_may_fail),
       cmocka_unit_test(allocations_may_fail),
       cmocka_unit_test(the_aligner_may_run_out),
   };

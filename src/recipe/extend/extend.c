@@ -119,12 +119,25 @@ typedef struct recipe {
   cq_student_kind kind;
   double learning_rate, embedding_learning_rate;
   double contrast, source_share, piece_dropout;
-  double max_epochs; /* more never helped */
+  double weight_decay; /* 0: rows of rare words keep what they began with */
+  double max_epochs;   /* more never helped */
 } recipe;
 static const recipe recipes[] = {
-    [CQ_EXTEND_BODY] = {"the model's layers under a new vocabulary", CQ_STUDENT_NEW_VOCABULARY, 3e-4, 1e-3, 1, 0.25,
-                        0.15, 30},
-    [CQ_EXTEND_STATIC] = {"the mean of word vectors", CQ_STUDENT_STATIC, 0.3, 0.3, 0, 1, 0, 60},
+    [CQ_EXTEND_BODY] = {.what = "the model's layers under a new vocabulary",
+                        .kind = CQ_STUDENT_NEW_VOCABULARY,
+                        .learning_rate = 3e-4,
+                        .embedding_learning_rate = 1e-3,
+                        .contrast = 1,
+                        .source_share = 0.25,
+                        .piece_dropout = 0.15,
+                        .weight_decay = 0.01,
+                        .max_epochs = 30},
+    [CQ_EXTEND_STATIC] = {.what = "the mean of word vectors",
+                          .kind = CQ_STUDENT_STATIC,
+                          .learning_rate = 0.03,
+                          .embedding_learning_rate = 0.03,
+                          .source_share = 1,
+                          .max_epochs = 10},
 };
 
 enum { PATH = 4200, MAX_LANGUAGES_COUNTED = 8, TRIAL_STEPS = 12, MIN_STEPS = 20, EVALUATIONS = 10 };
@@ -178,7 +191,7 @@ static cq_status make_student(extending *e, cq_error *error) {
   const size_t languages = cq_min(cq_extend_languages(&e->texts), MAX_LANGUAGES_COUNTED);
   const size_t dictionaries = cq_min(cq_extend_dictionaries(&e->texts), MAX_LANGUAGES_COUNTED);
   s.kind = e->recipe->kind;
-  s.from = o->kind == CQ_EXTEND_BODY ? o->model : NULL;
+  s.from = o->model;
   s.text = text;
   s.vocab_size = o->vocab_size ? o->vocab_size : 20000 + 12000 * (int)(languages + dictionaries);
   s.lowercase = o->lowercase, s.fold_variants = !o->keep_variants,
@@ -226,7 +239,7 @@ static cq_training_options run_options(const extending *e) {
   run.learning_rate = o->learning_rate > 0 ? o->learning_rate : e->recipe->learning_rate;
   run.embedding_learning_rate =
       o->embedding_learning_rate > 0 ? o->embedding_learning_rate : e->recipe->embedding_learning_rate;
-  run.adam_eps = 1e-9, run.dropout = 0;
+  run.adam_eps = 1e-9, run.dropout = 0, run.weight_decay = e->recipe->weight_decay;
   run.batch_pairs = o->batch_pairs, run.max_characters = o->max_characters, run.skip_bad = o->skip_bad;
   run.balanced = e->texts.n > 1;
   run.seed = o->seed, run.precision = (cq_training_precision)o->precision;

@@ -46,6 +46,7 @@
   X(student)                                                                                                           \
   X(training)                                                                                                          \
   X(translate)                                                                                                         \
+  X(trim)                                                                                                              \
   X(tsne)                                                                                                              \
   X(words)
 

@@ -313,10 +313,8 @@ int cq_text_times(const cq_training_data *file) {
   return file->weight > 1 ? (int)lround(fmin(file->weight, MAX_TIMES)) : 1;
 }
 
-cq_status cq_carry_over_rows(float *rows, const cq_tokenizer *new_tokenizer, const float *old, int64_t n_old,
-                             int64_t dim, const cq_tokenizer *old_tokenizer, cq_carry_over how,
-                             const cq_training_data *pairs, size_t n_pairs, cq_random *random, cq_carry_stats *stats,
-                             cq_error *error) {
+static carry carry_between(float *rows, const cq_tokenizer *new_tokenizer, const float *old, int64_t n_old, int64_t dim,
+                           const cq_tokenizer *old_tokenizer, cq_carry_stats *stats) {
   carry c = {.rows = rows,
              .old = old,
              .n_old = n_old,
@@ -325,10 +323,18 @@ cq_status cq_carry_over_rows(float *rows, const cq_tokenizer *new_tokenizer, con
              .old_tokenizer = old_tokenizer,
              .new_info = cq_tokenizer_describe(new_tokenizer),
              .old_info = cq_tokenizer_describe(old_tokenizer),
-             .random = random,
              .stats = stats};
   c.n_new = c.new_info->vocab_size;
   *stats = (cq_carry_stats){0};
+  return c;
+}
+
+cq_status cq_carry_over_rows(float *rows, const cq_tokenizer *new_tokenizer, const float *old, int64_t n_old,
+                             int64_t dim, const cq_tokenizer *old_tokenizer, cq_carry_over how,
+                             const cq_training_data *pairs, size_t n_pairs, cq_random *random, cq_carry_stats *stats,
+                             cq_error *error) {
+  carry c = carry_between(rows, new_tokenizer, old, n_old, dim, old_tokenizer, stats);
+  c.random = random;
   cq_status status = read_old(&c, error);
   if (!status) status = fill_rows(&c, how, error);
   if (!status && how == CQ_CARRY_ALIGN) status = align_languages(&c, pairs, n_pairs, error);
@@ -338,4 +344,11 @@ cq_status cq_carry_over_rows(float *rows, const cq_tokenizer *new_tokenizer, con
   cq_builder_free(&c.text);
   cq_free(c.ids.ids);
   return status;
+}
+
+cq_status cq_carry_over_meanings(float *rows, const cq_tokenizer *new_tokenizer, const float *old, int64_t n_old,
+                                 int64_t dim, const cq_tokenizer *old_tokenizer, const cq_training_data *pairs,
+                                 size_t n_pairs, cq_carry_stats *stats, cq_error *error) {
+  carry c = carry_between(rows, new_tokenizer, old, n_old, dim, old_tokenizer, stats);
+  return align_languages(&c, pairs, n_pairs, error);
 }

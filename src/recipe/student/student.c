@@ -12,17 +12,16 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/options.h"
-#include "calque/lines.h"
 #include "format/json.h"
 #include "model/encoder.h"
 #include "model/modules.h"
-#include "model/transformer.h"
 #include "recipe/student/carry.h"
+#include "recipe/student/static_rows.h"
+#include "recipe/student/text.h"
+#include "recipe/student/vocabulary.h"
 
 #include <stdio.h>
 #include <string.h>
-
-#define MAX_COLUMNS 64
 
 static const char *const kinds[] = {"copy", "new-vocabulary", "transformer", "bilstm", "static", NULL};
 static const char *const vocabularies[] = {"unigram", "bpe", "words", NULL};
@@ -32,10 +31,14 @@ static const char *const carry_overs[] = {"shared", "mean", "align", NULL};
 static const cq_option option_rows[] = {
     {CQ_CHOICE(O, "kind", kind, CHANGES, CQ_STUDENT_NEW_VOCABULARY, kinds, "KIND",
                "new-vocabulary: an existing model's layers under a vocabulary trained on the text; copy: an "
-               "existing model as it is; transformer, bilstm, static: a fresh model"),
+               "existing model as it is; transformer, bilstm: a fresh model; static: the mean of word vectors, fresh "
+               "or from a "
+               "teacher (--from)"),
      .letter = 'k'},
-    {CQ_TEXT(O, "from", from, CHANGES, "MODEL",
-             "copy, new-vocabulary: model to start from, a directory or a name in the local Hugging Face cache"),
+    {CQ_TEXT(
+         O, "from", from, CHANGES, "MODEL",
+         "copy, new-vocabulary: model to start from, a directory or a name in the local Hugging Face cache; static: "
+         "teacher whose vectors of pieces alone are the first rows"),
      .letter = 'f'},
     {CQ_DATA(
         O, "text", text, n_text, CHANGES, "[LANGUAGE=]FILE[:WEIGHT]",
@@ -71,6 +74,10 @@ static const cq_option option_rows[] = {
      .flags = CQ_OPTION_BELOW_MAX},
     {CQ_INT(O, "output-dim", output_dim, CHANGES, 0, 0, 1 << 16, "N", "end with a linear layer to N dimensions"),
      .otherwise = "the size before it"},
+    {CQ_NUMBER(O, "smoothing", smoothing, CHANGES, 5e-4, 0, 1e6, "A",
+               "static with --from: a piece with the share P of the text weighs A / (A + P); 0: all pieces alike")},
+    {CQ_INT(O, "remove-components", n_components, CHANGES, 40, 0, 1 << 16, "N",
+            "static with --from: principal components to remove, of an eighth of the dimensions at most")},
     {CQ_FLAG(O, "normalize", normalize, CHANGES, "fresh kinds: end with vectors of length 1")},
     {CQ_FLAG(O, "skip-bad", skip_bad, CHANGES, "count malformed lines and go on, instead of failing at the first")},
     {CQ_COUNT(O, "seed", seed, CHANGES, 42, 0, 0, "N", "seed of the random numbers")},
@@ -83,7 +90,7 @@ static cq_status check_student(const void *options, cq_error *error) {
   const bool is_fresh = o->kind != CQ_STUDENT_COPY && o->kind != CQ_STUDENT_NEW_VOCABULARY;
   if (!is_fresh && !o->from)
     return cq_fail(error, CQ_ERR_ARGUMENT, "kind %s needs 'from', a model to start with", kinds[o->kind]);
-  if (is_fresh && o->from)
+  if (is_fresh && o->from && o->kind != CQ_STUDENT_STATIC)
     return cq_fail(error, CQ_ERR_ARGUMENT, "kind %s starts from nothing: it takes no 'from'", kinds[o->kind]);
   if (o->kind != CQ_STUDENT_COPY && o->n_text == 0)
     return cq_fail(error, CQ_ERR_ARGUMENT, "kind %s needs 'text' for its vocabulary", kinds[o->kind]);
@@ -105,71 +112,10 @@ static void tell_notice(const cq_student_options *o, const char *text) {
   if (o->notice) o->notice(o->notice_context, text);
 }
 
-/* --- the text, column after column --- */
-
-typedef struct text {
-  const cq_student_options *options;
-  size_t file; /* the next one, but for `again` more times of the one before */
-  int again;
-  cq_lines *lines;
-  cq_slice columns[MAX_COLUMNS];
-  size_t n_columns, column;
-  uint64_t n_bad;
-  cq_status status;
-  cq_error error;
-} text;
-
-/* The columns of the next line; at the end of a file, none and no file. */
-static cq_status next_text_line(text *t) {
-  cq_slice line;
-  t->column = t->n_columns = 0;
-  cq_status status = cq_lines_next(&line, t->lines, &t->error);
-  if (status) return status;
-  if (!line.data) {
-    cq_lines_close(t->lines);
-    t->lines = NULL;
-    return CQ_OK;
-  }
-  const size_t n = cq_tsv_split(t->columns, MAX_COLUMNS, line);
-  if (n > MAX_COLUMNS)
-    return cq_fail_line(&t->error, CQ_ERR_FORMAT, cq_lines_path(t->lines), cq_lines_number(t->lines),
-                        "%zu columns, expected at most %d", n, MAX_COLUMNS);
-  t->n_columns = n;
-  return CQ_OK;
-}
-
-static bool next_text_sentence(void *context, cq_slice *sentence) {
-  text *t = context;
-  for (;;) {
-    while (t->column < t->n_columns) {
-      *sentence = t->columns[t->column++];
-      if (sentence->n > 0) return true;
-    }
-    if (t->status) return false;
-    if (!t->lines) {
-      if (t->again > 0) {
-        t->again--;
-      } else {
-        while (t->file < t->options->n_text && t->options->text[t->file].weight < 0) t->file++;
-        if (t->file == t->options->n_text) return false;
-        t->again = cq_text_times(&t->options->text[t->file++]) - 1;
-      }
-      t->status = cq_lines_open(&t->lines, t->options->text[t->file - 1].path, &t->error);
-      if (t->status) return false;
-    }
-    t->status = next_text_line(t);
-    if (t->status == CQ_ERR_FORMAT && t->options->skip_bad && !cq_lines_broken(t->lines)) {
-      t->status = CQ_OK;
-      t->n_bad++;
-    }
-    if (t->status) return false;
-  }
-}
-
 /* A vocabulary of vocab_size pieces; *largest: of how many at most, where the text has fewer, else 0. */
 static cq_status train_vocabulary_of(cq_tokenizer **out, int *largest, const cq_student_options *o, int vocab_size,
                                      bool lowercase, const cq_tokenizer *old, cq_error *error) {
-  text *t = cq_alloc_zeroed(sizeof *t);
+  cq_student_text *t = cq_alloc_zeroed(sizeof *t);
   if (!t) return cq_fail_memory(error, "text");
   t->options = o;
   *largest = 0;
@@ -181,8 +127,8 @@ static cq_status train_vocabulary_of(cq_tokenizer **out, int *largest, const cq_
                                               .keep = o->keep_words ? old : NULL};
   const cq_words_training words = {.vocab_size = vocab_size, .lowercase = lowercase};
   cq_status status = o->vocabulary == CQ_VOCABULARY_WORDS
-                         ? cq_tokenizer_train_words(out, next_text_sentence, t, &words, error)
-                         : cq_tokenizer_train_sentencepiece(out, largest, next_text_sentence, t, &training, error);
+                         ? cq_tokenizer_train_words(out, cq_student_text_next, t, &words, error)
+                         : cq_tokenizer_train_sentencepiece(out, largest, cq_student_text_next, t, &training, error);
   if (t->status) { /* what was read is not the whole text */
     if (!status) cq_tokenizer_free(*out);
     *out = NULL;
@@ -194,7 +140,7 @@ static cq_status train_vocabulary_of(cq_tokenizer **out, int *largest, const cq_
     snprintf(told, sizeof told, "%llu malformed lines were skipped", (unsigned long long)t->n_bad);
     tell_notice(o, told);
   }
-  cq_lines_close(t->lines);
+  cq_student_text_close(t);
   cq_free(t);
   return status;
 }
@@ -239,27 +185,11 @@ static cq_status append_ending(cq_encoder *e, const cq_student_options *o, bool 
 
 /* --- a new vocabulary under an old body --- */
 
-/* The parameter that holds the word embeddings of a model's first module. */
-static cq_param *word_table(cq_module *module) {
-  for (size_t i = 0; i < module->n_params; i++)
-    if (module->params[i].table) return &module->params[i];
-  return NULL;
-}
-
-static cq_status put_vocabulary(cq_encoder *e, cq_tokenizer *tokenizer, float *rows, cq_error *error) {
-  cq_module *m = e->modules[0];
-  cq_param *table = word_table(m);
-  if (m->type == &cq_transformer_type)
-    return cq_transformer_set_vocabulary((cq_transformer *)m, tokenizer, rows, &e->arena, error);
-  const size_t n = (size_t)cq_tokenizer_describe(tokenizer)->vocab_size * (size_t)table->cols;
-  float *copy = cq_arena_array(&e->arena, n, sizeof *copy);
-  if (!copy) return cq_fail_memory(error, "word embeddings");
-  memcpy(copy, rows, n * sizeof *copy);
-  table->value = copy, table->narrow = (cq_narrow_rows){0};
-  table->rows = cq_tokenizer_describe(tokenizer)->vocab_size;
-  cq_tokenizer_free(m->tokenizer);
-  m->tokenizer = tokenizer;
-  return CQ_OK;
+static void tell_aligned(const cq_student_options *o, const cq_carry_stats *s) {
+  char line[256];
+  snprintf(line, sizeof line, "%lld of them carried over by word alignment of %llu sentence pairs",
+           (long long)s->n_aligned, (unsigned long long)s->n_pairs);
+  tell_notice(o, line);
 }
 
 static void tell_carried(const cq_student_options *o, const cq_carry_stats *s, int64_t n) {
@@ -267,15 +197,12 @@ static void tell_carried(const cq_student_options *o, const cq_carry_stats *s, i
   snprintf(line, sizeof line, "vocabulary of %lld pieces: %lld special, %lld shared, %lld from old tokens, %lld random",
            (long long)n, (long long)s->n_special, (long long)s->n_shared, (long long)s->n_mean, (long long)s->n_drawn);
   tell_notice(o, line);
-  if (o->carry_over != CQ_CARRY_ALIGN) return;
-  snprintf(line, sizeof line, "%lld of them carried over by word alignment of %llu sentence pairs",
-           (long long)s->n_aligned, (unsigned long long)s->n_pairs);
-  tell_notice(o, line);
+  if (o->carry_over == CQ_CARRY_ALIGN) tell_aligned(o, s);
 }
 
 static cq_status change_vocabulary(cq_encoder *e, const cq_student_options *o, cq_random *random, cq_error *error) {
   const cq_module *m = e->modules[0];
-  const cq_param *table = word_table(e->modules[0]);
+  const cq_param *table = cq_student_word_table(e->modules[0]);
   cq_tokenizer *tokenizer = NULL;
   cq_carry_stats stats;
   if (!m->tokenizer || !table)
@@ -293,7 +220,7 @@ static cq_status change_vocabulary(cq_encoder *e, const cq_student_options *o, c
   if (!status)
     status = cq_carry_over_rows(rows, tokenizer, old_rows, table->rows, table->cols, m->tokenizer, o->carry_over,
                                 o->text, o->n_text, random, &stats, error);
-  if (!status) status = put_vocabulary(e, tokenizer, rows, error);
+  if (!status) status = cq_student_put_vocabulary(e, tokenizer, rows, error);
   if (status)
     cq_tokenizer_free(tokenizer);
   else
@@ -429,8 +356,34 @@ static cq_status fresh_static(cq_encoder *e, const cq_student_options *o, cq_tok
   return cq_encoder_append(e, module, error);
 }
 
+/* The rows of a teacher's in place of random ones. */
+static cq_status static_of_teacher(cq_encoder *e, const cq_student_options *o, cq_tokenizer **tokenizer,
+                                   cq_random *random, cq_context *ctx, cq_error *error) {
+  cq_encoder_options opening = cq_encoder_default_options();
+  cq_encoder *teacher;
+  cq_carry_stats stats;
+  opening.notice = o->notice, opening.notice_context = o->notice_context;
+  cq_status status = cq_encoder_open(&teacher, o->from, &opening, error);
+  if (status) return status;
+  cq_student_options sizes = *o;
+  sizes.dim = cq_encoder_dim(teacher);
+  status = fresh_static(e, &sizes, tokenizer, random, error);
+  if (!status)
+    status = cq_static_rows(cq_student_word_table(e->modules[0])->value, e->modules[0]->tokenizer, teacher, o, random,
+                            &stats, ctx, error);
+  cq_encoder_free(teacher);
+  if (!status) {
+    char line[160];
+    snprintf(line, sizeof line, "vocabulary of %lld pieces, which begin as the teacher's vectors of each alone",
+             (long long)cq_tokenizer_describe(e->modules[0]->tokenizer)->vocab_size);
+    tell_notice(o, line);
+    tell_aligned(o, &stats);
+  }
+  return status;
+}
+
 static cq_status make_fresh(cq_encoder **out, const char *directory, const cq_student_options *o, cq_random *random,
-                            cq_error *error) {
+                            cq_context *ctx, cq_error *error) {
   const int length = o->max_seq_length > 0 ? o->max_seq_length : 128;
   cq_tokenizer *tokenizer = NULL;
   cq_status status = train_vocabulary(&tokenizer, o, o->lowercase, NULL, error);
@@ -439,6 +392,7 @@ static cq_status make_fresh(cq_encoder **out, const char *directory, const cq_st
     status = fresh_transformer(out, directory, o, length, tokenizer, random, error);
   } else if (!(status = cq_encoder_new(out, error))) {
     status = o->kind == CQ_STUDENT_BILSTM ? fresh_bilstm(*out, o, length, &tokenizer, random, error)
+             : o->from                    ? static_of_teacher(*out, o, &tokenizer, random, ctx, error)
                                           : fresh_static(*out, o, &tokenizer, random, error);
   }
   cq_tokenizer_free(tokenizer);
@@ -446,7 +400,6 @@ static cq_status make_fresh(cq_encoder **out, const char *directory, const cq_st
 }
 
 cq_status cq_student_new(const char *directory, const cq_student_options *options, cq_context *ctx, cq_error *error) {
-  (void)ctx; /* training a vocabulary and aligning run on threads of their own or on one, so that the result is one */
   cq_student_options taken;
   const cq_student_options *o = &taken;
   cq_encoder *e = NULL;
@@ -455,7 +408,7 @@ cq_status cq_student_new(const char *directory, const cq_student_options *option
   if (!o->replace && cq_file_exists(directory))
     return cq_fail_file(error, CQ_ERR_ARGUMENT, directory, "already exists (replace overwrites it)");
   cq_random random = cq_random_seeded(o->seed, 0);
-  if (o->from) {
+  if (o->from && o->kind != CQ_STUDENT_STATIC) {
     cq_encoder_options opening = cq_encoder_default_options();
     opening.notice = o->notice, opening.notice_context = o->notice_context;
     status = cq_encoder_open(&e, o->from, &opening, error);
@@ -463,7 +416,7 @@ cq_status cq_student_new(const char *directory, const cq_student_options *option
     if (!status && o->max_seq_length > 0) status = cq_encoder_limit(e, o->max_seq_length, error);
     if (!status) status = append_ending(e, o, false, &random, error);
   } else {
-    status = make_fresh(&e, directory, o, &random, error);
+    status = make_fresh(&e, directory, o, &random, ctx, error);
   }
   if (!status) status = cq_encoder_save(e, directory, o->replace, NULL, error);
   cq_encoder_free(e);

@@ -1,0 +1,37 @@
+# calque model trim.
+. "$(dirname "$0")/common.sh"
+
+pairs 60 >text.tsv
+cut -f 1 text.tsv >english.txt
+expect 0 model trim "$TEACHER" --text english.txt -o small
+stdout_has "pieces"
+stderr_has "wrote small"
+expect 0 model check "$TEACHER" small english.txt
+stdout_has "max difference       0"
+for model in "$TEACHER" small; do "$PROGRAM" encode --model "$model" english.txt -o "$(basename "$model").npy" || fail "encode"; done
+same "$(basename "$TEACHER").npy" small.npy
+expect 0 model trim "$TEACHER" --text english.txt --text text.tsv --keep 100 --json -o larger
+stdout_has '"n_sentences": 180,'
+[ "$(find small -name '*.safetensors' -size -1000k | wc -l)" -ge 1 ] || fail "small has no weights"
+
+# What is trimmed can be trained and stored in fewer bits like any other model.
+expect 0 model quantize small --precision int8 -o small-int8
+expect 1 model trim small-int8 --text english.txt -o out
+stderr_has "8 bits"
+
+expect 1 model trim "$TEACHER" --text english.txt -o small
+stderr_has "exists"
+expect 0 model trim "$TEACHER" --text english.txt --replace -o small
+: >empty.txt
+expect 1 model trim "$TEACHER" --text empty.txt -o out
+stderr_has "no text"
+expect 1 model trim "$TEACHER" --text absent.txt -o out
+stderr_has "absent.txt"
+expect 1 model trim no-such-model --text english.txt -o out
+stderr_has "no-such-model"
+expect 2 model trim "$TEACHER" -o out
+stderr_has "--text"
+expect 2 model trim "$TEACHER" --text english.txt
+stderr_has "--output"
+[ ! -e out ] || fail "something was written"
+finish
