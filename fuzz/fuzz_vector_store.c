@@ -41,7 +41,7 @@ static void open_and_use(const uint8_t *keys, size_t n_keys, size_t n_bytes_of_v
     cq_vector_store *store;
     const float *vectors;
     bool was_there[N_TEXTS];
-    CHECK(cq_vector_store_open(&store, directory, DIM, &error) == CQ_OK);
+    CHECK(cq_vector_store_open(&store, directory, DIM, NULL, NULL, &error) == CQ_OK);
     add_what_is_missing(was_there, store);
     CHECK(!again || cq_vector_store_n_damaged(store) <= n + 1);
     CHECK(cq_vector_store_map(&vectors, store, &error) == CQ_OK);

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
@@ -177,7 +178,21 @@ static cq_status read_store(cq_vector_store *s, cq_error *error) {
   return status;
 }
 
-cq_status cq_vector_store_open(cq_vector_store **out, const char *directory, int64_t dim, cq_error *error) {
+/* The lock on keys, of which there is one among all processes. */
+static cq_status lock_store(cq_vector_store *s, cq_notice_fn notice, void *notice_context, cq_error *error) {
+  if (flock(s->keys, LOCK_EX | LOCK_NB) == 0) return CQ_OK;
+  if (errno == EWOULDBLOCK && notice) {
+    char text[MAX_PATH + 80];
+    snprintf(text, sizeof text, "%s: waiting for another process that adds vectors", s->keys_path);
+    notice(notice_context, text);
+  }
+  while (flock(s->keys, LOCK_EX) != 0)
+    if (errno != EINTR) return cq_fail_errno(error, s->keys_path, "cannot lock");
+  return CQ_OK;
+}
+
+cq_status cq_vector_store_open(cq_vector_store **out, const char *directory, int64_t dim, cq_notice_fn notice,
+                               void *notice_context, cq_error *error) {
   *out = NULL;
   cq_vector_store *s = cq_alloc_zeroed(sizeof *s);
   if (!s) return cq_fail_memory(error, directory);
@@ -187,8 +202,7 @@ cq_status cq_vector_store_open(cq_vector_store **out, const char *directory, int
   if (!status) status = cq_path_join(s->keys_path, MAX_PATH, directory, "keys", error);
   if (!status) status = cq_path_join(s->vectors_path, MAX_PATH, directory, "vectors", error);
   if (!status) status = open_store_file(&s->keys, s->keys_path, error);
-  while (!status && flock(s->keys, LOCK_EX) != 0)
-    if (errno != EINTR) status = cq_fail_errno(error, s->keys_path, "cannot lock");
+  if (!status) status = lock_store(s, notice, notice_context, error);
   s->is_locked = !status;
   if (!status) status = open_store_file(&s->vectors, s->vectors_path, error);
   if (!status) status = read_store(s, error);

@@ -7,13 +7,15 @@
 
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 enum { DIM = 3, HEAD = 64, KEY = 32, ROW = DIM * sizeof(float) };
 
 static cq_vector_store *open_store(const char *directory) {
   cq_vector_store *store;
   cq_error error = {0};
-  if (cq_vector_store_open(&store, directory, DIM, &error)) fail_msg("%s", error.message);
+  if (cq_vector_store_open(&store, directory, DIM, NULL, NULL, &error)) fail_msg("%s", error.message);
   return store;
 }
 
@@ -158,7 +160,7 @@ static void vectors_belong_to_their_texts(void **state) {
   assert_false(cq_vector_store_verify(store, texts[0]) || cq_vector_store_verify(store, texts[1]));
   cq_vector_store_close(store);
   cq_error error = {0};
-  assert_int_equal(cq_vector_store_open(&store, test_path("swapped"), DIM + 1, &error), CQ_OK);
+  assert_int_equal(cq_vector_store_open(&store, test_path("swapped"), DIM + 1, NULL, NULL, &error), CQ_OK);
   assert_int_equal(cq_vector_store_find(store, texts[0]), -1);
   cq_vector_store_close(store);
 }
@@ -167,12 +169,12 @@ static void faults_are_errors(void **state) {
   (void)state;
   cq_vector_store *store;
   cq_error error = {0};
-  assert_int_equal(cq_vector_store_open(&store, "/dev/null/store", DIM, &error), CQ_ERR_IO);
+  assert_int_equal(cq_vector_store_open(&store, "/dev/null/store", DIM, NULL, NULL, &error), CQ_ERR_IO);
   assert_null(store);
   assert_non_null(strstr(error.message, "/dev/null"));
   for (long n = 1;; n++) {
     cq_alloc_fail_at(n);
-    const cq_status status = cq_vector_store_open(&store, test_path("store"), DIM, &error);
+    const cq_status status = cq_vector_store_open(&store, test_path("store"), DIM, NULL, NULL, &error);
     const bool failed = cq_alloc_failed();
     cq_alloc_fail_at(0);
     cq_vector_store_close(store);
@@ -233,12 +235,42 @@ static void a_full_disk_is_told(void **state) {
   }
 }
 
+static void note_wait(void *context, const char *text) {
+  assert_non_null(strstr(text, "keys: waiting for another process that adds vectors"));
+  close(*(int *)context); /* the other may go on */
+}
+
+/* Who waits for another process is told so, once. */
+static void a_wait_is_told(void **state) {
+  int ready[2], go[2];
+  char byte = 0;
+  cq_vector_store *store;
+  cq_error error = {0};
+  (void)state;
+  assert_int_equal(pipe(ready) | pipe(go), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    close(go[1]);
+    store = open_store(test_path("waited"));
+    _exit(write(ready[1], "x", 1) == 1 && read(go[0], &byte, 1) == 0 ? 0 : 1); /* its end gives up the lock */
+  }
+  close(go[0]);
+  assert_int_equal(read(ready[0], &byte, 1), 1);
+  assert_int_equal(cq_vector_store_open(&store, test_path("waited"), DIM, note_wait, &go[1], &error), CQ_OK);
+  cq_vector_store_close(store);
+  assert_int_equal(close(go[1]), -1); /* it was told */
+  int status;
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_int_equal(status, 0);
+  close(ready[0]), close(ready[1]);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(vectors_are_found_again), cmocka_unit_test(torn_files_are_cut_to_whole_records),
       cmocka_unit_test(damage_is_noticed),       cmocka_unit_test(vectors_belong_to_their_texts),
       cmocka_unit_test(faults_are_errors),       cmocka_unit_test(a_lack_of_memory_while_appending_is_told),
-      cmocka_unit_test(a_full_disk_is_told),
+      cmocka_unit_test(a_full_disk_is_told),     cmocka_unit_test(a_wait_is_told),
   };
   return cmocka_run_group_tests(tests, make_test_directory, remove_test_directory);
 }

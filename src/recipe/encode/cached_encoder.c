@@ -47,7 +47,7 @@ cq_status cq_cached_encoder_open(cq_cached_encoder *out, const char *model, cq_p
   }
   if (!status) {
     out->dim = cq_encoder_dim(out->encoder);
-    status = cq_vector_store_open(&out->store, directory, out->dim, error);
+    status = cq_vector_store_open(&out->store, directory, out->dim, notice, notice_context, error);
   }
   if (status) cq_cached_encoder_close(out);
   return status;
