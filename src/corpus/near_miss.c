@@ -140,9 +140,9 @@ static const char *another_of(maker *m, const char *plain, const char *const *co
     if (!is_one_of(plain, lists[i])) continue;
     size_t n = 0;
     while (lists[i][n]) n++;
-    size_t other = (size_t)cq_random_below(&m->random, n - 1);
-    for (size_t k = 0; k <= other; k++) other += !strcmp(lists[i][k], plain);
-    return lists[i][other];
+    uint64_t left = cq_random_below(&m->random, n - 1);
+    for (const char *const *at = lists[i]; *at; at++)
+      if (strcmp(*at, plain) != 0 && left-- == 0) return *at;
   }
   return NULL;
 }

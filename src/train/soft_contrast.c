@@ -57,7 +57,7 @@ cq_status cq_soft_contrast_loss(double *loss, float *gradients, const float *vec
                                 const cq_soft_contrast *c, double weight, cq_error *error) {
   const size_t m = c->n_candidates, dim = (size_t)c->dim;
   *loss = 0;
-  if (m == 0 || n == 0) return CQ_OK;
+  if (m == 0 || n == 0 || c->n_own == 0) return CQ_OK;
   float *columns = cq_alloc_array(m, dim * sizeof *columns), *cosines = cq_alloc_array(m, 2 * sizeof *cosines);
   double *p = cq_alloc_array(m, sizeof *p), *labels = cq_alloc_array(c->n_own, m * sizeof *labels);
   cq_status status = columns && cosines && p && labels ? CQ_OK : cq_fail_memory(error, "contrastive loss");

@@ -124,7 +124,7 @@ static bool is_exact_in(const cq_encoder *e, cq_dtype type) {
     for (int64_t k = 0; p->value && k < cq_param_floats(p); k++) {
       const float x = p->value[k];
       const float y = type == CQ_BF16 ? cq_bf16_to_f32(cq_f32_to_bf16(x)) : cq_f16_to_f32(cq_f32_to_f16(x));
-      if (memcmp(&x, &y, sizeof x) != 0) return false;
+      if (!(x == y)) return false;
     }
   }
   return true;
