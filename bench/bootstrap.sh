@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # From a dictionary to parallel text: a student made from a dictionary mines translations in two piles of text that nobody has
-# aligned, a student is trained on them, and mines again. docs/results.md, "From dictionaries".
+# aligned, a student is trained on them, and mines again. docs/guides/dictionary.md.
 #
 #   bench/bootstrap.sh PROGRAM DATA TEACHER WORK LANGUAGE...      after bench/dictionaries.sh with the same WORK
 #

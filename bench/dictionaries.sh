@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Students of languages from FreeDict's dictionaries and untranslated text alone: docs/results.md, "From dictionaries".
+# Students of languages from FreeDict's dictionaries and untranslated text alone: docs/guides/dictionary.md.
 #
 #   bench/dictionaries.sh PROGRAM DATA TEACHER WORK LANGUAGE...      languages as two letters: de fi hu ...
 #
