@@ -22,6 +22,15 @@ expect 0 eval mse --model whole --teacher "$TEACHER" --csv dev.tsv
 expect 0 ${run/--steps 300/--steps 20} --contrast 1 --temperature 0.1 --output contrast --threads 1
 expect 0 ${run/--steps 300/--steps 20} --contrast 1 --temperature 0.1 --output contrast2 --threads 2
 expect 0 ${run/--steps 300/--steps 20} --output plain --threads 2
+# Piece dropout and a share of the sources: another model, the same on any number of threads; not for every vocabulary.
+expect 0 ${run/--steps 300/--steps 20} --piece-dropout 0.2 --source-share 0.3 --output dropout --threads 1
+expect 0 ${run/--steps 300/--steps 20} --piece-dropout 0.2 --source-share 0.3 --output dropout2 --threads 2
+same dropout/0_StaticEmbedding/model.safetensors dropout2/0_StaticEmbedding/model.safetensors
+expect 0 ${run/--steps 300/--steps 20} --source-share 0.3 --output sources --threads 2
+! cmp -s dropout/0_StaticEmbedding/model.safetensors sources/0_StaticEmbedding/model.safetensors ||
+  fail "piece dropout changed nothing"
+expect 1 ${run/--student student/--student $TEACHER} --piece-dropout 0.2 --output none
+stderr_has "piece_dropout is for Unigram vocabularies, not for WordPiece"
 for file in $(cd contrast && find . -name '*.safetensors'); do
   same "contrast/$file" "contrast2/$file"
   ! cmp -s "contrast/$file" "plain/$file" || fail "the contrastive loss changes nothing in $file"

@@ -25,7 +25,7 @@ typedef struct kind {
 static const kind kinds[N_KINDS] = {
     {"distill",
      {{"teacher", TINY_MODEL},
-      {"student", TINY_MODEL},
+      {"student", MODELS "bert-xlmr"}, /* a Unigram vocabulary, for piece dropout */
       {"train", "@pairs.tsv"},
       {"contrast", "1"}, /* hard negatives are options of it */
       {"dev", "@dev.tsv"},

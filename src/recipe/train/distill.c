@@ -225,6 +225,10 @@ static cq_status open_student(run *r, cq_error *error) {
   const cq_distill_options *o = &r->o;
   cq_status status = cq_training_open_encoder(&r->training, o->student, error);
   if (status) return status;
+  const cq_tokenizer *t = cq_encoder_text_module(r->training.encoder)->tokenizer;
+  if (o->piece_dropout > 0 && (!t || strcmp(cq_tokenizer_describe(t)->type, "Unigram") != 0))
+    return cq_fail(error, CQ_ERR_ARGUMENT, "%s: piece_dropout is for Unigram vocabularies, not for %s", o->student,
+                   t ? cq_tokenizer_describe(t)->type : "one of whole words");
   const int dim = cq_encoder_dim(r->training.encoder);
   switch (o->dim_match) {
   case CQ_DIM_PROJECT: return dim == r->teacher.dim ? CQ_OK : append_projection(r, error);
