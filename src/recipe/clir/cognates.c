@@ -429,16 +429,17 @@ static cq_status make_table(cq_clir_cognates *c, const bool *held_out, const cq_
 
 /* Of a language to itself: feedback alone is left, and joined words are not needed. */
 static cq_status same_words(cq_word_table *table, const cq_clir_side *side, cq_error *error) {
-  const uint32_t n = side->plain_words.n, *joined = side->joined.items, *const end = joined + side->joined.n;
+  const uint32_t n = side->plain_words.n;
+  size_t next = 0; /* in side->joined, by rising word */
   table->n_sources = table->n_targets = n;
   table->starts = cq_alloc_array_zeroed((size_t)n + 1, sizeof *table->starts);
   table->items = cq_alloc_array(n, sizeof *table->items);
   if (!table->starts || !table->items) return cq_fail_memory(error, "a table of words");
   for (uint32_t w = 0; w < n; w++) {
-    const bool is_joined = joined != end && *joined == w;
+    const bool is_joined = next < side->joined.n && side->joined.items[next] == w;
     size_t at = table->starts[w];
     if (is_joined)
-      joined += 3;
+      next += 3;
     else
       table->items[at++] = (cq_weighted_word){w, 1};
     table->starts[w + 1] = at;

@@ -79,7 +79,7 @@ static bool may_be_name(const cq_clir_side *side, const uint32_t *row, const cq_
 cq_status cq_spelled_open(cq_spelled *s, const cq_clir_side *side, const cq_bags *bags, bool only_of_bags,
                           cq_error *error) {
   const uint32_t n = side->plain_words.n;
-  const uint32_t *joined = side->joined.items, *const end = joined + side->joined.n;
+  size_t at = 0; /* in side->joined, by rising word */
   s->words = cq_alloc_array(n, sizeof *s->words);
   s->plain = cq_alloc_array(n, sizeof *s->plain);
   s->number = cq_alloc_array(n, sizeof *s->number);
@@ -87,8 +87,8 @@ cq_status cq_spelled_open(cq_spelled *s, const cq_clir_side *side, const cq_bags
   if (!s->words || !s->plain || !s->number || !s->n_characters) return cq_fail_memory(error, "words");
   for (uint32_t w = 0; w < n; w++) {
     const cq_slice word = side->plain_words.items[w], spelling = side->spellings[w];
-    const uint32_t *row = joined != end && *joined == w ? joined : NULL;
-    if (row) joined += 3;
+    const uint32_t *row = at < side->joined.n && side->joined.items[at] == w ? side->joined.items + at : NULL;
+    if (row) at += 3;
     s->number[w] = UINT32_MAX;
     if (has_number(word) || cq_script_of(word) != side->script || (only_of_bags && !(bags->masses[w] > 0))) continue;
     if (row && !may_be_name(side, row, bags)) continue;
