@@ -44,10 +44,13 @@ static bool is_same_label(const char *a, const char *b) {
 
 /* --- the files --- */
 
+#define NOT_COUNTED UINT64_MAX
+
 static cq_status count_lines(uint64_t *n, const cq_training_data *data, bool skip_bad, cq_error *error) {
   cq_lines *lines;
   cq_slice line;
   cq_status status = cq_lines_open(&lines, data->path, error);
+  *n = 0;
   while (!status) {
     status = cq_lines_next(&line, lines, error);
     if (!status && !line.data) break;
@@ -58,22 +61,38 @@ static cq_status count_lines(uint64_t *n, const cq_training_data *data, bool ski
   return status;
 }
 
-/* Adds the lines of a language's files among these. label NULL: of those without one. */
-static cq_status count_lines_of(uint64_t *n, const cq_training_data *files, size_t n_files, const char *label,
-                                bool skip_bad, cq_error *error) {
-  cq_status status = CQ_OK;
-  for (size_t i = 0; !status && i < n_files; i++)
-    if (label ? is_same_label(files[i].label, label) : !files[i].label)
-      status = count_lines(n, &files[i], skip_bad, error);
-  return status;
+/* Adds the lines of a language's files among these, of which each is read once; known [n_files]. label NULL: of those
+ * without one. */
+static cq_status add_lines_of(uint64_t *n, const cq_training_data *files, uint64_t *known, size_t n_files,
+                              const char *label, bool skip_bad, cq_error *error) {
+  for (size_t i = 0; i < n_files; i++) {
+    if (label ? !is_same_label(files[i].label, label) : files[i].label != NULL) continue;
+    uint64_t lines = known[i];
+    const cq_status status = lines == NOT_COUNTED ? count_lines(&lines, &files[i], skip_bad, error) : CQ_OK;
+    if (status) return status;
+    *n += known[i] = lines;
+  }
+  return CQ_OK;
+}
+
+static cq_status add_lines_of_text(uint64_t *n, const cq_extend_texts *t, const char *label, cq_error *error) {
+  return add_lines_of(n, t->o->text, t->n_lines, t->o->n_text, label, t->o->skip_bad, error);
+}
+
+static cq_status add_lines_of_translations(uint64_t *n, const cq_extend_texts *t, const char *label, cq_error *error) {
+  return add_lines_of(n, t->o->to, t->n_lines + t->o->n_text, t->o->n_to, label, t->o->skip_bad, error);
+}
+
+static cq_status add_lines_of_dictionaries(uint64_t *n, const cq_extend_texts *t, const char *label, cq_error *error) {
+  return add_lines_of(n, t->o->dictionaries, t->n_lines + t->o->n_text + t->o->n_to, t->o->n_dictionaries, label,
+                      t->o->skip_bad, error);
 }
 
 /* Lines of a language's text and translations. label NULL: the model's own text, and of languages without a name. */
 static cq_status count_language(uint64_t *n, const cq_extend_texts *t, const char *label, cq_error *error) {
-  const cq_extend_options *o = t->o;
   *n = 0;
-  const cq_status status = count_lines_of(n, o->text, o->n_text, label, o->skip_bad, error);
-  return status ? status : count_lines_of(n, o->to, o->n_to, label, o->skip_bad, error);
+  const cq_status status = add_lines_of_text(n, t, label, error);
+  return status ? status : add_lines_of_translations(n, t, label, error);
 }
 
 /* The dictionary is the first of its language. */
@@ -106,8 +125,8 @@ static cq_status add_file(cq_extend_texts *t, cq_training_data given, bool is_gl
 static cq_status add_glosses(cq_extend_texts *t, const char *language, cq_error *error) {
   const cq_extend_options *o = t->o;
   uint64_t n_pairs = 0, n_entries = 0;
-  cq_status status = count_lines_of(&n_pairs, o->to, o->n_to, language, o->skip_bad, error);
-  if (!status) status = count_lines_of(&n_entries, o->dictionaries, o->n_dictionaries, language, o->skip_bad, error);
+  cq_status status = add_lines_of_translations(&n_pairs, t, language, error);
+  if (!status) status = add_lines_of_dictionaries(&n_entries, t, language, error);
   const bool chosen = n_pairs < MUCH_TEXT && n_entries >= LARGE_DICTIONARY;
   if (status || (n_pairs > 0 && (o->gloss_share < 0 ? !chosen : o->gloss_share == 0))) return status;
   return add_file(t, (cq_training_data){NULL, language, 1}, true, n_pairs > 0, error);
@@ -115,11 +134,13 @@ static cq_status add_glosses(cq_extend_texts *t, const char *language, cq_error 
 
 cq_status cq_extend_texts_open(cq_extend_texts *t, cq_error *error) {
   const cq_extend_options *o = t->o;
-  const size_t max = o->n_to + o->n_dictionaries;
+  const size_t max = o->n_to + o->n_dictionaries, n_given = max + o->n_text;
   t->files = cq_alloc_array_zeroed(max, sizeof *t->files);
   t->train = cq_alloc_array_zeroed(max, sizeof *t->train);
   t->dev = cq_alloc_array_zeroed(max, sizeof *t->dev);
-  cq_status status = t->files && t->train && t->dev ? CQ_OK : cq_fail_memory(error, "files");
+  t->n_lines = cq_alloc_array(n_given, sizeof *t->n_lines);
+  cq_status status = t->files && t->train && t->dev && t->n_lines ? CQ_OK : cq_fail_memory(error, "files");
+  for (size_t i = 0; !status && i < n_given; i++) t->n_lines[i] = NOT_COUNTED;
   for (size_t i = 0; !status && i < o->n_to; i++) status = add_file(t, o->to[i], false, false, error);
   for (size_t i = 0; !status && i < o->n_dictionaries; i++)
     if (is_first_dictionary(o, i)) status = add_glosses(t, o->dictionaries[i].label, error);
@@ -130,6 +151,7 @@ void cq_extend_texts_close(cq_extend_texts *t) {
   cq_free(t->files);
   cq_free(t->train);
   cq_free(t->dev);
+  cq_free(t->n_lines);
 }
 
 static bool is_same_language(const cq_extend_texts *t, size_t i, size_t j) {
@@ -224,7 +246,8 @@ static cq_status read_files(cq_parallel *data, const cq_extend_texts *t, cq_erro
   return status;
 }
 
-/* Languages are drawn from alike; within a language, a file by its share of the pairs, and glosses beside them by theirs. */
+/* Languages are drawn from alike; within a language, a file by its share of the pairs, and glosses beside them by
+ * theirs. */
 static void weigh_files(cq_extend_texts *t, const cq_parallel *data) {
   const double gloss_share = t->o->gloss_share < 0 ? GLOSS_SHARE : t->o->gloss_share;
   for (size_t i = 0; i < t->n; i++) {

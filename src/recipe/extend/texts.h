@@ -22,6 +22,7 @@ typedef struct cq_extend_texts {
   size_t n, n_dev;
   uint64_t n_pairs, n_sources; /* of all files */
   uint64_t n_measured;         /* pairs held out */
+  uint64_t *n_lines;           /* of each file of o->text, o->to and o->dictionaries; UINT64_MAX until somebody asks */
   void (*choose)(void *context, const char *text);
   bool (*tell)(void *context, const char *text); /* false: stop */
   void *context;
