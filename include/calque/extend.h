@@ -32,9 +32,9 @@ extern "C" {
 #endif
 
 typedef enum cq_extend_kind {
-  CQ_EXTEND_BODY, /* the model's layers under a new vocabulary */
-  CQ_EXTEND_STATIC, /* the mean of word vectors, which begin as the model's vectors of single pieces: tens of times as fast, with
-                      * less of the nuances */
+  CQ_EXTEND_BODY,   /* the model's layers under a new vocabulary */
+  CQ_EXTEND_STATIC, /* the mean of word vectors, which begin as the model's vectors of single pieces: tens of times as
+                     * fast, with less of the nuances */
 } cq_extend_kind;
 
 typedef struct cq_extend_options { /* group "extend" */

@@ -207,28 +207,27 @@ static cq_status make_student(extending *e, cq_error *error) {
 
 /* ---- training ---- */
 
-static double contrast_of(const extending *e) {
-  return e->o->contrast >= 0 ? e->o->contrast : e->recipe->contrast;
+/* What the caller has, or the recipe's; below 0 nothing was given. */
+static double chosen(double given, double otherwise) {
+  return given >= 0 ? given : otherwise;
 }
 
-static double source_share_of(const extending *e) {
-  return e->o->source_share >= 0 ? e->o->source_share : e->recipe->source_share;
-}
-
-static double piece_dropout_of(const extending *e) {
-  return e->o->piece_dropout >= 0 ? e->o->piece_dropout : e->recipe->piece_dropout;
-}
-
-static cq_status distill(cq_training_result *result, const extending *e, const cq_training_options *run,
-                         cq_error *error) {
+static cq_distill_options distill_options(const extending *e) {
   const cq_extend_options *o = e->o;
   cq_distill_options d = cq_distill_default_options();
   d.teacher = o->model, d.student = e->student;
   d.train = e->texts.train, d.n_train = e->texts.n;
   d.dim_match = o->kind == CQ_EXTEND_STATIC ? CQ_DIM_PROJECT : CQ_DIM_EQUAL;
-  d.contrast = contrast_of(e), d.source_share = source_share_of(e);
-  d.piece_dropout = piece_dropout_of(e);
+  d.contrast = chosen(o->contrast, e->recipe->contrast);
+  d.source_share = chosen(o->source_share, e->recipe->source_share);
+  d.piece_dropout = chosen(o->piece_dropout, e->recipe->piece_dropout);
   d.cache_directory = o->cache_directory;
+  return d;
+}
+
+static cq_status distill(cq_training_result *result, const extending *e, const cq_training_options *run,
+                         cq_error *error) {
+  cq_distill_options d = distill_options(e);
   d.run = run;
   return cq_distill(result, &d, e->ctx, error);
 }
@@ -339,11 +338,12 @@ static cq_status make_plan(extending *e, cq_error *error) {
   if (!status) cq_extend_texts_find_dev(&e->texts);
   if (!status) status = make_student(e, error);
   const cq_training_options run = run_options(e);
+  const cq_distill_options d = distill_options(e);
   if (!status)
     choose(e,
            "rates: %g, embeddings %g (--lr, --embedding-lr); contrast %g (--contrast); share of sources %g "
-           "(--source-share); Adam's epsilon %g, no dropout",
-           run.learning_rate, run.embedding_learning_rate, contrast_of(e), source_share_of(e), run.adam_eps);
+           "(--source-share); piece dropout %g (--piece-dropout); Adam's epsilon %g, no other dropout",
+           run.learning_rate, run.embedding_learning_rate, d.contrast, d.source_share, d.piece_dropout, run.adam_eps);
   e->steps = e->o->steps;
   if (!status && e->steps == 0) status = choose_steps(e, error);
   return status ? status : write_plan(e, error);
