@@ -3,15 +3,12 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/utf8.h"
+#include "text/transliterator.h"
 #include "text/unicode.h"
 
 #include <unicode/ustring.h>
-#include <unicode/utrans.h>
 
-enum {
-  ICU_SETUP_BYTES = 8 << 20, /* rules of all scripts, which it reads as it meets them */
-  GROWTH = 8,                /* a byte becomes so many characters at most */
-};
+enum { GROWTH = 8 }; /* a byte becomes so many characters at most */
 
 static const char rules[] = "Any-Latin; NFD; [:M:] Remove; Latin-ASCII; Lower";
 
@@ -22,19 +19,15 @@ struct cq_romaniser {
 };
 
 cq_status cq_romaniser_open(cq_romaniser **out, cq_error *error) {
-  UErrorCode code = U_ZERO_ERROR;
-  UChar id[sizeof rules];
   *out = NULL;
-  /* ICU may not survive failed allocations while it sets up its rules, as with its locales. */
-  if (!cq_has_room(ICU_SETUP_BYTES)) return cq_fail_memory(error, "ICU");
   cq_romaniser *r = cq_alloc_zeroed(sizeof *r);
   if (!r) return cq_fail_memory(error, "ICU");
-  u_uastrcpy(id, rules);
-  r->transliterator = utrans_openU(id, -1, UTRANS_FORWARD, NULL, 0, NULL, &code);
-  if (U_SUCCESS(code)) return *out = r, CQ_OK;
-  cq_romaniser_free(r);
-  if (code == U_MEMORY_ALLOCATION_ERROR) return cq_fail_memory(error, "ICU");
-  return cq_fail(error, CQ_ERR_UNSUPPORTED, "ICU cannot transliterate to Latin letters: %s", u_errorName(code));
+  const cq_status status = cq_transliterator_open(&r->transliterator, rules, error);
+  if (status)
+    cq_romaniser_free(r);
+  else
+    *out = r;
+  return status;
 }
 
 void cq_romaniser_free(cq_romaniser *r) {

@@ -1,9 +1,9 @@
 #include "text/variants.h"
 
 #include "base/error.h"
+#include "text/transliterator.h"
 
 #include <stddef.h>
-#include <unicode/utrans.h>
 
 enum { FIRST_HAN = 0x4E00, LAST_HAN = 0x9FFF };
 
@@ -37,21 +37,23 @@ static UChar simplified(const UTransliterator *t, UChar c, UErrorCode *code) {
   return n == 1 ? text[0] : c;
 }
 
-static bool tell_han(cq_variant_fn each, void *context) {
-  static const UChar id[] = u"Traditional-Simplified";
+static cq_status tell_han(cq_variant_fn each, void *context, cq_error *error) {
   UErrorCode code = U_ZERO_ERROR;
-  UTransliterator *t = utrans_openU(id, -1, UTRANS_FORWARD, NULL, 0, NULL, &code);
-  bool ok = U_SUCCESS(code);
+  UTransliterator *t;
+  const cq_status status = cq_transliterator_open(&t, "Traditional-Simplified", error);
+  if (status) return status;
+  bool ok = true;
   for (UChar c = FIRST_HAN; ok && c <= LAST_HAN; c++) {
     const UChar to = simplified(t, c, &code);
     /* some simplified characters have one of their own: 著 and 着 */
     if (to != c && simplified(t, to, &code) == to) ok = each(context, c, to);
     ok &= U_SUCCESS(code) != 0;
   }
-  if (t) utrans_close(t);
-  return ok;
+  utrans_close(t);
+  return ok ? CQ_OK : cq_fail_memory(error, "spelling variants");
 }
 
 cq_status cq_text_each_variant(cq_variant_fn each, void *context, cq_error *error) {
-  return tell_ranges(each, context) && tell_han(each, context) ? CQ_OK : cq_fail_memory(error, "spelling variants");
+  if (!tell_ranges(each, context)) return cq_fail_memory(error, "spelling variants");
+  return tell_han(each, context, error);
 }

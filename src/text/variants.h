@@ -1,7 +1,7 @@
 /* Letters that text of a language uses for one another, so that a vocabulary need not know a word twice:
  *
- *   Arabic         alef with hamza or madda as alef, alef maqsura as yeh, teh marbuta as heh, hamza on its seat as the seat;
- *                  the Persian yeh and kaf as the Arabic ones; no vowel points, no tatweel
+ *   Arabic         alef with hamza or madda as alef, alef maqsura as yeh, teh marbuta as heh, hamza on its seat as the
+ *                  seat; the Persian yeh and kaf as the Arabic ones; no vowel points, no tatweel
  *   Hebrew         no vowel points
  *   Cyrillic       io (U+0451) as ie
  *   Devanagari     no nukta; candrabindu as anusvara
@@ -20,7 +20,8 @@
 /* A character and what stands for it, lower case where it has case; to 0: nothing does. False stops. */
 typedef bool (*cq_variant_fn)(void *context, uint32_t from, uint32_t to);
 
-/* All of them, each once; no `to` is a `from`. Errors: CQ_ERR_MEMORY, when ICU has none or each returns false. */
+/* All of them, each once; no `to` is a `from`. Errors: CQ_ERR_MEMORY, also when each returns false;
+ * CQ_ERR_UNSUPPORTED when ICU's data is missing. */
 CQ_MUST_USE cq_status cq_text_each_variant(cq_variant_fn each, void *context, cq_error *error);
 
 #endif
