@@ -5,8 +5,14 @@
 #include "calque/process.h"
 
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+const char *cq_temporary_directory(void) {
+  const char *directory = getenv("TMPDIR");
+  return directory && *directory ? directory : "/tmp";
+}
 
 enum { MAX_NAMES = 64 }; /* at a time; what comes beyond is left to cq_remove_leftovers, after a signal */
 

@@ -10,6 +10,7 @@
 #include "base/hash.h"
 #include "base/memory.h"
 #include "base/multimap.h"
+#include "base/temporary.h"
 #include "corpus/key.h"
 #include "corpus/rows.h"
 
@@ -231,13 +232,11 @@ static cq_status split_file(pivot *p, const char *directory, size_t side, size_t
 }
 
 static cq_status join_parts(pivot *p, size_t n_parts, cq_error *error) {
-  const char *temporary = getenv("TMPDIR");
   cq_corpus_flow flow = p->flow;
   flow.skip_bad = false; /* they were skipped */
   cq_corpus_counts uncounted = {0};
   char directory[PATH_MAX - 64], path[2][PATH_MAX];
-  const int n =
-      snprintf(directory, sizeof directory, "%s/calque-pivot-XXXXXX", temporary && *temporary ? temporary : "/tmp");
+  const int n = snprintf(directory, sizeof directory, "%s/calque-pivot-XXXXXX", cq_temporary_directory());
   if (n < 0 || (size_t)n >= sizeof directory) return cq_fail(error, CQ_ERR_ARGUMENT, "TMPDIR is too long a path");
   if (!mkdtemp(directory)) return cq_fail_errno(error, directory, "cannot create");
   cq_status status = CQ_OK;

@@ -112,11 +112,9 @@ static int largest_vocabulary(const char *message) {
 
 /* The rules lie in a file, which is how the trainer takes them: *path, until cq_temporary_release. */
 static cq_status write_rules(char **path, const char *base, cq_error *error) {
-  const char *directory = getenv("TMPDIR");
   char place[4096];
   cq_builder text = {0};
-  cq_status status =
-      cq_path_join(place, sizeof place, directory && *directory ? directory : "/tmp", "calque-rules", error);
+  cq_status status = cq_path_join(place, sizeof place, cq_temporary_directory(), "calque-rules", error);
   if (!status) status = cq_rules_with_variants(&text, base, error);
   if (!status && !(*path = cq_temporary_name(place))) status = cq_fail_memory(error, "a name");
   if (!status) status = cq_file_write(*path, text.data, text.n, error);
@@ -124,8 +122,8 @@ static cq_status write_rules(char **path, const char *base, cq_error *error) {
   return status;
 }
 
-/* What a piece of an old vocabulary is likely to have as a share of text: pieces are ordered by frequency, which falls as
- * Zipf's law has it. 10 is about the sum of 1 / (rank + 3) over a vocabulary. */
+/* What a piece of an old vocabulary is likely to have as a share of text: pieces are ordered by frequency, which falls
+ * as Zipf's law has it. 10 is about the sum of 1 / (rank + 3) over a vocabulary. */
 static float score_by_rank(int64_t rank) {
   return (float)-log(10 * ((double)rank + 3));
 }

@@ -2,6 +2,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/temporary.h"
 #include "recipe/clir/clir.h"
 #include "text/analyzer.h"
 
@@ -285,8 +286,7 @@ static cq_status find_relevant(cq_clir *c, cq_clir_side *s, cq_error *error) {
 }
 
 static cq_status make_temporary(char path[PATH_MAX], cq_error *error) {
-  const char *parent = getenv("TMPDIR");
-  snprintf(path, PATH_MAX, "%s/calque-clir-XXXXXX", parent && *parent ? parent : "/tmp");
+  snprintf(path, PATH_MAX, "%s/calque-clir-XXXXXX", cq_temporary_directory());
   if (mkdtemp(path)) return CQ_OK;
   cq_status status = cq_fail_errno(error, path, "cannot make the directory");
   *path = '\0';
