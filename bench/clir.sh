@@ -15,15 +15,7 @@ mkdir -p "$out"
 pairs=${PAIRS-en:hi en:de hi:de}
 triples=${TRIPLES-en:hi:de en:ar:ru}
 
-# run NAME COMMAND...: standard output to OUT/NAME, what was chosen to OUT/NAME.log
-run() {
-  local name=$1
-  shift
-  [ -s "$out/$name" ] && return
-  "$@" >"$out/$name.tmp" 2>"$out/$name.log" || { cat "$out/$name.log" >&2; return 1; }
-  mv "$out/$name.tmp" "$out/$name"
-  echo "$name: $(tail -n 1 "$out/$name.log")" >&2
-}
+. "$(dirname "$0")/clir_runs.sh"
 
 sources() { # LANGUAGES
   echo --languages "$1" --docs "$data/clir/docs.%.trec" --topics "$data/clir/topics.%.xml" \
@@ -36,13 +28,8 @@ validate() { # LANGUAGES FROM TO NAME OPTION...
   run "$languages.$from-$to.$name" "$calque" clir validate $(sources "$languages") --from "$from" --to "$to" --group 4 "$@"
 }
 
-# Monolingual runs to compare with: plain, with the feedback of words spelled alike, and BM25.
 mono() { # LANGUAGE
-  run "mono.$1" "$calque" clir run $(sources "$1") --from "$1" --to "$1"
-  run "feedback.$1" "$calque" clir run $(sources "$1") --from "$1" --to "$1" --method cognates
-  [ -e "$out/index.$1" ] ||
-    "$calque" lexical build "$out/index.$1" "$data/clir/docs.$1.trec" --language "$1" --stop-words "$data/stopwords/$1.txt" 2>/dev/null
-  run "bm25.$1" "$calque" lexical run "$out/index.$1" "$data/clir/topics.$1.xml" --model bm25
+  bounds "$1" "$data/clir/docs.$1.trec" "$data/clir/topics.$1.xml" --stop-words "$data/stopwords/$1.txt"
 }
 
 check_pair() { # A B

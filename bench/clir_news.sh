@@ -52,25 +52,10 @@ collection() {
     END { flush_article() }'
 }
 
-# run NAME COMMAND...: standard output to OUT/NAME, what was chosen to OUT/NAME.log
-run() {
-  local name=$1
-  shift
-  [ -s "$out/$name" ] && return
-  "$@" >"$out/$name.tmp" 2>"$out/$name.log" || { cat "$out/$name.log" >&2; return 1; }
-  mv "$out/$name.tmp" "$out/$name"
-}
+. "$(dirname "$0")/clir_runs.sh"
 
 sources() { # LANGUAGES
   echo --languages "$1" --docs "$out/docs.%.trec" --topics "$out/topics.%.xml" --qrels "$out/qrels.%.txt"
-}
-
-# Monolingual runs to compare with: plain, with the feedback of words spelled alike, and BM25.
-bounds() { # LANGUAGE
-  run "mono.$1" "$calque" clir run $(sources "$1") --from "$1" --to "$1"
-  run "feedback.$1" "$calque" clir run $(sources "$1") --from "$1" --to "$1" --method cognates
-  [ -e "$out/index.$1" ] || "$calque" lexical build "$out/index.$1" "$out/docs.$1.trec" --language "$1" 2>/dev/null
-  run "bm25.$1" "$calque" lexical run "$out/index.$1" "$out/topics.$1.xml" --model bm25
 }
 
 figure() { # RUN LANGUAGE
@@ -92,12 +77,12 @@ row() { # FROM TO
 }
 
 collection en "en-$1" 1
-bounds en
+bounds en "$out/docs.en.trec" "$out/topics.en.xml"
 {
   printf 'from\tto\tmonolingual\tBM25\twith feedback\tspelled alike\t%% of monolingual\t%% of BM25\t%% of feedback\n'
   for language; do
     collection "$language" "en-$language" 2
-    bounds "$language"
+    bounds "$language" "$out/docs.$language.trec" "$out/topics.$language.xml"
     row en "$language"
     row "$language" en
   done
