@@ -127,18 +127,24 @@ static cq_tokenizer *from_vocab_txt(const char *pieces) {
   return open_tokenizer(test_path("made"));
 }
 
+/* Trims to two texts, which are split as before. */
+static cq_tokenizer *trim_to_two(int32_t **new_ids, const cq_tokenizer *old, const char *one, const char *two) {
+  static texts t;
+  memset(&t, 0, sizeof t);
+  t.n[0] = (size_t)snprintf(t.bytes[0], ROOM, "%s", one);
+  t.n[1] = (size_t)snprintf(t.bytes[1], ROOM, "%s", two);
+  cq_tokenizer *trimmed = trim_to(new_ids, old, &t);
+  same_split(old, trimmed, *new_ids, text_at(&t, 0));
+  same_split(old, trimmed, *new_ids, text_at(&t, 1));
+  return trimmed;
+}
+
 /* "abcx" matches "abc" and ends as unknown. Without "abc" it would be "ab", "##cx". */
 static void an_unknown_word_stays_unknown(void **state) {
   (void)state;
-  static texts t;
   int32_t *new_ids;
   cq_tokenizer *old = from_vocab_txt("[PAD]\n[UNK]\n[CLS]\n[SEP]\nabc\nab\n##cx\nzz\nmore\n");
-  memset(&t, 0, sizeof t);
-  t.n[0] = (size_t)snprintf(t.bytes[0], ROOM, "abcx");
-  t.n[1] = (size_t)snprintf(t.bytes[1], ROOM, "ab zzcx abc");
-  cq_tokenizer *trimmed = trim_to(&new_ids, old, &t);
-  same_split(old, trimmed, new_ids, text_at(&t, 0));
-  same_split(old, trimmed, new_ids, text_at(&t, 1));
+  cq_tokenizer *trimmed = trim_to_two(&new_ids, old, "abcx", "ab zzcx abc");
   assert_true(new_ids[4] >= 0 && new_ids[5] >= 0 && new_ids[6] >= 0 && new_ids[7] >= 0);
   assert_int_equal(new_ids[8], -1);
   assert_int_equal(cq_tokenizer_describe(trimmed)->vocab_size, 8);
@@ -152,7 +158,6 @@ static void the_lowest_score_stays(void **state) {
       "{\"version\": \"1.0\", \"added_tokens\": [], \"normalizer\": null, \"pre_tokenizer\": null, "
       "\"post_processor\": null, \"model\": {\"type\": \"Unigram\", \"unk_id\": 0, \"vocab\": [[\"<unk>\", 0], "
       "[\"more\", -2], [\"ya\", -15], [\"b\", -15], [\"ab\", -1], [\"zzz\", -100]]}}";
-  static texts t;
   int32_t *new_ids;
   char command[600];
   (void)state;
@@ -160,12 +165,7 @@ static void the_lowest_score_stays(void **state) {
   assert_int_equal(system(command), 0);
   write_bytes(test_path("made/tokenizer.json"), json, sizeof json - 1);
   cq_tokenizer *old = open_tokenizer(test_path("made"));
-  memset(&t, 0, sizeof t);
-  t.n[0] = (size_t)snprintf(t.bytes[0], ROOM, "yab");
-  t.n[1] = (size_t)snprintf(t.bytes[1], ROOM, "ab");
-  cq_tokenizer *trimmed = trim_to(&new_ids, old, &t);
-  same_split(old, trimmed, new_ids, text_at(&t, 0));
-  same_split(old, trimmed, new_ids, text_at(&t, 1));
+  cq_tokenizer *trimmed = trim_to_two(&new_ids, old, "yab", "ab");
   assert_int_equal(new_ids[1], -1);
   assert_int_equal(new_ids[5], 4);
   cq_tokenizer_free(old), cq_tokenizer_free(trimmed);
