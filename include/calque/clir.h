@@ -160,7 +160,8 @@ CQ_API double cq_clir_map(const cq_clir *clir, const char *to, const cq_lexical_
 
 /* Words of two languages matched by their spelling: names, loans and cognates, found in documents of one topic. Words
  * in other scripts are romanised (ICU's transliterators) before their letters are matched; in scripts without spaces
- * up to five adjacent words are one, too, because names are cut apart. A query is translated, then expanded in two steps:
+ * up to five adjacent words are one, too, because names are cut apart. A query is translated, then expanded in two
+ * steps:
  *
  *   query ──▶ its likelihood in the documents, read through the table of words               the translated query
  *   query ──▶ documents of its own language ──▶ an expanded query; and documents like them   source feedback
@@ -197,8 +198,8 @@ CQ_API CQ_MUST_USE cq_status cq_clir_cognates_set(cq_clir_cognates *cognates, co
  * topic's, counted in words. Chance: the same when topics are put together wrongly before they are learned from. */
 CQ_API double cq_clir_cognates_contrast(const cq_clir_cognates *cognates);
 CQ_API double cq_clir_cognates_chance(const cq_clir_cognates *cognates);
-/* False: the contrast is less than one and a half times chance, so that what was learned is not used. Words match by how they are
- * spelled, other scripts romanised. */
+/* False: the contrast is less than one and a half times chance, so that what was learned is not used. Words match by how
+ * they are spelled, other scripts romanised. */
 CQ_API bool cq_clir_cognates_are_learned(const cq_clir_cognates *cognates);
 /* The table's entries for a query's words, word after word, each word's best first: *out [n], released with cq_free();
  * cosine and score are the entry. The query is analysed without stems. Errors: CQ_ERR_MEMORY. */

@@ -56,7 +56,8 @@ CQ_DEFAULT_OPTIONS(cq_index_options, cq_index_default_options, "index")
 CQ_API CQ_MUST_USE cq_status cq_index_create(const char *directory, const cq_index_options *options, cq_error *error);
 
 /* Opens an index; options NULL: for reading. Errors: CQ_ERR_ARGUMENT when the model is not the one it was made with (with
- * NULL told by what needs it), when the query model has other dimensions, and for writing when it is open for writing elsewhere; CQ_ERR_FORMAT, CQ_ERR_IO. */
+ * NULL told by what needs it), when the query model has other dimensions, and for writing when it is open for writing
+ * elsewhere; CQ_ERR_FORMAT, CQ_ERR_IO. */
 CQ_API CQ_MUST_USE cq_status cq_index_open(cq_index **out, const char *directory, const cq_index_options *options,
                                            cq_error *error);
 CQ_API void cq_index_free(cq_index *index); /* hits stay */

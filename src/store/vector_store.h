@@ -18,8 +18,8 @@
 
 typedef struct cq_vector_store cq_vector_store;
 
-/* Opens or makes the store; dim must be the one it was made with. Where another process writes, waits for it, and says so
- * (notice NULL: says nothing). Errors: CQ_ERR_IO, CQ_ERR_MEMORY. */
+/* Opens or makes the store; dim must be the one it was made with. Where another process writes, waits for it, and
+ * says so (notice NULL: says nothing). Errors: CQ_ERR_IO, CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_vector_store_open(cq_vector_store **out, const char *directory, int64_t dim,
                                            cq_notice_fn notice, void *notice_context, cq_error *error);
 void cq_vector_store_close(cq_vector_store *store);

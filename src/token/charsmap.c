@@ -119,8 +119,8 @@ void cq_charsmap_run(cq_builder *out, const cq_charsmap *map, cq_slice text) {
   cq_builder_bytes(out, text.data + kept, text.n - kept);
 }
 
-/* What each node's rules begin with is in key, whose first n bytes led there. Untrusted rules may lead in circles: no key
- * is longer than MAX_KEY. */
+/* What each node's rules begin with is in key, whose first n bytes led there. Untrusted rules may lead in circles: no
+ * key is longer than MAX_KEY. */
 enum { MAX_KEY = 32 };
 
 typedef struct walk {

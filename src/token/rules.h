@@ -1,7 +1,7 @@
 /* SentencePiece's rules of normalisation, written as text for its trainer, with those that make spelling variants one
  * (text/variants.h).
  *
- *   nmt_nfkc, nmt_nfkc_cf ──a model of one line──▶ compiled rules ──each──▶ from, to ──variants──▶ "from TAB to" in hex */
+ *   nmt_nfkc, nmt_nfkc_cf ──a model of one line──▶ compiled rules ──each──▶ from, to ──variants──▶ "from TAB to" */
 #ifndef TOKEN_RULES_H
 #define TOKEN_RULES_H
 

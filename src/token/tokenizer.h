@@ -45,8 +45,8 @@ const cq_tokenizer_info *cq_tokenizer_describe(const cq_tokenizer *tokenizer);
  * time, for any tokenizer. */
 typedef struct cq_token_memory cq_token_memory;
 cq_token_memory *cq_token_memory_new(void); /* NULL: out of memory */
-/* From now on, texts are split without a share of the pieces longer than a character, drawn by key anew at each place: the
- * best that the others make (Unigram only). So a model sees a word in several ways, and its rarer pieces. 0: no more.
+/* From now on, texts are split without a share of the pieces longer than a character, drawn by key anew at each place:
+ * the best that the others make (Unigram only). So a model sees a word in several ways, and its rarer pieces. 0: no more.
  * Source: Provilkov et al. 2020 for byte-pair encoding, Kudo 2018 for drawing by likelihood. */
 void cq_token_memory_drop_pieces(cq_token_memory *memory, double share, uint64_t key);
 size_t cq_token_memory_bytes(const cq_token_memory *memory);

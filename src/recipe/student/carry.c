@@ -15,8 +15,8 @@
 #define MAX_LINKS    16
 #define MAX_TIMES    1000
 #define N_ITERATIONS 5
-/* Each translation is aligned a second time, split without a share of the pieces: so rarer pieces, of which words are made
- * that the text does not have, are seen in words that it has. */
+/* Each translation is aligned a second time, split without a share of the pieces: so rarer pieces, of which words are
+ * made that the text does not have, are seen in words that it has. */
 #define PIECE_DROPOUT 0.3
 
 typedef struct carry {

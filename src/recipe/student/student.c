@@ -32,8 +32,7 @@ static const cq_option option_rows[] = {
     {CQ_CHOICE(O, "kind", kind, CHANGES, CQ_STUDENT_NEW_VOCABULARY, kinds, "KIND",
                "new-vocabulary: an existing model's layers under a vocabulary trained on the text; copy: an "
                "existing model as it is; transformer, bilstm: a fresh model; static: the mean of word vectors, fresh "
-               "or from a "
-               "teacher (--from)"),
+               "or from a teacher (--from)"),
      .letter = 'k'},
     {CQ_TEXT(
          O, "from", from, CHANGES, "MODEL",

@@ -3,7 +3,8 @@
  *   files -> pairs -> batches of (source, translation) -> student -> MSE to teacher(source) on both -> AdamW
  *               \-> distinct sources -> teacher, once -> vectors on disk
  *
- * With a contrastive loss the batch's teacher vectors are its candidates, and hard negatives (hard_negatives.h) are more.
+ * With a contrastive loss the batch's teacher vectors are its candidates, and hard negatives (hard_negatives.h) are
+ * more.
  *
  * Source: Reimers & Gurevych 2020, section 2. */
 #include "calque/distill.h"
