@@ -9,7 +9,7 @@
  *   p.first = "en-fr.tsv.gz", p.second = "en-it.tsv.gz", p.output = "fr-it.tsv";
  *   cq_corpus_pivot(&counts, &p, &err);
  *
- * A row is a line: a sentence and its translations, separated by tabs, no quoting. Files are plain or gzipped, "-" is
+ * A row is a line: a sentence and its translations, separated by tabs, no quoting. Files are plain or compressed, "-" is
  * standard input; an output whose name ends in .gz is gzipped, NULL is standard output, and a file appears whole or not
  * at all. Rows are streamed: memory grows with the text only where a function says so. Every dropped row is counted
  * under a reason.

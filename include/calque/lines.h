@@ -1,4 +1,5 @@
-/* Text files line by line, plain or gzip (recognised by content, not by name), in constant memory.
+/* Text files line by line, plain or compressed (gzip, xz, Zstandard: recognised by content, not by name), in constant
+ * memory.
  *
  *   cq_lines *lines;
  *   cq_lines_open(&lines, "corpus.tsv.gz", &err);            // "-" is standard input
@@ -29,7 +30,7 @@ CQ_API void cq_lines_close(cq_lines *lines);
 
 /* The next line without its newline, valid until the next call; out->data is NULL at the end of the file.
  * Errors: CQ_ERR_FORMAT for invalid UTF-8 or a NUL byte (with line number; the reader may go on with the next line),
- * for a broken or truncated gzip stream, and for a line of more than 16 MiB (then reading ends); CQ_ERR_IO. */
+ * for a broken or truncated compressed stream, and for a line of more than 16 MiB (then reading ends); CQ_ERR_IO. */
 CQ_API CQ_MUST_USE cq_status cq_lines_next(cq_slice *out, cq_lines *lines, cq_error *error);
 
 /* The 1-based number of the line last returned, and the path as it was opened ("<stdin>" for "-"). */

@@ -94,7 +94,7 @@ typedef bool (*cq_mine_progress_fn)(void *context, const char *what, uint64_t do
 
 typedef struct cq_mine_options { /* group "mine" */
   size_t size;
-  /* With a model text: each line a sentence, or an id, a tab and a sentence; plain or gzipped. Without one vectors: .npy, or
+  /* With a model text: each line a sentence, or an id, a tab and a sentence; plain or compressed. Without one vectors: .npy, or
    * f32 numbers alone. target NULL: pairs within source. */
   const char *source, *target;
   const char *model;           /* NULL: source and target hold vectors */

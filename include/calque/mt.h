@@ -32,7 +32,7 @@ typedef struct cq_mt_texts {
   size_t n, n_references;
 } cq_mt_texts;
 
-/* Reads them from files of a sentence a line, plain or gzipped; one of them may be "-". Empty lines are sentences.
+/* Reads them from files of a sentence a line, plain or compressed; one of them may be "-". Empty lines are sentences.
  * Errors: CQ_ERR_FORMAT with file and line for invalid UTF-8, a NUL byte, and the first line that a file has more or
  * less than the hypotheses; CQ_ERR_ARGUMENT for files without a line, or no references; CQ_ERR_IO, CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_mt_read(cq_mt_texts **out, const char *hypotheses, const char *const *references,

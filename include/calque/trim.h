@@ -26,7 +26,7 @@ extern "C" {
 
 typedef struct cq_trim_options { /* group "trim" */
   size_t size;
-  const char *const *text_files; /* .txt or .tsv, plain or gzip: every column of every line */
+  const char *const *text_files; /* .txt or .tsv, plain or compressed: every column of every line */
   size_t n_text_files;
   int keep;     /* keep the first so many pieces of the vocabulary, too, which are the most frequent in most */
   bool replace; /* overwrite an existing directory */

@@ -1,21 +1,19 @@
 #include "corpus/xml.h"
 
 #include "base/error.h"
+#include "base/input.h"
 #include "base/memory.h"
 
 #include <expat.h>
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
-#include <zlib.h>
 
 enum { CHUNK = CQ_BUFFER_BYTES(64 * 1024) };
 
 struct cq_xml {
   char *path;
-  gzFile file;
+  cq_input *file;
   XML_Parser parser;
   cq_xml_ear ear;
   bool suspended, over;
@@ -49,14 +47,6 @@ static int external_entity(XML_Parser parser, const char *context, const char *b
   return XML_STATUS_ERROR;
 }
 
-static cq_status open_xml_file(cq_xml *x, cq_error *error) {
-  const int fd = strcmp(x->path, "-") != 0 ? open(x->path, O_RDONLY | O_CLOEXEC) : dup(STDIN_FILENO);
-  if (fd < 0) return cq_fail_errno(error, x->path, "cannot open");
-  if ((x->file = gzdopen(fd, "rb"))) return CQ_OK;
-  close(fd);
-  return cq_fail_memory(error, x->path);
-}
-
 cq_status cq_xml_open(cq_xml **out, const char *path, cq_xml_ear ear, cq_error *error) {
   static const XML_Memory_Handling_Suite memory = {cq_alloc_small, cq_realloc_small, cq_free};
   *out = NULL;
@@ -67,7 +57,7 @@ cq_status cq_xml_open(cq_xml **out, const char *path, cq_xml_ear ear, cq_error *
   x->path = cq_strdup(path);
   x->parser = x->path ? XML_ParserCreate_MM(NULL, &memory, NULL) : NULL;
   if (x->parser)
-    status = open_xml_file(x, error);
+    status = cq_input_open(&x->file, path, error);
   else
     status = cq_fail_memory(error, path);
   if (status) {
@@ -94,13 +84,10 @@ static cq_status fail_xml(const cq_xml *x, cq_error *error) {
 static cq_status feed_expat(enum XML_Status *parsed, cq_xml *x, cq_error *error) {
   void *buffer = XML_GetBuffer(x->parser, CHUNK);
   if (!buffer) return cq_fail_memory(error, x->path);
-  const int n = gzread(x->file, buffer, CHUNK);
-  int code = Z_OK;
-  const char *why = gzerror(x->file, &code);
-  if (code == Z_ERRNO) return cq_fail_errno(error, x->path, "cannot read");
-  if (n < 0 || (code != Z_OK && code != Z_STREAM_END))
-    return cq_fail_file(error, CQ_ERR_FORMAT, x->path, "broken gzip stream: %s", why);
-  *parsed = XML_ParseBuffer(x->parser, n, n == 0);
+  size_t n;
+  const cq_status status = cq_input_read(&n, x->file, buffer, CHUNK, error);
+  if (status) return status;
+  *parsed = XML_ParseBuffer(x->parser, (int)n, n == 0);
   return CQ_OK;
 }
 
@@ -146,7 +133,7 @@ void cq_xml_refuse(cq_xml *x, const char *format, ...) {
 
 void cq_xml_close(cq_xml *x) {
   if (!x) return;
-  if (x->file) gzclose_r(x->file);
+  cq_input_close(x->file);
   if (x->parser) XML_ParserFree(x->parser);
   cq_free(x->path);
   cq_free(x);

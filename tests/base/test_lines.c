@@ -1,12 +1,14 @@
-/* Lines: what is dropped and what is kept, long files, gzip in every state of disrepair. */
+/* Lines: what is dropped and what is kept, long files, compressed files in every state of disrepair. */
 #include "support/files.h"
 
 #include "base/memory.h"
 #include "base/random.h"
 #include "calque/lines.h"
 
+#include <lzma.h>
 #include <sys/wait.h>
 #include <zlib.h>
+#include <zstd.h>
 
 /* Appends one gzip member. */
 static void gzip(unsigned char **out, size_t *n, const void *text, size_t text_n, int level) {
@@ -23,6 +25,41 @@ static void gzip(unsigned char **out, size_t *n, const void *text, size_t text_n
   *n += z.total_out;
   deflateEnd(&z);
 }
+
+/* Appends one frame, with a checksum. */
+static void zstandard(unsigned char **out, size_t *n, const void *text, size_t text_n, int level) {
+  ZSTD_CCtx *z = ZSTD_createCCtx();
+  const size_t room = ZSTD_compressBound(text_n);
+  assert_non_null(z);
+  *out = realloc(*out, *n + room);
+  assert_non_null(*out);
+  assert_false(ZSTD_isError(ZSTD_CCtx_setParameter(z, ZSTD_c_checksumFlag, 1)));
+  assert_false(ZSTD_isError(ZSTD_CCtx_setParameter(z, ZSTD_c_compressionLevel, level)));
+  const size_t got = ZSTD_compress2(z, *out + *n, room, text, text_n);
+  assert_false(ZSTD_isError(got));
+  *n += got;
+  ZSTD_freeCCtx(z);
+}
+
+/* Appends one stream. */
+static void xz(unsigned char **out, size_t *n, const void *text, size_t text_n, int level) {
+  const size_t room = *n + lzma_stream_buffer_bound(text_n);
+  *out = realloc(*out, room);
+  assert_non_null(*out);
+  assert_int_equal(lzma_easy_buffer_encode((uint32_t)level % 4, LZMA_CHECK_CRC64, NULL, text, text_n, *out, n, room),
+                   LZMA_OK);
+}
+
+static const struct {
+  const char *name, *file;
+  void (*pack)(unsigned char **, size_t *, const void *, size_t, int);
+  size_t n_begins;
+} compressions[] = {
+    {"gzip", "x.gz", gzip, 2},
+    {"Zstandard", "x.zst", zstandard, 4},
+    {"xz", "x.xz", xz, 6},
+};
+enum { N_COMPRESSIONS = sizeof compressions / sizeof *compressions };
 
 /* All lines of a file joined by '|', every line counted; stops at a broken file, notes each error as "!". */
 static char *all(const char *path, cq_status *last, cq_error *error) {
@@ -59,18 +96,20 @@ static char *all(const char *path, cq_status *last, cq_error *error) {
 static void expect(const char *content, size_t n, const char *lines) {
   cq_status status;
   cq_error error = {0};
-  unsigned char *packed = NULL;
-  size_t packed_n = 0;
   write_bytes(test_path("x"), content, n);
   char *got = all(test_path("x"), &status, &error);
   assert_string_equal(got, lines);
   free(got);
-  gzip(&packed, &packed_n, content, n, 6);
-  write_bytes(test_path("x.gz"), packed, packed_n);
-  got = all(test_path("x.gz"), &status, &error);
-  assert_string_equal(got, lines);
-  free(got);
-  free(packed);
+  for (int i = 0; i < N_COMPRESSIONS; i++) {
+    unsigned char *packed = NULL;
+    size_t packed_n = 0;
+    compressions[i].pack(&packed, &packed_n, content, n, 6);
+    write_bytes(test_path("x.packed"), packed, packed_n); /* recognised by how it begins */
+    got = all(test_path("x.packed"), &status, &error);
+    assert_string_equal(got, lines);
+    free(got);
+    free(packed);
+  }
 }
 #define EXPECT(content, lines) expect(content, sizeof(content) - 1, lines)
 
@@ -132,18 +171,17 @@ static void files_longer_than_the_buffers_come_whole(void **state) {
     text[i] = newline ? '\n' : (char)('a' + cq_random_below(&r, 26));
     n_lines += newline;
   }
-  unsigned char *packed = NULL;
-  size_t packed_n = 0;
-  for (size_t at = 0; at < N; at += 700001) /* several members, cut anywhere */
-    gzip(&packed, &packed_n, text + at, at + 700001 < N ? 700001 : N - at, at ? 1 : 9);
-  write_bytes(test_path("long"), text, N);
-  write_bytes(test_path("long.gz"), packed, packed_n);
-  static const char *const names[] = {"long", "long.gz"};
-  for (int file = 0; file < 2; file++) {
+  for (int file = -1; file < N_COMPRESSIONS; file++) {
+    unsigned char *packed = NULL;
+    size_t packed_n = 0;
+    for (size_t at = 0; file >= 0 && at < N; at += 700001) /* several members, cut anywhere */
+      compressions[file].pack(&packed, &packed_n, text + at, at + 700001 < N ? 700001 : N - at, at ? 1 : 9);
+    write_bytes(test_path("long"), file < 0 ? (unsigned char *)text : packed, file < 0 ? N : packed_n);
+    free(packed);
     cq_lines *l;
     cq_slice line;
     size_t at = 0;
-    assert_int_equal(cq_lines_open(&l, test_path(names[file]), NULL), CQ_OK);
+    assert_int_equal(cq_lines_open(&l, test_path("long"), NULL), CQ_OK);
     for (;;) {
       assert_int_equal(cq_lines_next(&line, l, NULL), CQ_OK);
       if (!line.data) break;
@@ -154,7 +192,6 @@ static void files_longer_than_the_buffers_come_whole(void **state) {
     assert_int_equal(cq_lines_number(l), n_lines);
     cq_lines_close(l);
   }
-  free(packed);
   free(text);
 }
 
@@ -191,31 +228,42 @@ static void a_line_may_have_16_mebibytes(void **state) {
   free(text);
 }
 
-/* Cut anywhere, a gzip file gives the lines that were whole, and an error at the byte where it ends. */
-static void truncated_gzip_is_an_error_at_its_end(void **state) {
+/* Cut anywhere, a compressed file gives the lines that were whole, and an error at the byte where it ends. */
+static void truncated_files_are_an_error_at_their_end(void **state) {
+  (void)state;
+  for (int i = 0; i < N_COMPRESSIONS; i++) {
+    unsigned char *packed = NULL;
+    size_t n = 0;
+    char why[64];
+    snprintf(why, sizeof why, "broken %s stream: ends too early", compressions[i].name);
+    compressions[i].pack(&packed, &n, "one\ntwo\nthree\n", 14, 6);
+    const size_t first = n;
+    compressions[i].pack(&packed, &n, "four\nfive\n", 10, 6);
+    for (size_t cut = compressions[i].n_begins; cut <= n; cut++) {
+      cq_status status;
+      cq_error error = {0};
+      write_bytes(test_path("cut"), packed, cut);
+      char *got = all(test_path("cut"), &status, &error);
+      if (cut == first || cut == n) {
+        assert_int_equal(status, CQ_OK);
+        assert_string_equal(got, cut == n ? "one|two|three|four|five|" : "one|two|three|");
+      } else {
+        assert_int_equal(status, CQ_ERR_FORMAT);
+        assert_int_equal(error.byte, cut);
+        assert_non_null(strstr(error.message, why));
+        assert_true(!strncmp(got, "one|two|three|four|five|", strlen(got)));
+      }
+      free(got);
+    }
+    free(packed);
+  }
+}
+
+static void what_follows_a_gzip_stream_is_zeros(void **state) {
   (void)state;
   unsigned char *packed = NULL;
   size_t n = 0;
-  gzip(&packed, &n, "one\ntwo\nthree\n", 14, 6);
-  size_t first = n;
-  gzip(&packed, &n, "four\nfive\n", 10, 6);
-  for (size_t cut = 2; cut <= n; cut++) {
-    cq_status status;
-    cq_error error = {0};
-    write_bytes(test_path("cut.gz"), packed, cut);
-    char *got = all(test_path("cut.gz"), &status, &error);
-    if (cut == first || cut == n) {
-      assert_int_equal(status, CQ_OK);
-      assert_string_equal(got, cut == n ? "one|two|three|four|five|" : "one|two|three|");
-    } else {
-      assert_int_equal(status, CQ_ERR_FORMAT);
-      assert_int_equal(error.byte, cut);
-      assert_non_null(strstr(error.message, "the gzip stream ends too early"));
-      assert_true(!strncmp(got, "one|two|three|four|five|", strlen(got)));
-    }
-    free(got);
-  }
-  /* Zeros after it are padding; anything else is not. */
+  gzip(&packed, &n, "one\ntwo\nthree\nfour\nfive\n", 24, 6);
   packed = realloc(packed, n + 600);
   memset(packed + n, 0, 600);
   cq_status status;
@@ -242,38 +290,38 @@ static void truncated_gzip_is_an_error_at_its_end(void **state) {
   free(packed);
 }
 
-/* A changed byte is found by the checksum at the latest; where it is in the header's time or flags it may do no harm.
- */
-static void broken_gzip_never_gives_other_text(void **state) {
+/* A changed byte is found by the checksum at the latest; where it is in the header's time or flags it may do no harm. */
+static void broken_files_never_give_other_text(void **state) {
   (void)state;
   static const char text[] = "the first line\nand the second, which says the first line again\nthe third\n";
-  unsigned char *packed = NULL;
-  size_t n = 0;
-  gzip(&packed, &n, text, sizeof text - 1, 6);
-  cq_status status;
-  cq_error error = {0};
-  write_bytes(test_path("good.gz"), packed, n);
-  char *good = all(test_path("good.gz"), &status, &error);
-  for (size_t i = 2; i < n; i++) {
-    for (unsigned bit = 0; bit < 8; bit++) {
-      packed[i] ^= (unsigned char)(1u << bit);
-      write_bytes(test_path("broken.gz"), packed, n);
-      packed[i] ^= (unsigned char)(1u << bit);
-      char *got = all(test_path("broken.gz"), &status, &error);
-      if (status == CQ_OK)
-        assert_string_equal(got, good);
-      else
-        assert_true(status == CQ_ERR_FORMAT && (error.line > 0 || error.byte <= n));
-      if (i >= n - 8) {
-        assert_int_equal(status, CQ_ERR_FORMAT);
-        assert_in_range(error.byte, n - 8, n);
-        assert_non_null(strstr(error.message, "broken gzip stream: "));
+  static const char lines[] = "the first line|and the second, which says the first line again|the third|";
+  for (int c = 0; c < N_COMPRESSIONS; c++) {
+    unsigned char *packed = NULL;
+    size_t n = 0;
+    char why[64];
+    snprintf(why, sizeof why, "broken %s stream: ", compressions[c].name);
+    compressions[c].pack(&packed, &n, text, sizeof text - 1, 6);
+    for (size_t i = compressions[c].n_begins; i < n; i++) {
+      for (unsigned bit = 0; bit < 8; bit++) {
+        cq_status status;
+        cq_error error = {0};
+        packed[i] ^= (unsigned char)(1u << bit);
+        write_bytes(test_path("broken"), packed, n);
+        packed[i] ^= (unsigned char)(1u << bit);
+        char *got = all(test_path("broken"), &status, &error);
+        if (status == CQ_OK)
+          assert_string_equal(got, lines);
+        else
+          assert_true(status == CQ_ERR_FORMAT && (error.line > 0 || error.byte <= n));
+        if (i >= n - 4) { /* in a checksum or a length */
+          assert_int_equal(status, CQ_ERR_FORMAT);
+          assert_non_null(strstr(error.message, why));
+        }
+        free(got);
       }
-      free(got);
     }
+    free(packed);
   }
-  free(good);
-  free(packed);
 }
 
 static void what_cannot_be_opened_is_named(void **state) {
@@ -380,8 +428,9 @@ int main(void) {
       cmocka_unit_test(bad_lines_are_named_and_passed),
       cmocka_unit_test(files_longer_than_the_buffers_come_whole),
       cmocka_unit_test(a_line_may_have_16_mebibytes),
-      cmocka_unit_test(truncated_gzip_is_an_error_at_its_end),
-      cmocka_unit_test(broken_gzip_never_gives_other_text),
+      cmocka_unit_test(truncated_files_are_an_error_at_their_end),
+      cmocka_unit_test(what_follows_a_gzip_stream_is_zeros),
+      cmocka_unit_test(broken_files_never_give_other_text),
       cmocka_unit_test(what_cannot_be_opened_is_named),
       cmocka_unit_test(standard_input_is_a_dash),
       cmocka_unit_test(allocation_failures_are_reported),

@@ -116,7 +116,7 @@ lines_are stdout 4
 head -n 6 memory.tmx >cut.tmx
 refused "cut.tmx:7: no element found" --from tmx --columns en,de cut.tmx
 head -c 100 memory.tmx.gz >cut.tmx.gz
-refused "cut.tmx.gz: broken gzip stream" --from tmx --columns en,de cut.tmx.gz
+refused "cut.tmx.gz: byte 100: broken gzip stream: ends too early" --from tmx --columns en,de cut.tmx.gz
 refused "which languages?" --from tmx memory.tmx
 expect_from memory.tmx.gz 0 data convert --from tmx --columns en,de
 lines_are stdout 2

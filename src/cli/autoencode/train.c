@@ -30,7 +30,7 @@ const cli_command cli_autoencode_train = {
     .min_arguments = 2,
     .max_arguments = -1,
     .description =
-        "PAIRS are files of two tab-separated columns, plain or gzipped, each with its languages before "
+        "PAIRS are files of two tab-separated columns, plain or compressed, each with its languages before "
         "it: fr,it=FILE. Text of one language is it=FILE, or ,it=FILE where it is the second column. Any "
         "number of languages can be trained at once. With the recipe \"translating\", whose values are the "
         "defaults below, translations get the same vector while decoders learn to write from vectors of "

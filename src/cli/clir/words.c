@@ -60,7 +60,7 @@ static const cli_command words_train = {
     .max_arguments = 2,
     .description =
         "CORPUS has a document a line, words separated by blanks (`calque lexical terms` makes such lines); plain or "
-        "gzipped. VECTORS is written in word2vec's text format. Skip-gram with negative sampling as in gensim, or "
+        "compressed. VECTORS is written in word2vec's text format. Skip-gram with negative sampling as in gensim, or "
         "CBOW; "
         "with subwords as in fastText.",
     .example = "calque words train corpus.txt vectors.txt --window 10 --epochs 20",

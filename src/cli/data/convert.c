@@ -24,7 +24,8 @@ const cli_command cli_data_convert = {
     .max_arguments = -1,
     .description =
         "Reads parallel text as it is published, and writes a row a line: a sentence, a tab, its translation. Says how "
-        "many rows were dropped, and why. Files may be gzipped; --columns takes what the format's line says.",
+        "many rows were dropped, and why. Files may be compressed (gzip, xz, Zstandard); --columns takes what the "
+        "format's line says.",
     .list_title = "File formats",
     .list = list_corpus_format,
     .example = "calque data convert --from moses news.en.gz news.de.gz -o en-de.tsv.gz\n"

@@ -329,7 +329,8 @@ const cli_command cli_encode = {
     .arguments = "[FILE...]",
     .max_arguments = -1,
     .description =
-        "Turns sentences, one a line, into vectors. Files may be gzipped; without one, or for \"-\", standard input is "
+        "Turns sentences, one a line, into vectors. Files may be compressed (gzip, xz, Zstandard); without one, or for "
+        "\"-\", standard input is "
         "read. On standard output each sentence becomes a line {\"text\": ..., \"embedding\": [...]}; --output writes "
         "a file instead. Memory stays the same however long the input is.",
     .example = "echo \"A dog barks.\" | calque encode --model all-MiniLM-L6-v2\n"

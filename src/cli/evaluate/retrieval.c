@@ -60,7 +60,7 @@ const cli_command cli_eval_retrieval = {
     .max_arguments = 2,
     .description =
         "Compares a run, lines of topic, Q0, document, rank, score and tag, with relevance judgements, lines of topic, "
-        "iteration, document and relevance; plain or gzipped. Prints lines of measure, topic and figure, as "
+        "iteration, document and relevance; plain or compressed. Prints lines of measure, topic and figure, as "
         "trec_eval does, with trec_eval's figures.",
     .example = "calque eval retrieval qrels.txt run.txt --measure map --measure ndcg_cut_10",
     .group = "retrieval-eval",

@@ -1,0 +1,38 @@
+/* Compressions that files are read in, one file each: decompress_gzip.c, ... */
+#ifndef BASE_COMPRESSION_H
+#define BASE_COMPRESSION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef enum cq_decompressed {
+  CQ_DECOMPRESS_MORE,   /* bytes were taken or made: call again */
+  CQ_DECOMPRESS_END,    /* the input is over, and the stream ends with it */
+  CQ_DECOMPRESS_BROKEN, /* see `why` */
+  CQ_DECOMPRESS_MEMORY,
+} cq_decompressed;
+
+/* A step takes bytes from the front of `in` and moves it on, and makes bytes from the front of `out` on, likewise. */
+typedef struct cq_decompress_step {
+  const unsigned char *in;
+  size_t n_in;
+  unsigned char *out;
+  size_t n_out;
+  bool is_last;    /* there is no input behind `in` */
+  const char *why; /* of a broken stream, after "Zstandard stream: " and its like; valid until the state is closed */
+} cq_decompress_step;
+
+typedef struct cq_compression {
+  const char *name;
+  const char *begins; /* how each file of it begins */
+  size_t n_begins;
+  void *(*open)(void); /* NULL: out of memory */
+  cq_decompressed (*step)(void *state, cq_decompress_step *step);
+  void (*close)(void *state); /* takes NULL, too */
+} cq_compression;
+
+extern const cq_compression cq_gzip, cq_zstandard, cq_xz;
+
+#define CQ_ENDS_TOO_EARLY "ends too early"
+
+#endif

@@ -1,0 +1,189 @@
+#include "base/input.h"
+
+#include "base/compression.h"
+#include "base/error.h"
+#include "base/memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define RAW_BYTES CQ_BUFFER_BYTES(64 * 1024)
+
+struct cq_input {
+  char *path;
+  int fd;
+  unsigned char *raw;
+  size_t raw_begin, raw_end;
+  uint64_t raw_start; /* offset in the file of raw[0] */
+  bool raw_over;      /* the file has no more bytes */
+  bool over;
+  const cq_compression *compression; /* NULL: plain */
+  void *state;
+};
+
+static const cq_compression *const compressions[] = {&cq_gzip, &cq_zstandard, &cq_xz};
+
+/* How files of other compressions begin, and what makes text of them. */
+static const struct {
+  const char *name, *begins, *tool;
+  size_t n;
+} refused[] = {
+    {"bzip2", "BZh", "bzip2 -d", 3},
+    {"zip", "PK\3\4", "unzip", 4},
+};
+enum { LONGEST_BEGIN = 10 }; /* bzip2's: "BZh", a digit, six bytes that begin a block */
+
+/* Reads at least one byte into p unless the file is over; 0 then. */
+static cq_status read_some(size_t *got, cq_input *in, void *p, size_t n, cq_error *error) {
+  ssize_t step;
+  do step = read(in->fd, p, n);
+  while (step < 0 && errno == EINTR);
+  *got = step > 0 ? (size_t)step : 0;
+  in->raw_over = step == 0;
+  return step < 0 ? cq_fail_errno(error, in->path, "cannot read") : CQ_OK;
+}
+
+/* ---- opening ---- */
+
+static bool begins_with(const cq_input *in, const char *begins, size_t n) {
+  return in->raw_end >= n && !memcmp(in->raw, begins, n);
+}
+
+/* Looks at the first bytes, which stay in raw. */
+static cq_status detect_compression(cq_input *in, cq_error *error) {
+  while (in->raw_end < LONGEST_BEGIN && !in->raw_over) {
+    size_t got;
+    const cq_status status = read_some(&got, in, in->raw + in->raw_end, RAW_BYTES - in->raw_end, error);
+    if (status) return status;
+    in->raw_end += got;
+  }
+  for (size_t i = 0; i < sizeof compressions / sizeof *compressions; i++)
+    if (begins_with(in, compressions[i]->begins, compressions[i]->n_begins)) in->compression = compressions[i];
+  if (in->compression) return (in->state = in->compression->open()) ? CQ_OK : cq_fail_memory(error, in->path);
+  for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+    if (!begins_with(in, refused[i].begins, refused[i].n)) continue;
+    if (i == 0 && (in->raw_end < LONGEST_BEGIN || memcmp(in->raw + 4, "1AY&SY", 6) != 0)) continue; /* may be text */
+    return cq_fail_file(error, CQ_ERR_FORMAT, in->path,
+                        "is compressed with %s; calque reads gzip, xz, Zstandard and plain text: decompress it first "
+                        "(%s)",
+                        refused[i].name, refused[i].tool);
+  }
+  return CQ_OK;
+}
+
+static cq_status open_input_file(cq_input *in, const char *path, cq_error *error) {
+  struct stat info;
+  if (!strcmp(path, "-")) {
+    in->fd = STDIN_FILENO;
+    return CQ_OK;
+  }
+  in->fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (in->fd < 0) return cq_fail_errno(error, path, "cannot open");
+  if (fstat(in->fd, &info) != 0) return cq_fail_errno(error, path, "cannot stat");
+  if (S_ISDIR(info.st_mode)) return cq_fail_file(error, CQ_ERR_IO, path, "is a directory, expected a file");
+  return CQ_OK;
+}
+
+cq_status cq_input_open(cq_input **out, const char *path, cq_error *error) {
+  *out = NULL;
+  cq_input *in = cq_alloc_zeroed(sizeof *in);
+  if (!in) return cq_fail_memory(error, path);
+  in->fd = -1;
+  in->path = cq_strdup(strcmp(path, "-") != 0 ? path : "<stdin>");
+  in->raw = cq_alloc(RAW_BYTES);
+  cq_status status = in->path && in->raw ? CQ_OK : cq_fail_memory(error, path);
+  if (!status) status = open_input_file(in, path, error);
+  if (!status) status = detect_compression(in, error);
+  if (status)
+    cq_input_close(in);
+  else
+    *out = in;
+  return status;
+}
+
+void cq_input_close(cq_input *in) {
+  if (!in) return;
+  if (in->compression) in->compression->close(in->state);
+  if (in->fd >= 0 && in->fd != STDIN_FILENO) close(in->fd);
+  cq_free(in->raw);
+  cq_free(in->path);
+  cq_free(in);
+}
+
+const char *cq_input_path(const cq_input *in) {
+  return in->path;
+}
+
+/* ---- reading ---- */
+
+static cq_status refill_raw(cq_input *in, cq_error *error) {
+  in->raw_start += in->raw_end;
+  in->raw_begin = in->raw_end = 0;
+  return read_some(&in->raw_end, in, in->raw, RAW_BYTES, error);
+}
+
+/* Decompresses until something came out or the file is over. */
+static cq_status decompress_some(size_t *got, cq_input *in, void *bytes, size_t n, cq_error *error) {
+  while (*got == 0 && !in->over) {
+    if (in->raw_begin == in->raw_end && !in->raw_over) {
+      const cq_status status = refill_raw(in, error);
+      if (status) return status;
+    }
+    cq_decompress_step step = {.in = in->raw + in->raw_begin,
+                               .n_in = in->raw_end - in->raw_begin,
+                               .out = bytes,
+                               .n_out = n,
+                               .is_last = in->raw_over && in->raw_begin == in->raw_end};
+    const cq_decompressed code = in->compression->step(in->state, &step);
+    in->raw_begin = in->raw_end - step.n_in;
+    *got = n - step.n_out;
+    switch (code) {
+    case CQ_DECOMPRESS_MORE: break;
+    case CQ_DECOMPRESS_END: in->over = true; break;
+    case CQ_DECOMPRESS_MEMORY: return cq_fail_memory(error, in->path);
+    case CQ_DECOMPRESS_BROKEN:
+      return cq_fail_byte(error, CQ_ERR_FORMAT, in->path, in->raw_start + in->raw_begin, "broken %s stream: %s",
+                          in->compression->name, step.why);
+    }
+  }
+  return CQ_OK;
+}
+
+/* What was looked at to tell compressed from plain files comes first. */
+static cq_status read_plain(size_t *got, cq_input *in, void *bytes, size_t n, cq_error *error) {
+  if (in->raw_begin < in->raw_end) {
+    *got = cq_min(n, in->raw_end - in->raw_begin);
+    memcpy(bytes, in->raw + in->raw_begin, *got);
+    in->raw_begin += *got;
+    return CQ_OK;
+  }
+  const cq_status status = in->raw_over ? CQ_OK : read_some(got, in, bytes, n, error);
+  in->over = *got == 0;
+  return status;
+}
+
+cq_status cq_input_read(size_t *got, cq_input *in, void *bytes, size_t n, cq_error *error) {
+  *got = 0;
+  if (in->over || n == 0) return CQ_OK;
+  const cq_status status =
+      in->compression ? decompress_some(got, in, bytes, n, error) : read_plain(got, in, bytes, n, error);
+  if (status) in->over = true;
+  return status;
+}
+
+cq_status cq_input_read_all(cq_builder *out, cq_input *in, size_t limit, cq_error *error) {
+  char bytes[CQ_BUFFER_BYTES(16 * 1024)];
+  const size_t before = out->n;
+  for (size_t got = 1; got;) {
+    const cq_status status = cq_input_read(&got, in, bytes, sizeof bytes, error);
+    if (status) return status;
+    if (out->n - before + got > limit)
+      return cq_fail_file(error, CQ_ERR_LIMIT, in->path, "is larger than %zu MiB", limit >> 20);
+    cq_builder_bytes(out, bytes, got);
+    if (out->failed) return cq_fail_memory(error, in->path);
+  }
+  return CQ_OK;
+}

@@ -1,0 +1,28 @@
+/* The bytes of a file, decompressed: plain, gzip, Zstandard or xz, recognised by how the file begins, in constant
+ * memory.
+ *
+ *   cq_input_open(&in, "news.tsv.zst", &error);                 // "-" is standard input
+ *   while (!(status = cq_input_read(&n, in, buffer, sizeof buffer, &error)) && n) use(buffer, n);
+ *   cq_input_close(in); */
+#ifndef BASE_INPUT_H
+#define BASE_INPUT_H
+
+#include "base/slice.h"
+#include "calque/status.h"
+
+typedef struct cq_input cq_input;
+
+/* Errors: CQ_ERR_IO (not found, is a directory); CQ_ERR_FORMAT for a compression that is not read, by its name. */
+CQ_MUST_USE cq_status cq_input_open(cq_input **out, const char *path, cq_error *error);
+void cq_input_close(cq_input *input);
+
+/* Up to n bytes, *got of them; 0: the file is over. After an error nothing more is read.
+ * Errors: CQ_ERR_FORMAT with the byte of the file for a broken or truncated stream; CQ_ERR_IO, CQ_ERR_MEMORY. */
+CQ_MUST_USE cq_status cq_input_read(size_t *got, cq_input *input, void *bytes, size_t n, cq_error *error);
+
+/* All of it behind what is in the builder. Errors: CQ_ERR_LIMIT for more than `limit` bytes; those above. */
+CQ_MUST_USE cq_status cq_input_read_all(cq_builder *out, cq_input *input, size_t limit, cq_error *error);
+
+const char *cq_input_path(const cq_input *input); /* "<stdin>" for "-" */
+
+#endif
