@@ -66,7 +66,8 @@ static void add(size_t first, size_t n) {
     const size_t k = first + i;
     snprintf(id[i], sizeof id[i], "d%zu", k);
     snprintf(text[i], sizeof text[i], "%.400s %zu", bench.sentences[k % bench.n_sentences], k);
-    documents[i] = (cq_document){{id[i], strlen(id[i])}, {"en", 2}, {text[i], strlen(text[i])}};
+    documents[i] =
+        (cq_document){.id = {id[i], strlen(id[i])}, .language = {"en", 2}, .text = {text[i], strlen(text[i])}};
   }
   must(cq_index_add(bench.writer, documents, n, bench.ctx, &error), &error);
 }

@@ -14,6 +14,7 @@
 #include "calque/context.h"
 #include "calque/corpus.h"
 #include "calque/distill.h"
+#include "calque/document.h"
 #include "calque/embedding.h"
 #include "calque/encoder.h"
 #include "calque/eval.h"

@@ -19,6 +19,7 @@
 #ifndef CALQUE_INDEX_H
 #define CALQUE_INDEX_H
 
+#include "calque/document.h"
 #include "calque/encoder.h"
 #include "calque/options.h"
 
@@ -29,12 +30,6 @@ extern "C" {
 #endif
 
 typedef struct cq_index cq_index;
-
-typedef struct cq_document {
-  cq_slice id;       /* one document at a time has it */
-  cq_slice language; /* for filters; may be empty */
-  cq_slice text;
-} cq_document;
 
 typedef struct cq_index_options {
   size_t size;

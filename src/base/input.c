@@ -22,6 +22,8 @@ struct cq_input {
   bool over;
   const cq_compression *compression; /* NULL: plain */
   void *state;
+  char *peeked; /* [peek_begin, peek_end) are read before all else */
+  size_t peek_begin, peek_end;
 };
 
 static const cq_compression *const compressions[] = {&cq_gzip, &cq_zstandard, &cq_xz};
@@ -108,6 +110,7 @@ void cq_input_close(cq_input *in) {
   if (!in) return;
   if (in->compression) in->compression->close(in->state);
   if (in->fd >= 0 && in->fd != STDIN_FILENO) close(in->fd);
+  cq_free(in->peeked);
   cq_free(in->raw);
   cq_free(in->path);
   cq_free(in);
@@ -165,13 +168,31 @@ static cq_status read_plain(size_t *got, cq_input *in, void *bytes, size_t n, cq
   return status;
 }
 
-cq_status cq_input_read(size_t *got, cq_input *in, void *bytes, size_t n, cq_error *error) {
+static cq_status read_on(size_t *got, cq_input *in, void *bytes, size_t n, cq_error *error) {
   *got = 0;
   if (in->over || n == 0) return CQ_OK;
   const cq_status status =
       in->compression ? decompress_some(got, in, bytes, n, error) : read_plain(got, in, bytes, n, error);
   if (status) in->over = true;
   return status;
+}
+
+cq_status cq_input_peek(cq_slice *out, cq_input *in, cq_error *error) {
+  cq_status status = CQ_OK;
+  if (!in->peeked && !(in->peeked = cq_alloc(CQ_PEEK))) return cq_fail_memory(error, in->path);
+  if (in->peek_begin == in->peek_end) in->peek_begin = in->peek_end = 0;
+  for (size_t got = 1; !status && got && in->peek_end < CQ_PEEK; in->peek_end += got)
+    status = read_on(&got, in, in->peeked + in->peek_end, CQ_PEEK - in->peek_end, error);
+  *out = (cq_slice){in->peeked + in->peek_begin, in->peek_end - in->peek_begin};
+  return status;
+}
+
+cq_status cq_input_read(size_t *got, cq_input *in, void *bytes, size_t n, cq_error *error) {
+  if (in->peek_begin == in->peek_end) return read_on(got, in, bytes, n, error);
+  *got = cq_min(n, in->peek_end - in->peek_begin);
+  memcpy(bytes, in->peeked + in->peek_begin, *got);
+  in->peek_begin += *got;
+  return CQ_OK;
 }
 
 cq_status cq_input_read_all(cq_builder *out, cq_input *in, size_t limit, cq_error *error) {

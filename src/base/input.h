@@ -20,6 +20,11 @@ void cq_input_close(cq_input *input);
  * Errors: CQ_ERR_FORMAT with the byte of the file for a broken or truncated stream; CQ_ERR_IO, CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_input_read(size_t *got, cq_input *input, void *bytes, size_t n, cq_error *error);
 
+/* The first bytes of what is read next, without taking them: CQ_PEEK of them, fewer near the end; valid until something is read. Before anything was read, it is how the file
+ * begins. Errors: those of reading. */
+#define CQ_PEEK ((size_t)4096)
+CQ_MUST_USE cq_status cq_input_peek(cq_slice *out, cq_input *input, cq_error *error);
+
 /* All of it behind what is in the builder. Errors: CQ_ERR_LIMIT for more than `limit` bytes; those above. */
 CQ_MUST_USE cq_status cq_input_read_all(cq_builder *out, cq_input *input, size_t limit, cq_error *error);
 

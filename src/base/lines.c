@@ -1,11 +1,12 @@
 /* The bytes' path:
  *
- *   file -- cq_input_read --> text [begin, end) -- memchr --> a line
+ *   source -- read --> text [begin, end) -- memchr --> a line
  *
  * `text` grows until it holds a whole line. What was read before an error is still handed out line by line, so that how
  * many lines a broken file gives does not depend on the sizes of the buffers. */
 #include "calque/lines.h"
 
+#include "base/byte_source.h"
 #include "base/error.h"
 #include "base/input.h"
 #include "base/memory.h"
@@ -17,7 +18,7 @@
 #define MAX_LINE   ((size_t)16 * 1024 * 1024)
 
 struct cq_lines {
-  cq_input *in;
+  cq_byte_source source;
   char *text;
   size_t begin, scanned, end, capacity; /* [begin, end) is unread, [begin, scanned) holds no newline */
   bool text_over;                       /* nothing more will be put into text: the file ended or failed */
@@ -26,23 +27,42 @@ struct cq_lines {
   uint64_t number;
 };
 
-cq_status cq_lines_open(cq_lines **out, const char *path, cq_error *error) {
-  *out = NULL;
+cq_status cq_lines_of(cq_lines **out, const cq_byte_source *source, cq_error *error) {
   cq_lines *l = cq_alloc_zeroed(sizeof *l);
-  if (!l) return cq_fail_memory(error, path);
-  l->text = cq_alloc(TEXT_BYTES);
-  l->capacity = TEXT_BYTES;
-  cq_status status = l->text ? cq_input_open(&l->in, path, error) : cq_fail_memory(error, path);
-  if (status)
-    cq_lines_close(l);
-  else
-    *out = l;
-  return status;
+  char *text = cq_alloc(TEXT_BYTES);
+  *out = NULL;
+  if (!l || !text) {
+    const cq_status status = cq_fail_memory(error, source->path);
+    source->close(source->context);
+    cq_free(text);
+    cq_free(l);
+    return status;
+  }
+  *l = (cq_lines){.source = *source, .text = text, .capacity = TEXT_BYTES};
+  *out = l;
+  return CQ_OK;
+}
+
+static cq_status read_input(size_t *got, void *input, void *bytes, size_t n, cq_error *error) {
+  return cq_input_read(got, input, bytes, n, error);
+}
+
+static void close_input(void *input) {
+  cq_input_close(input);
+}
+
+cq_status cq_lines_open(cq_lines **out, const char *path, cq_error *error) {
+  cq_input *in;
+  *out = NULL;
+  const cq_status status = cq_input_open(&in, path, error);
+  if (status) return status;
+  const cq_byte_source source = {read_input, close_input, cq_input_path(in), in};
+  return cq_lines_of(out, &source, error);
 }
 
 void cq_lines_close(cq_lines *l) {
   if (!l) return;
-  cq_input_close(l->in);
+  l->source.close(l->source.context);
   cq_free(l->text);
   cq_free(l);
 }
@@ -60,7 +80,7 @@ static void fill_text(cq_lines *l) {
   if (l->end == l->capacity && !cq_reserve((void **)&l->text, &l->capacity, l->end + 1, 1))
     status = cq_fail_memory(&l->failure, cq_lines_path(l));
   else
-    status = cq_input_read(&got, l->in, l->text + l->end, l->capacity - l->end, &l->failure);
+    status = l->source.read(&got, l->source.context, l->text + l->end, l->capacity - l->end, &l->failure);
   l->end += got;
   if (status || got == 0) l->text_over = true;
 }
@@ -129,7 +149,7 @@ uint64_t cq_lines_number(const cq_lines *l) {
 }
 
 const char *cq_lines_path(const cq_lines *l) {
-  return cq_input_path(l->in);
+  return l->source.path;
 }
 
 bool cq_lines_broken(const cq_lines *l) {

@@ -1,70 +1,29 @@
 #include "format/collection.h"
 
 #include "base/error.h"
-#include "base/file.h"
 #include "base/memory.h"
+#include "base/walk.h"
 #include "calque/lines.h"
 #include "format/json.h"
 #include "format/markup.h"
 
-#include <dirent.h>
-#include <limits.h>
-#include <stdlib.h>
 #include <strings.h>
 
 struct cq_collection {
-  char **paths; /* files only */
-  size_t n_paths, capacity, next_path;
+  cq_walk walk;
+  size_t next_path;
   cq_lines *lines; /* of the file that is open */
   cq_collection_format format;
   bool has_format;
   cq_builder document; /* TREC: what has been read of it */
 };
 
-/* --- which files --- */
-
-static cq_status add_collection_path(cq_collection *c, const char *path, cq_error *error) {
-  char *copy = cq_strdup(path);
-  if (!copy || !cq_reserve((void **)&c->paths, &c->capacity, c->n_paths + 1, sizeof *c->paths)) {
-    cq_free(copy);
-    return cq_fail_memory(error, path);
-  }
-  c->paths[c->n_paths++] = copy;
-  return CQ_OK;
-}
-
-static int bytewise_names(const struct dirent **a, const struct dirent **b) {
-  return strcmp((*a)->d_name, (*b)->d_name);
-}
-
-static cq_status add_files(cq_collection *c, const char *path, cq_error *error) {
-  if (!cq_is_directory(path)) return add_collection_path(c, path, error);
-  struct dirent **entries;
-  const int n = scandir(path, &entries, NULL, bytewise_names);
-  if (n < 0) return cq_fail_errno(error, path, "reading the directory");
-  cq_status status = CQ_OK;
-  for (int i = 0; i < n; i++) {
-    char inside[PATH_MAX];
-    if (!status && entries[i]->d_name[0] != '.') {
-      status = cq_path_join(inside, sizeof inside, path, entries[i]->d_name, error);
-      if (!status) status = add_files(c, inside, error);
-    }
-    free(entries[i]);
-  }
-  free(entries);
-  return status;
-}
-
 cq_status cq_collection_open(cq_collection **out, const char *const *paths, size_t n_paths, cq_error *error) {
   *out = NULL;
   cq_collection *c = cq_alloc_zeroed(sizeof *c);
   if (!c) return cq_fail_memory(error, "a collection");
   cq_status status = CQ_OK;
-  for (size_t i = 0; !status && i < n_paths; i++) {
-    if (strcmp(paths[i], "-") != 0 && !cq_file_exists(paths[i]) && !cq_is_directory(paths[i]))
-      status = cq_fail_file(error, CQ_ERR_IO, paths[i], "there is no such file or directory");
-    if (!status) status = add_files(c, paths[i], error);
-  }
+  for (size_t i = 0; !status && i < n_paths; i++) status = cq_walk_add(&c->walk, paths[i], error);
   if (status)
     cq_collection_close(c);
   else
@@ -72,10 +31,20 @@ cq_status cq_collection_open(cq_collection **out, const char *const *paths, size
   return status;
 }
 
+cq_status cq_collection_of_lines(cq_collection **out, cq_lines *lines, cq_error *error) {
+  *out = cq_alloc_zeroed(sizeof **out);
+  if (*out) {
+    **out = (cq_collection){.lines = lines, .format = CQ_FORMAT_TREC, .has_format = true};
+    return CQ_OK;
+  }
+  const cq_status status = cq_fail_memory(error, cq_lines_path(lines));
+  cq_lines_close(lines);
+  return status;
+}
+
 void cq_collection_close(cq_collection *c) {
   if (!c) return;
-  for (size_t i = 0; i < c->n_paths; i++) cq_free(c->paths[i]);
-  cq_free(c->paths);
+  cq_walk_free(&c->walk);
   if (c->lines) cq_lines_close(c->lines);
   cq_builder_free(&c->document);
   cq_free(c);
@@ -83,7 +52,8 @@ void cq_collection_close(cq_collection *c) {
 
 /* The open file's name, which outlives its being open. */
 static const char *open_path(const cq_collection *c) {
-  const char *path = c->paths[c->next_path - 1];
+  if (c->next_path == 0) return cq_lines_path(c->lines); /* of lines that were open */
+  const char *path = c->walk.files[c->next_path - 1].path;
   return strcmp(path, "-") ? path : "<stdin>";
 }
 
@@ -154,7 +124,7 @@ static cq_status open_next_file(cq_collection *c, cq_error *error) {
   if (c->lines) cq_lines_close(c->lines);
   c->lines = NULL;
   c->has_format = false;
-  return cq_lines_open(&c->lines, c->paths[c->next_path++], error);
+  return cq_lines_open(&c->lines, c->walk.files[c->next_path++].path, error);
 }
 
 cq_status cq_collection_next(cq_raw_document *out, cq_collection *c, cq_error *error) {
@@ -166,7 +136,7 @@ cq_status cq_collection_next(cq_raw_document *out, cq_collection *c, cq_error *e
     if (c->lines) status = cq_lines_next(&line, c->lines, error);
     if (status) return status;
     if (!line.data) {
-      if (c->next_path == c->n_paths) return CQ_OK;
+      if (c->next_path == c->walk.n) return CQ_OK;
       if ((status = open_next_file(c, error))) return status;
       continue;
     }

@@ -16,6 +16,7 @@
 #define FORMAT_COLLECTION_H
 
 #include "base/slice.h"
+#include "calque/lines.h"
 #include "calque/status.h"
 
 #include <stdbool.h>
@@ -36,6 +37,8 @@ typedef struct cq_collection cq_collection;
 /* Errors: CQ_ERR_IO for a path that is not there. */
 CQ_MUST_USE cq_status cq_collection_open(cq_collection **out, const char *const *paths, size_t n_paths,
                                          cq_error *error);
+/* TREC's documents in lines that are open already, and are taken over, also where this fails. Errors: CQ_ERR_MEMORY. */
+CQ_MUST_USE cq_status cq_collection_of_lines(cq_collection **out, cq_lines *lines, cq_error *error);
 void cq_collection_close(cq_collection *collection);
 
 /* Errors: CQ_ERR_FORMAT with the line for a document that is not closed, begins inside another, or has text before

@@ -31,7 +31,7 @@ static cq_index *fresh(const char *name) {
   cq_index *index = NULL;
   cq_error error = {0};
   for (size_t i = 0; i < N; i++)
-    documents[i] = (cq_document){{&"abcd"[i], 1}, slice(i % 2 ? "en" : "xx"), slice(lines[i])};
+    documents[i] = (cq_document){.id = {&"abcd"[i], 1}, .language = slice(i % 2 ? "en" : "xx"), .text = slice(lines[i])};
   if (cq_index_create(test_path(name), (const cq_index_options[]){for_writing()}, &error) ||
       cq_index_open(&index, test_path(name), (const cq_index_options[]){for_writing()}, &error) ||
       cq_index_add(index, documents, N, NULL, &error) || cq_index_commit(index, &error))
@@ -77,7 +77,7 @@ static void hits_outlive_the_index(void **state) {
 static void an_open_index_sees_commits_when_it_looks(void **state) {
   (void)state;
   cq_index *index = fresh("refresh.index"), *reader;
-  const cq_document more = {{"e", 1}, {"xx", 2}, slice("a cat")};
+  const cq_document more = {.id = {"e", 1}, .language = {"xx", 2}, .text = slice("a cat")};
   bool changed = true;
   assert_int_equal(cq_index_open(&reader, test_path("refresh.index"), NULL, NULL), CQ_OK);
   assert_int_equal(cq_index_refresh(reader, &changed, NULL), CQ_OK);
@@ -101,7 +101,7 @@ static void an_index_for_reading_refuses_changes(void **state) {
   cq_index *index;
   cq_error error = {0};
   size_t n;
-  const cq_document more = {{"e", 1}, {"xx", 2}, slice("a cat")};
+  const cq_document more = {.id = {"e", 1}, .language = {"xx", 2}, .text = slice("a cat")};
   assert_int_equal(cq_index_open(&index, test_path("reading.index"), NULL, NULL), CQ_OK);
   assert_int_equal(cq_index_add(index, &more, 1, NULL, &error), CQ_ERR_ARGUMENT);
   assert_non_null(strstr(error.message, "it is open for reading only"));
@@ -201,7 +201,7 @@ static void queries_are_encoded_by_the_query_model(void **state) {
 static void documents_are_encoded_by_the_own_model(void **state) {
   (void)state;
   cq_index_free(fresh("both.index"));
-  const cq_document more = {{"e", 1}, {"en", 2}, slice("late trains by the river")};
+  const cq_document more = {.id = {"e", 1}, .language = {"en", 2}, .text = slice("late trains by the river")};
   cq_index *index;
   cq_hits *hits;
   size_t n;

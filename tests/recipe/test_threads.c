@@ -74,7 +74,7 @@ static void make_documents(void) {
     }
     texts[i] = (cq_slice){text[i], n};
     snprintf(name[i], sizeof name[i], "x%d", i);
-    documents[i] = (cq_document){{name[i], strlen(name[i])}, {"xx", 2}, texts[i]};
+    documents[i] = (cq_document){.id = {name[i], strlen(name[i])}, .language = {"xx", 2}, .text = texts[i]};
   }
 }
 
@@ -140,7 +140,8 @@ static cq_status commit_version(cq_index *index, long version, cq_context *conte
   char line[64];
   snprintf(line, sizeof line, "version %ld of the river", version);
   const cq_slice both = {line, strlen(line)};
-  const cq_document changed[2] = {{{"z1", 2}, {"zz", 2}, both}, {{"z2", 2}, {"zz", 2}, both}};
+  const cq_document changed[2] = {{.id = {"z1", 2}, .language = {"zz", 2}, .text = both},
+                                  {.id = {"z2", 2}, .language = {"zz", 2}, .text = both}};
   const cq_status status = cq_index_add(index, changed, 2, context, error);
   return status ? status : cq_index_commit(index, error);
 }

@@ -27,6 +27,7 @@
   X(corpus_sample)                                                                                                     \
   X(corpus_stats)                                                                                                      \
   X(distill)                                                                                                           \
+  X(documents)                                                                                                         \
   X(encode)                                                                                                            \
   X(encoder)                                                                                                           \
   X(eval)                                                                                                              \

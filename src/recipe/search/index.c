@@ -534,7 +534,7 @@ static cq_status make_hits(cq_hits **out, cq_index_snapshot *snapshot, const cq_
     if (!cq_index_snapshot_is_sound_document(snapshot, record))
       status = cq_index_snapshot_fail(snapshot, record, error);
     const cq_index_record r = cq_index_snapshot_record(snapshot, record);
-    hits->all[i] = (cq_hit){found->cosine[i], {r.id, r.language, r.text}};
+    hits->all[i] = (cq_hit){found->cosine[i], {.id = r.id, .language = r.language, .text = r.text}};
     hits->n[i / found->k]++;
   }
   if (status)

@@ -1,0 +1,21 @@
+/* Where lines come from: bytes, whatever they were before. */
+#ifndef BASE_BYTE_SOURCE_H
+#define BASE_BYTE_SOURCE_H
+
+#include "calque/lines.h"
+#include "calque/status.h"
+
+#include <stddef.h>
+
+typedef struct cq_byte_source {
+  /* Up to n bytes, *got of them; 0: there are no more. */
+  cq_status (*read)(size_t *got, void *context, void *bytes, size_t n, cq_error *error);
+  void (*close)(void *context);
+  const char *path; /* what errors call it; lives as long as the context */
+  void *context;
+} cq_byte_source;
+
+/* The lines of a source, which is closed with them, and here where this fails. Errors: CQ_ERR_MEMORY. */
+CQ_MUST_USE cq_status cq_lines_of(cq_lines **out, const cq_byte_source *source, cq_error *error);
+
+#endif

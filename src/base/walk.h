@@ -1,0 +1,26 @@
+/* The files that paths name: directories are walked, names in bytewise order, those with a dot in front left out. */
+#ifndef BASE_WALK_H
+#define BASE_WALK_H
+
+#include "calque/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct cq_walked {
+  char *path;
+  bool is_inside; /* of a directory that was named, not the file itself */
+} cq_walked;
+
+/* Start from {0}. */
+typedef struct cq_walk {
+  cq_walked *files;
+  size_t n, capacity;
+} cq_walk;
+
+/* Adds a file, all files of a directory, or "-". Errors: CQ_ERR_IO for a path that is not there; CQ_ERR_ARGUMENT for
+ * one that is too long; CQ_ERR_MEMORY. */
+CQ_MUST_USE cq_status cq_walk_add(cq_walk *walk, const char *path, cq_error *error);
+void cq_walk_free(cq_walk *walk);
+
+#endif

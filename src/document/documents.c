@@ -1,0 +1,397 @@
+/* Files one after another, each by the reader of its format. */
+#include "base/error.h"
+#include "base/input.h"
+#include "base/memory.h"
+#include "base/options.h"
+#include "base/utf8.h"
+#include "base/walk.h"
+#include "document/reader.h"
+#include "text/encoding.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+enum { MAX_WHOLE = 64 << 20, MAX_ENDINGS_TOLD = 8 };
+
+static const char *const formats[] = {"auto", "lines",    "tsv",  "csv",  "jsonl", "json",
+                                      "text", "markdown", "html", "trec", NULL};
+
+#define O cq_documents_options
+static const cq_option option_rows[] = {
+    {CQ_CHOICE(
+        O, "format", format, CHANGES, CQ_DOCUMENTS_AUTO, formats, "FORMAT",
+        "of the files: told by their names, else by how they begin (auto); lines: a document a line; tsv, csv: a "
+        "row, columns named by the first; jsonl, json: an object; text, markdown, html: the file; trec: <DOC>")},
+    {CQ_TEXT(O, "encoding", encoding, CHANGES, "NAME", "of the files, for example windows-1252, Shift_JIS, UTF-16"),
+     .otherwise = "UTF-8"},
+    {CQ_TEXT(O, "fields", fields, CHANGES, "ROLE=NAME,...",
+             "fields or columns that have other names than the usual ones: id, title, text, url, language; all others "
+             "are metadata"),
+     .otherwise = "the usual names"},
+    {CQ_TEXT(O, "language", language, CHANGES, "CODE", "of documents that do not say theirs"), .letter = 'l',
+     .otherwise = "none"},
+};
+
+static cq_status check_documents(const void *options, cq_error *error) {
+  const O *o = options;
+  cq_document_fields fields;
+  if (o->encoding && !cq_encoding_is_known(o->encoding))
+    return cq_fail(error, CQ_ERR_ARGUMENT, "there is no encoding '%.60s', expected for example windows-1252",
+                   o->encoding);
+  return cq_document_fields_parse(&fields, o->fields, error);
+}
+#undef O
+
+const cq_option_group cq_group_documents = {
+    .name = "documents", CQ_ROWS(cq_documents_options, option_rows), .check = check_documents};
+
+/* In the order of cq_document_format. */
+static const cq_document_type *const types[] = {
+    NULL,
+    &cq_document_type_lines,
+    &cq_document_type_tsv,
+    &cq_document_type_csv,
+    &cq_document_type_jsonl,
+    &cq_document_type_json,
+    &cq_document_type_text,
+    &cq_document_type_markdown,
+    &cq_document_type_html,
+    &cq_document_type_trec,
+};
+enum { N_TYPES = sizeof types / sizeof *types };
+
+struct cq_documents {
+  cq_documents_options o;
+  char *strings[3]; /* copies of the options' */
+  cq_document_fields fields;
+  cq_walk walk;
+  size_t next_file;
+  const cq_document_type *type; /* of the file that is open; NULL: none is */
+  void *state;                  /* its reader's */
+  bool was_read;                /* a file that is one document */
+  cq_document_file file;
+  cq_document_room room;
+  cq_builder whole; /* its bytes */
+  cq_builder id;    /* where documents have none */
+  uint64_t n_files[N_TYPES];
+  uint64_t n_left_out;
+  cq_builder left_out; /* the first few endings of those, a blank before and behind each */
+  size_t n_endings;
+  bool is_over;
+};
+
+/* --- opening and closing --- */
+
+static char *keep(cq_documents *d, int i, const char *text) {
+  return text ? d->strings[i] = cq_strdup(text) : NULL;
+}
+
+cq_status cq_documents_open(cq_documents **out, const char *const *paths, size_t n_paths,
+                            const cq_documents_options *options, cq_error *error) {
+  cq_documents_options o;
+  *out = NULL;
+  cq_status status = cq_options_take(&o, &cq_group_documents, options, error);
+  if (status) return status;
+  cq_documents *d = cq_alloc_zeroed(sizeof *d);
+  if (!d) return cq_fail_memory(error, "documents");
+  d->o = o;
+  d->o.encoding = keep(d, 0, o.encoding), d->o.fields = keep(d, 1, o.fields), d->o.language = keep(d, 2, o.language);
+  if ((o.encoding && !d->o.encoding) || (o.fields && !d->o.fields) || (o.language && !d->o.language))
+    status = cq_fail_memory(error, "documents");
+  if (!status) status = cq_document_fields_parse(&d->fields, d->o.fields, error);
+  for (size_t i = 0; !status && i < n_paths; i++) status = cq_walk_add(&d->walk, paths[i], error);
+  if (status)
+    cq_documents_close(d);
+  else
+    *out = d;
+  return status;
+}
+
+static void close_file(cq_documents *d) {
+  if (d->type && d->type->close) d->type->close(d->state);
+  if (d->file.lines) cq_lines_close(d->file.lines);
+  d->file.lines = NULL, d->type = NULL, d->state = NULL;
+}
+
+void cq_documents_close(cq_documents *d) {
+  if (!d) return;
+  close_file(d);
+  cq_walk_free(&d->walk);
+  cq_document_room_free(&d->room);
+  cq_builder_free(&d->whole);
+  cq_builder_free(&d->id);
+  cq_builder_free(&d->left_out);
+  for (size_t i = 0; i < sizeof d->strings / sizeof *d->strings; i++) cq_free(d->strings[i]);
+  cq_free(d);
+}
+
+/* --- which format a file has --- */
+
+/* A name's ending in lower case, without that of a compression: ".tsv" of "a/news.TSV.gz"; "": it has none. */
+static void find_ending(char ending[16], const char *path) {
+  static const char *const compressions[] = {".gz", ".xz", ".zst"};
+  const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+  size_t n = strlen(name);
+  for (size_t i = 0; i < sizeof compressions / sizeof *compressions; i++) {
+    const size_t m = strlen(compressions[i]);
+    if (n > m && !strncasecmp(name + n - m, compressions[i], m)) {
+      n -= m;
+      break;
+    }
+  }
+  size_t begin = n;
+  while (begin > 0 && name[begin - 1] != '.') begin--;
+  ending[0] = 0;
+  if (begin == 0 || n - begin > 13) return;
+  ending[0] = '.';
+  for (size_t i = begin; i < n; i++)
+    ending[i - begin + 1] = (char)(name[i] >= 'A' && name[i] <= 'Z' ? name[i] + 32 : name[i]);
+  ending[n - begin + 1] = 0;
+}
+
+static bool has_ending(const cq_document_type *type, const char *ending) {
+  char padded[20];
+  snprintf(padded, sizeof padded, " %s ", ending);
+  return *ending && strstr(type->endings, padded);
+}
+
+static bool begins_like(cq_slice bytes, const char *text) {
+  const size_t n = strlen(text);
+  return bytes.n >= n && !strncasecmp(bytes.data, text, n);
+}
+
+/* By its first bytes; NULL: it is no text. */
+static const cq_document_type *type_of_bytes(cq_slice bytes) {
+  if (bytes.n && memchr(bytes.data, 0, bytes.n)) return NULL;
+  if (begins_like(bytes, "\xEF\xBB\xBF")) bytes.data += 3, bytes.n -= 3;
+  bytes = cq_slice_trimmed(bytes);
+  if (begins_like(bytes, "<doc>") || begins_like(bytes, "<doc ")) return &cq_document_type_trec;
+  if (begins_like(bytes, "<!doctype html") || begins_like(bytes, "<html")) return &cq_document_type_html;
+  const cq_slice line = {bytes.data, bytes.n ? cq_min(bytes.n, strcspn(bytes.data, "\n")) : 0};
+  if (bytes.n && *bytes.data == '[') return &cq_document_type_json;
+  if (bytes.n && *bytes.data == '{')
+    return cq_slice_trimmed(line).n > 1 ? &cq_document_type_jsonl : &cq_document_type_json;
+  return &cq_document_type_lines;
+}
+
+static void leave_out(cq_documents *d, const char *ending) {
+  char padded[20];
+  snprintf(padded, sizeof padded, " %s ", *ending ? ending : "none");
+  d->n_left_out++;
+  if (d->n_endings == MAX_ENDINGS_TOLD || (d->left_out.n && strstr(d->left_out.data, padded))) return;
+  cq_builder_text(&d->left_out, padded);
+  d->n_endings++;
+}
+
+/* *type NULL: the file is left out. */
+static cq_status choose_type(const cq_document_type **type, cq_documents *d, const cq_walked *file, cq_input *input,
+                             cq_error *error) {
+  char ending[16];
+  cq_slice bytes;
+  find_ending(ending, file->path);
+  *type = types[d->o.format];
+  if (*type) return CQ_OK;
+  for (int i = 1; i < N_TYPES && !*type; i++)
+    if (has_ending(types[i], ending)) *type = types[i];
+  if (*type == &cq_document_type_text && !file->is_inside) *type = &cq_document_type_lines;
+  if (!*type && file->is_inside) leave_out(d, ending);
+  if (*type || file->is_inside) return CQ_OK;
+  const cq_status status = cq_input_peek(&bytes, input, error);
+  if (status) return status;
+  *type = type_of_bytes(bytes);
+  if (*type || d->o.encoding) {
+    if (!*type) *type = &cq_document_type_lines;
+    return CQ_OK;
+  }
+  return cq_fail_file(error, CQ_ERR_FORMAT, cq_input_path(input),
+                      "is of no format of documents: JSON lines, JSON, CSV, TSV, text, Markdown, HTML or TREC");
+}
+
+/* --- opening the next file --- */
+
+static cq_status close_source(const cq_byte_source *source, cq_status status) {
+  source->close(source->context);
+  return status;
+}
+
+static cq_status read_input(size_t *got, void *input, void *bytes, size_t n, cq_error *error) {
+  return cq_input_read(got, input, bytes, n, error);
+}
+
+static void close_input(void *input) {
+  cq_input_close(input);
+}
+
+/* All of a file. */
+static cq_status read_whole(cq_documents *d, const cq_byte_source *source, cq_error *error) {
+  cq_builder_clear(&d->whole);
+  cq_builder_bytes(&d->whole, "", 0);
+  for (size_t got = 1; got;) {
+    char bytes[4096];
+    const cq_status status = source->read(&got, source->context, bytes, sizeof bytes, error);
+    if (status) return status;
+    cq_builder_bytes(&d->whole, bytes, got);
+    if (d->whole.failed) return cq_fail_memory(error, source->path);
+    if (d->whole.n > MAX_WHOLE)
+      return cq_fail_file(error, CQ_ERR_LIMIT, source->path, "a document of more than %d MiB", MAX_WHOLE >> 20);
+  }
+  d->file.bytes = (cq_slice){d->whole.data, d->whole.n};
+  if (begins_like(d->file.bytes, "\xEF\xBB\xBF")) d->file.bytes.data += 3, d->file.bytes.n -= 3;
+  return CQ_OK;
+}
+
+/* HTML that is not UTF-8 may say its own encoding. */
+static cq_status check_whole(cq_documents *d, cq_error *error) {
+  const cq_slice bytes = d->file.bytes;
+  const size_t bad = cq_utf8_invalid_at(bytes.data, bytes.n);
+  d->file.is_utf8 = bad == bytes.n;
+  if (d->type == &cq_document_type_html) return CQ_OK;
+  if (bad < bytes.n)
+    return cq_fail_byte(error, CQ_ERR_FORMAT, d->file.path, bad, "not UTF-8 (byte 0x%02x)",
+                        (unsigned char)bytes.data[bad]);
+  const char *nul = bytes.n ? memchr(bytes.data, 0, bytes.n) : NULL;
+  return nul ? cq_fail_byte(error, CQ_ERR_FORMAT, d->file.path, (uint64_t)(nul - bytes.data), "a NUL byte") : CQ_OK;
+}
+
+static cq_status open_type(cq_documents *d, cq_input *input, const cq_walked *file, cq_error *error) {
+  cq_byte_source source = {read_input, close_input, cq_input_path(input), input};
+  cq_status status = CQ_OK;
+  d->file = (cq_document_file){.path = strcmp(file->path, "-") != 0 ? file->path : "<stdin>",
+                               .fields = &d->fields,
+                               .room = &d->room,
+                               .notice = d->o.notice,
+                               .notice_context = d->o.notice_context};
+  if (d->o.encoding) status = cq_decoded_source(&source, input, d->o.encoding, error);
+  if (status) return status;
+  if (d->type->is_whole) {
+    status = close_source(&source, read_whole(d, &source, error));
+    if (!status) status = check_whole(d, error);
+  } else {
+    status = cq_lines_of(&d->file.lines, &source, error);
+  }
+  return status || !d->type->open ? status : d->type->open(&d->state, &d->file, error);
+}
+
+static cq_status open_next_file(cq_documents *d, cq_error *error) {
+  const cq_walked *file = &d->walk.files[d->next_file++];
+  const cq_document_type *type;
+  cq_input *input;
+  cq_status status = cq_input_open(&input, file->path, error);
+  if (status) return status;
+  status = choose_type(&type, d, file, input, error);
+  if (status || !type) {
+    cq_input_close(input);
+    return status;
+  }
+  for (int i = 1; i < N_TYPES; i++) d->n_files[i] += types[i] == type;
+  d->type = type, d->was_read = false;
+  return open_type(d, input, file, error);
+}
+
+/* --- what is told --- */
+
+/* "12 files: 10 of markdown, 2 of html; 3 left out ( .png )". */
+static void tell_formats(cq_documents *d) {
+  char text[400];
+  size_t n = 0;
+  const char *before = "read as ";
+  if (!d->o.notice) return;
+  for (int i = 1; i < N_TYPES; i++) {
+    if (!d->n_files[i]) continue;
+    n += (size_t)snprintf(text + n, sizeof text - n, "%s%s (%llu file%s)", before, types[i]->name,
+                          (unsigned long long)d->n_files[i], d->n_files[i] == 1 ? "" : "s");
+    before = ", ";
+  }
+  if (d->n_left_out && !d->left_out.failed)
+    n += (size_t)snprintf(text + n, sizeof text - n, "%sleft out %llu file%s of other endings:%.120s", n ? "; " : "",
+                          (unsigned long long)d->n_left_out, d->n_left_out == 1 ? "" : "s", d->left_out.data);
+  if (n) d->o.notice(d->o.notice_context, text);
+}
+
+/* Which encoding a file that is not UTF-8 may have: the file is opened once more. */
+static void suggest_encoding(const cq_documents *d, cq_error *error) {
+  char name[CQ_ENCODING_NAME];
+  cq_input *input;
+  cq_slice bytes;
+  if (!error || d->o.encoding || !strstr(error->message, "not UTF-8") || !strcmp(d->file.path, "<stdin>")) return;
+  if (cq_input_open(&input, d->file.path, NULL)) return;
+  if (!cq_input_peek(&bytes, input, NULL) && cq_utf8_invalid_at(bytes.data, bytes.n) < bytes.n &&
+      cq_encoding_guess(name, bytes) && strcmp(name, "UTF-8") != 0) {
+    const size_t n = strlen(error->message);
+    snprintf(error->message + n, sizeof error->message - n, "; it may be %s (encoding)", name);
+  }
+  cq_input_close(input);
+}
+
+/* --- the next document --- */
+
+static bool has_failed(const cq_document_room *room) {
+  bool failed = room->metadata.failed;
+  for (int i = 0; i < CQ_ROLES; i++) failed |= room->role[i].failed;
+  return failed;
+}
+
+static cq_slice slice_of(const cq_builder *b) {
+  return (cq_slice){b->n ? b->data : "", b->n};
+}
+
+/* The room as a document: a title alone is its text, and what has no id is named by its place. */
+static cq_status finish(cq_document *out, cq_documents *d, cq_error *error) {
+  const cq_builder *role = d->room.role;
+  if (has_failed(&d->room)) return cq_fail_memory(error, d->file.path);
+  *out = (cq_document){.id = slice_of(&role[CQ_ROLE_ID]),
+                       .language = slice_of(&role[CQ_ROLE_LANGUAGE]),
+                       .text = slice_of(&role[CQ_ROLE_TEXT]),
+                       .title = slice_of(&role[CQ_ROLE_TITLE]),
+                       .url = slice_of(&role[CQ_ROLE_URL]),
+                       .metadata = slice_of(&d->room.metadata)};
+  if (out->text.n == 0) out->text = out->title;
+  if (out->language.n == 0 && d->o.language) out->language = cq_slice_of(d->o.language);
+  if (out->id.n) return CQ_OK;
+  cq_builder_clear(&d->id);
+  if (d->type->is_whole && d->type != &cq_document_type_json)
+    cq_builder_text(&d->id, d->file.path);
+  else
+    cq_builder_printf(&d->id, "%s:%llu", d->file.path, (unsigned long long)d->file.line);
+  out->id = slice_of(&d->id);
+  return d->id.failed ? cq_fail_memory(error, d->file.path) : CQ_OK;
+}
+
+/* *found false: the file has no more. */
+static cq_status read_next(bool *found, cq_documents *d, cq_error *error) {
+  cq_document_room_clear(&d->room);
+  *found = false;
+  if (d->type->is_whole && !d->type->open && d->was_read) return CQ_OK;
+  d->was_read = true;
+  return d->type->read(found, d->state, &d->file, error);
+}
+
+cq_status cq_documents_next(cq_document *out, cq_documents *d, cq_error *error) {
+  cq_error own = {0};
+  cq_status status = CQ_OK;
+  *out = (cq_document){0};
+  for (bool found = false; !status && !found && !d->is_over;) {
+    if (d->type) {
+      status = read_next(&found, d, &own);
+      if (!status && !found) close_file(d);
+    } else if (d->next_file < d->walk.n) {
+      status = open_next_file(d, &own);
+    } else {
+      d->is_over = true;
+      tell_formats(d);
+    }
+    if (!status && found) status = finish(out, d, &own);
+  }
+  if (status && d->file.path) suggest_encoding(d, &own);
+  if (status && error) *error = own;
+  return status;
+}
+
+const char *cq_documents_path(const cq_documents *d) {
+  return d->file.path;
+}
+
+uint64_t cq_documents_line(const cq_documents *d) {
+  return d->type && d->type->is_whole && d->type != &cq_document_type_json ? 0 : d->file.line;
+}

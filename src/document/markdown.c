@@ -1,0 +1,113 @@
+/* Markdown by cmark: the text of all blocks, a blank line between them. HTML within it is left out. */
+#include "base/error.h"
+#include "base/memory.h"
+#include "document/reader.h"
+#include "format/json.h"
+
+#include <cmark.h>
+#include <string.h>
+
+/* cmark ends the process where it gets no memory, so there must be enough before it begins: its nodes of the shortest
+ * inlines take about this many bytes for a byte of text. */
+enum { BYTES_FOR_A_BYTE = 160, SETUP_BYTES = 1 << 20 };
+
+/* --- front matter: "key: value" lines between two lines of --- at the beginning --- */
+
+static cq_slice next_line(cq_slice *rest) {
+  const char *newline = rest->n ? memchr(rest->data, '\n', rest->n) : NULL;
+  const cq_slice line = {rest->data, newline ? (size_t)(newline - rest->data) : rest->n};
+  const size_t n = line.n + (newline != NULL);
+  rest->data += n, rest->n -= n;
+  return line;
+}
+
+static cq_slice without_quotes(cq_slice value) {
+  const bool quoted =
+      value.n >= 2 && (*value.data == '"' || *value.data == '\'') && value.data[value.n - 1] == *value.data;
+  return quoted ? (cq_slice){value.data + 1, value.n - 2} : value;
+}
+
+/* What does not look like it is text. Returns what is behind it. */
+static cq_slice take_front_matter(json_t **out, cq_slice text) {
+  cq_slice rest = text;
+  if (!cq_slice_equal(cq_slice_trimmed(next_line(&rest)), cq_slice_of("---"))) return text;
+  for (cq_slice line; rest.n;) {
+    line = next_line(&rest);
+    if (cq_slice_equal(cq_slice_trimmed(line), cq_slice_of("---"))) return rest;
+    const char *colon = memchr(line.data, ':', line.n);
+    if (!colon || cq_is_blank(*line.data) || *line.data == '#') continue; /* lists and comments */
+    const cq_slice key = cq_slice_trimmed((cq_slice){line.data, (size_t)(colon - line.data)});
+    const cq_slice value =
+        without_quotes(cq_slice_trimmed((cq_slice){colon + 1, line.n - (size_t)(colon + 1 - line.data)}));
+    if (key.n == 0 || value.n == 0) continue;
+    char *name = cq_strndup(key.data, key.n);
+    cq_json_set(out, name ? name : "", name ? json_stringn(value.data, value.n) : NULL);
+    cq_free(name);
+  }
+  json_decref(*out); /* it has no end: a line across the page */
+  *out = json_object();
+  return text;
+}
+
+/* --- text --- */
+
+static void end_block(cq_builder *out) {
+  while (out->n && cq_is_blank(out->data[out->n - 1])) out->n--;
+  if (out->n) cq_builder_text(out, "\n\n");
+}
+
+static void put_node(cq_builder *out, cmark_node *node, bool enters) {
+  const char *literal = cmark_node_get_literal(node);
+  switch (cmark_node_get_type(node)) {
+  case CMARK_NODE_TEXT:
+  case CMARK_NODE_CODE: cq_builder_text(out, literal ? literal : ""); break;
+  case CMARK_NODE_SOFTBREAK: cq_builder_char(out, ' '); break;
+  case CMARK_NODE_LINEBREAK: cq_builder_char(out, '\n'); break;
+  case CMARK_NODE_CODE_BLOCK:
+    cq_builder_text(out, literal ? literal : "");
+    end_block(out);
+    break;
+  case CMARK_NODE_PARAGRAPH:
+  case CMARK_NODE_HEADING:
+    if (!enters) end_block(out);
+    break;
+  default: break;
+  }
+}
+
+static cq_status read_markdown(bool *found, void *state, cq_document_file *file, cq_error *error) {
+  cq_builder *text = &file->room->role[CQ_ROLE_TEXT], *title = &file->room->role[CQ_ROLE_TITLE];
+  json_t *front = json_object();
+  const cq_slice body = take_front_matter(&front, file->bytes);
+  (void)state;
+  *found = true;
+  cq_status status = front ? CQ_OK : cq_fail_memory(error, file->path);
+  if (!status && json_object_size(front)) {
+    cq_json_set(&front, "text", json_string(""));
+    status = front ? cq_document_take_object(file, front, error) : cq_fail_memory(error, file->path);
+  }
+  json_decref(front);
+  if (!status && !cq_has_room(SETUP_BYTES + BYTES_FOR_A_BYTE * body.n)) status = cq_fail_memory(error, file->path);
+  if (status) return status;
+  cmark_node *root = cmark_parse_document(body.data, body.n, CMARK_OPT_VALIDATE_UTF8), *node;
+  cmark_iter *iter = cmark_iter_new(root);
+  bool in_title = false, has_title = title->n > 0;
+  for (cmark_event_type event; (event = cmark_iter_next(iter)) != CMARK_EVENT_DONE;) {
+    node = cmark_iter_get_node(iter);
+    const bool enters = event == CMARK_EVENT_ENTER;
+    if (cmark_node_get_type(node) == CMARK_NODE_HEADING) {
+      in_title = enters && !has_title;
+      has_title = true;
+    }
+    put_node(text, node, enters);
+    if (in_title) put_node(title, node, enters);
+  }
+  cmark_iter_free(iter);
+  cmark_node_free(root);
+  end_block(text);
+  while (text->n && cq_is_blank(text->data[text->n - 1])) text->n--;
+  return CQ_OK;
+}
+
+const cq_document_type cq_document_type_markdown = {
+    .name = "markdown", .endings = " .md .markdown ", .is_whole = true, .read = read_markdown};

@@ -1,0 +1,80 @@
+/* What the readers of the formats share: the file that is open, the names of its fields, room for one document. */
+#ifndef DOCUMENT_READER_H
+#define DOCUMENT_READER_H
+
+#include "base/byte_source.h"
+#include "base/slice.h"
+#include "calque/document.h"
+
+#include <jansson.h>
+
+/* --- what fields are --- */
+
+typedef enum cq_document_role {
+  CQ_ROLE_ID,
+  CQ_ROLE_TITLE,
+  CQ_ROLE_TEXT,
+  CQ_ROLE_URL,
+  CQ_ROLE_LANGUAGE
+} cq_document_role;
+enum { CQ_ROLES = CQ_ROLE_LANGUAGE + 1 };
+
+/* The name a role's field has in the files at hand; empty: its usual ones. */
+typedef struct cq_document_fields {
+  cq_slice name[CQ_ROLES];
+} cq_document_fields;
+
+/* "text=body,title=headline", borrowed; NULL: none. Errors: CQ_ERR_ARGUMENT. */
+CQ_MUST_USE cq_status cq_document_fields_parse(cq_document_fields *out, const char *fields, cq_error *error);
+/* How good a name is for a role, 0 best; -1: it is not the role's. Upper and lower case of ASCII are the same. */
+int cq_document_fields_rank(const cq_document_fields *fields, cq_document_role role, cq_slice name);
+
+/* --- a document under construction --- */
+
+typedef struct cq_document_room {
+  cq_builder role[CQ_ROLES];
+  cq_builder metadata;
+} cq_document_room;
+
+void cq_document_room_clear(cq_document_room *room);
+void cq_document_room_free(cq_document_room *room);
+
+/* --- the file --- */
+
+typedef struct cq_document_file {
+  const char *path; /* "<stdin>" for "-" */
+  const cq_document_fields *fields;
+  cq_lines *lines; /* formats of records */
+  cq_slice bytes;  /* formats whose file is one document: all of it; UTF-8 but for HTML that says its own encoding */
+  bool is_utf8;    /* what bytes are */
+  uint64_t line;   /* where the document begins */
+  cq_document_room *room;
+  cq_notice_fn notice;
+  void *notice_context;
+} cq_document_file;
+
+/* Fails at the document's line. */
+CQ_MUST_USE cq_status cq_document_fail(const cq_document_file *file, cq_error *error, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* --- the formats, a row each in documents.c --- */
+
+typedef struct cq_document_type {
+  const char *name;
+  const char *endings; /* of files' names, a blank before and behind each; "": told by how a file begins alone */
+  bool is_whole;       /* the file is one document */
+  /* Formats of records: what a reader remembers; NULL: nothing. */
+  cq_status (*open)(void **state, cq_document_file *file, cq_error *error);
+  /* Fills the room; *found false: there are no more. A whole file is read once. */
+  cq_status (*read)(bool *found, void *state, cq_document_file *file, cq_error *error);
+  void (*close)(void *state);
+} cq_document_type;
+
+extern const cq_document_type cq_document_type_lines, cq_document_type_tsv, cq_document_type_csv,
+    cq_document_type_jsonl, cq_document_type_json, cq_document_type_text, cq_document_type_markdown,
+    cq_document_type_html, cq_document_type_trec;
+
+/* A JSON object's members: roles, and what is left as metadata. */
+CQ_MUST_USE cq_status cq_document_take_object(cq_document_file *file, const json_t *object, cq_error *error);
+
+#endif

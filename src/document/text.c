@@ -1,0 +1,13 @@
+/* A file that is one document of plain text. */
+#include "document/reader.h"
+
+static cq_status read_text(bool *found, void *state, cq_document_file *file, cq_error *error) {
+  (void)state, (void)error;
+  *found = true;
+  const cq_slice text = cq_slice_trimmed(file->bytes);
+  cq_builder_bytes(&file->room->role[CQ_ROLE_TEXT], text.data, text.n);
+  return CQ_OK;
+}
+
+const cq_document_type cq_document_type_text = {
+    .name = "text", .endings = " .txt .text ", .is_whole = true, .read = read_text};

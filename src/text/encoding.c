@@ -1,0 +1,112 @@
+#include "text/encoding.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+
+#include <string.h>
+#include <unicode/ucnv.h>
+#include <unicode/ucsdet.h>
+
+enum { RAW = CQ_BUFFER_BYTES(16 * 1024), SETUP_BYTES = 1 << 20 };
+
+typedef struct decoder {
+  cq_input *in;
+  UConverter *from, *to;
+  uint64_t n_read; /* bytes of the file, those in raw included */
+  bool over;
+  UErrorCode failure; /* told when what came before it is out */
+  UChar pivot[1024], *pivot_begin, *pivot_end;
+  const char *begin, *end; /* unread, in raw */
+  char raw[RAW];
+} decoder;
+
+static UConverter *open_converter(const char *encoding) {
+  UErrorCode code = U_ZERO_ERROR;
+  if (!cq_has_room(SETUP_BYTES)) return NULL; /* ICU may not survive failed allocations while it reads its tables */
+  UConverter *c = ucnv_open(encoding, &code);
+  if (c) ucnv_setToUCallBack(c, UCNV_TO_U_CALLBACK_STOP, NULL, NULL, NULL, &code);
+  if (U_SUCCESS(code)) return c;
+  ucnv_close(c);
+  return NULL;
+}
+
+bool cq_encoding_is_known(const char *encoding) {
+  UErrorCode code = U_ZERO_ERROR;
+  return ucnv_countAliases(encoding, &code) > 0 && U_SUCCESS(code);
+}
+
+bool cq_encoding_guess(char name[CQ_ENCODING_NAME], cq_slice bytes) {
+  UErrorCode code = U_ZERO_ERROR;
+  name[0] = 0;
+  if (!cq_has_room(SETUP_BYTES)) return false;
+  UCharsetDetector *detector = ucsdet_open(&code);
+  ucsdet_setText(detector, bytes.data, (int32_t)cq_min(bytes.n, (size_t)1 << 20), &code);
+  const UCharsetMatch *match = U_SUCCESS(code) ? ucsdet_detect(detector, &code) : NULL;
+  const char *best = match ? ucsdet_getName(match, &code) : NULL;
+  if (best && U_SUCCESS(code) && strlen(best) < CQ_ENCODING_NAME) strcpy(name, best);
+  ucsdet_close(detector);
+  return name[0] != 0;
+}
+
+static void close_decoder(void *context) {
+  decoder *d = context;
+  ucnv_close(d->from);
+  ucnv_close(d->to);
+  cq_input_close(d->in);
+  cq_free(d);
+}
+
+static cq_status fail_decoding(const decoder *d, cq_error *error) {
+  UErrorCode ignored = U_ZERO_ERROR;
+  char bad[16];
+  int8_t n = sizeof bad;
+  if (d->failure == U_MEMORY_ALLOCATION_ERROR) return cq_fail_memory(error, cq_input_path(d->in));
+  ucnv_getInvalidChars(d->from, bad, &n, &ignored);
+  const uint64_t at = d->n_read - (uint64_t)(d->end - d->begin) - (uint64_t)(U_SUCCESS(ignored) ? n : 0);
+  const char *name = ucnv_getName(d->from, &ignored);
+  return cq_fail_byte(error, CQ_ERR_FORMAT, cq_input_path(d->in), at, "not %s", name ? name : "of the encoding");
+}
+
+static cq_status read_decoded(size_t *got, void *context, void *bytes, size_t n, cq_error *error) {
+  decoder *d = context;
+  char *out = bytes;
+  *got = 0;
+  while (out == bytes && !d->over) {
+    size_t n_raw = 0;
+    if (d->begin == d->end) {
+      const cq_status status = cq_input_read(&n_raw, d->in, d->raw, sizeof d->raw, error);
+      if (status) return status;
+      d->begin = d->raw, d->end = d->raw + n_raw;
+      d->n_read += n_raw;
+    }
+    const bool is_last = d->begin == d->end;
+    UErrorCode code = U_ZERO_ERROR;
+    ucnv_convertEx(d->to, d->from, &out, (char *)bytes + n, &d->begin, d->end, d->pivot, &d->pivot_begin, &d->pivot_end,
+                   d->pivot + sizeof d->pivot / sizeof *d->pivot, false, is_last, &code);
+    d->over = is_last && code != U_BUFFER_OVERFLOW_ERROR;
+    if (U_FAILURE(code) && code != U_BUFFER_OVERFLOW_ERROR) d->failure = code, d->over = true;
+  }
+  *got = (size_t)(out - (char *)bytes);
+  return *got == 0 && U_FAILURE(d->failure) ? fail_decoding(d, error) : CQ_OK;
+}
+
+cq_status cq_decoded_source(cq_byte_source *out, cq_input *input, const char *encoding, cq_error *error) {
+  decoder *d = cq_encoding_is_known(encoding) ? cq_alloc_zeroed(sizeof *d) : NULL;
+  *out = (cq_byte_source){0};
+  if (!d) {
+    cq_input_close(input);
+    return cq_encoding_is_known(encoding)
+               ? cq_fail_memory(error, "an encoding")
+               : cq_fail(error, CQ_ERR_ARGUMENT, "there is no encoding '%.60s', expected for example windows-1252",
+                         encoding);
+  }
+  d->in = input;
+  d->from = open_converter(encoding), d->to = open_converter("UTF-8");
+  d->pivot_begin = d->pivot_end = d->pivot;
+  if (!d->from || !d->to) {
+    close_decoder(d);
+    return cq_fail_memory(error, "an encoding");
+  }
+  *out = (cq_byte_source){read_decoded, close_decoder, cq_input_path(input), d};
+  return CQ_OK;
+}

@@ -1,0 +1,24 @@
+/* Text of other encodings as UTF-8, by ICU's converters. */
+#ifndef TEXT_ENCODING_H
+#define TEXT_ENCODING_H
+
+#include "base/byte_source.h"
+#include "base/input.h"
+#include "calque/slice.h"
+#include "calque/status.h"
+
+#include <stdbool.h>
+
+/* Whether ICU knows the name: "windows-1252", "Shift_JIS", "UTF-16LE". */
+bool cq_encoding_is_known(const char *encoding);
+
+/* The encoding that bytes which are not UTF-8 most likely have; false: nobody could tell. */
+enum { CQ_ENCODING_NAME = 64 };
+bool cq_encoding_guess(char name[CQ_ENCODING_NAME], cq_slice bytes);
+
+/* A file's bytes as UTF-8. The input is taken over, also where this fails. What the source reads may be: CQ_ERR_FORMAT with
+ * the byte (of the decompressed file) for what is not of the encoding. Errors: CQ_ERR_ARGUMENT for an unknown encoding;
+ * CQ_ERR_MEMORY. */
+CQ_MUST_USE cq_status cq_decoded_source(cq_byte_source *out, cq_input *input, const char *encoding, cq_error *error);
+
+#endif

@@ -1,0 +1,277 @@
+/* Documents of every format: what is read of them, and what is refused, with its place. */
+#include "support/files.h"
+
+#include "base/memory.h"
+#include "calque/document.h"
+
+/* All documents of a path as JSON lines, '\n' behind each; NULL: an error, which stands in *error. */
+static char *all(const char *path, const cq_documents_options *options, cq_error *error) {
+  cq_documents *in;
+  cq_document document;
+  size_t n = 0, size = 1 << 16;
+  char *text = calloc(1, size);
+  *error = (cq_error){0};
+  if (cq_documents_open(&in, &path, 1, options, error)) {
+    free(text);
+    return NULL;
+  }
+  for (;;) {
+    char *json;
+    if (cq_documents_next(&document, in, error)) break;
+    if (!document.id.data) break;
+    assert_int_equal(cq_document_json(&json, &document, error), CQ_OK);
+    n += (size_t)snprintf(text + n, size - n, "%s\n", json);
+    assert_true(n < size);
+    cq_free(json);
+  }
+  cq_documents_close(in);
+  if (!error->status) return text;
+  free(text);
+  return NULL;
+}
+
+/* A file's documents; "%" in what is expected stands for its path. */
+static void reads(const char *name, const char *content, const char *expected, const cq_documents_options *options) {
+  cq_error error;
+  char wanted[4096] = "";
+  const char *path = test_path(name);
+  write_bytes(path, content, strlen(content));
+  for (const char *at = expected; *at; at++) {
+    const size_t n = strlen(wanted);
+    if (*at == '%')
+      snprintf(wanted + n, sizeof wanted - n, "%s", path);
+    else
+      wanted[n] = *at;
+  }
+  char *got = all(path, options, &error);
+  if (!got) fail_msg("%s", error.message);
+  assert_string_equal(got, wanted);
+  free(got);
+}
+
+static void fails(const char *name, const void *content, size_t n, cq_status status, uint64_t line, const char *message,
+                  const cq_documents_options *options) {
+  cq_error error;
+  write_bytes(test_path(name), content, n);
+  assert_null(all(test_path(name), options, &error));
+  if (error.status != status) fail_msg("%s: %s", name, error.message);
+  assert_int_equal(error.line, line);
+  if (!strstr(error.message, message)) fail_msg("%s\nlacks %s", error.message, message);
+}
+#define FAILS(name, content, line, message)                                                                            \
+  fails(name, content, sizeof(content) - 1, CQ_ERR_FORMAT, line, message, NULL)
+
+static void lines_are_documents(void **state) {
+  (void)state;
+  reads("a.txt", "one\n\n  \ntwo\n", "{\"id\": \"%:1\", \"text\": \"one\"}\n{\"id\": \"%:4\", \"text\": \"two\"}\n",
+        NULL);
+  reads("no-ending", "plain text\n", "{\"id\": \"%:1\", \"text\": \"plain text\"}\n", NULL);
+  reads("empty.txt", "", "", NULL);
+}
+
+static void columns_are_named_by_the_first_row(void **state) {
+  (void)state;
+  reads("a.tsv", "id\ttext\tyear\n1\tone\t1999\n2\ttwo\t\n",
+        "{\"id\": \"1\", \"text\": \"one\", \"year\": \"1999\"}\n{\"id\": \"2\", \"text\": \"two\"}\n", NULL);
+  reads("b.tsv", "x1\tone\nx2\ttwo\n", "{\"id\": \"x1\", \"text\": \"one\"}\n{\"id\": \"x2\", \"text\": \"two\"}\n",
+        NULL);
+  reads("c.tsv", "one\n", "{\"id\": \"%:1\", \"text\": \"one\"}\n", NULL);
+  reads("a.csv", "Lang,Text,Title\r\nde,\"a, \"\"b\"\"\nand c\",T\r\n,  d ,\r\n",
+        "{\"id\": \"%:2\", \"title\": \"T\", \"text\": \"a, \\\"b\\\"\\nand c\", \"language\": \"de\"}\n"
+        "{\"id\": \"%:4\", \"text\": \"  d \"}\n",
+        NULL);
+  reads("headline.csv", "text,title\n,only a title\n",
+        "{\"id\": \"%:2\", \"title\": \"only a title\", \"text\": \"only a title\"}\n", NULL);
+  cq_documents_options o = cq_documents_default_options();
+  o.fields = "text=story,id=no", o.language = "fr";
+  reads("d.csv", "no,story,text\n7,une histoire,un texte\n",
+        "{\"id\": \"7\", \"text\": \"une histoire\", \"language\": \"fr\", \"text_\": \"un texte\"}\n", &o);
+}
+
+static void json_has_fields_of_many_names(void **state) {
+  (void)state;
+  reads("a.jsonl",
+        "{\"_id\": 7, \"contents\": \"c\", \"tags\": [\"x\"], \"n\": 1.5, \"none\": null}\n\n{\"title\": \"t\"}\n",
+        "{\"id\": \"7\", \"text\": \"c\", \"tags\": [\"x\"], \"n\": 1.5}\n{\"id\": \"%:3\", \"title\": \"t\", "
+        "\"text\": \"t\"}\n",
+        NULL);
+  reads("b.jsonl", "{\"body\": \"b\", \"text\": \"t\"}\n", "{\"id\": \"%:1\", \"text\": \"t\", \"body\": \"b\"}\n",
+        NULL);
+  reads("a.json", "[{\"id\": \"a\", \"text\": [\"one\", \"two\"]},\n {\"text\": \"three\"}]",
+        "{\"id\": \"a\", \"text\": \"one\\ntwo\"}\n{\"id\": \"%:2\", \"text\": \"three\"}\n", NULL);
+  reads("lines", "{\"text\": \"told by how it begins\"}\n", "{\"id\": \"%:1\", \"text\": \"told by how it begins\"}\n",
+        NULL);
+  reads("object", "{\n\"text\": \"an object\"\n}\n", "{\"id\": \"%:1\", \"text\": \"an object\"}\n", NULL);
+}
+
+static void a_page_is_what_is_shown(void **state) {
+  (void)state;
+  reads(
+      "a.html",
+      "<!DOCTYPE html><html lang=de><head><title>Der  Titel</title><meta name=author content='A. B.'>"
+      "<link rel=canonical href='https://example.org/a'><style>p { color: red }</style></head><body>"
+      "<nav>Start</nav><h1>Über  uns</h1><p>Wir &amp; <b>ihr</b><script>alert(1)</script>.<br>Ende<footer>Fuß</footer>",
+      "{\"id\": \"%\", \"title\": \"Der Titel\", \"text\": \"Über uns\\nWir & "
+      "ihr.\\nEnde\", \"url\": \"https://example.org/a\","
+      " \"language\": \"de\", \"author\": \"A. B.\"}\n",
+      NULL);
+  reads("latin.html", "<html><head><meta charset=iso-8859-1></head><body><p>caf\xE9</p></body></html>",
+        "{\"id\": \"%\", \"text\": \"café\"}\n", NULL);
+  reads("begins", "<html><p>unclosed <i>everything", "{\"id\": \"%\", \"text\": \"unclosed everything\"}\n", NULL);
+  reads("void.html", "", "{\"id\": \"%\"}\n", NULL);
+}
+
+static void markdown_is_its_text(void **state) {
+  (void)state;
+  reads(
+      "a.md",
+      "---\nlang: de\ntitle: 'Vorne'\nyear: 2020\ntags:\n  - x\n---\n# Kopf\n\nEin *Satz*\nmit `Code`.\n\n- eins\n- "
+      "zwei\n\n"
+      "    Block\n\n<div>weg</div>\n",
+      "{\"id\": \"%\", \"title\": \"Vorne\", \"text\": \"Kopf\\n\\nEin Satz mit Code.\\n\\neins\\n\\nzwei\\n\\nBlock\","
+      " \"language\": \"de\", \"year\": \"2020\"}\n",
+      NULL);
+  reads("b.md", "Text.\n\n## A [link](x)\n\nMore.\n",
+        "{\"id\": \"%\", \"title\": \"A link\", \"text\": \"Text.\\n\\nA link\\n\\nMore.\"}\n", NULL);
+  reads("c.md", "---\n\nA line across, no front matter: really.\n",
+        "{\"id\": \"%\", \"text\": \"A line across, no front matter: really.\"}\n", NULL);
+}
+
+static void trec_has_documents(void **state) {
+  (void)state;
+  reads("a.trec",
+        "<DOC>\n<DOCNO> a-1 </DOCNO>\n<TITLE>T</TITLE>\n<TEXT>\nx &amp; "
+        "y\n</TEXT>\n</DOC>\n<DOC>\n<DOCNO>a-2</DOCNO>z</DOC>\n",
+        "{\"id\": \"a-1\", \"title\": \"T\", \"text\": \"T \\n \\nx & y\"}\n{\"id\": \"a-2\", \"text\": \"z\"}\n",
+        NULL);
+}
+
+static void encodings_are_converted_or_suggested(void **state) {
+  (void)state;
+  cq_documents_options o = cq_documents_default_options();
+  o.encoding = "windows-1252";
+  reads("w.csv", "text\n\x84gr\xFC\xDF dich\x93\n", "{\"id\": \"%:2\", \"text\": \"„grüß dich“\"}\n", &o);
+  o.encoding = "UTF-16LE";
+  static const char wide[] = "a\0\n\0\xDF\0\n\0";
+  write_bytes(test_path("wide.txt"), wide, sizeof wide - 1);
+  cq_error error;
+  char *got = all(test_path("wide.txt"), &o, &error);
+  assert_non_null(got);
+  assert_non_null(strstr(got, ":2\", \"text\": \"ß\"}"));
+  free(got);
+  fails("half.txt", "a\0\n", 3, CQ_ERR_FORMAT, 0, "not UTF-16LE", &o);
+  FAILS("latin.txt",
+        "Der sch\xF6ne Tag war f\xFCr uns alle eine gro\xDF"
+        "e Freude.\n",
+        1, "it may be ISO-8859-1 (encoding)");
+  FAILS("latin.md", "gut\n\nDer sch\xF6ne Tag war f\xFCr uns alle sehr gro\xDF.\n", 0,
+        "latin.md: byte 12: not UTF-8 (byte 0xf6)");
+  o.encoding = "no-such-thing";
+  fails("a.txt", "a", 1, CQ_ERR_ARGUMENT, 0, "there is no encoding 'no-such-thing'", &o);
+}
+
+static void what_fits_no_format_is_refused(void **state) {
+  (void)state;
+  cq_documents_options o = cq_documents_default_options();
+  FAILS("picture", "\x89PNG\r\n\x1A\n\0\0\0\rIHDR", 0, "is of no format of documents");
+  FAILS("bad.jsonl", "{\"text\": \"a\"}\n{\"text\": \"b\",}\n", 2, "bad.jsonl:2: no JSON object: ");
+  FAILS("list.jsonl", "[1]\n", 1, "no JSON object");
+  FAILS("double.jsonl", "{\"text\": \"a\", \"text\": \"b\"}\n", 1, "duplicate object key");
+  FAILS("none.jsonl", "{\"id\": \"a\"}\n", 1, "a document without text: no \"text\"");
+  FAILS("deep.jsonl", "{\"text\": {\"a\": 1}}\n", 1, "\"text\" is neither a string nor a whole number");
+  FAILS("mixed.json", "[{\"text\": \"a\"}, 3]", 0, "item 2 of the list is no object");
+  FAILS("cut.json", "[{\"text\": \"a\"},\n", 2, "");
+  FAILS("few.csv", "id,text\n1,a\n2\n", 3, "1 columns, the first row has 2");
+  FAILS("open.csv", "id,text\n1,a\n2,\"b\n", 3, "a quotation mark that is not closed");
+  FAILS("quote.csv", "id,text\n1,a\"b\n", 2, "a quotation mark inside of a field");
+  FAILS("names.csv", "a,b\n1,2\n", 1, "no column is named \"text\"");
+  FAILS("wide.tsv", "a\tb\tc\n", 1, "no column is named \"text\"");
+  FAILS("nul.txt", "a\0b\n", 1, "a NUL byte at position 2");
+  FAILS("open.trec", "<DOC>\n<DOCNO>1</DOCNO>\n", 1, "<DOC> is not closed");
+  FAILS("broken.jsonl", "\x1F\x8B\x08 no gzip at all", 0, "broken gzip stream");
+  o.fields = "story=body";
+  fails("a.txt", "a", 1, CQ_ERR_ARGUMENT, 0, "'story=body' does not name a field", &o);
+  o.fields = "text=";
+  fails("a.txt", "a", 1, CQ_ERR_ARGUMENT, 0, "'text=' does not name a field", &o);
+  o.fields = "text=body";
+  fails("b.jsonl", "{\"text\": \"a\"}\n", 14, CQ_ERR_FORMAT, 1, "no \"body\"", &o);
+}
+
+static void keep_notice(void *context, const char *text) {
+  snprintf(context, 400, "%s", text);
+}
+
+static void folders_are_walked(void **state) {
+  (void)state;
+  char command[800], notice[400] = "";
+  cq_error error;
+  snprintf(
+      command, sizeof command,
+      "mkdir -p %s/f/g/.hidden && cd %s/f && echo '# B' >b.md && echo one >a.txt && echo '{\"text\": \"j\"}' | gzip "
+      ">g/c.jsonl.gz && echo x >g/d.bin && echo y >g/.e.txt && echo z >g/.hidden/f.txt && echo w >Makefile",
+      test_directory, test_directory);
+  assert_int_equal(system(command), 0);
+  cq_documents_options o = cq_documents_default_options();
+  o.notice = keep_notice, o.notice_context = notice;
+  char *got = all(test_path("f"), &o, &error);
+  assert_non_null(got);
+  char *one = strstr(got, "a.txt\", \"text\": \"one\"}"), *two = strstr(got, "b.md\", \"title\": \"B\""),
+       *three = strstr(got, "g/c.jsonl.gz:1\", \"text\": \"j\"}");
+  assert_true(one && two && three && one < two && two < three);
+  assert_null(strstr(got, "hidden"));
+  free(got);
+  assert_string_equal(notice, "read as jsonl (1 file), text (1 file), markdown (1 file); left out 2 files of other "
+                              "endings: none  .bin ");
+  assert_null(all(test_path("nowhere"), &o, &error));
+  assert_int_equal(error.status, CQ_ERR_IO);
+}
+
+/* Whatever allocation fails, an error comes, or (libcsv asks again, for less) all documents. */
+static void memory_may_fail(void **state) {
+  (void)state;
+  static const char *const files[][2] = {
+      {"m.csv", "id,text,n\n1,one,x\n2,two,y\n"},     {"m.jsonl", "{\"text\": \"a\", \"tags\": [1, 2]}\n"},
+      {"m.json", "[{\"text\": \"a\", \"n\": 1}]"},    {"m.md", "---\nlang: de\nyear: 1\n---\n# A\n\nb\n"},
+      {"m.trec", "<DOC>\n<DOCNO>1</DOCNO>a</DOC>\n"}, {"m.txt", "a\nb\n"},
+  };
+  for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+    cq_error error;
+    write_bytes(test_path(files[i][0]), files[i][1], strlen(files[i][1]));
+    const size_t n_documents = i == 0 || i == 5 ? 2 : 1;
+    for (long n = 1;; n++) {
+      cq_documents *in;
+      cq_document document;
+      const char *path = test_path(files[i][0]);
+      size_t n_read = 0;
+      cq_alloc_fail_at(n);
+      cq_status status = cq_documents_open(&in, &path, 1, NULL, &error);
+      while (!status) {
+        status = cq_documents_next(&document, in, &error);
+        if (!document.id.data) break;
+        n_read++;
+      }
+      const bool has_failed = cq_alloc_failed();
+      cq_alloc_fail_at(0);
+      cq_documents_close(in);
+      if (status == CQ_OK) assert_int_equal(n_read, n_documents);
+      if (!has_failed) break;
+      if (status != CQ_ERR_MEMORY && i != 0) fail_msg("%s: allocation %ld: %s", files[i][0], n, status ? error.message : "no error");
+    }
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(lines_are_documents),
+      cmocka_unit_test(columns_are_named_by_the_first_row),
+      cmocka_unit_test(json_has_fields_of_many_names),
+      cmocka_unit_test(a_page_is_what_is_shown),
+      cmocka_unit_test(markdown_is_its_text),
+      cmocka_unit_test(trec_has_documents),
+      cmocka_unit_test(encodings_are_converted_or_suggested),
+      cmocka_unit_test(what_fits_no_format_is_refused),
+      cmocka_unit_test(folders_are_walked),
+      cmocka_unit_test(memory_may_fail),
+  };
+  return cmocka_run_group_tests(tests, make_test_directory, remove_test_directory);
+}
