@@ -47,8 +47,9 @@ typedef enum cq_carry_over {
 typedef struct cq_student_options {
   size_t size;
   cq_student_kind kind;
-  const char *from;             /* COPY, NEW_VOCABULARY, STATIC (where its dim counts): directory or cached name */
-  const cq_training_data *text; /* for the vocabulary: .txt or .tsv, plain or compressed, every column. ALIGN: those with
+  const char *from; /* COPY, NEW_VOCABULARY, STATIC (where its dim counts): directory or cached name */
+  const cq_training_data
+      *text; /* for the vocabulary: .txt or .tsv, plain or compressed, every column. ALIGN: those with
                                  * translations, dictionaries too, place the pieces; files of one label are aligned as
                                  * one, and each without a label by itself. weight: as if a file were there so many
                                  * times, rounded; below 1: once; below 0: aligned once, and no text of the

@@ -255,7 +255,8 @@ static void memory_may_fail(void **state) {
       cq_documents_close(in);
       if (status == CQ_OK) assert_int_equal(n_read, n_documents);
       if (!has_failed) break;
-      if (status != CQ_ERR_MEMORY && i != 0) fail_msg("%s: allocation %ld: %s", files[i][0], n, status ? error.message : "no error");
+      if (status != CQ_ERR_MEMORY && i != 0)
+        fail_msg("%s: allocation %ld: %s", files[i][0], n, status ? error.message : "no error");
     }
   }
 }

@@ -31,7 +31,8 @@ static cq_index *fresh(const char *name) {
   cq_index *index = NULL;
   cq_error error = {0};
   for (size_t i = 0; i < N; i++)
-    documents[i] = (cq_document){.id = {&"abcd"[i], 1}, .language = slice(i % 2 ? "en" : "xx"), .text = slice(lines[i])};
+    documents[i] =
+        (cq_document){.id = {&"abcd"[i], 1}, .language = slice(i % 2 ? "en" : "xx"), .text = slice(lines[i])};
   if (cq_index_create(test_path(name), (const cq_index_options[]){for_writing()}, &error) ||
       cq_index_open(&index, test_path(name), (const cq_index_options[]){for_writing()}, &error) ||
       cq_index_add(index, documents, N, NULL, &error) || cq_index_commit(index, &error))

@@ -45,7 +45,8 @@ static const cli_command lexical_build = {
     .min_arguments = 2,
     .max_arguments = -1,
     .description =
-        "Reads files and directories, plain or compressed: TREC documents (<DOC><DOCNO>...), JSON lines with \"id\" and "
+        "Reads files and directories, plain or compressed: TREC documents (<DOC><DOCNO>...), JSON lines with \"id\" "
+        "and "
         "\"text\", or lines of id, tab and text; the format is recognised by how a file begins. Words are split at "
         "Unicode's word boundaries, with dictionaries for Chinese, Japanese and Thai, normalised, put into lower case, "
         "and stemmed if the language has a stemmer.",

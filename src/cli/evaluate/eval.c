@@ -424,8 +424,9 @@ const cli_command cli_eval = {
     .name = "eval",
     .summary = "measure a model: translation, mse, xsim, sts, classify; mined pairs: bucc; ranked runs: "
                "retrieval; machine translation: mt",
-    .description = "Measures a model on files of tab-separated lines, plain or compressed: a row for each file, and the "
-                   "average. bucc measures mined pairs, retrieval ranked runs, mt machine translation.",
+    .description =
+        "Measures a model on files of tab-separated lines, plain or compressed: a row for each file, and the "
+        "average. bucc measures mined pairs, retrieval ranked runs, mt machine translation.",
     .example = "calque eval translation --model multilingual de=test/en-de.tsv.gz",
     .children = children,
 };

@@ -201,7 +201,8 @@ const cli_command cli_eval_mt = {
     .min_arguments = 2,
     .max_arguments = -1,
     .description =
-        "Compares translations, a sentence a line, with one or more files of reference translations, plain or compressed, "
+        "Compares translations, a sentence a line, with one or more files of reference translations, plain or "
+        "compressed, "
         "all of as many lines. BLEU, chrF and chrF++ are sacreBLEU's figures and have its signatures, with calque's "
         "version; text must not be tokenised. METEOR matches equal words, then stems and synonyms where they are "
         "asked for; its score is from the sums over the corpus, and the mean of the sentences' scores stands beside "

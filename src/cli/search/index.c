@@ -206,8 +206,9 @@ static const cli_command index_add = {
     .arguments = "INDEX [FILE...]",
     .min_arguments = 1,
     .max_arguments = -1,
-    .description = "Adds one document for each line of the files, plain or compressed, or of standard input. A document "
-                   "replaces an earlier one with the same id. If anything fails, none is added.",
+    .description =
+        "Adds one document for each line of the files, plain or compressed, or of standard input. A document "
+        "replaces an earlier one with the same id. If anything fails, none is added.",
     .example = "calque index add news.index --language de news.de.gz",
     CLI_OPTIONS(struct add_args, add_options),
     .run = run_index_add,
