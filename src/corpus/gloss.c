@@ -10,7 +10,7 @@
 #include "base/random.h"
 #include "corpus/rows.h"
 #include "text/unicode.h"
-#include "text/word_splitter.h"
+#include "text/splitter.h"
 
 #include <math.h>
 #include <string.h>
@@ -55,7 +55,7 @@ typedef struct glosser {
   size_t longest; /* phrase of the dictionary, in words, at most MAX_PHRASE */
   cq_arena texts;
   cq_map counts; /* of the text's words, folded */
-  cq_word_splitter splitter;
+  cq_splitter splitter;
   cq_builder folded, line;
 } glosser;
 
@@ -86,7 +86,7 @@ static cq_slice without_to(cq_slice word) {
 static bool add_gloss(glosser *g, const cq_row *row) {
   const cq_slice word = without_to(fold_word(g, cq_slice_trimmed(row->columns[0])));
   if (g->folded.failed || word.n == 0) return !g->folded.failed;
-  if (!cq_word_splitter_run(&g->splitter, word)) return false;
+  if (!cq_splitter_run(&g->splitter, word)) return false;
   const size_t n_words = g->splitter.n;
   if (g->splitter.n > g->longest) g->longest = cq_min(g->splitter.n, MAX_PHRASE);
   for (size_t c = 1; c < row->n; c++) {
@@ -118,7 +118,7 @@ static cq_status read_dictionary(glosser *g, cq_corpus_counts *counts, cq_error 
 /* --- weights --- */
 
 static cq_status count_words(glosser *g, cq_slice text, cq_error *error) {
-  if (!cq_word_splitter_run(&g->splitter, text)) return cq_fail_memory(error, "words of text");
+  if (!cq_splitter_run(&g->splitter, text)) return cq_fail_memory(error, "words of text");
   for (size_t i = 0; i < g->splitter.n; i++) {
     cq_map_entry *entry = cq_map_at(&g->counts, fold_word(g, g->splitter.items[i]));
     if (!entry || g->folded.failed) return cq_fail_memory(error, "words of text");
@@ -146,7 +146,7 @@ static cq_status count_text(glosser *g, cq_corpus_counts *counts, cq_error *erro
  * explains a word is no translation of it. */
 static cq_status weigh(glosser *g, translation *t, cq_error *error) {
   double rarest = HUGE_VAL, factor = 1;
-  if (!cq_word_splitter_run(&g->splitter, t->text)) return cq_fail_memory(error, "words of a translation");
+  if (!cq_splitter_run(&g->splitter, t->text)) return cq_fail_memory(error, "words of a translation");
   for (size_t i = 0; i < g->splitter.n; i++) {
     const uint64_t n = cq_map_get(&g->counts, fold_word(g, g->splitter.items[i]));
     if (g->folded.failed) return cq_fail_memory(error, "a word");
@@ -200,7 +200,7 @@ static cq_status gloss_sentence(uint64_t *n_known, glosser *g, cq_slice sentence
   const char *at = sentence.data, *end = sentence.data + sentence.n;
   *n_known = 0;
   cq_builder_clear(&g->line);
-  if (!cq_word_splitter_run(&g->splitter, sentence)) return cq_fail_memory(error, "a sentence's words");
+  if (!cq_splitter_run(&g->splitter, sentence)) return cq_fail_memory(error, "a sentence's words");
   for (size_t i = 0, n; i < g->splitter.n; i += n) {
     const cq_slice other = translate_from(&n, g, i, random);
     if (g->folded.failed) return cq_fail_memory(error, "a word");
@@ -241,7 +241,7 @@ static void glosser_free(glosser *g) {
   cq_free(g->translations);
   cq_map_free(&g->counts);
   cq_arena_free(&g->texts);
-  cq_word_splitter_close(&g->splitter);
+  cq_splitter_close(&g->splitter);
   cq_builder_free(&g->folded);
   cq_builder_free(&g->line);
 }
@@ -256,7 +256,7 @@ cq_status cq_corpus_gloss(cq_corpus_counts *counts, const cq_corpus_gloss_option
       .paths = o.inputs, .n_paths = o.n_inputs, .min_columns = o.column, .flow = &g.flow, .counts = counts};
   cq_row_writer writer;
   status = cq_corpus_check_inputs(o.inputs, o.n_inputs, o.dictionaries, o.n_dictionaries, error);
-  if (!status) status = cq_word_splitter_open(&g.splitter, error);
+  if (!status) status = cq_splitter_open(&g.splitter, CQ_SPLIT_WORDS, error);
   if (!status) status = read_dictionary(&g, counts, error);
   if (!status && g.words.n == 0)
     status = cq_fail_file(error, CQ_ERR_ARGUMENT, o.dictionaries[0], "no word with a translation");

@@ -8,7 +8,7 @@
 #include "calque/lines.h"
 #include "text/script.h"
 #include "text/unicode.h"
-#include "text/word_splitter.h"
+#include "text/splitter.h"
 
 #include <libstemmer.h>
 
@@ -203,13 +203,13 @@ static bool put_stop_word(cq_analyzer *a, cq_slice name) {
 
 typedef struct stop_reader {
   cq_lines *lines;
-  cq_word_splitter words;
+  cq_splitter words;
   cq_builder normal, scratch;
 } stop_reader;
 
 static cq_status add_stop_word(cq_analyzer *a, stop_reader *r, cq_slice chunk, cq_error *error) {
   to_normal_form(&r->normal, &r->scratch, chunk, a->language.rules);
-  bool ok = !r->normal.failed && cq_word_splitter_run(&r->words, (cq_slice){r->normal.data, r->normal.n});
+  bool ok = !r->normal.failed && cq_splitter_run(&r->words, (cq_slice){r->normal.data, r->normal.n});
   if (ok && r->words.n > MAX_WORDS)
     return cq_fail_line(error, CQ_ERR_FORMAT, cq_lines_path(r->lines), cq_lines_number(r->lines),
                         "a stop word of %zu words, expected at most %d", r->words.n, MAX_WORDS);
@@ -224,12 +224,12 @@ static cq_status read_stop_words(cq_analyzer *a, const char *path, cq_error *err
   stop_reader r = {0};
   cq_slice line, chunk;
   cq_status status = cq_lines_open(&r.lines, path, error);
-  if (!status) status = cq_word_splitter_open(&r.words, error);
+  if (!status) status = cq_splitter_open(&r.words, CQ_SPLIT_WORDS, error);
   while (!status && !(status = cq_lines_next(&line, r.lines, error)) && line.data)
     while (!status && next_chunk(&chunk, &line) && *chunk.data != '#' && *chunk.data != '|')
       status = add_stop_word(a, &r, chunk, error);
   cq_lines_close(r.lines);
-  cq_word_splitter_close(&r.words);
+  cq_splitter_close(&r.words);
   cq_builder_free(&r.normal);
   cq_builder_free(&r.scratch);
   return status;
@@ -310,7 +310,7 @@ struct cq_analysis {
   cq_map seen; /* chunk ──▶ the place of its terms in kept, and how many they are */
   cq_u32_array kept, text;
   cq_builder normal, scratch;
-  cq_word_splitter words; /* of a chunk */
+  cq_splitter words; /* of a chunk */
   size_t max_joined;
   cq_u32_array ends; /* [terms, 2] of what was joined: its first and its last word, or CQ_INTERN_NONE */
 };
@@ -320,7 +320,7 @@ cq_status cq_analysis_open(cq_analysis **out, const cq_analyzer *analyzer, cq_er
   cq_analysis *a = cq_alloc_zeroed(sizeof *a);
   if (!a) return cq_fail_memory(error, "an analysis");
   a->analyzer = analyzer;
-  cq_status status = cq_word_splitter_open(&a->words, error);
+  cq_status status = cq_splitter_open(&a->words, CQ_SPLIT_WORDS, error);
   if (!status && analyzer->stems && !(a->stemmer = sb_stemmer_new(analyzer->language.stemmer, NULL)))
     status = cq_fail(error, CQ_ERR_UNSUPPORTED, "this libstemmer has no stemmer for %s", analyzer->language.stemmer);
   if (status)
@@ -340,7 +340,7 @@ void cq_analysis_free(cq_analysis *a) {
   cq_u32_array_free(&a->ends);
   cq_builder_free(&a->normal);
   cq_builder_free(&a->scratch);
-  cq_word_splitter_close(&a->words);
+  cq_splitter_close(&a->words);
   cq_free(a);
 }
 
@@ -405,7 +405,7 @@ bool cq_analysis_is_joined(const cq_analysis *a, uint32_t id, uint32_t *first, u
 /* The slow part: a chunk that has not been seen. */
 static bool add_analysed_words(cq_analysis *a, cq_slice chunk) {
   to_normal_form(&a->normal, &a->scratch, chunk, a->analyzer->language.rules);
-  bool ok = !a->normal.failed && cq_word_splitter_run(&a->words, (cq_slice){a->normal.data, a->normal.n});
+  bool ok = !a->normal.failed && cq_splitter_run(&a->words, (cq_slice){a->normal.data, a->normal.n});
   for (size_t i = 0, n; ok && i < a->words.n; i += n ? n : 1)
     ok = find_stopped(&n, a, i) && (n || add_analysed_word(a, a->words.items[i])) &&
          (n || a->max_joined < 2 || add_joined_words(a, i));

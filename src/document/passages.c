@@ -1,0 +1,115 @@
+#include "document/passages.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/utf8.h"
+
+/* A sentence, or a part of a long one: [begin, end) of the text, and its tokens. */
+typedef struct cq_unit {
+  size_t begin, end, n_tokens;
+} cq_unit;
+
+cq_status cq_passages_open(cq_passages *out, cq_error *error) {
+  *out = (cq_passages){0};
+  cq_status status = cq_splitter_open(&out->sentences, CQ_SPLIT_SENTENCES, error);
+  if (!status) status = cq_splitter_open(&out->words, CQ_SPLIT_WORDS, error);
+  if (status) cq_passages_close(out);
+  return status;
+}
+
+void cq_passages_close(cq_passages *p) {
+  cq_splitter_close(&p->sentences);
+  cq_splitter_close(&p->words);
+  cq_free(p->items);
+  cq_free(p->units);
+  *p = (cq_passages){0};
+}
+
+/* --- units --- */
+
+static cq_status add_unit(cq_passages *p, size_t begin, size_t end, size_t n_tokens, cq_error *error) {
+  if (!cq_reserve((void **)&p->units, &p->units_capacity, p->n_units + 1, sizeof *p->units))
+    return cq_fail_memory(error, "passages");
+  p->units[p->n_units++] = (cq_unit){begin, end, n_tokens};
+  return CQ_OK;
+}
+
+/* A sentence that is too long: runs of words, each with what follows it, that fit. Words are counted one by one: where a
+ * token spans two, a run has fewer tokens than it is taken for. */
+static cq_status add_long_sentence(cq_passages *p, cq_slice text, cq_slice sentence, const cq_passage_options *o,
+                                   cq_error *error) {
+  size_t begin = (size_t)(sentence.data - text.data), n_tokens = 0;
+  const size_t end = begin + sentence.n;
+  if (!cq_splitter_run(&p->words, sentence)) return cq_fail_memory(error, "passages");
+  size_t at = begin;
+  for (size_t i = 0; i < p->words.n; i++) {
+    const size_t next = i + 1 < p->words.n ? (size_t)(p->words.items[i + 1].data - text.data) : end;
+    size_t n;
+    cq_status status = o->count(&n, o->context, (cq_slice){text.data + at, next - at}, error);
+    if (!status && n_tokens && n_tokens + n > o->max_tokens) {
+      status = add_unit(p, begin, at, n_tokens, error);
+      begin = at, n_tokens = 0;
+    }
+    if (status) return status;
+    n_tokens += n;
+    at = next;
+  }
+  return add_unit(p, begin, end, n_tokens, error);
+}
+
+static cq_status find_units(cq_passages *p, cq_slice text, const cq_passage_options *o, cq_error *error) {
+  cq_status status = CQ_OK;
+  p->n_units = 0;
+  if (!cq_splitter_run(&p->sentences, text)) return cq_fail_memory(error, "passages");
+  for (size_t i = 0; !status && i < p->sentences.n; i++) {
+    const cq_slice sentence = p->sentences.items[i];
+    const size_t begin = (size_t)(sentence.data - text.data);
+    size_t n;
+    if (cq_slice_trimmed(sentence).n == 0) continue;
+    status = o->count(&n, o->context, sentence, error);
+    if (!status && n > o->max_tokens)
+      status = add_long_sentence(p, text, sentence, o, error);
+    else if (!status)
+      status = add_unit(p, begin, begin + sentence.n, n, error);
+  }
+  return status;
+}
+
+/* --- passages of units --- */
+
+static cq_status add_passage(cq_passages *p, cq_slice text, size_t first, size_t last, cq_error *error) {
+  const size_t begin = p->units[first].begin;
+  const cq_slice inside = cq_slice_trimmed((cq_slice){text.data + begin, p->units[last].end - begin});
+  if (!cq_reserve((void **)&p->items, &p->capacity, p->n + 1, sizeof *p->items))
+    return cq_fail_memory(error, "passages");
+  p->items[p->n].begin = (size_t)(inside.data - text.data);
+  p->items[p->n].end = p->items[p->n].begin + inside.n;
+  p->n++;
+  return CQ_OK;
+}
+
+/* Where the passage after [first, end) begins: as far back as the overlap allows, but not at first again. What overlaps
+ * must leave room for the next unit. */
+static size_t next_first(const cq_passages *p, size_t first, size_t end, const cq_passage_options *o) {
+  size_t next = end, n_tokens = 0;
+  while (next - 1 > first && n_tokens + p->units[next - 1].n_tokens <= o->overlap_tokens &&
+         n_tokens + p->units[next - 1].n_tokens + p->units[end].n_tokens <= o->max_tokens)
+    n_tokens += p->units[--next].n_tokens;
+  return next;
+}
+
+cq_status cq_passages_find(cq_passages *p, cq_slice text, const cq_passage_options *o, cq_error *error) {
+  p->n = 0;
+  if (cq_utf8_invalid_at(text.data, text.n) < text.n)
+    return cq_fail(error, CQ_ERR_FORMAT, "not UTF-8 at byte %zu of a document", cq_utf8_invalid_at(text.data, text.n));
+  cq_status status = text.n ? find_units(p, text, o, error) : CQ_OK;
+  if (status || text.n == 0) return status;
+  for (size_t first = 0; !status && first < p->n_units;) {
+    size_t end = first, n_tokens = 0;
+    do n_tokens += p->units[end++].n_tokens;
+    while (end < p->n_units && n_tokens + p->units[end].n_tokens <= o->max_tokens);
+    status = add_passage(p, text, first, end - 1, error);
+    first = end < p->n_units ? next_first(p, first, end, o) : end;
+  }
+  return status;
+}
