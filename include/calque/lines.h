@@ -33,6 +33,10 @@ CQ_API void cq_lines_close(cq_lines *lines);
  * for a broken or truncated compressed stream, and for a line of more than 16 MiB (then reading ends); CQ_ERR_IO. */
 CQ_API CQ_MUST_USE cq_status cq_lines_next(cq_slice *out, cq_lines *lines, cq_error *error);
 
+/* Whether the next line has been read already, so that cq_lines_next does not wait: of standard input, what a program that
+ * answers line by line asks before it asks for more. */
+CQ_API bool cq_lines_ready(const cq_lines *lines);
+
 /* The 1-based number of the line last returned, and the path as it was opened ("<stdin>" for "-"). */
 CQ_API uint64_t cq_lines_number(const cq_lines *lines);
 CQ_API const char *cq_lines_path(const cq_lines *lines);

@@ -54,9 +54,19 @@ static bool begins_with(const cq_input *in, const char *begins, size_t n) {
   return in->raw_end >= n && !memcmp(in->raw, begins, n);
 }
 
+/* Whether the bytes so far are how a compressed file begins: text that comes line by line must not wait for more. */
+static bool may_be_compressed(const cq_input *in) {
+  bool may = false;
+  for (size_t i = 0; i < sizeof compressions / sizeof *compressions; i++)
+    may |= !memcmp(in->raw, compressions[i]->begins, cq_min(in->raw_end, compressions[i]->n_begins));
+  for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
+    may |= !memcmp(in->raw, refused[i].begins, cq_min(in->raw_end, refused[i].n));
+  return may;
+}
+
 /* Looks at the first bytes, which stay in raw. */
 static cq_status detect_compression(cq_input *in, cq_error *error) {
-  while (in->raw_end < LONGEST_BEGIN && !in->raw_over) {
+  while (in->raw_end < LONGEST_BEGIN && !in->raw_over && may_be_compressed(in)) {
     size_t got;
     const cq_status status = read_some(&got, in, in->raw + in->raw_end, RAW_BYTES - in->raw_end, error);
     if (status) return status;

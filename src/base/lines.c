@@ -144,6 +144,10 @@ cq_status cq_lines_next(cq_slice *out, cq_lines *l, cq_error *error) {
   return status;
 }
 
+bool cq_lines_ready(const cq_lines *l) {
+  return l->text_over || (l->scanned < l->end && memchr(l->text + l->scanned, '\n', l->end - l->scanned));
+}
+
 uint64_t cq_lines_number(const cq_lines *l) {
   return l->number;
 }

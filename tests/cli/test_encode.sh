@@ -14,6 +14,17 @@ lines_are lines.jsonl 40
 head -n 1 lines.jsonl | grep -q '^{"text": ".*", "embedding": \[.*\]}$' || fail "not a line of JSON as documented"
 expect 0 encode $model --output out.jsonl en.txt
 stdout_is_empty
+
+# As a co-process: each line has its vector before the next is written.
+coproc ENCODED { exec "$PROGRAM" encode $model - 2>encoded.err; }
+process=$ENCODED_PID
+for line in 1 2 3; do
+  sed -n "${line}p" en.txt >&"${ENCODED[1]}"
+  read -r -t 60 answer <&"${ENCODED[0]}" || fail "no answer to line $line: $(cat encoded.err)"
+  [ "$answer" = "$(sed -n "${line}p" lines.jsonl)" ] || fail "another answer to line $line"
+done
+eval "exec ${ENCODED[1]}>&-"
+wait "$process" || fail "the co-process ended with $?"
 same out.jsonl lines.jsonl
 expect 0 encode $model --output out.npy en.txt
 expect 0 encode $model --output out.bin en.txt

@@ -89,6 +89,23 @@ expect 0 search ../tabs.index --queries queries.txt
 stdout_has "# another query"
 [ "$(grep -c '	blank.txt:1		A B.$' "$tmp/stdout")" -eq 2 ] || fail "the tab should be a blank"
 cd ..
+# Queries that come one by one are answered one by one, in either form.
+coproc ASKED { exec "$PROGRAM" search tabs.index --queries - 2>asked.err; }
+process=$ASKED_PID
+first="" hit="" empty=x
+for query in "A B." "another query"; do
+  printf '%s\n' "$query" >&"${ASKED[1]}"
+  read -r -t 60 first <&"${ASKED[0]}" && read -r -t 60 hit <&"${ASKED[0]}" && read -r -t 60 empty <&"${ASKED[0]}" ||
+    fail "no answer to '$query' before the next: $(cat asked.err)"
+  [ "$first" = "# $query" ] && [ -z "$empty" ] && [ "${hit#*blank.txt:1}" != "$hit" ] || fail "answer '$first' '$hit' '$empty'"
+done
+eval "exec ${ASKED[1]}>&-"
+wait "$process" || fail "the search of a pipe ended with $?"
+printf 'A B.\n' >one.txt
+expect_from one.txt 0 search tabs.index --queries - --json
+stdout_has '{"query": "A B.", "hits": 1, "rank": 1, '
+expect_from one.txt 0 search tabs.index --queries - --json --language xx
+stdout_has '{"query": "A B.", "hits": 0}'
 expect 2 search tabs.index
 mv model moved
 expect 1 search tabs.index "A B."

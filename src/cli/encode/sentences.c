@@ -63,6 +63,11 @@ static cq_status open_next(cli_sentences *in, cq_error *error) {
   return status;
 }
 
+/* The file that is open. */
+static bool is_standard_input(const cli_sentences *in) {
+  return in->n_paths == 0 || !strcmp(in->paths[in->next_path - 1], "-");
+}
+
 static cq_status fill_chunk(cli_sentences *in, cq_error *error) {
   size_t n_paths = in->n_paths ? in->n_paths : 1;
   while (in->n < in->rows && in->n_text < MAX_CHUNK_BYTES) {
@@ -72,6 +77,8 @@ static cq_status fill_chunk(cli_sentences *in, cq_error *error) {
       if (in->next_path == n_paths) return CQ_OK;
       if ((status = open_next(in, error))) return status;
     }
+    /* Who writes line by line and waits for an answer gets one. */
+    if (in->n > 0 && is_standard_input(in) && !cq_lines_ready(in->lines)) return CQ_OK;
     status = cq_lines_next(&line, in->lines, error);
     if (!status && !line.data) {
       if (in->n_in_file == 0)

@@ -1,4 +1,5 @@
 /* calque search: the documents of an index that are nearest to a query, whatever language either is in. */
+#include "cli/encode/sentences.h"
 #include "cli/frame/command.h"
 #include "cli/frame/report.h"
 
@@ -20,7 +21,7 @@ static const cq_option options[] = {
      .otherwise = "the index's model"},
     CLI_PRECISION(struct args, precision),
     {CQ_TEXT(struct args, "queries", queries, CHANGES, "FILE",
-             "also search for each line of this file; - is standard input"),
+             "also search for each line of this file; - is standard input, answered line by line"),
      .letter = 'q', .otherwise = "none"},
     CLI_JSON(struct args, json),
     CLI_THREADS(struct args, threads),
@@ -31,91 +32,105 @@ static void json_field(const char *name, cq_slice text) {
   cli_json_text(stdout, text.data, text.n);
 }
 
-static void print_hit(const cq_hit *hit, cq_slice query, size_t rank, bool json) {
-  const cq_document *d = &hit->document;
-  if (json) {
-    printf("{\"query\": ");
-    cli_json_text(stdout, query.data, query.n);
+/* A JSON line says how many hits its query has, so that who reads them knows the last. */
+static void print_json_hit(const cq_hit *hit, cq_slice query, size_t rank, size_t n) {
+  printf("{\"query\": ");
+  cli_json_text(stdout, query.data, query.n);
+  printf(", \"hits\": %zu", n);
+  if (hit) {
+    const cq_document *d = &hit->document;
     printf(", \"rank\": %zu, \"cosine\": %.6f", rank, hit->cosine);
     json_field("id", d->id);
     json_field("language", d->language);
     json_field("text", d->text);
-    printf("}\n");
-  } else {
-    const cq_slice fields[] = {d->id, d->language, d->text};
-    printf("%.4f", hit->cosine);
-    for (int i = 0; i < 3; i++) putchar('\t'), cli_field(stdout, fields[i]);
-    putchar('\n');
   }
+  printf("}\n");
 }
 
-typedef struct queries {
-  cq_slice *items;
-  size_t n, capacity;
-} queries;
-
-/* Keeps a copy. */
-static bool add_query(queries *q, cq_slice text) {
-  if (q->n == q->capacity) {
-    const size_t capacity = q->capacity ? 2 * q->capacity : 16;
-    cq_slice *items = realloc(q->items, capacity * sizeof *items);
-    if (!items) return false;
-    q->items = items, q->capacity = capacity;
-  }
-  char *copy = malloc(text.n + 1);
-  if (!copy) return false;
-  memcpy(copy, text.data, text.n);
-  q->items[q->n++] = (cq_slice){copy, text.n};
-  return true;
+static void print_hit(const cq_hit *hit) {
+  const cq_slice fields[] = {hit->document.id, hit->document.language, hit->document.text};
+  printf("%.4f", hit->cosine);
+  for (int i = 0; i < 3; i++) putchar('\t'), cli_field(stdout, fields[i]);
+  putchar('\n');
 }
 
-static int read_search_queries(queries *q, const char *path) {
+typedef struct search {
+  const struct args *args;
+  const cq_search_options *options;
+  cq_index *index;
+  cq_context *ctx;
+  bool several; /* queries, each of which is named above its hits */
+} search;
+
+static void print_hits(const search *s, const cq_hits *hits, const cq_slice *queries, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    size_t n_found;
+    const cq_hit *found = cq_hits_of(hits, i, &n_found);
+    if (s->several && !s->args->json) printf("# %.*s\n", (int)queries[i].n, queries[i].data);
+    if (s->args->json && n_found == 0) print_json_hit(NULL, queries[i], 0, 0);
+    for (size_t rank = 0; rank < n_found; rank++) {
+      if (s->args->json)
+        print_json_hit(&found[rank], queries[i], rank + 1, n_found);
+      else
+        print_hit(&found[rank]);
+    }
+    if (s->several && !s->args->json) putchar('\n');
+  }
+  fflush(stdout); /* someone may wait for these before asking more */
+}
+
+static int search_for(const search *s, const cq_slice *queries, size_t n) {
+  cq_hits *hits;
   cq_error error = {0};
-  cq_lines *lines;
-  cq_slice line;
-  cq_status status = cq_lines_open(&lines, path, &error);
-  if (status) return cli_fail_error(&error);
-  int code = CLI_OK;
-  while (code == CLI_OK && !(status = cq_lines_next(&line, lines, &error)) && line.data)
-    if (line.n && !add_query(q, line)) code = cli_fail("out of memory");
-  cq_lines_close(lines);
-  return status ? cli_fail_error(&error) : code;
+  if (n == 0) return CLI_OK;
+  if (cq_index_search(&hits, s->index, queries, n, s->options, s->ctx, &error)) return cli_fail_error(&error);
+  print_hits(s, hits, queries, n);
+  cq_hits_free(hits);
+  return CLI_OK;
 }
 
-static void free_queries(queries *q) {
-  for (size_t i = 0; i < q->n; i++) free((char *)q->items[i].data);
-  free(q->items);
+static int search_for_arguments(const search *s, const cli_call *call) {
+  const size_t n = call->n_arguments - 1;
+  cq_slice *queries = calloc(n + 1, sizeof *queries);
+  if (!queries) return cli_fail("out of memory");
+  for (size_t i = 0; i < n; i++) queries[i] = (cq_slice){call->arguments[i + 1], strlen(call->arguments[i + 1])};
+  const int code = search_for(s, queries, n);
+  free(queries);
+  return code;
+}
+
+/* Empty lines are no queries. */
+static int search_for_lines(const search *s) {
+  cli_sentences in = {.paths = &s->args->queries, .n_paths = 1, .n_columns = 1, .rows = 1024};
+  cq_error error = {0};
+  int code = CLI_OK;
+  for (bool more = true; more && code == CLI_OK;) {
+    if (cli_sentences_next(&in, &error)) code = cli_sentences_fail(&in, &error);
+    more = in.n > 0;
+    size_t n = 0;
+    for (size_t i = 0; i < in.n; i++)
+      if (in.slices[i].n) in.slices[n++] = in.slices[i];
+    if (code == CLI_OK) code = search_for(s, in.slices, n);
+  }
+  cli_sentences_close(&in);
+  return code;
 }
 
 static int run_index_search(const cli_call *call) {
   const struct args *args = call->options;
   cq_index_options opening = cq_index_default_options();
-  queries q = {0};
+  search s = {.args = args, .options = call->library, .several = args->queries || call->n_arguments > 2};
   cq_error error = {0};
-  cq_index *index = NULL;
-  cq_context *ctx = NULL;
-  cq_hits *hits = NULL;
-  int code = CLI_OK;
   opening.model = args->model, opening.query_model = args->query_model;
   opening.precision = (cq_precision)args->precision, opening.notice = cli_notice;
-  for (size_t i = 1; i < call->n_arguments && code == CLI_OK; i++)
-    if (!add_query(&q, (cq_slice){call->arguments[i], strlen(call->arguments[i])})) code = cli_fail("out of memory");
-  if (code == CLI_OK && args->queries) code = read_search_queries(&q, args->queries);
-  if (code == CLI_OK && q.n == 0) code = cli_usage(call->path, "no query: expected one after INDEX, or --queries FILE");
-  if (code == CLI_OK) code = cli_open_context(&ctx, args->threads);
-  if (code == CLI_OK && (cq_index_open(&index, call->arguments[0], &opening, &error) ||
-                         cq_index_search(&hits, index, q.items, q.n, call->library, ctx, &error)))
-    code = cli_fail_error(&error);
-  for (size_t i = 0; i < q.n && code == CLI_OK; i++) {
-    if (q.n > 1 && !args->json) printf("%s# %.*s\n", i ? "\n" : "", (int)q.items[i].n, q.items[i].data);
-    size_t n_found;
-    const cq_hit *found = cq_hits_of(hits, i, &n_found);
-    for (size_t rank = 0; rank < n_found; rank++) print_hit(&found[rank], q.items[i], rank + 1, args->json);
-  }
-  cq_hits_free(hits);
-  free_queries(&q);
-  cq_index_free(index);
-  cq_context_free(ctx);
+  if (call->n_arguments < 2 && !args->queries)
+    return cli_usage(call->path, "no query: expected one after INDEX, or --queries FILE");
+  int code = cli_open_context(&s.ctx, args->threads);
+  if (code == CLI_OK && cq_index_open(&s.index, call->arguments[0], &opening, &error)) code = cli_fail_error(&error);
+  if (code == CLI_OK) code = search_for_arguments(&s, call);
+  if (code == CLI_OK && args->queries) code = search_for_lines(&s);
+  cq_index_free(s.index);
+  cq_context_free(s.ctx);
   return code;
 }
 
@@ -127,7 +142,8 @@ const cli_command cli_search = {
     .max_arguments = -1,
     .description = "Semantic search: prints the documents with the highest cosine to the query, lines of cosine, id, "
                    "language and text, separated by tabs. Query and documents may be in different languages. With "
-                   "several queries, a line '# query' stands above each one's documents. The search is exact unless "
+                   "several queries, a line '# query' stands above each one's documents and an empty one below; lines "
+                   "that come from a pipe are answered as they come. The search is exact unless "
                    "'calque index approximate' built an approximation (ANN).",
     .example = "calque search news.index \"rising rents in the capital\" --language de --top 3\n"
                "calque search english.index --query-model multilingual \"Mieten in der Hauptstadt\"",
