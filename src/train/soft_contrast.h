@@ -9,9 +9,9 @@
  * hard labels of these. Candidates are the batch's own sentences and, where it has them, hard negatives. Source: Hu et
  * al. 2024 (IMASCL, arXiv 2405.16155), section 3; van den Oord et al. 2018, eq. 4.
  *
- * With prefixes (Matryoshka, Kusupati et al. 2022, arXiv 2205.13147, eq. 1) the loss of the vectors' first dimensions is
- * added, for each number of them. Candidates end there as well; the labels are those of all dimensions, so that a
- * prefix learns what the teacher's own prefix does not have. */
+ * With prefixes (Matryoshka, Kusupati et al. 2022, arXiv 2205.13147, eq. 1) the loss of the vectors' first dimensions
+ * is added, for each number of them. Candidates end there as well; the labels are those of all dimensions,
+ * which the teacher's own prefix does not have. */
 #ifndef TRAIN_SOFT_CONTRAST_H
 #define TRAIN_SOFT_CONTRAST_H
 

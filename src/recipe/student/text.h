@@ -20,8 +20,8 @@ typedef struct cq_student_text {
   cq_error error;
 } cq_student_text;
 
-/* The next sentence, for the trainers of vocabularies and `trim`: context is a cq_student_text that began with its options and
- * zeros. False at the end, or where reading failed. */
+/* The next sentence, for `trim` and the trainers of vocabularies: context is a cq_student_text that began with its
+ * options and zeros. False at the end, or where reading failed. */
 bool cq_student_text_next(void *context, cq_slice *sentence);
 void cq_student_text_close(cq_student_text *text);
 
