@@ -41,6 +41,10 @@ typedef struct cq_distill_options {
    * nearest other sources (LASER3-CO, arXiv 2210.05033); near misses of it by rules for English (xsim++, 2306.12907) */
   size_t hard_negatives;
   bool near_misses;
+  /* Matryoshka (Kusupati et al. 2022, arXiv 2205.13147): the contrastive loss is that of the student's first dimensions
+   * as well, of so many each; all fewer than the student has. None: it is not */
+  const int *matryoshka;
+  size_t n_matryoshka;
 } cq_distill_options;
 /* Group "distill", with "training" within it. */
 CQ_DEFAULT_OPTIONS(cq_distill_options, cq_distill_default_options, "distill")

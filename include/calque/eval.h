@@ -67,6 +67,7 @@ typedef struct cq_eval_options { /* group "eval" */
   size_t max_rows; /* use only the first rows, this many; 0: all */
   bool skip_bad;   /* count malformed lines and go on, instead of CQ_ERR_FORMAT */
   const char *prompt;
+  int truncate_dim; /* measure vectors of only so many leading dimensions; 0: all */
 } cq_eval_options;
 CQ_DEFAULT_OPTIONS(cq_eval_options, cq_eval_default_options, "eval")
 

@@ -55,7 +55,7 @@ enum {
   CQ_OPTION_REQUIRED = 1,
   CQ_OPTION_ABOVE_MIN = 2, /* min itself is out of range */
   CQ_OPTION_BELOW_MAX = 4, /* max itself is */
-  CQ_OPTION_COMMAS = 8,    /* of several texts: what is set is split at its commas */
+  CQ_OPTION_COMMAS = 8,    /* of several values: what is set is split at its commas */
 };
 
 typedef struct cq_option {

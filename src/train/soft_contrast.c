@@ -4,16 +4,18 @@
 #include "base/memory.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
-/* Candidates of length 1, a column each: [dim, m], so that a vector's cosines to all are sums of rows. */
-static void normalise_columns(float *out, const cq_soft_contrast *c) {
+/* The first dim numbers of the candidates at length 1, a column each: [dim, m], so that a vector's cosines to all are
+ * sums of rows. */
+static void normalise_columns(float *out, const cq_soft_contrast *c, int64_t dim) {
   const size_t m = c->n_candidates;
   for (size_t j = 0; j < m; j++) {
     double sum = 0;
-    for (int64_t k = 0; k < c->dim; k++) sum += (double)c->candidates[j][k] * (double)c->candidates[j][k];
+    for (int64_t k = 0; k < dim; k++) sum += (double)c->candidates[j][k] * (double)c->candidates[j][k];
     const float scale = sum > 0 ? (float)(1 / sqrt(sum)) : 0;
-    for (int64_t k = 0; k < c->dim; k++) out[(size_t)k * m + j] = scale * c->candidates[j][k];
+    for (int64_t k = 0; k < dim; k++) out[(size_t)k * m + j] = scale * c->candidates[j][k];
   }
 }
 
@@ -53,32 +55,57 @@ static void add_gradient(float *gradient, const float *vector, float length, con
   }
 }
 
+typedef struct room {
+  float *columns, *cosines; /* [dim, m]; [2, m] cosines and their gradients */
+  double *p, *labels;       /* [m]; [n_own, m] */
+} room;
+
+static void make_labels(const room *r, const cq_soft_contrast *c) {
+  const size_t m = c->n_candidates;
+  normalise_columns(r->columns, c, c->dim);
+  for (size_t i = 0; i < c->n_own; i++) {
+    cosines_of(r->cosines, c->candidates[i], r->columns, m, c->dim);
+    softmax(r->labels + i * m, r->cosines, m, c->temperature);
+  }
+}
+
+/* The loss of vectors and candidates that end after `kept` dimensions. */
+static double prefix_loss(float *gradients, const float *vectors, size_t n, const cq_soft_contrast *c, int64_t kept,
+                          double weight, const room *r) {
+  const size_t m = c->n_candidates, dim = (size_t)c->dim;
+  float *g = r->cosines + m;
+  double sum = 0;
+  normalise_columns(r->columns, c, kept);
+  for (size_t i = 0; i < n; i++) {
+    const double *q = r->labels + i % c->n_own * m;
+    const float *vector = vectors + i * dim;
+    const float length = cosines_of(r->cosines, vector, r->columns, m, kept);
+    const double log_sum = softmax(r->p, r->cosines, m, c->temperature);
+    for (size_t j = 0; j < m; j++) {
+      sum += q[j] * (log_sum - (double)r->cosines[j] / c->temperature);
+      g[j] = (float)(weight * (r->p[j] - q[j]) / (c->temperature * (double)n));
+    }
+    if (length > 0) add_gradient(gradients + i * dim, vector, length, g, r->cosines, r->columns, m, kept);
+  }
+  return sum / (double)n;
+}
+
 cq_status cq_soft_contrast_loss(double *loss, float *gradients, const float *vectors, size_t n,
                                 const cq_soft_contrast *c, double weight, cq_error *error) {
   const size_t m = c->n_candidates, dim = (size_t)c->dim;
   *loss = 0;
   if (m == 0 || n == 0 || c->n_own == 0) return CQ_OK;
-  float *columns = cq_alloc_array(m, dim * sizeof *columns), *cosines = cq_alloc_array(m, 2 * sizeof *cosines);
-  double *p = cq_alloc_array(m, sizeof *p), *labels = cq_alloc_array(c->n_own, m * sizeof *labels);
-  cq_status status = columns && cosines && p && labels ? CQ_OK : cq_fail_memory(error, "contrastive loss");
-  double sum = 0;
-  if (!status) normalise_columns(columns, c);
-  for (size_t i = 0; !status && i < c->n_own; i++) {
-    cosines_of(cosines, c->candidates[i], columns, m, c->dim);
-    softmax(labels + i * m, cosines, m, c->temperature);
+  room r = {.columns = cq_alloc_array(m, dim * sizeof *r.columns),
+            .cosines = cq_alloc_array(m, 2 * sizeof *r.cosines),
+            .p = cq_alloc_array(m, sizeof *r.p),
+            .labels = cq_alloc_array(c->n_own, m * sizeof *r.labels)};
+  const bool ok = r.columns && r.cosines && r.p && r.labels;
+  if (ok) {
+    make_labels(&r, c);
+    *loss = prefix_loss(gradients, vectors, n, c, c->dim, weight, &r);
+    for (size_t i = 0; i < c->n_prefixes; i++)
+      *loss += prefix_loss(gradients, vectors, n, c, c->prefixes[i], weight, &r);
   }
-  for (size_t i = 0; !status && i < n; i++) {
-    const double *q = labels + i % c->n_own * m;
-    float *g = cosines + m;
-    const float length = cosines_of(cosines, vectors + i * dim, columns, m, c->dim);
-    const double log_sum = softmax(p, cosines, m, c->temperature);
-    for (size_t j = 0; j < m; j++) {
-      sum += q[j] * (log_sum - (double)cosines[j] / c->temperature);
-      g[j] = (float)(weight * (p[j] - q[j]) / (c->temperature * (double)n));
-    }
-    if (length > 0) add_gradient(gradients + i * dim, vectors + i * dim, length, g, cosines, columns, m, c->dim);
-  }
-  *loss = sum / (double)n;
-  cq_free(columns), cq_free(cosines), cq_free(p), cq_free(labels);
-  return status;
+  cq_free(r.columns), cq_free(r.cosines), cq_free(r.p), cq_free(r.labels);
+  return ok ? CQ_OK : cq_fail_memory(error, "contrastive loss");
 }

@@ -7,7 +7,11 @@
  *
  * The same sentence twice in a batch, or a paraphrase, is no wrong answer: it has its share of q. Low temperatures make
  * hard labels of these. Candidates are the batch's own sentences and, where it has them, hard negatives. Source: Hu et
- * al. 2024 (IMASCL, arXiv 2405.16155), section 3; van den Oord et al. 2018, eq. 4. */
+ * al. 2024 (IMASCL, arXiv 2405.16155), section 3; van den Oord et al. 2018, eq. 4.
+ *
+ * With prefixes (Matryoshka, Kusupati et al. 2022, arXiv 2205.13147, eq. 1) the loss of the vectors' first dimensions
+ * is added, for each number of them. Candidates end there as well; the labels are those of all dimensions,
+ * which the teacher's own prefix does not have. */
 #ifndef TRAIN_SOFT_CONTRAST_H
 #define TRAIN_SOFT_CONTRAST_H
 
@@ -21,6 +25,8 @@ typedef struct cq_soft_contrast {
   size_t n_own, n_candidates;     /* n_own: of the batch's sentences; the others are nobody's own */
   int64_t dim;
   double temperature;
+  const int *prefixes; /* [n_prefixes] of 1 to dim dimensions */
+  size_t n_prefixes;
 } cq_soft_contrast;
 
 /* Row i of vectors [n, dim] belongs to candidate i modulo n_own. Adds weight times the gradient to gradients [n,

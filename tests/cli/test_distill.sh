@@ -65,6 +65,24 @@ stderr_has "near-misses: candidates of the contrastive loss"
 expect 2 $run --contrast 1 --hard-negatives 1001 --output none
 absent none
 
+# Matryoshka: another model, the same one on any number of threads; the card says so; prefixes shorter than the vector.
+expect 0 $hard --matryoshka 8,16 --output prefixes --threads 1
+expect 0 $hard --matryoshka 8 --matryoshka 16 --output prefixes2 --threads 2
+for file in $(cd contrast && find . -name '*.safetensors'); do
+  same "prefixes/$file" "prefixes2/$file"
+  ! cmp -s "prefixes/$file" "contrast/$file" || fail "prefixes change nothing in $file"
+done
+grep -q "temperature 0.1, on all dimensions and on the first 8, 16 (Matryoshka)" prefixes/README.md ||
+  fail "the card does not tell of the prefixes"
+expect 2 $run --matryoshka 8 --output none
+stderr_has "matryoshka: of the contrastive loss, which needs a weight (contrast)"
+expect 2 $run --contrast 1 --matryoshka 8,0 --output none
+stderr_has "matryoshka is 0, expected 1 to"
+expect 2 $run --contrast 1 --matryoshka 8, --output none
+expect 1 ${narrow/--dev de=dev.tsv/} --contrast 1 --matryoshka 8,16 --output none
+stderr_has "matryoshka is 16, expected fewer dimensions than the student's 16"
+absent none
+
 # Refusals: an output directory that exists; nothing to resume is a fresh run.
 expect 1 $run --output whole
 stderr_has "whole"

@@ -77,6 +77,8 @@ expect 0 extend "$sample/teacher" --to de=few.tsv --steps 1 --cache cache --voca
 [ "$("$PROGRAM" model info kept | awk '$1 == "vocab_size" { print $2; exit }')" -gt 600 ] || fail "no words were kept"
 
 # Bad runs.
+expect 2 extend "$sample/teacher" --to de=de.tsv --contrast 0 --matryoshka 8 -o none
+stderr_has "matryoshka: of the contrastive loss, which needs a weight (contrast)"
 expect 2 extend "$sample/teacher" --to de=de.tsv --time 20 -o none
 stderr_has "time is '20', expected a number and s, m or h"
 expect 2 extend "$sample/teacher" -o none

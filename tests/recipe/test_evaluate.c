@@ -237,6 +237,41 @@ static void a_narrower_student_is_measured_on_the_first_dimensions(void **state)
   cq_encoder_free(student);
 }
 
+/* truncate-dim: what the same measures give for vectors that end there, in files of every kind. */
+static void vectors_are_measured_truncated(void **state) {
+  (void)state;
+  cq_encoder *encoder = open_model(MODEL("bert-uncased")), *teacher = open_model(MODEL("distilbert-dense"));
+  cq_eval_options o = cq_eval_default_options();
+  cq_encode_options first = cq_encode_default_options();
+  cq_rows rows;
+  float a[64 * 6], b[64 * 6];
+  cq_translation_result got, expected;
+  cq_mse_result mse;
+  cq_sts_result whole, sts;
+  cq_error error = {0};
+  o.truncate_dim = first.truncate_dim = 6;
+  assert_int_equal(cq_rows_read(&rows, GOLDEN "pairs.tsv", 2, NULL, NULL), CQ_OK);
+  assert_true(rows.n <= 64);
+  assert_int_equal(cq_encoder_encode(a, NULL, encoder, rows.column[0], rows.n, &first, NULL, NULL), CQ_OK);
+  assert_int_equal(cq_encoder_encode(b, NULL, encoder, rows.column[1], rows.n, &first, NULL, NULL), CQ_OK);
+  assert_int_equal(cq_translation_accuracy(&expected, a, b, rows.n, 6, NULL, NULL), CQ_OK);
+  assert_int_equal(cq_eval_translation(&got, encoder, GOLDEN "pairs.tsv", &o, NULL, NULL), CQ_OK);
+  assert_true(got.source_to_target == expected.source_to_target && got.target_to_source == expected.target_to_source);
+  assert_int_equal(cq_encoder_encode(a, NULL, teacher, rows.column[0], rows.n, &first, NULL, NULL), CQ_OK);
+  assert_int_equal(cq_eval_mse(&mse, encoder, teacher, GOLDEN "pairs.tsv", &o, NULL, NULL), CQ_OK);
+  assert_int_equal(cq_encoder_encode(b, NULL, encoder, rows.column[0], rows.n, &first, NULL, NULL), CQ_OK);
+  assert_near(mse.source, cq_mse_100(b, a, rows.n, 6), 1e-9);
+  assert_int_equal(cq_eval_sts(&whole, encoder, GOLDEN "sts.tsv", NULL, NULL, NULL), CQ_OK);
+  assert_int_equal(cq_eval_sts(&sts, encoder, GOLDEN "sts.tsv", &o, NULL, NULL), CQ_OK);
+  assert_true(sts.pearson != whole.pearson);
+  o.truncate_dim = cq_encoder_dim(encoder) + 1;
+  assert_int_equal(cq_eval_sts(&sts, encoder, GOLDEN "sts.tsv", &o, NULL, &error), CQ_ERR_ARGUMENT);
+  assert_non_null(strstr(error.message, "truncate-dim is 25, expected 0 to the model's 24"));
+  cq_rows_free(&rows);
+  cq_encoder_free(encoder);
+  cq_encoder_free(teacher);
+}
+
 /* --- near misses among the candidates --- */
 
 static const char *const hard_sentences[] = {
@@ -363,6 +398,7 @@ int main(void) {
       cmocka_unit_test(mse_equals_sentence_transformers),
       cmocka_unit_test(translation_equals_sentence_transformers),
       cmocka_unit_test(sts_equals_sentence_transformers),
+      cmocka_unit_test(vectors_are_measured_truncated),
       cmocka_unit_test(a_narrower_student_is_measured_on_the_first_dimensions),
       cmocka_unit_test(near_misses_are_counted_by_kind),
       cmocka_unit_test(faults_reach_the_caller),

@@ -42,6 +42,7 @@ static const kind kinds[N_KINDS] = {
       {"dropout", "0.25"},
       {"clip", "1e-6"},
       {"log", "@other.jsonl"},
+      {"matryoshka", "4"},
       {"cache", "@other-cache"}}},
     {"finetune",
      {{"model", TINY_MODEL}, {"pairs", "@pairs.tsv"}, {"dev", "@dev.tsv"}, {"steps", "8"}, {"batch", "4"}},

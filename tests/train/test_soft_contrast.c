@@ -23,18 +23,20 @@ static void make(problem *p) {
   for (int i = 0; i < N * DIM; i++) p->vectors[i] = (float)cq_random_normal(&random);
   for (int i = 0; i < CANDIDATES * DIM; i++) p->teacher[i] = (float)cq_random_normal(&random);
   for (int i = 0; i < CANDIDATES; i++) p->candidates[i] = p->teacher + i * DIM;
-  p->contrast = (cq_soft_contrast){p->candidates, OWN, CANDIDATES, DIM, temperature};
+  p->contrast = (cq_soft_contrast){
+      .candidates = p->candidates, .n_own = OWN, .n_candidates = CANDIDATES, .dim = DIM, .temperature = temperature};
 }
 
-static double cosine(const double *a, const float *b) {
+/* Of the first n dimensions. */
+static double cosine(const double *a, const float *b, int n) {
   double ab = 0, aa = 0, bb = 0;
-  for (int k = 0; k < DIM; k++) ab += a[k] * (double)b[k], aa += a[k] * a[k], bb += (double)b[k] * (double)b[k];
+  for (int k = 0; k < n; k++) ab += a[k] * (double)b[k], aa += a[k] * a[k], bb += (double)b[k] * (double)b[k];
   return ab / sqrt(aa * bb);
 }
 
-static void softmax_of(double *p, const problem *of, const double *vector) {
+static void softmax_of(double *p, const problem *of, const double *vector, int n) {
   double sum = 0;
-  for (int j = 0; j < CANDIDATES; j++) sum += p[j] = exp(cosine(vector, of->candidates[j]) / temperature);
+  for (int j = 0; j < CANDIDATES; j++) sum += p[j] = exp(cosine(vector, of->candidates[j], n) / temperature);
   for (int j = 0; j < CANDIDATES; j++) p[j] /= sum;
 }
 
@@ -43,19 +45,21 @@ static double plain(const problem *p, const double *vectors) {
   for (int i = 0; i < N; i++) {
     double own[DIM], q[CANDIDATES], s[CANDIDATES];
     for (int k = 0; k < DIM; k++) own[k] = (double)p->candidates[i % OWN][k];
-    softmax_of(q, p, own);
-    softmax_of(s, p, vectors + i * DIM);
-    for (int j = 0; j < CANDIDATES; j++) loss -= q[j] * log(s[j]);
+    softmax_of(q, p, own, DIM);
+    for (size_t k = 0; k <= p->contrast.n_prefixes; k++) {
+      softmax_of(s, p, vectors + i * DIM, k ? p->contrast.prefixes[k - 1] : DIM);
+      for (int j = 0; j < CANDIDATES; j++) loss -= q[j] * log(s[j]);
+    }
   }
   return loss / N;
 }
 
-static void loss_and_gradient_are_those_of_plain_loops(void **state) {
-  (void)state;
-  problem p;
+/* The loss and its gradient, of finite differences. */
+static void expect_plain(problem p) {
   double wide[N * DIM], loss;
   float gradients[N * DIM];
-  make(&p);
+  for (int i = 0; i < CANDIDATES; i++) p.candidates[i] = p.teacher + i * DIM; /* it is a copy */
+  p.contrast.candidates = p.candidates;
   for (int i = 0; i < N * DIM; i++) wide[i] = (double)p.vectors[i], gradients[i] = 1;
   assert_int_equal(cq_soft_contrast_loss(&loss, gradients, p.vectors, N, &p.contrast, 2.5, NULL), CQ_OK);
   assert_float_equal(loss, plain(&p, wide), 1e-6);
@@ -68,6 +72,42 @@ static void loss_and_gradient_are_those_of_plain_loops(void **state) {
     wide[i] = x;
     assert_float_equal(gradients[i] - 1, 2.5 * (above - below) / (2 * h), 1e-6); /* they are added to */
   }
+}
+
+static void loss_and_gradient_are_those_of_plain_loops(void **state) {
+  (void)state;
+  problem p;
+  make(&p);
+  expect_plain(p);
+}
+
+static void prefixes_add_their_losses(void **state) {
+  (void)state;
+  static const int prefixes[] = {2, 4};
+  problem p;
+  make(&p);
+  for (p.contrast.n_prefixes = 1; p.contrast.n_prefixes <= 2; p.contrast.n_prefixes++) {
+    p.contrast.prefixes = prefixes;
+    expect_plain(p);
+  }
+}
+
+/* What the teacher's first dimensions do not tell apart, the student's learn from those that its vectors have not. */
+static void a_prefix_learns_the_labels_of_all_dimensions(void **state) {
+  (void)state;
+  const float own[DIM] = {1, 0, 0, 0, 1}, other[DIM] = {1, 0.5f, 0, 0, -1};
+  const float *const candidates[] = {own, other};
+  const int first = 2;
+  float gradients[2][DIM] = {{0}};
+  double whole, both;
+  cq_soft_contrast c = {.candidates = candidates, .n_own = 1, .n_candidates = 2, .dim = DIM, .temperature = 0.05};
+  assert_int_equal(cq_soft_contrast_loss(&whole, gradients[0], own, 1, &c, 1, NULL), CQ_OK);
+  for (int k = 0; k < DIM; k++) assert_float_equal(gradients[0][k], 0, 1e-6);
+  c.prefixes = &first, c.n_prefixes = 1;
+  assert_int_equal(cq_soft_contrast_loss(&both, gradients[1], own, 1, &c, 1, NULL), CQ_OK);
+  assert_true(both > whole + 0.05);
+  assert_true(gradients[1][1] > 0.1); /* descent: away from the other, in the two dimensions */
+  for (int k = first; k < DIM; k++) assert_float_equal(gradients[1][k], 0, 1e-6);
 }
 
 /* Two candidates alike share the label, and a student that agrees with its teacher has nothing to learn. */
@@ -91,7 +131,7 @@ static void hard_negatives_are_pushed_away(void **state) {
   (void)state;
   const float own[DIM] = {1, 0, 0, 0, 0}, near[DIM] = {1, 0.5f, 0, 0, 0}, vector[DIM] = {1, 0.25f, 0, 0, 0};
   const float *const candidates[] = {own, near};
-  cq_soft_contrast c = {candidates, 1, 1, DIM, 0.01};
+  cq_soft_contrast c = {.candidates = candidates, .n_own = 1, .n_candidates = 1, .dim = DIM, .temperature = 0.01};
   float gradients[DIM] = {0};
   double alone, loss;
   assert_int_equal(cq_soft_contrast_loss(&alone, gradients, vector, 1, &c, 1, NULL), CQ_OK);
@@ -135,6 +175,8 @@ static void memory_may_be_short(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(loss_and_gradient_are_those_of_plain_loops),
+      cmocka_unit_test(prefixes_add_their_losses),
+      cmocka_unit_test(a_prefix_learns_the_labels_of_all_dimensions),
       cmocka_unit_test(a_copy_is_no_wrong_answer),
       cmocka_unit_test(hard_negatives_are_pushed_away),
       cmocka_unit_test(vectors_of_length_0_have_no_gradient),

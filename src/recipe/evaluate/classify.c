@@ -65,9 +65,9 @@ cq_status cq_classifier_train(cq_classifier **out, const cq_encoder *encoder, co
   cq_status status = read_labelled(&v, &o, file, eval_options, error);
   if (!status) status = number_classes(&v, &c->classes, error);
   if (!status && c->classes.n < 2) status = cq_fail_file(error, CQ_ERR_ARGUMENT, file, "all rows are of one class");
-  if (!status) status = cq_encode_column(&v.vectors, encoder, ctx, v.rows.column[0], v.rows.n, o.prompt, error);
+  if (!status) status = cq_encode_column(&v.vectors, encoder, ctx, v.rows.column[0], v.rows.n, &o, error);
   if (!status)
-    status = cq_logistic_train(&c->model, v.vectors, v.classes, v.rows.n, (size_t)cq_encoder_dim(encoder), c->classes.n,
+    status = cq_logistic_train(&c->model, v.vectors, v.classes, v.rows.n, cq_eval_dim(encoder, &o), c->classes.n,
                                options, ctx, error);
   vectors_free(&v);
   if (status)
@@ -98,7 +98,8 @@ cq_status cq_eval_classify(cq_classify_result *out, const cq_classifier *c, cons
   cq_eval_options o;
   cq_status status = read_labelled(&v, &o, file, options, error);
   if (!status) status = find_classes(&v, &c->classes, file, error);
-  if (!status) status = cq_encode_column(&v.vectors, c->encoder, ctx, v.rows.column[0], v.rows.n, o.prompt, error);
+  o.truncate_dim = (int)c->model.dim; /* as it was trained */
+  if (!status) status = cq_encode_column(&v.vectors, c->encoder, ctx, v.rows.column[0], v.rows.n, &o, error);
   uint32_t *predicted = status ? NULL : cq_alloc_array(v.rows.n, sizeof *predicted);
   if (!status && !predicted) status = cq_fail_memory(error, "classes");
   for (size_t i = 0; !status && i < v.rows.n; i++)

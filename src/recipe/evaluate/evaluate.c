@@ -28,6 +28,8 @@ static const cq_option option_rows[] = {
     {CQ_SIZE(O, "max-rows", max_rows, CHANGES, 0, 0, 0, "N", "use the first N rows of each file"), .otherwise = "all"},
     {CQ_TEXT(O, "prompt", prompt, CHANGES, "TEXT", "put this before every sentence"), .otherwise = "the model's"},
     {CQ_FLAG(O, "skip-bad", skip_bad, CHANGES, "count malformed lines and go on, instead of failing at the first")},
+    {CQ_INT(O, "truncate-dim", truncate_dim, CHANGES, 0, 0, 0, "N", "measure the first N dimensions of the vectors"),
+     .otherwise = "all"},
 };
 #undef O
 
@@ -115,12 +117,17 @@ void cq_rows_free(cq_rows *rows) {
 
 /* --- vectors --- */
 
+size_t cq_eval_dim(const cq_encoder *encoder, const cq_eval_options *options) {
+  const size_t dim = (size_t)cq_encoder_dim(encoder);
+  return options && options->truncate_dim ? cq_min((size_t)options->truncate_dim, dim) : dim;
+}
+
 cq_status cq_encode_column(float **out, const cq_encoder *encoder, cq_context *ctx, const cq_slice *sentences, size_t n,
-                           const char *prompt, cq_error *error) {
+                           const cq_eval_options *eval_options, cq_error *error) {
   cq_status status = CQ_OK;
-  size_t dim = (size_t)cq_encoder_dim(encoder);
+  size_t dim = cq_eval_dim(encoder, eval_options);
   cq_encode_options options = cq_encode_default_options();
-  options.prompt = prompt;
+  if (eval_options) options.prompt = eval_options->prompt, options.truncate_dim = eval_options->truncate_dim;
   float *vectors = cq_alloc_array(n, dim * sizeof *vectors);
   if (!vectors) return cq_fail_memory(error, "the vectors of a file");
   for (size_t start = 0; start < n && status == CQ_OK; start += CHUNK) {
@@ -195,28 +202,29 @@ cq_status cq_vector_spread(double *variance_100, double *norm, const float *vect
 
 /* --- on files --- */
 
-/* A student of fewer dimensions was taught the teacher's first ones. */
-static void keep_first_dimensions(float *vectors, size_t n, size_t kept, size_t dim) {
-  for (size_t i = 1; kept < dim && i < n; i++) memmove(vectors + i * kept, vectors + i * dim, kept * sizeof *vectors);
+/* A student of fewer dimensions was taught the teacher's first ones: both are measured on those. */
+static size_t common_dim(cq_eval_options *o, const cq_encoder *student) {
+  if (!o->truncate_dim) o->truncate_dim = cq_encoder_dim(student);
+  return cq_eval_dim(student, o);
 }
 
 cq_status cq_eval_mse(cq_mse_result *out, const cq_encoder *teacher, const cq_encoder *student, const char *file,
                       const cq_eval_options *options, cq_context *ctx, cq_error *error) {
   cq_eval_options o;
-  const size_t dim = (size_t)cq_encoder_dim(student), teacher_dim = (size_t)cq_encoder_dim(teacher);
+  const size_t teacher_dim = (size_t)cq_encoder_dim(teacher);
   float *wanted = NULL, *target = NULL, *source = NULL;
   cq_rows rows = {0};
   cq_status status = cq_options_take(&o, &cq_group_eval, options, error);
   if (status) return status;
+  const size_t dim = common_dim(&o, student);
   if (dim > teacher_dim)
     return cq_fail(error, CQ_ERR_ARGUMENT, "mse: the student's vectors have %zu dimensions, the teacher's %zu", dim,
                    teacher_dim);
   if ((status = cq_rows_read(&rows, file, 2, &o, error)) != CQ_OK) goto done;
-  if ((status = cq_encode_column(&wanted, teacher, ctx, rows.column[0], rows.n, o.prompt, error)) != CQ_OK ||
-      (status = cq_encode_column(&target, student, ctx, rows.column[1], rows.n, o.prompt, error)) != CQ_OK ||
-      (status = cq_encode_column(&source, student, ctx, rows.column[0], rows.n, o.prompt, error)) != CQ_OK)
+  if ((status = cq_encode_column(&wanted, teacher, ctx, rows.column[0], rows.n, &o, error)) != CQ_OK ||
+      (status = cq_encode_column(&target, student, ctx, rows.column[1], rows.n, &o, error)) != CQ_OK ||
+      (status = cq_encode_column(&source, student, ctx, rows.column[0], rows.n, &o, error)) != CQ_OK)
     goto done;
-  keep_first_dimensions(wanted, rows.n, dim, teacher_dim);
   cq_mse_result r = {.n = rows.n, .n_skipped = rows.n_skipped};
   if ((status = cq_vector_spread(&r.teacher_variance, &r.teacher_norm, wanted, rows.n, dim, error)) != CQ_OK) goto done;
   r.target = cq_mse_100(wanted, target, rows.n, dim);
@@ -255,21 +263,21 @@ static void rank_query(void *context, size_t i, int thread) {
 cq_status cq_eval_search(cq_eval_search_result *out, const cq_encoder *documents, const cq_encoder *queries,
                          const char *file, const cq_eval_options *options, cq_context *ctx, cq_error *error) {
   cq_eval_options o;
-  const size_t dim = (size_t)cq_encoder_dim(queries), documents_dim = (size_t)cq_encoder_dim(documents);
+  const size_t documents_dim = (size_t)cq_encoder_dim(documents);
   float *vectors[2] = {NULL, NULL};
   cq_rows rows = {0};
   cq_eval_search_result r = {0};
   cq_status status = cq_options_take(&o, &cq_group_eval, options, error);
+  const size_t dim = status ? 0 : common_dim(&o, queries);
   if (!status && dim > documents_dim)
     status = cq_fail(error, CQ_ERR_ARGUMENT, "the queries' vectors have %zu dimensions, the documents' %zu", dim,
                      documents_dim);
   if (!status) status = cq_rows_read(&rows, file, 2, &o, error);
-  if (!status) status = cq_encode_column(&vectors[0], documents, ctx, rows.column[0], rows.n, o.prompt, error);
-  if (!status) status = cq_encode_column(&vectors[1], queries, ctx, rows.column[1], rows.n, o.prompt, error);
+  if (!status) status = cq_encode_column(&vectors[0], documents, ctx, rows.column[0], rows.n, &o, error);
+  if (!status) status = cq_encode_column(&vectors[1], queries, ctx, rows.column[1], rows.n, &o, error);
   ranking work = {&rows, vectors[0], vectors[1], dim, cq_alloc_array(rows.n, sizeof *work.ranks)};
   if (!status && !work.ranks) status = cq_fail_memory(error, "ranks");
   if (!status) {
-    keep_first_dimensions(vectors[0], rows.n, dim, documents_dim);
     cq_context_run(ctx, rows.n, rank_query, &work);
     for (size_t i = 0; i < rows.n; i++) {
       r.hits_at_1 += work.ranks[i] == 1, r.hits_at_10 += work.ranks[i] <= 10;
@@ -284,23 +292,24 @@ cq_status cq_eval_search(cq_eval_search_result *out, const cq_encoder *documents
   return status;
 }
 
-cq_status cq_rows_encode(cq_rows *rows, float *vectors[2], const cq_encoder *encoder, cq_context *ctx, const char *file,
-                         int n_columns, const cq_eval_options *options, cq_error *error) {
+cq_status cq_rows_encode(cq_rows *rows, float *vectors[2], size_t *dim, const cq_encoder *encoder, cq_context *ctx,
+                         const char *file, int n_columns, const cq_eval_options *options, cq_error *error) {
   cq_eval_options o;
   cq_status status = cq_options_take(&o, &cq_group_eval, options, error);
+  *dim = status ? 0 : cq_eval_dim(encoder, &o);
   if (!status) status = cq_rows_read(rows, file, n_columns, &o, error);
   for (int c = 0; c < 2 && status == CQ_OK; c++)
-    status = cq_encode_column(&vectors[c], encoder, ctx, rows->column[c], rows->n, o.prompt, error);
+    status = cq_encode_column(&vectors[c], encoder, ctx, rows->column[c], rows->n, &o, error);
   return status;
 }
 
 cq_status cq_eval_translation(cq_translation_result *out, const cq_encoder *encoder, const char *file,
                               const cq_eval_options *options, cq_context *ctx, cq_error *error) {
   float *vectors[2] = {NULL, NULL};
+  size_t dim;
   cq_rows rows = {0};
-  cq_status status = cq_rows_encode(&rows, vectors, encoder, ctx, file, 2, options, error);
-  if (status == CQ_OK)
-    status = cq_rows_translation(out, &rows, vectors[0], vectors[1], (size_t)cq_encoder_dim(encoder), ctx, error);
+  cq_status status = cq_rows_encode(&rows, vectors, &dim, encoder, ctx, file, 2, options, error);
+  if (status == CQ_OK) status = cq_rows_translation(out, &rows, vectors[0], vectors[1], dim, ctx, error);
   cq_free(vectors[0]);
   cq_free(vectors[1]);
   cq_rows_free(&rows);
@@ -310,9 +319,10 @@ cq_status cq_eval_translation(cq_translation_result *out, const cq_encoder *enco
 cq_status cq_eval_sts(cq_sts_result *out, const cq_encoder *encoder, const char *file, const cq_eval_options *options,
                       cq_context *ctx, cq_error *error) {
   float *vectors[2] = {NULL, NULL};
+  size_t dim;
   cq_rows rows = {0};
-  cq_status status = cq_rows_encode(&rows, vectors, encoder, ctx, file, 3, options, error);
-  if (status == CQ_OK) status = cq_rows_sts(out, &rows, vectors[0], vectors[1], (size_t)cq_encoder_dim(encoder), error);
+  cq_status status = cq_rows_encode(&rows, vectors, &dim, encoder, ctx, file, 3, options, error);
+  if (status == CQ_OK) status = cq_rows_sts(out, &rows, vectors[0], vectors[1], dim, error);
   cq_free(vectors[0]);
   cq_free(vectors[1]);
   cq_rows_free(&rows);

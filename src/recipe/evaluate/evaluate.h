@@ -25,13 +25,18 @@ CQ_MUST_USE cq_status cq_rows_read(cq_rows *out, const char *file, int n_columns
                                    cq_error *error);
 void cq_rows_free(cq_rows *rows);
 
-/* Encodes n sentences into a new array [n, dim], *out, to be released with cq_free. */
+/* The dimensions that vectors are measured on: the model's, or the first of them. NULL as options: the defaults. */
+size_t cq_eval_dim(const cq_encoder *encoder, const cq_eval_options *options);
+/* Encodes n sentences into a new array [n, cq_eval_dim], *out, to be released with cq_free. Of the options those of
+ * vectors count. */
 CQ_MUST_USE cq_status cq_encode_column(float **out, const cq_encoder *encoder, cq_context *ctx,
-                                       const cq_slice *sentences, size_t n, const char *prompt, cq_error *error);
+                                       const cq_slice *sentences, size_t n, const cq_eval_options *options,
+                                       cq_error *error);
 
-/* Reads a file and encodes its two columns into new arrays: both to be released, also after an error. */
-CQ_MUST_USE cq_status cq_rows_encode(cq_rows *rows, float *vectors[2], const cq_encoder *encoder, cq_context *ctx,
-                                     const char *file, int n_columns, const cq_eval_options *options, cq_error *error);
+/* Reads a file and encodes its two columns into new arrays [rows->n, dim]: both to be released, also after an error. */
+CQ_MUST_USE cq_status cq_rows_encode(cq_rows *rows, float *vectors[2], size_t *dim, const cq_encoder *encoder,
+                                     cq_context *ctx, const char *file, int n_columns, const cq_eval_options *options,
+                                     cq_error *error);
 /* The share of n rows whose best match has the text of the right one, their own. */
 double cq_share_right(const size_t *best, const cq_slice *text, size_t n);
 

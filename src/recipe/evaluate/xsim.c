@@ -45,13 +45,13 @@ static cq_status margin_errors(double *out, const cq_rows *rows, cq_retrieval re
 cq_status cq_eval_xsim(cq_translation_result *out, const cq_encoder *encoder, const char *file,
                        const cq_eval_options *options, cq_context *ctx, cq_error *error) {
   float *vectors[2] = {NULL, NULL};
+  size_t dim;
   cq_rows rows = {0};
   cq_neighbours of_source = {0}, of_target = {0};
   cq_translation_result r = {0};
-  cq_status status = cq_rows_encode(&rows, vectors, encoder, ctx, file, 2, options, error);
+  cq_status status = cq_rows_encode(&rows, vectors, &dim, encoder, ctx, file, 2, options, error);
   if (!status)
-    status = cq_nearest(&of_source, &of_target, vectors[0], rows.n, vectors[1], rows.n, (size_t)cq_encoder_dim(encoder),
-                        NULL, ctx, error);
+    status = cq_nearest(&of_source, &of_target, vectors[0], rows.n, vectors[1], rows.n, dim, NULL, ctx, error);
   if (!status) status = margin_errors(&r.source_to_target, &rows, CQ_RETRIEVE_FORWARD, &of_source, &of_target, error);
   if (!status) status = margin_errors(&r.target_to_source, &rows, CQ_RETRIEVE_BACKWARD, &of_source, &of_target, error);
   if (!status) {
@@ -98,7 +98,6 @@ static cq_status list_candidates(cq_slice **out, const cq_rows *rows, const cq_n
 
 cq_status cq_eval_xsim_hard(cq_xsim_hard_result *out, const cq_encoder *encoder, const char *file,
                             const cq_eval_options *options, cq_context *ctx, cq_error *error) {
-  const size_t dim = (size_t)cq_encoder_dim(encoder);
   cq_eval_options o;
   float *of_candidates = NULL, *of_queries = NULL;
   cq_rows rows = {0};
@@ -111,10 +110,11 @@ cq_status cq_eval_xsim_hard(cq_xsim_hard_result *out, const cq_encoder *encoder,
   if (!status) status = cq_near_misses_make(&misses, rows.column[0], rows.n, SEED, error);
   if (!status) status = list_candidates(&candidates, &rows, &misses, error);
   const size_t n_candidates = rows.n + misses.n;
-  if (!status) status = cq_encode_column(&of_candidates, encoder, ctx, candidates, n_candidates, o.prompt, error);
-  if (!status) status = cq_encode_column(&of_queries, encoder, ctx, rows.column[1], rows.n, o.prompt, error);
+  if (!status) status = cq_encode_column(&of_candidates, encoder, ctx, candidates, n_candidates, &o, error);
+  if (!status) status = cq_encode_column(&of_queries, encoder, ctx, rows.column[1], rows.n, &o, error);
   if (!status)
-    status = cq_nearest(&first, &second, of_candidates, n_candidates, of_queries, rows.n, dim, NULL, ctx, error);
+    status = cq_nearest(&first, &second, of_candidates, n_candidates, of_queries, rows.n, cq_eval_dim(encoder, &o),
+                        NULL, ctx, error);
   if (!status) status = best_by_margin(&best, rows.n, CQ_RETRIEVE_BACKWARD, &first, &second, error);
   if (!status) {
     *out = (cq_xsim_hard_result){.n = rows.n, .n_skipped = rows.n_skipped};

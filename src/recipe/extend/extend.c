@@ -67,6 +67,10 @@ static const cq_option option_rows[] = {
     {CQ_NUMBER(O, "gloss-share", gloss_share, CHANGES, -1, -1, 1, "SHARE",
                "share of a language's pairs that are sentences glossed with its dictionary, beside translations"),
      .otherwise = "0.4 for fewer than 50,000 translations and 10,000 entries or more"},
+    {CQ_INTS(O, "matryoshka", matryoshka, n_matryoshka, CHANGES, 1, 1 << 20, "N,...",
+             "also train the first N dimensions, so that vectors can be truncated to these (Matryoshka, see calque "
+             "distill --matryoshka)"),
+     .flags = CQ_OPTION_COMMAS, .otherwise = ""},
     {CQ_INT(O, "batch", batch_pairs, CHANGES, 64, 1, 1 << 20, "PAIRS", "batch size in pairs"), .letter = 'b'},
     {CQ_INT(O, "max-characters", max_characters, CHANGES, 250, 0, 0, "N",
             "leave out pairs with a sentence of more characters; 0: no limit")},
@@ -104,6 +108,8 @@ static cq_status check_extend(const void *options, cq_error *error) {
   if (!has_sentences)
     return cq_fail(error, CQ_ERR_ARGUMENT,
                    "a dictionary alone needs text of the model's own language to translate (text without a language)");
+  if (o->n_matryoshka && o->contrast == 0)
+    return cq_fail(error, CQ_ERR_ARGUMENT, "matryoshka: of the contrastive loss, which needs a weight (contrast)");
   if (o->time && !parse_time(&seconds, o->time))
     return cq_fail(error, CQ_ERR_ARGUMENT, "time is '%s', expected a number and s, m or h, for example 20m", o->time);
   return CQ_OK;
@@ -218,7 +224,8 @@ static cq_distill_options distill_options(const extending *e) {
   d.teacher = o->model, d.student = e->student;
   d.train = e->texts.train, d.n_train = e->texts.n;
   d.dim_match = o->kind == CQ_EXTEND_STATIC ? CQ_DIM_PROJECT : CQ_DIM_EQUAL;
-  d.contrast = chosen(o->contrast, e->recipe->contrast);
+  d.contrast = chosen(o->contrast, o->n_matryoshka ? 1 : e->recipe->contrast);
+  d.matryoshka = o->matryoshka, d.n_matryoshka = o->n_matryoshka;
   d.source_share = chosen(o->source_share, e->recipe->source_share);
   d.piece_dropout = chosen(o->piece_dropout, e->recipe->piece_dropout);
   d.cache_directory = o->cache_directory;

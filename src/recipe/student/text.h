@@ -1,4 +1,4 @@
-/* The text of a student's vocabulary: the columns of its files, sentence by sentence, each file as often as its weight
+/* The text of a vocabulary: the columns of its files, sentence by sentence, each file as often as its weight
  * says. */
 #ifndef RECIPE_STUDENT_TEXT_H
 #define RECIPE_STUDENT_TEXT_H
@@ -20,8 +20,8 @@ typedef struct cq_student_text {
   cq_error error;
 } cq_student_text;
 
-/* The next sentence, for the trainers of vocabularies: context is a cq_student_text that began with its options and
- * zeros. False at the end, or where reading failed. */
+/* The next sentence, for `trim` and the trainers of vocabularies: context is a cq_student_text that began with its
+ * options and zeros. False at the end, or where reading failed. */
 bool cq_student_text_next(void *context, cq_slice *sentence);
 void cq_student_text_close(cq_student_text *text);
 

@@ -8,14 +8,12 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/options.h"
-#include "calque/lines.h"
 #include "format/safetensors.h"
 #include "model/encoder.h"
+#include "recipe/student/text.h"
 #include "recipe/student/vocabulary.h"
 
 #include <string.h>
-
-enum { MAX_COLUMNS = 64 };
 
 #define O cq_trim_options
 static const cq_option option_rows[] = {
@@ -32,6 +30,7 @@ const cq_option_group cq_group_trim = {.name = "trim", CQ_ROWS(cq_trim_options, 
 
 typedef struct trimming {
   const cq_trim_options *o;
+  cq_student_options text; /* of which the files are read */
   cq_encoder *encoder;
   const cq_tokenizer *old;
   cq_tokenizer *trimmed; /* NULL in the first pass over the text */
@@ -82,33 +81,17 @@ static cq_status read_with_prompts(trimming *t, cq_slice sentence, const cq_line
   return status;
 }
 
-static cq_status read_line(trimming *t, cq_slice line, const cq_lines *lines, cq_error *error) {
-  cq_slice columns[MAX_COLUMNS];
-  const size_t n = cq_tsv_split(columns, MAX_COLUMNS, line);
-  cq_status status = CQ_OK;
-  if (n > MAX_COLUMNS)
-    return cq_fail_line(error, CQ_ERR_FORMAT, cq_lines_path(lines), cq_lines_number(lines),
-                        "%zu columns, expected at most %d", n, MAX_COLUMNS);
-  for (size_t i = 0; !status && i < n; i++) {
-    if (columns[i].n == 0) continue;
-    status = read_with_prompts(t, columns[i], lines, error);
-    t->n_sentences++;
-  }
-  return status;
-}
-
 static cq_status read_texts(trimming *t, cq_error *error) {
+  cq_student_text text = {.options = &t->text};
+  cq_slice sentence;
   cq_status status = CQ_OK;
-  t->n_sentences = 0;
-  for (size_t i = 0; !status && i < t->o->n_text_files; i++) {
-    cq_lines *lines;
-    cq_slice line;
-    status = cq_lines_open(&lines, t->o->text_files[i], error);
-    if (status) break;
-    while (!(status = cq_lines_next(&line, lines, error)) && line.data)
-      if ((status = read_line(t, line, lines, error))) break;
-    cq_lines_close(lines);
+  for (t->n_sentences = 0; !status && cq_student_text_next(&text, &sentence); t->n_sentences++)
+    status = read_with_prompts(t, sentence, text.lines, error);
+  if (!status && text.status) {
+    status = text.status;
+    if (error) *error = text.error;
   }
+  cq_student_text_close(&text);
   if (!status && t->n_sentences == 0)
     status = cq_fail_file(error, CQ_ERR_ARGUMENT, t->o->text_files[0], "no text: all pieces would go");
   return status;
@@ -214,12 +197,16 @@ cq_status cq_trim(const char *directory, const char *model, cq_trim_result *resu
                   cq_context *ctx, cq_error *error) {
   cq_trim_options o;
   cq_encoder_options opening = cq_encoder_default_options();
-  trimming t = {.o = &o};
+  trimming t = {.o = &o, .text = cq_student_default_options()};
   (void)ctx; /* splitting text is quick */
   cq_status status = cq_options_take(&o, &cq_group_trim, options, error);
   if (status) return status;
   if (!o.replace && cq_file_exists(directory))
     return cq_fail_file(error, CQ_ERR_ARGUMENT, directory, "already exists (replace overwrites it)");
+  cq_training_data *files = cq_alloc_array_zeroed(o.n_text_files, sizeof *files);
+  if (!files) return cq_fail_memory(error, "text");
+  for (size_t i = 0; i < o.n_text_files; i++) files[i].path = o.text_files[i], files[i].weight = 1;
+  t.text.text = files, t.text.n_text = o.n_text_files;
   opening.precision = CQ_PRECISION_F32;
   status = cq_encoder_open(&t.encoder, model, &opening, error);
   if (!status) status = trim_encoder(&t, directory, model, result, error);
@@ -227,6 +214,7 @@ cq_status cq_trim(const char *directory, const char *model, cq_trim_result *resu
   cq_encoder_free(t.encoder);
   cq_token_memory_free(t.memory);
   cq_builder_free(&t.prompted);
+  cq_free(files);
   cq_free(t.needed), cq_free(t.new_ids);
   cq_free(t.ids.ids), cq_free(t.again.ids);
   return status;

@@ -62,6 +62,11 @@ static const cq_option option_rows[] = {
     {CQ_NUMBER(O, "piece-dropout", piece_dropout, CHANGES, 0, 0, 0.9, "SHARE",
                "subword regularisation: split translations without a share of the vocabulary's pieces, drawn anew each "
                "time (Unigram vocabularies)")},
+    {CQ_INTS(
+         O, "matryoshka", matryoshka, n_matryoshka, CHANGES, 1, 1 << 20, "N,...",
+         "also compute the contrastive loss on the student's first N dimensions, so that vectors can be truncated to "
+         "these (Matryoshka)"),
+     .flags = CQ_OPTION_COMMAS, .otherwise = ""},
 };
 
 static cq_status check_distill(const void *options, cq_error *error) {
@@ -71,6 +76,8 @@ static cq_status check_distill(const void *options, cq_error *error) {
   if ((o->hard_negatives || o->near_misses) && !(o->contrast > 0))
     return cq_fail(error, CQ_ERR_ARGUMENT, "%s: candidates of the contrastive loss, which needs a weight (contrast)",
                    o->hard_negatives ? "hard-negatives" : "near-misses");
+  if (o->n_matryoshka && !(o->contrast > 0))
+    return cq_fail(error, CQ_ERR_ARGUMENT, "matryoshka: of the contrastive loss, which needs a weight (contrast)");
   return CQ_OK;
 }
 
@@ -222,6 +229,16 @@ static cq_status append_projection(run *r, cq_error *error) {
   return status ? status : cq_encoder_pack(e, r->training.ctx, false, error);
 }
 
+/* Of the dimensions that the student is to have in the end. */
+static cq_status check_prefixes(const run *r, cq_error *error) {
+  const int dim = cq_encoder_dim(r->training.encoder);
+  for (size_t i = 0; i < r->o.n_matryoshka; i++)
+    if (r->o.matryoshka[i] >= dim)
+      return cq_fail(error, CQ_ERR_ARGUMENT, "matryoshka is %d, expected fewer dimensions than the student's %d",
+                     r->o.matryoshka[i], dim);
+  return CQ_OK;
+}
+
 static cq_status open_student(run *r, cq_error *error) {
   const cq_distill_options *o = &r->o;
   cq_status status = cq_training_open_encoder(&r->training, o->student, error);
@@ -262,8 +279,13 @@ static cq_status contrast_batch(void *context, double *loss, float *gradients, c
                                 cq_error *error) {
   const run *r = context;
   const size_t dim = (size_t)cq_encoder_dim(r->training.encoder); /* the teacher's first ones, where that has more */
-  const cq_soft_contrast contrast = {r->candidates, (size_t)r->training.o->batch_pairs, r->n_candidates, (int64_t)dim,
-                                     r->o.temperature};
+  const cq_soft_contrast contrast = {.candidates = r->candidates,
+                                     .n_own = (size_t)r->training.o->batch_pairs,
+                                     .n_candidates = r->n_candidates,
+                                     .dim = (int64_t)dim,
+                                     .temperature = r->o.temperature,
+                                     .prefixes = r->o.matryoshka,
+                                     .n_prefixes = r->o.n_matryoshka};
   double sum = 0, contrastive;
   for (size_t i = 0; i < n; i++) {
     for (size_t k = 0; k < dim; k++) {
@@ -341,6 +363,9 @@ static void distill_card_task(const void *context, cq_builder *card) {
     cq_builder_printf(card,
                       "; %g times a contrastive loss with the teacher's similarities as soft labels, temperature %g",
                       r->o.contrast, r->o.temperature);
+  for (size_t i = 0; i < r->o.n_matryoshka; i++)
+    cq_builder_printf(card, "%s%d", i ? ", " : ", on all dimensions and on the first ", r->o.matryoshka[i]);
+  if (r->o.n_matryoshka) cq_builder_text(card, " (Matryoshka)");
   if (r->o.hard_negatives)
     cq_builder_printf(card, "; among its candidates the %zu nearest other sources of each", r->o.hard_negatives);
   if (r->o.near_misses) cq_builder_text(card, "; near misses of the sources among its candidates");
@@ -372,6 +397,7 @@ cq_status cq_distill(cq_training_result *result, const cq_distill_options *optio
                                     cq_training_notice, t, error);
   if (!status) status = check_columns(r, error);
   if (!status) status = open_student(r, error);
+  if (!status) status = check_prefixes(r, error);
   if (!status) status = make_batches(r, error);
   if (!status) status = prepare_teacher(r, error);
   if (!status) status = cq_training_run(t, cq_parallel_pairs(&r->data), result, error);
