@@ -119,6 +119,11 @@ void cq_charsmap_run(cq_builder *out, const cq_charsmap *map, cq_slice text) {
   cq_builder_bytes(out, text.data + kept, text.n - kept);
 }
 
+bool cq_charsmap_lowers(const cq_charsmap *map) {
+  const cq_slice *a = &map->ascii['A'];
+  return a->data && cq_slice_equal(*a, cq_slice_of("a"));
+}
+
 /* What each node's rules begin with is in key, whose first n bytes led there. Untrusted rules may lead in circles: no
  * key is longer than MAX_KEY. */
 enum { MAX_KEY = 32 };
