@@ -120,8 +120,11 @@ void cq_charsmap_run(cq_builder *out, const cq_charsmap *map, cq_slice text) {
 }
 
 bool cq_charsmap_lowers(const cq_charsmap *map) {
-  const cq_slice *a = &map->ascii['A'];
-  return a->data && cq_slice_equal(*a, cq_slice_of("a"));
+  for (int c = 'A'; c <= 'Z'; c++) {
+    const cq_slice *r = &map->ascii[c];
+    if (!r->data || r->n != 1 || r->data[0] != (char)(c - 'A' + 'a')) return false;
+  }
+  return true;
 }
 
 /* What each node's rules begin with is in key, whose first n bytes led there. Untrusted rules may lead in circles: no

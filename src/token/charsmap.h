@@ -22,7 +22,7 @@ void cq_charsmap_free(cq_charsmap *map);
  * character. */
 void cq_charsmap_run(cq_builder *out, const cq_charsmap *map, cq_slice text);
 
-/* Whether the rules fold case, which "A" tells: no others make another letter of it. */
+/* Whether the rules fold case: each capital of A to Z becomes its small letter. */
 bool cq_charsmap_lowers(const cq_charsmap *map);
 
 /* Each rule: what is replaced, and by what. False stops. Errors: CQ_ERR_MEMORY, also when each returns false. */
