@@ -7,7 +7,8 @@
  *   ALIGN                                     in translations: mean of the rows of the old tokens that stand for it in the
  *                                             source, by train/align.h, each language by itself; in the source: as
  *                                             MEAN; mixed by how often the piece occurs in each language and on either
- *                                             side */
+ *                                             side
+ *   FOCUS                                     ALIGN; pieces that are in no pair of sentences by focus.h */
 #ifndef RECIPE_STUDENT_CARRY_H
 #define RECIPE_STUDENT_CARRY_H
 

@@ -2,7 +2,7 @@
  * contexts.
  *
  *   text ──new tokenizer──▶ ids ──skip-gram──▶ a vector for each piece
- *   cosines of a piece to all placed ones ──sparsemax──▶ weights, most of them 0 ──▶ mean of the placed ones' rows
+ *   cosines to all placed pieces ──sparsemax──▶ weights, most of them 0 ──▶ mean of their rows
  *
  * Source: Dobler & de Melo 2023 (FOCUS), whose placed pieces are those that both vocabularies have; here they are also
  * those that translations place. */
