@@ -42,6 +42,8 @@ typedef enum cq_carry_over {
   CQ_CARRY_SHARED, /* rows of pieces both vocabularies have; the others are drawn from the old rows' mean and variance */
   CQ_CARRY_MEAN,   /* the others are the mean of the old rows of the piece's own old tokens */
   CQ_CARRY_ALIGN,  /* the others are the mean of old rows weighted by a word-alignment model of each language */
+  CQ_CARRY_FOCUS,  /* ALIGN, and for pieces that no translation has, the mean of rows weighted by how much alike their
+                    * contexts in the text are */
 } cq_carry_over;
 
 typedef struct cq_student_options {

@@ -119,6 +119,14 @@ void cq_charsmap_run(cq_builder *out, const cq_charsmap *map, cq_slice text) {
   cq_builder_bytes(out, text.data + kept, text.n - kept);
 }
 
+bool cq_charsmap_lowers(const cq_charsmap *map) {
+  for (int c = 'A'; c <= 'Z'; c++) {
+    const cq_slice *r = &map->ascii[c];
+    if (!r->data || r->n != 1 || r->data[0] != (char)(c - 'A' + 'a')) return false;
+  }
+  return true;
+}
+
 /* What each node's rules begin with is in key, whose first n bytes led there. Untrusted rules may lead in circles: no
  * key is longer than MAX_KEY. */
 enum { MAX_KEY = 32 };

@@ -279,6 +279,7 @@ void cq_normalizers_free(cq_normalizers *normalizers) {
 }
 
 bool cq_normalizer_lowers(const cq_normalizer *step) {
+  if (step->charsmap) return cq_charsmap_lowers(step->charsmap);
   return step->run == run_lowercase || (step->run == run_bert_normalizer && step->flags[3]);
 }
 

@@ -220,7 +220,6 @@ cq_status cq_tokenizer_train_sentencepiece(cq_tokenizer **out, int *largest,
       t->files[t->n_files++] = (cq_origin_file){name, {bytes, n_bytes}, {NULL, 0}};
       status = cq_sentencepiece_assemble(t, t->files[0].bytes, true, NULL, NULL, file, error);
       if (!status) status = cq_tokenizer_finish(t, NULL, NULL, "tokenizer_config.json", error);
-      if (options->lowercase) t->info.lowercase = true;
     } else {
       cq_free(bytes);
       cq_free(name);

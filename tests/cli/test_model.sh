@@ -41,6 +41,19 @@ stderr_has "the lowest cosine is"
 expect 0 model new --kind new-vocabulary --from "$TEACHER" $text renewed
 expect 0 model new --kind static --from "$TEACHER" $text static-of-teacher
 stderr_has "carried over by word alignment"
+expect 0 model new --from "$TEACHER" --carry-over focus $text by-neighbours
+stderr_has "carried over by word alignment"
+stderr_has "of the others by neighbours"
+# A model that folds case says so when it is opened again, and what is made of it folds case.
+expect 0 model new --from "$SOURCE/sample/teacher" --lowercase $text lower
+expect 0 model new --from lower --vocab-size 90 --text text.tsv lower-again
+stderr_has "the new vocabulary folds case"
+for model in lower lower-again; do
+  expect 0 model info $model
+  grep -q '^  lowercase  *true$' stdout || fail "$model does not know that it folds case"
+done
+expect 0 similarity --model lower-again "One House." "one house."
+stdout_has "1.0000"
 expect 2 model new --kind bilstm --from "$TEACHER" $text out
 stderr_has "starts from nothing"
 expect 0 model info renewed

@@ -6,6 +6,7 @@
 #include "calque/calque.h"
 #include "model/encoder.h"
 #include "recipe/student/carry.h"
+#include "recipe/student/focus.h"
 #include "train/align.h"
 
 #include <math.h>
@@ -392,11 +393,13 @@ static float *rows_by(const cq_encoder *old, const cq_encoder *student, const cq
   const int64_t n = cq_tokenizer_describe(tokenizer)->vocab_size, dim = cq_encoder_dim(old),
                 n_old = cq_tokenizer_describe(old_tokenizer)->vocab_size;
   float *rows = test_malloc((size_t)(n * dim) * sizeof *rows);
+  unsigned char *places = test_malloc((size_t)n);
   cq_random random = cq_random_seeded(1, 0);
   cq_carry_stats stats;
-  assert_int_equal(cq_carry_over_rows(rows, tokenizer, row_of(old, 0), n_old, dim, old_tokenizer, CQ_CARRY_ALIGN, files,
-                                      n_files, &random, &stats, NULL),
+  assert_int_equal(cq_carry_over_rows(rows, places, tokenizer, row_of(old, 0), n_old, dim, old_tokenizer,
+                                      CQ_CARRY_ALIGN, files, n_files, &random, &stats, NULL),
                    CQ_OK);
+  test_free(places);
   return rows;
 }
 
@@ -414,6 +417,133 @@ static const char *larger_corpus(void) {
                   'X', 'M' + (int)o, 'Z');
   assert_int_equal(fclose(f), 0);
   return path;
+}
+
+/* --- pieces that no translation has --- */
+
+/* Sentences of the German side with a word that it lacks in place of one that it has, which is so in all contexts. */
+static void write_untranslated(const char *path, const char *word, const char *instead) {
+  char text[120];
+  FILE *f = fopen(path, "w");
+  assert_non_null(f);
+  for (int again = 0; again < 3; again++)
+    for (size_t w = 0; w < COUNT(who); w++)
+      for (size_t d = 0; d < COUNT(does); d++)
+        for (size_t o = 0; o < COUNT(what); o++) {
+          snprintf(text, sizeof text, "%s %s %s.", who[w][1], does[d][1], what[o][1]);
+          fprintf(f, "%s\n", text);
+          const char *at = strstr(text, word);
+          if (at) fprintf(f, "%.*s%s%s\n", (int)(at - text), text, instead, at + strlen(word));
+        }
+  assert_int_equal(fclose(f), 0);
+}
+
+static double likeness(const cq_encoder *e, const char *a, const char *b) {
+  const int64_t x = id_of(e, a, CQ_PIECE_START), y = id_of(e, b, CQ_PIECE_START);
+  assert_true(x >= 0 && y >= 0);
+  return cq_cosine(row_of(e, x), row_of(e, y), (size_t)cq_encoder_dim(e));
+}
+
+/* A word that only untranslated text has comes to lie by the one that has its contexts, on any number of threads. */
+static void neighbours_place_what_no_translation_has(void **state) {
+  static const char *const known[] = {"sieht", "findet", "liebt", "braucht", "Hund", "Sonne", "Fluss", "Musik"};
+  char untranslated[400];
+  cq_context *ctx;
+  (void)state;
+  snprintf(untranslated, sizeof untranslated, "%s", test_path("untranslated.txt"));
+  write_untranslated(untranslated, "Hund", "qqqq");
+  const cq_training_data files[2] = {{.path = corpus(), .label = "de"}, {.path = untranslated, .label = "de"}};
+  cq_student_options o = options_for(CQ_STUDENT_NEW_VOCABULARY);
+  o.from = english_model();
+  o.text = files, o.n_text = 2;
+  o.vocabulary = CQ_VOCABULARY_WORDS, o.vocab_size = 200, o.max_seq_length = 0;
+  o.carry_over = CQ_CARRY_ALIGN, notices[0] = '\0';
+  cq_encoder *aligned = make(&o);
+  assert_null(strstr(notices, "by neighbours"));
+  o.carry_over = CQ_CARRY_FOCUS;
+  cq_encoder *placed = make(&o);
+  assert_non_null(strstr(notices, "\n1 of the others by neighbours\n"));
+  assert_true(likeness(aligned, "qqqq", "Hund") < 0.6);
+  const double right = likeness(placed, "qqqq", "Hund");
+  assert_true(right > 0.75);
+  for (size_t i = 0; i < COUNT(known); i++)
+    if (strcmp(known[i], "Hund") != 0) assert_true(likeness(placed, "qqqq", known[i]) < right);
+  /* What was known stays. */
+  const size_t n_bytes = (size_t)cq_encoder_dim(placed) * sizeof(float);
+  for (size_t i = 0; i < COUNT(known); i++)
+    assert_memory_equal(row_of(aligned, id_of(aligned, known[i], CQ_PIECE_START)),
+                        row_of(placed, id_of(placed, known[i], CQ_PIECE_START)), n_bytes);
+  assert_int_equal(cq_context_open(&ctx, 3, NULL), CQ_OK);
+  cq_encoder *again;
+  assert_int_equal(cq_student_new(test_path("again"), &o, ctx, NULL), CQ_OK);
+  assert_int_equal(cq_encoder_open(&again, test_path("again"), NULL, NULL), CQ_OK);
+  assert_memory_equal(row_of(placed, id_of(placed, "qqqq", CQ_PIECE_START)),
+                      row_of(again, id_of(again, "qqqq", CQ_PIECE_START)), n_bytes);
+  cq_context_free(ctx);
+  cq_encoder_free(aligned), cq_encoder_free(placed), cq_encoder_free(again);
+}
+
+/* Worked out by hand: the threshold of 0.9, 0.7, 0.2 is 0.3, which leaves the last out; what is equal weighs the same. */
+static void sparsemax_is_the_nearest_point_of_the_simplex(void **state) {
+  uint32_t at[4];
+  float z[4] = {0.2f, 0.9f, -0.5f, 0.7f}, equal[4] = {0.3f, 0.3f, 0.3f, 0.3f}, alone[3] = {-1, 1, -0.5f};
+  (void)state;
+  assert_int_equal(cq_sparsemax(z, at, 4), 2);
+  assert_int_equal(at[0], 1);
+  assert_int_equal(at[1], 3);
+  assert_float_equal(z[0], 0.6, 1e-6);
+  assert_float_equal(z[1], 0.4, 1e-6);
+  assert_int_equal(cq_sparsemax(equal, at, 4), 4);
+  for (size_t i = 0; i < 4; i++) assert_float_equal(equal[i], 0.25, 1e-6);
+  assert_int_equal(cq_sparsemax(alone, at, 3), 1);
+  assert_int_equal(at[0], 1);
+  assert_float_equal(alone[0], 1, 1e-6);
+}
+
+/* Memory that runs out, and text that ends early, are errors, and nothing leaks. */
+static void neighbours_fail_cleanly(void **state) {
+  char missing[400];
+  cq_error error;
+  cq_encoder *e;
+  int64_t n;
+  (void)state;
+  cq_training_data file = {.path = corpus()};
+  cq_student_options o = options_for(CQ_STUDENT_STATIC);
+  o.vocabulary = CQ_VOCABULARY_WORDS, o.vocab_size = 60, o.text = &file, o.n_text = 1;
+  e = make(&o);
+  const cq_tokenizer *t = e->modules[0]->tokenizer;
+  const int64_t vocab_size = cq_tokenizer_describe(t)->vocab_size, dim = cq_encoder_dim(e);
+  float *rows = test_malloc((size_t)(vocab_size * dim) * sizeof *rows);
+  unsigned char *places = test_malloc((size_t)vocab_size);
+  memcpy(rows, row_of(e, 0), (size_t)(vocab_size * dim) * sizeof *rows);
+  for (int64_t id = 0; id < vocab_size; id++)
+    places[id] = id < 5 ? CQ_PLACE_OTHER : id % 5 ? CQ_PLACE_KNOWN : CQ_PLACE_LEFT;
+  cq_status status;
+  long at = 0;
+  do {
+    cq_alloc_fail_at(++at);
+    status = cq_focus_rows(&n, rows, dim, places, t, &o, NULL, &error);
+    const bool failed = cq_alloc_failed();
+    cq_alloc_fail_at(0);
+    if (!failed) break;
+    assert_int_equal(status, CQ_ERR_MEMORY);
+    assert_int_equal(n, 0);
+  } while (at < 100000);
+  assert_int_equal(status, CQ_OK);
+  assert_true(at > 50 && n > 3);
+  snprintf(missing, sizeof missing, "%s", test_path("missing.tsv"));
+  file.path = missing;
+  assert_int_equal(cq_focus_rows(&n, rows, dim, places, t, &o, NULL, &error), CQ_ERR_IO);
+  assert_non_null(strstr(error.message, "missing.tsv"));
+  /* Nothing is left, or nothing known: nothing to do. */
+  file.path = corpus();
+  for (int way = 0; way < 2; way++) {
+    memset(places, way ? CQ_PLACE_KNOWN : CQ_PLACE_LEFT, (size_t)vocab_size);
+    assert_int_equal(cq_focus_rows(&n, rows, dim, places, t, &o, NULL, &error), CQ_OK);
+    assert_int_equal(n, 0);
+  }
+  test_free(rows), test_free(places);
+  cq_encoder_free(e);
 }
 
 /* A language's pieces stand where its own file puts them, however much there is of another. */
@@ -633,6 +763,9 @@ int main(void) {
       cmocka_unit_test(alignment_brings_translations_together),
       cmocka_unit_test(a_static_student_starts_from_its_teacher),
       cmocka_unit_test(static_rows_are_weighted_and_freed_of_components),
+      cmocka_unit_test(neighbours_place_what_no_translation_has),
+      cmocka_unit_test(sparsemax_is_the_nearest_point_of_the_simplex),
+      cmocka_unit_test(neighbours_fail_cleanly),
       cmocka_unit_test(each_file_is_aligned_by_itself),
       cmocka_unit_test(files_of_one_language_are_aligned_as_one),
       cmocka_unit_test(a_vocabulary_is_as_large_as_the_text_allows),

@@ -117,11 +117,13 @@ static void check(int vocab_size, bool bpe, bool lowercase, const char *folder) 
   cq_tokenizer *reopened = open_tokenizer(path[0]);
   expect_layout(reopened, vocab_size);
   assert_int_equal(cq_tokenizer_describe(reopened)->model_max_length, 100);
+  assert_int_equal(cq_tokenizer_describe(reopened)->lowercase, lowercase);
   /* And by the .model alone. */
   char json[700];
   snprintf(json, sizeof json, "%s/tokenizer.json", path[1]);
   assert_int_equal(remove(json), 0);
   cq_tokenizer *bare = open_tokenizer(path[1]);
+  assert_int_equal(cq_tokenizer_describe(bare)->lowercase, lowercase);
   cq_ids a = {0}, b = {0}, c = {0};
   for (size_t i = 0; i < sizeof sentences / sizeof *sentences; i++) {
     encode(&a, t, cq_slice_of(sentences[i]), 0, NULL);

@@ -7,7 +7,8 @@
  *   ALIGN                                     in translations: mean of the rows of the old tokens that stand for it in the
  *                                             source, by train/align.h, each language by itself; in the source: as
  *                                             MEAN; mixed by how often the piece occurs in each language and on either
- *                                             side */
+ *                                             side
+ *   FOCUS                                     ALIGN; pieces that are in no pair of sentences by focus.h */
 #ifndef RECIPE_STUDENT_CARRY_H
 #define RECIPE_STUDENT_CARRY_H
 
@@ -17,18 +18,27 @@
 
 typedef struct cq_carry_stats {
   int64_t n_special, n_shared, n_mean, n_drawn, n_aligned; /* aligned pieces are counted in one of the others, too */
+  int64_t n_focus;                                         /* by neighbours: so are these */
   uint64_t n_pairs;                                        /* pairs of sentences aligned */
 } cq_carry_stats;
+
+/* What a piece's row rests on. */
+typedef enum cq_place {
+  CQ_PLACE_OTHER, /* a special piece, a byte; or one that occurs in the source only, as its old tokens */
+  CQ_PLACE_KNOWN, /* both vocabularies have it, or translations place it */
+  CQ_PLACE_LEFT,  /* neither: focus.h */
+} cq_place;
 
 /* How often a file counts: its weight, rounded. */
 int cq_text_times(const cq_training_data *file);
 
 /* rows [new vocab_size, dim] from old [n_old, dim]. pairs: for ALIGN, files with several columns; those of one label are
- * aligned as one, and each without a label by itself. */
-CQ_MUST_USE cq_status cq_carry_over_rows(float *rows, const cq_tokenizer *new_tokenizer, const float *old,
-                                         int64_t n_old, int64_t dim, const cq_tokenizer *old_tokenizer,
-                                         cq_carry_over how, const cq_training_data *pairs, size_t n_pairs,
-                                         cq_random *random, cq_carry_stats *stats, cq_error *error);
+ * aligned as one, and each without a label by itself. places [new vocab_size] are cq_place of each. */
+CQ_MUST_USE cq_status cq_carry_over_rows(float *rows, unsigned char *places, const cq_tokenizer *new_tokenizer,
+                                         const float *old, int64_t n_old, int64_t dim,
+                                         const cq_tokenizer *old_tokenizer, cq_carry_over how,
+                                         const cq_training_data *pairs, size_t n_pairs, cq_random *random,
+                                         cq_carry_stats *stats, cq_error *error);
 
 /* ALIGN onto rows that say already what the pieces mean in the source: those of pieces in translations are mixed with
  * it. old [n_old, dim] is anything that the old pieces mean. */

@@ -16,6 +16,7 @@
 #include "model/encoder.h"
 #include "model/modules.h"
 #include "recipe/student/carry.h"
+#include "recipe/student/focus.h"
 #include "recipe/student/static_rows.h"
 #include "recipe/student/text.h"
 #include "recipe/student/vocabulary.h"
@@ -25,7 +26,7 @@
 
 static const char *const kinds[] = {"copy", "new-vocabulary", "transformer", "bilstm", "static", NULL};
 static const char *const vocabularies[] = {"unigram", "bpe", "words", NULL};
-static const char *const carry_overs[] = {"shared", "mean", "align", NULL};
+static const char *const carry_overs[] = {"shared", "mean", "align", "focus", NULL};
 
 #define O cq_student_options
 static const cq_option option_rows[] = {
@@ -61,7 +62,8 @@ static const cq_option option_rows[] = {
     {CQ_CHOICE(O, "carry-over", carry_over, CHANGES, CQ_CARRY_ALIGN, carry_overs, "METHOD",
                "new-vocabulary: initial embeddings of pieces that the old vocabulary lacks: random (shared), the "
                "mean of the piece's old tokens (mean), or the mean of the old pieces that it translates by word "
-               "alignment (align)")},
+               "alignment (align), and for what no translation has, of pieces with like contexts in the text "
+               "(focus)")},
     {CQ_INT(O, "dim", dim, CHANGES, 384, 1, 1 << 16, "N", "fresh kinds: hidden size")},
     {CQ_INT(O, "layers", n_layers, CHANGES, 6, 1, 1024, "N", "transformer, bilstm: layers")},
     {CQ_INT(O, "heads", n_heads, CHANGES, 12, 1, 1024, "N", "transformer: attention heads")},
@@ -196,10 +198,15 @@ static void tell_carried(const cq_student_options *o, const cq_carry_stats *s, i
   snprintf(line, sizeof line, "vocabulary of %lld pieces: %lld special, %lld shared, %lld from old tokens, %lld random",
            (long long)n, (long long)s->n_special, (long long)s->n_shared, (long long)s->n_mean, (long long)s->n_drawn);
   tell_notice(o, line);
-  if (o->carry_over == CQ_CARRY_ALIGN) tell_aligned(o, s);
+  if (o->carry_over == CQ_CARRY_ALIGN || o->carry_over == CQ_CARRY_FOCUS) tell_aligned(o, s);
+  if (o->carry_over == CQ_CARRY_FOCUS) {
+    snprintf(line, sizeof line, "%lld of the others by neighbours", (long long)s->n_focus);
+    tell_notice(o, line);
+  }
 }
 
-static cq_status change_vocabulary(cq_encoder *e, const cq_student_options *o, cq_random *random, cq_error *error) {
+static cq_status change_vocabulary(cq_encoder *e, const cq_student_options *o, cq_random *random, cq_context *ctx,
+                                   cq_error *error) {
   const cq_module *m = e->modules[0];
   const cq_param *table = cq_student_word_table(e->modules[0]);
   cq_tokenizer *tokenizer = NULL;
@@ -214,11 +221,14 @@ static cq_status change_vocabulary(cq_encoder *e, const cq_student_options *o, c
   const int64_t n = cq_tokenizer_describe(tokenizer)->vocab_size;
   float *made, *rows = cq_alloc_array((size_t)n, (size_t)table->cols * sizeof *rows);
   const float *old_rows = cq_param_f32(&made, table);
-  status = rows ? CQ_OK : cq_fail_memory(error, "word embeddings");
+  unsigned char *places = cq_alloc((size_t)n);
+  status = rows && places ? CQ_OK : cq_fail_memory(error, "word embeddings");
   if (!status) status = old_rows ? CQ_OK : cq_fail_memory(error, "word embeddings");
   if (!status)
-    status = cq_carry_over_rows(rows, tokenizer, old_rows, table->rows, table->cols, m->tokenizer, o->carry_over,
-                                o->text, o->n_text, random, &stats, error);
+    status = cq_carry_over_rows(rows, places, tokenizer, old_rows, table->rows, table->cols, m->tokenizer,
+                                o->carry_over, o->text, o->n_text, random, &stats, error);
+  if (!status && o->carry_over == CQ_CARRY_FOCUS)
+    status = cq_focus_rows(&stats.n_focus, rows, table->cols, places, tokenizer, o, ctx, error);
   if (!status) status = cq_student_put_vocabulary(e, tokenizer, rows, error);
   if (status)
     cq_tokenizer_free(tokenizer);
@@ -226,6 +236,7 @@ static cq_status change_vocabulary(cq_encoder *e, const cq_student_options *o, c
     tell_carried(o, &stats, n);
   cq_free(made);
   cq_free(rows);
+  cq_free(places);
   return status;
 }
 
@@ -411,7 +422,7 @@ cq_status cq_student_new(const char *directory, const cq_student_options *option
     cq_encoder_options opening = cq_encoder_default_options();
     opening.notice = o->notice, opening.notice_context = o->notice_context;
     status = cq_encoder_open(&e, o->from, &opening, error);
-    if (!status && o->kind == CQ_STUDENT_NEW_VOCABULARY) status = change_vocabulary(e, o, &random, error);
+    if (!status && o->kind == CQ_STUDENT_NEW_VOCABULARY) status = change_vocabulary(e, o, &random, ctx, error);
     if (!status && o->max_seq_length > 0) status = cq_encoder_limit(e, o->max_seq_length, error);
     if (!status) status = append_ending(e, o, false, &random, error);
   } else {
