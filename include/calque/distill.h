@@ -41,6 +41,10 @@ typedef struct cq_distill_options {
    * nearest other sources (LASER3-CO, arXiv 2210.05033); near misses of it by rules for English (xsim++, 2306.12907) */
   size_t hard_negatives;
   bool near_misses;
+  /* Sentences of the teacher's language without translations, one a line; beside `train`, or alone. The student's vector
+   * of each is to be the teacher's (LEAF, arXiv 2509.12539) */
+  const cq_training_data *source_text;
+  size_t n_source_text;
 } cq_distill_options;
 /* Group "distill", with "training" within it. */
 CQ_DEFAULT_OPTIONS(cq_distill_options, cq_distill_default_options, "distill")

@@ -65,6 +65,51 @@ stderr_has "near-misses: candidates of the contrastive loss"
 expect 2 $run --contrast 1 --hard-negatives 1001 --output none
 absent none
 
+# Text without translations: beside pairs, drawn by weight; another model, the same one on any number of threads. The
+# sources beside it are those of the pairs.
+pairs 400 | tail -n 150 | cut -f 1 | sed 's/^/And /' >plain.txt
+gzip -c plain.txt >plain.txt.gz
+text="${run/--steps 300/--steps 20} --source-text en=plain.txt.gz:2"
+for more in '' '--contrast 1 --hard-negatives 2' '--source-share 0.3 --piece-dropout 0.2'; do
+  call=$text
+  case $more in *dropout*) call=${text/tsv:2/tsv} call=${call/gz:2/gz} ;; esac # all entries shuffled
+  expect 0 $call $more --output text1 --threads 1 --replace
+  stderr_has "en: 150 sentences (150 lines, 0 malformed skipped, 0 too long)"
+  expect 0 $call $more --output text2 --threads 2 --replace
+  expect 0 ${call/--source-text en=plain.txt.gz/--train en=de.tsv} $more --output without --replace
+  for file in $(cd text1 && find . -name '*.safetensors'); do
+    same "text1/$file" "text2/$file"
+    ! cmp -s "text1/$file" "without/$file" || fail "the text changes nothing in $file"
+  done
+done
+grep -q '^| en | 150 | 0 | 1 |' text1/README.md || fail "the card does not tell of the text"
+# Alone it draws the student to the teacher.
+alone="distill --teacher $TEACHER --student student --dim-match project --cache cache --source-text plain.txt
+  --batch 16 --lr 0.01 --steps 200"
+expect 0 $alone --output alone --threads 2
+stderr_has "plain: 150 sentences"
+grep -q "gives a sentence the vector that a larger one gives it" alone/README.md || fail "the card speaks of translations"
+paste plain.txt plain.txt >plain.tsv
+mse() { # MODEL
+  "$PROGRAM" eval mse --model "$1" --teacher "$TEACHER" --csv plain.tsv 2>stderr | tail -n 1 | cut -d , -f 3
+}
+expect 0 ${alone/--steps 200/--steps 1} --output begun
+awk -v is="$(mse alone)" -v was="$(mse begun)" 'BEGIN { exit !(was > 0 && is != "" && is < 0.5 * was) }' ||
+  fail "the student is not drawn to the teacher: $(mse begun), then $(mse alone)"
+expect 0 ${alone/--steps 200/--steps 2} --max-length 3 --output short # each sentence once
+stderr_has "32 of 32 sentences drawn were longer than the model's 3 tokens"
+# What is malformed is named, or skipped; what is empty is refused.
+expect 1 ${alone/plain.txt/plain.tsv} --output none
+stderr_has "plain.tsv:1:"
+stderr_has "a tab, expected a sentence without translations"
+: >empty.txt
+expect 1 ${alone/plain.txt/empty.txt} --output none
+stderr_has "empty.txt: no sentences"
+expect 1 ${alone/plain.txt/plain.tsv} --skip-bad --output none
+stderr_has "no sentences (150 lines, 150 malformed, 0 too long)"
+expect 2 ${alone/--source-text plain.txt/} --output none
+stderr_has "at least one file to train on is needed (train, source-text)"
+
 # Refusals: an output directory that exists; nothing to resume is a fresh run.
 expect 1 $run --output whole
 stderr_has "whole"

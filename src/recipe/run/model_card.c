@@ -16,7 +16,8 @@ void cq_model_card_data_heading(cq_builder *out) {
 void cq_model_card_data(cq_builder *out, const cq_parallel *data) {
   for (size_t i = 0; i < data->n_sets; i++) {
     const cq_parallel_set *set = &data->sets[i];
-    cq_builder_printf(out, "| %s | %u | %u | %g |\n", set->label, set->n_entries, set->n_pairs, set->weight);
+    cq_builder_printf(out, "| %s | %u | %u | %g |\n", set->label, set->n_entries,
+                      set->plain ? 0 : set->n_pairs, set->weight);
   }
 }
 
