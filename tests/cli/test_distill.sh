@@ -110,6 +110,26 @@ stderr_has "no sentences (150 lines, 150 malformed, 0 too long)"
 expect 2 ${alone/--source-text plain.txt/} --output none
 stderr_has "at least one file to train on is needed (train, source-text)"
 
+# Averaged weights are a candidate: at a rate that stays high their mean is better than the last of them.
+average="distill --teacher $TEACHER --student student --dim-match project --cache cache --train de=de.tsv
+  --dev de=dev.tsv --batch 4 --steps 305 --evaluate-every 5 --lr 0.05 --schedule constant --best-by mse"
+expect 0 $average --output weights --threads 2
+stderr_has "wrote weights (the model after step"
+expect 0 $average --average 20 --output mean --threads 2
+stderr_has "step 305, mean of the last 20 evaluations' weights"
+stderr_has "wrote mean (the model after step 305, the mean of 20 evaluations' weights)"
+expect 0 $average --average 20 --output mean1 --threads 1 --json
+stdout_has '"best_step": 305'
+stdout_has '"averaged": 20'
+grep -q "the mean of the weights at 20 evaluations up to step 305" mean/README.md || fail "the card does not tell"
+[ "$(grep -c '"type": *"average"' mean/log.jsonl)" -eq 19 ] || fail "not 19 evaluations of means in the log"
+for file in $(cd mean && find . -name '*.safetensors'); do same "mean/$file" "mean1/$file"; done
+dev_mse() { # MODEL
+  "$PROGRAM" eval mse --model "$1" --teacher "$TEACHER" --csv dev.tsv 2>stderr | tail -n 1 | cut -d , -f 3
+}
+awk -v is="$(dev_mse mean)" -v of="$(dev_mse weights)" 'BEGIN { exit !(is != "" && is < 0.8 * of) }' ||
+  fail "the mean is no better: $(dev_mse weights), then $(dev_mse mean)"
+
 # Refusals: an output directory that exists; nothing to resume is a fresh run.
 expect 1 $run --output whole
 stderr_has "whole"
