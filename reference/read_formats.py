@@ -127,14 +127,17 @@ def describe_section(name, data):
     if name == "run":
         stage, step, n_steps, log_bytes, has_best, best_step, waited, loss = struct.unpack("<7Qd", data)
         return f"stage {stage}, step {step} of it and {n_steps} in all, {log_bytes} bytes of log, loss {loss:.4f}"
-    if name in ("best score", "dev"):
+    if name == "measured":
+        score, collapsed, averaged = struct.unpack("<d2Q", data)
+        return f"best {score:g}, {collapsed} collapses, the mean of {averaged} evaluations"
+    if name == "dev":
         return ", ".join(f"{x:g}" for x in struct.unpack(f"<{len(data) // 8}d", data))
-    if name in ("batches", "drawn") or last == "step":
+    if name in ("batches", "drawn", "average.n") or last == "step":
         return ", ".join(str(x) for x in struct.unpack(f"<{len(data) // 8}Q", data))
     if ".steps." in name or name.startswith("table.steps"):
         steps = np.frombuffer(data, "<u4")
         return f"u32, {steps.size} rows, {steps.min()} to {steps.max()}"
-    if last in ("parameters", "m", "v") or name.startswith(("encoder.", "decoder.")):
+    if last in ("parameters", "m", "v", "average") or name.startswith(("encoder.", "decoder.")):
         values = np.frombuffer(data, "<f4")
         expect(np.isfinite(values).all(), f"{name}: a number that is not finite")
         return f"f32, length {np.linalg.norm(values.astype('f8')):.6g}"

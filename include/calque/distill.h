@@ -45,6 +45,10 @@ typedef struct cq_distill_options {
    * as well, of so many each; all fewer than the student has. None: it is not */
   const int *matryoshka;
   size_t n_matryoshka;
+  /* Sentences of the teacher's language without translations, one a line; beside `train`, or alone. The student's vector
+   * of each is to be the teacher's (LEAF, arXiv 2509.12539) */
+  const cq_training_data *source_text;
+  size_t n_source_text;
 } cq_distill_options;
 /* Group "distill", with "training" within it. */
 CQ_DEFAULT_OPTIONS(cq_distill_options, cq_distill_default_options, "distill")

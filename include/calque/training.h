@@ -82,6 +82,10 @@ typedef struct cq_training_options {
   const char *log_path; /* JSON lines; NULL: log.jsonl in the work directory, in the end beside the model */
   cq_training_progress_fn progress;
   void *progress_context;
+  /* Stochastic weight averaging: the mean of the weights at the last so many evaluations (every evaluate_every steps, and
+   * the end, also without dev and sts) is a candidate for the best model beside the weights themselves; kept by LAST, it
+   * is the model. 0, 1: none */
+  int average;
 } cq_training_options;
 /* Five epochs of batches of 64, AdamW at 2e-5 after a warm-up of a tenth of the steps: group "training". */
 CQ_DEFAULT_OPTIONS(cq_training_options, cq_training_default_options, "training")
@@ -95,6 +99,7 @@ typedef struct cq_training_result {
   double
       best_score; /* mean accuracy, minus the mean MSE, or mean correlation, as best_by says; NaN: the last was kept */
   bool collapsed; /* the run was ended at the second evaluation at which the vectors of a dev set hardly differed */
+  uint64_t averaged; /* the model is the mean of so many evaluations' weights, best_step the last; 0: it is no mean */
 } cq_training_result;
 
 #ifdef __cplusplus

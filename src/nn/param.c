@@ -38,13 +38,17 @@ void cq_params_index(cq_params *params) {
   }
 }
 
-cq_status cq_params_own(cq_params *params, cq_error *error) {
-  if (params->own) return CQ_OK;
-  cq_params_index(params);
+int64_t cq_params_floats(const cq_params *params) {
   int64_t total = params->n_dense;
   for (size_t i = 0; i < params->n; i++)
     total += params->items[i]->table ? rounded_to_lines(cq_param_floats(params->items[i])) : 0;
-  float *own = cq_alloc_array_zeroed((size_t)total, sizeof *own);
+  return total;
+}
+
+cq_status cq_params_own(cq_params *params, cq_error *error) {
+  if (params->own) return CQ_OK;
+  cq_params_index(params);
+  float *own = cq_alloc_array_zeroed((size_t)cq_params_floats(params), sizeof *own);
   if (!own) return cq_fail_memory(error, "trainable parameters");
   int64_t next_table = params->n_dense;
   for (size_t i = 0; i < params->n; i++) {

@@ -50,6 +50,8 @@ CQ_MUST_USE cq_status cq_params_add(cq_params *params, cq_param *param, cq_error
 void cq_params_index(cq_params *params);
 /* Copies all values into memory of their own, dense ones at their offsets, which it gives them, tables behind them. */
 CQ_MUST_USE cq_status cq_params_own(cq_params *params, cq_error *error);
+/* Floats of that memory: of all values, each rounded up to 16. */
+int64_t cq_params_floats(const cq_params *params);
 void cq_params_free(cq_params *params);
 /* A view of the first n, with the offsets that they have among all. Not to be freed. */
 cq_params cq_params_first(const cq_params *params, size_t n);

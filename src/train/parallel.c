@@ -95,7 +95,11 @@ static cq_status add_translation_of(reading *r, uint32_t entry, cq_slice target,
     return cq_fail_memory(error, "parallel text");
   raw_pair *pair = &r->pairs[r->n_pairs];
   *pair = (raw_pair){0};
-  cq_status status = keep_text(&pair->target, r->data, target, error);
+  cq_status status = CQ_OK;
+  if (r->options->plain)
+    pair->target = r->data->sources[r->entry_sources[entry]]; /* the same bytes: cq_parallel_is_plain */
+  else
+    status = keep_text(&pair->target, r->data, target, error);
   if (!status && third.n) status = keep_text(&pair->third, r->data, third, error);
   if (status) return status;
   const uint32_t number = (uint32_t)++r->n_pairs;
@@ -121,6 +125,20 @@ static cq_status read_alone(bool *full, reading *r, const cq_lines *lines, const
   }
   const cq_status status = entry_of(&entry, full, r, columns[column - 1], error);
   return status || *full ? status : add_translation_of(r, entry, columns[column - 1], (cq_slice){0}, error);
+}
+
+static cq_status read_plain(bool *full, reading *r, const cq_lines *lines, cq_slice line, cq_error *error) {
+  const bool has_tab = line.n > 0 && memchr(line.data, '\t', line.n);
+  uint32_t entry = 0;
+  if (line.n == 0 || has_tab)
+    return cq_fail_line(error, CQ_ERR_FORMAT, cq_lines_path(lines), cq_lines_number(lines), "%s",
+                        has_tab ? "a tab, expected a sentence without translations" : "an empty line");
+  if (is_too_long(r, line)) {
+    r->set->n_long++;
+    return CQ_OK;
+  }
+  const cq_status status = entry_of(&entry, full, r, line, error);
+  return status || *full ? status : add_translation_of(r, entry, line, (cq_slice){0}, error);
 }
 
 /* A pair and what is said of it. */
@@ -158,6 +176,7 @@ static cq_status read_line(bool *full, reading *r, const cq_lines *lines, cq_sli
   cq_slice columns[MAX_COLUMNS];
   const char *path = cq_lines_path(lines);
   const uint64_t number = cq_lines_number(lines);
+  if (r->options->plain) return read_plain(full, r, lines, line, error);
   const size_t n = cq_tsv_split(columns, MAX_COLUMNS, line);
   if (r->options->only_column) return read_alone(full, r, lines, columns, n < MAX_COLUMNS ? n : MAX_COLUMNS, error);
   if (r->options->third) return read_with_third(full, r, lines, columns, n < MAX_COLUMNS ? n : MAX_COLUMNS, error);
@@ -261,16 +280,18 @@ cq_status cq_parallel_add(cq_parallel *data, const char *path, const char *label
   if (!cq_reserve((void **)&data->sets, &data->set_capacity, data->n_sets + 1, sizeof *data->sets))
     return cq_fail_memory(error, path);
   cq_parallel_set *set = &data->sets[data->n_sets];
-  *set = (cq_parallel_set){
-      .path = cq_arena_strdup(&data->text, path), .label = cq_arena_strdup(&data->text, label), .weight = weight};
+  *set = (cq_parallel_set){.path = cq_arena_strdup(&data->text, path),
+                           .label = cq_arena_strdup(&data->text, label),
+                           .weight = weight,
+                           .plain = options->plain};
   if (!set->path || !set->label) return cq_fail_memory(error, path);
   reading r = {.data = data, .options = options, .set = set};
   status = read_parallel_lines(&r, path, error);
   if (!status) status = gather_pairs(&r, error);
   if (!status && set->n_entries == 0)
-    status =
-        cq_fail_file(error, CQ_ERR_FORMAT, path, "no sentence pairs (%llu lines, %llu malformed, %llu pairs too long)",
-                     (unsigned long long)set->n_lines, (unsigned long long)set->n_bad, (unsigned long long)set->n_long);
+    status = cq_fail_file(error, CQ_ERR_FORMAT, path, "no %s (%llu lines, %llu malformed, %llu %stoo long)",
+                          set->plain ? "sentences" : "sentence pairs", (unsigned long long)set->n_lines,
+                          (unsigned long long)set->n_bad, (unsigned long long)set->n_long, set->plain ? "" : "pairs ");
   if (!status) data->n_sets++;
   cq_free(r.pairs);
   cq_free(r.entry_sources);
@@ -311,8 +332,13 @@ uint64_t cq_parallel_pairs(const cq_parallel *data) {
 }
 
 void cq_parallel_summary(char out[CQ_PARALLEL_SUMMARY], const cq_parallel_set *set) {
-  snprintf(out, CQ_PARALLEL_SUMMARY,
-           "%.800s: %u sources, %u pairs (%llu lines, %llu malformed skipped, %llu pairs too long)", set->label,
-           set->n_entries, set->n_pairs, (unsigned long long)set->n_lines, (unsigned long long)set->n_bad,
-           (unsigned long long)set->n_long);
+  if (set->plain)
+    snprintf(out, CQ_PARALLEL_SUMMARY, "%.800s: %u sentences (%llu lines, %llu malformed skipped, %llu too long)",
+             set->label, set->n_entries, (unsigned long long)set->n_lines, (unsigned long long)set->n_bad,
+             (unsigned long long)set->n_long);
+  else
+    snprintf(out, CQ_PARALLEL_SUMMARY,
+             "%.800s: %u sources, %u pairs (%llu lines, %llu malformed skipped, %llu pairs too long)", set->label,
+             set->n_entries, set->n_pairs, (unsigned long long)set->n_lines, (unsigned long long)set->n_bad,
+             (unsigned long long)set->n_long);
 }

@@ -5,6 +5,7 @@
  * or, for other tasks, with something on each pair behind it:
  *
  *   file: source TAB target TAB third          ->   entry: source, its targets in all lines, each with its third
+ *   plain file: sentence                       ->   entry: the sentence, with itself as its only translation
  *
  * A source that stands in several sets is stored, and later embedded by the teacher, once. */
 #ifndef TRAIN_PARALLEL_H
@@ -29,6 +30,7 @@ typedef struct cq_parallel_set {
   double weight;
   uint32_t first_entry, n_entries;
   uint32_t n_pairs;                /* translations of all entries */
+  bool plain;                      /* sentences without translations */
   uint64_t n_lines, n_bad, n_long; /* lines read; malformed ones skipped; pairs over the length limit */
 } cq_parallel_set;
 
@@ -59,6 +61,7 @@ typedef struct cq_parallel_options {
   cq_third third;
   double max_score;
   int only_column; /* text of one language: a line's first or second column, which is its own translation; 0: pairs */
+  bool plain;      /* the same, a line a sentence: a tab in it is malformed */
 } cq_parallel_options;
 
 /* Adds a file as a set. label NULL: made from the path ("en-de/train-anki").
@@ -68,6 +71,10 @@ CQ_MUST_USE cq_status cq_parallel_add(cq_parallel *data, const char *path, const
                                       const cq_parallel_options *options, cq_error *error);
 void cq_parallel_free(cq_parallel *data);
 uint64_t cq_parallel_pairs(const cq_parallel *data);
+/* Whether a target is its source itself, from a plain file. */
+static inline bool cq_parallel_is_plain(const cq_parallel *data, uint32_t source, uint32_t target) {
+  return data->targets[target].data == data->sources[source].data;
+}
 /* Of all of a set's sources, targets and thirds, in their order. */
 cq_identity cq_parallel_identity(const cq_parallel *data, const cq_parallel_set *set);
 

@@ -83,6 +83,71 @@ expect 1 ${narrow/--dev de=dev.tsv/} --contrast 1 --matryoshka 8,16 --output non
 stderr_has "matryoshka is 16, expected fewer dimensions than the student's 16"
 absent none
 
+# Text without translations: beside pairs, drawn by weight; another model, the same one on any number of threads. The
+# sources beside it are those of the pairs.
+pairs 400 | tail -n 150 | cut -f 1 | sed 's/^/And /' >plain.txt
+gzip -c plain.txt >plain.txt.gz
+text="${run/--steps 300/--steps 20} --source-text en=plain.txt.gz:2"
+for more in '' '--contrast 1 --hard-negatives 2' '--source-share 0.3 --piece-dropout 0.2'; do
+  call=$text
+  case $more in *dropout*) call=${text/tsv:2/tsv} call=${call/gz:2/gz} ;; esac # all entries shuffled
+  expect 0 $call $more --output text1 --threads 1 --replace
+  stderr_has "en: 150 sentences (150 lines, 0 malformed skipped, 0 too long)"
+  expect 0 $call $more --output text2 --threads 2 --replace
+  expect 0 ${call/--source-text en=plain.txt.gz/--train en=de.tsv} $more --output without --replace
+  for file in $(cd text1 && find . -name '*.safetensors'); do
+    same "text1/$file" "text2/$file"
+    ! cmp -s "text1/$file" "without/$file" || fail "the text changes nothing in $file"
+  done
+done
+grep -q '^| en | 150 | 0 | 1 |' text1/README.md || fail "the card does not tell of the text"
+# Alone it draws the student to the teacher.
+alone="distill --teacher $TEACHER --student student --dim-match project --cache cache --source-text plain.txt
+  --batch 16 --lr 0.01 --steps 200"
+expect 0 $alone --output alone --threads 2
+stderr_has "plain: 150 sentences"
+grep -q "gives a sentence the vector that a larger one gives it" alone/README.md || fail "the card speaks of translations"
+paste plain.txt plain.txt >plain.tsv
+mse() { # MODEL
+  "$PROGRAM" eval mse --model "$1" --teacher "$TEACHER" --csv plain.tsv 2>stderr | tail -n 1 | cut -d , -f 3
+}
+expect 0 ${alone/--steps 200/--steps 1} --output begun
+awk -v is="$(mse alone)" -v was="$(mse begun)" 'BEGIN { exit !(was > 0 && is != "" && is < 0.5 * was) }' ||
+  fail "the student is not drawn to the teacher: $(mse begun), then $(mse alone)"
+expect 0 ${alone/--steps 200/--steps 2} --max-length 3 --output short # each sentence once
+stderr_has "32 of 32 sentences drawn were longer than the model's 3 tokens"
+# What is malformed is named, or skipped; what is empty is refused.
+expect 1 ${alone/plain.txt/plain.tsv} --output none
+stderr_has "plain.tsv:1:"
+stderr_has "a tab, expected a sentence without translations"
+: >empty.txt
+expect 1 ${alone/plain.txt/empty.txt} --output none
+stderr_has "empty.txt: no sentences"
+expect 1 ${alone/plain.txt/plain.tsv} --skip-bad --output none
+stderr_has "no sentences (150 lines, 150 malformed, 0 too long)"
+expect 2 ${alone/--source-text plain.txt/} --output none
+stderr_has "at least one file to train on is needed (train, source-text)"
+
+# Averaged weights are a candidate: at a rate that stays high their mean is better than the last of them.
+average="distill --teacher $TEACHER --student student --dim-match project --cache cache --train de=de.tsv
+  --dev de=dev.tsv --batch 4 --steps 305 --evaluate-every 5 --lr 0.05 --schedule constant --best-by mse"
+expect 0 $average --output weights --threads 2
+stderr_has "wrote weights (the model after step"
+expect 0 $average --average 20 --output mean --threads 2
+stderr_has "step 305, mean of the last 20 evaluations' weights"
+stderr_has "wrote mean (the model after step 305, the mean of 20 evaluations' weights)"
+expect 0 $average --average 20 --output mean1 --threads 1 --json
+stdout_has '"best_step": 305'
+stdout_has '"averaged": 20'
+grep -q "the mean of the weights at 20 evaluations up to step 305" mean/README.md || fail "the card does not tell"
+[ "$(grep -c '"type": *"average"' mean/log.jsonl)" -eq 19 ] || fail "not 19 evaluations of means in the log"
+for file in $(cd mean && find . -name '*.safetensors'); do same "mean/$file" "mean1/$file"; done
+dev_mse() { # MODEL
+  "$PROGRAM" eval mse --model "$1" --teacher "$TEACHER" --csv dev.tsv 2>stderr | tail -n 1 | cut -d , -f 3
+}
+awk -v is="$(dev_mse mean)" -v of="$(dev_mse weights)" 'BEGIN { exit !(is != "" && is < 0.8 * of) }' ||
+  fail "the mean is no better: $(dev_mse weights), then $(dev_mse mean)"
+
 # Refusals: an output directory that exists; nothing to resume is a fresh run.
 expect 1 $run --output whole
 stderr_has "whole"

@@ -35,6 +35,13 @@ stdout_has '"best_score"'
 grep -q "| dev |.* -> " by-pairs/README.md || fail "the card has no figures before and after"
 grep -q "MSE src" by-pairs/README.md && fail "an MSE without a teacher"
 
+# Averaged weights, without anything held out.
+expect 0 $common --lr 0.01 --scored scored.tsv --evaluate-every 5 --average 4 --output averaged
+stderr_has "the mean of 4 evaluations' weights"
+rises averaged 0.85
+! cmp -s by-scores/0_StaticEmbedding/model.safetensors averaged/0_StaticEmbedding/model.safetensors ||
+  fail "averaging changed nothing"
+
 # All kinds at once, in more than one file; stopped and gone on with, by another number of threads.
 all="$common --lr 0.01 --nli nli.tsv --scored scored.tsv --pairs like.tsv --pairs hard.tsv:2 --checkpoint-every 5 --accumulate 2"
 expect 0 $all --output whole --threads 2

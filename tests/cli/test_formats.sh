@@ -58,13 +58,14 @@ refuses words.lexical "the check does not agree"
 
 # a training's checkpoint
 "$PROGRAM" distill --teacher "$TEACHER" --student "$TEACHER" --train pairs.tsv --steps 1000000 --batch 4 --cache cache \
-  --checkpoint-every 2 --output run >log 2>&1 &
+  --checkpoint-every 2 --evaluate-every 2 --average 1000000 --output run >log 2>&1 &
 pid=$!
 for ((i = 0; i < 600; i++)); do [ ! -e run.work/checkpoint ] || break; sleep 0.1; done
 kill "$pid"
 wait "$pid"
 reads run.work "a checkpoint of"
 stdout_has "adam.m"
+stdout_has "  average  "
 stdout_has "the first: 'command\tdistill'"
 damage run.work/checkpoint $(($(wc -c <run.work/checkpoint) / 2))
 refuses run.work "Wrong: "

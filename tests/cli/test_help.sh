@@ -103,7 +103,7 @@ stderr_has "needs 'from'"
 expect 2 model new --kind static out
 stderr_has "needs 'text'"
 expect 2 distill --teacher t --student s --output o
-stderr_has "--train"
+stderr_has "at least one file to train on is needed (train, source-text)"
 expect 2 distill --teacher t --student s --output o --train f:0
 stderr_has "the weight must be above 0"
 expect 2 distill --teacher t --student s --output o --train f --lr nan

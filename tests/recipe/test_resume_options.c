@@ -27,6 +27,7 @@ static const kind kinds[N_KINDS] = {
      {{"teacher", TINY_MODEL},
       {"student", MODELS "bert-xlmr"}, /* a Unigram vocabulary, for piece dropout */
       {"train", "@pairs.tsv"},
+      {"source-text", "@plain.txt"},
       {"contrast", "1"}, /* hard negatives are options of it */
       {"dev", "@dev.tsv"},
       {"steps", "8"},
@@ -35,6 +36,7 @@ static const kind kinds[N_KINDS] = {
      {{"teacher", OTHER_MODEL},
       {"student", OTHER_MODEL},
       {"train", "@more.tsv"},
+      {"source-text", "@more.txt"},
       {"dev", "@more.tsv"},
       {"sts", "@scored.tsv"},
       {"best-by", "last"},
@@ -253,6 +255,8 @@ static void make_files(void) {
   write_pairs("more.tsv", 1, N_PAIRS + 7, false);
   write_pairs("dev.tsv", 3, 6, false);
   write_pairs("scored.tsv", 0, N_PAIRS, true);
+  write_text(test_path("plain.txt"), "a b\nb a d\nc b e\n");
+  write_text(test_path("more.txt"), "a b\nb a d\nc b d\n");
 }
 
 /* A model whose language others can join. */

@@ -3,6 +3,9 @@
 
 #include "base/memory.h"
 #include "calque/calque.h"
+#include "model/encoder.h"
+
+#include <math.h>
 
 static const char *teacher_path(void) {
   return CQ_TESTS_DIR "/golden/models/bert-cased";
@@ -138,8 +141,104 @@ static void a_collapse_ends_the_run(void **state) {
   }
 }
 
+/* ---- averaging ---- */
+
+/* Seven steps of a rate that stays; the weights at 4, 6 and 7 are the last three evaluations'. */
+static cq_distill_options averaging(const char *output, int average, uint64_t steps, cq_best_by best_by) {
+  cq_distill_options o = distillation(output);
+  o.n_train = 1;
+  run.schedule = CQ_SCHEDULE_CONSTANT, run.warmup_steps = 0, run.learning_rate = 3e-3;
+
+  run.average = average, run.steps = steps, run.best_by = best_by;
+  return o;
+}
+
+static void run_averaging(cq_training_result *result, const cq_distill_options *o, cq_context *ctx) {
+  cq_error error = {0};
+  if (cq_distill(result, o, ctx, &error)) fail_msg("%s", error.message);
+}
+
+static void averaged_files(void) {
+  train[0] = (cq_training_data){.path = written("train.tsv", 20, "cat"), .weight = 1};
+  dev = (cq_training_data){.path = written("dev.tsv", 9, "bird"), .weight = 1};
+}
+
+static void the_last_evaluations_are_averaged(void **state) {
+  static const uint64_t at[] = {4, 6, 7};
+  cq_training_result result = {0};
+  cq_encoder *models[4];
+  char path[400];
+  (void)state;
+  averaged_files();
+  for (int i = 0; i < 4; i++) {
+    snprintf(path, sizeof path, "%s-%d", test_path("averaged"), i);
+    const cq_distill_options o = averaging(path, i < 3 ? 0 : 3, i < 3 ? at[i] : 7, CQ_BEST_LAST);
+    run_averaging(&result, &o, NULL);
+    assert_int_equal(result.averaged, i < 3 ? 0 : 3);
+    assert_int_equal(cq_encoder_open(&models[i], path, NULL, NULL), CQ_OK);
+  }
+  double largest = 0;
+  for (size_t p = 0; p < models[3]->params.n; p++) {
+    const cq_param *of[4];
+    for (int i = 0; i < 4; i++) of[i] = models[i]->params.items[p];
+    for (int64_t k = 0; k < cq_param_floats(of[3]); k++) {
+      const double mean = ((double)of[0]->value[k] + (double)of[1]->value[k] + (double)of[2]->value[k]) / 3;
+      if (fabs((double)of[3]->value[k] - mean) > 1e-6)
+        fail_msg("%s, element %d: %g, expected %g", of[3]->name, (int)k, (double)of[3]->value[k], mean);
+      largest = fmax(largest, fabs((double)of[2]->value[k] - mean));
+    }
+  }
+  assert_true(largest > 1e-4); /* the last weights are not their mean */
+  for (int i = 0; i < 4; i++) cq_encoder_free(models[i]);
+}
+
+static bool stop_before_end(void *context, const cq_training_progress *p) {
+  (void)context;
+  return strcmp(p->phase, "train") != 0 || p->text || p->step + 2 < p->n_steps;
+}
+
+/* Stopped amid the steps that are averaged and gone on with by another number of threads; kept as a candidate beside the
+ * weights, or as the last model. */
+static void an_average_goes_on(void **state) {
+  static const struct {
+    cq_best_by best_by;
+    int average;
+    uint64_t steps;
+    double rate;
+  } ways[] = {{CQ_BEST_LAST, 3, 7, 3e-3}, {CQ_BEST_MSE, 6, 61, 3e-4}};
+  cq_context *ctx;
+  (void)state;
+  averaged_files();
+  assert_int_equal(cq_context_open(&ctx, 2, NULL), CQ_OK);
+  for (int i = 0; i < 2; i++) {
+    cq_training_result whole = {0}, resumed = {0};
+    char path[2][400], command[1200];
+    for (int k = 0; k < 2; k++) snprintf(path[k], sizeof path[k], "%s-%d-%d", test_path("goes-on"), i, k);
+    cq_distill_options o = averaging(path[0], ways[i].average, ways[i].steps, ways[i].best_by);
+    run.learning_rate = ways[i].rate;
+    run_averaging(&whole, &o, NULL);
+    o = averaging(path[1], ways[i].average, ways[i].steps, ways[i].best_by);
+    run.learning_rate = ways[i].rate;
+    run.progress = stop_before_end;
+    assert_int_equal(cq_distill(NULL, &o, NULL, NULL), CQ_ERR_STOPPED);
+    run.progress = NULL, run.resume = true;
+    run_averaging(&resumed, &o, ctx);
+    assert_int_equal(whole.averaged, i == 0 ? 3 : 0); /* the weights themselves are better */
+    assert_int_equal(resumed.averaged, whole.averaged);
+    assert_true(i == 0 || whole.best_score == resumed.best_score);
+    snprintf(command, sizeof command, "diff -r -x log.jsonl -x README.md '%s' '%s'", path[0], path[1]);
+    if (system(command) != 0) fail_msg("another model");
+    if (i > 0) continue;
+    snprintf(command, sizeof command, "grep -q 'the mean of the weights at 3 evaluations up to step 7' '%s/README.md'",
+             path[1]);
+    if (system(command) != 0) fail_msg("the card does not tell of the mean");
+  }
+  cq_context_free(ctx);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(what_has_changed_is_named),
-                                     cmocka_unit_test(a_collapse_ends_the_run)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(what_has_changed_is_named), cmocka_unit_test(a_collapse_ends_the_run),
+      cmocka_unit_test(the_last_evaluations_are_averaged), cmocka_unit_test(an_average_goes_on)};
   return cmocka_run_group_tests(tests, make_test_directory, remove_test_directory);
 }

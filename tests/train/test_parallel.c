@@ -140,6 +140,61 @@ static void malformed_lines_are_named(void **state) {
   }
 }
 
+/* Sentences without translations are their own, and share what is known of a source with files of pairs. */
+static void plain_text_is_its_own_translation(void **state) {
+  (void)state;
+  char summary[CQ_PARALLEL_SUMMARY];
+  cq_parallel data = {0};
+  cq_parallel_options options = {.max_characters = 10};
+  assert_int_equal(cq_parallel_add(&data, written("pairs.tsv", "One.\tOne.\n"), NULL, 1, &options, NULL), CQ_OK);
+  options.plain = true;
+  const char *path = written("plain.txt", "Two.\nOne.\nTwo.\nA line of too many characters\n");
+  assert_int_equal(cq_parallel_add(&data, path, "en", 0.5, &options, NULL), CQ_OK);
+  assert_int_equal(data.n_sources, 2);
+  assert_int_equal(data.n_entries, 3);
+  assert_int_equal(cq_parallel_pairs(&data), 3);
+  for (size_t e = 0; e < 3; e++) {
+    const cq_entry *entry = &data.entries[e];
+    assert_int_equal(entry->n_targets, 1);
+    assert_true(cq_slice_equal(data.targets[entry->first_target], data.sources[entry->source]));
+    assert_int_equal(cq_parallel_is_plain(&data, entry->source, entry->first_target), e > 0);
+  }
+  cq_parallel_summary(summary, &data.sets[1]);
+  assert_string_equal(summary, "en: 2 sentences (4 lines, 0 malformed skipped, 1 too long)");
+  cq_parallel_free(&data);
+  options.max_entries = 1;
+  assert_int_equal(cq_parallel_add(&data, path, NULL, 1, &options, NULL), CQ_OK);
+  assert_int_equal(data.n_entries, 1);
+  cq_parallel_free(&data);
+}
+
+static void malformed_plain_text_is_named(void **state) {
+  (void)state;
+  const struct {
+    const char *text, *says;
+  } cases[] = {{"One.\nTwo.\tZwei.\n", "a tab, expected a sentence without translations"},
+               {"One.\n\nTwo.\n", "an empty line"},
+               {"One.\n\xff\n", "UTF-8"}};
+  cq_parallel data = {0};
+  cq_error error = {0};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    cq_parallel_options options = {.plain = true};
+    const char *path = written("bad.txt", cases[i].text);
+    assert_int_equal(cq_parallel_add(&data, path, NULL, 1, &options, &error), CQ_ERR_FORMAT);
+    assert_int_equal(error.line, 2);
+    assert_non_null(strstr(error.message, cases[i].says));
+    cq_parallel_free(&data);
+    options.skip_bad = true;
+    assert_int_equal(cq_parallel_add(&data, path, NULL, 1, &options, &error), CQ_OK);
+    assert_int_equal(data.sets[0].n_bad, 1);
+    cq_parallel_free(&data);
+  }
+  const cq_parallel_options options = {.plain = true};
+  assert_int_equal(cq_parallel_add(&data, written("empty.txt", ""), NULL, 1, &options, &error), CQ_ERR_FORMAT);
+  assert_non_null(strstr(error.message, "no sentences (0 lines, 0 malformed, 0 too long)"));
+  cq_parallel_free(&data);
+}
+
 static void labels_are_the_last_two_names(void **state) {
   (void)state;
   char label[32];
@@ -150,14 +205,12 @@ static void labels_are_the_last_two_names(void **state) {
   assert_int_equal(cq_parallel_label(label, 4, "x/longer.tsv", NULL), CQ_ERR_ARGUMENT);
 }
 
-static void every_allocation_may_fail(void **state) {
-  (void)state;
-  const char *path = written("small.tsv", "One.\tEins.\tUno.\nTwo.\tZwei.\n");
+static void check_allocations(const char *path, bool plain) {
   for (long n = 1;; n++) {
     cq_parallel data = {0};
     cq_sampler sampler = {0};
     cq_alloc_fail_at(n);
-    cq_status status = cq_parallel_add(&data, path, NULL, 1, &(cq_parallel_options){0}, NULL);
+    cq_status status = cq_parallel_add(&data, path, NULL, 1, &(cq_parallel_options){.plain = plain}, NULL);
     if (!status) status = cq_sampler_new(&sampler, &data, CQ_SAMPLE_BALANCED, 1, NULL);
     const bool failed = cq_alloc_failed();
     cq_alloc_fail_at(0);
@@ -166,6 +219,12 @@ static void every_allocation_may_fail(void **state) {
     cq_parallel_free(&data);
     if (!failed) break;
   }
+}
+
+static void every_allocation_may_fail(void **state) {
+  (void)state;
+  check_allocations(written("small.tsv", "One.\tEins.\tUno.\nTwo.\tZwei.\n"), false);
+  check_allocations(written("small.txt", "One.\nTwo.\n"), true);
 }
 
 /* --- drawing --- */
@@ -281,6 +340,8 @@ int main(void) {
       cmocka_unit_test(translations_of_a_source_are_a_set),
       cmocka_unit_test(what_is_said_of_pairs_stays_with_them),
       cmocka_unit_test(malformed_judgements_are_named),
+      cmocka_unit_test(plain_text_is_its_own_translation),
+      cmocka_unit_test(malformed_plain_text_is_named),
       cmocka_unit_test(malformed_lines_are_named),
       cmocka_unit_test(labels_are_the_last_two_names),
       cmocka_unit_test(every_allocation_may_fail),

@@ -67,10 +67,13 @@ static void report_training(const cli_training *t, const cq_training_result *r) 
     printf(", \"steps\": %" PRIu64 ", \"best_step\": %" PRIu64, r->steps, r->best_step);
     if (isfinite(r->final_loss)) printf(", \"final_loss\": %.9g", r->final_loss);
     if (isfinite(r->best_score)) printf(", \"best_score\": %.9g", r->best_score);
+    if (r->averaged) printf(", \"averaged\": %" PRIu64, r->averaged);
     printf(", \"collapsed\": %s}\n", r->collapsed ? "true" : "false");
   } else {
-    cli_note("%" PRIu64 " steps, last loss %.6f; wrote %s (the model after step %" PRIu64 ")", r->steps, r->final_loss,
-             t->run->output, r->best_step);
+    char mean[80] = "";
+    if (r->averaged) snprintf(mean, sizeof mean, ", the mean of %" PRIu64 " evaluations' weights", r->averaged);
+    cli_note("%" PRIu64 " steps, last loss %.6f; wrote %s (the model after step %" PRIu64 "%s)", r->steps,
+             r->final_loss, t->run->output, r->best_step, mean);
   }
 }
 

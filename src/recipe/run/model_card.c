@@ -16,14 +16,19 @@ void cq_model_card_data_heading(cq_builder *out) {
 void cq_model_card_data(cq_builder *out, const cq_parallel *data) {
   for (size_t i = 0; i < data->n_sets; i++) {
     const cq_parallel_set *set = &data->sets[i];
-    cq_builder_printf(out, "| %s | %u | %u | %g |\n", set->label, set->n_entries, set->n_pairs, set->weight);
+    cq_builder_printf(out, "| %s | %u | %u | %g |\n", set->label, set->n_entries, set->plain ? 0 : set->n_pairs,
+                      set->weight);
   }
 }
 
 static void write_training_options(cq_builder *out, const cq_training *run, uint64_t kept_step) {
   const cq_training_options *o = run->o;
+  char kept[120] = "the one of";
+  if (run->measured.averaged)
+    snprintf(kept, sizeof kept, "the mean of the weights at %llu evaluations up to",
+             (unsigned long long)run->measured.averaged);
   cq_builder_printf(out,
-                    "- %llu steps of %lld pairs%s; the model is the one of step %llu\n"
+                    "- %llu steps of %lld pairs%s; the model is %s step %llu\n"
                     "- AdamW: learning rate %g (word embeddings %g), betas %g and %g, eps %g, weight decay %g, "
                     "clipping at %g\n"
                     "- %s schedule, warm-up %g; seed %llu; %d shards\n",
@@ -31,7 +36,7 @@ static void write_training_options(cq_builder *out, const cq_training *run, uint
                     o->no_shuffle    ? ", in file order"
                     : run->by_weight ? ", drawn from the files by weight"
                                      : ", shuffled",
-                    (unsigned long long)kept_step, o->learning_rate,
+                    kept, (unsigned long long)kept_step, o->learning_rate,
                     o->embedding_learning_rate > 0 ? o->embedding_learning_rate : o->learning_rate, o->adam_beta1,
                     o->adam_beta2, o->adam_eps, o->weight_decay, o->clip_norm, cq_schedule_names[o->schedule],
                     o->warmup_steps, (unsigned long long)o->seed, o->n_shards);

@@ -69,6 +69,10 @@ static const cq_option option_rows[] = {
                "keep the best model by this held-out figure (as early stopping does, but the run goes on "
                "to its end); auto: translation with --dev, else sts with --sts, else last; mse: 'calque "
                "distill' only")},
+    {CQ_INT(
+        O, "average", average, CHANGES, 0, 0, MAX_COUNT, "N",
+        "stochastic weight averaging (SWA): the mean of the weights at the last N evaluations is a further candidate "
+        "for the best model; with --best-by last it is the model; 0: no averaging")},
     {CQ_INT(O, "shards", n_shards, CHANGES, 4, 1, CQ_MAX_SHARDS, "N",
             "parts that a batch's gradient is summed from: the most threads that can work; results "
             "depend on it")},

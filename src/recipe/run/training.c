@@ -159,8 +159,10 @@ static cq_status begin_training(cq_run_stage *out, void *context, int number, co
       .optimizer = cq_training_optimizer(r),
   };
   cq_status status = cq_trainer_new(&r->trainer, r->encoder, r->ctx, &options, error);
+  if (!status && o->average > 1) status = cq_average_new(&r->average, &r->encoder->params, error);
   if (!status && from) status = cq_checkpoint_read(&r->measured, sizeof r->measured, from, "measured", error);
   if (!status && from) status = cq_trainer_restore(r->trainer, from, error);
+  if (!status && from && r->average.params) status = cq_average_restore(&r->average, from, error);
   if (!status && from && r->task.restore) status = r->task.restore(r->task.context, from, error);
   r->started = cq_seconds(CLOCK_MONOTONIC);
   r->sentences = 0;
@@ -172,7 +174,17 @@ static cq_status save_training(void *context, cq_checkpoint_writer *w, cq_error 
   cq_training *r = context;
   cq_status status = cq_checkpoint_writer_section(w, "measured", &r->measured, sizeof r->measured, error);
   if (!status) status = cq_trainer_save(r->trainer, w, error);
+  if (!status && r->average.params) status = cq_average_save(&r->average, w, error);
   return status || !r->task.save ? status : r->task.save(r->task.context, w, error);
+}
+
+/* Whether a step's weights are averaged: those of an evaluation after which fewer than `average` follow. */
+static bool is_averaged(const cq_training *r, uint64_t step) {
+  const uint64_t every = (uint64_t)r->o->evaluate_every, end = r->n_steps;
+  if (!r->average.params || step == end) return r->average.params;
+  if (every == 0 || step % every != 0) return false;
+  const uint64_t n_later = end / every - step / every + (end % every != 0);
+  return n_later < (uint64_t)r->o->average;
 }
 
 /* One update, accumulated batches and all. */
@@ -189,6 +201,10 @@ static cq_status update_encoder(double *loss, void *context, cq_error *error) {
     r->sentences += report.n_sentences;
   }
   r->gradient_norm = report.gradient_norm;
+  if (is_averaged(r, step)) {
+    cq_trainer_settle(r->trainer);
+    cq_average_add(&r->average, r->ctx);
+  }
   return cq_run_log_write(&r->run.log,
                           json_pack("{s:s, s:I, s:s*, s:f, s:f, s:f, s:f}", "type", "step", "step", (json_int_t)step,
                                     "kind", r->kind, "loss", *loss, "learning_rate",
@@ -197,9 +213,18 @@ static cq_status update_encoder(double *loss, void *context, cq_error *error) {
                           error);
 }
 
+static bool has_average(const cq_training *r) {
+  return r->average.n > 1;
+}
+
+/* The encoder computes with the mean, or again with its weights. */
+static cq_status swap_average(cq_training *r, cq_error *error) {
+  cq_average_swap(&r->average, r->ctx);
+  return cq_encoder_pack(r->encoder, r->ctx, true, error);
+}
+
 static cq_status end_training(void *context, cq_error *error) {
   cq_training *r = context;
-  (void)error;
   cq_trainer_settle(r->trainer);
   if (r->truncated) {
     char text[160];
@@ -208,7 +233,9 @@ static cq_status end_training(void *context, cq_error *error) {
              (unsigned long long)r->truncated, (unsigned long long)r->sentences, r->encoder->max_seq_length);
     cq_training_tell(r, "train", r->run.state.step, r->n_steps, text);
   }
-  return CQ_OK;
+  if (r->run.state.has_best || !has_average(r)) return CQ_OK;
+  r->measured.averaged = r->average.n;
+  return swap_average(r, error);
 }
 
 /* ---- evaluation ---- */
@@ -246,42 +273,60 @@ static void put_remarks(cq_builder *out, const cq_training *r, uint64_t step, do
                       (unsigned long long)r->run.state.best_step, shown_score(r, score), shown_score(r, best));
 }
 
-static cq_status show_figures(cq_training *r, uint64_t step, double score, cq_error *error) {
+static cq_status show_figures(cq_training *r, uint64_t step, uint64_t averaged, double score, cq_error *error) {
   cq_builder table = {0};
-  cq_builder_printf(&table, "step %llu\n", (unsigned long long)step);
+  cq_builder_printf(&table, "step %llu", (unsigned long long)step);
+  if (averaged) cq_builder_printf(&table, ", mean of the last %llu evaluations' weights", (unsigned long long)averaged);
+  cq_builder_char(&table, '\n');
   cq_dev_table(&table, &r->dev, NULL, &r->now, false);
-  put_remarks(&table, r, step, score);
+  put_remarks(&table, r, step, averaged ? NAN : score); /* a mean may be worse */
   cq_status status = table.failed ? cq_fail_memory(error, "table") : CQ_OK;
   if (!status && !cq_training_tell(r, "evaluate", step, r->n_steps, table.data)) r->run.stopped = true;
   cq_builder_free(&table);
   return status;
 }
 
-static cq_status evaluate_encoder(bool *better, void *context, cq_error *error) {
-  cq_training *r = context;
+/* Of the weights that the encoder computes with: averaged 0, or the mean of so many. */
+static cq_status measure_encoder(bool *better, cq_training *r, uint64_t averaged, cq_error *error) {
   const uint64_t step = r->run.state.step;
-  cq_trainer_settle(r->trainer);
   cq_dev_figures_free(&r->now);
   cq_status status = cq_dev_evaluate(&r->now, &r->dev, r->encoder, r->teacher, r->ctx, error);
   if (!status) {
-    json_t *figures = cq_dev_json(&r->dev, &r->now);
+    json_t *figures = cq_dev_json(&r->dev, &r->now), *n = averaged ? json_integer((json_int_t)averaged) : NULL;
     status = cq_run_log_write(&r->run.log,
-                              json_pack("{s:s, s:I, s:b, s:o}", "type", "evaluate", "step", (json_int_t)step,
-                                        "collapsed", step > 0 && r->now.collapsed != NULL, "figures", figures),
+                              json_pack("{s:s, s:I, s:o*, s:b, s:o}", "type", averaged ? "average" : "evaluate", "step",
+                                        (json_int_t)step, "averaged", n, "collapsed",
+                                        step > 0 && r->now.collapsed != NULL, "figures", figures),
                               error);
   }
   const double score = status ? NAN : dev_score(r, &r->now);
-  const bool collapsed = !status && step > 0 && r->now.collapsed && !r->before.collapsed;
+  const bool collapsed = !status && step > 0 && !averaged && r->now.collapsed && !r->before.collapsed;
   if (collapsed) r->run.over = ++r->measured.n_collapsed >= MAX_COLLAPSED;
-  if (!status) status = show_figures(r, step, score, error);
-  *better = !isnan(score) && (!r->run.state.has_best || score > r->measured.best_score);
-  if (*better) r->measured.best_score = score;
+  if (!status) status = show_figures(r, step, averaged, score, error);
+  const bool is_best = !isnan(score) && (!(r->run.state.has_best || *better) || score > r->measured.best_score);
+  if (is_best) *better = true, r->keeps_average = averaged > 0;
+  if (is_best) r->measured.best_score = score, r->measured.averaged = averaged;
   return status;
 }
 
+static cq_status evaluate_encoder(bool *better, void *context, cq_error *error) {
+  cq_training *r = context;
+  cq_trainer_settle(r->trainer);
+  *better = false;
+  cq_status status = measure_encoder(better, r, 0, error);
+  if (status || !has_average(r) || r->run.over) return status;
+  status = swap_average(r, error);
+  if (!status) status = measure_encoder(better, r, r->average.n, error);
+  const cq_status back = swap_average(r, status ? NULL : error);
+  return status ? status : back;
+}
+
 static cq_status keep_encoder(void *context, const char *directory, cq_error *error) {
-  const cq_training *r = context;
-  return cq_encoder_save(r->encoder, directory, true, NULL, error);
+  cq_training *r = context;
+  if (r->keeps_average) cq_average_swap(&r->average, r->ctx);
+  const cq_status status = cq_encoder_save(r->encoder, directory, true, NULL, error);
+  if (r->keeps_average) cq_average_swap(&r->average, r->ctx);
+  return status;
 }
 
 /* ---- the end ---- */
@@ -344,6 +389,7 @@ void cq_training_close(cq_training *r) {
   cq_dev_figures_free(&r->before);
   cq_dev_figures_free(&r->now);
   cq_trainer_free(r->trainer);
+  cq_average_free(&r->average);
   cq_encoder_free(r->encoder);
   cq_dev_sets_free(&r->dev);
 }
@@ -371,7 +417,8 @@ cq_status cq_training_run(cq_training *r, uint64_t n_pairs, cq_training_result *
                                    .best_step = end->has_best ? end->best_step : end->step,
                                    .final_loss = end->loss,
                                    .best_score = end->has_best ? r->measured.best_score : NAN,
-                                   .collapsed = r->run.over};
+                                   .collapsed = r->run.over,
+                                   .averaged = r->measured.averaged};
   cq_run_identity_free(&identity);
   return status;
 }

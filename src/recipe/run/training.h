@@ -8,6 +8,7 @@
 #include "calque/training.h"
 #include "recipe/run/dev_sets.h"
 #include "recipe/run/run.h"
+#include "train/average.h"
 #include "train/parallel.h"
 #include "train/sampler.h"
 #include "train/trainer.h"
@@ -37,6 +38,8 @@ typedef struct cq_training {
   cq_encoder *encoder;              /* that learns */
   const cq_cached_encoder *teacher; /* of the MSE on dev; NULL: there is none */
   cq_trainer *trainer;
+  cq_average average; /* of the last evaluations' weights; {0}: none is wanted */
+  bool keeps_average; /* keep is to save it, not the weights */
   cq_dev_sets dev;
   bool by_weight;   /* files are drawn from by weight */
   const char *kind; /* of the last batch, for the log; NULL: all are of one */
@@ -47,6 +50,7 @@ typedef struct cq_training {
   struct {
     double best_score;    /* of what is kept */
     uint64_t n_collapsed; /* evaluations that found the vectors hardly different */
+    uint64_t averaged;    /* evaluations that the kept model is the mean of; 0: it is no mean */
   } measured;             /* as a checkpoint has it */
   double gradient_norm;   /* the last update's */
   double started;         /* seconds: of the teacher's work, or of the steps' */

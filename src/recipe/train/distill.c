@@ -3,10 +3,11 @@
  *   files -> pairs -> batches of (source, translation) -> student -> MSE to teacher(source) on both -> AdamW
  *               \-> distinct sources -> teacher, once -> vectors on disk
  *
- * With a contrastive loss the batch's teacher vectors are its candidates, and hard negatives (hard_negatives.h) are
+ * Text of the teacher's language without translations is its own: student -> MSE to teacher(sentence), once. With a
+ * contrastive loss the batch's teacher vectors are its candidates, and hard negatives (hard_negatives.h) are
  * more.
  *
- * Source: Reimers & Gurevych 2020, section 2. */
+ * Source: Reimers & Gurevych 2020, section 2; for text without translations LEAF (arXiv 2509.12539). */
 #include "calque/distill.h"
 
 #include "base/clock.h"
@@ -38,8 +39,10 @@ static const cq_option option_rows[] = {
      .flags = CQ_OPTION_REQUIRED},
     {CQ_DATA(O, "train", train, n_train, CHANGES, "[LABEL=]TSV[:WEIGHT]",
              "parallel text, a sentence and its translations on each line; with several files, one of "
-             "weight 2 is drawn from twice as often (weights imply --balanced)"),
-     .flags = CQ_OPTION_REQUIRED},
+             "weight 2 is drawn from twice as often (weights imply --balanced)")},
+    {CQ_DATA(O, "source-text", source_text, n_source_text, CHANGES, "[LABEL=]FILE[:WEIGHT]",
+             "text of the teacher's language without translations, a sentence a line: the student learns the teacher's "
+             "vectors of it; beside --train, or alone to make a smaller model that reads as the teacher does")},
     {CQ_CHOICE(O, "dim-match", dim_match, CHANGES, CQ_DIM_EQUAL, dim_matches, "HOW",
                "if student and teacher differ in dimension: refuse (equal), learn a projection (project), "
                "or use the teacher's first dimensions (truncate)")},
@@ -72,7 +75,8 @@ static const cq_option option_rows[] = {
 static cq_status check_distill(const void *options, cq_error *error) {
   const O *o = options;
   if (!o->teacher || !o->student) return cq_fail(error, CQ_ERR_ARGUMENT, "a teacher and a student are needed");
-  if (o->n_train == 0) return cq_fail(error, CQ_ERR_ARGUMENT, "at least one file to train on is needed");
+  if (o->n_train + o->n_source_text == 0)
+    return cq_fail(error, CQ_ERR_ARGUMENT, "at least one file to train on is needed (train, source-text)");
   if ((o->hard_negatives || o->near_misses) && !(o->contrast > 0))
     return cq_fail(error, CQ_ERR_ARGUMENT, "%s: candidates of the contrastive loss, which needs a weight (contrast)",
                    o->hard_negatives ? "hard-negatives" : "near-misses");
@@ -94,7 +98,7 @@ typedef struct run {
   cq_sampler sampler;
   cq_sampling sampling;
   cq_hard_negatives hard;
-  cq_pair *pairs;           /* [batch_pairs] */
+  cq_pair *pairs, *plain;   /* [batch_pairs] */
   cq_slice *texts;          /* [2 batch_pairs] translations, sources */
   const float **targets;    /* [2 batch_pairs] the teacher's vectors */
   const float **candidates; /* of the contrastive loss: [batch_pairs] the sources', then hard negatives */
@@ -132,6 +136,7 @@ static cq_status check_columns(run *r, cq_error *error) {
   cq_ids ids = {0};
   for (size_t i = 0; t && !status && i < r->data.n_sets; i++) {
     const cq_parallel_set *set = &r->data.sets[i];
+    if (set->plain) continue;
     const uint32_t every = set->n_entries / N_LOOKED_AT + 1;
     look first = {0}, second = {0};
     for (uint32_t e = 0; !status && e < set->n_entries; e += every) {
@@ -267,9 +272,10 @@ static cq_status open_student(run *r, cq_error *error) {
 static cq_status make_batches(run *r, cq_error *error) {
   const size_t n = (size_t)r->training.o->batch_pairs;
   r->pairs = cq_alloc_array(n, sizeof *r->pairs);
+  r->plain = cq_alloc_array(n, sizeof *r->plain);
   r->texts = cq_alloc_array(n, 2 * sizeof *r->texts);
   r->targets = cq_alloc_array(n, 2 * sizeof *r->targets);
-  if (!r->pairs || !r->texts || !r->targets) return cq_fail_memory(error, "batch");
+  if (!r->pairs || !r->plain || !r->texts || !r->targets) return cq_fail_memory(error, "batch");
   return cq_sampler_new(&r->sampler, &r->data, r->sampling, r->training.o->seed, error);
 }
 
@@ -307,18 +313,34 @@ static void list_candidates(run *r, size_t n) {
     r->n_candidates += cq_hard_negatives_of(r->candidates + r->n_candidates, &r->hard, r->pairs[i].source);
 }
 
+/* Pairs first, sentences without translations behind them, each in their order. Returns the number of pairs. */
+static size_t sort_plain_last(cq_pair *pairs, cq_pair *plain, size_t n, const cq_parallel *data) {
+  size_t n_pairs = 0, n_plain = 0;
+  for (size_t i = 0; i < n; i++) {
+    if (cq_parallel_is_plain(data, pairs[i].source, pairs[i].target))
+      plain[n_plain++] = pairs[i];
+    else
+      pairs[n_pairs++] = pairs[i];
+  }
+  for (size_t i = 0; i < n_plain; i++) pairs[n_pairs + i] = plain[i];
+  return n_pairs;
+}
+
+/* Sentences: translations, those without any, sources. The k-th source is that of the k-th translation. */
 static cq_status compute_distill_batch(void *context, cq_step_report *report, cq_error *error) {
   run *r = context;
   cq_trainer *trainer = r->training.trainer;
-  const size_t n = (size_t)r->training.o->batch_pairs, n_sources = (size_t)ceil(r->o.source_share * (double)n);
+  const size_t n = (size_t)r->training.o->batch_pairs;
   cq_sampler_draw(r->pairs, &r->sampler, cq_trainer_batches(trainer), n);
+  const size_t n_translations = sort_plain_last(r->pairs, r->plain, n, &r->data);
+  const size_t n_sources = (size_t)ceil(r->o.source_share * (double)n_translations);
   for (size_t i = 0; i < n; i++) {
     const cq_slice source = r->data.sources[r->pairs[i].source];
     r->texts[i] = r->data.targets[r->pairs[i].target];
     r->targets[i] = cq_cached_encoder_vector(&r->teacher, source);
     if (i < n_sources) r->texts[n + i] = source, r->targets[n + i] = r->targets[i];
   }
-  cq_trainer_drop_pieces(trainer, r->o.piece_dropout, n);
+  cq_trainer_drop_pieces(trainer, r->o.piece_dropout, n_translations);
   if (!(r->o.contrast > 0)) return cq_trainer_step(trainer, r->texts, r->targets, n + n_sources, report, error);
   list_candidates(r, n);
   return cq_trainer_step_jointly(trainer, r->texts, n + n_sources, contrast_batch, r, report, error);
@@ -333,13 +355,17 @@ static cq_status identify_distill(const void *context, cq_run_identity *out, cq_
   cq_run_identity_fingerprint(out, "teacher", teacher);
   cq_run_identity_precision(out, "teacher's precision", r->teacher.encoder);
   cq_training_identify_data(out, "train", &r->data);
+  cq_run_identity_count(out, "source-text files", r->o.n_source_text);
   return CQ_OK;
 }
 
 static void distill_card_title(const void *context, cq_builder *card) {
   const run *r = context;
-  cq_builder_text(card, "A sentence encoder that gives a sentence and its translations one vector. Made with calque by "
-                        "multilingual knowledge distillation (Reimers & Gurevych 2020) from ");
+  cq_builder_text(card, r->o.n_train > 0
+                            ? "A sentence encoder that gives a sentence and its translations one vector. Made with "
+                              "calque by multilingual knowledge distillation (Reimers & Gurevych 2020) from "
+                            : "A sentence encoder that gives a sentence the vector that a larger one gives it. Made "
+                              "with calque by distillation from ");
   cq_model_card_name(card, r->o.teacher);
   cq_builder_char(card, '.');
 }
@@ -356,9 +382,9 @@ static void distill_card_task(const void *context, cq_builder *card) {
   cq_model_card_name(card, r->o.teacher);
   cq_builder_text(card, ", student begun from ");
   cq_model_card_name(card, r->o.student);
-  cq_builder_text(card, "\n- loss: mean squared error to the teacher's vector of the source, on the source and on its "
-                        "translation");
-  if (r->o.source_share < 1) cq_builder_printf(card, ", %g of the sources", r->o.source_share);
+  cq_builder_text(card, "\n- loss: mean squared error to the teacher's vector of the source, on the source");
+  if (r->o.n_train > 0) cq_builder_text(card, " and on its translation");
+  if (r->o.n_train > 0 && r->o.source_share < 1) cq_builder_printf(card, ", %g of the sources", r->o.source_share);
   if (r->o.contrast > 0)
     cq_builder_printf(card,
                       "; %g times a contrastive loss with the teacher's similarities as soft labels, temperature %g",
@@ -370,6 +396,22 @@ static void distill_card_task(const void *context, cq_builder *card) {
     cq_builder_printf(card, "; among its candidates the %zu nearest other sources of each", r->o.hard_negatives);
   if (r->o.near_misses) cq_builder_text(card, "; near misses of the sources among its candidates");
   cq_builder_char(card, '\n');
+}
+
+/* Both kinds of files, drawn from alike. */
+static cq_status read_files(run *r, cq_error *error) {
+  const cq_distill_options *o = &r->o;
+  cq_training *t = &r->training;
+  cq_parallel_options text = cq_training_text_options(t);
+  cq_training_data *all = cq_alloc_array(o->n_train + o->n_source_text, sizeof *all);
+  if (!all) return cq_fail_memory(error, "files");
+  for (size_t i = 0; i < o->n_train; i++) all[i] = o->train[i];
+  for (size_t i = 0; i < o->n_source_text; i++) all[o->n_train + i] = o->source_text[i];
+  cq_status status = cq_training_sampling(&r->sampling, t, all, o->n_train + o->n_source_text, error);
+  cq_free(all);
+  if (!status) status = cq_training_read(&r->data, t, o->train, o->n_train, &text, error);
+  text.plain = true;
+  return status ? status : cq_training_read(&r->data, t, o->source_text, o->n_source_text, &text, error);
 }
 
 cq_status cq_distill(cq_training_result *result, const cq_distill_options *options, cq_context *ctx, cq_error *error) {
@@ -388,10 +430,7 @@ cq_status cq_distill(cq_training_result *result, const cq_distill_options *optio
   cq_status status = cq_options_take(&r->o, &cq_group_distill, options, error);
   if (!status) status = cq_options_take_part(&training, &parts[0], o, error);
   if (!status) status = cq_training_open(t, &training, &task, ctx, error);
-  cq_parallel_options text = {0};
-  if (!status) text = cq_training_text_options(t);
-  if (!status) status = cq_training_sampling(&r->sampling, t, o->train, o->n_train, error);
-  if (!status) status = cq_training_read(&r->data, t, o->train, o->n_train, &text, error);
+  if (!status) status = read_files(r, error);
   if (!status)
     status = cq_cached_encoder_open(&r->teacher, o->teacher, CQ_PRECISION_DEFAULT, o->cache_directory,
                                     cq_training_notice, t, error);
@@ -407,6 +446,7 @@ cq_status cq_distill(cq_training_result *result, const cq_distill_options *optio
   cq_cached_encoder_close(&r->teacher);
   cq_parallel_free(&r->data);
   cq_free(r->pairs);
+  cq_free(r->plain);
   cq_free(r->texts);
   cq_free(r->targets);
   cq_free(r->candidates);
