@@ -82,6 +82,7 @@ typedef struct cq_training_options {
   const char *log_path; /* JSON lines; NULL: log.jsonl in the work directory, in the end beside the model */
   cq_training_progress_fn progress;
   void *progress_context;
+  bool freeze_body; /* of the model begun from only the vocabulary's embeddings are trained; the rest keeps its bits */
 } cq_training_options;
 /* Five epochs of batches of 64, AdamW at 2e-5 after a warm-up of a tenth of the steps: group "training". */
 CQ_DEFAULT_OPTIONS(cq_training_options, cq_training_default_options, "training")

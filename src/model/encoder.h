@@ -45,6 +45,9 @@ CQ_MUST_USE cq_status cq_encoder_write(const cq_encoder *encoder, cq_dtype weigh
  * positions. */
 CQ_MUST_USE cq_status cq_encoder_limit(cq_encoder *encoder, int length, cq_error *error);
 
+/* Freezes all parameters but the tables of word embeddings; before they are made trainable. */
+void cq_encoder_freeze_body(cq_encoder *encoder);
+
 /* The module that owns the tokenizer: the first. */
 static inline const cq_module *cq_encoder_text_module(const cq_encoder *e) {
   return e->modules[0];

@@ -474,7 +474,8 @@ static cq_status transformer_backward(cq_worker *worker, const cq_module *module
   float **dbias = NULL;
   cq_status status = CQ_OK;
   (void)x, (void)dx;
-  if (record->bias) status = cq_relative_bias_gradients(worker, &t->relative, batch, &dbias, error);
+  if (record->bias && !t->relative.table->frozen)
+    status = cq_relative_bias_gradients(worker, &t->relative, batch, &dbias, error);
   for (int64_t i = t->n_layers; !status && i-- > 0;)
     status = cq_transformer_backward(worker, &t->layers[i], batch, gradients, dy, record->bias, dbias,
                                      (uint32_t)(1 + i * SITES_PER_LAYER), &record->layers[i], error);
