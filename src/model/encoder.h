@@ -9,7 +9,8 @@
 #define CQ_MAX_MODULES 16
 
 struct cq_encoder {
-  char *directory;
+  char *directory; /* of the modules */
+  char *language;  /* directory of another tokenizer and other word embeddings (model/language.h); NULL: the model's */
   cq_arena arena;
   cq_module *modules[CQ_MAX_MODULES];
   size_t n_modules;
