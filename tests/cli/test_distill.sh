@@ -40,6 +40,7 @@ same frozen/model.safetensors frozen2/model.safetensors
 expect 0 model new --kind copy --from "$TEACHER" copy
 body_of copy >body
 [ -s body ] || fail "no body"
+grep -q "only the vocabulary's embeddings were trained" frozen/README.md || fail "the card does not tell of the frozen body"
 body_of frozen | cmp -s - body || fail "the body is not what it was"
 ! cmp -s frozen/model.safetensors copy/model.safetensors || fail "nothing was trained"
 expect 0 ${frozen/--freeze-body/} --output thawed
