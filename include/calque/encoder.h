@@ -42,7 +42,8 @@ CQ_DEFAULT_OPTIONS(cq_encoder_options, cq_encoder_default_options, "encoder")
 /* Opens a sentence-transformers directory (modules.json), a Hugging Face encoder directory (then mean pooling,
  * noticed), or either by its name in the local cache (HF_HUB_CACHE, HF_HOME, ~/.cache/huggingface); nothing is
  * downloaded.
- *   name     directory, "org/model", or "model" (tried as "sentence-transformers/model")
+ *   name     directory, "org/model", or "model" (tried as "sentence-transformers/model"); "DIRECTORY/languages/tr" is
+ *            the model in DIRECTORY with a tokenizer and word embeddings that are this language's alone
  *   options  NULL for the defaults
  * Errors: CQ_ERR_IO (missing files, named), CQ_ERR_FORMAT (file and byte or line), CQ_ERR_UNSUPPORTED (an unknown
  * module, architecture, activation or tokenizer, named), CQ_ERR_MEMORY. */

@@ -86,6 +86,7 @@ typedef struct cq_training_options {
    * the end, also without dev and sts) is a candidate for the best model beside the weights themselves; kept by LAST, it
    * is the model. 0, 1: none */
   int average;
+  bool freeze_body; /* of the model begun from only the vocabulary's embeddings are trained; the rest keeps its bits */
 } cq_training_options;
 /* Five epochs of batches of 64, AdamW at 2e-5 after a warm-up of a tenth of the steps: group "training". */
 CQ_DEFAULT_OPTIONS(cq_training_options, cq_training_default_options, "training")

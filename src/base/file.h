@@ -55,6 +55,9 @@ void cq_writer_abort(cq_writer *w); /* legal after commit and on {0}: does nothi
 /* Writes a whole file atomically. */
 CQ_MUST_USE cq_status cq_file_write(const char *path, const void *bytes, size_t n, cq_error *error);
 
+/* The same with another file's bytes. */
+CQ_MUST_USE cq_status cq_file_copy(const char *from, const char *to, cq_error *error);
+
 /* Syncs the directory that path is in: after a crash it still has the name. For names that no writer above has made. */
 CQ_MUST_USE cq_status cq_sync_name(const char *path, cq_error *error);
 
@@ -74,6 +77,10 @@ CQ_MUST_USE cq_status cq_directory_make(const char *path, cq_error *error);
 /* Takes a directory for this process until *lock is closed, which the caller does in any case where it is above 0; where
  * the file system knows no locks, nobody is told. Errors: CQ_ERR_ARGUMENT when another process has it; CQ_ERR_IO. */
 CQ_MUST_USE cq_status cq_directory_lock(int *lock, const char *path, cq_error *error);
+
+/* Copies everything in a directory, byte by byte, into one that exists; links are followed. Errors: CQ_ERR_IO,
+ * CQ_ERR_ARGUMENT when the copy lies in what is copied, CQ_ERR_UNSUPPORTED for what is neither file nor directory. */
+CQ_MUST_USE cq_status cq_directory_copy(const char *from, const char *to, cq_error *error);
 
 /* A directory under construction: fill `temporary`, then commit renames it to the target. With replace, an existing
  * target is exchanged for the new one in one step where the system can, and removed; without, an existing target is

@@ -3,7 +3,7 @@
 #include "base/hash.h"
 #include "base/memory.h"
 #include "format/json.h"
-#include "model/encoder.h"
+#include "model/language.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -73,7 +73,14 @@ cq_status cq_encoder_describe(char **out_json, const cq_encoder *e, cq_error *er
   json_t *object;
   cq_status status = describe_encoder(&object, e, error);
   if (status) return status;
-  bool ok = json_object_set_new(object, "directory", json_pack("s?", e->directory)) == 0 &&
+  json_t *languages = NULL;
+  if (e->directory && !e->language && (status = cq_language_list(&languages, e->directory, error))) {
+    json_decref(object);
+    return status;
+  }
+  bool ok = (!languages || json_object_set_new(object, "languages", languages) == 0) &&
+            (!e->language || json_object_set_new(object, "body", json_string(e->directory)) == 0) &&
+            json_object_set_new(object, "directory", json_pack("s?", e->language ? e->language : e->directory)) == 0 &&
             json_object_set_new(object, "simd", json_string(cq_simd_level())) == 0 &&
             json_object_set_new(object, "precision", json_string(cq_precision_name(e->precision))) == 0;
   char *text = ok ? cq_json_dump(object, JSON_INDENT(2)) : NULL;

@@ -6,15 +6,18 @@
  *   config.json, model.safetensors, tokenizer files    the Transformer's, in the root
  *   1_Pooling/config.json, 2_Dense/...                 the other stages
  *
- * A directory with config.json alone is a plain Hugging Face encoder: a Transformer and mean pooling. */
+ * A directory with config.json alone is a plain Hugging Face encoder: a Transformer and mean pooling. One in a model's
+ * `languages` is that model with another vocabulary (language.h). */
 #include "base/error.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/options.h"
 #include "format/json.h"
 #include "model/encoder.h"
+#include "model/language.h"
 #include "model/modules.h"
 #include "model/precision.h"
+#include "model/transformer.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -39,6 +42,7 @@ void cq_encoder_free(cq_encoder *e) {
     if (e->modules[i]->type->free) e->modules[i]->type->free(e->modules[i]);
   json_decref(e->config);
   cq_free(e->directory);
+  cq_free(e->language);
   cq_arena_free(&e->arena);
   cq_free(e);
 }
@@ -187,10 +191,12 @@ static cq_status check_table_rows(const cq_module *module, const char *directory
 static cq_status open_module(cq_encoder *e, const cq_module_type *type, const char *path,
                              const cq_encoder_options *options, cq_error *error) {
   char directory[MAX_PATH];
+  const char *from = e->language ? e->language : directory; /* tokenizer and word embeddings */
   int64_t length = 0;
   const cq_module *before = e->n_modules > 0 ? e->modules[e->n_modules - 1] : NULL;
   cq_module_source source = {.root = e->directory,
                              .directory = directory,
+                             .language = e->language,
                              .arena = &e->arena,
                              .notice = options->notice,
                              .notice_context = options->notice_context,
@@ -198,6 +204,10 @@ static cq_status open_module(cq_encoder *e, const cq_module_type *type, const ch
                              .input_is_sentence = before && before->output_is_sentence};
   cq_module *module = NULL;
   cq_status status = CQ_OK;
+  if (e->language && type->takes_text && type != &cq_transformer_type)
+    return cq_fail_file(error, CQ_ERR_UNSUPPORTED, e->language,
+                        "the model is a %s, which has no body that a language's word embeddings could lie under",
+                        type->name);
   if (*path)
     status = cq_path_join(directory, sizeof directory, e->directory, path, error);
   else if (snprintf(directory, sizeof directory, "%s", e->directory) >= (int)sizeof directory)
@@ -206,13 +216,16 @@ static cq_status open_module(cq_encoder *e, const cq_module_type *type, const ch
     status = read_sentence_config(&length, &source.lowercase, directory, error);
   if (!status) status = type->open(&module, &source, error);
   if (!status) {
+    if (e->language) source.lowercase = false; /* what folds case is in the language's tokenizer */
     module->lowercase = source.lowercase;
     module->path = cq_arena_strdup(&e->arena, path);
     if (!module->path) status = cq_fail_memory(error, "a module");
   }
   if (!status && type->takes_text && !type->tokenize)
-    status = cq_tokenizer_open(&module->tokenizer, directory, source.lowercase, error);
-  if (!status && module->tokenizer) status = check_table_rows(module, directory, error);
+    status = cq_tokenizer_open(&module->tokenizer, from, source.lowercase, error);
+  if (!status && module->tokenizer) status = check_table_rows(module, from, error);
+  if (!status && e->language && type == &cq_transformer_type)
+    status = cq_transformer_adopt_vocabulary((cq_transformer *)module, error);
   if (status) {
     if (module && type->free) type->free(module);
     return status;
@@ -345,6 +358,12 @@ cq_status cq_encoder_open(cq_encoder **out, const char *name, const cq_encoder_o
   cq_status status = cq_options_take(&taken, &cq_group_encoder, options, error);
   if (!status) status = cq_model_resolve(directory, sizeof directory, name, error);
   if (status || (status = cq_encoder_new(&e, error))) return status;
+  const bool is_language = cq_language_model(path, sizeof path, directory);
+  if (is_language && !(e->language = cq_strdup(directory))) {
+    status = cq_fail_memory(error, "an encoder");
+    goto done;
+  }
+  if (is_language) memcpy(directory, path, strlen(path) + 1);
   if (!(e->directory = cq_strdup(directory))) {
     status = cq_fail_memory(error, "an encoder");
     goto done;

@@ -9,7 +9,8 @@
 #define CQ_MAX_MODULES 16
 
 struct cq_encoder {
-  char *directory;
+  char *directory; /* of the modules */
+  char *language;  /* directory of another tokenizer and other word embeddings (model/language.h); NULL: the model's */
   cq_arena arena;
   cq_module *modules[CQ_MAX_MODULES];
   size_t n_modules;
@@ -44,6 +45,9 @@ CQ_MUST_USE cq_status cq_encoder_write(const cq_encoder *encoder, cq_dtype weigh
 /* Sets the max number of tokens, special ones included. Errors: CQ_ERR_ARGUMENT when the model has fewer
  * positions. */
 CQ_MUST_USE cq_status cq_encoder_limit(cq_encoder *encoder, int length, cq_error *error);
+
+/* Freezes all parameters but the tables of word embeddings; before they are made trainable. */
+void cq_encoder_freeze_body(cq_encoder *encoder);
 
 /* The module that owns the tokenizer: the first. */
 static inline const cq_module *cq_encoder_text_module(const cq_encoder *e) {

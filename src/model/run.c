@@ -99,6 +99,12 @@ cq_status cq_encoder_pack(cq_encoder *encoder, cq_context *ctx, bool training, c
   return status;
 }
 
+void cq_encoder_freeze_body(cq_encoder *encoder) {
+  assert(!encoder->params.own);
+  for (size_t i = 0; i < encoder->params.n; i++) encoder->params.items[i]->frozen = !encoder->params.items[i]->table;
+  cq_params_index(&encoder->params);
+}
+
 cq_status cq_encoder_make_trainable(cq_encoder *encoder, cq_context *ctx, cq_error *error) {
   if (encoder->precision == CQ_PRECISION_INT8) encoder->precision = CQ_PRECISION_F32;
   cq_status status = cq_params_own(&encoder->params, error);

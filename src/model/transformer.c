@@ -271,6 +271,16 @@ static cq_status take_embedding(taker *k, cq_embedding *e, const sizes *s) {
   return status ? status : take_norm(k, &e->norm, "embeddings.LayerNorm", s->dim, s->norm_eps);
 }
 
+/* The rows of another vocabulary in place of the model's. */
+static cq_status take_language(taker *k, cq_embedding *e, const char *directory, const sizes *s) {
+  const char *const names[] = {e->words->name, NULL};
+  cq_status status = cq_weights_open(&k->t->words, directory, k->error);
+  if (!status) status = cq_weights_take_narrow(e->words, k->t->words, names, -1, s->dim, k->arena, k->error);
+  if (!status) status = cq_weights_all_taken(k->t->words, NULL, k->error);
+  e->words->table = true;
+  return status;
+}
+
 static void set_dropouts(cq_transformer *t, float hidden, float attention, bool after_attention) {
   t->embedding.dropout = hidden;
   for (int64_t i = 0; i < t->n_layers; i++) {
@@ -340,6 +350,7 @@ static cq_status open_transformer(cq_module **out, const cq_module_source *sourc
   if (status) return status;
   taker k = {.t = t, .weights = t->weights, .arena = source->arena, .a = a, .error = error};
   status = take_embedding(&k, &t->embedding, &s);
+  if (!status && source->language) status = take_language(&k, &t->embedding, source->language, &s);
   for (int i = 0; !status && i < s.n_layers; i++) status = take_layer(&k, &t->layers[i], i, &s);
   if (!status && a->relative_bias)
     status =
@@ -356,6 +367,22 @@ static cq_status open_transformer(cq_module **out, const cq_module_source *sourc
   return CQ_OK;
 }
 
+static cq_status describe_vocabulary(cq_transformer *t, int64_t n_rows, const cq_tokenizer *tokenizer,
+                                     cq_error *error) {
+  const cq_tokenizer_info *info = cq_tokenizer_describe(tokenizer);
+  int failed = json_object_set_new(t->config, "vocab_size", json_integer(n_rows));
+  /* first_position stays: RoBERTa's positions begin behind the pad id that the table of positions was made for. */
+  if (t->embedding.first_position == 0 || info->pad_id + 1 == t->embedding.first_position)
+    failed |= json_object_set_new(t->config, "pad_token_id", json_integer(info->pad_id));
+  if (info->cls_id >= 0) failed |= json_object_set_new(t->config, "bos_token_id", json_integer(info->cls_id));
+  if (info->sep_id >= 0) failed |= json_object_set_new(t->config, "eos_token_id", json_integer(info->sep_id));
+  return failed ? cq_fail_memory(error, "config.json") : CQ_OK;
+}
+
+cq_status cq_transformer_adopt_vocabulary(cq_transformer *t, cq_error *error) {
+  return describe_vocabulary(t, t->embedding.words->rows, t->base.tokenizer, error);
+}
+
 cq_status cq_transformer_set_vocabulary(cq_transformer *t, cq_tokenizer *tokenizer, const float *words, cq_arena *arena,
                                         cq_error *error) {
   const cq_tokenizer_info *info = cq_tokenizer_describe(tokenizer);
@@ -363,13 +390,8 @@ cq_status cq_transformer_set_vocabulary(cq_transformer *t, cq_tokenizer *tokeniz
   float *copy = cq_arena_array(arena, (size_t)info->vocab_size, (size_t)t->dim * sizeof *copy);
   if (!copy) return cq_fail_memory(error, "word embeddings");
   memcpy(copy, words, (size_t)(info->vocab_size * t->dim) * sizeof *copy);
-  int failed = json_object_set_new(t->config, "vocab_size", json_integer(info->vocab_size));
-  /* first_position stays: RoBERTa's positions begin behind the pad id that the table of positions was made for. */
-  if (t->embedding.first_position == 0 || info->pad_id + 1 == t->embedding.first_position)
-    failed |= json_object_set_new(t->config, "pad_token_id", json_integer(info->pad_id));
-  if (info->cls_id >= 0) failed |= json_object_set_new(t->config, "bos_token_id", json_integer(info->cls_id));
-  if (info->sep_id >= 0) failed |= json_object_set_new(t->config, "eos_token_id", json_integer(info->sep_id));
-  if (failed) return cq_fail_memory(error, "config.json");
+  cq_status status = describe_vocabulary(t, info->vocab_size, tokenizer, error);
+  if (status) return status;
   p->rows = info->vocab_size;
   p->value = copy, p->narrow = (cq_narrow_rows){0};
   cq_tokenizer_free(t->base.tokenizer);
@@ -474,7 +496,8 @@ static cq_status transformer_backward(cq_worker *worker, const cq_module *module
   float **dbias = NULL;
   cq_status status = CQ_OK;
   (void)x, (void)dx;
-  if (record->bias) status = cq_relative_bias_gradients(worker, &t->relative, batch, &dbias, error);
+  if (record->bias && !t->relative.table->frozen)
+    status = cq_relative_bias_gradients(worker, &t->relative, batch, &dbias, error);
   for (int64_t i = t->n_layers; !status && i-- > 0;)
     status = cq_transformer_backward(worker, &t->layers[i], batch, gradients, dy, record->bias, dbias,
                                      (uint32_t)(1 + i * SITES_PER_LAYER), &record->layers[i], error);
@@ -489,6 +512,7 @@ static void free_transformer(cq_module *module) {
   cq_transformer *t = (cq_transformer *)module;
   for (int64_t i = 0; t->layers && i < t->n_layers; i++) cq_transformer_free(&t->layers[i]);
   cq_weights_close(t->weights);
+  cq_weights_close(t->words);
   cq_tokenizer_free(t->base.tokenizer);
   json_decref(t->config);
 }

@@ -12,6 +12,7 @@ typedef struct cq_transformer {
   cq_module base;
   json_t *config;      /* config.json as read; saved again with the sizes of today */
   cq_weights *weights; /* the mapping that parameters borrow from; NULL when none do */
+  cq_weights *words;   /* the same for the word embeddings of a language's own vocabulary */
   cq_embedding embedding;
   cq_relative_bias relative; /* table NULL: none */
   cq_transformer_layer *layers;
@@ -25,5 +26,7 @@ void cq_transformer_set_dropout(cq_transformer *t, double rate);
  * success only) and its pad id the config's. Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_transformer_set_vocabulary(cq_transformer *t, cq_tokenizer *tokenizer, const float *words,
                                                     cq_arena *arena, cq_error *error);
+/* Takes what the module's tokenizer says of the vocabulary into the config. Errors: CQ_ERR_MEMORY. */
+CQ_MUST_USE cq_status cq_transformer_adopt_vocabulary(cq_transformer *t, cq_error *error);
 
 #endif

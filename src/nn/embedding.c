@@ -35,6 +35,7 @@ cq_status cq_embedding_forward(cq_worker *worker, const cq_embedding *l, const c
 
 cq_status cq_table_backward(cq_worker *worker, const cq_param *table, cq_gradients *gradients, cq_tensor dy,
                             const int32_t *ids, cq_error *error) {
+  if (table->frozen) return CQ_OK;
   cq_mark mark = cq_workspace_mark(&worker->workspace);
   int32_t *slots = cq_workspace_take(&worker->workspace, (size_t)dy.rows * sizeof *slots);
   if (!slots) return cq_fail_memory(error, "gradient of a table");
@@ -51,7 +52,9 @@ cq_status cq_embedding_backward(cq_worker *worker, const cq_embedding *l, const 
   const cq_kernels *k = worker->kernels;
   cq_dropout_apply(worker, batch, dy, l->dropout, site);
   cq_norm_backward(worker, &l->norm, gradients, dy, dy, &saved->norm);
-  if (l->types) k->scatter_add(cq_gradient_of(gradients, l->types), cq_f32(dy), saved->type_ids, dy.rows, dy.cols);
-  k->scatter_add(cq_gradient_of(gradients, l->positions), cq_f32(dy), saved->position_ids, dy.rows, dy.cols);
+  if (l->types && !l->types->frozen)
+    k->scatter_add(cq_gradient_of(gradients, l->types), cq_f32(dy), saved->type_ids, dy.rows, dy.cols);
+  if (!l->positions->frozen)
+    k->scatter_add(cq_gradient_of(gradients, l->positions), cq_f32(dy), saved->position_ids, dy.rows, dy.cols);
   return cq_table_backward(worker, l->words, gradients, dy, batch->ids, error);
 }

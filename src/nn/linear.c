@@ -12,6 +12,7 @@ static cq_status pack_weight(cq_packed *to, const cq_products *products, const c
     cq_free(to->bytes);
     *to = (cq_packed){products, NULL};
   }
+  if (to->bytes && weight->frozen) return CQ_OK;
   if (!to->bytes) to->bytes = cq_alloc(products->packed_bytes(k, n));
   if (!to->bytes) return cq_fail_memory(error, "packed weights");
   float *made;
@@ -99,6 +100,7 @@ cq_status cq_linear_backward_weight(cq_worker *worker, const cq_linear *l, cq_gr
   const cq_products *products = l->packed.products;
   const int64_t n = x.rows, out = l->weight->rows, in = l->weight->cols;
   assert(x.cols == in && dy.cols == out && dy.rows == n);
+  if (l->weight->frozen) return CQ_OK;
   const cq_mark mark = cq_workspace_mark(&worker->workspace);
   void *scratch = cq_workspace_take(&worker->workspace, products->transposed_bytes(out, in, n));
   if (!scratch) return cq_fail_memory(error, "scratch of a product");
@@ -112,7 +114,7 @@ cq_status cq_linear_backward(cq_worker *worker, const cq_linear *l, cq_gradients
                              bool accumulate, cq_tensor dy, cq_tensor x, cq_error *error) {
   cq_status status = dx.data ? cq_linear_backward_input(worker, l, dx, accumulate, dy, error) : CQ_OK;
   if (!status) status = cq_linear_backward_weight(worker, l, gradients, dy, x, error);
-  if (!status && l->bias)
+  if (!status && l->bias && !l->bias->frozen)
     worker->kernels->add_columns(cq_gradient_of(gradients, l->bias), cq_f32(dy), dy.stride, dy.rows, dy.cols);
   return status;
 }

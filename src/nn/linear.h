@@ -25,7 +25,8 @@ typedef struct cq_linear {
   cq_packed packed_backward; /* the same for the gradient of x; empty until training */
 } cq_linear;
 
-/* Packs the weight again from its parameter: after loading and after every update. Errors: CQ_ERR_MEMORY. */
+/* Packs the weight again from its parameter: after loading and after every update, which a frozen weight does not have.
+ * Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_linear_pack(cq_linear *l, const cq_packing *packing, cq_error *error);
 void cq_linear_free(cq_linear *l);
 
@@ -40,8 +41,8 @@ CQ_MUST_USE cq_status cq_linears_forward(cq_worker *worker, const cq_linear *con
 CQ_MUST_USE cq_status cq_linear_product(cq_worker *worker, const cq_linear *l, cq_tensor y, cq_tensor x,
                                         const cq_epilogue *epilogue, cq_error *error);
 
-/* dx [n, in] is written, or added to with accumulate (dx.data NULL: not wanted); the parameters' gradients are added
- * to. dy [n, out] is the gradient before the activation: undo it first with kernels->activate_backward. */
+/* dx [n, in] is written, or added to with accumulate (dx.data NULL: not wanted); the gradients of parameters that
+ * are not frozen are added to. dy [n, out] is the gradient before the activation: undo it first with kernels->activate_backward. */
 CQ_MUST_USE cq_status cq_linear_backward(cq_worker *worker, const cq_linear *l, cq_gradients *gradients, cq_tensor dx,
                                          bool accumulate, cq_tensor dy, cq_tensor x, cq_error *error);
 /* Its two parts. */

@@ -252,8 +252,10 @@ cq_status cq_lstm_backward(cq_worker *worker, const cq_lstm *l, const cq_lstm_pl
     status = cq_linear_backward_weight(worker, &direction->recurrent, gradients,
                                        cq_tensor_rows(dgates, unseeing, seeing), before, error);
     if (status) return status;
-    k->add_columns(cq_gradient_of(gradients, direction->bias_input), cq_f32(dgates), 4 * dim, n, 4 * dim);
-    k->add_columns(cq_gradient_of(gradients, direction->bias_recurrent), cq_f32(dgates), 4 * dim, n, 4 * dim);
+    if (!direction->bias_input->frozen)
+      k->add_columns(cq_gradient_of(gradients, direction->bias_input), cq_f32(dgates), 4 * dim, n, 4 * dim);
+    if (!direction->bias_recurrent->frozen)
+      k->add_columns(cq_gradient_of(gradients, direction->bias_recurrent), cq_f32(dgates), 4 * dim, n, 4 * dim);
     status = cq_linear_backward(worker, &direction->input, gradients, drows, false, dgates, saved->x[d], error);
     if (status) return status;
     k->scatter_add(cq_f32(dx), cq_f32(drows), plan->token_of + d * n, n, l->in);

@@ -18,8 +18,10 @@ cq_status cq_norm_forward(cq_worker *worker, const cq_layer_norm *l, cq_tensor y
 
 void cq_norm_backward(cq_worker *worker, const cq_layer_norm *l, cq_gradients *gradients, cq_tensor dx, cq_tensor dy,
                       const cq_norm_saved *saved) {
-  worker->kernels->layer_norm_backward(cq_f32(dx), cq_gradient_of(gradients, l->gamma),
-                                       cq_gradient_of(gradients, l->beta), cq_f32(dy), cq_f32(saved->xhat), saved->rstd,
+  assert(l->gamma->frozen == l->beta->frozen);
+  float *dgamma = l->gamma->frozen ? NULL : cq_gradient_of(gradients, l->gamma);
+  float *dbeta = l->beta->frozen ? NULL : cq_gradient_of(gradients, l->beta);
+  worker->kernels->layer_norm_backward(cq_f32(dx), dgamma, dbeta, cq_f32(dy), cq_f32(saved->xhat), saved->rstd,
                                        l->gamma->value, dy.rows, dy.cols);
 }
 

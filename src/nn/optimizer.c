@@ -20,7 +20,7 @@ cq_status cq_optimizer_new(cq_optimizer *out, cq_params *params, const cq_kernel
   out->table_at = cq_alloc_array((size_t)params->n_tables, sizeof *out->table_at);
   for (size_t i = 0; i < params->n && out->table_at; i++) {
     const cq_param *p = params->items[i];
-    if (!p->table) continue;
+    if (!p->table || p->frozen) continue;
     out->table_at[p->offset] = (out->n_floats + 15) / 16 * 16;
     out->n_floats = out->table_at[p->offset] + cq_param_floats(p);
   }
@@ -31,7 +31,7 @@ cq_status cq_optimizer_new(cq_optimizer *out, cq_params *params, const cq_kernel
   bool failed = !out->table_at || !out->m || !out->v || !out->row_steps || !out->partial_sums;
   for (size_t i = 0; i < params->n && !failed; i++) {
     const cq_param *p = params->items[i];
-    if (!p->table) continue;
+    if (!p->table || p->frozen) continue;
     out->row_steps[p->offset] = cq_alloc_array_zeroed((size_t)p->rows, sizeof(uint32_t));
     failed = !out->row_steps[p->offset];
   }
@@ -171,7 +171,7 @@ cq_status cq_optimizer_catch_up(cq_optimizer *o, const cq_param *table, const in
 void cq_optimizer_flush(cq_optimizer *o, cq_context *ctx) {
   for (size_t i = 0; i < o->params->n; i++) {
     const cq_param *p = o->params->items[i];
-    if (!p->table) continue;
+    if (!p->table || p->frozen) continue;
     catching_up c = catching_up_of(o, p, NULL, p->rows);
     catch_up_distinct(&c, ctx);
   }
@@ -239,6 +239,7 @@ static void update_param(void *context, size_t item, int worker) {
   const updating *u = context;
   cq_optimizer *o = u->o;
   const cq_param *p = o->params->items[item];
+  if (p->frozen) return;
   const cq_adamw step = adamw_of_step(o, o->step, p->table, p->decay, u->scale);
   (void)worker;
   if (!p->table) {

@@ -29,6 +29,7 @@ void cq_params_index(cq_params *params) {
   params->n_tables = 0;
   for (size_t i = 0; i < params->n; i++) {
     cq_param *p = params->items[i];
+    if (p->frozen) continue;
     if (p->table) {
       p->offset = params->n_tables++;
     } else {
@@ -40,8 +41,10 @@ void cq_params_index(cq_params *params) {
 
 int64_t cq_params_floats(const cq_params *params) {
   int64_t total = params->n_dense;
-  for (size_t i = 0; i < params->n; i++)
-    total += params->items[i]->table ? rounded_to_lines(cq_param_floats(params->items[i])) : 0;
+  for (size_t i = 0; i < params->n; i++) {
+    const cq_param *p = params->items[i];
+    total += p->table && !p->frozen ? rounded_to_lines(cq_param_floats(p)) : 0;
+  }
   return total;
 }
 
@@ -53,6 +56,7 @@ cq_status cq_params_own(cq_params *params, cq_error *error) {
   int64_t next_table = params->n_dense;
   for (size_t i = 0; i < params->n; i++) {
     cq_param *p = params->items[i];
+    if (p->frozen) continue;
     float *place = own + (p->table ? next_table : p->offset);
     if (p->value)
       memcpy(place, p->value, (size_t)cq_param_floats(p) * sizeof(float));
@@ -75,6 +79,7 @@ cq_params cq_params_first(const cq_params *params, size_t n) {
   cq_params first = {.items = params->items, .n = n, .own = params->own};
   for (size_t i = 0; i < n; i++) {
     const cq_param *p = params->items[i];
+    if (p->frozen) continue;
     if (p->table)
       first.n_tables++;
     else
@@ -90,7 +95,7 @@ cq_status cq_gradients_new(cq_gradients *out, const cq_params *params, cq_error 
   bool failed = !out->dense || !out->tables;
   for (size_t i = 0; i < params->n && !failed; i++) {
     const cq_param *p = params->items[i];
-    if (!p->table) continue;
+    if (!p->table || p->frozen) continue;
     cq_table_gradient *t = &out->tables[p->offset];
     t->dim = p->cols;
     t->slot_of = cq_alloc_array_zeroed((size_t)p->rows, sizeof *t->slot_of);

@@ -2,7 +2,8 @@
  *
  * A parameter is a named matrix. While a model only runs, `value` is borrowed from the mapped file; training moves all
  * values into memory of its own (cq_params_own). Dense parameters have a place in one long gradient array; a table (a
- * word embedding) has a sparse gradient, holding the rows that were touched and no others. */
+ * word embedding) has a sparse gradient, holding the rows that were touched and no others. A frozen parameter stays as
+ * it lies, borrowed or narrow: it has no gradient, and no optimiser knows it. */
 #ifndef NN_PARAM_H
 #define NN_PARAM_H
 
@@ -19,6 +20,7 @@ typedef struct cq_param {
   bool narrows;          /* may be stored narrow: a matrix that is read through cq_param_gather and cq_linear_pack */
   bool decay;            /* weight decay applies: matrices, not biases and norms */
   bool table;            /* sparse gradient */
+  bool frozen;           /* not trained: no gradient is computed, the value never changes */
   int64_t offset;        /* dense: floats into the gradient array; table: number of the table; set by cq_params_index */
 } cq_param;
 
@@ -40,17 +42,18 @@ const float *cq_param_f32(float **made, const cq_param *p);
 typedef struct cq_params {
   cq_param **items; /* borrowed */
   size_t n, capacity;
-  int64_t n_dense; /* floats of all dense parameters together, each rounded up to 16 */
+  int64_t n_dense; /* floats of all dense parameters together, each rounded up to 16; frozen ones count nowhere */
   int n_tables;
   float *own; /* the values' memory when training, NULL while they are borrowed */
 } cq_params;
 
 CQ_MUST_USE cq_status cq_params_add(cq_params *params, cq_param *param, cq_error *error);
-/* Gives every parameter its offset; call once all are added. */
+/* Gives every parameter that is not frozen its offset; call once all are added. */
 void cq_params_index(cq_params *params);
-/* Copies all values into memory of their own, dense ones at their offsets, which it gives them, tables behind them. */
+/* Copies all values but the frozen ones into memory of their own, dense ones at their offsets, which it gives them,
+ * tables behind them. */
 CQ_MUST_USE cq_status cq_params_own(cq_params *params, cq_error *error);
-/* Floats of that memory: of all values, each rounded up to 16. */
+/* Floats of that memory: of all values that are not frozen, each rounded up to 16. */
 int64_t cq_params_floats(const cq_params *params);
 void cq_params_free(cq_params *params);
 /* A view of the first n, with the offsets that they have among all. Not to be freed. */
@@ -82,7 +85,7 @@ cq_gradients cq_gradients_first(const cq_gradients *gradients, const cq_params *
 
 /* A dense parameter's gradient, [rows, cols] to be added to. */
 static inline float *cq_gradient_of(cq_gradients *g, const cq_param *p) {
-  assert(!p->table);
+  assert(!p->table && !p->frozen);
   return g->dense + p->offset;
 }
 

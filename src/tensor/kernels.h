@@ -140,7 +140,7 @@ typedef struct cq_kernels {
    * Source: Ba et al. 2016, eq. 4. */
   void (*layer_norm)(float *y, float *xhat, float *rstd, const float *x, const float *residual, const float *gamma,
                      const float *beta, float eps, int64_t rows, int64_t dim);
-  /* dx [rows, dim] (may be dy), dgamma [dim] and dbeta [dim] added to. */
+  /* dx [rows, dim] (may be dy), dgamma [dim] and dbeta [dim] added to; both NULL: not wanted. */
   void (*layer_norm_backward)(float *dx, float *dgamma, float *dbeta, const float *dy, const float *xhat,
                               const float *rstd, const float *gamma, int64_t rows, int64_t dim);
   /* y = x / length with length = max(|x|, 1e-12) per row; length [rows] kept for backward, may be NULL; y may be x. */

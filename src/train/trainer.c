@@ -176,7 +176,7 @@ static cq_status begin_batch(cq_trainer *t, const cq_slice *texts, size_t n, cq_
   report->n_tokens = t->batch.ids.n;
   for (size_t i = 0; !status && i < t->encoder->params.n; i++) {
     const cq_param *p = t->encoder->params.items[i];
-    if (p->table)
+    if (p->table && !p->frozen)
       status = cq_optimizer_catch_up(&t->update.optimizer, p, t->batch.ids.ids, (int64_t)t->batch.ids.n, t->ctx, error);
   }
   if (!status) cq_shards_cut(&t->shards, 0, &t->batch);

@@ -104,7 +104,7 @@ static cq_status pass_sections(const cq_update *u, uint64_t *step, cq_checkpoint
   }
   for (size_t i = 0; !status && i < o->params->n; i++) {
     const cq_param *p = o->params->items[i];
-    if (!p->table) continue;
+    if (!p->table || p->frozen) continue;
     snprintf(name, sizeof name, "%s%stable.steps.%lld", u->name, dot, (long long)p->offset);
     status = cq_checkpoint_pass(w, c, name, o->row_steps[p->offset], (size_t)p->rows * sizeof(uint32_t), error);
   }

@@ -415,6 +415,64 @@ static void allocation_failures_are_reported(void **state) {
   assert_int_equal(count_files("md"), 1);
 }
 
+/* ---- copying ---- */
+
+static void directories_are_copied(void **state) {
+  (void)state;
+  cq_error error = {0};
+  char bytes[16];
+  size_t n;
+  assert_int_equal(cq_directory_make(test_path("from/a/b"), NULL), CQ_OK);
+  assert_int_equal(cq_directory_make(test_path("to"), NULL), CQ_OK);
+  write_bytes(test_path("from/a/b/file"),
+              "12\0"
+              "4",
+              4);
+  write_text(test_path("from/empty"), "");
+  assert_int_equal(symlink("a/b/file", test_path("from/link")), 0);
+  for (long at = 1;; at++) {
+    cq_alloc_fail_at(at);
+    const cq_status status = cq_directory_copy(test_path("from"), test_path("to"), NULL);
+    const bool failed = cq_alloc_failed();
+    cq_alloc_fail_at(0);
+    assert_int_equal(status, failed ? CQ_ERR_MEMORY : CQ_OK);
+    if (!failed) break;
+  }
+  static const char *const copies[] = {"to/a/b/file", "to/link"};
+  for (int i = 0; i < 2; i++) {
+    unsigned char *copy = read_bytes(&n, test_path(copies[i]));
+    assert_int_equal(n, 4);
+    assert_memory_equal(copy,
+                        "12\0"
+                        "4",
+                        4);
+    free(copy);
+  }
+  assert_int_equal(readlink(test_path("to/link"), bytes, sizeof bytes), -1); /* the copy stands alone */
+  free(read_bytes(&n, test_path("to/empty")));
+  assert_int_equal(n, 0);
+
+  /* Into itself; what is no file; what is not there; a circle of links. */
+  assert_int_equal(cq_directory_make(test_path("from/a/copy"), NULL), CQ_OK);
+  assert_int_equal(cq_directory_copy(test_path("from"), test_path("from/a/copy"), &error), CQ_ERR_ARGUMENT);
+  assert_string_equal(error.file, test_path("from/a/copy"));
+  cq_directory_remove(test_path("from/a"));
+  unlink(test_path("from/link"));
+  assert_int_equal(symlink("nowhere", test_path("from/link")), 0);
+  assert_int_equal(cq_directory_copy(test_path("from"), test_path("to"), &error), CQ_ERR_IO);
+  assert_string_equal(error.file, test_path("from/link"));
+  unlink(test_path("from/link"));
+  assert_int_equal(symlink(".", test_path("from/link")), 0);
+  unlink(test_path("to/link"));
+  assert_int_equal(cq_directory_copy(test_path("from"), test_path("to"), &error), CQ_ERR_LIMIT);
+  unlink(test_path("from/link"));
+  assert_int_equal(mkfifo(test_path("from/pipe"), 0600), 0);
+  assert_int_equal(cq_directory_copy(test_path("from"), test_path("to"), &error), CQ_ERR_UNSUPPORTED);
+  assert_string_equal(error.file, test_path("from/pipe"));
+  assert_int_equal(cq_directory_copy(test_path("none"), test_path("to"), &error), CQ_ERR_IO);
+  assert_string_equal(error.file, test_path("none"));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(long_texts_are_written_whole),
@@ -431,6 +489,7 @@ int main(void) {
       cmocka_unit_test(a_writer_at_work_is_left_alone),
       cmocka_unit_test(temporaries_are_forgotten_when_let_go),
       cmocka_unit_test(a_killed_directory_is_cleaned_up),
+      cmocka_unit_test(directories_are_copied),
   };
   return cmocka_run_group_tests(tests, make_test_directory, remove_test_directory);
 }

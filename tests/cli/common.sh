@@ -49,6 +49,13 @@ absent() {
   local file
   for file in "$1" "$1".*; do [ ! -e "$file" ] || fail "$file was left behind"; done
 }
+# The weights of a model directory behind its word embeddings, which come first.
+body_of() {
+  local header rows dim
+  header=$(od -An -tu8 -N 8 "$1/model.safetensors")
+  read -r rows dim <<<"$("$PROGRAM" model info "$1" | awk '$1 == "vocab_size" && !r { r = $2 } $1 == "dim" { d = $2 } END { print r, d }')"
+  tail -c +$((9 + header + rows * dim * 4)) "$1/model.safetensors"
+}
 lines_are() { [ "$(wc -l <"$1")" -eq "$2" ] || fail "$1 has $(wc -l <"$1") lines, expected $2"; }
 bytes_are() { [ "$(wc -c <"$1")" -eq "$2" ] || fail "$1 has $(wc -c <"$1") bytes, expected $2"; }
 

@@ -31,6 +31,23 @@ expect 0 ${run/--steps 300/--steps 20} --source-share 0.3 --output sources --thr
   fail "piece dropout changed nothing"
 expect 1 ${run/--student student/--student $TEACHER} --piece-dropout 0.2 --output none
 stderr_has "piece_dropout is for Unigram vocabularies, not for WordPiece"
+# A frozen body: the vocabulary's embeddings alone are trained, the same ones on any number of threads. A projection is
+# no part of the model begun from.
+frozen="distill --teacher $TEACHER --student $TEACHER --cache cache --train de.tsv --batch 16 --steps 20 --lr 0.01 --freeze-body"
+expect 0 $frozen --output frozen --threads 1
+expect 0 $frozen --output frozen2 --threads 2
+same frozen/model.safetensors frozen2/model.safetensors
+expect 0 model new --kind copy --from "$TEACHER" copy
+body_of copy >body
+[ -s body ] || fail "no body"
+grep -q "only the vocabulary's embeddings were trained" frozen/README.md || fail "the card does not tell of the frozen body"
+body_of frozen | cmp -s - body || fail "the body is not what it was"
+! cmp -s frozen/model.safetensors copy/model.safetensors || fail "nothing was trained"
+expect 0 ${frozen/--freeze-body/} --output thawed
+! body_of thawed | cmp -s - body || fail "the body was not trained"
+expect 0 ${run/--steps 300/--steps 20} --freeze-body --output projected
+! cmp -s projected/0_StaticEmbedding/model.safetensors student/0_StaticEmbedding/model.safetensors ||
+  fail "nothing was trained"
 for file in $(cd contrast && find . -name '*.safetensors'); do
   same "contrast/$file" "contrast2/$file"
   ! cmp -s "contrast/$file" "plain/$file" || fail "the contrastive loss changes nothing in $file"

@@ -339,6 +339,12 @@ static inline bool check_layer_norm(const cq_kernels *k) {
           !near("layer_norm_backward's dgamma", dgamma, dgamma_want, dim, 1e-6, 1e-6) ||
           !near("layer_norm_backward's dbeta", dbeta, dbeta_want, dim, 1e-6, 1e-6))
         return false;
+      float *alone = buffer(size, 2);
+      k->layer_norm_backward(alone, NULL, NULL, dy, xhat_want, rstd_want, gamma, rows, dim);
+      if (memcmp(alone, dx, (size_t)size * sizeof *dx) != 0) {
+        printf("layer_norm_backward without gamma and beta differs\n");
+        return false;
+      }
       k->layer_norm_backward(dy, dgamma, dbeta, dy, xhat_want, rstd_want, gamma, rows, dim);
       if (!near("layer_norm_backward in place", dy, dx_want, size, 3e-7 * (double)rstd_want[0] + tolerance, 1e-5))
         return false;

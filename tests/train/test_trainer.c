@@ -264,6 +264,83 @@ static void memory_may_be_short(void **state) {
   cq_free(targets);
 }
 
+/* ---- a frozen body ---- */
+
+static const char *const frozen_models[] = {"bert-bf16", "mpnet-mean", "labse", "bilstm-max"};
+
+/* The gradient of the word embeddings is the one they have beside a body that learns. */
+static void a_frozen_body_passes_the_same_gradient_on(void **state) {
+  (void)state;
+  for (size_t i = 0; i < sizeof frozen_models / sizeof *frozen_models; i++) {
+    cq_gradients gradients[2];
+    cq_encoder *encoders[2];
+    float *targets = NULL;
+    for (int frozen = 0; frozen < 2; frozen++) {
+      cq_encoder *e = encoders[frozen] = open_model(frozen_models[i]);
+      if (!targets) targets = cq_alloc_array(N, (size_t)cq_encoder_dim(e) * sizeof *targets);
+      make_examples(targets, cq_encoder_dim(e));
+      if (frozen) cq_encoder_freeze_body(e);
+      assert_int_equal(cq_encoder_make_trainable(e, NULL, NULL), CQ_OK);
+      assert_int_equal(cq_gradients_new(&gradients[frozen], &e->params, NULL), CQ_OK);
+      backward_all(e, targets, &gradients[frozen]);
+    }
+    const cq_table_gradient *want = &gradients[0].tables[0], *got = &gradients[1].tables[0];
+    assert_true(gradients[0].n_dense > 0);
+    assert_int_equal(gradients[1].n_dense, 0);
+    assert_true(want->n > 0);
+    assert_int_equal(got->n, want->n);
+    assert_memory_equal(got->row_of, want->row_of, want->n * sizeof *want->row_of);
+    assert_memory_equal(got->rows, want->rows, want->n * (size_t)want->dim * sizeof *want->rows);
+    for (int frozen = 0; frozen < 2; frozen++) {
+      cq_gradients_free(&gradients[frozen]);
+      cq_encoder_free(encoders[frozen]);
+    }
+    cq_free(targets);
+  }
+}
+
+/* Trains word embeddings alone, and checks that all else has the bits that a model without training has. */
+static uint64_t train_frozen_and_hash(const char *model, int n_threads) {
+  cq_context *ctx;
+  cq_trainer *trainer;
+  cq_step_report report;
+  uint64_t hash = 0;
+  assert_int_equal(cq_context_open(&ctx, n_threads, NULL), CQ_OK);
+  cq_encoder *before = open_model(model), *encoder = open_model(model);
+  const int dim = cq_encoder_dim(encoder);
+  float *targets = cq_alloc_array(N, (size_t)dim * sizeof *targets);
+  const examples e = make_examples(targets, dim);
+  const cq_trainer_options options = options_for(4, true);
+  cq_encoder_freeze_body(encoder);
+  assert_int_equal(cq_trainer_new(&trainer, encoder, ctx, &options, NULL), CQ_OK);
+  for (int i = 0; i < 6; i++)
+    assert_int_equal(cq_trainer_step(trainer, e.texts + i % 3, e.targets + i % 3, N - 3, &report, NULL), CQ_OK);
+  cq_trainer_settle(trainer);
+  for (size_t i = 0; i < encoder->params.n; i++) {
+    const cq_param *is = encoder->params.items[i], *was = before->params.items[i];
+    float *made[2];
+    const float *values[2] = {cq_param_f32(&made[0], is), cq_param_f32(&made[1], was)};
+    const size_t n_bytes = (size_t)cq_param_floats(is) * sizeof(float);
+    const bool equal = memcmp(values[0], values[1], n_bytes) == 0;
+    if (equal == is->table) fail_msg("%s: %s %s", model, is->name, equal ? "was not trained" : "has changed");
+    if (is->table) hash ^= cq_hash64(values[0], n_bytes, 0);
+    cq_free(made[0]);
+    cq_free(made[1]);
+  }
+  cq_trainer_free(trainer);
+  cq_encoder_free(encoder);
+  cq_encoder_free(before);
+  cq_free(targets);
+  cq_context_free(ctx);
+  return hash;
+}
+
+static void a_frozen_body_keeps_its_bits(void **state) {
+  (void)state;
+  for (size_t i = 0; i < sizeof frozen_models / sizeof *frozen_models; i++)
+    assert_true(train_frozen_and_hash(frozen_models[i], 1) == train_frozen_and_hash(frozen_models[i], 2));
+}
+
 /* ---- lazy tables ---- */
 
 /* A plain AdamW over every row at every step, as PyTorch would do it. */
@@ -477,6 +554,8 @@ int main(void) {
       cmocka_unit_test(gradients_agree_with_differences),
       cmocka_unit_test(threads_do_not_change_a_bit),
       cmocka_unit_test(memory_may_be_short),
+      cmocka_unit_test(a_frozen_body_passes_the_same_gradient_on),
+      cmocka_unit_test(a_frozen_body_keeps_its_bits),
       cmocka_unit_test(lazy_tables_equal_dense_updates),
       cmocka_unit_test(two_lazy_optimisers_take_turns),
       cmocka_unit_test(a_restored_trainer_goes_on_to_the_same_bits),

@@ -13,6 +13,7 @@
 #include "base/options.h"
 #include "calque/distill.h"
 #include "calque/student.h"
+#include "recipe/extend/language.h"
 #include "recipe/extend/texts.h"
 
 #include <math.h>
@@ -79,6 +80,11 @@ static const cq_option option_rows[] = {
     {CQ_COUNT(O, "seed", seed, CHANGES, 1, 0, 0, "N", "seed of the random numbers")},
     {CQ_TEXT(O, "cache", cache_directory, KEEPS, "DIR", "where the model's vectors are kept for the next run"),
      .otherwise = "~/.cache/calque"},
+    {CQ_FLAG(
+        O, "own-vocabulary", own_vocabulary, CHANGES,
+        "one language: give it a tokenizer and word embeddings of its own and leave everything else of the model as "
+        "it is, so that no other language's vectors change by a bit. DIR is a copy of MODEL with "
+        "languages/LANGUAGE, and DIR/languages/LANGUAGE a model's name for every command")},
     {CQ_FLAG(O, "skip-bad", skip_bad, KEEPS, "count malformed lines and go on, instead of failing at the first")},
     {CQ_FLAG(O, "resume", resume, KEEPS, "continue a run that was stopped")},
     {CQ_FLAG(O, "replace", replace, KEEPS, "overwrite an existing output directory")},
@@ -112,7 +118,8 @@ static cq_status check_extend(const void *options, cq_error *error) {
     return cq_fail(error, CQ_ERR_ARGUMENT, "matryoshka: of the contrastive loss, which needs a weight (contrast)");
   if (o->time && !parse_time(&seconds, o->time))
     return cq_fail(error, CQ_ERR_ARGUMENT, "time is '%s', expected a number and s, m or h, for example 20m", o->time);
-  return CQ_OK;
+  const char *language;
+  return o->own_vocabulary ? cq_extend_language(&language, o, error) : CQ_OK;
 }
 #undef O
 
@@ -154,6 +161,8 @@ typedef struct extending {
   cq_context *ctx;
   double started, budget; /* seconds */
   char work[PATH], plan[PATH], student[PATH];
+  char trained[PATH];   /* what training writes: the output, or what becomes a language in it */
+  const char *language; /* with a vocabulary of its own; NULL: none has */
   cq_extend_texts texts;
   uint64_t steps;
   /* of the trial */
@@ -201,11 +210,13 @@ static cq_status make_student(extending *e, cq_error *error) {
   s.text = text;
   s.vocab_size = o->vocab_size ? o->vocab_size : 20000 + 12000 * (int)(languages + dictionaries);
   s.lowercase = o->lowercase, s.fold_variants = !o->keep_variants,
-  s.keep_words = o->kind == CQ_EXTEND_BODY && !o->drop_words, s.skip_bad = o->skip_bad, s.seed = o->seed,
-  s.replace = true;
+  s.keep_words = o->kind == CQ_EXTEND_BODY && !o->drop_words && !e->language, s.skip_bad = o->skip_bad,
+  s.seed = o->seed, s.replace = true;
   s.normalize = o->kind == CQ_EXTEND_STATIC;
   s.notice = tell_student, s.notice_context = e;
   choose(e, "student: %s (--kind); vocabulary: %d pieces at most (--vocab-size)", e->recipe->what, s.vocab_size);
+  if (e->language)
+    choose(e, "%s has a vocabulary of its own (--own-vocabulary): its embeddings alone are trained", e->language);
   if (!status) status = cq_student_new(e->student, &s, e->ctx, error);
   cq_free(text);
   return status;
@@ -249,6 +260,7 @@ static cq_training_options run_options(const extending *e) {
   run.batch_pairs = o->batch_pairs, run.max_characters = o->max_characters, run.skip_bad = o->skip_bad;
   run.balanced = e->texts.n > 1;
   run.seed = o->seed, run.precision = (cq_training_precision)o->precision;
+  run.freeze_body = o->own_vocabulary;
   return run;
 }
 
@@ -341,6 +353,8 @@ static cq_status read_plan(extending *e, cq_error *error) {
 static cq_status make_plan(extending *e, cq_error *error) {
   cq_directory_remove(e->work);
   cq_status status = cq_directory_make(e->work, error);
+  if (!status && e->language && (status = cq_extend_language_check(e->o, e->language, e->work, error)))
+    cq_directory_remove(e->work);
   if (!status) status = cq_extend_texts_make(&e->texts, error);
   if (!status) cq_extend_texts_find_dev(&e->texts);
   if (!status) status = make_student(e, error);
@@ -358,11 +372,39 @@ static cq_status make_plan(extending *e, cq_error *error) {
 
 /* ---- the whole ---- */
 
+static cq_status train(cq_training_result *result, const extending *e, cq_error *error) {
+  const cq_extend_options *o = e->o;
+  cq_training_options run = run_options(e);
+  run.output = e->trained, run.resume = o->resume, run.replace = o->replace;
+  run.steps = e->steps;
+  run.dev = o->n_dev ? o->dev : e->texts.dev, run.n_dev = o->n_dev ? o->n_dev : e->texts.n_dev;
+  run.evaluate_every = (int)(e->steps / EVALUATIONS ? e->steps / EVALUATIONS : 1);
+  run.checkpoint_every = run.evaluate_every;
+  run.progress = o->progress, run.progress_context = o->progress_context;
+  return distill(result, e, &run, error);
+}
+
+/* What training wrote into the work directory becomes a language of the model's copy. A run that was killed in between
+ * is not trained again. */
+static cq_status train_language(cq_training_result *result, const extending *e, bool replace, cq_error *error) {
+  char under_way[PATH + 8];
+  cq_status status = CQ_OK;
+  snprintf(under_way, sizeof under_way, "%s.work", e->trained);
+  if (!cq_file_exists(e->trained) || cq_file_exists(under_way))
+    status = train(result, e, error);
+  else if (result)
+    *result = (cq_training_result){.steps = e->steps, .best_step = e->steps, .best_score = NAN};
+  return status ? status : cq_extend_language_save(e->o, e->language, e->trained, replace, error);
+}
+
 static cq_status extend(extending *e, cq_training_result *result, cq_error *error) {
   const cq_extend_options *o = e->o;
   cq_status status = cq_extend_texts_open(&e->texts, error);
   if (!status) status = cq_path_join(e->plan, sizeof e->plan, e->work, "plan", error);
   if (!status) status = cq_path_join(e->student, sizeof e->student, e->work, "student", error);
+  if (!status)
+    status = cq_path_join(e->trained, sizeof e->trained, e->language ? e->work : "",
+                          e->language ? "trained" : o->output, error);
   if (status) return status;
   const bool under_way = cq_file_exists(e->plan);
   if (!o->replace && !under_way && cq_file_exists(o->output))
@@ -377,14 +419,7 @@ static cq_status extend(extending *e, cq_training_result *result, cq_error *erro
     status = make_plan(e, error);
   }
   if (status) return status;
-  cq_training_options run = run_options(e);
-  run.output = o->output, run.resume = o->resume, run.replace = o->replace;
-  run.steps = e->steps;
-  run.dev = o->n_dev ? o->dev : e->texts.dev, run.n_dev = o->n_dev ? o->n_dev : e->texts.n_dev;
-  run.evaluate_every = (int)(e->steps / EVALUATIONS ? e->steps / EVALUATIONS : 1);
-  run.checkpoint_every = run.evaluate_every;
-  run.progress = o->progress, run.progress_context = o->progress_context;
-  status = distill(result, e, &run, error);
+  status = e->language ? train_language(result, e, o->replace || under_way, error) : train(result, e, error);
   if (!status) cq_directory_remove(e->work);
   return status;
 }
@@ -399,6 +434,11 @@ cq_status cq_extend(cq_training_result *result, const cq_extend_options *options
   *e = (extending){.o = &o, .recipe = &recipes[o.kind], .ctx = ctx, .started = cq_seconds(CLOCK_MONOTONIC)};
   e->texts = (cq_extend_texts){.o = &o, .work = e->work, .choose = tell_student, .tell = tell_file, .context = e};
   if (!parse_time(&e->budget, o.time ? o.time : "20m")) e->budget = 0; /* checked */
+  if (o.own_vocabulary) status = cq_extend_language(&e->language, &o, error);
+  if (status) {
+    cq_free(e);
+    return status;
+  }
   if ((size_t)snprintf(e->work, sizeof e->work, "%s.extend", o.output) >= sizeof e->work - 64)
     status = cq_fail(error, CQ_ERR_ARGUMENT, "the output's name is too long");
   if (!status) status = extend(e, result, error);

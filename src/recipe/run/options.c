@@ -79,6 +79,8 @@ static const cq_option option_rows[] = {
     {CQ_COUNT(O, "seed", seed, CHANGES, 1, 0, 0, "N", "seed of the random numbers")},
     {CQ_TEXT(O, "log", log_path, KEEPS, "FILE", "figures of the run as JSON lines (the learning curve)"),
      .otherwise = "DIR/log.jsonl"},
+    {CQ_FLAG(O, "freeze-body", freeze_body, CHANGES,
+             "train the vocabulary's embeddings alone: all other weights keep their bits, and a step takes less time")},
 };
 
 static cq_status check_training(const void *options, cq_error *error) {

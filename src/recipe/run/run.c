@@ -75,6 +75,7 @@ static cq_status check_weights(const cq_run *r, cq_error *error) {
   const cq_params *params = r->stage.params;
   for (size_t i = 0; i < params->n; i++) {
     const cq_param *p = params->items[i];
+    if (!p->value) continue; /* narrow, which is frozen */
     const int64_t n = cq_param_floats(p);
     double sum = 0; /* of zeros, unless something is no number */
     for (int64_t j = 0; j < n; j++) sum += (double)p->value[j] * 0;

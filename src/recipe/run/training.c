@@ -111,6 +111,7 @@ cq_status cq_training_open_encoder(cq_training *r, const char *name, cq_error *e
   options.precision = r->o->precision == CQ_TRAINING_BF16 ? CQ_PRECISION_BF16 : CQ_PRECISION_F32;
   cq_status status = cq_encoder_open(&r->encoder, name, &options, error);
   if (!status && r->o->max_seq_length > 0) status = cq_encoder_limit(r->encoder, r->o->max_seq_length, error);
+  if (!status && r->o->freeze_body) cq_encoder_freeze_body(r->encoder);
   return status;
 }
 

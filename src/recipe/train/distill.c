@@ -395,6 +395,7 @@ static void distill_card_task(const void *context, cq_builder *card) {
   if (r->o.hard_negatives)
     cq_builder_printf(card, "; among its candidates the %zu nearest other sources of each", r->o.hard_negatives);
   if (r->o.near_misses) cq_builder_text(card, "; near misses of the sources among its candidates");
+  if (r->training.o->freeze_body) cq_builder_text(card, "; only the vocabulary's embeddings were trained");
   cq_builder_char(card, '\n');
 }
 

@@ -67,8 +67,10 @@ static void layer_norm_backward(float *dx, float *dgamma, float *dbeta, const fl
     row_sum sum = {0}, along = {0};
     FOR_ROW(dim, {
       vf d = v_load_n(dy_row + i, n), h = v_load_n(xhat_row + i, n), g = v_load_n(gamma + i, n) * d;
-      v_store_n(dgamma + i, v_fma(d, h, v_load_n(dgamma + i, n)), n);
-      v_store_n(dbeta + i, v_load_n(dbeta + i, n) + d, n);
+      if (dgamma) {
+        v_store_n(dgamma + i, v_fma(d, h, v_load_n(dgamma + i, n)), n);
+        v_store_n(dbeta + i, v_load_n(dbeta + i, n) + d, n);
+      }
       sum.part[part] += g;
       along.part[part] = v_fma(g, h, along.part[part]);
     });

@@ -41,8 +41,7 @@ void ref_layer_norm_backward(float *dx, float *dgamma, float *dbeta, const float
     mean_xhat /= (double)dim;
     for (int64_t j = 0; j < dim; j++) {
       double dxhat = (double)dy_row[j] * (double)gamma[j];
-      dgamma[j] += dy_row[j] * xhat_row[j];
-      dbeta[j] += dy_row[j];
+      if (dgamma) dgamma[j] += dy_row[j] * xhat_row[j], dbeta[j] += dy_row[j];
       dx[i * dim + j] = (float)((double)rstd[i] * (dxhat - mean - (double)xhat_row[j] * mean_xhat));
     }
   }
