@@ -128,8 +128,8 @@ def describe_section(name, data):
         stage, step, n_steps, log_bytes, has_best, best_step, waited, loss = struct.unpack("<7Qd", data)
         return f"stage {stage}, step {step} of it and {n_steps} in all, {log_bytes} bytes of log, loss {loss:.4f}"
     if name == "measured":
-        score, collapsed, averaged = struct.unpack("<d2Q", data)
-        return f"best {score:g}, {collapsed} collapses, the mean of {averaged} evaluations"
+        score, mse, highest, collapsed, averaged = struct.unpack("<3d2Q", data)
+        return f"best {score:g} (MSE {mse:g}, highest {highest:g}), {collapsed} collapses, the mean of {averaged} evaluations"
     if name == "dev":
         return ", ".join(f"{x:g}" for x in struct.unpack(f"<{len(data) // 8}d", data))
     if name in ("batches", "drawn", "average.n") or last == "step":

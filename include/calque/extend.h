@@ -67,14 +67,14 @@ typedef struct cq_extend_options { /* group "extend" */
   bool skip_bad, resume, replace;
   cq_training_progress_fn progress; /* phase "choice" tells what was chosen */
   void *progress_context;
-  double source_share;  /* as cq_distill's; below 0: chosen */
-  bool keep_variants;   /* the student's vocabulary tells spelling variants apart (cq_student_options.fold_variants) */
-  bool drop_words;      /* of the model's own words, only those in the text are in the vocabulary (keep_words) */
-  double piece_dropout; /* as cq_distill's; below 0: chosen */
-  double gloss_share;   /* of a language's pairs, glosses where there are translations, too; below 0: chosen */
+  double source_share;   /* as cq_distill's; below 0: chosen */
+  bool keep_variants;    /* the student's vocabulary tells spelling variants apart (cq_student_options.fold_variants) */
+  bool drop_words;       /* of the model's own words, only those in the text are in the vocabulary (keep_words) */
+  double piece_dropout;  /* as cq_distill's; below 0: chosen */
+  double gloss_share;    /* of a language's pairs, glosses where there are translations, too; below 0: chosen */
   const int *matryoshka; /* as cq_distill's; `contrast`, if it is to be chosen, is then 1 at least */
   size_t n_matryoshka;
-  bool own_vocabulary;  /* BODY, one language: under a tokenizer and word embeddings of its own, over the model's layers
+  bool own_vocabulary; /* BODY, one language: under a tokenizer and word embeddings of its own, over the model's layers
                          * as they are. The output is the model, byte by byte, and OUTPUT/languages/LANGUAGE beside its
                          * files, which is a model's name. The vectors of all that the model could read before keep
                          * their bits. */

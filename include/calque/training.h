@@ -28,7 +28,9 @@ typedef struct cq_training_data {
   double weight; /* train: how often this set is drawn from, relative to the others; any other than 1 means balanced */
 } cq_training_data;
 
-/* Which held-out figure decides the model that is kept. AUTO: translation with dev, else STS with sts, else the last. */
+/* Which held-out figure decides the model that is kept. AUTO: translation with dev, else STS with sts, else the last.
+ * TRANSLATION, where there is a teacher: among accuracies within a standard error of the highest, the lower mean squared
+ * error; and none below the accuracy at the start. */
 typedef enum cq_best_by { CQ_BEST_AUTO, CQ_BEST_TRANSLATION, CQ_BEST_MSE, CQ_BEST_STS, CQ_BEST_LAST } cq_best_by;
 
 /* In what the student multiplies while it is trained, forward and backward. Weights, gradients, sums, the optimiser and

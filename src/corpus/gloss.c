@@ -9,8 +9,8 @@
 #include "base/multimap.h"
 #include "base/random.h"
 #include "corpus/rows.h"
-#include "text/unicode.h"
 #include "text/splitter.h"
+#include "text/unicode.h"
 
 #include <math.h>
 #include <string.h>

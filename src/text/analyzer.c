@@ -7,8 +7,8 @@
 #include "base/utf8.h"
 #include "calque/lines.h"
 #include "text/script.h"
-#include "text/unicode.h"
 #include "text/splitter.h"
+#include "text/unicode.h"
 
 #include <libstemmer.h>
 

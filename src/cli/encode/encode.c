@@ -219,9 +219,9 @@ static int write_chunk(job *j) {
     fwrite(rows, row_bytes, n, j->stream);
   else
     for (size_t i = 0; i < n; i++) write_json(j, j->in.slices[i], i);
-  if (!j->args->output) fflush(j->stream); /* someone may wait for these vectors before writing more */
+  /* Someone may wait for these vectors before writing more. */
+  if (!j->args->output) return cli_flush_output() ? CLI_OK : CLI_FAILED;
   if (!ferror(j->stream)) return CLI_OK;
-  if (!j->args->output) return CLI_FAILED; /* said when standard output is finished */
   cli_output_fail(&j->file, &error);
   return cli_fail_error(&error);
 }

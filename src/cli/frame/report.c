@@ -65,12 +65,21 @@ void cli_notice(void *context, const char *text) {
 
 /* ---- standard output ---- */
 
-int cli_finish_output(int code) {
+static int why_not_written; /* errno of the first flush that failed */
+
+bool cli_flush_output(void) {
   errno = 0;
-  if (fflush(stdout) == 0 && !ferror(stdout)) return code;
-  if (errno == EPIPE) return CLI_FAILED; /* the reader has seen enough */
+  if (fflush(stdout) == 0 && !ferror(stdout)) return true;
+  if (!why_not_written) why_not_written = errno;
+  return false;
+}
+
+int cli_finish_output(int code) {
+  if (cli_flush_output()) return code;
+  if (why_not_written == EPIPE) return CLI_FAILED; /* the reader has seen enough */
   if (code == CLI_OK || code == CLI_FAILED)
-    return cli_fail("<stdout>: cannot write: %s", errno ? strerror(errno) : "an earlier write failed");
+    return cli_fail("<stdout>: cannot write: %s",
+                    why_not_written ? strerror(why_not_written) : "an earlier write failed");
   return code;
 }
 

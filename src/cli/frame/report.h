@@ -42,6 +42,8 @@ void cli_notice(void *context, const char *text);
 
 /* Flushes standard output; a write that failed (a full disk, a closed pipe) is said and makes CLI_FAILED of CLI_OK. */
 int cli_finish_output(int code);
+/* Hands out what has been written, to whoever waits for it; false: it cannot be, which the end of the program says. */
+bool cli_flush_output(void);
 /* A column of a line: tabs within become blanks. */
 void cli_field(FILE *stream, cq_slice text);
 /* Text as a JSON string, quotes included. */

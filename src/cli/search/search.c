@@ -62,7 +62,7 @@ typedef struct search {
   bool several; /* queries, each of which is named above its hits */
 } search;
 
-static void print_hits(const search *s, const cq_hits *hits, const cq_slice *queries, size_t n) {
+static bool print_hits(const search *s, const cq_hits *hits, const cq_slice *queries, size_t n) {
   for (size_t i = 0; i < n; i++) {
     size_t n_found;
     const cq_hit *found = cq_hits_of(hits, i, &n_found);
@@ -76,7 +76,7 @@ static void print_hits(const search *s, const cq_hits *hits, const cq_slice *que
     }
     if (s->several && !s->args->json) putchar('\n');
   }
-  fflush(stdout); /* someone may wait for these before asking more */
+  return cli_flush_output(); /* someone may wait for these before asking more */
 }
 
 static int search_for(const search *s, const cq_slice *queries, size_t n) {
@@ -84,9 +84,9 @@ static int search_for(const search *s, const cq_slice *queries, size_t n) {
   cq_error error = {0};
   if (n == 0) return CLI_OK;
   if (cq_index_search(&hits, s->index, queries, n, s->options, s->ctx, &error)) return cli_fail_error(&error);
-  print_hits(s, hits, queries, n);
+  const bool written = print_hits(s, hits, queries, n);
   cq_hits_free(hits);
-  return CLI_OK;
+  return written ? CLI_OK : CLI_FAILED;
 }
 
 static int search_for_arguments(const search *s, const cli_call *call) {

@@ -68,7 +68,7 @@ static const cq_option option_rows[] = {
     {CQ_CHOICE(O, "best-by", best_by, CHANGES, CQ_BEST_AUTO, best_bys, "MEASURE",
                "keep the best model by this held-out figure (as early stopping does, but the run goes on "
                "to its end); auto: translation with --dev, else sts with --sts, else last; mse: 'calque "
-               "distill' only")},
+               "distill' only, where it also decides between translation accuracies within a standard error")},
     {CQ_INT(
         O, "average", average, CHANGES, 0, 0, MAX_COUNT, "N",
         "stochastic weight averaging (SWA): the mean of the weights at the last N evaluations is a further candidate "

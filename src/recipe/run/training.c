@@ -257,8 +257,31 @@ static double shown_score(const cq_training *r, double score) {
   return r->o->best_by == CQ_BEST_MSE ? -score : 100 * score;
 }
 
+static size_t held_out_pairs(const cq_training *r) {
+  size_t n = 0;
+  for (size_t i = 0; i < r->dev.n_parallel; i++) n += r->dev.parallel[i].rows.n;
+  return n;
+}
+
+/* Whether the held-out pairs can tell an accuracy from the highest: more than its standard error lies between. */
+static bool is_lower(const cq_training *r, double score, double highest) {
+  const double error = sqrt(fmax(0, highest * (1 - highest)) / (double)held_out_pairs(r));
+  return score < highest - error;
+}
+
+/* Whether a model is kept in place of the one that is. Among accuracies that the held-out pairs cannot tell apart the
+ * squared error decides, which they can: else chance would keep a model of the middle of a run, whose rate was still
+ * high. But none is kept that is less accurate than the model begun from. */
+static bool is_better(const cq_training *r, double score, double mse, bool has_kept) {
+  const double kept = r->measured.best_score, highest = fmax(score, r->measured.highest);
+  if (isnan(score) || !has_kept) return !isnan(score);
+  if (r->o->best_by != CQ_BEST_TRANSLATION || isnan(mse)) return score > kept;
+  if (is_lower(r, score, highest) || (r->has_before && score < r->before.mean_translation)) return false;
+  return is_lower(r, kept, highest) || mse < r->measured.best_mse;
+}
+
 /* What the figures say about the run, beside what they are. */
-static void put_remarks(cq_builder *out, const cq_training *r, uint64_t step, double score) {
+static void put_remarks(cq_builder *out, const cq_training *r, uint64_t step, double score, bool is_kept) {
   const double best = r->measured.best_score;
   if (step > 0 && r->now.collapsed)
     cq_builder_printf(
@@ -269,18 +292,23 @@ static void put_remarks(cq_builder *out, const cq_training *r, uint64_t step, do
   if (r->run.over)
     cq_builder_printf(out, "the run ends here, with the best model so far: that after step %llu\n",
                       (unsigned long long)r->run.state.best_step);
+  else if (r->run.state.has_best && score < best && is_kept)
+    cq_builder_printf(
+        out, "as accurate as after step %llu (%.2f) as far as the held-out pairs can tell, and its MSE is lower\n",
+        (unsigned long long)r->run.state.best_step, shown_score(r, best));
   else if (r->run.state.has_best && score < best)
     cq_builder_printf(out, "%s than after step %llu: %.2f, not %.2f\n", r->run.state.best_step == 0 ? "WORSE" : "worse",
                       (unsigned long long)r->run.state.best_step, shown_score(r, score), shown_score(r, best));
 }
 
-static cq_status show_figures(cq_training *r, uint64_t step, uint64_t averaged, double score, cq_error *error) {
+static cq_status show_figures(cq_training *r, uint64_t step, uint64_t averaged, double score, bool is_kept,
+                              cq_error *error) {
   cq_builder table = {0};
   cq_builder_printf(&table, "step %llu", (unsigned long long)step);
   if (averaged) cq_builder_printf(&table, ", mean of the last %llu evaluations' weights", (unsigned long long)averaged);
   cq_builder_char(&table, '\n');
   cq_dev_table(&table, &r->dev, NULL, &r->now, false);
-  put_remarks(&table, r, step, averaged ? NAN : score); /* a mean may be worse */
+  put_remarks(&table, r, step, averaged ? NAN : score, is_kept); /* a mean may be worse */
   cq_status status = table.failed ? cq_fail_memory(error, "table") : CQ_OK;
   if (!status && !cq_training_tell(r, "evaluate", step, r->n_steps, table.data)) r->run.stopped = true;
   cq_builder_free(&table);
@@ -300,13 +328,15 @@ static cq_status measure_encoder(bool *better, cq_training *r, uint64_t averaged
                                         step > 0 && r->now.collapsed != NULL, "figures", figures),
                               error);
   }
-  const double score = status ? NAN : dev_score(r, &r->now);
+  const double score = status ? NAN : dev_score(r, &r->now), mse = r->now.has_mse ? r->now.mean_mse : NAN;
+  const bool is_best = is_better(r, score, mse, r->run.state.has_best || *better);
   const bool collapsed = !status && step > 0 && !averaged && r->now.collapsed && !r->before.collapsed;
   if (collapsed) r->run.over = ++r->measured.n_collapsed >= MAX_COLLAPSED;
-  if (!status) status = show_figures(r, step, averaged, score, error);
-  const bool is_best = !isnan(score) && (!(r->run.state.has_best || *better) || score > r->measured.best_score);
+  if (!status) status = show_figures(r, step, averaged, score, is_best, error);
+  if (!isnan(score) && (!(r->run.state.has_best || *better) || score > r->measured.highest))
+    r->measured.highest = score;
   if (is_best) *better = true, r->keeps_average = averaged > 0;
-  if (is_best) r->measured.best_score = score, r->measured.averaged = averaged;
+  if (is_best) r->measured.best_score = score, r->measured.best_mse = mse, r->measured.averaged = averaged;
   return status;
 }
 

@@ -49,6 +49,8 @@ typedef struct cq_training {
   bool has_before;
   struct {
     double best_score;    /* of what is kept */
+    double best_mse;      /* its mean squared error to the teacher; NaN: there is none */
+    double highest;       /* score so far */
     uint64_t n_collapsed; /* evaluations that found the vectors hardly different */
     uint64_t averaged;    /* evaluations that the kept model is the mean of; 0: it is no mean */
   } measured;             /* as a checkpoint has it */
