@@ -82,6 +82,22 @@ stderr_has "near-misses: candidates of the contrastive loss"
 expect 2 $run --contrast 1 --hard-negatives 1001 --output none
 absent none
 
+# Among accuracies within a standard error of the highest, and not below the first, the lower MSE is kept: the log says
+# which that is.
+often=${run/--steps 300/--steps 120}
+expect 0 ${often/--evaluate-every 100/--evaluate-every 5} --output chosen --json
+sed -n 's/.*"type":"evaluate","step":\([0-9]*\),.*"mean_translation":\([0-9.e+-]*\),"mean_mse":\([0-9.e+-]*\),.*/\1 \2 \3/p' chosen/log.jsonl |
+  awk 'function low(a, top) { return a < top - sqrt(top * (1 - top) / 40) }
+    NR == 1 { kept = top = first = $2; mse = $3; step = $1; next }
+    { if ($2 > top) top = $2
+      if (low($2, top) || $2 < first) next
+      if (low(kept, top) || $3 < mse) { kept = $2; mse = $3; step = $1 } }
+    END { print step, NR }' >wanted
+read -r step n <wanted
+[ "$n" -eq 25 ] || fail "the log has $n evaluations"
+[ "$step" -gt 0 ] || fail "no step was better: nothing is tested"
+stdout_has "\"best_step\": $step,"
+
 # Matryoshka: another model, the same one on any number of threads; the card says so; prefixes shorter than the vector.
 expect 0 $hard --matryoshka 8,16 --output prefixes --threads 1
 expect 0 $hard --matryoshka 8 --matryoshka 16 --output prefixes2 --threads 2
