@@ -78,7 +78,8 @@ CQ_API void cq_documents_close(cq_documents *documents);
 
 /* The next document, borrowed until the next call; out->id.data is NULL after the last one. An empty text is given as
  * it is. Errors: CQ_ERR_FORMAT with file and line for what its format does not allow, and for a file of no format;
- * CQ_ERR_LIMIT for one document of more than 64 MiB; CQ_ERR_IO, CQ_ERR_MEMORY. */
+ * CQ_ERR_LIMIT for one document of more than 64 MiB (Markdown: 8); CQ_ERR_IO, CQ_ERR_MEMORY. After an error there are no
+ * more. */
 CQ_API CQ_MUST_USE cq_status cq_documents_next(cq_document *out, cq_documents *documents, cq_error *error);
 
 /* A document as a JSON object on one line, as jsonl is read: metadata are members beside the others. *out is released

@@ -31,7 +31,7 @@ typedef struct cq_compression {
   void (*close)(void *state); /* takes NULL, too */
 } cq_compression;
 
-extern const cq_compression cq_gzip, cq_zstandard, cq_xz;
+extern const cq_compression cq_gzip, cq_zstandard, cq_zstandard_skippable, cq_xz;
 
 #define CQ_ENDS_TOO_EARLY "ends too early"
 

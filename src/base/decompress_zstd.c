@@ -47,3 +47,6 @@ static cq_decompressed step_zstandard(void *state, cq_decompress_step *s) {
 
 const cq_compression cq_zstandard = {"Zstandard",    "\x28\xB5\x2F\xFD", 4,
                                      open_zstandard, step_zstandard,     close_zstandard};
+/* A file that begins with a frame to be skipped. */
+const cq_compression cq_zstandard_skippable = {"Zstandard",    "\x50\x2A\x4D\x18", 4,
+                                               open_zstandard, step_zstandard,     close_zstandard};

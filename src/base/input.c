@@ -26,7 +26,7 @@ struct cq_input {
   size_t peek_begin, peek_end;
 };
 
-static const cq_compression *const compressions[] = {&cq_gzip, &cq_zstandard, &cq_xz};
+static const cq_compression *const compressions[] = {&cq_gzip, &cq_zstandard, &cq_zstandard_skippable, &cq_xz};
 
 /* How files of other compressions begin, and what makes text of them. */
 static const struct {
@@ -36,6 +36,7 @@ static const struct {
     {"bzip2", "BZh", "bzip2 -d", 3},
     {"zip", "PK\3\4", "unzip", 4},
 };
+#define BZIP2_BLOCK "1AY&SY"
 enum { LONGEST_BEGIN = 10 }; /* bzip2's: "BZh", a digit, six bytes that begin a block */
 
 /* Reads at least one byte into p unless the file is over; 0 then. */
@@ -60,7 +61,9 @@ static bool may_be_compressed(const cq_input *in) {
   for (size_t i = 0; i < sizeof compressions / sizeof *compressions; i++)
     may |= !memcmp(in->raw, compressions[i]->begins, cq_min(in->raw_end, compressions[i]->n_begins));
   for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
-    may |= !memcmp(in->raw, refused[i].begins, cq_min(in->raw_end, refused[i].n));
+    may |= !memcmp(in->raw, refused[i].begins, cq_min(in->raw_end, refused[i].n)) &&
+           !(i == 0 && in->raw_end > 4 && memcmp(in->raw + 4, BZIP2_BLOCK, in->raw_end - 4) != 0) &&
+           !(i == 0 && in->raw_end > 3 && (in->raw[3] < '1' || in->raw[3] > '9'));
   return may;
 }
 
@@ -77,7 +80,7 @@ static cq_status detect_compression(cq_input *in, cq_error *error) {
   if (in->compression) return (in->state = in->compression->open()) ? CQ_OK : cq_fail_memory(error, in->path);
   for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
     if (!begins_with(in, refused[i].begins, refused[i].n)) continue;
-    if (i == 0 && (in->raw_end < LONGEST_BEGIN || memcmp(in->raw + 4, "1AY&SY", 6) != 0)) continue; /* may be text */
+    if (i == 0 && (in->raw_end < LONGEST_BEGIN || memcmp(in->raw + 4, BZIP2_BLOCK, 6) != 0)) continue; /* may be text */
     return cq_fail_file(error, CQ_ERR_FORMAT, in->path,
                         "is compressed with %s; calque reads gzip, xz, Zstandard and plain text: decompress it first "
                         "(%s)",

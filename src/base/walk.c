@@ -1,13 +1,20 @@
 #include "base/walk.h"
 
 #include "base/error.h"
-#include "base/file.h"
 #include "base/memory.h"
+#include "base/slice.h"
 
 #include <dirent.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+
+/* A directory that is being walked, and those it is in: a link back to one of them would have no end. */
+typedef struct ancestor {
+  dev_t device;
+  ino_t inode;
+  const struct ancestor *above;
+} ancestor;
 
 static cq_status add_walked(cq_walk *walk, const char *path, bool is_inside, cq_error *error) {
   char *copy = cq_strdup(path);
@@ -23,17 +30,43 @@ static int bytewise_names(const struct dirent **a, const struct dirent **b) {
   return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-static cq_status add_below(cq_walk *walk, const char *path, bool is_inside, cq_error *error) {
-  if (!cq_is_directory(path)) return add_walked(walk, path, is_inside, error);
+static bool is_above(const struct stat *info, const ancestor *above) {
+  while (above && (above->device != info->st_dev || above->inode != info->st_ino)) above = above->above;
+  return above;
+}
+
+static cq_status add_directory(cq_walk *walk, cq_builder *path, const struct stat *info, const ancestor *above,
+                               cq_error *error);
+
+/* One name of a directory, whose path is in the builder. What is neither file nor directory (a pipe, a device, a link to
+ * nothing) is left out. */
+static cq_status add_entry(cq_walk *walk, cq_builder *path, const ancestor *above, cq_error *error) {
+  struct stat info;
+  if (path->failed) return cq_fail_memory(error, "a path");
+  if (stat(path->data, &info) != 0 || (!S_ISDIR(info.st_mode) && !S_ISREG(info.st_mode))) {
+    walk->n_left_out++;
+    return CQ_OK;
+  }
+  return S_ISDIR(info.st_mode) ? add_directory(walk, path, &info, above, error)
+                               : add_walked(walk, path->data, true, error);
+}
+
+static cq_status add_directory(cq_walk *walk, cq_builder *path, const struct stat *info, const ancestor *above,
+                               cq_error *error) {
+  const ancestor here = {info->st_dev, info->st_ino, above};
+  const size_t n_path = path->n;
   struct dirent **entries;
-  const int n = scandir(path, &entries, NULL, bytewise_names);
-  if (n < 0) return cq_fail_errno(error, path, "reading the directory");
+  if (is_above(info, above)) return CQ_OK;
+  const int n = scandir(path->data, &entries, NULL, bytewise_names);
+  if (n < 0) return cq_fail_errno(error, path->data, "reading the directory");
   cq_status status = CQ_OK;
   for (int i = 0; i < n; i++) {
-    char inside[PATH_MAX];
     if (!status && entries[i]->d_name[0] != '.') {
-      status = cq_path_join(inside, sizeof inside, path, entries[i]->d_name, error);
-      if (!status) status = add_below(walk, inside, true, error);
+      if (path->data[path->n - 1] != '/') cq_builder_char(path, '/');
+      cq_builder_text(path, entries[i]->d_name);
+      status = add_entry(walk, path, &here, error);
+      path->n = n_path;
+      if (path->data) path->data[n_path] = 0;
     }
     free(entries[i]);
   }
@@ -42,9 +75,15 @@ static cq_status add_below(cq_walk *walk, const char *path, bool is_inside, cq_e
 }
 
 cq_status cq_walk_add(cq_walk *walk, const char *path, cq_error *error) {
-  if (strcmp(path, "-") != 0 && !cq_file_exists(path) && !cq_is_directory(path))
-    return cq_fail_file(error, CQ_ERR_IO, path, "there is no such file or directory");
-  return add_below(walk, path, false, error);
+  struct stat info;
+  if (strcmp(path, "-") == 0) return add_walked(walk, path, false, error);
+  if (stat(path, &info) != 0) return cq_fail_file(error, CQ_ERR_IO, path, "there is no such file or directory");
+  if (!S_ISDIR(info.st_mode)) return add_walked(walk, path, false, error);
+  cq_builder below = {0};
+  cq_builder_text(&below, path);
+  const cq_status status = below.failed ? cq_fail_memory(error, path) : add_directory(walk, &below, &info, NULL, error);
+  cq_builder_free(&below);
+  return status;
 }
 
 void cq_walk_free(cq_walk *walk) {

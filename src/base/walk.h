@@ -1,4 +1,5 @@
-/* The files that paths name: directories are walked, names in bytewise order, those with a dot in front left out. */
+/* The files that paths name: directories are walked, names in bytewise order, those with a dot in front left out. Links are
+ * followed, but for one back to a directory that it is in. */
 #ifndef BASE_WALK_H
 #define BASE_WALK_H
 
@@ -6,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 typedef struct cq_walked {
   char *path;
@@ -16,10 +18,11 @@ typedef struct cq_walked {
 typedef struct cq_walk {
   cq_walked *files;
   size_t n, capacity;
+  uint64_t n_left_out; /* in directories, what is neither file nor directory */
 } cq_walk;
 
-/* Adds a file, all files of a directory, or "-". Errors: CQ_ERR_IO for a path that is not there; CQ_ERR_ARGUMENT for
- * one that is too long; CQ_ERR_MEMORY. */
+/* Adds a file, all files of a directory, or "-". Errors: CQ_ERR_IO for a path that is not there, or a directory
+ * that cannot be read; CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_walk_add(cq_walk *walk, const char *path, cq_error *error);
 void cq_walk_free(cq_walk *walk);
 

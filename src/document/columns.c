@@ -70,18 +70,18 @@ static cq_status parse_csv_line(columns *c, const cq_document_file *file, cq_sli
 static cq_status next_row(bool *found, columns *c, cq_document_file *file, cq_error *error) {
   cq_status status = CQ_OK;
   cq_slice line = {0};
+  size_t n_bytes = 0;
   c->n = 0, c->is_complete = false, *found = false;
   cq_builder_clear(&c->row);
+  do status = cq_lines_next(&line, file->lines, error);
+  while (!status && line.data && line.n == 0);
+  if (status || !line.data) return status;
+  file->line = cq_lines_number(file->lines);
   for (bool is_first = true; !c->is_complete; is_first = false) {
-    status = cq_lines_next(&line, file->lines, error);
+    if (!is_first) status = cq_lines_next(&line, file->lines, error);
     if (status) return status;
-    if (!line.data && is_first) return CQ_OK;
     if (!line.data) return cq_document_fail(file, error, "a quotation mark that is not closed");
-    if (is_first && line.n == 0) {
-      is_first = true;
-      continue;
-    }
-    if (is_first) file->line = cq_lines_number(file->lines);
+    n_bytes += line.n;
     if (c->is_csv) {
       status = parse_csv_line(c, file, line, error);
     } else {
@@ -93,7 +93,7 @@ static cq_status next_row(bool *found, columns *c, cq_document_file *file, cq_er
     }
     if (status) return status;
     if (c->row.failed) return cq_fail_memory(error, file->path);
-    if (c->row.n > (size_t)64 << 20)
+    if (n_bytes > (size_t)64 << 20)
       return cq_fail_line(error, CQ_ERR_LIMIT, file->path, file->line, "a row of more than 64 MiB");
   }
   if (c->n > MAX_COLUMNS) return cq_document_fail(file, error, "%zu columns, at most %d are read", c->n, MAX_COLUMNS);
@@ -152,6 +152,10 @@ static cq_status read_names(columns *c, cq_document_file *file, cq_error *error)
   memcpy(c->name_end, c->end, sizeof c->end);
   cq_builder_bytes(&c->names, c->row.data, c->row.n);
   if (c->names.failed) return cq_fail_memory(error, file->path);
+  for (size_t i = 0; i < c->n; i++)
+    for (size_t k = 0; k < i; k++)
+      if (cq_slice_equal(field_at(&c->names, c->name_end, i), field_at(&c->names, c->name_end, k)) && c->is_csv)
+        return cq_document_fail(file, error, "columns %zu and %zu have the same name", k + 1, i + 1);
   find_roles(c, file->fields);
   return c->has_text ? CQ_OK : go_without_names(c, file, error);
 }

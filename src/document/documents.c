@@ -11,8 +11,10 @@
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 
-enum { MAX_WHOLE = 64 << 20, MAX_ENDINGS_TOLD = 8 };
+/* cmark takes more than a hundred bytes for one of text. */
+enum { MAX_WHOLE = 64 << 20, MAX_MARKDOWN = 8 << 20, MAX_ENDINGS_TOLD = 8 };
 
 static const char *const formats[] = {"auto", "lines",    "tsv",  "csv",  "jsonl", "json",
                                       "text", "markdown", "html", "trec", NULL};
@@ -168,7 +170,8 @@ static const cq_document_type *type_of_bytes(cq_slice bytes) {
   bytes = cq_slice_trimmed(bytes);
   if (begins_like(bytes, "<doc>") || begins_like(bytes, "<doc ")) return &cq_document_type_trec;
   if (begins_like(bytes, "<!doctype html") || begins_like(bytes, "<html")) return &cq_document_type_html;
-  const cq_slice line = {bytes.data, bytes.n ? cq_min(bytes.n, strcspn(bytes.data, "\n")) : 0};
+  const char *newline = bytes.n ? memchr(bytes.data, '\n', bytes.n) : NULL;
+  const cq_slice line = {bytes.data, newline ? (size_t)(newline - bytes.data) : bytes.n};
   if (bytes.n && *bytes.data == '[') return &cq_document_type_json;
   if (bytes.n && *bytes.data == '{')
     return cq_slice_trimmed(line).n > 1 ? &cq_document_type_jsonl : &cq_document_type_json;
@@ -184,19 +187,16 @@ static void leave_out(cq_documents *d, const char *ending) {
   d->n_endings++;
 }
 
-/* *type NULL: the file is left out. */
-static cq_status choose_type(const cq_document_type **type, cq_documents *d, const cq_walked *file, cq_input *input,
-                             cq_error *error) {
-  char ending[16];
+/* By what was asked for, or the name's ending; NULL: neither says it. */
+static const cq_document_type *type_of_name(const cq_documents *d, const cq_walked *file, const char *ending) {
+  const cq_document_type *type = types[d->o.format];
+  for (int i = 1; i < N_TYPES && !type; i++)
+    if (has_ending(types[i], ending)) type = types[i];
+  return type == &cq_document_type_text && !file->is_inside && !d->o.format ? &cq_document_type_lines : type;
+}
+
+static cq_status choose_type(const cq_document_type **type, const cq_documents *d, cq_input *input, cq_error *error) {
   cq_slice bytes;
-  find_ending(ending, file->path);
-  *type = types[d->o.format];
-  if (*type) return CQ_OK;
-  for (int i = 1; i < N_TYPES && !*type; i++)
-    if (has_ending(types[i], ending)) *type = types[i];
-  if (*type == &cq_document_type_text && !file->is_inside) *type = &cq_document_type_lines;
-  if (!*type && file->is_inside) leave_out(d, ending);
-  if (*type || file->is_inside) return CQ_OK;
   const cq_status status = cq_input_peek(&bytes, input, error);
   if (status) return status;
   *type = type_of_bytes(bytes);
@@ -233,8 +233,9 @@ static cq_status read_whole(cq_documents *d, const cq_byte_source *source, cq_er
     if (status) return status;
     cq_builder_bytes(&d->whole, bytes, got);
     if (d->whole.failed) return cq_fail_memory(error, source->path);
-    if (d->whole.n > MAX_WHOLE)
-      return cq_fail_file(error, CQ_ERR_LIMIT, source->path, "a document of more than %d MiB", MAX_WHOLE >> 20);
+    const size_t most = d->type == &cq_document_type_markdown ? MAX_MARKDOWN : MAX_WHOLE;
+    if (d->whole.n > most)
+      return cq_fail_file(error, CQ_ERR_LIMIT, source->path, "a document of more than %zu MiB", most >> 20);
   }
   d->file.bytes = (cq_slice){d->whole.data, d->whole.n};
   if (begins_like(d->file.bytes, "\xEF\xBB\xBF")) d->file.bytes.data += 3, d->file.bytes.n -= 3;
@@ -275,18 +276,25 @@ static cq_status open_type(cq_documents *d, cq_input *input, const cq_walked *fi
 
 static cq_status open_next_file(cq_documents *d, cq_error *error) {
   const cq_walked *file = &d->walk.files[d->next_file++];
-  const cq_document_type *type;
+  char ending[16];
   cq_input *input;
+  find_ending(ending, file->path);
+  const cq_document_type *type = type_of_name(d, file, ending);
+  if (!type && file->is_inside) {
+    leave_out(d, ending);
+    return CQ_OK;
+  }
   cq_status status = cq_input_open(&input, file->path, error);
   if (status) return status;
-  status = choose_type(&type, d, file, input, error);
-  if (status || !type) {
+  if (!type && (status = choose_type(&type, d, input, error))) {
     cq_input_close(input);
     return status;
   }
   for (int i = 1; i < N_TYPES; i++) d->n_files[i] += types[i] == type;
   d->type = type, d->was_read = false;
-  return open_type(d, input, file, error);
+  status = open_type(d, input, file, error);
+  if (status) close_file(d);
+  return status;
 }
 
 /* --- what is told --- */
@@ -314,7 +322,9 @@ static void suggest_encoding(const cq_documents *d, cq_error *error) {
   char name[CQ_ENCODING_NAME];
   cq_input *input;
   cq_slice bytes;
-  if (!error || d->o.encoding || !strstr(error->message, "not UTF-8") || !strcmp(d->file.path, "<stdin>")) return;
+  struct stat info;
+  if (d->o.encoding || !strstr(error->message, "not UTF-8") || stat(d->file.path, &info) != 0 || !S_ISREG(info.st_mode))
+    return;
   if (cq_input_open(&input, d->file.path, NULL)) return;
   if (!cq_input_peek(&bytes, input, NULL) && cq_utf8_invalid_at(bytes.data, bytes.n) < bytes.n &&
       cq_encoding_guess(name, bytes) && strcmp(name, "UTF-8") != 0) {
@@ -350,6 +360,8 @@ static cq_status finish(cq_document *out, cq_documents *d, cq_error *error) {
   if (out->language.n == 0 && d->o.language) out->language = cq_slice_of(d->o.language);
   if (out->id.n) return CQ_OK;
   cq_builder_clear(&d->id);
+  if (cq_utf8_invalid_at(d->file.path, strlen(d->file.path)) < strlen(d->file.path))
+    return cq_fail_file(error, CQ_ERR_FORMAT, d->file.path, "the file's name, which would be an id, is not UTF-8");
   if (d->type->is_whole && d->type != &cq_document_type_json)
     cq_builder_text(&d->id, d->file.path);
   else
@@ -384,6 +396,7 @@ cq_status cq_documents_next(cq_document *out, cq_documents *d, cq_error *error) 
     if (!status && found) status = finish(out, d, &own);
   }
   if (status && d->file.path) suggest_encoding(d, &own);
+  if (status) d->is_over = true;
   if (status && error) *error = own;
   return status;
 }

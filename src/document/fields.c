@@ -87,23 +87,25 @@ static bool put_value(cq_builder *out, const json_t *value) {
 static const char *best_member(const cq_document_fields *fields, cq_document_role role, const json_t *object) {
   const char *key, *best = NULL;
   json_t *value;
-  int best_rank = MAX_USUAL;
+  int best_rank = 2 * MAX_USUAL;
   json_object_foreach((json_t *)(uintptr_t)object, key, value) {
-    const int rank = json_is_null(value) ? -1 : cq_document_fields_rank(fields, role, cq_slice_of(key));
+    int rank = json_is_null(value) ? -1 : cq_document_fields_rank(fields, role, cq_slice_of(key));
+    if (rank >= 0 && !fields->name[role].n)
+      rank = 2 * rank + (strcmp(key, usual[role][rank]) != 0); /* its very spelling first */
     if (rank >= 0 && rank < best_rank) best = key, best_rank = rank;
   }
   return best;
 }
 
-cq_status cq_document_take_object(cq_document_file *file, const json_t *object, cq_error *error) {
+cq_status cq_document_take_object(cq_document_file *file, const json_t *object, bool has_text, cq_error *error) {
   const char *taken[CQ_ROLES], *key;
   json_t *value, *metadata = NULL;
   for (int i = 0; i < CQ_ROLES; i++) {
-    taken[i] = best_member(file->fields, (cq_document_role)i, object);
+    taken[i] = i == CQ_ROLE_TEXT && !has_text ? NULL : best_member(file->fields, (cq_document_role)i, object);
     if (taken[i] && !put_value(&file->room->role[i], json_object_get(object, taken[i])))
       return cq_document_fail(file, error, "\"%.80s\" is neither a string nor a whole number", taken[i]);
   }
-  if (!taken[CQ_ROLE_TEXT] && !taken[CQ_ROLE_TITLE])
+  if (has_text && !taken[CQ_ROLE_TEXT] && !taken[CQ_ROLE_TITLE])
     return cq_document_fail(
         file, error, "a document without text: no \"%.*s\" (fields)",
         (int)(file->fields->name[CQ_ROLE_TEXT].n ? cq_min(file->fields->name[CQ_ROLE_TEXT].n, (size_t)80) : 4),
@@ -125,10 +127,11 @@ cq_status cq_document_take_object(cq_document_file *file, const json_t *object, 
 
 /* A member that is called like a role's gets another name, so that none is lost. */
 static void put_metadata(json_t **object, const char *key, json_t *value) {
-  char other[300];
-  const bool is_taken = *object && json_object_get(*object, key) && strlen(key) < sizeof other - 1;
-  if (is_taken) snprintf(other, sizeof other, "%s_", key);
-  cq_json_set(object, is_taken ? other : key, json_incref(value));
+  cq_builder name = {0};
+  cq_builder_text(&name, key);
+  while (!name.failed && *object && json_object_get(*object, name.data)) cq_builder_char(&name, '_');
+  cq_json_set(object, name.failed ? "" : name.data, name.failed ? NULL : json_incref(value));
+  cq_builder_free(&name);
 }
 
 cq_status cq_document_json(char **out, const cq_document *document, cq_error *error) {

@@ -1,36 +1,50 @@
-/* HTML by libxml2's parser, which takes anything for HTML: the text that is shown, a line for each block. */
+/* HTML by libxml2's parser, which takes anything for HTML: the text that is shown, a line for each block. What the parser
+ * meets is taken as it comes, without a tree: pages are nested as deeply, and as long, as their authors left them. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "document/reader.h"
 #include "format/json.h"
+#include "text/encoding.h"
 
 #include <libxml/HTMLparser.h>
 #include <string.h>
+#include <strings.h>
+
+enum { CHUNK = 1 << 20, LOOKED_AT = 1024, NAME = 64 };
+
+typedef struct page {
+  cq_document_file *file;
+  cq_builder *text, *title;
+  cq_builder heading;                              /* the first <h1>'s, for pages without a title */
+  size_t level, left_out_at, title_at, heading_at; /* depth of elements; 0: in none of them */
+  bool has_title, has_heading, has_metadata;
+  json_t *metadata;
+} page;
 
 static bool is_among(const char *names, const xmlChar *name) {
   char padded[40];
-  return snprintf(padded, sizeof padded, " %s ", (const char *)name) < (int)sizeof padded && strstr(names, padded);
+  return !strchr((const char *)name, ' ') &&
+         snprintf(padded, sizeof padded, " %s ", (const char *)name) < (int)sizeof padded && strstr(names, padded);
 }
 
 /* What is not shown, or is the same on every page. */
-static bool is_left_out(const xmlNode *node) {
-  return is_among(" head script style noscript template svg math iframe object select button nav aside footer ",
-                  node->name);
+static bool is_left_out(const xmlChar *name) {
+  return is_among(" head script style noscript template svg math iframe object select button nav aside footer ", name);
 }
 
-static bool is_block(const xmlNode *node) {
+static bool is_block(const xmlChar *name) {
   return is_among(
-      " address article blockquote br caption dd details div dl dt fieldset figcaption figure form h1 h2 h3 h4 "
-      "h5 h6 header hr legend li main ol option p pre section summary table td th tr ul ",
-      node->name);
+      " address article blockquote br caption dd details div dl dt fieldset figcaption figure form h1 h2 h3 "
+      "h4 h5 h6 header hr legend li main ol option p pre section summary table td th tr ul ",
+      name);
 }
 
 /* White space of any length is one blank, and none at a line's start. */
-static void put_shown(cq_builder *out, const char *text) {
-  for (; *text; text++) {
-    const bool blank = cq_is_blank(*text);
+static void put_shown(cq_builder *out, const char *text, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    const bool blank = cq_is_blank(text[i]);
     if (blank && (out->n == 0 || cq_is_blank(out->data[out->n - 1]))) continue;
-    cq_builder_char(out, blank ? ' ' : *text);
+    cq_builder_char(out, blank ? ' ' : text[i]);
   }
 }
 
@@ -39,92 +53,141 @@ static void end_line(cq_builder *out) {
   if (out->n && out->data[out->n - 1] != '\n') cq_builder_char(out, '\n');
 }
 
-/* The text below a node, which libxml2 nests 256 deep at most. */
-static void put_text(cq_builder *out, const xmlNode *node) {
-  for (const xmlNode *n = node; n; n = n->next) {
-    if (n->type == XML_TEXT_NODE && n->content) put_shown(out, (const char *)n->content);
-    if (n->type != XML_ELEMENT_NODE || is_left_out(n)) continue;
-    const bool block = is_block(n);
-    if (block) end_line(out);
-    put_text(out, n->children);
-    if (block) end_line(out);
-  }
+static void trim_end(cq_builder *b) {
+  while (b->n && cq_is_blank(b->data[b->n - 1])) b->n--;
 }
 
-static const xmlNode *find_element(const xmlNode *node, const char *name) {
-  for (const xmlNode *n = node; n; n = n->next) {
-    if (n->type != XML_ELEMENT_NODE) continue;
-    if (!strcmp((const char *)n->name, name)) return n;
-    const xmlNode *below = find_element(n->children, name);
-    if (below) return below;
-  }
+static const char *attribute(const xmlChar **attributes, const char *name) {
+  for (; attributes && attributes[0]; attributes += 2)
+    if (!strcasecmp((const char *)attributes[0], name)) return (const char *)attributes[1];
   return NULL;
 }
 
-/* <meta name=... content=...> that say something about the document. */
-static cq_status take_metadata(cq_document_file *file, const xmlNode *head, cq_error *error) {
-  json_t *metadata = json_object();
-  bool any = false;
-  for (const xmlNode *n = head ? head->children : NULL; n; n = n->next) {
-    if (n->type != XML_ELEMENT_NODE || strcmp((const char *)n->name, "meta") != 0) continue;
-    xmlChar *name = xmlGetProp(n, BAD_CAST "name"), *content = xmlGetProp(n, BAD_CAST "content");
-    if (name && content && is_among(" author date description keywords ", name)) {
-      cq_json_set(&metadata, (const char *)name, json_string((const char *)content));
-      any = true;
-    }
-    xmlFree(name);
-    xmlFree(content);
-  }
-  if (!metadata) return cq_fail_memory(error, file->path);
-  if (any) cq_json_append(&file->room->metadata, metadata, -1);
-  json_decref(metadata);
-  return CQ_OK;
+/* <meta name=... content=...> that say something about the document; the first of a name. */
+static void take_meta(page *p, const xmlChar **attributes) {
+  const char *name = attribute(attributes, "name"), *content = attribute(attributes, "content");
+  char key[NAME];
+  size_t n = 0;
+  for (; name && name[n] && n < NAME - 1; n++)
+    key[n] = (char)(name[n] >= 'A' && name[n] <= 'Z' ? name[n] + 32 : name[n]);
+  key[n] = 0;
+  if (!content || !is_among(" author date description keywords ", (const xmlChar *)key)) return;
+  if (p->metadata && json_object_get(p->metadata, key)) return;
+  cq_json_set(&p->metadata, key, json_string(content));
+  p->has_metadata = true;
 }
 
-static void put_attribute(cq_builder *out, const xmlNode *node, const char *name) {
-  xmlChar *value = node ? xmlGetProp(node, BAD_CAST name) : NULL;
-  if (value) put_shown(out, (const char *)value);
-  xmlFree(value);
+static void take_once(cq_builder *out, const char *value) {
+  if (value && out->n == 0) put_shown(out, value, strlen(value));
 }
 
-static cq_status take_page(cq_document_file *file, const xmlNode *root, cq_error *error) {
-  cq_builder *text = &file->room->role[CQ_ROLE_TEXT], *title = &file->room->role[CQ_ROLE_TITLE];
-  const xmlNode *head = find_element(root, "head"), *named = find_element(head ? head->children : NULL, "title");
-  put_text(text, root);
-  end_line(text);
-  if (text->n) text->n--;
-  if (!named) named = find_element(root, "h1");
-  if (named) put_text(title, named->children);
-  while (title->n && cq_is_blank(title->data[title->n - 1])) title->n--;
-  put_attribute(&file->room->role[CQ_ROLE_LANGUAGE], find_element(root, "html"), "lang");
-  for (const xmlNode *n = head ? head->children : NULL; n; n = n->next) {
-    if (n->type != XML_ELEMENT_NODE || strcmp((const char *)n->name, "link") != 0) continue;
-    xmlChar *rel = xmlGetProp(n, BAD_CAST "rel");
-    if (rel && !strcmp((const char *)rel, "canonical")) put_attribute(&file->room->role[CQ_ROLE_URL], n, "href");
-    xmlFree(rel);
+static void start_element(void *context, const xmlChar *name, const xmlChar **attributes) {
+  page *p = context;
+  const char *tag = (const char *)name;
+  p->level++;
+  if (!strcmp(tag, "html")) take_once(&p->file->room->role[CQ_ROLE_LANGUAGE], attribute(attributes, "lang"));
+  if (!strcmp(tag, "meta")) take_meta(p, attributes);
+  if (!strcmp(tag, "link") && attribute(attributes, "rel") && !strcasecmp(attribute(attributes, "rel"), "canonical"))
+    take_once(&p->file->room->role[CQ_ROLE_URL], attribute(attributes, "href"));
+  if (!strcmp(tag, "title") && !p->has_title) p->title_at = p->level, p->has_title = true;
+  if (!strcmp(tag, "h1") && !p->has_heading) p->heading_at = p->level, p->has_heading = true;
+  if (!p->left_out_at && is_left_out(name)) p->left_out_at = p->level;
+  if (!p->left_out_at && is_block(name)) end_line(p->text);
+}
+
+static void end_element(void *context, const xmlChar *name) {
+  page *p = context;
+  if (!p->left_out_at && is_block(name)) end_line(p->text);
+  if (p->left_out_at == p->level) p->left_out_at = 0;
+  if (p->title_at == p->level) p->title_at = 0;
+  if (p->heading_at == p->level) p->heading_at = 0;
+  if (p->level) p->level--;
+}
+
+static void characters(void *context, const xmlChar *bytes, int n) {
+  page *p = context;
+  if (p->title_at) put_shown(p->title, (const char *)bytes, (size_t)n);
+  if (p->heading_at) put_shown(&p->heading, (const char *)bytes, (size_t)n);
+  if (!p->left_out_at && !p->title_at) put_shown(p->text, (const char *)bytes, (size_t)n);
+}
+
+static cq_status parse_page(page *p, cq_slice bytes, cq_error *error) {
+  htmlSAXHandler handler = {.startElement = start_element,
+                            .endElement = end_element,
+                            .characters = characters,
+                            .ignorableWhitespace = characters};
+  htmlParserCtxtPtr parser = htmlCreatePushParserCtxt(&handler, p, NULL, 0, NULL, XML_CHAR_ENCODING_UTF8);
+  if (!parser) return cq_fail_memory(error, p->file->path);
+  htmlCtxtUseOptions(parser, HTML_PARSE_RECOVER | HTML_PARSE_NOERROR | HTML_PARSE_NOWARNING | HTML_PARSE_NONET |
+                                 HTML_PARSE_IGNORE_ENC);
+  for (size_t n; bytes.n; bytes.data += n, bytes.n -= n) {
+    n = cq_min(bytes.n, (size_t)CHUNK);
+    htmlParseChunk(parser, bytes.data, (int)n, 0);
   }
-  return take_metadata(file, head, error);
+  htmlParseChunk(parser, "", 0, 1);
+  const xmlError *problem = xmlCtxtGetLastError(parser);
+  cq_status status = CQ_OK;
+  if (problem && problem->code == XML_ERR_NO_MEMORY)
+    status = cq_fail_memory(error, p->file->path);
+  else if (problem && problem->level == XML_ERR_FATAL)
+    status = cq_fail_line(error, CQ_ERR_FORMAT, p->file->path, (uint64_t)problem->line,
+                          "HTML that cannot be read on: %.*s", (int)strcspn(problem->message, "\n"), problem->message);
+  htmlFreeParserCtxt(parser);
+  return status;
+}
+
+/* --- its encoding: UTF-8 if it is that, else what it says, else windows-1252, which browsers take as well for ISO-8859-1
+ * and ASCII. What is not of the encoding becomes U+FFFD. --- */
+
+static void find_charset(char charset[NAME], cq_slice bytes) {
+  static const char *const ascii[] = {"iso-8859-1", "latin1", "us-ascii", "ascii"};
+  const cq_slice head = {bytes.data, cq_min(bytes.n, (size_t)LOOKED_AT)};
+  strcpy(charset, "windows-1252");
+  for (size_t i = 0; i + 9 < head.n; i++) {
+    size_t at = i + 8, n = 0;
+    if (strncasecmp(head.data + i, "charset", 7) != 0 && strncasecmp(head.data + i, "encoding", 8) != 0) continue;
+    if (strncasecmp(head.data + i, "charset", 7) == 0) at--;
+    while (at < head.n && strchr(" =\"'", head.data[at])) at++;
+    while (at + n < head.n && n < NAME - 1 && head.data[at + n] && !strchr(" \"'>;/?", head.data[at + n])) n++;
+    if (n == 0 || n == NAME - 1) continue;
+    memcpy(charset, head.data + at, n), charset[n] = 0;
+    break;
+  }
+  for (size_t i = 0; i < sizeof ascii / sizeof *ascii; i++)
+    if (!strcasecmp(charset, ascii[i])) strcpy(charset, "windows-1252");
+  if (!cq_encoding_is_known(charset)) strcpy(charset, "windows-1252");
+}
+
+static cq_status decode_page(cq_builder *out, const cq_document_file *file, cq_error *error) {
+  char charset[NAME];
+  cq_status status = CQ_OK;
+  find_charset(charset, file->bytes);
+  if (file->is_utf8)
+    cq_builder_bytes(out, file->bytes.data, file->bytes.n);
+  else
+    status = cq_decode_all(out, file->bytes, charset, error);
+  for (size_t i = 0; i < out->n; i++)
+    if (!out->data[i]) out->data[i] = ' '; /* at a NUL libxml2 would end */
+  return status || !out->failed ? status : cq_fail_memory(error, file->path);
 }
 
 static cq_status read_html(bool *found, void *state, cq_document_file *file, cq_error *error) {
-  htmlParserCtxtPtr parser = htmlNewParserCtxt();
-  htmlDocPtr page = NULL;
+  cq_builder bytes = {0};
+  page p = {.file = file,
+            .text = &file->room->role[CQ_ROLE_TEXT],
+            .title = &file->room->role[CQ_ROLE_TITLE],
+            .metadata = json_object()};
   (void)state;
   *found = true;
-  if (parser)
-    page = htmlCtxtReadMemory(parser, file->bytes.data, (int)file->bytes.n, NULL, file->is_utf8 ? "UTF-8" : NULL,
-                              HTML_PARSE_RECOVER | HTML_PARSE_NOERROR | HTML_PARSE_NOWARNING | HTML_PARSE_NONET);
-  const xmlError *problem = parser ? xmlCtxtGetLastError(parser) : NULL;
-  cq_status status = CQ_OK;
-  if (!parser || (problem && problem->code == XML_ERR_NO_MEMORY))
-    status = cq_fail_memory(error, file->path);
-  else if (problem && problem->level == XML_ERR_FATAL)
-    status = cq_fail_line(error, CQ_ERR_FORMAT, file->path, (uint64_t)problem->line,
-                          "HTML that cannot be read on: %.*s", (int)strcspn(problem->message, "\n"), problem->message);
-  else if (page)
-    status = take_page(file, xmlDocGetRootElement(page), error);
-  xmlFreeDoc(page);
-  htmlFreeParserCtxt(parser);
+  cq_status status = decode_page(&bytes, file, error);
+  if (!status) status = parse_page(&p, (cq_slice){bytes.data, bytes.n}, error);
+  trim_end(p.text), trim_end(p.title), trim_end(&p.heading);
+  if (p.title->n == 0) cq_builder_bytes(p.title, p.heading.n ? p.heading.data : "", p.heading.n);
+  if (!status && (!p.metadata || p.heading.failed)) status = cq_fail_memory(error, file->path);
+  if (!status && p.has_metadata) cq_json_append(&file->room->metadata, p.metadata, -1);
+  json_decref(p.metadata);
+  cq_builder_free(&p.heading);
+  cq_builder_free(&bytes);
   return status;
 }
 

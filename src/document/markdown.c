@@ -34,8 +34,10 @@ static cq_slice take_front_matter(json_t **out, cq_slice text) {
   for (cq_slice line; rest.n;) {
     line = next_line(&rest);
     if (cq_slice_equal(cq_slice_trimmed(line), cq_slice_of("---"))) return rest;
-    const char *colon = memchr(line.data, ':', line.n);
-    if (!colon || cq_is_blank(*line.data) || *line.data == '#') continue; /* lists and comments */
+    const char *colon = line.n ? memchr(line.data, ':', line.n) : NULL;
+    if (line.n == 0 || cq_is_blank(*line.data) || *line.data == '#' || *line.data == '-')
+      continue;                                                               /* lists, comments */
+    if (!colon || memchr(line.data, ' ', (size_t)(colon - line.data))) break; /* a sentence */
     const cq_slice key = cq_slice_trimmed((cq_slice){line.data, (size_t)(colon - line.data)});
     const cq_slice value =
         without_quotes(cq_slice_trimmed((cq_slice){colon + 1, line.n - (size_t)(colon + 1 - line.data)}));
@@ -44,7 +46,7 @@ static cq_slice take_front_matter(json_t **out, cq_slice text) {
     cq_json_set(out, name ? name : "", name ? json_stringn(value.data, value.n) : NULL);
     cq_free(name);
   }
-  json_decref(*out); /* it has no end: a line across the page */
+  json_decref(*out); /* a line across the page, and text */
   *out = json_object();
   return text;
 }
@@ -82,10 +84,7 @@ static cq_status read_markdown(bool *found, void *state, cq_document_file *file,
   (void)state;
   *found = true;
   cq_status status = front ? CQ_OK : cq_fail_memory(error, file->path);
-  if (!status && json_object_size(front)) {
-    cq_json_set(&front, "text", json_string(""));
-    status = front ? cq_document_take_object(file, front, error) : cq_fail_memory(error, file->path);
-  }
+  if (!status && json_object_size(front)) status = cq_document_take_object(file, front, false, error);
   json_decref(front);
   if (!status && !cq_has_room(SETUP_BYTES + BYTES_FOR_A_BYTE * body.n)) status = cq_fail_memory(error, file->path);
   if (status) return status;

@@ -36,8 +36,8 @@ static cq_status add_unit(cq_passages *p, size_t begin, size_t end, size_t n_tok
 
 /* A sentence that is too long: runs of words, each with what follows it, that fit. Words are counted one by one: where a
  * token spans two, a run has fewer tokens than it is taken for. */
-static cq_status add_long_sentence(cq_passages *p, cq_slice text, cq_slice sentence, const cq_passage_options *o,
-                                   cq_error *error) {
+static cq_status add_long_sentence(cq_passages *p, cq_slice text, cq_slice sentence, size_t n_in_all,
+                                   const cq_passage_options *o, cq_error *error) {
   size_t begin = (size_t)(sentence.data - text.data), n_tokens = 0;
   const size_t end = begin + sentence.n;
   if (!cq_splitter_run(&p->words, sentence)) return cq_fail_memory(error, "passages");
@@ -54,7 +54,7 @@ static cq_status add_long_sentence(cq_passages *p, cq_slice text, cq_slice sente
     n_tokens += n;
     at = next;
   }
-  return add_unit(p, begin, end, n_tokens, error);
+  return add_unit(p, begin, end, p->words.n ? n_tokens : n_in_all, error); /* a run of dashes has no words */
 }
 
 static cq_status find_units(cq_passages *p, cq_slice text, const cq_passage_options *o, cq_error *error) {
@@ -68,7 +68,7 @@ static cq_status find_units(cq_passages *p, cq_slice text, const cq_passage_opti
     if (cq_slice_trimmed(sentence).n == 0) continue;
     status = o->count(&n, o->context, sentence, error);
     if (!status && n > o->max_tokens)
-      status = add_long_sentence(p, text, sentence, o, error);
+      status = add_long_sentence(p, text, sentence, n, o, error);
     else if (!status)
       status = add_unit(p, begin, begin + sentence.n, n, error);
   }

@@ -74,7 +74,9 @@ extern const cq_document_type cq_document_type_lines, cq_document_type_tsv, cq_d
     cq_document_type_jsonl, cq_document_type_json, cq_document_type_text, cq_document_type_markdown,
     cq_document_type_html, cq_document_type_trec;
 
-/* A JSON object's members: roles, and what is left as metadata. */
-CQ_MUST_USE cq_status cq_document_take_object(cq_document_file *file, const json_t *object, cq_error *error);
+/* A JSON object's members: roles, and what is left as metadata. has_text: the document's text is among them, else it
+ * comes from elsewhere. */
+CQ_MUST_USE cq_status cq_document_take_object(cq_document_file *file, const json_t *object, bool has_text,
+                                              cq_error *error);
 
 #endif

@@ -47,7 +47,7 @@ static cq_status read_json_line(bool *found, void *state, cq_document_file *file
   if (!*found) return status;
   status = parse_document(&object, file, line, error);
   if (!status && !json_is_object(object)) status = cq_document_fail(file, error, "no JSON object");
-  if (!status) status = cq_document_take_object(file, object, error);
+  if (!status) status = cq_document_take_object(file, object, true, error);
   json_decref(object);
   return status;
 }
@@ -72,7 +72,11 @@ static cq_status open_list(void **state, cq_document_file *file, cq_error *error
   list *l = cq_alloc_zeroed(sizeof *l);
   if (!l) return cq_fail_memory(error, file->path);
   file->line = 1;
-  cq_status status = cq_json_parse(&l->root, file->bytes, file->path, error);
+  json_error_t problem;
+  cq_status status = cq_json_load(&l->root, file->bytes, JSON_REJECT_DUPLICATES, &problem);
+  if (status == CQ_ERR_MEMORY) status = cq_fail_memory(error, file->path);
+  if (status == CQ_ERR_FORMAT)
+    status = cq_fail_line(error, CQ_ERR_FORMAT, file->path, (uint64_t)problem.line, "no JSON: %.200s", problem.text);
   l->n = json_is_array(l->root) ? json_array_size(l->root) : 1;
   if (status)
     close_list(l);
@@ -87,7 +91,7 @@ static cq_status read_list(bool *found, void *state, cq_document_file *file, cq_
   if (!*found) return CQ_OK;
   file->line = ++l->next;
   const json_t *object = json_is_array(l->root) ? json_array_get(l->root, l->next - 1) : l->root;
-  if (json_is_object(object)) return cq_document_take_object(file, object, error);
+  if (json_is_object(object)) return cq_document_take_object(file, object, true, error);
   return cq_fail_file(error, CQ_ERR_FORMAT, file->path, "item %zu of the list is no object", l->next);
 }
 

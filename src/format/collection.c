@@ -9,6 +9,8 @@
 
 #include <strings.h>
 
+#define MAX_DOCUMENT ((size_t)64 << 20)
+
 struct cq_collection {
   cq_walk walk;
   size_t next_path;
@@ -108,6 +110,8 @@ static cq_status next_trec(cq_raw_document *out, cq_collection *c, cq_slice line
     cq_builder_bytes(&c->document, inside.data, inside.n);
     cq_builder_char(&c->document, '\n');
     if (c->document.failed) return cq_fail_memory(error, cq_lines_path(c->lines));
+    if (c->document.n > MAX_DOCUMENT)
+      return cq_fail_line(error, CQ_ERR_LIMIT, cq_lines_path(c->lines), first, "a document of more than 64 MiB");
     const cq_slice behind = {line.data + after, line.n - after};
     if (after && (has_text(behind) || document_tag(&other, behind, false)))
       return fail_here(c, "text behind </DOC>, expected a new line", error);

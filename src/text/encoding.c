@@ -7,7 +7,7 @@
 #include <unicode/ucnv.h>
 #include <unicode/ucsdet.h>
 
-enum { RAW = CQ_BUFFER_BYTES(16 * 1024), SETUP_BYTES = 1 << 20 };
+enum { RAW = CQ_BUFFER_BYTES(16 * 1024), PIVOT = 1024, SETUP_BYTES = 1 << 20 };
 
 typedef struct decoder {
   cq_input *in;
@@ -15,7 +15,7 @@ typedef struct decoder {
   uint64_t n_read; /* bytes of the file, those in raw included */
   bool over;
   UErrorCode failure; /* told when what came before it is out */
-  UChar pivot[1024], *pivot_begin, *pivot_end;
+  UChar pivot[PIVOT], *pivot_begin, *pivot_end;
   const char *begin, *end; /* unread, in raw */
   char raw[RAW];
 } decoder;
@@ -32,7 +32,9 @@ static UConverter *open_converter(const char *encoding) {
 
 bool cq_encoding_is_known(const char *encoding) {
   UErrorCode code = U_ZERO_ERROR;
-  return ucnv_countAliases(encoding, &code) > 0 && U_SUCCESS(code);
+  if (!cq_has_room(SETUP_BYTES)) return true; /* who opens it will say so */
+  ucnv_close(ucnv_open(encoding, &code)); /* names have aliases and options: only this tells */
+  return *encoding && code != U_FILE_ACCESS_ERROR && code != U_ILLEGAL_ARGUMENT_ERROR;
 }
 
 bool cq_encoding_guess(char name[CQ_ENCODING_NAME], cq_slice bytes) {
@@ -46,6 +48,27 @@ bool cq_encoding_guess(char name[CQ_ENCODING_NAME], cq_slice bytes) {
   if (best && U_SUCCESS(code) && strlen(best) < CQ_ENCODING_NAME) strcpy(name, best);
   ucsdet_close(detector);
   return name[0] != 0;
+}
+
+cq_status cq_decode_all(cq_builder *out, cq_slice bytes, const char *encoding, cq_error *error) {
+  UErrorCode code = U_ZERO_ERROR;
+  UConverter *from = cq_has_room(SETUP_BYTES) ? ucnv_open(encoding, &code) : NULL, *to = ucnv_open("UTF-8", &code);
+  UChar pivot[1024], *begin = pivot, *end = pivot;
+  const char *in = bytes.data;
+  bool more = from && to && U_SUCCESS(code);
+  cq_status status = more ? CQ_OK : cq_fail_memory(error, "an encoding");
+  while (more) {
+    char buffer[4096], *at = buffer;
+    code = U_ZERO_ERROR;
+    ucnv_convertEx(to, from, &at, buffer + sizeof buffer, &in, bytes.data + bytes.n, pivot, &begin, &end,
+                   pivot + sizeof pivot / sizeof *pivot, false, true, &code);
+    cq_builder_bytes(out, buffer, (size_t)(at - buffer));
+    more = code == U_BUFFER_OVERFLOW_ERROR && !out->failed;
+  }
+  if (!status && (out->failed || U_FAILURE(code))) status = cq_fail_memory(error, "an encoding");
+  ucnv_close(from);
+  ucnv_close(to);
+  return status;
 }
 
 static void close_decoder(void *context) {
@@ -85,6 +108,10 @@ static cq_status read_decoded(size_t *got, void *context, void *bytes, size_t n,
                    d->pivot + sizeof d->pivot / sizeof *d->pivot, false, is_last, &code);
     d->over = is_last && code != U_BUFFER_OVERFLOW_ERROR;
     if (U_FAILURE(code) && code != U_BUFFER_OVERFLOW_ERROR) d->failure = code, d->over = true;
+  }
+  if (U_FAILURE(d->failure) && d->pivot_begin < d->pivot_end) { /* what came before it */
+    UErrorCode code = U_ZERO_ERROR;
+    ucnv_fromUnicode(d->to, &out, (char *)bytes + n, (const UChar **)&d->pivot_begin, d->pivot_end, NULL, true, &code);
   }
   *got = (size_t)(out - (char *)bytes);
   return *got == 0 && U_FAILURE(d->failure) ? fail_decoding(d, error) : CQ_OK;

@@ -4,6 +4,7 @@
 
 #include "base/byte_source.h"
 #include "base/input.h"
+#include "base/slice.h"
 #include "calque/slice.h"
 #include "calque/status.h"
 
@@ -15,6 +16,10 @@ bool cq_encoding_is_known(const char *encoding);
 /* The encoding that bytes which are not UTF-8 most likely have; false: nobody could tell. */
 enum { CQ_ENCODING_NAME = 64 };
 bool cq_encoding_guess(char name[CQ_ENCODING_NAME], cq_slice bytes);
+
+/* Bytes as UTF-8 behind what is in the builder; what is not of the encoding, which is known, becomes U+FFFD. Errors:
+ * CQ_ERR_MEMORY. */
+CQ_MUST_USE cq_status cq_decode_all(cq_builder *out, cq_slice bytes, const char *encoding, cq_error *error);
 
 /* A file's bytes as UTF-8. The input is taken over, also where this fails. What the source reads may be: CQ_ERR_FORMAT with
  * the byte (of the decompressed file) for what is not of the encoding. Errors: CQ_ERR_ARGUMENT for an unknown encoding;

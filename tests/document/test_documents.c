@@ -80,6 +80,8 @@ static void columns_are_named_by_the_first_row(void **state) {
         "{\"id\": \"%:2\", \"title\": \"T\", \"text\": \"a, \\\"b\\\"\\nand c\", \"language\": \"de\"}\n"
         "{\"id\": \"%:4\", \"text\": \"  d \"}\n",
         NULL);
+  reads("blank.csv", "text\na\n\nb\n\n", "{\"id\": \"%:2\", \"text\": \"a\"}\n{\"id\": \"%:4\", \"text\": \"b\"}\n",
+        NULL);
   reads("headline.csv", "text,title\n,only a title\n",
         "{\"id\": \"%:2\", \"title\": \"only a title\", \"text\": \"only a title\"}\n", NULL);
   cq_documents_options o = cq_documents_default_options();
@@ -95,6 +97,8 @@ static void json_has_fields_of_many_names(void **state) {
         "{\"id\": \"7\", \"text\": \"c\", \"tags\": [\"x\"], \"n\": 1.5}\n{\"id\": \"%:3\", \"title\": \"t\", "
         "\"text\": \"t\"}\n",
         NULL);
+  reads("c.jsonl", "{\"Text\": \"a\", \"text\": \"c\", \"text_\": \"u\"}\n",
+        "{\"id\": \"%:1\", \"text\": \"c\", \"Text\": \"a\", \"text_\": \"u\"}\n", NULL);
   reads("b.jsonl", "{\"body\": \"b\", \"text\": \"t\"}\n", "{\"id\": \"%:1\", \"text\": \"t\", \"body\": \"b\"}\n",
         NULL);
   reads("a.json", "[{\"id\": \"a\", \"text\": [\"one\", \"two\"]},\n {\"text\": \"three\"}]",
@@ -119,6 +123,31 @@ static void a_page_is_what_is_shown(void **state) {
         "{\"id\": \"%\", \"text\": \"café\"}\n", NULL);
   reads("begins", "<html><p>unclosed <i>everything", "{\"id\": \"%\", \"text\": \"unclosed everything\"}\n", NULL);
   reads("void.html", "", "{\"id\": \"%\"}\n", NULL);
+  reads("wrong.html", "<meta charset=utf-8><p>gr\xC3\xBCn <p>bad \xFF <p>\xE2\x82\xAC",
+        "{\"id\": \"%\", \"text\": \"grün\\nbad \xEF\xBF\xBD\\n€\"}\n", NULL);
+  reads("quotes.html",
+        "<meta charset='us-ascii'><p>\x93"
+        "caf\xE9\x94 \x81.",
+        "{\"id\": \"%\", \"text\": \"“café” \xC2\x81.\"}\n", NULL);
+  reads("unclosed.html", "<p>a<p>b<font color=red><p>c</div><p>d", "{\"id\": \"%\", \"text\": \"a\\nb\\nc\\nd\"}\n",
+        NULL);
+  cq_error error;
+  static const char nul[] = "<p>before</p>\0<p>after</p>";
+  write_bytes(test_path("nul.html"), nul, sizeof nul - 1);
+  char *got = all(test_path("nul.html"), NULL, &error);
+  assert_non_null(got);
+  assert_non_null(strstr(got, "before\\nafter"));
+  free(got);
+  enum { DEEP = 5000 };
+  char *deep = malloc(5 * DEEP + 1);
+  for (int i = 0; i < DEEP; i++) memcpy(deep + 5 * i, "<div>", 5);
+  deep[5 * DEEP] = 'x';
+  write_bytes(test_path("deep.html"), deep, 5 * DEEP + 1);
+  free(deep);
+  got = all(test_path("deep.html"), NULL, &error);
+  assert_non_null(got);
+  assert_non_null(strstr(got, "\"text\": \"x\""));
+  free(got);
 }
 
 static void markdown_is_its_text(void **state) {
@@ -133,6 +162,12 @@ static void markdown_is_its_text(void **state) {
       NULL);
   reads("b.md", "Text.\n\n## A [link](x)\n\nMore.\n",
         "{\"id\": \"%\", \"title\": \"A link\", \"text\": \"Text.\\n\\nA link\\n\\nMore.\"}\n", NULL);
+  reads("d.md", "---\n\nSome words: a sentence.\n\nMore.\n\n---\n\nText.\n",
+        "{\"id\": \"%\", \"text\": \"Some words: a sentence.\\n\\nMore.\\n\\nText.\"}\n", NULL);
+  cq_documents_options o = cq_documents_default_options();
+  o.fields = "text=body";
+  reads("e.md", "---\nbody: in front\n---\nText.\n", "{\"id\": \"%\", \"text\": \"Text.\", \"body\": \"in front\"}\n",
+        &o);
   reads("c.md", "---\n\nA line across, no front matter: really.\n",
         "{\"id\": \"%\", \"text\": \"A line across, no front matter: really.\"}\n", NULL);
 }
@@ -159,6 +194,22 @@ static void encodings_are_converted_or_suggested(void **state) {
   assert_non_null(got);
   assert_non_null(strstr(got, ":2\", \"text\": \"ß\"}"));
   free(got);
+  o.encoding = "Shift_JIS"; /* the lines before an error come */
+  write_bytes(test_path("cut.txt"), "one\ntwo\n\x81\x81\x81\n", 12);
+  cq_documents *in;
+  cq_document document;
+  const char *path = test_path("cut.txt");
+  assert_int_equal(cq_documents_open(&in, &path, 1, &o, &error), CQ_OK);
+  for (int i = 0; i < 2; i++) {
+    assert_int_equal(cq_documents_next(&document, in, &error), CQ_OK);
+    assert_memory_equal(document.text.data, i ? "two" : "one", 3);
+  }
+  assert_int_equal(cq_documents_next(&document, in, &error), CQ_ERR_FORMAT);
+  assert_int_equal(error.byte, 10);                                  /* two of them are a character */
+  assert_int_equal(cq_documents_next(&document, in, &error), CQ_OK); /* and no more after it */
+  assert_null(document.id.data);
+  cq_documents_close(in);
+  o.encoding = "UTF-16LE";
   fails("half.txt", "a\0\n", 3, CQ_ERR_FORMAT, 0, "not UTF-16LE", &o);
   FAILS("latin.txt",
         "Der sch\xF6ne Tag war f\xFCr uns alle eine gro\xDF"
@@ -185,6 +236,8 @@ static void what_fits_no_format_is_refused(void **state) {
   FAILS("open.csv", "id,text\n1,a\n2,\"b\n", 3, "a quotation mark that is not closed");
   FAILS("quote.csv", "id,text\n1,a\"b\n", 2, "a quotation mark inside of a field");
   FAILS("names.csv", "a,b\n1,2\n", 1, "no column is named \"text\"");
+  FAILS("twice.csv", "text,a,text\nx,y,z\n", 1, "columns 1 and 3 have the same name");
+  FAILS("twice.json", "[{\"text\": \"a\",\n\"text\": \"b\"}]", 2, "duplicate object key");
   FAILS("wide.tsv", "a\tb\tc\n", 1, "no column is named \"text\"");
   FAILS("nul.txt", "a\0b\n", 1, "a NUL byte at position 2");
   FAILS("open.trec", "<DOC>\n<DOCNO>1</DOCNO>\n", 1, "<DOC> is not closed");
@@ -203,12 +256,14 @@ static void keep_notice(void *context, const char *text) {
 
 static void folders_are_walked(void **state) {
   (void)state;
-  char command[800], notice[400] = "";
+  char command[1000], notice[400] = "";
   cq_error error;
   snprintf(
       command, sizeof command,
       "mkdir -p %s/f/g/.hidden && cd %s/f && echo '# B' >b.md && echo one >a.txt && echo '{\"text\": \"j\"}' | gzip "
-      ">g/c.jsonl.gz && echo x >g/d.bin && echo y >g/.e.txt && echo z >g/.hidden/f.txt && echo w >Makefile",
+      ">g/c.jsonl.gz && echo x >g/d.bin && echo y >g/.e.txt && echo z >g/.hidden/f.txt && echo w >Makefile && ln -s . "
+      "l1 && ln -s .. g/l2 && ln -s nowhere "
+      "dangling.md && mkfifo pipe.md && printf 'PK\\3\\4' >g/h.docx",
       test_directory, test_directory);
   assert_int_equal(system(command), 0);
   cq_documents_options o = cq_documents_default_options();
@@ -220,8 +275,8 @@ static void folders_are_walked(void **state) {
   assert_true(one && two && three && one < two && two < three);
   assert_null(strstr(got, "hidden"));
   free(got);
-  assert_string_equal(notice, "read as jsonl (1 file), text (1 file), markdown (1 file); left out 2 files of other "
-                              "endings: none  .bin ");
+  assert_string_equal(notice, "read as jsonl (1 file), text (1 file), markdown (1 file); left out 3 files of other "
+                              "endings: none  .bin  .docx ");
   assert_null(all(test_path("nowhere"), &o, &error));
   assert_int_equal(error.status, CQ_ERR_IO);
 }

@@ -52,6 +52,7 @@ static void long_sentences_are_split_between_words(void **state) {
   (void)state;
   gives("one two, three four five six seven. Eight.", 3, 0, "one two, three|four five six|seven. Eight.|");
   gives("one two three four.", 1, 1, "one|two|three|four.|");
+  gives("- - - - - - -\nOne is here. Two.", 4, 0, "- - - - - - -|One is here. Two.|"); /* nothing to split at */
 }
 
 static void errors_are_handed_on(void **state) {

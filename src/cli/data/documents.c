@@ -17,9 +17,10 @@ static int print_documents(cq_documents *in) {
     if (cq_document_json(&json, &document, &error)) return cli_fail_error(&error);
     puts(json);
     cq_free(json);
+    if (!cli_flush_output()) return CLI_FAILED;
     n++;
   }
-  if (n_empty) cli_note("%" PRIu64 " documents are empty", n_empty);
+  if (n_empty) cli_note("%" PRIu64 " document%s empty", n_empty, n_empty == 1 ? " is" : "s are");
   cli_note("%" PRIu64 " document%s", n, n == 1 ? "" : "s");
   return CLI_OK;
 }

@@ -95,6 +95,11 @@ static cq_status fill_chunk(cli_sentences *in, cq_error *error) {
       in->n_skipped++;
       continue;
     }
+    if (status && in->n > 0 && is_standard_input(in)) {
+      in->n_text = n_text;
+      in->failure = *error;
+      return CQ_OK;
+    }
     if (status) return status;
   }
   return CQ_OK;
@@ -106,7 +111,8 @@ cq_status cli_sentences_next(cli_sentences *in, cq_error *error) {
   if (!in->places) in->places = calloc(in->rows, sizeof *in->places);
   if (!in->slices || !in->places) return fail_sentence(error, CQ_ERR_MEMORY, "sentences", 0, "out of memory");
   in->n = 0, in->n_text = 0;
-  cq_status status = fill_chunk(in, error);
+  if (in->failure.status) *error = in->failure;
+  cq_status status = in->failure.status ? in->failure.status : fill_chunk(in, error);
   if (status) return status;
   size_t at = 0;
   for (size_t i = 0; i < in->n * n_columns; i++) {
@@ -121,6 +127,7 @@ void cli_sentences_rewind(cli_sentences *in) {
   if (in->lines) cq_lines_close(in->lines);
   in->lines = NULL;
   in->next_path = 0, in->n_read = 0, in->n_skipped = 0, in->n = 0;
+  in->failure = (cq_error){0};
 }
 
 void cli_sentences_close(cli_sentences *in) {

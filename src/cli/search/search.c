@@ -62,10 +62,11 @@ typedef struct search {
   bool several; /* queries, each of which is named above its hits */
 } search;
 
+/* hits NULL: there are none. */
 static bool print_hits(const search *s, const cq_hits *hits, const cq_slice *queries, size_t n) {
   for (size_t i = 0; i < n; i++) {
-    size_t n_found;
-    const cq_hit *found = cq_hits_of(hits, i, &n_found);
+    size_t n_found = 0;
+    const cq_hit *found = hits ? cq_hits_of(hits, i, &n_found) : NULL;
     if (s->several && !s->args->json) printf("# %.*s\n", (int)queries[i].n, queries[i].data);
     if (s->args->json && n_found == 0) print_json_hit(NULL, queries[i], 0, 0);
     for (size_t rank = 0; rank < n_found; rank++) {
@@ -99,7 +100,7 @@ static int search_for_arguments(const search *s, const cli_call *call) {
   return code;
 }
 
-/* Empty lines are no queries. */
+/* An empty line is no query, but answered: who asks may wait. */
 static int search_for_lines(const search *s) {
   cli_sentences in = {.paths = &s->args->queries, .n_paths = 1, .n_columns = 1, .rows = 1024};
   cq_error error = {0};
@@ -107,10 +108,13 @@ static int search_for_lines(const search *s) {
   for (bool more = true; more && code == CLI_OK;) {
     if (cli_sentences_next(&in, &error)) code = cli_sentences_fail(&in, &error);
     more = in.n > 0;
-    size_t n = 0;
-    for (size_t i = 0; i < in.n; i++)
-      if (in.slices[i].n) in.slices[n++] = in.slices[i];
-    if (code == CLI_OK) code = search_for(s, in.slices, n);
+    for (size_t i = 0, n; code == CLI_OK && i < in.n; i += n ? n : 1) {
+      for (n = 0; i + n < in.n && in.slices[i + n].n; n++) continue;
+      if (n)
+        code = search_for(s, in.slices + i, n);
+      else if (!print_hits(s, NULL, in.slices + i, 1))
+        code = CLI_FAILED;
+    }
   }
   cli_sentences_close(&in);
   return code;
