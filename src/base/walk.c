@@ -62,7 +62,7 @@ static cq_status add_directory(cq_walk *walk, cq_builder *path, const struct sta
   cq_status status = CQ_OK;
   for (int i = 0; i < n; i++) {
     if (!status && entries[i]->d_name[0] != '.') {
-      if (path->data[path->n - 1] != '/') cq_builder_char(path, '/');
+      if (path->data && path->data[path->n - 1] != '/') cq_builder_char(path, '/');
       cq_builder_text(path, entries[i]->d_name);
       status = add_entry(walk, path, &here, error);
       path->n = n_path;

@@ -142,7 +142,8 @@ static cq_status parse_page(page *p, cq_slice bytes, cq_error *error) {
 static void find_charset(char charset[NAME], cq_slice bytes) {
   static const char *const ascii[] = {"iso-8859-1", "latin1", "us-ascii", "ascii"};
   const cq_slice head = {bytes.data, cq_min(bytes.n, (size_t)LOOKED_AT)};
-  strcpy(charset, "windows-1252");
+  charset[0] = 0;
+  bool is_usable = false;
   for (size_t i = 0; i + 9 < head.n; i++) {
     size_t at = i + 8, n = 0;
     if (strncasecmp(head.data + i, "charset", 7) != 0 && strncasecmp(head.data + i, "encoding", 8) != 0) continue;
@@ -151,11 +152,11 @@ static void find_charset(char charset[NAME], cq_slice bytes) {
     while (at + n < head.n && n < NAME - 1 && head.data[at + n] && !strchr(" \"'>;/?", head.data[at + n])) n++;
     if (n == 0 || n == NAME - 1) continue;
     memcpy(charset, head.data + at, n), charset[n] = 0;
+    is_usable = cq_encoding_is_known(charset);
     break;
   }
-  for (size_t i = 0; i < sizeof ascii / sizeof *ascii; i++)
-    if (!strcasecmp(charset, ascii[i])) strcpy(charset, "windows-1252");
-  if (!cq_encoding_is_known(charset)) strcpy(charset, "windows-1252");
+  for (size_t i = 0; i < sizeof ascii / sizeof *ascii; i++) is_usable &= strcasecmp(charset, ascii[i]) != 0;
+  if (!is_usable) snprintf(charset, NAME, "windows-1252");
 }
 
 static cq_status decode_page(cq_builder *out, const cq_document_file *file, cq_error *error) {

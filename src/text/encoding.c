@@ -33,7 +33,7 @@ static UConverter *open_converter(const char *encoding) {
 bool cq_encoding_is_known(const char *encoding) {
   UErrorCode code = U_ZERO_ERROR;
   if (!cq_has_room(SETUP_BYTES)) return true; /* who opens it will say so */
-  ucnv_close(ucnv_open(encoding, &code)); /* names have aliases and options: only this tells */
+  ucnv_close(ucnv_open(encoding, &code));     /* names have aliases and options: only this tells */
   return *encoding && code != U_FILE_ACCESS_ERROR && code != U_ILLEGAL_ARGUMENT_ERROR;
 }
 
@@ -45,7 +45,7 @@ bool cq_encoding_guess(char name[CQ_ENCODING_NAME], cq_slice bytes) {
   ucsdet_setText(detector, bytes.data, (int32_t)cq_min(bytes.n, (size_t)1 << 20), &code);
   const UCharsetMatch *match = U_SUCCESS(code) ? ucsdet_detect(detector, &code) : NULL;
   const char *best = match ? ucsdet_getName(match, &code) : NULL;
-  if (best && U_SUCCESS(code) && strlen(best) < CQ_ENCODING_NAME) strcpy(name, best);
+  if (best && U_SUCCESS(code) && strlen(best) < CQ_ENCODING_NAME) memcpy(name, best, strlen(best) + 1);
   ucsdet_close(detector);
   return name[0] != 0;
 }
