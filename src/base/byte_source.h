@@ -2,6 +2,7 @@
 #ifndef BASE_BYTE_SOURCE_H
 #define BASE_BYTE_SOURCE_H
 
+#include "base/input.h"
 #include "calque/lines.h"
 #include "calque/status.h"
 
@@ -14,6 +15,9 @@ typedef struct cq_byte_source {
   const char *path; /* what errors call it; lives as long as the context */
   void *context;
 } cq_byte_source;
+
+/* A file's bytes; the input is closed with it. */
+cq_byte_source cq_input_source(cq_input *input);
 
 /* The lines of a source, which is closed with them, and here where this fails. Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_lines_of(cq_lines **out, const cq_byte_source *source, cq_error *error);

@@ -1,5 +1,6 @@
 #include "base/input.h"
 
+#include "base/byte_source.h"
 #include "base/compression.h"
 #include "base/error.h"
 #include "base/memory.h"
@@ -220,4 +221,16 @@ cq_status cq_input_read_all(cq_builder *out, cq_input *in, size_t limit, cq_erro
     if (out->failed) return cq_fail_memory(error, in->path);
   }
   return CQ_OK;
+}
+
+static cq_status read_input(size_t *got, void *input, void *bytes, size_t n, cq_error *error) {
+  return cq_input_read(got, input, bytes, n, error);
+}
+
+static void close_input(void *input) {
+  cq_input_close(input);
+}
+
+cq_byte_source cq_input_source(cq_input *input) {
+  return (cq_byte_source){read_input, close_input, input->path, input};
 }

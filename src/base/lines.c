@@ -43,20 +43,12 @@ cq_status cq_lines_of(cq_lines **out, const cq_byte_source *source, cq_error *er
   return CQ_OK;
 }
 
-static cq_status read_input(size_t *got, void *input, void *bytes, size_t n, cq_error *error) {
-  return cq_input_read(got, input, bytes, n, error);
-}
-
-static void close_input(void *input) {
-  cq_input_close(input);
-}
-
 cq_status cq_lines_open(cq_lines **out, const char *path, cq_error *error) {
   cq_input *in;
   *out = NULL;
   const cq_status status = cq_input_open(&in, path, error);
   if (status) return status;
-  const cq_byte_source source = {read_input, close_input, cq_input_path(in), in};
+  const cq_byte_source source = cq_input_source(in);
   return cq_lines_of(out, &source, error);
 }
 

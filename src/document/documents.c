@@ -1,6 +1,6 @@
 /* Files one after another, each by the reader of its format. */
+#include "base/byte_source.h"
 #include "base/error.h"
-#include "base/input.h"
 #include "base/memory.h"
 #include "base/options.h"
 #include "base/utf8.h"
@@ -215,14 +215,6 @@ static cq_status close_source(const cq_byte_source *source, cq_status status) {
   return status;
 }
 
-static cq_status read_input(size_t *got, void *input, void *bytes, size_t n, cq_error *error) {
-  return cq_input_read(got, input, bytes, n, error);
-}
-
-static void close_input(void *input) {
-  cq_input_close(input);
-}
-
 /* All of a file. */
 static cq_status read_whole(cq_documents *d, const cq_byte_source *source, cq_error *error) {
   cq_builder_clear(&d->whole);
@@ -256,7 +248,7 @@ static cq_status check_whole(cq_documents *d, cq_error *error) {
 }
 
 static cq_status open_type(cq_documents *d, cq_input *input, const cq_walked *file, cq_error *error) {
-  cq_byte_source source = {read_input, close_input, cq_input_path(input), input};
+  cq_byte_source source = cq_input_source(input);
   cq_status status = CQ_OK;
   d->file = (cq_document_file){.path = strcmp(file->path, "-") != 0 ? file->path : "<stdin>",
                                .fields = &d->fields,
