@@ -29,16 +29,15 @@ struct cq_input {
 
 static const cq_compression *const compressions[] = {&cq_gzip, &cq_zstandard, &cq_zstandard_skippable, &cq_xz};
 
-/* How files of other compressions begin, and what makes text of them. */
+/* How files of other compressions begin ('?': a digit from 1), and what makes text of them. */
 static const struct {
   const char *name, *begins, *tool;
   size_t n;
 } refused[] = {
-    {"bzip2", "BZh", "bzip2 -d", 3},
+    {"bzip2", "BZh?1AY&SY", "bzip2 -d", 10}, /* "BZh" alone may be text */
     {"zip", "PK\3\4", "unzip", 4},
 };
-#define BZIP2_BLOCK "1AY&SY"
-enum { LONGEST_BEGIN = 10 }; /* bzip2's: "BZh", a digit, six bytes that begin a block */
+enum { LONGEST_BEGIN = 10 };
 
 /* Reads at least one byte into p unless the file is over; 0 then. */
 static cq_status read_some(size_t *got, cq_input *in, void *p, size_t n, cq_error *error) {
@@ -52,19 +51,26 @@ static cq_status read_some(size_t *got, cq_input *in, void *p, size_t n, cq_erro
 
 /* ---- opening ---- */
 
-static bool begins_with(const cq_input *in, const char *begins, size_t n) {
-  return in->raw_end >= n && !memcmp(in->raw, begins, n);
+/* Whether the bytes so far are how a compressed file begins. */
+static bool may_begin_with(const cq_input *in, const char *begins, size_t n) {
+  for (size_t i = 0; i < n && i < in->raw_end; i++) {
+    const unsigned char byte = in->raw[i];
+    if (begins[i] == '?' ? byte < '1' || byte > '9' : byte != (unsigned char)begins[i]) return false;
+  }
+  return true;
 }
 
-/* Whether the bytes so far are how a compressed file begins: text that comes line by line must not wait for more. */
+static bool begins_with(const cq_input *in, const char *begins, size_t n) {
+  return in->raw_end >= n && may_begin_with(in, begins, n);
+}
+
+/* Text that comes line by line must not wait for more than tells it from compressed bytes. */
 static bool may_be_compressed(const cq_input *in) {
   bool may = false;
   for (size_t i = 0; i < sizeof compressions / sizeof *compressions; i++)
-    may |= !memcmp(in->raw, compressions[i]->begins, cq_min(in->raw_end, compressions[i]->n_begins));
+    may |= may_begin_with(in, compressions[i]->begins, compressions[i]->n_begins);
   for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
-    may |= !memcmp(in->raw, refused[i].begins, cq_min(in->raw_end, refused[i].n)) &&
-           !(i == 0 && in->raw_end > 4 && memcmp(in->raw + 4, BZIP2_BLOCK, in->raw_end - 4) != 0) &&
-           !(i == 0 && in->raw_end > 3 && (in->raw[3] < '1' || in->raw[3] > '9'));
+    may |= may_begin_with(in, refused[i].begins, refused[i].n);
   return may;
 }
 
@@ -81,7 +87,6 @@ static cq_status detect_compression(cq_input *in, cq_error *error) {
   if (in->compression) return (in->state = in->compression->open()) ? CQ_OK : cq_fail_memory(error, in->path);
   for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
     if (!begins_with(in, refused[i].begins, refused[i].n)) continue;
-    if (i == 0 && (in->raw_end < LONGEST_BEGIN || memcmp(in->raw + 4, BZIP2_BLOCK, 6) != 0)) continue; /* may be text */
     return cq_fail_file(error, CQ_ERR_FORMAT, in->path,
                         "is compressed with %s; calque reads gzip, xz, Zstandard and plain text: decompress it first "
                         "(%s)",
@@ -206,20 +211,6 @@ cq_status cq_input_read(size_t *got, cq_input *in, void *bytes, size_t n, cq_err
   *got = cq_min(n, in->peek_end - in->peek_begin);
   memcpy(bytes, in->peeked + in->peek_begin, *got);
   in->peek_begin += *got;
-  return CQ_OK;
-}
-
-cq_status cq_input_read_all(cq_builder *out, cq_input *in, size_t limit, cq_error *error) {
-  char bytes[CQ_BUFFER_BYTES(16 * 1024)];
-  const size_t before = out->n;
-  for (size_t got = 1; got;) {
-    const cq_status status = cq_input_read(&got, in, bytes, sizeof bytes, error);
-    if (status) return status;
-    if (out->n - before + got > limit)
-      return cq_fail_file(error, CQ_ERR_LIMIT, in->path, "is larger than %zu MiB", limit >> 20);
-    cq_builder_bytes(out, bytes, got);
-    if (out->failed) return cq_fail_memory(error, in->path);
-  }
   return CQ_OK;
 }
 

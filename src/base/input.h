@@ -25,9 +25,6 @@ CQ_MUST_USE cq_status cq_input_read(size_t *got, cq_input *input, void *bytes, s
 #define CQ_PEEK ((size_t)4096)
 CQ_MUST_USE cq_status cq_input_peek(cq_slice *out, cq_input *input, cq_error *error);
 
-/* All of it behind what is in the builder. Errors: CQ_ERR_LIMIT for more than `limit` bytes; those above. */
-CQ_MUST_USE cq_status cq_input_read_all(cq_builder *out, cq_input *input, size_t limit, cq_error *error);
-
 const char *cq_input_path(const cq_input *input); /* "<stdin>" for "-" */
 
 #endif

@@ -43,10 +43,7 @@ static cq_status add_directory(cq_walk *walk, cq_builder *path, const struct sta
 static cq_status add_entry(cq_walk *walk, cq_builder *path, const ancestor *above, cq_error *error) {
   struct stat info;
   if (path->failed) return cq_fail_memory(error, "a path");
-  if (stat(path->data, &info) != 0 || (!S_ISDIR(info.st_mode) && !S_ISREG(info.st_mode))) {
-    walk->n_left_out++;
-    return CQ_OK;
-  }
+  if (stat(path->data, &info) != 0 || (!S_ISDIR(info.st_mode) && !S_ISREG(info.st_mode))) return CQ_OK;
   return S_ISDIR(info.st_mode) ? add_directory(walk, path, &info, above, error)
                                : add_walked(walk, path->data, true, error);
 }

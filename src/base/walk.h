@@ -7,7 +7,6 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 typedef struct cq_walked {
   char *path;
@@ -18,7 +17,6 @@ typedef struct cq_walked {
 typedef struct cq_walk {
   cq_walked *files;
   size_t n, capacity;
-  uint64_t n_left_out; /* in directories, what is neither file nor directory */
 } cq_walk;
 
 /* Adds a file, all files of a directory, or "-". Errors: CQ_ERR_IO for a path that is not there, or a directory

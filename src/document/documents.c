@@ -13,8 +13,7 @@
 #include <strings.h>
 #include <sys/stat.h>
 
-/* cmark takes more than a hundred bytes for one of text. */
-enum { MAX_WHOLE = 64 << 20, MAX_MARKDOWN = 8 << 20, MAX_ENDINGS_TOLD = 8 };
+enum { MAX_ENDINGS_TOLD = 8 };
 
 static const char *const formats[] = {"auto", "lines",    "tsv",  "csv",  "jsonl", "json",
                                       "text", "markdown", "html", "trec", NULL};
@@ -225,9 +224,9 @@ static cq_status read_whole(cq_documents *d, const cq_byte_source *source, cq_er
     if (status) return status;
     cq_builder_bytes(&d->whole, bytes, got);
     if (d->whole.failed) return cq_fail_memory(error, source->path);
-    const size_t most = d->type == &cq_document_type_markdown ? MAX_MARKDOWN : MAX_WHOLE;
-    if (d->whole.n > most)
-      return cq_fail_file(error, CQ_ERR_LIMIT, source->path, "a document of more than %zu MiB", most >> 20);
+    if (d->whole.n > d->type->most_bytes)
+      return cq_fail_file(error, CQ_ERR_LIMIT, source->path, "a document of more than %zu MiB",
+                          d->type->most_bytes >> 20);
   }
   d->file.bytes = (cq_slice){d->whole.data, d->whole.n};
   if (begins_like(d->file.bytes, "\xEF\xBB\xBF")) d->file.bytes.data += 3, d->file.bytes.n -= 3;
@@ -257,7 +256,7 @@ static cq_status open_type(cq_documents *d, cq_input *input, const cq_walked *fi
                                .notice_context = d->o.notice_context};
   if (d->o.encoding) status = cq_decoded_source(&source, input, d->o.encoding, error);
   if (status) return status;
-  if (d->type->is_whole) {
+  if (d->type->most_bytes) {
     status = close_source(&source, read_whole(d, &source, error));
     if (!status) status = check_whole(d, error);
   } else {
@@ -354,7 +353,7 @@ static cq_status finish(cq_document *out, cq_documents *d, cq_error *error) {
   cq_builder_clear(&d->id);
   if (cq_utf8_invalid_at(d->file.path, strlen(d->file.path)) < strlen(d->file.path))
     return cq_fail_file(error, CQ_ERR_FORMAT, d->file.path, "the file's name, which would be an id, is not UTF-8");
-  if (d->type->is_whole && d->type != &cq_document_type_json)
+  if (d->type->is_one)
     cq_builder_text(&d->id, d->file.path);
   else
     cq_builder_printf(&d->id, "%s:%llu", d->file.path, (unsigned long long)d->file.line);
@@ -366,7 +365,7 @@ static cq_status finish(cq_document *out, cq_documents *d, cq_error *error) {
 static cq_status read_next(bool *found, cq_documents *d, cq_error *error) {
   cq_document_room_clear(&d->room);
   *found = false;
-  if (d->type->is_whole && !d->type->open && d->was_read) return CQ_OK;
+  if (d->type->is_one && d->was_read) return CQ_OK;
   d->was_read = true;
   return d->type->read(found, d->state, &d->file, error);
 }
@@ -398,5 +397,5 @@ const char *cq_documents_path(const cq_documents *d) {
 }
 
 uint64_t cq_documents_line(const cq_documents *d) {
-  return d->type && d->type->is_whole && d->type != &cq_document_type_json ? 0 : d->file.line;
+  return d->type && d->type->is_one ? 0 : d->file.line;
 }

@@ -193,4 +193,4 @@ static cq_status read_html(bool *found, void *state, cq_document_file *file, cq_
 }
 
 const cq_document_type cq_document_type_html = {
-    .name = "html", .endings = " .html .htm .xhtml ", .is_whole = true, .read = read_html};
+    .name = "html", .endings = " .html .htm .xhtml ", .is_one = true, .most_bytes = CQ_WHOLE_FILE, .read = read_html};

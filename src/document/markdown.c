@@ -9,7 +9,7 @@
 
 /* cmark ends the process where it gets no memory, so there must be enough before it begins: its nodes of the shortest
  * inlines take about this many bytes for a byte of text. */
-enum { BYTES_FOR_A_BYTE = 160, SETUP_BYTES = 1 << 20 };
+enum { BYTES_FOR_A_BYTE = 160, SETUP_BYTES = 1 << 20, MOST_BYTES = 8 << 20 };
 
 /* --- front matter: "key: value" lines between two lines of --- at the beginning --- */
 
@@ -109,4 +109,4 @@ static cq_status read_markdown(bool *found, void *state, cq_document_file *file,
 }
 
 const cq_document_type cq_document_type_markdown = {
-    .name = "markdown", .endings = " .md .markdown ", .is_whole = true, .read = read_markdown};
+    .name = "markdown", .endings = " .md .markdown ", .is_one = true, .most_bytes = MOST_BYTES, .read = read_markdown};

@@ -59,10 +59,13 @@ CQ_MUST_USE cq_status cq_document_fail(const cq_document_file *file, cq_error *e
 
 /* --- the formats, a row each in documents.c --- */
 
+#define CQ_WHOLE_FILE ((size_t)64 << 20)
+
 typedef struct cq_document_type {
   const char *name;
   const char *endings; /* of files' names, a blank before and behind each; "": told by how a file begins alone */
-  bool is_whole;       /* the file is one document */
+  bool is_one;         /* the file is one document */
+  size_t most_bytes;   /* the file is read as a whole, and may have so many; 0: line by line */
   /* Formats of records: what a reader remembers; NULL: nothing. */
   cq_status (*open)(void **state, cq_document_file *file, cq_error *error);
   /* Fills the room; *found false: there are no more. A whole file is read once. */

@@ -95,5 +95,9 @@ static cq_status read_list(bool *found, void *state, cq_document_file *file, cq_
   return cq_fail_file(error, CQ_ERR_FORMAT, file->path, "item %zu of the list is no object", l->next);
 }
 
-const cq_document_type cq_document_type_json = {
-    .name = "json", .endings = " .json ", .is_whole = true, .open = open_list, .read = read_list, .close = close_list};
+const cq_document_type cq_document_type_json = {.name = "json",
+                                                .endings = " .json ",
+                                                .most_bytes = CQ_WHOLE_FILE,
+                                                .open = open_list,
+                                                .read = read_list,
+                                                .close = close_list};

@@ -10,4 +10,4 @@ static cq_status read_text(bool *found, void *state, cq_document_file *file, cq_
 }
 
 const cq_document_type cq_document_type_text = {
-    .name = "text", .endings = " .txt .text ", .is_whole = true, .read = read_text};
+    .name = "text", .endings = " .txt .text ", .is_one = true, .most_bytes = CQ_WHOLE_FILE, .read = read_text};

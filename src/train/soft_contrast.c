@@ -60,22 +60,21 @@ typedef struct room {
   double *p, *labels;       /* [m]; [n_own, m] */
 } room;
 
+/* r->columns are of all dimensions. */
 static void make_labels(const room *r, const cq_soft_contrast *c) {
   const size_t m = c->n_candidates;
-  normalise_columns(r->columns, c, c->dim);
   for (size_t i = 0; i < c->n_own; i++) {
     cosines_of(r->cosines, c->candidates[i], r->columns, m, c->dim);
     softmax(r->labels + i * m, r->cosines, m, c->temperature);
   }
 }
 
-/* The loss of vectors and candidates that end after `kept` dimensions. */
+/* The loss of vectors and candidates that end after `kept` dimensions, to which r->columns are normalised. */
 static double prefix_loss(float *gradients, const float *vectors, size_t n, const cq_soft_contrast *c, int64_t kept,
                           double weight, const room *r) {
   const size_t m = c->n_candidates, dim = (size_t)c->dim;
   float *g = r->cosines + m;
   double sum = 0;
-  normalise_columns(r->columns, c, kept);
   for (size_t i = 0; i < n; i++) {
     const double *q = r->labels + i % c->n_own * m;
     const float *vector = vectors + i * dim;
@@ -101,10 +100,13 @@ cq_status cq_soft_contrast_loss(double *loss, float *gradients, const float *vec
             .labels = cq_alloc_array(c->n_own, m * sizeof *r.labels)};
   const bool ok = r.columns && r.cosines && r.p && r.labels;
   if (ok) {
+    normalise_columns(r.columns, c, c->dim);
     make_labels(&r, c);
     *loss = prefix_loss(gradients, vectors, n, c, c->dim, weight, &r);
-    for (size_t i = 0; i < c->n_prefixes; i++)
+    for (size_t i = 0; i < c->n_prefixes; i++) {
+      normalise_columns(r.columns, c, c->prefixes[i]);
       *loss += prefix_loss(gradients, vectors, n, c, c->prefixes[i], weight, &r);
+    }
   }
   cq_free(r.columns), cq_free(r.cosines), cq_free(r.p), cq_free(r.labels);
   return ok ? CQ_OK : cq_fail_memory(error, "contrastive loss");

@@ -329,12 +329,11 @@ static cq_status measure_encoder(bool *better, cq_training *r, uint64_t averaged
                               error);
   }
   const double score = status ? NAN : dev_score(r, &r->now), mse = r->now.has_mse ? r->now.mean_mse : NAN;
-  const bool is_best = is_better(r, score, mse, r->run.state.has_best || *better);
+  const bool has_kept = r->run.state.has_best || *better, is_best = is_better(r, score, mse, has_kept);
   const bool collapsed = !status && step > 0 && !averaged && r->now.collapsed && !r->before.collapsed;
   if (collapsed) r->run.over = ++r->measured.n_collapsed >= MAX_COLLAPSED;
   if (!status) status = show_figures(r, step, averaged, score, is_best, error);
-  if (!isnan(score) && (!(r->run.state.has_best || *better) || score > r->measured.highest))
-    r->measured.highest = score;
+  if (!isnan(score) && (!has_kept || score > r->measured.highest)) r->measured.highest = score;
   if (is_best) *better = true, r->keeps_average = averaged > 0;
   if (is_best) r->measured.best_score = score, r->measured.best_mse = mse, r->measured.averaged = averaged;
   return status;

@@ -66,11 +66,7 @@ static cq_status read_text(focus *f, const cq_tokenizer *tokenizer, const cq_stu
     if (!status) status = cq_word_corpus_add(&f->corpus, (const uint32_t *)ids.ids, ids.n, error);
     if (f->corpus.tokens.n > MAX_TOKENS) thin_out(&f->corpus), every *= 2;
   }
-  if (!status && text->status) {
-    status = text->status;
-    if (error) *error = text->error;
-  }
-  if (text) cq_student_text_close(text);
+  if (text) status = cq_student_text_close(text, status, error);
   cq_free(text);
   cq_token_memory_free(memory);
   cq_free(ids.ids);

@@ -50,11 +50,7 @@ static cq_status count_pieces(uint64_t *counts, const cq_tokenizer *tokenizer, c
     status = cq_tokenizer_encode(&ids, tokenizer, memory, sentence, false, 0, NULL, error);
     for (size_t i = 0; i < ids.n; i++) counts[ids.ids[i]]++;
   }
-  if (!status && text->status) {
-    status = text->status;
-    if (error) *error = text->error;
-  }
-  if (text) cq_student_text_close(text);
+  if (text) status = cq_student_text_close(text, status, error);
   cq_free(text);
   cq_token_memory_free(memory);
   cq_free(ids.ids);

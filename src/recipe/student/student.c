@@ -141,7 +141,7 @@ static cq_status train_vocabulary_of(cq_tokenizer **out, int *largest, const cq_
     snprintf(told, sizeof told, "%llu malformed lines were skipped", (unsigned long long)t->n_bad);
     tell_notice(o, told);
   }
-  cq_student_text_close(t);
+  status = cq_student_text_close(t, status, error);
   cq_free(t);
   return status;
 }

@@ -50,7 +50,9 @@ bool cq_student_text_next(void *context, cq_slice *sentence) {
   }
 }
 
-void cq_student_text_close(cq_student_text *text) {
+cq_status cq_student_text_close(cq_student_text *text, cq_status status, cq_error *error) {
   cq_lines_close(text->lines);
   text->lines = NULL;
+  if (!status && text->status && error) *error = text->error;
+  return status ? status : text->status;
 }

@@ -23,6 +23,7 @@ typedef struct cq_student_text {
 /* The next sentence, for `trim` and the trainers of vocabularies: context is a cq_student_text that began with its
  * options and zeros. False at the end, or where reading failed. */
 bool cq_student_text_next(void *context, cq_slice *sentence);
-void cq_student_text_close(cq_student_text *text);
+/* Returns the status, or where that is CQ_OK what ended the reading: CQ_OK at the end of the text. */
+CQ_MUST_USE cq_status cq_student_text_close(cq_student_text *text, cq_status status, cq_error *error);
 
 #endif

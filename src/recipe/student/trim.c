@@ -87,11 +87,7 @@ static cq_status read_texts(trimming *t, cq_error *error) {
   cq_status status = CQ_OK;
   for (t->n_sentences = 0; !status && cq_student_text_next(&text, &sentence); t->n_sentences++)
     status = read_with_prompts(t, sentence, text.lines, error);
-  if (!status && text.status) {
-    status = text.status;
-    if (error) *error = text.error;
-  }
-  cq_student_text_close(&text);
+  status = cq_student_text_close(&text, status, error);
   if (!status && t->n_sentences == 0)
     status = cq_fail_file(error, CQ_ERR_ARGUMENT, t->o->text_files[0], "no text: all pieces would go");
   return status;
