@@ -120,10 +120,7 @@ static void find_roles(columns *c, const cq_document_fields *fields) {
 /* Of a tsv without names: a text, or an id and a text. */
 static cq_status go_without_names(columns *c, const cq_document_file *file, cq_error *error) {
   if (c->is_csv || c->n > 2 || file->fields->name[CQ_ROLE_TEXT].n)
-    return cq_document_fail(
-        file, error, "no column is named \"%.*s\" (fields)",
-        (int)(file->fields->name[CQ_ROLE_TEXT].n ? cq_min(file->fields->name[CQ_ROLE_TEXT].n, (size_t)80) : 4),
-        file->fields->name[CQ_ROLE_TEXT].n ? file->fields->name[CQ_ROLE_TEXT].data : "text");
+    return cq_document_fail_text(file, error, "no column is named");
   char text[200];
   snprintf(text, sizeof text, "%.120s: no column is named \"text\": each row is %s", file->path,
            c->n == 2 ? "an id and a text" : "a text");

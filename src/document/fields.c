@@ -70,6 +70,11 @@ cq_status cq_document_fail(const cq_document_file *file, cq_error *error, const 
   return cq_fail_line(error, CQ_ERR_FORMAT, file->path, file->line, "%s", text);
 }
 
+cq_status cq_document_fail_text(const cq_document_file *file, cq_error *error, const char *what) {
+  const cq_slice given = file->fields->name[CQ_ROLE_TEXT], name = given.n ? given : cq_slice_of(usual[CQ_ROLE_TEXT][0]);
+  return cq_document_fail(file, error, "%s \"%.*s\" (fields)", what, (int)cq_min(name.n, (size_t)80), name.data);
+}
+
 /* A JSON value as text: a string as it is, a whole number in digits, several strings a line each; false: it is none. */
 static bool put_value(cq_builder *out, const json_t *value) {
   if (json_is_integer(value)) cq_builder_printf(out, "%lld", (long long)json_integer_value(value));
@@ -106,10 +111,7 @@ cq_status cq_document_take_object(cq_document_file *file, const json_t *object, 
       return cq_document_fail(file, error, "\"%.80s\" is neither a string nor a whole number", taken[i]);
   }
   if (has_text && !taken[CQ_ROLE_TEXT] && !taken[CQ_ROLE_TITLE])
-    return cq_document_fail(
-        file, error, "a document without text: no \"%.*s\" (fields)",
-        (int)(file->fields->name[CQ_ROLE_TEXT].n ? cq_min(file->fields->name[CQ_ROLE_TEXT].n, (size_t)80) : 4),
-        file->fields->name[CQ_ROLE_TEXT].n ? file->fields->name[CQ_ROLE_TEXT].data : "text");
+    return cq_document_fail_text(file, error, "a document without text: no");
   bool any = false;
   metadata = json_object();
   json_object_foreach((json_t *)(uintptr_t)object, key, value) {

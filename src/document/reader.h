@@ -57,6 +57,9 @@ typedef struct cq_document_file {
 CQ_MUST_USE cq_status cq_document_fail(const cq_document_file *file, cq_error *error, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* The same for a text that is not there: what, the name it should have. */
+CQ_MUST_USE cq_status cq_document_fail_text(const cq_document_file *file, cq_error *error, const char *what);
+
 /* --- the formats, a row each in documents.c --- */
 
 #define CQ_WHOLE_FILE ((size_t)64 << 20)

@@ -118,14 +118,11 @@ static cq_status read_decoded(size_t *got, void *context, void *bytes, size_t n,
 }
 
 cq_status cq_decoded_source(cq_byte_source *out, cq_input *input, const char *encoding, cq_error *error) {
-  decoder *d = cq_encoding_is_known(encoding) ? cq_alloc_zeroed(sizeof *d) : NULL;
+  decoder *d = cq_alloc_zeroed(sizeof *d);
   *out = (cq_byte_source){0};
   if (!d) {
     cq_input_close(input);
-    return cq_encoding_is_known(encoding)
-               ? cq_fail_memory(error, "an encoding")
-               : cq_fail(error, CQ_ERR_ARGUMENT, "there is no encoding '%.60s', expected for example windows-1252",
-                         encoding);
+    return cq_fail_memory(error, "an encoding");
   }
   d->in = input;
   d->from = open_converter(encoding), d->to = open_converter("UTF-8");
