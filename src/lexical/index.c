@@ -1,8 +1,10 @@
 #include "lexical/index.h"
 
+#include "base/arena.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "format/json.h"
+#include "lexical/set.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -48,7 +50,7 @@ static cq_status read_manifest_stop_words(cq_slice **out, size_t *n, const json_
   return CQ_OK;
 }
 
-static cq_status read_manifest(cq_lexical *x, const char *directory, cq_error *error) {
+static cq_status read_manifest(cq_lexical *x, size_t *n, const char *directory, cq_error *error) {
   char path[PATH_MAX];
   json_t *manifest = NULL;
   int64_t version = 0, n_segments = 0;
@@ -66,53 +68,52 @@ static cq_status read_manifest(cq_lexical *x, const char *directory, cq_error *e
   if (!status) status = cq_json_get_bool(&stems, manifest, "stems", path, error);
   if (!status) status = read_manifest_stop_words(&stop_words, &n_stop_words, manifest, path, error);
   if (!status) status = cq_analyzer_open_with(&x->analyzer, language, stems, stop_words, n_stop_words, error);
-  x->n_segments = (size_t)n_segments;
+  *n = (size_t)n_segments;
   cq_free(stop_words);
   json_decref(manifest);
   return status;
 }
 
+static cq_status open_segments(cq_lexical *x, size_t n, const char *directory, cq_error *error) {
+  cq_arena arena = {0};
+  const char **paths = cq_arena_array(&arena, n, sizeof *paths);
+  cq_status status = paths ? CQ_OK : cq_fail_memory(error, directory);
+  for (size_t i = 0; !status && i < n; i++) {
+    char path[PATH_MAX];
+    status = cq_lexical_segment_path(path, sizeof path, directory, i + 1, error);
+    if (!status && !(paths[i] = cq_arena_strdup(&arena, path))) status = cq_fail_memory(error, directory);
+  }
+  if (!status) status = cq_lexical_set_open(&x->set, x->analyzer, paths, n, NULL, error);
+  cq_arena_free(&arena);
+  return status;
+}
+
 cq_status cq_lexical_open(cq_lexical **out, const char *directory, cq_error *error) {
+  size_t n = 0;
   *out = NULL;
   cq_lexical *x = cq_alloc_zeroed(sizeof *x);
   if (!x) return cq_fail_memory(error, directory);
-  cq_status status = read_manifest(x, directory, error);
-  const size_t n = status ? 0 : x->n_segments;
-  x->n_segments = 0;
-  if (!status) {
-    x->segments = cq_alloc_array_zeroed(n, sizeof *x->segments);
-    x->first = cq_alloc_array_zeroed(n + 1, sizeof *x->first);
-    if (!x->segments || !x->first) status = cq_fail_memory(error, directory);
-  }
-  for (; !status && x->n_segments < n; x->n_segments++) {
-    char path[PATH_MAX];
-    cq_segment *s = &x->segments[x->n_segments];
-    status = cq_lexical_segment_path(path, sizeof path, directory, x->n_segments + 1, error);
-    if (!status) status = cq_segment_open(s, path, error);
-    if (status) break;
-    x->first[x->n_segments + 1] = x->first[x->n_segments] + s->n_documents;
-    x->about.n_occurrences += s->n_occurrences;
-    x->about.n_terms += s->n_terms;
-    for (uint32_t d = 0; d < s->n_documents; d++)
-      if (s->lengths[d] > x->max_length) x->max_length = s->lengths[d];
-  }
+  cq_status status = read_manifest(x, &n, directory, error);
+  if (!status) status = open_segments(x, n, directory, error);
   if (status) {
     cq_lexical_free(x);
     return status;
   }
-  x->about.n_documents = x->first[n], x->about.n_segments = n;
-  x->about.language = cq_analyzer_language(x->analyzer), x->about.stems = cq_analyzer_stems(x->analyzer);
-  x->about.n_stop_words = cq_analyzer_stop_words(x->analyzer)->n;
+  x->about = (cq_lexical_info){.n_documents = cq_lexical_set_n_documents(x->set),
+                               .n_occurrences = x->set->n_occurrences,
+                               .n_terms = x->set->n_terms,
+                               .n_segments = n,
+                               .language = cq_analyzer_language(x->analyzer),
+                               .stems = cq_analyzer_stems(x->analyzer),
+                               .n_stop_words = cq_analyzer_stop_words(x->analyzer)->n};
   *out = x;
   return status;
 }
 
 void cq_lexical_free(cq_lexical *x) {
   if (!x) return;
-  for (size_t i = 0; x->segments && i < x->n_segments; i++) cq_segment_close(&x->segments[i]);
+  cq_lexical_set_free(x->set);
   cq_analyzer_free(x->analyzer);
-  cq_free(x->segments);
-  cq_free(x->first);
   cq_free(x);
 }
 
@@ -121,46 +122,23 @@ const cq_lexical_info *cq_lexical_about(const cq_lexical *x) {
 }
 
 cq_slice cq_lexical_id(const cq_lexical *x, uint64_t document) {
-  size_t s = 0;
-  while (document >= x->first[s + 1]) s++;
-  return cq_segment_id(&x->segments[s], (uint32_t)(document - x->first[s]));
+  return cq_lexical_set_id(x->set, document);
 }
 
 void cq_lexical_count(uint64_t *n_documents, uint64_t *n_occurrences, const cq_lexical *x, cq_slice term) {
-  *n_documents = *n_occurrences = 0;
-  for (size_t s = 0; s < x->n_segments; s++) {
-    const uint32_t t = cq_segment_find(&x->segments[s], term);
-    if (t == CQ_NO_TERM) continue;
-    *n_documents += x->segments[s].records[t].n_documents;
-    *n_occurrences += x->segments[s].records[t].n_occurrences;
-  }
+  cq_lexical_set_count(n_documents, n_occurrences, x->set, term);
 }
 
 cq_status cq_lexical_parse(cq_lexical_query *out, const cq_lexical *x, cq_slice text, cq_error *error) {
-  *out = (cq_lexical_query){0};
   cq_analysis *analysis;
-  const uint32_t *ids;
-  size_t n = 0, n_bytes = 0;
+  *out = (cq_lexical_query){0};
   cq_status status = cq_analysis_open(&analysis, x->analyzer, error);
-  if (!status) status = cq_analysis_run(&ids, &n, analysis, text, error);
-  if (!status) {
-    const cq_slice *terms = cq_analysis_terms(analysis)->items;
-    for (size_t i = 0; i < n; i++) n_bytes += terms[ids[i]].n;
-    out->terms = cq_alloc(n * sizeof *out->terms + n_bytes + 1);
-    if (!out->terms) status = cq_fail_memory(error, "a query");
-    char *bytes = status ? NULL : (char *)(out->terms + n);
-    for (; !status && out->n < n; out->n++) {
-      const cq_slice term = terms[ids[out->n]];
-      memcpy(bytes, term.data, term.n);
-      out->terms[out->n] = (cq_lexical_term){{bytes, term.n}, 1};
-      bytes += term.n;
-    }
-  }
+  if (!status) status = cq_lexical_query_parse(out, analysis, text, error);
   cq_analysis_free(analysis);
   return status;
 }
 
-void cq_lexical_query_free(cq_lexical_query *query) {
-  cq_free(query->terms);
-  *query = (cq_lexical_query){0};
+cq_status cq_lexical_search(cq_lexical_hit **out, const cq_lexical *x, const cq_lexical_query *queries,
+                            size_t n_queries, const cq_lexical_options *options, cq_context *ctx, cq_error *error) {
+  return cq_lexical_set_search(out, x->set, queries, n_queries, options, NULL, ctx, error);
 }

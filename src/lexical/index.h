@@ -6,20 +6,17 @@
 #define LEXICAL_INDEX_H
 
 #include "calque/lexical.h"
-#include "lexical/segment.h"
-#include "text/analyzer.h"
+#include "lexical/growing.h"
 
 extern const cq_option_group cq_group_lexical_build;
 
 enum { CQ_MAX_SEGMENTS = 1 << 16 };
 
+/* A set of segments whose documents have ids. */
 struct cq_lexical {
   cq_analyzer *analyzer;
-  cq_segment *segments;
-  uint64_t *first; /* [n_segments + 1] the number of each one's first document; and of all documents */
-  size_t n_segments;
+  cq_lexical_set *set;
   cq_lexical_info about;
-  uint32_t max_length; /* the longest document's, in terms */
 };
 
 /* The manifest of an index whose segments are in the directory already. */

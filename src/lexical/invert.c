@@ -29,6 +29,7 @@ typedef struct worker {
 struct cq_inverter {
   pthread_mutex_t lock;
   cq_intern terms;
+  const cq_analyzer *analyzer;
   worker *workers;
   int n_workers;
 };
@@ -38,10 +39,9 @@ cq_status cq_inverter_open(cq_inverter **out, const cq_analyzer *analyzer, int n
   cq_inverter *v = cq_alloc_zeroed(sizeof *v);
   if (!v) return cq_fail_memory(error, "an inverter");
   pthread_mutex_init(&v->lock, NULL);
-  v->n_workers = n_workers;
+  v->n_workers = n_workers, v->analyzer = analyzer;
   v->workers = cq_alloc_array_zeroed((size_t)n_workers, sizeof *v->workers);
   cq_status status = v->workers ? CQ_OK : cq_fail_memory(error, "an inverter");
-  for (int i = 0; !status && i < n_workers; i++) status = cq_analysis_open(&v->workers[i].analysis, analyzer, error);
   if (status)
     cq_inverter_free(v);
   else
@@ -166,31 +166,57 @@ static void forget_tuples(worker *w) {
   w->n_tuples = 0;
 }
 
+/* The worker's analysis is opened when it is first needed: a small commit takes one worker, however many there are. */
+static cq_status start_batch(cq_batch *b, cq_inverter *v, worker *w, cq_error *error) {
+  w->n_tuples = 0;
+  b->ids = cq_alloc_array_zeroed(b->n, sizeof *b->ids);
+  b->lengths = cq_alloc_array(b->n, sizeof *b->lengths);
+  if (!b->ids || !b->lengths) return cq_fail_memory(error, "documents");
+  return w->analysis ? CQ_OK : cq_analysis_open(&w->analysis, v->analyzer, error);
+}
+
+static cq_status invert_text(cq_batch *b, worker *w, uint32_t document, cq_slice text, cq_error *error) {
+  const uint32_t *ids;
+  size_t n;
+  cq_status status = cq_analysis_run(&ids, &n, w->analysis, text, error);
+  if (status) return status;
+  if (n > UINT32_MAX || !add_document(w, document, ids, n)) return cq_fail_memory(error, "documents");
+  b->lengths[document] = (uint32_t)n;
+  return CQ_OK;
+}
+
+static cq_status finish_batch(cq_batch *b, cq_inverter *v, worker *w, cq_status status, cq_error *error) {
+  if (!status && !group_by_term(b, v, w)) status = cq_fail_memory(error, "postings");
+  if (status) forget_tuples(w);
+  return status;
+}
+
 cq_status cq_batch_invert(cq_batch *b, cq_inverter *v, int at, const char *const *fields, size_t n_fields,
                           cq_error *error) {
   worker *w = &v->workers[at];
-  w->n_tuples = 0;
-  cq_status status = CQ_OK;
-  b->ids = cq_alloc_array(b->n, sizeof *b->ids);
-  b->lengths = cq_alloc_array(b->n, sizeof *b->lengths);
-  if (!b->ids || !b->lengths) status = cq_fail_memory(error, "documents");
+  cq_status status = start_batch(b, v, w, error);
   for (uint32_t d = 0; !status && d < b->n; d++) {
     cq_collection_document document;
-    const uint32_t *ids;
-    size_t n;
     b->raw[d].bytes.data = b->raw_bytes.data + b->begins[d];
     status = cq_document_read(&document, &b->raw[d], fields, n_fields, &w->room, error);
-    if (!status) status = cq_analysis_run(&ids, &n, w->analysis, document.text, error);
+    if (!status) status = invert_text(b, w, d, document.text, error);
     if (status) break;
     const char *id = cq_arena_strndup(&b->arena, document.id.data, document.id.n);
-    if (!id || n > UINT32_MAX || !add_document(w, d, ids, n)) status = cq_fail_memory(error, "documents");
+    if (!id) status = cq_fail_memory(error, "documents");
     b->ids[d] = (cq_slice){id, document.id.n};
-    b->lengths[d] = (uint32_t)n;
   }
-  if (!status && !group_by_term(b, v, w)) status = cq_fail_memory(error, "postings");
-  if (status) forget_tuples(w);
+  status = finish_batch(b, v, w, status, error);
   cq_builder_free(&b->raw_bytes);
   return status;
+}
+
+cq_status cq_batch_invert_texts(cq_batch *b, cq_inverter *v, int at, const cq_slice *texts, uint32_t n,
+                                cq_error *error) {
+  worker *w = &v->workers[at];
+  b->n = n;
+  cq_status status = start_batch(b, v, w, error);
+  for (uint32_t d = 0; !status && d < n; d++) status = invert_text(b, w, d, texts[d], error);
+  return finish_batch(b, v, w, status, error);
 }
 
 /* --- the segment --- */
@@ -221,7 +247,9 @@ typedef struct writing {
   link *links;
   uint32_t *first_link; /* by the inverter's number, plus one; 0: none */
   size_t ranges[N_RANGES + 1];
-  cq_segment_part parts[N_RANGES];
+  cq_builder postings[N_RANGES];
+  cq_term_record *records[N_RANGES];
+  size_t n_records[N_RANGES];
   bool failed[N_RANGES];
 } writing;
 
@@ -319,15 +347,15 @@ static void cut_ranges(writing *w) {
 static void write_range(void *context, size_t range, int worker_number) {
   (void)worker_number;
   writing *w = context;
-  cq_segment_part *part = &w->parts[range];
+  cq_builder *out = &w->postings[range];
   const size_t from = w->ranges[range], to = w->ranges[range + 1];
   cq_posting *postings = NULL;
   size_t capacity = 0;
-  part->records = cq_alloc_array(to - from, sizeof *part->records);
-  bool ok = part->records != NULL;
+  w->records[range] = cq_alloc_array(to - from, sizeof **w->records);
+  bool ok = w->records[range] != NULL;
   for (size_t i = from; ok && i < to; i++) {
     const sorted_term *term = &w->sorted[i];
-    cq_term_record record = {.at = part->postings.n, .n_documents = term->n_documents};
+    cq_term_record record = {.at = out->n, .n_documents = term->n_documents};
     ok = cq_reserve((void **)&postings, &capacity, term->n_documents, sizeof *postings);
     size_t n = 0;
     for (uint32_t l = w->first_link[term->term]; ok && l; l = w->links[l - 1].next) {
@@ -337,12 +365,21 @@ static void write_range(void *context, size_t range, int worker_number) {
       n += end - begin;
     }
     for (size_t k = 0; ok && k < n; k++) record.n_occurrences += postings[k].frequency;
-    if (ok) cq_postings_write(&part->postings, postings, n, w->lengths);
-    ok &= !part->postings.failed;
-    if (ok) part->records[part->n_terms++] = record;
+    if (ok) cq_postings_write(out, postings, n, w->lengths);
+    ok &= !out->failed;
+    if (ok) w->records[range][w->n_records[range]++] = record;
   }
   cq_free(postings);
   w->failed[range] = !ok;
+}
+
+static cq_slice id_to_write(const void *context, uint32_t document) {
+  return ((const writing *)context)->ids[document];
+}
+
+static cq_slice term_to_write(const void *context, uint32_t term) {
+  const writing *w = context;
+  return w->inverter->terms.items[w->sorted[term].term];
 }
 
 cq_status cq_inverter_write(const char *path, cq_inverter *inverter, cq_batch *const *batches, size_t n_batches,
@@ -350,28 +387,34 @@ cq_status cq_inverter_write(const char *path, cq_inverter *inverter, cq_batch *c
   writing *w = cq_alloc_zeroed(sizeof *w);
   if (!w) return cq_fail_memory(error, "a segment");
   w->inverter = inverter, w->batches = batches, w->n_batches = n_batches;
-  cq_slice *terms = NULL;
   cq_status status = gather_documents(w, error);
   if (!status) status = link_terms(w, error);
   if (!status) {
     sort_terms(w->sorted, w->n_terms, inverter->terms.items);
     cut_ranges(w);
     cq_context_run(ctx, N_RANGES, write_range, w);
-    terms = cq_alloc_array(w->n_terms, sizeof *terms);
-    bool failed = !terms;
+    bool failed = false;
     for (int i = 0; i < N_RANGES; i++) failed |= w->failed[i];
     if (failed) status = cq_fail_memory(error, "a segment");
   }
   if (!status) {
-    for (uint32_t i = 0; i < w->n_terms; i++) terms[i] = inverter->terms.items[w->sorted[i].term];
-    const cq_segment_source source = {w->n_documents, w->n_terms, w->lengths, w->ids, terms, w->parts, N_RANGES};
+    cq_segment_part parts[N_RANGES];
+    for (int i = 0; i < N_RANGES; i++)
+      parts[i] = (cq_segment_part){w->postings[i].data, w->postings[i].n, w->records[i], w->n_records[i]};
+    const cq_segment_source source = {.n_documents = w->n_documents,
+                                      .n_terms = w->n_terms,
+                                      .lengths = w->lengths,
+                                      .id = id_to_write,
+                                      .term = term_to_write,
+                                      .context = w,
+                                      .parts = parts,
+                                      .n_parts = N_RANGES};
     status = cq_segment_write(path, &source, error);
   }
   for (int i = 0; i < N_RANGES; i++) {
-    cq_builder_free(&w->parts[i].postings);
-    cq_free(w->parts[i].records);
+    cq_builder_free(&w->postings[i]);
+    cq_free(w->records[i]);
   }
-  cq_free(terms);
   cq_free(w->lengths);
   cq_free(w->ids);
   cq_free(w->sorted);

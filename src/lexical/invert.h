@@ -39,6 +39,9 @@ CQ_MUST_USE cq_status cq_batch_add(cq_batch *batch, const cq_raw_document *raw, 
 /* One worker at a time. Errors: those of cq_document_read; CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_batch_invert(cq_batch *batch, cq_inverter *inverter, int worker, const char *const *fields,
                                       size_t n_fields, cq_error *error);
+/* The same of n texts, which have empty ids, in a batch that has only `first` set. */
+CQ_MUST_USE cq_status cq_batch_invert_texts(cq_batch *batch, cq_inverter *inverter, int worker, const cq_slice *texts,
+                                            uint32_t n, cq_error *error);
 void cq_batch_free(cq_batch *batch);
 
 /* Writes the segment of batches in order. Errors: CQ_ERR_IO, CQ_ERR_MEMORY. */

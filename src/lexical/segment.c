@@ -139,9 +139,16 @@ bool cq_segment_postings(cq_postings *out, const cq_segment *s, uint32_t t) {
 
 /* --- writing --- */
 
-static uint64_t total_bytes(const cq_slice *items, size_t n) {
+/* The n ids or terms of a source. */
+typedef struct strings {
+  cq_slice (*at)(const void *context, uint32_t i);
+  const void *context;
+  uint32_t n;
+} strings;
+
+static uint64_t total_bytes(strings s) {
   uint64_t n_bytes = 0;
-  for (size_t i = 0; i < n; i++) n_bytes += items[i].n;
+  for (uint32_t i = 0; i < s.n; i++) n_bytes += s.at(s.context, i).n;
   return n_bytes;
 }
 
@@ -150,20 +157,18 @@ static cq_status pad_segment(cq_writer *w, uint64_t written, cq_error *error) {
   return cq_writer_bytes(w, zeros, (size_t)(-written & 7), error);
 }
 
-static cq_status write_starts(cq_writer *w, const cq_slice *items, size_t n, cq_error *error) {
+static cq_status write_strings(cq_writer *w, strings s, cq_error *error) {
   uint64_t at = 0;
   cq_status status = cq_writer_bytes(w, &at, sizeof at, error);
-  for (size_t i = 0; !status && i < n; i++) {
-    at += items[i].n;
+  for (uint32_t i = 0; !status && i < s.n; i++) {
+    at += s.at(s.context, i).n;
     status = cq_writer_bytes(w, &at, sizeof at, error);
   }
-  return status;
-}
-
-static cq_status write_bytes(cq_writer *w, const cq_slice *items, size_t n, cq_error *error) {
-  cq_status status = CQ_OK;
-  for (size_t i = 0; !status && i < n; i++) status = cq_writer_bytes(w, items[i].data, items[i].n, error);
-  return status ? status : pad_segment(w, total_bytes(items, n), error);
+  for (uint32_t i = 0; !status && i < s.n; i++) {
+    const cq_slice item = s.at(s.context, i);
+    if (item.n) status = cq_writer_bytes(w, item.data, item.n, error);
+  }
+  return status ? status : pad_segment(w, at, error);
 }
 
 static cq_status write_records(cq_writer *w, const cq_segment_source *s, cq_error *error) {
@@ -174,12 +179,12 @@ static cq_status write_records(cq_writer *w, const cq_segment_source *s, cq_erro
     const cq_segment_part *part = &s->parts[p];
     for (size_t i = 0; !status && i < part->n_terms; i++) {
       cq_term_record record = part->records[i];
-      const size_t end = i + 1 < part->n_terms ? (size_t)part->records[i + 1].at : part->postings.n;
-      record.check = check_of_postings(part->postings.data + record.at, end - (size_t)record.at, term++);
+      const size_t end = i + 1 < part->n_terms ? (size_t)part->records[i + 1].at : part->n_bytes;
+      record.check = check_of_postings(part->postings + record.at, end - (size_t)record.at, term++);
       record.at += before;
       status = cq_writer_bytes(w, &record, sizeof record, error);
     }
-    before += part->postings.n;
+    before += part->n_bytes;
   }
   const cq_term_record end = {.at = before};
   return status ? status : cq_writer_bytes(w, &end, sizeof end, error);
@@ -198,15 +203,16 @@ static cq_status write_check(cq_writer *w, size_t n, cq_error *error) {
 
 cq_status cq_segment_write(const char *path, const cq_segment_source *s, cq_error *error) {
   header h = {.n_documents = s->n_documents, .n_terms = s->n_terms};
+  const strings ids = {s->id, s->context, s->n_documents}, terms = {s->term, s->context, s->n_terms};
   memcpy(h.magic, magic, sizeof magic);
   for (uint32_t d = 0; d < s->n_documents; d++) h.n_occurrences += s->lengths[d];
   h.size[LENGTHS] = s->n_documents * sizeof(uint32_t);
   h.size[ID_STARTS] = ((uint64_t)s->n_documents + 1) * sizeof(uint64_t);
-  h.size[IDS] = total_bytes(s->ids, s->n_documents);
+  h.size[IDS] = total_bytes(ids);
   h.size[TERM_STARTS] = ((uint64_t)s->n_terms + 1) * sizeof(uint64_t);
-  h.size[TERMS] = total_bytes(s->terms, s->n_terms);
+  h.size[TERMS] = total_bytes(terms);
   h.size[RECORDS] = ((uint64_t)s->n_terms + 1) * sizeof(cq_term_record);
-  for (size_t p = 0; p < s->n_parts; p++) h.size[POSTINGS] += s->parts[p].postings.n;
+  for (size_t p = 0; p < s->n_parts; p++) h.size[POSTINGS] += s->parts[p].n_bytes;
   uint64_t at = sizeof h;
   for (int i = 0; i < N_PARTS; i++) {
     h.begin[i] = at;
@@ -217,13 +223,11 @@ cq_status cq_segment_write(const char *path, const cq_segment_source *s, cq_erro
   if (!status) status = cq_writer_bytes(&w, &h, sizeof h, error);
   if (!status) status = cq_writer_bytes(&w, s->lengths, (size_t)h.size[LENGTHS], error);
   if (!status) status = pad_segment(&w, h.size[LENGTHS], error);
-  if (!status) status = write_starts(&w, s->ids, s->n_documents, error);
-  if (!status) status = write_bytes(&w, s->ids, s->n_documents, error);
-  if (!status) status = write_starts(&w, s->terms, s->n_terms, error);
-  if (!status) status = write_bytes(&w, s->terms, s->n_terms, error);
+  if (!status) status = write_strings(&w, ids, error);
+  if (!status) status = write_strings(&w, terms, error);
   if (!status) status = write_records(&w, s, error);
   for (size_t p = 0; !status && p < s->n_parts; p++)
-    status = cq_writer_bytes(&w, s->parts[p].postings.data, s->parts[p].postings.n, error);
+    status = cq_writer_bytes(&w, s->parts[p].postings, s->parts[p].n_bytes, error);
   if (!status) status = pad_segment(&w, h.size[POSTINGS], error);
   if (!status) status = write_check(&w, (size_t)h.begin[POSTINGS], error);
   if (!status) status = cq_writer_commit(&w, error);

@@ -46,18 +46,20 @@ uint32_t cq_segment_find(const cq_segment *segment, cq_slice term);
 /* False: the file is damaged there. */
 bool cq_segment_postings(cq_postings *out, const cq_segment *segment, uint32_t term);
 
-/* What a segment is written of; the parts of one thread's terms each, in order. */
+/* What a segment is written of: postings in parts, one after the other, of one thread's terms each. */
 typedef struct cq_segment_part {
-  cq_builder postings;
-  cq_term_record *records; /* [n_terms], `at` from the beginning of the part's postings */
+  const char *postings;
+  size_t n_bytes;
+  const cq_term_record *records; /* [n_terms], `at` from the beginning of the part's postings; `check` is not read */
   size_t n_terms;
 } cq_segment_part;
 
 typedef struct cq_segment_source {
   uint32_t n_documents, n_terms;
   const uint32_t *lengths;
-  const cq_slice *ids;
-  const cq_slice *terms; /* [n_terms] sorted */
+  cq_slice (*id)(const void *context, uint32_t document);
+  cq_slice (*term)(const void *context, uint32_t term); /* they ascend */
+  const void *context;
   const cq_segment_part *parts;
   size_t n_parts;
 } cq_segment_source;

@@ -15,8 +15,8 @@
 #include "base/heap.h"
 #include "base/memory.h"
 #include "base/options.h"
-#include "lexical/index.h"
 #include "lexical/score.h"
+#include "lexical/set.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -96,9 +96,10 @@ static void enter_window(cursor *c, uint32_t from, uint32_t to) {
 /* --- one query --- */
 
 typedef struct searching {
-  const cq_lexical *index;
+  const cq_lexical_set *set;
   const cq_scoring *scoring;
   const cq_lexical_options *options;
+  const cq_lexical_filter *filter;
   cursor *cursors;
   cursor **by_bound;
   size_t n_cursors, capacity, by_bound_capacity;
@@ -127,6 +128,10 @@ static void offer_hit(searching *s, double score, uint64_t document) {
 /* What a document must come over; documents come in ascending order, so that an equal score does not do. */
 static double score_threshold(const searching *s) {
   return s->n_heap < s->options->k ? -INFINITY : s->heap[0].score;
+}
+
+static bool is_allowed(const searching *s, uint64_t document) {
+  return !s->filter || s->filter->allows(s->filter->context, document);
 }
 
 static int by_bound(const void *a, const void *b) {
@@ -216,7 +221,7 @@ static void search_window(searching *s, uint64_t first_document, uint32_t from, 
     for (size_t i = n_free; i-- > 0 && n_places;) add_to_candidates(s, s->by_bound[i], from, places, n_places);
   }
   for (size_t i = 0; i < n_places; i++)
-    if (s->scores[places[i]] > score_threshold(s))
+    if (s->scores[places[i]] > score_threshold(s) && is_allowed(s, first_document + from + places[i]))
       offer_hit(s, s->scores[places[i]], first_document + from + places[i]);
   clear_window(s);
 }
@@ -246,24 +251,23 @@ static cq_status merge_terms(cq_lexical_term *out, size_t *n, const cq_lexical_q
 
 /* Where the query's terms are in each segment. */
 static cq_status find_terms(searching *s, const cq_lexical_term *terms, size_t n, cq_error *error) {
-  if (!cq_reserve((void **)&s->terms, &s->terms_capacity, s->index->n_segments * n, sizeof *s->terms) ||
+  if (!cq_reserve((void **)&s->terms, &s->terms_capacity, s->set->n_segments * n, sizeof *s->terms) ||
       !cq_reserve((void **)&s->cursors, &s->capacity, n, sizeof *s->cursors) ||
       !cq_reserve((void **)&s->by_bound, &s->by_bound_capacity, n, sizeof *s->by_bound))
     return cq_fail_memory(error, "a query");
-  for (size_t i = 0; i < s->index->n_segments; i++)
-    for (size_t t = 0; t < n; t++) s->terms[i * n + t] = cq_segment_find(&s->index->segments[i], terms[t].term);
+  for (size_t i = 0; i < s->set->n_segments; i++)
+    for (size_t t = 0; t < n; t++) s->terms[i * n + t] = cq_segment_find(&s->set->segments[i]->file, terms[t].term);
   return CQ_OK;
 }
 
-static cq_status fail_damaged(size_t segment_number, cq_error *error) {
-  return cq_fail(error, CQ_ERR_FORMAT, "segment-%zu of the index is damaged: postings do not fit their check",
-                 segment_number + 1);
+static cq_status fail_damaged(const cq_open_segment *segment, cq_error *error) {
+  return cq_fail_file(error, CQ_ERR_FORMAT, segment->path, "it is damaged: postings do not fit their check");
 }
 
 /* The cursors of a query's terms in a segment. */
 static cq_status enter_segment(searching *s, size_t segment_number, const cq_lexical_term *terms, size_t n,
                                cq_error *error) {
-  const cq_segment *segment = &s->index->segments[segment_number];
+  const cq_segment *segment = &s->set->segments[segment_number]->file;
   double max = 0;
   s->n_cursors = 0;
   for (size_t i = 0; i < n; i++) {
@@ -271,17 +275,17 @@ static cq_status enter_segment(searching *s, size_t segment_number, const cq_lex
     const uint32_t t = s->terms[segment_number * n + i];
     cursor *c = &s->cursors[s->n_cursors];
     if (t == CQ_NO_TERM) continue;
-    if (!cq_segment_postings(&c->postings, segment, t)) return fail_damaged(segment_number, error);
-    for (size_t k = 0; k < s->index->n_segments; k++) {
+    if (!cq_segment_postings(&c->postings, segment, t)) return fail_damaged(s->set->segments[segment_number], error);
+    for (size_t k = 0; k < s->set->n_segments; k++) {
       if (s->terms[k * n + i] == CQ_NO_TERM) continue;
-      const cq_term_record *record = &s->index->segments[k].records[s->terms[k * n + i]];
+      const cq_term_record *record = &s->set->segments[k]->file.records[s->terms[k * n + i]];
       n_documents += record->n_documents, n_occurrences += record->n_occurrences;
     }
     cq_term_scoring_set(&c->scoring, s->scoring, terms[i].weight, n_documents, n_occurrences);
     c->lengths = segment->lengths, c->n_documents = segment->n_documents, c->damaged = false;
     enter_block(c, 0);
     s->n_cursors++;
-    max += fabs(cq_term_score(&c->scoring, UINT32_MAX, 0)) + fabs(cq_term_score(&c->scoring, 1, s->index->max_length));
+    max += fabs(cq_term_score(&c->scoring, UINT32_MAX, 0)) + fabs(cq_term_score(&c->scoring, 1, s->set->max_length));
   }
   return max < CQ_MAX_SCORE
              ? CQ_OK
@@ -299,19 +303,19 @@ static cq_status search_query(cq_lexical_hit *hits, searching *s, const cq_lexic
   s->heap = hits, s->n_heap = 0;
   cq_status status = terms ? merge_terms(terms, &n, query, s->options->model, error) : cq_fail_memory(error, "a query");
   if (!status) status = find_terms(s, terms, n, error);
-  for (size_t i = 0; !status && i < s->index->n_segments; i++) {
-    const cq_segment *segment = &s->index->segments[i];
+  for (size_t i = 0; !status && i < s->set->n_segments; i++) {
+    const cq_segment *segment = &s->set->segments[i]->file;
     status = enter_segment(s, i, terms, n, error);
     for (uint32_t from = 0; !status && s->n_cursors && from < segment->n_documents; from += WINDOW) {
       const uint32_t left = segment->n_documents - from;
-      search_window(s, s->index->first[i], from, from + (left < WINDOW ? left : WINDOW));
+      search_window(s, s->set->first[i], from, from + (left < WINDOW ? left : WINDOW));
     }
     for (size_t t = 0; !status && t < s->n_cursors; t++)
-      if (s->cursors[t].damaged) status = fail_damaged(i, error);
+      if (s->cursors[t].damaged) status = fail_damaged(s->set->segments[i], error);
   }
   cq_free(terms);
   if (s->n_heap) qsort(hits, s->n_heap, sizeof *hits, best_lexical_hit_first);
-  for (size_t i = 0; i < s->n_heap; i++) hits[i].id = cq_lexical_id(s->index, hits[i].document);
+  for (size_t i = 0; i < s->n_heap; i++) hits[i].id = cq_lexical_set_id(s->set, hits[i].document);
   return status;
 }
 
@@ -331,11 +335,11 @@ static void search_one(void *context, size_t item, int worker) {
   a->status[item] = search_query(a->hits + item * a->k, a->workers[worker], &a->queries[item], &a->errors[item]);
 }
 
-cq_status cq_lexical_search(cq_lexical_hit **out, const cq_lexical *index, const cq_lexical_query *queries,
-                            size_t n_queries, const cq_lexical_options *options, cq_context *ctx, cq_error *error) {
+cq_status cq_lexical_set_search(cq_lexical_hit **out, const cq_lexical_set *set, const cq_lexical_query *queries,
+                                size_t n_queries, const cq_lexical_options *options, const cq_lexical_filter *filter,
+                                cq_context *ctx, cq_error *error) {
   cq_lexical_options o;
-  const size_t n_workers = ctx ? (size_t)cq_context_n_threads(ctx) : 1;
-  const uint64_t n_documents = index->first[index->n_segments];
+  const size_t n_workers = n_queries > 1 ? (size_t)cq_context_n_threads(ctx) : 1; /* one query: the caller's thread */
   cq_scoring scoring = {0};
   all_queries all = {.queries = queries};
   size_t n_hits;
@@ -343,8 +347,8 @@ cq_status cq_lexical_search(cq_lexical_hit **out, const cq_lexical *index, const
   cq_status status = cq_options_take(&o, &cq_group_lexical, options, error);
   if (status) return status;
   all.k = o.k;
-  const cq_collection_counts counts = {(double)n_documents, (double)index->about.n_occurrences};
-  status = cq_scoring_open(&scoring, &o, counts, index->max_length, error);
+  const cq_collection_counts counts = {(double)cq_lexical_set_n_documents(set), (double)set->n_occurrences};
+  status = cq_scoring_open(&scoring, &o, counts, set->max_length, error);
   all.hits =
       cq_checked_mul(&n_hits, n_queries, o.k) ? cq_alloc_array_zeroed(n_hits ? n_hits : 1, sizeof *all.hits) : NULL;
   all.status = cq_alloc_array_zeroed(n_queries, sizeof *all.status);
@@ -355,7 +359,7 @@ cq_status cq_lexical_search(cq_lexical_hit **out, const cq_lexical *index, const
     all.workers[w] = cq_alloc_zeroed(sizeof **all.workers);
     ok = all.workers[w] != NULL;
     if (!ok) break;
-    *all.workers[w] = (searching){.index = index, .scoring = &scoring, .options = &o};
+    *all.workers[w] = (searching){.set = set, .scoring = &scoring, .options = &o, .filter = filter};
     for (int i = 0; i < WINDOW; i++) all.workers[w]->scores[i] = -0.0;
   }
   if (!status && !ok) status = cq_fail_memory(error, "a search");

@@ -16,38 +16,54 @@ static uint32_t frequency_of(uint32_t term, uint32_t document) {
   return document % every[term] ? 0 : 1 + document % 5;
 }
 
+typedef struct names {
+  const cq_slice *ids, *terms;
+} names;
+
+static cq_slice id_of(const void *context, uint32_t document) {
+  return ((const names *)context)->ids[document];
+}
+
+static cq_slice term_of(const void *context, uint32_t term) {
+  return ((const names *)context)->terms[term];
+}
+
 /* Writes the segment in so many parts. */
 static cq_status write_segment(const char *path, size_t n_parts, cq_error *error) {
   uint32_t lengths[N_DOCUMENTS] = {0};
-  char names[N_DOCUMENTS][16];
+  char id_bytes[N_DOCUMENTS][16];
   cq_slice ids[N_DOCUMENTS], sorted[N_TERMS];
   cq_segment_part parts[N_TERMS] = {{.n_terms = 0}};
+  cq_builder bytes[N_TERMS] = {{0}};
   cq_term_record records[N_TERMS] = {{0}};
   for (uint32_t d = 0; d < N_DOCUMENTS; d++) {
-    snprintf(names[d], sizeof names[d], "doc-%u", d);
-    ids[d] = cq_slice_of(names[d]);
+    snprintf(id_bytes[d], sizeof id_bytes[d], "doc-%u", d);
+    ids[d] = cq_slice_of(id_bytes[d]);
     for (uint32_t t = 0; t < N_TERMS; t++) lengths[d] += frequency_of(t, d);
   }
   bool failed = false;
   for (uint32_t t = 0; t < N_TERMS; t++) {
-    cq_segment_part *part = &parts[t % N_TERMS * n_parts / N_TERMS];
+    const size_t p = t % N_TERMS * n_parts / N_TERMS;
+    cq_segment_part *part = &parts[p];
     cq_posting postings[N_DOCUMENTS];
     cq_term_record *r = &records[t];
     if (!part->n_terms) part->records = r;
     part->n_terms++;
-    *r = (cq_term_record){.at = part->postings.n};
+    *r = (cq_term_record){.at = bytes[p].n};
     for (uint32_t d = 0; d < N_DOCUMENTS; d++) {
       if (!frequency_of(t, d)) continue;
       postings[r->n_documents++] = (cq_posting){d, frequency_of(t, d)};
       r->n_occurrences += frequency_of(t, d);
     }
-    cq_postings_write(&part->postings, postings, r->n_documents, lengths);
-    failed |= part->postings.failed;
+    cq_postings_write(&bytes[p], postings, r->n_documents, lengths);
+    failed |= bytes[p].failed;
     sorted[t] = cq_slice_of(terms[t]);
   }
-  const cq_segment_source source = {N_DOCUMENTS, N_TERMS, lengths, ids, sorted, parts, n_parts};
+  for (size_t p = 0; p < n_parts; p++) parts[p].postings = bytes[p].data, parts[p].n_bytes = bytes[p].n;
+  const names of = {ids, sorted};
+  const cq_segment_source source = {N_DOCUMENTS, N_TERMS, lengths, id_of, term_of, &of, parts, n_parts};
   const cq_status status = failed ? CQ_ERR_MEMORY : cq_segment_write(path, &source, error);
-  for (size_t p = 0; p < n_parts; p++) cq_builder_free(&parts[p].postings);
+  for (size_t p = 0; p < n_parts; p++) cq_builder_free(&bytes[p]);
   return status;
 }
 
@@ -107,7 +123,8 @@ static void what_was_written_is_found(void **state) {
   const cq_slice ids[] = {{"x", 1}};
   for (uint32_t n_documents = 0; n_documents < 2; n_documents++) {
     cq_segment s;
-    const cq_segment_source source = {n_documents, 0, lengths, ids, NULL, NULL, 0};
+    const names of = {ids, NULL};
+    const cq_segment_source source = {n_documents, 0, lengths, id_of, term_of, &of, NULL, 0};
     assert_int_equal(cq_segment_write(test_path("empty"), &source, NULL), CQ_OK);
     assert_int_equal(cq_segment_open(&s, test_path("empty"), NULL), CQ_OK);
     assert_int_equal(s.n_documents, n_documents);

@@ -419,7 +419,8 @@ static void what_cannot_matter_is_not_looked_at(void **state) {
     cq_free(hits);
     o.exhaustive = true;
     assert_int_equal(cq_lexical_search(&hits, index, &query, 1, &o, NULL, &error), CQ_ERR_FORMAT);
-    assert_string_equal(error.message, "segment-1 of the index is damaged: postings do not fit their check");
+    assert_string_equal(error.file, test_path("skip/segment-1"));
+    assert_non_null(strstr(error.message, "it is damaged: postings do not fit their check"));
     assert_null(hits);
   }
   cq_lexical_free(index);
@@ -495,7 +496,8 @@ static void a_damaged_term_is_an_error(void **state) {
   cq_lexical_hit *hits;
   cq_error error = {0};
   assert_int_equal(cq_lexical_search(&hits, index, &query, 1, NULL, NULL, &error), CQ_ERR_FORMAT);
-  assert_string_equal(error.message, "segment-1 of the index is damaged: postings do not fit their check");
+  assert_string_equal(error.file, test_path("lies/segment-1"));
+  assert_non_null(strstr(error.message, "it is damaged: postings do not fit their check"));
   cq_lexical_free(index);
 }
 

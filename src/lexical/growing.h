@@ -1,0 +1,72 @@
+/* An index by words that grows commit by commit: segments that are written once, and sets of them that are searched.
+ *
+ *   cq_lexical_segment_of_texts("words-7", analyzer, texts, n, ctx, &err);        // a commit's documents
+ *   cq_lexical_set_open(&next, analyzer, paths, n_paths, set, &err);              // shares what `set` has open
+ *   cq_lexical_set_search_texts(&hits, next, queries, n_queries, &options, &filter, ctx, &err);
+ *   cq_lexical_set_free(set);
+ *   while (cq_lexical_choose_merge(&first, &n, sizes, n_paths)) ...               // O(log documents) segments stay
+ *     cq_lexical_segments_merge("words-8", next, first, n, dead, &err);
+ *
+ * A segment is a file of segment.h's, the same as in an index of cq_lexical_build, except that documents have empty
+ * ids: they are known by their numbers. These run on from each segment of a set to the next. Which files belong to an
+ * index is for its owner to write down: nothing here does. A path never gets other contents.
+ *
+ * Threads: a set may be searched by any number of threads at once, and be freed by one of them while others have sets
+ * that share segments with it. */
+#ifndef LEXICAL_GROWING_H
+#define LEXICAL_GROWING_H
+
+#include "calque/lexical.h"
+#include "text/analyzer.h"
+
+/* --- writing --- */
+
+enum { CQ_MAX_SEGMENT_TEXTS = INT32_MAX };
+
+/* Writes the segment of n texts, numbered from 0; a text may be empty. The same bytes whatever the threads.
+ * Errors: CQ_ERR_ARGUMENT for more than CQ_MAX_SEGMENT_TEXTS; CQ_ERR_IO, CQ_ERR_MEMORY. */
+CQ_MUST_USE cq_status cq_lexical_segment_of_texts(const char *path, const cq_analyzer *analyzer, const cq_slice *texts,
+                                                  size_t n, cq_context *ctx, cq_error *error);
+
+/* --- sets --- */
+
+typedef struct cq_lexical_set cq_lexical_set;
+
+/* Opens segments, in order. Those that `shared` (NULL: none) has by the same path are not opened again. The analyzer
+ * is borrowed; no segments is legal. Errors: CQ_ERR_FORMAT for what is not a segment, or a damaged one; CQ_ERR_IO. */
+CQ_MUST_USE cq_status cq_lexical_set_open(cq_lexical_set **out, const cq_analyzer *analyzer, const char *const *paths,
+                                          size_t n, const cq_lexical_set *shared, cq_error *error);
+void cq_lexical_set_free(cq_lexical_set *set);
+
+uint64_t cq_lexical_set_n_documents(const cq_lexical_set *set);
+size_t cq_lexical_set_n_segments(const cq_lexical_set *set);
+/* The number of a segment's first document; of segment n_segments: n_documents. */
+uint64_t cq_lexical_set_first(const cq_lexical_set *set, size_t segment);
+void cq_lexical_set_count(uint64_t *n_documents, uint64_t *n_occurrences, const cq_lexical_set *set, cq_slice term);
+
+/* --- searching --- */
+
+typedef struct cq_lexical_filter {
+  bool (*allows)(const void *context, uint64_t document); /* called by several threads at once */
+  const void *context;
+} cq_lexical_filter;
+
+/* cq_lexical_search among the documents that a filter allows (NULL: all). The statistics that scores are made of
+ * (documents, lengths, how often a term occurs) stay those of the whole set, so that a filter changes no score; so
+ * they do in Lucene, whose deleted documents count until they are merged away. Errors: cq_lexical_search's;
+ * CQ_ERR_FORMAT, with the file, for damaged postings. */
+CQ_MUST_USE cq_status cq_lexical_set_search(cq_lexical_hit **out, const cq_lexical_set *set,
+                                            const cq_lexical_query *queries, size_t n_queries,
+                                            const cq_lexical_options *options, const cq_lexical_filter *filter,
+                                            cq_context *ctx, cq_error *error);
+/* The same for texts, analysed as those of the documents. */
+CQ_MUST_USE cq_status cq_lexical_set_search_texts(cq_lexical_hit **out, const cq_lexical_set *set,
+                                                  const cq_slice *queries, size_t n_queries,
+                                                  const cq_lexical_options *options, const cq_lexical_filter *filter,
+                                                  cq_context *ctx, cq_error *error);
+
+/* A text's terms, weight 1 each, released with cq_lexical_query_free. */
+CQ_MUST_USE cq_status cq_lexical_query_parse(cq_lexical_query *out, cq_analysis *analysis, cq_slice text,
+                                             cq_error *error);
+
+#endif
