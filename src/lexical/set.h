@@ -24,6 +24,8 @@ struct cq_lexical_set {
   uint32_t max_length;             /* the longest document's, in terms */
 };
 
+#define CQ_DAMAGED_POSTINGS "it is damaged: postings do not fit their check"
+
 /* In which segment a document is. */
 size_t cq_lexical_set_segment_of(const cq_lexical_set *set, uint64_t document);
 cq_slice cq_lexical_set_id(const cq_lexical_set *set, uint64_t document);

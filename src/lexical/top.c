@@ -261,7 +261,7 @@ static cq_status find_terms(searching *s, const cq_lexical_term *terms, size_t n
 }
 
 static cq_status fail_damaged(const cq_open_segment *segment, cq_error *error) {
-  return cq_fail_file(error, CQ_ERR_FORMAT, segment->path, "it is damaged: postings do not fit their check");
+  return cq_fail_file(error, CQ_ERR_FORMAT, segment->path, CQ_DAMAGED_POSTINGS);
 }
 
 /* The cursors of a query's terms in a segment. */
