@@ -1,5 +1,5 @@
-/* Any bytes as an index' manifest, documents and deletions are an error, or records that lie inside the file. The
- * input is the three, with a line of '=' after the first two. */
+/* Any bytes as the manifest, documents and deletions of an index of an older format are an error, or records that lie
+ * inside the file. The input is the three, with a line of '=' after the first two. */
 #include "fuzz.h"
 
 #include "store/index_store.h"
@@ -29,8 +29,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
   int64_t n_live = 0;
   CHECK(info.dim > 0 && info.n >= 0 && info.n * info.dim * 4 <= (int64_t)sizeof vectors);
   for (int64_t i = 0; i < info.n; i++) {
-    const cq_index_record r = cq_index_snapshot_record(snapshot, i);
-    CHECK(!memchr(r.id.data, '\t', r.id.n) && !memchr(r.text.data, '\n', r.text.n));
+    cq_arena arena = {0};
+    cq_document d;
+    const cq_status read = cq_index_snapshot_document(&d, &arena, snapshot, i, &error);
+    CHECK(!read || read == CQ_ERR_MEMORY);
+    CHECK(read || (!memchr(d.id.data, '\t', d.id.n) && !memchr(d.text.data, '\n', d.text.n)));
+    cq_arena_free(&arena);
     n_live += cq_index_snapshot_is_live(snapshot, i);
   }
   CHECK(n_live == info.n_live && info.n_approximate <= info.n);

@@ -64,6 +64,7 @@ typedef struct cq_documents_options {
   const char *language; /* of documents that do not say theirs; NULL: none */
   cq_notice_fn notice;  /* which format a file has, what was left out */
   void *notice_context;
+  bool skip_bad; /* count what is malformed and go on: behind the line, where documents are lines, else behind the file */
 } cq_documents_options;
 /* Group "documents". */
 CQ_DEFAULT_OPTIONS(cq_documents_options, cq_documents_default_options, "documents")
@@ -79,13 +80,15 @@ CQ_API void cq_documents_close(cq_documents *documents);
 /* The next document, borrowed until the next call; out->id.data is NULL after the last one. An empty text is given as
  * it is. Errors: CQ_ERR_FORMAT with file and line for what its format does not allow, and for a file of no format;
  * CQ_ERR_LIMIT for one document of more than 64 MiB (Markdown: 8); CQ_ERR_IO, CQ_ERR_MEMORY. After an error there are no
- * more. */
+ * more. With skip_bad, the first three are counted instead, and so is a file that cannot be read. */
 CQ_API CQ_MUST_USE cq_status cq_documents_next(cq_document *out, cq_documents *documents, cq_error *error);
 
 /* A document as a JSON object on one line, as jsonl is read: metadata are members beside the others. *out is released
  * with cq_free. Errors: CQ_ERR_FORMAT for metadata that are no JSON object, or a text that is not UTF-8; CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_document_json(char **out, const cq_document *document, cq_error *error);
 
+/* How many malformed documents and files were skipped so far. */
+CQ_API uint64_t cq_documents_n_skipped(const cq_documents *documents);
 /* Where the document last returned begins. line 0: the file is one document. */
 CQ_API const char *cq_documents_path(const cq_documents *documents);
 CQ_API uint64_t cq_documents_line(const cq_documents *documents);

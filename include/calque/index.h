@@ -1,4 +1,4 @@
-/* A search index: documents in any of a model's languages, found by meaning.
+/* A search index: documents in any of a model's languages, found by meaning, by words, or by both.
  *
  *   cq_index_options o = cq_index_default_options();
  *   o.model = "multilingual", o.writing = true;
@@ -7,6 +7,9 @@
  *   cq_index_search(&hits, index, &query, 1, &options, ctx, &err);
  *   const cq_hit *best = cq_hits_of(hits, 0, &n_found);                    // best[0 .. n_found), best first
  *   cq_hits_free(hits), cq_index_free(index);
+ *
+ * A document that is longer than the model reads is split into passages at the boundaries of sentences; a hit names the
+ * document and the passage. Documents have metadata, which a search can be limited by (filter).
  *
  * Search is exact unless an approximation is made, which pays from some millions of documents on. A change counts
  * when it is committed, all at once: a process killed at any moment leaves the index as it was before or as it is
@@ -42,6 +45,8 @@ typedef struct cq_index_options {
   cq_precision precision;  /* of the model */
   const char *query_model; /* encodes queries, in place of the index's model: a student that lives in its space. Of
                               another model's space only the dimensions can be told. Opening only */
+  size_t passage_tokens;   /* of documents that are added: those with more are split; 0: as many as the model takes */
+  size_t passage_overlap;  /* tokens, whole sentences, that a passage may have in common with the one before */
 } cq_index_options;
 /* For reading: group "index". */
 CQ_DEFAULT_OPTIONS(cq_index_options, cq_index_default_options, "index")
@@ -66,7 +71,16 @@ CQ_API CQ_MUST_USE cq_status cq_index_refresh(cq_index *index, bool *changed, cq
  * with what it reads.) An index of calque 0.1 has no checks before something is
  * added to it. Errors: CQ_ERR_FORMAT for the first thing that is damaged; CQ_ERR_IO; CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_index_check(const cq_index *index, cq_context *ctx, cq_error *error);
-CQ_API size_t cq_index_size(const cq_index *index); /* documents that count */
+CQ_API size_t cq_index_size(const cq_index *index);       /* documents that count */
+CQ_API size_t cq_index_n_passages(const cq_index *index); /* of them */
+typedef struct cq_index_language {
+  cq_slice code; /* as documents have it; may be empty */
+  size_t n_documents;
+} cq_index_language;
+/* The languages of the documents, codes ascending: *out [n], released with cq_free. Errors: CQ_ERR_IO, CQ_ERR_FORMAT,
+ * CQ_ERR_MEMORY. */
+CQ_API CQ_MUST_USE cq_status cq_index_languages(cq_index_language **out, size_t *n, const cq_index *index,
+                                                cq_error *error);
 CQ_API int cq_index_dim(const cq_index *index);
 CQ_API const char *cq_index_model(const cq_index *index); /* the name it was made with */
 /* The first so many documents, removed ones included, are searched by an approximation; 0: there is none. */
@@ -94,14 +108,33 @@ typedef enum cq_approximation {
 CQ_API CQ_MUST_USE cq_status cq_index_approximate(cq_index *index, cq_approximation method, cq_context *ctx,
                                                   cq_error *error);
 
+/* The document with an id, as it was added: *out is released with cq_free; NULL: there is none. Errors: CQ_ERR_FORMAT
+ * for a damaged one, CQ_ERR_IO, CQ_ERR_MEMORY. */
+CQ_API CQ_MUST_USE cq_status cq_index_get(cq_document **out, const cq_index *index, cq_slice id, cq_error *error);
+
+/* Writes the index anew without what was removed or replaced, which gives its room back; there must be no changes that
+ * are not committed. Its approximation is dropped. A failed call leaves all as it was. Errors: CQ_ERR_ARGUMENT as
+ * above; CQ_ERR_FORMAT for what is damaged; CQ_ERR_IO, CQ_ERR_MEMORY. */
+CQ_API CQ_MUST_USE cq_status cq_index_compact(cq_index *index, cq_context *ctx, cq_error *error);
+
 /* Makes the changes of all threads count. A failed call leaves them as they were. Errors: CQ_ERR_ARGUMENT for an index
  * that is not open for writing; CQ_ERR_IO, CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_index_commit(cq_index *index, cq_error *error);
 
 typedef struct cq_hit {
-  double cosine;
-  cq_document document; /* belongs to the hits */
+  double cosine;        /* of the query and the passage */
+  cq_document document; /* belongs to the hits; its text is the passage's */
+  double score;         /* what hits are ranked by: the cosine, the score by words, or both fused */
+  double words;         /* the passage's score by words; 0: it has none of the query's, or words were not looked at */
+  bool by_vector, by_words;   /* by which of them the passage was found */
+  size_t passage, begin, end; /* its number in the document, from 0; its bytes of the document's text */
 } cq_hit;
+
+typedef enum cq_ranking {
+  CQ_RANK_DENSE,  /* by the cosine of query and passage */
+  CQ_RANK_WORDS,  /* by the words they have in common: BM25, as cq_lexical_search */
+  CQ_RANK_HYBRID, /* both lists fused by reciprocal ranks: the sum of weight / (60 + rank) (Cormack et al. 2009) */
+} cq_ranking;
 
 typedef struct cq_search_options {
   size_t size;
@@ -109,20 +142,28 @@ typedef struct cq_search_options {
   const char *language; /* only documents of this language; NULL: of all */
   bool exact;           /* though there is an approximation */
   size_t effort; /* of an approximation, lists looked into (IVF) or candidates kept on the way (HNSW); 0: its default */
+  cq_ranking ranking;
+  double words_weight; /* of the list by words in a hybrid ranking, 0 to 1; the rest is the cosines' */
+  size_t depth;        /* passages of each list that a hybrid ranking fuses, at least k */
+  const char *filter; /* conditions on documents: "year >= 2020 and lang in [de, fr]"; NULL: none. docs/guides/search.md
+                          has the language */
 } cq_search_options;
-/* The top 10 of all languages: group "search". */
+/* The top 10 of all languages by cosine: group "search". */
 CQ_DEFAULT_OPTIONS(cq_search_options, cq_search_default_options, "search")
 
 /* What a search found; good until it is released, whatever becomes of the index. May be read by any thread. */
 typedef struct cq_hits cq_hits;
 /* The documents nearest to a query (from 0), best first; *n of them, at most k. */
 CQ_API const cq_hit *cq_hits_of(const cq_hits *hits, size_t query, size_t *n);
+/* How many of the queries were longer than the model reads, and truncated. */
+CQ_API size_t cq_hits_n_truncated(const cq_hits *hits);
 CQ_API void cq_hits_free(cq_hits *hits);
 
-/* The documents nearest to each query by cosine. Where there is an approximation but not calque's plugin for FAISS, the
+/* The best documents for each query, each once, by its best passage. Where there is an approximation but not calque's plugin for FAISS, the
  * search is exact, and `notice` of cq_index_options is told, once. Where another process has replaced the approximation,
  * the search is of what that process has committed.
- * Errors: those of encoding; CQ_ERR_ARGUMENT for k 0; CQ_ERR_FORMAT for a broken approximation; CQ_ERR_MEMORY. */
+ * Errors: those of encoding; CQ_ERR_ARGUMENT for k 0, and for a filter that is none, with the place; CQ_ERR_FORMAT for
+ * what is damaged of what is read; CQ_ERR_IO; CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_index_search(cq_hits **out, const cq_index *index, const cq_slice *queries,
                                              size_t n_queries, const cq_search_options *options, cq_context *ctx,
                                              cq_error *error);

@@ -220,5 +220,9 @@ static cq_status read_row(bool *found, void *state, cq_document_file *file, cq_e
 
 const cq_document_type cq_document_type_csv = {
     .name = "csv", .endings = " .csv ", .open = open_csv, .read = read_row, .close = close_columns};
-const cq_document_type cq_document_type_tsv = {
-    .name = "tsv", .endings = " .tsv .tab ", .open = open_tsv, .read = read_row, .close = close_columns};
+const cq_document_type cq_document_type_tsv = {.is_lines = true,
+                                               .name = "tsv",
+                                               .endings = " .tsv .tab ",
+                                               .open = open_tsv,
+                                               .read = read_row,
+                                               .close = close_columns};

@@ -32,6 +32,8 @@ static const cq_option option_rows[] = {
      .otherwise = "the usual names"},
     {CQ_TEXT(O, "language", language, CHANGES, "CODE", "of documents that do not say theirs"), .letter = 'l',
      .otherwise = "none"},
+    {CQ_FLAG(O, "skip-bad", skip_bad, CHANGES,
+             "count malformed documents and files that cannot be read, and go on, instead of failing at the first")},
 };
 
 static cq_status check_documents(const void *options, cq_error *error) {
@@ -80,6 +82,7 @@ struct cq_documents {
   cq_builder left_out; /* the first few endings of those, a blank before and behind each */
   size_t n_endings;
   bool is_over;
+  uint64_t n_skipped;
 };
 
 /* --- opening and closing --- */
@@ -370,11 +373,20 @@ static cq_status read_next(bool *found, cq_documents *d, cq_error *error) {
   return d->type->read(found, d->state, &d->file, error);
 }
 
+/* What is malformed is counted; a line of it is over, all else of its file as well. */
+static void skip_bad(cq_status *status, bool *found, cq_documents *d) {
+  if (!d->o.skip_bad || (*status != CQ_ERR_FORMAT && *status != CQ_ERR_LIMIT && *status != CQ_ERR_IO)) return;
+  const bool is_line = d->type && d->type->is_lines && *status == CQ_ERR_FORMAT && !cq_lines_broken(d->file.lines);
+  if (d->type && !is_line) close_file(d);
+  d->n_skipped++;
+  *status = CQ_OK, *found = false;
+}
+
 cq_status cq_documents_next(cq_document *out, cq_documents *d, cq_error *error) {
   cq_error own = {0};
   cq_status status = CQ_OK;
   *out = (cq_document){0};
-  for (bool found = false; !status && !found && !d->is_over;) {
+  for (bool found = false; !status && !found && !d->is_over; skip_bad(&status, &found, d)) {
     if (d->type) {
       status = read_next(&found, d, &own);
       if (!status && !found) close_file(d);
@@ -390,6 +402,10 @@ cq_status cq_documents_next(cq_document *out, cq_documents *d, cq_error *error) 
   if (status) d->is_over = true;
   if (status && error) *error = own;
   return status;
+}
+
+uint64_t cq_documents_n_skipped(const cq_documents *d) {
+  return d->n_skipped;
 }
 
 const char *cq_documents_path(const cq_documents *d) {

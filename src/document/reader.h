@@ -68,6 +68,7 @@ typedef struct cq_document_type {
   const char *name;
   const char *endings; /* of files' names, a blank before and behind each; "": told by how a file begins alone */
   bool is_one;         /* the file is one document */
+  bool is_lines;       /* a document is a line: reading goes on behind a malformed one */
   size_t most_bytes;   /* the file is read as a whole, and may have so many; 0: line by line */
   /* Formats of records: what a reader remembers; NULL: nothing. */
   cq_status (*open)(void **state, cq_document_file *file, cq_error *error);

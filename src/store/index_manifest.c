@@ -2,79 +2,107 @@
 #include "store/index_snapshot.h"
 
 #include "base/error.h"
-#include "base/hash.h"
 #include "base/memory.h"
 #include "format/json.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-/* The first knew models by fingerprints of another kind and had no checks. */
-static const char *const formats[] = {"calque index 1", "calque index 2"};
-enum { N_KEYS_OF_FIRST = 10 };
-
-enum { CHECK_HEX = 17 };
+static const char *const formats[CQ_INDEX_N_FORMATS] = {"calque index 1", "calque index 2", "calque index 3"};
+enum { N_KEYS_OF_FIRST = 10, CHECK_HEX = 17, MAX_WORDS = 4096 };
 
 void cq_index_manifest_free(cq_index_manifest *m) {
   cq_free(m->model);
   cq_free(m->fingerprint);
+  cq_free(m->words);
   *m = (cq_index_manifest){0};
 }
 
 bool cq_index_manifest_equal(const cq_index_manifest *a, const cq_index_manifest *b) {
-  return a->format == b->format && a->dim == b->dim && a->n == b->n && a->n_bytes == b->n_bytes &&
-         a->generation == b->generation && a->n_deleted_bytes == b->n_deleted_bytes &&
-         a->approximate == b->approximate && a->n_approximate == b->n_approximate &&
-         a->deleted_check == b->deleted_check && a->approximate_check == b->approximate_check &&
-         !strcmp(a->model, b->model) && !strcmp(a->fingerprint, b->fingerprint);
+  return a->format == b->format && a->check == b->check;
 }
 
 cq_status cq_index_manifest_copy(cq_index_manifest *out, const cq_index_manifest *m, cq_error *error) {
   *out = *m;
   out->model = cq_strdup(m->model), out->fingerprint = cq_strdup(m->fingerprint);
-  return out->model && out->fingerprint ? CQ_OK : cq_fail_memory(error, "manifest");
+  out->words = cq_alloc_array(m->n_words, sizeof *m->words);
+  if (!out->model || !out->fingerprint || !out->words) {
+    cq_index_manifest_free(out);
+    return cq_fail_memory(error, "manifest");
+  }
+  if (m->n_words) memcpy(out->words, m->words, m->n_words * sizeof *m->words);
+  return CQ_OK;
+}
+
+cq_status cq_index_new_identity(char out[CQ_IDENTITY_HEX], const char *directory, cq_error *error) {
+  cq_identity identity;
+  if (getentropy(&identity, sizeof identity) != 0) return cq_fail_errno(error, directory, "no random numbers");
+  cq_identity_hex(out, identity);
+  return CQ_OK;
 }
 
 /* --- its own check: of all other values, each with a newline behind it --- */
 
-static cq_status check_of_manifest(char out[CHECK_HEX], const cq_index_manifest *m, cq_error *error) {
+static cq_status check_of_manifest(uint64_t *out, const cq_index_manifest *m, cq_error *error) {
   cq_builder all = {0};
-  const int64_t numbers[] = {m->dim,          m->n, m->n_bytes, m->generation, m->n_deleted_bytes, m->approximate,
-                             m->n_approximate};
   cq_builder_printf(&all, "%s\n%s\n%s\n", formats[m->format], m->model, m->fingerprint);
-  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) cq_builder_printf(&all, "%" PRId64 "\n", numbers[i]);
+  if (m->format < CQ_INDEX_RECORDS) {
+    const int64_t numbers[] = {m->dim,          m->n, m->n_bytes, m->generation, m->n_deleted_bytes, m->approximate,
+                               m->n_approximate};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) cq_builder_printf(&all, "%" PRId64 "\n", numbers[i]);
+  } else {
+    const int64_t numbers[] = {
+        m->dim,           m->n,         m->n_documents, m->files, m->generation, m->n_deleted_bytes, m->approximate,
+        m->n_approximate, m->last_words};
+    cq_builder_printf(&all, "%s\n", m->identity);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) cq_builder_printf(&all, "%" PRId64 "\n", numbers[i]);
+    for (size_t i = 0; i < m->n_words; i++)
+      cq_builder_printf(&all, "%" PRId64 "\n%" PRId64 "\n", m->words[i].number, m->words[i].n);
+  }
   cq_builder_printf(&all, "%016" PRIx64 "\n%016" PRIx64 "\n", m->deleted_check, m->approximate_check);
   const bool failed = all.failed;
-  snprintf(out, CHECK_HEX, "%016" PRIx64, failed ? 0 : cq_check64(all.data, all.n, 0));
+  *out = failed ? 0 : cq_check64(all.data, all.n, 0);
   cq_builder_free(&all);
   return failed ? cq_fail_memory(error, "manifest") : CQ_OK;
 }
 
-/* --- on disk --- */
+/* --- writing: the newest format --- */
 
-cq_status cq_index_manifest_save(const cq_index_manifest *m, const char *directory, cq_error *error) {
+static json_t *pack_words(const cq_index_manifest *m) {
+  json_t *list = json_array();
+  for (size_t i = 0; list && i < m->n_words; i++)
+    if (json_array_append_new(list, json_pack("[I, I]", (json_int_t)m->words[i].number, (json_int_t)m->words[i].n))) {
+      json_decref(list);
+      list = NULL;
+    }
+  return list;
+}
+
+cq_status cq_index_manifest_save(cq_index_manifest *m, const char *directory, cq_error *error) {
   char check[CHECK_HEX], deleted[CHECK_HEX], approximate[CHECK_HEX];
-  cq_status status = check_of_manifest(check, m, error);
+  m->format = CQ_INDEX_RECORDS;
+  cq_status status = check_of_manifest(&m->check, m, error);
   if (status) return status;
+  snprintf(check, sizeof check, "%016" PRIx64, m->check);
   snprintf(deleted, sizeof deleted, "%016" PRIx64, m->deleted_check);
   snprintf(approximate, sizeof approximate, "%016" PRIx64, m->approximate_check);
+  json_t *words = pack_words(m);
   json_t *json =
-      json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "format", formats[m->format], "model", m->model,
-                "fingerprint", m->fingerprint, "dim", (json_int_t)m->dim, "documents", (json_int_t)m->n, "bytes",
-                (json_int_t)m->n_bytes, "deleted_generation", (json_int_t)m->generation, "deleted_bytes",
-                (json_int_t)m->n_deleted_bytes, "approximate_generation", (json_int_t)m->approximate,
-                "approximate_documents", (json_int_t)m->n_approximate);
-  json_t *checks = m->format == 0 ? NULL
-                                  : json_pack("{s:s, s:s, s:s}", "deleted_check", deleted, "approximate_check",
-                                              approximate, "check", check);
-  if (json && m->format > 0 && (!checks || json_object_update(json, checks))) {
-    json_decref(json);
-    json = NULL;
-  }
-  json_decref(checks);
+      words
+          ? json_pack("{s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:s, s:s, s:s}", "format",
+                      formats[m->format], "model", m->model, "fingerprint", m->fingerprint, "identity", m->identity,
+                      "dim", (json_int_t)m->dim, "records", (json_int_t)m->n, "documents", (json_int_t)m->n_documents,
+                      "files", (json_int_t)m->files, "deleted_generation", (json_int_t)m->generation, "deleted_bytes",
+                      (json_int_t)m->n_deleted_bytes, "approximate_generation", (json_int_t)m->approximate,
+                      "approximate_records", (json_int_t)m->n_approximate, "last_words", (json_int_t)m->last_words,
+                      "words", words, "deleted_check", deleted, "approximate_check", approximate, "check", check)
+          : NULL;
   return cq_json_save(json, directory, "manifest.json", error);
 }
+
+/* --- reading --- */
 
 static cq_status copy_string(char **out, const json_t *object, const char *key, const char *path, cq_error *error) {
   const char *text = NULL;
@@ -95,26 +123,64 @@ static cq_status read_check(uint64_t *out, const json_t *object, const char *key
              : cq_fail_file(error, CQ_ERR_FORMAT, path, "\"%s\": expected 16 hexadecimal digits", key);
 }
 
+static cq_status read_identity(cq_index_manifest *m, const json_t *json, const char *path, cq_error *error) {
+  const char *text = NULL;
+  cq_status status = cq_json_get_string(&text, json, "identity", path, error);
+  if (status) return status;
+  if (!text || strlen(text) != CQ_IDENTITY_HEX - 1 || strspn(text, "0123456789abcdef") != CQ_IDENTITY_HEX - 1)
+    return cq_fail_file(error, CQ_ERR_FORMAT, path, "\"identity\": expected 32 hexadecimal digits");
+  memcpy(m->identity, text, CQ_IDENTITY_HEX);
+  return CQ_OK;
+}
+
+static cq_status read_words(cq_index_manifest *m, const json_t *json, const char *path, cq_error *error) {
+  const json_t *list = json_object_get(json, "words");
+  const size_t n = json_array_size(list);
+  int64_t n_records = 0;
+  if (!json_is_array(list) || n > MAX_WORDS)
+    return cq_fail_file(error, CQ_ERR_FORMAT, path, "\"words\": expected a list of at most %d pairs", MAX_WORDS);
+  m->words = cq_alloc_array(n, sizeof *m->words);
+  if (!m->words) return cq_fail_memory(error, path);
+  for (size_t i = 0; i < n; i++) {
+    const json_t *pair = json_array_get(list, i);
+    const int64_t number = json_integer_value(json_array_get(pair, 0));
+    const int64_t n_of_part = json_integer_value(json_array_get(pair, 1));
+    if (json_array_size(pair) != 2 || number < 1 || number > m->last_words || n_of_part < 1 ||
+        n_of_part > m->n - n_records)
+      return cq_fail_file(error, CQ_ERR_FORMAT, path, "\"words\": pair %zu is no number of a file and of its records",
+                          i + 1);
+    m->words[m->n_words++] = (cq_index_words){number, n_of_part};
+    n_records += n_of_part;
+  }
+  return CQ_OK;
+}
+
 static cq_status read_numbers(cq_index_manifest *m, const json_t *json, const char *path, cq_error *error) {
+  const bool is_old = m->format < CQ_INDEX_RECORDS;
   cq_status status = cq_json_get_int(&m->dim, json, "dim", 1, 1 << 20, path, error);
-  if (!status) status = cq_json_get_int(&m->n, json, "documents", 0, UINT32_MAX - 1, path, error);
-  if (!status) status = cq_json_get_int(&m->n_bytes, json, "bytes", 0, INT64_MAX / 2, path, error);
+  if (!status) status = cq_json_get_int(&m->n, json, is_old ? "documents" : "records", 0, UINT32_MAX - 1, path, error);
+  if (!status && is_old) status = cq_json_get_int(&m->n_bytes, json, "bytes", 0, INT64_MAX / 2, path, error);
+  if (!status && !is_old) status = cq_json_get_int(&m->n_documents, json, "documents", 0, m->n, path, error);
+  if (!status && !is_old) status = cq_json_get_int(&m->files, json, "files", 1, INT64_MAX - 1, path, error);
   if (!status) status = cq_json_get_int(&m->generation, json, "deleted_generation", 0, INT64_MAX - 1, path, error);
   if (!status) status = cq_json_get_int(&m->n_deleted_bytes, json, "deleted_bytes", 0, (m->n + 7) / 8, path, error);
   if (!status) status = cq_json_get_int(&m->approximate, json, "approximate_generation", 0, INT64_MAX - 1, path, error);
-  if (!status) status = cq_json_get_int(&m->n_approximate, json, "approximate_documents", 0, m->n, path, error);
+  if (!status)
+    status = cq_json_get_int(&m->n_approximate, json, is_old ? "approximate_documents" : "approximate_records", 0, m->n,
+                             path, error);
+  if (!status && !is_old) status = cq_json_get_int(&m->last_words, json, "last_words", 0, INT64_MAX - 1, path, error);
   if (!status && m->dim == 0) status = cq_fail_file(error, CQ_ERR_FORMAT, path, "\"dim\" is missing");
+  if (!status && !is_old && m->files == 0) status = cq_fail_file(error, CQ_ERR_FORMAT, path, "\"files\" is missing");
   return status;
 }
 
 static cq_status read_checks(cq_index_manifest *m, const json_t *json, const char *path, cq_error *error) {
-  char expected[CHECK_HEX];
-  const char *check = NULL;
+  uint64_t check = 0;
   cq_status status = read_check(&m->deleted_check, json, "deleted_check", path, error);
   if (!status) status = read_check(&m->approximate_check, json, "approximate_check", path, error);
-  if (!status) status = cq_json_get_string(&check, json, "check", path, error);
-  if (!status) status = check_of_manifest(expected, m, error);
-  if (!status && (!check || strcmp(check, expected) != 0))
+  if (!status) status = read_check(&check, json, "check", path, error);
+  if (!status) status = check_of_manifest(&m->check, m, error);
+  if (!status && check != m->check)
     status = cq_fail_file(error, CQ_ERR_FORMAT, path, "it is damaged: its values do not fit its check");
   return status;
 }
@@ -127,15 +193,19 @@ cq_status cq_index_manifest_read(cq_index_manifest *out, const char *directory, 
   cq_status status = cq_path_join(path, sizeof path, directory, "manifest.json", error);
   if (!status) status = cq_json_read(&json, path, error);
   if (!status) status = cq_json_get_string(&format, json, "format", path, error);
-  while (!status && out->format < 2 && (!format || strcmp(format, formats[out->format]) != 0)) out->format++;
-  if (!status && out->format == 2)
-    status = cq_fail_file(error, CQ_ERR_FORMAT, path, "\"format\" is not \"%s\"", formats[1]);
+  while (!status && out->format < CQ_INDEX_N_FORMATS && (!format || strcmp(format, formats[out->format]) != 0))
+    out->format++;
+  if (!status && out->format == CQ_INDEX_N_FORMATS)
+    status = cq_fail_file(error, CQ_ERR_FORMAT, path, "\"format\" is not \"%s\"", formats[CQ_INDEX_N_FORMATS - 1]);
   if (!status) status = copy_string(&out->model, json, "model", path, error);
   if (!status) status = copy_string(&out->fingerprint, json, "fingerprint", path, error);
+  if (!status && out->format == CQ_INDEX_RECORDS) status = read_identity(out, json, path, error);
   if (!status) status = read_numbers(out, json, path, error);
-  if (!status && out->format > 0) status = read_checks(out, json, path, error);
-  if (!status && out->format == 0 && json_object_size(json) > N_KEYS_OF_FIRST) /* the digit is what is damaged */
-    status = cq_fail_file(error, CQ_ERR_FORMAT, path, "it is damaged: \"%s\" has no checks", formats[0]);
+  if (!status && out->format == CQ_INDEX_RECORDS) status = read_words(out, json, path, error);
+  if (!status && out->format > CQ_INDEX_FIRST) status = read_checks(out, json, path, error);
+  if (!status && out->format == CQ_INDEX_FIRST) status = check_of_manifest(&out->check, out, error);
+  if (!status && out->format == CQ_INDEX_FIRST && json_object_size(json) > N_KEYS_OF_FIRST) /* its digit is damaged */
+    status = cq_fail_file(error, CQ_ERR_FORMAT, path, "it is damaged: \"%s\" has no checks", formats[CQ_INDEX_FIRST]);
   json_decref(json);
   if (status) cq_index_manifest_free(out);
   return status;

@@ -3,26 +3,31 @@
 
 #include "base/context.h"
 #include "base/error.h"
-#include "base/hash.h"
 #include "base/memory.h"
+#include "base/slice.h"
 
+#include <inttypes.h>
 #include <string.h>
-#include <sys/stat.h>
 
 cq_status cq_index_path(char out[PATH_MAX], const char *directory, const char *what, int64_t generation,
                         cq_error *error) {
   char name[48];
-  snprintf(name, sizeof name, "%s-%lld", what, (long long)generation);
+  if (generation)
+    snprintf(name, sizeof name, "%s-%" PRId64, what, generation);
+  else
+    snprintf(name, sizeof name, "%s", what);
   return cq_path_join(out, PATH_MAX, directory, name, error);
 }
 
-/* Maps a file that holds n bytes at least. */
-static cq_status map_file(cq_mapping *out, char path[PATH_MAX], const char *directory, const char *name, int64_t n,
-                          cq_error *error) {
-  cq_status status = cq_path_join(path, PATH_MAX, directory, name, error);
+/* Maps a file of the snapshot's generation that holds n bytes at least. */
+static cq_status map_file(cq_mapping *out, char **path_out, const cq_index_snapshot *s, const char *directory,
+                          const char *name, int64_t n, cq_error *error) {
+  char path[PATH_MAX];
+  cq_status status = cq_index_path(path, directory, name, s->m.files, error);
   if (!status) status = cq_mapping_open(out, path, error);
   if (!status && (uint64_t)out->n < (uint64_t)n)
     status = cq_fail_file(error, CQ_ERR_FORMAT, path, "%zu bytes, the manifest says %lld", out->n, (long long)n);
+  if (!status && path_out && !(*path_out = cq_strdup(path))) status = cq_fail_memory(error, path);
   return status;
 }
 
@@ -32,46 +37,22 @@ static cq_index_check check_of_record(const cq_index_snapshot *s, size_t record)
   return check;
 }
 
-/* Finds the documents' lines: those of an earlier snapshot are where they were. A newline more or less would move what
- * follows to other records: their checks tell. */
-static cq_status find_lines(cq_index_snapshot *s, const char *path, const cq_index_snapshot *before, cq_error *error) {
-  const char *text = (const char *)s->documents.data;
-  const size_t n = (size_t)s->m.n, n_bytes = (size_t)s->m.n_bytes;
-  const size_t n_known = before && before->m.n <= s->m.n && before->m.n_bytes <= s->m.n_bytes ? (size_t)before->m.n : 0;
-  s->starts = cq_alloc_array(n + 1, sizeof *s->starts);
-  if (!s->starts) return cq_fail_memory(error, path);
-  s->starts[0] = 0;
-  if (n_known) memcpy(s->starts, before->starts, (n_known + 1) * sizeof *s->starts);
-  for (size_t i = n_known; i < n; i++) {
-    const size_t start = s->starts[i];
-    const char *end = start < n_bytes ? memchr(text + start, '\n', n_bytes - start) : NULL;
-    const char *first = end ? memchr(text + start, '\t', (size_t)(end - text) - start) : NULL;
-    if (!first || !memchr(first + 1, '\t', (size_t)(end - first - 1)))
-      return cq_fail_line(error, CQ_ERR_FORMAT, path, (uint64_t)i + 1,
-                          "expected id, language and text separated by tabs");
-    s->starts[i + 1] = (uint64_t)(end - text) + 1;
-  }
-  return s->starts[n] == n_bytes
-             ? CQ_OK
-             : cq_fail_file(error, CQ_ERR_FORMAT, path, "more text than %lld documents", (long long)s->m.n);
-}
-
 static cq_status read_deleted(cq_index_snapshot *s, const char *directory, const unsigned char *deleted,
                               cq_error *error) {
   char path[PATH_MAX];
   cq_mapping mapping = {0};
   cq_status status = CQ_OK;
-  s->deleted = cq_alloc_zeroed(cq_index_deleted_bytes(s->m.n));
+  s->deleted = cq_alloc_zeroed(cq_index_bytes_of_bits(s->m.n));
   if (!s->deleted) return cq_fail_memory(error, "deleted documents");
   if (deleted) {
-    memcpy(s->deleted, deleted, cq_index_deleted_bytes(s->m.n));
+    memcpy(s->deleted, deleted, cq_index_bytes_of_bits(s->m.n));
   } else if (s->m.generation > 0) {
     status = cq_index_path(path, directory, "deleted", s->m.generation, error);
     if (!status) status = cq_mapping_open(&mapping, path, error);
     if (!status && mapping.n != (size_t)s->m.n_deleted_bytes)
       status = cq_fail_file(error, CQ_ERR_FORMAT, path, "%zu bytes, the manifest says %lld", mapping.n,
                             (long long)s->m.n_deleted_bytes);
-    if (!status && s->m.format > 0 && cq_check64(mapping.data, mapping.n, 0) != s->m.deleted_check)
+    if (!status && s->m.format > CQ_INDEX_FIRST && cq_check64(mapping.data, mapping.n, 0) != s->m.deleted_check)
       status = cq_fail_file(error, CQ_ERR_FORMAT, path, "it is damaged: it does not fit its check");
     if (!status) memcpy(s->deleted, mapping.data, mapping.n); /* what was added since is not deleted */
     cq_mapping_close(&mapping);
@@ -81,45 +62,57 @@ static cq_status read_deleted(cq_index_snapshot *s, const char *directory, const
   return status;
 }
 
-/* Sees that the documents are a continuation of those before. */
-static cq_status know_again(cq_index_snapshot *s, const char *directory, const char *path,
-                            const cq_index_snapshot *before, cq_error *error) {
-  struct stat file;
-  if (stat(path, &file) != 0) return cq_fail_errno(error, path, "cannot open");
-  s->device = file.st_dev, s->inode = file.st_ino;
-  if (before && (s->device != before->device || s->inode != before->inode || s->m.dim != before->m.dim ||
-                 (s->m.format == before->m.format && strcmp(s->m.fingerprint, before->m.fingerprint) != 0)))
+/* Sees that it is a continuation of the one before. */
+static cq_status know_again(const cq_index_snapshot *s, const char *directory, const cq_index_snapshot *before,
+                            cq_error *error) {
+  if (before && (s->m.dim != before->m.dim || strcmp(s->m.model, before->m.model) != 0 ||
+                 (*before->m.identity && strcmp(s->m.identity, before->m.identity) != 0)))
     return cq_fail_file(error, CQ_ERR_ARGUMENT, directory, "another index is in its place: open it anew");
   return CQ_OK;
 }
 
 /* What an earlier snapshot has compared need not be compared again. */
 static cq_status remember_sound(cq_index_snapshot *s, const cq_index_snapshot *before, cq_error *error) {
-  s->sound = cq_alloc_zeroed(cq_index_deleted_bytes(s->m.n));
+  s->sound = cq_alloc_zeroed(cq_index_bytes_of_bits(s->m.n));
   if (!s->sound) return cq_fail_memory(error, s->vectors_path);
-  for (int64_t i = 0; before && i < before->m.n / 8 && i < s->m.n / 8; i++) /* whole bytes: later bits are of others */
+  if (!before || before->m.files != s->m.files) return CQ_OK;
+  for (int64_t i = 0; i < before->m.n / 8 && i < s->m.n / 8; i++) /* whole bytes: later bits are of others */
     atomic_init(&s->sound[i], atomic_load_explicit(&before->sound[i], memory_order_relaxed));
   return CQ_OK;
 }
 
+static cq_status open_documents(cq_index_snapshot *s, const char *directory, const cq_index_snapshot *before,
+                                cq_error *error) {
+  char path[PATH_MAX];
+  cq_status status = map_file(&s->passages_file, &s->passages_path, s, directory, "passages",
+                              s->m.n * (int64_t)sizeof(cq_index_passage), error);
+  s->passages = (const cq_index_passage *)(const void *)s->passages_file.data;
+  if (!status && before && before->m.files == s->m.files) {
+    s->documents = cq_document_store_share(before->documents);
+    return CQ_OK;
+  }
+  if (!status) status = cq_index_path(path, directory, "documents", s->m.files, error);
+  return status ? status : cq_document_store_open(&s->documents, path, false, error);
+}
+
 cq_status cq_index_snapshot_open(cq_index_snapshot **out, const char *directory, const cq_index_manifest *m,
                                  const unsigned char *deleted, const cq_index_snapshot *before, cq_error *error) {
-  char path[PATH_MAX];
   *out = NULL;
   cq_index_snapshot *s = cq_alloc_zeroed(sizeof *s);
   if (!s) return cq_fail_memory(error, directory);
   atomic_init(&s->n_users, 1);
+  pthread_mutex_init(&s->selecting, NULL);
   cq_status status = cq_index_manifest_copy(&s->m, m, error);
   if (!status)
-    status = map_file(&s->vectors, path, directory, "vectors", m->n * m->dim * (int64_t)sizeof(float), error);
-  if (!status && !(s->vectors_path = cq_strdup(path))) status = cq_fail_memory(error, path);
-  if (!status && m->format > 0)
-    status = map_file(&s->checks, path, directory, "checks", m->n * (int64_t)sizeof(cq_index_check), error);
-  if (!status) status = map_file(&s->documents, path, directory, "documents", m->n_bytes, error);
-  if (!status && !(s->documents_path = cq_strdup(path))) status = cq_fail_memory(error, path);
-  if (!status) status = know_again(s, directory, path, before, error);
-  if (!status) status = find_lines(s, path, before, error);
+    status =
+        map_file(&s->vectors, &s->vectors_path, s, directory, "vectors", m->n * m->dim * (int64_t)sizeof(float), error);
+  if (!status && m->format > CQ_INDEX_FIRST)
+    status = map_file(&s->checks, NULL, s, directory, "checks", m->n * (int64_t)sizeof(cq_index_check), error);
+  if (!status) status = know_again(s, directory, before, error);
   if (!status) status = read_deleted(s, directory, deleted, error);
+  if (!status)
+    status = m->format < CQ_INDEX_RECORDS ? cq_index_read_lines(s, directory, error)
+                                          : open_documents(s, directory, before, error);
   if (!status) status = remember_sound(s, before, error);
   if (status)
     cq_index_snapshot_release(s);
@@ -130,44 +123,147 @@ cq_status cq_index_snapshot_open(cq_index_snapshot **out, const char *directory,
 
 void cq_index_snapshot_release(cq_index_snapshot *s) {
   if (!s || atomic_fetch_sub(&s->n_users, 1) > 1) return;
-  cq_mapping_close(&s->documents);
+  if (!s->passages_file.data) cq_free((void *)s->passages);
+  cq_mapping_close(&s->passages_file);
   cq_mapping_close(&s->vectors);
   cq_mapping_close(&s->checks);
+  cq_document_store_close(s->documents);
+  for (int i = 0; i < CQ_INDEX_N_SELECTIONS; i++) {
+    cq_free(s->selections[i].filter);
+    cq_free(s->selections[i].records);
+  }
+  pthread_mutex_destroy(&s->selecting);
   cq_free((void *)s->sound);
   cq_free(s->vectors_path);
-  cq_free(s->documents_path);
-  cq_free(s->starts);
+  cq_free(s->passages_path);
   cq_free(s->deleted);
   cq_index_manifest_free(&s->m);
   cq_free(s);
 }
 
 cq_index_info cq_index_snapshot_info(const cq_index_snapshot *s) {
+  const bool is_old = s->m.format < CQ_INDEX_RECORDS;
   return (cq_index_info){.model = s->m.model,
-                         .fingerprint = s->m.format ? s->m.fingerprint : NULL,
+                         .fingerprint = s->m.format > CQ_INDEX_FIRST && *s->m.fingerprint ? s->m.fingerprint : NULL,
                          .dim = s->m.dim,
                          .n = s->m.n,
                          .n_live = s->m.n - s->n_deleted,
+                         .n_documents = is_old ? s->m.n - s->n_deleted : s->m.n_documents,
                          .n_approximate = s->m.n_approximate,
-                         .approximate = s->m.approximate};
+                         .approximate = s->m.approximate,
+                         .words = s->m.words,
+                         .n_words = s->m.n_words};
 }
 
 const float *cq_index_snapshot_vectors(const cq_index_snapshot *s) {
   return (const float *)(const void *)s->vectors.data;
 }
 
-cq_index_record cq_index_snapshot_record(const cq_index_snapshot *s, int64_t record) {
-  const char *line = (const char *)s->documents.data + s->starts[record];
-  const char *end = (const char *)s->documents.data + s->starts[record + 1] - 1;
-  const char *first = memchr(line, '\t', (size_t)(end - line)); /* both are there: find_lines has looked */
-  const char *second = memchr(first + 1, '\t', (size_t)(end - first - 1));
-  return (cq_index_record){{line, (size_t)(first - line)},
-                           {first + 1, (size_t)(second - first - 1)},
-                           {second + 1, (size_t)(end - second - 1)}};
+cq_index_passage cq_index_snapshot_passage(const cq_index_snapshot *s, int64_t record) {
+  return s->passages[record];
 }
 
 bool cq_index_snapshot_is_live(const cq_index_snapshot *s, int64_t record) {
   return !cq_index_bit(s->deleted, record);
+}
+
+/* --- documents --- */
+
+cq_status cq_index_snapshot_document(cq_document *out, cq_arena *arena, const cq_index_snapshot *s, int64_t first,
+                                     cq_error *error) {
+  return cq_document_store_read(out, arena, s->documents, first, error);
+}
+
+cq_status cq_index_snapshot_find(int64_t *first, const cq_index_snapshot *s, cq_slice id, cq_error *error) {
+  const cq_status status = cq_document_store_find(first, s->documents, id, s->m.n, error);
+  if (!status && *first >= 0 && cq_index_bit(s->deleted, *first)) *first = -1;
+  return status;
+}
+
+typedef struct marking {
+  const cq_index_snapshot *s;
+  cq_index_selection *to;
+} marking;
+
+static void mark_document(void *context, int64_t first) {
+  const marking *m = context;
+  if (cq_index_bit(m->s->deleted, first)) return;
+  for (int64_t i = first; i < m->s->m.n && m->s->passages[i].first == first; i++) {
+    cq_index_set_bit(m->to->records, i);
+    m->to->n_records++;
+  }
+}
+
+static cq_status select_records(cq_index_selection *out, const cq_index_snapshot *s, const char *text,
+                                cq_error *error) {
+  cq_filter filter;
+  *out = (cq_index_selection){.filter = cq_strdup(text), .records = cq_alloc_zeroed(cq_index_bytes_of_bits(s->m.n))};
+  cq_status status = out->filter && out->records ? CQ_OK : cq_fail_memory(error, "filter");
+  if (!status && !(status = cq_filter_parse(&filter, cq_slice_of(text), error))) {
+    status = cq_document_store_select(s->documents, &filter, s->m.n, mark_document, &(marking){s, out}, error);
+    cq_filter_free(&filter);
+  }
+  return status;
+}
+
+/* The place of a filter that is known; else the one not used for longest, emptied. */
+static cq_index_selection *place_of_filter(cq_index_snapshot *s, const char *filter) {
+  cq_index_selection *oldest = s->selections;
+  for (int i = 0; i < CQ_INDEX_N_SELECTIONS; i++) {
+    cq_index_selection *selection = &s->selections[i];
+    if (selection->filter && strcmp(selection->filter, filter) == 0) return selection;
+    if (selection->used < oldest->used) oldest = selection;
+  }
+  cq_free(oldest->filter);
+  cq_free(oldest->records);
+  *oldest = (cq_index_selection){0};
+  return oldest;
+}
+
+cq_status cq_index_snapshot_select(unsigned char **out, int64_t *n_selected, cq_index_snapshot *s, const char *filter,
+                                   cq_error *error) {
+  const size_t n_bytes = cq_index_bytes_of_bits(s->m.n);
+  cq_status status = CQ_OK;
+  *out = cq_alloc(n_bytes);
+  if (!*out) return cq_fail_memory(error, "filter");
+  pthread_mutex_lock(&s->selecting);
+  cq_index_selection *selection = place_of_filter(s, filter);
+  if (!selection->filter) {
+    status = select_records(selection, s, filter, error);
+    if (status) {
+      cq_free(selection->filter);
+      cq_free(selection->records);
+      *selection = (cq_index_selection){0};
+    }
+  }
+  if (!status) {
+    selection->used = ++s->n_uses;
+    memcpy(*out, selection->records, n_bytes);
+    *n_selected = selection->n_records;
+  }
+  pthread_mutex_unlock(&s->selecting);
+  if (status) {
+    cq_free(*out);
+    *out = NULL;
+  }
+  return status;
+}
+
+typedef struct counting {
+  const cq_index_snapshot *s;
+  void (*found)(void *, cq_slice);
+  void *context;
+} counting;
+
+static void count_language(void *context, cq_slice language, int64_t first) {
+  const counting *c = context;
+  if (!cq_index_bit(c->s->deleted, first)) c->found(c->context, language);
+}
+
+cq_status cq_index_snapshot_languages(const cq_index_snapshot *s, void (*found)(void *, cq_slice), void *context,
+                                      cq_error *error) {
+  counting c = {s, found, context};
+  return cq_document_store_languages(s->documents, s->m.n, count_language, &c, error);
 }
 
 /* --- checks --- */
@@ -182,7 +278,8 @@ cq_status cq_index_file_check(uint64_t *out, const char *path, cq_error *error) 
 
 cq_status cq_index_snapshot_verify_approximate(const cq_index_snapshot *s, const char *path, cq_error *error) {
   uint64_t check;
-  if (s->m.format == 0) return cq_file_exists(path) ? CQ_OK : cq_fail_file(error, CQ_ERR_IO, path, "it is gone");
+  if (s->m.format == CQ_INDEX_FIRST)
+    return cq_file_exists(path) ? CQ_OK : cq_fail_file(error, CQ_ERR_IO, path, "it is gone");
   const cq_status status = cq_index_file_check(&check, path, error);
   if (status || check == s->m.approximate_check) return status;
   return cq_fail_file(error, CQ_ERR_FORMAT, path,
@@ -190,31 +287,33 @@ cq_status cq_index_snapshot_verify_approximate(const cq_index_snapshot *s, const
                       "--exact' does without)");
 }
 
+static bool is_sound_passage(const cq_index_snapshot *s, int64_t record) {
+  return s->m.format < CQ_INDEX_RECORDS || /* the lines were compared when they were read */
+         cq_check64(&s->passages[record], sizeof *s->passages, (uint64_t)record) ==
+             check_of_record(s, (size_t)record).passage;
+}
+
 bool cq_index_snapshot_is_sound(const cq_index_snapshot *s, int64_t record) {
   const unsigned char bit = (unsigned char)(1u << (record % 8));
   if (!s->checks.n || atomic_load_explicit(&s->sound[record / 8], memory_order_relaxed) & bit) return true;
   const size_t row = (size_t)s->m.dim * sizeof(float);
   if (cq_check64(s->vectors.data + (size_t)record * row, row, (uint64_t)record) !=
-      check_of_record(s, (size_t)record).vector)
+          check_of_record(s, (size_t)record).vector ||
+      !is_sound_passage(s, record))
     return false;
   atomic_fetch_or_explicit(&s->sound[record / 8], bit, memory_order_relaxed);
   return true;
 }
 
-bool cq_index_snapshot_is_sound_document(const cq_index_snapshot *s, int64_t record) {
-  const uint64_t start = s->starts[record];
-  return !s->checks.n || cq_check64(s->documents.data + start, s->starts[record + 1] - start, (uint64_t)record) ==
-                             check_of_record(s, (size_t)record).document;
-}
-
 cq_status cq_index_snapshot_fail(const cq_index_snapshot *s, int64_t record, cq_error *error) {
-  if (!cq_index_snapshot_is_sound_document(s, record))
-    return cq_fail_line(error, CQ_ERR_FORMAT, s->documents_path, (uint64_t)record + 1,
-                        "the document is damaged: it does not fit its check");
+  if (!is_sound_passage(s, record))
+    return cq_fail_file(error, CQ_ERR_FORMAT, s->passages_path,
+                        "record %lld (bytes %lld to %lld) is damaged: it does not fit its check", (long long)record,
+                        (long long)record * 16, (long long)record * 16 + 15);
   const long long row = s->m.dim * (long long)sizeof(float);
   return cq_fail_file(error, CQ_ERR_FORMAT, s->vectors_path,
-                      "the vector of document %lld (bytes %lld to %lld) is damaged: it does not fit its check",
-                      (long long)record + 1, record * row, (record + 1) * row - 1);
+                      "the vector of record %lld (bytes %lld to %lld) is damaged: it does not fit its check",
+                      (long long)record, record * row, (record + 1) * row - 1);
 }
 
 enum { PART = 2048 }; /* records that a thread compares at a time */
@@ -229,7 +328,7 @@ static void compare_part(void *context, size_t part, int thread) {
   (void)thread;
   const int64_t first = (int64_t)part * PART, end = first + PART < c->s->m.n ? first + PART : c->s->m.n;
   for (int64_t i = first; i < end; i++) {
-    if (cq_index_snapshot_is_sound(c->s, i) && cq_index_snapshot_is_sound_document(c->s, i)) continue;
+    if (cq_index_snapshot_is_sound(c->s, i)) continue;
     int64_t known = atomic_load(&c->damaged);
     while (i < known && !atomic_compare_exchange_weak(&c->damaged, &known, i)) {
     }
@@ -237,11 +336,34 @@ static void compare_part(void *context, size_t part, int thread) {
   }
 }
 
+/* Every document is where its first record says, and all records belong to one. */
+typedef struct walking {
+  const cq_index_snapshot *s;
+  int64_t next; /* record */
+} walking;
+
+static cq_status walk_document(void *context, int64_t first, const cq_document *document, cq_error *error) {
+  walking *w = context;
+  const cq_index_passage *passages = w->s->passages;
+  bool fits = first == w->next && first < w->s->m.n;
+  for (; fits && w->next < w->s->m.n && passages[w->next].first == first; w->next++)
+    fits = passages[w->next].begin <= passages[w->next].end && passages[w->next].end <= document->text.n;
+  if (fits && w->next > first) return CQ_OK;
+  return cq_fail_file(error, CQ_ERR_FORMAT, w->s->passages_path, "record %lld does not fit the document '%.*s'",
+                      (long long)w->next, (int)document->id.n, document->id.data);
+}
+
 cq_status cq_index_snapshot_verify(const cq_index_snapshot *s, cq_context *ctx, cq_error *error) {
   comparison c = {.s = s};
-  if (!s->checks.n) return CQ_OK;
+  walking w = {.s = s};
+  if (!s->checks.n && s->m.n) return CQ_OK;
   atomic_init(&c.damaged, s->m.n);
   cq_context_run(ctx, ((size_t)s->m.n + PART - 1) / PART, compare_part, &c);
   const int64_t damaged = atomic_load(&c.damaged);
-  return damaged < s->m.n ? cq_index_snapshot_fail(s, damaged, error) : CQ_OK;
+  if (damaged < s->m.n) return cq_index_snapshot_fail(s, damaged, error);
+  cq_status status = cq_document_store_visit(s->documents, 0, s->m.n, walk_document, &w, error);
+  if (!status && w.next < s->m.n)
+    status =
+        cq_fail_file(error, CQ_ERR_FORMAT, s->passages_path, "record %lld belongs to no document", (long long)w.next);
+  return status;
 }

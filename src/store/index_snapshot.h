@@ -3,43 +3,70 @@
 #define STORE_INDEX_SNAPSHOT_H
 
 #include "base/file.h"
+#include "base/hash.h"
+#include "store/document_store.h"
 #include "store/index_store.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
-#include <sys/types.h>
+
+/* Formats of the manifest. The first two, of calque 0.1 and before 0.2, have a line a document: index_old.c. */
+enum { CQ_INDEX_FIRST, CQ_INDEX_LINES, CQ_INDEX_RECORDS, CQ_INDEX_N_FORMATS };
 
 /* What the manifest says. */
 typedef struct cq_index_manifest {
-  char *model, *fingerprint;
-  int format; /* 0: of calque 0.1, whose fingerprints cannot be compared and whose files have no checks; 1 */
-  int64_t dim, n, n_bytes, generation;
-  int64_t n_deleted_bytes;                   /* of deleted-G */
-  int64_t approximate, n_approximate;        /* its generation, and how many records it covers */
+  char *model, *fingerprint;      /* fingerprint "": of CQ_INDEX_FIRST, whose fingerprints cannot be compared */
+  char identity[CQ_IDENTITY_HEX]; /* of the index, whatever becomes of it; "" for old formats */
+  int format;
+  int64_t dim, n, n_documents;        /* records; documents that are not deleted */
+  int64_t files;                      /* generation of vectors, passages, checks and documents; 0: of old formats */
+  int64_t n_bytes;                    /* of the lines of old formats */
+  int64_t generation;                 /* of deleted-G */
+  int64_t n_deleted_bytes;            /* of it */
+  int64_t approximate, n_approximate; /* its generation, and how many records it covers */
   uint64_t deleted_check, approximate_check; /* of the whole files; 0: there is none */
+  cq_index_words *words;                     /* [n_words], in the order of their records */
+  size_t n_words;
+  int64_t last_words; /* the highest number that a file of words ever had */
+  uint64_t check;     /* of all of the above */
 } cq_index_manifest;
 
 /* The checks of a record, as they lie in the file `checks`; their number is the record's. */
 typedef struct cq_index_check {
-  uint64_t vector, document; /* of its dim f32, and of its line with the newline */
+  uint64_t vector, passage; /* of its dim f32, and of its cq_index_passage (old formats: its line with the newline) */
 } cq_index_check;
 
 CQ_MUST_USE cq_status cq_index_manifest_read(cq_index_manifest *out, const char *directory, cq_error *error);
-CQ_MUST_USE cq_status cq_index_manifest_save(const cq_index_manifest *m, const char *directory, cq_error *error);
+CQ_MUST_USE cq_status cq_index_manifest_save(cq_index_manifest *m, const char *directory, cq_error *error);
 CQ_MUST_USE cq_status cq_index_manifest_copy(cq_index_manifest *out, const cq_index_manifest *m, cq_error *error);
 bool cq_index_manifest_equal(const cq_index_manifest *a, const cq_index_manifest *b);
 void cq_index_manifest_free(cq_index_manifest *m);
 
+/* Of a new index. */
+CQ_MUST_USE cq_status cq_index_new_identity(char out[CQ_IDENTITY_HEX], const char *directory, cq_error *error);
+
+/* A filter's records, kept for the next search with it. */
+typedef struct cq_index_selection {
+  char *filter;
+  unsigned char *records; /* [(n + 7) / 8], deleted ones not among them */
+  int64_t n_records;
+  uint64_t used; /* when, by the count of uses */
+} cq_index_selection;
+enum { CQ_INDEX_N_SELECTIONS = 16 };
+
 struct cq_index_snapshot {
   _Atomic int n_users;
   cq_index_manifest m;
-  cq_mapping documents, vectors, checks; /* checks: empty for format 0 */
-  dev_t device;                          /* of the file of documents */
-  ino_t inode;
-  uint64_t *starts;       /* [n + 1] of the documents' lines */
+  cq_mapping vectors, checks, passages_file; /* checks: empty for CQ_INDEX_FIRST */
+  const cq_index_passage *passages;          /* [n]: of the file; of old formats, own memory */
+  cq_document_store *documents;
   unsigned char *deleted; /* [(n + 7) / 8] */
   int64_t n_deleted;
-  _Atomic unsigned char *sound;        /* [(n + 7) / 8] vectors that have been compared with their checks */
-  char *vectors_path, *documents_path; /* for messages */
+  _Atomic unsigned char *sound;       /* [(n + 7) / 8] records that have been compared with their checks */
+  char *vectors_path, *passages_path; /* for messages */
+  pthread_mutex_t selecting;          /* of what follows */
+  cq_index_selection selections[CQ_INDEX_N_SELECTIONS];
+  uint64_t n_uses;
 };
 
 /* What a manifest counts, with one user.
@@ -50,18 +77,27 @@ CQ_MUST_USE cq_status cq_index_snapshot_open(cq_index_snapshot **out, const char
                                              const unsigned char *deleted, const cq_index_snapshot *before,
                                              cq_error *error);
 
+/* The lines of an old format, as documents in memory and passages; compared with their checks. */
+CQ_MUST_USE cq_status cq_index_read_lines(cq_index_snapshot *s, const char *directory, cq_error *error);
+/* Makes an index of an old format one of the newest, for the one process that may write: beside the old files, which are
+ * removed when the new manifest is there. */
+CQ_MUST_USE cq_status cq_index_upgrade(const char *directory, cq_error *error);
+
 /* The check of a whole file. Errors: CQ_ERR_IO. */
 CQ_MUST_USE cq_status cq_index_file_check(uint64_t *out, const char *path, cq_error *error);
 
-/* DIR/WHAT-GENERATION */
+/* DIR/WHAT-GENERATION, DIR/WHAT for generation 0 */
 CQ_MUST_USE cq_status cq_index_path(char out[PATH_MAX], const char *directory, const char *what, int64_t generation,
                                     cq_error *error);
 
-static inline size_t cq_index_deleted_bytes(int64_t n) {
+static inline size_t cq_index_bytes_of_bits(int64_t n) {
   return ((size_t)n + 7) / 8;
 }
 static inline bool cq_index_bit(const unsigned char *bits, int64_t i) {
   return bits[i / 8] >> (i % 8) & 1;
+}
+static inline void cq_index_set_bit(unsigned char *bits, int64_t i) {
+  bits[i / 8] |= (unsigned char)(1u << (i % 8));
 }
 
 #endif

@@ -1,58 +1,75 @@
-/* A search index on disk: documents, their vectors, and which model the vectors are of.
+/* A search index on disk: documents, passages of them, the passages' vectors and words, and which model the vectors are
+ * of. A record is a passage; a document has one or several, one after the other.
  *
- *   DIR/manifest.json    model, fingerprint, dim; how many documents and bytes count; the generation of deleted-G
- *   DIR/documents        a line a document: id <tab> language <tab> text
- *   DIR/vectors          dim f32 a document, in the same order
- *   DIR/checks           of each document's vector and line: XXH3, 64 bits each
- *   DIR/deleted-G        a bit a document, least significant first; none for generation 0
- *   DIR/approximate-G    what helps to search the first documents' vectors, if anything does
+ *   DIR/manifest.json    what counts of all the others, and their generations
+ *   DIR/documents-F      SQLite: a row a document (document_store.h)
+ *   DIR/passages-F       a cq_index_passage a record
+ *   DIR/vectors-F        dim f32 a record
+ *   DIR/checks-F         of each record's vector and passage: XXH3, 64 bits each
+ *   DIR/words-W          an index by words of consecutive records (lexical/segment.h); several of them
+ *   DIR/deleted-G        a bit a record, least significant first; none for generation 0
+ *   DIR/approximate-A    what helps to search the first records' vectors, if anything does
  *   DIR/lock             held by the one process that writes
  *
- * documents, vectors and checks only grow, and only what the manifest counts is there. A change is written behind it, synced,
- * and becomes visible when the manifest is replaced: a process killed at any moment leaves the index as it was before
- * or as it is after. Readers need no lock: a snapshot is what one manifest counts, and stays as it is, its files
- * mapped, until the last user lets go of it.
+ * documents, passages, vectors and checks only grow, and only what the manifest counts is there. A change is written
+ * behind it, synced, and becomes visible when the manifest is replaced: a process killed at any moment leaves the index
+ * as it was before or as it is after. Readers need no lock: a snapshot is what one manifest counts, and stays as it is
+ * until the last user lets go of it. Compaction writes the next generation of all files, without what is deleted.
  *
- * What is read is compared with its check: deletions when the index is opened, vectors and documents when they are used
- * (the caller says when), an approximation before it is opened. What does not fit is CQ_ERR_FORMAT, and the message names
- * file and document. docs/formats.md has the bytes.
+ * What is read is compared with its check: deletions when the index is opened, vectors, passages and documents when they
+ * are used (the caller says when), an approximation before it is opened. What does not fit is CQ_ERR_FORMAT, and the
+ * message names file and record. docs/formats.md has the bytes.
  *
  * Any number of threads may hold snapshots, read them and refresh; the functions that write are for one thread at a
  * time. */
 #ifndef STORE_INDEX_STORE_H
 #define STORE_INDEX_STORE_H
 
+#include "base/arena.h"
 #include "calque/context.h"
-#include "calque/slice.h"
-#include "calque/status.h"
+#include "calque/document.h"
 
 #include <limits.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 typedef struct cq_index_store cq_index_store;
 typedef struct cq_index_snapshot cq_index_snapshot;
 
-typedef struct cq_index_record {
-  cq_slice id, language, text; /* language may be empty */
-} cq_index_record;
+/* A record: bytes [begin, end) of the text of the document whose first record is `first`. */
+typedef struct cq_index_passage {
+  uint32_t first, begin, end, unused;
+} cq_index_passage;
+
+/* A part of the index by words: words-NUMBER has the next n records. */
+typedef struct cq_index_words {
+  int64_t number, n;
+} cq_index_words;
+
+/* A document to be added. */
+typedef struct cq_index_addition {
+  const cq_document *document;
+  const cq_index_passage *passages; /* [n_passages], at least one; `first` is not looked at */
+  size_t n_passages;
+} cq_index_addition;
 
 typedef struct cq_index_info {
   const char *model;       /* the name it was made with */
   const char *fingerprint; /* cq_encoder_fingerprint's; NULL: calque 0.1 made it, and had other fingerprints */
   int64_t dim;
-  int64_t n;             /* records, deleted ones included */
-  int64_t n_live;        /* those that are not */
-  int64_t n_approximate; /* the first so many have an approximation; 0: there is none */
-  int64_t approximate;   /* its generation */
+  int64_t n;                   /* records, deleted ones included */
+  int64_t n_live;              /* those that are not */
+  int64_t n_documents;         /* likewise */
+  int64_t n_approximate;       /* the first so many records have an approximation; 0: there is none */
+  int64_t approximate;         /* its generation */
+  const cq_index_words *words; /* [n_words]; behind them records have no index by words */
+  size_t n_words;
 } cq_index_info;
 
 /* Makes an empty index. Errors: CQ_ERR_ARGUMENT when the directory exists; CQ_ERR_IO. */
 CQ_MUST_USE cq_status cq_index_store_create(const char *directory, const char *model, const char *fingerprint,
                                             int64_t dim, cq_error *error);
-/* Opens one. Errors: CQ_ERR_IO; CQ_ERR_FORMAT for a manifest that is none, or files shorter than it says;
- * CQ_ERR_ARGUMENT when another process is writing and `writing` is asked for. */
+/* Opens one; one of an older calque is made one of this when it is opened for writing. Errors: CQ_ERR_IO; CQ_ERR_FORMAT
+ * for a manifest that is none, or files shorter than it says; CQ_ERR_ARGUMENT when another process is writing and
+ * `writing` is asked for. */
 CQ_MUST_USE cq_status cq_index_store_open(cq_index_store **out, const char *directory, bool writing, cq_error *error);
 void cq_index_store_close(cq_index_store *store); /* snapshots that are held stay */
 
@@ -68,21 +85,38 @@ CQ_MUST_USE cq_status cq_index_store_refresh(cq_index_store *store, bool *change
 
 cq_index_info cq_index_snapshot_info(const cq_index_snapshot *snapshot);
 const float *cq_index_snapshot_vectors(const cq_index_snapshot *snapshot); /* [n, dim], mapped */
-cq_index_record cq_index_snapshot_record(const cq_index_snapshot *snapshot, int64_t record);
+cq_index_passage cq_index_snapshot_passage(const cq_index_snapshot *snapshot, int64_t record);
 bool cq_index_snapshot_is_live(const cq_index_snapshot *snapshot, int64_t record);
+/* The document whose first record that is, in the arena. Errors: CQ_ERR_FORMAT when it is damaged; CQ_ERR_IO,
+ * CQ_ERR_MEMORY. */
+CQ_MUST_USE cq_status cq_index_snapshot_document(cq_document *out, cq_arena *arena, const cq_index_snapshot *snapshot,
+                                                 int64_t first, cq_error *error);
+/* The first record of the live document with an id; -1: there is none. */
+CQ_MUST_USE cq_status cq_index_snapshot_find(int64_t *first, const cq_index_snapshot *snapshot, cq_slice id,
+                                             cq_error *error);
+/* The live records that fulfil a filter (store/filter.h), a bit each, [(n + 7) / 8]; the caller's, released with cq_free.
+ * Errors: CQ_ERR_ARGUMENT for what is no filter; as above. */
+CQ_MUST_USE cq_status cq_index_snapshot_select(unsigned char **out, int64_t *n_selected, cq_index_snapshot *snapshot,
+                                               const char *filter, cq_error *error);
+/* Calls `found` with each language code of live documents, as many times as it has documents; codes ascending. */
+CQ_MUST_USE cq_status cq_index_snapshot_languages(const cq_index_snapshot *snapshot,
+                                                  void (*found)(void *context, cq_slice language), void *context,
+                                                  cq_error *error);
 
-/* Whether a record's vector is as it was written; compared once. Without checks (an index of calque 0.1) it is. */
+/* Whether a record's vector and passage are as they were written; compared once. Without checks (an index of calque 0.1)
+ * they are. */
 bool cq_index_snapshot_is_sound(const cq_index_snapshot *snapshot, int64_t record);
-/* The same of its line. */
-bool cq_index_snapshot_is_sound_document(const cq_index_snapshot *snapshot, int64_t record);
-/* The CQ_ERR_FORMAT of a record of which one of them is not. */
+/* The CQ_ERR_FORMAT of a record that is not. */
 CQ_MUST_USE cq_status cq_index_snapshot_fail(const cq_index_snapshot *snapshot, int64_t record, cq_error *error);
-/* Compares all vectors and lines. Errors: CQ_ERR_FORMAT for the first that is damaged. */
+/* Compares all vectors, passages and documents. Errors: CQ_ERR_FORMAT for the first that is damaged. */
 CQ_MUST_USE cq_status cq_index_snapshot_verify(const cq_index_snapshot *snapshot, cq_context *ctx, cq_error *error);
 
-/* Where the approximation of a generation is. Errors: CQ_ERR_ARGUMENT for a path that is too long. */
+/* Where the approximation of a generation is, and a part of the index by words. Errors: CQ_ERR_ARGUMENT for a path that
+ * is too long. */
 CQ_MUST_USE cq_status cq_index_store_approximate(char path[PATH_MAX], const cq_index_store *store, int64_t generation,
                                                  cq_error *error);
+CQ_MUST_USE cq_status cq_index_store_words(char path[PATH_MAX], const cq_index_store *store, int64_t number,
+                                           cq_error *error);
 /* Compares a snapshot's approximation, whose path that is, with its check. Errors: CQ_ERR_IO when it is gone,
  * CQ_ERR_FORMAT when it is damaged. */
 CQ_MUST_USE cq_status cq_index_snapshot_verify_approximate(const cq_index_snapshot *snapshot, const char *path,
@@ -92,11 +126,10 @@ CQ_MUST_USE cq_status cq_index_snapshot_verify_approximate(const cq_index_snapsh
 
 CQ_MUST_USE cq_status cq_index_store_check_writing(const cq_index_store *store, cq_error *error);
 
-/* Writes documents and vectors [n, dim] behind what counts; a live record of the same id is to be deleted. What is new
- * is not found before the commit; a failed call leaves all as it was. Errors: CQ_ERR_ARGUMENT for an id that is empty
- * or comes twice before a commit, or text that holds what separates fields and lines; CQ_ERR_IO (a full disk),
- * CQ_ERR_MEMORY. */
-CQ_MUST_USE cq_status cq_index_store_append(cq_index_store *store, const cq_index_record *records, size_t n,
+/* Writes documents and the vectors of their passages, one after the other, behind what counts; a live document of the
+ * same id is to be deleted. What is new is not found before the commit; a failed call leaves all as it was. Errors:
+ * CQ_ERR_ARGUMENT for an id that is empty or comes twice before a commit; CQ_ERR_IO (a full disk), CQ_ERR_MEMORY. */
+CQ_MUST_USE cq_status cq_index_store_append(cq_index_store *store, const cq_index_addition *additions, size_t n,
                                             const float *vectors, cq_error *error);
 /* Deletes the documents of these ids, of which *n_removed were there. */
 CQ_MUST_USE cq_status cq_index_store_remove(cq_index_store *store, const cq_slice *ids, size_t n, size_t *n_removed,
@@ -105,7 +138,30 @@ CQ_MUST_USE cq_status cq_index_store_remove(cq_index_store *store, const cq_slic
 CQ_MUST_USE cq_status cq_index_store_set_approximate(cq_index_store *store, bool is_there, cq_error *error);
 /* Of the model, where none could be compared; kept at the next commit of changes. */
 CQ_MUST_USE cq_status cq_index_store_set_fingerprint(cq_index_store *store, const char *fingerprint, cq_error *error);
+
+/* The records that will count after the next commit. */
+int64_t cq_index_store_n(const cq_index_store *store);
+/* Calls `visit` with the documents of the records [from, to), those not yet committed among them. */
+CQ_MUST_USE cq_status cq_index_store_visit(const cq_index_store *store, int64_t from, int64_t to,
+                                           cq_status (*visit)(void *context, int64_t first, const cq_document *document,
+                                                              cq_error *error),
+                                           void *context, cq_error *error);
+/* A record of these, committed or not. Errors: CQ_ERR_IO. */
+CQ_MUST_USE cq_status cq_index_store_passages(cq_index_passage *out, const cq_index_store *store, int64_t from,
+                                              int64_t n, cq_error *error);
+/* From the next commit on: the parts of the index by words, whose files are there. What is no longer named is removed
+ * after it. */
+CQ_MUST_USE cq_status cq_index_store_set_words(cq_index_store *store, const cq_index_words *words, size_t n,
+                                               cq_error *error);
+/* Those that will count after the next commit, borrowed until set_words. */
+void cq_index_store_get_words(const cq_index_words **words, size_t *n, const cq_index_store *store);
+/* A number that no part has. */
+int64_t cq_index_store_next_words(const cq_index_store *store);
+
 /* Makes the changes count, all at once, in a new snapshot. A failed call leaves all as it was. */
 CQ_MUST_USE cq_status cq_index_store_commit(cq_index_store *store, cq_error *error);
+/* Writes all files anew without what is deleted, and makes that count; there must be no changes. Approximation and index
+ * by words are dropped. A failed call leaves all as it was. */
+CQ_MUST_USE cq_status cq_index_store_compact(cq_index_store *store, cq_error *error);
 
 #endif

@@ -1,14 +1,17 @@
 /* The index on disk: what counts, what does not yet, and what a broken one says. */
 #include "support/files.h"
+#include "support/index.h"
 
 #include "base/memory.h"
 #include "base/slice.h"
-#include "store/index_store.h"
+#include "store/index_snapshot.h"
+
+#include <sys/stat.h>
 
 enum { DIM = 3 };
 
-static cq_index_record record(const char *id, const char *language, const char *text) {
-  return (cq_index_record){cq_slice_of(id), cq_slice_of(language), cq_slice_of(text)};
+static test_record record(const char *id, const char *language, const char *text) {
+  return (test_record){cq_slice_of(id), cq_slice_of(language), cq_slice_of(text)};
 }
 
 static cq_index_store *fresh(const char *name) {
@@ -29,6 +32,13 @@ static cq_index_info info_of(cq_index_store *s) {
   return cq_index_snapshot_info(newest(s));
 }
 
+/* Good until the next call. */
+static cq_document document_of(const cq_index_snapshot *snapshot, int64_t record) {
+  static cq_arena arena;
+  cq_arena_free(&arena);
+  return test_document(snapshot, &arena, record);
+}
+
 /* How many of them were there. */
 static size_t removed(cq_index_store *s, const char *id) {
   const cq_slice slice = cq_slice_of(id);
@@ -44,9 +54,9 @@ static bool is(cq_slice slice, const char *text) {
 static void changes_count_when_committed(void **state) {
   (void)state;
   cq_index_store *s = fresh("one"), *reader;
-  const cq_index_record records[] = {record("a", "de", "Eins."), record("b", "", "T\two.")};
+  const test_record records[] = {record("a", "de", "Eins."), record("b", "", "T\two.")};
   const float vectors[2 * DIM] = {1, 2, 3, 4, 5, 6};
-  assert_int_equal(cq_index_store_append(s, records, 2, vectors, NULL), CQ_OK);
+  assert_int_equal(test_append(s, records, 2, vectors, NULL), CQ_OK);
   assert_int_equal(info_of(s).n, 0);
   assert_int_equal(cq_index_store_open(&reader, test_path("one"), false, NULL), CQ_OK);
   assert_int_equal(info_of(reader).n, 0);
@@ -60,12 +70,11 @@ static void changes_count_when_committed(void **state) {
   assert_string_equal(info.model, "a model");
   assert_string_equal(info.fingerprint, "f00d");
   assert_memory_equal(cq_index_snapshot_vectors(newest(reader)), vectors, sizeof vectors);
-  assert_true(is(cq_index_snapshot_record(newest(reader), 0).language, "de") &&
-              is(cq_index_snapshot_record(newest(reader), 1).text, "T\two."));
+  assert_true(is(document_of(newest(reader), 0).language, "de") && is(document_of(newest(reader), 1).text, "T\two."));
   cq_index_store_close(reader);
   /* b anew, a removed: three records, one of them live. */
-  const cq_index_record again = record("b", "en", "Two.");
-  assert_int_equal(cq_index_store_append(s, &again, 1, vectors, NULL), CQ_OK);
+  const test_record again = record("b", "en", "Two.");
+  assert_int_equal(test_append(s, &again, 1, vectors, NULL), CQ_OK);
   assert_int_equal(removed(s, "a"), 1);
   assert_int_equal(removed(s, "a"), 0);
   assert_int_equal(removed(s, "c"), 0);
@@ -89,15 +98,15 @@ static void changes_count_when_committed(void **state) {
 static void what_was_not_committed_is_written_over(void **state) {
   (void)state;
   cq_index_store *s = fresh("two");
-  const cq_index_record lost = record("lost", "", "A long text that nobody will see."), kept = record("kept", "", "K.");
+  const test_record lost = record("lost", "", "A long text that nobody will see."), kept = record("kept", "", "K.");
   const float first[DIM] = {7, 7, 7}, second[DIM] = {1, 0, 0};
-  assert_int_equal(cq_index_store_append(s, &lost, 1, first, NULL), CQ_OK);
+  assert_int_equal(test_append(s, &lost, 1, first, NULL), CQ_OK);
   cq_index_store_close(s); /* as a killed process leaves it */
   assert_int_equal(cq_index_store_open(&s, test_path("two"), true, NULL), CQ_OK);
-  assert_int_equal(cq_index_store_append(s, &kept, 1, second, NULL), CQ_OK);
+  assert_int_equal(test_append(s, &kept, 1, second, NULL), CQ_OK);
   assert_int_equal(cq_index_store_commit(s, NULL), CQ_OK);
   assert_int_equal(info_of(s).n, 1);
-  assert_true(is(cq_index_snapshot_record(newest(s), 0).text, "K."));
+  assert_true(is(document_of(newest(s), 0).text, "K."));
   assert_memory_equal(cq_index_snapshot_vectors(newest(s)), second, sizeof second);
   cq_index_store_close(s);
 }
@@ -106,13 +115,19 @@ static void bad_documents_are_refused(void **state) {
   (void)state;
   cq_index_store *s = fresh("three");
   const float vectors[2 * DIM] = {0};
-  const cq_index_record bad[] = {record("", "", "x"), record("a\tb", "", "x"), record("a", "d\te", "x"),
-                                 record("a", "", "x\ny")};
-  for (size_t i = 0; i < 4; i++) assert_int_equal(cq_index_store_append(s, &bad[i], 1, vectors, NULL), CQ_ERR_ARGUMENT);
-  const cq_index_record twice[] = {record("t", "", "x"), record("t", "", "y")};
+  const test_record bad = record("", "", "x"), odd = record("a\tb", "d\ne", "x\ny");
   cq_error error = {0};
-  assert_int_equal(cq_index_store_append(s, twice, 2, vectors, &error), CQ_ERR_ARGUMENT);
+  assert_int_equal(test_append(s, &bad, 1, vectors, &error), CQ_ERR_ARGUMENT);
+  assert_string_equal(error.message, "a document's id is empty");
+  const test_record twice[] = {record("t", "", "x"), record("t", "", "y")};
+  assert_int_equal(test_append(s, twice, 2, vectors, &error), CQ_ERR_ARGUMENT);
   assert_string_equal(error.message, "document 't' comes twice");
+  assert_int_equal(test_append(s, twice, 1, vectors, NULL), CQ_OK);
+  assert_int_equal(test_append(s, twice + 1, 1, vectors, &error), CQ_ERR_ARGUMENT); /* in another call */
+  assert_string_equal(error.message, "document 't' comes twice");
+  assert_int_equal(test_append(s, &odd, 1, vectors, NULL), CQ_OK); /* old formats had no place for it */
+  assert_int_equal(cq_index_store_commit(s, NULL), CQ_OK);
+  assert_true(is(document_of(newest(s), 1).text, "x\ny"));
   cq_index_store_close(s);
 }
 
@@ -134,15 +149,15 @@ static void a_failed_append_changes_nothing(void **state) {
   (void)state;
   cq_index_store *s = fresh("nine");
   const float vectors[3 * DIM] = {1, 2, 3, 4, 5, 6, 7, 8, 9};
-  const cq_index_record old = record("a", "", "Old."),
-                        bad[] = {record("a", "", "x"), record("b", "", "y"), record("", "", "z")};
-  assert_int_equal(cq_index_store_append(s, &old, 1, vectors, NULL), CQ_OK);
+  const test_record old = record("a", "", "Old."),
+                    bad[] = {record("a", "", "x"), record("b", "", "y"), record("", "", "z")};
+  assert_int_equal(test_append(s, &old, 1, vectors, NULL), CQ_OK);
   assert_int_equal(cq_index_store_commit(s, NULL), CQ_OK);
-  assert_int_equal(cq_index_store_append(s, bad, 3, vectors, NULL), CQ_ERR_ARGUMENT);
+  assert_int_equal(test_append(s, bad, 3, vectors, NULL), CQ_ERR_ARGUMENT);
   assert_int_equal(cq_index_store_commit(s, NULL), CQ_OK);
   assert_int_equal(info_of(s).n, 1);
   assert_int_equal(info_of(s).n_live, 1);
-  assert_int_equal(cq_index_store_append(s, bad, 2, vectors, NULL), CQ_OK);
+  assert_int_equal(test_append(s, bad, 2, vectors, NULL), CQ_OK);
   assert_int_equal(cq_index_store_commit(s, NULL), CQ_OK);
   assert_int_equal(info_of(s).n, 3);
   assert_int_equal(info_of(s).n_live, 2);
@@ -157,15 +172,15 @@ static void snapshots_stay(void **state) {
   (void)state;
   cq_index_store *s = fresh("ten"), *reader, *other;
   const float vectors[2 * DIM] = {1, 2, 3, 4, 5, 6};
-  const cq_index_record a = record("a", "de", "Eins."), b = record("b", "en", "Two.");
+  const test_record a = record("a", "de", "Eins."), b = record("b", "en", "Two.");
   bool changed;
-  assert_int_equal(cq_index_store_append(s, &a, 1, vectors, NULL), CQ_OK);
+  assert_int_equal(test_append(s, &a, 1, vectors, NULL), CQ_OK);
   assert_int_equal(cq_index_store_commit(s, NULL), CQ_OK);
   assert_int_equal(cq_index_store_open(&reader, test_path("ten"), false, NULL), CQ_OK);
   cq_index_snapshot *before = cq_index_store_hold(reader);
   assert_int_equal(cq_index_store_refresh(reader, &changed, NULL), CQ_OK);
   assert_false(changed);
-  assert_int_equal(cq_index_store_append(s, &b, 1, vectors + DIM, NULL), CQ_OK);
+  assert_int_equal(test_append(s, &b, 1, vectors + DIM, NULL), CQ_OK);
   assert_int_equal(removed(s, "a"), 1);
   assert_int_equal(cq_index_store_refresh(reader, &changed, NULL), CQ_OK);
   assert_false(changed);
@@ -175,8 +190,8 @@ static void snapshots_stay(void **state) {
   assert_true(changed);
   assert_int_equal(info_of(reader).n, 2);
   assert_int_equal(info_of(reader).n_live, 1);
-  assert_true(is(cq_index_snapshot_record(newest(reader), 1).id, "b"));
-  assert_true(is(cq_index_snapshot_record(newest(reader), 1).text, "Two."));
+  assert_true(is(document_of(newest(reader), 1).id, "b"));
+  assert_true(is(document_of(newest(reader), 1).text, "Two."));
   assert_memory_equal(cq_index_snapshot_vectors(newest(reader)), vectors, sizeof vectors);
   /* Another index in the same place is none of its future. */
   assert_int_equal(rename(test_path("ten"), test_path("moved")), 0);
@@ -192,7 +207,7 @@ static void snapshots_stay(void **state) {
   const cq_index_info info = cq_index_snapshot_info(before);
   assert_int_equal(info.n, 1);
   assert_int_equal(info.n_live, 1);
-  assert_true(is(cq_index_snapshot_record(before, 0).text, "Eins."));
+  assert_true(is(document_of(before, 0).text, "Eins."));
   assert_memory_equal(cq_index_snapshot_vectors(before), vectors, sizeof(float) * DIM);
   cq_index_snapshot_release(before);
 }
@@ -201,12 +216,12 @@ static void readers_do_not_write(void **state) {
   (void)state;
   cq_index_store_close(fresh("eleven"));
   cq_index_store *s;
-  const cq_index_record one = record("a", "", "x");
+  const test_record one = record("a", "", "x");
   const float vector[DIM] = {1, 2, 3};
   cq_error error = {0};
   size_t n;
   assert_int_equal(cq_index_store_open(&s, test_path("eleven"), false, NULL), CQ_OK);
-  assert_int_equal(cq_index_store_append(s, &one, 1, vector, &error), CQ_ERR_ARGUMENT);
+  assert_int_equal(test_append(s, &one, 1, vector, &error), CQ_ERR_ARGUMENT);
   assert_non_null(strstr(error.message, "it is open for reading only"));
   assert_int_equal(cq_index_store_remove(s, &one.id, 1, &n, NULL), CQ_ERR_ARGUMENT);
   assert_int_equal(cq_index_store_set_approximate(s, false, NULL), CQ_ERR_ARGUMENT);
@@ -218,14 +233,14 @@ static void readers_do_not_write(void **state) {
 static void broken_files_are_named(void **state) {
   (void)state;
   cq_index_store *s = fresh("five");
-  const cq_index_record records[] = {record("a", "de", "Eins."), record("b", "", "Two.")};
+  const test_record records[] = {record("a", "de", "Eins."), record("b", "", "Two.")};
   const float vectors[2 * DIM] = {1, 2, 3, 4, 5, 6};
-  assert_int_equal(cq_index_store_append(s, records, 2, vectors, NULL), CQ_OK);
+  assert_int_equal(test_append(s, records, 2, vectors, NULL), CQ_OK);
   assert_int_equal(cq_index_store_commit(s, NULL), CQ_OK);
   assert_int_equal(removed(s, "a"), 1);
   assert_int_equal(cq_index_store_commit(s, NULL), CQ_OK);
   cq_index_store_close(s);
-  static const char *const files[] = {"five/documents", "five/vectors", "five/manifest.json"};
+  static const char *const files[] = {"five/passages-1", "five/vectors-1", "five/manifest.json"};
   for (size_t f = 0; f < 3; f++) {
     size_t n;
     unsigned char *whole = read_bytes(&n, test_path(files[f]));
@@ -252,7 +267,7 @@ static void broken_files_are_named(void **state) {
   assert_int_equal(cq_index_store_open(&s, test_path("five"), false, NULL), CQ_ERR_IO);
   write_text(test_path("five/deleted-1"), "too long");
   assert_int_equal(cq_index_store_open(&s, test_path("five"), false, NULL), CQ_ERR_FORMAT);
-  static const char *const formats[] = {"something else", "calque index 3", "calque index"};
+  static const char *const formats[] = {"something else", "calque index 4", "calque index"};
   for (int i = 0; i < 3; i++) { /* all the rest is as it should be */
     char text[200];
     cq_error error = {0};
@@ -260,7 +275,7 @@ static void broken_files_are_named(void **state) {
              formats[i]);
     write_text(test_path("five/manifest.json"), text);
     assert_int_equal(cq_index_store_open(&s, test_path("five"), false, &error), CQ_ERR_FORMAT);
-    assert_non_null(strstr(error.message, "\"format\" is not \"calque index 2\""));
+    assert_non_null(strstr(error.message, "\"format\" is not \"calque index 3\""));
   }
   write_text(test_path("five/manifest.json"),
              "{\"format\": \"calque index 1\", \"model\": \"m\", \"fingerprint\": \"f\", "
@@ -268,51 +283,214 @@ static void broken_files_are_named(void **state) {
   assert_int_equal(cq_index_store_open(&s, test_path("five"), false, NULL), CQ_ERR_FORMAT);
 }
 
-/* Of the first format only the fingerprint is another. */
-static void the_first_format_gets_a_fingerprint(void **state) {
+/* --- indexes of older formats --- */
+
+/* As calque 0.1 wrote them, with a deleted document; checks: as before 0.2, with checks of all. */
+static void write_old(const char *name, const char *lines, bool checks) {
+  char path[64];
+  const float vectors[2 * DIM] = {1, 2, 3, 4, 5, 6};
+  snprintf(path, sizeof path, "%s", name);
+  assert_int_equal(mkdir(test_path(path), 0777), 0);
+  snprintf(path, sizeof path, "%s/documents", name);
+  write_text(test_path(path), lines);
+  snprintf(path, sizeof path, "%s/vectors", name);
+  write_bytes(test_path(path), vectors, sizeof vectors);
+  snprintf(path, sizeof path, "%s/deleted-1", name);
+  write_bytes(test_path(path), "\1", 1);
+  snprintf(path, sizeof path, "%s/manifest.json", name);
+  if (!checks) {
+    write_text(test_path(path),
+               "{\"format\": \"calque index 1\", \"model\": \"m\", \"fingerprint\": \"f\", \"dim\": 3, "
+               "\"documents\": 2, \"bytes\": 20, \"deleted_generation\": 1, \"deleted_bytes\": 1}");
+    return;
+  }
+  const uint64_t deleted = cq_check64("\1", 1, 0);
+  char values[200], manifest[800];
+  cq_index_check both[2];
+  const char *second = strchr(lines, '\n') + 1;
+  both[0] = (cq_index_check){cq_check64(vectors, 12, 0), cq_check64(lines, (size_t)(second - lines), 0)};
+  both[1] = (cq_index_check){cq_check64(vectors + 3, 12, 1), cq_check64(second, strlen(second), 1)};
+  snprintf(values, sizeof values, "calque index 2\nm\nf\n3\n2\n20\n1\n1\n0\n0\n%016llx\n%016llx\n",
+           (unsigned long long)deleted, 0ULL);
+  snprintf(manifest, sizeof manifest,
+           "{\"format\": \"calque index 2\", \"model\": \"m\", \"fingerprint\": \"f\", \"dim\": 3, "
+           "\"documents\": 2, \"bytes\": 20, \"deleted_generation\": 1, \"deleted_bytes\": 1, "
+           "\"deleted_check\": \"%016llx\", \"approximate_check\": \"%016llx\", \"check\": \"%016llx\"}",
+           (unsigned long long)deleted, 0ULL, (unsigned long long)cq_check64(values, strlen(values), 0));
+  write_text(test_path(path), manifest);
+  snprintf(path, sizeof path, "%s/checks", name);
+  write_bytes(test_path(path), both, sizeof both);
+}
+
+/* They are read as they are, and made anew by who writes; a reader that has them open goes on. */
+static void older_formats_open(void **state) {
   (void)state;
-  static const char first[] = "{\"format\": \"calque index 1\", \"model\": \"m\", \"fingerprint\": \"f\", \"dim\": 3}";
-  const cq_index_record one = record("a", "de", "Eins."), two = record("b", "de", "Zwei.");
-  const float vector[DIM] = {1, 2, 3};
-  size_t n;
-  bool changed;
-  cq_index_store *s = fresh("first"), *reader;
-  cq_index_store_close(s);
-  write_text(test_path("first/manifest.json"), first);
-  assert_int_equal(cq_index_store_open(&reader, test_path("first"), false, NULL), CQ_OK);
-  for (int again = 0; again < 2; again++) { /* changes without a fingerprint leave the format as it was */
-    assert_int_equal(cq_index_store_open(&s, test_path("first"), true, NULL), CQ_OK);
-    assert_null(info_of(s).fingerprint);
-    assert_int_equal(cq_index_store_append(s, again ? &two : &one, 1, vector, NULL), CQ_OK);
-    if (again) assert_int_equal(cq_index_store_set_fingerprint(s, "feed", NULL), CQ_OK);
-    assert_int_equal(cq_index_store_commit(s, NULL), CQ_OK);
-    cq_index_store_close(s);
+  const test_record more = record("c", "", "C");
+  const float vectors[2 * DIM] = {1, 2, 3, 4, 5, 6};
+  for (int checks = 0; checks < 2; checks++) {
+    const char *name = checks ? "second" : "first";
+    char path[64];
+    bool changed;
+    cq_index_store *reader, *s;
+    cq_error error = {0};
+    write_old(name, "a\tde\tEins.\nb\t\tT\two.\n", checks);
+    if (cq_index_store_open(&reader, test_path(name), false, &error)) fail_msg("%s", error.message);
+    assert_int_equal(info_of(reader).n, 2);
+    assert_int_equal(info_of(reader).n_documents, 1);
+    assert_int_equal(info_of(reader).fingerprint == NULL, !checks);
+    assert_true(is(document_of(newest(reader), 0).language, "de"));
+    assert_true(is(document_of(newest(reader), 1).text, "T\two."));
+    assert_int_equal(cq_index_snapshot_passage(newest(reader), 1).end, 5);
+    assert_int_equal(cq_index_snapshot_verify(newest(reader), NULL, NULL), CQ_OK);
+    if (cq_index_store_open(&s, test_path(name), true, &error)) fail_msg("%s", error.message);
+    snprintf(path, sizeof path, "%s/documents", name);
+    assert_int_not_equal(access(test_path(path), F_OK), 0);
     assert_int_equal(cq_index_store_refresh(reader, &changed, NULL), CQ_OK);
     assert_true(changed);
+    assert_false(cq_index_snapshot_is_live(newest(reader), 0));
+    assert_true(is(document_of(newest(reader), 1).text, "T\two."));
+    assert_memory_equal(cq_index_snapshot_vectors(newest(reader)), vectors, sizeof vectors);
+    assert_int_equal(test_append(s, &more, 1, vectors, NULL), CQ_OK);
+    if (!checks) assert_int_equal(cq_index_store_set_fingerprint(s, "feed", NULL), CQ_OK);
+    assert_int_equal(cq_index_store_commit(s, NULL), CQ_OK);
+    assert_string_equal(info_of(s).fingerprint, checks ? "f" : "feed");
+    assert_int_equal(info_of(s).n_documents, 2);
+    assert_int_equal(cq_index_snapshot_verify(newest(s), NULL, &error), CQ_OK);
+    cq_index_store_close(s);
+    cq_index_store_close(reader);
   }
-  assert_string_equal(info_of(reader).fingerprint, "feed");
-  cq_index_store_close(reader);
-  assert_int_equal(cq_index_store_open(&s, test_path("first"), false, NULL), CQ_OK);
-  assert_string_equal(info_of(s).fingerprint, "feed");
-  assert_int_equal(info_of(s).n, 2);
+}
+
+static void damaged_older_formats_are_named(void **state) {
+  (void)state;
+  static const char *const lines[] = {"a\tde\tEins.\nb\t\tT\two.", "a\tde Eins.\nb\t\tT\two.\n",
+                                      "a\tde\tEins.\nb\t\tTwo.\n.\n"};
+  static const char *const told[] = {"19 bytes, the manifest says 20", ":1: expected id, language and text",
+                                     "more text than 2 documents"};
+  for (int i = 0; i < 3; i++) {
+    char name[8];
+    cq_index_store *s;
+    cq_error error = {0};
+    snprintf(name, sizeof name, "old%d", i);
+    write_old(name, lines[i], false);
+    assert_int_equal(cq_index_store_open(&s, test_path(name), i == 1, &error), CQ_ERR_FORMAT);
+    assert_non_null(strstr(error.message, told[i]));
+  }
+  cq_index_store *s;
+  cq_error error = {0};
+  write_old("old3", "a\tde\tEins.\nb\t\tT\two.\n", true);
+  write_text(test_path("old3/documents"), "a\tde\tEins.\nb\t\tT\tWo.\n");
+  assert_int_equal(cq_index_store_open(&s, test_path("old3"), false, &error), CQ_ERR_FORMAT);
+  assert_non_null(strstr(error.message, "old3/documents:2: the document is damaged"));
+}
+
+/* --- several passages, filters, compaction --- */
+
+static void append_passages(cq_index_store *s, const char *id, const char *metadata, size_t n) {
+  static const float vectors[4 * DIM] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
+  static const cq_index_passage passages[] = {{0, 0, 2, 0}, {0, 2, 4, 0}, {0, 4, 6, 0}, {0, 6, 8, 0}};
+  const cq_document d = {.id = cq_slice_of(id),
+                         .language = cq_slice_of("de"),
+                         .text = cq_slice_of("abcdefgh"),
+                         .metadata = cq_slice_of(metadata)};
+  cq_error error = {0};
+  if (cq_index_store_append(s, &(cq_index_addition){&d, passages, n}, 1, vectors, &error))
+    fail_msg("%s", error.message);
+}
+
+static size_t selected(cq_index_store *s, const char *filter) {
+  unsigned char *records;
+  int64_t n;
+  cq_error error = {0};
+  if (cq_index_snapshot_select(&records, &n, newest(s), filter, &error)) fail_msg("%s: %s", filter, error.message);
+  cq_free(records);
+  return (size_t)n;
+}
+
+static void documents_have_passages(void **state) {
+  (void)state;
+  cq_index_store *s = fresh("passages");
+  int64_t first;
+  append_passages(s, "a", "{\"year\": 2020}", 3);
+  append_passages(s, "b", "{\"year\": \"2021\", \"tags\": [\"x\", \"y\"]}", 1);
+  append_passages(s, "c", "", 4);
+  assert_int_equal(cq_index_store_commit(s, NULL), CQ_OK);
+  assert_int_equal(info_of(s).n, 8);
+  assert_int_equal(info_of(s).n_documents, 3);
+  assert_int_equal(cq_index_snapshot_passage(newest(s), 6).first, 4);
+  assert_int_equal(cq_index_snapshot_passage(newest(s), 6).begin, 4);
+  assert_int_equal(selected(s, ""), 8);
+  assert_int_equal(selected(s, "year = 2020"), 3);
+  assert_int_equal(selected(s, "year > 2020"), 1);
+  assert_int_equal(selected(s, "year != 2020"), 5);
+  assert_int_equal(selected(s, "tags = y or id = c"), 5);
+  assert_int_equal(selected(s, "lang = de and not (has year)"), 4);
+  assert_int_equal(selected(s, "lang = fr"), 0);
+  append_passages(s, "a", "", 2); /* in place of the three */
+  assert_int_equal(removed(s, "c"), 1);
+  assert_int_equal(cq_index_store_commit(s, NULL), CQ_OK);
+  assert_int_equal(info_of(s).n_live, 3);
+  assert_int_equal(info_of(s).n_documents, 2);
+  assert_int_equal(selected(s, "year = 2020"), 0);
+  cq_index_snapshot *before = cq_index_store_hold(s);
+  append_passages(s, "d", "", 1);
+  cq_error error = {0};
+  assert_int_equal(cq_index_store_compact(s, &error), CQ_ERR_ARGUMENT);
+  assert_non_null(strstr(error.message, "changes that are not committed"));
+  assert_int_equal(cq_index_store_commit(s, NULL), CQ_OK);
+  assert_int_equal(cq_index_store_compact(s, NULL), CQ_OK);
+  assert_int_equal(info_of(s).n, 4);
+  assert_int_equal(info_of(s).n_live, 4);
+  assert_int_equal(info_of(s).n_documents, 3);
+  assert_int_equal(cq_index_snapshot_verify(newest(s), NULL, NULL), CQ_OK);
+  assert_int_equal(cq_index_snapshot_find(&first, newest(s), cq_slice_of("a"), NULL), CQ_OK);
+  assert_int_equal(first, 1);
+  assert_true(is(document_of(newest(s), first).id, "a"));
+  assert_true(cq_index_snapshot_vectors(newest(s))[DIM * 2] == 4);
+  assert_int_equal(access(test_path("passages/vectors-1"), F_OK), -1);
+  assert_int_equal(cq_index_snapshot_info(before).n, 10); /* as it was */
+  assert_true(is(document_of(before, 3).id, "b"));
+  assert_true(cq_index_snapshot_vectors(before)[DIM] == 4);
+  cq_index_snapshot_release(before);
+  append_passages(s, "e", "", 1); /* and it goes on */
+  assert_int_equal(removed(s, "a"), 1);
+  assert_int_equal(cq_index_store_commit(s, NULL), CQ_OK);
+  assert_int_equal(info_of(s).n_documents, 3);
   cq_index_store_close(s);
-  char *manifest = (char *)read_bytes(&n, test_path("first/manifest.json"));
-  assert_non_null(strstr(manifest, "calque index 2"));
-  free(manifest);
+}
+
+static void filters_that_are_none_are_refused(void **state) {
+  (void)state;
+  static const char *const bad[][2] = {{"year >", "it ends where a value is expected"},
+                                       {"= 3", "at byte 1: expected the name of a field, not '='"},
+                                       {"a = 1 b", "at byte 7: expected 'and', 'or' or the end, not 'b'"},
+                                       {"(a = 1", "it ends where ')', 'and' or 'or' is expected"},
+                                       {"a in []", "at byte 7: expected a value, not ']'"},
+                                       {"a in [1 2]", "at byte 9: expected ',' or ']', not '2'"},
+                                       {"a = \"x", "the quotation mark at byte 5 is not closed"},
+                                       {"a not b", "at byte 7: expected 'in', not 'b'"},
+                                       {"a ~ b", "at byte 3: expected =, !=, <, <=, >, >= or 'in', not '~'"},
+                                       {"a = \xff", "not UTF-8 at byte 5"}};
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    cq_filter filter;
+    cq_error error = {0};
+    assert_int_equal(cq_filter_parse(&filter, cq_slice_of(bad[i][0]), &error), CQ_ERR_ARGUMENT);
+    if (!strstr(error.message, bad[i][1])) fail_msg("'%s': %s", bad[i][0], error.message);
+  }
 }
 
 /* A killed writer's tail is cut when the next one opens: a full disk has its room back. */
 static void what_never_counted_takes_no_room(void **state) {
   (void)state;
-  static const char *const files[] = {"seven/documents", "seven/vectors"};
+  static const char *const files[] = {"seven/passages-1", "seven/vectors-1"};
   cq_index_store *s = fresh("seven");
-  const cq_index_record one = record("a", "de", "Eins."), two = record("b", "de", "Zwei.");
+  const test_record one = record("a", "de", "Eins."), two = record("b", "de", "Zwei.");
   const float vector[DIM] = {1, 2, 3};
   size_t committed[2], n;
-  assert_int_equal(cq_index_store_append(s, &one, 1, vector, NULL), CQ_OK);
+  assert_int_equal(test_append(s, &one, 1, vector, NULL), CQ_OK);
   assert_int_equal(cq_index_store_commit(s, NULL), CQ_OK);
   for (size_t f = 0; f < 2; f++) free(read_bytes(&committed[f], test_path(files[f])));
-  assert_int_equal(cq_index_store_append(s, &two, 1, vector, NULL), CQ_OK);
+  assert_int_equal(test_append(s, &two, 1, vector, NULL), CQ_OK);
   cq_index_store_close(s);
   free(read_bytes(&n, test_path(files[1])));
   assert_int_equal(n, 2 * sizeof vector);
@@ -327,35 +505,36 @@ static void what_never_counted_takes_no_room(void **state) {
 /* Lists that a killed writer had made and not counted, or replaced and not removed. */
 static void other_generations_are_cleared_up(void **state) {
   (void)state;
-  static const char *const left[] = {"eight/deleted-1", "eight/deleted-3", "eight/approximate-1"};
+  static const char *const left[] = {"eight/deleted-1", "eight/deleted-3", "eight/approximate-1", "eight/words-1",
+                                     "eight/vectors-2"};
   cq_index_store *s = fresh("eight");
-  const cq_index_record both[] = {record("a", "de", "Eins."), record("b", "de", "Zwei.")};
+  const test_record both[] = {record("a", "de", "Eins."), record("b", "de", "Zwei.")};
   const float vectors[2 * DIM] = {1, 2, 3, 4, 5, 6};
-  assert_int_equal(cq_index_store_append(s, both, 2, vectors, NULL), CQ_OK);
+  assert_int_equal(test_append(s, both, 2, vectors, NULL), CQ_OK);
   assert_int_equal(cq_index_store_commit(s, NULL), CQ_OK);
   for (int64_t i = 0; i < 2; i++) {
     assert_int_equal(removed(s, i ? "b" : "a"), 1);
     assert_int_equal(cq_index_store_commit(s, NULL), CQ_OK);
   }
   cq_index_store_close(s);
-  for (size_t i = 0; i < 3; i++) write_bytes(test_path(left[i]), "left", 4);
+  for (size_t i = 0; i < 5; i++) write_bytes(test_path(left[i]), "left", 4);
   assert_int_equal(cq_index_store_open(&s, test_path("eight"), false, NULL), CQ_OK); /* a reader removes nothing */
   cq_index_store_close(s);
-  for (size_t i = 0; i < 3; i++) assert_int_equal(access(test_path(left[i]), F_OK), 0);
+  for (size_t i = 0; i < 5; i++) assert_int_equal(access(test_path(left[i]), F_OK), 0);
   assert_int_equal(cq_index_store_open(&s, test_path("eight"), true, NULL), CQ_OK);
   assert_int_equal(info_of(s).n_live, 0);
   cq_index_store_close(s);
-  for (size_t i = 0; i < 3; i++) assert_int_not_equal(access(test_path(left[i]), F_OK), 0);
+  for (size_t i = 0; i < 5; i++) assert_int_not_equal(access(test_path(left[i]), F_OK), 0);
   assert_int_equal(access(test_path("eight/deleted-2"), F_OK), 0);
 }
 
 static void every_allocation_may_fail(void **state) {
   (void)state;
   cq_index_store *s = fresh("six"), *reader;
-  const cq_index_record one = record("a", "de", "Eins.");
+  const test_record one = record("a", "de", "Eins.");
   const float vector[DIM] = {1, 2, 3};
   bool changed;
-  assert_int_equal(cq_index_store_append(s, &one, 1, vector, NULL), CQ_OK);
+  assert_int_equal(test_append(s, &one, 1, vector, NULL), CQ_OK);
   assert_int_equal(cq_index_store_commit(s, NULL), CQ_OK);
   cq_index_store_close(s);
   for (long n = 1;; n++) {
@@ -363,7 +542,7 @@ static void every_allocation_may_fail(void **state) {
     cq_alloc_fail_at(n);
     cq_status status = cq_index_store_open(&s, test_path("six"), true, NULL);
     if (!status) {
-      status = cq_index_store_append(s, &one, 1, vector, NULL);
+      status = test_append(s, &one, 1, vector, NULL);
       if (!status) status = cq_index_store_commit(s, NULL);
       if (!status) status = cq_index_store_refresh(reader, &changed, NULL);
       cq_index_store_close(s);
@@ -381,17 +560,16 @@ static void every_allocation_may_fail(void **state) {
 static void a_failed_call_can_be_made_again(void **state) {
   (void)state;
   cq_index_store *s = fresh("twelve");
-  const cq_index_record one = record("a", "de", "Eins."), two = record("b", "de", "Zwei.");
+  const test_record one = record("a", "de", "Eins."), two = record("b", "de", "Zwei.");
   const float vector[DIM] = {1, 2, 3};
-  assert_int_equal(cq_index_store_append(s, &one, 1, vector, NULL), CQ_OK);
+  assert_int_equal(test_append(s, &one, 1, vector, NULL), CQ_OK);
   assert_int_equal(cq_index_store_commit(s, NULL), CQ_OK);
   for (int commits = 0; commits < 2; commits++) {
     bool failed = true;
     if (!commits) assert_int_equal(removed(s, "a"), 1);
     for (long n = 1; failed; n++) {
       cq_alloc_fail_at(n);
-      const cq_status status =
-          commits ? cq_index_store_commit(s, NULL) : cq_index_store_append(s, &two, 1, vector, NULL);
+      const cq_status status = commits ? cq_index_store_commit(s, NULL) : test_append(s, &two, 1, vector, NULL);
       failed = cq_alloc_failed();
       cq_alloc_fail_at(0);
       assert_int_equal(status, failed ? CQ_ERR_MEMORY : CQ_OK);
@@ -402,7 +580,7 @@ static void a_failed_call_can_be_made_again(void **state) {
   cq_index_store_close(s);
   assert_int_equal(cq_index_store_open(&s, test_path("twelve"), false, NULL), CQ_OK);
   assert_int_equal(info_of(s).n_live, 1);
-  assert_true(is(cq_index_snapshot_record(newest(s), 1).text, "Zwei."));
+  assert_true(is(document_of(newest(s), 1).text, "Zwei."));
   cq_index_store_close(s);
 }
 
@@ -419,7 +597,10 @@ int main(void) {
       cmocka_unit_test(a_failed_append_changes_nothing),
       cmocka_unit_test(snapshots_stay),
       cmocka_unit_test(readers_do_not_write),
-      cmocka_unit_test(the_first_format_gets_a_fingerprint),
+      cmocka_unit_test(older_formats_open),
+      cmocka_unit_test(damaged_older_formats_are_named),
+      cmocka_unit_test(documents_have_passages),
+      cmocka_unit_test(filters_that_are_none_are_refused),
       cmocka_unit_test(a_failed_call_can_be_made_again),
   };
   return cmocka_run_group_tests(tests, make_test_directory, remove_test_directory);

@@ -1,6 +1,7 @@
 /* A commit between the two things a reader does: it reads the manifest, then opens what the manifest names. The commit
  * is made behind the manifest's reading (--wrap in tests/CMakeLists.txt), so it comes at that moment every time. */
 #include "support/files.h"
+#include "support/index.h"
 
 #include "store/index_snapshot.h"
 
@@ -29,18 +30,18 @@ cq_status __wrap_cq_index_manifest_read(cq_index_manifest *out, const char *dire
 }
 
 static void make_index(const char *directory) {
-  cq_index_record records[N];
+  test_record records[N];
   float vectors[N * DIM];
   char names[N][8];
   for (int i = 0; i < N * DIM; i++) vectors[i] = (float)i;
   for (int i = 0; i < N; i++) {
     const int length = snprintf(names[i], sizeof names[i], "%d", i);
-    records[i] = (cq_index_record){{names[i], (size_t)length}, {"", 0}, {"text", 4}};
+    records[i] = (test_record){{names[i], (size_t)length}, {"", 0}, {"text", 4}};
   }
   n_deleted = 0;
   assert_int_equal(cq_index_store_create(directory, "model", "fingerprint", DIM, NULL), CQ_OK);
   assert_int_equal(cq_index_store_open(&writer, directory, true, NULL), CQ_OK);
-  assert_int_equal(cq_index_store_append(writer, records, N, vectors, NULL), CQ_OK);
+  assert_int_equal(test_append(writer, records, N, vectors, NULL), CQ_OK);
   assert_int_equal(cq_index_store_commit(writer, NULL), CQ_OK);
   delete_next();
 }

@@ -84,7 +84,7 @@ int cli_finish_output(int code) {
 }
 
 void cli_field(FILE *stream, cq_slice text) {
-  for (size_t i = 0; i < text.n; i++) putc(text.data[i] == '\t' ? ' ' : text.data[i], stream);
+  for (size_t i = 0; i < text.n; i++) putc(strchr("\t\n\r", text.data[i]) && text.data[i] ? ' ' : text.data[i], stream);
 }
 
 void cli_json_text(FILE *stream, const char *text, size_t n) {

@@ -43,13 +43,21 @@ static void print_json_hit(const cq_hit *hit, cq_slice query, size_t rank, size_
     json_field("id", d->id);
     json_field("language", d->language);
     json_field("text", d->text);
+    printf(", \"score\": %.6f, \"words\": %.6f, \"by\": \"%s\"", hit->score, hit->words,
+           hit->by_vector && hit->by_words ? "both"
+           : hit->by_words                 ? "words"
+                                           : "vector");
+    printf(", \"passage\": %zu, \"begin\": %zu, \"end\": %zu", hit->passage, hit->begin, hit->end);
+    if (d->title.n) json_field("title", d->title);
+    if (d->url.n) json_field("url", d->url);
+    if (d->metadata.n) printf(", \"metadata\": %.*s", (int)d->metadata.n, d->metadata.data);
   }
   printf("}\n");
 }
 
 static void print_hit(const cq_hit *hit) {
   const cq_slice fields[] = {hit->document.id, hit->document.language, hit->document.text};
-  printf("%.4f", hit->cosine);
+  printf("%.4f", hit->score);
   for (int i = 0; i < 3; i++) putchar('\t'), cli_field(stdout, fields[i]);
   putchar('\n');
 }
@@ -144,11 +152,14 @@ const cli_command cli_search = {
     .arguments = "INDEX [QUERY...]",
     .min_arguments = 1,
     .max_arguments = -1,
-    .description = "Semantic search: prints the documents with the highest cosine to the query, lines of cosine, id, "
-                   "language and text, separated by tabs. Query and documents may be in different languages. With "
-                   "several queries, a line '# query' stands above each one's documents and an empty one below; lines "
-                   "that come from a pipe are answered as they come. The search is exact unless "
-                   "'calque index approximate' built an approximation (ANN).",
+    .description =
+        "Semantic search: prints the documents with the highest score, lines of score, id, language and text, "
+        "separated by tabs. The score is the cosine of query and document, or that of --ranking. Of a "
+        "document that was split the text is the best passage's. Query and documents may be in different languages. "
+        "With "
+        "several queries, a line '# query' stands above each one's documents and an empty one below; lines "
+        "that come from a pipe are answered as they come. The search is exact unless "
+        "'calque index approximate' built an approximation (ANN).",
     .example = "calque search news.index \"rising rents in the capital\" --language de --top 3\n"
                "calque search english.index --query-model multilingual \"Mieten in der Hauptstadt\"",
     .group = "search",

@@ -1,0 +1,9 @@
+/* The command of its own file that "calque index" lists. */
+#ifndef CLI_SEARCH_INDEX_H
+#define CLI_SEARCH_INDEX_H
+
+#include "cli/frame/command.h"
+
+extern const cli_command cli_index_add;
+
+#endif

@@ -1,0 +1,80 @@
+/* An open index from inside: what opening, changing and searching it share. */
+#ifndef RECIPE_SEARCH_INDEX_H
+#define RECIPE_SEARCH_INDEX_H
+
+#include "calque/index.h"
+#include "lexical/growing.h"
+#include "search/approximate.h"
+#include "store/index_store.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+/* An approximation in memory, shared by the searches that use it and by the index, while it is the newest. */
+typedef struct cq_index_approximation {
+  cq_approximate *it;
+  int64_t generation;
+  int n_users; /* with the mutex */
+} cq_index_approximation;
+
+/* The index by words of a snapshot, likewise. */
+typedef struct cq_index_word_set {
+  cq_lexical_set *set;
+  cq_index_words *parts; /* [n_parts] that it is of */
+  size_t n_parts;
+  int n_users; /* with the mutex */
+} cq_index_word_set;
+
+/* What searches open when they first need it, all together once. */
+typedef struct cq_index_shared {
+  pthread_mutex_t opening;                      /* held by the one thread that opens an encoder or the analyzer */
+  _Atomic(cq_encoder *) encoder, query_encoder; /* the index's own model; the one of queries, when it is another */
+  _Atomic(cq_analyzer *) analyzer;
+  pthread_mutex_t holding; /* guards what follows */
+  cq_index_approximation *approximation;
+  cq_index_word_set *words;
+  bool has_no_plugin, is_told;
+  pthread_mutex_t writing; /* held by the one thread that changes the index */
+} cq_index_shared;
+
+struct cq_index {
+  char *directory, *model, *fingerprint; /* fingerprint NULL: an index of calque 0.1 */
+  char *query_model;                     /* NULL: queries are encoded by `model` */
+  int64_t dim;
+  cq_index_store *store;
+  bool is_writing;
+  cq_index_shared *shared;
+  cq_precision precision;
+  size_t passage_tokens, passage_overlap;
+  cq_notice_fn notice;
+  void *notice_context;
+  uint64_t n_truncated; /* passages since the last commit; under shared->writing */
+};
+
+/* The models and the analyzer, which the first caller opens. model NULL: by the name that the index has. */
+CQ_MUST_USE cq_status cq_index_need_model(const cq_encoder **out, const cq_index *index, const char *model,
+                                          cq_error *error);
+CQ_MUST_USE cq_status cq_index_need_query_model(const cq_encoder **out, const cq_index *index, cq_error *error);
+CQ_MUST_USE cq_status cq_index_need_analyzer(const cq_analyzer **out, const cq_index *index, cq_error *error);
+
+void cq_index_tell_truncated(const cq_index *index, uint64_t n, const char *what, const cq_encoder *encoder);
+
+/* --- what is opened for a snapshot: held.c --- */
+
+/* A snapshot, the newest, and unless `exact` its approximation (NULL: it has none, or none can be used). */
+CQ_MUST_USE cq_status cq_index_hold_newest(cq_index_snapshot **snapshot, cq_index_approximation **out,
+                                           const cq_index *index, bool exact, cq_error *error);
+void cq_index_release_approximation(const cq_index *index, cq_index_approximation *approximation);
+/* A snapshot's index by words. Errors: CQ_ERR_IO where a later commit has removed it; CQ_ERR_FORMAT. */
+CQ_MUST_USE cq_status cq_index_hold_words(cq_index_word_set **out, const cq_index *index,
+                                          const cq_index_snapshot *snapshot, cq_error *error);
+void cq_index_release_words(const cq_index *index, cq_index_word_set *words);
+void cq_index_approximation_free(cq_index_approximation *approximation);
+void cq_index_word_set_free(cq_index_word_set *words);
+
+/* --- the index by words, as it is written: write_words.c --- */
+
+/* Before a commit: indexes the records that have no part yet, and merges parts where there are many. */
+CQ_MUST_USE cq_status cq_index_write_words(cq_index *index, cq_context *ctx, cq_error *error);
+
+#endif

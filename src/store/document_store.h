@@ -1,0 +1,85 @@
+/* Documents of an index, in SQLite: a row a document, known by the number of its first record.
+ *
+ *   document(first INTEGER PRIMARY KEY, id, language, title, url, text, metadata, check_of_all)
+ *
+ * Rows are only added, in the order of their records. Which of them count, and which are deleted, says the index's
+ * manifest: a reader asks for the first so many records, so it need not know what a writer is adding behind them. Each
+ * call that writes is one transaction, on disk when it returns.
+ *
+ * Threads: calls on one store wait for each other. */
+#ifndef STORE_DOCUMENT_STORE_H
+#define STORE_DOCUMENT_STORE_H
+
+#include "base/arena.h"
+#include "base/slice.h"
+#include "calque/document.h"
+#include "store/filter.h"
+
+#include <stdint.h>
+
+typedef struct cq_document_store cq_document_store;
+
+/* path NULL: in memory. writing: made where it is missing. Errors: CQ_ERR_IO; CQ_ERR_FORMAT for a file that is none. */
+CQ_MUST_USE cq_status cq_document_store_open(cq_document_store **out, const char *path, bool writing, cq_error *error);
+/* One more user of it, who closes it as well. */
+cq_document_store *cq_document_store_share(cq_document_store *store);
+void cq_document_store_close(cq_document_store *store);
+
+/* Adds documents whose first records are firsts [n], ascending and behind all that are there. A failed call adds none.
+ * Errors: CQ_ERR_IO (a full disk); CQ_ERR_MEMORY. */
+CQ_MUST_USE cq_status cq_document_store_append(cq_document_store *store, const cq_document *documents,
+                                               const int64_t *firsts, size_t n, cq_error *error);
+/* Documents that come one by one, as borrowed, appended many at a time. Start from {.to = store}; release in any case. */
+typedef struct cq_document_batch {
+  cq_document_store *to;
+  cq_document *documents;
+  int64_t *firsts;
+  size_t n, n_bytes;
+  cq_arena arena;
+} cq_document_batch;
+CQ_MUST_USE cq_status cq_document_batch_add(cq_document_batch *batch, const cq_document *document, int64_t first,
+                                            cq_error *error);
+CQ_MUST_USE cq_status cq_document_batch_flush(cq_document_batch *batch, cq_error *error);
+void cq_document_batch_free(cq_document_batch *batch);
+
+/* Removes what is behind the first n_records. */
+CQ_MUST_USE cq_status cq_document_store_truncate(cq_document_store *store, int64_t n_records, cq_error *error);
+
+/* The document whose first record that is, its text in the arena. Errors: CQ_ERR_FORMAT when it is not there or does not
+ * fit its check; CQ_ERR_IO, CQ_ERR_MEMORY. */
+CQ_MUST_USE cq_status cq_document_store_read(cq_document *out, cq_arena *arena, cq_document_store *store, int64_t first,
+                                             cq_error *error);
+/* The first record of the document with this id that was added last, of those before n_records; -1: there is none. */
+CQ_MUST_USE cq_status cq_document_store_find(int64_t *first, cq_document_store *store, cq_slice id, int64_t n_records,
+                                             cq_error *error);
+/* Calls `found` with each document's first record, before n_records, that fulfils a filter, ascending. */
+CQ_MUST_USE cq_status cq_document_store_select(cq_document_store *store, const cq_filter *filter, int64_t n_records,
+                                               void (*found)(void *context, int64_t first), void *context,
+                                               cq_error *error);
+/* Calls `visit` with the documents of the records [from, to), ascending, borrowed; an error of its ends it. */
+typedef cq_status (*cq_visit_document_fn)(void *context, int64_t first, const cq_document *document, cq_error *error);
+CQ_MUST_USE cq_status cq_document_store_visit(cq_document_store *store, int64_t from, int64_t to,
+                                              cq_visit_document_fn visit, void *context, cq_error *error);
+/* Calls `found` with each language code and the first record of each of its documents before n_records. */
+CQ_MUST_USE cq_status cq_document_store_languages(cq_document_store *store, int64_t n_records,
+                                                  void (*found)(void *context, cq_slice language, int64_t first),
+                                                  void *context, cq_error *error);
+
+/* --- for document_select.c --- */
+
+/* A filter as an SQL expression over `document`, its values to be bound in order: [n_values] of `values`, in the arena. */
+typedef struct cq_sql_value {
+  cq_slice text;
+  double number;
+  bool is_number;
+} cq_sql_value;
+typedef struct cq_sql {
+  cq_builder text;
+  cq_sql_value *values;
+  size_t n_values, capacity;
+  cq_arena arena;
+} cq_sql;
+CQ_MUST_USE cq_status cq_filter_sql(cq_sql *out, const cq_filter *filter, cq_error *error);
+void cq_sql_free(cq_sql *sql);
+
+#endif

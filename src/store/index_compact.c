@@ -1,0 +1,119 @@
+/* Compaction: the next generation of all files, without what is deleted. */
+#include "store/index_writer.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+
+#include <string.h>
+#include <unistd.h>
+
+enum { RECORDS = 1024 }; /* written at a time */
+
+typedef struct compacting {
+  const cq_index_snapshot *old;
+  const char *directory;
+  cq_index_files files;
+  cq_document_batch batch;
+  cq_index_passage *passages; /* [RECORDS] */
+  float *vectors;             /* [RECORDS, dim] */
+  size_t n_waiting;
+  int64_t n; /* records of the new generation */
+} compacting;
+
+static cq_status write_waiting(compacting *c, cq_error *error) {
+  const cq_status status = cq_index_files_write(&c->files, c->n - (int64_t)c->n_waiting, c->passages, c->vectors,
+                                                c->n_waiting, c->old->m.dim, c->directory, error);
+  c->n_waiting = 0;
+  return status;
+}
+
+static cq_status compact_document(void *context, int64_t first, const cq_document *document, cq_error *error) {
+  compacting *c = context;
+  const cq_index_snapshot *old = c->old;
+  const size_t dim = (size_t)old->m.dim;
+  if (cq_index_bit(old->deleted, first)) return CQ_OK;
+  const int64_t new_first = c->n;
+  cq_status status = cq_document_batch_add(&c->batch, document, new_first, error);
+  for (int64_t i = first; !status && i < old->m.n && old->passages[i].first == first; i++) {
+    if (!cq_index_snapshot_is_sound(old, i)) return cq_index_snapshot_fail(old, i, error);
+    c->passages[c->n_waiting] = old->passages[i];
+    c->passages[c->n_waiting].first = (uint32_t)new_first;
+    memcpy(c->vectors + c->n_waiting * dim, cq_index_snapshot_vectors(old) + (size_t)i * dim, dim * sizeof(float));
+    c->n++;
+    if (++c->n_waiting == RECORDS) status = write_waiting(c, error);
+  }
+  return status;
+}
+
+/* The files of a new generation, which an earlier try may have left. */
+static cq_status begin_files(compacting *c, int64_t generation, cq_error *error) {
+  static const char *const files[] = {"documents", "passages", "vectors", "checks"};
+  char path[PATH_MAX];
+  cq_status status = CQ_OK;
+  for (int i = 0; !status && i < 4; i++)
+    if (!(status = cq_index_path(path, c->directory, files[i], generation, error))) unlink(path);
+  if (!status) status = cq_index_files_open(&c->files, c->directory, generation, error);
+  c->batch.to = c->files.documents;
+  return status;
+}
+
+static cq_status write_generation(compacting *c, int64_t generation, cq_error *error) {
+  char path[PATH_MAX];
+  c->passages = cq_alloc_array(RECORDS, sizeof *c->passages);
+  c->vectors = cq_alloc_array(RECORDS * (size_t)c->old->m.dim, sizeof *c->vectors);
+  cq_status status = c->passages && c->vectors ? CQ_OK : cq_fail_memory(error, c->directory);
+  if (!status) status = begin_files(c, generation, error);
+  if (!status) status = cq_document_store_visit(c->old->documents, 0, c->old->m.n, compact_document, c, error);
+  if (!status) status = write_waiting(c, error);
+  if (!status) status = cq_document_batch_flush(&c->batch, error);
+  if (!status) status = cq_index_files_sync(&c->files, c->directory, error);
+  if (!status) status = cq_index_path(path, c->directory, "vectors", generation, error);
+  return status ? status : cq_sync_name(path, error);
+}
+
+/* An empty list of deletions, of the next generation: readers of the old manifest must not find a list that it is not
+ * for. */
+static cq_status begin_deleted(cq_index_manifest *next, const char *directory, cq_error *error) {
+  char path[PATH_MAX];
+  next->generation++, next->n_deleted_bytes = 0, next->deleted_check = cq_check64("", 0, 0);
+  const cq_status status = cq_index_path(path, directory, "deleted", next->generation, error);
+  return status ? status : cq_file_write(path, "", 0, error);
+}
+
+cq_status cq_index_store_compact(cq_index_store *s, cq_error *error) {
+  cq_index_snapshot *newer = NULL;
+  cq_status status = cq_index_store_check_writing(s, error);
+  if (status) return status;
+  if (s->n_new || s->changed)
+    return cq_fail_file(error, CQ_ERR_ARGUMENT, s->directory, "it has changes that are not committed");
+  compacting c = {.old = s->newest, .directory = s->directory};
+  cq_index_files_init(&c.files);
+  cq_index_manifest next = c.old->m;
+  next.files++;
+  status = write_generation(&c, next.files, error);
+  next.n = c.n;
+  next.approximate++, next.n_approximate = 0, next.approximate_check = 0, next.n_words = 0;
+  unsigned char *deleted = cq_alloc_zeroed(cq_index_bytes_of_bits(next.n));
+  if (!status && !deleted) status = cq_fail_memory(error, s->directory);
+  if (!status) status = begin_deleted(&next, s->directory, error);
+  if (!status) status = cq_index_snapshot_open(&newer, s->directory, &next, deleted, s->newest, error);
+  if (!status) status = cq_index_manifest_save(&newer->m, s->directory, error);
+  cq_document_batch_free(&c.batch);
+  cq_free(c.passages);
+  cq_free(c.vectors);
+  if (status) {
+    cq_index_snapshot_release(newer);
+    cq_index_files_close(&c.files);
+    cq_free(deleted);
+    return status;
+  }
+  cq_index_files_close(&s->files);
+  s->files = c.files;
+  cq_free(s->deleted);
+  s->deleted = deleted;
+  s->next_approximate = next.approximate, s->n_approximate = 0, s->approximate_check = 0;
+  s->n_words = 0, s->changed_words = false;
+  cq_index_publish(s, newer);
+  cq_index_remove_left(s);
+  return CQ_OK;
+}

@@ -1,0 +1,52 @@
+/* An open index from inside: what its reading and its writing share. */
+#ifndef STORE_INDEX_WRITER_H
+#define STORE_INDEX_WRITER_H
+
+#include "store/index_snapshot.h"
+
+/* The files of a generation that only grow, open for writing. */
+typedef struct cq_index_files {
+  int passages, vectors, checks; /* descriptors; -1: closed */
+  cq_document_store *documents;
+} cq_index_files;
+
+struct cq_index_store {
+  char *directory;
+  pthread_mutex_t mutex; /* of what follows */
+  cq_index_snapshot *newest;
+  pthread_mutex_t refreshing; /* held by the one thread that looks for a newer one */
+  /* Writing, by one thread at a time. */
+  int lock; /* a descriptor; -1: only reading */
+  cq_index_files files;
+  unsigned char *deleted; /* [(n + 7) / 8], of the records that count, with what is not committed */
+  bool changed;           /* it is another than the newest snapshot's */
+  int64_t n_new;          /* records behind those that count */
+  int64_t n_documents;    /* as in the manifest to come, like all that follows */
+  int64_t next_approximate, n_approximate;
+  uint64_t approximate_check;
+  char *fingerprint; /* NULL: it stays */
+  cq_index_words *words;
+  size_t n_words;
+  int64_t last_words;
+  bool changed_words;
+};
+
+void cq_index_files_init(cq_index_files *files);
+CQ_MUST_USE cq_status cq_index_files_open(cq_index_files *out, const char *directory, int64_t generation,
+                                          cq_error *error);
+/* On disk when it returns. */
+CQ_MUST_USE cq_status cq_index_files_sync(const cq_index_files *files, const char *directory, cq_error *error);
+void cq_index_files_close(cq_index_files *files);
+/* Writes records behind the first n: their passages and vectors [n_new, dim], with the checks of both. */
+CQ_MUST_USE cq_status cq_index_files_write(const cq_index_files *files, int64_t n, const cq_index_passage *passages,
+                                           const float *vectors, size_t n_new, int64_t dim, const char *directory,
+                                           cq_error *error);
+
+/* Takes over what the newest snapshot says, and gives back the room of what a killed process left. */
+CQ_MUST_USE cq_status cq_index_prepare_writing(cq_index_store *s, cq_error *error);
+/* Removes the files that the newest manifest does not name. */
+void cq_index_remove_left(const cq_index_store *s);
+/* Makes it the newest snapshot. */
+void cq_index_publish(cq_index_store *s, cq_index_snapshot *newest);
+
+#endif
