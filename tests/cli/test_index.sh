@@ -94,10 +94,8 @@ found "1 " 'year >= 2020'
 # An index as calque 0.1 wrote it: it opens, and is made anew when it is changed.
 mkdir old.index
 printf 'en.txt:1\ten\tA cat sleeps on the chair.\nx2\txx\tTwo dogs play by the river.\n' >old.index/documents
-expect 0 encode --model "$TEACHER" --output two.npy <<'END'
-A cat sleeps on the chair.
-Two dogs play by the river.
-END
+printf 'A cat sleeps on the chair.\nTwo dogs play by the river.\n' >two.txt
+expect 0 encode --model "$TEACHER" --output two.npy two.txt
 tail -c $((2 * 128 * 4)) two.npy >old.index/vectors
 cat >old.index/manifest.json <<END
 {"format": "calque index 1", "model": "$TEACHER", "fingerprint": "0", "dim": 128, "documents": 2, "bytes": $(wc -c <old.index/documents),

@@ -156,6 +156,7 @@ static int add_all(adding *a, cq_documents *in) {
     cli_note("%" PRIu64 " malformed document%s skipped", n_skipped, n_skipped == 1 ? " was" : "s were");
   if (code == CLI_OK && a->n_blank)
     cli_note("%" PRIu64 " blank document%s left out", a->n_blank, a->n_blank == 1 ? " was" : "s were");
+  if (code == CLI_OK && !a->n_added && !a->n_blank && !n_skipped) code = cli_fail("there are no documents to add");
   if (code == CLI_OK && cq_index_commit(a->index, &error)) code = cli_fail_error(&error);
   if (code == CLI_OK) note_added(a, before, n_passages);
   return code;
