@@ -387,6 +387,47 @@ static void memory_may_run_out(void **state) {
   }
 }
 
+static void matches_are(const char *language, const char *query, const char *text, const char *expected) {
+  cq_analyzer *rules;
+  cq_span *spans;
+  size_t n;
+  cq_builder got = {0};
+  assert_int_equal(cq_analyzer_open_with(&rules, language, true, NULL, 0, NULL), CQ_OK);
+  assert_int_equal(cq_lexical_matches(&spans, &n, rules, cq_slice_of(query), cq_slice_of(text), NULL), CQ_OK);
+  cq_builder_text(&got, "");
+  for (size_t i = 0; i < n; i++)
+    cq_builder_printf(&got, "%.*s|", (int)(spans[i].end - spans[i].begin), text + spans[i].begin);
+  assert_string_equal(n ? got.data : "", expected);
+  cq_builder_free(&got);
+  cq_free(spans);
+  cq_analyzer_free(rules);
+}
+
+static void what_was_found_is_shown(void **state) {
+  (void)state;
+  matches_are("en", "house and boat", "Boats, houses & housing; a boathouse and (BOAT)",
+              "Boats|houses|housing|and|BOAT|");
+  matches_are("mul", "STRASSE 北京", "Die Straße in 北京大学, Straßen", "Straße|北京|");
+  matches_are("mul", "كتاب", "هذا الكِتابُ جديد", "الكِتابُ|");
+  matches_are("", "nothing of it", "here", "");
+  matches_are("", "", "here", "");
+  matches_are("", "here", "", "");
+  for (long i = 1;; i++) {
+    cq_span *spans;
+    size_t n = 7;
+    cq_alloc_fail_at(i);
+    const cq_status status =
+        cq_lexical_matches(&spans, &n, analyzer, cq_slice_of("déjà b"), cq_slice_of("b déjà \u5317 b"), NULL);
+    const bool failed = cq_alloc_failed();
+    cq_alloc_fail_at(0);
+    assert_int_equal(status, failed ? CQ_ERR_MEMORY : CQ_OK);
+    assert_int_equal(n, failed ? 0 : 3);
+    assert_int_equal(spans == NULL, failed);
+    cq_free(spans);
+    if (!failed) break;
+  }
+}
+
 /* Commits of the sizes that next() says, merged when asked to: how many segments there are at most, and how often a
  * document is written on average. */
 static void simulate(size_t *most, double *written, uint64_t n_commits, uint64_t (*next)(uint64_t i)) {
@@ -485,6 +526,7 @@ int main(void) {
       cmocka_unit_test(sets_share_segments),
       cmocka_unit_test(damage_is_named),
       cmocka_unit_test(memory_may_run_out),
+      cmocka_unit_test(what_was_found_is_shown),
       cmocka_unit_test(commits_stay_few),
   };
   return cmocka_run_group_tests(tests, start, stop);
