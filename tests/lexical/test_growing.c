@@ -8,6 +8,8 @@
 #include "lexical/growing.h"
 #include "lexical/segment.h"
 
+#include <pthread.h>
+
 enum { N = 3000, WORDS = 400, MAX_SEGMENTS = 24, N_QUERIES = 12, K = 25 };
 
 static char bytes_of[N][400];
@@ -356,6 +358,59 @@ static void damage_is_named(void **state) {
   free(bytes);
 }
 
+static void what_cannot_be_written_is_named(void **state) {
+  (void)state;
+  const char *paths[MAX_SEGMENTS];
+  cq_error error = {0};
+  cq_lexical_set *set = opened(paths, write_segments(paths, 0, texts, 20, 10), NULL);
+  assert_int_equal(cq_lexical_segment_of_texts(test_path("no/words"), analyzer, texts, 5, NULL, &error), CQ_ERR_IO);
+  assert_non_null(strstr(error.message, "no/words"));
+  error = (cq_error){0};
+  assert_int_equal(cq_lexical_segments_merge(test_path("no/words"), set, 0, 2, NULL, &error), CQ_ERR_IO);
+  assert_non_null(strstr(error.message, "no/words"));
+  const size_t too_many = (size_t)CQ_MAX_SEGMENT_TEXTS + 1;
+  assert_int_equal(cq_lexical_segment_of_texts(path_of(3), analyzer, NULL, too_many, NULL, &error), CQ_ERR_ARGUMENT);
+  assert_string_equal(error.message, "2147483648 texts in a segment, expected at most 2147483647");
+  cq_lexical_set_free(set);
+  cq_lexical_set_free(NULL);
+}
+
+/* Searches go on with the set that they began with, while commits open the next and free the one before. */
+typedef struct turning {
+  cq_lexical_set *set;
+  cq_lexical_hit *hits;
+  cq_status status;
+} turning;
+
+static void *search_and_free(void *context) {
+  turning *t = context;
+  for (int i = 0; !t->status && i < 20; i++) {
+    cq_free(t->hits);
+    t->status = cq_lexical_set_search_texts(&t->hits, t->set, queries, N_QUERIES, NULL, NULL, NULL, NULL);
+  }
+  cq_lexical_set_free(t->set);
+  return NULL;
+}
+
+static void searches_outlive_commits(void **state) {
+  (void)state;
+  enum { N_SETS = 5 };
+  const char *paths[MAX_SEGMENTS];
+  turning turns[N_SETS] = {{.set = NULL}};
+  pthread_t threads[N_SETS];
+  write_segments(paths, 0, texts, N, N / N_SETS);
+  for (size_t i = 0; i < N_SETS; i++) turns[i].set = opened(paths, i + 1, i ? turns[i - 1].set : NULL);
+  for (size_t i = 0; i < N_SETS; i++)
+    assert_int_equal(pthread_create(&threads[i], NULL, search_and_free, &turns[i]), 0);
+  for (size_t i = 0; i < N_SETS; i++) {
+    pthread_join(threads[i], NULL);
+    assert_int_equal(turns[i].status, CQ_OK);
+    for (size_t k = 10 * (N_QUERIES - 1); k < 10 * N_QUERIES; k++)
+      assert_true(turns[i].hits[k].document < (i + 1) * N / N_SETS);
+    cq_free(turns[i].hits);
+  }
+}
+
 static cq_status grow(const char *const *paths) {
   cq_lexical_set *first = NULL, *second = NULL;
   cq_lexical_hit *hits = NULL;
@@ -525,6 +580,8 @@ int main(void) {
       cmocka_unit_test(merged_has_the_ids),
       cmocka_unit_test(sets_share_segments),
       cmocka_unit_test(damage_is_named),
+      cmocka_unit_test(what_cannot_be_written_is_named),
+      cmocka_unit_test(searches_outlive_commits),
       cmocka_unit_test(memory_may_run_out),
       cmocka_unit_test(what_was_found_is_shown),
       cmocka_unit_test(commits_stay_few),
