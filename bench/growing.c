@@ -87,7 +87,7 @@ int main(int argc, char **argv) {
   while (!status && n < MAX_TEXTS && !(status = cq_lines_next(&line, lines, &error)) && line.data)
     texts[n++] = (cq_slice){strndup(line.data, line.n), line.n};
   if (!status) status = cq_context_open(&ctx, atoi(argv[5]), &error);
-  if (!status) status = cq_analyzer_open(&analyzer, NULL, &error);
+  if (!status) status = cq_analyzer_open_with(&analyzer, "mul", true, NULL, 0, &error);
   if (!status) status = cq_lexical_set_open(&set, analyzer, NULL, 0, NULL, &error);
   const double wall = cq_seconds(CLOCK_MONOTONIC), cpu = cq_seconds(CLOCK_PROCESS_CPUTIME_ID);
   double longest = 0, in_merges = 0;
