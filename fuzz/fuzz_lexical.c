@@ -1,11 +1,13 @@
 /* Any bytes as a segment are an error when opened, an error when searched, or hits that lie inside the index. What
  * opening looks at is made plausible first, so that more gets past it: the magic, sizes, the sum of the lengths, that
- * the places of ids, terms and postings ascend, and the checks. The segment as it came is opened too. */
+ * the places of ids, terms and postings ascend, and the checks. The segment as it came is opened too. Some segments
+ * are merged. */
 #include "fuzz.h"
 
 #include "base/hash.h"
 #include "base/slice.h"
 #include "calque/lexical.h"
+#include "lexical/growing.h"
 #include "lexical/segment.h"
 
 #include <math.h>
@@ -104,6 +106,31 @@ static void search(const cq_lexical *index, const cq_lexical_query *query, uint6
   }
 }
 
+/* The segment twice, the first of its documents dead. What comes out is sound. */
+static void merge(const char *path, uint32_t n_documents) {
+  const char *const paths[] = {path, path};
+  const char *merged = fuzz_path("merged");
+  unsigned char *dead = calloc(n_documents / 4 + 1, 1);
+  cq_error error = {0};
+  cq_lexical_set *set;
+  cq_segment segment;
+  CHECK(dead && cq_lexical_set_open(&set, NULL, paths, 2, NULL, &error) == CQ_OK);
+  dead[0] = 1;
+  const cq_status status = cq_lexical_segments_merge(merged, set, 0, 2, dead, &error);
+  CHECK(!status || (status == CQ_ERR_FORMAT && error.message[0]));
+  if (!status) {
+    CHECK(cq_segment_open(&segment, merged, &error) == CQ_OK && segment.n_documents == 2 * n_documents);
+    for (uint32_t t = 0; t < segment.n_terms; t++) {
+      cq_postings postings;
+      CHECK(cq_segment_postings(&postings, &segment, t) && postings.n > 0);
+    }
+    cq_segment_close(&segment);
+    remove(merged);
+  }
+  cq_lexical_set_free(set);
+  free(dead);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
   static const char manifest[] =
       "{\"lexical_index\": 1, \"segments\": 1, \"language\": \"\", \"stems\": false, \"stop_words\": []}";
@@ -136,6 +163,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
   else
     search(index, &query, segment.n_documents);
   cq_lexical_free(index);
+  const uint32_t n_documents = segment.n_documents;
   cq_segment_close(&segment);
+  if (n % 4 == 0) merge(fuzz_path("segment-1"), n_documents); /* not always: it writes files */
   return 0;
 }

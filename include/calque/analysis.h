@@ -17,6 +17,8 @@
  * Rules by language: Arabic loses tatweel and vowel signs, and interchangeable spellings of alif, ya and ta marbuta
  * become one; French, Italian and Catalan words end at an apostrophe (l'eau is two words); Turkish and Azerbaijani I
  * becomes dotless.
+ * Text of several languages is "mul": words have the stemmer of their script (Latin as English, Cyrillic as Russian, Arabic,
+ * Devanagari as Hindi, Greek, Armenian, Tamil), sharp s is ss, and words end at an apostrophe.
  *
  * Threads: cq_analyze may be called by any number of threads at once; a cq_terms belongs to one thread at a time. */
 #ifndef CALQUE_ANALYSIS_H
@@ -37,7 +39,7 @@ extern "C" {
  * not a code, is an error. */
 typedef struct cq_analysis_options {
   size_t size;
-  const char *language;   /* NULL: none, so no stemming */
+  const char *language;   /* "mul": several; NULL: none, so no stemming */
   const char *stop_words; /* a file; # and | start a comment; NULL: none */
   bool no_stems;          /* do not stem, even if the language has a stemmer */
 } cq_analysis_options;

@@ -80,6 +80,11 @@ CQ_MUST_USE cq_status cq_lexical_set_search_texts(cq_lexical_hit **out, const cq
                                                   const cq_lexical_options *options, const cq_lexical_filter *filter,
                                                   cq_context *ctx, cq_error *error);
 
+/* Which words of a text a query has found: *out[n], where in the text each is, ascending; released with cq_free().
+ * Errors: CQ_ERR_MEMORY. */
+CQ_MUST_USE cq_status cq_lexical_matches(cq_span **out, size_t *n, const cq_analyzer *analyzer, cq_slice query,
+                                         cq_slice text, cq_error *error);
+
 /* A text's terms, weight 1 each, released with cq_lexical_query_free. */
 CQ_MUST_USE cq_status cq_lexical_query_parse(cq_lexical_query *out, cq_analysis *analysis, cq_slice text,
                                              cq_error *error);

@@ -4,11 +4,11 @@
 #include "base/memory.h"
 #include "base/options.h"
 #include "base/u32_array.h"
-#include "base/utf8.h"
 #include "calque/lines.h"
+#include "text/language.h"
+#include "text/places.h"
 #include "text/script.h"
 #include "text/splitter.h"
-#include "text/unicode.h"
 
 #include <libstemmer.h>
 
@@ -18,81 +18,13 @@ enum {
   MAX_WORDS = 16,      /* of one stop word */
 };
 
-/* --- languages --- */
-
-enum { APOSTROPHE_ENDS = 1, DOTLESS_I = 2, ARABIC_FORMS = 4 };
-
-typedef struct language {
-  const char *code, *stemmer; /* libstemmer's name; NULL: it has none */
-  unsigned rules;
-} language;
-
-static const language languages[] = {
-    {"ar", "arabic", ARABIC_FORMS},
-    {"az", NULL, DOTLESS_I},
-    {"ca", "catalan", APOSTROPHE_ENDS},
-    {"da", "danish", 0},
-    {"de", "german", 0},
-    {"el", "greek", 0},
-    {"en", "english", 0},
-    {"es", "spanish", 0},
-    {"eu", "basque", 0},
-    {"fi", "finnish", 0},
-    {"fr", "french", APOSTROPHE_ENDS},
-    {"ga", "irish", 0},
-    {"hi", "hindi", 0},
-    {"hu", "hungarian", 0},
-    {"hy", "armenian", 0},
-    {"id", "indonesian", 0},
-    {"it", "italian", APOSTROPHE_ENDS},
-    {"lt", "lithuanian", 0},
-    {"ne", "nepali", 0},
-    {"nl", "dutch", 0},
-    {"no", "norwegian", 0},
-    {"pt", "portuguese", 0},
-    {"ro", "romanian", 0},
-    {"ru", "russian", 0},
-    {"sr", "serbian", 0},
-    {"sv", "swedish", 0},
-    {"ta", "tamil", 0},
-    {"tr", "turkish", DOTLESS_I},
-    {"yi", "yiddish", 0},
-};
-
-static language language_of(const char *code) {
-  for (size_t i = 0; i < sizeof languages / sizeof *languages; i++)
-    if (!strcmp(languages[i].code, code)) return languages[i];
-  return (language){code, NULL, 0};
-}
-
-enum { MAX_CODE = 3 };
-
-/* How many of these characters text begins with. */
-static size_t n_letters(const char *text) {
-  return strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ");
-}
-static size_t n_digits(const char *text) {
-  return strspn(text, "0123456789");
-}
-
-/* BCP 47's language, script and region: the language in lower case, the others left out. "" is no language. */
-static bool read_code(char out[MAX_CODE + 1], const char *text) {
-  const size_t n = n_letters(text);
-  if (*text && n != 2 && n != MAX_CODE) return false;
-  for (size_t i = 0; i < n; i++) out[i] = (char)(text[i] | 0x20);
-  out[n] = '\0';
-  text += n;
-  if (n && *text == '-' && n_letters(text + 1) == 4) text += 5;
-  if (n && *text == '-' && n_letters(text + 1) == 2)
-    text += 3;
-  else if (n && *text == '-' && n_digits(text + 1) == 3)
-    text += 4;
-  return *text == '\0';
+static bool stems_words(cq_language language) {
+  return language.stemmer || (language.rules & CQ_STEM_BY_SCRIPT);
 }
 
 bool cq_has_stemmer(const char *text) {
-  char code[MAX_CODE + 1];
-  return text && read_code(code, text) && language_of(code).stemmer;
+  char code[CQ_LANGUAGE_CODE];
+  return text && cq_language_code(code, text) && stems_words(cq_language_of(code));
 }
 
 /* The next run of bytes between ASCII blanks, taken off the text; false: none is left. */
@@ -103,75 +35,6 @@ static bool next_chunk(cq_slice *out, cq_slice *text) {
   if (out->n == 0) return false; /* an empty text's data may be NULL */
   text->data += out->n, text->n -= out->n;
   return true;
-}
-
-/* --- normal form --- */
-
-enum {
-  APOSTROPHE = '\'',
-  RIGHT_QUOTE = 0x2019,
-  TATWEEL = 0x640,
-  FIRST_VOWEL_SIGN = 0x64b, /* fathatan ... sukun */
-  LAST_VOWEL_SIGN = 0x652,
-  SUPERSCRIPT_ALIF = 0x670,
-  FIRST_MARK = 0x300, /* of those that small letters of Latin and Greek are composed with */
-  LAST_MARK = 0x36f,
-};
-
-/* The letter for which c may be written; 0: it is left out. */
-static uint32_t arabic_form(uint32_t c) {
-  if (c == TATWEEL || c == SUPERSCRIPT_ALIF || (c >= FIRST_VOWEL_SIGN && c <= LAST_VOWEL_SIGN)) return 0;
-  if (c == 0x622 || c == 0x623 || c == 0x625) return 0x627; /* alif with madda or hamza: alif */
-  if (c == 0x649) return 0x64a;                             /* alif maqsura: ya */
-  return c == 0x629 ? 0x647 : c;                            /* ta marbuta: ha */
-}
-
-/* Thai's and Lao's vowel am, which NFKC takes apart and ICU's dictionaries know whole; 0: these two are none. */
-static uint32_t vowel_am(uint32_t nikhahit, uint32_t aa) {
-  if (nikhahit == 0xe4d && aa == 0xe32) return 0xe33;
-  return nikhahit == 0xecd && aa == 0xeb2 ? 0xeb3 : 0;
-}
-
-static uint32_t by_rules(uint32_t c, unsigned rules) {
-  if (c < 0x80 && !(rules & (APOSTROPHE_ENDS | DOTLESS_I))) return c;
-  if (c == RIGHT_QUOTE) c = APOSTROPHE;
-  const int digit = cq_char_digit(c);
-  if (digit >= 0) return '0' + (uint32_t)digit;
-  if (c == APOSTROPHE && (rules & APOSTROPHE_ENDS)) return ' ';
-  if ((rules & DOTLESS_I) && c == 'I') return 0x131;
-  if ((rules & DOTLESS_I) && c == 0x130) return 'i';
-  return (rules & ARABIC_FORMS) ? arabic_form(c) : c;
-}
-
-/* out = text in NFKC and lower case, under a language's rules; by means of scratch. */
-static void to_normal_form(cq_builder *out, cq_builder *scratch, cq_slice text, unsigned rules) {
-  bool has_marks = false;
-  cq_builder_clear(out);
-  cq_builder_clear(scratch);
-  cq_text_normal_form(out, text, CQ_NFKC);
-  for (size_t i = 0; i < out->n;) {
-    uint32_t c, next, am;
-    i += cq_utf8_decode(&c, out->data + i, out->n - i);
-    if ((c == 0xe4d || c == 0xecd) && i < out->n) {
-      const size_t n = cq_utf8_decode(&next, out->data + i, out->n - i);
-      if ((am = vowel_am(c, next))) c = am, i += n;
-    }
-    c = by_rules(c, rules);
-    if (c) cq_builder_code(scratch, c);
-    has_marks |= c >= FIRST_MARK && c <= LAST_MARK;
-  }
-  bool failed = scratch->failed || out->failed;
-  cq_builder_clear(out);
-  cq_text_lower(out, (cq_slice){scratch->data, scratch->n});
-  if (has_marks && !out->failed) {
-    /* A small letter may make one character with a mark with which the capital made none. */
-    cq_builder_clear(scratch);
-    cq_text_normal_form(scratch, (cq_slice){out->data, out->n}, CQ_NFC);
-    failed |= scratch->failed;
-    cq_builder_clear(out);
-    cq_builder_bytes(out, scratch->data, scratch->n);
-  }
-  out->failed |= failed;
 }
 
 /* --- analyzer --- */
@@ -187,8 +50,8 @@ static cq_slice joined_words(cq_builder *out, const cq_slice *words, size_t n) {
 }
 
 struct cq_analyzer {
-  char code[MAX_CODE + 1];
-  language language;
+  char code[CQ_LANGUAGE_CODE];
+  cq_language language;
   bool stems;
   cq_intern stop_words;
   size_t max_words; /* of a stop word */
@@ -208,7 +71,7 @@ typedef struct stop_reader {
 } stop_reader;
 
 static cq_status add_stop_word(cq_analyzer *a, stop_reader *r, cq_slice chunk, cq_error *error) {
-  to_normal_form(&r->normal, &r->scratch, chunk, a->language.rules);
+  cq_language_normal_form(&r->normal, &r->scratch, chunk, a->language.rules);
   bool ok = !r->normal.failed && cq_splitter_run(&r->words, (cq_slice){r->normal.data, r->normal.n});
   if (ok && r->words.n > MAX_WORDS)
     return cq_fail_line(error, CQ_ERR_FORMAT, cq_lines_path(r->lines), cq_lines_number(r->lines),
@@ -239,14 +102,14 @@ static cq_status start_analyzer(cq_analyzer **out, const char *code, bool stems,
   *out = NULL;
   cq_analyzer *a = cq_alloc_zeroed(sizeof *a);
   if (!a) return cq_fail_memory(error, "an analyzer");
-  if (!read_code(a->code, code ? code : "")) {
+  if (!cq_language_code(a->code, code ? code : "")) {
     cq_free(a);
     return cq_fail(
         error, CQ_ERR_ARGUMENT,
         "the language is '%s', expected a code of 2 or 3 letters, as en or hi, and perhaps a region, as pt-BR", code);
   }
-  a->language = language_of(a->code);
-  a->stems = stems && a->language.stemmer;
+  a->language = cq_language_of(a->code);
+  a->stems = stems && stems_words(a->language);
   *out = a;
   return CQ_OK;
 }
@@ -254,7 +117,8 @@ static cq_status start_analyzer(cq_analyzer **out, const char *code, bool stems,
 #define O cq_analysis_options
 static const cq_option option_rows[] = {
     {CQ_TEXT(O, "language", language, CHANGES, "CODE",
-             "the language, for its stemmer and its rules of writing: a code such as en, de, hi or ar"),
+             "the language, for its stemmer and its rules of writing: a code such as en, de, hi or ar; mul for text of "
+             "several"),
      .letter = 'l', .otherwise = "none"},
     {CQ_TEXT(O, "stop-words", stop_words, CHANGES, "FILE", "remove these words; separated by blanks or line breaks"),
      .otherwise = "none"},
@@ -305,15 +169,28 @@ const cq_intern *cq_analyzer_stop_words(const cq_analyzer *a) {
 
 struct cq_analysis {
   const cq_analyzer *analyzer;
-  struct sb_stemmer *stemmer;
+  struct sb_stemmer *stemmers[CQ_N_SCRIPTS]; /* by script; of most languages the first alone */
   cq_intern terms;
   cq_map seen; /* chunk ──▶ the place of its terms in kept, and how many they are */
   cq_u32_array kept, text;
   cq_builder normal, scratch;
   cq_splitter words; /* of a chunk */
   size_t max_joined;
+  cq_places places; /* where the normal form at hand comes from, while spans are asked for */
+  cq_span *spans;
+  size_t n_spans, spans_capacity;
   cq_u32_array ends; /* [terms, 2] of what was joined: its first and its last word, or CQ_INTERN_NONE */
 };
+
+static cq_status open_stemmers(cq_analysis *a, cq_error *error) {
+  const cq_language language = a->analyzer->language;
+  for (int script = 0; script < (language.rules & CQ_STEM_BY_SCRIPT ? CQ_N_SCRIPTS : 1); script++) {
+    const char *name = cq_language_stemmer(language, script);
+    if (name && !(a->stemmers[script] = sb_stemmer_new(name, NULL)))
+      return cq_fail(error, CQ_ERR_UNSUPPORTED, "this libstemmer has no stemmer for %s", name);
+  }
+  return CQ_OK;
+}
 
 cq_status cq_analysis_open(cq_analysis **out, const cq_analyzer *analyzer, cq_error *error) {
   *out = NULL;
@@ -321,8 +198,7 @@ cq_status cq_analysis_open(cq_analysis **out, const cq_analyzer *analyzer, cq_er
   if (!a) return cq_fail_memory(error, "an analysis");
   a->analyzer = analyzer;
   cq_status status = cq_splitter_open(&a->words, CQ_SPLIT_WORDS, error);
-  if (!status && analyzer->stems && !(a->stemmer = sb_stemmer_new(analyzer->language.stemmer, NULL)))
-    status = cq_fail(error, CQ_ERR_UNSUPPORTED, "this libstemmer has no stemmer for %s", analyzer->language.stemmer);
+  if (!status && analyzer->stems) status = open_stemmers(a, error);
   if (status)
     cq_analysis_free(a);
   else
@@ -332,7 +208,8 @@ cq_status cq_analysis_open(cq_analysis **out, const cq_analyzer *analyzer, cq_er
 
 void cq_analysis_free(cq_analysis *a) {
   if (!a) return;
-  if (a->stemmer) sb_stemmer_delete(a->stemmer);
+  for (int i = 0; i < CQ_N_SCRIPTS; i++)
+    if (a->stemmers[i]) sb_stemmer_delete(a->stemmers[i]);
   cq_intern_free(&a->terms);
   cq_map_free(&a->seen);
   cq_u32_array_free(&a->kept);
@@ -341,6 +218,8 @@ void cq_analysis_free(cq_analysis *a) {
   cq_builder_free(&a->normal);
   cq_builder_free(&a->scratch);
   cq_splitter_close(&a->words);
+  cq_places_free(&a->places);
+  cq_free(a->spans);
   cq_free(a);
 }
 
@@ -358,12 +237,17 @@ static bool find_stopped(size_t *n, cq_analysis *a, size_t i) {
   return true;
 }
 
+static struct sb_stemmer *stemmer_of(const cq_analysis *a, cq_slice word) {
+  return a->stemmers[a->analyzer->language.rules & CQ_STEM_BY_SCRIPT ? cq_script_of(word) : 0];
+}
+
 /* A word in normal form: its stem's number appended to the text's. */
 static bool add_analysed_word(cq_analysis *a, cq_slice word) {
-  if (a->stemmer) {
-    const sb_symbol *stem = sb_stemmer_stem(a->stemmer, (const sb_symbol *)word.data, (int)word.n);
+  struct sb_stemmer *const stemmer = stemmer_of(a, word);
+  if (stemmer) {
+    const sb_symbol *stem = sb_stemmer_stem(stemmer, (const sb_symbol *)word.data, (int)word.n);
     if (!stem) return false;
-    word = (cq_slice){(const char *)stem, (size_t)sb_stemmer_length(a->stemmer)};
+    word = (cq_slice){(const char *)stem, (size_t)sb_stemmer_length(stemmer)};
     if (word.n == 0) return true;
   }
   const uint32_t id = cq_intern_put(&a->terms, word);
@@ -404,7 +288,7 @@ bool cq_analysis_is_joined(const cq_analysis *a, uint32_t id, uint32_t *first, u
 
 /* The slow part: a chunk that has not been seen. */
 static bool add_analysed_words(cq_analysis *a, cq_slice chunk) {
-  to_normal_form(&a->normal, &a->scratch, chunk, a->analyzer->language.rules);
+  cq_language_normal_form(&a->normal, &a->scratch, chunk, a->analyzer->language.rules);
   bool ok = !a->normal.failed && cq_splitter_run(&a->words, (cq_slice){a->normal.data, a->normal.n});
   for (size_t i = 0, n; ok && i < a->words.n; i += n ? n : 1)
     ok = find_stopped(&n, a, i) && (n || add_analysed_word(a, a->words.items[i])) &&
@@ -433,6 +317,39 @@ cq_status cq_analysis_run(const uint32_t **ids, size_t *n, cq_analysis *a, cq_sl
   a->text.n = 0;
   for (cq_slice chunk; ok && next_chunk(&chunk, &text);) ok = add_analysed_chunk(a, chunk);
   *ids = a->text.items;
+  *n = a->text.n;
+  return ok ? CQ_OK : cq_fail_memory(error, "the terms of a text");
+}
+
+/* The span of every term that a word of a chunk has given. */
+static bool add_spans(cq_analysis *a, cq_slice word, size_t chunk_begin) {
+  if (!cq_reserve((void **)&a->spans, &a->spans_capacity, a->text.n, sizeof *a->spans)) return false;
+  const size_t begin = (size_t)(word.data - a->normal.data);
+  cq_span span = cq_places_find(&a->places, begin, begin + word.n);
+  span.begin += chunk_begin, span.end += chunk_begin;
+  while (a->n_spans < a->text.n) a->spans[a->n_spans++] = span;
+  return true;
+}
+
+static bool add_words_with_spans(cq_analysis *a, cq_slice chunk, size_t chunk_begin) {
+  const unsigned rules = a->analyzer->language.rules;
+  cq_language_normal_form(&a->normal, &a->scratch, chunk, rules);
+  bool ok = !a->normal.failed && cq_places_set(&a->places, chunk, (cq_slice){a->normal.data, a->normal.n}, rules) &&
+            cq_splitter_run(&a->words, (cq_slice){a->normal.data, a->normal.n});
+  for (size_t i = 0, n; ok && i < a->words.n; i += n ? n : 1)
+    ok = find_stopped(&n, a, i) &&
+         (n || (add_analysed_word(a, a->words.items[i]) && add_spans(a, a->words.items[i], chunk_begin)));
+  return ok;
+}
+
+cq_status cq_analysis_run_spans(const uint32_t **ids, const cq_span **spans, size_t *n, cq_analysis *a, cq_slice text,
+                                cq_error *error) {
+  const char *begin = text.data;
+  bool ok = true;
+  a->text.n = 0, a->n_spans = 0;
+  for (cq_slice chunk; ok && next_chunk(&chunk, &text);)
+    ok = add_words_with_spans(a, chunk, (size_t)(chunk.data - begin));
+  *ids = a->text.items, *spans = a->spans;
   *n = a->text.n;
   return ok ? CQ_OK : cq_fail_memory(error, "the terms of a text");
 }

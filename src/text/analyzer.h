@@ -42,6 +42,12 @@ bool cq_analysis_is_joined(const cq_analysis *analysis, uint32_t id, uint32_t *f
 /* The terms of a text as numbers into cq_analysis_terms: *ids[*n], valid until the next call. Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_analysis_run(const uint32_t **ids, size_t *n, cq_analysis *analysis, cq_slice text,
                                       cq_error *error);
+/* The same with where in the text the word of each term is: *spans[*n]. Joined words are left out. Slower. */
+typedef struct cq_span {
+  size_t begin, end;
+} cq_span;
+CQ_MUST_USE cq_status cq_analysis_run_spans(const uint32_t **ids, const cq_span **spans, size_t *n,
+                                            cq_analysis *analysis, cq_slice text, cq_error *error);
 const cq_intern *cq_analysis_terms(const cq_analysis *analysis);
 
 #endif

@@ -56,3 +56,9 @@ extern "C" void cq_text_normal_form(cq_builder *out, cq_slice text, cq_normal_fo
     n->normalizeUTF8(0, icu::StringPiece(text.data, static_cast<int32_t>(text.n)), sink, nullptr, code);
   if (U_FAILURE(code)) out->failed = true;
 }
+
+extern "C" bool cq_char_begins_normal_form(uint32_t c, cq_normal_form form) {
+  UErrorCode code = U_ZERO_ERROR;
+  const icu::Normalizer2 *n = normalizer(form, code);
+  return U_SUCCESS(code) && n->hasBoundaryBefore(static_cast<UChar32>(c));
+}

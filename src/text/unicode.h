@@ -46,6 +46,8 @@ int cq_char_fold(uint32_t out[3], uint32_t c);
 bool cq_text_is_ascii(cq_slice text);
 
 void cq_text_normal_form(cq_builder *out, cq_slice text, cq_normal_form form);
+/* Whether what is in front of a character and what begins with it can take their normal forms apart. */
+bool cq_char_begins_normal_form(uint32_t c, cq_normal_form form);
 
 /* Each character by itself. */
 void cq_text_lower(cq_builder *out, cq_slice text);

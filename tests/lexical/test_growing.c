@@ -8,6 +8,8 @@
 #include "lexical/growing.h"
 #include "lexical/segment.h"
 
+#include <pthread.h>
+
 enum { N = 3000, WORDS = 400, MAX_SEGMENTS = 24, N_QUERIES = 12, K = 25 };
 
 static char bytes_of[N][400];
@@ -356,6 +358,59 @@ static void damage_is_named(void **state) {
   free(bytes);
 }
 
+static void what_cannot_be_written_is_named(void **state) {
+  (void)state;
+  const char *paths[MAX_SEGMENTS];
+  cq_error error = {0};
+  cq_lexical_set *set = opened(paths, write_segments(paths, 0, texts, 20, 10), NULL);
+  assert_int_equal(cq_lexical_segment_of_texts(test_path("no/words"), analyzer, texts, 5, NULL, &error), CQ_ERR_IO);
+  assert_non_null(strstr(error.message, "no/words"));
+  error = (cq_error){0};
+  assert_int_equal(cq_lexical_segments_merge(test_path("no/words"), set, 0, 2, NULL, &error), CQ_ERR_IO);
+  assert_non_null(strstr(error.message, "no/words"));
+  const size_t too_many = (size_t)CQ_MAX_SEGMENT_TEXTS + 1;
+  assert_int_equal(cq_lexical_segment_of_texts(path_of(3), analyzer, NULL, too_many, NULL, &error), CQ_ERR_ARGUMENT);
+  assert_string_equal(error.message, "2147483648 texts in a segment, expected at most 2147483647");
+  cq_lexical_set_free(set);
+  cq_lexical_set_free(NULL);
+}
+
+/* Searches go on with the set that they began with, while commits open the next and free the one before. */
+typedef struct turning {
+  cq_lexical_set *set;
+  cq_lexical_hit *hits;
+  cq_status status;
+} turning;
+
+static void *search_and_free(void *context) {
+  turning *t = context;
+  for (int i = 0; !t->status && i < 20; i++) {
+    cq_free(t->hits);
+    t->status = cq_lexical_set_search_texts(&t->hits, t->set, queries, N_QUERIES, NULL, NULL, NULL, NULL);
+  }
+  cq_lexical_set_free(t->set);
+  return NULL;
+}
+
+static void searches_outlive_commits(void **state) {
+  (void)state;
+  enum { N_SETS = 5 };
+  const char *paths[MAX_SEGMENTS];
+  turning turns[N_SETS] = {{.set = NULL}};
+  pthread_t threads[N_SETS];
+  write_segments(paths, 0, texts, N, N / N_SETS);
+  for (size_t i = 0; i < N_SETS; i++) turns[i].set = opened(paths, i + 1, i ? turns[i - 1].set : NULL);
+  for (size_t i = 0; i < N_SETS; i++)
+    assert_int_equal(pthread_create(&threads[i], NULL, search_and_free, &turns[i]), 0);
+  for (size_t i = 0; i < N_SETS; i++) {
+    pthread_join(threads[i], NULL);
+    assert_int_equal(turns[i].status, CQ_OK);
+    for (size_t k = 10 * (N_QUERIES - 1); k < 10 * N_QUERIES; k++)
+      assert_true(turns[i].hits[k].document < (i + 1) * N / N_SETS);
+    cq_free(turns[i].hits);
+  }
+}
+
 static cq_status grow(const char *const *paths) {
   cq_lexical_set *first = NULL, *second = NULL;
   cq_lexical_hit *hits = NULL;
@@ -383,6 +438,47 @@ static void memory_may_run_out(void **state) {
     cq_alloc_fail_at(0);
     assert_int_equal(status, failed ? CQ_ERR_MEMORY : CQ_OK);
     assert_int_equal(count_files("failing"), failed ? 0 : 1);
+    if (!failed) break;
+  }
+}
+
+static void matches_are(const char *language, const char *query, const char *text, const char *expected) {
+  cq_analyzer *rules;
+  cq_span *spans;
+  size_t n;
+  cq_builder got = {0};
+  assert_int_equal(cq_analyzer_open_with(&rules, language, true, NULL, 0, NULL), CQ_OK);
+  assert_int_equal(cq_lexical_matches(&spans, &n, rules, cq_slice_of(query), cq_slice_of(text), NULL), CQ_OK);
+  cq_builder_text(&got, "");
+  for (size_t i = 0; i < n; i++)
+    cq_builder_printf(&got, "%.*s|", (int)(spans[i].end - spans[i].begin), text + spans[i].begin);
+  assert_string_equal(n ? got.data : "", expected);
+  cq_builder_free(&got);
+  cq_free(spans);
+  cq_analyzer_free(rules);
+}
+
+static void what_was_found_is_shown(void **state) {
+  (void)state;
+  matches_are("en", "house and boat", "Boats, houses & housing; a boathouse and (BOAT)",
+              "Boats|houses|housing|and|BOAT|");
+  matches_are("mul", "STRASSE 北京", "Die Straße in 北京大学, Straßen", "Straße|北京|");
+  matches_are("mul", "كتاب", "هذا الكِتابُ جديد", "الكِتابُ|");
+  matches_are("", "nothing of it", "here", "");
+  matches_are("", "", "here", "");
+  matches_are("", "here", "", "");
+  for (long i = 1;; i++) {
+    cq_span *spans;
+    size_t n = 7;
+    cq_alloc_fail_at(i);
+    const cq_status status =
+        cq_lexical_matches(&spans, &n, analyzer, cq_slice_of("déjà b"), cq_slice_of("b déjà \u5317 b"), NULL);
+    const bool failed = cq_alloc_failed();
+    cq_alloc_fail_at(0);
+    assert_int_equal(status, failed ? CQ_ERR_MEMORY : CQ_OK);
+    assert_int_equal(n, failed ? 0 : 3);
+    assert_int_equal(spans == NULL, failed);
+    cq_free(spans);
     if (!failed) break;
   }
 }
@@ -484,7 +580,10 @@ int main(void) {
       cmocka_unit_test(merged_has_the_ids),
       cmocka_unit_test(sets_share_segments),
       cmocka_unit_test(damage_is_named),
+      cmocka_unit_test(what_cannot_be_written_is_named),
+      cmocka_unit_test(searches_outlive_commits),
       cmocka_unit_test(memory_may_run_out),
+      cmocka_unit_test(what_was_found_is_shown),
       cmocka_unit_test(commits_stay_few),
   };
   return cmocka_run_group_tests(tests, start, stop);

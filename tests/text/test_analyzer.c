@@ -486,6 +486,22 @@ static void terms_of_one_text(void **state) {
 
 /* Words of scripts without spaces stand beside what they make together; nothing reaches across a gap, a stop word at the
  * beginning or another script. */
+/* Text of several languages: one analysis in which a query means what the text does. */
+static void languages_are_mixed(void **state) {
+  (void)state;
+  check("mul", "Straße STRASSE GRO\u1E9E", "strasse|strasse|gross");
+  check("mul", "İstanbul ISTANBUL Ёлка елка", "istanbul|istanbul|елка|елка");
+  check("mul", "l'eau d’Orsay", "l|eau|d|orsay");
+  check("mul", "مُحَمَّد إسلام", "محمد|اسلام");
+  check("de", "Straße Ёлка", "straße|ёлка");
+  check_stems("mul", "Houses casas 2 houses2", "hous|casa|2|houses2");
+  check_stems("mul", "книгами книга", "книг|книг");
+  check_stems("mul", "الكتاب كتابها", "كتاب|كتاب");
+  check_stems("mul", "किताबें", "किताब");
+  check_stems("mul", "我们在北京 ภาษาไทย", "我们|在|北京|ภาษา|ไทย");
+  assert_true(cq_has_stemmer("mul"));
+}
+
 static void adjacent_words_are_joined(void **state) {
   (void)state;
   cq_analyzer *analyzer;
@@ -580,6 +596,7 @@ int main(void) {
       cmocka_unit_test(numbers_are_words),
       cmocka_unit_test(punctuation_is_no_word),
       cmocka_unit_test(stems_are_snowballs),
+      cmocka_unit_test(languages_are_mixed),
       cmocka_unit_test(adjacent_words_are_joined),
       cmocka_unit_test(named_stemmers_are_there),
       cmocka_unit_test(stop_words_are_compared_before_stemming),
