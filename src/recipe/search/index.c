@@ -148,14 +148,14 @@ cq_status cq_index_need_query_model(const cq_encoder **out, const cq_index *inde
   return need_encoder(out, index, &index->shared->query_encoder, open_query_model, index->query_model, error);
 }
 
-/* No language: documents of many are in one index, and a query does not say which it is in. */
+/* Documents of many languages are in one index, and a query does not say which it is in. */
 cq_status cq_index_need_analyzer(const cq_analyzer **out, const cq_index *index, cq_error *error) {
   cq_analyzer *analyzer = atomic_load(&index->shared->analyzer);
   cq_status status = CQ_OK;
   if (!analyzer) {
     pthread_mutex_lock(&index->shared->opening);
     if (!(analyzer = atomic_load(&index->shared->analyzer))) {
-      status = cq_analyzer_open(&analyzer, NULL, error);
+      status = cq_analyzer_open_with(&analyzer, "mul", false, NULL, 0, error);
       if (!status) atomic_store(&index->shared->analyzer, analyzer);
     }
     pthread_mutex_unlock(&index->shared->opening);
