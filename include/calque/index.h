@@ -128,7 +128,15 @@ typedef struct cq_hit {
   double words;         /* the passage's score by words; 0: it has none of the query's, or words were not looked at */
   bool by_vector, by_words;   /* by which of them the passage was found */
   size_t passage, begin, end; /* its number in the document, from 0; its bytes of the document's text */
+  cq_slice best;              /* the sentence of the text that says most about the query; data NULL: not asked for */
 } cq_hit;
+
+/* How the best sentence of a passage is told. */
+typedef enum cq_snippet {
+  CQ_SNIPPET_NONE,
+  CQ_SNIPPET_WORDS,   /* by how many of the query's different words it has; the first of those that have as many */
+  CQ_SNIPPET_VECTORS, /* by the cosine with the query: sentences are encoded, which takes longer than the search */
+} cq_snippet;
 
 typedef enum cq_ranking {
   CQ_RANK_DENSE,  /* by the cosine of query and passage */
@@ -147,6 +155,7 @@ typedef struct cq_search_options {
   size_t depth;        /* passages of each list that a hybrid ranking fuses, at least k */
   const char *filter; /* conditions on documents: "year >= 2020 and lang in [de, fr]"; NULL: none. docs/guides/search.md
                           has the language */
+  cq_snippet snippet; /* of each hit's passage */
 } cq_search_options;
 /* The top 10 of all languages by cosine: group "search". */
 CQ_DEFAULT_OPTIONS(cq_search_options, cq_search_default_options, "search")

@@ -39,6 +39,10 @@ expect 0 search long.index "Two dogs play by the river." --top 1 --json
 stdout_has '"id": "sentences.txt:1"'
 grep -q '"passage": 0,' stdout && fail "the last sentence should not be in the first passage"
 grep -Eq '"text": ".*Two dogs play by the river."' stdout || fail "the passage should end with the sentence"
+for kind in words vectors; do
+  expect 0 search long.index "Two dogs by the river" --top 1 --snippet $kind
+  [ "$(cut -f 4 stdout)" = "Two dogs play by the river." ] || fail "the best sentence by $kind: $(cut -f 4 stdout)"
+done
 expect 0 search long.index --queries long.txt
 stderr_has "1 query longer than 64 tokens was truncated"
 expect 0 mine --model "$TEACHER" --cache cache long.txt en.txt

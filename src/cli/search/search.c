@@ -48,6 +48,7 @@ static void print_json_hit(const cq_hit *hit, cq_slice query, size_t rank, size_
            : hit->by_words                 ? "words"
                                            : "vector");
     printf(", \"passage\": %zu, \"begin\": %zu, \"end\": %zu", hit->passage, hit->begin, hit->end);
+    if (hit->best.data) json_field("best", hit->best);
     if (d->title.n) json_field("title", d->title);
     if (d->url.n) json_field("url", d->url);
     if (d->metadata.n) printf(", \"metadata\": %.*s", (int)d->metadata.n, d->metadata.data);
@@ -56,7 +57,7 @@ static void print_json_hit(const cq_hit *hit, cq_slice query, size_t rank, size_
 }
 
 static void print_hit(const cq_hit *hit) {
-  const cq_slice fields[] = {hit->document.id, hit->document.language, hit->document.text};
+  const cq_slice fields[] = {hit->document.id, hit->document.language, hit->best.data ? hit->best : hit->document.text};
   printf("%.4f", hit->score);
   for (int i = 0; i < 3; i++) putchar('\t'), cli_field(stdout, fields[i]);
   putchar('\n');

@@ -21,6 +21,7 @@
 enum { FUSION = 60 }; /* Cormack, Clarke & Buettcher 2009: of 1 / (60 + rank) */
 
 static const char *const rankings[] = {"dense", "words", "hybrid", NULL}; /* in cq_ranking's order */
+static const char *const snippets[] = {"none", "words", "vectors", NULL}; /* in cq_snippet's order */
 
 #define O cq_search_options
 static const cq_option search_rows[] = {
@@ -41,6 +42,8 @@ static const cq_option search_rows[] = {
     {CQ_TEXT(O, "filter", filter, CHANGES, "CONDITIONS",
              "only documents that fulfil them: 'year >= 2020 and lang in [de, fr] and not source = \"wire\"'"),
      .letter = 'f', .otherwise = "none"},
+    {CQ_CHOICE(O, "snippet", snippet, CHANGES, CQ_SNIPPET_NONE, snippets, "KIND",
+               "the best sentence of each document's passage, by the query's words or by its vector, which is slower")},
 };
 #undef O
 const cq_option_group cq_group_search = {.name = "search", CQ_ROWS(cq_search_options, search_rows)};
@@ -400,16 +403,24 @@ cq_status cq_index_search(cq_hits **out, const cq_index *index, const cq_slice *
   cq_search_options o;
   float *vectors = NULL;
   size_t n_truncated = 0;
+  cq_hits *hits = NULL;
   *out = NULL;
   cq_status status = cq_options_take(&o, &cq_group_search, options, error);
   if (status) return status;
   searching s = {.index = index, .options = &o, .ctx = ctx, .queries = queries, .n_queries = n_queries};
   candidates *lists = cq_alloc_array_zeroed(n_queries, sizeof *lists);
   if (!lists) status = cq_fail_memory(error, "results");
-  if (!status && o.ranking != CQ_RANK_WORDS) status = encode_queries(&vectors, &n_truncated, &s, error);
+  if (!status && (o.ranking != CQ_RANK_WORDS || o.snippet == CQ_SNIPPET_VECTORS))
+    status = encode_queries(&vectors, &n_truncated, &s, error);
   s.vectors = vectors;
   if (!status) status = search_snapshot(lists, &s, error);
-  if (!status) status = make_hits(out, &s, lists, n_truncated, error);
+  if (!status) status = make_hits(&hits, &s, lists, n_truncated, error);
+  if (!status)
+    status = cq_index_find_best(hits->all, hits->n, hits->k, n_queries, index, queries, vectors, o.snippet, ctx, error);
+  if (status)
+    cq_hits_free(hits);
+  else
+    *out = hits;
   free_candidates(lists, n_queries);
   cq_free(s.selected);
   cq_index_release_words(index, s.words);
