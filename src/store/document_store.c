@@ -10,7 +10,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-enum { BUSY_MS = 30000, N_FIELDS = 6 };
+enum { BUSY_MS = 30000, N_FIELDS = 6, ROWS_AT_A_TIME = 512 };
 
 struct cq_document_store {
   _Atomic int n_users;
@@ -42,6 +42,7 @@ static cq_status status_of(int code) {
   case SQLITE_NOTADB:
   case SQLITE_ERROR: /* a table or a function that is missing */
   case SQLITE_SCHEMA: return CQ_ERR_FORMAT;
+  case SQLITE_TOOBIG: return CQ_ERR_LIMIT; /* a field of 10^9 bytes */
   default: return CQ_ERR_IO;
   }
 }
@@ -84,7 +85,7 @@ cq_status cq_document_store_open(cq_document_store **out, const char *path, bool
   atomic_init(&s->n_users, 1);
   pthread_mutex_init(&s->mutex, NULL);
   s->path = cq_strdup(path ? path : "documents in memory");
-  cq_status status = s->path ? CQ_OK : cq_fail_memory(error, path);
+  cq_status status = s->path ? CQ_OK : cq_fail_memory(error, "documents");
   /* A reader too may have to roll back what a killed writer had begun; where it may not write, SQLite only reads. */
   const int flags = SQLITE_OPEN_READWRITE | (writing || !path ? SQLITE_OPEN_CREATE : 0);
   if (!status) {
@@ -93,7 +94,7 @@ cq_status cq_document_store_open(cq_document_store **out, const char *path, bool
   }
   if (!status) sqlite3_busy_timeout(s->db, BUSY_MS);
   if (!status && (writing || !path)) status = run_sql(s, schema, error);
-  if (!status && writing) status = run_sql(s, "PRAGMA synchronous = FULL; PRAGMA cache_spill = OFF", error);
+  if (!status && writing) status = run_sql(s, "PRAGMA synchronous = EXTRA; PRAGMA cache_spill = OFF", error);
   if (status)
     cq_document_store_close(s);
   else
@@ -259,6 +260,15 @@ cq_status cq_document_store_find(int64_t *first, cq_document_store *s, cq_slice 
   return status;
 }
 
+/* The record of a row: callers look it up in tables of n_records. */
+static cq_status take_record(int64_t *first, const cq_document_store *s, sqlite3_stmt *row, int column_of_record,
+                             int64_t from, int64_t n_records, cq_error *error) {
+  *first = sqlite3_column_int64(row, column_of_record);
+  if (*first >= from && *first < n_records) return CQ_OK;
+  return cq_fail_file(error, CQ_ERR_FORMAT, s->path, "it is damaged: a document of record %lld, expected %lld to %lld",
+                      (long long)*first, (long long)from, (long long)n_records - 1);
+}
+
 /* Calls `row` for every row of a statement that is ready to run. */
 static cq_status each_row(cq_document_store *s, sqlite3_stmt *statement,
                           cq_status (*row)(void *, cq_document_store *, sqlite3_stmt *, cq_error *), void *context,
@@ -272,13 +282,15 @@ static cq_status each_row(cq_document_store *s, sqlite3_stmt *statement,
 typedef struct selecting {
   void (*found)(void *, int64_t);
   void *context;
+  int64_t n_records;
 } selecting;
 
 static cq_status select_row(void *context, cq_document_store *s, sqlite3_stmt *row, cq_error *error) {
   const selecting *to = context;
-  (void)s, (void)error;
-  to->found(to->context, sqlite3_column_int64(row, 0));
-  return CQ_OK;
+  int64_t first;
+  const cq_status status = take_record(&first, s, row, 0, 0, to->n_records, error);
+  if (!status) to->found(to->context, first);
+  return status;
 }
 
 cq_status cq_document_store_select(cq_document_store *s, const cq_filter *filter, int64_t n_records,
@@ -286,7 +298,7 @@ cq_status cq_document_store_select(cq_document_store *s, const cq_filter *filter
   sqlite3_stmt *statement = NULL;
   cq_sql sql;
   cq_builder text = {0};
-  selecting to = {found, context};
+  selecting to = {found, context, n_records};
   cq_status status = cq_filter_sql(&sql, filter, error);
   if (status) return status;
   cq_builder_printf(&text, "SELECT first FROM document WHERE (%s) AND first < ? ORDER BY first", sql.text.data);
@@ -310,25 +322,38 @@ cq_status cq_document_store_select(cq_document_store *s, const cq_filter *filter
 typedef struct visiting {
   cq_visit_document_fn visit;
   void *context;
+  int64_t next, end; /* next: behind the last one visited */
+  size_t n;
 } visiting;
 
 static cq_status visit_row(void *context, cq_document_store *s, sqlite3_stmt *row, cq_error *error) {
-  const visiting *to = context;
+  visiting *to = context;
   cq_document document;
-  const cq_status status = borrow_row(&document, s, row, error);
-  return status ? status : to->visit(to->context, sqlite3_column_int64(row, 0), &document, error);
+  int64_t first;
+  cq_status status = take_record(&first, s, row, 0, to->next, to->end, error);
+  if (!status) status = borrow_row(&document, s, row, error);
+  to->next = first + 1;
+  to->n++;
+  return status ? status : to->visit(to->context, first, &document, error);
 }
 
+/* A read transaction keeps another process's commit waiting, so it ends after some rows: nothing before them changes. */
 cq_status cq_document_store_visit(cq_document_store *s, int64_t from, int64_t to, cq_visit_document_fn visit,
                                   void *context, cq_error *error) {
   sqlite3_stmt *statement = NULL;
-  visiting how = {visit, context};
+  visiting how = {visit, context, from, to, ROWS_AT_A_TIME};
   char sql[200];
-  sqlite3_snprintf(sizeof sql, sql, "SELECT %s FROM document WHERE first >= %lld AND first < %lld ORDER BY first",
-                   columns, (long long)from, (long long)to);
+  sqlite3_snprintf(sizeof sql, sql, "SELECT %s FROM document WHERE first >= ? AND first < ? ORDER BY first LIMIT %d",
+                   columns, ROWS_AT_A_TIME);
   pthread_mutex_lock(&s->mutex);
   cq_status status = prepare(&statement, s, sql, error);
-  if (!status) status = each_row(s, statement, visit_row, &how, error);
+  while (!status && how.n == ROWS_AT_A_TIME) {
+    how.n = 0;
+    int code = sqlite3_bind_int64(statement, 1, how.next);
+    if (code == SQLITE_OK) code = sqlite3_bind_int64(statement, 2, to);
+    status = code == SQLITE_OK ? each_row(s, statement, visit_row, &how, error) : fail_sqlite(s, code, error);
+    sqlite3_reset(statement);
+  }
   sqlite3_finalize(statement);
   pthread_mutex_unlock(&s->mutex);
   return status;
@@ -337,19 +362,21 @@ cq_status cq_document_store_visit(cq_document_store *s, int64_t from, int64_t to
 typedef struct counting {
   void (*found)(void *, cq_slice, int64_t);
   void *context;
+  int64_t n_records;
 } counting;
 
 static cq_status language_row(void *context, cq_document_store *s, sqlite3_stmt *row, cq_error *error) {
   const counting *to = context;
-  (void)s, (void)error;
-  to->found(to->context, column(row, 0), sqlite3_column_int64(row, 1));
-  return CQ_OK;
+  int64_t first;
+  const cq_status status = take_record(&first, s, row, 1, 0, to->n_records, error);
+  if (!status) to->found(to->context, column(row, 0), first);
+  return status;
 }
 
 cq_status cq_document_store_languages(cq_document_store *s, int64_t n_records, void (*found)(void *, cq_slice, int64_t),
                                       void *context, cq_error *error) {
   sqlite3_stmt *statement = NULL;
-  counting to = {found, context};
+  counting to = {found, context, n_records};
   char sql[120];
   sqlite3_snprintf(sizeof sql, sql, "SELECT language, first FROM document WHERE first < %lld ORDER BY language, first",
                    (long long)n_records);

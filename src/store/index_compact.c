@@ -80,21 +80,30 @@ static cq_status begin_deleted(cq_index_manifest *next, const char *directory, c
   return status ? status : cq_file_write(path, "", 0, error);
 }
 
-cq_status cq_index_store_compact(cq_index_store *s, cq_error *error) {
+cq_status cq_index_store_check_committed(const cq_index_store *s, cq_error *error) {
+  return s->n_new || s->changed
+             ? cq_fail_file(error, CQ_ERR_ARGUMENT, s->directory, "it has changes that are not committed")
+             : CQ_OK;
+}
+
+cq_status cq_index_store_compact(cq_index_store *s, const cq_index_words *words, size_t n_words, cq_error *error) {
   cq_index_snapshot *newer = NULL;
   cq_status status = cq_index_store_check_writing(s, error);
+  if (!status) status = cq_index_store_check_committed(s, error);
   if (status) return status;
-  if (s->n_new || s->changed)
-    return cq_fail_file(error, CQ_ERR_ARGUMENT, s->directory, "it has changes that are not committed");
   compacting c = {.old = s->newest, .directory = s->directory};
   cq_index_files_init(&c.files);
   cq_index_manifest next = c.old->m;
   next.files++;
   status = write_generation(&c, next.files, error);
   next.n = c.n;
-  next.approximate++, next.n_approximate = 0, next.approximate_check = 0, next.n_words = 0;
+  next.approximate++, next.n_approximate = 0, next.approximate_check = 0;
+  next.words = (cq_index_words *)(uintptr_t)words, next.n_words = n_words; /* borrowed: snapshots have their own */
+  for (size_t i = 0; i < n_words; i++)
+    if (words[i].number > next.last_words) next.last_words = words[i].number;
   unsigned char *deleted = cq_alloc_zeroed(cq_index_bytes_of_bits(next.n));
   if (!status && !deleted) status = cq_fail_memory(error, s->directory);
+  if (!status) status = cq_index_store_reserve_words(s, n_words, error);
   if (!status) status = begin_deleted(&next, s->directory, error);
   if (!status) status = cq_index_snapshot_open(&newer, s->directory, &next, deleted, s->newest, error);
   if (!status) status = cq_index_manifest_save(&newer->m, s->directory, error);
@@ -112,7 +121,8 @@ cq_status cq_index_store_compact(cq_index_store *s, cq_error *error) {
   cq_free(s->deleted);
   s->deleted = deleted;
   s->next_approximate = next.approximate, s->n_approximate = 0, s->approximate_check = 0;
-  s->n_words = 0, s->changed_words = false;
+  if (n_words) memcpy(s->words, words, n_words * sizeof *words);
+  s->n_words = n_words, s->last_words = next.last_words, s->changed_words = false;
   cq_index_publish(s, newer);
   cq_index_remove_left(s);
   return CQ_OK;

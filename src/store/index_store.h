@@ -160,8 +160,12 @@ int64_t cq_index_store_next_words(const cq_index_store *store);
 
 /* Makes the changes count, all at once, in a new snapshot. A failed call leaves all as it was. */
 CQ_MUST_USE cq_status cq_index_store_commit(cq_index_store *store, cq_error *error);
-/* Writes all files anew without what is deleted, and makes that count; there must be no changes. Approximation and index
- * by words are dropped. A failed call leaves all as it was. */
-CQ_MUST_USE cq_status cq_index_store_compact(cq_index_store *store, cq_error *error);
+/* Writes all files anew without what is deleted, and makes that count, with these parts of the index by words [n]: of the
+ * records that stay, in their order. There must be no changes. The approximation is dropped. A failed call leaves all as
+ * it was. */
+CQ_MUST_USE cq_status cq_index_store_compact(cq_index_store *store, const cq_index_words *words, size_t n,
+                                             cq_error *error);
+/* CQ_ERR_ARGUMENT when there are changes that are not committed. */
+CQ_MUST_USE cq_status cq_index_store_check_committed(const cq_index_store *store, cq_error *error);
 
 #endif

@@ -88,7 +88,11 @@ static bool is_named(const cq_index_manifest *m, const char *name) {
   static const char *const growing[] = {"documents", "passages", "vectors", "checks"};
   const char *dash = strchr(name, '-');
   char *end;
-  if (!dash) return true;
+  if (!dash) { /* of an old format, whose upgrade was killed behind the new manifest */
+    for (int i = 0; i < 4; i++)
+      if (strcmp(name, growing[i]) == 0) return false;
+    return true;
+  }
   const cq_slice what = {name, (size_t)(dash - name)};
   const int64_t generation = strtoll(dash + 1, &end, 10);
   for (int i = 0; i < 4; i++) /* an end: SQLite's journal */
@@ -111,12 +115,17 @@ void cq_index_remove_left(const cq_index_store *s) {
   if (directory) closedir(directory);
 }
 
+cq_status cq_index_store_reserve_words(cq_index_store *s, size_t n, cq_error *error) {
+  return cq_reserve((void **)&s->words, &s->words_capacity, n + 1, sizeof *s->words)
+             ? CQ_OK
+             : cq_fail_memory(error, s->directory);
+}
+
 static cq_status copy_words(cq_index_store *s, const cq_index_words *words, size_t n, cq_error *error) {
-  cq_index_words *copy = cq_alloc_array(n, sizeof *copy);
-  if (!copy) return cq_fail_memory(error, s->directory);
-  if (n) memcpy(copy, words, n * sizeof *copy);
-  cq_free(s->words);
-  s->words = copy, s->n_words = n;
+  const cq_status status = cq_index_store_reserve_words(s, n, error);
+  if (status) return status;
+  if (n) memmove(s->words, words, n * sizeof *words);
+  s->n_words = n;
   return CQ_OK;
 }
 

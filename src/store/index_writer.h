@@ -26,7 +26,7 @@ struct cq_index_store {
   uint64_t approximate_check;
   char *fingerprint; /* NULL: it stays */
   cq_index_words *words;
-  size_t n_words;
+  size_t n_words, words_capacity;
   int64_t last_words;
   bool changed_words;
 };
@@ -42,6 +42,8 @@ CQ_MUST_USE cq_status cq_index_files_write(const cq_index_files *files, int64_t 
                                            const float *vectors, size_t n_new, int64_t dim, const char *directory,
                                            cq_error *error);
 
+/* Room for n parts of the index by words, so that taking them over cannot fail. */
+CQ_MUST_USE cq_status cq_index_store_reserve_words(cq_index_store *s, size_t n, cq_error *error);
 /* Takes over what the newest snapshot says, and gives back the room of what a killed process left. */
 CQ_MUST_USE cq_status cq_index_prepare_writing(cq_index_store *s, cq_error *error);
 /* Removes the files that the newest manifest does not name. */

@@ -435,10 +435,10 @@ static void documents_have_passages(void **state) {
   cq_index_snapshot *before = cq_index_store_hold(s);
   append_passages(s, "d", "", 1);
   cq_error error = {0};
-  assert_int_equal(cq_index_store_compact(s, &error), CQ_ERR_ARGUMENT);
+  assert_int_equal(cq_index_store_compact(s, NULL, 0, &error), CQ_ERR_ARGUMENT);
   assert_non_null(strstr(error.message, "changes that are not committed"));
   assert_int_equal(cq_index_store_commit(s, NULL), CQ_OK);
-  assert_int_equal(cq_index_store_compact(s, NULL), CQ_OK);
+  assert_int_equal(cq_index_store_compact(s, NULL, 0, NULL), CQ_OK);
   assert_int_equal(info_of(s).n, 4);
   assert_int_equal(info_of(s).n_live, 4);
   assert_int_equal(info_of(s).n_documents, 3);

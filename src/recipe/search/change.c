@@ -10,6 +10,7 @@
 #include "model/encoder.h"
 
 #include <math.h>
+#include <string.h>
 
 /* Documents as they are added: their passages, and what of each is encoded. */
 typedef struct adding {
@@ -58,8 +59,11 @@ static cq_status add_record(adding *a, const cq_document *d, size_t begin, size_
     return cq_fail_memory(error, "documents");
   cq_slice text = {d->text.data + begin, end - begin};
   if (d->title.n) {
-    const char *both = cq_arena_printf(&a->arena, "%.*s\n%.*s", (int)d->title.n, d->title.data, (int)text.n, text.data);
+    char *both = cq_arena_alloc(&a->arena, d->title.n + 1 + text.n);
     if (!both) return cq_fail_memory(error, "documents");
+    memcpy(both, d->title.data, d->title.n);
+    both[d->title.n] = '\n';
+    if (text.n) memcpy(both + d->title.n + 1, text.data, text.n);
     text = (cq_slice){both, d->title.n + 1 + text.n};
   }
   a->texts[a->n_records] = text;
@@ -92,6 +96,19 @@ static cq_status check_utf8(const cq_document *d, cq_slice text, const char *wha
                  what, at);
 }
 
+enum { MAX_METADATA_LEVELS = 500 }; /* SQLite's JSON has a limit of its own, and one such document fails every filter */
+
+static bool is_too_deep(const json_t *json, int levels) {
+  const char *key;
+  json_t *value;
+  size_t i;
+  if (!json_is_object(json) && !json_is_array(json)) return false;
+  if (levels == 0) return true;
+  json_object_foreach((json_t *)(uintptr_t)json, key, value) if (is_too_deep(value, levels - 1)) return true;
+  json_array_foreach(json, i, value) if (is_too_deep(value, levels - 1)) return true;
+  return false;
+}
+
 static cq_status check_document(const cq_document *d, cq_error *error) {
   cq_status status = check_utf8(d, d->id, "id", error);
   if (!status) status = check_utf8(d, d->language, "language", error);
@@ -104,6 +121,9 @@ static cq_status check_document(const cq_document *d, cq_error *error) {
   if (!json_is_object(json))
     status = cq_fail(error, CQ_ERR_FORMAT, "document '%.*s': its metadata are no JSON object%s%s", (int)d->id.n,
                      d->id.data, json ? "" : ": ", json ? "" : at.text);
+  else if (is_too_deep(json, MAX_METADATA_LEVELS))
+    status = cq_fail(error, CQ_ERR_FORMAT, "document '%.*s': its metadata have more than %d levels", (int)d->id.n,
+                     d->id.data, MAX_METADATA_LEVELS);
   json_decref(json);
   return status;
 }
@@ -204,14 +224,5 @@ cq_status cq_index_commit(cq_index *index, cq_error *error) {
   cq_error ignored;
   if (!status && n_truncated && !cq_index_need_model(&encoder, index, NULL, &ignored))
     cq_index_tell_truncated(index, n_truncated, n_truncated == 1 ? "passage" : "passages", encoder);
-  return status;
-}
-
-cq_status cq_index_compact(cq_index *index, cq_context *ctx, cq_error *error) {
-  pthread_mutex_lock(&index->shared->writing);
-  cq_status status = cq_index_store_compact(index->store, error);
-  if (!status) status = cq_index_write_words(index, ctx, error);
-  if (!status) status = cq_index_store_commit(index->store, error);
-  pthread_mutex_unlock(&index->shared->writing);
   return status;
 }

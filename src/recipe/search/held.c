@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -130,6 +131,12 @@ static cq_status open_words(cq_index_word_set **out, const cq_index *index, cons
     status = cq_index_store_words(paths[i], index->store, info->words[i].number, error);
   }
   if (!status) status = cq_lexical_set_open(&w->set, analyzer, names, info->n_words, shared, error);
+  for (size_t i = 0; !status && i < info->n_words; i++) {
+    const uint64_t n = cq_lexical_set_first(w->set, i + 1) - cq_lexical_set_first(w->set, i);
+    if (n != (uint64_t)info->words[i].n)
+      status = cq_fail_file(error, CQ_ERR_FORMAT, paths[i], "it has %" PRIu64 " passages, the manifest says %" PRId64,
+                            n, info->words[i].n);
+  }
   cq_free(names);
   cq_free(paths);
   if (status) {

@@ -108,40 +108,52 @@ static bool are_words_allowed(const void *context, uint64_t document) {
   return is_selected(context, (int64_t)document);
 }
 
-/* The language's condition beside the filter's. */
-static cq_status conditions(char **out, const cq_search_options *o, cq_error *error) {
+/* language = "CODE", the code's marks escaped. */
+static cq_status condition_on_language(char **out, const char *language, cq_error *error) {
   cq_builder b = {0};
-  *out = NULL;
-  if (o->filter && *o->filter) cq_builder_printf(&b, o->language ? "(%s) and " : "%s", o->filter);
-  if (o->language) {
-    cq_builder_text(&b, "language = \"");
-    for (const char *c = o->language; *c; c++) {
-      if (*c == '"' || *c == '\\') cq_builder_char(&b, '\\');
-      cq_builder_char(&b, *c);
-    }
-    cq_builder_char(&b, '"');
+  cq_builder_text(&b, "language = \"");
+  for (const char *c = language; *c; c++) {
+    if (*c == '"' || *c == '\\') cq_builder_char(&b, '\\');
+    cq_builder_char(&b, *c);
   }
-  if (!b.failed) *out = b.data ? b.data : cq_strdup("");
-  if (!*out) {
-    cq_builder_free(&b);
-    return cq_fail_memory(error, "filter");
+  cq_builder_char(&b, '"');
+  *out = b.failed ? NULL : b.data;
+  if (*out) return CQ_OK;
+  cq_builder_free(&b);
+  return cq_fail_memory(error, "filter");
+}
+
+/* Leaves what both allow. */
+static void intersect(searching *s, const unsigned char *other) {
+  s->n_allowed = 0;
+  for (size_t i = 0; i < ((size_t)s->info.n + 7) / 8; i++) {
+    s->selected[i] &= other[i];
+    s->n_allowed += (size_t)__builtin_popcount(s->selected[i]);
+  }
+}
+
+static cq_status select_more(searching *s, const char *filter, cq_error *error) {
+  unsigned char *selected;
+  int64_t n_selected;
+  const cq_status status = cq_index_snapshot_select(&selected, &n_selected, s->snapshot, filter, error);
+  if (status) return status;
+  if (s->selected) {
+    intersect(s, selected);
+    cq_free(selected);
+  } else {
+    s->selected = selected, s->n_allowed = (size_t)n_selected;
   }
   return CQ_OK;
 }
 
-/* A filter that is wrong is told as it was written, so it is parsed alone. */
+/* Each by itself: a filter that is wrong is told as it was written, and the snapshot keeps both for other searches. */
 static cq_status select_records(searching *s, cq_error *error) {
-  char *text;
-  int64_t n_selected = s->info.n_live;
+  char *text = NULL;
   cq_status status = CQ_OK;
-  if (s->options->filter && s->options->language)
-    status = cq_index_snapshot_select(&s->selected, &n_selected, s->snapshot, s->options->filter, error);
-  cq_free(s->selected);
-  s->selected = NULL;
-  if (!status) status = conditions(&text, s->options, error);
-  if (status) return status;
-  if (*text) status = cq_index_snapshot_select(&s->selected, &n_selected, s->snapshot, text, error);
-  s->n_allowed = (size_t)n_selected;
+  s->n_allowed = (size_t)s->info.n_live;
+  if (s->options->filter && *s->options->filter) status = select_more(s, s->options->filter, error);
+  if (!status && s->options->language) status = condition_on_language(&text, s->options->language, error);
+  if (text) status = select_more(s, text, error);
   cq_free(text);
   return status;
 }
@@ -370,6 +382,15 @@ static cq_status hold_snapshot(searching *s, cq_error *error) {
   }
 }
 
+/* An index that an older calque made has none before its next commit: nothing would be found, and nobody told. */
+static cq_status check_words(const searching *s, cq_error *error) {
+  int64_t n = 0;
+  for (size_t i = 0; i < s->info.n_words; i++) n += s->info.words[i].n;
+  if (n == s->info.n) return CQ_OK;
+  return cq_fail_file(error, CQ_ERR_UNSUPPORTED, s->index->directory,
+                      "it is not indexed by words: an older calque made it; 'calque index compact' indexes it");
+}
+
 static cq_status encode_queries(float **out, size_t *n_truncated, const searching *s, cq_error *error) {
   const cq_encoder *encoder;
   cq_encode_stats stats = {0};
@@ -389,7 +410,8 @@ static cq_status search_snapshot(candidates *lists, searching *s, cq_error *erro
   if (status) return status;
   s->info = cq_index_snapshot_info(s->snapshot);
   atomic_init(&s->damaged, s->info.n);
-  status = select_records(s, error);
+  status = s->words ? check_words(s, error) : CQ_OK;
+  if (!status) status = select_records(s, error);
   if (status || s->n_allowed == 0) return status;
   switch (s->options->ranking) {
   case CQ_RANK_WORDS: return find_documents(lists, s, find_by_words, error);

@@ -15,7 +15,8 @@ typedef struct writing_words {
   const cq_analyzer *analyzer;
   cq_index_words *parts; /* as they are to be */
   size_t n_parts, capacity;
-  int64_t next; /* number of a part's file */
+  int64_t next;                  /* number of a part's file */
+  cq_index_snapshot *compacting; /* only what lives in it, numbered anew; NULL: all */
   /* texts of the part at hand */
   cq_slice *texts;
   size_t n_texts, texts_capacity, n_bytes;
@@ -59,6 +60,7 @@ static cq_status index_document(void *context, int64_t first, const cq_document 
   writing_words *w = context;
   const int64_t n = cq_index_store_n(w->index->store);
   cq_status status = CQ_OK;
+  if (w->compacting && !cq_index_snapshot_is_live(w->compacting, first)) return CQ_OK;
   for (int64_t record = first; !status && record < n; record++) {
     cq_index_passage passage;
     status = cq_index_store_passages(&passage, w->index->store, record, 1, error);
@@ -131,6 +133,20 @@ static cq_status merge_where_many(writing_words *w, cq_error *error) {
   return status;
 }
 
+static cq_status write_from(writing_words *w, int64_t record, cq_error *error) {
+  const cq_index_store *store = w->index->store;
+  cq_status status = cq_index_need_analyzer(&w->analyzer, w->index, error);
+  if (!status) status = cq_index_store_visit(store, record, cq_index_store_n(store), index_document, w, error);
+  return status ? status : write_part(w, error);
+}
+
+static void free_writing(writing_words *w) {
+  cq_index_snapshot_release(w->compacting);
+  cq_free(w->parts);
+  cq_free(w->texts);
+  cq_arena_free(&w->arena);
+}
+
 cq_status cq_index_write_words(cq_index *index, cq_context *ctx, cq_error *error) {
   writing_words w = {.index = index, .ctx = ctx, .next = cq_index_store_next_words(index->store)};
   const cq_index_words *parts;
@@ -139,19 +155,32 @@ cq_status cq_index_write_words(cq_index *index, cq_context *ctx, cq_error *error
   cq_index_store_get_words(&parts, &n_parts, index->store);
   for (size_t i = 0; i < n_parts; i++) n_indexed += parts[i].n;
   if (n_indexed == cq_index_store_n(index->store)) return CQ_OK;
-  cq_status status = cq_index_need_analyzer(&w.analyzer, index, error);
+  cq_status status = CQ_OK;
   for (size_t i = 0; !status && i < n_parts; i++)
     if (!cq_reserve((void **)&w.parts, &w.capacity, i + 1, sizeof *w.parts))
       status = cq_fail_memory(error, "index by words");
     else
       w.parts[w.n_parts++] = parts[i];
-  if (!status)
-    status = cq_index_store_visit(index->store, n_indexed, cq_index_store_n(index->store), index_document, &w, error);
-  if (!status) status = write_part(&w, error);
+  if (!status) status = write_from(&w, n_indexed, error);
   if (!status) status = merge_where_many(&w, error);
   if (!status) status = cq_index_store_set_words(index->store, w.parts, w.n_parts, error);
-  cq_free(w.parts);
-  cq_free(w.texts);
-  cq_arena_free(&w.arena);
+  free_writing(&w);
+  return status;
+}
+
+/* The words of what stays are written before the manifest counts the new generation: no reader finds an index without. */
+cq_status cq_index_compact(cq_index *index, cq_context *ctx, cq_error *error) {
+  writing_words w = {.index = index, .ctx = ctx};
+  pthread_mutex_lock(&index->shared->writing);
+  cq_status status = cq_index_store_check_writing(index->store, error);
+  if (!status) status = cq_index_store_check_committed(index->store, error);
+  if (!status) {
+    w.next = cq_index_store_next_words(index->store);
+    w.compacting = cq_index_store_hold(index->store);
+    status = write_from(&w, 0, error);
+  }
+  if (!status) status = cq_index_store_compact(index->store, w.parts, w.n_parts, error);
+  pthread_mutex_unlock(&index->shared->writing);
+  free_writing(&w);
   return status;
 }
