@@ -6,7 +6,8 @@ sentence a line.
     language_text.py dev DATA          of the Tatoeba and Anki files, a tenth of a language's sentences, at most 500
     language_text.py test-NAME DATA    DATA/parallel/en-XX/test-NAME.tsv.gz, XX's side: tatoeba, ntrex, flores
 
-Tatoeba's and Anki's sentences are CC BY 2.0 FR, TICO-19 is CC0, tldr CC BY 4.0; files under other licences are left out.
+Tatoeba's and Anki's sentences are CC BY 2.0 FR, TICO-19 is CC0, tldr CC BY 4.0; files under other licences are left
+out.
 No sentence of the test files is trained on, in whichever language.
 
 Two files are not of the language that they are named after. That of Malay (ms) has Tatoeba's macrolanguage, Indonesian
