@@ -3,7 +3,7 @@
 #include "calque/language.h"
 #include "corpus/key.h"
 #include "corpus/rows.h"
-#include "text/language.h"
+#include "text/identify.h"
 #include "text/script.h"
 
 #include <string.h>

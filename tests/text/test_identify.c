@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "calque/language.h"
-#include "text/language.h"
+#include "text/identify.h"
 #include "text/language_model.h"
 #include "text/ngrams.h"
 #include "text/script.h"
