@@ -21,6 +21,7 @@
 #include "calque/extend.h"
 #include "calque/finetune.h"
 #include "calque/index.h"
+#include "calque/language.h"
 #include "calque/lexical.h"
 #include "calque/lines.h"
 #include "calque/mine.h"

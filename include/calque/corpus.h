@@ -176,6 +176,8 @@ typedef struct cq_corpus_filter_options {
   bool skip_bad;
   cq_corpus_progress_fn progress;
   void *progress_context;
+  double other_language; /* drop rows with a side that is in another language than `languages` says, with at least this
+                          * probability (calque/language.h); 0: do not look. All of `languages` must be known ones */
 } cq_corpus_filter_options;
 /* Group "corpus-filter". */
 CQ_DEFAULT_OPTIONS(cq_corpus_filter_options, cq_corpus_filter_default_options, "corpus-filter")

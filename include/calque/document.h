@@ -61,7 +61,7 @@ typedef struct cq_documents_options {
   const char *fields;   /* names of fields and columns where they are not the usual ones: "text=body,title=headline";
                          * others are metadata. Usual are id (_id, docid, docno), title (headline), text (contents,
                          * content, body), url (link) and language (lang) */
-  const char *language; /* of documents that do not say theirs; NULL: none */
+  const char *language; /* of documents that do not say theirs; "auto": identified (calque/language.h); NULL: none */
   cq_notice_fn notice;  /* which format a file has, what was left out */
   void *notice_context;
   bool skip_bad; /* count what is malformed and go on: behind the line, where documents are lines, else behind the file */

@@ -5,6 +5,7 @@
 #include "base/options.h"
 #include "base/utf8.h"
 #include "base/walk.h"
+#include "calque/language.h"
 #include "document/reader.h"
 #include "text/encoding.h"
 
@@ -30,8 +31,9 @@ static const cq_option option_rows[] = {
              "fields or columns that have other names than the usual ones: id, title, text, url, language; all others "
              "are metadata"),
      .otherwise = "the usual names"},
-    {CQ_TEXT(O, "language", language, CHANGES, "CODE", "of documents that do not say theirs"), .letter = 'l',
-     .otherwise = "none"},
+    {CQ_TEXT(O, "language", language, CHANGES, "CODE",
+             "of documents that do not say theirs; auto: identified by the text, as calque data language does"),
+     .letter = 'l', .otherwise = "none"},
     {CQ_FLAG(O, "skip-bad", skip_bad, CHANGES,
              "count malformed documents and files that cannot be read, and go on, instead of failing at the first")},
 };
@@ -340,6 +342,12 @@ static cq_slice slice_of(const cq_builder *b) {
   return (cq_slice){b->n ? b->data : "", b->n};
 }
 
+/* Empty: undetermined. */
+static cq_slice identified(cq_slice text) {
+  const cq_language_guess guess = cq_language_identify(text);
+  return guess.probability > 0 ? cq_slice_of(guess.code) : (cq_slice){"", 0};
+}
+
 /* The room as a document: a title alone is its text, and what has no id is named by its place. */
 static cq_status finish(cq_document *out, cq_documents *d, cq_error *error) {
   const cq_builder *role = d->room.role;
@@ -351,7 +359,8 @@ static cq_status finish(cq_document *out, cq_documents *d, cq_error *error) {
                        .url = slice_of(&role[CQ_ROLE_URL]),
                        .metadata = slice_of(&d->room.metadata)};
   if (out->text.n == 0) out->text = out->title;
-  if (out->language.n == 0 && d->o.language) out->language = cq_slice_of(d->o.language);
+  if (out->language.n == 0 && d->o.language)
+    out->language = strcmp(d->o.language, "auto") != 0 ? cq_slice_of(d->o.language) : identified(out->text);
   if (out->id.n) return CQ_OK;
   cq_builder_clear(&d->id);
   if (cq_utf8_invalid_at(d->file.path, strlen(d->file.path)) < strlen(d->file.path))

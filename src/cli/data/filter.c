@@ -12,13 +12,13 @@ static int run_filter(const cli_call *call) {
 
 const cli_command cli_data_filter = {
     .name = "filter",
-    .summary = "drop rows that cannot be translations: by length, script, identical sides",
+    .summary = "drop rows that cannot be translations: by length, script, language, identical sides",
     .arguments = "[FILE...]",
     .min_arguments = 0,
     .max_arguments = -1,
     .description =
         "Files are read one after the other; without any, standard input. A side's script is that of most of its "
-        "letters; a side without letters passes.",
+        "letters; a side without letters passes. What its language is, --other-language asks calque data language.",
     .example = "calque data filter --languages en,ru en-ru.tsv.gz -o clean.tsv.gz",
     .group = "corpus-filter",
     .taken = cli_data_inputs_taken,

@@ -1,0 +1,85 @@
+#include "calque/language.h"
+
+#include "text/identify.h"
+#include "text/language_model.h"
+#include "text/ngrams.h"
+#include "text/script.h"
+
+#include <math.h>
+#include <string.h>
+#include <strings.h>
+
+#define LEAST_PROBABILITY 0.5
+
+static const cq_language_guess undetermined = {"und", 0};
+
+static bool find_script(cq_language_view *out, int script) {
+  for (size_t i = 0; cq_language_view_at(out, i); i++)
+    if ((int)out->head.script == script) return true;
+  return false;
+}
+
+/* Sums of weights by language, and how many n-grams were found. */
+static size_t add_weights(int64_t sums[CQ_LANGUAGES_MAX], const cq_language_view *v, cq_slice text) {
+  cq_ngram_words words = {.text = text, .script = (int)v->head.script};
+  uint32_t hashes[CQ_NGRAM_HASHES];
+  size_t n_found = 0;
+  while (cq_ngram_next(&words)) {
+    int32_t of_word[CQ_LANGUAGES_MAX] = {0};
+    const size_t n = cq_ngram_hashes(hashes, &words);
+    for (size_t i = 0; i < n; i++) {
+      const int8_t *weights = cq_language_weights(v, hashes[i]);
+      if (!weights) continue;
+      for (size_t l = 0; l < v->head.n_languages; l++) of_word[l] += weights[l];
+      n_found++;
+    }
+    for (size_t l = 0; l < v->head.n_languages; l++) sums[l] += of_word[l];
+  }
+  return n_found;
+}
+
+cq_language_guess cq_language_identify(cq_slice text) {
+  cq_language_view v;
+  int64_t sums[CQ_LANGUAGES_MAX] = {0};
+  double scores[CQ_LANGUAGES_MAX], total = 0;
+  size_t best = 0;
+  const int script = cq_ngram_script(text);
+  if (script == CQ_SCRIPT_NONE || !find_script(&v, script)) return undetermined;
+  if (v.head.n_languages == 1) return (cq_language_guess){v.codes[0], 1};
+  const size_t n = add_weights(sums, &v, text);
+  const double scale = (double)v.head.scale / sqrt(n ? (double)n : 1);
+  for (size_t l = 0; l < v.head.n_languages; l++) {
+    scores[l] = (double)v.bias[l] + scale * (double)sums[l];
+    if (scores[l] > scores[best]) best = l;
+  }
+  for (size_t l = 0; l < v.head.n_languages; l++) total += exp(scores[l] - scores[best]);
+  return 1 / total < LEAST_PROBABILITY ? undetermined : (cq_language_guess){v.codes[best], 1 / total};
+}
+
+/* The one after the codes that are smaller: there are few, and no order need be kept. */
+const char *cq_language_known(size_t index) {
+  cq_language_view v;
+  const char *last = "";
+  for (;; index--) {
+    const char *next = NULL;
+    for (size_t i = 0; cq_language_view_at(&v, i); i++)
+      for (size_t l = 0; l < v.head.n_languages; l++)
+        if (strcmp(v.codes[l], last) > 0 && (!next || strcmp(v.codes[l], next) < 0)) next = v.codes[l];
+    if (!next || !index) return next;
+    last = next;
+  }
+}
+
+const char *cq_language_known_as(const char *tag) {
+  static const char *const other_codes[][2] = {{"iw", "he"}, {"in", "id"}, {"no", "nb"}};
+  const size_t n = strcspn(tag, "-_");
+  char code[CQ_LANGUAGE_CODE] = {0};
+  if (n >= sizeof code) return NULL;
+  memcpy(code, tag, n);
+  for (size_t i = 0; i < sizeof other_codes / sizeof *other_codes; i++)
+    if (!strcasecmp(code, other_codes[i][0])) strcpy(code, other_codes[i][1]);
+  const char *known;
+  for (size_t i = 0; (known = cq_language_known(i)); i++)
+    if (!strcasecmp(known, code)) return known;
+  return NULL;
+}
