@@ -30,7 +30,7 @@ function showView() {
   if (view === 'add' && !info.writable) view = 'search';
   document.body.dataset.view = view;
   for (const link of document.querySelectorAll('nav a'))
-    link.toggleAttribute('aria-current', link.dataset.view === view);
+    link.setAttribute('aria-current', link.dataset.view === view ? 'page' : 'false');
   document.title = state.q && view !== 'compare' && view !== 'add' ? `${state.q} · calque` : 'calque';
   if (view === 'compare' && !compared) {
     compared = true;

@@ -2,7 +2,7 @@
 
 import { request } from './api.js';
 import { curlLine, showCurl } from './curl.js';
-import { $, make, wantsCalm } from './dom.js';
+import { $, directionOf, make, wantsCalm } from './dom.js';
 import { languageTag } from './languages.js';
 import { state, update, watch } from './state.js';
 
@@ -114,13 +114,14 @@ function fill(found, path) {
   const curl = make('div', { className: 'curl' });
   showCurl(curl, curlLine(path));
   $('#document-body').replaceChildren(
-    make('h2', { id: 'document-title', dir: 'auto', lang: found.language ?? '' }, found.title || found.id),
-    make('p', { className: 'where' }, languageTag(found.language),
-      // Only addresses of the web become links: others could run something.
-      found.url ? (safe ? make('a', { href: found.url, rel: 'noreferrer noopener', target: '_blank' }, found.url) : make('bdi', {}, found.url))
-        : make('bdi', {}, found.id)),
-    metadata.length > 0 && make('dl', {}, metadata.map(([name, value]) =>
-      make('div', {}, make('dt', {}, name), make('dd', { dir: 'auto' }, typeof value === 'string' ? value : JSON.stringify(value))))),
+    make('div', { dir: directionOf(found.title || found.text) },
+      make('h2', { id: 'document-title', dir: 'auto', lang: found.language ?? '' }, found.title || found.id),
+      make('p', { className: 'where' }, languageTag(found.language),
+        // Only addresses of the web become links: others could run something.
+        found.url ? (safe ? make('a', { href: found.url, rel: 'noreferrer noopener', target: '_blank' }, found.url) : make('bdi', {}, found.url))
+          : make('bdi', {}, found.id)),
+      metadata.length > 0 && make('dl', {}, metadata.map(([name, value]) =>
+        make('div', {}, make('dt', {}, name), make('dd', { dir: 'auto' }, typeof value === 'string' ? value : JSON.stringify(value)))))),
     make('div', { className: 'text', dir: 'auto', lang: found.language ?? '' }, marked(found.text)),
     info.writable && remover(found.id, path),
     curl);

@@ -26,4 +26,7 @@ export function debounce(f, wait_ms) {
 
 export const count = (n) => n.toLocaleString('en');
 export const plural = (n, one, many = one + 's') => `${count(n)} ${n === 1 ? one : many}`;
+
+/* The direction of a text by its first letter, for what stands around it. */
+export const directionOf = (text) => (/^\P{L}*[\p{sc=Arab}\p{sc=Hebr}\p{sc=Syrc}\p{sc=Thaa}\p{sc=Nkoo}]/u.test(text) ? 'rtl' : 'ltr');
 export const wantsCalm = () => matchMedia('(prefers-reduced-motion: reduce)').matches;

@@ -77,8 +77,9 @@ function summarise() {
   const shown = [...counts].sort((a, b) => b[1] - a[1]);
   const n = shown.reduce((sum, [, of]) => sum + of, 0);
   const names = shown.slice(0, 12).map(([code, of]) => `${languageName(code)} ${count(of)}`);
-  $('#map-summary').textContent = !n ? '' : `${plural(n, 'passage')} by meaning: what is near says something alike. ` +
-    `Axes: the two principal components. ${names.join(', ')}${shown.length > 12 ? '…' : ''}.`;
+  $('#map-summary').replaceChildren(...(!n ? [] : [`${plural(n, 'passage')}. Near is alike in meaning; the axes are the first two principal components.`,
+    // Who sees the page has the same figures in the list of languages.
+    make('span', { className: 'unseen' }, ` ${names.join(', ')}${shown.length > 12 ? '…' : ''}.`)]));
 }
 
 /* A point is a passage; where the map has only a sample, another passage of the document stands for it. */

@@ -36,10 +36,27 @@ export class PointMap {
     this.xs = Float32Array.from(points, (point) => point.x);
     this.ys = Float32Array.from(points, (point) => point.y);
     this.buildGrid();
+    this.fit();
     this.hovered = this.strong = -1;
     this.hits = [];
     this.sprites = null;
     this.redraw();
+  }
+
+  /* The box of the data, which is what "everything" shows: components may fill little of the square. */
+  fit() {
+    const box = [1, -1, 1, -1];
+    for (let i = 0; i < this.points.length; i++) {
+      box[0] = Math.min(box[0], this.xs[i]);
+      box[1] = Math.max(box[1], this.xs[i]);
+      box[2] = Math.min(box[2], this.ys[i]);
+      box[3] = Math.max(box[3], this.ys[i]);
+    }
+    const [left, right, top, bottom] = this.points.length ? box : [-1, 1, -1, 1];
+    this.home = { x: (left + right) / 2, y: (top + bottom) / 2 };
+    this.span = { x: Math.max(0.02, right - left), y: Math.max(0.02, bottom - top) };
+    this.centre = { ...this.home };
+    this.zoom = 1;
   }
 
   /* Points sorted by cell: those of cell c are order[start[c]] to order[start[c + 1]]. */
@@ -65,7 +82,7 @@ export class PointMap {
     }
   }
 
-  get pixels() { return 0.46 * Math.min(this.width, this.height) * this.zoom; } // of a unit of the data
+  get pixels() { return 0.88 * Math.min(this.width / this.span.x, this.height / this.span.y) * this.zoom; } // of a unit of the data
   screenX(x) { return (x - this.centre.x) * this.pixels + this.width / 2; }
   screenY(y) { return (this.centre.y - y) * this.pixels + this.height / 2; } // y of the data goes up
   dataX(x) { return (x - this.width / 2) / this.pixels + this.centre.x; }
@@ -161,7 +178,7 @@ export class PointMap {
     const shiftY = this.canvas.height / 2 + this.centre.y * scale - half;
     const { left, right, top, bottom } = this.view;
     const edge = half / scale;
-    context.globalAlpha = this.hits.length ? 0.22 : 0.72;
+    context.globalAlpha = this.hits.length ? 0.3 : 0.75;
     this.eachIn(left - edge, top - edge, right + edge, bottom + edge, (i) => {
       context.drawImage(sheet, colour[i] * side, 0, side, side,
         shiftX + this.xs[i] * scale, shiftY - this.ys[i] * scale, side, side);
@@ -174,15 +191,14 @@ export class PointMap {
     const { context } = this;
     context.textAlign = 'center';
     context.textBaseline = 'middle';
-    const taken = [];
+    if (this.query) this.drawQuery(this.query);
     for (const { index, rank } of [...this.hits].reverse()) {
       if (index !== this.strong) this.drawHit(index, rank);
     }
     const strong = this.hits.find((hit) => hit.index === this.strong);
     if (strong) this.drawHit(strong.index, strong.rank, true);
-    if (this.query) this.drawQuery(this.query);
     if (this.hovered >= 0) this.ring(this.hovered, this.radius + 3);
-    this.drawLabels(taken);
+    this.drawLabels();
   }
 
   ring(index, radius) {
@@ -218,19 +234,20 @@ export class PointMap {
       context.strokeStyle = colour;
       context.lineWidth = width;
       context.beginPath();
-      context.arc(x, y, 11, 0, 7);
+      context.arc(x, y, 15, 0, 7);
       for (const [dx, dy] of [[1, 0], [-1, 0], [0, 1], [0, -1]]) {
-        context.moveTo(x + 6 * dx, y + 6 * dy);
-        context.lineTo(x + 17 * dx, y + 17 * dy);
+        context.moveTo(x + 9 * dx, y + 9 * dy);
+        context.lineTo(x + 23 * dx, y + 23 * dy);
       }
       context.stroke();
     }
   }
 
   /* Labels appear as one comes nearer, and only where they cover no other. */
-  drawLabels(taken) {
+  drawLabels() {
     if (this.zoom < 2.5 || this.hits.length) return;
     const { context } = this;
+    const taken = [];
     const { left, right, top, bottom } = this.view;
     const most = Math.min(28, Math.floor(this.width * this.height / 16000));
     context.font = `12px ${this.font}`;
@@ -307,7 +324,7 @@ export class PointMap {
     const by = 60 / this.pixels, { x, y } = this.centre;
     const factor = { in: 1.6, out: 1 / 1.6 }[what];
     if (factor) this.glide(Math.max(MIN_ZOOM, Math.min(MAX_ZOOM, this.zoom * factor)), x, y);
-    else if (what === 'reset') this.glide(1, 0, 0);
+    else if (what === 'reset') this.glide(1, this.home.x, this.home.y);
     else this.moveTo(this.zoom, x + by * ({ left: -1, right: 1 }[what] ?? 0), y + by * ({ up: 1, down: -1 }[what] ?? 0));
   }
 

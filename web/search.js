@@ -2,16 +2,16 @@
 
 import { request } from './api.js';
 import { curlLine, showCurl } from './curl.js';
-import { $, count, debounce, make, plural } from './dom.js';
-import { languageChip, languageTag } from './languages.js';
+import { $, count, debounce, directionOf, make, plural } from './dom.js';
+import { languageChip, languageTag, tint } from './languages.js';
 import { addressOf, languages, state, update, watch, wholeFilter } from './state.js';
 
 const MODE_HELP = {
   hybrid: 'by meaning and by words together',
-  dense: 'by what sentences say, across languages',
-  lexical: 'by the words of the query',
+  dense: 'by what sentences say, across languages (dense)',
+  lexical: 'by the words of the query (lexical)',
 };
-const FOUND_BY = { dense: 'found by meaning', lexical: 'found by words', both: 'found by meaning and by words' };
+const FOUND_BY = { dense: 'by meaning', lexical: 'by words', both: 'by meaning and words' };
 const STEP = 10, MAX_HITS = 100;
 
 let info = null;
@@ -54,12 +54,17 @@ export function startSearch(serverInfo, given) {
   document.addEventListener('keydown', onKey);
 
   watch((changed) => {
+    // Only what changed elsewhere: while one types, the box is ahead of the state.
+    if (changed.has('q') && q.value !== state.q) q.value = state.q;
+    if (changed.has('filter') && $('#filter').value !== state.filter) $('#filter').value = state.filter;
     showControls();
     if (['q', 'mode', 'lang', 'filter'].some((name) => changed.has(name))) {
       k = STEP;
       search();
     }
   });
+  q.value = state.q;
+  $('#filter').value = state.filter;
   showControls();
 }
 
@@ -69,10 +74,6 @@ function showFilter(open) {
 }
 
 function showControls() {
-  const q = $('#q');
-  // Not under the fingers of who is typing: there the box is ahead of the state.
-  if (q !== document.activeElement || q.value.trim() === '') q.value = state.q;
-  if ($('#filter') !== document.activeElement) $('#filter').value = state.filter;
   if (state.filter) showFilter(true);
   const radio = document.querySelector(`[name=mode][value="${CSS.escape(state.mode)}"]`);
   if (radio) radio.checked = true;
@@ -85,11 +86,13 @@ function showLanguages() {
   const place = $('#languages');
   place.hidden = counts.length < 2;
   const chosen = languages();
-  if (place.children.length === counts.length) {
+  const same = JSON.stringify(counts);
+  if (place.dataset.counts === same) { // the chip that was pressed keeps the focus
     [...place.children].forEach((chip, i) => chip.setAttribute('aria-pressed', String(chosen.includes(counts[i][0]))));
     place.classList.toggle('some', chosen.length > 0);
     return;
   }
+  place.dataset.counts = same;
   place.replaceChildren(...counts.map(([code, n]) => languageChip(code, n, chosen.includes(code), () => {
     const now = languages();
     const then = now.includes(code) ? now.filter((other) => other !== code) : [...now, code];
@@ -188,7 +191,8 @@ function meter(name, value, share, text) {
 function hitItem(hit, i, top) {
   const { before = '', best = '', after = '' } = hit.snippet ?? {};
   const at = hit.passage ? `${hit.passage.begin}-${hit.passage.end}` : '';
-  const link = make('a', { href: addressOf({ doc: hit.id, at }), dir: 'auto', lang: hit.language ?? '' }, hit.title || hit.id);
+  const title = hit.title || hit.id;
+  const link = make('a', { href: addressOf({ doc: hit.id, at }), dir: 'auto', lang: hit.language ?? '' }, title);
   link.addEventListener('click', (event) => {
     if (event.ctrlKey || event.metaKey || event.shiftKey) return; // a tab of its own
     event.preventDefault();
@@ -201,17 +205,19 @@ function hitItem(hit, i, top) {
     scrollTo({ top: 0 });
   });
   const item = make('li', { className: 'hit' },
-    make('div', { className: 'hit-text' },
+    // The number is that of the point on the map.
+    make('span', { className: 'rank', 'aria-hidden': 'true' }, i + 1),
+    make('div', { className: 'hit-text', dir: directionOf(title) },
       make('h2', {}, link),
       make('p', { className: 'where' }, languageTag(hit.language),
         make('bdi', {}, hit.url ? hit.url.replace(/^https?:\/\//, '') : hit.id)),
       make('p', { className: 'snippet', dir: 'auto', lang: hit.language ?? '' }, before, make('mark', {}, best), after)),
-    make('div', { className: 'scores', title: `score ${hit.score.toPrecision(4)}` },
-      make('span', { className: 'reason' }, FOUND_BY[hit.reason] ?? hit.reason),
+    make('div', { className: 'scores', title: `Score ${hit.score.toPrecision(4)}` },
+      make('span', { className: 'reason' }, 'found ', FOUND_BY[hit.reason] ?? hit.reason),
       meter('meaning', hit.cosine, hit.cosine, hit.cosine?.toFixed(2)),
       meter('words', hit.words, hit.words / top, hit.words?.toFixed(1)),
       best && alike));
-  item.dataset.rank = i + 1;
+  tint(item, hit.language);
   item.addEventListener('pointerenter', () => callbacks.onPoint(hit));
   item.addEventListener('pointerleave', () => callbacks.onPoint(null));
   item.addEventListener('focusin', () => callbacks.onPoint(hit));
