@@ -2,10 +2,10 @@
 //
 //   data, x and y in [-1, 1]  --scale, offset-->  CSS pixels  --device pixels-->  canvas
 //
-// Each colour is drawn once, as a sprite; a frame copies sprites, so that 20,000 points take a few milliseconds.
 // A grid over the data answers which points are near a place without looking at all of them.
 
 import { wantsCalm } from './dom.js';
+import { Dots } from './dots.js';
 
 const GRID = 96;
 const REACH = 14; // CSS pixels around the mouse
@@ -16,6 +16,7 @@ export class PointMap {
   constructor(canvas, callbacks) {
     this.canvas = canvas;
     this.context = canvas.getContext('2d');
+    this.dots = new Dots();
     this.callbacks = callbacks;
     this.zoom = 1;
     this.centre = { x: 0, y: 0 };
@@ -39,7 +40,7 @@ export class PointMap {
     this.fit();
     this.hovered = this.strong = -1;
     this.hits = [];
-    this.sprites = null;
+    this.ready = '';
     this.redraw();
   }
 
@@ -99,13 +100,14 @@ export class PointMap {
     this.height = clientHeight;
     this.canvas.width = Math.round(clientWidth * this.ratio);
     this.canvas.height = Math.round(clientHeight * this.ratio);
-    this.sprites = null;
+    this.dots.resize(this.canvas.width, this.canvas.height);
+    this.ready = '';
     this.draw(); // at once: setting the size has cleared the canvas
   }
 
   redraw() { this.frame ??= requestAnimationFrame(() => { this.frame = null; this.draw(); }); }
 
-  restyle() { this.sprites = null; this.redraw(); }
+  restyle() { this.ready = ''; this.redraw(); }
 
   /* Larger dots when there are few or when they are near. */
   get radius() {
@@ -113,77 +115,52 @@ export class PointMap {
     return Math.min(6, crowd * Math.max(1, this.zoom) ** 0.3);
   }
 
-  makeSprites(radius) {
+  /* Reads the theme's colours from the style, once for each look of the dots. */
+  prepare() {
+    const radius = Math.round(4 * this.radius) / 4, alpha = this.hits.length ? 0.3 : 0.75;
+    const wanted = `${radius} ${alpha}`;
+    if (this.ready === wanted) return;
+    this.ready = wanted;
     const style = getComputedStyle(this.canvas);
     this.ink = style.color;
     this.paper = style.backgroundColor;
     this.accent = style.accentColor;
-    this.line = style.borderTopColor;
     this.font = style.fontFamily;
     const tone = style.getPropertyValue('--tone');
     this.colours = this.hues.map((hue) => `oklch(${tone} ${hue})`);
-    const side = 2 * Math.ceil(radius * this.ratio) + 2;
-    const sheet = document.createElement('canvas');
-    sheet.width = side * Math.max(1, this.hues.length);
-    sheet.height = side;
-    const context = sheet.getContext('2d');
-    this.colours.forEach((colour, i) => {
-      context.fillStyle = colour;
-      context.beginPath();
-      context.arc(i * side + side / 2, side / 2, radius * this.ratio, 0, 7);
-      context.fill();
-    });
-    this.sprites = { sheet, side, radius };
+    this.dots.prepare({ colours: this.colours, paper: this.paper, line: style.borderTopColor, radius: radius * this.ratio, alpha });
   }
 
   draw() {
     if (!this.width) return;
     const { context, ratio } = this;
-    const radius = this.radius;
-    if (!this.sprites || Math.abs(this.sprites.radius - radius) > 0.25) this.makeSprites(radius);
-    context.setTransform(1, 0, 0, 1, 0, 0);
-    context.clearRect(0, 0, this.canvas.width, this.canvas.height);
+    this.prepare();
+    this.dots.clear();
     this.drawGrid();
     this.drawPoints();
+    context.setTransform(1, 0, 0, 1, 0, 0);
+    context.putImageData(this.dots.image, 0, 0);
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     this.drawMarks();
   }
 
   /* The fine lines of squared paper, at a distance that stays between 40 and 80 pixels. */
   drawGrid() {
-    const { context, ratio } = this;
     const step = 2 ** Math.ceil(Math.log2(40 / this.pixels));
     const { left, right, top, bottom } = this.view;
-    context.strokeStyle = this.line;
-    context.globalAlpha = 0.55;
-    context.lineWidth = 1;
-    context.beginPath();
-    for (let x = Math.ceil(left / step) * step; x <= right; x += step) {
-      const at = Math.round(this.screenX(x) * ratio) + 0.5;
-      context.moveTo(at, 0);
-      context.lineTo(at, this.canvas.height);
-    }
-    for (let y = Math.ceil(top / step) * step; y <= bottom; y += step) {
-      const at = Math.round(this.screenY(y) * ratio) + 0.5;
-      context.moveTo(0, at);
-      context.lineTo(this.canvas.width, at);
-    }
-    context.stroke();
+    for (let x = Math.ceil(left / step) * step; x < right; x += step) this.dots.vertical(Math.floor(this.screenX(x) * this.ratio));
+    for (let y = Math.ceil(top / step) * step; y < bottom; y += step) this.dots.horizontal(Math.floor(this.screenY(y) * this.ratio));
   }
 
   drawPoints() {
-    const { context, colour, sprites: { sheet, side } } = this;
-    const scale = this.pixels * this.ratio, half = side / 2;
-    const shiftX = this.canvas.width / 2 - this.centre.x * scale - half;
-    const shiftY = this.canvas.height / 2 + this.centre.y * scale - half;
+    const { dots, colour, xs, ys } = this;
+    const scale = this.pixels * this.ratio;
+    const shiftX = this.canvas.width / 2 - this.centre.x * scale;
+    const shiftY = this.canvas.height / 2 + this.centre.y * scale;
     const { left, right, top, bottom } = this.view;
-    const edge = half / scale;
-    context.globalAlpha = this.hits.length ? 0.3 : 0.75;
-    this.eachIn(left - edge, top - edge, right + edge, bottom + edge, (i) => {
-      context.drawImage(sheet, colour[i] * side, 0, side, side,
-        shiftX + this.xs[i] * scale, shiftY - this.ys[i] * scale, side, side);
-    });
-    context.globalAlpha = 1;
+    const edge = dots.half / scale;
+    this.eachIn(left - edge, top - edge, right + edge, bottom + edge,
+      (i) => dots.dot(shiftX + xs[i] * scale, shiftY - ys[i] * scale, colour[i]));
   }
 
   /* What stands out: hits with their ranks, the query, the point under the mouse, and labels where there is room. */

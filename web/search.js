@@ -11,7 +11,7 @@ const MODE_HELP = {
   dense: 'by what sentences say, across languages (dense)',
   lexical: 'by the words of the query (lexical)',
 };
-const FOUND_BY = { dense: 'by meaning', lexical: 'by words', both: 'by meaning and words' };
+const FOUND_BY = { dense: 'by meaning', lexical: 'by words', both: 'by both' };
 const STEP = 10, MAX_HITS = 100;
 
 let info = null;

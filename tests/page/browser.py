@@ -102,12 +102,11 @@ class Page:
         return answer["result"].get("value")
 
     def until(self, script, what, seconds=10):
-        """Waits until the script gives something true, and answers that."""
+        """Waits until the script gives something true."""
         deadline = time.monotonic() + seconds
         while True:
-            value = self.evaluate(script)
-            if value:
-                return value
+            if self.evaluate(f"Boolean({script})"):
+                return
             if time.monotonic() > deadline:
                 raise AssertionError(f"not within {seconds} s: {what}")
             time.sleep(0.03)
