@@ -21,6 +21,7 @@ async function readInfo() {
     index ? `${plural(index.documents, 'document')}, ${plural(index.passages, 'passage')}. ` : 'No index. ',
     `Model ${info.model}, ${info.dim} dimensions. calque ${info.version}.`);
   document.body.classList.toggle('no-index', !index);
+  $('nav [data-view=map]').hidden = !index;
   $('nav [data-view=add]').hidden = !info.writable;
 }
 

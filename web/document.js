@@ -58,8 +58,9 @@ export async function show() {
   }
   const mine = running = new AbortController();
   const at = place(), n = list().length;
+  $('#document-previous').hidden = $('#document-next').hidden = at < 0;
   $('#document-previous').disabled = at <= 0;
-  $('#document-next').disabled = at < 0 || at === n - 1;
+  $('#document-next').disabled = at === n - 1;
   $('#document-place').textContent = at < 0 ? '' : `Hit ${at + 1} of ${n}`;
   const id = state.doc;
   const path = 'api/documents/' + encodeURIComponent(id);

@@ -25,6 +25,8 @@ export function startMap(serverInfo, open) {
     onHover: showTip,
     onPick: (index) => onOpen(points[index], hits.find((hit) => indexOf(hit) === index)),
     onMove: listLater,
+    // Beside the hits the wheel scrolls the page, until the map has been clicked.
+    takesWheel: (event) => state.view === 'map' || event.ctrlKey || document.activeElement === map.canvas,
   });
   for (const button of document.querySelectorAll('[data-zoom]'))
     button.addEventListener('click', () => map.step(button.dataset.zoom));
@@ -148,15 +150,4 @@ function list() {
     button.addEventListener('focus', () => { map.hovered = i; map.redraw(); });
     return make('li', {}, languageTag(points[i].language), button);
   }), inView.length > LISTED && make('li', { className: 'quiet-text' }, `and ${count(inView.length - LISTED)} more; zoom in to see them`));
-}
-
-/* A few sentences of the index, one a language: something to search for when one does not know what is in it. */
-export function sampleLabels(n) {
-  const chosen = new Map();
-  for (const point of points) {
-    const length = point.label?.length ?? 0;
-    if (length > 12 && length < 90 && !chosen.has(point.language)) chosen.set(point.language, point.label);
-    if (chosen.size === n) break;
-  }
-  return [...chosen].map(([language, text]) => ({ language, text }));
 }

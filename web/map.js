@@ -12,7 +12,7 @@ const REACH = 14; // CSS pixels around the mouse
 const MIN_ZOOM = 0.7, MAX_ZOOM = 120;
 
 export class PointMap {
-  /* points: [{x, y, hue, label}]. Callbacks: onHover(index or -1, x, y), onPick(index), onMove(). */
+  /* points: [{x, y, hue, label}]. Callbacks: onHover(index or -1, x, y), onPick(index), onMove(), takesWheel(event). */
   constructor(canvas, callbacks) {
     this.canvas = canvas;
     this.context = canvas.getContext('2d');
@@ -228,19 +228,23 @@ export class PointMap {
     const { left, right, top, bottom } = this.view;
     const most = Math.min(28, Math.floor(this.width * this.height / 16000));
     context.font = `12px ${this.font}`;
-    context.textAlign = 'left';
+    context.direction = 'ltr';
     context.lineJoin = 'round';
     let looked = 0, placed = 0;
     this.eachIn(left, top, right, bottom, (i) => {
       if (placed >= most || looked++ > 600) return;
-      const x = this.screenX(this.xs[i]) + this.radius + 4, y = this.screenY(this.ys[i]);
+      const y = this.screenY(this.ys[i]), away = this.radius + 4;
+      let x = this.screenX(this.xs[i]);
+      const flip = x > this.width - 220; // no room to the right
+      x += flip ? -away : away;
       const point = this.points[i];
       point.short ??= point.label.length > 30 ? point.label.slice(0, 29).trimEnd() + '…' : point.label;
-      const box = { left: x - 14, right: x + 190, top: y - 11, bottom: y + 11 };
-      if (y < 8 || y > this.height - 8 || x < 0 || x > this.width - 60) return;
+      const box = { left: flip ? x - 190 : x - 14, right: flip ? x + 14 : x + 190, top: y - 11, bottom: y + 11 };
+      if (y < 8 || y > this.height - 8) return;
       if (taken.some((other) => box.left < other.right && other.left < box.right && box.top < other.bottom && other.top < box.bottom)) return;
       taken.push(box);
       placed++;
+      context.textAlign = flip ? 'right' : 'left';
       context.strokeStyle = this.paper;
       context.lineWidth = 4;
       context.strokeText(point.short, x, y);
@@ -353,6 +357,7 @@ export class PointMap {
     canvas.addEventListener('pointercancel', up);
     canvas.addEventListener('pointerleave', () => this.hover(-1, 0, 0));
     canvas.addEventListener('wheel', (event) => {
+      if (!this.callbacks.takesWheel(event)) return;
       event.preventDefault();
       // A pinch on a touch pad comes as a wheel with ctrl, in smaller steps; lines (Firefox) are larger ones.
       const pixels = event.deltaY * (event.deltaMode === 1 ? 16 : 1);

@@ -82,7 +82,7 @@ function showControls() {
 }
 
 function showLanguages() {
-  const counts = Object.entries(info.index?.languages ?? {}).sort((a, b) => b[1] - a[1]);
+  const counts = Object.entries(info.index?.languages ?? {}).filter(([code]) => code).sort((a, b) => b[1] - a[1]);
   const place = $('#languages');
   place.hidden = counts.length < 2;
   const chosen = languages();

@@ -34,7 +34,8 @@ export function tell(changed = Object.keys(DEFAULTS)) { for (const watcher of wa
 
 addEventListener('popstate', () => { readAddress(); tell(); });
 
-export const languages = () => (state.lang ? state.lang.split(',') : []);
+// What an address brings along goes into a filter: nothing but codes.
+export const languages = () => state.lang.split(',').filter((code) => /^[\w-]+$/.test(code));
 
 /* The filter of a request: the languages chosen and what was typed, as one expression. */
 export function wholeFilter() {

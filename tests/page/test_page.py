@@ -39,17 +39,30 @@ def that(true, what):
 
 
 class Checks:
-    def __init__(self, page, base, pictures):
-        self.page, self.base, self.pictures = page, base, pictures
+    def __init__(self, page, base, pictures, key):
+        self.page, self.base, self.pictures, self.key = page, base, pictures, key
         page.open(base)
+        if key:
+            self.give_key(key)
         page.until("document.querySelector('#about').textContent !== ''", "what the server has, below")
-        ask = "fetch({}).then(r => r.json())"
-        self.info = page.evaluate(ask.format("'api/info'"))
+        ask = "fetch({}, { headers: " + json.dumps({"Authorization": "Bearer " + key} if key else {}) + " }).then(r => r.json())"
+        self.info = page.evaluate(ask.replace("{}", "'api/info'", 1))
         that(self.info["index"] and self.info["index"]["passages"] > 0, "the index has passages")
-        points = page.evaluate(ask.format("'api/map?n=200'"))["points"]
+        points = page.evaluate(ask.replace("{}", "'api/map?n=200'", 1))["points"]
         that(points, "the map has points")
         self.points = points
         self.sentence = next(p["label"] for p in points if len(p.get("label") or "") > 8).rstrip("…")
+
+    def give_key(self, key):
+        """A wrong key is refused with a word about it; the right one lasts as long as the tab."""
+        page = self.page
+        page.until("document.querySelector('#key').open", "the page asks for a key")
+        page.type("not " + key)
+        page.press("Enter")
+        page.until("document.querySelector('#key').open && !document.querySelector('#key-error').hidden", "a wrong key is refused")
+        self.picture("key")
+        page.type(key)
+        page.press("Enter")
 
     def picture(self, name):
         self.page.screenshot(self.pictures and os.path.join(self.pictures, name + ".png"))
@@ -78,7 +91,8 @@ class Checks:
         that(page.evaluate("document.querySelector('#hits mark').textContent.length") > 0, "the best sentence is marked")
         that(page.evaluate("/hit/.test(document.querySelector('#status[role=status]').textContent)"), "the number of hits is told")
         that(page.evaluate("new URLSearchParams(location.search).get('q')") == self.sentence, "the address has the query")
-        page.until("document.querySelector('#search-curl code')?.textContent.startsWith('curl --json')", "a line for curl")
+        page.until("/^curl .*--json/.test(document.querySelector('#search-curl code')?.textContent)", "a line for curl")
+        that(not self.key or self.key not in page.evaluate("document.body.innerText"), "the key is nowhere on the page")
         page.until(PAINTED + " > 200", "points on the map")
         self.picture("search")
         for letter in "xyz":
@@ -264,11 +278,12 @@ class Checks:
 
 def main():
     base, pictures, chromium = sys.argv[1:4]
+    key = os.environ.get("CALQUE_KEY")
     browser = Browser(chromium)
     failed = 0
     try:
         page = Page(browser)
-        checks = Checks(page, base.rstrip("/") + "/", pictures)
+        checks = Checks(page, base.rstrip("/") + "/", pictures, key)
         page.complaints()
         for name in [name for name in dir(Checks) if name.startswith("check_")]:
             began, fault, expected = time.monotonic(), None, None
