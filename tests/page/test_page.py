@@ -8,7 +8,7 @@ import json
 import os
 import sys
 import time
-from urllib.parse import quote
+from urllib.parse import parse_qs, quote, urlsplit
 
 from browser import Browser, Page
 
@@ -45,13 +45,17 @@ class Checks:
         if key:
             self.give_key(key)
         page.until("document.querySelector('#about').textContent !== ''", "what the server has, below")
-        ask = "fetch({}, { headers: " + json.dumps({"Authorization": "Bearer " + key} if key else {}) + " }).then(r => r.json())"
-        self.info = page.evaluate(ask.replace("{}", "'api/info'", 1))
+        self.info = self.ask("api/info")
         that(self.info["index"] and self.info["index"]["passages"] > 0, "the index has passages")
-        points = page.evaluate(ask.replace("{}", "'api/map?n=200'", 1))["points"]
+        points = self.ask("api/map?n=200")["points"]
         that(points, "the map has points")
         self.points = points
         self.sentence = next(p["label"] for p in points if len(p.get("label") or "") > 8).rstrip("…")
+
+    def ask(self, path):
+        """What the server itself answers, asked from the page."""
+        headers = {"Authorization": "Bearer " + self.key} if self.key else {}
+        return self.page.evaluate(f"fetch({json.dumps(path)}, {json.dumps({'headers': headers})}).then(r => r.json())")
 
     def give_key(self, key):
         """A wrong key is refused with a word about it; the right one lasts as long as the tab."""
@@ -126,7 +130,9 @@ class Checks:
 
     def check_document(self):
         page = self.page
-        self.start("?q=" + quote(self.sentence))
+        # Where letters are several bytes, offsets in bytes and in letters differ.
+        foreign = [p["label"].rstrip("…") for p in self.points if p.get("label") and len(p["label"].encode()) > 1.2 * len(p["label"])]
+        self.start("?q=" + quote((foreign or [self.sentence])[0]))
         page.until(HITS, "hits")
         page.press("ArrowDown")
         page.until("document.activeElement.matches('#hits .hit:first-child h2 a')", "an arrow goes to the first hit")
@@ -139,7 +145,10 @@ class Checks:
         page.until(OPEN, "Enter opens the document")
         page.until("document.querySelector('#document .text')?.textContent.length > 0", "its text")
         passage = page.evaluate("document.querySelector('#document .passage')?.textContent")
-        that(passage, "the passage is marked")
+        query = parse_qs(urlsplit(page.evaluate("location.href")).query)
+        begin, end = map(int, query["at"][0].split("-"))
+        text = self.ask("api/documents/" + quote(query["doc"][0], safe=""))["text"]
+        that(passage == text.encode()[begin:end].decode(), f"bytes {begin} to {end} are marked, not {passage!r}")
         plain = lambda text: "".join(text.split()).strip("…")
         that(plain(marked)[:40] in plain(passage), f"the passage {passage!r} has the sentence {marked!r}")
         box = page.evaluate("(r => [r.top, r.bottom])(document.querySelector('#document .passage').getBoundingClientRect())")
