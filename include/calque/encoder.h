@@ -111,6 +111,9 @@ typedef struct cq_token_ids {
   size_t n, ids_capacity, starts_capacity;
 } cq_token_ids;
 CQ_API void cq_token_ids_free(cq_token_ids *ids);
+/* Appends n sequences of ids that somebody has; starts as above. A failed call appends nothing. Errors: CQ_ERR_MEMORY. */
+CQ_API CQ_MUST_USE cq_status cq_token_ids_append(cq_token_ids *out, const int32_t *ids, const size_t *starts, size_t n,
+                                                 cq_error *error);
 
 /* What becomes of a text longer than the model's maximum sequence length. */
 typedef enum cq_long_text {

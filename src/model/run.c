@@ -540,14 +540,14 @@ static cq_status append_windows(cq_token_ids *out, const cq_encoder *encoder, co
   return CQ_OK;
 }
 
-static cq_status append_sequence(cq_token_ids *out, const cq_ids *ids, cq_error *error) {
-  const size_t n_before = out->n ? out->starts[out->n] : 0;
-  if (!cq_reserve((void **)&out->ids, &out->ids_capacity, n_before + ids->n, sizeof *out->ids) ||
-      !cq_reserve((void **)&out->starts, &out->starts_capacity, out->n + 2, sizeof *out->starts))
+cq_status cq_token_ids_append(cq_token_ids *out, const int32_t *ids, const size_t *starts, size_t n, cq_error *error) {
+  const size_t n_before = out->n ? out->starts[out->n] : 0, n_ids = starts[n] - starts[0];
+  if (!cq_reserve((void **)&out->ids, &out->ids_capacity, n_before + n_ids, sizeof *out->ids) ||
+      !cq_reserve((void **)&out->starts, &out->starts_capacity, out->n + n + 1, sizeof *out->starts))
     return cq_fail_memory(error, "token ids");
-  out->starts[out->n] = n_before;
-  if (ids->n) memcpy(out->ids + n_before, ids->ids, ids->n * sizeof *ids->ids);
-  out->starts[++out->n] = n_before + ids->n;
+  if (n_ids) memcpy(out->ids + n_before, ids + starts[0], n_ids * sizeof *ids);
+  for (size_t s = 0; s <= n; s++) out->starts[out->n + s] = n_before + starts[s] - starts[0];
+  out->n += n;
   return CQ_OK;
 }
 
@@ -569,7 +569,7 @@ static cq_status append_text(cq_token_ids *out, bool *is_long, encoding *e, cq_s
   }
   m->ids.n = 0;
   status = cq_encoder_tokenize(&m->ids, encoder, m->tokens, text, is_long, error);
-  if (status || !windows || !*is_long) return status ? status : append_sequence(out, &m->ids, error);
+  if (status || !windows || !*is_long) return status ? status : cq_token_ids_append(out, m->ids.ids, (const size_t[]){0, m->ids.n}, 1, error);
   m->ids.n = 0; /* again, and all of it */
   bool ignored;
   status = module->type->tokenize ? module->type->tokenize(&m->ids, module, m->tokens, text, 0, &ignored, error)
