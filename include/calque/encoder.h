@@ -101,6 +101,51 @@ CQ_API CQ_MUST_USE cq_status cq_encoder_encode(float *out, cq_encode_stats *stat
                                                const cq_slice *sentences, size_t n, const cq_encode_options *options,
                                                cq_context *ctx, cq_error *error);
 
+/* --- token ids --- */
+
+/* Texts as a model reads them: sequence i is ids[starts[i] .. starts[i + 1]), with prompt and special tokens. Start from
+ * {0}; release with cq_token_ids_free. */
+typedef struct cq_token_ids {
+  int32_t *ids;
+  size_t *starts; /* [n + 1]; NULL while n is 0 */
+  size_t n, ids_capacity, starts_capacity;
+} cq_token_ids;
+CQ_API void cq_token_ids_free(cq_token_ids *ids);
+/* Appends n sequences of ids that somebody has; starts as above. A failed call appends nothing. Errors: CQ_ERR_MEMORY. */
+CQ_API CQ_MUST_USE cq_status cq_token_ids_append(cq_token_ids *out, const int32_t *ids, const size_t *starts, size_t n,
+                                                 cq_error *error);
+
+/* What becomes of a text longer than the model's maximum sequence length. */
+typedef enum cq_long_text {
+  CQ_LONG_TRUNCATED, /* its end is left out */
+  CQ_LONG_WINDOWS,   /* it becomes several sequences, in order, each with prompt and special tokens, none empty, which
+                        share out all of it; the last is the shortest */
+} cq_long_text;
+
+/* Appends a text's sequence, or its windows, to *out.
+ *   is_long  receives whether the text was longer than the maximum; may be NULL
+ *   options  prompt and prompt_name count; NULL for the defaults
+ * A failed call appends nothing. Errors: CQ_ERR_FORMAT for a text that is not UTF-8; CQ_ERR_ARGUMENT for an unknown
+ * prompt name, and for windows when the prompt leaves no room; CQ_ERR_MEMORY. */
+CQ_API CQ_MUST_USE cq_status cq_encoder_token_ids(cq_token_ids *out, bool *is_long, const cq_encoder *encoder,
+                                                  cq_slice text, cq_long_text long_text,
+                                                  const cq_encode_options *options, cq_context *ctx, cq_error *error);
+
+/* Encodes n sequences of ids: bit by bit what cq_encoder_encode makes of the texts that they come from.
+ *   ids, starts  as in cq_token_ids; starts may begin anywhere
+ *   options      those that the ids were made with; of a prompt that pooling leaves out, each sequence has its tokens
+ * Nothing is truncated. Errors: CQ_ERR_ARGUMENT for an id outside the vocabulary, and for a sequence that is empty,
+ * where the model has special tokens, or no longer than such a prompt; CQ_ERR_LIMIT for one longer than the maximum
+ * sequence length, whatever strict says; both with the sequence's number in error->line, 1-based; CQ_ERR_MEMORY. */
+CQ_API CQ_MUST_USE cq_status cq_encoder_encode_ids(float *out, const cq_encoder *encoder, const int32_t *ids,
+                                                   const size_t *starts, size_t n, const cq_encode_options *options,
+                                                   cq_context *ctx, cq_error *error);
+
+/* A token's text, without the marker of a word's start or inside; borrowed. special: whether it is a special token; may
+ * be NULL. False: there is no such id. */
+CQ_API bool cq_encoder_token(cq_slice *text, bool *special, const cq_encoder *encoder, int32_t id);
+CQ_API int64_t cq_encoder_vocab_size(const cq_encoder *encoder); /* ids are in [0, vocab_size) */
+
 #ifdef __cplusplus
 }
 #endif

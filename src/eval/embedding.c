@@ -1,5 +1,6 @@
 /* Cosine, and embeddings in smaller number types. */
 #include "calque/embedding.h"
+#include "tensor/kernels.h"
 
 #include <math.h>
 #include <string.h>
@@ -12,6 +13,10 @@ double cq_cosine(const float *a, const float *b, size_t dim) {
     bb += (double)b[d] * (double)b[d];
   }
   return aa == 0 || bb == 0 ? 0 : ab / (sqrt(aa) * sqrt(bb));
+}
+
+void cq_normalize(float *vectors, size_t n, size_t dim) {
+  cq_kernels_best()->normalize(vectors, NULL, vectors, (int64_t)n, (int64_t)dim);
 }
 
 void cq_int8_ranges(float *ranges, const float *vectors, size_t n, size_t dim) {

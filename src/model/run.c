@@ -181,7 +181,7 @@ typedef struct encoding {
   int64_t *lengths;
   bool *truncated;
 
-  int32_t *flat;
+  const int32_t *flat;
   int64_t *starts;      /* [n + 1] into flat */
   size_t *block_starts; /* [n_blocks + 1] sentences */
   size_t n_blocks;
@@ -337,15 +337,7 @@ static cq_status check_sentences(const cq_slice *sentences, size_t n, cq_error *
   return CQ_OK;
 }
 
-/* Joins the runs' ids and divides the sequences into blocks. */
-static cq_status make_blocks(encoding *e, size_t n_runs, cq_error *error) {
-  e->starts[0] = 0;
-  for (size_t s = 0; s < e->n; s++) e->starts[s + 1] = e->starts[s] + e->lengths[s];
-  e->flat = cq_workspace_take(&e->memory->worker.workspace, (size_t)e->starts[e->n] * sizeof *e->flat);
-  if (!e->flat) return cq_fail_memory(error, "token ids");
-  for (size_t r = 0; r < n_runs; r++) {
-    if (e->ids[r].n) memcpy(e->flat + e->starts[r * RUN], e->ids[r].ids, e->ids[r].n * sizeof *e->flat);
-  }
+static void divide_blocks(encoding *e) {
   e->n_blocks = 0;
   for (size_t s = 0; s < e->n;) {
     e->block_starts[e->n_blocks++] = s;
@@ -354,6 +346,19 @@ static cq_status make_blocks(encoding *e, size_t n_runs, cq_error *error) {
     while (s < e->n && e->starts[s + 1] - first <= BLOCK_TOKENS);
   }
   e->block_starts[e->n_blocks] = e->n;
+}
+
+/* Joins the runs' ids, and divides the sequences into blocks. */
+static cq_status make_blocks(encoding *e, size_t n_runs, cq_error *error) {
+  e->starts[0] = 0;
+  for (size_t s = 0; s < e->n; s++) e->starts[s + 1] = e->starts[s] + e->lengths[s];
+  int32_t *flat = cq_workspace_take(&e->memory->worker.workspace, (size_t)e->starts[e->n] * sizeof *flat);
+  if (!flat) return cq_fail_memory(error, "token ids");
+  for (size_t r = 0; r < n_runs; r++) {
+    if (e->ids[r].n) memcpy(flat + e->starts[r * RUN], e->ids[r].ids, e->ids[r].n * sizeof *flat);
+  }
+  e->flat = flat;
+  divide_blocks(e);
   return CQ_OK;
 }
 
@@ -420,31 +425,192 @@ static cq_status encode_sentences(encoding *e, cq_encode_stats *stats, int n_wor
   return first_failure(e, e->n_blocks, n_workers, error);
 }
 
+/* All that a call needs but its text; a call of cq_encoder_encode without options skips them. */
+static cq_status begin_encoding(encoding *e, cq_encode_options *taken, const cq_encode_options *options,
+                                cq_error *error) {
+  static const cq_encode_options defaults = {.size = sizeof defaults}; /* all zero */
+  const cq_status status = options ? cq_options_take(taken, &cq_group_encode, options, error) : CQ_OK;
+  if (status) return status;
+  e->options = options ? taken : &defaults;
+  const int dim = cq_encoder_dim(e->encoder), kept = e->options->truncate_dim;
+  if (kept > dim) return cq_fail(error, CQ_ERR_ARGUMENT, "truncate-dim is %d, expected 0 to the model's %d", kept, dim);
+  e->dim = kept ? kept : dim;
+  return CQ_OK;
+}
+
+static cq_status begin_prompt(encoding *e, cq_error *error) {
+  e->memory = take_memory(e->ctx, e->encoder);
+  if (!e->memory) return cq_fail_memory(error, "encoding");
+  return find_prompt(&e->prompt, &e->n_prompt, e->encoder, e->options, &e->memory->ids, e->memory->tokens, error);
+}
+
+static void end_encoding(encoding *e) {
+  if (!e->memory) return;
+  cq_workspace_release(&e->memory->worker.workspace, (cq_mark){0, 0});
+  put_memory(e->ctx, e->memory);
+}
+
 cq_status cq_encoder_encode_states(float *out, cq_tensor states, cq_encode_stats *stats, const cq_encoder *encoder,
                                    const cq_slice *sentences, size_t n, const cq_encode_options *options,
                                    cq_context *ctx, cq_error *error) {
-  static const cq_encode_options defaults = {.size = sizeof defaults}; /* all zero: a call without options skips them */
+  encoding e = {.encoder = encoder, .sentences = sentences, .n = n, .ctx = ctx, .out = out, .states = states};
   cq_encode_options taken;
-  cq_status status = options ? cq_options_take(&taken, &cq_group_encode, options, error) : CQ_OK;
-  if (status) return status;
-  encoding e = {.encoder = encoder,
-                .options = options ? &taken : &defaults,
-                .sentences = sentences,
-                .n = n,
-                .ctx = ctx,
-                .out = out,
-                .states = states};
-  if (e.options->truncate_dim > cq_encoder_dim(encoder))
-    return cq_fail(error, CQ_ERR_ARGUMENT, "truncate-dim is %d, expected 0 to the model's %d", e.options->truncate_dim,
-                   cq_encoder_dim(encoder));
-  e.dim = e.options->truncate_dim ? e.options->truncate_dim : cq_encoder_dim(encoder);
-  status = check_sentences(sentences, n, error);
-  if (status) return status;
-  e.memory = take_memory(ctx, encoder);
-  if (!e.memory) return cq_fail_memory(error, "encoding");
-  status = find_prompt(&e.prompt, &e.n_prompt, encoder, e.options, &e.memory->ids, e.memory->tokens, error);
+  cq_status status = begin_encoding(&e, &taken, options, error);
+  if (!status) status = check_sentences(sentences, n, error);
+  if (!status) status = begin_prompt(&e, error);
   if (!status && n > 0) status = encode_sentences(&e, stats, cq_context_n_threads(ctx), error);
-  cq_workspace_release(&e.memory->worker.workspace, (cq_mark){0, 0});
-  put_memory(ctx, e.memory);
+  end_encoding(&e);
   return status;
+}
+
+/* ---- ids that somebody has already ---- */
+
+static cq_status fail_sequence(cq_error *error, cq_status status, size_t i) {
+  if (error) error->line = i + 1;
+  return status;
+}
+
+static cq_status check_ids(const encoding *e, const int32_t *ids, const size_t *starts, cq_error *error) {
+  const cq_module *text = cq_encoder_text_module(e->encoder);
+  const int64_t n_ids = cq_tokenizer_describe(text->tokenizer)->vocab_size;
+  const size_t max = (size_t)e->encoder->max_seq_length, min = text->add_special || e->n_prompt ? 1 : 0;
+  for (size_t i = 0; i < e->n; i++) {
+    const size_t length = starts[i + 1] - starts[i];
+    if (length < min + (size_t)e->n_prompt)
+      return fail_sequence(error,
+                           cq_fail(error, CQ_ERR_ARGUMENT, "sequence %zu has %zu tokens, expected at least %zu", i + 1,
+                                   length, min + (size_t)e->n_prompt),
+                           i);
+    if (max && length > max)
+      return fail_sequence(
+          error, cq_fail(error, CQ_ERR_LIMIT, "sequence %zu has %zu tokens, the model takes %zu", i + 1, length, max),
+          i);
+    for (size_t t = starts[i]; t < starts[i + 1]; t++) {
+      if (ids[t] >= 0 && ids[t] < n_ids) continue;
+      return fail_sequence(error,
+                           cq_fail(error, CQ_ERR_ARGUMENT, "token %zu of sequence %zu is %d, expected 0 to %lld",
+                                   t - starts[i] + 1, i + 1, (int)ids[t], (long long)n_ids - 1),
+                           i);
+    }
+  }
+  return CQ_OK;
+}
+
+cq_status cq_encoder_encode_ids(float *out, const cq_encoder *encoder, const int32_t *ids, const size_t *starts,
+                                size_t n, const cq_encode_options *options, cq_context *ctx, cq_error *error) {
+  encoding e = {.encoder = encoder, .n = n, .ctx = ctx, .out = out};
+  cq_encode_options taken;
+  const int n_workers = cq_context_n_threads(ctx);
+  cq_status status = begin_encoding(&e, &taken, options, error);
+  if (!status) status = begin_prompt(&e, error);
+  if (!status && n > 0) status = check_ids(&e, ids, starts, error);
+  if (!status && n > 0) status = take_arrays(&e, 1, n_workers, error);
+  if (!status && n > 0) {
+    for (size_t s = 0; s <= n; s++) e.starts[s] = (int64_t)(starts[s] - starts[0]);
+    e.flat = ids + starts[0];
+    divide_blocks(&e);
+    cq_context_run(ctx, e.n_blocks, run_block, &e);
+    status = first_failure(&e, e.n_blocks, n_workers, error);
+  }
+  end_encoding(&e);
+  return status;
+}
+
+/* A text's ids before truncation are cut into windows behind what every sequence begins with, and before what it ends
+ * with. */
+static cq_status append_windows(cq_token_ids *out, const cq_encoder *encoder, const cq_ids *whole, size_t n_head,
+                                size_t n_tail, cq_error *error) {
+  const size_t max = (size_t)encoder->max_seq_length;
+  if (max && n_head + n_tail >= max) return cq_fail(error, CQ_ERR_ARGUMENT, "the prompt leaves no room for text");
+  const size_t room = max ? max - n_head - n_tail : SIZE_MAX, n_before = out->n ? out->starts[out->n] : 0;
+  const size_t n_inside = whole->n - n_head - n_tail, n_windows = n_inside ? (n_inside - 1) / room + 1 : 1;
+  if (!cq_reserve((void **)&out->ids, &out->ids_capacity, n_before + n_inside + n_windows * (n_head + n_tail),
+                  sizeof *out->ids) ||
+      !cq_reserve((void **)&out->starts, &out->starts_capacity, out->n + n_windows + 1, sizeof *out->starts))
+    return cq_fail_memory(error, "token ids");
+  size_t at = n_before;
+  out->starts[out->n] = at;
+  for (size_t w = 0; w < n_windows; w++) {
+    const size_t first = w * room, n = n_inside - first < room ? n_inside - first : room;
+    memcpy(out->ids + at, whole->ids, n_head * sizeof *out->ids), at += n_head;
+    memcpy(out->ids + at, whole->ids + n_head + first, n * sizeof *out->ids), at += n;
+    memcpy(out->ids + at, whole->ids + whole->n - n_tail, n_tail * sizeof *out->ids), at += n_tail;
+    out->starts[++out->n] = at;
+  }
+  return CQ_OK;
+}
+
+cq_status cq_token_ids_append(cq_token_ids *out, const int32_t *ids, const size_t *starts, size_t n, cq_error *error) {
+  const size_t n_before = out->n ? out->starts[out->n] : 0, n_ids = starts[n] - starts[0];
+  if (!cq_reserve((void **)&out->ids, &out->ids_capacity, n_before + n_ids, sizeof *out->ids) ||
+      !cq_reserve((void **)&out->starts, &out->starts_capacity, out->n + n + 1, sizeof *out->starts))
+    return cq_fail_memory(error, "token ids");
+  if (n_ids) memcpy(out->ids + n_before, ids + starts[0], n_ids * sizeof *ids);
+  for (size_t s = 0; s <= n; s++) out->starts[out->n + s] = n_before + starts[s] - starts[0];
+  out->n += n;
+  return CQ_OK;
+}
+
+/* memory holds the prompt with the text, if there is one. */
+static cq_status append_text(cq_token_ids *out, bool *is_long, encoding *e, cq_slice text, bool windows,
+                             cq_error *error) {
+  encode_memory *m = e->memory;
+  const cq_encoder *encoder = e->encoder;
+  const cq_module *module = cq_encoder_text_module(encoder);
+  int32_t n_head = 0;
+  cq_status status = windows ? count_prompt(&n_head, encoder, e->prompt, &m->ids, m->tokens, error) : CQ_OK;
+  if (status) return status;
+  if (e->prompt.n) {
+    cq_builder_clear(&m->with_prompt);
+    cq_builder_bytes(&m->with_prompt, e->prompt.data, e->prompt.n);
+    cq_builder_bytes(&m->with_prompt, text.data, text.n);
+    if (m->with_prompt.failed) return cq_fail_memory(error, "prompt");
+    text = (cq_slice){m->with_prompt.data, m->with_prompt.n};
+  }
+  m->ids.n = 0;
+  status = cq_encoder_tokenize(&m->ids, encoder, m->tokens, text, is_long, error);
+  if (status || !windows || !*is_long) return status ? status : cq_token_ids_append(out, m->ids.ids, (const size_t[]){0, m->ids.n}, 1, error);
+  m->ids.n = 0; /* again, and all of it */
+  bool ignored;
+  status = module->type->tokenize ? module->type->tokenize(&m->ids, module, m->tokens, text, 0, &ignored, error)
+                                  : cq_tokenizer_encode(&m->ids, module->tokenizer, m->tokens, text,
+                                                        module->add_special, 0, &ignored, error);
+  if (status) return status;
+  const cq_tokenizer_info *info = cq_tokenizer_describe(module->tokenizer);
+  const size_t n_tail =
+      m->ids.n && module->add_special && info->sep_id >= 0 && m->ids.ids[m->ids.n - 1] == info->sep_id;
+  return append_windows(out, encoder, &m->ids, cq_min((size_t)n_head, m->ids.n - n_tail), n_tail, error);
+}
+
+cq_status cq_encoder_token_ids(cq_token_ids *out, bool *is_long, const cq_encoder *encoder, cq_slice text,
+                               cq_long_text long_text, const cq_encode_options *options, cq_context *ctx,
+                               cq_error *error) {
+  encoding e = {.encoder = encoder, .ctx = ctx};
+  cq_encode_options taken;
+  bool longer = false;
+  cq_status status = begin_encoding(&e, &taken, options, error);
+  if (!status) status = check_sentences(&text, 1, error);
+  if (!status) status = begin_prompt(&e, error);
+  if (!status) status = append_text(out, &longer, &e, text, long_text == CQ_LONG_WINDOWS, error);
+  if (!status && is_long) *is_long = longer;
+  end_encoding(&e);
+  return status;
+}
+
+void cq_token_ids_free(cq_token_ids *ids) {
+  if (!ids) return;
+  cq_free(ids->ids);
+  cq_free(ids->starts);
+  *ids = (cq_token_ids){0};
+}
+
+bool cq_encoder_token(cq_slice *text, bool *special, const cq_encoder *encoder, int32_t id) {
+  cq_piece_kind kind;
+  if (!cq_tokenizer_piece(text, &kind, cq_encoder_text_module(encoder)->tokenizer, id)) return false;
+  if (special) *special = kind == CQ_PIECE_SPECIAL;
+  return true;
+}
+
+int64_t cq_encoder_vocab_size(const cq_encoder *encoder) {
+  return cq_tokenizer_describe(cq_encoder_text_module(encoder)->tokenizer)->vocab_size;
 }

@@ -12,6 +12,7 @@ enum { MAX_FILES = 8 }; /* that a command writes at a time */
 static const int stopping[] = {SIGINT, SIGTERM, SIGHUP};
 static sigset_t waited_for;
 static atomic_bool is_caught, interrupt_is_ignored;
+static void (*_Atomic told_of)(int signal);
 static atomic_int asked_by;                               /* the signal; 0: none */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* of files; once the program ends it stays locked */
 static const char *files[MAX_FILES];
@@ -36,6 +37,11 @@ static void *wait_for_signals(void *unused) {
   for (;;) {
     int number, none = 0;
     if (sigwait(&waited_for, &number) != 0) continue;
+    void (*told)(int) = atomic_load(&told_of);
+    if (told && (number == SIGHUP || atomic_compare_exchange_strong(&asked_by, &none, number))) {
+      told(number);
+      continue;
+    }
     if (atomic_load(&is_caught) && atomic_compare_exchange_strong(&asked_by, &none, number)) continue;
     if (number == SIGINT && atomic_load(&interrupt_is_ignored) && !atomic_load(&is_caught)) continue;
     end_program(number);
@@ -63,6 +69,10 @@ void cli_stop_begin(void) {
 
 void cli_stop_catch(void) {
   atomic_store(&is_caught, true);
+}
+
+void cli_stop_call(void (*told)(int signal)) {
+  atomic_store(&told_of, told);
 }
 
 bool cli_stop_asked(void) {

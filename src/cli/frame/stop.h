@@ -12,6 +12,9 @@ void cli_stop_begin(void);
 /* From now on the first signal only makes cli_stop_asked true. */
 void cli_stop_catch(void);
 bool cli_stop_asked(void);
+/* From now on the first SIGINT or SIGTERM, and every SIGHUP, only calls this, on a thread of its own; a second SIGINT or
+ * SIGTERM ends the program. NULL: signals do what they did before. */
+void cli_stop_call(void (*told)(int signal));
 /* The exit code of a program that was to end with `code`: that of the signal, when it failed because it was asked to stop. */
 int cli_stop_code(int code);
 /* A file to remove when a signal ends the program, until the same name is forgotten. */

@@ -1,0 +1,118 @@
+/* calque serve: a model, and an index, over HTTP. */
+#include "cli/frame/command.h"
+#include "cli/frame/report.h"
+#include "cli/frame/stop.h"
+#include "serve/server.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct args {
+  size_t size;
+  const char *model, *host, *api_key_file, *access_log;
+  int port, threads, precision, deadline_ms, receive_s, max_connections;
+  size_t max_body, max_tokens, queue_tokens;
+  bool insecure, writable;
+};
+
+static const cq_option options[] = {
+    {CQ_TEXT(struct args, "model", model, CHANGES, "MODEL",
+             "the model: a directory, or a name in the local Hugging Face cache"),
+     .letter = 'm', .otherwise = "the index's"},
+    {CQ_TEXT(struct args, "host", host, KEEPS, "HOST", "listen here; what others can reach needs an API key"),
+     .text = "127.0.0.1"},
+    {CQ_INT(struct args, "port", port, KEEPS, 8080, 0, 65535, "PORT", "listen on this port; 0: any that is free"),
+     .letter = 'p'},
+    {CQ_TEXT(struct args, "api-key-file", api_key_file, KEEPS, "FILE",
+             "requests must have one of its lines as key (Authorization: Bearer KEY)"),
+     .otherwise = "CALQUE_API_KEY, else none"},
+    {CQ_FLAG(struct args, "insecure", insecure, KEEPS, "let everybody who reaches the host ask without a key")},
+    {CQ_SIZE(struct args, "max-body", max_body, KEEPS, 8 << 20, 1024, 1 << 30, "BYTES", "of one request")},
+    {CQ_SIZE(struct args, "max-tokens", max_tokens, KEEPS, 300000, 1, 1e9, "N", "of all texts of one request")},
+    {CQ_SIZE(struct args, "queue-tokens", queue_tokens, KEEPS, 600000, 1, 1e9, "N",
+             "that may wait to be encoded; who comes then is told to come later (429)")},
+    {CQ_INT(struct args, "deadline-ms", deadline_ms, KEEPS, 60000, 1, 86400000, "MS",
+            "a request that is not encoded by then is answered with 504")},
+    {CQ_INT(struct args, "receive-s", receive_s, KEEPS, 75, 1, 86400, "S",
+            "a connection that brings no whole request for so long is closed")},
+    {CQ_INT(struct args, "max-connections", max_connections, KEEPS, 4096, 1, 1000000, "N", "open at a time")},
+    {CQ_TEXT(struct args, "access-log", access_log, KEEPS, "FILE",
+             "append a line of JSON a request; -: standard output")},
+    {CQ_FLAG(struct args, "writable", writable, KEEPS, "let clients add and remove documents of the index")},
+    CLI_PRECISION(struct args, precision),
+    CLI_THREADS(struct args, threads),
+};
+
+static serve_server *running;
+
+static void told_of_signal(int signal) {
+  serve_ask(running, signal == SIGHUP ? SERVE_RELOAD : SERVE_STOP);
+}
+
+static void tell(const char *text) {
+  cli_note("%s", text);
+}
+
+static int serve(const struct args *args, const char *index, cq_context *ctx) {
+  const char *key = getenv("CALQUE_API_KEY");
+  const serve_options o = {
+      .model = {.model = args->model,
+                .index = index,
+                .precision = (cq_precision)args->precision,
+                .writable = args->writable,
+                .notice = cli_notice},
+      .host = args->host,
+      .port = args->port,
+      .key_file = args->api_key_file,
+      .key = key,
+      .insecure = args->insecure,
+      .max_body = args->max_body,
+      .max_tokens = args->max_tokens,
+      .queue_tokens = args->queue_tokens,
+      .deadline_ms = (unsigned)args->deadline_ms,
+      .receive_s = (unsigned)args->receive_s,
+      .max_connections = (unsigned)args->max_connections,
+      .access_log = args->access_log,
+      .note = tell,
+  };
+  cq_error error = {0};
+  if (serve_open(&running, &o, ctx, &error)) return cli_fail_error(&error);
+  cli_stop_call(told_of_signal);
+  const bool logs_to_stdout = args->access_log && !strcmp(args->access_log, "-");
+  fprintf(logs_to_stdout ? stderr : stdout, "listening on %s\n", serve_address(running));
+  if (!logs_to_stdout) cli_flush_output();
+  serve_run(running);
+  cli_stop_call(NULL);
+  serve_close(running);
+  return CLI_OK;
+}
+
+static int run(const cli_call *call) {
+  const struct args *args = call->options;
+  const char *index = call->n_arguments ? call->arguments[0] : NULL;
+  cq_context *ctx;
+  if (!args->model && !index) return cli_usage(call->path, "serve needs an INDEX or --model");
+  if (args->writable && !index) return cli_usage(call->path, "--writable needs an INDEX");
+  int code = cli_open_context(&ctx, args->threads);
+  if (code != CLI_OK) return code;
+  code = serve(args, index, ctx);
+  cq_context_free(ctx);
+  return code;
+}
+
+const cli_command cli_serve = {
+    .name = "serve",
+    .summary = "serve a model, and an index, over HTTP",
+    .arguments = "[INDEX]",
+    .max_arguments = 1,
+    .description =
+        "Answers the requests of clients of OpenAI (/v1/embeddings) and of text-embeddings-inference (/embed), and "
+        "calque's own (/api; /openapi.json describes all). Listens on this machine alone unless --host says otherwise. "
+        "SIGTERM ends it when what is in progress is answered, SIGHUP opens model and index again without losing a "
+        "request.",
+    .example = "calque serve --model all-MiniLM-L6-v2\n"
+               "curl -s http://127.0.0.1:8080/embed -H 'Content-Type: application/json' -d '{\"inputs\": \"A dog.\"}'",
+    CLI_OPTIONS(struct args, options),
+    .run = run,
+};

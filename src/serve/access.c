@@ -1,0 +1,99 @@
+#include "serve/access.h"
+#include "serve/route.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+static bool add_key(serve_access *a, const char *key, size_t n) {
+  char **more = realloc(a->keys, (a->n_keys + 1) * sizeof *more);
+  if (more) a->keys = more;
+  if (!more || !(more[a->n_keys] = strndup(key, n))) return false;
+  a->n_keys++;
+  return true;
+}
+
+static cq_status fail_access(cq_error *error, cq_status status, const char *file, const char *why) {
+  if (error) {
+    *error = (cq_error){.status = status};
+    snprintf(error->message, sizeof error->message, "%.500s: %s", file, why);
+  }
+  return status;
+}
+
+cq_status serve_access_open(serve_access *out, const char *file, const char *key, cq_error *error) {
+  char line[1024];
+  if (key && *key && !add_key(out, key, strlen(key))) return fail_access(error, CQ_ERR_MEMORY, "keys", "out of memory");
+  if (!file) return CQ_OK;
+  FILE *f = fopen(file, "r");
+  if (!f) return fail_access(error, CQ_ERR_IO, file, strerror(errno));
+  const size_t n_before = out->n_keys;
+  bool is_fine = true;
+  while (is_fine && fgets(line, sizeof line, f)) {
+    size_t n = strcspn(line, "\r\n");
+    while (n && line[n - 1] == ' ') n--;
+    if (n && line[0] != '#') is_fine = add_key(out, line, n);
+  }
+  const bool was_read = !ferror(f);
+  fclose(f);
+  if (!is_fine) return fail_access(error, CQ_ERR_MEMORY, file, "out of memory");
+  if (!was_read) return fail_access(error, CQ_ERR_IO, file, "cannot be read");
+  return out->n_keys > n_before ? CQ_OK : fail_access(error, CQ_ERR_FORMAT, file, "has no key, expected one a line");
+}
+
+void serve_access_close(serve_access *a) {
+  for (size_t i = 0; i < a->n_keys; i++) {
+    explicit_bzero(a->keys[i], strlen(a->keys[i]));
+    free(a->keys[i]);
+  }
+  free(a->keys);
+  *a = (serve_access){0};
+}
+
+/* In a time that does not tell where they differ. */
+static bool is_same(const char *key, const char *given) {
+  const size_t n = strlen(key), m = strlen(given);
+  unsigned differ = n != m;
+  for (size_t i = 0; i < n; i++) differ |= (unsigned)(unsigned char)key[i] ^ (unsigned char)(m ? given[i % m] : 0);
+  return !differ;
+}
+
+static bool has_key(const serve_access *a, const char *authorization) {
+  bool found = false;
+  if (!authorization || strncasecmp(authorization, "Bearer ", 7) != 0) return false;
+  for (size_t i = 0; i < a->n_keys; i++) found |= is_same(a->keys[i], authorization + 7);
+  return found;
+}
+
+/* "localhost", "127.0.0.1:8080", "[::1]": no name that somebody else's server of names could give another address. */
+static bool is_local_host(const char *host) {
+  const size_t n = strcspn(host, ":");
+  if (host[0] == '[') return true;
+  if (n == 9 && !strncasecmp(host, "localhost", 9)) return true;
+  return n > 0 && strspn(host, "0123456789.") == n;
+}
+
+bool serve_check_access(serve_request *r, const serve_access *a, const serve_credentials *given) {
+  const char *origin = given->origin, *behind = origin ? strstr(origin, "://") : NULL;
+  if (origin && (!behind || !given->host || strcasecmp(behind + 3, given->host) != 0)) {
+    serve_fail(r, SERVE_FORBIDDEN, NULL, "a page of '%.200s' may not ask this server", origin);
+    return false;
+  }
+  if (a->n_keys) {
+    if ((r->route && r->route->flags & SERVE_OPEN) || has_key(a, given->authorization)) return true;
+    serve_fail(r, SERVE_UNAUTHORIZED, NULL,
+               given->authorization ? "the API key is not one of this server's"
+                                    : "an API key is needed: Authorization: Bearer KEY");
+    return false;
+  }
+  if (a->checks_host && given->host && !is_local_host(given->host)) {
+    serve_fail(r, SERVE_FORBIDDEN, NULL,
+               "the Host '%.200s' is neither an address nor localhost: behind a proxy, give the server an API key, or "
+               "--insecure",
+               given->host);
+    return false;
+  }
+  return true;
+}

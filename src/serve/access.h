@@ -1,0 +1,24 @@
+/* Who may ask: API keys, and what keeps a web page of somebody else's from asking a server on this machine. */
+#ifndef SERVE_ACCESS_H
+#define SERVE_ACCESS_H
+
+#include "serve/request.h"
+
+typedef struct serve_access {
+  char **keys;
+  size_t n_keys;
+  bool checks_host; /* the Host must be a number or localhost: a name may be rebound to this machine */
+} serve_access;
+
+/* Keys from a file, one a line, or NULL, and from a text, or NULL. Errors: CQ_ERR_IO; CQ_ERR_FORMAT for a file without
+ * any; CQ_ERR_MEMORY. */
+CQ_MUST_USE cq_status serve_access_open(serve_access *out, const char *file, const char *key, cq_error *error);
+void serve_access_close(serve_access *access);
+
+typedef struct serve_credentials {
+  const char *authorization, *host, *origin; /* headers; NULL: not there */
+} serve_credentials;
+/* False: the request has failed. */
+bool serve_check_access(serve_request *request, const serve_access *access, const serve_credentials *given);
+
+#endif

@@ -1,0 +1,20 @@
+/* Threads that prepare and answer requests, first come, first served: what takes longer than the thread of a connection
+ * may be kept from others. There are never more jobs than connections. */
+#ifndef SERVE_JOBS_H
+#define SERVE_JOBS_H
+
+#include "calque/status.h"
+
+typedef struct serve_jobs serve_jobs;
+typedef struct serve_job serve_job;
+struct serve_job {
+  void (*run)(void *context);
+  void *context;
+  serve_job *next;
+};
+
+CQ_MUST_USE cq_status serve_jobs_open(serve_jobs **out, int n_threads, cq_error *error);
+void serve_jobs_push(serve_jobs *jobs, serve_job *job); /* job stays until it is run */
+void serve_jobs_free(serve_jobs *jobs);                 /* after all that were pushed */
+
+#endif

@@ -1,0 +1,148 @@
+#include "serve/metrics.h"
+#include "serve/route.h"
+
+#include "calque/version.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const int codes[] = {200, 304, 400, 401, 403, 404, 405, 408, 413, 422, 429, 500, 501, 503, 504};
+static const double bounds_s[] = {0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60};
+enum { N_CODES = sizeof codes / sizeof *codes, N_BOUNDS = sizeof bounds_s / sizeof *bounds_s };
+
+typedef struct route_metrics {
+  atomic_uint_fast64_t n[N_CODES + 1]; /* the last: any other code */
+  atomic_uint_fast64_t buckets[N_BOUNDS + 1], took_us;
+} route_metrics;
+
+struct serve_metrics {
+  route_metrics routes[SERVE_MAX_ROUTES + 1]; /* the last: no route */
+  atomic_uint_fast64_t n_tokens, n_truncated, n_reloads, n_failed_reloads;
+  atomic_int n_connections;
+};
+
+serve_metrics *serve_metrics_new(void) {
+  return calloc(1, sizeof(serve_metrics));
+}
+
+void serve_metrics_free(serve_metrics *metrics) {
+  free(metrics);
+}
+
+void serve_metrics_count(serve_metrics *m, const serve_counted *request) {
+  route_metrics *r = &m->routes[request->route ? serve_route_number(request->route) : SERVE_MAX_ROUTES];
+  size_t code = 0, bucket = 0;
+  while (code < N_CODES && codes[code] != request->code) code++;
+  while (bucket < N_BOUNDS && (double)request->took_us * 1e-6 > bounds_s[bucket]) bucket++;
+  atomic_fetch_add(&r->n[code], 1);
+  atomic_fetch_add(&r->buckets[bucket], 1);
+  atomic_fetch_add(&r->took_us, request->took_us);
+  atomic_fetch_add(&m->n_tokens, request->n_tokens);
+  atomic_fetch_add(&m->n_truncated, request->n_truncated);
+}
+
+void serve_metrics_connection(serve_metrics *m, int change) {
+  atomic_fetch_add(&m->n_connections, change);
+}
+
+void serve_metrics_reload(serve_metrics *m, bool failed) {
+  atomic_fetch_add(failed ? &m->n_failed_reloads : &m->n_reloads, 1);
+}
+
+/* ---- printing ---- */
+
+static void put_head(serve_buffer *b, const char *name, const char *type, const char *help) {
+  serve_putf(b, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
+}
+
+static void put_value(serve_buffer *b, const char *name, const char *type, const char *help, double value) {
+  put_head(b, name, type, help);
+  serve_putf(b, "%s %.17g\n", name, value);
+}
+
+/* Of this process, by Linux; 0 elsewhere. */
+static double resident_bytes(void) {
+  unsigned long long all = 0, resident = 0;
+  FILE *f = fopen("/proc/self/statm", "r");
+  if (!f) return 0;
+  if (fscanf(f, "%llu %llu", &all, &resident) != 2) resident = 0;
+  fclose(f);
+  return (double)resident * (double)sysconf(_SC_PAGESIZE);
+}
+
+static const char *path_at(size_t i) {
+  return serve_route_at(i) ? serve_route_at(i)->path : "other";
+}
+
+static const char *method_at(size_t i) {
+  return serve_route_at(i) ? serve_route_at(i)->method : "any";
+}
+
+/* Calls each for all routes, then for requests without one. */
+static void put_requests(serve_buffer *b, serve_metrics *m) {
+  put_head(b, "calque_requests_total", "counter", "Requests answered, by route and HTTP code.");
+  for (size_t i = 0; i <= SERVE_MAX_ROUTES; i++) {
+    if (i < SERVE_MAX_ROUTES && !serve_route_at(i)) continue;
+    for (size_t c = 0; c <= N_CODES; c++) {
+      const uint64_t n = atomic_load(&m->routes[i].n[c]);
+      if (!n) continue;
+      serve_putf(b, "calque_requests_total{method=\"%s\",route=\"%s\",code=\"", method_at(i), path_at(i));
+      if (c < N_CODES)
+        serve_putf(b, "%d\"} %" PRIu64 "\n", codes[c], n);
+      else
+        serve_putf(b, "other\"} %" PRIu64 "\n", n);
+    }
+  }
+}
+
+static void put_latencies(serve_buffer *b, serve_metrics *m) {
+  static const char name[] = "calque_request_duration_seconds";
+  put_head(b, name, "histogram", "From a request's headers to the end of its answer.");
+  for (size_t i = 0; i <= SERVE_MAX_ROUTES; i++) {
+    const char *method = method_at(i), *path = path_at(i);
+    uint64_t n = 0, n_all = 0;
+    for (size_t k = 0; k <= N_BOUNDS; k++) n_all += atomic_load(&m->routes[i].buckets[k]);
+    if (!n_all || (i < SERVE_MAX_ROUTES && !serve_route_at(i))) continue;
+    for (size_t k = 0; k <= N_BOUNDS; k++) {
+      n += atomic_load(&m->routes[i].buckets[k]);
+      serve_putf(b, "%s_bucket{method=\"%s\",route=\"%s\",le=\"", name, method, path);
+      if (k < N_BOUNDS)
+        serve_putf(b, "%g\"} %" PRIu64 "\n", bounds_s[k], n);
+      else
+        serve_putf(b, "+Inf\"} %" PRIu64 "\n", n);
+    }
+    serve_putf(b, "%s_sum{method=\"%s\",route=\"%s\"} %.6f\n", name, method, path,
+               (double)atomic_load(&m->routes[i].took_us) * 1e-6);
+    serve_putf(b, "%s_count{method=\"%s\",route=\"%s\"} %" PRIu64 "\n", name, method, path, n);
+  }
+}
+
+void serve_put_metrics(serve_buffer *b, const serve_shared *shared) {
+  serve_metrics *m = shared->metrics;
+  serve_queue_stats q = {0};
+  if (shared->queue) serve_queue_read_stats(&q, shared->queue);
+  put_head(b, "calque_build_info", "gauge", "The version that runs.");
+  serve_putf(b, "calque_build_info{version=\"%s\",simd=\"%s\"} 1\n", cq_version(), cq_simd_level());
+  put_requests(b, m);
+  put_latencies(b, m);
+  put_value(b, "calque_tokens_total", "counter", "Tokens of texts that were encoded.",
+            (double)atomic_load(&m->n_tokens));
+  put_value(b, "calque_truncated_total", "counter", "Texts that were truncated to the model's length.",
+            (double)atomic_load(&m->n_truncated));
+  put_value(b, "calque_batches_total", "counter", "Batches that were encoded.", (double)q.n_batches);
+  put_value(b, "calque_batch_sequences_total", "counter", "Sequences in them.", (double)q.n_batch_sequences);
+  put_value(b, "calque_batch_tokens_total", "counter", "Tokens in them.", (double)q.n_batch_tokens);
+  put_value(b, "calque_queue_requests", "gauge", "Requests that wait or are being encoded.", (double)q.n_waiting);
+  put_value(b, "calque_queue_tokens", "gauge", "Their tokens.", (double)q.n_waiting_tokens);
+  put_value(b, "calque_queue_limit_tokens", "gauge", "Tokens that may wait.", (double)shared->limits.queue_tokens);
+  put_value(b, "calque_tokens_per_second", "gauge", "How fast the last batches were encoded.", q.tokens_per_s);
+  put_value(b, "calque_connections", "gauge", "Open connections.", (double)atomic_load(&m->n_connections));
+  put_value(b, "calque_reloads_total", "counter", "Times that model and index were opened again.",
+            (double)atomic_load(&m->n_reloads));
+  put_value(b, "calque_failed_reloads_total", "counter", "Times that they could not be.",
+            (double)atomic_load(&m->n_failed_reloads));
+  put_value(b, "process_resident_memory_bytes", "gauge", "Resident memory.", resident_bytes());
+}

@@ -1,0 +1,35 @@
+/* What is served: a model, and an index if there is one. Opened together, and again on SIGHUP; each request works with
+ * the one that was there when it began, and the last request to end frees it. */
+#ifndef SERVE_MODEL_H
+#define SERVE_MODEL_H
+
+#include "calque/encoder.h"
+#include "calque/index.h"
+
+#include <stdatomic.h>
+
+typedef struct serve_model {
+  cq_encoder *encoder;
+  cq_index *index; /* NULL: there is none */
+  char *name;      /* as clients call it: the last component of the path */
+  char fingerprint[33];
+  size_t dim;
+  size_t max_tokens;     /* of a sequence; 0: no limit */
+  const char *precision; /* "f32" */
+  atomic_int n_users;
+} serve_model;
+
+typedef struct serve_model_options {
+  const char *model; /* NULL: the index's */
+  const char *index; /* NULL: none */
+  cq_precision precision;
+  bool writable;
+  cq_notice_fn notice;
+} serve_model_options;
+
+/* *out has one user. Errors: those of opening a model and an index; CQ_ERR_MEMORY. */
+CQ_MUST_USE cq_status serve_model_open(serve_model **out, const serve_model_options *options, cq_error *error);
+serve_model *serve_model_use(serve_model *model); /* one user more */
+void serve_model_leave(serve_model *model);       /* the last one frees it; NULL is legal */
+
+#endif

@@ -1,0 +1,112 @@
+/* OpenAI's interface: /v1/embeddings and /v1/models. What theirs ignores or lacks: unknown fields are ignored, "on_long"
+ * is ours, and an answer has {"calque": {"truncated": n}} besides. */
+#include "serve/input.h"
+#include "serve/route.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct embeddings {
+  bool is_base64;
+  int64_t dimensions; /* 0: all */
+} embeddings;
+
+static void prepare_embeddings(serve_request *r) {
+  static const char *const formats[] = {"float", "base64", NULL};
+  json_t *body = serve_body_json(r);
+  embeddings *e = calloc(1, sizeof *e);
+  int format = 0;
+  serve_input_options o = {.takes_ids = true};
+  r->state = e, r->state_free = free;
+  if (!e && body) serve_fail_memory(r);
+  if (e && body && serve_get_choice(&format, r, body, "encoding_format", formats) &&
+      serve_get_int(&e->dimensions, r, body, "dimensions", 1, (int64_t)r->model->dim) &&
+      serve_get_on_long(&o.on_long, r, body) && serve_get_text(&o.prompt_name, r, body, "prompt_name"))
+    serve_take_inputs(r, json_object_get(body, "input"), "input", &o);
+  if (e) e->is_base64 = format == 1;
+  json_decref(body);
+}
+
+static void answer_embeddings(serve_request *r) {
+  const embeddings *e = r->state;
+  serve_buffer *b = &r->answer;
+  const size_t dim = serve_finish_vectors(r, (size_t)e->dimensions, true);
+  const serve_work *w = r->work;
+  serve_put_text(b, "{\"object\":\"list\",\"data\":[");
+  for (size_t i = 0; i < w->n_texts; i++) {
+    serve_put_text(b, i ? ",{\"object\":\"embedding\",\"index\":" : "{\"object\":\"embedding\",\"index\":");
+    serve_putf(b, "%zu,\"embedding\":", i);
+    const float *vector = w->vectors + i * dim;
+    if (e->is_base64) {
+      serve_put_text(b, "\"");
+      serve_put_base64(b, vector, dim * sizeof *vector);
+      serve_put_text(b, "\"}");
+    } else {
+      serve_put_vector(b, vector, dim);
+      serve_put_text(b, "}");
+    }
+  }
+  serve_put_text(b, "],\"model\":");
+  serve_put_json(b, r->model->name, strlen(r->model->name));
+  serve_putf(b, ",\"usage\":{\"prompt_tokens\":%zu,\"total_tokens\":%zu},\"calque\":{\"truncated\":%zu}}",
+             serve_work_n_tokens(w), serve_work_n_tokens(w), w->n_truncated);
+  serve_answer(r);
+}
+
+static void put_model(serve_buffer *b, const serve_model *m) {
+  serve_put_text(b, "{\"id\":");
+  serve_put_json(b, m->name, strlen(m->name));
+  serve_putf(b,
+             ",\"object\":\"model\",\"created\":0,\"owned_by\":\"calque\",\"calque\":{\"dim\":%zu,\"max_tokens\":%zu,"
+             "\"fingerprint\":\"%s\"}}",
+             m->dim, m->max_tokens, m->fingerprint);
+}
+
+static void prepare_models(serve_request *r) {
+  serve_put_text(&r->answer, "{\"object\":\"list\",\"data\":[");
+  put_model(&r->answer, r->model);
+  serve_put_text(&r->answer, "]}");
+  serve_answer(r);
+}
+
+static void prepare_model(serve_request *r) {
+  if (strcmp(r->rest, r->model->name) != 0) {
+    serve_fail(r, SERVE_NOT_FOUND, "model", "there is no model '%.200s', only '%s'", r->rest, r->model->name);
+    return;
+  }
+  put_model(&r->answer, r->model);
+  serve_answer(r);
+}
+
+const serve_route serve_openai_routes[] = {
+    {.method = "POST",
+     .path = "/v1/embeddings",
+     .style = SERVE_OPENAI,
+     .prepare = prepare_embeddings,
+     .answer = answer_embeddings,
+     .summary = "Vectors of texts, of length 1, as OpenAI's interface gives them",
+     .body = "{\"input\":{\"description\":\"a string, a list of strings, token ids, or a list of lists of them\"},"
+             "\"model\":{\"type\":\"string\",\"description\":\"ignored: there is one model\"},"
+             "\"encoding_format\":{\"enum\":[\"float\",\"base64\"]},"
+             "\"dimensions\":{\"type\":\"integer\",\"description\":\"keep the first so many\"},"
+             "\"on_long\":{\"enum\":[\"truncate\",\"window\",\"error\"]},\"truncate\":{\"type\":\"boolean\"},"
+             "\"prompt_name\":{\"type\":\"string\"}}",
+     .answer_schema = "{\"object\":{\"const\":\"list\"},\"data\":{\"type\":\"array\"},\"model\":{\"type\":\"string\"},"
+                      "\"usage\":{\"type\":\"object\"},\"calque\":{\"type\":\"object\"}}"},
+    {.method = "GET",
+     .path = "/v1/models",
+     .style = SERVE_OPENAI,
+     .flags = SERVE_INLINE,
+     .prepare = prepare_models,
+     .summary = "The model that is served",
+     .answer_schema = "{\"object\":{\"const\":\"list\"},\"data\":{\"type\":\"array\"}}"},
+    {.method = "GET",
+     .path = "/v1/models/",
+     .style = SERVE_OPENAI,
+     .flags = SERVE_INLINE,
+     .prepare = prepare_model,
+     .summary = "A model by its name",
+     .answer_schema = "{\"id\":{\"type\":\"string\"},\"object\":{\"const\":\"model\"}}"},
+    {0},
+};

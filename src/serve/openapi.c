@@ -1,0 +1,74 @@
+/* /openapi.json from the table of routes. */
+#include "serve/route.h"
+
+#include "calque/version.h"
+
+#include <string.h>
+
+static void put_operation(serve_buffer *b, const serve_route *r) {
+  const bool is_below = r->path[strlen(r->path) - 1] == '/';
+  serve_putf(b, "\"%s\":{\"summary\":",
+             !strcmp(r->method, "GET")    ? "get"
+             : !strcmp(r->method, "POST") ? "post"
+             : !strcmp(r->method, "PUT")  ? "put"
+                                          : "delete");
+  serve_put_json(b, r->summary, strlen(r->summary));
+  serve_putf(b, ",\"tags\":[\"%s\"]", r->style == SERVE_OPENAI ? "OpenAI" : r->style == SERVE_TEI ? "TEI" : "calque");
+  if (is_below)
+    serve_put_text(b, ",\"parameters\":[{\"name\":\"id\",\"in\":\"path\",\"required\":true,\"schema\":{\"type\":"
+                      "\"string\"}}]");
+  if (r->flags & SERVE_OPEN) serve_put_text(b, ",\"security\":[]");
+  if (r->body) {
+    serve_put_text(b, ",\"requestBody\":{\"required\":true,\"content\":{\"application/json\":{\"schema\":{\"type\":"
+                      "\"object\",\"properties\":");
+    serve_put_text(b, r->body);
+    serve_put_text(b, "}}}}");
+  }
+  serve_put_text(b, ",\"responses\":{\"200\":{\"description\":\"done\"");
+  if (r->answer_schema && r->answer_schema[0] == '{') {
+    serve_put_text(b, ",\"content\":{\"application/json\":{\"schema\":{\"type\":\"object\",\"properties\":");
+    serve_put_text(b, r->answer_schema);
+    serve_put_text(b, "}}}");
+  } else if (r->answer_schema) {
+    serve_put_text(b, ",\"content\":{\"application/json\":{\"schema\":{\"type\":\"array\"}}}");
+  }
+  serve_putf(b, "},\"default\":{\"$ref\":\"#/components/responses/%s\"}}}",
+             r->style == SERVE_OPENAI ? "OpenAIError" : "Error");
+}
+
+/* Whether an earlier row has the same path: then it was described there. */
+static bool is_described(size_t i) {
+  for (size_t k = 0; k < i; k++)
+    if (!strcmp(serve_route_at(k)->path, serve_route_at(i)->path)) return true;
+  return false;
+}
+
+void serve_put_openapi(serve_buffer *b) {
+  bool is_first = true;
+  serve_putf(b,
+             "{\"openapi\":\"3.1.0\",\"info\":{\"title\":\"calque\",\"version\":\"%s\",\"description\":\"Sentence "
+             "embeddings, through the interfaces of OpenAI, of text-embeddings-inference, and calque's own.\"},"
+             "\"security\":[{\"key\":[]}],\"paths\":{",
+             cq_version());
+  for (size_t i = 0; serve_route_at(i); i++) {
+    const serve_route *r = serve_route_at(i);
+    if (r->flags & SERVE_HIDDEN || is_described(i)) continue;
+    const bool is_below = r->path[strlen(r->path) - 1] == '/';
+    serve_putf(b, "%s\"%s%s\":{", is_first ? "" : ",", r->path, is_below ? "{id}" : "");
+    is_first = false;
+    for (size_t k = i; serve_route_at(k); k++) {
+      if (strcmp(serve_route_at(k)->path, r->path) != 0) continue;
+      if (k > i) serve_put_text(b, ",");
+      put_operation(b, serve_route_at(k));
+    }
+    serve_put_text(b, "}");
+  }
+  serve_put_text(
+      b, "},\"components\":{\"securitySchemes\":{\"key\":{\"type\":\"http\",\"scheme\":\"bearer\"}},\"responses\":{"
+         "\"Error\":{\"description\":\"what is wrong\",\"content\":{\"application/json\":{\"schema\":{\"type\":"
+         "\"object\",\"properties\":{\"error\":{\"type\":\"string\"},\"error_type\":{\"enum\":[\"validation\","
+         "\"overloaded\",\"too_large\",\"not_found\",\"internal\",\"unsupported\"]}}}}}},"
+         "\"OpenAIError\":{\"description\":\"what is wrong\",\"content\":{\"application/json\":{\"schema\":{\"type\":"
+         "\"object\",\"properties\":{\"error\":{\"type\":\"object\",\"properties\":{\"message\":{\"type\":\"string\"},"
+         "\"type\":{\"type\":\"string\"},\"param\":{},\"code\":{}}}}}}}}}}}");
+}

@@ -1,0 +1,16 @@
+/* The files of the page, which the build puts into the program (cmake/embed.cmake makes the table of web/). */
+#ifndef SERVE_PAGES_H
+#define SERVE_PAGES_H
+
+#include <stddef.h>
+
+typedef struct serve_page {
+  const char *path; /* "/app.js"; "/" for index.html */
+  const char *content_type, *etag;
+  const unsigned char *data;
+  size_t n;
+} serve_page;
+
+extern const serve_page serve_pages[]; /* ends with a row without a path */
+
+#endif

@@ -1,0 +1,404 @@
+#include "serve/queue.h"
+
+#include "calque/embedding.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* A run of a work's sequences in a batch. */
+typedef struct piece {
+  serve_work *work;
+  size_t first, n, out; /* out: where its vectors lie among the batch's, in sequences */
+  bool is_encoded;
+  cq_status status;
+  cq_error error;
+} piece;
+
+/* What the dispatcher works in, kept from batch to batch. */
+typedef struct batch {
+  piece *pieces;
+  size_t n_pieces, pieces_capacity;
+  int32_t *ids;
+  size_t n_ids, ids_capacity;
+  size_t *starts; /* [n_sequences + 1] */
+  size_t n_sequences, starts_capacity;
+  float *vectors;
+  size_t vectors_capacity;
+} batch;
+
+struct serve_queue {
+  serve_queue_options options;
+  cq_context *ctx;
+  pthread_t dispatcher;
+  pthread_mutex_t mutex;
+  pthread_cond_t changed;
+  serve_work *first, *last; /* waiting: works with sequences that were not sent yet */
+  bool is_ending;
+  serve_queue_stats stats;
+  batch batch; /* the dispatcher's; its pieces' works are looked at by serve_queue_expire, too */
+};
+
+uint64_t serve_now_us(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
+}
+
+uint64_t serve_now_ms(void) {
+  return serve_now_us() / 1000;
+}
+
+/* ---- works ---- */
+
+serve_work *serve_work_new(serve_model *model) {
+  serve_work *w = calloc(1, sizeof *w);
+  if (w) w->model = serve_model_use(model), w->n_users = 1;
+  return w;
+}
+
+static void destroy_work(serve_work *w) {
+  cq_token_ids_free(&w->ids);
+  free(w->text_starts);
+  free(w->vectors);
+  free(w->prompt_name);
+  serve_model_leave(w->model);
+  free(w);
+}
+
+/* A work is in two hands: its request's and the queue's. Both may be the last. */
+static void leave_work(serve_work *w) {
+  if (__atomic_sub_fetch(&w->n_users, 1, __ATOMIC_ACQ_REL) == 0) destroy_work(w);
+}
+
+void serve_work_free(serve_work *work) {
+  if (work) leave_work(work);
+}
+
+size_t serve_work_n_tokens(const serve_work *w) {
+  return w->ids.n ? w->ids.starts[w->ids.n] - w->ids.starts[0] : 0;
+}
+
+/* The vectors of windows become their mean, weighted by their tokens. */
+static void join_windows(serve_work *w) {
+  if (!w->text_starts) return;
+  const size_t dim = w->model->dim;
+  for (size_t i = 0; i < w->n_texts; i++) {
+    const size_t first = w->text_starts[i], end = w->text_starts[i + 1];
+    float *to = w->vectors + i * dim; /* never behind what is still to be read: first >= i */
+    if (end - first == 1) {
+      memmove(to, w->vectors + first * dim, dim * sizeof *to);
+      continue;
+    }
+    double all = 0;
+    for (size_t s = first; s < end; s++) all += (double)(w->ids.starts[s + 1] - w->ids.starts[s]);
+    for (size_t d = 0; d < dim; d++) {
+      double sum = 0;
+      for (size_t s = first; s < end; s++)
+        sum += (double)(w->ids.starts[s + 1] - w->ids.starts[s]) * (double)w->vectors[s * dim + d];
+      to[d] = (float)(sum / all);
+    }
+    cq_normalize(to, 1, dim);
+  }
+}
+
+/* ---- admission ---- */
+
+bool serve_queue_submit(serve_queue *q, serve_work *w, double *retry_s) {
+  const size_t n_tokens = serve_work_n_tokens(w);
+  assert(w->ids.n > 0 && w->vectors);
+  pthread_mutex_lock(&q->mutex);
+  const size_t waiting = q->stats.n_waiting_tokens;
+  const bool is_admitted =
+      w->is_exempt || waiting == 0 || (waiting <= q->options.max_tokens && n_tokens <= q->options.max_tokens - waiting);
+  if (is_admitted) {
+    w->n_users++;
+    w->next = NULL;
+    if (q->last)
+      q->last->next = w;
+    else
+      q->first = w;
+    q->last = w;
+    q->stats.n_waiting++;
+    q->stats.n_waiting_tokens += n_tokens;
+    pthread_cond_signal(&q->changed);
+  } else {
+    const double rate = q->stats.tokens_per_s > 1 ? q->stats.tokens_per_s : 1000;
+    *retry_s = (double)(waiting + n_tokens - q->options.max_tokens) / rate;
+  }
+  pthread_mutex_unlock(&q->mutex);
+  return is_admitted;
+}
+
+/* Ends a work, with the mutex held: it counts no longer. The caller calls done() without the mutex. */
+static void end_work(serve_queue *q, serve_work *w, serve_outcome outcome) {
+  assert(!w->is_over);
+  w->is_over = true;
+  w->outcome = outcome;
+  q->stats.n_waiting--;
+  q->stats.n_waiting_tokens -= serve_work_n_tokens(w);
+}
+
+static bool is_in_batch(const serve_queue *q, const serve_work *w) {
+  return w->n_sent > w->n_back && q->batch.n_pieces > 0;
+}
+
+void serve_queue_expire(serve_queue *q, uint64_t now_ms) {
+  serve_work *over = NULL;
+  pthread_mutex_lock(&q->mutex);
+  /* Those of the batch at hand are answered now; their vectors will be dropped. */
+  for (size_t i = 0; i < q->batch.n_pieces; i++) {
+    serve_work *w = q->batch.pieces[i].work;
+    if (w->is_over || w->deadline_ms > now_ms || w->n_sent < w->ids.n) continue;
+    end_work(q, w, SERVE_EXPIRED);
+    __atomic_add_fetch(&w->n_users, 1, __ATOMIC_ACQ_REL); /* until done() is called, below */
+    w->next = over, over = w;
+  }
+  serve_work **link = &q->first, *last = NULL;
+  for (serve_work *w; (w = *link);) {
+    if (w->deadline_ms > now_ms) {
+      last = w, link = &w->next;
+      continue;
+    }
+    *link = w->next;
+    end_work(q, w, SERVE_EXPIRED);
+    if (is_in_batch(q, w)) __atomic_add_fetch(&w->n_users, 1, __ATOMIC_ACQ_REL); /* the batch still has it */
+    w->next = over, over = w;
+  }
+  q->last = last;
+  pthread_mutex_unlock(&q->mutex);
+  while (over) {
+    serve_work *w = over;
+    over = w->next;
+    w->done(w->context);
+    leave_work(w);
+  }
+}
+
+void serve_queue_read_stats(serve_queue_stats *out, serve_queue *q) {
+  pthread_mutex_lock(&q->mutex);
+  *out = q->stats;
+  pthread_mutex_unlock(&q->mutex);
+}
+
+/* ---- batches ---- */
+
+static bool grow(void **array, size_t *capacity, size_t n, size_t size) {
+  if (n <= *capacity) return true;
+  size_t wanted = *capacity + *capacity / 2;
+  if (wanted < n) wanted = n;
+  void *more = wanted > SIZE_MAX / size ? NULL : realloc(*array, wanted * size);
+  if (!more) return false;
+  *array = more, *capacity = wanted;
+  return true;
+}
+
+static bool is_alike(const serve_work *a, const serve_work *b) {
+  if (a->model != b->model) return false;
+  if (!a->prompt_name || !b->prompt_name) return a->prompt_name == b->prompt_name;
+  return !strcmp(a->prompt_name, b->prompt_name);
+}
+
+/* Takes sequences of w for the batch until it has share tokens more; at least one. False: out of memory. */
+static bool take_share(batch *b, serve_work *w, size_t share) {
+  const size_t *starts = w->ids.starts;
+  size_t end = w->n_sent + 1;
+  while (end < w->ids.n && starts[end + 1] - starts[w->n_sent] <= share) end++;
+  const size_t n = end - w->n_sent, n_ids = starts[end] - starts[w->n_sent];
+  if (!grow((void **)&b->pieces, &b->pieces_capacity, b->n_pieces + 1, sizeof *b->pieces) ||
+      !grow((void **)&b->ids, &b->ids_capacity, b->n_ids + n_ids, sizeof *b->ids) ||
+      !grow((void **)&b->starts, &b->starts_capacity, b->n_sequences + n + 1, sizeof *b->starts))
+    return false;
+  b->pieces[b->n_pieces++] = (piece){.work = w, .first = w->n_sent, .n = n, .out = b->n_sequences};
+  if (n_ids) memcpy(b->ids + b->n_ids, w->ids.ids + starts[w->n_sent], n_ids * sizeof *b->ids);
+  b->starts[0] = 0;
+  for (size_t s = w->n_sent; s < end; s++) b->starts[++b->n_sequences] = b->n_ids + (starts[s + 1] - starts[w->n_sent]);
+  b->n_ids += n_ids;
+  w->n_sent = end;
+  return true;
+}
+
+/* With the mutex held: makes a batch of what waits, from the front; what is left of a work goes to the end of the
+ * queue. */
+static void make_batch(serve_queue *q) {
+  batch *b = &q->batch;
+  size_t n_waiting = 0;
+  b->n_pieces = b->n_ids = b->n_sequences = 0;
+  for (const serve_work *w = q->first; w; w = w->next) n_waiting++;
+  const size_t share = q->options.batch_tokens / n_waiting;
+  serve_work *left = NULL, *left_last = NULL, *kept = NULL, *kept_last = NULL;
+  const serve_work *model = q->first;
+  for (serve_work *w = q->first, *next; w; w = next) {
+    next = w->next, w->next = NULL;
+    const bool is_taken = is_alike(model, w) && b->n_ids < q->options.batch_tokens && take_share(b, w, share);
+    if (is_taken && w->n_sent == w->ids.n) continue; /* the batch's now */
+    if (is_taken) {
+      if (left_last)
+        left_last->next = w;
+      else
+        left = w;
+      left_last = w;
+    } else {
+      if (kept_last)
+        kept_last->next = w;
+      else
+        kept = w;
+      kept_last = w;
+    }
+  }
+  if (kept_last) kept_last->next = left;
+  q->first = kept ? kept : left;
+  q->last = left_last ? left_last : kept_last;
+}
+
+/* Encodes the whole batch at once or, when that fails, piece by piece: what is wrong with one request is that one's
+ * failure. */
+static void encode_batch(serve_queue *q) {
+  batch *b = &q->batch;
+  const serve_model *model = b->pieces[0].work->model;
+  cq_encode_options o = cq_encode_default_options();
+  cq_error error = {0};
+  o.prompt_name = b->pieces[0].work->prompt_name;
+  cq_status status = CQ_ERR_MEMORY;
+  if (b->n_sequences <= SIZE_MAX / model->dim &&
+      grow((void **)&b->vectors, &b->vectors_capacity, b->n_sequences * model->dim, sizeof *b->vectors))
+    status = cq_encoder_encode_ids(b->vectors, model->encoder, b->ids, b->starts, b->n_sequences, &o, q->ctx, &error);
+  else
+    snprintf(error.message, sizeof error.message, "out of memory for vectors");
+  for (size_t i = 0; i < b->n_pieces; i++) {
+    piece *p = &b->pieces[i];
+    p->status = status, p->error = error;
+    if (status && b->n_pieces > 1 && b->vectors_capacity >= b->n_sequences * model->dim)
+      p->status = cq_encoder_encode_ids(b->vectors + p->out * model->dim, model->encoder, b->ids, b->starts + p->out,
+                                        p->n, &o, q->ctx, &p->error);
+  }
+}
+
+/* Gives a piece's vectors to its work. True: that was the last of it. */
+static bool give_back(serve_queue *q, const piece *p) {
+  serve_work *w = p->work;
+  const size_t dim = w->model->dim;
+  w->n_back += p->n;
+  if (w->is_over) return false;
+  if (p->status) {
+    w->error = p->error;
+    end_work(q, w, SERVE_FAILED);
+    return true;
+  }
+  memcpy(w->vectors + p->first * dim, q->batch.vectors + p->out * dim, p->n * dim * sizeof(float));
+  if (w->n_back < w->ids.n) return false;
+  end_work(q, w, SERVE_ENCODED);
+  return true;
+}
+
+/* A work that failed with sequences that still wait for a batch waits no more. */
+static void take_out(serve_queue *q, const serve_work *gone) {
+  serve_work *last = NULL;
+  for (serve_work **link = &q->first, *w; (w = *link);) {
+    if (w == gone)
+      *link = w->next;
+    else
+      last = w, link = &w->next;
+  }
+  q->last = last;
+}
+
+static void finish_batch(serve_queue *q, uint64_t took_us) {
+  batch *b = &q->batch;
+  pthread_mutex_lock(&q->mutex);
+  const double rate = (double)b->n_ids / ((double)took_us * 1e-6 + 1e-6);
+  q->stats.tokens_per_s = q->stats.tokens_per_s > 0 ? 0.8 * q->stats.tokens_per_s + 0.2 * rate : rate;
+  q->stats.n_batches++;
+  q->stats.n_batch_sequences += b->n_sequences;
+  q->stats.n_batch_tokens += b->n_ids;
+  for (size_t i = 0; i < b->n_pieces; i++) {
+    piece *p = &b->pieces[i];
+    const bool had_more = p->work->n_sent < p->work->ids.n;
+    const bool was_over = p->work->is_over;
+    p->is_encoded = give_back(q, p);
+    if (p->is_encoded && had_more) take_out(q, p->work);
+    if (!p->is_encoded && !was_over) p->work = NULL; /* the rest of it waits: the queue's still */
+  }
+  const size_t n_pieces = b->n_pieces;
+  b->n_pieces = 0; /* nothing for serve_queue_expire to look at */
+  pthread_mutex_unlock(&q->mutex);
+  for (size_t i = 0; i < n_pieces; i++) {
+    serve_work *w = b->pieces[i].work;
+    if (!w) continue;
+    if (b->pieces[i].is_encoded) {
+      if (w->outcome == SERVE_ENCODED) join_windows(w);
+      w->done(w->context);
+    }
+    leave_work(w);
+  }
+}
+
+static void *dispatch_batches(void *context) {
+  serve_queue *q = context;
+  for (;;) {
+    pthread_mutex_lock(&q->mutex);
+    while (!q->first && !q->is_ending) pthread_cond_wait(&q->changed, &q->mutex);
+    const bool is_over = !q->first;
+    if (!is_over) make_batch(q);
+    /* With no memory for any batch, the first of the queue fails. */
+    serve_work *failed = NULL;
+    if (!is_over && q->batch.n_pieces == 0) {
+      failed = q->first;
+      take_out(q, failed);
+      snprintf(failed->error.message, sizeof failed->error.message, "out of memory for a batch");
+      failed->error.status = CQ_ERR_MEMORY;
+      end_work(q, failed, SERVE_FAILED);
+    }
+    pthread_mutex_unlock(&q->mutex);
+    if (is_over) return NULL;
+    if (failed) {
+      failed->done(failed->context);
+      leave_work(failed);
+      continue;
+    }
+    const uint64_t begun = serve_now_us();
+    encode_batch(q);
+    finish_batch(q, serve_now_us() - begun);
+  }
+}
+
+/* ---- opening ---- */
+
+cq_status serve_queue_open(serve_queue **out, const serve_queue_options *options, cq_context *ctx, cq_error *error) {
+  serve_queue *q = calloc(1, sizeof *q);
+  if (q) {
+    q->options = *options;
+    q->ctx = ctx;
+    pthread_mutex_init(&q->mutex, NULL);
+    pthread_cond_init(&q->changed, NULL);
+    if (pthread_create(&q->dispatcher, NULL, dispatch_batches, q) == 0) {
+      *out = q;
+      return CQ_OK;
+    }
+    free(q);
+  }
+  if (error) {
+    *error = (cq_error){.status = CQ_ERR_MEMORY};
+    snprintf(error->message, sizeof error->message, "the thread that encodes cannot be started");
+  }
+  return CQ_ERR_MEMORY;
+}
+
+void serve_queue_free(serve_queue *q) {
+  if (!q) return;
+  pthread_mutex_lock(&q->mutex);
+  q->is_ending = true;
+  pthread_cond_signal(&q->changed);
+  pthread_mutex_unlock(&q->mutex);
+  pthread_join(q->dispatcher, NULL);
+  pthread_cond_destroy(&q->changed);
+  pthread_mutex_destroy(&q->mutex);
+  free(q->batch.pieces);
+  free(q->batch.ids);
+  free(q->batch.starts);
+  free(q->batch.vectors);
+  free(q);
+}

@@ -1,0 +1,82 @@
+/* The queue of texts to encode, and the one thread that takes from it.
+ *
+ *   request ──ids──▶ work ──admission: a budget of tokens──▶ queue
+ *   dispatcher: all that waits, up to a batch of tokens ──▶ one cq_encoder_encode_ids ──▶ vectors ──▶ done()
+ *
+ * Nothing waits for a batch to fill: a request that comes alone is encoded at once, and what comes meanwhile is the next
+ * batch. Each waiting work gets a share of a batch, so a large one does not hold up the small ones behind it. A vector's
+ * bits do not depend on who else is in its batch, since calque has no padding.
+ *
+ * Threads: all functions may be called by any thread. */
+#ifndef SERVE_QUEUE_H
+#define SERVE_QUEUE_H
+
+#include "serve/model.h"
+
+#include <stdint.h>
+
+typedef struct serve_queue serve_queue;
+typedef struct serve_work serve_work;
+
+typedef enum serve_outcome {
+  SERVE_ENCODED,
+  SERVE_EXPIRED, /* the deadline passed */
+  SERVE_FAILED,  /* error says why */
+} serve_outcome;
+
+/* Texts of one request. Its maker fills in the first part. */
+struct serve_work {
+  serve_model *model; /* used by the work until it is freed */
+  cq_token_ids ids;
+  size_t n_texts;
+  size_t *text_starts;         /* [n_texts + 1] sequences of each text; NULL: text i is sequence i */
+  size_t n_truncated;          /* texts */
+  char *prompt_name;           /* that the ids were made with; NULL: the model's */
+  uint64_t deadline_ms;        /* on serve_now_ms's clock */
+  bool is_exempt;              /* from admission */
+  void (*done)(void *context); /* called once, by any thread, if it was admitted */
+  void *context;
+
+  serve_outcome outcome;
+  cq_error error;
+  float *vectors; /* [ids.n, dim], from its maker; then [n_texts, dim], not normalised, but for the mean of windows */
+
+  /* the queue's */
+  serve_work *next;
+  size_t n_sent, n_back; /* sequences that went into batches, and that came back */
+  bool is_over;          /* done() has been or is being called */
+  int n_users;
+};
+
+serve_work *serve_work_new(serve_model *model); /* NULL: out of memory */
+void serve_work_free(serve_work *work);         /* memory stays until the queue is done with it; NULL is legal */
+size_t serve_work_n_tokens(const serve_work *work);
+
+typedef struct serve_queue_options {
+  size_t max_tokens;   /* that may wait */
+  size_t batch_tokens; /* of one batch */
+} serve_queue_options;
+
+/* What has been done, for metrics. */
+typedef struct serve_queue_stats {
+  uint64_t n_batches, n_batch_sequences, n_batch_tokens;
+  size_t n_waiting, n_waiting_tokens; /* those that are being encoded included */
+  double tokens_per_s;                /* of late; 0: not known yet */
+} serve_queue_stats;
+
+CQ_MUST_USE cq_status serve_queue_open(serve_queue **out, const serve_queue_options *options, cq_context *ctx,
+                                       cq_error *error);
+/* Nothing may be waiting. */
+void serve_queue_free(serve_queue *queue);
+
+/* Admits a work, or not: then *retry_s is when there may be room. A work that exceeds the budget on its own is admitted
+ * where nothing waits. */
+bool serve_queue_submit(serve_queue *queue, serve_work *work, double *retry_s);
+/* Ends what is past its deadline; to be called now and then. */
+void serve_queue_expire(serve_queue *queue, uint64_t now_ms);
+void serve_queue_read_stats(serve_queue_stats *out, serve_queue *queue);
+
+uint64_t serve_now_ms(void); /* a clock that only goes forward */
+uint64_t serve_now_us(void);
+
+#endif

@@ -1,0 +1,174 @@
+#include "serve/request.h"
+#include "serve/route.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void serve_request_clear(serve_request *r) {
+  if (r->state_free) r->state_free(r->state);
+  serve_work_free(r->work);
+  serve_model_leave(r->model);
+  serve_buffer_free(&r->body);
+  serve_buffer_free(&r->answer);
+}
+
+/* ---- answers ---- */
+
+static const struct {
+  int code, openai_code;
+  const char *type, *openai_type, *openai_word;
+} mistakes[] = {
+    [SERVE_INVALID] = {422, 400, "validation", "invalid_request_error", NULL},
+    [SERVE_MALFORMED] = {400, 400, "validation", "invalid_request_error", NULL},
+    [SERVE_TOO_LARGE] = {413, 413, "too_large", "invalid_request_error", "request_too_large"},
+    [SERVE_TOO_LONG] = {413, 400, "too_large", "invalid_request_error", "context_length_exceeded"},
+    [SERVE_UNAUTHORIZED] = {401, 401, "validation", "invalid_request_error", "invalid_api_key"},
+    [SERVE_FORBIDDEN] = {403, 403, "validation", "invalid_request_error", "forbidden"},
+    [SERVE_NOT_FOUND] = {404, 404, "not_found", "invalid_request_error", "not_found"},
+    [SERVE_NO_METHOD] = {405, 405, "validation", "invalid_request_error", "method_not_allowed"},
+    [SERVE_TOO_SLOW] = {408, 408, "validation", "invalid_request_error", "timeout"},
+    [SERVE_OVERLOADED] = {429, 429, "overloaded", "rate_limit_error", "overloaded"},
+    [SERVE_INTERNAL] = {500, 500, "internal", "server_error", NULL},
+    [SERVE_UNSUPPORTED] = {501, 501, "unsupported", "invalid_request_error", "unsupported"},
+    [SERVE_UNHEALTHY] = {503, 503, "internal", "server_error", NULL},
+    [SERVE_EXPIRED_WORK] = {504, 504, "overloaded", "server_error", "timeout"},
+};
+
+void serve_fail(serve_request *r, serve_mistake mistake, const char *param, const char *format, ...) {
+  char message[1536];
+  va_list list;
+  va_start(list, format);
+  vsnprintf(message, sizeof message, format, list);
+  va_end(list);
+  const bool is_openai = r->route && r->route->style == SERVE_OPENAI;
+  serve_buffer *b = &r->answer;
+  serve_buffer_free(b);
+  r->code = is_openai ? mistakes[mistake].openai_code : mistakes[mistake].code;
+  r->content_type = NULL, r->constant = NULL;
+  serve_put_text(b, is_openai ? "{\"error\":{\"message\":" : "{\"error\":");
+  serve_put_json(b, message, strlen(message));
+  if (is_openai) {
+    const char *word = mistakes[mistake].openai_word;
+    serve_putf(b, ",\"type\":\"%s\",\"param\":", mistakes[mistake].openai_type);
+    if (param)
+      serve_put_json(b, param, strlen(param));
+    else
+      serve_put_text(b, "null");
+    serve_putf(b, word ? ",\"code\":\"%s\"}}" : ",\"code\":null}}", word);
+  } else {
+    serve_putf(b, ",\"error_type\":\"%s\"}", mistakes[mistake].type);
+  }
+}
+
+void serve_fail_error(serve_request *r, const cq_error *error) {
+  const serve_mistake mistake = error->status == CQ_ERR_ARGUMENT || error->status == CQ_ERR_FORMAT ? SERVE_INVALID
+                                : error->status == CQ_ERR_LIMIT                                    ? SERVE_TOO_LONG
+                                : error->status == CQ_ERR_UNSUPPORTED                              ? SERVE_UNSUPPORTED
+                                                                                                   : SERVE_INTERNAL;
+  serve_fail(r, mistake, NULL, "%s", error->message);
+}
+
+void serve_fail_memory(serve_request *r) {
+  serve_fail(r, SERVE_INTERNAL, NULL, "out of memory");
+}
+
+void serve_answer(serve_request *r) {
+  if (r->answer.failed)
+    serve_fail_memory(r);
+  else
+    r->code = 200;
+}
+
+/* ---- reading JSON ---- */
+
+json_t *serve_body_json(serve_request *r) {
+  json_error_t e;
+  if (!r->body.n) {
+    serve_fail(r, SERVE_MALFORMED, NULL, "the body is empty, expected a JSON object");
+    return NULL;
+  }
+  json_t *json = json_loadb(r->body.data, r->body.n, JSON_ALLOW_NUL | JSON_DECODE_ANY, &e);
+  if (!json) {
+    serve_fail(r, SERVE_MALFORMED, NULL, "the body is not JSON: line %d, column %d: %s", e.line, e.column, e.text);
+  } else if (!json_is_object(json)) {
+    serve_fail(r, SERVE_INVALID, NULL, "the body is not a JSON object");
+    json_decref(json);
+    json = NULL;
+  }
+  return json;
+}
+
+static const json_t *field_of(const json_t *object, const char *field) {
+  const json_t *value = json_object_get(object, field);
+  return json_is_null(value) ? NULL : value;
+}
+
+bool serve_get_bool(bool *out, serve_request *r, const json_t *object, const char *field) {
+  const json_t *value = field_of(object, field);
+  if (!value) return true;
+  if (!json_is_boolean(value)) {
+    serve_fail(r, SERVE_INVALID, field, "'%s' is not true or false", field);
+    return false;
+  }
+  *out = json_is_true(value);
+  return true;
+}
+
+bool serve_get_int(int64_t *out, serve_request *r, const json_t *object, const char *field, int64_t min, int64_t max) {
+  const json_t *value = field_of(object, field);
+  if (!value) return true;
+  if (!json_is_integer(value) || json_integer_value(value) < min || json_integer_value(value) > max) {
+    serve_fail(r, SERVE_INVALID, field, "'%s' is not a whole number from %lld to %lld", field, (long long)min,
+               (long long)max);
+    return false;
+  }
+  *out = json_integer_value(value);
+  return true;
+}
+
+bool serve_get_text(const char **out, serve_request *r, const json_t *object, const char *field) {
+  const json_t *value = field_of(object, field);
+  if (!value) return true;
+  if (!json_is_string(value) || strlen(json_string_value(value)) != json_string_length(value)) {
+    serve_fail(r, SERVE_INVALID, field, "'%s' is not a string", field);
+    return false;
+  }
+  *out = json_string_value(value);
+  return true;
+}
+
+bool serve_get_choice(int *out, serve_request *r, const json_t *object, const char *field, const char *const *words) {
+  const char *word = NULL;
+  char all[256] = "";
+  if (!serve_get_text(&word, r, object, field)) return false;
+  if (!word) return true;
+  for (int i = 0; words[i]; i++) {
+    if (!strcmp(word, words[i])) {
+      *out = i;
+      return true;
+    }
+    const size_t n = strlen(all);
+    snprintf(all + n, sizeof all - n, i ? ", %s" : "%s", words[i]);
+  }
+  serve_fail(r, SERVE_INVALID, field, "'%s' is '%.100s', expected one of %s", field, word, all);
+  return false;
+}
+
+bool serve_check_fields(serve_request *r, const json_t *object, const char *const *known) {
+  const char *field;
+  json_t *value;
+  json_object_foreach((json_t *)(size_t)object, field, value) {
+    size_t i = 0;
+    char all[256] = "";
+    for (; known[i] && strcmp(field, known[i]); i++) {
+      const size_t n = strlen(all);
+      snprintf(all + n, sizeof all - n, i ? ", %s" : "%s", known[i]);
+    }
+    if (known[i]) continue;
+    serve_fail(r, SERVE_INVALID, field, "unknown field '%.100s', expected %s", field, all);
+    return false;
+  }
+  return true;
+}

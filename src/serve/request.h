@@ -1,0 +1,110 @@
+/* A request from its first header to its answer, without the HTTP library: what handlers see, and tests and fuzz targets
+ * make themselves.
+ *
+ *   prepare: body ──▶ an answer, or work for the queue          any thread
+ *   answer:  vectors ──▶ an answer                              any thread, once the work is done
+ *
+ * Errors are JSON in the manner of the interface that the route belongs to:
+ *   /v1        {"error": {"message", "type", "param", "code"}}         OpenAI's
+ *   all others {"error": "message", "error_type": "validation"}        TEI's */
+#ifndef SERVE_REQUEST_H
+#define SERVE_REQUEST_H
+
+#include "serve/buffer.h"
+#include "serve/metrics.h"
+#include "serve/queue.h"
+
+#include <jansson.h>
+
+typedef struct serve_request serve_request;
+typedef struct serve_route serve_route;
+
+typedef struct serve_limits {
+  size_t max_body;   /* bytes */
+  size_t max_tokens; /* of all texts of a request */
+  size_t max_texts;
+  size_t queue_tokens;
+  uint64_t deadline_ms;
+} serve_limits;
+
+enum { SERVE_MAX_TEXTS = 16384, SERVE_HEALTH_MS = 5000 };
+
+/* What all requests share. */
+typedef struct serve_shared {
+  serve_limits limits;
+  cq_context *ctx;
+  serve_queue *queue; /* NULL: works are not submitted (a fuzz target) */
+  serve_metrics *metrics;
+  bool writable;
+  atomic_uint_fast64_t healthy_ms; /* when a health check last succeeded; 0: never */
+} serve_shared;
+
+struct serve_request {
+  serve_shared *shared;
+  serve_model *model; /* used by the request */
+  const serve_route *route;
+  const char *rest; /* of the path, behind a route that ends in a slash */
+  const char *(*argument)(const serve_request *request, const char *name); /* of the query; NULL: there is none */
+  const char *if_none_match;
+  void *connection;
+  serve_buffer body;
+  uint64_t begun_ms;
+
+  serve_work *work; /* to encode, if prepare leaves some */
+  void *state;      /* the handler's own, from prepare to answer */
+  void (*state_free)(void *state);
+
+  int code; /* HTTP's; 0: no answer yet */
+  serve_buffer answer;
+  const void *constant; /* instead of answer: bytes that stay */
+  size_t n_constant;
+  const char *content_type; /* NULL: JSON */
+  const char *etag;         /* of a file of the page */
+  unsigned retry_after_s;   /* 0: no such header */
+  uint64_t n_tokens, n_truncated;
+  bool is_embedding; /* n_truncated is told in a header */
+};
+
+void serve_request_clear(serve_request *request); /* all but the struct */
+
+/* What is wrong with a request, in place of any other answer. */
+typedef enum serve_mistake {
+  SERVE_INVALID,      /* 400, of TEI's and ours 422 */
+  SERVE_MALFORMED,    /* 400: no JSON */
+  SERVE_TOO_LARGE,    /* 413 */
+  SERVE_TOO_LONG,     /* 413, 400 as OpenAI says it: a text longer than the model takes */
+  SERVE_UNAUTHORIZED, /* 401 */
+  SERVE_FORBIDDEN,    /* 403 */
+  SERVE_NOT_FOUND,    /* 404 */
+  SERVE_NO_METHOD,    /* 405 */
+  SERVE_TOO_SLOW,     /* 408 */
+  SERVE_OVERLOADED,   /* 429 */
+  SERVE_INTERNAL,     /* 500 */
+  SERVE_UNSUPPORTED,  /* 501 */
+  SERVE_UNHEALTHY,    /* 503 */
+  SERVE_EXPIRED_WORK, /* 504 */
+} serve_mistake;
+
+/* param: the field, or NULL. */
+void serve_fail(serve_request *request, serve_mistake mistake, const char *param, const char *format, ...)
+    CQ_PRINTF(4, 5);
+/* What a function of the library says. */
+void serve_fail_error(serve_request *request, const cq_error *error);
+void serve_fail_memory(serve_request *request);
+/* Ends an answer that was written to request->answer. */
+void serve_answer(serve_request *request);
+
+/* The body as a JSON object, to be released with json_decref; NULL: the request has failed. */
+json_t *serve_body_json(serve_request *request);
+/* False: the field is there and of another type; the request has failed. A null counts as not there. */
+bool serve_get_bool(bool *out, serve_request *request, const json_t *object, const char *field);
+bool serve_get_int(int64_t *out, serve_request *request, const json_t *object, const char *field, int64_t min,
+                   int64_t max);
+/* *out: the index of the word; stays where there is none. words: NULL-terminated. */
+bool serve_get_choice(int *out, serve_request *request, const json_t *object, const char *field,
+                      const char *const *words);
+bool serve_get_text(const char **out, serve_request *request, const json_t *object, const char *field);
+/* False: there is a field besides these (NULL-terminated), which the request fails for. */
+bool serve_check_fields(serve_request *request, const json_t *object, const char *const *known);
+
+#endif

@@ -1,0 +1,42 @@
+#include "serve/route.h"
+
+#include <string.h>
+
+static const serve_route *const tables[] = {serve_openai_routes, serve_tei_routes, serve_api_routes,
+                                            serve_search_routes, serve_page_routes};
+
+const serve_route *serve_route_at(size_t i) {
+  for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
+    for (const serve_route *r = tables[t]; r->method; r++)
+      if (i-- == 0) return r;
+  return NULL;
+}
+
+size_t serve_route_number(const serve_route *route) {
+  size_t i = 0;
+  while (serve_route_at(i) != route) i++;
+  return i;
+}
+
+static bool is_on_route(const serve_route *r, const char *path, const char **rest) {
+  const size_t n = strlen(r->path);
+  if (r->path[n - 1] == '/') {
+    if (strncmp(path, r->path, n) != 0 || (n > 1 && !path[n])) return false;
+    *rest = path + n;
+    return true;
+  }
+  *rest = "";
+  return !strcmp(path, r->path);
+}
+
+const serve_route *serve_route_find(const char *method, const char *path, const char **rest, bool *other_method) {
+  if (!strcmp(method, "HEAD")) method = "GET";
+  *other_method = false;
+  for (size_t i = 0; serve_route_at(i); i++) {
+    const serve_route *r = serve_route_at(i);
+    if (!is_on_route(r, path, rest)) continue;
+    if (!strcmp(method, r->method)) return r;
+    *other_method = true;
+  }
+  return NULL;
+}

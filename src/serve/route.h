@@ -1,0 +1,42 @@
+/* The routes: one row each, from which requests are found, metrics named and /openapi.json written. */
+#ifndef SERVE_ROUTE_H
+#define SERVE_ROUTE_H
+
+#include "serve/request.h"
+
+typedef enum serve_style { SERVE_OURS, SERVE_TEI, SERVE_OPENAI } serve_style;
+
+enum {
+  SERVE_OPEN = 1,   /* asks for no key */
+  SERVE_INLINE = 2, /* so quick that the thread of the connection does it */
+  SERVE_HIDDEN = 4, /* not in the description */
+};
+
+struct serve_route {
+  const char *method; /* "GET"; HEAD goes to it, too */
+  const char *path;   /* one that ends in a slash: all below it, the rest being the route's to read */
+  serve_style style;
+  unsigned flags;
+  void (*prepare)(serve_request *request);
+  void (*answer)(serve_request *request); /* of work that is encoded; NULL: there is never any */
+  const char *summary;
+  const char *body;          /* JSON schema of the request's properties, in braces; NULL: it has none */
+  const char *answer_schema; /* of what is answered; NULL: no JSON */
+};
+
+enum { SERVE_MAX_ROUTES = 48 };
+
+extern const serve_route serve_openai_routes[], serve_tei_routes[], serve_api_routes[], serve_search_routes[],
+    serve_page_routes[]; /* each ends with a row without a method */
+
+/* The i-th route; NULL beyond the last. */
+const serve_route *serve_route_at(size_t i);
+size_t serve_route_number(const serve_route *route);
+/* NULL: there is none; *other_method, then, tells whether there is one with another method. *rest: the path behind a
+ * route that ends in a slash. */
+const serve_route *serve_route_find(const char *method, const char *path, const char **rest, bool *other_method);
+
+/* The description of all routes (OpenAPI 3.1), for /openapi.json. */
+void serve_put_openapi(serve_buffer *b);
+
+#endif

@@ -1,0 +1,47 @@
+/* The HTTP service: a model, and an index, behind the routes of serve/route.h.
+ *
+ *   threads of connections: accept, read, write, with epoll; a client that is slow holds none of them
+ *     └─ a whole request ──▶ jobs (serve/jobs.h) ──▶ queue (serve/queue.h) ──▶ jobs ──▶ the answer
+ *
+ *   serve_open(&server, &options, &err);
+ *   printf("%s\n", serve_address(server));
+ *   serve_run(server);                       // until serve_ask(server, SERVE_STOP), from any thread
+ *   serve_close(server);
+ *
+ * Limits of connections: each has `receive_s` from its beginning or its last answer to bring a whole request. */
+#ifndef SERVE_SERVER_H
+#define SERVE_SERVER_H
+
+#include "serve/model.h"
+
+typedef struct serve_server serve_server;
+
+typedef struct serve_options {
+  serve_model_options model;
+  const char *host;
+  int port;             /* 0: any that is free */
+  const char *key_file; /* NULL: none */
+  const char *key;      /* NULL: none */
+  bool insecure;        /* any host without a key */
+  size_t max_body, max_tokens, queue_tokens;
+  unsigned deadline_ms, receive_s;
+  unsigned max_connections;
+  const char *access_log;         /* "-": standard output; NULL: none */
+  void (*note)(const char *text); /* told of what happens meanwhile, by any thread */
+} serve_options;
+
+/* Opens the model and listens; where the system hands over a socket (LISTEN_FDS), on that one.
+ * Errors: those of opening a model; CQ_ERR_ARGUMENT for a host that is not this machine's own without a key; CQ_ERR_IO
+ * when the address cannot be had. */
+CQ_MUST_USE cq_status serve_open(serve_server **out, const serve_options *options, cq_context *ctx, cq_error *error);
+const char *serve_address(const serve_server *server); /* "http://127.0.0.1:8080" */
+
+typedef enum serve_wish {
+  SERVE_STOP = 1,   /* no new connections; what is in progress is answered; then serve_run returns */
+  SERVE_RELOAD = 2, /* open the model and the index again, and the log */
+} serve_wish;
+void serve_ask(serve_server *server, serve_wish wish);
+void serve_run(serve_server *server);
+void serve_close(serve_server *server);
+
+#endif
