@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-static const serve_route *const tables[] = {serve_openai_routes, serve_tei_routes, serve_api_routes,
-                                            serve_search_routes, serve_page_routes};
+static const serve_route *const tables[] = {serve_openai_routes, serve_tei_routes,      serve_api_routes,
+                                            serve_search_routes, serve_document_routes, serve_page_routes};
 
 const serve_route *serve_route_at(size_t i) {
   for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)

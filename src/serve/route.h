@@ -27,7 +27,7 @@ struct serve_route {
 enum { SERVE_MAX_ROUTES = 48 };
 
 extern const serve_route serve_openai_routes[], serve_tei_routes[], serve_api_routes[], serve_search_routes[],
-    serve_page_routes[]; /* each ends with a row without a method */
+    serve_document_routes[], serve_page_routes[]; /* each ends with a row without a method */
 
 /* The i-th route; NULL beyond the last. */
 const serve_route *serve_route_at(size_t i);

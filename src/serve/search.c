@@ -1,4 +1,5 @@
 /* Routes of the index. */
+#include "calque/version.h"
 #include "serve/input.h"
 #include "serve/route.h"
 
@@ -9,7 +10,7 @@ static void put_slice(serve_buffer *b, cq_slice s) {
   serve_put_json(b, s.data ? s.data : "", s.n);
 }
 
-static void put_hit(serve_buffer *b, const cq_hit *hit) {
+static void put_hit(serve_buffer *b, const cq_hit *hit, cq_ranking mode) {
   const cq_document *d = &hit->document;
   serve_put_text(b, "{\"id\":");
   put_slice(b, d->id);
@@ -19,13 +20,23 @@ static void put_hit(serve_buffer *b, const cq_hit *hit) {
   put_slice(b, d->url);
   serve_put_text(b, ",\"language\":");
   put_slice(b, d->language);
-  serve_putf(
-      b,
-      ",\"score\":%.9g,\"cosine\":%.9g,\"words\":null,\"reason\":\"dense\",\"passage\":{\"number\":0,\"begin\":0,"
-      "\"end\":%zu},\"snippet\":{\"before\":\"\",\"best\":",
-      hit->cosine, hit->cosine, d->text.n);
-  put_slice(b, d->text);
-  serve_put_text(b, ",\"after\":\"\"},\"metadata\":");
+  const size_t before = (size_t)(hit->best.data - d->text.data);
+  const size_t after = before + hit->best.n;
+  serve_putf(b, ",\"score\":%.9g,\"cosine\":", hit->score);
+  serve_putf(b, mode == CQ_RANK_WORDS ? "null" : "%.9g", hit->cosine);
+  serve_putf(b, hit->by_words ? ",\"words\":%.9g" : ",\"words\":null", hit->words);
+  serve_putf(b, ",\"reason\":\"%s\",\"passage\":{\"number\":%zu,\"begin\":%zu,\"end\":%zu}",
+             hit->by_vector && hit->by_words ? "both"
+             : hit->by_words                 ? "lexical"
+                                             : "dense",
+             hit->passage, hit->begin, hit->end);
+  serve_put_text(b, ",\"snippet\":{\"before\":");
+  serve_put_json(b, d->text.data, before);
+  serve_put_text(b, ",\"best\":");
+  put_slice(b, hit->best);
+  serve_put_text(b, ",\"after\":");
+  serve_put_json(b, d->text.data + after, d->text.n - after);
+  serve_put_text(b, "},\"metadata\":");
   if (d->metadata.n)
     serve_put(b, d->metadata.data, d->metadata.n);
   else
@@ -33,13 +44,21 @@ static void put_hit(serve_buffer *b, const cq_hit *hit) {
   serve_put_text(b, "}");
 }
 
-static void search(serve_request *r, cq_slice query, size_t k, const char *language) {
+static const char *const modes[] = {"dense", "lexical", "hybrid", NULL}; /* by cq_ranking */
+
+static void search(serve_request *r, cq_slice query, size_t k, cq_ranking mode, const char *filter,
+                   const char *language) {
   const uint64_t begun = serve_now_us();
   cq_search_options o = cq_search_default_options();
   cq_hits *hits;
   cq_error error = {0};
   size_t n;
-  o.k = k, o.language = language && *language ? language : NULL;
+  o.k = k, o.ranking = mode, o.snippet = CQ_SNIPPET_WORDS;
+  o.language = language && *language ? language : NULL, o.filter = filter && *filter ? filter : NULL;
+  if (cq_index_refresh(r->model->index, NULL, &error)) {
+    serve_fail_error(r, &error);
+    return;
+  }
   if (cq_index_search(&hits, r->model->index, &query, 1, &o, r->shared->ctx, &error)) {
     serve_fail_error(r, &error);
     return;
@@ -47,11 +66,11 @@ static void search(serve_request *r, cq_slice query, size_t k, const char *langu
   const cq_hit *hit = cq_hits_of(hits, 0, &n);
   serve_put_text(&r->answer, "{\"query\":");
   put_slice(&r->answer, query);
-  serve_putf(&r->answer, ",\"mode\":\"dense\",\"took_ms\":%.3f,\"truncated\":%s,\"hits\":[",
+  serve_putf(&r->answer, ",\"mode\":\"%s\",\"took_ms\":%.3f,\"truncated\":%s,\"hits\":[", modes[mode],
              (double)(serve_now_us() - begun) * 1e-3, r->n_truncated ? "true" : "false");
   for (size_t i = 0; i < n; i++) {
     if (i) serve_put_text(&r->answer, ",");
-    put_hit(&r->answer, &hit[i]);
+    put_hit(&r->answer, &hit[i], o.ranking);
   }
   serve_put_text(&r->answer, "]}");
   cq_hits_free(hits);
@@ -61,22 +80,24 @@ static void search(serve_request *r, cq_slice query, size_t k, const char *langu
 /* What both ways to ask have in common. */
 static void check_and_search(serve_request *r, cq_slice query, size_t k, const char *mode, const char *filter,
                              const char *language) {
+  int ranking = mode && *mode ? 0 : CQ_RANK_HYBRID;
   bool is_long = false;
   cq_token_ids ids = {0};
   cq_error error = {0};
+  while (mode && *mode && modes[ranking] && strcmp(modes[ranking], mode) != 0) ranking++;
   if (!r->model->index) {
     serve_fail(r, SERVE_NOT_FOUND, NULL, "there is no index: start the server as 'calque serve INDEX'");
   } else if (query.n == 0) {
     serve_fail(r, SERVE_INVALID, "query", "'query' is empty");
-  } else if ((mode && *mode && strcmp(mode, "dense") != 0) || (filter && *filter)) {
-    serve_fail(r, SERVE_UNSUPPORTED, "mode", "the index knows neither filters nor modes besides 'dense'");
+  } else if (!modes[ranking]) {
+    serve_fail(r, SERVE_INVALID, "mode", "'mode' is '%.50s', expected hybrid, dense or lexical", mode);
   } else if (cq_encoder_token_ids(&ids, &is_long, r->model->encoder, query, CQ_LONG_TRUNCATED, NULL, r->shared->ctx,
                                   &error)) {
     serve_fail_error(r, &error);
   } else {
     r->n_tokens = ids.starts[ids.n];
     r->n_truncated = is_long;
-    search(r, query, k, language);
+    search(r, query, k, (cq_ranking)ranking, filter, language);
   }
   cq_token_ids_free(&ids);
 }
@@ -113,14 +134,47 @@ static void prepare_post_search(serve_request *r) {
   json_decref(body);
 }
 
+static void prepare_info(serve_request *r) {
+  cq_index_language *languages = NULL;
+  cq_error error = {0};
+  size_t n = 0;
+  cq_index *index = r->model->index;
+  if (index && (cq_index_refresh(index, NULL, &error) || cq_index_languages(&languages, &n, index, &error))) {
+    serve_fail_error(r, &error);
+    return;
+  }
+  serve_putf(&r->answer, "{\"version\":\"%s\",\"model\":", cq_version());
+  serve_put_json(&r->answer, r->model->name, strlen(r->model->name));
+  serve_putf(&r->answer, ",\"dim\":%zu,\"max_tokens\":%zu,\"writable\":%s,\"index\":", r->model->dim,
+             r->model->max_tokens, index && r->shared->writable ? "true" : "false");
+  if (index)
+    serve_putf(&r->answer, "{\"documents\":%zu,\"passages\":%zu,\"languages\":{", cq_index_size(index),
+               cq_index_n_passages(index));
+  else
+    serve_put_text(&r->answer, "null");
+  for (size_t i = 0; i < n; i++) {
+    if (i) serve_put_text(&r->answer, ",");
+    put_slice(&r->answer, languages[i].code);
+    serve_putf(&r->answer, ":%zu", languages[i].n_documents);
+  }
+  serve_put_text(&r->answer, index ? "}}}" : "}");
+  cq_free(languages);
+  serve_answer(r);
+}
+
 #define HITS                                                                                                           \
   "{\"query\":{\"type\":\"string\"},\"mode\":{},\"took_ms\":{\"type\":\"number\"},\"hits\":{\"type\":\"array\"}}"
 
 const serve_route serve_search_routes[] = {
     {.method = "GET",
+     .path = "/api/info",
+     .prepare = prepare_info,
+     .summary = "The model, and what is in the index",
+     .answer_schema = "{\"version\":{\"type\":\"string\"},\"model\":{\"type\":\"string\"},\"index\":{}}"},
+    {.method = "GET",
      .path = "/api/search",
      .prepare = prepare_get_search,
-     .summary = "Documents near to a query (?q=&k=&lang=)",
+     .summary = "Documents near to a query (?q=&k=&mode=&filter=&lang=)",
      .answer_schema = HITS},
     {.method = "POST",
      .path = "/api/search",
