@@ -569,7 +569,8 @@ static cq_status append_text(cq_token_ids *out, bool *is_long, encoding *e, cq_s
   }
   m->ids.n = 0;
   status = cq_encoder_tokenize(&m->ids, encoder, m->tokens, text, is_long, error);
-  if (status || !windows || !*is_long) return status ? status : cq_token_ids_append(out, m->ids.ids, (const size_t[]){0, m->ids.n}, 1, error);
+  if (status || !windows || !*is_long)
+    return status ? status : cq_token_ids_append(out, m->ids.ids, (const size_t[]){0, m->ids.n}, 1, error);
   m->ids.n = 0; /* again, and all of it */
   bool ignored;
   status = module->type->tokenize ? module->type->tokenize(&m->ids, module, m->tokens, text, 0, &ignored, error)

@@ -1,5 +1,220 @@
-/* calque's own interface: similarity, mining, a map. Unknown fields are refused, by name. */
+/* calque's own interface: what is served, similarity, mining, a map. Unknown fields are refused, by name. */
 #include "serve/input.h"
 #include "serve/route.h"
 
-const serve_route serve_api_routes[] = {{0}};
+#include "calque/embedding.h"
+#include "calque/extra/project.h"
+#include "calque/mine.h"
+#include "calque/version.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_SIDE = 2000 }; /* texts: similarities and neighbours go with the product of both sides */
+
+static void prepare_api_info(serve_request *r) {
+  const serve_model *m = r->model;
+  serve_buffer *b = &r->answer;
+  serve_putf(b, "{\"version\":\"%s\",\"model\":", cq_version());
+  serve_put_json(b, m->name, strlen(m->name));
+  serve_putf(b, ",\"dim\":%zu,\"max_tokens\":%zu,\"index\":", m->dim, m->max_tokens);
+  if (m->index)
+    serve_putf(b, "{\"documents\":%zu,\"passages\":%zu,\"languages\":{}}", cq_index_size(m->index),
+               cq_index_size(m->index));
+  else
+    serve_put_text(b, "null");
+  serve_putf(b, ",\"writable\":%s}", r->shared->writable ? "true" : "false");
+  serve_answer(r);
+}
+
+/* ---- two lists of texts ---- */
+
+typedef struct sides {
+  json_t *body;
+  const json_t *of[2];
+  size_t n[2];
+  int margin;
+} sides;
+
+static void free_sides(void *state) {
+  sides *s = state;
+  if (!s) return;
+  json_decref(s->body);
+  free(s);
+}
+
+/* Takes both lists of texts as work. NULL: the request has failed. */
+static sides *take_sides(serve_request *r, const char *const *fields, const char *const *known) {
+  sides *s = calloc(1, sizeof *s);
+  const serve_input_options o = {0};
+  if (!s) {
+    serve_fail_memory(r);
+    return NULL;
+  }
+  r->state = s, r->state_free = free_sides;
+  if (!(s->body = serve_body_json(r)) || !serve_check_fields(r, s->body, known)) return NULL;
+  for (int i = 0; i < 2; i++) {
+    s->of[i] = json_object_get(s->body, fields[i]);
+    if (!json_is_array(s->of[i])) {
+      serve_fail(r, SERVE_INVALID, fields[i], s->of[i] ? "'%s' is not a list of strings" : "'%s' is missing",
+                 fields[i]);
+      return NULL;
+    }
+    s->n[i] = json_array_size(s->of[i]);
+    if (s->n[i] > MAX_SIDE) {
+      serve_fail(r, SERVE_TOO_LARGE, fields[i], "'%s' has %zu texts, the limit is %d", fields[i], s->n[i], MAX_SIDE);
+      return NULL;
+    }
+    if (!serve_take_inputs(r, s->of[i], fields[i], &o)) return NULL;
+  }
+  return s;
+}
+
+static void prepare_similarity(serve_request *r) {
+  static const char *const fields[] = {"a", "b"}, *const known[] = {"a", "b", NULL};
+  (void)take_sides(r, fields, known);
+}
+
+static void answer_similarity(serve_request *r) {
+  const sides *s = r->state;
+  const size_t dim = r->model->dim;
+  const float *a = r->work->vectors, *b = a + s->n[0] * dim;
+  serve_put_text(&r->answer, "{\"similarity\":[");
+  for (size_t i = 0; i < s->n[0]; i++) {
+    serve_put_text(&r->answer, i ? ",[" : "[");
+    for (size_t k = 0; k < s->n[1]; k++) {
+      if (k) serve_put_text(&r->answer, ",");
+      serve_put_float(&r->answer, (float)cq_cosine(a + i * dim, b + k * dim, dim));
+    }
+    serve_put_text(&r->answer, "]");
+  }
+  serve_putf(&r->answer, "],\"truncated\":%zu}", r->work->n_truncated);
+  serve_answer(r);
+}
+
+static void prepare_mine(serve_request *r) {
+  static const char *const fields[] = {"source", "target"}, *const known[] = {"source", "target", "margin", NULL};
+  static const char *const margins[] = {"ratio", "distance", "absolute", NULL}; /* by cq_margin */
+  sides *s = take_sides(r, fields, known);
+  if (s) (void)serve_get_choice(&s->margin, r, s->body, "margin", margins);
+}
+
+static void put_item(serve_buffer *b, const json_t *list, size_t i) {
+  const json_t *text = json_array_get(list, i);
+  serve_put_json(b, json_string_value(text), json_string_length(text));
+}
+
+static void answer_mine(serve_request *r) {
+  const sides *s = r->state;
+  const size_t dim = r->model->dim;
+  const float *x = r->work->vectors, *y = x + s->n[0] * dim;
+  cq_neighbours of_x = {0}, of_y = {0};
+  cq_mined_pair *pairs = NULL;
+  size_t n = 0;
+  cq_margin_options o = cq_margin_default_options();
+  cq_error error = {0};
+  o.margin = (cq_margin)s->margin;
+  cq_status status = cq_nearest(&of_x, &of_y, x, s->n[0], y, s->n[1], dim, NULL, r->shared->ctx, &error);
+  if (!status) status = cq_margin_pairs(&pairs, &n, &of_x, &of_y, &o, &error);
+  if (status) {
+    serve_fail_error(r, &error);
+  } else {
+    serve_put_text(&r->answer, "{\"pairs\":[");
+    for (size_t i = 0; i < n; i++) {
+      serve_putf(&r->answer,
+                 "%s{\"score\":%.9g,\"cosine\":%.9g,\"source_index\":%u,\"target_index\":%u,\"source\":", i ? "," : "",
+                 pairs[i].score, pairs[i].cosine, pairs[i].source, pairs[i].target);
+      put_item(&r->answer, s->of[0], pairs[i].source);
+      serve_put_text(&r->answer, ",\"target\":");
+      put_item(&r->answer, s->of[1], pairs[i].target);
+      serve_put_text(&r->answer, "}");
+    }
+    serve_putf(&r->answer, "],\"truncated\":%zu}", r->work->n_truncated);
+    serve_answer(r);
+  }
+  cq_free(pairs);
+  cq_neighbours_free(&of_x);
+  cq_neighbours_free(&of_y);
+}
+
+/* ---- a map of texts ---- */
+
+static void prepare_map(serve_request *r) {
+  static const char *const known[] = {"texts", NULL};
+  const serve_input_options o = {0};
+  sides *s = calloc(1, sizeof *s);
+  if (!s) {
+    serve_fail_memory(r);
+    return;
+  }
+  r->state = s, r->state_free = free_sides;
+  if (!(s->body = serve_body_json(r)) || !serve_check_fields(r, s->body, known)) return;
+  s->of[0] = json_object_get(s->body, "texts");
+  s->n[0] = json_array_size(s->of[0]);
+  if (!json_is_array(s->of[0]) || s->n[0] < 3)
+    serve_fail(r, SERVE_INVALID, "texts", "'texts' is not a list of 3 strings or more");
+  else
+    (void)serve_take_inputs(r, s->of[0], "texts", &o);
+}
+
+static void answer_map(serve_request *r) {
+  const sides *s = r->state;
+  const size_t n = s->n[0], dim = serve_finish_vectors(r, 0, true);
+  double *places = malloc(n * 2 * sizeof *places), max = 0;
+  cq_error error = {0};
+  if (!places) {
+    serve_fail_memory(r);
+    return;
+  }
+  if (cq_pca(places, NULL, r->work->vectors, n, (int)dim, 2, r->shared->ctx, &error)) {
+    serve_fail_error(r, &error);
+  } else {
+    for (size_t i = 0; i < 2 * n; i++) max = fmax(max, fabs(places[i]));
+    serve_put_text(&r->answer, "{\"points\":[");
+    for (size_t i = 0; i < n; i++) {
+      serve_putf(&r->answer, "%s{\"x\":%.6f,\"y\":%.6f,\"label\":", i ? "," : "", max > 0 ? places[2 * i] / max : 0,
+                 max > 0 ? places[2 * i + 1] / max : 0);
+      put_item(&r->answer, s->of[0], i);
+      serve_put_text(&r->answer, "}");
+    }
+    serve_putf(&r->answer, "],\"truncated\":%zu}", r->work->n_truncated);
+    serve_answer(r);
+  }
+  free(places);
+}
+
+#define TEXTS "{\"type\":\"array\",\"items\":{\"type\":\"string\"}}"
+
+const serve_route serve_api_routes[] = {
+    {.method = "GET",
+     .path = "/api/info",
+     .flags = SERVE_INLINE,
+     .prepare = prepare_api_info,
+     .summary = "The model and the index",
+     .answer_schema =
+         "{\"version\":{\"type\":\"string\"},\"model\":{\"type\":\"string\"},\"dim\":{\"type\":\"integer\"},"
+         "\"max_tokens\":{\"type\":\"integer\"},\"index\":{},\"writable\":{\"type\":\"boolean\"}}"},
+    {.method = "POST",
+     .path = "/api/similarity",
+     .prepare = prepare_similarity,
+     .answer = answer_similarity,
+     .summary = "Cosines of all texts of one list with all of another",
+     .body = "{\"a\":" TEXTS ",\"b\":" TEXTS "}",
+     .answer_schema = "{\"similarity\":{\"type\":\"array\"},\"truncated\":{\"type\":\"integer\"}}"},
+    {.method = "POST",
+     .path = "/api/mine",
+     .prepare = prepare_mine,
+     .answer = answer_mine,
+     .summary = "Pairs of translations in two lists of sentences, at most 2,000 a side",
+     .body = "{\"source\":" TEXTS ",\"target\":" TEXTS ",\"margin\":{\"enum\":[\"ratio\",\"distance\",\"absolute\"]}}",
+     .answer_schema = "{\"pairs\":{\"type\":\"array\"},\"truncated\":{\"type\":\"integer\"}}"},
+    {.method = "POST",
+     .path = "/api/map",
+     .prepare = prepare_map,
+     .answer = answer_map,
+     .summary = "Texts in a plane, by principal components",
+     .body = "{\"texts\":" TEXTS "}",
+     .answer_schema = "{\"points\":{\"type\":\"array\"},\"truncated\":{\"type\":\"integer\"}}"},
+    {0},
+};

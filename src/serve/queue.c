@@ -339,6 +339,7 @@ static void finish_batch(serve_queue *q, uint64_t took_us) {
 static void *dispatch_batches(void *context) {
   serve_queue *q = context;
   for (;;) {
+    serve_queue_expire(q, serve_now_ms());
     pthread_mutex_lock(&q->mutex);
     while (!q->first && !q->is_ending) pthread_cond_wait(&q->changed, &q->mutex);
     const bool is_over = !q->first;

@@ -1,0 +1,169 @@
+#!/usr/bin/env bash
+# calque serve from outside, over bash's /dev/tcp: its interfaces, what it refuses and how, the same bits for many clients
+# at once, slow and half-closed clients, reopening and draining.
+. "$2/tests/cli/common.sh"
+
+# start OPTION...: a server on any free port.
+start() {
+  rm -f "$tmp/address"
+  : >"$tmp/address"
+  "$PROGRAM" serve --model "$TEACHER" --port 0 --threads 2 "$@" >>"$tmp/address" 2>"$tmp/server" &
+  server=$!
+  for _ in $(seq 100); do
+    port=$(sed -n 's|listening on http://127.0.0.1:||p' "$tmp/address")
+    [ -z "$port" ] || return 0
+    kill -0 "$server" 2>/dev/null || break
+    sleep 0.1
+  done
+  cat "$tmp/server"
+  fail "the server does not start"
+  exit 1
+}
+# stop: by SIGTERM, with exit code 0.
+stop() {
+  kill -TERM "$server"
+  wait "$server"
+  local code=$?
+  [ "$code" -eq 0 ] || fail "the server ended with $code"
+}
+trap 'kill "${server:-0}" 2>/dev/null; rm -rf "$tmp"' EXIT
+
+# ask METHOD PATH [BODY [HEADER]]: the answer's headers and body in $tmp/answer.
+ask() {
+  local body=${3-}
+  last="$1 $2 ${body:0:200}"
+  exec 9<>"/dev/tcp/127.0.0.1/$port" || { fail "no connection"; return; }
+  printf '%s %s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\nContent-Length: %d\r\n%s\r\n%s' \
+    "$1" "$2" "${host:-localhost}" "$(printf %s "$body" | wc -c)" "${4:+$4$'\r\n'}" "$body" >&9
+  timeout 20 cat <&9 >"$tmp/answer"
+  exec 9>&- 9<&-
+}
+is() { head -n 1 "$tmp/answer" | grep -q "^HTTP/1.1 $1 " || fail "expected $1, got $(head -n 1 "$tmp/answer"), $(tail -n 1 "$tmp/answer" | head -c 300)"; }
+has() { grep -qF -- "$1" "$tmp/answer" || fail "the answer lacks '$1': $(tail -n 1 "$tmp/answer" | head -c 300)"; }
+body_of_answer() { sed '1,/^\r$/d' "$tmp/answer"; }
+
+# What others could reach needs a key.
+expect 1 serve --model "$TEACHER" --port 0 --host 0.0.0.0
+stderr_has "--insecure"
+expect 2 serve
+stderr_has "INDEX or --model"
+expect 1 serve --model nowhere --port 0
+stderr_has "nowhere"
+
+start --access-log "$tmp/log" --max-body 20000 --max-tokens 2000
+ask GET /health; is 200; has '"ok"'
+ask GET /info; is 200; has '"max_input_length"'
+ask GET /v1/models; is 200; has '"object":"list"'
+ask GET /openapi.json; is 200; has '"/v1/embeddings"'
+ask GET /; is 200; has "default-src 'none'"
+ask HEAD /; is 200
+ask GET /nowhere; is 404; has '"not_found"'
+ask GET /../../etc/passwd; is 404
+ask DELETE /embed; is 405
+ask GET /metrics; is 200; has 'calque_requests_total{method="GET",route="/health",code="200"} 1'
+
+# Vectors: by text and by token ids, the same.
+ask POST /embed '{"inputs": "The river is long."}'; is 200; has "X-Calque-Truncated: 0"
+body_of_answer >"$tmp/alone"
+ask POST /tokenize '{"inputs": "The river is long."}'; is 200
+ids=$(grep -o '"id":[0-9]*' "$tmp/answer" | cut -d: -f2 | paste -sd,)
+ask POST /embed "{\"inputs\": [[$ids]]}"; is 200
+body_of_answer >"$tmp/by_ids"
+same "$tmp/alone" "$tmp/by_ids"
+ask POST /v1/embeddings '{"input": ["a river", "a garden"], "dimensions": 4, "unknown": 1}'; is 200
+has '"index":1'; has '"usage":{"prompt_tokens":'; has '"calque":{"truncated":0}'
+ask POST /v1/embeddings '{"input": "a", "encoding_format": "base64"}'; is 200; has '"embedding":"'
+ask POST /similarity '{"inputs": {"source_sentence": "a river", "sentences": ["a river", "a garden"]}}'; is 200; has '[1.0,'
+ask POST /api/similarity '{"a": ["a river"], "b": ["a river"]}'; is 200; has '"similarity":[[1.0]]'
+ask POST /api/mine '{"source": ["a river", "the garden"], "target": ["the garden", "a river"]}'; is 200
+has '"source_index":0,"target_index":1'
+ask POST /api/map '{"texts": ["a", "river", "the garden"]}'; is 200; has '"points":[{"x":'
+
+# A text longer than the model takes.
+long=$(printf 'river %.0s' $(seq 300))
+ask POST /embed "{\"inputs\": \"$long\"}"; is 200; has "X-Calque-Truncated: 1"
+ask POST /embed "{\"inputs\": \"$long\", \"truncate\": false}"; is 413; has "is longer than the model's"
+ask POST /embed "{\"inputs\": \"$long\", \"on_long\": \"window\"}"; is 200; has "X-Calque-Truncated: 0"
+ask POST /v1/embeddings "{\"input\": \"$long\", \"on_long\": \"error\"}"; is 400; has context_length_exceeded
+
+# What is refused, and its place.
+ask POST /embed ''; is 400; has "body is empty"
+ask POST /embed '{"inputs": [1, "a"]}'; is 422; has "token 1 of 'inputs'"
+ask POST /embed '{"inputs": ["a", 2.5]}'; is 422; has "'inputs[1]'"
+ask POST /embed '{"inputs": ["a", ""]}'; is 422; has "'inputs[1]' is empty"
+ask POST /embed '{"inputs": []}'; is 422; has "empty list"
+ask POST /embed '{"inputs": [[99999999]]}'; is 422; has "'inputs[0]'"
+ask POST /embed '[]'; is 422
+ask POST /embed "{\"inputs\": \"$(printf '\377')\"}"; is 400; has "not JSON"
+ask POST /v1/embeddings '{"input": {}}'; is 400; has '"param":"input"'
+ask POST /v1/embeddings '{"input": "a", "dimensions": 100000}'; is 400; has '"param":"dimensions"'
+ask POST /api/similarity '{"a": ["x"], "b": ["y"], "c": 1}'; is 422; has "unknown field 'c'"
+ask POST /embed "$(printf '[%.0s' $(seq 19000))"; is 400; has "not JSON"
+ask POST /embed "{\"inputs\": \"$(printf 'a%.0s' $(seq 20001))\"}"; is 413; has "20000 bytes (--max-body)"
+ask POST /embed "{\"inputs\": [$(printf '"a a a a a a a a a a",%.0s' $(seq 400))\"a\"]}"; is 413; has "--max-tokens"
+ask POST /embed '{"inputs": "a"}' 'Origin: http://elsewhere'; is 403
+host=rebound.example ask GET /health; is 403; has "rebound.example"
+body='{"inputs": ["a river", "b"], "normalize": true}'
+for ((i = 0; i < ${#body}; i++)); do ask POST /embed "${body:0:i}"; is 400; done
+
+# Malformed chunks: an error or a closed connection, and the server lives.
+exec 9<>"/dev/tcp/127.0.0.1/$port"
+printf 'POST /embed HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n' >&9
+timeout 10 cat <&9 >"$tmp/answer" || fail "a malformed chunk keeps its connection"
+exec 9>&- 9<&-
+
+# Connections that send their requests byte by byte hold nobody up.
+for fd in 20 21 22 23 24 25; do
+  eval "exec $fd<>/dev/tcp/127.0.0.1/$port"
+  eval "printf 'POST /embed HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{' >&$fd"
+done
+for _ in 1 2 3; do
+  ask POST /embed '{"inputs": "The river is long."}'; is 200
+  for fd in 20 21 22 23 24 25; do eval "printf ' ' >&$fd"; done
+done
+for fd in 20 21 22 23 24 25; do eval "exec $fd>&- $fd<&-"; done
+
+# The same text alone and among 64 clients: the same bits.
+clients=()
+for i in $(seq 64); do
+  (
+    tmp=$tmp/client$i
+    mkdir "$tmp"
+    if ((i % 2)); then text="The river is long."; else text="a garden $i the late $long"; fi
+    ask POST /embed "{\"inputs\": \"$text\"}"
+    is 200
+    body_of_answer >"$tmp/vector"
+  ) &
+  clients+=($!)
+done
+wait "${clients[@]}"
+for i in $(seq 1 2 64); do same "$tmp/alone" "$tmp/client$i/vector"; done
+
+# SIGHUP opens the model again while requests come.
+for i in 1 2 3; do
+  kill -HUP "$server"
+  for _ in 1 2 3 4; do ask POST /embed '{"inputs": "The river is long."}'; is 200; done
+done
+body_of_answer | cmp -s - "$tmp/alone" || fail "another vector after reopening"
+stop
+last="serve"
+grep -q '"path":"/embed","status":200' "$tmp/log" || fail "the access log lacks a request"
+grep -q 'river' "$tmp/log" && fail "the access log has a text"
+grep -q 'opened again' "$tmp/server" || fail "nothing was opened again"
+
+# With keys.
+printf '# keys\nfirst\nsecond\n' >"$tmp/keys"
+start --api-key-file "$tmp/keys"
+ask GET /health; is 200
+ask GET /info; is 401; has "WWW-Authenticate: Bearer"
+ask GET /info '' 'Authorization: Bearer third'; is 401
+ask GET /info '' 'Authorization: Bearer second'; is 200
+stop
+
+# A deadline that nobody can keep.
+start --deadline-ms 1
+many="{\"inputs\": [$(printf '"the river garden late",%.0s' $(seq 6000))\"a\"]}"
+ask POST /embed "$many"; is 504; has "--deadline-ms"
+stop
+
+exit $((failures > 0))
