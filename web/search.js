@@ -155,7 +155,7 @@ function showNothing() {
 
 function showError(error) {
   $('#hits').replaceChildren();
-  if (error.status === 400 && wholeFilter()) {
+  if ((error.status === 400 || error.status === 422) && wholeFilter()) {
     showFilter(true);
     $('#filter-error').textContent = error.message;
     $('#filter-error').hidden = false;

@@ -177,6 +177,11 @@ CQ_API CQ_MUST_USE cq_status cq_index_search(cq_hits **out, const cq_index *inde
                                              size_t n_queries, const cq_search_options *options, cq_context *ctx,
                                              cq_error *error);
 
+/* Passages spread evenly over the index, at most n of them, in its order, for drawing them: as the hits of one query, with
+ * scores of 0, and their vectors: *vectors [as many, dim], released with cq_free. Errors: as cq_index_search. */
+CQ_API CQ_MUST_USE cq_status cq_index_sample(cq_hits **out, float **vectors, const cq_index *index, size_t n,
+                                             cq_error *error);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,32 +1,16 @@
 /* calque's own interface: what is served, similarity, mining, a map. Unknown fields are refused, by name. */
 #include "serve/input.h"
+#include "serve/plane.h"
 #include "serve/route.h"
 
 #include "calque/embedding.h"
-#include "calque/extra/project.h"
 #include "calque/mine.h"
 #include "calque/version.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { MAX_SIDE = 2000 }; /* texts: similarities and neighbours go with the product of both sides */
-
-static void prepare_api_info(serve_request *r) {
-  const serve_model *m = r->model;
-  serve_buffer *b = &r->answer;
-  serve_putf(b, "{\"version\":\"%s\",\"model\":", cq_version());
-  serve_put_json(b, m->name, strlen(m->name));
-  serve_putf(b, ",\"dim\":%zu,\"max_tokens\":%zu,\"index\":", m->dim, m->max_tokens);
-  if (m->index)
-    serve_putf(b, "{\"documents\":%zu,\"passages\":%zu,\"languages\":{}}", cq_index_size(m->index),
-               cq_index_size(m->index));
-  else
-    serve_put_text(b, "null");
-  serve_putf(b, ",\"writable\":%s}", r->shared->writable ? "true" : "false");
-  serve_answer(r);
-}
 
 /* ---- two lists of texts ---- */
 
@@ -152,49 +136,41 @@ static void prepare_map(serve_request *r) {
   if (!(s->body = serve_body_json(r)) || !serve_check_fields(r, s->body, known)) return;
   s->of[0] = json_object_get(s->body, "texts");
   s->n[0] = json_array_size(s->of[0]);
-  if (!json_is_array(s->of[0]) || s->n[0] < 3)
-    serve_fail(r, SERVE_INVALID, "texts", "'texts' is not a list of 3 strings or more");
+  if (!json_is_array(s->of[0]) || s->n[0] == 0)
+    serve_fail(r, SERVE_INVALID, "texts", "'texts' is not a list of strings");
   else
     (void)serve_take_inputs(r, s->of[0], "texts", &o);
 }
 
+/* In the plane of the index, where there is one. */
 static void answer_map(serve_request *r) {
   const sides *s = r->state;
-  const size_t n = s->n[0], dim = serve_finish_vectors(r, 0, true);
-  double *places = malloc(n * 2 * sizeof *places), max = 0;
+  const size_t n = s->n[0], dim = r->model->dim;
+  serve_plane *plane = NULL;
   cq_error error = {0};
-  if (!places) {
-    serve_fail_memory(r);
+  const cq_status status = r->model->index
+                               ? serve_plane_of_index(&plane, r->model, r->shared->ctx, &error)
+                               : serve_plane_of_vectors(&plane, r->work->vectors, n, dim, r->shared->ctx, &error);
+  if (status) {
+    serve_fail_error(r, &error);
     return;
   }
-  if (cq_pca(places, NULL, r->work->vectors, n, (int)dim, 2, r->shared->ctx, &error)) {
-    serve_fail_error(r, &error);
-  } else {
-    for (size_t i = 0; i < 2 * n; i++) max = fmax(max, fabs(places[i]));
-    serve_put_text(&r->answer, "{\"points\":[");
-    for (size_t i = 0; i < n; i++) {
-      serve_putf(&r->answer, "%s{\"x\":%.6f,\"y\":%.6f,\"label\":", i ? "," : "", max > 0 ? places[2 * i] / max : 0,
-                 max > 0 ? places[2 * i + 1] / max : 0);
-      put_item(&r->answer, s->of[0], i);
-      serve_put_text(&r->answer, "}");
-    }
-    serve_putf(&r->answer, "],\"truncated\":%zu}", r->work->n_truncated);
-    serve_answer(r);
+  serve_put_text(&r->answer, "{\"points\":[");
+  for (size_t i = 0; i < n; i++) {
+    double place[2];
+    serve_plane_place(place, plane, r->work->vectors + i * dim);
+    serve_putf(&r->answer, "%s{\"x\":%.6f,\"y\":%.6f,\"label\":", i ? "," : "", place[0], place[1]);
+    put_item(&r->answer, s->of[0], i);
+    serve_put_text(&r->answer, "}");
   }
-  free(places);
+  serve_putf(&r->answer, "],\"truncated\":%zu}", r->work->n_truncated);
+  serve_answer(r);
+  serve_plane_free(plane);
 }
 
 #define TEXTS "{\"type\":\"array\",\"items\":{\"type\":\"string\"}}"
 
 const serve_route serve_api_routes[] = {
-    {.method = "GET",
-     .path = "/api/info",
-     .flags = SERVE_INLINE,
-     .prepare = prepare_api_info,
-     .summary = "The model and the index",
-     .answer_schema =
-         "{\"version\":{\"type\":\"string\"},\"model\":{\"type\":\"string\"},\"dim\":{\"type\":\"integer\"},"
-         "\"max_tokens\":{\"type\":\"integer\"},\"index\":{},\"writable\":{\"type\":\"boolean\"}}"},
     {.method = "POST",
      .path = "/api/similarity",
      .prepare = prepare_similarity,

@@ -1,5 +1,7 @@
 #include "serve/model.h"
 
+#include "serve/plane.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +24,8 @@ static char *last_component(const char *path) {
 }
 
 static void free_model(serve_model *m) {
+  serve_plane_free(m->plane);
+  pthread_mutex_destroy(&m->mapping);
   cq_index_free(m->index);
   cq_encoder_free(m->encoder);
   free(m->name);
@@ -34,6 +38,7 @@ cq_status serve_model_open(serve_model **out, const serve_model_options *options
   const char *name = options->model;
   if (!m) return fail_model_memory(error);
   atomic_init(&m->n_users, 1);
+  pthread_mutex_init(&m->mapping, NULL);
   if (options->index) {
     cq_index_options o = cq_index_default_options();
     o.model = options->model, o.precision = options->precision, o.writing = options->writable;

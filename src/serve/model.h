@@ -6,6 +6,7 @@
 #include "calque/encoder.h"
 #include "calque/index.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 
 typedef struct serve_model {
@@ -17,6 +18,9 @@ typedef struct serve_model {
   size_t max_tokens;     /* of a sequence; 0: no limit */
   const char *precision; /* "f32" */
   atomic_int n_users;
+  pthread_mutex_t mapping;                /* of what follows */
+  struct serve_plane *plane;              /* of the index's map; NULL: not made yet */
+  size_t plane_documents, plane_passages; /* that the index had then */
 } serve_model;
 
 typedef struct serve_model_options {

@@ -1,6 +1,7 @@
 /* Routes of the index. */
 #include "calque/version.h"
 #include "serve/input.h"
+#include "serve/plane.h"
 #include "serve/route.h"
 
 #include <stdlib.h>
@@ -162,6 +163,62 @@ static void prepare_info(serve_request *r) {
   serve_answer(r);
 }
 
+/* ---- a map of the index ---- */
+
+enum { MAP_LABEL = 160 };
+
+/* The beginning of a text, whole characters of it. */
+static void put_label(serve_buffer *b, cq_slice text) {
+  size_t n = text.n < MAP_LABEL ? text.n : MAP_LABEL;
+  while (n < text.n && n > 0 && ((unsigned char)text.data[n] & 0xc0) == 0x80) n--;
+  serve_put_json(b, text.data, n);
+}
+
+static void put_points(serve_buffer *b, const cq_hit *hit, const float *vectors, size_t n, const serve_plane *plane) {
+  serve_put_text(b, "{\"points\":[");
+  for (size_t i = 0; i < n; i++) {
+    double place[2];
+    serve_plane_place(place, plane, vectors + i * plane->dim);
+    serve_putf(b, "%s{\"x\":%.5f,\"y\":%.5f,\"passage\":%zu,\"id\":", i ? "," : "", place[0], place[1], hit[i].passage);
+    put_slice(b, hit[i].document.id);
+    serve_put_text(b, ",\"language\":");
+    put_slice(b, hit[i].document.language);
+    serve_put_text(b, ",\"label\":");
+    put_label(b, hit[i].document.text);
+    serve_put_text(b, "}");
+  }
+  serve_put_text(b, "]}");
+}
+
+enum { MAX_POINTS = 20000 };
+
+static void prepare_index_map(serve_request *r) {
+  const char *given = r->argument(r, "n");
+  char *end = NULL;
+  const long wanted = given ? strtol(given, &end, 10) : 2000;
+  cq_hits *hits = NULL;
+  float *vectors = NULL;
+  serve_plane *plane = NULL;
+  cq_error error = {0};
+  size_t n = 0;
+  if (!r->model->index) {
+    serve_fail(r, SERVE_NOT_FOUND, NULL, "there is no index: start the server as 'calque serve INDEX'");
+  } else if (given && (!*given || *end || wanted < 1 || wanted > MAX_POINTS)) {
+    serve_fail(r, SERVE_INVALID, "n", "'n' is '%.50s', expected 1 to %d", given, MAX_POINTS);
+  } else if (cq_index_refresh(r->model->index, NULL, &error) ||
+             serve_plane_of_index(&plane, r->model, r->shared->ctx, &error) ||
+             cq_index_sample(&hits, &vectors, r->model->index, (size_t)wanted, &error)) {
+    serve_fail_error(r, &error);
+  } else {
+    const cq_hit *hit = cq_hits_of(hits, 0, &n);
+    put_points(&r->answer, hit, vectors, n, plane);
+    serve_answer(r);
+  }
+  serve_plane_free(plane);
+  cq_free(vectors);
+  cq_hits_free(hits);
+}
+
 #define HITS                                                                                                           \
   "{\"query\":{\"type\":\"string\"},\"mode\":{},\"took_ms\":{\"type\":\"number\"},\"hits\":{\"type\":\"array\"}}"
 
@@ -176,6 +233,11 @@ const serve_route serve_search_routes[] = {
      .prepare = prepare_get_search,
      .summary = "Documents near to a query (?q=&k=&mode=&filter=&lang=)",
      .answer_schema = HITS},
+    {.method = "GET",
+     .path = "/api/map",
+     .prepare = prepare_index_map,
+     .summary = "Passages of the index in a plane, by principal components (?n=)",
+     .answer_schema = "{\"points\":{\"type\":\"array\"}}"},
     {.method = "POST",
      .path = "/api/search",
      .prepare = prepare_post_search,

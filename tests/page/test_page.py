@@ -274,7 +274,7 @@ class Checks:
         self.start("?doc=there-is-no-such-document")
         self.page.until("/No such document/.test(document.querySelector('#document').textContent)", "the missing document")
         # The browser itself logs these refused requests; anything else is a complaint.
-        return lambda complaint: "status of 40" in complaint
+        return lambda complaint: "status of 4" in complaint
 
     def check_names(self):
         """Every control has a name that a screen reader can say."""

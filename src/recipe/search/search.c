@@ -452,6 +452,43 @@ cq_status cq_index_search(cq_hits **out, const cq_index *index, const cq_slice *
   return status;
 }
 
+/* Every record that is the first of its share of the live ones. */
+static cq_status sample_records(candidates *list, const searching *s, size_t n, cq_error *error) {
+  const size_t n_live = (size_t)s->info.n_live;
+  size_t seen = 0;
+  if (n > n_live) n = n_live;
+  list->items = cq_alloc_array(n, sizeof *list->items);
+  if (!list->items) return cq_fail_memory(error, "results");
+  for (int64_t record = 0; list->n < n && record < s->info.n; record++) {
+    if (!cq_index_snapshot_is_live(s->snapshot, record)) continue;
+    if (seen++ * n / n_live == list->n) list->items[list->n++] = (candidate){.record = (uint32_t)record};
+  }
+  return CQ_OK;
+}
+
+cq_status cq_index_sample(cq_hits **out, float **vectors, const cq_index *index, size_t n, cq_error *error) {
+  cq_search_options o = cq_search_default_options();
+  const size_t dim = (size_t)index->dim;
+  candidates list = {0};
+  *out = NULL, *vectors = NULL;
+  searching s = {.index = index, .options = &o, .n_queries = 1, .snapshot = cq_index_store_hold(index->store)};
+  s.info = cq_index_snapshot_info(s.snapshot);
+  cq_status status = sample_records(&list, &s, n, error);
+  o.k = s.n_allowed = list.n ? list.n : 1;
+  if (!status && !(*vectors = cq_alloc_array(list.n, dim * sizeof **vectors)))
+    status = cq_fail_memory(error, "vectors");
+  for (size_t i = 0; !status && i < list.n; i++)
+    memcpy(*vectors + i * dim, cq_index_snapshot_vectors(s.snapshot) + list.items[i].record * dim, dim * sizeof(float));
+  if (!status) status = make_hits(out, &s, &list, 0, error);
+  if (status) {
+    cq_free(*vectors);
+    *vectors = NULL;
+  }
+  cq_free(list.items);
+  cq_index_snapshot_release(s.snapshot);
+  return status;
+}
+
 const cq_hit *cq_hits_of(const cq_hits *hits, size_t query, size_t *n) {
   *n = query < hits->n_queries ? hits->n[query] : 0;
   return *n ? hits->all + query * hits->k : NULL;
