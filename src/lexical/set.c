@@ -85,6 +85,17 @@ void cq_lexical_set_free(cq_lexical_set *set) {
   cq_free(set);
 }
 
+cq_status cq_lexical_set_verify(const cq_lexical_set *set, cq_error *error) {
+  cq_postings postings;
+  for (size_t i = 0; i < set->n_segments; i++) {
+    const cq_open_segment *s = set->segments[i];
+    for (uint32_t t = 0; t < s->file.n_terms; t++)
+      if (!cq_segment_postings(&postings, &s->file, t))
+        return cq_fail_file(error, CQ_ERR_FORMAT, s->path, CQ_DAMAGED_POSTINGS);
+  }
+  return CQ_OK;
+}
+
 uint64_t cq_lexical_set_n_documents(const cq_lexical_set *set) {
   return set->first[set->n_segments];
 }

@@ -35,7 +35,7 @@ prepare() {
     index-add) ;;
     index-remove) command=("$PROGRAM" index remove state/index d3 d7) ;;
     index-add-tail) # a killed process was here
-      for file in vectors documents checks deleted-1; do head -c 700 "$SOURCE/LICENSE" >>"state/index/$file"; done
+      for file in passages-1 vectors-1 checks-1 deleted-1; do head -c 700 "$SOURCE/LICENSE" >>"state/index/$file"; done
       ;;
     approximate)
       cp -r first state/index

@@ -239,12 +239,16 @@ cq_status cq_index_refresh(cq_index *index, bool *changed, cq_error *error) {
 cq_status cq_index_check(const cq_index *index, cq_context *ctx, cq_error *error) {
   cq_index_snapshot *snapshot = cq_index_store_hold(index->store); /* its deletions have been compared */
   const cq_index_info info = cq_index_snapshot_info(snapshot);
+  cq_index_word_set *words = NULL;
   char path[PATH_MAX];
-  cq_status status = cq_index_snapshot_verify(snapshot, ctx, error);
+  cq_status status = cq_index_hold_words(&words, index, snapshot, error);
+  if (!status) status = cq_lexical_set_verify(words->set, error);
+  if (!status) status = cq_index_snapshot_verify(snapshot, ctx, error);
   if (!status && info.n_approximate > 0) {
     status = cq_index_store_approximate(path, index->store, info.approximate, error);
     if (!status) status = cq_index_snapshot_verify_approximate(snapshot, path, error);
   }
+  cq_index_release_words(index, words);
   cq_index_snapshot_release(snapshot);
   return status;
 }
