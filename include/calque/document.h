@@ -64,7 +64,8 @@ typedef struct cq_documents_options {
   const char *language; /* of documents that do not say theirs; "auto": identified (calque/language.h); NULL: none */
   cq_notice_fn notice;  /* which format a file has, what was left out */
   void *notice_context;
-  bool skip_bad; /* count what is malformed and go on: behind the line, where documents are lines, else behind the file */
+  bool
+      skip_bad; /* count what is malformed and go on: behind the line, where documents are lines, else behind the file */
 } cq_documents_options;
 /* Group "documents". */
 CQ_DEFAULT_OPTIONS(cq_documents_options, cq_documents_default_options, "documents")
