@@ -234,8 +234,8 @@ def read_documents(path, n):
     database = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
     database.text_factory = bytes
     try:
-        rows = list(database.execute("SELECT first, id, language, title, url, text, metadata, check_of_all FROM document "
-                                     "WHERE first < ? ORDER BY first", (n,)))
+        rows = list(database.execute("SELECT first, id, language, title, url, text, metadata, check_of_all "
+                                     "FROM document WHERE first < ? ORDER BY first", (n,)))
     except sqlite3.DatabaseError as problem:
         raise Wrong(f"{path}: {problem}") from problem
     finally:

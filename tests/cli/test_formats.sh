@@ -50,7 +50,8 @@ else
 fi
 # fields, and a document of several passages
 awk 'BEGIN {
-  print "{\"_id\": \"1\", \"title\": \"Cats\", \"url\": \"https://example.org/\", \"year\": 2021, \"text\": \"A cat sleeps.\"}"
+  printf "{\"_id\": \"1\", \"title\": \"Cats\", \"url\": \"https://example.org/\", \"year\": 2021, "
+  print "\"text\": \"A cat sleeps.\"}"
   printf "{\"_id\": \"2\", \"language\": \"en\", \"text\": \""
   for (i = 0; i < 40; i++) printf "The sentence of number %d is about a dog. ", i
   print "\"}"
