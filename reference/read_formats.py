@@ -12,6 +12,7 @@ import ctypes.util
 import json
 import os
 import re
+import sqlite3
 import struct
 import sys
 
@@ -184,49 +185,138 @@ def print_cache(directory):
 
 # --- the index ---
 
-def print_index(directory, manifest):
-    expect(manifest["format"] in ("calque index 1", "calque index 2"), "format")
-    if manifest["format"] == "calque index 2":
-        expect(re.fullmatch("[0-9a-f]{32}", manifest["fingerprint"]), "fingerprint")
-    n, dim = manifest["documents"], manifest["dim"]
-    documents = open(os.path.join(directory, "documents"), "rb").read()
-    expect(len(documents) >= manifest["bytes"], "documents are shorter than the manifest says")
-    counted = documents[:manifest["bytes"]]
-    lines = counted.split(b"\n")
-    expect(lines.pop() == b"" and len(lines) == n, "a line for each document")
-    records = [line.split(b"\t", 2) for line in lines]
-    expect(all(len(r) == 3 and r[0] for r in records), "id, language and text in each")
-    vectors = np.fromfile(os.path.join(directory, "vectors"), "<f4", count=n * dim).reshape(n, dim)
-    expect(np.isfinite(vectors).all(), "vectors: a number that is not finite")
-    if manifest["format"] == "calque index 2":
-        values = [str(value) for key, value in manifest.items() if key != "check"]
-        compare64(int(manifest["check"], 16), "".join(value + "\n" for value in values).encode(), 0, "the manifest")
-        checks = np.fromfile(os.path.join(directory, "checks"), "<u8", count=2 * n).reshape(n, 2)
-        for i in range(n):
-            compare64(checks[i, 0], vectors[i].tobytes(), i, f"vector {i}")
-            compare64(checks[i, 1], lines[i] + b"\n", i, f"document {i}")
-        for kind in ("deleted", "approximate"):
-            check = int(manifest[kind + "_check"], 16)
-            if check:
-                path = os.path.join(directory, f"{kind}-{manifest[kind + '_generation']}")
-                compare64(check, open(path, "rb").read(), 0, path)
+def signed64(value):
+    return value - 2**64 if value >= 2**63 else value
+
+
+def compare_document(first, fields, found):
+    """found: of its fields one after the other, XXH3 64 seeded with that of those before; the first with its number."""
+    if xxhash:
+        check = first
+        for field in fields:
+            check = xxhash.XXH3_64bits_withSeed(field, len(field), check)
+        expect(signed64(check) == found, f"the document of record {first}: the check does not agree")
+
+
+def read_counted(path, n_bytes):
+    data = open(path, "rb").read(n_bytes)
+    expect(len(data) == n_bytes, f"{path} is shorter than the manifest says")
+    return data
+
+
+def read_deleted(directory, manifest, n):
     deleted = np.zeros(n, bool)
     if manifest["deleted_generation"]:
         bits = np.fromfile(os.path.join(directory, f"deleted-{manifest['deleted_generation']}"), "u1")
         expect(bits.size == manifest["deleted_bytes"] <= (n + 7) // 8, "deleted")
         known = np.unpackbits(bits, bitorder="little")[:n].astype(bool)
         deleted[:known.size] = known
-    live = [r[0] for r, d in zip(records, deleted) if not d]
+    return deleted
+
+
+def compare_manifest(directory, manifest):
+    values = []
+    for key, value in manifest.items():
+        if key == "words":
+            values += [number for pair in value for number in pair]
+        elif key != "check":
+            values.append(value)
+    compare64(int(manifest["check"], 16), "".join(f"{value}\n" for value in values).encode(), 0, "the manifest")
+    for kind in ("deleted", "approximate"):
+        check = int(manifest[kind + "_check"], 16)
+        if check:
+            path = os.path.join(directory, f"{kind}-{manifest[kind + '_generation']}")
+            compare64(check, open(path, "rb").read(), 0, path)
+
+
+def read_documents(path, n):
+    """The rows before record n, text as bytes."""
+    database = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+    database.text_factory = bytes
+    try:
+        rows = list(database.execute("SELECT first, id, language, title, url, text, metadata, check_of_all "
+                                     "FROM document WHERE first < ? ORDER BY first", (n,)))
+    except sqlite3.DatabaseError as problem:
+        raise Wrong(f"{path}: {problem}") from problem
+    finally:
+        database.close()
+    for first, *fields, check in rows:
+        compare_document(first, [field or b"" for field in fields], check)
+        expect(fields[0], f"the document of record {first} has no id")
+        expect(fields[5] is None or isinstance(json.loads(fields[5]), dict), f"the metadata of {fields[0]}")
+    return rows
+
+
+def compare_passages(rows, passages):
+    """Each record is of the document before it, which begins where it says."""
+    texts, first = {row[0]: row[5] for row in rows}, None
+    for i, (of, begin, end, unused) in enumerate(passages):
+        first = i if i in texts else first
+        expect(of == first and unused == 0, f"record {i} is of the document before it")
+        expect(begin <= end <= len(texts[of]), f"record {i} is a part of its document")
+    expect(len(texts) == len({of for of, _, _, _ in passages}), "each document has a record")
+
+
+def print_index(directory, manifest):
+    if manifest["format"] != "calque index 3":
+        return print_old_index(directory, manifest)
+    expect(re.fullmatch("([0-9a-f]{32})?", manifest["fingerprint"]), "fingerprint")
+    expect(re.fullmatch("[0-9a-f]{32}", manifest["identity"]), "identity")
+    compare_manifest(directory, manifest)
+    n, dim = manifest["records"], manifest["dim"]
+    counted = {name: read_counted(os.path.join(directory, f"{name}-{manifest['files']}"), n * size)
+               for name, size in (("passages", 16), ("vectors", 4 * dim), ("checks", 16))}
+    expect(np.isfinite(np.frombuffer(counted["vectors"], "<f4")).all(), "vectors: a number that is not finite")
+    for i, (vector_check, passage_check) in enumerate(struct.iter_unpack("<2Q", counted["checks"])):
+        compare64(vector_check, counted["vectors"][4 * dim * i:4 * dim * (i + 1)], i, f"the vector of record {i}")
+        compare64(passage_check, counted["passages"][16 * i:16 * (i + 1)], i, f"the passage of record {i}")
+    rows = read_documents(os.path.join(directory, f"documents-{manifest['files']}"), n)
+    passages = list(struct.iter_unpack("<4I", counted["passages"]))
+    compare_passages(rows, passages)
+    deleted = read_deleted(directory, manifest, n)
+    expect(all(deleted[i] == deleted[passages[i][0]] for i in range(n)), "a document's records are deleted together")
+    live = [row[1] for row in rows if not deleted[row[0]]]
+    expect(len(set(live)) == len(live) == manifest["documents"], "as many live documents as ids, and as it says")
+    print(f"{directory}: {manifest['format']}, {len(live)} of {len(rows)} documents are live, {n} records, "
+          f"{dim} dimensions")
+    print(f"  model: {manifest['model']}")
+    if rows:
+        print(f"  first: {rows[0][1].decode()} [{rows[0][2].decode()}] {rows[0][5].decode()[:40]}")
+    for number, n_records in manifest["words"]:
+        expect(1 <= number <= manifest["last_words"], "last_words")
+        expect(print_segment(os.path.join(directory, f"words-{number}")) == n_records, f"words-{number}: its records")
+    expect(sum(n_records for _, n_records in manifest["words"]) <= n, "words of records that count")
+    print_approximate(directory, manifest, manifest["approximate_records"])
+
+
+def print_approximate(directory, manifest, n):
+    if n:
+        file = open(os.path.join(directory, f"approximate-{manifest['approximate_generation']}"), "rb").read(16)
+        kind, dim, total = struct.unpack("<4siq", file)
+        expect(kind in (b"IwSq", b"IHNs") and dim == manifest["dim"] and total == n, "approximate")
+        print(f"  FAISS's {kind.decode()} covers the first {total}")
+
+
+def print_old_index(directory, manifest):
+    expect(manifest["format"] in ("calque index 1", "calque index 2"), "format")
+    n, dim = manifest["documents"], manifest["dim"]
+    counted = read_counted(os.path.join(directory, "documents"), manifest["bytes"])
+    lines = counted.split(b"\n")
+    expect(lines.pop() == b"" and len(lines) == n, "a line for each document")
+    records = [line.split(b"\t", 2) for line in lines]
+    expect(all(len(r) == 3 and r[0] for r in records), "id, language and text in each")
+    vectors = read_counted(os.path.join(directory, "vectors"), 4 * n * dim)
+    expect(np.isfinite(np.frombuffer(vectors, "<f4")).all(), "vectors: a number that is not finite")
+    if manifest["format"] == "calque index 2":
+        compare_manifest(directory, manifest)
+        checks = read_counted(os.path.join(directory, "checks"), 16 * n)
+        for i, (vector_check, line_check) in enumerate(struct.iter_unpack("<2Q", checks)):
+            compare64(vector_check, vectors[4 * dim * i:4 * dim * (i + 1)], i, f"vector {i}")
+            compare64(line_check, lines[i] + b"\n", i, f"document {i}")
+    live = [r[0] for r, d in zip(records, read_deleted(directory, manifest, n)) if not d]
     expect(len(set(live)) == len(live), "an id has two live documents")
     print(f"{directory}: {manifest['format']}, {len(live)} of {n} documents are live, {dim} dimensions")
-    print(f"  model: {manifest['model']}")
-    if n:
-        print(f"  first: {records[0][0].decode()} [{records[0][1].decode()}] {records[0][2].decode()[:40]}")
-    if manifest["approximate_documents"]:
-        file = open(os.path.join(directory, f"approximate-{manifest['approximate_generation']}"), "rb").read(16)
-        kind, d, total = struct.unpack("<4siq", file)
-        expect(kind in (b"IwSq", b"IHNs") and d == dim and total == manifest["approximate_documents"], "approximate")
-        print(f"  FAISS's {kind.decode()} covers the first {total}")
+    print_approximate(directory, manifest, manifest["approximate_documents"])
 
 
 # --- the lexical index ---
@@ -334,6 +424,7 @@ def print_segment(path):
         n_postings, n_blocks = n_postings + n, n_blocks + n // 128
     expect((counted == lengths).all(), "postings and lengths agree for every document")
     print(f"  {path}: {n_documents} documents, {n_terms} terms, {n_postings} postings, {n_blocks} full blocks")
+    return n_documents
 
 
 def print_lexical(directory, manifest):

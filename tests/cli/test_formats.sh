@@ -36,7 +36,11 @@ expect 0 index add news.index --ids --language en a.ids
 expect 0 index remove news.index a2 a9
 head -5 a.ids >again.ids
 expect 0 index add news.index --ids again.ids
-reads news.index "calque index 2, $(($(wc -l <a.ids) - 1)) of $(($(wc -l <a.ids) + 5)) documents are live"
+reads news.index "calque index 3, $(($(wc -l <a.ids) - 1)) of $(($(wc -l <a.ids) + 5)) documents are live"
+cp -r news.index compact.index
+expect 0 index compact compact.index
+n=$(($(wc -l <a.ids) - 1))
+reads compact.index "calque index 3, $n of $n documents are live, $n records"
 if "$PROGRAM" index approximate news.index --method ivf 2>/dev/null; then
   reads news.index "FAISS's IwSq covers the first"
   expect 0 index approximate news.index --method hnsw
@@ -44,8 +48,37 @@ if "$PROGRAM" index approximate news.index --method ivf 2>/dev/null; then
 else
   echo "skipped: built without FAISS"
 fi
-truncate -s -1 news.index/documents
-refuses news.index "documents are shorter than the manifest says"
+# fields, and a document of several passages
+awk 'BEGIN {
+  printf "{\"_id\": \"1\", \"title\": \"Cats\", \"url\": \"https://example.org/\", \"year\": 2021, "
+  print "\"text\": \"A cat sleeps.\"}"
+  printf "{\"_id\": \"2\", \"language\": \"en\", \"text\": \""
+  for (i = 0; i < 40; i++) printf "The sentence of number %d is about a dog. ", i
+  print "\"}"
+}' >fields.jsonl
+expect 0 index new --model "$TEACHER" fields.index
+expect 0 index add fields.index fields.jsonl
+reads fields.index "calque index 3, 2 of 2 documents are live, "
+! grep -q " 2 records" stdout || fail "the long document is one passage"
+# one byte of each kind of file
+refuses_changed() { # FILE OFFSET TEXT
+  rm -rf changed.index
+  cp -r news.index changed.index
+  damage "changed.index/$1" "$2"
+  refuses changed.index "$3"
+}
+refuses_changed passages-1 $((7 * 16 + 9)) "the passage of record 7: the check does not agree"
+refuses_changed vectors-1 $(($(wc -c <news.index/vectors-1) / 2)) "the check does not agree"
+refuses_changed checks-1 $((3 * 16 + 2)) "the vector of record 3: the check does not agree"
+refuses_changed documents-1 "$(grep -Fabo "$(sed -n 3p a.txt)" news.index/documents-1 | sed -n '1s/:.*//p')" \
+  "of record 2: the check does not agree"
+deleted=$(cd news.index && echo deleted-*)
+refuses_changed "$deleted" 0 "$deleted: the check does not agree"
+cp -r news.index changed.manifest
+sed -i 's/"last_words": /&1/' changed.manifest/manifest.json
+refuses changed.manifest "the manifest: the check does not agree"
+truncate -s $(($(wc -c <news.index/vectors-1) - 1)) news.index/vectors-1
+refuses news.index "vectors-1 is shorter than the manifest says"
 
 # a lexical index of several segments, with blocks and rests
 awk '{ for (i = 0; i < 4; i++) print NR "-" i "\t" $0 }' three.tsv | cut -f 1,2 >documents.tsv
