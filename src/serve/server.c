@@ -518,7 +518,7 @@ static cq_status open_parts(serve_server *s, cq_context *ctx, cq_error *error) {
       (status = serve_log_open(&s->log, o->access_log, error)) ||
       (status = serve_model_open(&s->model, &o->model, error)) ||
       (status =
-           serve_queue_open(&s->shared.queue, &(serve_queue_options){o->queue_tokens, 2048 * n_threads}, ctx, error)) ||
+           serve_queue_open(&s->shared.queue, &(serve_queue_options){o->queue_tokens, 512 * n_threads}, ctx, error)) ||
       (status = serve_jobs_open(&s->jobs,
                                 n_threads < 2    ? 2
                                 : n_threads > 16 ? 16
