@@ -29,6 +29,7 @@ enum {
   IDLE_S = 60,               /* without a byte from the client */
   ANSWER_S = 600,            /* to read an answer */
   TICK_MS = 250,             /* between looks at deadlines */
+  GRACE_MS = 2000,           /* for requests that are not whole yet when the server is to end */
   MAX_BODY_BYTES = 512 << 20 /* of all requests together */
 };
 
@@ -53,7 +54,7 @@ struct serve_server {
   serve_model *model;
   connection *connections;
   unsigned wishes;
-  size_t n_requests; /* from their headers to the end of their answers */
+  size_t n_requests, n_whole; /* from their headers, and from their last byte, to the end of their answers */
   atomic_size_t body_bytes;
   atomic_bool is_draining;
 };
@@ -278,7 +279,6 @@ static enum MHD_Result send_answer(exchange *x) {
   struct MHD_Response *response;
   if (r->constant) {
     response = MHD_create_response_from_buffer(r->n_constant, (void *)(size_t)r->constant, MHD_RESPMEM_PERSISTENT);
-    x->n_reserved += 0;
   } else {
     response = MHD_create_response_from_buffer(r->answer.n, r->answer.data, MHD_RESPMEM_MUST_FREE);
     if (response) r->answer.data = NULL; /* n stays, for the log */
@@ -336,7 +336,10 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *mhd, const c
   }
   if (x->request.code && (x->is_done || !x->is_whole)) return send_answer(x);
   x->is_whole = true;
-  set_until(s, x->of, 0);
+  pthread_mutex_lock(&s->mutex);
+  s->n_whole++;
+  if (x->of) x->of->until_ms = 0;
+  pthread_mutex_unlock(&s->mutex);
   MHD_suspend_connection(mhd);
   if (x->request.route->flags & SERVE_INLINE || x->request.body.n <= SMALL_BODY) {
     prepare(x);
@@ -386,6 +389,7 @@ static void end_exchange(void *context, struct MHD_Connection *mhd, void **own, 
     set_until(s, x->of, serve_now_ms() + s->options.receive_s * 1000);
     serve_request_clear(r);
     pthread_mutex_lock(&s->mutex);
+    s->n_whole -= x->is_whole;
     if (--s->n_requests == 0) pthread_cond_broadcast(&s->changed);
     pthread_mutex_unlock(&s->mutex);
   }
@@ -434,11 +438,12 @@ static unsigned next_wishes(serve_server *s) {
   return wishes;
 }
 
-static size_t count_requests(serve_server *s) {
+/* Clients that do not finish their requests are not waited for. */
+static bool is_busy(serve_server *s, uint64_t drained_ms) {
   pthread_mutex_lock(&s->mutex);
-  const size_t n = s->n_requests;
+  const bool busy = s->n_whole || (s->n_requests && drained_ms < GRACE_MS);
   pthread_mutex_unlock(&s->mutex);
-  return n;
+  return busy;
 }
 
 static void tick(serve_server *s) {
@@ -456,8 +461,8 @@ void serve_run(serve_server *s) {
   atomic_store(&s->is_draining, true);
   const MHD_socket fd = MHD_quiesce_daemon(s->daemon);
   if (fd != MHD_INVALID_SOCKET) close(fd), s->fd = -1;
-  const uint64_t until = serve_now_ms() + s->options.deadline_ms + 1000;
-  for (size_t n; (n = count_requests(s)) && serve_now_ms() < until;) next_wishes(s), tick(s);
+  const uint64_t begun = serve_now_ms();
+  while (is_busy(s, serve_now_ms() - begun)) next_wishes(s), tick(s);
 }
 
 /* ---- opening and closing ---- */
@@ -513,7 +518,7 @@ static cq_status open_parts(serve_server *s, cq_context *ctx, cq_error *error) {
       (status = serve_log_open(&s->log, o->access_log, error)) ||
       (status = serve_model_open(&s->model, &o->model, error)) ||
       (status =
-           serve_queue_open(&s->shared.queue, &(serve_queue_options){o->queue_tokens, 2048 * n_threads}, ctx, error)) ||
+           serve_queue_open(&s->shared.queue, &(serve_queue_options){o->queue_tokens, 512 * n_threads}, ctx, error)) ||
       (status = serve_jobs_open(&s->jobs,
                                 n_threads < 2    ? 2
                                 : n_threads > 16 ? 16
