@@ -79,7 +79,7 @@ cq_status cq_lexical_set_open(cq_lexical_set **out, const cq_analyzer *analyzer,
 
 void cq_lexical_set_free(cq_lexical_set *set) {
   if (!set) return;
-  for (size_t i = 0; i < set->n_segments; i++) release_segment(set->segments[i]);
+  for (size_t i = 0; set->segments && i < set->n_segments; i++) release_segment(set->segments[i]);
   cq_free(set->segments);
   cq_free(set->first);
   cq_free(set);

@@ -15,6 +15,7 @@
 #include "calque/embedding.h"
 #include "search/top.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -200,6 +201,7 @@ static cq_status find_by_words(candidates *lists, searching *s, size_t k, cq_err
   const cq_lexical_filter filter = {are_words_allowed, s};
   cq_lexical_hit *hits = NULL;
   o.model = CQ_BM25, o.k = k;
+  assert(s->words); /* hold_snapshot has opened them */
   cq_status status = reserve_candidates(lists, s->n_queries, k, error);
   if (!status)
     status = cq_lexical_set_search_texts(&hits, s->words->set, s->queries, s->n_queries, &o, &filter, s->ctx, error);
