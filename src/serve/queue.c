@@ -348,6 +348,7 @@ static void *dispatch_batches(void *context) {
     serve_work *failed = NULL;
     if (!is_over && q->batch.n_pieces == 0) {
       failed = q->first;
+      assert(failed); /* it is there: what no batch took stays in the queue */
       take_out(q, failed);
       snprintf(failed->error.message, sizeof failed->error.message, "out of memory for a batch");
       failed->error.status = CQ_ERR_MEMORY;

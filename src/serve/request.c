@@ -162,7 +162,7 @@ bool serve_check_fields(serve_request *r, const json_t *object, const char *cons
   json_object_foreach((json_t *)(size_t)object, field, value) {
     size_t i = 0;
     char all[256] = "";
-    for (; known[i] && strcmp(field, known[i]); i++) {
+    for (; known[i] && strcmp(field, known[i]) != 0; i++) {
       const size_t n = strlen(all);
       snprintf(all + n, sizeof all - n, i ? ", %s" : "%s", known[i]);
     }
