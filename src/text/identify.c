@@ -6,6 +6,7 @@
 #include "text/script.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -77,7 +78,7 @@ const char *cq_language_known_as(const char *tag) {
   if (n >= sizeof code) return NULL;
   memcpy(code, tag, n);
   for (size_t i = 0; i < sizeof other_codes / sizeof *other_codes; i++)
-    if (!strcasecmp(code, other_codes[i][0])) strcpy(code, other_codes[i][1]);
+    if (!strcasecmp(code, other_codes[i][0])) snprintf(code, sizeof code, "%s", other_codes[i][1]);
   const char *known;
   for (size_t i = 0; (known = cq_language_known(i)); i++)
     if (!strcasecmp(known, code)) return known;
