@@ -115,34 +115,46 @@ static bool is_set_of(const cq_index_word_set *w, const cq_index_info *info) {
          (w->n_parts == 0 || memcmp(w->parts, info->words, w->n_parts * sizeof *w->parts) == 0);
 }
 
-static cq_status open_words(cq_index_word_set **out, const cq_index *index, const cq_index_info *info,
-                            const cq_lexical_set *shared, cq_error *error) {
+cq_status cq_index_open_parts(cq_lexical_set **out, const cq_index *index, const cq_index_words *parts, size_t n,
+                              const cq_lexical_set *shared, cq_error *error) {
   const cq_analyzer *analyzer;
-  cq_index_word_set *w = cq_alloc_zeroed(sizeof *w);
-  char(*paths)[PATH_MAX] = cq_alloc_array(info->n_words, sizeof *paths);
-  const char **names = cq_alloc_array(info->n_words, sizeof *names);
+  char(*paths)[PATH_MAX] = cq_alloc_array(n, sizeof *paths);
+  const char **names = cq_alloc_array(n, sizeof *names);
   *out = NULL;
-  if (w) w->parts = cq_alloc_array(info->n_words, sizeof *w->parts);
-  cq_status status = w && paths && names && w->parts ? cq_index_need_analyzer(&analyzer, index, error)
-                                                     : cq_fail_memory(error, index->directory);
-  for (size_t i = 0; !status && i < info->n_words; i++) {
-    w->parts[i] = info->words[i];
+  cq_status status =
+      paths && names ? cq_index_need_analyzer(&analyzer, index, error) : cq_fail_memory(error, index->directory);
+  for (size_t i = 0; !status && i < n; i++) {
     names[i] = paths[i];
-    status = cq_index_store_words(paths[i], index->store, info->words[i].number, error);
+    status = cq_index_store_words(paths[i], index->store, parts[i].number, error);
   }
-  if (!status) status = cq_lexical_set_open(&w->set, analyzer, names, info->n_words, shared, error);
-  for (size_t i = 0; !status && i < info->n_words; i++) {
-    const uint64_t n = cq_lexical_set_first(w->set, i + 1) - cq_lexical_set_first(w->set, i);
-    if (n != (uint64_t)info->words[i].n)
+  if (!status) status = cq_lexical_set_open(out, analyzer, names, n, shared, error);
+  for (size_t i = 0; !status && i < n; i++) {
+    const uint64_t n_passages = cq_lexical_set_first(*out, i + 1) - cq_lexical_set_first(*out, i);
+    if (n_passages != (uint64_t)parts[i].n)
       status = cq_fail_file(error, CQ_ERR_FORMAT, paths[i], "it has %" PRIu64 " passages, the manifest says %" PRId64,
-                            n, info->words[i].n);
+                            n_passages, parts[i].n);
+  }
+  if (status) {
+    cq_lexical_set_free(*out);
+    *out = NULL;
   }
   cq_free(names);
   cq_free(paths);
+  return status;
+}
+
+static cq_status open_words(cq_index_word_set **out, const cq_index *index, const cq_index_info *info,
+                            const cq_lexical_set *shared, cq_error *error) {
+  cq_index_word_set *w = cq_alloc_zeroed(sizeof *w);
+  *out = NULL;
+  if (w) w->parts = cq_alloc_array(info->n_words, sizeof *w->parts);
+  cq_status status = w && w->parts ? cq_index_open_parts(&w->set, index, info->words, info->n_words, shared, error)
+                                   : cq_fail_memory(error, index->directory);
   if (status) {
     cq_index_word_set_free(w);
     return status;
   }
+  if (info->n_words) memcpy(w->parts, info->words, info->n_words * sizeof *w->parts);
   w->n_parts = info->n_words, w->n_users = 1;
   *out = w;
   return CQ_OK;

@@ -68,6 +68,10 @@ void cq_index_release_approximation(const cq_index *index, cq_index_approximatio
 /* A snapshot's index by words. Errors: CQ_ERR_IO where a later commit has removed it; CQ_ERR_FORMAT. */
 CQ_MUST_USE cq_status cq_index_hold_words(cq_index_word_set **out, const cq_index *index,
                                           const cq_index_snapshot *snapshot, cq_error *error);
+/* The files of these parts; segments that `shared` (NULL: none) has are not opened again. Errors: CQ_ERR_FORMAT for one of
+ * another number of passages; as above. */
+CQ_MUST_USE cq_status cq_index_open_parts(cq_lexical_set **out, const cq_index *index, const cq_index_words *parts,
+                                          size_t n, const cq_lexical_set *shared, cq_error *error);
 void cq_index_release_words(const cq_index *index, cq_index_word_set *words);
 void cq_index_approximation_free(cq_index_approximation *approximation);
 void cq_index_word_set_free(cq_index_word_set *words);

@@ -86,24 +86,10 @@ static cq_status dead_records(unsigned char **out, const cq_index *index, cq_err
   return *out ? CQ_OK : cq_fail_memory(error, "index by words");
 }
 
-static cq_status open_parts(cq_lexical_set **out, const writing_words *w, cq_error *error) {
-  char(*paths)[PATH_MAX] = cq_alloc_array(w->n_parts, sizeof *paths);
-  const char **names = cq_alloc_array(w->n_parts, sizeof *names);
-  cq_status status = paths && names ? CQ_OK : cq_fail_memory(error, "index by words");
-  for (size_t i = 0; !status && i < w->n_parts; i++) {
-    names[i] = paths[i];
-    status = cq_index_store_words(paths[i], w->index->store, w->parts[i].number, error);
-  }
-  if (!status) status = cq_lexical_set_open(out, w->analyzer, names, w->n_parts, NULL, error);
-  cq_free(names);
-  cq_free(paths);
-  return status;
-}
-
 static cq_status merge_parts(writing_words *w, size_t first, size_t n, const unsigned char *dead, cq_error *error) {
   char path[PATH_MAX];
   cq_lexical_set *set = NULL;
-  cq_status status = open_parts(&set, w, error);
+  cq_status status = cq_index_open_parts(&set, w->index, w->parts, w->n_parts, NULL, error);
   if (!status) status = cq_index_store_words(path, w->index->store, w->next, error);
   if (!status) status = cq_lexical_segments_merge(path, set, first, n, dead, error);
   if (!status) {
