@@ -203,32 +203,54 @@ static cq_status allocate_pca(analysis *a, cq_error *error) {
              : cq_fail_memory(error, "vectors to project");
 }
 
-cq_status cq_pca(double *out, double *shares, const float *vectors, size_t n, int dim, int n_components,
-                 cq_context *ctx, cq_error *error) {
+static void free_pca(analysis *a) {
+  cq_free(a->centred);
+  cq_free(a->covariance);
+  cq_free(a->v);
+  cq_free(a->w);
+  cq_free(a->small);
+  cq_free(a->turn);
+  cq_free(a->row);
+}
+
+/* The first k directions, in the rows of a->v; free_pca in any case. */
+static cq_status analyse(analysis *a, double *shares, const float *vectors, size_t n, int dim, int n_components,
+                         cq_context *ctx, cq_error *error) {
   cq_status status = cq_points_check(vectors, n, dim, error);
   if (status) return status;
   if (n_components < 1 || n_components > dim)
     return cq_fail(error, CQ_ERR_ARGUMENT, "%d components of %d dimensions, expected 1 to %d", n_components, dim, dim);
   const size_t k = (size_t)n_components;
-  analysis a = {.n = n, .dim = (size_t)dim, .m = cq_min((size_t)dim, k + MORE_DIRECTIONS)};
-  if ((status = allocate_pca(&a, error))) goto done;
-  centre_vectors(&a, vectors);
-  cq_context_run(ctx, a.dim, covariance_row, &a);
-  find_directions(&a, k, ctx);
+  *a = (analysis){.n = n, .dim = (size_t)dim, .m = cq_min((size_t)dim, k + MORE_DIRECTIONS)};
+  if ((status = allocate_pca(a, error))) return status;
+  centre_vectors(a, vectors);
+  cq_context_run(ctx, a->dim, covariance_row, a);
+  find_directions(a, k, ctx);
   double all = 0;
-  for (size_t d = 0; d < a.dim; d++) all += a.covariance[d * a.dim + d];
+  for (size_t d = 0; d < a->dim; d++) all += a->covariance[d * a->dim + d];
   for (size_t c = 0; c < k; c++) {
-    fix_sign(a.v + c * a.dim, a.dim);
-    if (shares) shares[c] = all > 0 ? fmax(0, a.small[c * a.m + c]) / all : 0;
-    for (size_t i = 0; i < n; i++) out[i * k + c] = dot_rows(a.centred + i * a.dim, a.v + c * a.dim, a.dim);
+    fix_sign(a->v + c * a->dim, a->dim);
+    if (shares) shares[c] = all > 0 ? fmax(0, a->small[c * a->m + c]) / all : 0;
   }
-done:
-  cq_free(a.centred);
-  cq_free(a.covariance);
-  cq_free(a.v);
-  cq_free(a.w);
-  cq_free(a.small);
-  cq_free(a.turn);
-  cq_free(a.row);
+  return CQ_OK;
+}
+
+cq_status cq_pca(double *out, double *shares, const float *vectors, size_t n, int dim, int n_components,
+                 cq_context *ctx, cq_error *error) {
+  analysis a = {0};
+  const size_t k = (size_t)n_components;
+  const cq_status status = analyse(&a, shares, vectors, n, dim, n_components, ctx, error);
+  for (size_t i = 0; !status && i < n; i++)
+    for (size_t c = 0; c < k; c++) out[i * k + c] = dot_rows(a.centred + i * a.dim, a.v + c * a.dim, a.dim);
+  free_pca(&a);
+  return status;
+}
+
+cq_status cq_pca_axes(double *axes, const float *vectors, size_t n, int dim, int n_components, cq_context *ctx,
+                      cq_error *error) {
+  analysis a = {0};
+  const cq_status status = analyse(&a, NULL, vectors, n, dim, n_components, ctx, error);
+  if (!status) memcpy(axes, a.v, (size_t)n_components * a.dim * sizeof *axes);
+  free_pca(&a);
   return status;
 }

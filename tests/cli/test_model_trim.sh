@@ -19,6 +19,17 @@ expect 0 model quantize small --precision int8 -o small-int8
 expect 1 model trim small-int8 --text english.txt -o out
 stderr_has "8 bits"
 
+# A static model of fewer dimensions.
+static=$SOURCE/tests/golden/models/static-normalized
+dim=$("$PROGRAM" model info "$static" | awk '$1 == "dim" { print $2 }')
+expect 0 model trim "$static" --text english.txt --dimensions $((dim / 2)) -o half
+expect 0 model info half
+stdout_has "dim                      $((dim / 2))"
+expect 1 model trim "$static" --text english.txt --dimensions $((dim + 1)) -o out
+stderr_has "$dim dimensions"
+expect 1 model trim "$TEACHER" --text english.txt --dimensions 8 -o out
+stderr_has "static"
+
 expect 1 model trim "$TEACHER" --text english.txt -o small
 stderr_has "exists"
 expect 0 model trim "$TEACHER" --text english.txt --replace -o small

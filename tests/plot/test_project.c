@@ -53,6 +53,10 @@ static void check_known_covariance(size_t dim, const double *sigma, size_t first
       out[c] = i / 2 == order[c] ? (i % 2 ? -1 : 1) * (direction[largest] < 0 ? -1 : 1) * sigma[order[c]] : 0;
       assert_float_equal(places[2 * i + c], out[c], 1e-5); /* vectors are f32 */
     }
+    double axes[2 * 100];
+    assert_int_equal(cq_pca_axes(axes, vectors, n, (int)dim, 2, NULL, NULL), CQ_OK);
+    const double sign = direction[largest] < 0 ? -1 : 1;
+    for (size_t d = 0; d < dim; d++) assert_float_equal(axes[c * dim + d], sign * direction[d], 1e-5);
   }
   free(v);
   free(rows);

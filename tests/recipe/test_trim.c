@@ -6,6 +6,8 @@
 #include "calque/calque.h"
 #include "model/encoder.h"
 
+#include <math.h>
+
 #define COUNT(list) (sizeof list / sizeof *list)
 
 static const char *const texts[] = {"The dog sees the sun.", "Der Hund schläft, und die Katze auch.",
@@ -140,6 +142,51 @@ static void the_first_pieces_can_stay(void **state) {
   assert_int_equal(all.rows_after, all.rows_before);
 }
 
+/* --- fewer dimensions --- */
+
+static double cosine(const float *a, const float *b, int dim) {
+  double ab = 0, aa = 0, bb = 0;
+  for (int d = 0; d < dim; d++) ab += a[d] * b[d], aa += a[d] * a[d], bb += b[d] * b[d];
+  return ab / sqrt(aa * bb);
+}
+
+/* The mean squared difference of cosines between all texts by the model and by another, of whose vectors the first dim
+ * dimensions are looked at. */
+static double lost_by(const cq_encoder *model, const cq_encoder *other, int dim) {
+  const int all = cq_encoder_dim(model), others = cq_encoder_dim(other);
+  float *x = vectors_of(model, NULL), *y = vectors_of(other, NULL);
+  double sum = 0;
+  for (size_t i = 0; i < COUNT(texts); i++)
+    for (size_t k = 0; k < i; k++) {
+      const size_t a = (size_t)all, b = (size_t)others;
+      sum += pow(cosine(x + i * a, x + k * a, all) - cosine(y + i * b, y + k * b, dim), 2);
+    }
+  cq_free(x), cq_free(y);
+  return sum;
+}
+
+/* Turned to all axes, the cosines are what they were; the first axes keep more of them than the first dimensions. */
+static void a_static_model_is_cut_to_its_principal_axes(void **state) {
+  (void)state;
+  const char *model = fresh(CQ_STUDENT_STATIC, CQ_VOCABULARY_WORDS), *file = text_file();
+  cq_error error = {0};
+  cq_encoder *whole = open_model(model);
+  double lost[25];
+  for (int dim = 24; dim >= 4; dim -= 10) {
+    cq_trim_options o = cq_trim_default_options();
+    o.text_files = &file, o.n_text_files = 1, o.replace = true, o.dimensions = dim;
+    if (cq_trim(test_path("small"), model, NULL, &o, NULL, &error)) fail_msg("%s", error.message);
+    cq_encoder *small = open_model(test_path("small"));
+    assert_int_equal(cq_encoder_dim(small), dim);
+    lost[dim] = lost_by(whole, small, dim);
+    cq_encoder_free(small);
+  }
+  assert_true(lost[24] < 1e-10);
+  assert_true(lost[14] < lost_by(whole, whole, 14));
+  assert_true(lost[4] < lost_by(whole, whole, 4));
+  cq_encoder_free(whole);
+}
+
 /* --- what is refused --- */
 
 /* A BiLSTM whose words are looked up without a tokenizer. */
@@ -226,8 +273,11 @@ static void every_allocation_may_fail(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(every_architecture_keeps_its_bits), cmocka_unit_test(every_student_keeps_its_bits),
-      cmocka_unit_test(the_first_pieces_can_stay),         cmocka_unit_test(what_cannot_be_trimmed_is_refused),
+      cmocka_unit_test(every_architecture_keeps_its_bits),
+      cmocka_unit_test(every_student_keeps_its_bits),
+      cmocka_unit_test(the_first_pieces_can_stay),
+      cmocka_unit_test(a_static_model_is_cut_to_its_principal_axes),
+      cmocka_unit_test(what_cannot_be_trimmed_is_refused),
       cmocka_unit_test(every_allocation_may_fail),
   };
   return cmocka_run_group_tests(tests, make_test_directory, remove_test_directory);

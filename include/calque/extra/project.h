@@ -38,6 +38,10 @@ extern "C" {
  * Source: Hotelling 1933; by subspace iteration (Halko et al. 2011, algorithm 4.4) until nothing moves. */
 CQ_API CQ_MUST_USE cq_status cq_pca(double *out, double *shares, const float *vectors, size_t n, int dim,
                                     int n_components, cq_context *ctx, cq_error *error);
+/* The directions themselves: axes [n_components, dim], orthonormal rows, those of highest variance first. Errors: as
+ * cq_pca. */
+CQ_API CQ_MUST_USE cq_status cq_pca_axes(double *axes, const float *vectors, size_t n, int dim, int n_components,
+                                         cq_context *ctx, cq_error *error);
 
 enum { CQ_TSNE_MAX_VECTORS = 5000 }; /* there are numbers for each two of them: 200 MB */
 

@@ -38,7 +38,7 @@ static int run_model_trim(const cli_call *call) {
 
 const cli_command cli_model_trim = {
     .name = "trim",
-    .summary = "drop the vocabulary that a text never uses; the text's vectors stay the same",
+    .summary = "drop the vocabulary that a text never uses, or dimensions",
     .arguments = "MODEL",
     .min_arguments = 1,
     .max_arguments = 1,
@@ -46,8 +46,9 @@ const cli_command cli_model_trim = {
                    "uses. Multilingual models are mostly vocabulary, so a model for one or two languages has a "
                    "fraction of the size. The vectors of the text are the same to the last bit; other text is split "
                    "into shorter pieces where it would need one that is gone. So pass as much text as there is of what "
-                   "the model is for.",
-    .example = "calque model trim multilingual --text de.txt --text en.txt -o german-english",
+                   "the model is for. A static model's vectors can be cut to fewer dimensions as well.",
+    .example = "calque model trim multilingual --text de.txt --text en.txt -o german-english\n"
+               "calque model trim static --text corpus.txt --dimensions 128 -o small",
     .group = "trim",
     CLI_OPTIONS(struct args, options),
     .run = run_model_trim,
