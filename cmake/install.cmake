@@ -11,6 +11,8 @@ install(TARGETS calque_program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/calque DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 # The sample corpus and its teacher, on which the installed `calque demo` runs.
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/sample DESTINATION ${CMAKE_INSTALL_DATADIR}/calque PATTERN "__pycache__" EXCLUDE)
+# The model of commands that are told none.
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/models DESTINATION ${CMAKE_INSTALL_DATADIR}/calque)
 install(FILES ${CMAKE_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/calque)
 
 # Man pages and completions, which the program writes itself. zsh looks for those of packages in a place of its own.

@@ -40,8 +40,8 @@ typedef struct cq_encoder_options { /* group "encoder" */
 CQ_DEFAULT_OPTIONS(cq_encoder_options, cq_encoder_default_options, "encoder")
 
 /* Opens a sentence-transformers directory (modules.json), a Hugging Face encoder directory (then mean pooling,
- * noticed), or either by its name in the local cache (HF_HUB_CACHE, HF_HOME, ~/.cache/huggingface); nothing is
- * downloaded.
+ * noticed), a model that calque ships, or one of the local cache by its name (HF_HUB_CACHE, HF_HOME,
+ * ~/.cache/huggingface); nothing is downloaded.
  *   name     directory, "org/model", or "model" (tried as "sentence-transformers/model"); "DIRECTORY/languages/tr" is
  *            the model in DIRECTORY with a tokenizer and word embeddings that are this language's alone
  *   options  NULL for the defaults
@@ -50,6 +50,10 @@ CQ_DEFAULT_OPTIONS(cq_encoder_options, cq_encoder_default_options, "encoder")
 CQ_API CQ_MUST_USE cq_status cq_encoder_open(cq_encoder **out, const char *name, const cq_encoder_options *options,
                                              cq_error *error);
 CQ_API void cq_encoder_free(cq_encoder *encoder);
+
+/* The small static multilingual model that calque ships and commands use when none is named. It lies beside the library,
+ * in share/calque/models, or in the folder that CALQUE_MODELS of the environment names. */
+#define CQ_DEFAULT_MODEL "calque-small"
 
 /* Writes the model in sentence-transformers' layout. The directory appears whole or not at all.
  *   replace  false: an existing directory is CQ_ERR_ARGUMENT; true: it is replaced

@@ -95,6 +95,27 @@ CQ_API CQ_MUST_USE cq_status cq_index_add(cq_index *index, const cq_document *do
 CQ_API CQ_MUST_USE cq_status cq_index_remove(cq_index *index, const cq_slice *ids, size_t n, size_t *n_removed,
                                              cq_error *error);
 
+typedef struct cq_index_read_options { /* group "index_read" */
+  size_t size;
+  size_t batch; /* documents in memory at a time */
+  bool mirror;  /* the index ends with these documents and no others: those that it has as they are stay */
+  bool (*progress)(void *context, uint64_t n_read); /* after each batch; false stops the call; may be NULL */
+  void *progress_context;
+} cq_index_read_options;
+CQ_DEFAULT_OPTIONS(cq_index_read_options, cq_index_read_default_options, "index_read")
+
+typedef struct cq_index_read_result {
+  uint64_t n_added;                /* those that replace one of their id among them */
+  uint64_t n_unchanged, n_removed; /* mirrored: what stayed as it was, what the reader no longer has */
+  uint64_t n_blank;                /* left out */
+  uint64_t n_skipped;              /* malformed (cq_documents_options' skip_bad) */
+} cq_index_read_result;
+
+/* Adds all documents of a reader, to be committed as those of cq_index_add. After an error what was added of them waits
+ * for a commit as well: close the index without one. Errors: those of reading and adding; CQ_ERR_STOPPED. */
+CQ_API CQ_MUST_USE cq_status cq_index_read(cq_index *index, cq_documents *documents, cq_index_read_result *result,
+                                           const cq_index_read_options *options, cq_context *ctx, cq_error *error);
+
 /* Approximate search, by the library FAISS: documents are chosen by it, then scored exactly. */
 typedef enum cq_approximation {
   CQ_APPROXIMATE_NONE,

@@ -1,15 +1,19 @@
-/* Which directory a model's name means.
+/* Which directory a model's name means: itself, one that calque ships, or one in the cache of Hugging Face.
+ *
+ *   share/calque/models/NAME                          beside the library's lib/; CALQUE_MODELS, where it is set
  *
  *   CACHE/models--ORG--NAME/refs/main                 the revision, a hash
  *   CACHE/models--ORG--NAME/snapshots/REVISION/...    the files, links into blobs/
  *
  * CACHE is HF_HUB_CACHE, else HF_HOME/hub, else XDG_CACHE_HOME/huggingface/hub, else ~/.cache/huggingface/hub. */
+#define _GNU_SOURCE /* dladdr */
 #include "base/error.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "model/encoder.h"
 
 #include <dirent.h>
+#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -96,6 +100,35 @@ static bool find_snapshot(char *out, size_t size, char looked[MAX_PATH], const c
   return cq_is_directory(out);
 }
 
+static bool has_modules(char *out, size_t size, const char *models, const char *name) {
+  char path[MAX_PATH];
+  if (snprintf(out, size, "%s/%s", models, name) >= (int)size) return false;
+  return snprintf(path, sizeof path, "%s/modules.json", out) < (int)sizeof path && cq_file_exists(path);
+}
+
+/* Whose address tells where the library lies. */
+static const char this_library;
+
+/* A model that is installed with the library, wherever both were moved to. */
+static bool find_shipped(char *out, size_t size, const char *name) {
+  static const char *const beside[] = {"../share/calque/models", "../../share/calque/models"};
+  const char *models = environment("CALQUE_MODELS");
+  char library[MAX_PATH], path[2 * MAX_PATH];
+  Dl_info self;
+  if (strchr(name, '/') || name[0] == '.') return false;
+  if (models) return has_modules(out, size, models, name);
+  if (!dladdr(&this_library, &self) || !self.dli_fname) return false;
+  if (snprintf(library, sizeof library, "%s", self.dli_fname) >= (int)sizeof library) return false;
+  char *slash = strrchr(library, '/');
+  if (!slash) return false;
+  *slash = '\0';
+  for (size_t i = 0; i < sizeof beside / sizeof *beside; i++) {
+    snprintf(path, sizeof path, "%s/%s", library, beside[i]);
+    if (has_modules(out, size, path, name)) return true;
+  }
+  return false;
+}
+
 cq_status cq_model_resolve(char *out, size_t out_size, const char *name, cq_error *error) {
   char cache[MAX_PATH], looked[2][MAX_PATH] = {"", ""};
   if (cq_is_directory(name)) {
@@ -104,6 +137,7 @@ cq_status cq_model_resolve(char *out, size_t out_size, const char *name, cq_erro
     return CQ_OK;
   }
   if (cq_file_exists(name)) return cq_fail_file(error, CQ_ERR_ARGUMENT, name, "a model is a directory, this is a file");
+  if (find_shipped(out, out_size, name)) return CQ_OK;
   if (!cache_directory(cache))
     return cq_fail_file(error, CQ_ERR_IO, name, "no such directory, and no cache to look in (HOME is not set)");
   if (!strchr(name, '/') && find_snapshot(out, out_size, looked[0], cache, "sentence-transformers", name)) return CQ_OK;

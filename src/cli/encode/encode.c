@@ -31,7 +31,7 @@ struct args {
 };
 
 static const cq_option options[] = {
-    CLI_MODEL(struct args, model),
+    CLI_MODEL_OR_SHIPPED(struct args, model),
     {CQ_TEXT(
          struct args, "output", output, CHANGES, "FILE",
          "write here, by the name's ending: .npy (NumPy), .jsonl (JSON lines), .bin (the numbers alone, row by row)"),
@@ -49,7 +49,9 @@ static const cq_option options[] = {
     CLI_THREADS(struct args, threads),
 };
 
-static const cq_option language_option[] = {
+/* An autoencoder's language has a model of its own, so that one has to be named. */
+static const cq_option language_options[] = {
+    CLI_MODEL(struct args, model),
     {CQ_TEXT(struct args, "language", language, CHANGES, "CODE", "the language of the sentences"), .letter = 'l',
      .flags = CQ_OPTION_REQUIRED},
 };
@@ -334,7 +336,7 @@ const cli_command cli_encode = {
         "\"-\", standard input is "
         "read. On standard output each sentence becomes a line {\"text\": ..., \"embedding\": [...]}; --output writes "
         "a file instead. Memory stays the same however long the input is.",
-    .example = "echo \"A dog barks.\" | calque encode --model all-MiniLM-L6-v2\n"
+    .example = "echo \"A dog barks.\" | calque encode\n"
                "calque encode --model all-MiniLM-L6-v2 --normalize --output vectors.npy sentences.txt.gz",
     CLI_OPTIONS(struct args, options),
     .parts = parts,
@@ -349,9 +351,9 @@ const cli_command cli_autoencode_encode = {
     .description = "`calque encode` with a language's encoder, which is also an encoder by itself: MODEL/encoder-CODE, "
                    "for every command that takes a model.",
     .example = "calque autoencode encode --model fr-it --language fr -o french.npy french.txt",
-    CLI_OPTIONS(struct args, language_option),
-    .more_options = options,
-    .n_more_options = sizeof options / sizeof *options,
+    CLI_OPTIONS(struct args, language_options),
+    .more_options = options + 1, /* all but the model */
+    .n_more_options = sizeof options / sizeof *options - 1,
     .parts = parts,
     .run = run_encode,
 };

@@ -17,7 +17,7 @@ struct args {
 };
 
 static const cq_option options[] = {
-    CLI_MODEL(struct args, model),
+    CLI_MODEL_OR_SHIPPED(struct args, model),
     {CQ_TEXT(struct args, "tsv", tsv, CHANGES, "FILE",
              "compare two columns of this file (\"-\": standard input) instead of two arguments")},
     {CQ_TEXT(struct args, "columns", columns, CHANGES, "A,B", "the two columns, from 1"), .text = "1,2"},

@@ -107,6 +107,12 @@ struct cli_command {
     .name = "model", .letter = 'm', .type = CQ_OPTION_TEXT, .flags = CQ_OPTION_REQUIRED, .argument = "MODEL",          \
     .offset = offsetof(owner, field), .help = "the model: a directory, or a name in the local Hugging Face cache"      \
   }
+#define CLI_MODEL_OR_SHIPPED(owner, field)                                                                             \
+  {                                                                                                                    \
+    .name = "model", .letter = 'm', .type = CQ_OPTION_TEXT, .argument = "MODEL", .text = CQ_DEFAULT_MODEL,             \
+    .offset = offsetof(owner, field),                                                                                  \
+    .help = "the model: a directory, a name in the local Hugging Face cache, or the small one that calque ships"       \
+  }
 #define CLI_THREADS(owner, field)                                                                                      \
   {                                                                                                                    \
     .name = "threads", .letter = 't', .type = CQ_OPTION_INT, .argument = "N", .offset = offsetof(owner, field),        \

@@ -12,7 +12,7 @@ struct new_args {
   const char *model;
 };
 
-static const cq_option new_options[] = {CLI_MODEL(struct new_args, model)};
+static const cq_option new_options[] = {CLI_MODEL_OR_SHIPPED(struct new_args, model)};
 
 static int run_index_new(const cli_call *call) {
   const struct new_args *args = call->options;

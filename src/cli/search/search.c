@@ -2,6 +2,7 @@
 #include "cli/encode/sentences.h"
 #include "cli/frame/command.h"
 #include "cli/frame/report.h"
+#include "cli/search/index.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -138,8 +139,14 @@ static int run_index_search(const cli_call *call) {
   opening.precision = (cq_precision)args->precision, opening.notice = cli_notice;
   if (call->n_arguments < 2 && !args->queries)
     return cli_usage(call->path, "no query: expected one after INDEX, or --queries FILE");
+  const char *place = call->arguments[0];
+  char own[4096];
   int code = cli_open_context(&s.ctx, args->threads);
-  if (code == CLI_OK && cq_index_open(&s.index, call->arguments[0], &opening, &error)) code = cli_fail_error(&error);
+  if (code == CLI_OK && cli_is_document_folder(place)) {
+    code = cli_index_folder(own, sizeof own, place, args->model, opening.precision, s.ctx);
+    place = own;
+  }
+  if (code == CLI_OK && cq_index_open(&s.index, place, &opening, &error)) code = cli_fail_error(&error);
   if (code == CLI_OK) code = search_for_arguments(&s, call);
   if (code == CLI_OK && args->queries) code = search_for_lines(&s);
   cq_index_free(s.index);
@@ -150,7 +157,7 @@ static int run_index_search(const cli_call *call) {
 const cli_command cli_search = {
     .name = "search",
     .summary = "semantic search in an index, exact or approximate (ANN)",
-    .arguments = "INDEX [QUERY...]",
+    .arguments = "INDEX|FOLDER [QUERY...]",
     .min_arguments = 1,
     .max_arguments = -1,
     .description =
@@ -160,7 +167,9 @@ const cli_command cli_search = {
         "With "
         "several queries, a line '# query' stands above each one's documents and an empty one below; lines "
         "that come from a pipe are answered as they come. The search is exact unless "
-        "'calque index approximate' built an approximation (ANN).",
+        "'calque index approximate' built an approximation (ANN). A FOLDER of documents is indexed first, in "
+        "FOLDER/.calque, and what changed in it since the last time; its model is the one that calque ships unless "
+        "--model names another.",
     .example = "calque search news.index \"rising rents in the capital\" --language de --top 3\n"
                "calque search english.index --query-model multilingual \"Mieten in der Hauptstadt\"",
     .group = "search",

@@ -2,6 +2,7 @@
 #include "cli/frame/command.h"
 #include "cli/frame/report.h"
 #include "cli/frame/stop.h"
+#include "cli/search/index.h"
 #include "serve/server.h"
 
 #include <signal.h>
@@ -19,7 +20,7 @@ struct args {
 static const cq_option options[] = {
     {CQ_TEXT(struct args, "model", model, CHANGES, "MODEL",
              "the model: a directory, or a name in the local Hugging Face cache"),
-     .letter = 'm', .otherwise = "the index's"},
+     .letter = 'm', .otherwise = "the index's; without one, the small multilingual one that calque ships"},
     {CQ_TEXT(struct args, "host", host, KEEPS, "HOST", "listen here; what others can reach needs an API key"),
      .text = "127.0.0.1"},
     {CQ_INT(struct args, "port", port, KEEPS, 8080, 0, 65535, "PORT", "listen on this port; 0: any that is free"),
@@ -89,14 +90,22 @@ static int serve(const struct args *args, const char *index, cq_context *ctx) {
 }
 
 static int run(const cli_call *call) {
-  const struct args *args = call->options;
+  struct args args = *(const struct args *)call->options;
   const char *index = call->n_arguments ? call->arguments[0] : NULL;
+  const bool is_folder = index && cli_is_document_folder(index);
+  char own[4096];
   cq_context *ctx;
-  if (!args->model && !index) return cli_usage(call->path, "serve needs an INDEX or --model");
-  if (args->writable && !index) return cli_usage(call->path, "--writable needs an INDEX");
-  int code = cli_open_context(&ctx, args->threads);
+  if (args.writable && !index) return cli_usage(call->path, "--writable needs an INDEX");
+  if (args.writable && is_folder)
+    return cli_usage(call->path, "--writable is for an INDEX: the documents of a FOLDER change in the folder");
+  if (!args.model && !index) args.model = CQ_DEFAULT_MODEL;
+  int code = cli_open_context(&ctx, args.threads);
   if (code != CLI_OK) return code;
-  code = serve(args, index, ctx);
+  if (is_folder) {
+    code = cli_index_folder(own, sizeof own, index, args.model, (cq_precision)args.precision, ctx);
+    index = own;
+  }
+  if (code == CLI_OK) code = serve(&args, index, ctx);
   cq_context_free(ctx);
   return code;
 }
@@ -104,14 +113,16 @@ static int run(const cli_call *call) {
 const cli_command cli_serve = {
     .name = "serve",
     .summary = "serve a model, and an index, over HTTP",
-    .arguments = "[INDEX]",
+    .arguments = "[INDEX|FOLDER]",
     .max_arguments = 1,
     .description =
         "Answers the requests of clients of OpenAI (/v1/embeddings) and of text-embeddings-inference (/embed), and "
         "calque's own (/api; /openapi.json describes all). Listens on this machine alone unless --host says otherwise. "
         "SIGTERM ends it when what is in progress is answered, SIGHUP opens model and index again without losing a "
-        "request.",
-    .example = "calque serve --model all-MiniLM-L6-v2\n"
+        "request. A FOLDER of documents is indexed first, in FOLDER/.calque, and what changed in it since the last "
+        "time. "
+        "The search page is at the address that is printed.",
+    .example = "calque serve Documents\n"
                "curl -s http://127.0.0.1:8080/embed -H 'Content-Type: application/json' -d '{\"inputs\": \"A dog.\"}'",
     CLI_OPTIONS(struct args, options),
     .run = run,

@@ -34,6 +34,7 @@
   X(extend)                                                                                                            \
   X(finetune)                                                                                                          \
   X(index)                                                                                                             \
+  X(index_read)                                                                                                        \
   X(lexical)                                                                                                           \
   X(lexical_build)                                                                                                     \
   X(logistic)                                                                                                          \

@@ -1,0 +1,50 @@
+/* An index that belongs to a folder of documents, for commands that take either. Documents are known by whole paths,
+ * whichever way the folder is named. */
+#include "cli/frame/report.h"
+#include "cli/search/index.h"
+
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { MAX_PATH = 4096 };
+
+bool cli_is_document_folder(const char *path) {
+  char manifest[MAX_PATH];
+  struct stat s;
+  if (stat(path, &s) != 0 || !S_ISDIR(s.st_mode)) return false;
+  return snprintf(manifest, sizeof manifest, "%s/manifest.json", path) < (int)sizeof manifest &&
+         access(manifest, F_OK) != 0;
+}
+
+static cq_status open_folder(cq_index **index, cq_documents **in, const char *place, const char *folder,
+                             const cq_index_options *o, cq_error *error) {
+  cq_documents_options reading = cq_documents_default_options();
+  cq_index_options creating = *o;
+  reading.language = "auto", reading.skip_bad = true, reading.notice = cli_notice;
+  if (!creating.model) creating.model = CQ_DEFAULT_MODEL;
+  cq_status status = cq_documents_open(in, &folder, 1, &reading, error);
+  if (!status && access(place, F_OK) != 0) status = cq_index_create(place, &creating, error);
+  return status ? status : cq_index_open(index, place, o, error);
+}
+
+int cli_index_folder(char *out, size_t size, const char *folder, const char *model, cq_precision precision,
+                     cq_context *ctx) {
+  cq_index_options o = cq_index_default_options();
+  cq_index_read_options mirroring = cq_index_read_default_options();
+  cq_documents *in = NULL;
+  cq_index *index = NULL;
+  cq_error error = {0};
+  int code = CLI_OK;
+  o.model = model, o.precision = precision, o.writing = true, o.notice = cli_notice;
+  mirroring.mirror = true;
+  char *whole = realpath(folder, NULL);
+  if (!whole || snprintf(out, size, "%s/.calque", whole) >= (int)size)
+    code = cli_fail("%s: %s", folder, whole ? "the path is too long" : "cannot be opened");
+  if (code == CLI_OK && open_folder(&index, &in, out, whole, &o, &error)) code = cli_fail_error(&error);
+  if (code == CLI_OK) code = cli_index_read(index, in, &mirroring, ctx);
+  cq_documents_close(in);
+  cq_index_free(index);
+  free(whole);
+  return code;
+}

@@ -1,0 +1,88 @@
+# A folder of documents as the index of itself, and 'index add --mirror', which keeps it so.
+. "$(dirname "$0")/common.sh"
+
+mkdir docs docs/deep
+printf 'A dog barks in the yard.\n' >docs/dog.txt
+printf '# Cats\n\nThe cat sleeps on the sofa.\n' >docs/cat.md
+printf '{"id": "rent", "text": "Rents are rising.", "year": 2020}\n' >docs/deep/news.jsonl
+
+expect 0 search docs "a sleeping cat" --model "$TEACHER"
+stderr_has "added 3 documents, the index has 3"
+lines_are "$tmp/stdout" 3
+expect 0 index info docs/.calque
+stdout_has "documents   3"
+stdout_has "$(realpath "$TEACHER")"
+
+# The model is remembered, whichever way the folder is named, and only what changed is encoded.
+expect 0 search ./docs "a sleeping cat"
+stderr_has "nothing changed, the index has 3 documents"
+cp "$tmp/stdout" before
+printf 'A dog barks at the postman.\n' >docs/dog.txt
+expect 0 search "$tmp/docs" "a dog"
+stderr_has "added 1 document (1 replaced), the index has 3"
+stdout_has "postman"
+rm docs/dog.txt
+printf 'A horse.\n' >docs/horse.txt
+expect 0 search docs "a dog"
+stderr_has "removed 1 document"
+stderr_has "added 1 document, the index has 3"
+lines_are "$tmp/stdout" 3
+grep -q dog "$tmp/stdout" && fail "a document that is gone was found"
+expect 0 index check docs/.calque
+
+# The same index as one that was made at once.
+cp -r docs fresh && rm -r fresh/.calque
+expect 0 search fresh "a dog" --model "$TEACHER"
+cut -f 1,4 "$tmp/stdout" >fresh.txt
+expect 0 search docs "a dog"
+cut -f 1,4 "$tmp/stdout" >kept.txt
+same fresh.txt kept.txt
+
+# --mirror for any index. What cannot be read leaves it as it was.
+printf 'one\tA dog.\ntwo\tA cat.\nthree\tA horse.\n' >first.tsv
+printf 'two\tA cat.\nthree\tA white horse.\nfour\tA cow.\n' >second.tsv
+expect 0 index new --model "$TEACHER" small.index
+expect 0 index add small.index first.tsv
+expect 0 index add small.index --mirror --batch 1 second.tsv
+stderr_has "removed 1 document"
+stderr_has "added 2 documents (1 replaced), the index has 3"
+expect 0 index get small.index three
+stdout_has "white"
+expect 1 index get small.index one
+printf '{"id": "five", "text": "A sheep."}\n{"id": ' >bad.jsonl
+expect 1 index add small.index --mirror bad.jsonl
+stderr_has "bad.jsonl:2"
+printf 'six\tA pig.\nsix\tA pig.\n' >twice.tsv
+expect 1 index add small.index --mirror twice.tsv
+stderr_has "six"
+expect 0 index info small.index
+stdout_has "documents   3"
+
+# Folders that hold nothing to read, and none.
+mkdir empty
+expect 1 search empty "a dog" --model "$TEACHER"
+stderr_has "no documents"
+expect 1 search docs "a dog" --model "$SOURCE/sample/teacher"
+stderr_has "teacher"
+expect 2 serve docs --writable
+stderr_has "--writable"
+expect 1 search nowhere "a dog"
+stderr_has "no index is there"
+
+# No model is named: the one that calque ships, wherever it is.
+mkdir models && ln -s "$TEACHER" models/calque-small
+export CALQUE_MODELS=$tmp/models
+printf 'A dog.\n' >dog.txt
+expect 0 encode dog.txt
+cp "$tmp/stdout" by-default.json
+expect 0 encode --model "$TEACHER" dog.txt
+same "$tmp/stdout" by-default.json
+expect 0 index new default.index
+expect 0 index info default.index
+stdout_has "calque-small"
+export CALQUE_MODELS=$tmp/nowhere
+expect 1 encode dog.txt
+stderr_has "calque-small"
+expect 2 autoencode encode --language fr dog.txt
+stderr_has "--model"
+finish
