@@ -57,7 +57,7 @@ expect 2 distill --max_seq_length 128
 stderr_has "did you mean --max-length?"
 expect 2 distill --eval-steps 10
 if grep -q "did you mean" "$tmp/stderr"; then fail "a far option is suggested"; fi
-expect 2 encode
+expect 2 eval translation pairs.tsv
 stderr_has "--model MODEL is missing"
 expect 2 encode --model
 stderr_has "--model needs a value"

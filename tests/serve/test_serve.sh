@@ -45,8 +45,6 @@ body_of_answer() { sed '1,/^\r$/d' "$tmp/answer"; }
 # What others could reach needs a key.
 expect 1 serve --model "$TEACHER" --port 0 --host 0.0.0.0
 stderr_has "--insecure"
-expect 2 serve
-stderr_has "INDEX or --model"
 expect 1 serve --model nowhere --port 0
 stderr_has "nowhere"
 
