@@ -58,6 +58,14 @@ stderr_has "six"
 expect 0 index info small.index
 stdout_has "documents   3"
 
+# A folder that cannot be written to is indexed in the cache.
+if [ "$(id -u)" -ne 0 ]; then
+  chmod -w fresh && rm -rf fresh/.calque
+  XDG_CACHE_HOME=$tmp/cache expect 0 search fresh "a dog" --model "$TEACHER"
+  [ ! -e fresh/.calque ] && ls cache/calque/folders/%*%fresh/manifest.json >/dev/null || fail "the index is not in the cache"
+  chmod +w fresh
+fi
+
 # Folders that hold nothing to read, and none.
 mkdir empty
 expect 1 search empty "a dog" --model "$TEACHER"

@@ -185,6 +185,7 @@ static void write_common(FILE *out, bool is_program) {
        "The highest level of SIMD instructions to compute with: avx512, avx2, neon, portable or reference. "
        "Without it, the highest that the processor has."},
       {"CALQUE_SAMPLE", "Where the sample corpus of calque demo is, if not beside the program."},
+      {"CALQUE_MODELS", "Where calque's own models are, if not in share/calque/models beside the library."},
       {"HF_HUB_CACHE, HF_HOME",
        "Where models are looked for by name: in the directory HF_HUB_CACHE, else in hub below "
        "HF_HOME, else in huggingface/hub below XDG_CACHE_HOME or ~/.cache. Nothing is downloaded."},
@@ -199,7 +200,8 @@ static void write_common(FILE *out, bool is_program) {
   }
   fputs(".SH ENVIRONMENT\n", out);
   if (!is_program)
-    fputs(".BR calque (1)\nsays what CALQUE_SIMD, CALQUE_SAMPLE, HF_HUB_CACHE, HF_HOME, XDG_CACHE_HOME\nand TMPDIR "
+    fputs(".BR calque (1)\nsays what CALQUE_SIMD, CALQUE_SAMPLE, CALQUE_MODELS, HF_HUB_CACHE,\nHF_HOME, XDG_CACHE_HOME "
+          "and TMPDIR "
           "mean.\n",
           out);
   for (size_t i = 0; is_program && i < sizeof variables / sizeof *variables; i++) {

@@ -3,7 +3,9 @@
 #include "cli/frame/report.h"
 #include "cli/search/index.h"
 
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,6 +17,32 @@ bool cli_is_document_folder(const char *path) {
   if (stat(path, &s) != 0 || !S_ISDIR(s.st_mode)) return false;
   return snprintf(manifest, sizeof manifest, "%s/manifest.json", path) < (int)sizeof manifest &&
          access(manifest, F_OK) != 0;
+}
+
+/* Makes a path's missing directories. */
+static bool make_directories(char *path) {
+  for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+    *slash = '\0';
+    const bool is_there = mkdir(path, 0777) == 0 || errno == EEXIST;
+    *slash = '/';
+    if (!is_there) return false;
+  }
+  return true;
+}
+
+/* FOLDER/.calque; of one that must not be written to, a directory in the cache, with % for each slash of its path. */
+static bool find_place(char *out, size_t size, const char *folder) {
+  const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+  int n;
+  if (access(folder, W_OK) == 0) return snprintf(out, size, "%s/.calque", folder) < (int)size;
+  if (cache && *cache)
+    n = snprintf(out, size, "%s/calque/folders/", cache);
+  else
+    n = snprintf(out, size, "%s/.cache/calque/folders/", home ? home : "");
+  if (n >= (int)size || snprintf(out + n, size - (size_t)n, "%s", folder) >= (int)size - n) return false;
+  for (char *c = out + n; *c; c++)
+    if (*c == '/') *c = '%';
+  return make_directories(out);
 }
 
 static cq_status open_folder(cq_index **index, cq_documents **in, const char *place, const char *folder,
@@ -39,8 +67,10 @@ int cli_index_folder(char *out, size_t size, const char *folder, const char *mod
   o.model = model, o.precision = precision, o.writing = true, o.notice = cli_notice;
   mirroring.mirror = true;
   char *whole = realpath(folder, NULL);
-  if (!whole || snprintf(out, size, "%s/.calque", whole) >= (int)size)
-    code = cli_fail("%s: %s", folder, whole ? "the path is too long" : "cannot be opened");
+  if (!whole)
+    code = cli_fail("%s: cannot be opened", folder);
+  else if (!find_place(out, size, whole))
+    code = cli_fail("%s: there is no place for its index: neither the folder nor ~/.cache can be written to", folder);
   if (code == CLI_OK && open_folder(&index, &in, out, whole, &o, &error)) code = cli_fail_error(&error);
   if (code == CLI_OK) code = cli_index_read(index, in, &mirroring, ctx);
   cq_documents_close(in);
