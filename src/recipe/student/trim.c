@@ -237,7 +237,10 @@ static cq_status trim_vocabulary(trimming *t, cq_error *error) {
   if (!t->needed || !t->new_ids || !t->memory) return cq_fail_memory(error, "vocabulary");
   for (int64_t id = 0; id < n && id < t->o->keep; id++) t->needed[id] = true;
   cq_status status = read_texts(t, READ_PIECES, error);
-  if (!status) status = cq_tokenizer_trim(&t->trimmed, t->new_ids, t->old, t->needed, error);
+  bool all = true;
+  for (int64_t id = 0; id < n; id++) all = all && t->needed[id];
+  if (status || all) return status; /* the tokenizer's files stay as they are */
+  status = cq_tokenizer_trim(&t->trimmed, t->new_ids, t->old, t->needed, error);
   return status ? status : read_texts(t, READ_SPLITS, error);
 }
 
@@ -254,7 +257,7 @@ static cq_status trim_encoder(trimming *t, const char *directory, const char *mo
   t->old = m->tokenizer;
   cq_trim_result r = {.rows_before = table->rows, .bytes_before = stored_bytes(e, type)};
   status = trim_vocabulary(t, error);
-  if (!status) status = trim_rows(t, table, error);
+  if (!status && t->trimmed) status = trim_rows(t, table, error);
   if (!status && t->o->dimensions) status = cut_dimensions(t, model, ctx, error);
   m->lowercase = lowercase; /* which a new vocabulary would do without */
   r.n_sentences = t->n_sentences, r.rows_after = table->rows, r.bytes_after = stored_bytes(e, type);
