@@ -95,6 +95,36 @@ expect 0 index compact docs.index
 expect 0 index check docs.index
 found "1 " 'year >= 2020'
 
+# Hubness: a number for each passage, kept right by all changes; searches correct for it.
+expect 1 search docs.index "the wide river" --csls
+stderr_has "docs.index: it has no hubness to correct for (CSLS): 'calque index hubness' computes it"
+expect 0 index hubness docs.index
+stderr_has "hubness of 3 passages by the 3 nearest of 3 passages"
+printf 'a wide river\n\nthe dog\na cat\nlate\n' >asked.txt
+expect 0 index hubness docs.index --queries asked.txt --neighbours 2 --sample 3
+stderr_has "hubness of 3 passages by the 2 nearest of 3 queries"
+printf '4\tA fish swims.\n' >fish.tsv
+expect 0 index add docs.index --ids fish.tsv
+expect 0 index info docs.index
+stdout_has "hubness     by 3 queries"
+expect 0 search docs.index "the wide river" --csls --json
+lines_are stdout 4
+head -n 1 stdout | grep -q '"id": "3"' || fail "3 should come first: $(head -n 1 stdout)"
+expect 0 index remove docs.index 4
+expect 0 index compact docs.index
+expect 0 index check docs.index
+printf x | dd of="$(ls docs.index/hubness-*)" bs=1 seek=9 conv=notrunc 2>/dev/null
+expect 1 index check docs.index
+stderr_has "the number of record 1 (bytes 8 to 15) is damaged"
+expect 1 search docs.index "the wide river" --csls
+expect 1 index hubness docs.index
+expect 0 index hubness docs.index --remove
+expect 0 index check docs.index
+expect 2 index hubness docs.index --remove --queries asked.txt
+: >nothing.txt
+expect 1 index hubness docs.index --queries nothing.txt
+stderr_has "nothing.txt"
+
 # An index as calque 0.1 wrote it: it opens, and is made anew when it is changed.
 mkdir old.index
 printf 'en.txt:1\ten\tA cat sleeps on the chair.\nx2\txx\tTwo dogs play by the river.\n' >old.index/documents

@@ -82,6 +82,11 @@ CQ_MUST_USE cq_status cq_index_find_best(cq_hit *hits, const size_t *n, size_t k
                                          const cq_index *index, const cq_slice *queries, const float *vectors,
                                          cq_snippet snippet, cq_context *ctx, cq_error *error);
 
+/* --- hubness, as it is written: hubness.c --- */
+
+/* Before a commit: the numbers of records that have none yet, where others do. */
+CQ_MUST_USE cq_status cq_index_write_hubness(cq_index *index, cq_context *ctx, cq_error *error);
+
 /* --- the index by words, as it is written: write_words.c --- */
 
 /* Before a commit: indexes the records that have no part yet, and merges parts where there are many. */

@@ -1,6 +1,6 @@
 /* Searching an index: queries -> vectors and words -> lists of passages -> documents.
  *
- *   dense     the passages of the highest cosines
+ *   dense     the passages of the highest cosines, or of the highest 2 cos - hubness (CSLS)
  *   words     those of the highest scores by words
  *   hybrid    both lists, `depth` passages each, fused by their ranks
  *
@@ -45,6 +45,9 @@ static const cq_option search_rows[] = {
      .letter = 'f', .otherwise = "none"},
     {CQ_CHOICE(O, "snippet", snippet, CHANGES, CQ_SNIPPET_NONE, snippets, "KIND",
                "the best sentence of each document's passage, by the query's words or by its vector, which is slower")},
+    {CQ_FLAG(O, "csls", csls, CHANGES,
+             "correct vectors for hubness: rank by 2 cos - the passage's mean cosine with its nearest queries, which "
+             "'index hubness' computes")},
 };
 #undef O
 const cq_option_group cq_group_search = {.name = "search", CQ_ROWS(cq_search_options, search_rows)};
@@ -178,18 +181,23 @@ static void free_candidates(candidates *lists, size_t n_queries) {
 static cq_status find_by_vectors(candidates *lists, searching *s, size_t k, cq_error *error) {
   cq_neighbours found = {0};
   const float *vectors = cq_index_snapshot_vectors(s->snapshot);
+  const cq_index_hub *hubs = cq_index_snapshot_hubness(s->snapshot);
   const size_t n = (size_t)s->info.n, dim = (size_t)s->info.dim;
+  const bool csls = s->options->csls;
+  cq_hubness hubness = {0};
+  if (csls) hubness = (cq_hubness){&hubs->mean, sizeof *hubs / sizeof hubs->mean};
   cq_status status = reserve_candidates(lists, s->n_queries, k, error);
   if (!status)
     status = s->approximation
                  ? cq_approximate_top(&found, s->approximation->it, s->vectors, s->n_queries, vectors, n, dim, k,
-                                      s->options->effort, is_vector_allowed, s, s->ctx, error)
-                 : cq_top(&found, s->vectors, s->n_queries, vectors, n, dim, k, is_vector_allowed, s, s->ctx, error);
+                                      s->options->effort, csls ? &hubness : NULL, is_vector_allowed, s, s->ctx, error)
+                 : cq_top_csls(&found, s->vectors, s->n_queries, vectors, n, dim, k, csls ? &hubness : NULL,
+                               is_vector_allowed, s, s->ctx, error);
   if (!status && s->damaged < s->info.n) status = cq_index_snapshot_fail(s->snapshot, s->damaged, error);
   for (size_t q = 0; !status && q < s->n_queries; q++)
     for (size_t i = 0; i < k && found.index[q * k + i] != UINT32_MAX; i++)
       lists[q].items[lists[q].n++] = (candidate){.score = found.cosine[q * k + i],
-                                                 .cosine = found.cosine[q * k + i],
+                                                 .cosine = csls ? 0 : found.cosine[q * k + i],
                                                  .record = found.index[q * k + i],
                                                  .by_vector = true};
   cq_neighbours_free(&found);
@@ -316,8 +324,8 @@ static cq_status find_hybrid(candidates *lists, searching *s, cq_error *error) {
 
 /* --- hits --- */
 
-/* The number of a passage in its document is its distance from the first. Cosines of what was found by words alone are
- * computed now. */
+/* The number of a passage in its document is its distance from the first. Cosines of what was found by words alone or by
+ * CSLS are computed now. */
 static cq_status make_hit(cq_hit *hit, cq_hits *hits, const searching *s, const candidate *c, size_t query,
                           cq_error *error) {
   const cq_index_passage passage = cq_index_snapshot_passage(s->snapshot, c->record);
@@ -331,7 +339,7 @@ static cq_status make_hit(cq_hit *hit, cq_hits *hits, const searching *s, const 
                   .passage = c->record - passage.first,
                   .begin = passage.begin,
                   .end = passage.end};
-  if (!c->by_vector && s->vectors)
+  if ((!c->by_vector || s->options->csls) && s->vectors)
     hit->cosine = cq_cosine(s->vectors + query * dim, cq_index_snapshot_vectors(s->snapshot) + c->record * dim, dim);
   const cq_status status = cq_index_snapshot_document(&hit->document, &hits->arena, s->snapshot, passage.first, error);
   if (status) return status;
@@ -393,6 +401,12 @@ static cq_status check_words(const searching *s, cq_error *error) {
                       "it is not indexed by words: an older calque made it; 'calque index compact' indexes it");
 }
 
+static cq_status check_hubness(const searching *s, cq_error *error) {
+  if (!s->options->csls || s->options->ranking == CQ_RANK_WORDS || s->info.n_queries) return CQ_OK;
+  return cq_fail_file(error, CQ_ERR_UNSUPPORTED, s->index->directory,
+                      "it has no hubness to correct for (CSLS): 'calque index hubness' computes it");
+}
+
 static cq_status encode_queries(float **out, size_t *n_truncated, const searching *s, cq_error *error) {
   const cq_encoder *encoder;
   cq_encode_stats stats = {0};
@@ -413,6 +427,7 @@ static cq_status search_snapshot(candidates *lists, searching *s, cq_error *erro
   s->info = cq_index_snapshot_info(s->snapshot);
   atomic_init(&s->damaged, s->info.n);
   status = s->words ? check_words(s, error) : CQ_OK;
+  if (!status) status = check_hubness(s, error);
   if (!status) status = select_records(s, error);
   if (status || s->n_allowed == 0) return status;
   switch (s->options->ranking) {
