@@ -24,6 +24,7 @@
 
 #include "calque/document.h"
 #include "calque/encoder.h"
+#include "calque/lexical.h"
 #include "calque/options.h"
 
 #include <stdbool.h>
@@ -154,7 +155,7 @@ typedef enum cq_snippet {
 
 typedef enum cq_ranking {
   CQ_RANK_DENSE,  /* by the cosine of query and passage */
-  CQ_RANK_WORDS,  /* by the words they have in common: BM25, as cq_lexical_search */
+  CQ_RANK_WORDS,  /* by the words they have in common, as cq_lexical_search: options->words_model */
   CQ_RANK_HYBRID, /* both lists fused by reciprocal ranks: the sum of weight / (60 + rank) (Cormack et al. 2009) */
 } cq_ranking;
 
@@ -172,6 +173,8 @@ typedef struct cq_search_options {
   cq_snippet snippet; /* of each hit's passage */
   bool csls; /* rank vectors by 2 cos - the passage's hubness (cq_index_hubness) in place of the cosine: documents that
                          are near to everything come less often. Not by words */
+  cq_lexical_model words_model; /* the scores by words: BM25, or query likelihood with Dirichlet smoothing */
+  double words_mu;              /* of the latter; 0: 2500, Lucene's 2000 */
 } cq_search_options;
 /* The top 10 of all languages by cosine: group "search". */
 CQ_DEFAULT_OPTIONS(cq_search_options, cq_search_default_options, "search")

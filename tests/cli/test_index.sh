@@ -74,6 +74,9 @@ expect 1 search docs.index "a cat" --filter "year ="
 stderr_has "filter: it ends where a value is expected"
 expect 0 search docs.index "dog" --ranking words
 [ "$(ids)" = "3 " ] || fail "the word is in 3, not $(ids)"
+expect 0 search docs.index "dog" --ranking words --words-model dirichlet --words-mu 10
+[ "$(ids)" = "3 " ] || fail "the word is in 3, not $(ids)"
+expect 2 search docs.index "dog" --ranking words --words-model tfidf
 expect 0 search docs.index "cats" --ranking words # a title's words are its passages'
 [ "$(ids)" = "1 " ] || fail "the word is in 1's title, not $(ids)"
 expect 0 search docs.index "the wide river" --ranking hybrid --json

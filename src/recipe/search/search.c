@@ -13,6 +13,7 @@
 #include "base/options.h"
 #include "base/slice.h"
 #include "calque/embedding.h"
+#include "lexical/score.h"
 #include "search/top.h"
 
 #include <assert.h>
@@ -36,7 +37,7 @@ static const cq_option search_rows[] = {
              "and has a higher recall"),
      .otherwise = "the method's"},
     {CQ_CHOICE(O, "ranking", ranking, CHANGES, CQ_RANK_DENSE, rankings, "KIND",
-               "dense: by cosine; words: by the words in common (BM25); hybrid: both, fused by reciprocal ranks")},
+               "dense: by cosine; words: by the words in common; hybrid: both, fused by reciprocal ranks")},
     {CQ_NUMBER(O, "words-weight", words_weight, CHANGES, 0.5, 0, 1, "SHARE",
                "of the list by words in a hybrid ranking; the rest is the dense list's")},
     {CQ_SIZE(O, "depth", depth, CHANGES, 100, 1, 1000000, "N", "passages of each list that a hybrid ranking fuses")},
@@ -48,6 +49,13 @@ static const cq_option search_rows[] = {
     {CQ_FLAG(O, "csls", csls, CHANGES,
              "correct vectors for hubness: rank by 2 cos - the passage's mean cosine with its nearest queries, which "
              "'index hubness' computes")},
+    {CQ_CHOICE(
+        O, "words-model", words_model, CHANGES, CQ_BM25, cq_lexical_model_names, "MODEL",
+        "scores by words: BM25, or query likelihood with Dirichlet smoothing, as Lucene or as Terrier implements "
+        "it")},
+    {CQ_NUMBER(O, "words-mu", words_mu, CHANGES, 0, 0, 1e12, "X",
+               "Dirichlet smoothing of --words-model: less for shorter passages"),
+     .flags = CQ_OPTION_BELOW_MAX, .otherwise = "2500; dirichlet-lucene: 2000"},
 };
 #undef O
 const cq_option_group cq_group_search = {.name = "search", CQ_ROWS(cq_search_options, search_rows)};
@@ -208,7 +216,7 @@ static cq_status find_by_words(candidates *lists, searching *s, size_t k, cq_err
   cq_lexical_options o = cq_lexical_default_options();
   const cq_lexical_filter filter = {are_words_allowed, s};
   cq_lexical_hit *hits = NULL;
-  o.model = CQ_BM25, o.k = k;
+  o.model = s->options->words_model, o.mu = s->options->words_mu, o.k = k;
   assert(s->words); /* hold_snapshot has opened them */
   cq_status status = reserve_candidates(lists, s->n_queries, k, error);
   if (!status)
