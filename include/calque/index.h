@@ -149,7 +149,7 @@ typedef struct cq_hit {
 /* How the best sentence of a passage is told. */
 typedef enum cq_snippet {
   CQ_SNIPPET_NONE,
-  CQ_SNIPPET_WORDS,   /* by how many of the query's different words it has; the first of those that have as many */
+  CQ_SNIPPET_WORDS, /* by the query's different words that it has, the rarer in the index the more each (idf); of equals the first */
   CQ_SNIPPET_VECTORS, /* by the cosine with the query: sentences are encoded, which takes longer than the search */
 } cq_snippet;
 

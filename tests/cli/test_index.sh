@@ -43,6 +43,14 @@ for kind in words vectors; do
   expect 0 search long.index "Two dogs by the river" --top 1 --snippet $kind
   [ "$(cut -f 4 stdout)" = "Two dogs play by the river." ] || fail "the best sentence by $kind: $(cut -f 4 stdout)"
 done
+# One rare word says more than two that all documents have.
+printf 'The river is wide. A heron waits here.\nThe river is deep.\nThe river is long.\nThe river is cold.\n' >rivers.txt
+expect 0 index new --model "$TEACHER" rivers.index
+expect 0 index add rivers.index rivers.txt
+for ranking in dense words; do
+  expect 0 search rivers.index "is the river of the heron" --snippet words --ranking $ranking
+  grep -q "rivers.txt:1		A heron waits here.$" stdout || fail "the best sentence of the first: $(grep :1 stdout)"
+done
 expect 0 search long.index --queries long.txt
 stderr_has "1 query longer than 64 tokens was truncated"
 expect 0 mine --model "$TEACHER" --cache cache long.txt en.txt

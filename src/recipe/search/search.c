@@ -381,7 +381,7 @@ static cq_status make_hits(cq_hits **out, const searching *s, const candidates *
 
 /* The newest snapshot with its index by words; that of an older one may be gone already. */
 static cq_status hold_snapshot(searching *s, cq_error *error) {
-  const bool needs_words = s->options->ranking != CQ_RANK_DENSE;
+  const bool needs_words = s->options->ranking != CQ_RANK_DENSE || s->options->snippet == CQ_SNIPPET_WORDS;
   const bool exact = s->options->exact || s->options->ranking == CQ_RANK_WORDS;
   for (;;) {
     bool changed = false;
@@ -434,7 +434,7 @@ static cq_status search_snapshot(candidates *lists, searching *s, cq_error *erro
   if (status) return status;
   s->info = cq_index_snapshot_info(s->snapshot);
   atomic_init(&s->damaged, s->info.n);
-  status = s->words ? check_words(s, error) : CQ_OK;
+  status = s->options->ranking != CQ_RANK_DENSE ? check_words(s, error) : CQ_OK;
   if (!status) status = check_hubness(s, error);
   if (!status) status = select_records(s, error);
   if (status || s->n_allowed == 0) return status;
@@ -463,7 +463,8 @@ cq_status cq_index_search(cq_hits **out, const cq_index *index, const cq_slice *
   if (!status) status = search_snapshot(lists, &s, error);
   if (!status) status = make_hits(&hits, &s, lists, n_truncated, error);
   if (!status)
-    status = cq_index_find_best(hits->all, hits->n, hits->k, n_queries, index, queries, vectors, o.snippet, ctx, error);
+    status = cq_index_find_best(hits->all, hits->n, hits->k, n_queries, index, s.words ? s.words->set : NULL, queries,
+                                vectors, o.snippet, ctx, error);
   if (status)
     cq_hits_free(hits);
   else
