@@ -1,6 +1,7 @@
 /* Rows of documents; see document_store.h. */
 #include "store/document_store.h"
 
+#include "base/document.h"
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/memory.h"
@@ -22,15 +23,11 @@ struct cq_document_store {
 
 static const char columns[] = "first, id, language, title, url, text, metadata, check_of_all";
 
-static bool keep_slice(cq_slice *slice, cq_arena *arena) {
-  slice->data = cq_arena_strndup(arena, slice->n ? slice->data : "", slice->n);
-  return slice->data != NULL;
-}
-
 /* What was borrowed is the arena's. */
 static bool keep_document(cq_document *d, cq_arena *arena) {
-  return keep_slice(&d->id, arena) && keep_slice(&d->language, arena) && keep_slice(&d->title, arena) &&
-         keep_slice(&d->url, arena) && keep_slice(&d->text, arena) && keep_slice(&d->metadata, arena);
+  char *block = cq_arena_alloc(arena, cq_document_bytes(d));
+  if (block) cq_document_move_fields(d, block);
+  return block != NULL;
 }
 
 /* --- SQLite's errors as ours --- */

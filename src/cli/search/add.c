@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { N_FIELDS = 6, BATCH_BYTES = 4 << 20 };
+enum { BATCH_BYTES = 4 << 20 };
 
 struct args {
   size_t size;
@@ -49,12 +49,10 @@ static const cq_option options[] = {
     CLI_THREADS(struct args, threads),
 };
 
-/* Documents that wait to be added, their texts one after the other. */
+/* Documents that wait to be added. */
 typedef struct batch {
-  cq_document *documents; /* [n]; their slices count from the beginning of `bytes`, until they are placed */
-  size_t n;
-  char *bytes;
-  size_t n_bytes, capacity;
+  cq_document *documents, **blocks; /* [n]; blocks have their texts */
+  size_t n, n_bytes;                /* of text */
 } batch;
 
 typedef struct adding {
@@ -65,11 +63,6 @@ typedef struct adding {
   uint64_t n_added, n_blank;
 } adding;
 
-static void list_fields(cq_slice *out[N_FIELDS], cq_document *d) {
-  cq_slice *const fields[N_FIELDS] = {&d->id, &d->language, &d->text, &d->title, &d->url, &d->metadata};
-  memcpy(out, fields, sizeof fields);
-}
-
 static bool is_blank(cq_slice text) {
   size_t i = 0;
   while (i < text.n && strchr(" \t\r\n\f\v", text.data[i])) i++;
@@ -79,38 +72,25 @@ static bool is_blank(cq_slice text) {
 /* Keeps a document that is borrowed. */
 static int keep_document(adding *a, const cq_document *borrowed) {
   batch *b = &a->waiting;
-  cq_slice *fields[N_FIELDS];
-  size_t n = 0;
-  cq_document *d = &b->documents[b->n++];
-  *d = *borrowed;
-  list_fields(fields, d);
-  for (int i = 0; i < N_FIELDS; i++) n += fields[i]->n;
-  if (b->n_bytes + n > b->capacity) {
-    const size_t capacity = 2 * (b->n_bytes + n);
-    char *grown = realloc(b->bytes, capacity);
-    if (!grown) return cli_fail("out of memory");
-    b->bytes = grown, b->capacity = capacity;
-  }
-  for (int i = 0; i < N_FIELDS; i++) {
-    if (fields[i]->n) memcpy(b->bytes + b->n_bytes, fields[i]->data, fields[i]->n);
-    fields[i]->data = NULL; /* its place follows from the order */
-    b->n_bytes += fields[i]->n;
-  }
+  cq_error error = {0};
+  if (cq_document_copy(&b->blocks[b->n], borrowed, &error)) return cli_fail_error(&error);
+  b->documents[b->n] = *b->blocks[b->n];
+  b->n++;
+  b->n_bytes += borrowed->text.n;
   return CLI_OK;
+}
+
+static void empty_batch(batch *b) {
+  for (size_t i = 0; i < b->n; i++) cq_free(b->blocks[i]);
+  b->n = b->n_bytes = 0;
 }
 
 static int add_batch(adding *a) {
   batch *b = &a->waiting;
   cq_error error = {0};
-  const char *at = b->bytes;
-  for (size_t k = 0; k < b->n; k++) {
-    cq_slice *fields[N_FIELDS];
-    list_fields(fields, &b->documents[k]);
-    for (int i = 0; i < N_FIELDS; i++) fields[i]->data = at ? at : "", at += fields[i]->n;
-  }
   const cq_status status = b->n ? cq_index_add(a->index, b->documents, b->n, a->ctx, &error) : CQ_OK;
   a->n_added += b->n;
-  b->n = b->n_bytes = 0;
+  empty_batch(b);
   return status ? cli_fail_error(&error) : CLI_OK;
 }
 
@@ -185,10 +165,12 @@ static int run_index_add(const cli_call *call) {
   if (code == CLI_OK && open_all(&a, &in, call, &error)) code = cli_fail_error(&error);
   if (code == CLI_OK) {
     a.waiting.documents = calloc((size_t)a.args->batch, sizeof *a.waiting.documents);
-    code = a.waiting.documents ? add_all(&a, in) : cli_fail("out of memory");
+    a.waiting.blocks = calloc((size_t)a.args->batch, sizeof *a.waiting.blocks);
+    code = a.waiting.documents && a.waiting.blocks ? add_all(&a, in) : cli_fail("out of memory");
   }
+  empty_batch(&a.waiting);
   free(a.waiting.documents);
-  free(a.waiting.bytes);
+  free(a.waiting.blocks);
   cq_documents_close(in);
   cq_index_free(a.index);
   cq_context_free(a.ctx);

@@ -540,21 +540,7 @@ cq_status cq_index_get(cq_document **out, const cq_index *index, cq_slice id, cq
   cq_index_snapshot *snapshot = cq_index_store_hold(index->store);
   cq_status status = cq_index_snapshot_find(&first, snapshot, id, error);
   if (!status && first >= 0) status = cq_index_snapshot_document(&d, &arena, snapshot, first, error);
-  if (!status && first >= 0) { /* one block: the struct, and its texts behind it */
-    cq_slice *fields[] = {&d.id, &d.language, &d.text, &d.title, &d.url, &d.metadata};
-    size_t n = sizeof d;
-    for (int i = 0; i < 6; i++) n += fields[i]->n + 1;
-    char *block = cq_alloc(n), *at = block ? block + sizeof d : NULL;
-    for (int i = 0; at && i < 6; i++) {
-      memcpy(at, fields[i]->data, fields[i]->n);
-      at[fields[i]->n] = 0;
-      fields[i]->data = at;
-      at += fields[i]->n + 1;
-    }
-    if (block) memcpy(block, &d, sizeof d);
-    if (!block) status = cq_fail_memory(error, "document");
-    *out = (cq_document *)(void *)block;
-  }
+  if (!status && first >= 0) status = cq_document_copy(out, &d, error);
   cq_arena_free(&arena);
   cq_index_snapshot_release(snapshot);
   return status;
