@@ -385,5 +385,5 @@ cq_status cq_index_snapshot_verify(const cq_index_snapshot *s, cq_context *ctx, 
   if (!status && w.next < s->m.n)
     status =
         cq_fail_file(error, CQ_ERR_FORMAT, s->passages_path, "record %lld belongs to no document", (long long)w.next);
-  return status;
+  return status ? status : cq_document_store_verify(s->documents, error);
 }
