@@ -361,6 +361,51 @@ static void older_formats_open(void **state) {
   }
 }
 
+/* An upgrade that was killed: before the manifest is replaced any of the new files may be there, whole or a part of it;
+ * afterwards any of the old ones. The next writer comes to what an undisturbed one does. */
+static void killed_upgrades_go_on(void **state) {
+  (void)state;
+  static const char *const made[] = {"documents-1", "passages-1", "checks-1", "vectors-1"};
+  static const char *const left[] = {"documents", "vectors", "checks", "checks"};
+  for (int round = 0; round < 2 * 2 * 16 * 2; round++) {
+    const bool checks = round & 1, is_behind = round & 2, is_part = round & 64;
+    const unsigned files = (unsigned)round >> 2 & 15;
+    char name[32], undisturbed[32], path[64];
+    size_t n;
+    cq_index_store *s;
+    cq_error error = {0};
+    if (is_behind && is_part) continue;
+    snprintf(name, sizeof name, "killed%d", round);
+    snprintf(undisturbed, sizeof undisturbed, "whole%d", round);
+    write_old(name, "a\tde\tEins.\nb\t\tT\two.\n", checks);
+    write_old(undisturbed, "a\tde\tEins.\nb\t\tT\two.\n", checks);
+    assert_int_equal(cq_index_store_open(&s, test_path(undisturbed), true, NULL), CQ_OK);
+    cq_index_store_close(s);
+    for (unsigned i = 0; i < 5; i++) {
+      if (!is_behind && (i == 4 || !(files >> i & 1))) continue;
+      snprintf(path, sizeof path, "%s/%s", undisturbed, i < 4 ? made[i] : "manifest.json");
+      unsigned char *whole = read_bytes(&n, test_path(path));
+      snprintf(path, sizeof path, "%s/%s", name, i < 4 ? made[i] : "manifest.json");
+      write_bytes(test_path(path), whole, is_part ? n / 2 : n);
+      free(whole);
+    }
+    for (unsigned i = 0; i < 4; i++) {
+      snprintf(path, sizeof path, "%s/%s", name, left[i]);
+      if (is_behind && files >> i & 1) unlink(test_path(path));
+    }
+    if (cq_index_store_open(&s, test_path(name), true, &error)) fail_msg("round %d: %s", round, error.message);
+    assert_int_equal(info_of(s).n, 2);
+    assert_int_equal(info_of(s).n_documents, 1);
+    assert_true(is(document_of(newest(s), 1).text, "T\two."));
+    if (cq_index_snapshot_verify(newest(s), NULL, &error)) fail_msg("round %d: %s", round, error.message);
+    cq_index_store_close(s);
+    for (unsigned i = 0; i < 4; i++) {
+      snprintf(path, sizeof path, "%s/%s", name, left[i]);
+      assert_int_equal(access(test_path(path), F_OK), -1);
+    }
+  }
+}
+
 static void damaged_older_formats_are_named(void **state) {
   (void)state;
   static const char *const lines[] = {"a\tde\tEins.\nb\t\tT\two.", "a\tde Eins.\nb\t\tT\two.\n",
@@ -670,6 +715,7 @@ int main(void) {
       cmocka_unit_test(snapshots_stay),
       cmocka_unit_test(readers_do_not_write),
       cmocka_unit_test(older_formats_open),
+      cmocka_unit_test(killed_upgrades_go_on),
       cmocka_unit_test(damaged_older_formats_are_named),
       cmocka_unit_test(damage_inside_the_database_is_noticed),
       cmocka_unit_test(documents_have_passages),
