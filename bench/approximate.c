@@ -41,8 +41,8 @@ static int try_effort(const bench *b, const cq_approximate *a, const char *metho
   const double start = cq_seconds(CLOCK_MONOTONIC);
   for (size_t q = 0; q < b->n_queries; q++) {
     cq_neighbours got;
-    if (cq_approximate_top(&got, a, b->queries + q * b->dim, 1, b->rows, b->n, b->dim, K, effort, NULL, NULL, b->ctx,
-                           &error))
+    if (cq_approximate_top(&got, a, b->queries + q * b->dim, 1, b->rows, b->n, b->dim, K, effort, NULL, NULL, NULL,
+                           b->ctx, &error))
       return fail(&error);
     n_found += common(got.index, b->exact.index + q * K);
     cq_neighbours_free(&got);

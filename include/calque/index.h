@@ -24,6 +24,7 @@
 
 #include "calque/document.h"
 #include "calque/encoder.h"
+#include "calque/lexical.h"
 #include "calque/options.h"
 
 #include <stdbool.h>
@@ -85,6 +86,8 @@ CQ_API int cq_index_dim(const cq_index *index);
 CQ_API const char *cq_index_model(const cq_index *index); /* the name it was made with */
 /* The first so many documents, removed ones included, are searched by an approximation; 0: there is none. */
 CQ_API size_t cq_index_approximated(const cq_index *index);
+/* How many queries the passages' hubness is of (cq_index_hubness); 0: the index has none. */
+CQ_API size_t cq_index_n_hubness_queries(const cq_index *index);
 
 /* Adds documents, found after the next commit, in place of those that have their ids; and removes documents by id, of
  * which *n_removed were there. A failed call changes nothing. Errors: CQ_ERR_ARGUMENT for an index that is not open for
@@ -129,6 +132,18 @@ typedef enum cq_approximation {
 CQ_API CQ_MUST_USE cq_status cq_index_approximate(cq_index *index, cq_approximation method, cq_context *ctx,
                                                   cq_error *error);
 
+/* Computes how near each passage is to queries of all kinds (hubness), for cq_search_options.csls: one number a passage,
+ * the mean cosine of its k nearest queries, of the k there are at least. It counts from the next commit on. Passages that
+ * are added later get theirs, by the same queries; after large changes call it again.
+ *   queries    texts as users ask them, encoded by the query model; NULL: n_queries of the index's own passages, spread
+ *              evenly, stand for them
+ *   n_queries  0: the index has no such numbers any more
+ * Errors: CQ_ERR_ARGUMENT for an index without documents, for k 0, or one that is not open for writing; those of encoding;
+ * CQ_ERR_FORMAT for damaged vectors; CQ_ERR_IO, CQ_ERR_MEMORY.
+ * Source: Conneau et al. 2018, section 2.3 (CSLS). */
+CQ_API CQ_MUST_USE cq_status cq_index_hubness(cq_index *index, const cq_slice *queries, size_t n_queries, size_t k,
+                                              cq_context *ctx, cq_error *error);
+
 /* The document with an id, as it was added: *out is released with cq_free; NULL: there is none. Errors: CQ_ERR_FORMAT
  * for a damaged one, CQ_ERR_IO, CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_index_get(cq_document **out, const cq_index *index, cq_slice id, cq_error *error);
@@ -145,7 +160,7 @@ CQ_API CQ_MUST_USE cq_status cq_index_commit(cq_index *index, cq_error *error);
 typedef struct cq_hit {
   double cosine;        /* of the query and the passage */
   cq_document document; /* belongs to the hits; its text is the passage's */
-  double score;         /* what hits are ranked by: the cosine, the score by words, or both fused */
+  double score;         /* what hits are ranked by: the cosine or CSLS, the score by words, or both fused */
   double words;         /* the passage's score by words; 0: it has none of the query's, or words were not looked at */
   bool by_vector, by_words;   /* by which of them the passage was found */
   size_t passage, begin, end; /* its number in the document, from 0; its bytes of the document's text */
@@ -155,13 +170,13 @@ typedef struct cq_hit {
 /* How the best sentence of a passage is told. */
 typedef enum cq_snippet {
   CQ_SNIPPET_NONE,
-  CQ_SNIPPET_WORDS,   /* by how many of the query's different words it has; the first of those that have as many */
+  CQ_SNIPPET_WORDS, /* by the query's different words that it has, the rarer in the index the more each (idf); of equals the first */
   CQ_SNIPPET_VECTORS, /* by the cosine with the query: sentences are encoded, which takes longer than the search */
 } cq_snippet;
 
 typedef enum cq_ranking {
   CQ_RANK_DENSE,  /* by the cosine of query and passage */
-  CQ_RANK_WORDS,  /* by the words they have in common: BM25, as cq_lexical_search */
+  CQ_RANK_WORDS,  /* by the words they have in common, as cq_lexical_search: options->words_model */
   CQ_RANK_HYBRID, /* both lists fused by reciprocal ranks: the sum of weight / (60 + rank) (Cormack et al. 2009) */
 } cq_ranking;
 
@@ -177,6 +192,10 @@ typedef struct cq_search_options {
   const char *filter; /* conditions on documents: "year >= 2020 and lang in [de, fr]"; NULL: none. docs/guides/search.md
                           has the language */
   cq_snippet snippet; /* of each hit's passage */
+  bool csls; /* rank vectors by 2 cos - the passage's hubness (cq_index_hubness) in place of the cosine: documents that
+                         are near to everything come less often. Not by words */
+  cq_lexical_model words_model; /* the scores by words: BM25, or query likelihood with Dirichlet smoothing */
+  double words_mu;              /* of the latter; 0: 2500, Lucene's 2000 */
 } cq_search_options;
 /* The top 10 of all languages by cosine: group "search". */
 CQ_DEFAULT_OPTIONS(cq_search_options, cq_search_default_options, "search")
@@ -192,7 +211,8 @@ CQ_API void cq_hits_free(cq_hits *hits);
 /* The best documents for each query, each once, by its best passage. Where there is an approximation but not calque's plugin for FAISS, the
  * search is exact, and `notice` of cq_index_options is told, once. Where another process has replaced the approximation,
  * the search is of what that process has committed.
- * Errors: those of encoding; CQ_ERR_ARGUMENT for k 0, and for a filter that is none, with the place; CQ_ERR_FORMAT for
+ * Errors: those of encoding; CQ_ERR_ARGUMENT for k 0, and for a filter that is none, with the place; CQ_ERR_UNSUPPORTED for
+ * csls where the index has no hubness, and for words where an older calque made it; CQ_ERR_FORMAT for
  * what is damaged of what is read; CQ_ERR_IO; CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_index_search(cq_hits **out, const cq_index *index, const cq_slice *queries,
                                              size_t n_queries, const cq_search_options *options, cq_context *ctx,

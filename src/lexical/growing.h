@@ -88,6 +88,11 @@ CQ_MUST_USE cq_status cq_lexical_set_search_texts(cq_lexical_hit **out, const cq
 CQ_MUST_USE cq_status cq_lexical_matches(cq_span **out, size_t *n, const cq_analyzer *analyzer, cq_slice query,
                                          cq_slice text, cq_error *error);
 
+/* How much each text has of a query: the sum of ln(1 + (N - n + .5) / (n + .5)), BM25's idf in the set, of the query's
+ * different terms in it. weights [n]. Errors: CQ_ERR_MEMORY. */
+CQ_MUST_USE cq_status cq_lexical_weigh(double *weights, const cq_lexical_set *set, cq_slice query,
+                                       const cq_slice *texts, size_t n, cq_error *error);
+
 /* A text's terms, weight 1 each, released with cq_lexical_query_free. */
 CQ_MUST_USE cq_status cq_lexical_query_parse(cq_lexical_query *out, cq_analysis *analysis, cq_slice text,
                                              cq_error *error);

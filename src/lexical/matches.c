@@ -1,7 +1,10 @@
-/* The words of a text that a query has found, for showing them. */
+/* The words of a text that a query has found, for showing them, and how much they say. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "lexical/growing.h"
+#include "lexical/set.h"
+
+#include <math.h>
 
 cq_status cq_lexical_matches(cq_span **out, size_t *n, const cq_analyzer *analyzer, cq_slice query, cq_slice text,
                              cq_error *error) {
@@ -18,6 +21,47 @@ cq_status cq_lexical_matches(cq_span **out, size_t *n, const cq_analyzer *analyz
   if (!status && !(*out = cq_alloc_array(n_ids, sizeof **out))) status = cq_fail_memory(error, "matches");
   for (size_t i = 0; !status && i < n_ids; i++)
     if (ids[i] < n_terms) (*out)[(*n)++] = spans[i];
+  cq_analysis_free(analysis);
+  return status;
+}
+
+static double idf_of(const cq_lexical_set *set, cq_slice term) {
+  const double n_all = (double)cq_lexical_set_n_documents(set);
+  uint64_t n, n_occurrences;
+  cq_lexical_set_count(&n, &n_occurrences, set, term);
+  return log(1 + (n_all - (double)n + 0.5) / ((double)n + 0.5));
+}
+
+/* Sums are in the order of the query's terms, so that texts with the same ones weigh the same. */
+static cq_status weigh_text(double *weight, cq_analysis *analysis, cq_slice text, const double *idf, bool *has,
+                            uint32_t n_terms, cq_error *error) {
+  const uint32_t *ids;
+  size_t n_ids = 0;
+  *weight = 0;
+  const cq_status status = cq_analysis_run(&ids, &n_ids, analysis, text, error);
+  for (uint32_t t = 0; t < n_terms; t++) has[t] = false;
+  for (size_t i = 0; !status && i < n_ids; i++)
+    if (ids[i] < n_terms) has[ids[i]] = true;
+  for (uint32_t t = 0; t < n_terms; t++) *weight += has[t] ? idf[t] : 0;
+  return status;
+}
+
+cq_status cq_lexical_weigh(double *weights, const cq_lexical_set *set, cq_slice query, const cq_slice *texts, size_t n,
+                           cq_error *error) {
+  cq_analysis *analysis = NULL;
+  const uint32_t *ids;
+  size_t n_ids = 0;
+  cq_status status = cq_analysis_open(&analysis, set->analyzer, error);
+  if (!status) status = cq_analysis_run(&ids, &n_ids, analysis, query, error);
+  const uint32_t n_terms = status ? 0 : cq_analysis_terms(analysis)->n;
+  double *idf = cq_alloc_array(n_terms, sizeof *idf);
+  bool *has = cq_alloc_array(n_terms, sizeof *has);
+  if (!status && (!idf || !has)) status = cq_fail_memory(error, "sentences");
+  for (uint32_t t = 0; !status && t < n_terms; t++) idf[t] = idf_of(set, cq_analysis_terms(analysis)->items[t]);
+  for (size_t i = 0; !status && i < n; i++)
+    status = weigh_text(&weights[i], analysis, texts[i], idf, has, n_terms, error);
+  cq_free(idf);
+  cq_free(has);
   cq_analysis_free(analysis);
   return status;
 }

@@ -14,15 +14,15 @@ static inline double round_score(double score) {
   return (score + shift) - shift;
 }
 
-static const char *const models[] = {"dirichlet", "dirichlet-lucene", "bm25", "bm25-terrier", NULL};
+const char *const cq_lexical_model_names[] = {"dirichlet", "dirichlet-lucene", "bm25", "bm25-terrier", NULL};
 
 const char *cq_lexical_model_name(cq_lexical_model model) {
-  return models[model];
+  return cq_lexical_model_names[model];
 }
 
 #define O cq_lexical_options
 static const cq_option option_rows[] = {
-    {CQ_CHOICE(O, "model", model, CHANGES, CQ_DIRICHLET, models, "MODEL",
+    {CQ_CHOICE(O, "model", model, CHANGES, CQ_DIRICHLET, cq_lexical_model_names, "MODEL",
                "query likelihood with Dirichlet smoothing as Terrier or as Lucene implements it, or BM25"),
      .letter = 'm'},
     {CQ_SIZE(O, "top", k, CHANGES, 10, 1, 0, "K", "documents for each query"), .letter = 'k'},

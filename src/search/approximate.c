@@ -157,8 +157,8 @@ static int ascending_rows(const void *a, const void *b) {
 /* One query's candidates, rows [n] of those covered (a file is not trusted to know): the allowed ones by their exact
  * cosines. False in *enough: too few were allowed. */
 static cq_status look_at(cq_neighbours *out, bool *enough, size_t q, int64_t *rows, size_t n, size_t n_covered,
-                         const float *query, const float *documents, size_t dim, const view *v, cq_context *ctx,
-                         cq_error *error) {
+                         const float *query, const float *documents, size_t dim, const cq_hubness *hubness,
+                         const view *v, cq_context *ctx, cq_error *error) {
   cq_neighbours found = {0};
   size_t n_allowed = 0;
   for (size_t i = 0; i < n; i++)
@@ -167,11 +167,15 @@ static cq_status look_at(cq_neighbours *out, bool *enough, size_t q, int64_t *ro
   *enough = n_allowed >= out->k;
   if (!*enough) return CQ_OK;
   qsort(rows, n_allowed, sizeof *rows, ascending_rows); /* of equally near ones the lowest counts as the first */
-  float *gathered = cq_alloc_array(n_allowed, dim * sizeof *gathered);
+  float *gathered = cq_alloc_array(n_allowed, (dim + 1) * sizeof *gathered); /* the means behind all vectors */
   if (!gathered) return cq_fail_memory(error, "candidates");
-  for (size_t i = 0; i < n_allowed; i++)
+  float *means = gathered + n_allowed * dim;
+  for (size_t i = 0; i < n_allowed; i++) {
     memcpy(gathered + i * dim, documents + (size_t)rows[i] * dim, dim * sizeof *gathered);
-  const cq_status status = cq_top(&found, query, 1, gathered, n_allowed, dim, out->k, NULL, NULL, ctx, error);
+    if (hubness) means[i] = hubness->means[(size_t)rows[i] * hubness->stride];
+  }
+  const cq_status status = cq_top_csls(&found, query, 1, gathered, n_allowed, dim, out->k,
+                                       hubness ? &(cq_hubness){means, 1} : NULL, NULL, NULL, ctx, error);
   if (!status) take_over(out, q, &found, 0, rows, 0);
   cq_neighbours_free(&found);
   cq_free(gathered);
@@ -180,16 +184,18 @@ static cq_status look_at(cq_neighbours *out, bool *enough, size_t q, int64_t *ro
 
 cq_status cq_approximate_top(cq_neighbours *out, const cq_approximate *a, const float *queries, size_t n_queries,
                              const float *documents, size_t n, size_t dim, size_t k, size_t effort,
-                             bool (*allowed)(const void *context, size_t row), const void *context, cq_context *ctx,
-                             cq_error *error) {
+                             const cq_hubness *hubness, bool (*allowed)(const void *context, size_t row),
+                             const void *context, cq_context *ctx, cq_error *error) {
   const size_t named = k * CANDIDATES_FOR_ONE > MIN_CANDIDATES ? k * CANDIDATES_FOR_ONE : MIN_CANDIDATES;
   const size_t n_candidates = cq_min(named, a->n);
   const view all = {allowed, context, 0}, behind = {allowed, context, a->n};
+  cq_hubness of_behind = {0};
+  if (hubness) of_behind = (cq_hubness){hubness->means + a->n * hubness->stride, hubness->stride};
   cq_neighbours found = {0};
   char message[512];
   /* The rows behind come first: this checks the arguments and makes the lists. */
-  cq_status status = cq_top(out, queries, n_queries, documents + a->n * dim, n - a->n, dim, k, is_candidate_allowed,
-                            &behind, ctx, error);
+  cq_status status = cq_top_csls(out, queries, n_queries, documents + a->n * dim, n - a->n, dim, k,
+                                 hubness ? &of_behind : NULL, is_candidate_allowed, &behind, ctx, error);
   if (status) return status;
   for (size_t i = 0; i < n_queries * k; i++)
     if (out->index[i] != UINT32_MAX) out->index[i] += (uint32_t)a->n;
@@ -208,10 +214,10 @@ cq_status cq_approximate_top(cq_neighbours *out, const cq_approximate *a, const 
   for (size_t q = 0; !status && q < n_queries; q++) {
     const float *query = queries + q * dim;
     bool enough;
-    status =
-        look_at(out, &enough, q, rows + q * n_candidates, n_candidates, a->n, query, documents, dim, &all, ctx, error);
+    status = look_at(out, &enough, q, rows + q * n_candidates, n_candidates, a->n, query, documents, dim, hubness, &all,
+                     ctx, error);
     if (status || enough) continue;
-    status = cq_top(&found, query, 1, documents, a->n, dim, k, is_candidate_allowed, &all, ctx, error);
+    status = cq_top_csls(&found, query, 1, documents, a->n, dim, k, hubness, is_candidate_allowed, &all, ctx, error);
     if (!status) take_over(out, q, &found, 0, NULL, 0);
     cq_neighbours_free(&found);
   }

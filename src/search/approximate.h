@@ -4,7 +4,7 @@
 #ifndef SEARCH_APPROXIMATE_H
 #define SEARCH_APPROXIMATE_H
 
-#include "calque/nearest.h"
+#include "search/top.h"
 
 typedef struct cq_approximate cq_approximate;
 
@@ -18,12 +18,14 @@ CQ_MUST_USE cq_status cq_approximate_open(cq_approximate **out, const char *path
                                           cq_error *error);
 void cq_approximate_free(cq_approximate *a);
 
-/* As cq_top (search/top.h), but of the rows that the approximation covers only those that it names are looked at.
- * Rows behind those are looked at all; so are all rows where too few of the named ones are allowed.
+/* As cq_top_csls (search/top.h), but of the rows that the approximation covers only those that it names are looked at.
+ * Rows behind those are looked at all; so are all rows where too few of the named ones are allowed. They are named by
+ * their cosines, whether there is hubness or not.
  *   effort   lists looked into or candidates kept on the way; 0: as many as seem right */
 CQ_MUST_USE cq_status cq_approximate_top(cq_neighbours *out, const cq_approximate *a, const float *queries,
                                          size_t n_queries, const float *documents, size_t n, size_t dim, size_t k,
-                                         size_t effort, bool (*allowed)(const void *context, size_t row),
-                                         const void *context, cq_context *ctx, cq_error *error);
+                                         size_t effort, const cq_hubness *hubness,
+                                         bool (*allowed)(const void *context, size_t row), const void *context,
+                                         cq_context *ctx, cq_error *error);
 
 #endif

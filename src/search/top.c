@@ -1,6 +1,7 @@
 /* Few queries against many documents: bound by reading the documents, so each is read once, scored in f32 with all
  * queries (by a product unless they are very few), and only where that score may reach a query's list its cosine is
- * computed in double precision (see nearest.c). The documents are the product's left side as they lie: nothing of
+ * computed in double precision (see nearest.c). With hubness lists hold 2 cos - mean, and the bound is the same of it. The
+ * documents are the product's left side as they lie: nothing of
  * them is copied or packed. */
 #include "search/top.h"
 
@@ -27,6 +28,7 @@ typedef struct top {
   double slack;
   bool (*allowed)(const void *context, size_t row);
   const void *context;
+  const cq_hubness *hubness; /* NULL: by the cosine */
   worker *workers;
   size_t n_workers;
   const cq_kernels *kernels;
@@ -37,6 +39,7 @@ static void score_block(void *context, size_t block, int worker_index) {
   worker *w = &t->workers[worker_index];
   const size_t start = block * ROWS, n = cq_min(ROWS, t->n - start);
   const bool few = t->n_queries <= FEW_QUERIES;
+  const double factor = t->hubness ? 2 : 1, slack = factor * t->slack;
   if (!few)
     t->kernels->product(w->scores, MAX_QUERIES, t->documents + start * t->dim, (int64_t)t->dim, t->packed, (int64_t)n,
                         (int64_t)t->n_queries, (int64_t)t->dim, NULL);
@@ -47,12 +50,14 @@ static void score_block(void *context, size_t block, int worker_index) {
       scores[q] = t->kernels->dot(t->queries + q * t->dim, document, (int64_t)t->dim);
     if (t->allowed && !t->allowed(t->context, start + i)) continue;
     const double length = sqrt(t->kernels->sum_squares(document, (int64_t)t->dim));
+    const double mean = t->hubness ? (double)t->hubness->means[(start + i) * t->hubness->stride] : 0;
     for (size_t q = 0; q < t->n_queries; q++) {
       const double both = length * t->lengths[q], score = both > 0 ? (double)scores[q] / both : 0;
-      if (score + t->slack < cq_lists_min(&w->lists, q)) continue; /* NaN goes on, and is decided below */
+      if (factor * score - mean + slack < cq_lists_min(&w->lists, q)) continue; /* NaN goes on, and is decided below */
       const double dot = t->kernels->exact_dot(t->queries + q * t->dim, document, (int64_t)t->dim);
       const double exact_length = sqrt(t->kernels->exact_dot(document, document, (int64_t)t->dim)) * t->lengths[q];
-      cq_lists_insert(&w->lists, q, (uint32_t)(start + i), exact_length == 0 ? 0 : dot / exact_length);
+      cq_lists_insert(&w->lists, q, (uint32_t)(start + i),
+                      factor * (exact_length == 0 ? 0 : dot / exact_length) - mean);
     }
   }
 }
@@ -92,15 +97,16 @@ static void run_round(top *t, cq_neighbours *out, size_t first, cq_context *ctx)
   }
 }
 
-cq_status cq_top(cq_neighbours *out, const float *queries, size_t n_queries, const float *documents, size_t n,
-                 size_t dim, size_t k, bool (*allowed)(const void *context, size_t row), const void *context,
-                 cq_context *ctx, cq_error *error) {
+cq_status cq_top_csls(cq_neighbours *out, const float *queries, size_t n_queries, const float *documents, size_t n,
+                      size_t dim, size_t k, const cq_hubness *hubness, bool (*allowed)(const void *context, size_t row),
+                      const void *context, cq_context *ctx, cq_error *error) {
   top t = {.documents = documents,
            .n = n,
            .dim = dim,
            .slack = (double)(dim + 8) * 0x1p-24,
            .allowed = allowed,
            .context = context,
+           .hubness = hubness,
            .kernels = cq_kernels_best()};
   double *lengths = NULL;
   *out = (cq_neighbours){0};
@@ -120,4 +126,10 @@ cq_status cq_top(cq_neighbours *out, const float *queries, size_t n_queries, con
   cq_free(lengths);
   if (status) cq_neighbours_free(out);
   return status;
+}
+
+cq_status cq_top(cq_neighbours *out, const float *queries, size_t n_queries, const float *documents, size_t n,
+                 size_t dim, size_t k, bool (*allowed)(const void *context, size_t row), const void *context,
+                 cq_context *ctx, cq_error *error) {
+  return cq_top_csls(out, queries, n_queries, documents, n, dim, k, NULL, allowed, context, ctx, error);
 }

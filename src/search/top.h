@@ -12,4 +12,18 @@ CQ_MUST_USE cq_status cq_top(cq_neighbours *out, const float *queries, size_t n_
                              size_t n, size_t dim, size_t k, bool (*allowed)(const void *context, size_t row),
                              const void *context, cq_context *ctx, cq_error *error);
 
+/* What cross-domain similarity local scaling (CSLS) takes away from documents that are near to everything: the mean cosine
+ * of document i and its nearest queries is means[i * stride]. */
+typedef struct cq_hubness {
+  const float *means;
+  size_t stride;
+} cq_hubness;
+/* The same by CSLS: by 2 cos(query, document) - mean(document), which the results have as cosines. hubness NULL: by the
+ * cosine. The query's own mean, which CSLS takes away as well, is the same for all of its documents.
+ * Source: Conneau et al. 2018, section 2.3. */
+CQ_MUST_USE cq_status cq_top_csls(cq_neighbours *out, const float *queries, size_t n_queries, const float *documents,
+                                  size_t n, size_t dim, size_t k, const cq_hubness *hubness,
+                                  bool (*allowed)(const void *context, size_t row), const void *context,
+                                  cq_context *ctx, cq_error *error);
+
 #endif

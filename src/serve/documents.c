@@ -55,45 +55,33 @@ static void delete_document(serve_request *r) {
 
 /* --- adding --- */
 
-enum { N_FIELDS = 6 };
-
 /* Documents of a body, all of them before any is added: a bad one adds nothing. */
 typedef struct batch {
-  cq_document *documents;
+  cq_document *documents, **blocks; /* [n]; blocks have their texts */
   size_t n, capacity, n_blank;
 } batch;
 
-static void list_fields(cq_slice *out[N_FIELDS], cq_document *d) {
-  cq_slice *const fields[N_FIELDS] = {&d->id, &d->language, &d->text, &d->title, &d->url, &d->metadata};
-  memcpy(out, fields, sizeof fields);
-}
-
 static void free_batch(batch *b) {
-  for (size_t i = 0; i < b->n; i++) free((void *)(uintptr_t)b->documents[i].id.data);
+  for (size_t i = 0; i < b->n; i++) cq_free(b->blocks[i]);
   free(b->documents);
+  free(b->blocks);
 }
 
-/* Keeps a borrowed document, all its fields in the block that its id begins. */
+static bool grow_batch(batch *b) {
+  if (b->n < b->capacity) return true;
+  const size_t capacity = b->capacity ? 2 * b->capacity : 64;
+  cq_document *documents = realloc(b->documents, capacity * sizeof *documents);
+  if (documents) b->documents = documents;
+  cq_document **blocks = documents ? realloc(b->blocks, capacity * sizeof *blocks) : NULL;
+  if (blocks) b->blocks = blocks, b->capacity = capacity;
+  return blocks != NULL;
+}
+
+/* Keeps a borrowed document. */
 static bool keep_document(batch *b, const cq_document *borrowed) {
-  cq_slice *fields[N_FIELDS];
-  size_t n = 1;
-  if (b->n == b->capacity) {
-    const size_t capacity = b->capacity ? 2 * b->capacity : 64;
-    cq_document *grown = realloc(b->documents, capacity * sizeof *grown);
-    if (!grown) return false;
-    b->documents = grown, b->capacity = capacity;
-  }
-  cq_document *d = &b->documents[b->n];
-  *d = *borrowed;
-  list_fields(fields, d);
-  for (int i = 0; i < N_FIELDS; i++) n += fields[i]->n;
-  char *at = malloc(n);
-  if (!at) return false;
-  for (int i = 0; i < N_FIELDS; i++) {
-    if (fields[i]->n) memcpy(at, fields[i]->data, fields[i]->n);
-    fields[i]->data = at;
-    at += fields[i]->n;
-  }
+  cq_error error;
+  if (!grow_batch(b) || cq_document_copy(&b->blocks[b->n], borrowed, &error)) return false;
+  b->documents[b->n] = *b->blocks[b->n];
   b->n++;
   return true;
 }

@@ -1,6 +1,7 @@
 /* Rows of documents; see document_store.h. */
 #include "store/document_store.h"
 
+#include "base/document.h"
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/memory.h"
@@ -22,15 +23,11 @@ struct cq_document_store {
 
 static const char columns[] = "first, id, language, title, url, text, metadata, check_of_all";
 
-static bool keep_slice(cq_slice *slice, cq_arena *arena) {
-  slice->data = cq_arena_strndup(arena, slice->n ? slice->data : "", slice->n);
-  return slice->data != NULL;
-}
-
 /* What was borrowed is the arena's. */
 static bool keep_document(cq_document *d, cq_arena *arena) {
-  return keep_slice(&d->id, arena) && keep_slice(&d->language, arena) && keep_slice(&d->title, arena) &&
-         keep_slice(&d->url, arena) && keep_slice(&d->text, arena) && keep_slice(&d->metadata, arena);
+  char *block = cq_arena_alloc(arena, cq_document_bytes(d));
+  if (block) cq_document_move_fields(d, block);
+  return block != NULL;
 }
 
 /* --- SQLite's errors as ours --- */
@@ -240,6 +237,15 @@ cq_status cq_document_store_read(cq_document *out, cq_arena *arena, cq_document_
   return status;
 }
 
+/* The record of a row: callers look it up in tables of n_records. */
+static cq_status take_record(int64_t *first, const cq_document_store *s, sqlite3_stmt *row, int column_of_record,
+                             int64_t from, int64_t n_records, cq_error *error) {
+  *first = sqlite3_column_int64(row, column_of_record);
+  if (*first >= from && *first < n_records) return CQ_OK;
+  return cq_fail_file(error, CQ_ERR_FORMAT, s->path, "it is damaged: a document of record %lld, expected %lld to %lld",
+                      (long long)*first, (long long)from, (long long)n_records - 1);
+}
+
 cq_status cq_document_store_find(int64_t *first, cq_document_store *s, cq_slice id, int64_t n_records,
                                  cq_error *error) {
   static const char sql[] = "SELECT first FROM document WHERE id = ? AND first < ? ORDER BY first DESC LIMIT 1";
@@ -251,22 +257,13 @@ cq_status cq_document_store_find(int64_t *first, cq_document_store *s, cq_slice 
     if (code == SQLITE_OK) code = sqlite3_bind_int64(s->find, 2, n_records);
     if (code == SQLITE_OK) code = sqlite3_step(s->find);
     if (code == SQLITE_ROW)
-      *first = sqlite3_column_int64(s->find, 0);
+      status = take_record(first, s, s->find, 0, 0, n_records, error);
     else if (code != SQLITE_DONE)
       status = fail_sqlite(s, code, error);
     sqlite3_reset(s->find);
   }
   pthread_mutex_unlock(&s->mutex);
   return status;
-}
-
-/* The record of a row: callers look it up in tables of n_records. */
-static cq_status take_record(int64_t *first, const cq_document_store *s, sqlite3_stmt *row, int column_of_record,
-                             int64_t from, int64_t n_records, cq_error *error) {
-  *first = sqlite3_column_int64(row, column_of_record);
-  if (*first >= from && *first < n_records) return CQ_OK;
-  return cq_fail_file(error, CQ_ERR_FORMAT, s->path, "it is damaged: a document of record %lld, expected %lld to %lld",
-                      (long long)*first, (long long)from, (long long)n_records - 1);
 }
 
 /* Calls `row` for every row of a statement that is ready to run. */
@@ -383,6 +380,25 @@ cq_status cq_document_store_languages(cq_document_store *s, int64_t n_records, v
   pthread_mutex_lock(&s->mutex);
   cq_status status = prepare(&statement, s, sql, error);
   if (!status) status = each_row(s, statement, language_row, &to, error);
+  sqlite3_finalize(statement);
+  pthread_mutex_unlock(&s->mutex);
+  return status;
+}
+
+/* --- verifying --- */
+
+static cq_status integrity_row(void *context, cq_document_store *s, sqlite3_stmt *row, cq_error *error) {
+  const cq_slice text = column(row, 0);
+  (void)context;
+  if (cq_slice_equal(text, cq_slice_of("ok"))) return CQ_OK;
+  return cq_fail_file(error, CQ_ERR_FORMAT, s->path, "it is damaged: %.*s", (int)text.n, text.data);
+}
+
+cq_status cq_document_store_verify(cq_document_store *s, cq_error *error) {
+  sqlite3_stmt *statement = NULL;
+  pthread_mutex_lock(&s->mutex);
+  cq_status status = prepare(&statement, s, "PRAGMA integrity_check(1)", error);
+  if (!status) status = each_row(s, statement, integrity_row, NULL, error);
   sqlite3_finalize(statement);
   pthread_mutex_unlock(&s->mutex);
   return status;

@@ -10,19 +10,25 @@
 enum { RECORDS = 1024 }; /* written at a time */
 
 typedef struct compacting {
+  const cq_index_store *store;
   const cq_index_snapshot *old;
   const char *directory;
   cq_index_files files;
   cq_document_batch batch;
   cq_index_passage *passages; /* [RECORDS] */
   float *vectors;             /* [RECORDS, dim] */
+  float *hubs;                /* [RECORDS], if there are any */
+  int hubs_file;              /* -1: there are none */
   size_t n_waiting;
   int64_t n; /* records of the new generation */
 } compacting;
 
 static cq_status write_waiting(compacting *c, cq_error *error) {
-  const cq_status status = cq_index_files_write(&c->files, c->n - (int64_t)c->n_waiting, c->passages, c->vectors,
-                                                c->n_waiting, c->old->m.dim, c->directory, error);
+  const int64_t first = c->n - (int64_t)c->n_waiting;
+  cq_status status =
+      cq_index_files_write(&c->files, first, c->passages, c->vectors, c->n_waiting, c->old->m.dim, c->directory, error);
+  if (!status && c->hubs_file >= 0)
+    status = cq_index_hubs_write(c->hubs_file, c->store, first, c->hubs, (int64_t)c->n_waiting, error);
   c->n_waiting = 0;
   return status;
 }
@@ -39,6 +45,7 @@ static cq_status compact_document(void *context, int64_t first, const cq_documen
     c->passages[c->n_waiting] = old->passages[i];
     c->passages[c->n_waiting].first = (uint32_t)new_first;
     memcpy(c->vectors + c->n_waiting * dim, cq_index_snapshot_vectors(old) + (size_t)i * dim, dim * sizeof(float));
+    if (old->hubs) c->hubs[c->n_waiting] = old->hubs[i].mean;
     c->n++;
     if (++c->n_waiting == RECORDS) status = write_waiting(c, error);
   }
@@ -57,16 +64,20 @@ static cq_status begin_files(compacting *c, int64_t generation, cq_error *error)
   return status;
 }
 
-static cq_status write_generation(compacting *c, int64_t generation, cq_error *error) {
+static cq_status write_generation(compacting *c, int64_t generation, int64_t hubness, cq_error *error) {
   char path[PATH_MAX];
   c->passages = cq_alloc_array(RECORDS, sizeof *c->passages);
   c->vectors = cq_alloc_array(RECORDS * (size_t)c->old->m.dim, sizeof *c->vectors);
-  cq_status status = c->passages && c->vectors ? CQ_OK : cq_fail_memory(error, c->directory);
+  c->hubs = cq_alloc_array(RECORDS, sizeof *c->hubs);
+  cq_status status = c->passages && c->vectors && c->hubs ? CQ_OK : cq_fail_memory(error, c->directory);
   if (!status) status = begin_files(c, generation, error);
+  if (!status && c->old->m.n_queries) status = cq_index_copy_queries(c->store, hubness, error);
+  if (!status && c->old->m.n_queries) status = cq_index_hubs_open(&c->hubs_file, c->store, hubness, true, error);
   if (!status) status = cq_document_store_visit(c->old->documents, 0, c->old->m.n, compact_document, c, error);
   if (!status) status = write_waiting(c, error);
   if (!status) status = cq_document_batch_flush(&c->batch, error);
   if (!status) status = cq_index_files_sync(&c->files, c->directory, error);
+  if (!status && c->hubs_file >= 0) status = cq_index_hubs_sync(c->hubs_file, c->store, hubness, error);
   if (!status) status = cq_index_path(path, c->directory, "vectors", generation, error);
   return status ? status : cq_sync_name(path, error);
 }
@@ -81,7 +92,7 @@ static cq_status begin_deleted(cq_index_manifest *next, const char *directory, c
 }
 
 cq_status cq_index_store_check_committed(const cq_index_store *s, cq_error *error) {
-  return s->n_new || s->changed
+  return s->n_new || s->changed || s->hubness != s->newest->m.hubness
              ? cq_fail_file(error, CQ_ERR_ARGUMENT, s->directory, "it has changes that are not committed")
              : CQ_OK;
 }
@@ -91,11 +102,11 @@ cq_status cq_index_store_compact(cq_index_store *s, const cq_index_words *words,
   cq_status status = cq_index_store_check_writing(s, error);
   if (!status) status = cq_index_store_check_committed(s, error);
   if (status) return status;
-  compacting c = {.old = s->newest, .directory = s->directory};
+  compacting c = {.store = s, .old = s->newest, .directory = s->directory, .hubs_file = -1};
   cq_index_files_init(&c.files);
   cq_index_manifest next = c.old->m;
-  next.files++;
-  status = write_generation(&c, next.files, error);
+  next.files++, next.hubness += next.n_queries > 0;
+  status = write_generation(&c, next.files, next.hubness, error);
   next.n = c.n;
   next.approximate++, next.n_approximate = 0, next.approximate_check = 0;
   next.words = (cq_index_words *)(uintptr_t)words, next.n_words = n_words; /* borrowed: snapshots have their own */
@@ -110,7 +121,9 @@ cq_status cq_index_store_compact(cq_index_store *s, const cq_index_words *words,
   cq_document_batch_free(&c.batch);
   cq_free(c.passages);
   cq_free(c.vectors);
+  cq_free(c.hubs);
   if (status) {
+    if (c.hubs_file >= 0) close(c.hubs_file);
     cq_index_snapshot_release(newer);
     cq_index_files_close(&c.files);
     cq_free(deleted);
@@ -118,6 +131,8 @@ cq_status cq_index_store_compact(cq_index_store *s, const cq_index_words *words,
   }
   cq_index_files_close(&s->files);
   s->files = c.files;
+  if (s->hubs >= 0) close(s->hubs);
+  s->hubs = c.hubs_file, s->hubness = next.hubness, s->n_hubs = next.n;
   cq_free(s->deleted);
   s->deleted = deleted;
   s->next_approximate = next.approximate, s->n_approximate = 0, s->approximate_check = 0;

@@ -60,6 +60,9 @@ static cq_status check_of_manifest(uint64_t *out, const cq_index_manifest *m, cq
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) cq_builder_printf(&all, "%" PRId64 "\n", numbers[i]);
     for (size_t i = 0; i < m->n_words; i++)
       cq_builder_printf(&all, "%" PRId64 "\n%" PRId64 "\n", m->words[i].number, m->words[i].n);
+    if (m->hubness)
+      cq_builder_printf(&all, "%" PRId64 "\n%" PRId64 "\n%" PRId64 "\n%016" PRIx64 "\n", m->hubness, m->n_queries, m->k,
+                        m->queries_check);
   }
   cq_builder_printf(&all, "%016" PRIx64 "\n%016" PRIx64 "\n", m->deleted_check, m->approximate_check);
   const bool failed = all.failed;
@@ -78,6 +81,18 @@ static json_t *pack_words(const cq_index_manifest *m) {
       list = NULL;
     }
   return list;
+}
+
+/* Only where there is one: older versions read the others. */
+static json_t *add_hubness(json_t *json, const cq_index_manifest *m) {
+  char check[CHECK_HEX];
+  if (!json || !m->hubness) return json;
+  snprintf(check, sizeof check, "%016" PRIx64, m->queries_check);
+  json_t *hubness = json_pack("{s:I, s:I, s:I, s:s}", "generation", (json_int_t)m->hubness, "queries",
+                              (json_int_t)m->n_queries, "k", (json_int_t)m->k, "queries_check", check);
+  if (json_object_set_new(json, "hubness", hubness) == 0) return json;
+  json_decref(json);
+  return NULL;
 }
 
 cq_status cq_index_manifest_save(cq_index_manifest *m, const char *directory, cq_error *error) {
@@ -99,7 +114,7 @@ cq_status cq_index_manifest_save(cq_index_manifest *m, const char *directory, cq
                       "approximate_records", (json_int_t)m->n_approximate, "last_words", (json_int_t)m->last_words,
                       "words", words, "deleted_check", deleted, "approximate_check", approximate, "check", check)
           : NULL;
-  return cq_json_save(json, directory, "manifest.json", error);
+  return cq_json_save(add_hubness(json, m), directory, "manifest.json", error);
 }
 
 /* --- reading --- */
@@ -155,6 +170,18 @@ static cq_status read_words(cq_index_manifest *m, const json_t *json, const char
   return CQ_OK;
 }
 
+static cq_status read_hubness(cq_index_manifest *m, const json_t *json, const char *path, cq_error *error) {
+  const json_t *hubness = json_object_get(json, "hubness");
+  if (!hubness) return CQ_OK;
+  if (!json_is_object(hubness)) return cq_fail_file(error, CQ_ERR_FORMAT, path, "\"hubness\": expected an object");
+  cq_status status = cq_json_get_int(&m->hubness, hubness, "generation", 1, INT64_MAX - 1, path, error);
+  if (!status) status = cq_json_get_int(&m->n_queries, hubness, "queries", 0, CQ_INDEX_MAX_QUERIES, path, error);
+  if (!status) status = cq_json_get_int(&m->k, hubness, "k", 0, m->n_queries, path, error);
+  if (!status && (!m->hubness || (m->n_queries > 0 && m->k < 1)))
+    status = cq_fail_file(error, CQ_ERR_FORMAT, path, "\"hubness\": expected \"generation\", \"queries\" and \"k\"");
+  return status ? status : read_check(&m->queries_check, hubness, "queries_check", path, error);
+}
+
 static cq_status read_numbers(cq_index_manifest *m, const json_t *json, const char *path, cq_error *error) {
   const bool is_old = m->format < CQ_INDEX_RECORDS;
   cq_status status = cq_json_get_int(&m->dim, json, "dim", 1, 1 << 20, path, error);
@@ -202,6 +229,7 @@ cq_status cq_index_manifest_read(cq_index_manifest *out, const char *directory, 
   if (!status && out->format == CQ_INDEX_RECORDS) status = read_identity(out, json, path, error);
   if (!status) status = read_numbers(out, json, path, error);
   if (!status && out->format == CQ_INDEX_RECORDS) status = read_words(out, json, path, error);
+  if (!status && out->format == CQ_INDEX_RECORDS) status = read_hubness(out, json, path, error);
   if (!status && out->format > CQ_INDEX_FIRST) status = read_checks(out, json, path, error);
   if (!status && out->format == CQ_INDEX_FIRST) status = check_of_manifest(&out->check, out, error);
   if (!status && out->format == CQ_INDEX_FIRST && json_object_size(json) > N_KEYS_OF_FIRST) /* its digit is damaged */

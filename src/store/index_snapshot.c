@@ -19,11 +19,11 @@ cq_status cq_index_path(char out[PATH_MAX], const char *directory, const char *w
   return cq_path_join(out, PATH_MAX, directory, name, error);
 }
 
-/* Maps a file of the snapshot's generation that holds n bytes at least. */
-static cq_status map_file(cq_mapping *out, char **path_out, const cq_index_snapshot *s, const char *directory,
-                          const char *name, int64_t n, cq_error *error) {
+/* Maps a file that holds n bytes at least. */
+static cq_status map_file(cq_mapping *out, char **path_out, const char *directory, const char *name, int64_t generation,
+                          int64_t n, cq_error *error) {
   char path[PATH_MAX];
-  cq_status status = cq_index_path(path, directory, name, s->m.files, error);
+  cq_status status = cq_index_path(path, directory, name, generation, error);
   if (!status) status = cq_mapping_open(out, path, error);
   if (!status && (uint64_t)out->n < (uint64_t)n)
     status = cq_fail_file(error, CQ_ERR_FORMAT, path, "%zu bytes, the manifest says %lld", out->n, (long long)n);
@@ -75,7 +75,7 @@ static cq_status know_again(const cq_index_snapshot *s, const char *directory, c
 static cq_status remember_sound(cq_index_snapshot *s, const cq_index_snapshot *before, cq_error *error) {
   s->sound = cq_alloc_zeroed(cq_index_bytes_of_bits(s->m.n));
   if (!s->sound) return cq_fail_memory(error, s->vectors_path);
-  if (!before || before->m.files != s->m.files) return CQ_OK;
+  if (!before || before->m.files != s->m.files || before->m.hubness != s->m.hubness) return CQ_OK;
   for (int64_t i = 0; i < before->m.n / 8 && i < s->m.n / 8; i++) /* whole bytes: later bits are of others */
     atomic_init(&s->sound[i], atomic_load_explicit(&before->sound[i], memory_order_relaxed));
   return CQ_OK;
@@ -84,7 +84,7 @@ static cq_status remember_sound(cq_index_snapshot *s, const cq_index_snapshot *b
 static cq_status open_documents(cq_index_snapshot *s, const char *directory, const cq_index_snapshot *before,
                                 cq_error *error) {
   char path[PATH_MAX];
-  cq_status status = map_file(&s->passages_file, &s->passages_path, s, directory, "passages",
+  cq_status status = map_file(&s->passages_file, &s->passages_path, directory, "passages", s->m.files,
                               s->m.n * (int64_t)sizeof(cq_index_passage), error);
   s->passages = (const cq_index_passage *)(const void *)s->passages_file.data;
   if (!status && before && before->m.files == s->m.files) {
@@ -104,10 +104,14 @@ cq_status cq_index_snapshot_open(cq_index_snapshot **out, const char *directory,
   pthread_mutex_init(&s->selecting, NULL);
   cq_status status = cq_index_manifest_copy(&s->m, m, error);
   if (!status)
-    status =
-        map_file(&s->vectors, &s->vectors_path, s, directory, "vectors", m->n * m->dim * (int64_t)sizeof(float), error);
+    status = map_file(&s->vectors, &s->vectors_path, directory, "vectors", m->files,
+                      m->n * m->dim * (int64_t)sizeof(float), error);
   if (!status && m->format > CQ_INDEX_FIRST)
-    status = map_file(&s->checks, NULL, s, directory, "checks", m->n * (int64_t)sizeof(cq_index_check), error);
+    status = map_file(&s->checks, NULL, directory, "checks", m->files, m->n * (int64_t)sizeof(cq_index_check), error);
+  if (!status && m->n_queries)
+    status = map_file(&s->hubs_file, &s->hubs_path, directory, "hubness", m->hubness, m->n * (int64_t)sizeof *s->hubs,
+                      error);
+  if (!status && m->n_queries) s->hubs = (const cq_index_hub *)(const void *)s->hubs_file.data;
   if (!status) status = know_again(s, directory, before, error);
   if (!status) status = read_deleted(s, directory, deleted, error);
   if (!status)
@@ -127,6 +131,7 @@ void cq_index_snapshot_release(cq_index_snapshot *s) {
   cq_mapping_close(&s->passages_file);
   cq_mapping_close(&s->vectors);
   cq_mapping_close(&s->checks);
+  cq_mapping_close(&s->hubs_file);
   cq_document_store_close(s->documents);
   for (int i = 0; i < CQ_INDEX_N_SELECTIONS; i++) {
     cq_free(s->selections[i].filter);
@@ -136,6 +141,7 @@ void cq_index_snapshot_release(cq_index_snapshot *s) {
   cq_free((void *)s->sound);
   cq_free(s->vectors_path);
   cq_free(s->passages_path);
+  cq_free(s->hubs_path);
   cq_free(s->deleted);
   cq_index_manifest_free(&s->m);
   cq_free(s);
@@ -152,11 +158,17 @@ cq_index_info cq_index_snapshot_info(const cq_index_snapshot *s) {
                          .n_approximate = s->m.n_approximate,
                          .approximate = s->m.approximate,
                          .words = s->m.words,
-                         .n_words = s->m.n_words};
+                         .n_words = s->m.n_words,
+                         .n_queries = s->m.n_queries,
+                         .k = s->m.k};
 }
 
 const float *cq_index_snapshot_vectors(const cq_index_snapshot *s) {
   return (const float *)(const void *)s->vectors.data;
+}
+
+const cq_index_hub *cq_index_snapshot_hubness(const cq_index_snapshot *s) {
+  return s->hubs;
 }
 
 cq_index_passage cq_index_snapshot_passage(const cq_index_snapshot *s, int64_t record) {
@@ -293,13 +305,17 @@ static bool is_sound_passage(const cq_index_snapshot *s, int64_t record) {
              check_of_record(s, (size_t)record).passage;
 }
 
+static bool is_sound_hub(const cq_index_snapshot *s, int64_t record) {
+  return !s->hubs || cq_index_check_of_hub(s->hubs[record].mean, record) == s->hubs[record].check;
+}
+
 bool cq_index_snapshot_is_sound(const cq_index_snapshot *s, int64_t record) {
   const unsigned char bit = (unsigned char)(1u << (record % 8));
   if (!s->checks.n || atomic_load_explicit(&s->sound[record / 8], memory_order_relaxed) & bit) return true;
   const size_t row = (size_t)s->m.dim * sizeof(float);
   if (cq_check64(s->vectors.data + (size_t)record * row, row, (uint64_t)record) !=
           check_of_record(s, (size_t)record).vector ||
-      !is_sound_passage(s, record))
+      !is_sound_passage(s, record) || !is_sound_hub(s, record))
     return false;
   atomic_fetch_or_explicit(&s->sound[record / 8], bit, memory_order_relaxed);
   return true;
@@ -310,6 +326,10 @@ cq_status cq_index_snapshot_fail(const cq_index_snapshot *s, int64_t record, cq_
     return cq_fail_file(error, CQ_ERR_FORMAT, s->passages_path,
                         "record %lld (bytes %lld to %lld) is damaged: it does not fit its check", (long long)record,
                         (long long)record * 16, (long long)record * 16 + 15);
+  if (!is_sound_hub(s, record))
+    return cq_fail_file(error, CQ_ERR_FORMAT, s->hubs_path,
+                        "the number of record %lld (bytes %lld to %lld) is damaged: it does not fit its check",
+                        (long long)record, (long long)record * 8, (long long)record * 8 + 7);
   const long long row = s->m.dim * (long long)sizeof(float);
   return cq_fail_file(error, CQ_ERR_FORMAT, s->vectors_path,
                       "the vector of record %lld (bytes %lld to %lld) is damaged: it does not fit its check",
@@ -365,5 +385,5 @@ cq_status cq_index_snapshot_verify(const cq_index_snapshot *s, cq_context *ctx, 
   if (!status && w.next < s->m.n)
     status =
         cq_fail_file(error, CQ_ERR_FORMAT, s->passages_path, "record %lld belongs to no document", (long long)w.next);
-  return status;
+  return status ? status : cq_document_store_verify(s->documents, error);
 }

@@ -24,6 +24,8 @@ typedef struct cq_index_manifest {
   int64_t generation;                 /* of deleted-G */
   int64_t n_deleted_bytes;            /* of it */
   int64_t approximate, n_approximate; /* its generation, and how many records it covers */
+  int64_t hubness, n_queries, k; /* generation of hubness-H and queries-H; queries, 0: there are none; nearest ones */
+  uint64_t queries_check;        /* of the whole file */
   uint64_t deleted_check, approximate_check; /* of the whole files; 0: there is none */
   cq_index_words *words;                     /* [n_words], in the order of their records */
   size_t n_words;
@@ -58,13 +60,15 @@ struct cq_index_snapshot {
   _Atomic int n_users;
   cq_index_manifest m;
   cq_mapping vectors, checks, passages_file; /* checks: empty for CQ_INDEX_FIRST */
-  const cq_index_passage *passages;          /* [n]: of the file; of old formats, own memory */
+  cq_mapping hubs_file;
+  const cq_index_hub *hubs;         /* [n]; NULL: there are none */
+  const cq_index_passage *passages; /* [n]: of the file; of old formats, own memory */
   cq_document_store *documents;
   unsigned char *deleted; /* [(n + 7) / 8] */
   int64_t n_deleted;
-  _Atomic unsigned char *sound;       /* [(n + 7) / 8] records that have been compared with their checks */
-  char *vectors_path, *passages_path; /* for messages */
-  pthread_mutex_t selecting;          /* of what follows */
+  _Atomic unsigned char *sound;                   /* [(n + 7) / 8] records that have been compared with their checks */
+  char *vectors_path, *passages_path, *hubs_path; /* for messages */
+  pthread_mutex_t selecting;                      /* of what follows */
   cq_index_selection selections[CQ_INDEX_N_SELECTIONS];
   uint64_t n_uses;
 };
@@ -82,6 +86,11 @@ CQ_MUST_USE cq_status cq_index_read_lines(cq_index_snapshot *s, const char *dire
 /* Makes an index of an old format one of the newest, for the one process that may write: beside the old files, which are
  * removed when the new manifest is there. */
 CQ_MUST_USE cq_status cq_index_upgrade(const char *directory, cq_error *error);
+
+#define CQ_INDEX_MAX_QUERIES (INT64_C(1) << 24)
+static inline uint32_t cq_index_check_of_hub(float mean, int64_t record) {
+  return (uint32_t)cq_check64(&mean, sizeof mean, (uint64_t)record);
+}
 
 /* The check of a whole file. Errors: CQ_ERR_IO. */
 CQ_MUST_USE cq_status cq_index_file_check(uint64_t *out, const char *path, cq_error *error);

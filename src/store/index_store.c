@@ -127,7 +127,7 @@ cq_status cq_index_store_open(cq_index_store **out, const char *directory, bool 
   if (!s) return cq_fail_memory(error, directory);
   pthread_mutex_init(&s->mutex, NULL);
   pthread_mutex_init(&s->refreshing, NULL);
-  s->lock = -1;
+  s->lock = s->hubs = -1;
   cq_index_files_init(&s->files);
   s->directory = cq_strdup(directory);
   status = s->directory ? CQ_OK : cq_fail_memory(error, directory);
@@ -149,6 +149,7 @@ void cq_index_store_close(cq_index_store *s) {
   cq_free(s->words);
   cq_free(s->deleted);
   cq_free(s->fingerprint);
+  if (s->hubs >= 0) close(s->hubs);
   if (s->lock >= 0) close(s->lock); /* releases it */
   pthread_mutex_destroy(&s->mutex);
   pthread_mutex_destroy(&s->refreshing);

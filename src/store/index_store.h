@@ -7,11 +7,13 @@
  *   DIR/vectors-F        dim f32 a record
  *   DIR/checks-F         of each record's vector and passage: XXH3, 64 bits each
  *   DIR/words-W          an index by words of consecutive records (lexical/segment.h); several of them
+ *   DIR/hubness-H        a cq_index_hub a record, if the index has them
+ *   DIR/queries-H        dim f32 each: the queries that those numbers are of
  *   DIR/deleted-G        a bit a record, least significant first; none for generation 0
  *   DIR/approximate-A    what helps to search the first records' vectors, if anything does
  *   DIR/lock             held by the one process that writes
  *
- * documents, passages, vectors and checks only grow, and only what the manifest counts is there. A change is written
+ * documents, passages, vectors, checks and hubness only grow, and only what the manifest counts is there. A change is written
  * behind it, synced, and becomes visible when the manifest is replaced: a process killed at any moment leaves the index
  * as it was before or as it is after. Readers need no lock: a snapshot is what one manifest counts, and stays as it is
  * until the last user lets go of it. Compaction writes the next generation of all files, without what is deleted.
@@ -39,6 +41,12 @@ typedef struct cq_index_passage {
   uint32_t first, begin, end, unused;
 } cq_index_passage;
 
+/* How near a record is to queries of all kinds (hubness): the mean cosine of its k nearest queries. */
+typedef struct cq_index_hub {
+  float mean;
+  uint32_t check; /* of it, the lower half, numbered by the record */
+} cq_index_hub;
+
 /* A part of the index by words: words-NUMBER has the next n records. */
 typedef struct cq_index_words {
   int64_t number, n;
@@ -62,6 +70,7 @@ typedef struct cq_index_info {
   int64_t approximate;         /* its generation */
   const cq_index_words *words; /* [n_words]; behind them records have no index by words */
   size_t n_words;
+  int64_t n_queries, k; /* that the records' hubness is of; n_queries 0: the index has no such numbers */
 } cq_index_info;
 
 /* Makes an empty index. Errors: CQ_ERR_ARGUMENT when the directory exists; CQ_ERR_IO. */
@@ -84,7 +93,8 @@ void cq_index_snapshot_release(cq_index_snapshot *snapshot);
 CQ_MUST_USE cq_status cq_index_store_refresh(cq_index_store *store, bool *changed, cq_error *error);
 
 cq_index_info cq_index_snapshot_info(const cq_index_snapshot *snapshot);
-const float *cq_index_snapshot_vectors(const cq_index_snapshot *snapshot); /* [n, dim], mapped */
+const float *cq_index_snapshot_vectors(const cq_index_snapshot *snapshot);        /* [n, dim], mapped */
+const cq_index_hub *cq_index_snapshot_hubness(const cq_index_snapshot *snapshot); /* [n], mapped; NULL: it has none */
 cq_index_passage cq_index_snapshot_passage(const cq_index_snapshot *snapshot, int64_t record);
 bool cq_index_snapshot_is_live(const cq_index_snapshot *snapshot, int64_t record);
 /* The document whose first record that is, in the arena. Errors: CQ_ERR_FORMAT when it is damaged; CQ_ERR_IO,
@@ -103,7 +113,7 @@ CQ_MUST_USE cq_status cq_index_snapshot_languages(const cq_index_snapshot *snaps
                                                   void (*found)(void *context, cq_slice language), void *context,
                                                   cq_error *error);
 
-/* Whether a record's vector and passage are as they were written; compared once. Without checks (an index of calque 0.1)
+/* Whether a record's vector, passage and hubness are as they were written; compared once. Without checks (an index of calque 0.1)
  * they are. */
 bool cq_index_snapshot_is_sound(const cq_index_snapshot *snapshot, int64_t record);
 /* The CQ_ERR_FORMAT of a record that is not. */
@@ -122,6 +132,10 @@ CQ_MUST_USE cq_status cq_index_store_words(char path[PATH_MAX], const cq_index_s
 CQ_MUST_USE cq_status cq_index_snapshot_verify_approximate(const cq_index_snapshot *snapshot, const char *path,
                                                            cq_error *error);
 
+/* The same of the queries that hubness is of, if there are any. */
+CQ_MUST_USE cq_status cq_index_store_verify_queries(const cq_index_store *store, const cq_index_snapshot *snapshot,
+                                                    cq_error *error);
+
 /* --- writing: CQ_ERR_ARGUMENT for a store that is not open for it --- */
 
 CQ_MUST_USE cq_status cq_index_store_check_writing(const cq_index_store *store, cq_error *error);
@@ -138,6 +152,21 @@ CQ_MUST_USE cq_status cq_index_store_remove(cq_index_store *store, const cq_slic
 CQ_MUST_USE cq_status cq_index_store_set_approximate(cq_index_store *store, bool is_there, cq_error *error);
 /* Of the model, where none could be compared; kept at the next commit of changes. */
 CQ_MUST_USE cq_status cq_index_store_set_fingerprint(cq_index_store *store, const char *fingerprint, cq_error *error);
+
+/* From the next commit on: hubness by these queries [n, dim] and the k nearest of them, `means` of all records that there
+ * are, committed or not; n 0: none. A failed call leaves all as it was. */
+CQ_MUST_USE cq_status cq_index_store_set_hubness(cq_index_store *store, const float *queries, int64_t n, int64_t k,
+                                                 const float *means, cq_error *error);
+/* The queries that the numbers are of, [n_queries, dim], n_queries and k as set; *out NULL and n_queries 0: there are none.
+ * The caller's, released with cq_free. Errors: CQ_ERR_FORMAT when they are damaged; CQ_ERR_IO, CQ_ERR_MEMORY. */
+CQ_MUST_USE cq_status cq_index_store_queries(float **out, int64_t *n_queries, int64_t *k, const cq_index_store *store,
+                                             cq_error *error);
+/* How many records have their numbers, committed or not; and the numbers of the next n. */
+int64_t cq_index_store_n_hubs(const cq_index_store *store);
+CQ_MUST_USE cq_status cq_index_store_add_hubs(cq_index_store *store, const float *means, int64_t n, cq_error *error);
+/* Vectors of records, committed or not: out [n, dim]. Errors: CQ_ERR_IO. */
+CQ_MUST_USE cq_status cq_index_store_vectors(float *out, const cq_index_store *store, int64_t from, int64_t n,
+                                             cq_error *error);
 
 /* The records that will count after the next commit. */
 int64_t cq_index_store_n(const cq_index_store *store);
@@ -158,7 +187,8 @@ void cq_index_store_get_words(const cq_index_words **words, size_t *n, const cq_
 /* A number that no part has. */
 int64_t cq_index_store_next_words(const cq_index_store *store);
 
-/* Makes the changes count, all at once, in a new snapshot. A failed call leaves all as it was. */
+/* Makes the changes count, all at once, in a new snapshot. A failed call leaves all as it was. Errors: CQ_ERR_ARGUMENT
+ * where records have no hubness and others do. */
 CQ_MUST_USE cq_status cq_index_store_commit(cq_index_store *store, cq_error *error);
 /* Writes all files anew without what is deleted, and makes that count, with these parts of the index by words [n]: of the
  * records that stay, in their order. There must be no changes. The approximation is dropped. A failed call leaves all as

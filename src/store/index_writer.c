@@ -100,6 +100,8 @@ static bool is_named(const cq_index_manifest *m, const char *name) {
   if (*end) return true;
   if (cq_slice_equal(what, cq_slice_of("deleted"))) return generation == m->generation;
   if (cq_slice_equal(what, cq_slice_of("approximate"))) return generation == m->approximate;
+  if (cq_slice_equal(what, cq_slice_of("hubness")) || cq_slice_equal(what, cq_slice_of("queries")))
+    return generation == m->hubness && m->n_queries > 0;
   if (!cq_slice_equal(what, cq_slice_of("words"))) return true;
   for (size_t i = 0; i < m->n_words; i++)
     if (m->words[i].number == generation) return true;
@@ -141,6 +143,7 @@ cq_status cq_index_prepare_writing(cq_index_store *s, cq_error *error) {
   if (!status) status = cq_index_files_open(&s->files, s->directory, m->files, error);
   if (!status) cq_index_remove_left(s);
   if (!status) status = truncate_tail(s, error);
+  if (!status) status = cq_index_prepare_hubness(s, error);
   return status ? status : cq_document_store_truncate(s->files.documents, m->n, error);
 }
 
@@ -268,6 +271,17 @@ cq_status cq_index_store_set_fingerprint(cq_index_store *s, const char *fingerpr
 
 /* --- what is written, committed or not --- */
 
+static cq_status read_at(int file, void *out, size_t n_bytes, int64_t at, const cq_index_store *s, const char *what,
+                         cq_error *error) {
+  for (size_t done = 0; done < n_bytes;) {
+    const ssize_t part = pread(file, (char *)out + done, n_bytes - done, at + (int64_t)done);
+    if (part < 0) return cq_fail_errno(error, s->directory, "cannot read");
+    if (part == 0) return cq_fail_file(error, CQ_ERR_IO, s->directory, "its file of %s is too short", what);
+    done += (size_t)part;
+  }
+  return CQ_OK;
+}
+
 int64_t cq_index_store_n(const cq_index_store *s) {
   return s->newest->m.n + s->n_new;
 }
@@ -281,15 +295,12 @@ cq_status cq_index_store_visit(const cq_index_store *s, int64_t from, int64_t to
 
 cq_status cq_index_store_passages(cq_index_passage *out, const cq_index_store *s, int64_t from, int64_t n,
                                   cq_error *error) {
-  const size_t n_bytes = (size_t)n * sizeof *out;
-  for (size_t done = 0; done < n_bytes;) {
-    const ssize_t part =
-        pread(s->files.passages, (char *)out + done, n_bytes - done, from * (int64_t)sizeof *out + (int64_t)done);
-    if (part < 0) return cq_fail_errno(error, s->directory, "cannot read");
-    if (part == 0) return cq_fail_file(error, CQ_ERR_IO, s->directory, "its file of passages is too short");
-    done += (size_t)part;
-  }
-  return CQ_OK;
+  return read_at(s->files.passages, out, (size_t)n * sizeof *out, from * (int64_t)sizeof *out, s, "passages", error);
+}
+
+cq_status cq_index_store_vectors(float *out, const cq_index_store *s, int64_t from, int64_t n, cq_error *error) {
+  const int64_t row = s->newest->m.dim * (int64_t)sizeof *out;
+  return read_at(s->files.vectors, out, (size_t)n * (size_t)row, from * row, s, "vectors", error);
 }
 
 void cq_index_store_get_words(const cq_index_words **words, size_t *n, const cq_index_store *s) {
@@ -341,11 +352,14 @@ cq_status cq_index_store_commit(cq_index_store *s, cq_error *error) {
   if (status) return status;
   const cq_index_manifest *old = &s->newest->m;
   cq_index_manifest next = next_manifest(s);
-  if (s->n_new == 0 && !s->changed && next.approximate == old->approximate && !s->changed_words) return CQ_OK;
+  if (s->n_new == 0 && !s->changed && next.approximate == old->approximate && !s->changed_words &&
+      s->hubness == old->hubness)
+    return CQ_OK;
   unsigned char *deleted = cq_alloc_zeroed(cq_index_bytes_of_bits(next.n));
   if (!deleted) return cq_fail_memory(error, s->directory);
   memcpy(deleted, s->deleted, cq_index_bytes_of_bits(old->n));
   if (s->changed) status = write_deleted(&next, s, deleted, old->n, error);
+  if (!status) status = cq_index_commit_hubness(&next, s, error);
   if (!status && s->n_new) status = cq_index_files_sync(&s->files, s->directory, error);
   if (!status) status = cq_index_snapshot_open(&newer, s->directory, &next, deleted, s->newest, error);
   if (!status) status = cq_index_manifest_save(&newer->m, s->directory, error);

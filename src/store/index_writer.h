@@ -29,6 +29,9 @@ struct cq_index_store {
   size_t n_words, words_capacity;
   int64_t last_words;
   bool changed_words;
+  int hubs; /* a descriptor of hubness-H; -1: there is none */
+  int64_t hubness, n_queries, k, n_hubs;
+  uint64_t queries_check;
 };
 
 void cq_index_files_init(cq_index_files *files);
@@ -41,6 +44,22 @@ void cq_index_files_close(cq_index_files *files);
 CQ_MUST_USE cq_status cq_index_files_write(const cq_index_files *files, int64_t n, const cq_index_passage *passages,
                                            const float *vectors, size_t n_new, int64_t dim, const char *directory,
                                            cq_error *error);
+
+/* --- hubness: index_hubness.c --- */
+
+/* fresh: an empty file. */
+CQ_MUST_USE cq_status cq_index_hubs_open(int *out, const cq_index_store *s, int64_t generation, bool fresh,
+                                         cq_error *error);
+CQ_MUST_USE cq_status cq_index_hubs_write(int file, const cq_index_store *s, int64_t first, const float *means,
+                                          int64_t n, cq_error *error);
+CQ_MUST_USE cq_status cq_index_hubs_sync(int file, const cq_index_store *s, int64_t generation, cq_error *error);
+CQ_MUST_USE cq_status cq_index_prepare_hubness(cq_index_store *s, cq_error *error);
+/* Before a commit: what the manifest says of it, on disk. */
+CQ_MUST_USE cq_status cq_index_commit_hubness(cq_index_manifest *next, const cq_index_store *s, cq_error *error);
+/* The queries that count as those of another generation. */
+CQ_MUST_USE cq_status cq_index_copy_queries(const cq_index_store *s, int64_t generation, cq_error *error);
+
+/* --- */
 
 /* Room for n parts of the index by words, so that taking them over cannot fail. */
 CQ_MUST_USE cq_status cq_index_store_reserve_words(cq_index_store *s, size_t n, cq_error *error);

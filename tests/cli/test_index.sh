@@ -43,6 +43,14 @@ for kind in words vectors; do
   expect 0 search long.index "Two dogs by the river" --top 1 --snippet $kind
   [ "$(cut -f 4 stdout)" = "Two dogs play by the river." ] || fail "the best sentence by $kind: $(cut -f 4 stdout)"
 done
+# One rare word says more than two that all documents have.
+printf 'The river is wide. A heron waits here.\nThe river is deep.\nThe river is long.\nThe river is cold.\n' >rivers.txt
+expect 0 index new --model "$TEACHER" rivers.index
+expect 0 index add rivers.index rivers.txt
+for ranking in dense words; do
+  expect 0 search rivers.index "is the river of the heron" --snippet words --ranking $ranking
+  grep -q "rivers.txt:1		A heron waits here.$" stdout || fail "the best sentence of the first: $(grep :1 stdout)"
+done
 expect 0 search long.index --queries long.txt
 stderr_has "1 query longer than 64 tokens was truncated"
 expect 0 mine --model "$TEACHER" --cache cache long.txt en.txt
@@ -74,6 +82,9 @@ expect 1 search docs.index "a cat" --filter "year ="
 stderr_has "filter: it ends where a value is expected"
 expect 0 search docs.index "dog" --ranking words
 [ "$(ids)" = "3 " ] || fail "the word is in 3, not $(ids)"
+expect 0 search docs.index "dog" --ranking words --words-model dirichlet --words-mu 10
+[ "$(ids)" = "3 " ] || fail "the word is in 3, not $(ids)"
+expect 2 search docs.index "dog" --ranking words --words-model tfidf
 expect 0 search docs.index "cats" --ranking words # a title's words are its passages'
 [ "$(ids)" = "1 " ] || fail "the word is in 1's title, not $(ids)"
 expect 0 search docs.index "the wide river" --ranking hybrid --json
@@ -94,6 +105,36 @@ expect 0 index compact docs.index
 [ "$(wc -c <docs.index/vectors-2)" -eq $((before / 2)) ] || fail "half of the vectors were replaced"
 expect 0 index check docs.index
 found "1 " 'year >= 2020'
+
+# Hubness: a number for each passage, kept right by all changes; searches correct for it.
+expect 1 search docs.index "the wide river" --csls
+stderr_has "docs.index: it has no hubness to correct for (CSLS): 'calque index hubness' computes it"
+expect 0 index hubness docs.index
+stderr_has "hubness of 3 passages by the 3 nearest of 3 passages"
+printf 'a wide river\n\nthe dog\na cat\nlate\n' >asked.txt
+expect 0 index hubness docs.index --queries asked.txt --neighbours 2 --sample 3
+stderr_has "hubness of 3 passages by the 2 nearest of 3 queries"
+printf '4\tA fish swims.\n' >fish.tsv
+expect 0 index add docs.index --ids fish.tsv
+expect 0 index info docs.index
+stdout_has "hubness     by 3 queries"
+expect 0 search docs.index "the wide river" --csls --json
+lines_are stdout 4
+head -n 1 stdout | grep -q '"id": "3"' || fail "3 should come first: $(head -n 1 stdout)"
+expect 0 index remove docs.index 4
+expect 0 index compact docs.index
+expect 0 index check docs.index
+printf x | dd of="$(ls docs.index/hubness-*)" bs=1 seek=9 conv=notrunc 2>/dev/null
+expect 1 index check docs.index
+stderr_has "the number of record 1 (bytes 8 to 15) is damaged"
+expect 1 search docs.index "the wide river" --csls
+expect 1 index hubness docs.index
+expect 0 index hubness docs.index --remove
+expect 0 index check docs.index
+expect 2 index hubness docs.index --remove --queries asked.txt
+: >nothing.txt
+expect 1 index hubness docs.index --queries nothing.txt
+stderr_has "nothing.txt"
 
 # An index as calque 0.1 wrote it: it opens, and is made anew when it is changed.
 mkdir old.index

@@ -316,6 +316,30 @@ static void memory_may_fail(void **state) {
   }
 }
 
+/* A copy has its own texts, of which a field that is empty is one. */
+static void a_copy_owns_its_texts(void **state) {
+  (void)state;
+  char texts[] = "idtexttitle{\"year\": 1}";
+  const cq_document borrowed = {
+      .id = {texts, 2}, .text = {texts + 2, 4}, .title = {texts + 6, 5}, .metadata = {texts + 11, 11}};
+  cq_document *copy = (cq_document *)1;
+  cq_error error = {0};
+  cq_alloc_fail_at(1);
+  assert_int_equal(cq_document_copy(&copy, &borrowed, &error), CQ_ERR_MEMORY);
+  cq_alloc_fail_at(0);
+  assert_null(copy);
+  assert_int_equal(cq_document_copy(&copy, &borrowed, NULL), CQ_OK);
+  memset(texts, '-', sizeof texts);
+  assert_int_equal(copy->text.n, 4);
+  assert_string_equal(copy->id.data, "id"); /* a zero behind each */
+  assert_string_equal(copy->text.data, "text");
+  assert_string_equal(copy->title.data, "title");
+  assert_string_equal(copy->metadata.data, "{\"year\": 1}");
+  assert_string_equal(copy->language.data, "");
+  assert_int_equal(copy->url.n, 0);
+  cq_free(copy);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(lines_are_documents),
@@ -327,6 +351,7 @@ int main(void) {
       cmocka_unit_test(encodings_are_converted_or_suggested),
       cmocka_unit_test(what_fits_no_format_is_refused),
       cmocka_unit_test(folders_are_walked),
+      cmocka_unit_test(a_copy_owns_its_texts),
       cmocka_unit_test(memory_may_fail),
   };
   return cmocka_run_group_tests(tests, make_test_directory, remove_test_directory);

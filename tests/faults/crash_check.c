@@ -122,14 +122,16 @@ static bool look_at_index(text *t, const char *path) {
   cq_index *index = open_index(path, false);
   if (!index) return false;
   cq_status status = cq_index_check(index, ctx, &error);
-  add(t, "%zu documents, %zu approximated\n", cq_index_size(index), cq_index_approximated(index));
+  o.csls = cq_index_n_hubness_queries(index) > 0;
+  add(t, "%zu documents, %zu approximated, hubness by %zu\n", cq_index_size(index), cq_index_approximated(index),
+      cq_index_n_hubness_queries(index));
   for (int q = 0; !status && q < 2; q++) {
     const cq_slice query = {queries[q], strlen(queries[q])};
     if ((status = cq_index_search(&hits, index, &query, 1, &o, ctx, &error))) break;
     const cq_hit *hit = cq_hits_of(hits, 0, &n);
     for (; n > 0; n--, hit++)
-      add(t, "%.17g %.*s %.*s\n", hit->cosine, (int)hit->document.id.n, hit->document.id.data,
-          (int)hit->document.text.n, hit->document.text.data);
+      add(t, "%.17g %.*s %.*s\n", hit->score, (int)hit->document.id.n, hit->document.id.data, (int)hit->document.text.n,
+          hit->document.text.data);
     cq_hits_free(hits);
   }
   cq_index_free(index);
@@ -159,8 +161,10 @@ static bool change_index(const char *path) {
   size_t n;
   cq_index *index = open_index(path, true);
   if (!index) return false;
-  cq_status status = strcmp(writer, "index-remove") == 0
+  cq_status status = strcmp(writer, "index-remove") == 0 || strcmp(writer, "index-upgrade") == 0
                          ? cq_index_remove(index, (cq_slice[]){{"d3", 2}, {"d7", 2}}, 2, &n, &error)
+                     : strcmp(writer, "index-hubness") == 0 ? cq_index_hubness(index, NULL, 4096, 10, ctx, &error)
+                     : strcmp(writer, "index-compact") == 0 ? cq_index_compact(index, ctx, &error)
                      : strcmp(writer, "approximate") == 0 ? cq_index_approximate(index, CQ_APPROXIMATE_IVF, ctx, &error)
                                                           : add_documents(index);
   if (!status) status = cq_index_commit(index, &error);
@@ -305,7 +309,8 @@ int main(int argc, char **argv) {
     const char *writer;
     bool (*check)(bool has_ended);
   } checks[] = {{"index-new", check_new_index}, {"index-add", check_index},     {"index-add-tail", check_index},
-                {"index-remove", check_index},  {"approximate", check_index},   {"cache", check_cache},
+                {"index-remove", check_index},  {"index-hubness", check_index}, {"index-compact", check_index},
+                {"index-upgrade", check_index}, {"approximate", check_index},   {"cache", check_cache},
                 {"cache-grow", check_cache},    {"checkpoint", check_training}, {"stopped", check_training},
                 {"model", check_made},          {"model-replace", check_made},  {"lexical", check_made},
                 {"encode", check_file}};

@@ -361,6 +361,51 @@ static void older_formats_open(void **state) {
   }
 }
 
+/* An upgrade that was killed: before the manifest is replaced any of the new files may be there, whole or a part of it;
+ * afterwards any of the old ones. The next writer comes to what an undisturbed one does. */
+static void killed_upgrades_go_on(void **state) {
+  (void)state;
+  static const char *const made[] = {"documents-1", "passages-1", "checks-1", "vectors-1"};
+  static const char *const left[] = {"documents", "vectors", "checks", "checks"};
+  for (int round = 0; round < 2 * 2 * 16 * 2; round++) {
+    const bool checks = round & 1, is_behind = round & 2, is_part = round & 64;
+    const unsigned files = (unsigned)round >> 2 & 15;
+    char name[32], undisturbed[32], path[64];
+    size_t n;
+    cq_index_store *s;
+    cq_error error = {0};
+    if (is_behind && is_part) continue;
+    snprintf(name, sizeof name, "killed%d", round);
+    snprintf(undisturbed, sizeof undisturbed, "whole%d", round);
+    write_old(name, "a\tde\tEins.\nb\t\tT\two.\n", checks);
+    write_old(undisturbed, "a\tde\tEins.\nb\t\tT\two.\n", checks);
+    assert_int_equal(cq_index_store_open(&s, test_path(undisturbed), true, NULL), CQ_OK);
+    cq_index_store_close(s);
+    for (unsigned i = 0; i < 5; i++) {
+      if (!is_behind && (i == 4 || !(files >> i & 1))) continue;
+      snprintf(path, sizeof path, "%s/%s", undisturbed, i < 4 ? made[i] : "manifest.json");
+      unsigned char *whole = read_bytes(&n, test_path(path));
+      snprintf(path, sizeof path, "%s/%s", name, i < 4 ? made[i] : "manifest.json");
+      write_bytes(test_path(path), whole, is_part ? n / 2 : n);
+      free(whole);
+    }
+    for (unsigned i = 0; i < 4; i++) {
+      snprintf(path, sizeof path, "%s/%s", name, left[i]);
+      if (is_behind && files >> i & 1) unlink(test_path(path));
+    }
+    if (cq_index_store_open(&s, test_path(name), true, &error)) fail_msg("round %d: %s", round, error.message);
+    assert_int_equal(info_of(s).n, 2);
+    assert_int_equal(info_of(s).n_documents, 1);
+    assert_true(is(document_of(newest(s), 1).text, "T\two."));
+    if (cq_index_snapshot_verify(newest(s), NULL, &error)) fail_msg("round %d: %s", round, error.message);
+    cq_index_store_close(s);
+    for (unsigned i = 0; i < 4; i++) {
+      snprintf(path, sizeof path, "%s/%s", name, left[i]);
+      assert_int_equal(access(test_path(path), F_OK), -1);
+    }
+  }
+}
+
 static void damaged_older_formats_are_named(void **state) {
   (void)state;
   static const char *const lines[] = {"a\tde\tEins.\nb\t\tT\two.", "a\tde Eins.\nb\t\tT\two.\n",
@@ -382,6 +427,78 @@ static void damaged_older_formats_are_named(void **state) {
   write_text(test_path("old3/documents"), "a\tde\tEins.\nb\t\tT\tWo.\n");
   assert_int_equal(cq_index_store_open(&s, test_path("old3"), false, &error), CQ_ERR_FORMAT);
   assert_non_null(strstr(error.message, "old3/documents:2: the document is damaged"));
+}
+
+/* --- damage inside of SQLite's pages --- */
+
+static void add_found(void *context, cq_slice language) {
+  char(*to)[2048] = context;
+  const size_t n = strlen(*to);
+  snprintf(*to + n, sizeof *to - n, "%.*s;", (int)language.n, language.data);
+}
+
+/* All that can be asked of the documents; errors among it. */
+static void ask_all(char (*to)[2048], const cq_index_snapshot *snapshot, const char *const *ids, size_t n_ids) {
+  cq_error error = {0};
+  **to = 0;
+  for (size_t i = 0; i < n_ids; i++) {
+    const size_t at = strlen(*to);
+    int64_t first = -2;
+    const cq_status status = cq_index_snapshot_find(&first, snapshot, cq_slice_of(ids[i]), &error);
+    const cq_document d = document_of(snapshot, (int64_t)i);
+    snprintf(*to + at, sizeof *to - at, "%d %d %.*s %.*s;", status, (int)first, (int)d.id.n, d.id.data, (int)d.text.n,
+             d.text.data);
+  }
+  if (cq_index_snapshot_languages(snapshot, add_found, to, &error)) strcat(*to, "no languages");
+}
+
+/* Every byte of the database that is not 0, with one bit changed, and many of the others: what the check does not notice
+ * has changed no answer. Each byte of a text and of an id, in the table and in the index by id, is noticed. */
+static void damage_inside_the_database_is_noticed(void **state) {
+  (void)state;
+  static const char *const ids[] = {"first-of-all", "second-of-all", "third-of-all"};
+  static const char *const texts[] = {"A text of the first.", "A text of the second.", "A text of the third."};
+  static char sound[2048], found[2048];
+  cq_index_store *s = fresh("pages");
+  const float vectors[3 * DIM] = {1, 2, 3, 4, 5, 6, 7, 8, 9};
+  test_record records[3];
+  size_t n, n_noticed = 0, n_tried = 0, n_marked = 0;
+  for (int i = 0; i < 3; i++) records[i] = record(ids[i], i ? "en" : "de", texts[i]);
+  assert_int_equal(test_append(s, records, 3, vectors, NULL), CQ_OK);
+  assert_int_equal(cq_index_store_commit(s, NULL), CQ_OK);
+  assert_int_equal(cq_index_snapshot_verify(newest(s), NULL, NULL), CQ_OK);
+  ask_all(&sound, newest(s), ids, 3);
+  cq_index_store_close(s);
+  unsigned char *whole = read_bytes(&n, test_path("pages/documents-1"));
+  bool *is_marked = calloc(n, sizeof *is_marked); /* bytes of ids and texts */
+  for (size_t at = 0; at < n; at++)
+    for (int i = 0; i < 6; i++) {
+      const char *text = i < 3 ? ids[i] : texts[i - 3];
+      if (at + strlen(text) <= n && memcmp(whole + at, text, strlen(text)) == 0)
+        memset(is_marked + at, true, strlen(text)), n_marked++;
+    }
+  assert_int_equal(n_marked, 9); /* texts once, ids in the index as well */
+  for (size_t at = 0; at < n; at++) {
+    cq_error error = {0};
+    if (!whole[at] && at % 64) continue;
+    const unsigned char bit = (unsigned char)(1u << at % 7); /* it stays UTF-8 */
+    whole[at] ^= bit;
+    write_bytes(test_path("pages/documents-1"), whole, n);
+    whole[at] ^= bit;
+    cq_status status = cq_index_store_open(&s, test_path("pages"), false, &error);
+    if (!status) {
+      ask_all(&found, newest(s), ids, 3);
+      status = cq_index_snapshot_verify(newest(s), NULL, &error);
+      if (!status && strcmp(sound, found) != 0) fail_msg("byte %zu: %s", at, found);
+      cq_index_store_close(s);
+    }
+    if (status && !strstr(error.message, "/pages/")) fail_msg("byte %zu: %s", at, error.message);
+    if (!status && is_marked[at]) fail_msg("byte %zu is not noticed", at);
+    n_tried++, n_noticed += status != CQ_OK;
+  }
+  print_message("%zu of %zu changes are noticed\n", n_noticed, n_tried);
+  free(is_marked);
+  free(whole);
 }
 
 /* --- several passages, filters, compaction --- */
@@ -598,7 +715,9 @@ int main(void) {
       cmocka_unit_test(snapshots_stay),
       cmocka_unit_test(readers_do_not_write),
       cmocka_unit_test(older_formats_open),
+      cmocka_unit_test(killed_upgrades_go_on),
       cmocka_unit_test(damaged_older_formats_are_named),
+      cmocka_unit_test(damage_inside_the_database_is_noticed),
       cmocka_unit_test(documents_have_passages),
       cmocka_unit_test(filters_that_are_none_are_refused),
       cmocka_unit_test(a_failed_call_can_be_made_again),

@@ -237,6 +237,66 @@ static void a_query_model_of_other_dimensions_is_refused(void **state) {
   assert_non_null(strstr(error.message, "/no/model/is/here"));
 }
 
+/* --- by words --- */
+
+/* The scores of an index by words are, bit for bit, those of a lexical index of the same documents. */
+static void words_rank_as_a_lexical_index(void **state) {
+  (void)state;
+  static const char *const texts[] = {"a river and a house", "the house by the river", "late trains, late trains",
+                                      "a garden"};
+  const cq_slice queries[] = {slice("the river house"), slice("late garden late")};
+  char lines_of[400] = "";
+  cq_document documents[N];
+  cq_index *index = fresh("words.index");
+  cq_lexical *lexical;
+  cq_lexical_build_options build = cq_lexical_build_default_options();
+  cq_analysis_options analysis = cq_analysis_default_options();
+  cq_error error = {0};
+  analysis.language = "mul", analysis.no_stems = true, build.analysis = &analysis;
+  for (size_t i = 0; i < N; i++) {
+    const size_t at = strlen(lines_of);
+    documents[i] = (cq_document){.id = {&"abcd"[i], 1}, .text = slice(texts[i])};
+    snprintf(lines_of + at, sizeof lines_of - at, "%c\t%s\n", "abcd"[i], texts[i]);
+  }
+  write_text(test_path("words.tsv"), lines_of);
+  if (cq_lexical_build(test_path("words.lexical"), (const char *const[]){test_path("words.tsv")}, 1, &build, NULL,
+                       &error) ||
+      cq_lexical_open(&lexical, test_path("words.lexical"), &error) ||
+      cq_index_add(index, documents, N, NULL, &error) || cq_index_commit(index, &error) ||
+      cq_index_compact(index, NULL, &error)) /* the statistics have what is deleted until then */
+    fail_msg("%s", error.message);
+  for (int model = 0; model < 2 * CQ_N_LEXICAL_MODELS; model++) {
+    cq_search_options o = cq_search_default_options();
+    cq_lexical_options by = cq_lexical_default_options();
+    assert_int_equal(o.words_model, CQ_BM25);
+    o.ranking = CQ_RANK_WORDS;
+    o.words_model = by.model = (cq_lexical_model)(model % CQ_N_LEXICAL_MODELS);
+    o.words_mu = by.mu = model < CQ_N_LEXICAL_MODELS ? 0 : 12;
+    for (size_t q = 0; q < 2; q++) {
+      cq_lexical_query query;
+      cq_lexical_hit *expected;
+      cq_hits *hits;
+      size_t n;
+      assert_int_equal(cq_lexical_parse(&query, lexical, queries[q], NULL), CQ_OK);
+      assert_int_equal(cq_lexical_search(&expected, lexical, &query, 1, &by, NULL, NULL), CQ_OK);
+      assert_int_equal(cq_index_search(&hits, index, &queries[q], 1, &o, NULL, NULL), CQ_OK);
+      const cq_hit *hit = cq_hits_of(hits, 0, &n);
+      assert_true(n >= 2);
+      for (size_t i = 0; i < n; i++) {
+        assert_memory_equal(&hit[i].score, &expected[i].score, sizeof(double));
+        assert_memory_equal(&hit[i].words, &expected[i].score, sizeof(double));
+        assert_int_equal(hit[i].document.id.data[0], expected[i].id.data[0]);
+      }
+      assert_true(n == by.k || !expected[n].id.data);
+      cq_hits_free(hits);
+      cq_free(expected);
+      cq_lexical_query_free(&query);
+    }
+  }
+  cq_lexical_free(lexical);
+  cq_index_free(index);
+}
+
 static void search_with_each_allocation_failing(const char *directory, const cq_index_options *options,
                                                 const cq_slice *query, const char *best) {
   bool failed = true;
@@ -281,6 +341,7 @@ int main(void) {
       cmocka_unit_test(queries_are_encoded_by_the_query_model),
       cmocka_unit_test(documents_are_encoded_by_the_own_model),
       cmocka_unit_test(a_query_model_of_other_dimensions_is_refused),
+      cmocka_unit_test(words_rank_as_a_lexical_index),
       cmocka_unit_test(every_allocation_of_a_search_may_fail),
   };
   return cmocka_run_group_tests(tests, make_test_directory, remove_test_directory);

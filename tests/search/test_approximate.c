@@ -230,11 +230,13 @@ static void a_failed_allocation_changes_no_result(void **state) {
   assert_int_equal(cq_approximate_open(&a, test_path("nowhere"), N, DIM, NULL), CQ_ERR_IO);
   assert_null(a);
   assert_int_equal(cq_approximate_open(&a, path, N_COVERED, DIM, NULL), CQ_OK);
-  assert_int_equal(cq_approximate_top(&expected, a, queries, N_FEW, rows, N, DIM, K, 0, NULL, NULL, NULL, NULL), CQ_OK);
+  assert_int_equal(cq_approximate_top(&expected, a, queries, N_FEW, rows, N, DIM, K, 0, NULL, NULL, NULL, NULL, NULL),
+                   CQ_OK);
   bool failed = true;
   for (long at = 1; failed; at++) {
     cq_alloc_fail_at(at);
-    const cq_status status = cq_approximate_top(&found, a, queries, N_FEW, rows, N, DIM, K, 0, NULL, NULL, NULL, NULL);
+    const cq_status status =
+        cq_approximate_top(&found, a, queries, N_FEW, rows, N, DIM, K, 0, NULL, NULL, NULL, NULL, NULL);
     failed = cq_alloc_failed();
     cq_alloc_fail_at(0);
     if (status) {

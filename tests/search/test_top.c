@@ -13,10 +13,16 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 static bool is_odd(const void *context, size_t row) {
   (void)context;
   return row % 2 == 1;
+}
+
+static bool is_not_7(const void *context, size_t row) {
+  (void)context;
+  return row != 7;
 }
 
 /* Rank by rank: no allowed row outside of the list is better than the list's last. */
@@ -78,6 +84,41 @@ static void the_nearest_are_found(void **state) {
   }
 }
 
+/* By CSLS: each rank is the best of what is left, by the plain formula; one number of each document is another's. */
+static void hubs_come_later(void **state) {
+  (void)state;
+  enum { QUERIES = 20, ROWS = 600, DIM = 9, K = 7, STRIDE = 2 };
+  static float queries[QUERIES * DIM], rows[ROWS * DIM], means[ROWS * STRIDE];
+  const cq_hubness hubness = {means, STRIDE};
+  cq_random r = cq_random_seeded(3, 1);
+  for (size_t i = 0; i < QUERIES * DIM; i++) queries[i] = (float)cq_random_normal(&r);
+  for (size_t i = 0; i < ROWS * DIM; i++) rows[i] = (float)cq_random_normal(&r);
+  for (size_t i = 0; i < ROWS * STRIDE; i++) means[i] = i % STRIDE ? 1e6F : (float)cq_random_normal(&r);
+  memset(rows + 5 * DIM, 0, DIM * sizeof *rows); /* a cosine of 0, and the lowest number: the first of all */
+  means[5 * STRIDE] = -100;
+  for (size_t n_queries = 3; n_queries <= QUERIES; n_queries += QUERIES - 3) { /* by dot products, and by a product */
+    cq_neighbours got;
+    assert_int_equal(cq_top_csls(&got, queries, n_queries, rows, ROWS, DIM, K, &hubness, is_not_7, NULL, NULL, NULL),
+                     CQ_OK);
+    for (size_t q = 0; q < n_queries; q++) {
+      bool taken[ROWS] = {false};
+      assert_int_equal(got.index[q * K], 5);
+      for (size_t rank = 0; rank < K; rank++) {
+        double best = -INFINITY;
+        size_t at = ROWS;
+        for (size_t i = 0; i < ROWS; i++) {
+          const double score = 2 * cq_cosine(queries + q * DIM, rows + i * DIM, DIM) - (double)means[i * STRIDE];
+          if (i != 7 && !taken[i] && score > best) best = score, at = i;
+        }
+        assert_int_equal(got.index[q * K + rank], at);
+        assert_true(fabs(got.cosine[q * K + rank] - best) < 1e-12);
+        taken[at] = true;
+      }
+    }
+    cq_neighbours_free(&got);
+  }
+}
+
 static void errors_are_told(void **state) {
   (void)state;
   const float row[2] = {1, 2}, bad[2] = {NAN, 0};
@@ -100,6 +141,7 @@ static void errors_are_told(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(the_nearest_are_found), cmocka_unit_test(errors_are_told)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(the_nearest_are_found), cmocka_unit_test(hubs_come_later),
+                                     cmocka_unit_test(errors_are_told)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

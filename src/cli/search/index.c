@@ -1,4 +1,4 @@
-/* calque index: documents to be searched. Adding them is add.c, searching them search.c. */
+/* calque index: documents to be searched. Adding them is add.c, hubness hubness.c, searching them search.c. */
 #include "cli/search/index.h"
 #include "cli/frame/command.h"
 #include "cli/frame/report.h"
@@ -156,6 +156,7 @@ static int run_index_info(const cli_call *call) {
     printf("documents   %zu\npassages    %zu\ndimensions  %d\nmodel       %s\napproximate %zu\n", cq_index_size(index),
            cq_index_n_passages(index), cq_index_dim(index), cq_index_model(index), cq_index_approximated(index));
     print_languages(languages, n_languages);
+    if (cq_index_n_hubness_queries(index)) printf("hubness     by %zu queries\n", cq_index_n_hubness_queries(index));
   }
   cq_free(languages);
   cq_index_free(index);
@@ -206,7 +207,8 @@ static const cli_command index_check = {
     .min_arguments = 1,
     .max_arguments = 1,
     .description =
-        "Compares documents, vectors, deletions and the approximation with their checksums. Exits with 1 and names "
+        "Compares documents, vectors, deletions, hubness and the approximation with their checksums. Exits with 1 and "
+        "names "
         "file "
         "and document where something is damaged. A search verifies what it reads, so damage never changes results "
         "unnoticed.",
@@ -281,13 +283,13 @@ static const cli_command index_compact = {
     .run = run_index_compact,
 };
 
-static const cli_command *const children[] = {&index_new,  &cli_index_add,     &index_remove,
-                                              &index_get,  &index_approximate, &index_compact,
-                                              &index_info, &index_check,       NULL};
+static const cli_command *const children[] = {
+    &index_new,         &cli_index_add, &index_remove, &index_get,   &index_approximate,
+    &cli_index_hubness, &index_compact, &index_info,   &index_check, NULL};
 
 const cli_command cli_index = {
     .name = "index",
-    .summary = "document index for semantic search: new, add, remove, get, approximate, compact, info, check",
+    .summary = "document index for semantic search: new, add, remove, get, approximate, hubness, compact, info, check",
     .description = "An index is a directory with documents and their vectors, for semantic search in any languages "
                    "(calque search). A change counts when it is complete: a process killed at any moment leaves the "
                    "index as it was. One process writes at a time; searching never waits.",

@@ -216,6 +216,7 @@ cq_status cq_index_commit(cq_index *index, cq_error *error) {
   pthread_mutex_lock(&index->shared->writing);
   cq_status status = cq_index_store_check_writing(index->store, error);
   if (!status) status = cq_index_write_words(index, NULL, error);
+  if (!status) status = cq_index_write_hubness(index, NULL, error);
   if (!status) status = cq_index_store_commit(index->store, error);
   const uint64_t n_truncated = index->n_truncated;
   if (!status) index->n_truncated = 0;

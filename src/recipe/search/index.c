@@ -244,6 +244,7 @@ cq_status cq_index_check(const cq_index *index, cq_context *ctx, cq_error *error
   cq_status status = cq_index_hold_words(&words, index, snapshot, error);
   if (!status) status = cq_lexical_set_verify(words->set, error);
   if (!status) status = cq_index_snapshot_verify(snapshot, ctx, error);
+  if (!status) status = cq_index_store_verify_queries(index->store, snapshot, error);
   if (!status && info.n_approximate > 0) {
     status = cq_index_store_approximate(path, index->store, info.approximate, error);
     if (!status) status = cq_index_snapshot_verify_approximate(snapshot, path, error);
@@ -328,6 +329,10 @@ cq_status cq_index_languages(cq_index_language **out, size_t *n, const cq_index 
 
 size_t cq_index_approximated(const cq_index *index) {
   return (size_t)newest_info(index).n_approximate;
+}
+
+size_t cq_index_n_hubness_queries(const cq_index *index) {
+  return (size_t)newest_info(index).n_queries;
 }
 
 void cq_index_tell_truncated(const cq_index *index, uint64_t n, const char *what, const cq_encoder *encoder) {

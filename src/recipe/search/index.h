@@ -77,10 +77,15 @@ void cq_index_approximation_free(cq_index_approximation *approximation);
 void cq_index_word_set_free(cq_index_word_set *words);
 
 /* The best sentence of each hit [n_queries, k], of which a query has n [n_queries]. vectors [n_queries, dim]: of the
- * queries, for CQ_SNIPPET_VECTORS. */
+ * queries, for CQ_SNIPPET_VECTORS. words: the snapshot's, for CQ_SNIPPET_WORDS. */
 CQ_MUST_USE cq_status cq_index_find_best(cq_hit *hits, const size_t *n, size_t k, size_t n_queries,
-                                         const cq_index *index, const cq_slice *queries, const float *vectors,
-                                         cq_snippet snippet, cq_context *ctx, cq_error *error);
+                                         const cq_index *index, const cq_lexical_set *words, const cq_slice *queries,
+                                         const float *vectors, cq_snippet snippet, cq_context *ctx, cq_error *error);
+
+/* --- hubness, as it is written: hubness.c --- */
+
+/* Before a commit: the numbers of records that have none yet, where others do. */
+CQ_MUST_USE cq_status cq_index_write_hubness(cq_index *index, cq_context *ctx, cq_error *error);
 
 /* --- the index by words, as it is written: write_words.c --- */
 

@@ -1,6 +1,6 @@
 /* Searching an index: queries -> vectors and words -> lists of passages -> documents.
  *
- *   dense     the passages of the highest cosines
+ *   dense     the passages of the highest cosines, or of the highest 2 cos - hubness (CSLS)
  *   words     those of the highest scores by words
  *   hybrid    both lists, `depth` passages each, fused by their ranks
  *
@@ -13,6 +13,7 @@
 #include "base/options.h"
 #include "base/slice.h"
 #include "calque/embedding.h"
+#include "lexical/score.h"
 #include "search/top.h"
 
 #include <assert.h>
@@ -36,7 +37,7 @@ static const cq_option search_rows[] = {
              "and has a higher recall"),
      .otherwise = "the method's"},
     {CQ_CHOICE(O, "ranking", ranking, CHANGES, CQ_RANK_DENSE, rankings, "KIND",
-               "dense: by cosine; words: by the words in common (BM25); hybrid: both, fused by reciprocal ranks")},
+               "dense: by cosine; words: by the words in common; hybrid: both, fused by reciprocal ranks")},
     {CQ_NUMBER(O, "words-weight", words_weight, CHANGES, 0.5, 0, 1, "SHARE",
                "of the list by words in a hybrid ranking; the rest is the dense list's")},
     {CQ_SIZE(O, "depth", depth, CHANGES, 100, 1, 1000000, "N", "passages of each list that a hybrid ranking fuses")},
@@ -45,6 +46,16 @@ static const cq_option search_rows[] = {
      .letter = 'f', .otherwise = "none"},
     {CQ_CHOICE(O, "snippet", snippet, CHANGES, CQ_SNIPPET_NONE, snippets, "KIND",
                "the best sentence of each document's passage, by the query's words or by its vector, which is slower")},
+    {CQ_FLAG(O, "csls", csls, CHANGES,
+             "correct vectors for hubness: rank by 2 cos - the passage's mean cosine with its nearest queries, which "
+             "'index hubness' computes")},
+    {CQ_CHOICE(
+        O, "words-model", words_model, CHANGES, CQ_BM25, cq_lexical_model_names, "MODEL",
+        "scores by words: BM25, or query likelihood with Dirichlet smoothing, as Lucene or as Terrier implements "
+        "it")},
+    {CQ_NUMBER(O, "words-mu", words_mu, CHANGES, 0, 0, 1e12, "X",
+               "Dirichlet smoothing of --words-model: less for shorter passages"),
+     .flags = CQ_OPTION_BELOW_MAX, .otherwise = "2500; dirichlet-lucene: 2000"},
 };
 #undef O
 const cq_option_group cq_group_search = {.name = "search", CQ_ROWS(cq_search_options, search_rows)};
@@ -178,18 +189,23 @@ static void free_candidates(candidates *lists, size_t n_queries) {
 static cq_status find_by_vectors(candidates *lists, searching *s, size_t k, cq_error *error) {
   cq_neighbours found = {0};
   const float *vectors = cq_index_snapshot_vectors(s->snapshot);
+  const cq_index_hub *hubs = cq_index_snapshot_hubness(s->snapshot);
   const size_t n = (size_t)s->info.n, dim = (size_t)s->info.dim;
+  const bool csls = s->options->csls;
+  cq_hubness hubness = {0};
+  if (csls) hubness = (cq_hubness){&hubs->mean, sizeof *hubs / sizeof hubs->mean};
   cq_status status = reserve_candidates(lists, s->n_queries, k, error);
   if (!status)
     status = s->approximation
                  ? cq_approximate_top(&found, s->approximation->it, s->vectors, s->n_queries, vectors, n, dim, k,
-                                      s->options->effort, is_vector_allowed, s, s->ctx, error)
-                 : cq_top(&found, s->vectors, s->n_queries, vectors, n, dim, k, is_vector_allowed, s, s->ctx, error);
+                                      s->options->effort, csls ? &hubness : NULL, is_vector_allowed, s, s->ctx, error)
+                 : cq_top_csls(&found, s->vectors, s->n_queries, vectors, n, dim, k, csls ? &hubness : NULL,
+                               is_vector_allowed, s, s->ctx, error);
   if (!status && s->damaged < s->info.n) status = cq_index_snapshot_fail(s->snapshot, s->damaged, error);
   for (size_t q = 0; !status && q < s->n_queries; q++)
     for (size_t i = 0; i < k && found.index[q * k + i] != UINT32_MAX; i++)
       lists[q].items[lists[q].n++] = (candidate){.score = found.cosine[q * k + i],
-                                                 .cosine = found.cosine[q * k + i],
+                                                 .cosine = csls ? 0 : found.cosine[q * k + i],
                                                  .record = found.index[q * k + i],
                                                  .by_vector = true};
   cq_neighbours_free(&found);
@@ -200,7 +216,7 @@ static cq_status find_by_words(candidates *lists, searching *s, size_t k, cq_err
   cq_lexical_options o = cq_lexical_default_options();
   const cq_lexical_filter filter = {are_words_allowed, s};
   cq_lexical_hit *hits = NULL;
-  o.model = CQ_BM25, o.k = k;
+  o.model = s->options->words_model, o.mu = s->options->words_mu, o.k = k;
   assert(s->words); /* hold_snapshot has opened them */
   cq_status status = reserve_candidates(lists, s->n_queries, k, error);
   if (!status)
@@ -316,8 +332,8 @@ static cq_status find_hybrid(candidates *lists, searching *s, cq_error *error) {
 
 /* --- hits --- */
 
-/* The number of a passage in its document is its distance from the first. Cosines of what was found by words alone are
- * computed now. */
+/* The number of a passage in its document is its distance from the first. Cosines of what was found by words alone or by
+ * CSLS are computed now. */
 static cq_status make_hit(cq_hit *hit, cq_hits *hits, const searching *s, const candidate *c, size_t query,
                           cq_error *error) {
   const cq_index_passage passage = cq_index_snapshot_passage(s->snapshot, c->record);
@@ -331,7 +347,7 @@ static cq_status make_hit(cq_hit *hit, cq_hits *hits, const searching *s, const 
                   .passage = c->record - passage.first,
                   .begin = passage.begin,
                   .end = passage.end};
-  if (!c->by_vector && s->vectors)
+  if ((!c->by_vector || s->options->csls) && s->vectors)
     hit->cosine = cq_cosine(s->vectors + query * dim, cq_index_snapshot_vectors(s->snapshot) + c->record * dim, dim);
   const cq_status status = cq_index_snapshot_document(&hit->document, &hits->arena, s->snapshot, passage.first, error);
   if (status) return status;
@@ -365,7 +381,7 @@ static cq_status make_hits(cq_hits **out, const searching *s, const candidates *
 
 /* The newest snapshot with its index by words; that of an older one may be gone already. */
 static cq_status hold_snapshot(searching *s, cq_error *error) {
-  const bool needs_words = s->options->ranking != CQ_RANK_DENSE;
+  const bool needs_words = s->options->ranking != CQ_RANK_DENSE || s->options->snippet == CQ_SNIPPET_WORDS;
   const bool exact = s->options->exact || s->options->ranking == CQ_RANK_WORDS;
   for (;;) {
     bool changed = false;
@@ -393,6 +409,12 @@ static cq_status check_words(const searching *s, cq_error *error) {
                       "it is not indexed by words: an older calque made it; 'calque index compact' indexes it");
 }
 
+static cq_status check_hubness(const searching *s, cq_error *error) {
+  if (!s->options->csls || s->options->ranking == CQ_RANK_WORDS || s->info.n_queries) return CQ_OK;
+  return cq_fail_file(error, CQ_ERR_UNSUPPORTED, s->index->directory,
+                      "it has no hubness to correct for (CSLS): 'calque index hubness' computes it");
+}
+
 static cq_status encode_queries(float **out, size_t *n_truncated, const searching *s, cq_error *error) {
   const cq_encoder *encoder;
   cq_encode_stats stats = {0};
@@ -412,7 +434,8 @@ static cq_status search_snapshot(candidates *lists, searching *s, cq_error *erro
   if (status) return status;
   s->info = cq_index_snapshot_info(s->snapshot);
   atomic_init(&s->damaged, s->info.n);
-  status = s->words ? check_words(s, error) : CQ_OK;
+  status = s->options->ranking != CQ_RANK_DENSE ? check_words(s, error) : CQ_OK;
+  if (!status) status = check_hubness(s, error);
   if (!status) status = select_records(s, error);
   if (status || s->n_allowed == 0) return status;
   switch (s->options->ranking) {
@@ -440,7 +463,8 @@ cq_status cq_index_search(cq_hits **out, const cq_index *index, const cq_slice *
   if (!status) status = search_snapshot(lists, &s, error);
   if (!status) status = make_hits(&hits, &s, lists, n_truncated, error);
   if (!status)
-    status = cq_index_find_best(hits->all, hits->n, hits->k, n_queries, index, queries, vectors, o.snippet, ctx, error);
+    status = cq_index_find_best(hits->all, hits->n, hits->k, n_queries, index, s.words ? s.words->set : NULL, queries,
+                                vectors, o.snippet, ctx, error);
   if (status)
     cq_hits_free(hits);
   else
@@ -516,21 +540,7 @@ cq_status cq_index_get(cq_document **out, const cq_index *index, cq_slice id, cq
   cq_index_snapshot *snapshot = cq_index_store_hold(index->store);
   cq_status status = cq_index_snapshot_find(&first, snapshot, id, error);
   if (!status && first >= 0) status = cq_index_snapshot_document(&d, &arena, snapshot, first, error);
-  if (!status && first >= 0) { /* one block: the struct, and its texts behind it */
-    cq_slice *fields[] = {&d.id, &d.language, &d.text, &d.title, &d.url, &d.metadata};
-    size_t n = sizeof d;
-    for (int i = 0; i < 6; i++) n += fields[i]->n + 1;
-    char *block = cq_alloc(n), *at = block ? block + sizeof d : NULL;
-    for (int i = 0; at && i < 6; i++) {
-      memcpy(at, fields[i]->data, fields[i]->n);
-      at[fields[i]->n] = 0;
-      fields[i]->data = at;
-      at += fields[i]->n + 1;
-    }
-    if (block) memcpy(block, &d, sizeof d);
-    if (!block) status = cq_fail_memory(error, "document");
-    *out = (cq_document *)(void *)block;
-  }
+  if (!status && first >= 0) status = cq_document_copy(out, &d, error);
   cq_arena_free(&arena);
   cq_index_snapshot_release(snapshot);
   return status;

@@ -57,40 +57,23 @@ static cq_status split_hits(sentences *s, cq_hit *hits, const size_t *n, size_t 
 
 /* --- by words --- */
 
-static int compare_slices(const void *a, const void *b) {
-  return cq_slice_compare(*(const cq_slice *)a, *(const cq_slice *)b);
-}
-
-/* How many different words of the query a sentence has, as they are written in it. */
-static cq_status count_words(size_t *n, const cq_analyzer *analyzer, cq_slice query, cq_slice sentence,
-                             cq_error *error) {
-  cq_span *spans;
-  size_t n_spans;
-  *n = 0;
-  const cq_status status = cq_lexical_matches(&spans, &n_spans, analyzer, query, sentence, error);
-  if (status) return status;
-  cq_slice *words = cq_alloc_array(n_spans, sizeof *words);
-  for (size_t i = 0; words && i < n_spans; i++)
-    words[i] = (cq_slice){sentence.data + spans[i].begin, spans[i].end - spans[i].begin};
-  if (words) qsort(words, n_spans, sizeof *words, compare_slices);
-  for (size_t i = 0; words && i < n_spans; i++) *n += i == 0 || !cq_slice_equal(words[i - 1], words[i]);
-  cq_free(words);
-  cq_free(spans);
-  return words ? CQ_OK : cq_fail_memory(error, "sentences");
-}
-
-static cq_status choose_by_words(sentences *s, const cq_index *index, const cq_slice *queries, cq_error *error) {
-  const cq_analyzer *analyzer;
-  cq_status status = cq_index_need_analyzer(&analyzer, index, error);
+/* The hits of a query follow one another, and so do their sentences. */
+static cq_status choose_by_words(sentences *s, const cq_lexical_set *set, const cq_slice *queries, cq_error *error) {
+  double *weights = cq_alloc_array(s->n, sizeof *weights);
+  cq_status status = weights ? CQ_OK : cq_fail_memory(error, "sentences");
+  for (size_t first = 0, end; !status && first < s->n_hits; first = end) {
+    for (end = first; end < s->n_hits && s->query[end] == s->query[first]; end++) continue;
+    const size_t from = s->starts[first];
+    status =
+        cq_lexical_weigh(weights + from, set, queries[s->query[first]], s->items + from, s->starts[end] - from, error);
+  }
   for (size_t h = 0; !status && h < s->n_hits; h++) {
-    size_t best = s->starts[h], most = 0;
-    for (size_t i = s->starts[h]; !status && s->starts[h + 1] - s->starts[h] > 1 && i < s->starts[h + 1]; i++) {
-      size_t n;
-      status = count_words(&n, analyzer, queries[s->query[h]], s->items[i], error);
-      if (!status && n > most) most = n, best = i;
-    }
+    size_t best = s->starts[h];
+    for (size_t i = best; i < s->starts[h + 1]; i++)
+      if (weights[i] > weights[best]) best = i;
     s->hits[h]->best = s->items[best];
   }
+  cq_free(weights);
   return status;
 }
 
@@ -118,13 +101,13 @@ static cq_status choose_by_vectors(sentences *s, const cq_index *index, const fl
 }
 
 cq_status cq_index_find_best(cq_hit *hits, const size_t *n, size_t k, size_t n_queries, const cq_index *index,
-                             const cq_slice *queries, const float *vectors, cq_snippet snippet, cq_context *ctx,
-                             cq_error *error) {
+                             const cq_lexical_set *words, const cq_slice *queries, const float *vectors,
+                             cq_snippet snippet, cq_context *ctx, cq_error *error) {
   sentences s = {0};
   if (snippet == CQ_SNIPPET_NONE) return CQ_OK;
   cq_status status = split_hits(&s, hits, n, k, n_queries, error);
   if (!status && s.n)
-    status = snippet == CQ_SNIPPET_WORDS ? choose_by_words(&s, index, queries, error)
+    status = snippet == CQ_SNIPPET_WORDS ? choose_by_words(&s, words, queries, error)
                                          : choose_by_vectors(&s, index, vectors, ctx, error);
   free_sentences(&s);
   return status;
