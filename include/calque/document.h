@@ -69,6 +69,7 @@ typedef struct cq_documents_options {
   void *notice_context;
   bool
       skip_bad; /* count what is malformed and go on: behind the line, where documents are lines, else behind the file */
+  bool relative; /* a document without an id is known by its file's path within the directory that was named */
 } cq_documents_options;
 /* Group "documents". */
 CQ_DEFAULT_OPTIONS(cq_documents_options, cq_documents_default_options, "documents")

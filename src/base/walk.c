@@ -22,7 +22,7 @@ static cq_status add_walked(cq_walk *walk, const char *path, bool is_inside, cq_
     cq_free(copy);
     return cq_fail_memory(error, path);
   }
-  walk->files[walk->n++] = (cq_walked){copy, is_inside};
+  walk->files[walk->n++] = (cq_walked){copy, copy + (is_inside ? walk->n_root : 0), is_inside};
   return CQ_OK;
 }
 
@@ -78,6 +78,7 @@ cq_status cq_walk_add(cq_walk *walk, const char *path, cq_error *error) {
   if (!S_ISDIR(info.st_mode)) return add_walked(walk, path, false, error);
   cq_builder below = {0};
   cq_builder_text(&below, path);
+  walk->n_root = below.n + (below.n && path[below.n - 1] != '/');
   const cq_status status = below.failed ? cq_fail_memory(error, path) : add_directory(walk, &below, &info, NULL, error);
   cq_builder_free(&below);
   return status;

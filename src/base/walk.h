@@ -10,13 +10,15 @@
 
 typedef struct cq_walked {
   char *path;
-  bool is_inside; /* of a directory that was named, not the file itself */
+  const char *name; /* its end: the path within the directory that was named, or all of it */
+  bool is_inside;   /* of a directory that was named, not the file itself */
 } cq_walked;
 
 /* Start from {0}. */
 typedef struct cq_walk {
   cq_walked *files;
   size_t n, capacity;
+  size_t n_root; /* bytes of the directory that is being walked, with its slash */
 } cq_walk;
 
 /* Adds a file, all files of a directory, or "-". Errors: CQ_ERR_IO for a path that is not there, or a directory

@@ -56,6 +56,7 @@ typedef struct figures {
 
 typedef struct demo {
   const struct args *args;
+  const char *program; /* as it was started */
   char sample[PATH_BYTES], work[PATH_BYTES];
   cq_context *ctx;
   cq_encoder *teacher, *student;
@@ -459,7 +460,7 @@ static int tell_story(demo *d, char *files[N_LANGUAGES]) {
   print_heading(d, "5. After training");
   if ((code = measure_languages(d, d->after))) return code;
   print_after(d);
-  printf("Each measure_languages before training, and beside it after.\n");
+  printf("Of each pair of numbers the first is from before training.\n");
   print_heading(d, "6. Finding translations of sentences it was not trained on");
   if (!(code = read_test(d, &text))) {
     find_translations(d, &text);
@@ -472,8 +473,11 @@ static int tell_story(demo *d, char *files[N_LANGUAGES]) {
   if (code) return code;
   print_heading(d, "Done");
   printf("The multilingual model is in %s/multilingual. Try it:\n"
-         "  calque similarity --model %s/multilingual \"The train is late.\" \"Поезда часто опаздывают.\"\n",
-         d->work, d->work);
+         "  %s similarity --model %s/multilingual \"The train is late.\" \"Поезда часто опаздывают.\"\n\n"
+         "A search page for 48 documents in eleven languages, with the small model that calque ships:\n"
+         "  %s serve %s/documents\n"
+         "It prints the address to open in a browser.\n",
+         d->work, d->program, d->work, d->program, d->sample);
   return CLI_OK;
 }
 
@@ -482,6 +486,7 @@ static int run_demo(const cli_call *call) {
   char *files[N_LANGUAGES] = {0};
   int code = CLI_FAILED;
   if (!d) return cli_fail("out of memory");
+  d->program = call->argv[0];
   d->args = call->options, d->started_s = cli_now_s(), d->line = cli_progress_start();
   if ((code = find_sample(d)) || (code = make_work(d))) goto done;
   for (size_t i = 0; i < N_LANGUAGES; i++)

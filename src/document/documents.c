@@ -34,6 +34,7 @@ static const cq_option option_rows[] = {
     {CQ_TEXT(O, "language", language, CHANGES, "CODE",
              "of documents that do not say theirs; auto: identified by the text, as calque data language does"),
      .letter = 'l', .otherwise = "none"},
+    {CQ_FLAG(O, "relative", relative, CHANGES, "ids of files in a folder are their paths within it")},
     {CQ_FLAG(O, "skip-bad", skip_bad, CHANGES,
              "count malformed documents and files that cannot be read, and go on, instead of failing at the first")},
 };
@@ -73,6 +74,7 @@ struct cq_documents {
   cq_walk walk;
   size_t next_file;
   const cq_document_type *type; /* of the file that is open; NULL: none is */
+  const char *name;             /* by which its documents are known that have no id */
   void *state;                  /* its reader's */
   bool was_read;                /* a file that is one document */
   cq_document_file file;
@@ -288,6 +290,7 @@ static cq_status open_next_file(cq_documents *d, cq_error *error) {
   }
   for (int i = 1; i < N_TYPES; i++) d->n_files[i] += types[i] == type;
   d->type = type, d->was_read = false;
+  d->name = d->o.relative && file->is_inside ? file->name : NULL;
   status = open_type(d, input, file, error);
   if (status) close_file(d);
   return status;
@@ -363,12 +366,13 @@ static cq_status finish(cq_document *out, cq_documents *d, cq_error *error) {
     out->language = strcmp(d->o.language, "auto") != 0 ? cq_slice_of(d->o.language) : identified(out->text);
   if (out->id.n) return CQ_OK;
   cq_builder_clear(&d->id);
-  if (cq_utf8_invalid_at(d->file.path, strlen(d->file.path)) < strlen(d->file.path))
+  const char *name = d->name ? d->name : d->file.path;
+  if (cq_utf8_invalid_at(name, strlen(name)) < strlen(name))
     return cq_fail_file(error, CQ_ERR_FORMAT, d->file.path, "the file's name, which would be an id, is not UTF-8");
   if (d->type->is_one)
-    cq_builder_text(&d->id, d->file.path);
+    cq_builder_text(&d->id, name);
   else
-    cq_builder_printf(&d->id, "%s:%llu", d->file.path, (unsigned long long)d->file.line);
+    cq_builder_printf(&d->id, "%s:%llu", name, (unsigned long long)d->file.line);
   out->id = slice_of(&d->id);
   return d->id.failed ? cq_fail_memory(error, d->file.path) : CQ_OK;
 }

@@ -16,7 +16,7 @@ stdout_has "$(realpath "$TEACHER")"
 # The model is remembered, whichever way the folder is named, and only what changed is encoded.
 expect 0 search ./docs "a sleeping cat"
 stderr_has "nothing changed, the index has 3 documents"
-cp "$tmp/stdout" before
+grep -q "$(printf '\tdog.txt\t')" "$tmp/stdout" || fail "ids are not paths within the folder"
 printf 'A dog barks at the postman.\n' >docs/dog.txt
 expect 0 search "$tmp/docs" "a dog"
 stderr_has "added 1 document (1 replaced), the index has 3"
@@ -31,11 +31,15 @@ grep -q dog "$tmp/stdout" && fail "a document that is gone was found"
 expect 0 index check docs/.calque
 
 # The same index as one that was made at once.
-cp -r docs fresh && rm -r fresh/.calque
+cp -r docs fresh && rm -r fresh/.calque && printf 'Snow.\n' >fresh/deep/snow.txt
+expect 0 data documents --relative fresh/ docs/horse.txt
+stdout_has '"id": "deep/snow.txt"'
+stdout_has '"id": "docs/horse.txt:1"'
+rm fresh/deep/snow.txt
 expect 0 search fresh "a dog" --model "$TEACHER"
-cut -f 1,4 "$tmp/stdout" >fresh.txt
+cut -f 1,2,4 "$tmp/stdout" >fresh.txt
 expect 0 search docs "a dog"
-cut -f 1,4 "$tmp/stdout" >kept.txt
+cut -f 1,2,4 "$tmp/stdout" >kept.txt
 same fresh.txt kept.txt
 
 # --mirror for any index. What cannot be read leaves it as it was.
