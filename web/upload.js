@@ -22,15 +22,22 @@ export function startUpload(added) {
 function startDrop() {
   const overlay = $('#drop-here');
   const hasFiles = (event) => event.dataTransfer?.types.includes('Files');
-  let depth = 0; // entering a child leaves its parent: only the count says whether the page was left
-  addEventListener('dragenter', (event) => { if (hasFiles(event)) { depth++; overlay.hidden = false; } });
-  addEventListener('dragleave', (event) => { if (hasFiles(event) && --depth <= 0) { depth = 0; overlay.hidden = true; } });
-  addEventListener('dragover', (event) => { if (hasFiles(event)) event.preventDefault(); });
+  let timer;
+  const hide = () => { clearTimeout(timer); overlay.hidden = true; };
+  // Browsers differ in how a drag leaves the page, but while it is over it they all say so a few times a second.
+  const over = (event) => {
+    if (!hasFiles(event)) return;
+    event.preventDefault();
+    hide();
+    overlay.hidden = false;
+    timer = setTimeout(hide, 700);
+  };
+  addEventListener('dragenter', over);
+  addEventListener('dragover', over);
   addEventListener('drop', (event) => {
     if (!hasFiles(event)) return;
     event.preventDefault();
-    depth = 0;
-    overlay.hidden = true;
+    hide();
     update({ view: 'add' }, { push: true });
     enqueue(event.dataTransfer.files);
   });
