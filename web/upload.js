@@ -77,7 +77,8 @@ async function upload(file, row, bar, word) {
     onAdded();
   } catch (error) {
     bar.remove();
-    word.textContent = error.message;
+    // The name stands beside it.
+    word.textContent = error.message.startsWith(file.name + ':') ? 'line ' + error.message.slice(file.name.length + 1) : error.message;
     word.className = 'error';
   }
 }

@@ -202,7 +202,7 @@ class Hands(Checks):
             self.drop(bad, binary, large)
             page.until("document.querySelectorAll('#uploads .error').length === 3", "three files are refused", 20)
             faults = page.evaluate("[...document.querySelectorAll('#uploads .error')].map(e => e.textContent)")
-            that("bad.json" in faults[2] and "--max-body" in faults[0], f"why they are refused: {faults}")
+            that("line 1: " in faults[2] and "--max-body" in faults[0], f"why they are refused: {faults}")
             that(all(10 < len(fault) < 300 and tempfile.gettempdir() not in fault for fault in faults), f"the reasons: {faults}")
             self.picture("refused")
             self.run_copied("#add-curl", folder, good)

@@ -54,7 +54,7 @@ class Checks:
     def give_key(self, key):
         """A wrong key is refused with a word about it; the right one lasts as long as the tab."""
         page = self.page
-        page.until("document.querySelector('#key').open", "the page asks for a key")
+        page.until("document.querySelector('#key')?.open", "the page asks for a key")
         page.type("not " + key)
         page.press("Enter")
         page.until("document.querySelector('#key').open && !document.querySelector('#key-error').hidden", "a wrong key is refused")
