@@ -90,7 +90,7 @@ class Page:
 
     def __init__(self, browser):
         self.browser = browser
-        self.origin = "about:"
+        self.known = ("data:", "about:")  # where requests may go
         target = browser.send("Target.createTarget", url="about:blank")["targetId"]
         self.session = browser.send("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
@@ -117,7 +117,7 @@ class Page:
 
     def open(self, address):
         if address.startswith("http"):
-            self.origin = "/".join(address.split("/")[:3]) + "/"
+            self.known = (*self.known, "/".join(address.split("/")[:3]) + "/")
         self.send("Page.navigate", url=address)
         self.until(f"location.href === {json.dumps(address)} && document.readyState === 'complete'", address)
 
@@ -172,7 +172,7 @@ class Page:
             name, given = event["method"], event["params"]
             if name == "Network.requestWillBeSent":
                 url = given["request"]["url"]
-                if not url.startswith((self.origin, "data:", "about:")):
+                if not url.startswith(self.known):
                     found.append(f"another host: {url}")
             elif name == "Runtime.exceptionThrown":
                 found.append("exception: " + json.dumps(given["exceptionDetails"])[:600])

@@ -41,7 +41,8 @@ class Hands(Checks):
         return found
 
     def check_keys_alone(self):
-        for query, wanted in (("", ["skip", "brand", "search", "map", "compare", "theme", "q", "INPUT", "filter-toggle", "chip"]),
+        chips = ["chip"] if len(self.info["index"]["languages"]) > 1 else []
+        for query, wanted in (("", ["skip", "brand", "search", "map", "compare", "theme", "q", "INPUT", "filter-toggle", *chips]),
                               ("?q=" + quote(self.sentence), ["q", "A", "quiet", "more", "CODE", "map-canvas", "in", "out", "reset"]),
                               ("?view=map", ["map-canvas", "in", "out", "reset", "SUMMARY", "CODE"]),
                               ("?view=compare", ["chip", "box-a", "box-b", "matrix", "CODE"]),
