@@ -95,6 +95,10 @@ class Visit(Checks):
         page.until(PAINTED + " > 200", "points on the map")
         page.until("/passage/.test(document.querySelector('#map-summary').textContent)", "the map in words")
         self.picture("map")
+        for point in [p for p in self.points if p["label"].endswith("…") and p["passage"] == 0][:3]:
+            text, label = self.ask("api/documents/" + quote(point["id"], safe=""))["text"], point["label"][:-1]
+            that(text.startswith(label), f"{label!r} begins {text!r}")
+            that(" " not in label[-12:] or text[len(label)] == " ", f"{label!r} ends with a whole word")
         page.evaluate("document.querySelector('#map-list').open = true")
         page.until("document.querySelectorAll('#map-list li button').length", "sentences in view")
         before = page.evaluate(PAINTED)
