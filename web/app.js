@@ -95,7 +95,7 @@ function wire() {
   startMap(info, (point, hit) => (hit ? openHit(hit) : openPoint(point)));
   startDocument(info, hits, refresh);
   startMatrix();
-  startUpload(refresh);
+  startUpload(info, refresh);
   startSearch(info, { onHits: showHits, onOpen: openHit, onPoint: pointAt });
   watch((changed) => {
     showView();

@@ -5,10 +5,12 @@ import { curlLine, showCurl } from './curl.js';
 import { $, make, plural } from './dom.js';
 import { update } from './state.js';
 
+let info = null;
 let onAdded = () => {};
 let queue = Promise.resolve();
 
-export function startUpload(added) {
+export function startUpload(serverInfo, added) {
+  info = serverInfo;
   onAdded = added;
   $('#files').addEventListener('change', (event) => {
     enqueue(event.target.files);
@@ -21,7 +23,7 @@ export function startUpload(added) {
 
 function startDrop() {
   const overlay = $('#drop-here');
-  const hasFiles = (event) => event.dataTransfer?.types.includes('Files');
+  const hasFiles = (event) => info.writable && event.dataTransfer?.types.includes('Files');
   let timer;
   const hide = () => { clearTimeout(timer); overlay.hidden = true; };
   // Browsers differ in how a drag leaves the page, but while it is over it they all say so a few times a second.

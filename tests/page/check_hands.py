@@ -206,13 +206,21 @@ class Hands(Checks):
             that("line 1: " in faults[2] and "--max-body" in faults[0], f"why they are refused: {faults}")
             that(all(10 < len(fault) < 300 and tempfile.gettempdir() not in fault for fault in faults), f"the reasons: {faults}")
             self.picture("refused")
-            self.run_copied("#add-curl", folder, good)
+            self.run_copied(folder, good)
+            # Removing asks once more.
+            self.start("?doc=dropped")
+            page.until("document.querySelector('#document .remove')", "the document")
+            page.evaluate("document.querySelector('#document .remove').click()")
+            that(page.evaluate(OPEN), "the first click asks")
+            page.evaluate("document.querySelector('#document .remove').click()")
+            page.until(f"!{OPEN}", "the second removes it")
+            that(page.evaluate("fetch('api/documents/dropped', " + json.dumps({"headers": self.headers()}) + ").then(r => r.status)") == 404, "it is gone")
         finally:
             shutil.rmtree(folder)
         return lambda complaint: "status of 4" in complaint
 
-    def run_copied(self, place, folder, good):
-        """The line that Copy copies is that of the last file; it is run for the good one, whose name is harder."""
+    def run_copied(self, folder, good):
+        """The line on the page is that of the last file; run is that of the good one, whose name is harder to quote."""
         answer = self.page.evaluate(f"import('./curl.js').then(m => m.curlLine('api/documents?name=' + encodeURIComponent({json.dumps(os.path.basename(good))}), "
                                     f"{{ file: {json.dumps(os.path.basename(good))} }}))")
         self.picture("uploads")

@@ -88,6 +88,18 @@ class ServerStates(Checks):
         page.type("year = 1066")
         page.until("/Nothing found. Fewer filters/.test(document.querySelector('#status').textContent)", "nothing is of that year")
 
+    def check_read_only(self):
+        """What cannot be added to takes no files."""
+        page, index = self.page, self.servers.make_index("sample")
+        self.base = self.servers.start("read-only", index)
+        self.start("?view=add")
+        that(page.evaluate("document.body.dataset.view") == "search", "no view to add in")
+        that(page.evaluate("document.querySelector('nav [data-view=add]').hidden"), "and no way to it")
+        for what in ("dragEnter", "dragOver", "drop"):
+            page.drag_files(what, 300, 300, [self.servers.path("sample.jsonl")])
+            that(page.evaluate("document.querySelector('#drop-here')?.hidden ?? true"), "nothing asks for files")
+        page.open("about:blank")  # the browser's own business with a dropped file ends here
+
     def check_busy(self):
         page = self.page
         self.base = self.servers.documents()

@@ -89,6 +89,20 @@ class Visit(Checks):
         page.evaluate("history.back()")
         page.until(OPEN, "Back opens it again")
 
+    def check_more(self):
+        page = self.page
+        self.start("?q=" + quote(self.sentence))
+        page.until(HITS, "hits")
+        if self.info["index"]["documents"] > 30:
+            page.evaluate("document.querySelector('#more').click()")
+            page.until(HITS + " === 30", "more hits")
+            page.until("document.activeElement === document.querySelectorAll('#hits h2 a')[10]", "the focus is at the first new one")
+        page.evaluate("document.querySelectorAll('#hits .where button')[1].click()")
+        page.until(f"new URLSearchParams(location.search).get('q') !== {json.dumps(self.sentence)}", "its sentence is the query")
+        page.until("parseFloat(document.querySelector('#hits .meter b').textContent) > 0.9", "what is like it, itself first")
+        page.evaluate("history.back()")
+        page.until(f"document.querySelector('#q').value === {json.dumps(self.sentence)}", "Back goes to the search before")
+
     def check_map(self):
         page = self.page
         self.start("?view=map")
@@ -190,6 +204,8 @@ class Visit(Checks):
         self.picture("search-dark")
         self.page.evaluate("document.querySelector('#theme').click()")
         that(not self.page.evaluate(colour), "the button makes it light")
+        self.page.open(self.base)
+        that(not self.page.evaluate(colour), "light it stays")
         self.page.evaluate("document.querySelector('#theme').click()")
 
     def check_errors(self):

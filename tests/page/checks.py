@@ -48,8 +48,10 @@ class Checks:
 
     def ask(self, path):
         """What the server itself answers, asked from the page."""
-        headers = {"Authorization": "Bearer " + self.key} if self.key else {}
-        return self.page.evaluate(f"fetch({json.dumps(path)}, {json.dumps({'headers': headers})}).then(r => r.json())")
+        return self.page.evaluate(f"fetch({json.dumps(path)}, {json.dumps({'headers': self.headers()})}).then(r => r.json())")
+
+    def headers(self):
+        return {"Authorization": "Bearer " + self.key} if self.key else {}
 
     def give_key(self, key):
         """A wrong key is refused with a word about it; the right one lasts as long as the tab."""

@@ -7,6 +7,7 @@ A complaint on the console, an exception, a refused request, a request to anothe
 security policy each fail the check they happen in.
 """
 import os
+import signal
 import sys
 import time
 
@@ -42,6 +43,7 @@ def main():
     key = os.environ.get("CALQUE_KEY") if how == "--url" else None
     servers = Servers(what, os.path.realpath(os.path.join(os.path.dirname(__file__), "..", ".."))) if how == "--program" else None
     browser, failed = None, 0
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that what was started is ended
     try:
         base = servers.documents() if servers else what.rstrip("/") + "/"
         browser = Browser(chromium)
