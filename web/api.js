@@ -30,9 +30,15 @@ export function errorOf(status, body) {
   return new ApiError(status, type, message);
 }
 
-/* Answers the parsed JSON. Throws ApiError, or AbortError where the signal said so. */
+const pause = (ms, signal) => new Promise((resolve, reject) => {
+  const timer = setTimeout(resolve, ms);
+  signal?.addEventListener('abort', () => { clearTimeout(timer); reject(signal.reason); }, { once: true });
+});
+
+/* Answers the parsed JSON. Throws ApiError, or AbortError where the signal said so. A server that has too much to do
+ * is asked again, as often as it says when. */
 export async function request(path, { method, json, signal } = {}) {
-  for (let refused = false; ; refused = true) {
+  for (let refused = false, waits = 0; ;) {
     let response, body;
     const sent = key;
     try {
@@ -49,7 +55,15 @@ export async function request(path, { method, json, signal } = {}) {
     }
     if (response.status === 401) {
       // Another request may have been given a key meanwhile; then that one is tried first.
-      if (key !== sent || (await askForKey(refused || sent !== null))) continue;
+      if (key !== sent || (await askForKey(refused || sent !== null))) {
+        refused = true;
+        continue;
+      }
+    }
+    const wait_s = Number(response.headers.get('Retry-After'));
+    if ((response.status === 429 || response.status === 503) && wait_s > 0 && wait_s <= 10 && waits++ < 3) {
+      await pause(wait_s * 1000, signal);
+      continue;
     }
     if (!response.ok) throw errorOf(response.status, body);
     return JSON.parse(body);

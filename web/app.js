@@ -88,14 +88,14 @@ function wire() {
     const link = event.target.closest('a[href^="?view="], a.brand');
     if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
-    if (link.classList.contains('brand')) update({ view: 'search', q: '', lang: '', filter: '', mode: 'hybrid' }, { push: true });
+    if (link.classList.contains('brand')) update({ view: 'search', q: '', lang: '', filter: '', mode: 'dense' }, { push: true });
     else update({ view: new URL(link.href).searchParams.get('view') }, { push: true });
     scrollTo({ top: 0 });
   });
   startMap(info, (point, hit) => (hit ? openHit(hit) : openPoint(point)));
   startDocument(info, hits, refresh);
   startMatrix();
-  startUpload(refresh);
+  startUpload(info, refresh);
   startSearch(info, { onHits: showHits, onOpen: openHit, onPoint: pointAt });
   watch((changed) => {
     showView();

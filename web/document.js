@@ -111,20 +111,21 @@ function marked(text) {
 
 function fill(found, path) {
   const safe = /^https?:\/\//i.test(found.url ?? '');
-  const metadata = Object.entries(found.metadata ?? {});
+  // All other fields are metadata.
+  const { id, title, text, url, language, ...metadata } = found;
+  const shown = url || (title ? id : ''); // without a title, the ID stands for it
   const curl = make('div', { className: 'curl' });
   showCurl(curl, curlLine(path));
   $('#document-body').replaceChildren(
-    make('div', { dir: directionOf(found.title || found.text) },
-      make('h2', { id: 'document-title', dir: 'auto', lang: found.language ?? '' }, found.title || found.id),
-      make('p', { className: 'where' }, languageTag(found.language),
+    make('div', { dir: directionOf(title || text) },
+      make('h2', { id: 'document-title', lang: language ?? '' }, make('bdi', {}, title || id)),
+      make('p', { className: 'where' }, languageTag(language),
         // Only addresses of the web become links: others could run something.
-        found.url ? (safe ? make('a', { href: found.url, rel: 'noreferrer noopener', target: '_blank' }, found.url) : make('bdi', {}, found.url))
-          : make('bdi', {}, found.id)),
-      metadata.length > 0 && make('dl', {}, metadata.map(([name, value]) =>
+        safe ? make('a', { href: url, rel: 'noreferrer noopener', target: '_blank' }, url) : make('bdi', {}, shown)),
+      make('dl', {}, Object.entries(metadata).map(([name, value]) =>
         make('div', {}, make('dt', {}, name), make('dd', { dir: 'auto' }, typeof value === 'string' ? value : JSON.stringify(value)))))),
-    make('div', { className: 'text', dir: 'auto', lang: found.language ?? '' }, marked(found.text)),
-    info.writable && remover(found.id, path),
+    make('div', { className: 'text', dir: 'auto', lang: language ?? '' }, marked(text)),
+    info.writable && remover(id, path),
     curl);
 }
 

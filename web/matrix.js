@@ -72,7 +72,7 @@ function table(a, b, similarity) {
   const rows = a.map((line, i) => {
     const best = similarity[i].indexOf(Math.max(...similarity[i]));
     return make('tr', {}, make('th', { scope: 'row' }, text(line)), similarity[i].map((value, j) => {
-      const cell = make('td', { className: j === best ? 'best' : '' }, value.toFixed(2),
+      const cell = make('td', { className: j === best ? 'best' : '' }, value.toFixed(2).replace('-', '−'),
         j === best && make('span', { className: 'unseen' }, ', best of the row'));
       cell.style.setProperty('--share', Math.max(0, value));
       return cell;

@@ -17,6 +17,7 @@ const STEP = 10, MAX_HITS = 100;
 let info = null;
 let k = STEP;
 let running = null;
+let again = null; // the timer of the next attempt, while the server does not answer
 let shown = { query: '', hits: [] };
 let callbacks = {};
 
@@ -111,6 +112,7 @@ function body() {
 export async function search() {
   running?.abort();
   running = null;
+  clearTimeout(again);
   const query = state.q.trim();
   $('#filter-error').hidden = true;
   if (!query || !info.index) {
@@ -162,6 +164,7 @@ function showError(error) {
     $('#status').textContent = 'The filter is not understood.';
   } else {
     $('#status').textContent = error.status === 401 ? 'This server wants a key. Search again to give one.' : error.message;
+    if (error.status === 0) again = setTimeout(search, 2500);
   }
   settle(state.q.trim(), []);
 }
@@ -188,20 +191,31 @@ function meter(name, value, share, text) {
     make('span', {}, name), bar, make('b', {}, value == null ? '–' : text));
 }
 
+/* What stands around the best sentence is for context: a few lines, of whole words where there are blanks. */
+function clipped({ before = '', best = '', after = '' } = {}) {
+  if (before.length > 110) before = '…' + before.slice(-100).replace(/^\S{0,20}\s/, '');
+  if (after.length > 190) after = after.slice(0, 180).replace(/\s\S{0,20}$/, '') + '…';
+  return { before, best, after };
+}
+
 function hitItem(hit, i, top) {
-  const { before = '', best = '', after = '' } = hit.snippet ?? {};
+  const { before, best, after } = clipped(hit.snippet);
+  // A sentence without a title is its own.
+  const isAlone = !hit.title && best && !before.trim() && !after.trim();
   const at = hit.passage ? `${hit.passage.begin}-${hit.passage.end}` : '';
-  const title = hit.title || hit.id;
-  const link = make('a', { href: addressOf({ doc: hit.id, at }), dir: 'auto', lang: hit.language ?? '' }, title);
+  const title = hit.title || (isAlone ? best : hit.id);
+  const link = make('a', { href: addressOf({ doc: hit.id, at }), dir: 'auto', lang: hit.language ?? '' },
+    isAlone ? make('mark', { className: 'plain' }, best) : title);
   link.addEventListener('click', (event) => {
     if (event.ctrlKey || event.metaKey || event.shiftKey) return; // a tab of its own
     event.preventDefault();
     callbacks.onOpen(hit);
   });
-  const alike = make('button', { type: 'button', className: 'quiet', title: 'Search with the marked sentence' }, 'More like this');
+  const alike = make('button', { type: 'button', className: 'quiet', title: 'Search with this sentence' }, 'More like this');
+  const isHybrid = state.mode === 'hybrid';
   alike.addEventListener('click', () => {
     $('#q').value = best;
-    update({ q: best, mode: state.mode === 'lexical' ? 'hybrid' : state.mode }, { push: true });
+    update({ q: best, mode: state.mode === 'lexical' ? 'dense' : state.mode }, { push: true });
     scrollTo({ top: 0 });
   });
   const item = make('li', { className: 'hit' },
@@ -210,13 +224,12 @@ function hitItem(hit, i, top) {
     make('div', { className: 'hit-text', dir: directionOf(title) },
       make('h2', {}, link),
       make('p', { className: 'where' }, languageTag(hit.language),
-        make('bdi', {}, hit.url ? hit.url.replace(/^https?:\/\//, '') : hit.id)),
-      make('p', { className: 'snippet', dir: 'auto', lang: hit.language ?? '' }, before, make('mark', {}, best), after)),
+        make('bdi', {}, hit.url ? hit.url.replace(/^https?:\/\//, '') : hit.id), best && alike),
+      !isAlone && make('p', { className: 'snippet', dir: 'auto', lang: hit.language ?? '' }, before, make('mark', {}, best), after)),
     make('div', { className: 'scores', title: `Score ${hit.score.toPrecision(4)}` },
-      make('span', { className: 'reason' }, 'found ', FOUND_BY[hit.reason] ?? hit.reason),
-      meter('meaning', hit.cosine, hit.cosine, hit.cosine?.toFixed(2)),
-      meter('words', hit.words, hit.words / top, hit.words?.toFixed(1)),
-      best && alike));
+      isHybrid && make('span', { className: 'reason' }, 'found ', FOUND_BY[hit.reason] ?? hit.reason),
+      hit.cosine != null && meter('meaning', hit.cosine, hit.cosine, hit.cosine.toFixed(2).replace('-', '−')),
+      (isHybrid || hit.words != null) && meter('words', hit.words, hit.words / top, hit.words?.toFixed(1))));
   tint(item, hit.language);
   item.addEventListener('pointerenter', () => callbacks.onPoint(hit));
   item.addEventListener('pointerleave', () => callbacks.onPoint(null));

@@ -5,10 +5,12 @@ import { curlLine, showCurl } from './curl.js';
 import { $, make, plural } from './dom.js';
 import { update } from './state.js';
 
+let info = null;
 let onAdded = () => {};
 let queue = Promise.resolve();
 
-export function startUpload(added) {
+export function startUpload(serverInfo, added) {
+  info = serverInfo;
   onAdded = added;
   $('#files').addEventListener('change', (event) => {
     enqueue(event.target.files);
@@ -21,16 +23,23 @@ export function startUpload(added) {
 
 function startDrop() {
   const overlay = $('#drop-here');
-  const hasFiles = (event) => event.dataTransfer?.types.includes('Files');
-  let depth = 0; // entering a child leaves its parent: only the count says whether the page was left
-  addEventListener('dragenter', (event) => { if (hasFiles(event)) { depth++; overlay.hidden = false; } });
-  addEventListener('dragleave', (event) => { if (hasFiles(event) && --depth <= 0) { depth = 0; overlay.hidden = true; } });
-  addEventListener('dragover', (event) => { if (hasFiles(event)) event.preventDefault(); });
+  const hasFiles = (event) => info.writable && event.dataTransfer?.types.includes('Files');
+  let timer;
+  const hide = () => { clearTimeout(timer); overlay.hidden = true; };
+  // Browsers differ in how a drag leaves the page, but while it is over it they all say so a few times a second.
+  const over = (event) => {
+    if (!hasFiles(event)) return;
+    event.preventDefault();
+    hide();
+    overlay.hidden = false;
+    timer = setTimeout(hide, 700);
+  };
+  addEventListener('dragenter', over);
+  addEventListener('dragover', over);
   addEventListener('drop', (event) => {
     if (!hasFiles(event)) return;
     event.preventDefault();
-    depth = 0;
-    overlay.hidden = true;
+    hide();
     update({ view: 'add' }, { push: true });
     enqueue(event.dataTransfer.files);
   });
@@ -70,7 +79,8 @@ async function upload(file, row, bar, word) {
     onAdded();
   } catch (error) {
     bar.remove();
-    word.textContent = error.message;
+    // The name stands beside it.
+    word.textContent = error.message.startsWith(file.name + ':') ? 'line ' + error.message.slice(file.name.length + 1) : error.message;
     word.className = 'error';
   }
 }

@@ -3,15 +3,41 @@
 #include "serve/route.h"
 
 #include <string.h>
+#include <strings.h>
+
+/* Whether an Accept-Encoding has gzip, and not as one of those that are refused (q=0). */
+static bool accepts_gzip(const char *header) {
+  for (const char *at = header; at && *at; at += *at == ',') {
+    const size_t n = strcspn(at, ",");
+    size_t space = strspn(at, " \t");
+    if (space > n) space = n;
+    const char *coding = at + space, *end = at + n;
+    const size_t n_name = strcspn(coding, " \t;,");
+    if (n_name == 4 && !strncasecmp(coding, "gzip", 4)) {
+      const char *q = coding + n_name;
+      while (q < end && strchr(" \t;", *q)) q++;
+      if (end - q < 3 || strncasecmp(q, "q=0", 3) != 0) return true;
+      for (q += 3; q < end; q++)
+        if (*q >= '1' && *q <= '9') return true;
+      return false;
+    }
+    at = end;
+  }
+  return false;
+}
 
 static void prepare_page(serve_request *r) {
   const char *path = r->rest && *r->rest ? r->rest : "";
   for (const serve_page *p = serve_pages; p->path; p++) {
     if (strcmp(p->path + 1, path) != 0) continue;
-    r->etag = p->etag, r->content_type = p->content_type;
-    r->constant = p->data, r->n_constant = p->n;
+    const bool zipped = accepts_gzip(r->accept_encoding);
+    const serve_page_bytes *bytes = zipped ? &p->gzipped : &p->plain;
+    if (zipped) r->content_encoding = "gzip";
+    r->etag = bytes->etag, r->content_type = p->content_type;
+    r->constant = bytes->data, r->n_constant = bytes->n;
     r->code = 200;
-    if (r->if_none_match && !strcmp(r->if_none_match, p->etag)) r->code = 304, r->n_constant = 0;
+    /* A list of ETags, weak ones of a proxy among them: an ETag's quotation marks keep it apart. */
+    if (r->if_none_match && strstr(r->if_none_match, bytes->etag)) r->code = 304, r->n_constant = 0;
     return;
   }
   serve_fail(r, SERVE_NOT_FOUND, NULL, "there is nothing at /%.300s (GET /openapi.json lists what there is)", path);

@@ -4,11 +4,16 @@
 
 #include <stddef.h>
 
-typedef struct serve_page {
-  const char *path; /* "/app.js"; "/" for index.html */
-  const char *content_type, *etag;
+typedef struct serve_page_bytes {
+  const char *etag;
   const unsigned char *data;
   size_t n;
+} serve_page_bytes;
+
+typedef struct serve_page {
+  const char *path; /* "/app.js"; "/" for index.html */
+  const char *content_type;
+  serve_page_bytes plain, gzipped;
 } serve_page;
 
 extern const serve_page serve_pages[]; /* ends with a row without a path */

@@ -45,7 +45,7 @@ struct serve_request {
   const serve_route *route;
   const char *rest; /* of the path, behind a route that ends in a slash */
   const char *(*argument)(const serve_request *request, const char *name); /* of the query; NULL: there is none */
-  const char *if_none_match;
+  const char *if_none_match, *accept_encoding;
   void *connection;
   serve_buffer body;
   uint64_t begun_ms;
@@ -58,9 +58,10 @@ struct serve_request {
   serve_buffer answer;
   const void *constant; /* instead of answer: bytes that stay */
   size_t n_constant;
-  const char *content_type; /* NULL: JSON */
-  const char *etag;         /* of a file of the page */
-  unsigned retry_after_s;   /* 0: no such header */
+  const char *content_type;     /* NULL: JSON */
+  const char *etag;             /* of a file of the page */
+  const char *content_encoding; /* NULL: as it is */
+  unsigned retry_after_s;       /* 0: no such header */
   uint64_t n_tokens, n_truncated;
   bool is_embedding; /* n_truncated is told in a header */
 };

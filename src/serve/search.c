@@ -165,13 +165,26 @@ static void prepare_info(serve_request *r) {
 
 /* ---- a map of the index ---- */
 
-enum { MAP_LABEL = 160 };
+enum { MAP_LABEL = 160, MAP_LABEL_WORD = 24 };
 
-/* The beginning of a text, whole characters of it. */
+/* The beginning of a text: whole characters, and whole words where there are blanks. */
 static void put_label(serve_buffer *b, cq_slice text) {
-  size_t n = text.n < MAP_LABEL ? text.n : MAP_LABEL;
-  while (n < text.n && n > 0 && ((unsigned char)text.data[n] & 0xc0) == 0x80) n--;
-  serve_put_json(b, text.data, n);
+  static const char ellipsis[] = "\xe2\x80\xa6";
+  char label[MAP_LABEL + sizeof ellipsis];
+  size_t n = MAP_LABEL;
+  if (text.n <= MAP_LABEL) {
+    serve_put_json(b, text.data, text.n);
+    return;
+  }
+  while (n > 0 && ((unsigned char)text.data[n] & 0xc0) == 0x80) n--;
+  for (size_t i = n; i > n - MAP_LABEL_WORD; i--)
+    if (text.data[i] == ' ') {
+      n = i;
+      break;
+    }
+  memcpy(label, text.data, n);
+  memcpy(label + n, ellipsis, sizeof ellipsis - 1);
+  serve_put_json(b, label, n + sizeof ellipsis - 1);
 }
 
 static void put_points(serve_buffer *b, const cq_hit *hit, const float *vectors, size_t n, const serve_plane *plane) {

@@ -214,6 +214,7 @@ static void begin_request(exchange *x, const char *path, const char *method) {
   r->connection = x->connection, r->argument = argument_of;
   r->begun_ms = serve_now_ms();
   r->if_none_match = MHD_lookup_connection_value(x->connection, MHD_HEADER_KIND, "If-None-Match");
+  r->accept_encoding = MHD_lookup_connection_value(x->connection, MHD_HEADER_KIND, "Accept-Encoding");
   snprintf(x->method, sizeof x->method, "%s", method);
   pthread_mutex_lock(&s->mutex);
   r->model = serve_model_use(s->model);
@@ -285,10 +286,12 @@ static enum MHD_Result send_answer(exchange *x) {
   }
   if (!response) return MHD_NO;
   add_header(response, "Content-Type", r->content_type ? r->content_type : "application/json");
+  if (r->content_encoding) add_header(response, "Content-Encoding", r->content_encoding);
   add_header(response, "X-Content-Type-Options", "nosniff");
   add_header(response, "Referrer-Policy", "no-referrer");
   if (r->etag) {
     add_header(response, "ETag", r->etag);
+    add_header(response, "Vary", "Accept-Encoding");
     add_header(response, "Cache-Control", "no-cache");
     add_header(response, "Content-Security-Policy", csp);
     add_header(response, "X-Frame-Options", "DENY");

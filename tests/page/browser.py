@@ -24,6 +24,9 @@ class Browser:
         flags = ["--headless=new", "--remote-debugging-pipe", "--no-first-run", "--no-sandbox", "--disable-gpu",
                  "--disable-dev-shm-usage", "--disable-background-networking", "--disable-component-update",
                  "--no-proxy-server", "--hide-scrollbars", "--force-color-profile=srgb",
+                 # Memory: one process for pages, with a heap of its own size.
+                 "--renderer-process-limit=1", "--disable-extensions", "--disable-site-isolation-trials",
+                 "--js-flags=--max-old-space-size=512",
                  f"--user-data-dir={self.profile}", "about:blank"]
         self.log = open(os.path.join(self.profile, "log"), "wb")
         self.process = subprocess.Popen(
@@ -87,6 +90,7 @@ class Page:
 
     def __init__(self, browser):
         self.browser = browser
+        self.known = ("data:", "about:")  # where requests may go
         target = browser.send("Target.createTarget", url="about:blank")["targetId"]
         self.session = browser.send("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
@@ -112,6 +116,8 @@ class Page:
             time.sleep(0.03)
 
     def open(self, address):
+        if address.startswith("http"):
+            self.known = (*self.known, "/".join(address.split("/")[:3]) + "/")
         self.send("Page.navigate", url=address)
         self.until(f"location.href === {json.dumps(address)} && document.readyState === 'complete'", address)
 
@@ -126,7 +132,7 @@ class Page:
         self.send("Input.insertText", text=text)
 
     def press(self, key, code=None, text=""):
-        codes = {"Enter": 13, "Escape": 27, "ArrowDown": 40, "ArrowUp": 38, "Tab": 9}
+        codes = {"Enter": 13, "Escape": 27, "ArrowDown": 40, "ArrowUp": 38, "ArrowLeft": 37, "ArrowRight": 39, "Tab": 9, " ": 32}
         number = codes.get(key, ord(key.upper()) if len(key) == 1 else 0)
         if len(key) == 1:
             text = key
@@ -134,6 +140,21 @@ class Page:
             text = "\r"
         self.send("Input.dispatchKeyEvent", type="keyDown", key=key, code=code or key, text=text, windowsVirtualKeyCode=number)
         self.send("Input.dispatchKeyEvent", type="keyUp", key=key, code=code or key, windowsVirtualKeyCode=number)
+
+    def run_before(self, script):
+        """Runs a script in each page before its own ones; answers the identifier for forget()."""
+        return self.send("Page.addScriptToEvaluateOnNewDocument", source=script)["identifier"]
+
+    def forget(self, identifier):
+        self.send("Page.removeScriptToEvaluateOnNewDocument", identifier=identifier)
+
+    def touch(self, what, *places):
+        self.send("Input.dispatchTouchEvent", type=what,
+                  touchPoints=[{"x": x, "y": y, "id": i} for i, (x, y) in enumerate(places)])
+
+    def drag_files(self, what, x, y, files):
+        self.send("Input.dispatchDragEvent", type=what, x=x, y=y,
+                  data={"items": [], "files": files, "dragOperationsMask": 1})
 
     def mouse(self, what, x, y, **more):
         self.send("Input.dispatchMouseEvent", type=what, x=x, y=y, **more)
@@ -149,7 +170,11 @@ class Page:
         found = []
         for event in self.browser.events:
             name, given = event["method"], event["params"]
-            if name == "Runtime.exceptionThrown":
+            if name == "Network.requestWillBeSent":
+                url = given["request"]["url"]
+                if not url.startswith(self.known):
+                    found.append(f"another host: {url}")
+            elif name == "Runtime.exceptionThrown":
                 found.append("exception: " + json.dumps(given["exceptionDetails"])[:600])
             elif name == "Runtime.consoleAPICalled" and given["type"] in ("error", "warning", "assert"):
                 found.append("console: " + " ".join(str(part.get("value", part.get("description"))) for part in given["args"]))

@@ -1,313 +1,65 @@
 """What a visitor does with the page of `calque serve`, in headless Chromium. Run by scripts/test-page.
 
-Whatever documents the index has are taken as they are: queries are sentences that the map names. A complaint on the
-console, an exception, a refused request and a violation of the content security policy each fail the check they
-happen in.
+    test_page.py CHROMIUM PICTURES --program CALQUE    servers of its own, with documents of the sample
+    test_page.py CHROMIUM PICTURES --url URL           a server that runs; its documents are taken as they are
+
+A complaint on the console, an exception, a refused request, a request to another host and a violation of the content
+security policy each fail the check they happen in.
 """
-import json
 import os
+import signal
 import sys
 import time
-from urllib.parse import parse_qs, quote, urlsplit
 
 from browser import Browser, Page
-
-VISIBLE = "(e => e && e.checkVisibility() && e.getBoundingClientRect().width > 0)"
-HITS = "document.querySelectorAll('#hits .hit').length"
-OPEN = "document.querySelector('#document').open"
-# The pixels of the map, from a copy: reading the canvas itself would make the browser draw it in another way.
-PIXELS = """(() => {
-  const canvas = document.querySelector('#map-canvas'), copy = new OffscreenCanvas(canvas.width, canvas.height);
-  const context = copy.getContext('2d', { willReadFrequently: true });
-  context.drawImage(canvas, 0, 0);
-  return context.getImageData(0, 0, canvas.width, canvas.height);
-})()"""
-# Those that are neither paper nor lines: coloured ones.
-PAINTED = """(() => {
-  const { data } = """ + PIXELS + """;
-  let n = 0;
-  for (let i = 0; i < data.length; i += 4)
-    if (data[i + 3] > 100 && Math.max(data[i], data[i + 1], data[i + 2]) - Math.min(data[i], data[i + 1], data[i + 2]) > 50) n++;
-  return n;
-})()"""
-OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+from check_hands import Hands
+from check_reading import Reading
+from check_servers import ServerStates
+from check_visit import Visit
+from servers import Servers
 
 
-def that(true, what):
-    if not true:
-        raise AssertionError(what)
-
-
-class Checks:
-    def __init__(self, page, base, pictures, key):
-        self.page, self.base, self.pictures, self.key = page, base, pictures, key
-        page.open(base)
-        if key:
-            self.give_key(key)
-        page.until("document.querySelector('#about').textContent !== ''", "what the server has, below")
-        self.info = self.ask("api/info")
-        that(self.info["index"] and self.info["index"]["passages"] > 0, "the index has passages")
-        points = self.ask("api/map?n=200")["points"]
-        that(points, "the map has points")
-        self.points = points
-        self.sentence = next(p["label"] for p in points if len(p.get("label") or "") > 8).rstrip("…")
-
-    def ask(self, path):
-        """What the server itself answers, asked from the page."""
-        headers = {"Authorization": "Bearer " + self.key} if self.key else {}
-        return self.page.evaluate(f"fetch({json.dumps(path)}, {json.dumps({'headers': headers})}).then(r => r.json())")
-
-    def give_key(self, key):
-        """A wrong key is refused with a word about it; the right one lasts as long as the tab."""
-        page = self.page
-        page.until("document.querySelector('#key').open", "the page asks for a key")
-        page.type("not " + key)
-        page.press("Enter")
-        page.until("document.querySelector('#key').open && !document.querySelector('#key-error').hidden", "a wrong key is refused")
-        self.picture("key")
-        page.type(key)
-        page.press("Enter")
-
-    def picture(self, name):
-        self.page.screenshot(self.pictures and os.path.join(self.pictures, name + ".png"))
-
-    def start(self, query="", dark=False, width=1360, height=900, phone=False):
-        self.page.size(width, height, 2 if phone else 1, phone)
-        self.page.prefer(color_scheme="dark" if dark else "light", reduced_motion="reduce")
-        self.page.open("about:blank")
-        self.page.open(self.base + query)
-        self.page.until("document.querySelector('#about').textContent !== ''", "the page has started")
-
-    def check_welcome(self):
-        self.start()
-        self.page.until("document.querySelectorAll('#suggestions button').length", "sentences to begin with")
-        that(self.page.evaluate("document.activeElement.id") == "q", "the box has the focus")
-        self.picture("welcome")
-
-    def check_search_as_you_type(self):
-        page = self.page
-        self.start()
-        page.evaluate("document.activeElement.blur()")
-        page.press("/")
-        that(page.evaluate("document.activeElement.id") == "q", "/ goes to the box")
-        page.type(self.sentence)
-        page.until(HITS, "hits")
-        that(page.evaluate("document.querySelector('#hits mark').textContent.length") > 0, "the best sentence is marked")
-        that(page.evaluate("/hit/.test(document.querySelector('#status[role=status]').textContent)"), "the number of hits is told")
-        that(page.evaluate("new URLSearchParams(location.search).get('q')") == self.sentence, "the address has the query")
-        page.until("/^curl .*--json/.test(document.querySelector('#search-curl code')?.textContent)", "a line for curl")
-        that(not self.key or self.key not in page.evaluate("document.body.innerText"), "the key is nowhere on the page")
-        page.until(PAINTED + " > 200", "points on the map")
-        self.picture("search")
-        for letter in "xyz":
-            page.type(letter)
-        page.until(f"JSON.parse(document.querySelector('#search-curl code').textContent.match(/'(.*)'/s)[1].replaceAll(\"'\\\\''\", \"'\"))"
-                   f".query === {json.dumps(self.sentence + 'xyz')}", "what was typed last is what is searched for")
-
-    def check_modes(self):
-        page = self.page
-        for mode, reasons in (("dense", ["dense", "meaning"]), ("lexical", ["lexical", "words"])):
-            self.start("?q=" + quote(self.sentence))
-            page.until(HITS, "hits")
-            page.evaluate(f"document.querySelector('[name=mode][value={mode}]').click()")
-            page.until(f"[...document.querySelectorAll('.reason')].every(e => e.textContent.includes({json.dumps(reasons[1])})) && {HITS}",
-                       f"hits of {mode} alone")
-            that(f"mode={mode}" in page.evaluate("location.search"), "the address has the mode")
-
-    def check_languages(self):
-        page = self.page
-        if len(self.info["index"]["languages"]) < 2:
-            print("    skipped: the index has one language")
-            return
-        point = next(p for p in self.points if p.get("label") and p.get("language"))
-        self.start("?lang=" + quote(point["language"]) + "&q=" + quote(point["label"].rstrip("…")))
-        page.until(HITS, "hits")
-        that(page.evaluate("document.querySelectorAll('#languages [aria-pressed=true]').length") == 1, "one language is chosen")
-        that(page.evaluate("new Set([...document.querySelectorAll('#hits .language')].map(e => e.textContent)).size") == 1,
-             "hits of one language")
-        page.evaluate("document.querySelector('#languages [aria-pressed=true]').click()")
-        page.until("!location.search.includes('lang=')", "the choice is taken back")
-
-    def check_document(self):
-        page = self.page
-        # Where letters are several bytes, offsets in bytes and in letters differ.
-        foreign = [p["label"].rstrip("…") for p in self.points if p.get("label") and len(p["label"].encode()) > 1.2 * len(p["label"])]
-        self.start("?q=" + quote((foreign or [self.sentence])[0]))
-        page.until(HITS, "hits")
-        page.press("ArrowDown")
-        page.until("document.activeElement.matches('#hits .hit:first-child h2 a')", "an arrow goes to the first hit")
-        page.press("j")
-        if page.evaluate(HITS) > 1:
-            that(page.evaluate("document.activeElement.matches('#hits .hit:nth-child(2) h2 a')"), "j goes on")
-        page.press("k")
-        marked = page.evaluate("document.querySelector('#hits mark').textContent.trim()")
-        page.press("Enter")
-        page.until(OPEN, "Enter opens the document")
-        page.until("document.querySelector('#document .text')?.textContent.length > 0", "its text")
-        passage = page.evaluate("document.querySelector('#document .passage')?.textContent")
-        query = parse_qs(urlsplit(page.evaluate("location.href")).query)
-        begin, end = map(int, query["at"][0].split("-"))
-        text = self.ask("api/documents/" + quote(query["doc"][0], safe=""))["text"]
-        that(passage == text.encode()[begin:end].decode(), f"bytes {begin} to {end} are marked, not {passage!r}")
-        plain = lambda text: "".join(text.split()).strip("…")
-        that(plain(marked)[:40] in plain(passage), f"the passage {passage!r} has the sentence {marked!r}")
-        box = page.evaluate("(r => [r.top, r.bottom])(document.querySelector('#document .passage').getBoundingClientRect())")
-        that(box[1] > 0 and box[0] < 900, "the passage is in view")
-        that("doc=" in page.evaluate("location.search"), "the address has the document")
-        self.picture("document")
-        page.press("Escape")
-        page.until(f"!{OPEN}", "Esc closes it")
-        that(page.evaluate("document.activeElement.matches('#hits h2 a')"), "the focus is back at the hit")
-        page.evaluate("history.back()")
-        page.until(OPEN, "Back opens it again")
-
-    def check_map(self):
-        page = self.page
-        self.start("?view=map")
-        page.until(PAINTED + " > 200", "points on the map")
-        page.until("/passage/.test(document.querySelector('#map-summary').textContent)", "the map in words")
-        self.picture("map")
-        page.evaluate("document.querySelector('#map-list').open = true")
-        page.until("document.querySelectorAll('#map-list li button').length", "sentences in view")
-        before = page.evaluate(PAINTED)
-        page.evaluate("document.querySelector('#map-canvas').focus()")
-        for _ in range(4):
-            page.press("+")
-        page.until(f"{PAINTED} !== {before}", "+ zooms")
-        page.press("0")
-        page.until(f"{PAINTED} === {before}", "0 shows everything again")
-        # Over a point there is a label; the point is looked for where colour is.
-        spot = page.evaluate("""(() => {
-          const canvas = document.querySelector('#map-canvas'), box = canvas.getBoundingClientRect();
-          const { data } = """ + PIXELS + """;
-          for (let y = 0; y < Math.min(canvas.height, innerHeight - box.top); y++)
-            for (let x = 0; x < canvas.width; x++) {
-              const i = 4 * (y * canvas.width + x);
-              if (data[i + 3] > 150 && Math.max(data[i], data[i + 1], data[i + 2]) - Math.min(data[i], data[i + 1], data[i + 2]) > 50)
-                return [box.left + x * box.width / canvas.width, box.top + y * box.height / canvas.height + 2];
-            }
-        })()""")
-        page.mouse("mouseMoved", *spot)
-        page.until(VISIBLE + "(document.querySelector('#map-tip'))", "a label at the mouse")
-        self.picture("map-label")
-
-    def check_frame_time(self):
-        """Draws the map while it is zoomed: the median frame's script and painting, without a graphics processor."""
-        page = self.page
-        self.start("?view=map")
-        page.until(PAINTED + " > 200", "points on the map")
-        median = page.evaluate("""(async () => {
-          const canvas = document.querySelector('#map-canvas'), times = [];
-          const context = new OffscreenCanvas(1, 1).getContext('2d', { willReadFrequently: true });
-          for (let i = 0; i < 25; i++) {
-            let began;
-            requestAnimationFrame(() => { began = performance.now(); }); // asked for first, called first
-            canvas.dispatchEvent(new WheelEvent('wheel', { deltaY: i % 2 ? 40 : -40, cancelable: true }));
-            await new Promise(requestAnimationFrame);
-            context.drawImage(canvas, 0, 0); // waits for what was drawn
-            context.getImageData(0, 0, 1, 1);
-            times.push(performance.now() - began);
-          }
-          return times.sort((a, b) => a - b)[12];
-        })()""")
-        print(f"    a frame of the map: {median:.1f} ms")
-        that(median < 100, f"a frame takes {median:.0f} ms")
-
-    def check_compare(self):
-        page = self.page
-        self.start("?view=compare")
-        cells = "[...document.querySelectorAll('#matrix tbody td')].map(e => parseFloat(e.textContent))"
-        page.until(cells + ".length", "the matrix")
-        values = page.evaluate(cells)
-        that(len(values) == 12 and all(v is not None and -1.01 <= v <= 1.01 for v in values), f"twelve similarities: {values}")
-        that(page.evaluate("document.querySelectorAll('#matrix td.best').length") == 3, "the best of each row")
-        self.picture("compare")
-        page.evaluate("document.querySelector('#box-b').focus(); document.querySelector('#box-b').select()")
-        page.type(page.evaluate("document.querySelector('#box-a').value.split('\\n')[0]"))
-        page.until(cells + ".length === 3", "a new matrix")
-        that(page.evaluate(cells)[0] > 0.98, "a sentence is like itself")
-
-    def check_add(self):
-        page = self.page
-        if not self.info["writable"]:
-            self.start("?view=add")
-            that(page.evaluate("document.querySelector('nav [data-view=add]').hidden"), "nothing can be added, nothing is offered")
-            return
-        self.start("?view=add")
-        title = "A ladder for the page's test"
-        page.evaluate(f"document.querySelector('#note-title').value = {json.dumps(title)}; "
-                      "document.querySelector('#note-text').value = 'The chimney sweep left his ladder behind.'; "
-                      "document.querySelector('#note [type=submit]').click()")
-        page.until("/added|replaced/.test(document.querySelector('#note-status').textContent)", "a text is added")
-        page.evaluate("""(() => {
-          const files = new DataTransfer();
-          files.items.add(new File(['A lighthouse keeper counts the ships.\\n'], 'page-test.txt'));
-          const input = document.querySelector('#files');
-          input.files = files.files;
-          input.dispatchEvent(new Event('change'));
-        })()""")
-        page.until("document.querySelector('#uploads li.done')", "a file is added")
-        self.picture("add")
-
-    def check_dark(self):
-        self.start("?q=" + quote(self.sentence), dark=True)
-        self.page.until(HITS, "hits")
-        colour = "getComputedStyle(document.body).backgroundColor.match(/\\d+/g).slice(0, 3).every(c => c < 60)"
-        that(self.page.evaluate(colour), "dark is dark")
-        self.page.until(PAINTED + " > 200", "points on the map")
-        self.picture("search-dark")
-        self.page.evaluate("document.querySelector('#theme').click()")
-        that(not self.page.evaluate(colour), "the button makes it light")
-        self.page.evaluate("document.querySelector('#theme').click()")
-
-    def check_phone(self):
-        for name, query in (("search", "?q=" + quote(self.sentence)), ("map", "?view=map"), ("compare", "?view=compare")):
-            self.start(query, width=360, height=760, phone=True)
-            self.page.until({"search": HITS, "map": PAINTED + " > 100", "compare": "document.querySelector('#matrix td.best')"}[name], name)
-            that(self.page.evaluate(OVERFLOW) <= 0, f"{name} is no wider than the phone")
-            self.picture(f"phone-{name}")
-
-    def check_errors(self):
-        """A filter that makes no sense, and a document that is not there: told on the page."""
-        self.start("?q=" + quote(self.sentence) + "&filter=" + quote("%%%"))
-        self.page.until(VISIBLE + "(document.querySelector('#filter-error'))", "the fault of the filter")
-        self.start("?doc=there-is-no-such-document")
-        self.page.until("/No such document/.test(document.querySelector('#document').textContent)", "the missing document")
-        # The browser itself logs these refused requests; anything else is a complaint.
-        return lambda complaint: "status of 4" in complaint
-
-    def check_names(self):
-        """Every control has a name that a screen reader can say."""
-        for view in ("search", "map", "compare", "add"):
-            self.start("?view=" + view)
-            nameless = self.page.evaluate("""[...document.querySelectorAll('a, button, input, textarea, canvas')].filter(e =>
-              e.checkVisibility() && !(e.textContent.trim() || e.getAttribute('aria-label') || e.labels?.length || e.title)).map(e => e.outerHTML)""")
-            that(not nameless, f"without a name: {nameless}")
+def run(checks, page):
+    """How many checks failed. A check may answer a function that says which complaints it expects."""
+    failed = 0
+    for name in [name for name in dir(checks) if name.startswith("check_")]:
+        began, fault, expected = time.monotonic(), None, None
+        try:
+            expected = getattr(checks, name)()
+        except Exception as error:  # a check that breaks has failed, the others go on
+            fault = f"{error}" if isinstance(error, AssertionError) else repr(error)
+        complaints = [c for c in page.complaints() if not (expected and expected(c))]
+        if complaints:
+            fault = "; ".join(filter(None, [fault, *complaints]))
+        print(f"{'FAILED' if fault else 'ok    '} {name[6:].replace('_', ' ')} ({time.monotonic() - began:.1f} s)"
+              + (f": {fault}" if fault else ""), flush=True)
+        failed += bool(fault)
+    return failed
 
 
 def main():
-    base, pictures, chromium = sys.argv[1:4]
-    key = os.environ.get("CALQUE_KEY")
-    browser = Browser(chromium)
-    failed = 0
+    chromium, pictures, how, what = sys.argv[1:5]
+    only = sys.argv[5:]
+    key = os.environ.get("CALQUE_KEY") if how == "--url" else None
+    servers = Servers(what, os.path.realpath(os.path.join(os.path.dirname(__file__), "..", ".."))) if how == "--program" else None
+    browser, failed = None, 0
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that what was started is ended
     try:
+        base = servers.documents() if servers else what.rstrip("/") + "/"
+        browser = Browser(chromium)
         page = Page(browser)
-        checks = Checks(page, base.rstrip("/") + "/", pictures, key)
-        page.complaints()
-        for name in [name for name in dir(Checks) if name.startswith("check_")]:
-            began, fault, expected = time.monotonic(), None, None
-            try:
-                expected = getattr(checks, name)()
-            except (AssertionError, RuntimeError) as error:
-                fault = str(error)
-            complaints = [c for c in page.complaints() if not (expected and expected(c))]
-            if complaints:
-                fault = "; ".join(filter(None, [fault, *complaints]))
-            print(f"{'FAILED' if fault else 'ok    '} {name[6:].replace('_', ' ')} ({time.monotonic() - began:.1f} s)"
-                  + (f": {fault}" if fault else ""), flush=True)
-            failed += bool(fault)
+        for kind in (Visit, Hands, Reading):
+            if not only or kind.__name__ in only:
+                checks = kind(page, base, pictures, key)
+                page.complaints()
+                failed += run(checks, page)
+        if servers and (not only or "ServerStates" in only):
+            failed += run(ServerStates(page, servers, pictures), page)
     finally:
-        browser.close()
+        if browser:
+            browser.close()
+        if servers:
+            servers.close()
     print(f"page: {failed} of the checks failed" if failed else "page: all checks passed")
     return 1 if failed else 0
 
