@@ -11,7 +11,7 @@
 #
 #   ROUNDS   5: server and library (or peer) are measured in turn; figures are medians
 #   SECONDS_EACH  10: of each measurement
-#   INDEX    an index for `search`, and for `hour`, too; APPROXIMATE=1: a copy of it with an approximation besides
+#   INDEX    an index for `search`, and for `hour`, too; APPROXIMATE=1: a copy of it with an approximation besides (METHOD hnsw)
 #   DURATION 3600 seconds, RATE 8 requests a second: the hour
 #   QUEUE_TOKENS  40: may wait in `overload`. It bounds an accepted request's wait, so it decides the p99.
 #   VENV     WORK/infinity: made where it is missing; ENGINES "torch": of infinity_emb
@@ -209,8 +209,7 @@ measure_search() {
       [ -n "${APPROXIMATE:-}" ] || continue
       if [ ! -d "$work/index-approximate" ]; then
         cp -r "$INDEX" "$work/index-copy"
-        "$program" index optimize --index "$work/index-copy" ${OPTIMIZE:---approximate} >"$work/optimize.log" 2>&1 ||
-          { cat "$work/optimize.log" >&2; exit 1; }
+        "$program" index approximate --method "${METHOD:-hnsw}" --quiet "$work/index-copy"
         mv "$work/index-copy" "$work/index-approximate"
       fi
       index=$work/index-approximate
@@ -250,12 +249,14 @@ write_mixed() {
         printf "POST\t/embed\t{\"inputs\":%s,\"normalize\":false}\n", texts(4, 100)
         printf "POST\t/similarity\t{\"inputs\":{\"source_sentence\":%s,\"sentences\":%s}}\n", text(9), texts(5, 30)
         printf "POST\t/tokenize\t{\"inputs\":%s}\n", text(long)
-        printf "POST\t/api/similarity\t{\"left\":%s,\"right\":%s}\n", texts(3, 20), texts(3, 20)
-        printf "POST\t/api/mine\t{\"left\":%s,\"right\":%s}\n", texts(6, 20), texts(6, 20)
+        printf "POST\t/api/similarity\t{\"a\":%s,\"b\":%s}\n", texts(3, 20), texts(3, 20)
+        printf "POST\t/api/mine\t{\"source\":%s,\"target\":%s}\n", texts(6, 20), texts(6, 20)
         printf "POST\t/api/map\t{\"texts\":%s}\n", texts(5, 20)
         if (index_given) {
           printf "POST\t/api/search\t{\"query\":%s}\n", text(1 + int(rand() * 12))
           printf "POST\t/api/search\t{\"query\":%s,\"mode\":\"lexical\"}\n", text(2)
+          printf "GET\t/api/search?q=%s&k=5\t\n", word[int(rand() * n_words) + 1]
+          printf "GET\t/api/documents/%d\t\n", k
         }
         printf "POST\t/embed\t{\"inputs\":%s,\"truncate\":false}\n", text(1500)
         printf "POST\t/embed\t{\"inputs\":\n"
@@ -270,11 +271,12 @@ measure_hour() {
   write_mixed
   if [ -n "${INDEX:-}" ]; then start_calque "$INDEX"; else start_calque --model "$model"; fi
   begun=$(date +%s)
-  echo "seconds,resident_kib" >"$work/hour.csv"
+  echo "seconds,resident_kib,anonymous_kib" >"$work/hour.csv"
   "$load" "$port" "$work/mixed" --clients 64 --rate "$rate" --seconds "$duration" >"$work/hour.tsv" 2>"$work/hour.statuses" &
   local loader=$!
   while kill -0 "$loader" 2>/dev/null; do
-    echo "$(($(date +%s) - begun)),$(awk '$1 == "VmRSS:" { print $2 }' "/proc/$server/status")" >>"$work/hour.csv"
+    awk -v t=$(($(date +%s) - begun)) '$1 == "VmRSS:" { all = $2 } $1 == "RssAnon:" { anonymous = $2 }
+      END { print t "," all "," anonymous }' "/proc/$server/status" >>"$work/hour.csv"
     sleep "$(awk -v d="$duration" 'BEGIN { print d < 400 ? 1 : d / 400 }')"
   done
   wait "$loader" || status=$?
@@ -282,12 +284,26 @@ measure_hour() {
   stop_server
   "$build/bench/bench_serve_memory" <"$work/hour.csv" >"$work/hour.svg"
   local f=$work/hour.tsv
-  echo "| seconds | requests | 200 | 429 | other, the errors asked for | lost | p50, ms | p99, ms | resident after 10 %, MiB | at the end, MiB | highest, MiB |"
-  echo "|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|"
+  echo "| seconds | requests | 200 | 429 | other, the errors asked for | lost | p50, ms | p99, ms |"
+  echo "|---:|---:|---:|---:|---:|---:|---:|---:|"
   echo "| $duration | $(value answers "$f") | $(value ok "$f") | $(value refused "$f") | $(value other "$f") | $(value lost "$f") |" \
-    "$(value p50_ms "$f") | $(value p99_ms "$f") | $(awk -F , -v d="$duration" '
-      NR > 1 { if (!early && $1 >= d / 10) early = $2; last = $2; if ($2 > most) most = $2 }
-      END { printf "%.1f | %.1f | %.1f", early / 1024, last / 1024, most / 1024 }' "$work/hour.csv") |"
+    "$(value p50_ms "$f") | $(value p99_ms "$f") |"
+  echo
+  echo "| memory, MiB | after a tenth | after half | at the end | highest |"
+  echo "|---|---:|---:|---:|---:|"
+  awk -F , -v d="$duration" 'NR > 1 {
+      for (i = 2; i <= 3; i++) {
+        if (!tenth[i] && $1 >= d / 10) tenth[i] = $i
+        if (!half[i] && $1 >= d / 2) half[i] = $i
+        if ($i > most[i]) most[i] = $i
+        last[i] = $i
+      }
+    }
+    END {
+      for (i = 2; i <= 3; i++)
+        printf "| %s | %.1f | %.1f | %.1f | %.1f |\n", i == 2 ? "resident, files included" : "its own (anonymous)", tenth[i] / 1024,
+               half[i] / 1024, last[i] / 1024, most[i] / 1024
+    }' "$work/hour.csv"
   return "$status"
 }
 
