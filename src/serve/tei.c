@@ -1,5 +1,5 @@
-/* The interface of text-embeddings-inference: /embed, /similarity, /tokenize, /info, /health, /metrics. Unknown fields
- * are ignored. How many texts were truncated is told by the header X-Calque-Truncated. */
+/* The interface of text-embeddings-inference: /embed and /, /similarity, /tokenize, /info, /health, /metrics. Unknown
+ * fields are ignored. How many texts were truncated is told by the header X-Calque-Truncated. */
 #include "serve/input.h"
 #include "serve/route.h"
 
@@ -180,6 +180,13 @@ const serve_route serve_tei_routes[] = {
      .body = "{\"inputs\":{\"description\":\"a string, a list of strings, token ids, or a list of lists of them\"},"
              "\"normalize\":{\"type\":\"boolean\",\"default\":true},\"dimensions\":{\"type\":\"integer\"}," ON_LONG "}",
      .answer_schema = "[]"},
+    {.method = "POST",
+     .path = "/", /* where huggingface_hub's client asks, given the server's address alone */
+     .style = SERVE_TEI,
+     .flags = SERVE_HIDDEN,
+     .prepare = prepare_embed,
+     .answer = answer_embed,
+     .summary = "The same as /embed"},
     {.method = "POST",
      .path = "/similarity",
      .style = SERVE_TEI,

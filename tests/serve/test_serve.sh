@@ -58,11 +58,15 @@ ask HEAD /; is 200
 ask GET /nowhere; is 404; has '"not_found"'
 ask GET /../../etc/passwd; is 404
 ask DELETE /embed; is 405
+ask GET /embed; is 405; has "GET is not a method of /embed"
+ask POST /nowhere '{}'; is 404; has '"not_found"'
+ask PUT / '{}'; is 405
 ask GET /metrics; is 200; has 'calque_requests_total{method="GET",route="/health",code="200"} 1'
 
 # Vectors: by text and by token ids, the same.
 ask POST /embed '{"inputs": "The river is long."}'; is 200; has "X-Calque-Truncated: 0"
 body_of_answer >"$tmp/alone"
+ask POST / '{"inputs": "The river is long."}'; is 200; body_of_answer | cmp - "$tmp/alone"
 ask POST /tokenize '{"inputs": "The river is long."}'; is 200
 ids=$(grep -o '"id":[0-9]*' "$tmp/answer" | cut -d: -f2 | paste -sd,)
 ask POST /embed "{\"inputs\": [[$ids]]}"; is 200
