@@ -4,19 +4,21 @@
     read_formats.py PATH...     a checkpoint or a search's state; a directory of cached vectors; an index; a lexical
                                 index; a work directory; autoencoders; trials; PREFIX.vocab of a state of words
 
-Exit 1 at the first thing that is not as the document says. Needs NumPy; XXH3 comes from libxxhash, and without it no
-check sum is compared, which is said.
+Exit 1 at the first thing that is not as the document says. Needs Python alone; XXH3 comes from libxxhash, and without
+it no check sum is compared, which is said.
 """
+import array
+import ast
 import ctypes
 import ctypes.util
+import itertools
 import json
+import math
 import os
 import re
 import sqlite3
 import struct
 import sys
-
-import numpy as np
 
 
 class Wrong(Exception):
@@ -26,6 +28,23 @@ class Wrong(Exception):
 def expect(condition, message):
     if not condition:
         raise Wrong(message)
+
+
+def numbers(data, kind):
+    """Little-endian numbers: f and d of 4 and 8 bytes, I and Q unsigned."""
+    values = array.array({"I": "I" if array.array("I").itemsize == 4 else "L"}.get(kind, kind))
+    values.frombytes(data)
+    if sys.byteorder == "big":
+        values.byteswap()
+    return values
+
+
+def are_finite(values):
+    return all(map(math.isfinite, values))
+
+
+def length(values):
+    return math.sqrt(math.fsum(x * x for x in values))
 
 
 # --- hashes ---
@@ -136,12 +155,12 @@ def describe_section(name, data):
     if name in ("batches", "drawn", "average.n") or last == "step":
         return ", ".join(str(x) for x in struct.unpack(f"<{len(data) // 8}Q", data))
     if ".steps." in name or name.startswith("table.steps"):
-        steps = np.frombuffer(data, "<u4")
-        return f"u32, {steps.size} rows, {steps.min()} to {steps.max()}"
+        steps = numbers(data, "I")
+        return f"u32, {len(steps)} rows, {min(steps)} to {max(steps)}"
     if last in ("parameters", "m", "v", "average") or name.startswith(("encoder.", "decoder.")):
-        values = np.frombuffer(data, "<f4")
-        expect(np.isfinite(values).all(), f"{name}: a number that is not finite")
-        return f"f32, length {np.linalg.norm(values.astype('f8')):.6g}"
+        values = numbers(data, "f")
+        expect(are_finite(values), f"{name}: a number that is not finite")
+        return f"f32, length {length(values):.6g}"
     return ""
 
 
@@ -149,36 +168,35 @@ def check_search(sections):
     for side in "xy":
         if side + ".index" not in sections:
             continue
-        index = np.frombuffer(sections[side + ".index"], "<u4")
-        cosine = np.frombuffer(sections[side + ".cosine"], "<f8")
-        expect(index.size == cosine.size, "as many cosines as rows")
-        found = index != 0xFFFFFFFF
-        expect((np.abs(cosine[found]) <= 1 + 1e-9).all(), "a cosine beyond 1")
-        print(f"  neighbours of {side}: {found.sum()} of {index.size} places taken")
+        index, cosine = numbers(sections[side + ".index"], "I"), numbers(sections[side + ".cosine"], "d")
+        expect(len(index) == len(cosine), "as many cosines as rows")
+        found = [c for i, c in zip(index, cosine) if i != 0xFFFFFFFF]
+        expect(all(abs(c) <= 1 + 1e-9 for c in found), "a cosine beyond 1")
+        print(f"  neighbours of {side}: {len(found)} of {len(index)} places taken")
 
 
 # --- vectors by text ---
 
 def print_cache(directory):
     data = open(os.path.join(directory, "keys"), "rb").read()
-    vectors = np.fromfile(os.path.join(directory, "vectors"), "<f4")
+    vectors = open(os.path.join(directory, "vectors"), "rb").read()
     magic, version, dim, zeros, check = struct.unpack("<8sQQ32sQ", data[:64])
     expect(magic == b"CQVECTS\n" and version == 1 and zeros == bytes(32), "the head of keys")
     check64(check, data[:56], None, "the head of keys")
     n = (len(data) - 64) // 32
     expect(len(data) == 64 + 32 * n and n, "keys are 32 bytes each, and there is one")
-    expect(vectors.size == n * dim, "vectors: as many rows as keys")
-    keys = np.frombuffer(data, "<u8", offset=64).reshape(n, 4)
-    rows = vectors.reshape(n, -1)
-    expect(np.isfinite(rows).all(), "vectors: a number that is not finite")
-    for i in range(n):
-        compare64(keys[i, 3], data[64 + 32 * i:88 + 32 * i], i, f"key {i}")
-        compare64(keys[i, 2], rows[i].tobytes(), int(keys[i, 0]), f"vector {i}")
-    mean = np.linalg.norm(rows, axis=1).mean()
-    print(f"{directory}: {n} vectors of {rows.shape[1]} numbers, lengths {mean:.4f} on average")
+    expect(len(vectors) == 4 * n * dim, "vectors: as many rows as keys")
+    keys = list(struct.iter_unpack("<4Q", data[64:]))
+    rows = [vectors[4 * dim * i:4 * dim * (i + 1)] for i in range(n)]
+    expect(are_finite(numbers(vectors, "f")), "vectors: a number that is not finite")
+    for i, key in enumerate(keys):
+        compare64(key[3], data[64 + 32 * i:88 + 32 * i], i, f"key {i}")
+        compare64(key[2], rows[i], key[0], f"vector {i}")
+    mean = math.fsum(length(numbers(row, "f")) for row in rows) / n
+    print(f"{directory}: {n} vectors of {dim} numbers, lengths {mean:.4f} on average")
     texts = os.environ.get("TEXTS")  # a file of sentences that should be there
     if texts and xxhash:
-        have = {tuple(k) for k in keys[:, :2].tolist()}
+        have = {key[:2] for key in keys}
         lines = open(texts, "rb").read().splitlines()
         print(f"  {sum(identity(line) in have for line in lines)} of {len(lines)} lines of {texts} are in it")
 
@@ -205,12 +223,12 @@ def read_counted(path, n_bytes):
 
 
 def read_deleted(directory, manifest, n):
-    deleted = np.zeros(n, bool)
+    deleted = [False] * n
     if manifest["deleted_generation"]:
-        bits = np.fromfile(os.path.join(directory, f"deleted-{manifest['deleted_generation']}"), "u1")
-        expect(bits.size == manifest["deleted_bytes"] <= (n + 7) // 8, "deleted")
-        known = np.unpackbits(bits, bitorder="little")[:n].astype(bool)
-        deleted[:known.size] = known
+        bits = open(os.path.join(directory, f"deleted-{manifest['deleted_generation']}"), "rb").read()
+        expect(len(bits) == manifest["deleted_bytes"] <= (n + 7) // 8, "deleted")
+        for i in range(min(n, 8 * len(bits))):
+            deleted[i] = bits[i // 8] >> i % 8 & 1 == 1
     return deleted
 
 
@@ -219,7 +237,9 @@ def compare_manifest(directory, manifest):
     for key, value in manifest.items():
         if key == "words":
             values += [number for pair in value for number in pair]
-        elif key != "check":
+            hubness = manifest.get("hubness", {})
+            values += [hubness[k] for k in ("generation", "queries", "k", "queries_check") if hubness]
+        elif key not in ("check", "hubness"):
             values.append(value)
     compare64(int(manifest["check"], 16), "".join(f"{value}\n" for value in values).encode(), 0, "the manifest")
     for kind in ("deleted", "approximate"):
@@ -266,7 +286,7 @@ def print_index(directory, manifest):
     n, dim = manifest["records"], manifest["dim"]
     counted = {name: read_counted(os.path.join(directory, f"{name}-{manifest['files']}"), n * size)
                for name, size in (("passages", 16), ("vectors", 4 * dim), ("checks", 16))}
-    expect(np.isfinite(np.frombuffer(counted["vectors"], "<f4")).all(), "vectors: a number that is not finite")
+    expect(are_finite(numbers(counted["vectors"], "f")), "vectors: a number that is not finite")
     for i, (vector_check, passage_check) in enumerate(struct.iter_unpack("<2Q", counted["checks"])):
         compare64(vector_check, counted["vectors"][4 * dim * i:4 * dim * (i + 1)], i, f"the vector of record {i}")
         compare64(passage_check, counted["passages"][16 * i:16 * (i + 1)], i, f"the passage of record {i}")
@@ -287,6 +307,28 @@ def print_index(directory, manifest):
         expect(print_segment(os.path.join(directory, f"words-{number}")) == n_records, f"words-{number}: its records")
     expect(sum(n_records for _, n_records in manifest["words"]) <= n, "words of records that count")
     print_approximate(directory, manifest, manifest["approximate_records"])
+    print_hubness(directory, manifest, numbers(counted["vectors"], "f"))
+
+
+def print_hubness(directory, manifest, vectors):
+    hubness = manifest.get("hubness", {"queries": 0})
+    if not hubness["queries"]:
+        return
+    n, dim, k = manifest["records"], manifest["dim"], hubness["k"]
+    path = os.path.join(directory, f"hubness-{hubness['generation']}")
+    for i, (mean, check) in enumerate(struct.iter_unpack("<4sI", read_counted(path, 8 * n))):
+        compare64(check, mean, i, f"the hubness of record {i}", 32)
+        expect(1 <= k <= hubness["queries"] and abs(struct.unpack("<f", mean)[0]) <= 1.0001, f"the hubness of record {i}")
+    path = os.path.join(directory, f"queries-{hubness['generation']}")
+    data = open(path, "rb").read()
+    expect(len(data) == 4 * dim * hubness["queries"], path)
+    compare64(int(hubness["queries_check"], 16), data, 0, path)
+    rows = [numbers(data[4 * dim * i:4 * dim * (i + 1)], "f") for i in range(hubness["queries"])]
+    own = vectors[-dim:]
+    if n and own not in rows:  # a passage that stands for a query is none of its own
+        nearest = sorted((sum(a * b for a, b in zip(own, row)) / length(own) / length(row) for row in rows), reverse=True)
+        expect(abs(sum(nearest[:k]) / k - struct.unpack("<f", mean)[0]) < 1e-5, "the hubness of the last record")
+    print(f"  hubness by {hubness['queries']} queries")
 
 
 def print_approximate(directory, manifest, n):
@@ -306,7 +348,7 @@ def print_old_index(directory, manifest):
     records = [line.split(b"\t", 2) for line in lines]
     expect(all(len(r) == 3 and r[0] for r in records), "id, language and text in each")
     vectors = read_counted(os.path.join(directory, "vectors"), 4 * n * dim)
-    expect(np.isfinite(np.frombuffer(vectors, "<f4")).all(), "vectors: a number that is not finite")
+    expect(are_finite(numbers(vectors, "f")), "vectors: a number that is not finite")
     if manifest["format"] == "calque index 2":
         compare_manifest(directory, manifest)
         checks = read_counted(os.path.join(directory, "checks"), 16 * n)
@@ -337,11 +379,11 @@ def varint(data, at):
 def unpack(data, bits):
     """128 values: value i is in lane i % 4, from bit i // 4 * bits on; a lane's words lie 4 apart."""
     if bits == 0:
-        return np.zeros(128, np.int64)
-    lanes = np.frombuffer(data, "<u4").reshape(bits, 4).T.copy()  # [lane, word]
-    values = np.zeros(128, np.int64)
+        return [0] * 128
+    words = [data[4 * i:4 * i + 4] for i in range(4 * bits)]
+    values = [0] * 128
     for lane in range(4):
-        stream = int.from_bytes(lanes[lane].tobytes(), "little")
+        stream = int.from_bytes(b"".join(words[lane::4]), "little")
         for row in range(32):
             values[row * 4 + lane] = stream >> (row * bits) & ((1 << bits) - 1)
     return values
@@ -358,17 +400,15 @@ def read_postings(data, n, lengths):
         expect(gap_bits <= 32 and frequency_bits <= 32, "bits")
         middle, end = at + 2 + 16 * gap_bits, at + 2 + 16 * (gap_bits + frequency_bits)
         gaps = unpack(blocks[at + 2:middle], gap_bits)
-        block = following + np.cumsum(gaps + 1) - 1
-        counts = unpack(blocks[middle:end], frequency_bits) + 1
+        block = [following + d - 1 for d in itertools.accumulate(gap + 1 for gap in gaps)]
+        counts = [count + 1 for count in unpack(blocks[middle:end], frequency_bits)]
         expect(block[-1] == last, "the last document of a block")
         pairs = [(f, l) for f, l in zip(pairs[::2], pairs[1::2]) if f]
         expect(pairs == sorted(pairs) and [l for _, l in pairs] == sorted(l for _, l in pairs), "pairs ascend")
-        covered = np.zeros(128, bool)
-        for f, l in pairs:
-            covered |= (counts <= f) & (lengths[block] >= l)
-        expect(covered.all(), "a posting that no pair bounds")
-        documents.append(block)
-        frequencies.append(counts)
+        covered = all(any(c <= f and lengths[d] >= l for f, l in pairs) for d, c in zip(block, counts))
+        expect(covered, "a posting that no pair bounds")
+        documents += block
+        frequencies += counts
         following = last + 1
     rest, at = [], end
     for _ in range(n % 128):
@@ -377,17 +417,14 @@ def read_postings(data, n, lengths):
         rest.append((following + gap, count + 1))
         following += gap + 1
     expect(at == len(blocks), "the postings end where the next begin")
-    if rest:
-        documents.append(np.array([d for d, _ in rest]))
-        frequencies.append(np.array([f for _, f in rest]))
-    return np.concatenate(documents), np.concatenate(frequencies)
+    return documents + [d for d, _ in rest], frequencies + [f for _, f in rest]
 
 
 def starts_of(data, n, total, what):
-    starts = np.frombuffer(data, "<u8")
-    expect(starts.size == n + 1 and starts[0] == 0 and starts[-1] == total, what)
-    expect((np.diff(starts.astype(np.int64)) >= 0).all(), what + " ascend")
-    return starts.astype(np.int64)
+    starts = numbers(data, "Q")
+    expect(len(starts) == n + 1 and starts[0] == 0 and starts[-1] == total, what)
+    expect(list(starts) == sorted(starts), what + " ascend")
+    return starts
 
 
 def print_segment(path):
@@ -403,26 +440,27 @@ def print_segment(path):
     expect(at + 8 == len(data), "the file ends with a check behind the postings")
     compare64(struct.unpack_from("<Q", data, at)[0], data[:begins[6]], 0, "what is before the postings")
     part = {name: data[b:b + s] for name, b, s in zip(PARTS, begins, sizes)}
-    lengths = np.frombuffer(part["lengths"], "<u4").astype(np.int64)
-    expect(lengths.size == n_documents and lengths.sum() == n_occurrences, "lengths add up")
+    lengths = numbers(part["lengths"], "I")
+    expect(len(lengths) == n_documents and sum(lengths) == n_occurrences, "lengths add up")
     starts_of(part["id_starts"], n_documents, sizes[2], "ids")
     term_starts = starts_of(part["term_starts"], n_terms, sizes[4], "terms")
     terms = [part["terms"][a:b] for a, b in zip(term_starts, term_starts[1:])]
     expect(terms == sorted(set(terms)), "terms in bytewise order")
-    records = np.frombuffer(part["records"], np.dtype("<u8, <u8, <u4, <u4"))
-    expect(records.size == n_terms + 1 and records[-1][1] == sizes[6], "records")
-    counted, n_postings, n_blocks = np.zeros(n_documents, np.int64), 0, 0
+    records = list(struct.iter_unpack("<QQII", part["records"]))
+    expect(len(records) == n_terms + 1 and records[-1][1] == sizes[6], "records")
+    counted, n_postings, n_blocks = [0] * n_documents, 0, 0
     for number, (term, record, following) in enumerate(zip(terms, records, records[1:])):
-        occurrences, at, n, check = (int(v) for v in record)
+        occurrences, at, n, check = record
         expect(n > 0, f"the record of {term}")
-        postings = part["postings"][at:int(following[1])]
+        postings = part["postings"][at:following[1]]
         compare64(check, postings, number, f"the postings of {term}", 32)
         documents, frequencies = read_postings(postings, n, lengths)
-        expect(documents.size == n and frequencies.sum() == occurrences, f"the postings of {term}")
-        expect((np.diff(documents) > 0).all(), f"the documents of {term} ascend")
-        np.add.at(counted, documents, frequencies)
+        expect(len(documents) == n and sum(frequencies) == occurrences, f"the postings of {term}")
+        expect(documents == sorted(set(documents)), f"the documents of {term} ascend")
+        for document, frequency in zip(documents, frequencies):
+            counted[document] += frequency
         n_postings, n_blocks = n_postings + n, n_blocks + n // 128
-    expect((counted == lengths).all(), "postings and lengths agree for every document")
+    expect(counted == list(lengths), "postings and lengths agree for every document")
     print(f"  {path}: {n_documents} documents, {n_terms} terms, {n_postings} postings, {n_blocks} full blocks")
     return n_documents
 
@@ -473,14 +511,25 @@ def print_trials(directory):
             print(f"  {name}: {record['values']}: loss {record['loss']:.4f}, BLEU {record.get('bleu')}")
 
 
+def npy_shape(path):
+    """Of a matrix of f32, row by row."""
+    data = open(path, "rb").read()
+    expect(data[:8] == b"\x93NUMPY\x01\x00", path)
+    end = 10 + struct.unpack_from("<H", data, 8)[0]
+    head = ast.literal_eval(data[10:end].decode())
+    rows, columns = head["shape"]
+    expect(head["descr"] == "<f4" and not head["fortran_order"] and len(data) == end + 4 * rows * columns, path)
+    return rows, columns
+
+
 def print_words(path):
     prefix = path[:-len(".vocab")]
     lines = [line.rsplit("\t", 1) for line in open(path, encoding="utf-8", newline="\n").read().split("\n") if line]
     counts = [int(count) for _, count in lines]
-    into, out = np.load(prefix + ".in.npy"), np.load(prefix + ".out.npy")
-    expect(into.dtype == out.dtype == np.float32 and into.shape == out.shape and len(into) == len(lines), "rows")
+    shape = npy_shape(prefix + ".in.npy")
+    expect(shape == npy_shape(prefix + ".out.npy") and shape[0] == len(lines), "rows")
     expect(counts == sorted(counts, reverse=True), "words by falling count")
-    print(f"{prefix}: a state of {len(lines)} words, {into.shape[1]} dimensions")
+    print(f"{prefix}: a state of {len(lines)} words, {shape[1]} dimensions")
 
 
 def print_path(path):

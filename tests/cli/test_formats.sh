@@ -3,8 +3,8 @@
 . "$(dirname "$0")/common.sh"
 . "$SOURCE/tests/cli/made_up.sh"
 
-if ! ${PYTHON:-python3} -c 'import numpy' 2>/dev/null; then
-  echo "skipped: no Python with NumPy"
+if ! ${PYTHON:-python3} -c 'import ctypes, sqlite3' 2>/dev/null; then
+  echo "skipped: no Python with ctypes and SQLite"
   exit 0
 fi
 reads() { # PATH TEXT
@@ -41,6 +41,18 @@ cp -r news.index compact.index
 expect 0 index compact compact.index
 n=$(($(wc -l <a.ids) - 1))
 reads compact.index "calque index 3, $n of $n documents are live, $n records"
+# hubness, which the compacted index has nothing deleted beside
+head -20 b.txt >asked.txt
+expect 0 index hubness compact.index --queries asked.txt --neighbours 3
+reads compact.index "hubness by 20 queries"
+damage compact.index/hubness-1 $((5 * 8 + 1))
+refuses compact.index "the hubness of record 5: the check does not agree"
+expect 0 index hubness news.index --sample 7
+reads news.index "hubness by 7 queries"
+cp -r news.index changed.index
+damage changed.index/queries-1 100
+refuses changed.index "queries-1: the check does not agree"
+rm -r changed.index
 if "$PROGRAM" index approximate news.index --method ivf 2>/dev/null; then
   reads news.index "FAISS's IwSq covers the first"
   expect 0 index approximate news.index --method hnsw

@@ -332,6 +332,71 @@ static void every_allocation_of_a_search_may_fail(void **state) {
   search_with_each_allocation_failing(test_path("memory.index"), &o, &query, NULL);
 }
 
+/* By each ranking, with each kind of best sentence. */
+static void every_allocation_of_a_ranking_may_fail(void **state) {
+  (void)state;
+  cq_index_free(fresh("rankings.index"));
+  const cq_slice queries[] = {slice(lines[1]), slice("trains in a garden")};
+  for (int way = 0; way < 4; way++) {
+    cq_search_options o = cq_search_default_options();
+    cq_index *index = NULL;
+    bool failed = true;
+    assert_int_equal(cq_index_open(&index, test_path("rankings.index"), NULL, NULL), CQ_OK);
+    o.ranking = way % 2 ? CQ_RANK_WORDS : CQ_RANK_HYBRID;
+    o.snippet = way / 2 ? CQ_SNIPPET_WORDS : CQ_SNIPPET_VECTORS;
+    o.filter = "not id = nobody", o.language = "en";
+    for (long n = 1; failed; n++) {
+      cq_hits *hits = NULL;
+      size_t n_found;
+      cq_error error = {0};
+      cq_alloc_fail_at(n);
+      const cq_status status = cq_index_search(&hits, index, queries, 2, &o, NULL, &error);
+      failed = cq_alloc_failed();
+      cq_alloc_fail_at(0);
+      if (status != (failed ? CQ_ERR_MEMORY : CQ_OK)) fail_msg("way %d, allocation %ld: %s", way, n, error.message);
+      if (failed) assert_null(hits);
+      if (failed && n % 8) continue;
+      if (failed) assert_int_equal(cq_index_search(&hits, index, queries, 2, &o, NULL, NULL), CQ_OK);
+      assert_int_equal(cq_hits_of(hits, 0, &n_found)->document.id.data[0], 'b');
+      assert_non_null(cq_hits_of(hits, 0, &n_found)->best.data);
+      cq_hits_free(hits);
+    }
+    cq_index_free(index);
+  }
+}
+
+/* Adding, committing and compacting: what fails leaves the index as it was, and can be made again. */
+static void every_allocation_of_a_change_may_fail(void **state) {
+  (void)state;
+  cq_index *index = fresh("changes.index");
+  const cq_document more = {.id = {"e", 1}, .title = slice("A title"), .text = slice("a cat. a dog. the river.")};
+  size_t n_removed;
+  cq_index_free(index);
+  cq_index_options o = for_writing();
+  o.passage_tokens = 4, o.passage_overlap = 0; /* of which the document has several */
+  assert_int_equal(cq_index_open(&index, test_path("changes.index"), &o, NULL), CQ_OK);
+  assert_int_equal(cq_index_remove(index, &(cq_slice){"a", 1}, 1, &n_removed, NULL), CQ_OK);
+  assert_int_equal(cq_index_commit(index, NULL), CQ_OK);
+  for (int what = 0; what < 3; what++) {
+    bool failed = true;
+    for (long n = 1; failed; n++) {
+      cq_error error = {0};
+      cq_alloc_fail_at(n);
+      const cq_status status = what == 0   ? cq_index_add(index, &more, 1, NULL, &error)
+                               : what == 1 ? cq_index_commit(index, &error)
+                                           : cq_index_compact(index, NULL, &error);
+      failed = cq_alloc_failed();
+      cq_alloc_fail_at(0);
+      if (status != (failed ? CQ_ERR_MEMORY : CQ_OK)) fail_msg("%d, allocation %ld: %s", what, n, error.message);
+      assert_int_equal(cq_index_size(index), what == 2 || (what == 1 && !failed) ? N : N - 1);
+      if (failed && n % 16 == 1) assert_int_equal(cq_index_check(index, NULL, NULL), CQ_OK);
+    }
+  }
+  assert_true(cq_index_n_passages(index) > N);
+  assert_int_equal(cq_index_check(index, NULL, NULL), CQ_OK);
+  cq_index_free(index);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(hits_outlive_the_index),
@@ -343,6 +408,8 @@ int main(void) {
       cmocka_unit_test(a_query_model_of_other_dimensions_is_refused),
       cmocka_unit_test(words_rank_as_a_lexical_index),
       cmocka_unit_test(every_allocation_of_a_search_may_fail),
+      cmocka_unit_test(every_allocation_of_a_ranking_may_fail),
+      cmocka_unit_test(every_allocation_of_a_change_may_fail),
   };
   return cmocka_run_group_tests(tests, make_test_directory, remove_test_directory);
 }

@@ -379,17 +379,25 @@ static cq_status make_hits(cq_hits **out, const searching *s, const candidates *
 
 /* --- a search --- */
 
+/* Whether there is a newer snapshot by now: of this handle's writer, of another process, or found by another thread. */
+static bool is_outdated(const searching *s) {
+  bool changed;
+  (void)!cq_index_store_refresh(s->index->store, &changed, NULL);
+  cq_index_snapshot *newest = cq_index_store_hold(s->index->store);
+  cq_index_snapshot_release(newest);
+  return newest != s->snapshot;
+}
+
 /* The newest snapshot with its index by words; that of an older one may be gone already. */
 static cq_status hold_snapshot(searching *s, cq_error *error) {
   const bool needs_words = s->options->ranking != CQ_RANK_DENSE || s->options->snippet == CQ_SNIPPET_WORDS;
   const bool exact = s->options->exact || s->options->ranking == CQ_RANK_WORDS;
   for (;;) {
-    bool changed = false;
     cq_error e = {0};
     cq_status status = cq_index_hold_newest(&s->snapshot, &s->approximation, s->index, exact, error);
     if (!status && needs_words) {
       status = cq_index_hold_words(&s->words, s->index, s->snapshot, &e);
-      if (status == CQ_ERR_IO && !cq_index_store_refresh(s->index->store, &changed, NULL) && changed) {
+      if (status == CQ_ERR_IO && is_outdated(s)) {
         cq_index_release_approximation(s->index, s->approximation);
         cq_index_snapshot_release(s->snapshot);
         continue;
