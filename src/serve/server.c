@@ -420,7 +420,8 @@ static void reload(serve_server *s) {
   cq_error error = {0};
   serve_model *model, *old;
   serve_log_reopen(s->log);
-  const cq_status status = serve_model_open(&model, &s->options.model, &error);
+  const cq_status status =
+      serve_model_reopen(&model, s->model, &s->options.model, &error); /* no other thread changes it */
   serve_metrics_reload(s->shared.metrics, status != CQ_OK);
   if (status) {
     note(s, "not opened again, the one before stays: %s", error.message);
@@ -431,7 +432,7 @@ static void reload(serve_server *s) {
   s->model = model;
   pthread_mutex_unlock(&s->mutex);
   serve_model_leave(old);
-  note(s, "opened again: %s", model->name);
+  note(s, model == old ? "still open for writing: %s" : "opened again: %s", model->name);
 }
 
 void serve_ask(serve_server *s, serve_wish wish) {

@@ -70,12 +70,6 @@ static void list_fields(cq_slice *out[N_FIELDS], cq_document *d) {
   memcpy(out, fields, sizeof fields);
 }
 
-static bool is_blank(cq_slice text) {
-  size_t i = 0;
-  while (i < text.n && strchr(" \t\r\n\f\v", text.data[i])) i++;
-  return i == text.n;
-}
-
 /* Keeps a document that is borrowed. */
 static int keep_document(adding *a, const cq_document *borrowed) {
   batch *b = &a->waiting;
@@ -122,7 +116,7 @@ static int add_documents(adding *a, cq_documents *in) {
     cq_document document;
     if (cq_documents_next(&document, in, &error)) code = cli_fail_error(&error);
     if (code || !document.id.data) break;
-    if (is_blank(document.text)) { /* a document of nothing would be near every query */
+    if (cq_document_is_blank(&document)) { /* a document of nothing would be near every query */
       a->n_blank++;
       continue;
     }
