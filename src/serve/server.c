@@ -419,6 +419,9 @@ static void end_exchange(void *context, struct MHD_Connection *mhd, void **own, 
 static void reload(serve_server *s) {
   cq_error error = {0};
   serve_model *model, *old;
+  char state[80];
+  snprintf(state, sizeof state, "RELOADING=1\nMONOTONIC_USEC=%llu", (unsigned long long)serve_now_us());
+  serve_notify(state);
   serve_log_reopen(s->log);
   const cq_status status =
       serve_model_reopen(&model, s->model, &s->options.model, &error); /* no other thread changes it */
@@ -472,10 +475,15 @@ static void tick(serve_server *s) {
 
 void serve_run(serve_server *s) {
   unsigned wishes = 0;
+  serve_notify("READY=1");
   while (!((wishes = next_wishes(s)) & SERVE_STOP)) {
-    if (wishes & SERVE_RELOAD) reload(s);
+    if (wishes & SERVE_RELOAD) {
+      reload(s);
+      serve_notify("READY=1");
+    }
     tick(s);
   }
+  serve_notify("STOPPING=1");
   atomic_store(&s->is_draining, true);
   const MHD_socket fd = MHD_quiesce_daemon(s->daemon);
   if (fd != MHD_INVALID_SOCKET) close(fd), s->fd = -1;
