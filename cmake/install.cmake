@@ -1,4 +1,4 @@
-# make install: program, shared library, headers, manual, calque.pc, and a CMake package that gives calque::calque.
+# make install: program, shared library, headers, manual, unit for systemd, calque.pc, and a CMake package that gives calque::calque.
 include(CMakePackageConfigHelpers)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/calque)
@@ -14,6 +14,11 @@ install(DIRECTORY ${CMAKE_SOURCE_DIR}/sample DESTINATION ${CMAKE_INSTALL_DATADIR
 # The model of commands that are told none.
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/models DESTINATION ${CMAKE_INSTALL_DATADIR}/calque)
 install(FILES ${CMAKE_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/calque)
+
+if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
+  configure_file(${CMAKE_CURRENT_LIST_DIR}/calque.service.in ${CMAKE_BINARY_DIR}/calque.service @ONLY)
+  install(FILES ${CMAKE_BINARY_DIR}/calque.service DESTINATION lib/systemd/system)
+endif()
 
 # Man pages and completions, which the program writes itself. zsh looks for those of packages in a place of its own.
 if(NOT CMAKE_CROSSCOMPILING)

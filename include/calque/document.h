@@ -92,6 +92,9 @@ CQ_API CQ_MUST_USE cq_status cq_documents_next(cq_document *out, cq_documents *d
  * with cq_free. Errors: CQ_ERR_FORMAT for metadata that are no JSON object, or a text that is not UTF-8; CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_document_json(char **out, const cq_document *document, cq_error *error);
 
+/* Whether its text is nothing but white space: a document that would be near to every query. */
+CQ_API bool cq_document_is_blank(const cq_document *document);
+
 /* How many malformed documents and files were skipped so far. */
 CQ_API uint64_t cq_documents_n_skipped(const cq_documents *documents);
 /* Where the document last returned begins. line 0: the file is one document. */

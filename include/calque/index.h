@@ -84,6 +84,10 @@ CQ_API CQ_MUST_USE cq_status cq_index_languages(cq_index_language **out, size_t 
                                                 cq_error *error);
 CQ_API int cq_index_dim(const cq_index *index);
 CQ_API const char *cq_index_model(const cq_index *index); /* the name it was made with */
+/* The model that encodes documents, opened if nothing has needed it yet; it stays as long as the index. For those that
+ * encode other texts as well, and need no second one. Errors: those of opening a model, and CQ_ERR_ARGUMENT when it is
+ * not the one the index was made with. */
+CQ_API CQ_MUST_USE cq_status cq_index_encoder(const cq_encoder **out, const cq_index *index, cq_error *error);
 /* The first so many documents, removed ones included, are searched by an approximation; 0: there is none. */
 CQ_API size_t cq_index_approximated(const cq_index *index);
 /* How many queries the passages' hubness is of (cq_index_hubness); 0: the index has none. */

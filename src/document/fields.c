@@ -136,6 +136,13 @@ static void put_metadata(json_t **object, const char *key, json_t *value) {
   cq_builder_free(&name);
 }
 
+bool cq_document_is_blank(const cq_document *document) {
+  const cq_slice text = document->text;
+  size_t i = 0;
+  while (i < text.n && memchr(" \t\r\n\f\v", text.data[i], 6)) i++;
+  return i == text.n;
+}
+
 cq_status cq_document_json(char **out, const cq_document *document, cq_error *error) {
   const cq_slice values[CQ_ROLES] = {document->id, document->title, document->text, document->url, document->language};
   json_t *metadata = NULL, *object = json_object(), *value;

@@ -86,12 +86,6 @@ static bool keep_document(batch *b, const cq_document *borrowed) {
   return true;
 }
 
-static bool is_blank(cq_slice text) {
-  size_t i = 0;
-  while (i < text.n && strchr(" \t\r\n\f\v", text.data[i])) i++;
-  return i == text.n;
-}
-
 /* Adds and commits; answers. */
 static void add_batch(serve_request *r, batch *b) {
   cq_index *index = r->model->index;
@@ -128,7 +122,7 @@ static void put_document(serve_request *r) {
     char *metadata = json_object_size(others) ? json_dumps(others, JSON_COMPACT) : NULL;
     json_decref(others);
     if (metadata) d.metadata = slice_of(metadata);
-    if (is_blank(d.text))
+    if (cq_document_is_blank(&d))
       serve_fail(r, SERVE_INVALID, "text", "'text' is missing or blank");
     else if (!keep_document(&b, &d))
       serve_fail_memory(r);
@@ -155,7 +149,7 @@ static bool read_file(serve_request *r, batch *b, const char *path, size_t n_dir
   }
   while (!status && !(status = cq_documents_next(&d, in, &error)) && d.id.data) {
     if (d.id.n > n_directory && !memcmp(d.id.data, path, n_directory)) d.id.data += n_directory, d.id.n -= n_directory;
-    if (is_blank(d.text)) {
+    if (cq_document_is_blank(&d)) {
       b->n_blank++;
     } else if (!keep_document(b, &d)) {
       serve_fail_memory(r);

@@ -23,6 +23,20 @@ int serve_listen_inherited(void) {
   return first;
 }
 
+void serve_notify(const char *state) {
+  const char *path = getenv("NOTIFY_SOCKET");
+  struct sockaddr_un a = {.sun_family = AF_UNIX};
+  const size_t n = path ? strlen(path) : 0;
+  if (n < 2 || n >= sizeof a.sun_path || (path[0] != '/' && path[0] != '@')) return;
+  memcpy(a.sun_path, path, n);
+  if (path[0] == '@') a.sun_path[0] = '\0'; /* a name that is no file's */
+  const int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return;
+  (void)!sendto(fd, state, strlen(state), MSG_NOSIGNAL | MSG_DONTWAIT, (const struct sockaddr *)&a,
+                (socklen_t)(offsetof(struct sockaddr_un, sun_path) + n));
+  close(fd);
+}
+
 static cq_status fail_listen(cq_error *error, const char *host, int port, const char *why) {
   if (error) {
     *error = (cq_error){.status = CQ_ERR_IO};

@@ -1,4 +1,4 @@
-/* The socket that is listened on. */
+/* The socket that is listened on, and what the system (systemd) is told of the service. */
 #ifndef SERVE_LISTEN_H
 #define SERVE_LISTEN_H
 
@@ -15,5 +15,8 @@ CQ_MUST_USE cq_status serve_listen(int *out, const char *host, int port, cq_erro
 bool serve_is_loopback(const char *host);
 /* "http://[::1]:8080" of a socket. */
 void serve_listen_address(char *out, size_t n, int fd);
+
+/* Tells the system ("READY=1") where it asks to be told (NOTIFY_SOCKET). Threads: any. */
+void serve_notify(const char *state);
 
 #endif

@@ -2,9 +2,11 @@
 
 #include "serve/plane.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static cq_status fail_model_memory(cq_error *error) {
   if (error) {
@@ -27,9 +29,22 @@ static void free_model(serve_model *m) {
   serve_plane_free(m->plane);
   pthread_mutex_destroy(&m->mapping);
   cq_index_free(m->index);
-  cq_encoder_free(m->encoder);
+  cq_encoder_free(m->own);
   free(m->name);
   free(m);
+}
+
+static cq_status find_directory(uint64_t out[2], const char *path, cq_error *error) {
+  struct stat st;
+  if (stat(path, &st)) {
+    if (error) {
+      *error = (cq_error){.status = CQ_ERR_IO};
+      snprintf(error->message, sizeof error->message, "%.500s: %s", path, strerror(errno));
+    }
+    return CQ_ERR_IO;
+  }
+  out[0] = (uint64_t)st.st_dev, out[1] = (uint64_t)st.st_ino;
+  return CQ_OK;
 }
 
 cq_status serve_model_open(serve_model **out, const serve_model_options *options, cq_error *error) {
@@ -43,13 +58,15 @@ cq_status serve_model_open(serve_model **out, const serve_model_options *options
     cq_index_options o = cq_index_default_options();
     o.model = options->model, o.precision = options->precision, o.writing = options->writable;
     o.notice = options->notice;
-    status = cq_index_open(&m->index, options->index, &o, error);
+    status = find_directory(m->directory, options->index, error);
+    if (!status) status = cq_index_open(&m->index, options->index, &o, error);
     if (!status && !name) name = cq_index_model(m->index);
-  }
-  if (!status) {
+    if (!status) status = cq_index_encoder(&m->encoder, m->index, error);
+  } else {
     cq_encoder_options o = cq_encoder_default_options();
     o.precision = options->precision, o.notice = options->notice;
-    status = cq_encoder_open(&m->encoder, name, &o, error);
+    status = cq_encoder_open(&m->own, name, &o, error);
+    m->encoder = m->own;
   }
   if (!status) status = cq_encoder_fingerprint(m->fingerprint, m->encoder, error);
   if (!status && !(m->name = last_component(name))) status = fail_model_memory(error);
@@ -62,6 +79,16 @@ cq_status serve_model_open(serve_model **out, const serve_model_options *options
     free_model(m);
   }
   return status;
+}
+
+cq_status serve_model_reopen(serve_model **out, serve_model *old, const serve_model_options *options, cq_error *error) {
+  uint64_t directory[2];
+  if (!options->writable) return serve_model_open(out, options, error);
+  const cq_status status = find_directory(directory, options->index, error);
+  if (status) return status;
+  if (memcmp(directory, old->directory, sizeof directory) != 0) return serve_model_open(out, options, error);
+  *out = serve_model_use(old);
+  return CQ_OK;
 }
 
 serve_model *serve_model_use(serve_model *model) {

@@ -10,9 +10,11 @@
 #include <stdatomic.h>
 
 typedef struct serve_model {
-  cq_encoder *encoder;
-  cq_index *index; /* NULL: there is none */
-  char *name;      /* as clients call it: the last component of the path */
+  const cq_encoder *encoder; /* the index's, where there is one */
+  cq_encoder *own;           /* NULL: it is the index's */
+  cq_index *index;           /* NULL: there is none */
+  uint64_t directory[2];     /* device and inode of the index's */
+  char *name;                /* as clients call it: the last component of the path */
   char fingerprint[33];
   size_t dim;
   size_t max_tokens;     /* of a sequence; 0: no limit */
@@ -33,6 +35,11 @@ typedef struct serve_model_options {
 
 /* *out has one user. Errors: those of opening a model and an index; CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status serve_model_open(serve_model **out, const serve_model_options *options, cq_error *error);
+/* Opens what lies at the same paths now. An index that this process writes is locked by it, so that no other can have
+ * changed it: unless another one was put in its place, *out is the old one, with one user more. Errors: as above, and
+ * CQ_ERR_IO when the index is gone. */
+CQ_MUST_USE cq_status serve_model_reopen(serve_model **out, serve_model *old, const serve_model_options *options,
+                                         cq_error *error);
 serve_model *serve_model_use(serve_model *model); /* one user more */
 void serve_model_leave(serve_model *model);       /* the last one frees it; NULL is legal */
 

@@ -65,6 +65,7 @@ static void search(serve_request *r, cq_slice query, size_t k, cq_ranking mode, 
     return;
   }
   const cq_hit *hit = cq_hits_of(hits, 0, &n);
+  r->n_truncated = cq_hits_n_truncated(hits);
   serve_put_text(&r->answer, "{\"query\":");
   put_slice(&r->answer, query);
   serve_putf(&r->answer, ",\"mode\":\"%s\",\"took_ms\":%.3f,\"truncated\":%s,\"hits\":[", modes[mode],
@@ -82,9 +83,6 @@ static void search(serve_request *r, cq_slice query, size_t k, cq_ranking mode, 
 static void check_and_search(serve_request *r, cq_slice query, size_t k, const char *mode, const char *filter,
                              const char *language) {
   int ranking = mode && *mode ? 0 : CQ_RANK_HYBRID;
-  bool is_long = false;
-  cq_token_ids ids = {0};
-  cq_error error = {0};
   while (mode && *mode && modes[ranking] && strcmp(modes[ranking], mode) != 0) ranking++;
   if (!r->model->index) {
     serve_fail(r, SERVE_NOT_FOUND, NULL, "there is no index: start the server as 'calque serve INDEX'");
@@ -92,15 +90,9 @@ static void check_and_search(serve_request *r, cq_slice query, size_t k, const c
     serve_fail(r, SERVE_INVALID, "query", "'query' is empty");
   } else if (!modes[ranking]) {
     serve_fail(r, SERVE_INVALID, "mode", "'mode' is '%.50s', expected hybrid, dense or lexical", mode);
-  } else if (cq_encoder_token_ids(&ids, &is_long, r->model->encoder, query, CQ_LONG_TRUNCATED, NULL, r->shared->ctx,
-                                  &error)) {
-    serve_fail_error(r, &error);
   } else {
-    r->n_tokens = ids.starts[ids.n];
-    r->n_truncated = is_long;
     search(r, query, k, (cq_ranking)ranking, filter, language);
   }
-  cq_token_ids_free(&ids);
 }
 
 enum { MAX_K = 1000 };

@@ -24,13 +24,15 @@
 #include <unistd.h>
 
 enum {
-  SMALL_BODY = 4096,         /* bytes: such a request is prepared on its connection's thread */
-  SMALL_ANSWER = 4096,       /* numbers: so many are printed on the dispatcher's thread */
-  IDLE_S = 60,               /* without a byte from the client */
-  ANSWER_S = 600,            /* to read an answer */
-  TICK_MS = 250,             /* between looks at deadlines */
-  GRACE_MS = 2000,           /* for requests that are not whole yet when the server is to end */
-  MAX_BODY_BYTES = 512 << 20 /* of all requests together */
+  SMALL_BODY = 4096,          /* bytes: such a request is prepared on its connection's thread */
+  SMALL_ANSWER = 4096,        /* numbers: so many are printed on the dispatcher's thread */
+  IDLE_S = 60,                /* without a byte from the client */
+  ANSWER_S = 600,             /* to read an answer */
+  TICK_MS = 250,              /* between looks at deadlines */
+  GRACE_MS = 2000,            /* for requests that are not whole yet when the server is to end */
+  LOOK_EVERY = 4,             /* ticks between looks for clients that have closed their side */
+  MAX_BODY_BYTES = 512 << 20, /* of all requests together */
+  MAX_DROPPED = 256 << 20     /* of a body that is too large: a client that sends more sees a reset */
 };
 
 /* A connection, from accept to close. */
@@ -38,6 +40,8 @@ typedef struct connection {
   struct connection *next, **link;
   int fd;
   uint64_t until_ms; /* by then the client must have done its part; 0: it is ours */
+  bool is_answered;  /* its part is to read */
+  int n_closed_looks;
 } connection;
 
 struct serve_server {
@@ -55,6 +59,7 @@ struct serve_server {
   connection *connections;
   unsigned wishes;
   size_t n_requests, n_whole; /* from their headers, and from their last byte, to the end of their answers */
+  unsigned n_ticks;           /* serve_run's */
   atomic_size_t body_bytes;
   atomic_bool is_draining;
 };
@@ -85,10 +90,10 @@ static void note(const serve_server *s, const char *format, ...) {
 
 /* ---- connections ---- */
 
-static void set_until(serve_server *s, connection *c, uint64_t until_ms) {
+static void set_until(serve_server *s, connection *c, uint64_t until_ms, bool is_answered) {
   if (!c) return;
   pthread_mutex_lock(&s->mutex);
-  c->until_ms = until_ms;
+  c->until_ms = until_ms, c->is_answered = is_answered, c->n_closed_looks = 0;
   pthread_mutex_unlock(&s->mutex);
 }
 
@@ -121,11 +126,23 @@ static void watch_connection(void *context, struct MHD_Connection *mhd, void **o
   }
 }
 
-/* Ends connections whose clients take too long. Their threads notice that the socket is shut. */
-static void shut_slow_connections(serve_server *s, uint64_t now_ms) {
+/* Whether a client has said nothing more in some looks but that it will say no more. A single look may come between the
+ * reading of a request's last bytes and handle(). */
+static bool is_closed_by_client(connection *c) {
+  char byte;
+  const bool is_closed = !c->is_answered && recv(c->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+  c->n_closed_looks = is_closed ? c->n_closed_looks + 1 : 0;
+  return c->n_closed_looks >= 3;
+}
+
+/* Ends connections whose clients take too long or, told by `looks`, have closed their side before a request was whole:
+ * the library misses that where the end comes together with the last bytes. Their threads notice that the socket is
+ * shut. */
+static void shut_connections(serve_server *s, uint64_t now_ms, bool looks) {
   pthread_mutex_lock(&s->mutex);
   for (connection *c = s->connections; c; c = c->next)
-    if (c->until_ms && c->until_ms < now_ms && c->fd >= 0) shutdown(c->fd, SHUT_RDWR), c->until_ms = 0;
+    if (c->until_ms && c->fd >= 0 && (c->until_ms < now_ms || (looks && is_closed_by_client(c))))
+      shutdown(c->fd, SHUT_RDWR), c->until_ms = 0;
   pthread_mutex_unlock(&s->mutex);
 }
 
@@ -248,7 +265,7 @@ static bool take_body(exchange *x, const char *data, size_t n) {
   serve_server *s = x->server;
   serve_request *r = &x->request;
   x->n_body += n;
-  if (r->code) return x->n_body <= 8 * s->options.max_body + (1 << 20);
+  if (r->code) return x->n_body <= MAX_DROPPED || x->n_body <= 8 * s->options.max_body;
   if (x->n_body > s->options.max_body) {
     fail_large_body(x);
     return true;
@@ -309,7 +326,7 @@ static enum MHD_Result send_answer(exchange *x) {
   }
   if (r->code == 401) add_header(response, "WWW-Authenticate", "Bearer");
   if (atomic_load(&s->is_draining)) add_header(response, "Connection", "close");
-  set_until(s, x->of, serve_now_ms() + ANSWER_S * 1000);
+  set_until(s, x->of, serve_now_ms() + ANSWER_S * 1000, true);
   const enum MHD_Result result = MHD_queue_response(x->connection, (unsigned)r->code, response);
   MHD_destroy_response(response);
   return result;
@@ -389,7 +406,7 @@ static void end_exchange(void *context, struct MHD_Connection *mhd, void **own, 
     serve_log_write(s->log, &(serve_log_line){client, x->method, x->path ? x->path : "", code, took_us, r->n_tokens,
                                               r->n_truncated, x->n_body, r->constant ? r->n_constant : r->answer.n});
     atomic_fetch_sub(&s->body_bytes, x->n_reserved);
-    set_until(s, x->of, serve_now_ms() + s->options.receive_s * 1000);
+    set_until(s, x->of, serve_now_ms() + s->options.receive_s * 1000, false);
     serve_request_clear(r);
     pthread_mutex_lock(&s->mutex);
     s->n_whole -= x->is_whole;
@@ -405,8 +422,12 @@ static void end_exchange(void *context, struct MHD_Connection *mhd, void **own, 
 static void reload(serve_server *s) {
   cq_error error = {0};
   serve_model *model, *old;
+  char state[80];
+  snprintf(state, sizeof state, "RELOADING=1\nMONOTONIC_USEC=%llu", (unsigned long long)serve_now_us());
+  serve_notify(state);
   serve_log_reopen(s->log);
-  const cq_status status = serve_model_open(&model, &s->options.model, &error);
+  const cq_status status =
+      serve_model_reopen(&model, s->model, &s->options.model, &error); /* no other thread changes it */
   serve_metrics_reload(s->shared.metrics, status != CQ_OK);
   if (status) {
     note(s, "not opened again, the one before stays: %s", error.message);
@@ -417,7 +438,7 @@ static void reload(serve_server *s) {
   s->model = model;
   pthread_mutex_unlock(&s->mutex);
   serve_model_leave(old);
-  note(s, "opened again: %s", model->name);
+  note(s, model == old ? "still open for writing: %s" : "opened again: %s", model->name);
 }
 
 void serve_ask(serve_server *s, serve_wish wish) {
@@ -452,15 +473,20 @@ static bool is_busy(serve_server *s, uint64_t drained_ms) {
 static void tick(serve_server *s) {
   const uint64_t now = serve_now_ms();
   serve_queue_expire(s->shared.queue, now);
-  shut_slow_connections(s, now);
+  shut_connections(s, now, s->n_ticks++ % LOOK_EVERY == 0);
 }
 
 void serve_run(serve_server *s) {
   unsigned wishes = 0;
+  serve_notify("READY=1");
   while (!((wishes = next_wishes(s)) & SERVE_STOP)) {
-    if (wishes & SERVE_RELOAD) reload(s);
+    if (wishes & SERVE_RELOAD) {
+      reload(s);
+      serve_notify("READY=1");
+    }
     tick(s);
   }
+  serve_notify("STOPPING=1");
   atomic_store(&s->is_draining, true);
   const MHD_socket fd = MHD_quiesce_daemon(s->daemon);
   if (fd != MHD_INVALID_SOCKET) close(fd), s->fd = -1;

@@ -40,6 +40,12 @@ for file in man/man1/calque.1 man/man1/calque-model-new.1 bash-completion/comple
   [ -s "$prefix/share/$file" ] || fail "share/$file is not installed"
 done
 
+# The service starts the program that is installed.
+if [ "$(uname)" = Linux ]; then
+  unit=$prefix/lib/systemd/system/calque.service
+  grep -q "^ExecStart=/.*/bin/calque serve " "$unit" || fail "the unit for systemd does not start the program"
+fi
+
 # Every public header compiles alone, in C and in C++.
 for header in "$prefix"/include/calque/*.h "$prefix"/include/calque/extra/*.h; do
   cc -std=c11 -Wall -Wextra -Werror -fsyntax-only -x c -I"$prefix/include" "$header" || fail "$header alone, in C"

@@ -340,8 +340,20 @@ static void a_copy_owns_its_texts(void **state) {
   cq_free(copy);
 }
 
+static void blank_documents(void **state) {
+  static const struct {
+    cq_slice text;
+    bool is_blank;
+  } cases[] = {
+      {{NULL, 0}, true}, {{" \t\r\n\f\v", 6}, true}, {{" a", 2}, false}, {{"\0", 1}, false}, {{"\xC2\xA0", 2}, false}};
+  (void)state;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    assert_int_equal(cq_document_is_blank(&(cq_document){.text = cases[i].text}), cases[i].is_blank);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(blank_documents),
       cmocka_unit_test(lines_are_documents),
       cmocka_unit_test(columns_are_named_by_the_first_row),
       cmocka_unit_test(json_has_fields_of_many_names),

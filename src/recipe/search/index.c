@@ -143,6 +143,10 @@ cq_status cq_index_need_model(const cq_encoder **out, const cq_index *index, con
   return need_encoder(out, index, &index->shared->encoder, open_own_model, model, error);
 }
 
+cq_status cq_index_encoder(const cq_encoder **out, const cq_index *index, cq_error *error) {
+  return cq_index_need_model(out, index, NULL, error);
+}
+
 cq_status cq_index_need_query_model(const cq_encoder **out, const cq_index *index, cq_error *error) {
   if (!index->query_model) return cq_index_need_model(out, index, NULL, error);
   return need_encoder(out, index, &index->shared->query_encoder, open_query_model, index->query_model, error);

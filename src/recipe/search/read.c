@@ -113,15 +113,9 @@ static cq_status remove_unseen(reading *r, cq_error *error) {
 
 /* --- the whole --- */
 
-static bool is_blank(cq_slice text) {
-  size_t i = 0;
-  while (i < text.n && strchr(" \t\r\n\f\v", text.data[i])) i++;
-  return i == text.n;
-}
-
 static cq_status take(reading *r, const cq_document *d, cq_error *error) {
   bool unchanged;
-  if (is_blank(d->text)) { /* a document of nothing would be near every query */
+  if (cq_document_is_blank(d)) { /* a document of nothing would be near every query */
     r->result.n_blank++;
     return CQ_OK;
   }
