@@ -18,7 +18,7 @@ static char *reserve(serve_buffer *b, size_t n) {
     b->failed = true;
     return NULL;
   }
-  if (b->n + n > b->capacity) {
+  if (!b->data || b->n + n > b->capacity) {
     size_t capacity = b->capacity + b->capacity / 2;
     if (capacity < b->n + n) capacity = b->n + n;
     if (capacity < 256) capacity = 256;

@@ -55,10 +55,13 @@ static void delete_document(serve_request *r) {
 
 /* --- adding --- */
 
+/* A compressed body may be a thousand times as large as it looks: its documents may have so many times --max-body. */
+enum { MAX_EXPANSION = 8 };
+
 /* Documents of a body, all of them before any is added: a bad one adds nothing. */
 typedef struct batch {
   cq_document *documents, **blocks; /* [n]; blocks have their texts */
-  size_t n, capacity, n_blank;
+  size_t n, capacity, n_blank, n_bytes;
 } batch;
 
 static void free_batch(batch *b) {
@@ -149,6 +152,12 @@ static bool read_file(serve_request *r, batch *b, const char *path, size_t n_dir
   }
   while (!status && !(status = cq_documents_next(&d, in, &error)) && d.id.data) {
     if (d.id.n > n_directory && !memcmp(d.id.data, path, n_directory)) d.id.data += n_directory, d.id.n -= n_directory;
+    b->n_bytes += d.id.n + d.language.n + d.text.n + d.title.n + d.url.n + d.metadata.n;
+    if (b->n_bytes > MAX_EXPANSION * r->shared->limits.max_body) {
+      serve_fail(r, SERVE_TOO_LARGE, NULL, "the documents have more than %zu bytes, %d times --max-body",
+                 MAX_EXPANSION * r->shared->limits.max_body, MAX_EXPANSION);
+      break;
+    }
     if (cq_document_is_blank(&d)) {
       b->n_blank++;
     } else if (!keep_document(b, &d)) {

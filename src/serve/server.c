@@ -52,6 +52,7 @@ struct serve_server {
   serve_log *log;
   struct MHD_Daemon *daemon;
   int fd;
+  bool is_inherited, is_quiet; /* the socket */
   char address[128];
   pthread_mutex_t mutex; /* of what follows */
   pthread_cond_t changed;
@@ -489,7 +490,10 @@ void serve_run(serve_server *s) {
   serve_notify("STOPPING=1");
   atomic_store(&s->is_draining, true);
   const MHD_socket fd = MHD_quiesce_daemon(s->daemon);
-  if (fd != MHD_INVALID_SOCKET) close(fd), s->fd = -1;
+  s->is_quiet = fd != MHD_INVALID_SOCKET;
+  /* Closed at the end, since the library's threads may look at it still. One that was handed over is the system's, where
+   * new connections wait for the next server. */
+  if (s->is_quiet && !s->is_inherited) shutdown(fd, SHUT_RD);
   const uint64_t begun = serve_now_ms();
   while (is_busy(s, serve_now_ms() - begun)) next_wishes(s), tick(s);
 }
@@ -535,6 +539,7 @@ static cq_status open_parts(serve_server *s, cq_context *ctx, cq_error *error) {
   cq_status status = serve_access_open(&s->access, o->key_file, o->key, error);
   if (status) return status;
   s->fd = serve_listen_inherited();
+  s->is_inherited = s->fd >= 0;
   const bool is_loopback = s->fd < 0 && serve_is_loopback(o->host);
   if (!is_loopback && !s->access.n_keys && !o->insecure)
     return fail_server(error, CQ_ERR_ARGUMENT,
@@ -586,8 +591,8 @@ const char *serve_address(const serve_server *s) {
 
 void serve_close(serve_server *s) {
   if (!s) return;
-  if (s->daemon) MHD_stop_daemon(s->daemon);
-  if (s->fd >= 0 && !s->daemon) close(s->fd);
+  if (s->daemon) MHD_stop_daemon(s->daemon); /* closes the socket unless it is quiet */
+  if (s->fd >= 0 && (!s->daemon || s->is_quiet)) close(s->fd);
   serve_jobs_free(s->jobs);
   serve_queue_free(s->shared.queue);
   serve_model_leave(s->model);

@@ -4,6 +4,8 @@
 
 #include "serve/route.h"
 
+#include <zlib.h>
+
 #define MODEL CQ_TESTS_DIR "/golden/models/bert-uncased"
 
 static serve_shared shared;
@@ -80,9 +82,10 @@ static const struct value {
     {"{\"a\": [1]}", "o"},
 };
 
+static const char *upload_name = "x.jsonl";
 static const char *argument_of(const serve_request *r, const char *name) {
   (void)r;
-  return !strcmp(name, "name") ? "x.jsonl" : NULL;
+  return !strcmp(name, "name") ? upload_name : NULL;
 }
 
 /* The answer's code; *answer, if asked for, is its JSON. What needs vectors gets some. */
@@ -285,6 +288,31 @@ static void not_utf8(void **state) {
     }
 }
 
+/* 16 MB of documents in some kB: refused before they are all in memory, and none is added. */
+static void a_body_that_expands(void **state) {
+  static char text[1001];
+  size_t n;
+  (void)state;
+  memset(text, 'a', sizeof text - 1);
+  gzFile file = gzopen(test_path("expands.gz"), "wb");
+  assert_non_null(file);
+  for (int i = 0; i < 16000; i++) assert_true(gzprintf(file, "{\"id\": \"g%d\", \"text\": \"%s\"}\n", i, text) > 0);
+  assert_int_equal(gzclose(file), Z_OK);
+  unsigned char *bytes = read_bytes(&n, test_path("expands.gz"));
+  assert_true(n < shared.limits.max_body / 4);
+  const size_t before = cq_index_size(model->index);
+  json_t *answer;
+  const char *param;
+  upload_name = "x.jsonl.gz";
+  const int code = call(&answer, "POST", "/api/documents", (const char *)bytes, n);
+  upload_name = "x.jsonl";
+  if (code != 413) fail_msg("%d: %s", code, message_of(answer, &param));
+  assert_string_equal(message_of(answer, &param), "the documents have more than 8388608 bytes, 8 times --max-body");
+  assert_int_equal(cq_index_size(model->index), before);
+  json_decref(answer);
+  free(bytes);
+}
+
 static void numbers_of_any_size(void **state) {
   static const char *const ks[] = {"0", "-1", "1001", "9223372036854775807", "1e2", "\"5\""};
   (void)state;
@@ -310,6 +338,7 @@ int main(void) {
       cmocka_unit_test(deep_nesting),
       cmocka_unit_test(not_utf8),
       cmocka_unit_test(numbers_of_any_size),
+      cmocka_unit_test(a_body_that_expands),
   };
   return cmocka_run_group_tests(tests, open_shared, close_shared);
 }
