@@ -85,6 +85,7 @@ class Reading(Checks):
                     self.page.until("document.querySelector('.reason')", "hits of both rankings")
                     self.page.evaluate("document.querySelector('#languages .chip')?.click()")
                     self.page.evaluate("document.querySelector('#how').open = true")
+                    self.page.until("!document.querySelector('#hits[aria-busy]')", "hits in one language")
                 faint = self.page.evaluate(FAINT)
                 that(not faint, f"{view}{', dark' if dark else ''}: {faint}")
             self.start("?q=" + quote(self.sentence), dark=dark)
