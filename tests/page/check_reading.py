@@ -143,6 +143,8 @@ class Reading(Checks):
                   return Math.abs(title.right - text.right) > 4 || rank.right > text.left + 1;
                 }).length""")
                 that(out == 0, f"{out} hits in {code} are out of place")
+                seen = page.evaluate("(b => b.left >= 0 && b.right <= innerWidth)(document.querySelector('#languages [aria-pressed=true]').getBoundingClientRect())")
+                that(seen, "the chosen language is in view")
                 that(page.evaluate(OVERFLOW) <= 0, f"hits in {code} are no wider than {width} pixels")
                 self.picture(f"rtl-{code}-{width}")
             page.evaluate("document.querySelector('#hits h2 a').click()")
