@@ -45,7 +45,8 @@ function showWelcome() {
   if (!info.index) {
     place.replaceChildren(make('h1', {}, 'No index here yet'),
       make('p', {}, 'This server has a model and no documents. Sentences can be compared already; to search, make an ' +
-        'index and start the server with it.'),
+        'index and start the server with it:'),
+      make('pre', { tabIndex: 0, dir: 'ltr' }, 'calque index new --model MODEL my.index\ncalque index add my.index FILE...\ncalque serve my.index'),
       make('p', {}, make('a', { href: '?view=compare', className: 'button' }, 'Compare sentences')));
   } else if (!info.index.documents) {
     place.replaceChildren(make('h1', {}, 'The index is empty'),

@@ -82,7 +82,7 @@ export async function show() {
 
 /* Offsets of the server count bytes of UTF-8, those of JavaScript units of UTF-16. Answers where the characters begin
  * that hold the given bytes; what lies past the end is the end. */
-export function unitsOfBytes(text, ...offsets) {
+function unitsOfBytes(text, ...offsets) {
   const found = offsets.map(() => text.length);
   let bytes = 0, units = 0;
   for (const character of text) {

@@ -13,14 +13,12 @@ export function setLanguages(counts) {
     .forEach(([code], i) => order.set(code, i));
 }
 
-export const knownLanguages = () => [...order.keys()];
-
 export function languageName(code) {
   if (!code || code === 'und') return 'Unknown language';
   try { return names.of(code); } catch { return code; }
 }
 
-export function ownName(code) {
+function ownName(code) {
   try { return new Intl.DisplayNames([code], { type: 'language' }).of(code); } catch { return languageName(code); }
 }
 

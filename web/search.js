@@ -79,6 +79,7 @@ function showControls() {
   const radio = document.querySelector(`[name=mode][value="${CSS.escape(state.mode)}"]`);
   if (radio) radio.checked = true;
   $('#mode-help').textContent = MODE_HELP[state.mode] ?? '';
+  if (state.filter) showFilter(true); // what limits the hits is seen
   showLanguages();
 }
 
@@ -100,6 +101,9 @@ function showLanguages() {
     update({ lang: then.join(',') });
   })));
   place.classList.toggle('some', chosen.length > 0);
+  // On a phone the row scrolls: what is chosen is not left out of sight.
+  const chip = $('[aria-pressed=true]', place);
+  if (chip) place.scrollLeft = chip.offsetLeft - place.offsetLeft - 16;
 }
 
 function body() {

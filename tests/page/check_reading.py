@@ -55,44 +55,54 @@ class Reading(Checks):
             self.page.until(ready, view)
             yield view
 
+    def open_document(self):
+        self.page.evaluate("document.querySelector('#hits h2 a').click()")
+        self.page.until(OPEN + " && document.querySelector('#document .text')", "the document")
+
     def check_narrow(self):
         """No view scrolls sideways on a small phone."""
         page = self.page
-        for width in (320, 360):
-            for view in self.views(width=width, height=700, phone=True):
-                if view == "compare":
-                    page.evaluate("document.querySelector('#box-a').focus(); document.querySelector('#box-a').select()")
-                    page.type("Rindfleischetikettierungsüberwachung" * 5)
-                    page.until("document.querySelectorAll('#matrix tbody tr').length === 1", "a new matrix")
-                if view == "search":
-                    page.evaluate("document.querySelector('#filter-toggle').click()")
-                that(page.evaluate(OVERFLOW) <= 0, f"{view} is no wider than {width} pixels")
-                self.picture(f"{view}-{width}")
-            self.start("?q=" + quote(self.sentence), width=width, height=700, phone=True)
-            page.until(HITS, "hits")
-            page.evaluate("document.querySelector('#hits h2 a').click()")
-            page.until(OPEN + " && document.querySelector('#document .text')", "the document")
-            that(page.evaluate(OVERFLOW) <= 0, f"the document is no wider than {width} pixels")
-            inside = page.evaluate("(b => b.scrollWidth - b.clientWidth)(document.querySelector('#document-body'))")
-            that(inside <= 0, f"the panel scrolls sideways by {inside}")
-            self.picture(f"document-{width}")
+
+        def fits(name):
+            for width in (320, 360):
+                page.size(width, 700, 2, True)
+                that(page.evaluate(OVERFLOW) <= 0, f"{name} is no wider than {width} pixels")
+                self.picture(f"{name}-{width}")
+
+        for view in self.views(width=320, height=700, phone=True):
+            if view == "compare":
+                page.evaluate("document.querySelector('#box-a').focus(); document.querySelector('#box-a').select()")
+                page.type("Rindfleischetikettierungsüberwachung" * 5)
+                page.until("document.querySelectorAll('#matrix tbody tr').length === 1", "a new matrix")
+            if view == "search":
+                page.evaluate("document.querySelector('#filter-toggle').click()")
+            fits(view)
+            if view == "search":
+                self.open_document()
+                fits("document")
+                inside = page.evaluate("(b => b.scrollWidth - b.clientWidth)(document.querySelector('#document-body'))")
+                that(inside <= 0, f"the panel scrolls sideways by {inside}")
 
     def check_contrast(self):
-        for dark in (False, True):
-            for view in self.views(dark=dark):
-                if view == "search":
-                    self.page.evaluate("document.querySelector('[name=mode][value=hybrid]').click()")
-                    self.page.until("document.querySelector('.reason')", "hits of both rankings")
-                    self.page.evaluate("document.querySelector('#languages .chip')?.click()")
-                    self.page.evaluate("document.querySelector('#how').open = true")
-                faint = self.page.evaluate(FAINT)
-                that(not faint, f"{view}{', dark' if dark else ''}: {faint}")
-            self.start("?q=" + quote(self.sentence), dark=dark)
-            self.page.until(HITS, "hits")
-            self.page.evaluate("document.querySelector('#hits h2 a').click()")
-            self.page.until(OPEN + " && document.querySelector('#document .text')", "the document")
-            faint = self.page.evaluate(FAINT)
-            that(not faint, f"the document{', dark' if dark else ''}: {faint}")
+        page = self.page
+
+        def is_strong(name):
+            for scheme in ("light", "dark"):
+                page.prefer(color_scheme=scheme, reduced_motion="reduce")
+                faint = page.evaluate(FAINT)
+                that(not faint, f"{name}, {scheme}: {faint}")
+
+        for view in self.views():
+            if view == "search":
+                page.evaluate("document.querySelector('[name=mode][value=hybrid]').click()")
+                page.until("document.querySelector('.reason')", "hits of both rankings")
+                page.evaluate("document.querySelector('#languages .chip')?.click()")
+                page.evaluate("document.querySelector('#how').open = true")
+                page.until("!document.querySelector('#hits[aria-busy]')", "hits in one language")
+            is_strong(view)
+            if view == "search":
+                self.open_document()
+                is_strong("document")
 
     def tree(self):
         nodes = self.page.send("Accessibility.getFullAXTree")["nodes"]
@@ -115,8 +125,7 @@ class Reading(Checks):
                 that(any(role == "heading" for role, _, _ in tree), "hits are headings")
         self.start("?q=" + quote(self.sentence))
         self.page.until(HITS, "hits")
-        self.page.evaluate("document.querySelector('#hits h2 a').click()")
-        self.page.until(OPEN + " && document.querySelector('#document .text')", "the document")
+        self.open_document()
         tree = self.tree()
         that(not [role for role, name, _ in tree if role in CONTROLS and not name.strip()], "the document: all have names")
         that(any(role == "dialog" and name == self.text("#document-title") for role, name, _ in tree), "the panel is named by its title")
@@ -128,9 +137,10 @@ class Reading(Checks):
         if not codes:
             print("    skipped: no document is written from right to left")
         for code in codes:
-            for width in (1280, 360):
-                self.start(f"?lang={code}&q=" + quote(self.sentence), width=width, height=800, phone=width < 500)
-                page.until(HITS, "hits")
+            self.start(f"?lang={code}&q=" + quote(self.sentence), width=360, height=800, phone=True)
+            page.until(HITS, "hits")
+            for width in (360, 1280):
+                page.size(width, 800, 1 if width > 500 else 2, width < 500)
                 wrong = page.evaluate("""[...document.querySelectorAll('#hits h2 a, #hits .snippet')].filter(e =>
                   e.dir !== 'auto' || getComputedStyle(e).direction !== 'rtl').map(e => e.outerHTML)""")
                 that(not wrong, f"hits in {code} run from right to left: {wrong}")
@@ -142,10 +152,11 @@ class Reading(Checks):
                   return Math.abs(title.right - text.right) > 4 || rank.right > text.left + 1;
                 }).length""")
                 that(out == 0, f"{out} hits in {code} are out of place")
+                seen = page.evaluate("(b => b.left >= 0 && b.right <= innerWidth)(document.querySelector('#languages [aria-pressed=true]').getBoundingClientRect())")
+                that(seen, "the chosen language is in view")
                 that(page.evaluate(OVERFLOW) <= 0, f"hits in {code} are no wider than {width} pixels")
                 self.picture(f"rtl-{code}-{width}")
-            page.evaluate("document.querySelector('#hits h2 a').click()")
-            page.until(OPEN + " && document.querySelector('#document .text')", "the document")
+            self.open_document()
             that(page.evaluate("getComputedStyle(document.querySelector('#document .text')).direction") == "rtl", "its text, too")
             self.picture(f"rtl-{code}-document")
         # A browser or an extension may turn the whole page.

@@ -26,6 +26,10 @@ class ServerStates(Checks):
         page.until("/No index/.test(document.querySelector('#welcome').textContent)", "that there is no index")
         that(not page.evaluate(VISIBLE + "(document.querySelector('#q'))"), "no box to search")
         self.picture("no-index")
+        for width in (320, 360):
+            page.size(width, 700, 2, True)
+            that(page.evaluate(OVERFLOW) <= 0, f"no wider than {width} pixels")
+        self.picture("no-index-phone")
         page.evaluate("document.querySelector('#welcome .button').click()")
         page.until("document.querySelector('#matrix td.best')", "sentences can be compared")
 
