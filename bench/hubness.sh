@@ -81,7 +81,7 @@ for part in "${parts[@]}"; do
     "$calque" index add docs.index "${threads[@]}" --ids docs.tsv 2>/dev/null
     measure sentences right_one
   else
-    languages=(en de es ru ar hi)
+    languages=(en de ru ar hi) # not es, whose documents are translations of the English ones
     for l in "${languages[@]}"; do
       sed -n 's:.*<title>\(.*\)</title>.*:\1:p' "$data/clir/topics.$l.xml" >"queries.$l"
       sed -n 's:.*<num>\(.*\)</num>.*:\1:p' "$data/clir/topics.$l.xml" >"topics.$l"
