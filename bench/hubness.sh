@@ -6,9 +6,10 @@
 #
 # PART: sentences (test-ntrex and test-flores of DATA/parallel: hits@1 and MRR@10 of the one right sentence) or passages
 # (DATA/clir: MAP). Prints lines of part, hubness, language and figures. Hubness is of: none; the documents themselves
-# (own); 600 sentences of each of the queries' languages at most, of train-tatoeba (texts); the queries that are asked (asked).
+# (own); 600 sentences of each of the queries' languages at most, of train-tatoeba (texts); the queries that are asked
+# (asked).
 set -euo pipefail
-[ $# -ge 5 ] || { sed -n '2,10s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+[ $# -ge 5 ] || { sed -n '2,11s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 calque=$(realpath "$1") data=$(realpath "$2") teacher=$(realpath "$3") student=$(realpath "$4") work=$5
 shift 5
 parts=("$@")
@@ -81,7 +82,7 @@ for part in "${parts[@]}"; do
     "$calque" index add docs.index "${threads[@]}" --ids docs.tsv 2>/dev/null
     measure sentences right_one
   else
-    languages=(en de es ru ar hi)
+    languages=(en de ru ar hi) # not es, whose documents are translations of the English ones
     for l in "${languages[@]}"; do
       sed -n 's:.*<title>\(.*\)</title>.*:\1:p' "$data/clir/topics.$l.xml" >"queries.$l"
       sed -n 's:.*<num>\(.*\)</num>.*:\1:p' "$data/clir/topics.$l.xml" >"topics.$l"
