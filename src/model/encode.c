@@ -1,7 +1,8 @@
 /* Running an encoder: text -> ids -> blocks of whole sequences -> vectors.
  *
- * Sequences are divided, in order, into blocks of about BLOCK_TOKENS tokens. One worker takes a block through all
- * modules: no barrier inside the stack, and a sentence's arithmetic is the same in every block. */
+ * Sequences are divided, in order, into blocks of about BLOCK_TOKENS tokens, fewer where threads would idle. One worker
+ * takes a block through all modules: no barrier inside the stack, and a sentence's arithmetic is the same in every
+ * block. */
 #include "base/context.h"
 #include "base/error.h"
 #include "base/memory.h"
@@ -11,7 +12,8 @@
 
 #include <string.h>
 
-#define BLOCK_TOKENS 256
+#define BLOCK_TOKENS     256
+#define MIN_BLOCK_TOKENS 64 /* fewer are not worth a second thread: most of their time is reading the weights */
 
 /* ---- text to ids ---- */
 
@@ -250,13 +252,23 @@ static cq_status check_sentences(const cq_slice *sentences, size_t n, cq_error *
   return CQ_OK;
 }
 
+/* Where blocks are few, there are as many for each thread: else all would wait for one thread's last block. */
+static int64_t count_blocks(int64_t n_tokens, int64_t n_threads) {
+  const int64_t n = n_tokens > BLOCK_TOKENS ? (n_tokens + BLOCK_TOKENS - 1) / BLOCK_TOKENS : 1;
+  if (n >= 4 * n_threads) return n;
+  const int64_t even = (n + n_threads - 1) / n_threads * n_threads, max = n_tokens / MIN_BLOCK_TOKENS;
+  return even <= max ? even : n > max ? n : max;
+}
+
 static void divide_blocks(encoding *e) {
+  const int64_t n_tokens = e->starts[e->n], n = count_blocks(n_tokens, cq_context_n_threads(e->ctx));
   e->n_blocks = 0;
   for (size_t s = 0; s < e->n;) {
     e->block_starts[e->n_blocks++] = s;
-    const int64_t first = e->starts[s];
+    const int64_t b = (int64_t)e->n_blocks;
+    const int64_t end = b < n ? b * (n_tokens / n) + b * (n_tokens % n) / n : INT64_MAX;
     do s++;
-    while (s < e->n && e->starts[s + 1] - first <= BLOCK_TOKENS);
+    while (s < e->n && (e->starts[s] + e->starts[s + 1]) / 2 < end); /* more of the sentence lies before the end */
   }
   e->block_starts[e->n_blocks] = e->n;
 }
