@@ -81,6 +81,17 @@ stderr_has "--writable"
 expect 1 search nowhere "a dog"
 stderr_has "no index is there"
 
+# A static model has no longest length: only --passage-tokens splits.
+for i in $(seq 40); do printf 'A dog sees a cat. '; done >long.txt
+printf '\n' >>long.txt
+expect 0 index new --model "$SOURCE/tests/golden/models/static-mean" static.index
+expect 0 index add static.index --passage-tokens 0 long.txt
+expect 0 index info static.index
+stdout_has "passages    1"
+expect 0 index add static.index --passage-tokens 100 long.txt
+expect 0 index info static.index
+grep -q "passages    [2-9]$" "$tmp/stdout" || fail "the document was not split as it should be"
+
 # No model is named: the one that calque ships, wherever it is.
 mkdir models && ln -s "$TEACHER" models/calque-small
 export CALQUE_MODELS=$tmp/models

@@ -74,6 +74,7 @@ static cq_status add_record(adding *a, const cq_document *d, size_t begin, size_
 static cq_status add_passages(adding *a, const cq_document *d, cq_error *error) {
   const size_t takes = (size_t)cq_encoder_max_seq_length(a->encoder);
   size_t n_title = 0, n_text, room = takes > a->n_special ? takes - a->n_special : 1;
+  if (takes == 0) room = TOO_MANY_TOKENS; /* a static model takes all */
   cq_status status = d->title.n ? count_tokens(&n_title, a, d->title, error) : CQ_OK;
   if (!status) status = count_tokens(&n_text, a, d->text, error);
   if (status) return status;
