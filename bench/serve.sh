@@ -145,7 +145,7 @@ measure_peer() {
   [ -x "$venv/bin/infinity_emb" ] || "$here/peers/infinity_setup.sh" "$venv"
   echo "| clients | server | requests/s | p50, ms | p99, ms | resident, MiB | at most, MiB |"
   echo "|---:|---|---:|---:|---:|---:|---:|"
-  for clients in 1 64; do
+  for clients in ${CLIENTS:-1 64}; do
     for i in $(seq "$rounds"); do
       for engine in calque $engines; do
         if [ "$engine" = calque ]; then start_calque --model "$model"; else start_infinity "$engine"; fi
