@@ -41,7 +41,8 @@ typedef struct cq_document {
   cq_slice metadata;   /* a JSON object; empty: there is none */
 } cq_document;
 
-/* A copy that owns its texts, all in one block, a zero behind each: *out is released with cq_free. Errors: CQ_ERR_MEMORY. */
+/* A copy that owns its texts, all in one block, a zero behind each: *out is released with cq_free.
+ * Errors: CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_document_copy(cq_document **out, const cq_document *document, cq_error *error);
 
 typedef enum cq_document_format {

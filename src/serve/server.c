@@ -491,8 +491,8 @@ void serve_run(serve_server *s) {
   atomic_store(&s->is_draining, true);
   const MHD_socket fd = MHD_quiesce_daemon(s->daemon);
   s->is_quiet = fd != MHD_INVALID_SOCKET;
-  /* Closed at the end, since the library's threads may look at it still. One that was handed over is the system's, where
-   * new connections wait for the next server. */
+  /* Closed at the end, since the library's threads may still look at it. One that was handed over is the system's: new
+   * connections wait in it for the next server. */
   if (s->is_quiet && !s->is_inherited) shutdown(fd, SHUT_RD);
   const uint64_t begun = serve_now_ms();
   while (is_busy(s, serve_now_ms() - begun)) next_wishes(s), tick(s);
