@@ -136,8 +136,8 @@ typedef enum cq_approximation {
 CQ_API CQ_MUST_USE cq_status cq_index_approximate(cq_index *index, cq_approximation method, cq_context *ctx,
                                                   cq_error *error);
 
-/* Computes how near each passage is to queries of all kinds (hubness), for cq_search_options.csls: one number a passage,
- * the mean cosine of its k nearest queries (of all of them where there are fewer). It counts from the next commit on.
+/* Computes how near each passage is to queries of all kinds (hubness), for cq_search_options.csls: one number a
+ * passage, the mean cosine of its k nearest queries (of all of them where there are fewer). It counts from the next commit on.
  * Passages that are added later get theirs, by the same queries; after large changes call it again.
  *   queries    texts as users ask them, encoded by the query model; NULL: n_queries of the index's own passages, spread
  *              evenly, stand for them
@@ -215,7 +215,7 @@ CQ_API void cq_hits_free(cq_hits *hits);
 /* The best documents for each query, each once, by its best passage. Where there is an approximation but not calque's
  * plugin for FAISS, the search is exact, and `notice` of cq_index_options is told, once. Where another process has
  * replaced the approximation, the search is of what that process has committed.
- * Errors: those of encoding; CQ_ERR_ARGUMENT for k 0, and for a malformed filter, with the place; CQ_ERR_UNSUPPORTED for
+ * Errors: those of encoding; CQ_ERR_ARGUMENT for k 0 and for a malformed filter, with the place; CQ_ERR_UNSUPPORTED for
  * csls where the index has no hubness, and for words where an older calque made it; CQ_ERR_FORMAT for damage in what is
  * read; CQ_ERR_IO; CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_index_search(cq_hits **out, const cq_index *index, const cq_slice *queries,
