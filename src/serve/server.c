@@ -24,7 +24,7 @@
 #include <unistd.h>
 
 enum {
-  SMALL_BODY = 4096,          /* bytes: such a request is prepared on its connection's thread */
+  SMALL_BODY = 4096,          /* bytes: its texts are tokenized on the connection's thread */
   SMALL_ANSWER = 4096,        /* numbers: so many are printed on the dispatcher's thread */
   IDLE_S = 60,                /* without a byte from the client */
   ANSWER_S = 600,             /* to read an answer */
@@ -362,7 +362,9 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *mhd, const c
   if (x->of) x->of->until_ms = 0;
   pthread_mutex_unlock(&s->mutex);
   MHD_suspend_connection(mhd);
-  if (x->request.route->flags & SERVE_INLINE || x->request.body.n <= SMALL_BODY) {
+  /* A search, or adding documents, which the route does by itself, would hold up the thread's other connections. */
+  const serve_route *route = x->request.route;
+  if (route->flags & SERVE_INLINE || (route->answer && x->request.body.n <= SMALL_BODY)) {
     prepare(x);
   } else {
     x->job = (serve_job){.run = prepare, .context = x};
