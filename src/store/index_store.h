@@ -14,9 +14,10 @@
  *   DIR/lock             held by the one process that writes
  *
  * documents, passages, vectors, checks and hubness only grow, and only what the manifest counts is there. A change is
- * written behind it, synced, and becomes visible when the manifest is replaced: a process killed at any moment leaves the
- * index as it was before or as it is after. Readers need no lock: a snapshot is what one manifest counts, and stays as it is
- * until the last user lets go of it. Compaction writes the next generation of all files, without what is deleted.
+ * written behind it, synced, and becomes visible when the manifest is replaced: a process killed at any moment leaves
+ * the index as it was before or as it is after. Readers need no lock: a snapshot is what one manifest counts, and stays
+ * as it is until the last user lets go of it. Compaction writes the next generation of all files, without what is
+ * deleted.
  *
  * What is read is compared with its check: deletions when the index is opened, vectors, passages and documents when they
  * are used (the caller says when), an approximation before it is opened. What does not fit is CQ_ERR_FORMAT, and the
@@ -153,8 +154,8 @@ CQ_MUST_USE cq_status cq_index_store_set_approximate(cq_index_store *store, bool
 /* Of the model, where none could be compared; kept at the next commit of changes. */
 CQ_MUST_USE cq_status cq_index_store_set_fingerprint(cq_index_store *store, const char *fingerprint, cq_error *error);
 
-/* From the next commit on: hubness by these queries [n, dim] and the k nearest of them, with the `means` of all records,
- * committed or not; n 0: none. A failed call leaves all as it was. */
+/* From the next commit on: hubness by these queries [n, dim] and the k nearest of them, with the `means` of all
+ * records, committed or not; n 0: none. A failed call leaves all as it was. */
 CQ_MUST_USE cq_status cq_index_store_set_hubness(cq_index_store *store, const float *queries, int64_t n, int64_t k,
                                                  const float *means, cq_error *error);
 /* The queries that the numbers are of, [n_queries, dim], n_queries and k as set; *out NULL and n_queries 0: there are
