@@ -4,16 +4,16 @@
  *
  *   REQUESTS   a line a request: METHOD <tab> PATH <tab> BODY; taken in turn, again and again
  *   --clients  connections, kept alive (1)
- *   --rate     open loop: R requests a second, whatever the server does; a request that no connection is free for waits,
+ *   --rate     open loop: R requests a second, whatever the server does; a request waits while no connection is free,
  *              and its latency counts from when it was due. Without it each client asks as soon as it is answered.
  *   --seconds  of measuring (10), after --warm-up seconds (1) that do not count
  *   --same     all answers 200 to one line of REQUESTS must have the same bytes
  *
  * Percentiles are exact: every latency of an answer 200 is kept. `lost` are requests without an answer: the connection
- * ended, or 60 seconds passed after the last was sent. `unsent` are those that no connection was free for until the end.
- * `bad` are answers 200 that are not a whole JSON object or list,
- * or differ (--same). `cpu_s` is this program's own processor time: one thread, so where it is near `seconds` the load
- * was limited by this program. Exit code 1: something was lost or bad. */
+ * ended, or 60 seconds passed after the last was sent. `unsent` are those for which no connection became free.
+ * `bad` are answers 200 that are not a whole JSON object or list, or differ (--same). `cpu_s` is this program's own
+ * processor time: one thread, so where it is near `seconds` the load was limited by this program. Exit code 1:
+ * something was lost or bad. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -58,7 +58,10 @@ right_one() { # hits@1 and MRR@10
 mean_precision() { # MAP
   awk -F '\t' -v judged="$data/clir/qrels.en.txt" -v topics="topics.$1" '
     BEGIN {
-      while ((getline line <judged) > 0) { split(line, part, " "); if (part[4] > 0) { relevant[part[1], part[3]] = 1; n_of[part[1]]++ } }
+      while ((getline line <judged) > 0) {
+        split(line, part, " ")
+        if (part[4] > 0) { relevant[part[1], part[3]] = 1; n_of[part[1]]++ }
+      }
       while ((getline line <topics) > 0) { topic[++n] = line; n_judged += n_of[line] > 0 }
     }
     $1 != query { query = $1; rank = found = 0 }

@@ -11,7 +11,7 @@
 #
 #   ROUNDS   5: server and library (or peer) are measured in turn; figures are medians
 #   SECONDS_EACH  10: of each measurement
-#   INDEX    an index for `search`, and for `hour`, too; APPROXIMATE=1: a copy of it with an approximation besides (METHOD hnsw)
+#   INDEX    an index for `search`, and for `hour`, too; APPROXIMATE=1: also a copy of it with ANN (METHOD hnsw)
 #   DURATION 3600 seconds, RATE 8 requests a second: the hour
 #   QUEUE_TOKENS  40: may wait in `overload`. It bounds an accepted request's wait, so it decides the p99.
 #   VENV     WORK/infinity: made where it is missing; ENGINES "torch": of infinity_emb

@@ -1,4 +1,5 @@
-# make install: program, shared library, headers, manual, unit for systemd, calque.pc, and a CMake package that gives calque::calque.
+# make install: program, shared library, headers, manual, unit for systemd, calque.pc, and a CMake package that gives
+# calque::calque.
 include(CMakePackageConfigHelpers)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/calque)

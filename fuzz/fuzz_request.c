@@ -1,5 +1,5 @@
-/* Any bytes as a request, its first line "METHOD PATH?NAME=VALUE&..." and its body the rest, get one answer of JSON that
- * is nobody's fault but the client's, or work for the queue; and any vectors are an answer to that.
+/* Any bytes are a request: the first line is "METHOD PATH?NAME=VALUE&...", the rest is the body. Each request gets one
+ * answer, of JSON and never a 5xx, or leaves work for the queue; that is then answered with any vectors.
  *
  * The index is open for reading only: what adds documents gets as far as the index, which refuses them. */
 #include "fuzz.h"

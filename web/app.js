@@ -44,9 +44,9 @@ function showWelcome() {
   const place = $('#welcome');
   if (!info.index) {
     place.replaceChildren(make('h1', {}, 'No index here yet'),
-      make('p', {}, 'This server has a model and no documents. Sentences can be compared already; to search, make an ' +
-        'index and start the server with it:'),
-      make('pre', { tabIndex: 0, dir: 'ltr' }, 'calque index new --model MODEL my.index\ncalque index add my.index FILE...\ncalque serve my.index'),
+      make('p', {}, 'This server has a model and no documents. Sentences can be compared already; to search, start ' +
+        'the server with a folder of documents, or with an index:'),
+      make('pre', { tabIndex: 0, dir: 'ltr' }, 'calque serve FOLDER'),
       make('p', {}, make('a', { href: '?view=compare', className: 'button' }, 'Compare sentences')));
   } else if (!info.index.documents) {
     place.replaceChildren(make('h1', {}, 'The index is empty'),

@@ -1,5 +1,6 @@
 #!/bin/bash
-# Makes the Python environment of infinity_emb, outside the repository: torch, and its optimum engine (ONNX) with OPTIMUM=1.
+# Makes the Python environment of infinity_emb, outside the repository: torch, and with OPTIMUM=1 its optimum engine
+# (ONNX).
 #   bench/peers/infinity_setup.sh VENV
 set -eu
 venv=${1:?usage: infinity_setup.sh VENV}

@@ -41,7 +41,8 @@ typedef struct cq_document {
   cq_slice metadata;   /* a JSON object; empty: there is none */
 } cq_document;
 
-/* A copy that owns its texts, all in one block, a zero behind each: *out is released with cq_free. Errors: CQ_ERR_MEMORY. */
+/* A copy that owns its texts, all in one block, a zero behind each: *out is released with cq_free.
+ * Errors: CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_document_copy(cq_document **out, const cq_document *document, cq_error *error);
 
 typedef enum cq_document_format {
@@ -65,7 +66,7 @@ typedef struct cq_documents_options {
                          * others are metadata. Usual are id (_id, docid, docno), title (headline), text (contents,
                          * content, body), url (link) and language (lang) */
   const char *language; /* of documents that do not say theirs; "auto": identified (calque/language.h); NULL: none */
-  cq_notice_fn notice;  /* which format a file has, what was left out */
+  cq_notice_fn notice;  /* which format a file has, what was left out, why the first few were skipped */
   void *notice_context;
   bool
       skip_bad; /* count what is malformed and go on: behind the line, where documents are lines, else behind the file */

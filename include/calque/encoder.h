@@ -51,8 +51,8 @@ CQ_API CQ_MUST_USE cq_status cq_encoder_open(cq_encoder **out, const char *name,
                                              cq_error *error);
 CQ_API void cq_encoder_free(cq_encoder *encoder);
 
-/* The small static multilingual model that calque ships and commands use when none is named. It lies beside the library,
- * in share/calque/models, or in the folder that CALQUE_MODELS of the environment names. */
+/* The small static multilingual model that calque ships. Commands use it when none is named. It lies beside the
+ * library, in share/calque/models, or in the folder that the environment variable CALQUE_MODELS names. */
 #define CQ_DEFAULT_MODEL "calque-small"
 
 /* Writes the model in sentence-transformers' layout. The directory appears whole or not at all.

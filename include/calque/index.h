@@ -136,13 +136,13 @@ typedef enum cq_approximation {
 CQ_API CQ_MUST_USE cq_status cq_index_approximate(cq_index *index, cq_approximation method, cq_context *ctx,
                                                   cq_error *error);
 
-/* Computes how near each passage is to queries of all kinds (hubness), for cq_search_options.csls: one number a passage,
- * the mean cosine of its k nearest queries, of the k there are at least. It counts from the next commit on. Passages that
- * are added later get theirs, by the same queries; after large changes call it again.
+/* Computes how near each passage is to queries of all kinds (hubness), for cq_search_options.csls: one number a
+ * passage, the mean cosine of its k nearest queries (of all of them where there are fewer). It counts from the next commit on.
+ * Passages that are added later get theirs, by the same queries; after large changes call it again.
  *   queries    texts as users ask them, encoded by the query model; NULL: n_queries of the index's own passages, spread
  *              evenly, stand for them
  *   n_queries  0: the index has no such numbers any more
- * Errors: CQ_ERR_ARGUMENT for an index without documents, for k 0, or one that is not open for writing; those of encoding;
+ * Errors: CQ_ERR_ARGUMENT for an index without documents or not open for writing, and for k 0; those of encoding;
  * CQ_ERR_FORMAT for damaged vectors; CQ_ERR_IO, CQ_ERR_MEMORY.
  * Source: Conneau et al. 2018, section 2.3 (CSLS). */
 CQ_API CQ_MUST_USE cq_status cq_index_hubness(cq_index *index, const cq_slice *queries, size_t n_queries, size_t k,
@@ -174,7 +174,7 @@ typedef struct cq_hit {
 /* How the best sentence of a passage is told. */
 typedef enum cq_snippet {
   CQ_SNIPPET_NONE,
-  CQ_SNIPPET_WORDS, /* by the query's different words that it has, the rarer in the index the more each (idf); of equals the first */
+  CQ_SNIPPET_WORDS,   /* by the sum of the idf, in the index, of the query's words that it has; of equals the first */
   CQ_SNIPPET_VECTORS, /* by the cosine with the query: sentences are encoded, which takes longer than the search */
 } cq_snippet;
 
@@ -212,12 +212,12 @@ CQ_API const cq_hit *cq_hits_of(const cq_hits *hits, size_t query, size_t *n);
 CQ_API size_t cq_hits_n_truncated(const cq_hits *hits);
 CQ_API void cq_hits_free(cq_hits *hits);
 
-/* The best documents for each query, each once, by its best passage. Where there is an approximation but not calque's plugin for FAISS, the
- * search is exact, and `notice` of cq_index_options is told, once. Where another process has replaced the approximation,
- * the search is of what that process has committed.
- * Errors: those of encoding; CQ_ERR_ARGUMENT for k 0, and for a filter that is none, with the place; CQ_ERR_UNSUPPORTED for
- * csls where the index has no hubness, and for words where an older calque made it; CQ_ERR_FORMAT for
- * what is damaged of what is read; CQ_ERR_IO; CQ_ERR_MEMORY. */
+/* The best documents for each query, each once, by its best passage. Where there is an approximation but not calque's
+ * plugin for FAISS, the search is exact, and `notice` of cq_index_options is told, once. Where another process has
+ * replaced the approximation, the search is of what that process has committed.
+ * Errors: those of encoding; CQ_ERR_ARGUMENT for k 0 and for a malformed filter, with the place; CQ_ERR_UNSUPPORTED for
+ * csls where the index has no hubness, and for words where an older calque made it; CQ_ERR_FORMAT for damage in what is
+ * read; CQ_ERR_IO; CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_index_search(cq_hits **out, const cq_index *index, const cq_slice *queries,
                                              size_t n_queries, const cq_search_options *options, cq_context *ctx,
                                              cq_error *error);

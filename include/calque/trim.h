@@ -1,5 +1,6 @@
 /* Trimming a model to the text it is for: the embedding rows and the pieces of the vocabulary that the text never needs
- * go, and the vectors of the text keep every bit. A static model's vectors can also be cut to the principal axes of the text.
+ * go, and the vectors of the text keep every bit. The vectors of a static model can also be projected on the principal
+ * axes of the text.
  *
  *   const char *const files[] = {"corpus.txt"};
  *   cq_trim_options o = cq_trim_default_options();
@@ -30,7 +31,7 @@ typedef struct cq_trim_options { /* group "trim" */
   size_t n_text_files;           /* 0: the vocabulary stays */
   int keep;       /* keep the first so many pieces of the vocabulary, too, which are the most frequent in most */
   bool replace;   /* overwrite an existing directory */
-  int dimensions; /* of a static model: on the principal axes of the text's vectors, those of highest variance; 0: all */
+  int dimensions; /* of a static model: the principal axes of the text's vectors to keep, by variance; 0: all */
 } cq_trim_options;
 CQ_DEFAULT_OPTIONS(cq_trim_options, cq_trim_default_options, "trim")
 
@@ -44,8 +45,9 @@ typedef struct cq_trim_result {
  * does, all of the text is split by both vocabularies and compared, with each of the model's prompts before it. WordPiece,
  * SentencePiece (unigram and BPE), byte-level BPE and whole words can be trimmed; special and added tokens stay.
  *   result  may be NULL
- * Errors: CQ_ERR_ARGUMENT (no text, an existing directory, more dimensions than there are); CQ_ERR_UNSUPPORTED for a model without such a vocabulary, one in
- * 8 bits, and where the text would be split otherwise (file and line); those of opening and reading. */
+ * Errors: CQ_ERR_ARGUMENT (no text, an existing directory, more dimensions than there are); CQ_ERR_UNSUPPORTED for a
+ * model without such a vocabulary, one in 8 bits, and where the text would be split otherwise (file and line); those of
+ * opening and reading. */
 CQ_API CQ_MUST_USE cq_status cq_trim(const char *directory, const char *model, cq_trim_result *result,
                                      const cq_trim_options *options, cq_context *ctx, cq_error *error);
 

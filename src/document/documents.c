@@ -14,7 +14,7 @@
 #include <strings.h>
 #include <sys/stat.h>
 
-enum { MAX_ENDINGS_TOLD = 8 };
+enum { MAX_ENDINGS_TOLD = 8, MAX_SKIPS_TOLD = 5 };
 
 static const char *const formats[] = {"auto", "lines",    "tsv",  "csv",  "jsonl", "json",
                                       "text", "markdown", "html", "trec", NULL};
@@ -386,9 +386,19 @@ static cq_status read_next(bool *found, cq_documents *d, cq_error *error) {
   return d->type->read(found, d->state, &d->file, error);
 }
 
+/* The first few are told with their places, the others only counted. */
+static void tell_skipped(const cq_documents *d, cq_error *why) {
+  char text[sizeof why->message + 16];
+  if (!d->o.notice || d->n_skipped >= MAX_SKIPS_TOLD) return;
+  if (d->file.path) suggest_encoding(d, why);
+  snprintf(text, sizeof text, "skipped: %s", why->message);
+  d->o.notice(d->o.notice_context, text);
+}
+
 /* What is malformed is counted; a line of it is over, all else of its file as well. */
-static void skip_bad(cq_status *status, bool *found, cq_documents *d) {
+static void skip_bad(cq_status *status, bool *found, cq_documents *d, cq_error *why) {
   if (!d->o.skip_bad || (*status != CQ_ERR_FORMAT && *status != CQ_ERR_LIMIT && *status != CQ_ERR_IO)) return;
+  tell_skipped(d, why);
   const bool is_line = d->type && d->type->is_lines && *status == CQ_ERR_FORMAT && !cq_lines_broken(d->file.lines);
   if (d->type && !is_line) close_file(d);
   d->n_skipped++;
@@ -399,7 +409,7 @@ cq_status cq_documents_next(cq_document *out, cq_documents *d, cq_error *error) 
   cq_error own = {0};
   cq_status status = CQ_OK;
   *out = (cq_document){0};
-  for (bool found = false; !status && !found && !d->is_over; skip_bad(&status, &found, d)) {
+  for (bool found = false; !status && !found && !d->is_over; skip_bad(&status, &found, d, &own)) {
     if (d->type) {
       status = read_next(&found, d, &own);
       if (!status && !found) close_file(d);

@@ -81,7 +81,8 @@ static void put_memory(cq_context *ctx, encode_memory *m) {
                      m->with_prompt.capacity + m->ids.capacity * sizeof *m->ids.ids);
 }
 
-/* One call's state, in the calling thread's workspace; items of the first round are runs of sentences to tokenize, of the second blocks to compute. */
+/* One call's state, in the calling thread's workspace. Items of the first round are runs of sentences to tokenize,
+ * those of the second are blocks to compute. */
 typedef struct encoding {
   const cq_encoder *encoder;
   const cq_encode_options *options;

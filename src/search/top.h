@@ -12,8 +12,8 @@ CQ_MUST_USE cq_status cq_top(cq_neighbours *out, const float *queries, size_t n_
                              size_t n, size_t dim, size_t k, bool (*allowed)(const void *context, size_t row),
                              const void *context, cq_context *ctx, cq_error *error);
 
-/* What cross-domain similarity local scaling (CSLS) takes away from documents that are near to everything: the mean cosine
- * of document i and its nearest queries is means[i * stride]. */
+/* What cross-domain similarity local scaling (CSLS) takes away from documents that are near to everything: the mean
+ * cosine of document i and its nearest queries, means[i * stride]. */
 typedef struct cq_hubness {
   const float *means;
   size_t stride;

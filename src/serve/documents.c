@@ -231,9 +231,12 @@ const serve_route serve_document_routes[] = {
      .answer_schema = "{\"removed\":{\"type\":\"integer\"}}"},
     {.method = "POST",
      .path = "/api/documents",
+     .flags = SERVE_FILE,
      .prepare = post_documents,
-     .summary = "Add the documents of a file (?name=FILE.md, its ending tells the format): JSON lines, JSON, CSV, TSV, "
-                "text, Markdown, HTML, TREC",
+     .summary =
+         "Add the documents of a file: JSON lines, JSON, CSV, TSV, text, Markdown, HTML, TREC. The ending of its "
+         "name (notes.md) tells the format; language is that of documents that do not say theirs",
+     .arguments = "name language",
      .answer_schema = ADDED},
     {0},
 };

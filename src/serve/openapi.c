@@ -5,8 +5,25 @@
 
 #include <string.h>
 
+/* The id that ends the path, and the query's arguments. */
+static void put_parameters(serve_buffer *b, const serve_route *r) {
+  bool is_first = true;
+  if (r->path[strlen(r->path) - 1] == '/') {
+    serve_put_text(b, "{\"name\":\"id\",\"in\":\"path\",\"required\":true,\"schema\":{\"type\":\"string\"}}");
+    is_first = false;
+  }
+  for (const char *name = r->arguments; name && *name;) {
+    const int n = (int)strcspn(name, " *");
+    const bool is_required = name[n] == '*';
+    serve_putf(b, "%s{\"name\":\"%.*s\",\"in\":\"query\",\"required\":%s,\"schema\":{\"type\":\"string\"}}",
+               is_first ? "" : ",", n, name, is_required ? "true" : "false");
+    is_first = false;
+    name += n + is_required;
+    name += *name == ' ';
+  }
+}
+
 static void put_operation(serve_buffer *b, const serve_route *r) {
-  const bool is_below = r->path[strlen(r->path) - 1] == '/';
   serve_putf(b, "\"%s\":{\"summary\":",
              !strcmp(r->method, "GET")    ? "get"
              : !strcmp(r->method, "POST") ? "post"
@@ -14,15 +31,17 @@ static void put_operation(serve_buffer *b, const serve_route *r) {
                                           : "delete");
   serve_put_json(b, r->summary, strlen(r->summary));
   serve_putf(b, ",\"tags\":[\"%s\"]", r->style == SERVE_OPENAI ? "OpenAI" : r->style == SERVE_TEI ? "TEI" : "calque");
-  if (is_below)
-    serve_put_text(b, ",\"parameters\":[{\"name\":\"id\",\"in\":\"path\",\"required\":true,\"schema\":{\"type\":"
-                      "\"string\"}}]");
+  serve_put_text(b, ",\"parameters\":[");
+  put_parameters(b, r);
+  serve_put_text(b, "]");
   if (r->flags & SERVE_OPEN) serve_put_text(b, ",\"security\":[]");
   if (r->body) {
     serve_put_text(b, ",\"requestBody\":{\"required\":true,\"content\":{\"application/json\":{\"schema\":{\"type\":"
                       "\"object\",\"properties\":");
     serve_put_text(b, r->body);
     serve_put_text(b, "}}}}");
+  } else if (r->flags & SERVE_FILE) {
+    serve_put_text(b, ",\"requestBody\":{\"required\":true,\"content\":{\"application/octet-stream\":{}}}");
   }
   serve_put_text(b, ",\"responses\":{\"200\":{\"description\":\"done\"");
   if (r->answer_schema && r->answer_schema[0] == '{') {

@@ -10,6 +10,7 @@ enum {
   SERVE_OPEN = 1,   /* asks for no key */
   SERVE_INLINE = 2, /* so quick that the thread of the connection does it */
   SERVE_HIDDEN = 4, /* not in the description */
+  SERVE_FILE = 8,   /* its body is a file of documents */
 };
 
 struct serve_route {
@@ -20,6 +21,7 @@ struct serve_route {
   void (*prepare)(serve_request *request);
   void (*answer)(serve_request *request); /* of work that is encoded; NULL: there is never any */
   const char *summary;
+  const char *arguments;     /* names of the query's, blanks between them, "*" behind a required one; NULL: none */
   const char *body;          /* JSON schema of the request's properties, in braces; NULL: it has none */
   const char *answer_schema; /* of what is answered; NULL: no JSON */
 };

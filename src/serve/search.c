@@ -66,6 +66,7 @@ static void search(serve_request *r, cq_slice query, size_t k, cq_ranking mode, 
   }
   const cq_hit *hit = cq_hits_of(hits, 0, &n);
   r->n_truncated = cq_hits_n_truncated(hits);
+  r->is_embedding = true;
   serve_put_text(&r->answer, "{\"query\":");
   put_slice(&r->answer, query);
   serve_putf(&r->answer, ",\"mode\":\"%s\",\"took_ms\":%.3f,\"truncated\":%s,\"hits\":[", modes[mode],
@@ -225,7 +226,8 @@ static void prepare_index_map(serve_request *r) {
 }
 
 #define HITS                                                                                                           \
-  "{\"query\":{\"type\":\"string\"},\"mode\":{},\"took_ms\":{\"type\":\"number\"},\"hits\":{\"type\":\"array\"}}"
+  "{\"query\":{\"type\":\"string\"},\"mode\":{},\"took_ms\":{\"type\":\"number\"},\"truncated\":{},\"hits\":{"         \
+  "\"type\":\"array\"}}"
 
 const serve_route serve_search_routes[] = {
     {.method = "GET",
@@ -236,19 +238,22 @@ const serve_route serve_search_routes[] = {
     {.method = "GET",
      .path = "/api/search",
      .prepare = prepare_get_search,
-     .summary = "Documents near to a query (?q=&k=&mode=&filter=&lang=)",
+     .summary = "Documents near to a query",
+     .arguments = "q* k mode filter lang",
      .answer_schema = HITS},
     {.method = "GET",
      .path = "/api/map",
      .prepare = prepare_index_map,
-     .summary = "Passages of the index in a plane, by principal components (?n=)",
+     .summary = "Passages of the index in a plane, by principal components, at most n",
+     .arguments = "n",
      .answer_schema = "{\"points\":{\"type\":\"array\"}}"},
     {.method = "POST",
      .path = "/api/search",
      .prepare = prepare_post_search,
      .summary = "Documents near to a query",
      .body = "{\"query\":{\"type\":\"string\"},\"k\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":1000},"
-             "\"mode\":{\"type\":\"string\"},\"filter\":{\"type\":\"string\"},\"lang\":{\"type\":\"string\"}}",
+             "\"mode\":{\"enum\":[\"hybrid\",\"dense\",\"lexical\"]},\"filter\":{\"type\":\"string\"},\"lang\":{"
+             "\"type\":\"string\"}}",
      .answer_schema = HITS},
     {0},
 };

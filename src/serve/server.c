@@ -24,7 +24,7 @@
 #include <unistd.h>
 
 enum {
-  SMALL_BODY = 4096,          /* bytes: such a request is prepared on its connection's thread */
+  SMALL_BODY = 4096,          /* bytes: its texts are tokenized on the connection's thread */
   SMALL_ANSWER = 4096,        /* numbers: so many are printed on the dispatcher's thread */
   IDLE_S = 60,                /* without a byte from the client */
   ANSWER_S = 600,             /* to read an answer */
@@ -362,7 +362,9 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *mhd, const c
   if (x->of) x->of->until_ms = 0;
   pthread_mutex_unlock(&s->mutex);
   MHD_suspend_connection(mhd);
-  if (x->request.route->flags & SERVE_INLINE || x->request.body.n <= SMALL_BODY) {
+  /* A search, or adding documents, which the route does by itself, would hold up the thread's other connections. */
+  const serve_route *route = x->request.route;
+  if (route->flags & SERVE_INLINE || (route->answer && x->request.body.n <= SMALL_BODY)) {
     prepare(x);
   } else {
     x->job = (serve_job){.run = prepare, .context = x};
@@ -491,8 +493,8 @@ void serve_run(serve_server *s) {
   atomic_store(&s->is_draining, true);
   const MHD_socket fd = MHD_quiesce_daemon(s->daemon);
   s->is_quiet = fd != MHD_INVALID_SOCKET;
-  /* Closed at the end, since the library's threads may look at it still. One that was handed over is the system's, where
-   * new connections wait for the next server. */
+  /* Closed at the end, since the library's threads may still look at it. One that was handed over is the system's: new
+   * connections wait in it for the next server. */
   if (s->is_quiet && !s->is_inherited) shutdown(fd, SHUT_RD);
   const uint64_t begun = serve_now_ms();
   while (is_busy(s, serve_now_ms() - begun)) next_wishes(s), tick(s);

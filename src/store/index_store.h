@@ -13,10 +13,11 @@
  *   DIR/approximate-A    what helps to search the first records' vectors, if anything does
  *   DIR/lock             held by the one process that writes
  *
- * documents, passages, vectors, checks and hubness only grow, and only what the manifest counts is there. A change is written
- * behind it, synced, and becomes visible when the manifest is replaced: a process killed at any moment leaves the index
- * as it was before or as it is after. Readers need no lock: a snapshot is what one manifest counts, and stays as it is
- * until the last user lets go of it. Compaction writes the next generation of all files, without what is deleted.
+ * documents, passages, vectors, checks and hubness only grow, and only what the manifest counts is there. A change is
+ * written behind it, synced, and becomes visible when the manifest is replaced: a process killed at any moment leaves
+ * the index as it was before or as it is after. Readers need no lock: a snapshot is what one manifest counts, and stays
+ * as it is until the last user lets go of it. Compaction writes the next generation of all files, without what is
+ * deleted.
  *
  * What is read is compared with its check: deletions when the index is opened, vectors, passages and documents when they
  * are used (the caller says when), an approximation before it is opened. What does not fit is CQ_ERR_FORMAT, and the
@@ -113,8 +114,8 @@ CQ_MUST_USE cq_status cq_index_snapshot_languages(const cq_index_snapshot *snaps
                                                   void (*found)(void *context, cq_slice language), void *context,
                                                   cq_error *error);
 
-/* Whether a record's vector, passage and hubness are as they were written; compared once. Without checks (an index of calque 0.1)
- * they are. */
+/* Whether a record's vector, passage and hubness are as they were written; compared once. Without checks (an index of
+ * calque 0.1) they are taken to be. */
 bool cq_index_snapshot_is_sound(const cq_index_snapshot *snapshot, int64_t record);
 /* The CQ_ERR_FORMAT of a record that is not. */
 CQ_MUST_USE cq_status cq_index_snapshot_fail(const cq_index_snapshot *snapshot, int64_t record, cq_error *error);
@@ -153,12 +154,12 @@ CQ_MUST_USE cq_status cq_index_store_set_approximate(cq_index_store *store, bool
 /* Of the model, where none could be compared; kept at the next commit of changes. */
 CQ_MUST_USE cq_status cq_index_store_set_fingerprint(cq_index_store *store, const char *fingerprint, cq_error *error);
 
-/* From the next commit on: hubness by these queries [n, dim] and the k nearest of them, `means` of all records that there
- * are, committed or not; n 0: none. A failed call leaves all as it was. */
+/* From the next commit on: hubness by these queries [n, dim] and the k nearest of them, with the `means` of all
+ * records, committed or not; n 0: none. A failed call leaves all as it was. */
 CQ_MUST_USE cq_status cq_index_store_set_hubness(cq_index_store *store, const float *queries, int64_t n, int64_t k,
                                                  const float *means, cq_error *error);
-/* The queries that the numbers are of, [n_queries, dim], n_queries and k as set; *out NULL and n_queries 0: there are none.
- * The caller's, released with cq_free. Errors: CQ_ERR_FORMAT when they are damaged; CQ_ERR_IO, CQ_ERR_MEMORY. */
+/* The queries that the numbers are of, [n_queries, dim], n_queries and k as set; *out NULL and n_queries 0: there are
+ * none. The caller's, released with cq_free. Errors: CQ_ERR_FORMAT for damaged ones; CQ_ERR_IO, CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_index_store_queries(float **out, int64_t *n_queries, int64_t *k, const cq_index_store *store,
                                              cq_error *error);
 /* How many records have their numbers, committed or not; and the numbers of the next n. */

@@ -452,8 +452,8 @@ static void ask_all(char (*to)[2048], const cq_index_snapshot *snapshot, const c
   if (cq_index_snapshot_languages(snapshot, add_found, to, &error)) strcat(*to, "no languages");
 }
 
-/* Every byte of the database that is not 0, with one bit changed, and many of the others: what the check does not notice
- * has changed no answer. Each byte of a text and of an id, in the table and in the index by id, is noticed. */
+/* Every byte of the database that is not 0, with one bit changed, and many of the others: what the check does not
+ * notice has changed no answer. Each byte of a text and of an id, in the table and in the index by id, is noticed. */
 static void damage_inside_the_database_is_noticed(void **state) {
   (void)state;
   static const char *const ids[] = {"first-of-all", "second-of-all", "third-of-all"};

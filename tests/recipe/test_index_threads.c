@@ -1,8 +1,9 @@
 /* Every ranking by eight threads, on the handle that writes and on one that only reads, while another thread replaces
  * documents, commits and compacts. Built with ThreadSanitizer this is the test that there are no data races.
  *
- * The documents that stay have as many words each, and a different number of times the word that is asked for: their order
- * by words is the same whatever the others do to the statistics. So are the ranks that a hybrid ranking is made of. */
+ * The documents that stay have equally many words, and the word that is asked for a different number of times each:
+ * their order by words is the same whatever the others do to the statistics. So are the ranks that a hybrid ranking
+ * fuses. */
 #include "support/files.h"
 
 #include "base/clock.h"
@@ -68,7 +69,8 @@ static bool search_what_stays(cq_index *index, int way) {
   return ok;
 }
 
-/* Two documents are replaced together: both are of one commit, however they are found. Returns its number, -1 on a failure. */
+/* Two documents are replaced together: both are of one commit, however they are found. Returns its number, -1 on a
+ * failure. */
 static long search_what_changes(cq_index *index, int way, long least) {
   const cq_search_options o = options_of(way, "zz");
   cq_error error = {0};

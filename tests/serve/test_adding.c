@@ -1,5 +1,5 @@
-/* Documents that are added over HTTP: a process that is killed while it adds loses nothing that was acknowledged; a full
- * disk is an error and changes nothing; SIGHUP keeps an index that is being written; a model that is gone.
+/* Documents that are added over HTTP: a process that is killed while it adds loses nothing that was acknowledged; a
+ * full disk is an error and changes nothing; SIGHUP keeps an index that is being written; a model that is gone.
  *
  *   KILLS=1000 test_serve_adding     kills so often (20) */
 #include "serve/service.h"
@@ -176,8 +176,8 @@ static void *add_documents(void *context) {
   return NULL;
 }
 
-/* Reopening while documents come: the index stays open, no request is lost; another index in its place is opened, and one
- * that is gone leaves the old one. */
+/* Reopening while documents come: the index stays open, no request is lost; another index in its place is opened, and
+ * one that is gone leaves the old one. */
 static void reopening_what_is_written(void **state) {
   char index[400], aside[400];
   service s;

@@ -53,6 +53,7 @@ ask GET /health; is 200; has '"ok"'
 ask GET /info; is 200; has '"max_input_length"'
 ask GET /v1/models; is 200; has '"object":"list"'
 ask GET /openapi.json; is 200; has '"/v1/embeddings"'
+has '{"name":"q","in":"query","required":true,'; has '{"name":"id","in":"path",'; has 'application/octet-stream'
 ask GET /; is 200; has "default-src 'none'"
 ask HEAD /; is 200
 ask GET /nowhere; is 404; has '"not_found"'
@@ -160,6 +161,15 @@ ask GET /health; is 200
 ask GET /info; is 401; has "WWW-Authenticate: Bearer"
 ask GET /info '' 'Authorization: Bearer third'; is 401
 ask GET /info '' 'Authorization: Bearer second'; is 200
+stop
+
+# A search says that its query was truncated, as every answer does.
+expect 0 index new --model "$TEACHER" "$tmp/docs.index"
+printf 'The river is long.\nA late garden.\n' >"$tmp/docs.txt"
+expect 0 index add "$tmp/docs.index" "$tmp/docs.txt"
+start "$tmp/docs.index"
+ask GET '/api/search?q=river'; is 200; has "X-Calque-Truncated: 0"; has '"truncated":false'
+ask POST /api/search "{\"query\": \"$long\"}"; is 200; has "X-Calque-Truncated: 1"; has '"truncated":true'
 stop
 
 # A deadline that nobody can keep.

@@ -48,8 +48,8 @@ const cli_command cli_data_documents = {
     .min_arguments = 0,
     .max_arguments = -1,
     .description = "Prints each document as a JSON object on a line: id, title, text, url, language, and its metadata. "
-                   "What an index "
-                   "would be given. Files may be compressed (gzip, xz, Zstandard); without one, or for \"-\", standard "
+                   "This is what 'calque index add' would add. Files may be compressed (gzip, xz, Zstandard); without "
+                   "one, or for \"-\", standard "
                    "input is read.",
     .example = "calque data documents handbook/ news.csv.zst > documents.jsonl",
     .group = "documents",

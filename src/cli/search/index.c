@@ -208,9 +208,8 @@ static const cli_command index_check = {
     .max_arguments = 1,
     .description =
         "Compares documents, vectors, deletions, hubness and the approximation with their checksums. Exits with 1 and "
-        "names "
-        "file "
-        "and document where something is damaged. A search verifies what it reads, so damage never changes results "
+        "names file and document where something is damaged. A search verifies what it reads, so damage never changes "
+        "results "
         "unnoticed.",
     .example = "calque index check news.index",
     CLI_OPTIONS(struct check_args, check_options),

@@ -164,12 +164,11 @@ const cli_command cli_search = {
         "Semantic search: prints the documents with the highest score, lines of score, id, language and text, "
         "separated by tabs. The score is the cosine of query and document, or that of --ranking. Of a "
         "document that was split the text is the best passage's. Query and documents may be in different languages. "
-        "With "
-        "several queries, a line '# query' stands above each one's documents and an empty one below; lines "
+        "With several queries, a line '# query' stands above each one's documents and an empty one below; lines "
         "that come from a pipe are answered as they come. The search is exact unless "
-        "'calque index approximate' built an approximation (ANN). A FOLDER of documents is indexed first, in "
-        "FOLDER/.calque, and what changed in it since the last time; its model is the one that calque ships unless "
-        "--model names another.",
+        "'calque index approximate' built an approximation (ANN). A FOLDER of documents is indexed first, into "
+        "FOLDER/.calque, or into the user's cache where the folder cannot be written to; at the next search only what "
+        "has changed. Its model is the one that calque ships unless --model names another.",
     .example = "calque search news.index \"rising rents in the capital\" --language de --top 3\n"
                "calque search english.index --query-model multilingual \"Mieten in der Hauptstadt\"",
     .group = "search",

@@ -21,26 +21,29 @@ static const cq_option options[] = {
     {CQ_TEXT(struct args, "model", model, CHANGES, "MODEL",
              "the model: a directory, or a name in the local Hugging Face cache"),
      .letter = 'm', .otherwise = "the index's; without one, the small multilingual one that calque ships"},
-    {CQ_TEXT(struct args, "host", host, KEEPS, "HOST", "listen here; what others can reach needs an API key"),
+    {CQ_TEXT(struct args, "host", host, KEEPS, "HOST",
+             "listen on this address; one that other machines can reach needs an API key or --insecure"),
      .text = "127.0.0.1"},
     {CQ_INT(struct args, "port", port, KEEPS, 8080, 0, 65535, "PORT", "listen on this port; 0: any that is free"),
      .letter = 'p'},
     {CQ_TEXT(struct args, "api-key-file", api_key_file, KEEPS, "FILE",
-             "requests must have one of its lines as key (Authorization: Bearer KEY)"),
+             "API keys, one a line; a request must have one of them (Authorization: Bearer KEY)"),
      .otherwise = "CALQUE_API_KEY, else none"},
-    {CQ_FLAG(struct args, "insecure", insecure, KEEPS, "let everybody who reaches the host ask without a key")},
-    {CQ_SIZE(struct args, "max-body", max_body, KEEPS, 8 << 20, 1024, 1 << 30, "BYTES", "of one request")},
-    {CQ_SIZE(struct args, "max-tokens", max_tokens, KEEPS, 300000, 1, 1e9, "N", "of all texts of one request")},
+    {CQ_FLAG(struct args, "insecure", insecure, KEEPS, "without a key, answer everybody who can reach the address")},
+    {CQ_SIZE(struct args, "max-body", max_body, KEEPS, 8 << 20, 1024, 1 << 30, "BYTES",
+             "maximum body of a request; a larger one is answered with 413")},
+    {CQ_SIZE(struct args, "max-tokens", max_tokens, KEEPS, 300000, 1, 1e9, "N",
+             "maximum tokens of a request; more are answered with 413")},
     {CQ_SIZE(struct args, "queue-tokens", queue_tokens, KEEPS, 600000, 1, 1e9, "N",
-             "that may wait to be encoded; who comes then is told to come later (429)")},
+             "maximum tokens waiting to be encoded; requests beyond are answered with 429 and Retry-After")},
     {CQ_INT(struct args, "deadline-ms", deadline_ms, KEEPS, 60000, 1, 86400000, "MS",
-            "a request that is not encoded by then is answered with 504")},
+            "a request whose texts are not encoded by then is answered with 504")},
     {CQ_INT(struct args, "receive-s", receive_s, KEEPS, 75, 1, 86400, "S",
-            "a connection that brings no whole request for so long is closed")},
-    {CQ_INT(struct args, "max-connections", max_connections, KEEPS, 4096, 1, 1000000, "N", "open at a time")},
+            "close a connection on which no whole request arrives for so long")},
+    {CQ_INT(struct args, "max-connections", max_connections, KEEPS, 4096, 1, 1000000, "N", "maximum open connections")},
     {CQ_TEXT(struct args, "access-log", access_log, KEEPS, "FILE",
-             "append a line of JSON a request; -: standard output")},
-    {CQ_FLAG(struct args, "writable", writable, KEEPS, "let clients add and remove documents of the index")},
+             "append a line of JSON for each request; -: standard output")},
+    {CQ_FLAG(struct args, "writable", writable, KEEPS, "let clients add, replace and remove documents of the INDEX")},
     CLI_PRECISION(struct args, precision),
     CLI_THREADS(struct args, threads),
 };
@@ -112,17 +115,19 @@ static int run(const cli_call *call) {
 
 const cli_command cli_serve = {
     .name = "serve",
-    .summary = "serve a model, and an index, over HTTP",
+    .summary = "a search page and an HTTP service for documents, or for a model",
     .arguments = "[INDEX|FOLDER]",
     .max_arguments = 1,
     .description =
-        "Answers the requests of clients of OpenAI (/v1/embeddings) and of text-embeddings-inference (/embed), and "
-        "calque's own (/api; /openapi.json describes all). Listens on this machine alone unless --host says otherwise. "
-        "SIGTERM ends it when what is in progress is answered, SIGHUP opens model and index again without losing a "
-        "request. A FOLDER of documents is indexed first, in FOLDER/.calque, and what changed in it since the last "
-        "time. "
-        "The search page is at the address that is printed.",
+        "Prints an address: a search page in a browser, and the same over HTTP for programs: the interfaces of OpenAI "
+        "(/v1/embeddings) and of text-embeddings-inference (/embed), and calque's own (/api); /openapi.json describes "
+        "all routes. INDEX is made by 'calque index new'. A FOLDER of documents is indexed first, into FOLDER/.calque, "
+        "or into the user's cache where the folder cannot be written to; at the next start only what has changed. "
+        "Without either, sentences can be encoded and compared. Only this machine can reach the server unless --host "
+        "says otherwise. SIGTERM ends it after the requests in progress; SIGHUP opens the model and the index again "
+        "without losing a request.",
     .example = "calque serve Documents\n"
+               "calque serve news.index --writable --host 0.0.0.0 --api-key-file keys\n"
                "curl -s http://127.0.0.1:8080/embed -H 'Content-Type: application/json' -d '{\"inputs\": \"A dog.\"}'",
     CLI_OPTIONS(struct args, options),
     .run = run,

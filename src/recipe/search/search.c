@@ -332,8 +332,8 @@ static cq_status find_hybrid(candidates *lists, searching *s, cq_error *error) {
 
 /* --- hits --- */
 
-/* The number of a passage in its document is its distance from the first. Cosines of what was found by words alone or by
- * CSLS are computed now. */
+/* The number of a passage in its document is its distance from the first. Cosines of what was found by words alone, or
+ * by CSLS, are computed now. */
 static cq_status make_hit(cq_hit *hit, cq_hits *hits, const searching *s, const candidate *c, size_t query,
                           cq_error *error) {
   const cq_index_passage passage = cq_index_snapshot_passage(s->snapshot, c->record);
