@@ -28,14 +28,14 @@ int main(int argc, char **argv) {
   for (size_t i = 0; i < n * dim; i++) rows[i] = (float)cq_random_normal(&r);
   for (size_t i = 0; i < MAX_QUERIES * dim; i++) queries[i] = (float)cq_random_normal(&r);
   for (size_t i = 0; i < 2 * n; i++) means[i] = (float)cq_random_normal(&r) * 0.05F;
-  const cq_hubness hubness = {means, 2};
+  const cq_top_facts facts = {.means = means, .stride = 2};
   printf("queries\tcosine ms\tcsls ms\n");
   for (size_t n_queries = 1; n_queries <= MAX_QUERIES; n_queries *= 8) {
     double seconds[2][RUNS];
     for (int run = 0; run < 2 * RUNS; run++) {
       cq_neighbours found;
       const double start = cq_seconds(CLOCK_THREAD_CPUTIME_ID);
-      if (cq_top_csls(&found, queries, n_queries, rows, n, dim, k, run % 2 ? &hubness : NULL, NULL, NULL, NULL, &error))
+      if (cq_top_csls(&found, queries, n_queries, rows, n, dim, k, run % 2 ? &facts : NULL, NULL, NULL, NULL, &error))
         return fprintf(stderr, "%s\n", error.message), 1;
       seconds[run % 2][run / 2] = cq_seconds(CLOCK_THREAD_CPUTIME_ID) - start;
       cq_neighbours_free(&found);

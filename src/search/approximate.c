@@ -157,7 +157,7 @@ static int ascending_rows(const void *a, const void *b) {
 /* One query's candidates, rows [n] of those covered (a file is not trusted to know): the allowed ones by their exact
  * cosines. False in *enough: too few were allowed. */
 static cq_status look_at(cq_neighbours *out, bool *enough, size_t q, int64_t *rows, size_t n, size_t n_covered,
-                         const float *query, const float *documents, size_t dim, const cq_hubness *hubness,
+                         const float *query, const float *documents, size_t dim, const cq_top_facts *facts,
                          const view *v, cq_context *ctx, cq_error *error) {
   cq_neighbours found = {0};
   size_t n_allowed = 0;
@@ -172,10 +172,11 @@ static cq_status look_at(cq_neighbours *out, bool *enough, size_t q, int64_t *ro
   float *means = gathered + n_allowed * dim;
   for (size_t i = 0; i < n_allowed; i++) {
     memcpy(gathered + i * dim, documents + (size_t)rows[i] * dim, dim * sizeof *gathered);
-    if (hubness) means[i] = hubness->means[(size_t)rows[i] * hubness->stride];
+    if (facts && facts->means) means[i] = facts->means[(size_t)rows[i] * facts->stride];
   }
-  const cq_status status = cq_top_csls(&found, query, 1, gathered, n_allowed, dim, out->k,
-                                       hubness ? &(cq_hubness){means, 1} : NULL, NULL, NULL, ctx, error);
+  const cq_status status =
+      cq_top_csls(&found, query, 1, gathered, n_allowed, dim, out->k,
+                  facts && facts->means ? &(cq_top_facts){.means = means, .stride = 1} : NULL, NULL, NULL, ctx, error);
   if (!status) take_over(out, q, &found, 0, rows, 0);
   cq_neighbours_free(&found);
   cq_free(gathered);
@@ -184,18 +185,19 @@ static cq_status look_at(cq_neighbours *out, bool *enough, size_t q, int64_t *ro
 
 cq_status cq_approximate_top(cq_neighbours *out, const cq_approximate *a, const float *queries, size_t n_queries,
                              const float *documents, size_t n, size_t dim, size_t k, size_t effort,
-                             const cq_hubness *hubness, bool (*allowed)(const void *context, size_t row),
+                             const cq_top_facts *facts, bool (*allowed)(const void *context, size_t row),
                              const void *context, cq_context *ctx, cq_error *error) {
   const size_t named = k * CANDIDATES_FOR_ONE > MIN_CANDIDATES ? k * CANDIDATES_FOR_ONE : MIN_CANDIDATES;
   const size_t n_candidates = cq_min(named, a->n);
   const view all = {allowed, context, 0}, behind = {allowed, context, a->n};
-  cq_hubness of_behind = {0};
-  if (hubness) of_behind = (cq_hubness){hubness->means + a->n * hubness->stride, hubness->stride};
+  cq_top_facts of_behind = facts ? *facts : (cq_top_facts){0};
+  if (of_behind.means) of_behind.means += a->n * of_behind.stride;
+  if (of_behind.lengths) of_behind.lengths += a->n;
   cq_neighbours found = {0};
   char message[512];
   /* The rows behind come first: this checks the arguments and makes the lists. */
-  cq_status status = cq_top_csls(out, queries, n_queries, documents + a->n * dim, n - a->n, dim, k,
-                                 hubness ? &of_behind : NULL, is_candidate_allowed, &behind, ctx, error);
+  cq_status status = cq_top_csls(out, queries, n_queries, documents + a->n * dim, n - a->n, dim, k, &of_behind,
+                                 is_candidate_allowed, &behind, ctx, error);
   if (status) return status;
   for (size_t i = 0; i < n_queries * k; i++)
     if (out->index[i] != UINT32_MAX) out->index[i] += (uint32_t)a->n;
@@ -214,10 +216,10 @@ cq_status cq_approximate_top(cq_neighbours *out, const cq_approximate *a, const 
   for (size_t q = 0; !status && q < n_queries; q++) {
     const float *query = queries + q * dim;
     bool enough;
-    status = look_at(out, &enough, q, rows + q * n_candidates, n_candidates, a->n, query, documents, dim, hubness, &all,
+    status = look_at(out, &enough, q, rows + q * n_candidates, n_candidates, a->n, query, documents, dim, facts, &all,
                      ctx, error);
     if (status || enough) continue;
-    status = cq_top_csls(&found, query, 1, documents, a->n, dim, k, hubness, is_candidate_allowed, &all, ctx, error);
+    status = cq_top_csls(&found, query, 1, documents, a->n, dim, k, facts, is_candidate_allowed, &all, ctx, error);
     if (!status) take_over(out, q, &found, 0, NULL, 0);
     cq_neighbours_free(&found);
   }

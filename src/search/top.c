@@ -11,6 +11,7 @@
 #include "tensor/kernels.h"
 
 #include <math.h>
+#include <stdatomic.h>
 
 enum { ROWS = 256, MAX_QUERIES = 64, FEW_QUERIES = 16 };
 
@@ -27,18 +28,29 @@ typedef struct top {
   double slack;
   bool (*allowed)(const void *context, size_t row);
   const void *context;
-  const cq_hubness *hubness; /* NULL: by the cosine */
+  cq_top_facts facts;
   worker *workers;
   size_t n_workers;
   const cq_kernels *kernels;
 } top;
+
+/* Any thread that computes it finds the same. */
+static double length_of(const top *t, size_t row) {
+  _Atomic double *kept = t->facts.lengths ? &t->facts.lengths[row] : NULL;
+  double length = kept ? atomic_load_explicit(kept, memory_order_relaxed) : 0;
+  if (length == 0) {
+    length = sqrt(t->kernels->sum_squares(t->documents + row * t->dim, (int64_t)t->dim));
+    if (kept) atomic_store_explicit(kept, length, memory_order_relaxed);
+  }
+  return length;
+}
 
 static void score_block(void *context, size_t block, int worker_index) {
   top *t = context;
   worker *w = &t->workers[worker_index];
   const size_t start = block * ROWS, n = cq_min(ROWS, t->n - start);
   const bool few = t->n_queries <= FEW_QUERIES;
-  const double factor = t->hubness ? 2 : 1, slack = factor * t->slack;
+  const double factor = t->facts.means ? 2 : 1, slack = factor * t->slack;
   if (!few)
     t->kernels->product(w->scores, MAX_QUERIES, t->documents + start * t->dim, (int64_t)t->dim, t->packed, (int64_t)n,
                         (int64_t)t->n_queries, (int64_t)t->dim, NULL);
@@ -48,8 +60,8 @@ static void score_block(void *context, size_t block, int worker_index) {
     for (size_t q = 0; few && q < t->n_queries; q++)
       scores[q] = t->kernels->dot(t->queries + q * t->dim, document, (int64_t)t->dim);
     if (t->allowed && !t->allowed(t->context, start + i)) continue;
-    const double length = sqrt(t->kernels->sum_squares(document, (int64_t)t->dim));
-    const double mean = t->hubness ? (double)t->hubness->means[(start + i) * t->hubness->stride] : 0;
+    const double length = length_of(t, start + i);
+    const double mean = t->facts.means ? (double)t->facts.means[(start + i) * t->facts.stride] : 0;
     for (size_t q = 0; q < t->n_queries; q++) {
       const double both = length * t->lengths[q], score = both > 0 ? (double)scores[q] / both : 0;
       if (factor * score - mean + slack < cq_lists_min(&w->lists, q)) continue; /* NaN goes on, and is decided below */
@@ -97,7 +109,7 @@ static void run_round(top *t, cq_neighbours *out, size_t first, cq_context *ctx)
 }
 
 cq_status cq_top_csls(cq_neighbours *out, const float *queries, size_t n_queries, const float *documents, size_t n,
-                      size_t dim, size_t k, const cq_hubness *hubness, bool (*allowed)(const void *context, size_t row),
+                      size_t dim, size_t k, const cq_top_facts *facts, bool (*allowed)(const void *context, size_t row),
                       const void *context, cq_context *ctx, cq_error *error) {
   top t = {.documents = documents,
            .n = n,
@@ -105,9 +117,9 @@ cq_status cq_top_csls(cq_neighbours *out, const float *queries, size_t n_queries
            .slack = (double)(dim + 8) * 0x1p-24,
            .allowed = allowed,
            .context = context,
-           .hubness = hubness,
            .kernels = cq_kernels_best()};
   double *lengths = NULL;
+  if (facts) t.facts = *facts;
   *out = (cq_neighbours){0};
   if (dim == 0 || k == 0 || n >= UINT32_MAX)
     return cq_fail(error, CQ_ERR_ARGUMENT, "a search for the %zu nearest of %zu rows of %zu numbers", k, n, dim);

@@ -12,17 +12,19 @@ CQ_MUST_USE cq_status cq_top(cq_neighbours *out, const float *queries, size_t n_
                              size_t n, size_t dim, size_t k, bool (*allowed)(const void *context, size_t row),
                              const void *context, cq_context *ctx, cq_error *error);
 
-/* What cross-domain similarity local scaling (CSLS) takes away from documents that are near to everything: the mean
- * cosine of document i and its nearest queries, means[i * stride]. */
-typedef struct cq_hubness {
+/* What is known of the documents. */
+typedef struct cq_top_facts {
+  /* What cross-domain similarity local scaling (CSLS) takes away from documents that are near to everything: the mean
+   * cosine of document i and its nearest queries, means[i * stride]; NULL: nothing is taken away. */
   const float *means;
   size_t stride;
-} cq_hubness;
-/* The same by CSLS: by 2 cos(query, document) - mean(document), which the results have as cosines. hubness NULL: by the
- * cosine. The query's own mean, which CSLS takes away as well, is the same for all of its documents.
+  _Atomic double *lengths; /* [n] Euclidean lengths, kept from one search to the next; 0: not known yet; may be NULL */
+} cq_top_facts;
+/* The same by CSLS: by 2 cos(query, document) - mean(document), which the results have as cosines; without means by the
+ * cosine. facts may be NULL. The query's own mean, which CSLS takes away as well, is the same for all of its documents.
  * Source: Conneau et al. 2018, section 2.3. */
 CQ_MUST_USE cq_status cq_top_csls(cq_neighbours *out, const float *queries, size_t n_queries, const float *documents,
-                                  size_t n, size_t dim, size_t k, const cq_hubness *hubness,
+                                  size_t n, size_t dim, size_t k, const cq_top_facts *facts,
                                   bool (*allowed)(const void *context, size_t row), const void *context,
                                   cq_context *ctx, cq_error *error);
 

@@ -71,10 +71,14 @@ static cq_status know_again(const cq_index_snapshot *s, const char *directory, c
   return CQ_OK;
 }
 
-/* What an earlier snapshot has compared need not be compared again. */
+/* What an earlier snapshot has compared need not be compared again, nor vectors be measured. */
 static cq_status remember_sound(cq_index_snapshot *s, const cq_index_snapshot *before, cq_error *error) {
   s->sound = cq_alloc_zeroed(cq_index_bytes_of_bits(s->m.n));
-  if (!s->sound) return cq_fail_memory(error, s->vectors_path);
+  s->lengths = cq_alloc_array_zeroed((size_t)s->m.n + 1, sizeof *s->lengths);
+  if (!s->sound || !s->lengths) return cq_fail_memory(error, s->vectors_path);
+  if (before && before->m.files == s->m.files)
+    for (int64_t i = 0; i < before->m.n && i < s->m.n; i++)
+      atomic_init(&s->lengths[i], atomic_load_explicit(&before->lengths[i], memory_order_relaxed));
   if (!before || before->m.files != s->m.files || before->m.hubness != s->m.hubness) return CQ_OK;
   for (int64_t i = 0; i < before->m.n / 8 && i < s->m.n / 8; i++) /* whole bytes: later bits are of others */
     atomic_init(&s->sound[i], atomic_load_explicit(&before->sound[i], memory_order_relaxed));
@@ -139,6 +143,7 @@ void cq_index_snapshot_release(cq_index_snapshot *s) {
   }
   pthread_mutex_destroy(&s->selecting);
   cq_free((void *)s->sound);
+  cq_free((void *)s->lengths);
   cq_free(s->vectors_path);
   cq_free(s->passages_path);
   cq_free(s->hubs_path);
@@ -165,6 +170,10 @@ cq_index_info cq_index_snapshot_info(const cq_index_snapshot *s) {
 
 const float *cq_index_snapshot_vectors(const cq_index_snapshot *s) {
   return (const float *)(const void *)s->vectors.data;
+}
+
+_Atomic double *cq_index_snapshot_lengths(const cq_index_snapshot *s) {
+  return s->lengths;
 }
 
 const cq_index_hub *cq_index_snapshot_hubness(const cq_index_snapshot *s) {

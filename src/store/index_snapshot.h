@@ -67,6 +67,7 @@ struct cq_index_snapshot {
   unsigned char *deleted; /* [(n + 7) / 8] */
   int64_t n_deleted;
   _Atomic unsigned char *sound;                   /* [(n + 7) / 8] records that have been compared with their checks */
+  _Atomic double *lengths;                        /* [n] of the vectors; 0: not known */
   char *vectors_path, *passages_path, *hubs_path; /* for messages */
   pthread_mutex_t selecting;                      /* of what follows */
   cq_index_selection selections[CQ_INDEX_N_SELECTIONS];

@@ -94,7 +94,10 @@ void cq_index_snapshot_release(cq_index_snapshot *snapshot);
 CQ_MUST_USE cq_status cq_index_store_refresh(cq_index_store *store, bool *changed, cq_error *error);
 
 cq_index_info cq_index_snapshot_info(const cq_index_snapshot *snapshot);
-const float *cq_index_snapshot_vectors(const cq_index_snapshot *snapshot);        /* [n, dim], mapped */
+const float *cq_index_snapshot_vectors(const cq_index_snapshot *snapshot); /* [n, dim], mapped */
+/* [n] 0 at first: room for the vectors' lengths, which searches fill and use; of what stays the same they are kept from
+ * one snapshot to the next. */
+_Atomic double *cq_index_snapshot_lengths(const cq_index_snapshot *snapshot);
 const cq_index_hub *cq_index_snapshot_hubness(const cq_index_snapshot *snapshot); /* [n], mapped; NULL: it has none */
 cq_index_passage cq_index_snapshot_passage(const cq_index_snapshot *snapshot, int64_t record);
 bool cq_index_snapshot_is_live(const cq_index_snapshot *snapshot, int64_t record);

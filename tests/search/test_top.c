@@ -89,7 +89,8 @@ static void hubs_come_later(void **state) {
   (void)state;
   enum { QUERIES = 20, ROWS = 600, DIM = 9, K = 7, STRIDE = 2 };
   static float queries[QUERIES * DIM], rows[ROWS * DIM], means[ROWS * STRIDE];
-  const cq_hubness hubness = {means, STRIDE};
+  _Atomic double lengths[ROWS] = {0};
+  const cq_top_facts facts = {.means = means, .stride = STRIDE, .lengths = lengths};
   cq_random r = cq_random_seeded(3, 1);
   for (size_t i = 0; i < QUERIES * DIM; i++) queries[i] = (float)cq_random_normal(&r);
   for (size_t i = 0; i < ROWS * DIM; i++) rows[i] = (float)cq_random_normal(&r);
@@ -98,7 +99,7 @@ static void hubs_come_later(void **state) {
   means[5 * STRIDE] = -100;
   for (size_t n_queries = 3; n_queries <= QUERIES; n_queries += QUERIES - 3) { /* by dot products, and by a product */
     cq_neighbours got;
-    assert_int_equal(cq_top_csls(&got, queries, n_queries, rows, ROWS, DIM, K, &hubness, is_not_7, NULL, NULL, NULL),
+    assert_int_equal(cq_top_csls(&got, queries, n_queries, rows, ROWS, DIM, K, &facts, is_not_7, NULL, NULL, NULL),
                      CQ_OK);
     for (size_t q = 0; q < n_queries; q++) {
       bool taken[ROWS] = {false};
@@ -116,6 +117,11 @@ static void hubs_come_later(void **state) {
       }
     }
     cq_neighbours_free(&got);
+  }
+  for (size_t i = 0; i < ROWS; i++) { /* they were kept, and those of documents that are not allowed not looked at */
+    double sum = 0;
+    for (size_t d = 0; d < DIM; d++) sum += (double)rows[i * DIM + d] * (double)rows[i * DIM + d];
+    assert_true(i == 7 ? lengths[i] == 0 : fabs(lengths[i] - sqrt(sum)) < 1e-5);
   }
 }
 

@@ -192,15 +192,15 @@ static cq_status find_by_vectors(candidates *lists, searching *s, size_t k, cq_e
   const cq_index_hub *hubs = cq_index_snapshot_hubness(s->snapshot);
   const size_t n = (size_t)s->info.n, dim = (size_t)s->info.dim;
   const bool csls = s->options->csls;
-  cq_hubness hubness = {0};
-  if (csls) hubness = (cq_hubness){&hubs->mean, sizeof *hubs / sizeof hubs->mean};
+  cq_top_facts facts = {.lengths = cq_index_snapshot_lengths(s->snapshot)};
+  if (csls) facts.means = &hubs->mean, facts.stride = sizeof *hubs / sizeof hubs->mean;
   cq_status status = reserve_candidates(lists, s->n_queries, k, error);
   if (!status)
     status = s->approximation
                  ? cq_approximate_top(&found, s->approximation->it, s->vectors, s->n_queries, vectors, n, dim, k,
-                                      s->options->effort, csls ? &hubness : NULL, is_vector_allowed, s, s->ctx, error)
-                 : cq_top_csls(&found, s->vectors, s->n_queries, vectors, n, dim, k, csls ? &hubness : NULL,
-                               is_vector_allowed, s, s->ctx, error);
+                                      s->options->effort, &facts, is_vector_allowed, s, s->ctx, error)
+                 : cq_top_csls(&found, s->vectors, s->n_queries, vectors, n, dim, k, &facts, is_vector_allowed, s,
+                               s->ctx, error);
   if (!status && s->damaged < s->info.n) status = cq_index_snapshot_fail(s->snapshot, s->damaged, error);
   for (size_t q = 0; !status && q < s->n_queries; q++)
     for (size_t i = 0; i < k && found.index[q * k + i] != UINT32_MAX; i++)
