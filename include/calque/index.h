@@ -137,8 +137,8 @@ CQ_API CQ_MUST_USE cq_status cq_index_approximate(cq_index *index, cq_approximat
                                                   cq_error *error);
 
 /* Computes how near each passage is to queries of all kinds (hubness), for cq_search_options.csls: one number a
- * passage, the mean cosine of its k nearest queries (of all of them where there are fewer). It counts from the next commit on.
- * Passages that are added later get theirs, by the same queries; after large changes call it again.
+ * passage, the mean cosine of its k nearest queries (of all of them where there are fewer). It counts from the next
+ * commit on. Passages that are added later get theirs, by the same queries; after large changes call it again.
  *   queries    texts as users ask them, encoded by the query model; NULL: n_queries of the index's own passages, spread
  *              evenly, stand for them
  *   n_queries  0: the index has no such numbers any more

@@ -328,7 +328,7 @@ static void suggest_encoding(const cq_documents *d, cq_error *error) {
   if (!cq_input_peek(&bytes, input, NULL) && cq_utf8_invalid_at(bytes.data, bytes.n) < bytes.n &&
       cq_encoding_guess(name, bytes) && strcmp(name, "UTF-8") != 0) {
     const size_t n = strlen(error->message);
-    snprintf(error->message + n, sizeof error->message - n, "; it may be %s (encoding)", name);
+    snprintf(error->message + n, sizeof error->message - n, "; the encoding may be %s", name);
   }
   cq_input_close(input);
 }

@@ -66,7 +66,8 @@ CQ_MUST_USE cq_status cq_document_store_languages(cq_document_store *store, int6
                                                   void *context, cq_error *error);
 
 /* Verifies SQLite's own structures: pages, rows, and that its indexes have what the table has. Takes longer than
- * reading all documents, and keeps another process's commit waiting. Errors: CQ_ERR_FORMAT, with SQLite's words, for damage. */
+ * reading all documents, and keeps another process's commit waiting. Errors: CQ_ERR_FORMAT, with SQLite's words, for
+ * damage. */
 CQ_MUST_USE cq_status cq_document_store_verify(cq_document_store *store, cq_error *error);
 
 /* --- for document_select.c --- */

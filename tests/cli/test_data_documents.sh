@@ -30,7 +30,7 @@ expect 2 data documents --format pdf docs
 printf 'sch\xF6n und gr\xFC\xDF dich, mein lieber Freund aus K\xF6ln\n' >latin.txt
 expect 1 data documents latin.txt
 stderr_has "latin.txt:1: not UTF-8"
-stderr_has "it may be ISO-8859-1 (encoding)"
+stderr_has "the encoding may be ISO-8859-1"
 expect 0 data documents --encoding ISO-8859-1 latin.txt
 
 finish

@@ -214,7 +214,7 @@ static void encodings_are_converted_or_suggested(void **state) {
   FAILS("latin.txt",
         "Der sch\xF6ne Tag war f\xFCr uns alle eine gro\xDF"
         "e Freude.\n",
-        1, "it may be ISO-8859-1 (encoding)");
+        1, "the encoding may be ISO-8859-1");
   FAILS("latin.md", "gut\n\nDer sch\xF6ne Tag war f\xFCr uns alle sehr gro\xDF.\n", 0,
         "latin.md: byte 12: not UTF-8 (byte 0xf6)");
   o.encoding = "no-such-thing";

@@ -32,7 +32,7 @@ static const cq_option options[] = {
      .offset = offsetof(struct args, ids),
      .help = "lines are an id, a tab and a text: --format tsv"},
     {CQ_COUNT(struct args, "passage-tokens", passage_tokens, CHANGES, 256, 0, 1000000, "N",
-              "split documents with more tokens into passages of whole sentences; 0: what the model takes at most")},
+              "split documents with more tokens into passages of whole sentences; 0: the model's maximum")},
     {CQ_COUNT(struct args, "passage-overlap", passage_overlap, CHANGES, 32, 0, 1000000, "N",
               "tokens at the end of a passage that the next one may begin with, whole sentences")},
     CLI_THREADS(struct args, threads),
