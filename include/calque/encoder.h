@@ -34,7 +34,8 @@ typedef struct cq_encoder_options { /* group "encoder" */
   size_t size;
   int max_seq_length;     /* tokens, special ones included; 0: what the model says */
   cq_precision precision; /* of products; where the processor lacks it, the next wider, which is noticed */
-  cq_notice_fn notice; /* told what was assumed, e.g. mean pooling for a directory without modules.json; may be NULL */
+  cq_notice_fn notice;    /* told what was assumed, e.g. mean pooling for a directory without modules.json, and by what
+                        * measures a model how many sentences were truncated; may be NULL */
   void *notice_context;
 } cq_encoder_options;
 CQ_DEFAULT_OPTIONS(cq_encoder_options, cq_encoder_default_options, "encoder")

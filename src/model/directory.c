@@ -358,6 +358,7 @@ cq_status cq_encoder_open(cq_encoder **out, const char *name, const cq_encoder_o
   cq_status status = cq_options_take(&taken, &cq_group_encoder, options, error);
   if (!status) status = cq_model_resolve(directory, sizeof directory, name, error);
   if (status || (status = cq_encoder_new(&e, error))) return status;
+  e->notice = taken.notice, e->notice_context = taken.notice_context;
   const bool is_language = cq_language_model(path, sizeof path, directory);
   if (is_language && !(e->language = cq_strdup(directory))) {
     status = cq_fail_memory(error, "an encoder");

@@ -10,6 +10,8 @@
 #include "base/utf8.h"
 #include "model/encoder.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #define BLOCK_TOKENS     256
@@ -540,4 +542,12 @@ bool cq_encoder_token(cq_slice *text, bool *special, const cq_encoder *encoder, 
 
 int64_t cq_encoder_vocab_size(const cq_encoder *encoder) {
   return cq_tokenizer_describe(cq_encoder_text_module(encoder)->tokenizer)->vocab_size;
+}
+
+void cq_encoder_tell_truncated(const cq_encoder *e, uint64_t n_truncated, uint64_t n) {
+  char text[160];
+  if (n_truncated == 0 || !e->notice) return;
+  snprintf(text, sizeof text, "%" PRIu64 " of %" PRIu64 " sentences were longer than %d tokens and were truncated",
+           n_truncated, n, cq_encoder_max_seq_length(e));
+  e->notice(e->notice_context, text);
 }

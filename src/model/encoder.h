@@ -25,7 +25,12 @@ struct cq_encoder {
   const char *default_prompt_name;
   const char *similarity;
   bool include_prompt; /* pooling sees the prompt's tokens */
+  cq_notice_fn notice; /* cq_encoder_options' */
+  void *notice_context;
 };
+
+/* Tells notice, when there is one, that n_truncated of n sentences were. */
+void cq_encoder_tell_truncated(const cq_encoder *encoder, uint64_t n_truncated, uint64_t n);
 
 /* The directory of a model's name: the name itself when it is one, else its snapshot in the local Hugging Face cache.
  */

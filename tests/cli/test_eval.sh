@@ -33,6 +33,9 @@ for file in sts-a.tsv sts-b.tsv.gz; do
 done
 expect 0 eval sts $model --json "$file"
 stdout_has '"spearman"'
+printf '%s\tshort\none\ttwo\n' "$(seq -s ' ' 200)" >long.tsv
+expect 0 eval translation $model long.tsv
+stderr_has "1 of 2 sentences were longer than"
 "$PROGRAM" eval translation $model --threads 1 --csv ru.tsv >one
 "$PROGRAM" eval translation $model --threads 2 --csv ru.tsv >two
 same one two

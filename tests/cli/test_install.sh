@@ -40,6 +40,10 @@ for file in man/man1/calque.1 man/man1/calque-model-new.1 bash-completion/comple
   [ -s "$prefix/share/$file" ] || fail "share/$file is not installed"
 done
 
+# The model that commands take where none is named, found from wherever the program is.
+echo "The dog sleeps." | "$prefix/bin/calque" encode >stdout 2>stderr || fail "the installed program does not find its model"
+stdout_has '"embedding"'
+
 # The service starts the program that is installed.
 if [ "$(uname)" = Linux ]; then
   unit=$prefix/lib/systemd/system/calque.service

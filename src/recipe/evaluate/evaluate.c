@@ -16,6 +16,7 @@
 #include "calque/embedding.h"
 #include "calque/lines.h"
 #include "eval/translation.h"
+#include "model/encoder.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -128,16 +129,18 @@ cq_status cq_encode_column(float **out, const cq_encoder *encoder, cq_context *c
   size_t dim = cq_eval_dim(encoder, eval_options);
   cq_encode_options options = cq_encode_default_options();
   if (eval_options) options.prompt = eval_options->prompt, options.truncate_dim = eval_options->truncate_dim;
+  cq_encode_stats stats = {0};
   float *vectors = cq_alloc_array(n, dim * sizeof *vectors);
   if (!vectors) return cq_fail_memory(error, "the vectors of a file");
   for (size_t start = 0; start < n && status == CQ_OK; start += CHUNK) {
     size_t count = n - start < CHUNK ? n - start : CHUNK;
-    status = cq_encoder_encode(vectors + start * dim, NULL, encoder, sentences + start, count, &options, ctx, error);
+    status = cq_encoder_encode(vectors + start * dim, &stats, encoder, sentences + start, count, &options, ctx, error);
   }
   if (status != CQ_OK) {
     cq_free(vectors);
     return status;
   }
+  cq_encoder_tell_truncated(encoder, stats.n_truncated, stats.n_sentences);
   *out = vectors;
   return CQ_OK;
 }

@@ -6,6 +6,7 @@
 #include "calque/retrieval.h"
 #include "format/collection.h"
 #include "format/trec.h"
+#include "model/encoder.h"
 #include "search/top.h"
 
 #include <stdlib.h>
@@ -54,7 +55,10 @@ static cq_status encode_texts(float **out, const cq_encoder *encoder, const cq_s
                               cq_error *error) {
   *out = cq_alloc_array(n, (size_t)cq_encoder_dim(encoder) * sizeof **out);
   if (!*out) return cq_fail_memory(error, "vectors");
-  return cq_encoder_encode(*out, NULL, encoder, items, n, NULL, ctx, error);
+  cq_encode_stats stats = {0};
+  const cq_status status = cq_encoder_encode(*out, &stats, encoder, items, n, NULL, ctx, error);
+  if (!status) cq_encoder_tell_truncated(encoder, stats.n_truncated, stats.n_sentences);
+  return status;
 }
 
 cq_status cq_dense_run(const char *run, const cq_encoder *encoder, const char *documents_path, const char *topics_path,
