@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCK = 65536, CANDIDATES_FOR_ONE = 8, MIN_CANDIDATES = 64 };
+enum { BLOCK = 65536, CANDIDATES_FOR_ONE = 8, MIN_CANDIDATES = 64, MANY_CANDIDATES = 256 };
 /* FAISS ends the process where a thread of its own lacks memory: it is called only if there is room for what it needs.
  * Of a vector: a byte for each number, twice while arrays grow, and its links; of a search: a byte for each vector, and
  * the candidates that it keeps. */
@@ -183,12 +183,18 @@ static cq_status look_at(cq_neighbours *out, bool *enough, size_t q, int64_t *ro
   return status;
 }
 
+/* A few results want many times as many candidates, of which some are not allowed; the deep lists that a hybrid ranking
+ * fuses would follow the graph for too long. */
+static size_t candidates_for(size_t k) {
+  const size_t wanted = k * CANDIDATES_FOR_ONE, enough = 2 * k > MANY_CANDIDATES ? 2 * k : MANY_CANDIDATES;
+  return wanted < MIN_CANDIDATES ? MIN_CANDIDATES : cq_min(wanted, enough);
+}
+
 cq_status cq_approximate_top(cq_neighbours *out, const cq_approximate *a, const float *queries, size_t n_queries,
                              const float *documents, size_t n, size_t dim, size_t k, size_t effort,
                              const cq_top_facts *facts, bool (*allowed)(const void *context, size_t row),
                              const void *context, cq_context *ctx, cq_error *error) {
-  const size_t named = k * CANDIDATES_FOR_ONE > MIN_CANDIDATES ? k * CANDIDATES_FOR_ONE : MIN_CANDIDATES;
-  const size_t n_candidates = cq_min(named, a->n);
+  const size_t n_candidates = cq_min(candidates_for(k), a->n);
   const view all = {allowed, context, 0}, behind = {allowed, context, a->n};
   cq_top_facts of_behind = facts ? *facts : (cq_top_facts){0};
   if (of_behind.means) of_behind.means += a->n * of_behind.stride;
