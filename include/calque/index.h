@@ -200,6 +200,7 @@ typedef struct cq_search_options {
                          are near to everything come less often. Not by words */
   cq_lexical_model words_model; /* the scores by words: BM25, or query likelihood with Dirichlet smoothing */
   double words_mu;              /* of the latter; 0: 2500, Lucene's 2000 */
+  const float *query_vectors;   /* [n_queries, dim] where the queries were encoded already; NULL: they are here */
 } cq_search_options;
 /* The top 10 of all languages by cosine: group "search". */
 CQ_DEFAULT_OPTIONS(cq_search_options, cq_search_default_options, "search")

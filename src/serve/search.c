@@ -47,30 +47,42 @@ static void put_hit(serve_buffer *b, const cq_hit *hit, cq_ranking mode) {
 
 static const char *const modes[] = {"dense", "lexical", "hybrid", NULL}; /* by cq_ranking */
 
-static void search(serve_request *r, cq_slice query, size_t k, cq_ranking mode, const char *filter,
-                   const char *language) {
-  const uint64_t begun = serve_now_us();
+/* A search, from prepare to answer. */
+typedef struct asked {
+  char *query, *filter, *language; /* filter, language NULL: none */
+  size_t n_query, k;
+  cq_ranking mode;
+  uint64_t begun_us;
+} asked;
+
+static void free_asked(void *state) {
+  asked *a = state;
+  free(a->query), free(a->filter), free(a->language);
+  free(a);
+}
+
+/* The query is encoded by the queue before, but where only words are looked at. */
+static void answer_search(serve_request *r) {
+  const asked *a = r->state;
+  const cq_slice query = {a->query, a->n_query};
   cq_search_options o = cq_search_default_options();
   cq_hits *hits;
   cq_error error = {0};
   size_t n;
-  o.k = k, o.ranking = mode, o.snippet = CQ_SNIPPET_WORDS;
-  o.language = language && *language ? language : NULL, o.filter = filter && *filter ? filter : NULL;
-  if (cq_index_refresh(r->model->index, NULL, &error)) {
-    serve_fail_error(r, &error);
-    return;
-  }
-  if (cq_index_search(&hits, r->model->index, &query, 1, &o, r->shared->ctx, &error)) {
+  o.k = a->k, o.ranking = a->mode, o.snippet = CQ_SNIPPET_WORDS;
+  o.language = a->language, o.filter = a->filter;
+  o.query_vectors = r->work ? r->work->vectors : NULL;
+  if (cq_index_refresh(r->model->index, NULL, &error) ||
+      cq_index_search(&hits, r->model->index, &query, 1, &o, r->shared->ctx, &error)) {
     serve_fail_error(r, &error);
     return;
   }
   const cq_hit *hit = cq_hits_of(hits, 0, &n);
-  r->n_truncated = cq_hits_n_truncated(hits);
   r->is_embedding = true;
   serve_put_text(&r->answer, "{\"query\":");
   put_slice(&r->answer, query);
-  serve_putf(&r->answer, ",\"mode\":\"%s\",\"took_ms\":%.3f,\"truncated\":%s,\"hits\":[", modes[mode],
-             (double)(serve_now_us() - begun) * 1e-3, r->n_truncated ? "true" : "false");
+  serve_putf(&r->answer, ",\"mode\":\"%s\",\"took_ms\":%.3f,\"truncated\":%s,\"hits\":[", modes[a->mode],
+             (double)(serve_now_us() - a->begun_us) * 1e-3, r->n_truncated ? "true" : "false");
   for (size_t i = 0; i < n; i++) {
     if (i) serve_put_text(&r->answer, ",");
     put_hit(&r->answer, &hit[i], o.ranking);
@@ -80,20 +92,44 @@ static void search(serve_request *r, cq_slice query, size_t k, cq_ranking mode, 
   serve_answer(r);
 }
 
+static bool keep_text(char **out, const char *text) {
+  if (!text || !*text) return true;
+  *out = strdup(text);
+  return *out != NULL;
+}
+
 /* What both ways to ask have in common. */
-static void check_and_search(serve_request *r, cq_slice query, size_t k, const char *mode, const char *filter,
-                             const char *language) {
+static void prepare_search(serve_request *r, cq_slice query, size_t k, const char *mode, const char *filter,
+                           const char *language, serve_on_long on_long) {
   int ranking = mode && *mode ? 0 : CQ_RANK_HYBRID;
   while (mode && *mode && modes[ranking] && strcmp(modes[ranking], mode) != 0) ranking++;
   if (!r->model->index) {
     serve_fail(r, SERVE_NOT_FOUND, NULL, "there is no index: start the server as 'calque serve INDEX'");
-  } else if (query.n == 0) {
-    serve_fail(r, SERVE_INVALID, "query", "'query' is empty");
-  } else if (!modes[ranking]) {
-    serve_fail(r, SERVE_INVALID, "mode", "'mode' is '%.50s', expected hybrid, dense or lexical", mode);
-  } else {
-    search(r, query, k, (cq_ranking)ranking, filter, language);
+    return;
   }
+  if (query.n == 0) {
+    serve_fail(r, SERVE_INVALID, "query", "'query' is empty");
+    return;
+  }
+  if (!modes[ranking]) {
+    serve_fail(r, SERVE_INVALID, "mode", "'mode' is '%.50s', expected hybrid, dense or lexical", mode);
+    return;
+  }
+  asked *a = calloc(1, sizeof *a);
+  r->state = a, r->state_free = free_asked;
+  if (a) {
+    a->k = k, a->mode = (cq_ranking)ranking, a->begun_us = serve_now_us();
+    a->n_query = query.n, a->query = malloc(query.n);
+  }
+  if (!a || !a->query || !keep_text(&a->filter, filter) || !keep_text(&a->language, language)) {
+    serve_fail_memory(r);
+    return;
+  }
+  memcpy(a->query, query.data, query.n);
+  if (ranking == CQ_RANK_WORDS)
+    answer_search(r);
+  else
+    serve_add_text(r, query, "query", "'query'", &(serve_input_options){.on_long = on_long});
 }
 
 enum { MAX_K = 1000 };
@@ -106,22 +142,23 @@ static void prepare_get_search(serve_request *r) {
     serve_fail(r, SERVE_INVALID, "k", "'k' is '%.50s', expected 1 to %d", k, MAX_K);
     return;
   }
-  check_and_search(r, (cq_slice){q ? q : "", q ? strlen(q) : 0}, (size_t)n, r->argument(r, "mode"),
-                   r->argument(r, "filter"), r->argument(r, "lang"));
+  prepare_search(r, (cq_slice){q ? q : "", q ? strlen(q) : 0}, (size_t)n, r->argument(r, "mode"),
+                 r->argument(r, "filter"), r->argument(r, "lang"), SERVE_TRUNCATE);
 }
 
 static void prepare_post_search(serve_request *r) {
-  static const char *const known[] = {"query", "k", "mode", "filter", "lang", NULL};
+  static const char *const known[] = {"query", "k", "mode", "filter", "lang", "on_long", "truncate", NULL};
   json_t *body = serve_body_json(r);
   const char *mode = NULL, *filter = NULL, *language = NULL;
+  serve_on_long on_long = SERVE_TRUNCATE;
   int64_t k = 10;
   if (body && serve_check_fields(r, body, known) && serve_get_int(&k, r, body, "k", 1, MAX_K) &&
       serve_get_text(&mode, r, body, "mode") && serve_get_text(&filter, r, body, "filter") &&
-      serve_get_text(&language, r, body, "lang")) {
+      serve_get_text(&language, r, body, "lang") && serve_get_on_long(&on_long, r, body)) {
     const json_t *query = json_object_get(body, "query");
     if (json_is_string(query))
-      check_and_search(r, (cq_slice){json_string_value(query), json_string_length(query)}, (size_t)k, mode, filter,
-                       language);
+      prepare_search(r, (cq_slice){json_string_value(query), json_string_length(query)}, (size_t)k, mode, filter,
+                     language, on_long);
     else
       serve_fail(r, SERVE_INVALID, "query", query ? "'query' is not a string" : "'query' is missing");
   }
@@ -237,7 +274,9 @@ const serve_route serve_search_routes[] = {
      .answer_schema = "{\"version\":{\"type\":\"string\"},\"model\":{\"type\":\"string\"},\"index\":{}}"},
     {.method = "GET",
      .path = "/api/search",
+     .flags = SERVE_LONG_ANSWER,
      .prepare = prepare_get_search,
+     .answer = answer_search,
      .summary = "Documents near to a query",
      .arguments = "q* k mode filter lang",
      .answer_schema = HITS},
@@ -249,11 +288,13 @@ const serve_route serve_search_routes[] = {
      .answer_schema = "{\"points\":{\"type\":\"array\"}}"},
     {.method = "POST",
      .path = "/api/search",
+     .flags = SERVE_LONG_ANSWER,
      .prepare = prepare_post_search,
+     .answer = answer_search,
      .summary = "Documents near to a query",
      .body = "{\"query\":{\"type\":\"string\"},\"k\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":1000},"
              "\"mode\":{\"enum\":[\"hybrid\",\"dense\",\"lexical\"]},\"filter\":{\"type\":\"string\"},\"lang\":{"
-             "\"type\":\"string\"}}",
+             "\"type\":\"string\"},\"on_long\":{\"enum\":[\"truncate\",\"window\",\"error\"]}}",
      .answer_schema = HITS},
     {0},
 };

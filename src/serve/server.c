@@ -181,7 +181,8 @@ static void answer_later(void *context) {
 static void work_is_done(void *context) {
   exchange *x = context;
   const serve_work *w = x->request.work;
-  if (w->outcome != SERVE_ENCODED || w->n_texts * w->model->dim <= SMALL_ANSWER) {
+  const bool is_long = w->n_texts * w->model->dim > SMALL_ANSWER || x->request.route->flags & SERVE_LONG_ANSWER;
+  if (w->outcome != SERVE_ENCODED || !is_long) {
     answer_later(x);
   } else {
     x->job = (serve_job){.run = answer_later, .context = x};
@@ -362,9 +363,10 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *mhd, const c
   if (x->of) x->of->until_ms = 0;
   pthread_mutex_unlock(&s->mutex);
   MHD_suspend_connection(mhd);
-  /* A search, or adding documents, which the route does by itself, would hold up the thread's other connections. */
+  /* A search, or adding documents, would hold up the thread's other connections. */
   const serve_route *route = x->request.route;
-  if (route->flags & SERVE_INLINE || (route->answer && x->request.body.n <= SMALL_BODY)) {
+  const bool is_short = route->answer && !(route->flags & SERVE_LONG_ANSWER) && x->request.body.n <= SMALL_BODY;
+  if (route->flags & SERVE_INLINE || is_short) {
     prepare(x);
   } else {
     x->job = (serve_job){.run = prepare, .context = x};

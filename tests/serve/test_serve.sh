@@ -170,11 +170,41 @@ expect 0 index add "$tmp/docs.index" "$tmp/docs.txt"
 start "$tmp/docs.index"
 ask GET '/api/search?q=river'; is 200; has "X-Calque-Truncated: 0"; has '"truncated":false'
 ask POST /api/search "{\"query\": \"$long\"}"; is 200; has "X-Calque-Truncated: 1"; has '"truncated":true'
+ask POST /api/search "{\"query\": \"$long\", \"on_long\": \"window\"}"; is 200; has "X-Calque-Truncated: 0"
+ask POST /api/search "{\"query\": \"$long\", \"on_long\": \"error\"}"; is 413; has "'query' is longer"
+ask POST /api/search '{"query": "river", "truncate": 1}'; is 422
+ask GET '/api/search?q=river&filter=%3D%3D'; is 422; has "filter"
+# The queue's vectors are the library's; a query by words needs none.
+ask POST /api/search '{"query": "a river in a garden", "mode": "dense"}'; is 200
+cosine=$(body_of_answer | grep -o '"cosine":[^,]*' | head -n 1 | cut -d : -f 2)
+expect 0 search "$tmp/docs.index" "a river in a garden" --top 1 --json
+awk -v cosine="$cosine" 'match($0, /"cosine": [-0-9.]*/) { x = substr($0, RSTART + 10, RLENGTH - 10); exit !(x - cosine < 1e-6 && cosine - x < 1e-6) }' \
+  "$tmp/stdout" || fail "the server's cosine is $cosine, the program's: $(cat "$tmp/stdout")"
+ask GET '/metrics'; tokens=$(body_of_answer | awk '$1 == "calque_tokens_total" { print $2 }')
+[ "${tokens:-0}" -gt 0 ] || fail "queries are not among the tokens of the metrics: '$tokens'"
+stop
+
+# Queries wait with all other texts: where too many do, they are to come again. By words, nothing has to be encoded.
+many="{\"inputs\": [$(printf '"the river garden late",%.0s' $(seq 15000))\"a\"]}"
+start "$tmp/docs.index" --queue-tokens 1
+mkdir "$tmp/other"
+(tmp=$tmp/other; ask POST /embed "$many") &
+other=$!
+refused=no
+for _ in $(seq 100); do
+  ask POST /api/search '{"query": "river", "mode": "dense"}'
+  head -n 1 "$tmp/answer" | grep -q ' 429 ' || continue
+  refused=yes
+  has "Retry-After"
+  ask POST /api/search '{"query": "river", "mode": "lexical"}'; is 200
+  break
+done
+[ $refused = yes ] || fail "no query was refused while the queue was full"
+wait $other
 stop
 
 # A deadline that nobody can keep.
 start --deadline-ms 1
-many="{\"inputs\": [$(printf '"the river garden late",%.0s' $(seq 6000))\"a\"]}"
 ask POST /embed "$many"; is 504; has "--deadline-ms"
 stop
 

@@ -465,14 +465,14 @@ cq_status cq_index_search(cq_hits **out, const cq_index *index, const cq_slice *
   searching s = {.index = index, .options = &o, .ctx = ctx, .queries = queries, .n_queries = n_queries};
   candidates *lists = cq_alloc_array_zeroed(n_queries, sizeof *lists);
   if (!lists) status = cq_fail_memory(error, "results");
-  if (!status && (o.ranking != CQ_RANK_WORDS || o.snippet == CQ_SNIPPET_VECTORS))
+  if (!status && !o.query_vectors && (o.ranking != CQ_RANK_WORDS || o.snippet == CQ_SNIPPET_VECTORS))
     status = encode_queries(&vectors, &n_truncated, &s, error);
-  s.vectors = vectors;
+  s.vectors = o.query_vectors ? o.query_vectors : vectors;
   if (!status) status = search_snapshot(lists, &s, error);
   if (!status) status = make_hits(&hits, &s, lists, n_truncated, error);
   if (!status)
     status = cq_index_find_best(hits->all, hits->n, hits->k, n_queries, index, s.words ? s.words->set : NULL, queries,
-                                vectors, o.snippet, ctx, error);
+                                s.vectors, o.snippet, ctx, error);
   if (status)
     cq_hits_free(hits);
   else
