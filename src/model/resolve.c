@@ -6,7 +6,6 @@
  *   CACHE/models--ORG--NAME/snapshots/REVISION/...    the files, links into blobs/
  *
  * CACHE is HF_HUB_CACHE, else HF_HOME/hub, else XDG_CACHE_HOME/huggingface/hub, else ~/.cache/huggingface/hub. */
-#define _GNU_SOURCE /* dladdr */
 #include "base/error.h"
 #include "base/file.h"
 #include "base/memory.h"
