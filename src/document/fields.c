@@ -137,9 +137,10 @@ static void put_metadata(json_t **object, const char *key, json_t *value) {
 }
 
 bool cq_document_is_blank(const cq_document *document) {
+  static const char blanks[] = {' ', '\t', '\r', '\n', '\f', '\v'};
   const cq_slice text = document->text;
   size_t i = 0;
-  while (i < text.n && memchr(" \t\r\n\f\v", text.data[i], 6)) i++;
+  while (i < text.n && memchr(blanks, text.data[i], sizeof blanks)) i++;
   return i == text.n;
 }
 
