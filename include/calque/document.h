@@ -65,8 +65,10 @@ typedef struct cq_documents_options {
   const char *fields;   /* names of fields and columns where they are not the usual ones: "text=body,title=headline";
                          * others are metadata. Usual are id (_id, docid, docno), title (headline), text (contents,
                          * content, body), url (link) and language (lang) */
-  const char *language; /* of documents that do not say theirs; "auto": identified (calque/language.h); NULL: none */
-  cq_notice_fn notice;  /* which format a file has, what was left out, why the first few were skipped */
+  const char
+      *language; /* of documents that do not say theirs; "auto", the default: identified (calque/language.h); "none"
+                         * or NULL: none */
+  cq_notice_fn notice; /* which format a file has, what was left out, why the first few were skipped */
   void *notice_context;
   bool
       skip_bad; /* count what is malformed and go on: behind the line, where documents are lines, else behind the file */

@@ -32,8 +32,8 @@ static const cq_option option_rows[] = {
              "are metadata"),
      .otherwise = "the usual names"},
     {CQ_TEXT(O, "language", language, CHANGES, "CODE",
-             "of documents that do not say theirs; auto: identified by the text, as calque data language does"),
-     .letter = 'l', .otherwise = "none"},
+             "of documents that do not say theirs; auto: identified by the text, as calque data language does; none"),
+     .letter = 'l', .text = "auto"},
     {CQ_FLAG(O, "relative", relative, CHANGES, "ids of files in a folder are their paths within it")},
     {CQ_FLAG(O, "skip-bad", skip_bad, CHANGES,
              "count malformed documents and files that cannot be read, and go on, instead of failing at the first")},
@@ -362,7 +362,7 @@ static cq_status finish(cq_document *out, cq_documents *d, cq_error *error) {
                        .url = slice_of(&role[CQ_ROLE_URL]),
                        .metadata = slice_of(&d->room.metadata)};
   if (out->text.n == 0) out->text = out->title;
-  if (out->language.n == 0 && d->o.language)
+  if (out->language.n == 0 && d->o.language && strcmp(d->o.language, "none") != 0)
     out->language = strcmp(d->o.language, "auto") != 0 ? cq_slice_of(d->o.language) : identified(out->text);
   if (out->id.n) return CQ_OK;
   cq_builder_clear(&d->id);

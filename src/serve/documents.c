@@ -144,7 +144,7 @@ static bool read_file(serve_request *r, batch *b, const char *path, size_t n_dir
   cq_error error = {0};
   cq_document d;
   const char *language = r->argument(r, "language");
-  o.language = language && *language ? language : "auto";
+  if (language && *language) o.language = language;
   cq_status status = cq_documents_open(&in, &path, 1, &o, &error);
   if (status) {
     serve_fail_error(r, &error);

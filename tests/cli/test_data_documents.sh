@@ -5,7 +5,7 @@ mkdir -p docs/deep
 printf '# Ein Titel\n\nEin Satz.\n' >docs/a.md
 printf '<html lang=fr><title>Page</title><p>Bonjour' >docs/deep/b.html
 printf 'text,year\n"one, two",1999\n' >docs/c.csv
-expect 0 data documents docs
+expect 0 data documents --language none docs
 stderr_has "read as csv (1 file), markdown (1 file), html (1 file)"
 stderr_has "3 documents"
 cat >expected <<'END'
@@ -17,7 +17,7 @@ same expected stdout
 
 # What it prints it reads, from standard input, too.
 cp stdout first
-expect_from first 0 data documents
+expect_from first 0 data documents --language none
 same first stdout
 
 # Refused: what it is, and where.

@@ -46,7 +46,7 @@ done
 # One rare word says more than two that all documents have.
 printf 'The river is wide. A heron waits here.\nThe river is deep.\nThe river is long.\nThe river is cold.\n' >rivers.txt
 expect 0 index new --model "$TEACHER" rivers.index
-expect 0 index add rivers.index rivers.txt
+expect 0 index add rivers.index --language none rivers.txt
 for ranking in dense words; do
   expect 0 search rivers.index "is the river of the heron" --snippet words --ranking $ranking
   grep -q "rivers.txt:1		A heron waits here.$" stdout || fail "the best sentence of the first: $(grep :1 stdout)"
@@ -63,7 +63,7 @@ cat >docs.jsonl <<'END'
 {"_id": "3", "text": "The river is wide and the dog is late.", "tags": ["water", "dogs"]}
 END
 expect 0 index new --model "$TEACHER" docs.index
-expect 0 index add docs.index docs.jsonl
+expect 0 index add docs.index --language none docs.jsonl
 stderr_has "read as jsonl (1 file)"
 expect 0 index info docs.index
 stdout_has "languages   of none 1, de 1, en 1"

@@ -4,6 +4,13 @@
 #include "base/memory.h"
 #include "calque/document.h"
 
+/* Documents have the languages that they say, and no others. */
+static cq_documents_options as_they_say(void) {
+  cq_documents_options o = cq_documents_default_options();
+  o.language = "none";
+  return o;
+}
+
 /* All documents of a path as JSON lines, '\n' behind each; NULL: an error, which stands in *error. */
 static char *all(const char *path, const cq_documents_options *options, cq_error *error) {
   cq_documents *in;
@@ -11,7 +18,8 @@ static char *all(const char *path, const cq_documents_options *options, cq_error
   size_t n = 0, size = 1 << 16;
   char *text = calloc(1, size);
   *error = (cq_error){0};
-  if (cq_documents_open(&in, &path, 1, options, error)) {
+  const cq_documents_options plain = as_they_say();
+  if (cq_documents_open(&in, &path, 1, options ? options : &plain, error)) {
     free(text);
     return NULL;
   }
@@ -67,6 +75,9 @@ static void lines_are_documents(void **state) {
         NULL);
   reads("no-ending", "plain text\n", "{\"id\": \"%:1\", \"text\": \"plain text\"}\n", NULL);
   reads("empty.txt", "", "", NULL);
+  const cq_documents_options o = cq_documents_default_options();
+  reads("b.txt", "Der Hund schläft heute lange.\n",
+        "{\"id\": \"%:1\", \"text\": \"Der Hund schläft heute lange.\", \"language\": \"de\"}\n", &o);
 }
 
 static void columns_are_named_by_the_first_row(void **state) {
@@ -84,7 +95,7 @@ static void columns_are_named_by_the_first_row(void **state) {
         NULL);
   reads("headline.csv", "text,title\n,only a title\n",
         "{\"id\": \"%:2\", \"title\": \"only a title\", \"text\": \"only a title\"}\n", NULL);
-  cq_documents_options o = cq_documents_default_options();
+  cq_documents_options o = as_they_say();
   o.fields = "text=story,id=no", o.language = "fr";
   reads("d.csv", "no,story,text\n7,une histoire,un texte\n",
         "{\"id\": \"7\", \"text\": \"une histoire\", \"language\": \"fr\", \"text_\": \"un texte\"}\n", &o);
@@ -164,7 +175,7 @@ static void markdown_is_its_text(void **state) {
         "{\"id\": \"%\", \"title\": \"A link\", \"text\": \"Text.\\n\\nA link\\n\\nMore.\"}\n", NULL);
   reads("d.md", "---\n\nSome words: a sentence.\n\nMore.\n\n---\n\nText.\n",
         "{\"id\": \"%\", \"text\": \"Some words: a sentence.\\n\\nMore.\\n\\nText.\"}\n", NULL);
-  cq_documents_options o = cq_documents_default_options();
+  cq_documents_options o = as_they_say();
   o.fields = "text=body";
   reads("e.md", "---\nbody: in front\n---\nText.\n", "{\"id\": \"%\", \"text\": \"Text.\", \"body\": \"in front\"}\n",
         &o);
@@ -183,7 +194,7 @@ static void trec_has_documents(void **state) {
 
 static void encodings_are_converted_or_suggested(void **state) {
   (void)state;
-  cq_documents_options o = cq_documents_default_options();
+  cq_documents_options o = as_they_say();
   o.encoding = "windows-1252";
   reads("w.csv", "text\n\x84gr\xFC\xDF dich\x93\n", "{\"id\": \"%:2\", \"text\": \"„grüß dich“\"}\n", &o);
   o.encoding = "UTF-16LE";
@@ -223,7 +234,7 @@ static void encodings_are_converted_or_suggested(void **state) {
 
 static void what_fits_no_format_is_refused(void **state) {
   (void)state;
-  cq_documents_options o = cq_documents_default_options();
+  cq_documents_options o = as_they_say();
   FAILS("picture", "\x89PNG\r\n\x1A\n\0\0\0\rIHDR", 0, "is of no format of documents");
   FAILS("bad.jsonl", "{\"text\": \"a\"}\n{\"text\": \"b\",}\n", 2, "bad.jsonl:2: no JSON object: ");
   FAILS("list.jsonl", "[1]\n", 1, "no JSON object");
@@ -266,7 +277,7 @@ static void folders_are_walked(void **state) {
       "dangling.md && mkfifo pipe.md && printf 'PK\\3\\4' >g/h.docx",
       test_directory, test_directory);
   assert_int_equal(system(command), 0);
-  cq_documents_options o = cq_documents_default_options();
+  cq_documents_options o = as_they_say();
   o.notice = keep_notice, o.notice_context = notice;
   char *got = all(test_path("f"), &o, &error);
   assert_non_null(got);
