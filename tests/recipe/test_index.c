@@ -7,6 +7,7 @@
 #include "store/index_store.h"
 
 #include <dlfcn.h>
+#include <math.h>
 
 #define MODEL     CQ_TESTS_DIR "/golden/models/bert-uncased"
 #define SAME_DIM  CQ_TESTS_DIR "/golden/models/bert-lower" /* another model of its dimensions */
@@ -237,6 +238,35 @@ static void a_query_model_of_other_dimensions_is_refused(void **state) {
   assert_non_null(strstr(error.message, "/no/model/is/here"));
 }
 
+/* Vectors that the caller has are taken as they are: the same hits, and none of the query's text. */
+static void queries_may_be_encoded_already(void **state) {
+  (void)state;
+  cq_index *index = fresh("vectors.index");
+  const cq_encoder *encoder;
+  const cq_slice query = slice(lines[1]), other = slice("late trains");
+  float vector[512];
+  cq_search_options o = cq_search_default_options();
+  cq_hits *expected, *hits;
+  size_t n_expected, n;
+  assert_int_equal(cq_index_encoder(&encoder, index, NULL), CQ_OK);
+  assert_true(cq_encoder_dim(encoder) <= 512);
+  assert_int_equal(cq_encoder_encode(vector, NULL, encoder, &query, 1, NULL, NULL, NULL), CQ_OK);
+  assert_int_equal(cq_index_search(&expected, index, &query, 1, &o, NULL, NULL), CQ_OK);
+  o.query_vectors = vector;
+  assert_int_equal(cq_index_search(&hits, index, &other, 1, &o, NULL, NULL), CQ_OK);
+  const cq_hit *a = cq_hits_of(expected, 0, &n_expected), *b = cq_hits_of(hits, 0, &n);
+  assert_int_equal(n, n_expected);
+  for (size_t i = 0; i < n; i++) {
+    assert_memory_equal(a[i].document.id.data, b[i].document.id.data, 1);
+    assert_memory_equal(&a[i].cosine, &b[i].cosine, sizeof(double));
+  }
+  cq_hits_free(hits);
+  vector[0] = NAN;
+  assert_int_equal(cq_index_search(&hits, index, &other, 1, &o, NULL, NULL), CQ_ERR_ARGUMENT);
+  cq_hits_free(expected);
+  cq_index_free(index);
+}
+
 /* --- by words --- */
 
 /* The scores of an index by words are, bit for bit, those of a lexical index of the same documents. */
@@ -406,6 +436,7 @@ int main(void) {
       cmocka_unit_test(queries_are_encoded_by_the_query_model),
       cmocka_unit_test(documents_are_encoded_by_the_own_model),
       cmocka_unit_test(a_query_model_of_other_dimensions_is_refused),
+      cmocka_unit_test(queries_may_be_encoded_already),
       cmocka_unit_test(words_rank_as_a_lexical_index),
       cmocka_unit_test(every_allocation_of_a_search_may_fail),
       cmocka_unit_test(every_allocation_of_a_ranking_may_fail),
