@@ -2,12 +2,11 @@
  * reader's documents and no others, and those that it has as they are cost no encoding. */
 #include "recipe/search/index.h"
 
+#include "base/document.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/options.h"
 #include "base/slice.h"
-
-#include <string.h>
 
 enum { BATCH_BYTES = 4 << 20 };
 
@@ -37,12 +36,6 @@ typedef struct reading {
   unsigned char *seen;       /* [n_before]: by a document's first record, whether the reader has its id */
 } reading;
 
-static cq_slice keep(cq_arena *arena, cq_slice text, bool *failed) {
-  const char *copy = cq_arena_strndup(arena, text.data ? text.data : "", text.n);
-  if (!copy) *failed = true;
-  return (cq_slice){copy, text.n};
-}
-
 static cq_status add_waiting(reading *r, cq_error *error) {
   const cq_status status = r->n ? cq_index_add(r->index, r->waiting, r->n, r->ctx, error) : CQ_OK;
   if (!status) r->result.n_added += r->n;
@@ -52,16 +45,12 @@ static cq_status add_waiting(reading *r, cq_error *error) {
 }
 
 static cq_status add_borrowed(reading *r, const cq_document *d, cq_error *error) {
-  bool failed = false;
-  cq_arena *a = &r->arena;
-  r->waiting[r->n++] = (cq_document){.id = keep(a, d->id, &failed),
-                                     .language = keep(a, d->language, &failed),
-                                     .text = keep(a, d->text, &failed),
-                                     .title = keep(a, d->title, &failed),
-                                     .url = keep(a, d->url, &failed),
-                                     .metadata = keep(a, d->metadata, &failed)};
-  if (failed) return cq_fail_memory(error, "documents");
-  r->n_bytes += d->text.n + d->metadata.n;
+  const size_t n_bytes = cq_document_bytes(d);
+  char *block = cq_arena_alloc(&r->arena, n_bytes);
+  if (!block) return cq_fail_memory(error, "documents");
+  r->waiting[r->n] = *d;
+  cq_document_move_fields(&r->waiting[r->n++], block);
+  r->n_bytes += n_bytes;
   return r->n == r->o->batch || r->n_bytes >= BATCH_BYTES ? add_waiting(r, error) : CQ_OK;
 }
 
