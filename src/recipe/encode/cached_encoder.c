@@ -4,9 +4,9 @@
 #include "base/file.h"
 #include "base/map.h"
 #include "base/memory.h"
+#include "model/encoder.h"
 
 #include <assert.h>
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -102,14 +102,6 @@ static cq_status check_finite_vectors(const float *vectors, size_t dim, const cq
   return CQ_OK;
 }
 
-static void note_truncated(const cq_cached_encoder *t, const cq_encode_stats *stats) {
-  char text[160];
-  if (stats->n_truncated == 0 || !t->notice) return;
-  snprintf(text, sizeof text, "%" PRIu64 " of %" PRIu64 " sentences were longer than %d tokens and were truncated",
-           stats->n_truncated, stats->n_sentences, cq_encoder_max_seq_length(t->encoder));
-  t->notice(t->notice_context, text);
-}
-
 cq_status cq_cached_encoder_prepare(cq_cached_encoder *t, const cq_slice *texts, size_t n, cq_context *ctx,
                                     cq_cached_progress progress, void *context, cq_error *error) {
   cq_slice *missing = NULL;
@@ -128,7 +120,7 @@ cq_status cq_cached_encoder_prepare(cq_cached_encoder *t, const cq_slice *texts,
     if (!status && progress && !progress(context, first + count, n_missing))
       status = cq_fail(error, CQ_ERR_STOPPED, "stopped while encoding; the vectors so far are kept");
   }
-  note_truncated(t, &stats);
+  cq_encoder_tell_truncated(t->encoder, stats.n_truncated, stats.n_sentences);
   cq_free(vectors);
   cq_free(missing);
   return status;

@@ -140,7 +140,8 @@ cq_status cq_encode_column(float **out, const cq_encoder *encoder, cq_context *c
     cq_free(vectors);
     return status;
   }
-  cq_encoder_tell_truncated(encoder, stats.n_truncated, stats.n_sentences);
+  /* Without options it is a run's dev set, measured again and again. */
+  if (eval_options) cq_encoder_tell_truncated(encoder, stats.n_truncated, stats.n_sentences);
   *out = vectors;
   return CQ_OK;
 }
