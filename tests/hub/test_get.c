@@ -6,12 +6,12 @@
 #include "hub/http.h"
 #include "support/hub.h"
 
-#include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/file.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 
 enum { WEIGHTS = 3 << 20 };
 
@@ -88,7 +88,6 @@ static void assert_fails(cq_status status, const char *part, const char *reason)
 
 static int open_hub(void **state) {
   uint32_t x = 1;
-  char path[1024];
   if (make_test_directory(state) || !hub_open(&hub, "models", "org/model")) return -1;
   setenv("HOME", test_directory, 1);
   setenv("HF_HUB_DOWNLOAD_TIMEOUT", "1", 1);
@@ -109,7 +108,6 @@ static int open_hub(void **state) {
   hub_add_text(&hub, "onnx/model.onnx", "of another library");
   hub_add_text(&hub, "2_Unknown/config.json", "{}");
   hub_add_text(&hub, "a b/c+d%.json", "{}");
-  snprintf(path, sizeof path, "%s/golden/models/bert-uncased", CQ_TESTS_DIR);
   return 0;
 }
 
@@ -326,11 +324,258 @@ static void test_wrong_answers(void **state) {
   }
 }
 
+/* Names that leave the directory, in the list of files. */
+static void test_file_names(void **state) {
+  (void)state;
+  static const char *const names[] = {"../x.json",   "/etc/x.json", "a/../x.json", "a//x.json", "./x.json",
+                                      "a\\\\x.json", "x\\n.json",   "..",          ""};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    char list[300];
+    snprintf(list, sizeof list, "{\"sha\": \"%s\", \"siblings\": [{\"rfilename\": \"%s\"}]}", hub.commit, names[i]);
+    start();
+    hub_fail(&hub, (hub_fault){.part = LIST, .kind = HUB_TEXT, .text = list});
+    assert_fails(CQ_ERR_FORMAT, LIST, "leaves the directory");
+  }
+}
+
+static void test_names(void **state) {
+  (void)state;
+  static const char *const names[] = {
+      "",    "../x",          "a/b/c",      "/a", "a/", "a--b", "org/model@", "org/model@../x", "org/model@.x",
+      "a b", "org/model@a b", "org/.hidden"};
+  cq_error error;
+  start();
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (get(names[i], &error) != CQ_ERR_ARGUMENT) fail_msg("'%s' was taken", names[i]);
+  setenv("HF_ENDPOINT", "ftp://somewhere", 1);
+  assert_int_equal(get("org/model", &error), CQ_ERR_ARGUMENT);
+  assert_non_null(strstr(error.message, "ftp://somewhere"));
+  assert_int_equal(hub_count(&hub, ""), 0);
+}
+
+/* The token goes to the hub alone: not to the other host of large files, nor where a redirection leads. */
+static void test_token(void **state) {
+  (void)state;
+  cq_error error;
+  char path[500];
+  start();
+  hub.token = "hf_secret";
+  assert_fails(CQ_ERR_IO, LIST, "needs a token (HF_TOKEN)");
+  setenv("HF_TOKEN", "hf_wrong", 1);
+  assert_fails(CQ_ERR_IO, LIST, "HF_TOKEN does not give access");
+  assert_null(strstr(error.message, "hf_wrong"));
+  setenv("HF_TOKEN", "two\nlines", 1);
+  assert_fails(CQ_ERR_ARGUMENT, "HF_TOKEN", "no token");
+  setenv("HF_TOKEN", "hf_secret\n", 1);
+  hub_forget(&hub);
+  assert_int_equal(get("org/model", &error), CQ_OK);
+  assert_true(hub_count(&hub, "auth=Bearer hf_secret") > 5);
+  assert_int_equal(hub_count(&hub, "cdn"), 1);
+  assert_int_equal(hub_count(&hub, "auth=-"), 1);
+  /* The file that a login leaves. */
+  start();
+  hub.token = "hf_secret";
+  snprintf(path, sizeof path, "%s/token", test_directory);
+  write_text(path, "hf_secret");
+  setenv("HF_TOKEN_PATH", path, 1);
+  assert_int_equal(get("org/model", &error), CQ_OK);
+  unsetenv("HF_TOKEN_PATH");
+  /* Another name of this host is another host. */
+  start();
+  hub.token = "hf_secret";
+  setenv("HF_TOKEN", "hf_secret", 1);
+  hub_fail(&hub,
+           (hub_fault){
+               .part = LIST, .kind = HUB_REDIRECTED, .times = 1, .text = "http://localhost:%d/api/models/org/model"});
+  assert_fails(CQ_ERR_IO, LIST, "401");
+  assert_int_equal(hub_count(&hub, "auth=-"), 1);
+  /* On the hub itself it stays: a model that was renamed. */
+  start();
+  hub.token = "hf_secret";
+  setenv("HF_TOKEN", "hf_secret", 1);
+  hub_fail(&hub, (hub_fault){.part = "/models/old/name/", .kind = HUB_REDIRECTED, .text = "/api/models/org/model"});
+  assert_int_equal(get("old/name", &error), CQ_ERR_IO); /* whose files the imitation has under the new name only */
+  assert_non_null(strstr(error.message, "/old/name/resolve/"));
+}
+
+/* --- going on --- */
+
+static void test_lost_connections(void **state) {
+  (void)state;
+  cq_error error;
+  start();
+  hub_fail(&hub, (hub_fault){.part = "/blob/", .kind = HUB_TRUNCATED, .number = 1000000, .times = 2});
+  assert_int_equal(get("org/model", &error), CQ_OK);
+  assert_weights();
+  assert_int_equal(hub_count(&hub, "/blob/"), 3);
+  assert_int_equal(hub_count(&hub, "range=bytes="), 2 * 2); /* at the hub, and at the other host */
+  /* A server that stands still is left after HF_HUB_DOWNLOAD_TIMEOUT. */
+  start();
+  hub_fail(&hub, (hub_fault){.part = "/blob/", .kind = HUB_STALLED, .times = 1});
+  assert_int_equal(get("org/model", &error), CQ_OK);
+  assert_weights();
+  /* One that asks to wait is asked again. */
+  start();
+  hub_fail(&hub, (hub_fault){.part = "/", .kind = HUB_CODE, .number = 429, .times = 3, .retry_after_s = 2});
+  assert_int_equal(get("org/model", &error), CQ_OK);
+}
+
+static void assert_incomplete(bool expected) {
+  char name[200];
+  snprintf(name, sizeof name, "blobs/%s.incomplete", hub_find(&hub, "model.safetensors")->etag);
+  assert_int_equal(is_there(in_cache(name)), expected);
+}
+
+static void test_resume(void **state) {
+  (void)state;
+  cq_error error;
+  char name[200];
+  snprintf(name, sizeof name, "blobs/%s.incomplete", hub_find(&hub, "model.safetensors")->etag);
+  const hub_fault breaks = {.part = "/blob/", .kind = HUB_TRUNCATED, .number = 100000};
+  /* An earlier call has left something; what the server answers to "from here on": 0 a range, 1 all of it, 2 another
+   * range; 3: what was left is of something else, 4: more than there is. */
+  for (int i = 0; i < 5; i++) {
+    start();
+    hub_fail(&hub, breaks);
+    assert_fails(CQ_ERR_IO, WEIGHTS_URL, "");
+    assert_incomplete(true);
+    hub_forget(&hub);
+    if (i == 1) hub_fail(&hub, (hub_fault){.part = "/blob/", .kind = HUB_WHOLE});
+    if (i == 2) hub_fail(&hub, (hub_fault){.part = "/blob/", .kind = HUB_OTHER_RANGE});
+    if (i == 3) write_text(in_cache(name), "of something else");
+    if (i == 4)
+      write_bytes(in_cache(name), weights, WEIGHTS), assert_int_equal(truncate(in_cache(name), WEIGHTS + 1), 0);
+    if (i == 2) {
+      assert_fails(CQ_ERR_FORMAT, WEIGHTS_URL, "another range");
+      continue;
+    }
+    if (get("org/model", &error)) fail_msg("%d: %s", i, error.message);
+    assert_weights();
+    assert_incomplete(false);
+    if (i == 0) assert_int_equal(hub_count(&hub, "cdn GET /blob/"), hub_count(&hub, "cdn GET"));
+    if (i == 0) assert_int_equal(hub_count(&hub, "range=bytes="), 2);
+  }
+}
+
+static bool stop_at_once(void *context, const char *file, uint64_t done, uint64_t n_all) {
+  (void)file, (void)done, (void)n_all;
+  return ++*(int *)context < 3;
+}
+
+static void test_processes(void **state) {
+  (void)state;
+  enum { N = 4 };
+  pid_t children[N];
+  cq_error error = {0};
+  char path[900], *directory;
+  start();
+  for (int i = 0; i < N; i++)
+    if ((children[i] = fork()) == 0) _exit(get("org/model", &error) ? 1 : 0);
+  for (int i = 0; i < N; i++) {
+    int code;
+    assert_int_equal(waitpid(children[i], &code, 0), children[i]);
+    assert_int_equal(code, 0);
+  }
+  assert_weights();
+  assert_int_equal(hub_count(&hub, "/blob/"), 1);
+  /* Another library holds the lock: the call waits, until it is asked to stop. */
+  start();
+  snprintf(path, sizeof path, "%s/.locks", cache);
+  assert_int_equal(mkdir(cache, 0777), 0);
+  assert_int_equal(mkdir(path, 0777), 0);
+  strcat(path, "/models--org--model");
+  assert_int_equal(mkdir(path, 0777), 0);
+  snprintf(path + strlen(path), 200, "/%s.lock", hub_find(&hub, "modules.json")->etag);
+  const int lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  assert_int_equal(flock(lock, LOCK_EX), 0);
+  int n_told = 0;
+  cq_hub_options o = cq_hub_default_options();
+  o.progress = stop_at_once, o.progress_context = &n_told;
+  assert_int_equal(cq_hub_get(&directory, "org/model", &o, &error), CQ_ERR_STOPPED);
+  assert_nothing_named();
+  close(lock);
+}
+
+static void test_full_disk(void **state) {
+  (void)state;
+  start();
+  const pid_t child = fork();
+  if (child == 0) { /* files of 1 MB at most, which is told as a full disk is */
+    cq_error error;
+    const struct rlimit limit = {1 << 20, 1 << 20};
+    signal(SIGXFSZ, SIG_IGN);
+    setrlimit(RLIMIT_FSIZE, &limit);
+    const cq_status status = get("org/model", &error);
+    _exit(status == CQ_ERR_IO && strstr(error.message, ".incomplete: cannot write") ? 0 : 1);
+  }
+  int code;
+  assert_int_equal(waitpid(child, &code, 0), child);
+  assert_int_equal(code, 0);
+  assert_nothing_named();
+  cq_error error;
+  assert_int_equal(get("org/model", &error), CQ_OK);
+  assert_weights();
+}
+
+/* --- data sets, and a lack of memory --- */
+
+/* In a process of its own, whose memory is not lacking; ends when the pipe is closed. */
+static pid_t start_other_hub(char endpoint[64], int *ending) {
+  int told[2], ends[2];
+  assert_int_equal(pipe(told), 0);
+  assert_int_equal(pipe(ends), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    static hub_imitation data;
+    char c;
+    close(ends[1]);
+    if (!hub_open(&data, "datasets", "org/data")) _exit(1);
+    hub_add(&data, "data/train.parquet", weights, 5000);
+    if (write(told[1], data.endpoint, sizeof data.endpoint) < 0) _exit(1);
+    while (read(ends[0], &c, 1) > 0) continue;
+    _exit(0);
+  }
+  assert_int_equal(read(told[0], endpoint, 64), 64);
+  close(told[0]), close(told[1]), close(ends[0]);
+  *ending = ends[1];
+  return child;
+}
+
+static void test_memory(void **state) {
+  (void)state;
+  cq_hub_options o = cq_hub_default_options();
+  cq_error error = {0};
+  char *directory, endpoint[64];
+  int ending;
+  const pid_t child = start_other_hub(endpoint, &ending);
+  o.type = CQ_HUB_DATASET;
+  for (long n = 1;; n++) {
+    start();
+    setenv("HF_ENDPOINT", endpoint, 1);
+    cq_alloc_fail_at(n);
+    const cq_status status = cq_hub_get(&directory, "org/data", &o, &error);
+    const bool failed = cq_alloc_failed();
+    cq_alloc_fail_at(0);
+    if (!failed) {
+      assert_int_equal(status, CQ_OK);
+      assert_true(n > 20);
+      break;
+    }
+    if (status != CQ_ERR_MEMORY) fail_msg("allocation %ld: status %d: %s", n, status, error.message);
+    assert_null(directory);
+  }
+  assert_non_null(strstr(directory, "datasets--org--data/snapshots/"));
+  cq_free(directory);
+  close(ending);
+  waitpid(child, NULL, 0);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_wrong_answers),
-      cmocka_unit_test(test_layout),
-      cmocka_unit_test(test_patterns),
+      cmocka_unit_test(test_wrong_answers), cmocka_unit_test(test_file_names),       cmocka_unit_test(test_names),
+      cmocka_unit_test(test_token),         cmocka_unit_test(test_lost_connections), cmocka_unit_test(test_resume),
+      cmocka_unit_test(test_processes),     cmocka_unit_test(test_full_disk),        cmocka_unit_test(test_memory),
+      cmocka_unit_test(test_layout),        cmocka_unit_test(test_patterns),
   };
   return cmocka_run_group_tests(tests, open_hub, close_hub);
 }
