@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-enum { WEIGHTS = 3 << 20 };
+enum { WEIGHTS = 300000 };
 
 static hub_imitation hub;
 static char *weights;
@@ -295,7 +295,7 @@ static void test_wrong_answers(void **state) {
        {.method = "GET", .part = "/blob/", .kind = HUB_LONGER},
        CQ_ERR_FORMAT,
        WEIGHTS_URL,
-       "more than the 3145728 bytes"},
+       "more than the 300000 bytes"},
       {"too short",
        {.method = "GET", .part = "config.json", .kind = HUB_SHORTER},
        CQ_ERR_FORMAT,
@@ -404,14 +404,14 @@ static void test_lost_connections(void **state) {
   (void)state;
   cq_error error;
   start();
-  hub_fail(&hub, (hub_fault){.part = "/blob/", .kind = HUB_TRUNCATED, .number = 1000000, .times = 2});
+  hub_fail(&hub, (hub_fault){.part = "/blob/", .kind = HUB_TRUNCATED, .number = 100000, .times = 2});
   assert_int_equal(get("org/model", &error), CQ_OK);
   assert_weights();
   assert_int_equal(hub_count(&hub, "/blob/"), 3);
   assert_int_equal(hub_count(&hub, "range=bytes="), 2 * 2); /* at the hub, and at the other host */
   /* A server that stands still is left after HF_HUB_DOWNLOAD_TIMEOUT. */
   start();
-  hub_fail(&hub, (hub_fault){.part = "/blob/", .kind = HUB_STALLED, .times = 1});
+  hub_fail(&hub, (hub_fault){.part = "/blob/", .kind = HUB_STALLED, .number = 50, .times = 1});
   assert_int_equal(get("org/model", &error), CQ_OK);
   assert_weights();
   /* One that asks to wait is asked again. */
@@ -431,7 +431,7 @@ static void test_resume(void **state) {
   cq_error error;
   char name[200];
   snprintf(name, sizeof name, "blobs/%s.incomplete", hub_find(&hub, "model.safetensors")->etag);
-  const hub_fault breaks = {.part = "/blob/", .kind = HUB_TRUNCATED, .number = 100000};
+  const hub_fault breaks = {.part = "/blob/", .kind = HUB_TRUNCATED, .number = 10000};
   /* An earlier call has left something; what the server answers to "from here on": 0 a range, 1 all of it, 2 another
    * range; 3: what was left is of something else, 4: more than there is. */
   for (int i = 0; i < 5; i++) {
@@ -500,9 +500,9 @@ static void test_full_disk(void **state) {
   (void)state;
   start();
   const pid_t child = fork();
-  if (child == 0) { /* files of 1 MB at most, which is told as a full disk is */
+  if (child == 0) { /* files of 100 kB at most, which is told as a full disk is */
     cq_error error;
-    const struct rlimit limit = {1 << 20, 1 << 20};
+    const struct rlimit limit = {100000, 100000};
     signal(SIGXFSZ, SIG_IGN);
     setrlimit(RLIMIT_FSIZE, &limit);
     const cq_status status = get("org/model", &error);
