@@ -30,6 +30,7 @@ typedef struct cq_module_source {
   int64_t input_dim;      /* what the module before gives; 0 for the first */
   bool input_is_sentence; /* it gives one row a sequence */
   bool lowercase;         /* the text is lower-cased before the tokenizer sees it (do_lower_case); first module only */
+  bool drop_unknown;      /* a StaticEmbedding leaves unknown tokens out */
 } cq_module_source;
 
 /* What every module has; a type's own struct begins with it and is allocated in the arena. */
@@ -44,6 +45,7 @@ struct cq_module {
   size_t n_pack_parts; /* what pack can do side by side */
   /* Only for the module that owns the text side: */
   cq_tokenizer *tokenizer; /* NULL elsewhere */
+  int64_t n_ids;           /* ids it has a vector for, where that is not one a row of its table; else 0 */
   bool add_special;        /* special tokens are put around each sentence */
   int max_seq_length;      /* 0: no limit */
   bool lowercase;          /* sentence_bert_config.json's do_lower_case */
@@ -108,9 +110,16 @@ CQ_MUST_USE cq_status cq_weights_take(cq_param *p, cq_weights *w, const char *co
  * [rows] holds the rows' scales then. */
 CQ_MUST_USE cq_status cq_weights_take_narrow(cq_param *p, cq_weights *w, const char *const *names, int64_t rows,
                                              int64_t cols, cq_arena *arena, cq_error *error);
+/* A matrix of whole numbers in 8 bits, which stand for themselves; narrow. */
+CQ_MUST_USE cq_status cq_weights_take_numbers(cq_param *p, cq_weights *w, const char *name, cq_arena *arena,
+                                              cq_error *error);
+/* A vector of whole numbers (int32 or int64), each in [0, n_values): copied into the arena. */
+CQ_MUST_USE cq_status cq_weights_take_integers(int32_t **out, int64_t *n, cq_weights *w, const char *name,
+                                               int64_t n_values, cq_arena *arena, cq_error *error);
 /* Gives the pages of memory back that reading has filled; they are read again where they are needed again. */
 void cq_weights_release_pages(const cq_weights *w);
 bool cq_weights_has(const cq_weights *w, const char *name);
+bool cq_weights_has_numbers(const cq_weights *w, const char *name); /* a matrix for cq_weights_take_numbers */
 
 /* After all were taken: a tensor nobody asked for is CQ_ERR_UNSUPPORTED naming it, unless its name starts with one of
  * `ignored` (NULL-terminated: heads and buffers that do not bear on the sentence vector). */
@@ -123,5 +132,9 @@ CQ_MUST_USE cq_status cq_weights_all_taken(const cq_weights *w, const char *cons
  * Errors: CQ_ERR_IO, CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_weights_save(const cq_param *params, size_t n, cq_dtype weights, const char *directory,
                                       cq_error *error);
+/* The same, and one vector of whole numbers [n_integers] besides. */
+CQ_MUST_USE cq_status cq_weights_save_with(const cq_param *params, size_t n, const char *integers_name,
+                                           const int32_t *integers, int64_t n_integers, cq_dtype weights,
+                                           const char *directory, cq_error *error);
 
 #endif
