@@ -693,6 +693,29 @@ def make_models(w, wanted):
     def pool_sharded_pickle():
         bert_model(w, "pool-sharded-pickle", edit=lambda d: shard(d, True))
 
+    @model
+    def pool_norm_dropout():  # LayerNorm and Dropout behind the pooling
+        norm = randomise(st.LayerNorm(12), "pool-norm-dropout/norm")
+        bert_model(w, "pool-norm-dropout", more=[norm, st.Dropout(0.3)])
+
+    @model
+    def weighted_layers():
+        def published(d):
+            at = os.path.join(d, read_json(d, "modules.json")[1]["path"])
+            write_json({"word_embedding_dimension": 24, "layer_start": 1, "num_hidden_layers": 2}, at, "config.json")
+        name, tokenizer = "weighted-layers", bert_tokenizer(True)
+        body = bert(name, tokenizer, output_hidden_states=True)
+        layers = st.WeightedLayerPooling(24, num_hidden_layers=2, layer_start=1,
+                                         layer_weights=torch.nn.Parameter(torch.tensor([0.3, 1.9])))
+        w.save(name, [w.transformer(body, tokenizer), layers, st.Pooling(24, "mean")], published)
+
+    @model
+    def cnn():
+        name, tokenizer = "cnn", bert_tokenizer(True)
+        table = np.random.default_rng(zlib.crc32(name.encode())).normal(0, 0.7, (len(tokenizer), 10)).astype(np.float32)
+        w.save(name, [st.WordEmbeddings(tokenizer, table, update_embeddings=True, max_seq_length=MAX_LENGTH),
+                      randomise(st.CNN(10, out_channels=7, kernel_sizes=[1, 3, 5]), name), st.Pooling(21, ["max", "mean"])])
+
     for name, make in made.items():
         if not wanted or name in wanted:
             make()

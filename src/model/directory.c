@@ -193,7 +193,7 @@ static cq_status open_module(cq_encoder *e, const cq_module_type *type, const ch
   char directory[MAX_PATH];
   const char *from = e->language ? e->language : directory; /* tokenizer and word embeddings */
   int64_t length = 0;
-  const cq_module *before = e->n_modules > 0 ? e->modules[e->n_modules - 1] : NULL;
+  cq_module *before = e->n_modules > 0 ? e->modules[e->n_modules - 1] : NULL;
   cq_module_source source = {.root = e->directory,
                              .directory = directory,
                              .language = e->language,
@@ -201,6 +201,7 @@ static cq_status open_module(cq_encoder *e, const cq_module_type *type, const ch
                              .notice = options->notice,
                              .notice_context = options->notice_context,
                              .drop_unknown = options->drop_unknown,
+                             .before = before,
                              .input_dim = before ? before->output_dim : 0,
                              .input_is_sentence = before && before->output_is_sentence};
   cq_module *module = NULL;

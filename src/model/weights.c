@@ -97,16 +97,16 @@ static void write_shape(char *out, size_t size, int n_dims, const int64_t *shape
   if (n < size) snprintf(out + n, size - n, "]");
 }
 
-/* The first of the names that the file has, in the shape that is wanted. */
-static cq_status find_tensor(const cq_stored_tensor **out, const cq_weights *w, const char *const *names, int64_t rows,
-                             int64_t cols, cq_error *error) {
+/* The first of the names that the file has, in the shape that is wanted; depth 0: of two dimensions at most. */
+static cq_status find_shaped(const cq_stored_tensor **out, const cq_weights *w, const char *const *names, int64_t rows,
+                             int64_t cols, int64_t depth, cq_error *error) {
   const char *path = cq_safetensors_path(w->file);
   const cq_stored_tensor *tensor = NULL;
   for (size_t i = 0; names[i] && !tensor; i++) tensor = cq_safetensors_find(w->file, names[i]);
   if (!tensor) return cq_fail_file(error, CQ_ERR_FORMAT, path, "tensor '%s' is missing", names[0]);
 
-  const int n_dims = cols == 0 ? 1 : 2;
-  const int64_t wanted[2] = {rows, cols};
+  const int n_dims = cols == 0 ? 1 : depth == 0 ? 2 : 3;
+  const int64_t wanted[3] = {rows, cols, depth};
   bool fits = tensor->n_dims == n_dims;
   for (int i = 0; fits && i < n_dims; i++) fits = wanted[i] < 0 || tensor->shape[i] == wanted[i];
   if (!fits) {
@@ -120,21 +120,27 @@ static cq_status find_tensor(const cq_stored_tensor **out, const cq_weights *w, 
   return CQ_OK;
 }
 
+static cq_status find_tensor(const cq_stored_tensor **out, const cq_weights *w, const char *const *names, int64_t rows,
+                             int64_t cols, cq_error *error) {
+  return find_shaped(out, w, names, rows, cols, 0, error);
+}
+
 static cq_status begin_param(cq_param *p, const cq_stored_tensor *tensor, const char *name, cq_arena *arena,
                              cq_error *error) {
+  const int64_t depth = tensor->n_dims == 3 ? tensor->shape[2] : 1;
   *p = (cq_param){.n_dims = tensor->n_dims,
+                  .depth = tensor->n_dims == 3 ? depth : 0,
                   .rows = tensor->n_dims == 1 ? 1 : tensor->shape[0],
-                  .cols = tensor->n_dims == 1 ? tensor->shape[0] : tensor->shape[1],
-                  .decay = tensor->n_dims == 2};
+                  .cols = tensor->n_dims == 1 ? tensor->shape[0] : tensor->shape[1] * depth,
+                  .decay = tensor->n_dims > 1};
   p->name = cq_arena_strdup(arena, name);
   return p->name ? CQ_OK : cq_fail_memory(error, "a tensor's name");
 }
 
-cq_status cq_weights_take(cq_param *p, cq_weights *w, const char *const *names, int64_t rows, int64_t cols,
-                          cq_arena *arena, cq_error *error) {
-  const cq_stored_tensor *tensor;
-  cq_status status = find_tensor(&tensor, w, names, rows, cols, error);
-  if (!status) status = begin_param(p, tensor, names[0], arena, error);
+/* The tensor's values in f32, borrowed where they are that already. */
+static cq_status take_found(cq_param *p, cq_weights *w, const cq_stored_tensor *tensor, const char *name,
+                            cq_arena *arena, cq_error *error) {
+  cq_status status = begin_param(p, tensor, name, arena, error);
   if (status) return status;
   if (tensor->dtype == CQ_F32 && (uintptr_t)tensor->data % sizeof(float) == 0) {
     p->value = (float *)(uintptr_t)tensor->data; /* read-only until cq_params_own copies it */
@@ -146,6 +152,20 @@ cq_status cq_weights_take(cq_param *p, cq_weights *w, const char *const *names, 
   }
   mark_taken(w, tensor);
   return CQ_OK;
+}
+
+cq_status cq_weights_take(cq_param *p, cq_weights *w, const char *const *names, int64_t rows, int64_t cols,
+                          cq_arena *arena, cq_error *error) {
+  const cq_stored_tensor *tensor;
+  cq_status status = find_tensor(&tensor, w, names, rows, cols, error);
+  return status ? status : take_found(p, w, tensor, names[0], arena, error);
+}
+
+cq_status cq_weights_take_windows(cq_param *p, cq_weights *w, const char *name, int64_t rows, int64_t cols,
+                                  int64_t width, cq_arena *arena, cq_error *error) {
+  const cq_stored_tensor *tensor;
+  cq_status status = find_shaped(&tensor, w, (const char *const[]){name, NULL}, rows, cols, width, error);
+  return status ? status : take_found(p, w, tensor, name, arena, error);
 }
 
 /* --- narrow matrices --- */
@@ -275,6 +295,15 @@ static uint16_t half_of(float x, cq_dtype dtype) {
   return dtype == CQ_BF16 ? cq_f32_to_bf16(x) : cq_f32_to_f16(x);
 }
 
+/* The shape that a parameter has in files. */
+static void set_shape(cq_stored_tensor *t, const cq_param *p) {
+  const int64_t depth = p->n_dims == 3 ? p->depth : 1;
+  t->n_dims = p->n_dims;
+  t->shape[0] = p->n_dims == 1 ? p->cols : p->rows;
+  t->shape[1] = p->n_dims == 1 ? 0 : p->cols / depth;
+  t->shape[2] = p->n_dims == 3 ? depth : 0;
+}
+
 /* A parameter as tensors of its own in the arena: one, or a matrix in 8 bits and its scales. Returns how many; 0: no
  * memory. */
 static size_t tensors_of(cq_stored_tensor out[2], const cq_param *p, cq_dtype weights, cq_arena *arena) {
@@ -285,12 +314,8 @@ static size_t tensors_of(cq_stored_tensor out[2], const cq_param *p, cq_dtype we
   void *data = value ? cq_arena_array(arena, n, cq_dtype_size(dtype)) : NULL;
   size_t n_out = 0;
   if (!data) goto done;
-  out[n_out++] = (cq_stored_tensor){.name = p->name,
-                                    .dtype = dtype,
-                                    .n_dims = p->n_dims,
-                                    .shape = {p->n_dims == 1 ? p->cols : p->rows, p->n_dims == 1 ? 0 : p->cols},
-                                    .n_elements = (int64_t)n,
-                                    .data = data};
+  out[n_out++] = (cq_stored_tensor){.name = p->name, .dtype = dtype, .n_elements = (int64_t)n, .data = data};
+  set_shape(&out[0], p);
   if (dtype == CQ_F32) {
     memcpy(data, value, n * sizeof *value);
   } else if (dtype == CQ_I8) {
@@ -329,12 +354,8 @@ cq_status cq_weights_save_with(const cq_param *params, size_t n, const char *int
     const cq_param *p = &params[i];
     if (weights == CQ_F32 && p->value) { /* as it lies */
       tensors[n_tensors++] =
-          (cq_stored_tensor){.name = p->name,
-                             .dtype = CQ_F32,
-                             .n_dims = p->n_dims,
-                             .shape = {p->n_dims == 1 ? p->cols : p->rows, p->n_dims == 1 ? 0 : p->cols},
-                             .n_elements = cq_param_floats(p),
-                             .data = p->value};
+          (cq_stored_tensor){.name = p->name, .dtype = CQ_F32, .n_elements = cq_param_floats(p), .data = p->value};
+      set_shape(&tensors[n_tensors - 1], p);
       continue;
     }
     const size_t made = tensors_of(tensors + n_tensors, p, weights, &arena);

@@ -66,8 +66,8 @@ static void wrong_module_lists(void **state) {
       {"[]", CQ_ERR_FORMAT, "list of modules"},
       {"[1]", CQ_ERR_FORMAT, "module 0 is not an object"},
       {"[{\"path\":\"\"}]", CQ_ERR_FORMAT, "module 0 has no type"},
-      {"[{\"path\":\"\",\"type\":\"sentence_transformers.models.CNN\"}]", CQ_ERR_UNSUPPORTED,
-       "sentence_transformers.models.CNN"},
+      {"[{\"path\":\"\",\"type\":\"sentence_transformers.models.BoW\"}]", CQ_ERR_UNSUPPORTED,
+       "sentence_transformers.models.BoW"},
       {"[{\"path\":\"\",\"type\":\"other.Transformer\"}]", CQ_ERR_UNSUPPORTED, "other.Transformer"},
       {"[{\"path\":\"../x\",\"type\":\"" POOLING "\"}]", CQ_ERR_FORMAT, "outside"},
       {"[{\"path\":\"a/../../x\",\"type\":\"" POOLING "\"}]", CQ_ERR_FORMAT, "outside"},
@@ -225,6 +225,61 @@ static void wrong_static_models(void **state) {
     if (status != cases[i].status || !strstr(error.message, cases[i].word))
       fail_msg("case %zu: status %d, expected %d: %s", i, status, cases[i].status, error.message);
   }
+}
+
+static void wrong_other_modules(void **state) {
+  static const struct {
+    const char *model, *file, *text;
+    cq_status status;
+    const char *word;
+  } cases[] = {
+      {"cnn", "1_CNN/cnn_config.json", "{\"in_embedding_dimension\":9}", CQ_ERR_FORMAT, "tokens of 9 dimensions"},
+      {"cnn", "1_CNN/cnn_config.json", "{\"in_embedding_dimension\":10,\"out_channels\":7,\"kernel_sizes\":[1,4,5]}",
+       CQ_ERR_UNSUPPORTED, "kernel size 4"},
+      {"cnn", "1_CNN/cnn_config.json", "{\"in_embedding_dimension\":10,\"out_channels\":7,\"kernel_sizes\":[]}",
+       CQ_ERR_FORMAT, "kernel_sizes"},
+      {"cnn", "1_CNN/cnn_config.json",
+       "{\"in_embedding_dimension\":10,\"out_channels\":7,\"kernel_sizes\":[1,\"3\",5]}", CQ_ERR_FORMAT,
+       "kernel size 0"},
+      {"cnn", "1_CNN/cnn_config.json",
+       "{\"in_embedding_dimension\":10,\"out_channels\":7,\"kernel_sizes\":[1,3,5],\"stride_sizes\":[1,2,1]}",
+       CQ_ERR_UNSUPPORTED, "stride_sizes"},
+      {"cnn", "1_CNN/cnn_config.json",
+       "{\"in_embedding_dimension\":10,\"out_channels\":7,\"kernel_sizes\":[1,3,5],\"stride_sizes\":[1]}",
+       CQ_ERR_FORMAT, "stride_sizes"},
+      {"cnn", "1_CNN/cnn_config.json", "{\"in_embedding_dimension\":10,\"out_channels\":7,\"kernel_sizes\":[1,5,3]}",
+       CQ_ERR_FORMAT, "tensor 'convs.1.weight' has shape [7, 10, 3], expected [7, 10, 5]"},
+      {"cnn", "1_CNN/cnn_config.json", "{\"in_embedding_dimension\":10,\"out_channels\":7,\"kernel_sizes\":[1,3]}",
+       CQ_ERR_UNSUPPORTED, "tensor 'convs.2"},
+      {"pool-norm-dropout", "2_LayerNorm/config.json", "{\"dimension\":13}", CQ_ERR_FORMAT, "dimension is 13"},
+      {"pool-norm-dropout", "2_LayerNorm/model.safetensors", NULL, CQ_ERR_IO, ""},
+      {"pool-norm-dropout", "3_Dropout/config.json", "{\"dropout\":1}", CQ_ERR_FORMAT, "key 'dropout' is 1"},
+      {"pool-norm-dropout", "3_Dropout/config.json", "{\"dropout\":\"x\"}", CQ_ERR_FORMAT, "dropout"},
+      {"weighted-layers", "1_WeightedLayerPooling/config.json",
+       "{\"embedding_dimension\":24,\"layer_start\":1,\"num_hidden_layers\":3}", CQ_ERR_FORMAT,
+       "3 layers of 24 dimensions, the Transformer has 2 of 24"},
+      {"weighted-layers", "1_WeightedLayerPooling/config.json",
+       "{\"embedding_dimension\":24,\"layer_start\":0,\"num_hidden_layers\":2}", CQ_ERR_FORMAT,
+       "tensor 'layer_weights' has shape [2], expected [3]"},
+      {"weighted-layers", "1_WeightedLayerPooling/config.json",
+       "{\"embedding_dimension\":24,\"layer_start\":3,\"num_hidden_layers\":2}", CQ_ERR_FORMAT, "layer_start"},
+  };
+  (void)state;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    expect_refused(cases[i].model, cases[i].file, cases[i].text, cases[i].status, "", cases[i].word);
+  cq_error error;
+  char command[1024];
+  cq_encoder *encoder = NULL;
+  const char *path = copy_model("weighted-layers", "changed");
+  snprintf(command, sizeof command, "sed -i s/output_hidden_states/no_hidden_states/ '%s/config.json'", path);
+  assert_int_equal(system(command), 0);
+  assert_int_equal(cq_encoder_open(&encoder, path, NULL, &error), CQ_ERR_UNSUPPORTED);
+  assert_non_null(strstr(error.message, "output_hidden_states"));
+  path = copy_model("weighted-layers", "changed");
+  assert_int_equal(cq_encoder_open(&encoder, path, NULL, &error), CQ_OK);
+  assert_int_equal(cq_encoder_make_trainable(encoder, NULL, &error), CQ_ERR_UNSUPPORTED);
+  assert_non_null(strstr(error.message, "WeightedLayerPooling"));
+  cq_encoder_free(encoder);
 }
 
 static void wrong_normalize_modules(void **state) {
@@ -490,19 +545,13 @@ static void allocations_may_fail(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(wrong_module_lists),
-      cmocka_unit_test(wrong_configurations),
-      cmocka_unit_test(wrong_indexes),
-      cmocka_unit_test(wrong_static_models),
-      cmocka_unit_test(wrong_normalize_modules),
-      cmocka_unit_test(wrong_dense_modules),
-      cmocka_unit_test(wrong_weights),
-      cmocka_unit_test(a_wrong_shape_is_told),
-      cmocka_unit_test(more_ids_than_rows),
-      cmocka_unit_test(names_lead_to_the_cache),
-      cmocka_unit_test(plain_directories_take_the_mean),
-      cmocka_unit_test(lengths_are_found),
-      cmocka_unit_test(saving_minds_what_is_there),
+      cmocka_unit_test(wrong_module_lists),      cmocka_unit_test(wrong_configurations),
+      cmocka_unit_test(wrong_indexes),           cmocka_unit_test(wrong_other_modules),
+      cmocka_unit_test(wrong_static_models),     cmocka_unit_test(wrong_normalize_modules),
+      cmocka_unit_test(wrong_dense_modules),     cmocka_unit_test(wrong_weights),
+      cmocka_unit_test(a_wrong_shape_is_told),   cmocka_unit_test(more_ids_than_rows),
+      cmocka_unit_test(names_lead_to_the_cache), cmocka_unit_test(plain_directories_take_the_mean),
+      cmocka_unit_test(lengths_are_found),       cmocka_unit_test(saving_minds_what_is_there),
       cmocka_unit_test(allocations_may_fail),
   };
   return cmocka_run_group_tests(tests, make_test_directory, remove_test_directory);
