@@ -50,6 +50,10 @@ stderr_has "nowhere"
 
 start --access-log "$tmp/log" --max-body 20000 --max-tokens 2000
 ask GET /health; is 200; has '"ok"'
+expect 0 serve --health --port "$port"; stdout_is_empty
+expect 0 serve --health --port "$port" --host 0.0.0.0
+expect 1 serve --health --port 1; stderr_has "127.0.0.1, port 1: Connection refused"
+expect 1 serve --health --host nowhere.invalid; stderr_has "nowhere.invalid, port 8080: "
 ask GET /info; is 200; has '"max_input_length"'
 ask GET /v1/models; is 200; has '"object":"list"'
 ask GET /openapi.json; is 200; has '"/v1/embeddings"'
