@@ -67,6 +67,10 @@ static cq_status describe_encoder(json_t **out, const cq_encoder *e, cq_error *e
                    modules, "tokenizer", describe_tokenizer(e->modules[0]), "prompts",
                    e->prompts ? cq_json_deep_copy(e->prompts) : json_object(), "default_prompt_name",
                    e->default_prompt_name, "similarity", e->similarity);
+  if (*out && e->task_prompt_name && json_object_set_new(*out, "task_prompt_name", json_string(e->task_prompt_name))) {
+    json_decref(*out);
+    *out = NULL;
+  }
   if (*out && e->truncate_dim && json_object_set_new(*out, "truncate_dim", json_integer(e->truncate_dim))) {
     json_decref(*out);
     *out = NULL;
