@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "format/json.h"
 #include "model/language.h"
+#include "model/router.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,16 @@
 int cq_encoder_dim(const cq_encoder *e) {
   const int dim = cq_encoder_full_dim(e);
   return e->truncate_dim > 0 && e->truncate_dim < dim ? (int)e->truncate_dim : dim;
+}
+
+bool cq_encoder_has_tasks(const cq_encoder *e) {
+  static const char *const tasks[] = {"query", "document"};
+  bool found = e->has_router;
+  for (int i = 0; i < 2; i++) {
+    const char *name = cq_task_prompt(e->prompts, tasks[i]);
+    found = found || (name && *json_string_value(json_object_get(e->prompts, name)));
+  }
+  return found;
 }
 
 int cq_encoder_max_seq_length(const cq_encoder *e) {

@@ -37,6 +37,9 @@ static inline int cq_encoder_full_dim(const cq_encoder *e) {
   return (int)e->modules[e->n_modules - 1]->output_dim;
 }
 
+/* Whether queries and documents have prompts or modules of their own. */
+bool cq_encoder_has_tasks(const cq_encoder *encoder);
+
 /* Tells notice, when there is one, that n_truncated of n sentences were. */
 void cq_encoder_tell_truncated(const cq_encoder *encoder, uint64_t n_truncated, uint64_t n);
 
