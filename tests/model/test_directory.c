@@ -553,7 +553,9 @@ static void saving_minds_what_is_there(void **state) {
 /* --- out of memory, at every allocation --- */
 
 static void allocations_may_fail(void **state) {
-  static const char *const models[] = {"labse", "bilstm-deep", "static-normalized", "mpnet-mean", "bert-bf16"};
+  static const char *const models[] = {"labse",     "bilstm-deep",     "static-normalized", "mpnet-mean",
+                                       "bert-bf16", "pool-sharded",    "model2vec-mapping", "router",
+                                       "cnn",       "weighted-layers", "pool-norm-dropout"};
   (void)state;
   for (size_t m = 0; m < sizeof models / sizeof *models; m++) {
     char path[64];

@@ -227,6 +227,12 @@ static void check_tasks(const char *name, const char *model, const char *const t
   cq_index_free(index);
   o.model = NULL, o.writing = false;
   if (cq_index_open(&index, test_path(name), &o, &error)) fail_msg("%s", error.message);
+  const char *prompt;
+  assert_int_equal(cq_index_query_prompt(&prompt, index), strcmp(name, "router.index") != 0);
+  if (strcmp(name, "prompts.index") == 0)
+    assert_string_equal(prompt, "query");
+  else
+    assert_null(prompt);
   const cq_slice line = slice(lines[1]);
   if (cq_index_search(&hits, index, &line, 1, NULL, NULL, &error)) fail_msg("%s", error.message);
   encode_for(query, model, tasks ? tasks[0] : NULL, line, &dim);

@@ -187,6 +187,16 @@ cq_status cq_index_need_query_model(const cq_encoder **out, const cq_index *inde
   return need_encoder(out, index, &index->shared->query_encoder, open_query_model, index->query_model, error);
 }
 
+bool cq_index_query_prompt(const char **name, const cq_index *index) {
+  const cq_encoder *encoder;
+  *name = NULL;
+  if (index->query_model) return false;
+  if (!index->tasks) return true;
+  if (cq_index_need_model(&encoder, index, NULL, NULL) || encoder->has_router) return false;
+  *name = cq_index_encoding(index, encoder, false).prompt_name;
+  return *name || !encoder->task_prompt_name;
+}
+
 /* Documents of many languages are in one index, and a query does not say which it is in. */
 cq_status cq_index_need_analyzer(const cq_analyzer **out, const cq_index *index, cq_error *error) {
   cq_analyzer *analyzer = atomic_load(&index->shared->analyzer);
