@@ -86,6 +86,10 @@ void cq_encoder_freeze_body(cq_encoder *encoder) {
 }
 
 cq_status cq_encoder_make_trainable(cq_encoder *encoder, cq_context *ctx, cq_error *error) {
+  for (size_t i = 0; i < encoder->n_modules; i++)
+    if (!encoder->modules[i]->type->backward)
+      return cq_fail_file(error, CQ_ERR_UNSUPPORTED, encoder->directory,
+                          "models of decoders' shape run, but training them is not supported");
   if (encoder->precision == CQ_PRECISION_INT8) encoder->precision = CQ_PRECISION_F32;
   cq_status status = cq_params_own(&encoder->params, error);
   return status ? status : cq_encoder_pack(encoder, ctx, true, error);
