@@ -15,6 +15,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "format/json.h"
+#include "model/llama.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -94,15 +95,15 @@ typedef struct sizes {
   cq_activation activation;
 } sizes;
 
-static cq_status read_activation(cq_activation *out, const json_t *config, const char *key, const char *path,
-                                 cq_error *error) {
+cq_status cq_activation_read(cq_activation *out, const json_t *config, const char *key, const char *fallback,
+                             const char *path, cq_error *error) {
   static const struct {
     const char *name;
     cq_activation activation;
   } known[] = {{"gelu", CQ_GELU},           {"gelu_new", CQ_GELU_TANH}, {"gelu_pytorch_tanh", CQ_GELU_TANH},
                {"gelu_fast", CQ_GELU_TANH}, {"relu", CQ_RELU},          {"tanh", CQ_TANH},
                {"silu", CQ_SILU},           {"swish", CQ_SILU}};
-  const char *name = "gelu";
+  const char *name = fallback;
   cq_status status = cq_json_get_string(&name, config, key, path, error);
   if (status) return status;
   for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
@@ -152,7 +153,7 @@ static cq_status read_sizes(sizes *out, const json_t *config, const architecture
   cq_status status = cq_json_get_number(&out->norm_eps, config, "layer_norm_eps", path, error);
   if (!status) status = cq_json_get_number(&out->dropout, config, a->dropout, path, error);
   if (!status) status = cq_json_get_number(&out->attention_dropout, config, a->attention_dropout, path, error);
-  if (!status) status = read_activation(&out->activation, config, a->activation, path, error);
+  if (!status) status = cq_activation_read(&out->activation, config, a->activation, "gelu", path, error);
   if (!status) status = cq_json_get_string(&position_kind, config, "position_embedding_type", path, error);
   if (!status) status = cq_json_get_bool(&decoder, config, "is_decoder", path, error);
   if (status) return status;
@@ -313,15 +314,14 @@ static cq_status open_transformer(cq_module **out, const cq_module_source *sourc
     json_decref(config);
     return status;
   }
+  if (model_type && cq_llama_knows(model_type)) return cq_llama_open(out, source, config, path, error);
   const architecture *a = model_type ? architecture_of(model_type) : NULL;
   if (!a) {
-    status =
-        model_type
-            ? cq_fail_file(
-                  error, CQ_ERR_UNSUPPORTED, path,
-                  "model_type '%s' is not supported (bert, distilbert, roberta, xlm-roberta, camembert and mpnet are)",
-                  model_type)
-            : cq_fail_file(error, CQ_ERR_FORMAT, path, "key 'model_type' is missing");
+    status = model_type ? cq_fail_file(error, CQ_ERR_UNSUPPORTED, path,
+                                       "model_type '%s' is not supported (bert, distilbert, roberta, xlm-roberta, "
+                                       "camembert, mpnet, " CQ_LLAMA_NAMES " are)",
+                                       model_type)
+                        : cq_fail_file(error, CQ_ERR_FORMAT, path, "key 'model_type' is missing");
     json_decref(config);
     return status;
   }
@@ -400,9 +400,9 @@ cq_status cq_transformer_set_vocabulary(cq_transformer *t, cq_tokenizer *tokeniz
   return CQ_OK;
 }
 
-static cq_status save_transformer(const cq_module *module, cq_dtype weights, const char *directory, cq_error *error) {
-  const cq_transformer *t = (const cq_transformer *)module;
-  json_t *config = cq_json_copy(t->config);
+cq_status cq_transformer_write(const cq_module *module, const json_t *of, cq_dtype weights, const char *directory,
+                               cq_error *error) {
+  json_t *config = cq_json_copy(of);
   const char *torch_name = weights == CQ_BF16 ? "bfloat16" : weights == CQ_F16 ? "float16" : "float32";
   if (weights != CQ_F32 || json_object_get(config, "torch_dtype"))
     cq_json_set(&config, "torch_dtype", json_string(torch_name));
@@ -411,6 +411,10 @@ static cq_status save_transformer(const cq_module *module, cq_dtype weights, con
   if (!status) status = cq_weights_save(module->params, module->n_params, weights, directory, error);
   if (!status) status = cq_tokenizer_save(module->tokenizer, directory, module->max_seq_length, error);
   return status;
+}
+
+static cq_status save_transformer(const cq_module *module, cq_dtype weights, const char *directory, cq_error *error) {
+  return cq_transformer_write(module, ((const cq_transformer *)module)->config, weights, directory, error);
 }
 
 static cq_status describe_transformer(const cq_module *module, json_t *object, cq_error *error) {

@@ -37,4 +37,13 @@ CQ_MUST_USE cq_status cq_transformer_set_vocabulary(cq_transformer *t, cq_tokeni
 /* Takes what the module's tokenizer says of the vocabulary into the config. Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_transformer_adopt_vocabulary(cq_transformer *t, cq_error *error);
 
+/* --- for the other kinds of Transformer --- */
+
+/* The activation under a key of config.json; fallback where there is none. */
+CQ_MUST_USE cq_status cq_activation_read(cq_activation *out, const json_t *config, const char *key,
+                                         const char *fallback, const char *path, cq_error *error);
+/* Writes config.json, the weights and the tokenizer. */
+CQ_MUST_USE cq_status cq_transformer_write(const cq_module *module, const json_t *config, cq_dtype weights,
+                                           const char *directory, cq_error *error);
+
 #endif
