@@ -20,6 +20,7 @@
 #include "calque/eval.h"
 #include "calque/extend.h"
 #include "calque/finetune.h"
+#include "calque/hub.h"
 #include "calque/index.h"
 #include "calque/language.h"
 #include "calque/lexical.h"

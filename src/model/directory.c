@@ -65,7 +65,7 @@ cq_status cq_encoder_append(cq_encoder *e, cq_module *module, cq_error *error) {
   }
   if (e->n_modules == 0) {
     e->max_seq_length = module->max_seq_length;
-    if (module->type == &cq_transformer_type) e->max_positions = module->max_seq_length;
+    if (cq_is_transformer(module)) e->max_positions = module->max_seq_length;
   }
   if (module->leaves_out_prompt) e->include_prompt = false;
   e->modules[e->n_modules++] = module;
@@ -233,7 +233,7 @@ static cq_status open_module(cq_encoder *e, const cq_module_type *type, const ch
   if (!status && e->language && type == &cq_transformer_type)
     status = cq_transformer_adopt_vocabulary((cq_transformer *)module, error);
   if (status) {
-    if (module && type->free) type->free(module);
+    if (module && module->type->free) module->type->free(module);
     return status;
   }
   if ((status = cq_encoder_append(e, module, error)) || before) return status;

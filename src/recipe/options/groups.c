@@ -33,6 +33,7 @@
   X(eval)                                                                                                              \
   X(extend)                                                                                                            \
   X(finetune)                                                                                                          \
+  X(hub)                                                                                                               \
   X(index)                                                                                                             \
   X(index_read)                                                                                                        \
   X(lexical)                                                                                                           \
