@@ -67,6 +67,8 @@ static cq_status read_file_entry(cq_hub_file *out, const json_t *entry, const ch
   if (json_is_integer(size) && json_integer_value(size) >= 0)
     out->has_size = true, out->n_bytes = (uint64_t)json_integer_value(size);
   if (is_hex(sha256, 64)) out->sha256 = sha256;
+  const char *git_hash = json_string_value(json_object_get(entry, "blobId"));
+  if (is_hex(git_hash, 40)) out->git_hash = git_hash;
   return CQ_OK;
 }
 

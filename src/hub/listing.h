@@ -10,6 +10,7 @@ typedef struct cq_hub_file {
   bool is_wanted, has_size;
   uint64_t n_bytes;
   const char *sha256;     /* of large files; else NULL */
+  const char *git_hash;   /* of small files, if the list has it */
   char etag[CQ_HUB_ETAG]; /* known when its head was asked for */
 } cq_hub_file;
 
