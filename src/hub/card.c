@@ -67,7 +67,7 @@ static bool is_plain(const char *text) {
   return true;
 }
 
-static void write_value(cq_builder *out, const char *text) {
+void cq_hub_card_value(cq_builder *out, const char *text) {
   if (is_plain(text)) {
     cq_builder_text(out, text);
     return;
@@ -85,7 +85,7 @@ static void write_list(cq_builder *out, const char *key, const char *const *valu
   cq_builder_printf(out, "%s:\n", key);
   for (size_t i = 0; i < n; i++) {
     cq_builder_text(out, "- ");
-    write_value(out, values[i]);
+    cq_hub_card_value(out, values[i]);
     cq_builder_char(out, '\n');
   }
 }
@@ -113,7 +113,7 @@ static void write_matter(cq_builder *out, cq_slice matter, const cq_hub_put_opti
   if (o->n_languages) write_list(out, "language", o->languages, o->n_languages);
   if (o->license) {
     cq_builder_text(out, "license: ");
-    write_value(out, o->license);
+    cq_hub_card_value(out, o->license);
     cq_builder_char(out, '\n');
   }
   if (o->n_base_models) write_list(out, "base_model", o->base_models, o->n_base_models);
@@ -151,9 +151,9 @@ static void write_usage(cq_builder *out, const char *repository) {
 
 static void tell_what_is_missing(const cq_builder *card, const cq_hub_put_options *o) {
   static const char *const wanted[][2] = {
-      {"license", "the card names no licence: nobody may use what has none (--license)"},
-      {"language", "the card names no language (--language)"},
-      {"base_model", "the card does not say which model it was made from (--base-model)"}};
+      {"license", "the card names no licence: nobody may use what has none (license)"},
+      {"language", "the card names no language (language)"},
+      {"base_model", "the card does not say which model it was made from (base_models)"}};
   cq_slice matter, text;
   if (part_card(&matter, &text, (cq_slice){card->data, card->n}, "", NULL)) return;
   for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)

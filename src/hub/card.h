@@ -11,4 +11,7 @@
 CQ_MUST_USE cq_status cq_hub_card_write(cq_builder *out, const char *directory, const char *repository,
                                         const cq_hub_put_options *options, cq_error *error);
 
+/* A text as YAML reads it back, in quotes where it needs them. */
+void cq_hub_card_value(cq_builder *out, const char *text);
+
 #endif

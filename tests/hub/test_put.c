@@ -236,8 +236,8 @@ static void test_card(void **state) {
   assert_non_null(strstr(text, "          12  model.safetensors\n"));
   assert_null(strstr(text, ".hidden"));
   assert_non_null(strstr(text, "\n---\nlicense: mit\n"));
-  assert_non_null(strstr(noticed, "--base-model"));
-  assert_null(strstr(noticed, "--license"));
+  assert_non_null(strstr(noticed, "base_models"));
+  assert_null(strstr(noticed, "(license)"));
   cq_free(text);
   /* No card at all. */
   assert_int_equal(unlink(test_path("model/README.md")), 0);
