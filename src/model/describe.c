@@ -9,7 +9,8 @@
 #include <string.h>
 
 int cq_encoder_dim(const cq_encoder *e) {
-  return (int)e->modules[e->n_modules - 1]->output_dim;
+  const int dim = cq_encoder_full_dim(e);
+  return e->truncate_dim > 0 && e->truncate_dim < dim ? (int)e->truncate_dim : dim;
 }
 
 int cq_encoder_max_seq_length(const cq_encoder *e) {
@@ -66,6 +67,10 @@ static cq_status describe_encoder(json_t **out, const cq_encoder *e, cq_error *e
                    modules, "tokenizer", describe_tokenizer(e->modules[0]), "prompts",
                    e->prompts ? cq_json_deep_copy(e->prompts) : json_object(), "default_prompt_name",
                    e->default_prompt_name, "similarity", e->similarity);
+  if (*out && e->truncate_dim && json_object_set_new(*out, "truncate_dim", json_integer(e->truncate_dim))) {
+    json_decref(*out);
+    *out = NULL;
+  }
   return *out ? CQ_OK : cq_fail_memory(error, "a description");
 }
 

@@ -159,8 +159,7 @@ static cq_status read_model_config(cq_encoder *e, cq_error *error) {
     return status;
   if (kind && strcmp(kind, "SentenceTransformer") != 0)
     return cq_fail_file(error, CQ_ERR_UNSUPPORTED, path, "model_type '%s'", kind);
-  const json_t *dim = json_object_get(e->config, "truncate_dim");
-  if (dim && !is_void(dim)) return cq_unsupported_key(path, "truncate_dim", dim, error); /* encoding has that option */
+  if ((status = cq_json_get_int(&e->truncate_dim, e->config, "truncate_dim", 1, INT32_MAX, path, error))) return status;
   json_t *prompts = json_object_get(e->config, "prompts");
   if (prompts && !json_is_null(prompts)) {
     if (!json_is_object(prompts)) return cq_fail_file(error, CQ_ERR_FORMAT, path, "'prompts' is not an object");
@@ -181,9 +180,10 @@ static cq_status check_table_rows(const cq_module *module, const char *directory
   const int64_t n_ids = cq_tokenizer_describe(module->tokenizer)->vocab_size;
   for (size_t i = 0; i < module->n_params; i++) {
     const cq_param *p = &module->params[i];
-    if (p->table && n_ids > p->rows)
+    const int64_t n = module->n_ids ? module->n_ids : p->rows;
+    if (p->table && n_ids > n)
       return cq_fail_file(error, CQ_ERR_FORMAT, directory, "the tokenizer has %lld ids, tensor '%s' has %lld rows",
-                          (long long)n_ids, p->name, (long long)p->rows);
+                          (long long)n_ids, module->n_ids ? "mapping" : p->name, (long long)n);
   }
   return CQ_OK;
 }
@@ -193,17 +193,22 @@ static cq_status open_module(cq_encoder *e, const cq_module_type *type, const ch
   char directory[MAX_PATH];
   const char *from = e->language ? e->language : directory; /* tokenizer and word embeddings */
   int64_t length = 0;
-  const cq_module *before = e->n_modules > 0 ? e->modules[e->n_modules - 1] : NULL;
+  cq_module *before = e->n_modules > 0 ? e->modules[e->n_modules - 1] : NULL;
   cq_module_source source = {.root = e->directory,
                              .directory = directory,
                              .language = e->language,
                              .arena = &e->arena,
                              .notice = options->notice,
                              .notice_context = options->notice_context,
+                             .drop_unknown = options->drop_unknown,
+                             .before = before,
                              .input_dim = before ? before->output_dim : 0,
                              .input_is_sentence = before && before->output_is_sentence};
   cq_module *module = NULL;
   cq_status status = CQ_OK;
+  if (options->drop_unknown && type->takes_text && type != &cq_static_type)
+    return cq_fail_file(error, CQ_ERR_ARGUMENT, e->directory,
+                        "drop-unknown is for a StaticEmbedding, the model begins with a %s", type->name);
   if (e->language && type->takes_text && type != &cq_transformer_type)
     return cq_fail_file(error, CQ_ERR_UNSUPPORTED, e->language,
                         "the model is a %s, which has no body that a language's word embeddings could lie under",
@@ -277,14 +282,36 @@ static cq_status open_listed(cq_encoder *e, const json_t *list, const char *list
   return CQ_OK;
 }
 
+/* What model2vec writes beside its files: whether the vectors are scaled to length 1. *is_one: this is such a file. */
+static cq_status read_model2vec_config(bool *is_one, bool *normalize, const char *path, cq_error *error) {
+  json_t *config;
+  cq_status status = cq_json_read(&config, path, error);
+  if (status) return status;
+  *is_one = is_text(json_object_get(config, "model_type"), "model2vec");
+  if (*is_one) status = cq_json_get_bool(normalize, config, "normalize", path, error);
+  json_decref(config);
+  return status;
+}
+
+static cq_status open_model2vec(cq_encoder *e, bool normalize, const cq_encoder_options *options, cq_error *error) {
+  cq_module *module;
+  cq_status status = open_module(e, &cq_static_type, "", options, error);
+  if (status || !normalize) return status;
+  status = cq_normalize_new(&module, e->modules[0]->output_dim, "1_Normalize", &e->arena, error);
+  return status ? status : cq_encoder_append(e, module, error);
+}
+
 static cq_status open_plain(cq_encoder *e, const char *list_path, const cq_encoder_options *options, cq_error *error) {
   char path[MAX_PATH];
   cq_module *pooling;
+  bool is_model2vec = false, normalize = false;
   cq_status status = cq_path_join(path, sizeof path, e->directory, "config.json", error);
   if (status) return status;
   if (!cq_file_exists(path))
     return cq_fail_file(error, CQ_ERR_IO, list_path,
                         "not found, and no config.json beside it: this is no model directory");
+  status = read_model2vec_config(&is_model2vec, &normalize, path, error);
+  if (status || is_model2vec) return status ? status : open_model2vec(e, normalize, options, error);
   if ((status = open_module(e, &cq_transformer_type, "", options, error)) ||
       (status = cq_pooling_new(&pooling, e->modules[0]->output_dim, CQ_POOL_MEAN, "1_Pooling", &e->arena, error)) ||
       (status = cq_encoder_append(e, pooling, error)))
@@ -345,6 +372,8 @@ static const cq_option option_rows[] = {
             "truncate sentences to this maximum sequence length, special tokens included"),
      .otherwise = "the model's"},
     CQ_PRECISION_ROW(O, precision),
+    {CQ_FLAG(O, "drop-unknown", drop_unknown, CHANGES,
+             "leave unknown tokens out, as model2vec's own library does (static models)")},
 };
 #undef O
 

@@ -24,10 +24,16 @@ struct cq_encoder {
   json_t *prompts; /* object name -> text; NULL: none */
   const char *default_prompt_name;
   const char *similarity;
-  bool include_prompt; /* pooling sees the prompt's tokens */
-  cq_notice_fn notice; /* cq_encoder_options' */
+  int64_t truncate_dim; /* of the vectors that encoding gives; 0: none */
+  bool include_prompt;  /* pooling sees the prompt's tokens */
+  cq_notice_fn notice;  /* cq_encoder_options' */
   void *notice_context;
 };
+
+/* Dimensions of what the last module gives, before any truncation: those that training sees. */
+static inline int cq_encoder_full_dim(const cq_encoder *e) {
+  return (int)e->modules[e->n_modules - 1]->output_dim;
+}
 
 /* Tells notice, when there is one, that n_truncated of n sentences were. */
 void cq_encoder_tell_truncated(const cq_encoder *encoder, uint64_t n_truncated, uint64_t n);

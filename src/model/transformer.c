@@ -450,6 +450,16 @@ typedef struct tape {
   cq_transformer_saved *layers;
 } tape;
 
+/* Adds the share of a layer's output to the mixture, when there is one; index 0 is the embeddings'. */
+static void add_to_mixture(cq_worker *worker, const cq_transformer *t, cq_tensor mixture, cq_tensor scaled,
+                           cq_tensor output, int64_t index) {
+  const cq_layer_mixture *m = &t->mixture;
+  if (!mixture.data || index < m->first) return;
+  const int64_t n = output.rows * output.cols;
+  worker->kernels->scale(cq_f32(scaled), cq_f32(output), m->weights[index - m->first] / m->sum, n);
+  worker->kernels->add(cq_f32(mixture), cq_f32(scaled), n);
+}
+
 static cq_status transformer_forward(cq_worker *worker, const cq_module *module, const cq_batch *batch, cq_tensor x,
                                      cq_tensor *y, void **saved, cq_error *error) {
   const cq_transformer *t = (const cq_transformer *)module;
@@ -465,17 +475,25 @@ static cq_status transformer_forward(cq_worker *worker, const cq_module *module,
   /* Two buffers take turns as input and output; when training every layer's input is kept instead. */
   cq_tensor now = cq_workspace_f32(w, n, t->dim), next = cq_workspace_f32(w, n, t->dim);
   if (!now.data || !next.data) return cq_fail_memory(error, "transformer");
+  cq_tensor mixture = {0}, scaled = {0};
+  if (t->mixture.weights) {
+    mixture = cq_workspace_f32(w, n, t->dim), scaled = cq_workspace_f32(w, n, t->dim);
+    if (!mixture.data || !scaled.data) return cq_fail_memory(error, "transformer");
+    memset(mixture.data, 0, (size_t)(n * t->dim) * sizeof(float));
+  }
   cq_mark mark = cq_workspace_mark(w);
   const float **bias = NULL;
   cq_status status = CQ_OK;
   if (t->relative.table) status = cq_relative_bias_forward(worker, &t->relative, batch, &bias, error);
   if (!status)
     status = cq_embedding_forward(worker, &t->embedding, batch, now, 0, record ? &record->embedding : NULL, error);
+  if (!status) add_to_mixture(worker, t, mixture, scaled, now, 0);
   for (int64_t i = 0; !status && i < t->n_layers; i++) {
     status = cq_transformer_forward(worker, &t->layers[i], batch, next, now, bias, (uint32_t)(1 + i * SITES_PER_LAYER),
                                     record ? &record->layers[i] : NULL, error);
     cq_tensor before = now;
     now = next;
+    if (!status) add_to_mixture(worker, t, mixture, scaled, now, i + 1);
     next = record && i + 1 < t->n_layers ? cq_workspace_f32(w, n, t->dim) : before;
     if (!next.data) return cq_fail_memory(error, "transformer");
   }
@@ -483,7 +501,7 @@ static cq_status transformer_forward(cq_worker *worker, const cq_module *module,
     record->bias = bias;
   else
     cq_workspace_release(w, mark);
-  *y = now;
+  *y = mixture.data ? mixture : now;
   return status;
 }
 

@@ -8,6 +8,13 @@
 #include "nn/relative_bias.h"
 #include "nn/transformer.h"
 
+/* A weighted mean of the layers' outputs instead of the last one's (weighted_layers.c). */
+typedef struct cq_layer_mixture {
+  const float *weights; /* of output `first` (0: the embeddings') and those after it; NULL: the last layer's alone */
+  int64_t first;
+  float sum;
+} cq_layer_mixture;
+
 typedef struct cq_transformer {
   cq_module base;
   json_t *config;      /* config.json as read; saved again with the sizes of today */
@@ -17,6 +24,7 @@ typedef struct cq_transformer {
   cq_relative_bias relative; /* table NULL: none */
   cq_transformer_layer *layers;
   int64_t n_layers, dim, n_heads, feed_forward_dim;
+  cq_layer_mixture mixture;
 } cq_transformer;
 
 /* Sets every dropout of the stack; below 0 leaves the config's. */

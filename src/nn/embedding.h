@@ -9,7 +9,8 @@ typedef struct cq_embedding {
   cq_param *positions; /* [n_positions, dim] */
   cq_param *types;     /* [n_types, dim], of which row 0 is used; NULL: none */
   cq_layer_norm norm;
-  int64_t first_position; /* the first token's row of positions: 0, or 2 (padding_idx + 1) in RoBERTa's line */
+  int64_t first_position; /* the first token's row of positions: 0, or 2 (padding_idx + 1) in RoBERTa's line, where the
+                           * id before it is the pad token, which counts for no position */
   float dropout;
 } cq_embedding;
 
