@@ -5,6 +5,8 @@
 
 #include <fnmatch.h>
 
+enum { LIST_PATIENCE = 3 }; /* a list of thousands of files is long in the making */
+
 cq_status cq_hub_ask_json(json_t **out, int *code, cq_hub_session *s, const cq_hub_request *r, cq_error *error) {
   cq_hub_answer a = {0};
   json_error_t problem;
@@ -97,7 +99,9 @@ cq_status cq_hub_list(cq_hub_listing *out, int *code, cq_hub_session *s, const c
   cq_builder_text(&url, "?blobs=true");
   cq_status status = url.failed ? cq_fail_memory(error, repository) : CQ_OK;
   if (!status)
-    status = cq_hub_ask_json(&out->json, code, s, &(cq_hub_request){.method = "GET", .url = url.data}, error);
+    status = cq_hub_ask_json(
+        &out->json, code, s,
+        &(cq_hub_request){.method = "GET", .url = url.data, .stall_s = LIST_PATIENCE * s->request_s}, error);
   if (!status) status = read_list(out, url.data, error);
   cq_builder_free(&url);
   if (status) cq_hub_listing_free(out);

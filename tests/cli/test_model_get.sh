@@ -6,6 +6,10 @@ if [ ! -e "$build/src/libcalque_curl.so" ]; then
   echo "skipped: this build has no plugin for libcurl"
   exit 0
 fi
+if [ "$(basename "$PROGRAM")" != calque ]; then
+  echo "skipped: the imitation of the hub does not run on this machine"
+  exit 0
+fi
 export HF_HOME=$tmp/home
 unset HF_HUB_CACHE HUGGINGFACE_HUB_CACHE HF_TOKEN HF_TOKEN_PATH HF_HUB_OFFLINE http_proxy all_proxy
 
