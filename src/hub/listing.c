@@ -89,9 +89,17 @@ static cq_status read_list(cq_hub_listing *l, const char *url, cq_error *error) 
   return status;
 }
 
+cq_status cq_hub_listing_read(cq_hub_listing *out, json_t *answer, const char *url, cq_error *error) {
+  *out = (cq_hub_listing){.json = answer};
+  const cq_status status = read_list(out, url, error);
+  if (status) cq_hub_listing_free(out);
+  return status;
+}
+
 cq_status cq_hub_list(cq_hub_listing *out, int *code, cq_hub_session *s, const char *kind, const char *repository,
                       const char *revision, cq_error *error) {
   cq_builder url = {0};
+  json_t *answer = NULL;
   *out = (cq_hub_listing){0};
   *code = 0;
   cq_builder_printf(&url, "%s/api/%s/%s/revision/", s->endpoint, kind, repository);
@@ -102,9 +110,8 @@ cq_status cq_hub_list(cq_hub_listing *out, int *code, cq_hub_session *s, const c
     status = cq_hub_ask_json(
         &out->json, code, s,
         &(cq_hub_request){.method = "GET", .url = url.data, .stall_s = LIST_PATIENCE * s->request_s}, error);
-  if (!status) status = read_list(out, url.data, error);
+  if (!status) status = cq_hub_listing_read(out, answer, url.data, error);
   cq_builder_free(&url);
-  if (status) cq_hub_listing_free(out);
   return status;
 }
 
