@@ -7,6 +7,7 @@ needs torch, transformers, tokenizers, sentencepiece, safetensors and sentence-t
     sentences.txt         one sentence a line, shared by all models; one line is empty, one is longer than any model takes
     NAME/                 a model directory
     NAME/padded.npy       of some models: the vector of PADDED
+    NAME/query.npy, document.npy    of models with tasks: encode_query's and encode_document's vectors
     NAME/model2vec.npy    of one model: model2vec's own vectors
     NAME/expected.npy     float32 [sentences, dim]: SentenceTransformer(NAME).encode(sentences), one sentence at a time
 
@@ -715,6 +716,36 @@ def make_models(w, wanted):
         table = np.random.default_rng(zlib.crc32(name.encode())).normal(0, 0.7, (len(tokenizer), 10)).astype(np.float32)
         w.save(name, [st.WordEmbeddings(tokenizer, table, update_embeddings=True, max_seq_length=MAX_LENGTH),
                       randomise(st.CNN(10, out_channels=7, kernel_sizes=[1, 3, 5]), name), st.Pooling(21, ["max", "mean"])])
+
+    def two_tasks(name, old=False):
+        """A Router of two static models, and its vectors for queries."""
+        def asym(d):  # the layout of sentence-transformers before 5
+            entries = read_json(d, "modules.json")
+            at = os.path.join(d, entries[0]["path"])
+            value = read_json(at, "router_config.json")
+            os.remove(os.path.join(at, "router_config.json"))
+            value["types"] = {k: "sentence_transformers.models." + v.split(".")[-1] for k, v in value["types"].items()}
+            value["parameters"] = {"allow_empty_key": True}
+            write_json(value, at, "config.json")
+            entries[0]["type"] = "sentence_transformers.models.Asym"
+            write_json(entries, d, "modules.json")
+        t = Tokenizer.from_str(bert_tokenizer(True)._tokenizer.to_str())
+        routes = {task: [randomise(st.StaticEmbedding(t, embedding_dim=5), f"{name}/{task}")]
+                  for task in ("query", "document")}
+        routes["query"].append(dense(name, 5, 5, torch.nn.Tanh()))
+        router = st.Router(routes, default_route=None if old else "document")
+        w.save(name, [router, Normalize()], asym if old else None, prompts={"query": "the question: ", "passage": "a text: "})
+        model = SentenceTransformer(os.path.join(w.root, name), device="cpu", local_files_only=True)
+        np.save(os.path.join(w.root, name, "query.npy"), model.encode_query(SENTENCES, batch_size=1, show_progress_bar=False))
+        np.save(os.path.join(w.root, name, "document.npy"), model.encode_document(SENTENCES, batch_size=1, show_progress_bar=False))
+
+    @model
+    def router():
+        two_tasks("router")
+
+    @model
+    def asym():
+        two_tasks("asym", True)
 
     for name, make in made.items():
         if not wanted or name in wanted:

@@ -39,6 +39,9 @@ typedef struct cq_encoder_options { /* group "encoder" */
   void *notice_context;
   bool drop_unknown; /* a StaticEmbedding leaves unknown tokens out, as model2vec's own library does; false: they count,
                       * as in sentence-transformers. CQ_ERR_ARGUMENT for other models */
+  const char *task;  /* "query" or "document": the prompt is the model's "query", or the first of its "document",
+                      * "passage" and "corpus", where no other is asked for; of a model with a Router (Asym), the
+                      * task's modules. NULL: the model's defaults. CQ_ERR_ARGUMENT for a task that is unknown */
 } cq_encoder_options;
 CQ_DEFAULT_OPTIONS(cq_encoder_options, cq_encoder_default_options, "encoder")
 

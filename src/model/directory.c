@@ -17,6 +17,7 @@
 #include "model/language.h"
 #include "model/modules.h"
 #include "model/precision.h"
+#include "model/router.h"
 #include "model/transformer.h"
 
 #include <stdlib.h>
@@ -64,7 +65,7 @@ cq_status cq_encoder_append(cq_encoder *e, cq_module *module, cq_error *error) {
   }
   if (e->n_modules == 0) {
     e->max_seq_length = module->max_seq_length;
-    if (module->type == &cq_transformer_type) e->max_positions = module->max_seq_length;
+    if (cq_is_transformer(module)) e->max_positions = module->max_seq_length;
   }
   if (module->leaves_out_prompt) e->include_prompt = false;
   e->modules[e->n_modules++] = module;
@@ -232,7 +233,7 @@ static cq_status open_module(cq_encoder *e, const cq_module_type *type, const ch
   if (!status && e->language && type == &cq_transformer_type)
     status = cq_transformer_adopt_vocabulary((cq_transformer *)module, error);
   if (status) {
-    if (module && type->free) type->free(module);
+    if (module && module->type->free) module->type->free(module);
     return status;
   }
   if ((status = cq_encoder_append(e, module, error)) || before) return status;
@@ -255,6 +256,38 @@ static bool path_stays_inside(const char *path) {
   return true;
 }
 
+static cq_status open_router(cq_encoder *e, const char *path, const cq_encoder_options *options, cq_error *error) {
+  char directory[MAX_PATH], below[MAX_PATH];
+  json_t *list = NULL;
+  const json_t *item;
+  const char *route;
+  size_t i;
+  e->has_router = true;
+  cq_status status = cq_path_join(directory, sizeof directory, e->directory, path, error);
+  if (!status) status = cq_router_open(&list, &route, directory, options->task, error);
+  if (status) return status;
+  json_array_foreach(list, i, item) {
+    const char *id = json_string_value(json_object_get(item, "path")),
+               *type_name = json_string_value(json_object_get(item, "type"));
+    const cq_module_type *type = cq_module_type_find(type_name);
+    if (!path_stays_inside(id))
+      status = cq_fail_file(error, CQ_ERR_FORMAT, directory, "module '%s' lies outside of the directory", id);
+    else if (!type)
+      status = cq_fail_file(error, CQ_ERR_UNSUPPORTED, directory, "module type '%s' is not known", type_name);
+    else if (snprintf(below, sizeof below, "%s%s%s", path, *path ? "/" : "", id) >= (int)sizeof below)
+      status = cq_fail_file(error, CQ_ERR_ARGUMENT, directory, "the path is too long");
+    if (!status) status = open_module(e, type, below, options, error);
+    if (status) break;
+  }
+  if (!status && options->notice && !options->task) {
+    char text[MAX_PATH + 160];
+    snprintf(text, sizeof text, "%s: a model with a route for each task, taking '%s'", e->directory, route);
+    options->notice(options->notice_context, text);
+  }
+  json_decref(list);
+  return status;
+}
+
 static cq_status open_listed(cq_encoder *e, const json_t *list, const char *list_path,
                              const cq_encoder_options *options, cq_error *error) {
   size_t i;
@@ -273,6 +306,10 @@ static cq_status open_listed(cq_encoder *e, const json_t *list, const char *list
       return cq_fail_file(error, CQ_ERR_FORMAT, list_path, "module %zu lies outside of the directory: '%s'", i, path);
     const json_t *extra = json_object_get(item, "kwargs");
     if (extra && !is_void(extra)) return cq_unsupported_key(list_path, "kwargs", extra, error);
+    if (cq_is_router(type_name)) {
+      if ((status = open_router(e, path, options, error))) return status;
+      continue;
+    }
     const cq_module_type *type = cq_module_type_find(type_name);
     if (!type) return cq_fail_file(error, CQ_ERR_UNSUPPORTED, list_path, "module type '%s' is not known", type_name);
     if ((status = open_module(e, type, path, options, error))) return status;
@@ -366,12 +403,22 @@ static cq_status choose_precision(cq_encoder *e, const cq_encoder_options *optio
 
 /* --- opening --- */
 
+/* A router has found the task's route already; names of other tasks than sentence-transformers' two are its own. */
+static cq_status choose_task(cq_encoder *e, const char *task, cq_error *error) {
+  if (!e->has_router && strcmp(task, "query") != 0 && strcmp(task, "document") != 0)
+    return cq_fail(error, CQ_ERR_ARGUMENT, "the task is '%s', expected query or document", task);
+  e->task_prompt_name = cq_task_prompt(e->prompts, task);
+  return CQ_OK;
+}
+
 #define O cq_encoder_options
 static const cq_option option_rows[] = {
     {CQ_INT(O, "max-length", max_seq_length, CHANGES, 0, 0, 0, "TOKENS",
             "truncate sentences to this maximum sequence length, special tokens included"),
      .otherwise = "the model's"},
     CQ_PRECISION_ROW(O, precision),
+    {CQ_TEXT(O, "task", task, CHANGES, "NAME",
+             "encode for this task, 'query' or 'document': by the model's prompt and route for it")},
     {CQ_FLAG(O, "drop-unknown", drop_unknown, CHANGES,
              "leave unknown tokens out, as model2vec's own library does (static models)")},
 };
@@ -412,6 +459,7 @@ cq_status cq_encoder_open(cq_encoder **out, const char *name, const cq_encoder_o
   } else if (!(status = cq_json_read(&list, path, error))) {
     status = open_listed(e, list, path, &taken, error);
   }
+  if (!status && taken.task) status = choose_task(e, taken.task, error);
   if (!status) status = choose_precision(e, &taken, error);
   if (!status) status = cq_encoder_pack(e, NULL, false, error);
 done:

@@ -225,7 +225,8 @@ static cq_status count_prompt(int32_t *out, const cq_encoder *encoder, cq_slice 
 
 static cq_status find_prompt(cq_slice *out, int32_t *n_left_out, const cq_encoder *encoder, const cq_encode_options *o,
                              cq_ids *ids, cq_token_memory *memory, cq_error *error) {
-  const char *text = o->prompt, *name = o->prompt_name ? o->prompt_name : encoder->default_prompt_name;
+  const char *text = o->prompt, *name = o->prompt_name ? o->prompt_name : encoder->task_prompt_name;
+  if (!name) name = encoder->default_prompt_name;
   *out = (cq_slice){"", 0};
   *n_left_out = 0;
   if (!text && name) {

@@ -12,7 +12,7 @@
 
 /* Where a module goes: a Transformer's files lie in the root, where every other tool looks for them. */
 static void module_path(char *out, size_t size, const cq_encoder *e, size_t index) {
-  if (index == 0 && e->modules[0]->type == &cq_transformer_type)
+  if (index == 0 && cq_is_transformer(e->modules[0]))
     out[0] = '\0';
   else
     snprintf(out, size, "%zu_%s", index, e->modules[index]->type->name);

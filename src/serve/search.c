@@ -61,7 +61,8 @@ static void free_asked(void *state) {
   free(a);
 }
 
-/* The query is encoded by the queue before, but where only words are looked at. */
+/* The query is encoded by the queue before, but where only words are looked at, and where the index has modules for
+ * queries that the queue knows nothing of. */
 static void answer_search(serve_request *r) {
   const asked *a = r->state;
   const cq_slice query = {a->query, a->n_query};
@@ -125,10 +126,11 @@ static void prepare_search(serve_request *r, cq_slice query, const char *mode, c
     return;
   }
   memcpy(a->query, query.data, query.n);
-  if (ranking == CQ_RANK_WORDS)
+  const char *prompt;
+  if (ranking == CQ_RANK_WORDS || !cq_index_query_prompt(&prompt, r->model->index))
     answer_search(r);
   else
-    serve_add_text(r, query, "query", "'query'", &(serve_input_options){.on_long = on_long});
+    serve_add_text(r, query, "query", "'query'", &(serve_input_options){.on_long = on_long, .prompt_name = prompt});
 }
 
 enum { MAX_K = 1000, MAX_EFFORT = 1 << 20 };

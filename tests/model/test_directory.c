@@ -282,6 +282,39 @@ static void wrong_other_modules(void **state) {
   cq_encoder_free(encoder);
 }
 
+#define STATIC "\"sentence_transformers.models.StaticEmbedding\""
+
+static void wrong_routers(void **state) {
+  static const struct {
+    const char *text;
+    cq_status status;
+    const char *word;
+  } cases[] = {
+      {"[]", CQ_ERR_FORMAT, "'types' is not an object with members"},
+      {"{\"types\":{},\"structure\":{}}", CQ_ERR_FORMAT, "'types'"},
+      {"{\"types\":{\"a\":" STATIC "},\"structure\":[]}", CQ_ERR_FORMAT, "'structure'"},
+      {"{\"types\":{\"a\":" STATIC "},\"structure\":{\"query\":1}}", CQ_ERR_FORMAT, "route 'query' is not a list"},
+      {"{\"types\":{\"a\":" STATIC "},\"structure\":{\"query\":[]}}", CQ_ERR_FORMAT, "route 'query' is not a list"},
+      {"{\"types\":{\"a\":" STATIC "},\"structure\":{\"query\":[\"b\"]}}", CQ_ERR_FORMAT,
+       "module 0 of the route 'query' has no type"},
+      {"{\"types\":{\"../a\":" STATIC "},\"structure\":{\"query\":[\"../a\"]}}", CQ_ERR_FORMAT, "outside"},
+      {"{\"types\":{\"a\":\"my.Module\"},\"structure\":{\"query\":[\"a\"]}}", CQ_ERR_UNSUPPORTED, "my.Module"},
+      {"{\"types\":{\"a\":" STATIC "},\"structure\":{\"query\":[\"a\"]},"
+       "\"parameters\":{\"default_route\":\"answer\"}}",
+       CQ_ERR_FORMAT, "route 'answer' is not a list"},
+      {"{\"types\":{\"a\":" STATIC "},\"structure\":{\"query\":[\"a\"],\"document\":[\"a\"]},"
+       "\"parameters\":{\"allow_empty_key\":false}}",
+       CQ_ERR_ARGUMENT, "no route without a task, there are query, document"},
+      {"{\"types\":{\"a\":" STATIC "},\"structure\":{\"query\":[\"a\"]},"
+       "\"parameters\":{\"route_mappings\":{\"(None, 'text')\":\"other\"}}}",
+       CQ_ERR_FORMAT, "route 'other' is not a list"},
+      {"{\"types\":{\"a\":" STATIC "},\"structure\":{\"query\":[\"a\"]}}", CQ_ERR_IO, ""},
+  };
+  (void)state;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    expect_refused("router", "router_config.json", cases[i].text, cases[i].status, "", cases[i].word);
+}
+
 static void wrong_normalize_modules(void **state) {
   static const char path[] = "3_Normalize/config.json";
   cq_error error;
@@ -520,7 +553,9 @@ static void saving_minds_what_is_there(void **state) {
 /* --- out of memory, at every allocation --- */
 
 static void allocations_may_fail(void **state) {
-  static const char *const models[] = {"labse", "bilstm-deep", "static-normalized", "mpnet-mean", "bert-bf16"};
+  static const char *const models[] = {"labse",     "bilstm-deep",     "static-normalized", "mpnet-mean",
+                                       "bert-bf16", "pool-sharded",    "model2vec-mapping", "router",
+                                       "cnn",       "weighted-layers", "pool-norm-dropout"};
   (void)state;
   for (size_t m = 0; m < sizeof models / sizeof *models; m++) {
     char path[64];
@@ -545,13 +580,21 @@ static void allocations_may_fail(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(wrong_module_lists),      cmocka_unit_test(wrong_configurations),
-      cmocka_unit_test(wrong_indexes),           cmocka_unit_test(wrong_other_modules),
-      cmocka_unit_test(wrong_static_models),     cmocka_unit_test(wrong_normalize_modules),
-      cmocka_unit_test(wrong_dense_modules),     cmocka_unit_test(wrong_weights),
-      cmocka_unit_test(a_wrong_shape_is_told),   cmocka_unit_test(more_ids_than_rows),
-      cmocka_unit_test(names_lead_to_the_cache), cmocka_unit_test(plain_directories_take_the_mean),
-      cmocka_unit_test(lengths_are_found),       cmocka_unit_test(saving_minds_what_is_there),
+      cmocka_unit_test(wrong_module_lists),
+      cmocka_unit_test(wrong_configurations),
+      cmocka_unit_test(wrong_indexes),
+      cmocka_unit_test(wrong_routers),
+      cmocka_unit_test(wrong_other_modules),
+      cmocka_unit_test(wrong_static_models),
+      cmocka_unit_test(wrong_normalize_modules),
+      cmocka_unit_test(wrong_dense_modules),
+      cmocka_unit_test(wrong_weights),
+      cmocka_unit_test(a_wrong_shape_is_told),
+      cmocka_unit_test(more_ids_than_rows),
+      cmocka_unit_test(names_lead_to_the_cache),
+      cmocka_unit_test(plain_directories_take_the_mean),
+      cmocka_unit_test(lengths_are_found),
+      cmocka_unit_test(saving_minds_what_is_there),
       cmocka_unit_test(allocations_may_fail),
   };
   return cmocka_run_group_tests(tests, make_test_directory, remove_test_directory);

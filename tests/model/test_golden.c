@@ -194,6 +194,35 @@ static void truncated_dimensions(void **state) {
   cq_encoder_free(encoder);
 }
 
+/* encode_query and encode_document: the prompt of the task, and its route where the model has some. */
+static void tasks_agree(void **state) {
+  static const char *const models[] = {"router", "asym"}, *const tasks[] = {"query", "document"};
+  (void)state;
+  for (int i = 0; i < 4; i++) {
+    char path[4096], file[40];
+    cq_encoder *encoder = NULL;
+    cq_error error = {0};
+    cq_encoder_options options = cq_encoder_default_options();
+    options.task = tasks[i % 2];
+    snprintf(path, sizeof path, MODELS "/%s", models[i / 2]);
+    snprintf(file, sizeof file, "%s.npy", tasks[i % 2]);
+    if (cq_encoder_open(&encoder, path, &options, &error)) fail_msg("%s", error.message);
+    float *vectors = encode(encoder);
+    assert_true(agrees_with(models[i / 2], file, vectors, cq_encoder_dim(encoder), n_sentences));
+    free(vectors);
+    cq_encoder_free(encoder);
+  }
+  cq_encoder *encoder = NULL;
+  cq_error error = {0};
+  cq_encoder_options options = cq_encoder_default_options();
+  options.task = "clustering";
+  assert_int_equal(cq_encoder_open(&encoder, MODELS "/router", &options, &error), CQ_ERR_ARGUMENT);
+  assert_non_null(strstr(error.message, "no route for the task 'clustering', there are query, document"));
+  assert_non_null(strstr(error.file, "router_config.json"));
+  assert_int_equal(cq_encoder_open(&encoder, MODELS "/bert-prompt", &options, &error), CQ_ERR_ARGUMENT);
+  assert_non_null(strstr(error.message, "the task is 'clustering', expected query or document"));
+}
+
 static bool check_round_trip(const char *name) {
   char path[4096], one[33], two[33];
   const char *target = test_path("copy");
@@ -234,8 +263,11 @@ static void saving_keeps_the_bits(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(vectors_agree),           cmocka_unit_test(pad_tokens_in_the_text),
-      cmocka_unit_test(unknown_tokens_left_out), cmocka_unit_test(model2vec_alone),
+      cmocka_unit_test(vectors_agree),
+      cmocka_unit_test(pad_tokens_in_the_text),
+      cmocka_unit_test(unknown_tokens_left_out),
+      cmocka_unit_test(model2vec_alone),
+      cmocka_unit_test(tasks_agree),
       cmocka_unit_test(truncated_dimensions),
 
       cmocka_unit_test(saving_keeps_the_bits),
