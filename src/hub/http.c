@@ -309,6 +309,7 @@ cq_status cq_hub_exchange(cq_hub_answer *a, cq_hub_session *s, const cq_hub_requ
   if (!status && snprintf(url, CQ_HUB_URL, "%s", r->url) >= CQ_HUB_URL)
     status = cq_fail_file(error, CQ_ERR_FORMAT, r->url, "the address has more than %d bytes", CQ_HUB_URL);
   if (s->token) snprintf(authorization, sizeof authorization, "Authorization: Bearer %s", s->token);
+  if (!status && !rewind_body(&x)) status = cq_fail_file(error, CQ_ERR_IO, r->url, "cannot be sent");
   for (int n_redirects = 0; !status; n_redirects++) {
     cq_curl_exchange e = {.method = r->method,
                           .url = url,

@@ -58,6 +58,13 @@ done
 echo "The dog sleeps." | "$prefix/bin/calque" encode >stdout 2>stderr || fail "the installed program does not find its model"
 stdout_has '"embedding"'
 
+# The plugin for the network is found as well: what is said is said by libcurl.
+if [ -e "$build/src/libcalque_curl.so" ]; then
+  HF_HOME=$tmp/home HF_ENDPOINT=http://127.0.0.1:1 "$prefix/bin/calque" model get org/model >stdout 2>stderr &&
+    fail "a model comes from nowhere"
+  stderr_has "http://127.0.0.1:1/api/models/org/model"
+fi
+
 # The plugin is found beside the library, and nowhere else is one.
 if [ -f "$build/src/libcalque_faiss.so" ]; then
   seq 300 | sed 's/^/sentence /' >lines.txt

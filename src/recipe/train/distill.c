@@ -432,6 +432,7 @@ cq_status cq_distill(cq_training_result *result, const cq_distill_options *optio
   cq_status status = cq_options_take(&r->o, &cq_group_distill, options, error);
   if (!status) status = cq_options_take_part(&training, &parts[0], o, error);
   if (!status) status = cq_training_open(t, &training, &task, ctx, error);
+  t->task.base_model = o->teacher, t->task.labelled = &r->data;
   if (!status) status = read_files(r, error);
   if (!status)
     status = cq_cached_encoder_open(&r->teacher, o->teacher, CQ_PRECISION_DEFAULT, o->cache_directory,

@@ -388,6 +388,7 @@ cq_status cq_finetune(cq_training_result *result, const cq_finetune_options *opt
                                   .card_task = finetune_card_task,
                                   .context = r};
   if (!status) status = cq_training_open(&r->training, &training, &about, ctx, error);
+  r->training.task.base_model = r->o.model;
   if (!status) status = read_data(r, error);
   if (!status) status = cq_training_open_encoder(&r->training, r->o.model, error);
   if (!status) status = make_head(r, error);
