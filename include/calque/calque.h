@@ -13,6 +13,7 @@
 #include "calque/cluster.h"
 #include "calque/context.h"
 #include "calque/corpus.h"
+#include "calque/dataset.h"
 #include "calque/distill.h"
 #include "calque/document.h"
 #include "calque/embedding.h"

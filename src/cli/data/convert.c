@@ -30,7 +30,7 @@ const cli_command cli_data_convert = {
     .list = list_corpus_format,
     .example = "calque data convert --from moses news.en.gz news.de.gz -o en-de.tsv.gz\n"
                "calque data convert --from tmx --columns en,it dgt.tmx -o en-it.tsv.gz\n"
-               "calque data convert --from parquet --columns translation.en,translation.de train.parquet -o en-de.tsv",
+               "calque data convert --from parquet --columns en,de train.parquet -o en-de.tsv",
     .group = "corpus-convert",
     .taken = cli_data_inputs_taken,
     .run = run_convert,

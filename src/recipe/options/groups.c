@@ -26,6 +26,7 @@
   X(corpus_pivot)                                                                                                      \
   X(corpus_sample)                                                                                                     \
   X(corpus_stats)                                                                                                      \
+  X(dataset)                                                                                                           \
   X(distill)                                                                                                           \
   X(documents)                                                                                                         \
   X(encode)                                                                                                            \
