@@ -90,7 +90,7 @@ class Output:
         if self.array is not None:
             self.address = int(self.array.ctypes.data)
         else:
-            types = {"float32": ctypes.c_float, "int8": ctypes.c_int8, "uint8": ctypes.c_uint8}
+            types: dict[str, Any] = {"float32": ctypes.c_float, "int8": ctypes.c_int8, "uint8": ctypes.c_uint8}
             self._memory: Any = (types[kind] * (n * dim))()
             self.address = ctypes.addressof(self._memory)
 

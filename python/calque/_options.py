@@ -169,7 +169,7 @@ class Options:
     def describe(self) -> list[Option]:
         out = []
         for name, row in self.rows.items():
-            choices = []
+            choices: list[str] = []
             while row.choices and row.choices[len(choices)]:
                 choices.append(row.choices[len(choices)].decode())
             out.append(
