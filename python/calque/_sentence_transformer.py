@@ -223,6 +223,7 @@ class SentenceTransformer:
         elif kind == "dot":
             out = a @ b.T
         elif kind == "euclidean":
+            a, b = a.astype(np.float64), b.astype(np.float64)  # near vectors: the sum cancels
             square = (a * a).sum(1)[:, None] + (b * b).sum(1)[None] - 2 * (a @ b.T)
             out = -np.sqrt(np.maximum(square, 0))
         else:
