@@ -2,7 +2,7 @@
 # The Python package with what Python itself has. Its tests with NumPy, PyTorch and sentence-transformers are
 # scripts/test-python's, which installs them.
 set -euo pipefail
-library=$(dirname "$1")/src/libcalque.so
+library=$(cd "$(dirname "$1")" && pwd)/src/libcalque.so
 python3 -c 'import sys; sys.exit(sys.version_info < (3, 9))' 2>/dev/null || { echo "skipped: no Python 3.9 or later"; exit 0; }
 case $1 in *-emulated) echo "skipped: the library is of another machine"; exit 0 ;; esac
 # A library with sanitizers cannot be loaded into a Python without.
