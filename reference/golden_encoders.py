@@ -15,7 +15,8 @@ import zlib
 import numpy as np
 import torch
 from sentence_transformers import SentenceTransformer, models
-from transformers import (AlbertConfig, AlbertModel, ElectraConfig, ElectraModel, ErnieConfig, ErnieModel)
+from transformers import (AlbertConfig, AlbertModel, DebertaV2Config, DebertaV2Model, ElectraConfig, ElectraModel,
+                          ErnieConfig, ErnieModel)
 
 MAX_LENGTH = 40
 SIZES = dict(hidden_size=24, num_attention_heads=3, num_hidden_layers=2, intermediate_size=40)  # no multiples of 16
@@ -29,7 +30,7 @@ def randomise(module, name):
             continue
         if "norm" in key.lower():
             value = r.normal(1.0 if key.endswith("weight") else 0.0, 0.25, p.shape)
-        elif p.ndim >= 2 and "embeddings." not in key:
+        elif p.ndim >= 2 and "embeddings" not in key:
             value = r.normal(0.0, 1.3 / np.sqrt(p[0].numel()), p.shape)
         elif p.ndim == 2:
             value = r.normal(0.0, 1.5 if "word" in key else 0.5, p.shape)
@@ -55,13 +56,27 @@ def albert(**changes):
 def albert_groups():
     return AlbertModel(
         AlbertConfig(**dict(SIZES, num_hidden_layers=4), vocab_size=420, embedding_size=24, num_hidden_groups=2,
-                     inner_group_num=2, hidden_act="gelu", max_position_embeddings=MAX_LENGTH + 8, pad_token_id=0),
+                     inner_group_num=2, hidden_act="gelu", hidden_dropout_prob=0.1, attention_probs_dropout_prob=0.1, max_position_embeddings=MAX_LENGTH + 8, pad_token_id=0),
         add_pooling_layer=False)
 
 
 def ernie():
     return ErnieModel(ErnieConfig(vocab_size=420, use_task_id=True, task_type_vocab_size=3, type_vocab_size=4,
                                   max_position_embeddings=MAX_LENGTH + 8, **SIZES), add_pooling_layer=False)
+
+
+def deberta(**changes):
+    """As DeBERTa v3: logarithmic buckets, reached early and passed by the longest sentences."""
+    config = dict(SIZES, vocab_size=420, relative_attention=True, position_buckets=8, max_relative_positions=30,
+                  pos_att_type=["p2c", "c2p"], share_att_key=True, norm_rel_ebd="layer_norm", position_biased_input=False,
+                  type_vocab_size=0, max_position_embeddings=MAX_LENGTH + 8)
+    return DebertaV2Model(DebertaV2Config(**dict(config, **changes)))
+
+
+def deberta_plain():
+    """Without most of what v2 and v3 add: a bucket a distance, and projections of the distances' own."""
+    return deberta(position_buckets=-1, max_relative_positions=11, share_att_key=False, norm_rel_ebd="none",
+                   position_biased_input=True, type_vocab_size=2, pos_att_type="c2p|p2c")
 
 
 # name -> the body, and the model whose tokenizer it takes
@@ -71,6 +86,9 @@ MODELS = {
     "albert": (albert, "bert-uncased"),
     "albert-groups": (albert_groups, "bert-uncased"),
     "ernie": (ernie, "bert-uncased"),
+    "deberta": (deberta, "bert-uncased"),
+    "deberta-c2p": (lambda: deberta(pos_att_type=["c2p"]), "bert-uncased"),
+    "deberta-plain": (deberta_plain, "bert-uncased"),
 }
 
 

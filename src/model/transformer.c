@@ -1,4 +1,4 @@
-/* config.json -> sizes; model.safetensors -> parameters under one of four naming schemes; forward and backward are
+/* config.json -> sizes; model.safetensors -> parameters under one of five naming schemes; forward and backward are
  * nn's.
  *
  *   model_type            names                                  positions from   token types
@@ -10,6 +10,7 @@
  *   electra               as bert; its word embeddings may be narrower than its layers
  *   albert                encoder.albert_layer_groups.G.albert_layers.I.*   0     yes; a group's layers run again and again
  *   ernie                 as bert                                0                yes, and types of task
+ *   deberta-v2 (and v3)   encoder.layer.N.attention.self.*_proj  0 or none        some, and disentangled attention
  *
  * A checkpoint of a task model prefixes all of them with "bert.", "roberta." and so on. */
 #include "model/transformer.h"
@@ -18,6 +19,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "format/json.h"
+#include "model/distances.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -48,6 +50,11 @@ static const layer_names albert_names = {"encoder.albert_layer_groups.%d.albert_
                                          "ffn",
                                          "ffn_output",
                                          "full_layer_layer_norm"};
+
+static const layer_names deberta_names = {
+    "encoder.layer.%d.",      "attention.self.query_proj",  "attention.self.key_proj", "attention.self.value_proj",
+    "attention.output.dense", "attention.output.LayerNorm", "intermediate.dense",      "output.dense",
+    "output.LayerNorm"};
 
 typedef struct architecture {
   const char *model_type, *prefix;
@@ -100,6 +107,12 @@ static const architecture architectures[] = {
      .projection = "encoder.embedding_hidden_mapping_in",
      .always_projects = true},
     {.model_type = "ernie", .prefix = "ernie.", BERT_LIKE},
+    {.model_type = "deberta-v2",
+     .prefix = "deberta.",
+     .names = &deberta_names,
+     BERT_KEYS,
+     .token_types = true,
+     .norm_eps = 1e-7},
 };
 
 /* Heads of other tasks and buffers, which do not bear on the token vectors. */
@@ -112,6 +125,10 @@ static const char *const ignored_tensors[] = {"pooler.",
                                               "cls.",
                                               "predictions.",
                                               "sop_classifier.",
+                                              "mask_predictions.",
+                                              "lm_predictions.",
+                                              "deberta.embeddings.position_ids",
+                                              "deberta.embeddings.position_embeddings.", /* a biased input's */
                                               "discriminator_predictions.",
                                               "generator_predictions.",
                                               "generator_lm_head.",
@@ -140,16 +157,21 @@ static const architecture *architecture_of(const char *model_type) {
   return NULL;
 }
 
+static bool is_deberta(const architecture *a) {
+  return a->names == &deberta_names;
+}
+
 /* ---- reading config.json ---- */
 
 typedef struct sizes {
   int64_t dim, n_layers, n_heads, feed_forward, n_positions, n_types, vocab, pad_id, n_buckets;
   int64_t embedding_dim, n_groups, group_size, n_tasks;
+  cq_distance_sizes distances;
   double norm_eps, dropout, attention_dropout;
   cq_activation activation;
 } sizes;
 
-/* What ALBERT and ERNIE add. */
+/* What ALBERT, ELECTRA and ERNIE add. */
 static cq_status read_more_sizes(sizes *out, const json_t *config, const architecture *a, const char *path,
                                  cq_error *error) {
   cq_status status = CQ_OK;
@@ -208,7 +230,7 @@ static cq_status read_sizes(sizes *out, const json_t *config, const architecture
   const char *position_kind = "absolute";
   bool decoder = false;
   *out = (sizes){.n_positions = 512,
-                 .n_types = a->token_types ? 2 : 0,
+                 .n_types = a->token_types && !is_deberta(a) ? 2 : 0,
                  .pad_id = a->positions_after_pad ? 1 : 0,
                  .n_buckets = 32,
                  .norm_eps = a->norm_eps,
@@ -237,6 +259,9 @@ static cq_status read_sizes(sizes *out, const json_t *config, const architecture
   }
   if (!a->token_types) out->n_types = 0;
   cq_status status = read_more_sizes(out, config, a, path, error);
+  if (!status && is_deberta(a)) {
+    status = cq_distance_sizes_read(&out->distances, config, out->dim, out->n_positions, path, error);
+  }
   if (!status) status = cq_json_get_number(&out->norm_eps, config, "layer_norm_eps", path, error);
   if (!status) status = cq_json_get_number(&out->dropout, config, a->dropout, path, error);
   if (!status) status = cq_json_get_number(&out->attention_dropout, config, a->attention_dropout, path, error);
@@ -354,7 +379,8 @@ static cq_status take_embedding(taker *k, cq_embedding *e, const sizes *s) {
   cq_status status = take_matrix(k, &e->words, "embeddings.word_embeddings", s->vocab, dim);
   if (status) return status;
   e->words->table = true;
-  status = take_param(k, &e->positions, "embeddings.position_embeddings", ".weight", NULL, s->n_positions, dim);
+  if (!is_deberta(k->a) || s->distances.positions_in_input)
+    status = take_param(k, &e->positions, "embeddings.position_embeddings", ".weight", NULL, s->n_positions, dim);
   if (!status && s->n_types > 0)
     status = take_param(k, &e->types, "embeddings.token_type_embeddings", ".weight", NULL, s->n_types, dim);
   if (!status && s->n_tasks > 0)
@@ -362,6 +388,46 @@ static cq_status take_embedding(taker *k, cq_embedding *e, const sizes *s) {
   if (!status) status = take_norm(k, &e->norm, "embeddings.LayerNorm", dim, s->norm_eps);
   if (!status && k->a->projection && (k->a->always_projects || dim != s->dim))
     status = take_linear(k, &e->projection, k->a->projection, s->dim, dim);
+  return status;
+}
+
+/* The vectors of distances, and what each layer makes of them. */
+static cq_status take_distances(taker *k, cq_transformer *t, const sizes *s) {
+  const cq_distance_sizes *d = &s->distances;
+  const size_t n = (size_t)t->n_layers;
+  cq_status status = CQ_OK;
+  t->disentangled = cq_arena_array(k->arena, n, sizeof *t->disentangled);
+  t->of_distances = cq_arena_array(k->arena, 2 * n, sizeof *t->of_distances);
+  if (!t->disentangled || !t->of_distances) return cq_fail_memory(k->error, "transformer");
+  memset(t->of_distances, 0, 2 * n * sizeof *t->of_distances);
+  t->distances.span = d->span;
+  t->distances.max = d->max;
+  if (d->relative)
+    status = take_param(k, &t->distances.table, "encoder.rel_embeddings", ".weight", NULL, 2 * d->span, s->dim);
+  if (!status && d->relative && d->normed)
+    status = take_norm(k, &t->distances.norm, "encoder.LayerNorm", s->dim, s->norm_eps);
+  for (size_t i = 0; !status && i < n; i++) {
+    cq_attention *attention = &t->layers[i].attention;
+    cq_linear *own = &t->of_distances[2 * i];
+    char stem[96];
+    if (d->relative && !d->shared && d->c2p) {
+      snprintf(stem, sizeof stem, "encoder.layer.%zu.attention.self.pos_key_proj", i);
+      status = take_linear(k, &own[0], stem, s->dim, s->dim);
+    }
+    if (!status && d->relative && !d->shared && d->p2c) {
+      snprintf(stem, sizeof stem, "encoder.layer.%zu.attention.self.pos_query_proj", i);
+      status = take_linear(k, &own[1], stem, s->dim, s->dim);
+    }
+    t->disentangled[i] = (cq_disentangled){.distances = &t->distances,
+                                           .key = !d->relative || !d->c2p ? NULL
+                                                  : d->shared             ? &attention->key
+                                                                          : &own[0],
+                                           .query = !d->relative || !d->p2c ? NULL
+                                                    : d->shared             ? &attention->query
+                                                                            : &own[1],
+                                           .n_terms = 1 + d->c2p + d->p2c};
+    attention->disentangled = &t->disentangled[i];
+  }
   return status;
 }
 
@@ -409,12 +475,13 @@ static cq_status open_transformer(cq_module **out, const cq_module_source *sourc
   }
   const architecture *a = model_type ? architecture_of(model_type) : NULL;
   if (!a) {
-    status = model_type ? cq_fail_file(error, CQ_ERR_UNSUPPORTED, path,
-                                       "model_type '%s' is not supported (albert, bert, camembert, distilbert, "
-                                       "electra, ernie, mpnet, roberta "
-                                       "and xlm-roberta are)",
-                                       model_type)
-                        : cq_fail_file(error, CQ_ERR_FORMAT, path, "key 'model_type' is missing");
+    status = model_type
+                 ? cq_fail_file(error, CQ_ERR_UNSUPPORTED, path,
+                                "model_type '%s' is not supported (albert, bert, camembert, deberta-v2, distilbert, "
+                                "electra, ernie, mpnet, roberta "
+                                "and xlm-roberta are)",
+                                model_type)
+                 : cq_fail_file(error, CQ_ERR_FORMAT, path, "key 'model_type' is missing");
     json_decref(config);
     return status;
   }
@@ -434,9 +501,10 @@ static cq_status open_transformer(cq_module **out, const cq_module_source *sourc
   t->repeats = s.n_groups > 0 ? s.n_layers / s.n_groups : 1;
   t->n_heads = s.n_heads;
   t->feed_forward_dim = s.feed_forward;
+  t->n_positions = s.n_positions;
   t->layers = cq_arena_array(source->arena, (size_t)t->n_layers, sizeof *t->layers);
   if (t->layers) memset(t->layers, 0, (size_t)t->n_layers * sizeof *t->layers);
-  const size_t max_params = (size_t)t->n_layers * 16 + 9;
+  const size_t max_params = (size_t)t->n_layers * 20 + 9;
   t->base.params = cq_arena_array(source->arena, max_params, sizeof *t->base.params);
   if (!t->layers || !t->base.params) return cq_fail_memory(error, "transformer");
   memset(t->base.params, 0, max_params * sizeof *t->base.params);
@@ -450,10 +518,13 @@ static cq_status open_transformer(cq_module **out, const cq_module_source *sourc
   if (!status && a->relative_bias)
     status =
         take_param(&k, &t->relative.table, "encoder.relative_attention_bias", ".weight", NULL, s.n_buckets, s.n_heads);
+  if (!status && is_deberta(a)) status = take_distances(&k, t, &s);
   if (!status) status = cq_weights_all_taken(t->weights, ignored_tensors, error);
   if (status) return status;
   t->base.n_params = k.next;
-  t->base.n_pack_parts = (size_t)t->n_layers * PARTS_PER_LAYER + (t->embedding.projection.weight ? 1 : 0);
+  t->base.n_pack_parts = (size_t)t->n_layers * PARTS_PER_LAYER + 1;
+  if (t->of_distances) t->base.n_pack_parts += 2 * (size_t)t->n_layers;
+  if (is_deberta(a)) t->base.not_trained = "disentangled attention (model_type 'deberta-v2')";
   t->embedding.first_position = a->positions_after_pad ? s.pad_id + 1 : 0;
   set_dropouts(t, (float)s.dropout, (float)s.attention_dropout, a);
   t->base.output_dim = s.dim;
@@ -516,7 +587,7 @@ static cq_status describe_transformer(const cq_module *module, json_t *object, c
                 json_object_get(t->config, "model_type"), "vocab_size", (json_int_t)t->embedding.words->rows,
                 "n_layers", (json_int_t)(t->n_layers / t->group_size * t->repeats), "dim", (json_int_t)t->dim,
                 "n_heads", (json_int_t)t->n_heads, "feed_forward_dim", (json_int_t)t->feed_forward_dim, "n_positions",
-                (json_int_t)t->embedding.positions->rows, "activation",
+                (json_int_t)t->n_positions, "activation",
                 activation ? activation : default_activation(architecture_of_transformer(t)), "layer_norm_eps",
                 (double)t->embedding.norm.eps, "first_position", (json_int_t)t->embedding.first_position);
   if (!more || json_object_update(object, more) != 0) {
@@ -527,14 +598,21 @@ static cq_status describe_transformer(const cq_module *module, json_t *object, c
   return CQ_OK;
 }
 
-static cq_status pack_transformer(cq_module *module, size_t part, const cq_packing *packing, cq_error *error) {
-  const cq_transformer *t = (const cq_transformer *)module;
-  const bool in_layer = part < (size_t)t->n_layers * PARTS_PER_LAYER;
-  cq_transformer_layer *l = &t->layers[in_layer ? part / PARTS_PER_LAYER : 0];
+/* What is packed on its own: the layers' weights, the embedding's projection, and those of distances. */
+static cq_linear *part_of(cq_transformer *t, size_t part) {
+  const size_t n_in_layers = (size_t)t->n_layers * PARTS_PER_LAYER;
+  if (part == n_in_layers) return &t->embedding.projection;
+  if (part > n_in_layers) return &t->of_distances[part - n_in_layers - 1];
+  cq_transformer_layer *l = &t->layers[part / PARTS_PER_LAYER];
   cq_linear *const weights[PARTS_PER_LAYER] = {
       &l->attention.query, &l->attention.key, &l->attention.value, &l->attention.output, &l->up, &l->down};
-  cq_linear *projection = &((cq_transformer *)module)->embedding.projection;
-  const cq_status status = cq_linear_pack(in_layer ? weights[part % PARTS_PER_LAYER] : projection, packing, error);
+  return weights[part % PARTS_PER_LAYER];
+}
+
+static cq_status pack_transformer(cq_module *module, size_t part, const cq_packing *packing, cq_error *error) {
+  const cq_transformer *t = (const cq_transformer *)module;
+  cq_linear *l = part_of((cq_transformer *)module, part);
+  const cq_status status = l->weight ? cq_linear_pack(l, packing, error) : CQ_OK;
   if (!packing->training && t->weights) cq_weights_release_pages(t->weights);
   return status;
 }
@@ -619,6 +697,7 @@ static void free_transformer(cq_module *module) {
   cq_transformer *t = (cq_transformer *)module;
   for (int64_t i = 0; t->layers && i < t->n_layers; i++) cq_transformer_free(&t->layers[i]);
   cq_linear_free(&t->embedding.projection);
+  for (int64_t i = 0; t->of_distances && i < 2 * t->n_layers; i++) cq_linear_free(&t->of_distances[i]);
   cq_weights_close(t->weights);
   cq_weights_close(t->words);
   cq_tokenizer_free(t->base.tokenizer);

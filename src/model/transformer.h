@@ -1,10 +1,12 @@
 /* The Transformer module: a Hugging Face encoder directory. BERT, DistilBERT, RoBERTa and XLM-R, MPNet,
- * ELECTRA, ALBERT and ERNIE are one stack that differs in names on disk, positions, token types and dropouts, in the
- * width of the word embeddings, and in layers that share their parameters. */
+ * ELECTRA, ALBERT, ERNIE and DeBERTa are one stack that differs in names on disk, positions, token types and dropouts, in the
+ * width of the word embeddings, in layers that share their parameters, and
+ * in what distances do to attention. */
 #ifndef MODEL_TRANSFORMER_H
 #define MODEL_TRANSFORMER_H
 
 #include "model/module.h"
+#include "nn/disentangled.h"
 #include "nn/embedding.h"
 #include "nn/relative_bias.h"
 #include "nn/transformer.h"
@@ -15,9 +17,12 @@ typedef struct cq_transformer {
   cq_weights *weights; /* the mapping that parameters borrow from; NULL when none do */
   cq_weights *words;   /* the same for the word embeddings of a language's own vocabulary */
   cq_embedding embedding;
-  cq_relative_bias relative;    /* table NULL: none */
+  cq_relative_bias relative;     /* table NULL: none */
+  cq_distances distances;        /* DeBERTa's; table NULL: none */
+  cq_disentangled *disentangled; /* [n_layers]; NULL: an architecture without */
+  cq_linear *of_distances; /* [2 n_layers] projections of their own for keys and queries, where they have weights */
   cq_transformer_layer *layers; /* [n_layers] with parameters of their own: groups of group_size, run `repeats` times */
-  int64_t n_layers, group_size, repeats;
+  int64_t n_layers, group_size, repeats, n_positions;
   int64_t dim, n_heads, feed_forward_dim;
 } cq_transformer;
 

@@ -13,21 +13,25 @@ static cq_attention_shape attention_shape(const cq_attention *l, const cq_batch 
       .head_dim = head_dim,
       .stride = stride,
       .out_stride = dim,
-      .scale = 1.0f / sqrtf((float)head_dim),
+      .scale = 1.0f / sqrtf((float)(head_dim * (l->disentangled ? l->disentangled->n_terms : 1))),
       .bias = bias ? bias[s] : NULL,
       .dropout = {batch->keys ? l->dropout : 0, batch->keys ? cq_dropout_key(batch->keys[s], site) : 0},
   };
   return shape;
 }
 
-/* Scratch for the longest sequence of the batch. */
-static float *take_attention_scratch(cq_worker *worker, int64_t (*scratch)(int64_t, int64_t), const cq_batch *batch,
-                                     int64_t head_dim) {
+static int64_t longest_of(const cq_batch *batch) {
   int64_t longest = 0;
   for (int64_t s = 0; s < batch->n_seqs; s++) {
     if (cq_batch_length(batch, s) > longest) longest = cq_batch_length(batch, s);
   }
-  return cq_workspace_take(&worker->workspace, (size_t)scratch(longest, head_dim) * sizeof(float));
+  return longest;
+}
+
+/* Scratch for the longest sequence of the batch. */
+static float *take_attention_scratch(cq_worker *worker, int64_t (*scratch)(int64_t, int64_t), const cq_batch *batch,
+                                     int64_t head_dim) {
+  return cq_workspace_take(&worker->workspace, (size_t)scratch(longest_of(batch), head_dim) * sizeof(float));
 }
 
 /* What multiplies queries, keys and values, in a layer of less than f32: bf16, also where its weights are of 8 bits. NULL:
@@ -56,10 +60,26 @@ cq_status cq_attention_forward(cq_worker *worker, const cq_attention *l, const c
             v = cq_tensor_columns(qkv, 2 * dim, dim);
   const cq_linear *const layers[] = {&l->query, &l->key, &l->value};
   cq_status status = cq_linears_forward(worker, layers, (const cq_tensor[]){q, k, v}, 3, x, error);
+  cq_distance_rows distances = {0};
+  float *of_distances = NULL; /* one sequence's */
+  const bool by_distance = l->disentangled && l->disentangled->distances->table;
+  if (!status && by_distance) {
+    const int64_t longest = longest_of(batch);
+    assert(!saved && !bias);
+    of_distances = cq_workspace_take(&worker->workspace, (size_t)(l->n_heads * longest * longest) * sizeof(float));
+    if (!of_distances) return cq_fail_memory(error, "attention");
+    status = cq_distance_rows_make(&distances, worker, l->disentangled, longest, error);
+  }
   if (status) return status;
   for (int64_t s = 0; s < batch->n_seqs; s++) {
     const int64_t first = batch->starts[s], length = cq_batch_length(batch, s);
-    const cq_attention_shape shape = attention_shape(l, batch, s, dim, qkv.stride, bias, site);
+    cq_attention_shape shape = attention_shape(l, batch, s, dim, qkv.stride, bias, site);
+    if (by_distance) {
+      status = cq_disentangled_bias(of_distances, worker, &distances, cq_tensor_rows(q, first, length),
+                                    cq_tensor_rows(k, first, length), l->n_heads, shape.scale, error);
+      if (status) return status;
+      shape.bias = of_distances;
+    }
     float *out = cq_f32(cq_tensor_rows(context, first, length));
     const float *of_q = cq_f32(cq_tensor_rows(q, first, length)), *of_k = cq_f32(cq_tensor_rows(k, first, length)),
                 *of_v = cq_f32(cq_tensor_rows(v, first, length));

@@ -3,12 +3,14 @@
 #define NN_ATTENTION_H
 
 #include "nn/batch.h"
+#include "nn/disentangled.h"
 #include "nn/linear.h"
 
 typedef struct cq_attention {
   cq_linear query, key, value, output; /* [dim, dim] each */
   int64_t n_heads;
-  float dropout; /* of the probabilities */
+  float dropout;                       /* of the probabilities */
+  const cq_disentangled *disentangled; /* NULL: distances bear on no score; else the layer runs, but is not trained */
 } cq_attention;
 
 typedef struct cq_attention_saved {
