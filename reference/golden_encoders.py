@@ -6,6 +6,7 @@ needs torch, transformers (4.57 was used), sentence-transformers (3.4) and what 
 the tokenizers of its models. NAME/expected.npy holds one row a sentence, each encoded on its own.
 """
 
+import json
 import os
 import shutil
 import sys
@@ -13,6 +14,7 @@ import tempfile
 import zlib
 
 import numpy as np
+import sentencepiece
 import torch
 from sentence_transformers import SentenceTransformer, models
 from transformers import (AlbertConfig, AlbertModel, DebertaV2Config, DebertaV2Model, ElectraConfig, ElectraModel,
@@ -79,6 +81,19 @@ def deberta_plain():
                    position_biased_input=True, type_vocab_size=2, pos_att_type="c2p|p2c")
 
 
+def spm_files(root, sentences):
+    """DeBERTa v3's tokenizer files: a SentencePiece model with BERT's special tokens, and no tokenizer.json."""
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter([s for s in sentences if s]), model_prefix=os.path.join(root, "spm"), vocab_size=330,
+        model_type="unigram", character_coverage=1.0, hard_vocab_limit=False, num_threads=1, minloglevel=2,
+        normalization_rule_name="identity", pad_id=0, bos_id=1, eos_id=2, unk_id=3, pad_piece="[PAD]", bos_piece="[CLS]",
+        eos_piece="[SEP]", unk_piece="[UNK]")
+    os.remove(os.path.join(root, "spm.vocab"))
+    with open(os.path.join(root, "tokenizer_config.json"), "w") as f:
+        json.dump({"do_lower_case": False, "vocab_type": "spm"}, f)
+    return ["spm.model", "tokenizer_config.json"]
+
+
 # name -> the body, and the model whose tokenizer it takes
 MODELS = {
     "electra": (electra, "bert-uncased"),
@@ -88,6 +103,7 @@ MODELS = {
     "ernie": (ernie, "bert-uncased"),
     "deberta": (deberta, "bert-uncased"),
     "deberta-c2p": (lambda: deberta(pos_att_type=["c2p"]), "bert-uncased"),
+    "deberta-spm": (lambda: deberta(num_hidden_layers=1), spm_files),
     "deberta-plain": (deberta_plain, "bert-uncased"),
 }
 
@@ -98,14 +114,19 @@ def write(root, name, sentences):
     shutil.rmtree(directory, ignore_errors=True)
     with tempfile.TemporaryDirectory() as body:
         randomise(make(), name).save_pretrained(body)
-        for file in ("tokenizer.json", "tokenizer_config.json"):
-            shutil.copy(os.path.join(root, source, file), body)
+        files = ["tokenizer.json", "tokenizer_config.json"]
+        if callable(source):
+            files = source(body, sentences)
+        else:
+            for file in files:
+                shutil.copy(os.path.join(root, source, file), body)
         transformer = models.Transformer(body, max_seq_length=MAX_LENGTH)
         pooling = models.Pooling(transformer.get_word_embedding_dimension(), "mean")
         SentenceTransformer(modules=[transformer, pooling], device="cpu").save(directory, create_model_card=False)
-    for file in ("tokenizer.json", "tokenizer_config.json"):  # as they were: the longer ones say the same
-        shutil.copy(os.path.join(root, source, file), directory)
-    for file in ("vocab.txt", "special_tokens_map.json", "README.md"):
+        for file in files:  # as they were: the longer ones say the same
+            shutil.copy(os.path.join(body, file), directory)
+    extra = {"tokenizer.json", "vocab.txt", "special_tokens_map.json", "added_tokens.json", "README.md"}
+    for file in extra - set(files):
         if os.path.exists(os.path.join(directory, file)):
             os.remove(os.path.join(directory, file))
     model = SentenceTransformer(directory, device="cpu", local_files_only=True)
