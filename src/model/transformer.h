@@ -1,7 +1,7 @@
-/* The Transformer module: a Hugging Face encoder directory. BERT, DistilBERT, RoBERTa and XLM-R, MPNet,
- * ELECTRA, ALBERT, ERNIE and DeBERTa are one stack that differs in names on disk, positions, token types and dropouts, in the
- * width of the word embeddings, in layers that share their parameters, and
- * in what distances do to attention. */
+/* The Transformer module: a Hugging Face encoder directory. BERT, DistilBERT, RoBERTa and XLM-R, MPNet, ELECTRA,
+ * ALBERT, ERNIE and DeBERTa are one stack that differs in names on disk, positions, token types and dropouts, in the
+ * width of the word embeddings, in layers that share their parameters, and in what distances do to attention. Those
+ * that came after are stacks of nn/block.h, each a row of families/. */
 #ifndef MODEL_TRANSFORMER_H
 #define MODEL_TRANSFORMER_H
 
@@ -9,6 +9,7 @@
 #include "nn/disentangled.h"
 #include "nn/embedding.h"
 #include "nn/relative_bias.h"
+#include "nn/stack.h"
 #include "nn/transformer.h"
 
 typedef struct cq_transformer {
@@ -21,11 +22,21 @@ typedef struct cq_transformer {
   cq_distances distances;        /* DeBERTa's; table NULL: none */
   cq_disentangled *disentangled; /* [n_layers]; NULL: an architecture without */
   cq_linear *of_distances; /* [2 n_layers] projections of their own for keys and queries, where they have weights */
-  cq_transformer_layer *layers; /* [n_layers] with parameters of their own: groups of group_size, run `repeats` times */
-  int64_t n_layers, group_size, repeats, n_positions;
+  /* [n_layers] with parameters of their own: groups of group_size, run `repeats` times; NULL: the stack's blocks instead */
+  cq_transformer_layer *layers;
+  cq_stack stack;
+  bool is_stack;
+  int64_t n_positions;
+  double norm_eps;
+  int64_t n_layers, group_size, repeats;
   int64_t dim, n_heads, feed_forward_dim;
 } cq_transformer;
 
+/* Sets the dropouts of a stack: of embeddings and feed-forward layers, and of attention. */
+void cq_transformer_set_dropouts(cq_transformer *t, double rate, double attention);
+/* Takes the rows of another vocabulary in place of the model's, after those. */
+CQ_MUST_USE cq_status cq_transformer_take_language(cq_transformer *t, const char *directory, cq_arena *arena,
+                                                   cq_error *error);
 /* Sets every dropout of the stack; below 0 leaves the config's. */
 void cq_transformer_set_dropout(cq_transformer *t, double rate);
 

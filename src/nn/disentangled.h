@@ -13,10 +13,10 @@
 
 /* The distances, as all layers see them. */
 typedef struct cq_distances {
-  cq_param *table;    /* [2 span, dim] */
-  cq_layer_norm norm; /* of its rows; gamma NULL: none */
-  int64_t span;       /* buckets on either side */
-  int64_t max;        /* the distance from which on all share the last bucket; 0: a bucket for each distance */
+  cq_param *table; /* [2 span, dim] */
+  cq_norm norm;    /* of its rows; gamma NULL: none */
+  int64_t span;    /* buckets on either side */
+  int64_t max;     /* the distance from which on all share the last bucket; 0: a bucket for each distance */
 } cq_distances;
 
 typedef struct cq_disentangled {
