@@ -6,6 +6,7 @@ needs torch, transformers (4.57 was used), sentence-transformers (3.4) and what 
 the tokenizers of its models. NAME/expected.npy holds one row a sentence, each encoded on its own.
 """
 
+import json
 import os
 import shutil
 import sys
@@ -13,9 +14,11 @@ import tempfile
 import zlib
 
 import numpy as np
+import sentencepiece
 import torch
 from sentence_transformers import SentenceTransformer, models
-from transformers import (AlbertConfig, AlbertModel, ElectraConfig, ElectraModel, ErnieConfig, ErnieModel)
+from transformers import (AlbertConfig, AlbertModel, DebertaV2Config, DebertaV2Model, ElectraConfig, ElectraModel,
+                          ErnieConfig, ErnieModel)
 
 MAX_LENGTH = 40
 SIZES = dict(hidden_size=24, num_attention_heads=3, num_hidden_layers=2, intermediate_size=40)  # no multiples of 16
@@ -29,7 +32,7 @@ def randomise(module, name):
             continue
         if "norm" in key.lower():
             value = r.normal(1.0 if key.endswith("weight") else 0.0, 0.25, p.shape)
-        elif p.ndim >= 2 and "embeddings." not in key:
+        elif p.ndim >= 2 and "embeddings" not in key:
             value = r.normal(0.0, 1.3 / np.sqrt(p[0].numel()), p.shape)
         elif p.ndim == 2:
             value = r.normal(0.0, 1.5 if "word" in key else 0.5, p.shape)
@@ -55,13 +58,40 @@ def albert(**changes):
 def albert_groups():
     return AlbertModel(
         AlbertConfig(**dict(SIZES, num_hidden_layers=4), vocab_size=420, embedding_size=24, num_hidden_groups=2,
-                     inner_group_num=2, hidden_act="gelu", max_position_embeddings=MAX_LENGTH + 8, pad_token_id=0),
+                     inner_group_num=2, hidden_act="gelu", hidden_dropout_prob=0.1, attention_probs_dropout_prob=0.1, max_position_embeddings=MAX_LENGTH + 8, pad_token_id=0),
         add_pooling_layer=False)
 
 
 def ernie():
     return ErnieModel(ErnieConfig(vocab_size=420, use_task_id=True, task_type_vocab_size=3, type_vocab_size=4,
                                   max_position_embeddings=MAX_LENGTH + 8, **SIZES), add_pooling_layer=False)
+
+
+def deberta(**changes):
+    """As DeBERTa v3: logarithmic buckets, reached early and passed by the longest sentences."""
+    config = dict(SIZES, vocab_size=420, relative_attention=True, position_buckets=8, max_relative_positions=30,
+                  pos_att_type=["p2c", "c2p"], share_att_key=True, norm_rel_ebd="layer_norm", position_biased_input=False,
+                  type_vocab_size=0, max_position_embeddings=MAX_LENGTH + 8)
+    return DebertaV2Model(DebertaV2Config(**dict(config, **changes)))
+
+
+def deberta_plain():
+    """Without most of what v2 and v3 add: a bucket a distance, and projections of the distances' own."""
+    return deberta(position_buckets=-1, max_relative_positions=11, share_att_key=False, norm_rel_ebd="none",
+                   position_biased_input=True, type_vocab_size=2, pos_att_type="c2p|p2c")
+
+
+def spm_files(root, sentences):
+    """DeBERTa v3's tokenizer files: a SentencePiece model with BERT's special tokens, and no tokenizer.json."""
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter([s for s in sentences if s]), model_prefix=os.path.join(root, "spm"), vocab_size=330,
+        model_type="unigram", character_coverage=1.0, hard_vocab_limit=False, num_threads=1, minloglevel=2,
+        normalization_rule_name="identity", pad_id=0, bos_id=1, eos_id=2, unk_id=3, pad_piece="[PAD]", bos_piece="[CLS]",
+        eos_piece="[SEP]", unk_piece="[UNK]")
+    os.remove(os.path.join(root, "spm.vocab"))
+    with open(os.path.join(root, "tokenizer_config.json"), "w") as f:
+        json.dump({"do_lower_case": False, "vocab_type": "spm"}, f)
+    return ["spm.model", "tokenizer_config.json"]
 
 
 # name -> the body, and the model whose tokenizer it takes
@@ -71,6 +101,10 @@ MODELS = {
     "albert": (albert, "bert-uncased"),
     "albert-groups": (albert_groups, "bert-uncased"),
     "ernie": (ernie, "bert-uncased"),
+    "deberta": (deberta, "bert-uncased"),
+    "deberta-c2p": (lambda: deberta(pos_att_type=["c2p"]), "bert-uncased"),
+    "deberta-spm": (lambda: deberta(num_hidden_layers=1), spm_files),
+    "deberta-plain": (deberta_plain, "bert-uncased"),
 }
 
 
@@ -80,14 +114,19 @@ def write(root, name, sentences):
     shutil.rmtree(directory, ignore_errors=True)
     with tempfile.TemporaryDirectory() as body:
         randomise(make(), name).save_pretrained(body)
-        for file in ("tokenizer.json", "tokenizer_config.json"):
-            shutil.copy(os.path.join(root, source, file), body)
+        files = ["tokenizer.json", "tokenizer_config.json"]
+        if callable(source):
+            files = source(body, sentences)
+        else:
+            for file in files:
+                shutil.copy(os.path.join(root, source, file), body)
         transformer = models.Transformer(body, max_seq_length=MAX_LENGTH)
         pooling = models.Pooling(transformer.get_word_embedding_dimension(), "mean")
         SentenceTransformer(modules=[transformer, pooling], device="cpu").save(directory, create_model_card=False)
-    for file in ("tokenizer.json", "tokenizer_config.json"):  # as they were: the longer ones say the same
-        shutil.copy(os.path.join(root, source, file), directory)
-    for file in ("vocab.txt", "special_tokens_map.json", "README.md"):
+        for file in files:  # as they were: the longer ones say the same
+            shutil.copy(os.path.join(body, file), directory)
+    extra = {"tokenizer.json", "vocab.txt", "special_tokens_map.json", "added_tokens.json", "README.md"}
+    for file in extra - set(files):
         if os.path.exists(os.path.join(directory, file)):
             os.remove(os.path.join(directory, file))
     model = SentenceTransformer(directory, device="cpu", local_files_only=True)

@@ -12,7 +12,7 @@ typedef struct layer_norm {
   cq_module base;
   cq_weights *weights;
   cq_param params[2];
-  cq_layer_norm norm;
+  cq_norm norm;
 } layer_norm;
 
 static void layer_norm_free(cq_module *module) {
@@ -28,7 +28,7 @@ static cq_status layer_norm_open(cq_module **out, const cq_module_source *source
   if (!l) return cq_fail_memory(error, "a layer norm");
   *l = (layer_norm){.base = {.type = &cq_layer_norm_type, .output_is_sentence = true, .n_params = 2}};
   l->base.params = l->params;
-  l->norm = (cq_layer_norm){
+  l->norm = (cq_norm){
       .gamma = &l->params[0], .beta = &l->params[1], .eps = 1e-5f}; /* PyTorch's eps, which no file says */
   *out = &l->base;
   cq_status status = cq_path_join(path, sizeof path, source->directory, "config.json", error);

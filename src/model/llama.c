@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "format/json.h"
+#include "model/families/config.h"
 #include "model/rope.h"
 #include "model/transformer.h"
 #include "nn/gated_layer.h"
@@ -139,7 +140,7 @@ static cq_status read_sizes(sizes *s, const json_t *config, const family *f, con
     status = cq_json_get_bool(&s->bidirectional, config, "use_bidirectional_attention", path, error);
     if (!status) status = cq_json_get_number(&score_dim, config, "query_pre_attn_scalar", path, error);
   }
-  if (!status) status = cq_activation_read(&s->activation, config, f->activation_key, f->activation, path, error);
+  if (!status) status = cq_config_activation(&s->activation, config, f->activation_key, f->activation, path, error);
   if (!status) status = read_windows(s, config, f, path, error);
   if (status) return status;
   s->score_scale = 1 / sqrt(score_dim);
@@ -325,7 +326,7 @@ cq_status cq_llama_open(cq_module **out, const cq_module_source *source, json_t 
     json_decref(config);
     return cq_fail_memory(error, "transformer");
   }
-  *l = (llama){.base = {.type = &cq_llama_type},
+  *l = (llama){.base = {.type = &cq_llama_type, .not_trained = "models of decoders' shape"},
                .config = config,
                .family = family_of(json_string_value(json_object_get(config, "model_type")))};
   *out = &l->base;
@@ -370,19 +371,15 @@ static cq_status llama_forward(cq_worker *worker, const cq_module *module, const
   const llama *l = (const llama *)module;
   cq_workspace *w = &worker->workspace;
   const int64_t n = cq_batch_tokens(batch);
-  int64_t longest = 0;
   (void)x;
   assert(!saved);
   *y = cq_workspace_f32(w, n, l->dim);
   if (!y->data) return cq_fail_memory(error, "transformer");
   const cq_mark mark = cq_workspace_mark(w);
-  for (int64_t s = 0; s < batch->n_seqs; s++)
-    longest = cq_batch_length(batch, s) > longest ? cq_batch_length(batch, s) : longest;
-  float *tables[2];
+  const float *tables[2];
   for (int i = 0; i < 2; i++) {
-    tables[i] = cq_workspace_take(w, (size_t)(longest * 2 * l->positions[i].half) * sizeof(float));
+    tables[i] = cq_rotary_turns(worker, &l->positions[i], batch);
     if (!tables[i]) return cq_fail_memory(error, "transformer");
-    cq_rotary_table(tables[i], &l->positions[i], longest);
   }
   cq_param_gather(worker->kernels, cq_f32(*y), l->words, batch->ids, n);
   if (l->word_scale != 1) worker->kernels->scale(cq_f32(*y), cq_f32(*y), l->word_scale, n * l->dim);

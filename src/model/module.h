@@ -43,7 +43,8 @@ struct cq_module {
   bool leaves_out_prompt;  /* a Pooling with include_prompt false: the batch's `skip` is to be filled in */
   cq_param *params;        /* [n_params], in the order they are written to model.safetensors */
   size_t n_params;
-  size_t n_pack_parts; /* what pack can do side by side */
+  size_t n_pack_parts;     /* what pack can do side by side */
+  const char *not_trained; /* what in it has no backward, for an error's message; NULL: it can be trained */
   /* Only for the module that owns the text side: */
   cq_tokenizer *tokenizer; /* NULL elsewhere */
   int64_t n_ids;           /* ids it has a vector for, where that is not one a row of its table; else 0 */

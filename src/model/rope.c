@@ -9,6 +9,8 @@
 
 typedef struct rope {
   cq_rotary *out;
+  float *inverse; /* [half] its frequencies, being made */
+  int64_t half;
   const json_t *json; /* the object with the kind's numbers */
   double theta;
   int64_t head_dim, n_positions;
@@ -36,7 +38,7 @@ static cq_status scale_default(const rope *r) {
 static cq_status scale_linear(const rope *r) {
   double factor;
   cq_status status = read_number(&factor, r, "factor", -1);
-  for (int64_t i = 0; !status && i < r->out->half; i++) r->out->inverse[i] /= (float)factor;
+  for (int64_t i = 0; !status && i < r->half; i++) r->inverse[i] /= (float)factor;
   return status;
 }
 
@@ -50,11 +52,11 @@ static cq_status scale_llama3(const rope *r) {
   if (!status && high <= low)
     status = cq_fail_file(r->error, CQ_ERR_FORMAT, r->path,
                           "rope_scaling: high_freq_factor %g is not above low_freq_factor %g", high, low);
-  for (int64_t i = 0; !status && i < r->out->half; i++) {
-    const double inverse = r->out->inverse[i], n_waves = length * inverse / TWO_PI;
+  for (int64_t i = 0; !status && i < r->half; i++) {
+    const double inverse = r->inverse[i], n_waves = length * inverse / TWO_PI;
     double share = (n_waves - low) / (high - low); /* of what stays */
     share = share < 0 ? 0 : share > 1 ? 1 : share;
-    r->out->inverse[i] = (float)((1 - share) * inverse / factor + share * inverse);
+    r->inverse[i] = (float)((1 - share) * inverse / factor + share * inverse);
   }
   return status;
 }
@@ -85,15 +87,15 @@ static cq_status scale_yarn(const rope *r) {
   low = fmax(low, 0);
   high = fmin(high, (double)(r->head_dim - 1));
   if (low == high) high += 0.001;
-  for (int64_t i = 0; i < r->out->half; i++) {
-    const double inverse = r->out->inverse[i];
+  for (int64_t i = 0; i < r->half; i++) {
+    const double inverse = r->inverse[i];
     double share = ((double)i - low) / (high - low); /* of what is stretched */
     share = share < 0 ? 0 : share > 1 ? 1 : share;
-    r->out->inverse[i] = (float)(share * inverse / factor + (1 - share) * inverse);
+    r->inverse[i] = (float)(share * inverse / factor + (1 - share) * inverse);
   }
-  r->out->factor = (float)(attention > 0          ? attention
-                           : by > 0 && by_all > 0 ? scale_of(factor, by) / scale_of(factor, by_all)
-                                                  : scale_of(factor, 1));
+  r->out->magnitude = (float)(attention > 0          ? attention
+                              : by > 0 && by_all > 0 ? scale_of(factor, by) / scale_of(factor, by_all)
+                                                     : scale_of(factor, 1));
   return CQ_OK;
 }
 
@@ -113,7 +115,13 @@ static const json_t *find_object(const json_t *config, const cq_rope_wish *wish)
 
 cq_status cq_rope_read(cq_rotary *out, const json_t *config, const cq_rope_wish *wish, cq_arena *arena,
                        const char *path, cq_error *error) {
-  rope r = {out, find_object(config, wish), wish->theta, wish->head_dim, wish->n_positions, path, error};
+  rope r = {.out = out,
+            .json = find_object(config, wish),
+            .theta = wish->theta,
+            .head_dim = wish->head_dim,
+            .n_positions = wish->n_positions,
+            .path = path,
+            .error = error};
   const char *kind = "default";
   double partial = 1;
   if (r.json && !json_is_null(r.json) && !json_is_object(r.json))
@@ -129,10 +137,11 @@ cq_status cq_rope_read(cq_rotary *out, const json_t *config, const cq_rope_wish 
     return cq_fail_file(error, CQ_ERR_FORMAT, path, "rope_theta is %g, expected above 1", r.theta);
   if (partial != 1)
     return cq_fail_file(error, CQ_ERR_UNSUPPORTED, path, "partial_rotary_factor %g is not supported (1 is)", partial);
-  *out = (cq_rotary){cq_arena_array(arena, (size_t)wish->head_dim / 2, sizeof(float)), wish->head_dim / 2, 1};
-  if (!out->inverse) return cq_fail_memory(error, "rotary positions");
-  for (int64_t i = 0; i < out->half; i++)
-    out->inverse[i] = 1 / powf((float)r.theta, (float)(2 * i) / (float)wish->head_dim);
+  r.half = wish->head_dim / 2;
+  r.inverse = cq_arena_array(arena, (size_t)r.half, sizeof(float));
+  *out = (cq_rotary){.n_turned = wish->head_dim, .frequencies = r.inverse, .magnitude = 1};
+  if (!r.inverse) return cq_fail_memory(error, "rotary positions");
+  for (int64_t i = 0; i < r.half; i++) r.inverse[i] = 1 / powf((float)r.theta, (float)(2 * i) / (float)wish->head_dim);
   for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
     if (!strcmp(kind, kinds[k].name)) return kinds[k].scale(&r);
   return cq_fail_file(error, CQ_ERR_UNSUPPORTED, path,

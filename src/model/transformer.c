@@ -1,4 +1,4 @@
-/* config.json -> sizes; model.safetensors -> parameters under one of four naming schemes; forward and backward are
+/* config.json -> sizes; model.safetensors -> parameters under one of five naming schemes; forward and backward are
  * nn's.
  *
  *   model_type            names                                  positions from   token types
@@ -10,6 +10,7 @@
  *   electra               as bert; its word embeddings may be narrower than its layers
  *   albert                encoder.albert_layer_groups.G.albert_layers.I.*   0     yes; a group's layers run again and again
  *   ernie                 as bert                                0                yes, and types of task
+ *   deberta-v2 (and v3)   encoder.layer.N.attention.self.*_proj  0 or none        some, and disentangled attention
  *
  * A checkpoint of a task model prefixes all of them with "bert.", "roberta." and so on. */
 #include "model/transformer.h"
@@ -18,6 +19,9 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "format/json.h"
+#include "model/distances.h"
+#include "model/families/config.h"
+#include "model/families/family.h"
 #include "model/llama.h"
 
 #include <stdio.h>
@@ -49,6 +53,11 @@ static const layer_names albert_names = {"encoder.albert_layer_groups.%d.albert_
                                          "ffn",
                                          "ffn_output",
                                          "full_layer_layer_norm"};
+
+static const layer_names deberta_names = {
+    "encoder.layer.%d.",      "attention.self.query_proj",  "attention.self.key_proj", "attention.self.value_proj",
+    "attention.output.dense", "attention.output.LayerNorm", "intermediate.dense",      "output.dense",
+    "output.LayerNorm"};
 
 typedef struct architecture {
   const char *model_type, *prefix;
@@ -101,6 +110,12 @@ static const architecture architectures[] = {
      .projection = "encoder.embedding_hidden_mapping_in",
      .always_projects = true},
     {.model_type = "ernie", .prefix = "ernie.", BERT_LIKE},
+    {.model_type = "deberta-v2",
+     .prefix = "deberta.",
+     .names = &deberta_names,
+     BERT_KEYS,
+     .token_types = true,
+     .norm_eps = 1e-7},
 };
 
 /* Heads of other tasks and buffers, which do not bear on the token vectors. */
@@ -113,6 +128,10 @@ static const char *const ignored_tensors[] = {"pooler.",
                                               "cls.",
                                               "predictions.",
                                               "sop_classifier.",
+                                              "mask_predictions.",
+                                              "lm_predictions.",
+                                              "deberta.embeddings.position_ids",
+                                              "deberta.embeddings.position_embeddings.", /* a biased input's */
                                               "discriminator_predictions.",
                                               "generator_predictions.",
                                               "generator_lm_head.",
@@ -141,16 +160,21 @@ static const architecture *architecture_of(const char *model_type) {
   return NULL;
 }
 
+static bool is_deberta(const architecture *a) {
+  return a->names == &deberta_names;
+}
+
 /* ---- reading config.json ---- */
 
 typedef struct sizes {
   int64_t dim, n_layers, n_heads, feed_forward, n_positions, n_types, vocab, pad_id, n_buckets;
   int64_t embedding_dim, n_groups, group_size, n_tasks;
+  cq_distance_sizes distances;
   double norm_eps, dropout, attention_dropout;
   cq_activation activation;
 } sizes;
 
-/* What ALBERT and ERNIE add. */
+/* What ALBERT, ELECTRA and ERNIE add. */
 static cq_status read_more_sizes(sizes *out, const json_t *config, const architecture *a, const char *path,
                                  cq_error *error) {
   cq_status status = CQ_OK;
@@ -181,26 +205,6 @@ static const char *default_activation(const architecture *a) {
   return a->names == &albert_names ? "gelu_new" : "gelu";
 }
 
-cq_status cq_activation_read(cq_activation *out, const json_t *config, const char *key, const char *fallback,
-                             const char *path, cq_error *error) {
-  static const struct {
-    const char *name;
-    cq_activation activation;
-  } known[] = {{"gelu", CQ_GELU},           {"gelu_new", CQ_GELU_TANH}, {"gelu_pytorch_tanh", CQ_GELU_TANH},
-               {"gelu_fast", CQ_GELU_TANH}, {"relu", CQ_RELU},          {"tanh", CQ_TANH},
-               {"silu", CQ_SILU},           {"swish", CQ_SILU}};
-  const char *name = fallback;
-  cq_status status = cq_json_get_string(&name, config, key, path, error);
-  if (status) return status;
-  for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-    if (!strcmp(known[i].name, name)) {
-      *out = known[i].activation;
-      return CQ_OK;
-    }
-  }
-  return cq_fail_file(error, CQ_ERR_UNSUPPORTED, path, "activation '%s' of key '%s' is not supported", name, key);
-}
-
 static cq_status read_sizes(sizes *out, const json_t *config, const architecture *a, const char *path,
                             cq_error *error) {
   const int64_t max = INT32_MAX;
@@ -208,7 +212,7 @@ static cq_status read_sizes(sizes *out, const json_t *config, const architecture
   const char *position_kind = "absolute";
   bool decoder = false;
   *out = (sizes){.n_positions = 512,
-                 .n_types = a->token_types ? 2 : 0,
+                 .n_types = a->token_types && !is_deberta(a) ? 2 : 0,
                  .pad_id = a->positions_after_pad ? 1 : 0,
                  .n_buckets = 32,
                  .norm_eps = a->norm_eps,
@@ -237,10 +241,14 @@ static cq_status read_sizes(sizes *out, const json_t *config, const architecture
   }
   if (!a->token_types) out->n_types = 0;
   cq_status status = read_more_sizes(out, config, a, path, error);
+  if (!status && is_deberta(a)) {
+    status = cq_distance_sizes_read(&out->distances, config, out->dim, out->n_positions, path, error);
+  }
   if (!status) status = cq_json_get_number(&out->norm_eps, config, "layer_norm_eps", path, error);
   if (!status) status = cq_json_get_number(&out->dropout, config, a->dropout, path, error);
   if (!status) status = cq_json_get_number(&out->attention_dropout, config, a->attention_dropout, path, error);
-  if (!status) status = cq_activation_read(&out->activation, config, a->activation, default_activation(a), path, error);
+  if (!status)
+    status = cq_config_activation(&out->activation, config, a->activation, default_activation(a), path, error);
   if (!status) status = cq_json_get_string(&position_kind, config, "position_embedding_type", path, error);
   if (!status) status = cq_json_get_bool(&decoder, config, "is_decoder", path, error);
   if (status) return status;
@@ -270,7 +278,7 @@ static cq_status read_sizes(sizes *out, const json_t *config, const architecture
 }
 
 /* A layer's weights that are packed, each on its own. */
-enum { PARTS_PER_LAYER = 6 };
+enum { PARTS_PER_LAYER = 6, PARTS_PER_BLOCK = 9 };
 
 /* ---- taking the weights ---- */
 
@@ -318,7 +326,7 @@ static cq_status take_linear(taker *k, cq_linear *l, const char *stem, int64_t o
   return status;
 }
 
-static cq_status take_norm(taker *k, cq_layer_norm *l, const char *stem, int64_t dim, double eps) {
+static cq_status take_norm(taker *k, cq_norm *l, const char *stem, int64_t dim, double eps) {
   l->eps = (float)eps;
   cq_status status = take_param(k, &l->gamma, stem, ".weight", ".gamma", dim, 0);
   if (!status) status = take_param(k, &l->beta, stem, ".bias", ".beta", dim, 0);
@@ -354,7 +362,8 @@ static cq_status take_embedding(taker *k, cq_embedding *e, const sizes *s) {
   cq_status status = take_matrix(k, &e->words, "embeddings.word_embeddings", s->vocab, dim);
   if (status) return status;
   e->words->table = true;
-  status = take_param(k, &e->positions, "embeddings.position_embeddings", ".weight", NULL, s->n_positions, dim);
+  if (!is_deberta(k->a) || s->distances.positions_in_input)
+    status = take_param(k, &e->positions, "embeddings.position_embeddings", ".weight", NULL, s->n_positions, dim);
   if (!status && s->n_types > 0)
     status = take_param(k, &e->types, "embeddings.token_type_embeddings", ".weight", NULL, s->n_types, dim);
   if (!status && s->n_tasks > 0)
@@ -365,13 +374,53 @@ static cq_status take_embedding(taker *k, cq_embedding *e, const sizes *s) {
   return status;
 }
 
-/* The rows of another vocabulary in place of the model's. */
-static cq_status take_language(taker *k, cq_embedding *e, const char *directory, const sizes *s) {
-  const char *const names[] = {e->words->name, NULL};
-  cq_status status = cq_weights_open(&k->t->words, directory, k->error);
-  if (!status) status = cq_weights_take_narrow(e->words, k->t->words, names, -1, s->embedding_dim, k->arena, k->error);
-  if (!status) status = cq_weights_all_taken(k->t->words, NULL, k->error);
-  e->words->table = true;
+/* The vectors of distances, and what each layer makes of them. */
+static cq_status take_distances(taker *k, cq_transformer *t, const sizes *s) {
+  const cq_distance_sizes *d = &s->distances;
+  const size_t n = (size_t)t->n_layers;
+  cq_status status = CQ_OK;
+  t->disentangled = cq_arena_array(k->arena, n, sizeof *t->disentangled);
+  t->of_distances = cq_arena_array(k->arena, 2 * n, sizeof *t->of_distances);
+  if (!t->disentangled || !t->of_distances) return cq_fail_memory(k->error, "transformer");
+  memset(t->of_distances, 0, 2 * n * sizeof *t->of_distances);
+  t->distances.span = d->span;
+  t->distances.max = d->max;
+  if (d->relative)
+    status = take_param(k, &t->distances.table, "encoder.rel_embeddings", ".weight", NULL, 2 * d->span, s->dim);
+  if (!status && d->relative && d->normed)
+    status = take_norm(k, &t->distances.norm, "encoder.LayerNorm", s->dim, s->norm_eps);
+  for (size_t i = 0; !status && i < n; i++) {
+    cq_attention *attention = &t->layers[i].attention;
+    cq_linear *own = &t->of_distances[2 * i];
+    char stem[96];
+    if (d->relative && !d->shared && d->c2p) {
+      snprintf(stem, sizeof stem, "encoder.layer.%zu.attention.self.pos_key_proj", i);
+      status = take_linear(k, &own[0], stem, s->dim, s->dim);
+    }
+    if (!status && d->relative && !d->shared && d->p2c) {
+      snprintf(stem, sizeof stem, "encoder.layer.%zu.attention.self.pos_query_proj", i);
+      status = take_linear(k, &own[1], stem, s->dim, s->dim);
+    }
+    t->disentangled[i] = (cq_disentangled){.distances = &t->distances,
+                                           .key = !d->relative || !d->c2p ? NULL
+                                                  : d->shared             ? &attention->key
+                                                                          : &own[0],
+                                           .query = !d->relative || !d->p2c ? NULL
+                                                    : d->shared             ? &attention->query
+                                                                            : &own[1],
+                                           .n_terms = 1 + d->c2p + d->p2c};
+    attention->disentangled = &t->disentangled[i];
+  }
+  return status;
+}
+
+cq_status cq_transformer_take_language(cq_transformer *t, const char *directory, cq_arena *arena, cq_error *error) {
+  cq_param *words = t->embedding.words;
+  const char *const names[] = {words->name, NULL};
+  cq_status status = cq_weights_open(&t->words, directory, error);
+  if (!status) status = cq_weights_take_narrow(words, t->words, names, -1, words->cols, arena, error);
+  if (!status) status = cq_weights_all_taken(t->words, NULL, error);
+  words->table = true;
   return status;
 }
 
@@ -388,46 +437,31 @@ static const architecture *architecture_of_transformer(const cq_transformer *t) 
   return architecture_of(json_string_value(json_object_get(t->config, "model_type")));
 }
 
+void cq_transformer_set_dropouts(cq_transformer *t, double rate, double attention) {
+  t->embedding.dropout = (float)rate;
+  for (int64_t i = 0; i < t->stack.n_blocks; i++) {
+    cq_block *b = &t->stack.blocks[i];
+    b->attention.dropout = b->attention_output_dropout = (float)attention;
+    b->ffn.dropout = (float)rate;
+  }
+}
+
 void cq_transformer_set_dropout(cq_transformer *t, double rate) {
-  if (rate >= 0) set_dropouts(t, (float)rate, (float)rate, architecture_of_transformer(t));
+  if (rate >= 0 && t->is_stack)
+    cq_transformer_set_dropouts(t, rate, rate);
+  else if (rate >= 0)
+    set_dropouts(t, (float)rate, (float)rate, architecture_of_transformer(t));
 }
 
 static void set_dropout(cq_module *module, double rate) {
   cq_transformer_set_dropout((cq_transformer *)module, rate);
 }
 
-static cq_status open_transformer(cq_module **out, const cq_module_source *source, cq_error *error) {
-  char path[4096];
-  json_t *config = NULL;
-  const char *model_type = NULL;
-  cq_status status = cq_path_join(path, sizeof path, source->directory, "config.json", error);
-  if (!status) status = cq_json_read(&config, path, error);
-  if (!status) status = cq_json_get_string(&model_type, config, "model_type", path, error);
-  if (status) {
-    json_decref(config);
-    return status;
-  }
-  if (model_type && cq_llama_knows(model_type)) return cq_llama_open(out, source, config, path, error);
-  const architecture *a = model_type ? architecture_of(model_type) : NULL;
-  if (!a) {
-    status = model_type
-                 ? cq_fail_file(error, CQ_ERR_UNSUPPORTED, path,
-                                "model_type '%s' is not supported (albert, bert, camembert, distilbert, electra, "
-                                "ernie, mpnet, roberta, xlm-roberta, " CQ_LLAMA_NAMES " are)",
-                                model_type)
-                 : cq_fail_file(error, CQ_ERR_FORMAT, path, "key 'model_type' is missing");
-    json_decref(config);
-    return status;
-  }
+/* BERT's line. */
+static cq_status open_layers(cq_transformer *t, const architecture *a, const cq_module_source *source, const char *path,
+                             cq_error *error) {
   sizes s;
-  cq_transformer *t = cq_arena_alloc(source->arena, sizeof *t);
-  if (!t) {
-    json_decref(config);
-    return cq_fail_memory(error, "transformer");
-  }
-  *t = (cq_transformer){.base = {.type = &cq_transformer_type}, .config = config};
-  *out = &t->base; /* from here on the caller frees it */
-  status = read_sizes(&s, config, a, path, error);
+  cq_status status = read_sizes(&s, t->config, a, path, error);
   if (status) return status;
   t->dim = s.dim;
   t->n_layers = s.n_groups * s.group_size;
@@ -435,9 +469,11 @@ static cq_status open_transformer(cq_module **out, const cq_module_source *sourc
   t->repeats = s.n_groups > 0 ? s.n_layers / s.n_groups : 1;
   t->n_heads = s.n_heads;
   t->feed_forward_dim = s.feed_forward;
+  t->n_positions = s.n_positions;
+  t->norm_eps = s.norm_eps;
   t->layers = cq_arena_array(source->arena, (size_t)t->n_layers, sizeof *t->layers);
   if (t->layers) memset(t->layers, 0, (size_t)t->n_layers * sizeof *t->layers);
-  const size_t max_params = (size_t)t->n_layers * 16 + 9;
+  const size_t max_params = (size_t)t->n_layers * 20 + 9;
   t->base.params = cq_arena_array(source->arena, max_params, sizeof *t->base.params);
   if (!t->layers || !t->base.params) return cq_fail_memory(error, "transformer");
   memset(t->base.params, 0, max_params * sizeof *t->base.params);
@@ -446,21 +482,54 @@ static cq_status open_transformer(cq_module **out, const cq_module_source *sourc
   if (status) return status;
   taker k = {.t = t, .weights = t->weights, .arena = source->arena, .a = a, .error = error};
   status = take_embedding(&k, &t->embedding, &s);
-  if (!status && source->language) status = take_language(&k, &t->embedding, source->language, &s);
+  if (!status && source->language) status = cq_transformer_take_language(t, source->language, source->arena, error);
   for (int i = 0; !status && i < t->n_layers; i++) status = take_layer(&k, &t->layers[i], i, &s);
   if (!status && a->relative_bias)
     status =
         take_param(&k, &t->relative.table, "encoder.relative_attention_bias", ".weight", NULL, s.n_buckets, s.n_heads);
+  if (!status && is_deberta(a)) status = take_distances(&k, t, &s);
   if (!status) status = cq_weights_all_taken(t->weights, ignored_tensors, error);
   if (status) return status;
   t->base.n_params = k.next;
-  t->base.n_pack_parts = (size_t)t->n_layers * PARTS_PER_LAYER + (t->embedding.projection.weight ? 1 : 0);
+  t->base.n_pack_parts = (size_t)t->n_layers * PARTS_PER_LAYER + 1;
+  if (t->of_distances) t->base.n_pack_parts += 2 * (size_t)t->n_layers;
+  if (is_deberta(a)) t->base.not_trained = "disentangled attention (model_type 'deberta-v2')";
   t->embedding.first_position = a->positions_after_pad ? s.pad_id + 1 : 0;
   set_dropouts(t, (float)s.dropout, (float)s.attention_dropout, a);
   t->base.output_dim = s.dim;
   t->base.add_special = true;
   t->base.max_seq_length = (int)(s.n_positions - t->embedding.first_position);
   return CQ_OK;
+}
+
+static cq_status open_transformer(cq_module **out, const cq_module_source *source, cq_error *error) {
+  char path[4096];
+  const char *model_type = NULL;
+  cq_transformer *t = cq_arena_alloc(source->arena, sizeof *t);
+  if (!t) return cq_fail_memory(error, "transformer");
+  *t = (cq_transformer){.base = {.type = &cq_transformer_type}};
+  *out = &t->base; /* from here on the caller frees it */
+  cq_status status = cq_path_join(path, sizeof path, source->directory, "config.json", error);
+  if (!status) status = cq_json_read(&t->config, path, error);
+  if (!status) status = cq_json_get_string(&model_type, t->config, "model_type", path, error);
+  if (status) return status;
+  if (!model_type) return cq_fail_file(error, CQ_ERR_FORMAT, path, "key 'model_type' is missing");
+  if (cq_llama_knows(model_type)) {
+    json_t *config = t->config; /* the other's now */
+    t->config = NULL;
+    return cq_llama_open(out, source, config, path, error);
+  }
+  const architecture *a = architecture_of(model_type);
+  if (a) return open_layers(t, a, source, path, error);
+  const cq_family *family = cq_family_find(model_type);
+  if (!family)
+    return cq_fail_file(error, CQ_ERR_UNSUPPORTED, path,
+                        "model_type '%s' is not supported (docs/formats.md lists those that are)", model_type);
+  t->is_stack = true;
+  t->base.n_pack_parts = 0;
+  status = cq_family_open(t, family, source, path, error);
+  t->base.n_pack_parts = (size_t)t->n_layers * PARTS_PER_BLOCK;
+  return status;
 }
 
 static cq_status describe_vocabulary(cq_transformer *t, int64_t n_rows, const cq_tokenizer *tokenizer,
@@ -513,40 +582,9 @@ static cq_status save_transformer(const cq_module *module, cq_dtype weights, con
   return cq_transformer_write(module, ((const cq_transformer *)module)->config, weights, directory, error);
 }
 
-static cq_status describe_transformer(const cq_module *module, json_t *object, cq_error *error) {
-  const cq_transformer *t = (const cq_transformer *)module;
-  const char *activation = json_string_value(json_object_get(t->config, architecture_of_transformer(t)->activation));
-  json_t *more =
-      json_pack("{s:O?, s:I, s:I, s:I, s:I, s:I, s:I, s:s, s:f, s:I}", "architecture",
-                json_object_get(t->config, "model_type"), "vocab_size", (json_int_t)t->embedding.words->rows,
-                "n_layers", (json_int_t)(t->n_layers / t->group_size * t->repeats), "dim", (json_int_t)t->dim,
-                "n_heads", (json_int_t)t->n_heads, "feed_forward_dim", (json_int_t)t->feed_forward_dim, "n_positions",
-                (json_int_t)t->embedding.positions->rows, "activation",
-                activation ? activation : default_activation(architecture_of_transformer(t)), "layer_norm_eps",
-                (double)t->embedding.norm.eps, "first_position", (json_int_t)t->embedding.first_position);
-  if (!more || json_object_update(object, more) != 0) {
-    json_decref(more);
-    return cq_fail_memory(error, "description");
-  }
-  json_decref(more);
-  return CQ_OK;
+static const cq_family *family_of(const cq_transformer *t) {
+  return cq_family_find(json_string_value(json_object_get(t->config, "model_type")));
 }
-
-static cq_status pack_transformer(cq_module *module, size_t part, const cq_packing *packing, cq_error *error) {
-  const cq_transformer *t = (const cq_transformer *)module;
-  const bool in_layer = part < (size_t)t->n_layers * PARTS_PER_LAYER;
-  cq_transformer_layer *l = &t->layers[in_layer ? part / PARTS_PER_LAYER : 0];
-  cq_linear *const weights[PARTS_PER_LAYER] = {
-      &l->attention.query, &l->attention.key, &l->attention.value, &l->attention.output, &l->up, &l->down};
-  cq_linear *projection = &((cq_transformer *)module)->embedding.projection;
-  const cq_status status = cq_linear_pack(in_layer ? weights[part % PARTS_PER_LAYER] : projection, packing, error);
-  if (!packing->training && t->weights) cq_weights_release_pages(t->weights);
-  return status;
-}
-
-/* ---- forward and backward ---- */
-
-enum { SITES_PER_LAYER = 3 };
 
 /* How many layers x passes, and which one it passes at each depth. */
 static int64_t depth_of(const cq_transformer *t) {
@@ -560,6 +598,7 @@ typedef struct tape {
   cq_embedding_saved embedding;
   const float **bias;
   cq_transformer_saved *layers;
+  cq_stack_saved stack;
 } tape;
 
 /* Adds the share of a layer's output to the mixture, when there is one; index 0 is the embeddings'. */
@@ -572,6 +611,59 @@ static void add_to_mixture(cq_worker *worker, const cq_transformer *t, cq_tensor
   worker->kernels->add(cq_f32(mixture), cq_f32(scaled), n);
 }
 
+static cq_status describe_transformer(const cq_module *module, json_t *object, cq_error *error) {
+  const cq_transformer *t = (const cq_transformer *)module;
+  const architecture *a = architecture_of_transformer(t);
+  const char *key = a ? a->activation : family_of(t)->keys.activation;
+  const char *activation = key ? json_string_value(json_object_get(t->config, key)) : NULL;
+  json_t *more =
+      json_pack("{s:O?, s:I, s:I, s:I, s:I, s:I, s:I, s:s, s:f, s:I}", "architecture",
+                json_object_get(t->config, "model_type"), "vocab_size", (json_int_t)t->embedding.words->rows,
+                "n_layers", (json_int_t)(t->is_stack ? t->n_layers : depth_of(t) / t->group_size), "dim",
+                (json_int_t)t->dim, "n_heads", (json_int_t)t->n_heads, "feed_forward_dim",
+                (json_int_t)t->feed_forward_dim, "n_positions", (json_int_t)t->n_positions, "activation",
+                activation ? activation
+                : a        ? default_activation(a)
+                           : family_of(t)->activation,
+                "layer_norm_eps", (double)t->norm_eps, "first_position", (json_int_t)t->embedding.first_position);
+  if (!more || json_object_update(object, more) != 0) {
+    json_decref(more);
+    return cq_fail_memory(error, "description");
+  }
+  json_decref(more);
+  return CQ_OK;
+}
+
+/* What is packed on its own: the layers' weights, the embedding's projection, and those of distances. */
+static cq_linear *part_of(cq_transformer *t, size_t part) {
+  if (t->is_stack) {
+    cq_block *b = &t->stack.blocks[part / PARTS_PER_BLOCK];
+    cq_linear *const weights[PARTS_PER_BLOCK] = {&b->attention.fused, &b->attention.query,  &b->attention.key,
+                                                 &b->attention.value, &b->attention.output, &b->ffn.fused,
+                                                 &b->ffn.gate,        &b->ffn.up,           &b->ffn.down};
+    return weights[part % PARTS_PER_BLOCK];
+  }
+  const size_t n_in_layers = (size_t)t->n_layers * PARTS_PER_LAYER;
+  if (part == n_in_layers) return &t->embedding.projection;
+  if (part > n_in_layers) return &t->of_distances[part - n_in_layers - 1];
+  cq_transformer_layer *l = &t->layers[part / PARTS_PER_LAYER];
+  cq_linear *const weights[PARTS_PER_LAYER] = {
+      &l->attention.query, &l->attention.key, &l->attention.value, &l->attention.output, &l->up, &l->down};
+  return weights[part % PARTS_PER_LAYER];
+}
+
+static cq_status pack_transformer(cq_module *module, size_t part, const cq_packing *packing, cq_error *error) {
+  const cq_transformer *t = (const cq_transformer *)module;
+  cq_linear *l = part_of((cq_transformer *)module, part);
+  const cq_status status = l->weight ? cq_linear_pack(l, packing, error) : CQ_OK;
+  if (!packing->training && t->weights) cq_weights_release_pages(t->weights);
+  return status;
+}
+
+/* ---- forward and backward ---- */
+
+enum { SITES_PER_LAYER = 3 };
+
 static cq_status transformer_forward(cq_worker *worker, const cq_module *module, const cq_batch *batch, cq_tensor x,
                                      cq_tensor *y, void **saved, cq_error *error) {
   const cq_transformer *t = (const cq_transformer *)module;
@@ -581,8 +673,16 @@ static cq_status transformer_forward(cq_worker *worker, const cq_module *module,
   (void)x;
   if (saved) {
     *saved = record = cq_workspace_take(w, sizeof *record);
-    if (record) record->layers = cq_workspace_take(w, (size_t)depth * sizeof *record->layers);
-    if (!record || !record->layers) return cq_fail_memory(error, "transformer");
+    if (record && !t->is_stack) record->layers = cq_workspace_take(w, (size_t)depth * sizeof *record->layers);
+    if (!record || (!t->is_stack && !record->layers)) return cq_fail_memory(error, "transformer");
+  }
+  if (t->is_stack) {
+    if (record) record->bias = NULL;
+    *y = cq_workspace_f32(w, n, t->dim);
+    if (!y->data) return cq_fail_memory(error, "transformer");
+    cq_status status =
+        cq_embedding_forward(worker, &t->embedding, batch, *y, 0, record ? &record->embedding : NULL, error);
+    return status ? status : cq_stack_forward(worker, &t->stack, batch, y, 1, record ? &record->stack : NULL, error);
   }
   /* Two buffers take turns as input and output; when training every layer's input is kept instead. */
   cq_tensor now = cq_workspace_f32(w, n, t->dim), next = cq_workspace_f32(w, n, t->dim);
@@ -626,9 +726,10 @@ static cq_status transformer_backward(cq_worker *worker, const cq_module *module
   float **dbias = NULL;
   cq_status status = CQ_OK;
   (void)x, (void)dx;
+  if (t->is_stack) status = cq_stack_backward(worker, &t->stack, batch, gradients, dy, 1, &record->stack, error);
   if (record->bias && !t->relative.table->frozen)
     status = cq_relative_bias_gradients(worker, &t->relative, batch, &dbias, error);
-  for (int64_t i = depth_of(t); !status && i-- > 0;)
+  for (int64_t i = t->is_stack ? 0 : depth_of(t); !status && i-- > 0;)
     status = cq_transformer_backward(worker, layer_at(t, i), batch, gradients, dy, record->bias, dbias,
                                      (uint32_t)(1 + i * SITES_PER_LAYER), &record->layers[i], error);
   if (!status && dbias) status = cq_relative_bias_backward(worker, &t->relative, batch, gradients, dbias, error);
@@ -642,6 +743,8 @@ static void free_transformer(cq_module *module) {
   cq_transformer *t = (cq_transformer *)module;
   for (int64_t i = 0; t->layers && i < t->n_layers; i++) cq_transformer_free(&t->layers[i]);
   cq_linear_free(&t->embedding.projection);
+  for (int64_t i = 0; t->of_distances && i < 2 * t->n_layers; i++) cq_linear_free(&t->of_distances[i]);
+  cq_stack_free(&t->stack);
   cq_weights_close(t->weights);
   cq_weights_close(t->words);
   cq_tokenizer_free(t->base.tokenizer);

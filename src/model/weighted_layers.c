@@ -54,6 +54,10 @@ static cq_status weighted_layers_open(cq_module **out, const cq_module_source *s
     return cq_fail_file(error, CQ_ERR_UNSUPPORTED, path,
                         "the Transformer's config.json does not say \"output_hidden_states\": true, without which "
                         "sentence-transformers leaves this module out");
+  if (t->is_stack)
+    return cq_fail_file(error, CQ_ERR_UNSUPPORTED, path,
+                        "WeightedLayerPooling is read behind BERT's line, not behind model_type '%s'",
+                        json_string_value(json_object_get(t->config, "model_type")));
   if (dim != t->dim || l->n_layers != t->n_layers)
     return cq_fail_file(error, CQ_ERR_FORMAT, path, "%lld layers of %lld dimensions, the Transformer has %lld of %lld",
                         (long long)l->n_layers, (long long)dim, (long long)t->n_layers, (long long)t->dim);

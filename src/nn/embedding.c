@@ -24,6 +24,7 @@ cq_status cq_embedding_forward(cq_worker *worker, const cq_embedding *l, const c
       position_ids[t] = batch->ids[t] == pad_id ? pad_id : next++;
   }
   cq_param_gather(k, cq_f32(x), l->words, batch->ids, n);
+  if (l->scale != 0) k->scale(cq_f32(x), cq_f32(x), l->scale, n * dim);
   if (l->types) k->gather(cq_f32(x), l->types->value, type_ids, n, dim, true);
   if (l->positions) k->gather(cq_f32(x), l->positions->value, position_ids, n, dim, true);
   if (l->tasks) k->gather(cq_f32(x), l->tasks->value, type_ids, n, dim, true);
@@ -32,7 +33,9 @@ cq_status cq_embedding_forward(cq_worker *worker, const cq_embedding *l, const c
     saved->type_ids = type_ids;
     saved->x = x;
   }
-  cq_status status = cq_norm_forward(worker, &l->norm, x, x, (cq_tensor){0}, saved ? &saved->norm : NULL, error);
+  cq_status status = CQ_OK;
+  if (l->norm.gamma)
+    status = cq_norm_forward(worker, &l->norm, x, x, (cq_tensor){0}, saved ? &saved->norm : NULL, error);
   if (status) return status;
   cq_dropout_apply(worker, batch, x, l->dropout, site);
   if (l->projection.weight) {
@@ -69,13 +72,14 @@ cq_status cq_embedding_backward(cq_worker *worker, const cq_embedding *l, const 
     if (status) return status;
   }
   cq_dropout_apply(worker, batch, dx, l->dropout, site);
-  cq_norm_backward(worker, &l->norm, gradients, dx, dx, &saved->norm);
+  if (l->norm.gamma) cq_norm_backward(worker, &l->norm, gradients, dx, dx, &saved->norm);
   if (l->types && !l->types->frozen)
     k->scatter_add(cq_gradient_of(gradients, l->types), cq_f32(dx), saved->type_ids, dx.rows, dx.cols);
   if (l->tasks && !l->tasks->frozen)
     k->scatter_add(cq_gradient_of(gradients, l->tasks), cq_f32(dx), saved->type_ids, dx.rows, dx.cols);
   if (l->positions && !l->positions->frozen)
     k->scatter_add(cq_gradient_of(gradients, l->positions), cq_f32(dx), saved->position_ids, dx.rows, dx.cols);
+  if (l->scale != 0) k->scale(cq_f32(dx), cq_f32(dx), l->scale, dx.rows * dx.cols);
   cq_status status = cq_table_backward(worker, l->words, gradients, dx, batch->ids, error);
   cq_workspace_release(&worker->workspace, mark);
   return status;

@@ -29,7 +29,7 @@ static void place_heads(const cq_kernels *k, const cq_rms_norm *norm, cq_tensor 
     float *row = cq_f32(x) + t * x.stride;
     for (int64_t h = 0; h < n_heads && norm->gamma; h++)
       norm_row(k, norm, row + h * head_dim, row + h * head_dim, head_dim);
-    cq_rotary_turn(row, positions + t * head_dim, n_heads, head_dim / 2);
+    k->rotate(row, x.stride, positions + t * head_dim, false, 1, n_heads, head_dim, head_dim);
   }
 }
 

@@ -2,26 +2,20 @@
 
 #include <math.h>
 
-void cq_rotary_table(float *table, const cq_rotary *rotary, int64_t n) {
-  const int64_t half = rotary->half;
-  for (int64_t t = 0; t < n; t++) {
-    float *row = table + t * 2 * half;
-    for (int64_t i = 0; i < half; i++) {
-      const float angle = (float)t * rotary->inverse[i]; /* in f32, as the models were trained */
-      row[i] = cosf(angle) * rotary->factor;
-      row[half + i] = sinf(angle) * rotary->factor;
+const float *cq_rotary_turns(cq_worker *worker, const cq_rotary *l, const cq_batch *batch) {
+  const int64_t half = l->n_turned / 2;
+  int64_t longest = 0;
+  for (int64_t s = 0; s < batch->n_seqs; s++)
+    if (cq_batch_length(batch, s) > longest) longest = cq_batch_length(batch, s);
+  float *turns = cq_workspace_take(&worker->workspace, (size_t)(longest * l->n_turned) * sizeof *turns);
+  if (!turns) return NULL;
+  for (int64_t p = 0; p < longest; p++) {
+    float *row = turns + p * l->n_turned;
+    for (int64_t j = 0; j < half; j++) {
+      const double angle = (double)((float)p * l->frequencies[j]); /* rounded to single precision, as PyTorch has it */
+      row[j] = (float)cos(angle) * l->magnitude;
+      row[half + j] = (float)sin(angle) * l->magnitude;
     }
   }
-}
-
-void cq_rotary_turn(float *heads, const float *table, int64_t n_heads, int64_t half) {
-  const float *cosines = table, *sines = table + half;
-  for (int64_t h = 0; h < n_heads; h++) {
-    float *a = heads + h * 2 * half, *b = a + half;
-    for (int64_t i = 0; i < half; i++) {
-      const float x = a[i], y = b[i];
-      a[i] = x * cosines[i] - y * sines[i];
-      b[i] = y * cosines[i] + x * sines[i];
-    }
-  }
+  return turns;
 }

@@ -1,19 +1,19 @@
-/* Rotary position embeddings: dimensions i and i + half of a head are a pair, turned by position times the pair's
- * frequency. Source: Su et al. 2021, in the halved layout of GPT-NeoX. */
+/* Rotary positions: pairs of a head's columns are turned by angles that grow with the token's position, so that scores
+ * depend on distances. Source: Su et al. 2021 (RoPE), section 3.2. */
 #ifndef NN_ROTARY_H
 #define NN_ROTARY_H
 
-#include <stdint.h>
+#include "nn/batch.h"
+#include "tensor/workspace.h"
 
 typedef struct cq_rotary {
-  float *inverse; /* [half] angle a position */
-  int64_t half;   /* of head_dim */
-  float factor;   /* of cosines and sines; usually 1 */
+  int64_t n_turned;         /* columns of each head that are turned, the first ones; even */
+  const float *frequencies; /* [n_turned / 2] radians a position */
+  float magnitude;          /* of cosines and sines, usually 1 (YaRN's is not) */
 } cq_rotary;
 
-/* table [n, 2 half]: cosines and sines of positions 0 to n - 1. */
-void cq_rotary_table(float *table, const cq_rotary *rotary, int64_t n);
-/* Turns n_heads heads that lie side by side, in place; table: the position's row. */
-void cq_rotary_turn(float *heads, const float *table, int64_t n_heads, int64_t half);
+/* Cosines, then sines, of each position of the batch's longest sequence: [longest, n_turned] in the workspace; NULL: no
+ * memory. */
+const float *cq_rotary_turns(cq_worker *worker, const cq_rotary *l, const cq_batch *batch);
 
 #endif

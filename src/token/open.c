@@ -130,14 +130,16 @@ static cq_status open_any(cq_tokenizer *t, const char *directory, const json_t *
     if (!status) status = cq_tokenizer_assemble(t, document, path, error);
     json_decref(document);
     /* What older readers use instead travels along. */
-    static const char *const beside[] = {
-        "vocab.txt", "sentencepiece.bpe.model", "spiece.model", "tokenizer.model", "vocab.json", "merges.txt", NULL};
+    static const char *const beside[] = {"vocab.txt",       "sentencepiece.bpe.model",
+                                         "spiece.model",    "spm.model",
+                                         "tokenizer.model", "vocab.json",
+                                         "merges.txt",      NULL};
     for (size_t i = 0; beside[i] && !status; i++) status = keep_file(t, path, &also, directory, beside[i], error);
     return status;
   }
   status = keep_file(t, path, &found, directory, "vocab.txt", error);
   if (status || found) return status ? status : cq_open_vocab_txt(t, path, config, specials, error);
-  static const char *const models[] = {"sentencepiece.bpe.model", "spiece.model", "tokenizer.model", NULL};
+  static const char *const models[] = {"sentencepiece.bpe.model", "spiece.model", "spm.model", "tokenizer.model", NULL};
   for (size_t i = 0; models[i]; i++) {
     status = keep_file(t, path, &found, directory, models[i], error);
     if (status || found) return status ? status : cq_open_sentencepiece(t, directory, path, config, error);
@@ -152,8 +154,8 @@ static cq_status open_any(cq_tokenizer *t, const char *directory, const json_t *
   }
   return cq_fail_file(
       error, CQ_ERR_IO, directory,
-      "no tokenizer: none of tokenizer.json, vocab.txt, sentencepiece.bpe.model, spiece.model, tokenizer.model, "
-      "vocab.json with merges.txt");
+      "no tokenizer: none of tokenizer.json, vocab.txt, sentencepiece.bpe.model, spiece.model, spm.model, "
+      "tokenizer.model, vocab.json with merges.txt");
 }
 
 cq_status cq_tokenizer_open(cq_tokenizer **out, const char *directory, bool lowercase_override, cq_error *error) {

@@ -178,7 +178,7 @@ static cq_status special_tokens(const char **before, const char **after, const c
   *before = *after = NULL;
   if (class && !strncmp(class, "T5", 2)) {
     *after = "</s>";
-  } else if (class && !strncmp(class, "Albert", 6)) {
+  } else if (class && (!strncmp(class, "Albert", 6) || !strncmp(class, "DebertaV2", 9))) {
     *before = "[CLS]";
     *after = "[SEP]";
   } else if (!class || !strncmp(class, "Llama", 5) || !strncmp(class, "PreTrainedTokenizer", 19)) {
@@ -258,6 +258,15 @@ cq_status cq_open_sentencepiece(cq_tokenizer *t, const char *directory, const ch
   const char *type = json_string_value(json_object_get(model_config, "model_type"));
   bool general = !class || !strncmp(class, "PreTrainedTokenizer", 19);
   bool xlmr = class && !strncmp(class, "XLMRoberta", 10);
+  if (!class && !strcmp(name, "spm.model")) class = "DebertaV2Tokenizer"; /* whose directories often name no class */
+  for (int i = 0; class && !strncmp(class, "DebertaV2", 9) && i < 2; i++) {
+    static const char *const keys[] = {"do_lower_case", "split_by_punct"};
+    if (json_is_true(json_object_get(config, keys[i]))) {
+      json_decref(model_config);
+      return cq_fail_file(error, CQ_ERR_UNSUPPORTED, path, "key '%s' of tokenizer_config.json without tokenizer.json",
+                          keys[i]);
+    }
+  }
   if (general && (!strcmp(name, "sentencepiece.bpe.model") || (type && !strcmp(type, "xlm-roberta")))) xlmr = true;
   json_decref(model_config);
   cq_slice bytes;

@@ -50,6 +50,12 @@ static void expect_refused(const char *model, const char *file, const char *text
   if (!strstr(error.message, word)) fail_msg("'%s' does not say '%s'", error.message, word);
 }
 
+static unsigned char *find_bytes(unsigned char *bytes, size_t n, const char *text) {
+  for (size_t i = 0; i + strlen(text) <= n; i++)
+    if (memcmp(bytes + i, text, strlen(text)) == 0) return bytes + i;
+  return NULL;
+}
+
 /* --- what a file may not say --- */
 
 #define POOLING     "sentence_transformers.models.Pooling"
@@ -315,6 +321,78 @@ static void wrong_routers(void **state) {
     expect_refused("router", "router_config.json", cases[i].text, cases[i].status, "", cases[i].word);
 }
 
+/* Opens a model with the first `from` of its config.json replaced by `to`. */
+static cq_status open_edited(const char *model, const char *from, const char *to, cq_error *error) {
+  char path[120], text[4096];
+  size_t n;
+  snprintf(path, sizeof path, "golden/models/%s/config.json", model);
+  unsigned char *bytes = read_bytes(&n, tests_file(path));
+  const char *at = (const char *)find_bytes(bytes, n, from);
+  assert_non_null(at);
+  const int n_before = (int)(at - (const char *)bytes), n_after = (int)n - n_before - (int)strlen(from);
+  snprintf(text, sizeof text, "%.*s%s%.*s", n_before, (const char *)bytes, to, n_after, at + strlen(from));
+  free(bytes);
+  return open_changed(model, "config.json", text, error);
+}
+
+static void wrong_sizes_of_older_encoders(void **state) {
+  static const struct {
+    const char *model, *from, *to;
+    cq_status status;
+    const char *file, *message;
+  } cases[] = {
+      {"electra", "\"embedding_size\": 20", "\"embedding_size\": 21", CQ_ERR_FORMAT, "model.safetensors",
+       "tensor 'embeddings.word_embeddings.weight' has shape [420, 20], expected [420, 21]"},
+      {"electra", "\"hidden_size\": 24", "\"hidden_size\": 27", CQ_ERR_FORMAT, "model.safetensors",
+       "tensor 'embeddings_project.weight' has shape [24, 20], expected [27, 20]"},
+      {"electra-equal", "\"hidden_size\": 24", "\"hidden_size\": 27", CQ_ERR_FORMAT, "model.safetensors",
+       "tensor 'embeddings_project.weight' is missing"},
+      {"electra", "\"embedding_size\": 20", "\"embedding_size\": 0", CQ_ERR_FORMAT, "config.json", "embedding_size"},
+      {"albert-groups", "\"num_hidden_groups\": 2", "\"num_hidden_groups\": 3", CQ_ERR_FORMAT, "config.json",
+       "num_hidden_groups 3 does not divide num_hidden_layers 4"},
+      {"albert-groups", "\"inner_group_num\": 2", "\"inner_group_num\": 3", CQ_ERR_FORMAT, "model.safetensors",
+       "'encoder.albert_layer_groups.0.albert_layers.2.attention.query.weight' is missing"},
+      {"albert-groups", "\"num_hidden_groups\": 2", "\"num_hidden_groups\": 1", CQ_ERR_UNSUPPORTED, "model.safetensors",
+       "'encoder.albert_layer_groups.1."},
+      {"ernie", "\"task_type_vocab_size\": 3", "\"task_type_vocab_size\": 4", CQ_ERR_FORMAT, "model.safetensors",
+       "'embeddings.task_type_embeddings.weight' has shape [3, 24], expected [4, 24]"},
+      {"deberta", "\"c2p\"", "\"p2p\"", CQ_ERR_UNSUPPORTED, "config.json", "pos_att_type 'p2p' is not supported"},
+      {"deberta", "\"c2p\"", "7", CQ_ERR_FORMAT, "config.json", "item 2 of 'pos_att_type' is not a string"},
+      {"deberta", "\"position_buckets\": 8", "\"position_buckets\": 9", CQ_ERR_FORMAT, "model.safetensors",
+       "tensor 'encoder.rel_embeddings.weight' has shape [16, 24], expected [18, 24]"},
+      {"deberta", "\"position_buckets\": 8", "\"position_buckets\": 3", CQ_ERR_FORMAT, "config.json",
+       "position_buckets 3, expected at least 4"},
+      {"deberta", "\"share_att_key\": true", "\"share_att_key\": false", CQ_ERR_FORMAT, "model.safetensors",
+       "'encoder.layer.0.attention.self.pos_key_proj.weight' is missing"},
+      {"deberta", "\"share_att_key\": true", "\"share_att_key\": true, \"conv_kernel_size\": 3", CQ_ERR_UNSUPPORTED,
+       "config.json", "conv_kernel_size 3"},
+      {"deberta", "\"share_att_key\": true", "\"share_att_key\": true, \"embedding_size\": 20", CQ_ERR_UNSUPPORTED,
+       "config.json", "embedding_size 20"},
+      {"deberta", "\"norm_rel_ebd\": \"layer_norm\"", "\"norm_rel_ebd\": \"none\"", CQ_ERR_UNSUPPORTED,
+       "model.safetensors", "'encoder.LayerNorm."},
+  };
+  cq_error error;
+  (void)state;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    const cq_status status = open_edited(cases[i].model, cases[i].from, cases[i].to, &error);
+    if (status != cases[i].status || !strstr(error.file, cases[i].file) || !strstr(error.message, cases[i].message))
+      fail_msg("%s with %s: status %d in '%s': %s", cases[i].model, cases[i].to, status, error.file, error.message);
+  }
+  /* Task types that are there and not used are no fault. */
+  assert_int_equal(open_edited("ernie", "\"use_task_id\": true", "\"use_task_id\": false", &error), CQ_OK);
+}
+
+static void deberta_is_not_trained(void **state) {
+  cq_encoder *encoder = NULL;
+  cq_error error = {0};
+  (void)state;
+  assert_int_equal(cq_encoder_open(&encoder, tests_file("golden/models/deberta"), NULL, &error), CQ_OK);
+  assert_int_equal(cq_encoder_make_trainable(encoder, NULL, &error), CQ_ERR_UNSUPPORTED);
+  assert_non_null(strstr(error.file, "golden/models/deberta"));
+  assert_non_null(strstr(error.message, "training is not supported for disentangled attention"));
+  cq_encoder_free(encoder);
+}
+
 static void wrong_normalize_modules(void **state) {
   static const char path[] = "3_Normalize/config.json";
   cq_error error;
@@ -339,12 +417,6 @@ static void wrong_dense_modules(void **state) {
 }
 
 /* --- weights --- */
-
-static unsigned char *find_bytes(unsigned char *bytes, size_t n, const char *text) {
-  for (size_t i = 0; i + strlen(text) <= n; i++)
-    if (memcmp(bytes + i, text, strlen(text)) == 0) return bytes + i;
-  return NULL;
-}
 
 /* The golden BERT's weights with one byte string replaced by another of the same length. */
 static void change_weights(const char *from, const char *to, size_t n_bytes) {
@@ -586,6 +658,8 @@ int main(void) {
       cmocka_unit_test(wrong_routers),
       cmocka_unit_test(wrong_other_modules),
       cmocka_unit_test(wrong_static_models),
+      cmocka_unit_test(wrong_sizes_of_older_encoders),
+      cmocka_unit_test(deberta_is_not_trained),
       cmocka_unit_test(wrong_normalize_modules),
       cmocka_unit_test(wrong_dense_modules),
       cmocka_unit_test(wrong_weights),

@@ -26,9 +26,11 @@ static void attention(float *out, float *log_sum, const float *q, const float *k
   float *scores = take(&scratch, at_most(n_tokens, TILE_ROWS) * wide);
   const row_split rows = split_rows(n_tokens);
   for (int64_t head = 0; head < s->n_heads; head++) {
-    const int64_t column = head * dim;
-    pack(packed_k, k + column, 1, s->stride, dim, n_tokens);
-    pack(packed_v, v + column, s->stride, 1, n_tokens, dim);
+    const int64_t column = head * dim, kv = cq_attention_kv_column(s, head);
+    if (cq_attention_first_of_kv(s, head)) {
+      pack(packed_k, k + kv, 1, s->stride, dim, n_tokens);
+      pack(packed_v, v + kv, s->stride, 1, n_tokens, dim);
+    }
     for (int64_t part = 0, i = 0; part < rows.parts; part++) {
       const int64_t height = rows.height + (part < rows.taller);
       multiply(scores, wide, q + i * s->stride + column, s->stride, false, packed_k, dim * PANEL, height, wide, dim,
@@ -75,10 +77,13 @@ static void attention_backward(float *dq, float *dk, float *dv, float *dbias, co
   float *packed_dout = take(&scratch, n_tokens * deep);
   float *scores = take(&scratch, block * wide), *ds = take(&scratch, block * wide);
   for (int64_t head = 0; head < s->n_heads; head++) {
-    const int64_t column = head * dim;
-    pack(turned_k, k + column, 1, s->stride, dim, n_tokens);
-    pack(turned_v, v + column, 1, s->stride, dim, n_tokens);
-    pack(packed_k, k + column, s->stride, 1, n_tokens, dim);
+    const int64_t column = head * dim, kv = cq_attention_kv_column(s, head);
+    const bool first_of_kv = cq_attention_first_of_kv(s, head);
+    if (first_of_kv) {
+      pack(turned_k, k + kv, 1, s->stride, dim, n_tokens);
+      pack(turned_v, v + kv, 1, s->stride, dim, n_tokens);
+      pack(packed_k, k + kv, s->stride, 1, n_tokens, dim);
+    }
     for (int64_t i = 0; i < n_tokens; i += block) {
       const int64_t height = at_most(n_tokens - i, block);
       const float *q_rows = q + i * s->stride + column, *dout_rows = dout + i * s->out_stride + column;
@@ -98,9 +103,10 @@ static void attention_backward(float *dq, float *dk, float *dv, float *dbias, co
       pack(packed_dout, dout_rows, s->out_stride, 1, height, dim);
       multiply(dq + i * s->stride + column, s->stride, ds, wide, false, packed_k, n_tokens * PANEL, height, dim,
                n_tokens, NULL, false);
-      multiply(dk + column, s->stride, ds, wide, true, packed_q, height * PANEL, n_tokens, dim, height, NULL, i > 0);
-      multiply(dv + column, s->stride, scores, wide, true, packed_dout, height * PANEL, n_tokens, dim, height, NULL,
-               i > 0);
+      multiply(dk + kv, s->stride, ds, wide, true, packed_q, height * PANEL, n_tokens, dim, height, NULL,
+               i > 0 || !first_of_kv);
+      multiply(dv + kv, s->stride, scores, wide, true, packed_dout, height * PANEL, n_tokens, dim, height, NULL,
+               i > 0 || !first_of_kv);
     }
   }
 }

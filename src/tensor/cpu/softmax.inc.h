@@ -27,13 +27,18 @@ INLINE score_row score_row_at(const cq_attention_shape *s, float *scores, int64_
                    .key = s->dropout.key,
                    .first = (uint32_t)first,
                    .rule = cq_dropout_rule_of(s->dropout.rate)};
-  if (s->bias || s->scale < 0) { /* written back as they will be: then the maximum score is that of the exponent */
+  if (s->bias || s->scale < 0 || s->slopes || s->window > 0 ||
+      s->causal) { /* written back as they will be: then the maximum score is that of the exponent */
     const float *bias = s->bias ? s->bias + first : NULL;
     for (int64_t j = 0; j < n_tokens; j += LANES) {
       vf x = v_load(scores + j) * v_set(s->scale);
       v_store(scores + j, bias ? x + v_load_n(bias + j, n_tokens - j) : x);
     }
     row.factor = log2_e;
+    if (s->slopes)
+      for (int64_t j = 0; j < n_tokens; j++) scores[j] -= s->slopes[head] * fabsf((float)(j - i));
+    for (int64_t j = 0; j < cq_attention_first(s, i); j++) scores[j] = -INFINITY;
+    for (int64_t j = cq_attention_end(s, i); j < n_tokens; j++) scores[j] = -INFINITY;
   }
   return row;
 }

@@ -1,0 +1,46 @@
+/* Disentangled attention: besides the contents of query and key, their distance bears on a score, through what the
+ * query's content makes of the distance (c2p) and what the key's does (p2c).
+ *
+ *   score(i, j) = (q_i . k_j + q_i . K[r] + k_j . Q[r]) / sqrt(head_dim * n_terms),  r = span + bucket(i - j)
+ *
+ * K and Q are projections of one table of vectors, a row a bucket of distances, which all layers share.
+ * Source: He et al. 2021, section 3.1; DeBERTa V3's buckets are logarithmic beyond half their number. */
+#ifndef NN_DISENTANGLED_H
+#define NN_DISENTANGLED_H
+
+#include "nn/linear.h"
+#include "nn/norm.h"
+
+/* The distances, as all layers see them. */
+typedef struct cq_distances {
+  cq_param *table; /* [2 span, dim] */
+  cq_norm norm;    /* of its rows; gamma NULL: none */
+  int64_t span;    /* buckets on either side */
+  int64_t max;     /* the distance from which on all share the last bucket; 0: a bucket for each distance */
+} cq_distances;
+
+typedef struct cq_disentangled {
+  const cq_distances *distances;
+  const cq_linear *key, *query; /* of the distances, for c2p and p2c; NULL: the term is left out */
+  int n_terms;                  /* of the score */
+} cq_disentangled;
+
+/* The bucket of a query `distance` places behind its key: -span to span. */
+int64_t cq_distance_bucket(const cq_distances *distances, int64_t distance);
+
+/* A layer's projections of the distances that a batch has. */
+typedef struct cq_distance_rows {
+  cq_tensor key, query; /* [n_rows, dim]; data NULL: none */
+  int64_t n_rows, longest;
+  const int32_t *row_of; /* [2 longest - 1] by distance + longest - 1 */
+} cq_distance_rows;
+
+/* In the workspace. Errors: CQ_ERR_MEMORY. */
+CQ_MUST_USE cq_status cq_distance_rows_make(cq_distance_rows *out, cq_worker *worker, const cq_disentangled *l,
+                                            int64_t longest, cq_error *error);
+/* What is added to the scores of one sequence of queries q and keys k [length, dim]: bias [n_heads, length, length].
+ * Errors: CQ_ERR_MEMORY for scratch. */
+CQ_MUST_USE cq_status cq_disentangled_bias(float *bias, cq_worker *worker, const cq_distance_rows *rows, cq_tensor q,
+                                           cq_tensor k, int64_t n_heads, float scale, cq_error *error);
+
+#endif
