@@ -108,8 +108,8 @@ cq_status cq_hub_list(cq_hub_listing *out, int *code, cq_hub_session *s, const c
   cq_status status = url.failed ? cq_fail_memory(error, repository) : CQ_OK;
   if (!status)
     status = cq_hub_ask_json(
-        &out->json, code, s,
-        &(cq_hub_request){.method = "GET", .url = url.data, .stall_s = LIST_PATIENCE * s->request_s}, error);
+        &answer, code, s, &(cq_hub_request){.method = "GET", .url = url.data, .stall_s = LIST_PATIENCE * s->request_s},
+        error);
   if (!status) status = cq_hub_listing_read(out, answer, url.data, error);
   cq_builder_free(&url);
   return status;
