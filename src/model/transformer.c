@@ -1,5 +1,5 @@
-/* config.json -> sizes; model.safetensors -> parameters under one of three naming schemes; forward and backward are
- * nn's.
+/* BERT's line: config.json -> sizes; model.safetensors -> parameters under one of three naming schemes. Other families
+ * are rows in families/. Forward and backward are nn's.
  *
  *   model_type            names                                  positions from   token types
  *   bert                  embeddings.*, encoder.layer.N.*        0                yes
