@@ -69,6 +69,10 @@ bool cq_llama_knows(const char *model_type) {
   return family_of(model_type) != NULL;
 }
 
+const char *cq_llama_name(size_t i) {
+  return i < sizeof families / sizeof *families ? families[i].model_type : NULL;
+}
+
 /* --- reading config.json --- */
 
 typedef struct sizes {

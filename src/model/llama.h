@@ -5,10 +5,9 @@
 
 #include "model/module.h"
 
-#define CQ_LLAMA_NAMES "llama, mistral, qwen2, qwen3, gemma3_text"
-
-/* Whether a model_type is one of these. */
+/* Whether a model_type is one of these; all of them by number, NULL behind the last. */
 bool cq_llama_knows(const char *model_type);
+const char *cq_llama_name(size_t i);
 /* config is taken over. Otherwise as a module type's open. */
 CQ_MUST_USE cq_status cq_llama_open(cq_module **out, const cq_module_source *source, json_t *config, const char *path,
                                     cq_error *error);

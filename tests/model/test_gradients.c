@@ -140,14 +140,27 @@ static void check_model(const char *name, bool dropout, double length, double to
 /* Smooth activations and no maximum, since differences across a kink are off; where there is one, the tolerance is
  * wider. */
 static void gradients_agree_with_differences(void **state) {
-  static const char *const smooth[] = {"lstm-forward",       "static-normalized",
-                                       "distilbert-dense",   "labse",
-                                       "pool-lasttoken-new", "pool-weightedmean-old",
-                                       "mpnet-mean",         "dense-no-bias",
-                                       "bert-prompt-pooled", "pool-mean-sqrt-len-old",
-                                       "bert-xlmr",          "pool-norm-dropout",
-                                       "model2vec-mapping",  "electra",
-                                       "albert-groups",      "ernie"};
+  static const char *const smooth[] = {"lstm-forward",
+                                       "static-normalized",
+                                       "distilbert-dense",
+                                       "labse",
+                                       "pool-lasttoken-new",
+                                       "pool-weightedmean-old",
+                                       "mpnet-mean",
+                                       "dense-no-bias",
+                                       "bert-prompt-pooled",
+                                       "pool-mean-sqrt-len-old",
+                                       "bert-xlmr",
+                                       "pool-norm-dropout",
+                                       "model2vec-mapping",
+                                       "electra",
+                                       "albert-groups",
+                                       "ernie",
+                                       "modernbert",
+                                       "modernbert-biases",
+                                       "nomic",
+                                       "gte",
+                                       "jina-v2"};
   (void)state;
   for (size_t i = 0; i < sizeof smooth / sizeof *smooth; i++) check_model(smooth[i], false, 3e-2, 2e-3);
   check_model("bilstm-deep", false, 2e-3, 2e-2);
@@ -158,7 +171,7 @@ static void gradients_agree_with_differences(void **state) {
 /* What forward drops, backward drops. */
 static void gradients_agree_under_dropout(void **state) {
   static const char *const models[] = {"labse",   "distilbert-dense", "mpnet-mean", "bert-xlmr", "pool-norm-dropout",
-                                       "electra", "albert-groups"};
+                                       "electra", "albert-groups",    "gte"};
   (void)state;
   for (size_t i = 0; i < sizeof models / sizeof *models; i++) check_model(models[i], true, 3e-2, 2e-3);
 }
