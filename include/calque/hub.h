@@ -60,6 +60,43 @@ CQ_DEFAULT_OPTIONS(cq_hub_options, cq_hub_default_options, "hub")
 CQ_API CQ_MUST_USE cq_status cq_hub_get(char **directory, const char *repository, const cq_hub_options *options,
                                         cq_error *error);
 
+typedef struct cq_hub_put_options { /* group "hub_put" */
+  size_t size;
+  /* For the card (README.md); each replaces what the directory's says. */
+  const char *license;            /* as the hub calls it: "apache-2.0", "cc-by-4.0" */
+  const char *const *base_models; /* that it was made from: "sentence-transformers/all-MiniLM-L6-v2" */
+  size_t n_base_models;
+  const char *const *languages; /* ISO 639: "de" */
+  size_t n_languages;
+  const char *const *datasets; /* that it was trained on, by the hub's names */
+  size_t n_datasets;
+  const char *message; /* of the commit; NULL: one that says which model and which calque */
+  bool is_private;     /* a repository that is created */
+  bool replace;        /* files that are there with other contents; else they are an error */
+  cq_hub_progress_fn progress;
+  void *progress_context;
+  cq_notice_fn notice; /* what the card lacks; files that are there already */
+  void *notice_context;
+} cq_hub_put_options;
+CQ_DEFAULT_OPTIONS(cq_hub_put_options, cq_hub_put_default_options, "hub_put")
+
+/* Sends a model's directory to the hub, where it is one commit: all files appear or none. A repository that there is not
+ * is created. Large files are sent first, those that the hub has already are not.
+ *   url          receives the commit's address, to be released with cq_free
+ *   repository   "ORG/NAME", with "@" and a branch that exists behind it; else it is main
+ * It needs a token that may write (HF_TOKEN). Files with a dot in front stay here.
+ * Errors: CQ_ERR_ARGUMENT for a directory without a model, a name without an organisation, and, without replace, a file
+ * that the repository has with other contents, which the message names; CQ_ERR_IO for whatever the hub, the network or
+ * the disk refuses, also when somebody else has changed the repository meanwhile; CQ_ERR_FORMAT, CQ_ERR_UNSUPPORTED,
+ * CQ_ERR_STOPPED, CQ_ERR_MEMORY as above. */
+CQ_API CQ_MUST_USE cq_status cq_hub_put(char **url, const char *directory, const char *repository,
+                                        const cq_hub_put_options *options, cq_error *error);
+
+/* What would be sent, without asking the hub: a line for each file, its size and name, then the card.
+ *   text   to be released with cq_free */
+CQ_API CQ_MUST_USE cq_status cq_hub_put_preview(char **text, const char *directory, const char *repository,
+                                                const cq_hub_put_options *options, cq_error *error);
+
 #ifdef __cplusplus
 }
 #endif

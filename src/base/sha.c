@@ -22,24 +22,36 @@ static uint32_t big_endian(const unsigned char *p) {
   return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
 }
 
+/* One round; the eight words change places by their names, eight rounds bring them back. */
+#define ROUND(a, b, c, d, e, f, g, h, i)                                                                               \
+  do {                                                                                                                 \
+    const uint32_t s1 = rotated_left(e, 26) ^ rotated_left(e, 21) ^ rotated_left(e, 7);                                \
+    const uint32_t s0 = rotated_left(a, 30) ^ rotated_left(a, 19) ^ rotated_left(a, 10);                               \
+    const uint32_t t = h + s1 + (g ^ (e & (f ^ g))) + round_constants[i] + w[i];                                       \
+    d += t, h = t + s0 + ((a & b) | (c & (a | b)));                                                                    \
+  } while (0)
+
 static void sha256_block(uint32_t state[8], const unsigned char *block) {
-  uint32_t w[64], v[8];
+  uint32_t w[64], a = state[0], b = state[1], c = state[2], d = state[3];
+  uint32_t e = state[4], f = state[5], g = state[6], h = state[7];
   for (int i = 0; i < 16; i++) w[i] = big_endian(block + 4 * i);
   for (int i = 16; i < 64; i++) {
-    const uint32_t a = w[i - 15], b = w[i - 2];
-    w[i] = w[i - 16] + w[i - 7] + (rotated_left(a, 25) ^ rotated_left(a, 14) ^ (a >> 3)) +
-           (rotated_left(b, 15) ^ rotated_left(b, 13) ^ (b >> 10));
+    const uint32_t x = w[i - 15], y = w[i - 2];
+    w[i] = w[i - 16] + w[i - 7] + (rotated_left(x, 25) ^ rotated_left(x, 14) ^ (x >> 3)) +
+           (rotated_left(y, 15) ^ rotated_left(y, 13) ^ (y >> 10));
   }
-  memcpy(v, state, sizeof v);
-  for (int i = 0; i < 64; i++) {
-    const uint32_t s1 = rotated_left(v[4], 26) ^ rotated_left(v[4], 21) ^ rotated_left(v[4], 7);
-    const uint32_t s0 = rotated_left(v[0], 30) ^ rotated_left(v[0], 19) ^ rotated_left(v[0], 10);
-    const uint32_t t1 = v[7] + s1 + ((v[4] & v[5]) ^ (~v[4] & v[6])) + round_constants[i] + w[i];
-    const uint32_t t2 = s0 + ((v[0] & v[1]) ^ (v[0] & v[2]) ^ (v[1] & v[2]));
-    memmove(v + 1, v, 7 * sizeof *v);
-    v[4] += t1, v[0] = t1 + t2;
+  for (int i = 0; i < 64; i += 8) {
+    ROUND(a, b, c, d, e, f, g, h, i);
+    ROUND(h, a, b, c, d, e, f, g, i + 1);
+    ROUND(g, h, a, b, c, d, e, f, i + 2);
+    ROUND(f, g, h, a, b, c, d, e, i + 3);
+    ROUND(e, f, g, h, a, b, c, d, i + 4);
+    ROUND(d, e, f, g, h, a, b, c, i + 5);
+    ROUND(c, d, e, f, g, h, a, b, i + 6);
+    ROUND(b, c, d, e, f, g, h, a, i + 7);
   }
-  for (int i = 0; i < 8; i++) state[i] += v[i];
+  state[0] += a, state[1] += b, state[2] += c, state[3] += d;
+  state[4] += e, state[5] += f, state[6] += g, state[7] += h;
 }
 
 static void sha1_block(uint32_t state[8], const unsigned char *block) {

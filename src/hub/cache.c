@@ -110,3 +110,18 @@ bool cq_hub_find_snapshot(char *out, size_t size, char looked[CQ_HUB_PATH], cons
   if (snprintf(out, size, "%s/%s/snapshots/%s", cache, folder, commit) >= (int)size) return false;
   return cq_is_directory(out);
 }
+
+bool cq_hub_name_of(char *out, size_t size, const char *path) {
+  static const char before[] = "/models--";
+  const char *start = strstr(path, before);
+  if (!start || !strstr(start, "/snapshots/")) return false;
+  size_t n = 0;
+  for (const char *c = start + sizeof before - 1; *c != '/'; c++) {
+    if (n + 1 >= size) return false;
+    const bool is_slash = c[0] == '-' && c[1] == '-';
+    out[n++] = is_slash ? '/' : *c;
+    c += is_slash;
+  }
+  out[n] = '\0';
+  return n > 0;
+}

@@ -36,4 +36,7 @@ bool cq_hub_folder(char *out, size_t size, const char *kind, const char *organis
 bool cq_hub_find_snapshot(char *out, size_t size, char looked[CQ_HUB_PATH], const char *cache, const char *kind,
                           const char *organisation, const char *name, const char *revision);
 
+/* "ORG/NAME" of a model's snapshot, or of anything else within the cache; false for other paths. */
+bool cq_hub_name_of(char *out, size_t size, const char *path);
+
 #endif

@@ -203,7 +203,7 @@ static cq_status get_online(char **directory, const cq_hub_name *name, const cq_
     status = cq_hub_list(&l, &code, &s, kinds[o->type], with_organisation, name->revision, error);
     if (!status) repository = with_organisation;
   }
-  if (!is_bare || (status && (code == 401 || code == 404)))
+  if (!is_bare || (status == CQ_ERR_IO && (code == 401 || code == 404)))
     status = cq_hub_list(&l, &code, &s, kinds[o->type], repository, name->revision, error);
   if (!status) status = get_listed(directory, &l, &s, repository, name->revision, o, error);
   cq_hub_listing_free(&l);

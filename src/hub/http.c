@@ -3,11 +3,11 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/plugin.h"
 #include "calque/version.h"
 #include "hub/cache.h"
 
 #include <ctype.h>
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <strings.h>
@@ -67,10 +67,12 @@ bool cq_hub_same_origin(const char *a, const char *b) {
 /* --- the session --- */
 
 static cq_status load_plugin(const cq_curl_plugin **out, cq_error *error) {
-  void *library = dlopen("libcalque_curl.so", RTLD_NOW | RTLD_LOCAL); /* stays loaded */
-  const cq_curl_plugin *p = library ? dlsym(library, CQ_CURL_PLUGIN_SYMBOL) : NULL;
-  if (!p)
-    return cq_fail(error, CQ_ERR_UNSUPPORTED, "the Hugging Face hub needs calque's plugin for libcurl: %s", dlerror());
+  const void *table;
+  cq_error reason = {0};
+  if (cq_plugin_open(&table, "libcalque_curl.so", CQ_CURL_PLUGIN_SYMBOL, &reason))
+    return cq_fail(error, CQ_ERR_UNSUPPORTED, "the Hugging Face hub needs calque's plugin for libcurl: %s",
+                   reason.message);
+  const cq_curl_plugin *p = table;
   if (p->version != CQ_CURL_PLUGIN_VERSION)
     return cq_fail(error, CQ_ERR_UNSUPPORTED, "calque's plugin for libcurl is of version %d, not %d", p->version,
                    CQ_CURL_PLUGIN_VERSION);
@@ -307,6 +309,7 @@ cq_status cq_hub_exchange(cq_hub_answer *a, cq_hub_session *s, const cq_hub_requ
   if (!status && snprintf(url, CQ_HUB_URL, "%s", r->url) >= CQ_HUB_URL)
     status = cq_fail_file(error, CQ_ERR_FORMAT, r->url, "the address has more than %d bytes", CQ_HUB_URL);
   if (s->token) snprintf(authorization, sizeof authorization, "Authorization: Bearer %s", s->token);
+  if (!status && !rewind_body(&x)) status = cq_fail_file(error, CQ_ERR_IO, r->url, "cannot be sent");
   for (int n_redirects = 0; !status; n_redirects++) {
     cq_curl_exchange e = {.method = r->method,
                           .url = url,

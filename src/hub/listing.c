@@ -5,6 +5,8 @@
 
 #include <fnmatch.h>
 
+enum { LIST_PATIENCE = 3 }; /* a list of thousands of files is long in the making */
+
 cq_status cq_hub_ask_json(json_t **out, int *code, cq_hub_session *s, const cq_hub_request *r, cq_error *error) {
   cq_hub_answer a = {0};
   json_error_t problem;
@@ -67,6 +69,8 @@ static cq_status read_file_entry(cq_hub_file *out, const json_t *entry, const ch
   if (json_is_integer(size) && json_integer_value(size) >= 0)
     out->has_size = true, out->n_bytes = (uint64_t)json_integer_value(size);
   if (is_hex(sha256, 64)) out->sha256 = sha256;
+  const char *git_hash = json_string_value(json_object_get(entry, "blobId"));
+  if (is_hex(git_hash, 40)) out->git_hash = git_hash;
   return CQ_OK;
 }
 
@@ -85,9 +89,17 @@ static cq_status read_list(cq_hub_listing *l, const char *url, cq_error *error) 
   return status;
 }
 
+cq_status cq_hub_listing_read(cq_hub_listing *out, json_t *answer, const char *url, cq_error *error) {
+  *out = (cq_hub_listing){.json = answer};
+  const cq_status status = read_list(out, url, error);
+  if (status) cq_hub_listing_free(out);
+  return status;
+}
+
 cq_status cq_hub_list(cq_hub_listing *out, int *code, cq_hub_session *s, const char *kind, const char *repository,
                       const char *revision, cq_error *error) {
   cq_builder url = {0};
+  json_t *answer = NULL;
   *out = (cq_hub_listing){0};
   *code = 0;
   cq_builder_printf(&url, "%s/api/%s/%s/revision/", s->endpoint, kind, repository);
@@ -95,10 +107,11 @@ cq_status cq_hub_list(cq_hub_listing *out, int *code, cq_hub_session *s, const c
   cq_builder_text(&url, "?blobs=true");
   cq_status status = url.failed ? cq_fail_memory(error, repository) : CQ_OK;
   if (!status)
-    status = cq_hub_ask_json(&out->json, code, s, &(cq_hub_request){.method = "GET", .url = url.data}, error);
-  if (!status) status = read_list(out, url.data, error);
+    status = cq_hub_ask_json(
+        &answer, code, s, &(cq_hub_request){.method = "GET", .url = url.data, .stall_s = LIST_PATIENCE * s->request_s},
+        error);
+  if (!status) status = cq_hub_listing_read(out, answer, url.data, error);
   cq_builder_free(&url);
-  if (status) cq_hub_listing_free(out);
   return status;
 }
 

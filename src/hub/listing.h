@@ -10,6 +10,7 @@ typedef struct cq_hub_file {
   bool is_wanted, has_size;
   uint64_t n_bytes;
   const char *sha256;     /* of large files; else NULL */
+  const char *git_hash;   /* of small files, if the list has it */
   char etag[CQ_HUB_ETAG]; /* known when its head was asked for */
 } cq_hub_file;
 
@@ -28,6 +29,8 @@ CQ_MUST_USE cq_status cq_hub_ask_json(json_t **out, int *code, cq_hub_session *s
  * CQ_ERR_FORMAT for an answer that lacks what it should have, and a file name that leaves its directory. */
 CQ_MUST_USE cq_status cq_hub_list(cq_hub_listing *out, int *code, cq_hub_session *s, const char *kind,
                                   const char *repository, const char *revision, cq_error *error);
+/* The same of the hub's answer, which is taken over whatever is returned. */
+CQ_MUST_USE cq_status cq_hub_listing_read(cq_hub_listing *out, json_t *answer, const char *url, cq_error *error);
 void cq_hub_listing_free(cq_hub_listing *l);
 cq_hub_file *cq_hub_listing_find(const cq_hub_listing *l, const char *name);
 

@@ -1,14 +1,15 @@
 /* Which directory a model's name means: itself, one that calque ships, or one in the cache of Hugging Face.
  *
  *   share/calque/models/NAME                          beside the library's lib/; CALQUE_MODELS, where it is set
+ *   models/NAME                                       beside a static program
  *
  *   NAME, ORG/NAME, either with @REVISION             in the cache (hub/cache.h) */
 #include "base/error.h"
 #include "base/file.h"
+#include "base/plugin.h"
 #include "hub/cache.h"
 #include "model/encoder.h"
 
-#include <dlfcn.h>
 #include <string.h>
 
 #define MAX_PATH CQ_HUB_PATH
@@ -19,22 +20,20 @@ static bool has_modules(char *out, size_t size, const char *models, const char *
   return snprintf(path, sizeof path, "%s/modules.json", out) < (int)sizeof path && cq_file_exists(path);
 }
 
-/* Whose address tells where the library lies. */
-static const char this_library;
-
 /* A model that is installed with the library, wherever both were moved to. */
 static bool find_shipped(char *out, size_t size, const char *name) {
-  static const char *const beside[] = {"../share/calque/models", "../../share/calque/models"};
+  static const char *const beside[] = {
+      "../share/calque/models",
+      "../../share/calque/models",
+#ifdef CQ_STATIC /* as its archive has them, side by side */
+      "models",
+#endif
+  };
   const char *models = cq_hub_environment("CALQUE_MODELS");
   char library[MAX_PATH], path[2 * MAX_PATH];
-  Dl_info self;
   if (strchr(name, '/') || name[0] == '.') return false;
   if (models) return has_modules(out, size, models, name);
-  if (!dladdr(&this_library, &self) || !self.dli_fname) return false;
-  if (snprintf(library, sizeof library, "%s", self.dli_fname) >= (int)sizeof library) return false;
-  char *slash = strrchr(library, '/');
-  if (!slash) return false;
-  *slash = '\0';
+  if (!cq_library_directory(library, sizeof library)) return false;
   for (size_t i = 0; i < sizeof beside / sizeof *beside; i++) {
     snprintf(path, sizeof path, "%s/%s", library, beside[i]);
     if (has_modules(out, size, path, name)) return true;

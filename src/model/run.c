@@ -86,6 +86,13 @@ void cq_encoder_freeze_body(cq_encoder *encoder) {
 }
 
 cq_status cq_encoder_make_trainable(cq_encoder *encoder, cq_context *ctx, cq_error *error) {
+  for (size_t i = 0; i < encoder->n_modules; i++) {
+    const cq_module_type *type = encoder->modules[i]->type;
+    if (!type->backward)
+      return cq_fail_file(error, CQ_ERR_UNSUPPORTED, encoder->directory,
+                          "a model with a %s is for encoding, and cannot be trained",
+                          type == &cq_llama_type ? "Transformer of decoders' shape" : type->name);
+  }
   if (encoder->precision == CQ_PRECISION_INT8) encoder->precision = CQ_PRECISION_F32;
   cq_status status = cq_params_own(&encoder->params, error);
   return status ? status : cq_encoder_pack(encoder, ctx, true, error);

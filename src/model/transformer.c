@@ -1,4 +1,4 @@
-/* config.json -> sizes; model.safetensors -> parameters under one of three naming schemes; forward and backward are
+/* config.json -> sizes; model.safetensors -> parameters under one of four naming schemes; forward and backward are
  * nn's.
  *
  *   model_type            names                                  positions from   token types
@@ -7,6 +7,9 @@
  *   camembert             the same                               pad + 1 = 2      one
  *   distilbert            transformer.layer.N.*                  0                none
  *   mpnet                 encoder.layer.N.attention.attn.*       pad + 1 = 2      none, but a relative position bias
+ *   electra               as bert; its word embeddings may be narrower than its layers
+ *   albert                encoder.albert_layer_groups.G.albert_layers.I.*   0     yes; a group's layers run again and again
+ *   ernie                 as bert                                0                yes, and types of task
  *
  * A checkpoint of a task model prefixes all of them with "bert.", "roberta." and so on. */
 #include "model/transformer.h"
@@ -15,6 +18,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "format/json.h"
+#include "model/llama.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -23,7 +27,7 @@
 
 /* Names of one layer's tensors without ".weight" and ".bias". */
 typedef struct layer_names {
-  const char *layer; /* printf pattern of the layer's prefix */
+  const char *layer; /* printf pattern of the layer's prefix; two numbers are the group and the layer in it */
   const char *query, *key, *value, *output, *attention_norm, *up, *down, *output_norm;
 } layer_names;
 
@@ -36,6 +40,15 @@ static const layer_names distilbert_names = {
 static const layer_names mpnet_names = {"encoder.layer.%d.",  "attention.attn.q", "attention.attn.k",
                                         "attention.attn.v",   "attention.attn.o", "attention.LayerNorm",
                                         "intermediate.dense", "output.dense",     "output.LayerNorm"};
+static const layer_names albert_names = {"encoder.albert_layer_groups.%d.albert_layers.%d.",
+                                         "attention.query",
+                                         "attention.key",
+                                         "attention.value",
+                                         "attention.dense",
+                                         "attention.LayerNorm",
+                                         "ffn",
+                                         "ffn_output",
+                                         "full_layer_layer_norm"};
 
 typedef struct architecture {
   const char *model_type, *prefix;
@@ -43,21 +56,51 @@ typedef struct architecture {
   const char *dim, *n_layers, *n_heads, *feed_forward, *activation, *dropout,
       *attention_dropout; /* keys of config.json */
   bool positions_after_pad, token_types, relative_bias, attention_output_dropout;
-  double norm_eps; /* when the config says nothing */
+  double norm_eps;        /* when the config says nothing */
+  const char *projection; /* the layer behind word embeddings of embedding_size; NULL: the architecture has none */
+  bool always_projects;   /* also where embedding_size is hidden_size */
 } architecture;
 
 #define BERT_KEYS                                                                                                      \
-  "hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size", "hidden_act", "hidden_dropout_prob", \
-      "attention_probs_dropout_prob"
+  .dim = "hidden_size", .n_layers = "num_hidden_layers", .n_heads = "num_attention_heads",                             \
+  .feed_forward = "intermediate_size", .activation = "hidden_act", .dropout = "hidden_dropout_prob",                   \
+  .attention_dropout = "attention_probs_dropout_prob", .attention_output_dropout = true
+#define BERT_LIKE    .names = &bert_names, BERT_KEYS, .token_types = true, .norm_eps = 1e-12
+#define ROBERTA_LIKE .prefix = "roberta.", BERT_LIKE, .positions_after_pad = true
 
 static const architecture architectures[] = {
-    {"bert", "bert.", &bert_names, BERT_KEYS, false, true, false, true, 1e-12},
-    {"roberta", "roberta.", &bert_names, BERT_KEYS, true, true, false, true, 1e-12},
-    {"xlm-roberta", "roberta.", &bert_names, BERT_KEYS, true, true, false, true, 1e-12},
-    {"camembert", "roberta.", &bert_names, BERT_KEYS, true, true, false, true, 1e-12},
-    {"mpnet", "mpnet.", &mpnet_names, BERT_KEYS, true, false, true, true, 1e-12},
-    {"distilbert", "distilbert.", &distilbert_names, "dim", "n_layers", "n_heads", "hidden_dim", "activation",
-     "dropout", "attention_dropout", false, false, false, false, 1e-12},
+    {.model_type = "bert", .prefix = "bert.", BERT_LIKE},
+    {.model_type = "roberta", ROBERTA_LIKE},
+    {.model_type = "xlm-roberta", ROBERTA_LIKE},
+    {.model_type = "camembert", ROBERTA_LIKE},
+    {.model_type = "mpnet",
+     .prefix = "mpnet.",
+     .names = &mpnet_names,
+     BERT_KEYS,
+     .positions_after_pad = true,
+     .relative_bias = true,
+     .norm_eps = 1e-12},
+    {.model_type = "distilbert",
+     .prefix = "distilbert.",
+     .names = &distilbert_names,
+     .dim = "dim",
+     .n_layers = "n_layers",
+     .n_heads = "n_heads",
+     .feed_forward = "hidden_dim",
+     .activation = "activation",
+     .dropout = "dropout",
+     .attention_dropout = "attention_dropout",
+     .norm_eps = 1e-12},
+    {.model_type = "electra", .prefix = "electra.", BERT_LIKE, .projection = "embeddings_project"},
+    {.model_type = "albert",
+     .prefix = "albert.",
+     .names = &albert_names,
+     BERT_KEYS,
+     .token_types = true,
+     .norm_eps = 1e-12,
+     .projection = "encoder.embedding_hidden_mapping_in",
+     .always_projects = true},
+    {.model_type = "ernie", .prefix = "ernie.", BERT_LIKE},
 };
 
 /* Heads of other tasks and buffers, which do not bear on the token vectors. */
@@ -65,7 +108,14 @@ static const char *const ignored_tensors[] = {"pooler.",
                                               "bert.pooler.",
                                               "roberta.pooler.",
                                               "mpnet.pooler.",
+                                              "albert.pooler.",
+                                              "ernie.pooler.",
                                               "cls.",
+                                              "predictions.",
+                                              "sop_classifier.",
+                                              "discriminator_predictions.",
+                                              "generator_predictions.",
+                                              "generator_lm_head.",
                                               "lm_head.",
                                               "classifier.",
                                               "vocab_layer_norm.",
@@ -76,7 +126,12 @@ static const char *const ignored_tensors[] = {"pooler.",
                                               "roberta.embeddings.position_ids",
                                               "mpnet.embeddings.position_ids",
                                               "distilbert.embeddings.position_ids",
+                                              "electra.embeddings.position_ids",
+                                              "albert.embeddings.position_ids",
+                                              "ernie.embeddings.position_ids",
                                               "embeddings.token_type_ids",
+                                              "embeddings.task_type_embeddings.", /* where use_task_id is false */
+                                              "ernie.embeddings.task_type_embeddings.",
                                               NULL};
 
 static const architecture *architecture_of(const char *model_type) {
@@ -90,19 +145,51 @@ static const architecture *architecture_of(const char *model_type) {
 
 typedef struct sizes {
   int64_t dim, n_layers, n_heads, feed_forward, n_positions, n_types, vocab, pad_id, n_buckets;
+  int64_t embedding_dim, n_groups, group_size, n_tasks;
   double norm_eps, dropout, attention_dropout;
   cq_activation activation;
 } sizes;
 
-static cq_status read_activation(cq_activation *out, const json_t *config, const char *key, const char *path,
+/* What ALBERT and ERNIE add. */
+static cq_status read_more_sizes(sizes *out, const json_t *config, const architecture *a, const char *path,
                                  cq_error *error) {
+  cq_status status = CQ_OK;
+  bool tasks = false;
+  out->embedding_dim = out->dim;
+  out->group_size = 1;
+  if (a->projection) {
+    out->embedding_dim = 128;
+    status = cq_json_get_int(&out->embedding_dim, config, "embedding_size", 1, 65536, path, error);
+  }
+  if (!status && !strcmp(a->model_type, "ernie")) status = cq_json_get_bool(&tasks, config, "use_task_id", path, error);
+  if (!status && tasks) {
+    out->n_tasks = 3;
+    status = cq_json_get_int(&out->n_tasks, config, "task_type_vocab_size", 1, 1024, path, error);
+  }
+  out->n_groups = out->n_layers;
+  if (status || a->names != &albert_names) return status;
+  out->n_groups = 1;
+  status = cq_json_get_int(&out->n_groups, config, "num_hidden_groups", 1, 1024, path, error);
+  if (!status) status = cq_json_get_int(&out->group_size, config, "inner_group_num", 1, 64, path, error);
+  if (!status && out->n_layers % out->n_groups)
+    return cq_fail_file(error, CQ_ERR_FORMAT, path, "num_hidden_groups %lld does not divide num_hidden_layers %lld",
+                        (long long)out->n_groups, (long long)out->n_layers);
+  return status;
+}
+
+static const char *default_activation(const architecture *a) {
+  return a->names == &albert_names ? "gelu_new" : "gelu";
+}
+
+cq_status cq_activation_read(cq_activation *out, const json_t *config, const char *key, const char *fallback,
+                             const char *path, cq_error *error) {
   static const struct {
     const char *name;
     cq_activation activation;
   } known[] = {{"gelu", CQ_GELU},           {"gelu_new", CQ_GELU_TANH}, {"gelu_pytorch_tanh", CQ_GELU_TANH},
                {"gelu_fast", CQ_GELU_TANH}, {"relu", CQ_RELU},          {"tanh", CQ_TANH},
                {"silu", CQ_SILU},           {"swish", CQ_SILU}};
-  const char *name = "gelu";
+  const char *name = fallback;
   cq_status status = cq_json_get_string(&name, config, key, path, error);
   if (status) return status;
   for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
@@ -149,10 +236,11 @@ static cq_status read_sizes(sizes *out, const json_t *config, const architecture
       return cq_fail_file(error, CQ_ERR_FORMAT, path, "key '%s' is missing", wanted[i].key);
   }
   if (!a->token_types) out->n_types = 0;
-  cq_status status = cq_json_get_number(&out->norm_eps, config, "layer_norm_eps", path, error);
+  cq_status status = read_more_sizes(out, config, a, path, error);
+  if (!status) status = cq_json_get_number(&out->norm_eps, config, "layer_norm_eps", path, error);
   if (!status) status = cq_json_get_number(&out->dropout, config, a->dropout, path, error);
   if (!status) status = cq_json_get_number(&out->attention_dropout, config, a->attention_dropout, path, error);
-  if (!status) status = read_activation(&out->activation, config, a->activation, path, error);
+  if (!status) status = cq_activation_read(&out->activation, config, a->activation, default_activation(a), path, error);
   if (!status) status = cq_json_get_string(&position_kind, config, "position_embedding_type", path, error);
   if (!status) status = cq_json_get_bool(&decoder, config, "is_decoder", path, error);
   if (status) return status;
@@ -244,7 +332,7 @@ static cq_status take_layer(taker *k, cq_transformer_layer *l, int index, const 
   char *full[8];
   for (int i = 0; i < 8; i++) {
     char prefix[64];
-    snprintf(prefix, sizeof prefix, names->layer, index);
+    snprintf(prefix, sizeof prefix, names->layer, index / (int)s->group_size, index % (int)s->group_size);
     full[i] = cq_arena_printf(k->arena, "%s%s", prefix, stems[i]);
     if (!full[i]) return cq_fail_memory(k->error, "tensor names");
   }
@@ -262,31 +350,37 @@ static cq_status take_layer(taker *k, cq_transformer_layer *l, int index, const 
 }
 
 static cq_status take_embedding(taker *k, cq_embedding *e, const sizes *s) {
-  cq_status status = take_matrix(k, &e->words, "embeddings.word_embeddings", s->vocab, s->dim);
+  const int64_t dim = s->embedding_dim;
+  cq_status status = take_matrix(k, &e->words, "embeddings.word_embeddings", s->vocab, dim);
   if (status) return status;
   e->words->table = true;
-  status = take_param(k, &e->positions, "embeddings.position_embeddings", ".weight", NULL, s->n_positions, s->dim);
+  status = take_param(k, &e->positions, "embeddings.position_embeddings", ".weight", NULL, s->n_positions, dim);
   if (!status && s->n_types > 0)
-    status = take_param(k, &e->types, "embeddings.token_type_embeddings", ".weight", NULL, s->n_types, s->dim);
-  return status ? status : take_norm(k, &e->norm, "embeddings.LayerNorm", s->dim, s->norm_eps);
+    status = take_param(k, &e->types, "embeddings.token_type_embeddings", ".weight", NULL, s->n_types, dim);
+  if (!status && s->n_tasks > 0)
+    status = take_param(k, &e->tasks, "embeddings.task_type_embeddings", ".weight", NULL, s->n_tasks, dim);
+  if (!status) status = take_norm(k, &e->norm, "embeddings.LayerNorm", dim, s->norm_eps);
+  if (!status && k->a->projection && (k->a->always_projects || dim != s->dim))
+    status = take_linear(k, &e->projection, k->a->projection, s->dim, dim);
+  return status;
 }
 
 /* The rows of another vocabulary in place of the model's. */
 static cq_status take_language(taker *k, cq_embedding *e, const char *directory, const sizes *s) {
   const char *const names[] = {e->words->name, NULL};
   cq_status status = cq_weights_open(&k->t->words, directory, k->error);
-  if (!status) status = cq_weights_take_narrow(e->words, k->t->words, names, -1, s->dim, k->arena, k->error);
+  if (!status) status = cq_weights_take_narrow(e->words, k->t->words, names, -1, s->embedding_dim, k->arena, k->error);
   if (!status) status = cq_weights_all_taken(k->t->words, NULL, k->error);
   e->words->table = true;
   return status;
 }
 
-static void set_dropouts(cq_transformer *t, float hidden, float attention, bool after_attention) {
+static void set_dropouts(cq_transformer *t, float hidden, float attention, const architecture *a) {
   t->embedding.dropout = hidden;
   for (int64_t i = 0; i < t->n_layers; i++) {
     t->layers[i].attention.dropout = attention;
-    t->layers[i].attention_output_dropout = after_attention ? hidden : 0;
-    t->layers[i].output_dropout = hidden;
+    t->layers[i].attention_output_dropout = a->attention_output_dropout ? hidden : 0;
+    t->layers[i].output_dropout = a->names == &albert_names ? 0 : hidden; /* as the original */
   }
 }
 
@@ -295,7 +389,7 @@ static const architecture *architecture_of_transformer(const cq_transformer *t) 
 }
 
 void cq_transformer_set_dropout(cq_transformer *t, double rate) {
-  if (rate >= 0) set_dropouts(t, (float)rate, (float)rate, architecture_of_transformer(t)->attention_output_dropout);
+  if (rate >= 0) set_dropouts(t, (float)rate, (float)rate, architecture_of_transformer(t));
 }
 
 static void set_dropout(cq_module *module, double rate) {
@@ -313,15 +407,15 @@ static cq_status open_transformer(cq_module **out, const cq_module_source *sourc
     json_decref(config);
     return status;
   }
+  if (model_type && cq_llama_knows(model_type)) return cq_llama_open(out, source, config, path, error);
   const architecture *a = model_type ? architecture_of(model_type) : NULL;
   if (!a) {
-    status =
-        model_type
-            ? cq_fail_file(
-                  error, CQ_ERR_UNSUPPORTED, path,
-                  "model_type '%s' is not supported (bert, distilbert, roberta, xlm-roberta, camembert and mpnet are)",
-                  model_type)
-            : cq_fail_file(error, CQ_ERR_FORMAT, path, "key 'model_type' is missing");
+    status = model_type
+                 ? cq_fail_file(error, CQ_ERR_UNSUPPORTED, path,
+                                "model_type '%s' is not supported (albert, bert, camembert, distilbert, electra, "
+                                "ernie, mpnet, roberta, xlm-roberta, " CQ_LLAMA_NAMES " are)",
+                                model_type)
+                 : cq_fail_file(error, CQ_ERR_FORMAT, path, "key 'model_type' is missing");
     json_decref(config);
     return status;
   }
@@ -336,12 +430,14 @@ static cq_status open_transformer(cq_module **out, const cq_module_source *sourc
   status = read_sizes(&s, config, a, path, error);
   if (status) return status;
   t->dim = s.dim;
-  t->n_layers = s.n_layers;
+  t->n_layers = s.n_groups * s.group_size;
+  t->group_size = s.group_size;
+  t->repeats = s.n_groups > 0 ? s.n_layers / s.n_groups : 1;
   t->n_heads = s.n_heads;
   t->feed_forward_dim = s.feed_forward;
-  t->layers = cq_arena_array(source->arena, (size_t)s.n_layers, sizeof *t->layers);
-  if (t->layers) memset(t->layers, 0, (size_t)s.n_layers * sizeof *t->layers);
-  const size_t max_params = (size_t)s.n_layers * 16 + 6;
+  t->layers = cq_arena_array(source->arena, (size_t)t->n_layers, sizeof *t->layers);
+  if (t->layers) memset(t->layers, 0, (size_t)t->n_layers * sizeof *t->layers);
+  const size_t max_params = (size_t)t->n_layers * 16 + 9;
   t->base.params = cq_arena_array(source->arena, max_params, sizeof *t->base.params);
   if (!t->layers || !t->base.params) return cq_fail_memory(error, "transformer");
   memset(t->base.params, 0, max_params * sizeof *t->base.params);
@@ -351,16 +447,16 @@ static cq_status open_transformer(cq_module **out, const cq_module_source *sourc
   taker k = {.t = t, .weights = t->weights, .arena = source->arena, .a = a, .error = error};
   status = take_embedding(&k, &t->embedding, &s);
   if (!status && source->language) status = take_language(&k, &t->embedding, source->language, &s);
-  for (int i = 0; !status && i < s.n_layers; i++) status = take_layer(&k, &t->layers[i], i, &s);
+  for (int i = 0; !status && i < t->n_layers; i++) status = take_layer(&k, &t->layers[i], i, &s);
   if (!status && a->relative_bias)
     status =
         take_param(&k, &t->relative.table, "encoder.relative_attention_bias", ".weight", NULL, s.n_buckets, s.n_heads);
   if (!status) status = cq_weights_all_taken(t->weights, ignored_tensors, error);
   if (status) return status;
   t->base.n_params = k.next;
-  t->base.n_pack_parts = (size_t)t->n_layers * PARTS_PER_LAYER;
+  t->base.n_pack_parts = (size_t)t->n_layers * PARTS_PER_LAYER + (t->embedding.projection.weight ? 1 : 0);
   t->embedding.first_position = a->positions_after_pad ? s.pad_id + 1 : 0;
-  set_dropouts(t, (float)s.dropout, (float)s.attention_dropout, a->attention_output_dropout);
+  set_dropouts(t, (float)s.dropout, (float)s.attention_dropout, a);
   t->base.output_dim = s.dim;
   t->base.add_special = true;
   t->base.max_seq_length = (int)(s.n_positions - t->embedding.first_position);
@@ -387,9 +483,9 @@ cq_status cq_transformer_set_vocabulary(cq_transformer *t, cq_tokenizer *tokeniz
                                         cq_error *error) {
   const cq_tokenizer_info *info = cq_tokenizer_describe(tokenizer);
   cq_param *p = t->embedding.words;
-  float *copy = cq_arena_array(arena, (size_t)info->vocab_size, (size_t)t->dim * sizeof *copy);
+  float *copy = cq_arena_array(arena, (size_t)info->vocab_size, (size_t)p->cols * sizeof *copy);
   if (!copy) return cq_fail_memory(error, "word embeddings");
-  memcpy(copy, words, (size_t)(info->vocab_size * t->dim) * sizeof *copy);
+  memcpy(copy, words, (size_t)(info->vocab_size * p->cols) * sizeof *copy);
   cq_status status = describe_vocabulary(t, info->vocab_size, tokenizer, error);
   if (status) return status;
   p->rows = info->vocab_size;
@@ -400,9 +496,9 @@ cq_status cq_transformer_set_vocabulary(cq_transformer *t, cq_tokenizer *tokeniz
   return CQ_OK;
 }
 
-static cq_status save_transformer(const cq_module *module, cq_dtype weights, const char *directory, cq_error *error) {
-  const cq_transformer *t = (const cq_transformer *)module;
-  json_t *config = cq_json_copy(t->config);
+cq_status cq_transformer_write(const cq_module *module, const json_t *of, cq_dtype weights, const char *directory,
+                               cq_error *error) {
+  json_t *config = cq_json_copy(of);
   const char *torch_name = weights == CQ_BF16 ? "bfloat16" : weights == CQ_F16 ? "float16" : "float32";
   if (weights != CQ_F32 || json_object_get(config, "torch_dtype"))
     cq_json_set(&config, "torch_dtype", json_string(torch_name));
@@ -413,15 +509,21 @@ static cq_status save_transformer(const cq_module *module, cq_dtype weights, con
   return status;
 }
 
+static cq_status save_transformer(const cq_module *module, cq_dtype weights, const char *directory, cq_error *error) {
+  return cq_transformer_write(module, ((const cq_transformer *)module)->config, weights, directory, error);
+}
+
 static cq_status describe_transformer(const cq_module *module, json_t *object, cq_error *error) {
   const cq_transformer *t = (const cq_transformer *)module;
   const char *activation = json_string_value(json_object_get(t->config, architecture_of_transformer(t)->activation));
-  json_t *more = json_pack(
-      "{s:O?, s:I, s:I, s:I, s:I, s:I, s:I, s:s, s:f, s:I}", "architecture", json_object_get(t->config, "model_type"),
-      "vocab_size", (json_int_t)t->embedding.words->rows, "n_layers", (json_int_t)t->n_layers, "dim",
-      (json_int_t)t->dim, "n_heads", (json_int_t)t->n_heads, "feed_forward_dim", (json_int_t)t->feed_forward_dim,
-      "n_positions", (json_int_t)t->embedding.positions->rows, "activation", activation ? activation : "gelu",
-      "layer_norm_eps", (double)t->embedding.norm.eps, "first_position", (json_int_t)t->embedding.first_position);
+  json_t *more =
+      json_pack("{s:O?, s:I, s:I, s:I, s:I, s:I, s:I, s:s, s:f, s:I}", "architecture",
+                json_object_get(t->config, "model_type"), "vocab_size", (json_int_t)t->embedding.words->rows,
+                "n_layers", (json_int_t)(t->n_layers / t->group_size * t->repeats), "dim", (json_int_t)t->dim,
+                "n_heads", (json_int_t)t->n_heads, "feed_forward_dim", (json_int_t)t->feed_forward_dim, "n_positions",
+                (json_int_t)t->embedding.positions->rows, "activation",
+                activation ? activation : default_activation(architecture_of_transformer(t)), "layer_norm_eps",
+                (double)t->embedding.norm.eps, "first_position", (json_int_t)t->embedding.first_position);
   if (!more || json_object_update(object, more) != 0) {
     json_decref(more);
     return cq_fail_memory(error, "description");
@@ -432,10 +534,12 @@ static cq_status describe_transformer(const cq_module *module, json_t *object, c
 
 static cq_status pack_transformer(cq_module *module, size_t part, const cq_packing *packing, cq_error *error) {
   const cq_transformer *t = (const cq_transformer *)module;
-  cq_transformer_layer *l = &t->layers[part / PARTS_PER_LAYER];
+  const bool in_layer = part < (size_t)t->n_layers * PARTS_PER_LAYER;
+  cq_transformer_layer *l = &t->layers[in_layer ? part / PARTS_PER_LAYER : 0];
   cq_linear *const weights[PARTS_PER_LAYER] = {
       &l->attention.query, &l->attention.key, &l->attention.value, &l->attention.output, &l->up, &l->down};
-  const cq_status status = cq_linear_pack(weights[part % PARTS_PER_LAYER], packing, error);
+  cq_linear *projection = &((cq_transformer *)module)->embedding.projection;
+  const cq_status status = cq_linear_pack(in_layer ? weights[part % PARTS_PER_LAYER] : projection, packing, error);
   if (!packing->training && t->weights) cq_weights_release_pages(t->weights);
   return status;
 }
@@ -444,46 +548,72 @@ static cq_status pack_transformer(cq_module *module, size_t part, const cq_packi
 
 enum { SITES_PER_LAYER = 3 };
 
+/* How many layers x passes, and which one it passes at each depth. */
+static int64_t depth_of(const cq_transformer *t) {
+  return t->n_layers * t->repeats;
+}
+static const cq_transformer_layer *layer_at(const cq_transformer *t, int64_t depth) {
+  return &t->layers[depth / (t->group_size * t->repeats) * t->group_size + depth % t->group_size];
+}
+
 typedef struct tape {
   cq_embedding_saved embedding;
   const float **bias;
   cq_transformer_saved *layers;
 } tape;
 
+/* Adds the share of a layer's output to the mixture, when there is one; index 0 is the embeddings'. */
+static void add_to_mixture(cq_worker *worker, const cq_transformer *t, cq_tensor mixture, cq_tensor scaled,
+                           cq_tensor output, int64_t index) {
+  const cq_layer_mixture *m = &t->mixture;
+  if (!mixture.data || index < m->first) return;
+  const int64_t n = output.rows * output.cols;
+  worker->kernels->scale(cq_f32(scaled), cq_f32(output), m->weights[index - m->first] / m->sum, n);
+  worker->kernels->add(cq_f32(mixture), cq_f32(scaled), n);
+}
+
 static cq_status transformer_forward(cq_worker *worker, const cq_module *module, const cq_batch *batch, cq_tensor x,
                                      cq_tensor *y, void **saved, cq_error *error) {
   const cq_transformer *t = (const cq_transformer *)module;
   cq_workspace *w = &worker->workspace;
-  const int64_t n = cq_batch_tokens(batch);
+  const int64_t n = cq_batch_tokens(batch), depth = depth_of(t);
   tape *record = NULL;
   (void)x;
   if (saved) {
     *saved = record = cq_workspace_take(w, sizeof *record);
-    if (record) record->layers = cq_workspace_take(w, (size_t)t->n_layers * sizeof *record->layers);
+    if (record) record->layers = cq_workspace_take(w, (size_t)depth * sizeof *record->layers);
     if (!record || !record->layers) return cq_fail_memory(error, "transformer");
   }
   /* Two buffers take turns as input and output; when training every layer's input is kept instead. */
   cq_tensor now = cq_workspace_f32(w, n, t->dim), next = cq_workspace_f32(w, n, t->dim);
   if (!now.data || !next.data) return cq_fail_memory(error, "transformer");
+  cq_tensor mixture = {0}, scaled = {0};
+  if (t->mixture.weights) {
+    mixture = cq_workspace_f32(w, n, t->dim), scaled = cq_workspace_f32(w, n, t->dim);
+    if (!mixture.data || !scaled.data) return cq_fail_memory(error, "transformer");
+    memset(mixture.data, 0, (size_t)(n * t->dim) * sizeof(float));
+  }
   cq_mark mark = cq_workspace_mark(w);
   const float **bias = NULL;
   cq_status status = CQ_OK;
   if (t->relative.table) status = cq_relative_bias_forward(worker, &t->relative, batch, &bias, error);
   if (!status)
     status = cq_embedding_forward(worker, &t->embedding, batch, now, 0, record ? &record->embedding : NULL, error);
-  for (int64_t i = 0; !status && i < t->n_layers; i++) {
-    status = cq_transformer_forward(worker, &t->layers[i], batch, next, now, bias, (uint32_t)(1 + i * SITES_PER_LAYER),
+  if (!status) add_to_mixture(worker, t, mixture, scaled, now, 0);
+  for (int64_t i = 0; !status && i < depth; i++) {
+    status = cq_transformer_forward(worker, layer_at(t, i), batch, next, now, bias, (uint32_t)(1 + i * SITES_PER_LAYER),
                                     record ? &record->layers[i] : NULL, error);
     cq_tensor before = now;
     now = next;
-    next = record && i + 1 < t->n_layers ? cq_workspace_f32(w, n, t->dim) : before;
+    if (!status) add_to_mixture(worker, t, mixture, scaled, now, i + 1);
+    next = record && i + 1 < depth ? cq_workspace_f32(w, n, t->dim) : before;
     if (!next.data) return cq_fail_memory(error, "transformer");
   }
   if (record)
     record->bias = bias;
   else
     cq_workspace_release(w, mark);
-  *y = now;
+  *y = mixture.data ? mixture : now;
   return status;
 }
 
@@ -498,8 +628,8 @@ static cq_status transformer_backward(cq_worker *worker, const cq_module *module
   (void)x, (void)dx;
   if (record->bias && !t->relative.table->frozen)
     status = cq_relative_bias_gradients(worker, &t->relative, batch, &dbias, error);
-  for (int64_t i = t->n_layers; !status && i-- > 0;)
-    status = cq_transformer_backward(worker, &t->layers[i], batch, gradients, dy, record->bias, dbias,
+  for (int64_t i = depth_of(t); !status && i-- > 0;)
+    status = cq_transformer_backward(worker, layer_at(t, i), batch, gradients, dy, record->bias, dbias,
                                      (uint32_t)(1 + i * SITES_PER_LAYER), &record->layers[i], error);
   if (!status && dbias) status = cq_relative_bias_backward(worker, &t->relative, batch, gradients, dbias, error);
   if (!status)
@@ -511,6 +641,7 @@ static cq_status transformer_backward(cq_worker *worker, const cq_module *module
 static void free_transformer(cq_module *module) {
   cq_transformer *t = (cq_transformer *)module;
   for (int64_t i = 0; t->layers && i < t->n_layers; i++) cq_transformer_free(&t->layers[i]);
+  cq_linear_free(&t->embedding.projection);
   cq_weights_close(t->weights);
   cq_weights_close(t->words);
   cq_tokenizer_free(t->base.tokenizer);

@@ -1,5 +1,6 @@
-/* The Transformer module: a Hugging Face encoder directory. BERT, DistilBERT, RoBERTa and XLM-R, and MPNet are one
- * stack that differs in names on disk, positions, token types and dropouts. */
+/* The Transformer module: a Hugging Face encoder directory. BERT, DistilBERT, RoBERTa and XLM-R, MPNet,
+ * ELECTRA, ALBERT and ERNIE are one stack that differs in names on disk, positions, token types and dropouts, in the
+ * width of the word embeddings, and in layers that share their parameters. */
 #ifndef MODEL_TRANSFORMER_H
 #define MODEL_TRANSFORMER_H
 
@@ -8,15 +9,24 @@
 #include "nn/relative_bias.h"
 #include "nn/transformer.h"
 
+/* A weighted mean of the layers' outputs instead of the last one's (weighted_layers.c). */
+typedef struct cq_layer_mixture {
+  const float *weights; /* of output `first` (0: the embeddings') and those after it; NULL: the last layer's alone */
+  int64_t first;
+  float sum;
+} cq_layer_mixture;
+
 typedef struct cq_transformer {
   cq_module base;
   json_t *config;      /* config.json as read; saved again with the sizes of today */
   cq_weights *weights; /* the mapping that parameters borrow from; NULL when none do */
   cq_weights *words;   /* the same for the word embeddings of a language's own vocabulary */
   cq_embedding embedding;
-  cq_relative_bias relative; /* table NULL: none */
-  cq_transformer_layer *layers;
-  int64_t n_layers, dim, n_heads, feed_forward_dim;
+  cq_relative_bias relative;    /* table NULL: none */
+  cq_transformer_layer *layers; /* [n_layers] with parameters of their own: groups of group_size, run `repeats` times */
+  int64_t n_layers, group_size, repeats;
+  int64_t dim, n_heads, feed_forward_dim;
+  cq_layer_mixture mixture;
 } cq_transformer;
 
 /* Sets every dropout of the stack; below 0 leaves the config's. */
@@ -28,5 +38,14 @@ CQ_MUST_USE cq_status cq_transformer_set_vocabulary(cq_transformer *t, cq_tokeni
                                                     cq_arena *arena, cq_error *error);
 /* Takes what the module's tokenizer says of the vocabulary into the config. Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_transformer_adopt_vocabulary(cq_transformer *t, cq_error *error);
+
+/* --- for the other kinds of Transformer --- */
+
+/* The activation under a key of config.json; fallback where there is none. */
+CQ_MUST_USE cq_status cq_activation_read(cq_activation *out, const json_t *config, const char *key,
+                                         const char *fallback, const char *path, cq_error *error);
+/* Writes config.json, the weights and the tokenizer. */
+CQ_MUST_USE cq_status cq_transformer_write(const cq_module *module, const json_t *config, cq_dtype weights,
+                                           const char *directory, cq_error *error);
 
 #endif

@@ -7,28 +7,38 @@
 cq_status cq_embedding_forward(cq_worker *worker, const cq_embedding *l, const cq_batch *batch, cq_tensor y,
                                uint32_t site, cq_embedding_saved *saved, cq_error *error) {
   const cq_kernels *k = worker->kernels;
-  const int64_t n = y.rows, dim = y.cols;
+  const int64_t n = y.rows, dim = l->words->cols;
   assert(n == cq_batch_tokens(batch) && cq_is_dense(y));
   cq_mark mark = cq_workspace_mark(&worker->workspace);
   int32_t *position_ids = cq_workspace_take(&worker->workspace, (size_t)n * sizeof *position_ids);
   int32_t *type_ids = cq_workspace_take(&worker->workspace, (size_t)n * sizeof *type_ids);
-  if (!position_ids || !type_ids) return cq_fail_memory(error, "embedding");
+  cq_tensor x = l->projection.weight ? cq_workspace_f32(&worker->workspace, n, dim) : y;
+  if (!position_ids || !type_ids || !x.data) return cq_fail_memory(error, "embedding");
   memset(type_ids, 0, (size_t)n * sizeof *type_ids);
   for (int64_t s = 0; s < batch->n_seqs; s++) {
-    assert(l->first_position + cq_batch_length(batch, s) <= l->positions->rows);
+    assert(!l->positions || l->first_position + cq_batch_length(batch, s) <= l->positions->rows);
+    /* RoBERTa's line counts what is not padding: a pad token in the text has the row before the first. */
+    const int32_t pad_id = (int32_t)l->first_position - 1;
+    int32_t next = (int32_t)l->first_position;
     for (int64_t t = batch->starts[s]; t < batch->starts[s + 1]; t++)
-      position_ids[t] = (int32_t)(l->first_position + t - batch->starts[s]);
+      position_ids[t] = batch->ids[t] == pad_id ? pad_id : next++;
   }
-  cq_param_gather(k, cq_f32(y), l->words, batch->ids, n);
-  if (l->types) k->gather(cq_f32(y), l->types->value, type_ids, n, dim, true);
-  k->gather(cq_f32(y), l->positions->value, position_ids, n, dim, true);
+  cq_param_gather(k, cq_f32(x), l->words, batch->ids, n);
+  if (l->types) k->gather(cq_f32(x), l->types->value, type_ids, n, dim, true);
+  if (l->positions) k->gather(cq_f32(x), l->positions->value, position_ids, n, dim, true);
+  if (l->tasks) k->gather(cq_f32(x), l->tasks->value, type_ids, n, dim, true);
   if (saved) {
     saved->position_ids = position_ids;
     saved->type_ids = type_ids;
+    saved->x = x;
   }
-  cq_status status = cq_norm_forward(worker, &l->norm, y, y, (cq_tensor){0}, saved ? &saved->norm : NULL, error);
+  cq_status status = cq_norm_forward(worker, &l->norm, x, x, (cq_tensor){0}, saved ? &saved->norm : NULL, error);
   if (status) return status;
-  cq_dropout_apply(worker, batch, y, l->dropout, site);
+  cq_dropout_apply(worker, batch, x, l->dropout, site);
+  if (l->projection.weight) {
+    status = cq_linear_forward(worker, &l->projection, y, x, CQ_IDENTITY, (cq_tensor){0}, error);
+    if (status) return status;
+  }
   if (!saved) cq_workspace_release(&worker->workspace, mark);
   return CQ_OK;
 }
@@ -50,11 +60,23 @@ cq_status cq_embedding_backward(cq_worker *worker, const cq_embedding *l, const 
                                 cq_gradients *gradients, cq_tensor dy, uint32_t site, const cq_embedding_saved *saved,
                                 cq_error *error) {
   const cq_kernels *k = worker->kernels;
-  cq_dropout_apply(worker, batch, dy, l->dropout, site);
-  cq_norm_backward(worker, &l->norm, gradients, dy, dy, &saved->norm);
+  cq_mark mark = cq_workspace_mark(&worker->workspace);
+  cq_tensor dx = dy;
+  if (l->projection.weight) {
+    dx = cq_workspace_f32(&worker->workspace, dy.rows, l->words->cols);
+    if (!dx.data) return cq_fail_memory(error, "embedding");
+    cq_status status = cq_linear_backward(worker, &l->projection, gradients, dx, false, dy, saved->x, error);
+    if (status) return status;
+  }
+  cq_dropout_apply(worker, batch, dx, l->dropout, site);
+  cq_norm_backward(worker, &l->norm, gradients, dx, dx, &saved->norm);
   if (l->types && !l->types->frozen)
-    k->scatter_add(cq_gradient_of(gradients, l->types), cq_f32(dy), saved->type_ids, dy.rows, dy.cols);
-  if (!l->positions->frozen)
-    k->scatter_add(cq_gradient_of(gradients, l->positions), cq_f32(dy), saved->position_ids, dy.rows, dy.cols);
-  return cq_table_backward(worker, l->words, gradients, dy, batch->ids, error);
+    k->scatter_add(cq_gradient_of(gradients, l->types), cq_f32(dx), saved->type_ids, dx.rows, dx.cols);
+  if (l->tasks && !l->tasks->frozen)
+    k->scatter_add(cq_gradient_of(gradients, l->tasks), cq_f32(dx), saved->type_ids, dx.rows, dx.cols);
+  if (l->positions && !l->positions->frozen)
+    k->scatter_add(cq_gradient_of(gradients, l->positions), cq_f32(dx), saved->position_ids, dx.rows, dx.cols);
+  cq_status status = cq_table_backward(worker, l->words, gradients, dx, batch->ids, error);
+  cq_workspace_release(&worker->workspace, mark);
+  return status;
 }

@@ -1,27 +1,33 @@
-/* The transformer's first layer: word + position + type, normalised. */
+/* The transformer's first layer: word + position + type, normalised; in a model whose vectors of words are narrower
+ * than its layers, projected to their width. */
 #ifndef NN_EMBEDDING_H
 #define NN_EMBEDDING_H
 
+#include "nn/linear.h"
 #include "nn/norm.h"
 
 typedef struct cq_embedding {
-  cq_param *words;     /* [vocab, dim], a table */
-  cq_param *positions; /* [n_positions, dim] */
-  cq_param *types;     /* [n_types, dim], of which row 0 is used; NULL: none */
+  cq_param *words;      /* [vocab, embedding_dim], a table */
+  cq_param *positions;  /* [n_positions, embedding_dim]; NULL: none */
+  cq_param *types;      /* [n_types, embedding_dim], of which row 0 is used; NULL: none */
+  cq_param *tasks;      /* the same for ERNIE's types of task */
+  cq_linear projection; /* [dim, embedding_dim]; weight NULL: none, the two are equal */
   cq_layer_norm norm;
-  int64_t first_position; /* the first token's row of positions: 0, or 2 (padding_idx + 1) in RoBERTa's line */
+  int64_t first_position; /* the first token's row of positions: 0, or 2 (padding_idx + 1) in RoBERTa's line, where the
+                           * id before it is the pad token, which counts for no position */
   float dropout;
 } cq_embedding;
 
 typedef struct cq_embedding_saved {
   cq_norm_saved norm;
   int32_t *position_ids, *type_ids; /* [n_tokens] */
+  cq_tensor x;                      /* [n_tokens, embedding_dim] before the projection */
 } cq_embedding_saved;
 
 /* y [n_tokens, dim]. Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_embedding_forward(cq_worker *worker, const cq_embedding *l, const cq_batch *batch, cq_tensor y,
                                            uint32_t site, cq_embedding_saved *saved, cq_error *error);
-/* dy is overwritten. */
+/* dy is overwritten. Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_embedding_backward(cq_worker *worker, const cq_embedding *l, const cq_batch *batch,
                                             cq_gradients *gradients, cq_tensor dy, uint32_t site,
                                             const cq_embedding_saved *saved, cq_error *error);

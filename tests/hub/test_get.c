@@ -3,7 +3,7 @@
 
 #include "base/memory.h"
 #include "calque/calque.h"
-#include "hub/http.h"
+#include "hub/listing.h"
 #include "support/hub.h"
 
 #include <fcntl.h>
@@ -173,6 +173,61 @@ static void test_patterns(void **state) {
   assert_int_equal(cq_hub_get(&directory, "org/model", &o, &error), CQ_ERR_ARGUMENT);
   assert_non_null(strstr(error.message, "*.parquet"));
   assert_null(directory);
+}
+
+/* Which files of a list are wanted, of a model with these modules. */
+static void assert_choice(const char *const *names, const char *modules, const char *wanted) {
+  cq_hub_file files[16] = {{0}};
+  cq_hub_listing l = {.files = files};
+  char chosen[1000] = "";
+  for (; names[l.n]; l.n++) files[l.n].name = names[l.n];
+  json_t *json = modules ? json_loads(modules, 0, NULL) : NULL;
+  cq_hub_want_model(&l, json);
+  json_decref(json);
+  for (size_t i = 0; i < l.n; i++)
+    if (files[i].is_wanted) snprintf(chosen + strlen(chosen), sizeof chosen - strlen(chosen), "%s ", files[i].name);
+  assert_string_equal(chosen, wanted);
+}
+
+static void test_choices(void **state) {
+  (void)state;
+  const char *const sharded[] = {"model-00001-of-00002.safetensors",
+                                 "model-00002-of-00002.safetensors",
+                                 "model.safetensors.index.json",
+                                 "pytorch_model.bin",
+                                 "pytorch_model.bin.index.json",
+                                 "model.onnx",
+                                 "LICENSE.txt",
+                                 "train.txt",
+                                 "vocab.txt",
+                                 NULL};
+  assert_choice(sharded, NULL,
+                "model-00001-of-00002.safetensors model-00002-of-00002.safetensors model.safetensors.index.json "
+                "LICENSE.txt vocab.txt ");
+  const char *const pickles[] = {"pytorch_model.bin",
+                                 "training_args.bin",
+                                 "optimizer.pt",
+                                 "rust_model.ot",
+                                 "sentencepiece.bpe.model",
+                                 "openvino_model.bin",
+                                 NULL};
+  assert_choice(pickles, NULL, "pytorch_model.bin sentencepiece.bpe.model ");
+  const char *const modular[] = {"modules.json",
+                                 "0_Transformer/config.json",
+                                 "0_Transformer/model.safetensors",
+                                 "0_Transformer/pytorch_model.bin",
+                                 "1_Dense/pytorch_model.bin",
+                                 "1_Dense/more/config.json",
+                                 "2_Other/config.json",
+                                 "languages/tr/model.safetensors",
+                                 "languages/tr/tokenizer.json",
+                                 "onnx/config.json",
+                                 NULL};
+  assert_choice(modular, "[{\"path\": \"0_Transformer\"}, {\"path\": \"1_Dense/\"}, {\"path\": 3}, 4]",
+                "modules.json 0_Transformer/config.json 0_Transformer/model.safetensors 1_Dense/pytorch_model.bin "
+                "languages/tr/model.safetensors languages/tr/tokenizer.json ");
+  const char *const narrow[] = {"model-int8.safetensors", "quantization.json", "modules.json", NULL};
+  assert_choice(narrow, "[]", "model-int8.safetensors quantization.json modules.json ");
 }
 
 /* --- what goes wrong --- */
@@ -572,10 +627,14 @@ static void test_memory(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_wrong_answers), cmocka_unit_test(test_file_names),       cmocka_unit_test(test_names),
-      cmocka_unit_test(test_token),         cmocka_unit_test(test_lost_connections), cmocka_unit_test(test_resume),
-      cmocka_unit_test(test_processes),     cmocka_unit_test(test_full_disk),        cmocka_unit_test(test_memory),
-      cmocka_unit_test(test_layout),        cmocka_unit_test(test_patterns),
+      cmocka_unit_test(test_wrong_answers), cmocka_unit_test(test_file_names), cmocka_unit_test(test_names),
+      cmocka_unit_test(test_choices),       cmocka_unit_test(test_token),      cmocka_unit_test(test_lost_connections),
+      cmocka_unit_test(test_resume),        cmocka_unit_test(test_processes),  cmocka_unit_test(test_full_disk),
+      cmocka_unit_test(test_memory),        cmocka_unit_test(test_layout),     cmocka_unit_test(test_patterns),
   };
+  if (!HAS_CURL) {
+    puts("skipped: this build has no plugin for libcurl");
+    return 0;
+  }
   return cmocka_run_group_tests(tests, open_hub, close_hub);
 }

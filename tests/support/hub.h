@@ -66,10 +66,11 @@ typedef struct hub_imitation {
   size_t n_files;
   hub_fault faults[HUB_MAX_FAULTS];
   size_t n_faults;
-  char log[HUB_LOG];      /* "hub GET /path range=... auth=...\n" */
-  char uploaded[HUB_LOG]; /* what was sent: the bodies, one after the other */
+  char log[HUB_LOG];                /* "hub GET /path range=... auth=...\n" */
+  hub_file uploaded[HUB_MAX_FILES]; /* large files that no commit has named */
   size_t n_uploaded;
-  bool exists; /* the repository, for creating it */
+  char sent[HUB_LOG]; /* the last commit, as it came */
+  bool exists;        /* the repository, for creating it */
   pthread_mutex_t mutex;
 } hub_imitation;
 
@@ -80,8 +81,8 @@ typedef struct hub_body {
 
 /* --- files --- */
 
-static inline void hub_add(hub_imitation *h, const char *name, const void *bytes, size_t n) {
-  hub_file *f = &h->files[h->n_files++];
+/* A file as the hub keeps it; its bytes are copied. */
+static inline void hub_make_file(hub_file *f, const char *name, const void *bytes, size_t n) {
   char head[40];
   cq_sha sha;
   snprintf(f->name, sizeof f->name, "%s", name);
@@ -92,6 +93,10 @@ static inline void hub_add(hub_imitation *h, const char *name, const void *bytes
   if (!f->is_large) cq_sha_add(&sha, head, 1 + (size_t)snprintf(head, sizeof head, "blob %zu", n));
   cq_sha_add(&sha, bytes, n);
   cq_sha_hex(f->etag, &sha);
+}
+
+static inline void hub_add(hub_imitation *h, const char *name, const void *bytes, size_t n) {
+  hub_make_file(&h->files[h->n_files++], name, bytes, n);
 }
 
 static inline void hub_add_text(hub_imitation *h, const char *name, const char *text) {
@@ -142,8 +147,6 @@ static inline void hub_forget(hub_imitation *h) {
   pthread_mutex_lock(&h->mutex);
   h->n_faults = 0;
   h->log[0] = '\0';
-  h->n_uploaded = 0;
-  memset(h->uploaded, 0, sizeof h->uploaded);
   pthread_mutex_unlock(&h->mutex);
 }
 
@@ -303,7 +306,9 @@ static inline hub_result hub_list(hub_imitation *h, struct MHD_Connection *c) {
   for (size_t i = 0; i < h->n_files; i++) {
     const hub_file *f = &h->files[i];
     json_t *file = json_pack("{s:s, s:I}", "rfilename", f->name, "size", (json_int_t)f->n);
-    if (f->is_large)
+    if (!f->is_large)
+      json_object_set_new(file, "blobId", json_string(f->etag));
+    else
       json_object_set_new(
           file, "lfs", json_pack("{s:s, s:I, s:i}", "sha256", f->etag, "size", (json_int_t)f->n, "pointerSize", 134));
     json_array_append_new(files, file);
@@ -347,7 +352,7 @@ static inline hub_result hub_answer_get(hub_imitation *h, struct MHD_Connection 
   return hub_refuse(c, 404, "RepoNotFound", "Repository not found");
 }
 
-/* Told of whatever is sent; see put.h of the tests. NULL: nothing can be sent. */
+/* Told of whatever is sent; see tests/hub/test_put.c. NULL: nothing can be sent. */
 static hub_result (*hub_answer_post)(hub_imitation *h, struct MHD_Connection *c, const char *path,
                                      const hub_body *body);
 

@@ -35,6 +35,7 @@
   X(extend)                                                                                                            \
   X(finetune)                                                                                                          \
   X(hub)                                                                                                               \
+  X(hub_put)                                                                                                           \
   X(index)                                                                                                             \
   X(index_read)                                                                                                        \
   X(lexical)                                                                                                           \
