@@ -449,8 +449,7 @@ static void numbers_that_lie_are_errors(void **state) {
   /* Compression that claims more than there can be. */
   LIES(CQ_ERR_FORMAT, 4, "12 bytes cannot become 1000000 with Snappy", m.codec = 1, m.n_unpacked = 1000000);
   LIES(CQ_ERR_FORMAT, 4, "12 bytes cannot become 1000000 with gzip", m.codec = 2, m.n_unpacked = 1000000);
-  LIES(CQ_ERR_LIMIT, 4, "a page of 2147483647 bytes, at most 1073741824 are read", m.codec = 6,
-       m.n_unpacked = 2147483647);
+  LIES(CQ_ERR_LIMIT, 4, "a page of 2147483647 bytes, at most ", m.codec = 6, m.n_unpacked = 2147483647);
   LIES(CQ_ERR_FORMAT, 4, "Snappy: another length than the header says", m.codec = 1, m.n_unpacked = 20);
   LIES(CQ_ERR_FORMAT, 4, "gzip: ", m.codec = 2, m.n_unpacked = 20);
   LIES(CQ_ERR_FORMAT, 4, "Zstandard: ", m.codec = 6, m.n_unpacked = 20);
