@@ -518,7 +518,7 @@ static cq_status open_transformer(cq_module **out, const cq_module_source *sourc
   const cq_family *family = cq_family_find(model_type);
   if (!family)
     return cq_fail_file(error, CQ_ERR_UNSUPPORTED, path,
-                        "model_type '%s' is not supported (docs/formats.md lists those that are)", model_type);
+                        "model_type '%s' is not supported (docs/models.md lists those that are)", model_type);
   t->is_stack = true;
   t->base.n_pack_parts = 0;
   status = cq_family_open(t, family, source, path, error);

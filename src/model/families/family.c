@@ -5,6 +5,9 @@
 /* One line a family. */
 static const cq_family *const families[] = {
     &cq_family_modernbert,
+    &cq_family_mt5,
+    &cq_family_t5,
+    &cq_family_xlm_roberta_xl,
 };
 
 const cq_family *cq_family_find(const char *model_type) {
