@@ -207,6 +207,8 @@ static void wrong_sizes_of_older_encoders(void **state) {
     if (status != cases[i].status || !strstr(error.file, cases[i].file) || !strstr(error.message, cases[i].message))
       fail_msg("%s with %s: status %d in '%s': %s", cases[i].model, cases[i].to, status, error.file, error.message);
   }
+  expect_refused("deberta-spm", "tokenizer_config.json", "{\"split_by_punct\":true}", CQ_ERR_UNSUPPORTED, "spm.model",
+                 "key 'split_by_punct'");
   /* Task types that are there and not used are no fault. */
   assert_int_equal(open_edited("ernie", "\"use_task_id\": true", "\"use_task_id\": false", &error), CQ_OK);
 }
@@ -454,7 +456,8 @@ static void saving_minds_what_is_there(void **state) {
 /* --- out of memory, at every allocation --- */
 
 static void allocations_may_fail(void **state) {
-  static const char *const models[] = {"labse", "bilstm-deep", "static-normalized", "mpnet-mean", "bert-bf16"};
+  static const char *const models[] = {"labse",     "bilstm-deep",   "static-normalized", "mpnet-mean",
+                                       "bert-bf16", "albert-groups", "deberta-plain",     "t5"};
   (void)state;
   for (size_t m = 0; m < sizeof models / sizeof *models; m++) {
     char path[64];
