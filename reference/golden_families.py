@@ -3,12 +3,15 @@ transformers gives for them.
 
     HF_HUB_OFFLINE=1 python reference/golden_families.py tests/golden/models [NAME ...]
 
-needs torch and transformers (made with 4.57). Sentences and the tokenizer are those of reference/golden_models.py, which
+needs torch and transformers (made with 4.57). ModernBERT's vectors are transformers'. Nomic BERT, GTE and JinaBERT are not
+in transformers: their vectors come from the plain functions below, written from the papers and the keys and names of the
+published configurations; they were not compared with the published code. Sentences and the tokenizer are those of reference/golden_models.py, which
 has to have run: NAME takes the tokenizer files of bert-cased. Files as there. Windows of local attention are far shorter
 than the sentences, so that what lies outside of them matters.
 """
 
 import json
+import math
 import os
 import shutil
 import sys
@@ -16,6 +19,7 @@ import zlib
 
 import numpy as np
 import torch
+from safetensors.torch import save_file
 from transformers import AutoModel, AutoTokenizer, ModernBertConfig, ModernBertModel
 from transformers.utils import logging
 
@@ -85,6 +89,154 @@ def published(root, name, model_class, config, pooling):
     finish(root, directory, lambda ids: model(input_ids=ids, attention_mask=torch.ones_like(ids)).last_hidden_state, pooling)
 
 
+# ---------------------------------------------------------------------------------------------------- written from papers
+
+
+class Weights:
+    """Tensors drawn when they are first asked for by name."""
+
+    def __init__(self, name):
+        self.random = np.random.default_rng(zlib.crc32(name.encode()))
+        self.tensors = {}
+
+    def get(self, key, *shape):
+        if key not in self.tensors:
+            if "norm" in key.lower() or "_ln" in key:
+                value = self.random.normal(1.0 if key.endswith("weight") else 0.0, 0.25, shape)
+            elif "embed" in key:
+                value = self.random.normal(0.0, 1.0, shape)
+            else:
+                value = self.random.normal(0.0, 1.3 / math.sqrt(shape[1]) if len(shape) == 2 else 0.2, shape)
+            self.tensors[key] = torch.from_numpy(value.astype(np.float32))
+        return self.tensors[key]
+
+    def linear(self, x, name, n_out, bias=True):
+        y = x @ self.get(name + ".weight", n_out, x.shape[-1]).T
+        return y + self.get(name + ".bias", n_out) if bias else y
+
+    def norm(self, x, name, eps):
+        n = x.shape[-1]
+        return torch.nn.functional.layer_norm(x, (n,), self.get(name + ".weight", n), self.get(name + ".bias", n), eps)
+
+    def embed(self, ids, words, types, n_words, dim, n_types):
+        return self.get(words + ".weight", n_words, dim)[ids] + self.get(types + ".weight", n_types, dim)[0]
+
+
+def turn(x, frequencies):
+    """Rotary positions: x [heads, tokens, columns], column j and j + half of the first 2 * half as a pair."""
+    half = len(frequencies)
+    angle = torch.arange(x.shape[1]).float()[:, None] * frequencies[None]
+    a, b = x[..., :half], x[..., half:2 * half]
+    return torch.cat([a * angle.cos() - b * angle.sin(), b * angle.cos() + a * angle.sin(), x[..., 2 * half:]], -1)
+
+
+def frequencies(theta, n_turned):
+    return 1.0 / theta ** (torch.arange(0, n_turned, 2).float() / n_turned)
+
+
+def attend(q, k, v, n_heads, turned=None, slopes=None):
+    """[tokens, dim] each -> [tokens, dim]."""
+    q, k, v = (x.reshape(len(x), n_heads, -1).transpose(0, 1) for x in (q, k, v))
+    if turned is not None:
+        q, k = turn(q, turned), turn(k, turned)
+    scores = q @ k.transpose(1, 2) / math.sqrt(q.shape[-1])
+    if slopes is not None:
+        at = torch.arange(q.shape[1])
+        scores = scores - slopes[:, None, None] * (at[:, None] - at[None]).abs()
+    return (scores.softmax(-1) @ v).transpose(0, 1).reshape(q.shape[1], -1)
+
+
+def from_paper(root, name, config, forward, pooling):
+    directory = begin(root, name, "bert-cased", SIZES["hidden_size"], pooling)
+    w = Weights(name)
+    write_json(config, directory, "config.json")
+    finish(root, directory, lambda ids: forward(w, config, ids[0])[None], pooling)
+    save_file(dict(sorted(w.tensors.items())), os.path.join(directory, "model.safetensors"), {"format": "pt"})
+
+
+def nomic_forward(w, c, ids):
+    dim, n_heads = c["n_embd"], c["n_head"]
+    x = w.embed(ids, "embeddings.word_embeddings", "embeddings.token_type_embeddings", c["vocab_size"], dim, 2)
+    x = w.norm(x, "emb_ln", c["layer_norm_epsilon"])
+    turned = frequencies(c["rotary_emb_base"], int(dim // n_heads * c["rotary_emb_fraction"]))
+    for i in range(c["n_layer"]):
+        p = f"encoder.layers.{i}."
+        q, k, v = w.linear(x, p + "attn.Wqkv", 3 * dim, c["qkv_proj_bias"]).split(dim, -1)
+        y = w.linear(attend(q, k, v, n_heads, turned), p + "attn.out_proj", dim, c["qkv_proj_bias"])
+        x = w.norm(x + y, p + "norm1", c["layer_norm_epsilon"])
+        up, gate = w.linear(x, p + "mlp.fc11", c["n_inner"], False), w.linear(x, p + "mlp.fc12", c["n_inner"], False)
+        y = w.linear(up * torch.nn.functional.silu(gate), p + "mlp.fc2", dim, False)
+        x = w.norm(x + y, p + "norm2", c["layer_norm_epsilon"])
+    return x
+
+
+def nomic(root):
+    config = dict(model_type="nomic_bert", activation_function="swiglu", causal=False, n_embd=24, n_head=2, n_inner=28,
+                  n_layer=3, n_positions=64, prenorm=False, parallel_block=False, qkv_proj_bias=False, mlp_fc1_bias=False,
+                  mlp_fc2_bias=False, resid_pdrop=0.0, attn_pdrop=0.0, embd_pdrop=0.0, rotary_emb_base=1000,
+                  rotary_emb_fraction=1.0, rotary_emb_interleaved=False, rotary_emb_scale_base=None,
+                  rotary_scaling_factor=None, type_vocab_size=2, layer_norm_epsilon=1e-12, use_rms_norm=False,
+                  scale_attn_weights=True, vocab_size=vocab_size(root, "bert-cased"))
+    from_paper(root, "nomic", config, nomic_forward, "mean_tokens")
+
+
+def gte_forward(w, c, ids):
+    dim, n_heads, ffn, eps = c["hidden_size"], c["num_attention_heads"], c["intermediate_size"], c["layer_norm_eps"]
+    x = w.embed(ids, "embeddings.word_embeddings", "embeddings.token_type_embeddings", c["vocab_size"], dim, 1)
+    x = w.norm(x, "embeddings.LayerNorm", eps)
+    factor, columns = c["rope_scaling"]["factor"], dim // n_heads
+    turned = frequencies(c["rope_theta"] * factor, columns) / factor ** (2 / columns)
+    for i in range(c["num_hidden_layers"]):
+        p = f"encoder.layer.{i}."
+        q, k, v = w.linear(x, p + "attention.qkv_proj", 3 * dim).split(dim, -1)
+        y = w.linear(attend(q, k, v, n_heads, turned), p + "attention.o_proj", dim)
+        x = w.norm(x + y, p + "attn_ln", eps)
+        up, gate = w.linear(x, p + "mlp.up_gate_proj", 2 * ffn, False).split(ffn, -1)
+        x = w.norm(x + w.linear(torch.nn.functional.gelu(gate) * up, p + "mlp.down_proj", dim), p + "mlp_ln", eps)
+    return x
+
+
+def gte(root):
+    config = dict(model_type="new", hidden_act="gelu", hidden_dropout_prob=0.1, attention_probs_dropout_prob=0.1,
+                  layer_norm_eps=1e-12, layer_norm_type="layer_norm", logn_attention_scale=False,
+                  logn_attention_clip1=False, max_position_embeddings=64, pack_qkv=True, position_embedding_type="rope",
+                  rope_scaling={"factor": 8.0, "type": "ntk"}, rope_theta=200, type_vocab_size=1,
+                  vocab_size=vocab_size(root, "bert-cased"), **SIZES)
+    from_paper(root, "gte", config, gte_forward, "cls_token")
+
+
+def alibi_slopes(n):
+    """Geometric for a power of two, else those below it and every other one above."""
+    power = 2 ** int(math.log2(n))
+    slopes = [2 ** (-8 * (i + 1) / power) for i in range(power)]
+    return torch.tensor(slopes + [2 ** (-8 * (i + 1) / (2 * power)) for i in range(2 * power)][0::2][:n - power])
+
+
+def jina_v2_forward(w, c, ids):
+    dim, n_heads, ffn, eps = c["hidden_size"], c["num_attention_heads"], c["intermediate_size"], c["layer_norm_eps"]
+    x = w.embed(ids, "embeddings.word_embeddings", "embeddings.token_type_embeddings", c["vocab_size"], dim, 2)
+    x = w.norm(x, "embeddings.LayerNorm", eps)
+    for i in range(c["num_hidden_layers"]):
+        p = f"encoder.layer.{i}."
+        q, k, v = (w.linear(x, p + "attention.self." + part, dim) for part in ("query", "key", "value"))
+        y = w.linear(attend(q, k, v, n_heads, slopes=alibi_slopes(n_heads)), p + "attention.output.dense", dim)
+        x = w.norm(x + y, p + "attention.output.LayerNorm", eps)
+        gate, up = w.linear(x, p + "mlp.gated_layers", 2 * ffn, False).split(ffn, -1)
+        x = w.norm(x + w.linear(torch.nn.functional.gelu(gate) * up, p + "mlp.wo", dim), p + "mlp.layernorm", eps)
+    return x
+
+
+def jina_v2(root):
+    config = dict(model_type="bert", position_embedding_type="alibi", feed_forward_type="geglu", hidden_act="gelu",
+                  hidden_dropout_prob=0.1, attention_probs_dropout_prob=0.0, layer_norm_eps=1e-12,
+                  max_position_embeddings=64, type_vocab_size=2, pad_token_id=0,
+                  vocab_size=vocab_size(root, "bert-cased"), **dict(SIZES, num_attention_heads=6))
+    from_paper(root, "jina-v2", config, jina_v2_forward, "mean_tokens")
+
+
+# ---------------------------------------------------------------------------------------------------- transformers'
+
+
 def vocab_size(root, name):
     with open(os.path.join(root, name, "tokenizer.json"), encoding="utf8") as f:
         return len(json.load(f)["model"]["vocab"])
@@ -107,7 +259,8 @@ def modernbert_biases(root):  # with everything that the published ones leave ou
     published(root, "modernbert-biases", ModernBertModel, config, "mean_tokens")
 
 
-FAMILIES = {"modernbert": modernbert, "modernbert-biases": modernbert_biases}
+FAMILIES = {"modernbert": modernbert, "modernbert-biases": modernbert_biases, "nomic": nomic, "gte": gte,
+            "jina-v2": jina_v2}
 
 
 def main():

@@ -1,5 +1,5 @@
-/* config.json -> sizes; model.safetensors -> parameters under one of five naming schemes; forward and backward are
- * nn's.
+/* BERT's line: config.json -> sizes; model.safetensors -> parameters under one of five naming schemes. Other families
+ * are rows in families/. Forward and backward are nn's.
  *
  *   model_type            names                                  positions from   token types
  *   bert                  embeddings.*, encoder.layer.N.*        0                yes
@@ -513,12 +513,14 @@ static cq_status open_transformer(cq_module **out, const cq_module_source *sourc
   if (!status) status = cq_json_get_string(&model_type, t->config, "model_type", path, error);
   if (status) return status;
   if (!model_type) return cq_fail_file(error, CQ_ERR_FORMAT, path, "key 'model_type' is missing");
+  const cq_family *family = cq_family_find(t->config);
   const architecture *a = architecture_of(model_type);
-  if (a) return open_layers(t, a, source, path, error);
-  const cq_family *family = cq_family_find(model_type);
-  if (!family)
-    return cq_fail_file(error, CQ_ERR_UNSUPPORTED, path,
-                        "model_type '%s' is not supported (docs/models.md lists those that are)", model_type);
+  if (!family && a) return open_layers(t, a, source, path, error);
+  if (!family) {
+    const char *names[sizeof architectures / sizeof *architectures];
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) names[i] = architectures[i].model_type;
+    return cq_family_unknown(model_type, names, sizeof names / sizeof *names, path, error);
+  }
   t->is_stack = true;
   t->base.n_pack_parts = 0;
   status = cq_family_open(t, family, source, path, error);
@@ -573,7 +575,7 @@ static cq_status save_transformer(const cq_module *module, cq_dtype weights, con
 }
 
 static const cq_family *family_of(const cq_transformer *t) {
-  return cq_family_find(json_string_value(json_object_get(t->config, "model_type")));
+  return t->is_stack ? cq_family_find(t->config) : NULL;
 }
 
 /* How many layers x passes, and which one it passes at each depth. */
@@ -593,8 +595,9 @@ typedef struct tape {
 
 static cq_status describe_transformer(const cq_module *module, json_t *object, cq_error *error) {
   const cq_transformer *t = (const cq_transformer *)module;
-  const architecture *a = architecture_of_transformer(t);
-  const char *key = a ? a->activation : family_of(t)->keys.activation;
+  const cq_family *family = family_of(t);
+  const architecture *a = family ? NULL : architecture_of_transformer(t);
+  const char *key = family ? family->keys.activation : a->activation;
   const char *activation = key ? json_string_value(json_object_get(t->config, key)) : NULL;
   json_t *more =
       json_pack("{s:O?, s:I, s:I, s:I, s:I, s:I, s:I, s:s, s:f, s:I}", "architecture",
@@ -603,8 +606,8 @@ static cq_status describe_transformer(const cq_module *module, json_t *object, c
                 (json_int_t)t->dim, "n_heads", (json_int_t)t->n_heads, "feed_forward_dim",
                 (json_int_t)t->feed_forward_dim, "n_positions", (json_int_t)t->n_positions, "activation",
                 activation ? activation
-                : a        ? default_activation(a)
-                           : family_of(t)->activation,
+                : family   ? family->activation
+                           : default_activation(a),
                 "layer_norm_eps", (double)t->norm_eps, "first_position", (json_int_t)t->embedding.first_position);
   if (!more || json_object_update(object, more) != 0) {
     json_decref(more);

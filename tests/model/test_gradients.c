@@ -151,6 +151,12 @@ static void gradients_agree_with_differences(void **state) {
                                        "bert-prompt-pooled",
                                        "pool-mean-sqrt-len-old",
                                        "bert-xlmr",
+                                       "modernbert",
+                                       "modernbert-biases",
+                                       "nomic",
+                                       "gte",
+                                       "jina-v2",
+
                                        "electra",
                                        "albert-groups",
                                        "ernie",
@@ -166,7 +172,7 @@ static void gradients_agree_with_differences(void **state) {
 /* What forward drops, backward drops. */
 static void gradients_agree_under_dropout(void **state) {
   static const char *const models[] = {"labse",   "distilbert-dense", "mpnet-mean", "bert-xlmr",
-                                       "electra", "albert-groups",    "xlmr-xl"};
+                                       "electra", "albert-groups",    "xlmr-xl",    "gte"};
   (void)state;
   for (size_t i = 0; i < sizeof models / sizeof *models; i++) check_model(models[i], true, 3e-2, 2e-3);
   check_model("t5-gated", true, 2e-3, 2e-2);

@@ -64,6 +64,7 @@ typedef struct cq_config_source {
 typedef struct cq_family cq_family;
 struct cq_family {
   const char *model_type;
+  const char *when[2];     /* only where this key has this string; NULL: always */
   const char *prefixes[4]; /* that names of tensors may begin with, in checkpoints of task models */
   cq_family_keys keys;
   cq_family_names names;
@@ -80,10 +81,15 @@ struct cq_family {
                                 cq_error *error); /* NULL: nothing more */
 };
 
-extern const cq_family cq_family_modernbert, cq_family_mt5, cq_family_t5, cq_family_xlm_roberta_xl;
+extern const cq_family cq_family_gte, cq_family_jina_v2, cq_family_modernbert, cq_family_mt5, cq_family_nomic,
+    cq_family_t5, cq_family_xlm_roberta_xl;
 
-/* NULL: unknown. */
-const cq_family *cq_family_find(const char *model_type);
+/* The family of a config.json; NULL: unknown. */
+const cq_family *cq_family_find(const json_t *config);
+/* CQ_ERR_UNSUPPORTED for a model_type that nobody knows: which are, and the one whose name is closest.
+ *   others  [n] model types that are no families' */
+CQ_MUST_USE cq_status cq_family_unknown(const char *model_type, const char *const *others, size_t n, const char *path,
+                                        cq_error *error);
 
 /* Fills in an empty transformer whose config is read. Errors: as cq_module_type's open. */
 CQ_MUST_USE cq_status cq_family_open(cq_transformer *t, const cq_family *family, const cq_module_source *source,

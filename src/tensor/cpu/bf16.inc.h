@@ -132,7 +132,7 @@ static void bf16_attention(float *out, const float *q, const float *k, const flo
         n_convert_row(queries + r * narrow_row(dim), terms + r, q + (i + r) * s->stride + column, dim);
       narrow_multiply(scores, wide, queries, narrow_row(dim), terms, packed_k, height, n_tokens, dim, &none);
       float sum[TILE_SUMS], shift[TILE_SUMS];
-      softmax_tile(sum, shift, s, scores, wide, head, i, height);
+      softmax_tile(sum, shift, s, scores, wide, head, i, height, 0, n_tokens);
       for (int64_t r = 0; r < height; r++)
         n_convert_row(shares + r * narrow_row(n_tokens), terms + r, scores + r * wide, n_tokens);
       float *out_tile = out + i * s->out_stride + column;

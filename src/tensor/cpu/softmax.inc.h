@@ -9,7 +9,7 @@ INLINE float *take(float **scratch, int64_t n) {
 
 /* One row of scores on its way to probabilities, 2^(factor score + shift): factor and shift carry log2 e. */
 typedef struct score_row {
-  float *scores; /* [n_tokens], rounded up to whole vectors */
+  float *scores; /* [n_tokens] from the first that is looked at, rounded up to whole vectors */
   int64_t n_tokens;
   float factor, shift;
   uint64_t key; /* of dropout, and the row's first element there */
@@ -19,8 +19,11 @@ typedef struct score_row {
 
 static const float log2_e = 1.44269504f, ln_2 = 0.693147181f;
 
-INLINE score_row score_row_at(const cq_attention_shape *s, float *scores, int64_t head, int64_t i) {
-  const int64_t first = (head * s->n_tokens + i) * s->n_tokens, n_tokens = s->n_tokens;
+/* Columns [low, high) of a row's scores, which stand at scores + low; all that the row sees are among them. */
+INLINE score_row score_row_at(const cq_attention_shape *s, float *scores, int64_t head, int64_t i, int64_t low,
+                              int64_t high) {
+  const int64_t first = (head * s->n_tokens + i) * s->n_tokens + low, n_tokens = high - low;
+  scores += low;
   score_row row = {.scores = scores,
                    .n_tokens = n_tokens,
                    .factor = s->scale * log2_e,
@@ -36,9 +39,9 @@ INLINE score_row score_row_at(const cq_attention_shape *s, float *scores, int64_
     }
     row.factor = log2_e;
     if (s->slopes)
-      for (int64_t j = 0; j < n_tokens; j++) scores[j] -= s->slopes[head] * fabsf((float)(j - i));
-    for (int64_t j = 0; j < cq_attention_first(s, i); j++) scores[j] = -INFINITY;
-    for (int64_t j = cq_attention_end(s, i); j < n_tokens; j++) scores[j] = -INFINITY;
+      for (int64_t j = 0; j < n_tokens; j++) scores[j] -= s->slopes[head] * fabsf((float)(low + j - i));
+    for (int64_t j = 0; j < cq_attention_first(s, i) - low; j++) scores[j] = -INFINITY;
+    for (int64_t j = cq_attention_end(s, i) - low; j < n_tokens; j++) scores[j] = -INFINITY;
   }
   return row;
 }
@@ -84,10 +87,10 @@ enum { TILE_SUMS = (TILE_ROWS + LANES - 1) / LANES * LANES };
 /* The rows of a tile of scores, from row `first` of the head on, become exponentials; sum: of each. Each step for all
  * rows before the next: one row's sum over lanes then hides behind another row's work. */
 INLINE void softmax_tile(float sum[TILE_SUMS], float shift[TILE_SUMS], const cq_attention_shape *s, float *scores,
-                         int64_t wide, int64_t head, int64_t first, int64_t height) {
+                         int64_t wide, int64_t head, int64_t first, int64_t height, int64_t low, int64_t high) {
   score_row row[TILE_ROWS];
   for (int64_t r = 0; r < height; r++) {
-    row[r] = score_row_at(s, scores + r * wide, head, first + r);
+    row[r] = score_row_at(s, scores + r * wide, head, first + r, low, high);
     shift_below_zero(&row[r]);
   }
   for (int64_t r = 0; r < height; r++) {
