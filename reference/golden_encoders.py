@@ -14,11 +14,11 @@ import tempfile
 import zlib
 
 import numpy as np
-import sentencepiece
 import torch
 from sentence_transformers import SentenceTransformer, models
 from transformers import (AlbertConfig, AlbertModel, DebertaV2Config, DebertaV2Model, ElectraConfig, ElectraModel,
-                          ErnieConfig, ErnieModel)
+                          ErnieConfig, ErnieModel, T5Config, T5EncoderModel, MT5Config, MT5EncoderModel, XLMRobertaXLConfig,
+                          XLMRobertaXLModel)
 
 MAX_LENGTH = 40
 SIZES = dict(hidden_size=24, num_attention_heads=3, num_hidden_layers=2, intermediate_size=40)  # no multiples of 16
@@ -81,8 +81,27 @@ def deberta_plain():
                    position_biased_input=True, type_vocab_size=2, pos_att_type="c2p|p2c")
 
 
+def t5(model=T5EncoderModel, config=T5Config, **changes):
+    """Heads together wider than the model, and few buckets, so that most distances share theirs."""
+    sizes = dict(vocab_size=421, d_model=24, d_kv=10, num_heads=3, num_layers=2, d_ff=40, relative_attention_num_buckets=10)
+    return model(config(**dict(sizes, **changes)))
+
+
+def xlmr_xl():
+    return XLMRobertaXLModel(XLMRobertaXLConfig(
+        vocab_size=421, max_position_embeddings=MAX_LENGTH + 2, type_vocab_size=1, layer_norm_eps=1e-5, pad_token_id=1,
+        bos_token_id=0, eos_token_id=2, hidden_dropout_prob=0.1, **SIZES), add_pooling_layer=False)
+
+
+def sentence_t5(name):
+    """What sentence-t5 puts behind its encoder."""
+    dense = models.Dense(24, 16, bias=False, activation_function=torch.nn.Identity())
+    return [randomise(dense, name + "/dense"), models.Normalize()]
+
+
 def spm_files(root, sentences):
     """DeBERTa v3's tokenizer files: a SentencePiece model with BERT's special tokens, and no tokenizer.json."""
+    import sentencepiece  # needed here only
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter([s for s in sentences if s]), model_prefix=os.path.join(root, "spm"), vocab_size=330,
         model_type="unigram", character_coverage=1.0, hard_vocab_limit=False, num_threads=1, minloglevel=2,
@@ -103,13 +122,23 @@ MODELS = {
     "ernie": (ernie, "bert-uncased"),
     "deberta": (deberta, "bert-uncased"),
     "deberta-c2p": (lambda: deberta(pos_att_type=["c2p"]), "bert-uncased"),
+    "t5": (t5, "roberta-mean", sentence_t5),
+    "t5-gated": (lambda: t5(feed_forward_proj="gated-gelu"), "roberta-mean"),
+    "mt5": (lambda: t5(MT5EncoderModel, MT5Config), "roberta-mean"),
+    "xlmr-xl": (xlmr_xl, "roberta-mean"),
     "deberta-spm": (lambda: deberta(num_hidden_layers=1), spm_files),
     "deberta-plain": (deberta_plain, "bert-uncased"),
 }
 
 
+def encode(model, sentence):
+    """Without the strip() that sentence-transformers had before version 5: byte-level tokenizers see outer spaces."""
+    features = model.tokenizer([sentence], truncation="longest_first", max_length=MAX_LENGTH, return_tensors="pt")
+    return model(features)["sentence_embedding"][0].numpy()
+
+
 def write(root, name, sentences):
-    make, source = MODELS[name]
+    make, source, *more = MODELS[name]
     directory = os.path.join(root, name)
     shutil.rmtree(directory, ignore_errors=True)
     with tempfile.TemporaryDirectory() as body:
@@ -122,7 +151,8 @@ def write(root, name, sentences):
                 shutil.copy(os.path.join(root, source, file), body)
         transformer = models.Transformer(body, max_seq_length=MAX_LENGTH)
         pooling = models.Pooling(transformer.get_word_embedding_dimension(), "mean")
-        SentenceTransformer(modules=[transformer, pooling], device="cpu").save(directory, create_model_card=False)
+        modules = [transformer, pooling] + (more[0](name) if more else [])
+        SentenceTransformer(modules=modules, device="cpu").save(directory, create_model_card=False)
         for file in files:  # as they were: the longer ones say the same
             shutil.copy(os.path.join(body, file), directory)
     extra = {"tokenizer.json", "vocab.txt", "special_tokens_map.json", "added_tokens.json", "README.md"}
@@ -130,7 +160,7 @@ def write(root, name, sentences):
         if os.path.exists(os.path.join(directory, file)):
             os.remove(os.path.join(directory, file))
     model = SentenceTransformer(directory, device="cpu", local_files_only=True)
-    vectors = np.stack([model.encode([s], show_progress_bar=False)[0] for s in sentences])
+    vectors = np.stack([encode(model, s) for s in sentences])
     assert vectors.dtype == np.float32 and np.isfinite(vectors).all(), directory
     np.save(os.path.join(directory, "expected.npy"), vectors)
     size = sum(os.path.getsize(os.path.join(r, f)) for r, _, files in os.walk(directory) for f in files)

@@ -368,6 +368,22 @@ static void wrong_sizes_of_older_encoders(void **state) {
        "config.json", "conv_kernel_size 3"},
       {"deberta", "\"share_att_key\": true", "\"share_att_key\": true, \"embedding_size\": 20", CQ_ERR_UNSUPPORTED,
        "config.json", "embedding_size 20"},
+      {"t5", "\"feed_forward_proj\": \"relu\"", "\"feed_forward_proj\": \"gated-step\"", CQ_ERR_UNSUPPORTED,
+       "config.json", "feed_forward_proj 'gated-step' is not supported"},
+      {"t5", "\"feed_forward_proj\": \"relu\"", "\"feed_forward_proj\": \"gated-gelu\"", CQ_ERR_FORMAT,
+       "model.safetensors", "'encoder.block.0.layer.1.DenseReluDense.wi_0.weight' is missing"},
+      {"t5-gated", "\"feed_forward_proj\": \"gated-gelu\"", "\"feed_forward_proj\": \"relu\"", CQ_ERR_FORMAT,
+       "model.safetensors", "'encoder.block.0.layer.1.DenseReluDense.wi.weight' is missing"},
+      {"t5", "\"relative_attention_max_distance\": 128", "\"relative_attention_max_distance\": 64", CQ_ERR_UNSUPPORTED,
+       "config.json", "relative_attention_max_distance"},
+      {"t5", "\"relative_attention_num_buckets\": 10", "\"relative_attention_num_buckets\": 12", CQ_ERR_FORMAT,
+       "model.safetensors", "has shape [10, 3], expected [12, 3]"},
+      {"t5", "\"d_kv\": 10", "\"d_kv\": 8", CQ_ERR_FORMAT, "model.safetensors",
+       "'encoder.block.0.layer.0.SelfAttention.q.weight' has shape [30, 24], expected [24, 24]"},
+      {"xlmr-xl", "\"max_position_embeddings\": 42", "\"max_position_embeddings\": 2", CQ_ERR_FORMAT, "config.json",
+       "max_position_embeddings 2 leaves no position behind pad_token_id 1"},
+      {"xlmr-xl", "\"num_hidden_layers\": 2", "\"num_hidden_layers\": 3", CQ_ERR_FORMAT, "model.safetensors",
+       "'encoder.layer.2.attention.self_attn_layer_norm.weight' is missing"},
       {"deberta", "\"norm_rel_ebd\": \"layer_norm\"", "\"norm_rel_ebd\": \"none\"", CQ_ERR_UNSUPPORTED,
        "model.safetensors", "'encoder.LayerNorm."},
   };
@@ -378,6 +394,8 @@ static void wrong_sizes_of_older_encoders(void **state) {
     if (status != cases[i].status || !strstr(error.file, cases[i].file) || !strstr(error.message, cases[i].message))
       fail_msg("%s with %s: status %d in '%s': %s", cases[i].model, cases[i].to, status, error.file, error.message);
   }
+  expect_refused("deberta-spm", "tokenizer_config.json", "{\"split_by_punct\":true}", CQ_ERR_UNSUPPORTED, "spm.model",
+                 "key 'split_by_punct'");
   /* Task types that are there and not used are no fault. */
   assert_int_equal(open_edited("ernie", "\"use_task_id\": true", "\"use_task_id\": false", &error), CQ_OK);
 }
@@ -665,9 +683,20 @@ static void saving_minds_what_is_there(void **state) {
 /* --- out of memory, at every allocation --- */
 
 static void allocations_may_fail(void **state) {
-  static const char *const models[] = {"labse",     "bilstm-deep",     "static-normalized", "mpnet-mean",
-                                       "bert-bf16", "pool-sharded",    "model2vec-mapping", "router",
-                                       "cnn",       "weighted-layers", "pool-norm-dropout"};
+  static const char *const models[] = {"labse",
+                                       "bilstm-deep",
+                                       "static-normalized",
+                                       "mpnet-mean",
+                                       "bert-bf16",
+                                       "pool-sharded",
+                                       "model2vec-mapping",
+                                       "router",
+                                       "cnn",
+                                       "weighted-layers",
+                                       "pool-norm-dropout",
+                                       "albert-groups",
+                                       "deberta-plain",
+                                       "t5"};
   (void)state;
   for (size_t m = 0; m < sizeof models / sizeof *models; m++) {
     char path[64];

@@ -24,6 +24,7 @@ typedef struct cq_family_names {
   const char *fused_qkv, *query, *key, *value, *q_norm, *k_norm, *attention_output;
   const char *before_attention, *after_attention;
   const char *fused_gate, *gate, *up, *down;
+  const char *plain_up; /* in place of gate and up where the plan is ungated */
   const char *before_ffn, *after_ffn;
   const char *relative_bias, *last_norm; /* of the whole stack */
 } cq_family_names;
@@ -44,6 +45,7 @@ typedef struct cq_plan {
   double norm_eps, embedding_scale, score_scale; /* scales: 0 is 1 and 1 / sqrt(head_dim) */
   double dropout, attention_dropout;
   bool causal;
+  bool ungated;        /* the feed-forward layer is plain, in a family that has both */
   const float *slopes; /* of ALiBi, in the arena */
   int64_t n_turned;    /* columns of each head that rotary positions turn */
   cq_rotary rotary[2];
@@ -79,7 +81,8 @@ struct cq_family {
                                 cq_error *error); /* NULL: nothing more */
 };
 
-extern const cq_family cq_family_gte, cq_family_jina_v2, cq_family_modernbert, cq_family_nomic;
+extern const cq_family cq_family_gte, cq_family_jina_v2, cq_family_modernbert, cq_family_mt5, cq_family_nomic,
+    cq_family_t5, cq_family_xlm_roberta_xl;
 
 /* The family of a config.json; NULL: unknown. */
 const cq_family *cq_family_find(const json_t *config);

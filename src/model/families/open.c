@@ -177,9 +177,10 @@ static cq_status take_attention(taker *k, cq_attention *l, const char *layer) {
 static cq_status take_feed_forward(taker *k, cq_feed_forward *l, const char *layer) {
   const cq_family_names *names = &k->family->names;
   const int64_t dim = k->plan->dim, ffn = k->plan->feed_forward;
+  const bool plain = k->plan->ungated;
   cq_status status = take_linear(k, &l->fused, layer, names->fused_gate, 2 * ffn, dim);
-  if (!status) status = take_linear(k, &l->gate, layer, names->gate, ffn, dim);
-  if (!status) status = take_linear(k, &l->up, layer, names->up, ffn, dim);
+  if (!status) status = take_linear(k, &l->gate, layer, plain ? NULL : names->gate, ffn, dim);
+  if (!status) status = take_linear(k, &l->up, layer, plain ? names->plain_up : names->up, ffn, dim);
   if (!status) status = take_linear(k, &l->down, layer, names->down, dim, ffn);
   l->dim = ffn;
   l->activation = k->plan->activation;

@@ -1,0 +1,62 @@
+/* XLM-RoBERTa-XL (Goyal et al. 2021): XLM-R with its norms before the branches, and none behind the embeddings. */
+#include "model/families/family.h"
+
+#include "base/error.h"
+#include "format/json.h"
+
+static cq_status plan_positions(cq_plan *plan, const cq_config_source *config, cq_error *error) {
+  if (!cq_json_has(config->json, "pad_token_id")) plan->pad_id = 1;
+  if (!cq_json_has(config->json, "type_vocab_size")) plan->n_types = 1;
+  plan->first_position = plan->pad_id + 1;
+  plan->max_length = plan->n_positions - plan->first_position;
+  if (plan->max_length < 1)
+    return cq_fail_file(error, CQ_ERR_FORMAT, config->path,
+                        "max_position_embeddings %lld leaves no position behind pad_token_id %lld",
+                        (long long)plan->n_positions, (long long)plan->pad_id);
+  return CQ_OK;
+}
+
+static const char *const fixed[][2] = {
+    {"position_embedding_type", "\"absolute\""}, {"is_decoder", "false"}, {NULL, NULL}};
+static const char *const ignored[] = {"lm_head.",
+                                      "classifier.",
+                                      "pooler.",
+                                      "roberta.pooler.",
+                                      "embeddings.position_ids",
+                                      "roberta.embeddings.position_ids",
+                                      NULL};
+
+const cq_family cq_family_xlm_roberta_xl = {
+    .model_type = "xlm-roberta-xl",
+    .prefixes = {"roberta."},
+    .keys = {.dim = "hidden_size",
+             .n_layers = "num_hidden_layers",
+             .n_heads = "num_attention_heads",
+             .feed_forward = "intermediate_size",
+             .vocab = "vocab_size",
+             .n_positions = "max_position_embeddings",
+             .n_types = "type_vocab_size",
+             .activation = "hidden_act",
+             .norm_eps = "layer_norm_eps",
+             .dropout = "hidden_dropout_prob",
+             .attention_dropout = "attention_probs_dropout_prob"},
+    .names = {.words = "embeddings.word_embeddings",
+              .positions = "embeddings.position_embeddings",
+              .types = "embeddings.token_type_embeddings",
+              .layer = "encoder.layer.%d.",
+              .query = "attention.self.query",
+              .key = "attention.self.key",
+              .value = "attention.self.value",
+              .attention_output = "attention.output.dense",
+              .before_attention = "attention.self_attn_layer_norm",
+              .up = "intermediate.dense",
+              .down = "output.dense",
+              .before_ffn = "LayerNorm",
+              .last_norm = "encoder.LayerNorm"},
+    .norm_eps = 1e-5,
+    .activation = "gelu",
+    .max_positions = 514,
+    .fixed = fixed,
+    .ignored = ignored,
+    .plan = plan_positions,
+};
