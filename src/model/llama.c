@@ -332,6 +332,16 @@ cq_status cq_llama_open(cq_module **out, const cq_module_source *source, json_t 
   return open_llama(l, source, path, error);
 }
 
+cq_status cq_llama_adopt_vocabulary(cq_module *module, cq_error *error) {
+  const llama *l = (const llama *)module;
+  const cq_tokenizer_info *info = cq_tokenizer_describe(module->tokenizer);
+  int failed = json_object_set_new(l->config, "vocab_size", json_integer(l->words->rows));
+  failed |= json_object_set_new(l->config, "pad_token_id", info->pad_id < 0 ? json_null() : json_integer(info->pad_id));
+  json_object_del(l->config, "bos_token_id"); /* of the old vocabulary; only what writes text wants them */
+  json_object_del(l->config, "eos_token_id");
+  return failed ? cq_fail_memory(error, "config.json") : CQ_OK;
+}
+
 static cq_status save_llama(const cq_module *module, cq_dtype weights, const char *directory, cq_error *error) {
   return cq_transformer_write(module, ((const llama *)module)->config, weights, directory, error);
 }
