@@ -10,8 +10,8 @@
  *   gemma3_text   attention_bias          around; heads;        layer_types, or all but each      query_pre_attn_scalar
  *                                         gamma + 1             sixth; another theta there
  *
- * Names: embed_tokens, layers.N.*, norm; a checkpoint of a language model prefixes them with "model." and has a lm_head,
- * which is not read. */
+ * Names: embed_tokens, layers.N.*, norm; a checkpoint of a language model prefixes them with "model." and has a
+ * lm_head, which is not read. */
 #include "model/llama.h"
 
 #include "base/error.h"

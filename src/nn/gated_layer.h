@@ -32,7 +32,8 @@ typedef struct cq_gated_layer {
   int64_t window;                        /* a token sees those less than this away; 0: all */
 } cq_gated_layer;
 
-/* x [n_tokens, dim] becomes the layer's output. positions: cq_rotary_table of the longest sequence. Errors: CQ_ERR_MEMORY. */
+/* x [n_tokens, dim] becomes the layer's output. positions: cq_rotary_table of the longest sequence. Errors:
+ * CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_gated_forward(cq_worker *worker, const cq_gated_layer *l, const cq_batch *batch, cq_tensor x,
                                        const float *positions, cq_error *error);
 /* y may be x. */
