@@ -29,8 +29,8 @@ typedef struct llama {
   json_t *config;
   cq_weights *weights;
   cq_param *words;
-  float word_scale;       /* of word embeddings; 1: none */
-  cq_rotary positions[2]; /* of layers that see all, and of those with a window */
+  float word_scale;      /* of word embeddings; 1: none */
+  cq_turns positions[2]; /* of layers that see all, and of those with a window */
   cq_gated_layer *layers;
   cq_rms_norm norm; /* behind the last layer */
   int64_t n_layers, dim, feed_forward, n_positions;
@@ -392,7 +392,7 @@ static cq_status llama_forward(cq_worker *worker, const cq_module *module, const
   for (int i = 0; i < 2; i++) {
     tables[i] = cq_workspace_take(w, (size_t)(longest * 2 * l->positions[i].half) * sizeof(float));
     if (!tables[i]) return cq_fail_memory(error, "transformer");
-    cq_rotary_table(tables[i], &l->positions[i], longest);
+    cq_turns_table(tables[i], &l->positions[i], longest);
   }
   cq_param_gather(worker->kernels, cq_f32(*y), l->words, batch->ids, n);
   if (l->word_scale != 1) worker->kernels->scale(cq_f32(*y), cq_f32(*y), l->word_scale, n * l->dim);

@@ -8,7 +8,7 @@
 #define TWO_PI 6.283185307179586
 
 typedef struct rope {
-  cq_rotary *out;
+  cq_turns *out;
   const json_t *json; /* the object with the kind's numbers */
   double theta;
   int64_t head_dim, n_positions;
@@ -111,8 +111,8 @@ static const json_t *find_object(const json_t *config, const cq_rope_wish *wish)
   return wish->scaled ? json_object_get(config, "rope_scaling") : NULL;
 }
 
-cq_status cq_rope_read(cq_rotary *out, const json_t *config, const cq_rope_wish *wish, cq_arena *arena,
-                       const char *path, cq_error *error) {
+cq_status cq_rope_read(cq_turns *out, const json_t *config, const cq_rope_wish *wish, cq_arena *arena, const char *path,
+                       cq_error *error) {
   rope r = {out, find_object(config, wish), wish->theta, wish->head_dim, wish->n_positions, path, error};
   const char *kind = "default";
   double partial = 1;
@@ -129,7 +129,7 @@ cq_status cq_rope_read(cq_rotary *out, const json_t *config, const cq_rope_wish 
     return cq_fail_file(error, CQ_ERR_FORMAT, path, "rope_theta is %g, expected above 1", r.theta);
   if (partial != 1)
     return cq_fail_file(error, CQ_ERR_UNSUPPORTED, path, "partial_rotary_factor %g is not supported (1 is)", partial);
-  *out = (cq_rotary){cq_arena_array(arena, (size_t)wish->head_dim / 2, sizeof(float)), wish->head_dim / 2, 1};
+  *out = (cq_turns){cq_arena_array(arena, (size_t)wish->head_dim / 2, sizeof(float)), wish->head_dim / 2, 1};
   if (!out->inverse) return cq_fail_memory(error, "rotary positions");
   for (int64_t i = 0; i < out->half; i++)
     out->inverse[i] = 1 / powf((float)r.theta, (float)(2 * i) / (float)wish->head_dim);

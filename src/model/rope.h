@@ -10,7 +10,7 @@
 
 #include "base/arena.h"
 #include "format/json.h"
-#include "nn/rotary.h"
+#include "nn/gated_layer.h"
 
 /* What is read: layer_type picks among the objects of rope_parameters (NULL: there is one kind of layers); theta is
  * what counts where the configuration has none; scaled false: rope_scaling is of other layers. */
@@ -22,7 +22,7 @@ typedef struct cq_rope_wish {
 } cq_rope_wish;
 
 /* Errors: CQ_ERR_UNSUPPORTED for another kind, CQ_ERR_FORMAT, CQ_ERR_MEMORY. */
-CQ_MUST_USE cq_status cq_rope_read(cq_rotary *out, const json_t *config, const cq_rope_wish *wish, cq_arena *arena,
+CQ_MUST_USE cq_status cq_rope_read(cq_turns *out, const json_t *config, const cq_rope_wish *wish, cq_arena *arena,
                                    const char *path, cq_error *error);
 
 #endif

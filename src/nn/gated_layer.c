@@ -5,6 +5,33 @@
 #include <math.h>
 #include <string.h>
 
+/* --- positions --- */
+
+void cq_turns_table(float *table, const cq_turns *rotary, int64_t n) {
+  const int64_t half = rotary->half;
+  for (int64_t t = 0; t < n; t++) {
+    float *row = table + t * 2 * half;
+    for (int64_t i = 0; i < half; i++) {
+      const float angle = (float)t * rotary->inverse[i]; /* in f32, as the models were trained */
+      row[i] = cosf(angle) * rotary->factor;
+      row[half + i] = sinf(angle) * rotary->factor;
+    }
+  }
+}
+
+/* Turns n_heads heads that lie side by side, in place; table: the position's row. */
+static void turn_heads(float *heads, const float *table, int64_t n_heads, int64_t half) {
+  const float *cosines = table, *sines = table + half;
+  for (int64_t h = 0; h < n_heads; h++) {
+    float *a = heads + h * 2 * half, *b = a + half;
+    for (int64_t i = 0; i < half; i++) {
+      const float x = a[i], y = b[i];
+      a[i] = x * cosines[i] - y * sines[i];
+      b[i] = y * cosines[i] + x * sines[i];
+    }
+  }
+}
+
 /* --- norms --- */
 
 static void norm_row(const cq_kernels *k, const cq_rms_norm *l, float *y, const float *x, int64_t n) {
@@ -29,7 +56,7 @@ static void place_heads(const cq_kernels *k, const cq_rms_norm *norm, cq_tensor 
     float *row = cq_f32(x) + t * x.stride;
     for (int64_t h = 0; h < n_heads && norm->gamma; h++)
       norm_row(k, norm, row + h * head_dim, row + h * head_dim, head_dim);
-    cq_rotary_turn(row, positions + t * head_dim, n_heads, head_dim / 2);
+    turn_heads(row, positions + t * head_dim, n_heads, head_dim / 2);
   }
 }
 

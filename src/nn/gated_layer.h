@@ -10,7 +10,17 @@
 
 #include "nn/batch.h"
 #include "nn/linear.h"
-#include "nn/rotary.h"
+
+/* Rotary position embeddings: dimensions i and i + half of a head are a pair, turned by position times the pair's
+ * frequency. Source: Su et al. 2021, in the halved layout of GPT-NeoX. */
+typedef struct cq_turns {
+  float *inverse; /* [half] angle a position */
+  int64_t half;   /* of head_dim */
+  float factor;   /* of cosines and sines; usually 1 */
+} cq_turns;
+
+/* table [n, 2 half]: cosines and sines of positions 0 to n - 1. */
+void cq_turns_table(float *table, const cq_turns *rotary, int64_t n);
 
 /* y = x / sqrt(mean of x^2 + eps) * gamma. */
 typedef struct cq_rms_norm {
@@ -32,7 +42,7 @@ typedef struct cq_gated_layer {
   int64_t window;                        /* a token sees those less than this away; 0: all */
 } cq_gated_layer;
 
-/* x [n_tokens, dim] becomes the layer's output. positions: cq_rotary_table of the longest sequence. Errors:
+/* x [n_tokens, dim] becomes the layer's output. positions: cq_turns_table of the longest sequence. Errors:
  * CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_gated_forward(cq_worker *worker, const cq_gated_layer *l, const cq_batch *batch, cq_tensor x,
                                        const float *positions, cq_error *error);
