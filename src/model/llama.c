@@ -10,8 +10,8 @@
  *   gemma3_text   attention_bias          around; heads;        layer_types, or all but each      query_pre_attn_scalar
  *                                         gamma + 1             sixth; another theta there
  *
- * Names: embed_tokens, layers.N.*, norm; a checkpoint of a language model prefixes them with "model." and has a lm_head,
- * which is not read. */
+ * Names: embed_tokens, layers.N.*, norm; a checkpoint of a language model prefixes them with "model." and has a
+ * lm_head, which is not read. */
 #include "model/llama.h"
 
 #include "base/error.h"
@@ -335,6 +335,16 @@ cq_status cq_llama_open(cq_module **out, const cq_module_source *source, json_t 
                .family = family_of(json_string_value(json_object_get(config, "model_type")))};
   *out = &l->base;
   return open_llama(l, source, path, error);
+}
+
+cq_status cq_llama_adopt_vocabulary(cq_module *module, cq_error *error) {
+  const llama *l = (const llama *)module;
+  const cq_tokenizer_info *info = cq_tokenizer_describe(module->tokenizer);
+  int failed = json_object_set_new(l->config, "vocab_size", json_integer(l->words->rows));
+  failed |= json_object_set_new(l->config, "pad_token_id", info->pad_id < 0 ? json_null() : json_integer(info->pad_id));
+  json_object_del(l->config, "bos_token_id"); /* of the old vocabulary; only what writes text wants them */
+  json_object_del(l->config, "eos_token_id");
+  return failed ? cq_fail_memory(error, "config.json") : CQ_OK;
 }
 
 static cq_status save_llama(const cq_module *module, cq_dtype weights, const char *directory, cq_error *error) {

@@ -12,4 +12,8 @@ const char *cq_llama_name(size_t i);
 CQ_MUST_USE cq_status cq_llama_open(cq_module **out, const cq_module_source *source, json_t *config, const char *path,
                                     cq_error *error);
 
+/* The configuration's sizes and ids of special tokens, after another vocabulary was put into the module. Errors:
+ * CQ_ERR_MEMORY. */
+CQ_MUST_USE cq_status cq_llama_adopt_vocabulary(cq_module *module, cq_error *error);
+
 #endif

@@ -14,8 +14,8 @@
 
 typedef struct cq_regex cq_regex;
 
-/* Errors: CQ_ERR_UNSUPPORTED for what is malformed or has no equal in ICU; the message says what and at which byte of the
- * pattern. CQ_ERR_MEMORY. */
+/* Errors: CQ_ERR_UNSUPPORTED for what is malformed or has no equal in ICU; the message says what and at which byte of
+ * the pattern. CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_regex_open(cq_regex **out, cq_slice pattern, cq_error *error);
 void cq_regex_free(cq_regex *regex);
 
@@ -26,7 +26,8 @@ void cq_regex_free(cq_regex *regex);
 typedef bool (*cq_regex_match_fn)(void *context, size_t start, size_t end);
 CQ_MUST_USE cq_status cq_regex_each(cq_regex *regex, cq_slice text, cq_regex_match_fn match, void *context);
 
-/* Appends the pattern in ICU's syntax, for ICU's flags UREGEX_MULTILINE and UREGEX_UNIX_LINES. Errors as cq_regex_open's. */
+/* Appends the pattern in ICU's syntax, for ICU's flags UREGEX_MULTILINE and UREGEX_UNIX_LINES. Errors as
+ * cq_regex_open's. */
 CQ_MUST_USE cq_status cq_regex_translate(cq_builder *out, cq_slice pattern, cq_error *error);
 
 #endif

@@ -90,8 +90,7 @@ static void prompts_by_name(void **state) {
   }
 }
 
-/* There is no padding: a sentence alone, in any company and in any order has the same bits, also where the last token is
- * taken. */
+/* There is no padding: a sentence alone and in any company has the same bits, also where the last token is taken. */
 static void neighbours_do_not_matter(void **state) {
   static const char *const models[] = {"qwen3-last", "mistral-last", "gemma3-dense"};
   (void)state;
